@@ -1,0 +1,59 @@
+# The libraries we stand on, as imported targets hs_dep_NAME. pkg-config first, then a plain search:
+# Debian 12's libdwarf and jemalloc differ from Debian 13's in whether they carry a .pc file.
+find_package(PkgConfig)
+find_package(Threads REQUIRED)
+
+function(hs_find_dependency name module library header package)
+  if(TARGET hs_dep_${name})
+    return()
+  endif()
+  add_library(hs_dep_${name} INTERFACE)
+  if(PkgConfig_FOUND)
+    pkg_check_modules(HS_PC_${name} QUIET ${module})
+  endif()
+  find_library(HS_LIB_${name} NAMES ${library} HINTS ${HS_PC_${name}_LIBRARY_DIRS})
+  find_path(HS_INC_${name} NAMES ${header}
+            HINTS ${HS_PC_${name}_INCLUDE_DIRS} PATH_SUFFIXES libdwarf libdwarf-0 libdwarf-2)
+  if(NOT HS_LIB_${name} OR NOT HS_INC_${name})
+    if(ARGN STREQUAL "OPTIONAL")
+      return()
+    endif()
+    message(FATAL_ERROR "${name} not found: run scripts/deps, or install '${package}'")
+  endif()
+  target_include_directories(hs_dep_${name} SYSTEM INTERFACE ${HS_INC_${name}})
+  target_link_libraries(hs_dep_${name} INTERFACE ${HS_LIB_${name}})
+endfunction()
+
+hs_find_dependency(elf libelf elf libelf.h libelf-dev)
+hs_find_dependency(dwarf libdwarf dwarf libdwarf.h libdwarf-dev)
+hs_find_dependency(zstd libzstd zstd zstd.h libzstd-dev)
+hs_find_dependency(xxhash libxxhash xxhash xxhash.h libxxhash-dev)
+hs_find_dependency(jemalloc jemalloc jemalloc jemalloc/jemalloc.h libjemalloc-dev OPTIONAL)
+
+# libdwarf's interface changed in 0.x: dwarf_finish lost its error argument, and with it went the
+# access argument of dwarf_init_b and the names of several calls.
+file(WRITE "${CMAKE_BINARY_DIR}/probe/libdwarf_api.c" [[
+#include <libdwarf.h>
+int main(void)
+{
+    int (*finish)(Dwarf_Debug) = dwarf_finish;
+    return finish == 0;
+}
+]])
+if(NOT DEFINED HS_LIBDWARF_NEW_API)
+  try_compile(HS_LIBDWARF_NEW_API "${CMAKE_BINARY_DIR}/probe"
+    SOURCES "${CMAKE_BINARY_DIR}/probe/libdwarf_api.c"
+    COMPILE_DEFINITIONS -Werror
+    CMAKE_FLAGS "-DINCLUDE_DIRECTORIES=${HS_INC_dwarf}"
+    LINK_LIBRARIES ${HS_LIB_dwarf} ${HS_LIB_elf} z)
+  if(HS_LIBDWARF_NEW_API)
+    message(STATUS "libdwarf: the 0.x interface")
+  else()
+    message(STATUS "libdwarf: the interface of 2021 and before")
+  endif()
+endif()
+if(HS_LIBDWARF_NEW_API)
+  target_compile_definitions(hs_dep_dwarf INTERFACE HS_LIBDWARF_NEW_API=1)
+else()
+  target_compile_definitions(hs_dep_dwarf INTERFACE HS_LIBDWARF_NEW_API=0)
+endif()

@@ -1,0 +1,42 @@
+# hs_floor(NAME [PUBLIC libs...] [PRIVATE libs...]): the static library of one folder, made of all
+# its *.c files. include/ goes to those above, the folder itself (private headers) to nobody.
+# A folder without sources still hands on its headers.
+function(hs_floor name)
+  cmake_parse_arguments(arg "" "" "PUBLIC;PRIVATE" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS *.c)
+  if(NOT sources)
+    add_library(${name} INTERFACE)
+    target_include_directories(${name} INTERFACE include)
+    target_link_libraries(${name} INTERFACE ${arg_PUBLIC})
+    return()
+  endif()
+  add_library(${name} STATIC ${sources})
+  target_include_directories(${name} PUBLIC include PRIVATE .)
+  target_link_libraries(${name} PUBLIC ${arg_PUBLIC} PRIVATE hs_flags ${arg_PRIVATE})
+endfunction()
+
+# hs_links(RET FILE...): the libraries named by first-line comments "/* links: a b c */".
+function(hs_links ret)
+  set(links "")
+  foreach(file ${ARGN})
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${file}")
+    file(STRINGS "${file}" lines LIMIT_COUNT 1)
+    if(lines MATCHES "/\\* links:([^*]*)\\*/")
+      separate_arguments(found UNIX_COMMAND "${CMAKE_MATCH_1}")
+      list(APPEND links ${found})
+    endif()
+  endforeach()
+  list(REMOVE_DUPLICATES links)
+  set(${ret} "${links}" PARENT_SCOPE)
+endfunction()
+
+# hs_link_tested(TARGET libs...): links, and shows the private headers of our own libraries too.
+function(hs_link_tested target)
+  foreach(lib ${ARGN})
+    target_link_libraries(${target} PRIVATE ${lib})
+    if(lib MATCHES "^hs_" AND TARGET ${lib})
+      get_target_property(dir ${lib} SOURCE_DIR)
+      target_include_directories(${target} PRIVATE ${dir})
+    endif()
+  endforeach()
+endfunction()
