@@ -1,0 +1,89 @@
+/* One step up a stack by the call frame information of an ELF file (.eh_frame, else .debug_frame).
+ *
+ * Pure: registers and a callback that reads memory go in, the caller's registers come out. Both the
+ * tables and the stack are hostile: every step is bounded and a rule that cannot be evaluated makes
+ * its register unknown, or the step fail when it is the frame address or the return address.
+ * Does not loop: the caller walks, and must see that the frame address rises.
+ *
+ * Cost: the first step (or hs_cfi_open) lists the file's frame descriptions, about 0.2 microseconds
+ * and 100 to 200 bytes each; a step is then a binary search and one short program, microseconds.
+ * One thread at a time. */
+#ifndef HS_SYMBOLS_CFI_H
+#define HS_SYMBOLS_CFI_H
+
+#include "symbols/elf.h"
+
+/* DWARF's register numbers on x86-64. */
+enum hs_register {
+    HS_RAX,
+    HS_RDX,
+    HS_RCX,
+    HS_RBX,
+    HS_RSI,
+    HS_RDI,
+    HS_RBP,
+    HS_RSP,
+    HS_R8,
+    HS_R9,
+    HS_R10,
+    HS_R11,
+    HS_R12,
+    HS_R13,
+    HS_R14,
+    HS_R15,
+    HS_RIP, /* "RA": the instruction of this frame; in a caller, its return address */
+    HS_N_REGISTERS
+};
+
+struct hs_registers {
+    uint64_t value[HS_N_REGISTERS];
+    uint32_t known; /* bit i: value[i] is true */
+};
+
+#define HS_ALL_REGISTERS ((UINT32_C(1) << HS_N_REGISTERS) - 1)
+
+static inline bool hs_register_known(const struct hs_registers *r, enum hs_register number)
+{
+    return (r->known >> number & 1) != 0;
+}
+
+/* Reads target memory: fills [ret, ret + n_bytes) from [at, at + n_bytes) or returns false. Run-time
+ * addresses. */
+struct hs_memory_reader {
+    bool (*read)(void *context, hs_addr at, void *ret, size_t n_bytes);
+    void *context;
+};
+
+struct hs_frame {
+    hs_addr cfa;                /* canonical frame address: rsp of the caller after the return */
+    struct hs_registers caller; /* rip and rsp are always known */
+    bool is_signal_frame;       /* the caller was interrupted, not calling: its rip is exact */
+};
+
+struct hs_cfi;
+
+/* Opens the frame tables of `elf`, which is borrowed until close. Fails with HS_FORMAT when it has
+ * none or they are damaged, HS_LIMIT. */
+hs_status hs_cfi_open(struct hs_elf *elf, struct hs_cfi **ret, struct hs_error *err);
+void hs_cfi_close(struct hs_cfi *cfi);
+HS_DEFINE_AUTO(hs_cfi, close)
+
+/* Number of functions described. */
+size_t hs_cfi_n_functions(const struct hs_cfi *cfi);
+
+/* The described function [*ret_begin, *ret_end) that holds `vaddr`; false when none does. For
+ * functions that no symbol names. */
+bool hs_cfi_function_at(struct hs_cfi *cfi, hs_addr vaddr, hs_addr *ret_begin, hs_addr *ret_end);
+
+/* Computes the caller of the frame `r`. rip and rsp must be known; addresses in registers are
+ * run-time ones and rip - bias is looked up. `is_return_address`: rip is where a call will return
+ * (every frame but the top one and those above a signal frame), so rip - 1 is looked up.
+ * Registers that the tables do not mention keep their value when the ABI has them saved by the
+ * callee (rbx rbp r12-r15) and become unknown otherwise.
+ * Fails with HS_FORMAT when no entry covers rip or it cannot be evaluated, HS_TARGET when the stack
+ * cannot be read. */
+hs_status hs_cfi_step(struct hs_cfi *cfi, uint64_t bias, const struct hs_registers *r,
+                      bool is_return_address, const struct hs_memory_reader *memory,
+                      struct hs_frame *ret, struct hs_error *err);
+
+#endif

@@ -1,0 +1,44 @@
+/* Operand harvest: which addresses does a function's code mention, in order, and how?
+ *
+ * For finding the C `static` variables of a runtime whose binary is stripped: the variable has no
+ * name, but an exported function that uses it has. Decodes with Zydis; never executes, never
+ * follows a jump. Pure and allocation-free; any bytes may be given. Decoding stops at the first
+ * bytes that are no instruction. */
+#ifndef HS_SYMBOLS_OPERANDS_H
+#define HS_SYMBOLS_OPERANDS_H
+
+#include "base/types.h"
+
+enum hs_operand_kind {
+    HS_OPERAND_ADDRESS, /* lea, or an immediate that may be an address (non-PIE code) */
+    HS_OPERAND_LOAD,    /* mov and its extending kin: memory to register */
+    HS_OPERAND_STORE,   /* mov to memory */
+    HS_OPERAND_READ,    /* any other read: cmp, test, add reg, push */
+    HS_OPERAND_MODIFY,  /* read and written: add to memory, inc, xchg */
+    HS_OPERAND_CALL,    /* direct call: target is code */
+    HS_OPERAND_JUMP,    /* direct jump, conditional ones and those within the function included */
+    HS_OPERAND_CALL_THROUGH, /* call or jump through the word at target */
+};
+
+struct hs_operand {
+    hs_addr insn;   /* vaddr of the instruction */
+    hs_addr target; /* vaddr mentioned; never checked to exist */
+    uint8_t kind;   /* enum hs_operand_kind */
+    uint8_t n_insn_bytes;
+    uint16_t n_access_bytes; /* bytes read or written at target; 0 for address, call, jump */
+};
+
+struct hs_harvest {
+    size_t n_operands;      /* written to the caller's array */
+    size_t n_decoded_bytes; /* from the start; less than given when stopped by a non-instruction or
+                               a full array */
+};
+
+/* Harvests code[0, n_bytes), which lies at `vaddr`, into ret[0, capacity): memory operands relative
+ * to rip or at a constant (with or without index), immediates of 32 or 64 bits moved into a
+ * register or pushed, targets of direct calls and jumps. In order of address. About 50 ns per
+ * instruction. */
+struct hs_harvest hs_operands_harvest(const uint8_t *code, size_t n_bytes, hs_addr vaddr,
+                                      struct hs_operand *ret, size_t capacity);
+
+#endif
