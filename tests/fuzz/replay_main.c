@@ -6,6 +6,7 @@
  * A crash or a sanitizer report is the failure; the input at fault is then named on stderr, since
  * it is printed before it is tried when HS_REPLAY_VERBOSE is set. */
 #include <dirent.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
