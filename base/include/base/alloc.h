@@ -1,0 +1,52 @@
+/* The one door to memory. Every allocation is checked for overflow, counted, and can be told to
+ * fail, so that tests reach every out-of-memory path. Nothing outside base/ calls malloc. */
+#ifndef HS_BASE_ALLOC_H
+#define HS_BASE_ALLOC_H
+
+#include "base/error.h"
+
+/* Allocates n * size zeroed bytes. Fails with HS_LIMIT; n * size == 0 gives a valid pointer.
+ * The caller frees with hs_free. */
+hs_status hs_alloc(size_t n, size_t size, void **ret, struct hs_error *err);
+
+/* Resizes `*array` so that `needed` elements fit, at least doubling. New elements are zeroed.
+ * `*array` may be NULL with `*capacity` 0. On failure both stay as they were. */
+hs_status hs_grow(void **array, size_t *capacity, size_t needed, size_t size, struct hs_error *err);
+
+hs_status hs_strdup(const char *text, char **ret, struct hs_error *err);
+void hs_free(void *memory);
+
+/* Anonymous zeroed pages for arrays that grow with the heap: returned to the system on free, lazily
+ * backed, so that a generous upper bound costs only what is touched. */
+hs_status hs_pages_alloc(size_t n, size_t size, void **ret, struct hs_error *err);
+void hs_pages_free(void *memory, size_t n, size_t size);
+
+/* Fault injection: the nth allocation from now (1 = the next) fails, and with `sticky` all after
+ * it; 0 switches it off. */
+void hs_alloc_fail_at(uint64_t nth, bool sticky);
+
+/* Allocations since the program began, for the loop that fails each in turn. */
+uint64_t hs_alloc_count(void);
+
+/* hs_auto_free char *x = NULL;  frees at the end of the scope. */
+void hs_auto_free_(void *pointer_to_pointer);
+#define hs_auto_free __attribute__((cleanup(hs_auto_free_)))
+
+/* Calls `type##_free(pointer)` for `hs_auto(type) *x`: declare with HS_DEFINE_AUTO(hs_thing, free).
+ */
+#define HS_DEFINE_AUTO(type, verb)                   \
+    static inline void type##_auto_(struct type **p) \
+    {                                                \
+        type##_##verb(*p);                           \
+    }
+#define hs_auto(type) __attribute__((cleanup(type##_auto_))) struct type
+
+/* Takes a value out of a scoped pointer: `*ret = HS_STEAL(x);` */
+#define HS_STEAL(p)                     \
+    ({                                  \
+        __typeof__(p) hs_stolen_ = (p); \
+        (p) = NULL;                     \
+        hs_stolen_;                     \
+    })
+
+#endif

@@ -1,0 +1,24 @@
+/* Numbers with units, in both directions. */
+#ifndef HS_BASE_UNITS_H
+#define HS_BASE_UNITS_H
+
+#include "base/error.h"
+
+#define HS_UNIT_TEXT_BYTES 32
+
+/* A plain decimal count: digits only, no sign, no suffix, no spaces. HS_USAGE otherwise. */
+hs_status hs_parse_count(const char *text, uint64_t *ret, struct hs_error *err);
+/* A size in bytes: digits and optionally k M G T (powers of 1000) or Ki Mi Gi Ti (of 1024), each
+ * optionally followed by B. */
+hs_status hs_parse_size(const char *text, uint64_t *ret, struct hs_error *err);
+/* A duration: digits and one of ns us ms s m h (default s). Result in nanoseconds. */
+hs_status hs_parse_duration(const char *text, uint64_t *ret, struct hs_error *err);
+/* 0x... only. */
+hs_status hs_parse_address(const char *text, hs_addr *ret, struct hs_error *err);
+
+/* "1.5 MiB", "312 B"; "2.1 ms"; "6.34 M". `text` has HS_UNIT_TEXT_BYTES. */
+void hs_format_bytes(uint64_t bytes, char *text);
+void hs_format_duration(uint64_t ns, char *text);
+void hs_format_count(uint64_t count, char *text);
+
+#endif
