@@ -1,0 +1,716 @@
+"""The gates on the source. Each rule has a name, listed with what it asks in RULES; every finding
+is printed as "file:line: rule: what to do". Named exceptions, each with its reason, stand in
+scripts/lint-exceptions.txt.
+
+The C reader is a tokenizer, not a parser: it knows comments, literals, preprocessor lines,
+brackets and where a function begins, which is enough for sizes, branches, calls and layers.
+"""
+
+import argparse
+import bisect
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+RULES = {
+    "format": "run scripts/format",
+    "line-width": "at most 100 columns",
+    "whitespace": "no tabs, no trailing blanks, one newline at the end",
+    "file-length": "at most 800 lines: split the file",
+    "file-name": "C file names are unique in the tree: rename one",
+    "function-length": "at most 80 lines, and 40 for 95 % of the functions: split it",
+    "complexity": "at most 20 branches, and 15 for 99.5 % of the functions: split it",
+    "parameters": "at most 7 parameters: pass a struct",
+    "recursion": "no recursion: the depth would be up to the input; use an explicit stack",
+    "goto": "goto only forward, to the one cleanup label of the function",
+    "banned": "unsafe or uncounted function: see what it names",
+    "library-output": "libraries never print and never exit: return a status",
+    "layers": "include only from the floors below, never in a circle",
+    "header-doc": "a public header begins with a comment and documents its functions",
+    "header-guard": "a header has a guard named after its path, HS_FOLDER_NAME_H",
+    "public-prefix": "a function that is not static is called hs_something",
+    "struct-typedef": "no typedef of a struct: write struct hs_thing",
+    "assertions": "at least 10 assertions per 1000 lines in graph, dominator and format",
+    "marker": "no notes to self: do it, or state it as a limit",
+    "machine-path": "no path of one machine: make it relative or take it as an argument",
+    "stale-exception": "delete the exception: nothing needs it",
+}
+
+EXCEPTIONS = "scripts/lint-exceptions.txt"
+WIDTH, FILE_LINES = 100, 800
+FUNCTION_LINES, FUNCTION_LINES_P95 = 80, 40
+COMPLEXITY, COMPLEXITY_RARE, COMPLEXITY_RARE_SHARE = 20, 15, 0.005
+PARAMETERS = 7
+DOCUMENTED_GROUP = 8
+ASSERTIONS_PER_1000 = 10
+ASSERTED = ("format", "graph", "dominator")
+
+# Folder -> (floor's name, prefix of its public headers). The longest folder wins.
+FLOORS = {
+    "base": ("base", "base"),
+    "report": ("report", "report"),
+    "symbols": ("symbols", "symbols"),
+    "snapshot/format": ("format", "snapshot"),
+    "snapshot/capture": ("capture", "capture"),
+    "graph": ("graph", "graph"),
+    "dominator": ("dominator", "dominator"),
+    "tools": ("tools", "tools"),
+}
+BELOW = {
+    "base": set(),
+    "report": {"base"},
+    "symbols": {"base"},
+    "format": {"base"},
+    "capture": {"base", "symbols", "format"},
+    "graph": {"base", "format"},
+    "dominator": {"base", "format", "graph"},
+    "tools": {"base", "report", "symbols", "format", "capture", "graph", "dominator"},
+}
+# System headers that only one floor may know.
+OWNED_HEADERS = {
+    "libdwarf.h": {"symbols"},
+    "dwarf.h": {"symbols"},
+    "libdwarf/libdwarf.h": {"symbols"},
+    "libdwarf/dwarf.h": {"symbols"},
+    "gelf.h": {"symbols"},
+    "libelf.h": {"symbols"},
+    "sys/ptrace.h": {"capture"},
+    "zstd.h": {"format"},
+}
+
+UNSAFE = {
+    "strcpy": "use snprintf or memcpy with a checked size",
+    "strcat": "use snprintf or struct hs_buffer",
+    "sprintf": "use snprintf",
+    "vsprintf": "use vsnprintf",
+    "gets": "use getline",
+    "atoi": "use the parsers of base/units.h",
+    "atol": "use the parsers of base/units.h",
+    "atoll": "use the parsers of base/units.h",
+    "atof": "use strtod and check the end",
+    "strtok": "use strchr or strcspn on a copy of the pointer",
+    "system": "use posix_spawn with an argument vector",
+    "popen": "use posix_spawn with an argument vector",
+    "alloca": "use a fixed buffer or base/alloc.h",
+    "tmpnam": "use mkstemp",
+    "mktemp": "use mkstemp",
+    "longjmp": "return a status",
+}
+ALLOCATORS = {
+    "malloc": "use hs_alloc of base/alloc.h",
+    "calloc": "use hs_alloc of base/alloc.h",
+    "realloc": "use hs_grow of base/alloc.h",
+    "reallocarray": "use hs_grow of base/alloc.h",
+    "free": "use hs_free of base/alloc.h",
+    "strdup": "use hs_strdup of base/alloc.h",
+    "strndup": "use hs_strdup of base/alloc.h",
+    "asprintf": "use struct hs_buffer",
+    "vasprintf": "use struct hs_buffer",
+    "posix_memalign": "use hs_pages_alloc of base/alloc.h",
+    "aligned_alloc": "use hs_pages_alloc of base/alloc.h",
+}
+ALLOCATOR_HOME = "base/alloc.c"
+PRINTERS = {"printf", "puts", "putchar", "perror", "exit", "abort", "err", "errx", "warn", "warnx"}
+STREAMS = {"stdout", "stderr"}
+
+C_DIRS = tuple(sorted({folder.split("/")[0] for folder in FLOORS})) + ("tests", "bench", "include")
+TEXT_SUFFIXES = (".c", ".h", ".sh", ".py", ".ml", ".mli", ".cmake", ".txt", ".md", ".json", "")
+PROSE_SUFFIXES = (".md", ".json", ".txt")
+SKIPPED_DIRS = {".git", "__pycache__", "corpus", "golden"}
+
+MARKER = re.compile(r"\b(?:TO" + "DO|FIX" + "ME|XX" + "X|HA" + r"CK)\b")
+MACHINE_PATH = re.compile(r"(?<![\w.}$*/])/(?:root|work|Users|home/[a-z]\w*|tmp/[\w.-]*/)(?![\w-])")
+
+TOKEN = re.compile(
+    r"""(?P<comment>/\*.*?\*/|//[^\n]*)
+      | (?P<directive>^[ \t]*\#(?:/\*.*?\*/|[^\n\\]|\\.)*)
+      | (?P<string>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')
+      | (?P<word>[A-Za-z_]\w*)
+      | (?P<number>\.?\d(?:[eEpP][+-]|[\w.'])*)
+      | (?P<operator>->|&&|\|\||\+\+|--|<<=|>>=|<<|>>|[-+*/%&|^<>=!]=|\.\.\.|[^\s\w])""",
+    re.X | re.S | re.M,
+)
+
+
+class Token:
+    __slots__ = ("kind", "text", "line")
+
+    def __init__(self, kind, text, line):
+        self.kind, self.text, self.line = kind, text, line
+
+
+class Function:
+    """A definition: `line` is where its declaration begins, `last` its closing brace."""
+
+    def __init__(self, name, declaration, body):
+        self.name, self.declaration, self.body = name, declaration, body
+        self.line, self.last = declaration[0].line, body[-1].line
+        self.static = any(t.text == "static" for t in declaration)
+
+    @property
+    def length(self):
+        return self.last - self.line + 1
+
+
+class Source:
+    """One C file: its tokens, functions and includes."""
+
+    def __init__(self, path, text):
+        self.path, self.text = path, text
+        self.lines = text.split("\n")
+        starts = [0] + [m.end() for m in re.finditer("\n", text)]
+        self.tokens = [
+            Token(m.lastgroup, m.group().strip(), bisect.bisect_right(starts, m.start()))
+            for m in TOKEN.finditer(text)
+        ]
+        self.code = [t for t in self.tokens if t.kind not in ("comment", "directive")]
+        self.directives = [t for t in self.tokens if t.kind == "directive"]
+        self.functions, self.statements = split_top_level(self.code)
+        self.includes = []
+        for token in self.directives:
+            match = re.match(r'#\s*include\s*(["<])([^">]+)[">]', token.text)
+            if match:
+                self.includes.append((token.line, match.group(1) == '"', match.group(2)))
+        self.floor, self.folder = floor_of(path)
+        self.production = self.floor is not None
+
+    @property
+    def public_header(self):
+        return self.path.endswith(".h") and "/include/" in "/" + self.path
+
+    def code_lines(self):
+        return len({t.line for t in self.code})
+
+
+def floor_of(path):
+    best = None
+    for folder in FLOORS:
+        if path.startswith(folder + "/") and (best is None or len(folder) > len(best)):
+            best = folder
+    return (FLOORS[best][0], best) if best else (None, None)
+
+
+def declared_name(declaration):
+    """The name before the parameter list, and the tokens of that list; None for other things."""
+    depth, at, skip = 0, 0, {"__attribute__", "__typeof__", "typeof", "_Alignas", "__declspec"}
+    while at < len(declaration):
+        token = declaration[at]
+        if token.text in ("[", "{"):
+            depth += 1
+        elif token.text in ("]", "}"):
+            depth -= 1
+        elif token.text == "(":
+            before = declaration[at - 1] if at else None
+            end = matching(declaration, at)
+            if depth == 0 and before is not None and before.kind == "word":
+                if before.text not in skip:
+                    return before.text, declaration[at + 1 : end]
+            at = end
+        at += 1
+    return None, []
+
+
+def matching(tokens, at):
+    depth = 0
+    for index in range(at, len(tokens)):
+        if tokens[index].text in ("(", "[", "{"):
+            depth += 1
+        elif tokens[index].text in (")", "]", "}"):
+            depth -= 1
+            if depth == 0:
+                return index
+    return len(tokens) - 1
+
+
+def split_top_level(code):
+    """Functions, and the other statements of the file's top level (each a list of tokens)."""
+    functions, statements, start, at = [], [], 0, 0
+    while at < len(code):
+        text = code[at].text
+        if text == ";":
+            statements.append(code[start : at + 1])
+            start = at + 1
+        elif text in ("(", "["):
+            at = matching(code, at)
+        elif text == "{":
+            end = matching(code, at)
+            declaration = code[start:at]
+            name, _ = declared_name(declaration)
+            if name and declaration[-1].text == ")" and all(t.text != "=" for t in declaration):
+                functions.append(Function(name, declaration, code[at : end + 1]))
+                start = end + 1
+            at = end
+        at += 1
+    return functions, statements
+
+
+def count_parameters(declaration):
+    _, parameters = declared_name(declaration)
+    if not parameters or [t.text for t in parameters] == ["void"]:
+        return 0
+    depth, count = 0, 1
+    for token in parameters:
+        if token.text in ("(", "[", "{"):
+            depth += 1
+        elif token.text in (")", "]", "}"):
+            depth -= 1
+        elif token.text == "," and depth == 0:
+            count += 1
+    return count
+
+
+def complexity(source, function):
+    branches = {"if", "for", "while", "case", "&&", "||", "?"}
+    count = 1 + sum(1 for t in function.body if t.text in branches and t.kind != "string")
+    count += sum(
+        1
+        for t in source.directives
+        if function.line < t.line < function.last and re.match(r"#\s*(?:if|elif)", t.text)
+    )
+    return count
+
+
+def calls(tokens):
+    """Names followed by '(' that are not members: (name, line)."""
+    for at in range(len(tokens) - 1):
+        token = tokens[at]
+        if token.kind == "word" and tokens[at + 1].text == "(":
+            if at == 0 or tokens[at - 1].text not in (".", "->"):
+                yield token.text, token.line
+
+
+class Lint:
+    def __init__(self, top, with_format=True):
+        self.top, self.with_format = top, with_format
+        self.findings, self.sources, self.texts = [], [], []
+        self.exceptions, self.used = read_exceptions(top), set()
+
+    def report(self, path, line, rule, message, name=None):
+        for subject in (name, "*"):
+            key = (path, subject, rule)
+            if subject and key in self.exceptions:
+                self.used.add(key)
+                return
+        self.findings.append((path, line, rule, message))
+
+    def read(self):
+        for directory, folders, files in os.walk(self.top):
+            inside = os.path.relpath(directory, self.top)
+            folders[:] = sorted(
+                f
+                for f in folders
+                if f not in SKIPPED_DIRS and not (inside == "." and f.startswith("build"))
+            )
+            for name in sorted(files):
+                path = os.path.normpath(os.path.join(inside, name))
+                if os.path.splitext(name)[1] in TEXT_SUFFIXES:
+                    self.read_one(path)
+
+    def read_one(self, path):
+        try:
+            with open(os.path.join(self.top, path), encoding="utf-8", newline="") as file:
+                text = file.read()
+        except (UnicodeDecodeError, OSError):
+            return
+        if "\0" in text or path == "LICENSE":
+            return
+        self.texts.append((path, text))
+        if path.endswith((".c", ".h")) and path.startswith(tuple(d + "/" for d in C_DIRS)):
+            self.sources.append(Source(path, text))
+
+    def run(self):
+        self.read()
+        for path, text in self.texts:
+            self.check_text(path, text)
+        for source in self.sources:
+            self.check_sizes(source)
+            self.check_goto(source)
+            self.check_recursion(source)
+            self.check_banned(source)
+            self.check_output(source)
+            self.check_layers(source)
+            self.check_header(source)
+            self.check_names(source)
+        self.check_shares()
+        self.check_file_names()
+        self.check_circles()
+        self.check_assertions()
+        if self.with_format:
+            self.check_format()
+        for key, line in self.exceptions.items():
+            if key not in self.used and (key[2] != "format" or self.with_format):
+                message = "nothing needs '%s %s': delete the line" % (key[0], key[2])
+                self.findings.append((EXCEPTIONS, line, "stale-exception", message))
+        return sorted(set(self.findings))
+
+    # Text
+
+    def check_text(self, path, text):
+        prose = path.endswith(PROSE_SUFFIXES) and not path.endswith("CMakeLists.txt")
+        makefile = os.path.basename(path).startswith("Makefile")
+        for number, line in enumerate(text.split("\n"), 1):
+            if len(line) > WIDTH and not prose:
+                self.report(path, number, "line-width", "%d columns: break the line" % len(line))
+            if line != line.rstrip() and not path.endswith(".md"):
+                self.report(path, number, "whitespace", "blanks or CR at the end: delete them")
+            if "\t" in line and not prose and not makefile:
+                self.report(path, number, "whitespace", "a tab: use spaces (or \\t in a string)")
+            if MARKER.search(line):
+                self.report(path, number, "marker", "do it now, or write 'Limit: ...'")
+            match = MACHINE_PATH.search(line)
+            if match:
+                self.report(path, number, "machine-path", "'%s': make it relative" % match.group())
+        if text and (not text.endswith("\n") or text.endswith("\n\n")):
+            self.report(path, text.count("\n") + 1, "whitespace", "end with exactly one newline")
+
+    # Sizes
+
+    def check_sizes(self, source):
+        n_lines = source.text.count("\n")
+        if n_lines > FILE_LINES:
+            self.report(source.path, n_lines, "file-length", "%d lines: split the file" % n_lines)
+        for function in source.functions:
+            name, path, line = function.name, source.path, function.line
+            if function.length > FUNCTION_LINES:
+                message = "'%s' has %d lines (at most %d): split it"
+                message %= (name, function.length, FUNCTION_LINES)
+                self.report(path, line, "function-length", message, name)
+            branches = complexity(source, function)
+            if branches > COMPLEXITY:
+                message = "'%s' has complexity %d (at most %d): split it"
+                message %= (name, branches, COMPLEXITY)
+                self.report(path, line, "complexity", message, name)
+            n_parameters = count_parameters(function.declaration)
+            if n_parameters > PARAMETERS:
+                message = "'%s' takes %d parameters: pass a struct" % (name, n_parameters)
+                self.report(path, line, "parameters", message, name)
+
+    def check_shares(self):
+        """What may be rare but not common; the worst are named."""
+        production = [s for s in self.sources if s.production]
+        all_functions = [(f.length, s, f) for s in production for f in s.functions]
+        if len(all_functions) < 20:
+            return
+        all_functions.sort(key=lambda item: item[0])
+        p95 = all_functions[int(0.95 * (len(all_functions) - 1))][0]
+        if p95 > FUNCTION_LINES_P95:
+            for length, source, function in all_functions:
+                if FUNCTION_LINES_P95 < length <= FUNCTION_LINES:
+                    message = "'%s' has %d lines, and the tree's 95th percentile is %d (at most %d)"
+                    message %= (function.name, length, p95, FUNCTION_LINES_P95)
+                    self.report(source.path, function.line, "function-length", message)
+        complex_ones = []
+        for _, source, function in all_functions:
+            branches = complexity(source, function)
+            key = (source.path, function.name, "complexity")
+            if branches > COMPLEXITY_RARE and key not in self.exceptions:
+                complex_ones.append((branches, source, function))
+        if len(complex_ones) > max(1, COMPLEXITY_RARE_SHARE * len(all_functions)):
+            for branches, source, function in complex_ones:
+                if branches <= COMPLEXITY:
+                    message = "'%s' has complexity %d, and too many are above %d: simplify it"
+                    message %= (function.name, branches, COMPLEXITY_RARE)
+                    self.report(source.path, function.line, "complexity", message)
+
+    # Control flow
+
+    def check_goto(self, source):
+        for function in source.functions:
+            body = function.body
+            jumps = [
+                (body[i + 1].text, body[i].line)
+                for i in range(len(body) - 1)
+                if body[i].text == "goto"
+            ]
+            if not jumps:
+                continue
+            labels = {
+                body[i].text: body[i].line
+                for i in range(1, len(body) - 1)
+                if body[i].kind == "word"
+                and body[i + 1].text == ":"
+                and body[i - 1].text in (";", "{", "}", ":")
+            }
+            for label, line in jumps:
+                if label != jumps[0][0]:
+                    message = "a second label '%s' in '%s': one cleanup label" % (
+                        label, function.name)
+                    self.report(source.path, line, "goto", message, function.name)
+                elif labels.get(label, line + 1) <= line:
+                    message = "'%s' jumps back in '%s': write a loop" % (label, function.name)
+                    self.report(source.path, line, "goto", message, function.name)
+
+    def check_recursion(self, source):
+        if not source.production and not source.path.startswith("bench/"):
+            return
+        defined = {f.name: f for f in source.functions}
+        called = {
+            f.name: {name for name, _ in calls(f.body) if name in defined} for f in source.functions
+        }
+        for function in source.functions:
+            seen, stack = set(), list(called[function.name])
+            while stack:
+                name = stack.pop()
+                if name not in seen:
+                    seen.add(name)
+                    stack.extend(called[name])
+            if function.name in seen:
+                message = "'%s' calls itself, directly or in a circle: use a stack" % function.name
+                self.report(source.path, function.line, "recursion", message, function.name)
+
+    # Calls
+
+    def enclosing(self, source, line):
+        for function in source.functions:
+            if function.line <= line <= function.last:
+                return function.name
+        return None
+
+    def check_banned(self, source):
+        counted = source.production and source.path != ALLOCATOR_HOME
+        for name, line in calls(source.code):
+            why = UNSAFE.get(name) or (counted and ALLOCATORS.get(name))
+            if why:
+                message = "'%s': %s" % (name, why)
+                self.report(source.path, line, "banned", message, self.enclosing(source, line))
+
+    def check_output(self, source):
+        if not source.production or source.floor == "tools":
+            return
+        found = [(name, line) for name, line in calls(source.code) if name in PRINTERS]
+        found += [(t.text, t.line) for t in source.code if t.text in STREAMS]
+        for name, line in found:
+            message = "'%s' in a library: return a status or write to what the caller gave" % name
+            self.report(source.path, line, "library-output", message, self.enclosing(source, line))
+
+    # Includes
+
+    def check_layers(self, source):
+        prefixes = {prefix: floor for floor, prefix in FLOORS.values()}
+        for line, ours, name in source.includes:
+            if not ours:
+                owners = OWNED_HEADERS.get(name)
+                if owners and source.production and source.floor not in owners:
+                    message = "<%s> belongs to %s alone" % (name, ", ".join(sorted(owners)))
+                    self.report(source.path, line, "layers", message)
+                continue
+            if name.startswith(".") or name.startswith("/"):
+                message = "'%s': include by the header's own folder, not by a path" % name
+                self.report(source.path, line, "layers", message)
+            elif source.production and "/" in name:
+                target = prefixes.get(name.split("/")[0])
+                if target is None:
+                    message = "'%s' is no public header of a floor" % name
+                    self.report(source.path, line, "layers", message)
+                elif target != source.floor and target not in BELOW[source.floor]:
+                    message = "%s may not include '%s': take a callback" % (source.floor, name)
+                    self.report(source.path, line, "layers", message)
+            elif source.production and source.public_header:
+                message = "a public header may not include the private '%s'" % name
+                self.report(source.path, line, "layers", message)
+
+    def check_circles(self):
+        by_name = {}
+        for source in self.sources:
+            if source.path.endswith(".h"):
+                by_name[included_as(source)] = source
+        state = {}
+        for first in sorted(by_name):
+            stack = [(first, iter(by_name[first].includes))]
+            while stack:
+                name, includes = stack[-1]
+                state[name] = "open"
+                for line, ours, target in includes:
+                    if not ours or target not in by_name or state.get(target) == "done":
+                        continue
+                    if state.get(target) == "open":
+                        message = "'%s' includes itself by way of '%s'" % (target, name)
+                        self.report(by_name[name].path, line, "layers", message)
+                        continue
+                    stack.append((target, iter(by_name[target].includes)))
+                    break
+                else:
+                    state[name] = "done"
+                    stack.pop()
+
+    # Headers and names
+
+    def check_header(self, source):
+        if not source.path.endswith(".h") or not source.production:
+            return
+        guard = guard_of(source)
+        texts = [t.text for t in source.directives]
+        if not any(re.match(r"#\s*ifndef\s+%s$" % guard, text) for text in texts):
+            self.report(source.path, 1, "header-guard", "#ifndef %s, #define %s" % (guard, guard))
+        if not source.public_header:
+            return
+        if not source.tokens or source.tokens[0].kind != "comment":
+            message = "begin with a paragraph: what it is for and what it refuses"
+            self.report(source.path, 1, "header-doc", message)
+        self.check_prototypes(source)
+
+    def check_prototypes(self, source):
+        """A comment at the top level documents the functions up to the next one, within reason."""
+        inside = [(f.declaration[0].line, f.last) for f in source.functions]
+        inside += [(s[0].line, s[-1].line) for s in source.statements]
+        comments = [
+            t.line
+            for t in source.tokens
+            if t.kind == "comment" and not any(a <= t.line <= b for a, b in inside)
+        ]
+        prototypes = [(f.line, f.name) for f in source.functions]
+        for statement in source.statements:
+            words = [t.text for t in statement]
+            name, _ = declared_name(statement)
+            if name and words[0] not in ("typedef", "_Static_assert", "static_assert"):
+                if "{" not in words and "=" not in words and name.islower():
+                    prototypes.append((statement[0].line, name))
+        used = {}
+        for line, name in sorted(prototypes):
+            above = [c for c in comments if c < line]
+            group = above[-1] if above else 0
+            used[group] = used.get(group, 0) + 1
+            if group == 0 or used[group] > DOCUMENTED_GROUP:
+                message = "'%s' has no comment (one may document at most %d functions)"
+                message %= (name, DOCUMENTED_GROUP)
+                self.report(source.path, line, "header-doc", message, name)
+
+    def check_names(self, source):
+        if not source.production:
+            return
+        for function in source.functions:
+            if source.path.endswith(".c") and not function.static and function.name != "main":
+                if not function.name.startswith("hs_"):
+                    message = "'%s': make it static or call it hs_%s" % ((function.name,) * 2)
+                    self.report(source.path, function.line, "public-prefix", message, function.name)
+        for statement in source.statements:
+            words = [t.text for t in statement]
+            if words[0] == "typedef" and words[1:2] in (["struct"], ["union"]):
+                message = "write 'struct hs_thing' where it is used"
+                self.report(source.path, statement[0].line, "struct-typedef", message)
+
+    def check_file_names(self):
+        seen = {}
+        for source in self.sources:
+            name = os.path.basename(source.path)
+            if name in seen:
+                message = "'%s' is also %s: rename one" % (name, seen[name])
+                self.report(source.path, 1, "file-name", message)
+            seen.setdefault(name, source.path)
+
+    def check_assertions(self):
+        for floor in ASSERTED:
+            sources = [s for s in self.sources if s.floor == floor and s.path.endswith(".c")]
+            n_lines = sum(s.code_lines() for s in sources)
+            n_assertions = sum(count_assertions(s) for s in sources)
+            if n_lines >= 100 and n_assertions * 1000 < ASSERTIONS_PER_1000 * n_lines:
+                message = "%s has %d assertions in %d lines: state its invariants (10 per 1000)"
+                message %= (floor, n_assertions, n_lines)
+                self.report(sources[0].folder, 1, "assertions", message)
+
+    def check_format(self):
+        tool = shutil.which("clang-format-14") or shutil.which("clang-format")
+        if not tool or "version 14." not in output_of([tool, "--version"])[0]:
+            print("lint: format: skipped, it is judged by clang-format 14", file=sys.stderr)
+            return
+        paths = [s.path for s in self.sources]
+        if not paths:
+            return
+        complaints = output_of([tool, "--style=file", "--dry-run", *paths], self.top)[1]
+        for match in re.finditer(r"^(\S+?):(\d+):\d+: (?:warning|error)", complaints, re.M):
+            self.report(match.group(1), int(match.group(2)), "format", "run scripts/format")
+
+
+def output_of(command, directory=None):
+    result = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False)
+    return result.stdout, result.stderr
+
+
+def included_as(source):
+    if source.public_header:
+        return source.path.split("include/", 1)[1]
+    return os.path.basename(source.path)
+
+
+def guard_of(source):
+    stem = os.path.splitext(os.path.basename(source.path))[0]
+    folder = os.path.basename(os.path.dirname(source.path))
+    return "HS_%s_%s_H" % tuple(re.sub(r"\W", "_", part).upper() for part in (folder, stem))
+
+
+def count_assertions(source):
+    names = ("assert", "static_assert", "_Static_assert")
+    return sum(1 for name, _ in calls(source.code) if name in names)
+
+
+def read_exceptions(top):
+    """Lines "path:function rule reason" or "path rule reason": {(path, function, rule): line}."""
+    exceptions = {}
+    try:
+        with open(os.path.join(top, EXCEPTIONS), encoding="utf-8") as file:
+            for number, line in enumerate(file, 1):
+                fields = line.split(None, 2)
+                if not fields or fields[0].startswith("#"):
+                    continue
+                if len(fields) < 3 or fields[1] not in RULES:
+                    sys.exit("%s:%d: want 'path[:function] rule reason'" % (EXCEPTIONS, number))
+                path, _, name = fields[0].partition(":")
+                exceptions[(path, name or "*", fields[1])] = number
+    except FileNotFoundError:
+        pass
+    return exceptions
+
+
+def print_stats(lint):
+    print("%-18s %6s %8s %9s %6s %6s %6s %7s" % (
+        "folder", "files", "lines", "functions", "median", "p95", "max", "asserts"))
+    groups = {}
+    for source in lint.sources:
+        groups.setdefault(source.folder or source.path.split("/")[0], []).append(source)
+    for folder, sources in sorted(groups.items()) + [
+        ("all but tests", [s for s in lint.sources if s.production])
+    ]:
+        lengths = sorted(f.length for s in sources for f in s.functions) or [0]
+        n_lines = sum(s.text.count("\n") for s in sources)
+        p95 = lengths[int(0.95 * (len(lengths) - 1))]
+        n_assertions = sum(count_assertions(s) for s in sources)
+        print("%-18s %6d %8d %9d %6d %6d %6d %7d" % (
+            folder, len(sources), n_lines, len(lengths), lengths[len(lengths) // 2], p95,
+            lengths[-1], n_assertions))
+    worst = [(complexity(s, f), s.path, f.name)
+             for s in lint.sources if s.production for f in s.functions]
+    for branches, path, name in sorted(worst, reverse=True)[:5]:
+        print("complexity %d: %s %s" % (branches, path, name))
+
+
+def main(arguments):
+    parser = argparse.ArgumentParser(prog="scripts/lint", description="gates on the source")
+    parser.add_argument("paths", nargs="*", help="report only on these files and folders")
+    parser.add_argument("--top", default=os.path.join(os.path.dirname(__file__), ".."))
+    parser.add_argument("--rules", action="store_true", help="list the rules")
+    parser.add_argument("--stats", action="store_true", help="print sizes, judge nothing")
+    parser.add_argument("--no-format", action="store_true", help="leave out clang-format")
+    options = parser.parse_args(arguments)
+    if options.rules:
+        for name, meaning in RULES.items():
+            print("%-16s %s" % (name, meaning))
+        return 0
+    lint = Lint(os.path.normpath(options.top), with_format=not options.no_format)
+    if options.stats:
+        lint.read()
+        print_stats(lint)
+        return 0
+    findings = lint.run()
+    if options.paths:
+        wanted = [os.path.relpath(p, lint.top) for p in options.paths]
+        findings = [f for f in findings if any((f[0] + "/").startswith(w + "/") for w in wanted)]
+    for path, line, rule, message in findings:
+        print("%s:%d: %s: %s" % (path, line, rule, message))
+    print("lint: %d files, %d findings" % (len(lint.texts), len(findings)), file=sys.stderr)
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
