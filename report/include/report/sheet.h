@@ -1,0 +1,114 @@
+/* One sheet of typed columns, rendered as table, JSON rows, NDJSON or TSV.
+ *
+ * The caller sorts, then appends row after row, cell by cell in column order. Rows beyond
+ * `limit` are not kept, only counted and summed: they become the line "[n others]". Closing rows
+ * (what belongs to the sum and is no row: "[shared]", "[unreached]") come after
+ * hs_sheet_close_rows. The TOTAL line is the sum of everything appended.
+ *
+ *     RETAINED   %      NAME               columns: typed; numbers right-aligned
+ *      1.2 MiB   60.0   Stm.VCS            rows
+ *      0.5 MiB   25.0   [17 others]        rows beyond the limit
+ *      0.3 MiB   15.0   [shared]           closing rows, tables only
+ *      2.0 MiB  100.0   TOTAL              tables only
+ *
+ * Failures are sticky and kept inside until hs_sheet_write. A cell costs 9 bytes, a string is kept
+ * once; no allocation per cell. */
+#ifndef HS_REPORT_SHEET_H
+#define HS_REPORT_SHEET_H
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/strtab.h"
+#include "report/json.h"
+
+enum hs_sheet_format {
+    HS_SHEET_TABLE,
+    HS_SHEET_JSON, /* an array of objects; inside an envelope use hs_sheet_write_rows */
+    HS_SHEET_NDJSON,
+    HS_SHEET_TSV, /* a line of keys, then the rows; an unknown value is an empty cell */
+    HS_N_SHEET_FORMATS
+};
+
+enum hs_column_kind {
+    HS_COLUMN_STRING,
+    HS_COLUMN_COUNT,
+    HS_COLUMN_WORDS, /* human: as bytes */
+    HS_COLUMN_BYTES,
+    HS_COLUMN_PERCENT, /* cells are parts of the sheet's whole */
+    HS_COLUMN_ADDRESS,
+    HS_COLUMN_NODE,
+    HS_COLUMN_DURATION, /* nanoseconds */
+    HS_COLUMN_BOOL,
+    HS_N_COLUMN_KINDS
+};
+
+enum hs_column_flags {
+    HS_COLUMN_FLEXIBLE = 1 << 0,   /* gets the width that is left and is cut to it: at most one */
+    HS_COLUMN_SUMMED = 1 << 1,     /* shown in "[n others]" and TOTAL */
+    HS_COLUMN_TABLE_ONLY = 1 << 2, /* for eyes: percent, marks */
+    HS_COLUMN_DATA_ONLY = 1 << 3,  /* not in the table */
+};
+
+struct hs_column {
+    const char *key;   /* JSON and TSV: lower case, with its unit */
+    const char *title; /* table heading */
+    enum hs_column_kind kind;
+    unsigned flags;
+};
+
+struct hs_sheet_options {
+    enum hs_sheet_format format;
+    bool human;          /* units instead of plain integers */
+    bool colour;         /* heading and closing lines stand out */
+    bool no_total;       /* tables without TOTAL line: trees, where rows contain each other */
+    size_t width;        /* terminal columns; 0 = no limit */
+    uint64_t limit;      /* rows kept; 0 = all */
+    unsigned word_bytes; /* 0 is taken as 8 */
+    uint64_t whole;      /* what percent cells are parts of; 0: the cells are unknown */
+};
+
+struct hs_sheet {
+    const struct hs_column *columns; /* borrowed until fini */
+    size_t n_columns;
+    struct hs_sheet_options options;
+    struct hs_strtab strings;
+    uint64_t *cells; /* owned: rows, then closing rows; string ids for strings */
+    uint8_t *known;  /* owned: 0 where a cell is unknown */
+    size_t n_cells, cells_capacity, known_capacity;
+    size_t column;     /* where the next cell goes */
+    size_t n_rows;     /* kept */
+    size_t n_closing;  /* closing rows */
+    uint64_t n_others; /* rows beyond the limit */
+    uint64_t *sums;    /* owned: per column, [0, n) of others, [n, 2n) of all */
+    bool closing;
+    struct hs_error error;
+};
+
+/* `columns` must outlive the sheet. Fails with HS_LIMIT. */
+hs_status hs_sheet_init(struct hs_sheet *sheet, const struct hs_column *columns, size_t n_columns,
+                        const struct hs_sheet_options *options, struct hs_error *err);
+void hs_sheet_fini(struct hs_sheet *sheet);
+
+/* Append the next cell; the last of a row ends it. A kind that is not the column's is a bug. */
+void hs_sheet_string(struct hs_sheet *sheet, const char *text); /* NULL: unknown */
+void hs_sheet_u64(struct hs_sheet *sheet, uint64_t value);      /* every kind but string */
+void hs_sheet_null(struct hs_sheet *sheet);
+
+/* Counts rows that the caller does not even form: they join "[n others]". `sums` has one number per
+ * column; those of columns that are not summed are ignored. */
+void hs_sheet_fold(struct hs_sheet *sheet, uint64_t n_rows, const uint64_t *sums);
+
+/* Rows from here on are closing rows. */
+void hs_sheet_close_rows(struct hs_sheet *sheet);
+
+/* The rows beyond the limit: their number, and the sum of one column. For JSON envelopes. */
+uint64_t hs_sheet_others(const struct hs_sheet *sheet, size_t column, uint64_t *ret_sum);
+
+/* Writes the sheet in its format. HS_IO, HS_LIMIT, or the first failure while it was filled. */
+hs_status hs_sheet_write(struct hs_sheet *sheet, struct hs_out *out, struct hs_error *err);
+
+/* Writes the rows as a member `key` (an array of one-line objects) of an object being written. */
+hs_status hs_sheet_write_rows(struct hs_sheet *sheet, struct hs_json *json, const char *key,
+                              struct hs_error *err);
+
+#endif
