@@ -78,6 +78,7 @@ OWNED_HEADERS = {
     "libelf.h": {"symbols"},
     "sys/ptrace.h": {"capture"},
     "zstd.h": {"format"},
+    "Zydis/Zydis.h": {"symbols"},
 }
 
 UNSAFE = {
