@@ -30,7 +30,7 @@ RULES = {
     "layers": "include only from the floors below, never in a circle",
     "header-doc": "a public header begins with a comment and documents its functions",
     "header-guard": "a header has a guard named after its path, HS_FOLDER_NAME_H",
-    "public-prefix": "a function that is not static is called hs_something",
+    "public-prefix": "a function that is not static is called hs_something or FILE_something",
     "struct-typedef": "no typedef of a struct: write struct hs_thing",
     "assertions": "at least 10 assertions per 1000 lines in graph, dominator and format",
     "marker": "no notes to self: do it, or state it as a limit",
@@ -541,9 +541,10 @@ class Lint:
     def check_header(self, source):
         if not source.path.endswith(".h") or not source.production:
             return
-        guard = guard_of(source)
+        guard, private_guard = guards_of(source)
+        allowed = guard if source.public_header else "(?:%s|%s)" % (guard, private_guard)
         texts = [t.text for t in source.directives]
-        if not any(re.match(r"#\s*ifndef\s+%s$" % guard, text) for text in texts):
+        if not any(re.match(r"#\s*ifndef\s+%s$" % allowed, text) for text in texts):
             self.report(source.path, 1, "header-guard", "#ifndef %s, #define %s" % (guard, guard))
         if not source.public_header:
             return
@@ -583,7 +584,8 @@ class Lint:
             return
         for function in source.functions:
             if source.path.endswith(".c") and not function.static and function.name != "main":
-                if not function.name.startswith("hs_"):
+                module = os.path.splitext(os.path.basename(source.path))[0]
+                if not function.name.startswith(("hs_", module + "_")):
                     message = "'%s': make it static or call it hs_%s" % ((function.name,) * 2)
                     self.report(source.path, function.line, "public-prefix", message, function.name)
         for statement in source.statements:
@@ -635,10 +637,12 @@ def included_as(source):
     return os.path.basename(source.path)
 
 
-def guard_of(source):
+def guards_of(source):
+    """The guard with the folder's name, and the short one that a private header may have."""
     stem = os.path.splitext(os.path.basename(source.path))[0]
     folder = os.path.basename(os.path.dirname(source.path))
-    return "HS_%s_%s_H" % tuple(re.sub(r"\W", "_", part).upper() for part in (folder, stem))
+    stem, folder = (re.sub(r"\W", "_", part).upper() for part in (stem, folder))
+    return "HS_%s_%s_H" % (folder, stem), "HS_%s_H" % stem
 
 
 def count_assertions(source):

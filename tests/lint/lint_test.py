@@ -135,10 +135,13 @@ CASES = {
     ],
     "header-guard": [
         ({PUBLIC: "/* For x. */\n#ifndef A_H\n#define A_H\n#endif\n"}, {PUBLIC: header("")}),
+        ({PUBLIC: header("", "HS_A_H")}, {"graph/a.h": header("", "HS_A_H")}),
     ],
     "public-prefix": [
         ({"graph/a.c": function("walk", static=False)},
          {"graph/a.c": function("hs_walk", static=False), "tools/b.c": function("walk")}),
+        ({"graph/walk.c": function("walker", static=False)},
+         {"graph/walk.c": function("walk_on", static=False)}),
     ],
     "struct-typedef": [
         ({"graph/a.c": "typedef struct hs_a {\n    int a;\n} hs_a;\n"},
