@@ -1,0 +1,424 @@
+/* links: hs_base */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+
+static char directory[64];
+static char path[128];
+
+static int make_directory(void **state)
+{
+    (void)state;
+    (void)snprintf(directory, sizeof directory, "%s", "/tmp/hs_file_test.XXXXXX");
+    if (mkdtemp(directory) == NULL)
+        return -1;
+    (void)snprintf(path, sizeof path, "%s/out", directory);
+    return 0;
+}
+
+/* Fails when anything was left behind, so each test also says: no litter. */
+static int remove_directory(void **state)
+{
+    (void)state;
+    (void)chmod(directory, 0755);
+    (void)unlink(path);
+    return rmdir(directory);
+}
+
+static void put(const char *text)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void assert_content(const char *expected)
+{
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_map map = {0};
+    assert_int_equal(hs_map_open(path, &map, &err), HS_OK);
+    assert_int_equal(map.n_bytes, strlen(expected));
+    if (map.n_bytes != 0)
+        assert_memory_equal(map.bytes, expected, map.n_bytes);
+    hs_map_close(&map);
+    assert_null(map.bytes);
+    hs_map_close(&map);
+}
+
+static void maps_files(void **state)
+{
+    (void)state;
+    put("some text");
+    assert_content("some text");
+    put("");
+    assert_content("");
+    hs_map_close(NULL);
+}
+
+static void maps_files_that_say_they_are_empty(void **state)
+{
+    (void)state;
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_map map = {0};
+    assert_int_equal(hs_map_open("/proc/self/maps", &map, &err), HS_OK);
+    assert_true(map.n_bytes > 100);
+    hs_map_close(&map);
+    assert_int_equal(hs_map_open("/dev/null", &map, &err), HS_OK);
+    assert_int_equal(map.n_bytes, 0);
+    assert_null(map.bytes);
+    hs_map_close(&map);
+}
+
+static void says_why_a_file_cannot_be_mapped(void **state)
+{
+    (void)state;
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_map map = {.n_bytes = 42};
+    assert_int_equal(hs_map_open("/nonexistent/x", &map, &err), HS_IO);
+    assert_string_equal(err.message, "cannot open '/nonexistent/x': No such file or directory");
+    assert_int_equal(err.sys_errno, ENOENT);
+    assert_int_equal(hs_map_open("/tmp", &map, &err), HS_IO);
+    assert_string_equal(err.message, "cannot read '/tmp': it is a directory");
+    assert_int_equal(map.n_bytes, 42); /* untouched */
+}
+
+enum { FED_BYTES = 300000 };
+
+static uint8_t fed_byte(size_t at)
+{
+    return (uint8_t)(at * 7 + at / 251);
+}
+
+static void *feed(void *argument)
+{
+    int fd = *(int *)argument;
+    uint8_t bytes[777];
+    size_t at = 0;
+    while (at < FED_BYTES) {
+        size_t n = FED_BYTES - at < sizeof bytes ? FED_BYTES - at : sizeof bytes;
+        for (size_t i = 0; i < n; i++)
+            bytes[i] = fed_byte(at + i);
+        ssize_t done = write(fd, bytes, n);
+        if (done < 0)
+            return "write failed";
+        at += (size_t)done;
+    }
+    return close(fd) == 0 ? NULL : "close failed";
+}
+
+/* Standard input replaced by `fd` while the map is made. */
+static hs_status map_from(int fd, struct hs_map *map, struct hs_error *err)
+{
+    int saved = dup(STDIN_FILENO);
+    assert_int_equal(dup2(fd, STDIN_FILENO), STDIN_FILENO);
+    hs_status status = hs_map_open("-", map, err);
+    assert_int_equal(dup2(saved, STDIN_FILENO), STDIN_FILENO);
+    (void)close(saved);
+    return status;
+}
+
+static void reads_pipes_to_the_end(void **state)
+{
+    (void)state;
+    struct hs_error err = HS_ERROR_INIT;
+    for (int nonblocking = 0; nonblocking < 2; nonblocking++) {
+        struct hs_map map = {0};
+        int ends[2];
+        pthread_t thread;
+        void *failure = "none";
+        assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+        if (nonblocking)
+            assert_int_equal(fcntl(ends[0], F_SETFL, O_NONBLOCK), 0);
+        assert_int_equal(pthread_create(&thread, NULL, feed, &ends[1]), 0);
+        assert_int_equal(map_from(ends[0], &map, &err), HS_OK);
+        assert_int_equal(pthread_join(thread, &failure), 0);
+        assert_null(failure);
+        assert_int_equal(map.n_bytes, FED_BYTES);
+        for (size_t i = 0; i < FED_BYTES; i++)
+            assert_int_equal(map.bytes[i], fed_byte(i));
+        hs_map_close(&map);
+        (void)close(ends[0]);
+    }
+}
+
+static void reads_the_rest_of_a_redirected_file(void **state)
+{
+    (void)state;
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_map map = {0};
+    put("head and tail");
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    assert_int_equal(lseek(fd, 9, SEEK_SET), 9);
+    assert_int_equal(map_from(fd, &map, &err), HS_OK);
+    assert_int_equal(map.n_bytes, 4);
+    assert_memory_equal(map.bytes, "tail", 4);
+    hs_map_close(&map);
+    (void)close(fd);
+}
+
+static void pipe_reading_survives_failing_allocations(void **state)
+{
+    (void)state;
+    struct hs_error err = HS_ERROR_INIT;
+    for (uint64_t nth = 1; nth <= 2; nth++) {
+        struct hs_map map = {0};
+        int fd = open("/dev/zero", O_RDONLY | O_CLOEXEC); /* never ends: the limit does */
+        hs_alloc_fail_at(nth, false);
+        assert_int_equal(map_from(fd, &map, &err), HS_LIMIT);
+        hs_alloc_fail_at(0, false);
+        assert_null(map.bytes);
+        (void)close(fd);
+    }
+}
+
+static void an_output_appears_when_committed(void **state)
+{
+    (void)state;
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_out out = {0};
+    assert_int_equal(hs_out_open_path(path, &out, &err), HS_OK);
+    assert_int_equal(hs_out_write(&out, "abc", 3, &err), HS_OK);
+    assert_int_equal(hs_out_write(&out, NULL, 0, &err), HS_OK);
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(out.n_written, 3);
+    assert_int_equal(hs_out_commit(&out, &err), HS_OK);
+    hs_out_close(&out);
+    assert_content("abc");
+}
+
+static void an_output_given_up_leaves_the_old_file(void **state)
+{
+    (void)state;
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_out out = {0};
+    put("old");
+    assert_int_equal(hs_out_open_path(path, &out, &err), HS_OK);
+    for (int i = 0; i < 30000; i++)
+        assert_int_equal(hs_out_write(&out, "new bytes", 9, &err), HS_OK);
+    hs_out_close(&out);
+    hs_out_close(&out);
+    hs_out_close(NULL);
+    assert_content("old");
+}
+
+static void writes_small_and_large_pieces_in_order(void **state)
+{
+    (void)state;
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_out out = {0};
+    static const size_t sizes[] = {1, 65535, 65536, 7, 200000, 65536, 3, 65530, 6, 1};
+    static char piece[200000];
+    size_t total = 0;
+    assert_int_equal(hs_out_open_path(path, &out, &err), HS_OK);
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        memset(piece, 'a' + (int)i, sizes[i]);
+        assert_int_equal(hs_out_write(&out, piece, sizes[i], &err), HS_OK);
+        total += sizes[i];
+        assert_int_equal(out.n_written, total);
+    }
+    assert_int_equal(hs_out_commit(&out, &err), HS_OK);
+    hs_out_close(&out);
+    struct hs_map map = {0};
+    assert_int_equal(hs_map_open(path, &map, &err), HS_OK);
+    assert_int_equal(map.n_bytes, total);
+    for (size_t i = 0, at = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        for (size_t n = 0; n < sizes[i]; n++)
+            assert_int_equal(map.bytes[at++], 'a' + i);
+    hs_map_close(&map);
+}
+
+static void keeps_modes_and_links(void **state)
+{
+    (void)state;
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_out out = {0};
+    struct stat about;
+    char link_path[128];
+    put("old");
+    assert_int_equal(chmod(path, 0640), 0);
+    (void)snprintf(link_path, sizeof link_path, "%s/link", directory);
+    assert_int_equal(symlink(path, link_path), 0);
+    assert_int_equal(hs_out_open_path(link_path, &out, &err), HS_OK);
+    assert_int_equal(hs_out_write(&out, "new", 3, &err), HS_OK);
+    assert_int_equal(hs_out_commit(&out, &err), HS_OK);
+    hs_out_close(&out);
+    assert_content("new");
+    assert_int_equal(lstat(link_path, &about), 0);
+    assert_true(S_ISLNK(about.st_mode));
+    assert_int_equal(stat(path, &about), 0);
+    assert_int_equal(about.st_mode & 07777, 0640);
+    assert_int_equal(unlink(link_path), 0);
+}
+
+static void follows_the_umask(void **state)
+{
+    (void)state;
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_out out = {0};
+    struct stat about;
+    mode_t saved = umask(027);
+    assert_int_equal(hs_out_open_path(path, &out, &err), HS_OK);
+    assert_int_equal(hs_out_commit(&out, &err), HS_OK);
+    hs_out_close(&out);
+    (void)umask(saved);
+    assert_int_equal(stat(path, &about), 0);
+    assert_int_equal(about.st_mode & 07777, 0640);
+}
+
+static void a_full_device_is_told_at_commit(void **state)
+{
+    (void)state;
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_out out = {0};
+    assert_int_equal(hs_out_open_path("/dev/full", &out, &err), HS_OK);
+    assert_null(out.temporary); /* a device is not replaced */
+    assert_int_equal(hs_out_write(&out, "x", 1, &err), HS_OK);
+    assert_int_equal(hs_out_commit(&out, &err), HS_IO);
+    assert_string_equal(err.message, "cannot write '/dev/full': No space left on device");
+    assert_int_equal(hs_out_write(&out, "x", 1, &err), HS_IO);
+    assert_string_equal(err.message, "cannot write '/dev/full': an earlier write failed");
+    assert_int_equal(hs_out_commit(&out, &err), HS_IO);
+    hs_out_close(&out);
+}
+
+static void a_full_device_is_told_while_writing(void **state)
+{
+    (void)state;
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_out out = {0};
+    static const char zeros[100000];
+    int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
+    assert_int_equal(hs_out_open_fd(fd, "standard output", &out, &err), HS_OK);
+    assert_int_equal(hs_out_write(&out, zeros, sizeof zeros, &err), HS_IO);
+    assert_string_equal(err.message, "cannot write 'standard output': No space left on device");
+    assert_int_equal(err.sys_errno, ENOSPC);
+    hs_out_close(&out);
+    assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC); /* still ours */
+    (void)close(fd);
+}
+
+static void devices_are_written_in_place(void **state)
+{
+    (void)state;
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_out out = {0};
+    struct stat about;
+    assert_int_equal(hs_out_open_path("/dev/null", &out, &err), HS_OK);
+    assert_int_equal(hs_out_write(&out, "x", 1, &err), HS_OK);
+    assert_int_equal(hs_out_commit(&out, &err), HS_OK);
+    hs_out_close(&out);
+    assert_int_equal(stat("/dev/null", &about), 0);
+    assert_true(S_ISCHR(about.st_mode));
+}
+
+static void says_why_an_output_cannot_be_made(void **state)
+{
+    (void)state;
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_out out = {.n_written = 42};
+    assert_int_equal(hs_out_open_path("/nonexistent/x", &out, &err), HS_IO);
+    assert_string_equal(err.message, "cannot create '/nonexistent/x': No such file or directory");
+    assert_int_equal(hs_out_open_path("", &out, &err), HS_IO);
+    assert_string_equal(err.message, "cannot write '': it names no file");
+    assert_int_equal(hs_out_open_path("x/", &out, &err), HS_IO);
+    assert_int_equal(hs_out_open_path(directory, &out, &err), HS_IO);
+    assert_non_null(strstr(err.message, "it is a directory"));
+    assert_int_equal(out.n_written, 42); /* untouched */
+}
+
+static void a_directory_may_be_read_only(void **state)
+{
+    (void)state;
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_out out = {0};
+    /* Nobody may create files in /proc, root neither: the permission bits bind only others. */
+    assert_int_equal(hs_out_open_path("/proc/self/heap.snap", &out, &err), HS_IO);
+    assert_int_equal(chmod(directory, 0555), 0);
+    hs_status status = hs_out_open_path(path, &out, &err);
+    if (geteuid() == 0) {
+        assert_int_equal(status, HS_OK);
+        hs_out_close(&out);
+    } else {
+        assert_int_equal(status, HS_IO);
+        assert_int_equal(err.sys_errno, EACCES);
+    }
+}
+
+static void a_failed_rename_leaves_no_litter(void **state)
+{
+    (void)state;
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_out out = {0};
+    assert_int_equal(hs_out_open_path(path, &out, &err), HS_OK);
+    assert_int_equal(mkdir(path, 0755), 0); /* in the way since */
+    assert_int_equal(hs_out_commit(&out, &err), HS_IO);
+    assert_int_equal(err.sys_errno, EISDIR);
+    hs_out_close(&out);
+    assert_int_equal(rmdir(path), 0);
+}
+
+static void each_allocation_of_an_output_can_fail(void **state)
+{
+    (void)state;
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_out out = {0};
+    uint64_t nth = 1;
+    for (;; nth++) {
+        hs_alloc_fail_at(nth, false);
+        hs_status status = hs_out_open_path(path, &out, &err);
+        hs_alloc_fail_at(0, false);
+        if (status == HS_OK)
+            break;
+        assert_int_equal(status, HS_LIMIT);
+    }
+    assert_int_equal(nth, 4);
+    hs_out_close(&out);
+    for (nth = 1; nth <= 2; nth++) {
+        hs_alloc_fail_at(nth, false);
+        assert_int_equal(hs_out_open_fd(1, "standard output", &out, &err), HS_LIMIT);
+        hs_alloc_fail_at(0, false);
+    }
+}
+
+#define IN_DIRECTORY(test) cmocka_unit_test_setup_teardown(test, make_directory, remove_directory)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_DIRECTORY(maps_files),
+        IN_DIRECTORY(maps_files_that_say_they_are_empty),
+        IN_DIRECTORY(says_why_a_file_cannot_be_mapped),
+        IN_DIRECTORY(reads_pipes_to_the_end),
+        IN_DIRECTORY(reads_the_rest_of_a_redirected_file),
+        IN_DIRECTORY(pipe_reading_survives_failing_allocations),
+        IN_DIRECTORY(an_output_appears_when_committed),
+        IN_DIRECTORY(an_output_given_up_leaves_the_old_file),
+        IN_DIRECTORY(writes_small_and_large_pieces_in_order),
+        IN_DIRECTORY(keeps_modes_and_links),
+        IN_DIRECTORY(follows_the_umask),
+        IN_DIRECTORY(a_full_device_is_told_at_commit),
+        IN_DIRECTORY(a_full_device_is_told_while_writing),
+        IN_DIRECTORY(devices_are_written_in_place),
+        IN_DIRECTORY(says_why_an_output_cannot_be_made),
+        IN_DIRECTORY(a_directory_may_be_read_only),
+        IN_DIRECTORY(a_failed_rename_leaves_no_litter),
+        IN_DIRECTORY(each_allocation_of_an_output_can_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
