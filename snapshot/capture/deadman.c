@@ -1,0 +1,63 @@
+/* A hang of ours must not hold the target: a timer ends us, and the kernel then lets go. */
+#include <signal.h>
+#include <sys/time.h>
+
+#include "base/progress.h"
+#include "target_private.h"
+
+#define DEADMAN_SECONDS 30
+#define DEADMAN_RENEW_NS ((uint64_t)1000000000)
+
+static struct {
+    bool is_armed, is_masked;
+    struct sigaction old_action;
+    sigset_t old_mask;
+    uint64_t renewed_ns;
+} deadman;
+
+static void deadman_start(void)
+{
+    struct itimerval in = {.it_value = {.tv_sec = DEADMAN_SECONDS}};
+    setitimer(ITIMER_REAL, &in, NULL);
+    deadman.renewed_ns = hs_now_ns();
+}
+
+void hs_deadman_arm(void)
+{
+    struct itimerval running;
+    sigset_t mask;
+
+    sigemptyset(&mask);
+    sigaddset(&mask, SIGTSTP);
+    sigaddset(&mask, SIGTTIN);
+    sigaddset(&mask, SIGTTOU);
+    deadman.is_masked = sigprocmask(SIG_BLOCK, &mask, &deadman.old_mask) == 0;
+    if (getitimer(ITIMER_REAL, &running) != 0 || running.it_value.tv_sec != 0 ||
+        running.it_value.tv_usec != 0)
+        return;
+    struct sigaction die = {.sa_handler = SIG_DFL};
+    if (sigaction(SIGALRM, &die, &deadman.old_action) != 0)
+        return;
+    deadman.is_armed = true;
+    deadman_start();
+}
+
+void hs_deadman_renew(void)
+{
+    if (deadman.is_armed && hs_now_ns() - deadman.renewed_ns > DEADMAN_RENEW_NS)
+        deadman_start();
+}
+
+void hs_deadman_disarm(void)
+{
+    if (deadman.is_armed) {
+        struct itimerval off = {0};
+        setitimer(ITIMER_REAL, &off, NULL);
+        sigaction(SIGALRM, &deadman.old_action, NULL);
+        deadman.is_armed = false;
+    }
+    if (deadman.is_masked) {
+        sigprocmask(SIG_SETMASK, &deadman.old_mask, NULL);
+        deadman.is_masked = false;
+    }
+}

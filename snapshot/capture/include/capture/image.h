@@ -1,0 +1,64 @@
+/* A copy of parts of a target's memory, made during the stop and used after it.
+ *
+ *   ranges:  [begin, end) -> bytes     ascending, disjoint, whole words
+ *
+ * Every read is bounds-checked and says whether the address is in the copy: the target's memory is
+ * hostile input. The copy is page-guided: pages that were never touched (zero page, not present)
+ * cost nothing. */
+#ifndef HS_CAPTURE_IMAGE_H
+#define HS_CAPTURE_IMAGE_H
+
+#include <string.h>
+
+#include "capture/target.h"
+
+struct hs_image_range {
+    hs_addr begin, end;
+    const uint8_t *bytes; /* owned pages or borrowed file bytes */
+    size_t owned_bytes;   /* 0 when borrowed; else in a shadow */
+};
+
+/* A lazily backed reservation in which target bytes stand at their own distances. */
+struct hs_image_shadow {
+    hs_addr begin, end;
+    uint8_t *bytes;
+};
+
+struct hs_image {
+    struct hs_image_range *ranges; /* owned */
+    size_t n_ranges, capacity;
+    struct hs_range_gap {
+        hs_addr begin, end;
+    } * gaps; /* owned: asked for but unreadable */
+    size_t n_gaps, gaps_capacity;
+    struct hs_image_shadow *shadows; /* owned: where owned ranges keep their bytes */
+    size_t n_shadows, shadows_capacity;
+};
+
+void hs_image_fini(struct hs_image *image);
+
+/* Copies [begin, end) from the stopped target in large runs. Parts already in the image are not
+ * read again. Unreadable pages become gaps, not failures. HS_TARGET when the target is gone. */
+hs_status hs_image_copy(struct hs_image *image, struct hs_target *target, hs_addr begin,
+                        hs_addr end, struct hs_error *err);
+
+/* Adds borrowed bytes (file-backed read-only data, tests) at an address. */
+hs_status hs_image_add(struct hs_image *image, hs_addr begin, const void *bytes, size_t n_bytes,
+                       struct hs_error *err);
+
+/* The range that holds `address`, or NULL. O(log ranges); `*hint` (may be NULL) is tried first. */
+const struct hs_image_range *hs_image_find(const struct hs_image *image, hs_addr address,
+                                           size_t *hint);
+
+/* n bytes at `address` inside one range, or NULL. */
+const uint8_t *hs_image_bytes(const struct hs_image *image, hs_addr address, size_t n_bytes);
+
+/* Little-endian reads; false (and *ret untouched) when not in the copy. */
+bool hs_image_u64(const struct hs_image *image, hs_addr address, uint64_t *ret);
+bool hs_image_u32(const struct hs_image *image, hs_addr address, uint32_t *ret);
+bool hs_image_u16(const struct hs_image *image, hs_addr address, uint16_t *ret);
+bool hs_image_u8(const struct hs_image *image, hs_addr address, uint8_t *ret);
+/* A NUL-terminated string of at most n - 1 bytes into text[n]; false when it does not end. */
+bool hs_image_string(const struct hs_image *image, hs_addr address, char *text, size_t n);
+
+#endif

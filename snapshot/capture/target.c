@@ -1,0 +1,239 @@
+/* A live process: opening, reading, closing. */
+#include "target_private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "procfs.h"
+
+#define TARGET_COMMAND_BYTES ((size_t)4096)
+/* Requests of 256 KiB to 1 MiB were the fastest; larger ones gain nothing and cannot be renewed. */
+#define TARGET_REQUEST_BYTES ((size_t)1 << 20)
+
+hs_status hs_target_identify(pid_t pid, struct hs_identity *ret, struct hs_error *err)
+{
+    struct hs_identity identity = {0};
+    struct hs_proc_stat stat_file;
+    struct stat exe;
+    char path[HS_PROC_PATH_BYTES];
+
+    HS_TRY(hs_proc_stat_of(pid, 0, &stat_file, err));
+    if (stat_file.state == 'Z' || stat_file.state == 'X')
+        return hs_fail(err, HS_TARGET, "process %d has ended", pid);
+    snprintf(path, sizeof path, "/proc/%d/exe", pid);
+    if (stat(path, &exe) != 0)
+        return hs_fail_errno(err, HS_TARGET, "cannot look at '%s'", path);
+    identity.start_time = stat_file.start_time;
+    identity.exe_device = exe.st_dev;
+    identity.exe_inode = exe.st_ino;
+    identity.code_begin = stat_file.code_begin;
+    identity.stack_begin = stat_file.stack_begin;
+    *ret = identity;
+    return HS_OK;
+}
+
+/* The command line with spaces between arguments and no control characters; "[name]" without. */
+static hs_status target_read_command(struct hs_target *target, struct hs_error *err)
+{
+    hs_auto_free char *text = NULL;
+    size_t n;
+    bool is_empty;
+
+    HS_TRY(hs_proc_read_of(target->pid, "cmdline", &text, &n, err));
+    if (n > TARGET_COMMAND_BYTES)
+        n = TARGET_COMMAND_BYTES;
+    while (n > 0 && (text[n - 1] == '\0' || text[n - 1] == ' '))
+        n--;
+    is_empty = n == 0;
+    if (is_empty) {
+        hs_free(HS_STEAL(text));
+        HS_TRY(hs_proc_read_of(target->pid, "comm", &text, &n, err));
+        while (n > 0 && text[n - 1] == '\n')
+            n--;
+    }
+    text[n] = '\0'; /* hs_proc_read leaves room for it */
+    for (size_t i = 0; i < n; i++) {
+        if (text[i] == '\0')
+            text[i] = ' ';
+        else if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f)
+            text[i] = '?';
+    }
+    return hs_strdup(text, &target->command, err);
+}
+
+static int target_open_file(pid_t pid, const char *name)
+{
+    char path[HS_PROC_PATH_BYTES];
+    snprintf(path, sizeof path, "/proc/%d/%s", pid, name);
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+static hs_status target_open_parts(struct hs_target *target, struct hs_error *err)
+{
+    HS_TRY(hs_refusal_check(target->pid, err));
+    HS_TRY(hs_target_identify(target->pid, &target->identity, err));
+    target->pidfd = (int)syscall(SYS_pidfd_open, target->pid, 0);
+    target->mem_fd = target_open_file(target->pid, "mem");
+    target->pagemap_fd = target_open_file(target->pid, "pagemap");
+    HS_TRY(target_read_command(target, err));
+    return hs_mappings_refresh(target, err);
+}
+
+hs_status hs_target_open(pid_t pid, struct hs_target *ret, struct hs_error *err)
+{
+    struct hs_target target = {.pid = pid, .pidfd = -1, .mem_fd = -1, .pagemap_fd = -1};
+    hs_status status = target_open_parts(&target, err);
+
+    if (status != HS_OK) {
+        hs_target_close(&target);
+        return status;
+    }
+    *ret = target;
+    return HS_OK;
+}
+
+static void target_close_fd(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+void hs_target_close(struct hs_target *target)
+{
+    if (target == NULL || target->pid == 0)
+        return;
+    hs_target_resume(target);
+    target_close_fd(&target->pidfd);
+    target_close_fd(&target->mem_fd);
+    target_close_fd(&target->pagemap_fd);
+    hs_mappings_fini(target);
+    hs_free(target->threads);
+    hs_free(target->command);
+    memset(target, 0, sizeof *target);
+}
+
+static hs_status target_gone(const struct hs_target *target, struct hs_error *err)
+{
+    return hs_fail(err, HS_TARGET, "cannot read process %d: it has ended", target->pid);
+}
+
+/* Through the mem file, which also reads what the program itself may not. A file of a dead process
+ * reads as empty. */
+static hs_status target_read_file(struct hs_target *target, hs_addr address, uint8_t *bytes,
+                                  size_t n_bytes, size_t *ret_n, struct hs_error *err)
+{
+    *ret_n = 0;
+    if (target->mem_fd < 0 || address > INT64_MAX)
+        return HS_OK;
+    for (;;) {
+        ssize_t n = pread(target->mem_fd, bytes, n_bytes, (off_t)address);
+        if (n > 0)
+            *ret_n = (size_t)n;
+        if (n > 0 || (n < 0 && errno == EIO))
+            return HS_OK;
+        if (n < 0 && errno == EINTR)
+            continue;
+        return n == 0 || errno == ESRCH ? target_gone(target, err) : HS_OK;
+    }
+}
+
+/* One request. *ret_n is 0 when the first page cannot be read. */
+static hs_status target_read_once(struct hs_target *target, hs_addr address, uint8_t *bytes,
+                                  size_t n_bytes, size_t *ret_n, struct hs_error *err)
+{
+    struct iovec local = {bytes, n_bytes};
+    struct iovec remote = {(void *)(uintptr_t)address, n_bytes};
+
+    if (!target->reads_by_file) {
+        ssize_t n = process_vm_readv(target->pid, &local, 1, &remote, 1, 0);
+        if (n > 0) {
+            *ret_n = (size_t)n;
+            return HS_OK;
+        }
+        if (n < 0 && errno == ESRCH)
+            return target_gone(target, err);
+        target->reads_by_file = n < 0 && (errno == EPERM || errno == ENOSYS);
+    }
+    return target_read_file(target, address, bytes, n_bytes, ret_n, err);
+}
+
+hs_status hs_target_read_some(struct hs_target *target, hs_addr address, void *bytes,
+                              size_t n_bytes, size_t *ret_n, struct hs_error *err)
+{
+    size_t done = 0;
+
+    while (done < n_bytes) {
+        size_t n = n_bytes - done < TARGET_REQUEST_BYTES ? n_bytes - done : TARGET_REQUEST_BYTES;
+        size_t got = 0;
+        HS_TRY(target_read_once(target, address + done, (uint8_t *)bytes + done, n, &got, err));
+        if (got == 0)
+            break;
+        done += got;
+        target->read_bytes += got;
+        hs_deadman_renew();
+    }
+    *ret_n = done;
+    return HS_OK;
+}
+
+hs_status hs_target_read(struct hs_target *target, hs_addr address, void *bytes, size_t n_bytes,
+                         struct hs_error *err)
+{
+    size_t n = 0;
+
+    HS_TRY(hs_target_read_some(target, address, bytes, n_bytes, &n, err));
+    if (n < n_bytes)
+        return hs_fail(err, HS_TARGET, "cannot read %zu bytes at 0x%llx of process %d", n_bytes,
+                       (unsigned long long)address, target->pid);
+    return HS_OK;
+}
+
+/* True when `path` is a regular file that can be opened. */
+static bool target_can_open(const char *path)
+{
+    struct stat found;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+    if (fd < 0)
+        return false;
+    bool good = fstat(fd, &found) == 0 && S_ISREG(found.st_mode);
+    close(fd);
+    return good;
+}
+
+hs_status hs_target_file_path(const struct hs_target *target, const struct hs_mapping *mapping,
+                              char *path, size_t path_bytes, struct hs_error *err)
+{
+    const char *mapped = hs_mapping_path(target, mapping);
+    char found[PATH_MAX];
+
+    if (mapping->inode == 0 || mapped[0] != '/')
+        return hs_fail(err, HS_TARGET, "no file is mapped at 0x%llx",
+                       (unsigned long long)mapping->begin);
+    snprintf(found, sizeof found, "/proc/%d/exe", target->pid);
+    bool good = target->identity.exe_inode == mapping->inode && target_can_open(found);
+    if (!good) { /* needs CAP_CHECKPOINT_RESTORE; leads to deleted and hidden files too */
+        snprintf(found, sizeof found, "/proc/%d/map_files/%llx-%llx", target->pid,
+                 (unsigned long long)mapping->begin, (unsigned long long)mapping->end);
+        good = target_can_open(found);
+    }
+    if (!good) {
+        int n = snprintf(found, sizeof found, "/proc/%d/root%s", target->pid, mapped);
+        good = n > 0 && (size_t)n < sizeof found && target_can_open(found);
+    }
+    if (!good)
+        return hs_fail(err, HS_TARGET, "cannot open '%s' of process %d", mapped, target->pid);
+    if (strlen(found) >= path_bytes)
+        return hs_fail(err, HS_LIMIT, "cannot keep the path of '%s': too long", mapped);
+    memcpy(path, found, strlen(found) + 1);
+    return HS_OK;
+}

@@ -1,0 +1,47 @@
+/* What the parts of the target share: target.c, target_refusal.c, target_stop.c, mappings.c. */
+#ifndef HS_CAPTURE_TARGET_PRIVATE_H
+#define HS_CAPTURE_TARGET_PRIVATE_H
+
+#include "capture/target.h"
+
+/* ---- target.c */
+/* Who is behind the pid now. HS_TARGET when nobody, or when it may not be asked. */
+hs_status hs_target_identify(pid_t pid, struct hs_identity *ret, struct hs_error *err);
+
+/* ---- target_refusal.c */
+/* What decides whether a process may be traced. */
+struct hs_permission {
+    pid_t pid;
+    uint32_t target_uid, own_uid;
+    bool owner_is_root; /* of /proc/PID: with a target of another user it is not dumpable */
+    bool may_trace_all; /* we have CAP_SYS_PTRACE */
+    int yama_scope;     /* -1: no Yama */
+};
+
+/* HS_OK for a process that may be dumped; else HS_TARGET with message and hint. */
+hs_status hs_refusal_check(pid_t pid, struct hs_error *err);
+/* The refusal of a process that the kernel does not let us trace, with what to do about it. */
+hs_status hs_refusal_permission(pid_t pid, struct hs_error *err);
+/* The same from facts alone. Always fails. */
+hs_status hs_refusal_explain(const struct hs_permission *facts, struct hs_error *err);
+/* Refuses anything but a 64-bit x86-64 program; `path` leads to the executable. */
+hs_status hs_refusal_check_program(pid_t pid, const char *path, struct hs_error *err);
+
+/* ---- mappings.c */
+/* Replaces the target's mappings by those of the text of a maps file. HS_TARGET when malformed;
+ * the target is then unchanged. */
+hs_status hs_mappings_parse(struct hs_target *target, const char *text, size_t n_bytes,
+                            struct hs_error *err);
+/* Reads /proc/PID/maps. */
+hs_status hs_mappings_refresh(struct hs_target *target, struct hs_error *err);
+void hs_mappings_fini(struct hs_target *target);
+
+/* ---- deadman.c */
+/* From arm to disarm: should one step take over 30 s, or we be asked to pause (control-Z), the
+ * target shall not pay for it. The first ends us by SIGALRM (the kernel then lets the target go),
+ * the second waits. Nothing is armed when the caller uses the timer or the signal itself. */
+void hs_deadman_arm(void);
+void hs_deadman_renew(void);
+void hs_deadman_disarm(void);
+
+#endif
