@@ -47,8 +47,8 @@ static inline bool hs_register_known(const struct hs_registers *r, enum hs_regis
     return (r->known >> number & 1) != 0;
 }
 
-/* Reads target memory: fills [ret, ret + n_bytes) from [at, at + n_bytes) or returns false. Run-time
- * addresses. */
+/* Reads target memory: fills [ret, ret + n_bytes) from [at, at + n_bytes) or returns false.
+ * Run-time addresses. */
 struct hs_memory_reader {
     bool (*read)(void *context, hs_addr at, void *ret, size_t n_bytes);
     void *context;
@@ -56,7 +56,8 @@ struct hs_memory_reader {
 
 struct hs_frame {
     hs_addr cfa;                /* canonical frame address: rsp of the caller after the return */
-    struct hs_registers caller; /* rip and rsp are always known */
+    struct hs_registers caller; /* rip and rsp are known unless is_outermost */
+    bool is_outermost;          /* the tables say that nothing called this frame */
     bool is_signal_frame;       /* the caller was interrupted, not calling: its rip is exact */
 };
 

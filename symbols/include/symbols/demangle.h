@@ -8,8 +8,8 @@
  *   caml_startup, caml_curry2, main   unchanged
  *
  * Names come from hostile binaries: any length, any bytes. Nothing is allocated, output is cut at
- * its room (never inside the two bytes of an escape), always terminated. Bytes are passed on as they
- * are, so a table must still be cleaned for the terminal by report/. */
+ * its room (never inside the two bytes of an escape), always terminated. Bytes are passed on as
+ * they are, so a table must still be cleaned for the terminal by report/. */
 #ifndef HS_SYMBOLS_DEMANGLE_H
 #define HS_SYMBOLS_DEMANGLE_H
 

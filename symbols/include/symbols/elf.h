@@ -11,10 +11,10 @@
  *
  * Undefined, absolute, section and file symbols are left out.
  *
- * Resident: the symbol and string table, 32 bytes per symbol, 8 to 16 per symbol for the hash; bytes
- * of sections and segments once asked for. Open costs O(n log n) in the symbols: about 5 ms for
- * 35,000. Contents are read, never mapped, so a file cut while in use is an error and not a signal.
- * One thread at a time may use one hs_elf, the getters included: they load lazily. */
+ * Resident: the symbol and string table, 32 bytes per symbol, 8 to 16 per symbol for the hash;
+ * bytes of sections and segments once asked for. Open costs O(n log n) in the symbols: about 5 ms
+ * for 35,000. Contents are read, never mapped, so a file cut while in use is an error and not a
+ * signal. One thread at a time may use one hs_elf, the getters included: they load lazily. */
 #ifndef HS_SYMBOLS_ELF_H
 #define HS_SYMBOLS_ELF_H
 
@@ -54,7 +54,7 @@ struct hs_elf_tls {
 struct hs_elf_section {
     const char *name; /* borrowed until close */
     hs_addr vaddr;    /* 0 when not loaded */
-    uint64_t n_bytes;
+    uint64_t n_bytes; /* in the file: compressed ones grow when read */
     uint64_t file_offset;
     uint32_t type;      /* SHT_* */
     uint64_t flags;     /* SHF_* */
@@ -121,8 +121,8 @@ bool hs_elf_bias(const struct hs_elf *elf, hs_addr mapping_start, uint64_t mappi
 size_t hs_elf_n_sections(const struct hs_elf *elf);
 bool hs_elf_section(const struct hs_elf *elf, size_t number, struct hs_elf_section *ret);
 bool hs_elf_section_named(const struct hs_elf *elf, const char *name, struct hs_elf_section *ret);
-/* The section's bytes as they stand in the file (compressed ones stay so), borrowed until close.
- * An empty section gives 0 bytes. Fails with HS_FORMAT when they are not in the file. */
+/* The section's contents, decompressed where need be, borrowed until close. An empty section gives
+ * 0 bytes. Fails with HS_FORMAT when they are not in the file or damaged, HS_LIMIT beyond 2 GiB. */
 hs_status hs_elf_section_bytes(struct hs_elf *elf, size_t number, const uint8_t **ret,
                                size_t *ret_n_bytes, struct hs_error *err);
 /* As above, by name. */
@@ -130,8 +130,8 @@ hs_status hs_elf_section_bytes_named(struct hs_elf *elf, const char *name, const
                                      size_t *ret_n_bytes, struct hs_error *err);
 
 /* [vaddr, vaddr + n_bytes) as the file has it, before any relocation; borrowed until close. NULL
- * when not all of it is backed by the file. Loads the segment on first use. A debug file has no such
- * bytes: ask the file that is mapped. */
+ * when not all of it is backed by the file. Loads the segment on first use. A debug file has no
+ * such bytes: ask the file that is mapped. */
 const uint8_t *hs_elf_bytes_at(struct hs_elf *elf, hs_addr vaddr, size_t n_bytes);
 /* All file-backed bytes from `vaddr` to the end of its segment; NULL and 0 when there are none. */
 const uint8_t *hs_elf_bytes_from(struct hs_elf *elf, hs_addr vaddr, size_t *ret_n_bytes);

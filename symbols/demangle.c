@@ -1,0 +1,147 @@
+#include "symbols/demangle.h"
+
+#include <assert.h>
+#include <string.h>
+
+struct demangle_out {
+    char *text;
+    size_t n, room; /* room without the NUL */
+};
+
+static void out_put(struct demangle_out *out, char c)
+{
+    if (out->n < out->room)
+        out->text[out->n++] = c;
+}
+
+static void out_put_text(struct demangle_out *out, const char *text)
+{
+    for (; *text != '\0'; text++)
+        out_put(out, *text);
+}
+
+static bool is_upper(char c)
+{
+    return c >= 'A' && c <= 'Z';
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_identifier(char c)
+{
+    return is_upper(c) || (c >= 'a' && c <= 'z') || is_digit(c) || c == '_';
+}
+
+static int hex_value(char c)
+{
+    if (is_digit(c))
+        return c - '0';
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* "$2b": asmcomp writes each character that an assembler may not like so. Only printable ones that
+ * are not part of identifiers are made that way; anything else is a '$' that means itself. */
+static bool escape_at(const char *at, const char *end, char *ret)
+{
+    if (end - at < 3 || at[0] != '$')
+        return false;
+    int high = hex_value(at[1]), low = hex_value(at[2]);
+    if (high < 0 || low < 0)
+        return false;
+    char c = (char)(high * 16 + low);
+    if (high < 2 || high > 7 || c == 0x7f || is_identifier(c))
+        return false;
+    *ret = c;
+    return true;
+}
+
+bool hs_is_ocaml_symbol(const char *name)
+{
+    return strncmp(name, "caml", 4) == 0 && is_upper(name[4]);
+}
+
+/* End of the name without the compiler's stamp "_123". */
+static const char *stamp_begin(const char *begin, const char *end)
+{
+    const char *at = end;
+    while (at > begin && is_digit(at[-1]))
+        at--;
+    return at < end && at - 1 > begin && at[-1] == '_' ? at - 1 : end;
+}
+
+/* The separator of units and members at `at`: its length, or 0. "__" up to 5.0 (and inside the name
+ * of a wrapped unit for ever), "." or "$" since 5.1. */
+static size_t separator_at(const char *at, const char *end)
+{
+    char ignored;
+    if (end - at > 2 && at[0] == '_' && at[1] == '_' && at[2] != '_')
+        return 2;
+    if (end - at > 1 && at[0] == '.')
+        return 1;
+    return end - at > 1 && at[0] == '$' && !escape_at(at, end, &ignored) ? 1 : 0;
+}
+
+static bool begins_with(const char *at, const char *end, const char *prefix)
+{
+    size_t n = strlen(prefix);
+    return (size_t)(end - at) >= n && memcmp(at, prefix, n) == 0;
+}
+
+/* Functions without a name: "fun" with a stamp, and what flambda and 5.x make of a place,
+ * "anon_fn[file.ml:12,3--20]" with escapes. */
+static bool is_anonymous(const char *at, const char *end, const char *stamp)
+{
+    if (stamp != end && stamp - at == 3 && memcmp(at, "fun", 3) == 0)
+        return true;
+    return begins_with(at, end, "anon_fn[") || begins_with(at, end, "anon_fn$5b");
+}
+
+static void member_put(struct demangle_out *out, const char *at, const char *end)
+{
+    const char *stamp = stamp_begin(at, end);
+    if (is_anonymous(at, end, stamp)) {
+        out_put_text(out, "(fun)");
+        return;
+    }
+    while (at < stamp) {
+        char c;
+        bool is_escape = escape_at(at, stamp, &c);
+        out_put(out, is_escape ? c : *at);
+        at += is_escape ? 3 : 1;
+    }
+}
+
+/* caml Unit (separator Unit)* [separator member]: components with a capital are units; the first
+ * other one takes all the rest, separators in it included. */
+static void ocaml_put(struct demangle_out *out, const char *name)
+{
+    const char *at = name + 4, *end = name + strlen(name);
+    for (;;) {
+        if (!is_upper(*at)) {
+            member_put(out, at, end);
+            return;
+        }
+        size_t n_separator = 0;
+        while (at < end && (n_separator = separator_at(at, end)) == 0)
+            out_put(out, *at++);
+        if (at == end)
+            return;
+        out_put(out, '.');
+        at += n_separator;
+    }
+}
+
+size_t hs_demangle(const char *name, char *out, size_t n_out)
+{
+    assert(n_out > 0);
+    struct demangle_out o = {out, 0, n_out - 1};
+    if (hs_is_ocaml_symbol(name))
+        ocaml_put(&o, name);
+    else
+        out_put_text(&o, name);
+    out[o.n] = '\0';
+    return o.n;
+}

@@ -1,0 +1,294 @@
+#include "symbols/elf.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/checked.h"
+#include "base/cursor.h"
+#include "elf_private.h"
+
+bool hs_elf_identify(const void *bytes, size_t n_bytes, struct hs_elf_identity *ret)
+{
+    if (n_bytes < EI_NIDENT + 4 || memcmp(bytes, ELFMAG, SELFMAG) != 0)
+        return false;
+    const uint8_t *ident = bytes;
+    bool is_little = ident[EI_DATA] == ELFDATA2LSB;
+    if (!is_little && ident[EI_DATA] != ELFDATA2MSB)
+        return false;
+    if (ident[EI_CLASS] != ELFCLASS32 && ident[EI_CLASS] != ELFCLASS64)
+        return false;
+    struct hs_cursor c = hs_cursor_make(ident + EI_NIDENT, n_bytes - EI_NIDENT);
+    uint16_t type = hs_cursor_u16(&c), machine = hs_cursor_u16(&c);
+    if (!is_little) {
+        type = __builtin_bswap16(type);
+        machine = __builtin_bswap16(machine);
+    }
+    *ret = (struct hs_elf_identity){
+        .address_bits = ident[EI_CLASS] == ELFCLASS64 ? 64 : 32,
+        .little_endian = is_little,
+        .is_x86_64 = machine == EM_X86_64,
+        .type = type,
+        .machine = machine,
+    };
+    return true;
+}
+
+bool hs_elf_identify_fd(int fd, struct hs_elf_identity *ret)
+{
+    uint8_t head[EI_NIDENT + 4];
+    ssize_t n = pread(fd, head, sizeof(head), 0);
+    return n == (ssize_t)sizeof(head) && hs_elf_identify(head, sizeof(head), ret);
+}
+
+/* Says why a file that is not ours is not, in the words a user would search for. */
+static hs_status elf_check_identity(const struct hs_elf_identity *id, const char *name,
+                                    struct hs_error *err)
+{
+    if (id->address_bits != 64)
+        return hs_fail(err, HS_FORMAT, "'%s' is a 32-bit ELF file; only 64-bit x86-64 is supported",
+                       name);
+    if (!id->is_x86_64 || !id->little_endian)
+        return hs_fail(err, HS_FORMAT,
+                       "'%s' is an ELF file for another machine (number %u); only x86-64 is "
+                       "supported",
+                       name, id->machine);
+    if (id->type == ET_CORE)
+        return hs_fail(err, HS_FORMAT, "'%s' is a core file, not a program or library", name);
+    if (id->type != ET_EXEC && id->type != ET_DYN)
+        return hs_fail(err, HS_FORMAT, "'%s' is not a linked program or library (ELF type %u)",
+                       name, id->type);
+    return HS_OK;
+}
+
+static int segment_order(const void *a, const void *b)
+{
+    const struct hs_elf_segment *s = a, *t = b;
+    return (s->vaddr > t->vaddr) - (s->vaddr < t->vaddr);
+}
+
+static void segment_add(struct hs_elf *elf, const GElf_Phdr *ph)
+{
+    uint64_t end;
+    if (!hs_add_fits(ph->p_vaddr, ph->p_memsz, &end) ||
+        !hs_add_fits(ph->p_offset, ph->p_filesz, &end) || ph->p_memsz == 0)
+        return;
+    elf->segments[elf->n_segments++] = (struct hs_elf_segment){
+        .vaddr = ph->p_vaddr,
+        .n_memory_bytes = ph->p_memsz,
+        .file_offset = ph->p_offset,
+        .n_file_bytes = ph->p_filesz < ph->p_memsz ? ph->p_filesz : ph->p_memsz,
+        .readable = (ph->p_flags & PF_R) != 0,
+        .writable = (ph->p_flags & PF_W) != 0,
+        .executable = (ph->p_flags & PF_X) != 0,
+    };
+}
+
+static void tls_set(struct hs_elf *elf, const GElf_Phdr *ph)
+{
+    uint64_t end, align = ph->p_align == 0 ? 1 : ph->p_align;
+    if ((align & (align - 1)) != 0 || !hs_add_fits(ph->p_vaddr, ph->p_memsz, &end) ||
+        ph->p_filesz > ph->p_memsz)
+        return;
+    elf->has_tls = true;
+    elf->tls = (struct hs_elf_tls){ph->p_vaddr, ph->p_memsz, ph->p_filesz, align};
+}
+
+hs_status hs_elf_load_segments_(struct hs_elf *elf, struct hs_error *err)
+{
+    size_t n = 0;
+    if (elf_getphdrnum(elf->elf, &n) != 0)
+        return hs_fail(err, HS_FORMAT, "'%s' has damaged program headers", elf->name);
+    if (n > ELF_MAX_SEGMENTS)
+        return hs_fail(err, HS_LIMIT, "'%s' claims %zu program headers", elf->name, n);
+    HS_TRY(hs_alloc(n, sizeof(*elf->segments), (void **)&elf->segments, err));
+    HS_TRY(hs_alloc(n, sizeof(*elf->segment_contents), (void **)&elf->segment_contents, err));
+    for (size_t i = 0; i < n; i++) {
+        GElf_Phdr ph;
+        if (gelf_getphdr(elf->elf, (int)i, &ph) == NULL)
+            return hs_fail(err, HS_FORMAT, "'%s' has damaged program headers", elf->name);
+        if (ph.p_type == PT_LOAD)
+            segment_add(elf, &ph);
+        else if (ph.p_type == PT_TLS)
+            tls_set(elf, &ph);
+        else if (ph.p_type == PT_INTERP)
+            elf->has_interpreter = true;
+    }
+    /* The specification has them ascending; a hostile file need not. */
+    qsort(elf->segments, elf->n_segments, sizeof(*elf->segments), segment_order);
+    return HS_OK;
+}
+
+static hs_status elf_load(struct hs_elf *elf, struct hs_error *err)
+{
+    GElf_Ehdr head;
+    if (gelf_getehdr(elf->elf, &head) == NULL)
+        return hs_fail(err, HS_FORMAT, "'%s' has a damaged ELF header", elf->name);
+    elf->is_dyn = head.e_type == ET_DYN;
+    elf->entry = head.e_entry;
+    HS_TRY(hs_elf_load_segments_(elf, err));
+    HS_TRY(hs_elf_load_sections_(elf, err));
+    hs_elf_load_build_id_(elf);
+    return hs_elf_load_symbols_(elf, err);
+}
+
+/* `head` are the first bytes of the file; the descriptor (or -1) becomes the elf's in any case. */
+static hs_status elf_open(int fd, const void *bytes, size_t n_bytes, const char *name,
+                          struct hs_elf **ret, struct hs_error *err)
+{
+    hs_auto(hs_elf) *elf = NULL;
+    hs_status status = hs_alloc(1, sizeof(*elf), (void **)&elf, err);
+    if (status != HS_OK) {
+        if (fd >= 0)
+            close(fd);
+        return status;
+    }
+    elf->fd = fd;
+    elf->n_file_bytes = n_bytes;
+    HS_TRY(hs_strdup(name, &elf->name, err));
+    struct hs_elf_identity id;
+    bool is_elf = fd >= 0 ? hs_elf_identify_fd(fd, &id) : hs_elf_identify(bytes, n_bytes, &id);
+    if (!is_elf)
+        return hs_fail(err, HS_FORMAT, "'%s' is not an ELF file", name);
+    HS_TRY(elf_check_identity(&id, name, err));
+    elf_version(EV_CURRENT);
+    /* Read, not mapped: a mapped file that is cut while in use kills us with SIGBUS. */
+    elf->elf = fd >= 0 ? elf_begin(fd, ELF_C_READ, NULL) : elf_memory((char *)bytes, n_bytes);
+    if (elf->elf == NULL || elf_kind(elf->elf) != ELF_K_ELF)
+        return hs_fail(err, HS_FORMAT, "'%s' is not a readable ELF file: %s", name, elf_errmsg(-1));
+    HS_TRY(elf_load(elf, err));
+    *ret = HS_STEAL(elf);
+    return HS_OK;
+}
+
+static hs_status elf_open_owned(int fd, const char *name, struct hs_elf **ret, struct hs_error *err)
+{
+    struct stat st;
+    hs_status status = HS_OK;
+    if (fd < 0 || fstat(fd, &st) != 0)
+        status = hs_fail_errno(err, HS_IO, "cannot open '%s'", name);
+    else if (!S_ISREG(st.st_mode))
+        status = hs_fail(err, HS_FORMAT, "'%s' is not a regular file", name);
+    if (status != HS_OK) {
+        if (fd >= 0)
+            close(fd);
+        return status;
+    }
+    return elf_open(fd, NULL, (size_t)st.st_size, name, ret, err);
+}
+
+hs_status hs_elf_open_path(const char *path, struct hs_elf **ret, struct hs_error *err)
+{
+    /* Without O_NONBLOCK a pipe under the name would hold us for ever. */
+    return elf_open_owned(open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK), path, ret, err);
+}
+
+hs_status hs_elf_open_fd(int fd, const char *name, struct hs_elf **ret, struct hs_error *err)
+{
+    return elf_open_owned(fcntl(fd, F_DUPFD_CLOEXEC, 0), name, ret, err);
+}
+
+hs_status hs_elf_open_memory(const void *bytes, size_t n_bytes, const char *name,
+                             struct hs_elf **ret, struct hs_error *err)
+{
+    return elf_open(-1, bytes, n_bytes, name, ret, err);
+}
+
+void hs_elf_close(struct hs_elf *elf)
+{
+    if (elf == NULL)
+        return;
+    elf_end(elf->elf);
+    if (elf->fd >= 0)
+        close(elf->fd);
+    hs_free(elf->name);
+    hs_free(elf->segments);
+    hs_free(elf->segment_contents);
+    hs_free(elf->sections);
+    hs_free(elf->symbols);
+    hs_free(elf->slots);
+    hs_free(elf);
+}
+
+const char *hs_elf_name(const struct hs_elf *elf)
+{
+    return elf->name;
+}
+
+bool hs_elf_is_dyn(const struct hs_elf *elf)
+{
+    return elf->is_dyn;
+}
+
+bool hs_elf_has_interpreter(const struct hs_elf *elf)
+{
+    return elf->has_interpreter;
+}
+
+hs_addr hs_elf_entry(const struct hs_elf *elf)
+{
+    return elf->entry;
+}
+
+const char *hs_elf_build_id(const struct hs_elf *elf)
+{
+    return elf->build_id;
+}
+
+const struct hs_elf_segment *hs_elf_segments(const struct hs_elf *elf, size_t *ret_n)
+{
+    *ret_n = elf->n_segments;
+    return elf->segments;
+}
+
+const struct hs_elf_segment *hs_elf_segment_at(const struct hs_elf *elf, hs_addr vaddr)
+{
+    for (size_t i = 0; i < elf->n_segments; i++) {
+        const struct hs_elf_segment *s = &elf->segments[i];
+        if (vaddr >= s->vaddr && vaddr - s->vaddr < s->n_memory_bytes)
+            return s;
+    }
+    return NULL;
+}
+
+bool hs_elf_extent(const struct hs_elf *elf, hs_addr *ret_lowest, hs_addr *ret_end)
+{
+    if (elf->n_segments == 0)
+        return false;
+    hs_addr end = 0;
+    for (size_t i = 0; i < elf->n_segments; i++) {
+        const struct hs_elf_segment *s = &elf->segments[i];
+        if (s->vaddr + s->n_memory_bytes > end)
+            end = s->vaddr + s->n_memory_bytes;
+    }
+    *ret_lowest = elf->segments[0].vaddr;
+    *ret_end = end;
+    return true;
+}
+
+bool hs_elf_tls(const struct hs_elf *elf, struct hs_elf_tls *ret)
+{
+    if (elf->has_tls)
+        *ret = elf->tls;
+    return elf->has_tls;
+}
+
+bool hs_elf_bias(const struct hs_elf *elf, hs_addr mapping_start, uint64_t mapping_file_offset,
+                 uint64_t *ret)
+{
+    const uint64_t page = 4096;
+    for (size_t i = 0; i < elf->n_segments; i++) {
+        const struct hs_elf_segment *s = &elf->segments[i];
+        uint64_t first = s->file_offset & ~(page - 1), end = s->file_offset + s->n_file_bytes;
+        if (s->n_file_bytes == 0 || mapping_file_offset < first || mapping_file_offset >= end)
+            continue;
+        /* The kernel maps whole pages: vaddr and offset agree modulo the page. */
+        *ret = mapping_start - (s->vaddr - s->file_offset + mapping_file_offset);
+        return true;
+    }
+    return false;
+}

@@ -1,0 +1,240 @@
+/* The symbol table of a hs_elf: filtered, sorted by address, hashed by name. */
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/checked.h"
+#include "base/cursor.h"
+#include "elf_private.h"
+
+enum {
+    SYMBOL_BYTES = 24,     /* Elf64_Sym */
+    SYMBOL_WALK_BACK = 64, /* smaller symbols inside a larger one that symbol_at steps over */
+};
+
+struct symbol_source {
+    struct hs_cursor entries;
+    size_t n;
+    const char *names; /* names[0, n_names) ends with a NUL */
+    size_t n_names;
+};
+
+static size_t symbols_section(const struct hs_elf *elf, uint32_t type)
+{
+    for (size_t i = 1; i < elf->n_sections; i++)
+        if (elf->sections[i].scn != NULL && elf->sections[i].seen.type == type &&
+            elf->sections[i].seen.is_in_file && elf->sections[i].seen.n_bytes >= SYMBOL_BYTES)
+            return i;
+    return 0;
+}
+
+/* A table without usable names is as good as no table. */
+static bool symbols_source(struct hs_elf *elf, size_t section, struct symbol_source *ret)
+{
+    struct hs_error ignored = HS_ERROR_INIT;
+    const uint8_t *entries, *names;
+    size_t n_bytes, n_names, strings = elf->sections[section].link;
+    if (strings >= elf->n_sections || elf->sections[strings].seen.type != SHT_STRTAB ||
+        hs_elf_section_bytes(elf, section, &entries, &n_bytes, &ignored) != HS_OK ||
+        hs_elf_section_bytes(elf, strings, &names, &n_names, &ignored) != HS_OK)
+        return false;
+    while (n_names > 0 && names[n_names - 1] != '\0')
+        n_names--;
+    *ret = (struct symbol_source){
+        .entries = hs_cursor_make(entries, n_bytes),
+        .n = n_bytes / SYMBOL_BYTES,
+        .names = (const char *)names,
+        .n_names = n_names,
+    };
+    return true;
+}
+
+static bool symbol_kind(unsigned type, uint8_t *ret)
+{
+    switch (type) {
+    case STT_NOTYPE:
+        *ret = HS_SYMBOL_LABEL;
+        return true;
+    case STT_FUNC:
+    case STT_GNU_IFUNC:
+        *ret = HS_SYMBOL_CODE;
+        return true;
+    case STT_OBJECT:
+    case STT_COMMON:
+        *ret = HS_SYMBOL_DATA;
+        return true;
+    case STT_TLS:
+        *ret = HS_SYMBOL_TLS;
+        return true;
+    default: /* sections and source files name no bytes */
+        return false;
+    }
+}
+
+/* Reads the next entry; false when it is none of those we keep. */
+static bool symbol_next(struct symbol_source *source, struct hs_elf_symbol *ret)
+{
+    struct hs_cursor *c = &source->entries;
+    uint32_t name = hs_cursor_u32(c);
+    uint8_t info = hs_cursor_u8(c), kind;
+    hs_cursor_skip(c, 1);
+    uint16_t section = hs_cursor_u16(c);
+    uint64_t vaddr = hs_cursor_u64(c), n_bytes = hs_cursor_u64(c), end;
+    if (section == SHN_UNDEF || section == SHN_ABS || name >= source->n_names ||
+        source->names[name] == '\0' || !symbol_kind(ELF64_ST_TYPE(info), &kind))
+        return false;
+    *ret = (struct hs_elf_symbol){
+        .vaddr = vaddr,
+        .n_bytes = hs_add_fits(vaddr, n_bytes, &end) ? n_bytes : 0,
+        .name = source->names + name,
+        .kind = kind,
+        .is_global = ELF64_ST_BIND(info) != STB_LOCAL,
+    };
+    return true;
+}
+
+static int symbol_order(const void *a, const void *b)
+{
+    const struct hs_elf_symbol *s = a, *t = b;
+    bool s_tls = s->kind == HS_SYMBOL_TLS, t_tls = t->kind == HS_SYMBOL_TLS;
+    if (s_tls != t_tls)
+        return s_tls ? 1 : -1;
+    if (s->vaddr != t->vaddr)
+        return s->vaddr < t->vaddr ? -1 : 1;
+    if (s->is_global != t->is_global)
+        return s->is_global ? -1 : 1;
+    return s->name == t->name ? 0 : strcmp(s->name, t->name);
+}
+
+/* Word-wise multiply and rotate. The seed is random, so that a file cannot be made whose names all
+ * fall on one slot; nothing that is shown depends on it. */
+static uint64_t name_hash(uint64_t seed, const char *name)
+{
+    uint64_t hash = seed;
+    size_t n = strlen(name);
+    for (; n >= 8; n -= 8, name += 8) {
+        uint64_t word;
+        memcpy(&word, name, 8);
+        hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+        hash ^= hash >> 29;
+    }
+    uint64_t word = n;
+    for (size_t i = 0; i < n; i++)
+        word = word << 8 | (uint8_t)name[i];
+    hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ hash >> 32;
+}
+
+/* The slot of `name`: the one that holds it, or the empty one where it belongs. */
+static size_t name_slot(const struct hs_elf *elf, const char *name)
+{
+    size_t at = (size_t)name_hash(elf->hash_seed, name) & (elf->n_slots - 1);
+    while (elf->slots[at] != 0 && strcmp(elf->symbols[elf->slots[at] - 1].name, name) != 0)
+        at = (at + 1) & (elf->n_slots - 1);
+    return at;
+}
+
+static hs_status symbols_hash(struct hs_elf *elf, struct hs_error *err)
+{
+    size_t n = elf->n_symbols + elf->n_tls_symbols, n_slots = 16;
+    while (n_slots < 2 * n)
+        n_slots *= 2;
+    HS_TRY(hs_alloc(n_slots, sizeof(*elf->slots), (void **)&elf->slots, err));
+    elf->n_slots = n_slots;
+    if (getrandom(&elf->hash_seed, sizeof(elf->hash_seed), GRND_NONBLOCK) < 0)
+        elf->hash_seed = (uint64_t)(uintptr_t)elf->slots; /* early boot: address randomisation */
+    for (size_t i = 0; i < n; i++) {
+        size_t at = name_slot(elf, elf->symbols[i].name);
+        if (elf->slots[at] == 0 ||
+            (elf->symbols[i].is_global && !elf->symbols[elf->slots[at] - 1].is_global))
+            elf->slots[at] = (uint32_t)(i + 1);
+    }
+    return HS_OK;
+}
+
+hs_status hs_elf_load_symbols_(struct hs_elf *elf, struct hs_error *err)
+{
+    struct symbol_source source = {0};
+    size_t section = symbols_section(elf, SHT_SYMTAB);
+    if (section != 0 && symbols_source(elf, section, &source)) {
+        elf->has_symtab = true;
+    } else {
+        section = symbols_section(elf, SHT_DYNSYM);
+        if (section == 0 || !symbols_source(elf, section, &source))
+            source = (struct symbol_source){0};
+    }
+    if (source.n > UINT32_MAX / 2)
+        return hs_fail(err, HS_LIMIT, "'%s' claims %zu symbols", elf->name, source.n);
+    HS_TRY(hs_alloc(source.n, sizeof(*elf->symbols), (void **)&elf->symbols, err));
+    size_t n = 0;
+    for (size_t i = 0; i < source.n; i++)
+        if (symbol_next(&source, &elf->symbols[n])) {
+            elf->n_tls_symbols += elf->symbols[n].kind == HS_SYMBOL_TLS;
+            n++;
+        }
+    elf->n_symbols = n - elf->n_tls_symbols;
+    qsort(elf->symbols, n, sizeof(*elf->symbols), symbol_order);
+    return symbols_hash(elf, err);
+}
+
+bool hs_elf_has_symtab(const struct hs_elf *elf)
+{
+    return elf->has_symtab;
+}
+
+const struct hs_elf_symbol *hs_elf_symbols(const struct hs_elf *elf, size_t *ret_n)
+{
+    *ret_n = elf->n_symbols;
+    return elf->symbols;
+}
+
+const struct hs_elf_symbol *hs_elf_tls_symbols(const struct hs_elf *elf, size_t *ret_n)
+{
+    *ret_n = elf->n_tls_symbols;
+    return elf->symbols + elf->n_symbols;
+}
+
+const struct hs_elf_symbol *hs_elf_find(const struct hs_elf *elf, const char *name)
+{
+    uint32_t found = elf->slots[name_slot(elf, name)];
+    return found == 0 ? NULL : &elf->symbols[found - 1];
+}
+
+/* Number of symbols that start at or below `vaddr`. */
+static size_t symbols_up_to(const struct hs_elf *elf, hs_addr vaddr)
+{
+    size_t low = 0, high = elf->n_symbols;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (elf->symbols[middle].vaddr <= vaddr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+const struct hs_elf_symbol *hs_elf_symbol_at(const struct hs_elf *elf, hs_addr vaddr,
+                                             uint64_t *ret_offset)
+{
+    const struct hs_elf_symbol *holds = NULL, *nearest = NULL;
+    size_t end = symbols_up_to(elf, vaddr);
+    for (size_t i = end; i > 0 && end - i < SYMBOL_WALK_BACK; i--) {
+        const struct hs_elf_symbol *s = &elf->symbols[i - 1];
+        if (holds != NULL && s->vaddr != holds->vaddr)
+            break;
+        /* Going down within one address, the last that fits is the global one. */
+        if (s->n_bytes != 0 && vaddr - s->vaddr < s->n_bytes)
+            holds = s;
+        else if (s->n_bytes == 0 && (nearest == NULL || s->vaddr == nearest->vaddr))
+            nearest = s;
+    }
+    if (holds == NULL && nearest != NULL &&
+        hs_elf_segment_at(elf, nearest->vaddr) != hs_elf_segment_at(elf, vaddr))
+        nearest = NULL;
+    const struct hs_elf_symbol *found = holds != NULL ? holds : nearest;
+    if (found != NULL && ret_offset != NULL)
+        *ret_offset = vaddr - found->vaddr;
+    return found;
+}

@@ -1,0 +1,124 @@
+#include "symbols/operands.h"
+
+#include <Zydis/Zydis.h>
+
+struct harvest_step {
+    const ZydisDecodedInstruction *insn;
+    const ZydisDecodedOperand *operands;
+    hs_addr at;
+};
+
+/* The address a memory operand names without knowing any register but rip; an index is ignored,
+ * for the table it indexes is what is named. */
+static bool operand_memory_target(const struct harvest_step *step, const ZydisDecodedOperand *o,
+                                  hs_addr *ret)
+{
+    if (o->type != ZYDIS_OPERAND_TYPE_MEMORY)
+        return false;
+    if (o->mem.segment == ZYDIS_REGISTER_FS || o->mem.segment == ZYDIS_REGISTER_GS)
+        return false; /* thread-local: an offset, not an address */
+    if (o->mem.base == ZYDIS_REGISTER_RIP)
+        *ret = step->at + step->insn->length + (uint64_t)o->mem.disp.value;
+    else if (o->mem.base == ZYDIS_REGISTER_NONE)
+        *ret = (uint64_t)o->mem.disp.value;
+    else
+        return false;
+    return true;
+}
+
+static enum hs_operand_kind operand_memory_kind(const struct harvest_step *step,
+                                                const ZydisDecodedOperand *o)
+{
+    switch (step->insn->meta.category) {
+    case ZYDIS_CATEGORY_CALL:
+    case ZYDIS_CATEGORY_UNCOND_BR:
+        return HS_OPERAND_CALL_THROUGH;
+    default:
+        break;
+    }
+    bool reads = (o->actions & ZYDIS_OPERAND_ACTION_MASK_READ) != 0;
+    bool writes = (o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0;
+    if (o->mem.type == ZYDIS_MEMOP_TYPE_AGEN)
+        return HS_OPERAND_ADDRESS;
+    if (reads && writes)
+        return HS_OPERAND_MODIFY;
+    if (writes)
+        return HS_OPERAND_STORE;
+    bool is_move = step->insn->meta.category == ZYDIS_CATEGORY_DATAXFER;
+    return is_move ? HS_OPERAND_LOAD : HS_OPERAND_READ;
+}
+
+/* A number that a mov or push treats as 32 or 64 bits may be the address of something. */
+static bool operand_immediate_target(const struct harvest_step *step, const ZydisDecodedOperand *o,
+                                     hs_addr *ret)
+{
+    bool moves =
+        step->insn->mnemonic == ZYDIS_MNEMONIC_MOV || step->insn->mnemonic == ZYDIS_MNEMONIC_PUSH;
+    if (o->type != ZYDIS_OPERAND_TYPE_IMMEDIATE || o->imm.is_relative || !moves || o->size < 32)
+        return false;
+    *ret = o->imm.value.u;
+    return true;
+}
+
+static bool operand_branch_target(const struct harvest_step *step, const ZydisDecodedOperand *o,
+                                  hs_addr *ret)
+{
+    if (o->type != ZYDIS_OPERAND_TYPE_IMMEDIATE || !o->imm.is_relative)
+        return false;
+    *ret = step->at + step->insn->length + (uint64_t)o->imm.value.s;
+    return true;
+}
+
+static bool operand_take(const struct harvest_step *step, const ZydisDecodedOperand *o,
+                         struct hs_operand *ret)
+{
+    hs_addr target;
+    uint8_t kind;
+    uint16_t n_access = 0;
+    if (operand_branch_target(step, o, &target)) {
+        bool is_call = step->insn->meta.category == ZYDIS_CATEGORY_CALL;
+        kind = is_call ? HS_OPERAND_CALL : HS_OPERAND_JUMP;
+    } else if (operand_immediate_target(step, o, &target)) {
+        kind = HS_OPERAND_ADDRESS;
+    } else if (operand_memory_target(step, o, &target)) {
+        /* An endbr or a long nop mentions an address that it does not touch. */
+        if (step->insn->meta.category == ZYDIS_CATEGORY_NOP ||
+            step->insn->meta.category == ZYDIS_CATEGORY_WIDENOP)
+            return false;
+        kind = (uint8_t)operand_memory_kind(step, o);
+        n_access = kind == HS_OPERAND_ADDRESS ? 0 : (uint16_t)(o->size / 8);
+    } else {
+        return false;
+    }
+    *ret = (struct hs_operand){step->at, target, kind, step->insn->length, n_access};
+    return true;
+}
+
+struct hs_harvest hs_operands_harvest(const uint8_t *code, size_t n_bytes, hs_addr vaddr,
+                                      struct hs_operand *ret, size_t capacity)
+{
+    struct hs_harvest harvest = {0};
+    ZydisDecoder decoder;
+    if (!ZYAN_SUCCESS(ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)))
+        return harvest;
+    while (harvest.n_decoded_bytes < n_bytes) {
+        size_t at = harvest.n_decoded_bytes, n_operands = harvest.n_operands;
+        ZydisDecodedInstruction insn;
+        ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+        if (!ZYAN_SUCCESS(
+                ZydisDecoderDecodeFull(&decoder, code + at, n_bytes - at, &insn, operands)))
+            break;
+        struct harvest_step step = {&insn, operands, vaddr + at};
+        for (uint8_t i = 0; i < insn.operand_count_visible; i++) {
+            struct hs_operand found;
+            if (!operand_take(&step, &operands[i], &found))
+                continue;
+            if (n_operands == capacity)
+                return harvest; /* the whole instruction, or none of it */
+            ret[n_operands++] = found;
+        }
+        harvest.n_operands = n_operands;
+        harvest.n_decoded_bytes = at + insn.length;
+    }
+    return harvest;
+}
