@@ -33,9 +33,9 @@ struct hs_live_symbol {
 /* Opens every mapped ELF file once (build-ids compared with the mapped note where readable). Files
  * that cannot be read are skipped, except the executable: HS_TARGET. May run before the stop;
  * hs_objects_update adds what has been mapped since. */
-hs_status hs_objects_open(struct hs_objects *objects, const struct hs_target *target,
+hs_status hs_objects_open(struct hs_objects *objects, struct hs_target *target,
                           struct hs_error *err);
-hs_status hs_objects_update(struct hs_objects *objects, const struct hs_target *target,
+hs_status hs_objects_update(struct hs_objects *objects, struct hs_target *target,
                             struct hs_error *err);
 void hs_objects_close(struct hs_objects *objects);
 

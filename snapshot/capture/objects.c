@@ -1,0 +1,315 @@
+/* The ELF objects loaded in a target. */
+#include "capture/objects.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "symbols/elf.h"
+
+#define OBJECTS_PAGE ((uint64_t)4096)
+#define OBJECTS_NOTE_BYTES ((size_t)256)
+/* The linker maps a file in at most a handful of pieces, with reservations between them. */
+#define OBJECTS_PIECES 64
+
+/* The mappings of one loaded file. */
+struct object_file {
+    const struct hs_mapping *lowest; /* the one with the lowest file offset */
+    hs_addr begin, end;              /* with the zeroed memory (.bss) that follows */
+    bool has_code;
+};
+
+static void object_fini(struct hs_object *object)
+{
+    hs_elf_close(object->elf);
+    hs_free(object->path);
+    hs_free(object->name);
+    memset(object, 0, sizeof *object);
+}
+
+void hs_objects_close(struct hs_objects *objects)
+{
+    if (objects == NULL)
+        return;
+    for (size_t i = 0; i < objects->n; i++)
+        object_fini(&objects->objects[i]);
+    hs_free(objects->objects);
+    memset(objects, 0, sizeof *objects);
+}
+
+/* Gathers the mappings of the file that is mapped at number `at`. The same file may be loaded
+ * twice (dlmopen): a second load begins where file offset 0 is mapped again. */
+static struct object_file object_gather(const struct hs_target *target, size_t at)
+{
+    const struct hs_mapping *m = target->mappings;
+    struct object_file file = {.lowest = &m[at], .begin = m[at].begin, .end = m[at].end};
+    const char *path = hs_mapping_path(target, &m[at]);
+
+    file.has_code = m[at].executable;
+    for (size_t i = at + 1; i < target->n_mappings && i <= at + OBJECTS_PIECES; i++) {
+        if (m[i].inode == m[at].inode && strcmp(hs_mapping_path(target, &m[i]), path) == 0) {
+            if (m[i].file_offset == 0 && file.lowest->file_offset == 0)
+                break;
+            if (m[i].file_offset < file.lowest->file_offset)
+                file.lowest = &m[i];
+            file.end = m[i].end;
+            file.has_code |= m[i].executable;
+        } else if (m[i].inode != 0 && m[i].file_offset == 0) {
+            break; /* another file begins: an object is loaded in one piece */
+        } else if (m[i].inode == 0 && m[i].begin == file.end && m[i].writable) {
+            file.end = m[i].end;
+        }
+    }
+    return file;
+}
+
+static void object_strip(char *text, const char *suffix)
+{
+    size_t n = strlen(text), k = strlen(suffix);
+    if (n > k && strcmp(text + n - k, suffix) == 0)
+        text[n - k] = '\0';
+}
+
+static hs_status object_name(struct hs_object *object, const char *mapped, struct hs_error *err)
+{
+    HS_TRY(hs_strdup(mapped, &object->path, err));
+    object_strip(object->path, " (deleted)");
+    const char *slash = strrchr(object->path, '/');
+    HS_TRY(hs_strdup(slash != NULL ? slash + 1 : object->path, &object->name, err));
+    object_strip(object->name, ".cmxs");
+    return HS_OK;
+}
+
+/* Does the mapped build-id note equal that of the file? True when one of them cannot be read. */
+static bool object_is_same_build(struct hs_elf *elf, hs_addr bias, struct hs_target *target)
+{
+    static const char note_name[] = ".note.gnu.build-id";
+    struct hs_error ignored = HS_ERROR_INIT;
+    struct hs_elf_section section;
+    const uint8_t *expected;
+    uint8_t found[OBJECTS_NOTE_BYTES];
+    size_t n;
+
+    if (!hs_elf_section_named(elf, note_name, &section) || section.vaddr == 0 ||
+        hs_elf_section_bytes_named(elf, note_name, &expected, &n, &ignored) != HS_OK || n == 0 ||
+        n > sizeof found ||
+        hs_target_read(target, section.vaddr + bias, found, n, &ignored) != HS_OK)
+        return true;
+    return memcmp(found, expected, n) == 0;
+}
+
+/* Opens the file behind some mappings. HS_FORMAT for what is no object of ours. */
+static hs_status object_open(struct hs_object *object, struct hs_target *target,
+                             const struct object_file *file, struct hs_error *err)
+{
+    const char *mapped = hs_mapping_path(target, file->lowest);
+    char path[PATH_MAX];
+    hs_addr low, high;
+
+    HS_TRY(hs_target_file_path(target, file->lowest, path, sizeof path, err));
+    HS_TRY(hs_elf_open_path(path, &object->elf, err));
+    if (!hs_elf_bias(object->elf, file->lowest->begin, file->lowest->file_offset, &object->bias) ||
+        !hs_elf_extent(object->elf, &low, &high))
+        return hs_fail(err, HS_FORMAT, "cannot place '%s': no segment is mapped as it says",
+                       mapped);
+    object->begin = (low + object->bias) & ~(OBJECTS_PAGE - 1);
+    object->end = high + object->bias; /* the file says so; what is mapped decides */
+    if (object->end > file->end)
+        object->end = file->end;
+    if (object->begin != file->begin || object->end <= object->begin)
+        return hs_fail(err, HS_FORMAT, "cannot place '%s': its segments do not fit", mapped);
+    if (!object_is_same_build(object->elf, object->bias, target))
+        return hs_fail(err, HS_TARGET, "cannot use '%s': the file was replaced since it was loaded",
+                       mapped);
+    return object_name(object, mapped, err);
+}
+
+const struct hs_object *hs_objects_object_at(const struct hs_objects *objects, hs_addr address)
+{
+    size_t low = 1, high = objects->n;
+
+    if (objects->n > 0 && objects->objects[0].begin <= address && address < objects->objects[0].end)
+        return &objects->objects[0];
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (objects->objects[middle].end <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low >= objects->n || objects->objects[low].begin > address)
+        return NULL;
+    return &objects->objects[low];
+}
+
+/* Puts an object at its place; there is room for it. */
+static void objects_place(struct hs_objects *objects, struct hs_object object)
+{
+    size_t at = objects->n;
+
+    while (at > 1 && !object.is_executable && objects->objects[at - 1].begin > object.begin)
+        at--;
+    if (object.is_executable)
+        at = 0;
+    memmove(objects->objects + at + 1, objects->objects + at, (objects->n - at) * sizeof object);
+    objects->objects[at] = object;
+    objects->n++;
+}
+
+/* Opens and adds one object; passes over a library that cannot be opened. */
+static hs_status objects_try(struct hs_objects *objects, struct hs_target *target,
+                             const struct object_file *file, bool is_executable,
+                             struct hs_error *err)
+{
+    struct hs_object object = {.is_executable = is_executable};
+
+    HS_TRY(hs_grow((void **)&objects->objects, &objects->capacity, objects->n + 1, sizeof object,
+                   err));
+    hs_status status = object_open(&object, target, file, err);
+    if (status == HS_OK) {
+        objects_place(objects, object);
+        return HS_OK;
+    }
+    object_fini(&object);
+    return status == HS_LIMIT || is_executable ? status : HS_OK;
+}
+
+static bool objects_is_file(const struct hs_target *target, size_t at)
+{
+    const struct hs_mapping *m = &target->mappings[at];
+    return m->inode != 0 && !m->shared && hs_mapping_path(target, m)[0] == '/';
+}
+
+/* Number of the first mapping of the main program, or n_mappings. The dynamic linker may have been
+ * given the program (ld.so PROGRAM): then this is the linker, see objects_prefer_program. */
+static size_t objects_find_program(const struct hs_target *target)
+{
+    for (size_t i = 0; i < target->n_mappings; i++)
+        if (objects_is_file(target, i) && target->mappings[i].inode == target->identity.exe_inode)
+            return i;
+    /* Some layered file systems number files differently here and there: the program is lowest. */
+    for (size_t i = 0; i < target->n_mappings; i++)
+        if (objects_is_file(target, i) && object_gather(target, i).has_code)
+            return i;
+    return target->n_mappings;
+}
+
+static bool object_is_linker(const struct hs_object *object)
+{
+    return strncmp(object->name, "ld-linux", 8) == 0 || strncmp(object->name, "ld.so", 5) == 0 ||
+           strncmp(object->name, "ld-2.", 5) == 0;
+}
+
+/* With the linker as program, the real one is the object with an interpreter that is no library. */
+static void objects_prefer_program(struct hs_objects *objects)
+{
+    struct hs_object *all = objects->objects;
+
+    if (objects->n < 2 || !object_is_linker(&all[0]))
+        return;
+    for (size_t i = 1; i < objects->n; i++) {
+        if (!hs_elf_has_interpreter(all[i].elf) || strncmp(all[i].name, "lib", 3) == 0)
+            continue;
+        struct hs_object linker = all[0], program = all[i];
+        linker.is_executable = false;
+        program.is_executable = true;
+        memmove(all + i, all + i + 1, (objects->n - i - 1) * sizeof *all);
+        memmove(all, all + 1, (objects->n - 2) * sizeof *all);
+        objects->n -= 2;
+        objects_place(objects, program);
+        objects_place(objects, linker);
+        return;
+    }
+}
+
+hs_status hs_objects_update(struct hs_objects *objects, struct hs_target *target,
+                            struct hs_error *err)
+{
+    for (size_t i = 0; i < target->n_mappings; i++) {
+        if (!objects_is_file(target, i) ||
+            hs_objects_object_at(objects, target->mappings[i].begin) != NULL)
+            continue;
+        struct object_file file = object_gather(target, i);
+        if (file.has_code)
+            HS_TRY(objects_try(objects, target, &file, false, err));
+    }
+    return HS_OK;
+}
+
+static hs_status objects_open_all(struct hs_objects *objects, struct hs_target *target,
+                                  struct hs_error *err)
+{
+    size_t at = objects_find_program(target);
+
+    if (at == target->n_mappings)
+        return hs_fail(err, HS_TARGET, "cannot find the program of process %d in its mappings",
+                       target->pid);
+    struct object_file file = object_gather(target, at);
+    if (objects_try(objects, target, &file, true, err) != HS_OK) {
+        if (err->status != HS_LIMIT)
+            err->status = HS_TARGET;
+        return hs_context(err, "cannot open the program of process %d", target->pid);
+    }
+    HS_TRY(hs_objects_update(objects, target, err));
+    objects_prefer_program(objects);
+    return HS_OK;
+}
+
+hs_status hs_objects_open(struct hs_objects *objects, struct hs_target *target,
+                          struct hs_error *err)
+{
+    struct hs_objects new = {0};
+    hs_status status = objects_open_all(&new, target, err);
+
+    if (status != HS_OK) {
+        hs_objects_close(&new);
+        return status;
+    }
+    *objects = new;
+    return HS_OK;
+}
+
+static struct hs_live_symbol object_symbol(const struct hs_object *object,
+                                           const struct hs_elf_symbol *symbol)
+{
+    return (struct hs_live_symbol){
+        .address = symbol->vaddr + object->bias,
+        .size = symbol->n_bytes,
+        .name = symbol->name,
+        .object = object,
+        .is_code = symbol->kind == HS_SYMBOL_CODE,
+    };
+}
+
+bool hs_object_find(const struct hs_object *object, const char *name, struct hs_live_symbol *ret)
+{
+    const struct hs_elf_symbol *symbol = hs_elf_find(object->elf, name);
+
+    if (symbol == NULL || symbol->kind == HS_SYMBOL_TLS)
+        return false;
+    *ret = object_symbol(object, symbol);
+    return true;
+}
+
+bool hs_objects_find(const struct hs_objects *objects, const char *name, struct hs_live_symbol *ret)
+{
+    for (size_t i = 0; i < objects->n; i++)
+        if (hs_object_find(&objects->objects[i], name, ret))
+            return true;
+    return false;
+}
+
+bool hs_objects_at(const struct hs_objects *objects, hs_addr address, struct hs_live_symbol *ret)
+{
+    const struct hs_object *object = hs_objects_object_at(objects, address);
+
+    if (object == NULL)
+        return false;
+    const struct hs_elf_symbol *symbol =
+        hs_elf_symbol_at(object->elf, address - object->bias, NULL);
+    if (symbol == NULL)
+        return false;
+    *ret = object_symbol(object, symbol);
+    return true;
+}
