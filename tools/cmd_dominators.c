@@ -1,0 +1,255 @@
+/* dominators: who keeps what, as a tree. */
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "root_json.h"
+#include "what.h"
+
+struct tree_row {
+    hs_node node;
+    uint32_t depth;
+    uint32_t n_hidden; /* children that are not shown */
+    uint64_t hidden_words;
+};
+
+struct tree_rows {
+    struct tree_row *rows; /* owned */
+    size_t n, capacity;
+};
+
+struct tree_query {
+    uint64_t max_depth, max_children, min_words;
+};
+
+/* Room for the walk: a node waits on the stack with its depth. */
+struct waiting {
+    uint32_t node, depth;
+};
+
+struct tree_walk {
+    struct hs_view *view;
+    const struct tree_query *query;
+    struct tree_rows *rows;
+    struct waiting *stack; /* owned */
+    size_t n, capacity;
+};
+
+static hs_status push(struct tree_walk *walk, uint32_t node, uint32_t depth, struct hs_error *err)
+{
+    HS_TRY(hs_grow((void **)&walk->stack, &walk->capacity, walk->n + 1, sizeof *walk->stack, err));
+    walk->stack[walk->n++] = (struct waiting){node, depth};
+    return HS_OK;
+}
+
+/* Shows one node and lets its largest children wait, the largest on top. */
+static hs_status visit(struct tree_walk *walk, struct waiting at, struct hs_error *err)
+{
+    struct tree_rows *rows = walk->rows;
+    struct tree_row row = {.node = at.node, .depth = at.depth};
+    uint32_t n;
+    const uint32_t *children = hs_index_dominated(walk->view->index, at.node, &n);
+    uint64_t limit = at.depth < walk->query->max_depth ? walk->query->max_children : 0;
+    uint32_t n_shown = 0;
+    while (n_shown < n && n_shown < limit &&
+           hs_index_retained(walk->view->index, children[n_shown]).words >= walk->query->min_words)
+        n_shown++;
+    uint64_t shown_words = 0;
+    for (uint32_t i = n_shown; i-- > 0;) {
+        shown_words += hs_index_retained(walk->view->index, children[i]).words;
+        HS_TRY(push(walk, children[i], at.depth + 1, err));
+    }
+    struct hs_node_facts facts;
+    HS_TRY(hs_view_facts(walk->view, at.node, &facts, err));
+    uint64_t own = facts.is_root || facts.is_static ? 0 : facts.words;
+    row.n_hidden = n - n_shown;
+    row.hidden_words = hs_index_retained(walk->view->index, at.node).words - own - shown_words;
+    HS_TRY(hs_grow((void **)&rows->rows, &rows->capacity, rows->n + 1, sizeof row, err));
+    rows->rows[rows->n++] = row;
+    return HS_OK;
+}
+
+static hs_status select_rows(struct hs_view *view, hs_node from, const struct tree_query *query,
+                             struct tree_rows *ret, struct hs_error *err)
+{
+    struct tree_walk walk = {.view = view, .query = query, .rows = ret};
+    hs_status status = push(&walk, (uint32_t)from, 0, err);
+    while (status == HS_OK && walk.n > 0)
+        status = visit(&walk, walk.stack[--walk.n], err);
+    hs_free(walk.stack);
+    return status;
+}
+
+static hs_status put_json_row(struct hs_json *json, struct hs_view *view,
+                              const struct tree_row *row, struct hs_error *err)
+{
+    struct hs_node_facts facts;
+    HS_TRY(hs_view_facts(view, row->node, &facts, err));
+    struct hs_sizes retained = hs_index_retained(view->index, (uint32_t)row->node);
+    uint32_t idom = hs_index_idom(view->index, (uint32_t)row->node);
+    hs_json_begin_object(json, NULL, HS_JSON_LINE);
+    hs_json_node(json, "id", row->node);
+    hs_json_node(json, "dominator", idom == HS_NONE ? HS_NO_NODE : idom);
+    hs_json_u64(json, "depth", row->depth);
+    if (facts.address != 0)
+        hs_json_address(json, "address", facts.address);
+    else
+        hs_json_null(json, "address");
+    hs_json_string(json, "name", facts.is_root ? facts.label : NULL);
+    hs_json_string(json, "type", facts.is_root ? NULL : facts.label);
+    hs_json_u64(json, "words", facts.words);
+    hs_json_u64(json, "retained_words", retained.words);
+    hs_json_u64(json, "retained_objects", retained.objects);
+    hs_json_u64(json, "static_retained_words", retained.static_words);
+    hs_json_u64(json, "hidden_children", row->n_hidden);
+    hs_json_u64(json, "hidden_words", row->hidden_words);
+    hs_json_end_object(json);
+    return HS_OK;
+}
+
+static hs_status print_json(struct hs_tool *tool, struct hs_view *view,
+                            const struct tree_rows *rows, bool is_lines, struct hs_error *err)
+{
+    struct hs_json json;
+    hs_json_init(&json, &tool->out, is_lines ? HS_JSON_COMPACT : HS_JSON_PRETTY);
+    if (!is_lines) {
+        hs_json_begin_object(&json, NULL, HS_JSON_BLOCK);
+        hs_json_string(&json, "schema", "heapsnap.dominators/1");
+        hs_json_string(&json, "snapshot", view->path);
+        hs_json_u64(&json, "word_bytes", view->facts->word_bytes);
+        hs_json_begin_array(&json, "nodes", HS_JSON_BLOCK);
+    }
+    for (size_t i = 0; i < rows->n; i++)
+        HS_TRY(put_json_row(&json, view, &rows->rows[i], err));
+    if (!is_lines) {
+        hs_json_end_array(&json);
+        hs_json_end_object(&json);
+    }
+    return hs_json_finish(&json, err);
+}
+
+static const struct hs_column columns[] = {
+    {"retained_words", "RETAINED", HS_COLUMN_WORDS, 0},
+    {"retained_percent", "%", HS_COLUMN_PERCENT, HS_COLUMN_TABLE_ONLY},
+    {"words", "OWN", HS_COLUMN_WORDS, 0},
+    {"id", "ID", HS_COLUMN_NODE, 0},
+    {"depth", "DEPTH", HS_COLUMN_COUNT, HS_COLUMN_DATA_ONLY},
+    {"name", "WHAT", HS_COLUMN_STRING, HS_COLUMN_FLEXIBLE},
+};
+
+enum { INDENT_LEVELS = 24, NAME_BYTES = 512 };
+
+/* What hides below a node, as a line of its own. */
+static void put_hidden(struct hs_sheet *sheet, const struct tree_row *row)
+{
+    char name[NAME_BYTES];
+    int indent = (int)(row->depth + 1 < INDENT_LEVELS ? row->depth + 1 : INDENT_LEVELS);
+    (void)snprintf(name, sizeof name, "%*s[%u others]", 2 * indent, "", row->n_hidden);
+    hs_sheet_u64(sheet, row->hidden_words);
+    hs_sheet_u64(sheet, row->hidden_words);
+    hs_sheet_null(sheet);
+    hs_sheet_null(sheet);
+    hs_sheet_u64(sheet, row->depth + 1);
+    hs_sheet_string(sheet, name);
+}
+
+static hs_status put_row(struct hs_sheet *sheet, struct hs_view *view, const struct tree_row *row,
+                         bool is_table, struct hs_error *err)
+{
+    struct hs_node_facts facts;
+    HS_TRY(hs_view_facts(view, row->node, &facts, err));
+    uint64_t retained = hs_index_retained(view->index, (uint32_t)row->node).words;
+    char name[NAME_BYTES];
+    int indent = (int)(row->depth < INDENT_LEVELS ? row->depth : INDENT_LEVELS);
+    (void)snprintf(name, sizeof name, "%*s%s", is_table ? 2 * indent : 0, "", facts.label);
+    hs_sheet_u64(sheet, retained);
+    hs_sheet_u64(sheet, retained);
+    hs_sheet_u64(sheet, facts.words);
+    hs_sheet_u64(sheet, row->node);
+    hs_sheet_u64(sheet, row->depth);
+    hs_sheet_string(sheet, name);
+    return HS_OK;
+}
+
+/* A line "[n others]" stands where the last of the shown children's subtrees ends: before the first
+ * following row that is not deeper. `open` holds the row that waits at each depth. */
+static void close_deeper(struct hs_sheet *sheet, const struct tree_row **open, size_t *n_open,
+                         uint32_t depth)
+{
+    while (*n_open > depth) {
+        const struct tree_row *row = open[--*n_open];
+        if (row->n_hidden != 0)
+            put_hidden(sheet, row);
+    }
+}
+
+static hs_status put_rows(struct hs_sheet *sheet, struct hs_view *view,
+                          const struct tree_rows *rows, bool is_table, struct hs_error *err)
+{
+    const struct tree_row **open = NULL;
+    size_t n_open = 0, capacity = 0;
+    hs_status status = HS_OK;
+    for (size_t i = 0; i < rows->n && status == HS_OK; i++) {
+        const struct tree_row *row = &rows->rows[i];
+        if (is_table)
+            close_deeper(sheet, open, &n_open, row->depth);
+        status = put_row(sheet, view, row, is_table, err);
+        if (status == HS_OK && is_table)
+            status = hs_grow((void **)&open, &capacity, n_open + 1, sizeof *open, err);
+        if (status == HS_OK && is_table)
+            open[n_open++] = row;
+    }
+    if (status == HS_OK)
+        close_deeper(sheet, open, &n_open, 0);
+    hs_free(open);
+    return status;
+}
+
+static hs_status print_sheet(struct hs_tool *tool, const struct hs_invocation *inv,
+                             struct hs_view *view, const struct tree_rows *rows,
+                             struct hs_error *err)
+{
+    struct hs_sheet_options options = hs_tool_sheet(tool, inv, view->totals->heap_words);
+    options.word_bytes = view->facts->word_bytes;
+    options.no_total = true;
+    options.limit = 0; /* -n limits children, not lines */
+    struct hs_sheet sheet;
+    HS_TRY(hs_sheet_init(&sheet, columns, sizeof columns / sizeof *columns, &options, err));
+    hs_status status = put_rows(&sheet, view, rows, options.format == HS_SHEET_TABLE, err);
+    if (status == HS_OK)
+        status = hs_sheet_write(&sheet, &tool->out, err);
+    hs_sheet_fini(&sheet);
+    return status;
+}
+
+static hs_status run(struct hs_tool *tool, const struct hs_invocation *inv, struct hs_view *view,
+                     struct hs_error *err)
+{
+    struct hs_what from = {.nodes = {0}, .n_nodes = 1};
+    if (hs_given(inv, HS_OPT_FROM))
+        HS_TRY(hs_what_find(view, inv->text[HS_OPT_FROM], &from, err));
+    bool has_rows = hs_given(inv, HS_OPT_ROWS);
+    struct tree_query query = {
+        .max_depth = hs_given(inv, HS_OPT_DEPTH) ? inv->number[HS_OPT_DEPTH] : 4,
+        .max_children = has_rows ? hs_tool_rows(inv) : 8,
+        .min_words = inv->number[HS_OPT_MIN_WORDS],
+    };
+    struct tree_rows rows = {0};
+    hs_status status = select_rows(view, from.nodes[0], &query, &rows, err);
+    enum hs_format format = hs_tool_format(inv);
+    if (status == HS_OK && (format == HS_FORMAT_JSON || format == HS_FORMAT_NDJSON))
+        status = print_json(tool, view, &rows, format == HS_FORMAT_NDJSON, err);
+    else if (status == HS_OK)
+        status = print_sheet(tool, inv, view, &rows, err);
+    hs_free(rows.rows);
+    return status;
+}
+
+hs_status hs_cmd_dominators(struct hs_tool *tool, const struct hs_invocation *inv,
+                            struct hs_error *err)
+{
+    struct hs_view view = {0};
+    HS_TRY(hs_view_open(tool, inv->arguments[0], HS_VIEW_INDEX, &view, err));
+    hs_status status = run(tool, inv, &view, err);
+    hs_view_close(&view);
+    return status;
+}

@@ -1,0 +1,72 @@
+/* dump: from a process to a snapshot on standard output or in a file. */
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/units.h"
+#include "capture/dump.h"
+#include "tool.h"
+
+/* The helper that reads .cmi and .cmt files lies beside our own program. */
+static const char *names_helper(char *path, size_t n)
+{
+    static const char name[] = "heapsnap-ocaml-names";
+    ssize_t used = readlink("/proc/self/exe", path, n - 1);
+    if (used <= 0)
+        return NULL;
+    path[used] = 0;
+    char *slash = strrchr(path, '/');
+    if (slash == NULL || (size_t)(slash + 1 - path) + sizeof name > n)
+        return NULL;
+    memcpy(slash + 1, name, sizeof name);
+    return access(path, X_OK) == 0 ? path : NULL;
+}
+
+static hs_status parse_pid(const char *text, pid_t *ret, struct hs_error *err)
+{
+    uint64_t pid;
+    if (hs_parse_count(text, &pid, err) != HS_OK || pid == 0 || pid > INT_MAX) {
+        (void)hs_fail(err, HS_USAGE, "'%s' is not a process id", text);
+        return hs_hint(err, "a process id is a number: 'pidof PROGRAM' tells it");
+    }
+    *ret = (pid_t)pid;
+    return HS_OK;
+}
+
+static void talk_report(const struct hs_dump_report *report)
+{
+    char pause[HS_UNIT_TEXT_BYTES], bytes[HS_UNIT_TEXT_BYTES];
+    hs_format_duration(report->pause_ns, pause);
+    hs_format_bytes(report->totals.file_bytes, bytes);
+    hs_talk("%lu blocks, %lu words, %lu edges; paused for %s; snapshot of %s",
+            (unsigned long)report->totals.n_blocks, (unsigned long)report->totals.heap_words,
+            (unsigned long)report->totals.n_edges, pause, bytes);
+    if (!report->is_exact)
+        hs_talk("not exact: %s", report->note);
+}
+
+hs_status hs_cmd_dump(struct hs_tool *tool, const struct hs_invocation *inv, struct hs_error *err)
+{
+    char helper[PATH_MAX];
+    struct hs_dump_options options = {
+        .names_file = hs_given(inv, HS_OPT_NAMES) ? inv->text[HS_OPT_NAMES] : NULL,
+        .names_dirs = inv->repeated,
+        .n_names_dirs = inv->n_repeated,
+        .no_names = hs_given(inv, HS_OPT_NO_NAMES),
+        .names_helper = names_helper(helper, sizeof helper),
+        .tool_version = HS_TOOL_VERSION,
+        .progress = &tool->progress,
+    };
+    HS_TRY(parse_pid(inv->arguments[0], &options.pid, err));
+    if (tool->terminal.is_terminal) {
+        (void)hs_fail(err, HS_USAGE, "cannot write a snapshot to a terminal");
+        return hs_hint(err, "heapsnap dump %s > heap.snap, or -o heap.snap", inv->arguments[0]);
+    }
+    struct hs_dump_report report = {0};
+    if (hs_dump(&options, &tool->out, &report, err) != HS_OK)
+        return hs_context(err, "cannot dump process '%s'", inv->arguments[0]);
+    HS_TRY(hs_tool_commit(tool, err));
+    talk_report(&report);
+    return HS_OK;
+}

@@ -1,0 +1,42 @@
+/* help, version and completion. */
+#include <string.h>
+
+#include "snapshot/reader.h"
+#include "tool.h"
+
+/* The man pages are made by `heapsnap help man:COMMAND`; not listed, it is for the build. */
+static hs_status man_page(struct hs_tool *tool, const char *name, struct hs_error *err)
+{
+    const struct hs_command *command = hs_find_command(name);
+    if (command == NULL)
+        return hs_fail(err, HS_USAGE, "no man page for '%s'", name);
+    return hs_help_man(&tool->out, command, err);
+}
+
+hs_status hs_cmd_help(struct hs_tool *tool, const struct hs_invocation *inv, struct hs_error *err)
+{
+    if (inv->n_arguments == 0)
+        return hs_help_overview(&tool->out, err);
+    const char *name = inv->arguments[0];
+    if (strncmp(name, "man:", 4) == 0)
+        return man_page(tool, name + 4, err);
+    const struct hs_command *command = hs_find_command(name);
+    if (command != NULL)
+        return hs_help_command(&tool->out, command, /* is_short= */ false, err);
+    (void)hs_fail(err, HS_USAGE, "no help for '%s'", name);
+    return hs_hint(err, "'heapsnap help' lists the commands");
+}
+
+hs_status hs_cmd_version(struct hs_tool *tool, const struct hs_invocation *inv,
+                         struct hs_error *err)
+{
+    (void)inv;
+    return hs_print(&tool->out, err, "heapsnap %s (heap.snap format %d)\n", HS_TOOL_VERSION,
+                    HS_FORMAT_VERSION);
+}
+
+hs_status hs_cmd_completion(struct hs_tool *tool, const struct hs_invocation *inv,
+                            struct hs_error *err)
+{
+    return hs_completion_write(&tool->out, inv->arguments[0], err);
+}

@@ -1,0 +1,45 @@
+/* index: compute everything now.  check: verify a snapshot deeply. */
+#include "base/units.h"
+#include "view.h"
+
+static hs_status print_index(struct hs_tool *tool, const struct hs_view *view, uint64_t spent_ns,
+                             struct hs_error *err)
+{
+    char spent[HS_UNIT_TEXT_BYTES];
+    hs_format_duration(spent_ns, spent);
+    const char *path = hs_index_path(view->index);
+    if (path == NULL) {
+        hs_talk("the index could not be kept: neither the directory of '%s' nor the cache directory "
+                "can be written",
+                view->path);
+        return HS_OK;
+    }
+    if (hs_index_was_built(view->index))
+        return hs_print(&tool->out, err, "%s: computed in %s\n", path, spent);
+    return hs_print(&tool->out, err, "%s: already there\n", path);
+}
+
+hs_status hs_cmd_index(struct hs_tool *tool, const struct hs_invocation *inv, struct hs_error *err)
+{
+    struct hs_view view = {0};
+    uint64_t began_ns = hs_now_ns();
+    HS_TRY(hs_view_open_index(tool, inv->arguments[0], hs_given(inv, HS_OPT_REBUILD), &view, err));
+    hs_status status = print_index(tool, &view, hs_now_ns() - began_ns, err);
+    hs_view_close(&view);
+    return status;
+}
+
+hs_status hs_cmd_check(struct hs_tool *tool, const struct hs_invocation *inv, struct hs_error *err)
+{
+    struct hs_view view = {0};
+    HS_TRY(hs_view_open(tool, inv->arguments[0], HS_VIEW_SNAP, &view, err));
+    hs_status status = hs_snap_check(view.snap, &tool->progress, err);
+    if (status != HS_OK)
+        status = hs_context(err, "cannot accept '%s'", view.path);
+    else
+        status = hs_print(&tool->out, err, "%s: sound: %lu blocks, %lu edges, %lu roots' tree nodes\n",
+                          view.path, (unsigned long)view.totals->n_blocks,
+                          (unsigned long)view.totals->n_edges, (unsigned long)view.n_tree);
+    hs_view_close(&view);
+    return status;
+}

@@ -1,0 +1,107 @@
+/* The two helps: -h (one screen, examples first) and --help (everything). */
+#include <stdio.h>
+#include <string.h>
+
+#include "options.h"
+
+enum { TEXT_COLUMNS = 78 };
+
+/* Prints `text` filled to the width; `indent` columns before each line; paragraphs end at '\n'. */
+static hs_status fill(struct hs_out *out, const char *text, unsigned indent, struct hs_error *err)
+{
+    unsigned column = 0;
+    for (const char *at = text; *at != 0;) {
+        size_t n = strcspn(at, " \n");
+        if (column != 0 && column + 1 + n > TEXT_COLUMNS) {
+            HS_TRY(hs_print(out, err, "\n"));
+            column = 0;
+        }
+        if (column == 0)
+            HS_TRY(hs_print(out, err, "%*s%.*s", (int)indent, "", (int)n, at));
+        else
+            HS_TRY(hs_print(out, err, " %.*s", (int)n, at));
+        column += (unsigned)n + (column == 0 ? indent : 1);
+        at += n;
+        if (*at == '\n') {
+            HS_TRY(hs_print(out, err, "\n"));
+            column = 0;
+        }
+        at += *at != 0;
+    }
+    return hs_print(out, err, "\n");
+}
+
+static hs_status option_line(struct hs_out *out, const struct hs_option *option,
+                             struct hs_error *err)
+{
+    char left[64];
+    char letter[8] = "    ";
+    if (option->letter != 0)
+        snprintf(letter, sizeof letter, "-%c, ", option->letter);
+    snprintf(left, sizeof left, "%s--%s%s%s", letter, option->name,
+             option->argument != NULL ? " " : "", option->argument != NULL ? option->argument : "");
+    if (strlen(left) <= 24)
+        HS_TRY(hs_print(out, err, "  %-24s ", left));
+    else
+        HS_TRY(hs_print(out, err, "  %s\n%27s", left, ""));
+    return hs_print(out, err, "%s\n", option->help);
+}
+
+static hs_status option_lines(struct hs_out *out, const struct hs_command *command,
+                              struct hs_error *err)
+{
+    for (int id = 0; id < HS_N_OPTIONS; id++)
+        if (command->options >> id & 1)
+            HS_TRY(option_line(out, &hs_options[id], err));
+    return hs_print(out, err, "  %-24s %s\n", "-h, --help", "this help; -h is short");
+}
+
+static hs_status example_lines(struct hs_out *out, const char *examples, struct hs_error *err)
+{
+    for (const char *at = examples; *at != 0;) {
+        size_t n = strcspn(at, "\n");
+        HS_TRY(hs_print(out, err, "  %.*s\n", (int)n, at));
+        at += n + (at[n] == '\n');
+    }
+    return HS_OK;
+}
+
+hs_status hs_help_overview(struct hs_out *out, struct hs_error *err)
+{
+    HS_TRY(hs_print(out, err,
+                    "heapsnap: which root keeps how much memory alive in a running program\n\n"
+                    "  heapsnap dump PID > heap.snap\n"
+                    "  heapsnap roots heap.snap --min-words 100000\n"
+                    "  heapsnap paths heap.snap --to SAMPLED-ID\n"));
+    const char *group = "";
+    for (size_t i = 0; i < hs_n_commands; i++) {
+        const struct hs_command *command = &hs_commands[i];
+        if (strcmp(group, command->group) != 0)
+            HS_TRY(hs_print(out, err, "\n%s\n", command->group));
+        group = command->group;
+        char left[40];
+        snprintf(left, sizeof left, "%s %s", command->name, command->arguments);
+        HS_TRY(hs_print(out, err, "  %-22s %s\n", left, command->summary));
+    }
+    return hs_print(out, err,
+                    "\nEvery command explains itself with -h (short) and --help. A word is 8 bytes.\n"
+                    "Exit codes: 0 done, 2 usage, 3 target refused or gone, 4 damaged snapshot,\n"
+                    "5 input/output, 6 over a limit, 70 a bug of heapsnap.\n");
+}
+
+hs_status hs_help_command(struct hs_out *out, const struct hs_command *command, bool is_short,
+                          struct hs_error *err)
+{
+    HS_TRY(hs_print(out, err, "heapsnap %s: %s\n\n", command->name, command->summary));
+    HS_TRY(example_lines(out, command->examples, err));
+    if (command->examples[0] != 0)
+        HS_TRY(hs_print(out, err, "\n"));
+    HS_TRY(hs_print(out, err, "usage: heapsnap %s%s%s%s\n\n", command->name,
+                    command->arguments[0] != 0 ? " " : "", command->arguments,
+                    command->options != 0 ? " [OPTION]..." : ""));
+    if (!is_short && command->description[0] != 0) {
+        HS_TRY(fill(out, command->description, 0, err));
+        HS_TRY(hs_print(out, err, "\n"));
+    }
+    return option_lines(out, command, err);
+}

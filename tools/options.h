@@ -1,0 +1,120 @@
+/* The one option table: it drives the parser, the two helps, the man pages and the completions.
+ *
+ * Long options are whole words; `--name value` and `--name=value` are the same; `--` ends options.
+ * Nothing is abbreviated; a misspelt word gets the nearest one suggested. */
+#ifndef HS_TOOLS_OPTIONS_H
+#define HS_TOOLS_OPTIONS_H
+
+#include "base/error.h"
+#include "base/file.h"
+
+enum hs_option_kind {
+    HS_OPTION_FLAG,
+    HS_OPTION_COUNT, /* a plain decimal number */
+    HS_OPTION_TEXT,
+    HS_OPTION_CHOICE, /* one of `choices` */
+    HS_OPTION_CHOICES, /* a comma-separated list of them */
+    HS_OPTION_REPEATED /* text, may be given several times */
+};
+
+enum hs_option_id {
+    HS_OPT_FORMAT,
+    HS_OPT_JSON,
+    HS_OPT_OUTPUT,
+    HS_OPT_NAMES,
+    HS_OPT_NAMES_PATH,
+    HS_OPT_NO_NAMES,
+    HS_OPT_MIN_WORDS,
+    HS_OPT_ROOT_SORT,
+    HS_OPT_TYPE_SORT,
+    HS_OPT_KIND,
+    HS_OPT_GROUP_BY,
+    HS_OPT_ROWS,
+    HS_OPT_TO,
+    HS_OPT_LIMIT,
+    HS_OPT_DISJOINT,
+    HS_OPT_DEPTH,
+    HS_OPT_FROM,
+    HS_OPT_EXPORT_TO,
+    HS_OPT_DIRECTORY,
+    HS_OPT_REBUILD,
+    HS_OPT_PROGRESS,
+    HS_N_OPTIONS
+};
+
+struct hs_option {
+    const char *name; /* without dashes */
+    char letter;      /* 0: none */
+    enum hs_option_kind kind;
+    const char *argument; /* what --help calls the value; NULL for a flag */
+    const char *choices;  /* "a|b|c", or NULL */
+    const char *help;
+};
+
+struct hs_invocation;
+struct hs_tool;
+
+struct hs_command {
+    const char *name;
+    const char *group;     /* heading in --help */
+    const char *summary;   /* one line */
+    const char *arguments; /* "SNAP", "PID" */
+    unsigned min_arguments, max_arguments;
+    uint64_t options;        /* bit set of hs_option_id */
+    const char *description; /* paragraphs for --help and the man page */
+    const char *examples;    /* lines */
+    hs_status (*run)(struct hs_tool *tool, const struct hs_invocation *invocation,
+                     struct hs_error *err);
+};
+
+#define HS_BIT(id) ((uint64_t)1 << (id))
+#define HS_MAX_REPEATED 32
+#define HS_MAX_ARGUMENTS 2
+
+struct hs_invocation {
+    const struct hs_command *command;
+    const char *arguments[HS_MAX_ARGUMENTS]; /* borrowed from argv */
+    unsigned n_arguments;
+    uint64_t given; /* bit set of hs_option_id */
+    uint64_t number[HS_N_OPTIONS];
+    const char *text[HS_N_OPTIONS];
+    const char *repeated[HS_MAX_REPEATED]; /* of the command's one repeatable option */
+    unsigned n_repeated;
+    bool wants_short_help, wants_help;
+};
+
+extern const struct hs_option hs_options[HS_N_OPTIONS];
+extern const struct hs_command hs_commands[];
+extern const size_t hs_n_commands;
+
+static inline bool hs_given(const struct hs_invocation *invocation, enum hs_option_id id)
+{
+    return invocation->given >> id & 1;
+}
+
+/* Parses argv[1..argc). HS_USAGE with the nearest name as hint. `--help` and `-h` anywhere win over
+ * missing arguments. With no command at all, ret->command is NULL. */
+hs_status hs_parse(int argc, char **argv, struct hs_invocation *ret, struct hs_error *err);
+
+/* The number of the choice `text` in "a|b|c", or -1. Length-bounded, for list elements. */
+int hs_choice_at(const char *choices, const char *text, size_t n_bytes);
+
+const struct hs_command *hs_find_command(const char *name);
+
+/* The candidate nearest to `word` by edits, or NULL when none is near. `name_of` is called for
+ * 0 <= i < n and may return NULL. */
+const char *hs_nearest(const char *word, const char *(*name_of)(const void *, size_t),
+                       const void *context, size_t n);
+
+/* Texts made of the table. */
+hs_status hs_help_overview(struct hs_out *out, struct hs_error *err);
+hs_status hs_help_command(struct hs_out *out, const struct hs_command *command, bool is_short,
+                          struct hs_error *err);
+hs_status hs_help_man(struct hs_out *out, const struct hs_command *command, struct hs_error *err);
+hs_status hs_completion_write(struct hs_out *out, const char *shell, struct hs_error *err);
+
+/* printf into an output. */
+hs_status hs_print(struct hs_out *out, struct hs_error *err, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,259 @@
+/* The command line, read against the option table. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "options.h"
+
+const struct hs_command *hs_find_command(const char *name)
+{
+    for (size_t i = 0; i < hs_n_commands; i++)
+        if (strcmp(hs_commands[i].name, name) == 0)
+            return &hs_commands[i];
+    return NULL;
+}
+
+int hs_choice_at(const char *choices, const char *text, size_t n_bytes)
+{
+    const char *choice = choices;
+    for (int number = 0; *choice != 0; number++) {
+        size_t n = strcspn(choice, "|");
+        if (n == n_bytes && memcmp(choice, text, n) == 0)
+            return number;
+        choice += n + (choice[n] == '|');
+    }
+    return -1;
+}
+
+/* Levenshtein distance of two short words, by one row. Long words are far from everything. */
+static unsigned edit_distance(const char *a, const char *b)
+{
+    enum { LONGEST = 31 };
+    unsigned row[LONGEST + 1];
+    size_t n_a = strlen(a), n_b = strlen(b);
+    if (n_a > LONGEST || n_b > LONGEST)
+        return LONGEST;
+    for (unsigned j = 0; j <= n_b; j++)
+        row[j] = j;
+    for (unsigned i = 1; i <= n_a; i++) {
+        unsigned diagonal = row[0];
+        row[0] = i;
+        for (unsigned j = 1; j <= n_b; j++) {
+            unsigned change = diagonal + (a[i - 1] != b[j - 1]);
+            diagonal = row[j];
+            unsigned best = row[j] + 1 < row[j - 1] + 1 ? row[j] + 1 : row[j - 1] + 1;
+            row[j] = change < best ? change : best;
+        }
+    }
+    return row[n_b];
+}
+
+const char *hs_nearest(const char *word, const char *(*name_of)(const void *, size_t),
+                       const void *context, size_t n)
+{
+    const char *best = NULL;
+    unsigned best_distance = 3;
+    for (size_t i = 0; i < n; i++) {
+        const char *name = name_of(context, i);
+        if (name == NULL)
+            continue;
+        unsigned distance = edit_distance(word, name);
+        /* A word that shares nothing with the name is not "near" it however short both are. */
+        if (distance < best_distance && distance < strlen(name)) {
+            best = name;
+            best_distance = distance;
+        }
+    }
+    return best;
+}
+
+static const char *command_name(const void *context, size_t at)
+{
+    (void)context;
+    return hs_commands[at].name;
+}
+
+static const char *option_name(const void *context, size_t at)
+{
+    const struct hs_command *command = context;
+    return command->options >> at & 1 ? hs_options[at].name : NULL;
+}
+
+static hs_status unknown_command(const char *word, struct hs_error *err)
+{
+    const char *near = hs_nearest(word, command_name, NULL, hs_n_commands);
+    hs_status status = hs_fail(err, HS_USAGE, "unknown command '%s'", word);
+    if (near != NULL)
+        return hs_hint(err, "did you mean 'heapsnap %s'?", near);
+    (void)hs_hint(err, "'heapsnap help' lists the commands");
+    return status;
+}
+
+static hs_status unknown_option(const struct hs_command *command, const char *word, size_t n,
+                                struct hs_error *err)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)(n < 63 ? n : 63), word);
+    hs_status status = hs_fail(err, HS_USAGE, "unknown option '--%s' of '%s'", name, command->name);
+    const char *near = hs_nearest(name, option_name, command, HS_N_OPTIONS);
+    if (near != NULL)
+        return hs_hint(err, "did you mean '--%s'?", near);
+    (void)hs_hint(err, "'heapsnap %s -h' lists its options", command->name);
+    return status;
+}
+
+static int find_long(const struct hs_command *command, const char *word, size_t n)
+{
+    for (int id = 0; id < HS_N_OPTIONS; id++)
+        if ((command->options >> id & 1) && strlen(hs_options[id].name) == n &&
+            memcmp(hs_options[id].name, word, n) == 0)
+            return id;
+    return -1;
+}
+
+static int find_letter(const struct hs_command *command, char letter)
+{
+    for (int id = 0; id < HS_N_OPTIONS; id++)
+        if ((command->options >> id & 1) && hs_options[id].letter == letter)
+            return id;
+    return -1;
+}
+
+static hs_status check_choices(const struct hs_option *option, const char *text,
+                               struct hs_error *err)
+{
+    bool is_list = option->kind == HS_OPTION_CHOICES;
+    const char *at = text;
+    for (;;) {
+        size_t n = is_list ? strcspn(at, ",") : strlen(at);
+        if (hs_choice_at(option->choices, at, n) < 0) {
+            (void)hs_fail(err, HS_USAGE, "'%.*s' is not a value of --%s", (int)(n < 80 ? n : 80),
+                          at, option->name);
+            return hs_hint(err, "one of %s", option->choices);
+        }
+        if (at[n] == 0)
+            return HS_OK;
+        at += n + 1;
+    }
+}
+
+static hs_status store(struct hs_invocation *inv, int id, const char *value, struct hs_error *err)
+{
+    const struct hs_option *option = &hs_options[id];
+    if (option->kind == HS_OPTION_REPEATED) {
+        if (inv->n_repeated == HS_MAX_REPEATED)
+            return hs_fail(err, HS_USAGE, "--%s is given more than %d times", option->name,
+                           HS_MAX_REPEATED);
+        inv->repeated[inv->n_repeated++] = value;
+    } else if (inv->given >> id & 1) {
+        return hs_fail(err, HS_USAGE, "--%s is given twice", option->name);
+    }
+    if (option->kind == HS_OPTION_COUNT && hs_parse_count(value, &inv->number[id], err) != HS_OK)
+        return hs_context(err, "--%s", option->name);
+    if (option->choices != NULL)
+        HS_TRY(check_choices(option, value, err));
+    if (option->kind == HS_OPTION_CHOICE)
+        inv->number[id] = (uint64_t)hs_choice_at(option->choices, value, strlen(value));
+    inv->text[id] = value;
+    inv->given |= HS_BIT(id);
+    return HS_OK;
+}
+
+/* One word that starts with a dash; *at moves over its value when that is the next word. */
+static hs_status parse_option(struct hs_invocation *inv, int argc, char **argv, int *at,
+                              struct hs_error *err)
+{
+    const char *word = argv[*at];
+    const char *value = NULL;
+    int id;
+    if (word[1] == '-') {
+        size_t n = strcspn(word + 2, "=");
+        id = find_long(inv->command, word + 2, n);
+        if (id < 0)
+            return unknown_option(inv->command, word + 2, n, err);
+        if (word[2 + n] == '=')
+            value = word + 3 + n;
+    } else {
+        id = find_letter(inv->command, word[1]);
+        if (id < 0) {
+            (void)hs_fail(err, HS_USAGE, "unknown option '-%c' of '%s'", word[1],
+                          inv->command->name);
+            return hs_hint(err, "'heapsnap %s -h' lists its options", inv->command->name);
+        }
+        if (word[2] != 0)
+            value = word + 2;
+    }
+    const struct hs_option *option = &hs_options[id];
+    if (option->kind == HS_OPTION_FLAG) {
+        if (value != NULL)
+            return hs_fail(err, HS_USAGE, "--%s takes no value", option->name);
+        return store(inv, id, "", err);
+    }
+    if (value == NULL) {
+        if (*at + 1 == argc)
+            return hs_fail(err, HS_USAGE, "--%s needs a value (%s)", option->name,
+                           option->argument);
+        value = argv[++*at];
+    }
+    return store(inv, id, value, err);
+}
+
+static hs_status check_arguments(const struct hs_invocation *inv, struct hs_error *err)
+{
+    const struct hs_command *command = inv->command;
+    if (inv->n_arguments >= command->min_arguments)
+        return HS_OK;
+    (void)hs_fail(err, HS_USAGE, "'%s' needs %s", command->name, command->arguments);
+    return hs_hint(err, "usage: heapsnap %s %s", command->name, command->arguments);
+}
+
+static hs_status add_argument(struct hs_invocation *inv, const char *word, struct hs_error *err)
+{
+    if (inv->n_arguments == inv->command->max_arguments)
+        return hs_fail(err, HS_USAGE, "'%s' does not take '%s'", inv->command->name, word);
+    inv->arguments[inv->n_arguments++] = word;
+    return HS_OK;
+}
+
+static bool is_help(const char *word, struct hs_invocation *inv)
+{
+    if (strcmp(word, "-h") == 0)
+        return inv->wants_short_help = true;
+    if (strcmp(word, "--help") == 0)
+        return inv->wants_help = true;
+    return false;
+}
+
+hs_status hs_parse(int argc, char **argv, struct hs_invocation *ret, struct hs_error *err)
+{
+    struct hs_invocation inv = {0};
+    if (argc > 1 && is_help(argv[1], &inv)) {
+        *ret = inv;
+        return HS_OK;
+    }
+    if (argc > 1) {
+        const char *word = strcmp(argv[1], "--version") == 0 ? "version" : argv[1];
+        inv.command = hs_find_command(word);
+        if (inv.command == NULL)
+            return unknown_command(word, err);
+    }
+    for (int at = 2; at < argc; at++)
+        if (is_help(argv[at], &inv)) {
+            *ret = inv;
+            return HS_OK;
+        }
+    bool options_ended = false;
+    for (int at = 2; at < argc; at++) {
+        const char *word = argv[at];
+        if (!options_ended && strcmp(word, "--") == 0)
+            options_ended = true;
+        else if (!options_ended && word[0] == '-' && word[1] != 0)
+            HS_TRY(parse_option(&inv, argc, argv, &at, err));
+        else
+            HS_TRY(add_argument(&inv, word, err));
+    }
+    if (inv.command != NULL)
+        HS_TRY(check_arguments(&inv, err));
+    *ret = inv;
+    return HS_OK;
+}

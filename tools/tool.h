@@ -1,0 +1,48 @@
+/* What every command has at hand: standard output (checked), the terminal's nature, progress. */
+#ifndef HS_TOOLS_TOOL_H
+#define HS_TOOLS_TOOL_H
+
+#include "base/file.h"
+#include "base/progress.h"
+#include "options.h"
+#include "report/sheet.h"
+#include "report/text.h"
+
+#define HS_TOOL_VERSION "0.1.0"
+
+enum hs_format { HS_FORMAT_TABLE, HS_FORMAT_JSON, HS_FORMAT_NDJSON, HS_FORMAT_TSV };
+
+enum hs_progress_when { HS_PROGRESS_AUTO, HS_PROGRESS_ALWAYS, HS_PROGRESS_NEVER };
+
+struct hs_tool {
+    struct hs_out out;      /* standard output, or the file of -o */
+    struct hs_terminal terminal; /* what standard output can show */
+    bool talk_is_terminal;  /* stderr is one */
+    enum hs_progress_when progress_when;
+    uint64_t progress_began_ns, progress_told_ns;
+    bool progress_is_shown;
+    struct hs_progress progress;
+};
+
+/* Opens the output that the invocation asks for. */
+hs_status hs_tool_init(struct hs_tool *tool, const struct hs_invocation *inv, struct hs_error *err);
+/* Flushes and closes; a failed write is seen here at the latest. */
+hs_status hs_tool_commit(struct hs_tool *tool, struct hs_error *err);
+void hs_tool_fini(struct hs_tool *tool);
+
+enum hs_format hs_tool_format(const struct hs_invocation *inv);
+
+/* Rows to print: -n, or the default of the format. UINT64_MAX = all. */
+uint64_t hs_tool_rows(const struct hs_invocation *inv);
+
+/* What a sheet needs to know of the output and of the invocation. `whole` is what percent are of. */
+struct hs_sheet_options hs_tool_sheet(const struct hs_tool *tool, const struct hs_invocation *inv,
+                                      uint64_t whole);
+
+/* Talk: one line on standard error. Never fails: nobody can be told. */
+void hs_talk(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* "heapsnap: cannot ..." and the hint, sanitised. */
+void hs_talk_error(const struct hs_error *err);
+int hs_exit_code(hs_status status);
+
+#endif

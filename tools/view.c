@@ -1,0 +1,148 @@
+/* An open snapshot, its index, and a small cache of decoded chunks. */
+#include "view.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Where indexes go when the snapshot's own directory is read-only (XDG base directories). */
+static const char *cache_dir(char *text, size_t n)
+{
+    const char *base = getenv("XDG_CACHE_HOME");
+    const char *home = getenv("HOME");
+    if (base != NULL && base[0] == '/')
+        snprintf(text, n, "%s/heapsnap", base);
+    else if (home != NULL && home[0] == '/')
+        snprintf(text, n, "%s/.cache/heapsnap", home);
+    else
+        return NULL;
+    return text;
+}
+
+static hs_status open_index(struct hs_tool *tool, bool rebuild, struct hs_view *view,
+                            struct hs_error *err)
+{
+    char cache[PATH_MAX];
+    struct hs_index_options options = {
+        .snap_path = strcmp(view->path, "-") == 0 ? NULL : view->path,
+        .cache_dir = cache_dir(cache, sizeof cache),
+        .rebuild = rebuild,
+        .progress = &tool->progress,
+    };
+    if (hs_index_open(view->snap, &options, &view->index, err) != HS_OK)
+        return hs_context(err, "cannot compute the index of '%s'", view->path);
+    return HS_OK;
+}
+
+static hs_status view_open(struct hs_tool *tool, const char *path, enum hs_view_needs needs,
+                           bool rebuild, struct hs_view *ret, struct hs_error *err)
+{
+    struct hs_view view = {.path = path};
+    hs_status status = hs_snap_open(path, 0, &view.snap, err);
+    if (status != HS_OK)
+        return hs_context(err, "cannot read '%s'", path);
+    view.totals = hs_snap_totals(view.snap);
+    view.facts = hs_snap_facts(view.snap);
+    view.n_tree = view.totals->n_tree;
+    view.n_nodes = view.n_tree + view.totals->n_blocks;
+    if (needs == HS_VIEW_INDEX)
+        status = open_index(tool, rebuild, &view, err);
+    if (status != HS_OK) {
+        hs_view_close(&view);
+        return status;
+    }
+    *ret = view;
+    return HS_OK;
+}
+
+hs_status hs_view_open(struct hs_tool *tool, const char *path, enum hs_view_needs needs,
+                       struct hs_view *ret, struct hs_error *err)
+{
+    return view_open(tool, path, needs, /* rebuild= */ false, ret, err);
+}
+
+hs_status hs_view_open_index(struct hs_tool *tool, const char *path, bool rebuild,
+                             struct hs_view *ret, struct hs_error *err)
+{
+    return view_open(tool, path, HS_VIEW_INDEX, rebuild, ret, err);
+}
+
+void hs_view_close(struct hs_view *view)
+{
+    for (size_t i = 0; i < HS_VIEW_CHUNKS; i++)
+        hs_chunk_fini(&view->chunks[i].chunk);
+    hs_index_close(view->index);
+    hs_snap_close(view->snap);
+    *view = (struct hs_view){0};
+}
+
+/* The slot that holds the chunk, or else the one longest unused. */
+static struct hs_view_chunk *chunk_slot(struct hs_view *view, uint64_t number)
+{
+    struct hs_view_chunk *oldest = &view->chunks[0];
+    for (size_t i = 0; i < HS_VIEW_CHUNKS; i++) {
+        struct hs_view_chunk *slot = &view->chunks[i];
+        if (slot->columns != 0 && slot->number == number)
+            return slot;
+        if (slot->used_at < oldest->used_at)
+            oldest = slot;
+    }
+    return oldest;
+}
+
+hs_status hs_view_chunk(struct hs_view *view, hs_node node, unsigned columns,
+                        const struct hs_chunk **ret, uint32_t *ret_at, struct hs_error *err)
+{
+    uint64_t rank = node - view->n_tree;
+    uint64_t number = rank / HS_CHUNK_BLOCKS;
+    struct hs_view_chunk *slot = chunk_slot(view, number);
+    bool is_here = slot->columns != 0 && slot->number == number;
+    if (!is_here || (slot->columns & columns) != columns) {
+        unsigned wanted = is_here ? slot->columns | columns : columns;
+        slot->columns = 0;
+        if (hs_snap_load_chunk(view->snap, number, wanted, &slot->chunk, err) != HS_OK)
+            return hs_context(err, "cannot read '%s'", view->path);
+        slot->number = number;
+        slot->columns = wanted;
+    }
+    slot->used_at = ++view->clock;
+    *ret = &slot->chunk;
+    *ret_at = (uint32_t)(rank % HS_CHUNK_BLOCKS);
+    return HS_OK;
+}
+
+hs_status hs_view_facts(struct hs_view *view, hs_node node, struct hs_node_facts *ret,
+                        struct hs_error *err)
+{
+    if (node < view->n_tree) {
+        const struct hs_root *root = hs_snap_root(view->snap, node);
+        *ret = (struct hs_node_facts){.node = node, .is_root = true, .address = root->address};
+        ret->label = node == 0 ? "all roots" : hs_view_string(view, root->name);
+        return HS_OK;
+    }
+    const struct hs_chunk *chunk;
+    uint32_t at;
+    HS_TRY(hs_view_chunk(view, node, HS_COL_SIZES | HS_COL_TYPES, &chunk, &at, err));
+    const struct hs_type *type = hs_snap_type(view->snap, chunk->type[at]);
+    *ret = (struct hs_node_facts){
+        .node = node,
+        .is_static = chunk->state[at] & HS_BLOCK_STATIC,
+        .is_young = chunk->state[at] & HS_BLOCK_YOUNG,
+        .address = chunk->address[at],
+        .words = chunk->words[at],
+        .type = chunk->type[at],
+        .label = hs_view_string(view, type->name),
+    };
+    return HS_OK;
+}
+
+hs_node hs_view_retaining_root(const struct hs_view *view, hs_node node)
+{
+    uint32_t at = (uint32_t)node;
+    while (at != HS_NONE && at >= view->n_tree)
+        at = hs_index_idom(view->index, at);
+    if (at == HS_NONE || hs_snap_root(view->snap, at)->level != HS_LEVEL_LEAF)
+        return HS_NO_NODE;
+    return at;
+}

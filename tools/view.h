@@ -1,0 +1,73 @@
+/* An open snapshot with its index, and cheap looks at single nodes: recently used chunks stay
+ * decoded (at most HS_VIEW_CHUNKS, some 5 MiB each with all columns). */
+#ifndef HS_TOOLS_VIEW_H
+#define HS_TOOLS_VIEW_H
+
+#include "dominator/index.h"
+#include "snapshot/reader.h"
+#include "tool.h"
+
+#define HS_VIEW_CHUNKS 24
+
+struct hs_view_chunk {
+    struct hs_chunk chunk;
+    uint64_t number;
+    unsigned columns; /* 0: empty slot */
+    uint64_t used_at;
+};
+
+struct hs_view {
+    const char *path;
+    struct hs_snap *snap;
+    struct hs_index *index; /* NULL without HS_VIEW_INDEX */
+    const struct hs_snap_totals *totals;
+    const struct hs_snap_facts *facts;
+    uint64_t n_nodes, n_tree;
+    struct hs_view_chunk chunks[HS_VIEW_CHUNKS];
+    uint64_t clock;
+};
+
+enum hs_view_needs { HS_VIEW_SNAP, HS_VIEW_INDEX };
+
+hs_status hs_view_open(struct hs_tool *tool, const char *path, enum hs_view_needs needs,
+                       struct hs_view *ret, struct hs_error *err);
+/* The same with more say over the index. */
+hs_status hs_view_open_index(struct hs_tool *tool, const char *path, bool rebuild,
+                             struct hs_view *ret, struct hs_error *err);
+void hs_view_close(struct hs_view *view);
+
+/* The chunk of a block node with at least these columns, and the block's place in it. Borrowed until
+ * the next HS_VIEW_CHUNKS calls. */
+hs_status hs_view_chunk(struct hs_view *view, hs_node node, unsigned columns,
+                        const struct hs_chunk **ret, uint32_t *ret_at, struct hs_error *err);
+
+/* What one node is. */
+struct hs_node_facts {
+    hs_node node;
+    bool is_root; /* a node of the root tree */
+    bool is_static, is_young;
+    hs_addr address; /* of a root: its slot */
+    uint64_t words;  /* 0 for roots */
+    uint32_t type;   /* of blocks */
+    const char *label; /* type name, or the root's name */
+};
+
+hs_status hs_view_facts(struct hs_view *view, hs_node node, struct hs_node_facts *ret,
+                        struct hs_error *err);
+
+static inline const char *hs_view_string(const struct hs_view *view, hs_str id)
+{
+    return hs_snap_string(view->snap, id);
+}
+
+/* The nearest dominator that is a leaf of the root tree: the root that retains the node. HS_NO_NODE
+ * when several roots share it or none reaches it. */
+hs_node hs_view_retaining_root(const struct hs_view *view, hs_node node);
+
+/* NULL for the empty string: JSON's null. */
+static inline const char *hs_or_null(const char *text)
+{
+    return text != NULL && text[0] != 0 ? text : NULL;
+}
+
+#endif

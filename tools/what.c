@@ -1,0 +1,188 @@
+/* Finding what the user names. */
+#include "what.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/units.h"
+
+static hs_status found(struct hs_what *ret, enum hs_what_kind kind, hs_node node)
+{
+    *ret = (struct hs_what){.kind = kind, .nodes = {node}, .n_nodes = 1};
+    return HS_OK;
+}
+
+static hs_status find_sample(struct hs_view *view, const char *text, struct hs_what *ret,
+                             struct hs_error *err)
+{
+    uint64_t id;
+    HS_TRY(hs_parse_count(text, &id, err));
+    const struct hs_sample *sample = hs_snap_find_sample(view->snap, id);
+    if (sample == NULL) {
+        if (view->totals->n_samples == 0) {
+            (void)hs_fail(err, HS_USAGE, "no sampled allocation '%s': the program was not sampling",
+                          text);
+            return hs_hint(err, "use an address (0x...), a node (#N) or a root (root:NAME)");
+        }
+        (void)hs_fail(err, HS_USAGE,
+                      "no sampled allocation '%s' was alive: collected before the dump, or never "
+                      "sampled (no trace given)",
+                      text);
+        return hs_hint(err, "'heapsnap samples %s' lists the %lu that were", view->path,
+                       (unsigned long)view->totals->n_samples);
+    }
+    if (sample->node == HS_NO_NODE) {
+        (void)hs_fail(err, HS_USAGE, "the block of sampled allocation '%s' is not in the heap",
+                      text);
+        return hs_hint(err, "the sampler tracked memory outside the OCaml heap, or the block died");
+    }
+    (void)found(ret, HS_WHAT_SAMPLE, sample->node);
+    ret->sample = sample;
+    return HS_OK;
+}
+
+static hs_status find_address(struct hs_view *view, const char *text, struct hs_what *ret,
+                              struct hs_error *err)
+{
+    hs_addr address;
+    hs_node node;
+    HS_TRY(hs_parse_address(text, &address, err));
+    HS_TRY(hs_snap_find_address(view->snap, address, &node, err));
+    if (node != HS_NO_NODE)
+        return found(ret, HS_WHAT_ADDRESS, node);
+    (void)hs_fail(err, HS_USAGE, "no block holds the address '%s'", text);
+    return hs_hint(err, "addresses are those of the process that was dumped; free memory has none");
+}
+
+static hs_status find_node(struct hs_view *view, const char *text, struct hs_what *ret,
+                           struct hs_error *err)
+{
+    uint64_t node;
+    HS_TRY(hs_parse_count(text, &node, err));
+    if (node < view->n_nodes)
+        return found(ret, HS_WHAT_NODE, node);
+    (void)hs_fail(err, HS_USAGE, "there is no node '#%s'", text);
+    return hs_hint(err, "nodes are #0 to #%lu", (unsigned long)(view->n_nodes - 1));
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), n_end = strlen(end);
+    return n >= n_end && memcmp(text + n - n_end, end, n_end) == 0;
+}
+
+struct root_match {
+    hs_node first;
+    uint64_t n;
+    char list[200]; /* "#4 Stm.VCS, #9 Other.VCS" */
+};
+
+static void match_add(struct root_match *match, hs_node node, const char *name)
+{
+    enum { LISTED = 10 };
+    if (match->n == 0)
+        match->first = node;
+    size_t used = strlen(match->list);
+    if (match->n < LISTED && used < sizeof match->list - 1)
+        (void)snprintf(match->list + used, sizeof match->list - used, "%s#%lu %.60s",
+                       used == 0 ? "" : ", ", (unsigned long)node, name);
+    match->n++;
+}
+
+static hs_status find_root(struct hs_view *view, const char *name, struct hs_what *ret,
+                           struct hs_error *err)
+{
+    struct root_match exact = {0}, inner = {0}, suffix = {0};
+    for (hs_node node = 1; node < view->n_tree && name[0] != 0; node++) {
+        const struct hs_root *root = hs_snap_root(view->snap, node);
+        const char *text = hs_view_string(view, root->name);
+        bool is_leaf = root->level == HS_LEVEL_LEAF;
+        if (strcmp(text, name) == 0)
+            match_add(is_leaf ? &exact : &inner, node, text);
+        else if (is_leaf && ends_with(text, name))
+            match_add(&suffix, node, text);
+    }
+    const struct root_match *match = exact.n != 0 ? &exact : inner.n != 0 ? &inner : &suffix;
+    if (match->n == 1)
+        return found(ret, HS_WHAT_ROOT, match->first);
+    if (match->n == 0) {
+        (void)hs_fail(err, HS_USAGE, "there is no root '%s'", name);
+        return hs_hint(err, "'heapsnap roots %s -n 0' lists all", view->path);
+    }
+    (void)hs_fail(err, HS_USAGE, "%lu roots are called '%s'", (unsigned long)match->n, name);
+    return hs_hint(err, "name one of them: %s%s", match->list, match->n > 10 ? ", ..." : "");
+}
+
+/* Inserts into the list of the largest, ordered by words descending, then node. */
+static void keep_largest(struct hs_what *what, uint64_t *words, hs_node node, uint64_t n_words)
+{
+    unsigned at = what->n_nodes;
+    while (at > 0 && words[at - 1] < n_words)
+        at--;
+    if (at == HS_WHAT_INSTANCES)
+        return;
+    unsigned n_moved = (what->n_nodes < HS_WHAT_INSTANCES ? what->n_nodes : HS_WHAT_INSTANCES - 1);
+    for (unsigned i = n_moved; i > at; i--) {
+        what->nodes[i] = what->nodes[i - 1];
+        words[i] = words[i - 1];
+    }
+    what->nodes[at] = node;
+    words[at] = n_words;
+    what->n_nodes = n_moved + 1;
+}
+
+static hs_status scan_type(struct hs_view *view, uint32_t type, struct hs_what *ret,
+                           struct hs_error *err)
+{
+    uint64_t words[HS_WHAT_INSTANCES] = {0};
+    struct hs_what what = {.kind = HS_WHAT_TYPE};
+    struct hs_chunk chunk = {0};
+    hs_status status = HS_OK;
+    for (uint64_t i = 0; i < view->totals->n_chunks && status == HS_OK; i++) {
+        status = hs_snap_load_chunk(view->snap, i, HS_COL_SIZES | HS_COL_TYPES, &chunk, err);
+        for (uint32_t j = 0; status == HS_OK && j < chunk.n_blocks; j++)
+            if (chunk.type[j] == type &&
+                hs_index_is_reached(view->index, (uint32_t)(chunk.first + j)))
+                keep_largest(&what, words, chunk.first + j, chunk.words[j]);
+    }
+    hs_chunk_fini(&chunk);
+    if (status == HS_OK)
+        *ret = what;
+    return status;
+}
+
+static hs_status find_type(struct hs_view *view, const char *name, struct hs_what *ret,
+                           struct hs_error *err)
+{
+    struct hs_what what = {0};
+    for (uint32_t type = 0; type < view->totals->n_types; type++) {
+        if (strcmp(hs_view_string(view, hs_snap_type(view->snap, type)->name), name) != 0)
+            continue;
+        HS_TRY(scan_type(view, type, &what, err));
+        if (what.n_nodes == 0)
+            return hs_fail(err, HS_USAGE, "no root reaches an object of type '%s'", name);
+        *ret = what;
+        return HS_OK;
+    }
+    (void)hs_fail(err, HS_USAGE, "there is no type '%s'", name);
+    return hs_hint(err, "'heapsnap types %s -n 0' lists all", view->path);
+}
+
+hs_status hs_what_find(struct hs_view *view, const char *text, struct hs_what *ret,
+                       struct hs_error *err)
+{
+    if (strncmp(text, "root:", 5) == 0)
+        return find_root(view, text + 5, ret, err);
+    if (strncmp(text, "type:", 5) == 0)
+        return find_type(view, text + 5, ret, err);
+    if (strncmp(text, "sample:", 7) == 0)
+        return find_sample(view, text + 7, ret, err);
+    if (strncmp(text, "0x", 2) == 0)
+        return find_address(view, text, ret, err);
+    if (text[0] == '#')
+        return find_node(view, text + 1, ret, err);
+    if (text[0] >= '0' && text[0] <= '9')
+        return find_sample(view, text, ret, err);
+    (void)hs_fail(err, HS_USAGE, "'%s' names no object", text);
+    return hs_hint(err, "write N or sample:N, 0xADDR, #N, root:NAME or type:NAME");
+}
