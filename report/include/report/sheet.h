@@ -5,11 +5,11 @@
  * (what belongs to the sum and is no row: "[shared]", "[unreached]") come after
  * hs_sheet_close_rows. The TOTAL line is the sum of everything appended.
  *
- *     RETAINED   %      NAME               columns: typed; numbers right-aligned
- *      1.2 MiB   60.0   Stm.VCS            rows
- *      0.5 MiB   25.0   [17 others]        rows beyond the limit
- *      0.3 MiB   15.0   [shared]           closing rows, tables only
- *      2.0 MiB  100.0   TOTAL              tables only
+ *     RETAINED   %      NAME               columns: typed; all but strings right-aligned
+ *      1.2 MiB   60.0%  Stm.VCS            rows
+ *      0.5 MiB   25.0%  [17 others]        rows beyond the limit, tables only
+ *      0.3 MiB   15.0%  [shared]           closing rows, tables only
+ *      2.0 MiB  100.0%  TOTAL              tables only
  *
  * Failures are sticky and kept inside until hs_sheet_write. A cell costs 9 bytes, a string is kept
  * once; no allocation per cell. */

@@ -1,0 +1,189 @@
+/* Filling a sheet. */
+#include "report/sheet.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "sheet_private.h"
+
+hs_status hs_sheet_init(struct hs_sheet *sheet, const struct hs_column *columns, size_t n_columns,
+                        const struct hs_sheet_options *options, struct hs_error *err)
+{
+    void *sums;
+
+    assert(n_columns != 0);
+    HS_TRY(hs_alloc(n_columns, 2 * sizeof *sheet->sums, &sums, err));
+    *sheet = (struct hs_sheet){
+        .columns = columns,
+        .n_columns = n_columns,
+        .options = *options,
+        .sums = sums,
+        .error = HS_ERROR_INIT,
+    };
+    if (sheet->options.word_bytes == 0)
+        sheet->options.word_bytes = 8;
+    return HS_OK;
+}
+
+void hs_sheet_fini(struct hs_sheet *sheet)
+{
+    if (sheet == NULL)
+        return;
+    hs_strtab_fini(&sheet->strings);
+    hs_free(sheet->cells);
+    hs_free(sheet->known);
+    hs_free(sheet->sums);
+    *sheet = (struct hs_sheet){0};
+}
+
+/* Sums stay at the top rather than starting over: figures of a damaged target are not believed. */
+static void sheet_add(uint64_t *sum, uint64_t value)
+{
+    if (__builtin_add_overflow(*sum, value, sum))
+        *sum = UINT64_MAX;
+}
+
+/* Whether the row being filled is counted only. */
+static bool sheet_folds(const struct hs_sheet *sheet)
+{
+    return !sheet->closing && sheet->options.limit != 0 && sheet->n_rows >= sheet->options.limit;
+}
+
+/* Room for the whole row, when it begins. */
+static bool sheet_begin_cell(struct hs_sheet *sheet)
+{
+    size_t needed = sheet->n_cells + sheet->n_columns;
+
+    if (sheet->error.status != HS_OK)
+        return false;
+    if (sheet->column != 0 || sheet_folds(sheet))
+        return true;
+    return hs_grow((void **)&sheet->cells, &sheet->cells_capacity, needed, sizeof *sheet->cells,
+                   &sheet->error) == HS_OK &&
+           hs_grow((void **)&sheet->known, &sheet->known_capacity, needed, sizeof *sheet->known,
+                   &sheet->error) == HS_OK;
+}
+
+static void sheet_end_row(struct hs_sheet *sheet)
+{
+    sheet->column = 0;
+    if (sheet->closing)
+        sheet->n_closing++;
+    else if (sheet_folds(sheet))
+        sheet->n_others++;
+    else
+        sheet->n_rows++;
+}
+
+static void sheet_append(struct hs_sheet *sheet, uint64_t value, bool known)
+{
+    size_t column = sheet->column;
+
+    if ((sheet->columns[column].flags & HS_COLUMN_SUMMED) != 0 && known) {
+        if (sheet_folds(sheet))
+            sheet_add(&sheet->sums[column], value);
+        sheet_add(&sheet->sums[sheet->n_columns + column], value);
+    }
+    if (!sheet_folds(sheet)) {
+        sheet->cells[sheet->n_cells] = value;
+        sheet->known[sheet->n_cells++] = known;
+    }
+    if (++sheet->column == sheet->n_columns)
+        sheet_end_row(sheet);
+}
+
+void hs_sheet_string(struct hs_sheet *sheet, const char *text)
+{
+    hs_str id = 0;
+
+    assert(sheet->columns[sheet->column].kind == HS_COLUMN_STRING);
+    if (!sheet_begin_cell(sheet))
+        return;
+    if (!sheet_folds(sheet) && hs_strtab_add(&sheet->strings, text, &id, &sheet->error) != HS_OK)
+        return;
+    sheet_append(sheet, id, text != NULL);
+}
+
+void hs_sheet_u64(struct hs_sheet *sheet, uint64_t value)
+{
+    assert(sheet->columns[sheet->column].kind != HS_COLUMN_STRING);
+    if (sheet_begin_cell(sheet))
+        sheet_append(sheet, value, true);
+}
+
+void hs_sheet_null(struct hs_sheet *sheet)
+{
+    if (sheet_begin_cell(sheet))
+        sheet_append(sheet, 0, false);
+}
+
+void hs_sheet_fold(struct hs_sheet *sheet, uint64_t n_rows, const uint64_t *sums)
+{
+    assert(sheet->column == 0);
+    sheet_add(&sheet->n_others, n_rows);
+    for (size_t i = 0; i < sheet->n_columns; i++) {
+        if ((sheet->columns[i].flags & HS_COLUMN_SUMMED) == 0)
+            continue;
+        sheet_add(&sheet->sums[i], sums[i]);
+        sheet_add(&sheet->sums[sheet->n_columns + i], sums[i]);
+    }
+}
+
+void hs_sheet_close_rows(struct hs_sheet *sheet)
+{
+    assert(sheet->column == 0 || sheet->error.status != HS_OK);
+    sheet->closing = true;
+}
+
+uint64_t hs_sheet_others(const struct hs_sheet *sheet, size_t column, uint64_t *ret_sum)
+{
+    assert(column < sheet->n_columns);
+    *ret_sum = sheet->sums[column];
+    return sheet->n_others;
+}
+
+/* The first failure of the filling, or of nothing. */
+static hs_status sheet_check(const struct hs_sheet *sheet, struct hs_error *err)
+{
+    if (sheet->error.status != HS_OK)
+        *err = sheet->error;
+    else
+        assert(sheet->column == 0 && "the last row is whole");
+    return sheet->error.status;
+}
+
+hs_status hs_sheet_write(struct hs_sheet *sheet, struct hs_out *out, struct hs_error *err)
+{
+    struct hs_json json;
+
+    HS_TRY(sheet_check(sheet, err));
+    switch (sheet->options.format) {
+    case HS_SHEET_JSON:
+        hs_json_init(&json, out, HS_JSON_PRETTY);
+        hs_json_begin_array(&json, NULL, HS_JSON_BLOCK);
+        sheet_write_objects(sheet, &json);
+        hs_json_end_array(&json);
+        return hs_json_finish(&json, err);
+    case HS_SHEET_NDJSON:
+        hs_json_init(&json, out, HS_JSON_COMPACT);
+        sheet_write_objects(sheet, &json);
+        return hs_json_finish(&json, err);
+    case HS_SHEET_TSV:
+        return sheet_write_tsv(sheet, out, err);
+    case HS_SHEET_TABLE:
+    case HS_N_SHEET_FORMATS:
+    default:
+        return sheet_write_table(sheet, out, err);
+    }
+}
+
+hs_status hs_sheet_write_rows(struct hs_sheet *sheet, struct hs_json *json, const char *key,
+                              struct hs_error *err)
+{
+    HS_TRY(sheet_check(sheet, err));
+    hs_json_begin_array(json, key, HS_JSON_BLOCK);
+    sheet_write_objects(sheet, json);
+    hs_json_end_array(json);
+    return HS_OK;
+}

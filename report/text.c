@@ -1,0 +1,222 @@
+#include "report/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/units.h"
+
+#define ELLIPSIS "\xe2\x80\xa6"
+
+/* ---- UTF-8 ---- */
+
+/* Length that a first byte announces and the smallest number that needs it; 0 for none. */
+static unsigned text_sequence(unsigned char first, uint32_t *ret_bits, uint32_t *ret_least)
+{
+    if (first >= 0xc2 && first < 0xe0) {
+        *ret_bits = first & 0x1f;
+        *ret_least = 0x80;
+        return 2;
+    }
+    if (first >= 0xe0 && first < 0xf0) {
+        *ret_bits = first & 0x0f;
+        *ret_least = 0x800;
+        return 3;
+    }
+    if (first >= 0xf0 && first < 0xf5) {
+        *ret_bits = first & 0x07;
+        *ret_least = 0x10000;
+        return 4;
+    }
+    return 0;
+}
+
+uint32_t hs_text_next(const char **at, const char *end)
+{
+    const unsigned char *bytes = (const unsigned char *)*at;
+    size_t left = (size_t)(end - *at);
+    uint32_t code = 0;
+    uint32_t least = 0;
+
+    assert(left != 0);
+    ++*at;
+    if (bytes[0] < 0x80)
+        return bytes[0];
+    unsigned n = text_sequence(bytes[0], &code, &least);
+    if (n == 0 || n > left)
+        return HS_TEXT_BAD;
+    for (unsigned i = 1; i < n; i++) {
+        if ((bytes[i] & 0xc0) != 0x80)
+            return HS_TEXT_BAD;
+        code = code << 6 | (bytes[i] & 0x3f);
+    }
+    if (code < least || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
+        return HS_TEXT_BAD;
+    *at += n - 1;
+    return code;
+}
+
+bool hs_text_is_hidden(uint32_t code)
+{
+    static const struct {
+        uint32_t first, last; /* closed */
+    } hidden[] = {
+        {0x0000, 0x001f},   /* C0, ESC among them */
+        {0x007f, 0x009f},   /* DEL, C1 */
+        {0x00ad, 0x00ad},   /* soft hyphen */
+        {0x061c, 0x061c},   /* Arabic letter mark */
+        {0x115f, 0x1160},   /* Hangul fillers */
+        {0x180e, 0x180e},   /* Mongolian vowel separator */
+        {0x200b, 0x200f},   /* zero width, direction marks */
+        {0x2028, 0x202e},   /* separators, embeddings and overrides */
+        {0x2060, 0x206f},   /* joiners, isolates, deprecated controls */
+        {0xfeff, 0xfeff},   /* byte order mark */
+        {0xfff0, 0xfffb},   /* specials, interlinear annotation */
+        {0xe0000, 0xe0fff}, /* tags */
+    };
+    if (code > 0x10ffff || (code & 0xfffe) == 0xfffe)
+        return true;
+    for (size_t i = 0; i < sizeof hidden / sizeof hidden[0]; i++)
+        if (code >= hidden[i].first && code <= hidden[i].last)
+            return true;
+    return false;
+}
+
+/* ---- escapes ---- */
+
+/* The escape of the code point whose first byte is `byte`; false when it goes as it is. */
+static bool text_escape(uint32_t code, char byte, enum hs_text_escape escape, char text[16])
+{
+    static const char short_codes[] = "\t\n\r\\";
+    static const char short_names[] = "tnr\\";
+    const char *found = NULL;
+
+    if (escape == HS_TEXT_TSV && code != 0 && code < 0x80)
+        found = strchr(short_codes, (int)code);
+    if (found != NULL)
+        (void)snprintf(text, 16, "\\%c", short_names[found - short_codes]);
+    else if (!hs_text_is_hidden(code))
+        return false;
+    else if (code == HS_TEXT_BAD || code < 0x80)
+        (void)snprintf(text, 16, "\\x%02x", (unsigned)(unsigned char)byte);
+    else
+        (void)snprintf(text, 16, "\\u{%x}", (unsigned)code);
+    return true;
+}
+
+static hs_status text_put(struct hs_buffer *b, const char *text, size_t n, struct hs_error *err)
+{
+    HS_TRY(hs_buffer_reserve(b, n, err));
+    hs_buffer_put_bytes(b, text, n);
+    return HS_OK;
+}
+
+hs_status hs_text_sanitise(const char *text, size_t n_bytes, enum hs_text_escape escape,
+                           struct hs_buffer *b, struct hs_error *err)
+{
+    const char *end = text + n_bytes;
+    const char *plain = text; /* what is not yet copied begins here */
+
+    for (const char *at = text; at < end;) {
+        char escaped[16];
+        const char *begin = at;
+        uint32_t code = hs_text_next(&at, end);
+        if (!text_escape(code, *begin, escape, escaped))
+            continue;
+        HS_TRY(text_put(b, plain, (size_t)(begin - plain), err));
+        HS_TRY(text_put(b, escaped, strlen(escaped), err));
+        plain = at;
+    }
+    return text_put(b, plain, (size_t)(end - plain), err);
+}
+
+/* ---- cutting ---- */
+
+/* The end of the longest beginning of at most `width` columns. */
+static const char *text_head(const char *text, const char *end, size_t width)
+{
+    const char *at = text;
+    while (at < end) {
+        const char *next = at;
+        unsigned step = hs_text_code_width(hs_text_next(&next, end));
+        if (step > width)
+            break;
+        width -= step;
+        at = next;
+    }
+    return at;
+}
+
+/* The begin of the longest ending of at most `width` columns; no lone accent at its begin. */
+static const char *text_tail(const char *text, const char *end, size_t width)
+{
+    const char *kept = end;
+    const char *at = end;
+    while (at > text) {
+        const char *next;
+        do
+            at--;
+        while (at > text && (*at & 0xc0) == 0x80);
+        next = at;
+        unsigned step = hs_text_code_width(hs_text_next(&next, end));
+        if (step > width)
+            break;
+        width -= step;
+        if (step != 0)
+            kept = at;
+    }
+    return kept;
+}
+
+hs_status hs_text_fit(const char *text, size_t n_bytes, size_t width, struct hs_buffer *b,
+                      struct hs_error *err)
+{
+    const char *end = text + n_bytes;
+
+    if (hs_text_width(text, n_bytes) <= width)
+        return text_put(b, text, n_bytes, err);
+    if (width == 0)
+        return HS_OK;
+    const char *head = text_head(text, end, width / 2);
+    const char *tail = text_tail(head, end, width - 1 - hs_text_width(text, (size_t)(head - text)));
+    HS_TRY(text_put(b, text, (size_t)(head - text), err));
+    HS_TRY(text_put(b, ELLIPSIS, strlen(ELLIPSIS), err));
+    return text_put(b, tail, (size_t)(end - tail), err);
+}
+
+/* ---- terminals ---- */
+
+static bool terminal_colour(void)
+{
+    const char *no_colour = getenv("NO_COLOR"); /* no-color.org: any value but an empty one */
+    const char *term = getenv("TERM");
+    return (no_colour == NULL || *no_colour == '\0') && term != NULL && *term != '\0' &&
+           strcmp(term, "dumb") != 0;
+}
+
+static size_t terminal_width(int fd)
+{
+    struct winsize size = {0};
+    struct hs_error ignored = HS_ERROR_INIT;
+    const char *columns = getenv("COLUMNS");
+    uint64_t width = 0;
+
+    if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col != 0)
+        return size.ws_col;
+    if (columns != NULL && hs_parse_count(columns, &width, &ignored) == HS_OK && width >= 20 &&
+        width <= 10000)
+        return (size_t)width;
+    return 80;
+}
+
+void hs_terminal_ask(int fd, struct hs_terminal *ret)
+{
+    bool is_terminal = isatty(fd) == 1;
+    *ret = (struct hs_terminal){
+        .is_terminal = is_terminal,
+        .colour = is_terminal && terminal_colour(),
+        .width = is_terminal ? terminal_width(fd) : 0,
+    };
+}
