@@ -1,0 +1,229 @@
+/* Chunks on demand: verify, unpack and decode the columns that were asked for. */
+#include <assert.h>
+
+#include "base/alloc.h"
+#include "reader_internal.h"
+
+const struct hs_section *hs_snap_chunk_section(const struct hs_snap *snap, uint64_t chunk,
+                                               enum hs_section_kind kind)
+{
+    size_t at = HS_FRONT_SECTIONS + (size_t)chunk * HS_CHUNK_SECTIONS + (kind - HS_SECTION_SIZES);
+    assert(at < snap->n_sections && snap->sections[at].kind == kind);
+    return &snap->sections[at];
+}
+
+void hs_chunk_fini(struct hs_chunk *chunk)
+{
+    if (chunk == NULL)
+        return;
+    struct hs_chunk_storage *s = chunk->storage;
+    if (s != NULL) {
+        hs_unpacker_fini(&s->unpacker);
+        hs_free(s->address);
+        hs_free(s->words);
+        hs_free(s->state);
+        hs_free(s->type);
+        hs_free(s->edge_begin);
+        hs_free(s->target);
+        hs_free(s->offset_words);
+        hs_free(s->edge_class);
+        hs_free(s->extra);
+        hs_free(s);
+    }
+    *chunk = (struct hs_chunk){0};
+}
+
+#define CHUNK_ROOM(s, member, capacity, n) \
+    HS_TRY(hs_grow((void **)&(s)->member, &(s)->capacity, (n), sizeof(s)->member[0], err))
+
+static hs_status chunk_decode_edges(const struct hs_section_view *view,
+                                    const struct hs_chunk_limits *limits, struct hs_chunk *chunk,
+                                    struct hs_error *err)
+{
+    struct hs_chunk_storage *s = chunk->storage;
+    size_t used;
+    CHUNK_ROOM(s, edge_begin, edge_begin_capacity, (size_t)chunk->n_blocks + 1);
+    chunk->edge_begin = s->edge_begin;
+    HS_TRY(hs_degrees_decode(view->bytes, view->n_bytes, chunk, &used, err));
+    CHUNK_ROOM(s, target, target_capacity, (size_t)chunk->n_edges);
+    chunk->target = s->target;
+    return hs_targets_decode(view->bytes + used, view->n_bytes - used, limits, chunk, err);
+}
+
+static hs_status chunk_decode(enum hs_section_kind kind, const struct hs_section_view *view,
+                              const struct hs_chunk_limits *limits, struct hs_chunk *chunk,
+                              struct hs_error *err)
+{
+    struct hs_chunk_storage *s = chunk->storage;
+    switch (kind) {
+    case HS_SECTION_SIZES:
+        CHUNK_ROOM(s, address, address_capacity, chunk->n_blocks);
+        CHUNK_ROOM(s, words, words_capacity, chunk->n_blocks);
+        CHUNK_ROOM(s, state, state_capacity, chunk->n_blocks);
+        chunk->address = s->address;
+        chunk->words = s->words;
+        chunk->state = s->state;
+        return hs_sizes_decode(view->bytes, view->n_bytes, limits, chunk, err);
+    case HS_SECTION_BLOCK_TYPES:
+        CHUNK_ROOM(s, type, type_capacity, chunk->n_blocks);
+        chunk->type = s->type;
+        return hs_block_types_decode(view->bytes, view->n_bytes, limits, chunk, err);
+    case HS_SECTION_EDGES:
+        return chunk_decode_edges(view, limits, chunk, err);
+    case HS_SECTION_FIELDS:
+        CHUNK_ROOM(s, offset_words, offset_capacity, (size_t)chunk->n_edges);
+        CHUNK_ROOM(s, edge_class, class_capacity, (size_t)chunk->n_edges);
+        chunk->offset_words = s->offset_words;
+        chunk->edge_class = s->edge_class;
+        return hs_fields_decode(view->bytes, view->n_bytes, chunk, err);
+    default:
+        assert(kind == HS_SECTION_EXTRA);
+        HS_TRY(hs_extra_count(view->bytes, view->n_bytes, &chunk->n_extra, err));
+        CHUNK_ROOM(s, extra, extra_capacity, (size_t)chunk->n_extra);
+        chunk->extra = s->extra;
+        return hs_extra_decode(view->bytes, view->n_bytes, limits, chunk, err);
+    }
+}
+
+static hs_status chunk_load_column(const struct hs_snap *snap, uint64_t at,
+                                   enum hs_section_kind kind, struct hs_chunk *chunk,
+                                   struct hs_error *err)
+{
+    /* A file cut before its types has a single type, given to all. */
+    struct hs_chunk_limits limits = {
+        .word_bytes = snap->header.word_bytes,
+        .n_tree = snap->n_roots,
+        .n_blocks = snap->header.n_blocks,
+        .n_types = snap->is_cut && !snap->has_types ? UINT32_MAX : snap->n_types,
+    };
+    struct hs_section_view view;
+    const struct hs_section *section = hs_snap_chunk_section(snap, at, kind);
+    HS_TRY(hs_section_load(&snap->file, section, &chunk->storage->unpacker, &view, err));
+    if (chunk_decode(kind, &view, &limits, chunk, err) != HS_OK)
+        return hs_section_context(section, err);
+    return HS_OK;
+}
+
+/* In a file that is cut, edges into what is missing are left out. */
+static void chunk_drop_edges(struct hs_chunk *chunk, hs_node limit)
+{
+    uint64_t n = 0;
+    uint64_t e = 0;
+    for (uint32_t i = 0; chunk->edge_begin != NULL && i < chunk->n_blocks; i++) {
+        uint64_t end = chunk->edge_begin[i + 1];
+        for (; e < end; e++) {
+            if (chunk->target[e] >= limit)
+                continue;
+            chunk->target[n] = chunk->target[e];
+            if (chunk->offset_words != NULL) {
+                chunk->offset_words[n] = chunk->offset_words[e];
+                chunk->edge_class[n] = chunk->edge_class[e];
+            }
+            n++;
+        }
+        chunk->edge_begin[i + 1] = n;
+    }
+    chunk->n_edges = n;
+    n = 0;
+    for (uint64_t i = 0; i < chunk->n_extra; i++)
+        if (chunk->extra[i].target < limit)
+            chunk->extra[n++] = chunk->extra[i];
+    chunk->n_extra = n;
+}
+
+static void chunk_hide_types(struct hs_chunk *chunk)
+{
+    for (uint32_t i = 0; chunk->type != NULL && i < chunk->n_blocks; i++)
+        chunk->type[i] = 0;
+}
+
+static hs_status chunk_begin(const struct hs_snap *snap, uint64_t at, struct hs_chunk *chunk,
+                             struct hs_error *err)
+{
+    if (at >= snap->n_chunks)
+        return hs_fail(err, HS_BUG, "chunk %llu of %zu", (unsigned long long)at, snap->n_chunks);
+    if (chunk->storage == NULL) {
+        void *memory;
+        HS_TRY(hs_alloc(1, sizeof *chunk->storage, &memory, err));
+        chunk->storage = memory;
+    }
+    uint64_t left = snap->header.n_blocks - at * HS_CHUNK_BLOCKS;
+    *chunk = (struct hs_chunk){
+        .first = snap->n_roots + at * HS_CHUNK_BLOCKS,
+        .n_blocks = left < HS_CHUNK_BLOCKS ? (uint32_t)left : HS_CHUNK_BLOCKS,
+        .storage = chunk->storage,
+    };
+    return HS_OK;
+}
+
+static hs_status chunk_verify_counts(const struct hs_snap *snap, uint64_t at, unsigned columns,
+                                     const struct hs_chunk *chunk, struct hs_error *err)
+{
+    const struct hs_chunk_info *info = &snap->chunks[at];
+    if (((columns & HS_COL_EDGES) && info->n_edges != chunk->n_edges) ||
+        ((columns & HS_COL_EXTRA) && info->n_extra != chunk->n_extra) ||
+        ((columns & HS_COL_SIZES) && info->first_address != chunk->address[0]))
+        return hs_fail(err, HS_FORMAT, "chunk %llu is not as the trailer describes it",
+                       (unsigned long long)at);
+    return HS_OK;
+}
+
+hs_status hs_snap_load_chunk(const struct hs_snap *snap, uint64_t at, unsigned columns,
+                             struct hs_chunk *chunk, struct hs_error *err)
+{
+    static const unsigned bits[HS_CHUNK_SECTIONS] = {HS_COL_SIZES, HS_COL_TYPES, HS_COL_EDGES,
+                                                     HS_COL_FIELDS, HS_COL_EXTRA};
+    HS_TRY(chunk_begin(snap, at, chunk, err));
+    if (columns & HS_COL_FIELDS)
+        columns |= HS_COL_EDGES;
+    for (unsigned i = 0; i < HS_CHUNK_SECTIONS; i++)
+        if (columns & bits[i])
+            HS_TRY(chunk_load_column(snap, at, (enum hs_section_kind)(HS_SECTION_SIZES + i), chunk,
+                                     err));
+    if (!snap->is_cut)
+        return chunk_verify_counts(snap, at, columns, chunk, err);
+    chunk_drop_edges(chunk, snap->n_roots + snap->totals.n_blocks);
+    if (!snap->has_types)
+        chunk_hide_types(chunk);
+    return HS_OK;
+}
+
+/* The block of the chunk that contains the address. */
+static hs_node chunk_find(const struct hs_chunk *chunk, uint32_t word_bytes, hs_addr address)
+{
+    uint32_t low = 0;
+    for (uint32_t high = chunk->n_blocks; low < high;) {
+        uint32_t middle = low + (high - low) / 2;
+        if (chunk->address[middle] <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0)
+        return HS_NO_NODE;
+    uint64_t inside = address - chunk->address[low - 1];
+    return inside / word_bytes < chunk->words[low - 1] ? chunk->first + low - 1 : HS_NO_NODE;
+}
+
+hs_status hs_snap_find_address(const struct hs_snap *snap, hs_addr address, hs_node *ret,
+                               struct hs_error *err)
+{
+    size_t low = 0;
+    for (size_t high = snap->n_chunks; low < high;) {
+        size_t middle = low + (high - low) / 2;
+        if (snap->chunks[middle].first_address <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0) {
+        *ret = HS_NO_NODE;
+        return HS_OK;
+    }
+    struct hs_chunk chunk = {0};
+    hs_status status = hs_snap_load_chunk(snap, low - 1, HS_COL_SIZES, &chunk, err);
+    if (status == HS_OK)
+        *ret = chunk_find(&chunk, snap->header.word_bytes, address);
+    hs_chunk_fini(&chunk);
+    return status;
+}

@@ -1,0 +1,83 @@
+/* The columns of one chunk of blocks, in both directions. Every column is a run of bytes that
+ * stands for itself (no state crosses a chunk), so that chunks can be read in any order.
+ *
+ *   SIZES        gap varint * n | words varint * n | runs of (state, length)
+ *   BLOCK_TYPES  type varint * n
+ *   EDGES        degree varint * n | per block: first target - own node, zigzag; then gaps
+ *   FIELDS       per block: first offset; then zigzag(offset - previous - 1) | runs of (class,
+ * length) EXTRA        count | per edge: source gap, target - source zigzag, offset, class
+ *
+ * The encoder trusts its caller (the writer has checked); the decoders trust nobody. */
+#ifndef HS_FORMAT_CHUNK_CODEC_H
+#define HS_FORMAT_CHUNK_CODEC_H
+
+#include "base/buffer.h"
+#include "layout.h"
+#include "snapshot/reader.h"
+#include "snapshot/writer.h"
+
+/* Runs of equal small values. */
+struct hs_runs {
+    struct hs_buffer pairs;
+    uint64_t value, length; /* of the open run; length 0: none */
+};
+
+struct hs_chunk_encoder {
+    uint32_t word_bytes;
+    hs_node first; /* node number of the first block */
+    uint32_t n_blocks;
+    uint64_t n_edges, n_extra;
+    hs_addr first_address, end_address; /* end of the last block */
+    hs_node extra_source;               /* of the last extra edge */
+    struct hs_runs states, classes;
+    struct hs_buffer gaps, words, types, degrees, targets, fields, extra;
+};
+
+/* Begins a chunk whose first block is node `first`; buffers are kept. */
+hs_status hs_chunk_encoder_begin(struct hs_chunk_encoder *encoder, hs_node first,
+                                 struct hs_error *err);
+void hs_chunk_encoder_fini(struct hs_chunk_encoder *encoder);
+
+/* Edges ordered by target, then offset, then class. */
+hs_status hs_chunk_encoder_add(struct hs_chunk_encoder *encoder,
+                               const struct hs_block_record *block, const struct hs_edge *edges,
+                               size_t n_edges, struct hs_error *err);
+
+/* The raw bytes of one of the five sections of the chunk, appended to `out`. */
+hs_status hs_chunk_encoder_column(struct hs_chunk_encoder *encoder, enum hs_section_kind kind,
+                                  struct hs_buffer *out, struct hs_error *err);
+
+/* What the numbers of a chunk are held against. */
+struct hs_chunk_limits {
+    uint32_t word_bytes;
+    hs_node n_tree; /* targets are in [n_tree, n_tree + n_blocks) */
+    uint64_t n_blocks;
+    uint64_t n_types;
+};
+
+/* Decoders: chunk->first and n_blocks are set, the arrays have room for n_blocks (edge_begin for
+ * one more). All bytes must be used up. HS_FORMAT says which block is wrong. */
+hs_status hs_sizes_decode(const uint8_t *bytes, size_t n_bytes,
+                          const struct hs_chunk_limits *limits, struct hs_chunk *chunk,
+                          struct hs_error *err);
+hs_status hs_block_types_decode(const uint8_t *bytes, size_t n_bytes,
+                                const struct hs_chunk_limits *limits, struct hs_chunk *chunk,
+                                struct hs_error *err);
+/* Fills edge_begin and n_edges; the sum is at most n_bytes. *ret_used: where the targets begin. */
+hs_status hs_degrees_decode(const uint8_t *bytes, size_t n_bytes, struct hs_chunk *chunk,
+                            size_t *ret_used, struct hs_error *err);
+/* target[n_edges] has room. */
+hs_status hs_targets_decode(const uint8_t *bytes, size_t n_bytes,
+                            const struct hs_chunk_limits *limits, struct hs_chunk *chunk,
+                            struct hs_error *err);
+/* offset_words[n_edges] and edge_class[n_edges] have room; needs edge_begin. */
+hs_status hs_fields_decode(const uint8_t *bytes, size_t n_bytes, struct hs_chunk *chunk,
+                           struct hs_error *err);
+/* Reads the count alone: at most a quarter of n_bytes. */
+hs_status hs_extra_count(const uint8_t *bytes, size_t n_bytes, uint64_t *ret, struct hs_error *err);
+/* extra[n_extra] has room, n_extra set from the count. */
+hs_status hs_extra_decode(const uint8_t *bytes, size_t n_bytes,
+                          const struct hs_chunk_limits *limits, struct hs_chunk *chunk,
+                          struct hs_error *err);
+
+#endif

@@ -1,0 +1,252 @@
+/* Turns the columns of a chunk back into arrays. The bytes are hostile: each number is checked
+ * where it is made, and no loop runs longer than the bytes it was given allow. */
+#include <assert.h>
+
+#include "base/checked.h"
+#include "base/cursor.h"
+#include "chunk_codec.h"
+#include "varint.h"
+
+struct hs_varint hs_varint_careful(const uint8_t *at, const uint8_t *end)
+{
+    struct hs_cursor c = hs_cursor_make(at, (size_t)(end - at));
+    uint64_t value = hs_cursor_varint(&c);
+    return c.failed ? (struct hs_varint){NULL, 0} : (struct hs_varint){at + c.at, value};
+}
+
+static hs_status decode_short(uint64_t block, struct hs_error *err)
+{
+    return hs_fail(err, HS_FORMAT, "it ends early, or holds a malformed number, at block %llu",
+                   (unsigned long long)block);
+}
+
+static hs_status decode_end(const uint8_t *at, const uint8_t *end, struct hs_error *err)
+{
+    if (at != end)
+        return hs_fail(err, HS_FORMAT, "%zu bytes are left over at its end", (size_t)(end - at));
+    return HS_OK;
+}
+
+/* Spreads runs over values[n]; the lengths sum to n. Returns where they end, NULL when bad. */
+static const uint8_t *decode_runs(const uint8_t *at, const uint8_t *end, uint64_t max,
+                                  uint8_t *values, uint64_t n)
+{
+    for (uint64_t done = 0; done < n;) {
+        struct hs_varint value = hs_varint_take(at, end);
+        if (value.next == NULL || value.value > max)
+            return NULL;
+        struct hs_varint length = hs_varint_take(value.next, end);
+        if (length.next == NULL || length.value == 0 || length.value > n - done)
+            return NULL;
+        memset(values + done, (int)value.value, (size_t)length.value);
+        done += length.value;
+        at = length.next;
+    }
+    return at;
+}
+
+/* Addresses need the words, which stand behind all gaps: two passes over address[]. */
+static hs_status decode_addresses(const struct hs_chunk_limits *limits, struct hs_chunk *chunk,
+                                  struct hs_error *err)
+{
+    hs_addr end_address = 0;
+    for (uint32_t i = 0; i < chunk->n_blocks; i++) {
+        uint64_t size;
+        if (chunk->words[i] == 0 || !hs_mul_fits(chunk->words[i], limits->word_bytes, &size) ||
+            !hs_add_fits(end_address, chunk->address[i], &chunk->address[i]) ||
+            !hs_add_fits(chunk->address[i], size, &end_address))
+            return hs_fail(err, HS_FORMAT, "block %llu has no room in the address space",
+                           (unsigned long long)(chunk->first + i));
+    }
+    return HS_OK;
+}
+
+hs_status hs_sizes_decode(const uint8_t *bytes, size_t n_bytes,
+                          const struct hs_chunk_limits *limits, struct hs_chunk *chunk,
+                          struct hs_error *err)
+{
+    assert(chunk->n_blocks <= HS_CHUNK_BLOCKS);
+    const uint8_t *at = bytes;
+    const uint8_t *end = bytes + n_bytes;
+    uint64_t *const columns[2] = {chunk->address, chunk->words};
+    for (size_t column = 0; column < 2; column++) {
+        for (uint32_t i = 0; i < chunk->n_blocks; i++) {
+            struct hs_varint v = hs_varint_take(at, end);
+            if (v.next == NULL)
+                return decode_short(chunk->first + i, err);
+            columns[column][i] = v.value;
+            at = v.next;
+        }
+    }
+    HS_TRY(decode_addresses(limits, chunk, err));
+    at = decode_runs(at, end, HS_BLOCK_STATES, chunk->state, chunk->n_blocks);
+    if (at == NULL)
+        return hs_fail(err, HS_FORMAT, "its runs of states are malformed");
+    return decode_end(at, end, err);
+}
+
+hs_status hs_block_types_decode(const uint8_t *bytes, size_t n_bytes,
+                                const struct hs_chunk_limits *limits, struct hs_chunk *chunk,
+                                struct hs_error *err)
+{
+    const uint8_t *at = bytes;
+    const uint8_t *end = bytes + n_bytes;
+    assert(limits->n_types <= UINT32_MAX);
+    for (uint32_t i = 0; i < chunk->n_blocks; i++) {
+        struct hs_varint v = hs_varint_take(at, end);
+        if (v.next == NULL)
+            return decode_short(chunk->first + i, err);
+        if (v.value >= limits->n_types)
+            return hs_fail(err, HS_FORMAT, "block %llu has type %llu of %llu",
+                           (unsigned long long)(chunk->first + i), (unsigned long long)v.value,
+                           (unsigned long long)limits->n_types);
+        chunk->type[i] = (uint32_t)v.value;
+        at = v.next;
+    }
+    return decode_end(at, end, err);
+}
+
+hs_status hs_degrees_decode(const uint8_t *bytes, size_t n_bytes, struct hs_chunk *chunk,
+                            size_t *ret_used, struct hs_error *err)
+{
+    const uint8_t *at = bytes;
+    const uint8_t *end = bytes + n_bytes;
+    uint64_t n_edges = 0;
+    chunk->edge_begin[0] = 0;
+    for (uint32_t i = 0; i < chunk->n_blocks; i++) {
+        struct hs_varint v = hs_varint_take(at, end);
+        if (v.next == NULL)
+            return decode_short(chunk->first + i, err);
+        /* An edge takes at least a byte. */
+        if (v.value > n_bytes - n_edges)
+            return hs_fail(err, HS_FORMAT, "block %llu has %llu edges, more than there is room for",
+                           (unsigned long long)(chunk->first + i), (unsigned long long)v.value);
+        n_edges += v.value;
+        chunk->edge_begin[i + 1] = n_edges;
+        at = v.next;
+    }
+    if (n_edges > (uint64_t)(end - at))
+        return hs_fail(err, HS_FORMAT, "%llu edges cannot stand in %zu bytes",
+                       (unsigned long long)n_edges, (size_t)(end - at));
+    chunk->n_edges = n_edges;
+    *ret_used = (size_t)(at - bytes);
+    return HS_OK;
+}
+
+static hs_status decode_out_of_range(hs_node source, struct hs_error *err)
+{
+    return hs_fail(err, HS_FORMAT, "an edge of block %llu leads to a node that does not exist",
+                   (unsigned long long)source);
+}
+
+hs_status hs_targets_decode(const uint8_t *bytes, size_t n_bytes,
+                            const struct hs_chunk_limits *limits, struct hs_chunk *chunk,
+                            struct hs_error *err)
+{
+    const uint8_t *at = bytes;
+    const uint8_t *end = bytes + n_bytes;
+    const hs_node limit = limits->n_tree + limits->n_blocks;
+    assert(limit >= limits->n_tree);
+    for (uint32_t i = 0; i < chunk->n_blocks; i++) {
+        uint64_t e = chunk->edge_begin[i];
+        const uint64_t e_end = chunk->edge_begin[i + 1];
+        if (e == e_end)
+            continue;
+        hs_node source = chunk->first + i;
+        struct hs_varint v = hs_varint_take(at, end);
+        if (v.next == NULL)
+            return decode_short(source, err);
+        hs_node target = source + (uint64_t)hs_zigzag_decode(v.value);
+        if (target - limits->n_tree >= limits->n_blocks)
+            return decode_out_of_range(source, err);
+        for (;;) {
+            chunk->target[e++] = target;
+            at = v.next;
+            if (e == e_end)
+                break;
+            v = hs_varint_take(at, end);
+            if (v.next == NULL)
+                return decode_short(source, err);
+            if (v.value >= limit - target)
+                return decode_out_of_range(source, err);
+            target += v.value;
+        }
+    }
+    return decode_end(at, end, err);
+}
+
+hs_status hs_fields_decode(const uint8_t *bytes, size_t n_bytes, struct hs_chunk *chunk,
+                           struct hs_error *err)
+{
+    const uint8_t *at = bytes;
+    const uint8_t *end = bytes + n_bytes;
+    for (uint32_t i = 0; i < chunk->n_blocks; i++) {
+        uint64_t offset = 0;
+        for (uint64_t e = chunk->edge_begin[i]; e < chunk->edge_begin[i + 1]; e++) {
+            struct hs_varint v = hs_varint_take(at, end);
+            if (v.next == NULL)
+                return decode_short(chunk->first + i, err);
+            offset = e == chunk->edge_begin[i] ? v.value
+                                               : offset + 1 + (uint64_t)hs_zigzag_decode(v.value);
+            chunk->offset_words[e] = offset;
+            at = v.next;
+        }
+    }
+    at = decode_runs(at, end, HS_EDGE_GUESSED, chunk->edge_class, chunk->n_edges);
+    if (at == NULL)
+        return hs_fail(err, HS_FORMAT, "its runs of edge classes are malformed");
+    return decode_end(at, end, err);
+}
+
+hs_status hs_extra_count(const uint8_t *bytes, size_t n_bytes, uint64_t *ret, struct hs_error *err)
+{
+    struct hs_cursor c = hs_cursor_make(bytes, n_bytes);
+    uint64_t n = hs_cursor_varint(&c);
+    HS_TRY(hs_cursor_check(&c, "the count of extra edges", err));
+    if (n > hs_cursor_left(&c) / 4)
+        return hs_fail(err, HS_FORMAT, "%llu extra edges cannot stand in %zu bytes",
+                       (unsigned long long)n, hs_cursor_left(&c));
+    *ret = n;
+    return HS_OK;
+}
+
+static hs_status extra_verify(const struct hs_extra_edge *edge,
+                              const struct hs_extra_edge *previous,
+                              const struct hs_chunk_limits *limits, struct hs_error *err)
+{
+    if (edge->target - limits->n_tree >= limits->n_blocks)
+        return decode_out_of_range(edge->source, err);
+    if (previous != NULL && previous->source == edge->source && previous->target > edge->target)
+        return hs_fail(err, HS_FORMAT, "the extra edges of block %llu are out of order",
+                       (unsigned long long)edge->source);
+    return HS_OK;
+}
+
+hs_status hs_extra_decode(const uint8_t *bytes, size_t n_bytes,
+                          const struct hs_chunk_limits *limits, struct hs_chunk *chunk,
+                          struct hs_error *err)
+{
+    struct hs_cursor c = hs_cursor_make(bytes, n_bytes);
+    (void)hs_cursor_varint(&c); /* the count, verified by hs_extra_count */
+    hs_node source = chunk->first;
+    for (uint64_t i = 0; i < chunk->n_extra; i++) {
+        struct hs_extra_edge *edge = &chunk->extra[i];
+        uint64_t gap = hs_cursor_varint(&c);
+        int64_t distance = hs_cursor_zigzag(&c);
+        edge->offset_words = hs_cursor_varint(&c);
+        uint64_t edge_class = hs_cursor_varint(&c);
+        HS_TRY(hs_cursor_check(&c, "an extra edge", err));
+        if (gap >= chunk->n_blocks - (source - chunk->first))
+            return hs_fail(err, HS_FORMAT, "extra edge %llu comes from outside its chunk",
+                           (unsigned long long)i);
+        if (edge_class >= HS_N_EDGE_CLASSES || hs_edge_is_strong((unsigned)edge_class))
+            return hs_fail(err, HS_FORMAT, "extra edge %llu has class %llu", (unsigned long long)i,
+                           (unsigned long long)edge_class);
+        source += gap;
+        edge->source = source;
+        edge->target = source + (uint64_t)distance;
+        edge->edge_class = (uint8_t)edge_class;
+        HS_TRY(extra_verify(edge, i == 0 ? NULL : edge - 1, limits, err));
+    }
+    return decode_end(c.bytes + c.at, c.bytes + n_bytes, err);
+}

@@ -1,0 +1,183 @@
+/* What a snapshot says, free of how it is stored: the records that the writer takes and the reader
+ * gives. `docs/format.md` is the specification of the bytes.
+ *
+ *   node number:  0 ........... n_tree | n_tree ................ n_tree + n_blocks
+ *                 the tree of roots    | the blocks, in address order
+ *
+ * Strings are `hs_str` ids of the snapshot's string table (0 = none). */
+#ifndef HS_SNAPSHOT_MODEL_H
+#define HS_SNAPSHOT_MODEL_H
+
+#include "base/types.h"
+
+/* How deep a node of the root tree stands. Only leaves have a target; every root is a leaf. */
+enum hs_root_level {
+    HS_LEVEL_ALL,    /* node 0 */
+    HS_LEVEL_KIND,   /* globals, stacks, c_roots, finalisers, memprof, ... */
+    HS_LEVEL_MODULE, /* a binary or library; a thread */
+    HS_LEVEL_UNIT,   /* a compilation unit; a stack frame */
+    HS_LEVEL_LEAF,   /* a variable, a field, a slot */
+    HS_N_LEVELS
+};
+
+/* The kinds of `docs` and of JSON, in this order. */
+enum hs_root_kind {
+    HS_ROOT_GLOBAL,
+    HS_ROOT_DYNAMIC_GLOBAL,
+    HS_ROOT_C_ROOT,
+    HS_ROOT_STACK,
+    HS_ROOT_LOCAL,
+    HS_ROOT_REGISTER,
+    HS_ROOT_TLS,
+    HS_ROOT_FINALISER,
+    HS_ROOT_MEMPROF,
+    HS_ROOT_HOOK,
+    HS_ROOT_REGISTERED,
+    HS_ROOT_UNCLAIMED,
+    HS_N_ROOT_KINDS
+};
+
+/* The JSON names: "global", "dynamic_global", ... NULL for a kind out of range. */
+const char *hs_root_kind_name(unsigned kind);
+
+enum hs_certainty { HS_EXACT, HS_CONSERVATIVE, HS_SAMPLED, HS_N_CERTAINTIES };
+const char *hs_certainty_name(unsigned certainty);
+
+/* One node of the root tree. Parents stand before their children. */
+struct hs_root {
+    hs_node parent; /* tree node, smaller than the own number; 0 for node 0 */
+    hs_node target; /* block node, or HS_NO_NODE (inner nodes always) */
+    hs_addr address; /* of the slot that holds the pointer; 0 when it has none (a register) */
+    uint64_t offset; /* bytes from `symbol` */
+    uint8_t level, kind, certainty;
+    bool weak; /* listed, but keeps nothing alive (Gc.finalise_last values, memprof blocks) */
+    uint32_t field; /* HS_NO_FIELD when it has none */
+    uint32_t line, char_begin, char_end; /* 0 when unknown */
+    uint32_t thread; /* tid, 0 when none */
+    uint32_t frame;  /* 1-based from the innermost; 0 when none */
+    hs_str name;     /* "Stm.VCS"; "Stm.observe slot sp+16"; for inner nodes the group's name */
+    hs_str module, symbol, file, function;
+};
+
+enum hs_edge_class {
+    HS_EDGE_EXACT,         /* strong: a precise pointer */
+    HS_EDGE_INTERIOR,      /* strong: conservative, into a block */
+    HS_EDGE_PAST_END,      /* strong: conservative, one past the end */
+    HS_EDGE_GUESSED,       /* strong: conservative in another way */
+    HS_EDGE_EPHEMERON,     /* extra: active ephemeron data, from the ephemeron or a key */
+    HS_EDGE_WEAK,          /* extra: weak array element, ephemeron key */
+    HS_EDGE_EPHEMERON_OFF, /* extra: ephemeron data whose key is not (yet known) alive */
+    HS_N_EDGE_CLASSES
+};
+const char *hs_edge_class_name(unsigned edge_class);
+
+/* Strong edges retain and are what reachable sizes follow. Ephemeron edges retain too, but a
+ * reachable size does not pass through them. The rest is for looking only. */
+static inline bool hs_edge_is_strong(unsigned edge_class)
+{
+    return edge_class <= HS_EDGE_GUESSED;
+}
+
+struct hs_edge {
+    hs_node target;
+    uint64_t offset_words; /* field of the source; 0 for an ephemeron edge from a key */
+    uint8_t edge_class;
+};
+
+enum hs_block_state {
+    HS_BLOCK_STATIC = 1 << 0, /* static data: counted apart */
+    HS_BLOCK_YOUNG = 1 << 1,
+    HS_BLOCK_STATES = HS_BLOCK_STATIC | HS_BLOCK_YOUNG
+};
+
+enum hs_type_form {
+    HS_FORM_BLOCK,
+    HS_FORM_CLOSURE,
+    HS_FORM_STRING,
+    HS_FORM_FLOAT,
+    HS_FORM_FLOAT_ARRAY,
+    HS_FORM_CUSTOM,
+    HS_FORM_ABSTRACT,
+    HS_FORM_WEAK,
+    HS_FORM_OBJECT,
+    HS_FORM_LAZY,
+    HS_FORM_FORWARD,
+    HS_FORM_OTHER,
+    HS_N_FORMS
+};
+const char *hs_type_form_name(unsigned form);
+
+struct hs_type {
+    hs_str name; /* "closure Stm.observe", "block tag 0, 3 fields", "string", "custom _z" */
+    uint16_t tag;
+    uint8_t form;
+};
+
+enum hs_sample_state { HS_SAMPLE_LIVE, HS_SAMPLE_PROMOTED, HS_N_SAMPLE_STATES };
+
+/* A sampled allocation that was alive in the process. */
+struct hs_sample {
+    uint64_t id;
+    hs_node node; /* HS_NO_NODE when the block was not found */
+    uint64_t n_samples;
+    uint64_t words; /* as the sampler recorded it, header included */
+    uint8_t state;
+};
+
+struct hs_proof {
+    hs_str what;
+    uint64_t expected, found;
+    bool holds;
+};
+
+struct hs_runtime {
+    hs_str name, version;
+    uint8_t certainty;
+};
+
+struct hs_range {
+    hs_addr begin, end; /* half-open */
+};
+
+struct hs_binary {
+    hs_str path, build_id;
+    hs_addr begin; /* lowest mapped address */
+    bool has_symtab, has_debug_info;
+};
+
+/* The words of warning and of method that `info` prints: what was assumed, what is missing. */
+struct hs_note {
+    hs_str text;
+    bool is_gap; /* something is missing or not exact */
+};
+
+/* Everything known before the first block is written. Arrays are borrowed. */
+struct hs_snap_facts {
+    uint32_t word_bytes;
+    uint32_t pid;
+    hs_str command, tool_version;
+    uint64_t pause_ns; /* 0 when the target was already stopped by its user */
+    uint64_t read_bytes;
+    uint32_t n_stop_attempts;
+    const struct hs_runtime *runtimes;
+    size_t n_runtimes;
+    const struct hs_proof *proofs;
+    size_t n_proofs;
+    const struct hs_binary *binaries;
+    size_t n_binaries;
+    const struct hs_range *unreadable;
+    size_t n_unreadable;
+    const struct hs_note *notes;
+    size_t n_notes;
+};
+
+/* Known only at the end; the reader takes it from the trailer. */
+struct hs_snap_totals {
+    uint64_t n_tree, n_blocks, n_edges, n_extra_edges, n_static_blocks;
+    uint64_t heap_words, static_words;
+    uint64_t n_types, n_samples, n_strings, n_chunks;
+    uint64_t checksum; /* of the whole file: the key of its index */
+    uint64_t file_bytes;
+};
+
+#endif

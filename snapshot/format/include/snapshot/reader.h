@@ -1,0 +1,90 @@
+/* Reads heap.snap. The file is hostile: everything is bounds-checked and every section's checksum
+ * is verified before its bytes are used. No function of this header returns an unchecked number:
+ * node numbers are below n_tree + n_blocks, strings and types exist.
+ *
+ * Thread rule: an open snapshot is read-only and may be shared; each thread has its own hs_chunk. */
+#ifndef HS_SNAPSHOT_READER_H
+#define HS_SNAPSHOT_READER_H
+
+#include "base/progress.h"
+#include "snapshot/model.h"
+
+#define HS_FORMAT_VERSION 1
+#define HS_CHUNK_BLOCKS 65536
+
+struct hs_snap;
+
+enum hs_snap_open_flags {
+    HS_SNAP_ALLOW_CUT = 1 << 0, /* open what is whole of a file that ends early */
+};
+
+/* Opens a file ("-" = standard input). HS_FORMAT with a message that tells apart: not a snapshot,
+ * empty, cut (at which byte), damaged, too new. Cost: the root tree, types, strings and samples in
+ * memory; blocks are decoded on demand. */
+hs_status hs_snap_open(const char *path, unsigned flags, struct hs_snap **ret,
+                       struct hs_error *err);
+/* The same over borrowed bytes (tests, fuzzing). */
+hs_status hs_snap_open_bytes(const void *bytes, size_t n_bytes, unsigned flags,
+                             struct hs_snap **ret, struct hs_error *err);
+void hs_snap_close(struct hs_snap *snap);
+
+bool hs_snap_is_cut(const struct hs_snap *snap);
+const struct hs_snap_facts *hs_snap_facts(const struct hs_snap *snap);
+const struct hs_snap_totals *hs_snap_totals(const struct hs_snap *snap);
+const char *hs_snap_string(const struct hs_snap *snap, hs_str id); /* "" for 0 */
+const struct hs_root *hs_snap_root(const struct hs_snap *snap, hs_node tree_node);
+const struct hs_type *hs_snap_type(const struct hs_snap *snap, uint32_t type);
+const struct hs_sample *hs_snap_sample(const struct hs_snap *snap, size_t at);
+/* The sample with this id, or NULL. O(log n). */
+const struct hs_sample *hs_snap_find_sample(const struct hs_snap *snap, uint64_t id);
+
+/* In-degree (strong edges, duplicates counted, root leaves included) of each run of 1024 blocks. */
+const uint64_t *hs_snap_in_degrees(const struct hs_snap *snap, size_t *ret_n);
+
+enum hs_columns {
+    HS_COL_SIZES = 1 << 0,  /* address[], words[], state[] */
+    HS_COL_TYPES = 1 << 1,  /* type[] */
+    HS_COL_EDGES = 1 << 2,  /* edge_begin[], target[] */
+    HS_COL_FIELDS = 1 << 3, /* offset_words[], edge_class[]; needs HS_COL_EDGES too */
+    HS_COL_EXTRA = 1 << 4,  /* extra[] */
+    HS_COL_ALL = (1 << 5) - 1
+};
+
+struct hs_extra_edge {
+    hs_node source, target;
+    uint64_t offset_words;
+    uint8_t edge_class; /* HS_EDGE_EPHEMERON and above */
+};
+
+/* One decoded chunk. Zero it first; load reuses its arrays; fini frees them. */
+struct hs_chunk {
+    hs_node first; /* node number of the first block */
+    uint32_t n_blocks;
+    uint64_t n_edges, n_extra;
+    hs_addr *address;
+    uint64_t *words;
+    uint8_t *state;
+    uint32_t *type;
+    uint64_t *edge_begin; /* n_blocks + 1 offsets into target[], first 0 */
+    hs_node *target;      /* ascending within a block; duplicates kept */
+    uint64_t *offset_words;
+    uint8_t *edge_class;
+    struct hs_extra_edge *extra; /* ascending by source, target */
+    struct hs_chunk_storage *storage; /* owned */
+};
+
+/* Decodes the asked columns of chunk `at` < n_chunks. HS_FORMAT when damaged. */
+hs_status hs_snap_load_chunk(const struct hs_snap *snap, uint64_t at, unsigned columns,
+                             struct hs_chunk *chunk, struct hs_error *err);
+void hs_chunk_fini(struct hs_chunk *chunk);
+
+/* The block that contains a target address: its node, or HS_NO_NODE in *ret. Cost: one chunk. */
+hs_status hs_snap_find_address(const struct hs_snap *snap, hs_addr address, hs_node *ret,
+                               struct hs_error *err);
+
+/* Reads and verifies everything: each section's checksum, each number's range, orders, totals, tree,
+ * histogram. */
+hs_status hs_snap_check(const struct hs_snap *snap, const struct hs_progress *progress,
+                        struct hs_error *err);
+
+#endif

@@ -1,0 +1,44 @@
+/* Writes heap.snap as a stream: never seeks, holds one chunk of blocks at a time.
+ *
+ * Order of use:
+ *   new (facts, tree of roots and the strings they use; written at once, so that a cut file has them)
+ *   block * n_blocks (ascending address, edges in any order)
+ *   finish (types, samples, the strings added since; trailer)
+ *
+ * Resident: one chunk (64 Ki blocks) of columns, about 4 MiB, and 8 bytes per 1024 blocks for the
+ * in-degree histogram. The same calls give the same bytes. */
+#ifndef HS_SNAPSHOT_WRITER_H
+#define HS_SNAPSHOT_WRITER_H
+
+#include "base/file.h"
+#include "base/strtab.h"
+#include "snapshot/model.h"
+
+struct hs_snap_writer;
+
+/* `out` and `strings` are borrowed until finish; `roots[n_roots]` and `facts` only for the call.
+ * n_blocks is the exact number of blocks to come. HS_BUG when the tree is malformed. */
+hs_status hs_snap_writer_new(struct hs_out *out, const struct hs_strtab *strings,
+                             const struct hs_snap_facts *facts, const struct hs_root *roots,
+                             uint64_t n_roots, uint64_t n_blocks, struct hs_snap_writer **ret,
+                             struct hs_error *err);
+
+struct hs_block_record {
+    hs_addr address;
+    uint64_t words; /* header included for OCaml */
+    uint32_t type;  /* index into the types given to finish */
+    uint8_t state;  /* enum hs_block_state bits */
+};
+
+/* The next block. `edges` is reordered in place (by target, then offset). */
+hs_status hs_snap_writer_block(struct hs_snap_writer *writer, const struct hs_block_record *block,
+                               struct hs_edge *edges, size_t n_edges, struct hs_error *err);
+
+/* Samples in ascending id. Writes the trailer; the caller commits `out`. */
+hs_status hs_snap_writer_finish(struct hs_snap_writer *writer, const struct hs_type *types,
+                                size_t n_types, const struct hs_sample *samples, size_t n_samples,
+                                struct hs_snap_totals *ret, struct hs_error *err);
+
+void hs_snap_writer_free(struct hs_snap_writer *writer);
+
+#endif

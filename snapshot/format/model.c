@@ -1,0 +1,66 @@
+/* The names of the model, as JSON spells them. */
+#include "snapshot/model.h"
+
+#define MODEL_NAME(table, at) ((at) < sizeof table / sizeof table[0] ? table[at] : NULL)
+
+const char *hs_root_kind_name(unsigned kind)
+{
+    static const char *const names[HS_N_ROOT_KINDS] = {
+        [HS_ROOT_GLOBAL] = "global",
+        [HS_ROOT_DYNAMIC_GLOBAL] = "dynamic_global",
+        [HS_ROOT_C_ROOT] = "c_root",
+        [HS_ROOT_STACK] = "stack",
+        [HS_ROOT_LOCAL] = "local",
+        [HS_ROOT_REGISTER] = "register",
+        [HS_ROOT_TLS] = "tls",
+        [HS_ROOT_FINALISER] = "finaliser",
+        [HS_ROOT_MEMPROF] = "memprof",
+        [HS_ROOT_HOOK] = "hook",
+        [HS_ROOT_REGISTERED] = "registered",
+        [HS_ROOT_UNCLAIMED] = "unclaimed",
+    };
+    return MODEL_NAME(names, kind);
+}
+
+const char *hs_certainty_name(unsigned certainty)
+{
+    static const char *const names[HS_N_CERTAINTIES] = {
+        [HS_EXACT] = "exact",
+        [HS_CONSERVATIVE] = "conservative",
+        [HS_SAMPLED] = "sampled",
+    };
+    return MODEL_NAME(names, certainty);
+}
+
+const char *hs_edge_class_name(unsigned edge_class)
+{
+    static const char *const names[HS_N_EDGE_CLASSES] = {
+        [HS_EDGE_EXACT] = "exact",
+        [HS_EDGE_INTERIOR] = "interior",
+        [HS_EDGE_PAST_END] = "past_end",
+        [HS_EDGE_GUESSED] = "guessed",
+        [HS_EDGE_EPHEMERON] = "ephemeron",
+        [HS_EDGE_WEAK] = "weak",
+        [HS_EDGE_EPHEMERON_OFF] = "ephemeron_off",
+    };
+    return MODEL_NAME(names, edge_class);
+}
+
+const char *hs_type_form_name(unsigned form)
+{
+    static const char *const names[HS_N_FORMS] = {
+        [HS_FORM_BLOCK] = "block",
+        [HS_FORM_CLOSURE] = "closure",
+        [HS_FORM_STRING] = "string",
+        [HS_FORM_FLOAT] = "float",
+        [HS_FORM_FLOAT_ARRAY] = "float_array",
+        [HS_FORM_CUSTOM] = "custom",
+        [HS_FORM_ABSTRACT] = "abstract",
+        [HS_FORM_WEAK] = "weak",
+        [HS_FORM_OBJECT] = "object",
+        [HS_FORM_LAZY] = "lazy",
+        [HS_FORM_FORWARD] = "forward",
+        [HS_FORM_OTHER] = "other",
+    };
+    return MODEL_NAME(names, form);
+}

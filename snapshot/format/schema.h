@@ -1,0 +1,36 @@
+/* The record tables of heap.snap: which members of the model are stored, in which order and form.
+ * docs/format.md lists the same tables. */
+#ifndef HS_FORMAT_SCHEMA_H
+#define HS_FORMAT_SCHEMA_H
+
+#include "column.h"
+#include "layout.h"
+#include "snapshot/model.h"
+
+extern const struct hs_schema hs_schema_facts; /* one record: the scalars of hs_snap_facts */
+extern const struct hs_schema hs_schema_runtimes;
+extern const struct hs_schema hs_schema_proofs;
+extern const struct hs_schema hs_schema_binaries;
+extern const struct hs_schema hs_schema_unreadable;
+extern const struct hs_schema hs_schema_notes;
+extern const struct hs_schema hs_schema_roots;
+extern const struct hs_schema hs_schema_types;
+extern const struct hs_schema hs_schema_samples;
+extern const struct hs_schema hs_schema_totals; /* one record */
+extern const struct hs_schema hs_schema_chunks;
+extern const struct hs_schema hs_schema_sections;
+
+/* The META section. Decoding allocates the five lists into `ret`, which hs_facts_fini frees; on
+ * failure nothing is left allocated. */
+hs_status hs_facts_encode(const struct hs_snap_facts *facts, struct hs_buffer *out,
+                          struct hs_error *err);
+hs_status hs_facts_decode(struct hs_cursor *c, uint64_t n_strings, struct hs_snap_facts *ret,
+                          struct hs_error *err);
+void hs_facts_fini(struct hs_snap_facts *facts);
+
+/* The rules of the tree and of the targets: [n_tree, n_tree + n_blocks) or none. HS_FORMAT names
+ * the first node that breaks one. */
+hs_status hs_roots_verify(const struct hs_root *roots, uint64_t n_roots, uint64_t n_blocks,
+                          struct hs_error *err);
+
+#endif

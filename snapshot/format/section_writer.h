@@ -1,0 +1,35 @@
+/* Writes sections one after another and remembers their heads for the trailer. */
+#ifndef HS_FORMAT_SECTION_WRITER_H
+#define HS_FORMAT_SECTION_WRITER_H
+
+#include "base/buffer.h"
+#include "base/file.h"
+#include "layout.h"
+
+struct ZSTD_CCtx_s;
+
+struct hs_section_writer {
+    struct hs_out *out;          /* borrowed */
+    struct ZSTD_CCtx_s *zstd;    /* owned */
+    int level;                   /* of zstd; 0: everything is stored as it is */
+    uint64_t begin;              /* out->n_written before the header */
+    uint64_t checksum;           /* the chain so far */
+    struct hs_section *sections; /* owned */
+    size_t n_sections, capacity;
+    struct hs_buffer packed;
+};
+
+hs_status hs_section_writer_init(struct hs_section_writer *writer, struct hs_out *out,
+                                 struct hs_error *err);
+void hs_section_writer_fini(struct hs_section_writer *writer);
+
+hs_status hs_section_writer_header(struct hs_section_writer *writer, const struct hs_header *header,
+                                   struct hs_error *err);
+/* Compresses when that gains at least an eighth, and writes. */
+hs_status hs_section_writer_put(struct hs_section_writer *writer, enum hs_section_kind kind,
+                                uint64_t id, const struct hs_buffer *raw, struct hs_error *err);
+/* After the trailer. */
+hs_status hs_section_writer_footer(struct hs_section_writer *writer, struct hs_footer *ret,
+                                   struct hs_error *err);
+
+#endif

@@ -1,0 +1,329 @@
+/* The writer of heap.snap: checks what it is told, cuts it into chunks, ends with the trailer. */
+#include "snapshot/writer.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/checked.h"
+#include "chunk_codec.h"
+#include "schema.h"
+#include "section_writer.h"
+#include "snapshot/reader.h"
+#include "writer_internal.h"
+
+static int writer_level = -1;
+
+void hs_snap_writer_set_level(int level)
+{
+    writer_level = level;
+}
+
+struct hs_snap_writer {
+    struct hs_section_writer sections;
+    const struct hs_strtab *strings; /* borrowed */
+    struct hs_snap_totals totals;
+    uint64_t n_promised; /* blocks to come in all */
+    uint64_t n_strings_written;
+    uint64_t n_types_used; /* highest type seen, plus one */
+    hs_addr end_address;   /* of the last block */
+    uint64_t *in_degrees;  /* owned pages; one per 1024 blocks */
+    size_t n_in_degrees;
+    struct hs_chunk_info *chunks; /* owned */
+    size_t n_chunks, chunk_capacity;
+    struct hs_chunk_encoder chunk;
+    struct hs_buffer raw; /* the section being made */
+};
+
+static hs_status writer_put(struct hs_snap_writer *w, enum hs_section_kind kind, uint64_t id,
+                            struct hs_error *err)
+{
+    return hs_section_writer_put(&w->sections, kind, id, &w->raw, err);
+}
+
+/* All strings added since the last time. */
+static hs_status writer_put_strings(struct hs_snap_writer *w, struct hs_error *err)
+{
+    uint64_t first = w->n_strings_written + 1;
+    uint64_t n = w->strings->n_strings - w->n_strings_written;
+    w->raw.n_bytes = 0;
+    HS_TRY(hs_buffer_reserve(&w->raw, HS_VARINT_MAX_BYTES, err));
+    hs_buffer_put_varint(&w->raw, n);
+    for (uint64_t i = 0; i < n; i++) {
+        const char *text = hs_strtab_get(w->strings, (hs_str)(first + i));
+        size_t n_bytes = strlen(text) + 1;
+        HS_TRY(hs_buffer_reserve(&w->raw, n_bytes, err));
+        hs_buffer_put_bytes(&w->raw, text, n_bytes);
+    }
+    w->n_strings_written += n;
+    return writer_put(w, HS_SECTION_STRINGS, first, err);
+}
+
+static void writer_count_target(struct hs_snap_writer *w, hs_node target)
+{
+    uint64_t at = (target - w->totals.n_tree) >> HS_HISTOGRAM_SHIFT;
+    assert(at < w->n_in_degrees);
+    w->in_degrees[at]++;
+}
+
+static hs_status writer_put_roots(struct hs_snap_writer *w, const struct hs_root *roots,
+                                  uint64_t n_roots, struct hs_error *err)
+{
+    if (hs_roots_verify(roots, n_roots, w->n_promised, err) != HS_OK) {
+        err->status = HS_BUG;
+        return HS_BUG;
+    }
+    w->totals.n_tree = n_roots;
+    for (uint64_t i = 0; i < n_roots; i++)
+        if (roots[i].target != HS_NO_NODE && !roots[i].weak)
+            writer_count_target(w, roots[i].target);
+    w->raw.n_bytes = 0;
+    HS_TRY(hs_schema_encode_list(&hs_schema_roots, roots, (size_t)n_roots, &w->raw, err));
+    return writer_put(w, HS_SECTION_ROOTS, 0, err);
+}
+
+static hs_status writer_begin(struct hs_snap_writer *w, const struct hs_snap_facts *facts,
+                              const struct hs_root *roots, uint64_t n_roots, struct hs_error *err)
+{
+    struct hs_header header = {.version = HS_FORMAT_VERSION,
+                               .word_bytes = (uint16_t)facts->word_bytes,
+                               .n_blocks = w->n_promised};
+    void *pages;
+    w->n_in_degrees = (size_t)((w->n_promised >> HS_HISTOGRAM_SHIFT) + 1);
+    HS_TRY(hs_pages_alloc(w->n_in_degrees, sizeof w->in_degrees[0], &pages, err));
+    w->in_degrees = pages;
+    HS_TRY(hs_section_writer_header(&w->sections, &header, err));
+    HS_TRY(writer_put_strings(w, err));
+    w->raw.n_bytes = 0;
+    HS_TRY(hs_facts_encode(facts, &w->raw, err));
+    HS_TRY(writer_put(w, HS_SECTION_META, 0, err));
+    HS_TRY(writer_put_roots(w, roots, n_roots, err));
+    w->chunk.word_bytes = facts->word_bytes;
+    return hs_chunk_encoder_begin(&w->chunk, n_roots, err);
+}
+
+hs_status hs_snap_writer_new(struct hs_out *out, const struct hs_strtab *strings,
+                             const struct hs_snap_facts *facts, const struct hs_root *roots,
+                             uint64_t n_roots, uint64_t n_blocks, struct hs_snap_writer **ret,
+                             struct hs_error *err)
+{
+    if (facts->word_bytes != 4 && facts->word_bytes != 8)
+        return hs_fail(err, HS_BUG, "a word of %u bytes is not supported", facts->word_bytes);
+    if (n_blocks > HS_MAX_BLOCKS || n_roots > HS_MAX_BLOCKS)
+        return hs_fail(err, HS_LIMIT, "%llu blocks are more than a snapshot holds",
+                       (unsigned long long)n_blocks);
+    void *memory;
+    HS_TRY(hs_alloc(1, sizeof(struct hs_snap_writer), &memory, err));
+    struct hs_snap_writer *w = memory;
+    w->strings = strings;
+    w->n_promised = n_blocks;
+    hs_status status = hs_section_writer_init(&w->sections, out, err);
+    if (writer_level >= 0)
+        w->sections.level = writer_level;
+    if (status == HS_OK)
+        status = writer_begin(w, facts, roots, n_roots, err);
+    if (status == HS_OK)
+        *ret = w;
+    else
+        hs_snap_writer_free(w);
+    return status;
+}
+
+static hs_status writer_flush_chunk(struct hs_snap_writer *w, struct hs_error *err)
+{
+    HS_TRY(hs_grow((void **)&w->chunks, &w->chunk_capacity, w->n_chunks + 1, sizeof w->chunks[0],
+                   err));
+    for (unsigned kind = HS_SECTION_SIZES; kind <= HS_SECTION_EXTRA; kind++) {
+        w->raw.n_bytes = 0;
+        HS_TRY(hs_chunk_encoder_column(&w->chunk, (enum hs_section_kind)kind, &w->raw, err));
+        HS_TRY(writer_put(w, (enum hs_section_kind)kind, w->n_chunks, err));
+    }
+    w->chunks[w->n_chunks++] = (struct hs_chunk_info){
+        .n_edges = w->chunk.n_edges,
+        .n_extra = w->chunk.n_extra,
+        .first_address = w->chunk.first_address,
+    };
+    w->totals.n_edges += w->chunk.n_edges;
+    w->totals.n_extra_edges += w->chunk.n_extra;
+    return hs_chunk_encoder_begin(&w->chunk, w->totals.n_tree + w->totals.n_blocks, err);
+}
+
+static int writer_compare_edges(const void *a, const void *b)
+{
+    const struct hs_edge *x = a;
+    const struct hs_edge *y = b;
+    if (x->target != y->target)
+        return x->target < y->target ? -1 : 1;
+    if (x->offset_words != y->offset_words)
+        return x->offset_words < y->offset_words ? -1 : 1;
+    return (x->edge_class > y->edge_class) - (x->edge_class < y->edge_class);
+}
+
+/* Most blocks have a few edges, already in order or nearly. */
+static void writer_sort_edges(struct hs_edge *edges, size_t n)
+{
+    enum { FEW = 16 };
+    if (n > FEW) {
+        for (size_t i = 1; i < n; i++) {
+            if (writer_compare_edges(&edges[i - 1], &edges[i]) > 0) {
+                qsort(edges, n, sizeof edges[0], writer_compare_edges);
+                return;
+            }
+        }
+        return;
+    }
+    for (size_t i = 1; i < n; i++) {
+        struct hs_edge edge = edges[i];
+        size_t at = i;
+        for (; at > 0 && writer_compare_edges(&edges[at - 1], &edge) > 0; at--)
+            edges[at] = edges[at - 1];
+        edges[at] = edge;
+    }
+}
+
+static hs_status writer_verify_edge(const struct hs_snap_writer *w,
+                                    const struct hs_block_record *block, const struct hs_edge *edge,
+                                    struct hs_error *err)
+{
+    if (edge->target - w->totals.n_tree >= w->n_promised || edge->target < w->totals.n_tree)
+        return hs_fail(err, HS_BUG, "block 0x%llx has an edge to node %llu, which is no block",
+                       (unsigned long long)block->address, (unsigned long long)edge->target);
+    if (edge->edge_class >= HS_N_EDGE_CLASSES || edge->offset_words >= block->words)
+        return hs_fail(err, HS_BUG,
+                       "block 0x%llx of %llu words has an edge of class %u at word %llu",
+                       (unsigned long long)block->address, (unsigned long long)block->words,
+                       edge->edge_class, (unsigned long long)edge->offset_words);
+    return HS_OK;
+}
+
+static hs_status writer_verify_block(const struct hs_snap_writer *w,
+                                     const struct hs_block_record *block, hs_addr *ret_end,
+                                     struct hs_error *err)
+{
+    uint64_t size;
+    if (w->totals.n_blocks == w->n_promised)
+        return hs_fail(err, HS_BUG, "more than the promised %llu blocks",
+                       (unsigned long long)w->n_promised);
+    if (block->address < w->end_address)
+        return hs_fail(err, HS_BUG, "block 0x%llx begins before the last one ends at 0x%llx",
+                       (unsigned long long)block->address, (unsigned long long)w->end_address);
+    if (block->words == 0 || !hs_mul_fits(block->words, w->chunk.word_bytes, &size) ||
+        !hs_add_fits(block->address, size, ret_end) || (block->state & ~HS_BLOCK_STATES) != 0)
+        return hs_fail(err, HS_BUG, "block 0x%llx has %llu words and state %u",
+                       (unsigned long long)block->address, (unsigned long long)block->words,
+                       block->state);
+    return HS_OK;
+}
+
+hs_status hs_snap_writer_block(struct hs_snap_writer *w, const struct hs_block_record *block,
+                               struct hs_edge *edges, size_t n_edges, struct hs_error *err)
+{
+    hs_addr end_address = 0;
+    HS_TRY(writer_verify_block(w, block, &end_address, err));
+    for (size_t i = 0; i < n_edges; i++)
+        HS_TRY(writer_verify_edge(w, block, &edges[i], err));
+    writer_sort_edges(edges, n_edges);
+    HS_TRY(hs_chunk_encoder_add(&w->chunk, block, edges, n_edges, err));
+
+    for (size_t i = 0; i < n_edges; i++)
+        if (hs_edge_is_strong(edges[i].edge_class))
+            writer_count_target(w, edges[i].target);
+    w->end_address = end_address;
+    w->totals.n_blocks++;
+    if (block->state & HS_BLOCK_STATIC) {
+        w->totals.n_static_blocks++;
+        w->totals.static_words += block->words;
+    } else {
+        w->totals.heap_words += block->words;
+    }
+    if (block->type >= w->n_types_used)
+        w->n_types_used = (uint64_t)block->type + 1;
+    return w->chunk.n_blocks == HS_CHUNK_BLOCKS ? writer_flush_chunk(w, err) : HS_OK;
+}
+
+static hs_status writer_verify_end(const struct hs_snap_writer *w, const struct hs_sample *samples,
+                                   size_t n_samples, size_t n_types, struct hs_error *err)
+{
+    if (w->totals.n_blocks != w->n_promised)
+        return hs_fail(err, HS_BUG, "%llu blocks of the promised %llu",
+                       (unsigned long long)w->totals.n_blocks, (unsigned long long)w->n_promised);
+    if (w->n_types_used > n_types || n_types > UINT32_MAX)
+        return hs_fail(err, HS_BUG, "type %llu is used and %zu are given",
+                       (unsigned long long)w->n_types_used - 1, n_types);
+    for (size_t i = 0; i < n_samples; i++) {
+        hs_node node = samples[i].node;
+        bool found = node != HS_NO_NODE;
+        if (found && (node < w->totals.n_tree || node - w->totals.n_tree >= w->n_promised))
+            return hs_fail(err, HS_BUG, "sample %zu is at node %llu, which is no block", i,
+                           (unsigned long long)node);
+        if (i > 0 && samples[i - 1].id > samples[i].id)
+            return hs_fail(err, HS_BUG, "sample %zu is out of order", i);
+    }
+    return HS_OK;
+}
+
+static hs_status writer_put_tables(struct hs_snap_writer *w, const struct hs_type *types,
+                                   size_t n_types, const struct hs_sample *samples,
+                                   size_t n_samples, struct hs_error *err)
+{
+    w->raw.n_bytes = 0;
+    HS_TRY(hs_schema_encode_list(&hs_schema_types, types, n_types, &w->raw, err));
+    HS_TRY(writer_put(w, HS_SECTION_TYPES, 0, err));
+    w->raw.n_bytes = 0;
+    HS_TRY(hs_schema_encode_list(&hs_schema_samples, samples, n_samples, &w->raw, err));
+    HS_TRY(writer_put(w, HS_SECTION_SAMPLES, 0, err));
+    HS_TRY(writer_put_strings(w, err));
+
+    size_t n = (size_t)((w->n_promised + 1023) >> HS_HISTOGRAM_SHIFT);
+    w->raw.n_bytes = 0;
+    HS_TRY(hs_buffer_reserve(&w->raw, (n + 1) * HS_VARINT_MAX_BYTES, err));
+    hs_buffer_put_varint(&w->raw, n);
+    for (size_t i = 0; i < n; i++)
+        hs_buffer_put_varint(&w->raw, w->in_degrees[i]);
+    return writer_put(w, HS_SECTION_HISTOGRAM, 0, err);
+}
+
+/* Totals, chunks, and the heads of all sections before this one. */
+static hs_status writer_put_trailer(struct hs_snap_writer *w, struct hs_error *err)
+{
+    const struct hs_section_writer *s = &w->sections;
+    w->raw.n_bytes = 0;
+    HS_TRY(hs_schema_encode(&hs_schema_totals, &w->totals, 1, &w->raw, err));
+    HS_TRY(hs_schema_encode_list(&hs_schema_chunks, w->chunks, w->n_chunks, &w->raw, err));
+    HS_TRY(hs_schema_encode_list(&hs_schema_sections, s->sections, s->n_sections, &w->raw, err));
+    return writer_put(w, HS_SECTION_TRAILER, 0, err);
+}
+
+hs_status hs_snap_writer_finish(struct hs_snap_writer *w, const struct hs_type *types,
+                                size_t n_types, const struct hs_sample *samples, size_t n_samples,
+                                struct hs_snap_totals *ret, struct hs_error *err)
+{
+    struct hs_footer footer;
+    HS_TRY(writer_verify_end(w, samples, n_samples, n_types, err));
+    if (w->chunk.n_blocks != 0)
+        HS_TRY(writer_flush_chunk(w, err));
+    assert(w->n_chunks == hs_chunks_of(w->n_promised));
+    HS_TRY(writer_put_tables(w, types, n_types, samples, n_samples, err));
+    w->totals.n_types = n_types;
+    w->totals.n_samples = n_samples;
+    w->totals.n_strings = w->n_strings_written;
+    w->totals.n_chunks = w->n_chunks;
+    HS_TRY(writer_put_trailer(w, err));
+    HS_TRY(hs_section_writer_footer(&w->sections, &footer, err));
+    w->totals.checksum = footer.checksum;
+    w->totals.file_bytes = footer.file_bytes;
+    *ret = w->totals;
+    return HS_OK;
+}
+
+void hs_snap_writer_free(struct hs_snap_writer *w)
+{
+    if (w == NULL)
+        return;
+    hs_section_writer_fini(&w->sections);
+    hs_chunk_encoder_fini(&w->chunk);
+    hs_pages_free(w->in_degrees, w->n_in_degrees, sizeof w->in_degrees[0]);
+    hs_free(w->chunks);
+    hs_buffer_fini(&w->raw);
+    hs_free(w);
+}
