@@ -188,11 +188,9 @@ struct hs_ocaml4_marks {
     struct hs_bitmap reached;               /* as block_map.starts */
     struct hs_ocaml4_ephemeron *ephemerons; /* owned; ascending */
     size_t n_ephemerons, ephemerons_capacity;
-    hs_addr *rooted; /* owned; ascending: static blocks whose fields are roots */
-    size_t n_rooted, rooted_capacity;
     uint64_t n_reached_blocks, n_reached_words; /* heap and young */
-    uint64_t n_dangling,
-        n_free_reached; /* fields of reached blocks that lead to no block; of these, to free ones */
+    uint64_t n_dangling;     /* fields of reached blocks that lead into the heap but to no block */
+    uint64_t n_free_reached; /* of these, to free ones */
     uint64_t n_dangling_garbage;
 };
 

@@ -1,0 +1,132 @@
+/* The order of a dump. Slow work stands before the stop or after the target has been let go. */
+#include "capture/dump.h"
+
+#include <time.h>
+
+#include "base/alloc.h"
+#include "dump_session.h"
+#include "ocaml4_emit.h"
+
+enum { STOPS_MAX = 50, FIRST_PAUSE_US = 1000, LAST_PAUSE_US = 5000 };
+
+/* Lets the target go if it is still stopped, whatever way the dump ends. */
+static void dump_fini(struct hs_dump_session *s)
+{
+    hs_target_resume(&s->target);
+    hs_ocaml4_marks_fini(&s->marks);
+    hs_block_map_fini(&s->map);
+    hs_ocaml4_roots_fini(&s->roots);
+    hs_ocaml4_fini(&s->rt);
+    hs_image_fini(&s->image);
+    hs_objects_close(&s->objects);
+    hs_target_close(&s->target);
+    hs_strtab_fini(&s->strings);
+    hs_free(s->binaries);
+    hs_free(s->unreadable);
+}
+
+/* Forgets what was read in a stop that was no good. */
+static void dump_forget(struct hs_dump_session *s)
+{
+    hs_ocaml4_roots_fini(&s->roots);
+    hs_ocaml4_fini(&s->rt);
+    hs_image_fini(&s->image);
+    s->rt = (struct hs_ocaml4){
+        .target = &s->target, .image = &s->image, .objects = &s->objects, .strings = &s->strings};
+}
+
+static void dump_pause(unsigned attempt)
+{
+    long us = FIRST_PAUSE_US * (long)attempt;
+    struct timespec pause = {.tv_nsec = (us < LAST_PAUSE_US ? us : LAST_PAUSE_US) * 1000};
+
+    nanosleep(&pause, NULL); /* cut short by a signal: then the next attempt comes earlier */
+}
+
+/* Stops, finds the runtime, and judges; *ret_is_good says whether to go on with this stop. */
+static hs_status dump_stop(struct hs_dump_session *s, bool is_last, bool *ret_is_good,
+                           struct hs_error *err)
+{
+    enum hs_stop_verdict verdict = HS_STOP_GOOD;
+    const char *reason = "";
+
+    dump_forget(s);
+    s->n_attempts++;
+    HS_TRY(hs_target_stop(&s->target, err));
+    HS_TRY(hs_objects_update(&s->objects, &s->target, err));
+    HS_TRY(hs_ocaml4_locate(&s->rt, err));
+    HS_TRY(hs_ocaml4_judge(&s->rt, &verdict, &reason, err));
+    *ret_is_good = verdict == HS_STOP_GOOD || is_last || s->target.was_stopped_already;
+    if (verdict != HS_STOP_GOOD && *ret_is_good)
+        HS_TRY(hs_ocaml4_note(&s->rt, true, err, "taken %s, after %u stop%s", reason, s->n_attempts,
+                              s->n_attempts == 1 ? "" : "s"));
+    return HS_OK;
+}
+
+/* From the first stop to the last detach. */
+static hs_status dump_copy(struct hs_dump_session *s, struct hs_error *err)
+{
+    bool is_good = false;
+
+    for (unsigned attempt = 1; !is_good; attempt++) {
+        HS_TRY(hs_progress_tell(s->options->progress, "stopping the process", attempt, 0, err));
+        HS_TRY(dump_stop(s, attempt == STOPS_MAX, &is_good, err));
+        if (!is_good) {
+            hs_target_resume(&s->target);
+            dump_pause(attempt);
+        }
+    }
+    HS_TRY(hs_ocaml4_copy_roots(&s->rt, &s->roots, err));
+    HS_TRY(hs_ocaml4_copy_heap(&s->rt, err));
+    hs_target_resume(&s->target);
+    return HS_OK;
+}
+
+static hs_status dump_walk(struct hs_dump_session *s, struct hs_error *err)
+{
+    const struct hs_progress *progress = s->options->progress;
+
+    HS_TRY(hs_progress_tell(progress, "listing blocks", 0, 0, err));
+    HS_TRY(hs_block_map_build(&s->map, &s->rt, err));
+    HS_TRY(hs_progress_tell(progress, "collecting roots", 0, 0, err));
+    HS_TRY(hs_ocaml4_collect_roots(&s->rt, &s->map, &s->roots, err));
+    HS_TRY(hs_progress_tell(progress, "marking", 0, s->map.n_live_words, err));
+    HS_TRY(hs_ocaml4_mark(&s->rt, &s->map, &s->roots, &s->marks, err));
+    if (s->map.n_live_words == 0)
+        return hs_fail(err, HS_TARGET, "no block was found in the OCaml heap of '%s'",
+                       s->objects.objects[0].name);
+    return HS_OK;
+}
+
+static hs_status dump_run(struct hs_dump_session *s, struct hs_out *out, struct hs_dump_report *ret,
+                          struct hs_error *err)
+{
+    struct hs_dump_report report = {0};
+
+    HS_TRY(hs_target_open(s->options->pid, &s->target, err));
+    HS_TRY(hs_objects_open(&s->objects, &s->target, err));
+    HS_TRY(dump_copy(s, err));
+    HS_TRY(dump_walk(s, err));
+    HS_TRY(hs_dump_facts(s, err));
+    struct hs_ocaml4_emission emission = {.rt = &s->rt,
+                                          .map = &s->map,
+                                          .marks = &s->marks,
+                                          .roots = &s->roots,
+                                          .facts = &s->facts,
+                                          .progress = s->options->progress,
+                                          .out = out};
+    HS_TRY(hs_ocaml4_emit(&emission, &report.totals, err));
+    hs_dump_summary(s, &report);
+    *ret = report;
+    return HS_OK;
+}
+
+hs_status hs_dump(const struct hs_dump_options *options, struct hs_out *out,
+                  struct hs_dump_report *ret, struct hs_error *err)
+{
+    struct hs_dump_session session = {.options = options};
+    hs_status status = dump_run(&session, out, ret, err);
+
+    dump_fini(&session);
+    return status;
+}

@@ -1,0 +1,33 @@
+/* One dump from open to written: what its parts share. Private to dump.c and dump_facts.c. */
+#ifndef HS_CAPTURE_DUMP_SESSION_H
+#define HS_CAPTURE_DUMP_SESSION_H
+
+#include "capture/dump.h"
+#include "capture/image.h"
+#include "capture/objects.h"
+#include "ocaml4.h"
+
+struct hs_dump_session {
+    const struct hs_dump_options *options;
+    struct hs_target target;
+    struct hs_objects objects;
+    struct hs_image image;
+    struct hs_strtab strings;
+    struct hs_ocaml4 rt;
+    struct hs_ocaml4_roots roots;
+    struct hs_block_map map;
+    struct hs_ocaml4_marks marks;
+    uint32_t n_attempts;
+    /* for the writer, made by hs_dump_facts */
+    struct hs_snap_facts facts;
+    struct hs_runtime runtime;
+    struct hs_binary *binaries;  /* owned */
+    struct hs_range *unreadable; /* owned */
+};
+
+/* Everything the snapshot says before its first block; borrowed from the session. */
+hs_status hs_dump_facts(struct hs_dump_session *session, struct hs_error *err);
+/* The gaps in one line, for the user. */
+void hs_dump_summary(const struct hs_dump_session *session, struct hs_dump_report *report);
+
+#endif

@@ -1,0 +1,287 @@
+/* Precise marking over the copy, with a stack of its own.
+ *
+ * Order does not matter, memory does: each popped block costs a cache miss or two, so popped blocks
+ * pass through a short queue that prefetches their headers before their fields are read. */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "ocaml4_marker.h"
+
+enum { AHEAD = 8, REMNANT_MAX_WOSIZE = 16 /* BF_NUM_SMALL, freelist.c */ };
+
+bool hs_marker_is_reached(const struct hs_marker *m, const struct hs_block *block)
+{
+    return hs_bitmap_get(&m->marks->reached, block->bit);
+}
+
+static void mark_push(struct hs_marker *m, hs_addr block)
+{
+    assert(m->n_stack < m->stack_capacity && "each block waits once at most");
+    m->stack[m->n_stack++] = block;
+}
+
+/* A field of a reached block that leads into the heap but to no block. */
+static void mark_dangling(struct hs_marker *m, const struct hs_block *at, uint64_t value)
+{
+    if (at->span == NULL) { /* foreign, unless it is in the unused part of the minor heap */
+        m->marks->n_dangling += hs_ocaml4_area(m->map->rt, value) == HS_AREA_YOUNG;
+        return;
+    }
+    if (at->span->area != HS_AREA_HEAP && at->span->area != HS_AREA_YOUNG)
+        return; /* static data holds more than blocks: not for us to judge */
+    m->marks->n_dangling++;
+    if (value - at->span->begin >= HS_WORD &&
+        HS_HEADER_COLOUR(hs_load(hs_map_bytes(at->span, value) - HS_WORD)) == HS_BLUE)
+        m->marks->n_free_reached++;
+}
+
+void hs_marker_value(struct hs_marker *m, uint64_t value)
+{
+    struct hs_block block;
+
+    if (value % HS_WORD != 0)
+        return;
+    block.span = NULL;
+    if (!hs_map_resolve(m->map, value, &block)) {
+        mark_dangling(m, &block, value);
+        return;
+    }
+    if (hs_bitmap_get(&m->marks->reached, block.bit))
+        return;
+    hs_bitmap_set(&m->marks->reached, block.bit);
+    hs_bitmap_set(&m->map->starts, block.bit); /* static blocks are found here */
+    if (m->is_watching && hs_bitmap_get(&m->watched, block.bit)) {
+        assert(m->n_woken < m->woken_capacity);
+        m->woken[m->n_woken++] = block.address;
+    }
+    mark_push(m, block.address);
+}
+
+static void mark_scan(struct hs_marker *m, hs_addr address)
+{
+    struct hs_block block = {.span = hs_map_span(m->map, address), .address = address};
+    uint64_t header = hs_block_head(&block);
+    uint64_t from, end;
+
+    if (block.span->area == HS_AREA_HEAP || block.span->area == HS_AREA_YOUNG) {
+        m->marks->n_reached_blocks++;
+        m->marks->n_reached_words += HS_HEADER_WOSIZE(header) + 1;
+    } else if (hs_ocaml4_is_module_block(m->roots, address)) {
+        return; /* its fields are roots of their own */
+    }
+    hs_block_fields(&block, header, &from, &end);
+    const uint8_t *fields = hs_map_bytes(block.span, address);
+    for (uint64_t i = from; i < end; i++) {
+        uint64_t value = hs_load(fields + i * HS_WORD);
+        if ((value & 1) == 0)
+            hs_marker_value(m, value);
+    }
+}
+
+void hs_marker_drain(struct hs_marker *m)
+{
+    hs_addr ahead[AHEAD];
+    unsigned head = 0, n = 0;
+
+    for (;;) {
+        while (n < AHEAD && m->n_stack != 0) {
+            hs_addr next = m->stack[--m->n_stack];
+            const struct hs_span *span = hs_map_span(m->map, next);
+            __builtin_prefetch(hs_map_bytes(span, next) - HS_WORD);
+            ahead[(head + n++) % AHEAD] = next;
+        }
+        if (n == 0)
+            return;
+        hs_addr address = ahead[head];
+        head = (head + 1) % AHEAD;
+        n--;
+        mark_scan(m, address);
+    }
+}
+
+/* Adds a static block to the map, without reaching it. */
+static void mark_discover(struct hs_marker *m, uint64_t value)
+{
+    struct hs_block block;
+
+    if (value % HS_WORD != 0)
+        return;
+    block.span = NULL;
+    if (!hs_map_resolve(m->map, value, &block)) {
+        m->marks->n_dangling_garbage += block.span != NULL && (block.span->area == HS_AREA_HEAP ||
+                                                               block.span->area == HS_AREA_YOUNG);
+        return;
+    }
+    if (hs_bitmap_get(&m->map->starts, block.bit))
+        return;
+    hs_bitmap_set(&m->map->starts, block.bit);
+    mark_push(m, block.address);
+}
+
+static void mark_discover_fields(struct hs_marker *m, const struct hs_block *block)
+{
+    uint64_t from, end;
+
+    if (block->span->area == HS_AREA_STATIC && hs_ocaml4_is_module_block(m->roots, block->address))
+        return;
+    hs_block_fields(block, hs_block_head(block), &from, &end);
+    for (uint64_t i = from; i < end; i++)
+        mark_discover(m, hs_load(hs_map_bytes(block->span, block->address) + i * HS_WORD));
+}
+
+static void mark_discover_drain(struct hs_marker *m)
+{
+    while (m->n_stack != 0) {
+        hs_addr address = m->stack[--m->n_stack];
+        struct hs_block block = {.span = hs_map_span(m->map, address), .address = address};
+        mark_discover_fields(m, &block);
+    }
+}
+
+static bool mark_is_remnant(const struct hs_block *block, uint64_t header)
+{
+    return block->span->area == HS_AREA_HEAP && HS_HEADER_TAG(header) == HS_TAG_ABSTRACT &&
+           HS_HEADER_COLOUR(header) == HS_WHITE && HS_HEADER_WOSIZE(header) <= REMNANT_MAX_WOSIZE;
+}
+
+/* What was not reached: its static targets must be nodes too, so that its edges have an end. The
+ * best-fit free list keeps the small pieces it split off white and abstract (freelist.c bf_split),
+ * not blue: unreached and in no list of ephemerons, they are free. */
+static void mark_rest(struct hs_marker *m)
+{
+    struct hs_bitmap *starts = &m->map->starts;
+    size_t next_ephemeron = 0;
+
+    for (size_t i = 0; i < m->map->spans.n; i++) {
+        const struct hs_span *span = &m->map->spans.spans[i];
+        uint64_t end = span->first_bit + (span->end - span->begin) / HS_WORD;
+        if (span->area != HS_AREA_HEAP && span->area != HS_AREA_YOUNG)
+            continue;
+        for (uint64_t bit = hs_bitmap_next(starts, span->first_bit); bit < end;
+             bit = hs_bitmap_next(starts, bit + 1)) {
+            if (hs_bitmap_get(&m->marks->reached, bit))
+                continue;
+            hs_addr address = span->begin + (bit - span->first_bit) * HS_WORD;
+            struct hs_block block = {.span = span, .address = address, .bit = bit};
+            while (next_ephemeron < m->marks->n_ephemerons &&
+                   m->marks->ephemerons[next_ephemeron].block < address)
+                next_ephemeron++;
+            bool is_ephemeron = next_ephemeron < m->marks->n_ephemerons &&
+                                m->marks->ephemerons[next_ephemeron].block == address;
+            uint64_t header = hs_block_head(&block);
+            if (!is_ephemeron && mark_is_remnant(&block, header)) {
+                hs_bitmap_clear(starts, bit);
+                m->map->n_free_words += HS_HEADER_WOSIZE(header) + 1;
+                m->map->n_live_words -= HS_HEADER_WOSIZE(header) + 1;
+                continue;
+            }
+            mark_discover_fields(m, &block);
+            mark_discover_drain(m);
+        }
+    }
+}
+
+/* Weak targets may be static too: of ephemerons, and of weak leaves. */
+static void mark_discover_weak(struct hs_marker *m)
+{
+    const struct hs_roots *roots = &m->roots->roots;
+
+    for (size_t i = 0; i < m->marks->n_ephemerons; i++) {
+        hs_addr address = m->marks->ephemerons[i].block;
+        struct hs_block block = {.span = hs_map_span(m->map, address), .address = address};
+        uint64_t wosize = HS_HEADER_WOSIZE(hs_block_head(&block));
+        for (uint64_t j = HS_EPHE_DATA; j < wosize; j++) {
+            uint64_t value = hs_load(hs_map_bytes(block.span, address) + j * HS_WORD);
+            if (value != m->map->rt->ephe_none)
+                mark_discover(m, value);
+        }
+    }
+    for (size_t i = 0; i < roots->n_leaves; i++) {
+        if (roots->leaves[i].root.weak)
+            mark_discover(m, roots->leaves[i].target);
+    }
+    mark_discover_drain(m);
+}
+
+static hs_status mark_report(struct hs_ocaml4 *rt, const struct hs_ocaml4_marks *marks,
+                             bool list_is_damaged, struct hs_error *err)
+{
+    HS_TRY(hs_ocaml4_proof(rt, "ocaml heap: free blocks reached", 0, marks->n_free_reached, err));
+    HS_TRY(hs_ocaml4_proof(rt, "ocaml heap: reached fields that lead to no block", 0,
+                           marks->n_dangling, err));
+    if (marks->n_dangling != 0)
+        HS_TRY(hs_ocaml4_note(rt, true, err,
+                              "%llu fields of live blocks lead into the heap but to no block",
+                              (unsigned long long)marks->n_dangling));
+    if (list_is_damaged)
+        HS_TRY(hs_ocaml4_note(rt, true, err,
+                              "the list of ephemerons is damaged: some count as opaque blocks"));
+    return HS_OK;
+}
+
+static hs_status mark_prepare(struct hs_marker *m, struct hs_error *err)
+{
+    uint64_t n_starts = 0;
+    uint64_t n_static_words = 0;
+    void *stack;
+
+    for (size_t i = 0; i < m->map->spans.n; i++) {
+        const struct hs_span *span = &m->map->spans.spans[i];
+        if (span->area == HS_AREA_STATIC || span->area == HS_AREA_ATOM)
+            n_static_words += (span->end - span->begin) / HS_WORD;
+    }
+    for (uint64_t i = 0; i < (m->map->starts.n_bits + 63) / 64; i++)
+        n_starts += (uint64_t)__builtin_popcountll(m->map->starts.words[i]);
+    m->stack_capacity = (size_t)(n_starts + n_static_words) + 1;
+    HS_TRY(hs_pages_alloc(m->stack_capacity, sizeof *m->stack, &stack, err));
+    m->stack = stack;
+    return hs_bitmap_init(&m->marks->reached, m->map->starts.n_bits, err);
+}
+
+static hs_status mark_all(struct hs_marker *m, struct hs_ocaml4 *rt, struct hs_error *err)
+{
+    const struct hs_roots *roots = &m->roots->roots;
+    bool list_is_damaged = false;
+
+    HS_TRY(mark_prepare(m, err));
+    HS_TRY(hs_ephe_list(rt, m->map, m->marks, &list_is_damaged, err));
+    for (size_t i = 0; i < roots->n_leaves; i++) {
+        if (!roots->leaves[i].root.weak)
+            hs_marker_value(m, roots->leaves[i].target);
+        if (m->n_stack > AHEAD)
+            hs_marker_drain(m);
+    }
+    hs_marker_drain(m);
+    HS_TRY(hs_ephe_mark(m, err));
+    mark_discover_weak(m);
+    mark_rest(m);
+    return mark_report(rt, m->marks, list_is_damaged, err);
+}
+
+hs_status hs_ocaml4_mark(struct hs_ocaml4 *rt, struct hs_block_map *map,
+                         const struct hs_ocaml4_roots *roots, struct hs_ocaml4_marks *ret,
+                         struct hs_error *err)
+{
+    struct hs_ocaml4_marks marks = {0};
+    struct hs_marker marker = {.map = map, .roots = roots, .marks = &marks};
+    hs_status status = mark_all(&marker, rt, err);
+
+    hs_pages_free(marker.stack, marker.stack_capacity, sizeof *marker.stack);
+    hs_bitmap_fini(&marker.watched);
+    hs_free(marker.woken);
+    if (status != HS_OK)
+        hs_ocaml4_marks_fini(&marks);
+    else
+        *ret = marks;
+    return status;
+}
+
+void hs_ocaml4_marks_fini(struct hs_ocaml4_marks *marks)
+{
+    if (marks == NULL)
+        return;
+    hs_bitmap_fini(&marks->reached);
+    hs_free(marks->ephemerons);
+    *marks = (struct hs_ocaml4_marks){0};
+}

@@ -1,0 +1,44 @@
+/* The marker: what ocaml4_mark.c and ocaml4_ephe.c share. */
+#ifndef HS_CAPTURE_OCAML4_MARKER_H
+#define HS_CAPTURE_OCAML4_MARKER_H
+
+#include "ocaml4_map.h"
+
+/* Blocks with their bit set in `marks->reached` and their fields not yet looked at wait on the
+ * stack: each block at most once, so that n_starts + static words bounds it. Its pages are touched
+ * lazily. In the second half of the work (ephemerons) a block that someone waits for is also put on
+ * `woken` when it is reached. */
+struct hs_marker {
+    struct hs_block_map *map;
+    const struct hs_ocaml4_roots *roots;
+    struct hs_ocaml4_marks *marks;
+    hs_addr *stack; /* owned pages */
+    size_t n_stack, stack_capacity;
+    struct hs_bitmap
+        watched;    /* bits of keys that ephemerons wait for; unset before the second half */
+    hs_addr *woken; /* owned */
+    size_t n_woken, woken_capacity;
+    bool is_watching;
+};
+
+/* Reaches the block of a value, if it is one. Counts fields that lead nowhere. */
+void hs_marker_value(struct hs_marker *m, uint64_t value);
+/* Follows all that waits. */
+void hs_marker_drain(struct hs_marker *m);
+bool hs_marker_is_reached(const struct hs_marker *m, const struct hs_block *block);
+
+/* ocaml4_ephe.c */
+/* Lists the ephemerons and weak arrays of caml_ephe_list_head: bounded, cycle-safe. */
+hs_status hs_ephe_list(const struct hs_ocaml4 *rt, const struct hs_block_map *map,
+                       struct hs_ocaml4_marks *marks, bool *ret_is_damaged, struct hs_error *err);
+/* Marks the data of ephemerons whose keys live, until nothing changes. */
+hs_status hs_ephe_mark(struct hs_marker *m, struct hs_error *err);
+
+/* weak.h */
+enum { HS_EPHE_LINK, HS_EPHE_DATA, HS_EPHE_FIRST_KEY };
+
+/* The block that decides whether a key lives: forward blocks are looked through as the collector
+ * does (major_gc.c mark_ephe_aux). False when the slot is empty or its value cannot die. */
+bool hs_ephe_key(const struct hs_block_map *map, uint64_t value, struct hs_block *ret);
+
+#endif
