@@ -1,0 +1,241 @@
+/* links: hs_graph hs_base */
+/* Paths against a plain breadth-first search, on random graphs and on shapes that hurt. */
+#include "graph/paths.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/alloc.h"
+
+enum { MAX_NODES = 64 };
+
+struct small {
+    uint32_t n_nodes, n_tree;
+    uint32_t sources[MAX_NODES][MAX_NODES], n_sources[MAX_NODES];
+};
+
+static const uint32_t *small_of(const void *context, uint32_t node, uint32_t *ret_n)
+{
+    const struct small *graph = context;
+    *ret_n = graph->n_sources[node];
+    return graph->sources[node];
+}
+
+static struct hs_predecessors small_predecessors(const struct small *graph)
+{
+    return (struct hs_predecessors){small_of, graph, graph->n_nodes, graph->n_tree};
+}
+
+static uint64_t seed = 12345;
+
+static uint32_t random_below(uint32_t n)
+{
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(seed >> 33) % n;
+}
+
+static bool has_source(const struct small *graph, uint32_t node, uint32_t source)
+{
+    for (uint32_t i = 0; i < graph->n_sources[node]; i++)
+        if (graph->sources[node][i] == source)
+            return true;
+    return false;
+}
+
+/* Node 0 is the root of all; leaves are 1 .. n_tree - 1. */
+static void small_fill(struct small *graph)
+{
+    memset(graph, 0, sizeof *graph);
+    graph->n_tree = 2 + random_below(5);
+    graph->n_nodes = graph->n_tree + 1 + random_below(20);
+    for (uint32_t node = graph->n_tree; node < graph->n_nodes; node++)
+        for (uint32_t source = 1; source < graph->n_nodes; source++)
+            if (random_below(graph->n_nodes) < 2)
+                graph->sources[node][graph->n_sources[node]++] = source;
+}
+
+/* Fewest objects on a path from each leaf to the target, by relaxing until nothing changes. */
+static void distances(const struct small *graph, uint32_t target, uint32_t *distance)
+{
+    for (uint32_t i = 0; i < graph->n_nodes; i++)
+        distance[i] = HS_NONE;
+    distance[target] = 1;
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (uint32_t node = graph->n_tree; node < graph->n_nodes; node++)
+            for (uint32_t i = 0; i < graph->n_sources[node] && distance[node] != HS_NONE; i++) {
+                uint32_t source = graph->sources[node][i];
+                if (distance[source] > distance[node] + 1) {
+                    distance[source] = distance[node] + 1;
+                    changed = true;
+                }
+            }
+    }
+}
+
+static void check_path(const struct small *graph, const struct hs_paths *paths, size_t at,
+                       uint32_t target)
+{
+    const uint32_t *nodes = paths->nodes + paths->begin[at];
+    size_t n = paths->begin[at + 1] - paths->begin[at];
+    assert_true(n >= 2);
+    assert_true(nodes[0] < graph->n_tree);
+    assert_int_equal(nodes[n - 1], target);
+    for (size_t i = 1; i < n; i++)
+        assert_true(has_source(graph, nodes[i], nodes[i - 1]));
+}
+
+static void test_one_shortest_path_from_each_root(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 2000; round++) {
+        static struct small graph;
+        small_fill(&graph);
+        uint32_t target = graph.n_tree + random_below(graph.n_nodes - graph.n_tree);
+        uint32_t distance[MAX_NODES], n_leaves = 0;
+        distances(&graph, target, distance);
+        for (uint32_t leaf = 1; leaf < graph.n_tree; leaf++)
+            n_leaves += distance[leaf] != HS_NONE;
+        struct hs_predecessors predecessors = small_predecessors(&graph);
+        struct hs_path_query query = {.target = target, .limit = MAX_NODES};
+        struct hs_paths paths = {0};
+        struct hs_error err = HS_ERROR_INIT;
+        assert_int_equal(hs_paths_find(&predecessors, &query, &paths, &err), HS_OK);
+        assert_int_equal(paths.n_paths, n_leaves);
+        assert_true(paths.is_complete);
+        size_t last = 0;
+        for (size_t i = 0; i < paths.n_paths; i++) {
+            size_t n = paths.begin[i + 1] - paths.begin[i];
+            check_path(&graph, &paths, i, target);
+            assert_int_equal(n, distance[paths.nodes[paths.begin[i]]]);
+            assert_true(n >= last);
+            last = n;
+        }
+        hs_paths_fini(&paths);
+    }
+}
+
+static void test_disjoint_paths_share_nothing_and_cannot_be_extended(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 2000; round++) {
+        static struct small graph;
+        small_fill(&graph);
+        uint32_t target = graph.n_tree + random_below(graph.n_nodes - graph.n_tree);
+        struct hs_predecessors predecessors = small_predecessors(&graph);
+        struct hs_path_query query = {.target = target, .limit = MAX_NODES, .disjoint = true};
+        struct hs_paths paths = {0};
+        struct hs_error err = HS_ERROR_INIT;
+        assert_int_equal(hs_paths_find(&predecessors, &query, &paths, &err), HS_OK);
+        bool used[MAX_NODES] = {false};
+        for (size_t i = 0; i < paths.n_paths; i++) {
+            check_path(&graph, &paths, i, target);
+            for (size_t j = paths.begin[i]; j + 1 < paths.begin[i + 1]; j++) {
+                assert_false(used[paths.nodes[j]]);
+                used[paths.nodes[j]] = true;
+            }
+        }
+        /* What is left has no path: take the used nodes out and look again. */
+        for (uint32_t node = graph.n_tree; node < graph.n_nodes; node++) {
+            uint32_t n = 0;
+            for (uint32_t i = 0; i < graph.n_sources[node]; i++)
+                if (!used[graph.sources[node][i]] && !(used[node] && node != target))
+                    graph.sources[node][n++] = graph.sources[node][i];
+            graph.n_sources[node] = n;
+        }
+        uint32_t distance[MAX_NODES];
+        distances(&graph, target, distance);
+        for (uint32_t leaf = 1; leaf < graph.n_tree; leaf++)
+            assert_int_equal(distance[leaf], HS_NONE);
+        hs_paths_fini(&paths);
+    }
+}
+
+struct chain {
+    uint32_t before;
+};
+
+/* 0 all, 1 leaf, then a list of cells, each held by the one before. */
+static const uint32_t *chain_of(const void *context, uint32_t node, uint32_t *ret_n)
+{
+    struct chain *chain = (struct chain *)context;
+    chain->before = node - 1;
+    *ret_n = node >= 2;
+    return &chain->before;
+}
+
+static void test_a_long_list(void **state)
+{
+    (void)state;
+    enum { N_CELLS = 3000000 };
+    struct chain chain = {0};
+    struct hs_predecessors predecessors = {chain_of, &chain, N_CELLS + 2, 2};
+    struct hs_path_query query = {.target = N_CELLS + 1, .limit = 10};
+    struct hs_paths paths = {0};
+    struct hs_error err = HS_ERROR_INIT;
+    assert_int_equal(hs_paths_find(&predecessors, &query, &paths, &err), HS_OK);
+    assert_int_equal(paths.n_paths, 1);
+    assert_int_equal(paths.n_nodes, N_CELLS + 1);
+    for (uint32_t i = 0; i < paths.n_nodes; i++)
+        assert_int_equal(paths.nodes[i], i + 1);
+    hs_paths_fini(&paths);
+}
+
+static void test_the_limit_is_kept_and_told(void **state)
+{
+    (void)state;
+    static struct small graph = {.n_nodes = 6, .n_tree = 5};
+    for (uint32_t leaf = 1; leaf < 5; leaf++)
+        graph.sources[5][graph.n_sources[5]++] = leaf;
+    struct hs_predecessors predecessors = small_predecessors(&graph);
+    for (int disjoint = 0; disjoint < 2; disjoint++) {
+        struct hs_path_query query = {.target = 5, .limit = 3, .disjoint = disjoint};
+        struct hs_paths paths = {0};
+        struct hs_error err = HS_ERROR_INIT;
+        assert_int_equal(hs_paths_find(&predecessors, &query, &paths, &err), HS_OK);
+        assert_int_equal(paths.n_paths, 3);
+        assert_false(paths.is_complete);
+        hs_paths_fini(&paths);
+    }
+}
+
+static void test_every_allocation_may_fail(void **state)
+{
+    (void)state;
+    static struct small graph;
+    do
+        small_fill(&graph);
+    while (graph.n_sources[graph.n_tree] < 2);
+    struct hs_predecessors predecessors = small_predecessors(&graph);
+    struct hs_path_query query = {.target = graph.n_tree, .limit = 10};
+    for (uint64_t nth = 1;; nth++) {
+        struct hs_paths paths = {0};
+        struct hs_error err = HS_ERROR_INIT;
+        hs_alloc_fail_at(nth, false);
+        hs_status status = hs_paths_find(&predecessors, &query, &paths, &err);
+        hs_alloc_fail_at(0, false);
+        if (status == HS_OK) {
+            assert_true(nth > 2);
+            hs_paths_fini(&paths);
+            return;
+        }
+        assert_int_equal(status, HS_LIMIT);
+        assert_null(paths.nodes);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_one_shortest_path_from_each_root),
+        cmocka_unit_test(test_disjoint_paths_share_nothing_and_cannot_be_extended),
+        cmocka_unit_test(test_a_long_list),
+        cmocka_unit_test(test_the_limit_is_kept_and_told),
+        cmocka_unit_test(test_every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
