@@ -8,7 +8,8 @@
 #include "base/buffer.h"
 #include "view.h"
 
-/* A line has at most five numbers of 20 digits, an address and a short word, beside the type name. */
+/* A line has at most five numbers of 20 digits, an address and a short word, beside the type name.
+ */
 enum { LINE_BYTES = 256, FLUSH_BYTES = 1 << 20 };
 
 struct table {
@@ -167,8 +168,7 @@ static hs_status export_graph(struct hs_tool *tool, struct hs_view *view, struct
     return status == HS_OK ? table_commit(edges, err) : status;
 }
 
-hs_status hs_cmd_export(struct hs_tool *tool, const struct hs_invocation *inv,
-                        struct hs_error *err)
+hs_status hs_cmd_export(struct hs_tool *tool, const struct hs_invocation *inv, struct hs_error *err)
 {
     if (!hs_given(inv, HS_OPT_EXPORT_TO) || !hs_given(inv, HS_OPT_DIRECTORY)) {
         (void)hs_fail(err, HS_USAGE, "'export' needs --to FORMAT and -o DIR");

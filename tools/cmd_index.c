@@ -9,9 +9,10 @@ static hs_status print_index(struct hs_tool *tool, const struct hs_view *view, u
     hs_format_duration(spent_ns, spent);
     const char *path = hs_index_path(view->index);
     if (path == NULL) {
-        hs_talk("the index could not be kept: neither the directory of '%s' nor the cache directory "
-                "can be written",
-                view->path);
+        hs_talk(
+            "the index could not be kept: neither the directory of '%s' nor the cache directory "
+            "can be written",
+            view->path);
         return HS_OK;
     }
     if (hs_index_was_built(view->index))
@@ -37,9 +38,10 @@ hs_status hs_cmd_check(struct hs_tool *tool, const struct hs_invocation *inv, st
     if (status != HS_OK)
         status = hs_context(err, "cannot accept '%s'", view.path);
     else
-        status = hs_print(&tool->out, err, "%s: sound: %lu blocks, %lu edges, %lu roots' tree nodes\n",
-                          view.path, (unsigned long)view.totals->n_blocks,
-                          (unsigned long)view.totals->n_edges, (unsigned long)view.n_tree);
+        status =
+            hs_print(&tool->out, err, "%s: sound: %lu blocks, %lu edges, %lu roots' tree nodes\n",
+                     view.path, (unsigned long)view.totals->n_blocks,
+                     (unsigned long)view.totals->n_edges, (unsigned long)view.n_tree);
     hs_view_close(&view);
     return status;
 }

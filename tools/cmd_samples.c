@@ -32,8 +32,7 @@ static hs_status select_rows(const struct hs_view *view, uint64_t min_words, uin
     for (size_t i = 0; i < view->totals->n_samples; i++) {
         struct sample_row row = {.sample = hs_snap_sample(view->snap, i)};
         if (row.sample->node != HS_NO_NODE)
-            row.retained_words =
-                hs_index_retained(view->index, (uint32_t)row.sample->node).words;
+            row.retained_words = hs_index_retained(view->index, (uint32_t)row.sample->node).words;
         if (row.retained_words >= min_words)
             rows.rows[rows.n++] = row;
         else
@@ -119,8 +118,8 @@ static const struct hs_column columns[] = {
     {"root", "RETAINED BY", HS_COLUMN_STRING, HS_COLUMN_FLEXIBLE},
 };
 
-static hs_status put_row(struct hs_sheet *sheet, struct hs_view *view,
-                         const struct sample_row *row, struct hs_error *err)
+static hs_status put_row(struct hs_sheet *sheet, struct hs_view *view, const struct sample_row *row,
+                         struct hs_error *err)
 {
     struct hs_node_facts facts = {.label = ""};
     const char *root_name = "[not in the heap]";
@@ -170,8 +169,8 @@ hs_status hs_cmd_samples(struct hs_tool *tool, const struct hs_invocation *inv,
     HS_TRY(hs_view_open(tool, inv->arguments[0], HS_VIEW_INDEX, &view, err));
     struct sample_rows rows = {0};
     enum hs_format format = hs_tool_format(inv);
-    hs_status status = select_rows(&view, inv->number[HS_OPT_MIN_WORDS], hs_tool_rows(inv), &rows,
-                                   err);
+    hs_status status =
+        select_rows(&view, inv->number[HS_OPT_MIN_WORDS], hs_tool_rows(inv), &rows, err);
     if (status == HS_OK && (format == HS_FORMAT_JSON || format == HS_FORMAT_NDJSON))
         status = print_json(tool, &view, &rows, format == HS_FORMAT_NDJSON, err);
     else if (status == HS_OK)

@@ -34,8 +34,7 @@ static void put_closing(struct hs_json *json, const struct hs_view *view,
 }
 
 static hs_status print_json(struct hs_tool *tool, const struct hs_view *view,
-                            const struct hs_type_rows *rows, bool is_lines,
-                            struct hs_error *err)
+                            const struct hs_type_rows *rows, bool is_lines, struct hs_error *err)
 {
     struct hs_json json;
     hs_json_init(&json, &tool->out, is_lines ? HS_JSON_COMPACT : HS_JSON_PRETTY);

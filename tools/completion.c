@@ -96,8 +96,8 @@ static hs_status zsh(struct hs_out *out, struct hs_error *err)
                     ")\n        _describe command commands\n        return\n    fi\n"
                     "    case $words[2] in\n"));
     for (size_t i = 0; i < hs_n_commands; i++) {
-        HS_TRY(hs_print(out, err, "    %s) _arguments '*:file:_files' '--help'",
-                        hs_commands[i].name));
+        HS_TRY(
+            hs_print(out, err, "    %s) _arguments '*:file:_files' '--help'", hs_commands[i].name));
         for (int id = 0; id < HS_N_OPTIONS; id++)
             if (hs_commands[i].options >> id & 1)
                 HS_TRY(zsh_option(out, &hs_options[id], err));

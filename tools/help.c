@@ -83,10 +83,11 @@ hs_status hs_help_overview(struct hs_out *out, struct hs_error *err)
         snprintf(left, sizeof left, "%s %s", command->name, command->arguments);
         HS_TRY(hs_print(out, err, "  %-22s %s\n", left, command->summary));
     }
-    return hs_print(out, err,
-                    "\nEvery command explains itself with -h (short) and --help. A word is 8 bytes.\n"
-                    "Exit codes: 0 done, 2 usage, 3 target refused or gone, 4 damaged snapshot,\n"
-                    "5 input/output, 6 over a limit, 70 a bug of heapsnap.\n");
+    return hs_print(
+        out, err,
+        "\nEvery command explains itself with -h (short) and --help. A word is 8 bytes.\n"
+        "Exit codes: 0 done, 2 usage, 3 target refused or gone, 4 damaged snapshot,\n"
+        "5 input/output, 6 over a limit, 70 a bug of heapsnap.\n");
 }
 
 hs_status hs_help_command(struct hs_out *out, const struct hs_command *command, bool is_short,

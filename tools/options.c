@@ -33,8 +33,7 @@ const struct hs_option hs_options[HS_N_OPTIONS] = {
                       "at most N paths, each from another root (default 10)"},
     [HS_OPT_DISJOINT] = {"disjoint", 0, HS_OPTION_FLAG, NULL, NULL,
                          "paths that share no object on the way"},
-    [HS_OPT_DEPTH] = {"depth", 0, HS_OPTION_COUNT, "N", NULL,
-                      "levels below the start (default 4)"},
+    [HS_OPT_DEPTH] = {"depth", 0, HS_OPTION_COUNT, "N", NULL, "levels below the start (default 4)"},
     [HS_OPT_FROM] = {"from", 0, HS_OPTION_TEXT, "WHAT", NULL,
                      "start at this object instead of at all roots"},
     [HS_OPT_EXPORT_TO] = {"to", 0, HS_OPTION_CHOICE, "FORMAT", "graph",
@@ -47,8 +46,8 @@ const struct hs_option hs_options[HS_N_OPTIONS] = {
                          "progress of long work: auto (on a terminal, default), always or never"},
 };
 
-#define LOOK (HS_BIT(HS_OPT_FORMAT) | HS_BIT(HS_OPT_JSON) | HS_BIT(HS_OPT_OUTPUT) | \
-              HS_BIT(HS_OPT_PROGRESS))
+#define LOOK \
+    (HS_BIT(HS_OPT_FORMAT) | HS_BIT(HS_OPT_JSON) | HS_BIT(HS_OPT_OUTPUT) | HS_BIT(HS_OPT_PROGRESS))
 
 /* clang-format off */
 #define COMMAND(name) hs_status hs_cmd_##name(struct hs_tool *, const struct hs_invocation *, \
@@ -74,7 +73,8 @@ const struct hs_command hs_commands[] = {
      HS_BIT(HS_OPT_OUTPUT) | HS_BIT(HS_OPT_NAMES) | HS_BIT(HS_OPT_NAMES_PATH) |
          HS_BIT(HS_OPT_NO_NAMES) | HS_BIT(HS_OPT_PROGRESS),
      "Stops every thread of process PID for a moment, copies what is needed, lets it go on, and "
-     "writes the graph of its heap to standard output or to the file of -o. Nothing is written into "
+     "writes the graph of its heap to standard output or to the file of -o. Nothing is written "
+     "into "
      "the process, and it goes on whatever happens to heapsnap. The snapshot holds pointers, sizes "
      "and names from the program's binaries, and no byte of the program's data.\n"
      "Supported: native OCaml 4.13 and 4.14 programs on x86-64, stripped ones included.",
@@ -82,14 +82,16 @@ const struct hs_command hs_commands[] = {
      hs_cmd_dump},
     {"info", "look", "what is in a snapshot, and how complete it is", "SNAP", 1, 1, LOOK,
      "Prints the process, the runtime, the proofs that the listing is complete, the length of the "
-     "pause, and what was assumed or is missing. A cut file is reported as cut, with what is whole.",
+     "pause, and what was assumed or is missing. A cut file is reported as cut, with what is "
+     "whole.",
      "heapsnap info heap.snap\n", hs_cmd_info},
     {"roots", "look", "reachable and retained words of every root", "SNAP", 1, 1,
      LOOK | HS_BIT(HS_OPT_MIN_WORDS) | HS_BIT(HS_OPT_ROOT_SORT) | HS_BIT(HS_OPT_KIND) |
          HS_BIT(HS_OPT_GROUP_BY) | HS_BIT(HS_OPT_ROWS),
      "A root is a variable, a stack slot or another place that the runtime starts from. Reachable: "
      "all that can be reached from it; shared parts count for each root. Retained: what would be "
-     "freed if it went away; roots' retained words, the shared ones and the unreached ones add up to "
+     "freed if it went away; roots' retained words, the shared ones and the unreached ones add up "
+     "to "
      "the heap.",
      "heapsnap roots heap.snap --min-words 100000\nheapsnap roots heap.snap --group-by unit\n"
      "heapsnap roots heap.snap --kind stack --json\n",
@@ -104,9 +106,11 @@ const struct hs_command hs_commands[] = {
      LOOK | HS_BIT(HS_OPT_TO) | HS_BIT(HS_OPT_LIMIT) | HS_BIT(HS_OPT_DISJOINT),
      "The shortest path from each of up to --limit roots to an object, shortest first. A run of "
      "alike steps is one line with its repeat count.\n"
-     "WHAT is N or sample:N (a sampled allocation's id), 0xADDR (a target address, inside a block is "
+     "WHAT is N or sample:N (a sampled allocation's id), 0xADDR (a target address, inside a block "
+     "is "
      "fine), #N (a node), root:NAME, or type:NAME (its largest instances).",
-     "heapsnap paths heap.snap --to 1234\nheapsnap paths heap.snap --to 0x7f3a5c001230 --disjoint\n",
+     "heapsnap paths heap.snap --to 1234\nheapsnap paths heap.snap --to 0x7f3a5c001230 "
+     "--disjoint\n",
      hs_cmd_paths},
     {"types", "look", "objects, shallow and retained words of each type", "SNAP", 1, 1,
      LOOK | HS_BIT(HS_OPT_MIN_WORDS) | HS_BIT(HS_OPT_TYPE_SORT) | HS_BIT(HS_OPT_ROWS),
@@ -124,8 +128,10 @@ const struct hs_command hs_commands[] = {
      "heapsnap samples heap.snap\n", hs_cmd_samples},
     {"export", "share", "the graph as tables, for other programs", "SNAP", 1, 1,
      HS_BIT(HS_OPT_EXPORT_TO) | HS_BIT(HS_OPT_DIRECTORY) | HS_BIT(HS_OPT_PROGRESS),
-     "graph: writes nodes.tsv (id address words static type idom retained_words) and edges.tsv (from "
-     "to offset strength), tab-separated, one header line each. Roots are nodes; node 0 is the root "
+     "graph: writes nodes.tsv (id address words static type idom retained_words) and edges.tsv "
+     "(from "
+     "to offset strength), tab-separated, one header line each. Roots are nodes; node 0 is the "
+     "root "
      "of all.",
      "heapsnap export heap.snap --to graph -o graph/\n", hs_cmd_export},
     {"index", "keep", "compute everything now", "SNAP", 1, 1,
@@ -136,9 +142,10 @@ const struct hs_command hs_commands[] = {
     {"check", "keep", "verify a snapshot deeply", "SNAP", 1, 1, HS_BIT(HS_OPT_PROGRESS),
      "Reads everything and verifies every checksum, number, order and total.",
      "heapsnap check heap.snap\n", hs_cmd_check},
-    {"help", "help", "the help of a command", "[COMMAND]", 0, 1, 0, "Prints the same as COMMAND --help.",
-     "heapsnap help roots\n", hs_cmd_help},
-    {"version", "help", "the version of heapsnap and of its format", "", 0, 0, 0, "", "", hs_cmd_version},
+    {"help", "help", "the help of a command", "[COMMAND]", 0, 1, 0,
+     "Prints the same as COMMAND --help.", "heapsnap help roots\n", hs_cmd_help},
+    {"version", "help", "the version of heapsnap and of its format", "", 0, 0, 0, "", "",
+     hs_cmd_version},
     {"completion", "help", "a completion script for a shell", "SHELL", 1, 1, 0,
      "SHELL is bash, zsh or fish.", "source <(heapsnap completion bash)\n", hs_cmd_completion},
 };

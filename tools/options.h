@@ -12,7 +12,7 @@ enum hs_option_kind {
     HS_OPTION_FLAG,
     HS_OPTION_COUNT, /* a plain decimal number */
     HS_OPTION_TEXT,
-    HS_OPTION_CHOICE, /* one of `choices` */
+    HS_OPTION_CHOICE,  /* one of `choices` */
     HS_OPTION_CHOICES, /* a comma-separated list of them */
     HS_OPTION_REPEATED /* text, may be given several times */
 };

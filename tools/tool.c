@@ -111,6 +111,16 @@ uint64_t hs_tool_rows(const struct hs_invocation *inv)
     return hs_tool_format(inv) == HS_FORMAT_TABLE ? 40 : UINT64_MAX;
 }
 
+hs_status hs_tool_print_clean(struct hs_tool *tool, const char *text, struct hs_error *err)
+{
+    struct hs_buffer clean = {0};
+    hs_status status = hs_text_sanitise(text, strlen(text), HS_TEXT_TERMINAL, &clean, err);
+    if (status == HS_OK)
+        status = hs_out_write(&tool->out, clean.bytes, clean.n_bytes, err);
+    hs_buffer_fini(&clean);
+    return status;
+}
+
 /* Names in messages come from the target: a terminal must never see them raw. */
 static void talk_line(const char *prefix, const char *text)
 {

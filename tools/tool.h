@@ -15,9 +15,9 @@ enum hs_format { HS_FORMAT_TABLE, HS_FORMAT_JSON, HS_FORMAT_NDJSON, HS_FORMAT_TS
 enum hs_progress_when { HS_PROGRESS_AUTO, HS_PROGRESS_ALWAYS, HS_PROGRESS_NEVER };
 
 struct hs_tool {
-    struct hs_out out;      /* standard output, or the file of -o */
+    struct hs_out out;           /* standard output, or the file of -o */
     struct hs_terminal terminal; /* what standard output can show */
-    bool talk_is_terminal;  /* stderr is one */
+    bool talk_is_terminal;       /* stderr is one */
     enum hs_progress_when progress_when;
     uint64_t progress_began_ns, progress_told_ns;
     bool progress_is_shown;
@@ -35,9 +35,13 @@ enum hs_format hs_tool_format(const struct hs_invocation *inv);
 /* Rows to print: -n, or the default of the format. UINT64_MAX = all. */
 uint64_t hs_tool_rows(const struct hs_invocation *inv);
 
-/* What a sheet needs to know of the output and of the invocation. `whole` is what percent are of. */
+/* What a sheet needs to know of the output and of the invocation. `whole` is what percent are of.
+ */
 struct hs_sheet_options hs_tool_sheet(const struct hs_tool *tool, const struct hs_invocation *inv,
                                       uint64_t whole);
+
+/* Prints a name from the target, made safe for a terminal. */
+hs_status hs_tool_print_clean(struct hs_tool *tool, const char *text, struct hs_error *err);
 
 /* Talk: one line on standard error. Never fails: nobody can be told. */
 void hs_talk(const char *format, ...) __attribute__((format(printf, 1, 2)));

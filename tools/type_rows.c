@@ -122,8 +122,9 @@ static int compare_rows(const void *left, const void *right, void *context)
 {
     const struct hs_type_row *a = left, *b = right;
     const struct order *order = context;
-    int by_name = strcmp(hs_view_string(order->view, hs_snap_type(order->view->snap, a->type)->name),
-                         hs_view_string(order->view, hs_snap_type(order->view->snap, b->type)->name));
+    int by_name =
+        strcmp(hs_view_string(order->view, hs_snap_type(order->view->snap, a->type)->name),
+               hs_view_string(order->view, hs_snap_type(order->view->snap, b->type)->name));
     uint64_t key_a = sort_key(a, order->sort), key_b = sort_key(b, order->sort);
     if (order->sort != HS_TYPE_BY_NAME && key_a != key_b)
         return key_a < key_b ? 1 : -1;
@@ -161,8 +162,8 @@ static void finish_rows(const struct hs_view *view, const struct hs_type_query *
 }
 
 hs_status hs_type_rows_select(struct hs_tool *tool, const struct hs_view *view,
-                              const struct hs_type_query *query,
-                              struct hs_type_rows *ret, struct hs_error *err)
+                              const struct hs_type_query *query, struct hs_type_rows *ret,
+                              struct hs_error *err)
 {
     struct hs_type_rows rows = {.n_rows = view->totals->n_types};
     HS_TRY(hs_alloc(rows.n_rows, sizeof *rows.rows, (void **)&rows.rows, err));

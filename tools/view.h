@@ -36,8 +36,8 @@ hs_status hs_view_open_index(struct hs_tool *tool, const char *path, bool rebuil
                              struct hs_view *ret, struct hs_error *err);
 void hs_view_close(struct hs_view *view);
 
-/* The chunk of a block node with at least these columns, and the block's place in it. Borrowed until
- * the next HS_VIEW_CHUNKS calls. */
+/* The chunk of a block node with at least these columns, and the block's place in it. Borrowed
+ * until the next HS_VIEW_CHUNKS calls. */
 hs_status hs_view_chunk(struct hs_view *view, hs_node node, unsigned columns,
                         const struct hs_chunk **ret, uint32_t *ret_at, struct hs_error *err);
 
@@ -46,9 +46,9 @@ struct hs_node_facts {
     hs_node node;
     bool is_root; /* a node of the root tree */
     bool is_static, is_young;
-    hs_addr address; /* of a root: its slot */
-    uint64_t words;  /* 0 for roots */
-    uint32_t type;   /* of blocks */
+    hs_addr address;   /* of a root: its slot */
+    uint64_t words;    /* 0 for roots */
+    uint32_t type;     /* of blocks */
     const char *label; /* type name, or the root's name */
 };
 

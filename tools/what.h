@@ -14,13 +14,13 @@ enum hs_what_kind { HS_WHAT_SAMPLE, HS_WHAT_ADDRESS, HS_WHAT_NODE, HS_WHAT_ROOT,
 
 struct hs_what {
     enum hs_what_kind kind;
-    const struct hs_sample *sample; /* when asked for by sample id */
+    const struct hs_sample *sample;   /* when asked for by sample id */
     hs_node nodes[HS_WHAT_INSTANCES]; /* at least one; several only for a type */
     unsigned n_nodes;
 };
 
-/* HS_USAGE when there is no such thing (what was looked for, and how to see what there is) or a root's
- * name is ambiguous (the hint lists candidates). An exact name wins over a suffix. */
+/* HS_USAGE when there is no such thing (what was looked for, and how to see what there is) or a
+ * root's name is ambiguous (the hint lists candidates). An exact name wins over a suffix. */
 hs_status hs_what_find(struct hs_view *view, const char *text, struct hs_what *ret,
                        struct hs_error *err);
 
