@@ -97,9 +97,9 @@ void hs_sheet_string(struct hs_sheet *sheet, const char *text)
 {
     hs_str id = 0;
 
-    assert(sheet->columns[sheet->column].kind == HS_COLUMN_STRING);
     if (!sheet_begin_cell(sheet))
         return;
+    assert(sheet->columns[sheet->column].kind == HS_COLUMN_STRING);
     if (!sheet_folds(sheet) && hs_strtab_add(&sheet->strings, text, &id, &sheet->error) != HS_OK)
         return;
     sheet_append(sheet, id, text != NULL);
@@ -107,9 +107,10 @@ void hs_sheet_string(struct hs_sheet *sheet, const char *text)
 
 void hs_sheet_u64(struct hs_sheet *sheet, uint64_t value)
 {
+    if (!sheet_begin_cell(sheet))
+        return;
     assert(sheet->columns[sheet->column].kind != HS_COLUMN_STRING);
-    if (sheet_begin_cell(sheet))
-        sheet_append(sheet, value, true);
+    sheet_append(sheet, value, true);
 }
 
 void hs_sheet_null(struct hs_sheet *sheet)
@@ -120,7 +121,7 @@ void hs_sheet_null(struct hs_sheet *sheet)
 
 void hs_sheet_fold(struct hs_sheet *sheet, uint64_t n_rows, const uint64_t *sums)
 {
-    assert(sheet->column == 0);
+    assert(sheet->column == 0 || sheet->error.status != HS_OK);
     sheet_add(&sheet->n_others, n_rows);
     for (size_t i = 0; i < sheet->n_columns; i++) {
         if ((sheet->columns[i].flags & HS_COLUMN_SUMMED) == 0)

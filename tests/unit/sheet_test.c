@@ -1,0 +1,481 @@
+/* links: hs_report */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "report/sheet.h"
+
+static const struct hs_column root_columns[] = {
+    {"retained_words", "RETAINED", HS_COLUMN_WORDS, HS_COLUMN_SUMMED},
+    {"retained_percent", "%", HS_COLUMN_PERCENT, HS_COLUMN_SUMMED | HS_COLUMN_TABLE_ONLY},
+    {"objects", "OBJECTS", HS_COLUMN_COUNT, HS_COLUMN_SUMMED},
+    {"id", "ID", HS_COLUMN_NODE, HS_COLUMN_DATA_ONLY},
+    {"name", "NAME", HS_COLUMN_STRING, HS_COLUMN_FLEXIBLE},
+};
+
+static const struct hs_column all_columns[] = {
+    {"text", "TEXT", HS_COLUMN_STRING, 0},        {"count", "COUNT", HS_COLUMN_COUNT, 0},
+    {"words", "WORDS", HS_COLUMN_WORDS, 0},       {"bytes", "BYTES", HS_COLUMN_BYTES, 0},
+    {"percent", "PERCENT", HS_COLUMN_PERCENT, 0}, {"address", "ADDRESS", HS_COLUMN_ADDRESS, 0},
+    {"node", "NODE", HS_COLUMN_NODE, 0},          {"pause_ns", "PAUSE", HS_COLUMN_DURATION, 0},
+    {"exact", "EXACT", HS_COLUMN_BOOL, 0},
+};
+
+static struct hs_sheet sheet;
+
+static int stop(void **state)
+{
+    (void)state;
+    hs_sheet_fini(&sheet);
+    hs_sheet_fini(&sheet);
+    hs_sheet_fini(NULL);
+    return 0;
+}
+
+/* Writes through a pipe: all tests here stay below its 64 KiB. */
+static hs_status render(char *text, size_t n_bytes, struct hs_error *err)
+{
+    struct hs_out out = {0};
+    int ends[2];
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    hs_status status = hs_out_open_fd(ends[1], "pipe", &out, err);
+    if (status == HS_OK)
+        status = hs_sheet_write(&sheet, &out, err);
+    if (status == HS_OK)
+        status = hs_out_commit(&out, err);
+    hs_out_close(&out);
+    (void)close(ends[1]);
+    ssize_t n = read(ends[0], text, n_bytes - 1);
+    (void)close(ends[0]);
+    text[n < 0 ? 0 : n] = '\0';
+    return status;
+}
+
+static void assert_rendered(const char *expected)
+{
+    struct hs_error err = HS_ERROR_INIT;
+    static char text[60000];
+    assert_int_equal(render(text, sizeof text, &err), HS_OK);
+    assert_string_equal(text, expected);
+}
+
+static void begin_roots(struct hs_sheet_options options)
+{
+    struct hs_error err = HS_ERROR_INIT;
+    hs_sheet_fini(&sheet);
+    options.whole = 1000;
+    assert_int_equal(hs_sheet_init(&sheet, root_columns, 5, &options, &err), HS_OK);
+}
+
+static void add_root(uint64_t words, uint64_t objects, uint64_t id, const char *name)
+{
+    hs_sheet_u64(&sheet, words);
+    hs_sheet_u64(&sheet, words);
+    hs_sheet_u64(&sheet, objects);
+    hs_sheet_u64(&sheet, id);
+    hs_sheet_string(&sheet, name);
+}
+
+/* 600 + 200 + 80 + 20 in rows, 100 shared: 1000 in all. */
+static void fill_roots(void)
+{
+    add_root(600, 12345, 3, "Stm.VCS");
+    add_root(200, 7, 4, "Global.env");
+    add_root(80, 2, 5, "a");
+    add_root(20, 1, 6, "b");
+    hs_sheet_close_rows(&sheet);
+    hs_sheet_u64(&sheet, 100);
+    hs_sheet_u64(&sheet, 100);
+    hs_sheet_null(&sheet);
+    hs_sheet_null(&sheet);
+    hs_sheet_string(&sheet, "[shared]");
+}
+
+static void a_table_closes_its_sum(void **state)
+{
+    (void)state;
+    begin_roots((struct hs_sheet_options){.limit = 2});
+    fill_roots();
+    assert_rendered("RETAINED       %  OBJECTS  NAME\n"
+                    "     600   60.0%    12345  Stm.VCS\n"
+                    "     200   20.0%        7  Global.env\n"
+                    "     100   10.0%        3  [2 others]\n"
+                    "     100   10.0%           [shared]\n"
+                    "    1000  100.0%    12355  TOTAL\n");
+}
+
+static void nothing_is_folded_without_limit(void **state)
+{
+    (void)state;
+    begin_roots((struct hs_sheet_options){.no_total = true});
+    fill_roots();
+    assert_rendered("RETAINED      %  OBJECTS  NAME\n"
+                    "     600  60.0%    12345  Stm.VCS\n"
+                    "     200  20.0%        7  Global.env\n"
+                    "      80   8.0%        2  a\n"
+                    "      20   2.0%        1  b\n"
+                    "     100  10.0%           [shared]\n");
+}
+
+static void people_get_units(void **state)
+{
+    (void)state;
+    begin_roots((struct hs_sheet_options){.human = true, .limit = 3});
+    fill_roots();
+    assert_rendered("RETAINED       %  OBJECTS  NAME\n"
+                    " 4.7 KiB   60.0%   12.3 k  Stm.VCS\n"
+                    " 1.6 KiB   20.0%        7  Global.env\n"
+                    "   640 B    8.0%        2  a\n"
+                    "   160 B    2.0%        1  [1 other]\n"
+                    "   800 B   10.0%           [shared]\n"
+                    " 7.8 KiB  100.0%   12.4 k  TOTAL\n");
+    begin_roots((struct hs_sheet_options){.human = true, .word_bytes = 4, .no_total = true});
+    add_root(600, 1, 3, "x");
+    assert_rendered("RETAINED      %  OBJECTS  NAME\n"
+                    " 2.3 KiB  60.0%        1  x\n");
+}
+
+static void an_empty_sheet_still_says_its_total(void **state)
+{
+    (void)state;
+    begin_roots((struct hs_sheet_options){0});
+    assert_rendered("RETAINED     %  OBJECTS  NAME\n"
+                    "       0  0.0%        0  TOTAL\n");
+    begin_roots((struct hs_sheet_options){.format = HS_SHEET_TSV});
+    assert_rendered("retained_words\tobjects\tid\tname\n");
+    begin_roots((struct hs_sheet_options){.format = HS_SHEET_JSON});
+    assert_rendered("[]\n");
+    begin_roots((struct hs_sheet_options){.format = HS_SHEET_NDJSON});
+    assert_rendered("");
+}
+
+static void rows_never_formed_are_summed_too(void **state)
+{
+    (void)state;
+    const uint64_t sums[] = {20, 20, 5, 99, 99};
+    uint64_t sum = 0;
+    begin_roots((struct hs_sheet_options){.limit = 1});
+    add_root(900, 1, 3, "x");
+    add_root(80, 1, 4, "y");
+    hs_sheet_fold(&sheet, 1000, sums);
+    assert_int_equal(hs_sheet_others(&sheet, 0, &sum), 1001);
+    assert_int_equal(sum, 100);
+    assert_int_equal(hs_sheet_others(&sheet, 3, &sum), 1001);
+    assert_int_equal(sum, 0); /* ids are not summed */
+    assert_rendered("RETAINED       %  OBJECTS  NAME\n"
+                    "     900   90.0%        1  x\n"
+                    "     100   10.0%        6  [1001 others]\n"
+                    "    1000  100.0%        7  TOTAL\n");
+}
+
+static void every_kind_in_a_table(void **state)
+{
+    (void)state;
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_sheet_options options = {.whole = 3};
+    for (int human = 0; human < 2; human++) {
+        hs_sheet_fini(&sheet);
+        options.human = human;
+        assert_int_equal(hs_sheet_init(&sheet, all_columns, 9, &options, &err), HS_OK);
+        hs_sheet_string(&sheet, "t");
+        for (uint64_t i = 1; i <= 7; i++)
+            hs_sheet_u64(&sheet, i == 4 ? 1 : i * 1000000);
+        hs_sheet_u64(&sheet, 1);
+        for (int i = 0; i < 9; i++)
+            hs_sheet_null(&sheet);
+        hs_sheet_string(&sheet, "");
+        for (int i = 1; i < 9; i++)
+            hs_sheet_u64(&sheet, i == 6 ? HS_NO_NODE : 0);
+        if (human)
+            assert_rendered(
+                "TEXT   COUNT     WORDS    BYTES  PERCENT   ADDRESS      NODE   PAUSE  EXACT\n"
+                "t     1.00 M  15.3 MiB  2.9 MiB    33.3%  0x4c4b40  #6000000  7.0 ms    yes\n"
+                "-          -         -        -        -         -         -       -      -\n"
+                "           0       0 B      0 B     0.0%       0x0         -    0 ns     no\n");
+        else
+            assert_rendered(
+                "TEXT    COUNT    WORDS    BYTES  PERCENT   ADDRESS      NODE    PAUSE  EXACT\n"
+                "t     1000000  2000000  3000000    33.3%  0x4c4b40  #6000000  7000000    yes\n"
+                "-           -        -        -        -         -         -        -      -\n"
+                "            0        0        0     0.0%       0x0         -        0     no\n");
+    }
+}
+
+static void fill_kinds(enum hs_sheet_format format, uint64_t whole)
+{
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_sheet_options options = {.format = format, .human = true, .whole = whole};
+    hs_sheet_fini(&sheet);
+    assert_int_equal(hs_sheet_init(&sheet, all_columns, 9, &options, &err), HS_OK);
+    hs_sheet_string(&sheet, "t\t\"\x1b");
+    for (uint64_t i = 1; i <= 8; i++)
+        hs_sheet_u64(&sheet, i == 4 ? 1 : i * 1000);
+    for (int i = 0; i < 9; i++)
+        hs_sheet_null(&sheet);
+    hs_sheet_string(&sheet, "");
+    for (int i = 1; i < 9; i++)
+        hs_sheet_u64(&sheet, i == 6 ? HS_NO_NODE : 0);
+}
+
+static void programs_get_integers(void **state)
+{
+    (void)state;
+    fill_kinds(HS_SHEET_TSV, 3);
+    assert_rendered("text\tcount\twords\tbytes\tpercent\taddress\tnode\tpause_ns\texact\n"
+                    "t\\t\"\\x1b\t1000\t2000\t3000\t33.33\t0x1388\t#6000\t7000\ttrue\n"
+                    "\t\t\t\t\t\t\t\t\n"
+                    "\t0\t0\t0\t0.00\t0x0\t\t0\tfalse\n");
+    fill_kinds(HS_SHEET_NDJSON, 3);
+    assert_rendered("{\"text\":\"t\\t\\\"\\u001b\",\"count\":1000,\"words\":2000,\"bytes\":3000,"
+                    "\"percent\":33.33,\"address\":\"0x1388\",\"node\":\"#6000\","
+                    "\"pause_ns\":7000,\"exact\":true}\n"
+                    "{\"text\":null,\"count\":null,\"words\":null,\"bytes\":null,"
+                    "\"percent\":null,\"address\":null,\"node\":null,\"pause_ns\":null,"
+                    "\"exact\":null}\n"
+                    "{\"text\":\"\",\"count\":0,\"words\":0,\"bytes\":0,\"percent\":0.00,"
+                    "\"address\":\"0x0\",\"node\":null,\"pause_ns\":0,\"exact\":false}\n");
+}
+
+static void a_share_of_nothing_is_unknown(void **state)
+{
+    (void)state;
+    static const struct hs_column column = {"percent", "%", HS_COLUMN_PERCENT, 0};
+    static const char *const expected[] = {"%\n-\n", "[\n  { \"percent\": null }\n]\n",
+                                           "{\"percent\":null}\n", "percent\n\n"};
+    for (int format = 0; format < HS_N_SHEET_FORMATS; format++) {
+        struct hs_error err = HS_ERROR_INIT;
+        struct hs_sheet_options options = {.format = (enum hs_sheet_format)format};
+        hs_sheet_fini(&sheet);
+        assert_int_equal(hs_sheet_init(&sheet, &column, 1, &options, &err), HS_OK);
+        hs_sheet_u64(&sheet, 5);
+        assert_rendered(expected[format]);
+    }
+}
+
+static void json_rows_leave_out_what_is_for_eyes(void **state)
+{
+    (void)state;
+    begin_roots((struct hs_sheet_options){.format = HS_SHEET_JSON, .limit = 2});
+    fill_roots();
+    assert_rendered("[\n"
+                    "  { \"retained_words\": 600, \"objects\": 12345, \"id\": \"#3\", "
+                    "\"name\": \"Stm.VCS\" },\n"
+                    "  { \"retained_words\": 200, \"objects\": 7, \"id\": \"#4\", "
+                    "\"name\": \"Global.env\" }\n"
+                    "]\n");
+}
+
+static void rows_go_into_an_envelope(void **state)
+{
+    (void)state;
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_buffer buffer = {0};
+    struct hs_json json;
+    uint64_t sum = 0;
+    begin_roots((struct hs_sheet_options){.format = HS_SHEET_JSON, .limit = 1});
+    fill_roots();
+    hs_json_init_buffer(&json, &buffer, HS_JSON_COMPACT);
+    hs_json_begin_object(&json, NULL, HS_JSON_BLOCK);
+    hs_json_string(&json, "schema", "heapsnap.roots/1");
+    assert_int_equal(hs_sheet_write_rows(&sheet, &json, "roots", &err), HS_OK);
+    hs_json_begin_object(&json, "others", HS_JSON_LINE);
+    hs_json_u64(&json, "count", hs_sheet_others(&sheet, 0, &sum));
+    hs_json_u64(&json, "retained_words", sum);
+    hs_json_end_object(&json);
+    hs_json_end_object(&json);
+    assert_int_equal(hs_json_finish(&json, &err), HS_OK);
+    static const char expected[] =
+        "{\"schema\":\"heapsnap.roots/1\",\"roots\":[{\"retained_words\":600,\"objects\":12345,"
+        "\"id\":\"#3\",\"name\":\"Stm.VCS\"}],\"others\":{\"count\":3,\"retained_words\":300}}\n";
+    assert_int_equal(buffer.n_bytes, strlen(expected));
+    assert_memory_equal(buffer.bytes, expected, buffer.n_bytes);
+    hs_buffer_fini(&buffer);
+}
+
+static void a_narrow_terminal_cuts_the_flexible_column(void **state)
+{
+    (void)state;
+    begin_roots((struct hs_sheet_options){.width = 36, .no_total = true});
+    add_root(600, 1, 3, "coqtop/Stm.VCS.branches.table");
+    add_root(200, 2, 4, "short");
+    assert_rendered("RETAINED      %  OBJECTS  NAME\n"
+                    "     600  60.0%        1  coqto\xe2\x80\xa6"
+                    "able\n"
+                    "     200  20.0%        2  short\n");
+    sheet.options.width = 5; /* as narrow as it gets: eight columns for the name */
+    assert_rendered("RETAINED      %  OBJECTS  NAME\n"
+                    "     600  60.0%        1  coqt\xe2\x80\xa6"
+                    "ble\n"
+                    "     200  20.0%        2  short\n");
+    sheet.options.width = 1000;
+    assert_rendered("RETAINED      %  OBJECTS  NAME\n"
+                    "     600  60.0%        1  coqtop/Stm.VCS.branches.table\n"
+                    "     200  20.0%        2  short\n");
+}
+
+static void a_flexible_column_may_stand_in_the_middle(void **state)
+{
+    (void)state;
+    static const struct hs_column columns[] = {
+        {"name", "NAME", HS_COLUMN_STRING, HS_COLUMN_FLEXIBLE},
+        {"file", "FILE", HS_COLUMN_STRING, 0},
+        {"count", "COUNT", HS_COLUMN_COUNT, HS_COLUMN_SUMMED},
+    };
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_sheet_options options = {.width = 24};
+    assert_int_equal(hs_sheet_init(&sheet, columns, 3, &options, &err), HS_OK);
+    hs_sheet_string(&sheet,
+                    "\xe4\xb8\xad\xe6\x96\x87\xe4\xb8\xad\xe6\x96\x87\xe4\xb8\xad\xe6\x96\x87");
+    hs_sheet_string(&sheet, "a.ml");
+    hs_sheet_u64(&sheet, 5);
+    hs_sheet_string(&sheet, "e\xcc\x81");
+    hs_sheet_string(&sheet, "b");
+    hs_sheet_u64(&sheet, 6);
+    assert_rendered(
+        "NAME         FILE  COUNT\n"
+        "\xe4\xb8\xad\xe6\x96\x87\xe2\x80\xa6\xe6\x96\x87\xe4\xb8\xad\xe6\x96\x87  a.ml      5\n"
+        "e\xcc\x81            b         6\n"
+        "TOTAL                 11\n");
+}
+
+static void hostile_names_stay_on_their_line(void **state)
+{
+    (void)state;
+    begin_roots((struct hs_sheet_options){.no_total = true});
+    add_root(1, 1, 3, "\x1b[2J\nTOTAL\r\xe2\x80\xae\xff\tx ");
+    assert_rendered("RETAINED     %  OBJECTS  NAME\n"
+                    "       1  0.1%        1  \\x1b[2J\\x0aTOTAL\\x0d\\u{202e}\\xff\\x09x\n");
+    begin_roots((struct hs_sheet_options){.format = HS_SHEET_TSV});
+    add_root(1, 1, 3, "\x1b[2J\nTOTAL\r\xe2\x80\xae\xff\tx ");
+    assert_rendered("retained_words\tobjects\tid\tname\n"
+                    "1\t1\t#3\t\\x1b[2J\\nTOTAL\\r\\u{202e}\\xff\\tx \n");
+}
+
+static void colours_only_the_frame(void **state)
+{
+    (void)state;
+    begin_roots((struct hs_sheet_options){.colour = true, .limit = 1});
+    fill_roots();
+    assert_rendered("\033[1mRETAINED       %  OBJECTS  NAME\033[0m\n"
+                    "     600   60.0%    12345  Stm.VCS\n"
+                    "\033[2m     300   30.0%       10  [3 others]\033[0m\n"
+                    "\033[2m     100   10.0%           [shared]\033[0m\n"
+                    "\033[1m    1000  100.0%    12355  TOTAL\033[0m\n");
+}
+
+static void sums_stay_at_the_top(void **state)
+{
+    (void)state;
+    uint64_t sum = 0;
+    begin_roots((struct hs_sheet_options){.limit = 1, .human = true});
+    for (int i = 0; i < 4; i++)
+        add_root(UINT64_MAX, UINT64_MAX, 3, "x");
+    assert_int_equal(hs_sheet_others(&sheet, 0, &sum), 3);
+    assert_true(sum == UINT64_MAX);
+    assert_rendered("RETAINED                       %  OBJECTS  NAME\n"
+                    "16.0 EiB  1844674407370955161.5%   18.4 E  x\n"
+                    "16.0 EiB  1844674407370955161.5%   18.4 E  [3 others]\n"
+                    "16.0 EiB  1844674407370955161.5%   18.4 E  TOTAL\n");
+}
+
+static void many_rows_need_few_allocations(void **state)
+{
+    (void)state;
+    uint64_t before = hs_alloc_count();
+    uint64_t sum = 0;
+    begin_roots((struct hs_sheet_options){.limit = 100000});
+    for (uint64_t i = 0; i < 200000; i++)
+        add_root(i, 1, i, i % 2 != 0 ? "odd" : "even");
+    assert_true(hs_alloc_count() - before < 60);
+    assert_int_equal(hs_sheet_others(&sheet, 2, &sum), 100000);
+    assert_int_equal(sum, 100000);
+    assert_int_equal(sheet.n_cells, 500000); /* what is folded is not stored */
+}
+
+static void fill_and_render(enum hs_sheet_format format, hs_status *ret_status,
+                            struct hs_error *err)
+{
+    static char text[60000];
+    struct hs_sheet_options options = {.format = format, .whole = 1000, .limit = 3};
+    *ret_status = hs_sheet_init(&sheet, root_columns, 5, &options, err);
+    if (*ret_status != HS_OK)
+        return;
+    fill_roots();
+    *ret_status = render(text, sizeof text, err);
+}
+
+static void each_allocation_can_fail(void **state)
+{
+    (void)state;
+    struct hs_error err = HS_ERROR_INIT;
+    hs_status status;
+    for (int format = 0; format < HS_N_SHEET_FORMATS; format++) {
+        uint64_t before = hs_alloc_count();
+        fill_and_render((enum hs_sheet_format)format, &status, &err);
+        uint64_t n = hs_alloc_count() - before;
+        assert_int_equal(status, HS_OK);
+        assert_true(n >= 8);
+        for (uint64_t nth = 1; nth <= n; nth++) {
+            hs_sheet_fini(&sheet);
+            hs_alloc_fail_at(nth, false);
+            fill_and_render((enum hs_sheet_format)format, &status, &err);
+            hs_alloc_fail_at(0, false);
+            assert_int_equal(status, HS_LIMIT);
+        }
+        hs_sheet_fini(&sheet);
+    }
+}
+
+static void a_full_output_is_told(void **state)
+{
+    (void)state;
+    for (int format = 0; format < HS_N_SHEET_FORMATS; format++) {
+        struct hs_error err = HS_ERROR_INIT;
+        struct hs_out out = {0};
+        int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
+        begin_roots((struct hs_sheet_options){.format = (enum hs_sheet_format)format});
+        for (uint64_t i = 0; i < 5000; i++)
+            add_root(i, 1, i, "a name of some length");
+        assert_int_equal(hs_out_open_fd(fd, "standard output", &out, &err), HS_OK);
+        assert_int_equal(hs_sheet_write(&sheet, &out, &err), HS_IO);
+        assert_string_equal(err.message, "cannot write 'standard output': No space left on device");
+        hs_out_close(&out);
+        (void)close(fd);
+    }
+}
+
+#define FILLED(test) cmocka_unit_test_teardown(test, stop)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        FILLED(a_table_closes_its_sum),
+        FILLED(nothing_is_folded_without_limit),
+        FILLED(people_get_units),
+        FILLED(an_empty_sheet_still_says_its_total),
+        FILLED(rows_never_formed_are_summed_too),
+        FILLED(every_kind_in_a_table),
+        FILLED(programs_get_integers),
+        FILLED(a_share_of_nothing_is_unknown),
+        FILLED(json_rows_leave_out_what_is_for_eyes),
+        FILLED(rows_go_into_an_envelope),
+        FILLED(a_narrow_terminal_cuts_the_flexible_column),
+        FILLED(a_flexible_column_may_stand_in_the_middle),
+        FILLED(hostile_names_stay_on_their_line),
+        FILLED(colours_only_the_frame),
+        FILLED(sums_stay_at_the_top),
+        FILLED(many_rows_need_few_allocations),
+        FILLED(each_allocation_can_fail),
+        FILLED(a_full_output_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,312 @@
+/* links: hs_report */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "report/text.h"
+
+static struct hs_buffer buffer;
+
+static int stop(void **state)
+{
+    (void)state;
+    hs_buffer_fini(&buffer);
+    return 0;
+}
+
+static void assert_content(const char *expected)
+{
+    assert_int_equal(buffer.n_bytes, strlen(expected));
+    if (buffer.n_bytes != 0)
+        assert_memory_equal(buffer.bytes, expected, buffer.n_bytes);
+}
+
+static void sanitises(enum hs_text_escape escape, const char *text, const char *expected)
+{
+    struct hs_error err = HS_ERROR_INIT;
+    buffer.n_bytes = 0;
+    assert_int_equal(hs_text_sanitise(text, strlen(text), escape, &buffer, &err), HS_OK);
+    assert_content(expected);
+}
+
+static void decodes_only_valid_utf8(void **state)
+{
+    (void)state;
+    for (uint32_t code = 0x80; code <= 0x10ffff; code++) {
+        char text[4];
+        size_t n = code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+        static const unsigned char firsts[] = {0, 0, 0xc0, 0xe0, 0xf0};
+        for (size_t i = n; i-- > 1;)
+            text[i] = (char)(0x80 | (code >> (6 * (n - 1 - i)) & 0x3f));
+        text[0] = (char)(firsts[n] | code >> (6 * (n - 1)));
+        const char *at = text;
+        bool surrogate = code >= 0xd800 && code < 0xe000;
+        assert_true(hs_text_next(&at, text + n) == (surrogate ? HS_TEXT_BAD : code));
+        assert_true(at - text == (surrogate ? 1 : (ptrdiff_t)n));
+        /* Cut anywhere, it is bad and one byte is consumed. */
+        for (size_t cut = 1; cut < n; cut++) {
+            at = text;
+            assert_true(hs_text_next(&at, text + cut) == HS_TEXT_BAD);
+            assert_ptr_equal(at, text + 1);
+        }
+    }
+}
+
+static void refuses_other_forms(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {
+        "\x80",
+        "\xbf",
+        "\xc0\xaf",
+        "\xc1\xbf",
+        "\xe0\x9f\xbf",
+        "\xed\xbf\xbf",
+        "\xf0\x8f\xbf\xbf",
+        "\xf4\x90\x80\x80",
+        "\xf5\x80\x80\x80",
+        "\xff",
+        "\xc3(",
+        "\xe4\xb8(",
+        "\xf0\x9f\x90(",
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        const char *at = bad[i];
+        assert_true(hs_text_next(&at, bad[i] + strlen(bad[i])) == HS_TEXT_BAD);
+        assert_ptr_equal(at, bad[i] + 1);
+    }
+}
+
+static void makes_names_safe_for_the_terminal(void **state)
+{
+    (void)state;
+    sanitises(HS_TEXT_TERMINAL, "", "");
+    sanitises(HS_TEXT_TERMINAL, "Stm.VCS \\ caf\xc3\xa9 \xe4\xb8\xad",
+              "Stm.VCS \\ caf\xc3\xa9 \xe4\xb8\xad");
+    sanitises(HS_TEXT_TERMINAL, "\x1b]0;owned\x07", "\\x1b]0;owned\\x07");
+    sanitises(HS_TEXT_TERMINAL, "a\tb\nc\rd\x7f", "a\\x09b\\x0ac\\x0dd\\x7f");
+    sanitises(HS_TEXT_TERMINAL,
+              "\xc2\x9b"
+              "2J",
+              "\\u{9b}2J");
+    sanitises(HS_TEXT_TERMINAL,
+              "\x9b"
+              "2J",
+              "\\x9b2J"); /* the same as a lone byte */
+    sanitises(HS_TEXT_TERMINAL, "ab\xff\xfe", "ab\\xff\\xfe");
+    for (unsigned code = 0x202a; code <= 0x2069; code++) {
+        char text[4] = {(char)0xe2, 0, 0, 0};
+        text[1] = (char)(0x80 | ((code >> 6) & 0x3f));
+        text[2] = (char)(0x80 | (code & 0x3f));
+        bool bidi = code <= 0x202e || code >= 0x2066;
+        if (bidi) {
+            static const char digits[] = "0123456789abcdef";
+            char expected[] = "\\u{20__}";
+            expected[5] = digits[code >> 4 & 15];
+            expected[6] = digits[code & 15];
+            sanitises(HS_TEXT_TERMINAL, text, expected);
+        }
+    }
+    struct hs_error err = HS_ERROR_INIT;
+    buffer.n_bytes = 0;
+    assert_int_equal(hs_text_sanitise("a\0b", 3, HS_TEXT_TERMINAL, &buffer, &err), HS_OK);
+    assert_content("a\\x00b");
+}
+
+static void makes_one_cell_of_tsv(void **state)
+{
+    (void)state;
+    sanitises(HS_TEXT_TSV, "a\tb\nc\rd\\e", "a\\tb\\nc\\rd\\\\e");
+    sanitises(HS_TEXT_TSV, "\x1b[31m", "\\x1b[31m");
+    sanitises(HS_TEXT_TSV, "caf\xc3\xa9", "caf\xc3\xa9");
+}
+
+static void nothing_hidden_comes_out(void **state)
+{
+    (void)state;
+    struct hs_error err = HS_ERROR_INIT;
+    for (unsigned triple = 0; triple < 1 << 20; triple += 7) {
+        const char text[3] = {(char)(0xc0 | triple >> 14), (char)(triple >> 7), (char)triple};
+        buffer.n_bytes = 0;
+        assert_int_equal(hs_text_sanitise(text, 3, HS_TEXT_TERMINAL, &buffer, &err), HS_OK);
+        const char *at = (const char *)buffer.bytes;
+        const char *end = at + buffer.n_bytes;
+        while (at < end)
+            assert_false(hs_text_is_hidden(hs_text_next(&at, end)));
+    }
+}
+
+static void measures_columns(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t width;
+    } cases[] = {
+        {"", 0},
+        {"abc", 3},
+        {"caf\xc3\xa9", 4},
+        {"e\xcc\x81", 1},                /* e and a combining accent */
+        {"\xe4\xb8\xad\xe6\x96\x87", 4}, /* two ideographs */
+        {"\xf0\x9f\x90\xab", 2},         /* a camel */
+        {"\xe2\x80\xa6", 1},             /* the ellipsis */
+        {"\xef\xbc\xa1", 2},             /* fullwidth A */
+        {"\xe2\x94\x9c\xe2\x94\x80", 2}, /* branches of a tree */
+        {"\xf0\xa0\x80\x80", 2},         /* plane 2 */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        assert_int_equal(hs_text_width(cases[i].text, strlen(cases[i].text)), cases[i].width);
+    assert_int_equal(hs_text_code_width(0x10ffff), 1);
+    assert_int_equal(hs_text_code_width(0x300), 0);
+    assert_int_equal(hs_text_code_width(0x1100), 2);
+}
+
+static void fits(const char *text, size_t width, const char *expected)
+{
+    struct hs_error err = HS_ERROR_INIT;
+    buffer.n_bytes = 0;
+    assert_int_equal(hs_text_fit(text, strlen(text), width, &buffer, &err), HS_OK);
+    assert_content(expected);
+    assert_true(hs_text_width(expected, strlen(expected)) <= width);
+}
+
+static void cuts_in_the_middle(void **state)
+{
+    (void)state;
+    fits("abcdefghij", 10, "abcdefghij");
+    fits("abcdefghij", 9, "abcd\xe2\x80\xa6ghij");
+    fits("abcdefghij", 8, "abcd\xe2\x80\xa6hij");
+    fits("abcdefghij", 3, "a\xe2\x80\xa6j");
+    fits("abcdefghij", 2, "a\xe2\x80\xa6");
+    fits("abcdefghij", 1, "\xe2\x80\xa6");
+    fits("abcdefghij", 0, "");
+    fits("", 0, "");
+    /* Wide characters are not halved: one column stays free. */
+    fits("\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad", 6,
+         "\xe4\xb8\xad\xe2\x80\xa6\xe4\xb8\xad");
+    /* An accent stays with its letter or goes with it. */
+    fits("abcdex\xcc\x81"
+         "yz",
+         5, "ab\xe2\x80\xa6yz");
+}
+
+static void cut_text_always_fits(void **state)
+{
+    (void)state;
+    struct hs_error err = HS_ERROR_INIT;
+    const char *text = "a\xe4\xb8\xad"
+                       "e\xcc\x81\xf0\x9f\x90\xab/lib/x86_64\xe4\xb8\xad"
+                       "b\xcc\x81";
+    for (size_t n = 0; n <= strlen(text); n++)
+        for (size_t width = 0; width < 30 && (text[n] & 0xc0) != 0x80; width++) {
+            buffer.n_bytes = 0;
+            assert_int_equal(hs_text_fit(text, n, width, &buffer, &err), HS_OK);
+            size_t shown = hs_text_width((const char *)buffer.bytes, buffer.n_bytes);
+            assert_true(shown <= width);
+            if (hs_text_width(text, n) <= width)
+                assert_int_equal(buffer.n_bytes, n);
+            else
+                assert_true(shown + 2 >= width);
+        }
+}
+
+static void says_when_there_is_no_room(void **state)
+{
+    (void)state;
+    struct hs_error err = HS_ERROR_INIT;
+    for (uint64_t nth = 1; nth <= 2; nth++) {
+        hs_buffer_fini(&buffer);
+        hs_alloc_fail_at(nth, false);
+        assert_int_equal(
+            hs_text_sanitise("0123456789abcdef\x1b", 17, HS_TEXT_TERMINAL, &buffer, &err),
+            HS_LIMIT);
+        hs_alloc_fail_at(0, false);
+    }
+    hs_buffer_fini(&buffer);
+    hs_alloc_fail_at(1, true);
+    assert_int_equal(hs_text_fit("abc", 3, 2, &buffer, &err), HS_LIMIT);
+    hs_alloc_fail_at(0, false);
+}
+
+static void what_is_no_terminal_is_plain_and_unlimited(void **state)
+{
+    (void)state;
+    struct hs_terminal terminal = {true, true, 7};
+    int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    hs_terminal_ask(fd, &terminal);
+    assert_false(terminal.is_terminal);
+    assert_false(terminal.colour);
+    assert_int_equal(terminal.width, 0);
+    (void)close(fd);
+}
+
+static void set(const char *name, const char *value)
+{
+    assert_int_equal(value == NULL ? unsetenv(name) : setenv(name, value, 1), 0);
+}
+
+static void terminals_are_asked(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *term, *no_colour, *columns;
+        unsigned short window;
+        bool colour;
+        size_t width;
+    } cases[] = {
+        {"xterm", NULL, NULL, 123, true, 123}, {"xterm", "", NULL, 123, true, 123},
+        {"xterm", "1", NULL, 123, false, 123}, {"dumb", NULL, NULL, 123, false, 123},
+        {"", NULL, NULL, 123, false, 123},     {NULL, NULL, NULL, 0, false, 80},
+        {"xterm", NULL, "200", 0, true, 200},  {"xterm", NULL, "-3", 0, true, 80},
+        {"xterm", NULL, "5", 0, true, 80},     {"xterm", NULL, "99999999", 0, true, 80},
+    };
+    int master = posix_openpt(O_RDWR | O_NOCTTY);
+    if (master < 0 || grantpt(master) != 0 || unlockpt(master) != 0)
+        skip();
+    int fd = open(ptsname(master), O_RDWR | O_NOCTTY);
+    assert_true(fd >= 0);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct winsize size = {.ws_col = cases[i].window};
+        struct hs_terminal terminal = {0};
+        set("TERM", cases[i].term);
+        set("NO_COLOR", cases[i].no_colour);
+        set("COLUMNS", cases[i].columns);
+        assert_int_equal(ioctl(fd, TIOCSWINSZ, &size), 0);
+        hs_terminal_ask(fd, &terminal);
+        assert_true(terminal.is_terminal);
+        assert_int_equal(terminal.colour, cases[i].colour);
+        assert_int_equal(terminal.width, cases[i].width);
+    }
+    (void)close(fd);
+    (void)close(master);
+}
+
+#define WITH_BUFFER(test) cmocka_unit_test_teardown(test, stop)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_BUFFER(decodes_only_valid_utf8),
+        WITH_BUFFER(refuses_other_forms),
+        WITH_BUFFER(makes_names_safe_for_the_terminal),
+        WITH_BUFFER(makes_one_cell_of_tsv),
+        WITH_BUFFER(nothing_hidden_comes_out),
+        WITH_BUFFER(measures_columns),
+        WITH_BUFFER(cuts_in_the_middle),
+        WITH_BUFFER(cut_text_always_fits),
+        WITH_BUFFER(says_when_there_is_no_room),
+        WITH_BUFFER(what_is_no_terminal_is_plain_and_unlimited),
+        WITH_BUFFER(terminals_are_asked),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
