@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "commands.h"
 #include "root_json.h"
 #include "what.h"
 

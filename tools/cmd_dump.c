@@ -6,6 +6,7 @@
 
 #include "base/units.h"
 #include "capture/dump.h"
+#include "commands.h"
 #include "tool.h"
 
 /* The helper that reads .cmi and .cmt files lies beside our own program. */

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/buffer.h"
+#include "commands.h"
 #include "view.h"
 
 /* A line has at most five numbers of 20 digits, an address and a short word, beside the type name.

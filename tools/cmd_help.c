@@ -1,6 +1,7 @@
 /* help, version and completion. */
 #include <string.h>
 
+#include "commands.h"
 #include "snapshot/reader.h"
 #include "tool.h"
 

@@ -1,5 +1,6 @@
 /* index: compute everything now.  check: verify a snapshot deeply. */
 #include "base/units.h"
+#include "commands.h"
 #include "view.h"
 
 static hs_status print_index(struct hs_tool *tool, const struct hs_view *view, uint64_t spent_ns,

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "base/units.h"
+#include "commands.h"
 #include "view.h"
 
 static uint64_t n_leaves(const struct hs_view *view)

@@ -1,6 +1,7 @@
 /* object: one node, with its fields, who points to it, its dominators and what it dominates. */
 #include <stdio.h>
 
+#include "commands.h"
 #include "neighbours.h"
 #include "root_json.h"
 #include "what.h"

@@ -1,6 +1,7 @@
 /* paths: how roots reach an object. */
 #include <stdio.h>
 
+#include "commands.h"
 #include "fold.h"
 #include "graph/paths.h"
 #include "neighbours.h"

@@ -1,6 +1,7 @@
 /* roots: reachable and retained words of every root, or of every group of roots. */
 #include <string.h>
 
+#include "commands.h"
 #include "root_json.h"
 
 static void put_heap(struct hs_json *json, const struct hs_view *view)

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "commands.h"
 #include "root_json.h"
 
 struct sample_row {

@@ -1,4 +1,5 @@
 /* types: objects, shallow and retained words of each type. */
+#include "commands.h"
 #include "type_rows.h"
 
 static void put_json_row(struct hs_json *json, const struct hs_view *view,

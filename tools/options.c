@@ -1,5 +1,5 @@
 /* The options of every command, stated once. */
-#include "options.h"
+#include "commands.h"
 
 const struct hs_option hs_options[HS_N_OPTIONS] = {
     [HS_OPT_FORMAT] = {"format", 0, HS_OPTION_CHOICE, "FORMAT", "table|json|ndjson|tsv",
@@ -48,25 +48,6 @@ const struct hs_option hs_options[HS_N_OPTIONS] = {
 
 #define LOOK \
     (HS_BIT(HS_OPT_FORMAT) | HS_BIT(HS_OPT_JSON) | HS_BIT(HS_OPT_OUTPUT) | HS_BIT(HS_OPT_PROGRESS))
-
-/* clang-format off */
-#define COMMAND(name) hs_status hs_cmd_##name(struct hs_tool *, const struct hs_invocation *, \
-                                              struct hs_error *)
-/* clang-format on */
-COMMAND(dump);
-COMMAND(info);
-COMMAND(roots);
-COMMAND(dominators);
-COMMAND(paths);
-COMMAND(types);
-COMMAND(object);
-COMMAND(samples);
-COMMAND(export);
-COMMAND(index);
-COMMAND(check);
-COMMAND(help);
-COMMAND(version);
-COMMAND(completion);
 
 const struct hs_command hs_commands[] = {
     {"dump", "capture", "write a snapshot of a live process", "PID", 1, 1,
