@@ -99,7 +99,7 @@ hs_status hs_grow(void **array, size_t *capacity, size_t needed, size_t size, st
 hs_status hs_strdup(const char *text, char **ret, struct hs_error *err)
 {
     size_t n_bytes = strlen(text) + 1;
-    void *copy;
+    void *copy = NULL;
     HS_TRY(hs_alloc(n_bytes, 1, &copy, err));
     memcpy(copy, text, n_bytes);
     *ret = copy;

@@ -1,4 +1,4 @@
-/* Bits in anonymous pages (an untouched stretch of the address space costs nothing), ranks apart. */
+/* Bits in anonymous pages: an untouched stretch of the address space costs nothing. Ranks apart. */
 #include "base/bitmap.h"
 
 #include <assert.h>

@@ -126,7 +126,7 @@ void hs_map_close(struct hs_map *map)
     if (map == NULL)
         return;
     if (map->bytes != NULL)
-        (void)munmap((void *)(uintptr_t)map->bytes, map->n_bytes);
+        (void)munmap((void *)map->bytes, map->n_bytes);
     *map = (struct hs_map){0};
 }
 

@@ -163,19 +163,19 @@ hs_status hs_sheet_write(struct hs_sheet *sheet, struct hs_out *out, struct hs_e
     case HS_SHEET_JSON:
         hs_json_init(&json, out, HS_JSON_PRETTY);
         hs_json_begin_array(&json, NULL, HS_JSON_BLOCK);
-        sheet_write_objects(sheet, &json);
+        hs_sheet_put_objects(sheet, &json);
         hs_json_end_array(&json);
         return hs_json_finish(&json, err);
     case HS_SHEET_NDJSON:
         hs_json_init(&json, out, HS_JSON_COMPACT);
-        sheet_write_objects(sheet, &json);
+        hs_sheet_put_objects(sheet, &json);
         return hs_json_finish(&json, err);
     case HS_SHEET_TSV:
-        return sheet_write_tsv(sheet, out, err);
+        return hs_sheet_put_tsv(sheet, out, err);
     case HS_SHEET_TABLE:
     case HS_N_SHEET_FORMATS:
     default:
-        return sheet_write_table(sheet, out, err);
+        return hs_sheet_put_table(sheet, out, err);
     }
 }
 
@@ -184,7 +184,7 @@ hs_status hs_sheet_write_rows(struct hs_sheet *sheet, struct hs_json *json, cons
 {
     HS_TRY(sheet_check(sheet, err));
     hs_json_begin_array(json, key, HS_JSON_BLOCK);
-    sheet_write_objects(sheet, json);
+    hs_sheet_put_objects(sheet, json);
     hs_json_end_array(json);
     return HS_OK;
 }

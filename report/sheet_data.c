@@ -42,7 +42,7 @@ static bool data_shows(const struct hs_sheet *sheet, size_t column)
     return (sheet->columns[column].flags & HS_COLUMN_TABLE_ONLY) == 0;
 }
 
-void sheet_write_objects(const struct hs_sheet *sheet, struct hs_json *json)
+void hs_sheet_put_objects(const struct hs_sheet *sheet, struct hs_json *json)
 {
     for (size_t row = 0; row < sheet->n_rows; row++) {
         hs_json_begin_object(json, NULL, HS_JSON_LINE);
@@ -67,7 +67,8 @@ static hs_status data_put_cell(const struct hs_sheet *sheet, size_t column, stru
     char text[48];
     enum hs_column_kind kind = sheet->columns[column].kind;
 
-    if (!cell.known)
+    if (!cell.known || (kind == HS_COLUMN_NODE && cell.value == HS_NO_NODE) ||
+        (kind == HS_COLUMN_PERCENT && sheet->options.whole == 0))
         return HS_OK;
     if (kind == HS_COLUMN_STRING) {
         const char *string = hs_strtab_get(&sheet->strings, (hs_str)cell.value);
@@ -77,10 +78,6 @@ static hs_status data_put_cell(const struct hs_sheet *sheet, size_t column, stru
         (void)snprintf(text, sizeof text, "0x%" PRIx64, cell.value);
     else if (kind == HS_COLUMN_BOOL)
         (void)snprintf(text, sizeof text, "%s", cell.value != 0 ? "true" : "false");
-    else if (kind == HS_COLUMN_NODE && cell.value == HS_NO_NODE)
-        text[0] = '\0';
-    else if (kind == HS_COLUMN_PERCENT && sheet->options.whole == 0)
-        text[0] = '\0';
     else if (kind == HS_COLUMN_PERCENT)
         data_print_percent(cell.value, sheet->options.whole, text);
     else
@@ -113,7 +110,7 @@ static hs_status data_write_line(const struct hs_sheet *sheet, size_t row, struc
     return hs_out_write(out, line->bytes, line->n_bytes, err);
 }
 
-hs_status sheet_write_tsv(const struct hs_sheet *sheet, struct hs_out *out, struct hs_error *err)
+hs_status hs_sheet_put_tsv(const struct hs_sheet *sheet, struct hs_out *out, struct hs_error *err)
 {
     struct hs_buffer line = {0};
     hs_status status = data_write_line(sheet, SIZE_MAX, &line, out, err);

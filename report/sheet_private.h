@@ -18,9 +18,10 @@ static inline struct sheet_cell sheet_cell_at(const struct hs_sheet *sheet, size
     return (struct sheet_cell){sheet->cells[at], sheet->known[at] != 0};
 }
 
-hs_status sheet_write_table(const struct hs_sheet *sheet, struct hs_out *out, struct hs_error *err);
-hs_status sheet_write_tsv(const struct hs_sheet *sheet, struct hs_out *out, struct hs_error *err);
+hs_status hs_sheet_put_table(const struct hs_sheet *sheet, struct hs_out *out,
+                             struct hs_error *err);
+hs_status hs_sheet_put_tsv(const struct hs_sheet *sheet, struct hs_out *out, struct hs_error *err);
 /* The rows one after another; each is a member of an array, or a document of its own. */
-void sheet_write_objects(const struct hs_sheet *sheet, struct hs_json *json);
+void hs_sheet_put_objects(const struct hs_sheet *sheet, struct hs_json *json);
 
 #endif

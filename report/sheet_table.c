@@ -327,7 +327,7 @@ static hs_status table_print(struct table *table, struct hs_out *out, struct hs_
     return HS_OK;
 }
 
-hs_status sheet_write_table(const struct hs_sheet *sheet, struct hs_out *out, struct hs_error *err)
+hs_status hs_sheet_put_table(const struct hs_sheet *sheet, struct hs_out *out, struct hs_error *err)
 {
     struct table table = {.sheet = sheet};
     hs_status status = table_print(&table, out, err);

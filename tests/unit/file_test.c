@@ -327,6 +327,72 @@ static void devices_are_written_in_place(void **state)
     assert_true(S_ISCHR(about.st_mode));
 }
 
+static void *drain(void *argument)
+{
+    static uint8_t bytes[4096];
+    int fd = *(int *)argument;
+    size_t at = 0;
+    (void)usleep(20000); /* long enough for the pipe to be full first */
+    for (;;) {
+        ssize_t n = read(fd, bytes, sizeof bytes);
+        if (n <= 0)
+            return n == 0 && at == FED_BYTES ? NULL : "wrong end";
+        for (ssize_t i = 0; i < n; i++)
+            if (bytes[i] != fed_byte(at++))
+                return "wrong byte";
+    }
+}
+
+static void waits_for_pipes_that_do_not_block(void **state)
+{
+    (void)state;
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_out out = {0};
+    static uint8_t bytes[FED_BYTES];
+    pthread_t thread;
+    void *failure = "none";
+    int ends[2];
+    for (size_t i = 0; i < FED_BYTES; i++)
+        bytes[i] = fed_byte(i);
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    assert_int_equal(fcntl(ends[1], F_SETFL, O_NONBLOCK), 0);
+    assert_int_equal(pthread_create(&thread, NULL, drain, &ends[0]), 0);
+    assert_int_equal(hs_out_open_fd(ends[1], "pipe", &out, &err), HS_OK);
+    assert_int_equal(hs_out_write(&out, bytes, FED_BYTES - 5, &err), HS_OK);
+    assert_int_equal(hs_out_write(&out, bytes + FED_BYTES - 5, 5, &err), HS_OK);
+    assert_int_equal(hs_out_commit(&out, &err), HS_OK);
+    hs_out_close(&out);
+    (void)close(ends[1]);
+    assert_int_equal(pthread_join(thread, &failure), 0);
+    assert_null(failure);
+    (void)close(ends[0]);
+}
+
+static void failed_reads_are_told(void **state)
+{
+    (void)state;
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_map map = {0};
+    /* Page zero is never there. */
+    assert_int_equal(hs_map_open("/proc/self/mem", &map, &err), HS_IO);
+    assert_string_equal(err.message, "cannot read '/proc/self/mem': Input/output error");
+    assert_null(map.bytes);
+}
+
+static void a_closed_descriptor_is_told(void **state)
+{
+    (void)state;
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_out out = {0};
+    int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    assert_int_equal(hs_out_open_fd(fd, "standard output", &out, &err), HS_OK);
+    (void)close(fd);
+    assert_int_equal(hs_out_write(&out, "x", 1, &err), HS_OK);
+    assert_int_equal(hs_out_commit(&out, &err), HS_IO);
+    assert_int_equal(err.sys_errno, EBADF);
+    hs_out_close(&out);
+}
+
 static void says_why_an_output_cannot_be_made(void **state)
 {
     (void)state;
@@ -415,6 +481,9 @@ int main(void)
         IN_DIRECTORY(a_full_device_is_told_at_commit),
         IN_DIRECTORY(a_full_device_is_told_while_writing),
         IN_DIRECTORY(devices_are_written_in_place),
+        IN_DIRECTORY(waits_for_pipes_that_do_not_block),
+        IN_DIRECTORY(failed_reads_are_told),
+        IN_DIRECTORY(a_closed_descriptor_is_told),
         IN_DIRECTORY(says_why_an_output_cannot_be_made),
         IN_DIRECTORY(a_directory_may_be_read_only),
         IN_DIRECTORY(a_failed_rename_leaves_no_litter),

@@ -2,8 +2,8 @@
  *
  * An output goes to a descriptor that the caller owns (standard output) or to a path. A path is
  * written as a neighbour `.NAME.XXXXXX`, flushed to disk and renamed by hs_out_commit, so there is
- * never a half file under the name that was asked for. A device or a pipe is written in place, and a
- * symbolic link is followed. */
+ * never a half file under the name that was asked for. A device or a pipe is written in place, and
+ * a symbolic link is followed. */
 #ifndef HS_BASE_FILE_H
 #define HS_BASE_FILE_H
 
