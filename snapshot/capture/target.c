@@ -69,6 +69,20 @@ static hs_status target_read_command(struct hs_target *target, struct hs_error *
     return hs_strdup(text, &target->command, err);
 }
 
+static hs_status target_read_user(struct hs_target *target, struct hs_error *err)
+{
+    hs_auto_free char *text = NULL;
+    size_t n;
+    uint64_t uid, gid;
+
+    HS_TRY(hs_proc_read_of(target->pid, "status", &text, &n, err));
+    if (!hs_proc_number(text, "Uid", 10, &uid) || !hs_proc_number(text, "Gid", 10, &gid))
+        return hs_fail(err, HS_TARGET, "cannot tell the user of process %d", target->pid);
+    target->uid = (uint32_t)uid;
+    target->gid = (uint32_t)gid;
+    return HS_OK;
+}
+
 static int target_open_file(pid_t pid, const char *name)
 {
     char path[HS_PROC_PATH_BYTES];
@@ -83,6 +97,7 @@ static hs_status target_open_parts(struct hs_target *target, struct hs_error *er
     target->pidfd = (int)syscall(SYS_pidfd_open, target->pid, 0);
     target->mem_fd = target_open_file(target->pid, "mem");
     target->pagemap_fd = target_open_file(target->pid, "pagemap");
+    HS_TRY(target_read_user(target, err));
     HS_TRY(target_read_command(target, err));
     return hs_mappings_refresh(target, err);
 }

@@ -52,6 +52,7 @@ struct hs_target {
     uint64_t read_bytes;
     uint64_t n_restarted; /* system calls set to start again: they alone notice a mere stop */
     struct hs_identity identity;
+    uint32_t uid, gid;      /* the user it runs as */
     int mem_fd, pagemap_fd; /* -1 when the system does not offer them */
     bool reads_by_file;     /* process_vm_readv is refused here: read through mem_fd */
 };
