@@ -105,6 +105,7 @@ static hs_status dump_run(struct hs_dump_session *s, struct hs_out *out, struct 
 
     HS_TRY(hs_target_open(s->options->pid, &s->target, err));
     HS_TRY(hs_objects_open(&s->objects, &s->target, err));
+    hs_ocaml4_prepare(&s->objects);
     HS_TRY(dump_copy(s, err));
     HS_TRY(dump_walk(s, err));
     HS_TRY(hs_dump_facts(s, err));

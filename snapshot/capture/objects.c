@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "symbols/cfi.h"
 #include "symbols/elf.h"
 
 #define OBJECTS_PAGE ((uint64_t)4096)
@@ -22,6 +23,7 @@ struct object_file {
 
 static void object_fini(struct hs_object *object)
 {
+    hs_cfi_close(object->cfi);
     hs_elf_close(object->elf);
     hs_free(object->path);
     hs_free(object->name);

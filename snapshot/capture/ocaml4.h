@@ -79,6 +79,9 @@ void hs_ocaml4_fini(struct hs_ocaml4 *rt);
 hs_status hs_ocaml4_copy_heap(struct hs_ocaml4 *rt, struct hs_error *err);
 
 /* ---- ocaml4_stop.c (stopped) */
+/* Before the stop, so that the stop is short: reads the unwind tables and runtime code that judging
+ * a stop needs. What cannot be read is passed over. */
+void hs_ocaml4_prepare(struct hs_objects *objects);
 enum hs_stop_verdict { HS_STOP_GOOD, HS_STOP_RETRY };
 /* Is this a stop at which roots and heap are well-defined? HS_STOP_RETRY with a reason literal
  * inside a minor collection, a compaction, or transition code. Sets rt->young_ptr. */

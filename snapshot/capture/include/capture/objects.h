@@ -6,6 +6,7 @@
 #include "capture/target.h"
 
 struct hs_elf; /* symbols/elf.h */
+struct hs_cfi; /* symbols/cfi.h */
 
 struct hs_object {
     struct hs_elf *elf; /* owned */
@@ -14,6 +15,8 @@ struct hs_object {
     char *path;         /* owned: as mapped in the target */
     char *name;         /* owned: its last component without .cmxs: "coqtop", "ltac_plugin" */
     bool is_executable; /* the main program */
+    struct hs_cfi *cfi; /* owned: opened by whoever unwinds first (capture/../unwind.h) */
+    bool cfi_tried;     /* NULL above then means that there is none */
 };
 
 struct hs_objects {

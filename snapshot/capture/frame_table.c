@@ -1,0 +1,186 @@
+#include "frame_table.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/cursor.h"
+
+enum {
+    FLAG_DEBUG = 1,
+    FLAG_ALLOCATION = 2,
+    MIN_DESCRIPTOR_BYTES = 16,
+};
+
+void hs_frame_table_fini(struct hs_frame_table *table)
+{
+    if (table == NULL)
+        return;
+    hs_free(table->entries);
+    hs_free(table->slots);
+    memset(table, 0, sizeof *table);
+}
+
+/* Reads the descriptor at the cursor, whose bytes begin at target address `base` (8-aligned, so
+ * that alignment of offsets is alignment of addresses), and leaves the cursor after it. */
+static bool descriptor_parse(struct hs_cursor *c, hs_addr base, struct hs_frame_descriptor *ret)
+{
+    struct hs_frame_descriptor d = {0};
+    hs_cursor_skip(c, sizeof(uint64_t));
+    d.frame_size = hs_cursor_u16(c);
+    d.n_live = hs_cursor_u16(c);
+    d.live = base + c->at;
+    hs_cursor_skip(c, (size_t)d.n_live * sizeof(uint16_t));
+    if (d.frame_size != HS_FRAME_LINK) {
+        d.n_debug = 1;
+        if ((d.frame_size & FLAG_ALLOCATION) != 0) {
+            d.n_debug = hs_cursor_u8(c);
+            hs_cursor_skip(c, d.n_debug);
+        }
+        if ((d.frame_size & FLAG_DEBUG) != 0) {
+            hs_cursor_align(c, sizeof(uint32_t));
+            d.debug = base + c->at;
+            hs_cursor_skip(c, (size_t)d.n_debug * sizeof(uint32_t));
+        } else {
+            d.n_debug = 0;
+        }
+    }
+    if (c->failed)
+        return false;
+    *ret = d;
+    /* The last descriptor of a range needs no padding after it. */
+    if (c->n_bytes - c->at >= sizeof(uint64_t))
+        hs_cursor_align(c, sizeof(uint64_t));
+    return true;
+}
+
+/* The bytes from `address` to the end of its range. */
+static bool cursor_at(const struct hs_image *image, hs_addr address, struct hs_cursor *ret)
+{
+    const struct hs_image_range *range = hs_image_find(image, address, NULL);
+    if (range == NULL || address % 8 != 0)
+        return false;
+    *ret = hs_cursor_make(range->bytes + (address - range->begin), range->end - address);
+    return true;
+}
+
+hs_status hs_frame_table_add(struct hs_frame_table *table, const struct hs_image *image,
+                             hs_addr address, struct hs_error *err)
+{
+    struct hs_cursor c;
+    if (!cursor_at(image, address, &c) || hs_cursor_left(&c) < sizeof(uint64_t)) {
+        table->n_damaged++;
+        return HS_OK;
+    }
+    uint64_t count = hs_cursor_u64(&c);
+    uint64_t fitting = (hs_cursor_left(&c) + 4) / MIN_DESCRIPTOR_BYTES;
+    if (count > fitting) {
+        table->n_damaged++;
+        count = fitting;
+    }
+    HS_TRY(hs_grow((void **)&table->entries, &table->capacity, table->n_entries + count,
+                   sizeof *table->entries, err));
+    for (uint64_t i = 0; i < count; i++) {
+        size_t at = c.at;
+        struct hs_cursor peek = c;
+        hs_addr return_address = hs_cursor_u64(&peek);
+        struct hs_frame_descriptor d;
+        if (!descriptor_parse(&c, address, &d)) {
+            table->n_damaged++;
+            break;
+        }
+        table->entries[table->n_entries++] = (struct hs_frame_entry){return_address, address + at};
+    }
+    return HS_OK;
+}
+
+/* As the runtime's Hash_retaddr, then mixed: return addresses are dense. */
+static size_t slot_of(const struct hs_frame_table *table, hs_addr return_address)
+{
+    uint64_t h = return_address * UINT64_C(0x9E3779B97F4A7C15);
+    return (size_t)(h >> 32) & (table->n_slots - 1);
+}
+
+hs_status hs_frame_table_seal(struct hs_frame_table *table, struct hs_error *err)
+{
+    if (table->n_entries >= UINT32_MAX / 2)
+        return hs_fail(err, HS_LIMIT, "more than %u frame descriptors", UINT32_MAX / 2);
+    size_t n_slots = 16;
+    while (n_slots < table->n_entries + table->n_entries / 2)
+        n_slots *= 2;
+    uint32_t *slots = NULL;
+    HS_TRY(hs_alloc(n_slots, sizeof *slots, (void **)&slots, err));
+    hs_free(table->slots);
+    table->slots = slots;
+    table->n_slots = n_slots;
+    for (size_t i = 0; i < table->n_entries; i++) {
+        hs_addr key = table->entries[i].return_address;
+        size_t at = slot_of(table, key);
+        while (slots[at] != 0 && table->entries[slots[at] - 1].return_address != key)
+            at = (at + 1) & (n_slots - 1);
+        if (slots[at] == 0)
+            slots[at] = (uint32_t)(i + 1);
+    }
+    return HS_OK;
+}
+
+const struct hs_frame_entry *hs_frame_table_find(const struct hs_frame_table *table,
+                                                 hs_addr return_address)
+{
+    if (table->n_slots == 0)
+        return NULL;
+    for (size_t at = slot_of(table, return_address); table->slots[at] != 0;
+         at = (at + 1) & (table->n_slots - 1)) {
+        const struct hs_frame_entry *entry = &table->entries[table->slots[at] - 1];
+        if (entry->return_address == return_address)
+            return entry;
+    }
+    return NULL;
+}
+
+bool hs_frame_descriptor_read(const struct hs_image *image, hs_addr at,
+                              struct hs_frame_descriptor *ret)
+{
+    struct hs_cursor c;
+    return cursor_at(image, at, &c) && descriptor_parse(&c, at, ret);
+}
+
+bool hs_frame_live(const struct hs_image *image, const struct hs_frame_descriptor *d, unsigned i,
+                   uint16_t *ret)
+{
+    return i < d->n_live && hs_image_u16(image, d->live + i * sizeof(uint16_t), ret);
+}
+
+bool hs_frame_place_read(const struct hs_image *image, hs_addr at, struct hs_frame_place *ret)
+{
+    uint32_t info1, info2, file_offset;
+    if (!hs_image_u32(image, at, &info1) || !hs_image_u32(image, at + 4, &info2))
+        return false;
+    hs_addr name = at + (info1 & 0x3FFFFFC);
+    if (!hs_image_u32(image, name, &file_offset))
+        return false;
+    *ret = (struct hs_frame_place){
+        .file = name + (uint64_t)(int64_t)(int32_t)file_offset,
+        .function = name + sizeof(uint32_t),
+        .line = info2 >> 12,
+        .char_begin = info2 >> 4 & 0xFF,
+        .char_end = (info2 & 0xF) << 6 | info1 >> 26,
+        .is_raise = (info1 & 2) != 0,
+        .has_next = (info1 & 1) != 0,
+        .next = at + 2 * sizeof(uint32_t),
+    };
+    return true;
+}
+
+bool hs_frame_first_place(const struct hs_image *image, const struct hs_frame_descriptor *d,
+                          struct hs_frame_place *ret)
+{
+    for (unsigned i = 0; i < d->n_debug; i++) {
+        hs_addr at = d->debug + i * sizeof(uint32_t);
+        uint32_t offset;
+        if (!hs_image_u32(image, at, &offset))
+            return false;
+        if (offset != 0)
+            return offset % 4 == 0 && hs_frame_place_read(image, at + offset, ret);
+    }
+    return false;
+}
