@@ -45,7 +45,13 @@ bool hs_dwarf_entry_number_(struct hs_dwarf *dwarf, Dwarf_Die die, Dwarf_Half nu
     Dwarf_Error error = NULL;
     Dwarf_Unsigned value = 0;
     int res = dwarf_formudata(attribute, &value, &error);
-    compat_error_drop(dwarf->object.dbg, &error); /* a form that holds no number: not damage */
+    compat_error_drop(dwarf->object.dbg, &error);
+    if (res != DW_DLV_OK) { /* DW_FORM_implicit_const, which gcc likes for files, is signed */
+        Dwarf_Signed number_signed = 0;
+        res = dwarf_formsdata(attribute, &number_signed, &error);
+        compat_error_drop(dwarf->object.dbg, &error); /* a form that holds no number: no damage */
+        value = (Dwarf_Unsigned)number_signed;
+    }
     dwarf_dealloc_attribute(attribute);
     *ret = value;
     return res == DW_DLV_OK;

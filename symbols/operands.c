@@ -2,6 +2,9 @@
 
 #include <Zydis/Zydis.h>
 
+/* Nothing is mapped below: smaller immediates are counts and flags. */
+enum { OPERAND_LOWEST = 4096 };
+
 struct harvest_step {
     const ZydisDecodedInstruction *insn;
     const ZydisDecodedOperand *operands;
@@ -54,7 +57,8 @@ static bool operand_immediate_target(const struct harvest_step *step, const Zydi
 {
     bool moves =
         step->insn->mnemonic == ZYDIS_MNEMONIC_MOV || step->insn->mnemonic == ZYDIS_MNEMONIC_PUSH;
-    if (o->type != ZYDIS_OPERAND_TYPE_IMMEDIATE || o->imm.is_relative || !moves || o->size < 32)
+    if (o->type != ZYDIS_OPERAND_TYPE_IMMEDIATE || o->imm.is_relative || !moves || o->size < 32 ||
+        o->imm.value.u < OPERAND_LOWEST)
         return false;
     *ret = o->imm.value.u;
     return true;

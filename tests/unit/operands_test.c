@@ -1,0 +1,163 @@
+/* links: hs_symbols hs_base */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "symbols/elf.h"
+#include "symbols/operands.h"
+
+struct expected {
+    const char *what;
+    uint8_t code[12];
+    size_t n_bytes;
+    uint8_t kind;
+    uint64_t target; /* with the code at 0x1000 */
+    uint16_t n_access_bytes;
+};
+
+static const struct expected single[] = {
+    {"lea rax, [rip+0x20]", {0x48, 0x8d, 0x05, 0x20, 0, 0, 0}, 7, HS_OPERAND_ADDRESS, 0x1027, 0},
+    {"mov rax, [rip-7]", {0x48, 0x8b, 0x05, 0xf9, 0xff, 0xff, 0xff}, 7, HS_OPERAND_LOAD, 0x1000, 8},
+    {"movzx eax, byte [rip]", {0x0f, 0xb6, 0x05, 0, 0, 0, 0}, 7, HS_OPERAND_LOAD, 0x1007, 1},
+    {"mov [rip+1], ecx", {0x89, 0x0d, 1, 0, 0, 0}, 6, HS_OPERAND_STORE, 0x1007, 4},
+    {"mov qword [rip], 1",
+     {0x48, 0xc7, 0x05, 0, 0, 0, 0, 1, 0, 0, 0},
+     11,
+     HS_OPERAND_STORE,
+     0x100b,
+     8},
+    {"cmp [rip], rax", {0x48, 0x39, 0x05, 0, 0, 0, 0}, 7, HS_OPERAND_READ, 0x1007, 8},
+    {"add [rip], rax", {0x48, 0x01, 0x05, 0, 0, 0, 0}, 7, HS_OPERAND_MODIFY, 0x1007, 8},
+    {"call +0x10", {0xe8, 0x10, 0, 0, 0}, 5, HS_OPERAND_CALL, 0x1015, 0},
+    {"jmp -2", {0xeb, 0xfe}, 2, HS_OPERAND_JUMP, 0x1000, 0},
+    {"jne +0x100", {0x0f, 0x85, 0, 1, 0, 0}, 6, HS_OPERAND_JUMP, 0x1106, 0},
+    {"call [rip]", {0xff, 0x15, 0, 0, 0, 0}, 6, HS_OPERAND_CALL_THROUGH, 0x1006, 8},
+    {"jmp [rip]", {0xff, 0x25, 0, 0, 0, 0}, 6, HS_OPERAND_CALL_THROUGH, 0x1006, 8},
+    {"mov edi, 0x601040", {0xbf, 0x40, 0x10, 0x60, 0}, 5, HS_OPERAND_ADDRESS, 0x601040, 0},
+    {"mov rax, [0x601040]",
+     {0x48, 0x8b, 0x04, 0x25, 0x40, 0x10, 0x60, 0},
+     8,
+     HS_OPERAND_LOAD,
+     0x601040,
+     8},
+    {"mov rax, [rcx*8+0x601040]",
+     {0x48, 0x8b, 0x04, 0xcd, 0x40, 0x10, 0x60, 0},
+     8,
+     HS_OPERAND_LOAD,
+     0x601040,
+     8},
+};
+
+static void classifies_each_operand(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(single) / sizeof(single[0]); i++) {
+        const struct expected *e = &single[i];
+        struct hs_operand found[4];
+        struct hs_harvest h = hs_operands_harvest(e->code, e->n_bytes, 0x1000, found, 4);
+        if (h.n_operands != 1 || found[0].kind != e->kind)
+            print_error("%s: %zu operands, kind %u\n", e->what, h.n_operands, found[0].kind);
+        assert_int_equal(h.n_operands, 1);
+        assert_int_equal(h.n_decoded_bytes, e->n_bytes);
+        assert_int_equal(found[0].kind, e->kind);
+        assert_true(found[0].target == e->target);
+        assert_int_equal(found[0].n_access_bytes, e->n_access_bytes);
+        assert_true(found[0].insn == 0x1000);
+        assert_int_equal(found[0].n_insn_bytes, e->n_bytes);
+    }
+}
+
+static void leaves_out_what_names_nothing(void **state)
+{
+    (void)state;
+    static const uint8_t code[] = {
+        0xf3, 0x0f, 0x1e, 0xfa,                         /* endbr64 */
+        0x66, 0x2e, 0x0f, 0x1f, 0x84, 0,    0, 0, 0, 0, /* nopw cs:[rax+rax] */
+        0x48, 0x8b, 0x43, 0x08,                         /* mov rax, [rbx+8] */
+        0x64, 0x48, 0x8b, 0x04, 0x25, 0x28, 0, 0, 0,    /* mov rax, fs:0x28 */
+        0xb8, 0x10, 0,    0,    0,                      /* mov eax, 16 */
+        0x48, 0x81, 0xec, 0x00, 0x20, 0,    0,          /* sub rsp, 0x2000 */
+        0x41, 0xff, 0xd4,                               /* call r12 */
+        0xc3,
+    };
+    struct hs_operand found[4];
+    struct hs_harvest h = hs_operands_harvest(code, sizeof(code), 0x1000, found, 4);
+    assert_int_equal(h.n_operands, 0);
+    assert_int_equal(h.n_decoded_bytes, sizeof(code));
+}
+
+static void stops_at_what_is_no_code(void **state)
+{
+    (void)state;
+    static const uint8_t code[] = {0x90, 0x48, 0x8d, 0x05, 0, 0, 0, 0, 0x06, 0xe8, 0, 0, 0, 0};
+    struct hs_operand found[4];
+    struct hs_harvest h = hs_operands_harvest(code, sizeof(code), 0x1000, found, 4);
+    assert_int_equal(h.n_operands, 1); /* 0x06 was "push es" once */
+    assert_int_equal(h.n_decoded_bytes, 8);
+    h = hs_operands_harvest(code, 5, 0x1000, found, 4); /* cut inside the lea */
+    assert_int_equal(h.n_operands, 0);
+    assert_int_equal(h.n_decoded_bytes, 1);
+    h = hs_operands_harvest(code, 0, 0x1000, found, 4);
+    assert_int_equal(h.n_decoded_bytes, 0);
+}
+
+static void stops_at_a_full_array(void **state)
+{
+    (void)state;
+    static const uint8_t code[] = {0xe8, 0, 0, 0, 0, 0xe8, 0, 0, 0, 0, 0xe8, 0, 0, 0, 0};
+    struct hs_operand found[3] = {{0}};
+    struct hs_harvest h = hs_operands_harvest(code, sizeof(code), 0, found, 2);
+    assert_int_equal(h.n_operands, 2);
+    assert_int_equal(h.n_decoded_bytes, 10);
+    assert_true(found[2].target == 0);
+    h = hs_operands_harvest(code, sizeof(code), 0, found, 0);
+    assert_int_equal(h.n_decoded_bytes, 0);
+}
+
+/* The real thing: a static variable found by an exported function's code. */
+static long hidden_counter;
+long operands_test_bump(long by);
+__attribute__((noinline)) long operands_test_bump(long by)
+{
+    hidden_counter += by;
+    return hidden_counter;
+}
+
+extern const char __ehdr_start[];
+
+static void finds_a_static_variable(void **state)
+{
+    (void)state;
+    assert_int_equal(operands_test_bump(2), 2);
+    struct hs_error err = HS_ERROR_INIT;
+    hs_auto(hs_elf) *elf = NULL;
+    assert_int_equal(hs_elf_open_path("/proc/self/exe", &elf, &err), HS_OK);
+    const struct hs_elf_symbol *f = hs_elf_find(elf, "operands_test_bump");
+    assert_non_null(f);
+    const uint8_t *code = hs_elf_bytes_at(elf, f->vaddr, (size_t)f->n_bytes);
+    assert_non_null(code);
+    struct hs_operand found[64];
+    struct hs_harvest h = hs_operands_harvest(code, (size_t)f->n_bytes, f->vaddr, found, 64);
+    assert_int_equal(h.n_decoded_bytes, f->n_bytes);
+    uint64_t bias = (uint64_t)(uintptr_t)__ehdr_start,
+             wanted = (uint64_t)(uintptr_t)&hidden_counter;
+    bool seen = false;
+    for (size_t i = 0; i < h.n_operands; i++)
+        seen = seen || found[i].target + bias == wanted || found[i].target == wanted;
+    assert_true(seen);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(classifies_each_operand),  cmocka_unit_test(leaves_out_what_names_nothing),
+        cmocka_unit_test(stops_at_what_is_no_code), cmocka_unit_test(stops_at_a_full_array),
+        cmocka_unit_test(finds_a_static_variable),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
