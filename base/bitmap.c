@@ -6,6 +6,18 @@
 #include "base/alloc.h"
 
 #define BLOCK_WORDS 8 /* 512 bits: one cache line of bits per rank */
+#define PART_BITS 9   /* a count of up to 384 bits */
+#define PARTS_BITS (3 * PART_BITS)
+#define MAX_SET (((uint64_t)1 << (64 - PARTS_BITS)) - 1)
+
+/* The compiler's own is a library call where the processor is not known to count bits. */
+static inline uint64_t bitmap_count(uint64_t bits)
+{
+    bits -= bits >> 1 & 0x5555555555555555U;
+    bits = (bits & 0x3333333333333333U) + (bits >> 2 & 0x3333333333333333U);
+    bits = (bits + (bits >> 4)) & 0x0f0f0f0f0f0f0f0fU;
+    return bits * 0x0101010101010101U >> 56;
+}
 
 static size_t bitmap_n_words(uint64_t n_bits)
 {
@@ -35,24 +47,45 @@ void hs_bitmap_fini(struct hs_bitmap *map)
     *map = (struct hs_bitmap){0};
 }
 
+/* The counts of one block of `n` <= 8 words as the low bits of its rank; its sum apart. */
+static uint64_t bitmap_block(const uint64_t *words, size_t n, uint64_t *ret_n_set)
+{
+    uint64_t parts = 0;
+    uint64_t n_set = 0;
+
+    for (size_t i = 0; i < BLOCK_WORDS; i++) {
+        if (i != 0 && i % 2 == 0)
+            parts |= n_set << (PART_BITS * (i / 2 - 1));
+        n_set += i < n ? bitmap_count(words[i]) : 0;
+    }
+    *ret_n_set = n_set;
+    return parts;
+}
+
 hs_status hs_bitmap_index(struct hs_bitmap *map, uint64_t *ret_n_set, struct hs_error *err)
 {
     size_t n_words = bitmap_n_words(map->n_bits);
+    size_t n_ranks = bitmap_n_ranks(map->n_bits);
     uint64_t n_set = 0;
 
     assert(map->n_bits % 64 == 0 || map->words[n_words - 1] >> (map->n_bits % 64) == 0);
     if (map->ranks == NULL) {
-        void *ranks;
-        HS_TRY(hs_pages_alloc(bitmap_n_ranks(map->n_bits), sizeof(uint64_t), &ranks, err));
+        void *ranks = NULL;
+        HS_TRY(hs_pages_alloc(n_ranks, sizeof(uint64_t), &ranks, err));
         map->ranks = ranks;
     }
-    for (size_t i = 0; i < n_words; i++) {
-        if (i % BLOCK_WORDS == 0)
-            map->ranks[i / BLOCK_WORDS] = n_set;
-        n_set += (uint64_t)__builtin_popcountll(map->words[i]);
+    for (size_t block = 0; block < n_ranks; block++) {
+        uint64_t in_block;
+        size_t first = block * BLOCK_WORDS;
+        size_t left = n_words - first;
+        uint64_t parts =
+            bitmap_block(map->words + first, left < BLOCK_WORDS ? left : BLOCK_WORDS, &in_block);
+        map->ranks[block] = n_set << PARTS_BITS | parts;
+        n_set += in_block;
+        if (n_set > MAX_SET)
+            return hs_fail(err, HS_LIMIT, "cannot index more than %llu blocks",
+                           (unsigned long long)MAX_SET);
     }
-    if (n_words % BLOCK_WORDS == 0)
-        map->ranks[n_words / BLOCK_WORDS] = n_set;
     *ret_n_set = n_set;
     return HS_OK;
 }
@@ -61,13 +94,15 @@ uint64_t hs_bitmap_rank(const struct hs_bitmap *map, uint64_t at)
 {
     assert(map->ranks != NULL && at <= map->n_bits);
     uint64_t word = at >> 6;
-    uint64_t rank = map->ranks[word / BLOCK_WORDS];
-    for (uint64_t i = word & ~(uint64_t)(BLOCK_WORDS - 1); i < word; i++)
-        rank += (uint64_t)__builtin_popcountll(map->words[i]);
-    if ((at & 63) != 0) {
-        uint64_t below = ((uint64_t)1 << (at & 63)) - 1;
-        rank += (uint64_t)__builtin_popcountll(map->words[word] & below);
-    }
+    uint64_t packed = map->ranks[word / BLOCK_WORDS];
+    /* Before the first pair of words lie none: the parts moved up by one make room for that. */
+    uint64_t parts = packed << PART_BITS;
+    uint64_t part = parts >> (PART_BITS * (word / 2 % 4)) & ((1U << PART_BITS) - 1);
+    uint64_t rank = (packed >> PARTS_BITS) + part;
+    if (word % 2 != 0)
+        rank += bitmap_count(map->words[word - 1]);
+    if (at % 64 != 0)
+        rank += bitmap_count(map->words[word] & (((uint64_t)1 << (at % 64)) - 1));
     return rank;
 }
 

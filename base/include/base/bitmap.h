@@ -1,9 +1,11 @@
 /* A bitmap with a rank index: number of set bits below a position in two cache misses.
  *
  *   words: | 64 bits | 64 bits | ... |      one bit per position
- *   ranks: |  u64 per 512 positions  |      set bits before the block of eight words
+ *   ranks: |  u64 per 512 positions  |      set bits before the block of eight words (37 bits), and
+ *                                           in its first two, four and six words (3 times 9 bits)
  *
- * Resident: 1/8 + 1/64 byte per position. Set bits first, then hs_bitmap_index, then rank. */
+ * Resident: 1/8 + 1/64 byte per position. Set bits first, then hs_bitmap_index, then rank.
+ * Limit: at most 2^37 - 1 set bits, told by hs_bitmap_index. */
 #ifndef HS_BASE_BITMAP_H
 #define HS_BASE_BITMAP_H
 
@@ -33,10 +35,11 @@ static inline void hs_bitmap_clear(struct hs_bitmap *map, uint64_t at)
     map->words[at >> 6] &= ~((uint64_t)1 << (at & 63));
 }
 
-/* Builds the rank index; returns the number of set bits in *ret_n_set. O(n_bits / 64). */
+/* Builds the rank index; returns the number of set bits in *ret_n_set. O(n_bits / 64). Fails with
+ * HS_LIMIT. */
 hs_status hs_bitmap_index(struct hs_bitmap *map, uint64_t *ret_n_set, struct hs_error *err);
 
-/* Set bits in [0, at). Needs the index. */
+/* Set bits in [0, at), at <= n_bits. Needs the index. */
 uint64_t hs_bitmap_rank(const struct hs_bitmap *map, uint64_t at);
 
 /* The first set bit >= at, or n_bits when there is none. */
