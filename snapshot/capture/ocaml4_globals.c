@@ -162,12 +162,21 @@ static hs_status unit_init(struct hs_root_walk *walk, const struct table *table,
     return hs_strtab_add(walk->rt->strings, readable, &ret->name, walk->err);
 }
 
-/* "Stm field 63"; of a block with a symbol of its own (flambda) "Stm.table", "Stm.pair field 1". */
+/* "Stm.VCS" by the table of source names, else "Stm field 63"; of a block with a symbol of its own
+ * (flambda) "Stm.table", "Stm.pair field 1". */
 static hs_status name_field(struct hs_root_walk *walk, const struct unit *unit, const char *symbol,
                             uint64_t field, uint64_t n_fields, struct hs_root *root)
 {
     char readable[UNIT_BYTES];
+    struct hs_name known;
     hs_demangle(symbol, readable, sizeof readable);
+    if (walk->rt->names != NULL && unit->link_name[0] != '\0' &&
+        strcmp(symbol, unit->symbol) == 0 &&
+        hs_names_find(walk->rt->names, unit->link_name, (uint32_t)field, &known)) {
+        root->line = known.line;
+        HS_TRY(hs_strtab_add(walk->rt->strings, known.file, &root->file, walk->err));
+        return hs_walk_name(walk, &root->name, "%s.%s", readable, known.name);
+    }
     if (n_fields == 1 && strcmp(symbol, unit->symbol) != 0)
         return hs_walk_name(walk, &root->name, "%s", readable);
     return hs_walk_name(walk, &root->name, "%s field %llu", readable, (unsigned long long)field);
