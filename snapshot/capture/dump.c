@@ -21,6 +21,7 @@ static void dump_fini(struct hs_dump_session *s)
     hs_objects_close(&s->objects);
     hs_target_close(&s->target);
     hs_strtab_fini(&s->strings);
+    hs_names_fini(&s->names);
     hs_free(s->binaries);
     hs_free(s->unreadable);
 }
@@ -90,6 +91,7 @@ static hs_status dump_walk(struct hs_dump_session *s, struct hs_error *err)
     HS_TRY(hs_block_map_build(&s->map, &s->rt, err));
     HS_TRY(hs_progress_tell(progress, "collecting roots", 0, 0, err));
     HS_TRY(hs_ocaml4_collect_roots(&s->rt, &s->map, &s->roots, err));
+    HS_TRY(hs_dump_apply_names(s, err));
     HS_TRY(hs_progress_tell(progress, "marking", 0, s->map.n_live_words, err));
     HS_TRY(hs_ocaml4_mark(&s->rt, &s->map, &s->roots, &s->marks, err));
     if (s->map.n_live_words == 0)
@@ -106,6 +108,8 @@ static hs_status dump_run(struct hs_dump_session *s, struct hs_out *out, struct 
     HS_TRY(hs_target_open(s->options->pid, &s->target, err));
     HS_TRY(hs_objects_open(&s->objects, &s->target, err));
     hs_ocaml4_prepare(&s->objects);
+    HS_TRY(hs_progress_tell(s->options->progress, "looking for source names", 0, 0, err));
+    HS_TRY(hs_dump_find_names(s, err));
     HS_TRY(dump_copy(s, err));
     HS_TRY(dump_walk(s, err));
     HS_TRY(hs_dump_facts(s, err));

@@ -4,6 +4,7 @@
 
 #include "capture/dump.h"
 #include "capture/image.h"
+#include "capture/names.h"
 #include "capture/objects.h"
 #include "ocaml4.h"
 
@@ -13,6 +14,8 @@ struct hs_dump_session {
     struct hs_objects objects;
     struct hs_image image;
     struct hs_strtab strings;
+    struct hs_names names;
+    char names_failure[256]; /* why the helper gave no names; empty when it ran */
     struct hs_ocaml4 rt;
     struct hs_ocaml4_roots roots;
     struct hs_block_map map;
@@ -24,6 +27,10 @@ struct hs_dump_session {
     struct hs_binary *binaries;  /* owned */
     struct hs_range *unreadable; /* owned */
 };
+
+/* dump_names.c: before the stop, and after the roots are collected. */
+hs_status hs_dump_find_names(struct hs_dump_session *session, struct hs_error *err);
+hs_status hs_dump_apply_names(struct hs_dump_session *session, struct hs_error *err);
 
 /* Everything the snapshot says before its first block; borrowed from the session. */
 hs_status hs_dump_facts(struct hs_dump_session *session, struct hs_error *err);

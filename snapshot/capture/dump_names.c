@@ -1,0 +1,63 @@
+/* Source names for root leaves: found before the stop, applied after the roots are collected. */
+#include <stdio.h>
+#include <string.h>
+
+#include "dump_session.h"
+#include "symbols/demangle.h"
+
+enum { ROOT_NAME_BYTES = 1024 };
+
+/* A table that the user gave must be good; the helper's failure only costs names. */
+hs_status hs_dump_find_names(struct hs_dump_session *s, struct hs_error *err)
+{
+    const struct hs_dump_options *o = s->options;
+    struct hs_error failure = HS_ERROR_INIT;
+
+    if (o->names_file != NULL)
+        return hs_names_load_file(o->names_file, &s->names, err);
+    if (o->no_names || o->names_helper == NULL)
+        return HS_OK;
+    struct hs_names_request request = {
+        .helper = o->names_helper, .dirs = o->names_dirs, .n_dirs = o->n_names_dirs};
+    hs_status status = hs_names_run_helper(&request, &s->target, &s->objects, &s->names, &failure);
+    if (status == HS_IO || status == HS_FORMAT) {
+        snprintf(s->names_failure, sizeof s->names_failure, "no source names: %s", failure.message);
+        return HS_OK;
+    }
+    if (status != HS_OK)
+        *err = failure;
+    return status;
+}
+
+static hs_status names_apply_leaf(struct hs_dump_session *s, struct hs_root *root,
+                                  struct hs_error *err)
+{
+    const char *symbol = hs_strtab_get(&s->strings, root->symbol);
+    char text[ROOT_NAME_BYTES], unit[ROOT_NAME_BYTES / 2];
+    struct hs_name name;
+
+    if (root->field == HS_NO_FIELD || strncmp(symbol, "caml", 4) != 0 ||
+        !hs_names_find(&s->names, symbol + strlen("caml"), root->field, &name))
+        return HS_OK;
+    (void)hs_demangle(symbol, unit, sizeof unit);
+    snprintf(text, sizeof text, "%s.%s", unit, name.name);
+    HS_TRY(hs_strtab_add(&s->strings, text, &root->name, err));
+    if (name.file[0] == '\0')
+        return HS_OK;
+    root->line = name.line;
+    return hs_strtab_add(&s->strings, name.file, &root->file, err);
+}
+
+hs_status hs_dump_apply_names(struct hs_dump_session *s, struct hs_error *err)
+{
+    if (s->names_failure[0] != '\0')
+        HS_TRY(hs_ocaml4_note(&s->rt, false, err, "%s", s->names_failure));
+    if (s->names.note[0] != '\0')
+        HS_TRY(hs_ocaml4_note(&s->rt, false, err, "%s", s->names.note));
+    for (size_t i = 0; i < s->roots.roots.n_leaves && s->names.n_entries != 0; i++) {
+        struct hs_root *root = &s->roots.roots.leaves[i].root;
+        if (root->kind == HS_ROOT_GLOBAL || root->kind == HS_ROOT_DYNAMIC_GLOBAL)
+            HS_TRY(names_apply_leaf(s, root, err));
+    }
+    return HS_OK;
+}
