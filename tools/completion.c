@@ -19,6 +19,20 @@ static hs_status choice_words(struct hs_out *out, const char *choices, struct hs
     return HS_OK;
 }
 
+/* The words that an argument can be: commands, shells; else it is a file or a number. */
+static bool has_argument_words(const struct hs_command *command)
+{
+    return strcmp(command->arguments, "[COMMAND]") == 0 || strcmp(command->arguments, "SHELL") == 0;
+}
+
+static hs_status argument_words(struct hs_out *out, const struct hs_command *command,
+                                struct hs_error *err)
+{
+    if (strcmp(command->arguments, "SHELL") == 0)
+        return hs_print(out, err, "bash zsh fish");
+    return command_names(out, err);
+}
+
 static hs_status bash_command(struct hs_out *out, const struct hs_command *command,
                               struct hs_error *err)
 {
@@ -35,7 +49,13 @@ static hs_status bash_command(struct hs_out *out, const struct hs_command *comma
     for (int id = 0; id < HS_N_OPTIONS; id++)
         if (command->options >> id & 1)
             HS_TRY(hs_print(out, err, " --%s", hs_options[id].name));
-    return hs_print(out, err, "\" ;;\n        esac ;;\n");
+    HS_TRY(hs_print(out, err, "\"\n"));
+    if (has_argument_words(command)) {
+        HS_TRY(hs_print(out, err, "           [[ $current == -* ]] || words=\""));
+        HS_TRY(argument_words(out, command, err));
+        HS_TRY(hs_print(out, err, "\"\n"));
+    }
+    return hs_print(out, err, "           ;;\n        esac ;;\n");
 }
 
 static hs_status bash(struct hs_out *out, struct hs_error *err)
@@ -81,6 +101,17 @@ static hs_status zsh_option(struct hs_out *out, const struct hs_option *option,
     return hs_print(out, err, ")'");
 }
 
+static hs_status zsh_arguments(struct hs_out *out, const struct hs_command *command,
+                               struct hs_error *err)
+{
+    HS_TRY(hs_print(out, err, "    %s) _arguments '--help'", command->name));
+    if (!has_argument_words(command))
+        return hs_print(out, err, " '*:file:_files'");
+    HS_TRY(hs_print(out, err, " '*:word:("));
+    HS_TRY(argument_words(out, command, err));
+    return hs_print(out, err, ")'");
+}
+
 static hs_status zsh(struct hs_out *out, struct hs_error *err)
 {
     HS_TRY(hs_print(out, err,
@@ -96,14 +127,16 @@ static hs_status zsh(struct hs_out *out, struct hs_error *err)
                     ")\n        _describe command commands\n        return\n    fi\n"
                     "    case $words[2] in\n"));
     for (size_t i = 0; i < hs_n_commands; i++) {
-        HS_TRY(
-            hs_print(out, err, "    %s) _arguments '*:file:_files' '--help'", hs_commands[i].name));
+        HS_TRY(zsh_arguments(out, &hs_commands[i], err));
         for (int id = 0; id < HS_N_OPTIONS; id++)
             if (hs_commands[i].options >> id & 1)
                 HS_TRY(zsh_option(out, &hs_options[id], err));
         HS_TRY(hs_print(out, err, " ;;\n"));
     }
-    return hs_print(out, err, "    esac\n}\ncompdef _heapsnap heapsnap\n");
+    /* Both as an autoloaded function and sourced. */
+    return hs_print(out, err,
+                    "    esac\n}\nif [[ $funcstack[1] == _heapsnap ]]; then\n    _heapsnap \"$@\"\n"
+                    "else\n    compdef _heapsnap heapsnap\nfi\n");
 }
 
 static hs_status fish_command(struct hs_out *out, const struct hs_command *command,
@@ -113,6 +146,13 @@ static hs_status fish_command(struct hs_out *out, const struct hs_command *comma
                     command->name));
     HS_TRY(single_quoted(out, command->summary, err));
     HS_TRY(hs_print(out, err, "\n"));
+    if (has_argument_words(command)) {
+        HS_TRY(hs_print(out, err,
+                        "complete -c heapsnap -n '__fish_seen_subcommand_from %s' -f -a '",
+                        command->name));
+        HS_TRY(argument_words(out, command, err));
+        HS_TRY(hs_print(out, err, "'\n"));
+    }
     for (int id = 0; id < HS_N_OPTIONS; id++) {
         const struct hs_option *option = &hs_options[id];
         if (!(command->options >> id & 1))
@@ -137,7 +177,9 @@ static hs_status fish_command(struct hs_out *out, const struct hs_command *comma
 
 static hs_status fish(struct hs_out *out, struct hs_error *err)
 {
-    HS_TRY(hs_print(out, err, "# fish completion for heapsnap\n"));
+    HS_TRY(hs_print(out, err,
+                    "# fish completion for heapsnap\n"
+                    "complete -c heapsnap -l help -s h -d 'help'\n"));
     for (size_t i = 0; i < hs_n_commands; i++)
         HS_TRY(fish_command(out, &hs_commands[i], err));
     return HS_OK;
