@@ -127,6 +127,15 @@ hs_status hs_pages_alloc(size_t n, size_t size, void **ret, struct hs_error *err
     return HS_OK;
 }
 
+void hs_pages_discard(void *memory, size_t n_bytes)
+{
+    enum { PAGE_BYTES = 4096 };
+    size_t n_whole = n_bytes / PAGE_BYTES * PAGE_BYTES;
+    if (n_whole != 0 && madvise(memory, n_whole, MADV_DONTNEED) != 0)
+        memset(memory, 0, n_whole);
+    memset((uint8_t *)memory + n_whole, 0, n_bytes - n_whole);
+}
+
 void hs_pages_free(void *memory, size_t n, size_t size)
 {
     if (memory == NULL)

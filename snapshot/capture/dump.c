@@ -26,12 +26,12 @@ static void dump_fini(struct hs_dump_session *s)
     hs_free(s->unreadable);
 }
 
-/* Forgets what was read in a stop that was no good. */
+/* Forgets what was read in a stop that was no good, or before the stop. */
 static void dump_forget(struct hs_dump_session *s)
 {
     hs_ocaml4_roots_fini(&s->roots);
     hs_ocaml4_fini(&s->rt);
-    hs_image_fini(&s->image);
+    hs_image_rewind(&s->image);
     s->rt = (struct hs_ocaml4){
         .target = &s->target, .image = &s->image, .objects = &s->objects, .strings = &s->strings};
 }
@@ -64,11 +64,26 @@ static hs_status dump_stop(struct hs_dump_session *s, bool is_last, bool *ret_is
     return HS_OK;
 }
 
+/* Copies the heap once while the process runs, so that the copy under the stop finds its memory
+ * ready. What is read may be torn: nothing of it is used, and a failure means nothing yet. */
+static void dump_rehearse(struct hs_dump_session *s)
+{
+    struct hs_error ignored = HS_ERROR_INIT;
+    uint64_t read_bytes = s->target.read_bytes;
+
+    dump_forget(s);
+    if (hs_ocaml4_locate(&s->rt, &ignored) == HS_OK &&
+        hs_ocaml4_copy_heap(&s->rt, &ignored) != HS_OK)
+        ignored.status = HS_OK;
+    s->target.read_bytes = read_bytes;
+}
+
 /* From the first stop to the last detach. */
 static hs_status dump_copy(struct hs_dump_session *s, struct hs_error *err)
 {
     bool is_good = false;
 
+    dump_rehearse(s);
     for (unsigned attempt = 1; !is_good; attempt++) {
         HS_TRY(hs_progress_tell(s->options->progress, "stopping the process", attempt, 0, err));
         HS_TRY(dump_stop(s, attempt == STOPS_MAX, &is_good, err));

@@ -33,6 +33,13 @@ void hs_image_fini(struct hs_image *image)
     memset(image, 0, sizeof *image);
 }
 
+void hs_image_rewind(struct hs_image *image)
+{
+    image->n_ranges = 0;
+    image->n_gaps = 0;
+    image->shadows_are_used = true;
+}
+
 /* The first range that ends behind `address`, or n_ranges. */
 static size_t image_lower(const struct hs_image *image, hs_addr address)
 {
@@ -223,6 +230,17 @@ static size_t image_pages_there(const struct hs_target *target, hs_addr begin, h
     return got > 0 ? (size_t)got / 8 : 0;
 }
 
+/* Inserts [begin, end), which the target never touched: `bytes` are zero unless used before. */
+static hs_status image_insert_zero(struct hs_image *image, hs_addr begin, hs_addr end,
+                                   uint8_t *bytes, struct hs_error *err)
+{
+    struct hs_image_range zero = {begin, end, bytes, end - begin};
+
+    if (image->shadows_are_used)
+        hs_pages_discard(bytes, end - begin);
+    return image_insert(image, zero, err);
+}
+
 /* Private anonymous memory: pages that are not there are zero in the shadow already. */
 static hs_status image_copy_anonymous(struct hs_image *image, struct hs_target *target,
                                       hs_addr begin, hs_addr end, uint8_t *bytes,
@@ -240,23 +258,20 @@ static hs_status image_copy_anonymous(struct hs_image *image, struct hs_target *
         for (size_t i = 0; i < n && at < end; i++) {
             bool there = (entries[i] & IMAGE_PAGE_IS_THERE) != 0;
             if (there != run_there && at > run_begin) {
-                struct hs_image_range zero = {run_begin, at, bytes + (run_begin - begin),
-                                              at - run_begin};
                 if (run_there)
                     HS_TRY(image_read_run(image, target, run_begin, at, bytes + (run_begin - begin),
                                           err));
                 else
-                    HS_TRY(image_insert(image, zero, err));
+                    HS_TRY(
+                        image_insert_zero(image, run_begin, at, bytes + (run_begin - begin), err));
                 run_begin = at;
             }
             run_there = there;
             at = (at & ~(IMAGE_PAGE - 1)) + IMAGE_PAGE;
         }
     }
-    if (at >= end && !run_there && run_begin < end) {
-        struct hs_image_range zero = {run_begin, end, bytes + (run_begin - begin), end - run_begin};
-        return image_insert(image, zero, err);
-    }
+    if (at >= end && !run_there && run_begin < end)
+        return image_insert_zero(image, run_begin, end, bytes + (run_begin - begin), err);
     return image_read_run(image, target, run_begin, end, bytes + (run_begin - begin), err);
 }
 

@@ -21,6 +21,10 @@ void hs_free(void *memory);
 hs_status hs_pages_alloc(size_t n, size_t size, void **ret, struct hs_error *err);
 void hs_pages_free(void *memory, size_t n, size_t size);
 
+/* Makes the whole pages of [memory, memory + n_bytes), a part of such an array, zero and unpaid
+ * again. `memory` is page-aligned; a last part of a page is zeroed by hand. */
+void hs_pages_discard(void *memory, size_t n_bytes);
+
 /* Fault injection: the nth allocation from now (1 = the next) fails, and with `sticky` all after
  * it; 0 switches it off. */
 void hs_alloc_fail_at(uint64_t nth, bool sticky);
