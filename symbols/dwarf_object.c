@@ -3,6 +3,8 @@
 #include <elf.h>
 #include <string.h>
 
+#include "lines_check.h"
+
 /* First the one without which the rest is of no use. */
 static const char *const purpose_sections[DWARF_N_PURPOSES][DWARF_MAX_SECTIONS] = {
     [DWARF_EH_FRAME] = {".eh_frame"},
@@ -104,6 +106,8 @@ static hs_status object_add(struct dwarf_object *object, struct hs_elf *elf, con
         return hs_fail(err, HS_FORMAT, "'%s' has no section '%s'", hs_elf_name(elf), name);
     struct dwarf_section *s = &object->sections[object->n_sections];
     HS_TRY(hs_elf_section_bytes_named(elf, name, &s->bytes, &s->n_bytes, err));
+    if (strcmp(name, ".debug_rnglists") == 0 && !hs_lines_check_ranges_(s->bytes, s->n_bytes))
+        return hs_fail(err, HS_FORMAT, "'%s' of '%s' is damaged", name, hs_elf_name(elf));
     s->name = name;
     s->vaddr = section.vaddr;
     object->n_sections++;

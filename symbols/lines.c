@@ -133,7 +133,8 @@ static hs_status find_file(struct hs_dwarf *dwarf, const struct dwarf_unit *unit
     uint64_t at = file - (unit->version >= 5 ? 0 : 1);
     if (root == NULL)
         return HS_OK;
-    if (dwarf_srcfiles(root, &names, &n, &error) == DW_DLV_OK) {
+    if (hs_dwarf_entry_has_lines_(dwarf, root) &&
+        dwarf_srcfiles(root, &names, &n, &error) == DW_DLV_OK) {
         if (at < (uint64_t)n && names[at] != NULL)
             status = hs_strtab_add(&dwarf->strings, names[at], ret, err);
         for (Dwarf_Signed i = 0; i < n; i++)

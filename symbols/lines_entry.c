@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/cursor.h"
+#include "lines_check.h"
 #include "lines_private.h"
 
 enum {
@@ -65,6 +66,24 @@ bool hs_dwarf_entry_low_(struct hs_dwarf *dwarf, Dwarf_Die die, hs_addr *ret)
     hs_dwarf_damage_(dwarf, &error);
     *ret = low;
     return res == DW_DLV_OK;
+}
+
+bool hs_dwarf_entry_has_lines_(struct hs_dwarf *dwarf, Dwarf_Die root)
+{
+    const struct dwarf_section *lines = hs_dwarf_object_section_(&dwarf->object, ".debug_line");
+    Dwarf_Attribute attribute = entry_attribute(dwarf, root, DW_AT_stmt_list);
+    Dwarf_Error error = NULL;
+    Dwarf_Off offset = 0;
+    if (attribute == NULL)
+        return false;
+    int res = dwarf_global_formref(attribute, &offset, &error);
+    hs_dwarf_damage_(dwarf, &error);
+    dwarf_dealloc_attribute(attribute);
+    if (res != DW_DLV_OK || lines == NULL)
+        return false;
+    bool is_good = hs_lines_check_table_(lines->bytes, lines->n_bytes, offset);
+    dwarf->n_damaged += !is_good;
+    return is_good;
 }
 
 /* DW_OP_addr A and DW_OP_addrx N are the whole expression of a variable with a fixed place. */

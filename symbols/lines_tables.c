@@ -98,6 +98,8 @@ static hs_status unit_load_rows(struct hs_dwarf *dwarf, struct dwarf_unit *unit,
     Dwarf_Signed n = 0;
     struct row_loader loader = {.dwarf = dwarf, .unit = unit};
     hs_status status = HS_OK;
+    if (!hs_dwarf_entry_has_lines_(dwarf, root))
+        return HS_OK;
     int res = dwarf_srclines_b(root, &version, &n_tables, &context, &error);
     if (res == DW_DLV_OK)
         res = dwarf_srclines_from_linecontext(context, &lines, &n, &error);
