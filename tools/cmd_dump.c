@@ -65,8 +65,10 @@ hs_status hs_cmd_dump(struct hs_tool *tool, const struct hs_invocation *inv, str
         return hs_hint(err, "heapsnap dump %s > heap.snap, or -o heap.snap", inv->arguments[0]);
     }
     struct hs_dump_report report = {0};
-    if (hs_dump(&options, &tool->out, &report, err) != HS_OK)
+    hs_status status = hs_dump(&options, &tool->out, &report, err);
+    if (status != HS_OK && strncmp(err->message, "cannot dump ", 12) != 0)
         return hs_context(err, "cannot dump process '%s'", inv->arguments[0]);
+    HS_TRY(status);
     HS_TRY(hs_tool_commit(tool, err));
     talk_report(&report);
     return HS_OK;

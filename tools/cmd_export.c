@@ -49,12 +49,13 @@ static void table_close(struct table *table)
     hs_buffer_fini(&table->buffer);
 }
 
-/* Control characters of a hostile name would break the table's lines. */
-static void put_text(struct hs_buffer *buffer, const char *text)
+/* A hostile name must neither break the table's lines nor a terminal that shows them. */
+static hs_status put_label(struct table *table, const char *label, struct hs_error *err)
 {
-    for (; *text != 0; text++)
-        hs_buffer_put_u8(buffer, (uint8_t)((unsigned char)*text < ' ' ? '?' : *text));
-    hs_buffer_put_u8(buffer, '\t');
+    HS_TRY(hs_text_sanitise(label, strlen(label), HS_TEXT_TSV, &table->buffer, err));
+    HS_TRY(table_room(table, LINE_BYTES, err));
+    hs_buffer_put_u8(&table->buffer, '\t');
+    return HS_OK;
 }
 
 static void put_number(struct hs_buffer *buffer, uint64_t number, char end)
@@ -78,7 +79,7 @@ static void put_address(struct hs_buffer *buffer, hs_addr address)
 static hs_status put_node(const struct hs_view *view, struct table *table,
                           const struct hs_node_facts *facts, struct hs_error *err)
 {
-    HS_TRY(table_room(table, LINE_BYTES + strlen(facts->label), err));
+    HS_TRY(table_room(table, LINE_BYTES, err));
     struct hs_buffer *buffer = &table->buffer;
     uint32_t node = (uint32_t)facts->node;
     uint32_t idom = hs_index_idom(view->index, node);
@@ -86,9 +87,9 @@ static hs_status put_node(const struct hs_view *view, struct table *table,
     put_address(buffer, facts->address);
     put_number(buffer, facts->words, '\t');
     put_number(buffer, facts->is_static, '\t');
-    put_text(buffer, facts->label);
+    HS_TRY(put_label(table, facts->label, err));
     if (idom == HS_NONE)
-        put_text(buffer, "-");
+        hs_buffer_put_bytes(buffer, "-\t", 2);
     else
         put_number(buffer, idom, '\t');
     put_number(buffer, hs_index_retained(view->index, node).words, '\n');

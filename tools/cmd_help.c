@@ -5,9 +5,12 @@
 #include "snapshot/reader.h"
 #include "tool.h"
 
-/* The man pages are made by `heapsnap help man:COMMAND`; not listed, it is for the build. */
+/* The man pages are made by `heapsnap help man:COMMAND`, the overview by `man:heapsnap`; not
+ * listed, it is for scripts/man. */
 static hs_status man_page(struct hs_tool *tool, const char *name, struct hs_error *err)
 {
+    if (strcmp(name, "heapsnap") == 0)
+        return hs_help_man_overview(&tool->out, err);
     const struct hs_command *command = hs_find_command(name);
     if (command == NULL)
         return hs_fail(err, HS_USAGE, "no man page for '%s'", name);

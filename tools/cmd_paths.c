@@ -340,12 +340,18 @@ static hs_status run(struct hs_tool *tool, const struct hs_invocation *inv, stru
     struct hs_what what;
     HS_TRY(hs_what_find(view, inv->text[HS_OPT_TO], &what, err));
     /* One answer holds one target; of a type the largest instances follow each other in the other
-     * formats, JSON shows the largest. */
-    unsigned n = hs_tool_format(inv) == HS_FORMAT_JSON ? 1 : what.n_nodes;
+     * formats, JSON and TSV show the largest. */
+    enum hs_format format = hs_tool_format(inv);
+    bool is_single = format == HS_FORMAT_JSON || format == HS_FORMAT_TSV;
+    unsigned n = is_single ? 1 : what.n_nodes;
     for (unsigned i = 0; i < n; i++) {
         hs_node target = what.nodes[i];
+        bool is_leaf =
+            target < view->n_tree && hs_snap_root(view->snap, target)->level == HS_LEVEL_LEAF;
         if (target < view->n_tree)
             target = hs_snap_root(view->snap, target)->target;
+        if (target == HS_NO_NODE && is_leaf)
+            return hs_fail(err, HS_USAGE, "'%s' points to no block", inv->text[HS_OPT_TO]);
         if (target == HS_NO_NODE) {
             (void)hs_fail(err, HS_USAGE, "'%s' is a group of roots", inv->text[HS_OPT_TO]);
             return hs_hint(err, "paths lead to an object: name one of its roots");

@@ -1,4 +1,5 @@
 /* heapsnap: the entry. Parses, runs one command, maps its status to the exit code. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -22,11 +23,22 @@ static hs_status run(struct hs_tool *tool, const struct hs_invocation *inv, stru
     return hs_tool_commit(tool, err);
 }
 
+/* A closed standard descriptor would be the number of the next file we open, and talk be written
+ * into an index. It is held the wrong way round, so that its use still fails. */
+static void hold_standard_descriptors(void)
+{
+    static const int modes[] = {O_WRONLY, O_RDONLY, O_RDONLY};
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0)
+            (void)open("/dev/null", modes[fd]);
+}
+
 int main(int argc, char **argv)
 {
     struct hs_error err = HS_ERROR_INIT;
     struct hs_invocation inv = {0};
     struct hs_tool tool = {0};
+    hold_standard_descriptors();
     hs_status status = hs_parse(argc, argv, &inv, &err);
     bool is_bare = status == HS_OK && argc < 2;
     if (status == HS_OK)

@@ -4,7 +4,7 @@
 
 #include "options.h"
 
-enum { TEXT_COLUMNS = 78 };
+enum { TEXT_COLUMNS = 78, HELP_COLUMN = 27 };
 
 /* Prints `text` filled to the width; `indent` columns before each line; paragraphs end at '\n'. */
 static hs_status fill(struct hs_out *out, const char *text, unsigned indent, struct hs_error *err)
@@ -43,16 +43,40 @@ static hs_status option_line(struct hs_out *out, const struct hs_option *option,
     if (strlen(left) <= 24)
         HS_TRY(hs_print(out, err, "  %-24s ", left));
     else
-        HS_TRY(hs_print(out, err, "  %s\n%27s", left, ""));
+        HS_TRY(hs_print(out, err, "  %s\n%*s", left, HELP_COLUMN, ""));
     return hs_print(out, err, "%s\n", option->help);
 }
 
-static hs_status option_lines(struct hs_out *out, const struct hs_command *command,
+bool hs_choices_unsaid(const struct hs_option *option, char *text)
+{
+    const char *choices = option->choices;
+    if (choices == NULL)
+        return false;
+    const char *last = strrchr(choices, '|');
+    if (strstr(option->help, last != NULL ? last + 1 : choices) != NULL)
+        return false;
+    size_t n = 0;
+    for (; *choices != 0 && n + 2 < HS_CHOICES_BYTES; choices++) {
+        text[n++] = *choices == '|' ? ',' : *choices;
+        if (*choices == '|')
+            text[n++] = ' ';
+    }
+    text[n] = 0;
+    return true;
+}
+
+static hs_status option_lines(struct hs_out *out, const struct hs_command *command, bool is_short,
                               struct hs_error *err)
 {
-    for (int id = 0; id < HS_N_OPTIONS; id++)
-        if (command->options >> id & 1)
-            HS_TRY(option_line(out, &hs_options[id], err));
+    for (int id = 0; id < HS_N_OPTIONS; id++) {
+        const struct hs_option *option = &hs_options[id];
+        if (!(command->options >> id & 1))
+            continue;
+        HS_TRY(option_line(out, option, err));
+        char text[HS_CHOICES_BYTES];
+        if (!is_short && hs_choices_unsaid(option, text))
+            HS_TRY(fill(out, text, HELP_COLUMN, err));
+    }
     return hs_print(out, err, "  %-24s %s\n", "-h, --help", "this help; -h is short");
 }
 
@@ -104,5 +128,5 @@ hs_status hs_help_command(struct hs_out *out, const struct hs_command *command, 
         HS_TRY(fill(out, command->description, 0, err));
         HS_TRY(hs_print(out, err, "\n"));
     }
-    return option_lines(out, command, err);
+    return option_lines(out, command, is_short, err);
 }

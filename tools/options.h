@@ -106,10 +106,16 @@ const struct hs_command *hs_find_command(const char *name);
 const char *hs_nearest(const char *word, const char *(*name_of)(const void *, size_t),
                        const void *context, size_t n);
 
+/* The choices as "a, b, c" when the help of the option does not name them itself, else false.
+ * `text` has HS_CHOICES_BYTES. */
+#define HS_CHOICES_BYTES 256
+bool hs_choices_unsaid(const struct hs_option *option, char *text);
+
 /* Texts made of the table. */
 hs_status hs_help_overview(struct hs_out *out, struct hs_error *err);
 hs_status hs_help_command(struct hs_out *out, const struct hs_command *command, bool is_short,
                           struct hs_error *err);
+hs_status hs_help_man_overview(struct hs_out *out, struct hs_error *err);
 hs_status hs_help_man(struct hs_out *out, const struct hs_command *command, struct hs_error *err);
 hs_status hs_completion_write(struct hs_out *out, const char *shell, struct hs_error *err);
 

@@ -1,8 +1,8 @@
-# Sourced by the tests of the command line. Each test is a bash script that ctest runs with HEAPSNAP,
-# BUILD_DIR and SOURCE_DIR set; what needs structure is Python on standard input of `python`.
+# Sourced by the tests of the command line. Each test is a bash script that ctest runs with
+# HEAPSNAP, BUILD_DIR and SOURCE_DIR set; what needs structure is Python on the input of `python`.
 set -euo pipefail
 
-: "${HEAPSNAP:?the program to test}" "${BUILD_DIR:?the build directory}" "${SOURCE_DIR:?the sources}"
+: "${HEAPSNAP:?the program to test}" "${BUILD_DIR:?where it was built}" "${SOURCE_DIR:?its source}"
 export MAKE_SNAP=$BUILD_DIR/bin/make_snap
 export PYTHONPATH=$SOURCE_DIR/tests/cli
 export PYTHONDONTWRITEBYTECODE=1

@@ -1,4 +1,4 @@
-/* make_snap FILE < DESCRIPTION: writes the snapshot that the tests of the command line describe, one
+/* make_snap FILE < DESCRIPTION: writes the snapshot that a test of the command line describes, one
  * record per line, fields separated by tabs, texts with %XX for a byte, numbers plain or 0x:
  *
  *   fact KEY VALUE                     pid, command, tool_version, pause_ns, read_bytes, attempts
@@ -149,11 +149,11 @@ static void set_root(struct made *made, struct hs_root *root, const char *key, c
         hs_str *id;
         uint32_t *number;
     } members[] = {
-        {"module", &root->module, NULL},     {"symbol", &root->symbol, NULL},
-        {"file", &root->file, NULL},         {"function", &root->function, NULL},
-        {"line", NULL, &root->line},         {"thread", NULL, &root->thread},
-        {"frame", NULL, &root->frame},       {"field", NULL, &root->field},
-        {"begin", NULL, &root->char_begin},  {"end", NULL, &root->char_end},
+        {"module", &root->module, NULL},    {"symbol", &root->symbol, NULL},
+        {"file", &root->file, NULL},        {"function", &root->function, NULL},
+        {"line", NULL, &root->line},        {"thread", NULL, &root->thread},
+        {"frame", NULL, &root->frame},      {"field", NULL, &root->field},
+        {"begin", NULL, &root->char_begin}, {"end", NULL, &root->char_end},
     };
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
         if (strcmp(members[i].key, key) != 0)
@@ -291,8 +291,8 @@ static void write_snapshot(const struct made *made, const char *path)
          &err);
     for (size_t i = 0; i < made->blocks.n; i++) {
         struct made_block *block = &((struct made_block *)made->blocks.items)[i];
-        must(hs_snap_writer_block(writer, &block->record, edges + block->first_edge,
-                                  block->n_edges, &err),
+        must(hs_snap_writer_block(writer, &block->record, edges + block->first_edge, block->n_edges,
+                                  &err),
              &err);
     }
     must(hs_snap_writer_finish(writer, made->types.items, made->types.n, made->samples.items,
@@ -312,8 +312,8 @@ int main(int argc, char **argv)
     close_facts(&made);
     write_snapshot(&made, argv[1]);
 
-    struct list *const lists[] = {&made.runtimes, &made.proofs,     &made.notes,  &made.binaries,
-                                  &made.roots,    &made.unreadable, &made.types,  &made.blocks,
+    struct list *const lists[] = {&made.runtimes, &made.proofs,     &made.notes, &made.binaries,
+                                  &made.roots,    &made.unreadable, &made.types, &made.blocks,
                                   &made.edges,    &made.samples};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         hs_free(lists[i]->items);

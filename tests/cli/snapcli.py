@@ -220,8 +220,8 @@ def dominators(successors):
 
 
 def random_snap(seed, n_blocks=None, with_weak=True):
-    """A small random heap: trees, sharing, cycles, self-loops, double edges, weak and ephemeron edges,
-    static blocks, unreached ones, roots of all kinds, weak roots, roots without target."""
+    """A small random heap: trees, sharing, cycles, self-loops, double edges, weak and ephemeron
+    edges, static blocks, unreached ones, roots of all kinds, weak roots, roots without target."""
     rng = random.Random(seed)
     snap = Snap()
     types = [snap.type(name, tag) for tag, name in

@@ -1,0 +1,160 @@
+# Paths: shortest first, one from each root; a long run of alike steps is one line; disjoint ones
+# share nothing; by brute force on random heaps.
+. "$(dirname "$0")/lib.sh"
+
+python <<'END'
+from collections import deque
+from snapcli import *
+
+
+def list_of(n):
+    snap = Snap()
+    cons = snap.type("block tag 0, 2 fields")
+    text = snap.type("string", 252, 2)
+    for _ in range(n):
+        snap.block(3, cons)
+    for at in range(n - 1):
+        snap.edge(at, at + 1, 1)
+    last = snap.block(10, text)
+    snap.edge(n - 1, last, 0)
+    snap.root(0, "Stm.VCS", file="stm/stm.ml", line=318)
+    snap.sample(7, last)
+    return snap, last
+
+
+def a_long_list():
+    snap, last = list_of(400000)
+    path = snap.write()
+    lines = run("paths", path, "--to", "7").lines()
+    check(len(lines) <= 20, f"{len(lines)} lines")
+    check(sum("399999" in line or "400000" in line for line in lines) == 1,
+          "one line with the repeat count: " + "\n".join(lines))
+    found = run("paths", path, "--to", "sample:7", "--json").json()
+    equal(len(found["paths"]), 1, "paths")
+    one = found["paths"][0]
+    equal(one["length"], 400001, "length")
+    equal([step["repeat"] for step in one["steps"]], [399999, 1, 1], "repeats")
+    equal([step["field"] for step in one["steps"]], [1, 0, None], "fields")
+    equal(one["steps"][0]["words"], 3, "words of each")
+    equal(found["complete"], True, "complete")
+
+
+def a_long_path_of_unlike_steps():
+    snap = Snap()
+    kinds = [snap.type(f"t{at}") for at in range(3)]
+    rng = random.Random(5)
+    for at in range(5000):
+        snap.block(4, rng.choice(kinds))
+        if at > 0:
+            snap.edge(at - 1, at, rng.randrange(3))
+    snap.root(0, "A.a")
+    path = snap.write()
+    target = f"#{len(snap.tree()) + 4999}"
+    lines = run("paths", path, "--to", target).lines()
+    check(len(lines) <= 25, f"{len(lines)} lines")
+    check(any("left out" in line for line in lines), "the gap is said")
+    one = run("paths", path, "--to", target, "--json").json()["paths"][0]
+    equal(one["length"], 5000, "length")
+    equal(sum(step["repeat"] for step in one["steps"]), 5000, "no object is lost in the folding")
+    check(len(one["steps"]) <= 19, f"{len(one['steps'])} steps")
+
+
+def distances(graph, target):
+    """Steps from each root leaf to the target, in objects, by breadth-first search backwards."""
+    sources = [[] for _ in graph.words]
+    for node, targets in enumerate(graph.retaining):
+        for t in targets:
+            sources[t].append(node)
+    seen, queue, found = {target: 1}, deque([target]), {}
+    while queue:
+        node = queue.popleft()
+        for source in sources[node]:
+            if source < graph.n_tree:
+                found[source] = min(found.get(source, 1 << 60), seen[node])
+            elif source not in seen:
+                seen[source] = seen[node] + 1
+                queue.append(source)
+    return found
+
+
+def by_brute_force():
+    for seed in range(60):
+        snap = random_snap(3000 + seed)
+        if not snap.blocks:
+            continue
+        path = snap.write()
+        graph = snap.graph()
+        live = reach(graph.retaining, 0)
+        for target in range(graph.n_tree, len(graph.words), 3):
+            found = run("paths", path, "--to", f"#{target}", "--json", "--limit", "0").json()
+            expected = distances(graph, target)
+            got = {int(p["root"]["id"][1:]): p["length"] for p in found["paths"]}
+            equal(got, expected, f"seed {seed}: roots and lengths to #{target}")
+            equal([p["length"] for p in found["paths"]], sorted(expected.values()), "the order")
+            equal(found["complete"], True, "complete")
+            equal(found["target"]["reached"], target in live, "reached")
+            for p in found["paths"]:
+                walk(graph, snap, p, target)
+            if len(expected) > 1:
+                few = run("paths", path, "--to", f"#{target}", "--json", "--limit", "1").json()
+                equal(len(few["paths"]), 1, "--limit 1")
+                equal(few["paths"][0], found["paths"][0], "--limit 1 keeps the shortest")
+                equal(few["complete"], False, "--limit 1 is not all")
+
+
+def walk(graph, snap, path, target):
+    """A path without folding must be a walk along edges, by the fields it names."""
+    if any(step["repeat"] != 1 for step in path["steps"]):
+        return
+    at = int(path["root"]["id"][1:])
+    for step in path["steps"]:
+        node = int(step["id"][1:])
+        check(node in graph.retaining[at], f"{at} does not point to {node}")
+        at = node
+    equal(at, target, "the end of the path")
+    for step, after in zip(path["steps"], path["steps"][1:]):
+        block, to = int(step["id"][1:]) - graph.n_tree, int(after["id"][1:]) - graph.n_tree
+        check((to, step["field"]) in {(t, o) for t, o, c in snap.edges[block] if c <= EPHEMERON},
+              f"field {step['field']} of block {block} does not hold {to}")
+        equal(step["offset"], 8 * step["field"], "offset")
+
+
+def disjoint():
+    for seed in range(40):
+        snap = random_snap(4000 + seed)
+        if not snap.blocks:
+            continue
+        path = snap.write()
+        n_tree = len(snap.tree())
+        target = n_tree + len(snap.blocks) - 1
+        plain = run("paths", path, "--to", f"#{target}", "--json", "--limit", "0").json()["paths"]
+        found = run("paths", path, "--to", f"#{target}", "--json", "--disjoint",
+                    "--limit", "0").json()["paths"]
+        equal(bool(found), bool(plain), f"seed {seed}: some path or none")
+        used = set()
+        for p in found:
+            if any(step["repeat"] != 1 for step in p["steps"]):
+                continue
+            here = {p["root"]["id"]} | {step["id"] for step in p["steps"][:-1]}
+            check(not (here & used), f"seed {seed}: two paths share {here & used}")
+            used |= here
+        if found:
+            equal(found[0]["length"], plain[0]["length"], "the first is a shortest one")
+
+
+def default_limit():
+    snap = Snap()
+    snap.type("t")
+    only = snap.block(3)
+    for at in range(25):
+        snap.root(only, f"A.v{at}")
+    path = snap.write()
+    found = run("paths", path, "--to", f"#{len(snap.tree())}", "--json").json()
+    equal(len(found["paths"]), 10, "the default limit")
+    equal(found["complete"], False, "there are more")
+    found = run("paths", path, "--to", f"#{len(snap.tree())}", "--json", "--limit", "25").json()
+    equal(len(found["paths"]), 25, "--limit 25")
+
+
+main(a_long_list, a_long_path_of_unlike_steps, by_brute_force, disjoint, default_limit)
+END

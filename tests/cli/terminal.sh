@@ -1,0 +1,95 @@
+# On a terminal: human units, its width, colour unless NO_COLOR or TERM=dumb; a snapshot is never
+# written to one; progress shows there only.
+. "$(dirname "$0")/lib.sh"
+
+python <<'END'
+import fcntl, pty, re, select, struct, termios, time, unicodedata
+from snapcli import *
+
+snap = a_snap()
+big = snap.block(400000)
+snap.root(big, "Univ.table with a name that is much longer than any terminal is wide, " * 3)
+path = snap.write()
+ESCAPE = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+
+
+def on_terminal(*arguments, columns=80, stderr_too=False, **env):
+    """What heapsnap writes to a terminal of so many columns, and its exit code."""
+    pid, fd = pty.fork()
+    if pid == 0:
+        if not stderr_too:
+            os.dup2(os.open(os.path.join(WORK, "talk"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
+        os.environ.update({"TERM": "xterm", **env})
+        time.sleep(0.05) # until the size is set
+        os.execv(HEAPSNAP, [HEAPSNAP, *map(str, arguments)])
+    fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    text = b""
+    while True:
+        if not select.select([fd], [], [], 60)[0]:
+            raise Failure("nothing more from the terminal")
+        try:
+            more = os.read(fd, 65536)
+        except OSError: # the other side is closed
+            break
+        if not more:
+            break
+        text += more
+    return text.decode(errors="strict").replace("\r\n", "\n"), os.waitstatus_to_exitcode(
+        os.waitpid(pid, 0)[1])
+
+
+def columns_of(line):
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line)
+
+
+def human_and_wide():
+    plain = run("roots", path).out
+    check("400000" in plain, "plain integers when it is no terminal")
+    check("\x1b" not in plain, "no escapes when it is no terminal")
+    for columns in [40, 60, 80, 132]:
+        text, code = on_terminal("roots", path, columns=columns)
+        equal(code, 0, "exit code")
+        check("MiB" in text, "human units on a terminal")
+        for line in ESCAPE.sub("", text).splitlines():
+            check(columns_of(line) <= max(columns, 60),
+                  f"{columns_of(line)} columns on a terminal of {columns}: {line}")
+
+
+def colour():
+    check("\x1b[" in on_terminal("roots", path)[0], "a heading stands out")
+    for env in [{"NO_COLOR": "1"}, {"TERM": "dumb"}, {"TERM": ""}]:
+        text, _ = on_terminal("roots", path, stderr_too=True, **env)
+        check("\x1b" not in text, f"escapes with {env}")
+        check("MiB" in text, f"human units with {env}")
+    check("\x1b[" in on_terminal("roots", path, NO_COLOR="")[0], "an empty NO_COLOR is none")
+    for command in ["info", "types", "dominators", "samples"]:
+        check("\x1b" not in on_terminal(command, path, NO_COLOR="1")[0], f"{command}: escapes")
+    for format in ["json", "ndjson", "tsv"]:
+        text, _ = on_terminal("roots", path, "--format", format)
+        equal(text, run("roots", path, "--format", format).out, f"--format {format} anywhere")
+
+
+def no_snapshot_to_a_terminal():
+    text, code = on_terminal("dump", os.getpid(), stderr_too=True)
+    equal(code, 2, "exit code")
+    check("cannot write a snapshot to a terminal" in text, text)
+    check("hint: heapsnap dump" in text, text)
+
+
+def progress():
+    env = {"TERM": "xterm"}
+    # Short work shows nothing even on a terminal.
+    text, _ = on_terminal("index", path, "--rebuild", stderr_too=True, **env)
+    check("%" not in text, f"progress of short work: {text!r}")
+    found = run("index", path, "--rebuild", env=env)
+    equal(found.err, "", "talk when it is no terminal")
+    found = run("index", path, "--rebuild", "--progress", "always")
+    for line in found.err.splitlines():
+        check(line.startswith("heapsnap: "), line)
+    check("\x1b" not in found.err and "\r" not in found.err, "plain lines")
+    text, _ = on_terminal("index", path, "--rebuild", "--progress", "never", stderr_too=True)
+    check("\x1b" not in text and "%" not in text, "--progress never")
+
+
+main(human_and_wide, colour, no_snapshot_to_a_terminal, progress)
+END

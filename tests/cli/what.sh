@@ -1,0 +1,135 @@
+# WHAT: every spelling finds its object in every command that takes one, and what names nothing is
+# exit 2 with a message that says what there is.
+. "$(dirname "$0")/lib.sh"
+
+python <<'END'
+from snapcli import *
+
+snap = a_snap()
+again = snap.block(11)
+snap.root(again, "Vernac.VCS", unit="Vernac")
+same = snap.block(12)
+snap.root(same, "Twice.v", unit="Twice", module="a")
+snap.root(same, "Twice.v", unit="Twice", module="b")
+path = snap.write()
+n_tree = len(snap.tree())
+tail, lost = 5, 11 # blocks of a_snap
+addresses = snap.addresses()
+COMMANDS = [lambda what, **o: run("object", path, what, **o),
+            lambda what, **o: run("paths", path, "--to", what, **o),
+            lambda what, **o: run("dominators", path, "--from", what, **o)]
+
+
+def names(what, node, leads_to=None):
+    found = run("dominators", path, "--from", what, "--json").json()
+    equal(found["nodes"][0]["id"], f"#{node}", what)
+    found = run("object", path, what, "--json").json()
+    equal(found["object"]["id"], f"#{node}", what)
+    if leads_to != "nothing":
+        found = run("paths", path, "--to", what, "--json").json()
+        equal(found["target"]["id"], f"#{node if leads_to is None else leads_to}", what)
+
+
+def refused(what, message, hint=""):
+    for command in COMMANDS:
+        found = command(what, code=2)
+        lines = found.err.splitlines()
+        check(lines[0].startswith("heapsnap: "), found.err)
+        check(message in lines[0], f"no '{message}' in: {lines[0]}")
+        check(hint in found.err, f"no '{hint}' in: {found.err}")
+        equal(found.out, "", "standard output of a failure")
+
+
+def found():
+    tree = [node[5] for node in snap.tree()]
+    names("1234", n_tree + tail)
+    names("sample:1234", n_tree + tail)
+    names("01234", n_tree + tail)
+    for inside in [0, 1, 8, 799]:
+        names(hex(addresses[tail] + inside), n_tree + tail)
+    names(f"#{n_tree + tail}", n_tree + tail)
+    names("#0", 0, "nothing")
+    names("root:Stm.VCS", tree.index("Stm.VCS"), n_tree) # a root stands for what it points to
+    names("root:Vernac.VCS", tree.index("Vernac.VCS"), n_tree + again)
+    names("root:tables", tree.index("Summary.tables"), n_tree + 10) # one suffix
+    names("root:Summary", tree.index("Summary"), "nothing") # a group
+    names("type:ephemeron", n_tree + 10)
+    found = run("paths", path, "--to", "type:string", "--json")
+    check(found.json()["paths"], "paths to the largest instances of a type")
+
+
+def printed_is_accepted():
+    for row in run("roots", path, "--json").json()["roots"]:
+        run("object", path, row["id"])
+    for row in run("samples", path, "--json").json()["samples"]:
+        if row["id"] is not None:
+            run("object", path, row["sample"])
+            run("object", path, row["id"])
+            run("object", path, row["address"])
+    for row in run("types", path, "--json").json()["types"]:
+        run("object", path, "type:" + row["type"])
+
+
+def unknown():
+    refused("999", "no sampled allocation '999'", "hint: 'heapsnap samples")
+    refused("sample:999", "no sampled allocation '999'")
+    refused("1237", "is not in the heap")
+    refused("99999999999999999999", "too large")
+    refused("12x", "'12x' is not a count")
+    refused("sample:", "is not a count")
+    refused("sample:-1", "is not a count")
+    refused(f"#{n_tree + len(snap.blocks)}", "there is no node", "hint: nodes are #0 to #")
+    refused("#", "is not a count")
+    refused("#-1", "is not a count")
+    refused("0x10", "no block holds the address '0x10'")
+    refused("0xffffffffffffffff", "no block holds the address")
+    refused(hex(addresses[-1] + 8 * 12), "no block holds the address") # one past the last
+    refused("0x", "")
+    refused("0xzz", "")
+    refused("root:Nobody.knows", "there is no root 'Nobody.knows'", "hint: 'heapsnap roots")
+    refused("root:", "there is no root ''")
+    refused("type:nothing", "there is no type 'nothing'", "hint: 'heapsnap types")
+    refused("Stm.VCS", "'Stm.VCS' names no object", "hint: write N or sample:N")
+    refused("", "'' names no object")
+    refused("\x1b[31m", "names no object")
+
+
+def groups_have_no_paths():
+    for what in ["#0", "root:Summary", "root:globals"]:
+        found = run("paths", path, "--to", what, code=2)
+        check("is a group of roots" in found.err and "\nhint: " in found.err, found.err)
+    found = run("paths", path, "--to", "root:Stm.empty", code=2)
+    check("points to no block" in found.err, found.err)
+    found = run("paths", path, code=2)
+    check("'paths' needs --to WHAT" in found.err and "\nhint: " in found.err, found.err)
+
+
+def ambiguous():
+    refused("root:VCS", "2 roots are called 'VCS'", "Stm.VCS")
+    refused("root:VCS", "2 roots are called 'VCS'", "Vernac.VCS")
+    refused("root:Twice.v", "2 roots are called 'Twice.v'", "hint: name one of them: #")
+
+
+def of_a_heap_without_samples():
+    bare = Snap()
+    bare.root(bare.block(3), "A.a")
+    found = run("paths", bare.write("bare.snap"), "--to", "5", code=2)
+    check("the program was not sampling" in found.err, found.err)
+    check("hint: " in found.err, found.err)
+
+
+def four_cases():
+    """The four answers about a sampled allocation: one root keeps it, several do, none does, and
+    it is not in the heap at all."""
+    texts = [run("paths", path, "--to", id, code=None) for id in (1234, 1235, 1236, 1237)]
+    equal([t.code for t in texts][:2], [0, 0], "kept by one root, by several")
+    answers = {t.out + t.err for t in texts}
+    equal(len(answers), 4, "distinct answers")
+    check("Stm.VCS" in texts[0].out, texts[0].out)
+    check("Stm.VCS" in texts[1].out and "Summary.tables" in texts[1].out, texts[1].out)
+    check("no root reaches" in texts[2].out + texts[2].err, texts[2].out + texts[2].err)
+
+
+main(found, printed_is_accepted, unknown, groups_have_no_paths, ambiguous,
+     of_a_heap_without_samples, four_cases)
+END
