@@ -1,0 +1,286 @@
+#include "root_lanes.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "graph/pages.h"
+
+#define LANES_FIRST 512
+#define LANES_MAX 4096
+#define SETS_MIN 4096 /* a pass may always keep so many */
+
+/* Interned sets of lanes. Set 0 is the empty one. */
+struct lane_sets {
+    uint32_t n_words; /* per set */
+    uint32_t n_sets, max_sets;
+    uint64_t *bits;        /* max_sets * n_words */
+    struct hs_sizes *sums; /* credited to each set */
+    uint32_t *slots;       /* open addressing; 0 = free */
+    size_t n_slots;        /* a power of two */
+};
+
+struct lane_pass {
+    const struct condensed *condensed;
+    const struct hs_graph *reverse;
+    struct root_query *queries; /* of this pass, descending nodes */
+    uint32_t n_queries;
+    struct lane_sets sets;
+    uint32_t *set_of; /* by node */
+    uint64_t *mixed;  /* the set being made */
+    bool overflowed;
+};
+
+static uint64_t set_hash(const uint64_t *bits, uint32_t n_words)
+{
+    uint64_t hash = 0;
+    for (uint32_t i = 0; i < n_words; i++) {
+        hash = (hash ^ bits[i]) * 0x9E3779B97F4A7C15ULL;
+        hash ^= hash >> 32;
+    }
+    return hash;
+}
+
+static void sets_fini(struct lane_sets *sets)
+{
+    hs_pages_free(sets->bits, (size_t)sets->max_sets * sets->n_words, sizeof(uint64_t));
+    hs_pages_free(sets->sums, sets->max_sets, sizeof *sets->sums);
+    hs_pages_free(sets->slots, sets->n_slots, sizeof(uint32_t));
+    *sets = (struct lane_sets){0};
+}
+
+static hs_status sets_init(struct lane_sets *sets, uint32_t n_words, uint32_t max_sets,
+                           struct hs_error *err)
+{
+    void *memory;
+
+    *sets = (struct lane_sets){.n_words = n_words, .max_sets = max_sets, .n_sets = 1};
+    HS_TRY(hs_pages_alloc((size_t)max_sets * n_words, sizeof(uint64_t), &memory, err));
+    sets->bits = memory;
+    HS_TRY(hs_pages_alloc(max_sets, sizeof *sets->sums, &memory, err));
+    sets->sums = memory;
+    HS_TRY(hs_pages_alloc(SETS_MIN, sizeof(uint32_t), &memory, err));
+    sets->slots = memory;
+    sets->n_slots = SETS_MIN;
+    return HS_OK;
+}
+
+static inline const uint64_t *set_bits(const struct lane_sets *sets, uint32_t set)
+{
+    return sets->bits + (size_t)set * sets->n_words;
+}
+
+static void sets_place(const struct lane_sets *sets, uint32_t *slots, size_t n_slots, uint32_t set)
+{
+    size_t at = set_hash(set_bits(sets, set), sets->n_words) & (n_slots - 1);
+    while (slots[at] != 0)
+        at = (at + 1) & (n_slots - 1);
+    slots[at] = set;
+}
+
+static hs_status sets_grow(struct lane_sets *sets, struct hs_error *err)
+{
+    size_t n_slots = sets->n_slots * 4;
+    void *slots;
+
+    HS_TRY(hs_pages_alloc(n_slots, sizeof(uint32_t), &slots, err));
+    for (uint32_t set = 1; set < sets->n_sets; set++)
+        sets_place(sets, slots, n_slots, set);
+    hs_pages_free(sets->slots, sets->n_slots, sizeof(uint32_t));
+    sets->slots = slots;
+    sets->n_slots = n_slots;
+    return HS_OK;
+}
+
+/* The number of a set that is not empty; 0 when there is no room for one more. */
+static hs_status sets_intern(struct lane_sets *sets, const uint64_t *bits, uint32_t *ret,
+                             struct hs_error *err)
+{
+    size_t n_bytes = sets->n_words * sizeof *bits;
+    size_t at = set_hash(bits, sets->n_words) & (sets->n_slots - 1);
+
+    for (; sets->slots[at] != 0; at = (at + 1) & (sets->n_slots - 1)) {
+        if (memcmp(set_bits(sets, sets->slots[at]), bits, n_bytes) == 0) {
+            *ret = sets->slots[at];
+            return HS_OK;
+        }
+    }
+    *ret = 0;
+    if (sets->n_sets == sets->max_sets)
+        return HS_OK;
+    uint32_t set = sets->n_sets++;
+    memcpy(sets->bits + (size_t)set * sets->n_words, bits, n_bytes);
+    sets->slots[at] = set;
+    *ret = set;
+    return sets->n_sets * (uint64_t)2 > sets->n_slots ? sets_grow(sets, err) : HS_OK;
+}
+
+/* ---- one pass ---- */
+
+static void mixed_add(struct lane_pass *pass, uint32_t set)
+{
+    const uint64_t *bits = set_bits(&pass->sets, set);
+    for (uint32_t i = 0; i < pass->sets.n_words; i++)
+        pass->mixed[i] |= bits[i];
+}
+
+/* What arrives at a node from above: its set when all arrivals agree, otherwise their union is left
+ * in `mixed` and *ret_is_mixed set. */
+static uint32_t node_arrivals(struct lane_pass *pass, uint32_t node, bool *ret_is_mixed)
+{
+    const struct hs_graph *reverse = pass->reverse;
+    const uint32_t *set_of = pass->set_of;
+    uint32_t first = 0, last = 0;
+    bool is_mixed = false;
+
+    for (uint32_t e = reverse->begin[node]; e < reverse->begin[node + 1]; e++) {
+        uint32_t set = set_of[reverse->target[e]];
+        if (set == last || set == 0 || set == first)
+            continue;
+        if (first == 0) {
+            first = last = set;
+            continue;
+        }
+        if (!is_mixed)
+            memcpy(pass->mixed, set_bits(&pass->sets, first),
+                   pass->sets.n_words * sizeof(uint64_t));
+        is_mixed = true;
+        mixed_add(pass, set);
+        last = set;
+    }
+    *ret_is_mixed = is_mixed;
+    return first;
+}
+
+/* Adds the lane of a query's own node. */
+static void node_add_lane(struct lane_pass *pass, uint32_t lane, uint32_t set, bool is_mixed)
+{
+    size_t n_bytes = pass->sets.n_words * sizeof(uint64_t);
+    if (!is_mixed)
+        memcpy(pass->mixed, set_bits(&pass->sets, set), n_bytes); /* set 0 has no bits */
+    pass->mixed[lane / 64] |= (uint64_t)1 << (lane % 64);
+}
+
+static hs_status pass_sweep(struct lane_pass *pass, struct hs_error *err)
+{
+    uint32_t lane = 0, n = pass->condensed->graph.n_nodes;
+
+    memset(pass->set_of, 0, (size_t)n * sizeof(uint32_t));
+    for (uint32_t node = pass->queries[0].node + 1; node-- > 0;) {
+        bool is_mixed;
+        uint32_t set = node_arrivals(pass, node, &is_mixed);
+        if (lane < pass->n_queries && pass->queries[lane].node == node) {
+            node_add_lane(pass, lane++, set, is_mixed);
+            is_mixed = true;
+        }
+        if (is_mixed) {
+            HS_TRY(sets_intern(&pass->sets, pass->mixed, &set, err));
+            if (set == 0) {
+                pass->overflowed = true;
+                return HS_OK;
+            }
+        }
+        pass->set_of[node] = set;
+        if (set != 0)
+            hs_sizes_add(&pass->sets.sums[set], &pass->condensed->sizes[node]);
+    }
+    assert(lane == pass->n_queries);
+    return HS_OK;
+}
+
+/* Distributes the sums of sets over the lanes in them, by way of one table per byte of a set. */
+static hs_status pass_answer(struct lane_pass *pass, struct hs_error *err)
+{
+    const struct lane_sets *sets = &pass->sets;
+    uint32_t n_bytes = sets->n_words * 8;
+    void *memory;
+
+    HS_TRY(hs_pages_alloc((size_t)n_bytes * 256, sizeof(struct hs_sizes), &memory, err));
+    struct hs_sizes *tables = memory;
+    for (uint32_t set = 1; set < sets->n_sets; set++) {
+        for (uint32_t byte = 0; byte < n_bytes; byte++) {
+            unsigned value = set_bits(sets, set)[byte / 8] >> (byte % 8 * 8) & 0xff;
+            if (value != 0)
+                hs_sizes_add(&tables[byte * 256 + value], &sets->sums[set]);
+        }
+    }
+    for (uint32_t lane = 0; lane < pass->n_queries; lane++) {
+        struct hs_sizes *answer = &pass->queries[lane].sizes;
+        *answer = (struct hs_sizes){0};
+        for (unsigned value = 1; value < 256; value++)
+            if (value >> (lane % 8) & 1)
+                hs_sizes_add(answer, &tables[lane / 8 * 256 + value]);
+    }
+    hs_pages_free(tables, (size_t)n_bytes * 256, sizeof(struct hs_sizes));
+    return HS_OK;
+}
+
+static hs_status pass_run(struct lane_pass *pass, uint32_t lanes, uint32_t max_sets,
+                          struct hs_error *err)
+{
+    uint64_t mixed[LANES_MAX / 64] = {0};
+
+    assert(lanes % 64 == 0 && lanes <= LANES_MAX && pass->n_queries <= lanes);
+    pass->mixed = mixed;
+    pass->overflowed = false;
+    hs_status status = sets_init(&pass->sets, lanes / 64, max_sets, err);
+    if (status == HS_OK)
+        status = pass_sweep(pass, err);
+    if (status == HS_OK && !pass->overflowed)
+        status = pass_answer(pass, err);
+    return status;
+}
+
+/* ---- all passes ---- */
+
+static hs_status lanes_loop(struct lane_pass *pass, struct root_query *queries, uint32_t n_queries,
+                            const struct root_lanes_options *options, struct hs_error *err)
+{
+    uint64_t n_nodes = pass->condensed->graph.n_nodes;
+    uint64_t limit = options->max_sets != 0 ? options->max_sets : SETS_MIN + n_nodes / 8;
+    uint32_t lanes = options->first_lanes != 0 ? options->first_lanes : LANES_FIRST;
+
+    for (uint32_t done = 0; done < n_queries;) {
+        uint32_t n = n_queries - done < lanes ? n_queries - done : lanes;
+        uint64_t most = lanes == 64 || limit > n_nodes + 2 ? n_nodes + 2 : limit;
+        HS_TRY(hs_progress_tell(options->progress, "adding up what roots reach", done, n_queries,
+                                err));
+        pass->queries = queries + done;
+        pass->n_queries = n;
+        hs_status status = pass_run(pass, lanes, (uint32_t)most, err);
+        uint32_t n_sets = pass->sets.n_sets;
+        sets_fini(&pass->sets);
+        if (status != HS_OK)
+            return status;
+        if (pass->overflowed) {
+            assert(lanes > 64);
+            lanes = lanes / 128 * 64;
+            continue;
+        }
+        done += n;
+        if (n_sets < limit / 8 && lanes <= LANES_MAX / 2)
+            lanes *= 2;
+    }
+    return HS_OK;
+}
+
+hs_status root_lanes_run(const struct condensed *condensed, struct root_query *queries,
+                         uint32_t n_queries, const struct root_lanes_options *options,
+                         struct hs_error *err)
+{
+    struct hs_graph reverse;
+    struct lane_pass pass = {.condensed = condensed, .reverse = &reverse};
+    size_t n = condensed->graph.n_nodes;
+    void *memory;
+
+    if (n_queries == 0)
+        return HS_OK;
+    HS_TRY(hs_graph_reverse(&condensed->graph, &reverse, err));
+    hs_status status = hs_dense_pages(n, sizeof(uint32_t), &memory, err);
+    if (status == HS_OK) {
+        pass.set_of = memory;
+        status = lanes_loop(&pass, queries, n_queries, options, err);
+    }
+    hs_pages_free(pass.set_of, n, sizeof(uint32_t));
+    hs_graph_fini(&reverse);
+    return status;
+}
