@@ -55,14 +55,21 @@ static uint64_t column_mask(const struct hs_column *column)
     return column->bytes == 8 ? UINT64_MAX : (UINT64_C(1) << (8 * column->bytes)) - 1;
 }
 
-static void column_encode(const struct hs_column *column, const uint8_t *records, size_t n,
-                          size_t record_bytes, struct hs_buffer *out)
+/* Decoding holds the same values against the same limits: what is written can be read. */
+static hs_status column_encode(const struct hs_schema *schema, const struct hs_column *column,
+                               const uint8_t *records, size_t n, uint64_t max,
+                               struct hs_buffer *out, struct hs_error *err)
 {
     uint64_t previous = 0;
     for (size_t i = 0; i < n; i++) {
-        uint64_t value = column_load(records + i * record_bytes + column->at, column->bytes);
+        const uint8_t *member = records + i * schema->record_bytes + column->at;
+        uint64_t value = column_load(member, column->bytes);
         if (column->form & HS_COLUMN_NONE)
             value = (value + 1) & column_mask(column);
+        if (value > max)
+            return hs_fail(err, HS_BUG, "%s %zu: column %zu would hold %llu, over its limit %llu",
+                           schema->what, i, (size_t)(column - schema->columns),
+                           (unsigned long long)value, (unsigned long long)max);
         if (column->form & HS_COLUMN_FIXED) {
             hs_buffer_put_u64(out, value);
         } else if (column->form & HS_COLUMN_DELTA) {
@@ -72,17 +79,26 @@ static void column_encode(const struct hs_column *column, const uint8_t *records
             hs_buffer_put_varint(out, value);
         }
     }
+    return HS_OK;
+}
+
+static uint64_t column_max(const struct hs_column *column, uint64_t n_strings)
+{
+    uint64_t mask = column_mask(column);
+    uint64_t max = column->form & HS_COLUMN_STRING ? n_strings : column->max;
+    return max < mask ? max : mask;
 }
 
 hs_status hs_schema_encode(const struct hs_schema *schema, const void *records, size_t n,
-                           struct hs_buffer *out, struct hs_error *err)
+                           uint64_t n_strings, struct hs_buffer *out, struct hs_error *err)
 {
     for (size_t i = 0; i < schema->n_columns; i++) {
+        const struct hs_column *column = &schema->columns[i];
         size_t room;
         if (__builtin_mul_overflow(n, HS_VARINT_MAX_BYTES, &room))
             return hs_fail(err, HS_LIMIT, "cannot write %zu records: too many", n);
         HS_TRY(hs_buffer_reserve(out, room, err));
-        column_encode(&schema->columns[i], records, n, schema->record_bytes, out);
+        HS_TRY(column_encode(schema, column, records, n, column_max(column, n_strings), out, err));
     }
     return HS_OK;
 }
@@ -118,19 +134,17 @@ hs_status hs_schema_decode(const struct hs_schema *schema, struct hs_cursor *c, 
 {
     for (size_t i = 0; i < schema->n_columns; i++) {
         const struct hs_column *column = &schema->columns[i];
-        uint64_t mask = column_mask(column);
-        uint64_t max = column->form & HS_COLUMN_STRING ? n_strings : column->max;
-        HS_TRY(column_decode(schema, column, c, records, n, max < mask ? max : mask, err));
+        HS_TRY(column_decode(schema, column, c, records, n, column_max(column, n_strings), err));
     }
     return HS_OK;
 }
 
 hs_status hs_schema_encode_list(const struct hs_schema *schema, const void *records, size_t n,
-                                struct hs_buffer *out, struct hs_error *err)
+                                uint64_t n_strings, struct hs_buffer *out, struct hs_error *err)
 {
     HS_TRY(hs_buffer_reserve(out, HS_VARINT_MAX_BYTES, err));
     hs_buffer_put_varint(out, n);
-    return hs_schema_encode(schema, records, n, out, err);
+    return hs_schema_encode(schema, records, n, n_strings, out, err);
 }
 
 hs_status hs_schema_decode_list(const struct hs_schema *schema, struct hs_cursor *c,

@@ -33,9 +33,9 @@ struct hs_schema {
     size_t n_columns, record_bytes;
 };
 
-/* Appends `n` records. */
+/* Appends `n` records. HS_BUG when a value is over its limit. */
 hs_status hs_schema_encode(const struct hs_schema *schema, const void *records, size_t n,
-                           struct hs_buffer *out, struct hs_error *err);
+                           uint64_t n_strings, struct hs_buffer *out, struct hs_error *err);
 
 /* Reads `n` records into records[n]. HS_FORMAT names the record and the value. */
 hs_status hs_schema_decode(const struct hs_schema *schema, struct hs_cursor *c, void *records,
@@ -44,7 +44,7 @@ hs_status hs_schema_decode(const struct hs_schema *schema, struct hs_cursor *c, 
 /* The same with the count in front (a varint): allocates, *ret is the caller's to hs_free. A count
  * that the bytes left cannot hold is refused before anything is allocated. */
 hs_status hs_schema_encode_list(const struct hs_schema *schema, const void *records, size_t n,
-                                struct hs_buffer *out, struct hs_error *err);
+                                uint64_t n_strings, struct hs_buffer *out, struct hs_error *err);
 hs_status hs_schema_decode_list(const struct hs_schema *schema, struct hs_cursor *c,
                                 uint64_t n_strings, void *ret_records, size_t *ret_n,
                                 struct hs_error *err);

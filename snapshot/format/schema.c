@@ -137,15 +137,18 @@ static const struct hs_column sections_columns[] = {
 };
 SCHEMA(sections, "section", hs_section);
 
-hs_status hs_facts_encode(const struct hs_snap_facts *f, struct hs_buffer *out,
+hs_status hs_facts_encode(const struct hs_snap_facts *f, uint64_t n_strings, struct hs_buffer *out,
                           struct hs_error *err)
 {
-    HS_TRY(hs_schema_encode(&hs_schema_facts, f, 1, out, err));
-    HS_TRY(hs_schema_encode_list(&hs_schema_runtimes, f->runtimes, f->n_runtimes, out, err));
-    HS_TRY(hs_schema_encode_list(&hs_schema_proofs, f->proofs, f->n_proofs, out, err));
-    HS_TRY(hs_schema_encode_list(&hs_schema_binaries, f->binaries, f->n_binaries, out, err));
-    HS_TRY(hs_schema_encode_list(&hs_schema_unreadable, f->unreadable, f->n_unreadable, out, err));
-    return hs_schema_encode_list(&hs_schema_notes, f->notes, f->n_notes, out, err);
+    HS_TRY(hs_schema_encode(&hs_schema_facts, f, 1, n_strings, out, err));
+    HS_TRY(hs_schema_encode_list(&hs_schema_runtimes, f->runtimes, f->n_runtimes, n_strings, out,
+                                 err));
+    HS_TRY(hs_schema_encode_list(&hs_schema_proofs, f->proofs, f->n_proofs, n_strings, out, err));
+    HS_TRY(hs_schema_encode_list(&hs_schema_binaries, f->binaries, f->n_binaries, n_strings, out,
+                                 err));
+    HS_TRY(hs_schema_encode_list(&hs_schema_unreadable, f->unreadable, f->n_unreadable, n_strings,
+                                 out, err));
+    return hs_schema_encode_list(&hs_schema_notes, f->notes, f->n_notes, n_strings, out, err);
 }
 
 static hs_status facts_decode_lists(struct hs_cursor *c, uint64_t n_strings,

@@ -22,8 +22,8 @@ extern const struct hs_schema hs_schema_sections;
 
 /* The META section. Decoding allocates the five lists into `ret`, which hs_facts_fini frees; on
  * failure nothing is left allocated. */
-hs_status hs_facts_encode(const struct hs_snap_facts *facts, struct hs_buffer *out,
-                          struct hs_error *err);
+hs_status hs_facts_encode(const struct hs_snap_facts *facts, uint64_t n_strings,
+                          struct hs_buffer *out, struct hs_error *err);
 hs_status hs_facts_decode(struct hs_cursor *c, uint64_t n_strings, struct hs_snap_facts *ret,
                           struct hs_error *err);
 void hs_facts_fini(struct hs_snap_facts *facts);

@@ -6,8 +6,8 @@
 
 #include "base/alloc.h"
 
-/* Measured on heap graphs: level 1 gives 6 % larger files for 10 % less time, 6 takes three times
- * as long for 3 % less. */
+/* Measured on the 6.34 million blocks of a coqtop: level 1 writes in 75 % of the time and makes the
+ * file 7 % larger, 6 takes 185 % for 5 % less, 9 takes 260 % for 7 % less. */
 #define SECTION_LEVEL 3
 
 hs_status hs_section_writer_init(struct hs_section_writer *writer, struct hs_out *out,

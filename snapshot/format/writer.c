@@ -78,7 +78,8 @@ static hs_status writer_put_roots(struct hs_snap_writer *w, const struct hs_root
         if (roots[i].target != HS_NO_NODE && !roots[i].weak)
             writer_count_target(w, roots[i].target);
     w->raw.n_bytes = 0;
-    HS_TRY(hs_schema_encode_list(&hs_schema_roots, roots, (size_t)n_roots, &w->raw, err));
+    HS_TRY(hs_schema_encode_list(&hs_schema_roots, roots, (size_t)n_roots, w->strings->n_strings,
+                                 &w->raw, err));
     return writer_put(w, HS_SECTION_ROOTS, 0, err);
 }
 
@@ -95,7 +96,7 @@ static hs_status writer_begin(struct hs_snap_writer *w, const struct hs_snap_fac
     HS_TRY(hs_section_writer_header(&w->sections, &header, err));
     HS_TRY(writer_put_strings(w, err));
     w->raw.n_bytes = 0;
-    HS_TRY(hs_facts_encode(facts, &w->raw, err));
+    HS_TRY(hs_facts_encode(facts, w->n_strings_written, &w->raw, err));
     HS_TRY(writer_put(w, HS_SECTION_META, 0, err));
     HS_TRY(writer_put_roots(w, roots, n_roots, err));
     w->chunk.word_bytes = facts->word_bytes;
@@ -267,10 +268,12 @@ static hs_status writer_put_tables(struct hs_snap_writer *w, const struct hs_typ
                                    size_t n_samples, struct hs_error *err)
 {
     w->raw.n_bytes = 0;
-    HS_TRY(hs_schema_encode_list(&hs_schema_types, types, n_types, &w->raw, err));
+    HS_TRY(hs_schema_encode_list(&hs_schema_types, types, n_types, w->strings->n_strings, &w->raw,
+                                 err));
     HS_TRY(writer_put(w, HS_SECTION_TYPES, 0, err));
     w->raw.n_bytes = 0;
-    HS_TRY(hs_schema_encode_list(&hs_schema_samples, samples, n_samples, &w->raw, err));
+    HS_TRY(hs_schema_encode_list(&hs_schema_samples, samples, n_samples, w->strings->n_strings,
+                                 &w->raw, err));
     HS_TRY(writer_put(w, HS_SECTION_SAMPLES, 0, err));
     HS_TRY(writer_put_strings(w, err));
 
@@ -288,9 +291,9 @@ static hs_status writer_put_trailer(struct hs_snap_writer *w, struct hs_error *e
 {
     const struct hs_section_writer *s = &w->sections;
     w->raw.n_bytes = 0;
-    HS_TRY(hs_schema_encode(&hs_schema_totals, &w->totals, 1, &w->raw, err));
-    HS_TRY(hs_schema_encode_list(&hs_schema_chunks, w->chunks, w->n_chunks, &w->raw, err));
-    HS_TRY(hs_schema_encode_list(&hs_schema_sections, s->sections, s->n_sections, &w->raw, err));
+    HS_TRY(hs_schema_encode(&hs_schema_totals, &w->totals, 1, 0, &w->raw, err));
+    HS_TRY(hs_schema_encode_list(&hs_schema_chunks, w->chunks, w->n_chunks, 0, &w->raw, err));
+    HS_TRY(hs_schema_encode_list(&hs_schema_sections, s->sections, s->n_sections, 0, &w->raw, err));
     return writer_put(w, HS_SECTION_TRAILER, 0, err);
 }
 

@@ -196,11 +196,330 @@ static void test_round_trip_chunks(void **state)
     round_trip(3 * HS_CHUNK_BLOCKS + 77, 500000, 0);
 }
 
+/* ---- determinism ---- */
+
+static void test_same_calls_same_bytes(void **state)
+{
+    (void)state;
+    struct hs_graph_builder b = {0};
+    void *bytes[2];
+    size_t n[2];
+    build_random(&b, 5000, 20000);
+    for (size_t i = 0; i < 2; i++) {
+        hs_graph_builder_bytes(&b, &bytes[i], &n[i]);
+        /* The order in which a block's edges are given does not matter. */
+        qsort(b.edges, b.n_edges, sizeof b.edges[0], compare_edges);
+    }
+    assert_int_equal(n[0], n[1]);
+    assert_memory_equal(bytes[0], bytes[1], n[0]);
+    hs_free(bytes[0]);
+    hs_free(bytes[1]);
+    hs_graph_builder_fini(&b);
+}
+
+/* ---- what the writer refuses ---- */
+
+struct refusal {
+    struct hs_strtab strings;
+    struct hs_snap_facts facts;
+    struct hs_root roots[3];
+    struct hs_out out;
+    struct hs_snap_writer *writer;
+    struct hs_error err;
+    int fd;
+};
+
+static void refusal_begin(struct refusal *r)
+{
+    *r = (struct refusal){.facts = {.word_bytes = 8}};
+    r->roots[0] = (struct hs_root){.target = HS_NO_NODE};
+    r->roots[1] = (struct hs_root){.target = HS_NO_NODE, .level = HS_LEVEL_KIND};
+    r->roots[2] = (struct hs_root){.parent = 1, .target = 3, .level = HS_LEVEL_LEAF};
+    r->fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    assert_true(r->fd >= 0);
+    assert_int_equal(hs_out_open_fd(r->fd, "nowhere", &r->out, &r->err), HS_OK);
+}
+
+static hs_status refusal_new(struct refusal *r, uint64_t n_blocks)
+{
+    return hs_snap_writer_new(&r->out, &r->strings, &r->facts, r->roots, 3, n_blocks, &r->writer,
+                              &r->err);
+}
+
+static void refusal_end(struct refusal *r, const char *message)
+{
+    assert_int_equal(r->err.status, HS_BUG);
+    if (strstr(r->err.message, message) == NULL)
+        fail_msg("says \"%s\", not \"%s\"", r->err.message, message);
+    hs_snap_writer_free(r->writer);
+    hs_out_close(&r->out);
+    hs_strtab_fini(&r->strings);
+    (void)close(r->fd);
+}
+
+static void test_refuses_malformed_trees(void **state)
+{
+    (void)state;
+    struct refusal r;
+    refusal_begin(&r);
+    r.roots[2].parent = 2;
+    assert_int_equal(refusal_new(&r, 1), HS_BUG);
+    refusal_end(&r, "does not stand before it");
+    refusal_begin(&r);
+    r.roots[1].target = 3;
+    assert_int_equal(refusal_new(&r, 1), HS_BUG);
+    refusal_end(&r, "only a leaf has a target");
+    refusal_begin(&r);
+    assert_int_equal(refusal_new(&r, 0), HS_BUG);
+    refusal_end(&r, "its target 3 is out of range");
+    refusal_begin(&r);
+    r.roots[2].name = 1;
+    assert_int_equal(refusal_new(&r, 1), HS_BUG);
+    refusal_end(&r, "over its limit 0");
+    refusal_begin(&r);
+    r.facts.word_bytes = 2;
+    assert_int_equal(refusal_new(&r, 1), HS_BUG);
+    refusal_end(&r, "a word of 2 bytes");
+}
+
+static void refuse_block(struct hs_block_record block, struct hs_edge edge, const char *message)
+{
+    struct refusal r;
+    struct hs_block_record first = {.address = 0x1000, .words = 4};
+    refusal_begin(&r);
+    assert_int_equal(refusal_new(&r, 2), HS_OK);
+    assert_int_equal(hs_snap_writer_block(r.writer, &first, NULL, 0, &r.err), HS_OK);
+    assert_int_equal(hs_snap_writer_block(r.writer, &block, &edge, 1, &r.err), HS_BUG);
+    refusal_end(&r, message);
+}
+
+static void test_refuses_malformed_blocks(void **state)
+{
+    (void)state;
+    struct hs_block_record good = {.address = 0x1020, .words = 2};
+    struct hs_edge edge = {.target = 3};
+    struct hs_block_record block = good;
+    block.address = 0x101f;
+    refuse_block(block, edge, "begins before the last one ends");
+    block = good;
+    block.words = 0;
+    refuse_block(block, edge, "has 0 words");
+    block = good;
+    block.words = UINT64_MAX / 8;
+    refuse_block(block, edge, "words and state");
+    block = good;
+    block.state = 4;
+    refuse_block(block, edge, "state 4");
+    refuse_block(good, (struct hs_edge){.target = 2}, "node 2, which is no block");
+    refuse_block(good, (struct hs_edge){.target = 5}, "node 5, which is no block");
+    refuse_block(good, (struct hs_edge){.target = 3, .offset_words = 2}, "at word 2");
+    refuse_block(good, (struct hs_edge){.target = 3, .edge_class = HS_N_EDGE_CLASSES},
+                 "an edge of class 7");
+}
+
+static void test_refuses_a_wrong_end(void **state)
+{
+    (void)state;
+    struct refusal r;
+    struct hs_snap_totals totals;
+    struct hs_block_record block = {.address = 0x1000, .words = 4, .type = 1};
+    const struct hs_type types[2] = {{0}};
+    const struct hs_sample samples[2] = {{.id = 2, .node = 3}, {.id = 1, .node = 3}};
+    const struct hs_sample lost = {.id = 2, .node = 1};
+    refusal_begin(&r);
+    assert_int_equal(refusal_new(&r, 1), HS_OK);
+    assert_int_equal(hs_snap_writer_finish(r.writer, types, 2, NULL, 0, &totals, &r.err), HS_BUG);
+    assert_non_null(strstr(r.err.message, "0 blocks of the promised 1"));
+    assert_int_equal(hs_snap_writer_block(r.writer, &block, NULL, 0, &r.err), HS_OK);
+    assert_int_equal(hs_snap_writer_finish(r.writer, types, 1, NULL, 0, &totals, &r.err), HS_BUG);
+    assert_non_null(strstr(r.err.message, "type 1 is used"));
+    assert_int_equal(hs_snap_writer_finish(r.writer, types, 2, samples, 2, &totals, &r.err),
+                     HS_BUG);
+    assert_non_null(strstr(r.err.message, "sample 1 is out of order"));
+    assert_int_equal(hs_snap_writer_finish(r.writer, types, 2, &lost, 1, &totals, &r.err), HS_BUG);
+    assert_non_null(strstr(r.err.message, "which is no block"));
+    block.address = 0x2000;
+    assert_int_equal(hs_snap_writer_block(r.writer, &block, NULL, 0, &r.err), HS_BUG);
+    refusal_end(&r, "more than the promised 1");
+}
+
+/* ---- the system refuses ---- */
+
+static void test_full_device(void **state)
+{
+    (void)state;
+    struct hs_graph_builder b = {0};
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_out out = {0};
+    int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        skip();
+    build_random(&b, 30000, 60000);
+    assert_int_equal(hs_out_open_fd(fd, "full", &out, &err), HS_OK);
+    hs_status status = hs_graph_builder_write(&b, &out, NULL, &err);
+    if (status == HS_OK)
+        status = hs_out_commit(&out, &err);
+    assert_int_equal(status, HS_IO);
+    assert_non_null(strstr(err.message, "cannot write 'full'"));
+    hs_out_close(&out);
+    (void)close(fd);
+    hs_graph_builder_fini(&b);
+}
+
+/* The calls of a whole file, without the builder, which does not bear failing. */
+static hs_status write_small(struct hs_error *err)
+{
+    struct hs_root roots[2] = {{.target = HS_NO_NODE}, {.target = 2, .level = HS_LEVEL_LEAF}};
+    const struct hs_snap_facts facts = {.word_bytes = 8};
+    const struct hs_type type = {0};
+    struct hs_strtab strings = {0};
+    struct hs_out out = {0};
+    struct hs_snap_writer *writer = NULL;
+    struct hs_snap_totals totals;
+    int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    hs_status status = hs_out_open_fd(fd, "nowhere", &out, err);
+    if (status == HS_OK)
+        status = hs_strtab_add(&strings, "a name", &roots[1].name, err);
+    if (status == HS_OK)
+        status = hs_snap_writer_new(&out, &strings, &facts, roots, 2, 3000, &writer, err);
+    for (uint64_t i = 0; i < 3000 && status == HS_OK; i++) {
+        struct hs_block_record block = {.address = 0x1000 + 16 * i, .words = 2};
+        struct hs_edge edges[2] = {{.target = 2 + i}, {.target = 2, .edge_class = HS_EDGE_WEAK}};
+        status = hs_snap_writer_block(writer, &block, edges, 2, err);
+    }
+    if (status == HS_OK)
+        status = hs_snap_writer_finish(writer, &type, 1, NULL, 0, &totals, err);
+    hs_snap_writer_free(writer);
+    hs_out_close(&out);
+    hs_strtab_fini(&strings);
+    (void)close(fd);
+    return status;
+}
+
+static void test_every_allocation_fails_once(void **state)
+{
+    (void)state;
+    struct hs_error err = HS_ERROR_INIT;
+    uint64_t before = hs_alloc_count();
+    assert_int_equal(write_small(&err), HS_OK);
+    uint64_t n = hs_alloc_count() - before;
+    assert_true(n > 20);
+    for (uint64_t nth = 1; nth <= n; nth++) {
+        hs_alloc_fail_at(nth, nth % 2 == 0);
+        hs_status status = write_small(&err);
+        hs_alloc_fail_at(0, false);
+        assert_int_equal(status, HS_LIMIT);
+    }
+}
+
+/* ---- beyond 2^32 ---- */
+
+static void test_large_node_numbers(void **state)
+{
+    (void)state;
+    enum { N = 1000 };
+    const hs_node first = (UINT64_C(1) << 40) + 12345;
+    const struct hs_chunk_limits limits = {
+        .word_bytes = 8, .n_tree = 5, .n_blocks = UINT64_C(1) << 45, .n_types = 1};
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_chunk_encoder encoder = {.word_bytes = 8};
+    struct hs_buffer raw = {0};
+    static hs_node expected[N][2];
+    static uint64_t begin[N + 1];
+    static hs_node target[2 * N];
+    assert_int_equal(hs_chunk_encoder_begin(&encoder, first, &err), HS_OK);
+    for (uint64_t i = 0; i < N; i++) {
+        struct hs_block_record block = {.address = 0x1000 + 16 * i, .words = 2};
+        hs_node a = 5 + test_random(limits.n_blocks);
+        hs_node b = i % 2 ? first + i : 5 + test_random(limits.n_blocks);
+        expected[i][0] = a < b ? a : b;
+        expected[i][1] = a < b ? b : a;
+        const struct hs_edge edges[2] = {{.target = expected[i][0]}, {.target = expected[i][1]}};
+        assert_int_equal(hs_chunk_encoder_add(&encoder, &block, edges, 2, &err), HS_OK);
+    }
+    assert_int_equal(hs_chunk_encoder_column(&encoder, HS_SECTION_EDGES, &raw, &err), HS_OK);
+
+    struct hs_chunk chunk = {.first = first, .n_blocks = N, .edge_begin = begin, .target = target};
+    size_t used;
+    assert_int_equal(hs_degrees_decode(raw.bytes, raw.n_bytes, &chunk, &used, &err), HS_OK);
+    assert_int_equal(hs_targets_decode(raw.bytes + used, raw.n_bytes - used, &limits, &chunk, &err),
+                     HS_OK);
+    for (uint64_t i = 0; i < N; i++) {
+        assert_int_equal(target[2 * i], expected[i][0]);
+        assert_int_equal(target[2 * i + 1], expected[i][1]);
+    }
+    hs_buffer_fini(&raw);
+    hs_chunk_encoder_fini(&encoder);
+}
+
+/* A cut file may promise more than 2^32 blocks. */
+static void test_large_promise(void **state)
+{
+    (void)state;
+    struct hs_root root = {.target = HS_NO_NODE};
+    const struct hs_snap_facts facts = {.word_bytes = 8};
+    const uint64_t promised = UINT64_C(1) << 33;
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_strtab strings = {0};
+    struct hs_out out = {0};
+    struct hs_snap_writer *writer = NULL;
+    struct hs_snap *snap = NULL;
+    char path[] = "/tmp/heapsnap-writer-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(hs_out_open_fd(fd, path, &out, &err), HS_OK);
+    assert_int_equal(hs_snap_writer_new(&out, &strings, &facts, &root, 1, promised, &writer, &err),
+                     HS_OK);
+    for (uint64_t i = 0; i < HS_CHUNK_BLOCKS; i++) {
+        struct hs_block_record block = {.address = 0x1000 + 16 * i, .words = 2};
+        struct hs_edge edges[2] = {{.target = promised - i}, {.target = 1 + i}};
+        assert_int_equal(hs_snap_writer_block(writer, &block, edges, 2, &err), HS_OK);
+    }
+    assert_int_equal(hs_out_commit(&out, &err), HS_OK);
+    hs_snap_writer_free(writer);
+    hs_out_close(&out);
+    assert_int_equal(hs_snap_open(path, 0, &snap, &err), HS_FORMAT);
+    assert_int_equal(hs_snap_open(path, HS_SNAP_ALLOW_CUT, &snap, &err), HS_OK);
+    assert_int_equal(hs_snap_totals(snap)->n_blocks, HS_CHUNK_BLOCKS);
+    assert_int_equal(hs_snap_totals(snap)->n_edges, HS_CHUNK_BLOCKS);
+    hs_snap_close(snap);
+    (void)close(fd);
+    (void)unlink(path);
+}
+
+/* One block with many edges, given backwards. */
+static void test_wide_block(void **state)
+{
+    (void)state;
+    enum { N = 100000 };
+    struct hs_graph_builder b = {0};
+    struct hs_error err = HS_ERROR_INIT;
+    uint32_t array = hs_graph_builder_block(&b, N + 1, false);
+    uint32_t first = hs_graph_builder_blocks(&b, N, 2);
+    for (uint32_t i = 0; i < N; i++)
+        hs_graph_builder_edge_at(&b, array, first + N - 1 - i, HS_EDGE_EXACT, i);
+    struct hs_snap *snap = hs_graph_builder_open(&b);
+    assert_int_equal(hs_snap_check(snap, NULL, &err), HS_OK);
+    compare_chunks(&b, snap);
+    hs_snap_close(snap);
+    hs_graph_builder_fini(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip_small),
         cmocka_unit_test(test_round_trip_chunks),
+        cmocka_unit_test(test_same_calls_same_bytes),
+        cmocka_unit_test(test_refuses_malformed_trees),
+        cmocka_unit_test(test_refuses_malformed_blocks),
+        cmocka_unit_test(test_refuses_a_wrong_end),
+        cmocka_unit_test(test_full_device),
+        cmocka_unit_test(test_every_allocation_fails_once),
+        cmocka_unit_test(test_large_node_numbers),
+        cmocka_unit_test(test_large_promise),
+        cmocka_unit_test(test_wide_block),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

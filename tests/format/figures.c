@@ -1,0 +1,63 @@
+/* links: hs_format */
+/* What our reader finds in a file, in the words of second_reader.py. Exit 1 when it is not sound.
+ */
+#include <stdio.h>
+
+#include "snapshot/reader.h"
+
+static void figures_print(const struct hs_snap *snap)
+{
+    const struct hs_snap_totals *t = hs_snap_totals(snap);
+    const struct hs_snap_facts *facts = hs_snap_facts(snap);
+    const struct {
+        const char *name;
+        uint64_t value;
+    } figures[] = {
+        {"n_tree", t->n_tree},
+        {"n_blocks", t->n_blocks},
+        {"n_edges", t->n_edges},
+        {"n_extra_edges", t->n_extra_edges},
+        {"n_static_blocks", t->n_static_blocks},
+        {"heap_words", t->heap_words},
+        {"static_words", t->static_words},
+        {"n_types", t->n_types},
+        {"n_samples", t->n_samples},
+        {"n_strings", t->n_strings},
+        {"n_chunks", t->n_chunks},
+    };
+    printf("word_bytes %u\n", facts->word_bytes);
+    printf("pid %u\n", facts->pid);
+    printf("command %s\n", hs_snap_string(snap, facts->command));
+    for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++)
+        printf("%s %llu\n", figures[i].name, (unsigned long long)figures[i].value);
+    printf("checksum %016llx\n", (unsigned long long)t->checksum);
+    for (hs_node i = 0; i < t->n_tree; i++) {
+        const struct hs_root *root = hs_snap_root(snap, i);
+        if (root->level != HS_LEVEL_LEAF)
+            continue;
+        if (root->target == HS_NO_NODE)
+            printf("leaf %llu None ", (unsigned long long)i);
+        else
+            printf("leaf %llu %llu ", (unsigned long long)i, (unsigned long long)root->target);
+        printf("%s\n", hs_snap_string(snap, root->name));
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_snap *snap = NULL;
+    if (argc != 2) {
+        fprintf(stderr, "usage: format_figures FILE\n");
+        return 2;
+    }
+    hs_status status = hs_snap_open(argv[1], 0, &snap, &err);
+    if (status == HS_OK)
+        status = hs_snap_check(snap, NULL, &err);
+    if (status == HS_OK)
+        figures_print(snap);
+    else
+        fprintf(stderr, "%s\n", err.message);
+    hs_snap_close(snap);
+    return status == HS_OK ? 0 : 1;
+}

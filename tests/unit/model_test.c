@@ -1,0 +1,70 @@
+/* links: hs_format */
+/* The names are part of the command line's contract. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "snapshot/model.h"
+
+static void expect_names(const char *(*name)(unsigned), unsigned n, const char *const *expected)
+{
+    for (unsigned i = 0; i < n; i++)
+        assert_string_equal(name(i), expected[i]);
+    assert_null(name(n));
+    assert_null(name(UINT32_MAX));
+}
+
+static void test_root_kinds(void **state)
+{
+    static const char *const names[] = {"global",  "dynamic_global", "c_root",     "stack",
+                                        "local",   "register",       "tls",        "finaliser",
+                                        "memprof", "hook",           "registered", "unclaimed"};
+    (void)state;
+    expect_names(hs_root_kind_name, HS_N_ROOT_KINDS, names);
+}
+
+static void test_certainties(void **state)
+{
+    static const char *const names[] = {"exact", "conservative", "sampled"};
+    (void)state;
+    expect_names(hs_certainty_name, HS_N_CERTAINTIES, names);
+}
+
+static void test_edge_classes(void **state)
+{
+    static const char *const names[] = {"exact",     "interior", "past_end",     "guessed",
+                                        "ephemeron", "weak",     "ephemeron_off"};
+    (void)state;
+    expect_names(hs_edge_class_name, HS_N_EDGE_CLASSES, names);
+}
+
+static void test_forms(void **state)
+{
+    static const char *const names[] = {"block",       "closure", "string",   "float",
+                                        "float_array", "custom",  "abstract", "weak",
+                                        "object",      "lazy",    "forward",  "other"};
+    (void)state;
+    expect_names(hs_type_form_name, HS_N_FORMS, names);
+}
+
+static void test_only_the_first_classes_are_strong(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < HS_N_EDGE_CLASSES; i++)
+        assert_int_equal(hs_edge_is_strong(i), i < HS_EDGE_EPHEMERON);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_root_kinds),
+        cmocka_unit_test(test_certainties),
+        cmocka_unit_test(test_edge_classes),
+        cmocka_unit_test(test_forms),
+        cmocka_unit_test(test_only_the_first_classes_are_strong),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

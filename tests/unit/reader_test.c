@@ -1,0 +1,325 @@
+/* links: hs_format */
+/* What is not a whole, sound snapshot is never taken for one: cut at every byte, every bit flipped,
+ * memory gone at every allocation. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "golden_files.h"
+#include "graph_builder.h"
+#include "reader_internal.h"
+
+static void make(const char *name, struct hs_golden_file *ret)
+{
+    for (size_t i = 0; i < hs_golden_count(); i++) {
+        hs_golden_make(i, ret);
+        if (strcmp(ret->name, name) == 0)
+            return;
+        hs_golden_fini(ret);
+    }
+    fail_msg("no golden file %s", name);
+}
+
+/* An exact copy, so that a sanitizer sees a read beyond it. */
+static uint8_t *copy(const void *bytes, size_t n)
+{
+    uint8_t *fresh = malloc(n == 0 ? 1 : n);
+    assert_non_null(fresh);
+    memcpy(fresh, bytes, n);
+    return fresh;
+}
+
+static void load_all(const struct hs_snap *snap)
+{
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_chunk chunk = {0};
+    const struct hs_snap_totals *totals = hs_snap_totals(snap);
+    hs_node end = totals->n_tree + totals->n_blocks;
+    for (uint64_t at = 0; at < totals->n_chunks; at++) {
+        assert_int_equal(hs_snap_load_chunk(snap, at, HS_COL_ALL, &chunk, &err), HS_OK);
+        for (uint64_t e = 0; e < chunk.n_edges; e++)
+            assert_in_range(chunk.target[e], totals->n_tree, end - 1);
+        for (uint64_t e = 0; e < chunk.n_extra; e++)
+            assert_in_range(chunk.extra[e].target, totals->n_tree, end - 1);
+        for (uint32_t i = 0; i < chunk.n_blocks; i++)
+            assert_true(chunk.type[i] < totals->n_types);
+    }
+    for (hs_node i = 0; i < totals->n_tree; i++)
+        if (hs_snap_root(snap, i)->target != HS_NO_NODE)
+            assert_true(hs_snap_root(snap, i)->target < end);
+    hs_chunk_fini(&chunk);
+}
+
+/* Returns whether the cut file opened. */
+static bool expect_cut(const uint8_t *bytes, size_t n, size_t n_whole)
+{
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_snap *snap = NULL;
+    char place[48];
+    assert_true(n < n_whole);
+    assert_int_equal(hs_snap_open_bytes(bytes, n, 0, &snap, &err), HS_FORMAT);
+    (void)snprintf(place, sizeof place, "it is cut at byte %zu, ", n);
+    if (strstr(err.message, n == 0 ? "it is empty" : place) == NULL)
+        fail_msg("cut at %zu: %s", n, err.message);
+    assert_true(err.hint[0] != '\0');
+
+    hs_status status = hs_snap_open_bytes(bytes, n, HS_SNAP_ALLOW_CUT, &snap, &err);
+    if (status != HS_OK) {
+        assert_int_equal(status, HS_FORMAT);
+        return false;
+    }
+    assert_true(hs_snap_is_cut(snap));
+    load_all(snap);
+    if (hs_snap_check(snap, NULL, &err) != HS_OK)
+        fail_msg("cut at %zu: %s", n, err.message);
+    hs_snap_close(snap);
+    return true;
+}
+
+static void test_cut_at_every_byte(void **state)
+{
+    (void)state;
+    struct hs_golden_file file;
+    size_t first = 0;
+    make("example.snap", &file);
+    for (size_t n = 0; n < file.n_bytes; n++) {
+        uint8_t *bytes = copy(file.bytes, n);
+        bool opened = expect_cut(bytes, n, file.n_bytes);
+        if (opened && first == 0)
+            first = n;
+        assert_int_equal(opened, first != 0); /* once the tree is there it always opens */
+        free(bytes);
+    }
+    assert_in_range(first, 200, file.n_bytes / 2);
+    hs_golden_fini(&file);
+}
+
+/* Two chunks, cut in the second: the first is there, and edges into the second are gone. */
+static void test_cut_keeps_whole_chunks(void **state)
+{
+    (void)state;
+    struct hs_golden_file file;
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_snap *snap = NULL;
+    make("chunks.snap", &file);
+    assert_int_equal(hs_snap_open_bytes(file.bytes, file.n_bytes, 0, &snap, &err), HS_OK);
+    size_t cut = (size_t)hs_snap_chunk_section(snap, 1, HS_SECTION_EXTRA)->offset + 7;
+    assert_false(hs_snap_is_cut(snap));
+    assert_int_equal(hs_snap_totals(snap)->n_edges, HS_CHUNK_BLOCKS + 3);
+    hs_snap_close(snap);
+
+    assert_int_equal(hs_snap_open_bytes(file.bytes, cut, HS_SNAP_ALLOW_CUT, &snap, &err), HS_OK);
+    const struct hs_snap_totals *totals = hs_snap_totals(snap);
+    assert_int_equal(totals->n_blocks, HS_CHUNK_BLOCKS);
+    assert_int_equal(totals->n_edges, HS_CHUNK_BLOCKS - 1);
+    assert_int_equal(totals->heap_words, 3 * HS_CHUNK_BLOCKS);
+    assert_int_equal(totals->n_types, 1);
+    assert_string_equal(hs_snap_string(snap, hs_snap_type(snap, 0)->name), "");
+    load_all(snap);
+    struct hs_chunk chunk = {0};
+    assert_int_equal(hs_snap_load_chunk(snap, 1, HS_COL_SIZES, &chunk, &err), HS_BUG);
+    hs_chunk_fini(&chunk);
+    hs_snap_close(snap);
+    hs_golden_fini(&file);
+}
+
+static void test_every_flipped_bit_is_seen(void **state)
+{
+    (void)state;
+    struct hs_golden_file file;
+    struct hs_error err = HS_ERROR_INIT;
+    make("example.snap", &file);
+    uint8_t *bytes = copy(file.bytes, file.n_bytes);
+    for (size_t bit = 0; bit < file.n_bytes * 8; bit++) {
+        struct hs_snap *snap = NULL;
+        bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        hs_status status = hs_snap_open_bytes(bytes, file.n_bytes, 0, &snap, &err);
+        if (status == HS_OK)
+            status = hs_snap_check(snap, NULL, &err);
+        if (status != HS_FORMAT)
+            fail_msg("bit %zu of byte %zu is not seen", bit % 8, bit / 8);
+        hs_snap_close(snap);
+        snap = NULL;
+        /* Allowing a cut allows nothing else: what opens is a prefix and still sound. */
+        if (hs_snap_open_bytes(bytes, file.n_bytes, HS_SNAP_ALLOW_CUT, &snap, &err) == HS_OK &&
+            hs_snap_check(snap, NULL, &err) == HS_OK)
+            assert_true(hs_snap_is_cut(snap));
+        hs_snap_close(snap);
+        bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+    }
+    free(bytes);
+    hs_golden_fini(&file);
+}
+
+static void test_bytes_after_the_end_are_seen(void **state)
+{
+    (void)state;
+    struct hs_golden_file file;
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_snap *snap = NULL;
+    make("example.snap", &file);
+    uint8_t *bytes = calloc(1, file.n_bytes + 100);
+    assert_non_null(bytes);
+    memcpy(bytes, file.bytes, file.n_bytes);
+    assert_int_equal(hs_snap_open_bytes(bytes, file.n_bytes + 100, 0, &snap, &err), HS_FORMAT);
+    assert_non_null(strstr(err.message, "100 bytes follow its end"));
+    /* A whole end of another length, which is what concatenated files have. */
+    memcpy(bytes + 100, file.bytes, file.n_bytes);
+    memcpy(bytes, file.bytes, 100);
+    assert_int_equal(hs_snap_open_bytes(bytes, file.n_bytes + 100, 0, &snap, &err), HS_FORMAT);
+    free(bytes);
+    hs_golden_fini(&file);
+}
+
+static hs_status open_and_check(const struct hs_golden_file *file, unsigned flags,
+                                struct hs_error *err)
+{
+    struct hs_snap *snap = NULL;
+    hs_node node;
+    HS_TRY(hs_snap_open_bytes(file->bytes, file->n_bytes, flags, &snap, err));
+    hs_status status = hs_snap_check(snap, NULL, err);
+    if (status == HS_OK)
+        status = hs_snap_find_address(snap, 0x10000, &node, err);
+    hs_snap_close(snap);
+    return status;
+}
+
+static void test_every_allocation_fails_once(void **state)
+{
+    static const char *const names[] = {"example.snap", "classes.snap", "chunks.snap"};
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof names[0] * 2; i++) {
+        struct hs_golden_file file;
+        struct hs_error err = HS_ERROR_INIT;
+        unsigned flags = i % 2 ? HS_SNAP_ALLOW_CUT : 0;
+        make(names[i / 2], &file);
+        file.n_bytes -= i % 2;
+        uint64_t before = hs_alloc_count();
+        assert_int_equal(open_and_check(&file, flags, &err), HS_OK);
+        uint64_t n = hs_alloc_count() - before;
+        assert_true(n > 10);
+        for (uint64_t nth = 1; nth <= n; nth++) {
+            hs_alloc_fail_at(nth, nth % 2 == 0);
+            hs_status status = open_and_check(&file, flags, &err);
+            hs_alloc_fail_at(0, false);
+            assert_int_equal(status, HS_LIMIT);
+        }
+        hs_golden_fini(&file);
+    }
+}
+
+static void test_find_address(void **state)
+{
+    (void)state;
+    struct hs_golden_file file;
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_snap *snap = NULL;
+    make("example.snap", &file);
+    assert_int_equal(hs_snap_open_bytes(file.bytes, file.n_bytes, 0, &snap, &err), HS_OK);
+    hs_node first = hs_snap_totals(snap)->n_tree;
+    const struct {
+        hs_addr address;
+        hs_node node;
+    } cases[] = {
+        {0, HS_NO_NODE},
+        {0x600fff, HS_NO_NODE},
+        {0x601000, first},
+        {0x60100f, first},
+        {0x601010, HS_NO_NODE},
+        {0x7f0000001000, first + 1},
+        {0x7f0000001017, first + 1},
+        {0x7f0000001018, first + 2},
+        {0x7f0000001028, HS_NO_NODE}, /* the gap */
+        {0x7f0000001038, first + 3},
+        {0x7f000000104f, first + 3},
+        {0x7f0000001050, HS_NO_NODE},
+        {UINT64_MAX, HS_NO_NODE},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        hs_node node = 0;
+        assert_int_equal(hs_snap_find_address(snap, cases[i].address, &node, &err), HS_OK);
+        assert_int_equal(node, cases[i].node);
+    }
+    hs_snap_close(snap);
+    hs_golden_fini(&file);
+}
+
+static void test_files_and_names(void **state)
+{
+    (void)state;
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_snap *snap = NULL;
+    char path[] = "/tmp/heapsnap-reader-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(hs_snap_open(path, 0, &snap, &err), HS_FORMAT);
+    assert_non_null(strstr(err.message, "cannot read '"));
+    assert_non_null(strstr(err.message, "': it is empty"));
+    (void)close(fd);
+
+    struct hs_graph_builder b = {0};
+    uint32_t block = hs_graph_builder_block(&b, 3, false);
+    uint32_t leaf = hs_graph_builder_leaf(&b, HS_ROOT_GLOBAL, NULL, NULL, "only", block);
+    hs_graph_builder_file(&b, path);
+    assert_int_equal(hs_snap_open(path, 0, &snap, &err), HS_OK);
+    const struct hs_root *root = hs_snap_root(snap, hs_graph_builder_leaf_node(&b, leaf));
+    assert_string_equal(hs_snap_string(snap, root->name), "only");
+    assert_int_equal(root->target, hs_graph_builder_node(&b, block));
+    size_t n;
+    assert_int_equal(hs_snap_in_degrees(snap, &n)[0], 1);
+    assert_int_equal(n, 1);
+    hs_snap_close(snap);
+    hs_graph_builder_fini(&b);
+    (void)unlink(path);
+    assert_int_equal(hs_snap_open(path, 0, &snap, &err), HS_IO);
+}
+
+/* Columns that were not asked for are not there. */
+static void test_columns_on_demand(void **state)
+{
+    (void)state;
+    struct hs_golden_file file;
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_snap *snap = NULL;
+    struct hs_chunk chunk = {0};
+    make("example.snap", &file);
+    assert_int_equal(hs_snap_open_bytes(file.bytes, file.n_bytes, 0, &snap, &err), HS_OK);
+    assert_int_equal(hs_snap_load_chunk(snap, 0, HS_COL_EDGES, &chunk, &err), HS_OK);
+    assert_non_null(chunk.target);
+    assert_null(chunk.address);
+    assert_null(chunk.type);
+    assert_null(chunk.offset_words);
+    assert_null(chunk.extra);
+    assert_int_equal(hs_snap_load_chunk(snap, 0, HS_COL_FIELDS, &chunk, &err), HS_OK);
+    assert_non_null(chunk.target);
+    assert_non_null(chunk.edge_class);
+    assert_int_equal(chunk.n_edges, 3);
+    assert_int_equal(hs_snap_load_chunk(snap, 1, HS_COL_EDGES, &chunk, &err), HS_BUG);
+    hs_chunk_fini(&chunk);
+    hs_chunk_fini(&chunk);
+    hs_chunk_fini(NULL);
+    hs_snap_close(snap);
+    hs_snap_close(NULL);
+    hs_golden_fini(&file);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cut_at_every_byte),
+        cmocka_unit_test(test_cut_keeps_whole_chunks),
+        cmocka_unit_test(test_every_flipped_bit_is_seen),
+        cmocka_unit_test(test_bytes_after_the_end_are_seen),
+        cmocka_unit_test(test_every_allocation_fails_once),
+        cmocka_unit_test(test_find_address),
+        cmocka_unit_test(test_files_and_names),
+        cmocka_unit_test(test_columns_on_demand),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
