@@ -12,7 +12,6 @@
 #include "base/bitmap.h"
 #include "base/strtab.h"
 #include "capture/image.h"
-#include "capture/names.h"
 #include "capture/objects.h"
 #include "capture/roots.h"
 #include "snapshot/model.h"
@@ -47,7 +46,6 @@ struct hs_ocaml4 {
     struct hs_image *image;     /* borrowed */
     struct hs_objects *objects; /* borrowed: executable and plugins with symbols */
     struct hs_strtab *strings;  /* borrowed: names of roots and types */
-    const struct hs_names *names; /* borrowed: source names of module fields; NULL: none */
     char version[32];           /* "4.13.1", or "4.13/4.14" when the program does not say */
     uint32_t chunk_head_words;  /* 6 in 4.13, 7 in 4.14 */
     hs_addr state;              /* Caml_state */

@@ -31,8 +31,7 @@ struct tables {
 
 /* The unit that a table belongs to: its symbol without "caml" and "__gc_roots". */
 struct unit {
-    char link_name[UNIT_BYTES]; /* "Ltac_plugin__Tacenv"; empty when unknown */
-    char symbol[UNIT_BYTES];    /* "camlLtac_plugin__Tacenv" */
+    char symbol[UNIT_BYTES]; /* "camlLtac_plugin__Tacenv"; empty when unknown */
     const struct hs_object *object;
     hs_str module, name; /* "ltac_plugin", "Ltac_plugin.Tacenv" */
     bool is_dynamic;
@@ -134,7 +133,7 @@ static hs_status add_registered(struct hs_root_walk *walk, struct tables *tables
     return HS_OK;
 }
 
-/* "camlStm__gc_roots" -> symbol "camlStm", link name "Stm", name "Stm". */
+/* "camlStm__gc_roots" -> symbol "camlStm", name "Stm". */
 static hs_status unit_init(struct hs_root_walk *walk, const struct table *table, struct unit *ret)
 {
     static const char *const suffixes[] = {"__gc_roots", ".gc_roots", "$gc_roots"};
@@ -157,26 +156,17 @@ static hs_status unit_init(struct hs_root_walk *walk, const struct table *table,
     if (n >= UNIT_BYTES || n <= strlen("caml"))
         return HS_OK;
     memcpy(ret->symbol, symbol.name, n);
-    memcpy(ret->link_name, symbol.name + strlen("caml"), n - strlen("caml"));
     hs_demangle(ret->symbol, readable, sizeof readable);
     return hs_strtab_add(walk->rt->strings, readable, &ret->name, walk->err);
 }
 
-/* "Stm.VCS" by the table of source names, else "Stm field 63"; of a block with a symbol of its own
- * (flambda) "Stm.table", "Stm.pair field 1". */
+/* "Stm field 63" (source names are put in later, by symbol and field); of a block with a symbol of
+ * its own (flambda) "Stm.table", "Stm.pair field 1". */
 static hs_status name_field(struct hs_root_walk *walk, const struct unit *unit, const char *symbol,
                             uint64_t field, uint64_t n_fields, struct hs_root *root)
 {
     char readable[UNIT_BYTES];
-    struct hs_name known;
     hs_demangle(symbol, readable, sizeof readable);
-    if (walk->rt->names != NULL && unit->link_name[0] != '\0' &&
-        strcmp(symbol, unit->symbol) == 0 &&
-        hs_names_find(walk->rt->names, unit->link_name, (uint32_t)field, &known)) {
-        root->line = known.line;
-        HS_TRY(hs_strtab_add(walk->rt->strings, known.file, &root->file, walk->err));
-        return hs_walk_name(walk, &root->name, "%s.%s", readable, known.name);
-    }
     if (n_fields == 1 && strcmp(symbol, unit->symbol) != 0)
         return hs_walk_name(walk, &root->name, "%s", readable);
     return hs_walk_name(walk, &root->name, "%s field %llu", readable, (unsigned long long)field);

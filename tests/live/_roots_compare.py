@@ -1,0 +1,72 @@
+"""Compares `heapsnap roots --json` with what the program said of itself.
+
+  EXPECT KINDS WORDS PATTERN   some root of one of the kinds (a,b) whose name matches reaches WORDS
+  COUNT KINDS WORDS N PATTERN  at least N roots do; WORDS "-": whatever they reach
+  SAMPLE ID WORDS              `heapsnap samples --json` has this id with these words
+
+usage: _roots_compare.py roots.json truth.txt [samples.json]
+"""
+import json
+import re
+import sys
+
+
+def matching(roots, kinds, pattern):
+    kinds = kinds.split(",")
+    return [r for r in roots if r["kind"] in kinds and re.search(pattern, r["name"] or "")]
+
+
+def check_expect(roots, kinds, words, pattern):
+    found = matching(roots, kinds, pattern)
+    if any(r["reachable_words"] == int(words) for r in found):
+        return None
+    seen = sorted({(r["name"], r["reachable_words"]) for r in found}, key=lambda x: -x[1])[:8]
+    return f"no {kinds} root /{pattern}/ reaches {words} words; seen: {seen}"
+
+
+def check_count(roots, kinds, words, n, pattern):
+    found = [r for r in matching(roots, kinds, pattern)
+             if words == "-" or r["reachable_words"] == int(words)]
+    if len(found) >= int(n):
+        return None
+    return f"{len(found)} {kinds} roots /{pattern}/ of {words} words, expected {n} or more"
+
+
+def check_sample(samples, number, words):
+    found = samples.get(int(number))
+    if found is None:
+        return f"sample {number} is missing"
+    if found != int(words):
+        return f"sample {number} has {found} words, expected {words}"
+    return None
+
+
+def main():
+    roots = json.load(open(sys.argv[1]))["roots"]
+    samples = {}
+    if len(sys.argv) > 3:
+        samples = {s["id"]: s["words"] for s in json.load(open(sys.argv[3]))["samples"]}
+    n_checked, errors = 0, []
+    for line in open(sys.argv[2]):
+        word, _, rest = line.rstrip("\n").partition(" ")
+        if word == "EXPECT":
+            error = check_expect(roots, *rest.split(" ", 2))
+        elif word == "COUNT":
+            error = check_count(roots, *rest.split(" ", 3))
+        elif word == "SAMPLE":
+            error = check_sample(samples, *rest.split(" "))
+        else:
+            continue
+        n_checked += 1
+        if error:
+            errors.append(error)
+    for error in errors[:20]:
+        print("  " + error)
+    if n_checked == 0:
+        sys.exit("the program stated nothing")
+    if errors:
+        sys.exit(f"{len(errors)} of {n_checked} statements do not hold")
+    print(f"  {n_checked} statements hold, {len(roots)} roots")
+
+
+main()

@@ -1,0 +1,5 @@
+#!/usr/bin/env bash
+# Gc.finalise and Gc.finalise_last.
+. "$(dirname "$0")/_roots.sh"
+build roots_finalisers unix roots_finalisers.ml
+check roots_finalisers

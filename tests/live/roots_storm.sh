@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# More than 200 stops at arbitrary instructions: each is exact, or says what it could not make exact;
+# the target lives on every time.
+. "$(dirname "$0")/_roots.sh"
+build roots_storm unix,threads.posix roots_storm.ml
+
+# storm VARIANT MODE STOPS
+storm()
+{
+    local variant=$1 mode=$2 stops=$3 exact=0 stated=0
+    start "$variant" "$mode"
+    for _ in $(seq "$stops"); do
+        "$HEAPSNAP" dump "$pid" -o "$work/heap.snap" 2>"$work/said" || fail "dump: $(cat "$work/said")"
+        kill -0 "$pid" || fail "the target did not survive the dump"
+        "$HEAPSNAP" roots "$work/heap.snap" --json -n 0 >"$work/roots.json" || fail "roots"
+        if python3 "$compare" "$work/roots.json" "$work/log" >"$work/compared" 2>&1; then
+            exact=$((exact + 1))
+        elif "$HEAPSNAP" info "$work/heap.snap" --json | python3 -c '
+import json, sys
+sys.exit(not any(note["gap"] for note in json.load(sys.stdin)["notes"]))'; then
+            stated=$((stated + 1))
+        else
+            fail "$variant $mode: inexact and silent: $(cat "$work/compared")"
+        fi
+    done
+    echo "$variant $mode: $stops stops, $exact exact, $stated said that they are not"
+    [ "$exact" -ge $((stops * 9 / 10)) ] || fail "$variant $mode: too few stops are exact"
+    kill -0 "$pid" || fail "the target died"
+    stop_target
+}
+
+storm roots_storm pure 30
+storm roots_storm alloc 80
+storm roots_storm.stripped alloc 30
+storm roots_storm churn 40
+storm roots_storm threads 40
