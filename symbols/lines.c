@@ -121,18 +121,36 @@ hs_status hs_dwarf_find_code(struct hs_dwarf *dwarf, hs_addr vaddr, struct hs_so
     return HS_OK;
 }
 
-/* Number `file` of the unit's table: counted from 0 in DWARF 5, from 1 before. */
-static hs_status find_file(struct hs_dwarf *dwarf, const struct dwarf_unit *unit, uint64_t file,
-                           hs_str *ret, struct hs_error *err)
+/* The root of the unit that holds an entry, NULL when damaged, and the unit's version. */
+static Dwarf_Die unit_root_of(struct hs_dwarf *dwarf, Dwarf_Off entry, Dwarf_Half *ret_version)
 {
-    Dwarf_Die root = hs_dwarf_entry_open_(dwarf, unit->entry);
+    Dwarf_Die die = hs_dwarf_entry_open_(dwarf, entry);
+    Dwarf_Error error = NULL;
+    Dwarf_Off root = 0;
+    Dwarf_Half offset_size;
+    if (die == NULL)
+        return NULL;
+    int res = dwarf_CU_dieoffset_given_die(die, &root, &error);
+    if (res == DW_DLV_OK)
+        res = dwarf_get_version_of_die(die, ret_version, &offset_size);
+    hs_dwarf_damage_(dwarf, &error);
+    dwarf_dealloc_die(die);
+    return res == DW_DLV_OK ? hs_dwarf_entry_open_(dwarf, root) : NULL;
+}
+
+/* The name of the file where an entry is declared: counted from 0 in DWARF 5, from 1 before. */
+static hs_status find_file(struct hs_dwarf *dwarf, const struct dwarf_facts *facts, hs_str *ret,
+                           struct hs_error *err)
+{
+    Dwarf_Half version = 0;
+    Dwarf_Die root = unit_root_of(dwarf, facts->file_entry, &version);
     Dwarf_Error error = NULL;
     char **names = NULL;
     Dwarf_Signed n = 0;
     hs_status status = HS_OK;
-    uint64_t at = file - (unit->version >= 5 ? 0 : 1);
     if (root == NULL)
         return HS_OK;
+    uint64_t at = facts->file - (version >= 5 ? 0 : 1);
     if (hs_dwarf_entry_has_lines_(dwarf, root) &&
         dwarf_srcfiles(root, &names, &n, &error) == DW_DLV_OK) {
         if (at < (uint64_t)n && names[at] != NULL)
@@ -165,7 +183,7 @@ hs_status hs_dwarf_find_variable(struct hs_dwarf *dwarf, hs_addr vaddr, struct h
         struct dwarf_facts facts = {0};
         HS_TRY(hs_dwarf_entry_facts_(dwarf, variable->entry, &facts, err));
         if (facts.has_file)
-            HS_TRY(find_file(dwarf, &dwarf->units[variable->unit], facts.file, &found.file, err));
+            HS_TRY(find_file(dwarf, &facts, &found.file, err));
         found.name = facts.name;
         found.line = facts.line;
     }

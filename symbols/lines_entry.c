@@ -186,8 +186,10 @@ hs_status hs_dwarf_entry_facts_(struct hs_dwarf *dwarf, Dwarf_Off entry, struct 
             status = entry_name(dwarf, die, &facts.name, err);
         if (facts.line == 0 && hs_dwarf_entry_number_(dwarf, die, DW_AT_decl_line, &line))
             facts.line = line <= UINT32_MAX ? (uint32_t)line : 0;
-        if (!facts.has_file)
+        if (!facts.has_file) {
             facts.has_file = hs_dwarf_entry_number_(dwarf, die, DW_AT_decl_file, &facts.file);
+            facts.file_entry = entry;
+        }
         goes_on = entry_origin(dwarf, die, &entry);
         dwarf_dealloc_die(die);
     }

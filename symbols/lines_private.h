@@ -29,7 +29,6 @@ struct dwarf_function {
 struct dwarf_variable {
     hs_addr vaddr;
     Dwarf_Off entry;
-    uint32_t unit;
 };
 
 struct dwarf_unit {
@@ -80,7 +79,8 @@ bool hs_dwarf_entry_has_lines_(struct hs_dwarf *dwarf, Dwarf_Die root);
 /* What may be told about an entry, from itself or from the one it completes. */
 struct dwarf_facts {
     hs_str name;
-    uint64_t file; /* number in the unit's table */
+    uint64_t file;        /* number in the table of the unit that holds file_entry */
+    Dwarf_Off file_entry; /* after link-time optimisation not the unit of the entry itself */
     uint32_t line;
     bool has_file;
 };

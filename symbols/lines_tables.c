@@ -140,8 +140,7 @@ static hs_status walk_add_variable(struct entry_walk *walk, Dwarf_Die die, Dwarf
         return HS_OK;
     HS_TRY(hs_grow((void **)&dwarf->variables, &dwarf->variables_capacity, dwarf->n_variables + 1,
                    sizeof(*dwarf->variables), err));
-    dwarf->variables[dwarf->n_variables++] =
-        (struct dwarf_variable){vaddr, entry, (uint32_t)(walk->unit - dwarf->units)};
+    dwarf->variables[dwarf->n_variables++] = (struct dwarf_variable){vaddr, entry};
     return HS_OK;
 }
 

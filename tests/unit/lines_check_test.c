@@ -42,12 +42,15 @@ static const uint8_t table_5[] = {
     1,  0x01, 0x08, 1,    'd',  0,                                /* directories */
     3,  0x01, 0x1f, 0x02, 0x0b, 0x05, 0x1e, 1, 9,  0,  0,  0,  0, /* files */
     1,  2,    3,    4,    5,    6,    7,    8, 9,  10, 11, 12, 13,
-    14, 15,   16,   0,    0,    0,    0,    0, /* MD5, padding */
+    14, 15,   16,   0,    0,    0,    0, /* MD5, padding */
+    1,                                   /* program */
 };
 
 static const uint8_t table_4[] = {
-    27, 0, 0, 0,   4, 0, 19,  0, 0, 0, 1, 1, 1, 0xfb, 14, 4,
-    0,  1, 1, 'd', 0, 0, 'f', 0, 1, 0, 0, 0, 0, 0,    0,
+    45, 0, 0, 0, 4, 0,    28, 0, 0,   0, 1, 1,   1, 0xfb, 14, 13, 0, 1, 1, 1,
+    1,  0, 0, 0, 1, 0,    0,  1, 'd', 0, 0, 'f', 0, 1,    0,  0,  0, 0, /* one directory, one file
+                                                                         */
+    2,  1, 9, 1, 2, 0x20, 0,  2, 4,   9, 1,                             /* program */
 };
 
 static void checks_line_tables(void **state)
@@ -61,6 +64,8 @@ static void checks_line_tables(void **state)
     assert_false(hs_lines_check_table_(table_4, sizeof(table_4), UINT64_MAX));
     for (size_t n = 0; n < sizeof(table_5); n++)
         assert_false(hs_lines_check_table_(table_5, n, 0));
+    for (size_t n = 0; n < sizeof(table_4); n++)
+        assert_false(hs_lines_check_table_(table_4, n, 0));
 }
 
 static void refuses_damaged_line_tables(void **state)
@@ -89,6 +94,10 @@ static void refuses_damaged_line_tables(void **state)
         {31, 0x08, "an index that is a string"},
         {33, 0x0b, "an MD5 that is a byte"},
         {34, 3, "more files than there are"},
+        {39, 1, "a directory beyond the last"},
+        {18, 1, "operands of another standard"},
+        {60, 3, "an operation without its operand"},
+        {60, 0, "an operation without its name"},
     };
     for (size_t i = 0; i < sizeof(damages) / sizeof(damages[0]); i++) {
         uint8_t bad[sizeof(table_5)];
@@ -99,7 +108,13 @@ static void refuses_damaged_line_tables(void **state)
     }
     uint8_t bad[sizeof(table_4)];
     memcpy(bad, table_4, sizeof(table_4));
-    memset(bad + 19, 'x', sizeof(bad) - 19); /* names that do not end */
+    memset(bad + 28, 'x', 10); /* names that do not end */
+    assert_false(hs_lines_check_table_(bad, sizeof(bad), 0));
+    memcpy(bad, table_4, sizeof(table_4));
+    bad[33] = 2; /* a directory beyond the last */
+    assert_false(hs_lines_check_table_(bad, sizeof(bad), 0));
+    memcpy(bad, table_4, sizeof(table_4));
+    bad[46] = 3; /* define_file */
     assert_false(hs_lines_check_table_(bad, sizeof(bad), 0));
 }
 

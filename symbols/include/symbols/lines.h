@@ -7,8 +7,9 @@
  * counted and otherwise as if it were not there. Split DWARF (.dwo) and dwz's supplementary files
  * are not followed: what they hold stays unnamed.
  *
- * Resident after use: 24 bytes per line row and function of the units touched, 32 per variable, and
- * each name once. One thread at a time. */
+ * Resident after use: 16 bytes per line row and 24 per function of the units touched, 16 per
+ * variable, each name once, and what libdwarf keeps of the units it has seen. One thread at a time.
+ */
 #ifndef HS_SYMBOLS_LINES_H
 #define HS_SYMBOLS_LINES_H
 
