@@ -37,8 +37,10 @@ hs_status hs_weights_set(struct hs_weights *weights, uint32_t node, uint64_t wor
                          struct hs_error *err)
 {
     assert(node >= weights->n_tree && node < weights->n_nodes);
-    if (is_static)
+    if (is_static) {
         hs_bitmap_set(&weights->is_static, node);
+        weights->n_static++;
+    }
     if (words < UINT32_MAX) {
         weights->words[node] = (uint32_t)words;
         return HS_OK;

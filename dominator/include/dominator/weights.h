@@ -34,7 +34,7 @@ struct hs_huge_block {
 };
 
 struct hs_weights {
-    uint32_t n_nodes, n_tree;
+    uint32_t n_nodes, n_tree, n_static;
     uint32_t *words; /* owned; UINT32_MAX: look among the huge blocks */
     struct hs_bitmap is_static;
     struct hs_huge_block *huge; /* owned; ascending nodes */
