@@ -193,7 +193,9 @@ hs_status hs_refusal_permission(pid_t pid, struct hs_error *err)
     struct stat owner;
     uint64_t uid;
 
-    snprintf(path, sizeof path, "/proc/%d", pid);
+    /* The files of a process that is not dumpable are root's; its directory never is
+     * (fs/proc/base.c, task_dump_owner). */
+    snprintf(path, sizeof path, "/proc/%d/maps", pid);
     if (stat(path, &owner) != 0 || hs_proc_read_of(pid, "status", &text, &n, err) != HS_OK)
         return refusal_ended(pid, err);
     if (hs_proc_number(text, "Uid", 10, &uid))
