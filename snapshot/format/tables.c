@@ -123,7 +123,7 @@ static hs_status tables_read(struct hs_snap *snap, const struct hs_section *sect
         status = tables_histogram(snap, &c, err);
         break;
     default:
-        assert(!"a section that is no table");
+        return hs_fail(err, HS_BUG, "section %s is no table", hs_section_name(section->kind));
     }
     return status == HS_OK ? tables_end(&c, err) : status;
 }

@@ -181,7 +181,8 @@ class Snapshot:
     def header(self):
         data = self.data
         need(len(data) >= 64 and data[:8] == b"\x89HSNAP\r\n", "not a snapshot")
-        version, flags, self.word_bytes, self.n_blocks, found = struct.unpack_from("<IHHQQ", data, 8)
+        version, flags, self.word_bytes = struct.unpack_from("<IHH", data, 8)
+        self.n_blocks, found = struct.unpack_from("<QQ", data, 16)
         need(version == 1, "version %d" % version)
         need(found == xxh64(data[:24], 0), "the header is damaged")
         need(flags == 0 and self.word_bytes in (4, 8), "the header is damaged")

@@ -38,7 +38,7 @@ static int compare_edges(const void *a, const void *b)
     return (int)x->edge_class - (int)y->edge_class;
 }
 
-static void build_random(struct hs_graph_builder *b, uint32_t n_blocks, uint32_t n_edges)
+static void build_random_blocks(struct hs_graph_builder *b, uint32_t n_blocks)
 {
     for (uint32_t i = 0; i < n_blocks; i++) {
         if (test_random(7) == 0)
@@ -56,6 +56,10 @@ static void build_random(struct hs_graph_builder *b, uint32_t n_blocks, uint32_t
         if (test_random(3) == 0)
             b->blocks[i].state |= HS_BLOCK_YOUNG;
     }
+}
+
+static void build_random_edges(struct hs_graph_builder *b, uint32_t n_blocks, uint32_t n_edges)
+{
     for (uint32_t i = 0; i < n_edges && n_blocks != 0; i++) {
         uint32_t source = (uint32_t)test_random(n_blocks);
         uint32_t near = (uint32_t)((source + test_random(5)) % n_blocks);
@@ -64,13 +68,24 @@ static void build_random(struct hs_graph_builder *b, uint32_t n_blocks, uint32_t
         hs_graph_builder_edge_at(b, source, target, edge_class,
                                  (uint32_t)test_random(b->blocks[source].words));
     }
+}
+
+/* A random block, or now and then none. */
+static uint32_t pick_block(uint32_t n_blocks, bool none)
+{
+    return none || n_blocks == 0 ? HS_GRAPH_BUILDER_NOWHERE : (uint32_t)test_random(n_blocks);
+}
+
+static void build_random(struct hs_graph_builder *b, uint32_t n_blocks, uint32_t n_edges)
+{
+    build_random_blocks(b, n_blocks);
+    build_random_edges(b, n_blocks, n_edges);
     for (uint32_t i = 0; i < 40; i++) {
         char name[32];
         (void)snprintf(name, sizeof name, "Unit%u.v%u", i % 7, i);
-        uint32_t at = hs_graph_builder_leaf(
-            b, i % HS_N_ROOT_KINDS, i % 3 ? "main" : "plugin", i % 5 ? name : NULL, name,
-            n_blocks == 0 || i % 9 == 0 ? HS_GRAPH_BUILDER_NOWHERE
-                                        : (uint32_t)test_random(n_blocks));
+        uint32_t at =
+            hs_graph_builder_leaf(b, i % HS_N_ROOT_KINDS, i % 3 ? "main" : "plugin",
+                                  i % 5 ? name : NULL, name, pick_block(n_blocks, i % 9 == 0));
         b->leaves[at].weak = i % 4 == 0;
         b->leaves[at].line = (uint32_t)test_random(1000);
         b->leaves[at].field = i % 2 ? i : HS_NO_FIELD;
@@ -78,9 +93,7 @@ static void build_random(struct hs_graph_builder *b, uint32_t n_blocks, uint32_t
         b->leaves[at].offset = test_random(UINT64_MAX);
     }
     for (uint64_t i = 0; i < 10; i++)
-        hs_graph_builder_sample(b, i * i * 1000,
-                                i % 3 == 0 || n_blocks == 0 ? HS_GRAPH_BUILDER_NOWHERE
-                                                            : (uint32_t)test_random(n_blocks));
+        hs_graph_builder_sample(b, i * i * 1000, pick_block(n_blocks, i % 3 == 0));
 }
 
 static void compare_tables(const struct hs_graph_builder *b, const struct hs_snap *snap)

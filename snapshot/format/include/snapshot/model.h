@@ -45,17 +45,17 @@ const char *hs_certainty_name(unsigned certainty);
 
 /* One node of the root tree. Parents stand before their children. */
 struct hs_root {
-    hs_node parent; /* tree node, smaller than the own number; 0 for node 0 */
-    hs_node target; /* block node, or HS_NO_NODE (inner nodes always) */
+    hs_node parent;  /* tree node, smaller than the own number; 0 for node 0 */
+    hs_node target;  /* block node, or HS_NO_NODE (inner nodes always) */
     hs_addr address; /* of the slot that holds the pointer; 0 when it has none (a register) */
     uint64_t offset; /* bytes from `symbol` */
     uint8_t level, kind, certainty;
-    bool weak; /* listed, but keeps nothing alive (Gc.finalise_last values, memprof blocks) */
+    bool weak;      /* listed, but keeps nothing alive (Gc.finalise_last values, memprof blocks) */
     uint32_t field; /* HS_NO_FIELD when it has none */
     uint32_t line, char_begin, char_end; /* 0 when unknown */
-    uint32_t thread; /* tid, 0 when none */
-    uint32_t frame;  /* 1-based from the innermost; 0 when none */
-    hs_str name;     /* "Stm.VCS"; "Stm.observe slot sp+16"; for inner nodes the group's name */
+    uint32_t thread;                     /* tid, 0 when none */
+    uint32_t frame;                      /* 1-based from the innermost; 0 when none */
+    hs_str name; /* "Stm.VCS"; "Stm.observe slot sp+16"; for inner nodes the group's name */
     hs_str module, symbol, file, function;
 };
 

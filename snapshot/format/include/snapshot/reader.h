@@ -2,7 +2,11 @@
  * is verified before its bytes are used. No function of this header returns an unchecked number:
  * node numbers are below n_tree + n_blocks, strings and types exist.
  *
- * Thread rule: an open snapshot is read-only and may be shared; each thread has its own hs_chunk. */
+ * Of a file that is cut, the totals are those of its whole chunks. Pointers to blocks that are
+ * missing are left out, and roots of such blocks have no target. Unless only its last section is
+ * missing, it has no samples, one nameless type for all, no histogram, and checksum 0.
+ *
+ * Thread rule: an open snapshot is read-only and may be shared; each thread has its own chunk. */
 #ifndef HS_SNAPSHOT_READER_H
 #define HS_SNAPSHOT_READER_H
 
@@ -28,17 +32,20 @@ hs_status hs_snap_open_bytes(const void *bytes, size_t n_bytes, unsigned flags,
                              struct hs_snap **ret, struct hs_error *err);
 void hs_snap_close(struct hs_snap *snap);
 
+/* All borrowed until close; numbers out of range are a bug of the caller's. */
 bool hs_snap_is_cut(const struct hs_snap *snap);
 const struct hs_snap_facts *hs_snap_facts(const struct hs_snap *snap);
 const struct hs_snap_totals *hs_snap_totals(const struct hs_snap *snap);
 const char *hs_snap_string(const struct hs_snap *snap, hs_str id); /* "" for 0 */
 const struct hs_root *hs_snap_root(const struct hs_snap *snap, hs_node tree_node);
 const struct hs_type *hs_snap_type(const struct hs_snap *snap, uint32_t type);
+/* at < n_samples, ascending by id. */
 const struct hs_sample *hs_snap_sample(const struct hs_snap *snap, size_t at);
 /* The sample with this id, or NULL. O(log n). */
 const struct hs_sample *hs_snap_find_sample(const struct hs_snap *snap, uint64_t id);
 
-/* In-degree (strong edges, duplicates counted, root leaves included) of each run of 1024 blocks. */
+/* In-degree of each run of 1024 blocks: strong edges, duplicates counted, and leaves of the root
+ * tree that are not weak. *ret_n is 0 when the file is cut before it. */
 const uint64_t *hs_snap_in_degrees(const struct hs_snap *snap, size_t *ret_n);
 
 enum hs_columns {
@@ -69,7 +76,7 @@ struct hs_chunk {
     hs_node *target;      /* ascending within a block; duplicates kept */
     uint64_t *offset_words;
     uint8_t *edge_class;
-    struct hs_extra_edge *extra; /* ascending by source, target */
+    struct hs_extra_edge *extra;      /* ascending by source, target */
     struct hs_chunk_storage *storage; /* owned */
 };
 
@@ -82,8 +89,8 @@ void hs_chunk_fini(struct hs_chunk *chunk);
 hs_status hs_snap_find_address(const struct hs_snap *snap, hs_addr address, hs_node *ret,
                                struct hs_error *err);
 
-/* Reads and verifies everything: each section's checksum, each number's range, orders, totals, tree,
- * histogram. */
+/* Reads and verifies everything: each section's checksum, each number's range, orders, totals,
+ * tree, histogram. Cost: one decode of all columns, 8 bytes per 1024 blocks. */
 hs_status hs_snap_check(const struct hs_snap *snap, const struct hs_progress *progress,
                         struct hs_error *err);
 

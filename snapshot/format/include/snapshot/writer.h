@@ -1,11 +1,11 @@
 /* Writes heap.snap as a stream: never seeks, holds one chunk of blocks at a time.
  *
  * Order of use:
- *   new (facts, tree of roots and the strings they use; written at once, so that a cut file has them)
+ *   new (facts, tree of roots and the strings they use; written at once: a cut file has them)
  *   block * n_blocks (ascending address, edges in any order)
  *   finish (types, samples, the strings added since; trailer)
  *
- * Resident: one chunk (64 Ki blocks) of columns, about 4 MiB, and 8 bytes per 1024 blocks for the
+ * Resident: one chunk (64 Ki blocks) of columns, about 8 MiB, and 8 bytes per 1024 blocks for the
  * in-degree histogram. The same calls give the same bytes. */
 #ifndef HS_SNAPSHOT_WRITER_H
 #define HS_SNAPSHOT_WRITER_H
