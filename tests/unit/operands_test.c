@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <string.h>
+#include <unistd.h>
 
 #include "symbols/elf.h"
 #include "symbols/operands.h"
@@ -152,12 +153,51 @@ static void finds_a_static_variable(void **state)
     assert_true(seen);
 }
 
+/* caml_final_do_roots of OCaml 4.13 and 4.14 takes the addresses of the two static tables, and then
+ * loads the list of finalisers to be run: three variables of which a stripped binary has no name.
+ */
+static void finds_the_finalisers_of_a_stripped_runtime(void **state)
+{
+    (void)state;
+    struct hs_error err = HS_ERROR_INIT;
+    hs_auto(hs_elf) *elf = NULL;
+    if (access("/usr/bin/ocamlopt.opt", R_OK) != 0) {
+        print_message("SKIPPED: no OCaml compiler is installed\n");
+        skip();
+    }
+    assert_int_equal(hs_elf_open_path("/usr/bin/ocamlopt.opt", &elf, &err), HS_OK);
+    const struct hs_elf_symbol *f = hs_elf_find(elf, "caml_final_do_roots");
+    if (f == NULL || hs_elf_find(elf, "Caml_state") == NULL) {
+        print_message("SKIPPED: the OCaml compiler is not one of 4.x\n");
+        skip();
+        return;
+    }
+    const uint8_t *code = hs_elf_bytes_at(elf, f->vaddr, (size_t)f->n_bytes);
+    assert_non_null(code);
+    struct hs_operand found[64];
+    struct hs_harvest h = hs_operands_harvest(code, (size_t)f->n_bytes, f->vaddr, found, 64);
+    assert_int_equal(h.n_decoded_bytes, f->n_bytes);
+    size_t n_tables = 0, n_lists = 0;
+    for (size_t i = 0; i < h.n_operands; i++) {
+        const struct hs_elf_segment *s = hs_elf_segment_at(elf, found[i].target);
+        if (s == NULL || !s->writable)
+            continue;
+        n_tables += found[i].kind == HS_OPERAND_ADDRESS;
+        n_lists += found[i].kind == HS_OPERAND_LOAD && n_tables == 2;
+    }
+    assert_int_equal(n_tables, 2);
+    assert_int_equal(n_lists, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(classifies_each_operand),  cmocka_unit_test(leaves_out_what_names_nothing),
-        cmocka_unit_test(stops_at_what_is_no_code), cmocka_unit_test(stops_at_a_full_array),
+        cmocka_unit_test(classifies_each_operand),
+        cmocka_unit_test(leaves_out_what_names_nothing),
+        cmocka_unit_test(stops_at_what_is_no_code),
+        cmocka_unit_test(stops_at_a_full_array),
         cmocka_unit_test(finds_a_static_variable),
+        cmocka_unit_test(finds_the_finalisers_of_a_stripped_runtime),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
