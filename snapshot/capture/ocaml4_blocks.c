@@ -133,9 +133,10 @@ static hs_status map_report(struct hs_block_map *map, struct hs_ocaml4 *rt,
     HS_TRY(hs_ocaml4_proof(rt, "ocaml minor heap: words in use",
                            (rt->young_alloc_end - rt->young_ptr) / HS_WORD, n_young, err));
     if (heap->n_resyncs + young->n_resyncs != 0)
-        HS_TRY(hs_ocaml4_note(
-            rt, true, err, "%llu damaged block headers: %llu words of the heap were skipped",
-            (unsigned long long)map->n_resyncs, (unsigned long long)map->n_damaged_words));
+        HS_TRY(hs_ocaml4_note(rt, true, err,
+                              "%llu damaged block header%s: %llu words of the heap were skipped",
+                              (unsigned long long)map->n_resyncs, map->n_resyncs == 1 ? "" : "s",
+                              (unsigned long long)map->n_damaged_words));
     if (young->n_unborn_words != 0)
         HS_TRY(hs_ocaml4_note(rt, false, err,
                               "%llu words of the minor heap were allocated but not yet initialised",

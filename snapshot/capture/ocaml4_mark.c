@@ -211,9 +211,10 @@ static hs_status mark_report(struct hs_ocaml4 *rt, const struct hs_ocaml4_marks 
     HS_TRY(hs_ocaml4_proof(rt, "ocaml heap: reached fields that lead to no block", 0,
                            marks->n_dangling, err));
     if (marks->n_dangling != 0)
-        HS_TRY(hs_ocaml4_note(rt, true, err,
-                              "%llu fields of live blocks lead into the heap but to no block",
-                              (unsigned long long)marks->n_dangling));
+        HS_TRY(hs_ocaml4_note(
+            rt, true, err, "%llu field%s of live blocks lead%s into the heap but to no block",
+            (unsigned long long)marks->n_dangling, marks->n_dangling == 1 ? "" : "s",
+            marks->n_dangling == 1 ? "s" : ""));
     if (list_is_damaged)
         HS_TRY(hs_ocaml4_note(rt, true, err,
                               "the list of ephemerons is damaged: some count as opaque blocks"));

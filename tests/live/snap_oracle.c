@@ -3,7 +3,7 @@
  *   snap_oracle SNAP                 proofs, notes and totals
  *   snap_oracle SNAP roots [WORDS]   every root leaf that reaches at least WORDS heap words:
  *                                    reachable heap words, static words, blocks, kind, name
- *   snap_oracle SNAP sum             words reached by all strong roots, by the rest, in all
+ *   snap_oracle SNAP sum             words alive by ephemerons only, alive, not alive, in all
  *   snap_oracle SNAP sole NAME       words lost when the leaf of this name is taken away
  *
  * Reachable: strong edges only. Alive (sum, sole): strong and active ephemeron edges. */
@@ -133,8 +133,8 @@ static struct reach reach_of(struct oracle *o, uint64_t node)
     return reach;
 }
 
-/* What all strong leaves but `without` keep alive. */
-static struct reach alive_without(struct oracle *o, uint64_t without)
+/* What all strong leaves but `without` keep alive, with or without the help of ephemerons. */
+static struct reach alive_without(struct oracle *o, uint64_t without, bool with_ephemerons)
 {
     struct reach reach = {0};
 
@@ -145,7 +145,7 @@ static struct reach alive_without(struct oracle *o, uint64_t without)
         if (root->target == HS_NO_NODE || root->weak || i == without)
             continue;
         push(o, root->target, &n);
-        follow(o, n, true, &reach);
+        follow(o, n, with_ephemerons, &reach);
     }
     return reach;
 }
@@ -190,7 +190,8 @@ static void print_roots(struct oracle *o, uint64_t at_least)
 
 static void print_sum(struct oracle *o)
 {
-    struct reach alive = alive_without(o, HS_NO_NODE);
+    struct reach strong = alive_without(o, HS_NO_NODE, false);
+    struct reach alive = alive_without(o, HS_NO_NODE, true);
     uint64_t n_in_one = 0;
     uint32_t *degree = need(o->n_nodes, sizeof *degree);
 
@@ -198,6 +199,7 @@ static void print_sum(struct oracle *o)
         degree[o->target[e]]++;
     for (uint64_t i = o->n_tree; i < o->n_nodes; i++)
         n_in_one += degree[i] == 1;
+    printf("by ephemerons %" PRIu64 " words\n", alive.heap_words - strong.heap_words);
     printf("reached %" PRIu64 " words in %" PRIu64 " blocks, unreached %" PRIu64 ", heap %" PRIu64
            ", one edge in: %.1f %%\n",
            alive.heap_words, alive.n_blocks, o->totals->heap_words - alive.heap_words,
@@ -207,13 +209,13 @@ static void print_sum(struct oracle *o)
 
 static int print_sole(struct oracle *o, const char *name)
 {
-    uint64_t all = alive_without(o, HS_NO_NODE).heap_words;
+    uint64_t all = alive_without(o, HS_NO_NODE, true).heap_words;
 
     for (uint64_t i = 0; i < o->n_tree; i++) {
         const struct hs_root *root = hs_snap_root(o->snap, i);
         if (root->target == HS_NO_NODE || strcmp(hs_snap_string(o->snap, root->name), name) != 0)
             continue;
-        printf("%" PRIu64 "\n", all - alive_without(o, i).heap_words);
+        printf("%" PRIu64 "\n", all - alive_without(o, i, true).heap_words);
         return 0;
     }
     fprintf(stderr, "snap_oracle: no root is called '%s'\n", name);

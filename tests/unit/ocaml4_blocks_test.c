@@ -136,7 +136,7 @@ static void resynchronises_after_damage(void **state)
         assert_int_equal(map.n_resyncs, 1);
         assert_int_equal(map.n_live_words, 99 * 4);
         assert_false(fake_proofs_hold(fake));
-        assert_non_null(fake_note(fake, "1 damaged block headers"));
+        assert_non_null(fake_note(fake, "1 damaged block header:"));
         assert_true(fake->rt.notes[0].is_gap);
         hs_block_map_fini(&map);
         fake_heap_free(fake);

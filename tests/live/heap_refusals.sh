@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# What is not a native program of OCaml 4.13 or 4.14 is told what it is, with exit code 3, and goes on.
+. "$(dirname "$0")/_roots.sh"
+
+# refused PROGRAM PATTERN: dumps the running process $pid
+refused()
+{
+    local code=0
+    rm -f "$work/heap.snap"
+    "$HEAPSNAP" dump "$pid" -o "$work/heap.snap" >"$work/out" 2>&1 || code=$?
+    cat "$work/out"
+    [ "$code" = 3 ] || fail "$1: exit code $code, expected 3"
+    grep -q -e "$2" "$work/out" || fail "$1: the message lacks '$2'"
+    [ ! -e "$work/heap.snap" ] || fail "$1: a file was left behind"
+    kill -0 "$pid" || fail "$1: the target did not survive"
+}
+
+cp "$fixtures/heap_wait.ml" "$work/"
+(cd "$work" && ocamlfind ocamlc -w -a heap_wait.ml -o heap_wait.byte &&
+    ocamlfind ocamlc -w -a -custom heap_wait.ml -o heap_wait.custom)
+for variant in byte custom; do
+    start "heap_wait.$variant"
+    refused "$variant" "bytecode"
+    exec 9>&-
+    wait "$pid" || fail "$variant did not end well"
+    pid=""
+done
+sleep 60 &
+pid=$!
+sleep 0.2
+refused sleep "another language"
+stop_target
+python3 -c 'import time; print("READY", flush=True); time.sleep(60)' >"$work/log" &
+pid=$!
+until grep -q READY "$work/log"; do sleep 0.1; done
+refused python3 "Python"
