@@ -241,8 +241,7 @@ static hs_status print_info(struct hs_tool *tool, const struct hs_invocation *in
 hs_status hs_cmd_info(struct hs_tool *tool, const struct hs_invocation *inv, struct hs_error *err)
 {
     struct hs_view view = {.path = inv->arguments[0]};
-    if (hs_snap_open(view.path, HS_SNAP_ALLOW_CUT, &view.snap, err) != HS_OK)
-        return hs_context(err, "cannot read '%s'", view.path);
+    HS_TRY(hs_snap_open(view.path, HS_SNAP_ALLOW_CUT, &view.snap, err));
     view.totals = hs_snap_totals(view.snap);
     view.facts = hs_snap_facts(view.snap);
     view.n_tree = view.totals->n_tree;

@@ -136,7 +136,10 @@ static hs_status put_row(struct hs_sheet *sheet, struct hs_view *view, const str
     hs_sheet_u64(sheet, row->retained_words);
     hs_sheet_u64(sheet, row->sample->words);
     hs_sheet_u64(sheet, row->sample->n_samples);
-    hs_sheet_u64(sheet, facts.address);
+    if (facts.address != 0)
+        hs_sheet_u64(sheet, facts.address);
+    else
+        hs_sheet_null(sheet);
     hs_sheet_string(sheet, state_names[row->sample->state]);
     hs_sheet_string(sheet, hs_or_null(facts.label));
     hs_sheet_string(sheet, root_name);

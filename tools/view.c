@@ -39,13 +39,12 @@ static hs_status view_open(struct hs_tool *tool, const char *path, enum hs_view_
                            bool rebuild, struct hs_view *ret, struct hs_error *err)
 {
     struct hs_view view = {.path = path};
-    hs_status status = hs_snap_open(path, 0, &view.snap, err);
-    if (status != HS_OK)
-        return hs_context(err, "cannot read '%s'", path);
+    HS_TRY(hs_snap_open(path, 0, &view.snap, err));
     view.totals = hs_snap_totals(view.snap);
     view.facts = hs_snap_facts(view.snap);
     view.n_tree = view.totals->n_tree;
     view.n_nodes = view.n_tree + view.totals->n_blocks;
+    hs_status status = HS_OK;
     if (needs == HS_VIEW_INDEX)
         status = open_index(tool, rebuild, &view, err);
     if (status != HS_OK) {

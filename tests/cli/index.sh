@@ -41,25 +41,31 @@ good = open(index, "rb").read()
 expected = run("roots", path, "--json").json()
 
 
-def answer(data, what):
+def answer(data, what, may_be_padding=False):
     with open(index, "wb") as file:
         file.write(data)
     equal(run("roots", path, "--json").json(), expected, f"{what}: another answer")
     run("dominators", path)
     run("types", path)
     found = open(index, "rb").read()
+    if may_be_padding and found == data:
+        return
     equal(len(found), len(good), f"{what}: not rebuilt")
     check(found == good, f"{what}: not rebuilt")
 
 
 def turned():
     step = max(1, len(good) // 150)
-    for place in sorted(set(range(0, len(good), step)) | set(range(min(128, len(good))))):
+    tried = 0
+    for place in sorted(set(range(0, len(good), step)) | set(range(64)) |
+                        set(range(len(good) - 300, len(good)))):
+        if good[place] == 0 and not any(good[max(0, place - 40):place + 40]):
+            continue # most likely the padding between arrays
         data = bytearray(good)
         data[place] ^= 0x10
-        if not any(good[max(0, place - 8):place + 8]) and place > 512:
-            continue # padding between arrays
-        answer(bytes(data), f"byte {place} of {len(good)}")
+        answer(bytes(data), f"byte {place} of {len(good)}", may_be_padding=good[place] == 0)
+        tried += 1
+    check(tried > 200, f"only {tried} places were tried")
 
 
 def cut():

@@ -18,8 +18,8 @@ snap = Snap()
 for at, name in enumerate(HOSTILE):
     kind = snap.type(name, at)
     block = snap.block(10 + at, kind)
-    snap.root(block, name, "global", module=name, unit=name, symbol=name, file=name, function=name,
-              line=7)
+    snap.root(block, name, "global", binary=name, unit=name, module=name, symbol=name, file=name,
+              function=name, line=7)
     snap.sample(at, block)
 snap.facts["command"] = HOSTILE[0] + HOSTILE[2]
 snap.facts["tool_version"] = HOSTILE[9]
@@ -47,7 +47,7 @@ def tables():
         text = clean(run(*command))
         check("\t" not in text, f"{command}: a tab in a table")
     lines = run("roots", path, "-n", "0").lines()
-    equal(len(lines), len(HOSTILE) + 2, "a name cannot make lines")
+    equal(len(lines), len(HOSTILE) + 4, "a name cannot make lines")
     check(any("red" in line and "\\x1b" in line for line in lines), "an escape is shown as \\x1b")
 
 

@@ -1,6 +1,6 @@
 # An independent oracle through the door that users have: the exported graph of several hundred
-# small random heaps, with weak, ephemeron and unreached parts, against dominators by their definition (a
-# node dominates what is no longer reached once it is taken out).
+# small random heaps, with weak, ephemeron and unreached parts, against dominators by their
+# definition (a node dominates what is no longer reached once it is taken out).
 . "$(dirname "$0")/lib.sh"
 
 python <<'END'
@@ -93,9 +93,9 @@ def known_shapes():
         snap = Snap()
         snap.type("t")
         for at in range(n):
-            snap.block(at % 7 + 1)
-        for at, (a, b) in enumerate(edges):
-            snap.edge(a, b, at)
+            snap.block(at % 7 + 20)
+        for a, b in edges:
+            snap.edge(a, b, len(snap.edges[a]))
         for at, target in enumerate(roots):
             snap.root(target, f"r{at}", KINDS[at % 5], unit=f"u{at % 2}")
         return snap

@@ -77,7 +77,7 @@ class Snap:
         self.facts = {"pid": 4242, "command": "coqtop -q", "tool_version": "0.1.0",
                       "pause_ns": 12345678, "read_bytes": 4096, "attempts": 1}
         self.more, self.types, self.blocks, self.edges, self.samples = [], [], [], [], []
-        self.kinds = {}  # kind -> module -> unit -> [leaf]
+        self.kinds = {}  # kind -> binary or thread -> unit or frame -> [leaf]
 
     def type(self, name, tag=0, form=0):
         self.types.append((name, tag, form))
@@ -91,8 +91,8 @@ class Snap:
     def edge(self, source, target, offset=0, edge_class=EXACT):
         self.edges[source].append((target, offset, edge_class))
 
-    def root(self, target, name, kind="global", module="coqtop", unit="Stm", weak=False, **more):
-        units = self.kinds.setdefault(kind, {}).setdefault(module, {})
+    def root(self, target, name, kind="global", binary="coqtop", unit="Stm", weak=False, **more):
+        units = self.kinds.setdefault(kind, {}).setdefault(binary, {})
         units.setdefault(unit, []).append((target, name, weak, more))
 
     def sample(self, id, target, n=1, words=None, state=0):
@@ -111,11 +111,11 @@ class Snap:
             nodes.append(list(node))
             return len(nodes) - 1
 
-        for kind, modules in self.kinds.items():
+        for kind, binaries in self.kinds.items():
             k = KINDS.index(kind)
             at_kind = add(0, 1, k, None, False, KIND_NAMES[k], {})
-            for module, units in modules.items():
-                at_module = add(at_kind, 2, k, None, False, module, {})
+            for binary, units in binaries.items():
+                at_module = add(at_kind, 2, k, None, False, binary, {})
                 for unit, leaves in units.items():
                     at_unit = add(at_module, 3, k, None, False, unit, {})
                     for target, name, weak, more in leaves:

@@ -102,7 +102,7 @@ def tables_close():
         words = [int(line.split()[0]) for line in lines[1:]]
         check("TOTAL" in lines[-1], lines[-1])
         equal(sum(words[:-1]), words[-1], f"the table of roots {mode}")
-        equal(lines[-1].split()[1], "100.0", "the percentage of TOTAL")
+        equal(lines[-1].split()[1], "100.0%", "the percentage of TOTAL")
     lines = run("types", path).lines()
     objects = [int(line.split()[0]) for line in lines[1:]]
     equal(sum(objects[:-1]), objects[-1], "the table of types")

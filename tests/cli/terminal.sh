@@ -46,13 +46,14 @@ def human_and_wide():
     plain = run("roots", path).out
     check("400000" in plain, "plain integers when it is no terminal")
     check("\x1b" not in plain, "no escapes when it is no terminal")
-    for columns in [40, 60, 80, 132]:
-        text, code = on_terminal("roots", path, columns=columns)
-        equal(code, 0, "exit code")
-        check("MiB" in text, "human units on a terminal")
-        for line in ESCAPE.sub("", text).splitlines():
-            check(columns_of(line) <= max(columns, 60),
-                  f"{columns_of(line)} columns on a terminal of {columns}: {line}")
+    for command in ["roots", "types", "dominators", "samples", "info"]:
+        for columns in [20, 80, 132]:
+            text, code = on_terminal(command, path, columns=columns)
+            equal(code, 0, "exit code")
+            check(re.search(r"\d (B|KiB|MiB)\b", text), f"{command}: no human units")
+            for line in ESCAPE.sub("", text).splitlines():
+                check(columns_of(line) <= max(columns, 80), f"{command}: {columns_of(line)} "
+                      f"columns on a terminal of {columns}: {line}")
 
 
 def colour():
