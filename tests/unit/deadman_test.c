@@ -1,0 +1,93 @@
+/* links: hs_capture */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <signal.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "target_private.h"
+
+static bool timer_runs(void)
+{
+    struct itimerval value;
+    assert_int_equal(getitimer(ITIMER_REAL, &value), 0);
+    return value.it_value.tv_sec != 0 || value.it_value.tv_usec != 0;
+}
+
+static bool is_blocked(int number)
+{
+    sigset_t mask;
+    assert_int_equal(sigprocmask(SIG_SETMASK, NULL, &mask), 0);
+    return sigismember(&mask, number) == 1;
+}
+
+static void on_alarm(int number)
+{
+    (void)number;
+}
+
+static void arms_and_leaves_no_trace(void **state)
+{
+    (void)state;
+    struct sigaction own = {.sa_handler = on_alarm}, now;
+    assert_int_equal(sigaction(SIGALRM, &own, NULL), 0);
+    hs_deadman_arm();
+    assert_true(timer_runs());
+    assert_true(is_blocked(SIGTSTP));
+    assert_int_equal(sigaction(SIGALRM, NULL, &now), 0);
+    assert_ptr_equal(now.sa_handler, SIG_DFL); /* a handler would not end a hang */
+    hs_deadman_renew();
+    hs_deadman_disarm();
+    assert_false(timer_runs());
+    assert_false(is_blocked(SIGTSTP));
+    assert_int_equal(sigaction(SIGALRM, NULL, &now), 0);
+    assert_ptr_equal(now.sa_handler, on_alarm);
+    hs_deadman_disarm();
+}
+
+static void leaves_a_running_timer_alone(void **state)
+{
+    (void)state;
+    struct itimerval hour = {.it_value = {.tv_sec = 3600}}, off = {0}, left;
+    assert_int_equal(setitimer(ITIMER_REAL, &hour, NULL), 0);
+    hs_deadman_arm();
+    hs_deadman_renew();
+    assert_int_equal(getitimer(ITIMER_REAL, &left), 0);
+    assert_true(left.it_value.tv_sec > 3000);
+    hs_deadman_disarm();
+    assert_true(timer_runs());
+    assert_int_equal(setitimer(ITIMER_REAL, &off, NULL), 0);
+}
+
+static void a_hang_ends_us(void **state)
+{
+    (void)state;
+    int report;
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        hs_deadman_arm();
+        struct itimerval soon = {.it_value = {.tv_usec = 1000}};
+        setitimer(ITIMER_REAL, &soon, NULL); /* as if its time had come */
+        for (;;)
+            pause();
+    }
+    assert_int_equal(waitpid(child, &report, 0), child);
+    assert_true(WIFSIGNALED(report) && WTERMSIG(report) == SIGALRM);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(arms_and_leaves_no_trace),
+        cmocka_unit_test(leaves_a_running_timer_alone),
+        cmocka_unit_test(a_hang_ends_us),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

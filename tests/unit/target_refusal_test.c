@@ -1,0 +1,299 @@
+/* links: hs_capture hs_symbols */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "capture/target.h"
+#include "live_child.h"
+#include "procfs.h"
+#include "target_private.h"
+
+static struct hs_error err;
+
+static void body_sleep(struct live_shared *shared)
+{
+    live_child_ready(shared);
+    for (;;)
+        pause();
+}
+
+static void expect_refusal(pid_t pid, const char *message, const char *hint)
+{
+    struct hs_target target = {0};
+    memset(&err, 0, sizeof err);
+    assert_int_equal(hs_target_open(pid, &target, &err), HS_TARGET);
+    if (strstr(err.message, message) == NULL)
+        fail_msg("'%s' is not in '%s'", message, err.message);
+    if (strstr(err.hint, hint) == NULL)
+        fail_msg("'%s' is not in '%s'", hint, err.hint);
+    assert_int_equal(target.pid, 0); /* untouched */
+    hs_target_close(&target);
+}
+
+static void no_such_process(void **state)
+{
+    (void)state;
+    struct live_child child = live_child_start(body_sleep);
+    pid_t pid = child.pid;
+    live_child_end(&child);
+    expect_refusal(pid, "no such process", "ps -e");
+    expect_refusal(0, "no such process", "ps -e");
+    expect_refusal(-1, "no such process", "ps -e");
+}
+
+static void ourselves(void **state)
+{
+    (void)state;
+    expect_refusal(getpid(), "heapsnap itself", "another process");
+}
+
+static void body_end(struct live_shared *shared)
+{
+    live_child_ready(shared);
+}
+
+static void a_zombie(void **state)
+{
+    (void)state;
+    struct live_child child = live_child_start(body_end);
+    char parent[32];
+    assert_true(live_wait_state(child.pid, 'Z'));
+    snprintf(parent, sizeof parent, "parent %d", getpid());
+    expect_refusal(child.pid, "zombie", parent);
+    live_child_end(&child);
+}
+
+static void a_kernel_thread(void **state)
+{
+    (void)state;
+    struct hs_proc_stat stat;
+    if (hs_proc_stat_of(2, 0, &stat, &err) != HS_OK || !(stat.flags & 0x00200000))
+        skip(); /* a container that shows none */
+    expect_refusal(2, "kernel thread", "program");
+}
+
+static void *wait_forever(void *ignored)
+{
+    (void)ignored;
+    for (;;)
+        pause();
+    return NULL;
+}
+
+static void *tell_tid(void *shared)
+{
+    atomic_store(&((struct live_shared *)shared)->counters[0], (uint64_t)gettid());
+    return wait_forever(NULL);
+}
+
+static void body_two_threads(struct live_shared *shared)
+{
+    live_thread(tell_tid, shared);
+    while (atomic_load(&shared->counters[0]) == 0)
+        live_sleep_us(100);
+    body_sleep(shared);
+}
+
+static void a_thread_is_not_a_process(void **state)
+{
+    (void)state;
+    struct live_child child = live_child_start(body_two_threads);
+    char command[64];
+    snprintf(command, sizeof command, "heapsnap dump %d", child.pid);
+    expect_refusal((pid_t)atomic_load(&child.shared->counters[0]), "it is a thread of process",
+                   command);
+    live_child_end(&child);
+}
+
+static void body_main_thread_ends(struct live_shared *shared)
+{
+    live_thread(wait_forever, NULL);
+    live_child_ready(shared);
+    pthread_exit(NULL);
+}
+
+static void a_process_whose_main_thread_ended(void **state)
+{
+    (void)state;
+    struct live_child child = live_child_start(body_main_thread_ends);
+    assert_true(live_wait_state(child.pid, 'Z'));
+    expect_refusal(child.pid, "main thread has ended", "core");
+    live_child_end(&child);
+}
+
+static void already_traced_names_the_tracer(void **state)
+{
+    (void)state;
+    struct live_child child = live_child_start(body_sleep);
+    char who[64];
+    int ready[2];
+    char byte;
+
+    assert_int_equal(pipe(ready), 0);
+    pid_t tracer = fork();
+    assert_true(tracer >= 0);
+    if (tracer == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        prctl(PR_SET_NAME, "tra\033[1mcer");
+        bool good = ptrace(PTRACE_SEIZE, child.pid, NULL, NULL) == 0;
+        if (write(ready[1], good ? "y" : "n", 1) == 1)
+            wait_forever(NULL);
+        _exit(1);
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    assert_int_equal(byte, 'y');
+    /* a name may carry escape sequences; they must not reach the user's terminal */
+    snprintf(who, sizeof who, "traced by 'tra?[1mcer' (pid %d)", tracer);
+    expect_refusal(child.pid, who, "detach");
+    kill(tracer, SIGKILL);
+    assert_int_equal(waitpid(tracer, NULL, 0), tracer);
+    close(ready[0]);
+    close(ready[1]);
+    live_child_end(&child);
+}
+
+/* Runs the check as nobody; the parts of the answer come back through a pipe. */
+static void refuse_as_nobody(pid_t pid, bool is_undumpable, char *text, size_t n)
+{
+    int answer[2];
+    assert_int_equal(pipe(answer), 0);
+    pid_t tool = fork();
+    assert_true(tool >= 0);
+    if (tool == 0) {
+        struct hs_error tool_err = HS_ERROR_INIT;
+        if (setgid(65534) != 0 || setuid(65534) != 0)
+            _exit(1);
+        prctl(PR_SET_DUMPABLE, !is_undumpable);
+        hs_status status = hs_refusal_check(pid, &tool_err);
+        dprintf(answer[1], "%d %s | %s", status, tool_err.message, tool_err.hint);
+        _exit(0);
+    }
+    close(answer[1]);
+    ssize_t got = read(answer[0], text, n - 1);
+    text[got > 0 ? got : 0] = '\0';
+    close(answer[0]);
+    assert_int_equal(waitpid(tool, NULL, 0), tool);
+}
+
+static void another_user(void **state)
+{
+    (void)state;
+    char text[1024];
+    if (geteuid() != 0)
+        skip();
+    struct live_child child = live_child_start(body_sleep);
+    refuse_as_nobody(child.pid, false, text, sizeof text);
+    assert_non_null(strstr(text, "belongs to user 0 and you are user 65534"));
+    assert_non_null(strstr(text, "as that user or as root"));
+    live_child_end(&child);
+}
+
+static void body_nobody(struct live_shared *shared)
+{
+    if (setgid(65534) != 0 || setuid(65534) != 0)
+        _exit(1);
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* the change of user cleared it and made us undumpable */
+    body_sleep(shared);
+}
+
+static void not_dumpable(void **state)
+{
+    (void)state;
+    char text[1024];
+    if (geteuid() != 0)
+        skip();
+    struct live_child child = live_child_start(body_nobody);
+    refuse_as_nobody(child.pid, false, text, sizeof text);
+    if (strstr(text, "not dumpable") == NULL || strstr(text, "as root") == NULL)
+        fail_msg("%s", text);
+    live_child_end(&child);
+}
+
+static void every_cause_has_its_own_words(void **state)
+{
+    (void)state;
+    static const struct {
+        struct hs_permission facts;
+        const char *message, *hint;
+    } cases[] = {
+        {{.target_uid = 7, .own_uid = 8, .yama_scope = -1}, "user 7 and you are user 8", "as root"},
+        {{.target_uid = 7, .own_uid = 7, .owner_is_root = true, .yama_scope = -1},
+         "not dumpable",
+         "as root"},
+        {{.target_uid = 7, .own_uid = 7, .yama_scope = 1}, "ptrace_scope is 1", "sysctl"},
+        {{.target_uid = 7, .own_uid = 7, .yama_scope = 2}, "ptrace_scope is 2", "CAP_SYS_PTRACE"},
+        {{.own_uid = 0, .may_trace_all = true, .yama_scope = 3}, "ptrace_scope is 3", "boot"},
+        {{.own_uid = 0, .yama_scope = -1}, "lacks CAP_SYS_PTRACE", "--cap-add"},
+        {{.own_uid = 0, .may_trace_all = true, .yama_scope = -1}, "although", "namespace"},
+        {{.target_uid = 7, .own_uid = 7, .yama_scope = 0}, "does not permit", "seccomp"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(hs_refusal_explain(&cases[i].facts, &err), HS_TARGET);
+        if (strstr(err.message, cases[i].message) == NULL ||
+            strstr(err.hint, cases[i].hint) == NULL)
+            fail_msg("case %zu: %s | %s", i, err.message, err.hint);
+    }
+}
+
+static void check_program(const unsigned char *bytes, size_t n, const char *message)
+{
+    char path[] = "/tmp/hs_refusal_test.XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, bytes, n), n);
+    close(fd);
+    hs_status status = hs_refusal_check_program(42, path, &err);
+    unlink(path);
+    assert_int_equal(status, message == NULL ? HS_OK : HS_TARGET);
+    if (message != NULL && strstr(err.message, message) == NULL)
+        fail_msg("%s", err.message);
+}
+
+static void other_machines_are_named(void **state)
+{
+    (void)state;
+    /* e_ident, e_type, e_machine of elf(5); the rest is not looked at */
+    unsigned char head[64] = {0x7f, 'E', 'L', 'F', 2, 1, 1};
+    head[16] = 3;
+    head[18] = 62;
+    check_program(head, sizeof head, NULL);
+    head[18] = 183;
+    check_program(head, sizeof head, "ELF number 183");
+    head[4] = 1;
+    head[18] = 3;
+    check_program(head, sizeof head, "32-bit");
+    head[18] = 62; /* x32 */
+    check_program(head, sizeof head, "32-bit");
+    check_program((const unsigned char *)"#!/bin/sh\n", 10, "no ELF");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_such_process),
+        cmocka_unit_test(ourselves),
+        cmocka_unit_test(a_zombie),
+        cmocka_unit_test(a_kernel_thread),
+        cmocka_unit_test(a_thread_is_not_a_process),
+        cmocka_unit_test(a_process_whose_main_thread_ended),
+        cmocka_unit_test(already_traced_names_the_tracer),
+        cmocka_unit_test(another_user),
+        cmocka_unit_test(not_dumpable),
+        cmocka_unit_test(every_cause_has_its_own_words),
+        cmocka_unit_test(other_machines_are_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
