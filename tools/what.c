@@ -113,7 +113,7 @@ static hs_status find_root(struct hs_view *view, const char *name, struct hs_wha
     return hs_hint(err, "name one of them: %s%s", match->list, match->n > 10 ? ", ..." : "");
 }
 
-/* Inserts into the list of the largest, ordered by words descending, then node. */
+/* Inserts into the list of the largest, ordered by retained words descending, then node. */
 static void keep_largest(struct hs_what *what, uint64_t *words, hs_node node, uint64_t n_words)
 {
     unsigned at = what->n_nodes;
@@ -139,11 +139,12 @@ static hs_status scan_type(struct hs_view *view, uint32_t type, struct hs_what *
     struct hs_chunk chunk = {0};
     hs_status status = HS_OK;
     for (uint64_t i = 0; i < view->totals->n_chunks && status == HS_OK; i++) {
-        status = hs_snap_load_chunk(view->snap, i, HS_COL_SIZES | HS_COL_TYPES, &chunk, err);
-        for (uint32_t j = 0; status == HS_OK && j < chunk.n_blocks; j++)
-            if (chunk.type[j] == type &&
-                hs_index_is_reached(view->index, (uint32_t)(chunk.first + j)))
-                keep_largest(&what, words, chunk.first + j, chunk.words[j]);
+        status = hs_snap_load_chunk(view->snap, i, HS_COL_TYPES, &chunk, err);
+        for (uint32_t j = 0; status == HS_OK && j < chunk.n_blocks; j++) {
+            uint32_t node = (uint32_t)(chunk.first + j);
+            if (chunk.type[j] == type && hs_index_is_reached(view->index, node))
+                keep_largest(&what, words, node, hs_index_retained(view->index, node).words);
+        }
     }
     hs_chunk_fini(&chunk);
     if (status == HS_OK)

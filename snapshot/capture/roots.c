@@ -186,7 +186,7 @@ static hs_status group_name(const struct group *g, struct hs_strtab *strings, hs
         return hs_strtab_add(strings, "all", ret, err);
     if (g->level != HS_LEVEL_KIND)
         return HS_OK;
-    const char *kind = hs_root_kind_name(g->kind);
+    const char *kind = hs_root_group_name(g->kind);
     return hs_strtab_add(strings, kind != NULL ? kind : "unknown", ret, err);
 }
 

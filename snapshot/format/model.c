@@ -22,6 +22,25 @@ const char *hs_root_kind_name(unsigned kind)
     return MODEL_NAME(names, kind);
 }
 
+const char *hs_root_group_name(unsigned kind)
+{
+    static const char *const names[HS_N_ROOT_KINDS] = {
+        [HS_ROOT_GLOBAL] = "globals",
+        [HS_ROOT_DYNAMIC_GLOBAL] = "dynamic_globals",
+        [HS_ROOT_C_ROOT] = "c_roots",
+        [HS_ROOT_STACK] = "stacks",
+        [HS_ROOT_LOCAL] = "locals",
+        [HS_ROOT_REGISTER] = "registers",
+        [HS_ROOT_TLS] = "tls",
+        [HS_ROOT_FINALISER] = "finalisers",
+        [HS_ROOT_MEMPROF] = "memprof",
+        [HS_ROOT_HOOK] = "hooks",
+        [HS_ROOT_REGISTERED] = "registered",
+        [HS_ROOT_UNCLAIMED] = "unclaimed",
+    };
+    return MODEL_NAME(names, kind);
+}
+
 const char *hs_certainty_name(unsigned certainty)
 {
     static const char *const names[HS_N_CERTAINTIES] = {

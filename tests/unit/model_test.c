@@ -26,6 +26,15 @@ static void test_root_kinds(void **state)
     expect_names(hs_root_kind_name, HS_N_ROOT_KINDS, names);
 }
 
+static void test_root_groups(void **state)
+{
+    static const char *const names[] = {"globals", "dynamic_globals", "c_roots",    "stacks",
+                                        "locals",  "registers",       "tls",        "finalisers",
+                                        "memprof", "hooks",           "registered", "unclaimed"};
+    (void)state;
+    expect_names(hs_root_group_name, HS_N_ROOT_KINDS, names);
+}
+
 static void test_certainties(void **state)
 {
     static const char *const names[] = {"exact", "conservative", "sampled"};
@@ -61,6 +70,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_root_kinds),
+        cmocka_unit_test(test_root_groups),
         cmocka_unit_test(test_certainties),
         cmocka_unit_test(test_edge_classes),
         cmocka_unit_test(test_forms),

@@ -50,8 +50,8 @@ static void must_add(struct fixture *f, enum hs_root_kind kind, const char *modu
 static void finish(struct fixture *f)
 {
     struct hs_error err = HS_ERROR_INIT;
-    assert_int_equal(
-        hs_roots_finish(&f->roots, &f->strings, &ranks, &f->tree, &f->n_tree, &err), HS_OK);
+    assert_int_equal(hs_roots_finish(&f->roots, &f->strings, &ranks, &f->tree, &f->n_tree, &err),
+                     HS_OK);
 }
 
 static void fixture_fini(struct fixture *f)
@@ -92,9 +92,9 @@ static void groups_leaves_that_come_in_any_order(void **state)
     must_add(&f, HS_ROOT_STACK, "thread 1", "#1 f", "s4", 9);
     finish(&f);
     assert_tree(&f);
-    static const char *const expected[] = {"all",  "stack",    "thread 1", "#1 f",   "s1",
-                                           "s4",   "#2 g",     "s3",       "thread 2", "#1 f",
-                                           "s2",   "global",   "prog",     "M",      "g1"};
+    static const char *const expected[] = {"all", "stacks",  "thread 1", "#1 f",     "s1",
+                                           "s4",  "#2 g",    "s3",       "thread 2", "#1 f",
+                                           "s2",  "globals", "prog",     "M",        "g1"};
     assert_int_equal(f.n_tree, sizeof expected / sizeof *expected);
     for (uint64_t i = 0; i < f.n_tree; i++)
         assert_string_equal(name_of(&f, i), expected[i]);
@@ -178,7 +178,8 @@ static void missing_group_names_are_said(void **state)
     fixture_fini(&f);
 }
 
-/* A million leaves in a hundred thousand groups, the groups interleaved: linear or it takes hours. */
+/* A million leaves in a hundred thousand groups, the groups interleaved: linear or it takes hours.
+ */
 static void many_leaves_are_linear(void **state)
 {
     (void)state;

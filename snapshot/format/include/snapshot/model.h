@@ -40,6 +40,9 @@ enum hs_root_kind {
 /* The JSON names: "global", "dynamic_global", ... NULL for a kind out of range. */
 const char *hs_root_kind_name(unsigned kind);
 
+/* What the tree's node above all roots of a kind is called: "globals", "stacks", ... */
+const char *hs_root_group_name(unsigned kind);
+
 enum hs_certainty { HS_EXACT, HS_CONSERVATIVE, HS_SAMPLED, HS_N_CERTAINTIES };
 const char *hs_certainty_name(unsigned certainty);
 
