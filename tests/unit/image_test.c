@@ -1,0 +1,296 @@
+/* links: hs_capture hs_symbols */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "capture/image.h"
+#include "live_child.h"
+
+#define PAGE ((size_t)4096)
+#define PAGES ((size_t)4096)
+
+static struct hs_error err;
+static struct live_child child;
+static struct hs_target target;
+static hs_addr area;
+
+/* Every third page of the area is written, pages [1000, 1100) are unreadable, and behind it is
+ * nothing. A word holds its own distance from the start of the area. */
+static bool is_written(size_t page)
+{
+    return page % 3 == 0;
+}
+
+static bool is_hidden(size_t page)
+{
+    return page >= 1000 && page < 1100;
+}
+
+static void body_area(struct live_shared *shared)
+{
+    uint8_t *at =
+        mmap(NULL, (PAGES + 2) * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED)
+        _exit(1);
+    munmap(at, PAGE);
+    munmap(at + (PAGES + 1) * PAGE, PAGE);
+    at += PAGE;
+    madvise(at, PAGES * PAGE, MADV_NOHUGEPAGE);
+    for (size_t page = 0; page < PAGES; page++)
+        for (size_t i = 0; is_written(page) && i < PAGE; i += 8)
+            *(uint64_t *)(void *)(at + page * PAGE + i) = page * PAGE + i;
+    mprotect(at + 1000 * PAGE, 100 * PAGE, PROT_NONE);
+    atomic_store(&shared->begin, (uint64_t)(uintptr_t)at);
+    live_child_ready(shared);
+    for (;;)
+        pause();
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    child = live_child_start(body_area);
+    area = atomic_load(&child.shared->begin);
+    return hs_target_open(child.pid, &target, &err) == HS_OK ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    hs_target_close(&target);
+    live_child_end(&child);
+    return 0;
+}
+
+static void copy(struct hs_image *image, hs_addr begin, hs_addr end)
+{
+    if (hs_image_copy(image, &target, begin, end, &err) != HS_OK)
+        fail_msg("%s", err.message);
+}
+
+static void check_invariants(const struct hs_image *image)
+{
+    for (size_t i = 1; i < image->n_ranges; i++)
+        assert_true(image->ranges[i - 1].end <= image->ranges[i].begin);
+    for (size_t i = 1; i < image->n_gaps; i++)
+        assert_true(image->gaps[i - 1].end < image->gaps[i].begin);
+}
+
+static void check_page(const struct hs_image *image, size_t page)
+{
+    uint64_t word = 1;
+    hs_addr at = area + page * PAGE + 64;
+    bool found = hs_image_u64(image, at, &word);
+    assert_int_equal(found, !is_hidden(page));
+    if (found)
+        assert_int_equal(word, is_written(page) ? page * PAGE + 64 : 0);
+}
+
+static void copies_what_is_there_and_only_that(void **state)
+{
+    (void)state;
+    struct hs_image image = {0};
+    size_t n_written = 0;
+
+    copy(&image, area, area + PAGES * PAGE);
+    check_invariants(&image);
+    for (size_t page = 0; page < PAGES; page++) {
+        check_page(&image, page);
+        n_written += is_written(page) && !is_hidden(page);
+    }
+    /* what was never touched is not read: reading would fill the target's page tables */
+    assert_int_equal(target.read_bytes, n_written * PAGE);
+    assert_int_equal(image.n_ranges, 2);
+    assert_int_equal(image.n_gaps, 1);
+    assert_true(image.gaps[0].begin == area + 1000 * PAGE &&
+                image.gaps[0].end == area + 1100 * PAGE);
+    copy(&image, area, area + PAGES * PAGE); /* nothing is read twice */
+    assert_int_equal(target.read_bytes, n_written * PAGE);
+    hs_image_fini(&image);
+    hs_image_fini(&image);
+}
+
+static void works_without_a_page_map(void **state)
+{
+    (void)state;
+    struct hs_image image = {0};
+    close(target.pagemap_fd);
+    target.pagemap_fd = -1;
+    copy(&image, area, area + PAGES * PAGE);
+    for (size_t page = 0; page < PAGES; page++)
+        check_page(&image, page);
+    hs_image_fini(&image);
+}
+
+/* Thousands of small requests in a scattered order give the same as one large one. */
+static void small_pieces_merge(void **state)
+{
+    (void)state;
+    struct hs_image image = {0};
+
+    for (size_t i = 0; i < PAGES; i++) {
+        size_t page = i * 1021 % PAGES; /* 1021 and 4096 are coprime: each page once */
+        copy(&image, area + page * PAGE + 100, area + page * PAGE + 108);
+        if (i % 512 == 0)
+            check_invariants(&image);
+    }
+    check_invariants(&image);
+    for (size_t page = 0; page < PAGES; page++)
+        check_page(&image, page);
+    assert_int_equal(image.n_ranges, 2);
+    assert_int_equal(image.n_gaps, 1);
+    assert_non_null(hs_image_bytes(&image, area + 8, 1000 * PAGE - 8));
+    assert_null(hs_image_bytes(&image, area + 8, 1000 * PAGE));
+    hs_image_fini(&image);
+}
+
+static void what_is_not_mapped_is_a_gap(void **state)
+{
+    (void)state;
+    struct hs_image image = {0};
+    copy(&image, area - 3, area + 5);
+    copy(&image, area + PAGES * PAGE - 1, area + PAGES * PAGE + 1);
+    copy(&image, 0, 10);
+    copy(&image, UINT64_MAX - 10, UINT64_MAX);
+    copy(&image, 100, 100);
+    copy(&image, 100, 50);
+    check_invariants(&image);
+    assert_int_equal(image.n_gaps, 4);
+    assert_true(image.gaps[0].begin == 0 && image.gaps[0].end == PAGE);
+    assert_true(image.gaps[1].begin == area - PAGE && image.gaps[1].end == area);
+    assert_int_equal(image.n_ranges, 2);
+    check_page(&image, 0);
+    check_page(&image, PAGES - 1);
+    hs_image_fini(&image);
+}
+
+static void rewinding_leaves_no_old_bytes(void **state)
+{
+    (void)state;
+    struct hs_image image = {0};
+    copy(&image, area, area + PAGES * PAGE);
+    for (size_t i = 0; i < image.n_shadows; i++) /* as if another copy had filled all of it */
+        memset(image.shadows[i].bytes + (area - image.shadows[i].begin), 0xee, 900 * PAGE);
+    hs_image_rewind(&image);
+    assert_null(hs_image_find(&image, area, NULL));
+    copy(&image, area, area + PAGES * PAGE);
+    for (size_t page = 0; page < PAGES; page++)
+        check_page(&image, page);
+    hs_image_fini(&image);
+}
+
+static void a_dead_target_is_an_error(void **state)
+{
+    (void)state;
+    struct hs_image image = {0};
+    live_child_end(&child);
+    assert_int_equal(hs_image_copy(&image, &target, area, area + PAGE, &err), HS_TARGET);
+    hs_image_fini(&image);
+}
+
+static void every_failed_allocation(void **state)
+{
+    (void)state;
+    hs_status status = HS_LIMIT;
+    for (uint64_t n = 1; status != HS_OK; n++) {
+        struct hs_image image = {0};
+        hs_alloc_fail_at(n, true);
+        status = hs_image_copy(&image, &target, area - PAGE, area + PAGES * PAGE, &err);
+        hs_alloc_fail_at(0, false);
+        assert_true(status == HS_OK || status == HS_LIMIT);
+        check_invariants(&image);
+        hs_image_fini(&image);
+        assert_true(n < 30);
+    }
+}
+
+static void borrowed_bytes_are_found_beside_copied_ones(void **state)
+{
+    (void)state;
+    struct hs_image image = {0};
+    static const uint8_t text[] = "0123456789abcdef";
+    uint64_t word = 7;
+    char string[8] = "old";
+
+    assert_int_equal(hs_image_add(&image, area + 3 * PAGE + 20, text, 16, &err), HS_OK);
+    copy(&image, area + 3 * PAGE, area + 4 * PAGE);
+    check_invariants(&image);
+    assert_int_equal(image.n_ranges, 3);
+    check_page(&image, 3);
+    assert_memory_equal(hs_image_bytes(&image, area + 3 * PAGE + 20, 16), text, 16);
+    assert_null(hs_image_bytes(&image, area + 3 * PAGE + 20, 17));
+    /* copied bytes win over borrowed ones that come later, in part or in whole */
+    assert_int_equal(hs_image_add(&image, area + 4 * PAGE - 8, text, 16, &err), HS_OK);
+    assert_true(hs_image_u64(&image, area + 4 * PAGE - 8, &word));
+    assert_int_equal(word, 4 * PAGE - 8);
+    assert_memory_equal(hs_image_bytes(&image, area + 4 * PAGE, 8), text + 8, 8);
+    assert_int_equal(hs_image_add(&image, UINT64_MAX - 3, text, 16, &err), HS_TARGET);
+    assert_false(hs_image_string(&image, area + 3 * PAGE + 20, string, sizeof string));
+    assert_string_equal(string, "old");
+    hs_image_fini(&image);
+}
+
+static void reads_are_bounded(void **state)
+{
+    (void)state;
+    struct hs_image image = {0};
+    static const uint8_t bytes[12] = {1, 2, 3, 4, 5, 6, 7, 8, 'a', 'b', 0, 'c'};
+    uint64_t u64 = 9;
+    uint32_t u32 = 9;
+    uint16_t u16 = 9;
+    uint8_t u8 = 9;
+    char text[3] = "x";
+    size_t hint = 99;
+
+    assert_false(hs_image_u8(&image, 1000, &u8));
+    assert_int_equal(hs_image_add(&image, 1000, bytes, sizeof bytes, &err), HS_OK);
+    assert_int_equal(hs_image_add(&image, 3000, bytes, sizeof bytes, &err), HS_OK);
+    assert_true(hs_image_u64(&image, 1000, &u64) && u64 == 0x0807060504030201);
+    assert_true(hs_image_u32(&image, 1001, &u32) && u32 == 0x05040302);
+    assert_true(hs_image_u16(&image, 1010, &u16) && u16 == 0x6300);
+    assert_true(hs_image_u8(&image, 1011, &u8) && u8 == 'c');
+    u64 = 9;
+    assert_false(hs_image_u64(&image, 1005, &u64));
+    assert_false(hs_image_u32(&image, 1009, &u32));
+    assert_false(hs_image_u16(&image, 1011, &u16));
+    assert_false(hs_image_u8(&image, 1012, &u8));
+    assert_false(hs_image_u8(&image, 999, &u8));
+    assert_false(hs_image_u64(&image, UINT64_MAX, &u64));
+    assert_int_equal(u64, 9);
+    assert_true(hs_image_string(&image, 1008, text, sizeof text));
+    assert_string_equal(text, "ab");
+    assert_false(hs_image_string(&image, 1008, text, 2));           /* no room for the end */
+    assert_false(hs_image_string(&image, 1011, text, sizeof text)); /* the copy ends before it */
+    assert_ptr_equal(hs_image_find(&image, 3005, &hint), &image.ranges[1]);
+    assert_int_equal(hint, 1);
+    assert_ptr_equal(hs_image_find(&image, 3011, &hint), &image.ranges[1]);
+    assert_ptr_equal(hs_image_find(&image, 1000, &hint), &image.ranges[0]);
+    assert_null(hs_image_find(&image, 2000, &hint));
+    hs_image_fini(&image);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(copies_what_is_there_and_only_that, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(works_without_a_page_map, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(small_pieces_merge, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_not_mapped_is_a_gap, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(rewinding_leaves_no_old_bytes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_dead_target_is_an_error, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(every_failed_allocation, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(borrowed_bytes_are_found_beside_copied_ones, set_up,
+                                        tear_down),
+        cmocka_unit_test(reads_are_bounded),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,225 @@
+/* links: hs_capture hs_symbols */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "capture/objects.h"
+#include "live_child.h"
+#include "symbols/elf.h"
+
+static struct hs_error err;
+
+/* Exported by no other object. */
+int objects_test_marker_variable = 4711;
+__attribute__((noinline, used)) void objects_test_marker_function(void);
+void objects_test_marker_function(void)
+{
+    __asm__ volatile("");
+}
+
+static void body_sleep(struct live_shared *shared)
+{
+    live_child_ready(shared);
+    for (;;)
+        pause();
+}
+
+static void open_all(const struct live_child *child, struct hs_target *target,
+                     struct hs_objects *objects)
+{
+    if (hs_target_open(child->pid, target, &err) != HS_OK ||
+        hs_objects_open(objects, target, &err) != HS_OK)
+        fail_msg("%s", err.message);
+}
+
+static void finds_symbols_at_their_run_time_addresses(void **state)
+{
+    (void)state;
+    struct live_child child = live_child_start(body_sleep);
+    struct hs_target target;
+    struct hs_objects objects = {0};
+    struct hs_live_symbol found;
+
+    open_all(&child, &target, &objects);
+    assert_true(objects.n >= 3);
+    assert_true(objects.objects[0].is_executable);
+    assert_string_equal(objects.objects[0].name, "objects_test");
+    for (size_t i = 1; i < objects.n; i++) {
+        assert_false(objects.objects[i].is_executable);
+        assert_true(i == 1 || objects.objects[i - 1].end <= objects.objects[i].begin);
+    }
+    /* the child is our copy: its addresses are ours */
+    assert_true(hs_objects_find(&objects, "objects_test_marker_variable", &found));
+    assert_true(found.address == (hs_addr)(uintptr_t)&objects_test_marker_variable);
+    assert_int_equal(found.size, sizeof objects_test_marker_variable);
+    assert_false(found.is_code);
+    assert_ptr_equal(found.object, &objects.objects[0]);
+    assert_true(hs_objects_at(&objects, (hs_addr)(uintptr_t)objects_test_marker_function, &found));
+    assert_string_equal(found.name, "objects_test_marker_function");
+    assert_true(found.is_code);
+    assert_true(hs_objects_find(&objects, "qsort_r", &found));
+    assert_true(found.address == (hs_addr)(uintptr_t)dlsym(RTLD_DEFAULT, "qsort_r"));
+    assert_non_null(strstr(found.object->name, "libc"));
+    assert_false(hs_objects_find(&objects, "no such symbol", &found));
+    assert_false(hs_object_find(&objects.objects[0], "qsort_r_no", &found));
+    assert_false(hs_objects_at(&objects, 0, &found));
+    assert_null(hs_objects_object_at(&objects, UINT64_MAX));
+    hs_objects_close(&objects);
+    hs_objects_close(&objects);
+    hs_objects_close(NULL);
+    hs_target_close(&target);
+    live_child_end(&child);
+}
+
+/* A copy of a library under a name of its own, removed once it is loaded. */
+static char library[] = "/tmp/hs_objects_test_plugin.XXXXXX.cmxs";
+
+static void body_load_later(struct live_shared *shared)
+{
+    live_child_ready(shared);
+    while (atomic_load(&shared->end) == 0)
+        live_sleep_us(1000);
+    atomic_store(&shared->begin, (uint64_t)(uintptr_t)dlopen(library, RTLD_NOW));
+    for (;;)
+        pause();
+}
+
+static void copy_library(void)
+{
+    char from[PATH_MAX], command_of_copy[] = "/bin/cp";
+    Dl_info info;
+    int fd = mkstemps(library, 5);
+    assert_true(fd >= 0);
+    close(fd);
+    assert_true(dladdr(dlsym(RTLD_DEFAULT, "cos"), &info) != 0 ||
+                dladdr(dlsym(RTLD_DEFAULT, "qsort_r"), &info) != 0);
+    snprintf(from, sizeof from, "%s", "/lib/x86_64-linux-gnu/libm.so.6");
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0)
+        execl(command_of_copy, "cp", from, library, (char *)NULL);
+    int report;
+    assert_int_equal(waitpid(pid, &report, 0), pid);
+    assert_int_equal(report, 0);
+}
+
+static void update_adds_what_was_loaded_since(void **state)
+{
+    (void)state;
+    struct hs_target target;
+    struct hs_objects objects = {0};
+    struct hs_live_symbol found;
+
+    if (access("/lib/x86_64-linux-gnu/libm.so.6", R_OK) != 0)
+        skip();
+    copy_library();
+    struct live_child child = live_child_start(body_load_later);
+    open_all(&child, &target, &objects);
+    size_t n = objects.n;
+    atomic_store(&child.shared->end, 1);
+    for (int i = 0; i < 5000 && atomic_load(&child.shared->begin) == 0; i++)
+        live_sleep_us(1000);
+    unlink(library);
+    assert_true(atomic_load(&child.shared->begin) != 0);
+    assert_int_equal(hs_target_stop(&target, &err), HS_OK);
+    assert_int_equal(hs_objects_update(&objects, &target, &err), HS_OK);
+    hs_target_resume(&target);
+    if (geteuid() == 0) { /* a deleted file is reached through map_files, which is root's */
+        const struct hs_object *plugin = NULL;
+        assert_true(objects.n > n);
+        for (size_t i = 0; i < objects.n; i++)
+            if (strcmp(objects.objects[i].path, library) == 0)
+                plugin = &objects.objects[i];
+        assert_non_null(plugin);
+        assert_null(strstr(plugin->name, ".cmxs"));
+        assert_true(hs_object_find(plugin, "cbrt", &found));
+        assert_ptr_equal(hs_objects_object_at(&objects, found.address), plugin);
+    }
+    n = objects.n;
+    assert_int_equal(hs_objects_update(&objects, &target, &err), HS_OK);
+    assert_int_equal(objects.n, n);
+    hs_objects_close(&objects);
+    hs_target_close(&target);
+    live_child_end(&child);
+}
+
+static void body_by_linker(struct live_shared *shared)
+{
+    live_child_ready(shared);
+    execl("/lib64/ld-linux-x86-64.so.2", "ld.so", "/bin/sleep", "60", (char *)NULL);
+}
+
+static void a_program_run_by_the_linker_is_found(void **state)
+{
+    (void)state;
+    struct live_child child = live_child_start(body_by_linker);
+    struct hs_target target;
+    struct hs_objects objects = {0};
+
+    if (access("/lib64/ld-linux-x86-64.so.2", X_OK) != 0)
+        skip();
+    assert_true(live_wait_state(child.pid, 'S'));
+    live_sleep_us(100000);
+    open_all(&child, &target, &objects);
+    assert_string_equal(objects.objects[0].name, "sleep");
+    assert_true(objects.objects[0].is_executable);
+    int n_executables = 0;
+    for (size_t i = 0; i < objects.n; i++) {
+        n_executables += objects.objects[i].is_executable;
+        assert_true(i < 2 || objects.objects[i - 1].begin < objects.objects[i].begin);
+    }
+    assert_int_equal(n_executables, 1);
+    hs_objects_close(&objects);
+    hs_target_close(&target);
+    live_child_end(&child);
+}
+
+static void every_failed_allocation(void **state)
+{
+    (void)state;
+    struct live_child child = live_child_start(body_sleep);
+    struct hs_target target;
+    hs_status status = HS_LIMIT;
+    int n_failed = 0;
+
+    assert_int_equal(hs_target_open(child.pid, &target, &err), HS_OK);
+    for (uint64_t n = 1; status != HS_OK && n < 2000; n += 1 + n / 8) {
+        struct hs_objects objects = {0};
+        hs_alloc_fail_at(n, true);
+        status = hs_objects_open(&objects, &target, &err);
+        hs_alloc_fail_at(0, false);
+        n_failed += status != HS_OK;
+        hs_objects_close(&objects);
+    }
+    assert_int_equal(status, HS_OK);
+    assert_true(n_failed > 3);
+    hs_target_close(&target);
+    live_child_end(&child);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(finds_symbols_at_their_run_time_addresses),
+        cmocka_unit_test(update_adds_what_was_loaded_since),
+        cmocka_unit_test(a_program_run_by_the_linker_is_found),
+        cmocka_unit_test(every_failed_allocation),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
