@@ -339,8 +339,8 @@ static hs_status run(struct hs_tool *tool, const struct hs_invocation *inv, stru
 {
     struct hs_what what;
     HS_TRY(hs_what_find(view, inv->text[HS_OPT_TO], &what, err));
-    /* One answer holds one target; of a type the largest instances follow each other in the other
-     * formats, JSON and TSV show the largest. */
+    /* One answer holds one target; of a type the instances that retain most follow each other in
+     * the other formats, JSON and TSV show the first. */
     enum hs_format format = hs_tool_format(inv);
     bool is_single = format == HS_FORMAT_JSON || format == HS_FORMAT_TSV;
     unsigned n = is_single ? 1 : what.n_nodes;
@@ -356,6 +356,8 @@ static hs_status run(struct hs_tool *tool, const struct hs_invocation *inv, stru
             (void)hs_fail(err, HS_USAGE, "'%s' is a group of roots", inv->text[HS_OPT_TO]);
             return hs_hint(err, "paths lead to an object: name one of its roots");
         }
+        if (i > 0 && format == HS_FORMAT_TABLE)
+            HS_TRY(hs_print(&tool->out, err, "\n"));
         HS_TRY(show_target(tool, inv, view, &what, target, err));
     }
     return HS_OK;

@@ -89,7 +89,7 @@ hs_status hs_help_man_overview(struct hs_out *out, struct hs_error *err)
         {"", "0xADDR", "an address of the dumped process; inside a block is fine"},
         {"", "#N", "a node of the graph"},
         {"", "root:NAME", "a root; the end of its name is enough when only one has it"},
-        {"", "type:NAME", "a type: its largest instances"},
+        {"", "type:NAME", "a type: its instances that retain most"},
         {"FILES", "SNAP.idx", "the index of a snapshot, made when first needed; may be deleted"},
         {"ENVIRONMENT", "XDG_CACHE_HOME, HOME",
          "where the index goes when the snapshot's directory is read-only: heapsnap/ in the "

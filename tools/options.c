@@ -89,7 +89,7 @@ const struct hs_command hs_commands[] = {
      "alike steps is one line with its repeat count.\n"
      "WHAT is N or sample:N (a sampled allocation's id), 0xADDR (a target address, inside a block "
      "is "
-     "fine), #N (a node), root:NAME, or type:NAME (its largest instances).",
+     "fine), #N (a node), root:NAME, or type:NAME (its instances that retain most).",
      "heapsnap paths heap.snap --to 1234\nheapsnap paths heap.snap --to 0x7f3a5c001230 "
      "--disjoint\n",
      hs_cmd_paths},

@@ -2,7 +2,7 @@
  *
  *   N, sample:N   a sampled allocation's id          #N          a node
  *   0xADDR        a target address, inside is fine   root:NAME   a root
- *   type:NAME     a type: its largest instances */
+ *   type:NAME     a type: its instances that retain most */
 #ifndef HS_TOOLS_WHAT_H
 #define HS_TOOLS_WHAT_H
 
