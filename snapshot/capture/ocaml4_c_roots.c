@@ -26,6 +26,9 @@ enum {
     NAME_BYTES = 200,
 };
 
+/* A few seconds: programs have tens of named values, not thousands. */
+static const uint64_t max_searched = UINT64_C(1) << 34;
+
 /* Roots registered by caml_register_named_value: by address. */
 struct named {
     hs_addr key;
@@ -38,6 +41,7 @@ struct names {
     struct hs_dwarf **dwarfs; /* owned, one per object, opened at need */
     bool *has_tried;          /* owned */
     hs_str heap_module;       /* group of roots in malloc memory */
+    uint64_t n_searched;      /* bytes of binaries, for texts of named values */
 };
 
 static void names_fini(struct names *names, size_t n_objects)
@@ -60,10 +64,12 @@ static bool is_printable(const char *text)
     return true;
 }
 
-/* Does a mapped file hold this text? Only then may it enter the snapshot: what lies in malloc memory
- * is the program's data. */
-static bool is_in_binaries(const struct hs_objects *objects, const char *text)
+/* Does a mapped file hold this text? Only then may it enter the snapshot: what lies in malloc
+ * memory is the program's data. */
+static bool is_in_binaries(struct names *names, const struct hs_objects *objects, const char *text)
 {
+    if (names->n_searched > max_searched)
+        return false;
     for (size_t i = 0; i < objects->n; i++) {
         size_t n_segments;
         const struct hs_elf_segment *s = hs_elf_segments(objects->objects[i].elf, &n_segments);
@@ -72,8 +78,8 @@ static bool is_in_binaries(const struct hs_objects *objects, const char *text)
                 continue;
             const uint8_t *bytes =
                 hs_elf_bytes_at(objects->objects[i].elf, s[k].vaddr, s[k].n_file_bytes);
-            if (bytes != NULL &&
-                memmem(bytes, s[k].n_file_bytes, text, strlen(text) + 1) != NULL)
+            names->n_searched += s[k].n_file_bytes;
+            if (bytes != NULL && memmem(bytes, s[k].n_file_bytes, text, strlen(text) + 1) != NULL)
                 return true;
         }
     }
@@ -86,7 +92,7 @@ static hs_status names_add(struct hs_root_walk *walk, struct names *names, hs_ad
     struct named named = {.key = cell};
     if (!hs_walk_is_copying(walk) &&
         hs_image_string(walk->rt->image, cell + NAMED_TEXT, text, sizeof text) &&
-        is_printable(text) && is_in_binaries(walk->rt->objects, text))
+        is_printable(text) && is_in_binaries(names, walk->rt->objects, text))
         HS_TRY(hs_walk_name(walk, &named.label, "caml_register_named_value \"%s\"", text));
     HS_TRY(hs_grow((void **)&names->named, &names->capacity, names->n + 1, sizeof *names->named,
                    walk->err));
@@ -123,8 +129,7 @@ static hs_status names_collect(struct hs_root_walk *walk, struct names *names)
 static const struct named *names_find(const struct names *names, hs_addr key)
 {
     const struct named wanted = {.key = key};
-    return names->n == 0 ? NULL
-                         : bsearch(&wanted, names->named, names->n, sizeof wanted, by_key);
+    return names->n == 0 ? NULL : bsearch(&wanted, names->named, names->n, sizeof wanted, by_key);
 }
 
 /* Variable name and place from DWARF, when the object has it. A failure to open is no failure. */

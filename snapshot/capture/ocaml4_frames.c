@@ -5,7 +5,21 @@
 #include "ocaml4_roots.h"
 #include "symbols/elf.h"
 
-enum { MAX_TABLES = 1 << 20 };
+enum { MAX_TABLES = 1 << 20, MIN_DESCRIPTOR_BYTES = 16 };
+
+/* Descriptors of a sound program lie side by side in its files: more of them than fit there come
+ * from tables laid over each other. *ret_any is false then, and it is said once. */
+static hs_status add_table(struct hs_ocaml4 *rt, struct hs_frame_table *frames, hs_addr table,
+                           bool *ret_any, struct hs_error *err)
+{
+    uint64_t n_bytes = 0;
+    for (size_t i = 0; i < rt->objects->n; i++)
+        n_bytes += rt->objects->objects[i].end - rt->objects->objects[i].begin;
+    *ret_any = frames->n_entries <= n_bytes / MIN_DESCRIPTOR_BYTES;
+    if (!*ret_any)
+        return hs_ocaml4_note(rt, true, err, "frame tables overlap: not all were read");
+    return hs_frame_table_add(frames, rt->image, table, err);
+}
 
 static hs_status add_linked(struct hs_ocaml4 *rt, struct hs_frame_table *frames,
                             struct hs_error *err)
@@ -14,10 +28,11 @@ static hs_status add_linked(struct hs_ocaml4 *rt, struct hs_frame_table *frames,
     uint64_t table;
     if (!hs_objects_find(rt->objects, "caml_frametable", &symbol))
         return hs_ocaml4_note(rt, true, err, "stacks cannot be walked: no symbol caml_frametable");
-    for (uint64_t i = 0; i < MAX_TABLES; i++) {
+    bool more = true;
+    for (uint64_t i = 0; more && i < MAX_TABLES; i++) {
         if (!hs_image_u64(rt->image, symbol.address + i * HS_WORD, &table) || table == 0)
             return HS_OK;
-        HS_TRY(hs_frame_table_add(frames, rt->image, table, err));
+        HS_TRY(add_table(rt, frames, table, &more, err));
     }
     return HS_OK;
 }
@@ -35,9 +50,10 @@ static hs_status add_plugin(struct hs_ocaml4 *rt, const struct hs_object *object
 {
     size_t n_symbols;
     const struct hs_elf_symbol *symbols = hs_elf_symbols(object->elf, &n_symbols);
-    for (size_t i = 0; i < n_symbols; i++) {
+    bool more = true;
+    for (size_t i = 0; more && i < n_symbols; i++) {
         if (is_frame_table(symbols[i].name))
-            HS_TRY(hs_frame_table_add(frames, rt->image, symbols[i].vaddr + object->bias, err));
+            HS_TRY(add_table(rt, frames, symbols[i].vaddr + object->bias, &more, err));
     }
     return HS_OK;
 }

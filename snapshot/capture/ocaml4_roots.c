@@ -80,6 +80,7 @@ hs_status hs_ocaml4_copy_roots(struct hs_ocaml4 *rt, struct hs_ocaml4_roots *roo
     rt->young_ptr = roots->stops->young_ptr;
     HS_TRY(copy_stacks(rt, roots->stops, err));
     struct hs_root_walk walk = {.rt = rt, .roots = roots, .err = err};
+    hs_walk_allow(&walk);
     return walk_all(&walk);
 }
 
@@ -90,6 +91,9 @@ static hs_status note_gaps(const struct hs_root_walk *walk)
     if (walk->n_unreadable != 0)
         HS_TRY(hs_ocaml4_note(rt, true, walk->err, "%llu words that hold roots could not be read",
                               (unsigned long long)walk->n_unreadable));
+    if (walk->n_spent == walk->allowance)
+        HS_TRY(hs_ocaml4_note(rt, true, walk->err,
+                              "lists of roots go in circles or overlap: not all were followed"));
     if (roots->frames->n_damaged != 0)
         HS_TRY(hs_ocaml4_note(rt, true, walk->err, "%llu frame tables are damaged or not mapped",
                               (unsigned long long)roots->frames->n_damaged));
@@ -114,6 +118,7 @@ hs_status hs_ocaml4_collect_roots(struct hs_ocaml4 *rt, const struct hs_block_ma
         return hs_fail(err, HS_BUG, "roots were not copied while the target was stopped");
     HS_TRY(hs_ocaml4_load_frames(rt, roots->frames, err));
     struct hs_root_walk walk = {.rt = rt, .roots = roots, .blocks = blocks, .err = err};
+    hs_walk_allow(&walk);
     HS_TRY(walk_all(&walk));
     return note_gaps(&walk);
 }

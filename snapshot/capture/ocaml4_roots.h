@@ -86,14 +86,22 @@ struct hs_root_walk {
     const struct hs_block_map *blocks; /* NULL while copying */
     hs_status status;                  /* the first failure of a copy; sticky */
     struct hs_error *err;
-    uint64_t n_unreadable; /* words that roots needed and the copy lacks */
-    uint64_t n_fields;     /* of module blocks, seen so far: overlapping tables end here */
+    uint64_t n_unreadable;       /* words that roots needed and the copy lacks */
+    uint64_t n_fields;           /* of module blocks, seen so far: overlapping tables end here */
+    uint64_t n_spent, allowance; /* words looked at, and how many may be */
 };
 
 static inline bool hs_walk_is_copying(const struct hs_root_walk *walk)
 {
     return walk->blocks == NULL;
 }
+
+/* Structures of a sound program lie side by side, so all their words together are no more than the
+ * program has. A walk that wants many more goes in circles or through tables laid over each other:
+ * from then on nothing can be read, and every list ends. */
+void hs_walk_allow(struct hs_root_walk *walk);
+/* Takes n from the allowance; false when it is used up. */
+bool hs_walk_spend(struct hs_root_walk *walk, uint64_t n);
 
 /* A word of the target; false when it cannot be had. */
 bool hs_walk_u64(struct hs_root_walk *walk, hs_addr address, uint64_t *ret);

@@ -2,11 +2,12 @@
  *
  *   sp ->  | live slots, spills | return address |   frame of `size` bytes, descriptor of `pc`
  *          | ...                                 |   next: sp += size, pc = [sp - 8]
- *   a return into C (LINK): saved {bottom_of_stack, last_retaddr, gc_regs} at sp + 16: the next chunk
+ *   a return into C (LINK): saved {bottom_of_stack, last_retaddr, gc_regs} at sp + 16: the next
+ * chunk
  *
  * Stack addresses only rise, from frame to frame and from chunk to chunk, so a damaged stack ends
- * the walk: time is linear in what was copied. Source: caml_do_local_roots_nat of runtime/roots_nat.c,
- * runtime/caml/stack.h, amd64.S.
+ * the walk: time is linear in what was copied. Source: caml_do_local_roots_nat of
+ * runtime/roots_nat.c, runtime/caml/stack.h, amd64.S.
  *
  * Limit: beyond FRAME_OWN_GROUPS frames of one thread, frames of one return address share a group,
  * so that a runaway recursion gives few names; each leaf keeps its frame number. */
@@ -127,7 +128,7 @@ static hs_status walk_frame(struct stack_walk *s, const struct hs_frame_entry *e
     struct hs_frame_label label;
     hs_str group = 0;
     uint16_t live;
-    if (d->n_live == 0)
+    if (d->n_live == 0 || !hs_walk_spend(s->walk, d->n_live))
         return HS_OK;
     HS_TRY(hs_frame_label_of(s->walk, &s->labels, entry, &label));
     for (unsigned i = 0; i < d->n_live && hs_frame_live(s->walk->rt->image, d, i, &live); i++)
@@ -212,8 +213,7 @@ static hs_status walk_precise(struct stack_walk *s)
     return HS_OK;
 }
 
-static hs_status walk_words(struct stack_walk *s, const struct hs_frame_label *label,
-                            hs_str *group)
+static hs_status walk_words(struct stack_walk *s, const struct hs_frame_label *label, hs_str *group)
 {
     const struct hs_ocaml4_thread *t = s->thread;
     for (hs_addr at = (t->words_begin + 7) & ~(hs_addr)7; at + HS_WORD <= t->words_end;

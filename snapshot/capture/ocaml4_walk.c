@@ -10,6 +10,31 @@ enum {
 };
 
 static const uint64_t max_list_cells = UINT64_C(1) << 28;
+/* Of the allowance: about 10 s, however much a program has mapped. */
+static const uint64_t max_words = UINT64_C(1) << 28, spare_words = UINT64_C(1) << 18;
+
+void hs_walk_allow(struct hs_root_walk *walk)
+{
+    const struct hs_target *target = walk->rt->target;
+    uint64_t n_words = 0;
+
+    for (size_t i = 0; i < target->n_mappings; i++) {
+        if (target->mappings[i].readable)
+            n_words += (target->mappings[i].end - target->mappings[i].begin) / HS_WORD;
+    }
+    walk->n_spent = 0;
+    walk->allowance = n_words < max_words / 2 ? 2 * n_words + spare_words : max_words;
+}
+
+bool hs_walk_spend(struct hs_root_walk *walk, uint64_t n)
+{
+    if (n > walk->allowance - walk->n_spent) {
+        walk->n_spent = walk->allowance;
+        return false;
+    }
+    walk->n_spent += n;
+    return true;
+}
 
 void hs_walk_need(struct hs_root_walk *walk, hs_addr address, uint64_t n_bytes)
 {
@@ -37,9 +62,10 @@ void hs_walk_need(struct hs_root_walk *walk, hs_addr address, uint64_t n_bytes)
 
 bool hs_walk_u64(struct hs_root_walk *walk, hs_addr address, uint64_t *ret)
 {
-    if (hs_image_u64(walk->rt->image, address, ret))
+    bool may = hs_walk_spend(walk, 1);
+    if (may && hs_image_u64(walk->rt->image, address, ret))
         return true;
-    if (hs_walk_is_copying(walk)) {
+    if (may && hs_walk_is_copying(walk)) {
         hs_walk_need(walk, address, sizeof *ret);
         return hs_image_u64(walk->rt->image, address, ret);
     }
@@ -49,9 +75,10 @@ bool hs_walk_u64(struct hs_root_walk *walk, hs_addr address, uint64_t *ret)
 
 bool hs_walk_u32(struct hs_root_walk *walk, hs_addr address, uint32_t *ret)
 {
-    if (hs_image_u32(walk->rt->image, address, ret))
+    bool may = hs_walk_spend(walk, 1);
+    if (may && hs_image_u32(walk->rt->image, address, ret))
         return true;
-    if (hs_walk_is_copying(walk)) {
+    if (may && hs_walk_is_copying(walk)) {
         hs_walk_need(walk, address, sizeof *ret);
         return hs_image_u32(walk->rt->image, address, ret);
     }
