@@ -2,6 +2,7 @@
 
   EXPECT KINDS WORDS PATTERN   some root of one of the kinds (a,b) whose name matches reaches WORDS
   COUNT KINDS WORDS N PATTERN  at least N roots do; WORDS "-": whatever they reach
+  NONE KINDS WORDS PATTERN     no such root reaches WORDS
   SAMPLE ID WORDS              `heapsnap samples --json` has this id with these words
 
 usage: _roots_compare.py roots.json truth.txt [samples.json]
@@ -32,6 +33,11 @@ def check_count(roots, kinds, words, n, pattern):
     return f"{len(found)} {kinds} roots /{pattern}/ of {words} words, expected {n} or more"
 
 
+def check_none(roots, kinds, words, pattern):
+    found = [r for r in matching(roots, kinds, pattern) if r["reachable_words"] == int(words)]
+    return f"{found[0]['name']} reaches {words} words" if found else None
+
+
 def check_sample(samples, number, words):
     found = samples.get(int(number))
     if found is None:
@@ -45,7 +51,7 @@ def main():
     roots = json.load(open(sys.argv[1]))["roots"]
     samples = {}
     if len(sys.argv) > 3:
-        samples = {s["id"]: s["words"] for s in json.load(open(sys.argv[3]))["samples"]}
+        samples = {s["sample"]: s["words"] for s in json.load(open(sys.argv[3]))["samples"]}
     n_checked, errors = 0, []
     for line in open(sys.argv[2]):
         word, _, rest = line.rstrip("\n").partition(" ")
@@ -53,6 +59,8 @@ def main():
             error = check_expect(roots, *rest.split(" ", 2))
         elif word == "COUNT":
             error = check_count(roots, *rest.split(" ", 3))
+        elif word == "NONE":
+            error = check_none(roots, *rest.split(" ", 2))
         elif word == "SAMPLE":
             error = check_sample(samples, *rest.split(" "))
         else:

@@ -72,6 +72,10 @@ struct fake_roots *fake_roots_new(void)
     make_program(fake);
     fake->heap->rt.objects = &fake->objects;
     fake->heap->rt.target = &fake->target;
+    fake->mapping = (struct hs_mapping){
+        .begin = FAKE_MALLOC_AT, .end = FAKE_MALLOC_AT + (UINT64_C(64) << 20), .readable = true};
+    fake->target.mappings = &fake->mapping;
+    fake->target.n_mappings = 1;
     struct hs_ocaml4_roots *r = &fake->roots;
     DIE_UNLESS(hs_alloc(1, sizeof *r->stops, (void **)&r->stops, &err) == HS_OK);
     DIE_UNLESS(hs_alloc(1, sizeof *r->frames, (void **)&r->frames, &err) == HS_OK);

@@ -42,6 +42,7 @@ struct fake_roots {
     struct hs_object object;
     struct hs_objects objects;
     struct hs_target target;
+    struct hs_mapping mapping; /* a large one, so that root lists may be long */
     struct hs_block_map map;
     struct hs_ocaml4_roots roots; /* with stops of one thread that has no OCaml frames */
 };
