@@ -43,7 +43,7 @@ static hs_status search_alloc(const struct hs_graph *graph, struct depth_first *
     search->number = memory;
     HS_TRY(hs_dense_pages(n, sizeof *search->parent, &memory, err));
     search->parent = memory;
-    HS_TRY(hs_pages_alloc(graph->n_edges, sizeof *search->log, &memory, err));
+    HS_TRY(hs_dense_pages(graph->n_edges, sizeof *search->log, &memory, err));
     search->log = memory;
     search->log_capacity = graph->n_edges;
     HS_TRY(hs_pages_alloc(graph->n_edges + 1, sizeof *pending->edges, &memory, err));

@@ -17,7 +17,7 @@ struct semidominators {
     uint64_t n_evals;
 };
 
-/* Takes the log of `search` away. */
+/* Takes the log of `search` away; its parents are worked on and put back. */
 hs_status semidominators_find(struct depth_first *search, struct semidominators *ret,
                               struct hs_error *err);
 void semidominators_fini(struct semidominators *semis);
