@@ -27,6 +27,8 @@ void hs_deadman_arm(void)
     struct itimerval running;
     sigset_t mask;
 
+    if (deadman.is_armed || deadman.is_masked)
+        return; /* for another target: one timer serves both */
     sigemptyset(&mask);
     sigaddset(&mask, SIGTSTP);
     sigaddset(&mask, SIGTTIN);

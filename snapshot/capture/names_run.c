@@ -26,17 +26,13 @@ struct run_files {
     int program, input, output[2];
 };
 
-static void run_limit(int what, rlim_t value)
-{
-    struct rlimit limit = {value, value};
-    setrlimit(what, &limit);
-}
-
 /* In the child: only calls that are safe after fork. Does not return. */
 _Noreturn static void run_child(const struct hs_names_process *process,
                                 const struct run_files *files, char *const environment[])
 {
     char *const arguments[] = {(char *)"heapsnap-ocaml-names", NULL};
+    const struct rlimit memory = {RUN_MEMORY_BYTES, RUN_MEMORY_BYTES}, core = {0, 0};
+    const struct rlimit cpu = {RUN_CPU_SECONDS, RUN_CPU_SECONDS};
     int null = open("/dev/null", O_WRONLY);
 
     if (dup2(files->input, 0) < 0 || dup2(files->output[1], 1) < 0 || dup2(null, 2) < 0)
@@ -46,9 +42,9 @@ _Noreturn static void run_child(const struct hs_names_process *process,
          setresuid(process->uid, process->uid, process->uid) != 0))
         _exit(126);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    run_limit(RLIMIT_AS, RUN_MEMORY_BYTES);
-    run_limit(RLIMIT_CPU, RUN_CPU_SECONDS);
-    run_limit(RLIMIT_CORE, 0);
+    setrlimit(RLIMIT_AS, &memory);
+    setrlimit(RLIMIT_CPU, &cpu);
+    setrlimit(RLIMIT_CORE, &core);
     fcntl(files->program, F_SETFD, 0); /* an interpreter would have to open it */
     fexecve(files->program, arguments, environment);
     _exit(127);

@@ -155,12 +155,10 @@ static void finds_the_file_behind_a_mapping(void **state)
     assert_int_equal(hs_target_open(child.pid, &target, &err), HS_OK);
     for (size_t i = 0; i < target.n_mappings; i++) {
         const struct hs_mapping *m = &target.mappings[i];
-        if (m->inode == 0 || hs_mapping_path(&target, m)[0] != '/' || m->shared) {
+        if (m->inode == 0 || m->shared || stat(hs_mapping_path(&target, m), &own) != 0)
             continue;
-        }
         assert_int_equal(hs_target_file_path(&target, m, path, sizeof path, &err), HS_OK);
         assert_int_equal(stat(path, &found), 0);
-        assert_int_equal(stat(hs_mapping_path(&target, m), &own), 0);
         assert_int_equal(found.st_ino, own.st_ino);
         n_files++;
         assert_int_equal(hs_target_file_path(&target, m, path, 8, &err), HS_LIMIT);

@@ -112,7 +112,7 @@ let of_structure signature structure =
     | Some d ->
       Hashtbl.replace taken (Ident.unique_name d.id) ();
       slot d
-    | None -> { path = Ident.name id; loc } (* a primitive or an alias that is exported as a value *)
+    | None -> { path = Ident.name id; loc } (* a primitive or alias, exported as a value *)
   in
   let first = List.map export exported in
   let rest = List.filter (fun d -> not (Hashtbl.mem taken (Ident.unique_name d.id))) own in

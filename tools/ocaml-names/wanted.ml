@@ -2,8 +2,8 @@
 
    The linker leaves this in every native program and plugin as a marshalled string
    (asmcomp/cmm_helpers.ml: caml_globals_map, caml_plugin_header). The bytes come from the memory of
-   a stranger, so Marshal is not used: it trusts its input. This reads the few codes that such a value
-   is made of (runtime/caml/intext.h) and refuses everything else. *)
+   a stranger, so Marshal is not used: it trusts its input. This reads the few codes that such a
+   value is made of (runtime/caml/intext.h) and refuses everything else. *)
 
 exception Malformed
 
