@@ -1,0 +1,201 @@
+/* links: hs_tools_lib */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "options.h"
+
+enum { MAX_WORDS = 80 };
+
+/* Parses words that are separated by single spaces; "''" is an empty word. */
+static hs_status parse(const char *line, struct hs_invocation *ret, struct hs_error *err)
+{
+    static char text[4096];
+    char *argv[MAX_WORDS + 1] = {"heapsnap"};
+    int argc = 1;
+    assert_true(strlen(line) < sizeof text);
+    memcpy(text, line, strlen(line) + 1);
+    for (char *rest = text, *word; (word = strsep(&rest, " ")) != NULL;) {
+        assert_true(argc < MAX_WORDS);
+        if (word[0] != 0)
+            argv[argc++] = strcmp(word, "''") == 0 ? word + 2 : word;
+    }
+    return hs_parse(argc, argv, ret, err);
+}
+
+static struct hs_invocation good(const char *line)
+{
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_invocation inv = {0};
+    if (parse(line, &inv, &err) != HS_OK)
+        fail_msg("'%s': %s", line, err.message);
+    return inv;
+}
+
+static void bad(const char *line, const char *message, const char *hint)
+{
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_invocation inv = {.n_arguments = 77};
+    assert_int_equal(parse(line, &inv, &err), HS_USAGE);
+    assert_string_equal(err.message, message);
+    assert_string_equal(err.hint, hint);
+    assert_int_equal(inv.n_arguments, 77); /* untouched */
+}
+
+static void arguments(void **state)
+{
+    (void)state;
+    struct hs_invocation inv = good("object heap.snap 0x10");
+    assert_string_equal(inv.command->name, "object");
+    assert_int_equal(inv.n_arguments, 2);
+    assert_string_equal(inv.arguments[0], "heap.snap");
+    assert_string_equal(inv.arguments[1], "0x10");
+    inv = good("roots -"); /* standard input is no option */
+    assert_string_equal(inv.arguments[0], "-");
+    inv = good("roots --json -- --json");
+    assert_string_equal(inv.arguments[0], "--json");
+    inv = good("help");
+    assert_int_equal(inv.n_arguments, 0);
+    inv = good("");
+    assert_null(inv.command);
+    bad("roots", "'roots' needs SNAP", "usage: heapsnap roots SNAP");
+    bad("object a", "'object' needs SNAP WHAT", "usage: heapsnap object SNAP WHAT");
+    bad("roots a b", "'roots' does not take 'b'", "");
+    bad("version a", "'version' does not take 'a'", "");
+}
+
+static void values(void **state)
+{
+    (void)state;
+    struct hs_invocation inv = good("roots x -n 5 --min-words=100 --sort name --json -o -");
+    assert_int_equal(inv.number[HS_OPT_ROWS], 5);
+    assert_int_equal(inv.number[HS_OPT_MIN_WORDS], 100);
+    assert_int_equal(inv.number[HS_OPT_ROOT_SORT], 2);
+    assert_true(hs_given(&inv, HS_OPT_JSON));
+    assert_string_equal(inv.text[HS_OPT_OUTPUT], "-");
+    assert_false(hs_given(&inv, HS_OPT_KIND));
+    inv = good("roots -n5 -ofile x"); /* a letter's value may stand right behind it */
+    assert_int_equal(inv.number[HS_OPT_ROWS], 5);
+    assert_string_equal(inv.text[HS_OPT_OUTPUT], "file");
+    assert_string_equal(inv.arguments[0], "x");
+    inv = good("types x --sort objects"); /* one name, another option */
+    assert_false(hs_given(&inv, HS_OPT_ROOT_SORT));
+    assert_int_equal(inv.number[HS_OPT_TYPE_SORT], 2);
+    inv = good("paths x --to --json"); /* the next word is the value, whatever it is */
+    assert_string_equal(inv.text[HS_OPT_TO], "--json");
+    inv = good("roots x --output=");
+    assert_string_equal(inv.text[HS_OPT_OUTPUT], "");
+    inv = good("roots x --output=a=b");
+    assert_string_equal(inv.text[HS_OPT_OUTPUT], "a=b");
+    inv = good("roots x --kind stack,global,stack");
+    assert_string_equal(inv.text[HS_OPT_KIND], "stack,global,stack");
+    inv = good("dump 1 --names-path a --names-path=b");
+    assert_int_equal(inv.n_repeated, 2);
+    assert_string_equal(inv.repeated[0], "a");
+    assert_string_equal(inv.repeated[1], "b");
+}
+
+static void wrong_values(void **state)
+{
+    (void)state;
+    static const char digits[] = "write digits only, for example 1000";
+    static const char formats[] = "one of table|json|ndjson|tsv";
+    bad("roots x -n", "--rows needs a value (ROWS)", "");
+    bad("roots x --rows", "--rows needs a value (ROWS)", "");
+    bad("roots x -n -1", "--rows: '-1' is not a count", digits);
+    bad("roots x --min-words 1k", "--min-words: '1k' is not a count", digits);
+    bad("roots x --min-words=", "--min-words: '' is not a count", digits);
+    bad("roots x --format XML", "'XML' is not a value of --format", formats);
+    bad("roots x --format ''", "'' is not a value of --format", formats);
+    bad("roots x --format table,json", "'table,json' is not a value of --format", formats);
+    bad("roots x --json=1", "--json takes no value", "");
+    bad("roots x --json --json", "--json is given twice", "");
+    bad("roots x -n 1 --rows 2", "--rows is given twice", "");
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_invocation inv = {0};
+    assert_int_equal(parse("roots x --kind global,,stack", &inv, &err), HS_USAGE);
+    assert_string_equal(err.message, "'' is not a value of --kind");
+
+    char line[2048] = "dump 1";
+    for (int i = 0; i < HS_MAX_REPEATED; i++)
+        strncat(line, " --names-path d", sizeof line - strlen(line) - 1);
+    assert_int_equal(good(line).n_repeated, HS_MAX_REPEATED);
+    strncat(line, " --names-path d", sizeof line - strlen(line) - 1);
+    bad(line, "--names-path is given more than 32 times", "");
+}
+
+static void unknown(void **state)
+{
+    (void)state;
+    bad("root x", "unknown command 'root'", "did you mean 'heapsnap roots'?");
+    bad("-v", "unknown command '-v'", "'heapsnap help' lists the commands");
+    bad("zzzzzz", "unknown command 'zzzzzz'", "'heapsnap help' lists the commands");
+    bad("roots x --sor name", "unknown option '--sor' of 'roots'", "did you mean '--sort'?");
+    bad("roots x --sorts=name", "unknown option '--sorts' of 'roots'", "did you mean '--sort'?");
+    bad("info x --sort name", "unknown option '--sort' of 'info'",
+        "'heapsnap info -h' lists its options");
+    bad("info x -x", "unknown option '-x' of 'info'", "'heapsnap info -h' lists its options");
+    bad("info x --=", "unknown option '--' of 'info'", "'heapsnap info -h' lists its options");
+
+    char word[400];
+    memset(word, 'a', sizeof word - 1);
+    word[sizeof word - 1] = 0;
+    char *argv[] = {"heapsnap", "info", "x", word, NULL};
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_invocation inv = {0};
+    memcpy(word, "--", 2);
+    assert_int_equal(hs_parse(4, argv, &inv, &err), HS_USAGE); /* long, and cut in the message */
+    assert_true(strlen(err.message) < 120);
+}
+
+static void help(void **state)
+{
+    (void)state;
+    struct hs_invocation inv = good("roots -h");
+    assert_true(inv.wants_short_help);
+    assert_string_equal(inv.command->name, "roots");
+    inv = good("roots --nonsense --help x y z");
+    assert_true(inv.wants_help);
+    inv = good("-h");
+    assert_true(inv.wants_short_help);
+    assert_null(inv.command);
+    inv = good("--help roots");
+    assert_true(inv.wants_help);
+    inv = good("--version");
+    assert_string_equal(inv.command->name, "version");
+}
+
+static const char *const words[] = {"roots", NULL, "report", "x"};
+
+static const char *word_at(const void *context, size_t at)
+{
+    (void)context;
+    return words[at];
+}
+
+static void nearest(void **state)
+{
+    (void)state;
+    assert_string_equal(hs_nearest("rots", word_at, NULL, 4), "roots");
+    assert_string_equal(hs_nearest("roosts", word_at, NULL, 4), "roots");
+    assert_string_equal(hs_nearest("reprot", word_at, NULL, 4), "report");
+    assert_null(hs_nearest("dominate", word_at, NULL, 4));
+    assert_null(hs_nearest("y", word_at, NULL, 4)); /* as far from "x" as from nothing */
+    assert_null(hs_nearest("", word_at, NULL, 4));
+    assert_null(hs_nearest("roots", word_at, NULL, 0));
+    assert_null(hs_nearest("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", word_at, NULL, 4));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(arguments), cmocka_unit_test(values), cmocka_unit_test(wrong_values),
+        cmocka_unit_test(unknown),   cmocka_unit_test(help),   cmocka_unit_test(nearest),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
