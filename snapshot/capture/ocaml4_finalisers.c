@@ -118,8 +118,7 @@ hs_status hs_ocaml4_walk_finalisers(struct hs_root_walk *walk)
         HS_TRY(walk_set(walk, "Gc.finalise_last", s->finalisable_last));
     if (s->to_do_hd != 0)
         HS_TRY(walk_to_do(walk, s->to_do_hd));
-    bool is_complete =
-        s->finalisable_first != 0 && s->finalisable_last != 0 && s->to_do_hd != 0;
+    bool is_complete = s->finalisable_first != 0 && s->finalisable_last != 0 && s->to_do_hd != 0;
     if (is_complete || hs_walk_is_copying(walk))
         return HS_OK;
     return hs_ocaml4_note(walk->rt, true, walk->err,

@@ -1,5 +1,5 @@
-/* Globals: every field of every block of the gc_roots tables, those of the program (caml_globals) and
- * those of dynamically linked modules.
+/* Globals: every field of every block of the gc_roots tables, those of the program (caml_globals)
+ * and those of dynamically linked modules.
  *
  *   caml_globals[]:   table, table, ..., 0        linked in
  *   caml_dyn_globals: {table, next} -> ...        Dynlink

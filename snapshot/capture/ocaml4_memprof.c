@@ -4,9 +4,9 @@
  *   entry, 48 bytes: block +0, n_samples +8, wosize +16, user_data +24, running +32, u32 flags +40
  *
  * user_data is a root, the block is not (weak). A tracker such as memtrace stores an allocation id,
- * so an immediate user_data of an entry in entries_global whose callback is not running is a sample.
- * Entries whose first callback has not returned live in the context of their thread, and have no id
- * yet. */
+ * so an immediate user_data of an entry in entries_global whose callback is not running is a
+ * sample. Entries whose first callback has not returned live in the context of their thread, and
+ * have no id yet. */
 #include "base/alloc.h"
 #include "ocaml4_roots.h"
 
@@ -71,8 +71,8 @@ static hs_status add_sample(struct hs_root_walk *walk, const struct entry *entry
                    .node = HS_NO_NODE,
                    .n_samples = entry->n_samples,
                    .words = entry->wosize + 1,
-                   .state = (entry->flags & FLAG_PROMOTED) != 0 ? HS_SAMPLE_PROMOTED
-                                                                : HS_SAMPLE_LIVE}};
+                   .state =
+                       (entry->flags & FLAG_PROMOTED) != 0 ? HS_SAMPLE_PROMOTED : HS_SAMPLE_LIVE}};
     return HS_OK;
 }
 
@@ -82,8 +82,7 @@ static hs_status walk_entry(struct hs_root_walk *walk, hs_addr at, bool has_ids)
     if (!entry_read(walk, at, &entry))
         return HS_OK;
     HS_TRY(add_leaf(walk, at + ENTRY_USER_DATA, entry.user_data, "user data", false));
-    bool is_live = (entry.flags & (FLAG_DEALLOCATED | FLAG_DELETED)) == 0 &&
-                   (entry.block & 1) == 0;
+    bool is_live = (entry.flags & (FLAG_DEALLOCATED | FLAG_DELETED)) == 0 && (entry.block & 1) == 0;
     if (!is_live)
         return HS_OK;
     HS_TRY(add_leaf(walk, at, entry.block, "tracked block", true));

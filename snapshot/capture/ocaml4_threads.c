@@ -43,8 +43,8 @@ static bool read_words(struct hs_ocaml4 *rt, hs_addr address, uint64_t *words, s
 static hs_status add_thread(struct hs_ocaml4_stops *stops, const struct hs_ocaml4_thread *thread,
                             struct hs_error *err)
 {
-    HS_TRY(hs_grow((void **)&stops->threads, &stops->capacity, stops->n + 1,
-                   sizeof *stops->threads, err));
+    HS_TRY(hs_grow((void **)&stops->threads, &stops->capacity, stops->n + 1, sizeof *stops->threads,
+                   err));
     stops->threads[stops->n++] = *thread;
     return HS_OK;
 }

@@ -3,13 +3,24 @@
 struct hs_registers hs_unwind_registers(const struct hs_thread *thread)
 {
     const struct user_regs_struct *u = &thread->regs;
-    return (struct hs_registers){
-        .value = {[HS_RAX] = u->rax, [HS_RDX] = u->rdx, [HS_RCX] = u->rcx, [HS_RBX] = u->rbx,
-                  [HS_RSI] = u->rsi, [HS_RDI] = u->rdi, [HS_RBP] = u->rbp, [HS_RSP] = u->rsp,
-                  [HS_R8] = u->r8,   [HS_R9] = u->r9,   [HS_R10] = u->r10, [HS_R11] = u->r11,
-                  [HS_R12] = u->r12, [HS_R13] = u->r13, [HS_R14] = u->r14, [HS_R15] = u->r15,
-                  [HS_RIP] = u->rip},
-        .known = HS_ALL_REGISTERS};
+    return (struct hs_registers){.value = {[HS_RAX] = u->rax,
+                                           [HS_RDX] = u->rdx,
+                                           [HS_RCX] = u->rcx,
+                                           [HS_RBX] = u->rbx,
+                                           [HS_RSI] = u->rsi,
+                                           [HS_RDI] = u->rdi,
+                                           [HS_RBP] = u->rbp,
+                                           [HS_RSP] = u->rsp,
+                                           [HS_R8] = u->r8,
+                                           [HS_R9] = u->r9,
+                                           [HS_R10] = u->r10,
+                                           [HS_R11] = u->r11,
+                                           [HS_R12] = u->r12,
+                                           [HS_R13] = u->r13,
+                                           [HS_R14] = u->r14,
+                                           [HS_R15] = u->r15,
+                                           [HS_RIP] = u->rip},
+                                 .known = HS_ALL_REGISTERS};
 }
 
 static bool read_target(void *context, hs_addr at, void *ret, size_t n_bytes)
@@ -40,8 +51,8 @@ bool hs_unwind_step(struct hs_target *target, struct hs_objects *objects,
     struct hs_object *owned = &objects->objects[object - objects->objects];
     struct hs_cfi *cfi = hs_unwind_cfi(owned);
     const struct hs_memory_reader memory = {read_target, target};
-    if (cfi == NULL || hs_cfi_step(cfi, owned->bias, r, is_return_address, &memory, ret,
-                                   &ignored) != HS_OK)
+    if (cfi == NULL ||
+        hs_cfi_step(cfi, owned->bias, r, is_return_address, &memory, ret, &ignored) != HS_OK)
         return false;
     /* A stack that does not rise is damaged, or its tables are. */
     return ret->cfa > r->value[HS_RSP];

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A [@@noalloc] C call in progress: its caller's frame is conservative, the frames above are precise.
+# A [@@noalloc] C call in progress: its caller's frame is conservative, the frames above precise.
 . "$(dirname "$0")/_roots.sh"
 build roots_noalloc unix roots_noalloc.ml roots_noalloc_stubs.c
 for variant in roots_noalloc roots_noalloc.stripped; do

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# More than 200 stops at arbitrary instructions: each is exact, or says what it could not make exact;
-# the target lives on every time.
+# More than 200 stops at arbitrary instructions: each is exact, or says what it could not make
+# exact; the target lives on every time.
 . "$(dirname "$0")/_roots.sh"
 build roots_storm unix,threads.posix roots_storm.ml
 
@@ -10,7 +10,8 @@ storm()
     local variant=$1 mode=$2 stops=$3 exact=0 stated=0
     start "$variant" "$mode"
     for _ in $(seq "$stops"); do
-        "$HEAPSNAP" dump "$pid" --no-names -o "$work/heap.snap" 2>"$work/said" || fail "dump: $(cat "$work/said")"
+        "$HEAPSNAP" dump "$pid" --no-names -o "$work/heap.snap" 2>"$work/said" ||
+            fail "dump: $(cat "$work/said")"
         kill -0 "$pid" || fail "the target did not survive the dump"
         "$HEAPSNAP" roots "$work/heap.snap" --json -n 0 >"$work/roots.json" || fail "roots"
         if python3 "$compare" "$work/roots.json" "$work/log" >"$work/compared" 2>&1; then

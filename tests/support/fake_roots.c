@@ -23,16 +23,16 @@ struct named_place {
 static const struct named_place places[] = {
     {"camlM__deep_7", 0x1000, 16, true},
     {"camlM__top_8", 0x1010, 16, true},
-    {"caml_globals", 0x3000 + FAKE_GLOBALS * HS_WORD, 0, false},
-    {"camlM__gc_roots", 0x3000 + FAKE_GC_ROOTS * HS_WORD, 0, false},
+    {"caml_globals", 0x3000 + FAKE_GLOBALS *HS_WORD, 0, false},
+    {"camlM__gc_roots", 0x3000 + FAKE_GC_ROOTS *HS_WORD, 0, false},
     {"camlM", 0x3000 + (FAKE_MODULE_HEADER + 1) * HS_WORD, 0, false},
-    {"caml_global_roots", 0x3000 + FAKE_ROOTS_PLAIN * HS_WORD, 144, false},
-    {"caml_global_roots_young", 0x3000 + FAKE_ROOTS_YOUNG * HS_WORD, 144, false},
-    {"caml_global_roots_old", 0x3000 + FAKE_ROOTS_OLD * HS_WORD, 144, false},
-    {"caml_frametable", 0x3000 + FAKE_FRAMETABLE * HS_WORD, 0, false},
-    {"caml_memprof_main_ctx", 0x3000 + FAKE_MAIN_CONTEXT * HS_WORD, 64, false},
-    {"c_variable", 0x3000 + FAKE_C_VARIABLE * HS_WORD, 8, false},
-    {"caml_scan_roots_hook", 0x3000 + FAKE_HOOK * HS_WORD, 8, false},
+    {"caml_global_roots", 0x3000 + FAKE_ROOTS_PLAIN *HS_WORD, 144, false},
+    {"caml_global_roots_young", 0x3000 + FAKE_ROOTS_YOUNG *HS_WORD, 144, false},
+    {"caml_global_roots_old", 0x3000 + FAKE_ROOTS_OLD *HS_WORD, 144, false},
+    {"caml_frametable", 0x3000 + FAKE_FRAMETABLE *HS_WORD, 0, false},
+    {"caml_memprof_main_ctx", 0x3000 + FAKE_MAIN_CONTEXT *HS_WORD, 64, false},
+    {"c_variable", 0x3000 + FAKE_C_VARIABLE *HS_WORD, 8, false},
+    {"caml_scan_roots_hook", 0x3000 + FAKE_HOOK *HS_WORD, 8, false},
 };
 
 static void make_program(struct fake_roots *fake)

@@ -43,8 +43,8 @@ static void put_text(struct fixture *f, const char *text)
 /* Makes the bytes written so far the image, and parses the table at its start. */
 static void load(struct fixture *f)
 {
-    assert_int_equal(
-        hs_image_add(&f->image, TABLE_AT, f->bytes.bytes, f->bytes.n_bytes, &f->err), HS_OK);
+    assert_int_equal(hs_image_add(&f->image, TABLE_AT, f->bytes.bytes, f->bytes.n_bytes, &f->err),
+                     HS_OK);
     assert_int_equal(hs_frame_table_add(&f->table, &f->image, TABLE_AT, &f->err), HS_OK);
     assert_int_equal(hs_frame_table_seal(&f->table, &f->err), HS_OK);
 }
@@ -278,8 +278,8 @@ static void every_allocation_may_fail(void **state)
     for (uint64_t nth = 1;; nth++) {
         struct fixture f = {0};
         put_four(&f);
-        assert_int_equal(
-            hs_image_add(&f.image, TABLE_AT, f.bytes.bytes, f.bytes.n_bytes, &f.err), HS_OK);
+        assert_int_equal(hs_image_add(&f.image, TABLE_AT, f.bytes.bytes, f.bytes.n_bytes, &f.err),
+                         HS_OK);
         hs_alloc_fail_at(nth, false);
         hs_status status = hs_frame_table_add(&f.table, &f.image, TABLE_AT, &f.err);
         if (status == HS_OK)

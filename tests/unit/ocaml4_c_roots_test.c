@@ -65,7 +65,7 @@ static void a_list_whose_keys_fall_is_damaged_and_ends(void **state)
                                             put_cell(fake, 4, fake_data_at(FAKE_C_VARIABLE), 0));
     fake->data[FAKE_ROOTS_OLD] = fake_memory_at(8);
     put_cell(fake, 8, fake_data_at(FAKE_C_VARIABLE), fake_memory_at(8)); /* a cycle */
-    fake->data[FAKE_ROOTS_YOUNG] = 0xdead0000; /* leads nowhere */
+    fake->data[FAKE_ROOTS_YOUNG] = 0xdead0000;                           /* leads nowhere */
     collect(fake);
     assert_int_equal(fake_n_leaves(fake, HS_ROOT_C_ROOT), 2);
     assert_non_null(fake_note(fake->heap, "could not be read"));
@@ -87,8 +87,8 @@ static void names_of_values_come_from_binaries_only(void **state)
     fake->memory[110] = block;
     fake->memory[111] = fake_memory_at(110); /* a cycle */
     memcpy(&fake->memory[112], "a secret", sizeof "a secret");
-    fake->data[FAKE_ROOTS_OLD] = put_cell(fake, 0, fake_memory_at(100),
-                                          put_cell(fake, 4, fake_memory_at(110), 0));
+    fake->data[FAKE_ROOTS_OLD] =
+        put_cell(fake, 0, fake_memory_at(100), put_cell(fake, 4, fake_memory_at(110), 0));
     collect(fake);
     assert_int_equal(fake_n_leaves(fake, HS_ROOT_C_ROOT), 2);
     assert_string_equal(fake_text(fake, fake_leaf(fake, HS_ROOT_C_ROOT, 0)->root.name),
@@ -105,8 +105,7 @@ static void last_exception_is_named(void **state)
     struct fake_roots *fake = fake_roots_new();
     fake->heap->rt.state = fake_memory_at(200);
     fake->memory[200 + HS_STATE_LAST_EXN] = fake_block(fake->heap, 0, 2, NULL);
-    fake->data[FAKE_ROOTS_PLAIN] =
-        put_cell(fake, 0, fake_memory_at(200 + HS_STATE_LAST_EXN), 0);
+    fake->data[FAKE_ROOTS_PLAIN] = put_cell(fake, 0, fake_memory_at(200 + HS_STATE_LAST_EXN), 0);
     collect(fake);
     assert_string_equal(fake_text(fake, fake_leaf(fake, HS_ROOT_C_ROOT, 0)->root.name),
                         "Caml_state->backtrace_last_exn");

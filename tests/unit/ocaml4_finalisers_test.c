@@ -54,10 +54,12 @@ static void functions_are_roots_and_values_are_weak(void **state)
     fake->memory[23] = value;
     collect(fake);
     assert_int_equal(fake_n_leaves(fake, HS_ROOT_FINALISER), 6);
-    static const char *const names[] = {
-        "Gc.finalise function M.top",       "Gc.finalise value M.top",
-        "Gc.finalise_last function M.top",  "Gc.finalise_last value M.top",
-        "finalisers about to run function M.top", "finalisers about to run value M.top"};
+    static const char *const names[] = {"Gc.finalise function M.top",
+                                        "Gc.finalise value M.top",
+                                        "Gc.finalise_last function M.top",
+                                        "Gc.finalise_last value M.top",
+                                        "finalisers about to run function M.top",
+                                        "finalisers about to run value M.top"};
     static const bool weak[] = {false, true, false, true, false, false};
     for (size_t i = 0; i < 6; i++) {
         const struct hs_root_leaf *leaf = fake_leaf(fake, HS_ROOT_FINALISER, i);

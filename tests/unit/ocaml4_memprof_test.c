@@ -52,8 +52,8 @@ static void ids_become_samples(void **state)
     put_entry(fake, 1, block, 18 << 1 | 1, 0, 1 | PROMOTED);
     put_entry(fake, 2, 1, 19 << 1 | 1, 0, DEALLOCATED);
     put_entry(fake, 3, 1, 1, 0, DELETED);
-    put_entry(fake, 4, block, data, 0, 0);            /* another tracker's data */
-    put_entry(fake, 5, block, 1, 0x1000, PROMOTED);   /* its callback runs: no id just now */
+    put_entry(fake, 4, block, data, 0, 0);             /* another tracker's data */
+    put_entry(fake, 5, block, 1, 0x1000, PROMOTED);    /* its callback runs: no id just now */
     put_entry(fake, 6, 0x42000001, 20 << 1 | 1, 0, 0); /* a placeholder */
     collect(fake);
     assert_int_equal(fake->roots.n_samples, 2);

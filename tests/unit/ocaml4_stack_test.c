@@ -59,10 +59,10 @@ static struct fake_roots *small_stack(hs_addr *ret_block)
     t->sp = fake_stack_at(0);
     t->pc = DEEP_RETURN;
     t->gc_regs = fake_stack_at(1000);
-    fake->stack[1] = block;        /* the slot at 8 */
-    fake->stack[1001] = block;     /* rbx */
-    fake->stack[3] = TOP_RETURN;   /* return address of deep */
-    fake->stack[4] = block;        /* top's slot */
+    fake->stack[1] = block;      /* the slot at 8 */
+    fake->stack[1001] = block;   /* rbx */
+    fake->stack[3] = TOP_RETURN; /* return address of deep */
+    fake->stack[4] = block;      /* top's slot */
     fake->stack[5] = LINK_RETURN;
     *ret_block = block;
     return fake;

@@ -51,8 +51,8 @@ static struct fixture *fixture_new(void)
         f.pthread[i][100] = address(f.info[N - 1 - i]); /* thread 100 has the last structure */
     }
     f.current = address(f.info[1]);
-    f.mapping =
-        (struct hs_mapping){.begin = address(f.stack), .end = address(f.stack + 64), .readable = true};
+    f.mapping = (struct hs_mapping){
+        .begin = address(f.stack), .end = address(f.stack + 64), .readable = true};
     f.target = (struct hs_target){.pid = getpid(),
                                   .threads = f.kernel,
                                   .n_threads = N,
