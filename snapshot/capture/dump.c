@@ -7,7 +7,7 @@
 #include "dump_session.h"
 #include "ocaml4_emit.h"
 
-enum { STOPS_MAX = 50, FIRST_PAUSE_US = 1000, LAST_PAUSE_US = 5000 };
+enum { STOPS_MAX = 50, CALM_STOPS = 8, FIRST_PAUSE_US = 1000, LAST_PAUSE_US = 5000 };
 
 /* Lets the target go if it is still stopped, whatever way the dump ends. */
 static void dump_fini(struct hs_dump_session *s)
@@ -44,8 +44,20 @@ static void dump_pause(unsigned attempt)
     nanosleep(&pause, NULL); /* cut short by a signal: then the next attempt comes earlier */
 }
 
+/* Running C code may be the runtime half way through an allocation: a block without its header yet,
+ * a new array without its elements. Nothing tells, so another moment is better. */
+static bool dump_is_calm(const struct hs_dump_session *s)
+{
+    for (size_t i = 0; i < s->target.n_threads; i++) {
+        const struct user_regs_struct *regs = &s->target.threads[i].regs;
+        if ((int64_t)regs->orig_rax < 0 && hs_spans_find(&s->rt.code, regs->rip) == NULL)
+            return false; /* neither in a system call nor in OCaml code */
+    }
+    return true;
+}
+
 /* Stops, finds the runtime, and judges; *ret_is_good says whether to go on with this stop. */
-static hs_status dump_stop(struct hs_dump_session *s, bool is_last, bool *ret_is_good,
+static hs_status dump_stop(struct hs_dump_session *s, unsigned attempt, bool *ret_is_good,
                            struct hs_error *err)
 {
     enum hs_stop_verdict verdict = HS_STOP_GOOD;
@@ -57,7 +69,9 @@ static hs_status dump_stop(struct hs_dump_session *s, bool is_last, bool *ret_is
     HS_TRY(hs_objects_update(&s->objects, &s->target, err));
     HS_TRY(hs_ocaml4_locate(&s->rt, err));
     HS_TRY(hs_ocaml4_judge(&s->rt, &verdict, &reason, err));
-    *ret_is_good = verdict == HS_STOP_GOOD || is_last || s->target.was_stopped_already;
+    bool is_last = attempt == STOPS_MAX || s->target.was_stopped_already;
+    *ret_is_good =
+        is_last || (verdict == HS_STOP_GOOD && (attempt > CALM_STOPS || dump_is_calm(s)));
     if (verdict != HS_STOP_GOOD && *ret_is_good)
         HS_TRY(hs_ocaml4_note(&s->rt, true, err, "taken %s, after %u stop%s", reason, s->n_attempts,
                               s->n_attempts == 1 ? "" : "s"));
@@ -86,7 +100,7 @@ static hs_status dump_copy(struct hs_dump_session *s, struct hs_error *err)
     dump_rehearse(s);
     for (unsigned attempt = 1; !is_good; attempt++) {
         HS_TRY(hs_progress_tell(s->options->progress, "stopping the process", attempt, 0, err));
-        HS_TRY(dump_stop(s, attempt == STOPS_MAX, &is_good, err));
+        HS_TRY(dump_stop(s, attempt, &is_good, err));
         if (!is_good) {
             hs_target_resume(&s->target);
             dump_pause(attempt);

@@ -192,8 +192,9 @@ struct hs_ocaml4_marks {
     struct hs_ocaml4_ephemeron *ephemerons; /* owned; ascending */
     size_t n_ephemerons, ephemerons_capacity;
     uint64_t n_reached_blocks, n_reached_words; /* heap and young */
-    uint64_t n_dangling;     /* fields of reached blocks that lead into the heap but to no block */
-    uint64_t n_free_reached; /* of these, to free ones */
+    uint64_t n_dangling;      /* fields of reached blocks that lead into the heap but to no block */
+    uint64_t n_free_reached;  /* of these, to free ones */
+    uint64_t n_unborn_fields; /* of the newest young blocks: not counted above */
     uint64_t n_dangling_garbage;
 };
 

@@ -8,7 +8,11 @@
 #include "base/alloc.h"
 #include "ocaml4_marker.h"
 
-enum { AHEAD = 8, REMNANT_MAX_WOSIZE = 16 /* BF_NUM_SMALL, freelist.c */ };
+enum {
+    AHEAD = 8,
+    REMNANT_MAX_WOSIZE = 16, /* BF_NUM_SMALL, freelist.c */
+    NEWEST_WORDS = 257       /* what one allocation of OCaml code can take: Max_young_wosize + 1 */
+};
 
 bool hs_marker_is_reached(const struct hs_marker *m, const struct hs_block *block)
 {
@@ -21,9 +25,14 @@ static void mark_push(struct hs_marker *m, hs_addr block)
     m->stack[m->n_stack++] = block;
 }
 
-/* A field of a reached block that leads into the heap but to no block. */
+/* A field of a reached block that leads into the heap but to no block. The newest young blocks may
+ * still hold what an earlier cycle left in their place: the header is written first. */
 static void mark_dangling(struct hs_marker *m, const struct hs_block *at, uint64_t value)
 {
+    if (m->is_newest) {
+        m->marks->n_unborn_fields += at->span != NULL;
+        return;
+    }
     if (at->span == NULL) { /* foreign, unless it is in the unused part of the minor heap */
         m->marks->n_dangling += hs_ocaml4_area(m->map->rt, value) == HS_AREA_YOUNG;
         return;
@@ -34,6 +43,21 @@ static void mark_dangling(struct hs_marker *m, const struct hs_block *at, uint64
     if (value - at->span->begin >= HS_WORD &&
         HS_HEADER_COLOUR(hs_load(hs_map_bytes(at->span, value) - HS_WORD)) == HS_BLUE)
         m->marks->n_free_reached++;
+}
+
+/* Static blocks are told by their headers alone. Sound ones do not overlap, so together they are no
+ * longer than static data; what goes far beyond that is refused, or the work would be its square. */
+static bool mark_admits(struct hs_marker *m, const struct hs_block *block)
+{
+    if (block->span->area != HS_AREA_STATIC || hs_bitmap_get(&m->map->starts, block->bit))
+        return true;
+    uint64_t n_words = HS_HEADER_WOSIZE(hs_block_head(block)) + 1;
+    if (n_words > 2 * m->n_static_words - m->n_found_words) {
+        m->n_refused++;
+        return false;
+    }
+    m->n_found_words += n_words;
+    return true;
 }
 
 void hs_marker_value(struct hs_marker *m, uint64_t value)
@@ -47,7 +71,7 @@ void hs_marker_value(struct hs_marker *m, uint64_t value)
         mark_dangling(m, &block, value);
         return;
     }
-    if (hs_bitmap_get(&m->marks->reached, block.bit))
+    if (hs_bitmap_get(&m->marks->reached, block.bit) || !mark_admits(m, &block))
         return;
     hs_bitmap_set(&m->marks->reached, block.bit);
     hs_bitmap_set(&m->map->starts, block.bit); /* static blocks are found here */
@@ -70,6 +94,8 @@ static void mark_scan(struct hs_marker *m, hs_addr address)
     } else if (hs_ocaml4_is_module_block(m->roots, address)) {
         return; /* its fields are roots of their own */
     }
+    m->is_newest = block.span->area == HS_AREA_YOUNG &&
+                   address - m->map->rt->young_ptr <= NEWEST_WORDS * HS_WORD;
     hs_block_fields(&block, header, &from, &end);
     const uint8_t *fields = hs_map_bytes(block.span, address);
     for (uint64_t i = from; i < end; i++) {
@@ -77,6 +103,7 @@ static void mark_scan(struct hs_marker *m, hs_addr address)
         if ((value & 1) == 0)
             hs_marker_value(m, value);
     }
+    m->is_newest = false;
 }
 
 void hs_marker_drain(struct hs_marker *m)
@@ -113,7 +140,7 @@ static void mark_discover(struct hs_marker *m, uint64_t value)
                                                                block.span->area == HS_AREA_YOUNG);
         return;
     }
-    if (hs_bitmap_get(&m->map->starts, block.bit))
+    if (hs_bitmap_get(&m->map->starts, block.bit) || !mark_admits(m, &block))
         return;
     hs_bitmap_set(&m->map->starts, block.bit);
     mark_push(m, block.address);
@@ -204,6 +231,31 @@ static void mark_discover_weak(struct hs_marker *m)
     mark_discover_drain(m);
 }
 
+/* A conservative root may have led to words of static data that only look like a block. Of two that
+ * overlap the lower one stays: its fields are what a false one inside it begins with. */
+static void mark_drop_overlapping(struct hs_marker *m)
+{
+    struct hs_bitmap *starts = &m->map->starts;
+
+    for (size_t i = 0; i < m->map->spans.n; i++) {
+        const struct hs_span *span = &m->map->spans.spans[i];
+        uint64_t end = span->first_bit + (span->end - span->begin) / HS_WORD, free = 0;
+        if (span->area != HS_AREA_STATIC)
+            continue;
+        for (uint64_t bit = hs_bitmap_next(starts, span->first_bit); bit < end;
+             bit = hs_bitmap_next(starts, bit + 1)) {
+            hs_addr address = span->begin + (bit - span->first_bit) * HS_WORD;
+            struct hs_block block = {.span = span, .address = address, .bit = bit};
+            if (bit <= free) { /* bit - 1 is its header's place */
+                hs_bitmap_clear(starts, bit);
+                m->n_refused++;
+            } else {
+                free = bit + HS_HEADER_WOSIZE(hs_block_head(&block));
+            }
+        }
+    }
+}
+
 static hs_status mark_report(struct hs_ocaml4 *rt, const struct hs_ocaml4_marks *marks,
                              bool list_is_damaged, struct hs_error *err)
 {
@@ -234,6 +286,7 @@ static hs_status mark_prepare(struct hs_marker *m, struct hs_error *err)
     }
     for (uint64_t i = 0; i < (m->map->starts.n_bits + 63) / 64; i++)
         n_starts += (uint64_t)__builtin_popcountll(m->map->starts.words[i]);
+    m->n_static_words = n_static_words;
     m->stack_capacity = (size_t)(n_starts + n_static_words) + 1;
     HS_TRY(hs_pages_alloc(m->stack_capacity, sizeof *m->stack, &stack, err));
     m->stack = stack;
@@ -257,6 +310,11 @@ static hs_status mark_all(struct hs_marker *m, struct hs_ocaml4 *rt, struct hs_e
     HS_TRY(hs_ephe_mark(m, err));
     mark_discover_weak(m);
     mark_rest(m);
+    mark_drop_overlapping(m);
+    if (m->n_refused != 0)
+        HS_TRY(hs_ocaml4_note(rt, true, err,
+                              "%llu values lead to static data that overlaps a block: left out",
+                              (unsigned long long)m->n_refused));
     return mark_report(rt, m->marks, list_is_damaged, err);
 }
 

@@ -19,6 +19,9 @@ struct hs_marker {
     hs_addr *woken; /* owned */
     size_t n_woken, woken_capacity;
     bool is_watching;
+    uint64_t n_static_words, n_found_words; /* of static data; of the blocks found there */
+    uint64_t n_refused;                     /* blocks there for which there was no room */
+    bool is_newest; /* the fields being looked at may not be initialised yet */
 };
 
 /* Reaches the block of a value, if it is one. Counts fields that lead nowhere. */

@@ -1,18 +1,19 @@
-/* Judges a stop: are heap and roots well-defined where the threads stand, and where does the precise
- * part of each stack begin?
+/* Judges a stop: are heap and roots well-defined where the threads stand, and where does the
+ * precise part of each stack begin?
  *
- *   in C, called through caml_c_call or caml_call_gc:  bottom_of_stack, last_return_address are true
- *   in OCaml code:             they are stale. One step by the unwind tables leads to the caller, whose
- *                              return address has a descriptor; the words of the interrupted frame and
- *                              the registers are scanned conservatively
- *   in C, [@@noalloc] call:    as in OCaml code, and the C frames' words too, since registers that C
- *                              preserves may have been spilled there
- *   in the runtime's assembly, in a minor collection, a compaction, a signal handler: try again
+ *   - In C, called through caml_c_call or caml_call_gc: what the runtime saved is true.
+ *   - In OCaml code it is stale. One step by the unwind tables leads to the caller, whose return
+ *     address has a descriptor; the words of the interrupted frame and the registers are scanned
+ *     conservatively.
+ *   - In C, by a [@@noalloc] call: likewise, and the words of the C frames too, since registers
+ *     that C preserves may have been spilled there.
+ *   - In the runtime's assembly, a collection, a compaction, a signal handler: try again.
  *
  * The proof that the saved state is true: unwinding the C frames gives a first return address into
- * OCaml code that equals it, at the very place. That it merely agrees with the stack proves nothing:
- * it still does when stale. Only the current thread needs judging; the others saved theirs when they
- * released the runtime. Sources: runtime/amd64.S, minor_gc.c, compact.c, signals_nat.c, st_stubs.c. */
+ * OCaml code that equals it, at the very place. That it merely agrees with the stack proves
+ * nothing: it still does when stale. Only the current thread needs judging; the others saved theirs
+ * when they released the runtime. Sources: runtime/amd64.S, minor_gc.c, compact.c, signals_nat.c,
+ * st_stubs.c. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -39,6 +40,30 @@ static const struct bad_function bad_functions[] = {
     {"caml_enter_blocking_section", "releasing the runtime", true},
     {"caml_leave_blocking_section", "acquiring the runtime", true},
     {"caml_thread_yield", "handing over the runtime", true},
+    /* A block of the major heap gets its header after it is taken from the free list (memory.c
+     * caml_alloc_shr_aux), its fields later still; what is unmarshalled is one string until its
+     * end. */
+    {"caml_alloc_shr", "inside an allocation", true},
+    {"caml_alloc_shr_with_profinfo", "inside an allocation", true},
+    {"caml_alloc_shr_no_track_noexc", "inside an allocation", true},
+    {"caml_alloc", "inside an allocation", true},
+    {"caml_alloc_array", "inside an allocation", true},
+    {"caml_make_vect", "inside an allocation", true},
+    {"caml_make_array", "inside an allocation", true},
+    {"caml_array_sub", "inside an allocation", true},
+    {"caml_array_append", "inside an allocation", true},
+    {"caml_array_concat", "inside an allocation", true},
+    {"caml_obj_with_tag", "inside an allocation", true},
+    {"caml_obj_dup", "inside an allocation", true},
+    {"caml_obj_truncate", "inside an allocation", true},
+    {"caml_ephe_create", "inside an allocation", true},
+    {"caml_weak_create", "inside an allocation", true},
+    {"caml_input_val", "inside unmarshalling", true},
+    {"caml_input_value", "inside unmarshalling", true},
+    {"caml_input_value_from_bytes", "inside unmarshalling", true},
+    {"caml_input_val_from_bytes", "inside unmarshalling", true},
+    {"caml_input_value_from_malloc", "inside unmarshalling", true},
+    {"caml_input_value_from_block", "inside unmarshalling", true},
 };
 
 enum { N_BAD_FUNCTIONS = sizeof bad_functions / sizeof *bad_functions };
@@ -123,8 +148,8 @@ static void set_stack(struct hs_ocaml4 *rt, struct hs_ocaml4_thread *thread)
     const struct hs_mapping *mapping = hs_target_mapping_at(rt->target, sp);
     if (mapping == NULL)
         return;
-    thread->stack_begin = sp - mapping->begin > RED_ZONE_BYTES ? sp - RED_ZONE_BYTES
-                                                               : mapping->begin;
+    thread->stack_begin =
+        sp - mapping->begin > RED_ZONE_BYTES ? sp - RED_ZONE_BYTES : mapping->begin;
     thread->stack_end = mapping->end;
 }
 
@@ -146,10 +171,10 @@ static void accept_unproven(struct judge *j)
     uint64_t saved;
     if (t->sp == 0)
         return; /* no OCaml frame is recorded: the program begins or ends */
-    bool agrees = t->sp > rsp && t->sp < t->stack_end &&
-                  hs_target_read(j->rt->target, t->sp - HS_WORD, &saved, sizeof saved,
-                                 &ignored) == HS_OK &&
-                  saved == t->pc;
+    bool agrees =
+        t->sp > rsp && t->sp < t->stack_end &&
+        hs_target_read(j->rt->target, t->sp - HS_WORD, &saved, sizeof saved, &ignored) == HS_OK &&
+        saved == t->pc;
     if (agrees) {
         j->stops->lacks_unwinding = true;
         set_conservative(j, rsp, t->sp);

@@ -1,17 +1,22 @@
 #!/usr/bin/env bash
 # Every shape of value, in young and in compacted heaps, under each allocation policy: what each global
-# reaches is what the runtime says, the proofs hold, and no byte of a string is in the file.
+# reaches is what the runtime says, all blocks together are Gc.stat's live words, the proofs hold, and no byte of a string is in the file.
 . "$(dirname "$0")/_roots.sh"
 
 proofs_hold()
 {
     "$HEAPSNAP" info "$work/heap.snap" --json >"$work/info.json"
-    python3 - "$work/info.json" <<'EOF'
+    python3 - "$work/info.json" "$work/log" <<'EOF'
 import json, sys
 info = json.load(open(sys.argv[1]))
 proofs = info["proofs"]
 bad = [p for p in proofs if not p["holds"]]
 assert len(proofs) >= 6 and not bad, bad
+young = [p["found"] for p in proofs if "minor heap" in p["what"]][0]
+live = [int(l.split()[1]) for l in open(sys.argv[2]) if l.startswith("LIVE")][0]
+words = json.load(open(sys.argv[1].replace("info", "roots")))["heap"]["words"]
+print("  major heap: %d words, by Gc.stat %d" % (words - young, live))
+assert words - young == live, (words, young, live)
 EOF
 }
 
