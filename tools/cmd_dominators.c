@@ -75,7 +75,8 @@ static hs_status select_rows(struct hs_view *view, hs_node from, const struct tr
     struct tree_walk walk = {.view = view, .query = query, .rows = ret};
     hs_status status = push(&walk, (uint32_t)from, 0, err);
     while (status == HS_OK && walk.n > 0)
-        status = visit(&walk, walk.stack[--walk.n], err);
+        status = ret->n < view->n_nodes ? visit(&walk, walk.stack[--walk.n], err)
+                                        : hs_view_fail_circle(view, err);
     hs_free(walk.stack);
     return status;
 }

@@ -63,6 +63,8 @@ static hs_status put_dominators(struct hs_json *json, const struct object *objec
     uint32_t node = hs_index_idom(index, (uint32_t)object->facts.node);
     hs_json_begin_array(json, "dominators", HS_JSON_BLOCK);
     for (uint64_t n = 0; node != HS_NONE && n < object->limit; n++) {
+        if (n == object->view->n_nodes)
+            return hs_view_fail_circle(object->view, err);
         hs_json_begin_object(json, NULL, HS_JSON_LINE);
         HS_TRY(put_other(json, object->view, node, err));
         hs_json_end_object(json);
@@ -208,6 +210,8 @@ static hs_status put_tree_lines(struct hs_sheet *sheet, const struct object *obj
     uint32_t above = hs_index_idom(index, node);
     uint64_t n_above = 0;
     for (; above != HS_NONE && n_above < object->limit; n_above++) {
+        if (n_above == object->view->n_nodes)
+            return hs_view_fail_circle(object->view, err);
         struct hs_link link = plain(above);
         HS_TRY(put_line(sheet, object->view, "dominator", &link, err));
         above = hs_index_idom(index, above);

@@ -15,7 +15,7 @@ struct walk {
     uint32_t *type_of; /* per block */
     uint32_t *stack;   /* nodes on the way down */
     uint32_t *next;    /* the next child of each */
-    uint64_t n_blocks, n_on_stack;
+    uint64_t n_blocks, n_on_stack, n_entered;
 };
 
 static void add_block(struct hs_type_row *row, const struct hs_chunk *chunk, uint32_t at)
@@ -61,12 +61,13 @@ static void enter(struct walk *walk, uint32_t node)
     struct hs_type_row *row = row_of(walk, node);
     if (row != NULL && row->n_open++ == 0)
         row->retained_words += hs_index_retained(walk->view->index, node).words;
-    assert(walk->n_on_stack < walk->view->n_nodes);
+    assert(walk->n_on_stack <= walk->n_entered && walk->n_entered < walk->view->n_nodes);
     walk->stack[walk->n_on_stack] = node;
     walk->next[walk->n_on_stack++] = 0;
+    walk->n_entered++;
 }
 
-static void walk_tree(struct walk *walk)
+static hs_status walk_tree(struct walk *walk, struct hs_error *err)
 {
     enter(walk, 0);
     while (walk->n_on_stack > 0) {
@@ -74,6 +75,8 @@ static void walk_tree(struct walk *walk)
         uint32_t n;
         const uint32_t *children = hs_index_dominated(walk->view->index, walk->stack[top], &n);
         if (walk->next[top] < n) {
+            if (walk->n_entered == walk->view->n_nodes)
+                return hs_view_fail_circle(walk->view, err);
             enter(walk, children[walk->next[top]++]);
             continue;
         }
@@ -82,6 +85,7 @@ static void walk_tree(struct walk *walk)
             row->n_open--;
         walk->n_on_stack--;
     }
+    return HS_OK;
 }
 
 static hs_status walk_alloc(struct walk *walk, struct hs_error *err)
@@ -174,7 +178,7 @@ hs_status hs_type_rows_select(struct hs_tool *tool, const struct hs_view *view,
     if (status == HS_OK)
         status = count_blocks(tool, &walk, err);
     if (status == HS_OK)
-        walk_tree(&walk);
+        status = walk_tree(&walk, err);
     walk_fini(&walk);
     if (status != HS_OK) {
         hs_type_rows_fini(&rows);

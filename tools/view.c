@@ -139,9 +139,17 @@ hs_status hs_view_facts(struct hs_view *view, hs_node node, struct hs_node_facts
 hs_node hs_view_retaining_root(const struct hs_view *view, hs_node node)
 {
     uint32_t at = (uint32_t)node;
-    while (at != HS_NONE && at >= view->n_tree)
-        at = hs_index_idom(view->index, at);
+    for (uint64_t n = 0; at != HS_NONE && at >= view->n_tree; n++)
+        at = n < view->n_nodes ? hs_index_idom(view->index, at) : HS_NONE;
     if (at == HS_NONE || hs_snap_root(view->snap, at)->level != HS_LEVEL_LEAF)
         return HS_NO_NODE;
     return at;
+}
+
+hs_status hs_view_fail_circle(const struct hs_view *view, struct hs_error *err)
+{
+    const char *path = hs_index_path(view->index);
+    (void)hs_fail(err, HS_FORMAT, "the index '%s' is damaged: its tree goes round in a circle",
+                  path != NULL ? path : view->path);
+    return hs_hint(err, "'heapsnap index --rebuild %s' makes it anew", view->path);
 }

@@ -64,6 +64,10 @@ static inline const char *hs_view_string(const struct hs_view *view, hs_str id)
  * when several roots share it or none reaches it. */
 hs_node hs_view_retaining_root(const struct hs_view *view, hs_node node);
 
+/* For walks of the dominator tree that met more nodes than there are. An index is checked for sums
+ * and ranges when it is opened, but one that was made to mislead may still go round in a circle. */
+hs_status hs_view_fail_circle(const struct hs_view *view, struct hs_error *err);
+
 /* NULL for the empty string: JSON's null. */
 static inline const char *hs_or_null(const char *text)
 {
