@@ -1,5 +1,5 @@
-# Sourced by roots_*.sh: builds a fixture, runs it unstripped and stripped, dumps it and compares what
-# the snapshot says with what the program printed of itself.
+# Sourced by roots_*.sh: builds a fixture, runs it unstripped and stripped, dumps it and compares
+# what the snapshot says with what the program printed of itself.
 set -euo pipefail
 
 command -v ocamlfind >/dev/null || { echo "skipped: no OCaml compiler"; exit 77; }

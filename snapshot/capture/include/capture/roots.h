@@ -14,7 +14,7 @@
  * are ignored; `target` is the pointer found in the slot (a target address, block start). */
 struct hs_root_leaf {
     struct hs_root root;
-    hs_addr target;     /* start address of the block (after infix and forward resolution) */
+    hs_addr target;      /* start address of the block (after infix and forward resolution) */
     hs_str group_module; /* binary or thread, e.g. "coqtop", "thread 4242" */
     hs_str group_unit;   /* unit or frame, e.g. "Stm", "#3 Stm.observe (stm/stm.ml:2420)" */
 };
