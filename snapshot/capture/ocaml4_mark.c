@@ -25,8 +25,8 @@ static void mark_push(struct hs_marker *m, hs_addr block)
     m->stack[m->n_stack++] = block;
 }
 
-/* A field of a reached block that leads into the heap but to no block. The newest young blocks may
- * still hold what an earlier cycle left in their place: the header is written first. */
+/* A field of a reached block that leads into the heap but to no block. The newest young blocks
+ * may still hold what an earlier cycle left in their place: the header is written first. */
 static void mark_dangling(struct hs_marker *m, const struct hs_block *at, uint64_t value)
 {
     if (m->is_newest) {
@@ -46,7 +46,8 @@ static void mark_dangling(struct hs_marker *m, const struct hs_block *at, uint64
 }
 
 /* Static blocks are told by their headers alone. Sound ones do not overlap, so together they are no
- * longer than static data; what goes far beyond that is refused, or the work would be its square. */
+ * longer than static data; what goes far beyond that is refused, or the work would be its square.
+ */
 static bool mark_admits(struct hs_marker *m, const struct hs_block *block)
 {
     if (block->span->area != HS_AREA_STATIC || hs_bitmap_get(&m->map->starts, block->bit))

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A damaged block header in a live program: the rest is exact, the snapshot says what is missing, and
-# the target goes on.
+# A damaged block header in a live program: the rest is exact, the snapshot says what is missing,
+# and the target goes on.
 . "$(dirname "$0")/_roots.sh"
 build heap_damaged unix heap_damaged.ml heap_damaged_stubs.c
 for how in 0 1 2 3; do

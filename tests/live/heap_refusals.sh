@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# What is not a native program of OCaml 4.13 or 4.14 is told what it is, with exit code 3, and goes on.
+# What is not a native program of OCaml 4.13 or 4.14 is told what it is, with exit code 3, and goes
+# on.
 . "$(dirname "$0")/_roots.sh"
 
 # refused PROGRAM PATTERN: dumps the running process $pid

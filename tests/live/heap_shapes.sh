@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Every shape of value, in young and in compacted heaps, under each allocation policy: what each global
-# reaches is what the runtime says, all blocks together are Gc.stat's live words, the proofs hold, and no byte of a string is in the file.
+# Every shape of value, in young and in compacted heaps, under each allocation policy: what each
+# global reaches is what the runtime says, all blocks together are Gc.stat's live words, the proofs
+# hold, and no byte of a string is in the file.
 . "$(dirname "$0")/_roots.sh"
 
 proofs_hold()

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Stops of a program that hardly does anything but allocate large blocks: each dump is exact, or says
-# why not, and what does not change is right in all of them.
+# Stops of a program that hardly does anything but allocate large blocks: each dump is exact, or
+# says why not, and what does not change is right in all of them.
 . "$(dirname "$0")/_roots.sh"
 build heap_storm unix heap_storm.ml
 start heap_storm.stripped
