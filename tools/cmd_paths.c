@@ -36,18 +36,8 @@ static hs_status find_paths(struct hs_tool *tool, const struct hs_invocation *in
 static hs_status fold_path(struct hs_view *view, const struct hs_paths *paths, size_t at,
                            struct hs_fold *fold, struct hs_error *err)
 {
-    size_t end = paths->begin[at + 1];
-    for (size_t i = paths->begin[at] + 1; i < end; i++) {
-        struct hs_node_facts facts;
-        struct hs_step step = {.node = paths->nodes[i], .offset_words = HS_NO_OFFSET, .repeat = 1};
-        HS_TRY(hs_view_facts(view, step.node, &facts, err));
-        step.type = facts.type;
-        if (i + 1 < end)
-            HS_TRY(hs_link_offset(view, step.node, paths->nodes[i + 1], &step.offset_words, err));
-        HS_TRY(hs_fold_add(fold, &step, err));
-    }
-    hs_fold_finish(fold);
-    return HS_OK;
+    size_t begin = paths->begin[at] + 1;
+    return hs_fold_path(fold, view, paths->nodes + begin, paths->begin[at + 1] - begin, err);
 }
 
 /* ---- JSON */

@@ -8,6 +8,8 @@
 
 #include "base/alloc.h"
 #include "fold.h"
+#include "made_view.h"
+#include "neighbours.h"
 
 static void add(struct hs_fold *fold, hs_node node, uint32_t type, uint64_t offset_words)
 {
@@ -109,12 +111,74 @@ static void out_of_memory(void **state)
     hs_fold_fini(&fold);
 }
 
+/* A list that goes back and forth in memory over two chunks, by field 1 of odd blocks and 0 of even
+ * ones: each step knows its own field, and the path its own order. */
+static uint32_t make_list(struct made_view *made, uint32_t *nodes, uint32_t n)
+{
+    struct hs_graph_builder *b = &made->builder;
+    uint32_t first = hs_graph_builder_blocks(b, HS_CHUNK_BLOCKS + n, 3);
+    uint32_t string = hs_graph_builder_type(b, "string", 252, HS_FORM_STRING);
+    for (uint32_t i = 0; i < n; i++)
+        nodes[i] = first + (i % 2 == 0 ? HS_CHUNK_BLOCKS + n - 1 - i : i);
+    for (uint32_t i = 0; i + 1 < n; i++)
+        hs_graph_builder_edge_at(b, nodes[i], nodes[i + 1], HS_EDGE_EXACT, i % 2);
+    b->blocks[nodes[n - 1]].type = string;
+    hs_graph_builder_leaf(b, HS_ROOT_GLOBAL, "m", "U", "U.x", nodes[0]);
+    for (uint32_t i = 0; i < n; i++)
+        nodes[i] = (uint32_t)hs_graph_builder_node(b, nodes[i]);
+    made_view_open(made);
+    return string;
+}
+
+static void a_path_in_any_order(void **state)
+{
+    (void)state;
+    enum { N = 6 };
+    struct hs_error err = HS_ERROR_INIT;
+    struct made_view made = {0};
+    struct hs_fold fold = {0};
+    uint32_t nodes[N], string = make_list(&made, nodes, N);
+    assert_int_equal(hs_fold_path(&fold, &made.view, nodes, N, &err), HS_OK);
+    assert_int_equal(fold.n_steps, N);
+    for (uint32_t i = 0; i < N; i++) {
+        assert_int_equal(fold.steps[i].node, nodes[i]);
+        assert_true(fold.steps[i].offset_words == (i + 1 < N ? i % 2 : HS_NO_OFFSET));
+        assert_int_equal(fold.steps[i].type, i + 1 < N ? 0 : string);
+        assert_int_equal(fold.steps[i].repeat, 1);
+    }
+    hs_fold_fini(&fold);
+    made_view_close(&made);
+}
+
+static void a_path_without_memory(void **state)
+{
+    (void)state;
+    enum { N = 6 };
+    struct made_view made = {0};
+    uint32_t nodes[N], n_failed = 0;
+    (void)make_list(&made, nodes, N);
+    for (bool done = false; !done;) {
+        struct hs_error err = HS_ERROR_INIT;
+        struct hs_fold fold = {0};
+        hs_alloc_fail_at(++n_failed, false);
+        done = hs_fold_path(&fold, &made.view, nodes, N, &err) == HS_OK;
+        hs_alloc_fail_at(0, false);
+        hs_fold_fini(&fold);
+    }
+    assert_true(n_failed > 3);
+    made_view_close(&made);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_list),        cmocka_unit_test(runs_end),
-        cmocka_unit_test(long_paths),    cmocka_unit_test(the_gap_counts_objects),
+        cmocka_unit_test(a_list),
+        cmocka_unit_test(runs_end),
+        cmocka_unit_test(long_paths),
+        cmocka_unit_test(the_gap_counts_objects),
         cmocka_unit_test(out_of_memory),
+        cmocka_unit_test(a_path_in_any_order),
+        cmocka_unit_test(a_path_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
