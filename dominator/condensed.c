@@ -6,14 +6,14 @@
 #include "graph/pages.h"
 #include "strong_components.h"
 
-/* Units: tree nodes keep their numbers; *heads*, blocks whose immediate dominator is an inner node of
- * the root tree, follow. A block belongs to the unit of its immediate dominator, a leaf of the root
- * tree to itself. An edge into another unit can only lead to a head. */
+/* Units: tree nodes keep their numbers; *heads*, blocks whose immediate dominator is an inner node
+ * of the root tree, follow. A block belongs to the unit of its immediate dominator, a leaf of the
+ * root tree to itself. An edge into another unit can only lead to a head. */
 struct units {
     uint32_t n_nodes, n_tree, n_units;
-    uint32_t *of;                  /* by node; HS_NONE when not reached */
-    struct hs_bitmap is_head;      /* by node */
-    struct hs_bitmap is_inner;     /* by tree node */
+    uint32_t *of;              /* by node; HS_NONE when not reached */
+    struct hs_bitmap is_head;  /* by node */
+    struct hs_bitmap is_inner; /* by tree node */
     const struct hs_graph *graph;
 };
 
@@ -75,7 +75,8 @@ static hs_status units_spread(struct units *units, const struct hs_domtree *tree
     return HS_OK;
 }
 
-static hs_status units_find(const struct hs_domtree *tree, struct units *units, struct hs_error *err)
+static hs_status units_find(const struct hs_domtree *tree, struct units *units,
+                            struct hs_error *err)
 {
     void *memory;
 
@@ -92,7 +93,8 @@ static hs_status units_find(const struct hs_domtree *tree, struct units *units, 
 /* ---- edges between units ---- */
 
 /* The unit that edge e of node u leads to, or HS_NONE when it stays inside or is not followed. */
-static inline uint32_t edge_crosses(const struct units *units, uint32_t u, uint32_t unit, uint32_t e)
+static inline uint32_t edge_crosses(const struct units *units, uint32_t u, uint32_t unit,
+                                    uint32_t e)
 {
     uint32_t target = units->graph->target[e];
     if (target < units->n_tree)
@@ -102,8 +104,14 @@ static inline uint32_t edge_crosses(const struct units *units, uint32_t u, uint3
     return units->of[target];
 }
 
-/* Counts in begin[unit + 1]; with `out`, writes targets and moves begin[unit] on. */
-static void units_sweep(const struct units *units, uint32_t *begin, uint32_t *out)
+/* Edges between units as they are met: source unit above target unit. */
+struct unit_edges {
+    uint64_t *pairs;
+    uint64_t n, capacity;
+};
+
+/* One sweep over the graph; counts in begin[unit + 1]. */
+static void units_sweep(const struct units *units, struct unit_edges *edges, uint32_t *begin)
 {
     const struct hs_graph *graph = units->graph;
 
@@ -115,12 +123,11 @@ static void units_sweep(const struct units *units, uint32_t *begin, uint32_t *ou
             uint32_t to = edge_crosses(units, u, unit, e);
             if (to == HS_NONE)
                 continue;
-            if (out == NULL)
-                begin[unit + 1]++;
-            else
-                out[begin[unit]++] = to;
+            begin[unit + 1]++;
+            edges->pairs[edges->n++] = (uint64_t)unit << 32 | to;
         }
     }
+    assert(edges->n <= edges->capacity);
 }
 
 /* After a sweep that moved each begin to the next one's place. */
@@ -165,23 +172,33 @@ static hs_status graph_unique(struct hs_graph *graph, struct hs_error *err)
     return HS_OK;
 }
 
+static hs_status units_rows(const struct units *units, struct unit_edges *edges, uint32_t *begin,
+                            struct hs_graph *ret, struct hs_error *err)
+{
+    units_sweep(units, edges, begin);
+    rows_accumulate(begin, units->n_units);
+    HS_TRY(hs_graph_init(units->n_units, units->n_tree, edges->n, ret, err));
+    memcpy(ret->begin, begin, ((size_t)units->n_units + 1) * sizeof(uint32_t));
+    for (uint64_t i = 0; i < edges->n; i++)
+        ret->target[ret->begin[edges->pairs[i] >> 32]++] = (uint32_t)edges->pairs[i];
+    rows_restore(ret->begin, units->n_units);
+    ret->n_edges = edges->n;
+    return graph_unique(ret, err);
+}
+
 static hs_status units_graph(const struct units *units, struct hs_graph *ret, struct hs_error *err)
 {
     size_t n = (size_t)units->n_units + 1;
-    void *memory;
+    struct unit_edges edges = {.capacity = units->graph->n_edges};
+    void *begin, *pairs;
 
-    HS_TRY(hs_pages_alloc(n, sizeof(uint32_t), &memory, err));
-    uint32_t *begin = memory;
-    units_sweep(units, begin, NULL);
-    rows_accumulate(begin, units->n_units);
-    hs_status status = hs_graph_init(units->n_units, units->n_tree, begin[units->n_units], ret, err);
+    HS_TRY(hs_pages_alloc(n, sizeof(uint32_t), &begin, err));
+    hs_status status = hs_pages_alloc(edges.capacity, sizeof *edges.pairs, &pairs, err);
     if (status == HS_OK) {
-        memcpy(ret->begin, begin, n * sizeof(uint32_t));
-        units_sweep(units, ret->begin, ret->target);
-        rows_restore(ret->begin, units->n_units);
-        ret->n_edges = ret->begin[units->n_units];
-        status = graph_unique(ret, err);
+        edges.pairs = pairs;
+        status = units_rows(units, &edges, begin, ret, err);
     }
+    hs_pages_free(edges.pairs, edges.capacity, sizeof *edges.pairs);
     hs_pages_free(begin, n, sizeof(uint32_t));
     return status;
 }

@@ -1,5 +1,5 @@
-/* The graph of reachable sizes, condensed: dominator subtrees that hang under the inner nodes of the
- * root tree become one node each, then every strongly connected component does.
+/* The graph of reachable sizes, condensed: dominator subtrees that hang under the inner nodes of
+ * the root tree become one node each, then every strongly connected component does.
  *
  *   node number:  0 = sinks ............................ the root tree's node 0 = n_nodes - 1
  *                 every edge leads to a smaller number: descending order is topological */

@@ -3,8 +3,8 @@
  *
  * Many of these edges are settled on the spot. A node that is taken as the last pending edge of all
  * has everything numbered later under it, and no node above it has an edge there: so no
- * semidominator of what lies under it is smaller. Such nodes, from node 0 down, are the *spine* (the
- * last kind of roots, its last module, ...; blocks are left out). The *branch* is the latest
+ * semidominator of what lies under it is smaller. Such nodes, from node 0 down, are the *spine*
+ * (the last kind of roots, its last module, ...; blocks are left out). The *branch* is the latest
  * child of the spine's end. An edge that leaves the branch makes the spine node above its target
  * that target's semidominator: it is logged as an edge from there. */
 #ifndef HS_DEPTH_FIRST_H

@@ -114,8 +114,7 @@ hs_status hs_domtree_build(const struct hs_graph *graph, const struct hs_progres
     struct hs_domtree tree = {.n_nodes = graph->n_nodes};
 
     HS_TRY(depth_first_search(graph, progress, &search, err));
-    hs_status status =
-        hs_progress_tell(progress, "finding dominators", 0, search.n_reached, err);
+    hs_status status = hs_progress_tell(progress, "finding dominators", 0, search.n_reached, err);
     if (status == HS_OK)
         status = domtree_find(&search, &tree, err);
     if (status == HS_OK) {

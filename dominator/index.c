@@ -11,8 +11,8 @@
 #include "index_file.h"
 
 struct hs_index {
-    struct index_file file;  /* mapped, or zero when in memory */
-    struct index_sink sink;  /* in memory, or zero */
+    struct index_file file; /* mapped, or zero when in memory */
+    struct index_sink sink; /* in memory, or zero */
     const struct index_footer *footer;
     char *path; /* owned; NULL when only in memory */
     bool was_built;
@@ -28,8 +28,9 @@ struct hs_index {
 enum index_place { PLACE_BESIDE, PLACE_CACHE, N_PLACES };
 
 /* The path for a place, or NULL in *ret when there is none. */
-static hs_status index_place_path(const struct hs_snap *snap, const struct hs_index_options *options,
-                                  enum index_place place, char **ret, struct hs_error *err)
+static hs_status index_place_path(const struct hs_snap *snap,
+                                  const struct hs_index_options *options, enum index_place place,
+                                  char **ret, struct hs_error *err)
 {
     const struct hs_snap_totals *totals = hs_snap_totals(snap);
     bool beside = place == PLACE_BESIDE;
@@ -147,7 +148,7 @@ static hs_status index_build_memory(struct hs_index *index, const struct hs_snap
                                     const struct hs_progress *progress, struct hs_error *err)
 {
     HS_TRY(index_sink_init(NULL, &index->sink, err));
-    HS_TRY(index_build(snap, progress, &index->sink, err));
+    HS_TRY(index_build_run(snap, progress, &index->sink, err));
     return index_attach(index, err);
 }
 
@@ -165,7 +166,7 @@ static hs_status index_build_file(const struct hs_snap *snap, const struct hs_pr
     }
     status = index_sink_init(&out, &sink, err);
     if (status == HS_OK)
-        status = index_build(snap, progress, &sink, err);
+        status = index_build_run(snap, progress, &sink, err);
     if (status == HS_OK)
         status = hs_out_commit(&out, err);
     *ret_unwritable = out.failed;

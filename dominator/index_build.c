@@ -78,13 +78,15 @@ static hs_status graph_hold(struct hs_graph *graph, const struct hs_bitmap *held
                             struct hs_error *err)
 {
     uint64_t n = 0;
-    for (uint64_t at = hs_bitmap_next(held, 0); at < held->n_bits; at = hs_bitmap_next(held, at + 1))
+    for (uint64_t at = hs_bitmap_next(held, 0); at < held->n_bits;
+         at = hs_bitmap_next(held, at + 1))
         n++;
     if (n > graph->target_capacity - graph->n_edges)
         return hs_fail(err, HS_FORMAT, "the snapshot has more ephemerons than its trailer says");
     uint32_t *out = graph->target + graph->begin[1];
     memmove(out + n, out, (graph->n_edges - graph->begin[1]) * sizeof *out);
-    for (uint64_t at = hs_bitmap_next(held, 0); at < held->n_bits; at = hs_bitmap_next(held, at + 1))
+    for (uint64_t at = hs_bitmap_next(held, 0); at < held->n_bits;
+         at = hs_bitmap_next(held, at + 1))
         *out++ = (uint32_t)at;
     for (uint32_t i = 1; i <= graph->n_nodes; i++)
         graph->begin[i] += (uint32_t)n;
@@ -101,9 +103,8 @@ static hs_status put_predecessors(struct build *b, struct hs_error *err)
     HS_TRY(hs_progress_tell(b->progress, "reversing the graph", 0, 0, err));
     HS_TRY(hs_graph_reverse(&b->graph, &reverse, err));
     b->sink->footer.n_predecessors = reverse.n_edges;
-    hs_status status =
-        index_sink_put(b->sink, INDEX_PREDECESSOR_BEGIN, reverse.begin,
-                       ((uint64_t)reverse.n_nodes + 1) * sizeof(uint32_t), err);
+    hs_status status = index_sink_put(b->sink, INDEX_PREDECESSOR_BEGIN, reverse.begin,
+                                      ((uint64_t)reverse.n_nodes + 1) * sizeof(uint32_t), err);
     if (status == HS_OK)
         status = index_sink_put(b->sink, INDEX_PREDECESSORS, reverse.target,
                                 reverse.n_edges * sizeof(uint32_t), err);
@@ -115,8 +116,8 @@ static hs_status put_reachable(struct build *b, struct hs_error *err)
 {
     struct hs_sizes *sizes;
     HS_TRY(hs_reachable_find(&b->graph, &b->tree, &b->weights, b->progress, &sizes, err));
-    hs_status status = index_sink_put(b->sink, INDEX_REACHABLE, sizes,
-                                      b->graph.n_tree * sizeof *sizes, err);
+    hs_status status =
+        index_sink_put(b->sink, INDEX_REACHABLE, sizes, b->graph.n_tree * sizeof *sizes, err);
     hs_free(sizes);
     return status;
 }
@@ -136,7 +137,8 @@ static hs_status put_retained(struct build *b, enum index_section section,
     uint64_t *wide = (void *)b->values;
     size_t n = 0;
 
-    HS_TRY(index_sink_begin(b->sink, section, index_section_bytes(&b->sink->footer, section), err));
+    HS_TRY(
+        index_sink_begin(b->sink, section, hs_index_section_bytes(&b->sink->footer, section), err));
     for (uint32_t node = 0; node < n_nodes; node++) {
         if (among != NULL && !hs_bitmap_get(among, node))
             continue;
@@ -176,7 +178,7 @@ static hs_status put_static(struct build *b, struct hs_error *err)
             }
         footer->reached.static_objects = b->sum[0];
         status = index_sink_put(b->sink, INDEX_STATIC_BITS, has.words,
-                                index_section_bytes(footer, INDEX_STATIC_BITS), err);
+                                hs_index_section_bytes(footer, INDEX_STATIC_BITS), err);
     }
     if (status == HS_OK)
         status = put_retained(b, INDEX_STATIC_OBJECTS, &has, sizeof(uint32_t), err);
@@ -255,7 +257,7 @@ static uint32_t build_idom(const struct build *b, const uint32_t *order, uint32_
 static hs_status put_idoms(struct build *b, const uint32_t *order, struct hs_error *err)
 {
     HS_TRY(index_sink_begin(b->sink, INDEX_IDOM,
-                            index_section_bytes(&b->sink->footer, INDEX_IDOM), err));
+                            hs_index_section_bytes(&b->sink->footer, INDEX_IDOM), err));
     for (uint32_t node = 0; node < b->tree.n_nodes;) {
         size_t n = 0;
         for (; n < PUT_VALUES && node < b->tree.n_nodes; node++)
@@ -361,8 +363,8 @@ static hs_status build_all(struct build *b, struct hs_error *err)
     return b->has_held ? build_strong(b, err) : HS_OK;
 }
 
-hs_status index_build(const struct hs_snap *snap, const struct hs_progress *progress,
-                      struct index_sink *sink, struct hs_error *err)
+hs_status index_build_run(const struct hs_snap *snap, const struct hs_progress *progress,
+                          struct index_sink *sink, struct hs_error *err)
 {
     const struct hs_snap_totals *totals = hs_snap_totals(snap);
     struct index_footer *footer = &sink->footer;
@@ -372,8 +374,8 @@ hs_status index_build(const struct hs_snap *snap, const struct hs_progress *prog
     /* Loading the weights has checked that they add up to the totals. */
     footer->unreached = (struct hs_sizes){
         .words = totals->heap_words - footer->reached.words,
-        .objects = b.weights.n_nodes - b.weights.n_tree - b.weights.n_static -
-                   footer->reached.objects,
+        .objects =
+            b.weights.n_nodes - b.weights.n_tree - b.weights.n_static - footer->reached.objects,
         .static_words = totals->static_words - footer->reached.static_words,
         .static_objects = b.weights.n_static - footer->reached.static_objects,
     };

@@ -5,7 +5,7 @@
 
 #include "index_sink.h"
 
-hs_status index_build(const struct hs_snap *snap, const struct hs_progress *progress,
-                      struct index_sink *sink, struct hs_error *err);
+hs_status index_build_run(const struct hs_snap *snap, const struct hs_progress *progress,
+                          struct index_sink *sink, struct hs_error *err);
 
 #endif

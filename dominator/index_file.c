@@ -46,7 +46,7 @@ static hs_status extents_check(const struct index_footer *footer, uint64_t n_byt
         const struct index_extent *extent = &footer->sections[i];
         uint64_t end;
         if (extent->offset % INDEX_PAGE != 0 ||
-            extent->n_bytes != index_section_bytes(footer, i) ||
+            extent->n_bytes != hs_index_section_bytes(footer, i) ||
             !hs_add_fits(extent->offset, extent->n_bytes, &end) || end > n_bytes)
             return file_damaged(err, "a section lies outside the file");
     }
@@ -191,8 +191,7 @@ static hs_status file_check(struct index_file *file, const struct hs_snap *snap,
     uint64_t n_bytes = file->map.n_bytes;
 
     /* The footer starts on a page, so it may be looked at where it lies. */
-    if (n_bytes < sizeof *file->footer ||
-        (n_bytes - sizeof *file->footer) % INDEX_PAGE != 0)
+    if (n_bytes < sizeof *file->footer || (n_bytes - sizeof *file->footer) % INDEX_PAGE != 0)
         return file_damaged(err, "it is cut");
     file->footer = (const void *)(file->map.bytes + n_bytes - sizeof *file->footer);
     HS_TRY(footer_check(file->footer, snap, err));

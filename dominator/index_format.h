@@ -52,6 +52,6 @@ static inline uint64_t index_words_width(uint64_t total)
 }
 
 /* What a section must have, given the counts of the footer. */
-uint64_t index_section_bytes(const struct index_footer *footer, enum index_section section);
+uint64_t hs_index_section_bytes(const struct index_footer *footer, enum index_section section);
 
 #endif

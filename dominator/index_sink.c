@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 
-uint64_t index_section_bytes(const struct index_footer *footer, enum index_section section)
+uint64_t hs_index_section_bytes(const struct index_footer *footer, enum index_section section)
 {
     uint64_t n = footer->n_nodes;
     switch (section) {
@@ -123,7 +123,7 @@ hs_status index_sink_finish(struct index_sink *sink, struct hs_error *err)
     footer->version = INDEX_VERSION;
     footer->n_sections = INDEX_N_SECTIONS;
     for (unsigned i = 0; i < INDEX_N_SECTIONS; i++)
-        assert(footer->sections[i].n_bytes == index_section_bytes(footer, i));
+        assert(footer->sections[i].n_bytes == hs_index_section_bytes(footer, i));
     footer->checksum = XXH3_64bits(footer, offsetof(struct index_footer, checksum));
     if (sink->out == NULL)
         return HS_OK;

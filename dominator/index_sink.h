@@ -1,4 +1,5 @@
-/* Where a new index goes: section by section into a file, or into memory when none can be written. */
+/* Where a new index goes: section by section into a file, or into memory when none can be written.
+ * */
 #ifndef HS_INDEX_SINK_H
 #define HS_INDEX_SINK_H
 

@@ -236,7 +236,7 @@ static hs_status lanes_loop(struct lane_pass *pass, struct root_query *queries, 
                             const struct root_lanes_options *options, struct hs_error *err)
 {
     uint64_t n_nodes = pass->condensed->graph.n_nodes;
-    uint64_t limit = options->max_sets != 0 ? options->max_sets : SETS_MIN + n_nodes / 8;
+    uint64_t limit = options->max_sets != 0 ? options->max_sets : SETS_MIN + n_nodes / 2;
     uint32_t lanes = options->first_lanes != 0 ? options->first_lanes : LANES_FIRST;
 
     for (uint32_t done = 0; done < n_queries;) {
@@ -257,7 +257,7 @@ static hs_status lanes_loop(struct lane_pass *pass, struct root_query *queries, 
             continue;
         }
         done += n;
-        if (n_sets < limit / 8 && lanes <= LANES_MAX / 2)
+        if (n_sets < limit / 64 && lanes <= LANES_MAX / 2)
             lanes *= 2;
     }
     return HS_OK;

@@ -23,11 +23,11 @@ struct semi_work {
     uint32_t *rank;              /* core nodes before each 64 preorder numbers */
     size_t n_ranks;
     uint32_t *core;
-    uint32_t *label; /* the semidominator; later the least one of what `ancestor` jumps over */
-    uint32_t *row;   /* n_core + 2: begins of the in-edges that need an evaluation */
+    uint32_t *label;  /* the semidominator; later the least one of what `ancestor` jumps over */
+    uint32_t *row;    /* n_core + 2: begins of the in-edges that need an evaluation */
     uint32_t *source; /* their sources */
     uint64_t n_sources;
-    uint32_t *ancestor;        /* by preorder number: borrowed parents, compressed, put back */
+    uint32_t *ancestor; /* by preorder number: borrowed parents, compressed, put back */
     struct old_parent *old;
     uint32_t n_old;
     uint32_t *path; /* of one evaluation */
@@ -122,8 +122,8 @@ static hs_status core_list(const struct depth_first *search, struct semi_work *w
             uint32_t number = (uint32_t)(i * 64) + (uint32_t)__builtin_ctzll(bits);
             work->core[at] = number;
             work->label[at++] = hs_bitmap_get(&work->is_settled, number)
-                                   ? depth_first_bound(search, number)
-                                   : search->parent[number];
+                                    ? depth_first_bound(search, number)
+                                    : search->parent[number];
         }
     }
     assert(at == work->n_core);

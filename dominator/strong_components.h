@@ -1,5 +1,5 @@
-/* Strongly connected components of what node 0 reaches: Tarjan, "Depth-first search and linear graph
- * algorithms" (1972), without recursion. */
+/* Strongly connected components of what node 0 reaches: Tarjan, "Depth-first search and linear
+ * graph algorithms" (1972), without recursion. */
 #ifndef HS_STRONG_COMPONENTS_H
 #define HS_STRONG_COMPONENTS_H
 

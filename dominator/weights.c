@@ -46,7 +46,8 @@ hs_status hs_weights_set(struct hs_weights *weights, uint32_t node, uint64_t wor
         return HS_OK;
     }
     void *huge = weights->huge;
-    HS_TRY(hs_grow(&huge, &weights->huge_capacity, weights->n_huge + 1, sizeof *weights->huge, err));
+    HS_TRY(
+        hs_grow(&huge, &weights->huge_capacity, weights->n_huge + 1, sizeof *weights->huge, err));
     weights->huge = huge;
     assert(weights->n_huge == 0 || weights->huge[weights->n_huge - 1].node < node);
     weights->huge[weights->n_huge++] = (struct hs_huge_block){node, words};
@@ -104,9 +105,10 @@ static hs_status weights_add_chunk(const struct hs_chunk *chunk, struct hs_weigh
         bool is_static = (chunk->state[i] & HS_BLOCK_STATIC) != 0;
         uint64_t *total = is_static ? &sum->static_words : &sum->words;
         if (!hs_add_fits(*total, chunk->words[i], total))
-            return hs_fail(err, HS_FORMAT, "the sizes of the blocks add up to more than 2^64 words");
-        HS_TRY(hs_weights_set(weights, (uint32_t)(chunk->first + i), chunk->words[i], is_static,
-                              err));
+            return hs_fail(err, HS_FORMAT,
+                           "the sizes of the blocks add up to more than 2^64 words");
+        HS_TRY(
+            hs_weights_set(weights, (uint32_t)(chunk->first + i), chunk->words[i], is_static, err));
     }
     return HS_OK;
 }

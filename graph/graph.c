@@ -10,8 +10,8 @@
 /* HS_NONE is not a node, and `begin` must hold the number of edges. */
 #define GRAPH_LIMIT ((uint64_t)UINT32_MAX - 1)
 
-hs_status hs_graph_init(uint64_t n_nodes, uint64_t n_tree, uint64_t capacity,
-                        struct hs_graph *ret, struct hs_error *err)
+hs_status hs_graph_init(uint64_t n_nodes, uint64_t n_tree, uint64_t capacity, struct hs_graph *ret,
+                        struct hs_error *err)
 {
     void *begin, *target;
 

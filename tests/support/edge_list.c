@@ -32,7 +32,8 @@ void hs_edge_list_fini(struct hs_edge_list *list)
 }
 
 /* Rows in the order of the list. */
-static struct hs_graph list_graph(const struct hs_edge_list *list, uint32_t n_nodes, uint32_t n_tree)
+static struct hs_graph list_graph(const struct hs_edge_list *list, uint32_t n_nodes,
+                                  uint32_t n_tree)
 {
     struct hs_error err;
     struct hs_graph graph = {0};
@@ -133,8 +134,7 @@ struct hs_graph hs_random_graph(uint64_t seed, const struct hs_random_shape *sha
         if (shape->keep_duplicates && i % 5 == 0)
             hs_edge_list_add(&list, n_tree + u, n_tree + v);
     }
-    struct hs_graph graph =
-        hs_edge_list_graph(&list, n_tree + n, n_tree, shape->keep_duplicates);
+    struct hs_graph graph = hs_edge_list_graph(&list, n_tree + n, n_tree, shape->keep_duplicates);
     hs_edge_list_fini(&list);
     return graph;
 }

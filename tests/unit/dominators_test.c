@@ -241,7 +241,8 @@ static void test_garbage_changes_nothing(void **state)
     struct hs_edge_list list = {0};
     struct hs_domtree tree;
     /* 0 -> 1 -> 2 -> 3; 4 and 5 are not reached and point everywhere. */
-    static const uint32_t ends[][2] = {{0, 1}, {1, 2}, {2, 3}, {4, 1}, {4, 3}, {5, 3}, {4, 5}, {5, 5}};
+    static const uint32_t ends[][2] = {{0, 1}, {1, 2}, {2, 3}, {4, 1},
+                                       {4, 3}, {5, 3}, {4, 5}, {5, 5}};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         hs_edge_list_add(&list, ends[i][0], ends[i][1]);
     struct hs_graph graph = hs_edge_list_graph(&list, 6, 1, false);
@@ -294,8 +295,7 @@ static void test_every_allocation_fails(void **state)
         hs_alloc_fail_at(nth, false);
         assert_int_equal(hs_domtree_build(&graph, NULL, &tree, &err), HS_LIMIT);
         hs_alloc_fail_at(nth, true);
-        assert_int_equal(hs_lengauer_tarjan(&graph, &tree, &err),
-                         nth <= 12 ? HS_LIMIT : HS_OK);
+        assert_int_equal(hs_lengauer_tarjan(&graph, &tree, &err), nth <= 12 ? HS_LIMIT : HS_OK);
         hs_alloc_fail_at(0, false);
         if (nth > 12)
             hs_domtree_fini(&tree);
@@ -319,14 +319,10 @@ static void test_single_node(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_single_node),
-        cmocka_unit_test(test_garbage_changes_nothing),
-        cmocka_unit_test(test_brute_force),
-        cmocka_unit_test(test_untidy_trees),
-        cmocka_unit_test(test_oracle),
-        cmocka_unit_test(test_adversarial),
-        cmocka_unit_test(test_interrupted),
-        cmocka_unit_test(test_every_allocation_fails),
+        cmocka_unit_test(test_single_node), cmocka_unit_test(test_garbage_changes_nothing),
+        cmocka_unit_test(test_brute_force), cmocka_unit_test(test_untidy_trees),
+        cmocka_unit_test(test_oracle),      cmocka_unit_test(test_adversarial),
+        cmocka_unit_test(test_interrupted), cmocka_unit_test(test_every_allocation_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -31,9 +32,9 @@ static void fill(struct hs_graph_builder *b, uint64_t seed, uint32_t n, bool wit
                                      hs_random_below(&random, 5) == 0);
     for (uint32_t i = 0; i < n + n / 3; i++) {
         uint32_t kind = hs_random_below(&random, 12);
-        unsigned edge_class = kind == 0                     ? HS_EDGE_WEAK
+        unsigned edge_class = kind == 0                      ? HS_EDGE_WEAK
                               : kind == 1 && with_ephemerons ? HS_EDGE_EPHEMERON
-                                                            : HS_EDGE_EXACT;
+                                                             : HS_EDGE_EXACT;
         hs_graph_builder_edge(b, hs_random_below(&random, n), hs_random_below(&random, n),
                               edge_class);
     }
@@ -419,13 +420,16 @@ static int group_setup(void **state)
     return 0;
 }
 
+static int remove_entry(const char *path, const struct stat *about, int type, struct FTW *ftw)
+{
+    (void)about, (void)type, (void)ftw;
+    return remove(path);
+}
+
 static int group_teardown(void **state)
 {
     (void)state;
-    char command[128];
-    (void)snprintf(command, sizeof command, "rm -rf '%s'", directory);
-    FILE *shell = popen(command, "r");
-    return shell == NULL ? -1 : pclose(shell);
+    return nftw(directory, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
 }
 
 int main(void)

@@ -99,8 +99,8 @@ static struct hs_graph with_heads(const struct hs_graph *graph, uint64_t seed, u
         for (uint32_t e = graph->begin[u]; e < graph->begin[u + 1]; e++)
             hs_edge_list_add(&list, u, graph->target[e]);
     for (uint32_t i = 0; i < n_heads; i++)
-        hs_edge_list_add(&list, 0, graph->n_tree +
-                                       hs_random_below(&random, graph->n_nodes - graph->n_tree));
+        hs_edge_list_add(&list, 0,
+                         graph->n_tree + hs_random_below(&random, graph->n_nodes - graph->n_tree));
     struct hs_graph ret = hs_edge_list_graph(&list, graph->n_nodes, graph->n_tree, false);
     hs_edge_list_fini(&list);
     return ret;

@@ -12,9 +12,9 @@
 struct hs_index;
 
 struct hs_index_options {
-    const char *snap_path;    /* NULL: keep nothing on disk */
-    const char *cache_dir;    /* second choice; NULL: none */
-    bool rebuild;             /* ignore what is there */
+    const char *snap_path; /* NULL: keep nothing on disk */
+    const char *cache_dir; /* second choice; NULL: none */
+    bool rebuild;          /* ignore what is there */
     bool no_write;
     const struct hs_progress *progress; /* may be NULL */
 };
@@ -42,8 +42,7 @@ struct hs_sizes hs_index_reached_total(const struct hs_index *index);
 struct hs_sizes hs_index_unreached_total(const struct hs_index *index);
 
 /* Predecessors by strong and ephemeron edges, ascending, root tree nodes included. Borrowed. */
-const uint32_t *hs_index_predecessors(const struct hs_index *index, uint32_t node,
-                                      uint32_t *ret_n);
+const uint32_t *hs_index_predecessors(const struct hs_index *index, uint32_t node, uint32_t *ret_n);
 /* Children in the dominator tree, by descending retained words, then node. Borrowed. */
 const uint32_t *hs_index_dominated(const struct hs_index *index, uint32_t node, uint32_t *ret_n);
 

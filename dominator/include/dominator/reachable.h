@@ -1,10 +1,10 @@
 /* Exact reachable sizes of every node of the root tree, in one go.
  *
- * A block is reached from exactly those roots that reach the topmost block above it in the dominator
- * tree. So whole dominator subtrees are single nodes of a small *condensed* graph (and what one
- * root alone holds is part of that root); strongly connected ones become one more. On what is left,
- * roots that reach little are searched one by one, the others travel together, hundreds of roots in
- * one pass over the condensed graph, one bit each.
+ * A block is reached from exactly those roots that reach the topmost block above it in the
+ * dominator tree. So whole dominator subtrees are single nodes of a small *condensed* graph (and
+ * what one root alone holds is part of that root); strongly connected ones become one more. On what
+ * is left, roots that reach little are searched one by one, the others travel together, hundreds of
+ * roots in one pass over the condensed graph, one bit each.
  *
  * Cost: 3 to 4 sweeps over the graph; per pass one sweep over the condensed graph. Resident:
  * 8 bytes per node, and 40 bytes per condensed node and 16 per condensed edge. */
@@ -14,10 +14,10 @@
 #include "dominator/dominators.h"
 #include "dominator/weights.h"
 
-/* `graph` is what reachable sizes follow, a root tree in front: tree nodes have targets, but are none
- * of a block; `tree` its dominators. Edges from node 0 to blocks make dominators only and are not
- * followed: they stand for what is held in other ways than by roots. *ret has n_tree entries, freed
- * with hs_free. */
+/* `graph` is what reachable sizes follow, a root tree in front: tree nodes have targets, but are
+ * none of a block; `tree` its dominators. Edges from node 0 to blocks make dominators only and are
+ * not followed: they stand for what is held in other ways than by roots. *ret has n_tree entries,
+ * freed with hs_free. */
 hs_status hs_reachable_find(const struct hs_graph *graph, const struct hs_domtree *tree,
                             const struct hs_weights *weights, const struct hs_progress *progress,
                             struct hs_sizes **ret, struct hs_error *err);

@@ -61,6 +61,7 @@ static inline uint64_t hs_weights_words(const struct hs_weights *weights, uint32
 }
 
 struct hs_sizes hs_weights_of(const struct hs_weights *weights, uint32_t node);
-uint64_t hs_weights_in(const struct hs_weights *weights, uint32_t node, enum hs_dimension dimension);
+uint64_t hs_weights_in(const struct hs_weights *weights, uint32_t node,
+                       enum hs_dimension dimension);
 
 #endif

@@ -27,8 +27,8 @@ enum hs_graph_edges {
 
 /* Room for `capacity` edges and no edge yet: `begin` and `target` are zero, lazily backed. For
  * graphs that do not come from a snapshot; n_tree >= 1 tree nodes come first. */
-hs_status hs_graph_init(uint64_t n_nodes, uint64_t n_tree, uint64_t capacity,
-                        struct hs_graph *ret, struct hs_error *err);
+hs_status hs_graph_init(uint64_t n_nodes, uint64_t n_tree, uint64_t capacity, struct hs_graph *ret,
+                        struct hs_error *err);
 
 /* Decodes degrees and targets of all chunks. Weak roots have no edge. O(n + m). */
 hs_status hs_graph_load(const struct hs_snap *snap, enum hs_graph_edges edges,
@@ -44,7 +44,8 @@ static inline const uint32_t *hs_graph_row(const struct hs_graph *graph, uint32_
     return graph->target + graph->begin[node];
 }
 
-/* Every edge turned round; sources ascending per target. O(n + m), 4 bytes per node and per edge. */
+/* Every edge turned round; sources ascending per target. O(n + m), 4 bytes per node and per edge.
+ * */
 hs_status hs_graph_reverse(const struct hs_graph *graph, struct hs_graph *ret,
                            struct hs_error *err);
 
