@@ -86,7 +86,8 @@ timeout 300 gdb -nx -q -batch -p "$pid" -x "$work/gdb.txt" >"$work/gdb.log" 2>&1
 python3 - "$work" <<'EOF'
 import json, re, sys
 work = sys.argv[1]
-counts = {m[0]: int(m[1]) >> 1 for m in re.findall(r"COUNT (#\d+) (-?\d+)", open(work + "/gdb.log").read())}
+log = open(work + "/gdb.log").read()
+counts = {m[0]: int(m[1]) >> 1 for m in re.findall(r"COUNT (#\d+) (-?\d+)", log)}
 chosen = json.load(open(work + "/chosen.json"))
 equal = 0
 for r in chosen:
@@ -97,7 +98,7 @@ for r in chosen:
         print("%-40s heapsnap %10d runtime %s" % (r["name"], r["reachable_words"], runtime))
 print("%d of %d roots equal the runtime's own count" % (equal, len(chosen)))
 if len(counts) < 10:
-    sys.stdout.write(open(work + "/gdb.log").read()[-2000:])
+    sys.stdout.write(log[-2000:])
     sys.exit("gdb counted only %d roots" % len(counts))
 if equal != len(chosen):
     sys.exit("they must all be equal")
