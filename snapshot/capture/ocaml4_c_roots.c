@@ -114,7 +114,7 @@ static hs_status names_collect(struct hs_root_walk *walk, struct names *names)
         uint64_t cell = 0, next;
         if (!hs_walk_u64(walk, table + bucket * HS_WORD, &cell))
             continue;
-        for (; cell != 0 && !hs_cycle_found(&cycle, cell); cell = next) {
+        for (; !hs_walk_list_ends(walk, &cycle, cell); cell = next) {
             hs_walk_need(walk, cell, NAMED_TEXT + NAME_BYTES);
             if (!hs_walk_u64(walk, cell + NAMED_NEXT, &next))
                 break;
@@ -241,8 +241,12 @@ static hs_status walk_list(struct hs_root_walk *walk, struct names *names, const
     HS_TRY(hs_strtab_add(walk->rt->strings, unit, &leaf.group_unit, walk->err));
     for (bool more = hs_walk_u64(walk, symbol.address, &cell); more && cell != 0;
          more = hs_walk_u64(walk, cell + CELL_FORWARD, &cell)) {
-        if (!hs_walk_u64(walk, cell + CELL_KEY, &key) || key <= previous)
+        if (!hs_walk_u64(walk, cell + CELL_KEY, &key))
             break;
+        if (key <= previous) {
+            walk->n_damaged++;
+            break;
+        }
         previous = key;
         if (!hs_walk_u64(walk, key, &value) || hs_walk_is_copying(walk) ||
             !hs_block_of_value(walk->blocks, value, &leaf.target))

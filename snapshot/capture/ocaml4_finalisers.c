@@ -71,8 +71,10 @@ static hs_status walk_entries(struct hs_root_walk *walk, const struct final_grou
                               hs_addr table, uint64_t n)
 {
     uint64_t n_bytes;
-    if (n > max_entries || __builtin_mul_overflow(n, (uint64_t)ENTRY_BYTES, &n_bytes))
+    if (n > max_entries || __builtin_mul_overflow(n, (uint64_t)ENTRY_BYTES, &n_bytes)) {
+        walk->n_damaged++;
         return HS_OK;
+    }
     if (hs_walk_is_copying(walk)) {
         hs_walk_need(walk, table, n_bytes);
         return HS_OK;
@@ -100,10 +102,12 @@ static hs_status walk_to_do(struct hs_root_walk *walk, hs_addr head)
     uint32_t size;
     if (!hs_walk_u64(walk, head, &cell))
         return HS_OK;
-    for (; cell != 0 && !hs_cycle_found(&cycle, cell); cell = next) {
+    for (; !hs_walk_list_ends(walk, &cycle, cell); cell = next) {
         if (!hs_walk_u64(walk, cell, &next) || !hs_walk_u32(walk, cell + TO_DO_SIZE, &size))
             return HS_OK;
-        if (size <= INT32_MAX)
+        if (size > INT32_MAX)
+            walk->n_damaged++;
+        else
             HS_TRY(walk_entries(walk, &group, cell + TO_DO_ITEMS, size));
     }
     return HS_OK;

@@ -124,7 +124,7 @@ static hs_status add_registered(struct hs_root_walk *walk, struct tables *tables
     uint64_t cell = 0, table, next;
     if (head == 0 || !hs_walk_u64(walk, head, &cell))
         return HS_OK;
-    for (; cell != 0 && !hs_cycle_found(&cycle, cell); cell = next) {
+    for (; !hs_walk_list_ends(walk, &cycle, cell); cell = next) {
         if (!hs_walk_u64(walk, cell, &table) || !hs_walk_u64(walk, cell + HS_WORD, &next))
             return HS_OK;
         if (table != 0)
@@ -182,6 +182,7 @@ static hs_status register_block(struct hs_root_walk *walk, hs_addr block)
     return HS_OK;
 }
 
+/* `unit` has an object. */
 static hs_status walk_block(struct hs_root_walk *walk, const struct unit *unit, hs_addr block)
 {
     struct hs_live_symbol symbol = {0};
@@ -189,9 +190,12 @@ static hs_status walk_block(struct hs_root_walk *walk, const struct unit *unit, 
     if (block % HS_WORD != 0 || !hs_walk_u64(walk, block - HS_WORD, &header))
         return HS_OK;
     uint64_t n_fields = HS_HEADER_WOSIZE(header);
-    if (unit->object == NULL || n_fields > (unit->object->end - unit->object->begin) / HS_WORD)
-        n_fields = 0;
-    if (n_fields == 0 || walk->n_fields > MAX_FIELDS)
+    if (n_fields > (unit->object->end - unit->object->begin) / HS_WORD ||
+        walk->n_fields > MAX_FIELDS) {
+        walk->n_damaged++;
+        return HS_OK;
+    }
+    if (n_fields == 0)
         return HS_OK;
     walk->n_fields += n_fields;
     HS_TRY(register_block(walk, block));
@@ -223,7 +227,11 @@ static hs_status walk_table(struct hs_root_walk *walk, const struct table *table
     struct unit unit;
     uint64_t block;
     HS_TRY(unit_init(walk, table, &unit));
-    hs_addr end = unit.object != NULL ? unit.object->end : 0;
+    if (unit.object == NULL) { /* of a file that could not be opened */
+        walk->n_damaged++;
+        return HS_OK;
+    }
+    hs_addr end = unit.object->end;
     for (hs_addr at = table->address; at < end && hs_walk_u64(walk, at, &block) && block != 0;
          at += HS_WORD)
         HS_TRY(walk_block(walk, &unit, block));

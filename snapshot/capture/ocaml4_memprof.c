@@ -95,9 +95,12 @@ static hs_status walk_array(struct hs_root_walk *walk, hs_addr array, bool has_i
 {
     uint64_t table, alloc_len, len;
     if (!hs_walk_u64(walk, array, &table) || !hs_walk_u64(walk, array + ARRAY_LEN, &len) ||
-        !hs_walk_u64(walk, array + ARRAY_ALLOC_LEN, &alloc_len) || len > alloc_len ||
-        len > max_entries)
+        !hs_walk_u64(walk, array + ARRAY_ALLOC_LEN, &alloc_len))
         return HS_OK;
+    if (len > alloc_len || len > max_entries) {
+        walk->n_damaged++;
+        return HS_OK;
+    }
     if (hs_walk_is_copying(walk)) {
         hs_walk_need(walk, table, len * ENTRY_BYTES);
         return HS_OK;

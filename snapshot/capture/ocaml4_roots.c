@@ -91,6 +91,11 @@ static hs_status note_gaps(const struct hs_root_walk *walk)
     if (walk->n_unreadable != 0)
         HS_TRY(hs_ocaml4_note(rt, true, walk->err, "%llu words that hold roots could not be read",
                               (unsigned long long)walk->n_unreadable));
+    if (walk->n_damaged != 0)
+        HS_TRY(hs_ocaml4_note(rt, true, walk->err,
+                              "%llu lists or tables of roots are damaged, or of files that cannot "
+                              "be opened: what follows there was left out",
+                              (unsigned long long)walk->n_damaged));
     if (walk->n_spent == walk->allowance)
         HS_TRY(hs_ocaml4_note(rt, true, walk->err,
                               "lists of roots go in circles or overlap: not all were followed"));

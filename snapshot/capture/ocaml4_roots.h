@@ -87,6 +87,7 @@ struct hs_root_walk {
     hs_status status;                  /* the first failure of a copy; sticky */
     struct hs_error *err;
     uint64_t n_unreadable;       /* words that roots needed and the copy lacks */
+    uint64_t n_damaged;          /* lists and tables that were cut or left out */
     uint64_t n_fields;           /* of module blocks, seen so far: overlapping tables end here */
     uint64_t n_spent, allowance; /* words looked at, and how many may be */
 };
@@ -127,6 +128,8 @@ struct hs_cycle {
 /* True when `cell` was seen before (within twice the cycle's length) or the list is absurdly long.
  */
 bool hs_cycle_found(struct hs_cycle *cycle, hs_addr cell);
+/* Is the list at its end, or damaged? The latter is counted. */
+bool hs_walk_list_ends(struct hs_root_walk *walk, struct hs_cycle *cycle, hs_addr cell);
 
 /* ---- The kinds. Each runs in both phases. */
 hs_status hs_ocaml4_walk_globals(struct hs_root_walk *walk);

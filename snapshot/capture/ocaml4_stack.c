@@ -314,8 +314,10 @@ static hs_status add_local(struct stack_walk *s, hs_addr cell, hs_addr address, 
 
 static hs_status walk_local_table(struct stack_walk *s, hs_addr cell, hs_addr table, uint64_t n)
 {
-    if (n > LOCAL_MAX_ITEMS)
+    if (n > LOCAL_MAX_ITEMS) {
+        s->walk->n_damaged++;
         n = LOCAL_MAX_ITEMS;
+    }
     for (uint64_t i = 0; i < n; i++) {
         hs_addr address = table + i * HS_WORD;
         uint64_t value;
@@ -331,12 +333,13 @@ static hs_status walk_locals(struct stack_walk *s)
 {
     struct hs_cycle cycle = {0};
     uint64_t next, n_tables, n_items, table;
-    for (hs_addr cell = s->thread->local_roots; cell != 0 && !hs_cycle_found(&cycle, cell);
+    for (hs_addr cell = s->thread->local_roots; !hs_walk_list_ends(s->walk, &cycle, cell);
          cell = next) {
         if (!hs_walk_u64(s->walk, cell, &next) ||
             !hs_walk_u64(s->walk, cell + LOCAL_N_TABLES, &n_tables) ||
             !hs_walk_u64(s->walk, cell + LOCAL_N_ITEMS, &n_items))
             return HS_OK;
+        s->walk->n_damaged += n_tables > LOCAL_MAX_TABLES;
         for (unsigned i = 0; i < LOCAL_MAX_TABLES && i < n_tables; i++) {
             if (!hs_walk_u64(s->walk, cell + LOCAL_TABLES + i * HS_WORD, &table))
                 return HS_OK;

@@ -121,3 +121,12 @@ bool hs_cycle_found(struct hs_cycle *cycle, hs_addr cell)
     }
     return ++cycle->steps > max_list_cells;
 }
+
+bool hs_walk_list_ends(struct hs_root_walk *walk, struct hs_cycle *cycle, hs_addr cell)
+{
+    if (cell == 0)
+        return true;
+    bool is_damaged = hs_cycle_found(cycle, cell);
+    walk->n_damaged += is_damaged;
+    return is_damaged;
+}

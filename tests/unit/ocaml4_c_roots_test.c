@@ -69,6 +69,7 @@ static void a_list_whose_keys_fall_is_damaged_and_ends(void **state)
     collect(fake);
     assert_int_equal(fake_n_leaves(fake, HS_ROOT_C_ROOT), 2);
     assert_non_null(fake_note(fake->heap, "could not be read"));
+    assert_non_null(fake_note(fake->heap, "2 lists or tables of roots are damaged"));
     fake_roots_free(fake);
 }
 

@@ -66,6 +66,32 @@ static void a_block_too_large_for_its_object_has_no_fields(void **state)
     collect(fake);
     assert_int_equal(fake_n_leaves(fake, HS_ROOT_GLOBAL), 0);
     assert_int_equal(fake->roots.n_module_blocks, 0);
+    assert_non_null(fake_note(fake->heap, "1 lists or tables of roots are damaged"));
+    fake_roots_free(fake);
+}
+
+/* As when the file of a plugin is gone: its roots are missing, and that is said. */
+static void a_table_of_a_file_that_is_not_open_is_told(void **state)
+{
+    (void)state;
+    struct fake_roots *fake = program_with_module(1);
+    fake_statics(fake)->dyn_globals = fake_data_at(FAKE_FREE);
+    fake->data[FAKE_FREE] = fake_memory_at(0);
+    fake->memory[0] = fake_memory_at(8);
+    fake->memory[1] = 0;
+    fake->memory[8] = fake_memory_at(12);
+    collect(fake);
+    assert_int_equal(fake_n_leaves(fake, HS_ROOT_DYNAMIC_GLOBAL), 0);
+    assert_non_null(fake_note(fake->heap, "of files that cannot be opened"));
+    fake_roots_free(fake);
+}
+
+static void a_sound_program_has_no_damage(void **state)
+{
+    (void)state;
+    struct fake_roots *fake = program_with_module(1);
+    collect(fake);
+    assert_null(fake_note(fake->heap, "lists or tables of roots"));
     fake_roots_free(fake);
 }
 
@@ -90,6 +116,7 @@ static void registered_tables_are_dynamic_and_counted_once(void **state)
     assert_int_equal(fake_n_leaves(fake, HS_ROOT_GLOBAL), 1);
     assert_int_equal(fake_n_leaves(fake, HS_ROOT_DYNAMIC_GLOBAL), 2);
     assert_int_equal(fake->roots.n_module_blocks, 2);
+    assert_non_null(fake_note(fake->heap, "1 lists or tables of roots are damaged"));
     fake_roots_free(fake);
 }
 
@@ -109,6 +136,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_pointer_field_is_a_root),
         cmocka_unit_test(a_block_too_large_for_its_object_has_no_fields),
+        cmocka_unit_test(a_table_of_a_file_that_is_not_open_is_told),
+        cmocka_unit_test(a_sound_program_has_no_damage),
         cmocka_unit_test(registered_tables_are_dynamic_and_counted_once),
         cmocka_unit_test(lists_without_an_end_end_with_the_data),
     };
