@@ -12,6 +12,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/progress.h"
@@ -78,15 +79,35 @@ static hs_status run_collect(int fd, uint64_t deadline_ns, struct hs_buffer *out
     }
 }
 
-/* Ends the helper if it still runs, and says how it ended unless a note already does. */
-static void run_finish(pid_t child, bool is_done, char *note, size_t note_bytes)
+/* Waits until the helper has ended; false at the deadline. */
+static bool run_wait(pid_t child, uint64_t deadline_ns, int *ret_report)
+{
+    const struct timespec nap = {.tv_nsec = 1000000};
+
+    for (;;) {
+        pid_t found = waitpid(child, ret_report, WNOHANG);
+        if (found == child || (found < 0 && errno != EINTR))
+            return true;
+        if (hs_now_ns() >= deadline_ns)
+            return false;
+        nanosleep(&nap, NULL);
+    }
+}
+
+/* Ends the helper if it still runs, and says how it ended unless a note already does. It may have
+ * closed its output and go on. */
+static void run_finish(pid_t child, bool is_done, uint64_t deadline_ns, char *note,
+                       size_t note_bytes)
 {
     int report = 0;
 
-    if (!is_done)
+    if (!is_done || !run_wait(child, deadline_ns, &report)) {
+        if (is_done)
+            snprintf(note, note_bytes, "the search for source names did not end and was ended");
         kill(child, SIGKILL);
-    while (waitpid(child, &report, 0) < 0 && errno == EINTR)
-        ;
+        while (waitpid(child, &report, 0) < 0 && errno == EINTR)
+            ;
+    }
     if (note[0] != '\0')
         return;
     if (WIFSIGNALED(report))
@@ -172,7 +193,7 @@ hs_status hs_names_run(const struct hs_names_process *process, struct hs_buffer 
     run_close(&files.output[1]);
     if (status == HS_OK) {
         status = run_collect(files.output[0], deadline_ns, out, note, note_bytes, err);
-        run_finish(child, status == HS_OK && note[0] == '\0', note, note_bytes);
+        run_finish(child, status == HS_OK && note[0] == '\0', deadline_ns, note, note_bytes);
     }
     run_close(&files.program);
     run_close(&files.input);

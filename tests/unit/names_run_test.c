@@ -127,6 +127,20 @@ static void ends_one_that_takes_too_long(void **state)
     hs_buffer_fini(&out);
 }
 
+/* The end of its output is not the end of it. */
+static void ends_one_that_only_closes_its_output(void **state)
+{
+    (void)state;
+    struct hs_buffer out = {0};
+    char note[160];
+    uint64_t begin = hs_now_ns();
+    assert_int_equal(run_script("echo part; exec sleep 60 >&-", "", SECOND / 2, &out, note), HS_OK);
+    assert_true(hs_now_ns() - begin < 20 * SECOND);
+    assert_non_null(strstr(note, "did not end"));
+    assert_int_equal(out.n_bytes, 5);
+    hs_buffer_fini(&out);
+}
+
 static void ends_one_that_says_too_much(void **state)
 {
     (void)state;
@@ -192,6 +206,7 @@ int main(void)
         cmocka_unit_test(a_large_answer_to_a_large_question),
         cmocka_unit_test(says_how_it_ended),
         cmocka_unit_test(ends_one_that_takes_too_long),
+        cmocka_unit_test(ends_one_that_only_closes_its_output),
         cmocka_unit_test(ends_one_that_says_too_much),
         cmocka_unit_test(runs_as_the_owner_of_the_target),
         cmocka_unit_test(one_that_is_not_there_is_an_error),
