@@ -22,6 +22,21 @@ static void deadman_start(void)
     deadman.renewed_ns = hs_now_ns();
 }
 
+/* SIGALRM must end us, whatever we have inherited: a blocked one would do nothing. */
+static bool deadman_take_alarm(void)
+{
+    struct sigaction drop = {.sa_handler = SIG_IGN}, die = {.sa_handler = SIG_DFL};
+    sigset_t alarm;
+
+    sigemptyset(&alarm);
+    sigaddset(&alarm, SIGALRM);
+    if (sigaction(SIGALRM, &drop, &deadman.old_action) != 0) /* drops one that waits already */
+        return false;
+    (void)sigaction(SIGALRM, &die, NULL);
+    (void)sigprocmask(SIG_UNBLOCK, &alarm, NULL);
+    return true;
+}
+
 void hs_deadman_arm(void)
 {
     struct itimerval running;
@@ -37,11 +52,9 @@ void hs_deadman_arm(void)
     if (getitimer(ITIMER_REAL, &running) != 0 || running.it_value.tv_sec != 0 ||
         running.it_value.tv_usec != 0)
         return;
-    struct sigaction die = {.sa_handler = SIG_DFL};
-    if (sigaction(SIGALRM, &die, &deadman.old_action) != 0)
-        return;
-    deadman.is_armed = true;
-    deadman_start();
+    deadman.is_armed = deadman_take_alarm();
+    if (deadman.is_armed)
+        deadman_start();
 }
 
 void hs_deadman_renew(void)

@@ -65,13 +65,22 @@ static void leaves_a_running_timer_alone(void **state)
     assert_int_equal(setitimer(ITIMER_REAL, &off, NULL), 0);
 }
 
-static void a_hang_ends_us(void **state)
+static void block_alarm(int how)
 {
-    (void)state;
+    sigset_t alarm;
+    sigemptyset(&alarm);
+    sigaddset(&alarm, SIGALRM);
+    assert_int_equal(sigprocmask(how, &alarm, NULL), 0);
+}
+
+static void hang(bool alarms_are_blocked)
+{
     int report;
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
+        if (alarms_are_blocked)
+            block_alarm(SIG_BLOCK);
         hs_deadman_arm();
         struct itimerval soon = {.it_value = {.tv_usec = 1000}};
         setitimer(ITIMER_REAL, &soon, NULL); /* as if its time had come */
@@ -82,12 +91,39 @@ static void a_hang_ends_us(void **state)
     assert_true(WIFSIGNALED(report) && WTERMSIG(report) == SIGALRM);
 }
 
+static void a_hang_ends_us(void **state)
+{
+    (void)state;
+    hang(false);
+}
+
+/* Signal masks are inherited. */
+static void a_hang_ends_us_though_alarms_were_blocked(void **state)
+{
+    (void)state;
+    hang(true);
+}
+
+static void an_alarm_that_waits_already_does_not(void **state)
+{
+    (void)state;
+    block_alarm(SIG_BLOCK);
+    assert_int_equal(raise(SIGALRM), 0);
+    hs_deadman_arm();
+    assert_true(timer_runs());
+    hs_deadman_disarm();
+    assert_true(is_blocked(SIGALRM));
+    block_alarm(SIG_UNBLOCK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arms_and_leaves_no_trace),
         cmocka_unit_test(leaves_a_running_timer_alone),
         cmocka_unit_test(a_hang_ends_us),
+        cmocka_unit_test(a_hang_ends_us_though_alarms_were_blocked),
+        cmocka_unit_test(an_alarm_that_waits_already_does_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
