@@ -1,0 +1,280 @@
+/* links: hs_tools_lib hs_format */
+/* Every command with every one of its allocations failing in turn: over a limit, said so, nothing
+ * half written, nothing kept (descriptors here, memory by the leak check of preset asan). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "graph_builder.h"
+#include "tool.h"
+
+enum { MAX_WORDS = 12, MAX_FAILURES = 20000 };
+
+static char work[64], snap[96], out_dir[96], out[128], export_dir[128];
+
+/* A heap with all that commands have columns for. */
+static void make_snap(void)
+{
+    struct hs_graph_builder b = {0};
+    uint32_t list = hs_graph_builder_blocks(&b, 40, 3);
+    uint32_t type = hs_graph_builder_type(&b, "string", 252, 0);
+    for (uint32_t i = 0; i + 1 < 40; i++)
+        hs_graph_builder_edge(&b, list + i, list + i + 1, HS_EDGE_EXACT);
+    uint32_t pair = hs_graph_builder_block(&b, 3, false);
+    uint32_t text = hs_graph_builder_block(&b, 5, false);
+    uint32_t constant = hs_graph_builder_block(&b, 2, true);
+    b.blocks[text].type = type;
+    hs_graph_builder_edge(&b, pair, text, HS_EDGE_EXACT);
+    hs_graph_builder_edge(&b, pair, constant, HS_EDGE_EXACT);
+    hs_graph_builder_edge(&b, list + 39, pair, HS_EDGE_EXACT);
+    (void)hs_graph_builder_block(&b, 7, false); /* garbage */
+    hs_graph_builder_leaf(&b, HS_ROOT_GLOBAL, "prog", "Main", "Main.list", list);
+    hs_graph_builder_leaf(&b, HS_ROOT_GLOBAL, "prog", "Main", "Main.pair", pair);
+    hs_graph_builder_leaf(&b, HS_ROOT_STACK, "thread 7", "#1 Main.f", "Main.f slot sp+8", list + 5);
+    hs_graph_builder_sample(&b, 1234, text);
+    hs_graph_builder_file(&b, snap);
+    hs_graph_builder_fini(&b);
+}
+
+static size_t count_entries(const char *path)
+{
+    DIR *dir = opendir(path);
+    size_t n = 0;
+    if (dir == NULL)
+        return 0;
+    while (readdir(dir) != NULL)
+        n++;
+    closedir(dir);
+    return n - 2;
+}
+
+/* Removes what commands leave in a directory, which has no directories of its own. */
+static void empty(const char *path)
+{
+    char name[512];
+    DIR *dir = opendir(path);
+    if (dir == NULL)
+        return;
+    for (struct dirent *e; (e = readdir(dir)) != NULL;) {
+        snprintf(name, sizeof name, "%s/%s", path, e->d_name);
+        if (strcmp(name, snap) != 0)
+            (void)unlink(name);
+    }
+    closedir(dir);
+}
+
+static size_t read_whole(const char *path, char *bytes, size_t n)
+{
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    size_t got = fread(bytes, 1, n, file);
+    assert_true(got < n);
+    fclose(file);
+    return got;
+}
+
+/* Runs one command line as main does. The talk and, without -o, the product go nowhere. */
+static hs_status run(const char *const *words, struct hs_error *err)
+{
+    char *argv[MAX_WORDS + 1] = {(char *)"heapsnap"};
+    int argc = 1;
+    struct hs_invocation inv = {0};
+    struct hs_tool tool = {0};
+    for (; words[argc - 1] != NULL; argc++)
+        argv[argc] = (char *)words[argc - 1];
+    hs_status status = hs_parse(argc, argv, &inv, err);
+    if (status == HS_OK)
+        status = hs_tool_init(&tool, &inv, err);
+    if (status == HS_OK)
+        status = inv.command->run(&tool, &inv, err);
+    if (status == HS_OK)
+        status = hs_tool_commit(&tool, err);
+    hs_tool_fini(&tool);
+    return status;
+}
+
+struct quiet {
+    int out, err;
+};
+
+static struct quiet quiet_begin(void)
+{
+    fflush(stdout);
+    fflush(stderr);
+    struct quiet saved = {dup(STDOUT_FILENO), dup(STDERR_FILENO)};
+    int null = open("/dev/null", O_WRONLY);
+    dup2(null, STDOUT_FILENO);
+    dup2(null, STDERR_FILENO);
+    close(null);
+    return saved;
+}
+
+static void quiet_end(struct quiet saved)
+{
+    fflush(stdout);
+    fflush(stderr);
+    dup2(saved.out, STDOUT_FILENO);
+    dup2(saved.err, STDERR_FILENO);
+    close(saved.out);
+    close(saved.err);
+}
+
+/* `with_index`: an index is there; otherwise each run computes it anew. */
+struct trial {
+    const char *const *words;
+    bool with_index, sticky, has_out;
+    char reference[1 << 18];
+    size_t n_reference;
+};
+
+static void prepare(const struct trial *t)
+{
+    struct hs_error err = HS_ERROR_INIT;
+    static const char *const index[] = {"index", snap, NULL};
+    empty(out_dir);
+    empty(export_dir);
+    (void)rmdir(export_dir);
+    if (t->with_index)
+        assert_int_equal(run(index, &err), HS_OK);
+    else
+        empty(work);
+}
+
+/* False when the command was done before the nth allocation. */
+static bool fails_at(struct trial *t, uint64_t nth)
+{
+    static char found[sizeof t->reference];
+    struct hs_error err = HS_ERROR_INIT;
+    prepare(t);
+    size_t n_fds = count_entries("/proc/self/fd");
+    uint64_t before = hs_alloc_count();
+    hs_alloc_fail_at(nth, t->sticky);
+    hs_status status = run(t->words, &err);
+    hs_alloc_fail_at(0, false);
+    bool is_over = hs_alloc_count() - before < nth;
+    assert_int_equal(count_entries("/proc/self/fd"), n_fds);
+    assert_true(status == HS_OK || status == HS_LIMIT);
+    if (status != HS_OK) {
+        assert_false(is_over);
+        assert_true(err.message[0] != 0);
+        assert_int_equal(count_entries(out_dir), 0);
+    } else if (t->has_out) { /* what failed was not needed: the answer is the same */
+        assert_int_equal(count_entries(out_dir), 1);
+        assert_int_equal(read_whole(out, found, sizeof found), t->n_reference);
+        assert_memory_equal(found, t->reference, t->n_reference);
+    }
+    return !is_over;
+}
+
+static uint64_t try_all(struct trial *t)
+{
+    struct hs_error err = HS_ERROR_INIT;
+    prepare(t);
+    assert_int_equal(run(t->words, &err), HS_OK);
+    t->has_out = access(out, F_OK) == 0;
+    t->n_reference = t->has_out ? read_whole(out, t->reference, sizeof t->reference) : 0;
+    uint64_t nth = 1;
+    while (fails_at(t, nth)) {
+        nth++;
+        assert_true(nth < MAX_FAILURES);
+    }
+    return nth - 1;
+}
+
+static void try_command(const char *const *words)
+{
+    static struct trial trial;
+    uint64_t n[4];
+    struct quiet saved = quiet_begin();
+    for (unsigned i = 0; i < 4; i++) {
+        trial = (struct trial){.words = words, .with_index = i % 2 == 1, .sticky = i >= 2};
+        n[i] = try_all(&trial);
+    }
+    quiet_end(saved);
+    print_message("%-12s %llu allocations without an index, %llu with one\n", words[0],
+                  (unsigned long long)n[0], (unsigned long long)n[1]);
+    assert_true(n[0] > 0);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    snprintf(work, sizeof work, "/tmp/heapsnap-alloc-XXXXXX");
+    if (mkdtemp(work) == NULL)
+        return -1;
+    snprintf(snap, sizeof snap, "%s/heap.snap", work);
+    snprintf(out_dir, sizeof out_dir, "%s.out", work);
+    snprintf(out, sizeof out, "%s/out", out_dir);
+    snprintf(export_dir, sizeof export_dir, "%s.graph", work);
+    (void)setenv("XDG_CACHE_HOME", "/nonexistent", 1);
+    if (mkdir(out_dir, 0700) != 0)
+        return -1;
+    make_snap();
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    empty(export_dir);
+    (void)rmdir(export_dir);
+    empty(out_dir);
+    (void)rmdir(out_dir);
+    empty(work);
+    (void)unlink(snap);
+    return rmdir(work);
+}
+
+#define COMMAND(name, ...)                                      \
+    static void name(void **state)                              \
+    {                                                           \
+        static const char *const words[] = {__VA_ARGS__, NULL}; \
+        (void)state;                                            \
+        try_command(words);                                     \
+    }
+
+COMMAND(info, "info", snap, "-o", out)
+COMMAND(info_json, "info", snap, "--json", "-o", out)
+COMMAND(roots, "roots", snap, "-o", out)
+COMMAND(roots_json, "roots", snap, "--json", "-o", out)
+COMMAND(roots_by_unit, "roots", snap, "--group-by", "unit", "-o", out)
+COMMAND(dominators, "dominators", snap, "--json", "-o", out)
+COMMAND(paths, "paths", snap, "--to", "1234", "-o", out)
+COMMAND(paths_disjoint, "paths", snap, "--to", "1234", "--disjoint", "--json", "-o", out)
+COMMAND(types, "types", snap, "-o", out)
+COMMAND(object, "object", snap, "1234", "-o", out)
+COMMAND(object_root, "object", snap, "root:Main.list", "--json", "-o", out)
+COMMAND(samples, "samples", snap, "--json", "-o", out)
+COMMAND(export_graph, "export", snap, "--to", "graph", "-o", export_dir)
+COMMAND(make_index, "index", snap)
+COMMAND(deep_check, "check", snap)
+COMMAND(help, "help", "roots")
+COMMAND(completion, "completion", "zsh")
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(info),          cmocka_unit_test(info_json),
+        cmocka_unit_test(roots),         cmocka_unit_test(roots_json),
+        cmocka_unit_test(roots_by_unit), cmocka_unit_test(dominators),
+        cmocka_unit_test(paths),         cmocka_unit_test(paths_disjoint),
+        cmocka_unit_test(types),         cmocka_unit_test(object),
+        cmocka_unit_test(object_root),   cmocka_unit_test(samples),
+        cmocka_unit_test(export_graph),  cmocka_unit_test(make_index),
+        cmocka_unit_test(deep_check),    cmocka_unit_test(help),
+        cmocka_unit_test(completion),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
