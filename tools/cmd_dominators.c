@@ -8,6 +8,7 @@
 
 struct tree_row {
     hs_node node;
+    struct hs_node_facts facts;
     uint32_t depth;
     uint32_t n_hidden; /* children that are not shown */
     uint64_t hidden_words;
@@ -59,13 +60,29 @@ static hs_status visit(struct tree_walk *walk, struct waiting at, struct hs_erro
         shown_words += hs_index_retained(walk->view->index, children[i]).words;
         HS_TRY(push(walk, children[i], at.depth + 1, err));
     }
-    struct hs_node_facts facts;
-    HS_TRY(hs_view_facts(walk->view, at.node, &facts, err));
-    uint64_t own = facts.is_root || facts.is_static ? 0 : facts.words;
     row.n_hidden = n - n_shown;
-    row.hidden_words = hs_index_retained(walk->view->index, at.node).words - own - shown_words;
+    row.hidden_words = hs_index_retained(walk->view->index, at.node).words - shown_words;
     HS_TRY(hs_grow((void **)&rows->rows, &rows->capacity, rows->n + 1, sizeof row, err));
     rows->rows[rows->n++] = row;
+    return HS_OK;
+}
+
+/* What the rows' nodes are; the own words of a row are not hidden ones. */
+static hs_status look_up_rows(struct hs_view *view, struct tree_rows *rows, struct hs_error *err)
+{
+    hs_auto_free hs_node *nodes = NULL;
+    hs_auto_free struct hs_node_facts *facts = NULL;
+    HS_TRY(hs_alloc(rows->n, sizeof *nodes, (void **)&nodes, err));
+    HS_TRY(hs_alloc(rows->n, sizeof *facts, (void **)&facts, err));
+    for (size_t i = 0; i < rows->n; i++)
+        nodes[i] = rows->rows[i].node;
+    HS_TRY(hs_view_facts_of(view, nodes, rows->n, facts, err));
+    for (size_t i = 0; i < rows->n; i++) {
+        struct tree_row *row = &rows->rows[i];
+        row->facts = facts[i];
+        if (!row->facts.is_root && !row->facts.is_static)
+            row->hidden_words -= row->facts.words;
+    }
     return HS_OK;
 }
 
@@ -78,34 +95,31 @@ static hs_status select_rows(struct hs_view *view, hs_node from, const struct tr
         status = ret->n < view->n_nodes ? visit(&walk, walk.stack[--walk.n], err)
                                         : hs_view_fail_circle(view, err);
     hs_free(walk.stack);
-    return status;
+    return status == HS_OK ? look_up_rows(view, ret, err) : status;
 }
 
-static hs_status put_json_row(struct hs_json *json, struct hs_view *view,
-                              const struct tree_row *row, struct hs_error *err)
+static void put_json_row(struct hs_json *json, const struct hs_view *view,
+                         const struct tree_row *row)
 {
-    struct hs_node_facts facts;
-    HS_TRY(hs_view_facts(view, row->node, &facts, err));
     struct hs_sizes retained = hs_index_retained(view->index, (uint32_t)row->node);
     uint32_t idom = hs_index_idom(view->index, (uint32_t)row->node);
     hs_json_begin_object(json, NULL, HS_JSON_LINE);
     hs_json_node(json, "id", row->node);
     hs_json_node(json, "dominator", idom == HS_NONE ? HS_NO_NODE : idom);
     hs_json_u64(json, "depth", row->depth);
-    if (facts.address != 0)
-        hs_json_address(json, "address", facts.address);
+    if (row->facts.address != 0)
+        hs_json_address(json, "address", row->facts.address);
     else
         hs_json_null(json, "address");
-    hs_json_string(json, "name", facts.is_root ? facts.label : NULL);
-    hs_json_string(json, "type", facts.is_root ? NULL : facts.label);
-    hs_json_u64(json, "words", facts.words);
+    hs_json_string(json, "name", row->facts.is_root ? row->facts.label : NULL);
+    hs_json_string(json, "type", row->facts.is_root ? NULL : row->facts.label);
+    hs_json_u64(json, "words", row->facts.words);
     hs_json_u64(json, "retained_words", retained.words);
     hs_json_u64(json, "retained_objects", retained.objects);
     hs_json_u64(json, "static_retained_words", retained.static_words);
     hs_json_u64(json, "hidden_children", row->n_hidden);
     hs_json_u64(json, "hidden_words", row->hidden_words);
     hs_json_end_object(json);
-    return HS_OK;
 }
 
 static hs_status print_json(struct hs_tool *tool, struct hs_view *view,
@@ -121,7 +135,7 @@ static hs_status print_json(struct hs_tool *tool, struct hs_view *view,
         hs_json_begin_array(&json, "nodes", HS_JSON_BLOCK);
     }
     for (size_t i = 0; i < rows->n; i++)
-        HS_TRY(put_json_row(&json, view, &rows->rows[i], err));
+        put_json_row(&json, view, &rows->rows[i]);
     if (!is_lines) {
         hs_json_end_array(&json);
         hs_json_end_object(&json);
@@ -154,22 +168,19 @@ static void put_hidden(struct hs_sheet *sheet, const struct tree_row *row)
     hs_sheet_string(sheet, name);
 }
 
-static hs_status put_row(struct hs_sheet *sheet, struct hs_view *view, const struct tree_row *row,
-                         bool is_table, struct hs_error *err)
+static void put_row(struct hs_sheet *sheet, const struct hs_view *view, const struct tree_row *row,
+                    bool is_table)
 {
-    struct hs_node_facts facts;
-    HS_TRY(hs_view_facts(view, row->node, &facts, err));
     uint64_t retained = hs_index_retained(view->index, (uint32_t)row->node).words;
     char name[NAME_BYTES];
     int indent = (int)(row->depth < INDENT_LEVELS ? row->depth : INDENT_LEVELS);
-    (void)snprintf(name, sizeof name, "%*s%s", is_table ? 2 * indent : 0, "", facts.label);
+    (void)snprintf(name, sizeof name, "%*s%s", is_table ? 2 * indent : 0, "", row->facts.label);
     hs_sheet_u64(sheet, retained);
     hs_sheet_u64(sheet, retained);
-    hs_sheet_u64(sheet, facts.words);
+    hs_sheet_u64(sheet, row->facts.words);
     hs_sheet_u64(sheet, row->node);
     hs_sheet_u64(sheet, row->depth);
     hs_sheet_string(sheet, name);
-    return HS_OK;
 }
 
 /* A line "[n others]" stands where the last of the shown children's subtrees ends: before the first
@@ -194,8 +205,8 @@ static hs_status put_rows(struct hs_sheet *sheet, struct hs_view *view,
         const struct tree_row *row = &rows->rows[i];
         if (is_table)
             close_deeper(sheet, open, &n_open, row->depth);
-        status = put_row(sheet, view, row, is_table, err);
-        if (status == HS_OK && is_table)
+        put_row(sheet, view, row, is_table);
+        if (is_table)
             status = hs_grow((void **)&open, &capacity, n_open + 1, sizeof *open, err);
         if (status == HS_OK && is_table)
             open[n_open++] = row;

@@ -8,6 +8,8 @@
 struct sample_row {
     const struct hs_sample *sample;
     uint64_t retained_words;
+    struct hs_node_facts facts;
+    hs_node root; /* that retains it; HS_NO_NODE: several, or none */
 };
 
 struct sample_rows {
@@ -48,40 +50,59 @@ static hs_status select_rows(const struct hs_view *view, uint64_t min_words, uin
     return HS_OK;
 }
 
+static hs_status look_up_rows(struct hs_view *view, struct sample_rows *rows, struct hs_error *err)
+{
+    hs_auto_free hs_node *nodes = NULL, *roots = NULL;
+    hs_auto_free struct hs_node_facts *facts = NULL;
+    HS_TRY(hs_alloc(rows->n, sizeof *nodes, (void **)&nodes, err));
+    HS_TRY(hs_alloc(rows->n, sizeof *roots, (void **)&roots, err));
+    HS_TRY(hs_alloc(rows->n, sizeof *facts, (void **)&facts, err));
+    for (size_t i = 0; i < rows->n; i++)
+        nodes[i] = rows->rows[i].sample->node;
+    HS_TRY(hs_view_facts_of(view, nodes, rows->n, facts, err));
+    HS_TRY(hs_view_retaining_roots(view, nodes, rows->n, roots, err));
+    for (size_t i = 0; i < rows->n; i++) {
+        rows->rows[i].facts = facts[i];
+        rows->rows[i].root = roots[i];
+    }
+    return HS_OK;
+}
+
 static const char *const state_names[HS_N_SAMPLE_STATES] = {"live", "promoted"};
 
-static hs_status put_json_row(struct hs_json *json, struct hs_view *view,
-                              const struct sample_row *row, struct hs_error *err)
+static const char *root_name(const struct hs_view *view, const struct sample_row *row)
 {
-    struct hs_node_facts facts = {.label = ""};
-    hs_node root = HS_NO_NODE;
-    bool is_found = row->sample->node != HS_NO_NODE;
-    if (is_found) {
-        HS_TRY(hs_view_facts(view, row->sample->node, &facts, err));
-        root = hs_view_retaining_root(view, row->sample->node);
-    }
+    return row->root == HS_NO_NODE
+               ? NULL
+               : hs_view_string(view, hs_snap_root(view->snap, row->root)->name);
+}
+
+static bool is_reached(const struct hs_view *view, const struct sample_row *row)
+{
+    return row->sample->node != HS_NO_NODE &&
+           hs_index_is_reached(view->index, (uint32_t)row->sample->node);
+}
+
+static void put_json_row(struct hs_json *json, const struct hs_view *view,
+                         const struct sample_row *row)
+{
     hs_json_begin_object(json, NULL, HS_JSON_LINE);
     hs_json_u64(json, "sample", row->sample->id);
     hs_json_node(json, "id", row->sample->node);
-    if (is_found)
-        hs_json_address(json, "address", facts.address);
+    if (row->sample->node != HS_NO_NODE)
+        hs_json_address(json, "address", row->facts.address);
     else
         hs_json_null(json, "address");
-    hs_json_string(json, "type", hs_or_null(facts.label));
+    hs_json_string(json, "type", hs_or_null(row->facts.label));
     hs_json_u64(json, "words", row->sample->words);
     hs_json_u64(json, "n_samples", row->sample->n_samples);
     hs_json_string(json, "state", state_names[row->sample->state]);
     hs_json_u64(json, "retained_words", row->retained_words);
-    hs_json_bool(json, "reached",
-                 is_found && hs_index_is_reached(view->index, (uint32_t)row->sample->node));
-    if (root != HS_NO_NODE)
-        hs_json_string(json, "root", hs_view_string(view, hs_snap_root(view->snap, root)->name));
-    else
-        hs_json_null(json, "root");
-    hs_json_node(json, "root_id", root);
+    hs_json_bool(json, "reached", is_reached(view, row));
+    hs_json_string(json, "root", root_name(view, row));
+    hs_json_node(json, "root_id", row->root);
     hs_json_null(json, "site");
     hs_json_end_object(json);
-    return HS_OK;
 }
 
 static hs_status print_json(struct hs_tool *tool, struct hs_view *view,
@@ -97,7 +118,7 @@ static hs_status print_json(struct hs_tool *tool, struct hs_view *view,
         hs_json_begin_array(&json, "samples", HS_JSON_BLOCK);
     }
     for (size_t i = 0; i < rows->n; i++)
-        HS_TRY(put_json_row(&json, view, &rows->rows[i], err));
+        put_json_row(&json, view, &rows->rows[i]);
     if (!is_lines) {
         hs_json_end_array(&json);
         hs_json_begin_object(&json, "others", HS_JSON_LINE);
@@ -119,31 +140,25 @@ static const struct hs_column columns[] = {
     {"root", "RETAINED BY", HS_COLUMN_STRING, HS_COLUMN_FLEXIBLE},
 };
 
-static hs_status put_row(struct hs_sheet *sheet, struct hs_view *view, const struct sample_row *row,
-                         struct hs_error *err)
+static void put_row(struct hs_sheet *sheet, const struct hs_view *view,
+                    const struct sample_row *row)
 {
-    struct hs_node_facts facts = {.label = ""};
-    const char *root_name = "[not in the heap]";
-    if (row->sample->node != HS_NO_NODE) {
-        HS_TRY(hs_view_facts(view, row->sample->node, &facts, err));
-        hs_node root = hs_view_retaining_root(view, row->sample->node);
-        bool is_reached = hs_index_is_reached(view->index, (uint32_t)row->sample->node);
-        root_name = root != HS_NO_NODE ? hs_view_string(view, hs_snap_root(view->snap, root)->name)
-                    : is_reached       ? "[shared]"
-                                       : "[unreached]";
-    }
+    const char *keeper = root_name(view, row);
+    if (row->sample->node == HS_NO_NODE)
+        keeper = "[not in the heap]";
+    else if (keeper == NULL)
+        keeper = is_reached(view, row) ? "[shared]" : "[unreached]";
     hs_sheet_u64(sheet, row->sample->id);
     hs_sheet_u64(sheet, row->retained_words);
     hs_sheet_u64(sheet, row->sample->words);
     hs_sheet_u64(sheet, row->sample->n_samples);
-    if (facts.address != 0)
-        hs_sheet_u64(sheet, facts.address);
+    if (row->sample->node != HS_NO_NODE)
+        hs_sheet_u64(sheet, row->facts.address);
     else
         hs_sheet_null(sheet);
     hs_sheet_string(sheet, state_names[row->sample->state]);
-    hs_sheet_string(sheet, hs_or_null(facts.label));
-    hs_sheet_string(sheet, root_name);
-    return HS_OK;
+    hs_sheet_string(sheet, hs_or_null(row->facts.label));
+    hs_sheet_string(sheet, keeper);
 }
 
 static hs_status print_sheet(struct hs_tool *tool, const struct hs_invocation *inv,
@@ -154,14 +169,12 @@ static hs_status print_sheet(struct hs_tool *tool, const struct hs_invocation *i
     options.no_total = true;
     struct hs_sheet sheet;
     HS_TRY(hs_sheet_init(&sheet, columns, sizeof columns / sizeof *columns, &options, err));
-    hs_status status = HS_OK;
-    for (size_t i = 0; i < rows->n && status == HS_OK; i++)
-        status = put_row(&sheet, view, &rows->rows[i], err);
+    for (size_t i = 0; i < rows->n; i++)
+        put_row(&sheet, view, &rows->rows[i]);
     uint64_t sums[sizeof columns / sizeof *columns] = {0};
-    if (status == HS_OK && rows->n_others != 0)
+    if (rows->n_others != 0)
         hs_sheet_fold(&sheet, rows->n_others, sums);
-    if (status == HS_OK)
-        status = hs_sheet_write(&sheet, &tool->out, err);
+    hs_status status = hs_sheet_write(&sheet, &tool->out, err);
     hs_sheet_fini(&sheet);
     return status;
 }
@@ -175,6 +188,8 @@ hs_status hs_cmd_samples(struct hs_tool *tool, const struct hs_invocation *inv,
     enum hs_format format = hs_tool_format(inv);
     hs_status status =
         select_rows(&view, inv->number[HS_OPT_MIN_WORDS], hs_tool_rows(inv), &rows, err);
+    if (status == HS_OK)
+        status = look_up_rows(&view, &rows, err);
     if (status == HS_OK && (format == HS_FORMAT_JSON || format == HS_FORMAT_NDJSON))
         status = print_json(tool, &view, &rows, format == HS_FORMAT_NDJSON, err);
     else if (status == HS_OK)

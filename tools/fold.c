@@ -21,6 +21,8 @@ hs_status hs_fold_add(struct hs_fold *fold, const struct hs_step *step, struct h
     return HS_OK;
 }
 
+enum { TELL_EVERY = 4096 };
+
 static int by_node(const void *left, const void *right, void *nodes)
 {
     uint32_t a = ((const uint32_t *)nodes)[*(const size_t *)left];
@@ -43,6 +45,8 @@ static hs_status describe(struct hs_view *view, const uint32_t *nodes, size_t n,
             HS_TRY(hs_link_offset(view, nodes[at], nodes[at + 1], &steps[at].offset_words, err));
         HS_TRY(hs_view_facts(view, nodes[at], &facts, err));
         steps[at].type = facts.type;
+        if (i % TELL_EVERY == TELL_EVERY - 1)
+            HS_TRY(hs_progress_tell(view->progress, "reading the path", i + 1, n, err));
     }
     return HS_OK;
 }

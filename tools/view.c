@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
+
 /* Where indexes go when the snapshot's own directory is read-only (XDG base directories). */
 static const char *cache_dir(char *text, size_t n)
 {
@@ -38,7 +40,7 @@ static hs_status open_index(struct hs_tool *tool, bool rebuild, struct hs_view *
 static hs_status view_open(struct hs_tool *tool, const char *path, enum hs_view_needs needs,
                            bool rebuild, struct hs_view *ret, struct hs_error *err)
 {
-    struct hs_view view = {.path = path};
+    struct hs_view view = {.path = path, .progress = &tool->progress};
     HS_TRY(hs_snap_open(path, 0, &view.snap, err));
     view.totals = hs_snap_totals(view.snap);
     view.facts = hs_snap_facts(view.snap);
@@ -136,6 +138,42 @@ hs_status hs_view_facts(struct hs_view *view, hs_node node, struct hs_node_facts
     return HS_OK;
 }
 
+static int by_node(const void *left, const void *right, void *context)
+{
+    const hs_node *nodes = context;
+    hs_node a = nodes[*(const size_t *)left], b = nodes[*(const size_t *)right];
+    return a < b ? -1 : a > b;
+}
+
+static hs_status look_up(struct hs_view *view, const hs_node *nodes, size_t n, size_t *order,
+                         struct hs_node_facts *facts, struct hs_error *err)
+{
+    enum { TELL_EVERY = 4096 };
+    for (size_t i = 0; i < n; i++)
+        order[i] = i;
+    qsort_r(order, n, sizeof *order, by_node, (void *)(uintptr_t)nodes);
+    for (size_t i = 0; i < n; i++) {
+        size_t at = order[i];
+        if (nodes[at] == HS_NO_NODE)
+            facts[at] = (struct hs_node_facts){.node = HS_NO_NODE, .label = ""};
+        else
+            HS_TRY(hs_view_facts(view, nodes[at], &facts[at], err));
+        if (i % TELL_EVERY == TELL_EVERY - 1)
+            HS_TRY(hs_progress_tell(view->progress, "reading blocks", i + 1, n, err));
+    }
+    return HS_OK;
+}
+
+hs_status hs_view_facts_of(struct hs_view *view, const hs_node *nodes, size_t n,
+                           struct hs_node_facts *facts, struct hs_error *err)
+{
+    void *order;
+    HS_TRY(hs_pages_alloc(n, sizeof(size_t), &order, err));
+    hs_status status = look_up(view, nodes, n, order, facts, err);
+    hs_pages_free(order, n, sizeof(size_t));
+    return status;
+}
+
 hs_node hs_view_retaining_root(const struct hs_view *view, hs_node node)
 {
     uint32_t at = (uint32_t)node;
@@ -144,6 +182,40 @@ hs_node hs_view_retaining_root(const struct hs_view *view, hs_node node)
     if (at == HS_NONE || hs_snap_root(view->snap, at)->level != HS_LEVEL_LEAF)
         return HS_NO_NODE;
     return at;
+}
+
+/* Climbs to a node whose root is known, or to the root tree, and leaves what it found on the way.
+ * `known`: 0 not yet, HS_NONE no single root, else 1 + the root. */
+static uint32_t climb(const struct hs_view *view, uint32_t node, uint32_t *known)
+{
+    enum { ON_THE_WAY = 1 }; /* 1 + node 0, which is no root: also ends a circle */
+    uint32_t at = node, found = HS_NONE;
+    for (; at != HS_NONE && at >= view->n_tree && known[at] == 0;
+         at = hs_index_idom(view->index, at))
+        known[at] = ON_THE_WAY;
+    if (at != HS_NONE && at < view->n_tree) {
+        hs_node root = hs_view_retaining_root(view, at);
+        found = root == HS_NO_NODE ? HS_NONE : (uint32_t)root + 1;
+    } else if (at != HS_NONE && known[at] != ON_THE_WAY) {
+        found = known[at];
+    }
+    for (at = node; at != HS_NONE && at >= view->n_tree && known[at] == ON_THE_WAY;
+         at = hs_index_idom(view->index, at))
+        known[at] = found;
+    return found;
+}
+
+hs_status hs_view_retaining_roots(const struct hs_view *view, const hs_node *nodes, size_t n,
+                                  hs_node *roots, struct hs_error *err)
+{
+    void *known;
+    HS_TRY(hs_pages_alloc(view->n_nodes, sizeof(uint32_t), &known, err));
+    for (size_t i = 0; i < n; i++) {
+        uint32_t found = nodes[i] == HS_NO_NODE ? HS_NONE : climb(view, (uint32_t)nodes[i], known);
+        roots[i] = found == HS_NONE ? HS_NO_NODE : found - 1;
+    }
+    hs_pages_free(known, view->n_nodes, sizeof(uint32_t));
+    return HS_OK;
 }
 
 hs_status hs_view_fail_circle(const struct hs_view *view, struct hs_error *err)

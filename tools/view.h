@@ -25,6 +25,7 @@ struct hs_view {
     uint64_t n_nodes, n_tree;
     struct hs_view_chunk chunks[HS_VIEW_CHUNKS];
     uint64_t clock;
+    const struct hs_progress *progress; /* borrowed: the tool's */
 };
 
 enum hs_view_needs { HS_VIEW_SNAP, HS_VIEW_INDEX };
@@ -55,6 +56,11 @@ struct hs_node_facts {
 hs_status hs_view_facts(struct hs_view *view, hs_node node, struct hs_node_facts *ret,
                         struct hs_error *err);
 
+/* The same for n nodes in any order (HS_NO_NODE: zeroed facts), looked up in address order, so that
+ * each chunk is decoded once however the nodes are scattered. HS_LIMIT also when interrupted. */
+hs_status hs_view_facts_of(struct hs_view *view, const hs_node *nodes, size_t n,
+                           struct hs_node_facts *facts, struct hs_error *err);
+
 static inline const char *hs_view_string(const struct hs_view *view, hs_str id)
 {
     return hs_snap_string(view->snap, id);
@@ -63,6 +69,11 @@ static inline const char *hs_view_string(const struct hs_view *view, hs_str id)
 /* The nearest dominator that is a leaf of the root tree: the root that retains the node. HS_NO_NODE
  * when several roots share it or none reaches it. */
 hs_node hs_view_retaining_root(const struct hs_view *view, hs_node node);
+
+/* The same for n nodes (HS_NO_NODE: HS_NO_NODE), each node of the tree climbed over once, however
+ * long the lists that they stand in. 4 bytes of address space per node for the call. */
+hs_status hs_view_retaining_roots(const struct hs_view *view, const hs_node *nodes, size_t n,
+                                  hs_node *roots, struct hs_error *err);
 
 /* For walks of the dominator tree that met more nodes than there are. An index is checked for sums
  * and ranges when it is opened, but one that was made to mislead may still go round in a circle. */

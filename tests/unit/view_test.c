@@ -68,6 +68,66 @@ static void retaining_root(void **state)
     made_view_close(&made);
 }
 
+/* Of many nodes at once what of each alone, in any order, again and again. */
+static void retaining_roots(void **state)
+{
+    (void)state;
+    enum { N = 2000 };
+    struct made_view made = {0};
+    struct hs_graph_builder *b = &made.builder;
+    uint32_t first = hs_graph_builder_blocks(b, N, 4);
+    for (uint32_t i = 0; i + 1 < N; i++)
+        if (i % 250 != 249) /* eight lists, the last one held by nobody */
+            hs_graph_builder_edge(b, first + i, first + i + 1, HS_EDGE_EXACT);
+    for (uint32_t i = 0; i + 250 < N; i += 250)
+        hs_graph_builder_leaf(b, HS_ROOT_GLOBAL, "m", "U", "U.x", first + i);
+    hs_graph_builder_edge(b, first + 100, first + 400, HS_EDGE_EXACT); /* two share the rest */
+    made_view_open(&made);
+    struct hs_error err = HS_ERROR_INIT;
+    hs_node nodes[2 * N], roots[2 * N];
+    for (uint32_t i = 0; i < 2 * N; i++)
+        nodes[i] = i % 97 == 5 ? HS_NO_NODE : made.view.n_tree + (i * 577u) % N;
+    assert_int_equal(hs_view_retaining_roots(&made.view, nodes, 2 * N, roots, &err), HS_OK);
+    unsigned n_none = 0;
+    for (uint32_t i = 0; i < 2 * N; i++) {
+        hs_node expected =
+            nodes[i] == HS_NO_NODE ? HS_NO_NODE : hs_view_retaining_root(&made.view, nodes[i]);
+        assert_true(roots[i] == expected);
+        n_none += expected == HS_NO_NODE;
+    }
+    assert_in_range(n_none, 500, 1000);
+    made_view_close(&made);
+}
+
+static void facts_of_many(void **state)
+{
+    (void)state;
+    enum { N = HS_CHUNK_BLOCKS + 1000 };
+    struct made_view made = {0};
+    for (uint32_t i = 0; i < N; i++)
+        hs_graph_builder_block(&made.builder, 1 + i % 11, false);
+    made_view_open(&made);
+    struct hs_error err = HS_ERROR_INIT;
+    hs_node nodes[1000];
+    struct hs_node_facts found[1000], one;
+    for (uint32_t i = 0; i < 1000; i++)
+        nodes[i] = i % 50 == 49 ? HS_NO_NODE : (i * 7919u) % made.view.n_nodes;
+    assert_int_equal(hs_view_facts_of(&made.view, nodes, 1000, found, &err), HS_OK);
+    for (uint32_t i = 0; i < 1000; i++) {
+        assert_true(found[i].node == nodes[i]);
+        if (nodes[i] == HS_NO_NODE)
+            continue;
+        assert_int_equal(hs_view_facts(&made.view, nodes[i], &one, &err), HS_OK);
+        assert_int_equal(found[i].words, one.words);
+        assert_int_equal(found[i].address, one.address);
+        assert_string_equal(found[i].label, one.label);
+    }
+    hs_alloc_fail_at(1, false);
+    assert_int_equal(hs_view_facts_of(&made.view, nodes, 1000, found, &err), HS_LIMIT);
+    hs_alloc_fail_at(0, false);
+    made_view_close(&made);
+}
+
 /* More chunks than slots, in an order that throws them out; columns added to a chunk at hand. */
 static void chunks(void **state)
 {
@@ -179,9 +239,10 @@ static void refuses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(facts),         cmocka_unit_test(retaining_root),
-        cmocka_unit_test(chunks),        cmocka_unit_test(damaged_chunk),
-        cmocka_unit_test(out_of_memory), cmocka_unit_test(refuses),
+        cmocka_unit_test(facts),           cmocka_unit_test(retaining_root),
+        cmocka_unit_test(retaining_roots), cmocka_unit_test(facts_of_many),
+        cmocka_unit_test(chunks),          cmocka_unit_test(damaged_chunk),
+        cmocka_unit_test(out_of_memory),   cmocka_unit_test(refuses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
