@@ -1,6 +1,7 @@
 /* object: one node, with its fields, who points to it, its dominators and what it dominates. */
 #include <stdio.h>
 
+#include "base/alloc.h"
 #include "commands.h"
 #include "neighbours.h"
 #include "root_json.h"
@@ -257,6 +258,24 @@ static hs_status print_sheet(struct hs_tool *tool, const struct hs_invocation *i
     return status;
 }
 
+/* All that will be shown, looked up at once: a hub has millions of neighbours all over the heap. */
+static hs_status keep_neighbours(struct object *object, struct hs_error *err)
+{
+    uint32_t n_children;
+    const uint32_t *children =
+        hs_index_dominated(object->view->index, (uint32_t)object->facts.node, &n_children);
+    hs_auto_free hs_node *nodes = NULL;
+    size_t n = 0, capacity = object->out.n + object->in.n + n_children;
+    HS_TRY(hs_alloc(capacity, sizeof *nodes, (void **)&nodes, err));
+    for (size_t i = 0; i < object->out.n && i < object->limit; i++)
+        nodes[n++] = object->out.links[i].other;
+    for (size_t i = 0; i < object->in.n && i < object->limit; i++)
+        nodes[n++] = object->in.links[i].other;
+    for (size_t i = 0; i < n_children && i < object->limit; i++)
+        nodes[n++] = children[i];
+    return hs_view_keep_facts(object->view, nodes, n, err);
+}
+
 static hs_status run(struct hs_tool *tool, const struct hs_invocation *inv, struct object *object,
                      struct hs_error *err)
 {
@@ -267,6 +286,7 @@ static hs_status run(struct hs_tool *tool, const struct hs_invocation *inv, stru
     HS_TRY(hs_view_facts(view, node, &object->facts, err));
     HS_TRY(hs_links_out(view, node, &object->out, err));
     HS_TRY(hs_links_in(view, node, object->limit, &object->in, &object->n_more_in, err));
+    HS_TRY(keep_neighbours(object, err));
     enum hs_format format = hs_tool_format(inv);
     if (format == HS_FORMAT_JSON || format == HS_FORMAT_NDJSON)
         return print_json(tool, object, format == HS_FORMAT_NDJSON, err);

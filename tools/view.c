@@ -73,6 +73,7 @@ void hs_view_close(struct hs_view *view)
 {
     for (size_t i = 0; i < HS_VIEW_CHUNKS; i++)
         hs_chunk_fini(&view->chunks[i].chunk);
+    hs_free(view->kept);
     hs_index_close(view->index);
     hs_snap_close(view->snap);
     *view = (struct hs_view){0};
@@ -113,6 +114,19 @@ hs_status hs_view_chunk(struct hs_view *view, hs_node node, unsigned columns,
     return HS_OK;
 }
 
+static const struct hs_node_facts *find_kept(const struct hs_view *view, hs_node node)
+{
+    size_t low = 0, high = view->n_kept;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (view->kept[middle].node < node)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < view->n_kept && view->kept[low].node == node ? &view->kept[low] : NULL;
+}
+
 hs_status hs_view_facts(struct hs_view *view, hs_node node, struct hs_node_facts *ret,
                         struct hs_error *err)
 {
@@ -120,6 +134,11 @@ hs_status hs_view_facts(struct hs_view *view, hs_node node, struct hs_node_facts
         const struct hs_root *root = hs_snap_root(view->snap, node);
         *ret = (struct hs_node_facts){.node = node, .is_root = true, .address = root->address};
         ret->label = node == 0 ? "all roots" : hs_view_string(view, root->name);
+        return HS_OK;
+    }
+    const struct hs_node_facts *kept = find_kept(view, node);
+    if (kept != NULL) {
+        *ret = *kept;
         return HS_OK;
     }
     const struct hs_chunk *chunk;
@@ -172,6 +191,30 @@ hs_status hs_view_facts_of(struct hs_view *view, const hs_node *nodes, size_t n,
     hs_status status = look_up(view, nodes, n, order, facts, err);
     hs_pages_free(order, n, sizeof(size_t));
     return status;
+}
+
+static int ascending(const void *left, const void *right)
+{
+    const hs_node *a = left, *b = right;
+    return *a < *b ? -1 : *a > *b;
+}
+
+hs_status hs_view_keep_facts(struct hs_view *view, hs_node *nodes, size_t n, struct hs_error *err)
+{
+    void *facts;
+    hs_free(view->kept);
+    view->kept = NULL;
+    view->n_kept = 0;
+    HS_TRY(hs_alloc(n, sizeof *view->kept, &facts, err));
+    qsort(nodes, n, sizeof *nodes, ascending);
+    hs_status status = hs_view_facts_of(view, nodes, n, facts, err);
+    if (status != HS_OK) {
+        hs_free(facts);
+        return status;
+    }
+    view->kept = facts;
+    view->n_kept = n;
+    return HS_OK;
 }
 
 hs_node hs_view_retaining_root(const struct hs_view *view, hs_node node)

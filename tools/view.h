@@ -26,6 +26,8 @@ struct hs_view {
     struct hs_view_chunk chunks[HS_VIEW_CHUNKS];
     uint64_t clock;
     const struct hs_progress *progress; /* borrowed: the tool's */
+    struct hs_node_facts *kept;         /* owned: by node, of hs_view_keep_facts */
+    size_t n_kept;
 };
 
 enum hs_view_needs { HS_VIEW_SNAP, HS_VIEW_INDEX };
@@ -60,6 +62,10 @@ hs_status hs_view_facts(struct hs_view *view, hs_node node, struct hs_node_facts
  * each chunk is decoded once however the nodes are scattered. HS_LIMIT also when interrupted. */
 hs_status hs_view_facts_of(struct hs_view *view, const hs_node *nodes, size_t n,
                            struct hs_node_facts *facts, struct hs_error *err);
+
+/* Looks up what the blocks among `nodes` are, which it sorts, for hs_view_facts to know without
+ * their chunks: before a long list in another order than memory's. Forgets what was kept before. */
+hs_status hs_view_keep_facts(struct hs_view *view, hs_node *nodes, size_t n, struct hs_error *err);
 
 static inline const char *hs_view_string(const struct hs_view *view, hs_str id)
 {

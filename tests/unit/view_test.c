@@ -122,6 +122,18 @@ static void facts_of_many(void **state)
         assert_int_equal(found[i].address, one.address);
         assert_string_equal(found[i].label, one.label);
     }
+    hs_node shuffled[1000];
+    memcpy(shuffled, nodes, sizeof nodes);
+    assert_int_equal(hs_view_keep_facts(&made.view, shuffled, 1000, &err), HS_OK);
+    for (uint32_t i = 0; i < 1000; i++) {
+        hs_node node = nodes[i] == HS_NO_NODE ? i : nodes[i]; /* kept ones and others */
+        assert_int_equal(hs_view_facts(&made.view, node, &one, &err), HS_OK);
+        assert_true(one.node == node);
+        if (nodes[i] != HS_NO_NODE)
+            assert_int_equal(one.address, found[i].address);
+    }
+    assert_int_equal(hs_view_keep_facts(&made.view, shuffled, 0, &err), HS_OK);
+    assert_int_equal(made.view.n_kept, 0);
     hs_alloc_fail_at(1, false);
     assert_int_equal(hs_view_facts_of(&made.view, nodes, 1000, found, &err), HS_LIMIT);
     hs_alloc_fail_at(0, false);
