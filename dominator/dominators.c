@@ -72,18 +72,20 @@ static uint32_t jumps_climb(struct jumps *jumps, uint32_t node, uint32_t semi)
     return node;
 }
 
-/* Turns tree parents into immediate dominators, in preorder. */
-static hs_status idoms_find(const struct semidominators *semis, size_t n, uint32_t *parent,
+/* Turns tree parents into immediate dominators, in preorder. A spine node dominates all that is
+ * numbered after it, so a semidominator on the spine needs no climb. */
+static hs_status idoms_find(const struct depth_first *search, const struct semidominators *semis,
                             uint64_t *ret_steps, struct hs_error *err)
 {
+    uint32_t *parent = search->parent;
     struct jumps jumps;
-    hs_status status = jumps_init(&jumps, parent, n, err);
+    hs_status status = jumps_init(&jumps, parent, search->n_reached, err);
 
     for (uint32_t i = 0; status == HS_OK && i < semis->n_core; i++) {
         uint32_t number = semis->core[i], semi = semis->semi[i];
         assert(semi <= parent[number] && parent[number] < number);
-        if (semi == 0)
-            parent[number] = 0;
+        if (semi == depth_first_bound(search, number))
+            parent[number] = semi;
         else if (semi != parent[number])
             parent[number] = jumps_climb(&jumps, parent[number], semi);
     }
@@ -101,8 +103,7 @@ static hs_status domtree_find(struct depth_first *search, struct hs_domtree *tre
     HS_TRY(semidominators_find(search, &semis, err));
     tree->counts = (struct hs_domtree_counts){
         .n_core = semis.n_core, .n_logged = n_log, .n_evals = semis.n_evals};
-    hs_status status =
-        idoms_find(&semis, search->n_nodes, search->parent, &tree->counts.n_climbed, err);
+    hs_status status = idoms_find(search, &semis, &tree->counts.n_climbed, err);
     semidominators_fini(&semis);
     return status;
 }
