@@ -106,7 +106,7 @@ static hs_status refusal_check_kind(pid_t pid, const char *status_text, struct h
                        (unsigned long long)leader);
     }
     if (hs_proc_stat_of(pid, 0, &stat, err) != HS_OK)
-        return refusal_ended(pid, err);
+        return err->status == HS_LIMIT ? HS_LIMIT : refusal_ended(pid, err);
     if (stat.flags & REFUSAL_PF_KTHREAD) {
         (void)hs_fail(err, HS_TARGET,
                       "cannot dump process %d: it is a kernel thread and has no heap", pid);
@@ -196,8 +196,10 @@ hs_status hs_refusal_permission(pid_t pid, struct hs_error *err)
     /* The files of a process that is not dumpable are root's; its directory never is
      * (fs/proc/base.c, task_dump_owner). */
     snprintf(path, sizeof path, "/proc/%d/maps", pid);
-    if (stat(path, &owner) != 0 || hs_proc_read_of(pid, "status", &text, &n, err) != HS_OK)
+    if (stat(path, &owner) != 0)
         return refusal_ended(pid, err);
+    if (hs_proc_read_of(pid, "status", &text, &n, err) != HS_OK)
+        return err->status == HS_LIMIT ? HS_LIMIT : refusal_ended(pid, err);
     if (hs_proc_number(text, "Uid", 10, &uid))
         facts.target_uid = (uint32_t)uid;
     facts.owner_is_root = owner.st_uid == 0 && facts.target_uid != 0;
