@@ -29,7 +29,7 @@
 #define STOP_NAP_MIN_NS 10000
 #define STOP_NAP_MAX_NS 500000
 
-enum thread_state { THREAD_SEIZED, THREAD_INTERRUPTED, THREAD_STOPPED, THREAD_GONE };
+enum thread_state { THREAD_SEIZED, THREAD_INTERRUPTED, THREAD_STOPPED, THREAD_DYING, THREAD_GONE };
 
 struct stop {
     struct hs_target *target;
@@ -195,7 +195,7 @@ static void stop_look_closer(struct stop *stop)
             stop_poll(stop, thread);
         else if (thread->state == THREAD_INTERRUPTED && thread->tid == target->pid &&
                  thread_has_ended(target->pid, thread->tid))
-            thread->state = THREAD_GONE;
+            thread->state = THREAD_DYING;
     }
 }
 
@@ -335,11 +335,49 @@ static void stop_read_registers(struct stop *stop)
     stop_tidy(stop);
 }
 
+/* One that lives after all is let go, with its signal if it stopped for one. */
+static bool stop_is_collected(pid_t tid)
+{
+    int report;
+    pid_t found = waitpid(tid, &report, __WALL | WNOHANG);
+
+    if (found == tid && WIFSTOPPED(report)) {
+        long number = report >> 16 == 0 ? WSTOPSIG(report) : 0;
+        return ptrace(PTRACE_DETACH, tid, NULL, (void *)number) == 0;
+    }
+    return found == tid || (found < 0 && errno == ECHILD);
+}
+
+/* Who was killed cannot be let go, only collected. Otherwise he stays a zombie as long as we live,
+ * and the target's parent, or a thread of it that executes a program, waits for us. The first
+ * thread is told of when all others are collected. */
+static void stop_collect_dead(struct hs_target *target)
+{
+    uint64_t deadline_ns = hs_now_ns() + STOP_DEADLINE_NS / 30;
+    size_t n_left = 1;
+
+    for (unsigned round = 0; n_left != 0 && hs_now_ns() < deadline_ns; round++) {
+        if (round != 0)
+            stop_nap(round);
+        n_left = 0;
+        for (size_t i = 0; i < target->n_threads; i++) {
+            struct hs_thread *thread = &target->threads[i];
+            if (thread->state == THREAD_DYING && stop_is_collected(thread->tid))
+                thread->state = THREAD_GONE;
+            n_left += thread->state == THREAD_DYING;
+        }
+    }
+}
+
 static void stop_detach_all(struct hs_target *target)
 {
-    for (size_t i = 0; i < target->n_threads; i++)
-        if (target->threads[i].state == THREAD_STOPPED)
-            ptrace(PTRACE_DETACH, target->threads[i].tid, NULL, NULL);
+    for (size_t i = 0; i < target->n_threads; i++) {
+        struct hs_thread *thread = &target->threads[i];
+        if (thread->state == THREAD_STOPPED &&
+            ptrace(PTRACE_DETACH, thread->tid, NULL, NULL) != 0 && errno == ESRCH)
+            thread->state = THREAD_DYING;
+    }
+    stop_collect_dead(target);
 }
 
 /* After a failure: seized threads that run cannot be detached until they stop. One that does not
@@ -349,6 +387,7 @@ static void stop_undo(struct stop *stop)
     struct hs_error ignored = HS_ERROR_INIT;
 
     stop->deadline_ns = hs_now_ns() + STOP_DEADLINE_NS / 30;
+    stop->has_ended = false; /* the rest of it is waited for, too */
     stop_interrupt_all(stop);
     if (stop_wait_all(stop, &ignored) != HS_OK)
         stop_tidy(stop);
