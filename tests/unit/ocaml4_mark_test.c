@@ -163,6 +163,59 @@ static void finds_static_blocks(void **state)
     release(&m);
 }
 
+/* Words that look like a block inside another one, as a conservative root may find. */
+static void drops_static_blocks_inside_others(void **state)
+{
+    (void)state;
+    struct fake_heap *fake = fake_heap_new();
+    uint64_t fields[] = {1, fake_header(2, HS_BLACK, 0), 3, 5};
+    hs_addr outer = fake_static(fake, 0, 4, fields);
+    hs_addr after = fake_static(fake, HS_TAG_STRING, 1, NULL);
+    hs_addr inner = outer + 2 * HS_WORD;
+    hs_addr holder = block1(fake, 0, inner);
+    fake_root(fake, inner, false);
+    fake_root(fake, outer, false);
+    fake_root(fake, after, false);
+    fake_root(fake, holder, false);
+    struct marked m = mark(fake);
+
+    assert_true(known(&m, outer));
+    assert_true(known(&m, after));
+    assert_true(known(&m, holder));
+    assert_false(known(&m, inner));
+    assert_non_null(fake_note(fake, "1 values lead to static data that overlaps a block"));
+    release(&m);
+}
+
+/* Static data full of headers, each of a block up to the end: the work is not its square. */
+static void bounds_static_blocks_laid_over_each_other(void **state)
+{
+    (void)state;
+    struct fake_heap *fake = fake_heap_new();
+    hs_addr first = fake_static(fake, 0, 900, NULL);
+    uint64_t n_words = 0;
+    for (unsigned i = 0; i < 900; i += 2) {
+        *fake_word(fake, first + i * HS_WORD) = fake_header(898 - i, HS_BLACK, 0);
+        *fake_word(fake, first + (i + 1) * HS_WORD) = first + (899 - i) * HS_WORD;
+        fake_root(fake, first + (i + 1) * HS_WORD, false);
+    }
+    fake_root(fake, block1(fake, 0, 1), false);
+    struct marked m = mark(fake);
+
+    hs_addr free = 0;
+    for (unsigned i = 0; i < 900; i++) {
+        hs_addr block = first + i * HS_WORD;
+        if (!known(&m, block))
+            continue;
+        assert_true(block - HS_WORD >= free);
+        free = block + HS_HEADER_WOSIZE(hs_block_header(&m.map, block)) * HS_WORD;
+        n_words += HS_HEADER_WOSIZE(hs_block_header(&m.map, block)) + 1;
+    }
+    assert_true(n_words > 0 && n_words <= FAKE_STATIC_WORDS);
+    assert_non_null(fake_note(fake, "static data that overlaps a block"));
+    release(&m);
+}
+
 static hs_addr ephemeron(struct fake_heap *fake, uint64_t data, size_t n, const uint64_t *keys)
 {
     uint64_t fields[8] = {1, data};
@@ -396,6 +449,8 @@ int main(void)
         cmocka_unit_test(reads_only_what_holds_values),
         cmocka_unit_test(takes_hostile_closures),
         cmocka_unit_test(finds_static_blocks),
+        cmocka_unit_test(drops_static_blocks_inside_others),
+        cmocka_unit_test(bounds_static_blocks_laid_over_each_other),
         cmocka_unit_test(runs_each_kind_of_ephemeron),
         cmocka_unit_test(runs_chains_of_ephemerons),
         cmocka_unit_test(runs_ephemerons_of_ephemerons),
