@@ -4,7 +4,8 @@
 [ "$(id -u)" -eq 0 ] || skip "mounting a small file system needs root"
 tiny=$work/tiny
 mkdir "$tiny"
-mount -t tmpfs -o size=256k,mode=700 tmpfs "$tiny" 2>/dev/null || skip "tmpfs cannot be mounted here"
+mount -t tmpfs -o size=256k,mode=700 tmpfs "$tiny" 2>/dev/null ||
+    skip "tmpfs cannot be mounted here"
 unmount()
 {
     umount -l "$tiny" 2>/dev/null || true
@@ -78,7 +79,8 @@ if command -v ocamlfind >/dev/null; then
 let kept = Array.init 200000 string_of_int
 let () = print_endline "READY"; ignore (input_line stdin); print_string kept.(0)
 END
-    (cd "$work" && ocamlfind ocamlopt -package unix -linkpkg waits.ml -o "$program" 2>/dev/null) || exit 1
+    (cd "$work" && ocamlfind ocamlopt -package unix -linkpkg waits.ml -o "$program" 2>/dev/null) ||
+        fail "building a program"
     mkfifo "$work/in"
     "$program" <"$work/in" >"$work/ready" &
     pid=$!

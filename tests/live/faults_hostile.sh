@@ -1,5 +1,5 @@
-# A program that has the runtime's names and lies in every structure behind them. Whatever it says, a
-# dump ends soon, uses little memory, and writes a whole snapshot or says why not.
+# A program that has the runtime's names and lies in every structure behind them. Whatever it says,
+# a dump ends soon, uses little memory, and writes a whole snapshot or says why not.
 . "$(dirname "$0")/_faults.sh"
 
 compiler=${CC:-gcc}

@@ -87,8 +87,10 @@ class Busy:
         while waiting:
             now = self.counters()
             waiting = {i for i in waiting if now[i] == before[i]}
-            check(self.process.poll() is None, f"{what}: the target ended: {self.process.returncode}")
-            check(time.monotonic() < until, f"{what}: threads {waiting} stand still: {states(self.pid)}")
+            check(self.process.poll() is None,
+                  f"{what}: the target ended: {self.process.returncode}")
+            check(time.monotonic() < until,
+                  f"{what}: threads {waiting} stand still: {states(self.pid)}")
             time.sleep(0.002)
         for tid, state, tracer in states(self.pid):
             check(state not in "Tt" and tracer == 0,
@@ -107,7 +109,8 @@ def states(pid):
     found = []
     for path in glob.glob(f"/proc/{pid}/task/*/status"):
         try:
-            lines = dict(line.split(":", 1) for line in open(path).read().splitlines() if ":" in line)
+            text = open(path, encoding="ascii", errors="replace").read()
+            lines = dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
         except (OSError, ValueError):
             continue
         found.append((int(lines["Pid"]), lines["State"].split()[0], int(lines["TracerPid"])))

@@ -40,8 +40,8 @@ def debugger():
     if not shutil.which("gdb"):
         return "left out: no gdb"
     target = Busy(program, 2, 1000)
-    gdb = subprocess.Popen(["gdb", "-q", "-nx", "-batch", "-p", str(target.pid), "-ex", "shell sleep 60"],
-                           stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+    words = ["gdb", "-q", "-nx", "-batch", "-p", str(target.pid), "-ex", "shell sleep 60"]
+    gdb = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                            stderr=subprocess.DEVNULL, start_new_session=True)
     until = time.monotonic() + 60
     while tracer_of(target.pid) == 0:
