@@ -200,6 +200,11 @@ hs_status hs_refusal_permission(pid_t pid, struct hs_error *err)
         return refusal_ended(pid, err);
     if (hs_proc_read_of(pid, "status", &text, &n, err) != HS_OK)
         return err->status == HS_LIMIT ? HS_LIMIT : refusal_ended(pid, err);
+    uint64_t n_kib;
+    if (!hs_proc_number(text, "VmSize", 10, &n_kib)) { /* no memory any more: fs/proc/array.c */
+        (void)hs_fail(err, HS_TARGET, "cannot dump process %d: it is ending", pid);
+        return hs_hint(err, "its memory is already gone");
+    }
     if (hs_proc_number(text, "Uid", 10, &uid))
         facts.target_uid = (uint32_t)uid;
     facts.owner_is_root = owner.st_uid == 0 && facts.target_uid != 0;
