@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "dump_session.h"
 #include "ocaml4_emit.h"
+#include "target_private.h"
 
 enum { STOPS_MAX = 50, CALM_STOPS = 8, FIRST_PAUSE_US = 1000, LAST_PAUSE_US = 5000 };
 
@@ -161,6 +162,8 @@ hs_status hs_dump(const struct hs_dump_options *options, struct hs_out *out,
     struct hs_dump_session session = {.options = options};
     hs_status status = dump_run(&session, out, ret, err);
 
+    if (session.target.pid != 0) /* opened: what is missing now was there */
+        status = hs_refusal_if_ended(options->pid, status, err);
     dump_fini(&session);
     return status;
 }

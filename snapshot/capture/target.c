@@ -92,7 +92,6 @@ static int target_open_file(pid_t pid, const char *name)
 
 static hs_status target_open_parts(struct hs_target *target, struct hs_error *err)
 {
-    HS_TRY(hs_refusal_check(target->pid, err));
     HS_TRY(hs_target_identify(target->pid, &target->identity, err));
     target->pidfd = (int)syscall(SYS_pidfd_open, target->pid, 0);
     target->mem_fd = target_open_file(target->pid, "mem");
@@ -105,7 +104,8 @@ static hs_status target_open_parts(struct hs_target *target, struct hs_error *er
 hs_status hs_target_open(pid_t pid, struct hs_target *ret, struct hs_error *err)
 {
     struct hs_target target = {.pid = pid, .pidfd = -1, .mem_fd = -1, .pagemap_fd = -1};
-    hs_status status = target_open_parts(&target, err);
+    HS_TRY(hs_refusal_check(pid, err));
+    hs_status status = hs_refusal_if_ended(pid, target_open_parts(&target, err), err);
 
     if (status != HS_OK) {
         hs_target_close(&target);

@@ -24,6 +24,9 @@ hs_status hs_refusal_check(pid_t pid, struct hs_error *err);
 hs_status hs_refusal_permission(pid_t pid, struct hs_error *err);
 /* The same from facts alone. Always fails. */
 hs_status hs_refusal_explain(const struct hs_permission *facts, struct hs_error *err);
+/* A failure of status HS_TARGET becomes "it ended during the dump" when that is so: whatever was
+ * looked for could then not be found. Every other status is returned as it is. */
+hs_status hs_refusal_if_ended(pid_t pid, hs_status status, struct hs_error *err);
 /* Refuses anything but a 64-bit x86-64 program; `path` leads to the executable. */
 hs_status hs_refusal_check_program(pid_t pid, const char *path, struct hs_error *err);
 
@@ -43,5 +46,12 @@ void hs_mappings_fini(struct hs_target *target);
 void hs_deadman_arm(void);
 void hs_deadman_renew(void);
 void hs_deadman_disarm(void);
+
+/* ---- seize_guard.c */
+/* Around a run of hs_seize_guarded: PTRACE_SEIZE of `tid` with these options, while which threads
+ * of `target` that end are collected. The result and errno are those of ptrace. */
+void hs_seize_guard_begin(void);
+long hs_seize_guarded(const struct hs_target *target, pid_t tid, long options);
+void hs_seize_guard_end(void);
 
 #endif

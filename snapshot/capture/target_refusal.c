@@ -42,6 +42,31 @@ static hs_status refusal_ended(pid_t pid, struct hs_error *err)
                    "list processes with 'ps -e'; inside a container numbers differ from outside");
 }
 
+static hs_status refusal_ending(pid_t pid, struct hs_error *err)
+{
+    (void)hs_fail(err, HS_TARGET, "cannot dump process %d: it is ending", pid);
+    return hs_hint(err, "its memory is already gone");
+}
+
+hs_status hs_refusal_if_ended(pid_t pid, hs_status status, struct hs_error *err)
+{
+    struct hs_error ignored = HS_ERROR_INIT;
+    struct hs_proc_stat stat;
+    hs_auto_free char *text = NULL;
+    size_t n;
+    uint64_t n_kib;
+
+    if (status != HS_TARGET)
+        return status;
+    if (hs_proc_stat_of(pid, 0, &stat, &ignored) == HS_OK && stat.state != 'Z' &&
+        stat.state != 'X' && hs_proc_read_of(pid, "status", &text, &n, &ignored) == HS_OK &&
+        hs_proc_number(text, "VmSize", 10, &n_kib))
+        return status;
+    if (ignored.status == HS_LIMIT)
+        return status;
+    return hs_fail(err, HS_TARGET, "cannot dump process %d: it ended during the dump", pid);
+}
+
 static bool refusal_has_other_threads(pid_t pid)
 {
     char path[HS_PROC_PATH_BYTES];
@@ -201,10 +226,8 @@ hs_status hs_refusal_permission(pid_t pid, struct hs_error *err)
     if (hs_proc_read_of(pid, "status", &text, &n, err) != HS_OK)
         return err->status == HS_LIMIT ? HS_LIMIT : refusal_ended(pid, err);
     uint64_t n_kib;
-    if (!hs_proc_number(text, "VmSize", 10, &n_kib)) { /* no memory any more: fs/proc/array.c */
-        (void)hs_fail(err, HS_TARGET, "cannot dump process %d: it is ending", pid);
-        return hs_hint(err, "its memory is already gone");
-    }
+    if (!hs_proc_number(text, "VmSize", 10, &n_kib)) /* no memory any more: fs/proc/array.c */
+        return refusal_ending(pid, err);
     if (hs_proc_number(text, "Uid", 10, &uid))
         facts.target_uid = (uint32_t)uid;
     facts.owner_is_root = owner.st_uid == 0 && facts.target_uid != 0;
@@ -220,6 +243,8 @@ hs_status hs_refusal_check_program(pid_t pid, const char *path, struct hs_error 
 
     if (fd < 0 && (errno == EACCES || errno == EPERM))
         return hs_refusal_permission(pid, err);
+    if (fd < 0 && (errno == ENOENT || errno == ESRCH)) /* kernel threads are refused before */
+        return refusal_ending(pid, err);
     if (fd < 0)
         return hs_fail_errno(err, HS_TARGET, "cannot open the program of process %d", pid);
     bool is_elf = hs_elf_identify_fd(fd, &identity);

@@ -111,7 +111,7 @@ static hs_status stop_seize(struct stop *stop, pid_t tid, bool *ret_is_new, stru
 
     HS_TRY(hs_grow((void **)&target->threads, &target->threads_capacity, target->n_threads + 1,
                    sizeof *target->threads, err));
-    if (ptrace(PTRACE_SEIZE, tid, NULL, (void *)PTRACE_O_TRACEEXEC) != 0) {
+    if (hs_seize_guarded(target, tid, PTRACE_O_TRACEEXEC) != 0) {
         if (errno == ESRCH || thread_has_ended(target->pid, tid))
             return HS_OK;
         for (size_t i = stop->n_sorted; i < target->n_threads; i++)
@@ -138,11 +138,13 @@ static hs_status stop_seize_new(struct stop *stop, bool *ret_any_new, struct hs_
         stop->has_ended = true;
         return hs_fail_errno(err, HS_TARGET, "cannot list the threads of process %d", target->pid);
     }
+    hs_seize_guard_begin();
     for (struct dirent *e; status == HS_OK && (e = readdir(tasks)) != NULL;) {
         long tid = strtol(e->d_name, NULL, 10);
         if (tid > 0 && !stop_knows(stop, (pid_t)tid))
             status = stop_seize(stop, (pid_t)tid, &any_new, err);
     }
+    hs_seize_guard_end();
     closedir(tasks);
     stop_tidy(stop);
     if (status == HS_OK)
@@ -323,18 +325,6 @@ static hs_status stop_check_identity(const struct stop *stop, struct hs_error *e
     return HS_OK;
 }
 
-static void stop_read_registers(struct stop *stop)
-{
-    struct hs_target *target = stop->target;
-
-    for (size_t i = 0; i < target->n_threads; i++) {
-        struct hs_thread *thread = &target->threads[i];
-        if (ptrace(PTRACE_GETREGS, thread->tid, NULL, &thread->regs) != 0)
-            thread->state = THREAD_GONE; /* killed in this moment */
-    }
-    stop_tidy(stop);
-}
-
 /* One that lives after all is let go, with its signal if it stopped for one. */
 static bool stop_is_collected(pid_t tid)
 {
@@ -367,6 +357,26 @@ static void stop_collect_dead(struct hs_target *target)
             n_left += thread->state == THREAD_DYING;
         }
     }
+}
+
+static void stop_read_registers(struct stop *stop)
+{
+    struct hs_target *target = stop->target;
+    bool any_died = false;
+
+    for (size_t i = 0; i < target->n_threads; i++) {
+        struct hs_thread *thread = &target->threads[i];
+        if (ptrace(PTRACE_GETREGS, thread->tid, NULL, &thread->regs) != 0) {
+            thread->state = THREAD_DYING; /* killed in this moment */
+            any_died = true;
+        }
+    }
+    if (any_died)
+        stop_collect_dead(target);
+    for (size_t i = 0; i < target->n_threads; i++)
+        if (target->threads[i].state == THREAD_DYING)
+            target->threads[i].state = THREAD_GONE;
+    stop_tidy(stop);
 }
 
 static void stop_detach_all(struct hs_target *target)
