@@ -96,17 +96,17 @@ static hs_status put_path(struct hs_json *json, struct hs_view *view, const stru
     return status;
 }
 
-static const struct hs_sample *sample_of(const struct hs_view *view, const struct hs_what *what)
+/* The sample that was asked for, else the first one of the target. */
+static const struct hs_sample *sample_of(const struct hs_view *view, const struct hs_what *what,
+                                         hs_node target)
 {
     if (what->sample != NULL)
         return what->sample;
     for (size_t i = 0; i < view->totals->n_samples; i++)
-        if (hs_snap_sample(view->snap, i)->node == what->nodes[0])
+        if (hs_snap_sample(view->snap, i)->node == target)
             return hs_snap_sample(view->snap, i);
     return NULL;
 }
-
-static const char *const state_names[HS_N_SAMPLE_STATES] = {"live", "promoted"};
 
 static void put_sample(struct hs_json *json, const struct hs_sample *sample)
 {
@@ -116,11 +116,10 @@ static void put_sample(struct hs_json *json, const struct hs_sample *sample)
     }
     hs_json_begin_object(json, "sample", HS_JSON_LINE);
     hs_json_u64(json, "id", sample->id);
-    hs_json_string(json, "state", state_names[sample->state]);
+    hs_json_string(json, "state", hs_sample_state_name(sample->state));
     hs_json_u64(json, "words", sample->words);
     hs_json_u64(json, "n_samples", sample->n_samples);
-    hs_json_begin_array(json, "site", HS_JSON_LINE);
-    hs_json_end_array(json);
+    hs_json_null(json, "site"); /* unknown: only a trace tells it */
     hs_json_string(json, "trace", "no trace given");
     hs_json_end_object(json);
 }
@@ -139,7 +138,7 @@ static hs_status put_target(struct hs_json *json, struct hs_view *view, const st
     hs_json_string(json, "type", facts.label);
     hs_json_bool(json, "reached", hs_index_is_reached(view->index, (uint32_t)target));
     hs_json_u64(json, "retained_words", hs_index_retained(view->index, (uint32_t)target).words);
-    put_sample(json, sample_of(view, what));
+    put_sample(json, sample_of(view, what, target));
     hs_json_node(json, "dominator", idom == HS_NONE ? HS_NO_NODE : idom);
     if (root == HS_NO_NODE) {
         hs_json_null(json, "retaining_root");
@@ -258,7 +257,7 @@ static hs_status print_heading(struct hs_tool *tool, struct hs_view *view,
 {
     struct hs_node_facts facts;
     HS_TRY(hs_view_facts(view, target, &facts, err));
-    const struct hs_sample *sample = sample_of(view, what);
+    const struct hs_sample *sample = sample_of(view, what, target);
     uint32_t idom = hs_index_idom(view->index, (uint32_t)target);
     hs_node root = hs_view_retaining_root(view, target);
     struct hs_out *out = &tool->out;
@@ -268,9 +267,10 @@ static hs_status print_heading(struct hs_tool *tool, struct hs_view *view,
     HS_TRY(hs_print(out, err, ", %lu words, retains %lu words\n", (unsigned long)facts.words,
                     (unsigned long)hs_index_retained(view->index, (uint32_t)target).words));
     if (sample != NULL)
-        HS_TRY(hs_print(
-            out, err, "sample %lu: %lu words, %s, alive in the process; no trace given\n",
-            (unsigned long)sample->id, (unsigned long)sample->words, state_names[sample->state]));
+        HS_TRY(hs_print(out, err,
+                        "sample %lu: %lu words, %s, alive in the process; no trace given\n",
+                        (unsigned long)sample->id, (unsigned long)sample->words,
+                        hs_sample_state_name(sample->state)));
     if (idom == HS_NONE)
         return hs_print(out, err, "no root reaches it\n");
     HS_TRY(hs_print(out, err, "dominator #%u; retained by ", idom));

@@ -68,8 +68,6 @@ static hs_status look_up_rows(struct hs_view *view, struct sample_rows *rows, st
     return HS_OK;
 }
 
-static const char *const state_names[HS_N_SAMPLE_STATES] = {"live", "promoted"};
-
 static const char *root_name(const struct hs_view *view, const struct sample_row *row)
 {
     return row->root == HS_NO_NODE
@@ -96,7 +94,7 @@ static void put_json_row(struct hs_json *json, const struct hs_view *view,
     hs_json_string(json, "type", hs_or_null(row->facts.label));
     hs_json_u64(json, "words", row->sample->words);
     hs_json_u64(json, "n_samples", row->sample->n_samples);
-    hs_json_string(json, "state", state_names[row->sample->state]);
+    hs_json_string(json, "state", hs_sample_state_name(row->sample->state));
     hs_json_u64(json, "retained_words", row->retained_words);
     hs_json_bool(json, "reached", is_reached(view, row));
     hs_json_string(json, "root", root_name(view, row));
@@ -156,7 +154,7 @@ static void put_row(struct hs_sheet *sheet, const struct hs_view *view,
         hs_sheet_u64(sheet, row->facts.address);
     else
         hs_sheet_null(sheet);
-    hs_sheet_string(sheet, state_names[row->sample->state]);
+    hs_sheet_string(sheet, hs_sample_state_name(row->sample->state));
     hs_sheet_string(sheet, hs_or_null(row->facts.label));
     hs_sheet_string(sheet, keeper);
 }

@@ -54,9 +54,8 @@ const struct hs_command hs_commands[] = {
      HS_BIT(HS_OPT_OUTPUT) | HS_BIT(HS_OPT_NAMES) | HS_BIT(HS_OPT_NAMES_PATH) |
          HS_BIT(HS_OPT_NO_NAMES) | HS_BIT(HS_OPT_PROGRESS),
      "Stops every thread of process PID for a moment, copies what is needed, lets it go on, and "
-     "writes the graph of its heap to standard output or to the file of -o. Nothing is written "
-     "into "
-     "the process, and it goes on whatever happens to heapsnap. The snapshot holds pointers, sizes "
+     "writes the graph of its heap to standard output or to the file of -o. Its memory is never "
+     "written, and it goes on whatever happens to heapsnap. The snapshot holds pointers, sizes "
      "and names from the program's binaries, and no byte of the program's data.\n"
      "Supported: native OCaml 4.13 and 4.14 programs on x86-64, stripped ones included.",
      "heapsnap dump 4242 > heap.snap\nheapsnap dump 4242 -o heap.snap --names-path ~/src/_build\n",

@@ -83,3 +83,12 @@ const char *hs_type_form_name(unsigned form)
     };
     return MODEL_NAME(names, form);
 }
+
+const char *hs_sample_state_name(unsigned state)
+{
+    static const char *const names[HS_N_SAMPLE_STATES] = {
+        [HS_SAMPLE_LIVE] = "live",
+        [HS_SAMPLE_PROMOTED] = "promoted",
+    };
+    return MODEL_NAME(names, state);
+}

@@ -59,6 +59,13 @@ static void test_forms(void **state)
     expect_names(hs_type_form_name, HS_N_FORMS, names);
 }
 
+static void test_sample_states(void **state)
+{
+    static const char *const names[] = {"live", "promoted"};
+    (void)state;
+    expect_names(hs_sample_state_name, HS_N_SAMPLE_STATES, names);
+}
+
 static void test_only_the_first_classes_are_strong(void **state)
 {
     (void)state;
@@ -74,6 +81,7 @@ int main(void)
         cmocka_unit_test(test_certainties),
         cmocka_unit_test(test_edge_classes),
         cmocka_unit_test(test_forms),
+        cmocka_unit_test(test_sample_states),
         cmocka_unit_test(test_only_the_first_classes_are_strong),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

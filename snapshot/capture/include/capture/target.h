@@ -1,8 +1,10 @@
 /* A live process: what it is, how it is stopped, how its memory is copied, how it is let go.
  *
- * The promise of this file: the target runs on after *any* end of ours. Nothing is ever written
- * into it; it is seized (PTRACE_SEIZE sends no signal), interrupted, read with process_vm_readv,
- * and detached. Should we be killed in between, the kernel detaches and the target runs.
+ * The promise of this file: the target runs on after *any* end of ours. Its memory is never
+ * written; it is seized (PTRACE_SEIZE sends no signal), interrupted, read with process_vm_readv,
+ * and detached. Registers are set only where the stop broke a system call off that shall start
+ * again, to values that are valid at every moment. Should we be killed in between, the kernel
+ * detaches and the target runs.
  *
  * Rule of use: open (no stop), stop, read / copy, resume as soon as possible, close. */
 #ifndef HS_CAPTURE_TARGET_H

@@ -118,6 +118,9 @@ struct hs_type {
 
 enum hs_sample_state { HS_SAMPLE_LIVE, HS_SAMPLE_PROMOTED, HS_N_SAMPLE_STATES };
 
+/* "live", "promoted"; NULL for a state out of range. */
+const char *hs_sample_state_name(unsigned state);
+
 /* A sampled allocation that was alive in the process. */
 struct hs_sample {
     uint64_t id;
