@@ -169,8 +169,8 @@ static hs_status find_type(struct hs_view *view, const char *name, struct hs_wha
     return hs_hint(err, "'heapsnap types %s -n 0' lists all", view->path);
 }
 
-hs_status hs_what_find(struct hs_view *view, const char *text, struct hs_what *ret,
-                       struct hs_error *err)
+static hs_status find(struct hs_view *view, const char *text, struct hs_what *ret,
+                      struct hs_error *err)
 {
     if (strncmp(text, "root:", 5) == 0)
         return find_root(view, text + 5, ret, err);
@@ -186,4 +186,12 @@ hs_status hs_what_find(struct hs_view *view, const char *text, struct hs_what *r
         return find_sample(view, text, ret, err);
     (void)hs_fail(err, HS_USAGE, "'%s' names no object", text);
     return hs_hint(err, "write N or sample:N, 0xADDR, #N, root:NAME or type:NAME");
+}
+
+hs_status hs_what_find(struct hs_view *view, const char *text, struct hs_what *ret,
+                       struct hs_error *err)
+{
+    if (find(view, text, ret, err) != HS_OK)
+        return hs_context(err, "cannot find '%.100s'", text);
+    return HS_OK;
 }

@@ -138,7 +138,7 @@ void hs_target_close(struct hs_target *target)
 
 static hs_status target_gone(const struct hs_target *target, struct hs_error *err)
 {
-    return hs_fail(err, HS_TARGET, "cannot read process %d: it has ended", target->pid);
+    return hs_fail(err, HS_TARGET, "cannot read process '%d': it has ended", target->pid);
 }
 
 /* Through the mem file, which also reads what the program itself may not. A file of a dead process

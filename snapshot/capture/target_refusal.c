@@ -37,14 +37,14 @@ static void refusal_name(pid_t pid, char *name)
 
 static hs_status refusal_ended(pid_t pid, struct hs_error *err)
 {
-    (void)hs_fail(err, HS_TARGET, "cannot dump process %d: no such process", pid);
+    (void)hs_fail(err, HS_TARGET, "cannot dump process '%d': no such process", pid);
     return hs_hint(err,
                    "list processes with 'ps -e'; inside a container numbers differ from outside");
 }
 
 static hs_status refusal_ending(pid_t pid, struct hs_error *err)
 {
-    (void)hs_fail(err, HS_TARGET, "cannot dump process %d: it is ending", pid);
+    (void)hs_fail(err, HS_TARGET, "cannot dump process '%d': it is ending", pid);
     return hs_hint(err, "its memory is already gone");
 }
 
@@ -64,7 +64,7 @@ hs_status hs_refusal_if_ended(pid_t pid, hs_status status, struct hs_error *err)
         return status;
     if (ignored.status == HS_LIMIT)
         return status;
-    return hs_fail(err, HS_TARGET, "cannot dump process %d: it ended during the dump", pid);
+    return hs_fail(err, HS_TARGET, "cannot dump process '%d': it ended during the dump", pid);
 }
 
 static bool refusal_has_other_threads(pid_t pid)
@@ -95,13 +95,13 @@ static hs_status refusal_check_zombie(pid_t pid, const char *status_text, struct
 
     if (refusal_has_other_threads(pid)) {
         (void)hs_fail(err, HS_TARGET,
-                      "cannot dump process %d: its main thread has ended before the others", pid);
+                      "cannot dump process '%d': its main thread has ended before the others", pid);
         return hs_hint(
             err, "the kernel shows no memory of such a process; take a core file of a thread");
     }
     hs_proc_number(status_text, "PPid", 10, &parent);
     (void)hs_fail(err, HS_TARGET,
-                  "cannot dump process %d: it is a zombie, its memory is already gone", pid);
+                  "cannot dump process '%d': it is a zombie, its memory is already gone", pid);
     return hs_hint(err, "its parent %llu has not collected its exit status yet",
                    (unsigned long long)parent);
 }
@@ -114,8 +114,9 @@ static hs_status refusal_check_traced(pid_t pid, const char *status_text, struct
     if (!hs_proc_number(status_text, "TracerPid", 10, &tracer) || tracer == 0)
         return HS_OK;
     refusal_name((pid_t)tracer, name);
-    (void)hs_fail(err, HS_TARGET, "cannot dump process %d: it is already traced by '%s' (pid %llu)",
-                  pid, name, (unsigned long long)tracer);
+    (void)hs_fail(err, HS_TARGET,
+                  "cannot dump process '%d': it is already traced by '%s' (pid %llu)", pid, name,
+                  (unsigned long long)tracer);
     return hs_hint(err, "let '%s' detach or end it; a process can have one tracer only", name);
 }
 
@@ -125,8 +126,8 @@ static hs_status refusal_check_kind(pid_t pid, const char *status_text, struct h
     uint64_t leader = (uint64_t)pid;
 
     if (hs_proc_number(status_text, "Tgid", 10, &leader) && leader != (uint64_t)pid) {
-        (void)hs_fail(err, HS_TARGET, "cannot dump %d: it is a thread of process %llu", pid,
-                      (unsigned long long)leader);
+        (void)hs_fail(err, HS_TARGET, "cannot dump process '%d': it is a thread of process %llu",
+                      pid, (unsigned long long)leader);
         return hs_hint(err, "dump the whole process: heapsnap dump %llu",
                        (unsigned long long)leader);
     }
@@ -134,7 +135,7 @@ static hs_status refusal_check_kind(pid_t pid, const char *status_text, struct h
         return err->status == HS_LIMIT ? HS_LIMIT : refusal_ended(pid, err);
     if (stat.flags & REFUSAL_PF_KTHREAD) {
         (void)hs_fail(err, HS_TARGET,
-                      "cannot dump process %d: it is a kernel thread and has no heap", pid);
+                      "cannot dump process '%d': it is a kernel thread and has no heap", pid);
         return hs_hint(err, "give the pid of a program");
     }
     if (stat.state == 'Z' || stat.state == 'X')
@@ -170,7 +171,7 @@ static int refusal_yama_scope(void)
 static hs_status refusal_explain_yama(const struct hs_permission *facts, struct hs_error *err)
 {
     (void)hs_fail(err, HS_TARGET,
-                  "cannot dump process %d: not permitted while kernel.yama.ptrace_scope is %d",
+                  "cannot dump process '%d': not permitted while kernel.yama.ptrace_scope is %d",
                   facts->pid, facts->yama_scope);
     if (facts->yama_scope == 1)
         return hs_hint(err,
@@ -196,7 +197,7 @@ hs_status hs_refusal_explain(const struct hs_permission *facts, struct hs_error 
         hint = "start the container with --cap-add SYS_PTRACE, or dump from the host";
     } else if (facts->target_uid != facts->own_uid) {
         (void)hs_fail(err, HS_TARGET,
-                      "cannot dump process %d: it belongs to user %u and you are user %u",
+                      "cannot dump process '%d': it belongs to user %u and you are user %u",
                       facts->pid, facts->target_uid, facts->own_uid);
         return hs_hint(err, "run heapsnap as that user or as root");
     } else if (facts->owner_is_root) {
@@ -205,7 +206,7 @@ hs_status hs_refusal_explain(const struct hs_permission *facts, struct hs_error 
     } else if (facts->yama_scope == 1 || facts->yama_scope == 2) {
         return refusal_explain_yama(facts, err);
     }
-    (void)hs_fail(err, HS_TARGET, "cannot dump process %d: %s", facts->pid, why);
+    (void)hs_fail(err, HS_TARGET, "cannot dump process '%d': %s", facts->pid, why);
     return hs_hint(err, "%s", hint);
 }
 
@@ -252,13 +253,14 @@ hs_status hs_refusal_check_program(pid_t pid, const char *path, struct hs_error 
     if (is_elf && identity.address_bits == 64 && identity.is_x86_64)
         return HS_OK;
     if (!is_elf)
-        (void)hs_fail(err, HS_TARGET, "cannot dump process %d: its program is no ELF file", pid);
+        (void)hs_fail(err, HS_TARGET, "cannot dump process '%d': its program is no ELF file", pid);
     else if (identity.address_bits != 64)
-        (void)hs_fail(err, HS_TARGET, "cannot dump process %d: it is a 32-bit program", pid);
+        (void)hs_fail(err, HS_TARGET, "cannot dump process '%d': it is a 32-bit program", pid);
     else
-        (void)hs_fail(err, HS_TARGET,
-                      "cannot dump process %d: it is a program for another machine (ELF number %u)",
-                      pid, (unsigned)identity.machine);
+        (void)hs_fail(
+            err, HS_TARGET,
+            "cannot dump process '%d': it is a program for another machine (ELF number %u)", pid,
+            (unsigned)identity.machine);
     return hs_hint(err, "only 64-bit x86-64 programs are supported");
 }
 
@@ -271,7 +273,7 @@ hs_status hs_refusal_check(pid_t pid, struct hs_error *err)
     if (pid <= 0)
         return refusal_ended(pid, err);
     if (pid == getpid()) {
-        (void)hs_fail(err, HS_TARGET, "cannot dump process %d: it is heapsnap itself", pid);
+        (void)hs_fail(err, HS_TARGET, "cannot dump process '%d': it is heapsnap itself", pid);
         return hs_hint(err, "give the pid of another process");
     }
     if (hs_proc_read_of(pid, "status", &text, &n, err) != HS_OK)

@@ -214,7 +214,7 @@ static hs_status stop_too_slow(struct stop *stop, pid_t tid, struct hs_error *er
 {
     struct hs_error ignored = HS_ERROR_INIT;
     struct hs_proc_stat stat = {.state = '?'};
-    (void)hs_fail(err, HS_TARGET, "cannot stop process %d: thread %d does not stop",
+    (void)hs_fail(err, HS_TARGET, "cannot stop process '%d': thread %d does not stop",
                   stop->target->pid, tid);
     if (hs_proc_stat_of(stop->target->pid, tid, &stat, &ignored) == HS_OK && stat.state == 'D')
         return hs_hint(err, "it waits in the kernel for a device or file system; try again later");
@@ -260,7 +260,7 @@ static void stop_interrupt_all(struct stop *stop)
 static hs_status stop_too_many(const struct stop *stop, struct hs_error *err)
 {
     return hs_fail(err, HS_TARGET,
-                   "cannot stop process %d: it starts threads faster than they "
+                   "cannot stop process '%d': it starts threads faster than they "
                    "can be stopped (%zu so far)",
                    stop->target->pid, stop->target->n_threads);
 }
@@ -300,7 +300,7 @@ static bool identity_equal(const struct hs_identity *a, const struct hs_identity
 
 static hs_status stop_ended(const struct stop *stop, struct hs_error *err)
 {
-    return hs_fail(err, HS_TARGET, "cannot dump process %d: it ended during the dump",
+    return hs_fail(err, HS_TARGET, "cannot dump process '%d': it ended during the dump",
                    stop->target->pid);
 }
 
@@ -318,7 +318,7 @@ static hs_status stop_check_identity(const struct stop *stop, struct hs_error *e
     HS_TRY(status);
     if (stop->has_executed || !identity_equal(&now, opened)) {
         (void)hs_fail(err, HS_TARGET,
-                      "cannot dump process %d: it executed another program during the dump",
+                      "cannot dump process '%d': it executed another program during the dump",
                       stop->target->pid);
         return hs_hint(err, "try again");
     }

@@ -44,7 +44,7 @@ def refused(pid, message, hint="", prefix=(), alive=True):
     err = done.stderr.decode()
     equal(done.returncode, 3, f"exit code for '{message}' ({err})")
     lines = err.splitlines()
-    check(lines[0].startswith("heapsnap: cannot dump "), err)
+    check(lines[0].startswith("heapsnap: cannot dump process '"), err)
     check(err.count("cannot dump") == 1, f"said twice: {err}")
     check(message in lines[0], f"no '{message}' in: {lines[0]}")
     check(len(lines) == 2 and lines[1].startswith("hint: "), f"no hint: {err}")
@@ -58,7 +58,7 @@ def refused(pid, message, hint="", prefix=(), alive=True):
 def no_such_process():
     gone = started("true")
     gone.wait()
-    refused(gone.pid, f"{gone.pid}: no such process", alive=False)
+    refused(gone.pid, f"{gone.pid}': no such process", alive=False)
     refused(2147483647, "no such process", alive=False)
 
 
