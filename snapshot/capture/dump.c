@@ -68,9 +68,14 @@ static hs_status dump_stop(struct hs_dump_session *s, unsigned attempt, bool *re
     s->n_attempts++;
     HS_TRY(hs_target_stop(&s->target, err));
     HS_TRY(hs_objects_update(&s->objects, &s->target, err));
-    HS_TRY(hs_ocaml4_locate(&s->rt, err));
-    HS_TRY(hs_ocaml4_judge(&s->rt, &verdict, &reason, err));
     bool is_last = attempt == STOPS_MAX || s->target.was_stopped_already;
+    hs_status located = hs_ocaml4_locate(&s->rt, err);
+    if (located == HS_TARGET && s->was_located && !is_last) {
+        *ret_is_good = false; /* in the middle of a change to the list of its chunks */
+        return HS_OK;
+    }
+    HS_TRY(located);
+    HS_TRY(hs_ocaml4_judge(&s->rt, &verdict, &reason, err));
     *ret_is_good =
         is_last || (verdict == HS_STOP_GOOD && (attempt > CALM_STOPS || dump_is_calm(s)));
     if (verdict != HS_STOP_GOOD && *ret_is_good)
@@ -87,9 +92,9 @@ static void dump_rehearse(struct hs_dump_session *s)
     uint64_t read_bytes = s->target.read_bytes;
 
     dump_forget(s);
-    if (hs_ocaml4_locate(&s->rt, &ignored) == HS_OK &&
-        hs_ocaml4_copy_heap(&s->rt, &ignored) != HS_OK)
-        ignored.status = HS_OK;
+    s->was_located = hs_ocaml4_locate(&s->rt, &ignored) == HS_OK;
+    if (s->was_located)
+        (void)hs_ocaml4_copy_heap(&s->rt, &ignored);
     s->target.read_bytes = read_bytes;
 }
 

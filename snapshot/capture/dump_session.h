@@ -21,6 +21,7 @@ struct hs_dump_session {
     struct hs_block_map map;
     struct hs_ocaml4_marks marks;
     uint32_t n_attempts;
+    bool was_located; /* the runtime was found once: not to find it again is a bad moment */
     /* for the writer, made by hs_dump_facts */
     struct hs_snap_facts facts;
     struct hs_runtime runtime;
