@@ -84,7 +84,7 @@ const char *hs_mapping_path(const struct hs_target *target, const struct hs_mapp
 const struct hs_mapping *hs_target_mapping_at(const struct hs_target *target, hs_addr address);
 
 /* "/proc/PID/exe" or "/proc/PID/map_files/..." (works in containers and for deleted files), falling
- * back to /proc/PID/root/PATH. `path` has PATH_MAX bytes. */
+ * back to PATH below the link "root" of the process. `path` has PATH_MAX bytes. */
 hs_status hs_target_file_path(const struct hs_target *target, const struct hs_mapping *mapping,
                               char *path, size_t path_bytes, struct hs_error *err);
 
