@@ -158,7 +158,8 @@ CASES = {
         ({"docs/a.md": "FIX" + "ME\n"}, {"docs/a.md": "prefix meta\n"}),
     ],
     "machine-path": [
-        ({"scripts/a.sh": "cd /" + "root/x\n"}, {"scripts/a.sh": "cd ./" + "root $HOME/work/y\n"}),
+        ({"scripts/a.sh": "cd /" + "root/x\n"},
+         {"scripts/a.sh": "cd ./" + "root/x $HOME/work/y\n"}),
         ({"docs/a.md": "see /" + "home/ann/x\n"}, {"docs/a.md": "see home/ann and /proc/1/maps\n"}),
     ],
     "stale-exception": [
