@@ -106,6 +106,31 @@ uint64_t hs_bitmap_rank(const struct hs_bitmap *map, uint64_t at)
     return rank;
 }
 
+uint64_t hs_bitmap_select(const struct hs_bitmap *map, uint64_t rank)
+{
+    assert(map->ranks != NULL);
+    uint64_t low = 0, high = bitmap_n_ranks(map->n_bits);
+    while (high - low > 1) { /* the last block with at most `rank` bits before it */
+        uint64_t middle = low + (high - low) / 2;
+        if (map->ranks[middle] >> PARTS_BITS <= rank)
+            low = middle;
+        else
+            high = middle;
+    }
+    uint64_t left = rank - (map->ranks[low] >> PARTS_BITS), word = low * BLOCK_WORDS;
+    for (;; word++) {
+        assert(word < bitmap_n_words(map->n_bits));
+        uint64_t n = bitmap_count(map->words[word]);
+        if (left < n)
+            break;
+        left -= n;
+    }
+    uint64_t bits = map->words[word];
+    for (; left != 0; left--)
+        bits &= bits - 1;
+    return word * 64 + (uint64_t)__builtin_ctzll(bits);
+}
+
 uint64_t hs_bitmap_next(const struct hs_bitmap *map, uint64_t at)
 {
     if (at >= map->n_bits)
@@ -133,4 +158,52 @@ uint64_t hs_bitmap_previous(const struct hs_bitmap *map, uint64_t at)
         if (word-- == 0)
             return UINT64_MAX;
     }
+}
+
+/* The last set bit in words [first, word], of the latter the bits of `bits` only. */
+static uint64_t bitmap_last(const struct hs_bitmap *map, uint64_t first, uint64_t word,
+                            uint64_t bits)
+{
+    while (bits == 0 && word > first)
+        bits = map->words[--word];
+    return bits == 0 ? UINT64_MAX : word * 64 + 63 - (uint64_t)__builtin_clzll(bits);
+}
+
+/* How many bits are set before a block of words. */
+static uint64_t bitmap_before(const struct hs_bitmap *map, uint64_t block)
+{
+    return map->ranks[block] >> PARTS_BITS;
+}
+
+uint64_t hs_bitmap_previous_ranked(const struct hs_bitmap *map, uint64_t at)
+{
+    if (map->n_bits == 0)
+        return UINT64_MAX;
+    if (at >= map->n_bits)
+        at = map->n_bits - 1;
+    assert(map->ranks != NULL);
+    uint64_t word = at >> 6;
+    uint64_t high = word / BLOCK_WORDS;
+    uint64_t bits = map->words[word] & (~(uint64_t)0 >> (63 - (at & 63)));
+    uint64_t found = bitmap_last(map, high * BLOCK_WORDS, word, bits);
+    if (found != UINT64_MAX)
+        return found;
+    uint64_t n_set = bitmap_before(map, high);
+    if (n_set == 0)
+        return UINT64_MAX;
+    /* The last block with fewer bits before it than all of them holds the last of them. */
+    uint64_t low = high - 1;
+    for (uint64_t step = 1; bitmap_before(map, low) == n_set; step *= 2) {
+        high = low;
+        low = low > step ? low - step : 0;
+    }
+    while (high - low > 1) {
+        uint64_t middle = low + (high - low) / 2;
+        if (bitmap_before(map, middle) == n_set)
+            high = middle;
+        else
+            low = middle;
+    }
+    word = low * BLOCK_WORDS + BLOCK_WORDS - 1;
+    return bitmap_last(map, low * BLOCK_WORDS, word, map->words[word]);
 }

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "dominator/dominators.h"
 #include "graph/pages.h"
 
 #define POPS_PER_TELL ((uint64_t)1 << 22)
@@ -12,43 +13,67 @@
 /* Entries are edges not yet followed, marked when taken (not when put), which makes the order a
  * true depth-first one: preorder number of the source above the target node, in one word. */
 struct pending {
-    uint64_t *edges;
-    uint64_t n, capacity;
+    struct engine_stack edges; /* of uint64_t */
+    uint64_t n;
+    uint64_t n_needed; /* when the search stopped for want of room */
 };
-
-void depth_first_drop_log(struct depth_first *search)
-{
-    hs_pages_free(search->log, search->log_capacity, sizeof *search->log);
-    search->log = NULL;
-    search->log_capacity = search->n_log = 0;
-}
 
 void depth_first_fini(struct depth_first *search)
 {
-    size_t n = search->n_nodes;
-    depth_first_drop_log(search);
-    hs_pages_free(search->number, n, sizeof *search->number);
-    hs_pages_free(search->parent, n, sizeof *search->parent);
+    struct hs_budget *budget = search->budget;
+
+    edge_log_fini(&search->log);
+    hs_parked_close(&search->parked_number);
+    engine_array_fini(budget, &search->number, search->n_nodes);
+    engine_array_fini(budget, &search->parent, search->n_nodes);
+    engine_bitmap_fini(budget, &search->is_core);
+    engine_bitmap_fini(budget, &search->is_settled);
     *search = (struct depth_first){0};
+}
+
+hs_status depth_first_park(struct depth_first *search, struct hs_error *err)
+{
+    if (!search->is_tight)
+        return HS_OK;
+    HS_TRY(hs_parked_put(search->budget, "the search's numbers", search->number,
+                         (uint64_t)search->n_nodes * sizeof *search->number, &search->parked_number,
+                         err));
+    engine_array_fini(search->budget, &search->number, search->n_nodes);
+    return HS_OK;
+}
+
+static hs_status numbers_init(struct depth_first *search, struct hs_error *err)
+{
+    size_t n = search->n_nodes;
+    HS_TRY(engine_array_init(search->budget, n, "the search's numbers", &search->number, err));
+    hs_dense_advise(search->number, n * sizeof *search->number);
+    return HS_OK;
+}
+
+hs_status depth_first_fetch(struct depth_first *search, struct hs_error *err)
+{
+    if (!search->is_tight)
+        return HS_OK;
+    HS_TRY(numbers_init(search, err));
+    return hs_parked_get(&search->parked_number, search->number, err);
 }
 
 static hs_status search_alloc(const struct hs_graph *graph, struct depth_first *search,
                               struct pending *pending, struct hs_error *err)
 {
-    size_t n = graph->n_nodes;
-    void *memory;
+    struct hs_budget *budget = search->budget;
+    size_t n = graph->n_nodes, n_edges = graph->n_edges;
 
-    *search = (struct depth_first){.n_nodes = graph->n_nodes, .n_spine = 1};
-    HS_TRY(hs_dense_pages(n, sizeof *search->number, &memory, err));
-    search->number = memory;
-    HS_TRY(hs_dense_pages(n, sizeof *search->parent, &memory, err));
-    search->parent = memory;
-    HS_TRY(hs_dense_pages(graph->n_edges, sizeof *search->log, &memory, err));
-    search->log = memory;
-    search->log_capacity = graph->n_edges;
-    HS_TRY(hs_pages_alloc(graph->n_edges + 1, sizeof *pending->edges, &memory, err));
-    pending->edges = memory;
-    pending->capacity = graph->n_edges + 1;
+    HS_TRY(numbers_init(search, err));
+    HS_TRY(engine_array_init(budget, n, "the search's tree", &search->parent, err));
+    hs_dense_advise(search->parent, n * sizeof *search->parent);
+    HS_TRY(engine_bitmap_init(budget, n, "the core", &search->is_core, err));
+    HS_TRY(engine_bitmap_init(budget, n, "the core", &search->is_settled, err));
+    HS_TRY(edge_log_init(budget, n_edges, search->is_tight, &search->log, err));
+    HS_TRY(engine_stack_init(budget, n_edges + 1, sizeof(uint64_t), "the search's stack",
+                             &pending->edges, err));
+    if (budget == NULL)
+        hs_dense_advise(pending->edges.items, (n_edges + 1) * sizeof(uint64_t));
     return HS_OK;
 }
 
@@ -64,27 +89,35 @@ static inline void edge_met(struct depth_first *search, uint32_t target, uint32_
 {
     if (target == 0 || target == source)
         return;
+    hs_bitmap_set(&search->is_core, target);
     if (target < search->branch || source < search->branch)
-        source = depth_first_bound(search, target);
-    search->log[search->n_log++] = (struct numbered_edge){target, source};
+        hs_bitmap_set(&search->is_settled, target);
+    else if (!hs_bitmap_get(&search->is_settled, target))
+        search->log.edges[search->log.n++] = (struct numbered_edge){target, source};
 }
 
-/* Follows up to `budget` pending edges. */
+/* Follows up to `n_pops` pending edges, each of which may be logged; stops before a node whose row
+ * has no room on the stack. */
 static void search_run(const struct hs_graph *graph, struct depth_first *search,
-                       struct pending *pending, uint64_t budget)
+                       struct pending *pending, uint64_t n_pops)
 {
     const uint32_t *begin = graph->begin, *target = graph->target;
     uint32_t *number = search->number;
-    uint64_t *stack = pending->edges;
-    uint64_t n = pending->n;
+    uint64_t *stack = pending->edges.items;
+    uint64_t n = pending->n, room = pending->edges.n_taken;
 
-    for (; n != 0 && budget != 0; budget--) {
+    for (; n != 0 && n_pops != 0; n_pops--) {
         uint64_t edge = stack[--n];
         uint32_t node = (uint32_t)edge, source = (uint32_t)(edge >> 32);
         uint32_t known = number[node];
         if (known != 0) {
             edge_met(search, known - 1, source);
             continue;
+        }
+        if (begin[node + 1] - begin[node] > room - n) {
+            pending->n_needed = n + (begin[node + 1] - begin[node]);
+            n++;
+            break;
         }
         uint32_t mine = search->n_reached++;
         number[node] = mine + 1;
@@ -115,26 +148,39 @@ static hs_status search_all(const struct hs_graph *graph, const struct hs_progre
                             struct depth_first *search, struct pending *pending,
                             struct hs_error *err)
 {
+    struct edge_log *log = &search->log;
+
     HS_TRY(search_alloc(graph, search, pending, err));
-    pending->edges[pending->n++] = 0;
+    *(uint64_t *)pending->edges.items = 0;
+    pending->n = 1;
     while (pending->n != 0) {
         HS_TRY(hs_progress_tell(progress, "searching the graph", search->n_reached, graph->n_nodes,
                                 err));
-        search_run(graph, search, pending, POPS_PER_TELL);
+        HS_TRY(engine_stack_take(&pending->edges, pending->n_needed, err));
+        search_run(graph, search, pending, search->is_tight ? edge_log_room(log) : POPS_PER_TELL);
+        if (search->is_tight)
+            HS_TRY(edge_log_flush(log, err));
     }
-    assert(search->n_log <= search->log_capacity && search->n_reached <= search->n_nodes);
-    return HS_OK;
+    assert(log->n <= log->capacity && search->n_reached <= search->n_nodes);
+    return edge_log_end(log, err);
 }
 
-hs_status depth_first_search(const struct hs_graph *graph, const struct hs_progress *progress,
-                             struct depth_first *ret, struct hs_error *err)
+hs_status depth_first_search(const struct hs_graph *graph, struct hs_budget *budget,
+                             const struct hs_progress *progress, struct depth_first *ret,
+                             struct hs_error *err)
 {
     struct pending pending = {0};
-    struct depth_first search = {0};
+    struct depth_first search = {
+        .budget = budget,
+        .is_tight =
+            hs_budget_left_bytes(budget) < hs_domtree_room_bytes(graph->n_nodes, graph->n_edges),
+        .n_nodes = graph->n_nodes,
+        .n_spine = 1,
+    };
 
     assert(graph->n_nodes >= 1);
     hs_status status = search_all(graph, progress, &search, &pending, err);
-    hs_pages_free(pending.edges, pending.capacity, sizeof *pending.edges);
+    engine_stack_fini(&pending.edges);
     if (status == HS_OK)
         *ret = search;
     else

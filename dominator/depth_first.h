@@ -6,25 +6,27 @@
  * semidominator of what lies under it is smaller. Such nodes, from node 0 down, are the *spine*
  * (the last kind of roots, its last module, ...; blocks are left out). The *branch* is the latest
  * child of the spine's end. An edge that leaves the branch makes the spine node above its target
- * that target's semidominator: it is logged as an edge from there. */
+ * that target's semidominator: the target is *settled*, and no edge to it need be logged. */
 #ifndef HS_DEPTH_FIRST_H
 #define HS_DEPTH_FIRST_H
 
+#include "base/parked.h"
+#include "edge_log.h"
+#include "engine.h"
 #include "graph/graph.h"
 
 #define SPINE_MAX 8
 
-/* An edge between preorder numbers. */
-struct numbered_edge {
-    uint32_t target, source;
-};
-
 struct depth_first {
+    struct hs_budget *budget;
+    bool is_tight; /* what is used in sequence alone goes to disk */
     uint32_t n_nodes, n_reached;
     uint32_t *number; /* 1 + preorder number; 0 = not reached; room for n_nodes */
-    uint32_t *parent; /* by preorder number */
-    struct numbered_edge *log;
-    uint64_t n_log, log_capacity;
+    struct hs_parked parked_number;
+    uint32_t *parent;            /* by preorder number */
+    struct hs_bitmap is_core;    /* by preorder number: entered by an edge that is no tree edge */
+    struct hs_bitmap is_settled; /* of these: the semidominator is the bound, see below */
+    struct edge_log log;
     uint32_t spine[SPINE_MAX]; /* preorder numbers, ascending from 0 */
     uint32_t n_spine;
     uint32_t branch;
@@ -39,10 +41,14 @@ static inline uint32_t depth_first_bound(const struct depth_first *search, uint3
     return search->spine[at];
 }
 
-hs_status depth_first_search(const struct hs_graph *graph, const struct hs_progress *progress,
-                             struct depth_first *ret, struct hs_error *err);
+/* The arrays that are made are taken from the budget. */
+hs_status depth_first_search(const struct hs_graph *graph, struct hs_budget *budget,
+                             const struct hs_progress *progress, struct depth_first *ret,
+                             struct hs_error *err);
 void depth_first_fini(struct depth_first *search);
-/* The log alone, as soon as it has been read. */
-void depth_first_drop_log(struct depth_first *search);
+
+/* `number` to disk, when memory is short, and back. */
+hs_status depth_first_park(struct depth_first *search, struct hs_error *err);
+hs_status depth_first_fetch(struct depth_first *search, struct hs_error *err);
 
 #endif

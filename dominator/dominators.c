@@ -15,96 +15,126 @@
 
 /* Jump pointers of those nodes only from which a climb was long; depth 0 = not yet made. */
 struct jumps {
+    struct hs_budget *budget;
     uint32_t *idom;
-    uint32_t *depth, *to;
-    uint32_t *path;
+    uint32_t *depth, *to; /* NULL before the first long climb */
+    struct engine_stack path;
     size_t n;
     uint64_t n_steps;
 };
 
-static hs_status jumps_init(struct jumps *jumps, uint32_t *idom, size_t n, struct hs_error *err)
+static hs_status jumps_init(struct jumps *jumps, struct hs_error *err)
 {
-    void *memory;
-    *jumps = (struct jumps){.idom = idom, .n = n};
-    HS_TRY(hs_pages_alloc(n, sizeof(uint32_t), &memory, err));
-    jumps->depth = memory;
-    HS_TRY(hs_pages_alloc(n, sizeof(uint32_t), &memory, err));
-    jumps->to = memory;
-    HS_TRY(hs_pages_alloc(n, sizeof(uint32_t), &memory, err));
-    jumps->path = memory;
-    return HS_OK;
+    const char *what = "climbs to dominators";
+    HS_TRY(engine_array_init(jumps->budget, jumps->n, what, &jumps->depth, err));
+    HS_TRY(engine_array_init(jumps->budget, jumps->n, what, &jumps->to, err));
+    return engine_stack_init(jumps->budget, jumps->n, sizeof(uint32_t), what, &jumps->path, err);
 }
 
 static void jumps_fini(struct jumps *jumps)
 {
-    hs_pages_free(jumps->depth, jumps->n, sizeof(uint32_t));
-    hs_pages_free(jumps->to, jumps->n, sizeof(uint32_t));
-    hs_pages_free(jumps->path, jumps->n, sizeof(uint32_t));
+    engine_array_fini(jumps->budget, &jumps->depth, jumps->n);
+    engine_array_fini(jumps->budget, &jumps->to, jumps->n);
+    engine_stack_fini(&jumps->path);
 }
 
 /* Makes the pointers of `node` and of everything above it: once per node in all. */
-static void jumps_make(struct jumps *jumps, uint32_t node)
+static hs_status jumps_make(struct jumps *jumps, uint32_t node, struct hs_error *err)
 {
-    uint32_t *depth = jumps->depth, *to = jumps->to;
+    uint32_t *depth = jumps->depth, *to = jumps->to, *path = jumps->path.items;
     size_t n = 0;
 
-    for (; node != 0 && depth[node] == 0; node = jumps->idom[node])
-        jumps->path[n++] = node;
+    for (; node != 0 && depth[node] == 0; node = jumps->idom[node]) {
+        if (n == jumps->path.n_taken)
+            HS_TRY(engine_stack_take(&jumps->path, n + 1, err));
+        path[n++] = node;
+    }
     jumps->n_steps += n;
     while (n-- > 0) {
-        uint32_t x = jumps->path[n], up = jumps->idom[x], far = to[up];
+        uint32_t x = path[n], up = jumps->idom[x], far = to[up];
         assert(up < x);
         depth[x] = depth[up] + 1;
         to[x] = depth[up] - depth[far] == depth[far] - depth[to[far]] ? to[far] : up;
     }
+    return HS_OK;
 }
 
-/* The first node <= semi on the way from `node` to the root. */
-static uint32_t jumps_climb(struct jumps *jumps, uint32_t node, uint32_t semi)
+/* The first node <= semi on the way from *ret to the root. */
+static hs_status jumps_climb(struct jumps *jumps, uint32_t semi, uint32_t *ret,
+                             struct hs_error *err)
 {
+    uint32_t node = *ret;
+
     for (int i = 0; i < FREE_STEPS && node > semi; i++, jumps->n_steps++)
         node = jumps->idom[node];
-    if (node <= semi)
-        return node;
-    jumps_make(jumps, node);
+    if (node > semi && jumps->path.items == NULL)
+        HS_TRY(jumps_init(jumps, err));
+    if (node > semi)
+        HS_TRY(jumps_make(jumps, node, err));
     for (; node > semi; jumps->n_steps++)
         node = jumps->to[node] >= semi ? jumps->to[node] : jumps->idom[node];
-    return node;
+    *ret = node;
+    return HS_OK;
 }
 
 /* Turns tree parents into immediate dominators, in preorder. A spine node dominates all that is
  * numbered after it, so a semidominator on the spine needs no climb. */
 static hs_status idoms_find(const struct depth_first *search, const struct semidominators *semis,
-                            uint64_t *ret_steps, struct hs_error *err)
+                            struct jumps *jumps, struct hs_error *err)
 {
     uint32_t *parent = search->parent;
-    struct jumps jumps;
-    hs_status status = jumps_init(&jumps, parent, search->n_reached, err);
+    uint32_t i = 0;
 
-    for (uint32_t i = 0; status == HS_OK && i < semis->n_core; i++) {
-        uint32_t number = semis->core[i], semi = semis->semi[i];
-        assert(semi <= parent[number] && parent[number] < number);
-        if (semi == depth_first_bound(search, number))
-            parent[number] = semi;
-        else if (semi != parent[number])
-            parent[number] = jumps_climb(&jumps, parent[number], semi);
+    for (size_t at = 0; at * 64 < search->n_reached; at++) {
+        for (uint64_t bits = search->is_core.words[at]; bits != 0; bits &= bits - 1, i++) {
+            uint32_t number = (uint32_t)(at * 64) + (uint32_t)__builtin_ctzll(bits);
+            uint32_t semi = semis->semi[i];
+            assert(semi <= parent[number] && parent[number] < number);
+            if (semi == depth_first_bound(search, number))
+                parent[number] = semi;
+            else if (semi != parent[number])
+                HS_TRY(jumps_climb(jumps, semi, &parent[number], err));
+        }
     }
-    *ret_steps = jumps.n_steps;
-    jumps_fini(&jumps);
-    return status;
+    assert(i == semis->n_core);
+    return HS_OK;
 }
 
 static hs_status domtree_find(struct depth_first *search, struct hs_domtree *tree,
                               struct hs_error *err)
 {
     struct semidominators semis;
-    uint64_t n_log = search->n_log;
+    struct jumps jumps = {.budget = search->budget, .idom = search->parent, .n = search->n_reached};
+    uint64_t n_log = search->log.n_all;
 
+    HS_TRY(depth_first_park(search, err));
     HS_TRY(semidominators_find(search, &semis, err));
-    tree->counts = (struct hs_domtree_counts){
-        .n_core = semis.n_core, .n_logged = n_log, .n_evals = semis.n_evals};
-    hs_status status = idoms_find(search, &semis, &tree->counts.n_climbed, err);
+    hs_status status = idoms_find(search, &semis, &jumps, err);
+    tree->counts = (struct hs_domtree_counts){.n_core = semis.n_core,
+                                              .n_logged = n_log,
+                                              .n_evals = semis.n_evals,
+                                              .n_climbed = jumps.n_steps};
+    jumps_fini(&jumps);
     semidominators_fini(&semis);
+    return status == HS_OK ? depth_first_fetch(search, err) : status;
+}
+
+static hs_status domtree_finish(struct depth_first *search, const struct hs_progress *progress,
+                                struct hs_domtree *ret, struct hs_error *err)
+{
+    struct hs_domtree tree = {
+        .n_nodes = search->n_nodes, .n_reached = search->n_reached, .budget = search->budget};
+
+    hs_status status = hs_progress_tell(progress, "finding dominators", 0, search->n_reached, err);
+    if (status == HS_OK)
+        status = domtree_find(search, &tree, err);
+    if (status == HS_OK) {
+        tree.number = search->number;
+        tree.idom = search->parent;
+        search->number = search->parent = NULL;
+        *ret = tree;
+    }
+    depth_first_fini(search);
     return status;
 }
 
@@ -112,29 +142,47 @@ hs_status hs_domtree_build(const struct hs_graph *graph, const struct hs_progres
                            struct hs_domtree *ret, struct hs_error *err)
 {
     struct depth_first search;
-    struct hs_domtree tree = {.n_nodes = graph->n_nodes};
+    HS_TRY(depth_first_search(graph, NULL, progress, &search, err));
+    return domtree_finish(&search, progress, ret, err);
+}
 
-    HS_TRY(depth_first_search(graph, progress, &search, err));
-    hs_status status = hs_progress_tell(progress, "finding dominators", 0, search.n_reached, err);
-    if (status == HS_OK)
-        status = domtree_find(&search, &tree, err);
-    if (status == HS_OK) {
-        tree.n_reached = search.n_reached;
-        tree.number = search.number;
-        tree.idom = search.parent;
-        search.number = search.parent = NULL;
-        *ret = tree;
-    }
-    depth_first_fini(&search);
-    return status;
+hs_status hs_domtree_consume(struct hs_graph *graph, const struct hs_progress *progress,
+                             struct hs_domtree *ret, struct hs_error *err)
+{
+    return hs_domtree_consume_within(graph, NULL, progress, ret, err);
+}
+
+hs_status hs_domtree_consume_within(struct hs_graph *graph, struct hs_budget *budget,
+                                    const struct hs_progress *progress, struct hs_domtree *ret,
+                                    struct hs_error *err)
+{
+    struct depth_first search;
+    hs_status status = depth_first_search(graph, budget, progress, &search, err);
+    hs_budget_give(budget, hs_graph_bytes(graph->n_nodes, graph->target_capacity));
+    hs_graph_fini(graph);
+    return status == HS_OK ? domtree_finish(&search, progress, ret, err) : status;
+}
+
+/* The search: numbers, parents and bits; edges that wait, and the log. Then, with the log still
+ * there for some of it: labels, rows, sources, old parents and a path; this is more than climbing
+ * needs. */
+uint64_t hs_domtree_room_bytes(uint64_t n_nodes, uint64_t n_edges)
+{
+    enum { SLACK_BYTES = 64 << 10 };
+    return 29 * n_nodes + 16 * n_edges + SLACK_BYTES;
+}
+
+void hs_domtree_drop_number(struct hs_domtree *tree)
+{
+    engine_array_fini(tree->budget, &tree->number, tree->n_nodes);
 }
 
 void hs_domtree_fini(struct hs_domtree *tree)
 {
     if (tree == NULL)
         return;
-    hs_pages_free(tree->number, tree->n_nodes, sizeof(uint32_t));
-    hs_pages_free(tree->idom, tree->n_nodes, sizeof(uint32_t));
+    hs_domtree_drop_number(tree);
+    engine_array_fini(tree->budget, &tree->idom, tree->n_nodes);
     *tree = (struct hs_domtree){0};
 }
 

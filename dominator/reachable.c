@@ -1,221 +1,236 @@
 #include "dominator/reachable.h"
 
 #include <assert.h>
-#include <stdlib.h>
+#include <string.h>
 
-#include "condensed.h"
+#include "dominator/condensed.h"
 #include "graph/pages.h"
-#include "root_lanes.h"
+#include "unit_rows.h"
 
-/* A search alone is worth up to 1/256 of a sweep, and always so many steps. */
-#define SOLO_SHARE 256
-#define SOLO_MIN 4096
-/* Searches that were tried in vain may cost so many sweeps in all. */
-#define WASTE_SWEEPS 2
-
-/* Each distinct thing asked: a node of the condensed graph. */
-struct reach_work {
-    struct condensed condensed;
-    uint32_t *query_of; /* by condensed node: 1 + index into queries; 0 = not asked */
-    struct root_query *queries;
-    bool *is_done;
-    uint32_t n_queries;
-    uint32_t *seen; /* by condensed node: the last search that met it */
-    uint32_t *stack;
-    uint32_t *bound; /* by condensed node: no search takes more steps; saturated */
+/* Units: tree nodes keep their numbers; *heads*, blocks whose immediate dominator is an inner node
+ * of the root tree, follow. A block belongs to the unit of its immediate dominator, a leaf of the
+ * root tree to itself. An edge into another unit can only lead to a head. */
+struct units {
+    uint32_t n_nodes, n_tree, n_units;
+    const struct hs_domtree *tree;
+    uint32_t *by_number;       /* unit by preorder number */
+    struct hs_bitmap is_head;  /* by node */
+    struct hs_bitmap is_inner; /* by tree node */
 };
 
-static void work_fini(struct reach_work *work)
+static void units_fini(struct units *units)
 {
-    size_t n = work->condensed.graph.n_nodes;
-    hs_pages_free(work->query_of, n, sizeof(uint32_t));
-    hs_pages_free(work->seen, n, sizeof(uint32_t));
-    hs_pages_free(work->stack, n, sizeof(uint32_t));
-    hs_pages_free(work->bound, n, sizeof(uint32_t));
-    hs_free(work->queries);
-    hs_free(work->is_done);
-    condensed_fini(&work->condensed);
+    hs_pages_free(units->by_number, units->tree->n_reached, sizeof(uint32_t));
+    hs_bitmap_fini(&units->is_head);
+    hs_bitmap_fini(&units->is_inner);
 }
 
-static hs_status work_alloc(struct reach_work *work, struct hs_error *err)
+/* Of a node that is reached. */
+static inline uint32_t units_of(const struct units *units, uint32_t node)
 {
-    size_t n = work->condensed.graph.n_nodes, n_tree = work->condensed.n_tree;
-    uint32_t **const arrays[] = {&work->query_of, &work->seen, &work->stack, &work->bound};
-    void *memory;
+    return units->by_number[units->tree->number[node] - 1];
+}
 
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
-        HS_TRY(hs_pages_alloc(n, sizeof(uint32_t), &memory, err));
-        *arrays[i] = memory;
+/* Tree nodes with a child in the tree: a child's only predecessor and dominator is its parent. */
+static void units_mark_inner(struct units *units)
+{
+    const struct hs_domtree *tree = units->tree;
+
+    for (uint32_t i = 0; i < units->n_tree; i++) {
+        assert(tree->number[i] != 0);
+        units->by_number[tree->number[i] - 1] = 1 + i;
     }
-    HS_TRY(hs_alloc(n_tree, sizeof *work->queries, &memory, err));
-    work->queries = memory;
-    HS_TRY(hs_alloc(n_tree, sizeof *work->is_done, &memory, err));
-    work->is_done = memory;
-    return HS_OK;
+    for (uint32_t i = 1; i < units->n_tree; i++)
+        hs_bitmap_set(&units->is_inner, units->by_number[tree->idom[tree->number[i] - 1]] - 1);
+    hs_bitmap_set(&units->is_inner, 0);
 }
 
-/* ---- what to ask ---- */
-
-/* The node whose reach answers for a tree node: its only successor's, when it has but one; HS_NONE
- * when it has none. Own sizes are added afterwards. */
-static uint32_t tree_query(const struct condensed *condensed, uint32_t tree_node)
+/* Numbers the units of blocks, in preorder; `starts` gets the preorder numbers of heads. */
+static void units_number(struct units *units, struct hs_bitmap *starts)
 {
-    uint32_t n;
-    const uint32_t *row = hs_graph_row(&condensed->graph, condensed->of_tree[tree_node], &n);
-    if (n == 0)
-        return HS_NONE;
-    return n == 1 ? row[0] : condensed->of_tree[tree_node];
-}
+    const struct hs_domtree *tree = units->tree;
+    uint32_t *by_number = units->by_number, n_tree = units->n_tree;
 
-static int query_compare(const void *a, const void *b)
-{
-    uint32_t x = ((const struct root_query *)a)->node, y = ((const struct root_query *)b)->node;
-    return x < y ? 1 : x > y ? -1 : 0;
-}
-
-/* All but node 0, which reaches everything. */
-static void queries_collect(struct reach_work *work)
-{
-    for (uint32_t i = 1; i < work->condensed.n_tree; i++) {
-        uint32_t node = tree_query(&work->condensed, i);
-        if (node == HS_NONE || work->query_of[node] != 0)
+    units->n_units = n_tree;
+    for (uint32_t i = 0; i < tree->n_reached; i++) {
+        if (by_number[i] != 0) { /* a tree node */
+            by_number[i]--;
             continue;
-        work->query_of[node] = 1;
-        work->queries[work->n_queries++].node = node;
-    }
-    qsort(work->queries, work->n_queries, sizeof *work->queries, query_compare);
-    for (uint32_t i = 0; i < work->n_queries; i++)
-        work->query_of[work->queries[i].node] = 1 + i;
-}
-
-/* ---- searches alone ---- */
-
-/* An upper bound on the steps of a search from each node: as if nothing were shared. */
-static void bounds_find(struct reach_work *work)
-{
-    const struct hs_graph *graph = &work->condensed.graph;
-    for (uint32_t i = 0; i < graph->n_nodes; i++) {
-        uint64_t bound = 1;
-        for (uint32_t e = graph->begin[i]; e < graph->begin[i + 1]; e++)
-            bound += 1 + (uint64_t)work->bound[graph->target[e]];
-        work->bound[i] = bound < UINT32_MAX ? (uint32_t)bound : UINT32_MAX;
-    }
-}
-
-/* True when the search ended within the given steps; *steps counts nodes and edges. */
-static bool query_search(struct reach_work *work, uint32_t query, uint64_t max_steps,
-                         uint64_t *steps)
-{
-    const struct hs_graph *graph = &work->condensed.graph;
-    struct hs_sizes sum = {0};
-    uint32_t n = 0;
-
-    *steps = 0;
-    work->stack[n++] = work->queries[query].node;
-    work->seen[work->queries[query].node] = query + 1;
-    while (n != 0 && *steps < max_steps) {
-        uint32_t node = work->stack[--n];
-        hs_sizes_add(&sum, &work->condensed.sizes[node]);
-        uint32_t end = graph->begin[node + 1];
-        *steps += 1 + end - graph->begin[node];
-        for (uint32_t e = graph->begin[node]; e < end; e++) {
-            uint32_t target = graph->target[e];
-            if (work->seen[target] == query + 1)
-                continue;
-            work->seen[target] = query + 1;
-            work->stack[n++] = target;
         }
-    }
-    work->queries[query].sizes = sum;
-    return n == 0;
-}
-
-/* Answers what is cheap alone: what is surely small, and what turns out to be while it may be
- * tried. */
-static void queries_search(struct reach_work *work)
-{
-    const struct hs_graph *graph = &work->condensed.graph;
-    uint64_t sweep = graph->n_nodes + graph->n_edges;
-    uint64_t most = sweep / SOLO_SHARE > SOLO_MIN ? sweep / SOLO_SHARE : SOLO_MIN;
-    uint64_t wasted = 0;
-
-    for (uint32_t i = 0; i < work->n_queries; i++) {
-        uint64_t steps;
-        bool surely = work->bound[work->queries[i].node] < most;
-        if (!surely && wasted >= WASTE_SWEEPS * sweep)
-            continue;
-        /* A search ends at the first look after the limit, so a bound below it always suffices. */
-        work->is_done[i] = query_search(work, i, most, &steps);
-        assert(!surely || work->is_done[i]);
-        wasted += work->is_done[i] ? 0 : steps;
+        uint32_t above = by_number[tree->idom[i]];
+        bool is_head = above < n_tree && hs_bitmap_get(&units->is_inner, above);
+        by_number[i] = is_head ? units->n_units++ : above;
+        if (is_head)
+            hs_bitmap_set(starts, i);
     }
 }
 
-/* The rest, with all answers back in their place. */
-static hs_status queries_together(struct reach_work *work, const struct hs_progress *progress,
-                                  struct hs_error *err)
+static void units_mark_heads(struct units *units, const struct hs_bitmap *starts)
 {
-    struct root_lanes_options options = {.progress = progress};
-    hs_auto_free struct root_query *rest = NULL;
-    uint32_t n = 0;
+    for (uint32_t i = units->n_tree; i < units->n_nodes; i++) {
+        uint32_t number = units->tree->number[i];
+        if (number != 0 && hs_bitmap_get(starts, number - 1))
+            hs_bitmap_set(&units->is_head, i);
+    }
+}
+
+static hs_status units_find(struct units *units, struct hs_error *err)
+{
+    struct hs_bitmap starts = {0};
     void *memory;
 
-    HS_TRY(hs_alloc(work->n_queries, sizeof *rest, &memory, err));
-    rest = memory;
-    for (uint32_t i = 0; i < work->n_queries; i++)
-        if (!work->is_done[i])
-            rest[n++] = work->queries[i];
-    HS_TRY(root_lanes_run(&work->condensed, rest, n, &options, err));
-    for (uint32_t i = 0; i < n; i++)
-        work->queries[work->query_of[rest[i].node] - 1] = rest[i];
+    HS_TRY(hs_bitmap_init(&units->is_inner, units->n_tree, err));
+    HS_TRY(hs_bitmap_init(&units->is_head, units->n_nodes, err));
+    HS_TRY(hs_dense_pages(units->tree->n_reached, sizeof(uint32_t), &memory, err));
+    units->by_number = memory;
+    HS_TRY(hs_bitmap_init(&starts, units->tree->n_reached, err));
+    units_mark_inner(units);
+    units_number(units, &starts);
+    units_mark_heads(units, &starts);
+    hs_bitmap_fini(&starts);
     return HS_OK;
 }
 
-/* ---- answers ---- */
+/* ---- edges between units ---- */
 
-static void answers_fill(const struct reach_work *work, struct hs_sizes *answers)
+/* Edges between units as they are met: source unit above target unit. */
+struct unit_edges {
+    const struct units *units;
+    uint32_t *begin; /* counts in begin[unit + 1] */
+    uint64_t *pairs;
+    uint64_t n, capacity;
+};
+
+/* Whether an edge to another node than one of the tree may lead into another unit. Edges from node
+ * 0 to blocks are not followed. */
+static inline bool edge_enters(const struct units *units, uint32_t u, uint32_t target)
 {
-    const struct condensed *condensed = &work->condensed;
+    return u != 0 && hs_bitmap_get(&units->is_head, target);
+}
 
-    for (uint32_t i = 0; i < condensed->graph.n_nodes; i++)
-        hs_sizes_add(&answers[0], &condensed->sizes[i]);
-    for (uint32_t i = 1; i < condensed->n_tree; i++) {
-        uint32_t own = condensed->of_tree[i], node = tree_query(condensed, i);
-        if (node != own)
-            answers[i] = condensed->sizes[own];
-        if (node == HS_NONE)
+static void edges_take_row(struct unit_edges *edges, uint32_t u, const uint32_t *row, uint32_t n)
+{
+    const struct units *units = edges->units;
+
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t target = row[i];
+        if (target >= units->n_tree && !edge_enters(units, u, target))
             continue;
-        assert(work->query_of[node] != 0);
-        hs_sizes_add(&answers[i], &work->queries[work->query_of[node] - 1].sizes);
+        uint32_t unit = units_of(units, u), to = units_of(units, target);
+        if (unit == to)
+            continue;
+        edges->begin[unit + 1]++;
+        edges->pairs[edges->n++] = (uint64_t)unit << 32 | to;
     }
 }
 
-static hs_status reachable_find(struct reach_work *work, const struct hs_progress *progress,
-                                struct hs_sizes **ret, struct hs_error *err)
+static hs_status edges_take(void *context, const struct hs_rows *rows, struct hs_error *err)
 {
-    void *memory;
+    struct unit_edges *edges = context;
+    const uint32_t *begin = rows->begin;
 
-    HS_TRY(work_alloc(work, err));
-    queries_collect(work);
-    bounds_find(work);
-    queries_search(work);
-    HS_TRY(queries_together(work, progress, err));
-    HS_TRY(hs_alloc(work->condensed.n_tree, sizeof **ret, &memory, err));
-    answers_fill(work, memory);
-    *ret = memory;
+    (void)err;
+    for (uint32_t i = 0; i < rows->n; i++)
+        if (edges->units->tree->number[rows->first + i] != 0)
+            edges_take_row(edges, rows->first + i, rows->target + begin[i],
+                           begin[i + 1] - begin[i]);
+    assert(edges->n <= edges->capacity);
     return HS_OK;
 }
 
-hs_status hs_reachable_find(const struct hs_graph *graph, const struct hs_domtree *tree,
+static hs_status units_rows(const struct unit_edges *edges, struct hs_graph *ret,
+                            struct hs_error *err)
+{
+    uint32_t n_units = edges->units->n_units;
+
+    unit_rows_accumulate(edges->begin, n_units);
+    HS_TRY(hs_graph_init(n_units, edges->units->n_tree, edges->n, ret, err));
+    memcpy(ret->begin, edges->begin, ((size_t)n_units + 1) * sizeof(uint32_t));
+    for (uint64_t i = 0; i < edges->n; i++)
+        ret->target[ret->begin[edges->pairs[i] >> 32]++] = (uint32_t)edges->pairs[i];
+    unit_rows_restore(ret->begin, n_units);
+    ret->n_edges = edges->n;
+    return unit_rows_unique(ret, err);
+}
+
+static hs_status units_graph(const struct units *units, const struct hs_row_source *source,
+                             const struct hs_progress *progress, struct hs_graph *ret,
+                             struct hs_error *err)
+{
+    size_t n = (size_t)units->n_units + 1;
+    struct unit_edges edges = {.units = units};
+    const struct hs_row_taker taker = {edges_take, &edges};
+    struct hs_row_counts counts;
+    void *begin, *pairs;
+
+    HS_TRY(hs_rows_count(source, &counts, err));
+    HS_TRY(hs_pages_alloc(n, sizeof(uint32_t), &begin, err));
+    edges.begin = begin;
+    edges.capacity = counts.max_edges;
+    hs_status status = hs_pages_alloc(edges.capacity, sizeof *edges.pairs, &pairs, err);
+    if (status == HS_OK) {
+        edges.pairs = pairs;
+        status = hs_rows_sweep(source, progress, &taker, err);
+    }
+    if (status == HS_OK)
+        status = units_rows(&edges, ret, err);
+    hs_pages_free(edges.pairs, edges.capacity, sizeof *edges.pairs);
+    hs_pages_free(edges.begin, n, sizeof(uint32_t));
+    return status;
+}
+
+/* ---- all of it ---- */
+
+static hs_status units_weigh(const struct units *units, const uint32_t *component,
+                             const struct hs_weights *weights, struct hs_condensed *condensed,
+                             struct hs_error *err)
+{
+    HS_TRY(hs_unit_sizes_init(condensed->n_nodes, NULL, &condensed->sizes, err));
+    for (uint32_t i = units->n_tree; i < units->n_nodes; i++) {
+        uint32_t at = units->tree->number[i] == 0 ? HS_NONE : component[units_of(units, i)];
+        if (at == HS_NONE)
+            continue;
+        struct hs_sizes sizes = hs_weights_of(weights, i);
+        HS_TRY(hs_unit_sizes_add(&condensed->sizes, at, &sizes, err));
+    }
+    return HS_OK;
+}
+
+static hs_status units_condense(const struct units *units, const struct hs_row_source *source,
+                                const struct hs_weights *weights,
+                                const struct hs_progress *progress, struct hs_condensed *ret,
+                                struct hs_error *err)
+{
+    struct hs_graph graph = {0};
+    uint32_t *component;
+
+    hs_status status = units_graph(units, source, progress, &graph, err);
+    if (status != HS_OK) {
+        hs_graph_fini(&graph);
+        return status;
+    }
+    HS_TRY(hs_condensed_join(&graph, units->n_tree, NULL, NULL, ret, &component, err));
+    status = units_weigh(units, component, weights, ret, err);
+    hs_pages_free(component, units->n_units, sizeof *component);
+    return status;
+}
+
+hs_status hs_reachable_find(const struct hs_row_source *source, const struct hs_domtree *tree,
                             const struct hs_weights *weights, const struct hs_progress *progress,
                             struct hs_sizes **ret, struct hs_error *err)
 {
-    struct reach_work work = {0};
+    struct units units = {.n_nodes = tree->n_nodes, .n_tree = weights->n_tree, .tree = tree};
+    struct hs_condensed condensed = {0};
 
-    assert(graph->n_nodes == tree->n_nodes && graph->n_nodes == weights->n_nodes);
-    hs_status status = condensed_make(graph, tree, weights, progress, &work.condensed, err);
+    assert(weights->n_nodes == tree->n_nodes);
+    hs_status status = hs_progress_tell(progress, "condensing the graph", 0, 0, err);
     if (status == HS_OK)
-        status = reachable_find(&work, progress, ret, err);
-    work_fini(&work);
+        status = units_find(&units, err);
+    if (status == HS_OK)
+        status = units_condense(&units, source, weights, progress, &condensed, err);
+    units_fini(&units);
+    if (status == HS_OK)
+        status = hs_condensed_reach(&condensed, progress, ret, err);
+    hs_condensed_fini(&condensed);
     return status;
 }

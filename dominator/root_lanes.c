@@ -3,11 +3,13 @@
 #include <assert.h>
 #include <string.h>
 
+#include "condensed_ends.h"
 #include "graph/pages.h"
 
 #define LANES_FIRST 512
 #define LANES_MAX 4096
-#define SETS_MIN 4096 /* a pass may always keep so many */
+#define SETS_MIN 4096 /* a pass may always keep so many, if there is memory */
+#define SETS_LEAST 64 /* or else so many */
 
 /* Interned sets of lanes. Set 0 is the empty one. */
 struct lane_sets {
@@ -17,12 +19,26 @@ struct lane_sets {
     struct hs_sizes *sums; /* credited to each set */
     uint32_t *slots;       /* open addressing; 0 = free */
     size_t n_slots;        /* a power of two */
+    struct hs_budget *budget;
+    uint64_t taken_bytes;
 };
 
+/* Of one set: its bits, its sum, and the slots, which are at most 8 per set, and 2 while they grow.
+ */
+static uint64_t set_bytes(uint32_t n_words)
+{
+    return n_words * sizeof(uint64_t) + sizeof(struct hs_sizes) + 10 * sizeof(uint32_t);
+}
+
+/* Of the tables that tell the bits apart, and of the first slots. */
+static uint64_t pass_fixed_bytes(uint32_t n_words)
+{
+    return n_words * (uint64_t)8 * 256 * sizeof(struct hs_sizes) + SETS_MIN * sizeof(uint32_t);
+}
+
 struct lane_pass {
-    const struct condensed *condensed;
-    const struct hs_graph *reverse;
-    struct root_query *queries; /* of this pass, descending nodes */
+    const struct hs_condensed *condensed; /* its graph turned round */
+    struct root_query *queries;           /* of this pass, descending nodes */
     uint32_t n_queries;
     struct lane_sets sets;
     uint32_t *set_of; /* by node */
@@ -45,15 +61,20 @@ static void sets_fini(struct lane_sets *sets)
     hs_pages_free(sets->bits, (size_t)sets->max_sets * sets->n_words, sizeof(uint64_t));
     hs_pages_free(sets->sums, sets->max_sets, sizeof *sets->sums);
     hs_pages_free(sets->slots, sets->n_slots, sizeof(uint32_t));
+    hs_budget_give(sets->budget, sets->taken_bytes);
     *sets = (struct lane_sets){0};
 }
 
 static hs_status sets_init(struct lane_sets *sets, uint32_t n_words, uint32_t max_sets,
-                           struct hs_error *err)
+                           struct hs_budget *budget, struct hs_error *err)
 {
+    uint64_t n_bytes = max_sets * set_bytes(n_words) + pass_fixed_bytes(n_words);
     void *memory;
 
-    *sets = (struct lane_sets){.n_words = n_words, .max_sets = max_sets, .n_sets = 1};
+    *sets =
+        (struct lane_sets){.n_words = n_words, .max_sets = max_sets, .n_sets = 1, .budget = budget};
+    HS_TRY(hs_budget_take(budget, n_bytes, "telling roots apart", err));
+    sets->taken_bytes = n_bytes;
     HS_TRY(hs_pages_alloc((size_t)max_sets * n_words, sizeof(uint64_t), &memory, err));
     sets->bits = memory;
     HS_TRY(hs_pages_alloc(max_sets, sizeof *sets->sums, &memory, err));
@@ -123,68 +144,109 @@ static void mixed_add(struct lane_pass *pass, uint32_t set)
         pass->mixed[i] |= bits[i];
 }
 
-/* What arrives at a node from above: its set when all arrivals agree, otherwise their union is left
- * in `mixed` and *ret_is_mixed set. */
-static uint32_t node_arrivals(struct lane_pass *pass, uint32_t node, bool *ret_is_mixed)
-{
-    const struct hs_graph *reverse = pass->reverse;
-    const uint32_t *set_of = pass->set_of;
-    uint32_t first = 0, last = 0;
-    bool is_mixed = false;
+/* What arrives at a node or an end from above: a set when all arrivals agree, otherwise their union
+ * is in `mixed`. */
+struct arrivals {
+    uint32_t first, last;
+    bool is_mixed;
+};
 
-    for (uint32_t e = reverse->begin[node]; e < reverse->begin[node + 1]; e++) {
-        uint32_t set = set_of[reverse->target[e]];
-        if (set == last || set == 0 || set == first)
-            continue;
-        if (first == 0) {
-            first = last = set;
-            continue;
-        }
-        if (!is_mixed)
-            memcpy(pass->mixed, set_bits(&pass->sets, first),
-                   pass->sets.n_words * sizeof(uint64_t));
-        is_mixed = true;
-        mixed_add(pass, set);
-        last = set;
+static inline void arrivals_add(struct lane_pass *pass, struct arrivals *arrivals, uint32_t from)
+{
+    uint32_t set = pass->set_of[from];
+
+    if (set == arrivals->last || set == 0 || set == arrivals->first)
+        return;
+    arrivals->last = set;
+    if (arrivals->first == 0) {
+        arrivals->first = set;
+        return;
     }
-    *ret_is_mixed = is_mixed;
-    return first;
+    if (!arrivals->is_mixed)
+        memcpy(pass->mixed, set_bits(&pass->sets, arrivals->first),
+               pass->sets.n_words * sizeof(uint64_t));
+    arrivals->is_mixed = true;
+    mixed_add(pass, set);
+}
+
+/* The set that has arrived; 0 when there is none, or when there is no room for it. */
+static hs_status arrivals_set(struct lane_pass *pass, const struct arrivals *arrivals,
+                              uint32_t *ret, struct hs_error *err)
+{
+    *ret = arrivals->first;
+    if (!arrivals->is_mixed)
+        return HS_OK;
+    HS_TRY(sets_intern(&pass->sets, pass->mixed, ret, err));
+    pass->overflowed = *ret == 0;
+    return HS_OK;
+}
+
+static void set_credit(struct lane_pass *pass, uint32_t set, uint64_t at)
+{
+    if (set != 0)
+        hs_unit_sizes_sum(&pass->condensed->sizes, at, &pass->sets.sums[set]);
 }
 
 /* Adds the lane of a query's own node. */
-static void node_add_lane(struct lane_pass *pass, uint32_t lane, uint32_t set, bool is_mixed)
+static void arrivals_add_lane(struct lane_pass *pass, struct arrivals *arrivals, uint32_t lane)
 {
     size_t n_bytes = pass->sets.n_words * sizeof(uint64_t);
-    if (!is_mixed)
-        memcpy(pass->mixed, set_bits(&pass->sets, set), n_bytes); /* set 0 has no bits */
+    if (!arrivals->is_mixed) /* set 0 has no bits */
+        memcpy(pass->mixed, set_bits(&pass->sets, arrivals->first), n_bytes);
     pass->mixed[lane / 64] |= (uint64_t)1 << (lane % 64);
+    arrivals->is_mixed = true;
 }
 
 static hs_status pass_sweep(struct lane_pass *pass, struct hs_error *err)
 {
-    uint32_t lane = 0, n = pass->condensed->graph.n_nodes;
+    const struct hs_graph *reverse = &pass->condensed->graph;
+    uint32_t lane = 0, n = pass->condensed->n_nodes;
 
     memset(pass->set_of, 0, (size_t)n * sizeof(uint32_t));
-    for (uint32_t node = pass->queries[0].node + 1; node-- > 0;) {
-        bool is_mixed;
-        uint32_t set = node_arrivals(pass, node, &is_mixed);
-        if (lane < pass->n_queries && pass->queries[lane].node == node) {
-            node_add_lane(pass, lane++, set, is_mixed);
-            is_mixed = true;
-        }
-        if (is_mixed) {
-            HS_TRY(sets_intern(&pass->sets, pass->mixed, &set, err));
-            if (set == 0) {
-                pass->overflowed = true;
-                return HS_OK;
-            }
-        }
-        pass->set_of[node] = set;
-        if (set != 0)
-            hs_sizes_add(&pass->sets.sums[set], &pass->condensed->sizes[node]);
+    for (uint32_t node = pass->queries[0].node + 1; node-- > 0 && !pass->overflowed;) {
+        struct arrivals arrivals = {0};
+        for (uint32_t e = reverse->begin[node]; e < reverse->begin[node + 1]; e++)
+            arrivals_add(pass, &arrivals, reverse->target[e]);
+        if (lane < pass->n_queries && pass->queries[lane].node == node)
+            arrivals_add_lane(pass, &arrivals, lane++);
+        HS_TRY(arrivals_set(pass, &arrivals, &pass->set_of[node], err));
+        set_credit(pass, pass->set_of[node], node);
     }
-    assert(lane == pass->n_queries);
+    assert(lane == pass->n_queries || pass->overflowed);
     return HS_OK;
+}
+
+static hs_status ends_sweep(struct lane_pass *pass, struct ends_reader *reader,
+                            struct hs_error *err)
+{
+    while (!pass->overflowed) {
+        struct arrivals arrivals = {0};
+        uint32_t end, node, set;
+        bool more;
+        HS_TRY(condensed_ends_next(reader, &end, &more, err));
+        if (!more)
+            return HS_OK;
+        for (;;) {
+            HS_TRY(condensed_ends_node(reader, &node, err));
+            if (node == HS_NONE)
+                break;
+            arrivals_add(pass, &arrivals, node);
+        }
+        HS_TRY(arrivals_set(pass, &arrivals, &set, err));
+        set_credit(pass, set, (uint64_t)pass->condensed->n_nodes + end);
+    }
+    return HS_OK;
+}
+
+static hs_status pass_ends(struct lane_pass *pass, struct hs_error *err)
+{
+    struct ends_reader reader;
+
+    hs_status status = condensed_ends_open(pass->condensed, &reader, err);
+    if (status == HS_OK)
+        status = ends_sweep(pass, &reader, err);
+    condensed_ends_close(&reader);
+    return status;
 }
 
 /* Distributes the sums of sets over the lanes in them, by way of one table per byte of a set. */
@@ -222,9 +284,11 @@ static hs_status pass_run(struct lane_pass *pass, uint32_t lanes, uint32_t max_s
     assert(lanes % 64 == 0 && lanes <= LANES_MAX && pass->n_queries <= lanes);
     pass->mixed = mixed;
     pass->overflowed = false;
-    hs_status status = sets_init(&pass->sets, lanes / 64, max_sets, err);
+    hs_status status = sets_init(&pass->sets, lanes / 64, max_sets, pass->condensed->budget, err);
     if (status == HS_OK)
         status = pass_sweep(pass, err);
+    if (status == HS_OK && !pass->overflowed)
+        status = pass_ends(pass, err);
     if (status == HS_OK && !pass->overflowed)
         status = pass_answer(pass, err);
     return status;
@@ -232,55 +296,82 @@ static hs_status pass_run(struct lane_pass *pass, uint32_t lanes, uint32_t max_s
 
 /* ---- all passes ---- */
 
+/* How many sets a pass of this width may keep. One of 64 lanes and less may keep all that there
+ * can be, where memory is not short. */
+static uint64_t pass_max_sets(const struct lane_pass *pass, uint32_t width, uint64_t limit)
+{
+    uint64_t n_nodes = pass->condensed->sizes.n;
+    uint64_t most = width <= 64 || limit > n_nodes + 2 ? n_nodes + 2 : limit;
+    uint32_t n_words = (width + 63) / 64;
+    uint64_t left = hs_budget_left_bytes(pass->condensed->budget);
+    uint64_t fixed = pass_fixed_bytes(n_words);
+    uint64_t room = left > fixed ? (left - fixed) / set_bytes(n_words) : 0;
+
+    return room >= most ? most : room < SETS_LEAST ? SETS_LEAST : room;
+}
+
+static uint32_t width_halve(uint32_t width)
+{
+    assert(width > 1);
+    return width > 64 ? width / 128 * 64 : width / 2;
+}
+
+static bool pass_has_room(const struct lane_pass *pass, uint32_t width)
+{
+    uint64_t n_bytes = SETS_LEAST * set_bytes(width / 64) + pass_fixed_bytes(width / 64);
+    return n_bytes <= hs_budget_left_bytes(pass->condensed->budget);
+}
+
 static hs_status lanes_loop(struct lane_pass *pass, struct root_query *queries, uint32_t n_queries,
                             const struct root_lanes_options *options, struct hs_error *err)
 {
-    uint64_t n_nodes = pass->condensed->graph.n_nodes;
+    uint64_t n_nodes = pass->condensed->sizes.n;
     uint64_t limit = options->max_sets != 0 ? options->max_sets : SETS_MIN + n_nodes / 2;
-    uint32_t lanes = options->first_lanes != 0 ? options->first_lanes : LANES_FIRST;
+    uint32_t width = options->first_lanes != 0 ? options->first_lanes : LANES_FIRST;
 
     for (uint32_t done = 0; done < n_queries;) {
-        uint32_t n = n_queries - done < lanes ? n_queries - done : lanes;
-        uint64_t most = lanes == 64 || limit > n_nodes + 2 ? n_nodes + 2 : limit;
+        while (width > 64 && !pass_has_room(pass, width))
+            width = width_halve(width);
+        uint32_t n = n_queries - done < width ? n_queries - done : width;
         HS_TRY(hs_progress_tell(options->progress, "adding up what roots reach", done, n_queries,
                                 err));
         pass->queries = queries + done;
         pass->n_queries = n;
-        hs_status status = pass_run(pass, lanes, (uint32_t)most, err);
+        hs_status status = pass_run(pass, (width + 63) / 64 * 64,
+                                    (uint32_t)pass_max_sets(pass, width, limit), err);
         uint32_t n_sets = pass->sets.n_sets;
         sets_fini(&pass->sets);
         if (status != HS_OK)
             return status;
         if (pass->overflowed) {
-            assert(lanes > 64);
-            lanes = lanes / 128 * 64;
+            width = width_halve(width);
             continue;
         }
         done += n;
-        if (n_sets < limit / 64 && lanes <= LANES_MAX / 2)
-            lanes *= 2;
+        if (n_sets < limit / 64 && width <= LANES_MAX / 2)
+            width *= 2;
     }
     return HS_OK;
 }
 
-hs_status root_lanes_run(const struct condensed *condensed, struct root_query *queries,
+hs_status root_lanes_run(const struct hs_condensed *condensed, struct root_query *queries,
                          uint32_t n_queries, const struct root_lanes_options *options,
                          struct hs_error *err)
 {
-    struct hs_graph reverse;
-    struct lane_pass pass = {.condensed = condensed, .reverse = &reverse};
-    size_t n = condensed->graph.n_nodes;
+    struct lane_pass pass = {.condensed = condensed};
+    uint64_t n = condensed->n_nodes;
+    uint64_t n_bytes = n * sizeof(uint32_t);
     void *memory;
 
     if (n_queries == 0)
         return HS_OK;
-    HS_TRY(hs_graph_reverse(&condensed->graph, &reverse, err));
+    HS_TRY(hs_budget_take(condensed->budget, n_bytes, "telling roots apart", err));
     hs_status status = hs_dense_pages(n, sizeof(uint32_t), &memory, err);
     if (status == HS_OK) {
         pass.set_of = memory;
         status = lanes_loop(&pass, queries, n_queries, options, err);
     }
     hs_pages_free(pass.set_of, n, sizeof(uint32_t));
-    hs_graph_fini(&reverse);
+    hs_budget_give(condensed->budget, n_bytes);
     return status;
 }

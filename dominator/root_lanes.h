@@ -10,7 +10,7 @@
 #ifndef HS_ROOT_LANES_H
 #define HS_ROOT_LANES_H
 
-#include "condensed.h"
+#include "dominator/condensed.h"
 
 struct root_query {
     uint32_t node;         /* of the condensed graph */
@@ -23,9 +23,10 @@ struct root_lanes_options {
     const struct hs_progress *progress;
 };
 
-/* Distinct nodes, descending. Halves the lanes when a pass has too many sets, widens them when it
- * has few. */
-hs_status root_lanes_run(const struct condensed *condensed, struct root_query *queries,
+/* Distinct nodes, descending; the graph is turned round (hs_condensed_reverse). Halves the lanes
+ * when a pass has too many sets (or more than the budget of the condensed graph has room for),
+ * widens them when it has few. */
+hs_status root_lanes_run(const struct hs_condensed *condensed, struct root_query *queries,
                          uint32_t n_queries, const struct root_lanes_options *options,
                          struct hs_error *err);
 

@@ -16,21 +16,24 @@ struct old_parent {
 
 /* Working state; everything indexed by core is by rank in the core. */
 struct semi_work {
+    struct hs_budget *budget;
+    hs_status status; /* of the evaluations */
+    struct hs_error *err;
     uint32_t n_reached, n_core;
-    struct hs_bitmap is_core;    /* by preorder number */
-    struct hs_bitmap is_settled; /* core nodes whose semidominator is their bound */
-    struct hs_bitmap is_moved;   /* nodes whose parent is in `old` */
-    uint32_t *rank;              /* core nodes before each 64 preorder numbers */
+    const struct hs_bitmap *is_core, *is_settled; /* borrowed from the search */
+    struct hs_bitmap is_moved;                    /* nodes whose parent is in `old` */
+    uint32_t *rank;                               /* core nodes before each 64 preorder numbers */
     size_t n_ranks;
-    uint32_t *core;
     uint32_t *label;  /* the semidominator; later the least one of what `ancestor` jumps over */
-    uint32_t *row;    /* n_core + 2: begins of the in-edges that need an evaluation */
+    uint32_t *row;    /* n_core + 2: begins of the in-edges that need an evaluation; behind what is
+                         done, semidominators */
     uint32_t *source; /* their sources */
     uint64_t n_sources;
     uint32_t *ancestor; /* by preorder number: borrowed parents, compressed, put back */
     struct old_parent *old;
     uint32_t n_old;
-    uint32_t *path; /* of one evaluation */
+    struct hs_parked parents; /* all of them, instead of `old` */
+    struct engine_stack path; /* of one evaluation */
 };
 
 /* Without a call: the machine's own instruction is not in the x86-64 baseline. */
@@ -44,84 +47,62 @@ static inline uint32_t bits_count(uint64_t x)
 
 static inline bool core_has(const struct semi_work *work, uint32_t number)
 {
-    return hs_bitmap_get(&work->is_core, number);
+    return hs_bitmap_get(work->is_core, number);
 }
 
 static inline uint32_t core_rank(const struct semi_work *work, uint32_t number)
 {
-    uint64_t below = work->is_core.words[number >> 6] & (((uint64_t)1 << (number & 63)) - 1);
+    uint64_t below = work->is_core->words[number >> 6] & (((uint64_t)1 << (number & 63)) - 1);
     return work->rank[number >> 6] + bits_count(below);
+}
+
+static uint64_t old_bytes(const struct semi_work *work)
+{
+    return (uint64_t)work->n_reached * sizeof *work->old;
 }
 
 static void work_fini(struct semi_work *work)
 {
-    hs_bitmap_fini(&work->is_core);
-    hs_bitmap_fini(&work->is_settled);
-    hs_bitmap_fini(&work->is_moved);
-    hs_pages_free(work->rank, work->n_ranks, sizeof(uint32_t));
-    hs_pages_free(work->label, work->n_core, sizeof(uint32_t));
-    hs_pages_free(work->row, (size_t)work->n_core + 2, sizeof(uint32_t));
-    hs_pages_free(work->source, work->n_sources, sizeof(uint32_t));
+    struct hs_budget *budget = work->budget;
+
+    engine_bitmap_fini(budget, &work->is_moved);
+    engine_array_fini(budget, &work->rank, work->n_ranks);
+    engine_array_fini(budget, &work->label, work->n_core);
+    engine_array_fini(budget, &work->row, (size_t)work->n_core + 2);
+    engine_array_fini(budget, &work->source, work->n_sources);
+    engine_stack_fini(&work->path);
+    hs_parked_close(&work->parents);
+    if (work->old != NULL)
+        hs_budget_give(budget, old_bytes(work));
     hs_pages_free(work->old, work->n_reached, sizeof *work->old);
-    hs_pages_free(work->path, work->n_reached, sizeof(uint32_t));
 }
 
 /* ---- the core ---- */
 
-/* Finds the core and the nodes that are final, and drops the log's edges that made them so. */
-static void log_mark(struct depth_first *search, struct semi_work *work)
+static hs_status core_index(struct semi_work *work, struct hs_error *err)
 {
-    struct numbered_edge *log = search->log;
-    uint64_t n = search->n_log, kept = 0;
+    uint32_t n = work->n_reached;
 
-    for (uint64_t i = 0; i < n; i++) {
-        struct numbered_edge edge = log[i];
-        if (i + FETCH_LOG < n)
-            __builtin_prefetch(&work->is_core.words[log[i + FETCH_LOG].target >> 6], 1);
-        hs_bitmap_set(&work->is_core, edge.target);
-        if (edge.source <= depth_first_bound(search, edge.target))
-            hs_bitmap_set(&work->is_settled, edge.target);
-        else
-            log[kept++] = edge;
-    }
-    search->n_log = kept;
-}
-
-static hs_status core_index(struct depth_first *search, struct semi_work *work,
-                            struct hs_error *err)
-{
-    uint32_t n = search->n_reached;
-    void *memory;
-
-    HS_TRY(hs_bitmap_init(&work->is_core, n, err));
-    HS_TRY(hs_bitmap_init(&work->is_settled, n, err));
-    log_mark(search, work);
     work->n_ranks = (size_t)n / 64 + 1;
-    HS_TRY(hs_pages_alloc(work->n_ranks, sizeof(uint32_t), &memory, err));
-    work->rank = memory;
+    HS_TRY(engine_array_init(work->budget, work->n_ranks, "the core", &work->rank, err));
     for (size_t i = 0; i * 64 < n; i++) {
         work->rank[i] = work->n_core;
-        work->n_core += bits_count(work->is_core.words[i]);
+        work->n_core += bits_count(work->is_core->words[i]);
     }
     return HS_OK;
 }
 
-/* Lists the core with what is known of it: the parent as candidate, the bound where final. */
-static hs_status core_list(const struct depth_first *search, struct semi_work *work,
-                           struct hs_error *err)
+/* What is known of the core: the parent as candidate, the bound where final. */
+static hs_status core_label(const struct depth_first *search, struct semi_work *work,
+                            struct hs_error *err)
 {
     uint32_t at = 0;
-    void *memory;
 
-    HS_TRY(hs_pages_alloc(work->n_core, sizeof(uint32_t), &memory, err));
-    work->core = memory;
-    HS_TRY(hs_pages_alloc(work->n_core, sizeof(uint32_t), &memory, err));
-    work->label = memory;
+    HS_TRY(engine_array_init(work->budget, work->n_core, "the core", &work->label, err));
     for (size_t i = 0; i * 64 < search->n_reached; i++) {
-        for (uint64_t bits = work->is_core.words[i]; bits != 0; bits &= bits - 1) {
+        for (uint64_t bits = work->is_core->words[i]; bits != 0; bits &= bits - 1) {
             uint32_t number = (uint32_t)(i * 64) + (uint32_t)__builtin_ctzll(bits);
-            work->core[at] = number;
-            work->label[at++] = hs_bitmap_get(&work->is_settled, number)
+            work->label[at++] = hs_bitmap_get(work->is_settled, number)
                                     ? depth_first_bound(search, number)
                                     : search->parent[number];
         }
@@ -133,17 +114,17 @@ static hs_status core_list(const struct depth_first *search, struct semi_work *w
 /* ---- edges into the core ---- */
 
 /* Drops edges into settled nodes, takes edges from ancestors into account, keeps the rest at the
- * front of the log as (rank, source), and counts them per core node in row[rank + 2]. */
-static void log_sift(struct depth_first *search, struct semi_work *work)
+ * front as (rank, source), and counts them per core node in row[rank + 2]. */
+static uint64_t edges_keep(void *context, struct numbered_edge *log, uint64_t n)
 {
-    struct numbered_edge *log = search->log;
-    uint64_t n = search->n_log, kept = 0;
+    struct semi_work *work = context;
+    uint64_t kept = 0;
 
     for (uint64_t i = 0; i < n; i++) {
         struct numbered_edge edge = log[i];
         if (i + FETCH_LOG < n)
-            __builtin_prefetch(&work->is_settled.words[log[i + FETCH_LOG].target >> 6]);
-        if (hs_bitmap_get(&work->is_settled, edge.target))
+            __builtin_prefetch(&work->is_settled->words[log[i + FETCH_LOG].target >> 6]);
+        if (hs_bitmap_get(work->is_settled, edge.target))
             continue;
         uint32_t rank = core_rank(work, edge.target);
         if (edge.source < edge.target) {
@@ -154,23 +135,29 @@ static void log_sift(struct depth_first *search, struct semi_work *work)
         work->row[rank + 2]++;
         log[kept++] = (struct numbered_edge){rank, edge.source};
     }
-    search->n_log = kept;
+    return kept;
 }
 
-static hs_status log_sort(struct depth_first *search, struct semi_work *work, struct hs_error *err)
+static void edges_place(void *context, const struct numbered_edge *log, uint64_t n)
 {
-    void *memory;
-    HS_TRY(hs_pages_alloc((size_t)work->n_core + 2, sizeof(uint32_t), &memory, err));
-    work->row = memory;
-    log_sift(search, work);
+    struct semi_work *work = context;
+    for (uint64_t i = 0; i < n; i++)
+        work->source[work->row[log[i].target + 1]++] = log[i].source;
+}
+
+static hs_status log_sort(struct edge_log *log, struct semi_work *work, struct hs_error *err)
+{
+    const char *what = "the edges to evaluate";
+
+    HS_TRY(engine_array_init(work->budget, (size_t)work->n_core + 2, what, &work->row, err));
+    HS_TRY(edge_log_sift(log, edges_keep, work, err));
     for (uint32_t i = 0; i < work->n_core; i++)
         work->row[i + 2] += work->row[i + 1];
-    HS_TRY(hs_dense_pages(search->n_log, sizeof(uint32_t), &memory, err));
-    work->source = memory;
-    work->n_sources = search->n_log;
-    for (uint64_t i = 0; i < search->n_log; i++)
-        work->source[work->row[search->log[i].target + 1]++] = search->log[i].source;
-    depth_first_drop_log(search);
+    work->n_sources = log->n_all;
+    HS_TRY(engine_array_init(work->budget, work->n_sources, what, &work->source, err));
+    hs_dense_advise(work->source, work->n_sources * sizeof *work->source);
+    HS_TRY(edge_log_read(log, edges_place, work, err));
+    edge_log_fini(log);
     return HS_OK;
 }
 
@@ -187,14 +174,22 @@ static inline void path_move(struct semi_work *work, uint32_t x, uint32_t up)
     work->ancestor[x] = up;
 }
 
+/* Room for one more on the path; false when there is none. */
+static __attribute__((noinline)) bool path_grow(struct semi_work *work, uint32_t n)
+{
+    if (work->status == HS_OK)
+        work->status = engine_stack_take(&work->path, (size_t)n + 1, work->err);
+    return work->status == HS_OK;
+}
+
 /* The smallest semidominator on the tree path from `from` up to, not including, the first node
  * <= low. That end itself is a candidate, too: its child on the path has it as semidominator or
  * better. Core nodes carry in their label the least of what they jump over; a node outside
- * the core carries nothing, so it may jump over its like only. */
+ * the core carries nothing, so it may jump over its like only. 0 when work->status has failed. */
 static uint32_t path_eval(struct semi_work *work, uint32_t from, uint32_t low)
 {
     const uint32_t *ancestor = work->ancestor;
-    uint32_t *path = work->path;
+    uint32_t *path = work->path.items;
     uint32_t n = 0, least = HS_NONE, end = ancestor[from];
 
     if (end <= low) { /* nothing to compress: the most frequent case */
@@ -202,8 +197,11 @@ static uint32_t path_eval(struct semi_work *work, uint32_t from, uint32_t low)
         return label < end ? label : end;
     }
     path[n++] = from;
-    for (; end > low; end = ancestor[end])
+    for (; end > low; end = ancestor[end]) {
+        if (n == work->path.n_taken && !path_grow(work, n))
+            return 0;
         path[n++] = end;
+    }
     while (n-- > 0) {
         uint32_t x = path[n];
         if (core_has(work, x)) {
@@ -222,67 +220,110 @@ static uint32_t path_eval(struct semi_work *work, uint32_t from, uint32_t low)
     return end < least ? end : least;
 }
 
-static void semis_evaluate(const struct depth_first *search, struct semi_work *work,
-                           struct semidominators *semis)
+/* Of one core node; its row's end is overwritten, which nobody needs any more. */
+static inline void semi_evaluate(const struct depth_first *search, struct semi_work *work,
+                                 uint32_t number, uint32_t i, uint64_t *n_evals)
 {
-    for (uint32_t i = work->n_core; i-- > 0;) {
-        uint32_t number = work->core[i], semi = work->label[i];
-        uint32_t bound = depth_first_bound(search, number);
-        for (uint32_t e = work->row[i + 1]; e-- > work->row[i] && semi > bound;) {
-            if (e >= FETCH_PATH)
-                __builtin_prefetch(&work->ancestor[work->source[e - FETCH_PATH]]);
-            uint32_t found = path_eval(work, work->source[e], number);
-            semi = found < semi ? found : semi;
-            semis->n_evals++;
-        }
-        work->label[i] = semis->semi[i] = semi;
+    uint32_t semi = work->label[i], bound = depth_first_bound(search, number);
+
+    for (uint32_t e = work->row[i + 1]; e-- > work->row[i] && semi > bound;) {
+        if (e >= FETCH_PATH)
+            __builtin_prefetch(&work->ancestor[work->source[e - FETCH_PATH]]);
+        uint32_t found = path_eval(work, work->source[e], number);
+        semi = found < semi ? found : semi;
+        ++*n_evals;
     }
-    for (uint32_t i = 0; i < work->n_old; i++)
-        work->ancestor[work->old[i].number] = work->old[i].parent;
+    work->label[i] = work->row[i + 1] = semi;
 }
 
-static hs_status semis_find(struct depth_first *search, struct semi_work *work,
-                            struct semidominators *semis, struct hs_error *err)
+static hs_status semis_evaluate(const struct depth_first *search, struct semi_work *work,
+                                uint64_t *n_evals)
 {
+    uint32_t i = work->n_core;
+
+    for (size_t word = ((size_t)work->n_reached + 63) / 64; word-- > 0;) {
+        for (uint64_t bits = work->is_core->words[word]; bits != 0;) {
+            uint32_t top = 63 - (uint32_t)__builtin_clzll(bits);
+            bits &= ~((uint64_t)1 << top);
+            semi_evaluate(search, work, (uint32_t)(word * 64) + top, --i, n_evals);
+        }
+        if (work->status != HS_OK)
+            return work->status;
+    }
+    assert(i == 0);
+    return HS_OK;
+}
+
+/* ---- parents, and back ---- */
+
+static hs_status parents_keep(const struct depth_first *search, struct semi_work *work,
+                              struct hs_error *err)
+{
+    struct hs_budget *budget = work->budget;
+    uint32_t n = work->n_reached;
     void *memory;
 
+    HS_TRY(engine_bitmap_init(budget, n, "the paths", &work->is_moved, err));
+    if (search->is_tight) { /* as if all of them had been moved before */
+        memset(work->is_moved.words, 0xff, ((size_t)n + 63) / 64 * sizeof *work->is_moved.words);
+        return hs_parked_put(budget, "the search's tree", search->parent,
+                             (uint64_t)n * sizeof *search->parent, &work->parents, err);
+    }
+    HS_TRY(hs_budget_take(budget, old_bytes(work), "the paths", err));
+    hs_status status = hs_pages_alloc(n, sizeof *work->old, &memory, err);
+    if (status == HS_OK)
+        work->old = memory;
+    else
+        hs_budget_give(budget, old_bytes(work));
+    return status;
+}
+
+static hs_status parents_restore(const struct depth_first *search, struct semi_work *work,
+                                 struct hs_error *err)
+{
+    if (search->is_tight)
+        return hs_parked_get(&work->parents, search->parent, err);
+    for (uint32_t i = 0; i < work->n_old; i++)
+        work->ancestor[work->old[i].number] = work->old[i].parent;
+    return HS_OK;
+}
+
+static hs_status semis_find(struct depth_first *search, struct semi_work *work, uint64_t *n_evals,
+                            struct hs_error *err)
+{
     work->n_reached = search->n_reached;
     work->ancestor = search->parent;
-    HS_TRY(core_index(search, work, err));
-    HS_TRY(core_list(search, work, err));
-    HS_TRY(log_sort(search, work, err));
-    HS_TRY(hs_pages_alloc(work->n_core, sizeof(uint32_t), &memory, err));
-    semis->semi = memory;
-    semis->n_core = work->n_core;
-    HS_TRY(hs_bitmap_init(&work->is_moved, work->n_reached, err));
-    HS_TRY(hs_pages_alloc(work->n_reached, sizeof *work->old, &memory, err));
-    work->old = memory;
-    HS_TRY(hs_pages_alloc(work->n_reached, sizeof(uint32_t), &memory, err));
-    work->path = memory;
-    semis_evaluate(search, work, semis);
-    return HS_OK;
+    work->is_core = &search->is_core;
+    work->is_settled = &search->is_settled;
+    HS_TRY(core_index(work, err));
+    HS_TRY(core_label(search, work, err));
+    HS_TRY(log_sort(&search->log, work, err));
+    HS_TRY(parents_keep(search, work, err));
+    HS_TRY(engine_stack_init(work->budget, work->n_reached, sizeof(uint32_t), "the paths",
+                             &work->path, err));
+    HS_TRY(semis_evaluate(search, work, n_evals));
+    return parents_restore(search, work, err);
 }
 
 hs_status semidominators_find(struct depth_first *search, struct semidominators *ret,
                               struct hs_error *err)
 {
-    struct semi_work work = {0};
-    struct semidominators semis = {0};
-    hs_status status = semis_find(search, &work, &semis, err);
+    struct semi_work work = {.budget = search->budget, .err = err};
+    struct semidominators semis = {.budget = search->budget};
+    hs_status status = semis_find(search, &work, &semis.n_evals, err);
 
-    semis.core = work.core;
-    semis.n_core = work.n_core;
-    work_fini(&work);
-    if (status == HS_OK)
+    if (status == HS_OK) {
+        semis.n_core = work.n_core;
+        semis.rows = HS_STEAL(work.row);
+        semis.semi = semis.rows + 1;
         *ret = semis;
-    else
-        semidominators_fini(&semis);
+    }
+    work_fini(&work);
     return status;
 }
 
 void semidominators_fini(struct semidominators *semis)
 {
-    hs_pages_free(semis->core, semis->n_core, sizeof(uint32_t));
-    hs_pages_free(semis->semi, semis->n_core, sizeof(uint32_t));
+    engine_array_fini(semis->budget, &semis->rows, (size_t)semis->n_core + 2);
     *semis = (struct semidominators){0};
 }

@@ -11,9 +11,10 @@
 #include "depth_first.h"
 
 struct semidominators {
+    struct hs_budget *budget;
     uint32_t n_core;
-    uint32_t *core; /* preorder numbers of the core, ascending */
-    uint32_t *semi; /* their semidominators */
+    uint32_t *semi; /* of the nodes of the core, ascending */
+    uint32_t *rows; /* owned: what `semi` stands in */
     uint64_t n_evals;
 };
 

@@ -2,109 +2,117 @@
 
 #include <assert.h>
 
+#include "base/bitmap.h"
 #include "graph/pages.h"
 
-struct tarjan {
+/* What is stacked: the search's way down from the front, from the back the nodes that were left
+ * before their component was closed. A node is never in both. */
+struct search {
     const struct hs_graph *graph;
-    uint32_t *number; /* 1 + preorder number; HS_NONE once the node has its component */
-    uint32_t *low;    /* of open nodes; component of closed ones */
-    uint32_t *path;   /* the search's way down */
-    uint32_t *cursor; /* next edge, by node */
-    uint32_t *open;   /* nodes without a component yet */
-    uint32_t n_numbered, n_path, n_open, n_components;
+    uint32_t *rank;   /* 0: not met; open: number of the first open node that it leads to, from 1;
+                         closed: HS_NONE - 1 - component, greater than any of the others */
+    uint32_t *stack;  /* n_nodes */
+    uint32_t *cursor; /* next edge, by place on the way */
+    struct hs_bitmap is_low; /* leads to an open node before it */
+    uint32_t n_open, n_path, n_left, n_components;
 };
 
-static void tarjan_fini(struct tarjan *t)
+static void search_fini(struct search *s)
 {
-    size_t n = t->graph->n_nodes;
-    hs_pages_free(t->number, n, sizeof(uint32_t));
-    hs_pages_free(t->low, n, sizeof(uint32_t));
-    hs_pages_free(t->path, n, sizeof(uint32_t));
-    hs_pages_free(t->cursor, n, sizeof(uint32_t));
-    hs_pages_free(t->open, n, sizeof(uint32_t));
+    size_t n = s->graph->n_nodes;
+    hs_pages_free(s->rank, n, sizeof(uint32_t));
+    hs_pages_free(s->stack, n, sizeof(uint32_t));
+    hs_pages_free(s->cursor, n, sizeof(uint32_t));
+    hs_bitmap_fini(&s->is_low);
 }
 
-static hs_status tarjan_init(struct tarjan *t, struct hs_error *err)
+static hs_status search_init(struct search *s, struct hs_error *err)
 {
-    uint32_t **const arrays[] = {&t->number, &t->low, &t->path, &t->cursor, &t->open};
+    uint32_t **const arrays[] = {&s->rank, &s->stack, &s->cursor};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
         void *memory;
-        HS_TRY(hs_pages_alloc(t->graph->n_nodes, sizeof(uint32_t), &memory, err));
+        HS_TRY(hs_pages_alloc(s->graph->n_nodes, sizeof(uint32_t), &memory, err));
         *arrays[i] = memory;
     }
-    return HS_OK;
+    return hs_bitmap_init(&s->is_low, s->graph->n_nodes, err);
 }
 
-static void tarjan_enter(struct tarjan *t, uint32_t node)
+static void search_enter(struct search *s, uint32_t node)
 {
-    t->number[node] = ++t->n_numbered;
-    t->low[node] = t->n_numbered;
-    t->cursor[node] = t->graph->begin[node];
-    t->path[t->n_path++] = node;
-    t->open[t->n_open++] = node;
+    s->rank[node] = ++s->n_open;
+    s->cursor[s->n_path] = s->graph->begin[node];
+    s->stack[s->n_path++] = node;
 }
 
 /* The node's edges are done: closes its component when it is the component's first node. */
-static void tarjan_leave(struct tarjan *t, uint32_t node)
+static void search_leave(struct search *s, uint32_t node)
 {
-    t->n_path--;
-    if (t->low[node] == t->number[node]) {
-        uint32_t member;
-        do {
-            member = t->open[--t->n_open];
-            t->low[member] = t->n_components;
-            t->number[member] = HS_NONE;
-        } while (member != node);
-        t->n_components++;
+    uint32_t n = s->graph->n_nodes, first = s->rank[node];
+
+    s->n_path--;
+    if (hs_bitmap_get(&s->is_low, node)) {
+        s->stack[n - ++s->n_left] = node;
         return;
     }
-    assert(t->n_path != 0);
-    uint32_t up = t->path[t->n_path - 1];
-    if (t->low[node] < t->low[up])
-        t->low[up] = t->low[node];
+    uint32_t closed = HS_NONE - 1 - s->n_components++;
+    while (s->n_left != 0 && s->rank[s->stack[n - s->n_left]] >= first) {
+        s->rank[s->stack[n - s->n_left--]] = closed;
+        s->n_open--;
+    }
+    s->rank[node] = closed;
+    s->n_open--;
 }
 
-static void tarjan_run(struct tarjan *t)
+/* An edge that leads to a new node is looked at again when that is left. */
+static void search_run(struct search *s)
 {
-    const struct hs_graph *graph = t->graph;
+    const struct hs_graph *graph = s->graph;
 
-    tarjan_enter(t, 0);
-    while (t->n_path != 0) {
-        uint32_t node = t->path[t->n_path - 1];
-        uint32_t at = t->cursor[node], end = graph->begin[node + 1], found = HS_NONE;
-        for (; at < end && found == HS_NONE; at++) {
-            uint32_t target = graph->target[at], number = t->number[target];
-            if (number == 0)
+    search_enter(s, 0);
+    while (s->n_path != 0) {
+        uint32_t node = s->stack[s->n_path - 1], found = HS_NONE;
+        uint32_t at = s->cursor[s->n_path - 1], end = graph->begin[node + 1];
+        for (; at < end; at++) {
+            uint32_t target = graph->target[at], rank = s->rank[target];
+            if (rank == 0) {
                 found = target;
-            else if (number < t->low[node]) /* closed nodes have HS_NONE */
-                t->low[node] = number;
+                break;
+            }
+            if (rank < s->rank[node]) {
+                s->rank[node] = rank;
+                hs_bitmap_set(&s->is_low, node);
+            }
         }
-        t->cursor[node] = at;
+        s->cursor[s->n_path - 1] = at;
         if (found != HS_NONE)
-            tarjan_enter(t, found);
+            search_enter(s, found);
         else
-            tarjan_leave(t, node);
+            search_leave(s, node);
     }
-    assert(t->n_open == 0);
+    assert(s->n_left == 0 && s->n_open == 0);
+}
+
+uint64_t strong_components_bytes(uint64_t n_nodes)
+{
+    return 3 * n_nodes * sizeof(uint32_t) + n_nodes / 8 + 8;
 }
 
 hs_status strong_components_find(const struct hs_graph *graph, struct strong_components *ret,
                                  struct hs_error *err)
 {
-    struct tarjan t = {.graph = graph};
+    struct search s = {.graph = graph};
 
     assert(graph->n_nodes >= 1);
-    hs_status status = tarjan_init(&t, err);
+    hs_status status = search_init(&s, err);
     if (status == HS_OK) {
-        tarjan_run(&t);
+        search_run(&s);
         for (uint32_t i = 0; i < graph->n_nodes; i++)
-            if (t.number[i] == 0)
-                t.low[i] = HS_NONE;
+            s.rank[i] = s.rank[i] == 0 ? HS_NONE : HS_NONE - 1 - s.rank[i];
         *ret = (struct strong_components){
-            .n_nodes = graph->n_nodes, .n_components = t.n_components, .of = t.low};
-        t.low = NULL;
+            .n_nodes = graph->n_nodes, .n_components = s.n_components, .of = s.rank};
+        s.rank = NULL;
     }
-    tarjan_fini(&t);
+    search_fini(&s);
     return status;
 }
 

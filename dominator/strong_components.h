@@ -1,5 +1,5 @@
-/* Strongly connected components of what node 0 reaches: Tarjan, "Depth-first search and linear
- * graph algorithms" (1972), without recursion. */
+/* Strongly connected components of what node 0 reaches: Tarjan's search in the form of Pearce, "A
+ * space-efficient algorithm for finding strongly connected components" (2016). */
 #ifndef HS_STRONG_COMPONENTS_H
 #define HS_STRONG_COMPONENTS_H
 
@@ -11,7 +11,8 @@ struct strong_components {
     uint32_t *of;
 };
 
-/* O(n + m); 16 bytes per node while it runs, 4 afterwards. */
+/* O(n + m); strong_components_bytes while it runs (12 bytes per node), 4 per node afterwards. */
+uint64_t strong_components_bytes(uint64_t n_nodes);
 hs_status strong_components_find(const struct hs_graph *graph, struct strong_components *ret,
                                  struct hs_error *err);
 void strong_components_fini(struct strong_components *components);

@@ -23,13 +23,21 @@ hs_status hs_weights_init(uint32_t n_nodes, uint32_t n_tree, struct hs_weights *
     return HS_OK;
 }
 
+void hs_weights_drop(struct hs_weights *weights)
+{
+    hs_pages_free(weights->words, weights->n_nodes, sizeof(uint32_t));
+    weights->words = NULL;
+    hs_bitmap_fini(&weights->is_static);
+    hs_free(weights->huge);
+    weights->huge = NULL;
+    weights->n_huge = weights->huge_capacity = 0;
+}
+
 void hs_weights_fini(struct hs_weights *weights)
 {
     if (weights == NULL)
         return;
-    hs_pages_free(weights->words, weights->n_nodes, sizeof(uint32_t));
-    hs_bitmap_fini(&weights->is_static);
-    hs_free(weights->huge);
+    hs_weights_drop(weights);
     *weights = (struct hs_weights){0};
 }
 

@@ -4,53 +4,58 @@
 #include <assert.h>
 
 #include "base/alloc.h"
-
-/* Values of `toward` beside a node's number plus TOWARD_NODE. */
-enum { TOWARD_UNSEEN = 0, TOWARD_USED = 1, TOWARD_NODE = 2 };
+#include "trail.h"
 
 struct search {
     const struct hs_predecessors *predecessors;
     const struct hs_path_query *query;
-    uint32_t *toward; /* the next node on the way to the target */
-    uint32_t *queue;
-    uint64_t n_queued, at;
+    /* Marked are the blocks that were put, and the blocks and roots that a path has used up. */
+    struct trail trail;
     struct hs_paths paths;
 };
 
 static hs_status search_init(struct search *search, struct hs_error *err)
 {
-    uint64_t n = search->predecessors->n_nodes;
-    HS_TRY(hs_pages_alloc(n, sizeof(uint32_t), (void **)&search->toward, err));
-    HS_TRY(hs_pages_alloc(n, sizeof(uint32_t), (void **)&search->queue, err));
+    struct hs_budget *budget = search->query->budget;
+    HS_TRY(trail_init(search->predecessors->n_nodes, budget, &search->trail, err));
+    search->paths.budget = budget;
     return hs_grow((void **)&search->paths.begin, &search->paths.begin_capacity, 1,
                    sizeof *search->paths.begin, err);
 }
 
 static void search_fini(struct search *search)
 {
-    hs_pages_free(search->toward, search->predecessors->n_nodes, sizeof(uint32_t));
-    hs_pages_free(search->queue, search->predecessors->n_nodes, sizeof(uint32_t));
+    trail_fini(&search->trail);
     hs_paths_fini(&search->paths);
 }
 
-static hs_status put_node(struct hs_paths *paths, uint32_t node, struct hs_error *err)
+static hs_status put_node(struct hs_paths *paths, hs_node node, struct hs_error *err)
 {
-    HS_TRY(hs_grow((void **)&paths->nodes, &paths->nodes_capacity, paths->n_nodes + 1,
-                   sizeof *paths->nodes, err));
+    if (paths->n_nodes == paths->nodes_capacity) {
+        size_t capacity = paths->nodes_capacity == 0 ? 64 : 2 * paths->nodes_capacity;
+        uint64_t more = (capacity - paths->nodes_capacity) * sizeof *paths->nodes;
+        size_t before = paths->nodes_capacity;
+        HS_TRY(hs_budget_take(paths->budget, more, "the steps of the paths", err));
+        hs_status status = hs_grow((void **)&paths->nodes, &paths->nodes_capacity, capacity,
+                                   sizeof *paths->nodes, err);
+        assert(status != HS_OK || paths->nodes_capacity == capacity);
+        if (status != HS_OK) {
+            assert(paths->nodes_capacity == before);
+            hs_budget_give(paths->budget, more);
+            return status;
+        }
+    }
     paths->nodes[paths->n_nodes++] = node;
     return HS_OK;
 }
 
-/* Adds the path leaf -> from -> ... -> target. */
-static hs_status put_path(struct search *search, uint32_t leaf, uint32_t from, struct hs_error *err)
+/* Adds the path leaf -> node of the entry -> ... -> target. */
+static hs_status put_path(struct search *search, hs_node leaf, uint64_t entry, struct hs_error *err)
 {
     struct hs_paths *paths = &search->paths;
     HS_TRY(put_node(paths, leaf, err));
-    for (uint32_t node = from; node != search->query->target;) {
-        HS_TRY(put_node(paths, node, err));
-        assert(search->toward[node] >= TOWARD_NODE);
-        node = search->toward[node] - TOWARD_NODE;
-    }
+    for (; entry != 0; entry = trail_from(&search->trail, entry))
+        HS_TRY(put_node(paths, trail_node(&search->trail, entry), err));
     HS_TRY(put_node(paths, search->query->target, err));
     HS_TRY(hs_grow((void **)&paths->begin, &paths->begin_capacity, paths->n_paths + 2,
                    sizeof *paths->begin, err));
@@ -58,65 +63,76 @@ static hs_status put_path(struct search *search, uint32_t leaf, uint32_t from, s
     return HS_OK;
 }
 
-static void queue_put(struct search *search, uint32_t node, uint32_t toward)
+/* A leaf that leads to the node of the entry: a path, unless its root has given one. */
+static hs_status reach(struct search *search, hs_node leaf, uint64_t entry, uint64_t *found,
+                       struct hs_error *err)
 {
-    assert(search->n_queued < search->predecessors->n_nodes);
-    search->toward[node] = toward;
-    search->queue[search->n_queued++] = node;
+    hs_node root = leaf;
+    if (search->query->root_of != NULL)
+        root = search->query->root_of(search->query->root_context, leaf);
+    assert(root < search->predecessors->n_tree);
+    if (trail_is_marked(&search->trail, root))
+        return HS_OK;
+    HS_TRY(trail_mark(&search->trail, root, err));
+    HS_TRY(trail_mark(&search->trail, leaf, err));
+    ++*found;
+    return put_path(search, leaf, entry, err);
 }
 
-/* Looks at the sources of one node. *ret_found: paths added. */
-static hs_status expand(struct search *search, uint32_t node, uint64_t limit, uint64_t *ret_found,
-                        struct hs_error *err)
+/* Tells of a hub's row too: it may be as long as the heap. */
+static hs_status tell(const struct search *search, uint64_t n, struct hs_error *err)
 {
-    uint32_t n;
-    const uint32_t *sources = search->predecessors->of(search->predecessors->context, node, &n);
-    uint64_t found = 0;
-    for (uint32_t i = 0; i < n && found < limit; i++) {
-        uint32_t source = sources[i];
+    enum { TELL_EVERY = 1 << 20 };
+    if (n % TELL_EVERY != TELL_EVERY - 1)
+        return HS_OK;
+    return hs_progress_tell(search->query->progress, "searching paths", search->trail.at,
+                            search->predecessors->n_nodes, err);
+}
+
+/* Looks at the sources of the entry's node. *found: paths added. */
+static hs_status expand(struct search *search, hs_node node, uint64_t entry, uint64_t limit,
+                        uint64_t *found, struct hs_error *err)
+{
+    struct hs_row row = search->predecessors->of(search->predecessors->context, node);
+    hs_node source;
+    while (*found < limit && hs_row_next(&row, &source)) {
         assert(source < search->predecessors->n_nodes);
-        if (search->toward[source] != TOWARD_UNSEEN || source == search->query->target)
+        HS_TRY(tell(search, row.left, err));
+        if (trail_is_marked(&search->trail, source) || source == search->query->target)
             continue;
-        if (source >= search->predecessors->n_tree) {
-            queue_put(search, source, node + TOWARD_NODE);
-            continue;
-        }
-        search->toward[source] = TOWARD_USED;
-        HS_TRY(put_path(search, source, node, err));
-        found++;
+        if (source >= search->predecessors->n_tree)
+            HS_TRY(trail_put(&search->trail, source, err));
+        else
+            HS_TRY(reach(search, source, entry, found, err));
     }
-    *ret_found = found;
-    return HS_OK;
+    return hs_row_check(&row, err);
 }
 
 /* One search for up to `limit` paths. */
 static hs_status run(struct search *search, uint64_t limit, uint64_t *ret_found,
                      struct hs_error *err)
 {
-    enum { TELL_EVERY = 1 << 20 };
     uint64_t found = 0;
-    search->n_queued = 0;
-    queue_put(search, search->query->target, TOWARD_NODE);
-    for (search->at = 0; search->at < search->n_queued && found < limit; search->at++) {
-        uint64_t more;
-        HS_TRY(expand(search, search->queue[search->at], limit - found, &more, err));
-        found += more;
-        if (search->at % TELL_EVERY == TELL_EVERY - 1)
-            HS_TRY(hs_progress_tell(search->query->progress, "searching paths", search->at,
-                                    search->predecessors->n_nodes, err));
+    hs_node node;
+    trail_clear(&search->trail);
+    HS_TRY(trail_put(&search->trail, search->query->target, err));
+    while (found < limit && trail_next(&search->trail, &node)) {
+        uint64_t entry = search->trail.at - 1;
+        HS_TRY(expand(search, node, entry, limit, &found, err));
+        HS_TRY(tell(search, entry, err));
     }
     *ret_found = found;
     return HS_OK;
 }
 
 /* Forgets what the last search saw, and keeps its path's blocks out of the next one. */
-static void take_out_last_path(struct search *search)
+static hs_status take_out_last_path(struct search *search, struct hs_error *err)
 {
-    for (uint64_t i = 0; i < search->n_queued; i++)
-        search->toward[search->queue[i]] = TOWARD_UNSEEN;
     const struct hs_paths *paths = &search->paths;
+    trail_clear(&search->trail);
     for (size_t i = paths->begin[paths->n_paths - 1]; i < paths->n_nodes; i++)
-        search->toward[paths->nodes[i]] = TOWARD_USED;
+        HS_TRY(trail_mark(&search->trail, paths->nodes[i], err));
+    return HS_OK;
 }
 
 static hs_status find_disjoint(struct search *search, struct hs_error *err)
@@ -128,7 +144,7 @@ static hs_status find_disjoint(struct search *search, struct hs_error *err)
             search->paths.is_complete = true;
             return HS_OK;
         }
-        take_out_last_path(search);
+        HS_TRY(take_out_last_path(search, err));
     }
     return HS_OK;
 }
@@ -137,7 +153,7 @@ static hs_status find_from_each_root(struct search *search, struct hs_error *err
 {
     uint64_t found;
     HS_TRY(run(search, search->query->limit, &found, err));
-    search->paths.is_complete = search->at == search->n_queued && found < search->query->limit;
+    search->paths.is_complete = search->trail.at == search->trail.n && found < search->query->limit;
     return HS_OK;
 }
 
@@ -146,7 +162,6 @@ hs_status hs_paths_find(const struct hs_predecessors *predecessors,
                         struct hs_error *err)
 {
     assert(query->target >= predecessors->n_tree && query->target < predecessors->n_nodes);
-    assert(predecessors->n_nodes <= HS_NONE - TOWARD_NODE);
     struct search search = {.predecessors = predecessors, .query = query};
     hs_status status = search_init(&search, err);
     if (status == HS_OK)
@@ -161,6 +176,7 @@ hs_status hs_paths_find(const struct hs_predecessors *predecessors,
 
 void hs_paths_fini(struct hs_paths *paths)
 {
+    hs_budget_give(paths->budget, paths->nodes_capacity * sizeof *paths->nodes);
     hs_free(paths->nodes);
     hs_free(paths->begin);
     *paths = (struct hs_paths){0};

@@ -54,8 +54,13 @@ FLOORS = {
     "symbols": ("symbols", "symbols"),
     "snapshot/format": ("format", "snapshot"),
     "snapshot/capture": ("capture", "capture"),
+    "snapshot/heaps": ("heaps", "heaps"),
+    "snapshot/native": ("native", "native"),
+    "snapshot/import": ("import", "import"),
     "graph": ("graph", "graph"),
     "dominator": ("dominator", "dominator"),
+    "dominator/passes": ("passes", "passes"),
+    "dominator/index": ("index", "index"),
     "tools": ("tools", "tools"),
 }
 BELOW = {
@@ -64,9 +69,15 @@ BELOW = {
     "symbols": {"base"},
     "format": {"base"},
     "capture": {"base", "symbols", "format"},
+    "heaps": {"base", "symbols", "format", "capture"},
+    "native": {"base", "symbols", "format", "capture", "heaps"},
+    "import": {"base", "format"},
     "graph": {"base", "format"},
     "dominator": {"base", "format", "graph"},
-    "tools": {"base", "report", "symbols", "format", "capture", "graph", "dominator"},
+    "passes": {"base", "format", "graph", "dominator"},
+    "index": {"base", "format", "graph", "dominator", "passes"},
+    "tools": {"base", "report", "symbols", "format", "capture", "heaps", "native", "import",
+              "graph", "dominator", "passes", "index"},
 }
 # System headers that only one floor may know.
 OWNED_HEADERS = {
@@ -79,6 +90,7 @@ OWNED_HEADERS = {
     "sys/ptrace.h": {"capture"},
     "zstd.h": {"format"},
     "Zydis/Zydis.h": {"symbols"},
+    "libiberty/demangle.h": {"symbols"},
 }
 
 UNSAFE = {

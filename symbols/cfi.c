@@ -164,15 +164,25 @@ static bool step_cfa(const struct step *step, const Dwarf_Regtable_Entry3 *rule,
     return true;
 }
 
-/* The caller's value of register `number`; false when it is not known. */
+/* Reads a saved register; its place is told only when it could be read. */
+static bool step_saved(const struct step *step, hs_addr at, uint64_t *ret, hs_addr *ret_at)
+{
+    if (!step_read(step, at, ret))
+        return false;
+    *ret_at = at;
+    return true;
+}
+
+/* The caller's value of register `number`, and where in memory it was if it was there; false when
+ * it is not known. */
 static bool step_register(const struct step *step, const Dwarf_Regtable_Entry3 *rule,
-                          enum hs_register number, uint64_t *ret)
+                          enum hs_register number, uint64_t *ret, hs_addr *ret_at)
 {
     uint64_t at;
     switch (rule->dw_value_type) {
     case DW_EXPR_OFFSET:
         if (rule->dw_offset_relevant)
-            return step_read(step, step->cfa + (uint64_t)compat_rule_offset(rule), ret);
+            return step_saved(step, step->cfa + (uint64_t)compat_rule_offset(rule), ret, ret_at);
         if (rule->dw_regnum == CFI_SAME && (CFI_CALLEE_SAVED >> number & 1) == 0)
             return false;
         if (rule->dw_regnum != CFI_SAME)
@@ -185,7 +195,7 @@ static bool step_register(const struct step *step, const Dwarf_Regtable_Entry3 *
         *ret = step->cfa + (uint64_t)compat_rule_offset(rule);
         return true;
     case DW_EXPR_EXPRESSION:
-        return step_expression(step, rule, true, &at) && step_read(step, at, ret);
+        return step_expression(step, rule, true, &at) && step_saved(step, at, ret, ret_at);
     case DW_EXPR_VAL_EXPRESSION:
         return step_expression(step, rule, true, ret);
     default:
@@ -212,7 +222,8 @@ static hs_status step_frame(const struct step *step, const Dwarf_Regtable_Entry3
     frame.caller.value[HS_RSP] = step->cfa;
     frame.caller.known = UINT32_C(1) << HS_RSP;
     for (unsigned i = 0; i < HS_N_REGISTERS; i++)
-        if (step_register(step, &rules[i], (enum hs_register)i, &frame.caller.value[i]))
+        if (step_register(step, &rules[i], (enum hs_register)i, &frame.caller.value[i],
+                          &frame.saved_at[i]))
             frame.caller.known |= UINT32_C(1) << i;
     if (!hs_register_known(&frame.caller, HS_RIP))
         return hs_fail(err, HS_TARGET, "cannot read the return address of the frame at %#llx",

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/cursor.h"
 
 enum {
@@ -171,14 +172,7 @@ static bool check_cie(struct check *check, struct hs_cursor c, uint64_t offset,
 
 static const struct check_cie *check_cie_at(const struct check *check, uint64_t offset)
 {
-    size_t low = 0, high = check->n_cies;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (check->cies[middle].offset < offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = HS_FIRST_FROM(check->cies, check->n_cies, offset, offset);
     return low < check->n_cies && check->cies[low].offset == offset ? &check->cies[low] : NULL;
 }
 

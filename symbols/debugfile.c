@@ -1,5 +1,7 @@
 #include "symbols/debugfile.h"
 
+#include <assert.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -8,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cursor.h"
+#include "elf_private.h"
 
 uint32_t hs_debugfile_crc(uint32_t crc, const void *bytes, size_t n_bytes)
 {
@@ -43,38 +46,100 @@ static bool crc_of_fd(int fd, uint32_t *ret)
     return true;
 }
 
-/* Opens a candidate. What is not there, not ours or damaged is passed over: only running out of
- * memory is worth failing for. */
-static hs_status candidate_open(const char *path, const char *build_id, const uint32_t *crc,
-                                struct hs_elf **ret, struct hs_error *err)
+struct debugfile_search {
+    struct hs_elf *elf;
+    const char *own_path;
+    struct stat own; /* of the file itself; st_ino 0 when it has none */
+    struct hs_elf *found;
+    struct hs_debugfile_search seen;
+};
+
+/* Which outcome tells more: one that was there, then one that was looked for. */
+static int outcome_worth(uint8_t outcome)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    struct stat st;
-    if (fd < 0)
-        return HS_OK;
+    static const int8_t worth[] = {
+        [HS_DEBUGFILE_FOUND] = 9,       [HS_DEBUGFILE_UNNAMED] = 0,
+        [HS_DEBUGFILE_MISSING] = 1,     [HS_DEBUGFILE_UNREADABLE] = 2,
+        [HS_DEBUGFILE_OTHER_BUILD] = 4, [HS_DEBUGFILE_OTHER_CONTENT] = 4,
+        [HS_DEBUGFILE_ITSELF] = 3,
+    };
+    return worth[outcome];
+}
+
+static void search_note(struct debugfile_search *search, const char *path, uint8_t outcome)
+{
+    if (outcome_worth(outcome) <= outcome_worth(search->seen.outcome))
+        return;
+    search->seen.outcome = outcome;
+    snprintf(search->seen.path, sizeof(search->seen.path), "%s", path);
+}
+
+/* Whether an open file is the debug file. Build-ids decide when both have one; else the checksum,
+ * where there is a link that wants one. */
+static uint8_t candidate_verdict(const struct debugfile_search *search, int fd,
+                                 const struct hs_elf *elf, const uint32_t *crc)
+{
+    const char *wanted = hs_elf_build_id(search->elf), *id = hs_elf_build_id(elf);
     uint32_t found = 0;
-    bool fits = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
-    if (fits && crc != NULL)
-        fits = crc_of_fd(fd, &found) && found == *crc;
+    if (*wanted != '\0' && *id != '\0')
+        return strcmp(wanted, id) == 0 ? HS_DEBUGFILE_FOUND : HS_DEBUGFILE_OTHER_BUILD;
+    if (crc == NULL)
+        return HS_DEBUGFILE_OTHER_BUILD;
+    if (!crc_of_fd(fd, &found))
+        return HS_DEBUGFILE_UNREADABLE;
+    return found == *crc ? HS_DEBUGFILE_FOUND : HS_DEBUGFILE_OTHER_CONTENT;
+}
+
+/* Judges an open candidate and keeps it when it is the one. */
+static hs_status candidate_judge(struct debugfile_search *search, int fd, const char *path,
+                                 const uint32_t *crc, uint8_t *ret_outcome, struct hs_error *err)
+{
+    struct stat st;
     hs_auto(hs_elf) *elf = NULL;
-    hs_status status = fits ? hs_elf_open_fd(fd, path, &elf, err) : HS_OK;
-    close(fd);
-    if (status == HS_LIMIT)
-        return status;
-    if (elf != NULL && (build_id == NULL || strcmp(hs_elf_build_id(elf), build_id) == 0))
-        *ret = HS_STEAL(elf);
+    *ret_outcome = HS_DEBUGFILE_UNREADABLE;
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+        return HS_OK;
+    if (search->own.st_ino != 0 && st.st_ino == search->own.st_ino &&
+        st.st_dev == search->own.st_dev) {
+        *ret_outcome = HS_DEBUGFILE_ITSELF;
+        return HS_OK;
+    }
+    hs_status status = hs_elf_open_fd(fd, path, &elf, err);
+    if (status != HS_OK)
+        return status == HS_LIMIT ? status : HS_OK;
+    *ret_outcome = candidate_verdict(search, fd, elf, crc);
+    if (*ret_outcome == HS_DEBUGFILE_FOUND)
+        search->found = HS_STEAL(elf);
     return HS_OK;
 }
 
-static hs_status by_build_id(const struct hs_elf *elf, const char *directory, struct hs_elf **ret,
+/* What is not there, not ours or damaged is passed over: only running out of memory is worth
+ * failing for. `crc` is NULL when the build-id decides. */
+static hs_status candidate_try(struct debugfile_search *search, const char *path,
+                               const uint32_t *crc, struct hs_error *err)
+{
+    uint8_t outcome = HS_DEBUGFILE_MISSING;
+    hs_status status = HS_OK;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0 && errno != ENOENT && errno != ENOTDIR)
+        outcome = HS_DEBUGFILE_UNREADABLE;
+    if (fd >= 0) {
+        status = candidate_judge(search, fd, path, crc, &outcome, err);
+        close(fd);
+    }
+    search_note(search, path, outcome);
+    return status;
+}
+
+static hs_status by_build_id(struct debugfile_search *search, const char *directory,
                              struct hs_error *err)
 {
     char path[PATH_MAX];
-    const char *id = hs_elf_build_id(elf);
-    if (strlen(id) < 4)
+    const char *id = hs_elf_build_id(search->elf);
+    if (search->found != NULL || strlen(id) < 4)
         return HS_OK;
     int n = snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s.debug", directory, id, id + 2);
-    return n > 0 && (size_t)n < sizeof(path) ? candidate_open(path, id, NULL, ret, err) : HS_OK;
+    return n > 0 && (size_t)n < sizeof(path) ? candidate_try(search, path, NULL, err) : HS_OK;
 }
 
 struct debuglink {
@@ -96,39 +161,109 @@ static bool debuglink_read(struct hs_elf *elf, struct debuglink *ret)
     hs_cursor_align(&c, 4);
     uint32_t crc = hs_cursor_u32(&c);
     if (name == NULL || c.failed || *name == '\0' || strchr(name, '/') != NULL ||
-        strcmp(name, "..") == 0)
+        strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
         return false;
     *ret = (struct debuglink){name, crc};
     return true;
 }
 
-static hs_status by_debuglink(const struct debuglink *link, const char *before, const char *own,
-                              const char *after, struct hs_elf **ret, struct hs_error *err)
+/* Length of "/proc/PID/root" in front of a path: the debug directories of another root hold the
+ * paths as they are in there. */
+static size_t other_root_length(const char *path)
+{
+    size_t n = strncmp(path, "/proc/", 6) == 0 ? 6 + strspn(path + 6, "0123456789") : 0;
+    return n > 6 && strncmp(path + n,
+                            "/"
+                            "root/",
+                            6) == 0
+               ? n + 5
+               : 0;
+}
+
+/* BEFORE, the first n_own bytes of the own path, AFTER and the link's name. */
+static hs_status by_debuglink(struct debugfile_search *search, const struct debuglink *link,
+                              const char *before, size_t n_own, const char *after,
+                              struct hs_error *err)
 {
     char path[PATH_MAX];
-    size_t n_own = (size_t)(strrchr(own, '/') - own); /* callers pass a path with a slash */
-    int n = snprintf(path, sizeof(path), "%s%.*s/%s%s", before, (int)n_own, own, after, link->name);
-    if (*ret != NULL || n <= 0 || (size_t)n >= sizeof(path))
+    size_t n_root = *before == '\0' || n_own == 0 ? 0 : other_root_length(search->own_path);
+    int n = snprintf(path, sizeof(path), "%s%.*s/%s%s", before, (int)(n_own - n_root),
+                     n_own == 0 ? "" : search->own_path + n_root, after, link->name);
+    if (search->found != NULL || n <= 0 || (size_t)n >= sizeof(path))
         return HS_OK;
-    return candidate_open(path, NULL, &link->crc, ret, err);
+    return candidate_try(search, path, &link->crc, err);
+}
+
+static hs_status search_links(struct debugfile_search *search, const char *const *directories,
+                              size_t n_directories, struct hs_error *err)
+{
+    struct debuglink link;
+    const char *own = search->own_path, *slash = own == NULL ? NULL : strrchr(own, '/');
+    if (search->found != NULL || !debuglink_read(search->elf, &link))
+        return HS_OK;
+    if (slash != NULL && strlen(own) < PATH_MAX) {
+        size_t n_own = (size_t)(slash - own);
+        HS_TRY(by_debuglink(search, &link, "", n_own, "", err));
+        HS_TRY(by_debuglink(search, &link, "", n_own, ".debug/", err));
+        for (size_t i = 0; i < n_directories && own[0] == '/'; i++)
+            HS_TRY(by_debuglink(search, &link, directories[i], n_own, "", err));
+    }
+    for (size_t i = 0; i < n_directories; i++)
+        HS_TRY(by_debuglink(search, &link, directories[i], 0, "", err));
+    return HS_OK;
+}
+
+hs_status hs_debugfile_find(struct hs_elf *elf, const char *own_path,
+                            const char *const *directories, size_t n_directories,
+                            struct hs_elf **ret, struct hs_debugfile_search *ret_search,
+                            struct hs_error *err)
+{
+    struct debugfile_search search = {.elf = elf, .own_path = own_path};
+    search.seen.outcome = HS_DEBUGFILE_UNNAMED;
+    if (elf->fd < 0 || fstat(elf->fd, &search.own) != 0)
+        search.own.st_ino = 0;
+    for (size_t i = 0; i < n_directories; i++)
+        HS_TRY(by_build_id(&search, directories[i], err));
+    HS_TRY(search_links(&search, directories, n_directories, err));
+    if (ret_search != NULL)
+        *ret_search = search.seen;
+    *ret = search.found;
+    return HS_OK;
 }
 
 hs_status hs_debugfile_open(struct hs_elf *elf, const char *own_path,
                             const char *const *directories, size_t n_directories,
                             struct hs_elf **ret, struct hs_error *err)
 {
-    struct hs_elf *found = NULL;
-    for (size_t i = 0; i < n_directories && found == NULL; i++)
-        HS_TRY(by_build_id(elf, directories[i], &found, err));
-    struct debuglink link;
-    bool has_place =
-        own_path != NULL && strchr(own_path, '/') != NULL && strlen(own_path) < PATH_MAX;
-    if (found == NULL && has_place && debuglink_read(elf, &link)) {
-        HS_TRY(by_debuglink(&link, "", own_path, "", &found, err));
-        HS_TRY(by_debuglink(&link, "", own_path, ".debug/", &found, err));
-        for (size_t i = 0; i < n_directories && own_path[0] == '/'; i++)
-            HS_TRY(by_debuglink(&link, directories[i], own_path, "", &found, err));
-    }
-    *ret = found;
-    return HS_OK;
+    return hs_debugfile_find(elf, own_path, directories, n_directories, ret, NULL, err);
+}
+
+size_t hs_debugfile_explain(const struct hs_debugfile_search *search, char *text, size_t n_text)
+{
+    static const char *const forms[] = {
+        [HS_DEBUGFILE_FOUND] = "debug file '%s'",
+        [HS_DEBUGFILE_UNNAMED] = "it has no build-id and names no debug file%s",
+        [HS_DEBUGFILE_MISSING] = "no debug file, neither '%s' nor elsewhere",
+        [HS_DEBUGFILE_UNREADABLE] = "its debug file '%s' cannot be read",
+        [HS_DEBUGFILE_OTHER_BUILD] = "its debug file '%s' is of another build",
+        [HS_DEBUGFILE_OTHER_CONTENT] = "its debug file '%s' has another checksum",
+        [HS_DEBUGFILE_ITSELF] = "its debug file '%s' is the file itself",
+    };
+    assert(n_text > 0 && search->outcome < sizeof(forms) / sizeof(forms[0]));
+    int n = snprintf(text, n_text, forms[search->outcome], search->path);
+    if (n < 0)
+        return 0;
+    return (size_t)n < n_text ? (size_t)n : n_text - 1;
+}
+
+const char *hs_debugfile_supplement(struct hs_elf *elf)
+{
+    struct hs_error ignored = HS_ERROR_INIT;
+    const uint8_t *bytes;
+    size_t n;
+    if (hs_elf_section_bytes_named(elf, ".gnu_debugaltlink", &bytes, &n, &ignored) != HS_OK)
+        return NULL;
+    struct hs_cursor c = hs_cursor_make(bytes, n); /* a path, NUL, a build-id */
+    const char *name = hs_cursor_string(&c);
+    return name != NULL && *name != '\0' ? name : NULL;
 }

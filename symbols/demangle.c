@@ -3,22 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
-struct demangle_out {
-    char *text;
-    size_t n, room; /* room without the NUL */
-};
-
-static void out_put(struct demangle_out *out, char c)
-{
-    if (out->n < out->room)
-        out->text[out->n++] = c;
-}
-
-static void out_put_text(struct demangle_out *out, const char *text)
-{
-    for (; *text != '\0'; text++)
-        out_put(out, *text);
-}
+#include "demangle_private.h"
 
 static bool is_upper(char c)
 {
@@ -103,13 +88,13 @@ static void member_put(struct demangle_out *out, const char *at, const char *end
 {
     const char *stamp = stamp_begin(at, end);
     if (is_anonymous(at, end, stamp)) {
-        out_put_text(out, "(fun)");
+        hs_demangle_put_text_(out, "(fun)");
         return;
     }
     while (at < stamp) {
         char c;
         bool is_escape = escape_at(at, stamp, &c);
-        out_put(out, is_escape ? c : *at);
+        hs_demangle_put_(out, is_escape ? c : *at);
         at += is_escape ? 3 : 1;
     }
 }
@@ -126,22 +111,55 @@ static void ocaml_put(struct demangle_out *out, const char *name)
         }
         size_t n_separator = 0;
         while (at < end && (n_separator = separator_at(at, end)) == 0)
-            out_put(out, *at++);
+            hs_demangle_put_(out, *at++);
         if (at == end)
             return;
-        out_put(out, '.');
+        hs_demangle_put_(out, '.');
         at += n_separator;
     }
+}
+
+/* C++ and Rust; 0 when the name is of neither. */
+static size_t foreign_put(struct demangle_out *out, const char *name)
+{
+    char whole[DEMANGLE_MAX_TEXT];
+    size_t n = hs_demangle_rust_(name, whole, sizeof(whole));
+    if (n != 0) {
+        hs_demangle_put_text_(out, whole);
+        return out->n;
+    }
+    if (hs_demangle_cxx_(name, whole, sizeof(whole)) == 0)
+        return 0;
+    out->n = hs_shorten_type(whole, out->text, out->room + 1);
+    return out->n;
 }
 
 size_t hs_demangle(const char *name, char *out, size_t n_out)
 {
     assert(n_out > 0);
     struct demangle_out o = {out, 0, n_out - 1};
+    bool is_foreign = name[0] == '_' && (name[1] == 'Z' || name[1] == 'R');
     if (hs_is_ocaml_symbol(name))
         ocaml_put(&o, name);
-    else
-        out_put_text(&o, name);
+    else if (!is_foreign || foreign_put(&o, name) == 0)
+        hs_demangle_put_text_(&o, name);
+    out[o.n] = '\0';
+    return o.n;
+}
+
+size_t hs_demangle_type(const char *name, char *out, size_t n_out)
+{
+    assert(n_out > 0);
+    if (strncmp(name, "_ZTS", 4) == 0)
+        name += 4;
+    name += *name == '*'; /* gcc's mark of a type without linkage */
+    if (strncmp(name, "_Z", 2) != 0) {
+        size_t n = hs_demangle_cxx_type_(name, out, n_out);
+        if (n != 0)
+            return n;
+    }
+    struct demangle_out o = {out, 0, n_out - 1};
+    hs_demangle_put_text_(&o, name);
     out[o.n] = '\0';
     return o.n;
 }

@@ -3,6 +3,7 @@
 #include <elf.h>
 #include <string.h>
 
+#include "info_check.h"
 #include "lines_check.h"
 
 /* First the one without which the rest is of no use. */
@@ -120,6 +121,12 @@ hs_status hs_dwarf_object_open_(struct hs_elf *elf, enum dwarf_purpose purpose,
     const char *const *names = purpose_sections[purpose];
     *ret = (struct dwarf_object){.n_sections = 1, .sections = {{.name = ""}}};
     HS_TRY(object_add(ret, elf, names[0], err));
+    if (purpose == DWARF_DEBUG_INFO) {
+        bool is_good = false;
+        HS_TRY(hs_info_check_(elf, &is_good, err));
+        if (!is_good)
+            return hs_fail(err, HS_FORMAT, "'%s' of '%s' is damaged", names[0], hs_elf_name(elf));
+    }
     for (size_t i = 1; i < DWARF_MAX_SECTIONS - 1 && names[i] != NULL; i++) {
         struct hs_error ignored = HS_ERROR_INIT;
         if (object_add(ret, elf, names[i], &ignored) == HS_LIMIT)

@@ -4,13 +4,15 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/bisect.h"
 #include "base/checked.h"
 #include "base/cursor.h"
 #include "elf_private.h"
 
 enum {
-    SYMBOL_BYTES = 24,     /* Elf64_Sym */
-    SYMBOL_WALK_BACK = 64, /* smaller symbols inside a larger one that symbol_at steps over */
+    SYMBOL_BYTES = 24,         /* Elf64_Sym */
+    SYMBOL_MAX_NAME = 1 << 14, /* a million names may be ends of one text of any length */
+    SYMBOL_WALK_BACK = 64,     /* smaller symbols inside a larger one that symbol_at steps over */
 };
 
 struct symbol_source {
@@ -82,7 +84,9 @@ static bool symbol_next(struct symbol_source *source, struct hs_elf_symbol *ret)
     uint16_t section = hs_cursor_u16(c);
     uint64_t vaddr = hs_cursor_u64(c), n_bytes = hs_cursor_u64(c), end;
     if (section == SHN_UNDEF || section == SHN_ABS || name >= source->n_names ||
-        source->names[name] == '\0' || !symbol_kind(ELF64_ST_TYPE(info), &kind))
+        source->names[name] == '\0' ||
+        strnlen(source->names + name, SYMBOL_MAX_NAME) == SYMBOL_MAX_NAME ||
+        !symbol_kind(ELF64_ST_TYPE(info), &kind))
         return false;
     *ret = (struct hs_elf_symbol){
         .vaddr = vaddr,
@@ -204,15 +208,7 @@ const struct hs_elf_symbol *hs_elf_find(const struct hs_elf *elf, const char *na
 /* Number of symbols that start at or below `vaddr`. */
 static size_t symbols_up_to(const struct hs_elf *elf, hs_addr vaddr)
 {
-    size_t low = 0, high = elf->n_symbols;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (elf->symbols[middle].vaddr <= vaddr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return HS_FIRST_ABOVE(elf->symbols, elf->n_symbols, vaddr, vaddr);
 }
 
 const struct hs_elf_symbol *hs_elf_symbol_at(const struct hs_elf *elf, hs_addr vaddr,

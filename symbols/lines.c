@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/bisect.h"
 #include "lines_private.h"
 
 enum { LINES_WALK_BACK = 32 }; /* ranges or functions nested in the one looked for */
@@ -49,14 +50,7 @@ uint64_t hs_dwarf_n_damaged(const struct hs_dwarf *dwarf)
 /* The row that holds `vaddr`: the last at or below it, unless a sequence ended there. */
 static void find_row(const struct dwarf_unit *unit, hs_addr vaddr, struct hs_source *ret)
 {
-    size_t low = 0, high = unit->n_rows;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (unit->rows[middle].vaddr <= vaddr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = HS_FIRST_ABOVE(unit->rows, unit->n_rows, vaddr, vaddr);
     if (low == 0)
         return;
     ret->file = unit->rows[low - 1].file;
@@ -66,14 +60,7 @@ static void find_row(const struct dwarf_unit *unit, hs_addr vaddr, struct hs_sou
 /* The innermost function that holds `vaddr`, NULL when none does. */
 static const struct dwarf_function *find_function(const struct dwarf_unit *unit, hs_addr vaddr)
 {
-    size_t low = 0, high = unit->n_functions;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (unit->functions[middle].begin <= vaddr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = HS_FIRST_ABOVE(unit->functions, unit->n_functions, begin, vaddr);
     for (size_t back = 0; back < LINES_WALK_BACK && back < low; back++)
         if (vaddr < unit->functions[low - 1 - back].end)
             return &unit->functions[low - 1 - back];
@@ -101,14 +88,7 @@ hs_status hs_dwarf_find_code(struct hs_dwarf *dwarf, hs_addr vaddr, struct hs_so
 {
     struct hs_source found = {0};
     HS_TRY(hs_dwarf_load_units_(dwarf, err));
-    size_t low = 0, high = dwarf->n_ranges;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (dwarf->ranges[middle].begin <= vaddr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = HS_FIRST_ABOVE(dwarf->ranges, dwarf->n_ranges, begin, vaddr);
     for (size_t back = 0; back < LINES_WALK_BACK && back < low; back++) {
         const struct dwarf_range *range = &dwarf->ranges[low - 1 - back];
         if (vaddr >= range->end)
@@ -170,14 +150,7 @@ hs_status hs_dwarf_find_variable(struct hs_dwarf *dwarf, hs_addr vaddr, struct h
     HS_TRY(hs_dwarf_load_units_(dwarf, err));
     HS_TRY(hs_dwarf_load_variables_(dwarf, err));
     struct hs_source found = {0};
-    size_t low = 0, high = dwarf->n_variables;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (dwarf->variables[middle].vaddr < vaddr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = HS_FIRST_FROM(dwarf->variables, dwarf->n_variables, vaddr, vaddr);
     if (low < dwarf->n_variables && dwarf->variables[low].vaddr == vaddr) {
         const struct dwarf_variable *variable = &dwarf->variables[low];
         struct dwarf_facts facts = {0};

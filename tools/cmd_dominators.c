@@ -10,7 +10,7 @@ struct tree_row {
     hs_node node;
     struct hs_node_facts facts;
     uint32_t depth;
-    uint32_t n_hidden; /* children that are not shown */
+    uint64_t n_hidden; /* children that are not shown */
     uint64_t hidden_words;
 };
 
@@ -25,7 +25,8 @@ struct tree_query {
 
 /* Room for the walk: a node waits on the stack with its depth. */
 struct waiting {
-    uint32_t node, depth;
+    hs_node node;
+    uint32_t depth;
 };
 
 struct tree_walk {
@@ -36,32 +37,43 @@ struct tree_walk {
     size_t n, capacity;
 };
 
-static hs_status push(struct tree_walk *walk, uint32_t node, uint32_t depth, struct hs_error *err)
+static hs_status push(struct tree_walk *walk, hs_node node, uint32_t depth, struct hs_error *err)
 {
     HS_TRY(hs_grow((void **)&walk->stack, &walk->capacity, walk->n + 1, sizeof *walk->stack, err));
     walk->stack[walk->n++] = (struct waiting){node, depth};
     return HS_OK;
 }
 
-/* Shows one node and lets its largest children wait, the largest on top. */
+/* Lets the children wait that are large enough, the largest on top, and counts them in the row. */
+static hs_status wait_for_children(struct tree_walk *walk, struct waiting at, struct tree_row *row,
+                                   struct hs_error *err)
+{
+    struct hs_index *index = walk->view->index;
+    uint64_t limit = at.depth < walk->query->max_depth ? walk->query->max_children : 0;
+    uint64_t most = row->n_hidden < limit ? row->n_hidden : limit, n = 0;
+    hs_auto_free struct hs_child *children = NULL;
+    if (most == 0)
+        return HS_OK;
+    HS_TRY(hs_index_largest(index, at.node, most, &children, &n, err));
+    while (n > 0 && children[n - 1].words < walk->query->min_words)
+        n--;
+    row->n_hidden -= n < row->n_hidden ? n : row->n_hidden;
+    for (uint64_t i = n; i-- > 0;) {
+        row->hidden_words -= children[i].words;
+        HS_TRY(push(walk, children[i].node, at.depth + 1, err));
+    }
+    return HS_OK;
+}
+
+/* Shows one node and lets its largest children wait. */
 static hs_status visit(struct tree_walk *walk, struct waiting at, struct hs_error *err)
 {
     struct tree_rows *rows = walk->rows;
+    struct hs_index *index = walk->view->index;
     struct tree_row row = {.node = at.node, .depth = at.depth};
-    uint32_t n;
-    const uint32_t *children = hs_index_dominated(walk->view->index, at.node, &n);
-    uint64_t limit = at.depth < walk->query->max_depth ? walk->query->max_children : 0;
-    uint32_t n_shown = 0;
-    while (n_shown < n && n_shown < limit &&
-           hs_index_retained(walk->view->index, children[n_shown]).words >= walk->query->min_words)
-        n_shown++;
-    uint64_t shown_words = 0;
-    for (uint32_t i = n_shown; i-- > 0;) {
-        shown_words += hs_index_retained(walk->view->index, children[i]).words;
-        HS_TRY(push(walk, children[i], at.depth + 1, err));
-    }
-    row.n_hidden = n - n_shown;
-    row.hidden_words = hs_index_retained(walk->view->index, at.node).words - shown_words;
+    row.n_hidden = hs_index_dominated(index, at.node).n;
+    row.hidden_words = hs_index_retained(index, at.node).words;
+    HS_TRY(wait_for_children(walk, at, &row, err));
     HS_TRY(hs_grow((void **)&rows->rows, &rows->capacity, rows->n + 1, sizeof row, err));
     rows->rows[rows->n++] = row;
     return HS_OK;
@@ -90,7 +102,7 @@ static hs_status select_rows(struct hs_view *view, hs_node from, const struct tr
                              struct tree_rows *ret, struct hs_error *err)
 {
     struct tree_walk walk = {.view = view, .query = query, .rows = ret};
-    hs_status status = push(&walk, (uint32_t)from, 0, err);
+    hs_status status = push(&walk, from, 0, err);
     while (status == HS_OK && walk.n > 0)
         status = ret->n < view->n_nodes ? visit(&walk, walk.stack[--walk.n], err)
                                         : hs_view_fail_circle(view, err);
@@ -101,11 +113,11 @@ static hs_status select_rows(struct hs_view *view, hs_node from, const struct tr
 static void put_json_row(struct hs_json *json, const struct hs_view *view,
                          const struct tree_row *row)
 {
-    struct hs_sizes retained = hs_index_retained(view->index, (uint32_t)row->node);
-    uint32_t idom = hs_index_idom(view->index, (uint32_t)row->node);
+    struct hs_sizes retained = hs_index_retained(view->index, row->node);
+    hs_node idom = hs_index_idom(view->index, row->node);
     hs_json_begin_object(json, NULL, HS_JSON_LINE);
     hs_json_node(json, "id", row->node);
-    hs_json_node(json, "dominator", idom == HS_NONE ? HS_NO_NODE : idom);
+    hs_json_node(json, "dominator", idom);
     hs_json_u64(json, "depth", row->depth);
     if (row->facts.address != 0)
         hs_json_address(json, "address", row->facts.address);
@@ -159,7 +171,8 @@ static void put_hidden(struct hs_sheet *sheet, const struct tree_row *row)
 {
     char name[NAME_BYTES];
     int indent = (int)(row->depth + 1 < INDENT_LEVELS ? row->depth + 1 : INDENT_LEVELS);
-    (void)snprintf(name, sizeof name, "%*s[%u others]", 2 * indent, "", row->n_hidden);
+    (void)snprintf(name, sizeof name, "%*s[%lu others]", 2 * indent, "",
+                   (unsigned long)row->n_hidden);
     hs_sheet_u64(sheet, row->hidden_words);
     hs_sheet_u64(sheet, row->hidden_words);
     hs_sheet_null(sheet);
@@ -171,7 +184,7 @@ static void put_hidden(struct hs_sheet *sheet, const struct tree_row *row)
 static void put_row(struct hs_sheet *sheet, const struct hs_view *view, const struct tree_row *row,
                     bool is_table)
 {
-    uint64_t retained = hs_index_retained(view->index, (uint32_t)row->node).words;
+    uint64_t retained = hs_index_retained(view->index, row->node).words;
     char name[NAME_BYTES];
     int indent = (int)(row->depth < INDENT_LEVELS ? row->depth : INDENT_LEVELS);
     (void)snprintf(name, sizeof name, "%*s%s", is_table ? 2 * indent : 0, "", row->facts.label);
@@ -263,6 +276,5 @@ hs_status hs_cmd_dominators(struct hs_tool *tool, const struct hs_invocation *in
     struct hs_view view = {0};
     HS_TRY(hs_view_open(tool, inv->arguments[0], HS_VIEW_INDEX, &view, err));
     hs_status status = run(tool, inv, &view, err);
-    hs_view_close(&view);
-    return status;
+    return hs_view_finish(&view, status, err);
 }

@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "base/units.h"
-#include "capture/dump.h"
 #include "commands.h"
+#include "native/native_dump.h"
 #include "tool.h"
 
 /* The helper that reads .cmi and .cmt files lies beside our own program. */
@@ -47,25 +47,41 @@ static void talk_report(const struct hs_dump_report *report)
         hs_talk("not exact: %s", report->note);
 }
 
+static hs_status parse_mask(const struct hs_invocation *inv, uint64_t *ret, struct hs_error *err)
+{
+    if (!hs_given(inv, HS_OPT_POINTER_MASK))
+        return HS_OK;
+    if (hs_parse_address(inv->text[HS_OPT_POINTER_MASK], ret, err) == HS_OK)
+        return HS_OK;
+    (void)hs_fail(err, HS_USAGE, "--pointer-mask: '%.80s' is not a mask of bits",
+                  inv->text[HS_OPT_POINTER_MASK]);
+    return hs_hint(err, "write 0x and hexadecimal digits, for example 0xffff000000000007");
+}
+
 hs_status hs_cmd_dump(struct hs_tool *tool, const struct hs_invocation *inv, struct hs_error *err)
 {
     char helper[PATH_MAX];
+    const char *names_dirs[HS_MAX_REPEATED], *debug_dirs[HS_MAX_REPEATED];
     struct hs_dump_options options = {
         .names_file = hs_given(inv, HS_OPT_NAMES) ? inv->text[HS_OPT_NAMES] : NULL,
-        .names_dirs = inv->repeated,
-        .n_names_dirs = inv->n_repeated,
+        .names_dirs = names_dirs,
+        .n_names_dirs = hs_repeated(inv, HS_OPT_NAMES_PATH, names_dirs),
+        .debug_dirs = debug_dirs,
+        .n_debug_dirs = hs_repeated(inv, HS_OPT_DEBUG_PATH, debug_dirs),
         .no_names = hs_given(inv, HS_OPT_NO_NAMES),
         .names_helper = names_helper(helper, sizeof helper),
         .tool_version = HS_TOOL_VERSION,
         .progress = &tool->progress,
+        .budget = hs_tool_budget(tool),
     };
     HS_TRY(parse_pid(inv->arguments[0], &options.pid, err));
+    HS_TRY(parse_mask(inv, &options.pointer_mask, err));
     if (tool->terminal.is_terminal) {
         (void)hs_fail(err, HS_USAGE, "cannot write a snapshot to a terminal");
         return hs_hint(err, "heapsnap dump %s > heap.snap, or -o heap.snap", inv->arguments[0]);
     }
     struct hs_dump_report report = {0};
-    hs_status status = hs_dump(&options, &tool->out, &report, err);
+    hs_status status = hs_dump_process(&options, &tool->out, &report, err);
     if (status != HS_OK && strncmp(err->message, "cannot dump ", 12) != 0)
         return hs_context(err, "cannot dump process '%s'", inv->arguments[0]);
     HS_TRY(status);

@@ -7,6 +7,7 @@
 
 #include "base/buffer.h"
 #include "commands.h"
+#include "export_v8.h"
 #include "view.h"
 
 /* A line has at most five numbers of 20 digits, an address and a short word, beside the type name.
@@ -81,14 +82,13 @@ static hs_status put_node(const struct hs_view *view, struct table *table,
 {
     HS_TRY(table_room(table, LINE_BYTES, err));
     struct hs_buffer *buffer = &table->buffer;
-    uint32_t node = (uint32_t)facts->node;
-    uint32_t idom = hs_index_idom(view->index, node);
+    hs_node node = facts->node, idom = hs_index_idom(view->index, node);
     put_number(buffer, node, '\t');
     put_address(buffer, facts->address);
     put_number(buffer, facts->words, '\t');
     put_number(buffer, facts->is_static, '\t');
     HS_TRY(put_label(table, facts->label, err));
-    if (idom == HS_NONE)
+    if (idom == HS_NO_NODE)
         hs_buffer_put_bytes(buffer, "-\t", 2);
     else
         put_number(buffer, idom, '\t');
@@ -165,6 +165,7 @@ static hs_status export_graph(struct hs_tool *tool, struct hs_view *view, struct
             status = hs_progress_tell(&tool->progress, "exporting", i + 1, n_chunks, err);
     }
     hs_chunk_fini(&chunk);
+    status = hs_view_check(view, status, err);
     if (status == HS_OK)
         status = table_commit(nodes, err);
     return status == HS_OK ? table_commit(edges, err) : status;
@@ -176,6 +177,8 @@ hs_status hs_cmd_export(struct hs_tool *tool, const struct hs_invocation *inv, s
         (void)hs_fail(err, HS_USAGE, "'export' needs --to FORMAT and -o DIR");
         return hs_hint(err, "heapsnap export %s --to graph -o DIR", inv->arguments[0]);
     }
+    if (inv->number[HS_OPT_EXPORT_TO] == HS_EXPORT_V8)
+        return hs_export_v8(tool, inv, err);
     const char *directory = inv->text[HS_OPT_DIRECTORY];
     struct hs_view view = {0};
     HS_TRY(hs_view_open(tool, inv->arguments[0], HS_VIEW_INDEX, &view, err));
@@ -192,6 +195,5 @@ hs_status hs_cmd_export(struct hs_tool *tool, const struct hs_invocation *inv, s
         status = export_graph(tool, &view, &nodes, &edges, err);
     table_close(&nodes);
     table_close(&edges);
-    hs_view_close(&view);
-    return status;
+    return hs_view_finish(&view, status, err);
 }

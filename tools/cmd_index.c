@@ -1,4 +1,8 @@
 /* index: compute everything now.  check: verify a snapshot deeply. */
+#include <limits.h>
+#include <stdio.h>
+#include <unistd.h>
+
 #include "base/units.h"
 #include "commands.h"
 #include "view.h"
@@ -27,8 +31,35 @@ hs_status hs_cmd_index(struct hs_tool *tool, const struct hs_invocation *inv, st
     uint64_t began_ns = hs_now_ns();
     HS_TRY(hs_view_open_index(tool, inv->arguments[0], hs_given(inv, HS_OPT_REBUILD), &view, err));
     hs_status status = print_index(tool, &view, hs_now_ns() - began_ns, err);
-    hs_view_close(&view);
-    return status;
+    return hs_view_finish(&view, status, err);
+}
+
+/* One that nobody would use does no harm, but is told of. */
+static void talk_unusable(const struct hs_view *view)
+{
+    char path[PATH_MAX];
+    int n = snprintf(path, sizeof path, "%s.idx", view->path);
+    if (n > 0 && n < (int)sizeof path && access(path, F_OK) == 0)
+        hs_talk("'%s' is damaged or of another snapshot: it is not used, and made anew when needed",
+                path);
+}
+
+/* The index that is kept, when there is one: a snapshot is sound without. */
+static hs_status check_index(struct hs_tool *tool, struct hs_view *view, struct hs_error *err)
+{
+    HS_TRY(hs_view_find_index(view, err));
+    if (view->index == NULL) {
+        talk_unusable(view);
+        return HS_OK;
+    }
+    const char *path = hs_index_path(view->index);
+    if (hs_index_check_all(view->index, &tool->progress, err) != HS_OK) {
+        (void)hs_context(err, "cannot accept '%s'", path);
+        return err->status != HS_FORMAT
+                   ? err->status
+                   : hs_hint(err, "'heapsnap index --rebuild %s' makes it anew", view->path);
+    }
+    return hs_print(&tool->out, err, "%s: sound\n", path);
 }
 
 hs_status hs_cmd_check(struct hs_tool *tool, const struct hs_invocation *inv, struct hs_error *err)
@@ -43,6 +74,8 @@ hs_status hs_cmd_check(struct hs_tool *tool, const struct hs_invocation *inv, st
             hs_print(&tool->out, err, "%s: sound: %lu blocks, %lu edges, %lu roots' tree nodes\n",
                      view.path, (unsigned long)view.totals->n_blocks,
                      (unsigned long)view.totals->n_edges, (unsigned long)view.n_tree);
+    if (status == HS_OK)
+        status = check_index(tool, &view, err);
     hs_view_close(&view);
     return status;
 }

@@ -3,13 +3,14 @@
 
 #include "base/units.h"
 #include "commands.h"
+#include "info_memory.h"
 #include "view.h"
 
-static uint64_t n_leaves(const struct hs_view *view)
+static uint64_t n_roots(const struct hs_view *view)
 {
     uint64_t n = 0;
     for (hs_node node = 0; node < view->n_tree; node++)
-        n += hs_snap_root(view->snap, node)->level == HS_LEVEL_LEAF;
+        n += hs_view_root_of(view, node) == node;
     return n;
 }
 
@@ -49,7 +50,7 @@ static void put_counts(struct hs_json *json, const struct hs_view *view)
     hs_json_u64(json, "static_objects", totals->n_static_blocks);
     hs_json_u64(json, "edges", totals->n_edges);
     hs_json_u64(json, "extra_edges", totals->n_extra_edges);
-    hs_json_u64(json, "roots", n_leaves(view));
+    hs_json_u64(json, "roots", n_roots(view));
     hs_json_u64(json, "samples", totals->n_samples);
     hs_json_u64(json, "words", totals->heap_words);
     hs_json_u64(json, "static_words", totals->static_words);
@@ -78,6 +79,7 @@ static void put_lists(struct hs_json *json, const struct hs_view *view)
         hs_json_address(json, "begin", binary->begin);
         hs_json_bool(json, "symbol_table", binary->has_symtab);
         hs_json_bool(json, "debug_information", binary->has_debug_info);
+        hs_json_string(json, "debug_file", hs_or_null(hs_view_string(view, binary->debug_file)));
         hs_json_end_object(json);
     }
     hs_json_end_array(json);
@@ -100,7 +102,7 @@ static hs_status print_json(struct hs_tool *tool, const struct hs_view *view, bo
     hs_json_string(&json, "schema", "heapsnap.info/1");
     hs_json_string(&json, "snapshot", view->path);
     hs_json_bool(&json, "complete", !hs_snap_is_cut(view->snap));
-    hs_json_u64(&json, "format_version", HS_FORMAT_VERSION);
+    hs_json_u64(&json, "format_version", hs_snap_format_version(view->snap));
     hs_json_string(&json, "tool_version", hs_view_string(view, view->facts->tool_version));
     hs_json_u64(&json, "pid", view->facts->pid);
     hs_json_string(&json, "command", hs_view_string(view, view->facts->command));
@@ -109,6 +111,7 @@ static hs_status print_json(struct hs_tool *tool, const struct hs_view *view, bo
     put_runtimes(&json, view);
     put_proofs(&json, view);
     put_lists(&json, view);
+    hs_memory_json(&json, view);
     hs_json_end_object(&json);
     return hs_json_finish(&json, err);
 }
@@ -167,10 +170,23 @@ static void put_graph(struct hs_sheet *sheet, const struct hs_view *view)
     put_size(sheet, "static words", totals->static_words, view->facts->word_bytes);
     put_count(sheet, "edges", totals->n_edges);
     put_count(sheet, "weak and ephemeron edges", totals->n_extra_edges);
-    put_count(sheet, "roots", n_leaves(view));
+    put_count(sheet, "roots", n_roots(view));
     put_count(sheet, "samples", totals->n_samples);
     hs_format_bytes(totals->file_bytes, text);
     put_text(sheet, "file", text);
+}
+
+static void put_binary(struct hs_sheet *sheet, const struct hs_view *view,
+                       const struct hs_binary *binary)
+{
+    const char *debug_file = hs_view_string(view, binary->debug_file);
+    char text[1024];
+    (void)snprintf(
+        text, sizeof text, "%.400s build-id %.80s%s%s%s%.400s", hs_view_string(view, binary->path),
+        binary->build_id != 0 ? hs_view_string(view, binary->build_id) : "unknown",
+        binary->has_symtab ? "" : ", stripped", binary->has_debug_info ? ", debug information" : "",
+        debug_file[0] != 0 ? " in " : "", debug_file);
+    put_text(sheet, "binary", text);
 }
 
 static void put_evidence(struct hs_sheet *sheet, const struct hs_view *view)
@@ -192,15 +208,8 @@ static void put_evidence(struct hs_sheet *sheet, const struct hs_view *view)
                        (unsigned long)facts->unreadable[i].end);
         put_text(sheet, "unreadable", text);
     }
-    for (size_t i = 0; i < facts->n_binaries; i++) {
-        const struct hs_binary *binary = &facts->binaries[i];
-        (void)snprintf(text, sizeof text, "%.400s build-id %.80s%s%s",
-                       hs_view_string(view, binary->path),
-                       binary->build_id != 0 ? hs_view_string(view, binary->build_id) : "unknown",
-                       binary->has_symtab ? "" : ", stripped",
-                       binary->has_debug_info ? ", debug information" : "");
-        put_text(sheet, "binary", text);
-    }
+    for (size_t i = 0; i < facts->n_binaries; i++)
+        put_binary(sheet, view, &facts->binaries[i]);
 }
 
 static hs_status print_sheet(struct hs_tool *tool, const struct hs_invocation *inv,
@@ -215,9 +224,13 @@ static hs_status print_sheet(struct hs_tool *tool, const struct hs_invocation *i
     put_text(&sheet, "complete", hs_snap_is_cut(view->snap) ? "no: the file is cut" : "yes");
     put_process(&sheet, view);
     put_graph(&sheet, view);
+    hs_memory_lines(&sheet, view, options.format != HS_SHEET_TABLE);
     put_evidence(&sheet, view);
+    hs_memory_hints(&sheet, view);
     hs_status status = hs_sheet_write(&sheet, &tool->out, err);
     hs_sheet_fini(&sheet);
+    if (status == HS_OK && options.format == HS_SHEET_TABLE)
+        status = hs_memory_table(tool, inv, view, err);
     return status;
 }
 
@@ -240,12 +253,19 @@ static hs_status print_info(struct hs_tool *tool, const struct hs_invocation *in
 
 hs_status hs_cmd_info(struct hs_tool *tool, const struct hs_invocation *inv, struct hs_error *err)
 {
-    struct hs_view view = {.path = inv->arguments[0]};
+    struct hs_view view = {
+        .path = inv->arguments[0],
+        .budget = hs_tool_budget(tool),
+        .progress = &tool->progress,
+    };
     HS_TRY(hs_snap_open(view.path, HS_SNAP_ALLOW_CUT, &view.snap, err));
     view.totals = hs_snap_totals(view.snap);
     view.facts = hs_snap_facts(view.snap);
     view.n_tree = view.totals->n_tree;
-    hs_status status = print_info(tool, inv, &view, err);
-    hs_view_close(&view);
-    return status;
+    hs_status status = HS_OK;
+    if (hs_unclaimed_node(&view) != HS_NO_NODE && !hs_snap_is_cut(view.snap))
+        status = hs_view_find_index(&view, err);
+    if (status == HS_OK)
+        status = print_info(tool, inv, &view, err);
+    return hs_view_finish(&view, status, err);
 }

@@ -1,19 +1,43 @@
 /* object: one node, with its fields, who points to it, its dominators and what it dominates. */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "commands.h"
 #include "neighbours.h"
+#include "place.h"
 #include "root_json.h"
 #include "what.h"
+
+/* Neighbours that are looked up at once. */
+enum { LEAST_PIECE = 1 << 12, LARGEST_PIECE = 1 << 20 };
 
 struct object {
     struct hs_view *view;
     struct hs_node_facts facts;
-    struct hs_links out, in;
-    uint64_t limit;     /* rows of each list */
-    uint64_t n_more_in; /* sources beyond the limit */
+    struct hs_links out;
+    struct hs_links in;        /* some of them at a time */
+    uint64_t limit;            /* rows of each list */
+    uint64_t piece;            /* as the budget has room */
+    struct hs_child *children; /* owned: those that retain most, up to the limit */
+    uint64_t n_shown, n_children;
 };
+
+/* What the word of a link is called in the block that holds it: this one, when the link leads out.
+ * Of roots and relations that are no edge nothing. */
+static hs_status link_place(const struct object *object, const struct hs_link *link, bool is_out,
+                            char *text, struct hs_error *err)
+{
+    struct hs_node_facts holder = object->facts;
+    text[0] = 0;
+    if (link->offset_words == HS_NO_OFFSET || link->edge_class >= HS_N_EDGE_CLASSES)
+        return HS_OK;
+    if (!is_out)
+        HS_TRY(hs_view_facts(object->view, link->other, &holder, err));
+    if (!holder.is_root)
+        hs_place_text(object->view, holder.type, link->offset_words, text, HS_PLACE_BYTES);
+    return HS_OK;
+}
 
 /* ---- JSON */
 
@@ -30,17 +54,46 @@ static hs_status put_other(struct hs_json *json, struct hs_view *view, hs_node n
     hs_json_string(json, "name", facts.is_root ? facts.label : NULL);
     hs_json_string(json, "type", facts.is_root ? NULL : facts.label);
     hs_json_u64(json, "words", facts.words);
-    hs_json_u64(json, "retained_words", hs_index_retained(view->index, (uint32_t)node).words);
+    hs_json_u64(json, "retained_words", hs_index_retained(view->index, node).words);
     return HS_OK;
 }
 
-static hs_status put_links(struct hs_json *json, const char *key, const struct object *object,
-                           const struct hs_links *links, struct hs_error *err)
+/* Looks up what is shown next, in memory's order: a hub has millions of neighbours all over the
+ * heap. */
+static hs_status keep_links(const struct object *object, const struct hs_links *links, size_t from,
+                            struct hs_error *err)
+{
+    hs_auto_free hs_node *nodes = NULL;
+    size_t n = links->n - from < object->piece ? links->n - from : object->piece;
+    if (from % object->piece != 0)
+        return HS_OK;
+    HS_TRY(hs_alloc(n, sizeof *nodes, (void **)&nodes, err));
+    for (size_t i = 0; i < n; i++)
+        nodes[i] = links->links[from + i].other;
+    return hs_view_keep_facts(object->view, nodes, n, err);
+}
+
+static hs_status keep_children(const struct object *object, uint64_t from, struct hs_error *err)
+{
+    hs_auto_free hs_node *nodes = NULL;
+    uint64_t left = object->n_shown - from, n = left < object->piece ? left : object->piece;
+    if (from % object->piece != 0)
+        return HS_OK;
+    HS_TRY(hs_alloc(n, sizeof *nodes, (void **)&nodes, err));
+    for (size_t i = 0; i < n; i++)
+        nodes[i] = object->children[from + i].node;
+    return hs_view_keep_facts(object->view, nodes, n, err);
+}
+
+/* Links up to `most`. */
+static hs_status put_links(struct hs_json *json, const struct object *object,
+                           const struct hs_links *links, uint64_t most, struct hs_error *err)
 {
     uint64_t word_bytes = object->view->facts->word_bytes;
-    hs_json_begin_array(json, key, HS_JSON_BLOCK);
-    for (size_t i = 0; i < links->n && i < object->limit; i++) {
+    char place[HS_PLACE_BYTES];
+    for (size_t i = 0; i < links->n && i < most; i++) {
         const struct hs_link *link = &links->links[i];
+        HS_TRY(keep_links(object, links, i, err));
         hs_json_begin_object(json, NULL, HS_JSON_LINE);
         if (link->offset_words == HS_NO_OFFSET) {
             hs_json_null(json, "field");
@@ -49,21 +102,42 @@ static hs_status put_links(struct hs_json *json, const char *key, const struct o
             hs_json_u64(json, "field", link->offset_words);
             hs_json_u64(json, "offset", link->offset_words * word_bytes);
         }
+        HS_TRY(link_place(object, link, links == &object->out, place, err));
+        hs_json_string(json, "place", hs_or_null(place));
         hs_json_string(json, "class", hs_edge_class_name(link->edge_class));
         HS_TRY(put_other(json, object->view, link->other, err));
         hs_json_end_object(json);
     }
+    return HS_OK;
+}
+
+static hs_status put_all_links(struct hs_json *json, struct object *object, struct hs_error *err)
+{
+    struct hs_referrers referrers =
+        hs_referrers_of(object->view, object->facts.node, object->limit);
+    hs_json_begin_array(json, "fields", HS_JSON_BLOCK);
+    HS_TRY(put_links(json, object, &object->out, object->limit, err));
     hs_json_end_array(json);
+    hs_json_begin_array(json, "referrers", HS_JSON_BLOCK);
+    for (uint64_t left = object->limit;;) {
+        HS_TRY(hs_referrers_next(&referrers, object->piece, &object->in, err));
+        if (object->in.n == 0)
+            break;
+        HS_TRY(put_links(json, object, &object->in, left, err));
+        left -= object->in.n < left ? object->in.n : left;
+    }
+    hs_json_end_array(json);
+    hs_json_u64(json, "more_referrers", referrers.n_more);
     return HS_OK;
 }
 
 static hs_status put_dominators(struct hs_json *json, const struct object *object,
                                 struct hs_error *err)
 {
-    const struct hs_index *index = object->view->index;
-    uint32_t node = hs_index_idom(index, (uint32_t)object->facts.node);
+    struct hs_index *index = object->view->index;
+    hs_node node = hs_index_idom(index, object->facts.node);
     hs_json_begin_array(json, "dominators", HS_JSON_BLOCK);
-    for (uint64_t n = 0; node != HS_NONE && n < object->limit; n++) {
+    for (uint64_t n = 0; node != HS_NO_NODE && n < object->limit; n++) {
         if (n == object->view->n_nodes)
             return hs_view_fail_circle(object->view, err);
         hs_json_begin_object(json, NULL, HS_JSON_LINE);
@@ -72,13 +146,12 @@ static hs_status put_dominators(struct hs_json *json, const struct object *objec
         node = hs_index_idom(index, node);
     }
     hs_json_end_array(json);
-    uint32_t n;
-    const uint32_t *children = hs_index_dominated(index, (uint32_t)object->facts.node, &n);
-    hs_json_u64(json, "n_dominated", n);
+    hs_json_u64(json, "n_dominated", object->n_children);
     hs_json_begin_array(json, "dominated", HS_JSON_BLOCK);
-    for (uint32_t i = 0; i < n && i < object->limit; i++) {
+    for (uint64_t i = 0; i < object->n_shown; i++) {
+        HS_TRY(keep_children(object, i, err));
         hs_json_begin_object(json, NULL, HS_JSON_LINE);
-        HS_TRY(put_other(json, object->view, children[i], err));
+        HS_TRY(put_other(json, object->view, object->children[i].node, err));
         hs_json_end_object(json);
     }
     hs_json_end_array(json);
@@ -100,7 +173,7 @@ static void put_samples(struct hs_json *json, const struct object *object)
 static hs_status put_object(struct hs_json *json, const struct object *object, struct hs_error *err)
 {
     const struct hs_view *view = object->view;
-    uint32_t node = (uint32_t)object->facts.node;
+    hs_node node = object->facts.node;
     struct hs_sizes retained = hs_index_retained(view->index, node);
     hs_node root = hs_view_retaining_root(view, node);
     hs_json_begin_object(json, "object", HS_JSON_BLOCK);
@@ -121,7 +194,7 @@ static hs_status put_object(struct hs_json *json, const struct object *object, s
     return HS_OK;
 }
 
-static hs_status print_json(struct hs_tool *tool, const struct object *object, bool is_compact,
+static hs_status print_json(struct hs_tool *tool, struct object *object, bool is_compact,
                             struct hs_error *err)
 {
     struct hs_json json;
@@ -130,15 +203,15 @@ static hs_status print_json(struct hs_tool *tool, const struct object *object, b
     hs_json_string(&json, "schema", "heapsnap.object/1");
     hs_json_string(&json, "snapshot", object->view->path);
     HS_TRY(put_object(&json, object, err));
-    HS_TRY(put_links(&json, "fields", object, &object->out, err));
-    HS_TRY(put_links(&json, "referrers", object, &object->in, err));
-    hs_json_u64(&json, "more_referrers", object->n_more_in);
+    HS_TRY(put_all_links(&json, object, err));
     HS_TRY(put_dominators(&json, object, err));
     hs_json_end_object(&json);
     return hs_json_finish(&json, err);
 }
 
 /* ---- table */
+
+static const char out_relation[] = "points to";
 
 static const struct hs_column columns[] = {
     {"relation", "", HS_COLUMN_STRING, 0},
@@ -151,11 +224,24 @@ static const struct hs_column columns[] = {
     {"what", "WHAT", HS_COLUMN_STRING, HS_COLUMN_FLEXIBLE},
 };
 
-static hs_status put_line(struct hs_sheet *sheet, struct hs_view *view, const char *relation,
+static hs_status put_line(struct hs_sheet *sheet, const struct object *object, const char *relation,
                           const struct hs_link *link, struct hs_error *err)
 {
+    struct hs_view *view = object->view;
     struct hs_node_facts facts;
+    char place[HS_PLACE_BYTES], what[512 + HS_PLACE_BYTES];
+    bool is_out = strcmp(relation, out_relation) == 0;
     HS_TRY(hs_view_facts(view, link->other, &facts, err));
+    HS_TRY(link_place(object, link, is_out, place, err));
+    if (is_out)
+        (void)snprintf(what, sizeof what, "%s%s%.400s", place, place[0] != 0 ? ": " : "",
+                       facts.label);
+    else
+        (void)snprintf(what, sizeof what, "%.400s%s%s", facts.label,
+                       place[0] == 0     ? ""
+                       : place[0] == '[' ? "  "
+                                         : "  ->",
+                       place);
     bool is_edge = link->edge_class < HS_N_EDGE_CLASSES;
     hs_sheet_string(sheet, relation);
     if (!is_edge || link->offset_words == HS_NO_OFFSET)
@@ -169,8 +255,8 @@ static hs_status put_line(struct hs_sheet *sheet, struct hs_view *view, const ch
     else
         hs_sheet_null(sheet);
     hs_sheet_u64(sheet, facts.words);
-    hs_sheet_u64(sheet, hs_index_retained(view->index, (uint32_t)link->other).words);
-    hs_sheet_string(sheet, facts.label);
+    hs_sheet_u64(sheet, hs_index_retained(view->index, link->other).words);
+    hs_sheet_string(sheet, what);
     return HS_OK;
 }
 
@@ -193,57 +279,72 @@ static void put_more(struct hs_sheet *sheet, const char *relation, uint64_t n)
 }
 
 static hs_status put_link_lines(struct hs_sheet *sheet, const struct object *object,
-                                const char *relation, const struct hs_links *links, uint64_t n_more,
+                                const char *relation, const struct hs_links *links, uint64_t most,
                                 struct hs_error *err)
 {
-    for (size_t i = 0; i < links->n && i < object->limit; i++)
-        HS_TRY(put_line(sheet, object->view, relation, &links->links[i], err));
-    uint64_t n_cut = links->n > object->limit ? links->n - object->limit : 0;
-    put_more(sheet, relation, n_more + n_cut);
+    for (size_t i = 0; i < links->n && i < most; i++) {
+        HS_TRY(keep_links(object, links, i, err));
+        HS_TRY(put_line(sheet, object, relation, &links->links[i], err));
+    }
+    return HS_OK;
+}
+
+static hs_status put_all_link_lines(struct hs_sheet *sheet, struct object *object,
+                                    struct hs_error *err)
+{
+    struct hs_referrers referrers =
+        hs_referrers_of(object->view, object->facts.node, object->limit);
+    uint64_t n_out = object->out.n, n_in = 0, limit = object->limit;
+    HS_TRY(put_link_lines(sheet, object, out_relation, &object->out, limit, err));
+    put_more(sheet, out_relation, n_out > limit ? n_out - limit : 0);
+    for (;; n_in += object->in.n) {
+        uint64_t left = n_in < limit ? limit - n_in : 0;
+        HS_TRY(hs_referrers_next(&referrers, object->piece, &object->in, err));
+        if (object->in.n == 0)
+            break;
+        HS_TRY(put_link_lines(sheet, object, "held by", &object->in, left, err));
+    }
+    put_more(sheet, "held by", referrers.n_more + (n_in > limit ? n_in - limit : 0));
     return HS_OK;
 }
 
 static hs_status put_tree_lines(struct hs_sheet *sheet, const struct object *object,
                                 struct hs_error *err)
 {
-    const struct hs_index *index = object->view->index;
-    uint32_t node = (uint32_t)object->facts.node;
-    uint32_t above = hs_index_idom(index, node);
+    struct hs_index *index = object->view->index;
+    hs_node above = hs_index_idom(index, object->facts.node);
     uint64_t n_above = 0;
-    for (; above != HS_NONE && n_above < object->limit; n_above++) {
+    for (; above != HS_NO_NODE && n_above < object->limit; n_above++) {
         if (n_above == object->view->n_nodes)
             return hs_view_fail_circle(object->view, err);
         struct hs_link link = plain(above);
-        HS_TRY(put_line(sheet, object->view, "dominator", &link, err));
+        HS_TRY(put_line(sheet, object, "dominator", &link, err));
         above = hs_index_idom(index, above);
     }
-    uint32_t n;
-    const uint32_t *children = hs_index_dominated(index, node, &n);
-    for (uint32_t i = 0; i < n && i < object->limit; i++) {
-        struct hs_link link = plain(children[i]);
-        HS_TRY(put_line(sheet, object->view, "dominates", &link, err));
+    for (uint64_t i = 0; i < object->n_shown; i++) {
+        HS_TRY(keep_children(object, i, err));
+        struct hs_link link = plain(object->children[i].node);
+        HS_TRY(put_line(sheet, object, "dominates", &link, err));
     }
-    put_more(sheet, "dominates", n > object->limit ? n - object->limit : 0);
+    put_more(sheet, "dominates", object->n_children - object->n_shown);
     return HS_OK;
 }
 
-static hs_status put_lines(struct hs_sheet *sheet, const struct object *object,
-                           struct hs_error *err)
+static hs_status put_lines(struct hs_sheet *sheet, struct object *object, struct hs_error *err)
 {
     struct hs_link self = plain(object->facts.node);
-    HS_TRY(put_line(sheet, object->view, "object", &self, err));
+    HS_TRY(put_line(sheet, object, "object", &self, err));
     hs_node root = hs_view_retaining_root(object->view, object->facts.node);
     if (root != HS_NO_NODE) {
         struct hs_link link = plain(root);
-        HS_TRY(put_line(sheet, object->view, "retained by", &link, err));
+        HS_TRY(put_line(sheet, object, "retained by", &link, err));
     }
-    HS_TRY(put_link_lines(sheet, object, "points to", &object->out, 0, err));
-    HS_TRY(put_link_lines(sheet, object, "held by", &object->in, object->n_more_in, err));
+    HS_TRY(put_all_link_lines(sheet, object, err));
     return put_tree_lines(sheet, object, err);
 }
 
 static hs_status print_sheet(struct hs_tool *tool, const struct hs_invocation *inv,
-                             const struct object *object, struct hs_error *err)
+                             struct object *object, struct hs_error *err)
 {
     struct hs_sheet_options options = hs_tool_sheet(tool, inv, 0);
     options.word_bytes = object->view->facts->word_bytes;
@@ -258,22 +359,13 @@ static hs_status print_sheet(struct hs_tool *tool, const struct hs_invocation *i
     return status;
 }
 
-/* All that will be shown, looked up at once: a hub has millions of neighbours all over the heap. */
-static hs_status keep_neighbours(struct object *object, struct hs_error *err)
+static hs_status find_children(struct object *object, struct hs_error *err)
 {
-    uint32_t n_children;
-    const uint32_t *children =
-        hs_index_dominated(object->view->index, (uint32_t)object->facts.node, &n_children);
-    hs_auto_free hs_node *nodes = NULL;
-    size_t n = 0, capacity = object->out.n + object->in.n + n_children;
-    HS_TRY(hs_alloc(capacity, sizeof *nodes, (void **)&nodes, err));
-    for (size_t i = 0; i < object->out.n && i < object->limit; i++)
-        nodes[n++] = object->out.links[i].other;
-    for (size_t i = 0; i < object->in.n && i < object->limit; i++)
-        nodes[n++] = object->in.links[i].other;
-    for (size_t i = 0; i < n_children && i < object->limit; i++)
-        nodes[n++] = children[i];
-    return hs_view_keep_facts(object->view, nodes, n, err);
+    struct hs_index *index = object->view->index;
+    object->n_children = hs_index_dominated(index, object->facts.node).n;
+    uint64_t most = object->n_children < object->limit ? object->n_children : object->limit;
+    return hs_index_largest(index, object->facts.node, most, &object->children, &object->n_shown,
+                            err);
 }
 
 static hs_status run(struct hs_tool *tool, const struct hs_invocation *inv, struct object *object,
@@ -285,8 +377,7 @@ static hs_status run(struct hs_tool *tool, const struct hs_invocation *inv, stru
     hs_node node = what.nodes[0];
     HS_TRY(hs_view_facts(view, node, &object->facts, err));
     HS_TRY(hs_links_out(view, node, &object->out, err));
-    HS_TRY(hs_links_in(view, node, object->limit, &object->in, &object->n_more_in, err));
-    HS_TRY(keep_neighbours(object, err));
+    HS_TRY(find_children(object, err));
     enum hs_format format = hs_tool_format(inv);
     if (format == HS_FORMAT_JSON || format == HS_FORMAT_NDJSON)
         return print_json(tool, object, format == HS_FORMAT_NDJSON, err);
@@ -298,9 +389,11 @@ hs_status hs_cmd_object(struct hs_tool *tool, const struct hs_invocation *inv, s
     struct hs_view view = {0};
     HS_TRY(hs_view_open(tool, inv->arguments[0], HS_VIEW_INDEX, &view, err));
     struct object object = {.view = &view, .limit = hs_tool_rows(inv)};
+    uint64_t room = hs_budget_left_bytes(view.budget) / 4 / sizeof(struct hs_node_facts);
+    object.piece = room > LARGEST_PIECE ? LARGEST_PIECE : room < LEAST_PIECE ? LEAST_PIECE : room;
     hs_status status = run(tool, inv, &object, err);
     hs_links_fini(&object.out);
     hs_links_fini(&object.in);
-    hs_view_close(&view);
-    return status;
+    hs_free(object.children);
+    return hs_view_finish(&view, status, err);
 }

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "commands.h"
+#include "place.h"
 #include "root_json.h"
 
 static void put_heap(struct hs_json *json, const struct hs_view *view)
@@ -84,7 +85,8 @@ static void put_row(struct hs_sheet *sheet, const struct hs_view *view,
     hs_sheet_u64(sheet, row->node);
     hs_sheet_string(sheet, hs_root_kind_name(root->kind));
     hs_sheet_string(sheet, hs_view_string(view, root->name));
-    hs_sheet_string(sheet, hs_or_null(place));
+    bool is_table = sheet->options.format == HS_SHEET_TABLE;
+    hs_sheet_string(sheet, hs_or_null(is_table ? hs_place_short(place) : place));
 }
 
 /* A line that belongs to the sum and is no root. */
@@ -152,6 +154,25 @@ static hs_status print_rows(struct hs_tool *tool, const struct hs_invocation *in
     return print_sheet(tool, inv, view, rows, err);
 }
 
+/* When the table answers little, what to ask next: who keeps it is a group of roots, or an object
+ * below several of them. */
+static void talk_shared(struct hs_tool *tool, const struct hs_view *view,
+                        const struct hs_root_query *query, const struct hs_root_rows *rows)
+{
+    if (rows->shared_words <= view->totals->heap_words / 2)
+        return;
+    if (query->group_by == HS_BY_ROOT)
+        hs_tool_hint(tool,
+                     "most of the heap is kept by several roots together: ask --sort reachable, "
+                     "--group-by module or thread, or 'heapsnap dominators %s'",
+                     view->path);
+    else
+        hs_tool_hint(tool,
+                     "most of the heap is kept by several of these together: 'heapsnap dominators "
+                     "%s' shows below what",
+                     view->path);
+}
+
 hs_status hs_cmd_roots(struct hs_tool *tool, const struct hs_invocation *inv, struct hs_error *err)
 {
     struct hs_root_query query = {
@@ -167,7 +188,8 @@ hs_status hs_cmd_roots(struct hs_tool *tool, const struct hs_invocation *inv, st
     hs_status status = hs_root_rows_select(&view, &query, &rows, err);
     if (status == HS_OK)
         status = print_rows(tool, inv, &view, &rows, err);
+    if (status == HS_OK && hs_tool_format(inv) == HS_FORMAT_TABLE)
+        talk_shared(tool, &view, &query, &rows);
     hs_root_rows_fini(&rows);
-    hs_view_close(&view);
-    return status;
+    return hs_view_finish(&view, status, err);
 }

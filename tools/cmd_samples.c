@@ -35,7 +35,7 @@ static hs_status select_rows(const struct hs_view *view, uint64_t min_words, uin
     for (size_t i = 0; i < view->totals->n_samples; i++) {
         struct sample_row row = {.sample = hs_snap_sample(view->snap, i)};
         if (row.sample->node != HS_NO_NODE)
-            row.retained_words = hs_index_retained(view->index, (uint32_t)row.sample->node).words;
+            row.retained_words = hs_index_retained(view->index, row.sample->node).words;
         if (row.retained_words >= min_words)
             rows.rows[rows.n++] = row;
         else
@@ -77,8 +77,7 @@ static const char *root_name(const struct hs_view *view, const struct sample_row
 
 static bool is_reached(const struct hs_view *view, const struct sample_row *row)
 {
-    return row->sample->node != HS_NO_NODE &&
-           hs_index_is_reached(view->index, (uint32_t)row->sample->node);
+    return row->sample->node != HS_NO_NODE && hs_index_is_reached(view->index, row->sample->node);
 }
 
 static void put_json_row(struct hs_json *json, const struct hs_view *view,
@@ -195,6 +194,5 @@ hs_status hs_cmd_samples(struct hs_tool *tool, const struct hs_invocation *inv,
     if (status == HS_OK && view.totals->n_samples == 0)
         hs_talk("the program was not sampling its allocations (Gc.Memprof, memtrace)");
     hs_free(rows.rows);
-    hs_view_close(&view);
-    return status;
+    return hs_view_finish(&view, status, err);
 }

@@ -119,6 +119,5 @@ hs_status hs_cmd_types(struct hs_tool *tool, const struct hs_invocation *inv, st
             status = print_sheet(tool, inv, &view, &rows, err);
     }
     hs_type_rows_fini(&rows);
-    hs_view_close(&view);
-    return status;
+    return hs_view_finish(&view, status, err);
 }

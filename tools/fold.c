@@ -2,9 +2,22 @@
 #include "fold.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "neighbours.h"
+
+enum { HEAD = HS_FOLD_MAX_STEPS / 2, TAIL = HS_FOLD_MAX_STEPS - HEAD, TELL_EVERY = 4096 };
+
+/* Only counts what stands between the head and the tail so far. */
+static void leave_out_middle(struct hs_fold *fold)
+{
+    size_t tail_begin = fold->n_steps - TAIL;
+    for (size_t i = HEAD; i < tail_begin; i++)
+        fold->n_left_out += fold->steps[i].repeat;
+    memmove(fold->steps + HEAD, fold->steps + tail_begin, TAIL * sizeof *fold->steps);
+    fold->n_steps = HEAD + TAIL;
+}
 
 hs_status hs_fold_add(struct hs_fold *fold, const struct hs_step *step, struct hs_error *err)
 {
@@ -15,69 +28,97 @@ hs_status hs_fold_add(struct hs_fold *fold, const struct hs_step *step, struct h
             return HS_OK;
         }
     }
+    if (fold->n_steps == HS_FOLD_KEPT_STEPS)
+        leave_out_middle(fold);
     HS_TRY(hs_grow((void **)&fold->steps, &fold->capacity, fold->n_steps + 1, sizeof *fold->steps,
                    err));
     fold->steps[fold->n_steps++] = *step;
     return HS_OK;
 }
 
-enum { TELL_EVERY = 4096 };
-
 static int by_node(const void *left, const void *right, void *nodes)
 {
-    uint32_t a = ((const uint32_t *)nodes)[*(const size_t *)left];
-    uint32_t b = ((const uint32_t *)nodes)[*(const size_t *)right];
+    hs_node a = ((const hs_node *)nodes)[*(const size_t *)left];
+    hs_node b = ((const hs_node *)nodes)[*(const size_t *)right];
     return a < b ? -1 : a > b;
 }
 
-/* What each object of a path is, and the field by which the path leaves it. */
-static hs_status describe(struct hs_view *view, const uint32_t *nodes, size_t n, size_t *order,
-                          struct hs_step *steps, struct hs_error *err)
+/* A part of a path, and room to look at it. */
+struct piece {
+    const hs_node *nodes;
+    size_t n;
+    bool is_last;          /* else there is one more node behind */
+    size_t *order;         /* owned */
+    struct hs_step *steps; /* owned */
+};
+
+/* What each object of the piece is, and the field by which the path leaves it. */
+static hs_status describe(struct hs_view *view, struct piece *piece, struct hs_error *err)
 {
-    for (size_t i = 0; i < n; i++)
-        order[i] = i;
-    qsort_r(order, n, sizeof *order, by_node, (void *)(uintptr_t)nodes);
-    for (size_t i = 0; i < n; i++) {
-        size_t at = order[i];
+    const hs_node *nodes = piece->nodes;
+    for (size_t i = 0; i < piece->n; i++)
+        piece->order[i] = i;
+    qsort_r(piece->order, piece->n, sizeof *piece->order, by_node, (void *)(uintptr_t)nodes);
+    for (size_t i = 0; i < piece->n; i++) {
+        size_t at = piece->order[i];
+        struct hs_step *step = &piece->steps[at];
         struct hs_node_facts facts;
-        steps[at] = (struct hs_step){.node = nodes[at], .offset_words = HS_NO_OFFSET, .repeat = 1};
-        if (at + 1 < n)
-            HS_TRY(hs_link_offset(view, nodes[at], nodes[at + 1], &steps[at].offset_words, err));
+        *step = (struct hs_step){.node = nodes[at], .offset_words = HS_NO_OFFSET, .repeat = 1};
+        if (at + 1 < piece->n || !piece->is_last)
+            HS_TRY(hs_link_offset(view, nodes[at], nodes[at + 1], &step->offset_words, err));
         HS_TRY(hs_view_facts(view, nodes[at], &facts, err));
-        steps[at].type = facts.type;
+        step->type = facts.type;
         if (i % TELL_EVERY == TELL_EVERY - 1)
-            HS_TRY(hs_progress_tell(view->progress, "reading the path", i + 1, n, err));
+            HS_TRY(hs_progress_tell(view->progress, "reading the path", i + 1, piece->n, err));
     }
     return HS_OK;
 }
 
-hs_status hs_fold_path(struct hs_fold *fold, struct hs_view *view, const uint32_t *nodes, size_t n,
+static hs_status fold_pieces(struct hs_fold *fold, struct hs_view *view, const hs_node *nodes,
+                             size_t n, struct piece *piece, struct hs_error *err)
+{
+    for (size_t at = 0; at < n; at += piece->n) {
+        piece->nodes = nodes + at;
+        piece->n = n - at < HS_FOLD_PIECE ? n - at : HS_FOLD_PIECE;
+        piece->is_last = at + piece->n == n;
+        HS_TRY(describe(view, piece, err));
+        for (size_t i = 0; i < piece->n; i++)
+            HS_TRY(hs_fold_add(fold, &piece->steps[i], err));
+    }
+    return HS_OK;
+}
+
+hs_status hs_fold_path(struct hs_fold *fold, struct hs_view *view, const hs_node *nodes, size_t n,
                        struct hs_error *err)
 {
-    hs_auto_free size_t *order = NULL;
-    hs_auto_free struct hs_step *steps = NULL;
-    HS_TRY(hs_alloc(n, sizeof *order, (void **)&order, err));
-    HS_TRY(hs_alloc(n, sizeof *steps, (void **)&steps, err));
-    HS_TRY(describe(view, nodes, n, order, steps, err));
-    for (size_t i = 0; i < n; i++)
-        HS_TRY(hs_fold_add(fold, &steps[i], err));
-    hs_fold_finish(fold);
-    return HS_OK;
+    struct piece piece = {.nodes = nodes};
+    size_t room = n < HS_FOLD_PIECE ? n : HS_FOLD_PIECE;
+    uint64_t n_bytes = room * (sizeof *piece.order + sizeof *piece.steps);
+    HS_TRY(hs_budget_take(view->budget, n_bytes, "the steps of a path", err));
+    hs_status status = hs_alloc(room, sizeof *piece.order, (void **)&piece.order, err);
+    if (status == HS_OK)
+        status = hs_alloc(room, sizeof *piece.steps, (void **)&piece.steps, err);
+    if (status == HS_OK)
+        status = fold_pieces(fold, view, nodes, n, &piece, err);
+    hs_free(piece.order);
+    hs_free(piece.steps);
+    hs_budget_give(view->budget, n_bytes);
+    if (status == HS_OK)
+        hs_fold_finish(fold);
+    return status;
 }
 
 void hs_fold_finish(struct hs_fold *fold)
 {
-    enum { HEAD = HS_FOLD_MAX_STEPS / 2, TAIL = HS_FOLD_MAX_STEPS - HEAD };
-    if (fold->n_steps <= HS_FOLD_MAX_STEPS)
+    if (fold->n_steps > HS_FOLD_MAX_STEPS)
+        leave_out_middle(fold);
+    if (fold->n_left_out == 0)
         return;
-    struct hs_step gap = {.node = HS_NO_NODE};
-    size_t tail_begin = fold->n_steps - TAIL;
-    for (size_t i = HEAD; i < tail_begin; i++)
-        gap.repeat += fold->steps[i].repeat;
-    fold->steps[HEAD] = gap;
-    for (size_t i = 0; i < TAIL; i++)
-        fold->steps[HEAD + 1 + i] = fold->steps[tail_begin + i];
+    /* There is room: as many as HS_FOLD_KEPT_STEPS stood here, or one more than these. */
+    memmove(fold->steps + HEAD + 1, fold->steps + HEAD, TAIL * sizeof *fold->steps);
+    fold->steps[HEAD] = (struct hs_step){.node = HS_NO_NODE, .repeat = fold->n_left_out};
     fold->n_steps = HS_FOLD_MAX_STEPS + 1;
+    fold->n_left_out = 0;
 }
 
 void hs_fold_fini(struct hs_fold *fold)

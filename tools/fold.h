@@ -5,7 +5,8 @@
 
 #include "view.h"
 
-#define HS_FOLD_MAX_STEPS 18 /* with the root's line and the gap's at most 20 lines */
+#define HS_FOLD_MAX_STEPS 18    /* with the root's line and the gap's at most 20 lines */
+#define HS_FOLD_KEPT_STEPS 1024 /* until some in the middle are only counted any more */
 
 struct hs_step {
     hs_node node;          /* the first of the run; HS_NO_NODE for the gap */
@@ -15,17 +16,21 @@ struct hs_step {
 };
 
 struct hs_fold {
-    struct hs_step *steps; /* owned while adding; HS_FOLD_MAX_STEPS + 1 at most after finish */
+    struct hs_step *steps; /* owned; HS_FOLD_MAX_STEPS + 1 at most after finish */
     size_t n_steps, capacity;
+    uint64_t
+        n_left_out; /* objects behind the first half of HS_FOLD_MAX_STEPS that are counted only */
 };
 
 /* The next object of the path, root side first. */
 hs_status hs_fold_add(struct hs_fold *fold, const struct hs_step *step, struct hs_error *err);
 
 /* Folds a whole path: nodes[n], root side first, the last one its end. Looks at the nodes in their
- * own order, so a path that jumps about in memory costs a chunk once and not once per step; 36
- * bytes per step meanwhile. On failure `fold` holds what hs_fold_fini frees. */
-hs_status hs_fold_path(struct hs_fold *fold, struct hs_view *view, const uint32_t *nodes, size_t n,
+ * own order, HS_FOLD_PIECE of them at a time, so a path that jumps about in memory costs a chunk
+ * once for each piece and not once per step; 48 bytes per step of a piece meanwhile. On failure
+ * `fold` holds what hs_fold_fini frees. */
+#define HS_FOLD_PIECE ((size_t)1 << 18)
+hs_status hs_fold_path(struct hs_fold *fold, struct hs_view *view, const hs_node *nodes, size_t n,
                        struct hs_error *err);
 
 /* Leaves out the middle when more than HS_FOLD_MAX_STEPS steps remain. */

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "tool.h"
+#include "witness.h"
 
 static hs_status show_help(struct hs_tool *tool, const struct hs_invocation *inv,
                            struct hs_error *err)
@@ -46,6 +47,10 @@ int main(int argc, char **argv)
     hs_tool_fini(&tool);
     if (status != HS_OK)
         hs_talk_error(&err);
+    if (tool.is_verbose)
+        hs_talk_witness(&tool.budget);
     /* Without a command the overview is an answer, but not to what a script wanted. */
-    return is_bare && status == HS_OK ? hs_exit_code(HS_USAGE) : hs_exit_code(status);
+    if (is_bare && status == HS_OK)
+        return hs_exit_code(HS_USAGE);
+    return status == HS_OK && tool.threshold_crossed ? 1 : hs_exit_code(status);
 }

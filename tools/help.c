@@ -4,7 +4,7 @@
 
 #include "options.h"
 
-enum { TEXT_COLUMNS = 78, HELP_COLUMN = 27 };
+enum { TEXT_COLUMNS = 78, OPTION_COLUMNS = 100, HELP_COLUMN = 27 };
 
 /* Prints `text` filled to the width; `indent` columns before each line; paragraphs end at '\n'. */
 static hs_status fill(struct hs_out *out, const char *text, unsigned indent, struct hs_error *err)
@@ -31,6 +31,23 @@ static hs_status fill(struct hs_out *out, const char *text, unsigned indent, str
     return hs_print(out, err, "\n");
 }
 
+/* What an option does, begun in its column and gone on with below it. */
+static hs_status option_help(struct hs_out *out, const char *text, struct hs_error *err)
+{
+    enum { ROOM = OPTION_COLUMNS - HELP_COLUMN };
+    for (;;) {
+        size_t n = strlen(text);
+        if (n <= ROOM)
+            return hs_print(out, err, "%s\n", text);
+        for (n = ROOM; n > 0 && text[n] != ' '; n--)
+            ;
+        if (n == 0)
+            n = ROOM; /* a word that is wider; none is */
+        HS_TRY(hs_print(out, err, "%.*s\n%*s", (int)n, text, HELP_COLUMN, ""));
+        text += n + (text[n] == ' ');
+    }
+}
+
 static hs_status option_line(struct hs_out *out, const struct hs_option *option,
                              struct hs_error *err)
 {
@@ -44,7 +61,7 @@ static hs_status option_line(struct hs_out *out, const struct hs_option *option,
         HS_TRY(hs_print(out, err, "  %-24s ", left));
     else
         HS_TRY(hs_print(out, err, "  %s\n%*s", left, HELP_COLUMN, ""));
-    return hs_print(out, err, "%s\n", option->help);
+    return option_help(out, option->help, err);
 }
 
 bool hs_choices_unsaid(const struct hs_option *option, char *text)
@@ -65,18 +82,34 @@ bool hs_choices_unsaid(const struct hs_option *option, char *text)
     return true;
 }
 
+/* The options that so many commands have, named on one line. */
+static hs_status limits_line(struct hs_out *out, struct hs_error *err)
+{
+    HS_TRY(hs_print(out, err, "  -v"));
+    for (int id = 0; id < HS_N_OPTIONS; id++) {
+        const struct hs_option *option = &hs_options[id];
+        if (HS_OPTIONS_OF_LIMITS >> id & 1)
+            HS_TRY(hs_print(out, err, ", --%s%s%s", option->name,
+                            option->argument != NULL ? " " : "",
+                            option->argument != NULL ? option->argument : ""));
+    }
+    return hs_print(out, err, ": see --help\n");
+}
+
 static hs_status option_lines(struct hs_out *out, const struct hs_command *command, bool is_short,
                               struct hs_error *err)
 {
     for (int id = 0; id < HS_N_OPTIONS; id++) {
         const struct hs_option *option = &hs_options[id];
-        if (!(command->options >> id & 1))
+        if (!(command->options >> id & 1) || (is_short && (HS_OPTIONS_OF_LIMITS >> id & 1)))
             continue;
         HS_TRY(option_line(out, option, err));
         char text[HS_CHOICES_BYTES];
         if (!is_short && hs_choices_unsaid(option, text))
             HS_TRY(fill(out, text, HELP_COLUMN, err));
     }
+    if (is_short && (command->options & HS_OPTIONS_OF_LIMITS) != 0)
+        HS_TRY(limits_line(out, err));
     return hs_print(out, err, "  %-24s %s\n", "-h, --help", "this help; -h is short");
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/bisect.h"
 
 void hs_links_fini(struct hs_links *links)
 {
@@ -31,15 +32,7 @@ static int by_offset(const void *left, const void *right)
 /* The chunk's sparse edges are in order of their source. */
 static uint64_t first_extra(const struct hs_chunk *chunk, hs_node source)
 {
-    uint64_t low = 0, high = chunk->n_extra;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (chunk->extra[middle].source < source)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return HS_FIRST_FROM(chunk->extra, chunk->n_extra, source, source);
 }
 
 static hs_status out_of_root(const struct hs_view *view, hs_node node, struct hs_links *links,
@@ -48,7 +41,8 @@ static hs_status out_of_root(const struct hs_view *view, hs_node node, struct hs
     const struct hs_root *root = hs_snap_root(view->snap, node);
     if (root->target == HS_NO_NODE)
         return HS_OK;
-    return add(links, root->target, HS_NO_OFFSET, root->weak ? HS_EDGE_WEAK : HS_EDGE_EXACT, err);
+    return add(links, root->target, HS_NO_OFFSET, root->weak ? HS_EDGE_WEAK : root->edge_class,
+               err);
 }
 
 static hs_status out_of_block(struct hs_view *view, hs_node node, struct hs_links *links,
@@ -89,7 +83,7 @@ static hs_status add_source(struct hs_view *view, hs_node source, hs_node target
                             struct hs_links *links, struct hs_error *err)
 {
     if (source < view->n_tree)
-        return add(links, source, HS_NO_OFFSET, HS_EDGE_EXACT, err);
+        return add(links, source, HS_NO_OFFSET, hs_snap_root(view->snap, source)->edge_class, err);
     struct hs_links out = {0};
     hs_status status = hs_links_out(view, source, &out, err);
     for (size_t i = 0; i < out.n && status == HS_OK; i++)
@@ -123,24 +117,32 @@ static hs_status add_weak_sources(struct hs_view *view, hs_node node, struct hs_
     return status;
 }
 
-hs_status hs_links_in(struct hs_view *view, hs_node node, uint64_t limit, struct hs_links *ret,
-                      uint64_t *ret_n_more, struct hs_error *err)
+struct hs_referrers hs_referrers_of(struct hs_view *view, hs_node node, uint64_t limit)
 {
-    uint32_t n = 0;
-    const uint32_t *sources = hs_index_predecessors(view->index, (uint32_t)node, &n);
-    struct hs_links links = {0};
-    hs_status status = HS_OK;
-    for (uint32_t i = 0; i < n && i < limit && status == HS_OK; i++)
-        status = add_source(view, sources[i], node, &links, err);
-    if (status == HS_OK)
-        status = add_weak_sources(view, node, &links, err);
-    if (status != HS_OK) {
-        hs_links_fini(&links);
-        return status;
+    struct hs_referrers r = {.view = view, .node = node, .has_weak = true};
+    r.row = hs_index_predecessors(view->index, node);
+    r.left = r.row.n < limit ? r.row.n : limit;
+    r.n_more = r.row.n - r.left;
+    return r;
+}
+
+hs_status hs_referrers_next(struct hs_referrers *referrers, uint64_t most, struct hs_links *links,
+                            struct hs_error *err)
+{
+    hs_node source;
+    links->n = 0;
+    for (uint64_t i = 0; (i < most || links->n == 0) && referrers->left > 0; i++) {
+        referrers->left--;
+        if (!hs_row_next(&referrers->row, &source)) {
+            referrers->left = 0;
+            return hs_row_check(&referrers->row, err);
+        }
+        HS_TRY(add_source(referrers->view, source, referrers->node, links, err));
     }
-    *ret = links;
-    *ret_n_more = n > limit ? n - limit : 0;
-    return HS_OK;
+    if (links->n != 0 || referrers->left > 0 || !referrers->has_weak)
+        return HS_OK;
+    referrers->has_weak = false;
+    return add_weak_sources(referrers->view, referrers->node, links, err);
 }
 
 hs_status hs_link_offset(struct hs_view *view, hs_node source, hs_node target,

@@ -24,10 +24,20 @@ void hs_links_fini(struct hs_links *links);
 hs_status hs_links_out(struct hs_view *view, hs_node node, struct hs_links *ret,
                        struct hs_error *err);
 
-/* Who points to the node, strong first. Weak ones need a pass over the (small) weak columns of all
- * chunks. At most `limit` strong sources are looked into; *ret_n_more tells how many were not. */
-hs_status hs_links_in(struct hs_view *view, hs_node node, uint64_t limit, struct hs_links *ret,
-                      uint64_t *ret_n_more, struct hs_error *err);
+/* Who points to the node, strong first, some sources at a time: a hub has millions. Weak ones need
+ * a pass over the (small) weak columns of all chunks. At most `limit` strong sources are looked
+ * into; n_more tells how many are not. */
+struct hs_referrers {
+    struct hs_view *view;
+    hs_node node;
+    struct hs_row row;
+    uint64_t left, n_more; /* sources still to be looked into; beyond the limit */
+    bool has_weak;         /* weak ones are still to come */
+};
+struct hs_referrers hs_referrers_of(struct hs_view *view, hs_node node, uint64_t limit);
+/* The links of the next `most` sources in place of those that `links` holds; none at the end. */
+hs_status hs_referrers_next(struct hs_referrers *referrers, uint64_t most, struct hs_links *links,
+                            struct hs_error *err);
 
 /* The smallest offset at which `source` points to `target` by a strong or active ephemeron edge;
  * HS_NO_OFFSET from a root, or when there is none. */

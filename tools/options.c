@@ -13,6 +13,10 @@ const struct hs_option hs_options[HS_N_OPTIONS] = {
                            "also look for .cmi and .cmt files below DIR; may be repeated"},
     [HS_OPT_NO_NAMES] = {"no-names", 0, HS_OPTION_FLAG, NULL, NULL,
                          "do not look for variable names: print module and field number"},
+    [HS_OPT_DEBUG_PATH] = {"debug-path", 0, HS_OPTION_REPEATED, "DIR", NULL,
+                           "also look for separate debug files below DIR; may be repeated"},
+    [HS_OPT_POINTER_MASK] = {"pointer-mask", 0, HS_OPTION_TEXT, "MASK", NULL,
+                             "bits (0x...) to clear in words that lead nowhere as they are"},
     [HS_OPT_MIN_WORDS] = {"min-words", 0, HS_OPTION_COUNT, "N", NULL,
                           "only what reaches (roots) or retains (others) at least N words"},
     [HS_OPT_ROOT_SORT] = {"sort", 0, HS_OPTION_CHOICE, "KEY", "retained|reachable|name",
@@ -36,34 +40,81 @@ const struct hs_option hs_options[HS_N_OPTIONS] = {
     [HS_OPT_DEPTH] = {"depth", 0, HS_OPTION_COUNT, "N", NULL, "levels below the start (default 4)"},
     [HS_OPT_FROM] = {"from", 0, HS_OPTION_TEXT, "WHAT", NULL,
                      "start at this object instead of at all roots"},
-    [HS_OPT_EXPORT_TO] = {"to", 0, HS_OPTION_CHOICE, "FORMAT", "graph",
-                          "graph: nodes.tsv and edges.tsv in a directory"},
+    [HS_OPT_EXPORT_TO] = {"to", 0, HS_OPTION_CHOICE, "FORMAT", "graph|v8",
+                          "graph: nodes.tsv and edges.tsv in a directory; v8: a .heapsnapshot"},
+    [HS_OPT_IMPORT_FROM] = {"from", 0, HS_OPTION_CHOICE, "FORMAT", "v8|hprof|graph",
+                            "what it is: v8, a .heapsnapshot; hprof, of Java; graph, as exported"},
+    [HS_OPT_POLICY] = {"policy", 0, HS_OPTION_CHOICE, "NAME",
+                       "own|mat|visualvm|memlab|devtools|all",
+                       "whose rules say which edges retain: own (default for hprof), mat or "
+                       "visualvm, devtools (default for v8) or memlab, all for every edge"},
+    [HS_OPT_WEAK] = {"weak", 0, HS_OPTION_CHOICE, "HOW", "keep|drop|strong",
+                     "weak references: keep them for looking, drop them, or let them retain"},
+    [HS_OPT_SHORTCUTS] = {"shortcuts", 0, HS_OPTION_CHOICE, "HOW", "drop|strong",
+                          "v8: shortcut edges that do not leave the root: drop or strong"},
+    [HS_OPT_WEAKMAP] = {"weakmap", 0, HS_OPTION_CHOICE, "HOLDER", "key|both",
+                        "v8: who holds a WeakMap's values: the key, or both key and table"},
+    [HS_OPT_PAGE] = {"page", 0, HS_OPTION_CHOICE, "RULE", "none|devtools|memlab",
+                     "v8: whose rule leaves out edges from a debugger into the page's objects"},
+    [HS_OPT_SIZES] = {"sizes", 0, HS_OPTION_CHOICE, "WHOSE", "own|folded|mat|visualvm",
+                      "v8: own (as the file says), or folded into owners as in DevTools; hprof: "
+                      "class objects weigh their static fields (own, mat) or nothing (visualvm)"},
+    [HS_OPT_THREAD_LOCALS] = {"thread-locals", 0, HS_OPTION_CHOICE, "HOW", "edge|root",
+                              "hprof: locals are held by the thread's object (edge), or are roots"},
+    [HS_OPT_CLASS_EDGES] = {"class-edges", 0, HS_OPTION_CHOICE, "HOW", "keep|drop",
+                            "hprof: whether an object holds its class"},
+    [HS_OPT_STATICS] = {"statics", 0, HS_OPTION_CHOICE, "HOW", "root|class",
+                        "hprof: static fields are roots of their own, or are held by their class"},
     [HS_OPT_DIRECTORY] = {"output", 'o', HS_OPTION_TEXT, "DIR", NULL,
-                          "the directory to write to; made when it is missing"},
+                          "the file, or for graph the directory, to write to; made when missing"},
     [HS_OPT_REBUILD] = {"rebuild", 0, HS_OPTION_FLAG, NULL, NULL,
                         "compute the index anew, whatever is there"},
     [HS_OPT_PROGRESS] = {"progress", 0, HS_OPTION_CHOICE, "WHEN", "auto|always|never",
                          "progress of long work: auto (on a terminal, default), always or never"},
+    [HS_OPT_CERTAINTY] = {"certainty", 0, HS_OPTION_CHOICE, "WHICH", "all|certain|possible",
+                          "which leaks: all (default), certain or possible"},
+    [HS_OPT_SUPPRESSIONS] = {"suppressions", 0, HS_OPTION_TEXT, "FILE", NULL,
+                             "leave out what FILE names: lines type:PATTERN, root:PATTERN"},
+    [HS_OPT_FAIL_OVER] = {"fail-over", 0, HS_OPTION_COUNT, "WORDS", NULL,
+                          "exit with 1 when more than WORDS leaked for certain (or --certainty)"},
+    [HS_OPT_MEMORY] = {"memory", 0, HS_OPTION_SIZE, "SIZE", NULL,
+                       "use at most SIZE (k M G Ki Mi Gi); default: 1/4 of what is available"},
+    [HS_OPT_SPILL_DIR] = {"spill-dir", 0, HS_OPTION_TEXT, "DIR", NULL,
+                          "temporary files in DIR (default: beside the file, or TMPDIR)"},
+    [HS_OPT_THREADS] = {"threads", 0, HS_OPTION_COUNT, "N", NULL,
+                        "use at most N threads (default: the processors, at most 8)"},
+    [HS_OPT_VERBOSE] = {"verbose", 'v', HS_OPTION_FLAG, NULL, NULL,
+                        "say what will be done at what cost, and what memory was used"},
 };
 
-#define LOOK \
-    (HS_BIT(HS_OPT_FORMAT) | HS_BIT(HS_OPT_JSON) | HS_BIT(HS_OPT_OUTPUT) | HS_BIT(HS_OPT_PROGRESS))
+#define LOOK                                                               \
+    (HS_BIT(HS_OPT_FORMAT) | HS_BIT(HS_OPT_JSON) | HS_BIT(HS_OPT_OUTPUT) | \
+     HS_BIT(HS_OPT_PROGRESS) | HS_OPTIONS_OF_LIMITS)
 
 const struct hs_command hs_commands[] = {
     {"dump", "capture", "write a snapshot of a live process", "PID", 1, 1,
      HS_BIT(HS_OPT_OUTPUT) | HS_BIT(HS_OPT_NAMES) | HS_BIT(HS_OPT_NAMES_PATH) |
-         HS_BIT(HS_OPT_NO_NAMES) | HS_BIT(HS_OPT_PROGRESS),
+         HS_BIT(HS_OPT_NO_NAMES) | HS_BIT(HS_OPT_DEBUG_PATH) | HS_BIT(HS_OPT_POINTER_MASK) |
+         HS_BIT(HS_OPT_PROGRESS) | HS_OPTIONS_OF_LIMITS,
      "Stops every thread of process PID for a moment, copies what is needed, lets it go on, and "
      "writes the graph of its heap to standard output or to the file of -o. Its memory is never "
      "written, and it goes on whatever happens to heapsnap. The snapshot holds pointers, sizes "
-     "and names from the program's binaries, and no byte of the program's data.\n"
-     "Supported: native OCaml 4.13 and 4.14 programs on x86-64, stripped ones included.",
-     "heapsnap dump 4242 > heap.snap\nheapsnap dump 4242 -o heap.snap --names-path ~/src/_build\n",
+     "and names from the program's binaries, and no byte of the program's data but the names of "
+     "Python classes and of registered areas.\n"
+     "Supported on x86-64, stripped or not: native OCaml 4.13 and 4.14 programs, and programs of "
+     "C, "
+     "C++, Rust and CPython whose memory comes from glibc or jemalloc. Names and types come from "
+     "the program's debug information, in the program or in a separate file that is found by its "
+     "build-id.",
+     "heapsnap dump 4242 > heap.snap\nheapsnap dump 4242 -o heap.snap --names-path ~/src/_build\n"
+     "heapsnap dump 4242 -o heap.snap --debug-path ~/symbols\n",
      hs_cmd_dump},
     {"info", "look", "what is in a snapshot, and how complete it is", "SNAP", 1, 1, LOOK,
      "Prints the process, the runtime, the proofs that the listing is complete, the length of the "
-     "pause, and what was assumed or is missing. A cut file is reported as cut, with what is "
-     "whole.",
+     "pause, and what was assumed or is missing; of C, C++, Rust and Python programs also where "
+     "the "
+     "memory was, by owner and state, adding up to the resident size, and how to get more names. A "
+     "cut file is reported as cut, with what is whole.",
      "heapsnap info heap.snap\n", hs_cmd_info},
     {"roots", "look", "reachable and retained words of every root", "SNAP", 1, 1,
      LOOK | HS_BIT(HS_OPT_MIN_WORDS) | HS_BIT(HS_OPT_ROOT_SORT) | HS_BIT(HS_OPT_KIND) |
@@ -71,8 +122,10 @@ const struct hs_command hs_commands[] = {
      "A root is a variable, a stack slot or another place that the runtime starts from. Reachable: "
      "all that can be reached from it; shared parts count for each root. Retained: what would be "
      "freed if it went away; roots' retained words, the shared ones and the unreached ones add up "
-     "to "
-     "the heap.",
+     "to the heap.\n"
+     "--group-by thread and frame give one row for each: a thread's stack, registers and "
+     "thread-local variables together. What such a row retains is exact; it reaches at most what "
+     "it says (what several parts reach is counted for each).",
      "heapsnap roots heap.snap --min-words 100000\nheapsnap roots heap.snap --group-by unit\n"
      "heapsnap roots heap.snap --kind stack --json\n",
      hs_cmd_roots},
@@ -101,27 +154,69 @@ const struct hs_command hs_commands[] = {
      "WHAT is N or sample:N (a sampled allocation's id), 0xADDR, #N, root:NAME or type:NAME.",
      "heapsnap object heap.snap 0x7f3a5c001230\nheapsnap object heap.snap '#4711' --json\n",
      hs_cmd_object},
+    {"leaks", "look", "blocks that no root reaches", "SNAP", 1, 1,
+     LOOK | HS_BIT(HS_OPT_MIN_WORDS) | HS_BIT(HS_OPT_ROWS) | HS_BIT(HS_OPT_CERTAINTY) |
+         HS_BIT(HS_OPT_SUPPRESSIONS) | HS_BIT(HS_OPT_FAIL_OVER),
+     "Blocks grouped by certainty, type and size. A leak is certain when no word of the program "
+     "leads to it but words of other certain leaks; it is possible when only doubtful words do: "
+     "one past its end, unaligned, or where its holder's type has no pointer. WORDS are the "
+     "blocks' own; HELD is what hangs on those of them that no other lost block leads to (heads; "
+     "of "
+     "a cycle one block is): what that one fault loses. FIRST is one of the blocks, and WHAT says "
+     "by which members it hangs on its head. --min-words compares the words of a group. In an "
+     "OCaml heap such blocks are garbage, which its collector frees.\n"
+     "A line of a suppressions file is type:PATTERN (blocks of such a type and what hangs on them "
+     "alone), root:PATTERN (what such a root leads to counts as held) or a # comment; a pattern "
+     "matches anywhere in the name, * is any text, ^ and $ tie it to an end.",
+     "heapsnap leaks heap.snap\nheapsnap leaks heap.snap --certainty certain --fail-over 0\n",
+     hs_cmd_leaks},
     {"samples", "look", "sampled allocations and who keeps them", "SNAP", 1, 1,
      LOOK | HS_BIT(HS_OPT_MIN_WORDS) | HS_BIT(HS_OPT_ROWS),
      "The blocks that the program's own sampler (Gc.Memprof, memtrace) was tracking, with the "
      "identifier it gave them, and the root that retains each.",
      "heapsnap samples heap.snap\n", hs_cmd_samples},
     {"export", "share", "the graph as tables, for other programs", "SNAP", 1, 1,
-     HS_BIT(HS_OPT_EXPORT_TO) | HS_BIT(HS_OPT_DIRECTORY) | HS_BIT(HS_OPT_PROGRESS),
+     HS_BIT(HS_OPT_EXPORT_TO) | HS_BIT(HS_OPT_DIRECTORY) | HS_BIT(HS_OPT_PROGRESS) |
+         HS_OPTIONS_OF_LIMITS,
      "graph: writes nodes.tsv (id address words static type idom retained_words) and edges.tsv "
      "(from "
      "to offset strength), tab-separated, one header line each. Roots are nodes; node 0 is the "
      "root "
-     "of all.",
-     "heapsnap export heap.snap --to graph -o graph/\n", hs_cmd_export},
+     "of all.\n"
+     "v8: writes a .heapsnapshot that Chrome's DevTools (Memory, Load) and memlab open.",
+     "heapsnap export heap.snap --to graph -o graph/\n"
+     "heapsnap export heap.snap --to v8 -o heap.heapsnapshot\n",
+     hs_cmd_export},
     {"index", "keep", "compute everything now", "SNAP", 1, 1,
-     HS_BIT(HS_OPT_REBUILD) | HS_BIT(HS_OPT_PROGRESS),
+     HS_BIT(HS_OPT_REBUILD) | HS_BIT(HS_OPT_PROGRESS) | HS_OPTIONS_OF_LIMITS,
      "The other commands do it when they first need it. The index is kept beside the snapshot, or "
-     "in the cache directory when that place is read-only; it can always be thrown away.",
+     "in the cache directory when that place is read-only; it can always be thrown away.\n"
+     "Where the heap does not fit in --memory it is computed by passes over temporary files, which "
+     "need disk instead and give the same. When that is interrupted, the next run goes on where it "
+     "was; when it cannot be done with so much memory or disk, that is said before it is begun.",
      "heapsnap index heap.snap\n", hs_cmd_index},
-    {"check", "keep", "verify a snapshot deeply", "SNAP", 1, 1, HS_BIT(HS_OPT_PROGRESS),
-     "Reads everything and verifies every checksum, number, order and total.",
+    {"check", "keep", "verify a snapshot deeply", "SNAP", 1, 1,
+     HS_BIT(HS_OPT_PROGRESS) | HS_OPTIONS_OF_LIMITS,
+     "Reads everything and verifies every checksum, number, order and total; of the index that is "
+     "kept of it, too.",
      "heapsnap check heap.snap\n", hs_cmd_check},
+    {"import", "keep", "make a snapshot of what other programs wrote", "FILE", 1, 1,
+     HS_BIT(HS_OPT_IMPORT_FROM) | HS_BIT(HS_OPT_OUTPUT) | HS_BIT(HS_OPT_POLICY) |
+         HS_BIT(HS_OPT_WEAK) | HS_BIT(HS_OPT_SHORTCUTS) | HS_BIT(HS_OPT_WEAKMAP) |
+         HS_BIT(HS_OPT_PAGE) | HS_BIT(HS_OPT_SIZES) | HS_BIT(HS_OPT_THREAD_LOCALS) |
+         HS_BIT(HS_OPT_CLASS_EDGES) | HS_BIT(HS_OPT_STATICS) | HS_BIT(HS_OPT_PROGRESS) |
+         HS_OPTIONS_OF_LIMITS,
+     "v8: the .heapsnapshot of Chrome, Node.js, Electron or Deno. hprof: the heap dump of a Java "
+     "virtual machine (jcmd PID GC.heap_dump FILE), Android's too. graph: the directory with "
+     "nodes.tsv and edges.tsv that 'export --to graph' writes.\n"
+     "Which edges retain differs from tool to tool: --policy takes the rules of one, and the "
+     "options below it change single rules. What was chosen is written into the snapshot and "
+     "printed by info. Words of an imported heap are single bytes. No contents of strings, arrays "
+     "or fields are copied.",
+     "heapsnap import --from v8 app.heapsnapshot -o app.snap\n"
+     "heapsnap import --from hprof app.hprof --policy visualvm -o app.snap\n"
+     "heapsnap import --from graph graph/ -o heap.snap\n",
+     hs_cmd_import},
     {"help", "help", "the help of a command", "[COMMAND]", 0, 1, 0,
      "Prints the same as COMMAND --help.", "heapsnap help roots\n", hs_cmd_help},
     {"version", "help", "the version of heapsnap and of its format", "", 0, 0, 0, "", "",

@@ -11,6 +11,7 @@
 enum hs_option_kind {
     HS_OPTION_FLAG,
     HS_OPTION_COUNT, /* a plain decimal number */
+    HS_OPTION_SIZE,  /* bytes, with k M G Ki Mi Gi */
     HS_OPTION_TEXT,
     HS_OPTION_CHOICE,  /* one of `choices` */
     HS_OPTION_CHOICES, /* a comma-separated list of them */
@@ -24,6 +25,8 @@ enum hs_option_id {
     HS_OPT_NAMES,
     HS_OPT_NAMES_PATH,
     HS_OPT_NO_NAMES,
+    HS_OPT_DEBUG_PATH,
+    HS_OPT_POINTER_MASK,
     HS_OPT_MIN_WORDS,
     HS_OPT_ROOT_SORT,
     HS_OPT_TYPE_SORT,
@@ -36,9 +39,26 @@ enum hs_option_id {
     HS_OPT_DEPTH,
     HS_OPT_FROM,
     HS_OPT_EXPORT_TO,
+    HS_OPT_IMPORT_FROM,
+    HS_OPT_POLICY,
+    HS_OPT_WEAK,
+    HS_OPT_SHORTCUTS,
+    HS_OPT_WEAKMAP,
+    HS_OPT_PAGE,
+    HS_OPT_SIZES,
+    HS_OPT_THREAD_LOCALS,
+    HS_OPT_CLASS_EDGES,
+    HS_OPT_STATICS,
     HS_OPT_DIRECTORY,
     HS_OPT_REBUILD,
     HS_OPT_PROGRESS,
+    HS_OPT_CERTAINTY,
+    HS_OPT_SUPPRESSIONS,
+    HS_OPT_FAIL_OVER,
+    HS_OPT_MEMORY,
+    HS_OPT_SPILL_DIR,
+    HS_OPT_THREADS,
+    HS_OPT_VERBOSE,
     HS_N_OPTIONS
 };
 
@@ -68,6 +88,11 @@ struct hs_command {
 };
 
 #define HS_BIT(id) ((uint64_t)1 << (id))
+/* What -h names on one line: of every command that works on a heap. */
+#define HS_OPTIONS_OF_LIMITS                                                     \
+    (HS_BIT(HS_OPT_MEMORY) | HS_BIT(HS_OPT_SPILL_DIR) | HS_BIT(HS_OPT_THREADS) | \
+     HS_BIT(HS_OPT_VERBOSE))
+_Static_assert(HS_N_OPTIONS <= 64, "options have a bit each");
 #define HS_MAX_REPEATED 32
 #define HS_MAX_ARGUMENTS 2
 
@@ -78,7 +103,8 @@ struct hs_invocation {
     uint64_t given; /* bit set of hs_option_id */
     uint64_t number[HS_N_OPTIONS];
     const char *text[HS_N_OPTIONS];
-    const char *repeated[HS_MAX_REPEATED]; /* of the command's one repeatable option */
+    const char *repeated[HS_MAX_REPEATED];          /* values of repeatable options, in order */
+    enum hs_option_id repeated_id[HS_MAX_REPEATED]; /* of which option each is */
     unsigned n_repeated;
     bool wants_short_help, wants_help;
 };
@@ -95,6 +121,9 @@ static inline bool hs_given(const struct hs_invocation *invocation, enum hs_opti
 /* Parses argv[1..argc). HS_USAGE with the nearest name as hint. `--help` and `-h` anywhere win over
  * missing arguments. With no command at all, ret->command is NULL. */
 hs_status hs_parse(int argc, char **argv, struct hs_invocation *ret, struct hs_error *err);
+
+/* The values of one repeatable option into list[HS_MAX_REPEATED], borrowed; their number. */
+size_t hs_repeated(const struct hs_invocation *invocation, enum hs_option_id id, const char **list);
 
 /* The number of the choice `text` in "a|b|c", or -1. Length-bounded, for list elements. */
 int hs_choice_at(const char *choices, const char *text, size_t n_bytes);

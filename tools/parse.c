@@ -137,6 +137,15 @@ static hs_status check_choices(const struct hs_option *option, const char *text,
     }
 }
 
+size_t hs_repeated(const struct hs_invocation *invocation, enum hs_option_id id, const char **list)
+{
+    size_t n = 0;
+    for (unsigned i = 0; i < invocation->n_repeated; i++)
+        if (invocation->repeated_id[i] == id)
+            list[n++] = invocation->repeated[i];
+    return n;
+}
+
 static hs_status store(struct hs_invocation *inv, int id, const char *value, struct hs_error *err)
 {
     const struct hs_option *option = &hs_options[id];
@@ -144,11 +153,14 @@ static hs_status store(struct hs_invocation *inv, int id, const char *value, str
         if (inv->n_repeated == HS_MAX_REPEATED)
             return hs_fail(err, HS_USAGE, "--%s is given more than %d times", option->name,
                            HS_MAX_REPEATED);
+        inv->repeated_id[inv->n_repeated] = (enum hs_option_id)id;
         inv->repeated[inv->n_repeated++] = value;
     } else if (inv->given >> id & 1) {
         return hs_fail(err, HS_USAGE, "--%s is given twice", option->name);
     }
     if (option->kind == HS_OPTION_COUNT && hs_parse_count(value, &inv->number[id], err) != HS_OK)
+        return hs_context(err, "--%s", option->name);
+    if (option->kind == HS_OPTION_SIZE && hs_parse_size(value, &inv->number[id], err) != HS_OK)
         return hs_context(err, "--%s", option->name);
     if (option->choices != NULL)
         HS_TRY(check_choices(option, value, err));

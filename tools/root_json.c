@@ -7,8 +7,8 @@ struct hs_root_row hs_root_row_of(const struct hs_view *view, hs_node node)
 {
     return (struct hs_root_row){
         .node = node,
-        .reachable = hs_index_reachable(view->index, (uint32_t)node),
-        .retained = hs_index_retained(view->index, (uint32_t)node),
+        .reachable = hs_index_reachable(view->index, node),
+        .retained = hs_index_retained(view->index, node),
     };
 }
 
@@ -44,7 +44,9 @@ static void put_place(struct hs_json *json, const struct hs_view *view, const st
 {
     put_string(json, "module", view, root->module);
     put_string(json, "symbol", view, root->symbol);
-    put_number(json, "offset", root->offset, root->symbol != 0);
+    /* A variable is its symbol; its slots have offsets. */
+    bool has_offset = root->symbol != 0 && root->level != HS_LEVEL_VARIABLE;
+    put_number(json, "offset", root->offset, has_offset);
     put_number(json, "field", root->field, root->field != HS_NO_FIELD);
     put_string(json, "file", view, root->file);
     put_number(json, "line", root->line, root->line != 0);
@@ -80,6 +82,22 @@ void hs_root_json(struct hs_json *json, const char *key, const struct hs_view *v
     put_place(json, view, root);
     put_sizes(json, row);
     hs_json_string(json, "certainty", hs_certainty_name(root->certainty));
+    hs_json_end_object(json);
+}
+
+void hs_slot_json(struct hs_json *json, const char *key, const struct hs_view *view, hs_node leaf)
+{
+    const struct hs_root *root = hs_snap_root(view->snap, leaf);
+    hs_json_begin_object(json, key, HS_JSON_LINE);
+    hs_json_node(json, "id", leaf);
+    put_string(json, "name", view, root->name);
+    put_number(json, "offset", root->offset, root->symbol != 0);
+    put_number(json, "field", root->field, root->field != HS_NO_FIELD);
+    if (root->address != 0)
+        hs_json_address(json, "address", root->address);
+    else
+        hs_json_null(json, "address");
+    hs_json_string(json, "class", hs_edge_class_name(root->edge_class));
     hs_json_end_object(json);
 }
 

@@ -9,6 +9,9 @@
 void hs_root_json(struct hs_json *json, const char *key, const struct hs_view *view,
                   const struct hs_root_row *row);
 
+/* A leaf below a variable: id, name, offset from the variable, address, how its word leads on. */
+void hs_slot_json(struct hs_json *json, const char *key, const struct hs_view *view, hs_node leaf);
+
 /* The row of one node of the root tree. */
 struct hs_root_row hs_root_row_of(const struct hs_view *view, hs_node node);
 

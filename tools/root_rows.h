@@ -1,6 +1,10 @@
 /* Which roots a listing shows, in which order, and the sums that close it:
  *
- *   rows' retained + shared + others + unreached = heap, to the word */
+ *   rows' retained + shared + others + unreached = heap, to the word
+ *
+ * Of a thread or frame that stands in the tree more than once (its stack, its registers, its
+ * thread-local variables) there is one row. Its retained size is exact (root_groups.h); its
+ * reachable size counts what several parts reach more than once: a bound from above. */
 #ifndef HS_TOOLS_ROOT_ROWS_H
 #define HS_TOOLS_ROOT_ROWS_H
 
@@ -26,7 +30,8 @@ struct hs_root_query {
 };
 
 struct hs_root_row {
-    hs_node node;
+    hs_node node;     /* of several parts the first, by kind */
+    uint32_t n_parts; /* 0 and 1: one */
     struct hs_sizes reachable, retained;
 };
 

@@ -1,6 +1,7 @@
 /* Output, progress and talk of the command line. */
 #include "tool.h"
 
+#include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -8,7 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "report/text.h"
+#include "witness.h"
 
 /* Progress shows only what takes longer than this. */
 #define PROGRESS_AFTER_NS 300000000u
@@ -29,7 +32,7 @@ static void progress_print(struct hs_tool *tool, const char *phase, uint64_t don
     const char *begin = in_place ? "\r" : "";
     const char *end = in_place ? "\033[K" : "\n";
     if (total != 0)
-        (void)fprintf(stderr, "%sheapsnap: %s %3.0f %%%s", begin, phase,
+        (void)fprintf(stderr, "%sheapsnap: %s, %.0f %%%s", begin, phase,
                       100.0 * (double)done / (double)total, end);
     else
         (void)fprintf(stderr, "%sheapsnap: %s%s", begin, phase, end);
@@ -60,6 +63,58 @@ static void progress_erase(struct hs_tool *tool)
     tool->progress_is_shown = false;
 }
 
+/* The directory of a file; "." when it has none. */
+static hs_status directory_of(const char *path, char **ret, struct hs_error *err)
+{
+    const char *slash = strrchr(path, '/');
+    HS_TRY(hs_strdup(slash == NULL ? "." : path, ret, err));
+    if (slash != NULL)
+        (*ret)[slash == path ? 1 : slash - path] = 0;
+    return HS_OK;
+}
+
+void hs_tool_spill_beside(struct hs_tool *tool, const char *path)
+{
+    struct hs_error ignored = HS_ERROR_INIT; /* the default place is as good */
+    char *directory = NULL;
+    if (hs_tool_budget(tool) == NULL || tool->has_spill_dir || strcmp(path, "-") == 0 ||
+        directory_of(path, &directory, &ignored) != HS_OK)
+        return;
+    if (access(directory, W_OK | X_OK) != 0) {
+        hs_free(directory);
+        return;
+    }
+    hs_free(tool->spill_dir);
+    tool->spill_dir = directory;
+    tool->budget.spill_dir = directory;
+}
+
+/* What is too little is refused here, before any work: our own code and buffers need as much. */
+static hs_status open_budget(struct hs_tool *tool, const struct hs_invocation *inv,
+                             struct hs_error *err)
+{
+    enum { MAX_THREADS = 256 };
+    uint64_t limit = hs_given(inv, HS_OPT_MEMORY) ? inv->number[HS_OPT_MEMORY] : 0;
+    uint64_t n_threads = hs_given(inv, HS_OPT_THREADS) ? inv->number[HS_OPT_THREADS] : 0;
+    const char *spill_dir = hs_given(inv, HS_OPT_SPILL_DIR) ? inv->text[HS_OPT_SPILL_DIR] : NULL;
+    if (n_threads > MAX_THREADS || (hs_given(inv, HS_OPT_THREADS) && n_threads == 0))
+        return hs_fail(err, HS_USAGE, "--threads: '%s' is not from 1 to %d",
+                       inv->text[HS_OPT_THREADS], MAX_THREADS);
+    if (hs_given(inv, HS_OPT_MEMORY) && limit < HS_TOOL_MIN_BYTES) {
+        (void)hs_fail(err, HS_LIMIT,
+                      "--memory %s is too little: nothing can be done with less "
+                      "than %lu MiB",
+                      inv->text[HS_OPT_MEMORY], (unsigned long)(HS_TOOL_MIN_BYTES >> 20));
+        return hs_hint(err, "without --memory a quarter of what is available is the limit");
+    }
+    if (spill_dir != NULL && access(spill_dir, W_OK | X_OK) != 0)
+        return hs_fail_errno(err, HS_IO, "cannot write temporary files to '%s'", spill_dir);
+    tool->is_verbose = hs_given(inv, HS_OPT_VERBOSE);
+    tool->has_spill_dir = spill_dir != NULL;
+    hs_budget_init(limit, spill_dir, (unsigned)n_threads, &tool->budget);
+    return HS_OK;
+}
+
 hs_status hs_tool_init(struct hs_tool *tool, const struct hs_invocation *inv, struct hs_error *err)
 {
     *tool = (struct hs_tool){0};
@@ -75,24 +130,44 @@ hs_status hs_tool_init(struct hs_tool *tool, const struct hs_invocation *inv, st
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);
     (void)signal(SIGPIPE, SIG_IGN);
+    HS_TRY(open_budget(tool, inv, err));
     const char *path = hs_given(inv, HS_OPT_OUTPUT) ? inv->text[HS_OPT_OUTPUT] : "-";
     bool is_file = inv->command != NULL && (inv->command->options >> HS_OPT_OUTPUT & 1);
+    hs_tool_spill_beside(tool, path);
     if (is_file && strcmp(path, "-") != 0)
         return hs_out_open_path(path, &tool->out, err);
     hs_terminal_ask(STDOUT_FILENO, &tool->terminal);
     return hs_out_open_fd(STDOUT_FILENO, "standard output", &tool->out, err);
 }
 
+/* Names in messages come from the target: a terminal must never see them raw. */
+static void talk_line(const char *prefix, const char *text)
+{
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_buffer clean = {0};
+    if (hs_text_sanitise(text, strlen(text), HS_TEXT_TERMINAL, &clean, &err) == HS_OK)
+        (void)fprintf(stderr, "%s: %.*s\n", prefix, (int)clean.n_bytes,
+                      clean.n_bytes == 0 ? "" : (const char *)clean.bytes);
+    else
+        (void)fprintf(stderr, "%s: out of memory\n", prefix);
+    hs_buffer_fini(&clean);
+}
+
 hs_status hs_tool_commit(struct hs_tool *tool, struct hs_error *err)
 {
     progress_erase(tool);
-    return hs_out_commit(&tool->out, err);
+    HS_TRY(hs_out_commit(&tool->out, err));
+    if (tool->hint[0] != 0)
+        talk_line("hint", tool->hint);
+    return HS_OK;
 }
 
 void hs_tool_fini(struct hs_tool *tool)
 {
     progress_erase(tool);
     hs_out_close(&tool->out);
+    hs_free(tool->spill_dir);
+    tool->spill_dir = NULL;
 }
 
 enum hs_format hs_tool_format(const struct hs_invocation *inv)
@@ -121,19 +196,6 @@ hs_status hs_tool_print_clean(struct hs_tool *tool, const char *text, struct hs_
     return status;
 }
 
-/* Names in messages come from the target: a terminal must never see them raw. */
-static void talk_line(const char *prefix, const char *text)
-{
-    struct hs_error err = HS_ERROR_INIT;
-    struct hs_buffer clean = {0};
-    if (hs_text_sanitise(text, strlen(text), HS_TEXT_TERMINAL, &clean, &err) == HS_OK)
-        (void)fprintf(stderr, "%s: %.*s\n", prefix, (int)clean.n_bytes,
-                      clean.n_bytes == 0 ? "" : (const char *)clean.bytes);
-    else
-        (void)fprintf(stderr, "%s: out of memory\n", prefix);
-    hs_buffer_fini(&clean);
-}
-
 void hs_talk(const char *format, ...)
 {
     char line[1024];
@@ -142,6 +204,14 @@ void hs_talk(const char *format, ...)
     (void)vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
     talk_line("heapsnap", line);
+}
+
+void hs_tool_hint(struct hs_tool *tool, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(tool->hint, sizeof tool->hint, format, arguments);
+    va_end(arguments);
 }
 
 void hs_talk_error(const struct hs_error *err)

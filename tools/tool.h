@@ -2,11 +2,15 @@
 #ifndef HS_TOOLS_TOOL_H
 #define HS_TOOLS_TOOL_H
 
+#include "base/budget.h"
 #include "base/file.h"
 #include "base/progress.h"
 #include "options.h"
 #include "report/sheet.h"
 #include "report/text.h"
+
+/* The least --memory: code, stacks, and the buffers of any command. */
+#define HS_TOOL_MIN_BYTES ((uint64_t)16 << 20)
 
 #define HS_TOOL_VERSION "0.1.0"
 
@@ -17,11 +21,17 @@ enum hs_progress_when { HS_PROGRESS_AUTO, HS_PROGRESS_ALWAYS, HS_PROGRESS_NEVER 
 struct hs_tool {
     struct hs_out out;           /* standard output, or the file of -o */
     struct hs_terminal terminal; /* what standard output can show */
+    bool threshold_crossed;      /* asked for by a flag: the exit code is 1 */
     bool talk_is_terminal;       /* stderr is one */
     enum hs_progress_when progress_when;
     uint64_t progress_began_ns, progress_told_ns;
     bool progress_is_shown;
     struct hs_progress progress;
+    char hint[512]; /* what to ask next; empty: nothing */
+    bool is_verbose;
+    struct hs_budget budget; /* of --memory, --spill-dir and --threads */
+    bool has_spill_dir;
+    char *spill_dir; /* owned; without --spill-dir: beside the file that is worked on */
 };
 
 /* Opens the output that the invocation asks for. */
@@ -29,6 +39,14 @@ hs_status hs_tool_init(struct hs_tool *tool, const struct hs_invocation *inv, st
 /* Flushes and closes; a failed write is seen here at the latest. */
 hs_status hs_tool_commit(struct hs_tool *tool, struct hs_error *err);
 void hs_tool_fini(struct hs_tool *tool);
+
+/* What to take memory from; NULL, no limit, of a tool that was not opened. */
+static inline struct hs_budget *hs_tool_budget(struct hs_tool *tool)
+{
+    return tool->budget.limit_bytes == 0 ? NULL : &tool->budget;
+}
+/* Without --spill-dir: temporary files go beside this file when that place can be written. */
+void hs_tool_spill_beside(struct hs_tool *tool, const char *path);
 
 enum hs_format hs_tool_format(const struct hs_invocation *inv);
 
@@ -42,6 +60,10 @@ struct hs_sheet_options hs_tool_sheet(const struct hs_tool *tool, const struct h
 
 /* Prints a name from the target, made safe for a terminal. */
 hs_status hs_tool_print_clean(struct hs_tool *tool, const char *text, struct hs_error *err);
+
+/* A hint that is said once the product is out (hs_tool_commit), and not at all when it fails. */
+void hs_tool_hint(struct hs_tool *tool, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* Talk: one line on standard error. Never fails: nobody can be told. */
 void hs_talk(const char *format, ...) __attribute__((format(printf, 1, 2)));

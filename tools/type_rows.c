@@ -1,21 +1,15 @@
 /* What each type holds and retains. */
 #include "type_rows.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "type_walk.h"
 
-/* What a type retains is the union of what its objects retain: an object below another one of the
- * same type in the dominator tree is in that one's subtree already, so only the topmost count. */
-struct walk {
-    const struct hs_view *view;
-    struct hs_type_row *rows;
-    uint32_t *type_of; /* per block */
-    uint32_t *stack;   /* nodes on the way down */
-    uint32_t *next;    /* the next child of each */
-    uint64_t n_blocks, n_on_stack, n_entered;
+/* The types of this walk, which a walk tells apart: 1 + the type - first, or 0 for others. */
+struct type_lot {
+    uint32_t first, n;
 };
 
 static void add_block(struct hs_type_row *row, const struct hs_chunk *chunk, uint32_t at)
@@ -29,18 +23,35 @@ static void add_block(struct hs_type_row *row, const struct hs_chunk *chunk, uin
     }
 }
 
-static hs_status count_blocks(struct hs_tool *tool, struct walk *walk, struct hs_error *err)
+struct counter {
+    const struct hs_view *view;
+    struct hs_type_row *rows;
+    struct hs_type_walk *walk;
+    struct type_lot lot;
+    bool is_first; /* pass: counts, too */
+};
+
+static void count_chunk(const struct counter *c, const struct hs_chunk *chunk)
 {
-    const struct hs_view *view = walk->view;
+    for (uint32_t i = 0; i < chunk->n_blocks; i++) {
+        uint32_t type = chunk->type[i];
+        bool is_here = type - c->lot.first < c->lot.n; /* also when it is below */
+        hs_type_walk_set(c->walk, chunk->first + i, is_here ? type - c->lot.first + 1 : 0);
+        if (c->is_first && hs_index_is_reached(c->view->index, chunk->first + i))
+            add_block(&c->rows[type], chunk, i);
+    }
+}
+
+static hs_status count_blocks(struct hs_tool *tool, const struct counter *c, struct hs_error *err)
+{
+    const struct hs_view *view = c->view;
+    const unsigned columns = c->is_first ? HS_COL_SIZES | HS_COL_TYPES : HS_COL_TYPES;
     struct hs_chunk chunk = {0};
     hs_status status = HS_OK;
     for (uint64_t i = 0; i < view->totals->n_chunks && status == HS_OK; i++) {
-        status = hs_snap_load_chunk(view->snap, i, HS_COL_SIZES | HS_COL_TYPES, &chunk, err);
-        for (uint32_t j = 0; status == HS_OK && j < chunk.n_blocks; j++) {
-            walk->type_of[chunk.first - view->n_tree + j] = chunk.type[j];
-            if (hs_index_is_reached(view->index, (uint32_t)(chunk.first + j)))
-                add_block(&walk->rows[chunk.type[j]], &chunk, j);
-        }
+        status = hs_snap_load_chunk(view->snap, i, columns, &chunk, err);
+        if (status == HS_OK)
+            count_chunk(c, &chunk);
         if (status == HS_OK)
             status = hs_progress_tell(&tool->progress, "counting types", i + 1,
                                       view->totals->n_chunks, err);
@@ -49,58 +60,25 @@ static hs_status count_blocks(struct hs_tool *tool, struct walk *walk, struct hs
     return status;
 }
 
-static struct hs_type_row *row_of(const struct walk *walk, uint32_t node)
+/* One pass over the blocks and one walk of the tree for as many types as a block's bytes tell
+ * apart: for all of them unless memory is so short that there is but a byte for each block. */
+static hs_status count_lots(struct hs_tool *tool, const struct hs_view *view,
+                            struct hs_type_rows *rows, struct hs_error *err)
 {
-    if (node < walk->view->n_tree)
-        return NULL;
-    return &walk->rows[walk->type_of[node - walk->view->n_tree]];
-}
-
-static void enter(struct walk *walk, uint32_t node)
-{
-    struct hs_type_row *row = row_of(walk, node);
-    if (row != NULL && row->n_open++ == 0)
-        row->retained_words += hs_index_retained(walk->view->index, node).words;
-    assert(walk->n_on_stack <= walk->n_entered && walk->n_entered < walk->view->n_nodes);
-    walk->stack[walk->n_on_stack] = node;
-    walk->next[walk->n_on_stack++] = 0;
-    walk->n_entered++;
-}
-
-static hs_status walk_tree(struct walk *walk, struct hs_error *err)
-{
-    enter(walk, 0);
-    while (walk->n_on_stack > 0) {
-        uint64_t top = walk->n_on_stack - 1;
-        uint32_t n;
-        const uint32_t *children = hs_index_dominated(walk->view->index, walk->stack[top], &n);
-        if (walk->next[top] < n) {
-            if (walk->n_entered == walk->view->n_nodes)
-                return hs_view_fail_circle(walk->view, err);
-            enter(walk, children[walk->next[top]++]);
-            continue;
-        }
-        struct hs_type_row *row = row_of(walk, walk->stack[top]);
-        if (row != NULL)
-            row->n_open--;
-        walk->n_on_stack--;
+    struct hs_type_walk walk;
+    uint32_t n_types = (uint32_t)rows->n_rows, lot = 0;
+    HS_TRY(hs_type_walk_init(view, n_types, &walk, &lot, err));
+    struct counter c = {.view = view, .rows = rows->rows, .walk = &walk, .is_first = true};
+    hs_status status = HS_OK;
+    for (uint32_t first = 0; first < n_types && status == HS_OK; first += c.lot.n) {
+        c.lot = (struct type_lot){first, n_types - first < lot ? n_types - first : lot};
+        status = count_blocks(tool, &c, err);
+        if (status == HS_OK)
+            status = hs_type_walk_run(&walk, rows->rows + first, err);
+        c.is_first = false;
     }
-    return HS_OK;
-}
-
-static hs_status walk_alloc(struct walk *walk, struct hs_error *err)
-{
-    uint64_t n_nodes = walk->view->n_nodes;
-    HS_TRY(hs_pages_alloc(walk->n_blocks, sizeof(uint32_t), (void **)&walk->type_of, err));
-    HS_TRY(hs_pages_alloc(n_nodes, sizeof(uint32_t), (void **)&walk->stack, err));
-    return hs_pages_alloc(n_nodes, sizeof(uint32_t), (void **)&walk->next, err);
-}
-
-static void walk_fini(struct walk *walk)
-{
-    hs_pages_free(walk->type_of, walk->n_blocks, sizeof(uint32_t));
-    hs_pages_free(walk->stack, walk->view->n_nodes, sizeof(uint32_t));
-    hs_pages_free(walk->next, walk->view->n_nodes, sizeof(uint32_t));
+    hs_type_walk_fini(&walk);
+    return status;
 }
 
 struct order {
@@ -173,13 +151,7 @@ hs_status hs_type_rows_select(struct hs_tool *tool, const struct hs_view *view,
     HS_TRY(hs_alloc(rows.n_rows, sizeof *rows.rows, (void **)&rows.rows, err));
     for (uint32_t i = 0; i < rows.n_rows; i++)
         rows.rows[i].type = i;
-    struct walk walk = {.view = view, .rows = rows.rows, .n_blocks = view->totals->n_blocks};
-    hs_status status = walk_alloc(&walk, err);
-    if (status == HS_OK)
-        status = count_blocks(tool, &walk, err);
-    if (status == HS_OK)
-        status = walk_tree(&walk, err);
-    walk_fini(&walk);
+    hs_status status = count_lots(tool, view, &rows, err);
     if (status != HS_OK) {
         hs_type_rows_fini(&rows);
         return status;

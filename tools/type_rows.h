@@ -10,7 +10,7 @@ struct hs_type_row {
     uint32_t type;
     struct hs_sizes shallow; /* of the objects that a root reaches */
     uint64_t retained_words; /* freed if all objects of the type went away */
-    uint32_t n_open;         /* of the walk: objects of this type above the current one */
+    bool is_open;            /* of the walk: an object of this type stands above */
 };
 
 struct hs_type_rows {
@@ -27,7 +27,8 @@ struct hs_type_query {
 };
 
 /* The types that a root reaches, sorted. One pass over the sizes and types, one walk of the
- * dominator tree; 12 bytes per block. */
+ * dominator tree, 1 to 4 bytes per block of the budget; where these bytes do not tell all types
+ * apart, both again for the other types. */
 hs_status hs_type_rows_select(struct hs_tool *tool, const struct hs_view *view,
                               const struct hs_type_query *query, struct hs_type_rows *ret,
                               struct hs_error *err);

@@ -7,6 +7,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/bisect.h"
+#include "climb.h"
+#include "witness.h"
 
 /* Where indexes go when the snapshot's own directory is read-only (XDG base directories). */
 static const char *cache_dir(char *text, size_t n)
@@ -22,25 +25,47 @@ static const char *cache_dir(char *text, size_t n)
     return text;
 }
 
-static hs_status open_index(struct hs_tool *tool, bool rebuild, struct hs_view *view,
+static hs_status index_open(struct hs_view *view, struct hs_index_options *options,
                             struct hs_error *err)
 {
     char cache[PATH_MAX];
-    struct hs_index_options options = {
-        .snap_path = strcmp(view->path, "-") == 0 ? NULL : view->path,
-        .cache_dir = cache_dir(cache, sizeof cache),
-        .rebuild = rebuild,
-        .progress = &tool->progress,
-    };
-    if (hs_index_open(view->snap, &options, &view->index, err) != HS_OK)
+    options->snap_path = strcmp(view->path, "-") == 0 ? NULL : view->path;
+    options->cache_dir = cache_dir(cache, sizeof cache);
+    options->budget = view->budget;
+    options->progress = view->progress;
+    return hs_index_open(view->snap, options, &view->index, err);
+}
+
+/* The one that is kept, or else one that is computed, after saying what that costs. */
+static hs_status open_index(struct hs_tool *tool, bool rebuild, struct hs_view *view,
+                            struct hs_error *err)
+{
+    struct hs_index_options kept = {.only_kept = true}, computed = {.rebuild = rebuild};
+    if (!rebuild)
+        HS_TRY(index_open(view, &kept, err));
+    if (view->index != NULL)
+        return HS_OK;
+    hs_tool_talk_plan(tool, view->snap);
+    if (index_open(view, &computed, err) != HS_OK)
         return hs_context(err, "cannot compute the index of '%s'", view->path);
     return HS_OK;
+}
+
+hs_status hs_view_find_index(struct hs_view *view, struct hs_error *err)
+{
+    struct hs_index_options kept = {.only_kept = true};
+    return index_open(view, &kept, err);
 }
 
 static hs_status view_open(struct hs_tool *tool, const char *path, enum hs_view_needs needs,
                            bool rebuild, struct hs_view *ret, struct hs_error *err)
 {
-    struct hs_view view = {.path = path, .progress = &tool->progress};
+    struct hs_view view = {
+        .path = path,
+        .budget = hs_tool_budget(tool),
+        .progress = &tool->progress,
+    };
+    hs_tool_spill_beside(tool, path);
     HS_TRY(hs_snap_open(path, 0, &view.snap, err));
     view.totals = hs_snap_totals(view.snap);
     view.facts = hs_snap_facts(view.snap);
@@ -74,23 +99,56 @@ void hs_view_close(struct hs_view *view)
     for (size_t i = 0; i < HS_VIEW_CHUNKS; i++)
         hs_chunk_fini(&view->chunks[i].chunk);
     hs_free(view->kept);
+    hs_budget_give(view->budget, view->n_chunks * HS_VIEW_CHUNK_BYTES);
     hs_index_close(view->index);
     hs_snap_close(view->snap);
     *view = (struct hs_view){0};
 }
 
-/* The slot that holds the chunk, or else the one longest unused. */
-static struct hs_view_chunk *chunk_slot(struct hs_view *view, uint64_t number)
+hs_status hs_view_check(const struct hs_view *view, hs_status status, struct hs_error *err)
+{
+    bool may_follow = status == HS_OK || status == HS_USAGE || status == HS_FORMAT;
+    struct hs_error damage = HS_ERROR_INIT;
+    if (view->index == NULL || !may_follow || hs_index_check(view->index, &damage) == HS_OK)
+        return status;
+    *err = damage;
+    return err->status;
+}
+
+hs_status hs_view_finish(struct hs_view *view, hs_status status, struct hs_error *err)
+{
+    status = hs_view_check(view, status, err);
+    hs_view_close(view);
+    return status;
+}
+
+/* One more slot, as long as they take no more than a quarter of what is left. */
+static bool has_room(struct hs_view *view)
+{
+    uint64_t room = hs_budget_left_bytes(view->budget) / 4;
+    return view->n_chunks < HS_VIEW_MIN_CHUNKS ||
+           (view->n_chunks < HS_VIEW_CHUNKS && room >= HS_VIEW_CHUNK_BYTES);
+}
+
+/* The slot that holds the chunk, or else a new one, or the one longest unused. */
+static hs_status chunk_slot(struct hs_view *view, uint64_t number, struct hs_view_chunk **ret,
+                            struct hs_error *err)
 {
     struct hs_view_chunk *oldest = &view->chunks[0];
-    for (size_t i = 0; i < HS_VIEW_CHUNKS; i++) {
+    for (size_t i = 0; i < view->n_chunks; i++) {
         struct hs_view_chunk *slot = &view->chunks[i];
+        *ret = slot;
         if (slot->columns != 0 && slot->number == number)
-            return slot;
+            return HS_OK;
         if (slot->used_at < oldest->used_at)
             oldest = slot;
     }
-    return oldest;
+    *ret = oldest;
+    if (!has_room(view))
+        return HS_OK;
+    HS_TRY(hs_budget_take(view->budget, HS_VIEW_CHUNK_BYTES, "decoded chunks", err));
+    *ret = &view->chunks[view->n_chunks++];
+    return HS_OK;
 }
 
 hs_status hs_view_chunk(struct hs_view *view, hs_node node, unsigned columns,
@@ -98,7 +156,8 @@ hs_status hs_view_chunk(struct hs_view *view, hs_node node, unsigned columns,
 {
     uint64_t rank = node - view->n_tree;
     uint64_t number = rank / HS_CHUNK_BLOCKS;
-    struct hs_view_chunk *slot = chunk_slot(view, number);
+    struct hs_view_chunk *slot;
+    HS_TRY(chunk_slot(view, number, &slot, err));
     bool is_here = slot->columns != 0 && slot->number == number;
     if (!is_here || (slot->columns & columns) != columns) {
         unsigned wanted = is_here ? slot->columns | columns : columns;
@@ -116,14 +175,7 @@ hs_status hs_view_chunk(struct hs_view *view, hs_node node, unsigned columns,
 
 static const struct hs_node_facts *find_kept(const struct hs_view *view, hs_node node)
 {
-    size_t low = 0, high = view->n_kept;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (view->kept[middle].node < node)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = HS_FIRST_FROM(view->kept, view->n_kept, node, node);
     return low < view->n_kept && view->kept[low].node == node ? &view->kept[low] : NULL;
 }
 
@@ -217,48 +269,45 @@ hs_status hs_view_keep_facts(struct hs_view *view, hs_node *nodes, size_t n, str
     return HS_OK;
 }
 
-hs_node hs_view_retaining_root(const struct hs_view *view, hs_node node)
+hs_node hs_view_root_of(const struct hs_view *view, hs_node tree_node)
 {
-    uint32_t at = (uint32_t)node;
-    for (uint64_t n = 0; at != HS_NONE && at >= view->n_tree; n++)
-        at = n < view->n_nodes ? hs_index_idom(view->index, at) : HS_NONE;
-    if (at == HS_NONE || hs_snap_root(view->snap, at)->level != HS_LEVEL_LEAF)
+    const struct hs_root *root = hs_snap_root(view->snap, tree_node);
+    if (root->level == HS_LEVEL_VARIABLE)
+        return tree_node;
+    if (root->level != HS_LEVEL_LEAF)
         return HS_NO_NODE;
-    return at;
+    bool is_slot = hs_snap_root(view->snap, root->parent)->level == HS_LEVEL_VARIABLE;
+    return is_slot ? root->parent : tree_node;
 }
 
-/* Climbs to a node whose root is known, or to the root tree, and leaves what it found on the way.
- * `known`: 0 not yet, HS_NONE no single root, else 1 + the root. */
-static uint32_t climb(const struct hs_view *view, uint32_t node, uint32_t *known)
+hs_node hs_view_retaining_root(const struct hs_view *view, hs_node node)
 {
-    enum { ON_THE_WAY = 1 }; /* 1 + node 0, which is no root: also ends a circle */
-    uint32_t at = node, found = HS_NONE;
-    for (; at != HS_NONE && at >= view->n_tree && known[at] == 0;
-         at = hs_index_idom(view->index, at))
-        known[at] = ON_THE_WAY;
-    if (at != HS_NONE && at < view->n_tree) {
-        hs_node root = hs_view_retaining_root(view, at);
-        found = root == HS_NO_NODE ? HS_NONE : (uint32_t)root + 1;
-    } else if (at != HS_NONE && known[at] != ON_THE_WAY) {
-        found = known[at];
-    }
-    for (at = node; at != HS_NONE && at >= view->n_tree && known[at] == ON_THE_WAY;
-         at = hs_index_idom(view->index, at))
-        known[at] = found;
-    return found;
+    hs_node at = node;
+    for (uint64_t n = 0; at != HS_NO_NODE && at >= view->n_tree; n++)
+        at = n < view->n_nodes ? hs_index_idom(view->index, at) : HS_NO_NODE;
+    return at == HS_NO_NODE ? HS_NO_NODE : hs_view_root_of(view, at);
+}
+
+static uint64_t root_value(const void *context, hs_node tree_node, hs_node below)
+{
+    (void)below;
+    hs_node root = hs_view_retaining_root(context, tree_node);
+    return root == HS_NO_NODE ? HS_CLIMB_NONE : root;
 }
 
 hs_status hs_view_retaining_roots(const struct hs_view *view, const hs_node *nodes, size_t n,
                                   hs_node *roots, struct hs_error *err)
 {
-    void *known;
-    HS_TRY(hs_pages_alloc(view->n_nodes, sizeof(uint32_t), &known, err));
-    for (size_t i = 0; i < n; i++) {
-        uint32_t found = nodes[i] == HS_NO_NODE ? HS_NONE : climb(view, (uint32_t)nodes[i], known);
-        roots[i] = found == HS_NONE ? HS_NO_NODE : found - 1;
+    struct hs_climb climb;
+    HS_TRY(hs_climb_init(view, root_value, view, &climb, err));
+    hs_status status = HS_OK;
+    for (size_t i = 0; i < n && status == HS_OK; i++) {
+        roots[i] = HS_NO_NODE;
+        if (nodes[i] != HS_NO_NODE)
+            status = hs_climb_find(&climb, nodes[i], &roots[i], err);
     }
-    hs_pages_free(known, view->n_nodes, sizeof(uint32_t));
-    return HS_OK;
+    hs_climb_fini(&climb);
+    return status;
 }
 
 hs_status hs_view_fail_circle(const struct hs_view *view, struct hs_error *err)

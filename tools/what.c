@@ -77,9 +77,10 @@ struct root_match {
     char list[200]; /* "#4 Stm.VCS, #9 Other.VCS" */
 };
 
+enum { LISTED = 10 };
+
 static void match_add(struct root_match *match, hs_node node, const char *name)
 {
-    enum { LISTED = 10 };
     if (match->n == 0)
         match->first = node;
     size_t used = strlen(match->list);
@@ -89,20 +90,45 @@ static void match_add(struct root_match *match, hs_node node, const char *name)
     match->n++;
 }
 
+void hs_what_list_slots(const struct hs_view *view, hs_node variable, char *text, size_t n)
+{
+    struct root_match match = {0};
+    for (hs_node node = variable + 1; node < view->n_tree; node++) {
+        const struct hs_root *root = hs_snap_root(view->snap, node);
+        if (root->parent == variable)
+            match_add(&match, node, hs_view_string(view, root->name));
+    }
+    (void)snprintf(text, n, "%s%s", match.list, match.n > LISTED ? ", ..." : "");
+}
+
+/* How well a name fits, the best first: a root, a slot of a variable, a group; then the same by the
+ * end of the name. */
+enum root_fit { FIT_ROOT, FIT_SLOT, FIT_GROUP, FIT_ROOT_END, FIT_SLOT_END, N_FITS };
+
+static enum root_fit fit_of(const struct hs_view *view, hs_node node, const char *name)
+{
+    const char *text = hs_view_string(view, hs_snap_root(view->snap, node)->name);
+    hs_node root = hs_view_root_of(view, node);
+    if (strcmp(text, name) == 0)
+        return root == node ? FIT_ROOT : root == HS_NO_NODE ? FIT_GROUP : FIT_SLOT;
+    if (root == HS_NO_NODE || !ends_with(text, name))
+        return N_FITS;
+    return root == node ? FIT_ROOT_END : FIT_SLOT_END;
+}
+
 static hs_status find_root(struct hs_view *view, const char *name, struct hs_what *ret,
                            struct hs_error *err)
 {
-    struct root_match exact = {0}, inner = {0}, suffix = {0};
+    struct root_match matches[N_FITS + 1] = {0}; /* the last one stays empty */
     for (hs_node node = 1; node < view->n_tree && name[0] != 0; node++) {
-        const struct hs_root *root = hs_snap_root(view->snap, node);
-        const char *text = hs_view_string(view, root->name);
-        bool is_leaf = root->level == HS_LEVEL_LEAF;
-        if (strcmp(text, name) == 0)
-            match_add(is_leaf ? &exact : &inner, node, text);
-        else if (is_leaf && ends_with(text, name))
-            match_add(&suffix, node, text);
+        enum root_fit fit = fit_of(view, node, name);
+        if (fit != N_FITS)
+            match_add(&matches[fit], node,
+                      hs_view_string(view, hs_snap_root(view->snap, node)->name));
     }
-    const struct root_match *match = exact.n != 0 ? &exact : inner.n != 0 ? &inner : &suffix;
+    const struct root_match *match = matches;
+    while (match->n == 0 && match < &matches[N_FITS])
+        match++;
     if (match->n == 1)
         return found(ret, HS_WHAT_ROOT, match->first);
     if (match->n == 0) {
@@ -110,7 +136,7 @@ static hs_status find_root(struct hs_view *view, const char *name, struct hs_wha
         return hs_hint(err, "'heapsnap roots %s -n 0' lists all", view->path);
     }
     (void)hs_fail(err, HS_USAGE, "%lu roots are called '%s'", (unsigned long)match->n, name);
-    return hs_hint(err, "name one of them: %s%s", match->list, match->n > 10 ? ", ..." : "");
+    return hs_hint(err, "name one of them: %s%s", match->list, match->n > LISTED ? ", ..." : "");
 }
 
 /* Inserts into the list of the largest, ordered by retained words descending, then node. */
@@ -141,7 +167,7 @@ static hs_status scan_type(struct hs_view *view, uint32_t type, struct hs_what *
     for (uint64_t i = 0; i < view->totals->n_chunks && status == HS_OK; i++) {
         status = hs_snap_load_chunk(view->snap, i, HS_COL_TYPES, &chunk, err);
         for (uint32_t j = 0; status == HS_OK && j < chunk.n_blocks; j++) {
-            uint32_t node = (uint32_t)(chunk.first + j);
+            hs_node node = chunk.first + j;
             if (chunk.type[j] == type && hs_index_is_reached(view->index, node))
                 keep_largest(&what, words, node, hs_index_retained(view->index, node).words);
         }

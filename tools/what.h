@@ -24,4 +24,7 @@ struct hs_what {
 hs_status hs_what_find(struct hs_view *view, const char *text, struct hs_what *ret,
                        struct hs_error *err);
 
+/* The slots of a variable, as in "#12 server.db, #13 server.clients, ...". `text` has n bytes. */
+void hs_what_list_slots(const struct hs_view *view, hs_node variable, char *text, size_t n);
+
 #endif

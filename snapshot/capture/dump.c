@@ -8,6 +8,7 @@
 #include "ocaml4_emit.h"
 #include "target_private.h"
 
+enum { PLAN_NOTE_BYTES = 128 };
 enum { STOPS_MAX = 50, CALM_STOPS = 8, FIRST_PAUSE_US = 1000, LAST_PAUSE_US = 5000 };
 
 /* Lets the target go if it is still stopped, whatever way the dump ends. */
@@ -18,6 +19,7 @@ static void dump_fini(struct hs_dump_session *s)
     hs_block_map_fini(&s->map);
     hs_ocaml4_roots_fini(&s->roots);
     hs_ocaml4_fini(&s->rt);
+    hs_dump_plan_fini(&s->plan);
     hs_image_fini(&s->image);
     hs_objects_close(&s->objects);
     hs_target_close(&s->target);
@@ -93,13 +95,14 @@ static void dump_rehearse(struct hs_dump_session *s)
 
     dump_forget(s);
     s->was_located = hs_ocaml4_locate(&s->rt, &ignored) == HS_OK;
-    if (s->was_located)
+    if (s->was_located && s->image.paged == NULL) /* or the disk would take all of it twice */
         (void)hs_ocaml4_copy_heap(&s->rt, &ignored);
+    s->image.is_full = false;
     s->target.read_bytes = read_bytes;
 }
 
 /* From the first stop to the last detach. */
-static hs_status dump_copy(struct hs_dump_session *s, struct hs_error *err)
+static hs_status dump_copy_once(struct hs_dump_session *s, struct hs_error *err)
 {
     bool is_good = false;
 
@@ -118,6 +121,44 @@ static hs_status dump_copy(struct hs_dump_session *s, struct hs_error *err)
     return HS_OK;
 }
 
+static hs_status dump_copy(struct hs_dump_session *s, struct hs_error *err)
+{
+    uint64_t copy_bytes;
+    hs_status status;
+
+    HS_TRY(hs_dump_copy_bytes(&s->target, &copy_bytes, err));
+    HS_TRY(hs_dump_plan_make(&s->plan, &s->image, s->options->budget, copy_bytes, err));
+    do {
+        status = dump_copy_once(s, err);
+        if (status != HS_OK)
+            hs_target_resume(&s->target);
+    } while (hs_dump_plan_turns(&s->plan, &status, err));
+    return status;
+}
+
+/* Marks, and what the tables come to: a bit per word each for what is reached, what waits, what
+ * ephemerons wait for. */
+static hs_status dump_mark(struct hs_dump_session *s, struct hs_error *err)
+{
+    uint64_t n_bytes = s->map.starts.n_bits / 8;
+
+    HS_TRY(hs_dump_plan_settle(&s->plan, n_bytes + n_bytes / 8, err));
+    HS_TRY(hs_dump_plan_take(&s->plan, 3 * n_bytes, "the marks of blocks", err));
+    HS_TRY(hs_ocaml4_mark(&s->rt, &s->map, &s->roots, &s->marks, err));
+    hs_dump_plan_give(&s->plan, 2 * n_bytes);
+    return HS_OK;
+}
+
+/* How the copy was made, as a note. */
+static hs_status dump_note_plan(struct hs_dump_session *s, struct hs_error *err)
+{
+    char text[PLAN_NOTE_BYTES];
+
+    return hs_dump_plan_tell(&s->plan, text, sizeof text)
+               ? hs_ocaml4_note(&s->rt, false, err, "%s", text)
+               : HS_OK;
+}
+
 static hs_status dump_walk(struct hs_dump_session *s, struct hs_error *err)
 {
     const struct hs_progress *progress = s->options->progress;
@@ -128,7 +169,8 @@ static hs_status dump_walk(struct hs_dump_session *s, struct hs_error *err)
     HS_TRY(hs_ocaml4_collect_roots(&s->rt, &s->map, &s->roots, err));
     HS_TRY(hs_dump_apply_names(s, err));
     HS_TRY(hs_progress_tell(progress, "marking", 0, s->map.n_live_words, err));
-    HS_TRY(hs_ocaml4_mark(&s->rt, &s->map, &s->roots, &s->marks, err));
+    HS_TRY(dump_mark(s, err));
+    HS_TRY(dump_note_plan(s, err));
     if (s->map.n_live_words == 0)
         return hs_fail(err, HS_TARGET, "no block was found in the OCaml heap of '%s'",
                        s->objects.objects[0].name);
@@ -156,7 +198,8 @@ static hs_status dump_run(struct hs_dump_session *s, struct hs_out *out, struct 
                                           .progress = s->options->progress,
                                           .out = out};
     HS_TRY(hs_ocaml4_emit(&emission, &report.totals, err));
-    hs_dump_summary(s, &report);
+    HS_TRY(hs_image_check(&s->image, err));
+    hs_dump_summarise(&s->facts, &s->strings, &report);
     *ret = report;
     return HS_OK;
 }

@@ -7,36 +7,45 @@
 #include "symbols/elf.h"
 #include "symbols/lines.h"
 
-static hs_status facts_binaries(struct hs_dump_session *s, struct hs_error *err)
+static hs_status facts_binary(const struct hs_object *object, struct hs_strtab *strings,
+                              struct hs_binary *binary, struct hs_error *err)
 {
+    HS_TRY(hs_strtab_add(strings, object->path, &binary->path, err));
+    HS_TRY(hs_strtab_add(strings, hs_elf_build_id(object->elf), &binary->build_id, err));
+    binary->begin = object->begin;
+    binary->has_symtab = hs_elf_has_symtab(object->elf);
+    binary->has_debug_info = hs_dwarf_present(object->elf);
+    if (object->debug == NULL)
+        return HS_OK;
+    binary->has_symtab |= hs_elf_has_symtab(object->debug);
+    binary->has_debug_info |= hs_dwarf_present(object->debug);
+    return hs_strtab_add(strings, hs_elf_name(object->debug), &binary->debug_file, err);
+}
+
+hs_status hs_dump_list_binaries(const struct hs_objects *objects, struct hs_strtab *strings,
+                                struct hs_binary **ret, struct hs_error *err)
+{
+    hs_auto_free struct hs_binary *binaries = NULL;
     void *array;
 
-    HS_TRY(hs_alloc(s->objects.n, sizeof *s->binaries, &array, err));
-    s->binaries = array;
-    for (size_t i = 0; i < s->objects.n; i++) {
-        const struct hs_object *object = &s->objects.objects[i];
-        struct hs_binary *binary = &s->binaries[i];
-        HS_TRY(hs_strtab_add(&s->strings, object->path, &binary->path, err));
-        HS_TRY(hs_strtab_add(&s->strings, hs_elf_build_id(object->elf), &binary->build_id, err));
-        binary->begin = object->begin;
-        binary->has_symtab = hs_elf_has_symtab(object->elf);
-        binary->has_debug_info = hs_dwarf_present(object->elf);
-    }
-    s->facts.binaries = s->binaries;
-    s->facts.n_binaries = s->objects.n;
+    HS_TRY(hs_alloc(objects->n, sizeof *binaries, &array, err));
+    binaries = array;
+    for (size_t i = 0; i < objects->n; i++)
+        HS_TRY(facts_binary(&objects->objects[i], strings, &binaries[i], err));
+    *ret = HS_STEAL(binaries);
     return HS_OK;
 }
 
-static hs_status facts_unreadable(struct hs_dump_session *s, struct hs_error *err)
+hs_status hs_dump_list_unreadable(const struct hs_image *image, struct hs_range **ret,
+                                  struct hs_error *err)
 {
     void *array;
 
-    HS_TRY(hs_alloc(s->image.n_gaps, sizeof *s->unreadable, &array, err));
-    s->unreadable = array;
-    for (size_t i = 0; i < s->image.n_gaps; i++)
-        s->unreadable[i] = (struct hs_range){s->image.gaps[i].begin, s->image.gaps[i].end};
-    s->facts.unreadable = s->unreadable;
-    s->facts.n_unreadable = s->image.n_gaps;
+    HS_TRY(hs_alloc(image->n_gaps, sizeof **ret, &array, err));
+    struct hs_range *ranges = array;
+    for (size_t i = 0; i < image->n_gaps; i++)
+        ranges[i] = (struct hs_range){image->gaps[i].begin, image->gaps[i].end};
+    *ret = ranges;
     return HS_OK;
 }
 
@@ -64,27 +73,33 @@ hs_status hs_dump_facts(struct hs_dump_session *s, struct hs_error *err)
         s->facts.pause_ns = 0; /* it would have stood still without us */
     HS_TRY(hs_strtab_add(&s->strings, s->target.command, &s->facts.command, err));
     HS_TRY(hs_strtab_add(&s->strings, s->options->tool_version, &s->facts.tool_version, err));
-    HS_TRY(facts_binaries(s, err));
-    return facts_unreadable(s, err);
+    HS_TRY(hs_dump_list_binaries(&s->objects, &s->strings, &s->binaries, err));
+    s->facts.binaries = s->binaries;
+    s->facts.n_binaries = s->objects.n;
+    HS_TRY(hs_dump_list_unreadable(&s->image, &s->unreadable, err));
+    s->facts.unreadable = s->unreadable;
+    s->facts.n_unreadable = s->image.n_gaps;
+    return HS_OK;
 }
 
-void hs_dump_summary(const struct hs_dump_session *s, struct hs_dump_report *report)
+void hs_dump_summarise(const struct hs_snap_facts *facts, const struct hs_strtab *strings,
+                       struct hs_dump_report *ret)
 {
     size_t n = 0;
 
-    report->note[0] = '\0';
-    report->is_exact = true;
-    for (size_t i = 0; i < s->rt.n_notes; i++) {
-        if (!s->rt.notes[i].is_gap)
+    ret->note[0] = '\0';
+    ret->is_exact = true;
+    for (size_t i = 0; i < facts->n_notes; i++) {
+        if (!facts->notes[i].is_gap)
             continue;
-        report->is_exact = false;
-        int more = snprintf(report->note + n, sizeof report->note - n, "%s%s", n == 0 ? "" : "; ",
-                            hs_strtab_get(&s->strings, s->rt.notes[i].text));
-        if (more < 0 || n + (size_t)more >= sizeof report->note)
+        ret->is_exact = false;
+        int more = snprintf(ret->note + n, sizeof ret->note - n, "%s%s", n == 0 ? "" : "; ",
+                            hs_strtab_get(strings, facts->notes[i].text));
+        if (more < 0 || n + (size_t)more >= sizeof ret->note)
             break;
         n += (size_t)more;
     }
-    report->pause_ns = s->facts.pause_ns;
-    report->read_bytes = s->facts.read_bytes;
-    report->n_stop_attempts = s->n_attempts;
+    ret->pause_ns = facts->pause_ns;
+    ret->read_bytes = facts->read_bytes;
+    ret->n_stop_attempts = facts->n_stop_attempts;
 }

@@ -3,6 +3,7 @@
 #define HS_CAPTURE_DUMP_SESSION_H
 
 #include "capture/dump.h"
+#include "capture/dump_plan.h"
 #include "capture/image.h"
 #include "capture/names.h"
 #include "capture/objects.h"
@@ -13,6 +14,7 @@ struct hs_dump_session {
     struct hs_target target;
     struct hs_objects objects;
     struct hs_image image;
+    struct hs_dump_plan plan; /* over the image */
     struct hs_strtab strings;
     struct hs_names names;
     char names_failure[256]; /* why the helper gave no names; empty when it ran */
@@ -35,7 +37,5 @@ hs_status hs_dump_apply_names(struct hs_dump_session *session, struct hs_error *
 
 /* Everything the snapshot says before its first block; borrowed from the session. */
 hs_status hs_dump_facts(struct hs_dump_session *session, struct hs_error *err);
-/* The gaps in one line, for the user. */
-void hs_dump_summary(const struct hs_dump_session *session, struct hs_dump_report *report);
 
 #endif

@@ -11,22 +11,39 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/bisect.h"
+#include "base/units.h"
 #include "target_private.h"
 
 #define IMAGE_PAGE ((uint64_t)4096)
 #define IMAGE_PAGE_SHIFT 12
 #define IMAGE_PAGEMAP_ENTRIES ((size_t)512)
 /* pagemap entries, Documentation/admin-guide/mm/pagemap.rst: bit 63 present, bit 62 swapped */
+#define IMAGE_PAGE_IS_PRESENT ((uint64_t)1 << 63)
 #define IMAGE_PAGE_IS_THERE ((uint64_t)3 << 62)
 /* A larger run of mappings is shadowed around the request only. */
 #define IMAGE_SHADOW_BYTES ((uint64_t)1 << 40)
+/* What is read at once on its way to a file. */
+#define IMAGE_BOUNCE_BYTES ((size_t)4 << 20)
+
+/* Words of a shadow's bits of present pages. */
+static size_t image_present_words(const struct hs_image_shadow *shadow)
+{
+    return (size_t)((shadow->end - shadow->begin) >> IMAGE_PAGE_SHIFT) / 64 + 1;
+}
 
 void hs_image_fini(struct hs_image *image)
 {
     if (image == NULL)
         return;
-    for (size_t i = 0; i < image->n_shadows; i++)
-        hs_pages_free(image->shadows[i].bytes, image->shadows[i].end - image->shadows[i].begin, 1);
+    for (size_t i = 0; i < image->n_shadows; i++) {
+        const struct hs_image_shadow *shadow = &image->shadows[i];
+        if (image->paged == NULL)
+            hs_pages_free(shadow->bytes, shadow->end - shadow->begin, 1);
+        hs_pages_free(shadow->present, image_present_words(shadow), sizeof *shadow->present);
+    }
+    hs_paged_free(image->paged);
+    hs_pages_free(image->bounce, IMAGE_BOUNCE_BYTES, 1);
     hs_free(image->shadows);
     hs_free(image->ranges);
     hs_free(image->gaps);
@@ -37,22 +54,40 @@ void hs_image_rewind(struct hs_image *image)
 {
     image->n_ranges = 0;
     image->n_gaps = 0;
+    image->kept_bytes = 0;
     image->shadows_are_used = true;
+    if (image->paged != NULL)
+        hs_paged_clear(image->paged);
+    for (size_t i = 0; i < image->n_shadows; i++) {
+        const struct hs_image_shadow *shadow = &image->shadows[i];
+        hs_pages_discard(shadow->present, image_present_words(shadow) * sizeof *shadow->present);
+    }
+}
+
+hs_status hs_image_spill(struct hs_image *image, struct hs_budget *budget, uint64_t resident_bytes,
+                         struct hs_error *err)
+{
+    struct hs_image spilled = {0};
+    void *bounce;
+
+    HS_TRY(hs_pages_alloc(IMAGE_BOUNCE_BYTES, 1, &bounce, err));
+    spilled.bounce = bounce;
+    hs_status status = hs_paged_new(budget, resident_bytes, &spilled.paged, err);
+    hs_image_fini(status == HS_OK ? image : &spilled);
+    if (status == HS_OK)
+        *image = spilled;
+    return status;
+}
+
+hs_status hs_image_check(const struct hs_image *image, struct hs_error *err)
+{
+    return hs_paged_check(image->paged, err);
 }
 
 /* The first range that ends behind `address`, or n_ranges. */
 static size_t image_lower(const struct hs_image *image, hs_addr address)
 {
-    size_t low = 0, high = image->n_ranges;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (image->ranges[middle].end <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return HS_FIRST_ABOVE(image->ranges, image->n_ranges, end, address);
 }
 
 const struct hs_image_range *hs_image_find(const struct hs_image *image, hs_addr address,
@@ -73,7 +108,7 @@ const struct hs_image_range *hs_image_find(const struct hs_image *image, hs_addr
 static bool image_joins(const struct hs_image_range *a, const struct hs_image_range *b)
 {
     return a->end == b->begin && a->owned_bytes != 0 && b->owned_bytes != 0 &&
-           a->bytes + (a->end - a->begin) == b->bytes;
+           a->shadow == b->shadow && a->bytes + (a->end - a->begin) == b->bytes;
 }
 
 /* Puts a range that overlaps no other at its place, merged with its neighbours. */
@@ -113,15 +148,7 @@ static hs_status image_insert(struct hs_image *image, struct hs_image_range rang
 static hs_status image_add_gap(struct hs_image *image, hs_addr begin, hs_addr end,
                                struct hs_error *err)
 {
-    size_t low = 0, high = image->n_gaps;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (image->gaps[middle].end < begin)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = HS_FIRST_FROM(image->gaps, image->n_gaps, end, begin);
     size_t past = low;
     for (; past < image->n_gaps && image->gaps[past].begin <= end; past++) {
         if (image->gaps[past].begin < begin)
@@ -158,50 +185,131 @@ static void image_shadow_span(const struct hs_target *target, size_t at, hs_addr
     }
 }
 
-/* The shadow that holds [begin, end), or NULL. */
-static const struct hs_image_shadow *image_shadow_at(const struct hs_image *image, hs_addr begin,
-                                                     hs_addr end)
+/* The number of the shadow that holds [begin, end), or n_shadows. */
+static size_t image_shadow_at(const struct hs_image *image, hs_addr begin, hs_addr end)
 {
     for (size_t i = image->n_shadows; i-- > 0;)
         if (image->shadows[i].begin <= begin && end <= image->shadows[i].end)
-            return &image->shadows[i];
-    return NULL;
+            return i;
+    return image->n_shadows;
 }
 
-/* The place for [begin, end), which lies in mapping number `at`. */
-static hs_status image_place(struct hs_image *image, const struct hs_target *target, size_t at,
-                             hs_addr begin, hs_addr end, uint8_t **ret, struct hs_error *err)
+/* Reserves the bytes and the bits of a shadow. */
+static hs_status image_reserve(struct hs_paged *paged, struct hs_image_shadow *shadow,
+                               struct hs_error *err)
 {
-    const struct hs_image_shadow *found = image_shadow_at(image, begin, end);
+    void *bytes, *present;
+    uint64_t n_bytes = shadow->end - shadow->begin;
 
-    if (found == NULL) {
-        struct hs_image_shadow new = {0};
-        void *bytes;
-        image_shadow_span(target, at, begin, end, &new);
-        HS_TRY(hs_grow((void **)&image->shadows, &image->shadows_capacity, image->n_shadows + 1,
-                       sizeof new, err));
-        if (hs_pages_alloc(new.end - new.begin, 1, &bytes, err) != HS_OK) {
-            new.begin = begin; /* a limit on address space: reserve just this */
-            new.end = end;
-            HS_TRY(hs_pages_alloc(end - begin, 1, &bytes, err));
-        }
-        new.bytes = bytes;
-        image->shadows[image->n_shadows] = new;
-        found = &image->shadows[image->n_shadows++];
+    HS_TRY(hs_pages_alloc(image_present_words(shadow), sizeof(uint64_t), &present, err));
+    hs_status status = paged != NULL ? hs_paged_reserve(paged, n_bytes, &shadow->bytes, err)
+                                     : hs_pages_alloc(n_bytes, 1, &bytes, err);
+    if (status != HS_OK) {
+        hs_pages_free(present, image_present_words(shadow), sizeof(uint64_t));
+        return status;
     }
-    *ret = found->bytes + (begin - found->begin);
+    if (paged == NULL)
+        shadow->bytes = bytes;
+    shadow->present = present;
     return HS_OK;
 }
 
-/* Reads [begin, end) to `bytes` and inserts it; unreadable pages become gaps. */
+/* Where what is copied goes. */
+struct image_place {
+    size_t shadow;
+    uint8_t *bytes;
+};
+
+/* The place for [begin, end), which lies in mapping number `at`. */
+static hs_status image_place(struct hs_image *image, const struct hs_target *target, size_t at,
+                             hs_addr begin, hs_addr end, struct image_place *ret,
+                             struct hs_error *err)
+{
+    size_t found = image_shadow_at(image, begin, end);
+
+    if (found == image->n_shadows) {
+        struct hs_image_shadow new = {0};
+        image_shadow_span(target, at, begin, end, &new);
+        HS_TRY(hs_grow((void **)&image->shadows, &image->shadows_capacity, image->n_shadows + 1,
+                       sizeof new, err));
+        if (image_reserve(image->paged, &new, err) != HS_OK) {
+            new.begin = begin; /* a limit on address space: reserve just this */
+            new.end = end;
+            HS_TRY(image_reserve(image->paged, &new, err));
+        }
+        image->shadows[image->n_shadows++] = new;
+    }
+    ret->shadow = found;
+    ret->bytes = image->shadows[found].bytes + (begin - image->shadows[found].begin);
+    return HS_OK;
+}
+
+/* Notes the pages of [begin, end) as present. */
+static void image_set_present(const struct hs_image *image, size_t shadow, hs_addr begin,
+                              hs_addr end)
+{
+    const struct hs_image_shadow *in = &image->shadows[shadow];
+    uint64_t page = (begin - in->begin) >> IMAGE_PAGE_SHIFT;
+    uint64_t stop = (end - in->begin + IMAGE_PAGE - 1) >> IMAGE_PAGE_SHIFT;
+
+    for (; page < stop && page % 64 != 0; page++)
+        in->present[page / 64] |= (uint64_t)1 << (page % 64);
+    for (; page + 64 <= stop; page += 64)
+        in->present[page / 64] = UINT64_MAX;
+    for (; page < stop; page++)
+        in->present[page / 64] |= (uint64_t)1 << (page % 64);
+}
+
+static hs_status image_is_full(struct hs_image *image, struct hs_error *err)
+{
+    char limit[HS_UNIT_TEXT_BYTES];
+
+    image->is_full = true;
+    hs_format_bytes(image->limit_bytes, limit);
+    return hs_fail(err, HS_LIMIT, "the copy of the process does not fit in %s of memory", limit);
+}
+
+/* The same on the way to a file, which takes whole pages. */
+static hs_status image_read_to_file(struct hs_image *image, struct hs_target *target, hs_addr begin,
+                                    size_t most, uint8_t *place, size_t *ret_n,
+                                    struct hs_error *err)
+{
+    size_t before = (size_t)(begin & (IMAGE_PAGE - 1)), n = 0;
+
+    if (most > IMAGE_BOUNCE_BYTES - before)
+        most = IMAGE_BOUNCE_BYTES - before;
+    size_t whole = (before + most + IMAGE_PAGE - 1) / IMAGE_PAGE * IMAGE_PAGE;
+    HS_TRY(hs_target_read_some(target, begin - before, image->bounce, whole, &n, err));
+    size_t n_pages = (n + IMAGE_PAGE - 1) / IMAGE_PAGE;
+    memset(image->bounce + n, 0, n_pages * IMAGE_PAGE - n);
+    HS_TRY(hs_paged_store(image->paged, place - before, image->bounce, n_pages * IMAGE_PAGE, err));
+    n = n > before ? n - before : 0;
+    *ret_n = n < most ? n : most;
+    return HS_OK;
+}
+
+/* Reads the first bytes of [begin, begin + most) to their place, as many as can be. */
+static hs_status image_read_some(struct hs_image *image, struct hs_target *target, hs_addr begin,
+                                 size_t most, uint8_t *place, size_t *ret_n, struct hs_error *err)
+{
+    if (image->paged != NULL)
+        return image_read_to_file(image, target, begin, most, place, ret_n, err);
+    if (image->limit_bytes != 0 && most > image->limit_bytes - image->kept_bytes)
+        return image_is_full(image, err);
+    HS_TRY(hs_target_read_some(target, begin, place, most, ret_n, err));
+    image->kept_bytes += *ret_n;
+    return HS_OK;
+}
+
+/* Reads [begin, end) to its place and inserts it; unreadable pages become gaps. */
 static hs_status image_read_run(struct hs_image *image, struct hs_target *target, hs_addr begin,
-                                hs_addr end, uint8_t *bytes, struct hs_error *err)
+                                hs_addr end, struct image_place place, struct hs_error *err)
 {
     while (begin < end) {
         size_t n = 0;
-        HS_TRY(hs_target_read_some(target, begin, bytes, end - begin, &n, err));
+        HS_TRY(image_read_some(image, target, begin, end - begin, place.bytes, &n, err));
         if (n > 0) {
-            struct hs_image_range range = {begin, begin + n, bytes, n};
+            struct hs_image_range range = {begin, begin + n, place.bytes, n, place.shadow};
             HS_TRY(image_insert(image, range, err));
         } else {
             n = IMAGE_PAGE - (begin & (IMAGE_PAGE - 1));
@@ -210,7 +318,7 @@ static hs_status image_read_run(struct hs_image *image, struct hs_target *target
             HS_TRY(image_add_gap(image, begin, begin + n, err));
         }
         begin += n;
-        bytes += n;
+        place.bytes += n;
     }
     return HS_OK;
 }
@@ -230,24 +338,42 @@ static size_t image_pages_there(const struct hs_target *target, hs_addr begin, h
     return got > 0 ? (size_t)got / 8 : 0;
 }
 
-/* Inserts [begin, end), which the target never touched: `bytes` are zero unless used before. */
+/* Inserts [begin, end), which the target never touched: the place is zero unless used before. */
 static hs_status image_insert_zero(struct hs_image *image, hs_addr begin, hs_addr end,
-                                   uint8_t *bytes, struct hs_error *err)
+                                   struct image_place place, struct hs_error *err)
 {
-    struct hs_image_range zero = {begin, end, bytes, end - begin};
+    struct hs_image_range zero = {begin, end, place.bytes, end - begin, place.shadow};
 
-    if (image->shadows_are_used)
-        hs_pages_discard(bytes, end - begin);
+    if (image->shadows_are_used && image->paged == NULL)
+        hs_pages_discard(place.bytes, end - begin);
     return image_insert(image, zero, err);
+}
+
+/* A part of [begin, ...) at `place` of which all or nothing is there. */
+static hs_status image_take_run(struct hs_image *image, struct hs_target *target, bool is_there,
+                                hs_addr begin, hs_addr end, struct image_place place,
+                                struct hs_error *err)
+{
+    if (begin >= end)
+        return HS_OK;
+    if (is_there)
+        return image_read_run(image, target, begin, end, place, err);
+    return image_insert_zero(image, begin, end, place, err);
+}
+
+static struct image_place image_place_at(struct image_place place, uint64_t offset)
+{
+    place.bytes += offset;
+    return place;
 }
 
 /* Private anonymous memory: pages that are not there are zero in the shadow already. */
 static hs_status image_copy_anonymous(struct hs_image *image, struct hs_target *target,
-                                      hs_addr begin, hs_addr end, uint8_t *bytes,
+                                      hs_addr begin, hs_addr end, struct image_place place,
                                       struct hs_error *err)
 {
     uint64_t entries[IMAGE_PAGEMAP_ENTRIES];
-    hs_addr run_begin = begin; /* what is to be read up to here lies in [run_begin, at) */
+    hs_addr run_begin = begin; /* what is to be taken up to here lies in [run_begin, at) */
     hs_addr at = begin;
     bool run_there = true;
 
@@ -257,22 +383,28 @@ static hs_status image_copy_anonymous(struct hs_image *image, struct hs_target *
             break;
         for (size_t i = 0; i < n && at < end; i++) {
             bool there = (entries[i] & IMAGE_PAGE_IS_THERE) != 0;
-            if (there != run_there && at > run_begin) {
-                if (run_there)
-                    HS_TRY(image_read_run(image, target, run_begin, at, bytes + (run_begin - begin),
-                                          err));
-                else
-                    HS_TRY(
-                        image_insert_zero(image, run_begin, at, bytes + (run_begin - begin), err));
+            if (there != run_there) {
+                HS_TRY(image_take_run(image, target, run_there, run_begin, at,
+                                      image_place_at(place, run_begin - begin), err));
                 run_begin = at;
             }
             run_there = there;
+            if (entries[i] & IMAGE_PAGE_IS_PRESENT)
+                image_set_present(image, place.shadow, at, at + 1);
             at = (at & ~(IMAGE_PAGE - 1)) + IMAGE_PAGE;
         }
     }
-    if (at >= end && !run_there && run_begin < end)
-        return image_insert_zero(image, run_begin, end, bytes + (run_begin - begin), err);
-    return image_read_run(image, target, run_begin, end, bytes + (run_begin - begin), err);
+    if (at < end) { /* no page map from here on: all is read, and taken as present */
+        if (!run_there) {
+            HS_TRY(image_take_run(image, target, false, run_begin, at,
+                                  image_place_at(place, run_begin - begin), err));
+            run_begin = at;
+        }
+        run_there = true;
+        image_set_present(image, place.shadow, at, end);
+    }
+    return image_take_run(image, target, run_there, run_begin, end,
+                          image_place_at(place, run_begin - begin), err);
 }
 
 /* [begin, end) lies in mapping number `at` and nothing of it is in the image yet. */
@@ -281,30 +413,22 @@ static hs_status image_copy_mapped(struct hs_image *image, struct hs_target *tar
 {
     const struct hs_mapping *mapping = &target->mappings[at];
     const char *path = hs_mapping_path(target, mapping);
-    uint8_t *bytes;
+    struct image_place place;
 
     if (!mapping->readable)
         return image_add_gap(image, begin, end, err);
-    HS_TRY(image_place(image, target, at, begin, end, &bytes, err));
+    HS_TRY(image_place(image, target, at, begin, end, &place, err));
     bool special = path[0] == '[' && (strncmp(path, "[v", 2) == 0); /* vdso, vvar, vsyscall */
     if (mapping->inode == 0 && !mapping->shared && !special)
-        return image_copy_anonymous(image, target, begin, end, bytes, err);
-    return image_read_run(image, target, begin, end, bytes, err);
+        return image_copy_anonymous(image, target, begin, end, place, err);
+    image_set_present(image, place.shadow, begin, end);
+    return image_read_run(image, target, begin, end, place, err);
 }
 
 /* Number of the first mapping that ends behind `address`. */
 static size_t image_first_mapping(const struct hs_target *target, hs_addr address)
 {
-    size_t low = 0, high = target->n_mappings;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (target->mappings[middle].end <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return HS_FIRST_ABOVE(target->mappings, target->n_mappings, end, address);
 }
 
 /* Nothing of [begin, end) is in the image yet. */
@@ -370,13 +494,114 @@ hs_status hs_image_add(struct hs_image *image, hs_addr begin, const void *bytes,
         else if (at < image->n_ranges && image->ranges[at].begin < stop)
             stop = image->ranges[at].begin;
         if (is_new) {
-            struct hs_image_range range = {begin, stop, from, 0};
+            struct hs_image_range range = {begin, stop, from, 0, 0};
             HS_TRY(image_insert(image, range, err));
         }
         from += stop - begin;
         begin = stop;
     }
     return HS_OK;
+}
+
+/* Bytes of the present pages in [begin, end), which lies in one shadow. */
+static uint64_t image_present_bytes(const struct hs_image_shadow *shadow, hs_addr begin,
+                                    hs_addr end)
+{
+    uint64_t first = (begin - shadow->begin) >> IMAGE_PAGE_SHIFT;
+    uint64_t last = (end - 1 - shadow->begin) >> IMAGE_PAGE_SHIFT;
+    uint64_t n_pages = 0;
+
+    for (uint64_t word = first / 64; word <= last / 64; word++) {
+        uint64_t bits = shadow->present[word];
+        if (word == first / 64)
+            bits &= UINT64_MAX << (first % 64);
+        if (word == last / 64)
+            bits &= UINT64_MAX >> (63 - last % 64);
+        if (bits != 0) /* most of a large reserve is not there */
+            n_pages += (uint64_t)__builtin_popcountll(bits);
+    }
+    uint64_t n_bytes = n_pages << IMAGE_PAGE_SHIFT;
+    /* less what lies outside of the range on its first and last page */
+    if (shadow->present[first / 64] >> (first % 64) & 1)
+        n_bytes -= begin & (IMAGE_PAGE - 1);
+    if (shadow->present[last / 64] >> (last % 64) & 1)
+        n_bytes -= (IMAGE_PAGE - (end & (IMAGE_PAGE - 1))) & (IMAGE_PAGE - 1);
+    return n_bytes;
+}
+
+uint64_t hs_image_resident_bytes(const struct hs_image *image, hs_addr begin, hs_addr end)
+{
+    uint64_t n_bytes = 0;
+
+    for (size_t i = image_lower(image, begin); i < image->n_ranges && begin < end; i++) {
+        const struct hs_image_range *range = &image->ranges[i];
+        if (range->begin > begin)
+            begin = range->begin;
+        hs_addr stop = range->end < end ? range->end : end;
+        if (begin >= stop)
+            break;
+        n_bytes += range->owned_bytes == 0
+                       ? stop - begin
+                       : image_present_bytes(&image->shadows[range->shadow], begin, stop);
+        begin = stop;
+    }
+    return n_bytes;
+}
+
+/* The first page from `page` on, below `stop`, whose bit is `value`; `stop` when there is none. */
+static uint64_t image_next_page(const uint64_t *present, uint64_t page, uint64_t stop, bool value)
+{
+    while (page < stop) {
+        uint64_t word = (value ? present[page / 64] : ~present[page / 64]) >> (page % 64);
+        if (word != 0) {
+            page += (uint64_t)__builtin_ctzll(word);
+            return page < stop ? page : stop;
+        }
+        page = (page / 64 + 1) * 64;
+    }
+    return stop;
+}
+
+/* The first present part of [begin, end), which lies in one shadow. */
+static bool image_present_part(const struct hs_image_shadow *shadow, hs_addr begin, hs_addr end,
+                               hs_addr *ret_begin, hs_addr *ret_end)
+{
+    uint64_t stop = ((end - 1 - shadow->begin) >> IMAGE_PAGE_SHIFT) + 1;
+    uint64_t page = (begin - shadow->begin) >> IMAGE_PAGE_SHIFT;
+    uint64_t first = image_next_page(shadow->present, page, stop, true);
+
+    if (first == stop)
+        return false;
+    uint64_t last = image_next_page(shadow->present, first, stop, false);
+    if (first > page)
+        begin = shadow->begin + (first << IMAGE_PAGE_SHIFT);
+    if (last < stop)
+        end = shadow->begin + (last << IMAGE_PAGE_SHIFT);
+    *ret_begin = begin;
+    *ret_end = end;
+    return true;
+}
+
+bool hs_image_next_present(const struct hs_image *image, hs_addr begin, hs_addr end,
+                           hs_addr *ret_begin, hs_addr *ret_end)
+{
+    for (size_t i = image_lower(image, begin); i < image->n_ranges && begin < end; i++) {
+        const struct hs_image_range *range = &image->ranges[i];
+        if (range->begin > begin)
+            begin = range->begin;
+        hs_addr stop = range->end < end ? range->end : end;
+        if (begin >= stop)
+            return false;
+        if (range->owned_bytes == 0) {
+            *ret_begin = begin;
+            *ret_end = stop;
+            return true;
+        }
+        if (image_present_part(&image->shadows[range->shadow], begin, stop, ret_begin, ret_end))
+            return true;
+        begin = stop;
+    }
+    return false;
 }
 
 const uint8_t *hs_image_bytes(const struct hs_image *image, hs_addr address, size_t n_bytes)

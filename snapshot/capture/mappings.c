@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/bisect.h"
 #include "procfs.h"
 #include "target_private.h"
 
@@ -120,14 +121,30 @@ static hs_status mappings_add_path(struct mappings_new *new, const struct mappin
     return HS_OK;
 }
 
+/* The list of a process that runs is of several moments, a page of text of each (m_start in
+ * fs/proc/task_mmu.c): a mapping that grew or was joined with others meanwhile may begin below the
+ * end of the one before. The earlier line keeps what both have. False: nothing is left. */
+static bool mappings_clip(const struct mappings_new *new, struct hs_mapping *m)
+{
+    hs_addr end = new->n > 0 ? new->mappings[new->n - 1].end : 0;
+
+    if (m->begin < end && end < m->end) {
+        m->file_offset += m->inode != 0 ? end - m->begin : 0;
+        m->begin = end;
+    }
+    return m->begin >= end;
+}
+
 static hs_status mappings_parse_line(struct mappings_new *new, struct mappings_text *line,
                                      struct hs_error *err)
 {
     struct hs_mapping m = {0};
 
-    if (!mappings_fields(line, &m) || (new->n > 0 && m.begin < new->mappings[new->n - 1].end))
+    if (!mappings_fields(line, &m))
         return hs_fail(err, HS_TARGET, "cannot understand line %zu of the target's mappings",
                        new->n + 1);
+    if (!mappings_clip(new, &m))
+        return HS_OK;
     HS_TRY(mappings_add_path(new, line, &m, err));
     HS_TRY(hs_grow((void **)&new->mappings, &new->capacity, new->n + 1, sizeof m, err));
     new->mappings[new->n++] = m;
@@ -197,15 +214,8 @@ const char *hs_mapping_path(const struct hs_target *target, const struct hs_mapp
 
 const struct hs_mapping *hs_target_mapping_at(const struct hs_target *target, hs_addr address)
 {
-    size_t low = 0, high = target->n_mappings;
+    size_t low = HS_FIRST_ABOVE(target->mappings, target->n_mappings, end, address);
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (target->mappings[middle].end <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
     if (low == target->n_mappings || target->mappings[low].begin > address)
         return NULL;
     return &target->mappings[low];

@@ -6,6 +6,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/bisect.h"
+#include "base/checked.h"
+#include "capture/image.h"
 #include "symbols/cfi.h"
 #include "symbols/elf.h"
 
@@ -24,6 +27,7 @@ struct object_file {
 static void object_fini(struct hs_object *object)
 {
     hs_cfi_close(object->cfi);
+    hs_elf_close(object->debug);
     hs_elf_close(object->elf);
     hs_free(object->path);
     hs_free(object->name);
@@ -129,20 +133,14 @@ static hs_status object_open(struct hs_object *object, struct hs_target *target,
 
 const struct hs_object *hs_objects_object_at(const struct hs_objects *objects, hs_addr address)
 {
-    size_t low = 1, high = objects->n;
-
-    if (objects->n > 0 && objects->objects[0].begin <= address && address < objects->objects[0].end)
-        return &objects->objects[0];
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (objects->objects[middle].end <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low >= objects->n || objects->objects[low].begin > address)
+    if (objects->n == 0)
         return NULL;
-    return &objects->objects[low];
+    if (objects->objects[0].begin <= address && address < objects->objects[0].end)
+        return &objects->objects[0];
+    size_t at = 1 + HS_FIRST_ABOVE(&objects->objects[1], objects->n - 1, end, address);
+    if (at == objects->n || objects->objects[at].begin > address)
+        return NULL;
+    return &objects->objects[at];
 }
 
 /* Puts an object at its place; there is room for it. */
@@ -314,4 +312,22 @@ bool hs_objects_at(const struct hs_objects *objects, hs_addr address, struct hs_
         return false;
     *ret = object_symbol(object, symbol);
     return true;
+}
+
+hs_status hs_objects_copy_data(const struct hs_objects *objects, struct hs_image *image,
+                               struct hs_target *target, struct hs_error *err)
+{
+    for (size_t i = 0; i < objects->n; i++) {
+        const struct hs_object *object = &objects->objects[i];
+        size_t n_segments;
+        const struct hs_elf_segment *segments = hs_elf_segments(object->elf, &n_segments);
+        for (size_t j = 0; j < n_segments; j++) {
+            hs_addr begin = segments[j].vaddr + object->bias;
+            hs_addr end;
+            if (segments[j].writable && begin >= object->begin &&
+                hs_add_fits(begin, segments[j].n_memory_bytes, &end) && end <= object->end)
+                HS_TRY(hs_image_copy(image, target, begin, end, err));
+        }
+    }
+    return HS_OK;
 }

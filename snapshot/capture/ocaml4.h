@@ -130,6 +130,7 @@ struct hs_granule {
 
 struct hs_block_map {
     const struct hs_ocaml4 *rt;  /* borrowed */
+    bool is_large;               /* marking goes by region, whatever memory there is */
     struct hs_spans spans;       /* all areas, with first_bit; only what is in the copy */
     struct hs_granule *granules; /* owned: open addressing, from address to spans */
     size_t n_granules;           /* a power of two */

@@ -2,23 +2,17 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/bisect.h"
 #include "ocaml4_map.h"
 
 enum { MAP_SPANS_MAX = 1 << 30 };
+/* As in native/: from here on order goes by region. */
+#define LARGE_BYTES ((uint64_t)32 << 20)
 
 /* The first range of the copy that ends above `address`. */
 static size_t map_first_range(const struct hs_image *image, hs_addr address)
 {
-    size_t low = 0, high = image->n_ranges;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (image->ranges[middle].end <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return HS_FIRST_ABOVE(image->ranges, image->n_ranges, end, address);
 }
 
 /* Adds the parts of [begin, end) that the copy has; counts the words that it lacks. */
@@ -191,6 +185,7 @@ static hs_status map_fill(struct hs_block_map *map, struct hs_ocaml4 *rt, struct
     uint64_t n_bits = 0;
 
     map->rt = rt;
+    map->is_large = hs_image_resident_bytes(rt->image, 0, UINT64_MAX) >= LARGE_BYTES;
     HS_TRY(map_areas(map, rt, err));
     HS_TRY(map_number(map, &n_bits, err));
     HS_TRY(map_hash(map, err));

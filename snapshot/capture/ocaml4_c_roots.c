@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/bisect.h"
 #include "ocaml4_roots.h"
 #include "symbols/elf.h"
 #include "symbols/lines.h"
@@ -162,16 +163,10 @@ static hs_status name_by_dwarf(struct hs_root_walk *walk, struct names *names,
  * lies after a variable that kept its name. */
 static const struct hs_elf_symbol *symbol_below(const struct hs_object *object, hs_addr address)
 {
-    size_t low = 0, high;
-    const struct hs_elf_symbol *symbols = hs_elf_symbols(object->elf, &high);
+    size_t n;
+    const struct hs_elf_symbol *symbols = hs_elf_symbols(object->elf, &n);
     hs_addr vaddr = address - object->bias;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (symbols[middle].vaddr <= vaddr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = HS_FIRST_ABOVE(symbols, n, vaddr, vaddr);
     if (low == 0 || hs_elf_segment_at(object->elf, symbols[low - 1].vaddr) !=
                         hs_elf_segment_at(object->elf, vaddr))
         return NULL;

@@ -248,8 +248,13 @@ static hs_status emit_all(struct emitter *e, struct hs_snap_totals *ret, struct 
     for (size_t i = 0; i < e->map->spans.n; i++)
         HS_TRY(emit_span(e, &e->map->spans.spans[i], err));
     HS_TRY(emit_samples(e, &samples, err));
-    hs_status status = hs_snap_writer_finish(e->writer, e->types.types, e->types.n_types, samples,
-                                             e->work->roots->n_samples, ret, err);
+    const struct hs_snap_ending ending = {
+        .types = e->types.types,
+        .n_types = e->types.n_types,
+        .samples = samples,
+        .n_samples = e->work->roots->n_samples,
+    };
+    hs_status status = hs_snap_writer_finish(e->writer, &ending, ret, err);
     hs_free(samples);
     return status;
 }

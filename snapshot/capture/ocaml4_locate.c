@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/checked.h"
 #include "ocaml4_locate.h"
 #include "symbols/elf.h"
 
@@ -28,25 +27,6 @@ enum {
 
 enum { CHUNK_HEAD_4_13 = 6, CHUNK_HEAD_4_14 = 7, CHUNKS_MAX = 1 << 24 };
 #define ADDRESS_LIMIT (UINT64_C(1) << 47) /* of user space on x86-64 with four levels of pages */
-
-/* Writable segments whole: data, bss, and what the loader has made read-only after relocating it.
- */
-static hs_status locate_copy_data(struct hs_ocaml4 *rt, struct hs_error *err)
-{
-    for (size_t i = 0; i < rt->objects->n; i++) {
-        const struct hs_object *object = &rt->objects->objects[i];
-        size_t n_segments;
-        const struct hs_elf_segment *segments = hs_elf_segments(object->elf, &n_segments);
-        for (size_t j = 0; j < n_segments; j++) {
-            hs_addr begin = segments[j].vaddr + object->bias;
-            hs_addr end;
-            if (segments[j].writable && begin >= object->begin &&
-                hs_add_fits(begin, segments[j].n_memory_bytes, &end) && end <= object->end)
-                HS_TRY(hs_image_copy(rt->image, rt->target, begin, end, err));
-        }
-    }
-    return HS_OK;
-}
 
 static hs_status locate_not_started(const struct hs_ocaml4 *rt, struct hs_error *err)
 {
@@ -199,7 +179,7 @@ hs_status hs_ocaml4_locate(struct hs_ocaml4 *rt, struct hs_error *err)
 
     if (rt->objects->n == 0)
         return hs_fail(err, HS_TARGET, "the program has no file that can be read");
-    HS_TRY(locate_copy_data(rt, err));
+    HS_TRY(hs_objects_copy_data(rt->objects, rt->image, rt->target, err));
     HS_TRY(hs_ocaml4_recognise(rt, &minor, err));
     HS_TRY(locate_state(rt, err));
     HS_TRY(locate_heap(rt, minor, err));

@@ -6,10 +6,14 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/bisect.h"
 #include "ocaml4_marker.h"
 
 enum {
     AHEAD = 8,
+    LARGE_STACK = 1 << 20,
+    MARK_REGION_BITS = 24,
+    SPARSE_BYTES = 64 << 10, /* per block that waits: then little of what lies between is wanted */
     REMNANT_MAX_WOSIZE = 16, /* BF_NUM_SMALL, freelist.c */
     NEWEST_WORDS = 257       /* what one allocation of OCaml code can take: Max_young_wosize + 1 */
 };
@@ -19,10 +23,80 @@ bool hs_marker_is_reached(const struct hs_marker *m, const struct hs_block *bloc
     return hs_bitmap_get(&m->marks->reached, block->bit);
 }
 
-static void mark_push(struct hs_marker *m, hs_addr block)
+static void mark_push(struct hs_marker *m, const struct hs_block *block)
 {
+    if (m->map->is_large &&
+        (block->address >> MARK_REGION_BITS != m->region || m->n_stack == m->stack_capacity)) {
+        m->n_waiting += !hs_bitmap_get(&m->waiting, block->bit);
+        hs_bitmap_set(&m->waiting, block->bit);
+        hs_bitmap_set(&m->groups, block->bit / 64);
+        return;
+    }
     assert(m->n_stack < m->stack_capacity && "each block waits once at most");
-    m->stack[m->n_stack++] = block;
+    m->stack[m->n_stack++] = block->address;
+}
+
+/* The first waiting bit from `bit` on, or n_bits. */
+static uint64_t mark_next(const struct hs_marker *m, uint64_t bit)
+{
+    if (bit >= m->waiting.n_bits)
+        return m->waiting.n_bits;
+    uint64_t word = bit / 64, bits = m->waiting.words[word] & (UINT64_MAX << (bit % 64));
+    if (bits == 0) {
+        word = hs_bitmap_next(&m->groups, word + 1);
+        if (word >= m->groups.n_bits)
+            return m->waiting.n_bits;
+        bits = m->waiting.words[word];
+    }
+    return word * 64 + (uint64_t)__builtin_ctzll(bits);
+}
+
+/* The address of a bit, and the span it is in. */
+static hs_addr mark_address(const struct hs_marker *m, uint64_t bit, const struct hs_span **ret)
+{
+    const struct hs_spans *spans = &m->map->spans;
+
+    *ret = &spans->spans[HS_FIRST_ABOVE(spans->spans, spans->n, first_bit, bit) - 1];
+    return (*ret)->begin + (bit - (*ret)->first_bit) * HS_WORD;
+}
+
+/* Puts what waits of the next region on the stack. */
+static void mark_turn(struct hs_marker *m)
+{
+    const struct hs_span *span;
+    uint64_t n_bits = m->waiting.n_bits, bit = mark_next(m, m->cursor);
+    size_t n_before = m->n_stack;
+
+    if (bit == n_bits)
+        bit = mark_next(m, 0);
+    m->cursor = bit;
+    m->region = mark_address(m, bit, &span) >> MARK_REGION_BITS;
+    for (; bit < n_bits && m->n_stack < m->stack_capacity / 2; bit = mark_next(m, bit + 1)) {
+        hs_addr address = mark_address(m, bit, &span);
+        if (address >> MARK_REGION_BITS != m->region)
+            break;
+        hs_bitmap_clear(&m->waiting, bit);
+        if (m->waiting.words[bit / 64] == 0)
+            hs_bitmap_clear(&m->groups, bit / 64);
+        m->n_waiting--;
+        m->stack[m->n_stack++] = address;
+    }
+    size_t n = m->n_stack - n_before;
+    hs_addr first = m->stack[n_before], last = m->stack[m->n_stack - 1];
+    span = hs_map_span(m->map, first);
+    if (m->map->rt->image->paged != NULL && (last + HS_WORD - first) / n < SPARSE_BYTES)
+        hs_paged_expect(m->map->rt->image->paged, hs_map_bytes(span, first),
+                        last + HS_WORD - first);
+}
+
+static bool mark_pop(struct hs_marker *m, hs_addr *ret)
+{
+    if (m->n_stack == 0 && m->n_waiting != 0)
+        mark_turn(m);
+    if (m->n_stack == 0)
+        return false;
+    *ret = m->stack[--m->n_stack];
+    return true;
 }
 
 /* A field of a reached block that leads into the heap but to no block. The newest young blocks
@@ -80,7 +154,7 @@ void hs_marker_value(struct hs_marker *m, uint64_t value)
         assert(m->n_woken < m->woken_capacity);
         m->woken[m->n_woken++] = block.address;
     }
-    mark_push(m, block.address);
+    mark_push(m, &block);
 }
 
 static void mark_scan(struct hs_marker *m, hs_addr address)
@@ -113,8 +187,8 @@ void hs_marker_drain(struct hs_marker *m)
     unsigned head = 0, n = 0;
 
     for (;;) {
-        while (n < AHEAD && m->n_stack != 0) {
-            hs_addr next = m->stack[--m->n_stack];
+        hs_addr next;
+        while (n < AHEAD && mark_pop(m, &next)) {
             const struct hs_span *span = hs_map_span(m->map, next);
             __builtin_prefetch(hs_map_bytes(span, next) - HS_WORD);
             ahead[(head + n++) % AHEAD] = next;
@@ -144,7 +218,7 @@ static void mark_discover(struct hs_marker *m, uint64_t value)
     if (hs_bitmap_get(&m->map->starts, block.bit) || !mark_admits(m, &block))
         return;
     hs_bitmap_set(&m->map->starts, block.bit);
-    mark_push(m, block.address);
+    mark_push(m, &block);
 }
 
 static void mark_discover_fields(struct hs_marker *m, const struct hs_block *block)
@@ -160,8 +234,9 @@ static void mark_discover_fields(struct hs_marker *m, const struct hs_block *blo
 
 static void mark_discover_drain(struct hs_marker *m)
 {
-    while (m->n_stack != 0) {
-        hs_addr address = m->stack[--m->n_stack];
+    hs_addr address;
+
+    while (mark_pop(m, &address)) {
         struct hs_block block = {.span = hs_map_span(m->map, address), .address = address};
         mark_discover_fields(m, &block);
     }
@@ -289,6 +364,12 @@ static hs_status mark_prepare(struct hs_marker *m, struct hs_error *err)
         n_starts += (uint64_t)__builtin_popcountll(m->map->starts.words[i]);
     m->n_static_words = n_static_words;
     m->stack_capacity = (size_t)(n_starts + n_static_words) + 1;
+    if (m->map->is_large) {
+        m->stack_capacity = LARGE_STACK;
+        m->region = UINT64_MAX;
+        HS_TRY(hs_bitmap_init(&m->waiting, m->map->starts.n_bits, err));
+        HS_TRY(hs_bitmap_init(&m->groups, m->map->starts.n_bits / 64 + 1, err));
+    }
     HS_TRY(hs_pages_alloc(m->stack_capacity, sizeof *m->stack, &stack, err));
     m->stack = stack;
     return hs_bitmap_init(&m->marks->reached, m->map->starts.n_bits, err);
@@ -328,6 +409,8 @@ hs_status hs_ocaml4_mark(struct hs_ocaml4 *rt, struct hs_block_map *map,
     hs_status status = mark_all(&marker, rt, err);
 
     hs_pages_free(marker.stack, marker.stack_capacity, sizeof *marker.stack);
+    hs_bitmap_fini(&marker.waiting);
+    hs_bitmap_fini(&marker.groups);
     hs_bitmap_fini(&marker.watched);
     hs_free(marker.woken);
     if (status != HS_OK)

@@ -6,14 +6,18 @@
 
 /* Blocks with their bit set in `marks->reached` and their fields not yet looked at wait on the
  * stack: each block at most once, so that n_starts + static words bounds it. Its pages are touched
- * lazily. In the second half of the work (ephemerons) a block that someone waits for is also put on
- * `woken` when it is reached. */
+ * lazily. In a large heap only those of one region wait there, the others as a bit each: so a copy
+ * that is larger than memory is read region by region. In the second half of the work (ephemerons)
+ * a block that someone waits for is also put on `woken` when it is reached. */
 struct hs_marker {
     struct hs_block_map *map;
     const struct hs_ocaml4_roots *roots;
     struct hs_ocaml4_marks *marks;
     hs_addr *stack; /* owned pages */
     size_t n_stack, stack_capacity;
+    struct hs_bitmap waiting, groups; /* large: bits of blocks; which words of these are not 0 */
+    uint64_t n_waiting, cursor;       /* bits before it have had their turn */
+    uint64_t region;                  /* addresses >> MARK_REGION_BITS */
     struct hs_bitmap
         watched;    /* bits of keys that ephemerons wait for; unset before the second half */
     hs_addr *woken; /* owned */

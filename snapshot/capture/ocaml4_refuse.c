@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "capture/dump.h"
 #include "ocaml4_locate.h"
 
 #define REFUSE_HINT "supported are native programs of OCaml 4.13 and 4.14 on x86-64"
@@ -68,13 +69,24 @@ static bool refuse_is_ocaml(const struct hs_ocaml4 *rt)
            refuse_has(rt, "caml_alloc_shr") || refuse_has(rt, "caml_globals");
 }
 
+static bool refuse_is_bytecode(const struct hs_ocaml4 *rt)
+{
+    return refuse_has(rt, "caml_interprete") || refuse_has(rt, "caml_start_code") ||
+           refuse_has(rt, "caml_prog");
+}
+
+bool hs_is_ocaml(const struct hs_objects *objects)
+{
+    struct hs_objects borrowed = *objects;
+    struct hs_ocaml4 rt = {.objects = &borrowed};
+    return refuse_is_bytecode(&rt) || refuse_is_ocaml5(&rt) || refuse_is_ocaml(&rt);
+}
+
 hs_status hs_ocaml4_recognise(const struct hs_ocaml4 *rt, unsigned *ret_minor, struct hs_error *err)
 {
     bool is_native = refuse_has(rt, "caml_frametable") && refuse_has(rt, "caml_globals");
-    bool is_bytecode = refuse_has(rt, "caml_interprete") || refuse_has(rt, "caml_start_code") ||
-                       refuse_has(rt, "caml_prog");
 
-    if (!is_native && is_bytecode)
+    if (!is_native && refuse_is_bytecode(rt))
         return refuse(rt, "an OCaml bytecode program or its interpreter, not native code", err);
     if (refuse_is_ocaml5(rt))
         return refuse(rt, "an OCaml 5 program", err);

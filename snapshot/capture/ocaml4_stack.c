@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "base/bisect.h"
 #include "frame_label.h"
 
 enum {
@@ -277,14 +278,7 @@ static hs_status walk_interrupted(struct stack_walk *s)
 /* The chunk whose C callees hold `cell`: the lowest above it. */
 static const struct chunk *chunk_above(const struct stack_walk *s, hs_addr cell)
 {
-    size_t low = 0, high = s->n_chunks;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (s->chunks[middle].sp <= cell)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = HS_FIRST_ABOVE(s->chunks, s->n_chunks, sp, cell);
     return low < s->n_chunks ? &s->chunks[low] : NULL;
 }
 

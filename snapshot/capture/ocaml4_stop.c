@@ -17,9 +17,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "capture/unwind.h"
 #include "ocaml4_roots.h"
 #include "symbols/elf.h"
-#include "unwind.h"
 
 enum {
     MAX_C_FRAMES = 1 << 16,

@@ -12,7 +12,8 @@
 enum { NO_LINK = 0 }; /* links hold index + 1 */
 
 struct group {
-    uint64_t first_child, last_child, next; /* groups; at the unit level the children are leaves */
+    uint64_t first_child, last_child, next; /* groups */
+    uint64_t head_leaf, tail_leaf;          /* leaves that hang directly on a unit or a variable */
     uint64_t parent, number;
     uint64_t first_leaf; /* index of the first leaf below: what a group shows it takes from there */
     hs_str name;
@@ -23,7 +24,7 @@ struct group {
 struct builder {
     struct group *groups; /* owned; group 0 is "all" */
     size_t n_groups, capacity;
-    uint64_t *next_leaf; /* owned: index + 1 of the next leaf of the same unit */
+    uint64_t *next_leaf; /* owned: index + 1 of the next leaf of the same group */
     uint64_t *slots;     /* owned: open-addressing hash of group numbers + 1 */
     size_t n_slots;      /* a power of two */
 };
@@ -138,24 +139,26 @@ static hs_status builder_add_leaf(struct builder *b, const struct hs_root_leaf *
                                   uint64_t index, hs_str none, struct hs_error *err)
 {
     uint64_t at = 0;
-    hs_str path[3] = {(hs_str)leaf->root.kind + 1,
+    hs_str path[4] = {(hs_str)leaf->root.kind + 1,
                       leaf->group_module != 0 ? leaf->group_module : none,
-                      leaf->group_unit != 0 ? leaf->group_unit : none};
-    for (size_t i = 0; i < 3; i++) {
+                      leaf->group_unit != 0 ? leaf->group_unit : none, leaf->group_variable};
+    size_t depth = leaf->group_variable != 0 ? 4 : 3;
+    for (size_t i = 0; i < depth; i++) {
         HS_TRY(builder_child(b, at, path[i], index, &at, err));
         b->groups[at].kind = leaf->root.kind;
     }
-    struct group *unit = &b->groups[at];
-    if (unit->first_child == NO_LINK)
-        unit->first_child = index + 1;
+    struct group *group = &b->groups[at];
+    if (group->head_leaf == NO_LINK)
+        group->head_leaf = index + 1;
     else
-        b->next_leaf[unit->last_child - 1] = index + 1;
-    unit->last_child = index + 1;
+        b->next_leaf[group->tail_leaf - 1] = index + 1;
+    group->tail_leaf = index + 1;
     builder_blend(b, at, &leaf->root);
     return HS_OK;
 }
 
-/* What an inner node shows. A frame's place is that of its first leaf. */
+/* What an inner node shows. A frame's place is that of its first leaf; so is all that a variable
+ * is, except that it begins where its offset is 0. */
 static struct hs_root group_root(const struct group *g, const struct hs_root *first, hs_str name)
 {
     struct hs_root root = {.target = HS_NO_NODE,
@@ -169,11 +172,16 @@ static struct hs_root group_root(const struct group *g, const struct hs_root *fi
         root.module = first->module;
         root.thread = first->thread;
     }
-    if (g->level == HS_LEVEL_UNIT && first->frame != 0) {
+    bool is_variable = g->level == HS_LEVEL_VARIABLE;
+    if (is_variable || (g->level == HS_LEVEL_UNIT && first->frame != 0)) {
         root.frame = first->frame;
         root.function = first->function;
         root.file = first->file;
         root.line = first->line;
+    }
+    if (is_variable) {
+        root.symbol = first->symbol;
+        root.address = first->address >= first->offset ? first->address - first->offset : 0;
     }
     return root;
 }
@@ -190,17 +198,17 @@ static hs_status group_name(const struct group *g, struct hs_strtab *strings, hs
     return hs_strtab_add(strings, kind != NULL ? kind : "unknown", ret, err);
 }
 
-/* Writes the leaves of a unit after it. */
-static uint64_t place_leaves(const struct builder *b, const struct hs_roots *roots, uint64_t unit,
+/* Writes the leaves of a group after it. */
+static uint64_t place_leaves(const struct builder *b, const struct hs_roots *roots, uint64_t group,
                              uint64_t at, uint64_t n_tree, const struct hs_rank_of *rank_of,
                              struct hs_root *tree)
 {
-    for (uint64_t link = b->groups[unit].first_child; link != NO_LINK;
+    for (uint64_t link = b->groups[group].head_leaf; link != NO_LINK;
          link = b->next_leaf[link - 1]) {
         const struct hs_root_leaf *leaf = &roots->leaves[link - 1];
         uint64_t rank = rank_of->rank(rank_of->context, leaf->target);
         tree[at] = leaf->root;
-        tree[at].parent = b->groups[unit].number;
+        tree[at].parent = b->groups[group].number;
         tree[at].level = HS_LEVEL_LEAF;
         tree[at].target = rank == HS_NO_NODE ? HS_NO_NODE : n_tree + rank;
         at++;
@@ -208,7 +216,8 @@ static uint64_t place_leaves(const struct builder *b, const struct hs_roots *roo
     return at;
 }
 
-/* Preorder over the group lists; depth is at most three, so no stack is needed. */
+/* Preorder over the group lists, a unit's own leaves before its variables. Groups know their
+ * parents, so no stack is needed. */
 static hs_status builder_number(struct builder *b, const struct hs_roots *roots,
                                 struct hs_strtab *strings, const struct hs_rank_of *rank_of,
                                 struct hs_root *tree, uint64_t n_tree, struct hs_error *err)
@@ -225,9 +234,8 @@ static hs_status builder_number(struct builder *b, const struct hs_roots *roots,
         tree[at] = group_root(g, first, name);
         tree[at].parent = b->groups[g->parent].number;
         at++;
-        if (g->level == HS_LEVEL_UNIT)
-            at = place_leaves(b, roots, group, at, n_tree, rank_of, tree);
-        else if (g->first_child != NO_LINK) {
+        at = place_leaves(b, roots, group, at, n_tree, rank_of, tree);
+        if (g->first_child != NO_LINK) {
             group = g->first_child - 1;
             continue;
         }

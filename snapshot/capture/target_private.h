@@ -24,9 +24,6 @@ hs_status hs_refusal_check(pid_t pid, struct hs_error *err);
 hs_status hs_refusal_permission(pid_t pid, struct hs_error *err);
 /* The same from facts alone. Always fails. */
 hs_status hs_refusal_explain(const struct hs_permission *facts, struct hs_error *err);
-/* A failure of status HS_TARGET becomes "it ended during the dump" when that is so: whatever was
- * looked for could then not be found. Every other status is returned as it is. */
-hs_status hs_refusal_if_ended(pid_t pid, hs_status status, struct hs_error *err);
 /* Refuses anything but a 64-bit x86-64 program; `path` leads to the executable. */
 hs_status hs_refusal_check_program(pid_t pid, const char *path, struct hs_error *err);
 

@@ -93,8 +93,10 @@ static bool thread_has_ended(pid_t pid, pid_t tid)
 {
     struct hs_error ignored = HS_ERROR_INIT;
     struct hs_proc_stat stat;
-    return hs_proc_stat_of(pid, tid, &stat, &ignored) != HS_OK || stat.state == 'Z' ||
-           stat.state == 'X';
+    hs_status status = hs_proc_stat_of(pid, tid, &stat, &ignored);
+    if (status == HS_LIMIT) /* no memory to look: whoever needs some next will say so */
+        return false;
+    return status != HS_OK || stat.state == 'Z' || stat.state == 'X';
 }
 
 static hs_status stop_refused(struct stop *stop, struct hs_error *err)

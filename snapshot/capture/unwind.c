@@ -1,4 +1,6 @@
-#include "unwind.h"
+#include "capture/unwind.h"
+
+#include <string.h>
 
 struct hs_registers hs_unwind_registers(const struct hs_thread *thread)
 {
@@ -40,8 +42,9 @@ struct hs_cfi *hs_unwind_cfi(struct hs_object *object)
     return object->cfi;
 }
 
-bool hs_unwind_step(struct hs_target *target, struct hs_objects *objects,
-                    const struct hs_registers *r, bool is_return_address, struct hs_frame *ret)
+static bool step_with(struct hs_objects *objects, const struct hs_registers *r,
+                      bool is_return_address, const struct hs_memory_reader *memory,
+                      struct hs_frame *ret)
 {
     struct hs_error ignored = HS_ERROR_INIT;
     const struct hs_object *object =
@@ -50,10 +53,42 @@ bool hs_unwind_step(struct hs_target *target, struct hs_objects *objects,
         return false;
     struct hs_object *owned = &objects->objects[object - objects->objects];
     struct hs_cfi *cfi = hs_unwind_cfi(owned);
+    return cfi != NULL &&
+           hs_cfi_step(cfi, owned->bias, r, is_return_address, memory, ret, &ignored) == HS_OK;
+}
+
+bool hs_unwind_step(struct hs_target *target, struct hs_objects *objects,
+                    const struct hs_registers *r, bool is_return_address, struct hs_frame *ret)
+{
     const struct hs_memory_reader memory = {read_target, target};
-    if (cfi == NULL ||
-        hs_cfi_step(cfi, owned->bias, r, is_return_address, &memory, ret, &ignored) != HS_OK)
-        return false;
     /* A stack that does not rise is damaged, or its tables are. */
-    return ret->cfa > r->value[HS_RSP];
+    return step_with(objects, r, is_return_address, &memory, ret) && ret->cfa > r->value[HS_RSP];
+}
+
+static bool read_image(void *context, hs_addr at, void *ret, size_t n_bytes)
+{
+    const uint8_t *bytes = hs_image_bytes(context, at, n_bytes);
+    if (bytes != NULL)
+        memcpy(ret, bytes, n_bytes);
+    return bytes != NULL;
+}
+
+/* The reader's context has no const, but nothing writes through it. */
+struct hs_memory_reader hs_unwind_image_reader(const struct hs_image *image)
+{
+    return (struct hs_memory_reader){read_image, (void *)(uintptr_t)image};
+}
+
+bool hs_unwind_image_step(const struct hs_image *image, struct hs_objects *objects,
+                          const struct hs_registers *r, bool is_return_address,
+                          struct hs_frame *ret)
+{
+    const struct hs_memory_reader memory = hs_unwind_image_reader(image);
+    struct hs_frame frame;
+    if (!step_with(objects, r, is_return_address, &memory, &frame))
+        return false;
+    if (!frame.is_signal_frame && frame.cfa <= r->value[HS_RSP])
+        return false;
+    *ret = frame;
+    return true;
 }

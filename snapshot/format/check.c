@@ -33,6 +33,8 @@ static hs_status check_block(struct check *check, uint32_t at, struct hs_error *
         check->in_degrees[(chunk->target[e] - first_block) >> HS_HISTOGRAM_SHIFT]++;
     }
     bool is_static = chunk->state[at] & HS_BLOCK_STATIC;
+    if ((chunk->state[at] & HS_BLOCK_MAPPING) && !is_static)
+        return hs_fail(err, HS_FORMAT, "block %llu is of a mapping and counts as heap", node);
     check->totals.n_static_blocks += is_static;
     check->totals.static_words += is_static ? chunk->words[at] : 0;
     check->totals.heap_words += is_static ? 0 : chunk->words[at];

@@ -2,6 +2,7 @@
 #include <assert.h>
 
 #include "base/alloc.h"
+#include "base/bisect.h"
 #include "reader_internal.h"
 
 const struct hs_section *hs_snap_chunk_section(const struct hs_snap *snap, uint64_t chunk,
@@ -95,7 +96,10 @@ static hs_status chunk_load_column(const struct hs_snap *snap, uint64_t at,
         .n_tree = snap->n_roots,
         .n_blocks = snap->header.n_blocks,
         .n_types = snap->is_cut && !snap->has_types ? UINT32_MAX : snap->n_types,
+        .max_state = HS_BLOCK_STATES,
     };
+    if (snap->header.version == 1)
+        limits.max_state = HS_BLOCK_STATIC | HS_BLOCK_YOUNG;
     struct hs_section_view view;
     const struct hs_section *section = hs_snap_chunk_section(snap, at, kind);
     HS_TRY(hs_section_load(&snap->file, section, &chunk->storage->unpacker, &view, err));
@@ -208,14 +212,7 @@ static hs_node chunk_find(const struct hs_chunk *chunk, uint32_t word_bytes, hs_
 hs_status hs_snap_find_address(const struct hs_snap *snap, hs_addr address, hs_node *ret,
                                struct hs_error *err)
 {
-    size_t low = 0;
-    for (size_t high = snap->n_chunks; low < high;) {
-        size_t middle = low + (high - low) / 2;
-        if (snap->chunks[middle].first_address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = HS_FIRST_ABOVE(snap->chunks, snap->n_chunks, first_address, address);
     if (low == 0) {
         *ret = HS_NO_NODE;
         return HS_OK;

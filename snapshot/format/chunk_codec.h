@@ -53,6 +53,7 @@ struct hs_chunk_limits {
     hs_node n_tree; /* targets are in [n_tree, n_tree + n_blocks) */
     uint64_t n_blocks;
     uint64_t n_types;
+    unsigned max_state; /* all bits that the version has */
 };
 
 /* Decoders: chunk->first and n_blocks are set, the arrays have room for n_blocks (edge_begin for
@@ -66,7 +67,7 @@ hs_status hs_block_types_decode(const uint8_t *bytes, size_t n_bytes,
 /* Fills edge_begin and n_edges; the sum is at most n_bytes. *ret_used: where the targets begin. */
 hs_status hs_degrees_decode(const uint8_t *bytes, size_t n_bytes, struct hs_chunk *chunk,
                             size_t *ret_used, struct hs_error *err);
-/* target[n_edges] has room. */
+/* target[n_edges] has room. Sets has_plain_rows. */
 hs_status hs_targets_decode(const uint8_t *bytes, size_t n_bytes,
                             const struct hs_chunk_limits *limits, struct hs_chunk *chunk,
                             struct hs_error *err);

@@ -79,7 +79,7 @@ hs_status hs_sizes_decode(const uint8_t *bytes, size_t n_bytes,
         }
     }
     HS_TRY(decode_addresses(limits, chunk, err));
-    at = decode_runs(at, end, HS_BLOCK_STATES, chunk->state, chunk->n_blocks);
+    at = decode_runs(at, end, limits->max_state, chunk->state, chunk->n_blocks);
     if (at == NULL)
         return hs_fail(err, HS_FORMAT, "its runs of states are malformed");
     return decode_end(at, end, err);
@@ -106,73 +106,10 @@ hs_status hs_block_types_decode(const uint8_t *bytes, size_t n_bytes,
     return decode_end(at, end, err);
 }
 
-hs_status hs_degrees_decode(const uint8_t *bytes, size_t n_bytes, struct hs_chunk *chunk,
-                            size_t *ret_used, struct hs_error *err)
-{
-    const uint8_t *at = bytes;
-    const uint8_t *end = bytes + n_bytes;
-    uint64_t n_edges = 0;
-    chunk->edge_begin[0] = 0;
-    for (uint32_t i = 0; i < chunk->n_blocks; i++) {
-        struct hs_varint v = hs_varint_take(at, end);
-        if (v.next == NULL)
-            return decode_short(chunk->first + i, err);
-        /* An edge takes at least a byte. */
-        if (v.value > n_bytes - n_edges)
-            return hs_fail(err, HS_FORMAT, "block %llu has %llu edges, more than there is room for",
-                           (unsigned long long)(chunk->first + i), (unsigned long long)v.value);
-        n_edges += v.value;
-        chunk->edge_begin[i + 1] = n_edges;
-        at = v.next;
-    }
-    if (n_edges > (uint64_t)(end - at))
-        return hs_fail(err, HS_FORMAT, "%llu edges cannot stand in %zu bytes",
-                       (unsigned long long)n_edges, (size_t)(end - at));
-    chunk->n_edges = n_edges;
-    *ret_used = (size_t)(at - bytes);
-    return HS_OK;
-}
-
 static hs_status decode_out_of_range(hs_node source, struct hs_error *err)
 {
     return hs_fail(err, HS_FORMAT, "an edge of block %llu leads to a node that does not exist",
                    (unsigned long long)source);
-}
-
-hs_status hs_targets_decode(const uint8_t *bytes, size_t n_bytes,
-                            const struct hs_chunk_limits *limits, struct hs_chunk *chunk,
-                            struct hs_error *err)
-{
-    const uint8_t *at = bytes;
-    const uint8_t *end = bytes + n_bytes;
-    const hs_node limit = limits->n_tree + limits->n_blocks;
-    assert(limit >= limits->n_tree);
-    for (uint32_t i = 0; i < chunk->n_blocks; i++) {
-        uint64_t e = chunk->edge_begin[i];
-        const uint64_t e_end = chunk->edge_begin[i + 1];
-        if (e == e_end)
-            continue;
-        hs_node source = chunk->first + i;
-        struct hs_varint v = hs_varint_take(at, end);
-        if (v.next == NULL)
-            return decode_short(source, err);
-        hs_node target = source + (uint64_t)hs_zigzag_decode(v.value);
-        if (target - limits->n_tree >= limits->n_blocks)
-            return decode_out_of_range(source, err);
-        for (;;) {
-            chunk->target[e++] = target;
-            at = v.next;
-            if (e == e_end)
-                break;
-            v = hs_varint_take(at, end);
-            if (v.next == NULL)
-                return decode_short(source, err);
-            if (v.value >= limit - target)
-                return decode_out_of_range(source, err);
-            target += v.value;
-        }
-    }
-    return decode_end(at, end, err);
 }
 
 hs_status hs_fields_decode(const uint8_t *bytes, size_t n_bytes, struct hs_chunk *chunk,

@@ -3,7 +3,7 @@
 
 #include "chunk_codec.h"
 
-enum { BLOCK_BUFFERS = 4 };
+enum { BLOCK_BUFFERS = 4, EDGES_PER_RESERVE = 4096 };
 
 /* Room for a whole chunk at once, so that adding a block asks only for its edges. */
 hs_status hs_chunk_encoder_begin(struct hs_chunk_encoder *encoder, hs_node first,
@@ -87,6 +87,15 @@ static hs_status encode_extra(struct hs_chunk_encoder *encoder, hs_node source,
     return HS_OK;
 }
 
+/* Room for the next edges of a block, but not for millions at their longest. */
+static hs_status encode_edge_room(struct hs_chunk_encoder *encoder, size_t n_edges,
+                                  struct hs_error *err)
+{
+    size_t n = n_edges < EDGES_PER_RESERVE ? n_edges : EDGES_PER_RESERVE;
+    HS_TRY(encode_room(&encoder->targets, n * HS_VARINT_MAX_BYTES, err));
+    return encode_room(&encoder->fields, n * HS_VARINT_MAX_BYTES, err);
+}
+
 /* The strong edges of one block; returns their number in *ret. */
 static hs_status encode_edges(struct hs_chunk_encoder *encoder, const struct hs_edge *edges,
                               size_t n_edges, size_t *ret, struct hs_error *err)
@@ -96,6 +105,8 @@ static hs_status encode_edges(struct hs_chunk_encoder *encoder, const struct hs_
     size_t n = 0;
     for (size_t i = 0; i < n_edges; i++) {
         const struct hs_edge *edge = &edges[i];
+        if (i % EDGES_PER_RESERVE == 0)
+            HS_TRY(encode_edge_room(encoder, n_edges - i, err));
         if (!hs_edge_is_strong(edge->edge_class)) {
             HS_TRY(encode_extra(encoder, source, edge, err));
             continue;
@@ -123,13 +134,8 @@ hs_status hs_chunk_encoder_add(struct hs_chunk_encoder *encoder,
 {
     assert(encoder->n_blocks < HS_CHUNK_BLOCKS);
     assert(block->address >= encoder->end_address && block->words != 0);
-    size_t room;
-    if (__builtin_mul_overflow(n_edges, HS_VARINT_MAX_BYTES, &room))
-        return hs_fail(err, HS_LIMIT, "a block with %zu edges is too large", n_edges);
-    HS_TRY(encode_room(&encoder->targets, room, err));
-    HS_TRY(encode_room(&encoder->fields, room, err));
-
     size_t degree;
+
     HS_TRY(encode_edges(encoder, edges, n_edges, &degree, err));
     HS_TRY(runs_add(&encoder->states, block->state, err));
     hs_buffer_put_varint(&encoder->degrees, degree);

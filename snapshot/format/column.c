@@ -82,23 +82,34 @@ static hs_status column_encode(const struct hs_schema *schema, const struct hs_c
     return HS_OK;
 }
 
-static uint64_t column_max(const struct hs_column *column, uint64_t n_strings)
+static uint64_t column_max(const struct hs_column *column, const struct hs_column_limits *limits)
 {
     uint64_t mask = column_mask(column);
-    uint64_t max = column->form & HS_COLUMN_STRING ? n_strings : column->max;
+    uint64_t max = column->form & HS_COLUMN_STRING ? limits->n_strings : column->max;
+    if (limits->version == 1 && column->first_max != 0)
+        max = column->first_max;
     return max < mask ? max : mask;
 }
 
+static bool column_is_there(const struct hs_column *column, const struct hs_column_limits *limits)
+{
+    assert(limits->version != 0);
+    return column->since <= limits->version;
+}
+
 hs_status hs_schema_encode(const struct hs_schema *schema, const void *records, size_t n,
-                           uint64_t n_strings, struct hs_buffer *out, struct hs_error *err)
+                           const struct hs_column_limits *limits, struct hs_buffer *out,
+                           struct hs_error *err)
 {
     for (size_t i = 0; i < schema->n_columns; i++) {
         const struct hs_column *column = &schema->columns[i];
         size_t room;
+        if (!column_is_there(column, limits))
+            continue;
         if (__builtin_mul_overflow(n, HS_VARINT_MAX_BYTES, &room))
             return hs_fail(err, HS_LIMIT, "cannot write %zu records: too many", n);
         HS_TRY(hs_buffer_reserve(out, room, err));
-        HS_TRY(column_encode(schema, column, records, n, column_max(column, n_strings), out, err));
+        HS_TRY(column_encode(schema, column, records, n, column_max(column, limits), out, err));
     }
     return HS_OK;
 }
@@ -130,36 +141,41 @@ static hs_status column_decode(const struct hs_schema *schema, const struct hs_c
 }
 
 hs_status hs_schema_decode(const struct hs_schema *schema, struct hs_cursor *c, void *records,
-                           size_t n, uint64_t n_strings, struct hs_error *err)
+                           size_t n, const struct hs_column_limits *limits, struct hs_error *err)
 {
     for (size_t i = 0; i < schema->n_columns; i++) {
         const struct hs_column *column = &schema->columns[i];
-        HS_TRY(column_decode(schema, column, c, records, n, column_max(column, n_strings), err));
+        if (column_is_there(column, limits))
+            HS_TRY(column_decode(schema, column, c, records, n, column_max(column, limits), err));
     }
     return HS_OK;
 }
 
 hs_status hs_schema_encode_list(const struct hs_schema *schema, const void *records, size_t n,
-                                uint64_t n_strings, struct hs_buffer *out, struct hs_error *err)
+                                const struct hs_column_limits *limits, struct hs_buffer *out,
+                                struct hs_error *err)
 {
     HS_TRY(hs_buffer_reserve(out, HS_VARINT_MAX_BYTES, err));
     hs_buffer_put_varint(out, n);
-    return hs_schema_encode(schema, records, n, n_strings, out, err);
+    return hs_schema_encode(schema, records, n, limits, out, err);
 }
 
 hs_status hs_schema_decode_list(const struct hs_schema *schema, struct hs_cursor *c,
-                                uint64_t n_strings, void *ret_records, size_t *ret_n,
-                                struct hs_error *err)
+                                const struct hs_column_limits *limits, void *ret_records,
+                                size_t *ret_n, struct hs_error *err)
 {
     uint64_t n = hs_cursor_varint(c);
     HS_TRY(hs_cursor_check(c, schema->what, err));
-    assert(schema->n_columns != 0);
-    if (n > hs_cursor_left(c) / schema->n_columns)
+    size_t n_columns = 0; /* each takes a byte of a record at least */
+    for (size_t i = 0; i < schema->n_columns; i++)
+        n_columns += column_is_there(&schema->columns[i], limits);
+    assert(n_columns != 0);
+    if (n > hs_cursor_left(c) / n_columns)
         return hs_fail(err, HS_FORMAT, "%s: %llu of them cannot stand in %zu bytes", schema->what,
                        (unsigned long long)n, hs_cursor_left(c));
     void *records;
     HS_TRY(hs_alloc((size_t)n, schema->record_bytes, &records, err));
-    hs_status status = hs_schema_decode(schema, c, records, (size_t)n, n_strings, err);
+    hs_status status = hs_schema_decode(schema, c, records, (size_t)n, limits, err);
     if (status != HS_OK) {
         hs_free(records);
         return status;

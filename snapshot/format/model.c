@@ -80,6 +80,12 @@ const char *hs_type_form_name(unsigned form)
         [HS_FORM_LAZY] = "lazy",
         [HS_FORM_FORWARD] = "forward",
         [HS_FORM_OTHER] = "other",
+        [HS_FORM_RECORD] = "record",
+        [HS_FORM_POINTER] = "pointer",
+        [HS_FORM_SCALAR] = "scalar",
+        [HS_FORM_BYTES] = "bytes",
+        [HS_FORM_MAPPING] = "mapping",
+        [HS_FORM_PYTHON] = "python",
     };
     return MODEL_NAME(names, form);
 }
@@ -89,6 +95,17 @@ const char *hs_sample_state_name(unsigned state)
     static const char *const names[HS_N_SAMPLE_STATES] = {
         [HS_SAMPLE_LIVE] = "live",
         [HS_SAMPLE_PROMOTED] = "promoted",
+    };
+    return MODEL_NAME(names, state);
+}
+
+const char *hs_memory_state_name(unsigned state)
+{
+    static const char *const names[HS_N_MEMORY_STATES] = {
+        [HS_MEMORY_LIVE] = "live",         [HS_MEMORY_CACHED] = "cached",
+        [HS_MEMORY_FREE] = "free",         [HS_MEMORY_DIRTY] = "dirty",
+        [HS_MEMORY_INTERNAL] = "internal", [HS_MEMORY_DAMAGED] = "damaged",
+        [HS_MEMORY_OTHER] = "other",
     };
     return MODEL_NAME(names, state);
 }

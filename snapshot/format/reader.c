@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/bisect.h"
 #include "reader_internal.h"
 #include "schema.h"
 
@@ -51,8 +52,10 @@ static hs_status reader_header(struct hs_snap *snap, struct hs_error *err)
         return hs_hint(err, "use a newer heapsnap");
     }
     const struct hs_header *header = &snap->header;
-    if (!is_sound || header->version == 0 || header->flags != 0 ||
-        (header->word_bytes != 4 && header->word_bytes != 8) || header->n_blocks > HS_MAX_BLOCKS)
+    unsigned word_bytes = header->word_bytes;
+    bool is_word = word_bytes == 4 || word_bytes == 8 || (word_bytes == 1 && header->version >= 2);
+    if (!is_sound || header->version == 0 || header->flags != 0 || !is_word ||
+        header->n_blocks > HS_MAX_BLOCKS)
         return hs_fail(err, HS_FORMAT, "its header is damaged");
     return HS_OK;
 }
@@ -95,7 +98,8 @@ static hs_status reader_whole(struct hs_snap *snap, const struct hs_footer *foot
     HS_TRY(hs_snap_read_tables(snap, true, err));
     const struct hs_snap_totals *totals = &snap->totals;
     if (totals->n_tree != snap->n_roots || totals->n_types != snap->n_types ||
-        totals->n_samples != snap->n_samples || totals->n_strings != snap->n_strings)
+        totals->n_members != snap->n_members || totals->n_samples != snap->n_samples ||
+        totals->n_strings != snap->n_strings)
         return hs_fail(err, HS_FORMAT, "its tables are not as long as its trailer says");
     return HS_OK;
 }
@@ -155,6 +159,7 @@ void hs_snap_close(struct hs_snap *snap)
     hs_free(snap->string_begin);
     hs_free(snap->roots);
     hs_free(snap->types);
+    hs_free(snap->members);
     hs_free(snap->samples);
     hs_free(snap->in_degrees);
     hs_map_close(&snap->map);
@@ -164,6 +169,11 @@ void hs_snap_close(struct hs_snap *snap)
 bool hs_snap_is_cut(const struct hs_snap *snap)
 {
     return snap->is_cut;
+}
+
+uint32_t hs_snap_format_version(const struct hs_snap *snap)
+{
+    return snap->header.version;
 }
 
 const struct hs_snap_facts *hs_snap_facts(const struct hs_snap *snap)
@@ -195,6 +205,46 @@ const struct hs_type *hs_snap_type(const struct hs_snap *snap, uint32_t type)
     return &snap->types[type];
 }
 
+/* The first member that is not before (type, offset). */
+static size_t reader_lower_bound(const struct hs_snap *snap, uint64_t type, uint64_t offset_bytes)
+{
+    size_t low = 0;
+    for (size_t high = snap->n_members; low < high;) {
+        size_t middle = low + (high - low) / 2;
+        const struct hs_member *member = &snap->members[middle];
+        if (member->type < type || (member->type == type && member->offset_bytes < offset_bytes))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+const struct hs_member *hs_snap_members(const struct hs_snap *snap, uint32_t type, size_t *ret_n)
+{
+    size_t begin = reader_lower_bound(snap, type, 0);
+    *ret_n = reader_lower_bound(snap, (uint64_t)type + 1, 0) - begin;
+    return *ret_n == 0 ? NULL : &snap->members[begin];
+}
+
+const struct hs_member *hs_snap_member_at(const struct hs_snap *snap, uint32_t type,
+                                          uint64_t offset_bytes, uint64_t *ret_element)
+{
+    assert(type < snap->n_types);
+    uint64_t stride = snap->types[type].stride_bytes;
+    if (ret_element != NULL)
+        *ret_element = stride != 0 ? offset_bytes / stride : 0;
+    if (stride != 0)
+        offset_bytes %= stride;
+    size_t at = reader_lower_bound(snap, type, offset_bytes);
+    if (at < snap->n_members && snap->members[at].type == type &&
+        snap->members[at].offset_bytes == offset_bytes)
+        return &snap->members[at];
+    if (at == 0 || snap->members[at - 1].type != type)
+        return NULL;
+    return &snap->members[reader_lower_bound(snap, type, snap->members[at - 1].offset_bytes)];
+}
+
 const struct hs_sample *hs_snap_sample(const struct hs_snap *snap, size_t at)
 {
     assert(at < snap->n_samples);
@@ -203,14 +253,7 @@ const struct hs_sample *hs_snap_sample(const struct hs_snap *snap, size_t at)
 
 const struct hs_sample *hs_snap_find_sample(const struct hs_snap *snap, uint64_t id)
 {
-    size_t low = 0;
-    for (size_t high = snap->n_samples; low < high;) {
-        size_t middle = low + (high - low) / 2;
-        if (snap->samples[middle].id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = HS_FIRST_FROM(snap->samples, snap->n_samples, id, id);
     bool found = low < snap->n_samples && snap->samples[low].id == id;
     return found ? &snap->samples[low] : NULL;
 }

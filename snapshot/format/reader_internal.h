@@ -28,6 +28,8 @@ struct hs_snap {
     size_t n_roots;
     struct hs_type *types; /* owned */
     size_t n_types;
+    struct hs_member *members; /* owned */
+    size_t n_members;
     struct hs_sample *samples; /* owned */
     size_t n_samples;
     uint64_t *in_degrees; /* owned */

@@ -13,24 +13,37 @@ extern const struct hs_schema hs_schema_proofs;
 extern const struct hs_schema hs_schema_binaries;
 extern const struct hs_schema hs_schema_unreadable;
 extern const struct hs_schema hs_schema_notes;
+extern const struct hs_schema hs_schema_memory; /* since version 2 */
 extern const struct hs_schema hs_schema_roots;
 extern const struct hs_schema hs_schema_types;
+extern const struct hs_schema hs_schema_members; /* since version 2 */
 extern const struct hs_schema hs_schema_samples;
 extern const struct hs_schema hs_schema_totals; /* one record */
 extern const struct hs_schema hs_schema_chunks;
 extern const struct hs_schema hs_schema_sections;
 
-/* The META section. Decoding allocates the five lists into `ret`, which hs_facts_fini frees; on
+/* The META section. Decoding allocates the six lists into `ret`, which hs_facts_fini frees; on
  * failure nothing is left allocated. */
-hs_status hs_facts_encode(const struct hs_snap_facts *facts, uint64_t n_strings,
+hs_status hs_facts_encode(const struct hs_snap_facts *facts, const struct hs_column_limits *limits,
                           struct hs_buffer *out, struct hs_error *err);
-hs_status hs_facts_decode(struct hs_cursor *c, uint64_t n_strings, struct hs_snap_facts *ret,
-                          struct hs_error *err);
+hs_status hs_facts_decode(struct hs_cursor *c, const struct hs_column_limits *limits,
+                          struct hs_snap_facts *ret, struct hs_error *err);
 void hs_facts_fini(struct hs_snap_facts *facts);
 
 /* The rules of the tree and of the targets: [n_tree, n_tree + n_blocks) or none. HS_FORMAT names
  * the first node that breaks one. */
-hs_status hs_roots_verify(const struct hs_root *roots, uint64_t n_roots, uint64_t n_blocks,
+struct hs_root_limits {
+    uint32_t version; /* in version 1 levels may be left out */
+    uint64_t n_roots, n_blocks;
+};
+hs_status hs_roots_verify(const struct hs_root *roots, const struct hs_root_limits *limits,
                           struct hs_error *err);
+
+/* From the levels of version 1, which has none of variables, to ours. Before they are verified. */
+void hs_roots_from_first(struct hs_root *roots, uint64_t n_roots);
+
+/* The rules of members: of types that exist, ascending, within the element. */
+hs_status hs_members_verify(const struct hs_member *members, size_t n_members,
+                            const struct hs_type *types, size_t n_types, struct hs_error *err);
 
 #endif

@@ -49,25 +49,43 @@ static hs_status tables_strings(struct hs_snap *snap, const struct hs_section *s
     return HS_OK;
 }
 
+static struct hs_column_limits tables_limits(const struct hs_snap *snap)
+{
+    return (struct hs_column_limits){.version = snap->header.version, .n_strings = snap->n_strings};
+}
+
 static hs_status tables_roots(struct hs_snap *snap, struct hs_cursor *c, struct hs_error *err)
 {
-    HS_TRY(hs_schema_decode_list(&hs_schema_roots, c, snap->n_strings, &snap->roots, &snap->n_roots,
-                                 err));
-    return hs_roots_verify(snap->roots, snap->n_roots, snap->header.n_blocks, err);
+    const struct hs_column_limits limits = tables_limits(snap);
+    HS_TRY(hs_schema_decode_list(&hs_schema_roots, c, &limits, &snap->roots, &snap->n_roots, err));
+    if (limits.version == 1)
+        hs_roots_from_first(snap->roots, snap->n_roots);
+    const struct hs_root_limits of_roots = {
+        .version = limits.version,
+        .n_roots = snap->n_roots,
+        .n_blocks = snap->header.n_blocks,
+    };
+    return hs_roots_verify(snap->roots, &of_roots, err);
 }
 
 static hs_status tables_types(struct hs_snap *snap, struct hs_cursor *c, struct hs_error *err)
 {
-    HS_TRY(
-        hs_schema_decode_list(&hs_schema_types, c, UINT32_MAX, &snap->types, &snap->n_types, err));
+    const struct hs_column_limits limits = {.version = snap->header.version,
+                                            .n_strings = UINT32_MAX};
+    HS_TRY(hs_schema_decode_list(&hs_schema_types, c, &limits, &snap->types, &snap->n_types, err));
     snap->has_types = true;
-    return HS_OK;
+    if (limits.version < 2)
+        return HS_OK;
+    HS_TRY(hs_schema_decode_list(&hs_schema_members, c, &limits, &snap->members, &snap->n_members,
+                                 err));
+    return hs_members_verify(snap->members, snap->n_members, snap->types, snap->n_types, err);
 }
 
 static hs_status tables_samples(struct hs_snap *snap, struct hs_cursor *c, struct hs_error *err)
 {
-    HS_TRY(hs_schema_decode_list(&hs_schema_samples, c, snap->n_strings, &snap->samples,
-                                 &snap->n_samples, err));
+    const struct hs_column_limits limits = tables_limits(snap);
+    HS_TRY(hs_schema_decode_list(&hs_schema_samples, c, &limits, &snap->samples, &snap->n_samples,
+                                 err));
     for (size_t i = 0; i < snap->n_samples; i++) {
         const struct hs_sample *sample = &snap->samples[i];
         if (sample->node != HS_NO_NODE &&
@@ -101,13 +119,14 @@ static hs_status tables_read(struct hs_snap *snap, const struct hs_section *sect
                              const struct hs_section_view *view, struct hs_error *err)
 {
     struct hs_cursor c = hs_cursor_make(view->bytes, view->n_bytes);
+    const struct hs_column_limits limits = tables_limits(snap);
     hs_status status = HS_BUG;
     switch (section->kind) {
     case HS_SECTION_STRINGS:
         status = tables_strings(snap, section, &c, err);
         break;
     case HS_SECTION_META:
-        status = hs_facts_decode(&c, snap->n_strings, &snap->facts, err);
+        status = hs_facts_decode(&c, &limits, &snap->facts, err);
         snap->facts.word_bytes = snap->header.word_bytes;
         break;
     case HS_SECTION_ROOTS:
@@ -137,6 +156,12 @@ static hs_status tables_verify_types(const struct hs_snap *snap, struct hs_error
                            "section TYPES is damaged: type %zu is named by string "
                            "%u of %zu",
                            i, snap->types[i].name, snap->n_strings);
+    for (size_t i = 0; i < snap->n_members; i++)
+        if (snap->members[i].name > snap->n_strings || snap->members[i].type_name > snap->n_strings)
+            return hs_fail(err, HS_FORMAT,
+                           "section TYPES is damaged: member %zu is named by strings %u and %u of "
+                           "%zu",
+                           i, snap->members[i].name, snap->members[i].type_name, snap->n_strings);
     return HS_OK;
 }
 
@@ -205,10 +230,12 @@ static hs_status trailer_decode(struct hs_snap *snap, const struct hs_section_vi
                                 struct hs_error *err)
 {
     struct hs_cursor c = hs_cursor_make(view->bytes, view->n_bytes);
-    HS_TRY(hs_schema_decode(&hs_schema_totals, &c, &snap->totals, 1, 0, err));
-    HS_TRY(hs_schema_decode_list(&hs_schema_chunks, &c, 0, &snap->chunks, &snap->n_chunks, err));
+    const struct hs_column_limits limits = {.version = snap->header.version};
+    HS_TRY(hs_schema_decode(&hs_schema_totals, &c, &snap->totals, 1, &limits, err));
     HS_TRY(
-        hs_schema_decode_list(&hs_schema_sections, &c, 0, &snap->sections, &snap->n_sections, err));
+        hs_schema_decode_list(&hs_schema_chunks, &c, &limits, &snap->chunks, &snap->n_chunks, err));
+    HS_TRY(hs_schema_decode_list(&hs_schema_sections, &c, &limits, &snap->sections,
+                                 &snap->n_sections, err));
     HS_TRY(tables_end(&c, err));
     if (snap->totals.n_blocks != snap->header.n_blocks || snap->totals.n_chunks != snap->n_chunks ||
         snap->n_chunks != hs_chunks_of(snap->header.n_blocks) ||

@@ -2,11 +2,11 @@
 #include "snapshot/writer.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "chunk_codec.h"
+#include "edge_sort.h"
 #include "schema.h"
 #include "section_writer.h"
 #include "snapshot/reader.h"
@@ -59,6 +59,13 @@ static hs_status writer_put_strings(struct hs_snap_writer *w, struct hs_error *e
     return writer_put(w, HS_SECTION_STRINGS, first, err);
 }
 
+/* Strings added so far may be used. */
+static struct hs_column_limits writer_limits(const struct hs_snap_writer *w)
+{
+    return (struct hs_column_limits){.version = HS_FORMAT_VERSION,
+                                     .n_strings = w->strings->n_strings};
+}
+
 static void writer_count_target(struct hs_snap_writer *w, hs_node target)
 {
     uint64_t at = (target - w->totals.n_tree) >> HS_HISTOGRAM_SHIFT;
@@ -69,7 +76,13 @@ static void writer_count_target(struct hs_snap_writer *w, hs_node target)
 static hs_status writer_put_roots(struct hs_snap_writer *w, const struct hs_root *roots,
                                   uint64_t n_roots, struct hs_error *err)
 {
-    if (hs_roots_verify(roots, n_roots, w->n_promised, err) != HS_OK) {
+    const struct hs_column_limits limits = writer_limits(w);
+    const struct hs_root_limits of_roots = {
+        .version = HS_FORMAT_VERSION,
+        .n_roots = n_roots,
+        .n_blocks = w->n_promised,
+    };
+    if (hs_roots_verify(roots, &of_roots, err) != HS_OK) {
         err->status = HS_BUG;
         return HS_BUG;
     }
@@ -78,8 +91,7 @@ static hs_status writer_put_roots(struct hs_snap_writer *w, const struct hs_root
         if (roots[i].target != HS_NO_NODE && !roots[i].weak)
             writer_count_target(w, roots[i].target);
     w->raw.n_bytes = 0;
-    HS_TRY(hs_schema_encode_list(&hs_schema_roots, roots, (size_t)n_roots, w->strings->n_strings,
-                                 &w->raw, err));
+    HS_TRY(hs_schema_encode_list(&hs_schema_roots, roots, (size_t)n_roots, &limits, &w->raw, err));
     return writer_put(w, HS_SECTION_ROOTS, 0, err);
 }
 
@@ -96,7 +108,8 @@ static hs_status writer_begin(struct hs_snap_writer *w, const struct hs_snap_fac
     HS_TRY(hs_section_writer_header(&w->sections, &header, err));
     HS_TRY(writer_put_strings(w, err));
     w->raw.n_bytes = 0;
-    HS_TRY(hs_facts_encode(facts, w->n_strings_written, &w->raw, err));
+    const struct hs_column_limits limits = writer_limits(w);
+    HS_TRY(hs_facts_encode(facts, &limits, &w->raw, err));
     HS_TRY(writer_put(w, HS_SECTION_META, 0, err));
     HS_TRY(writer_put_roots(w, roots, n_roots, err));
     w->chunk.word_bytes = facts->word_bytes;
@@ -108,7 +121,7 @@ hs_status hs_snap_writer_new(struct hs_out *out, const struct hs_strtab *strings
                              uint64_t n_roots, uint64_t n_blocks, struct hs_snap_writer **ret,
                              struct hs_error *err)
 {
-    if (facts->word_bytes != 4 && facts->word_bytes != 8)
+    if (facts->word_bytes != 1 && facts->word_bytes != 4 && facts->word_bytes != 8)
         return hs_fail(err, HS_BUG, "a word of %u bytes is not supported", facts->word_bytes);
     if (n_blocks > HS_MAX_BLOCKS || n_roots > HS_MAX_BLOCKS)
         return hs_fail(err, HS_LIMIT, "%llu blocks are more than a snapshot holds",
@@ -149,39 +162,6 @@ static hs_status writer_flush_chunk(struct hs_snap_writer *w, struct hs_error *e
     return hs_chunk_encoder_begin(&w->chunk, w->totals.n_tree + w->totals.n_blocks, err);
 }
 
-static int writer_compare_edges(const void *a, const void *b)
-{
-    const struct hs_edge *x = a;
-    const struct hs_edge *y = b;
-    if (x->target != y->target)
-        return x->target < y->target ? -1 : 1;
-    if (x->offset_words != y->offset_words)
-        return x->offset_words < y->offset_words ? -1 : 1;
-    return (x->edge_class > y->edge_class) - (x->edge_class < y->edge_class);
-}
-
-/* Most blocks have a few edges, already in order or nearly. */
-static void writer_sort_edges(struct hs_edge *edges, size_t n)
-{
-    enum { FEW = 16 };
-    if (n > FEW) {
-        for (size_t i = 1; i < n; i++) {
-            if (writer_compare_edges(&edges[i - 1], &edges[i]) > 0) {
-                qsort(edges, n, sizeof edges[0], writer_compare_edges);
-                return;
-            }
-        }
-        return;
-    }
-    for (size_t i = 1; i < n; i++) {
-        struct hs_edge edge = edges[i];
-        size_t at = i;
-        for (; at > 0 && writer_compare_edges(&edges[at - 1], &edge) > 0; at--)
-            edges[at] = edges[at - 1];
-        edges[at] = edge;
-    }
-}
-
 static hs_status writer_verify_edge(const struct hs_snap_writer *w,
                                     const struct hs_block_record *block, const struct hs_edge *edge,
                                     struct hs_error *err)
@@ -209,7 +189,8 @@ static hs_status writer_verify_block(const struct hs_snap_writer *w,
         return hs_fail(err, HS_BUG, "block 0x%llx begins before the last one ends at 0x%llx",
                        (unsigned long long)block->address, (unsigned long long)w->end_address);
     if (block->words == 0 || !hs_mul_fits(block->words, w->chunk.word_bytes, &size) ||
-        !hs_add_fits(block->address, size, ret_end) || (block->state & ~HS_BLOCK_STATES) != 0)
+        !hs_add_fits(block->address, size, ret_end) || (block->state & ~HS_BLOCK_STATES) != 0 ||
+        (block->state & (HS_BLOCK_MAPPING | HS_BLOCK_STATIC)) == HS_BLOCK_MAPPING)
         return hs_fail(err, HS_BUG, "block 0x%llx has %llu words and state %u",
                        (unsigned long long)block->address, (unsigned long long)block->words,
                        block->state);
@@ -223,7 +204,7 @@ hs_status hs_snap_writer_block(struct hs_snap_writer *w, const struct hs_block_r
     HS_TRY(writer_verify_block(w, block, &end_address, err));
     for (size_t i = 0; i < n_edges; i++)
         HS_TRY(writer_verify_edge(w, block, &edges[i], err));
-    writer_sort_edges(edges, n_edges);
+    hs_edges_sort(edges, n_edges);
     HS_TRY(hs_chunk_encoder_add(&w->chunk, block, edges, n_edges, err));
 
     for (size_t i = 0; i < n_edges; i++)
@@ -242,38 +223,44 @@ hs_status hs_snap_writer_block(struct hs_snap_writer *w, const struct hs_block_r
     return w->chunk.n_blocks == HS_CHUNK_BLOCKS ? writer_flush_chunk(w, err) : HS_OK;
 }
 
-static hs_status writer_verify_end(const struct hs_snap_writer *w, const struct hs_sample *samples,
-                                   size_t n_samples, size_t n_types, struct hs_error *err)
+static hs_status writer_verify_end(const struct hs_snap_writer *w, const struct hs_snap_ending *end,
+                                   struct hs_error *err)
 {
     if (w->totals.n_blocks != w->n_promised)
         return hs_fail(err, HS_BUG, "%llu blocks of the promised %llu",
                        (unsigned long long)w->totals.n_blocks, (unsigned long long)w->n_promised);
-    if (w->n_types_used > n_types || n_types > UINT32_MAX)
+    if (w->n_types_used > end->n_types || end->n_types > UINT32_MAX)
         return hs_fail(err, HS_BUG, "type %llu is used and %zu are given",
-                       (unsigned long long)w->n_types_used - 1, n_types);
-    for (size_t i = 0; i < n_samples; i++) {
-        hs_node node = samples[i].node;
+                       (unsigned long long)w->n_types_used - 1, end->n_types);
+    for (size_t i = 0; i < end->n_samples; i++) {
+        hs_node node = end->samples[i].node;
         bool found = node != HS_NO_NODE;
         if (found && (node < w->totals.n_tree || node - w->totals.n_tree >= w->n_promised))
             return hs_fail(err, HS_BUG, "sample %zu is at node %llu, which is no block", i,
                            (unsigned long long)node);
-        if (i > 0 && samples[i - 1].id > samples[i].id)
+        if (i > 0 && end->samples[i - 1].id > end->samples[i].id)
             return hs_fail(err, HS_BUG, "sample %zu is out of order", i);
+    }
+    if (hs_members_verify(end->members, end->n_members, end->types, end->n_types, err) != HS_OK) {
+        err->status = HS_BUG;
+        return HS_BUG;
     }
     return HS_OK;
 }
 
-static hs_status writer_put_tables(struct hs_snap_writer *w, const struct hs_type *types,
-                                   size_t n_types, const struct hs_sample *samples,
-                                   size_t n_samples, struct hs_error *err)
+static hs_status writer_put_tables(struct hs_snap_writer *w, const struct hs_snap_ending *end,
+                                   struct hs_error *err)
 {
+    const struct hs_column_limits limits = writer_limits(w);
     w->raw.n_bytes = 0;
-    HS_TRY(hs_schema_encode_list(&hs_schema_types, types, n_types, w->strings->n_strings, &w->raw,
+    HS_TRY(
+        hs_schema_encode_list(&hs_schema_types, end->types, end->n_types, &limits, &w->raw, err));
+    HS_TRY(hs_schema_encode_list(&hs_schema_members, end->members, end->n_members, &limits, &w->raw,
                                  err));
     HS_TRY(writer_put(w, HS_SECTION_TYPES, 0, err));
     w->raw.n_bytes = 0;
-    HS_TRY(hs_schema_encode_list(&hs_schema_samples, samples, n_samples, w->strings->n_strings,
-                                 &w->raw, err));
+    HS_TRY(hs_schema_encode_list(&hs_schema_samples, end->samples, end->n_samples, &limits, &w->raw,
+                                 err));
     HS_TRY(writer_put(w, HS_SECTION_SAMPLES, 0, err));
     HS_TRY(writer_put_strings(w, err));
 
@@ -290,25 +277,27 @@ static hs_status writer_put_tables(struct hs_snap_writer *w, const struct hs_typ
 static hs_status writer_put_trailer(struct hs_snap_writer *w, struct hs_error *err)
 {
     const struct hs_section_writer *s = &w->sections;
+    const struct hs_column_limits limits = writer_limits(w);
     w->raw.n_bytes = 0;
-    HS_TRY(hs_schema_encode(&hs_schema_totals, &w->totals, 1, 0, &w->raw, err));
-    HS_TRY(hs_schema_encode_list(&hs_schema_chunks, w->chunks, w->n_chunks, 0, &w->raw, err));
-    HS_TRY(hs_schema_encode_list(&hs_schema_sections, s->sections, s->n_sections, 0, &w->raw, err));
+    HS_TRY(hs_schema_encode(&hs_schema_totals, &w->totals, 1, &limits, &w->raw, err));
+    HS_TRY(hs_schema_encode_list(&hs_schema_chunks, w->chunks, w->n_chunks, &limits, &w->raw, err));
+    HS_TRY(hs_schema_encode_list(&hs_schema_sections, s->sections, s->n_sections, &limits, &w->raw,
+                                 err));
     return writer_put(w, HS_SECTION_TRAILER, 0, err);
 }
 
-hs_status hs_snap_writer_finish(struct hs_snap_writer *w, const struct hs_type *types,
-                                size_t n_types, const struct hs_sample *samples, size_t n_samples,
+hs_status hs_snap_writer_finish(struct hs_snap_writer *w, const struct hs_snap_ending *ending,
                                 struct hs_snap_totals *ret, struct hs_error *err)
 {
     struct hs_footer footer;
-    HS_TRY(writer_verify_end(w, samples, n_samples, n_types, err));
+    HS_TRY(writer_verify_end(w, ending, err));
     if (w->chunk.n_blocks != 0)
         HS_TRY(writer_flush_chunk(w, err));
     assert(w->n_chunks == hs_chunks_of(w->n_promised));
-    HS_TRY(writer_put_tables(w, types, n_types, samples, n_samples, err));
-    w->totals.n_types = n_types;
-    w->totals.n_samples = n_samples;
+    HS_TRY(writer_put_tables(w, ending, err));
+    w->totals.n_types = ending->n_types;
+    w->totals.n_members = ending->n_members;
+    w->totals.n_samples = ending->n_samples;
     w->totals.n_strings = w->n_strings_written;
     w->totals.n_chunks = w->n_chunks;
     HS_TRY(writer_put_trailer(w, err));

@@ -48,7 +48,7 @@ offers "dominators dump " d
 offers "json " roots heap.snap --format js
 offers "json ndjson table tsv " roots heap.snap --format ""
 offers "--group-by " roots heap.snap --g
-offers "graph " export heap.snap --to ""
+offers "graph v8 " export heap.snap --to ""
 offers "heap.snap " roots heap.s
 offers "bash " completion b
 offers "roots " help ro

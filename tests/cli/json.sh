@@ -196,5 +196,21 @@ def object():
           [("ephemeron", 1, 8), ("exact", 0, 0), ("weak", 2, 16)], "fields of the ephemeron")
 
 
-main(roots, info, dominators, types, samples, paths, object)
+def leaks():
+    found = document("leaks", "leaks", path)
+    has(found, {"snapshot": TEXT, "word_bytes": COUNT, "collected": BOOL, "groups": list,
+                "others": dict, "certain": dict, "possible": dict, "suppressed": dict}, "leaks")
+    for key in ["others", "certain", "possible", "suppressed"]:
+        has(found[key], {"count": COUNT, "words": COUNT}, key)
+    equal(len(found["groups"]), 1, "one string is lost")
+    for group in found["groups"]:
+        has(group, {"certainty": TEXT, "why": TEXT, "type": TEXT, "words_each": COUNT,
+                    "count": COUNT, "words": COUNT, "heads": COUNT, "held_words": COUNT,
+                    "first": ADDRESS, "first_id": ID, "head": ADDRESS, "head_type": TEXT,
+                    "path": list}, "a group")
+        for step in group["path"]:
+            has(step, {"id": ID, "address": ADDRESS, "type": TEXT, "repeat": COUNT}, "a step")
+
+
+main(roots, info, dominators, types, samples, paths, object, leaks)
 END

@@ -1,11 +1,13 @@
 /* make_snap FILE < DESCRIPTION: writes the snapshot that a test of the command line describes, one
  * record per line, fields separated by tabs, texts with %XX for a byte, numbers plain or 0x:
  *
- *   fact KEY VALUE                     pid, command, tool_version, pause_ns, read_bytes, attempts
+ *   fact KEY VALUE                     pid, command, tool_version, pause_ns, read_bytes, attempts,
+ *                                      resident_bytes
  *   runtime NAME VERSION CERTAINTY     proof WHAT EXPECTED FOUND HOLDS     note TEXT GAP
- *   binary PATH BUILD_ID BEGIN SYMTAB DEBUG     unreadable BEGIN END
+ *   binary PATH BUILD_ID BEGIN SYMTAB DEBUG [DEBUG_FILE]     unreadable BEGIN END
+ *   memory OWNER STATE BYTES RESIDENT BLOCKS
  *   root PARENT LEVEL KIND TARGET WEAK NAME [KEY=VALUE]...    TARGET: a node, or - for none
- *   type NAME TAG FORM
+ *   type NAME TAG FORM [STRIDE]        member TYPE OFFSET NAME TYPE_NAME
  *   block ADDRESS WORDS TYPE STATE     followed by its   edge TARGET OFFSET CLASS
  *   sample ID NODE N WORDS STATE
  */
@@ -31,7 +33,8 @@ struct made_block {
 struct made {
     struct hs_strtab strings;
     struct hs_snap_facts facts;
-    struct list runtimes, proofs, notes, binaries, unreadable, roots, types, blocks, edges, samples;
+    struct list runtimes, proofs, notes, binaries, unreadable, memory;
+    struct list roots, types, members, blocks, edges, samples;
 };
 
 static _Noreturn void die(const char *what, const char *why)
@@ -96,6 +99,8 @@ static void add_fact(struct made *made, char **field)
         facts->pause_ns = number(field[2]);
     else if (strcmp(field[1], "read_bytes") == 0)
         facts->read_bytes = number(field[2]);
+    else if (strcmp(field[1], "resident_bytes") == 0)
+        facts->resident_bytes = number(field[2]);
     else if (strcmp(field[1], "attempts") == 0)
         facts->n_stop_attempts = (uint32_t)number(field[2]);
     else
@@ -134,6 +139,18 @@ static void add_binary(struct made *made, char **field)
     binary->begin = number(field[3]);
     binary->has_symtab = number(field[4]) != 0;
     binary->has_debug_info = number(field[5]) != 0;
+    if (field[6] != NULL)
+        binary->debug_file = string(made, field[6]);
+}
+
+static void add_memory(struct made *made, char **field)
+{
+    struct hs_memory_row *row = push(&made->memory, sizeof *row);
+    row->owner = string(made, field[1]);
+    row->state = (uint8_t)number(field[2]);
+    row->n_bytes = number(field[3]);
+    row->resident_bytes = number(field[4]);
+    row->n_blocks = number(field[5]);
 }
 
 static void add_unreadable(struct made *made, char **field)
@@ -168,6 +185,8 @@ static void set_root(struct made *made, struct hs_root *root, const char *key, c
         root->address = number(value);
     else if (strcmp(key, "offset") == 0)
         root->offset = number(value);
+    else if (strcmp(key, "class") == 0)
+        root->edge_class = (uint8_t)number(value);
     else if (strcmp(key, "certainty") == 0)
         root->certainty = (uint8_t)number(value);
     else
@@ -201,6 +220,17 @@ static void add_type(struct made *made, char **field)
     type->name = string(made, field[1]);
     type->tag = (uint16_t)number(field[2]);
     type->form = (uint8_t)number(field[3]);
+    if (field[4] != NULL)
+        type->stride_bytes = number(field[4]);
+}
+
+static void add_member(struct made *made, char **field)
+{
+    struct hs_member *member = push(&made->members, sizeof *member);
+    member->type = (uint32_t)number(field[1]);
+    member->offset_bytes = number(field[2]);
+    member->name = string(made, field[3]);
+    member->type_name = string(made, field[4]);
 }
 
 static void add_block(struct made *made, char **field)
@@ -237,7 +267,8 @@ static void add_line(struct made *made, char *line)
         {"fact", 3, add_fact},     {"runtime", 4, add_runtime},       {"proof", 5, add_proof},
         {"note", 3, add_note},     {"binary", 6, add_binary},         {"root", 7, add_root},
         {"type", 4, add_type},     {"block", 5, add_block},           {"edge", 4, add_edge},
-        {"sample", 6, add_sample}, {"unreadable", 3, add_unreadable},
+        {"sample", 6, add_sample}, {"unreadable", 3, add_unreadable}, {"memory", 6, add_memory},
+        {"member", 5, add_member},
     };
     char *field[MAX_FIELDS + 1] = {NULL};
     unsigned n = 0;
@@ -275,6 +306,8 @@ static void close_facts(struct made *made)
     facts->n_binaries = made->binaries.n;
     facts->unreadable = made->unreadable.items;
     facts->n_unreadable = made->unreadable.n;
+    facts->memory = made->memory.items;
+    facts->n_memory = made->memory.n;
 }
 
 static void write_snapshot(const struct made *made, const char *path)
@@ -295,9 +328,15 @@ static void write_snapshot(const struct made *made, const char *path)
                                   &err),
              &err);
     }
-    must(hs_snap_writer_finish(writer, made->types.items, made->types.n, made->samples.items,
-                               made->samples.n, &totals, &err),
-         &err);
+    const struct hs_snap_ending ending = {
+        .types = made->types.items,
+        .n_types = made->types.n,
+        .members = made->members.items,
+        .n_members = made->members.n,
+        .samples = made->samples.items,
+        .n_samples = made->samples.n,
+    };
+    must(hs_snap_writer_finish(writer, &ending, &totals, &err), &err);
     hs_snap_writer_free(writer);
     must(hs_out_commit(&out, &err), &err);
     hs_out_close(&out);
@@ -314,7 +353,7 @@ int main(int argc, char **argv)
 
     struct list *const lists[] = {&made.runtimes, &made.proofs,     &made.notes, &made.binaries,
                                   &made.roots,    &made.unreadable, &made.types, &made.blocks,
-                                  &made.edges,    &made.samples};
+                                  &made.memory,   &made.members,    &made.edges, &made.samples};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         hs_free(lists[i]->items);
     hs_strtab_fini(&made.strings);

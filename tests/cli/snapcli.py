@@ -70,6 +70,10 @@ def text_of(value):
     return quote_from_bytes(data, safe=" :;,.()[]#+-_@*")
 
 
+def part(place, *keys):
+    return {key: place[key] for key in keys if key in place}
+
+
 class Snap:
     """A snapshot being described. Blocks are numbered from 0; roots hang below named groups."""
 
@@ -79,8 +83,8 @@ class Snap:
         self.more, self.types, self.blocks, self.edges, self.samples = [], [], [], [], []
         self.kinds = {}  # kind -> binary or thread -> unit or frame -> [leaf]
 
-    def type(self, name, tag=0, form=0):
-        self.types.append((name, tag, form))
+    def type(self, name, tag=0, form=0, stride=0):
+        self.types.append((name, tag, form, stride))
         return len(self.types) - 1
 
     def block(self, words, type=0, state=0, address=None):
@@ -91,9 +95,11 @@ class Snap:
     def edge(self, source, target, offset=0, edge_class=EXACT):
         self.edges[source].append((target, offset, edge_class))
 
-    def root(self, target, name, kind="global", binary="coqtop", unit="Stm", weak=False, **more):
+    def root(self, target, name, kind="global", binary="coqtop", unit="Stm", weak=False,
+             variable=None, **more):
+        """A leaf; with a variable, one slot of it."""
         units = self.kinds.setdefault(kind, {}).setdefault(binary, {})
-        units.setdefault(unit, []).append((target, name, weak, more))
+        units.setdefault(unit, []).append((target, name, weak, variable, more))
 
     def sample(self, id, target, n=1, words=None, state=0):
         if words is None:
@@ -115,11 +121,19 @@ class Snap:
             k = KINDS.index(kind)
             at_kind = add(0, 1, k, None, False, KIND_NAMES[k], {})
             for binary, units in binaries.items():
-                at_module = add(at_kind, 2, k, None, False, binary, {})
+                first = next(iter(units.values()))[0][4]
+                at_module = add(at_kind, 2, k, None, False, binary, part(first, "thread"))
                 for unit, leaves in units.items():
-                    at_unit = add(at_module, 3, k, None, False, unit, {})
-                    for target, name, weak, more in leaves:
-                        add(at_unit, 4, k, target, weak, name, more)
+                    at_unit = add(at_module, 3, k, None, False, unit,
+                                  part(leaves[0][4], "thread", "frame"))
+                    variables = {None: at_unit}
+                    for target, name, weak, variable, more in leaves:
+                        if variable not in variables:
+                            place = part(more, "module", "symbol", "file", "line", "thread")
+                            weak_all = all(leaf[2] for leaf in leaves if leaf[3] == variable)
+                            variables[variable] = add(at_unit, 4, k, None, weak_all, variable,
+                                                      place)
+                        add(variables[variable], 5, k, target, weak, name, more)
         return nodes
 
     def addresses(self):
@@ -141,8 +155,8 @@ class Snap:
         for parent, level, kind, target, weak, name, more in tree:
             lines.append(("root", parent, level, kind, number(target), int(weak), text_of(name),
                           *[f"{key}={text_of(value)}" for key, value in more.items()]))
-        for name, tag, form in self.types or [("block", 0, 0)]:
-            lines.append(("type", text_of(name), tag, form))
+        for name, tag, form, stride in self.types or [("block", 0, 0, 0)]:
+            lines.append(("type", text_of(name), tag, form, stride))
         for at, (words, type_, state, _) in enumerate(self.blocks):
             lines.append(("block", hex(self.addresses_now[at]), words, type_, state))
             for target, offset, edge_class in self.edges[at]:

@@ -47,7 +47,7 @@ def rows_by_brute_force():
         live = reach(graph.retaining, 0)
         _, kept = dominators(graph.retaining)
         tree = snap.tree()
-        for group, level in [("root", 4), ("unit", 3), ("module", 2), ("kind", 1)]:
+        for group, level in [("root", 5), ("unit", 3), ("module", 2), ("kind", 1)]:
             found = closes(path, "--group-by", group)
             for row in found["roots"]:
                 node = int(row["id"][1:])
@@ -67,7 +67,7 @@ def rows_by_brute_force():
                       f"seed {seed}: static retained of {row['id']}")
         equal(found["unreached"]["words"], graph.heap_words(set(range(len(graph.words))) - live),
               f"seed {seed}: unreached")
-        leaves = [n for n, node in enumerate(tree) if node[1] == 4 and not node[4]]
+        leaves = [n for n, node in enumerate(tree) if node[1] == 5 and not node[4]]
         found = closes(path)
         equal(len(found["roots"]), len(leaves), f"seed {seed}: rows")
         equal(found["shared"]["retained_words"],

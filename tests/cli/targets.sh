@@ -174,13 +174,63 @@ def thirty_two_bits():
     target.wait()
 
 
+def dumped(pid, *more):
+    words = [HEAPSNAP, "dump", str(pid), "-o", SNAP, *more]
+    done = subprocess.run(words, capture_output=True, timeout=60)
+    equal(done.returncode, 0, f"exit code ({done.stderr.decode()})")
+    check(state_of(pid) in "RSDt", f"the target is in state {state_of(pid)} after the dump")
+    run("check", SNAP)
+    info = json.loads(run("info", SNAP, "--json").out)
+    os.unlink(SNAP)
+    return [runtime["name"] for runtime in info["runtimes"]]
+
+
 def without_ocaml():
     target = started("sleep", "60")
     wait_for(target.pid, "sleep")
-    refused(target.pid, "'sleep' is a native program of another language", "OCaml 4.13 and 4.14")
+    check("glibc" in dumped(target.pid), "sleep has a heap of glibc")
+    check("glibc" in dumped(target.pid, "--no-names"), "likewise without names")
+    check("glibc" in dumped(target.pid, "--debug-path", "/nonexistent", "--pointer-mask", "0x7"),
+          "likewise with options")
+    done = subprocess.run([HEAPSNAP, "dump", str(target.pid), "-o", SNAP, "--pointer-mask", "7"],
+                          capture_output=True, timeout=60)
+    equal(done.returncode, 2, "a mask that is none")
+    check(b"--pointer-mask: '7' is not a mask of bits" in done.stderr, done.stderr.decode())
     target.kill()
     target.wait()
-    refused(os.getpid(), "a Python interpreter", "OCaml 4.13 and 4.14")
+    check("cpython" in dumped(os.getpid()), "a Python interpreter has pools of CPython")
+
+
+# Only the loader and we: no library, no heap.
+def without_heap():
+    if not shutil.which("gcc"):
+        leave_out("a program without a heap: no gcc to make one")
+        return
+    source = os.path.join(WORK, "bare.c")
+    with open(source, "w") as file:
+        file.write("void _start(void) { for (;;) __asm__ volatile(\"syscall\" :: \"a\"(34L) : "
+                   "\"rcx\", \"r11\", \"memory\"); }\n")
+    path = os.path.join(WORK, "bare")
+    subprocess.run(["gcc", "-nostdlib", "-static", "-o", path, source], check=True)
+    target = started(path)
+    wait_for(target.pid, "bare")
+    refused(target.pid, "no heap block was found in 'bare'", "it has not allocated anything yet")
+    target.kill()
+    target.wait()
+
+
+def another_allocator():
+    library = next((os.path.join(folder, name) for folder in ("/usr/lib/x86_64-linux-gnu",)
+                    if os.path.isdir(folder) for name in sorted(os.listdir(folder))
+                    if name.startswith("libtcmalloc_minimal.so")), None)
+    if library is None:
+        leave_out("tcmalloc: it is not installed")
+        return
+    target = started("sleep", "60", env={**os.environ, "LD_PRELOAD": library})
+    wait_for(target.pid, "sleep")
+    refused(target.pid, "its allocator is tcmalloc", "recognised, not supported yet")
+    target.kill()
+    target.wait()
 
 
 def bytecode():
@@ -276,6 +326,6 @@ def skipped():
 
 
 main(no_such_process, zombie, kernel_thread, already_traced, a_thread, no_permission,
-     thirty_two_bits, without_ocaml, bytecode, ocaml_5, ourselves,
+     thirty_two_bits, without_ocaml, without_heap, another_allocator, bytecode, ocaml_5, ourselves,
      ends_or_executes_during_the_dump, skipped)
 END

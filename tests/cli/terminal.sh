@@ -92,5 +92,16 @@ def progress():
     check("\x1b" not in text and "%" not in text, "--progress never")
 
 
-main(human_and_wide, colour, no_snapshot_to_a_terminal, progress)
+def hints_come_last():
+    text, _ = on_terminal("leaks", path, stderr_too=True)
+    lines = [ESCAPE.sub("", line) for line in text.splitlines()]
+    check(any("TOTAL" in line for line in lines[:-1]), text)
+    check(lines[-1].startswith(f"hint: 'heapsnap object {path} 0x"), text)
+    words = lines[-1].split("'")[1].split()[1:]
+    equal(run(*words, "--json").json()["object"]["reached"], False, "the block of the hint")
+    text, code = on_terminal("leaks", path, "-o", "/dev/full", stderr_too=True)
+    check(code != 0 and "hint: 'heapsnap object" not in text, "no hint after a failure")
+
+
+main(human_and_wide, colour, no_snapshot_to_a_terminal, hints_come_last, progress)
 END

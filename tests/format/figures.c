@@ -5,6 +5,19 @@
 
 #include "snapshot/reader.h"
 
+static void figures_print_members(const struct hs_snap *snap)
+{
+    for (uint64_t type = 0; type < hs_snap_totals(snap)->n_types; type++) {
+        size_t n;
+        const struct hs_member *members = hs_snap_members(snap, (uint32_t)type, &n);
+        for (size_t i = 0; i < n; i++)
+            printf("member %u %llu %s %s\n", members[i].type,
+                   (unsigned long long)members[i].offset_bytes,
+                   hs_snap_string(snap, members[i].name),
+                   hs_snap_string(snap, members[i].type_name));
+    }
+}
+
 static void figures_print(const struct hs_snap *snap)
 {
     const struct hs_snap_totals *t = hs_snap_totals(snap);
@@ -24,12 +37,21 @@ static void figures_print(const struct hs_snap *snap)
         {"n_samples", t->n_samples},
         {"n_strings", t->n_strings},
         {"n_chunks", t->n_chunks},
+        {"n_members", t->n_members},
     };
+    printf("version %u\n", hs_snap_format_version(snap));
     printf("word_bytes %u\n", facts->word_bytes);
     printf("pid %u\n", facts->pid);
     printf("command %s\n", hs_snap_string(snap, facts->command));
     for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++)
         printf("%s %llu\n", figures[i].name, (unsigned long long)figures[i].value);
+    printf("resident_bytes %llu\n", (unsigned long long)facts->resident_bytes);
+    for (size_t i = 0; i < facts->n_memory; i++) {
+        const struct hs_memory_row *row = &facts->memory[i];
+        printf("memory %s %u %llu %llu %llu\n", hs_snap_string(snap, row->owner), row->state,
+               (unsigned long long)row->n_bytes, (unsigned long long)row->resident_bytes,
+               (unsigned long long)row->n_blocks);
+    }
     printf("checksum %016llx\n", (unsigned long long)t->checksum);
     for (hs_node i = 0; i < t->n_tree; i++) {
         const struct hs_root *root = hs_snap_root(snap, i);
@@ -39,8 +61,9 @@ static void figures_print(const struct hs_snap *snap)
             printf("leaf %llu None ", (unsigned long long)i);
         else
             printf("leaf %llu %llu ", (unsigned long long)i, (unsigned long long)root->target);
-        printf("%s\n", hs_snap_string(snap, root->name));
+        printf("%u %s\n", root->edge_class, hs_snap_string(snap, root->name));
     }
+    figures_print_members(snap);
 }
 
 int main(int argc, char **argv)

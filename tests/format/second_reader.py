@@ -65,8 +65,8 @@ def xxh64(data, seed):
 class Bytes:
     """The contents of one section."""
 
-    def __init__(self, data, what):
-        self.data, self.at, self.what = data, 0, what
+    def __init__(self, data, what, version):
+        self.data, self.at, self.what, self.version = data, 0, what, version
 
     def byte(self):
         need(self.at < len(self.data), self.what + " ends early")
@@ -120,14 +120,15 @@ class Bytes:
     def table(self, columns, n, strings):
         limits = {"string": strings, "16": 65535, "32": (1 << 32) - 1}
         result = {}
-        for name, form, limit in columns:
+        for name, form, limit in of_version(columns, self.version):
             top = limits.get(limit, MASK) if isinstance(limit, str) else limit
             result[name] = self.column(form, n, top)
         return result
 
     def list(self, columns, strings=0):
         n = self.varint()
-        need(n * len(columns) <= len(self.data) - self.at, self.what + ": a count too high")
+        n_columns = len(of_version(columns, self.version))
+        need(n * n_columns <= len(self.data) - self.at, self.what + ": a count too high")
         return n, self.table(columns, n, strings)
 
     def runs(self, n):
@@ -139,27 +140,41 @@ class Bytes:
         return values
 
 
+def of_version(columns, version):
+    """A column that has a fourth member is there since that version of the format; a limit that is
+    a pair is one for version 1 and one for those after it."""
+    return [(name, form, limit[version > 1] if isinstance(limit, tuple) else limit)
+            for name, form, limit, *since in columns if not since or since[0] <= version]
+
+
 FACTS = (("pid", "", "32"), ("command", "", "string"), ("tool_version", "", "string"),
-         ("pause_ns", "", ""), ("read_bytes", "", ""), ("n_stop_attempts", "", "32"))
+         ("pause_ns", "", ""), ("read_bytes", "", ""), ("n_stop_attempts", "", "32"),
+         ("resident_bytes", "", "", 2))
 RUNTIMES = (("name", "", "string"), ("version", "", "string"), ("certainty", "", 2))
 PROOFS = (("what", "", "string"), ("expected", "", ""), ("found", "", ""), ("holds", "", 1))
 BINARIES = (("path", "", "string"), ("build_id", "", "string"), ("begin", "delta", ""),
-            ("has_symtab", "", 1), ("has_debug_info", "", 1))
+            ("has_symtab", "", 1), ("has_debug_info", "", 1), ("debug_file", "", "string", 2))
 UNREADABLE = (("begin", "delta", ""), ("end", "delta", ""))
 NOTES = (("text", "", "string"), ("is_gap", "", 1))
-ROOTS = (("parent", "delta", ""), ("level", "", 4), ("kind", "", 11), ("certainty", "", 2),
-         ("weak", "", 1), ("target", "delta +1", ""), ("address", "delta", ""),
-         ("offset", "delta", ""), ("field", "+1", "32"), ("line", "delta", "32"),
+MEMORY = (("owner", "", "string"), ("state", "", 6), ("bytes", "", ""),
+          ("resident_bytes", "", ""), ("n_blocks", "", ""))
+ROOTS = (("parent", "delta", ""), ("level", "", (4, 5)), ("kind", "", 11), ("certainty", "", 2),
+         ("weak", "", 1), ("edge_class", "", 3, 2), ("target", "delta +1", ""),
+         ("address", "delta", ""), ("offset", "delta", ""), ("field", "+1", "32"),
+         ("line", "delta", "32"),
          ("char_begin", "", "32"), ("char_end", "", "32"), ("thread", "delta", "32"),
          ("frame", "delta", "32"), ("name", "delta", "string"), ("module", "delta", "string"),
          ("symbol", "delta", "string"), ("file", "delta", "string"),
          ("function", "delta", "string"))
-TYPES = (("name", "delta", "string"), ("tag", "", "16"), ("form", "", 11))
+TYPES = (("name", "delta", "string"), ("tag", "", "16"), ("form", "", (11, 17)),
+         ("stride_bytes", "", "", 2))
+MEMBERS = (("type", "delta", ""), ("offset_bytes", "delta", ""), ("name", "delta", "string"),
+           ("type_name", "delta", "string"))
 SAMPLES = (("id", "delta", ""), ("node", "delta +1", ""), ("n_samples", "", ""),
            ("words", "", ""), ("state", "", 1))
 TOTALS = tuple((name, "", "") for name in (
     "n_tree", "n_blocks", "n_edges", "n_extra_edges", "n_static_blocks", "heap_words",
-    "static_words", "n_types", "n_samples", "n_strings", "n_chunks"))
+    "static_words", "n_types", "n_samples", "n_strings", "n_chunks")) + (("n_members", "", "", 2),)
 CHUNKS = (("n_edges", "", ""), ("n_extra", "", ""), ("first_address", "delta", ""))
 SECTIONS = (("kind", "", 12), ("flags", "", 1), ("id", "", ""), ("raw_bytes", "", ""),
             ("stored_bytes", "", ""), ("hash", "fixed", ""))
@@ -170,7 +185,8 @@ class Snapshot:
         self.data = data
         self.sections = []
         self.strings = [b""]
-        self.counted = dict.fromkeys((name for name, _, _ in TOTALS), 0)
+        self.members = {}
+        self.counted = dict.fromkeys((name for name, *_ in TOTALS), 0)
         self.header()
         self.heads()
         self.front()
@@ -183,9 +199,11 @@ class Snapshot:
         need(len(data) >= 64 and data[:8] == b"\x89HSNAP\r\n", "not a snapshot")
         version, flags, self.word_bytes = struct.unpack_from("<IHH", data, 8)
         self.n_blocks, found = struct.unpack_from("<QQ", data, 16)
-        need(version == 1, "version %d" % version)
+        need(version in (1, 2), "version %d" % version)
+        self.version = version
         need(found == xxh64(data[:24], 0), "the header is damaged")
-        need(flags == 0 and self.word_bytes in (4, 8), "the header is damaged")
+        words = (1, 4, 8) if version >= 2 else (4, 8)
+        need(flags == 0 and self.word_bytes in words, "the header is damaged")
         self.n_chunks = -(-self.n_blocks // CHUNK)
 
     def expected(self):
@@ -225,7 +243,7 @@ class Snapshot:
             need(done.returncode == 0, what + " does not unpack")
             stored = done.stdout
         need(len(stored) == head[3], what + " has another size than it claims")
-        return Bytes(stored, what)
+        return Bytes(stored, what, self.version)
 
     def read_strings(self, at):
         c = self.contents(at)
@@ -240,10 +258,14 @@ class Snapshot:
         self.facts = {k: v[0] for k, v in c.table(FACTS, 1, n_strings).items()}
         for columns in (RUNTIMES, PROOFS, BINARIES, UNREADABLE, NOTES):
             c.list(columns, n_strings)
+        self.memory = c.list(MEMORY, n_strings)[1] if self.version >= 2 else {"owner": []}
         c.done()
         c = self.contents(2)
         self.n_tree, self.roots = c.list(ROOTS, n_strings)
         c.done()
+        if self.version == 1:  # which has no variables
+            self.roots["level"] = [5 if level == 4 else level for level in self.roots["level"]]
+            self.roots["edge_class"] = [0] * self.n_tree
         self.verify_tree()
         self.in_degree = [0] * -(-self.n_blocks // 1024)
         for target, weak in zip(self.roots["target"], self.roots["weak"]):
@@ -260,9 +282,14 @@ class Snapshot:
             parent, level = roots["parent"][node], roots["level"][node]
             need((level == 0) == (node == 0), "node 0 alone is at level 0")
             need(parent == 0 if node == 0 else parent < node, "a parent after its child")
-            need(node == 0 or roots["level"][parent] < level, "a parent not above its child")
+            above = roots["level"][parent]
+            need(node == 0 or (above < level if self.version == 1 else
+                               above + 1 == level or (above, level) == (3, 5)),
+                 "a level %d below a level %d" % (level, above))
             target = roots["target"][node]
-            need(target is None or (level == 4 and self.is_block(target)), "a bad target")
+            need(target is None or self.is_block(target), "a bad target")
+            need(level == 5 or (target is None and roots["edge_class"][node] == 0),
+                 "what is no leaf has a target")
 
     def back_tables(self):
         at = 3 + 5 * self.n_chunks
@@ -270,12 +297,23 @@ class Snapshot:
         n_strings = len(self.strings) - 1
         c = self.contents(at)
         self.counted["n_types"], self.types = c.list(TYPES, n_strings)
+        if self.version >= 2:
+            self.counted["n_members"], self.members = c.list(MEMBERS, n_strings)
+            self.verify_members()
         c.done()
         c = self.contents(at + 1)
         self.counted["n_samples"], samples = c.list(SAMPLES)
         c.done()
         need(samples["id"] == sorted(samples["id"]), "samples out of order")
         need(all(node is None or self.is_block(node) for node in samples["node"]), "a lost sample")
+
+    def verify_members(self):
+        places = list(zip(self.members["type"], self.members["offset_bytes"]))
+        need(places == sorted(places), "members out of order")
+        for number, offset in places:
+            need(number < self.counted["n_types"], "a member of no type")
+            stride = self.types["stride_bytes"][number]
+            need(stride == 0 or offset < stride, "a member beyond its element")
 
     def chunks(self):
         self.infos = []
@@ -307,8 +345,10 @@ class Snapshot:
             if i == 0:
                 first = address
             end = address + words[i] * self.word_bytes
-            need(words[i] >= 1 and end <= MASK and states[i] <= 3, "a malformed block")
+            need(words[i] >= 1 and end <= MASK and states[i] <= (3 if self.version == 1 else 15),
+                 "a malformed block")
             static = states[i] & 1
+            need(static or not states[i] & 4, "a mapping that counts as heap")
             self.counted["n_static_blocks"] += static
             self.counted["static_words" if static else "heap_words"] += words[i]
         need(first >= self.end_address, "chunks out of order")
@@ -364,23 +404,33 @@ class Snapshot:
         c.done()
         self.counted.update(n_tree=self.n_tree, n_strings=len(self.strings) - 1,
                             n_chunks=self.n_chunks)
+        totals.setdefault("n_members", 0)
         need(totals == self.counted, "the totals are wrong")
         need(list(zip(*infos.values())) == self.infos and n_chunks == self.n_chunks,
              "the list of chunks is wrong")
         need(list(zip(*heads.values())) == [head for head, _ in self.sections[:-1]] and
              n_sections == len(self.sections) - 1, "the list of sections is wrong")
 
+    def text(self, string):
+        return self.strings[string].decode("latin-1")
+
     def report(self):
+        print("version", self.version)
         print("word_bytes", self.word_bytes)
         print("pid", self.facts["pid"])
-        print("command", self.strings[self.facts["command"]].decode("latin-1"))
-        for name, _, _ in TOTALS:
+        print("command", self.text(self.facts["command"]))
+        for name, *_ in TOTALS:
             print(name, self.counted[name])
+        print("resident_bytes", self.facts.get("resident_bytes", 0))
+        for owner, *numbers in zip(*self.memory.values()):
+            print("memory", self.text(owner), *numbers)
         print("checksum %016x" % self.checksum)
         for node in range(self.n_tree):
-            if self.roots["level"][node] == 4:
-                print("leaf", node, self.roots["target"][node],
-                      self.strings[self.roots["name"][node]].decode("latin-1"))
+            if self.roots["level"][node] == 5:
+                print("leaf", node, self.roots["target"][node], self.roots["edge_class"][node],
+                      self.text(self.roots["name"][node]))
+        for number, offset, name, type_name in zip(*self.members.values()):
+            print("member", number, offset, self.text(name), self.text(type_name))
 
 
 def main():

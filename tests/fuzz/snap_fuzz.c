@@ -2,6 +2,7 @@
 /* The snapshot reader against any bytes. Hashes are not compared, so that damage gets through to
  * the decoders; and once more with them, as users have it. */
 #include <assert.h>
+#include <string.h>
 
 #include "layout.h"
 #include "snapshot/reader.h"
@@ -42,6 +43,23 @@ static void fuzz_chunks(const struct hs_snap *snap, struct hs_error *err)
         assert(node == HS_NO_NODE || node < hs_snap_totals(snap)->n_tree + HS_MAX_BLOCKS);
 }
 
+static size_t fuzz_members(const struct hs_snap *snap, uint32_t type)
+{
+    size_t n, n_bytes = 0;
+    const uint64_t stride = hs_snap_type(snap, type)->stride_bytes;
+    const struct hs_member *members = hs_snap_members(snap, type, &n);
+    for (size_t i = 0; i < n; i++) {
+        assert(members[i].type == type && (stride == 0 || members[i].offset_bytes < stride));
+        assert(i == 0 || members[i].offset_bytes >= members[i - 1].offset_bytes);
+        n_bytes += strlen(hs_snap_string(snap, members[i].name));
+        n_bytes += strlen(hs_snap_string(snap, members[i].type_name));
+        const struct hs_member *first =
+            hs_snap_member_at(snap, type, members[i].offset_bytes, NULL);
+        assert(first <= &members[i] && first->offset_bytes == members[i].offset_bytes);
+    }
+    return n_bytes;
+}
+
 static void fuzz_tables(const struct hs_snap *snap)
 {
     const struct hs_snap_totals *totals = hs_snap_totals(snap);
@@ -52,6 +70,8 @@ static void fuzz_tables(const struct hs_snap *snap)
     for (uint64_t i = 0; i < totals->n_types; i++)
         for (const char *c = hs_snap_string(snap, hs_snap_type(snap, (uint32_t)i)->name); *c; c++)
             n_bytes++;
+    for (uint64_t i = 0; i < totals->n_types; i++)
+        n_bytes += fuzz_members(snap, (uint32_t)i);
     for (uint64_t i = 0; i < totals->n_samples; i++)
         assert(hs_snap_find_sample(snap, hs_snap_sample(snap, i)->id) != NULL);
     assert(n_bytes < SIZE_MAX);

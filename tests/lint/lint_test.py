@@ -159,7 +159,7 @@ CASES = {
     ],
     "machine-path": [
         ({"scripts/a.sh": "cd /" + "root/x\n"},
-         {"scripts/a.sh": "cd ./" + "root/x $HOME/work/y\n"}),
+         {"scripts/a.sh": "cd ./ro" + "ot/x $HOME/wo" + "rk/y\n"}),
         ({"docs/a.md": "see /" + "home/ann/x\n"}, {"docs/a.md": "see home/ann and /proc/1/maps\n"}),
     ],
     "stale-exception": [

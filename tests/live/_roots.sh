@@ -1,38 +1,14 @@
 # Sourced by roots_*.sh: builds a fixture, runs it unstripped and stripped, dumps it and compares
 # what the snapshot says with what the program printed of itself.
-set -euo pipefail
+. "$SOURCE_DIR/tests/live/_target.sh"
+need ocamlfind python3
 
-command -v ocamlfind >/dev/null || { echo "skipped: no OCaml compiler"; exit 77; }
 case "$(ocamlfind ocamlopt -version)" in
 4.13.*|4.14.*) ;;
 *) echo "skipped: the compiler is not OCaml 4.13 or 4.14"; exit 77 ;;
 esac
-command -v python3 >/dev/null || { echo "skipped: no python3"; exit 77; }
 
-fixtures=$SOURCE_DIR/tests/live/fixtures
 compare=$SOURCE_DIR/tests/live/_roots_compare.py
-work=$(mktemp -d)
-pid=""
-
-stop_target()
-{
-    [ -z "$pid" ] || kill -KILL "$pid" 2>/dev/null || true
-    [ -z "$pid" ] || wait "$pid" 2>/dev/null || true
-    pid=""
-}
-finish()
-{
-    stop_target
-    rm -rf "$work"
-}
-trap finish EXIT
-
-fail()
-{
-    echo "FAILED: $1"
-    [ -f "$work/log" ] && tail -5 "$work/log"
-    exit 1
-}
 
 # build OUTPUT PACKAGES SOURCES...: compiles copies, so that nothing is left beside the sources.
 build()
@@ -46,25 +22,6 @@ build()
         -o "$output") || fail "building $output"
     cp "$work/$output" "$work/$output.stripped"
     strip "$work/$output.stripped"
-}
-
-# start PROGRAM ARGUMENTS...: runs it until it says READY; its standard input stays open.
-start()
-{
-    local program=$1
-    shift
-    rm -f "$work/input"
-    mkfifo "$work/input"
-    "$work/$program" "$@" <"$work/input" >"$work/log" 2>&1 &
-    pid=$!
-    exec 9>"$work/input"
-    for _ in $(seq 300); do
-        grep -q '^READY' "$work/log" && break
-        kill -0 "$pid" 2>/dev/null || fail "$program ended before it was ready"
-        sleep 0.1
-    done
-    grep -q '^READY' "$work/log" || fail "$program did not get ready"
-    sleep 0.2
 }
 
 # Dumps the running target and compares.
@@ -88,10 +45,8 @@ check()
     shift
     for variant in "$program" "$program.stripped"; do
         echo "$variant"
-        start "$variant" "$@"
+        start "$work/$variant" "$@"
         compare_roots "$variant"
-        exec 9>&-
-        wait "$pid" || fail "$variant did not end well"
-        pid=""
+        leave
     done
 }

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/_roots.sh"
 build heap_damaged unix heap_damaged.ml heap_damaged_stubs.c
 for how in 0 1 2 3; do
-    start heap_damaged "$how"
+    start "$work/heap_damaged" "$how"
     compare_roots "damage $how"
     "$HEAPSNAP" info "$work/heap.snap" --json >"$work/info.json"
     python3 - "$work/info.json" <<'EOF' || fail "the damage $how is not stated"
@@ -14,7 +14,5 @@ assert [p for p in info["proofs"] if not p["holds"]], "all proofs hold over a da
 text = json.dumps(info)
 assert "damaged block header" in text, text
 EOF
-    exec 9>&-
-    wait "$pid" || fail "the target did not end well"
-    pid=""
+    leave
 done

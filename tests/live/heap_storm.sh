@@ -3,7 +3,7 @@
 # says why not, and what does not change is right in all of them.
 . "$(dirname "$0")/_roots.sh"
 build heap_storm unix heap_storm.ml
-start heap_storm.stripped
+start "$work/heap_storm.stripped"
 n_exact=0
 for i in $(seq 20); do
     compare_roots "stop $i" >"$work/out" 2>&1 || { cat "$work/out"; fail "stop $i"; }

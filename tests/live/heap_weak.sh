@@ -5,7 +5,7 @@ build heap_weak unix heap_weak.ml
 # A minor heap that is never collected keeps the dead data where it is.
 export OCAMLRUNPARAM="s=4M"
 check heap_weak
-start heap_weak.stripped
+start "$work/heap_weak.stripped"
 "$HEAPSNAP" dump "$pid" -o "$work/heap.snap" || fail "dump"
 "$ORACLE" "$work/heap.snap" sum | tee "$work/sum"
 alive=$(awk '/^by ephemerons/ { print $3 }' "$work/sum")

@@ -4,7 +4,7 @@
 build roots_noalloc unix roots_noalloc.ml roots_noalloc_stubs.c
 for variant in roots_noalloc roots_noalloc.stripped; do
     echo "$variant"
-    start "$variant"
+    start "$work/$variant"
     for _ in 1 2 3 4 5; do
         compare_roots "$variant"
     done

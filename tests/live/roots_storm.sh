@@ -8,7 +8,7 @@ build roots_storm unix,threads.posix roots_storm.ml
 storm()
 {
     local variant=$1 mode=$2 stops=$3 exact=0 stated=0
-    start "$variant" "$mode"
+    start "$work/$variant" "$mode"
     for _ in $(seq "$stops"); do
         "$HEAPSNAP" dump "$pid" --no-names -o "$work/heap.snap" 2>"$work/said" ||
             fail "dump: $(cat "$work/said")"

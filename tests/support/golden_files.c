@@ -7,8 +7,7 @@
 #include <zstd.h>
 
 #include "base/alloc.h"
-#include "graph_builder.h"
-#include "snap_forge.h"
+#include "golden_forge.h"
 
 /* ---- files that open ---- */
 
@@ -17,18 +16,11 @@ static void golden_minimal(struct hs_graph_builder *b)
     b->facts.n_stop_attempts = 1;
 }
 
-static void golden_string(struct hs_graph_builder *b, const char *text, hs_str *ret)
-{
-    struct hs_error err = HS_ERROR_INIT;
-    if (hs_strtab_add(&b->strings, text, ret, &err) != HS_OK)
-        *ret = 0;
-}
-
 /* The worked example of docs/format.md. */
 static void golden_example(struct hs_graph_builder *b)
 {
-    golden_string(b, "./demo", &b->facts.command);
-    golden_string(b, "heapsnap 0.1.0", &b->facts.tool_version);
+    hs_golden_string(b, "./demo", &b->facts.command);
+    hs_golden_string(b, "heapsnap 0.1.0", &b->facts.tool_version);
     b->facts.pid = 4242;
     b->facts.pause_ns = 1500000;
     b->facts.read_bytes = 1 << 20;
@@ -50,7 +42,7 @@ static void golden_example(struct hs_graph_builder *b)
     b->leaves[vcs].address = 0x601000;
     b->leaves[vcs].field = 0;
     b->leaves[vcs].line = 318;
-    (void)hs_graph_builder_leaf(b, HS_ROOT_STACK, "thread 4242", NULL, "Stm.observe slot sp+16",
+    (void)hs_graph_builder_leaf(b, HS_ROOT_STACK, "thread 4242", "#1 Stm.observe", "slot sp+16",
                                 tail);
     hs_graph_builder_sample(b, 7, text);
     (void)module;
@@ -65,17 +57,17 @@ static void golden_classes(struct hs_graph_builder *b)
     static struct hs_note note;
     static const struct hs_range hole = {0x1000, 0x2000};
     b->facts.word_bytes = 4;
-    golden_string(b, "ocaml", &runtime.name);
-    golden_string(b, "4.14.1", &runtime.version);
-    golden_string(b, "heap words", &proof.what);
+    hs_golden_string(b, "ocaml", &runtime.name);
+    hs_golden_string(b, "4.14.1", &runtime.version);
+    hs_golden_string(b, "heap words", &proof.what);
     proof.expected = 10;
     proof.found = 10;
     proof.holds = true;
-    golden_string(b, "/usr/bin/demo", &binary.path);
-    golden_string(b, "00ff", &binary.build_id);
+    hs_golden_string(b, "/usr/bin/demo", &binary.path);
+    hs_golden_string(b, "00ff", &binary.build_id);
     binary.begin = 0x400000;
     binary.has_symtab = true;
-    golden_string(b, "one range could not be read", &note.text);
+    hs_golden_string(b, "one range could not be read", &note.text);
     note.is_gap = true;
     b->facts.runtimes = &runtime;
     b->facts.proofs = &proof;
@@ -111,9 +103,8 @@ struct golden_open {
 };
 
 static const struct golden_open opens[] = {
-    {"example.snap", golden_example, false},
-    {"minimal.snap", golden_minimal, false},
-    {"classes.snap", golden_classes, false},
+    {"example.snap", golden_example, false}, {"minimal.snap", golden_minimal, false},
+    {"classes.snap", golden_classes, false}, {"native.snap", hs_golden_native, false},
     {"chunks.snap", golden_chunks, true},
 };
 
@@ -127,53 +118,41 @@ static void golden_build(void (*build)(struct hs_graph_builder *b), void **ret, 
 
 /* ---- the example with one thing wrong and its checksums right ---- */
 
-static void forge_set(struct hs_forge *f, enum hs_section_kind kind, size_t at, uint8_t value)
-{
-    hs_forge_set_byte(hs_forge_section(f, kind, 0), at, value);
-}
-
 static void forge_append_byte(struct hs_forge *f, enum hs_section_kind kind, uint8_t value)
 {
     struct hs_forge_section *section = hs_forge_section(f, kind, 0);
     hs_forge_splice(section, section->raw.n_bytes, 0, &value, 1);
 }
 
-/* Value at `row` of the `column`-th of n_rows one-byte columns behind a one-byte count. */
-static void forge_set_cell(struct hs_forge *f, enum hs_section_kind kind, size_t n_rows,
-                           size_t column, size_t row, uint8_t value)
-{
-    forge_set(f, kind, 1 + n_rows * column + row, value);
-}
-
-enum { EXAMPLE_TREE = 8 }; /* all, 2 kinds, module, unit, thread, 2 leaves */
+enum { EXAMPLE_TREE = 9 }; /* all, 2 kinds, module, unit, thread, frame, 2 leaves */
 
 static void forge_parent(struct hs_forge *f)
 {
-    forge_set_cell(f, HS_SECTION_ROOTS, EXAMPLE_TREE, 0, 1, 2); /* node 1 below node 1 */
+    hs_golden_set_cell(f, HS_SECTION_ROOTS, EXAMPLE_TREE, 0, 1, 2); /* node 1 below node 1 */
 }
 static void forge_level(struct hs_forge *f)
 {
-    forge_set_cell(f, HS_SECTION_ROOTS, EXAMPLE_TREE, 1, 2, 1); /* a module that is a kind */
+    hs_golden_set_cell(f, HS_SECTION_ROOTS, EXAMPLE_TREE, 1, 2, 1); /* a module that is a kind */
 }
 static void forge_level_range(struct hs_forge *f)
 {
-    forge_set_cell(f, HS_SECTION_ROOTS, EXAMPLE_TREE, 1, 2, 9);
+    hs_golden_set_cell(f, HS_SECTION_ROOTS, EXAMPLE_TREE, 1, 2, 9);
 }
 static void forge_two_tops(struct hs_forge *f)
 {
-    forge_set_cell(f, HS_SECTION_ROOTS, EXAMPLE_TREE, 1, 1, 0);
+    hs_golden_set_cell(f, HS_SECTION_ROOTS, EXAMPLE_TREE, 1, 1, 0);
 }
 static void forge_kind(struct hs_forge *f)
 {
-    forge_set_cell(f, HS_SECTION_ROOTS, EXAMPLE_TREE, 2, 1, HS_N_ROOT_KINDS);
+    hs_golden_set_cell(f, HS_SECTION_ROOTS, EXAMPLE_TREE, 2, 1, HS_N_ROOT_KINDS);
 }
 static void forge_inner_target(struct hs_forge *f)
 {
-    forge_set_cell(f, HS_SECTION_ROOTS, EXAMPLE_TREE, 5, 1, 20); /* node 1 targets node 9 */
+    hs_golden_set_cell(f, HS_SECTION_ROOTS, EXAMPLE_TREE, 6, 1, 22); /* node 1 targets node 10 */
 }
 static void forge_target_in_tree(struct hs_forge *f)
 {
-    forge_set_cell(f, HS_SECTION_ROOTS, EXAMPLE_TREE, 5, 6, 4); /* leaf 6 targets node 1 */
+    hs_golden_set_cell(f, HS_SECTION_ROOTS, EXAMPLE_TREE, 6, 7, 4); /* leaf 7 targets node 1 */
 }
 static void forge_no_tree(struct hs_forge *f)
 {
@@ -182,7 +161,7 @@ static void forge_no_tree(struct hs_forge *f)
 }
 static void forge_many_roots(struct hs_forge *f)
 {
-    forge_set(f, HS_SECTION_ROOTS, 0, 0x7f);
+    hs_golden_set(f, HS_SECTION_ROOTS, 0, 0x7f);
 }
 static void forge_sizes_gap(struct hs_forge *f)
 {
@@ -211,11 +190,11 @@ static void forge_first_address(struct hs_forge *f)
 }
 static void forge_type(struct hs_forge *f)
 {
-    forge_set(f, HS_SECTION_BLOCK_TYPES, 1, 2);
+    hs_golden_set(f, HS_SECTION_BLOCK_TYPES, 1, 2);
 }
 static void forge_degree(struct hs_forge *f)
 {
-    forge_set(f, HS_SECTION_EDGES, 1, 0x7f);
+    hs_golden_set(f, HS_SECTION_EDGES, 1, 0x7f);
 }
 static void forge_degree_wrap(struct hs_forge *f)
 {
@@ -230,15 +209,15 @@ static void forge_varint(struct hs_forge *f)
 }
 static void forge_target(struct hs_forge *f)
 {
-    forge_set(f, HS_SECTION_EDGES, 4, 100);
+    hs_golden_set(f, HS_SECTION_EDGES, 4, 100);
 }
 static void forge_target_tree(struct hs_forge *f)
 {
-    forge_set(f, HS_SECTION_EDGES, 4, 3); /* two nodes back: a root */
+    hs_golden_set(f, HS_SECTION_EDGES, 4, 3); /* two nodes back: a root */
 }
 static void forge_target_gap(struct hs_forge *f)
 {
-    forge_set(f, HS_SECTION_EDGES, 5, 100);
+    hs_golden_set(f, HS_SECTION_EDGES, 5, 100);
 }
 static void forge_edges_left(struct hs_forge *f)
 {
@@ -251,7 +230,7 @@ static void forge_edges_short(struct hs_forge *f)
 }
 static void forge_field(struct hs_forge *f)
 {
-    forge_set(f, HS_SECTION_FIELDS, 0, 7);
+    hs_golden_set(f, HS_SECTION_FIELDS, 0, 7);
 }
 static void forge_class(struct hs_forge *f)
 {
@@ -260,31 +239,31 @@ static void forge_class(struct hs_forge *f)
 }
 static void forge_extra_class(struct hs_forge *f)
 {
-    forge_set(f, HS_SECTION_EXTRA, 4, HS_EDGE_EXACT);
+    hs_golden_set(f, HS_SECTION_EXTRA, 4, HS_EDGE_EXACT);
 }
 static void forge_extra_source(struct hs_forge *f)
 {
-    forge_set(f, HS_SECTION_EXTRA, 1, 4);
+    hs_golden_set(f, HS_SECTION_EXTRA, 1, 4);
 }
 static void forge_extra_target(struct hs_forge *f)
 {
-    forge_set(f, HS_SECTION_EXTRA, 2, 2);
+    hs_golden_set(f, HS_SECTION_EXTRA, 2, 2);
 }
 static void forge_extra_count(struct hs_forge *f)
 {
-    forge_set(f, HS_SECTION_EXTRA, 0, 2);
+    hs_golden_set(f, HS_SECTION_EXTRA, 0, 2);
 }
 static void forge_extra_field(struct hs_forge *f)
 {
-    forge_set(f, HS_SECTION_EXTRA, 3, 3);
+    hs_golden_set(f, HS_SECTION_EXTRA, 3, 3);
 }
 static void forge_string_empty(struct hs_forge *f)
 {
-    forge_set(f, HS_SECTION_STRINGS, 1, 0);
+    hs_golden_set(f, HS_SECTION_STRINGS, 1, 0);
 }
 static void forge_string_count(struct hs_forge *f)
 {
-    forge_set(f, HS_SECTION_STRINGS, 0, 100);
+    hs_golden_set(f, HS_SECTION_STRINGS, 0, 100);
 }
 static void forge_string_first(struct hs_forge *f)
 {
@@ -292,24 +271,24 @@ static void forge_string_first(struct hs_forge *f)
 }
 static void forge_string_id(struct hs_forge *f)
 {
-    forge_set(f, HS_SECTION_META, 2, 100);
+    hs_golden_set(f, HS_SECTION_META, 2, 100);
 }
 static void forge_type_name(struct hs_forge *f)
 {
-    forge_set_cell(f, HS_SECTION_TYPES, 2, 0, 1, 120);
+    hs_golden_set_cell(f, HS_SECTION_TYPES, 2, 0, 1, 120);
 }
 static void forge_sample_node(struct hs_forge *f)
 {
-    forge_set(f, HS_SECTION_SAMPLES, 2, 100);
+    hs_golden_set(f, HS_SECTION_SAMPLES, 2, 100);
 }
 static void forge_histogram(struct hs_forge *f)
 {
-    forge_set(f, HS_SECTION_HISTOGRAM, 1, 6);
+    hs_golden_set(f, HS_SECTION_HISTOGRAM, 1, 6);
 }
 static void forge_histogram_count(struct hs_forge *f)
 {
     forge_append_byte(f, HS_SECTION_HISTOGRAM, 0);
-    forge_set(f, HS_SECTION_HISTOGRAM, 0, 2);
+    hs_golden_set(f, HS_SECTION_HISTOGRAM, 0, 2);
 }
 static void forge_n_edges(struct hs_forge *f)
 {
@@ -429,19 +408,8 @@ static void forge_raw_size(struct hs_forge *f)
     edges->keep_raw_bytes = true;
 }
 
-struct golden_forged {
-    const char *name;
-    void (*edit)(struct hs_forge *forge);
-    unsigned verdict;
-    const char *message;
-    bool is_packed;
-};
-
-#define OPEN HS_GOLDEN_FAILS_OPEN
-#define CHECK HS_GOLDEN_FAILS_CHECK
-
-static const struct golden_forged forged[] = {
-    {"future_version", forge_version, OPEN, "format version 2", false},
+static const struct hs_golden_forged forged[] = {
+    {"future_version", forge_version, OPEN, "format version 3", false},
     {"version_zero", forge_version_zero, OPEN, "its header is damaged", false},
     {"header_flags", forge_header_flags, OPEN, "its header is damaged", false},
     {"word_bytes", forge_word_bytes, OPEN, "its header is damaged", false},
@@ -465,8 +433,8 @@ static const struct golden_forged forged[] = {
     {"no_tree", forge_no_tree, OPEN, "lacks node 0", false},
     {"many_roots", forge_many_roots, OPEN, "cannot stand in", false},
     {"root_parent", forge_parent, OPEN, "does not stand before it", false},
-    {"root_level", forge_level, OPEN, "is not above it", false},
-    {"root_level_range", forge_level_range, OPEN, "over its limit 4", false},
+    {"root_level", forge_level, OPEN, "level 1 cannot stand below level 1", false},
+    {"root_level_range", forge_level_range, OPEN, "over its limit 5", false},
     {"root_two_tops", forge_two_tops, OPEN, "node 0 alone", false},
     {"root_kind", forge_kind, OPEN, "over its limit", false},
     {"root_inner_target", forge_inner_target, OPEN, "only a leaf has a target", false},
@@ -499,6 +467,22 @@ static const struct golden_forged forged[] = {
     {"zstd_size", forge_pack_size, CHECK, "not the one that its head describes", true},
     {"zstd_tail", forge_pack_tail, CHECK, "not the one that its head describes", true},
     {"zstd_broken", forge_pack_broken, CHECK, "is damaged", true},
+};
+
+/* ---- files of version 1, which nothing writes any more ---- */
+
+struct golden_kept {
+    const char *name;
+    unsigned verdict;
+    const char *message;
+};
+
+static const struct golden_kept kept[] = {
+    {"v1_example", HS_GOLDEN_OPENS, ""},
+    {"v1_classes", HS_GOLDEN_OPENS, ""},
+    {"v1_level_five", OPEN, "over its limit 4"},
+    {"v1_state_mapping", CHECK, "runs of states are malformed"},
+    {"v1_word_bytes", OPEN, "its header is damaged"},
 };
 
 /* ---- whole files that are something else ---- */
@@ -591,7 +575,8 @@ enum {
 
 size_t hs_golden_count(void)
 {
-    return LENGTH(opens) + LENGTH(others) + N_CUTS + N_FLIPS + LENGTH(forged);
+    return LENGTH(opens) + LENGTH(others) + N_CUTS + N_FLIPS + LENGTH(forged) +
+           HS_N_GOLDEN_FORGED_NATIVE + LENGTH(kept);
 }
 
 static void golden_make_other(size_t at, struct hs_golden_file *file)
@@ -605,22 +590,46 @@ static void golden_make_other(size_t at, struct hs_golden_file *file)
     file->n_bytes = other->n_bytes;
 }
 
-static void golden_make_forged(size_t at, struct hs_golden_file *file)
+static void golden_make_forged(const struct hs_golden_forged *entry,
+                               void (*build)(struct hs_graph_builder *b),
+                               struct hs_golden_file *file)
 {
     struct hs_forge forge;
-    const struct golden_forged *entry = &forged[at];
     (void)snprintf(file->name, sizeof file->name, "%s.snap", entry->name);
     (void)snprintf(file->message, sizeof file->message, "%s", entry->message);
     file->verdict = entry->verdict;
     file->is_packed = entry->is_packed;
     void *example;
     size_t n_example;
-    golden_build(golden_example, &example, &n_example);
+    golden_build(build, &example, &n_example);
     hs_forge_open(&forge, example, n_example);
     hs_free(example);
     entry->edit(&forge);
     hs_forge_bytes(&forge, &file->bytes, &file->n_bytes);
     hs_forge_close(&forge);
+}
+
+static void golden_make_kept(const struct golden_kept *entry, struct hs_golden_file *file)
+{
+    (void)snprintf(file->name, sizeof file->name, "%s.snap", entry->name);
+    (void)snprintf(file->message, sizeof file->message, "%s", entry->message);
+    file->verdict = entry->verdict;
+    file->is_kept = true;
+}
+
+/* Behind the cuts and flips. */
+static void golden_make_late(size_t at, struct hs_golden_file *file)
+{
+    if (at < LENGTH(forged)) {
+        golden_make_forged(&forged[at], golden_example, file);
+        return;
+    }
+    at -= LENGTH(forged);
+    if (at < HS_N_GOLDEN_FORGED_NATIVE) {
+        golden_make_forged(&hs_golden_forged_native[at], hs_golden_native, file);
+        return;
+    }
+    golden_make_kept(&kept[at - HS_N_GOLDEN_FORGED_NATIVE], file);
 }
 
 void hs_golden_make(size_t at, struct hs_golden_file *ret)
@@ -640,7 +649,7 @@ void hs_golden_make(size_t at, struct hs_golden_file *ret)
     }
     at -= LENGTH(others);
     if (at >= N_CUTS + N_FLIPS) {
-        golden_make_forged(at - N_CUTS - N_FLIPS, ret);
+        golden_make_late(at - N_CUTS - N_FLIPS, ret);
         return;
     }
     golden_build(golden_example, &ret->bytes, &ret->n_bytes);

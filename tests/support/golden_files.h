@@ -18,6 +18,7 @@ struct hs_golden_file {
     unsigned verdict;
     char message[80]; /* must occur in the error */
     bool is_packed;   /* made with zstd: its bytes may differ between versions of zstd */
+    bool is_kept;     /* of an older version: nothing makes it any more, `bytes` is NULL */
     void *bytes;      /* owned */
     size_t n_bytes;
 };

@@ -57,6 +57,7 @@ void hs_graph_builder_fini(struct hs_graph_builder *b)
     hs_free(b->leaves);
     hs_free(b->groups);
     hs_free(b->types);
+    hs_free(b->members);
     hs_free(b->samples);
     hs_free(b->degree);
     hs_free(b->bytes);
@@ -78,6 +79,18 @@ uint32_t hs_graph_builder_type(struct hs_graph_builder *b, const char *name, uin
     struct hs_type *type = BUILDER_ADD(b, types);
     *type = (struct hs_type){.name = builder_string(b, name), .tag = tag, .form = (uint8_t)form};
     return (uint32_t)(b->n_types - 1);
+}
+
+void hs_graph_builder_member(struct hs_graph_builder *b, uint32_t type, uint64_t offset_bytes,
+                             const char *name, const char *type_name)
+{
+    struct hs_member *member = BUILDER_ADD(b, members);
+    *member = (struct hs_member){
+        .type = type,
+        .offset_bytes = offset_bytes,
+        .name = builder_string(b, name),
+        .type_name = builder_string(b, type_name),
+    };
 }
 
 uint32_t hs_graph_builder_block(struct hs_graph_builder *b, uint64_t words, bool is_static)
@@ -158,12 +171,20 @@ static void builder_need_top(struct hs_graph_builder *b)
 uint32_t hs_graph_builder_leaf(struct hs_graph_builder *b, unsigned kind, const char *module,
                                const char *unit, const char *name, uint32_t target)
 {
+    return hs_graph_builder_slot(b, kind, module, unit, NULL, name, target);
+}
+
+uint32_t hs_graph_builder_slot(struct hs_graph_builder *b, unsigned kind, const char *module,
+                               const char *unit, const char *variable, const char *name,
+                               uint32_t target)
+{
     builder_need_top(b);
+    const char *none = "(none)";
     size_t parent = builder_group(b, 0, HS_LEVEL_KIND, kind, hs_root_kind_name(kind));
-    if (module != NULL)
-        parent = builder_group(b, parent, HS_LEVEL_MODULE, kind, module);
-    if (unit != NULL)
-        parent = builder_group(b, parent, HS_LEVEL_UNIT, kind, unit);
+    parent = builder_group(b, parent, HS_LEVEL_MODULE, kind, module != NULL ? module : none);
+    parent = builder_group(b, parent, HS_LEVEL_UNIT, kind, unit != NULL ? unit : none);
+    if (variable != NULL)
+        parent = builder_group(b, parent, HS_LEVEL_VARIABLE, kind, variable);
     struct hs_root *leaf = BUILDER_ADD(b, leaves);
     *leaf = (struct hs_root){
         .parent = parent,
@@ -294,8 +315,16 @@ hs_status hs_graph_builder_write(struct hs_graph_builder *b, struct hs_out *out,
     if (status == HS_OK)
         status = builder_write_blocks(b, edges, writer, err);
     if (status == HS_OK)
-        status = hs_snap_writer_finish(writer, b->types, b->n_types, samples, b->n_samples, &totals,
-                                       err);
+        status = hs_snap_writer_finish(writer,
+                                       &(struct hs_snap_ending){
+                                           .types = b->types,
+                                           .n_types = b->n_types,
+                                           .members = b->members,
+                                           .n_members = b->n_members,
+                                           .samples = samples,
+                                           .n_samples = b->n_samples,
+                                       },
+                                       &totals, err);
     if (status == HS_OK && ret_totals != NULL)
         *ret_totals = totals;
     hs_snap_writer_free(writer);

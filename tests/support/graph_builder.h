@@ -10,9 +10,10 @@
  *     hs_snap_close(snap);
  *     hs_graph_builder_fini(&b);
  *
- * Leaves may be added in any order: the tree all -> kind -> module -> unit -> leaf is made of their
- * names. Everything that fails aborts with the reason on stderr: a test has nothing to handle.
- * Cost: 24 bytes per edge, 32 per block; no sort worse than linear, so millions of blocks are fine.
+ * Leaves may be added in any order: the tree all -> kind -> module -> unit [-> variable] -> leaf is
+ * made of their names. Everything that fails aborts with the reason on stderr: a test has nothing
+ * to handle. Cost: 24 bytes per edge, 32 per block; no sort worse than linear, so millions of
+ * blocks are fine.
  */
 #ifndef HS_TEST_GRAPH_BUILDER_H
 #define HS_TEST_GRAPH_BUILDER_H
@@ -40,11 +41,12 @@ struct hs_graph_builder {
     struct hs_root *leaves; /* parent is an index into groups until written; target a block */
     struct hs_root *groups; /* parent likewise */
     struct hs_type *types;
+    struct hs_member *members;
     struct hs_sample *samples;
     uint32_t *degree; /* edges added per block */
-    size_t n_blocks, n_edges, n_leaves, n_groups, n_types, n_samples;
+    size_t n_blocks, n_edges, n_leaves, n_groups, n_types, n_members, n_samples;
     size_t blocks_capacity, edges_capacity, leaves_capacity, groups_capacity, types_capacity;
-    size_t samples_capacity, degree_capacity;
+    size_t samples_capacity, degree_capacity, members_capacity;
     void *bytes; /* of the last hs_graph_builder_open, owned */
 };
 
@@ -63,13 +65,22 @@ void hs_graph_builder_edge_at(struct hs_graph_builder *b, uint32_t source, uint3
                               unsigned edge_class, uint32_t offset_words);
 
 /* A root; returns its index, good for b->leaves[index] (line, weak, certainty, ... may be set until
- * written) and for hs_graph_builder_leaf_node. module or unit NULL: the leaf hangs one level up. */
+ * written) and for hs_graph_builder_leaf_node. module or unit NULL: that group is called "(none)".
+ */
 uint32_t hs_graph_builder_leaf(struct hs_graph_builder *b, unsigned kind, const char *module,
                                const char *unit, const char *name, uint32_t target);
+
+/* The same with a variable above it (NULL: none). */
+uint32_t hs_graph_builder_slot(struct hs_graph_builder *b, unsigned kind, const char *module,
+                               const char *unit, const char *variable, const char *name,
+                               uint32_t target);
 
 /* For b->blocks[].type; the first call makes type 1 when type 0 is the default one. */
 uint32_t hs_graph_builder_type(struct hs_graph_builder *b, const char *name, uint16_t tag,
                                unsigned form);
+/* In ascending type, then offset. */
+void hs_graph_builder_member(struct hs_graph_builder *b, uint32_t type, uint64_t offset_bytes,
+                             const char *name, const char *type_name);
 void hs_graph_builder_sample(struct hs_graph_builder *b, uint64_t id, uint32_t block);
 
 /* Node numbers in what is written. */

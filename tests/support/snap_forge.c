@@ -36,6 +36,7 @@ void hs_forge_open(struct hs_forge *forge, const void *bytes, size_t n_bytes)
     forge_must(hs_alloc(snap->n_chunks, sizeof(struct hs_chunk_info), &chunks, &err), &err);
     *forge = (struct hs_forge){
         .header = snap->header,
+        .version = snap->header.version,
         .totals = snap->totals,
         .chunks = chunks,
         .n_chunks = snap->n_chunks,
@@ -116,12 +117,14 @@ static void forge_put_trailer(const struct hs_forge *forge, const struct hs_sect
     struct hs_section head = {.kind = HS_SECTION_TRAILER};
     struct hs_footer footer = {.trailer_offset = file->n_bytes};
     uint8_t bytes[HS_FOOTER_BYTES];
-    forge_must(hs_schema_encode(&hs_schema_totals, &forge->totals, 1, 0, &raw, &err), &err);
-    forge_must(
-        hs_schema_encode_list(&hs_schema_chunks, forge->chunks, forge->n_chunks, 0, &raw, &err),
-        &err);
-    forge_must(hs_schema_encode_list(&hs_schema_sections, heads, forge->n_sections, 0, &raw, &err),
+    const struct hs_column_limits limits = {.version = forge->version};
+    forge_must(hs_schema_encode(&hs_schema_totals, &forge->totals, 1, &limits, &raw, &err), &err);
+    forge_must(hs_schema_encode_list(&hs_schema_chunks, forge->chunks, forge->n_chunks, &limits,
+                                     &raw, &err),
                &err);
+    forge_must(
+        hs_schema_encode_list(&hs_schema_sections, heads, forge->n_sections, &limits, &raw, &err),
+        &err);
     forge_append(&raw, forge->trailer_tail.bytes, forge->trailer_tail.n_bytes);
     forge_put_section(file, &head, &raw, false, checksum);
     hs_buffer_fini(&raw);

@@ -15,6 +15,7 @@ struct hs_forge_section {
 
 struct hs_forge {
     struct hs_header header;
+    uint32_t version; /* of the tables, whatever the header is made to say */
     struct hs_snap_totals totals;
     struct hs_chunk_info *chunks; /* owned */
     size_t n_chunks;

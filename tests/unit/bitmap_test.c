@@ -27,10 +27,12 @@ static void compare_with_naive(const struct hs_bitmap *map, uint64_t n_set)
     for (uint64_t at = 0; at < map->n_bits; at++) {
         assert_int_equal(hs_bitmap_rank(map, at), rank);
         if (hs_bitmap_get(map, at)) {
+            assert_int_equal(hs_bitmap_select(map, rank), at);
             rank++;
             previous = at;
         }
         assert_true(hs_bitmap_previous(map, at) == previous);
+        assert_true(hs_bitmap_previous_ranked(map, at) == previous);
     }
     assert_int_equal(rank, n_set);
     assert_int_equal(hs_bitmap_rank(map, map->n_bits), n_set);
@@ -65,6 +67,32 @@ static void agrees_with_naive_on_random_maps(void **state)
             compare_with_naive(&map, n_set);
             hs_bitmap_fini(&map);
         }
+}
+
+/* The long way back over empty blocks, from next to a set bit and from far behind it. */
+static void finds_the_previous_across_gaps(void **state)
+{
+    (void)state;
+    enum { N = 1 << 20 };
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_bitmap map = {0};
+    uint64_t n_set = 0;
+
+    assert_int_equal(hs_bitmap_init(&map, N, &err), HS_OK);
+    for (uint64_t at = 5000; at < N; at += 1 + next_random() % 90000)
+        hs_bitmap_set(&map, at);
+    assert_int_equal(hs_bitmap_index(&map, &n_set, &err), HS_OK);
+    assert_true(n_set > 10);
+    for (uint64_t rank = 0, at = hs_bitmap_next(&map, 0); rank < n_set;
+         rank++, at = hs_bitmap_next(&map, at + 1))
+        assert_int_equal(hs_bitmap_select(&map, rank), at);
+    for (uint64_t at = 0; at < N + 600; at += 1 + next_random() % 130)
+        assert_true(hs_bitmap_previous_ranked(&map, at) == hs_bitmap_previous(&map, at));
+    for (uint64_t at = hs_bitmap_next(&map, 0); at < N; at = hs_bitmap_next(&map, at + 1)) {
+        assert_true(hs_bitmap_previous_ranked(&map, at) == at);
+        assert_true(hs_bitmap_previous_ranked(&map, at - 1) == hs_bitmap_previous(&map, at - 1));
+    }
+    hs_bitmap_fini(&map);
 }
 
 static void can_be_indexed_again(void **state)
@@ -103,6 +131,7 @@ static void empty_map_has_no_bits(void **state)
     assert_int_equal(hs_bitmap_rank(&map, 0), 0);
     assert_int_equal(hs_bitmap_next(&map, 0), 0);
     assert_true(hs_bitmap_previous(&map, 0) == UINT64_MAX);
+    assert_true(hs_bitmap_previous_ranked(&map, 0) == UINT64_MAX);
     hs_bitmap_fini(&map);
 }
 
@@ -128,6 +157,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(agrees_with_naive_on_random_maps),
+        cmocka_unit_test(finds_the_previous_across_gaps),
         cmocka_unit_test(can_be_indexed_again),
         cmocka_unit_test(empty_map_has_no_bits),
         cmocka_unit_test(tells_when_there_is_no_room),

@@ -145,8 +145,15 @@ static void unwinds_a_known_chain(void **state)
         assert_false(frame.is_outermost || frame.is_signal_frame);
         assert_true(hs_register_known(&frame.caller, HS_RBX));
         assert_false(hs_register_known(&frame.caller, HS_RAX));
-        if (i == 0)
+        hs_addr at = frame.saved_at[HS_RIP];
+        assert_true(at == frame.cfa - 8);
+        assert_true(frame.saved_at[HS_RSP] == 0); /* computed, not read */
+        if (i == 0) {
+            uint64_t saved;
             assert_true(frame.caller.value[HS_RBX] == c.rbx_of_middle);
+            assert_true(read_copy(&copy, frame.saved_at[HS_RBX], &saved, sizeof(saved)));
+            assert_true(saved == c.rbx_of_middle);
+        }
         last_cfa = frame.cfa;
         r = frame.caller;
     }

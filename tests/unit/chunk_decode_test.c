@@ -35,6 +35,9 @@ static void expect_same(const uint8_t *bytes, size_t n)
         assert_int_equal(found.value, value);
         assert_ptr_equal(found.next, exact + c.at);
     }
+    struct hs_varint any = hs_varint_take_any(exact, exact + n);
+    assert_ptr_equal(any.next, found.next);
+    assert_true(any.next == NULL || any.value == value);
     free(exact);
 }
 
@@ -75,7 +78,7 @@ enum { N = 200, FIRST = 7, MAX_EDGES = 2 * N };
 static uint64_t begin[N + 1];
 static hs_node target[MAX_EDGES];
 static const struct hs_chunk_limits limits = {
-    .word_bytes = 8, .n_tree = FIRST, .n_blocks = N, .n_types = 3};
+    .word_bytes = 8, .n_tree = FIRST, .n_blocks = N, .n_types = 3, .max_state = HS_BLOCK_STATES};
 
 static void encode_edges(struct hs_buffer *ret)
 {

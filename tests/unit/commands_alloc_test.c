@@ -20,9 +20,11 @@
 #include "graph_builder.h"
 #include "tool.h"
 
+#define IMPORTS HS_SOURCE_DIR "/tests/fuzz/corpus/import"
+
 enum { MAX_WORDS = 12, MAX_FAILURES = 20000 };
 
-static char work[64], snap[96], out_dir[96], out[128], export_dir[128];
+static char work[64], snap[96], out_dir[96], out[128], export_dir[128], tables[96];
 
 /* A heap with all that commands have columns for. */
 static void make_snap(void)
@@ -208,6 +210,17 @@ static void try_command(const char *const *words)
     assert_true(n[0] > 0);
 }
 
+/* What `export --to graph` makes of the heap, for import. */
+static int make_tables(void)
+{
+    struct hs_error err = HS_ERROR_INIT;
+    const char *const words[] = {"export", snap, "--to", "graph", "-o", tables, NULL};
+    struct quiet saved = quiet_begin();
+    hs_status status = run(words, &err);
+    quiet_end(saved);
+    return status == HS_OK ? 0 : -1;
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -218,11 +231,12 @@ static int setup(void **state)
     snprintf(out_dir, sizeof out_dir, "%s.out", work);
     snprintf(out, sizeof out, "%s/out", out_dir);
     snprintf(export_dir, sizeof export_dir, "%s.graph", work);
+    snprintf(tables, sizeof tables, "%s.tables", work);
     (void)setenv("XDG_CACHE_HOME", "/nonexistent", 1);
     if (mkdir(out_dir, 0700) != 0)
         return -1;
     make_snap();
-    return 0;
+    return make_tables();
 }
 
 static int teardown(void **state)
@@ -230,6 +244,8 @@ static int teardown(void **state)
     (void)state;
     empty(export_dir);
     (void)rmdir(export_dir);
+    empty(tables);
+    (void)rmdir(tables);
     empty(out_dir);
     (void)rmdir(out_dir);
     empty(work);
@@ -258,6 +274,10 @@ COMMAND(object, "object", snap, "1234", "-o", out)
 COMMAND(object_root, "object", snap, "root:Main.list", "--json", "-o", out)
 COMMAND(samples, "samples", snap, "--json", "-o", out)
 COMMAND(export_graph, "export", snap, "--to", "graph", "-o", export_dir)
+COMMAND(export_v8, "export", snap, "--to", "v8", "-o", out)
+COMMAND(import_v8, "import", "--from", "v8", IMPORTS "v8/all_kinds.heapsnapshot", "-o", out)
+COMMAND(import_hprof, "import", "--from", "hprof", IMPORTS "hprof/id8.hprof", "-o", out)
+COMMAND(import_graph, "import", "--from", "graph", tables, "-o", out)
 COMMAND(make_index, "index", snap)
 COMMAND(deep_check, "check", snap)
 COMMAND(help, "help", "roots")
@@ -272,7 +292,9 @@ int main(void)
         cmocka_unit_test(paths),         cmocka_unit_test(paths_disjoint),
         cmocka_unit_test(types),         cmocka_unit_test(object),
         cmocka_unit_test(object_root),   cmocka_unit_test(samples),
-        cmocka_unit_test(export_graph),  cmocka_unit_test(make_index),
+        cmocka_unit_test(export_graph),  cmocka_unit_test(export_v8),
+        cmocka_unit_test(import_v8),     cmocka_unit_test(import_hprof),
+        cmocka_unit_test(import_graph),  cmocka_unit_test(make_index),
         cmocka_unit_test(deep_check),    cmocka_unit_test(help),
         cmocka_unit_test(completion),
     };

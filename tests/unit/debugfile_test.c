@@ -50,7 +50,9 @@ static int tear_down(void **state)
                                         "bin/x.debug",
                                         "bin/.debug/x.debug",
                                         "bin/.debug",
+                                        "bin/x",
                                         "bin",
+                                        "x.debug",
                                         "usr/bin/x.debug",
                                         "usr/bin",
                                         "usr",
@@ -166,6 +168,187 @@ static void needs_the_checksum_and_a_plain_name(void **state)
     }
 }
 
+static struct hs_debugfile_search search_for(struct hs_elf *elf, const char *own_path)
+{
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_elf *found = NULL;
+    struct hs_debugfile_search search = {.outcome = 99};
+    assert_int_equal(hs_debugfile_find(elf, own_path, directories, 2, &found, &search, &err),
+                     HS_OK);
+    assert_int_equal(found != NULL, search.outcome == HS_DEBUGFILE_FOUND);
+    hs_elf_close(found);
+    return search;
+}
+
+static void assert_says(const struct hs_debugfile_search *search, uint8_t outcome, const char *path,
+                        const char *part)
+{
+    char text[700], small[10];
+    assert_int_equal(search->outcome, outcome);
+    assert_non_null(strstr(search->path, path));
+    size_t n = hs_debugfile_explain(search, text, sizeof(text));
+    assert_int_equal(n, strlen(text));
+    assert_non_null(strstr(text, part));
+    assert_int_equal(hs_debugfile_explain(search, small, sizeof(small)), 9);
+    assert_memory_equal(small, text, 9);
+}
+
+/* The candidate that came nearest is named, and what was wrong with it. */
+static void says_why_there_is_none(void **state)
+{
+    (void)state;
+    static const char by_id[] = ".build-id/de/adbeef01234567.debug";
+    elf_writer_sample(&program);
+    elf_writer_finish(&program);
+    hs_auto(hs_elf) *elf = open_writer(&program);
+    struct hs_debugfile_search search = search_for(elf, NULL);
+    assert_says(&search, HS_DEBUGFILE_MISSING, "/nonexistent/.build-id/", "no debug file");
+    write_file(".build-id/de/adbeef01234567.debug/x", "", 0); /* a directory */
+    search = search_for(elf, NULL);
+    assert_says(&search, HS_DEBUGFILE_UNREADABLE, by_id, "cannot be read");
+    char path[256];
+    snprintf(path, sizeof(path), "%s/%s/x", root, by_id);
+    assert_int_equal(remove(path), 0);
+    *strrchr(path, '/') = '\0';
+    assert_int_equal(remove(path), 0);
+    write_file(by_id, "not ELF", 7);
+    search = search_for(elf, NULL);
+    assert_says(&search, HS_DEBUGFILE_UNREADABLE, by_id, "cannot be read");
+    uint8_t *id = &program.bytes[elf_writer_section_header(&program, 1)->sh_offset + 16];
+    *id ^= 1;
+    write_file(by_id, program.bytes, program.n_bytes);
+    *id ^= 1;
+    search = search_for(elf, NULL);
+    assert_says(&search, HS_DEBUGFILE_OTHER_BUILD, by_id, "another build");
+    write_file(by_id, program.bytes, program.n_bytes);
+    search = search_for(elf, NULL);
+    assert_says(&search, HS_DEBUGFILE_FOUND, by_id, "debug file '");
+
+    elf_writer_init(&program);
+    elf_writer_finish(&program);
+    hs_auto(hs_elf) *bare = open_writer(&program);
+    search = search_for(bare, "/usr/bin/x");
+    assert_says(&search, HS_DEBUGFILE_UNNAMED, "", "no build-id");
+}
+
+static void takes_links_from_a_directory_of_debug_files(void **state)
+{
+    (void)state;
+    hs_auto(hs_elf) *elf = linked_program("x.debug", 0);
+    struct hs_debugfile_search search = search_for(elf, NULL);
+    assert_says(&search, HS_DEBUGFILE_MISSING, "/nonexistent/x.debug", "neither");
+    write_file("x.debug", "not ELF", 7);
+    search = search_for(elf, NULL);
+    assert_says(&search, HS_DEBUGFILE_UNREADABLE, "/x.debug", "cannot be read");
+    write_file("x.debug", program.bytes, program.n_bytes);
+    search = search_for(elf, NULL);
+    assert_says(&search, HS_DEBUGFILE_OTHER_CONTENT, "/x.debug", "another checksum");
+    write_file("x.debug", debug.bytes, debug.n_bytes);
+    search = search_for(elf, NULL);
+    assert_says(&search, HS_DEBUGFILE_FOUND, "/x.debug", "debug file '");
+}
+
+/* Where the kernel shows the files of a process: proc(5). */
+#define OTHER_ROOT(process, path) \
+    "/proc/" process "/"          \
+    "root" path
+
+static void looks_under_the_path_of_another_root(void **state)
+{
+    (void)state;
+    hs_auto(hs_elf) *elf = linked_program("x.debug", 0);
+    write_file("usr/bin/x.debug", debug.bytes, debug.n_bytes);
+    hs_auto(hs_elf) *found = find(elf, OTHER_ROOT("4242424", "/usr/bin/x"));
+    assert_non_null(found);
+    assert_null(find(elf, OTHER_ROOT("x", "/usr/bin/x")));
+    assert_null(find(elf, "/proc/4242424/rooted/usr/bin/x"));
+}
+
+/* Its link leads to the file itself, whose checksum a forger can make fit. */
+static void is_never_its_own_debug_file(void **state)
+{
+    (void)state;
+    struct hs_error err = HS_ERROR_INIT;
+    char path[256];
+    hs_elf_close(linked_program("x", 0)); /* leaves its bytes in `program` */
+    write_file("bin/x", program.bytes, program.n_bytes);
+    snprintf(path, sizeof(path), "%s/bin/x", root);
+    hs_auto(hs_elf) *itself = NULL;
+    assert_int_equal(hs_elf_open_path(path, &itself, &err), HS_OK);
+    struct hs_debugfile_search search = search_for(itself, path);
+    assert_says(&search, HS_DEBUGFILE_ITSELF, "/bin/x", "the file itself");
+}
+
+/* By its link, but both have a build-id and these differ. */
+static void compares_builds_of_linked_files(void **state)
+{
+    (void)state;
+    static uint8_t section[16] = "x.debug";
+    static const uint8_t other_id[] = {4, 0, 0,   0,   4,   0, 0, 0, 3, 0,
+                                       0, 0, 'G', 'N', 'U', 0, 1, 2, 3, 4};
+    elf_writer_sample(&debug);
+    elf_writer_finish(&debug);
+    uint32_t crc = hs_debugfile_crc(0, debug.bytes, debug.n_bytes);
+    memcpy(section + 8, &crc, 4);
+    for (int has_other = 0; has_other < 2; has_other++) {
+        elf_writer_init(&program);
+        elf_writer_section(&program, ".gnu_debuglink", SHT_PROGBITS, 0, section, 12);
+        if (has_other)
+            elf_writer_section(&program, ".note", SHT_NOTE, 0, other_id, sizeof(other_id));
+        elf_writer_finish(&program);
+        hs_auto(hs_elf) *elf = open_writer(&program);
+        write_file("x.debug", debug.bytes, debug.n_bytes);
+        struct hs_debugfile_search search = search_for(elf, NULL);
+        assert_int_equal(search.outcome, has_other ? HS_DEBUGFILE_OTHER_BUILD : HS_DEBUGFILE_FOUND);
+    }
+}
+
+static void names_the_supplement_of_dwz(void **state)
+{
+    (void)state;
+    static const char alt[] = "/usr/lib/debug/.dwz/x.debug\0\x01\x02\x03";
+    for (size_t n = 0; n <= sizeof(alt); n += sizeof(alt)) {
+        elf_writer_init(&program);
+        elf_writer_section(&program, ".gnu_debugaltlink", SHT_PROGBITS, 0, alt, n);
+        elf_writer_finish(&program);
+        hs_auto(hs_elf) *elf = open_writer(&program);
+        if (n == 0)
+            assert_null(hs_debugfile_supplement(elf));
+        else
+            assert_string_equal(hs_debugfile_supplement(elf), "/usr/lib/debug/.dwz/x.debug");
+    }
+    elf_writer_init(&program);
+    elf_writer_section(&program, ".gnu_debugaltlink", SHT_PROGBITS, 0, alt, 5); /* no end */
+    elf_writer_finish(&program);
+    hs_auto(hs_elf) *elf = open_writer(&program);
+    assert_null(hs_debugfile_supplement(elf));
+}
+
+static void reports_running_out_of_memory(void **state)
+{
+    (void)state;
+    elf_writer_sample(&program);
+    elf_writer_finish(&program);
+    hs_auto(hs_elf) *elf = open_writer(&program);
+    write_file(".build-id/de/adbeef01234567.debug", program.bytes, program.n_bytes);
+    for (uint64_t nth = 1;; nth++) {
+        struct hs_error err = HS_ERROR_INIT;
+        struct hs_debugfile_search search = {.outcome = 99};
+        hs_auto(hs_elf) *found = NULL;
+        hs_alloc_fail_at(nth, false);
+        hs_status status = hs_debugfile_find(elf, NULL, directories, 2, &found, &search, &err);
+        hs_alloc_fail_at(0, false);
+        if (status == HS_OK) {
+            assert_non_null(found);
+            assert_true(nth > 3);
+            break;
+        }
+        assert_int_equal(status, HS_LIMIT);
+        assert_null(found);
+        assert_int_equal(search.outcome, 99);
+    }
+}
+
 static void computes_the_crc(void **state)
 {
     (void)state;
@@ -181,6 +364,14 @@ int main(void)
         cmocka_unit_test_setup_teardown(passes_over_another_build, set_up, tear_down),
         cmocka_unit_test_setup_teardown(finds_by_debuglink, set_up, tear_down),
         cmocka_unit_test_setup_teardown(needs_the_checksum_and_a_plain_name, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(says_why_there_is_none, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(takes_links_from_a_directory_of_debug_files, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(looks_under_the_path_of_another_root, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(is_never_its_own_debug_file, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(compares_builds_of_linked_files, set_up, tear_down),
+        cmocka_unit_test(names_the_supplement_of_dwz),
+        cmocka_unit_test_setup_teardown(reports_running_out_of_memory, set_up, tear_down),
         cmocka_unit_test(computes_the_crc),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <string.h>
 
 #include "symbols/demangle.h"
@@ -43,6 +44,24 @@ static const struct {
     {"camlization", "camlization"},
     {"main", "main"},
     {"", ""},
+    {"_ZN2ns3Foo3barEi", "ns::Foo::bar"},
+    {"_ZTV3Foo", "vtable for Foo"},
+    {"_ZZ4mainE7counter", "main::counter"},
+    {"_ZN12_GLOBAL__N_16hiddenE", "(anonymous namespace)::hidden"},
+    {"_Z3addIiET_S0_S0_", "add<int>"},
+    {"_ZNSt6vectorIiSaIiEE9push_backERKi", "std::vector<int>::push_back"},
+    {"_ZNKSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE4sizeEv", "std::string::size"},
+    {"_ZlsRSoRK3Foo", "operator<<"},
+    {"_ZN4core3fmt9Formatter3pad17h0123456789abcdefE", "core::fmt::Formatter::pad"},
+    {"_ZN4core3fmt9Formatter3pad17h0123456789abcdefE.llvm.77", "core::fmt::Formatter::pad"},
+    {"_ZN58_$LT$alloc..string..String$u20$as$u20$core..fmt..Debug$GT$3fmt17h0123456789abcdefE",
+     "<alloc::string::String as core::fmt::Debug>::fmt"},
+    {"_RNvCskwGfYPst2Cb_3foo16example_function", "foo::example_function"},
+    {"_Z", "_Z"},
+    {"_R", "_R"},
+    {"_ZN", "_ZN"},
+    {"_Zzz", "_Zzz"},
+    {"__Z3foov", "__Z3foov"},
 };
 
 static void makes_names_readable(void **state)
@@ -54,6 +73,154 @@ static void makes_names_readable(void **state)
         assert_string_equal(out, names[i].readable);
         assert_int_equal(n, strlen(out));
     }
+}
+
+static void names_the_types_of_rtti(void **state)
+{
+    (void)state;
+    static const char *const types[][2] = {
+        {"N2ns7DerivedE", "ns::Derived"},
+        {"_ZTSN2ns7DerivedE", "ns::Derived"},
+        {"*N12_GLOBAL__N_16HiddenE", "(anonymous namespace)::Hidden"},
+        {"3Foo", "Foo"},
+        {"i", "int"},
+        {"P3Foo", "Foo*"},
+        {"St6vectorIiSaIiEE", "std::vector<int, std::allocator<int> >"},
+        {"", ""},
+        {"_Z3foov", "_Z3foov"},
+        {"99short", "99short"},
+    };
+    char out[128];
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        assert_int_equal(hs_demangle_type(types[i][0], out, sizeof(out)), strlen(types[i][1]));
+        assert_string_equal(out, types[i][1]);
+    }
+    assert_int_equal(hs_demangle_type("N2ns7DerivedE", out, 5), 4);
+    assert_string_equal(out, "ns::");
+}
+
+static const char *const shortened[][2] = {
+    {"std::map<int, Foo, std::less<int>, std::allocator<std::pair<int const, Foo> > >",
+     "std::map<int, Foo>"},
+    {"std::map<int, Foo, std::less<void>, std::allocator<std::pair<int const, Foo> > >",
+     "std::map<int, Foo, std::less<void>>"},
+    {"std::map<int, Foo, By, std::allocator<std::pair<int const, Foo> > >",
+     "std::map<int, Foo, By>"},
+    {"std::vector<std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >, "
+     "std::allocator<std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> "
+     "> > >",
+     "std::vector<std::string>"},
+    {"std::unordered_map<K, V, std::hash<K>, std::equal_to<K>, std::allocator<std::pair<K const, "
+     "V>>>",
+     "std::unordered_map<K, V>"},
+    {"std::unique_ptr<Foo [], std::default_delete<Foo []> >", "std::unique_ptr<Foo []>"},
+    {"std::unique_ptr<Foo, std::default_delete<Bar> >",
+     "std::unique_ptr<Foo, std::default_delete<Bar>>"},
+    {"std::stack<int, std::deque<int, std::allocator<int> > >", "std::stack<int>"},
+    {"std::priority_queue<int, std::vector<int, std::allocator<int> >, std::less<int> >",
+     "std::priority_queue<int>"},
+    {"std::__1::list<int, std::__1::allocator<int> > *", "std::list<int> *"},
+    {"mine::map<int, std::allocator<int> >", "mine::map<int, std::allocator<int>>"},
+    {"my_std::__cxx11::x", "my_std::__cxx11::x"},
+    {"f[abi:cxx11]", "f"},
+    {"alloc::vec::Vec<u8, alloc::alloc::Global>", "alloc::vec::Vec<u8>"},
+    {"alloc::boxed::Box<fn(i32) -> i32, alloc::alloc::Global>",
+     "alloc::boxed::Box<fn(i32) -> i32>"},
+    {"Wrap<(Pair<1, 2>), f(a, b), int [3]>", "Wrap<(Pair<1, 2>), f(a, b), int [3]>"},
+    {"a::operator<< <int, std::allocator<int> >", "a::operator<< <int, std::allocator<int>>"},
+    {"x::operator->", "x::operator->"},
+    {"std::allocator<int>", "std::allocator<int>"},
+    {"std::vector<int, std::allocator<int>", "std::vector<int, std::allocator<int>"}, /* open */
+    {"int>", "int>"},
+    {"", ""},
+    {"<>", "<>"},
+    {"unsigned long", "unsigned long"},
+};
+
+static void leaves_out_what_everybody_leaves_out(void **state)
+{
+    (void)state;
+    char out[256];
+    for (size_t i = 0; i < sizeof(shortened) / sizeof(shortened[0]); i++) {
+        size_t n = hs_shorten_type(shortened[i][0], out, sizeof(out));
+        assert_string_equal(out, shortened[i][1]);
+        assert_int_equal(n, strlen(out));
+        for (size_t room = 1; room < n; room++) {
+            out[room] = 0x5a;
+            assert_int_equal(hs_shorten_type(shortened[i][0], out, room), room - 1);
+            assert_memory_equal(out, shortened[i][1], room - 1);
+            assert_int_equal(out[room], 0x5a);
+        }
+    }
+}
+
+/* Writes a thing made of a reference to an earlier one, twice: "S0_IS1_S1_E" and the like. The
+ * number is written as one less, in the base of the digits; without any it is 0. */
+static size_t double_name(char *out, const char *head, char letter, unsigned number,
+                          const char *digits)
+{
+    unsigned base = (unsigned)strlen(digits), value = number - 1;
+    char text[8] = {0};
+    if (value >= base)
+        snprintf(text, sizeof(text), "%c%c", digits[value / base], digits[value % base]);
+    else
+        snprintf(text, sizeof(text), "%c", digits[value]);
+    int n = snprintf(out, 32, "%s%c%s_%c%s_E", head, letter, text, letter, text);
+    return (size_t)n;
+}
+
+/* What the library would make gigabytes of, never end with, or recurse into: a bounded prefix or
+ * the name itself, at once. */
+static void bounds_the_library(void **state)
+{
+    (void)state;
+    static char name[200001], out[20001];
+    /* t<p<i, i>, p<p<i, i>, p<i, i>>, ..>: each argument is made of the one before, twice. */
+    size_t n = (size_t)snprintf(name, sizeof(name), "_Z1tI1pIiiE");
+    for (unsigned i = 2; i < 80; i++)
+        n += double_name(name + n, "S0_I", 'S', i, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+    memcpy(name + n, "Evv", 4);
+    assert_int_equal(hs_demangle(name, out, sizeof(out)), 8191);
+    assert_memory_equal(out, "t<p<int, int>, p<p<int, int>, p<int, int> >, p<", 47);
+    name[n + 1] = '\0';
+    assert_int_equal(hs_demangle_type(name + 2, out, sizeof(out)), sizeof(out) - 1);
+
+    n = (size_t)snprintf(name, sizeof(name), "_RINvC1a1fTuuE");
+    for (unsigned i = 1, at = 8; i < 60; i++) { /* the same with tuples; counted in bytes */
+        unsigned next = (unsigned)n - 2;
+        n += double_name(name + n, "T", 'B', at,
+                         "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
+        at = next;
+    }
+    memcpy(name + n, "E", 2);
+    assert_int_equal(hs_demangle(name, out, sizeof(out)), 8191);
+    assert_memory_equal(out, "a::f::<((), ()), (((), ()), ((), ())), (", 38);
+
+    static const char *const endless[] = {
+        "_RNvC1a1fNvXC1bFGzzzzzzzzzz_EuE1c1d", /* in the part that is not written */
+        "_RINvC1a1fFGzzzzzzzzzz_EuE",
+        "_RINvC1a1fDGzzzzzzzz_C1bEL_E",
+        "_RNvB_1a",
+        "_RMB_B_",
+    };
+    for (size_t i = 0; i < sizeof(endless) / sizeof(endless[0]); i++) {
+        hs_demangle(endless[i], out, sizeof(out));
+        assert_true(strlen(out) <= 8192);
+    }
+    static const char *const fills[] = {"_ZN", "_ZP",         "_ZI1a",      "_R",
+                                        "_RY", "_RINvC1a1fR", "_RINvC1a1fT"};
+    for (size_t i = 0; i < sizeof(fills) / sizeof(fills[0]); i++)
+        for (size_t length = 100; length < sizeof(name); length *= 3) {
+            size_t n_head = strlen(fills[i]);
+            memcpy(name, fills[i], n_head);
+            for (size_t at = n_head; at < length; at++)
+                name[at] = fills[i][n_head - 1 - at % 2 * (n_head > 2)];
+            name[length] = '\0';
+            n = hs_demangle(name, out, sizeof(out));
+            assert_true(n > 0 && n < sizeof(out));
+            n = hs_demangle_type(name + 2, out, sizeof(out));
+            assert_true(n > 0 && n < sizeof(out));
+        }
 }
 
 /* Every room from one byte on: terminated, a prefix of the whole, nothing written behind. */
@@ -101,6 +268,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(makes_names_readable),
+        cmocka_unit_test(names_the_types_of_rtti),
+        cmocka_unit_test(leaves_out_what_everybody_leaves_out),
+        cmocka_unit_test(bounds_the_library),
         cmocka_unit_test(cuts_at_the_room),
         cmocka_unit_test(tells_units_from_the_runtime),
         cmocka_unit_test(survives_any_bytes),

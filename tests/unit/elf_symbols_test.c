@@ -108,6 +108,26 @@ static void needs_terminated_names(void **state)
     assert_null(hs_elf_find(elf, "malloc"));
 }
 
+/* All names end with the last byte of a long table. */
+static void leaves_out_endless_names(void **state)
+{
+    (void)state;
+    static char text[20000];
+    memset(text, 'a', sizeof text - 1);
+    elf_writer_sample(&w);
+    size_t blob = elf_writer_section(&w, ".blob", SHT_PROGBITS, 0x9000, text, sizeof text);
+    elf_writer_finish(&w);
+    Elf64_Shdr *h = elf_writer_section_header(&w, w.n_sections - 1); /* .strtab */
+    h->sh_offset = elf_writer_section_header(&w, blob)->sh_offset;
+    h->sh_size = sizeof text;
+    elf_writer_symbol_entry(&w, 1)->st_name = sizeof text - 100;
+    hs_auto(hs_elf) *elf = open_sample();
+    size_t n;
+    const struct hs_elf_symbol *s = hs_elf_symbols(elf, &n);
+    assert_int_equal(n, 1);
+    assert_int_equal(strlen(s[0].name), 99);
+}
+
 static void prefers_the_global_of_one_name(void **state)
 {
     (void)state;
@@ -218,6 +238,7 @@ int main(void)
         cmocka_unit_test(prefers_symtab_then_dynsym),
         cmocka_unit_test(leaves_out_bad_entries),
         cmocka_unit_test(needs_terminated_names),
+        cmocka_unit_test(leaves_out_endless_names),
         cmocka_unit_test(prefers_the_global_of_one_name),
         cmocka_unit_test(finds_by_address),
         cmocka_unit_test(knows_this_program),

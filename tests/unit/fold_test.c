@@ -96,6 +96,26 @@ static void the_gap_counts_objects(void **state)
     hs_fold_fini(&fold);
 }
 
+/* A path all of whose steps differ takes no more memory than a short one. */
+static void a_path_without_runs(void **state)
+{
+    (void)state;
+    enum { N = 100000 };
+    struct hs_fold fold = {0};
+    for (uint32_t i = 0; i < N; i++)
+        add(&fold, i, i % 2, 0);
+    assert_true(fold.capacity <= HS_FOLD_KEPT_STEPS);
+    hs_fold_finish(&fold);
+    assert_int_equal(fold.n_steps, HS_FOLD_MAX_STEPS + 1);
+    assert_int_equal(fold.steps[HS_FOLD_MAX_STEPS / 2].repeat, N - HS_FOLD_MAX_STEPS);
+    assert_int_equal(n_objects(&fold), N);
+    for (uint32_t i = 0; i < HS_FOLD_MAX_STEPS / 2; i++) {
+        assert_int_equal(fold.steps[i].node, i);
+        assert_int_equal(fold.steps[HS_FOLD_MAX_STEPS - i].node, N - 1 - i);
+    }
+    hs_fold_fini(&fold);
+}
+
 static void out_of_memory(void **state)
 {
     (void)state;
@@ -113,7 +133,7 @@ static void out_of_memory(void **state)
 
 /* A list that goes back and forth in memory over two chunks, by field 1 of odd blocks and 0 of even
  * ones: each step knows its own field, and the path its own order. */
-static uint32_t make_list(struct made_view *made, uint32_t *nodes, uint32_t n)
+static uint32_t make_list(struct made_view *made, hs_node *nodes, uint32_t n)
 {
     struct hs_graph_builder *b = &made->builder;
     uint32_t first = hs_graph_builder_blocks(b, HS_CHUNK_BLOCKS + n, 3);
@@ -121,11 +141,12 @@ static uint32_t make_list(struct made_view *made, uint32_t *nodes, uint32_t n)
     for (uint32_t i = 0; i < n; i++)
         nodes[i] = first + (i % 2 == 0 ? HS_CHUNK_BLOCKS + n - 1 - i : i);
     for (uint32_t i = 0; i + 1 < n; i++)
-        hs_graph_builder_edge_at(b, nodes[i], nodes[i + 1], HS_EDGE_EXACT, i % 2);
+        hs_graph_builder_edge_at(b, (uint32_t)nodes[i], (uint32_t)nodes[i + 1], HS_EDGE_EXACT,
+                                 i % 2);
     b->blocks[nodes[n - 1]].type = string;
-    hs_graph_builder_leaf(b, HS_ROOT_GLOBAL, "m", "U", "U.x", nodes[0]);
+    hs_graph_builder_leaf(b, HS_ROOT_GLOBAL, "m", "U", "U.x", (uint32_t)nodes[0]);
     for (uint32_t i = 0; i < n; i++)
-        nodes[i] = (uint32_t)hs_graph_builder_node(b, nodes[i]);
+        nodes[i] = hs_graph_builder_node(b, (uint32_t)nodes[i]);
     made_view_open(made);
     return string;
 }
@@ -137,7 +158,8 @@ static void a_path_in_any_order(void **state)
     struct hs_error err = HS_ERROR_INIT;
     struct made_view made = {0};
     struct hs_fold fold = {0};
-    uint32_t nodes[N], string = make_list(&made, nodes, N);
+    hs_node nodes[N];
+    uint32_t string = make_list(&made, nodes, N);
     assert_int_equal(hs_fold_path(&fold, &made.view, nodes, N, &err), HS_OK);
     assert_int_equal(fold.n_steps, N);
     for (uint32_t i = 0; i < N; i++) {
@@ -155,7 +177,8 @@ static void a_path_without_memory(void **state)
     (void)state;
     enum { N = 6 };
     struct made_view made = {0};
-    uint32_t nodes[N], n_failed = 0;
+    hs_node nodes[N];
+    uint32_t n_failed = 0;
     (void)make_list(&made, nodes, N);
     for (bool done = false; !done;) {
         struct hs_error err = HS_ERROR_INIT;
@@ -176,6 +199,7 @@ int main(void)
         cmocka_unit_test(runs_end),
         cmocka_unit_test(long_paths),
         cmocka_unit_test(the_gap_counts_objects),
+        cmocka_unit_test(a_path_without_runs),
         cmocka_unit_test(out_of_memory),
         cmocka_unit_test(a_path_in_any_order),
         cmocka_unit_test(a_path_without_memory),

@@ -59,6 +59,8 @@ static void test_files_are_what_is_made(void **state)
         struct hs_golden_file made;
         struct hs_map kept;
         hs_golden_make(i, &made);
+        if (made.is_kept)
+            continue;
         golden_open(made.name, &kept);
         if (!made.is_packed) {
             if (made.n_bytes != kept.n_bytes)

@@ -71,6 +71,17 @@ static int tear_down(void **state)
     return 0;
 }
 
+/* Every test is run with copies in memory and with copies in a file. */
+static bool spills;
+
+static struct hs_image image_new(void)
+{
+    struct hs_image image = {0};
+    if (spills)
+        assert_int_equal(hs_image_spill(&image, NULL, 0, &err), HS_OK);
+    return image;
+}
+
 static void copy(struct hs_image *image, hs_addr begin, hs_addr end)
 {
     if (hs_image_copy(image, &target, begin, end, &err) != HS_OK)
@@ -98,7 +109,7 @@ static void check_page(const struct hs_image *image, size_t page)
 static void copies_what_is_there_and_only_that(void **state)
 {
     (void)state;
-    struct hs_image image = {0};
+    struct hs_image image = image_new();
     size_t n_written = 0;
 
     copy(&image, area, area + PAGES * PAGE);
@@ -122,7 +133,7 @@ static void copies_what_is_there_and_only_that(void **state)
 static void works_without_a_page_map(void **state)
 {
     (void)state;
-    struct hs_image image = {0};
+    struct hs_image image = image_new();
     close(target.pagemap_fd);
     target.pagemap_fd = -1;
     copy(&image, area, area + PAGES * PAGE);
@@ -135,7 +146,7 @@ static void works_without_a_page_map(void **state)
 static void small_pieces_merge(void **state)
 {
     (void)state;
-    struct hs_image image = {0};
+    struct hs_image image = image_new();
 
     for (size_t i = 0; i < PAGES; i++) {
         size_t page = i * 1021 % PAGES; /* 1021 and 4096 are coprime: each page once */
@@ -156,7 +167,7 @@ static void small_pieces_merge(void **state)
 static void what_is_not_mapped_is_a_gap(void **state)
 {
     (void)state;
-    struct hs_image image = {0};
+    struct hs_image image = image_new();
     copy(&image, area - 3, area + 5);
     copy(&image, area + PAGES * PAGE - 1, area + PAGES * PAGE + 1);
     copy(&image, 0, 10);
@@ -176,7 +187,7 @@ static void what_is_not_mapped_is_a_gap(void **state)
 static void rewinding_leaves_no_old_bytes(void **state)
 {
     (void)state;
-    struct hs_image image = {0};
+    struct hs_image image = image_new();
     copy(&image, area, area + PAGES * PAGE);
     for (size_t i = 0; i < image.n_shadows; i++) /* as if another copy had filled all of it */
         memset(image.shadows[i].bytes + (area - image.shadows[i].begin), 0xee, 900 * PAGE);
@@ -188,10 +199,105 @@ static void rewinding_leaves_no_old_bytes(void **state)
     hs_image_fini(&image);
 }
 
+/* Bytes of [begin, end) on pages that are written and readable. */
+static uint64_t naive_resident(hs_addr begin, hs_addr end)
+{
+    uint64_t n_bytes = 0;
+
+    for (hs_addr at = begin; at < end; at++) {
+        size_t page = (at - area) / PAGE;
+        n_bytes += at >= area && page < PAGES && is_written(page) && !is_hidden(page);
+    }
+    return n_bytes;
+}
+
+static void check_resident(const struct hs_image *image)
+{
+    static const size_t at[] = {
+        0,           1,          4095,          4096,       4097,           8192,
+        12288,       12289,      3 * PAGE * 64, 190 * PAGE, 193 * PAGE + 7, 999 * PAGE,
+        1000 * PAGE, 1103 * PAGE};
+
+    for (size_t i = 0; i < sizeof at / sizeof at[0]; i++)
+        for (size_t j = 0; j < sizeof at / sizeof at[0]; j++)
+            assert_int_equal(hs_image_resident_bytes(image, area + at[i], area + at[j]),
+                             naive_resident(area + at[i], area + at[j]));
+    assert_int_equal(hs_image_resident_bytes(image, 0, UINT64_MAX),
+                     naive_resident(area, area + PAGES * PAGE));
+}
+
+/* Runs of present pages add up to what is resident, one behind the other, each as long as it can
+ * be. */
+static void check_runs(const struct hs_image *image, hs_addr begin, hs_addr end)
+{
+    uint64_t n_bytes = 0;
+    hs_addr at = begin, part, part_end;
+
+    for (; hs_image_next_present(image, at, end, &part, &part_end); at = part_end) {
+        assert_true(at <= part && part < part_end && part_end <= end);
+        assert_int_equal(hs_image_resident_bytes(image, at, part), 0);
+        assert_int_equal(hs_image_resident_bytes(image, part, part_end), part_end - part);
+        n_bytes += part_end - part;
+    }
+    assert_int_equal(hs_image_resident_bytes(image, at, end), 0);
+    assert_int_equal(n_bytes, hs_image_resident_bytes(image, begin, end));
+}
+
+static void goes_from_run_to_run(void **state)
+{
+    (void)state;
+    static const uint8_t text[100];
+    struct hs_image image = image_new();
+    hs_addr part, part_end;
+    assert_false(hs_image_next_present(&image, 0, UINT64_MAX, &part, &part_end));
+    copy(&image, area, area + PAGES * PAGE);
+    check_runs(&image, 0, UINT64_MAX);
+    check_runs(&image, area + 1, area + 70 * PAGE + 5);
+    check_runs(&image, area + 64 * PAGE, area + 64 * PAGE + 1);
+    check_runs(&image, area + PAGES * PAGE, area + PAGES * PAGE + 9);
+    assert_int_equal(hs_image_add(&image, 1000, text, sizeof text, &err), HS_OK);
+    assert_true(hs_image_next_present(&image, 1010, 1020, &part, &part_end));
+    assert_true(part == 1010 && part_end == 1020);
+    hs_image_fini(&image);
+}
+
+static void knows_which_pages_were_present(void **state)
+{
+    (void)state;
+    struct hs_image image = image_new();
+    assert_int_equal(hs_image_resident_bytes(&image, 0, UINT64_MAX), 0);
+    copy(&image, area, area + PAGES * PAGE);
+    check_resident(&image);
+    hs_image_rewind(&image);
+    assert_int_equal(hs_image_resident_bytes(&image, 0, UINT64_MAX), 0);
+    for (size_t page = 0; page < PAGES; page += 128) /* in pieces */
+        copy(&image, area + page * PAGE, area + (page + 128) * PAGE);
+    check_resident(&image);
+    hs_image_rewind(&image);
+    copy(&image, area + 2 * PAGE, area + 4 * PAGE); /* nothing of the copy before */
+    assert_int_equal(hs_image_resident_bytes(&image, area, area + PAGES * PAGE), PAGE);
+    hs_image_fini(&image);
+}
+
+static void without_a_page_map_all_is_present(void **state)
+{
+    (void)state;
+    struct hs_image image = image_new();
+    static const uint8_t text[100];
+    close(target.pagemap_fd);
+    target.pagemap_fd = -1;
+    copy(&image, area, area + 70 * PAGE);
+    assert_int_equal(hs_image_resident_bytes(&image, area - PAGE, area + 69 * PAGE + 5),
+                     69 * PAGE + 5);
+    assert_int_equal(hs_image_add(&image, 1000, text, sizeof text, &err), HS_OK);
+    assert_int_equal(hs_image_resident_bytes(&image, 1010, 2000), 90);
+    hs_image_fini(&image);
+}
+
 static void a_dead_target_is_an_error(void **state)
 {
     (void)state;
-    struct hs_image image = {0};
+    struct hs_image image = image_new();
     live_child_end(&child);
     assert_int_equal(hs_image_copy(&image, &target, area, area + PAGE, &err), HS_TARGET);
     hs_image_fini(&image);
@@ -202,7 +308,7 @@ static void every_failed_allocation(void **state)
     (void)state;
     hs_status status = HS_LIMIT;
     for (uint64_t n = 1; status != HS_OK; n++) {
-        struct hs_image image = {0};
+        struct hs_image image = image_new();
         hs_alloc_fail_at(n, true);
         status = hs_image_copy(&image, &target, area - PAGE, area + PAGES * PAGE, &err);
         hs_alloc_fail_at(0, false);
@@ -216,7 +322,7 @@ static void every_failed_allocation(void **state)
 static void borrowed_bytes_are_found_beside_copied_ones(void **state)
 {
     (void)state;
-    struct hs_image image = {0};
+    struct hs_image image = image_new();
     static const uint8_t text[] = "0123456789abcdef";
     uint64_t word = 7;
     char string[8] = "old";
@@ -242,7 +348,7 @@ static void borrowed_bytes_are_found_beside_copied_ones(void **state)
 static void reads_are_bounded(void **state)
 {
     (void)state;
-    struct hs_image image = {0};
+    struct hs_image image = image_new();
     static const uint8_t bytes[12] = {1, 2, 3, 4, 5, 6, 7, 8, 'a', 'b', 0, 'c'};
     uint64_t u64 = 9;
     uint32_t u32 = 9;
@@ -278,6 +384,59 @@ static void reads_are_bounded(void **state)
     hs_image_fini(&image);
 }
 
+/* A limit on plain memory is kept, and a copy to a file has none. */
+static void a_copy_that_does_not_fit_is_refused(void **state)
+{
+    (void)state;
+    struct hs_image image = image_new();
+
+    image.limit_bytes = 100 * PAGE;
+    copy(&image, area, area + 300 * PAGE); /* a third of it is there */
+    assert_int_equal(image.kept_bytes, spills ? 0 : 100 * PAGE);
+    hs_status status = hs_image_copy(&image, &target, area + 300 * PAGE, area + 301 * PAGE, &err);
+    assert_int_equal(status, spills ? HS_OK : HS_LIMIT);
+    check_page(&image, 297);
+    hs_image_rewind(&image);
+    copy(&image, area, area + 300 * PAGE);
+    check_page(&image, 297);
+    hs_image_fini(&image);
+}
+
+/* What was copied is forgotten, and the next copy lies elsewhere. */
+static void an_image_turns_to_a_file(void **state)
+{
+    (void)state;
+    struct hs_image image = image_new();
+    struct hs_budget budget, small;
+
+    copy(&image, area, area + PAGES * PAGE);
+    hs_budget_init(0, "/nonexistent", 1, &budget);
+    assert_int_equal(hs_image_spill(&image, &budget, 0, &err), HS_IO);
+    hs_budget_init(HS_PAGED_MIN_BYTES, NULL, 1, &small);
+    assert_int_equal(hs_image_spill(&image, &small, 0, &err), HS_LIMIT);
+    for (size_t page = 0; page < PAGES; page++) /* a failure changes nothing */
+        check_page(&image, page);
+    budget.spill_dir = NULL;
+    assert_int_equal(hs_image_spill(&image, &budget, 0, &err), HS_OK);
+    assert_int_equal(image.n_ranges, 0);
+    copy(&image, area, area + PAGES * PAGE);
+    for (size_t page = 0; page < PAGES; page++)
+        check_page(&image, page);
+    if (hs_image_check(&image, &err) != HS_OK)
+        fail_msg("%s", err.message);
+    hs_image_rewind(&image);
+    copy(&image, area, area + PAGES * PAGE);
+    for (size_t page = 0; page < PAGES; page += 64) /* drops what is kept in memory */
+        check_page(&image, page);
+    assert_int_equal(ftruncate(image.paged->file.fd, 0), 0);
+    assert_non_null(hs_image_bytes(&image, area + 3 * PAGE, 8));
+    uint64_t word;
+    assert_true(hs_image_u64(&image, area + 3 * PAGE, &word));
+    assert_int_equal(hs_image_check(&image, &err), HS_IO);
+    hs_image_fini(&image);
+    assert_int_equal(budget.used_bytes, HS_BUDGET_BASE_BYTES);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -286,11 +445,18 @@ int main(void)
         cmocka_unit_test_setup_teardown(small_pieces_merge, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_not_mapped_is_a_gap, set_up, tear_down),
         cmocka_unit_test_setup_teardown(rewinding_leaves_no_old_bytes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(knows_which_pages_were_present, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(goes_from_run_to_run, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(without_a_page_map_all_is_present, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_dead_target_is_an_error, set_up, tear_down),
         cmocka_unit_test_setup_teardown(every_failed_allocation, set_up, tear_down),
         cmocka_unit_test_setup_teardown(borrowed_bytes_are_found_beside_copied_ones, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(a_copy_that_does_not_fit_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_image_turns_to_a_file, set_up, tear_down),
         cmocka_unit_test(reads_are_bounded),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int n_failed = cmocka_run_group_tests_name("in memory", tests, NULL, NULL);
+    spills = true;
+    return n_failed + cmocka_run_group_tests_name("in a file", tests, NULL, NULL);
 }

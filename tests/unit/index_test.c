@@ -1,5 +1,5 @@
-/* links: hs_dominator hs_graph hs_format */
-#include "dominator/index.h"
+/* links: hs_index hs_dominator hs_graph hs_format */
+#include "index/index.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -91,7 +91,7 @@ static struct hs_sizes minus(struct hs_sizes a, struct hs_sizes b)
                              a.static_words - b.static_words, a.static_objects - b.static_objects};
 }
 
-static void check_retained(const struct hs_snap *snap, const struct hs_index *index)
+static void check_retained(const struct hs_snap *snap, struct hs_index *index)
 {
     static struct walk walk;
     assert_int_equal(hs_graph_load(snap, HS_GRAPH_RETAINING, NULL, &walk.graph, &err), HS_OK);
@@ -111,7 +111,7 @@ static void check_retained(const struct hs_snap *snap, const struct hs_index *in
     hs_weights_fini(&walk.weights);
 }
 
-static void check_reachable(const struct hs_snap *snap, const struct hs_index *index)
+static void check_reachable(const struct hs_snap *snap, struct hs_index *index)
 {
     static struct walk walk;
     assert_int_equal(hs_graph_load(snap, HS_GRAPH_STRONG, NULL, &walk.graph, &err), HS_OK);
@@ -122,30 +122,79 @@ static void check_reachable(const struct hs_snap *snap, const struct hs_index *i
     hs_weights_fini(&walk.weights);
 }
 
+/* All values of a row: at most 4096. */
+static uint32_t row_values(struct hs_row row, uint32_t *values)
+{
+    uint32_t n = 0;
+    for (hs_node value; hs_row_next(&row, &value); n++) {
+        assert_true(n < 4096);
+        values[n] = (uint32_t)value;
+    }
+    assert_int_equal(hs_row_check(&row, &err), HS_OK);
+    assert_int_equal(n, row.n);
+    return n;
+}
+
+/* Against the graph, the node itself left out. */
+static void check_predecessors(const struct hs_graph *reverse, struct hs_index *index, uint32_t v)
+{
+    static uint32_t row[4096], expected[4096];
+    uint32_t n_expected = 0, n_all;
+    const uint32_t *all = hs_graph_row(reverse, v, &n_all);
+    for (uint32_t i = 0; i < n_all; i++)
+        if (all[i] != v)
+            expected[n_expected++] = all[i];
+    assert_int_equal(row_values(hs_index_predecessors(index, v), row), n_expected);
+    assert_memory_equal(row, expected, n_expected * sizeof *row);
+}
+
+static void check_largest(struct hs_index *index, uint32_t v, const uint32_t *row, uint32_t n,
+                          uint64_t most)
+{
+    struct hs_child *child;
+    uint64_t n_child;
+    assert_int_equal(hs_index_largest(index, v, most, &child, &n_child, &err), HS_OK);
+    assert_int_equal(n_child, n < most ? n : most);
+    for (uint32_t i = 0; i < n_child; i++) {
+        uint32_t n_before = 0; /* of all children, those that belong before it */
+        for (uint32_t k = 0; k < n; k++) {
+            uint64_t words = hs_index_retained(index, row[k]).words;
+            n_before +=
+                words > child[i].words || (words == child[i].words && row[k] < child[i].node);
+        }
+        assert_int_equal(n_before, i);
+        assert_int_equal(hs_index_retained(index, child[i].node).words, child[i].words);
+        assert_int_equal(hs_index_idom(index, child[i].node), v);
+    }
+    hs_free(child);
+}
+
+static void check_dominated(struct hs_index *index, uint32_t v)
+{
+    static uint32_t row[4096];
+    uint32_t n = row_values(hs_index_dominated(index, v), row);
+    struct hs_sizes rest = hs_index_retained(index, v);
+    for (uint32_t i = 0; i < n; i++) {
+        assert_int_equal(hs_index_idom(index, row[i]), v);
+        assert_true(i == 0 || row[i] > row[i - 1]);
+        rest = minus(rest, hs_index_retained(index, row[i]));
+    }
+    assert_true(rest.objects + rest.static_objects <= 1); /* the block itself is left */
+    check_largest(index, v, row, n, 0);
+    check_largest(index, v, row, n, 2);
+    check_largest(index, v, row, n, UINT64_MAX);
+}
+
 /* Rows of both directions against the graph and against idom; sums of sizes to the word. */
-static void check_rows(const struct hs_snap *snap, const struct hs_index *index)
+static void check_rows(const struct hs_snap *snap, struct hs_index *index)
 {
     struct hs_graph graph, reverse;
     assert_int_equal(hs_graph_load(snap, HS_GRAPH_RETAINING, NULL, &graph, &err), HS_OK);
     assert_int_equal(hs_graph_reverse(&graph, &reverse, &err), HS_OK);
+    assert_int_equal(hs_index_n_nodes(index), graph.n_nodes);
     for (uint32_t v = 0; v < graph.n_nodes; v++) {
-        uint32_t n, expected_n;
-        const uint32_t *row = hs_index_predecessors(index, v, &n);
-        const uint32_t *expected = hs_graph_row(&reverse, v, &expected_n);
-        assert_int_equal(n, expected_n);
-        assert_memory_equal(row, expected, n * sizeof *row);
-        row = hs_index_dominated(index, v, &n);
-        struct hs_sizes rest = hs_index_retained(index, v);
-        for (uint32_t i = 0; i < n; i++) {
-            struct hs_sizes child = hs_index_retained(index, row[i]);
-            assert_int_equal(hs_index_idom(index, row[i]), v);
-            rest = minus(rest, child);
-            if (i != 0) {
-                uint64_t before = hs_index_retained(index, row[i - 1]).words;
-                assert_true(before > child.words || (before == child.words && row[i - 1] < row[i]));
-            }
-        }
-        assert_true(rest.objects + rest.static_objects <= 1); /* the block itself is left */
+        check_predecessors(&reverse, index, v);
+        check_dominated(index, v);
     }
     hs_graph_fini(&graph);
     hs_graph_fini(&reverse);
@@ -155,9 +204,11 @@ static void check_rows(const struct hs_snap *snap, const struct hs_index *index)
     assert_int_equal(in.static_words + out.static_words, totals->static_words);
     assert_int_equal(in.objects + out.objects + in.static_objects + out.static_objects,
                      totals->n_blocks);
+    assert_int_equal(hs_index_check(index, &err), HS_OK);
+    assert_int_equal(hs_index_check_all(index, NULL, &err), HS_OK);
 }
 
-static void check_all(const struct hs_snap *snap, const struct hs_index *index)
+static void check_all(const struct hs_snap *snap, struct hs_index *index)
 {
     check_retained(snap, index);
     check_reachable(snap, index);
@@ -200,7 +251,12 @@ static void test_second_open_is_the_same(void **state)
         fill(&b, 77, 700, with);
         struct hs_snap *snap = hs_graph_builder_open(&b);
         (void)unlink(index_path);
+        const struct hs_index_options only_kept = {.snap_path = snap_path, .only_kept = true};
+        struct hs_index *kept = NULL;
         for (int i = 0; i < 2; i++) {
+            assert_int_equal(hs_index_open(snap, &only_kept, &kept, &err), HS_OK);
+            assert_int_equal(kept != NULL, i == 1);
+            hs_index_close(kept);
             struct hs_index *index = open_index(snap, false);
             assert_string_equal(hs_index_path(index), index_path);
             assert_int_equal(hs_index_was_built(index), i == 0);

@@ -52,9 +52,10 @@ static void test_edge_classes(void **state)
 
 static void test_forms(void **state)
 {
-    static const char *const names[] = {"block",       "closure", "string",   "float",
-                                        "float_array", "custom",  "abstract", "weak",
-                                        "object",      "lazy",    "forward",  "other"};
+    static const char *const names[] = {"block",   "closure",  "string", "float",   "float_array",
+                                        "custom",  "abstract", "weak",   "object",  "lazy",
+                                        "forward", "other",    "record", "pointer", "scalar",
+                                        "bytes",   "mapping",  "python"};
     (void)state;
     expect_names(hs_type_form_name, HS_N_FORMS, names);
 }
@@ -64,6 +65,14 @@ static void test_sample_states(void **state)
     static const char *const names[] = {"live", "promoted"};
     (void)state;
     expect_names(hs_sample_state_name, HS_N_SAMPLE_STATES, names);
+}
+
+static void test_memory_states(void **state)
+{
+    static const char *const names[] = {"live",     "cached",  "free", "dirty",
+                                        "internal", "damaged", "other"};
+    (void)state;
+    expect_names(hs_memory_state_name, HS_N_MEMORY_STATES, names);
 }
 
 static void test_only_the_first_classes_are_strong(void **state)
@@ -82,6 +91,7 @@ int main(void)
         cmocka_unit_test(test_edge_classes),
         cmocka_unit_test(test_forms),
         cmocka_unit_test(test_sample_states),
+        cmocka_unit_test(test_memory_states),
         cmocka_unit_test(test_only_the_first_classes_are_strong),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

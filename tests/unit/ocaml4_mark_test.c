@@ -18,6 +18,9 @@ struct marked {
     struct hs_ocaml4_marks marks;
 };
 
+/* Every test is run with all that waits on the stack, and region by region. */
+static bool is_large;
+
 static struct marked mark(struct fake_heap *fake)
 {
     struct hs_error err = HS_ERROR_INIT;
@@ -25,6 +28,7 @@ static struct marked mark(struct fake_heap *fake)
 
     fake_heap_seal(fake);
     assert_int_equal(hs_block_map_build(&m.map, &fake->rt, &err), HS_OK);
+    m.map.is_large = is_large;
     assert_int_equal(hs_ocaml4_mark(&fake->rt, &m.map, &fake->roots, &m.marks, &err), HS_OK);
     return m;
 }
@@ -430,6 +434,7 @@ static void fails_cleanly_without_memory(void **state)
         fake_root(fake, fake_block(fake, 0, 1, nowhere), false);
         fake_heap_seal(fake);
         assert_int_equal(hs_block_map_build(&m.map, &fake->rt, &err), HS_OK);
+        m.map.is_large = is_large;
         hs_alloc_fail_at(nth, true);
         hs_status status = hs_ocaml4_mark(&fake->rt, &m.map, &fake->roots, &m.marks, &err);
         hs_alloc_fail_at(0, false);
@@ -460,5 +465,7 @@ int main(void)
         cmocka_unit_test(reaches_young_blocks),
         cmocka_unit_test(fails_cleanly_without_memory),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int n_failed = cmocka_run_group_tests_name("by stack", tests, NULL, NULL);
+    is_large = true;
+    return n_failed + cmocka_run_group_tests_name("by region", tests, NULL, NULL);
 }

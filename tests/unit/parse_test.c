@@ -98,6 +98,30 @@ static void values(void **state)
     assert_int_equal(inv.n_repeated, 2);
     assert_string_equal(inv.repeated[0], "a");
     assert_string_equal(inv.repeated[1], "b");
+    const char *list[HS_MAX_REPEATED];
+    inv = good("dump 1 --names-path a --debug-path x --names-path b --debug-path=y");
+    assert_int_equal(hs_repeated(&inv, HS_OPT_NAMES_PATH, list), 2);
+    assert_string_equal(list[0], "a");
+    assert_string_equal(list[1], "b");
+    assert_int_equal(hs_repeated(&inv, HS_OPT_DEBUG_PATH, list), 2);
+    assert_string_equal(list[0], "x");
+    assert_string_equal(list[1], "y");
+    static const struct {
+        const char *line;
+        uint64_t n_bytes;
+    } sizes[] = {{"roots x --memory 300000000", 300000000},
+                 {"dump 1 --memory 64k", 64000},
+                 {"index x --memory=1GiB", (uint64_t)1 << 30},
+                 {"types x --memory 2Mi", (uint64_t)2 << 20},
+                 {"leaks x --memory 3G", UINT64_C(3000000000)}};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        assert_true(good(sizes[i].line).number[HS_OPT_MEMORY] == sizes[i].n_bytes);
+    inv = good("index x -v --spill-dir d --threads 3");
+    assert_true(hs_given(&inv, HS_OPT_VERBOSE));
+    assert_string_equal(inv.text[HS_OPT_SPILL_DIR], "d");
+    assert_int_equal(inv.number[HS_OPT_THREADS], 3);
+    inv = good("dump 1 --debug-path x");
+    assert_int_equal(hs_repeated(&inv, HS_OPT_NAMES_PATH, list), 0);
 }
 
 static void wrong_values(void **state)
@@ -110,6 +134,15 @@ static void wrong_values(void **state)
     bad("roots x -n -1", "--rows: '-1' is not a count", digits);
     bad("roots x --min-words 1k", "--min-words: '1k' is not a count", digits);
     bad("roots x --min-words=", "--min-words: '' is not a count", digits);
+    static const char sizes[] = "write digits and k, M, G, T or Ki, Mi, Gi, Ti, for example 512Mi";
+    bad("roots x --memory 12Q", "--memory: '12Q' is not a size", sizes);
+    bad("roots x --memory -1", "--memory: '-1' is not a size", sizes);
+    bad("roots x --memory 1.5G", "--memory: '1.5G' is not a size", sizes);
+    bad("roots x --memory=", "--memory: '' is not a size", sizes);
+    bad("roots x --memory 99999999999Gi",
+        "--memory: '99999999999Gi' is too large: it does not fit 64 bits", "");
+    bad("roots x --memory", "--memory needs a value (SIZE)", "");
+    bad("roots x --threads two", "--threads: 'two' is not a count", digits);
     bad("roots x --format XML", "'XML' is not a value of --format", formats);
     bad("roots x --format ''", "'' is not a value of --format", formats);
     bad("roots x --format table,json", "'table,json' is not a value of --format", formats);

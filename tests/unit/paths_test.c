@@ -18,14 +18,26 @@ struct small {
     uint32_t sources[MAX_NODES][MAX_NODES], n_sources[MAX_NODES];
 };
 
-static const uint32_t *small_of(const void *context, uint32_t node, uint32_t *ret_n)
+/* A row of numbers near the node's, as an index packs it; valid until the next one is made. */
+static struct hs_row row_of(hs_node node, const uint32_t *values, uint32_t n, hs_node n_nodes)
 {
-    const struct small *graph = context;
-    *ret_n = graph->n_sources[node];
-    return graph->sources[node];
+    static uint8_t bytes[MAX_NODES];
+    for (uint32_t i = 0; i < n; i++) {
+        int64_t step = i == 0 ? (int64_t)values[i] - (int64_t)node : values[i] - values[i - 1] - 1;
+        bytes[i] = (uint8_t)(i == 0 ? (step < 0 ? -2 * step - 1 : 2 * step) : step);
+        assert_true(bytes[i] < 0x80);
+    }
+    return (struct hs_row){
+        .cursor = hs_cursor_make(bytes, n), .node = node, .n = n, .left = n, .n_nodes = n_nodes};
 }
 
-static struct hs_predecessors small_predecessors(const struct small *graph)
+static struct hs_row small_of(void *context, hs_node node)
+{
+    const struct small *graph = context;
+    return row_of(node, graph->sources[node], graph->n_sources[node], graph->n_nodes);
+}
+
+static struct hs_predecessors small_predecessors(struct small *graph)
 {
     return (struct hs_predecessors){small_of, graph, graph->n_nodes, graph->n_tree};
 }
@@ -80,13 +92,13 @@ static void distances(const struct small *graph, uint32_t target, uint32_t *dist
 static void check_path(const struct small *graph, const struct hs_paths *paths, size_t at,
                        uint32_t target)
 {
-    const uint32_t *nodes = paths->nodes + paths->begin[at];
+    const hs_node *nodes = paths->nodes + paths->begin[at];
     size_t n = paths->begin[at + 1] - paths->begin[at];
     assert_true(n >= 2);
     assert_true(nodes[0] < graph->n_tree);
     assert_int_equal(nodes[n - 1], target);
     for (size_t i = 1; i < n; i++)
-        assert_true(has_source(graph, nodes[i], nodes[i - 1]));
+        assert_true(has_source(graph, (uint32_t)nodes[i], (uint32_t)nodes[i - 1]));
 }
 
 static void test_one_shortest_path_from_each_root(void **state)
@@ -155,26 +167,28 @@ static void test_disjoint_paths_share_nothing_and_cannot_be_extended(void **stat
     }
 }
 
-struct chain {
-    uint32_t before;
-};
-
 /* 0 all, 1 leaf, then a list of cells, each held by the one before. */
-static const uint32_t *chain_of(const void *context, uint32_t node, uint32_t *ret_n)
+static struct hs_row chain_of(void *context, hs_node node)
 {
-    struct chain *chain = (struct chain *)context;
-    chain->before = node - 1;
-    *ret_n = node >= 2;
-    return &chain->before;
+    static const uint8_t the_one_before = 1;
+    bool has_one = node >= 2;
+    return (struct hs_row){
+        .cursor = hs_cursor_make(&the_one_before, has_one),
+        .node = node,
+        .n = has_one,
+        .left = has_one,
+        .n_nodes = *(const hs_node *)context,
+    };
 }
 
 static void test_a_long_list(void **state)
 {
     (void)state;
     enum { N_CELLS = 3000000 };
-    struct chain chain = {0};
-    struct hs_predecessors predecessors = {chain_of, &chain, N_CELLS + 2, 2};
-    struct hs_path_query query = {.target = N_CELLS + 1, .limit = 10};
+    hs_node n_nodes = N_CELLS + 2;
+    struct hs_budget budget = {.limit_bytes = (uint64_t)64 << 20};
+    struct hs_predecessors predecessors = {chain_of, &n_nodes, n_nodes, 2};
+    struct hs_path_query query = {.target = N_CELLS + 1, .limit = 10, .budget = &budget};
     struct hs_paths paths = {0};
     struct hs_error err = HS_ERROR_INIT;
     assert_int_equal(hs_paths_find(&predecessors, &query, &paths, &err), HS_OK);
@@ -183,6 +197,79 @@ static void test_a_long_list(void **state)
     for (uint32_t i = 0; i < paths.n_nodes; i++)
         assert_int_equal(paths.nodes[i], i + 1);
     hs_paths_fini(&paths);
+    assert_int_equal(budget.used_bytes, 0);
+    budget.limit_bytes = N_CELLS; /* not a third of what the search alone needs */
+    assert_int_equal(hs_paths_find(&predecessors, &query, &paths, &err), HS_LIMIT);
+    assert_non_null(strstr(err.message, "the search for paths needs"));
+    assert_int_equal(budget.used_bytes, 0);
+}
+
+/* Numbers that do not fit into 32 bits. */
+static void test_beyond_32_bits(void **state)
+{
+    (void)state;
+    hs_node n_nodes = ((hs_node)1 << 32) + 10;
+    enum { N_CELLS = 200 };
+    struct hs_predecessors predecessors = {chain_of, &n_nodes, n_nodes, n_nodes - N_CELLS};
+    struct hs_path_query query = {.target = n_nodes - 1, .limit = 10};
+    struct hs_paths paths = {0};
+    struct hs_error err = HS_ERROR_INIT;
+    assert_int_equal(hs_paths_find(&predecessors, &query, &paths, &err), HS_OK);
+    assert_int_equal(paths.n_paths, 1);
+    assert_int_equal(paths.n_nodes, N_CELLS + 1);
+    for (uint32_t i = 0; i < paths.n_nodes; i++)
+        assert_true(paths.nodes[i] == n_nodes - N_CELLS - 1 + i);
+    hs_paths_fini(&paths);
+}
+
+/* A row that ends early is damage, and no shorter answer. */
+static struct hs_row damaged_of(void *context, hs_node node)
+{
+    static struct hs_packed packed; /* remembers it */
+    struct hs_row row = chain_of(context, node);
+    row.packed = &packed;
+    row.n = row.left = 2;
+    return row;
+}
+
+static void test_a_damaged_row(void **state)
+{
+    (void)state;
+    hs_node n_nodes = 9;
+    struct hs_predecessors predecessors = {damaged_of, &n_nodes, n_nodes, 2};
+    struct hs_path_query query = {.target = 8, .limit = 10};
+    struct hs_paths paths = {0};
+    struct hs_error err = HS_ERROR_INIT;
+    assert_int_equal(hs_paths_find(&predecessors, &query, &paths, &err), HS_FORMAT);
+    assert_null(paths.nodes);
+}
+
+static hs_node even_below(const void *context, hs_node leaf)
+{
+    (void)context;
+    return leaf & ~(hs_node)1;
+}
+
+/* Leaves of one root give one path, with and without `disjoint`. */
+static void test_leaves_of_one_root(void **state)
+{
+    (void)state;
+    static struct small graph = {.n_nodes = 7, .n_tree = 6};
+    for (uint32_t leaf = 2; leaf < 6; leaf++)
+        graph.sources[6][graph.n_sources[6]++] = leaf;
+    struct hs_predecessors predecessors = small_predecessors(&graph);
+    for (int disjoint = 0; disjoint < 2; disjoint++) {
+        struct hs_path_query query = {
+            .target = 6, .limit = 9, .disjoint = disjoint, .root_of = even_below};
+        struct hs_paths paths = {0};
+        struct hs_error err = HS_ERROR_INIT;
+        assert_int_equal(hs_paths_find(&predecessors, &query, &paths, &err), HS_OK);
+        assert_int_equal(paths.n_paths, 2);
+        assert_int_equal(paths.nodes[0], 2);
+        assert_int_equal(paths.nodes[paths.begin[1]], 4);
+        assert_true(paths.is_complete);
+        hs_paths_fini(&paths);
+    }
 }
 
 static void test_the_limit_is_kept_and_told(void **state)
@@ -234,6 +321,9 @@ int main(void)
         cmocka_unit_test(test_one_shortest_path_from_each_root),
         cmocka_unit_test(test_disjoint_paths_share_nothing_and_cannot_be_extended),
         cmocka_unit_test(test_a_long_list),
+        cmocka_unit_test(test_beyond_32_bits),
+        cmocka_unit_test(test_a_damaged_row),
+        cmocka_unit_test(test_leaves_of_one_root),
         cmocka_unit_test(test_the_limit_is_kept_and_told),
         cmocka_unit_test(test_every_allocation_may_fail),
     };

@@ -61,7 +61,9 @@ static void check_naive(const struct hs_graph *graph, uint64_t seed)
     assert_int_equal(hs_alloc(graph->n_nodes, sizeof(uint32_t), &seen, &err), HS_OK);
     assert_int_equal(hs_alloc(graph->n_nodes, sizeof(uint32_t), &stack, &err), HS_OK);
     assert_int_equal(hs_domtree_build(graph, NULL, &tree, &err), HS_OK);
-    assert_int_equal(hs_reachable_find(graph, &tree, &weights, NULL, &found, &err), HS_OK);
+    assert_int_equal(hs_reachable_find(&(struct hs_row_source){.graph = graph}, &tree, &weights,
+                                       NULL, &found, &err),
+                     HS_OK);
     for (uint32_t i = 0; i < graph->n_tree; i++) {
         struct hs_sizes expected = naive(graph, &weights, i, seen, stack);
         assert_memory_equal(&found[i], &expected, sizeof expected);
@@ -191,7 +193,9 @@ static void test_no_blocks(void **state)
     struct hs_graph graph = hs_edge_list_graph(&list, 2, 2, false);
     assert_int_equal(hs_weights_init(2, 2, &weights, &err), HS_OK);
     assert_int_equal(hs_domtree_build(&graph, NULL, &tree, &err), HS_OK);
-    assert_int_equal(hs_reachable_find(&graph, &tree, &weights, NULL, &found, &err), HS_OK);
+    assert_int_equal(hs_reachable_find(&(struct hs_row_source){.graph = &graph}, &tree, &weights,
+                                       NULL, &found, &err),
+                     HS_OK);
     assert_memory_equal(&found[0], &zero, sizeof zero);
     assert_memory_equal(&found[1], &zero, sizeof zero);
     hs_free(found);
@@ -211,14 +215,18 @@ static void test_every_allocation_fails(void **state)
     struct hs_sizes *found = NULL;
     assert_int_equal(hs_domtree_build(&graph, NULL, &tree, &err), HS_OK);
     uint64_t before = hs_alloc_count();
-    assert_int_equal(hs_reachable_find(&graph, &tree, &weights, NULL, &found, &err), HS_OK);
+    assert_int_equal(hs_reachable_find(&(struct hs_row_source){.graph = &graph}, &tree, &weights,
+                                       NULL, &found, &err),
+                     HS_OK);
     uint64_t n = hs_alloc_count() - before;
     hs_free(found);
     found = NULL;
     assert_true(n > 20);
     for (uint64_t nth = 1; nth <= n; nth++) {
         hs_alloc_fail_at(nth, false);
-        assert_int_equal(hs_reachable_find(&graph, &tree, &weights, NULL, &found, &err), HS_LIMIT);
+        assert_int_equal(hs_reachable_find(&(struct hs_row_source){.graph = &graph}, &tree,
+                                           &weights, NULL, &found, &err),
+                         HS_LIMIT);
         hs_alloc_fail_at(0, false);
         assert_null(found);
     }

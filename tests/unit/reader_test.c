@@ -280,6 +280,83 @@ static void test_files_and_names(void **state)
     assert_int_equal(hs_snap_open(path, 0, &snap, &err), HS_IO);
 }
 
+static void expect_member(const struct hs_snap *snap, uint32_t type, uint64_t offset,
+                          uint64_t element, const char *name)
+{
+    uint64_t found_element = 99;
+    const struct hs_member *found = hs_snap_member_at(snap, type, offset, &found_element);
+    assert_int_equal(found_element, element);
+    if (name == NULL)
+        assert_null(found);
+    else
+        assert_string_equal(hs_snap_string(snap, found->name), name);
+}
+
+/* What version 2 has more, and where an offset of a block lies. */
+static void test_native_tables(void **state)
+{
+    (void)state;
+    struct hs_golden_file file;
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_snap *snap = NULL;
+    make("native.snap", &file);
+    assert_int_equal(hs_snap_open_bytes(file.bytes, file.n_bytes, 0, &snap, &err), HS_OK);
+    assert_int_equal(hs_snap_format_version(snap), 2);
+    const struct hs_snap_facts *facts = hs_snap_facts(snap);
+    assert_int_equal(facts->n_memory, HS_N_MEMORY_STATES);
+    uint64_t sum = 0;
+    for (size_t i = 0; i < facts->n_memory; i++) {
+        assert_int_equal(facts->memory[i].state, i);
+        assert_int_equal(facts->memory[i].n_bytes, 100 + i);
+        assert_int_equal(facts->memory[i].n_blocks, i);
+        sum += facts->memory[i].resident_bytes;
+    }
+    assert_int_equal(sum, facts->resident_bytes);
+    assert_string_equal(hs_snap_string(snap, facts->memory[6].owner), "stacks");
+    assert_string_equal(hs_snap_string(snap, facts->binaries[0].debug_file),
+                        "/usr/lib/debug/.build-id/00/ff.debug");
+
+    size_t n;
+    assert_int_equal(hs_snap_totals(snap)->n_members, 5);
+    assert_non_null(hs_snap_members(snap, 1, &n));
+    assert_int_equal(n, 3);
+    assert_null(hs_snap_members(snap, 3, &n));
+    assert_int_equal(n, 0);
+    assert_int_equal(hs_snap_type(snap, 0)->stride_bytes, 24);
+    expect_member(snap, 0, 0, 0, "key");
+    expect_member(snap, 0, 24 + 8, 1, "key");
+    expect_member(snap, 0, 24 + 23, 1, "value");
+    expect_member(snap, 1, 7, 0, "next");
+    expect_member(snap, 1, 8, 0, "as.text");
+    expect_member(snap, 1, 1000, 0, "as.text");
+    expect_member(snap, 3, 0, 0, NULL);
+    hs_snap_close(snap);
+    hs_golden_fini(&file);
+}
+
+/* Leaves of version 1 stand where ours do; what it does not have is as if nothing were known. */
+static void test_reads_version_one(void **state)
+{
+    (void)state;
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_snap *snap = NULL;
+    assert_int_equal(hs_snap_open(HS_SOURCE_DIR "/tests/golden/v1_example.snap", 0, &snap, &err),
+                     HS_OK);
+    assert_int_equal(hs_snap_format_version(snap), 1);
+    static const uint8_t levels[] = {0, 1, 2, 3, 1, 2, HS_LEVEL_LEAF, HS_LEVEL_LEAF};
+    assert_int_equal(hs_snap_totals(snap)->n_tree, sizeof levels);
+    for (size_t i = 0; i < sizeof levels; i++) {
+        assert_int_equal(hs_snap_root(snap, i)->level, levels[i]);
+        assert_int_equal(hs_snap_root(snap, i)->edge_class, HS_EDGE_EXACT);
+    }
+    assert_int_equal(hs_snap_root(snap, 6)->target, 9);
+    assert_int_equal(hs_snap_facts(snap)->n_memory, 0);
+    assert_int_equal(hs_snap_facts(snap)->resident_bytes, 0);
+    assert_int_equal(hs_snap_totals(snap)->n_members, 0);
+    assert_int_equal(hs_snap_check(snap, NULL, &err), HS_OK);
+    hs_snap_close(snap);
+}
+
 /* Columns that were not asked for are not there. */
 static void test_columns_on_demand(void **state)
 {
@@ -319,6 +396,8 @@ int main(void)
         cmocka_unit_test(test_every_allocation_fails_once),
         cmocka_unit_test(test_find_address),
         cmocka_unit_test(test_files_and_names),
+        cmocka_unit_test(test_native_tables),
+        cmocka_unit_test(test_reads_version_one),
         cmocka_unit_test(test_columns_on_demand),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

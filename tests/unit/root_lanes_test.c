@@ -14,37 +14,38 @@ static struct hs_error err;
 
 enum { NODES = 700, QUERIES = 333 };
 
-/* Every edge leads to a smaller number. */
-static struct condensed random_condensed(uint64_t seed, uint32_t n_edges)
+/* Every edge leads to a smaller number; turned round. */
+static struct hs_condensed random_condensed(uint64_t seed, uint32_t n_edges)
 {
     struct hs_edge_list list = {0};
-    struct condensed condensed = {0};
+    struct hs_condensed condensed = {0};
     uint64_t random = seed + 1;
-    void *sizes;
     for (uint32_t i = 0; i < n_edges; i++) {
         uint32_t source = 1 + hs_random_below(&random, NODES - 1);
         hs_edge_list_add(&list, source, hs_random_below(&random, source));
     }
     condensed.graph = hs_edge_list_graph(&list, NODES, 1, false);
     hs_edge_list_fini(&list);
-    assert_int_equal(hs_pages_alloc(NODES, sizeof(struct hs_sizes), &sizes, &err), HS_OK);
-    condensed.sizes = sizes;
-    for (uint32_t i = 0; i < NODES; i++)
-        condensed.sizes[i] = (struct hs_sizes){hs_random_below(&random, 100), 1, i, i % 3};
+    condensed.n_nodes = NODES;
+    assert_int_equal(hs_condensed_reverse(&condensed, &err), HS_OK);
+    assert_int_equal(hs_unit_sizes_init(NODES, NULL, &condensed.sizes, &err), HS_OK);
+    for (uint32_t i = 0; i < NODES; i++) {
+        struct hs_sizes own = {hs_random_below(&random, 100), 1, i % 5 / 4 * i, i % 5 / 4};
+        assert_int_equal(hs_unit_sizes_add(&condensed.sizes, i, &own, &err), HS_OK);
+    }
     return condensed;
 }
 
-static struct hs_sizes naive(const struct condensed *condensed, uint32_t from)
+static struct hs_sizes naive(const struct hs_condensed *condensed, uint32_t from)
 {
     bool reached[NODES] = {0};
     struct hs_sizes sum = {0};
     reached[from] = true;
     for (uint32_t node = from + 1; node-- > 0;) {
-        if (!reached[node])
-            continue;
-        hs_sizes_add(&sum, &condensed->sizes[node]);
         for (uint32_t e = condensed->graph.begin[node]; e < condensed->graph.begin[node + 1]; e++)
-            reached[condensed->graph.target[e]] = true;
+            reached[node] |= reached[condensed->graph.target[e]];
+        if (reached[node])
+            hs_unit_sizes_sum(&condensed->sizes, node, &sum);
     }
     return sum;
 }
@@ -55,7 +56,7 @@ static void queries_make(struct root_query *queries)
         queries[i] = (struct root_query){.node = NODES - 1 - 2 * i};
 }
 
-static void check(const struct condensed *condensed, const struct root_lanes_options *options)
+static void check(const struct hs_condensed *condensed, const struct root_lanes_options *options)
 {
     struct root_query queries[QUERIES];
     queries_make(queries);
@@ -73,27 +74,27 @@ static void test_widths(void **state)
     static const uint32_t lanes[] = {0, 64, 128, 512, 4096};
     static const uint64_t sets[] = {0, 3, 40, 200};
     for (uint64_t seed = 0; seed < 8; seed++) {
-        struct condensed condensed = random_condensed(seed, 200 + 200 * (uint32_t)seed);
+        struct hs_condensed condensed = random_condensed(seed, 200 + 200 * (uint32_t)seed);
         for (size_t i = 0; i < sizeof lanes / sizeof *lanes; i++)
             for (size_t k = 0; k < sizeof sets / sizeof *sets; k++)
                 check(&condensed, &(struct root_lanes_options){lanes[i], sets[k], NULL});
-        condensed_fini(&condensed);
+        hs_condensed_fini(&condensed);
     }
 }
 
 static void test_nothing_asked(void **state)
 {
     (void)state;
-    struct condensed condensed = random_condensed(1, 100);
+    struct hs_condensed condensed = random_condensed(1, 100);
     assert_int_equal(root_lanes_run(&condensed, NULL, 0, &(struct root_lanes_options){0}, &err),
                      HS_OK);
-    condensed_fini(&condensed);
+    hs_condensed_fini(&condensed);
 }
 
 static void test_every_allocation_fails(void **state)
 {
     (void)state;
-    struct condensed condensed = random_condensed(4, 900);
+    struct hs_condensed condensed = random_condensed(4, 900);
     struct root_lanes_options options = {.first_lanes = 128};
     struct root_query queries[QUERIES];
     queries_make(queries);
@@ -105,7 +106,7 @@ static void test_every_allocation_fails(void **state)
         assert_int_equal(root_lanes_run(&condensed, queries, QUERIES, &options, &err), HS_LIMIT);
         hs_alloc_fail_at(0, false);
     }
-    condensed_fini(&condensed);
+    hs_condensed_fini(&condensed);
 }
 
 int main(void)

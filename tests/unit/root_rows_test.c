@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "edge_list.h"
 #include "made_view.h"
 #include "root_rows.h"
 
@@ -132,6 +133,190 @@ static void by_group(void **state)
     made_view_close(&made);
 }
 
+/*  variable v: slot v.a -> 1(10) -> 2(20), slot v.b -> 3(5) -> 2;  x -> 4(7);
+ *  thread 8: stack #1 s -> 5(2), registers #1 rax -> 6(3), tls t -> 7(4), 8(6) by s and t both;
+ *  thread 9: stack #1 -> 9(1). Heap: 58. */
+static void fill_native(struct hs_graph_builder *b)
+{
+    static const uint32_t words[] = {10, 20, 5, 7, 2, 3, 4, 6, 1};
+    uint32_t n[10];
+    for (uint32_t i = 0; i < 9; i++)
+        n[i + 1] = hs_graph_builder_block(b, words[i], false);
+    hs_graph_builder_edge(b, n[1], n[2], HS_EDGE_EXACT);
+    hs_graph_builder_edge(b, n[3], n[2], HS_EDGE_EXACT);
+    hs_graph_builder_edge(b, n[5], n[8], HS_EDGE_EXACT);
+    hs_graph_builder_edge(b, n[7], n[8], HS_EDGE_EXACT);
+    hs_graph_builder_slot(b, HS_ROOT_GLOBAL, "m", "u.c", "v", "v.a", n[1]);
+    hs_graph_builder_slot(b, HS_ROOT_GLOBAL, "m", "u.c", "v", "v.b", n[3]);
+    hs_graph_builder_leaf(b, HS_ROOT_GLOBAL, "m", "u.c", "x", n[4]);
+    hs_graph_builder_leaf(b, HS_ROOT_REGISTER, "thread 8", "#1 f", "rax", n[6]);
+    hs_graph_builder_leaf(b, HS_ROOT_STACK, "thread 8", "#1 f", "s", n[5]);
+    hs_graph_builder_leaf(b, HS_ROOT_TLS, "thread 8", "libc.so.6", "t", n[7]);
+    hs_graph_builder_leaf(b, HS_ROOT_STACK, "thread 9", "#1 f", "s9", n[9]);
+    /* As hs_roots_finish has it: the groups know their thread, frames their number. */
+    for (size_t i = 0; i < b->n_groups; i++) {
+        struct hs_root *group = &b->groups[i];
+        if (group->level < HS_LEVEL_MODULE || group->kind == HS_ROOT_GLOBAL)
+            continue;
+        const struct hs_root *of =
+            group->level == HS_LEVEL_UNIT ? &b->groups[group->parent] : group;
+        group->thread = strcmp(hs_strtab_get(&b->strings, of->name), "thread 8") == 0 ? 8 : 9;
+        group->frame = group->level == HS_LEVEL_UNIT && group->kind != HS_ROOT_TLS;
+    }
+}
+
+static const struct hs_root_row *row_at(const struct hs_view *view, const struct hs_root_rows *rows,
+                                        size_t at, const char *name, unsigned kind)
+{
+    assert_true(at < rows->n_rows);
+    const struct hs_root *root = hs_snap_root(view->snap, rows->rows[at].node);
+    assert_string_equal(hs_snap_string(view->snap, root->name), name);
+    assert_int_equal(root->kind, kind);
+    return &rows->rows[at];
+}
+
+/* A variable is one root, whatever its slots share. */
+static void variables(void **state)
+{
+    (void)state;
+    struct made_view made = {0};
+    fill_native(&made.builder);
+    made_view_open(&made);
+    const struct hs_view *view = &made.view;
+    struct hs_root_query query = everything;
+    query.kinds = HS_BIT(HS_ROOT_GLOBAL);
+    selects(view, &query, NAMES("v", "x"), 4);
+    query = everything;
+    selects(view, &query, NAMES("v", "x", "t", "rax", "s", "s9"), 0);
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_root_rows rows;
+    assert_int_equal(hs_root_rows_select(view, &query, &rows, &err), HS_OK);
+    assert_int_equal(rows.rows[0].retained.words, 35);
+    assert_int_equal(rows.shared_words, 6);
+    hs_root_rows_fini(&rows);
+    query.group_by = HS_BY_UNIT; /* thread-local variables stand by thread */
+    selects(view, &query, NAMES("u.c"), 4);
+    made_view_close(&made);
+}
+
+static void one_row_for_a_thread(void **state)
+{
+    (void)state;
+    struct made_view made = {0};
+    fill_native(&made.builder);
+    made_view_open(&made);
+    const struct hs_view *view = &made.view;
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_root_rows rows;
+    struct hs_root_query query = everything;
+    query.group_by = HS_BY_THREAD;
+    selects(view, &query, NAMES("thread 8", "thread 9"), 1);
+    assert_int_equal(hs_root_rows_select(view, &query, &rows, &err), HS_OK);
+    const struct hs_root_row *row = row_at(view, &rows, 0, "thread 8", HS_ROOT_STACK);
+    assert_int_equal(row->n_parts, 3);
+    assert_int_equal(row->retained.words, 2 + 3 + 4 + 6); /* 8 is kept by two parts together */
+    assert_int_equal(row->retained.objects, 4);
+    assert_int_equal(rows.shared_words, 0);
+    assert_int_equal(row->reachable.words, 8 + 3 + 10); /* at most: 8 counts for both */
+    hs_root_rows_fini(&rows);
+    query.min_words = 2; /* of the whole row */
+    selects(view, &query, NAMES("thread 8"), 2);
+
+    query = everything;
+    query.group_by = HS_BY_FRAME;
+    assert_int_equal(hs_root_rows_select(view, &query, &rows, &err), HS_OK);
+    assert_int_equal(rows.n_rows, 2);
+    row = row_at(view, &rows, 0, "#1 f", HS_ROOT_STACK);
+    assert_int_equal(row->n_parts, 2);
+    assert_int_equal(row->retained.words, 2 + 3);
+    assert_int_equal(row_at(view, &rows, 1, "#1 f", HS_ROOT_STACK)->retained.words, 1);
+    assert_int_equal(rows.n_others, 2); /* the unit of the globals, the module of the tls */
+    hs_root_rows_fini(&rows);
+    made_view_close(&made);
+}
+
+/* Words that node 0 does not reach when the parts of a thread are taken out, by definition. */
+static uint64_t kept_by_thread(const struct hs_view *view, uint32_t thread)
+{
+    enum { MOST = 4096 };
+    static bool seen[MOST];
+    uint64_t words = 0;
+    memset(seen, 0, sizeof seen);
+    seen[0] = true;
+    for (bool changed = true; changed;) { /* backwards: a node is seen when one of its sources is */
+        changed = false;
+        for (uint32_t node = 1; node < view->n_nodes; node++) {
+            hs_node source = 0;
+            if (node < view->n_tree) {
+                const struct hs_root *root = hs_snap_root(view->snap, node);
+                if (root->level == HS_LEVEL_MODULE && root->thread == thread)
+                    continue;
+                changed |= !seen[node] && seen[root->parent];
+                seen[node] |= seen[root->parent];
+                continue;
+            }
+            struct hs_row row = hs_index_predecessors(view->index, node);
+            while (!seen[node] && hs_row_next(&row, &source))
+                changed |= seen[node] = seen[source];
+        }
+    }
+    for (uint32_t node = (uint32_t)view->n_tree; node < view->n_nodes; node++)
+        if (!seen[node] && hs_index_is_reached(view->index, node))
+            words += 3;
+    return words;
+}
+
+/* Random heaps, dense and sparse, with roots of three threads and others. */
+static void fill_threads(struct hs_graph_builder *b, uint64_t *random, uint32_t n)
+{
+    static const unsigned kinds[] = {HS_ROOT_STACK, HS_ROOT_REGISTER, HS_ROOT_TLS, HS_ROOT_GLOBAL};
+    hs_graph_builder_blocks(b, n, 3);
+    for (uint32_t i = 0; i < n + hs_random_below(random, n); i++)
+        hs_graph_builder_edge(b, hs_random_below(random, n), hs_random_below(random, n),
+                              HS_EDGE_EXACT);
+    for (uint32_t i = 0; i < 2 + hs_random_below(random, 9); i++) {
+        unsigned kind = kinds[hs_random_below(random, 8) % 7 % 4];
+        char module[16];
+        (void)snprintf(module, sizeof module, "%u", 1 + hs_random_below(random, 3));
+        hs_graph_builder_leaf(b, kind, module, "u", "v", hs_random_below(random, n));
+    }
+    for (size_t i = 0; i < b->n_groups; i++)
+        if (b->groups[i].level == HS_LEVEL_MODULE && b->groups[i].kind != HS_ROOT_GLOBAL)
+            b->groups[i].thread =
+                (uint32_t)(hs_strtab_get(&b->strings, b->groups[i].name)[0] - '0');
+}
+
+static void threads_by_brute_force(void **state)
+{
+    (void)state;
+    uint64_t n_joined = 0, n_together = 0;
+    for (uint64_t seed = 1; seed <= 120; seed++) {
+        struct made_view made = {0};
+        uint64_t random = seed * 77 + 1;
+        fill_threads(&made.builder, &random, 3 + hs_random_below(&random, 40));
+        made_view_open(&made);
+        const struct hs_view *view = &made.view;
+        struct hs_error err = HS_ERROR_INIT;
+        struct hs_root_rows rows;
+        struct hs_root_query query = everything;
+        query.group_by = HS_BY_THREAD;
+        assert_int_equal(hs_root_rows_select(view, &query, &rows, &err), HS_OK);
+        assert_int_equal(sum(view, &rows), view->totals->heap_words);
+        for (size_t i = 0; i < rows.n_rows; i++) {
+            const struct hs_root_row *row = &rows.rows[i];
+            uint32_t thread = hs_snap_root(view->snap, row->node)->thread;
+            assert_int_equal(row->retained.words, kept_by_thread(view, thread));
+            assert_true(row->reachable.words >= row->retained.words);
+            n_joined += row->n_parts > 1;
+            n_together += row->n_parts > 1 &&
+                          row->retained.words > hs_index_retained(view->index, row->node).words;
+        }
+        hs_root_rows_fini(&rows);
+        made_view_close(&made);
+    }
+    assert_true(n_joined > 50 && n_together > 20);
+}
+
 /* What is static is counted apart. */
 static void static_words(void **state)
 {
@@ -162,6 +347,29 @@ static void nothing(void **state)
     made_view_close(&made);
 }
 
+static void fails_at_each_allocation(const struct made_view *made,
+                                     const struct hs_root_query *query, size_t n_rows)
+{
+    bool done = false;
+    uint64_t n = 0;
+    while (!done) {
+        struct hs_error err = HS_ERROR_INIT;
+        struct hs_root_rows rows = {.n_rows = 77};
+        hs_alloc_fail_at(++n, false);
+        hs_status status = hs_root_rows_select(&made->view, query, &rows, &err);
+        hs_alloc_fail_at(0, false);
+        done = status == HS_OK;
+        if (done) {
+            assert_int_equal(rows.n_rows, n_rows);
+            hs_root_rows_fini(&rows);
+        } else {
+            assert_int_equal(status, HS_LIMIT);
+            assert_int_equal(rows.n_rows, 77);
+        }
+    }
+    assert_true(n > 1);
+}
+
 static void out_of_memory(void **state)
 {
     (void)state;
@@ -171,32 +379,24 @@ static void out_of_memory(void **state)
         hs_graph_builder_leaf(&made.builder, HS_ROOT_GLOBAL, "m", "U", "U.x", block);
     }
     made_view_open(&made);
-    bool done = false;
-    uint64_t n = 0;
-    while (!done) {
-        struct hs_error err = HS_ERROR_INIT;
-        struct hs_root_rows rows = {.n_rows = 77};
-        hs_alloc_fail_at(++n, false);
-        hs_status status = hs_root_rows_select(&made.view, &everything, &rows, &err);
-        hs_alloc_fail_at(0, false);
-        done = status == HS_OK;
-        if (done) {
-            assert_int_equal(rows.n_rows, 100);
-            hs_root_rows_fini(&rows);
-        } else {
-            assert_int_equal(status, HS_LIMIT);
-            assert_int_equal(rows.n_rows, 77);
-        }
-    }
-    assert_true(n > 1);
+    fails_at_each_allocation(&made, &everything, 100);
     made_view_close(&made);
+    struct made_view native = {0};
+    fill_native(&native.builder);
+    made_view_open(&native);
+    struct hs_root_query query = everything;
+    query.group_by = HS_BY_THREAD;
+    fails_at_each_allocation(&native, &query, 2);
+    made_view_close(&native);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_root), cmocka_unit_test(by_group),      cmocka_unit_test(static_words),
-        cmocka_unit_test(nothing), cmocka_unit_test(out_of_memory),
+        cmocka_unit_test(by_root),      cmocka_unit_test(by_group),
+        cmocka_unit_test(static_words), cmocka_unit_test(threads_by_brute_force),
+        cmocka_unit_test(variables),    cmocka_unit_test(one_row_for_a_thread),
+        cmocka_unit_test(nothing),      cmocka_unit_test(out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,14 +66,19 @@ static const char *name_of(const struct fixture *f, uint64_t node)
     return hs_strtab_get(&f->strings, f->tree[node].name);
 }
 
-/* What every tree must be: parents first, one level apart, only leaves with targets. */
+/* What every tree must be: parents first, one level apart except that a leaf may stand below no
+ * variable, only leaves with targets. */
 static void assert_tree(const struct fixture *f)
 {
     assert_int_equal(f->tree[0].level, HS_LEVEL_ALL);
     for (uint64_t i = 1; i < f->n_tree; i++) {
         const struct hs_root *r = &f->tree[i];
         assert_true(r->parent < i);
-        assert_int_equal(r->level, f->tree[r->parent].level + 1);
+        unsigned above = f->tree[r->parent].level;
+        if (r->level == HS_LEVEL_LEAF)
+            assert_true(above == HS_LEVEL_UNIT || above == HS_LEVEL_VARIABLE);
+        else
+            assert_int_equal(r->level, above + 1);
         if (r->level != HS_LEVEL_LEAF)
             assert_true(r->target == HS_NO_NODE);
         if (r->level > HS_LEVEL_KIND)
@@ -155,6 +160,71 @@ static void frames_keep_their_place_in_their_group(void **state)
     fixture_fini(&f);
 }
 
+static void must_add_slot(struct fixture *f, const char *variable, const char *name,
+                          hs_addr address, uint64_t offset)
+{
+    struct hs_error err = HS_ERROR_INIT;
+    must_add(f, HS_ROOT_GLOBAL, "prog", "a.c", name, 2);
+    struct hs_root_leaf *leaf = &f->roots.leaves[f->roots.n_leaves - 1];
+    assert_int_equal(hs_strtab_add(&f->strings, variable, &leaf->group_variable, &err), HS_OK);
+    leaf->root.symbol = leaf->group_variable;
+    leaf->root.file = leaf->group_unit;
+    leaf->root.line = 12;
+    leaf->root.address = address;
+    leaf->root.offset = offset;
+}
+
+static void slots_of_a_variable_stand_below_it(void **state)
+{
+    (void)state;
+    struct fixture f = {0};
+    must_add_slot(&f, "server", "server.db", 0x1008, 8);
+    must_add_slot(&f, NULL, "alone", 0x900, 0);
+    must_add_slot(&f, "table", "table[1]", 0x2008, 8);
+    must_add_slot(&f, "server", "server.lua", 0x1020, 0x20);
+    f.roots.leaves[3].root.certainty = HS_CONSERVATIVE;
+    finish(&f);
+    assert_tree(&f);
+    static const char *const expected[] = {"all",   "globals", "prog",      "a.c",
+                                           "alone", "server",  "server.db", "server.lua",
+                                           "table", "table[1]"};
+    assert_int_equal(f.n_tree, sizeof expected / sizeof *expected);
+    for (uint64_t i = 0; i < f.n_tree; i++)
+        assert_string_equal(name_of(&f, i), expected[i]);
+    const struct hs_root *server = &f.tree[5];
+    assert_int_equal(server->level, HS_LEVEL_VARIABLE);
+    assert_true(server->target == HS_NO_NODE);
+    assert_int_equal(server->parent, 3);
+    assert_int_equal(server->certainty, HS_CONSERVATIVE);
+    assert_int_equal(server->address, 0x1000);
+    assert_int_equal(server->offset, 0);
+    assert_int_equal(server->line, 12);
+    assert_int_equal(server->symbol, server->name);
+    assert_int_equal(f.tree[4].parent, 3);
+    assert_int_equal(f.tree[4].level, HS_LEVEL_LEAF);
+    assert_int_equal(f.tree[7].parent, 5);
+    assert_int_equal(f.tree[9].parent, 8);
+    assert_int_equal(f.tree[8].certainty, HS_EXACT);
+    assert_int_equal(f.tree[3].line, 0); /* a source file is no frame */
+    fixture_fini(&f);
+}
+
+/* A variable of the same name in another file, and one that is called like its file. */
+static void variables_belong_to_their_unit(void **state)
+{
+    (void)state;
+    struct fixture f = {0};
+    struct hs_error err = HS_ERROR_INIT;
+    must_add_slot(&f, "a.c", "x", 8, 16);
+    must_add_slot(&f, "a.c", "y", 16, 24);
+    assert_int_equal(hs_strtab_add(&f.strings, "b.c", &f.roots.leaves[1].group_unit, &err), HS_OK);
+    finish(&f);
+    assert_tree(&f);
+    assert_int_equal(f.n_tree, 3 + 2 * 3);
+    assert_int_equal(f.tree[4].address, 0); /* an offset larger than the address is not trusted */
+    fixture_fini(&f);
+}
+
 static void no_roots_give_a_tree_of_one(void **state)
 {
     (void)state;
@@ -190,11 +260,12 @@ static void many_leaves_are_linear(void **state)
         struct hs_root_leaf leaf = {.root = {.kind = HS_ROOT_STACK, .field = HS_NO_FIELD},
                                     .target = 2 * i,
                                     .group_module = 1,
-                                    .group_unit = (hs_str)(i % GROUPS) + 1};
+                                    .group_unit = (hs_str)(i % GROUPS) + 1,
+                                    .group_variable = (hs_str)(i / GROUPS % 2)};
         assert_int_equal(hs_roots_add(&f.roots, &leaf, &err), HS_OK);
     }
     finish(&f);
-    assert_int_equal(f.n_tree, 1 + 1 + 1 + GROUPS + LEAVES);
+    assert_int_equal(f.n_tree, 1 + 1 + 1 + 2 * GROUPS + LEAVES);
     assert_tree(&f);
     fixture_fini(&f);
 }
@@ -231,6 +302,8 @@ int main(void)
         cmocka_unit_test(one_name_under_two_parents_is_two_groups),
         cmocka_unit_test(a_group_is_as_sure_as_its_least_sure_leaf),
         cmocka_unit_test(frames_keep_their_place_in_their_group),
+        cmocka_unit_test(slots_of_a_variable_stand_below_it),
+        cmocka_unit_test(variables_belong_to_their_unit),
         cmocka_unit_test(no_roots_give_a_tree_of_one),
         cmocka_unit_test(missing_group_names_are_said),
         cmocka_unit_test(many_leaves_are_linear),

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "edge_list.h"
 #include "made_view.h"
 #include "type_rows.h"
 
@@ -119,6 +120,92 @@ static void order_and_limits(void **state)
     made_view_close(&made);
 }
 
+enum { N_RANDOM = 3000, N_TYPES = 700 };
+
+/* What each type retains: every block against all that stands above it. */
+static void brute_force(const struct made_view *made, uint32_t first, uint64_t *retained)
+{
+    const struct hs_graph_builder *b = &made->builder;
+    const hs_node first_node = hs_graph_builder_node(b, first);
+    for (uint32_t i = 0; i < N_RANDOM; i++) {
+        uint32_t type = b->blocks[first + i].type;
+        bool is_below = false;
+        hs_node node = hs_index_idom(made->view.index, first_node + i);
+        for (; node >= made->view.n_tree; node = hs_index_idom(made->view.index, node))
+            is_below |= b->blocks[first + (node - first_node)].type == type;
+        if (!is_below)
+            retained[type] += hs_index_retained(made->view.index, first_node + i).words;
+    }
+}
+
+/* More types than a byte tells apart, with room for two bytes per block, for one, and for less. */
+static void lots_of_types(void **state)
+{
+    (void)state;
+    static const uint64_t limits[] = {UINT64_MAX, 2 * N_RANDOM, N_RANDOM, N_RANDOM - 1};
+    static uint64_t retained[N_TYPES + 1];
+    struct made_view made = {0};
+    struct hs_graph_builder *b = &made.builder;
+    uint64_t random = 4711;
+    uint32_t first = hs_graph_builder_blocks(b, N_RANDOM, 3);
+    for (uint32_t i = 0; i < N_TYPES; i++) {
+        char name[16];
+        (void)snprintf(name, sizeof name, "t%u", i);
+        (void)hs_graph_builder_type(b, name, 0, HS_FORM_RECORD);
+    }
+    for (uint32_t i = 0; i < N_RANDOM; i++) {
+        b->blocks[first + i].type = hs_random_below(&random, i % 2 == 0 ? 3 : N_TYPES + 1);
+        if (i > 0)
+            hs_graph_builder_edge(b, first + hs_random_below(&random, i), first + i, HS_EDGE_EXACT);
+    }
+    hs_graph_builder_leaf(b, HS_ROOT_GLOBAL, "m", "U", "U.x", first);
+    made_view_open(&made);
+    brute_force(&made, first, retained);
+    for (unsigned i = 0; i < 4; i++) {
+        struct hs_budget budget = {.limit_bytes = limits[i]};
+        struct hs_error err = HS_ERROR_INIT;
+        struct hs_type_rows rows;
+        made.view.budget = &budget;
+        hs_status status = hs_type_rows_select(&made.tool, &made.view, &everything, &rows, &err);
+        made.view.budget = NULL;
+        assert_int_equal(status, i == 3 ? HS_LIMIT : HS_OK);
+        assert_int_equal(budget.used_bytes, 0);
+        if (status != HS_OK)
+            continue;
+        assert_true(rows.n_rows > 600);
+        for (size_t row = 0; row < rows.n_rows; row++)
+            assert_int_equal(rows.rows[row].retained_words, retained[rows.rows[row].type]);
+        hs_type_rows_fini(&rows);
+    }
+    made_view_close(&made);
+}
+
+/* What waits while smaller children are visited stays short in a comb, whichever way it leans. */
+static void combs(void **state)
+{
+    (void)state;
+    enum { TEETH = 20000 };
+    for (unsigned leaning = 0; leaning < 2; leaning++) {
+        struct made_view made = {0};
+        uint32_t first = hs_graph_builder_blocks(&made.builder, 2 * TEETH, 3);
+        for (uint32_t i = 0; i < TEETH; i++) {
+            uint32_t back = leaning == 0 ? first + i : first + TEETH + i;
+            uint32_t tooth = leaning == 0 ? first + TEETH + i : first + i;
+            hs_graph_builder_edge(&made.builder, back, tooth, HS_EDGE_EXACT);
+            if (i + 1 < TEETH)
+                hs_graph_builder_edge(&made.builder, back, back + 1, HS_EDGE_EXACT);
+        }
+        hs_graph_builder_leaf(&made.builder, HS_ROOT_GLOBAL, "m", "U", "U.x",
+                              leaning == 0 ? first : first + TEETH);
+        made_view_open(&made);
+        struct hs_type_rows rows = select_rows(&made, &everything);
+        assert_int_equal(rows.n_rows, 1);
+        assert_int_equal(rows.rows[0].retained_words, 3 * 2 * TEETH);
+        hs_type_rows_fini(&rows);
+        made_view_close(&made);
+    }
+}
+
 /* The walk of the dominator tree keeps its own stack: depth is the input's to choose. */
 static void a_deep_tree(void **state)
 {
@@ -177,7 +264,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts),        cmocka_unit_test(order_and_limits),
         cmocka_unit_test(nothing),       cmocka_unit_test(a_deep_tree),
-        cmocka_unit_test(out_of_memory),
+        cmocka_unit_test(out_of_memory), cmocka_unit_test(lots_of_types),
+        cmocka_unit_test(combs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

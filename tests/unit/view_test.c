@@ -69,6 +69,34 @@ static void retaining_root(void **state)
 }
 
 /* Of many nodes at once what of each alone, in any order, again and again. */
+/* Slots belong to their variable, other leaves to themselves, groups to none. */
+static void root_of(void **state)
+{
+    (void)state;
+    struct made_view made = {0};
+    struct hs_graph_builder *b = &made.builder;
+    uint32_t first = hs_graph_builder_blocks(b, 3, 4);
+    uint32_t a = hs_graph_builder_slot(b, HS_ROOT_GLOBAL, "m", "U", "v", "v.a", first);
+    uint32_t c = hs_graph_builder_slot(b, HS_ROOT_GLOBAL, "m", "U", "v", "v.b", first + 1);
+    uint32_t x = hs_graph_builder_leaf(b, HS_ROOT_GLOBAL, "m", "U", "x", first + 2);
+    hs_graph_builder_edge(b, first, first + 1, HS_EDGE_EXACT);
+    made_view_open(&made);
+    const struct hs_view *view = &made.view;
+    hs_node slot = hs_graph_builder_leaf_node(b, a), leaf = hs_graph_builder_leaf_node(b, x);
+    hs_node variable = hs_snap_root(view->snap, slot)->parent;
+    assert_int_equal(hs_view_root_of(view, slot), variable);
+    assert_int_equal(hs_view_root_of(view, hs_graph_builder_leaf_node(b, c)), variable);
+    assert_int_equal(hs_view_root_of(view, variable), variable);
+    assert_int_equal(hs_view_root_of(view, leaf), leaf);
+    for (hs_node group = 0; group < variable; group++)
+        assert_true(hs_view_root_of(view, group) == HS_NO_NODE);
+    /* One slot alone retains the first block, both of them the second. */
+    assert_int_equal(hs_view_retaining_root(view, hs_graph_builder_node(b, first)), variable);
+    assert_int_equal(hs_view_retaining_root(view, hs_graph_builder_node(b, first + 1)), variable);
+    assert_int_equal(hs_view_retaining_root(view, hs_graph_builder_node(b, first + 2)), leaf);
+    made_view_close(&made);
+}
+
 static void retaining_roots(void **state)
 {
     (void)state;
@@ -251,10 +279,11 @@ static void refuses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(facts),           cmocka_unit_test(retaining_root),
-        cmocka_unit_test(retaining_roots), cmocka_unit_test(facts_of_many),
-        cmocka_unit_test(chunks),          cmocka_unit_test(damaged_chunk),
-        cmocka_unit_test(out_of_memory),   cmocka_unit_test(refuses),
+        cmocka_unit_test(facts),          cmocka_unit_test(root_of),
+        cmocka_unit_test(retaining_root), cmocka_unit_test(retaining_roots),
+        cmocka_unit_test(facts_of_many),  cmocka_unit_test(chunks),
+        cmocka_unit_test(damaged_chunk),  cmocka_unit_test(out_of_memory),
+        cmocka_unit_test(refuses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -166,8 +166,7 @@ static void largest_instances(void **state)
     assert_int_equal(hs_what_find(&made.view, "type:block", &what, &err), HS_OK);
     assert_int_equal(what.n_nodes, HS_WHAT_INSTANCES);
     for (unsigned i = 0; i < HS_WHAT_INSTANCES; i++)
-        assert_int_equal(hs_index_retained(made.view.index, (uint32_t)what.nodes[i]).words,
-                         101 - i);
+        assert_int_equal(hs_index_retained(made.view.index, what.nodes[i]).words, 101 - i);
     assert_int_equal(hs_what_find(&made.view, "root:U.x", &what, &err), HS_USAGE);
     assert_non_null(strstr(err.message, "101 roots are called 'U.x'"));
     assert_non_null(strstr(err.hint, "..."));

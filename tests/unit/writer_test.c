@@ -235,7 +235,7 @@ static void test_same_calls_same_bytes(void **state)
 struct refusal {
     struct hs_strtab strings;
     struct hs_snap_facts facts;
-    struct hs_root roots[3];
+    struct hs_root roots[5];
     struct hs_out out;
     struct hs_snap_writer *writer;
     struct hs_error err;
@@ -246,8 +246,10 @@ static void refusal_begin(struct refusal *r)
 {
     *r = (struct refusal){.facts = {.word_bytes = 8}};
     r->roots[0] = (struct hs_root){.target = HS_NO_NODE};
-    r->roots[1] = (struct hs_root){.target = HS_NO_NODE, .level = HS_LEVEL_KIND};
-    r->roots[2] = (struct hs_root){.parent = 1, .target = 3, .level = HS_LEVEL_LEAF};
+    for (unsigned i = 1; i < 4; i++)
+        r->roots[i] = (struct hs_root){
+            .parent = i - 1, .target = HS_NO_NODE, .level = (uint8_t)(HS_LEVEL_KIND + i - 1)};
+    r->roots[4] = (struct hs_root){.parent = 3, .target = 5, .level = HS_LEVEL_LEAF};
     r->fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
     assert_true(r->fd >= 0);
     assert_int_equal(hs_out_open_fd(r->fd, "nowhere", &r->out, &r->err), HS_OK);
@@ -255,7 +257,7 @@ static void refusal_begin(struct refusal *r)
 
 static hs_status refusal_new(struct refusal *r, uint64_t n_blocks)
 {
-    return hs_snap_writer_new(&r->out, &r->strings, &r->facts, r->roots, 3, n_blocks, &r->writer,
+    return hs_snap_writer_new(&r->out, &r->strings, &r->facts, r->roots, 5, n_blocks, &r->writer,
                               &r->err);
 }
 
@@ -275,18 +277,26 @@ static void test_refuses_malformed_trees(void **state)
     (void)state;
     struct refusal r;
     refusal_begin(&r);
-    r.roots[2].parent = 2;
+    r.roots[4].parent = 4;
     assert_int_equal(refusal_new(&r, 1), HS_BUG);
     refusal_end(&r, "does not stand before it");
     refusal_begin(&r);
-    r.roots[1].target = 3;
+    r.roots[1].target = 5;
     assert_int_equal(refusal_new(&r, 1), HS_BUG);
     refusal_end(&r, "only a leaf has a target");
     refusal_begin(&r);
     assert_int_equal(refusal_new(&r, 0), HS_BUG);
-    refusal_end(&r, "its target 3 is out of range");
+    refusal_end(&r, "its target 5 is out of range");
     refusal_begin(&r);
-    r.roots[2].name = 1;
+    r.roots[4].edge_class = HS_EDGE_WEAK;
+    assert_int_equal(refusal_new(&r, 1), HS_BUG);
+    refusal_end(&r, "over its limit 3");
+    refusal_begin(&r);
+    r.roots[3].level = HS_LEVEL_VARIABLE;
+    assert_int_equal(refusal_new(&r, 1), HS_BUG);
+    refusal_end(&r, "level 4 cannot stand below level 2");
+    refusal_begin(&r);
+    r.roots[4].name = 1;
     assert_int_equal(refusal_new(&r, 1), HS_BUG);
     refusal_end(&r, "over its limit 0");
     refusal_begin(&r);
@@ -310,7 +320,7 @@ static void test_refuses_malformed_blocks(void **state)
 {
     (void)state;
     struct hs_block_record good = {.address = 0x1020, .words = 2};
-    struct hs_edge edge = {.target = 3};
+    struct hs_edge edge = {.target = 5};
     struct hs_block_record block = good;
     block.address = 0x101f;
     refuse_block(block, edge, "begins before the last one ends");
@@ -321,12 +331,14 @@ static void test_refuses_malformed_blocks(void **state)
     block.words = UINT64_MAX / 8;
     refuse_block(block, edge, "words and state");
     block = good;
-    block.state = 4;
+    block.state = 16;
+    refuse_block(block, edge, "state 16");
+    block.state = HS_BLOCK_MAPPING;
     refuse_block(block, edge, "state 4");
-    refuse_block(good, (struct hs_edge){.target = 2}, "node 2, which is no block");
-    refuse_block(good, (struct hs_edge){.target = 5}, "node 5, which is no block");
-    refuse_block(good, (struct hs_edge){.target = 3, .offset_words = 2}, "at word 2");
-    refuse_block(good, (struct hs_edge){.target = 3, .edge_class = HS_N_EDGE_CLASSES},
+    refuse_block(good, (struct hs_edge){.target = 4}, "node 4, which is no block");
+    refuse_block(good, (struct hs_edge){.target = 7}, "node 7, which is no block");
+    refuse_block(good, (struct hs_edge){.target = 5, .offset_words = 2}, "at word 2");
+    refuse_block(good, (struct hs_edge){.target = 5, .edge_class = HS_N_EDGE_CLASSES},
                  "an edge of class 7");
 }
 
@@ -337,20 +349,27 @@ static void test_refuses_a_wrong_end(void **state)
     struct hs_snap_totals totals;
     struct hs_block_record block = {.address = 0x1000, .words = 4, .type = 1};
     const struct hs_type types[2] = {{0}};
-    const struct hs_sample samples[2] = {{.id = 2, .node = 3}, {.id = 1, .node = 3}};
+    const struct hs_sample samples[2] = {{.id = 2, .node = 5}, {.id = 1, .node = 5}};
+    const struct hs_member members[2] = {{.type = 1}, {.type = 0}};
     const struct hs_sample lost = {.id = 2, .node = 1};
     refusal_begin(&r);
     assert_int_equal(refusal_new(&r, 1), HS_OK);
-    assert_int_equal(hs_snap_writer_finish(r.writer, types, 2, NULL, 0, &totals, &r.err), HS_BUG);
+    struct hs_snap_ending end = {.types = types, .n_types = 2};
+    assert_int_equal(hs_snap_writer_finish(r.writer, &end, &totals, &r.err), HS_BUG);
     assert_non_null(strstr(r.err.message, "0 blocks of the promised 1"));
     assert_int_equal(hs_snap_writer_block(r.writer, &block, NULL, 0, &r.err), HS_OK);
-    assert_int_equal(hs_snap_writer_finish(r.writer, types, 1, NULL, 0, &totals, &r.err), HS_BUG);
+    end.n_types = 1;
+    assert_int_equal(hs_snap_writer_finish(r.writer, &end, &totals, &r.err), HS_BUG);
     assert_non_null(strstr(r.err.message, "type 1 is used"));
-    assert_int_equal(hs_snap_writer_finish(r.writer, types, 2, samples, 2, &totals, &r.err),
-                     HS_BUG);
+    end = (struct hs_snap_ending){types, 2, NULL, 0, samples, 2};
+    assert_int_equal(hs_snap_writer_finish(r.writer, &end, &totals, &r.err), HS_BUG);
     assert_non_null(strstr(r.err.message, "sample 1 is out of order"));
-    assert_int_equal(hs_snap_writer_finish(r.writer, types, 2, &lost, 1, &totals, &r.err), HS_BUG);
+    end = (struct hs_snap_ending){types, 2, NULL, 0, &lost, 1};
+    assert_int_equal(hs_snap_writer_finish(r.writer, &end, &totals, &r.err), HS_BUG);
     assert_non_null(strstr(r.err.message, "which is no block"));
+    end = (struct hs_snap_ending){types, 2, members, 2, NULL, 0};
+    assert_int_equal(hs_snap_writer_finish(r.writer, &end, &totals, &r.err), HS_BUG);
+    assert_non_null(strstr(r.err.message, "member 1 is out of order"));
     block.address = 0x2000;
     assert_int_equal(hs_snap_writer_block(r.writer, &block, NULL, 0, &r.err), HS_BUG);
     refusal_end(&r, "more than the promised 1");
@@ -382,9 +401,14 @@ static void test_full_device(void **state)
 /* The calls of a whole file, without the builder, which does not bear failing. */
 static hs_status write_small(struct hs_error *err)
 {
-    struct hs_root roots[2] = {{.target = HS_NO_NODE}, {.target = 2, .level = HS_LEVEL_LEAF}};
+    struct hs_root roots[5] = {{.target = HS_NO_NODE},
+                               {.target = HS_NO_NODE, .level = HS_LEVEL_KIND},
+                               {.parent = 1, .target = HS_NO_NODE, .level = HS_LEVEL_MODULE},
+                               {.parent = 2, .target = HS_NO_NODE, .level = HS_LEVEL_UNIT},
+                               {.parent = 3, .target = 5, .level = HS_LEVEL_LEAF}};
     const struct hs_snap_facts facts = {.word_bytes = 8};
-    const struct hs_type type = {0};
+    const struct hs_type type = {.stride_bytes = 8};
+    const struct hs_member member = {.offset_bytes = 7};
     struct hs_strtab strings = {0};
     struct hs_out out = {0};
     struct hs_snap_writer *writer = NULL;
@@ -393,16 +417,17 @@ static hs_status write_small(struct hs_error *err)
     assert_true(fd >= 0);
     hs_status status = hs_out_open_fd(fd, "nowhere", &out, err);
     if (status == HS_OK)
-        status = hs_strtab_add(&strings, "a name", &roots[1].name, err);
+        status = hs_strtab_add(&strings, "a name", &roots[4].name, err);
     if (status == HS_OK)
-        status = hs_snap_writer_new(&out, &strings, &facts, roots, 2, 3000, &writer, err);
+        status = hs_snap_writer_new(&out, &strings, &facts, roots, 5, 3000, &writer, err);
     for (uint64_t i = 0; i < 3000 && status == HS_OK; i++) {
         struct hs_block_record block = {.address = 0x1000 + 16 * i, .words = 2};
-        struct hs_edge edges[2] = {{.target = 2 + i}, {.target = 2, .edge_class = HS_EDGE_WEAK}};
+        struct hs_edge edges[2] = {{.target = 5 + i}, {.target = 5, .edge_class = HS_EDGE_WEAK}};
         status = hs_snap_writer_block(writer, &block, edges, 2, err);
     }
     if (status == HS_OK)
-        status = hs_snap_writer_finish(writer, &type, 1, NULL, 0, &totals, err);
+        status = hs_snap_writer_finish(
+            writer, &(struct hs_snap_ending){&type, 1, &member, 1, NULL, 0}, &totals, err);
     hs_snap_writer_free(writer);
     hs_out_close(&out);
     hs_strtab_fini(&strings);

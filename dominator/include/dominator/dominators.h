@@ -10,11 +10,12 @@
  *   number[node]  = 1 + preorder number, 0 when not reached      n_nodes entries
  *   idom[number]  = preorder number of the immediate dominator   n_reached entries, idom[0] = 0
  *
- * Working memory beside the graph and the result: about 12 bytes per node and 8 per edge that is
+ * Working memory beside the graph and the result: at most 12 bytes per node and 8 per edge that is
  * not a tree edge, freed on return. */
 #ifndef HS_DOMINATOR_DOMINATORS_H
 #define HS_DOMINATOR_DOMINATORS_H
 
+#include "base/budget.h"
 #include "graph/graph.h"
 
 struct hs_domtree_counts {
@@ -29,12 +30,37 @@ struct hs_domtree {
     uint32_t *number; /* owned */
     uint32_t *idom;   /* owned; room for n_nodes */
     struct hs_domtree_counts counts;
+    struct hs_budget *budget; /* borrowed: what both were taken from; NULL: none */
 };
 
 /* Node 0 must exist. HS_LIMIT when out of memory or interrupted. */
 hs_status hs_domtree_build(const struct hs_graph *graph, const struct hs_progress *progress,
                            struct hs_domtree *ret, struct hs_error *err);
+/* The same, but the graph is freed in any case, as soon as it has been searched: half way. */
+hs_status hs_domtree_consume(struct hs_graph *graph, const struct hs_progress *progress,
+                             struct hs_domtree *ret, struct hs_error *err);
+
+/* The same within a budget, from which the graph's arrays have been taken: hs_graph_bytes, given
+ * back when the graph is freed. All else is taken as it is needed, the result too: given back with
+ * it. With less than hs_domtree_room_bytes left, what is used in sequence goes to temporary files:
+ *
+ *   while searching   8.3 bytes per node, and the stack of edges that wait, 8 bytes each
+ *   while evaluating  4.4 per node reached, 8.1 per node of the core, 4 per edge to evaluate, and
+ *                     4 per node of the longest path
+ *   while climbing    4.3 per node reached, 4 per node of the core; when there is a long climb,
+ *                     8 more per node reached and 4 per node of the longest
+ *
+ * HS_LIMIT when that does not fit, HS_IO for what temporary files may say. A NULL budget is
+ * hs_domtree_consume. */
+hs_status hs_domtree_consume_within(struct hs_graph *graph, struct hs_budget *budget,
+                                    const struct hs_progress *progress, struct hs_domtree *ret,
+                                    struct hs_error *err);
+/* What is enough, beside the graph, to need no temporary files. */
+uint64_t hs_domtree_room_bytes(uint64_t n_nodes, uint64_t n_edges);
+
 void hs_domtree_fini(struct hs_domtree *tree);
+/* `number` alone, when it is not needed any more. */
+void hs_domtree_drop_number(struct hs_domtree *tree);
 
 /* The node of each preorder number: n_reached entries in room for n_nodes, freed with
  * hs_pages_free(order, n_nodes, sizeof(uint32_t)). */

@@ -6,19 +6,21 @@
  * is left, roots that reach little are searched one by one, the others travel together, hundreds of
  * roots in one pass over the condensed graph, one bit each.
  *
- * Cost: 3 to 4 sweeps over the graph; per pass one sweep over the condensed graph. Resident:
- * 8 bytes per node, and 40 bytes per condensed node and 16 per condensed edge. */
+ * Cost: one sweep over the edges, which need not be in memory, and three over the nodes; per pass
+ * one sweep over the condensed graph. Resident: 4 bytes per node, and 24 bytes per condensed node
+ * and 16 per condensed edge. */
 #ifndef HS_DOMINATOR_REACHABLE_H
 #define HS_DOMINATOR_REACHABLE_H
 
 #include "dominator/dominators.h"
 #include "dominator/weights.h"
+#include "graph/rows.h"
 
-/* `graph` is what reachable sizes follow, a root tree in front: tree nodes have targets, but are
+/* `source` is what reachable sizes follow, a root tree in front: tree nodes have targets, but are
  * none of a block; `tree` its dominators. Edges from node 0 to blocks make dominators only and are
  * not followed: they stand for what is held in other ways than by roots. *ret has n_tree entries,
  * freed with hs_free. */
-hs_status hs_reachable_find(const struct hs_graph *graph, const struct hs_domtree *tree,
+hs_status hs_reachable_find(const struct hs_row_source *source, const struct hs_domtree *tree,
                             const struct hs_weights *weights, const struct hs_progress *progress,
                             struct hs_sizes **ret, struct hs_error *err);
 

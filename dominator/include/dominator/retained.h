@@ -6,9 +6,35 @@
 #include "dominator/dominators.h"
 #include "dominator/weights.h"
 
-/* One dimension of all nodes by preorder number: n_reached entries in room for n_nodes, freed with
- * hs_pages_free(sum, n_nodes, sizeof(uint64_t)). Two sweeps, O(n). */
+/* One dimension of all reached nodes, by preorder number: 4 bytes each where the total fits. */
+struct hs_retained {
+    uint32_t n;       /* reached nodes */
+    uint32_t *narrow; /* owned; NULL when wide */
+    uint64_t *wide;   /* owned; NULL when narrow */
+};
+
+/* Two sweeps, O(n). */
 hs_status hs_retained_sum(const struct hs_domtree *tree, const struct hs_weights *weights,
-                          enum hs_dimension dimension, uint64_t **ret, struct hs_error *err);
+                          enum hs_dimension dimension, struct hs_retained *ret,
+                          struct hs_error *err);
+void hs_retained_fini(struct hs_retained *retained);
+
+static inline uint64_t hs_retained_at(const struct hs_retained *retained, uint32_t number)
+{
+    return retained->narrow != NULL ? retained->narrow[number] : retained->wide[number];
+}
+
+/* Static sizes: where static blocks are few, few nodes retain any. */
+struct hs_retained_static {
+    struct hs_bitmap has; /* by preorder number: nodes that retain static blocks; indexed */
+    uint64_t n_has;
+    uint64_t *sum; /* owned; by rank in `has` */
+};
+
+/* `dimension` is a static one. One bit per node and 8 bytes per node that has any. */
+hs_status hs_retained_static_sum(const struct hs_domtree *tree, const struct hs_weights *weights,
+                                 enum hs_dimension dimension, struct hs_retained_static *ret,
+                                 struct hs_error *err);
+void hs_retained_static_fini(struct hs_retained_static *retained);
 
 #endif

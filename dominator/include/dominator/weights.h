@@ -50,6 +50,8 @@ hs_status hs_weights_set(struct hs_weights *weights, uint32_t node, uint64_t wor
 hs_status hs_weights_load(const struct hs_snap *snap, const struct hs_progress *progress,
                           struct hs_weights *ret, struct hs_error *err);
 void hs_weights_fini(struct hs_weights *weights);
+/* Frees what is said of single blocks; the counts stay. */
+void hs_weights_drop(struct hs_weights *weights);
 
 /* The words of a huge block. */
 uint64_t hs_weights_huge(const struct hs_weights *weights, uint32_t node);

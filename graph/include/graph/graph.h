@@ -21,8 +21,10 @@ struct hs_graph {
 };
 
 enum hs_graph_edges {
-    HS_GRAPH_STRONG,   /* strong edges only: what reachable sizes follow */
-    HS_GRAPH_RETAINING /* strong and active ephemeron edges: liveness and dominators */
+    HS_GRAPH_STRONG,    /* strong edges only: what reachable sizes follow */
+    HS_GRAPH_RETAINING, /* strong and active ephemeron edges: liveness and dominators */
+    HS_GRAPH_SURE /* as retaining, without past_end and guessed edges and roots: what surely lives
+                   */
 };
 
 /* Room for `capacity` edges and no edge yet: `begin` and `target` are zero, lazily backed. For
@@ -30,11 +32,20 @@ enum hs_graph_edges {
 hs_status hs_graph_init(uint64_t n_nodes, uint64_t n_tree, uint64_t capacity, struct hs_graph *ret,
                         struct hs_error *err);
 
-/* Decodes degrees and targets of all chunks. Weak roots have no edge. O(n + m). */
+/* HS_LIMIT when so many nodes or edges have no room in a graph. */
+hs_status hs_graph_fits(uint64_t n_nodes, uint64_t capacity, struct hs_error *err);
+
+/* Decodes degrees and targets of all chunks (for HS_GRAPH_SURE edge classes too). Weak roots have
+ * no edge. O(n + m). */
 hs_status hs_graph_load(const struct hs_snap *snap, enum hs_graph_edges edges,
                         const struct hs_progress *progress, struct hs_graph *ret,
                         struct hs_error *err);
 void hs_graph_fini(struct hs_graph *graph);
+/* Of the arrays of such a graph. */
+static inline uint64_t hs_graph_bytes(uint64_t n_nodes, uint64_t capacity)
+{
+    return (n_nodes + 1 + capacity) * sizeof(uint32_t);
+}
 
 /* The row of one node: its targets and their number. */
 static inline const uint32_t *hs_graph_row(const struct hs_graph *graph, uint32_t node,
@@ -48,5 +59,14 @@ static inline const uint32_t *hs_graph_row(const struct hs_graph *graph, uint32_
  * */
 hs_status hs_graph_reverse(const struct hs_graph *graph, struct hs_graph *ret,
                            struct hs_error *err);
+
+/* The same range by range, where the whole would not fit: `begin` is zeroed and has n_nodes + 1
+ * entries; each gets the first in-edge of its node. */
+void hs_graph_reverse_begin(const struct hs_graph *graph, uint32_t *begin);
+/* The sources of the in-edges of the nodes [first, end), first < end: begin[end] - begin[first] of
+ * them. Ranges ascend, each node in one: the begins of a range move to the ends of its rows. One
+ * sweep over the graph. */
+void hs_graph_reverse_range(const struct hs_graph *graph, uint32_t *begin, uint32_t first,
+                            uint32_t end, uint32_t *sources);
 
 #endif

@@ -59,6 +59,7 @@ struct hs_frame {
     struct hs_registers caller; /* rip and rsp are known unless is_outermost */
     bool is_outermost;          /* the tables say that nothing called this frame */
     bool is_signal_frame;       /* the caller was interrupted, not calling: its rip is exact */
+    hs_addr saved_at[HS_N_REGISTERS]; /* where the caller's register lies in memory; 0: nowhere */
 };
 
 struct hs_cfi;

@@ -6,6 +6,9 @@
 
 #include "base/file.h"
 #include "base/progress.h"
+#include "base/strtab.h"
+#include "capture/image.h"
+#include "capture/objects.h"
 #include "snapshot/model.h"
 
 struct hs_dump_options {
@@ -13,10 +16,14 @@ struct hs_dump_options {
     const char *names_file;        /* a ready names.tsv, or NULL */
     const char *const *names_dirs; /* further directories for .cmi/.cmt */
     size_t n_names_dirs;
-    bool no_names;            /* do not look for source names */
-    const char *names_helper; /* path of heapsnap-ocaml-names, or NULL: none is installed */
+    bool no_names;                 /* do not look for source names */
+    const char *names_helper;      /* path of heapsnap-ocaml-names, or NULL: none is installed */
+    const char *const *debug_dirs; /* native: further directories of separate debug files */
+    size_t n_debug_dirs;
+    uint64_t pointer_mask; /* native: bits to clear in words before they are looked up; 0: none */
     const char *tool_version;
     const struct hs_progress *progress; /* may be NULL */
+    struct hs_budget *budget;           /* what the dump may use; NULL: no limit */
 };
 
 struct hs_dump_report {
@@ -31,5 +38,18 @@ struct hs_dump_report {
  * OCaml at all, with a plain message of what it is and what is supported. */
 hs_status hs_dump(const struct hs_dump_options *options, struct hs_out *out,
                   struct hs_dump_report *ret, struct hs_error *err);
+
+/* True for what hs_dump takes and for the OCaml programs that it refuses by name (bytecode, other
+ * versions). By symbols alone. */
+bool hs_is_ocaml(const struct hs_objects *objects);
+
+/* Parts of every dump's facts. The caller frees *ret with hs_free. */
+hs_status hs_dump_list_binaries(const struct hs_objects *objects, struct hs_strtab *strings,
+                                struct hs_binary **ret, struct hs_error *err);
+hs_status hs_dump_list_unreadable(const struct hs_image *image, struct hs_range **ret,
+                                  struct hs_error *err);
+/* What of the facts the user is told: figures of the stop, and the gaps in one line. */
+void hs_dump_summarise(const struct hs_snap_facts *facts, const struct hs_strtab *strings,
+                       struct hs_dump_report *ret);
 
 #endif

@@ -5,17 +5,20 @@
 
 #include "capture/target.h"
 
-struct hs_elf; /* symbols/elf.h */
-struct hs_cfi; /* symbols/cfi.h */
+struct hs_elf;   /* symbols/elf.h */
+struct hs_cfi;   /* symbols/cfi.h */
+struct hs_image; /* capture/image.h */
 
 struct hs_object {
-    struct hs_elf *elf; /* owned */
+    struct hs_elf *elf;   /* owned */
+    struct hs_elf *debug; /* owned: the separate debug file; NULL: none, or not looked for yet */
+    bool debug_tried;
     hs_addr bias;       /* run-time address = link-time address + bias */
     hs_addr begin, end; /* lowest and one past the highest mapped address */
     char *path;         /* owned: as mapped in the target */
     char *name;         /* owned: its last component without .cmxs: "coqtop", "ltac_plugin" */
     bool is_executable; /* the main program */
-    struct hs_cfi *cfi; /* owned: opened by whoever unwinds first (capture/../unwind.h) */
+    struct hs_cfi *cfi; /* owned: opened by whoever unwinds first (capture/unwind.h) */
     bool cfi_tried;     /* NULL above then means that there is none */
 };
 
@@ -41,6 +44,12 @@ hs_status hs_objects_open(struct hs_objects *objects, struct hs_target *target,
 hs_status hs_objects_update(struct hs_objects *objects, struct hs_target *target,
                             struct hs_error *err);
 void hs_objects_close(struct hs_objects *objects);
+
+/* Copies the writable segments of all objects whole while the target is stopped: data, bss, and
+ * what the loader has made read-only after relocating it (virtual tables and the like). Fails like
+ * hs_image_copy. */
+hs_status hs_objects_copy_data(const struct hs_objects *objects, struct hs_image *image,
+                               struct hs_target *target, struct hs_error *err);
 
 /* By exact name: in the executable, then in the others by address. False when there is none. */
 bool hs_objects_find(const struct hs_objects *objects, const char *name,

@@ -1,9 +1,10 @@
 /* Builds the tree of roots while the walkers enumerate them, in any order.
  *
- *   all -> kind -> binary or thread -> unit or frame -> variable, field or slot
+ *   all -> kind -> binary or thread -> unit or frame [-> variable] -> variable, field or slot
  *
  * Leaves are added with the names of their groups; finish numbers the tree so that parents stand
- * before children and groups are together. Deterministic: order of first use per level. */
+ * before children and groups are together. Deterministic: order of first use per level, the leaves
+ * that hang directly on a unit before its variables. */
 #ifndef HS_CAPTURE_ROOTS_H
 #define HS_CAPTURE_ROOTS_H
 
@@ -14,9 +15,13 @@
  * are ignored; `target` is the pointer found in the slot (a target address, block start). */
 struct hs_root_leaf {
     struct hs_root root;
-    hs_addr target;      /* start address of the block (after infix and forward resolution) */
-    hs_str group_module; /* binary or thread, e.g. "coqtop", "thread 4242" */
-    hs_str group_unit;   /* unit or frame, e.g. "Stm", "#3 Stm.observe (stm/stm.ml:2420)" */
+    hs_addr target;        /* start address of the block (after infix and forward resolution) */
+    hs_str group_module;   /* binary or thread, e.g. "coqtop", "thread 4242" */
+    hs_str group_unit;     /* unit or frame, e.g. "Stm", "#3 Stm.observe (stm/stm.ml:2420)" */
+    hs_str group_variable; /* 0: hangs directly on the unit; else the variable that the slot is part
+                              of, e.g. "server": its node takes module, thread, frame, function,
+                              symbol, file and line from its first leaf, its address is that leaf's
+                              less the leaf's offset, and its own offset is 0 */
 };
 
 struct hs_roots {

@@ -80,6 +80,10 @@ hs_status hs_target_read(struct hs_target *target, hs_addr address, void *bytes,
 hs_status hs_target_read_some(struct hs_target *target, hs_addr address, void *bytes,
                               size_t n_bytes, size_t *ret_n, struct hs_error *err);
 
+/* A failure of status HS_TARGET becomes "it ended during the dump" when that is so: whatever was
+ * looked for could then not be found. Every other status is returned as it is. */
+hs_status hs_refusal_if_ended(pid_t pid, hs_status status, struct hs_error *err);
+
 const char *hs_mapping_path(const struct hs_target *target, const struct hs_mapping *mapping);
 const struct hs_mapping *hs_target_mapping_at(const struct hs_target *target, hs_addr address);
 

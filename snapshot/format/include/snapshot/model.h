@@ -10,13 +10,15 @@
 
 #include "base/types.h"
 
-/* How deep a node of the root tree stands. Only leaves have a target; every root is a leaf. */
+/* How deep a node of the root tree stands: one below its parent, but a leaf may stand below a unit.
+ * Only leaves have a target. What a listing calls a root is a variable, or a leaf below none. */
 enum hs_root_level {
-    HS_LEVEL_ALL,    /* node 0 */
-    HS_LEVEL_KIND,   /* globals, stacks, c_roots, finalisers, memprof, ... */
-    HS_LEVEL_MODULE, /* a binary or library; a thread */
-    HS_LEVEL_UNIT,   /* a compilation unit; a stack frame */
-    HS_LEVEL_LEAF,   /* a variable, a field, a slot */
+    HS_LEVEL_ALL,      /* node 0 */
+    HS_LEVEL_KIND,     /* globals, stacks, c_roots, finalisers, memprof, ... */
+    HS_LEVEL_MODULE,   /* a binary or library; a thread */
+    HS_LEVEL_UNIT,     /* a compilation unit; a stack frame */
+    HS_LEVEL_VARIABLE, /* a variable of several slots */
+    HS_LEVEL_LEAF,     /* a variable of one slot, a field, a slot */
     HS_N_LEVELS
 };
 
@@ -53,6 +55,7 @@ struct hs_root {
     hs_addr address; /* of the slot that holds the pointer; 0 when it has none (a register) */
     uint64_t offset; /* bytes from `symbol` */
     uint8_t level, kind, certainty;
+    uint8_t edge_class; /* of a leaf: how its word leads to the target, a strong class */
     bool weak;      /* listed, but keeps nothing alive (Gc.finalise_last values, memprof blocks) */
     uint32_t field; /* HS_NO_FIELD when it has none */
     uint32_t line, char_begin, char_end; /* 0 when unknown */
@@ -62,13 +65,16 @@ struct hs_root {
     hs_str module, symbol, file, function;
 };
 
+/* A block that is reached only through past_end and guessed edges may in truth be lost: the command
+ * leaks calls it possible. */
 enum hs_edge_class {
-    HS_EDGE_EXACT,         /* strong: a precise pointer */
-    HS_EDGE_INTERIOR,      /* strong: conservative, into a block */
-    HS_EDGE_PAST_END,      /* strong: conservative, one past the end */
-    HS_EDGE_GUESSED,       /* strong: conservative in another way */
-    HS_EDGE_EPHEMERON,     /* extra: active ephemeron data, from the ephemeron or a key */
-    HS_EDGE_WEAK,          /* extra: weak array element, ephemeron key */
+    HS_EDGE_EXACT,     /* strong: a known pointer, or an aligned word that is a block's start */
+    HS_EDGE_INTERIOR,  /* strong: an aligned word that leads into a block */
+    HS_EDGE_PAST_END,  /* strong: an aligned word that is one past the end of a block */
+    HS_EDGE_GUESSED,   /* strong: doubtful: an unaligned word, or one where the type of its block
+                          has no pointer */
+    HS_EDGE_EPHEMERON, /* extra: active ephemeron data, from the ephemeron or a key */
+    HS_EDGE_WEAK,      /* extra: weak array element, ephemeron key */
     HS_EDGE_EPHEMERON_OFF, /* extra: ephemeron data whose key is not (yet known) alive */
     HS_N_EDGE_CLASSES
 };
@@ -81,6 +87,12 @@ static inline bool hs_edge_is_strong(unsigned edge_class)
     return edge_class <= HS_EDGE_GUESSED;
 }
 
+/* Held through such edges alone, a block surely lives. */
+static inline bool hs_edge_is_sure(unsigned edge_class)
+{
+    return edge_class == HS_EDGE_EXACT || edge_class == HS_EDGE_INTERIOR;
+}
+
 struct hs_edge {
     hs_node target;
     uint64_t offset_words; /* field of the source; 0 for an ephemeron edge from a key */
@@ -90,7 +102,9 @@ struct hs_edge {
 enum hs_block_state {
     HS_BLOCK_STATIC = 1 << 0, /* static data: counted apart */
     HS_BLOCK_YOUNG = 1 << 1,
-    HS_BLOCK_STATES = HS_BLOCK_STATIC | HS_BLOCK_YOUNG
+    HS_BLOCK_MAPPING = 1 << 2, /* a piece of a mapping that no allocator claims; static too */
+    HS_BLOCK_UNSURE = 1 << 3,  /* whether it is in use is not known: never a certain leak */
+    HS_BLOCK_STATES = HS_BLOCK_STATIC | HS_BLOCK_YOUNG | HS_BLOCK_MAPPING | HS_BLOCK_UNSURE
 };
 
 enum hs_type_form {
@@ -106,14 +120,31 @@ enum hs_type_form {
     HS_FORM_LAZY,
     HS_FORM_FORWARD,
     HS_FORM_OTHER,
+    HS_FORM_RECORD,  /* native: struct, class, or an array of them: see stride_bytes */
+    HS_FORM_POINTER, /* native: a pointer or an array of pointers */
+    HS_FORM_SCALAR,  /* native: numbers, characters */
+    HS_FORM_BYTES,   /* native: nothing is known but the size */
+    HS_FORM_MAPPING, /* native: a piece of an unclaimed mapping */
+    HS_FORM_PYTHON,  /* a Python object */
     HS_N_FORMS
 };
 const char *hs_type_form_name(unsigned form);
 
 struct hs_type {
-    hs_str name; /* "closure Stm.observe", "block tag 0, 3 fields", "string", "custom _z" */
+    hs_str name; /* "closure Stm.observe", "block tag 0, 3 fields", "string", "struct dict",
+                    "dictEntry *[]", "block of 48 bytes" */
     uint16_t tag;
     uint8_t form;
+    uint64_t stride_bytes; /* of an array: size of an element, to which members belong; else 0 */
+};
+
+/* What is at an offset of a block of a type: "ht_table[0]", "next", "entry.key". Members of one
+ * type stand in ascending offset; several may share one (a union): then the first names it. */
+struct hs_member {
+    uint32_t type;         /* index of the type; ascending */
+    uint64_t offset_bytes; /* below stride_bytes when that is not 0 */
+    hs_str name;
+    hs_str type_name; /* as declared: "dictEntry **"; may be 0 */
 };
 
 enum hs_sample_state { HS_SAMPLE_LIVE, HS_SAMPLE_PROMOTED, HS_N_SAMPLE_STATES };
@@ -128,6 +159,25 @@ struct hs_sample {
     uint64_t n_samples;
     uint64_t words; /* as the sampler recorded it, header included */
     uint8_t state;
+};
+
+/* Where the process's memory was. Rows' resident bytes add up to facts.resident_bytes. */
+enum hs_memory_state {
+    HS_MEMORY_LIVE,     /* blocks in use */
+    HS_MEMORY_CACHED,   /* freed, kept ready by a thread cache or fast list */
+    HS_MEMORY_FREE,     /* freed, in the allocator's lists; the unused end of a heap */
+    HS_MEMORY_DIRTY,    /* whole unused pages that the allocator has not given back */
+    HS_MEMORY_INTERNAL, /* the allocator's own: headers, tables, padding */
+    HS_MEMORY_DAMAGED,  /* could not be made sense of */
+    HS_MEMORY_OTHER,    /* no heap: code, data of binaries, stacks, unclaimed mappings */
+    HS_N_MEMORY_STATES
+};
+const char *hs_memory_state_name(unsigned state);
+
+struct hs_memory_row {
+    hs_str owner; /* "glibc", "jemalloc", "cpython", "stacks", "data of binaries", "code", ... */
+    uint8_t state;
+    uint64_t n_bytes, resident_bytes, n_blocks;
 };
 
 struct hs_proof {
@@ -149,6 +199,7 @@ struct hs_binary {
     hs_str path, build_id;
     hs_addr begin; /* lowest mapped address */
     bool has_symtab, has_debug_info;
+    hs_str debug_file; /* the separate one that was used; 0: none */
 };
 
 /* The words of warning and of method that `info` prints: what was assumed, what is missing. */
@@ -165,6 +216,9 @@ struct hs_snap_facts {
     uint64_t pause_ns; /* 0 when the target was already stopped by its user */
     uint64_t read_bytes;
     uint32_t n_stop_attempts;
+    uint64_t resident_bytes; /* as the kernel counts it; 0 when unknown */
+    const struct hs_memory_row *memory;
+    size_t n_memory;
     const struct hs_runtime *runtimes;
     size_t n_runtimes;
     const struct hs_proof *proofs;
@@ -182,7 +236,8 @@ struct hs_snap_totals {
     uint64_t n_tree, n_blocks, n_edges, n_extra_edges, n_static_blocks;
     uint64_t heap_words, static_words;
     uint64_t n_types, n_samples, n_strings, n_chunks;
-    uint64_t checksum; /* of the whole file: the key of its index */
+    uint64_t n_members; /* of all types; 0 in files of version 1 */
+    uint64_t checksum;  /* of the whole file: the key of its index */
     uint64_t file_bytes;
 };
 

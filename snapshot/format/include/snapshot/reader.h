@@ -13,7 +13,7 @@
 #include "base/progress.h"
 #include "snapshot/model.h"
 
-#define HS_FORMAT_VERSION 1
+#define HS_FORMAT_VERSION 2 /* the one that is written; all from 1 on are read */
 #define HS_CHUNK_BLOCKS 65536
 
 struct hs_snap;
@@ -34,11 +34,19 @@ void hs_snap_close(struct hs_snap *snap);
 
 /* All borrowed until close; numbers out of range are a bug of the caller's. */
 bool hs_snap_is_cut(const struct hs_snap *snap);
+uint32_t hs_snap_format_version(const struct hs_snap *snap);
 const struct hs_snap_facts *hs_snap_facts(const struct hs_snap *snap);
 const struct hs_snap_totals *hs_snap_totals(const struct hs_snap *snap);
 const char *hs_snap_string(const struct hs_snap *snap, hs_str id); /* "" for 0 */
 const struct hs_root *hs_snap_root(const struct hs_snap *snap, hs_node tree_node);
 const struct hs_type *hs_snap_type(const struct hs_snap *snap, uint32_t type);
+/* The members of a type, ascending by offset; NULL with *ret_n 0 when it has none. O(log n). */
+const struct hs_member *hs_snap_members(const struct hs_snap *snap, uint32_t type, size_t *ret_n);
+/* The member in which an offset of a block of the type lies: the first of those that begin nearest
+ * at or before it. In an array the offset counts within its element, whose number is *ret_element
+ * (else 0; may be NULL). NULL when none begins there or before. O(log n). */
+const struct hs_member *hs_snap_member_at(const struct hs_snap *snap, uint32_t type,
+                                          uint64_t offset_bytes, uint64_t *ret_element);
 /* at < n_samples, ascending by id. */
 const struct hs_sample *hs_snap_sample(const struct hs_snap *snap, size_t at);
 /* The sample with this id, or NULL. O(log n). */
@@ -74,6 +82,7 @@ struct hs_chunk {
     uint32_t *type;
     uint64_t *edge_begin; /* n_blocks + 1 offsets into target[], first 0 */
     hs_node *target;      /* ascending within a block; duplicates kept */
+    bool has_plain_rows;  /* it is known that target[] has no duplicates and no self loops */
     uint64_t *offset_words;
     uint8_t *edge_class;
     struct hs_extra_edge *extra;      /* ascending by source, target */

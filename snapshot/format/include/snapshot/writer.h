@@ -3,7 +3,7 @@
  * Order of use:
  *   new (facts, tree of roots and the strings they use; written at once: a cut file has them)
  *   block * n_blocks (ascending address, edges in any order)
- *   finish (types, samples, the strings added since; trailer)
+ *   finish (types, members, samples, the strings added since; trailer)
  *
  * Resident: one chunk (64 Ki blocks) of columns, about 8 MiB, and 8 bytes per 1024 blocks for the
  * in-degree histogram. The same calls give the same bytes. */
@@ -34,9 +34,18 @@ struct hs_block_record {
 hs_status hs_snap_writer_block(struct hs_snap_writer *writer, const struct hs_block_record *block,
                                struct hs_edge *edges, size_t n_edges, struct hs_error *err);
 
-/* Samples in ascending id. Writes the trailer; the caller commits `out`. */
-hs_status hs_snap_writer_finish(struct hs_snap_writer *writer, const struct hs_type *types,
-                                size_t n_types, const struct hs_sample *samples, size_t n_samples,
+/* What is written behind the blocks. Arrays are borrowed for the call; any may be NULL with 0. */
+struct hs_snap_ending {
+    const struct hs_type *types;
+    size_t n_types;
+    const struct hs_member *members; /* by ascending type, then offset */
+    size_t n_members;
+    const struct hs_sample *samples; /* in ascending id */
+    size_t n_samples;
+};
+
+/* Writes the trailer; the caller commits `out`. */
+hs_status hs_snap_writer_finish(struct hs_snap_writer *writer, const struct hs_snap_ending *ending,
                                 struct hs_snap_totals *ret, struct hs_error *err);
 
 void hs_snap_writer_free(struct hs_snap_writer *writer);

@@ -1,0 +1,103 @@
+/* Memory that may be taken, and disk that there must be. */
+#include "base/budget.h"
+
+#include <assert.h>
+#include <sched.h>
+#include <sys/statvfs.h>
+
+#include "base/units.h"
+
+#define MAX_DEFAULT_THREADS 8
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static unsigned default_threads(void)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) != 0)
+        return 1;
+    int n = CPU_COUNT(&set);
+    return n < 1 ? 1 : n > MAX_DEFAULT_THREADS ? MAX_DEFAULT_THREADS : (unsigned)n;
+}
+
+static uint64_t default_limit(void)
+{
+    uint64_t available = hs_memory_available_bytes();
+    if (available == UINT64_MAX || available / 4 < HS_BUDGET_MIN_BYTES)
+        return HS_BUDGET_MIN_BYTES;
+    return available / 4;
+}
+
+void hs_budget_init(uint64_t limit_bytes, const char *spill_dir, unsigned n_threads,
+                    struct hs_budget *ret)
+{
+    if (limit_bytes == 0)
+        limit_bytes = default_limit();
+    *ret = (struct hs_budget){.limit_bytes = limit_bytes,
+                              .used_bytes = least(HS_BUDGET_BASE_BYTES, limit_bytes),
+                              .spill_dir = spill_dir,
+                              .n_threads = n_threads == 0 ? default_threads() : n_threads};
+    ret->peak_bytes = ret->used_bytes;
+}
+
+uint64_t hs_budget_left_bytes(const struct hs_budget *budget)
+{
+    if (budget == NULL || budget->limit_bytes == UINT64_MAX)
+        return UINT64_MAX;
+    return budget->limit_bytes - least(budget->limit_bytes, budget->used_bytes);
+}
+
+hs_status hs_budget_take(struct hs_budget *budget, uint64_t n_bytes, const char *what,
+                         struct hs_error *err)
+{
+    char needed[HS_UNIT_TEXT_BYTES], left[HS_UNIT_TEXT_BYTES], limit[HS_UNIT_TEXT_BYTES];
+    uint64_t used;
+
+    if (budget == NULL)
+        return HS_OK;
+    if (!__builtin_add_overflow(budget->used_bytes, n_bytes, &used) &&
+        used <= budget->limit_bytes) {
+        budget->used_bytes = used;
+        if (used > budget->peak_bytes)
+            budget->peak_bytes = used;
+        return HS_OK;
+    }
+    hs_format_bytes(n_bytes, needed);
+    hs_format_bytes(hs_budget_left_bytes(budget), left);
+    hs_format_bytes(budget->limit_bytes, limit);
+    hs_status status = hs_fail(err, HS_LIMIT, "%s needs %s of memory, %s of %s are left", what,
+                               needed, left, limit);
+    (void)hs_hint(err, "allow more with --memory");
+    return status;
+}
+
+void hs_budget_give(struct hs_budget *budget, uint64_t n_bytes)
+{
+    if (budget == NULL)
+        return;
+    assert(budget->used_bytes >= n_bytes);
+    budget->used_bytes -= n_bytes;
+}
+
+hs_status hs_disk_need(const char *directory, uint64_t n_bytes, struct hs_error *err)
+{
+    char needed[HS_UNIT_TEXT_BYTES], has[HS_UNIT_TEXT_BYTES];
+    struct statvfs about;
+    uint64_t free_bytes;
+
+    if (statvfs(directory, &about) != 0)
+        return hs_fail_errno(err, HS_IO, "cannot ask for the free space of '%s'", directory);
+    if (__builtin_mul_overflow((uint64_t)about.f_bavail, (uint64_t)about.f_frsize, &free_bytes))
+        free_bytes = UINT64_MAX;
+    if (n_bytes <= free_bytes)
+        return HS_OK;
+    hs_format_bytes(n_bytes, needed);
+    hs_format_bytes(free_bytes, has);
+    hs_status status = hs_fail(err, HS_IO, "%s of temporary files do not fit in '%s': %s are free",
+                               needed, directory, has);
+    (void)hs_hint(err, "name a directory with more room by --spill-dir");
+    return status;
+}

@@ -1,0 +1,333 @@
+/* Searches from the nodes of the root tree: alone where little is reached, else together. */
+#include "dominator/condensed.h"
+
+#include <assert.h>
+
+#include "condensed_ends.h"
+#include "graph/pages.h"
+#include "root_lanes.h"
+
+#define WHAT "searching from the roots"
+
+/* A search alone is worth up to 1/256 of a sweep, and always so many steps. */
+#define SOLO_SHARE 256
+#define SOLO_MIN 4096
+/* Searches that were tried in vain may cost so many sweeps in all. */
+#define WASTE_SWEEPS 2
+
+/* Each distinct thing asked: a node of the condensed graph. */
+struct reach_work {
+    struct hs_condensed *condensed;
+    uint32_t *query_of;        /* by tree node: what answers for it; HS_NONE: nothing */
+    struct hs_bitmap is_asked; /* by condensed node; indexed */
+    uint32_t *queries;         /* descending nodes */
+    struct hs_sizes *answers;  /* of the queries */
+    struct hs_bitmap is_done;  /* by query */
+    uint32_t n_queries;
+    uint64_t taken_bytes;
+};
+
+/* Searches one by one. */
+struct solo {
+    struct reach_work *work;
+    struct hs_bitmap is_seen; /* by condensed node: in the queue */
+    uint32_t *queue;
+    uint64_t n_queue; /* room */
+    uint32_t n;       /* nodes in it */
+    uint32_t *bound;  /* by condensed node: no search takes more steps; saturated */
+    uint64_t most;    /* steps of one search */
+    struct ends_batch ends;
+    uint64_t taken_bytes;
+};
+
+static uint64_t map_bytes(uint64_t n_bits)
+{
+    return n_bits / 8 + n_bits / 64 + 64;
+}
+
+static void work_fini(struct reach_work *work)
+{
+    hs_pages_free(work->query_of, work->condensed->n_tree, sizeof *work->query_of);
+    hs_free(work->queries);
+    hs_free(work->answers);
+    hs_bitmap_fini(&work->is_asked);
+    hs_bitmap_fini(&work->is_done);
+    hs_budget_give(work->condensed->budget, work->taken_bytes);
+}
+
+static hs_status work_take(struct reach_work *work, uint64_t n_bytes, struct hs_error *err)
+{
+    HS_TRY(hs_budget_take(work->condensed->budget, n_bytes, WHAT, err));
+    work->taken_bytes += n_bytes;
+    return HS_OK;
+}
+
+/* ---- what to ask ---- */
+
+/* The node whose reach answers for a tree node: its only successor's, when it has but one; HS_NONE
+ * when it has none. Own sizes are added afterwards. */
+static uint32_t tree_query(const struct hs_condensed *condensed, uint32_t tree_node)
+{
+    uint32_t n, own = condensed->of_tree[tree_node];
+    const uint32_t *row = hs_graph_row(&condensed->graph, own, &n);
+    if (n > 1 || condensed_ends_of(condensed, own) != 0)
+        return own;
+    return n == 1 ? row[0] : HS_NONE;
+}
+
+static hs_status queries_alloc(struct reach_work *work, uint64_t n, struct hs_error *err)
+{
+    void *memory;
+
+    HS_TRY(
+        work_take(work, n * (sizeof *work->queries + sizeof *work->answers) + map_bytes(n), err));
+    HS_TRY(hs_alloc(n, sizeof *work->queries, &memory, err));
+    work->queries = memory;
+    HS_TRY(hs_alloc(n, sizeof *work->answers, &memory, err));
+    work->answers = memory;
+    return hs_bitmap_init(&work->is_done, n, err);
+}
+
+/* All but node 0, which reaches everything. */
+static hs_status queries_collect(struct reach_work *work, struct hs_error *err)
+{
+    const struct hs_condensed *condensed = work->condensed;
+    uint64_t n, n_tree = condensed->n_tree;
+    void *memory;
+
+    HS_TRY(work_take(work, n_tree * sizeof *work->query_of + map_bytes(condensed->n_nodes), err));
+    HS_TRY(hs_pages_alloc(n_tree, sizeof *work->query_of, &memory, err));
+    work->query_of = memory;
+    HS_TRY(hs_bitmap_init(&work->is_asked, condensed->n_nodes, err));
+    for (uint32_t i = 1; i < n_tree; i++) {
+        work->query_of[i] = tree_query(condensed, i);
+        if (work->query_of[i] != HS_NONE)
+            hs_bitmap_set(&work->is_asked, work->query_of[i]);
+    }
+    HS_TRY(hs_bitmap_index(&work->is_asked, &n, err));
+    HS_TRY(queries_alloc(work, n, err));
+    for (uint64_t at = hs_bitmap_next(&work->is_asked, 0); at < condensed->n_nodes;
+         at = hs_bitmap_next(&work->is_asked, at + 1))
+        work->queries[n - ++work->n_queries] = (uint32_t)at;
+    return HS_OK;
+}
+
+/* The query of a node that is asked. */
+static uint32_t query_at(const struct reach_work *work, uint32_t node)
+{
+    assert(hs_bitmap_get(&work->is_asked, node));
+    return work->n_queries - 1 - (uint32_t)hs_bitmap_rank(&work->is_asked, node);
+}
+
+/* ---- searches alone ---- */
+
+/* An upper bound on the steps of a search from each node: as if nothing were shared. */
+static void bounds_find(const struct hs_condensed *condensed, uint32_t *bounds)
+{
+    const struct hs_graph *graph = &condensed->graph;
+    for (uint32_t i = 0; i < condensed->n_nodes; i++) {
+        uint64_t bound = 1 + condensed_ends_of(condensed, i);
+        for (uint32_t e = graph->begin[i]; e < graph->begin[i + 1]; e++)
+            bound += 1 + (uint64_t)bounds[graph->target[e]];
+        bounds[i] = bound < UINT32_MAX ? (uint32_t)bound : UINT32_MAX;
+    }
+}
+
+static void solo_meet(struct solo *solo, uint32_t node)
+{
+    if (hs_bitmap_get(&solo->is_seen, node))
+        return;
+    hs_bitmap_set(&solo->is_seen, node);
+    solo->queue[solo->n++] = node;
+}
+
+/* True when the search ended within the given steps, with all that it has met in the queue; *steps
+ * counts nodes, edges and ends. */
+static bool solo_search(struct solo *solo, uint32_t from, uint64_t *ret_steps)
+{
+    const struct hs_condensed *condensed = solo->work->condensed;
+    const struct hs_graph *graph = &condensed->graph;
+    uint64_t steps = 0;
+
+    solo->n = 0;
+    solo_meet(solo, from);
+    for (uint32_t i = 0; i < solo->n; i++) {
+        uint32_t node = solo->queue[i], end = graph->begin[node + 1];
+        steps += 1 + end - graph->begin[node] + condensed_ends_of(condensed, node);
+        *ret_steps = steps;
+        if (steps > solo->most)
+            return false;
+        for (uint32_t e = graph->begin[node]; e < end; e++)
+            solo_meet(solo, graph->target[e]);
+    }
+    return true;
+}
+
+static hs_status solo_credit(struct solo *solo, uint32_t query, struct hs_error *err)
+{
+    const struct hs_condensed *condensed = solo->work->condensed;
+    struct hs_sizes sum = {0};
+
+    for (uint32_t i = 0; i < solo->n; i++)
+        hs_unit_sizes_sum(&condensed->sizes, solo->queue[i], &sum);
+    hs_sizes_add(&solo->work->answers[query], &sum);
+    hs_bitmap_set(&solo->work->is_done, query);
+    if (condensed->ends.degree == NULL)
+        return HS_OK;
+    HS_TRY(condensed_ends_batch_reserve(&solo->ends, solo->n, err));
+    for (uint32_t i = 0; i < solo->n; i++)
+        if (condensed->ends.degree[solo->queue[i]] != 0)
+            condensed_ends_batch_put(&solo->ends, solo->queue[i], query);
+    return HS_OK;
+}
+
+/* Answers what is cheap alone: what is surely small, and what turns out to be while it may be
+ * tried. */
+static hs_status solo_run(struct solo *solo, uint64_t sweep, struct hs_error *err)
+{
+    struct reach_work *work = solo->work;
+    uint64_t wasted = 0;
+
+    for (uint32_t i = 0; i < work->n_queries; i++) {
+        uint64_t steps;
+        bool surely = solo->bound[work->queries[i]] <= solo->most;
+        if (!surely && wasted >= WASTE_SWEEPS * sweep)
+            continue;
+        bool is_done = solo_search(solo, work->queries[i], &steps);
+        assert(!surely || is_done);
+        if (is_done)
+            HS_TRY(solo_credit(solo, i, err));
+        else
+            wasted += steps;
+        for (uint32_t k = 0; k < solo->n; k++)
+            hs_bitmap_clear(&solo->is_seen, solo->queue[k]);
+    }
+    return work->condensed->ends.degree == NULL ? HS_OK
+                                                : condensed_ends_batch_give(&solo->ends, err);
+}
+
+static void solo_fini(struct solo *solo)
+{
+    const struct hs_condensed *condensed = solo->work->condensed;
+    hs_bitmap_fini(&solo->is_seen);
+    hs_pages_free(solo->queue, solo->n_queue, sizeof *solo->queue);
+    hs_pages_free(solo->bound, condensed->n_nodes, sizeof *solo->bound);
+    condensed_ends_batch_fini(&solo->ends);
+    hs_budget_give(condensed->budget, solo->taken_bytes);
+}
+
+static hs_status solo_alloc(struct solo *solo, struct hs_error *err)
+{
+    struct reach_work *work = solo->work;
+    uint64_t n_nodes = work->condensed->n_nodes;
+    uint64_t n_bytes = map_bytes(n_nodes) + (solo->n_queue + n_nodes) * sizeof(uint32_t);
+    void *memory;
+
+    HS_TRY(hs_budget_take(work->condensed->budget, n_bytes, WHAT, err));
+    solo->taken_bytes = n_bytes;
+    HS_TRY(hs_bitmap_init(&solo->is_seen, n_nodes, err));
+    HS_TRY(hs_pages_alloc(solo->n_queue, sizeof *solo->queue, &memory, err));
+    solo->queue = memory;
+    HS_TRY(hs_pages_alloc(n_nodes, sizeof *solo->bound, &memory, err));
+    solo->bound = memory;
+    if (work->condensed->ends.degree == NULL)
+        return HS_OK;
+    return condensed_ends_batch_init(work->condensed, solo->n_queue, work->answers, work->n_queries,
+                                     &solo->ends, err);
+}
+
+static hs_status queries_search(struct reach_work *work, struct hs_error *err)
+{
+    const struct hs_condensed *condensed = work->condensed;
+    uint64_t sweep = condensed->n_nodes + condensed->graph.n_edges + condensed->ends.n_edges;
+    struct solo solo = {.work = work};
+
+    solo.most = sweep / SOLO_SHARE > SOLO_MIN ? sweep / SOLO_SHARE : SOLO_MIN;
+    /* Every step adds one node at most. */
+    solo.n_queue = solo.most < condensed->n_nodes ? solo.most + 1 : condensed->n_nodes;
+    hs_status status = solo_alloc(&solo, err);
+    if (status == HS_OK) {
+        bounds_find(condensed, solo.bound);
+        status = solo_run(&solo, sweep, err);
+    }
+    solo_fini(&solo);
+    return status;
+}
+
+/* ---- searches together ---- */
+
+static hs_status rest_run(struct reach_work *work, struct root_query *rest, uint32_t n_rest,
+                          const struct hs_progress *progress, struct hs_error *err)
+{
+    const struct root_lanes_options options = {.progress = progress};
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < work->n_queries; i++)
+        if (!hs_bitmap_get(&work->is_done, i))
+            rest[n++].node = work->queries[i];
+    assert(n == n_rest);
+    HS_TRY(hs_condensed_reverse(work->condensed, err));
+    HS_TRY(root_lanes_run(work->condensed, rest, n, &options, err));
+    for (uint32_t i = 0; i < n; i++)
+        work->answers[query_at(work, rest[i].node)] = rest[i].sizes;
+    return HS_OK;
+}
+
+/* The rest, with all answers back in their place. */
+static hs_status queries_together(struct reach_work *work, const struct hs_progress *progress,
+                                  struct hs_error *err)
+{
+    hs_auto_free struct root_query *rest = NULL;
+    uint32_t n = 0;
+    void *memory;
+
+    for (uint32_t i = 0; i < work->n_queries; i++)
+        n += !hs_bitmap_get(&work->is_done, i);
+    if (n == 0)
+        return HS_OK;
+    HS_TRY(work_take(work, n * sizeof *rest, err));
+    HS_TRY(hs_alloc(n, sizeof *rest, &memory, err));
+    rest = memory;
+    return rest_run(work, rest, n, progress, err);
+}
+
+/* ---- answers ---- */
+
+static void answers_fill(const struct reach_work *work, struct hs_sizes *answers)
+{
+    const struct hs_condensed *condensed = work->condensed;
+
+    for (uint64_t i = 0; i < condensed->sizes.n; i++)
+        hs_unit_sizes_sum(&condensed->sizes, i, &answers[0]);
+    for (uint32_t i = 1; i < condensed->n_tree; i++) {
+        uint32_t own = condensed->of_tree[i], node = work->query_of[i];
+        if (node != own)
+            hs_unit_sizes_sum(&condensed->sizes, own, &answers[i]);
+        if (node != HS_NONE)
+            hs_sizes_add(&answers[i], &work->answers[query_at(work, node)]);
+    }
+}
+
+static hs_status reachable_find(struct reach_work *work, const struct hs_progress *progress,
+                                struct hs_sizes **ret, struct hs_error *err)
+{
+    void *memory;
+
+    HS_TRY(queries_collect(work, err));
+    HS_TRY(queries_search(work, err));
+    HS_TRY(queries_together(work, progress, err));
+    HS_TRY(hs_alloc(work->condensed->n_tree, sizeof **ret, &memory, err));
+    answers_fill(work, memory);
+    *ret = memory;
+    return HS_OK;
+}
+
+hs_status hs_condensed_reach(struct hs_condensed *condensed, const struct hs_progress *progress,
+                             struct hs_sizes **ret, struct hs_error *err)
+{
+    struct reach_work work = {.condensed = condensed};
+
+    hs_status status = reachable_find(&work, progress, ret, err);
+    work_fini(&work);
+    return status;
+}

@@ -1,0 +1,45 @@
+/* The edges that the depth-first search puts down for later: written in sequence, then sifted in
+ * sequence, then read in sequence. In memory; or in a spill, with a block of them in memory. */
+#ifndef HS_EDGE_LOG_H
+#define HS_EDGE_LOG_H
+
+#include "base/spill.h"
+
+/* An edge between preorder numbers. */
+struct numbered_edge {
+    uint32_t target, source;
+};
+
+struct edge_log {
+    struct hs_budget *budget;
+    struct numbered_edge *edges; /* owned pages; with a spill: what is not there yet */
+    uint64_t n, capacity;        /* of these */
+    uint64_t n_all;
+    struct hs_spill spill;
+    bool spills;
+};
+
+hs_status edge_log_init(struct hs_budget *budget, uint64_t capacity, bool spills,
+                        struct edge_log *ret, struct hs_error *err);
+void edge_log_fini(struct edge_log *log);
+
+/* Edges that may be put behind edges[n] now. */
+static inline uint64_t edge_log_room(const struct edge_log *log)
+{
+    return log->capacity - log->n;
+}
+
+/* Makes room, in a spill. */
+hs_status edge_log_flush(struct edge_log *log, struct hs_error *err);
+/* No more edges come; n_all is set. */
+hs_status edge_log_end(struct edge_log *log, struct hs_error *err);
+
+/* Block by block: `keep` moves what is to stay to the front and says how many these are. */
+hs_status edge_log_sift(struct edge_log *log,
+                        uint64_t (*keep)(void *context, struct numbered_edge *edges, uint64_t n),
+                        void *context, struct hs_error *err);
+hs_status edge_log_read(struct edge_log *log,
+                        void (*take)(void *context, const struct numbered_edge *edges, uint64_t n),
+                        void *context, struct hs_error *err);
+
+#endif

@@ -1,0 +1,70 @@
+/* The graph of reachable sizes, condensed: dominator subtrees that hang under the inner nodes of
+ * the root tree are one *unit* each, then every strongly connected component of units is one node.
+ * Both engines find units in their own way and go on here.
+ *
+ *   unit:  0 .......... n_tree | heads ............ n_units
+ *          nodes of the tree   | blocks under inner nodes, with all that they dominate
+ *   node:  0 = sinks ............................ the root tree's node 0 = n_nodes - 1
+ *          every edge leads to a smaller number: descending order is topological
+ *   end:   a unit that leads to no other one (most of what a heap shares: strings), left out of the
+ *          graph and read from a file whenever it is needed. Out of core only
+ *
+ * What is allocated is taken from the budget first, where there is one. */
+#ifndef HS_DOMINATOR_CONDENSED_H
+#define HS_DOMINATOR_CONDENSED_H
+
+#include "base/spill.h"
+#include "dominator/unit_sizes.h"
+#include "graph/graph.h"
+
+struct hs_condensed_ends {
+    uint32_t n;
+    uint64_t n_edges;      /* into ends, from nodes */
+    struct hs_spill spill; /* sealed: end | 1 + node, for each that leads to it | 0; varints */
+    uint8_t *degree;       /* owned pages: by node, the bits of the number of ends that it leads
+                              to; NULL where no ends are left out */
+};
+
+struct hs_condensed {
+    uint32_t n_nodes;
+    struct hs_graph graph;      /* no duplicates, no self loops */
+    struct hs_unit_sizes sizes; /* own sizes by node, then by end */
+    uint32_t *of_tree;          /* the node of each node of the root tree */
+    uint32_t n_tree;
+    struct hs_condensed_ends ends;
+    struct hs_budget *budget; /* borrowed; NULL: no limit */
+    uint64_t graph_bytes;     /* taken for the graph */
+    uint64_t taken_bytes;     /* for the rest */
+};
+
+/* What a graph of units is counted with: whoever makes one takes so much, hs_condensed_join gives
+ * it back. */
+uint64_t hs_condensed_graph_bytes(uint64_t n_nodes, uint64_t n_edges);
+
+/* The edges between units, given edge by edge as often as they are asked for. */
+struct hs_unit_edge_source {
+    hs_status (*run)(const void *context, void (*take)(void *taker, uint32_t from, uint32_t to),
+                     void *taker, struct hs_error *err);
+    const void *context;
+};
+
+/* From the edges between units: tree nodes are the first n_tree of them. The graph is freed in any
+ * case; before the graph of components is made where `edges` gives the same edges, else after it.
+ * Sizes are not made yet: the caller adds those of every unit to the node in *ret_component
+ * (HS_NONE: not reached), n_units entries that are freed with hs_pages_free and counted as theirs.
+ * O(n + m); 12 bytes per unit beside the graph of units while it runs, or what stays and 4 bytes
+ * per node. */
+hs_status hs_condensed_join(struct hs_graph *units, uint32_t n_tree,
+                            const struct hs_unit_edge_source *edges, struct hs_budget *budget,
+                            struct hs_condensed *ret, uint32_t **ret_component,
+                            struct hs_error *err);
+void hs_condensed_fini(struct hs_condensed *condensed);
+/* Turns the graph round: rows of what leads to a node, ascending. */
+hs_status hs_condensed_reverse(struct hs_condensed *condensed, struct hs_error *err);
+
+/* What every node of the root tree reaches: *ret has n_tree entries, freed with hs_free. Turns the
+ * graph round. */
+hs_status hs_condensed_reach(struct hs_condensed *condensed, const struct hs_progress *progress,
+                             struct hs_sizes **ret, struct hs_error *err);
+
+#endif

@@ -1,0 +1,93 @@
+/* The results for one snapshot, computed once and kept beside it (`heap.snap.idx`, or in the cache
+ * directory when that place is read-only): predecessors, immediate dominators, retained and
+ * reachable sizes. Mapped read-only; keyed by the snapshot's checksum; can always be thrown away.
+ *
+ * Everything is packed (graph/packed.h): some 10 bytes per node on disk, of which only the pages
+ * that are asked for become resident.
+ *
+ * All node arguments must be < n_nodes (asserted). Sizes: `words` are heap words, `static_words`
+ * words of static data.
+ *
+ * The file is hostile. Small ones (HS_INDEX_EAGER_BYTES) are verified whole when they are opened,
+ * and rebuilt when damaged; of larger ones each page is verified when it is first used. Damage that
+ * is met then makes the answer empty and is remembered: whoever prints asks hs_index_check before.
+ */
+#ifndef HS_INDEX_INDEX_H
+#define HS_INDEX_INDEX_H
+
+#include "base/budget.h"
+#include "dominator/weights.h"
+#include "graph/packed.h"
+
+#define HS_INDEX_EAGER_BYTES ((uint64_t)64 << 20)
+
+struct hs_index;
+
+struct hs_index_options {
+    const char *snap_path; /* NULL: keep nothing on disk */
+    const char *cache_dir; /* second choice; NULL: none */
+    bool rebuild;          /* ignore what is there */
+    bool no_write;
+    bool only_kept;           /* give NULL (and HS_OK) rather than compute one */
+    struct hs_budget *budget; /* chooses the engine; NULL: no limit. Borrowed until close */
+    const struct hs_progress *progress; /* may be NULL */
+};
+
+/* Opens a valid index or computes one, in memory when the budget has room for that, else by passes
+ * over files: the bytes are the same. A damaged or foreign index is rebuilt, never trusted. Failing
+ * to *write* it is not a failure of the call where it can be kept in memory (see hs_index_path).
+ * HS_LIMIT, before anything is computed, when the budget does not allow it. */
+hs_status hs_index_open(const struct hs_snap *snap, const struct hs_index_options *options,
+                        struct hs_index **ret, struct hs_error *err);
+void hs_index_close(struct hs_index *index);
+
+/* What computing an index costs, to say before it is begun. */
+struct hs_index_estimate {
+    bool in_memory;        /* the engine that the budget allows */
+    uint64_t memory_bytes; /* that engine's */
+    uint64_t least_bytes;  /* by passes: no budget below this will do */
+    uint64_t disk_bytes;   /* index and spill files together, at most */
+    uint64_t seconds;      /* a guess, from nodes and edges */
+};
+void hs_index_estimate(const struct hs_snap *snap, const struct hs_budget *budget,
+                       struct hs_index_estimate *ret);
+
+/* Where it is kept; NULL when it is only in memory. */
+const char *hs_index_path(const struct hs_index *index);
+bool hs_index_was_built(const struct hs_index *index);
+
+/* HS_FORMAT, with the hint to rebuild it, when an answer given so far met damage. */
+hs_status hs_index_check(const struct hs_index *index, struct hs_error *err);
+/* Verifies every page and number. */
+hs_status hs_index_check_all(struct hs_index *index, const struct hs_progress *progress,
+                             struct hs_error *err);
+
+uint64_t hs_index_n_nodes(const struct hs_index *index);
+/* HS_NO_NODE for node 0 and for unreached blocks. */
+hs_node hs_index_idom(struct hs_index *index, hs_node node);
+bool hs_index_is_reached(struct hs_index *index, hs_node node);
+/* The subtree of the dominator tree. Zero for unreached blocks. */
+struct hs_sizes hs_index_retained(struct hs_index *index, hs_node node);
+/* All that strong edges reach from a node of the root tree (any level). Exact. */
+struct hs_sizes hs_index_reachable(struct hs_index *index, hs_node tree_node);
+/* Everything reached / not reached from any root. */
+struct hs_sizes hs_index_reached_total(const struct hs_index *index);
+struct hs_sizes hs_index_unreached_total(const struct hs_index *index);
+
+/* Predecessors by strong and ephemeron edges, ascending, root tree nodes included, the node itself
+ * left out. To be read with hs_row_next; the number is row.n. */
+struct hs_row hs_index_predecessors(struct hs_index *index, hs_node node);
+/* Children in the dominator tree, by ascending node. */
+struct hs_row hs_index_dominated(struct hs_index *index, hs_node node);
+
+/* The children that retain most: at most `most`, by descending retained words, then node.
+ * O(children
+ * * log most); 16 bytes each of `most`. *ret (hs_free) has *ret_n. */
+struct hs_child {
+    hs_node node;
+    uint64_t words;
+};
+hs_status hs_index_largest(struct hs_index *index, hs_node node, uint64_t most,
+                           struct hs_child **ret, uint64_t *ret_n, struct hs_error *err);
+
+#endif

@@ -1,0 +1,275 @@
+#include "index/index.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/alloc.h"
+#include "index_engine.h"
+#include "index_private.h"
+
+/* ---- where ---- */
+
+enum index_place { PLACE_BESIDE, PLACE_CACHE, N_PLACES };
+
+/* The path for a place, or NULL in *ret when there is none. */
+static hs_status index_place_path(const struct hs_snap *snap,
+                                  const struct hs_index_options *options, enum index_place place,
+                                  char **ret, struct hs_error *err)
+{
+    const struct hs_snap_totals *totals = hs_snap_totals(snap);
+    bool beside = place == PLACE_BESIDE;
+    const char *base = beside ? options->snap_path : options->cache_dir;
+    void *memory;
+
+    *ret = NULL;
+    if (base == NULL || options->snap_path == NULL)
+        return HS_OK;
+    size_t n = strlen(base) + 48;
+    HS_TRY(hs_alloc(n, 1, &memory, err));
+    if (beside)
+        (void)snprintf(memory, n, "%s.idx", base);
+    else
+        (void)snprintf(memory, n, "%s/%016llx.idx", base, (unsigned long long)totals->checksum);
+    *ret = memory;
+    return HS_OK;
+}
+
+/* Makes the directories of a path; those that are there are fine, and so is failing: opening the
+ * file will tell. */
+static void index_make_parents(char *path)
+{
+    for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        (void)mkdir(path, 0700);
+        *slash = '/';
+    }
+}
+
+/* ---- opening ---- */
+
+/* A large file is verified page by page, as it is used. */
+static bool index_is_small(const char *path)
+{
+    struct stat about;
+    return stat(path, &about) == 0 && (uint64_t)about.st_size <= HS_INDEX_EAGER_BYTES;
+}
+
+static hs_status index_open_any(struct hs_index *index, const struct hs_snap *snap,
+                                const struct hs_index_options *options, bool *ret_found,
+                                struct hs_error *err)
+{
+    *ret_found = false;
+    for (unsigned place = 0; place < N_PLACES && !options->rebuild; place++) {
+        char *path;
+        HS_TRY(index_place_path(snap, options, place, &path, err));
+        if (path == NULL)
+            continue;
+        hs_status status = index_file_open(path, snap, index_is_small(path), &index->file, err);
+        *ret_found = status == HS_OK;
+        if (status == HS_OK) {
+            index->path = path;
+            return HS_OK;
+        }
+        hs_free(path);
+        if (status == HS_LIMIT)
+            return status;
+    }
+    return HS_OK;
+}
+
+/* ---- building ---- */
+
+struct index_task {
+    const struct hs_snap *snap;
+    const struct hs_index_options *options;
+    struct hs_index_estimate estimate;
+};
+
+/* `*ret_keep`: it ended early, with work done that the next run may use. */
+static hs_status index_write(const struct index_task *task, struct index_output *out,
+                             bool *ret_keep, bool *ret_resumed, struct hs_error *err)
+{
+    struct hs_budget *budget = task->options->budget;
+    struct index_writer writer = {0};
+
+    hs_status status = index_write_init(out, task->snap, budget, &writer, err);
+    if (status == HS_OK)
+        status = index_engine_run(task->snap, task->options, &task->estimate, &writer, err);
+    if (status == HS_OK)
+        status = index_write_finish(&writer, err);
+    if (status == HS_OK)
+        status = index_output_commit(out, err);
+    *ret_keep = status == HS_LIMIT && index_write_has(&writer, INDEX_PREDECESSORS);
+    *ret_resumed = writer.is_resumed;
+    index_write_fini(&writer);
+    return status;
+}
+
+/* What was gone on with may be of our format and of this snapshot and still be wrong: what does not
+ * fit together then is computed without it. */
+static hs_status index_write_anew(const struct index_task *task, struct index_output *out,
+                                  bool *ret_keep, struct hs_error *err)
+{
+    bool resumed = false;
+
+    hs_status status = index_write(task, out, ret_keep, &resumed, err);
+    if (!resumed || (status != HS_FORMAT && status != HS_BUG))
+        return status;
+    HS_TRY(index_output_cut(out, 0, err));
+    return index_write(task, out, ret_keep, &resumed, err);
+}
+
+/* Builds into an output and opens what it has. Memory moves into the index, a file is closed. */
+static hs_status index_build_into(struct hs_index *index, const struct index_task *task,
+                                  struct index_output *out, bool *ret_unwritable,
+                                  struct hs_error *err)
+{
+    bool keep = false;
+
+    hs_status status = index_write_anew(task, out, &keep, err);
+    *ret_unwritable = out->failed;
+    if (status == HS_OK)
+        status = index_file_of_output(out, task->snap, &index->file, err);
+    if (status == HS_OK && index->file.map.bytes == NULL) {
+        index->memory = *out;
+        *out = (struct index_output){0};
+    }
+    index_output_close(out, keep);
+    return status;
+}
+
+/* Whether the place has room for what is not there yet. */
+static hs_status index_room(const struct index_task *task, const struct index_output *out,
+                            struct hs_error *err)
+{
+    uint64_t wanted = index_engine_file_bytes(task->snap), has = index_output_size(out);
+    char *directory;
+
+    HS_TRY(hs_strdup(out->path, &directory, err));
+    char *slash = strrchr(directory, '/');
+    if (slash != NULL)
+        slash[slash == directory] = '\0';
+    hs_status status =
+        hs_disk_need(slash == NULL ? "." : directory, wanted > has ? wanted - has : 0, err);
+    hs_free(directory);
+    return status;
+}
+
+/* A place without room is none that can be written. */
+static hs_status index_build_named(struct hs_index *index, const struct index_task *task,
+                                   const char *path, bool *ret_unwritable, struct hs_error *err)
+{
+    struct index_output out;
+
+    *ret_unwritable = true;
+    HS_TRY(index_output_open_named(path, !task->options->rebuild, &out, err));
+    hs_status status = index_room(task, &out, err);
+    if (status != HS_OK) {
+        index_output_close(&out, index_output_size(&out) != 0);
+        return status;
+    }
+    return index_build_into(index, task, &out, ret_unwritable, err);
+}
+
+/* Nothing can be kept: in memory if the budget has room for it beside the work, else in a file
+ * without a name. */
+static hs_status index_build_unnamed(struct hs_index *index, const struct index_task *task,
+                                     struct hs_error *err)
+{
+    struct hs_budget *budget = task->options->budget;
+    uint64_t resident = task->estimate.memory_bytes + index_engine_file_bytes(task->snap);
+    struct index_output out;
+    bool unwritable;
+
+    if (task->estimate.in_memory && resident <= hs_budget_left_bytes(budget))
+        HS_TRY(
+            index_output_open_memory(index_engine_file_bytes_max(task->snap), budget, &out, err));
+    else {
+        HS_TRY(hs_disk_need(hs_spill_directory(budget), index_engine_file_bytes(task->snap), err));
+        HS_TRY(index_output_open_unnamed(budget, &out, err));
+    }
+    return index_build_into(index, task, &out, &unwritable, err);
+}
+
+/* Builds into the first place that can be written. */
+static hs_status index_build_any(struct hs_index *index, const struct index_task *task,
+                                 struct hs_error *err)
+{
+    const struct hs_index_options *options = task->options;
+
+    for (unsigned place = 0; place < N_PLACES && !options->no_write; place++) {
+        bool unwritable;
+        char *path;
+        HS_TRY(index_place_path(task->snap, options, place, &path, err));
+        if (path == NULL)
+            continue;
+        if (place == PLACE_CACHE)
+            index_make_parents(path);
+        hs_status status = index_build_named(index, task, path, &unwritable, err);
+        if (status == HS_OK) {
+            index->path = path;
+            return HS_OK;
+        }
+        hs_free(path);
+        if (status != HS_IO || !unwritable)
+            return status;
+    }
+    return index_build_unnamed(index, task, err);
+}
+
+static hs_status index_build(struct hs_index *index, const struct hs_snap *snap,
+                             const struct hs_index_options *options, struct hs_error *err)
+{
+    struct index_task task = {.snap = snap, .options = options};
+    HS_TRY(index_engine_choose(snap, options->budget, &task.estimate, err));
+    index->was_built = true;
+    return index_build_any(index, &task, err);
+}
+
+hs_status hs_index_open(const struct hs_snap *snap, const struct hs_index_options *options,
+                        struct hs_index **ret, struct hs_error *err)
+{
+    void *memory;
+    bool found;
+
+    if (hs_snap_is_cut(snap)) {
+        (void)hs_fail(err, HS_FORMAT, "the snapshot is cut: what it holds cannot be added up");
+        return hs_hint(err, "'heapsnap info' shows what is whole; dump the process again");
+    }
+    HS_TRY(hs_alloc(1, sizeof(struct hs_index), &memory, err));
+    struct hs_index *index = memory;
+    hs_status status = index_open_any(index, snap, options, &found, err);
+    if (status == HS_OK && !found && options->only_kept) {
+        hs_index_close(index);
+        *ret = NULL;
+        return HS_OK;
+    }
+    if (status == HS_OK && !found)
+        status = index_build(index, snap, options, err);
+    if (status == HS_OK)
+        *ret = index;
+    else
+        hs_index_close(index);
+    return status;
+}
+
+void hs_index_close(struct hs_index *index)
+{
+    if (index == NULL)
+        return;
+    index_file_close(&index->file);
+    index_output_close(&index->memory, false);
+    hs_free(index->path);
+    hs_free(index);
+}
+
+const char *hs_index_path(const struct hs_index *index)
+{
+    return index->path;
+}
+
+bool hs_index_was_built(const struct hs_index *index)
+{
+    return index->was_built;
+}

@@ -1,0 +1,313 @@
+#include "index_build.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "dominator/dominators.h"
+#include "dominator/reachable.h"
+#include "dominator/retained.h"
+#include "graph/pages.h"
+#include "index_rows.h"
+
+#define TELL_NODES ((uint32_t)1 << 18) /* between two words to whoever listens */
+
+struct build {
+    const struct hs_snap *snap;
+    const struct hs_progress *progress;
+    struct index_writer *writer;
+    struct hs_bitmap held; /* targets of active ephemeron edges */
+    bool has_held;
+    struct hs_graph graph;
+    struct hs_domtree tree;
+    struct hs_weights weights;
+    uint32_t n_nodes;
+    uint32_t *parent; /* owned: of each node its immediate dominator, once that is all we need */
+};
+
+static void build_fini(struct build *b)
+{
+    hs_bitmap_fini(&b->held);
+    hs_graph_fini(&b->graph);
+    hs_domtree_fini(&b->tree);
+    hs_weights_fini(&b->weights);
+    hs_pages_free(b->parent, b->n_nodes, sizeof(uint32_t));
+}
+
+static hs_status build_tell(struct build *b, const char *phase, uint32_t node, struct hs_error *err)
+{
+    return node % TELL_NODES == 0 ? hs_progress_tell(b->progress, phase, node, b->n_nodes, err)
+                                  : HS_OK;
+}
+
+/* ---- ephemerons ---- */
+
+static void held_add_chunk(struct build *b, const struct hs_chunk *chunk)
+{
+    for (uint64_t i = 0; i < chunk->n_extra; i++) {
+        if (chunk->extra[i].edge_class != HS_EDGE_EPHEMERON)
+            continue;
+        hs_bitmap_set(&b->held, chunk->extra[i].target);
+        b->has_held = true;
+    }
+}
+
+/* Finds what ephemerons hold: most snapshots have weak pointers, few have these. */
+static hs_status held_find(struct build *b, struct hs_error *err)
+{
+    const struct hs_snap_totals *totals = hs_snap_totals(b->snap);
+    struct hs_chunk chunk = {0};
+    hs_status status = HS_OK;
+
+    if (totals->n_extra_edges == 0)
+        return HS_OK;
+    HS_TRY(hs_bitmap_init(&b->held, totals->n_tree + totals->n_blocks, err));
+    for (uint64_t at = 0; at < totals->n_chunks && status == HS_OK; at++) {
+        status = hs_snap_load_chunk(b->snap, at, HS_COL_EXTRA, &chunk, err);
+        if (status == HS_OK)
+            held_add_chunk(b, &chunk);
+    }
+    hs_chunk_fini(&chunk);
+    return status;
+}
+
+/* Gives node 0 an edge to every block that an ephemeron holds, behind its other ones, so that these
+ * blocks are dominated by no block that is not the only strong way to them. */
+static hs_status graph_hold(struct hs_graph *graph, const struct hs_bitmap *held,
+                            struct hs_error *err)
+{
+    uint64_t n = 0;
+    for (uint64_t at = hs_bitmap_next(held, 0); at < held->n_bits;
+         at = hs_bitmap_next(held, at + 1))
+        n++;
+    if (n > graph->target_capacity - graph->n_edges)
+        return hs_fail(err, HS_FORMAT, "the snapshot has more ephemerons than its trailer says");
+    uint32_t *out = graph->target + graph->begin[1];
+    memmove(out + n, out, (graph->n_edges - graph->begin[1]) * sizeof *out);
+    for (uint64_t at = hs_bitmap_next(held, 0); at < held->n_bits;
+         at = hs_bitmap_next(held, at + 1))
+        *out++ = (uint32_t)at;
+    for (uint32_t i = 1; i <= graph->n_nodes; i++)
+        graph->begin[i] += (uint32_t)n;
+    graph->n_edges += n;
+    return HS_OK;
+}
+
+/* ---- sizes ---- */
+
+/* Reachable sizes do not pass through ephemerons. */
+static hs_status put_reachable(struct build *b, struct hs_error *err)
+{
+    const struct hs_row_source source = {.snap = b->snap, .edges = HS_GRAPH_STRONG};
+    struct hs_sizes *sizes;
+
+    HS_TRY(hs_reachable_find(&source, &b->tree, &b->weights, b->progress, &sizes, err));
+    hs_status status = index_write_reachable(b->writer, sizes, err);
+    hs_free(sizes);
+    return status;
+}
+
+/* Retained sizes by preorder number. */
+struct sums {
+    struct hs_retained words, objects;
+    struct hs_retained_static static_words, static_objects;
+};
+
+static void sums_fini(struct sums *sums)
+{
+    hs_retained_fini(&sums->words);
+    hs_retained_fini(&sums->objects);
+    hs_retained_static_fini(&sums->static_words);
+    hs_retained_static_fini(&sums->static_objects);
+}
+
+static hs_status sums_find(struct build *b, struct sums *sums, struct hs_error *err)
+{
+    const struct hs_domtree *tree = &b->tree;
+    const struct hs_weights *weights = &b->weights;
+
+    HS_TRY(hs_retained_sum(tree, weights, HS_DIM_WORDS, &sums->words, err));
+    HS_TRY(hs_retained_sum(tree, weights, HS_DIM_OBJECTS, &sums->objects, err));
+    HS_TRY(hs_retained_static_sum(tree, weights, HS_DIM_STATIC_WORDS, &sums->static_words, err));
+    HS_TRY(
+        hs_retained_static_sum(tree, weights, HS_DIM_STATIC_OBJECTS, &sums->static_objects, err));
+    return HS_OK;
+}
+
+static uint64_t static_at(const struct hs_retained_static *sums, uint32_t at)
+{
+    if (sums->n_has == 0 || !hs_bitmap_get(&sums->has, at))
+        return 0;
+    return sums->sum[hs_bitmap_rank(&sums->has, at)];
+}
+
+static hs_status sums_put(struct build *b, const struct sums *sums, struct hs_error *err)
+{
+    HS_TRY(index_write_begin(b->writer, INDEX_RETAINED, err));
+    for (uint32_t node = 0; node < b->n_nodes; node++) {
+        struct hs_sizes sizes = {0};
+        uint32_t number = b->tree.number[node];
+        HS_TRY(build_tell(b, "writing retained sizes", node, err));
+        if (number != 0)
+            sizes = (struct hs_sizes){
+                .words = hs_retained_at(&sums->words, number - 1),
+                .objects = hs_retained_at(&sums->objects, number - 1),
+                .static_words = static_at(&sums->static_words, number - 1),
+                .static_objects = static_at(&sums->static_objects, number - 1),
+            };
+        HS_TRY(index_write_retained(b->writer, node, &sizes, err));
+    }
+    return index_write_end(b->writer, err);
+}
+
+static hs_status put_retained(struct build *b, struct hs_error *err)
+{
+    struct sums sums = {0};
+
+    if (b->weights.n_static != hs_snap_totals(b->snap)->n_static_blocks)
+        return hs_fail(err, HS_FORMAT, "the snapshot has other static blocks than it says");
+    HS_TRY(hs_progress_tell(b->progress, "adding up retained sizes", 0, 0, err));
+    hs_status status = sums_find(b, &sums, err);
+    if (status == HS_OK)
+        status = sums_put(b, &sums, err);
+    sums_fini(&sums);
+    return status;
+}
+
+/* ---- the dominator tree, upward and downward ---- */
+
+/* Immediate dominators as nodes, in place of the preorder numbers. */
+static hs_status put_idoms(struct build *b, const uint32_t *order, struct hs_error *err)
+{
+    uint32_t *number = b->tree.number;
+
+    HS_TRY(index_write_begin(b->writer, INDEX_IDOM, err));
+    for (uint32_t node = 0; node < b->n_nodes; node++) {
+        uint32_t at = number[node];
+        HS_TRY(build_tell(b, "writing dominators", node, err));
+        number[node] = at <= 1 ? HS_NONE : order[b->tree.idom[at - 1]];
+        HS_TRY(index_write_idom(b->writer, node, at <= 1 ? HS_NO_NODE : number[node], err));
+    }
+    return index_write_end(b->writer, err);
+}
+
+/* Leaves `parent` of the tree. */
+static hs_status build_idoms(struct build *b, struct hs_error *err)
+{
+    uint32_t *order;
+
+    HS_TRY(hs_domtree_order(&b->tree, &order, err));
+    hs_status status = put_idoms(b, order, err);
+    hs_pages_free(order, b->n_nodes, sizeof(uint32_t));
+    if (status == HS_OK)
+        b->parent = HS_STEAL(b->tree.number);
+    hs_domtree_fini(&b->tree);
+    return status;
+}
+
+static hs_status take_parents(void *context, const struct hs_piece *piece, struct hs_error *err)
+{
+    struct build *b = context;
+    (void)err;
+    for (uint32_t i = 0; i < piece->n; i++)
+        b->parent[piece->first + i] = piece->begin[i] == piece->begin[i + 1]
+                                          ? HS_NONE
+                                          : (uint32_t)piece->target[piece->begin[i]];
+    return HS_OK;
+}
+
+/* The same of an earlier run. */
+static hs_status load_parents(struct build *b, struct hs_error *err)
+{
+    const struct hs_piece_taker taker = {take_parents, b};
+    struct index_sweep sweep;
+    void *parent;
+
+    HS_TRY(hs_dense_pages(b->n_nodes, sizeof(uint32_t), &parent, err));
+    b->parent = parent;
+    HS_TRY(index_sweep_open(b->writer, INDEX_IDOM, b->progress, "reading dominators", &sweep, err));
+    hs_status status = sweep.sweep.run(sweep.sweep.context, &taker, err);
+    index_sweep_close(&sweep);
+    return status;
+}
+
+static hs_status put_dominated(struct build *b, struct hs_error *err)
+{
+    if (b->parent == NULL)
+        HS_TRY(load_parents(b, err));
+    HS_TRY(index_rows_put_dominated(b->writer, b->parent, b->progress, err));
+    hs_pages_free(b->parent, b->n_nodes, sizeof(uint32_t));
+    b->parent = NULL;
+    return HS_OK;
+}
+
+/* ---- all of it ---- */
+
+/* Where ephemerons hold something, reachable sizes are of another graph with other dominators. */
+static hs_status build_strong(struct build *b, struct hs_error *err)
+{
+    HS_TRY(hs_graph_load(b->snap, HS_GRAPH_STRONG, b->progress, &b->graph, err));
+    HS_TRY(graph_hold(&b->graph, &b->held, err));
+    HS_TRY(hs_domtree_consume(&b->graph, b->progress, &b->tree, err));
+    HS_TRY(hs_weights_load(b->snap, b->progress, &b->weights, err));
+    return put_reachable(b, err);
+}
+
+/* What follows from the dominators of the graph that retains. */
+static hs_status build_results(struct build *b, bool reachable, struct hs_error *err)
+{
+    HS_TRY(hs_domtree_consume(&b->graph, b->progress, &b->tree, err));
+    HS_TRY(hs_weights_load(b->snap, b->progress, &b->weights, err));
+    if (reachable)
+        HS_TRY(put_reachable(b, err));
+    if (!index_write_has(b->writer, INDEX_RETAINED))
+        HS_TRY(put_retained(b, err));
+    hs_weights_fini(&b->weights);
+    if (!index_write_has(b->writer, INDEX_IDOM))
+        HS_TRY(build_idoms(b, err));
+    hs_domtree_fini(&b->tree);
+    return HS_OK;
+}
+
+static hs_status build_all(struct build *b, struct hs_error *err)
+{
+    bool reachable = !index_write_has(b->writer, INDEX_REACHABLE);
+
+    if (reachable)
+        HS_TRY(held_find(b, err));
+    bool results = (reachable && !b->has_held) || !index_write_has(b->writer, INDEX_RETAINED) ||
+                   !index_write_has(b->writer, INDEX_IDOM);
+    if (results || !index_write_has(b->writer, INDEX_PREDECESSORS))
+        HS_TRY(hs_graph_load(b->snap, HS_GRAPH_RETAINING, b->progress, &b->graph, err));
+    if (!index_write_has(b->writer, INDEX_PREDECESSORS))
+        HS_TRY(index_rows_put_predecessors(b->writer, &b->graph, b->progress, err));
+    if (results)
+        HS_TRY(build_results(b, reachable && !b->has_held, err));
+    hs_graph_fini(&b->graph);
+    if (!index_write_has(b->writer, INDEX_DOMINATED))
+        HS_TRY(put_dominated(b, err));
+    return reachable && b->has_held ? build_strong(b, err) : HS_OK;
+}
+
+hs_status index_build_run(const struct hs_snap *snap, const struct hs_progress *progress,
+                          struct index_writer *writer, struct hs_error *err)
+{
+    struct build b = {.snap = snap,
+                      .progress = progress,
+                      .writer = writer,
+                      .n_nodes = (uint32_t)writer->header.n_nodes};
+
+    HS_TRY(hs_graph_fits(writer->header.n_nodes, hs_snap_totals(snap)->n_edges, err));
+    hs_status status = build_all(&b, err);
+    build_fini(&b);
+    return status;
+}
+
+/* Bytes that are alive at a time: the graph is 4 per node and edge up to the end of the search,
+ * beside which there are 8 more per node: when it is turned round, and in the search. Then 20 per
+ * node for two numbers of the tree, a weight and two sums, or 12 and what reachable sizes want: up
+ * to 23 in all where that was measured. */
+uint64_t index_build_bytes(uint64_t n_nodes, uint64_t n_edges)
+{
+    uint64_t search = 12 * n_nodes + 4 * n_edges, sizes = 24 * n_nodes;
+    return search > sizes ? search : sizes;
+}

@@ -1,0 +1,33 @@
+/* What the cells of IDOM and RETAINED say, checked: for whoever writes, reads and verifies them. */
+#ifndef HS_INDEX_CELLS_H
+#define HS_INDEX_CELLS_H
+
+#include "index_format.h"
+
+/* Steps over a cell of RETAINED. */
+hs_packed_skip index_cells_skip_sizes;
+
+/* HS_NO_NODE for none. HS_FORMAT for what is no node, or the node itself. */
+hs_status index_cells_idom(struct hs_packed *idoms, struct hs_packed *predecessors, hs_node node,
+                           hs_node *ret, struct hs_error *err);
+/* Not HS_NO_NODE, without looking at predecessors. */
+hs_status index_cells_has_idom(struct hs_packed *idoms, hs_node node, bool *ret,
+                               struct hs_error *err);
+hs_status index_cells_sizes(struct hs_packed *retained, hs_node node, struct hs_sizes *ret,
+                            struct hs_error *err);
+
+/* The way back. INDEX_IDOM_ONLY when `only` is the idom. */
+static inline uint64_t index_idom_code(hs_node node, hs_node idom, hs_node only)
+{
+    if (idom == HS_NO_NODE)
+        return INDEX_IDOM_NONE;
+    if (idom == only)
+        return INDEX_IDOM_ONLY;
+    return INDEX_IDOM_FAR + hs_zigzag_encode((int64_t)(node - idom));
+}
+
+/* The only value of a row, or HS_NO_NODE. */
+hs_status index_cells_only(struct hs_packed *rows, hs_node node, hs_node *ret,
+                           struct hs_error *err);
+
+#endif

@@ -1,0 +1,327 @@
+/* Dominators out of core, and all that an index has of them, phase by phase. */
+#include "index_passes.h"
+
+#include "base/alloc.h"
+#include "graph/reverse.h"
+#include "passes/passes.h"
+
+struct passes_build {
+    const struct index_passes_input *input;
+    struct index_writer *writer;
+    struct hs_bitmap held; /* by node: targets of active ephemeron edges */
+    uint64_t held_bytes;   /* taken for it */
+    bool has_held;
+    struct hs_passes passes;
+};
+
+/* ---- ephemerons ---- */
+
+static void held_add_chunk(struct passes_build *b, const struct hs_chunk *chunk)
+{
+    for (uint64_t i = 0; i < chunk->n_extra; i++) {
+        if (chunk->extra[i].edge_class != HS_EDGE_EPHEMERON)
+            continue;
+        hs_bitmap_set(&b->held, chunk->extra[i].target);
+        b->has_held = true;
+    }
+}
+
+static void held_drop(struct passes_build *b)
+{
+    hs_bitmap_fini(&b->held);
+    hs_budget_give(b->input->budget, b->held_bytes);
+    b->held_bytes = 0;
+}
+
+static hs_status held_read(struct passes_build *b, struct hs_error *err)
+{
+    uint64_t n_chunks = hs_snap_totals(b->input->snap)->n_chunks;
+    struct hs_chunk chunk = {0};
+    hs_status status = HS_OK;
+
+    for (uint64_t at = 0; at < n_chunks && status == HS_OK; at++) {
+        status = hs_progress_tell(b->input->progress, "looking for ephemerons", at, n_chunks, err);
+        if (status == HS_OK)
+            status = hs_snap_load_chunk(b->input->snap, at, HS_COL_EXTRA, &chunk, err);
+        if (status == HS_OK)
+            held_add_chunk(b, &chunk);
+    }
+    hs_chunk_fini(&chunk);
+    return status;
+}
+
+/* Finds what ephemerons hold: most snapshots have weak pointers, few have these. */
+static hs_status held_find(struct passes_build *b, struct hs_error *err)
+{
+    uint64_t n_nodes = b->writer->header.n_nodes;
+
+    if (hs_snap_totals(b->input->snap)->n_extra_edges == 0)
+        return HS_OK;
+    HS_TRY(hs_budget_take(b->input->budget, n_nodes / 8 + 8, "what ephemerons hold", err));
+    b->held_bytes = n_nodes / 8 + 8;
+    HS_TRY(hs_bitmap_init(&b->held, n_nodes, err));
+    HS_TRY(held_read(b, err));
+    if (!b->has_held)
+        held_drop(b);
+    return HS_OK;
+}
+
+/* ---- the graph, forward and backward ---- */
+
+static hs_status reverse_into(struct passes_build *b, const struct hs_sweep *forward,
+                              const char *phase, bool is_graph, const struct hs_piece_taker *taker,
+                              struct hs_error *err)
+{
+    struct hs_reverse_options options = {
+        .budget = b->input->budget, .progress = b->input->progress, .phase = phase};
+    size_t n_runs = 0;
+    const uint64_t *runs = is_graph ? hs_snap_in_degrees(b->input->snap, &n_runs) : NULL;
+
+    options.in_degrees = n_runs == 0 ? NULL : runs;
+    return hs_reverse(forward, &options, taker, err);
+}
+
+static hs_status put_predecessors(struct passes_build *b, const struct hs_sweep *forward,
+                                  struct hs_error *err)
+{
+    const struct hs_piece_taker taker = index_write_taker(b->writer);
+
+    HS_TRY(index_write_begin(b->writer, INDEX_PREDECESSORS, err));
+    HS_TRY(reverse_into(b, forward, "reversing the graph", true, &taker, err));
+    return index_write_end(b->writer, err);
+}
+
+/* ---- what follows from the dominators ---- */
+
+static hs_status take_retained(void *context, hs_node node, const struct hs_sizes *retained,
+                               struct hs_error *err)
+{
+    return index_write_retained(context, node, retained, err);
+}
+
+static hs_status put_retained(struct passes_build *b, struct hs_error *err)
+{
+    const struct hs_retained_taker taker = {take_retained, b->writer};
+    const struct hs_weight_source weights = hs_weights_of_snap(b->input->snap);
+
+    HS_TRY(index_write_begin(b->writer, INDEX_RETAINED, err));
+    HS_TRY(hs_passes_retained(&b->passes, &weights, b->input->progress, &taker, err));
+    return index_write_end(b->writer, err);
+}
+
+static hs_status take_idom(void *context, hs_node node, hs_node idom, struct hs_error *err)
+{
+    return index_write_idom(context, node, idom, err);
+}
+
+static hs_status put_idoms(struct passes_build *b, struct hs_error *err)
+{
+    const struct hs_idom_taker taker = {take_idom, b->writer};
+
+    HS_TRY(hs_progress_tell(b->input->progress, "writing dominators", 0, 0, err));
+    HS_TRY(index_write_begin(b->writer, INDEX_IDOM, err));
+    HS_TRY(hs_passes_idoms(&b->passes, &taker, err));
+    return index_write_end(b->writer, err);
+}
+
+static hs_status put_reachable(struct passes_build *b, struct hs_error *err)
+{
+    const struct hs_weight_source weights = hs_weights_of_snap(b->input->snap);
+    struct hs_sizes *sizes;
+
+    HS_TRY(hs_passes_reachable(&b->passes, &weights, b->input->progress, &sizes, err));
+    hs_status status = index_write_reachable(b->writer, sizes, err);
+    hs_free(sizes);
+    return status;
+}
+
+static hs_status passes_run(struct passes_build *b, const struct hs_sweep *forward,
+                            const struct hs_sweep *backward, struct hs_error *err)
+{
+    const struct hs_passes_input input = {.forward = *forward,
+                                          .backward = *backward,
+                                          .budget = b->input->budget,
+                                          .progress = b->input->progress};
+    return hs_passes_run(&input, &b->passes, err);
+}
+
+static hs_status passes_find(struct passes_build *b, const struct hs_sweep *forward,
+                             struct hs_error *err)
+{
+    struct index_sweep backward;
+
+    HS_TRY(index_sweep_open(b->writer, INDEX_PREDECESSORS, b->input->progress,
+                            "reading predecessors", &backward, err));
+    hs_status status = passes_run(b, forward, &backward.sweep, err);
+    index_sweep_close(&backward);
+    return status;
+}
+
+static hs_status put_results(struct passes_build *b, const struct hs_sweep *forward, bool reachable,
+                             struct hs_error *err)
+{
+    HS_TRY(passes_find(b, forward, err));
+    if (!index_write_has(b->writer, INDEX_RETAINED))
+        HS_TRY(put_retained(b, err));
+    if (!index_write_has(b->writer, INDEX_IDOM))
+        HS_TRY(put_idoms(b, err));
+    if (reachable)
+        HS_TRY(put_reachable(b, err));
+    hs_passes_fini(&b->passes);
+    return HS_OK;
+}
+
+static hs_status put_dominated(struct passes_build *b, struct hs_error *err)
+{
+    const struct hs_piece_taker taker = index_write_taker(b->writer);
+    struct index_sweep idoms;
+
+    HS_TRY(index_write_begin(b->writer, INDEX_DOMINATED, err));
+    HS_TRY(index_sweep_open(b->writer, INDEX_IDOM, b->input->progress, "reading dominators", &idoms,
+                            err));
+    hs_status status =
+        reverse_into(b, &idoms.sweep, "writing the dominator tree", false, &taker, err);
+    index_sweep_close(&idoms);
+    return status == HS_OK ? index_write_end(b->writer, err) : status;
+}
+
+/* ---- reachable sizes where ephemerons hold something ---- */
+
+/* The strong edges turned round, and those from node 0 to what ephemerons hold, in a file that
+ * nobody keeps. */
+struct strong_rows {
+    struct index_output out;
+    struct hs_packed_writer writer;
+    uint64_t taken_bytes;
+    struct hs_map map;
+    struct hs_packed packed;
+};
+
+static void strong_rows_close(struct passes_build *b, struct strong_rows *rows)
+{
+    hs_packed_close(&rows->packed);
+    hs_map_close(&rows->map);
+    hs_packed_writer_fini(&rows->writer);
+    index_output_close(&rows->out, false);
+    hs_budget_give(b->input->budget, rows->taken_bytes);
+}
+
+static hs_status strong_sink(void *context, const void *bytes, size_t n_bytes, struct hs_error *err)
+{
+    return index_output_append(context, bytes, n_bytes, err);
+}
+
+static hs_status strong_take(void *context, const struct hs_piece *piece, struct hs_error *err)
+{
+    return hs_packed_piece(context, piece, err);
+}
+
+static hs_status strong_rows_make(struct passes_build *b, const struct hs_sweep *forward,
+                                  struct strong_rows *rows, struct hs_error *err)
+{
+    const struct hs_packed_sink sink = {strong_sink, &rows->out};
+    const struct hs_piece_taker taker = {strong_take, &rows->writer};
+    uint64_t n_bytes = hs_packed_table_bytes(forward->n_nodes) + INDEX_WRITE_BYTES;
+    const uint8_t *bytes;
+
+    HS_TRY(index_output_open_unnamed(b->input->budget, &rows->out, err));
+    HS_TRY(hs_budget_take(b->input->budget, n_bytes, "strong predecessors", err));
+    rows->taken_bytes = n_bytes;
+    HS_TRY(hs_packed_writer_init(&sink, forward->n_nodes, &rows->writer, err));
+    HS_TRY(reverse_into(b, forward, "reversing strong edges", true, &taker, err));
+    HS_TRY(hs_packed_finish(&rows->writer, err));
+    n_bytes = rows->writer.n_bytes;
+    hs_packed_writer_fini(&rows->writer);
+    hs_budget_give(b->input->budget, hs_packed_table_bytes(forward->n_nodes));
+    rows->taken_bytes = INDEX_WRITE_BYTES; /* for what is read of the map */
+    HS_TRY(index_output_view(&rows->out, 0, n_bytes, &rows->map, &bytes, err));
+    HS_TRY(
+        hs_packed_open(bytes, n_bytes, forward->n_nodes, hs_packed_skip_row, &rows->packed, err));
+    rows->packed.is_mapped = true;
+    return HS_OK;
+}
+
+static hs_status put_strong_with(struct passes_build *b, const struct hs_sweep *forward,
+                                 struct strong_rows *rows, struct hs_error *err)
+{
+    const struct hs_packed_rows backward = {
+        .packed = &rows->packed,
+        .n_tree = forward->n_tree,
+        .max_edges = forward->max_edges,
+        .progress = b->input->progress,
+        .phase = "reading predecessors",
+    };
+
+    HS_TRY(strong_rows_make(b, forward, rows, err));
+    const struct hs_sweep sweep = hs_sweep_of_packed(&backward);
+    return passes_run(b, forward, &sweep, err);
+}
+
+/* Reachable sizes do not pass through ephemerons: they are of another graph with other dominators,
+ * in which what an ephemeron holds is dominated by no block that is not the only strong way to it.
+ */
+static hs_status put_strong(struct passes_build *b, struct hs_error *err)
+{
+    const struct hs_snap_sweep source = {
+        .snap = b->input->snap,
+        .edges = HS_GRAPH_STRONG,
+        .held = &b->held,
+        .budget = b->input->budget,
+        .progress = b->input->progress,
+        .phase = "reading strong edges",
+    };
+    struct strong_rows rows = {0};
+    struct hs_sweep forward;
+
+    HS_TRY(hs_sweep_of_snap(&source, &forward, err));
+    hs_status status = put_strong_with(b, &forward, &rows, err);
+    strong_rows_close(b, &rows);
+    held_drop(b);
+    return status == HS_OK ? put_reachable(b, err) : status;
+}
+
+/* ---- all of it ---- */
+
+static hs_status build_all(struct passes_build *b, struct hs_error *err)
+{
+    const struct index_writer *writer = b->writer;
+    const struct hs_snap_sweep source = {
+        .snap = b->input->snap,
+        .edges = HS_GRAPH_RETAINING,
+        .budget = b->input->budget,
+        .progress = b->input->progress,
+        .phase = "reading the graph",
+    };
+    bool reachable = !index_write_has(writer, INDEX_REACHABLE);
+    struct hs_sweep forward;
+
+    HS_TRY(hs_sweep_of_snap(&source, &forward, err));
+    if (!index_write_has(writer, INDEX_PREDECESSORS))
+        HS_TRY(put_predecessors(b, &forward, err));
+    if (reachable)
+        HS_TRY(held_find(b, err));
+    if (!index_write_has(writer, INDEX_RETAINED) || !index_write_has(writer, INDEX_IDOM) ||
+        (reachable && !b->has_held))
+        HS_TRY(put_results(b, &forward, reachable && !b->has_held, err));
+    if (!index_write_has(writer, INDEX_DOMINATED))
+        HS_TRY(put_dominated(b, err));
+    return reachable && b->has_held ? put_strong(b, err) : HS_OK;
+}
+
+hs_status index_passes_build(const struct index_passes_input *input, struct index_writer *writer,
+                             struct hs_error *err)
+{
+    struct passes_build b = {.input = input, .writer = writer};
+
+    hs_status status = build_all(&b, err);
+    hs_passes_fini(&b.passes);
+    held_drop(&b);
+    return status;
+}
+
+/* Beside the buckets of the edges: places and depths of nodes, what is written by position to come
+ * back by node, edges into core nodes. */
+uint64_t index_passes_disk_bytes(const struct hs_sweep *forward)
+{
+    return hs_reverse_disk_bytes(forward) + 24 * forward->n_nodes + 12 * forward->max_edges;
+}

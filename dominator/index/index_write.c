@@ -1,0 +1,245 @@
+#include "index_write.h"
+
+#include <assert.h>
+#include <stddef.h>
+#include <xxhash.h>
+
+#include "index_cells.h"
+#include "index_resume.h"
+
+/* ---- the whole ---- */
+
+static hs_status header_write(struct index_writer *writer, struct hs_error *err)
+{
+    struct index_header *header = &writer->header;
+    header->checksum = XXH3_64bits(header, offsetof(struct index_header, checksum));
+    return index_output_patch(writer->out, 0, header, sizeof *header, err);
+}
+
+static uint64_t section_end(const struct index_header *header, unsigned section)
+{
+    return header->sections[section].offset + header->sections[section].n_bytes;
+}
+
+/* What lies between sections is zero, whatever was there before. */
+static hs_status gap_clear(struct index_writer *writer, uint64_t begin, uint64_t end,
+                           struct hs_error *err)
+{
+    static const uint8_t zeros[INDEX_PAGE];
+    assert(end - begin <= sizeof zeros);
+    return index_output_patch(writer->out, begin, zeros, end - begin, err);
+}
+
+/* Nothing is kept behind the sections that are there. */
+static hs_status writer_start(struct index_writer *writer, struct hs_error *err)
+{
+    struct index_header *header = &writer->header;
+    uint64_t begin = index_packed_begin(header->n_tree), end = 0;
+
+    for (unsigned i = 0; i < INDEX_N_SECTIONS; i++)
+        if (index_write_has(writer, i))
+            end = i == INDEX_REACHABLE ? begin : section_end(header, i);
+    HS_TRY(index_output_cut(writer->out, end, err));
+    HS_TRY(index_output_pad(writer->out, begin, err));
+    HS_TRY(gap_clear(writer, 0, INDEX_PAGE, err));
+    HS_TRY(gap_clear(writer, INDEX_PAGE + index_reachable_bytes(header->n_tree), begin, err));
+    for (unsigned i = INDEX_PREDECESSORS + 1; i < INDEX_N_SECTIONS; i++)
+        if (index_write_has(writer, i))
+            HS_TRY(gap_clear(writer, section_end(header, i - 1), header->sections[i].offset, err));
+    return header_write(writer, err);
+}
+
+hs_status index_write_init(struct index_output *out, const struct hs_snap *snap,
+                           struct hs_budget *budget, struct index_writer *ret, struct hs_error *err)
+{
+    const struct hs_snap_totals *totals = hs_snap_totals(snap);
+    struct index_writer writer = {
+        .snap = snap,
+        .budget = budget,
+        .out = out,
+        .section = INDEX_N_SECTIONS,
+        .header =
+            {
+                .magic = INDEX_MAGIC,
+                .version = INDEX_VERSION,
+                .n_sections = INDEX_N_SECTIONS,
+                .snap_checksum = totals->checksum,
+                .snap_bytes = totals->file_bytes,
+                .n_nodes = totals->n_tree + totals->n_blocks,
+                .n_tree = totals->n_tree,
+            },
+    };
+
+    HS_TRY(index_resume_take(out, snap, &writer.header, err));
+    for (unsigned i = 0; i < INDEX_N_SECTIONS; i++)
+        writer.is_resumed |= index_write_has(&writer, i);
+    HS_TRY(writer_start(&writer, err));
+    *ret = writer;
+    return HS_OK;
+}
+
+static void section_fini(struct index_writer *writer)
+{
+    hs_packed_writer_fini(&writer->packed);
+    index_reader_close(&writer->sources);
+    hs_budget_give(writer->budget, writer->n_taken);
+    writer->n_taken = 0;
+    writer->section = INDEX_N_SECTIONS;
+}
+
+void index_write_fini(struct index_writer *writer)
+{
+    section_fini(writer);
+    *writer = (struct index_writer){0};
+}
+
+bool index_write_has(const struct index_writer *writer, enum index_section section)
+{
+    return writer->header.sections[section].n_bytes != 0;
+}
+
+hs_status index_write_finish(struct index_writer *writer, struct hs_error *err)
+{
+    for (unsigned i = 0; i < INDEX_N_SECTIONS; i++)
+        if (!index_write_has(writer, i))
+            return hs_fail(err, HS_BUG, "section %u of the index is missing", i);
+    return HS_OK;
+}
+
+/* ---- sections ---- */
+
+static hs_status section_sink(void *context, const void *bytes, size_t n_bytes,
+                              struct hs_error *err)
+{
+    struct index_writer *writer = context;
+    return index_output_append(writer->out, bytes, n_bytes, err);
+}
+
+hs_status index_write_begin(struct index_writer *writer, enum index_section section,
+                            struct hs_error *err)
+{
+    const struct hs_packed_sink sink = {section_sink, writer};
+    uint64_t n_taken = hs_packed_table_bytes(writer->header.n_nodes) + INDEX_WRITE_BYTES;
+
+    assert(writer->section == INDEX_N_SECTIONS && !index_write_has(writer, section));
+    for (unsigned i = INDEX_PREDECESSORS; i < section; i++)
+        assert(index_write_has(writer, i));
+    HS_TRY(hs_budget_take(writer->budget, n_taken, "writing the index", err));
+    writer->n_taken = n_taken;
+    writer->section = section;
+    HS_TRY(hs_packed_writer_init(&sink, writer->header.n_nodes, &writer->packed, err));
+    if (section == INDEX_IDOM)
+        HS_TRY(index_reader_open(writer, INDEX_PREDECESSORS, hs_packed_skip_row, &writer->sources,
+                                 err));
+    return index_output_pad(writer->out, index_page_end(index_output_size(writer->out)), err);
+}
+
+/* What is not reached is the rest. */
+static hs_status unreached_find(struct index_writer *writer, struct hs_error *err)
+{
+    const struct hs_snap_totals *totals = hs_snap_totals(writer->snap);
+    const struct hs_sizes *in = &writer->header.reached;
+    uint64_t n_static = totals->n_static_blocks;
+
+    if (n_static > totals->n_blocks || in->words > totals->heap_words ||
+        in->static_words > totals->static_words || in->static_objects > n_static ||
+        in->objects > totals->n_blocks - n_static)
+        return hs_fail(err, HS_FORMAT, "the snapshot has more blocks than its trailer says");
+    writer->header.unreached = (struct hs_sizes){
+        .words = totals->heap_words - in->words,
+        .objects = totals->n_blocks - n_static - in->objects,
+        .static_words = totals->static_words - in->static_words,
+        .static_objects = n_static - in->static_objects,
+    };
+    return HS_OK;
+}
+
+hs_status index_write_end(struct index_writer *writer, struct hs_error *err)
+{
+    enum index_section section = writer->section;
+    struct index_extent *extent = &writer->header.sections[section];
+
+    if (section == INDEX_RETAINED)
+        HS_TRY(unreached_find(writer, err));
+    HS_TRY(hs_packed_finish(&writer->packed, err));
+    uint64_t n_bytes = writer->packed.n_bytes;
+    *extent = (struct index_extent){index_output_size(writer->out) - n_bytes, n_bytes};
+    section_fini(writer);
+    return header_write(writer, err);
+}
+
+hs_status index_write_rows(struct index_writer *writer, const struct hs_piece *piece,
+                           struct hs_error *err)
+{
+    assert(writer->section == INDEX_PREDECESSORS || writer->section == INDEX_DOMINATED);
+    if (writer->section == INDEX_PREDECESSORS)
+        writer->header.n_predecessors += piece->begin[piece->n] - piece->begin[0];
+    return hs_packed_piece(&writer->packed, piece, err);
+}
+
+static hs_status take_rows(void *context, const struct hs_piece *piece, struct hs_error *err)
+{
+    return index_write_rows(context, piece, err);
+}
+
+struct hs_piece_taker index_write_taker(struct index_writer *writer)
+{
+    return (struct hs_piece_taker){take_rows, writer};
+}
+
+hs_status index_write_idom(struct index_writer *writer, hs_node node, hs_node idom,
+                           struct hs_error *err)
+{
+    hs_node only;
+
+    assert(writer->section == INDEX_IDOM && node == writer->packed.next);
+    HS_TRY(index_cells_only(&writer->sources.packed, node, &only, err));
+    if (only != HS_NO_NODE && idom != HS_NO_NODE && idom != only && node != 0)
+        return hs_fail(err, HS_BUG, "block %llu is not dominated by its only predecessor",
+                       (unsigned long long)node);
+    if (node % HS_PACKED_PAGE == 0)
+        hs_packed_release(&writer->sources.packed);
+    uint64_t code = index_idom_code(node, idom, only);
+    return hs_packed_cell(&writer->packed, &code, 1, err);
+}
+
+hs_status index_write_retained(struct index_writer *writer, hs_node node,
+                               const struct hs_sizes *retained, struct hs_error *err)
+{
+    bool has_static = retained->static_words != 0 || retained->static_objects != 0;
+    const uint64_t numbers[] = {retained->words, retained->objects << 1 | has_static,
+                                retained->static_words, retained->static_objects};
+
+    assert(writer->section == INDEX_RETAINED && node == writer->packed.next);
+    if (node == 0)
+        writer->header.reached = *retained;
+    return hs_packed_cell(&writer->packed, numbers, has_static ? 4 : 2, err);
+}
+
+/* ---- reachable sizes ---- */
+
+static uint64_t sizes_hash(const struct hs_sizes *sizes, uint64_t n_tree, uint64_t page)
+{
+    uint64_t first = page * INDEX_SIZES_PAGE, n = n_tree - first;
+    n = n < INDEX_SIZES_PAGE ? n : INDEX_SIZES_PAGE;
+    return XXH3_64bits(sizes + first, n * sizeof *sizes);
+}
+
+hs_status index_write_reachable(struct index_writer *writer, const struct hs_sizes *sizes,
+                                struct hs_error *err)
+{
+    uint64_t n_tree = writer->header.n_tree, n_pages = index_sizes_pages(n_tree);
+    uint64_t at = INDEX_PAGE + n_tree * sizeof *sizes, hashes[512];
+
+    assert(!index_write_has(writer, INDEX_REACHABLE));
+    HS_TRY(index_output_patch(writer->out, INDEX_PAGE, sizes, n_tree * sizeof *sizes, err));
+    for (uint64_t page = 0, n; page < n_pages; page += n) {
+        for (n = 0; n < sizeof hashes / sizeof *hashes && page + n < n_pages; n++)
+            hashes[n] = sizes_hash(sizes, n_tree, page + n);
+        HS_TRY(index_output_patch(writer->out, at + page * sizeof *hashes, hashes,
+                                  n * sizeof *hashes, err));
+    }
+    writer->header.sections[INDEX_REACHABLE] =
+        (struct index_extent){INDEX_PAGE, index_reachable_bytes(n_tree)};
+    return header_write(writer, err);
+}

@@ -1,0 +1,127 @@
+/* From the first and the last point to their nearest common ancestor. */
+#include "pass_attach.h"
+
+#include <assert.h>
+
+#include "base/alloc.h"
+
+/* Questions asked at a time, whatever the budget. */
+#define MIN_QUERIES 4096
+
+struct query_batch {
+    struct pass_query *queries;
+    uint64_t n, capacity;
+};
+
+/* Whether the forest has to be asked: not when there is one point, or the head is one. */
+static bool node_asks(const struct attach_work *work, uint32_t node)
+{
+    uint64_t low = hs_ids_get(&work->passes->attach, node);
+
+    return low != HS_IDS_NONE && !hs_bitmap_get(&work->passes->is_head, low) &&
+           low != hs_ids_get(&work->high, node);
+}
+
+static uint64_t queries_count(const struct attach_work *work)
+{
+    uint64_t n = 0;
+    for (uint32_t node = 0; node < work->passes->n_core; node++)
+        n += node_asks(work, node);
+    return n;
+}
+
+static hs_status batch_ask(struct attach_work *work, struct query_batch *batch,
+                           struct hs_error *err)
+{
+    if (batch->n == 0)
+        return HS_OK;
+    HS_TRY(pass_answer_run(work->passes, batch->queries, batch->n, work->progress, err));
+    work->counts.n_queries += batch->n;
+    work->counts.n_batches++;
+    batch->n = 0;
+    return HS_OK;
+}
+
+static hs_status batches_ask(struct attach_work *work, struct query_batch *batch,
+                             struct hs_error *err)
+{
+    for (uint32_t node = 0; node < work->passes->n_core; node++) {
+        if (!node_asks(work, node))
+            continue;
+        batch->queries[batch->n++] = (struct pass_query){
+            .low = hs_ids_get(&work->passes->attach, node),
+            .high = hs_ids_get(&work->high, node),
+            .core = node,
+        };
+        if (batch->n == batch->capacity)
+            HS_TRY(batch_ask(work, batch, err));
+    }
+    return batch_ask(work, batch, err);
+}
+
+/* All at once when half of what is left has room for them: each batch is a sweep over the regions.
+ */
+static hs_status queries_ask(struct attach_work *work, struct hs_error *err)
+{
+    struct hs_budget *budget = work->passes->budget;
+    uint64_t room = hs_budget_left_bytes(budget) / 2 / sizeof(struct pass_query);
+    struct query_batch batch = {.capacity = queries_count(work)};
+    void *memory;
+
+    if (batch.capacity == 0)
+        return HS_OK;
+    if (room < MIN_QUERIES)
+        room = MIN_QUERIES;
+    if (batch.capacity > room)
+        batch.capacity = room;
+    uint64_t n_bytes = batch.capacity * sizeof *batch.queries;
+    HS_TRY(hs_budget_take(budget, n_bytes, "questions to the regions", err));
+    hs_status status = hs_pages_alloc(batch.capacity, sizeof *batch.queries, &memory, err);
+    if (status == HS_OK) {
+        batch.queries = memory;
+        status = batches_ask(work, &batch, err);
+        hs_pages_free(batch.queries, batch.capacity, sizeof *batch.queries);
+    }
+    hs_budget_give(budget, n_bytes);
+    return status;
+}
+
+/* ---- regions of one node ---- */
+
+static hs_status heads_list(const struct hs_passes *passes, struct hs_ids *ret,
+                            struct hs_error *err)
+{
+    const struct hs_bitmap *is_head = &passes->is_head;
+    uint64_t core = 0;
+
+    HS_TRY(hs_ids_init(passes->n_core, passes->n_positions, passes->budget, "heads of regions", ret,
+                       err));
+    for (uint64_t at = 0; at < is_head->n_bits; at = hs_bitmap_next(is_head, at + 1))
+        hs_ids_set(ret, core++, at);
+    return HS_OK;
+}
+
+/* Nodes without points are those under a region of one node. */
+static hs_status singles_attach(struct attach_work *work, struct hs_error *err)
+{
+    struct hs_passes *passes = work->passes;
+    struct hs_ids heads = {0};
+
+    HS_TRY(heads_list(passes, &heads, err));
+    for (uint32_t node = 1; node < passes->n_core; node++) {
+        if (!hs_bitmap_get(&passes->is_reached, node) ||
+            hs_ids_get(&passes->attach, node) != HS_IDS_NONE)
+            continue;
+        assert(hs_bitmap_get(&work->is_single, passes->region[node]));
+        hs_ids_set(&passes->attach, node, hs_ids_get(&heads, passes->region[node]));
+    }
+    hs_ids_fini(&heads);
+    return HS_OK;
+}
+
+hs_status attach_ask_run(struct attach_work *work, struct hs_error *err)
+{
+    HS_TRY(queries_ask(work, err));
+    hs_ids_fini(&work->high);
+    return singles_attach(work, err);
+}

@@ -1,0 +1,99 @@
+#include "forest_stack.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+
+#define TAKE_FRAMES ((uint64_t)1 << 12)
+
+hs_status forest_stack_init(struct hs_budget *budget, uint64_t max_frames, uint64_t half,
+                            struct forest_stack *ret, struct hs_error *err)
+{
+    void *frames;
+
+    if (half == 0) {
+        half = max_frames / (FOREST_STACK_SPILLS / 2) + 1;
+        half = half < FOREST_STACK_HALF ? FOREST_STACK_HALF : half;
+    }
+    HS_TRY(hs_pages_alloc(2 * half, sizeof(struct forest_frame), &frames, err));
+    *ret = (struct forest_stack){.frames = frames, .half = half, .budget = budget};
+    return HS_OK;
+}
+
+void forest_stack_fini(struct forest_stack *stack)
+{
+    if (stack->frames == NULL)
+        return;
+    while (stack->n_spills != 0)
+        hs_spill_close(&stack->spills[--stack->n_spills]);
+    hs_pages_free(stack->frames, 2 * stack->half, sizeof *stack->frames);
+    hs_budget_give(stack->budget, stack->taken * sizeof *stack->frames);
+    *stack = (struct forest_stack){0};
+}
+
+/* The older half goes to disk. */
+static hs_status stack_spill(struct forest_stack *stack, struct hs_error *err)
+{
+    if (stack->n_spills == FOREST_STACK_SPILLS)
+        return hs_fail(err, HS_BUG, "more nodes are pending than there are");
+    struct hs_spill *spill = &stack->spills[stack->n_spills];
+    HS_TRY(hs_spill_open(stack->budget, "the way through the forest", spill, err));
+    stack->n_spills++;
+    HS_TRY(hs_spill_write(spill, stack->frames, stack->half * sizeof *stack->frames, err));
+    HS_TRY(hs_spill_seal(spill, err));
+    stack->n -= stack->half;
+    memmove(stack->frames, stack->frames + stack->half, stack->n * sizeof *stack->frames);
+    return HS_OK;
+}
+
+hs_status forest_stack_push(struct forest_stack *stack, const struct forest_cursor *cursor,
+                            uint32_t depth, struct hs_error *err)
+{
+    if (stack->n == stack->taken) {
+        if (stack->n == 2 * stack->half) {
+            HS_TRY(stack_spill(stack, err));
+        } else {
+            uint64_t left = 2 * stack->half - stack->taken;
+            uint64_t more = left < TAKE_FRAMES ? left : TAKE_FRAMES;
+            HS_TRY(hs_budget_take(stack->budget, more * sizeof *stack->frames,
+                                  "the way through the forest", err));
+            stack->taken += more;
+        }
+    }
+    stack->frames[stack->n++] = forest_frame_make(cursor, depth);
+    return HS_OK;
+}
+
+static hs_status stack_read(struct forest_stack *stack, struct hs_spill_reader *reader,
+                            struct hs_error *err)
+{
+    const size_t n_step = HS_SPILL_BUFFER_BYTES / 4 / sizeof *stack->frames;
+    const uint8_t *bytes;
+
+    for (uint64_t at = 0; at < stack->half;) {
+        uint64_t left = stack->half - at;
+        size_t n = left < n_step ? (size_t)left : n_step;
+        HS_TRY(hs_spill_get_bytes(reader, n * sizeof *stack->frames, &bytes, err));
+        memcpy(stack->frames + at, bytes, n * sizeof *stack->frames);
+        at += n;
+    }
+    return HS_OK;
+}
+
+hs_status forest_stack_settle(struct forest_stack *stack, bool *ret_is_empty, struct hs_error *err)
+{
+    if (stack->n == 0 && stack->n_spills != 0) {
+        struct hs_spill *spill = &stack->spills[stack->n_spills - 1];
+        struct hs_spill_reader reader = {0};
+        hs_status status = hs_spill_read(spill, 0, spill->n_bytes, &reader, err);
+        if (status == HS_OK)
+            status = stack_read(stack, &reader, err);
+        hs_spill_reader_close(&reader);
+        HS_TRY(status);
+        hs_spill_close(spill);
+        stack->n_spills--;
+        stack->n = stack->half;
+    }
+    *ret_is_empty = stack->n == 0;
+    return HS_OK;
+}

@@ -1,0 +1,340 @@
+#include "pass_condense.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "pass_steps.h"
+
+#define WHAT "the graph of what roots share"
+
+/* Units are told apart: ends by their rank in is_end, the others (nodes of the root tree first) by
+ * what is left of their number: *inner* units. */
+struct condense {
+    struct pass_links *links;
+    struct hs_bitmap is_end; /* by unit; indexed */
+    uint32_t n_ends, n_inner;
+    uint32_t *component; /* owned pages: by inner unit */
+    struct hs_condensed condensed;
+};
+
+void pass_condense_links_fini(struct pass_links *links)
+{
+    hs_spill_close(&links->sizes);
+    hs_spill_close(&links->edges);
+    pass_bitmap_fini(links->budget, &links->leads);
+    pass_array_fini(links->budget, &links->parent, links->n_tree);
+}
+
+static inline bool unit_is_end(const struct condense *c, uint64_t unit)
+{
+    return hs_bitmap_get(&c->is_end, unit);
+}
+
+static inline uint32_t unit_end(const struct condense *c, uint64_t unit)
+{
+    return (uint32_t)hs_bitmap_rank(&c->is_end, unit);
+}
+
+static inline uint32_t unit_inner(const struct condense *c, uint64_t unit)
+{
+    return (uint32_t)(unit - hs_bitmap_rank(&c->is_end, unit));
+}
+
+static hs_status ends_find(struct condense *c, struct hs_error *err)
+{
+    struct pass_links *links = c->links;
+    uint64_t n_ends;
+
+    HS_TRY(pass_bitmap_init(links->budget, links->n_units, WHAT, &c->is_end, err));
+    for (uint32_t i = links->n_tree; i < links->n_units; i++)
+        if (!hs_bitmap_get(&links->leads, i))
+            hs_bitmap_set(&c->is_end, i);
+    pass_bitmap_fini(links->budget, &links->leads);
+    HS_TRY(hs_bitmap_index(&c->is_end, &n_ends, err));
+    c->n_ends = (uint32_t)n_ends;
+    c->n_inner = links->n_units - c->n_ends;
+    return HS_OK;
+}
+
+/* ---- edges between inner units ---- */
+
+struct link_taker {
+    void (*take)(void *taker, uint32_t from, uint32_t to);
+    void *taker;
+};
+
+static hs_status record_take(const struct condense *c, struct hs_spill_reader *reader,
+                             const struct link_taker *taker, struct hs_error *err)
+{
+    uint64_t to, n, unit;
+
+    HS_TRY(hs_spill_get_varint(reader, &to, err));
+    HS_TRY(hs_spill_get_varint(reader, &n, err));
+    bool is_end = unit_is_end(c, to);
+    uint32_t inner = is_end ? 0 : unit_inner(c, to);
+    for (uint64_t i = 0; i < n; i++) {
+        HS_TRY(hs_spill_get_varint(reader, &unit, err));
+        assert(unit < c->links->n_units);
+        if (!is_end)
+            taker->take(taker->taker, unit_inner(c, unit), inner);
+    }
+    return HS_OK;
+}
+
+static hs_status links_run(const void *context,
+                           void (*take)(void *taker, uint32_t from, uint32_t to), void *taker,
+                           struct hs_error *err)
+{
+    const struct condense *c = context;
+    const struct link_taker edges = {take, taker};
+    struct hs_spill_reader reader = {0};
+    hs_status status = hs_spill_read(&c->links->edges, 0, c->links->edges.n_bytes, &reader, err);
+
+    for (uint32_t i = 1; i < c->links->n_tree; i++)
+        take(taker, c->links->parent[i], i);
+    while (status == HS_OK && !hs_spill_at_end(&reader))
+        status = record_take(c, &reader, &edges, err);
+    hs_spill_reader_close(&reader);
+    return status;
+}
+
+/* ---- the graph of inner units ---- */
+
+static void graph_count(void *taker, uint32_t from, uint32_t to)
+{
+    struct hs_graph *graph = taker;
+    (void)to;
+    graph->begin[from + 1]++;
+}
+
+static void graph_place(void *taker, uint32_t from, uint32_t to)
+{
+    struct hs_graph *graph = taker;
+    graph->target[graph->begin[from]++] = to;
+}
+
+/* Room for targets is lazily backed: it is taken once they are counted. */
+static hs_status graph_fill(struct condense *c, struct hs_graph *graph, struct hs_error *err)
+{
+    uint32_t n = graph->n_nodes;
+
+    HS_TRY(links_run(c, graph_count, graph, err));
+    for (uint32_t i = 0; i < n; i++)
+        graph->begin[i + 1] += graph->begin[i];
+    uint64_t n_edges = graph->begin[n];
+    HS_TRY(hs_budget_take(c->links->budget, n_edges * sizeof(uint32_t), WHAT, err));
+    graph->n_edges = n_edges;
+    HS_TRY(links_run(c, graph_place, graph, err));
+    memmove(graph->begin + 1, graph->begin, (size_t)n * sizeof(uint32_t));
+    graph->begin[0] = 0;
+    return HS_OK;
+}
+
+static hs_status graph_make(struct condense *c, struct hs_graph *ret, struct hs_error *err)
+{
+    struct hs_budget *budget = c->links->budget;
+    uint64_t n_bytes = hs_condensed_graph_bytes(c->n_inner, 0);
+
+    HS_TRY(hs_budget_take(budget, n_bytes, WHAT, err));
+    hs_status status = hs_graph_init(c->n_inner, c->links->n_tree, c->links->n_edges, ret, err);
+    if (status == HS_OK) {
+        status = graph_fill(c, ret, err);
+        n_bytes = hs_condensed_graph_bytes(c->n_inner, ret->n_edges);
+    }
+    if (status != HS_OK) {
+        hs_graph_fini(ret);
+        hs_budget_give(budget, n_bytes);
+    }
+    return status;
+}
+
+/* ---- ends ---- */
+
+/* The rows of ends, with nodes instead of units, each once. */
+struct ending {
+    struct condense *c;
+    struct hs_spill_reader reader;
+    struct hs_bitmap is_reached; /* by end */
+    uint32_t *seen;              /* owned pages: by node, 1 + the last end that it led to */
+    uint32_t *degree;            /* owned pages: by node */
+    uint32_t end;                /* whose row is open; HS_NONE: none is */
+};
+
+static hs_status ending_close_row(struct ending *ending, struct hs_error *err)
+{
+    if (ending->end == HS_NONE)
+        return HS_OK;
+    ending->end = HS_NONE;
+    return hs_spill_put_varint(&ending->c->condensed.ends.spill, 0, err);
+}
+
+static hs_status ending_put(struct ending *ending, uint32_t end, uint32_t node,
+                            struct hs_error *err)
+{
+    struct hs_condensed_ends *ends = &ending->c->condensed.ends;
+
+    if (node == HS_NONE || ending->seen[node] == end + 1)
+        return HS_OK;
+    if (ending->end != end) {
+        HS_TRY(ending_close_row(ending, err));
+        HS_TRY(hs_spill_put_varint(&ends->spill, end, err));
+        ending->end = end;
+        hs_bitmap_set(&ending->is_reached, end);
+    }
+    ending->seen[node] = end + 1;
+    ending->degree[node]++;
+    ends->n_edges++;
+    return hs_spill_put_varint(&ends->spill, (uint64_t)node + 1, err);
+}
+
+static hs_status ending_take_record(struct ending *ending, struct hs_error *err)
+{
+    const struct condense *c = ending->c;
+    uint64_t to, n, unit;
+
+    HS_TRY(hs_spill_get_varint(&ending->reader, &to, err));
+    HS_TRY(hs_spill_get_varint(&ending->reader, &n, err));
+    bool is_end = unit_is_end(c, to);
+    uint32_t end = is_end ? unit_end(c, to) : 0;
+    for (uint64_t i = 0; i < n; i++) {
+        HS_TRY(hs_spill_get_varint(&ending->reader, &unit, err));
+        if (is_end)
+            HS_TRY(ending_put(ending, end, c->component[unit_inner(c, unit)], err));
+    }
+    return HS_OK;
+}
+
+static hs_status ending_run(struct ending *ending, struct hs_error *err)
+{
+    struct condense *c = ending->c;
+    struct hs_condensed *condensed = &c->condensed;
+    struct hs_budget *budget = c->links->budget;
+    const struct hs_spill *edges = &c->links->edges;
+    void *memory;
+
+    HS_TRY(pass_bitmap_init(budget, c->n_ends, WHAT, &ending->is_reached, err));
+    HS_TRY(pass_array_init(budget, condensed->n_nodes, WHAT, &ending->seen, err));
+    HS_TRY(pass_array_init(budget, condensed->n_nodes, WHAT, &ending->degree, err));
+    HS_TRY(hs_spill_open(budget, WHAT, &condensed->ends.spill, err));
+    HS_TRY(hs_spill_read(edges, 0, edges->n_bytes, &ending->reader, err));
+    while (!hs_spill_at_end(&ending->reader))
+        HS_TRY(ending_take_record(ending, err));
+    HS_TRY(ending_close_row(ending, err));
+    HS_TRY(hs_spill_seal(&condensed->ends.spill, err));
+    HS_TRY(hs_budget_take(budget, condensed->n_nodes, WHAT, err));
+    condensed->taken_bytes += condensed->n_nodes;
+    HS_TRY(hs_pages_alloc(condensed->n_nodes, sizeof(uint8_t), &memory, err));
+    condensed->ends.degree = memory;
+    for (uint32_t i = 0; i < condensed->n_nodes; i++)
+        if (ending->degree[i] != 0)
+            condensed->ends.degree[i] = (uint8_t)(32 - __builtin_clz(ending->degree[i]));
+    return HS_OK;
+}
+
+static void ending_fini(struct ending *ending)
+{
+    struct hs_budget *budget = ending->c->links->budget;
+
+    hs_spill_reader_close(&ending->reader);
+    pass_array_fini(budget, &ending->seen, ending->c->condensed.n_nodes);
+    pass_array_fini(budget, &ending->degree, ending->c->condensed.n_nodes);
+}
+
+/* ---- sizes ---- */
+
+/* Where a unit's size goes; false when it is not reached. */
+static bool unit_place(const struct ending *ending, uint64_t unit, uint64_t *ret)
+{
+    const struct condense *c = ending->c;
+
+    assert(unit < c->links->n_units);
+    if (unit_is_end(c, unit)) {
+        uint32_t end = unit_end(c, unit);
+        *ret = (uint64_t)c->condensed.n_nodes + end;
+        return hs_bitmap_get(&ending->is_reached, end);
+    }
+    uint32_t node = c->component[unit_inner(c, unit)];
+    *ret = node;
+    return node != HS_NONE;
+}
+
+static hs_status sizes_take(const struct ending *ending, struct hs_spill_reader *reader,
+                            struct hs_error *err)
+{
+    struct hs_unit_sizes *to = &ending->c->condensed.sizes;
+    uint64_t unit, at;
+    struct hs_sizes sizes;
+
+    while (!hs_spill_at_end(reader)) {
+        HS_TRY(hs_spill_get_varint(reader, &unit, err));
+        HS_TRY(hs_spill_get_varint(reader, &sizes.words, err));
+        HS_TRY(hs_spill_get_varint(reader, &sizes.objects, err));
+        HS_TRY(hs_spill_get_varint(reader, &sizes.static_words, err));
+        HS_TRY(hs_spill_get_varint(reader, &sizes.static_objects, err));
+        if (unit_place(ending, unit, &at))
+            HS_TRY(hs_unit_sizes_add(to, at, &sizes, err));
+    }
+    return HS_OK;
+}
+
+static hs_status condensed_weigh(const struct ending *ending, struct hs_error *err)
+{
+    struct condense *c = ending->c;
+    const struct hs_spill *sizes = &c->links->sizes;
+    struct hs_spill_reader reader = {0};
+
+    HS_TRY(hs_unit_sizes_init((uint64_t)c->condensed.n_nodes + c->n_ends, c->links->budget,
+                              &c->condensed.sizes, err));
+    hs_status status = hs_spill_read(sizes, 0, sizes->n_bytes, &reader, err);
+    if (status == HS_OK)
+        status = sizes_take(ending, &reader, err);
+    hs_spill_reader_close(&reader);
+    return status;
+}
+
+/* ---- all of it ---- */
+
+static hs_status ends_make(struct condense *c, struct hs_error *err)
+{
+    struct ending ending = {.c = c, .end = HS_NONE};
+
+    c->condensed.ends.n = c->n_ends;
+    hs_status status = c->n_ends == 0 ? HS_OK : ending_run(&ending, err);
+    ending_fini(&ending);
+    hs_spill_close(&c->links->edges);
+    if (status == HS_OK)
+        status = condensed_weigh(&ending, err);
+    pass_bitmap_fini(c->links->budget, &ending.is_reached);
+    return status;
+}
+
+static hs_status condense_run(struct condense *c, struct hs_error *err)
+{
+    const struct hs_unit_edge_source edges = {links_run, c};
+    struct hs_budget *budget = c->links->budget;
+    struct hs_graph graph = {0};
+
+    HS_TRY(ends_find(c, err));
+    HS_TRY(graph_make(c, &graph, err));
+    HS_TRY(hs_condensed_join(&graph, c->links->n_tree, &edges, budget, &c->condensed, &c->component,
+                             err));
+    pass_array_fini(budget, &c->links->parent, c->links->n_tree);
+    return ends_make(c, err);
+}
+
+hs_status pass_condense_run(struct pass_links *links, struct hs_condensed *ret,
+                            struct hs_error *err)
+{
+    struct condense c = {.links = links};
+
+    hs_status status = condense_run(&c, err);
+    pass_bitmap_fini(links->budget, &c.is_end);
+    pass_array_fini(links->budget, &c.component, c.n_inner);
+    pass_condense_links_fini(links);
+    if (status == HS_OK)
+        *ret = c.condensed;
+    else
+        hs_condensed_fini(&c.condensed);
+    return status;
+}

@@ -1,0 +1,192 @@
+/* Dominators between core nodes. A source in the region of node 0 says at once that node 0 is the
+ * dominator; a node whose sources are known has their nearest common ancestor. So most of the core
+ * is settled by sifting its rows, and the engine in memory gets the cycles. */
+#include "pass_core.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "core_edges.h"
+
+/* Records between two tellings. */
+#define RECORDS_PER_TELL 8192
+
+/* ---- settling ---- */
+
+hs_status pass_core_settle(struct core_work *work, uint32_t node, struct hs_error *err)
+{
+    hs_bitmap_set(&work->passes->is_reached, node);
+    if (work->tree.jump != NULL)
+        core_tree_add(&work->tree, node);
+    return hs_spill_put_fixed(&work->sequence.spill, node, sizeof node, err);
+}
+
+static bool rule_fold(void *context, uint32_t node, uint32_t source)
+{
+    struct core_work *work = context;
+    uint32_t *region = &work->passes->region[node];
+
+    *region = *region == HS_NONE ? source : core_tree_nca(&work->tree, *region, source);
+    return *region == 0;
+}
+
+/* A node none of whose sources is reached is not reached. */
+static hs_status rule_settle(void *context, uint32_t node, struct hs_error *err)
+{
+    struct core_work *work = context;
+    return work->passes->region[node] == HS_NONE ? HS_OK : pass_core_settle(work, node, err);
+}
+
+/* ---- from positions to core nodes ---- */
+
+struct core_feed {
+    struct core_edges edges;
+    struct core_row row;
+};
+
+/* The core nodes of ascending positions, each once and without the target; node 0 alone when it is
+ * one of them. */
+static void row_of_edges(const struct hs_passes *passes, uint64_t n_in_first,
+                         const struct core_edges *edges, struct core_row *row)
+{
+    uint32_t last = HS_NONE;
+
+    row->node = edges->core;
+    row->n = 0;
+    if (edges->n != 0 && edges->source[0] < n_in_first) {
+        row->source[row->n++] = 0;
+        return;
+    }
+    for (uint32_t i = 0; i < edges->n; i++) {
+        uint32_t source = core_of(passes, edges->source[i]);
+        if (source != last && source != edges->core)
+            row->source[row->n++] = source;
+        last = source;
+    }
+}
+
+static hs_status feed_read(struct core_work *work, struct hs_spill_reader *reader,
+                           struct core_feed *feed, struct sift *sift, struct hs_error *err)
+{
+    const struct hs_passes *passes = work->passes;
+    uint64_t n_in_first = hs_bitmap_next(&passes->is_head, 1);
+    bool more;
+
+    for (uint64_t i = 0;; i++) {
+        if (i % RECORDS_PER_TELL == 0)
+            HS_TRY(hs_progress_tell(work->progress, "reading the core", reader->at,
+                                    reader->spill->n_bytes, err));
+        HS_TRY(core_edges_get(reader, &feed->edges, &more, err));
+        if (!more)
+            return HS_OK;
+        assert(feed->edges.core < passes->n_core && feed->edges.n <= CORE_ROW_MAX);
+        if (feed->edges.core == 0 || hs_bitmap_get(&passes->is_reached, feed->edges.core))
+            continue;
+        row_of_edges(passes, n_in_first, &feed->edges, &feed->row);
+        if (feed->row.n != 0)
+            HS_TRY(sift_put(sift, &feed->row, err));
+    }
+}
+
+static hs_status core_feed(struct core_work *work, struct sift *sift, struct hs_error *err)
+{
+    const struct hs_spill *spill = &work->passes->core_edges;
+    struct hs_spill_reader reader = {0};
+    hs_auto_free void *feed = NULL;
+
+    HS_TRY(hs_alloc(1, sizeof(struct core_feed), &feed, err));
+    HS_TRY(hs_spill_read(spill, 0, spill->n_bytes, &reader, err));
+    hs_status status = feed_read(work, &reader, feed, sift, err);
+    hs_spill_reader_close(&reader);
+    return status;
+}
+
+/* ---- what is put aside ---- */
+
+hs_status pass_core_region_park(struct hs_passes *passes, struct hs_parked *ret,
+                                struct hs_error *err)
+{
+    uint64_t n_bytes = (uint64_t)passes->n_core * sizeof *passes->region;
+
+    HS_TRY(hs_parked_put(passes->budget, "the core", passes->region, n_bytes, ret, err));
+    pass_array_fini(passes->budget, &passes->region, passes->n_core);
+    return HS_OK;
+}
+
+hs_status pass_core_region_fetch(struct hs_passes *passes, struct hs_parked *parked,
+                                 struct hs_error *err)
+{
+    HS_TRY(pass_array_init(passes->budget, passes->n_core, "the core", &passes->region, err));
+    return hs_parked_get(parked, passes->region, err);
+}
+
+hs_status pass_core_sequence_fetch(struct hs_passes *passes, struct hs_parked *parked,
+                                   struct hs_error *err)
+{
+    HS_TRY(pass_array_init(passes->budget, passes->n_core, "the core's order", &passes->sequence,
+                           err));
+    passes->n_sequence = (uint32_t)(parked->spill.n_bytes / sizeof *passes->sequence);
+    return hs_parked_get(parked, passes->sequence, err);
+}
+
+/* ---- the pass ---- */
+
+static hs_status core_sift(struct core_work *work, struct sift *sift, struct hs_error *err)
+{
+    HS_TRY(pass_core_settle(work, 0, err));
+    HS_TRY(core_feed(work, sift, err));
+    HS_TRY(sift_begin(sift, err));
+    HS_TRY(sift_run(sift, err));
+    HS_TRY(core_labels_settle(work, sift, err));
+    HS_TRY(core_graph_settle(work, &sift->rows, err));
+    if (work->tree.jump == NULL) {
+        HS_TRY(core_tree_init(work->passes->region, work->passes->n_core, work->passes->budget,
+                              &work->tree, err));
+        core_tree_add_all(&work->tree, &work->passes->is_reached);
+    }
+    return sift_leaves(sift, err);
+}
+
+static hs_status core_find(struct core_work *work, struct hs_error *err)
+{
+    struct hs_passes *passes = work->passes;
+    const struct sift_rule rule = {rule_fold, rule_settle, work, &passes->is_reached};
+    struct sift sift;
+
+    HS_TRY(pass_bitmap_init(passes->budget, passes->n_core, "the core", &passes->is_reached, err));
+    HS_TRY(pass_array_init(passes->budget, passes->n_core, "the core", &passes->region, err));
+    memset(passes->region, 0xff, (size_t)passes->n_core * sizeof *passes->region); /* HS_NONE */
+    HS_TRY(core_tree_init(passes->region, passes->n_core, passes->budget, &work->tree, err));
+    HS_TRY(hs_spill_open(passes->budget, "the core's order", &work->sequence.spill, err));
+    HS_TRY(sift_init(&rule, passes->n_core, passes->budget, work->progress, &sift, err));
+    hs_status status = core_sift(work, &sift, err);
+    work->counts.n_edges = sift.n_seen;
+    work->counts.n_climbed += work->tree.n_steps;
+    sift_fini(&sift);
+    return status;
+}
+
+hs_status pass_core_counted(const struct hs_passes_input *input, struct hs_passes *passes,
+                            struct pass_core_counts *ret, struct hs_error *err)
+{
+    struct core_work work = {.passes = passes, .progress = input->progress};
+
+    hs_status status = core_find(&work, err);
+    core_tree_fini(&work.tree);
+    if (status == HS_OK)
+        status = hs_spill_seal(&work.sequence.spill, err);
+    if (status == HS_OK)
+        status = pass_core_sequence_fetch(passes, &work.sequence, err);
+    hs_parked_close(&work.sequence);
+    if (status == HS_OK)
+        *ret = work.counts;
+    return status;
+}
+
+hs_status pass_core_run(const struct hs_passes_input *input, struct hs_passes *passes,
+                        struct hs_error *err)
+{
+    struct pass_core_counts counts;
+    return pass_core_counted(input, passes, &counts, err);
+}

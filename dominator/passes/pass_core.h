@@ -1,0 +1,59 @@
+/* What the core and the attach pass share, and the pieces of the core pass. */
+#ifndef HS_PASS_CORE_H
+#define HS_PASS_CORE_H
+
+#include "base/parked.h"
+#include "core_tree.h"
+#include "pass_steps.h"
+#include "sift.h"
+
+/* The core node in whose region a position lies. */
+static inline uint32_t core_of(const struct hs_passes *passes, uint64_t position)
+{
+    return (uint32_t)(hs_bitmap_rank(&passes->is_head, position + 1) - 1);
+}
+
+/* How much work it was. */
+struct pass_core_counts {
+    uint64_t n_edges;    /* between core nodes that went through rounds, each time */
+    uint64_t n_climbed;  /* steps to common ancestors */
+    uint32_t n_in_graph; /* nodes left to the engine in memory */
+    uint64_t n_in_graph_edges;
+};
+
+/* The core pass at work: region[] of a node that is not settled (not in is_reached) is the nearest
+ * common ancestor of its sources so far. */
+struct core_work {
+    struct hs_passes *passes;
+    const struct hs_progress *progress;
+    struct core_tree tree;     /* of settled nodes; without jumps when there was no room */
+    struct hs_parked sequence; /* settled nodes, each behind its region[] */
+    struct pass_core_counts counts;
+};
+
+/* region[node] is final. */
+hs_status pass_core_settle(struct core_work *work, uint32_t node, struct hs_error *err);
+
+/* Settles nodes that are reached in two ways which have nothing but one node in common, and sifts
+ * again, as long as that leaves out enough. */
+hs_status core_labels_settle(struct core_work *work, struct sift *sift, struct hs_error *err);
+
+/* Settles what is reached of the nodes in `rows`, by the dominators of a graph in memory. */
+hs_status core_graph_settle(struct core_work *work, const struct core_rows *rows,
+                            struct hs_error *err);
+
+/* passes->region, put aside while nobody asks for it, and again. */
+hs_status pass_core_region_park(struct hs_passes *passes, struct hs_parked *ret,
+                                struct hs_error *err);
+hs_status pass_core_region_fetch(struct hs_passes *passes, struct hs_parked *parked,
+                                 struct hs_error *err);
+
+/* passes->sequence, when there is a spill of it; closes that. */
+hs_status pass_core_sequence_fetch(struct hs_passes *passes, struct hs_parked *parked,
+                                   struct hs_error *err);
+
+/* pass_core_run with its counts. */
+hs_status pass_core_counted(const struct hs_passes_input *input, struct hs_passes *passes,
+                            struct pass_core_counts *ret, struct hs_error *err);
+
+#endif

@@ -1,0 +1,172 @@
+#include "pass_scatter.h"
+
+#include <assert.h>
+
+#include "base/alloc.h"
+
+/* Room for a record, and for the number that is moved as a word behind it. */
+#define RECORD_MAX_BYTES (4 + 10 * SCATTER_COLUMNS)
+
+/* ---- parts ---- */
+
+/* What so many parts take: one in memory, a buffer for each of the others while they are written,
+ * and one to read. */
+static uint64_t parts_bytes(const struct pass_scatter *scatter, uint64_t n_parts)
+{
+    uint64_t per_part = (scatter->n_keys + n_parts - 1) / n_parts;
+    return per_part * scatter->row_bytes + 8 + (n_parts - 1) * HS_SPILL_BUFFER_BYTES;
+}
+
+static void scatter_choose(struct pass_scatter *scatter, uint64_t reserve_bytes)
+{
+    uint64_t left = hs_budget_left_bytes(scatter->budget), best = 0;
+    uint64_t room = left > reserve_bytes ? left - reserve_bytes : 0;
+    uint64_t n_parts = scatter->n_keys / UINT32_MAX + 1;
+
+    for (best = n_parts; n_parts < SCATTER_PARTS && parts_bytes(scatter, best) > room;) {
+        n_parts++;
+        if (parts_bytes(scatter, n_parts) < parts_bytes(scatter, best))
+            best = n_parts;
+    }
+    scatter->n_parts = (uint32_t)best;
+    scatter->per_part = (scatter->n_keys + best - 1) / best;
+    scatter->n_taken = parts_bytes(scatter, best);
+}
+
+static hs_status scatter_open(struct pass_scatter *scatter, struct hs_error *err)
+{
+    void *memory;
+
+    HS_TRY(hs_pages_alloc(scatter->per_part * scatter->row_bytes + 8, 1, &memory, err));
+    scatter->rows = memory;
+    HS_TRY(hs_alloc(scatter->n_parts, sizeof *scatter->spills, &memory, err));
+    scatter->spills = memory;
+    for (uint32_t i = 1; i < scatter->n_parts; i++)
+        HS_TRY(hs_spill_open(scatter->budget, scatter->what, &scatter->spills[i], err));
+    return HS_OK;
+}
+
+hs_status pass_scatter_init(const struct pass_scatter_shape *shape, struct hs_budget *budget,
+                            const char *what, struct pass_scatter *ret, struct hs_error *err)
+{
+    struct pass_scatter scatter = {
+        .n_keys = shape->n_keys, .n_columns = shape->n_columns, .budget = budget, .what = what};
+
+    assert(shape->n_columns >= 1 && shape->n_columns <= SCATTER_COLUMNS);
+    for (unsigned i = 0; i < shape->n_columns; i++) {
+        scatter.width[i] = pass_scatter_width(shape->max[i]);
+        scatter.row_bytes += scatter.width[i];
+    }
+    scatter_choose(&scatter, shape->reserve_bytes);
+    HS_TRY(hs_budget_take(budget, scatter.n_taken, what, err));
+    hs_status status = scatter_open(&scatter, err);
+    if (status == HS_OK)
+        *ret = scatter;
+    else
+        pass_scatter_fini(&scatter);
+    return status;
+}
+
+void pass_scatter_fini(struct pass_scatter *scatter)
+{
+    hs_pages_free(scatter->rows, scatter->per_part * scatter->row_bytes + 8, 1);
+    for (uint32_t i = 1; scatter->spills != NULL && i < scatter->n_parts; i++)
+        hs_spill_close(&scatter->spills[i]);
+    hs_free(scatter->spills);
+    hs_budget_give(scatter->budget, scatter->n_taken);
+    *scatter = (struct pass_scatter){0};
+}
+
+/* ---- writing ---- */
+
+static uint8_t *varint_put(uint8_t *out, uint64_t value)
+{
+    for (; value >= 0x80; value >>= 7)
+        *out++ = (uint8_t)(value | 0x80);
+    *out++ = (uint8_t)value;
+    return out;
+}
+
+hs_status pass_scatter_spill(struct pass_scatter *scatter, uint64_t key, const uint64_t *values,
+                             struct hs_error *err)
+{
+    uint8_t record[RECORD_MAX_BYTES], *out = record + 4;
+    uint64_t part = key / scatter->per_part;
+    uint32_t at = (uint32_t)(key - part * scatter->per_part);
+
+    memcpy(record, &at, sizeof at);
+    for (unsigned i = 0; i < scatter->n_columns; i++)
+        out = varint_put(out, values[i]);
+    return hs_spill_write(&scatter->spills[part], record, (size_t)(out - record), err);
+}
+
+/* ---- giving ---- */
+
+static uint64_t part_keys(const struct pass_scatter *scatter, uint32_t part)
+{
+    uint64_t first = part * scatter->per_part;
+    if (first >= scatter->n_keys)
+        return 0; /* the parts before it were rounded up */
+    return scatter->n_keys - first < scatter->per_part ? scatter->n_keys - first
+                                                       : scatter->per_part;
+}
+
+static hs_status part_read(const struct pass_scatter *scatter, struct hs_spill_reader *reader,
+                           struct hs_error *err)
+{
+    uint64_t at, values[SCATTER_COLUMNS];
+
+    while (!hs_spill_at_end(reader)) {
+        HS_TRY(hs_spill_get_fixed(reader, 4, &at, err));
+        for (unsigned i = 0; i < scatter->n_columns; i++)
+            HS_TRY(hs_spill_get_varint(reader, &values[i], err));
+        if (at >= scatter->per_part)
+            return hs_fail(err, HS_BUG, "%s: a record of another part", scatter->what);
+        pass_scatter_place(scatter, at, values);
+    }
+    return HS_OK;
+}
+
+static hs_status part_load(struct pass_scatter *scatter, uint32_t part, struct hs_error *err)
+{
+    struct hs_spill *spill = &scatter->spills[part];
+    struct hs_spill_reader reader = {0};
+
+    memset(scatter->rows, 0, scatter->per_part * scatter->row_bytes);
+    HS_TRY(hs_spill_read(spill, 0, spill->n_bytes, &reader, err));
+    hs_status status = part_read(scatter, &reader, err);
+    hs_spill_reader_close(&reader);
+    hs_spill_close(spill);
+    return status;
+}
+
+static hs_status part_give(const struct pass_scatter *scatter, uint32_t part,
+                           const struct pass_scatter_taker *taker, struct hs_error *err)
+{
+    uint64_t first = part * scatter->per_part, n = part_keys(scatter, part);
+    const uint8_t *row = scatter->rows;
+
+    for (uint64_t at = 0; at < n; at++) {
+        uint64_t values[SCATTER_COLUMNS];
+        for (unsigned i = 0; i < scatter->n_columns; i++) {
+            memcpy(&values[i], row, sizeof *values); /* 8 bytes more than there are rows */
+            values[i] &= UINT64_MAX >> (64 - 8 * scatter->width[i]);
+            row += scatter->width[i];
+        }
+        HS_TRY(taker->take(taker->context, first + at, values, err));
+    }
+    return HS_OK;
+}
+
+hs_status pass_scatter_give(struct pass_scatter *scatter, const struct pass_scatter_taker *taker,
+                            struct hs_error *err)
+{
+    for (uint32_t part = 1; part < scatter->n_parts; part++)
+        HS_TRY(hs_spill_seal(&scatter->spills[part], err));
+    for (uint32_t part = 0; part < scatter->n_parts; part++) {
+        if (part != 0)
+            HS_TRY(part_load(scatter, part, err));
+        HS_TRY(part_give(scatter, part, taker, err));
+    }
+    return HS_OK;
+}

@@ -1,0 +1,80 @@
+/* Rows of numbers by key, put once each in any order and given in ascending order of the keys, in
+ * bounded memory: what leads from positions back to nodes.
+ *
+ *   keys:    | part 0: in memory from the start | part 1: spilled | part 2: spilled | ...
+ *   record:  key within its part | one number per column
+ *            4 bytes               varints
+ *
+ * Keys without a row are given as zeros. Where all fits, there is one part and no file. */
+#ifndef HS_PASS_SCATTER_H
+#define HS_PASS_SCATTER_H
+
+#include <string.h>
+
+#include "base/spill.h"
+
+#define SCATTER_COLUMNS 4
+#define SCATTER_PARTS 256
+
+struct pass_scatter {
+    uint64_t n_keys, per_part; /* per_part < 2^32 */
+    unsigned n_columns, width[SCATTER_COLUMNS], row_bytes;
+    uint8_t *rows; /* owned pages: of one part; 8 bytes more */
+    uint64_t n_taken;
+    struct hs_spill *spills; /* owned: of parts 1 ...; [0] is not used */
+    uint32_t n_parts;
+    struct hs_budget *budget;
+    const char *what;
+};
+
+struct pass_scatter_shape {
+    uint64_t n_keys;
+    unsigned n_columns;
+    uint64_t max[SCATTER_COLUMNS]; /* the greatest number of each column */
+    uint64_t reserve_bytes;        /* of the budget, left for others */
+};
+
+/* As few parts as the budget allows. HS_LIMIT when SCATTER_PARTS do not do. */
+hs_status pass_scatter_init(const struct pass_scatter_shape *shape, struct hs_budget *budget,
+                            const char *what, struct pass_scatter *ret, struct hs_error *err);
+void pass_scatter_fini(struct pass_scatter *scatter);
+
+/* Bytes that hold a number. */
+static inline unsigned pass_scatter_width(uint64_t max)
+{
+    return max == 0 ? 1 : (71 - (unsigned)__builtin_clzll(max)) / 8;
+}
+
+static inline void pass_scatter_place(const struct pass_scatter *scatter, uint64_t at,
+                                      const uint64_t *values)
+{
+    uint8_t *row = scatter->rows + at * scatter->row_bytes;
+    for (unsigned i = 0; i < scatter->n_columns; i++) {
+        memcpy(row, &values[i], scatter->width[i]); /* little-endian machines only */
+        row += scatter->width[i];
+    }
+}
+
+hs_status pass_scatter_spill(struct pass_scatter *scatter, uint64_t key, const uint64_t *values,
+                             struct hs_error *err);
+
+static inline hs_status pass_scatter_put(struct pass_scatter *scatter, uint64_t key,
+                                         const uint64_t *values, struct hs_error *err)
+{
+    assert(key < scatter->n_keys);
+    if (key >= scatter->per_part)
+        return pass_scatter_spill(scatter, key, values, err);
+    pass_scatter_place(scatter, key, values);
+    return HS_OK;
+}
+
+struct pass_scatter_taker {
+    hs_status (*take)(void *context, uint64_t key, const uint64_t *values, struct hs_error *err);
+    void *context;
+};
+
+/* Once, when all are put: every key. */
+hs_status pass_scatter_give(struct pass_scatter *scatter, const struct pass_scatter_taker *taker,
+                            struct hs_error *err);
+
+#endif

@@ -1,0 +1,257 @@
+#include "graph/packed.h"
+
+#include <assert.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <xxhash.h>
+
+#include "base/alloc.h"
+#include "packed_table.h"
+
+#define RELEASE_BYTES ((uint64_t)4 << 20)
+#define SYSTEM_PAGE 4096
+
+static hs_status packed_damaged(struct hs_error *err, const char *what)
+{
+    return hs_fail(err, HS_FORMAT, "the index is damaged: %s", what);
+}
+
+/* ---- opening ---- */
+
+hs_status hs_packed_open(const void *bytes, uint64_t n_bytes, uint64_t n_nodes,
+                         hs_packed_skip *skip, struct hs_packed *ret, struct hs_error *err)
+{
+    uint64_t n_pages = packed_pages(n_nodes);
+    void *bits;
+
+    if (n_bytes / HS_PACKED_TABLE_ENTRY < n_pages)
+        return packed_damaged(err, "a section is too short for its table");
+    HS_TRY(hs_pages_alloc(n_pages / 64 + 1, sizeof(uint64_t), &bits, err));
+    *ret = (struct hs_packed){
+        .bytes = bytes,
+        .n_bytes = n_bytes - n_pages * HS_PACKED_TABLE_ENTRY,
+        .n_nodes = n_nodes,
+        .skip = skip,
+        .is_verified = bits,
+    };
+    return HS_OK;
+}
+
+void hs_packed_close(struct hs_packed *packed)
+{
+    hs_pages_free(packed->is_verified, packed_pages(packed->n_nodes) / 64 + 1, sizeof(uint64_t));
+    *packed = (struct hs_packed){0};
+}
+
+/* ---- pages ---- */
+
+static uint64_t table_number(const struct hs_packed *packed, uint64_t page, unsigned at)
+{
+    uint64_t value;
+    memcpy(&value, packed->bytes + packed->n_bytes + page * HS_PACKED_TABLE_ENTRY + at * 8,
+           sizeof value);
+    return value;
+}
+
+hs_status packed_page_of(struct hs_packed *packed, uint64_t page, struct hs_cursor *ret,
+                         uint64_t *ret_before, struct hs_error *err)
+{
+    struct packed_place place = packed_place_of(table_number(packed, page, 0)), last = {0};
+    uint64_t *word = packed->is_verified + page / 64, bit = (uint64_t)1 << page % 64;
+
+    if (page != 0)
+        last = packed_place_of(table_number(packed, page - 1, 0));
+    uint64_t before = last.begin + last.n_bytes;
+    if (place.begin < before || place.begin > packed->n_bytes ||
+        place.n_bytes > packed->n_bytes - place.begin)
+        return packed_damaged(err, "a page lies outside its section");
+    if ((*word & bit) == 0 &&
+        XXH3_64bits(packed->bytes + place.begin, place.n_bytes) != table_number(packed, page, 1))
+        return packed_damaged(err, "a page does not match its checksum");
+    *word |= bit;
+    *ret = hs_cursor_make(packed->bytes + place.begin, place.n_bytes);
+    *ret_before = before;
+    return HS_OK;
+}
+
+void packed_release(struct hs_packed *packed, uint64_t to)
+{
+    if (to < packed->released) /* from the beginning again */
+        packed->released = 0;
+    if (!packed->is_mapped || to - packed->released < RELEASE_BYTES)
+        return;
+    uintptr_t begin = (uintptr_t)(packed->bytes + packed->released);
+    uintptr_t end = (uintptr_t)(packed->bytes + to);
+    begin -= begin % SYSTEM_PAGE; /* what is read again comes again from the file */
+    end -= end % SYSTEM_PAGE;
+    (void)madvise((void *)begin, end - begin, MADV_DONTNEED);
+    packed->released = to;
+}
+
+void hs_packed_release(struct hs_packed *packed)
+{
+    if (packed->near.bytes != NULL)
+        packed_release(packed, (uint64_t)(packed->near.bytes - packed->bytes));
+}
+
+/* ---- cells ---- */
+
+void hs_packed_skip_number(struct hs_cursor *cursor)
+{
+    (void)hs_packed_number(cursor);
+}
+
+/* Counts the last bytes of numbers, eight bytes at a time. */
+static void numbers_skip(struct hs_cursor *cursor, uint64_t n)
+{
+    while (n >= 8 && hs_cursor_left(cursor) >= 8) {
+        uint64_t word;
+        memcpy(&word, cursor->bytes + cursor->at, sizeof word);
+        n -= (unsigned)__builtin_popcountll(~word & 0x8080808080808080U);
+        cursor->at += 8;
+    }
+    while (n != 0 && hs_cursor_left(cursor) != 0)
+        n -= cursor->bytes[cursor->at++] < 0x80;
+    if (n != 0)
+        cursor->failed = true;
+}
+
+void hs_packed_skip_row(struct hs_cursor *cursor)
+{
+    uint64_t n = hs_packed_number(cursor);
+    numbers_skip(cursor, n > HS_PACKED_LONG ? 1 : n);
+}
+
+hs_status hs_packed_cell_of(struct hs_packed *packed, hs_node node, struct hs_cursor *ret,
+                            struct hs_error *err)
+{
+    hs_node at = packed->near_node;
+    struct hs_cursor cursor = packed->near;
+
+    assert(node < packed->n_nodes);
+    if (cursor.bytes == NULL || at > node || at / HS_PACKED_PAGE != node / HS_PACKED_PAGE) {
+        HS_TRY(packed_page_of(packed, node / HS_PACKED_PAGE, &cursor, &packed->near_before, err));
+        at = node - node % HS_PACKED_PAGE;
+        packed->near = (struct hs_cursor){0};
+    }
+    for (; at < node; at++)
+        packed->skip(&cursor);
+    if (cursor.failed)
+        return packed_damaged(err, "a page ends early");
+    packed->near_node = node;
+    packed->near = *ret = cursor;
+    return HS_OK;
+}
+
+/* ---- rows ---- */
+
+hs_status packed_row_at(struct hs_packed *packed, hs_node node, uint64_t before,
+                        const struct hs_cursor *cursor, struct hs_row *ret, struct hs_error *err)
+{
+    struct hs_row row = {
+        .packed = packed, .cursor = *cursor, .node = node, .n_nodes = packed->n_nodes};
+
+    row.n = row.left = hs_packed_number(&row.cursor);
+    row.is_long = row.n > HS_PACKED_LONG;
+    if (row.is_long) {
+        row.block = hs_cursor_varint(&row.cursor);
+        row.blocks_end = (uint64_t)(row.cursor.bytes - packed->bytes);
+    }
+    if (row.cursor.failed || row.n > row.n_nodes)
+        return packed_damaged(err, "a row is too long");
+    if (row.is_long && (row.block < before || row.block > row.blocks_end))
+        return packed_damaged(err, "a row lies outside its place");
+    *ret = row;
+    return HS_OK;
+}
+
+hs_status hs_packed_row_of(struct hs_packed *packed, hs_node node, struct hs_row *ret,
+                           struct hs_error *err)
+{
+    struct hs_cursor cursor;
+    HS_TRY(hs_packed_cell_of(packed, node, &cursor, err));
+    return packed_row_at(packed, node, packed->near_before, &cursor, ret, err);
+}
+
+/* The block at *at, which ends before `end`; *at moves behind it. */
+static bool block_open(const struct hs_packed *packed, uint64_t *at, uint64_t end,
+                       struct hs_cursor *ret)
+{
+    if (end - *at < PACKED_BLOCK_HEAD)
+        return false;
+    struct hs_cursor head = hs_cursor_make(packed->bytes + *at, PACKED_BLOCK_HEAD);
+    uint64_t hash = hs_cursor_u64(&head), n_bytes = hs_cursor_u32(&head);
+    uint64_t begin = *at + PACKED_BLOCK_HEAD;
+    if (n_bytes > end - begin || XXH3_64bits(packed->bytes + begin, n_bytes) != hash)
+        return false;
+    *ret = hs_cursor_make(packed->bytes + begin, n_bytes);
+    *at = begin + n_bytes;
+    return true;
+}
+
+static bool row_fail(struct hs_row *row)
+{
+    row->cursor.failed = true;
+    row->packed->is_damaged = true;
+    return false;
+}
+
+bool hs_row_next(struct hs_row *row, hs_node *ret)
+{
+    struct hs_cursor *cursor = &row->cursor;
+    hs_node value;
+
+    if (row->left == 0 || cursor->failed)
+        return false;
+    if (row->is_long && (row->n - row->left) % HS_PACKED_LONG == 0 &&
+        !block_open(row->packed, &row->block, row->blocks_end, cursor))
+        return row_fail(row);
+    uint64_t code = hs_packed_number(cursor);
+    if (cursor->failed)
+        return row_fail(row);
+    if (row->left == row->n)
+        value = row->node + (uint64_t)hs_zigzag_decode(code); /* wraps: then it is out of range */
+    else if (code >= row->n_nodes - row->last - 1)
+        return row_fail(row);
+    else
+        value = row->last + 1 + code;
+    if (value >= row->n_nodes)
+        return row_fail(row);
+    row->left--;
+    row->last = *ret = value;
+    return true;
+}
+
+hs_status hs_row_check(const struct hs_row *row, struct hs_error *err)
+{
+    return row->cursor.failed ? packed_damaged(err, "a row is not in order") : HS_OK;
+}
+
+/* ---- all of it ---- */
+
+/* Blocks fill the room between two pages. */
+static hs_status blocks_verify(const struct hs_packed *packed, uint64_t begin, uint64_t end,
+                               struct hs_error *err)
+{
+    struct hs_cursor cursor;
+    while (begin != end)
+        if (!block_open(packed, &begin, end, &cursor))
+            return packed_damaged(err, "a long row does not match its checksum");
+    return HS_OK;
+}
+
+hs_status hs_packed_verify(struct hs_packed *packed, struct hs_error *err)
+{
+    uint64_t n_pages = packed_pages(packed->n_nodes), end = 0;
+
+    for (uint64_t page = 0; page < n_pages; page++) {
+        struct hs_cursor cursor;
+        uint64_t before;
+        HS_TRY(packed_page_of(packed, page, &cursor, &before, err));
+        uint64_t begin = (uint64_t)(cursor.bytes - packed->bytes);
+        HS_TRY(blocks_verify(packed, before, begin, err));
+        end = begin + cursor.n_bytes;
+        packed_release(packed, end);
+    }
+    return end == packed->n_bytes ? HS_OK : packed_damaged(err, "pages do not fill a section");
+}

@@ -1,0 +1,128 @@
+/* The text is lines "begin-end perms ..." each followed by lines "Key: number kB". */
+#include "capture/residency.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/bisect.h"
+#include "base/checked.h"
+#include "procfs.h"
+
+void hs_residency_fini(struct hs_residency *residency)
+{
+    if (residency == NULL)
+        return;
+    hs_free(residency->text);
+    hs_free(residency->entries);
+    memset(residency, 0, sizeof *residency);
+}
+
+hs_status hs_residency_read(struct hs_residency *residency, const struct hs_target *target,
+                            struct hs_error *err)
+{
+    hs_residency_fini(residency);
+    hs_status status =
+        hs_proc_read_of(target->pid, "smaps", &residency->text, &residency->n_bytes, err);
+    return status == HS_LIMIT ? status : HS_OK;
+}
+
+/* A hexadecimal or decimal number at *at; false when there is none or it is too large. */
+static bool residency_number(const char **at, const char *end, unsigned base, uint64_t *ret)
+{
+    const char *begin = *at;
+    uint64_t value = 0;
+
+    for (; *at < end; ++*at) {
+        char c = **at;
+        unsigned digit = c >= '0' && c <= '9'                 ? (unsigned)(c - '0')
+                         : base == 16 && c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10
+                                                              : 99;
+        if (digit == 99)
+            break;
+        if (!hs_mul_fits(value, base, &value) || !hs_add_fits(value, digit, &value))
+            return false;
+    }
+    *ret = value;
+    return *at != begin;
+}
+
+/* "begin-end ": a mapping. Keys begin with a capital letter that is no digit of lower case. */
+static bool residency_head(const char *at, const char *end, struct hs_residency_entry *ret)
+{
+    if (!residency_number(&at, end, 16, &ret->begin) || at == end || *at++ != '-' ||
+        !residency_number(&at, end, 16, &ret->end) || at == end || *at != ' ')
+        return false;
+    ret->resident_bytes = 0;
+    return ret->begin < ret->end;
+}
+
+static bool residency_key(const char *at, const char *end, uint64_t *ret_bytes)
+{
+    static const char key[] = "Rss:";
+    uint64_t kilobytes;
+
+    if ((size_t)(end - at) < sizeof key - 1 || memcmp(at, key, sizeof key - 1) != 0)
+        return false;
+    for (at += sizeof key - 1; at < end && *at == ' '; at++)
+        ;
+    return residency_number(&at, end, 10, &kilobytes) && hs_mul_fits(kilobytes, 1024, ret_bytes);
+}
+
+/* A line that begins before the last one's end was read later, after the mappings had changed: a
+ * process may share the target's memory and run on while the target is stopped. What it covers is
+ * no longer known. */
+static void residency_drop_from(struct hs_residency *residency, hs_addr begin)
+{
+    while (residency->n_entries > 0 && residency->entries[residency->n_entries - 1].end > begin)
+        residency->total_bytes -= residency->entries[--residency->n_entries].resident_bytes;
+}
+
+static hs_status residency_line(struct hs_residency *residency, const char *at, const char *end,
+                                struct hs_error *err)
+{
+    struct hs_residency_entry entry;
+    uint64_t n_bytes;
+
+    if (residency_head(at, end, &entry)) {
+        residency_drop_from(residency, entry.begin);
+        HS_TRY(hs_grow((void **)&residency->entries, &residency->entries_capacity,
+                       residency->n_entries + 1, sizeof entry, err));
+        residency->entries[residency->n_entries++] = entry;
+    } else if (residency->n_entries > 0 && residency_key(at, end, &n_bytes)) {
+        struct hs_residency_entry *last = &residency->entries[residency->n_entries - 1];
+        if (n_bytes > last->end - last->begin)
+            n_bytes = last->end - last->begin;
+        residency->total_bytes += n_bytes - last->resident_bytes; /* of two lines the last counts */
+        last->resident_bytes = n_bytes;
+    }
+    return HS_OK;
+}
+
+hs_status hs_residency_parse(struct hs_residency *residency, struct hs_error *err)
+{
+    residency->n_entries = 0;
+    residency->total_bytes = 0;
+    if (residency->text == NULL)
+        return HS_OK;
+    const char *end = residency->text + residency->n_bytes;
+    for (const char *at = residency->text; at < end;) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        if (stop == NULL)
+            stop = end;
+        HS_TRY(residency_line(residency, at, stop, err));
+        at = stop == end ? end : stop + 1;
+    }
+    return HS_OK;
+}
+
+bool hs_residency_of(const struct hs_residency *residency, hs_addr begin, hs_addr end,
+                     uint64_t *ret_bytes)
+{
+    size_t low = HS_FIRST_ABOVE(residency->entries, residency->n_entries, end, begin);
+
+    if (low == residency->n_entries || residency->entries[low].begin != begin ||
+        residency->entries[low].end != end)
+        return false;
+    *ret_bytes = residency->entries[low].resident_bytes;
+    return true;
+}

@@ -1,0 +1,397 @@
+#include "heaps/heap_map.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/bisect.h"
+#include "heap_map_pages.h"
+#include "heap_map_seal.h"
+
+#define MAP_CHUNK_BYTES ((uint64_t)16)
+#define MAP_HEADER_BYTES ((uint64_t)8) /* the size word before a chunk's memory */
+#define MAP_LEAST_CHUNK ((uint64_t)32) /* MINSIZE of malloc/malloc.c */
+#define MAP_NEAR_WORDS ((uint64_t)16)  /* of the bitmaps: 16 KiB of chunks */
+#define MAP_LEAST_UNIT ((uint64_t)8)
+#define MAP_BITS_LIMIT ((uint64_t)1 << 38)
+#define MAP_SPANS_LIMIT ((size_t)HS_PAGE_NO_SPAN / 2)
+#define MAP_END ((hs_addr)1 << HS_ADDRESS_BITS)
+
+const char *hs_heap_owner_name(unsigned owner)
+{
+    static const char *const names[HS_N_OWNERS] = {
+        [HS_OWNER_GLIBC] = "glibc",       [HS_OWNER_JEMALLOC] = "jemalloc",
+        [HS_OWNER_CPYTHON] = "cpython",   [HS_OWNER_REGISTERED] = "registered",
+        [HS_OWNER_MAPPING] = "unclaimed",
+    };
+    return owner < HS_N_OWNERS ? names[owner] : NULL;
+}
+
+void hs_heap_map_init(struct hs_heap_map *map, const struct hs_image *image)
+{
+    *map = (struct hs_heap_map){.image = image};
+}
+
+void hs_heap_map_fini(struct hs_heap_map *map)
+{
+    if (map == NULL)
+        return;
+    hs_free(map->spans);
+    hs_bitmap_fini(&map->starts);
+    hs_bitmap_fini(&map->stops);
+    hs_page_table_free(map->pages);
+    *map = (struct hs_heap_map){0};
+}
+
+/* ---- building */
+
+/* Brings a span into its form; false when it can be none. */
+static bool map_fit(struct hs_heap_span *span)
+{
+    if (span->begin == 0 || span->begin >= span->end || span->end > MAP_END ||
+        span->owner >= HS_N_OWNERS)
+        return false;
+    switch (span->form) {
+    case HS_SPAN_HEADERS:
+        span->unit_bytes = MAP_CHUNK_BYTES;
+        return span->begin % MAP_CHUNK_BYTES == 0;
+    case HS_SPAN_UNIFORM:
+        if (span->unit_bytes < MAP_LEAST_UNIT || span->unit_bytes > span->end - span->begin)
+            return false;
+        span->end -= (span->end - span->begin) % span->unit_bytes;
+        return true;
+    case HS_SPAN_SINGLE:
+        span->unit_bytes = span->end - span->begin; /* seal may leave less of it */
+        return true;
+    default:
+        return false;
+    }
+}
+
+hs_status hs_heap_map_add(struct hs_heap_map *map, const struct hs_heap_span *span,
+                          struct hs_error *err)
+{
+    struct hs_heap_span new = *span;
+
+    assert(!map->is_sealed);
+    if (!map_fit(&new)) {
+        map->n_unfit++;
+        return HS_OK;
+    }
+    if (map->n_spans == MAP_SPANS_LIMIT)
+        return hs_fail(err, HS_LIMIT, "cannot keep more than %zu pieces of heaps", MAP_SPANS_LIMIT);
+    HS_TRY(hs_grow((void **)&map->spans, &map->spans_capacity, map->n_spans + 1, sizeof new, err));
+    new.first_bit = map->n_spans; /* until seal: the order of adding */
+    map->spans[map->n_spans++] = new;
+    return HS_OK;
+}
+
+/* The copy of a span, and of the header before its first chunk; NULL when not in one piece. */
+static const uint8_t *map_span_bytes(const struct hs_image *image, const struct hs_heap_span *span,
+                                     size_t *hint)
+{
+    uint64_t n_before = span->form == HS_SPAN_HEADERS ? MAP_HEADER_BYTES : 0;
+    const struct hs_image_range *range = hs_image_find(image, span->begin - n_before, hint);
+
+    if (range == NULL || range->end < span->end)
+        return NULL;
+    return range->bytes + (span->begin - range->begin);
+}
+
+/* Gives every span its bits and its bytes; number of bits. */
+static hs_status map_lay_out(struct hs_heap_map *map, uint64_t *ret_n_bits, struct hs_error *err)
+{
+    uint64_t n_bits = 0;
+    size_t hint = 0;
+
+    for (size_t i = 0; i < map->n_spans; i++) {
+        struct hs_heap_span *span = &map->spans[i];
+        uint64_t n_bytes = span->end - span->begin;
+        span->first_bit = n_bits;
+        span->bytes = map->image != NULL ? map_span_bytes(map->image, span, &hint) : NULL;
+        n_bits += n_bytes / span->unit_bytes + (n_bytes % span->unit_bytes != 0);
+        if (n_bits > MAP_BITS_LIMIT)
+            return hs_fail(err, HS_LIMIT, "cannot keep track of more than %llu places for blocks",
+                           (unsigned long long)MAP_BITS_LIMIT);
+    }
+    *ret_n_bits = n_bits;
+    return HS_OK;
+}
+
+hs_status hs_heap_map_seal(struct hs_heap_map *map, uint64_t *ret_n_refused, struct hs_error *err)
+{
+    uint64_t n_bits = 0, n_refused = 0;
+
+    assert(!map->is_sealed);
+    HS_TRY(
+        hs_heap_spans_flatten(&map->spans, &map->n_spans, &map->spans_capacity, &n_refused, err));
+    HS_TRY(map_lay_out(map, &n_bits, err));
+    HS_TRY(hs_page_table_new(map->spans, map->n_spans, &map->pages, err));
+    HS_TRY(hs_bitmap_init(&map->starts, n_bits, err));
+    map->is_sealed = true;
+    *ret_n_refused = n_refused + map->n_unfit;
+    return HS_OK;
+}
+
+/* ---- looking up */
+
+const struct hs_heap_span *hs_heap_map_span_at(const struct hs_heap_map *map, hs_addr address)
+{
+    assert(map->is_sealed);
+    if (address >= MAP_END)
+        return NULL;
+    uint32_t at = hs_page_table_at(map->pages, address);
+    if (at == HS_PAGE_NO_SPAN)
+        return NULL;
+    const struct hs_heap_span *span = &map->spans[at];
+    if (span->begin > address) {
+        /* Several begin in this page. The last one that does so before it is a lower bound. */
+        size_t low = 0, high = at;
+        uint32_t before = address >> HS_PAGE_BITS != 0
+                              ? hs_page_table_at(map->pages, address - (1 << HS_PAGE_BITS))
+                              : HS_PAGE_NO_SPAN;
+        if (before != HS_PAGE_NO_SPAN)
+            low = before;
+        while (high - low > 1) {
+            size_t middle = low + (high - low) / 2;
+            if (map->spans[middle].begin > address)
+                high = middle;
+            else
+                low = middle;
+        }
+        span = &map->spans[low];
+    }
+    return span->begin <= address && address < span->end ? span : NULL;
+}
+
+/* Number of the region that an offset lies in. A division of 32 bits takes a third of the time. */
+static inline uint64_t map_region(const struct hs_heap_span *span, uint64_t offset)
+{
+    if (span->form == HS_SPAN_HEADERS)
+        return offset / MAP_CHUNK_BYTES;
+    if (span->form == HS_SPAN_SINGLE)
+        return 0;
+    if ((offset | span->unit_bytes) >> 32 == 0)
+        return (uint32_t)offset / (uint32_t)span->unit_bytes;
+    return offset / span->unit_bytes;
+}
+
+/* What the header before a chunk says of its size, without the flags. */
+static uint64_t map_chunk_bytes(const struct hs_heap_map *map, const struct hs_heap_span *span,
+                                hs_addr begin)
+{
+    uint64_t word = 0;
+
+    if (span->bytes != NULL)
+        memcpy(&word, span->bytes + (begin - span->begin) - MAP_HEADER_BYTES, sizeof word);
+    else if (map->image == NULL || !hs_image_u64(map->image, begin - MAP_HEADER_BYTES, &word))
+        return 0;
+    return word & ~UINT64_C(7);
+}
+
+/* The place of a block that starts at `address`; false when none can. */
+static bool map_place(const struct hs_heap_map *map, hs_addr address, uint64_t *ret_bit)
+{
+    const struct hs_heap_span *span = hs_heap_map_span_at(map, address);
+
+    if (span == NULL)
+        return false;
+    uint64_t region = map_region(span, address - span->begin);
+    if (span->begin + region * span->unit_bytes != address)
+        return false;
+    *ret_bit = span->first_bit + region;
+    return span->form != HS_SPAN_HEADERS || map_chunk_bytes(map, span, address) >= MAP_LEAST_CHUNK;
+}
+
+bool hs_heap_map_set(struct hs_heap_map *map, hs_addr address)
+{
+    uint64_t bit;
+
+    if (!map_place(map, address, &bit))
+        return false;
+    hs_bitmap_set(&map->starts, bit);
+    return true;
+}
+
+void hs_heap_map_clear(struct hs_heap_map *map, hs_addr address)
+{
+    uint64_t bit;
+
+    if (map_place(map, address, &bit))
+        hs_bitmap_clear(&map->starts, bit);
+}
+
+bool hs_heap_map_is_set(const struct hs_heap_map *map, hs_addr address)
+{
+    uint64_t bit;
+
+    return map_place(map, address, &bit) && hs_bitmap_get(&map->starts, bit);
+}
+
+/* One more than the last bit of a span. */
+static uint64_t map_span_end(const struct hs_heap_span *span)
+{
+    return span->first_bit + (span->end - span->begin + span->unit_bytes - 1) / span->unit_bytes;
+}
+
+/* Marks where the chunks of a span end before something else than a live chunk. */
+static void map_find_stops(struct hs_heap_map *map, const struct hs_heap_span *span)
+{
+    uint64_t end = map_span_end(span);
+
+    for (uint64_t bit = hs_bitmap_next(&map->starts, span->first_bit); bit < end;
+         bit = hs_bitmap_next(&map->starts, bit + 1)) {
+        hs_addr begin = span->begin + (bit - span->first_bit) * MAP_CHUNK_BYTES;
+        uint64_t n_bytes = map_chunk_bytes(map, span, begin);
+        uint64_t to = bit + n_bytes / MAP_CHUNK_BYTES;
+        if (n_bytes >= MAP_LEAST_CHUNK && n_bytes % MAP_CHUNK_BYTES == 0 && to < end &&
+            !hs_bitmap_get(&map->starts, to))
+            hs_bitmap_set(&map->stops, to);
+    }
+}
+
+hs_status hs_heap_map_index(struct hs_heap_map *map, struct hs_error *err)
+{
+    assert(map->is_sealed);
+    HS_TRY(hs_bitmap_init(&map->stops, map->starts.n_bits, err));
+    for (size_t i = 0; i < map->n_spans; i++)
+        if (map->spans[i].form == HS_SPAN_HEADERS)
+            map_find_stops(map, &map->spans[i]);
+    return hs_bitmap_index(&map->starts, &map->n_blocks, err);
+}
+
+uint64_t hs_heap_map_table_bytes(const struct hs_heap_map *map)
+{
+    return map->starts.n_bits / 4 + map->starts.n_bits / 64 +
+           map->spans_capacity * sizeof *map->spans + hs_page_table_bytes(map->pages);
+}
+
+/* How many bytes the chunk at `bit` has up to the next live one or stop; 0 when that is far, or
+ * behind the span. */
+static inline uint64_t map_near_bytes(const struct hs_heap_map *map,
+                                      const struct hs_heap_span *span, uint64_t bit)
+{
+    uint64_t end = map_span_end(span), at = bit + 1;
+    uint64_t last =
+        (end - 1) / 64 < at / 64 + MAP_NEAR_WORDS ? (end - 1) / 64 : at / 64 + MAP_NEAR_WORDS;
+    uint64_t mask = UINT64_MAX << (at % 64);
+
+    for (uint64_t word = at / 64; word <= last; word++, mask = UINT64_MAX) {
+        uint64_t bits = (map->starts.words[word] | map->stops.words[word]) & mask;
+        if (bits == 0)
+            continue;
+        uint64_t found = word * 64 + (uint64_t)__builtin_ctzll(bits);
+        return found < end ? (found - bit) * MAP_CHUNK_BYTES : 0;
+    }
+    return 0;
+}
+
+/* The block whose bit is set, without its rank. */
+static void map_block(const struct hs_heap_map *map, const struct hs_heap_span *span, uint64_t bit,
+                      struct hs_heap_block *ret)
+{
+    uint64_t offset = (bit - span->first_bit) * span->unit_bytes;
+    uint64_t n_bytes = span->unit_bytes;
+
+    ret->begin = span->begin + offset;
+    if (span->form == HS_SPAN_HEADERS) {
+        n_bytes = map->stops.words != NULL ? map_near_bytes(map, span, bit) : 0;
+        if (n_bytes == 0)
+            n_bytes = map_chunk_bytes(map, span, ret->begin);
+        /* Its last word is the first of the next chunk. The header cannot have changed since set.
+         */
+        n_bytes = n_bytes >= MAP_LEAST_CHUNK ? n_bytes - MAP_HEADER_BYTES : MAP_CHUNK_BYTES;
+    }
+    uint64_t n_left = span->end - ret->begin;
+    ret->n_bytes = n_bytes < n_left ? n_bytes : n_left;
+    if (span->bytes != NULL)
+        ret->bytes = span->bytes + offset;
+    else
+        ret->bytes =
+            map->image != NULL ? hs_image_bytes(map->image, ret->begin, ret->n_bytes) : NULL;
+    ret->span = span;
+}
+
+/* The bit of the block that holds an address of a span, or that would if it were large enough;
+ * false when there is none. */
+static inline bool map_holder(const struct hs_heap_map *map, const struct hs_heap_span *span,
+                              hs_addr address, uint64_t *ret_bit)
+{
+    uint64_t bit = span->first_bit + map_region(span, address - span->begin);
+
+    if (!hs_bitmap_get(&map->starts, bit)) {
+        if (span->form != HS_SPAN_HEADERS)
+            return false;
+        bit = hs_bitmap_previous_ranked(&map->starts, bit);
+        if (bit == UINT64_MAX || bit < span->first_bit)
+            return false;
+    }
+    *ret_bit = bit;
+    return true;
+}
+
+/* A word that lies in no span may still be the end of the last chunk of one. */
+static enum hs_pointer map_resolve_end(const struct hs_heap_map *map, uint64_t word,
+                                       struct hs_heap_block *ret)
+{
+    const struct hs_heap_span *span =
+        word != 0 && word <= MAP_END ? hs_heap_map_span_at(map, word - 1) : NULL;
+    struct hs_heap_block block;
+    uint64_t bit;
+
+    if (span == NULL || span->form != HS_SPAN_HEADERS || !map_holder(map, span, word - 1, &bit))
+        return HS_POINTER_NONE;
+    map_block(map, span, bit, &block);
+    if (block.begin + block.n_bytes != word)
+        return HS_POINTER_NONE;
+    block.rank = hs_bitmap_rank(&map->starts, bit);
+    *ret = block;
+    return HS_POINTER_PAST_END;
+}
+
+enum hs_pointer hs_heap_map_resolve(const struct hs_heap_map *map, uint64_t word,
+                                    struct hs_heap_block *ret)
+{
+    const struct hs_heap_span *span = hs_heap_map_span_at(map, word);
+    struct hs_heap_block block;
+    uint64_t bit;
+
+    if (span == NULL)
+        return map_resolve_end(map, word, ret);
+    if (!map_holder(map, span, word, &bit))
+        return HS_POINTER_NONE;
+    map_block(map, span, bit, &block);
+    uint64_t offset = word - block.begin;
+    if (offset > block.n_bytes)
+        return HS_POINTER_NONE;
+    block.rank = hs_bitmap_rank(&map->starts, bit);
+    *ret = block;
+    return offset == 0               ? HS_POINTER_START
+           : offset == block.n_bytes ? HS_POINTER_PAST_END
+                                     : HS_POINTER_INTERIOR;
+}
+
+bool hs_heap_map_next(struct hs_heap_iterator *it, struct hs_heap_block *ret)
+{
+    const struct hs_heap_map *map = it->map;
+    uint64_t bit = hs_bitmap_next(&map->starts, it->bit);
+
+    assert(map->is_sealed);
+    if (bit >= map->starts.n_bits)
+        return false;
+    while (it->span + 1 < map->n_spans && map->spans[it->span + 1].first_bit <= bit)
+        it->span++;
+    map_block(map, &map->spans[it->span], bit, ret);
+    ret->rank = it->rank++;
+    it->bit = bit + 1;
+    return true;
+}
+
+void hs_heap_map_seek(struct hs_heap_iterator *it, uint64_t rank)
+{
+    const struct hs_heap_map *map = it->map;
+
+    it->bit = hs_bitmap_select(&map->starts, rank);
+    it->rank = rank;
+    it->span = HS_FIRST_ABOVE(map->spans, map->n_spans, first_bit, it->bit) - 1;
+}

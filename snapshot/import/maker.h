@@ -1,0 +1,89 @@
+/* What all readers of foreign heaps share: the strings, types, roots and notes of the snapshot to
+ * come, then its writer. What grows is taken from the budget.
+ *
+ * Order of use: init; strings, types, roots, notes; begin (n_blocks); edge*, block for each block;
+ * finish (types may be added until then). */
+#ifndef HS_MAKER_H
+#define HS_MAKER_H
+
+#include "import/import.h"
+#include "snapshot/writer.h"
+
+#define MAKER_NAME_BYTES 256 /* names are cut at that */
+#define MAKER_MAX_NOTES 16
+
+struct maker {
+    const struct hs_import_options *options; /* borrowed */
+    struct hs_out *out;                      /* borrowed */
+    struct hs_strtab strings;
+    struct hs_type *types; /* owned, as the arrays below */
+    size_t n_types, type_capacity;
+    struct hs_member *members;
+    size_t n_members, member_capacity;
+    struct hs_root *roots;
+    size_t n_roots, root_capacity;
+    struct hs_edge *edges; /* of the next block */
+    size_t n_edges, edge_capacity;
+    struct hs_note notes[MAKER_MAX_NOTES];
+    size_t n_notes;
+    struct hs_runtime runtime;
+    uint32_t word_bytes;
+    struct hs_snap_writer *writer;
+    uint64_t n_taken;        /* bytes of the budget */
+    uint64_t n_string_taken; /* of these for strings */
+};
+
+void maker_init(const struct hs_import_options *options, struct hs_out *out, struct maker *ret);
+void maker_fini(struct maker *maker);
+
+/* As hs_grow, with the bytes taken from the budget for `what`. */
+hs_status maker_grow(struct maker *maker, void **array, size_t *capacity, size_t needed,
+                     size_t size, const char *what, struct hs_error *err);
+/* n zeroed elements of pages, taken from the budget; given back by maker_pages_free. */
+hs_status maker_pages(struct maker *maker, uint64_t n, size_t size, const char *what, void **ret,
+                      struct hs_error *err);
+void maker_pages_free(struct maker *maker, void *pages, uint64_t n, size_t size);
+
+/* "prefix text", cut at MAKER_NAME_BYTES; either may be empty. */
+hs_status maker_name(struct maker *maker, const char *prefix, const char *text, size_t n_bytes,
+                     hs_str *ret, struct hs_error *err);
+hs_status maker_type(struct maker *maker, hs_str name, unsigned form, struct hs_error *err);
+/* Members by ascending type and offset. */
+hs_status maker_member(struct maker *maker, const struct hs_member *member, struct hs_error *err);
+
+/* A node of the root tree below `parent`, at the level below it (a leaf: at HS_LEVEL_LEAF). Of
+ * node 0 the parent is 0. Its kind, and for what stands below a module the module's name, are
+ * inherited. Returns its number in *ret (may be NULL). */
+hs_status maker_root(struct maker *maker, const struct hs_root *root, hs_node *ret,
+                     struct hs_error *err);
+/* An inner node: kind is only taken at the level of kinds. */
+hs_status maker_group(struct maker *maker, hs_node parent, unsigned kind, hs_str name, hs_node *ret,
+                      struct hs_error *err);
+hs_status maker_note(struct maker *maker, bool is_gap, struct hs_error *err, const char *format,
+                     ...) __attribute__((format(printf, 4, 5)));
+
+/* Writes facts and roots. */
+hs_status maker_begin(struct maker *maker, uint64_t n_blocks, struct hs_error *err);
+static inline hs_status maker_edge(struct maker *maker, struct hs_edge edge, struct hs_error *err)
+{
+    if (maker->n_edges == maker->edge_capacity)
+        if (maker_grow(maker, (void **)&maker->edges, &maker->edge_capacity, maker->n_edges + 1,
+                       sizeof edge, "the edges of one object", err) != HS_OK)
+            return err->status;
+    maker->edges[maker->n_edges++] = edge;
+    return HS_OK;
+}
+/* Takes the edges that were put since the last block. An object of 0 bytes becomes a static block
+ * of one word. Fields beyond the block are moved to its last word. */
+hs_status maker_block(struct maker *maker, hs_addr address, uint64_t n_bytes, uint32_t type,
+                      struct hs_error *err);
+/* The same by words, at least one, for blocks that are known to be static or not. */
+hs_status maker_block_of(struct maker *maker, hs_addr address, uint64_t words, uint32_t type,
+                         bool is_static, struct hs_error *err);
+hs_status maker_finish(struct maker *maker, struct hs_import_report *ret, struct hs_error *err);
+
+/* The policy in words, for a note: "weak keep, shortcuts drop, ...". */
+#define MAKER_POLICY_BYTES 160
+void hs_policy_text(enum hs_import_from from, const struct hs_import_policy *policy, char *text);
+
+#endif

@@ -1,0 +1,441 @@
+/* The two tables of `export --to graph` become a snapshot again.
+ *
+ *   nodes.tsv   id address words static type idom retained_words    ids count from 0
+ *   edges.tsv   from to offset strength         first those of roots, then by chunks of 65,536
+ *                                                                   blocks, in any order within
+ *
+ * Tables may be made by others too: idom and retained_words are not read, and may be missing. What
+ * has no words is part of the root tree; its parent and its target are edges. The tables say
+ * nothing of how wide a word is: 8 bytes, or 4 or 1 when blocks of 8 would overlap, or when offsets
+ * are not multiples of it. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/strtab.h"
+#include "json_scan.h"
+#include "readers.h"
+#include "snapshot/reader.h"
+
+enum { LABEL_BYTES = 1024 };
+
+struct lines {
+    struct hs_map map;
+    size_t at;
+    uint64_t number;
+};
+
+struct node_row {
+    uint64_t id, address, words;
+    bool is_static;
+    const char *type;
+    size_t n_type;
+};
+
+struct edge_row {
+    uint64_t from, to, offset;
+    uint64_t line; /* of the file */
+    bool is_strong;
+};
+
+struct tables {
+    struct maker *maker;
+    struct lines nodes, edges;
+    struct hs_strtab types; /* number N is type N; 0 has no name */
+    struct edge_row *chunk; /* owned: the edges of a chunk, by source */
+    size_t n_chunk, chunk_capacity;
+    struct edge_row next; /* the first edge of the chunk behind */
+    bool has_next;
+    uint64_t n_tree, n_blocks;
+};
+
+/* ---- lines ---- */
+
+static hs_status lines_open(const char *directory, const char *name, struct lines *ret,
+                            struct hs_error *err)
+{
+    char path[4096];
+    if (snprintf(path, sizeof path, "%s/%s", directory, name) >= (int)sizeof path)
+        return hs_fail(err, HS_USAGE, "the name '%s' is too long", directory);
+    return hs_map_open(path, &ret->map, err);
+}
+
+/* The next line without its end; false at the end of the file. */
+static bool line_next(struct lines *lines, const char **ret, size_t *ret_n)
+{
+    size_t left = lines->map.n_bytes - lines->at;
+    if (left == 0) /* an empty file is not mapped */
+        return false;
+    const char *begin = (const char *)lines->map.bytes + lines->at;
+    const char *end = memchr(begin, '\n', left);
+    size_t n = end != NULL ? (size_t)(end - begin) : left;
+    lines->at += n + (end != NULL);
+    lines->number++;
+    *ret = begin;
+    *ret_n = n;
+    return true;
+}
+
+struct cells {
+    const char *at, *end;
+    bool failed;
+};
+
+static const char *cell_next(struct cells *cells, size_t *ret_n)
+{
+    const char *begin = cells->at;
+    if (begin == NULL) {
+        cells->failed = true;
+        *ret_n = 0;
+        return "";
+    }
+    const char *tab = memchr(begin, '\t', (size_t)(cells->end - begin));
+    *ret_n = (size_t)((tab != NULL ? tab : cells->end) - begin);
+    cells->at = tab != NULL ? tab + 1 : NULL;
+    return begin;
+}
+
+static unsigned digit_of(char c)
+{
+    unsigned letter = ((unsigned char)c | 0x20u) - 'a';
+    return (unsigned)c - '0' < 10 ? (unsigned)c - '0' : letter < 6 ? letter + 10 : 16;
+}
+
+static uint64_t cell_number(struct cells *cells)
+{
+    size_t n;
+    const char *text = cell_next(cells, &n);
+    unsigned base = n > 2 && text[0] == '0' && text[1] == 'x' ? 16 : 10;
+    uint64_t value = 0;
+    cells->failed |= n == 0;
+    for (size_t i = base == 16 ? 2 : 0; i < n; i++) {
+        unsigned digit = digit_of(text[i]);
+        cells->failed |= digit >= base || __builtin_mul_overflow(value, base, &value) ||
+                         __builtin_add_overflow(value, digit, &value);
+    }
+    return value;
+}
+
+static hs_status row_fail(const struct lines *lines, const char *what, struct hs_error *err)
+{
+    return hs_fail(err, HS_FORMAT, "line %llu of its %s", (unsigned long long)lines->number, what);
+}
+
+/* False at the end, with *status set. */
+static bool node_next(struct tables *t, struct node_row *ret, hs_status *status,
+                      struct hs_error *err)
+{
+    const char *text;
+    size_t n;
+    if (!line_next(&t->nodes, &text, &n))
+        return false;
+    struct cells cells = {.at = text, .end = text + n};
+    ret->id = cell_number(&cells);
+    ret->address = cell_number(&cells);
+    ret->words = cell_number(&cells);
+    ret->is_static = cell_number(&cells) != 0;
+    ret->type = cell_next(&cells, &ret->n_type);
+    if (!cells.failed && ret->id == t->nodes.number - 2)
+        return true;
+    *status = row_fail(&t->nodes, "nodes is malformed or out of order", err);
+    return false;
+}
+
+static bool edge_next(struct tables *t, struct edge_row *ret, hs_status *status,
+                      struct hs_error *err)
+{
+    const char *text;
+    size_t n, n_strength;
+    if (!line_next(&t->edges, &text, &n))
+        return false;
+    struct cells cells = {.at = text, .end = text + n};
+    ret->from = cell_number(&cells);
+    ret->to = cell_number(&cells);
+    ret->offset = cell_number(&cells);
+    const char *strength = cell_next(&cells, &n_strength);
+    ret->is_strong = n_strength == 6 && memcmp(strength, "strong", 6) == 0;
+    ret->line = t->edges.number;
+    uint64_t n_nodes = t->n_tree + t->n_blocks;
+    if (!cells.failed && ret->from < n_nodes && ret->to < n_nodes)
+        return true;
+    *status = row_fail(&t->edges, "edges is malformed", err);
+    return false;
+}
+
+/* Hexadecimal digits in [at, end), at most `most`; moves behind them. */
+static uint32_t take_hex(const char **at, const char *end, size_t most)
+{
+    uint32_t code = 0;
+    for (; *at < end && most != 0 && digit_of(**at) < 16; most--)
+        code = code << 4 | digit_of(*(*at)++);
+    return code;
+}
+
+/* An escape as `export` writes them, at *at behind its backslash: t, n, r, backslash, xNN for a
+ * byte, u{N} for a code point. */
+static size_t take_escape(const char **at, const char *end, char *to)
+{
+    static const char letters[] = "tnr", meant[] = "\t\n\r";
+    char c = *(*at)++;
+    const char *letter = c == 0 ? NULL : strchr(letters, c);
+    to[0] = letter != NULL ? meant[letter - letters] : c;
+    if (c == 'x')
+        to[0] = (char)take_hex(at, end, 2);
+    if (c != 'u' || *at == end || **at != '{')
+        return 1;
+    ++*at;
+    size_t n = hs_scan_utf8(take_hex(at, end, 6), to);
+    *at += *at < end && **at == '}';
+    return n;
+}
+
+/* A label as it was; cut to the room. */
+static size_t label_restore(const char *text, size_t n, char *to, size_t room)
+{
+    const char *at = text, *end = text + n;
+    size_t used = 0;
+    while (at < end && used + 4 <= room)
+        if (*at++ != '\\' || at == end)
+            to[used++] = at[-1];
+        else
+            used += take_escape(&at, end, to + used);
+    return used;
+}
+
+static void lines_rewind(struct lines *lines)
+{
+    const char *header;
+    size_t n;
+    lines->at = 0;
+    lines->number = 0;
+    (void)line_next(lines, &header, &n);
+}
+
+/* ---- the root tree ---- */
+
+/* What the tables do not say of a leaf is unknown: its kind is that of the node below all. */
+static hs_status tree_node(struct tables *t, const struct node_row *row, struct hs_error *err)
+{
+    hs_str name;
+    char label[LABEL_BYTES];
+    size_t n = label_restore(row->type, row->n_type, label, sizeof label);
+    HS_TRY(maker_name(t->maker, "", label, n, &name, err));
+    HS_TRY(maker_group(t->maker, 0, HS_ROOT_GLOBAL, name, NULL, err));
+    t->maker->roots[row->id].level = row->id == 0 ? HS_LEVEL_ALL : HS_N_LEVELS;
+    t->maker->roots[row->id].address = row->address;
+    return HS_OK;
+}
+
+static unsigned kind_named(const char *group)
+{
+    for (unsigned kind = 0; kind < HS_N_ROOT_KINDS; kind++)
+        if (strcmp(group, hs_root_group_name(kind)) == 0)
+            return kind;
+    return HS_ROOT_GLOBAL;
+}
+
+static hs_status tree_edge(struct tables *t, const struct edge_row *edge, struct hs_error *err)
+{
+    struct hs_root *from = &t->maker->roots[edge->from];
+    if (edge->to >= t->n_tree) {
+        if (from->target != HS_NO_NODE)
+            return row_fail(&t->edges, "edges gives a root a second target", err);
+        from->target = edge->to;
+        from->weak = !edge->is_strong;
+        return HS_OK;
+    }
+    struct hs_root *to = &t->maker->roots[edge->to];
+    if (edge->to <= edge->from || to->level != HS_N_LEVELS || from->level >= HS_LEVEL_LEAF)
+        return row_fail(&t->edges, "edges does not make a tree of the roots", err);
+    to->parent = edge->from;
+    to->level = from->level + 1;
+    to->kind = from->kind;
+    if (to->level == HS_LEVEL_KIND)
+        to->kind = (uint8_t)kind_named(hs_strtab_get(&t->maker->strings, to->name));
+    to->module = to->level == HS_LEVEL_MODULE ? to->name : from->module;
+    return HS_OK;
+}
+
+/* A leaf below a unit has got the level of a variable until its target is seen; then it may have
+ * nothing below it. Parents come first. */
+static hs_status tree_close(struct tables *t, struct hs_error *err)
+{
+    for (uint64_t i = 0; i < t->n_tree; i++) {
+        struct hs_root *root = &t->maker->roots[i];
+        if (root->target != HS_NO_NODE && root->level == HS_LEVEL_VARIABLE)
+            root->level = HS_LEVEL_LEAF;
+        if (root->level == HS_N_LEVELS ||
+            (i != 0 && t->maker->roots[root->parent].level >= HS_LEVEL_LEAF) ||
+            (root->target != HS_NO_NODE) > (root->level == HS_LEVEL_LEAF))
+            return hs_fail(err, HS_FORMAT, "its root %llu does not stand where roots do",
+                           (unsigned long long)i);
+    }
+    return HS_OK;
+}
+
+static hs_status tree_read(struct tables *t, struct hs_error *err)
+{
+    hs_status status = HS_OK;
+    lines_rewind(&t->edges);
+    while ((t->has_next = edge_next(t, &t->next, &status, err)) && t->next.from < t->n_tree)
+        HS_TRY(tree_edge(t, &t->next, err));
+    HS_TRY(status);
+    return tree_close(t, err);
+}
+
+/* ---- nodes and blocks ---- */
+
+static hs_status nodes_read(struct tables *t, struct hs_error *err)
+{
+    struct node_row row, before = {0};
+    hs_status status = HS_OK;
+    uint64_t word_bytes = 8;
+    lines_rewind(&t->nodes);
+    while (node_next(t, &row, &status, err)) {
+        if (t->n_blocks == 0 && row.words == 0) {
+            HS_TRY(tree_node(t, &row, err));
+            t->n_tree++;
+            continue;
+        }
+        uint64_t room = row.address - before.address;
+        if (row.words == 0 || row.words > UINT64_MAX / 8 ||
+            (t->n_blocks != 0 && (row.address <= before.address || room < before.words)))
+            return row_fail(&t->nodes, "nodes overlaps the one before or has no size", err);
+        while (t->n_blocks != 0 && word_bytes > 1 && room < before.words * word_bytes)
+            word_bytes = word_bytes == 8 ? 4 : 1;
+        hs_str type;
+        HS_TRY(hs_strtab_add_n(&t->types, row.type, row.n_type, &type, err));
+        t->n_blocks++;
+        before = row;
+    }
+    HS_TRY(status);
+    if (t->n_tree == 0)
+        return hs_fail(err, HS_FORMAT, "its nodes have no root");
+    if (before.words > (UINT64_MAX - before.address) / word_bytes)
+        return row_fail(&t->nodes, "nodes does not fit in an address space", err);
+    t->maker->word_bytes = (uint32_t)word_bytes;
+    return HS_OK;
+}
+
+/* Offsets are in bytes and stand at words. */
+static hs_status offsets_read(struct tables *t, struct hs_error *err)
+{
+    struct edge_row edge;
+    hs_status status = HS_OK;
+    lines_rewind(&t->edges);
+    while (t->maker->word_bytes > 1 && edge_next(t, &edge, &status, err))
+        while (edge.offset % t->maker->word_bytes != 0)
+            t->maker->word_bytes = t->maker->word_bytes == 8 ? 4 : 1;
+    return status;
+}
+
+static hs_status types_make(struct tables *t, struct hs_error *err)
+{
+    for (size_t i = 0; i <= t->types.n_strings; i++) {
+        const char *text = hs_strtab_get(&t->types, (hs_str)i);
+        char label[LABEL_BYTES];
+        hs_str name;
+        size_t n = label_restore(text, strlen(text), label, sizeof label);
+        HS_TRY(maker_name(t->maker, "", label, n, &name, err));
+        HS_TRY(maker_type(t->maker, name, HS_FORM_OTHER, err));
+    }
+    return HS_OK;
+}
+
+static hs_status edge_put(struct tables *t, const struct edge_row *edge, struct hs_error *err)
+{
+    if (edge->to < t->n_tree)
+        return row_fail(&t->edges, "edges leads from a block to a root", err);
+    const struct hs_edge made = {
+        .target = edge->to,
+        .offset_words = edge->offset / t->maker->word_bytes,
+        .edge_class = edge->is_strong ? HS_EDGE_EXACT : HS_EDGE_WEAK,
+    };
+    return maker_edge(t->maker, made, err);
+}
+
+static hs_status block_put(struct tables *t, const struct node_row *row, struct hs_error *err)
+{
+    hs_str type = 0;
+    HS_TRY(hs_strtab_add_n(&t->types, row->type, row->n_type, &type, err));
+    return maker_block_of(t->maker, row->address, row->words, type, row->is_static, err);
+}
+
+static int edge_order(const void *a, const void *b)
+{
+    const struct edge_row *x = a, *y = b;
+    if (x->from != y->from)
+        return x->from < y->from ? -1 : 1;
+    return x->line < y->line ? -1 : x->line > y->line;
+}
+
+/* All edges whose source is below `end`, sorted. */
+static hs_status chunk_read(struct tables *t, uint64_t begin, uint64_t end, struct hs_error *err)
+{
+    hs_status status = HS_OK;
+    t->n_chunk = 0;
+    for (; t->has_next && t->next.from < end; t->has_next = edge_next(t, &t->next, &status, err)) {
+        if (t->next.from < begin)
+            return row_fail(&t->edges, "edges is out of order", err);
+        HS_TRY(maker_grow(t->maker, (void **)&t->chunk, &t->chunk_capacity, t->n_chunk + 1,
+                          sizeof *t->chunk, "the edges of a chunk", err));
+        t->chunk[t->n_chunk++] = t->next;
+    }
+    if (t->n_chunk != 0)
+        qsort(t->chunk, t->n_chunk, sizeof *t->chunk, edge_order);
+    return status;
+}
+
+static hs_status blocks_write(struct tables *t, struct hs_error *err)
+{
+    struct node_row row;
+    hs_status status = HS_OK;
+    size_t at = 0;
+    lines_rewind(&t->nodes);
+    while (node_next(t, &row, &status, err)) {
+        if (row.id < t->n_tree)
+            continue;
+        if ((row.id - t->n_tree) % HS_CHUNK_BLOCKS == 0) {
+            HS_TRY(chunk_read(t, row.id, row.id + HS_CHUNK_BLOCKS, err));
+            at = 0;
+            HS_TRY(hs_progress_tell(t->maker->options->progress, "writing", row.id,
+                                    t->n_tree + t->n_blocks, err));
+        }
+        for (; at < t->n_chunk && t->chunk[at].from == row.id; at++)
+            HS_TRY(edge_put(t, &t->chunk[at], err));
+        HS_TRY(block_put(t, &row, err));
+    }
+    HS_TRY(status);
+    return t->has_next ? row_fail(&t->edges, "edges is out of order", err) : HS_OK;
+}
+
+static hs_status tables_all(struct tables *t, struct hs_import_report *ret, struct hs_error *err)
+{
+    const char *directory = t->maker->options->path;
+    HS_TRY(lines_open(directory, "nodes.tsv", &t->nodes, err));
+    HS_TRY(lines_open(directory, "edges.tsv", &t->edges, err));
+    HS_TRY(nodes_read(t, err));
+    HS_TRY(offsets_read(t, err));
+    HS_TRY(tree_read(t, err));
+    HS_TRY(types_make(t, err));
+    HS_TRY(hs_strtab_add(&t->maker->strings, "graph tables", &t->maker->runtime.name, err));
+    HS_TRY(maker_note(t->maker, false, err,
+                      "imported: tables of %llu nodes; a word is taken as %u bytes",
+                      (unsigned long long)(t->n_tree + t->n_blocks), t->maker->word_bytes));
+    HS_TRY(maker_begin(t->maker, t->n_blocks, err));
+    HS_TRY(blocks_write(t, err));
+    return maker_finish(t->maker, ret, err);
+}
+
+hs_status hs_tables_import(struct maker *maker, struct hs_import_report *ret, struct hs_error *err)
+{
+    struct tables t = {.maker = maker};
+    hs_status status = tables_all(&t, ret, err);
+    hs_map_close(&t.nodes.map);
+    hs_map_close(&t.edges.map);
+    hs_strtab_fini(&t.types);
+    hs_free(t.chunk);
+    return status;
+}

@@ -1,0 +1,52 @@
+/* A queue of blocks to look at, of bounded size: first in, first out, until it is full. What does
+ * not fit is noted with one bit and found again by going through the blocks in address order. So
+ * any graph is walked in memory that does not depend on its shape, in an order that does not depend
+ * on anything but the graph.
+ *
+ * In a large heap order goes by region instead, of 16 MiB of addresses: what does not lie in the
+ * region at hand is noted, and taken when the regions before it are done. So the copy is read in
+ * pieces that fit in memory, each as often as paths enter it, and not once per pointer.
+ *
+ * A block is pushed at most once at a time: the caller keeps a mark. Resident: 10 MiB, lazily, and
+ * 1 bit per block once it has been full or goes by region. */
+#ifndef HS_NATIVE_QUEUE_H
+#define HS_NATIVE_QUEUE_H
+
+#include "heaps/heap_map.h"
+
+enum { HS_QUEUE_BLOCKS = 1 << 18, HS_QUEUE_REGION_BITS = 24 };
+
+struct hs_block_queue {
+    const struct hs_heap_map *map; /* borrowed, indexed */
+    struct hs_heap_block *ring;    /* owned pages */
+    uint64_t begin, end;           /* entries [begin, end), taken modulo the capacity */
+    uint64_t capacity;             /* a power of two */
+    struct hs_bitmap pending;      /* by rank; made when the ring is full for the first time */
+    struct hs_bitmap groups;       /* which words of `pending` are not 0 */
+    uint64_t n_pending;
+    struct hs_heap_iterator sweep; /* first in, first out */
+    bool goes_by_region;
+    uint64_t region; /* at hand: addresses >> HS_QUEUE_REGION_BITS; UINT64_MAX: none yet */
+    uint64_t cursor; /* rank: regions before it have had their turn */
+};
+
+/* May the block be looked at now? Else what is to be done with it waits until it is popped. */
+static inline bool hs_block_queue_is_at_hand(const struct hs_block_queue *queue,
+                                             const struct hs_heap_block *block)
+{
+    return !queue->goes_by_region || block->begin >> HS_QUEUE_REGION_BITS == queue->region;
+}
+
+/* `capacity` is a power of two; HS_QUEUE_BLOCKS but in tests. Fails with HS_LIMIT. */
+hs_status hs_block_queue_init(struct hs_block_queue *queue, const struct hs_heap_map *map,
+                              uint64_t capacity, struct hs_error *err);
+/* Before the first push. */
+void hs_block_queue_go_by_region(struct hs_block_queue *queue);
+void hs_block_queue_fini(struct hs_block_queue *queue);
+
+hs_status hs_block_queue_push(struct hs_block_queue *queue, const struct hs_heap_block *block,
+                              struct hs_error *err);
+/* False when it is empty. */
+bool hs_block_queue_pop(struct hs_block_queue *queue, struct hs_heap_block *ret);
+
+#endif

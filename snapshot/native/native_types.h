@@ -1,0 +1,66 @@
+/* The types of blocks as the snapshot names them, each once: of the debug information, of C++'s
+ * run-time type information, of Python, and sizes where nothing is known. Their numbers from 1 are
+ * what a block's type is while types flow; the number minus 1 is the index in the snapshot.
+ *
+ * Two units that describe one type give one type here when name, size and pointers agree. */
+#ifndef HS_NATIVE_TYPES_H
+#define HS_NATIVE_TYPES_H
+
+#include "base/strtab.h"
+#include "snapshot/model.h"
+#include "symbols/ctypes.h"
+
+typedef uint32_t hs_ntype; /* 0: none */
+
+struct hs_native_type {
+    struct hs_type type; /* as written */
+    hs_ctype ctype;      /* 0: not of the debug information: nothing is known of its words */
+    uint64_t n_bytes;    /* of one element; 0 when ctype is 0 */
+    const struct hs_cslot *slots; /* borrowed: the pointers in an element, ascending */
+    size_t n_slots;
+    uint64_t said_bytes; /* what slots tell of an element: [0, said_bytes) */
+    hs_ctype larger;     /* see hs_ctypes_larger */
+    bool is_array;
+    bool has_pointees;  /* types flow on from it */
+    bool has_unaligned; /* pointers that are not at multiples of 8 */
+};
+
+struct hs_native_types {
+    struct hs_strtab *strings;    /* borrowed */
+    struct hs_ctypes *ctypes;     /* borrowed; may be NULL */
+    struct hs_native_type *types; /* owned; number minus 1 */
+    size_t n_types, capacity;
+    struct hs_ntype_slot {
+        uint64_t key; /* 0: free */
+        hs_ntype type;
+    } * slots; /* owned: open addressing, a power of two */
+    size_t n_slots, n_used;
+};
+
+void hs_native_types_fini(struct hs_native_types *types);
+
+static inline const struct hs_native_type *hs_native_type_of(const struct hs_native_types *types,
+                                                             hs_ntype type)
+{
+    return &types->types[type - 1];
+}
+
+/* A value of `ctype`, or an array of such. *ret is 0 when nothing can be said of it: unknown, void,
+ * of no size. Arrays are looked through to their elements. Fails with HS_LIMIT, as all here. */
+hs_status hs_native_types_of_ctype(struct hs_native_types *types, hs_ctype ctype, bool is_array,
+                                   hs_ntype *ret, struct hs_error *err);
+/* A name of a form: of run-time type information, of Python, a pool, a mapping. */
+hs_status hs_native_types_of_name(struct hs_native_types *types, const char *name,
+                                  enum hs_type_form form, hs_ntype *ret, struct hs_error *err);
+/* "block of 48 bytes". */
+hs_status hs_native_types_of_size(struct hs_native_types *types, uint64_t n_bytes, hs_ntype *ret,
+                                  struct hs_error *err);
+
+/* The types and the members of records for the end of the snapshot; both owned by the caller
+ * (hs_free). */
+hs_status hs_native_types_list(struct hs_native_types *types, struct hs_type **ret,
+                               struct hs_error *err);
+hs_status hs_native_types_members(struct hs_native_types *types, struct hs_member **ret,
+                                  size_t *ret_n, struct hs_error *err);
+
+#endif

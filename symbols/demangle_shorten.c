@@ -1,0 +1,225 @@
+/* Types without what the standard libraries put there for everybody. One pass over the text; a
+ * template is looked at when it closes, in what was written of it. */
+#include <assert.h>
+#include <string.h>
+
+#include "demangle_private.h"
+
+enum { SHORTEN_MAX_DEPTH = 64 };
+
+struct shortening {
+    struct demangle_out out;
+    size_t open[SHORTEN_MAX_DEPTH]; /* where the '<' of each open template stands in `out` */
+    size_t n_open;
+    bool failed;
+};
+
+/* A part of the text. */
+struct piece {
+    const char *text;
+    size_t n;
+};
+
+static bool is_name_char(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+static bool piece_is(struct piece piece, const char *text)
+{
+    return piece.n == strlen(text) && memcmp(piece.text, text, piece.n) == 0;
+}
+
+static bool piece_begins(struct piece piece, const char *text)
+{
+    size_t n = strlen(text);
+    return piece.n >= n && memcmp(piece.text, text, n) == 0;
+}
+
+static bool pieces_same(struct piece a, struct piece b)
+{
+    return a.n == b.n && memcmp(a.text, b.text, a.n) == 0;
+}
+
+/* Length of what stands at `at` and is not to be taken apart: an operator's name, "->", or one
+ * character. `begin` is where the text begins. */
+static size_t token_length(const char *begin, const char *at)
+{
+    static const char *const operators[] = {"<<=", "<=>", ">>=", "->*", "<<", ">>",
+                                            "<=",  ">=",  "->",  "()",  "<",  ">"};
+    if (at[0] == '-' && at[1] == '>')
+        return 2;
+    if (strncmp(at, "operator", 8) != 0 || (at > begin && is_name_char(at[-1])))
+        return 1;
+    for (size_t i = 0; i < sizeof(operators) / sizeof(operators[0]); i++)
+        if (strncmp(at + 8, operators[i], strlen(operators[i])) == 0)
+            return 8 + strlen(operators[i]);
+    return 1;
+}
+
+/* Length of a word at `at` that people leave out, or 0: an inline namespace behind "std::" or an
+ * ABI tag. */
+static size_t noise_length(const struct shortening *s, const char *at)
+{
+    static const char *const inline_namespaces[] = {"__cxx11::", "__1::", "_V2::", "__ndk1::"};
+    struct piece before = {s->out.text, s->out.n};
+    if (strncmp(at, "[abi:", 5) == 0) {
+        const char *end = strchr(at, ']');
+        return end == NULL ? 0 : (size_t)(end + 1 - at);
+    }
+    if (before.n < 5 || memcmp(before.text + before.n - 5, "std::", 5) != 0 ||
+        (before.n > 5 && is_name_char(before.text[before.n - 6])))
+        return 0;
+    for (size_t i = 0; i < sizeof(inline_namespaces) / sizeof(inline_namespaces[0]); i++)
+        if (strncmp(at, inline_namespaces[i], strlen(inline_namespaces[i])) == 0)
+            return strlen(inline_namespaces[i]);
+    return 0;
+}
+
+/* The first (or last) comma between the arguments text[begin, end), `end` when there is none. */
+static size_t find_comma(const char *text, size_t begin, size_t end, bool last)
+{
+    size_t found = end;
+    int depth = 0;
+    for (size_t at = begin; at < end; at += token_length(text + begin, text + at)) {
+        if (token_length(text + begin, text + at) > 1)
+            continue;
+        depth += strchr("<([{", text[at]) != NULL;
+        depth -= strchr(">)]}", text[at]) != NULL;
+        if (text[at] != ',' || depth != 0)
+            continue;
+        found = at;
+        if (!last)
+            break;
+    }
+    return found;
+}
+
+/* The template's own name, in front of its '<' at `open`. */
+static struct piece template_name(const char *text, size_t open)
+{
+    size_t begin = open;
+    while (begin > 0 && (is_name_char(text[begin - 1]) || text[begin - 1] == ':'))
+        begin--;
+    return (struct piece){text + begin, open - begin};
+}
+
+/* "NAME<FIRST>" with the first argument of the template around. */
+static bool is_about_first(struct piece argument, const char *name, struct piece first)
+{
+    size_t n = strlen(name);
+    if (!piece_begins(argument, name) || argument.n < n + 2 || argument.text[n] != '<')
+        return false;
+    return pieces_same((struct piece){argument.text + n + 1, argument.n - n - 2}, first);
+}
+
+static bool is_default(struct piece template, struct piece first, struct piece argument)
+{
+    static const char *const about_first[] = {"std::less", "std::hash", "std::equal_to",
+                                              "std::char_traits", "std::default_delete"};
+    if (piece_is(argument, "alloc::alloc::Global") || piece_is(argument, "std::alloc::Global") ||
+        piece_is(argument, "std::hash::random::RandomState") ||
+        piece_is(argument, "std::collections::hash::map::RandomState"))
+        return true;
+    if (!piece_begins(template, "std::"))
+        return false;
+    if (piece_begins(argument, "std::allocator<"))
+        return true;
+    for (size_t i = 0; i < sizeof(about_first) / sizeof(about_first[0]); i++)
+        if (is_about_first(argument, about_first[i], first))
+            return true;
+    if (piece_is(template, "std::stack") || piece_is(template, "std::queue"))
+        return is_about_first(argument, "std::deque", first);
+    return piece_is(template, "std::priority_queue") &&
+           is_about_first(argument, "std::vector", first);
+}
+
+static void drop_defaults(struct shortening *s, size_t open)
+{
+    char *text = s->out.text;
+    struct piece template = template_name(text, open);
+    text[s->out.n] = '\0';
+    for (;;) {
+        size_t first_end = find_comma(text, open + 1, s->out.n, false);
+        size_t comma = find_comma(text, open + 1, s->out.n, true);
+        struct piece first = {text + open + 1, first_end - open - 1};
+        if (comma == s->out.n)
+            return;
+        size_t begin = comma + 1;
+        begin += text[begin] == ' ';
+        if (!is_default(template, first, (struct piece){text + begin, s->out.n - begin}))
+            return;
+        s->out.n = comma;
+        text[s->out.n] = '\0';
+    }
+}
+
+/* The names that everybody knows better. */
+static void put_alias(struct shortening *s, size_t open)
+{
+    static const struct {
+        const char *whole, *alias;
+    } aliases[] = {
+        {"std::basic_string<char>", "std::string"},
+        {"std::basic_string<wchar_t>", "std::wstring"},
+        {"std::basic_string_view<char>", "std::string_view"},
+        {"std::basic_ostream<char>", "std::ostream"},
+        {"std::basic_istream<char>", "std::istream"},
+    };
+    size_t begin = (size_t)(template_name(s->out.text, open).text - s->out.text);
+    struct piece whole = {s->out.text + begin, s->out.n - begin};
+    for (size_t i = 0; i < sizeof(aliases) / sizeof(aliases[0]); i++)
+        if (piece_is(whole, aliases[i].whole)) {
+            s->out.n = begin;
+            hs_demangle_put_text_(&s->out, aliases[i].alias);
+        }
+}
+
+static void put_close(struct shortening *s)
+{
+    if (s->n_open == 0) {
+        s->failed = true;
+        return;
+    }
+    size_t open = s->open[--s->n_open];
+    while (s->out.n > open + 1 && s->out.text[s->out.n - 1] == ' ')
+        s->out.n--;
+    drop_defaults(s, open);
+    hs_demangle_put_(&s->out, '>');
+    put_alias(s, open);
+}
+
+static void put_char(struct shortening *s, char c)
+{
+    if (c == '>') {
+        put_close(s);
+        return;
+    }
+    if (c == '<' && s->n_open == SHORTEN_MAX_DEPTH)
+        s->failed = true;
+    else if (c == '<')
+        s->open[s->n_open++] = s->out.n;
+    hs_demangle_put_(&s->out, c);
+}
+
+size_t hs_shorten_type(const char *name, char *out, size_t n_out)
+{
+    assert(n_out > 0);
+    char text[DEMANGLE_MAX_TEXT];
+    struct shortening s = {.out = {text, 0, sizeof(text) - 1}};
+    struct demangle_out o = {out, 0, n_out - 1};
+    s.failed = strnlen(name, sizeof(text)) == sizeof(text);
+    for (const char *at = name; *at != '\0' && !s.failed;) {
+        size_t n_noise = noise_length(&s, at);
+        size_t n = n_noise != 0 ? n_noise : token_length(name, at);
+        if (n == 1)
+            put_char(&s, *at);
+        for (size_t i = 0; n_noise == 0 && n > 1 && i < n; i++)
+            hs_demangle_put_(&s.out, at[i]);
+        at += n;
+    }
+    text[s.out.n] = '\0';
+    hs_demangle_put_text_(&o, s.failed || s.n_open != 0 ? name : text);
+    out[o.n] = '\0';
+    return o.n;
+}

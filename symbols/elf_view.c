@@ -1,0 +1,130 @@
+#include "elf_view.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "elf_private.h"
+
+/* Larger is no section but a sparse file. */
+#define VIEW_MAX_BYTES (UINT64_C(1) << 36)
+
+static size_t view_n_chunks(const struct elf_view *view)
+{
+    return (view->n_bytes + ELF_VIEW_CHUNK - 1) / ELF_VIEW_CHUNK;
+}
+
+hs_status hs_elf_view_open_(struct hs_elf *elf, const char *name, struct elf_view_total *total,
+                            struct elf_view *ret, struct hs_error *err)
+{
+    struct hs_elf_section section;
+    struct elf_view view = {.total = total, .fd = elf->fd};
+    if (!hs_elf_section_named(elf, name, &section) || !section.is_in_file || elf->fd < 0 ||
+        section.is_compressed || section.n_bytes <= ELF_VIEW_WHOLE_BYTES) {
+        HS_TRY(hs_elf_section_bytes_named(elf, name, &view.bytes, &view.n_bytes, err));
+        *ret = view;
+        return HS_OK;
+    }
+    if (section.n_bytes > VIEW_MAX_BYTES)
+        return hs_fail(err, HS_LIMIT, "section '%s' of '%s' is larger than 64 GiB", name,
+                       elf->name);
+    view.n_bytes = (size_t)section.n_bytes;
+    view.file_offset = section.file_offset;
+    size_t n = view_n_chunks(&view);
+    void *pages = NULL;
+    HS_TRY(hs_alloc(n / 64 + 1, sizeof(uint64_t), (void **)&view.filled, err));
+    hs_status status = hs_pages_alloc(n, ELF_VIEW_CHUNK, &pages, err);
+    if (status != HS_OK) {
+        hs_free(view.filled);
+        return status;
+    }
+    (void)madvise(pages, n * ELF_VIEW_CHUNK, MADV_NOHUGEPAGE); /* 2 MiB for one entry */
+    view.bytes = pages;
+    *ret = view;
+    return HS_OK;
+}
+
+void hs_elf_view_close_(struct elf_view *view)
+{
+    if (view->filled != NULL) {
+        view->total->n_resident -= view->n_resident;
+        hs_pages_free((void *)(uintptr_t)view->bytes, view_n_chunks(view), ELF_VIEW_CHUNK);
+        hs_free(view->filled);
+    }
+    *view = (struct elf_view){.bytes = NULL};
+}
+
+static bool view_has(const struct elf_view *view, size_t chunk)
+{
+    return (view->filled[chunk / 64] >> chunk % 64 & 1) != 0;
+}
+
+static size_t view_read(const struct elf_view *view, uint64_t at, uint8_t *ret, size_t n_bytes)
+{
+    size_t done = 0;
+    while (done < n_bytes) {
+        ssize_t n =
+            pread(view->fd, ret + done, n_bytes - done, (off_t)(view->file_offset + at + done));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            break;
+        done += (size_t)n;
+    }
+    return done;
+}
+
+/* Chunks [first, end), none of which is there. What cannot be read stays zero. */
+static void view_fill_run(struct elf_view *view, size_t first, size_t end)
+{
+    size_t at = first * ELF_VIEW_CHUNK, n = (end - first) * ELF_VIEW_CHUNK;
+    if (n > view->n_bytes - at)
+        n = view->n_bytes - at;
+    if (view_read(view, at, (uint8_t *)(uintptr_t)view->bytes + at, n) < n)
+        view->total->n_failed++;
+    for (size_t i = first; i < end; i++)
+        view->filled[i / 64] |= UINT64_C(1) << i % 64;
+    view->n_resident += (end - first) * ELF_VIEW_CHUNK;
+    view->total->n_resident += (end - first) * ELF_VIEW_CHUNK;
+}
+
+void hs_elf_view_fill_(struct elf_view *view, uint64_t at, uint64_t n_bytes)
+{
+    if (at >= view->n_bytes || n_bytes == 0)
+        return;
+    if (n_bytes > view->n_bytes - at)
+        n_bytes = view->n_bytes - at;
+    size_t end = (size_t)((at + n_bytes - 1) / ELF_VIEW_CHUNK) + 1;
+    for (size_t first = (size_t)(at / ELF_VIEW_CHUNK); first < end; first++) {
+        if (view_has(view, first))
+            continue;
+        size_t run = first + 1;
+        while (run < end && !view_has(view, run))
+            run++;
+        view_fill_run(view, first, run);
+        first = run - 1;
+    }
+}
+
+size_t hs_elf_view_peek_(const struct elf_view *view, uint64_t at, void *ret, size_t n_bytes)
+{
+    if (at >= view->n_bytes)
+        return 0;
+    if (n_bytes > view->n_bytes - at)
+        n_bytes = view->n_bytes - (size_t)at;
+    if (view->filled != NULL)
+        return view_read(view, at, ret, n_bytes);
+    memcpy(ret, view->bytes + at, n_bytes);
+    return n_bytes;
+}
+
+void hs_elf_view_drop_(struct elf_view *view)
+{
+    if (view->filled == NULL || view->n_resident == 0)
+        return;
+    hs_pages_discard((void *)(uintptr_t)view->bytes, view_n_chunks(view) * ELF_VIEW_CHUNK);
+    memset(view->filled, 0, (view_n_chunks(view) / 64 + 1) * sizeof(uint64_t));
+    view->total->n_resident -= view->n_resident;
+    view->n_resident = 0;
+}

@@ -1,0 +1,122 @@
+/* The types and variables of C, C++ and Rust programs, from DWARF 2 to 5, as far as pointers need
+ * them: which words of a value are pointers and to what, and what a place in it is called.
+ *
+ * One pool holds the types of several files (a program and its libraries), each added once. Types
+ * are numbers; 0 is "unknown". Two units that describe the same type give two numbers with one
+ * name; hs_ctypes_same tells.
+ *
+ * Lazy: adding a file reads the headers of its units. Where the file has a .gdb_index or
+ * .debug_names, a name costs the units that these give for it (and, once, the units that they do
+ * not tell of), and a variable those that they give for the name of its symbol; a name that is not
+ * in them is not looked for elsewhere. Without, or for variables that they do not lead to (statics
+ * of C functions), or when many variables are asked for, the first question makes one linear pass
+ * over the file's .debug_info (100 to 200 MB a second) that notes where variables are and where
+ * records are described. After that a type costs its own entry and its members; the first name
+ * asked for in a unit costs a walk over that unit. Code is found by .debug_aranges, else by the
+ * first entry of each unit.
+ *
+ * Debug information is hostile: entries are read through checked cursors, depth, names, hops and
+ * expansions are bounded, cycles end, and what is damaged is as if it were not there
+ * (hs_ctypes_n_damaged counts), and so is what a file no longer has that is cut while in use. An
+ * index that lies costs names only. Split DWARF and dwz's supplementary files are not followed.
+ *
+ * Resident: of the debug sections what questions read, 64 MiB at most between two of them (but
+ * compressed sections whole); 250 bytes per unit, 8 per name of an index, 24 per variable with a
+ * fixed place, 24 to 48 per differently named record; of what was asked for, 100 bytes per type, 24
+ * per member and slot, names once. One thread at a time. */
+#ifndef HS_SYMBOLS_CTYPES_H
+#define HS_SYMBOLS_CTYPES_H
+
+#include "symbols/elf.h"
+
+struct hs_ctypes;
+typedef uint32_t hs_ctype;     /* 0: unknown */
+typedef uint32_t hs_type_file; /* number of an added file, from 1; 0: none */
+
+enum hs_ctype_kind {
+    HS_CTYPE_UNKNOWN,
+    HS_CTYPE_SCALAR,  /* numbers, characters, enumerations, pointers to code and to members */
+    HS_CTYPE_POINTER, /* references too */
+    HS_CTYPE_RECORD,  /* struct, class; a Rust enumeration with data is a union */
+    HS_CTYPE_UNION,
+    HS_CTYPE_ARRAY,
+    HS_CTYPE_VOID
+};
+
+struct hs_ctype_facts {
+    const char
+        *name; /* "struct dict", "dictEntry *", "char [16]", "std::vector<int>"; never NULL */
+    uint64_t n_bytes;    /* 0 when unknown or of no size */
+    hs_ctype of;         /* what a pointer points to, what an array is made of; else 0 */
+    uint64_t n_elements; /* of an array; 0: flexible or unknown */
+    uint8_t kind;
+    bool is_declaration; /* named but described nowhere that could be found */
+};
+
+/* A pointer inside a value. */
+struct hs_cslot {
+    uint64_t offset_bytes;
+    hs_ctype pointee; /* 0 for void *, and where a union has pointers of several types */
+    /* Not surely a pointer: an alternative of a union (or of a Rust enumeration) has something else
+     * there, or it is a uintptr_t. Other integers are no slots. */
+    bool may_be_pointer_only;
+};
+
+struct hs_cvariable {
+    hs_ctype type;
+    const char *name; /* "server", "ns::Class::member", "func::counter" for statics of functions */
+    const char *file; /* "" when unknown */
+    uint32_t line;
+    uint64_t vaddr, n_bytes; /* of the whole variable (TLS: offset in the block) */
+};
+
+hs_status hs_ctypes_new(struct hs_ctypes **ret, struct hs_error *err);
+void hs_ctypes_free(struct hs_ctypes *types);
+HS_DEFINE_AUTO(hs_ctypes, free)
+
+/* `elf` (the program or its separate debug file; borrowed until free) must have DWARF; *ret is 0
+ * and the call succeeds when it has none that can be used. Fails with HS_LIMIT. */
+hs_status hs_ctypes_add(struct hs_ctypes *types, struct hs_elf *elf, hs_type_file *ret,
+                        struct hs_error *err);
+
+/* The variable that covers `vaddr`, or false. For TLS variables the offset in the module's block.
+ */
+bool hs_ctypes_variable_at(struct hs_ctypes *types, hs_type_file file, hs_addr vaddr,
+                           struct hs_cvariable *ret);
+bool hs_ctypes_tls_variable_at(struct hs_ctypes *types, hs_type_file file, uint64_t offset,
+                               struct hs_cvariable *ret);
+
+/* The record of this name, or 0: qualified and with all template arguments, as RTTI has it, in any
+ * spelling ("> >", "long unsigned int", "const int" or "int const" are all one); in C also "struct
+ * dict" or a typedef. Looks in `file` first, then in the others. clang names enumerators in
+ * template arguments where RTTI has their numbers: such are not found. */
+hs_ctype hs_ctypes_find(struct hs_ctypes *types, hs_type_file file, const char *name);
+
+/* Typedefs, const and volatile are looked through. *ret stays valid until free. */
+void hs_ctype_facts(struct hs_ctypes *types, hs_ctype type, struct hs_ctype_facts *ret);
+bool hs_ctypes_same(struct hs_ctypes *types, hs_ctype a, hs_ctype b);
+
+/* The pointers in a value of this type, ascending: nested records, base classes and arrays laid out
+ * flat, at most HS_CTYPE_MAX_SLOTS (then *ret_is_cut). Containers of libstdc++ whose nodes are
+ * linked by base pointers (map, set, list, forward_list, unordered_*) lead to the node type that
+ * holds the value; Rust's Vec, Box, Rc, Arc, String and HashMap lead to their contents. Valid until
+ * free. */
+enum { HS_CTYPE_MAX_SLOTS = 1 << 16 }; /* of one type; 2^24 are kept of all */
+const struct hs_cslot *hs_ctypes_slots(struct hs_ctypes *types, hs_ctype type, size_t *ret_n,
+                                       bool *ret_is_cut);
+
+/* The record that begins with this one and stands in its place in larger blocks, whatever type
+ * pointers to it have: InternalNode<K, V> of Rust's B-trees for LeafNode<K, V>. Else 0. */
+hs_ctype hs_ctypes_larger(struct hs_ctypes *types, hs_ctype type);
+
+/* What the place at `offset_bytes` of a value is called, as in a debugger and without a leading
+ * dot: "db[0].dict", "ht_table[1]". Inside of the standard libraries' own records only what tells
+ * something is named: "names.root", "label", "by_name.buckets[1]", "keys[3]"; a container's own
+ * body is the container. Returns the length, 0 when there is no
+ * name; cut at n_bytes - 1. *ret_type (may be NULL) is the type of the innermost thing there. */
+size_t hs_ctypes_place(struct hs_ctypes *types, hs_ctype type, uint64_t offset_bytes, char *text,
+                       size_t n_bytes, hs_ctype *ret_type);
+
+uint64_t hs_ctypes_n_damaged(const struct hs_ctypes *types);
+
+#endif

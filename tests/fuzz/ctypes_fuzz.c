@@ -1,0 +1,88 @@
+/* links: hs_symbols hs_base */
+/* Any bytes as an ELF file with debug information: variables, types, slots, places, functions. The
+ * seeds are small programs, linked without a C library, with DWARF 4 and 5 and type units. */
+#include <string.h>
+
+#include "ctypes_private.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes);
+
+static void fuzz_type(struct hs_ctypes *types, hs_ctype type, int depth)
+{
+    struct hs_ctype_facts facts;
+    char text[32];
+    size_t n = 0;
+    bool is_cut = false;
+    for (; type != 0 && depth > 0; depth--) {
+        hs_ctype_facts(types, type, &facts);
+        if (facts.name == NULL || strlen(facts.name) > 1 << 14)
+            __builtin_trap();
+        const struct hs_cslot *slots = hs_ctypes_slots(types, type, &n, &is_cut);
+        if (n > HS_CTYPE_MAX_SLOTS)
+            __builtin_trap();
+        for (size_t i = 0; i < n; i++) {
+            if (i > 0 && slots[i - 1].offset_bytes >= slots[i].offset_bytes)
+                __builtin_trap();
+            if (i < 32 && hs_ctypes_place(types, type, slots[i].offset_bytes, text, sizeof(text),
+                                          NULL) >= sizeof(text))
+                __builtin_trap();
+        }
+        if (!hs_ctypes_same(types, type, type))
+            __builtin_trap();
+        type = n > 0 ? slots[n / 2].pointee : facts.of;
+    }
+}
+
+static void fuzz_unit(struct hs_ctypes *types, hs_type_file file, struct debug_info *info,
+                      struct debug_unit *unit)
+{
+    struct debug_entry root, entry, function;
+    struct debug_bytes expression;
+    int n = 0;
+    if (!hs_debug_unit_load_(info, unit) || !hs_entry_read_(info, unit->root, &root))
+        return;
+    struct debug_walk walk = hs_walk_begin_(info, &root);
+    while (hs_walk_next_(&walk, &entry) && ++n < 2000) {
+        hs_addr low = 0;
+        fuzz_type(types, hs_ctypes_type_of_(types, file, &entry), 4);
+        hs_ctypes_name_of_(types, file, &entry);
+        if (hs_entry_low_(info, &entry, &low) &&
+            hs_ctypes_function_at_(types, file, low, &function) &&
+            !hs_entry_covers_(info, &function, low))
+            __builtin_trap();
+        hs_entry_expression_(info, &entry, 0x02, low, &expression); /* DW_AT_location */
+        if (n % 8 == 0)
+            hs_walk_skip_(&walk, &entry);
+    }
+    for (uint64_t i = 0; i < 4; i++)
+        hs_ctypes_file_name_(types, file, unit, i);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
+{
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_elf *elf = NULL;
+    struct hs_ctypes *types = NULL;
+    hs_type_file file = 0;
+    size_t n_symbols = 0;
+    struct hs_cvariable v;
+    if (hs_elf_open_memory(bytes, n_bytes, "fuzz", &elf, &err) != HS_OK)
+        return 0;
+    if (hs_ctypes_new(&types, &err) == HS_OK && hs_ctypes_add(types, elf, &file, &err) == HS_OK &&
+        file != 0) {
+        const struct hs_elf_symbol *symbols = hs_elf_symbols(elf, &n_symbols);
+        for (size_t i = 0; i < n_symbols && i < 64; i++)
+            if (hs_ctypes_variable_at(types, file, symbols[i].vaddr, &v))
+                fuzz_type(types, v.type, 8);
+        for (uint64_t at = 0; at < 64; at += 8)
+            if (hs_ctypes_tls_variable_at(types, file, at, &v))
+                fuzz_type(types, v.type, 8);
+        fuzz_type(types, hs_ctypes_find(types, file, "node"), 8);
+        struct debug_info *info = hs_ctypes_info_(types, file);
+        for (size_t i = 0; i < info->n_units && i < 64; i++)
+            fuzz_unit(types, file, info, &info->units[i]);
+    }
+    hs_ctypes_free(types);
+    hs_elf_close(elf);
+    return 0;
+}

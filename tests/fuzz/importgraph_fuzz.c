@@ -1,0 +1,13 @@
+/* links: hs_import hs_format */
+/* Any bytes as a pair of tables: a sound snapshot, or an error that names the fault. */
+#include "import_bytes.h"
+#include "writer_internal.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes);
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
+{
+    hs_snap_writer_set_level(1);
+    hs_import_hold(bytes, n_bytes, HS_IMPORT_GRAPH);
+    return 0;
+}

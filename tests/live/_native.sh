@@ -1,0 +1,12 @@
+# Sourced by the tests of native programs: builds a fixture, starts it, dumps it.
+. "$SOURCE_DIR/tests/live/_target.sh"
+need python3
+
+# dump [OPTIONS...]: into $work/heap.snap; the target must live on.
+dump()
+{
+    "$HEAPSNAP" dump "$pid" -o "$work/heap.snap" "$@" 2>"$work/talk" ||
+        { cat "$work/talk"; fail "dump"; }
+    kill -0 "$pid" || fail "the target did not survive the dump"
+    "$HEAPSNAP" check "$work/heap.snap" >/dev/null || fail "check"
+}

@@ -1,0 +1,169 @@
+/* The walker of glibc's malloc on a live process, for tests.
+ *
+ *   heap_probe PID                every block, the ledger, proofs and notes:
+ *                                 "B address bytes state", "M owner state bytes resident blocks",
+ *                                 "P expected found what", "N gap text", "T torn", "V version"
+ *   heap_probe PID stops N        N stops at random moments: one line each, "stop damaged torn"
+ *
+ * Times go to standard error. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "heaps/walkers.h"
+
+struct probe {
+    struct hs_target target;
+    struct hs_objects objects;
+    struct hs_image image;
+    struct hs_strtab strings;
+    struct hs_findings findings;
+    struct hs_heap_map map;
+    struct hs_ledger ledger;
+    struct hs_scene scene;
+    void *state;
+};
+
+static double probe_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void probe_check(hs_status status, const struct hs_error *err)
+{
+    if (status == HS_OK)
+        return;
+    fprintf(stderr, "heap_probe: %s\n", err->message);
+    exit(1);
+}
+
+/* Stops the process, copies its private writable memory, lets it go. */
+static void probe_copy(struct probe *p, struct hs_error *err)
+{
+    double began = probe_now();
+
+    probe_check(hs_target_stop(&p->target, err), err);
+    probe_check(hs_objects_update(&p->objects, &p->target, err), err);
+    for (size_t i = 0; i < p->target.n_mappings; i++) {
+        const struct hs_mapping *m = &p->target.mappings[i];
+        if (m->readable && m->writable && !m->shared)
+            probe_check(hs_image_copy(&p->image, &p->target, m->begin, m->end, err), err);
+    }
+    hs_target_resume(&p->target);
+    fprintf(stderr, "copy %.3f s\n", probe_now() - began);
+}
+
+static void probe_walk(struct probe *p, struct hs_error *err)
+{
+    double began = probe_now(), found, sealed;
+    uint64_t n_refused;
+
+    p->findings.strings = &p->strings;
+    p->scene = (struct hs_scene){&p->target, &p->image, &p->objects, &p->findings};
+    hs_heap_map_init(&p->map, &p->image);
+    hs_ledger_init(&p->ledger, &p->strings, &p->image);
+    probe_check(hs_glibc_walker.open(&p->scene, &p->state, err), err);
+    if (p->state == NULL) {
+        puts("unused");
+        exit(0);
+    }
+    double opened = probe_now();
+    probe_check(hs_glibc_walker.add_spans(p->state, &p->map, &p->ledger, err), err);
+    found = probe_now();
+    hs_ledger_seal(&p->ledger);
+    probe_check(hs_heap_map_seal(&p->map, &n_refused, err), err);
+    sealed = probe_now();
+    probe_check(hs_glibc_walker.mark(p->state, &p->map, &p->ledger, err), err);
+    double marked = probe_now();
+    uint64_t resident;
+    probe_check(hs_ledger_close(&p->ledger, &p->scene, NULL, &resident, err), err);
+    probe_check(hs_heap_map_index(&p->map, err), err);
+    fprintf(stderr,
+            "open %.3f s, walk %.3f s, seal %.3f s, mark %.3f s, blocks %" PRIu64
+            ", refused spans %" PRIu64 "\n",
+            opened - began, found - opened, sealed - found, marked - sealed, p->map.n_blocks,
+            n_refused);
+}
+
+static void probe_forget(struct probe *p)
+{
+    hs_glibc_walker.close(p->state);
+    p->state = NULL;
+    hs_heap_map_fini(&p->map);
+    hs_ledger_fini(&p->ledger);
+    hs_findings_fini(&p->findings);
+    memset(&p->findings, 0, sizeof p->findings);
+    hs_image_rewind(&p->image);
+}
+
+static void probe_print(const struct probe *p)
+{
+    struct hs_heap_iterator it = {.map = &p->map};
+    struct hs_heap_block b;
+
+    while (hs_heap_map_next(&it, &b))
+        printf("B %" PRIx64 " %" PRIu64 " %u\n", b.begin, b.n_bytes, b.span->states);
+    for (size_t i = 0; i < p->ledger.n_rows; i++) {
+        const struct hs_memory_row *row = &p->ledger.rows[i];
+        printf("M %s %s %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
+               hs_strtab_get(&p->strings, row->owner), hs_memory_state_name(row->state),
+               row->n_bytes, row->resident_bytes, row->n_blocks);
+    }
+    for (size_t i = 0; i < p->findings.n_proofs; i++) {
+        const struct hs_proof *proof = &p->findings.proofs[i];
+        printf("P %" PRIu64 " %" PRIu64 " %s\n", proof->expected, proof->found,
+               hs_strtab_get(&p->strings, proof->what));
+    }
+    for (size_t i = 0; i < p->findings.n_notes; i++)
+        printf("N %d %s\n", p->findings.notes[i].is_gap,
+               hs_strtab_get(&p->strings, p->findings.notes[i].text));
+    printf("T %" PRIu64 "\nV %s\n", p->findings.n_torn, hs_glibc_walker.version(p->state));
+}
+
+static void probe_stops(struct probe *p, unsigned n, struct hs_error *err)
+{
+    for (unsigned i = 0; i < n; i++) {
+        uint64_t damaged = 0;
+        usleep((useconds_t)(1000 + rand() % 20000));
+        probe_copy(p, err);
+        probe_walk(p, err);
+        for (size_t k = 0; k < p->ledger.n_rows; k++)
+            if (p->ledger.rows[k].state == HS_MEMORY_DAMAGED)
+                damaged += p->ledger.rows[k].n_bytes;
+        bool holds = true;
+        for (size_t k = 0; k < p->findings.n_proofs; k++)
+            holds &= p->findings.proofs[k].holds;
+        printf("%u %" PRIu64 " %" PRIu64 " %d\n", i, damaged, p->findings.n_torn, holds);
+        probe_forget(p);
+    }
+}
+
+int main(int n_arguments, char **arguments)
+{
+    static struct probe p;
+    struct hs_error err = HS_ERROR_INIT;
+
+    if (n_arguments < 2)
+        return 2;
+    probe_check(hs_target_open((pid_t)strtol(arguments[1], NULL, 10), &p.target, &err), &err);
+    probe_check(hs_objects_open(&p.objects, &p.target, &err), &err);
+    if (n_arguments > 3) {
+        probe_stops(&p, (unsigned)strtoul(arguments[3], NULL, 10), &err);
+    } else {
+        probe_copy(&p, &err);
+        probe_walk(&p, &err);
+        probe_print(&p);
+    }
+    probe_forget(&p);
+    hs_image_fini(&p.image);
+    hs_objects_close(&p.objects);
+    hs_target_close(&p.target);
+    hs_strtab_fini(&p.strings);
+    return 0;
+}

@@ -1,0 +1,34 @@
+# Debian's redis-server, keys of all types: what is listed against what jemalloc counts of itself.
+# HS_LONG=1: 1,000,000 keys.
+# shellcheck source=tests/live/_walkers.sh
+. "$SOURCE_DIR/tests/live/_walkers.sh"
+
+for tool in redis-server redis-cli gdb python3; do
+    command -v $tool >/dev/null || { echo "skipped: no $tool"; exit 77; }
+done
+ldd "$(command -v redis-server)" | grep -q jemalloc ||
+    { echo "skipped: redis without jemalloc"; exit 77; }
+
+keys=60000
+[ -z "${HS_LONG:-}" ] || keys=1000000
+
+redis-server --port 0 --unixsocket "$work/socket" --save "" --appendonly no --dir "$work" \
+    --daemonize no >"$work/log" 2>"$work/errors" &
+pid=$!
+for _ in $(seq 100); do
+    redis-cli -s "$work/socket" ping 2>/dev/null | grep -q PONG && break
+    sleep 0.1
+done
+python3 "$compare/_jemalloc_redis.py" commands "$keys" | redis-cli -s "$work/socket" --pipe \
+    >"$work/pipe" || fail "filling redis"
+grep -q "errors: 0" "$work/pipe" || fail "redis did not take all commands"
+sleep 0.5
+
+# jemalloc's own statistics, printed inside the process while nothing else runs there.
+gdb -q -batch -p "$pid" \
+    -ex 'call ((void (*)(void *, void *, const char *))malloc_stats_print)(0, 0, 0)' \
+    -ex "shell kill -STOP $pid" -ex detach >"$work/gdb" 2>&1 ||
+    { echo "skipped: gdb cannot attach"; exit 77; }
+grep -q "^Allocated:" "$work/errors" || fail "no statistics: $(tail -3 "$work/gdb")"
+list
+python3 "$compare/_jemalloc_redis.py" compare "$work/errors" "$work/listed" || fail "redis"

@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# A program of C that knows what each of its variables reaches and what it has lost: the snapshot
+# says the same, to the word; with and without debug information, and without symbols.
+. "$(dirname "$0")/_native.sh"
+need gcc
+
+# judge VARIANT: what `roots` and `leaks` say against the program's own log
+judge()
+{
+    for command in info roots leaks types; do
+        rows="-n 0"
+        [ "$command" != info ] || rows=""
+        "$HEAPSNAP" "$command" "$work/heap.snap" --json $rows >"$work/$command.json" ||
+            fail "$1: $command"
+    done
+    python3 - "$work" "$1" <<'PYTHON' || fail "$1"
+import json, sys
+work, variant = sys.argv[1:3]
+info, roots, leaks, types = (json.load(open(f"{work}/{name}.json"))
+                             for name in ("info", "roots", "leaks", "types"))
+truth = {}
+for line in open(f"{work}/log"):
+    word = line.split()
+    if word[0] == "ROOT":
+        truth[word[1]] = (int(word[2]), int(word[3]))
+    elif word[0] in ("LOST", "ALL"):
+        truth[word[0]] = (int(word[1]), int(word[2]))
+
+def equal(found, expected, what):
+    assert found == expected, f"{what}: {found}, the program says {expected}"
+
+for proof in info["proofs"]:
+    assert proof["holds"], proof
+lost, every = truth.pop("LOST"), truth.pop("ALL")
+equal((leaks["certain"]["words"], leaks["certain"]["count"]), lost, "certainly lost")
+equal(leaks["possible"]["count"], 0, "possibly lost")
+equal(roots["heap"]["unreached_objects"], lost[1], "unreached blocks")
+assert every[1] < info["objects"] < every[1] + 200, (info["objects"], every)
+total = sum(root["retained_words"] for root in roots["roots"])
+total += roots["shared"]["retained_words"] + roots["others"]["retained_words"]
+equal(total + roots["unreached"]["words"], roots["heap"]["words"], "the sum of all roots")
+equal(sum(row["resident_bytes"] for row in info["memory"]), info["resident_bytes"], "resident")
+assert info["pause_ns"] < 500_000_000, info["pause_ns"]
+by_name = {}
+for root in roots["roots"]:
+    by_name.setdefault(root["name"], []).append(root)
+if variant == "stripped":
+    # Names are gone, the sizes stay. The stack's list is held by a slot and perhaps a register.
+    sizes = [(root["reachable_words"], root["reachable_objects"]) for root in roots["roots"]]
+    for name, expected in truth.items():
+        assert expected in sizes, f"no root reaches {expected}, as {name} does"
+    sys.exit()
+for name, expected in truth.items():
+    found = [root for known, roots_of in by_name.items() for root in roots_of
+             if known == name or known.split()[-1] == name or known.startswith(name)]
+    if name == "on_stack" and variant != "debug":
+        found = [root for root in roots["roots"] if root["kind"] in ("stack", "local", "register")]
+    sizes = [(root["reachable_words"], root["reachable_objects"]) for root in found]
+    assert expected in sizes, f"{name}: {sizes}, the program says {expected}"
+if variant == "debug":
+    names = {row["type"]: row for row in types["types"]}
+    items = sum(truth[name][1] for name in ("g_list", "s_table", "t_list", "on_stack")) // 2
+    equal(names["struct item"]["objects"], items, "items with a type")
+PYTHON
+}
+
+# graph NAME: the graph of a process that does nothing is the same whenever it is dumped
+graph()
+{
+    "$HEAPSNAP" export "$work/heap.snap" --to graph -o "$work/$1" || fail "export"
+}
+
+for variant in debug symbols stripped; do
+    case $variant in
+    debug) gcc -g -O1 -o "$work/$variant" "$fixtures/native_basic.c" ;;
+    symbols) gcc -O1 -o "$work/$variant" "$fixtures/native_basic.c" ;;
+    stripped) gcc -O1 -s -o "$work/$variant" "$fixtures/native_basic.c" ;;
+    esac || fail "building $variant"
+    start "$work/$variant"
+    dump
+    judge "$variant"
+    graph first
+    dump
+    graph second
+    cmp "$work/first/nodes.tsv" "$work/second/nodes.tsv" || fail "$variant: another graph"
+    cmp "$work/first/edges.tsv" "$work/second/edges.tsv" || fail "$variant: other edges"
+    leave
+    rm -r "$work/first" "$work/second"
+    echo "$variant: $(sed -n 's/^ALL//p' "$work/log") words and blocks agree"
+done

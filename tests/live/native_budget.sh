@@ -1,0 +1,89 @@
+# A dump with little memory finds the same as one with enough, and every refusal and failure leaves
+# the target as it was.
+. "$(dirname "$0")/_target.sh"
+need g++ python3 zstd
+here=$SOURCE_DIR/tests/live
+
+g++ -O1 -g -o "$work/budget" "$fixtures/budget.cpp" || fail "building"
+objcopy --strip-debug "$work/budget" "$work/budget_bare"
+
+# told NAME: a figure of the last dump.
+told() { awk -v name="$1" '$1 == name { print $2 }' "$work/told"; }
+
+# try CODE BYTES [SPILL_DIR]: a dump that must end with this exit code.
+try()
+{
+    local code=0
+    rm -f "$work/heap.snap"
+    "$BUDGET_DUMP" "$pid" "$work/heap.snap" "${@:2}" >"$work/told" 2>"$work/talk" || code=$?
+    [ "$code" = "$1" ] || { cat "$work/talk"; fail "exit $code with budget $2, not $1"; }
+    if [ "$code" != 0 ]; then
+        [ -z "$(find "$work" -maxdepth 1 -name '*heap.snap*')" ] || fail "a half snapshot is left"
+    fi
+    kill -0 "$pid" || fail "the target did not survive"
+}
+is_stopped() { grep -q '^State:.*[Tt]' "/proc/$pid/status"; }
+
+# One moment, two ways. Without debug information containers are looked for as far as the disk lets
+# us: there the types may differ, and a note says so.
+for program in budget budget_bare; do
+    start "$work/$program" 200
+    kill -STOP "$pid"
+    sleep 0.1
+    try 0 0
+    mv "$work/heap.snap" "$work/all.snap"
+    in_memory=$(told peak_rss_mib)
+    try 0 $((80 << 20))
+    spilled=$(told peak_rss_mib)
+    "$HEAPSNAP" check "$work/heap.snap" >/dev/null || fail "check"
+    "$HEAPSNAP" info "$work/heap.snap" | grep -q "through a temporary file" || fail "no note"
+    but=()
+    "$HEAPSNAP" info "$work/heap.snap" | grep -q "in a part of the heap only" && but=(but-types)
+    python3 -B "$here/_same_graph.py" "$work/all.snap" "$work/heap.snap" "${but[@]}" ||
+        fail "$program differs"
+    try 0 $((2 << 30)) # enough
+    python3 -B "$here/_same_graph.py" "$work/all.snap" "$work/heap.snap" || fail "$program differs"
+    is_stopped || fail "a process that its user stopped was let go"
+    kill -CONT "$pid"
+    echo "$program: the same in $spilled MiB as in $in_memory MiB"
+done
+
+# Never stopped: too little for anything; no such directory.
+try 6 $((16 << 20))
+grep -q "needs at least" "$work/talk" || fail "no figures"
+try 5 $((96 << 20)) "$work/nowhere"
+# A full disk in the middle of the stop.
+(
+    trap '' XFSZ
+    ulimit -f $((30 << 10))
+    try 5 $((96 << 20))
+) || exit 1
+grep -q "spill-dir" "$work/talk" || { cat "$work/talk"; fail "no hint"; }
+is_stopped && fail "the target stays stopped"
+try 0 $((96 << 20))
+leave
+
+# A hard limit, page cache and all: a quarter of the target.
+group=/sys/fs/cgroup/memory/heapsnap-test-$$
+if ! mkdir "$group" 2>/dev/null; then
+    echo "NOT TESTED: no memory controller that we may use"
+    exit 0
+fi
+start "$work/budget" 1200
+resident=$(awk '/VmRSS/ { print $2 }' "/proc/$pid/status")
+limit=$((resident * 1024 / 4))
+echo "$limit" >"$group/memory.limit_in_bytes"
+code=0
+bash -c 'echo $$ >"$1/cgroup.procs"; shift; exec "$@"' - "$group" "$BUDGET_DUMP" "$pid" \
+    "$work/heap.snap" "$limit" >"$work/told" 2>"$work/talk" || code=$?
+peak=$(cat "$group/memory.max_usage_in_bytes")
+for _ in $(seq 50); do
+    rmdir "$group" 2>/dev/null && break
+    sleep 0.1
+done
+[ "$code" = 0 ] || { cat "$work/talk"; fail "exit $code under a hard limit"; }
+"$HEAPSNAP" check "$work/heap.snap" >/dev/null || fail "check"
+echo "target $((resident >> 10)) MiB, limit $((limit >> 20)) MiB: peak resident" \
+    "$(told peak_rss_mib) MiB, with page cache $((peak >> 20)) MiB, pause $(told pause_ms) ms," \
+    "$(told seconds) s"
+leave

@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# Names of a stripped program come from its separate debug file: beside it, below --debug-path, and
+# never from that of another build, which is told.
+. "$(dirname "$0")/_native.sh"
+need gcc
+need objcopy
+
+# says PATTERN: `info` of the snapshot has such a line
+says()
+{
+    "$HEAPSNAP" info "$work/heap.snap" >"$work/info" || fail "info"
+    grep -q -e "$1" "$work/info" || { cat "$work/info"; fail "info lacks '$1'"; }
+}
+
+# named NUMBER: of the roots that are the program's own variables with their lines
+named()
+{
+    local n
+    n=$("$HEAPSNAP" roots "$work/heap.snap" -n 0 | grep -c 'native_basic.c:' || true)
+    [ "$n" -ge "$1" ] || { "$HEAPSNAP" roots "$work/heap.snap"; fail "$n roots have a line"; }
+    [ "$1" != 0 ] || [ "$n" = 0 ] || fail "$n roots have a line, where could it be from?"
+}
+
+gcc -g -O1 -o "$work/basic" "$fixtures/native_basic.c" || fail "building"
+objcopy --only-keep-debug "$work/basic" "$work/basic.debug"
+strip "$work/basic"
+objcopy --add-gnu-debuglink="$work/basic.debug" "$work/basic"
+id=$(readelf -n "$work/basic" | sed -n 's/.*Build ID: //p')
+
+start "$work/basic"
+dump
+says "debug information in $work/basic.debug"
+named 4
+mkdir "$work/elsewhere"
+mv "$work/basic.debug" "$work/elsewhere/"
+dump
+named 0
+says "no debug information"
+dump --debug-path /nonexistent --debug-path "$work/elsewhere"
+says "debug information in $work/elsewhere/basic.debug"
+named 4
+"$HEAPSNAP" types "$work/heap.snap" -n 0 | grep -q 'struct item' || fail "no types"
+dump --debug-path "$work/elsewhere" --no-names
+named 0
+if [ -n "$id" ]; then
+    mkdir -p "$work/by-id/.build-id/${id:0:2}"
+    mv "$work/elsewhere/basic.debug" "$work/by-id/.build-id/${id:0:2}/${id:2}.debug"
+    dump --debug-path "$work/by-id"
+    named 4
+fi
+gcc -g -O1 -DOTHER=1 -Wl,--build-id=0x0123456789 -o "$work/basic.debug" "$fixtures/native_basic.c"
+dump
+named 0
+says "names of 'basic' are missing: its debug file '$work/basic.debug' is of another build"
+leave

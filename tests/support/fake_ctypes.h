@@ -1,0 +1,120 @@
+/* Debug information as a test states it, instead of symbols/ctypes.h and locals.h: include it in
+ * one source file of the test, which then links nothing of the real ones.
+ *
+ *   type 1  node *          type 2  struct node { node *next; long tag; uintptr_t maybe; }
+ *   type 3  node [4]        type 4  char [32]        type 6  void *
+ */
+#ifndef HS_TESTS_FAKE_CTYPES_H
+#define HS_TESTS_FAKE_CTYPES_H
+
+#include <stdio.h>
+#include <string.h>
+
+#include "symbols/locals.h"
+
+enum { FAKE_NODE_P = 1, FAKE_NODE, FAKE_NODES, FAKE_CHARS, FAKE_CHAR, FAKE_VOID_P };
+
+static struct hs_cvariable fake_variables[8], fake_tls_variables[8];
+static size_t fake_n_variables, fake_n_tls_variables, fake_n_asked;
+static void (*fake_locals)(const struct hs_frame_place *frame, struct hs_locals *ret);
+
+/* Any address that is not NULL. */
+static char fake_ctypes_place;
+static struct hs_ctypes *fake_ctypes(void)
+{
+    return (struct hs_ctypes *)(void *)&fake_ctypes_place;
+}
+
+static bool fake_find(const struct hs_cvariable *all, size_t n, uint64_t at,
+                      struct hs_cvariable *ret)
+{
+    fake_n_asked++;
+    for (size_t i = 0; i < n; i++) {
+        if (at < all[i].vaddr || at - all[i].vaddr >= all[i].n_bytes)
+            continue;
+        *ret = all[i];
+        return true;
+    }
+    return false;
+}
+
+bool hs_ctypes_variable_at(struct hs_ctypes *types, hs_type_file file, hs_addr vaddr,
+                           struct hs_cvariable *ret)
+{
+    (void)types;
+    return file == 1 && fake_find(fake_variables, fake_n_variables, vaddr, ret);
+}
+
+bool hs_ctypes_tls_variable_at(struct hs_ctypes *types, hs_type_file file, uint64_t offset,
+                               struct hs_cvariable *ret)
+{
+    (void)types;
+    return file == 1 && fake_find(fake_tls_variables, fake_n_tls_variables, offset, ret);
+}
+
+void hs_ctype_facts(struct hs_ctypes *types, hs_ctype type, struct hs_ctype_facts *ret)
+{
+    static const struct hs_ctype_facts facts[] = {
+        {.name = "?"},
+        {.name = "node *", .n_bytes = 8, .of = FAKE_NODE, .kind = HS_CTYPE_POINTER},
+        {.name = "struct node", .n_bytes = 24, .kind = HS_CTYPE_RECORD},
+        {.name = "struct node [4]",
+         .n_bytes = 96,
+         .of = FAKE_NODE,
+         .n_elements = 4,
+         .kind = HS_CTYPE_ARRAY},
+        {.name = "char [32]",
+         .n_bytes = 32,
+         .of = FAKE_CHAR,
+         .n_elements = 32,
+         .kind = HS_CTYPE_ARRAY},
+        {.name = "char", .n_bytes = 1, .kind = HS_CTYPE_SCALAR},
+        {.name = "void *", .n_bytes = 8, .kind = HS_CTYPE_POINTER}};
+    (void)types;
+    *ret = facts[type < sizeof facts / sizeof *facts ? type : 0];
+}
+
+const struct hs_cslot *hs_ctypes_slots(struct hs_ctypes *types, hs_ctype type, size_t *ret_n,
+                                       bool *ret_is_cut)
+{
+    static const struct hs_cslot node[] = {{.offset_bytes = 0, .pointee = FAKE_NODE},
+                                           {.offset_bytes = 16, .may_be_pointer_only = true}};
+    (void)types;
+    *ret_is_cut = false;
+    *ret_n = type == FAKE_NODE ? 2 : 0;
+    return node;
+}
+
+static size_t fake_place_of_node(uint64_t offset, char *text, size_t n_bytes)
+{
+    static const char *const members[] = {"next", "tag", "maybe"};
+    int n = offset < 24 ? snprintf(text, n_bytes, "%s", members[offset / 8]) : 0;
+    return (size_t)n;
+}
+
+size_t hs_ctypes_place(struct hs_ctypes *types, hs_ctype type, uint64_t offset_bytes, char *text,
+                       size_t n_bytes, hs_ctype *ret_type)
+{
+    (void)types;
+    (void)ret_type;
+    if (type == FAKE_NODE)
+        return fake_place_of_node(offset_bytes, text, n_bytes);
+    if (type != FAKE_NODES)
+        return 0;
+    int n = snprintf(text, n_bytes, "[%d].", (int)(offset_bytes / 24));
+    return (size_t)n + fake_place_of_node(offset_bytes % 24, text + n, n_bytes - (size_t)n);
+}
+
+hs_status hs_locals_at(struct hs_ctypes *types, const struct hs_frame_place *frame,
+                       struct hs_locals *ret, struct hs_error *err)
+{
+    (void)types;
+    (void)err;
+    ret->n_locals = ret->n_chain = 0;
+    ret->is_known = ret->is_complete = false;
+    if (fake_locals != NULL)
+        fake_locals(frame, ret);
+    return HS_OK;
+}
+
+#endif

@@ -1,0 +1,226 @@
+/* A made-up native process after its heaps were listed: blocks at made-up addresses, types made of
+ * a few lines instead of debug information. For tests of native_flow.c and the like.
+ *
+ *   WORLD_HEAP    blocks, each a span of its own, 16 bytes apart
+ *   WORLD_STATIC  words that are mapped and in the copy, but no blocks
+ *
+ * The file that includes this defines hs_ctypes_find and the like through it: do not link tests
+ * that use real debug information. Build blocks, then world_seal, then use `native`. */
+#ifndef HS_TESTS_NATIVE_WORLD_H
+#define HS_TESTS_NATIVE_WORLD_H
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "native.h"
+
+enum { WORLD_WORDS = 1 << 14, WORLD_BLOCKS = 4096, WORLD_TYPES = 32, WORLD_SLOTS = 8 };
+#define WORLD_HEAP UINT64_C(0x7f0000000000)
+#define WORLD_STATIC UINT64_C(0x7e0000000000)
+#define WORLD_UNMAPPED UINT64_C(0x7d0000000008)
+
+struct world_type {
+    struct hs_ctype_facts facts;
+    struct hs_cslot slots[WORLD_SLOTS];
+    const char *places[WORLD_SLOTS];
+    size_t n_slots;
+    hs_ctype larger;
+    bool is_cut;
+};
+
+struct world {
+    struct hs_native native;
+    struct hs_dump_options options;
+    struct hs_mapping mappings[2];
+    char paths[16];
+    uint64_t heap[WORLD_WORDS], statics[256];
+    hs_addr blocks[WORLD_BLOCKS], next;
+    size_t n_blocks;
+    uint8_t states; /* of the blocks to come */
+    uint8_t owner;
+};
+
+static struct world_type world_types[WORLD_TYPES]; /* by number; 0 is unknown */
+static struct hs_error world_err;
+
+#define WORLD_OK(call)                                                   \
+    do {                                                                 \
+        if ((call) != HS_OK) {                                           \
+            (void)fprintf(stderr, "%s: %s\n", #call, world_err.message); \
+            abort();                                                     \
+        }                                                                \
+    } while (0)
+
+/* ---- what stands for the debug information */
+
+void hs_ctype_facts(struct hs_ctypes *types, hs_ctype type, struct hs_ctype_facts *ret)
+{
+    (void)types;
+    *ret = world_types[type].facts;
+    if (ret->name == NULL)
+        ret->name = "";
+}
+
+const struct hs_cslot *hs_ctypes_slots(struct hs_ctypes *types, hs_ctype type, size_t *ret_n,
+                                       bool *ret_is_cut)
+{
+    (void)types;
+    *ret_n = world_types[type].n_slots;
+    *ret_is_cut = world_types[type].is_cut;
+    return world_types[type].slots;
+}
+
+hs_ctype hs_ctypes_larger(struct hs_ctypes *types, hs_ctype type)
+{
+    (void)types;
+    return world_types[type].larger;
+}
+
+size_t hs_ctypes_place(struct hs_ctypes *types, hs_ctype type, uint64_t offset_bytes, char *text,
+                       size_t n_bytes, hs_ctype *ret_type)
+{
+    (void)types;
+    for (size_t i = 0; i < world_types[type].n_slots; i++) {
+        if (world_types[type].slots[i].offset_bytes != offset_bytes ||
+            world_types[type].places[i] == NULL)
+            continue;
+        *ret_type = world_types[type].slots[i].pointee;
+        return (size_t)snprintf(text, n_bytes, "%s", world_types[type].places[i]);
+    }
+    return 0;
+}
+
+hs_ctype hs_ctypes_find(struct hs_ctypes *types, hs_type_file file, const char *name)
+{
+    (void)types;
+    (void)file;
+    for (hs_ctype i = 1; i < WORLD_TYPES; i++)
+        if (world_types[i].facts.name != NULL && strcmp(world_types[i].facts.name, name) == 0)
+            return i;
+    return 0;
+}
+
+static inline void world_no_types(void)
+{
+    memset(world_types, 0, sizeof world_types);
+}
+
+static inline void world_type(hs_ctype number, const char *name, enum hs_ctype_kind kind,
+                              uint64_t n_bytes)
+{
+    world_types[number] =
+        (struct world_type){.facts = {.name = name, .kind = (uint8_t)kind, .n_bytes = n_bytes}};
+}
+
+/* A pointer in a type; for a pointer type, to what it leads. */
+static inline void world_slot(hs_ctype number, const char *place, uint64_t offset, hs_ctype pointee)
+{
+    struct world_type *type = &world_types[number];
+    assert(type->n_slots < WORLD_SLOTS);
+    type->slots[type->n_slots] = (struct hs_cslot){.offset_bytes = offset, .pointee = pointee};
+    type->places[type->n_slots++] = place;
+}
+
+/* ---- memory */
+
+static inline struct world *world_new(void)
+{
+    void *memory;
+    WORLD_OK(hs_alloc(1, sizeof(struct world), &memory, &world_err));
+    struct world *w = memory;
+    w->next = WORLD_HEAP;
+    w->owner = HS_OWNER_REGISTERED;
+    w->native.options = &w->options;
+    w->mappings[0] = (struct hs_mapping){
+        .begin = WORLD_STATIC, .end = WORLD_STATIC + 0x1000, .readable = true, .writable = true};
+    w->mappings[1] = (struct hs_mapping){.begin = WORLD_HEAP,
+                                         .end = WORLD_HEAP + sizeof w->heap,
+                                         .readable = true,
+                                         .writable = true};
+    w->native.target.mappings = w->mappings;
+    w->native.target.n_mappings = 2;
+    w->native.target.path_text = w->paths;
+    w->native.target.path_text_bytes = sizeof w->paths;
+    w->native.findings.strings = &w->native.strings;
+    w->native.ctypes = (struct hs_ctypes *)(void *)w; /* never looked into here */
+    hs_heap_map_init(&w->native.heaps.map, &w->native.image);
+    return w;
+}
+
+static inline void world_free(struct world *w)
+{
+    hs_heap_map_fini(&w->native.heaps.map);
+    hs_image_fini(&w->native.image);
+    hs_strtab_fini(&w->native.strings);
+    hs_findings_fini(&w->native.findings);
+    hs_roots_fini(&w->native.roots);
+    hs_free(w->native.seeds);
+    hs_free(w);
+}
+
+static inline uint64_t *world_word(struct world *w, hs_addr address)
+{
+    uint64_t at = address - WORLD_HEAP;
+    if (at < sizeof w->heap)
+        return &w->heap[at / 8];
+    assert(address - WORLD_STATIC < sizeof w->statics);
+    return &w->statics[(address - WORLD_STATIC) / 8];
+}
+
+/* A live block of zeros. */
+static inline hs_addr world_block(struct world *w, uint64_t n_bytes)
+{
+    hs_addr begin = w->next;
+    struct hs_heap_span span = {.begin = begin,
+                                .end = begin + n_bytes,
+                                .form = HS_SPAN_SINGLE,
+                                .owner = w->owner,
+                                .states = w->states};
+    w->next = (begin + n_bytes + 16 + 15) & ~UINT64_C(15);
+    assert(w->next < WORLD_HEAP + sizeof w->heap && w->n_blocks < WORLD_BLOCKS);
+    w->blocks[w->n_blocks++] = begin;
+    WORLD_OK(hs_heap_map_add(&w->native.heaps.map, &span, &world_err));
+    return begin;
+}
+
+static inline void world_seal(struct world *w)
+{
+    uint64_t n_refused;
+    WORLD_OK(
+        hs_image_add(&w->native.image, WORLD_STATIC, w->statics, sizeof w->statics, &world_err));
+    WORLD_OK(hs_image_add(&w->native.image, WORLD_HEAP, w->heap, sizeof w->heap, &world_err));
+    WORLD_OK(hs_heap_map_seal(&w->native.heaps.map, &n_refused, &world_err));
+    assert(n_refused == 0);
+    for (size_t i = 0; i < w->n_blocks; i++)
+        assert(hs_heap_map_set(&w->native.heaps.map, w->blocks[i]));
+    WORLD_OK(hs_heap_map_index(&w->native.heaps.map, &world_err));
+}
+
+static inline void world_seed(struct world *w, hs_addr word, hs_ctype pointee)
+{
+    WORLD_OK(hs_grow((void **)&w->native.seeds, &w->native.seeds_capacity, w->native.n_seeds + 1,
+                     sizeof *w->native.seeds, &world_err));
+    w->native.seeds[w->native.n_seeds++] =
+        (struct hs_native_seed){.block = word, .word = word, .pointee = pointee};
+}
+
+static inline void world_root(struct world *w, hs_addr block, unsigned edge_class)
+{
+    struct hs_root_leaf leaf = {.target = block, .root = {.edge_class = (uint8_t)edge_class}};
+    WORLD_OK(hs_roots_add(&w->native.roots, &leaf, &world_err));
+}
+
+/* The name of the type that a block was given; "" when it has none. */
+static inline const char *world_type_of(struct world *w, const struct hs_flow *flow, hs_addr block)
+{
+    struct hs_heap_block found;
+    assert(hs_heap_map_resolve(&w->native.heaps.map, block, &found) == HS_POINTER_START);
+    hs_ntype type = hs_flow_type(flow, found.rank);
+    return type == 0 ? ""
+                     : hs_strtab_get(&w->native.strings, flow->types.types[type - 1].type.name);
+}
+
+#endif

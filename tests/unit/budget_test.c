@@ -1,0 +1,111 @@
+/* links: hs_base */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "base/budget.h"
+
+static void takes_and_gives(void **state)
+{
+    (void)state;
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_budget budget;
+
+    hs_budget_init(HS_BUDGET_BASE_BYTES + 100, "/somewhere", 3, &budget);
+    assert_string_equal(budget.spill_dir, "/somewhere");
+    assert_int_equal(budget.n_threads, 3);
+    assert_int_equal(hs_budget_left_bytes(&budget), 100);
+    assert_int_equal(hs_budget_take(&budget, 60, "the forest", &err), HS_OK);
+    assert_int_equal(hs_budget_take(&budget, 40, "the forest", &err), HS_OK);
+    assert_int_equal(hs_budget_take(&budget, 0, "nothing", &err), HS_OK);
+    assert_int_equal(hs_budget_left_bytes(&budget), 0);
+    assert_int_equal(hs_budget_take(&budget, 1, "the tree", &err), HS_LIMIT);
+    hs_budget_give(&budget, 40);
+    assert_int_equal(hs_budget_take(&budget, 41, "the tree", &err), HS_LIMIT);
+    assert_int_equal(hs_budget_left_bytes(&budget), 40);
+    hs_budget_give(&budget, 60);
+    assert_int_equal(hs_budget_left_bytes(&budget), 100);
+    assert_int_equal(budget.peak_bytes, HS_BUDGET_BASE_BYTES + 100);
+}
+
+static void refuses_with_figures(void **state)
+{
+    (void)state;
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_budget budget;
+
+    hs_budget_init((uint64_t)64 << 20, NULL, 1, &budget);
+    assert_int_equal(hs_budget_take(&budget, (uint64_t)100 << 20, "the forest", &err), HS_LIMIT);
+    assert_string_equal(err.message,
+                        "the forest needs 100.0 MiB of memory, 52.0 MiB of 64.0 MiB are left");
+    assert_string_equal(err.hint, "allow more with --memory");
+    assert_int_equal(hs_budget_take(&budget, UINT64_MAX, "the forest", &err), HS_LIMIT);
+    assert_int_equal(hs_budget_left_bytes(&budget), (uint64_t)52 << 20);
+}
+
+static void a_limit_below_the_base_leaves_nothing(void **state)
+{
+    (void)state;
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_budget budget;
+
+    hs_budget_init(1, NULL, 1, &budget);
+    assert_int_equal(hs_budget_left_bytes(&budget), 0);
+    assert_int_equal(hs_budget_take(&budget, 1, "x", &err), HS_LIMIT);
+}
+
+static void no_budget_and_no_limit(void **state)
+{
+    (void)state;
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_budget budget;
+
+    assert_int_equal(hs_budget_take(NULL, UINT64_MAX, "x", &err), HS_OK);
+    hs_budget_give(NULL, UINT64_MAX);
+    assert_true(hs_budget_left_bytes(NULL) == UINT64_MAX);
+    hs_budget_init(UINT64_MAX, NULL, 1, &budget);
+    assert_int_equal(hs_budget_take(&budget, (uint64_t)1 << 60, "x", &err), HS_OK);
+    assert_true(hs_budget_left_bytes(&budget) == UINT64_MAX);
+}
+
+static void has_defaults(void **state)
+{
+    (void)state;
+    struct hs_budget budget;
+
+    hs_budget_init(0, NULL, 0, &budget);
+    assert_true(budget.limit_bytes >= HS_BUDGET_MIN_BYTES && budget.limit_bytes != UINT64_MAX);
+    assert_true(budget.n_threads >= 1 && budget.n_threads <= 8);
+    assert_true(hs_memory_available_bytes() > 0);
+}
+
+static void asks_for_disk(void **state)
+{
+    (void)state;
+    struct hs_error err = HS_ERROR_INIT;
+
+    assert_int_equal(hs_disk_need("/", 0, &err), HS_OK);
+    assert_int_equal(hs_disk_need("/tmp", UINT64_MAX, &err), HS_IO);
+    assert_non_null(strstr(err.message, "do not fit in '/tmp'"));
+    assert_non_null(strstr(err.hint, "--spill-dir"));
+    assert_int_equal(hs_disk_need("/there/is/none", 1, &err), HS_IO);
+    assert_non_null(strstr(err.message, "'/there/is/none'"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(takes_and_gives),
+        cmocka_unit_test(refuses_with_figures),
+        cmocka_unit_test(a_limit_below_the_base_leaves_nothing),
+        cmocka_unit_test(no_budget_and_no_limit),
+        cmocka_unit_test(has_defaults),
+        cmocka_unit_test(asks_for_disk),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

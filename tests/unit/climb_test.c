@@ -1,0 +1,135 @@
+/* links: hs_tools_lib */
+#include "climb.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "edge_list.h"
+#include "made_view.h"
+
+struct asked {
+    const struct hs_view *view;
+    uint64_t n;
+};
+
+/* Tells both what it came to and by which block. */
+static uint64_t value_of(const void *context, hs_node tree_node, hs_node below)
+{
+    struct asked *asked = (struct asked *)(uintptr_t)context;
+    asked->n++;
+    return below == HS_NO_NODE ? tree_node : tree_node * 1000000 + below;
+}
+
+static uint64_t plain_climb(const struct hs_view *view, hs_node node)
+{
+    hs_node below = HS_NO_NODE;
+    while (node != HS_NO_NODE && node >= view->n_tree) {
+        below = node;
+        node = hs_index_idom(view->index, node);
+    }
+    if (node == HS_NO_NODE)
+        return HS_CLIMB_NONE;
+    return below == HS_NO_NODE ? node : node * 1000000 + below;
+}
+
+static void random_heaps(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        struct made_view made = {0};
+        struct hs_graph_builder *b = &made.builder;
+        uint64_t random = seed * 1234567;
+        uint32_t n = 1 + hs_random_below(&random, 300);
+        hs_graph_builder_blocks(b, n, 3);
+        for (uint32_t i = 0; i < n + n / 4; i++)
+            hs_graph_builder_edge(b, hs_random_below(&random, n), hs_random_below(&random, n),
+                                  HS_EDGE_EXACT);
+        for (uint32_t i = 0; i < 3; i++)
+            hs_graph_builder_leaf(b, HS_ROOT_GLOBAL, "m", "u", "v", hs_random_below(&random, n));
+        made_view_open(&made);
+        struct hs_error err = HS_ERROR_INIT;
+        struct hs_climb climb;
+        struct asked asked = {.view = &made.view};
+        assert_int_equal(hs_climb_init(&made.view, value_of, &asked, &climb, &err), HS_OK);
+        for (uint32_t i = 0; i < 1000; i++) {
+            hs_node node = hs_random_below(&random, (uint32_t)made.view.n_nodes);
+            uint64_t value;
+            assert_int_equal(hs_climb_find(&climb, node, &value, &err), HS_OK);
+            assert_true(value == plain_climb(&made.view, node));
+        }
+        hs_climb_fini(&climb);
+        made_view_close(&made);
+    }
+}
+
+/* A list of a million cells: from every hundredth of them, from its end on. */
+static void a_long_list(void **state)
+{
+    (void)state;
+    enum { N = 1000000 };
+    struct made_view made = {0};
+    struct hs_budget budget = {.limit_bytes = (uint64_t)16 << 20};
+    uint32_t first = hs_graph_builder_blocks(&made.builder, N, 3);
+    for (uint32_t i = 0; i + 1 < N; i++)
+        hs_graph_builder_edge(&made.builder, first + i, first + i + 1, HS_EDGE_EXACT);
+    hs_graph_builder_leaf(&made.builder, HS_ROOT_GLOBAL, "m", "U", "U.x", first);
+    made_view_open(&made);
+    made.view.budget = &budget;
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_climb climb;
+    struct asked asked = {.view = &made.view};
+    assert_int_equal(hs_climb_init(&made.view, value_of, &asked, &climb, &err), HS_OK);
+    for (uint32_t i = 0; i < N; i += 100) {
+        uint64_t value;
+        assert_int_equal(hs_climb_find(&climb, made.view.n_nodes - 1 - i, &value, &err), HS_OK);
+        assert_true(value != HS_CLIMB_NONE);
+    }
+    assert_true(climb.n_passed < 2 * N); /* a step apiece, and some to what is remembered */
+    hs_climb_fini(&climb);
+    assert_int_equal(budget.used_bytes, 0);
+    made.view.budget = NULL;
+    made_view_close(&made);
+}
+
+static void out_of_memory(void **state)
+{
+    (void)state;
+    struct made_view made = {0};
+    uint32_t first = hs_graph_builder_blocks(&made.builder, 3000, 3);
+    for (uint32_t i = 0; i + 1 < 3000; i++)
+        hs_graph_builder_edge(&made.builder, first + i, first + i + 1, HS_EDGE_EXACT);
+    hs_graph_builder_leaf(&made.builder, HS_ROOT_GLOBAL, "m", "U", "U.x", first);
+    made_view_open(&made);
+    struct asked asked = {.view = &made.view};
+    uint64_t n = 0;
+    for (bool done = false; !done;) {
+        struct hs_error err = HS_ERROR_INIT;
+        struct hs_climb climb = {0};
+        uint64_t value;
+        hs_alloc_fail_at(++n, false);
+        hs_status status = hs_climb_init(&made.view, value_of, &asked, &climb, &err);
+        if (status == HS_OK)
+            status = hs_climb_find(&climb, made.view.n_nodes - 1, &value, &err);
+        hs_alloc_fail_at(0, false);
+        hs_climb_fini(&climb);
+        assert_true(status == HS_OK || status == HS_LIMIT);
+        done = status == HS_OK;
+    }
+    assert_true(n > 2);
+    made_view_close(&made);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_heaps),
+        cmocka_unit_test(a_long_list),
+        cmocka_unit_test(out_of_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,171 @@
+/* links: hs_symbols hs_base */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "elf_view.h"
+
+enum { CONTENT_BYTES = 300000, CONTENT_AT = 4096 };
+
+struct file {
+    char path[32];
+    struct hs_elf *elf;
+};
+
+static uint8_t content[CONTENT_BYTES];
+
+/* A file with one section, ".debug_info", of which the first and last byte are 1. */
+static void file_open(struct file *f, size_t n_bytes)
+{
+    static const char section_names[] = "\0.debug_info\0.shstrtab";
+    struct hs_error err = HS_ERROR_INIT;
+    Elf64_Ehdr head = {.e_type = ET_DYN,
+                       .e_machine = EM_X86_64,
+                       .e_version = EV_CURRENT,
+                       .e_ehsize = sizeof(head),
+                       .e_shentsize = sizeof(Elf64_Shdr),
+                       .e_shoff = 512,
+                       .e_shnum = 3,
+                       .e_shstrndx = 2};
+    memcpy(head.e_ident, ELFMAG "\2\1\1", 7);
+    const Elf64_Shdr sections[3] = {
+        {.sh_type = SHT_NULL},
+        {.sh_name = 1, .sh_type = SHT_PROGBITS, .sh_offset = CONTENT_AT, .sh_size = n_bytes},
+        {.sh_name = 13, .sh_type = SHT_STRTAB, .sh_offset = 256, .sh_size = sizeof(section_names)},
+    };
+    for (size_t i = 0; i < CONTENT_BYTES; i++)
+        content[i] = (uint8_t)(i % 251 + 1);
+    memcpy(f->path, "/tmp/hs-view-XXXXXX", sizeof("/tmp/hs-view-XXXXXX"));
+    int fd = mkstemp(f->path);
+    assert_true(fd >= 0);
+    assert_int_equal(pwrite(fd, &head, sizeof(head), 0), sizeof(head));
+    assert_int_equal(pwrite(fd, section_names, sizeof(section_names), 256), sizeof(section_names));
+    assert_int_equal(pwrite(fd, sections, sizeof(sections), 512), sizeof(sections));
+    assert_int_equal(pwrite(fd, content, n_bytes, CONTENT_AT), n_bytes);
+    close(fd);
+    assert_int_equal(hs_elf_open_path(f->path, &f->elf, &err), HS_OK);
+}
+
+static void file_close(struct file *f)
+{
+    hs_elf_close(f->elf);
+    unlink(f->path);
+}
+
+static void brings_in_what_is_needed(void **state)
+{
+    (void)state;
+    struct hs_error err = HS_ERROR_INIT;
+    struct elf_view_total total = {0};
+    struct elf_view view;
+    struct file f;
+    uint8_t some[8];
+    file_open(&f, CONTENT_BYTES);
+    assert_int_equal(hs_elf_view_open_(f.elf, ".debug_info", &total, &view, &err), HS_OK);
+    assert_int_equal(view.n_bytes, CONTENT_BYTES);
+    assert_int_equal(view.bytes[5000], 0);
+    hs_elf_view_need_(&view, 5000, 1);
+    assert_memory_equal(view.bytes + 4096, content + 4096, 4096);
+    assert_int_equal(view.bytes[4095], 0);
+    assert_int_equal(view.bytes[8192], 0);
+    hs_elf_view_need_(&view, 0, 20000); /* around what is there already */
+    assert_memory_equal(view.bytes, content, 20000);
+    hs_elf_view_need_(&view, CONTENT_BYTES - 1, UINT64_MAX);
+    assert_int_equal(view.bytes[CONTENT_BYTES - 1], content[CONTENT_BYTES - 1]);
+    hs_elf_view_need_(&view, UINT64_MAX, UINT64_MAX);
+    assert_int_equal(total.n_resident, 6 * 4096);
+    assert_int_equal(hs_elf_view_peek_(&view, 100000, some, 8), 8);
+    assert_memory_equal(some, content + 100000, 8);
+    assert_int_equal(hs_elf_view_peek_(&view, CONTENT_BYTES - 3, some, 8), 3);
+    assert_int_equal(hs_elf_view_peek_(&view, CONTENT_BYTES, some, 8), 0);
+    assert_int_equal(total.n_resident, 6 * 4096);
+    hs_elf_view_drop_(&view);
+    assert_int_equal(total.n_resident, 0);
+    assert_int_equal(view.bytes[5000], 0);
+    hs_elf_view_need_(&view, 0, UINT64_MAX);
+    assert_memory_equal(view.bytes, content, CONTENT_BYTES);
+    hs_elf_view_close_(&view);
+    assert_int_equal(total.n_resident, 0);
+    assert_int_equal(total.n_failed, 0);
+    file_close(&f);
+}
+
+static void survives_a_file_that_is_cut(void **state)
+{
+    (void)state;
+    struct hs_error err = HS_ERROR_INIT;
+    struct elf_view_total total = {0};
+    struct elf_view view;
+    struct file f;
+    uint8_t some[8];
+    file_open(&f, CONTENT_BYTES);
+    assert_int_equal(hs_elf_view_open_(f.elf, ".debug_info", &total, &view, &err), HS_OK);
+    assert_int_equal(truncate(f.path, CONTENT_AT + 100004), 0);
+    hs_elf_view_need_(&view, 0, UINT64_MAX);
+    assert_memory_equal(view.bytes, content, 100004);
+    assert_int_equal(view.bytes[100004], 0);
+    assert_int_equal(view.bytes[CONTENT_BYTES - 1], 0);
+    assert_int_equal(total.n_failed, 1);
+    hs_elf_view_need_(&view, 0, UINT64_MAX); /* not tried again */
+    assert_int_equal(total.n_failed, 1);
+    assert_int_equal(hs_elf_view_peek_(&view, 100000, some, 8), 4);
+    hs_elf_view_close_(&view);
+    file_close(&f);
+}
+
+static void has_small_sections_whole(void **state)
+{
+    (void)state;
+    struct hs_error err = HS_ERROR_INIT;
+    struct elf_view_total total = {0};
+    struct elf_view view;
+    struct file f;
+    uint8_t some[8];
+    file_open(&f, 1000);
+    assert_int_equal(hs_elf_view_open_(f.elf, ".debug_info", &total, &view, &err), HS_OK);
+    assert_int_equal(view.n_bytes, 1000);
+    assert_memory_equal(view.bytes, content, 1000);
+    hs_elf_view_need_(&view, 0, 1000);
+    hs_elf_view_drop_(&view);
+    assert_memory_equal(view.bytes, content, 1000);
+    assert_int_equal(hs_elf_view_peek_(&view, 996, some, 8), 4);
+    assert_int_equal(total.n_resident, 0);
+    hs_elf_view_close_(&view);
+    assert_int_equal(hs_elf_view_open_(f.elf, ".none", &total, &view, &err), HS_FORMAT);
+    file_close(&f);
+}
+
+static void reports_running_out_of_memory(void **state)
+{
+    (void)state;
+    struct elf_view_total total = {0};
+    struct elf_view view;
+    struct file f;
+    file_open(&f, CONTENT_BYTES);
+    for (uint64_t nth = 1; nth <= 2; nth++) {
+        struct hs_error err = HS_ERROR_INIT;
+        hs_alloc_fail_at(nth, false);
+        assert_int_equal(hs_elf_view_open_(f.elf, ".debug_info", &total, &view, &err), HS_LIMIT);
+        hs_alloc_fail_at(0, false);
+    }
+    file_close(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(brings_in_what_is_needed),
+        cmocka_unit_test(survives_a_file_that_is_cut),
+        cmocka_unit_test(has_small_sections_whole),
+        cmocka_unit_test(reports_running_out_of_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

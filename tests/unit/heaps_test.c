@@ -1,0 +1,200 @@
+/* links: hs_heaps */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "heaps/walkers.h"
+
+/* Walkers of our own take the place of the real ones. Each tells what was asked of it. */
+#define BASE ((hs_addr)0x10000000)
+static uint8_t memory[16384];
+static char told[512];
+static const char *fails; /* "open glibc" */
+static bool is_absent[HS_N_WALKERS];
+static struct hs_error err;
+static struct hs_strtab strings;
+static struct hs_image image;
+static struct hs_findings findings;
+static struct hs_scene scene;
+
+static hs_status tell(const char *what, const char *who)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%s %s", what, who);
+    size_t n = strlen(told);
+    snprintf(told + n, sizeof told - n, "%s;", text);
+    if (fails != NULL && strcmp(fails, text) == 0)
+        return hs_fail(&err, HS_LIMIT, "told to fail");
+    return HS_OK;
+}
+
+struct fake {
+    const struct hs_walker *walker;
+    unsigned number;
+};
+static struct fake fakes[HS_N_WALKERS];
+
+static hs_status fake_open(const struct hs_walker *walker, unsigned number, void **ret)
+{
+    HS_TRY(tell("open", walker->name));
+    fakes[number] = (struct fake){walker, number};
+    if (!is_absent[number])
+        *ret = &fakes[number];
+    return HS_OK;
+}
+
+static hs_status fake_add_spans(void *state, struct hs_heap_map *map, struct hs_ledger *ledger,
+                                struct hs_error *error)
+{
+    const struct fake *fake = state;
+    hs_addr begin = BASE + fake->number * 2048;
+    struct hs_heap_span span = {.begin = begin,
+                                .end = begin + 1024,
+                                .unit_bytes = 64,
+                                .form = HS_SPAN_UNIFORM,
+                                .owner = (uint8_t)fake->number};
+    HS_TRY(tell("add", fake->walker->name));
+    HS_TRY(hs_heap_map_add(map, &span, error));
+    return hs_ledger_claim(ledger, fake->walker->name, HS_MEMORY_LIVE, begin, begin + 1024, 0,
+                           error);
+}
+
+static hs_status fake_mark(void *state, struct hs_heap_map *map, struct hs_ledger *ledger,
+                           struct hs_error *error)
+{
+    const struct fake *fake = state;
+    (void)ledger, (void)error;
+    HS_TRY(tell("mark", fake->walker->name));
+    for (unsigned i = 0; i <= fake->number; i++)
+        assert_true(hs_heap_map_set(map, BASE + fake->number * 2048 + i * 64));
+    return HS_OK;
+}
+
+static void fake_close(void *state)
+{
+    const struct fake *fake = state;
+    (void)tell("close", fake->walker->name);
+}
+
+static const char *fake_version(const void *state)
+{
+    (void)state;
+    return "";
+}
+
+#define FAKE(variable, name, number)                                               \
+    static hs_status variable##_open(const struct hs_scene *at, void **ret_state,  \
+                                     struct hs_error *error)                       \
+    {                                                                              \
+        (void)at, (void)error;                                                     \
+        return fake_open(&variable, number, ret_state);                            \
+    }                                                                              \
+    const struct hs_walker variable = {name,      variable##_open, fake_add_spans, \
+                                       fake_mark, fake_close,      fake_version};
+FAKE(hs_glibc_walker, "glibc", 0)
+FAKE(hs_jemalloc_walker, "jemalloc", 1)
+FAKE(hs_cpython_walker, "cpython", 2)
+FAKE(hs_registered_walker, "registered", 3)
+
+static int set_up(void **state)
+{
+    (void)state;
+    told[0] = '\0';
+    fails = NULL;
+    memset(is_absent, 0, sizeof is_absent);
+    findings = (struct hs_findings){.strings = &strings};
+    scene = (struct hs_scene){.image = &image, .findings = &findings};
+    return hs_image_add(&image, BASE, memory, sizeof memory, &err) == HS_OK ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    hs_findings_fini(&findings);
+    hs_image_fini(&image);
+    hs_strtab_fini(&strings);
+    return 0;
+}
+
+static void walkers_come_in_turn(void **state)
+{
+    (void)state;
+    struct hs_heaps heaps;
+    is_absent[1] = true;
+    assert_int_equal(hs_heaps_open(&heaps, &scene, &err), HS_OK);
+    assert_true(heaps.ledger.is_sealed);
+    struct hs_heap_span mapping = {.begin = BASE + 9000,
+                                   .end = BASE + 9500,
+                                   .form = HS_SPAN_SINGLE,
+                                   .owner = HS_OWNER_MAPPING};
+    struct hs_heap_span overlap = mapping;
+    overlap.begin += 100;
+    overlap.end += 100;
+    assert_int_equal(hs_heap_map_add(&heaps.map, &mapping, &err), HS_OK);
+    assert_int_equal(hs_heap_map_add(&heaps.map, &overlap, &err), HS_OK);
+    assert_int_equal(hs_heaps_mark(&heaps, &scene, &err), HS_OK);
+    assert_int_equal(heaps.map.n_blocks, 1 + 3 + 4 + 1);
+    assert_true(hs_heap_map_is_set(&heaps.map, BASE + 9000));
+    assert_int_equal(heaps.ledger.n_rows, 3);
+    assert_int_equal(heaps.ledger.rows[0].n_blocks, 1);
+    assert_int_equal(heaps.ledger.rows[1].n_blocks, 3);
+    assert_int_equal(heaps.ledger.rows[2].n_blocks, 4);
+    assert_int_equal(findings.n_notes, 1);
+    assert_string_equal(hs_strtab_get(&strings, findings.notes[0].text),
+                        "1 pieces of heaps overlap others and are left out");
+    hs_heaps_close(&heaps);
+    hs_heaps_close(&heaps);
+    hs_heaps_close(NULL);
+    assert_string_equal(told, "open glibc;add glibc;open jemalloc;open cpython;add cpython;"
+                              "open registered;add registered;mark glibc;mark cpython;"
+                              "mark registered;close registered;close cpython;close glibc;");
+}
+
+static void what_fails_leaves_nothing_open(void **state)
+{
+    (void)state;
+    struct hs_heaps heaps;
+    fails = "open cpython";
+    assert_int_equal(hs_heaps_open(&heaps, &scene, &err), HS_LIMIT);
+    assert_string_equal(told, "open glibc;add glibc;open jemalloc;add jemalloc;open cpython;"
+                              "close jemalloc;close glibc;");
+    hs_heaps_close(&heaps);
+    fails = "mark cpython";
+    assert_int_equal(hs_heaps_open(&heaps, &scene, &err), HS_OK);
+    assert_int_equal(hs_heaps_mark(&heaps, &scene, &err), HS_LIMIT);
+    hs_heaps_close(&heaps);
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    uint64_t nth = 1;
+    for (hs_status status = HS_LIMIT; status != HS_OK; nth++) {
+        struct hs_heaps heaps;
+        hs_alloc_fail_at(nth, true);
+        status = hs_heaps_open(&heaps, &scene, &err);
+        if (status == HS_OK)
+            status = hs_heaps_mark(&heaps, &scene, &err);
+        hs_alloc_fail_at(0, false);
+        hs_heaps_close(&heaps);
+        assert_true(status == HS_OK || status == HS_LIMIT);
+    }
+    assert_true(nth > 8);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(walkers_come_in_turn, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_fails_leaves_nothing_open, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(every_allocation_may_fail, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,361 @@
+/* links: hs_native */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "native_world.h"
+
+enum { NODE = 1, NODE_POINTER, TEXT, NUMBER, BUFFER, UNION, VOID, PAIR, DECLARED, NODES };
+
+static struct world *w;
+static struct hs_flow flow;
+
+/* struct node { struct node *next; char *text; long n; void *any; } and what leads to it. */
+static int set_up(void **state)
+{
+    (void)state;
+    w = world_new();
+    world_no_types();
+    world_type(NODE, "struct node", HS_CTYPE_RECORD, 32);
+    world_slot(NODE, "next", 0, NODE);
+    world_slot(NODE, "text", 8, TEXT);
+    world_slot(NODE, "any", 24, 0);
+    world_type(NODE_POINTER, "struct node *", HS_CTYPE_POINTER, 8);
+    world_slot(NODE_POINTER, NULL, 0, NODE);
+    world_type(TEXT, "char", HS_CTYPE_SCALAR, 1);
+    world_type(NUMBER, "int", HS_CTYPE_SCALAR, 4);
+    world_type(BUFFER, "struct buffer", HS_CTYPE_RECORD, 4); /* { int n; char bytes[]; } */
+    world_type(UNION, "union any", HS_CTYPE_UNION, 8);
+    world_slot(UNION, NULL, 0, 0);
+    world_types[UNION].slots[0].may_be_pointer_only = true;
+    world_type(VOID, "void", HS_CTYPE_VOID, 0);
+    world_type(PAIR, "struct pair", HS_CTYPE_RECORD, 16); /* two numbers */
+    world_type(DECLARED, "struct hidden", HS_CTYPE_RECORD, 0);
+    world_types[DECLARED].facts.is_declaration = true;
+    world_type(NODES, "struct node [3]", HS_CTYPE_ARRAY, 96);
+    world_types[NODES].facts.of = NODE;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    hs_flow_fini(&flow);
+    world_free(w);
+    return 0;
+}
+
+static void run(void)
+{
+    world_seal(w);
+    if (hs_native_flow(&w->native, &flow, &world_err) != HS_OK)
+        fail_msg("%s", world_err.message);
+}
+
+static void is(hs_addr block, const char *name)
+{
+    assert_string_equal(world_type_of(w, &flow, block), name);
+}
+
+static void along_a_list(void **state)
+{
+    (void)state;
+    hs_addr nodes[5], text = world_block(w, 24), other = world_block(w, 24);
+    for (int i = 0; i < 5; i++)
+        nodes[i] = world_block(w, 40);
+    for (int i = 0; i < 4; i++)
+        *world_word(w, nodes[i]) = nodes[i + 1];
+    *world_word(w, nodes[4]) = nodes[0];
+    *world_word(w, nodes[2] + 8) = text + 4; /* into the middle of text */
+    *world_word(w, nodes[3] + 24) = other;   /* void * says nothing */
+    world_seed(w, nodes[1], NODE);
+    run();
+    for (int i = 0; i < 5; i++)
+        is(nodes[i], "struct node");
+    is(text, "char[]");
+    is(other, "");
+    assert_int_equal(flow.n_typed, 6);
+    assert_int_equal(flow.n_by_rtti + flow.n_by_shape + flow.n_python, 0);
+}
+
+static void arrays(void **state)
+{
+    (void)state;
+    hs_addr table = world_block(w, 64), node = world_block(w, 32), many = world_block(w, 100);
+    hs_addr mixed = world_block(w, 96), single = world_block(w, 40), pairs = world_block(w, 64);
+    hs_addr whole = world_block(w, 96);
+    hs_addr spare = world_block(w, 80), head = world_block(w, 80), map = world_block(w, 80);
+    *world_word(w, map) = 0x1234567890; /* in use in the middle */
+    *world_word(w, map + 40) = *world_word(w, map + 48) = node;
+    world_seed(w, map, NODE_POINTER);
+    *world_word(w, table + 56) = node;
+    *world_word(w, spare + 48) = 0x1234567890; /* behind the first half: in reserve */
+    *world_word(w, head + 24) = 0x1234567890;
+    world_seed(w, spare, NODE_POINTER);
+    world_seed(w, head, NODE_POINTER);
+    *world_word(w, many + 64) = node;          /* the third's next */
+    *world_word(w, mixed + 32) = 0x1234567890; /* the second's next leads nowhere */
+    *world_word(w, pairs + 8) = 77;
+    world_seed(w, table, NODE_POINTER);
+    world_seed(w, many + 32, NODE); /* to the second */
+    world_seed(w, mixed, NODE);
+    world_seed(w, single, NODE);
+    world_seed(w, pairs, PAIR);
+    world_seed(w, whole, NODES);
+    run();
+    is(table, "struct node *[]");
+    is(node, "struct node");
+    is(many, "struct node[]");
+    is(mixed, "struct node");
+    is(single, "struct node");
+    is(pairs, "struct pair[]");
+    is(whole, "struct node[]");
+    is(spare, "struct node *[]");
+    is(head, "struct node *");
+    is(map, "struct node *[]");
+    const struct hs_native_type *type = &flow.types.types[0];
+    assert_int_equal(type->type.stride_bytes, 0); /* the plain one is asked about first */
+    for (size_t i = 0; i < flow.types.n_types; i++)
+        if (flow.types.types[i].is_array)
+            assert_int_equal(flow.types.types[i].type.stride_bytes, flow.types.types[i].n_bytes);
+}
+
+/* A leaf and what is larger stand in each other's place. */
+static void larger_records(void **state)
+{
+    (void)state;
+    hs_addr leaf = world_block(w, 40), inner = world_block(w, 56), narrow = world_block(w, 64);
+    world_types[NODE].larger = PAIR;
+    uint64_t had = world_types[PAIR].facts.n_bytes;
+    world_types[PAIR].facts.n_bytes = 56;
+    world_seed(w, leaf, NODE);
+    world_seed(w, inner, NODE);
+    world_seed(w, narrow, NODE); /* two leaves' room: no array of them */
+    run();
+    world_types[PAIR].facts.n_bytes = had;
+    world_types[NODE].larger = 0;
+    is(leaf, "struct node");
+    is(inner, "struct pair");
+    is(narrow, "struct pair");
+}
+
+/* What a pointer leads to has nothing of the type's pointers. */
+static void stale_pointers(void **state)
+{
+    (void)state;
+    hs_addr text = world_block(w, 32), empty = world_block(w, 32);
+    memset(world_word(w, text), 'a', 32);
+    world_seed(w, text, NODE);
+    world_seed(w, empty, NODE);
+    run();
+    is(text, "");
+    is(empty, "struct node");
+}
+
+/* Four buckets of 32 bytes, then their control bytes. */
+static hs_addr put_swiss(hs_addr next)
+{
+    hs_addr table = world_block(w, 4 * 32 + 4 + 16);
+    uint8_t *control = (uint8_t *)world_word(w, table + 128);
+    memset(world_word(w, table), 'a', 128); /* free buckets hold anything */
+    memset(control, 0xff, 20);
+    control[1] = control[17] = 0x12;
+    control[2] = control[18] = 0x80;
+    memset(world_word(w, table + 64), 0, 32); /* bucket 1 */
+    *world_word(w, table + 64) = next;
+    world_seed(w, table + 128, NODE);
+    return table;
+}
+
+static void swiss_tables(void **state)
+{
+    (void)state;
+    hs_addr node = world_block(w, 32);
+    hs_addr good = put_swiss(node), wrong = put_swiss(0x1234567890), torn = put_swiss(node);
+    hs_addr odd = put_swiss(node);
+    *(uint8_t *)world_word(w, torn + 128 + 16) = 0x33; /* not again what stands in front */
+    ((uint8_t *)world_word(w, odd + 128))[0] = 0x81;
+    ((uint8_t *)world_word(w, odd + 128))[16] = 0x81;
+    run();
+    is(good, "struct node[]");
+    is(node, "struct node");
+    is(wrong, "");
+    is(torn, "");
+    is(odd, "");
+}
+
+static void what_tells_nothing(void **state)
+{
+    (void)state;
+    hs_addr small = world_block(w, 24), middle = world_block(w, 64), blocks[5];
+    hs_addr raw = world_block(w, 64), node = world_block(w, 32);
+    for (int i = 0; i < 5; i++)
+        blocks[i] = world_block(w, 64);
+    world_seed(w, small, NODE);      /* does not fit */
+    world_seed(w, middle + 8, NODE); /* begins with something else */
+    *world_word(w, raw + 16) = node;
+    world_seed(w, raw, BUFFER); /* four bytes and something that holds a pointer: no array */
+    world_seed(w, blocks[0], VOID);
+    world_seed(w, blocks[1], 0);
+    world_seed(w, blocks[2], DECLARED);
+    world_seed(w, WORLD_STATIC, NODE);
+    world_seed(w, WORLD_UNMAPPED, NODE);
+    *world_word(w, blocks[3]) = node; /* a union's word */
+    world_seed(w, blocks[3], UNION);
+    run();
+    is(small, "");
+    is(middle, "");
+    is(raw, "struct buffer");
+    is(node, "");
+    for (int i = 0; i < 3; i++)
+        is(blocks[i], "");
+    is(blocks[3], "union any[]");
+}
+
+/* Text gives way to records, records to nobody. */
+static void who_comes_first(void **state)
+{
+    (void)state;
+    hs_addr a = world_block(w, 32), b = world_block(w, 32), c = world_block(w, 32);
+    hs_addr d = world_block(w, 32);
+    *world_word(w, a) = b;
+    *world_word(w, b) = d;
+    world_seed(w, a, TEXT);
+    world_seed(w, b, TEXT);
+    world_seed(w, a, NODE);
+    world_seed(w, a, PAIR);
+    world_seed(w, c, PAIR);
+    world_seed(w, c, TEXT);
+    world_seed(w, c, NODE);
+    run();
+    is(a, "struct node");
+    is(b, "struct node");
+    is(c, "struct pair[]");
+    is(d, "struct node");
+    assert_int_equal(flow.n_typed, 4);
+}
+
+static void through_a_mask(void **state)
+{
+    (void)state;
+    hs_addr a = world_block(w, 32), b = world_block(w, 32), c = world_block(w, 48);
+    w->options.pointer_mask = UINT64_C(0xffff000000000000);
+    *world_word(w, a) = b | UINT64_C(0x8001) << 48;
+    *world_word(w, a + 8) = c;
+    world_seed(w, a | UINT64_C(1) << 63, NODE);
+    run();
+    is(a, "struct node");
+    is(b, "struct node");
+    is(c, "char[]");
+}
+
+static void pieces_of_mappings(void **state)
+{
+    (void)state;
+    w->states = HS_BLOCK_MAPPING | HS_BLOCK_STATIC;
+    w->owner = HS_OWNER_MAPPING;
+    hs_addr piece = world_block(w, 4096);
+    world_seed(w, piece, NODE);
+    run();
+    is(piece, "");
+}
+
+/* Two units that say the same are one type; two that differ are two of one name. */
+static void one_type_of_two_units(void **state)
+{
+    (void)state;
+    enum { SAME = 20, OTHER };
+    world_type(SAME, "struct pair", HS_CTYPE_RECORD, 16);
+    world_type(OTHER, "struct pair", HS_CTYPE_RECORD, 24);
+    hs_addr a = world_block(w, 16), b = world_block(w, 16), c = world_block(w, 24);
+    world_seed(w, a, PAIR);
+    world_seed(w, b, SAME);
+    world_seed(w, c, OTHER);
+    run();
+    assert_int_equal(hs_flow_type(&flow, 0), hs_flow_type(&flow, 1));
+    assert_int_not_equal(hs_flow_type(&flow, 0), hs_flow_type(&flow, 2));
+    is(c, "struct pair");
+    assert_int_equal(flow.types.n_types, 2);
+}
+
+static void members_of_records(void **state)
+{
+    (void)state;
+    hs_addr a = world_block(w, 40), b = world_block(w, 96);
+    struct hs_member *members;
+    size_t n;
+    world_seed(w, a, NODE);
+    world_seed(w, b, NODE_POINTER);
+    run();
+    assert_int_equal(hs_native_types_members(&flow.types, &members, &n, &world_err), HS_OK);
+    assert_int_equal(n, 3);
+    static const char *const names[] = {"next", "text", "any"};
+    static const uint64_t offsets[] = {0, 8, 24};
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(members[i].type, hs_flow_type(&flow, 0) - 1);
+        assert_int_equal(members[i].offset_bytes, offsets[i]);
+        assert_string_equal(hs_strtab_get(&w->native.strings, members[i].name), names[i]);
+    }
+    assert_string_equal(hs_strtab_get(&w->native.strings, members[0].type_name), "struct node");
+    hs_free(members);
+}
+
+static void without_debug_information(void **state)
+{
+    (void)state;
+    hs_addr a = world_block(w, 40);
+    world_seed(w, a, NODE);
+    w->native.ctypes = NULL;
+    run();
+    is(a, "");
+    hs_ntype size = 0, again = 0;
+    WORLD_OK(hs_native_types_of_size(&flow.types, 40, &size, &world_err));
+    WORLD_OK(hs_native_types_of_size(&flow.types, 40, &again, &world_err));
+    assert_int_equal(size, again);
+    assert_string_equal(
+        hs_strtab_get(&w->native.strings, hs_native_type_of(&flow.types, size)->type.name),
+        "block of 40 bytes");
+    for (uint64_t i = 1; i < 3000; i++) {
+        WORLD_OK(hs_native_types_of_size(&flow.types, i * 8, &size, &world_err));
+        assert_int_equal(hs_native_type_of(&flow.types, size)->type.form, HS_FORM_BYTES);
+    }
+    assert_int_equal(flow.types.n_types, 2999);
+}
+
+static void every_allocation_fails(void **state)
+{
+    (void)state;
+    hs_addr a = world_block(w, 40), b = world_block(w, 40);
+    *world_word(w, a) = b;
+    world_seed(w, a, NODE);
+    world_seal(w);
+    uint64_t nth = 0;
+    hs_status status = HS_LIMIT;
+    for (; status == HS_LIMIT && nth < 100; nth++) {
+        hs_strtab_fini(&w->native.strings);
+        hs_alloc_fail_at(nth + 1, false);
+        status = hs_native_flow(&w->native, &flow, &world_err);
+        hs_alloc_fail_at(0, false);
+    }
+    assert_int_equal(status, HS_OK);
+    assert_true(nth > 4);
+    is(b, "struct node");
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(along_a_list),           TEST(arrays),
+        TEST(larger_records),         TEST(stale_pointers),
+        TEST(swiss_tables),           TEST(what_tells_nothing),
+        TEST(who_comes_first),        TEST(through_a_mask),
+        TEST(pieces_of_mappings),     TEST(one_type_of_two_units),
+        TEST(members_of_records),     TEST(without_debug_information),
+        TEST(every_allocation_fails),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,287 @@
+/* links: hs_native */
+/* Python's objects in the graph: links of lists give no edges, weak references weak ones, cyclic
+ * garbage and what hangs on it are unsure. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "native_flow.h"
+#include "native_scan.h"
+#include "native_world.h"
+
+/* Word 3 of a block says that it is an object; of what type. */
+enum {
+    OBJECT = 0x1001,
+    TRACKED = 0x1002,
+    REFERENCE = 0x1003,
+    LIST = 0x1004,
+    TEXT = 0x1005, /* five words, then characters */
+    AT_TYPE = 24
+};
+
+static struct world *w;
+static struct hs_flow flow;
+static struct hs_scan scan;
+static int interpreter; /* stands for the walker's state */
+
+/* ---- what stands for the walker of heaps/ */
+
+const struct hs_walker hs_cpython_walker = {.name = "cpython"};
+
+static uint64_t kind_of(const void *state, const struct hs_heap_block *block)
+{
+    if (state == NULL || block->n_bytes < AT_TYPE + 8)
+        return 0;
+    uint64_t kind = hs_native_load(block->bytes + AT_TYPE);
+    return kind >= OBJECT && kind <= TEXT ? kind : 0;
+}
+
+bool hs_cpython_type_name(const void *state, const struct hs_heap_block *block, char *text,
+                          size_t n_bytes)
+{
+    if (kind_of(state, block) == 0)
+        return false;
+    (void)snprintf(text, n_bytes, "object");
+    return true;
+}
+
+bool hs_cpython_words(const void *state, const struct hs_heap_block *block,
+                      struct hs_cpython_words *ret)
+{
+    uint64_t kind = kind_of(state, block);
+    *ret = (struct hs_cpython_words){.n_owning = kind == TEXT ? 5 : UINT64_MAX};
+    ret->is_tracked = kind >= TRACKED && kind != TEXT;
+    ret->links = ret->is_tracked ? 3 : 0;
+    if (kind == REFERENCE)
+        ret->weak = 1 << 4;
+    return kind != 0;
+}
+
+bool hs_cpython_is_list_end(const void *state, const struct hs_heap_block *block, hs_addr slot,
+                            uint64_t word)
+{
+    (void)state;
+    (void)block;
+    (void)word;
+    return slot == WORLD_STATIC;
+}
+
+size_t hs_cpython_parts(const void *state, const struct hs_heap_block *block,
+                        struct hs_cpython_part ret[HS_CPYTHON_PARTS])
+{
+    if (kind_of(state, block) != LIST)
+        return 0;
+    ret[0] = (struct hs_cpython_part){32, "list items"};
+    ret[1] = (struct hs_cpython_part){40, "more items"};
+    ret[2] = (struct hs_cpython_part){UINT32_MAX, "behind the block"};
+    return 3;
+}
+
+/* ---- */
+
+static int set_up(void **state)
+{
+    (void)state;
+    w = world_new();
+    world_no_types();
+    for (size_t i = 0; i < HS_N_WALKERS; i++)
+        if (hs_walkers[i] == &hs_cpython_walker)
+            w->native.heaps.states[i] = &interpreter;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    hs_scan_close(&scan);
+    hs_flow_fini(&flow);
+    world_free(w);
+    return 0;
+}
+
+static hs_addr object(uint64_t kind)
+{
+    hs_addr block = world_block(w, 64);
+    *world_word(w, block + AT_TYPE) = kind;
+    return block;
+}
+
+static uint64_t rank_of(hs_addr address)
+{
+    struct hs_heap_block block;
+    assert_int_equal(hs_heap_map_resolve(&w->native.heaps.map, address, &block), HS_POINTER_START);
+    return block.rank;
+}
+
+static bool is_reached(hs_addr address)
+{
+    return hs_bitmap_get(&scan.reached, rank_of(address));
+}
+
+/* The edges of a block into scan.edges; its states. */
+static unsigned scanned(hs_addr address)
+{
+    struct hs_heap_block block;
+    assert_int_equal(hs_heap_map_resolve(&w->native.heaps.map, address, &block), HS_POINTER_START);
+    WORLD_OK(hs_scan_block(&scan, &block, &world_err));
+    return scan.states;
+}
+
+static void is_edge(size_t number, hs_addr to, unsigned edge_class)
+{
+    assert_true(number < scan.n_edges);
+    assert_int_equal(scan.edges[number].target, 1000 + rank_of(to));
+    assert_int_equal(scan.edges[number].edge_class, edge_class);
+}
+
+static void run(void)
+{
+    world_seal(w);
+    WORLD_OK(hs_native_flow(&w->native, &flow, &world_err));
+    WORLD_OK(hs_scan_open(&scan, &w->native, &flow, &world_err));
+    scan.n_tree = 1000;
+}
+
+static void link_objects(hs_addr a, hs_addr b)
+{
+    *world_word(w, a) = b;
+    *world_word(w, b + 8) = a;
+}
+
+static void links_own_nothing(void **state)
+{
+    (void)state;
+    hs_addr a = object(TRACKED), b = object(TRACKED), c = object(OBJECT), d = object(OBJECT);
+    hs_addr reference = object(REFERENCE), plain = world_block(w, 64);
+    link_objects(a, b);
+    link_objects(b, reference);
+    *world_word(w, a + 32) = c;
+    *world_word(w, a + 40) = reference;
+    *world_word(w, reference + 32) = d;
+    *world_word(w, c) = plain; /* no link: it is not tracked */
+    *world_word(w, plain + 8) = c;
+    world_root(w, a, HS_EDGE_EXACT);
+    run();
+    assert_true(is_reached(a) && is_reached(c) && is_reached(reference) && is_reached(plain));
+    assert_false(is_reached(b));
+    assert_false(is_reached(d));
+    assert_int_equal(scan.n_unreached, 1); /* d; b is garbage at most */
+    assert_int_equal(scanned(a), 0);
+    assert_int_equal(scan.n_edges, 2);
+    is_edge(0, c, HS_EDGE_EXACT);
+    is_edge(1, reference, HS_EDGE_EXACT);
+    scanned(reference);
+    assert_int_equal(scan.n_edges, 1);
+    is_edge(0, d, HS_EDGE_WEAK);
+    scanned(c);
+    is_edge(0, plain, HS_EDGE_EXACT);
+    assert_int_equal(scanned(d), 0);
+    assert_int_equal(scanned(b), HS_BLOCK_UNSURE);
+    assert_int_equal(scan.n_edges, 0);
+}
+
+static void garbage_is_unsure(void **state)
+{
+    (void)state;
+    hs_addr a = object(TRACKED), b = object(TRACKED), text = world_block(w, 64);
+    hs_addr live = object(TRACKED), lost = world_block(w, 64), below = world_block(w, 64);
+    *world_word(w, a + 32) = b;
+    *world_word(w, b + 32) = a;
+    *world_word(w, b + 40) = text;
+    *world_word(w, text) = live;
+    *world_word(w, lost) = below;
+    memcpy((uint8_t *)w->heap + (live - WORLD_HEAP) + 33, &a, sizeof a); /* odd places */
+    memcpy((uint8_t *)w->heap + (live - WORLD_HEAP) + 49, &lost, sizeof lost);
+    world_root(w, live, HS_EDGE_EXACT);
+    run();
+    assert_int_equal(scan.n_unreached, 2);
+    assert_int_equal(scanned(a), HS_BLOCK_UNSURE);
+    assert_int_equal(scanned(b), HS_BLOCK_UNSURE);
+    assert_int_equal(scan.n_edges, 2);
+    assert_int_equal(scanned(text), HS_BLOCK_UNSURE);
+    assert_int_equal(scanned(lost), 0);
+    assert_int_equal(scanned(below), 0);
+    assert_int_equal(scanned(live), 0);
+    assert_int_equal(scan.n_edges, 1); /* what looks like a pointer to garbage is none */
+    is_edge(0, lost, HS_EDGE_GUESSED);
+}
+
+static void characters_lead_nowhere(void **state)
+{
+    (void)state;
+    hs_addr text = object(TEXT), a = object(OBJECT), b = object(OBJECT);
+    *world_word(w, text + 32) = a;
+    *world_word(w, text + 40) = b;
+    memcpy((uint8_t *)w->heap + (text - WORLD_HEAP) + 51, &b, sizeof b);
+    world_root(w, text, HS_EDGE_EXACT);
+    run();
+    assert_true(is_reached(a));
+    assert_false(is_reached(b));
+    scanned(text);
+    assert_int_equal(scan.n_edges, 1);
+    is_edge(0, a, HS_EDGE_EXACT);
+}
+
+static void without_python_nothing_is_masked(void **state)
+{
+    (void)state;
+    hs_addr a = object(TRACKED), b = object(TRACKED);
+    link_objects(a, b);
+    world_root(w, a, HS_EDGE_EXACT);
+    memset(w->native.heaps.states, 0, sizeof w->native.heaps.states);
+    run();
+    assert_true(is_reached(b));
+    assert_int_equal(scanned(b), 0);
+    assert_int_equal(scan.n_edges, 1);
+}
+
+static void parts_are_named(void **state)
+{
+    (void)state;
+    hs_addr list = object(LIST), other = object(LIST), items = world_block(w, 64);
+    hs_addr shared = object(OBJECT);
+    *world_word(w, list + 32) = items;
+    *world_word(w, other + 32) = items + 8; /* the first that says it */
+    *world_word(w, list + 40) = shared;     /* an object by itself */
+    *world_word(w, other + 40) = other + 56;
+    run();
+    assert_string_equal(world_type_of(w, &flow, items), "list items");
+    assert_string_equal(world_type_of(w, &flow, list), "object");
+    assert_string_equal(world_type_of(w, &flow, other), "object");
+    assert_string_equal(world_type_of(w, &flow, shared), "object");
+    assert_int_equal(flow.n_python, 3);
+    assert_int_equal(flow.n_typed, 4);
+}
+
+static void every_allocation_fails(void **state)
+{
+    (void)state;
+    hs_addr a = object(TRACKED);
+    world_seal(w);
+    WORLD_OK(hs_native_flow(&w->native, &flow, &world_err));
+    uint64_t nth = 0;
+    hs_status status = HS_LIMIT;
+    for (; status == HS_LIMIT && nth < 100; nth++) {
+        hs_scan_close(&scan);
+        hs_alloc_fail_at(nth + 1, false);
+        status = hs_scan_open(&scan, &w->native, &flow, &world_err);
+        hs_alloc_fail_at(0, false);
+    }
+    assert_int_equal(status, HS_OK);
+    assert_true(nth > 4);
+    assert_int_equal(scanned(a), HS_BLOCK_UNSURE);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(links_own_nothing),       TEST(garbage_is_unsure),
+        TEST(characters_lead_nowhere), TEST(without_python_nothing_is_masked),
+        TEST(parts_are_named),         TEST(every_allocation_fails),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

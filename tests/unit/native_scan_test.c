@@ -1,0 +1,302 @@
+/* links: hs_native */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "native_scan.h"
+#include "native_world.h"
+
+enum { NODE = 1, PACKED, CUT, TEXT, NUMBERS };
+
+static struct world *w;
+static struct hs_flow flow;
+static struct hs_scan scan;
+
+static int set_up(void **state)
+{
+    (void)state;
+    w = world_new();
+    world_no_types();
+    world_type(NODE, "struct node", HS_CTYPE_RECORD, 32);
+    world_slot(NODE, "next", 0, NODE);
+    world_slot(NODE, "any", 24, 0);
+    world_type(PACKED, "struct packed", HS_CTYPE_RECORD, 9); /* { char tag; struct node *to; } */
+    world_slot(PACKED, "to", 1, NODE);
+    world_type(CUT, "struct huge", HS_CTYPE_RECORD, 64);
+    world_slot(CUT, "first", 0, 0);
+    world_slot(CUT, "last", 16, 0);
+    world_types[CUT].is_cut = true;
+    world_type(TEXT, "char", HS_CTYPE_SCALAR, 1);
+    world_type(NUMBERS, "long", HS_CTYPE_SCALAR, 8);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    hs_scan_close(&scan);
+    hs_flow_fini(&flow);
+    world_free(w);
+    return 0;
+}
+
+static void run(void)
+{
+    world_seal(w);
+    WORLD_OK(hs_native_flow(&w->native, &flow, &world_err));
+    if (hs_scan_open(&scan, &w->native, &flow, &world_err) != HS_OK)
+        fail_msg("%s", world_err.message);
+    scan.n_tree = 1000;
+}
+
+static void block_of(hs_addr address, struct hs_heap_block *ret)
+{
+    assert_int_equal(hs_heap_map_resolve(&w->native.heaps.map, address, ret), HS_POINTER_START);
+}
+
+static bool is_reached(hs_addr address)
+{
+    struct hs_heap_block block;
+    block_of(address, &block);
+    return hs_bitmap_get(&scan.reached, block.rank);
+}
+
+static void edges_of(hs_addr address)
+{
+    struct hs_heap_block block;
+    block_of(address, &block);
+    assert_int_equal(hs_scan_block(&scan, &block, &world_err), HS_OK);
+}
+
+static void is_edge(size_t number, hs_addr to, uint64_t offset_words, unsigned edge_class)
+{
+    struct hs_heap_block block;
+    block_of(to, &block);
+    assert_true(number < scan.n_edges);
+    assert_int_equal(scan.edges[number].target, 1000 + block.rank);
+    assert_int_equal(scan.edges[number].offset_words, offset_words);
+    assert_int_equal(scan.edges[number].edge_class, edge_class);
+}
+
+/* An address written at any byte. */
+static void write_at(hs_addr address, hs_addr word)
+{
+    memcpy((uint8_t *)w->heap + (address - WORLD_HEAP), &word, sizeof word);
+}
+
+static void words_without_a_type(void **state)
+{
+    (void)state;
+    hs_addr a = world_block(w, 72), b = world_block(w, 48), c = world_block(w, 16);
+    *world_word(w, a + 8) = b;
+    *world_word(w, a + 16) = b + 5;
+    *world_word(w, a + 24) = b + 48; /* past the end: of chunks only */
+    *world_word(w, a + 32) = c - 8;  /* between two blocks */
+    *world_word(w, a + 40) = WORLD_STATIC;
+    *world_word(w, a + 48) = UINT64_MAX;
+    *world_word(w, a + 64) = a; /* the last word, to itself */
+    world_root(w, a, HS_EDGE_EXACT);
+    run();
+    edges_of(a);
+    assert_int_equal(scan.n_edges, 3);
+    is_edge(0, b, 1, HS_EDGE_EXACT);
+    is_edge(1, b, 2, HS_EDGE_INTERIOR);
+    is_edge(2, a, 8, HS_EDGE_EXACT);
+    edges_of(c);
+    assert_int_equal(scan.n_edges, 0);
+    assert_true(is_reached(a) && is_reached(b) && !is_reached(c));
+    assert_int_equal(scan.n_unreached, 1);
+    assert_int_equal(scan.n_interior_only, 0);
+}
+
+static void words_of_a_type(void **state)
+{
+    (void)state;
+    hs_addr a = world_block(w, 40), many = world_block(w, 64), text = world_block(w, 32);
+    hs_addr b = world_block(w, 16), cut = world_block(w, 64), numbers = world_block(w, 32);
+    *world_word(w, a) = b;
+    *world_word(w, a + 8) = b;  /* the type has no pointer there */
+    *world_word(w, a + 32) = b; /* behind the record */
+    *world_word(w, many + 56) = b + 8;
+    *world_word(w, many + 40) = b;
+    *world_word(w, text + 16) = b;
+    *world_word(w, numbers + 16) = b;
+    *world_word(w, cut + 8) = b;
+    *world_word(w, cut + 40) = b; /* the type says nothing so far behind */
+    world_seed(w, a, NODE);
+    world_seed(w, many, NODE);
+    world_seed(w, text, TEXT);
+    world_seed(w, numbers, NUMBERS);
+    world_seed(w, cut, CUT);
+    run();
+    edges_of(a);
+    assert_int_equal(scan.n_edges, 3);
+    is_edge(0, b, 0, HS_EDGE_EXACT);
+    is_edge(1, b, 1, HS_EDGE_GUESSED);
+    is_edge(2, b, 4, HS_EDGE_EXACT);
+    edges_of(many);
+    assert_int_equal(scan.n_edges, 2);
+    is_edge(0, b, 5, HS_EDGE_GUESSED);
+    is_edge(1, b, 7, HS_EDGE_INTERIOR);
+    edges_of(text); /* bytes may be anything */
+    is_edge(0, b, 2, HS_EDGE_EXACT);
+    edges_of(numbers);
+    is_edge(0, b, 2, HS_EDGE_GUESSED);
+    edges_of(cut);
+    assert_int_equal(scan.n_edges, 2);
+    is_edge(0, b, 1, HS_EDGE_GUESSED);
+    is_edge(1, b, 5, HS_EDGE_EXACT);
+}
+
+static void reached_by_their_middle(void **state)
+{
+    (void)state;
+    hs_addr a = world_block(w, 32), b = world_block(w, 32), c = world_block(w, 32);
+    hs_addr d = world_block(w, 32), e = world_block(w, 32);
+    *world_word(w, a) = b + 16;
+    *world_word(w, b) = c;
+    *world_word(w, c) = b + 8;
+    *world_word(w, d) = e + 8; /* nobody has d */
+    world_root(w, a, HS_EDGE_INTERIOR);
+    run();
+    assert_true(is_reached(a) && is_reached(b) && is_reached(c));
+    assert_false(is_reached(d) || is_reached(e));
+    assert_int_equal(scan.n_interior_only, 2); /* a and b */
+    assert_int_equal(scan.n_unreached, 2);
+}
+
+/* Odd places count only for what nothing else reaches, and only for its start. */
+static void odd_places(void **state)
+{
+    (void)state;
+    hs_addr buffer = world_block(w, 90), lost = world_block(w, 32), kept = world_block(w, 32);
+    hs_addr below = world_block(w, 32), inside = world_block(w, 32);
+    write_at(buffer + 1, lost);
+    write_at(buffer + 10, kept);
+    write_at(buffer + 19, inside + 8);
+    write_at(buffer + 81, lost); /* the last place where a word fits is 82 */
+    *world_word(w, lost) = below;
+    world_root(w, buffer, HS_EDGE_EXACT);
+    world_root(w, kept, HS_EDGE_EXACT);
+    run();
+    assert_false(is_reached(lost) || is_reached(below) || is_reached(inside));
+    edges_of(buffer);
+    assert_int_equal(scan.n_edges, 2);
+    is_edge(0, lost, 0, HS_EDGE_GUESSED);
+    is_edge(1, lost, 10, HS_EDGE_GUESSED);
+    edges_of(lost);
+    is_edge(0, below, 0, HS_EDGE_EXACT);
+}
+
+static void packed_records(void **state)
+{
+    (void)state;
+    hs_addr buffer = world_block(w, 90), nodes[10];
+    for (size_t i = 0; i < 10; i++) {
+        nodes[i] = world_block(w, 32);
+        write_at(buffer + i * 9 + 1, nodes[i]);
+    }
+    hs_addr lost = world_block(w, 90), below = world_block(w, 32);
+    write_at(lost + 1, below);
+    world_root(w, buffer, HS_EDGE_EXACT);
+    world_seed(w, buffer, PACKED);
+    world_seed(w, lost, PACKED);
+    run();
+    for (size_t i = 0; i < 10; i++)
+        assert_true(is_reached(nodes[i]));
+    edges_of(buffer);
+    assert_int_equal(scan.n_edges, 10);
+    unsigned seen[12] = {0};
+    for (size_t i = 0; i < 10; i++) {
+        assert_int_equal(scan.edges[i].edge_class, HS_EDGE_EXACT);
+        seen[scan.edges[i].offset_words]++;
+    }
+    /* at bytes 1, 10, ... 64 (aligned, thus first), ... 82 */
+    assert_int_equal(scan.edges[0].offset_words, 8);
+    for (size_t i = 0; i < 10; i++)
+        assert_int_equal(seen[(i * 9 + 1) / 8], 1);
+    edges_of(lost);
+    assert_int_equal(scan.n_edges, 1);
+    is_edge(0, below, 0, HS_EDGE_EXACT);
+}
+
+static void masks(void **state)
+{
+    (void)state;
+    hs_addr a = world_block(w, 32), b = world_block(w, 32);
+    w->options.pointer_mask = UINT64_C(0xffff) << 48;
+    *world_word(w, a + 8) = b | UINT64_C(1) << 63;
+    world_root(w, a, HS_EDGE_EXACT);
+    run();
+    assert_true(is_reached(b));
+    edges_of(a);
+    assert_int_equal(scan.n_edges, 1);
+    is_edge(0, b, 1, HS_EDGE_EXACT);
+}
+
+/* More blocks at once than the queue holds would need a larger world; a long chain must do. */
+static void long_chain(void **state)
+{
+    (void)state;
+    hs_addr first = world_block(w, 16), at = first;
+    for (int i = 0; i < 3000; i++) {
+        hs_addr next = world_block(w, 16);
+        *world_word(w, at) = next;
+        at = next;
+    }
+    world_root(w, first, HS_EDGE_EXACT);
+    run();
+    assert_int_equal(scan.n_unreached, 0);
+    assert_true(is_reached(at));
+}
+
+static void weak_roots_keep_nothing(void **state)
+{
+    (void)state;
+    hs_addr a = world_block(w, 16);
+    world_root(w, a, HS_EDGE_EXACT);
+    world_root(w, WORLD_STATIC, HS_EDGE_EXACT); /* leads to no block */
+    w->native.roots.leaves[0].root.weak = true;
+    run();
+    assert_false(is_reached(a));
+}
+
+static void every_allocation_fails(void **state)
+{
+    (void)state;
+    hs_addr a = world_block(w, 1600), b = world_block(w, 16);
+    for (uint64_t at = 0; at < 1600; at += 8)
+        *world_word(w, a + at) = b;
+    world_root(w, a, HS_EDGE_EXACT);
+    world_seal(w);
+    WORLD_OK(hs_native_flow(&w->native, &flow, &world_err));
+    struct hs_heap_block block;
+    block_of(a, &block);
+    uint64_t nth = 0;
+    hs_status status = HS_LIMIT;
+    for (; status == HS_LIMIT && nth < 100; nth++) {
+        hs_scan_close(&scan);
+        hs_alloc_fail_at(nth + 1, false);
+        status = hs_scan_open(&scan, &w->native, &flow, &world_err);
+        if (status == HS_OK)
+            status = hs_scan_block(&scan, &block, &world_err);
+        hs_alloc_fail_at(0, false);
+    }
+    assert_int_equal(status, HS_OK);
+    assert_true(nth > 4);
+    assert_int_equal(scan.n_edges, 200);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(words_without_a_type), TEST(words_of_a_type),         TEST(reached_by_their_middle),
+        TEST(odd_places),           TEST(packed_records),          TEST(masks),
+        TEST(long_chain),           TEST(weak_roots_keep_nothing), TEST(every_allocation_fails),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

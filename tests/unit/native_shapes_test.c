@@ -1,0 +1,374 @@
+/* links: hs_native */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "native_flow.h"
+#include "native_world.h"
+
+static struct world *w;
+static struct hs_flow flow;
+
+static int set_up(void **state)
+{
+    (void)state;
+    w = world_new();
+    w->native.ctypes = NULL;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    hs_flow_fini(&flow);
+    world_free(w);
+    return 0;
+}
+
+static void run(void)
+{
+    world_seal(w);
+    WORLD_OK(hs_native_flow(&w->native, &flow, &world_err)); /* finds nothing: no objects */
+    WORLD_OK(hs_native_shapes(&w->native, &flow, &world_err));
+}
+
+static void is(hs_addr block, const char *name)
+{
+    assert_string_equal(world_type_of(w, &flow, block), name);
+}
+
+/* colour, parent, left, right */
+static void put_node(hs_addr node, uint64_t colour, hs_addr parent, hs_addr left, hs_addr right)
+{
+    *world_word(w, node) = colour;
+    *world_word(w, node + 8) = parent;
+    *world_word(w, node + 16) = left;
+    *world_word(w, node + 24) = right;
+}
+
+static void trees(void **state)
+{
+    (void)state;
+    hs_addr head = WORLD_STATIC + 64, a = world_block(w, 40), b = world_block(w, 40);
+    hs_addr c = world_block(w, 56), d = world_block(w, 40);
+    put_node(head, 0, a, b, d); /* root, leftmost, rightmost */
+    put_node(a, 1, head, b, c);
+    put_node(b, 0, a, 0, 0);
+    put_node(c, UINT64_C(0xdead) << 32 | 1, a, 0, d); /* four bytes of padding */
+    put_node(d, 0, c, 0, 0);
+    run();
+    is(a, "red-black tree node");
+    is(b, "red-black tree node");
+    is(c, "red-black tree node");
+    is(d, "red-black tree node");
+    assert_int_equal(flow.n_by_shape, 4);
+}
+
+static void no_trees(void **state)
+{
+    (void)state;
+    hs_addr a = world_block(w, 40), b = world_block(w, 40), c = world_block(w, 40);
+    hs_addr d = world_block(w, 40), e = world_block(w, 32), f = world_block(w, 40);
+    put_node(a, 1, b, 0, 0); /* b does not lead back */
+    put_node(b, 2, c, 0, 0); /* no such colour */
+    put_node(c, 0, c, 0, 0); /* its own parent */
+    put_node(d, 0, f, e, e); /* the same child twice */
+    put_node(e, 0, d, 0, 0); /* no room for a value */
+    put_node(f, 0, WORLD_UNMAPPED, d, 0);
+    run();
+    is(a, "");
+    is(b, "");
+    is(c, "");
+    is(d, "");
+    is(e, "");
+    is(f, "");
+}
+
+static void lists(void **state)
+{
+    (void)state;
+    hs_addr head = WORLD_STATIC, a = world_block(w, 24), b = world_block(w, 24);
+    hs_addr alone = world_block(w, 24), single = world_block(w, 24), half = world_block(w, 24);
+    const hs_addr ring[] = {head, a, b};
+    for (size_t i = 0; i < 3; i++) {
+        *world_word(w, ring[i]) = ring[(i + 1) % 3];
+        *world_word(w, ring[i] + 8) = ring[(i + 2) % 3];
+    }
+    *world_word(w, alone) = *world_word(w, alone + 8) = alone;
+    *world_word(w, single) = a; /* singly linked */
+    *world_word(w, half) = a;
+    *world_word(w, half + 8) = b;
+    run();
+    is(a, "doubly linked list node");
+    is(b, "doubly linked list node");
+    is(alone, "");
+    is(single, "");
+    is(half, "");
+}
+
+static void put_words(hs_addr at, uint64_t first, uint64_t second, uint64_t third)
+{
+    *world_word(w, at) = first;
+    *world_word(w, at + 8) = second;
+    *world_word(w, at + 16) = third;
+}
+
+static void bodies(void **state)
+{
+    (void)state;
+    hs_addr holder = world_block(w, 128), text = world_block(w, 40), body = world_block(w, 88);
+    hs_addr full = world_block(w, 40), of_root = world_block(w, 40), loose = world_block(w, 88);
+    hs_addr unended = world_block(w, 40);
+    memset(world_word(w, text), 'a', 20);
+    memset(world_word(w, unended), 'a', 40);
+    put_words(holder, text, 20, 30);
+    put_words(holder + 24, body, body + 40, body + 80);
+    put_words(holder + 48, loose, loose + 8, loose + 40); /* the block is larger */
+    put_words(holder + 72, unended, 20, 30);              /* no zero behind the text */
+    put_words(holder + 96, full + 8, full + 16, full + 40);
+    put_words(WORLD_STATIC + 8, of_root, 0, 39);
+    world_root(w, of_root, HS_EDGE_EXACT);
+    w->native.roots.leaves[0].root.address = WORLD_STATIC + 8;
+    run();
+    is(text, "std::string text");
+    is(body, "std::vector storage");
+    is(of_root, "std::string text");
+    is(loose, "");
+    is(unended, "");
+    is(full, "");
+    is(holder, "");
+    assert_int_equal(flow.n_by_shape, 3);
+}
+
+static void texts_with_zeros(void **state)
+{
+    (void)state;
+    hs_addr holder = world_block(w, 40), text = world_block(w, 40);
+    memset(world_word(w, text), 'a', 20);
+    *world_word(w, text + 8) = 0;
+    put_words(holder, text, 20, 30);
+    run();
+    is(text, "");
+}
+
+/* A FILE's buffer has the words of a vector. */
+static void buffer_of_file(void **state)
+{
+    (void)state;
+    hs_addr file = world_block(w, 64), room = world_block(w, 1032);
+    for (size_t i = 1; i < 5; i++)
+        *world_word(w, file + i * 8) = room;
+    *world_word(w, file + 24) = room + 100; /* how far it was written */
+    *world_word(w, file + 32) = room + 1024;
+    *world_word(w, file + 40) = room;
+    run();
+    is(room, "");
+    assert_int_equal(flow.n_by_shape, 0);
+}
+
+/* buckets | how many | first | how many nodes; nodes in the order of addresses. */
+static hs_addr buckets, nodes[4];
+static void put_table(hs_addr holder, uint64_t n_buckets, uint64_t n_nodes)
+{
+    buckets = world_block(w, 104);
+    for (size_t i = 0; i < 4; i++)
+        nodes[i] = world_block(w, 24);
+    for (size_t i = 0; i < 3; i++)
+        *world_word(w, nodes[i]) = nodes[i + 1];
+    *world_word(w, holder) = buckets;
+    *world_word(w, holder + 8) = n_buckets;
+    *world_word(w, holder + 16) = nodes[0];
+    *world_word(w, holder + 24) = n_nodes;
+    *world_word(w, buckets + 16) = holder + 16;
+    *world_word(w, buckets + 40) = nodes[1];
+}
+
+static void tables(void **state)
+{
+    (void)state;
+    hs_addr holder = world_block(w, 72);
+    put_table(holder + 8, 13, 4);
+    run();
+    is(buckets, "std::unordered buckets");
+    for (size_t i = 0; i < 4; i++)
+        is(nodes[i], "std::unordered node");
+    is(holder, "");
+    assert_int_equal(flow.n_by_shape, 5);
+}
+
+static void table_of_root(void **state)
+{
+    (void)state;
+    put_table(WORLD_STATIC + 16, 13, 4);
+    world_root(w, buckets, HS_EDGE_EXACT);
+    w->native.roots.leaves[0].root.address = WORLD_STATIC + 16;
+    run();
+    is(buckets, "std::unordered buckets");
+    is(nodes[3], "std::unordered node");
+}
+
+static void no_table(void)
+{
+    run();
+    is(buckets, "");
+    for (size_t i = 0; i < 4; i++)
+        is(nodes[i], "");
+    assert_int_equal(flow.n_by_shape, 0);
+}
+
+static void tables_of_other_counts(void **state)
+{
+    static const uint64_t counts[][2] = {
+        {13, 3}, {13, 5}, {13, 0}, {13, UINT64_MAX}, {8, 4},
+        {14, 4}, {1, 4},  {0, 4},  {UINT64_MAX, 4},  {UINT64_C(1) << 61 | 13, 4}};
+
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        put_table(world_block(w, 72), counts[i][0], counts[i][1]);
+        no_table();
+        tear_down(state);
+        set_up(state);
+    }
+}
+
+static void tables_in_circles(void **state)
+{
+    (void)state;
+    put_table(world_block(w, 72), 13, 4);
+    *world_word(w, nodes[3]) = nodes[1];
+    no_table();
+}
+
+static void tables_that_do_not_lead_back(void **state)
+{
+    (void)state;
+    put_table(world_block(w, 72), 13, 4);
+    *world_word(w, buckets + 16) = nodes[2];
+    no_table();
+}
+
+static void tables_with_odd_buckets(void **state)
+{
+    (void)state;
+    put_table(world_block(w, 72), 13, 4);
+    *world_word(w, buckets + 96) = 77;
+    no_table();
+}
+
+static void table_in_its_own_nodes(void **state)
+{
+    (void)state;
+    put_table(world_block(w, 72), 13, 4);
+    *world_word(w, nodes[1]) = buckets;
+    *world_word(w, buckets) = nodes[3];
+    run(); /* buckets | nodes as they come: nothing is counted twice */
+    assert_true(flow.n_by_shape <= 5);
+}
+
+/* A map of 8 places with blocks at 2, 3 and 4. */
+static hs_addr map, pieces[3];
+static void put_deque(hs_addr holder)
+{
+    map = world_block(w, 72);
+    for (size_t i = 0; i < 3; i++) {
+        pieces[i] = world_block(w, 520);
+        *world_word(w, map + 16 + i * 8) = pieces[i];
+    }
+    const uint64_t words[] = {
+        map,           8,         pieces[0] + 24,  pieces[0], pieces[0] + 512, map + 16,
+        pieces[2] + 8, pieces[2], pieces[2] + 512, map + 32};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        *world_word(w, holder + i * 8) = words[i];
+}
+
+static void deques(void **state)
+{
+    (void)state;
+    hs_addr holder = world_block(w, 104);
+    put_deque(holder + 24); /* it ends with the block */
+    run();
+    is(map, "std::deque map");
+    for (size_t i = 0; i < 3; i++)
+        is(pieces[i], "std::deque block");
+    assert_int_equal(flow.n_by_shape, 4);
+}
+
+/* Each word of a deque says something that the others must agree with. */
+static void no_deques(void **state)
+{
+    static const struct {
+        size_t at;
+        uint64_t word;
+    } damage[] = {{1, 0},  {1, 4}, {1, UINT64_MAX / 8}, {2, 8},
+                  {3, 16}, {4, 8}, {5, WORLD_STATIC},   {6, WORLD_UNMAPPED},
+                  {7, 0},  {8, 1}, {9, WORLD_UNMAPPED}};
+
+    for (size_t i = 0; i < sizeof damage / sizeof *damage; i++) {
+        hs_addr holder = world_block(w, 104);
+        put_deque(holder);
+        *world_word(w, holder + damage[i].at * 8) = damage[i].word;
+        run();
+        is(map, "");
+        tear_down(state);
+        set_up(state);
+    }
+}
+
+static void deques_with_a_hole(void **state)
+{
+    (void)state;
+    put_deque(world_block(w, 104));
+    *world_word(w, map + 24) = 0;
+    run();
+    assert_int_equal(flow.n_by_shape, 0);
+}
+
+/* Holders that all fail late spend what they may, and no more. */
+static void many_false_tables(void **state)
+{
+    (void)state;
+    hs_addr last = world_block(w, 24);
+    for (size_t i = 0; i < 1000; i++) {
+        hs_addr node = world_block(w, 24);
+        *world_word(w, node) = last;
+        last = node;
+    }
+    hs_addr array = world_block(w, 104);
+    for (size_t i = 0; i < 200; i++) {
+        hs_addr holder = world_block(w, 40);
+        *world_word(w, holder) = array;
+        *world_word(w, holder + 8) = 13;
+        *world_word(w, holder + 16) = last;
+        *world_word(w, holder + 24) = 1001;
+    }
+    run();
+    is(array, "");
+    assert_int_equal(flow.n_by_shape, 0);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(trees),
+        TEST(no_trees),
+        TEST(lists),
+        TEST(bodies),
+        TEST(texts_with_zeros),
+        TEST(buffer_of_file),
+        TEST(tables),
+        TEST(table_of_root),
+        TEST(tables_of_other_counts),
+        TEST(tables_in_circles),
+        TEST(tables_that_do_not_lead_back),
+        TEST(tables_with_odd_buckets),
+        TEST(table_in_its_own_nodes),
+        TEST(deques),
+        TEST(no_deques),
+        TEST(deques_with_a_hole),
+        TEST(many_false_tables),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

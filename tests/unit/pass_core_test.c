@@ -1,0 +1,239 @@
+/* links: hs_passes hs_dominator hs_graph hs_format */
+#include "pass_core.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#include "dominator/dominators.h"
+#include "graph/pages.h"
+#include "made_forest.h"
+#include "odd_graphs.h"
+
+static struct hs_error err;
+static const struct hs_passes_input input;
+
+/* By node: whether it is reached, and the core node whose region holds its immediate dominator. */
+static void expect_regions(const struct made_forest *made, const struct hs_graph *graph,
+                           uint32_t *ret)
+{
+    struct hs_domtree tree;
+    uint32_t *order;
+
+    assert_int_equal(hs_domtree_build(graph, NULL, &tree, &err), HS_OK);
+    assert_int_equal(hs_domtree_order(&tree, &order, &err), HS_OK);
+    for (uint32_t i = 0; i < graph->n_nodes; i++)
+        ret[i] = HS_NONE;
+    for (uint32_t i = 1; i < tree.n_reached; i++) { /* dominators first */
+        uint32_t above = order[tree.idom[i]], core = made->core_of[above];
+        ret[order[i]] = core != HS_NONE ? core : ret[above];
+    }
+    hs_pages_free(order, tree.n_nodes, sizeof *order);
+    hs_domtree_fini(&tree);
+}
+
+static void check_sequence(const struct hs_passes *passes)
+{
+    bool *seen = made_zeroed(passes->n_core, sizeof *seen);
+    uint64_t n_reached = 0;
+
+    assert_int_equal(passes->sequence[0], 0);
+    for (uint32_t i = 0; i < passes->n_sequence; i++) {
+        uint32_t core = passes->sequence[i];
+        assert_false(seen[core]);
+        assert_true(hs_bitmap_get(&passes->is_reached, core));
+        assert_true(i == 0 || seen[passes->region[core]]);
+        seen[core] = true;
+    }
+    for (uint32_t core = 0; core < passes->n_core; core++)
+        n_reached += hs_bitmap_get(&passes->is_reached, core);
+    assert_int_equal(n_reached, passes->n_sequence);
+    hs_free(seen);
+}
+
+static void check_regions(const struct made_forest *made, const struct hs_graph *graph)
+{
+    const struct hs_passes *passes = &made->passes;
+    uint32_t *expected = made_zeroed(graph->n_nodes, sizeof *expected);
+
+    expect_regions(made, graph, expected);
+    for (uint32_t node = 0; node < graph->n_nodes; node++) {
+        uint32_t core = made->core_of[node];
+        if (core == HS_NONE)
+            continue;
+        assert_int_equal(passes->region[core], expected[node]);
+        assert_int_equal(hs_bitmap_get(&passes->is_reached, core),
+                         node == 0 || expected[node] != HS_NONE);
+    }
+    hs_free(expected);
+    check_sequence(passes);
+}
+
+static void check_graph(const struct hs_graph *graph, uint32_t per_record,
+                        struct pass_core_counts *ret_counts)
+{
+    struct made_forest made;
+
+    made_forest_init(graph, per_record, &made);
+    assert_int_equal(pass_core_counted(&input, &made.passes, ret_counts, &err), HS_OK);
+    check_regions(&made, graph);
+    made_forest_fini(&made);
+    assert_int_equal(made.budget.used_bytes, HS_BUDGET_BASE_BYTES);
+}
+
+static void test_small(void **state)
+{
+    struct pass_core_counts counts;
+    uint32_t n_with_graph = 0;
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 3000; seed++) {
+        struct hs_graph graph = odd_graph(seed, seed % 2 == 0 ? 12 : 60);
+        check_graph(&graph, seed % 4 == 0 ? 2 : CORE_EDGES_MAX, &counts);
+        n_with_graph += counts.n_in_graph != 0;
+        hs_graph_fini(&graph);
+    }
+    assert_true(n_with_graph > 300 && n_with_graph < 2700);
+}
+
+static void test_heaps(void **state)
+{
+    struct pass_core_counts counts;
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 24; seed++) {
+        struct hs_random_shape shape = {
+            .n_leaves = 40,
+            .n_blocks = 3000,
+            .n_edges = 1500 * (1 + (uint32_t)(seed % 5)),
+            .flat = seed % 4 == 0,
+            .keep_duplicates = seed % 5 == 0,
+            .local = seed % 2 == 0,
+        };
+        struct hs_graph graph = hs_random_graph(seed + 1, &shape);
+        check_graph(&graph, 3, &counts);
+        hs_graph_fini(&graph);
+    }
+}
+
+static void test_large(void **state)
+{
+    struct pass_core_counts counts;
+    uint32_t n = 200000;
+
+    (void)state;
+    for (uint32_t shape = 0; shape < ODD_SHAPES; shape++) {
+        struct hs_graph graph = odd_shape(shape, n);
+        check_graph(&graph, CORE_EDGES_MAX, &counts);
+        /* Steps, not seconds: quadratic would be 10^9 and more. */
+        assert_true(counts.n_climbed < 40ULL * graph.n_edges);
+        assert_true(counts.n_edges < 9ULL * graph.n_edges);
+        hs_graph_fini(&graph);
+    }
+}
+
+/* ---- without enough ---- */
+
+static hs_status passes_run(const struct hs_passes_input *with, struct hs_passes *passes)
+{
+    return pass_core_run(with, passes, &err);
+}
+
+static void test_allocations_fail(void **state)
+{
+    struct hs_graph graph = odd_mixed(400);
+    struct made_forest made;
+    hs_status status = HS_LIMIT;
+    uint32_t n_failed = 0;
+
+    (void)state;
+    for (uint64_t nth = 1; status != HS_OK; nth++, n_failed++) {
+        made_forest_init(&graph, 3, &made);
+        hs_alloc_fail_at(nth, nth % 2 == 0);
+        status = passes_run(&input, &made.passes);
+        hs_alloc_fail_at(0, false);
+        if (status == HS_OK)
+            check_regions(&made, &graph);
+        else
+            assert_int_equal(status, HS_LIMIT);
+        made_forest_fini(&made);
+        assert_int_equal(made.budget.used_bytes, HS_BUDGET_BASE_BYTES);
+    }
+    assert_true(n_failed > 20);
+    hs_graph_fini(&graph);
+}
+
+/* Every limit up to what is taken when there is none: the answer, or a refusal. */
+static void test_budgets(void **state)
+{
+    struct hs_graph graph = odd_mixed(60000);
+    struct made_forest made;
+    uint32_t n_refused = 0, n_tight = 0;
+
+    (void)state;
+    made_forest_init(&graph, CORE_EDGES_MAX, &made);
+    uint64_t least = made.budget.used_bytes;
+    assert_int_equal(passes_run(&input, &made.passes), HS_OK);
+    uint64_t most = made.budget.peak_bytes;
+    made_forest_fini(&made);
+    for (uint64_t limit = most; limit > least; limit -= (most - least) / 32 + 1) {
+        made_forest_init(&graph, CORE_EDGES_MAX, &made);
+        made.budget.limit_bytes = limit;
+        hs_status status = passes_run(&input, &made.passes);
+        assert_true(made.budget.peak_bytes <= limit);
+        assert_true(status == HS_OK || limit != most);
+        if (status == HS_OK)
+            check_regions(&made, &graph);
+        else
+            assert_int_equal(status, HS_LIMIT);
+        n_refused += status != HS_OK;
+        n_tight += status == HS_OK && limit != most;
+        made_forest_fini(&made);
+        assert_int_equal(made.budget.used_bytes, HS_BUDGET_BASE_BYTES);
+    }
+    assert_true(n_refused > 2);
+    assert_true(n_tight > 2);
+    hs_graph_fini(&graph);
+}
+
+/* Interrupted at each telling. */
+static bool tell_until(void *context, const char *phase, uint64_t done, uint64_t total)
+{
+    uint32_t *left = context;
+    (void)phase;
+    assert_true(done <= total || total == 0);
+    return (*left)-- != 0;
+}
+
+static void test_interrupted(void **state)
+{
+    struct hs_graph graph = odd_mixed(400);
+    struct made_forest made;
+    hs_status status = HS_LIMIT;
+    uint32_t n_tellings = 0;
+
+    (void)state;
+    for (; status != HS_OK; n_tellings++) {
+        uint32_t left = n_tellings;
+        const struct hs_progress progress = {tell_until, &left};
+        const struct hs_passes_input watched = {.progress = &progress};
+        made_forest_init(&graph, CORE_EDGES_MAX, &made);
+        status = passes_run(&watched, &made.passes);
+        assert_true(status == HS_OK || status == HS_LIMIT);
+        made_forest_fini(&made);
+        assert_int_equal(made.budget.used_bytes, HS_BUDGET_BASE_BYTES);
+    }
+    assert_true(n_tellings > 5);
+    hs_graph_fini(&graph);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_small),   cmocka_unit_test(test_heaps),
+        cmocka_unit_test(test_large),   cmocka_unit_test(test_allocations_fail),
+        cmocka_unit_test(test_budgets), cmocka_unit_test(test_interrupted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,128 @@
+/* links: hs_passes hs_dominator hs_graph hs_format */
+#include "pass_scatter.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "edge_list.h"
+#include "made_passes.h"
+
+static struct hs_error err;
+
+static const uint64_t most[SCATTER_COLUMNS] = {0, 255, 0x123456789a, UINT64_MAX};
+
+static uint64_t value_of(uint64_t key, unsigned column)
+{
+    uint64_t value = (key * 31 + column) * 0x9E3779B97F4A7C15ULL;
+    return most[column] == UINT64_MAX ? value : value % (most[column] + 1);
+}
+
+struct check {
+    uint64_t next, every;
+    unsigned n_columns;
+};
+
+static hs_status check_take(void *context, uint64_t key, const uint64_t *values, struct hs_error *e)
+{
+    struct check *check = context;
+    (void)e;
+    assert_true(key == check->next++);
+    for (unsigned i = 0; i < check->n_columns; i++)
+        assert_true(values[i] == (key % check->every == 0 ? value_of(key, i) : 0));
+    return HS_OK;
+}
+
+/* Every so many keys, in an order of their own. Returns the number of parts. */
+static hs_status scatter(struct hs_budget *budget, uint64_t n_keys, uint64_t every,
+                         unsigned n_columns, uint32_t *ret_n_parts)
+{
+    struct pass_scatter_shape shape = {
+        .n_keys = n_keys, .n_columns = n_columns, .reserve_bytes = 1000};
+    struct check check = {.every = every, .n_columns = n_columns};
+    const struct pass_scatter_taker taker = {check_take, &check};
+    struct pass_scatter s = {0};
+    uint64_t n_rows = (n_keys + every - 1) / every;
+    memcpy(shape.max, most, sizeof most);
+    hs_status status = pass_scatter_init(&shape, budget, "rows", &s, &err);
+    *ret_n_parts = s.n_parts;
+    for (uint64_t i = 0; i < n_rows && status == HS_OK; i++) {
+        uint64_t key = (i * 1000003 + 17) % n_rows * every, values[SCATTER_COLUMNS];
+        for (unsigned k = 0; k < n_columns; k++)
+            values[k] = value_of(key, k);
+        status = pass_scatter_put(&s, key, values, &err);
+    }
+    if (status == HS_OK)
+        status = pass_scatter_give(&s, &taker, &err);
+    if (status == HS_OK)
+        assert_true(check.next == n_keys);
+    pass_scatter_fini(&s);
+    return status;
+}
+
+static void test_small(void **state)
+{
+    (void)state;
+    struct hs_budget budget;
+    uint32_t n_parts;
+    made_budget_init(&budget);
+    for (uint64_t n_keys = 1; n_keys < 40; n_keys++)
+        for (unsigned n_columns = 1; n_columns <= SCATTER_COLUMNS; n_columns++) {
+            assert_int_equal(scatter(&budget, n_keys, 1 + n_keys % 3, n_columns, &n_parts), HS_OK);
+            assert_int_equal(n_parts, 1);
+        }
+    assert_int_equal(budget.used_bytes, HS_BUDGET_BASE_BYTES);
+}
+
+/* More parts the less there is, until their buffers alone are too much. */
+static void test_parts(void **state)
+{
+    (void)state;
+    enum { KEYS = 600011 };
+    struct hs_budget budget;
+    uint32_t before = 1, n_parts;
+    bool refused = false;
+    for (uint64_t room = 10 << 20; room > 1 << 20; room -= room / 5) {
+        made_budget_init(&budget);
+        budget.limit_bytes = budget.used_bytes + room;
+        hs_status status = scatter(&budget, KEYS, 2, SCATTER_COLUMNS, &n_parts);
+        assert_true(status == HS_OK || status == HS_LIMIT);
+        assert_true(!refused || status == HS_LIMIT);
+        assert_true(budget.peak_bytes <= budget.limit_bytes);
+        assert_int_equal(budget.used_bytes, HS_BUDGET_BASE_BYTES);
+        refused = status == HS_LIMIT;
+        if (!refused) {
+            assert_true(n_parts >= before);
+            before = n_parts;
+        }
+    }
+    assert_true(refused && before > 3);
+}
+
+static void test_every_allocation_fails(void **state)
+{
+    (void)state;
+    struct hs_budget budget;
+    uint32_t n_parts;
+    made_budget_init(&budget);
+    budget.limit_bytes = budget.used_bytes + (7 << 20);
+    uint64_t before = hs_alloc_count();
+    assert_int_equal(scatter(&budget, 600011, 5, SCATTER_COLUMNS, &n_parts), HS_OK);
+    uint64_t n = hs_alloc_count() - before;
+    assert_true(n_parts > 1 && n >= 4);
+    for (uint64_t nth = 1; nth <= n; nth++) {
+        hs_alloc_fail_at(nth, false);
+        assert_int_equal(scatter(&budget, 600011, 5, SCATTER_COLUMNS, &n_parts), HS_LIMIT);
+        hs_alloc_fail_at(0, false);
+        assert_int_equal(budget.used_bytes, HS_BUDGET_BASE_BYTES);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_small), cmocka_unit_test(test_parts),
+                                       cmocka_unit_test(test_every_allocation_fails)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

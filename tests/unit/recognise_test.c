@@ -1,0 +1,150 @@
+/* links: hs_heaps hs_symbols */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "elf_writer.h"
+#include "heaps/walkers.h"
+#include "symbols/elf.h"
+
+static struct hs_error err;
+static struct elf_writer writer;
+static struct hs_object object[2];
+static struct hs_objects objects = {.objects = object};
+static struct hs_scene scene = {.objects = &objects};
+static char text[512];
+
+static const char *recognise(size_t n_objects)
+{
+    objects.n = n_objects;
+    memset(text, 'x', sizeof text);
+    hs_heaps_recognise(&scene, text, sizeof text);
+    return text;
+}
+
+static void by_the_name_of_a_file(void **state)
+{
+    (void)state;
+    static const char *const names[][2] = {
+        {"libtcmalloc_minimal.so.4.5.10", "tcmalloc (libtcmalloc_minimal.so.4.5.10)\n"},
+        {"libmimalloc.so.2.0", "mimalloc (libmimalloc.so.2.0)\n"},
+        {"ld-musl-x86_64.so.1", "musl (ld-musl-x86_64.so.1)\n"},
+        {"libsnmallocshim.so", "snmalloc (libsnmallocshim.so)\n"},
+        {"libhoard.so", "hoard (libhoard.so)\n"},
+        {"libclang_rt.scudo_standalone-x86_64.so",
+         "scudo (libclang_rt.scudo_standalone-x86_64.so)\n"},
+        {"libasan.so.8.0.0", "AddressSanitizer (libasan.so.8.0.0)\n"},
+        {"libmimalloc\n\x1b.so", "mimalloc (libmimalloc??.so)\n"},
+        {"libc.so.6", ""},
+        {"libjemalloc.so.2", ""},
+        {"my-libtcmalloc.so", ""},
+        {"", ""},
+    };
+    memset(object, 0, sizeof object);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "%s", names[i][0]);
+        object[0].name = name;
+        assert_string_equal(recognise(1), names[i][1]);
+    }
+    assert_string_equal(recognise(0), "");
+}
+
+static void by_a_symbol_or_a_section(void **state)
+{
+    (void)state;
+    static char name[] = "server";
+    static const char *const symbols[][2] = {
+        {"tc_malloc", "tcmalloc (server)\n"},
+        {"TCMallocInternalMalloc", "tcmalloc (server)\n"},
+        {"mi_malloc", "mimalloc (server)\n"},
+        {"__libc_malloc_impl", "musl (server)\n"},
+        {"sn_rust_alloc", "snmalloc (server)\n"},
+        {"runtime.mheap_", "Go's runtime (server)\n"},
+        {"__scudo_print_stats", "scudo (server)\n"},
+        {".go.buildinfo", "Go's runtime (server)\n"},
+        {"malloc", ""},
+        {"mi_mallocx", ""},
+    };
+    memset(object, 0, sizeof object);
+    object[0].name = name;
+    for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
+        const char *symbol = symbols[i][0];
+        elf_writer_init(&writer);
+        size_t code = elf_writer_section(&writer, symbol[0] == '.' ? symbol : ".text", SHT_PROGBITS,
+                                         0x1000, "code", 4);
+        elf_writer_segment(&writer, PT_LOAD, PF_R | PF_X, 0x1000, 4, code);
+        elf_writer_symbol(&writer, symbol[0] == '.' ? "x" : symbol, STT_FUNC, STB_GLOBAL, 0x1000, 4,
+                          (uint16_t)code);
+        elf_writer_finish(&writer);
+        assert_int_equal(
+            hs_elf_open_memory(writer.bytes, writer.n_bytes, "server", &object[0].elf, &err),
+            HS_OK);
+        assert_string_equal(recognise(1), symbols[i][1]);
+        hs_elf_close(object[0].elf);
+    }
+}
+
+static void each_once_and_several(void **state)
+{
+    (void)state;
+    static char first[] = "libmimalloc.so.2", second[] = "libtcmalloc.so.4";
+    memset(object, 0, sizeof object);
+    object[0].name = first;
+    object[1].name = second;
+    assert_string_equal(recognise(2), "tcmalloc (libtcmalloc.so.4)\nmimalloc (libmimalloc.so.2)\n");
+    object[1].name = first;
+    assert_string_equal(recognise(2), "mimalloc (libmimalloc.so.2)\n");
+    for (size_t room = 1; room < 29; room++) { /* what does not fit is left out */
+        hs_heaps_recognise(&scene, text, room);
+        assert_string_equal(text, "");
+    }
+    hs_heaps_recognise(&scene, text, 29);
+    assert_string_equal(text, "mimalloc (libmimalloc.so.2)\n");
+    text[0] = 'y';
+    hs_heaps_recognise(&scene, text, 0);
+    assert_int_equal(text[0], 'y');
+}
+
+/* The real ones, where they are installed: their symbols alone tell. */
+static void real_libraries(void **state)
+{
+    (void)state;
+    static char name[] = "renamed";
+    static const char *const files[][2] = {
+        {"/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4", "tcmalloc (renamed)\n"},
+        {"/usr/lib/x86_64-linux-gnu/libmimalloc.so.2", "mimalloc (renamed)\n"},
+        {"/usr/lib/x86_64-linux-gnu/libc.so.6", ""},
+        {"/usr/lib/x86_64-linux-gnu/libjemalloc.so.2", ""},
+    };
+    size_t n = 0;
+    memset(object, 0, sizeof object);
+    object[0].name = name;
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        if (access(files[i][0], R_OK) != 0)
+            continue;
+        assert_int_equal(hs_elf_open_path(files[i][0], &object[0].elf, &err), HS_OK);
+        assert_string_equal(recognise(1), files[i][1]);
+        hs_elf_close(object[0].elf);
+        n++;
+    }
+    assert_true(n > 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(by_the_name_of_a_file),
+        cmocka_unit_test(by_a_symbol_or_a_section),
+        cmocka_unit_test(each_once_and_several),
+        cmocka_unit_test(real_libraries),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

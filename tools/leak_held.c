@@ -1,0 +1,191 @@
+#include "leak_held.h"
+
+#include "base/alloc.h"
+#include "graph/reverse.h"
+#include "passes/passes.h"
+
+static bool is_doubtful(const struct hs_chunk *chunk)
+{
+    bool any = false;
+    for (uint64_t e = 0; e < chunk->n_edges; e++)
+        any |= !hs_edge_is_sure(chunk->edge_class[e]);
+    return any;
+}
+
+/* Whether any root or edge that the index followed is not sure. */
+static hs_status look_for_doubt(struct hs_tool *tool, const struct hs_view *view, bool *ret,
+                                struct hs_error *err)
+{
+    bool found = false;
+    for (hs_node node = 0; node < view->n_tree && !found; node++) {
+        const struct hs_root *root = hs_snap_root(view->snap, node);
+        found = root->target != HS_NO_NODE && !root->weak && !hs_edge_is_sure(root->edge_class);
+    }
+    struct hs_chunk chunk = {0};
+    hs_status status = HS_OK;
+    for (uint64_t at = 0; at < view->totals->n_chunks && status == HS_OK && !found; at++) {
+        status = hs_snap_load_chunk(view->snap, at, HS_COL_EDGES | HS_COL_FIELDS, &chunk, err);
+        if (status == HS_OK) {
+            found = is_doubtful(&chunk);
+            status = hs_progress_tell(&tool->progress, "looking for doubtful pointers", at + 1,
+                                      view->totals->n_chunks, err);
+        }
+    }
+    hs_chunk_fini(&chunk);
+    *ret = found;
+    return status;
+}
+
+static bool is_holder(const struct hs_leak_holders *holders, const struct hs_root *root)
+{
+    return holders != NULL && holders->holds != NULL && root->target != HS_NO_NODE && !root->weak &&
+           holders->holds(holders->context, root);
+}
+
+/* ---- in memory */
+
+struct search {
+    struct hs_graph graph;
+    struct hs_bitmap *held;
+    uint32_t *queue; /* owned pages: n_nodes */
+    uint32_t n_queued;
+};
+
+static void hold(struct search *s, uint32_t node)
+{
+    if (hs_bitmap_get(s->held, node))
+        return;
+    hs_bitmap_set(s->held, node);
+    s->queue[s->n_queued++] = node;
+}
+
+/* Everything that surely lives, breadth first. */
+static void search(struct search *s, const struct hs_view *view,
+                   const struct hs_leak_holders *holders)
+{
+    hold(s, 0);
+    for (uint32_t i = 1; i < s->graph.n_tree; i++)
+        if (is_holder(holders, hs_snap_root(view->snap, i)))
+            hold(s, (uint32_t)hs_snap_root(view->snap, i)->target);
+    for (uint32_t at = 0; at < s->n_queued; at++) {
+        uint32_t n;
+        const uint32_t *row = hs_graph_row(&s->graph, s->queue[at], &n);
+        for (uint32_t i = 0; i < n; i++)
+            hold(s, row[i]);
+    }
+}
+
+/* What that takes; UINT64_MAX when no such graph has room in memory. */
+static uint64_t search_bytes(const struct hs_view *view)
+{
+    const struct hs_snap_totals *totals = view->totals;
+    struct hs_error ignored;
+    uint64_t n_edges = view->n_tree + totals->n_edges + totals->n_extra_edges;
+    if (hs_graph_fits(view->n_nodes, n_edges, &ignored) != HS_OK)
+        return UINT64_MAX;
+    return sizeof(uint32_t) * (2 * view->n_nodes + 1 + n_edges);
+}
+
+hs_status hs_leak_held_in_memory(struct hs_tool *tool, const struct hs_view *view,
+                                 const struct hs_leak_holders *holders, struct hs_bitmap *held,
+                                 struct hs_error *err)
+{
+    struct search s = {.held = held};
+    uint64_t n = view->n_nodes, n_bytes = search_bytes(view);
+    HS_TRY(hs_budget_take(view->budget, n_bytes, "the graph of sure pointers", err));
+    hs_status status = hs_graph_load(view->snap, HS_GRAPH_SURE, &tool->progress, &s.graph, err);
+    if (status == HS_OK)
+        status = hs_pages_alloc(n, sizeof *s.queue, (void **)&s.queue, err);
+    if (status == HS_OK)
+        search(&s, view, holders);
+    hs_graph_fini(&s.graph);
+    hs_pages_free(s.queue, n, sizeof *s.queue);
+    hs_budget_give(view->budget, n_bytes);
+    return status;
+}
+
+/* ---- by passes */
+
+/* The edges turned round, each time they are asked for: once less on disk. */
+struct turned {
+    const struct hs_sweep *forward;
+    struct hs_reverse_options options;
+};
+
+static hs_status turned_run(const void *context, const struct hs_piece_taker *taker,
+                            struct hs_error *err)
+{
+    const struct turned *turned = context;
+    return hs_reverse(turned->forward, &turned->options, taker, err);
+}
+
+/* What has a dominator is reached. */
+static hs_status take_idom(void *context, hs_node node, hs_node idom, struct hs_error *err)
+{
+    (void)err;
+    if (node == 0 || idom != HS_NO_NODE)
+        hs_bitmap_set(context, node);
+    return HS_OK;
+}
+
+static hs_status run_passes(const struct hs_snap_sweep *source, struct hs_bitmap *held,
+                            struct hs_error *err)
+{
+    struct hs_passes_input input = {.budget = source->budget, .progress = source->progress};
+    HS_TRY(hs_sweep_of_snap(source, &input.forward, err));
+    struct turned turned = {&input.forward,
+                            {source->budget, source->progress, source->phase, NULL}};
+    input.backward = input.forward;
+    input.backward.run = turned_run;
+    input.backward.context = &turned;
+    struct hs_idom_taker taker = {take_idom, held};
+    struct hs_passes passes = {0};
+    hs_status status = hs_passes_run(&input, &passes, err);
+    if (status == HS_OK)
+        status = hs_passes_idoms(&passes, &taker, err);
+    hs_passes_fini(&passes);
+    return status;
+}
+
+hs_status hs_leak_held_by_passes(struct hs_tool *tool, const struct hs_view *view,
+                                 const struct hs_leak_holders *holders, struct hs_bitmap *held,
+                                 struct hs_error *err)
+{
+    struct hs_bitmap by_root = {0};
+    struct hs_snap_sweep source = {
+        .snap = view->snap,
+        .edges = HS_GRAPH_SURE,
+        .held = holders != NULL ? &by_root : NULL,
+        .budget = view->budget,
+        .progress = &tool->progress,
+        .phase = "following sure pointers",
+    };
+    const uint64_t n_bytes = view->n_nodes / 8;
+    HS_TRY(hs_budget_take(view->budget, n_bytes, "what suppressed roots hold", err));
+    hs_status status = hs_bitmap_init(&by_root, view->n_nodes, err);
+    for (hs_node node = 1; status == HS_OK && node < view->n_tree; node++)
+        if (is_holder(holders, hs_snap_root(view->snap, node)))
+            hs_bitmap_set(&by_root, hs_snap_root(view->snap, node)->target);
+    if (status == HS_OK)
+        status = run_passes(&source, held, err);
+    hs_bitmap_fini(&by_root);
+    hs_budget_give(view->budget, n_bytes);
+    return status;
+}
+
+hs_status hs_leak_find_held(struct hs_tool *tool, const struct hs_view *view,
+                            const struct hs_leak_holders *holders, struct hs_bitmap *held,
+                            struct hs_error *err)
+{
+    bool has_doubt = holders != NULL;
+    if (!has_doubt)
+        HS_TRY(look_for_doubt(tool, view, &has_doubt, err));
+    if (has_doubt && search_bytes(view) <= hs_budget_left_bytes(view->budget))
+        return hs_leak_held_in_memory(tool, view, holders, held, err);
+    if (has_doubt)
+        return hs_leak_held_by_passes(tool, view, holders, held, err);
+    for (hs_node node = 0; node < view->n_nodes; node++)
+        if (hs_index_is_reached(view->index, node))
+            hs_bitmap_set(held, node);
+    return HS_OK;
+}
