@@ -6,7 +6,6 @@
 #include "base/alloc.h"
 #include "dump_session.h"
 #include "ocaml4_emit.h"
-#include "target_private.h"
 
 enum { PLAN_NOTE_BYTES = 128 };
 enum { STOPS_MAX = 50, CALM_STOPS = 8, FIRST_PAUSE_US = 1000, LAST_PAUSE_US = 5000 };

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "base/units.h"
-#include "capture/residency.h"
+#include "target/residency.h"
 
 #define PLAN_MIB ((uint64_t)1 << 20)
 /* Tables for the places of blocks: two bits for every 16 bytes, ranks. */

@@ -13,7 +13,6 @@
 #include "base/alloc.h"
 #include "base/bisect.h"
 #include "base/units.h"
-#include "target_private.h"
 
 #define IMAGE_PAGE ((uint64_t)4096)
 #define IMAGE_PAGE_SHIFT 12

@@ -8,8 +8,8 @@
 
 #include "base/cursor.h"
 #include "names_private.h"
-#include "procfs.h"
 #include "symbols/elf.h"
+#include "target/procfs.h"
 
 #define REQUEST_UNIT_BYTES 200
 #define REQUEST_STRING_TAG 252 /* String_tag, runtime/caml/mlvalues.h */

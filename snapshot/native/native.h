@@ -11,7 +11,6 @@
 #define HS_NATIVE_NATIVE_H
 
 #include "capture/dump_plan.h"
-#include "capture/residency.h"
 #include "capture/roots.h"
 #include "heaps/walkers.h"
 #include "native/native_dump.h"
@@ -19,6 +18,7 @@
 #include "native_types.h"
 #include "symbols/ctypes.h"
 #include "symbols/locals.h"
+#include "target/residency.h"
 
 /* Where types begin to flow from: a root's slot that is a typed pointer. */
 struct hs_native_seed {

@@ -117,7 +117,7 @@ CASES = {
         ({"graph/a.c": '#include "elsewhere/error.h"\n'}, {}),
         ({PUBLIC: header('#include "inside.h"\n')}, {"graph/a.c": '#include "inside.h"\n'}),
         ({"graph/a.c": "#include <sys/ptrace.h>\n"},
-         {"snapshot/capture/a.c": "#include <sys/ptrace.h>\n"}),
+         {"snapshot/target/a.c": "#include <sys/ptrace.h>\n"}),
         ({PUBLIC: header('#include "graph/b.h"\n'),
           "graph/include/graph/b.h": header('#include "graph/a.h"\n', "HS_GRAPH_B_H")},
          {PUBLIC: header('#include "graph/b.h"\n'),

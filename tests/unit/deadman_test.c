@@ -1,4 +1,4 @@
-/* links: hs_capture */
+/* links: hs_target */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* links: hs_capture */
+/* links: hs_target */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "procfs.h"
+#include "target/procfs.h"
 
 static struct hs_error err;
 

@@ -1,4 +1,4 @@
-/* links: hs_capture hs_symbols */
+/* links: hs_target hs_symbols */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "capture/residency.h"
 #include "live_child.h"
+#include "target/residency.h"
 
 #define PAGE ((size_t)4096)
 

@@ -1,4 +1,4 @@
-/* links: hs_capture hs_symbols */
+/* links: hs_target hs_symbols */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

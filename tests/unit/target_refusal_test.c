@@ -1,4 +1,4 @@
-/* links: hs_capture hs_symbols */
+/* links: hs_target hs_symbols */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,9 +16,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "capture/target.h"
 #include "live_child.h"
-#include "procfs.h"
+#include "target/procfs.h"
+#include "target/target.h"
 #include "target_private.h"
 
 static struct hs_error err;

@@ -1,4 +1,4 @@
-/* links: hs_capture hs_symbols */
+/* links: hs_target hs_symbols */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,8 +23,8 @@
 #include "base/alloc.h"
 #include "base/progress.h"
 #include "capture/image.h"
-#include "capture/target.h"
 #include "live_child.h"
+#include "target/target.h"
 
 static struct hs_error err;
 

@@ -1,4 +1,4 @@
-/* links: hs_capture hs_symbols */
+/* links: hs_target hs_symbols */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,8 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "capture/target.h"
 #include "live_child.h"
+#include "target/target.h"
 #include "target_private.h"
 
 #define PAGES 300

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/paged.h"
-#include "capture/target.h"
+#include "target/target.h"
 
 struct hs_image_range {
     hs_addr begin, end;

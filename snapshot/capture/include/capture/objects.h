@@ -3,7 +3,7 @@
 #ifndef HS_CAPTURE_OBJECTS_H
 #define HS_CAPTURE_OBJECTS_H
 
-#include "capture/target.h"
+#include "target/target.h"
 
 struct hs_elf;   /* symbols/elf.h */
 struct hs_cfi;   /* symbols/cfi.h */

@@ -5,14 +5,14 @@
  * closing pass under what the mapping is (see HS_LEDGER_STACKS and so on).
  *
  * Order of use, by who dumps a process:
- *   stopped:     hs_residency_read (capture/residency.h)
+ *   stopped:     hs_residency_read (target/residency.h)
  *   afterwards:  claims (walkers' add_spans), moves (walkers' mark), hs_ledger_close
  * hs_heaps_open and hs_heaps_mark do the middle part. */
 #ifndef HS_HEAPS_LEDGER_H
 #define HS_HEAPS_LEDGER_H
 
-#include "capture/residency.h"
 #include "heaps/scene.h"
+#include "target/residency.h"
 
 /* Owners of what no walker claims; state HS_MEMORY_OTHER. */
 #define HS_LEDGER_STACKS "stacks"

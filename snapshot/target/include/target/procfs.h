@@ -1,6 +1,6 @@
 /* Small readers of /proc. Everything read is text that the target may influence. */
-#ifndef HS_CAPTURE_PROCFS_H
-#define HS_CAPTURE_PROCFS_H
+#ifndef HS_TARGET_PROCFS_H
+#define HS_TARGET_PROCFS_H
 
 #include <sys/types.h>
 

@@ -1,12 +1,12 @@
 /* The text is lines "begin-end perms ..." each followed by lines "Key: number kB". */
-#include "capture/residency.h"
+#include "target/residency.h"
 
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/bisect.h"
 #include "base/checked.h"
-#include "procfs.h"
+#include "target/procfs.h"
 
 void hs_residency_fini(struct hs_residency *residency)
 {

@@ -5,10 +5,10 @@
  * it in parts and lets them lag behind.) The text is only parsed later, when the target runs again.
  *
  * Reading walks the page tables: about 20 ms per GB that is resident. */
-#ifndef HS_CAPTURE_RESIDENCY_H
-#define HS_CAPTURE_RESIDENCY_H
+#ifndef HS_TARGET_RESIDENCY_H
+#define HS_TARGET_RESIDENCY_H
 
-#include "capture/target.h"
+#include "target/target.h"
 
 struct hs_residency_entry {
     hs_addr begin, end;

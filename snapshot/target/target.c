@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "procfs.h"
+#include "target/procfs.h"
 
 #define TARGET_COMMAND_BYTES ((size_t)4096)
 /* Requests of 256 KiB to 1 MiB were the fastest; larger ones gain nothing and cannot be renewed. */

@@ -1,5 +1,5 @@
 /* Small readers of /proc. */
-#include "procfs.h"
+#include "target/procfs.h"
 
 #include <errno.h>
 #include <fcntl.h>

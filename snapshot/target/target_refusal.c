@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "procfs.h"
 #include "symbols/elf.h"
+#include "target/procfs.h"
 #include "target_private.h"
 
 #define REFUSAL_PF_KTHREAD 0x00200000u /* include/linux/sched.h */

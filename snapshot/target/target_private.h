@@ -1,8 +1,8 @@
 /* What the parts of the target share: target.c, target_refusal.c, target_stop.c, mappings.c. */
-#ifndef HS_CAPTURE_TARGET_PRIVATE_H
-#define HS_CAPTURE_TARGET_PRIVATE_H
+#ifndef HS_TARGET_PRIVATE_H
+#define HS_TARGET_PRIVATE_H
 
-#include "capture/target.h"
+#include "target/target.h"
 
 /* ---- target.c */
 /* Who is behind the pid now. HS_TARGET when nobody, or when it may not be asked. */

@@ -7,8 +7,8 @@
  * detaches and the target runs.
  *
  * Rule of use: open (no stop), stop, read / copy, resume as soon as possible, close. */
-#ifndef HS_CAPTURE_TARGET_H
-#define HS_CAPTURE_TARGET_H
+#ifndef HS_TARGET_TARGET_H
+#define HS_TARGET_TARGET_H
 
 #include <sys/types.h>
 #include <sys/user.h>

@@ -21,7 +21,7 @@
 
 #include "base/alloc.h"
 #include "base/progress.h"
-#include "procfs.h"
+#include "target/procfs.h"
 #include "target_private.h"
 
 #define STOP_DEADLINE_NS ((uint64_t)3000000000)

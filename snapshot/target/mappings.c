@@ -8,7 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/bisect.h"
-#include "procfs.h"
+#include "target/procfs.h"
 #include "target_private.h"
 
 struct mappings_text {
