@@ -78,8 +78,8 @@ BELOW = {
     "dominator": {"base", "format", "graph"},
     "passes": {"base", "format", "graph", "dominator"},
     "index": {"base", "format", "graph", "dominator", "passes"},
-    "tools": {"base", "report", "symbols", "format", "target", "capture", "heaps", "native", "import",
-              "graph", "dominator", "passes", "index"},
+    "tools": {"base", "report", "symbols", "format", "target", "capture", "heaps", "native",
+              "import", "graph", "dominator", "passes", "index"},
 }
 # System headers that only one floor may know.
 OWNED_HEADERS = {

@@ -114,6 +114,7 @@ static hs_status dump_copy_once(struct hs_dump_session *s, struct hs_error *err)
             dump_pause(attempt);
         }
     }
+    HS_TRY(hs_target_freeze(&s->target, err));
     HS_TRY(hs_ocaml4_copy_roots(&s->rt, &s->roots, err));
     HS_TRY(hs_ocaml4_copy_heap(&s->rt, err));
     hs_target_resume(&s->target);
@@ -176,12 +177,20 @@ static hs_status dump_walk(struct hs_dump_session *s, struct hs_error *err)
     return HS_OK;
 }
 
+hs_status hs_dump_open(const struct hs_dump_options *options, struct hs_target *ret,
+                       struct hs_error *err)
+{
+    HS_TRY(hs_target_open(options->pid, ret, err));
+    ret->options = options->stop;
+    return HS_OK;
+}
+
 static hs_status dump_run(struct hs_dump_session *s, struct hs_out *out, struct hs_dump_report *ret,
                           struct hs_error *err)
 {
     struct hs_dump_report report = {0};
 
-    HS_TRY(hs_target_open(s->options->pid, &s->target, err));
+    HS_TRY(hs_dump_open(s->options, &s->target, err));
     HS_TRY(hs_objects_open(&s->objects, &s->target, err));
     hs_ocaml4_prepare(&s->objects);
     HS_TRY(hs_progress_tell(s->options->progress, "looking for source names", 0, 0, err));
@@ -209,7 +218,8 @@ hs_status hs_dump(const struct hs_dump_options *options, struct hs_out *out,
     struct hs_dump_session session = {.options = options};
     hs_status status = dump_run(&session, out, ret, err);
 
-    if (session.target.pid != 0) /* opened: what is missing now was there */
+    if (session.target.pid != 0 &&
+        options->core == NULL) /* opened: what is missing now was there */
         status = hs_refusal_if_ended(options->pid, status, err);
     dump_fini(&session);
     return status;

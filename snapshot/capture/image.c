@@ -331,10 +331,7 @@ static size_t image_pages_there(const struct hs_target *target, hs_addr begin, h
 
     if (n > IMAGE_PAGEMAP_ENTRIES)
         n = IMAGE_PAGEMAP_ENTRIES;
-    if (target->pagemap_fd < 0)
-        return 0;
-    ssize_t got = pread(target->pagemap_fd, entries, n * 8, (off_t)(first * 8));
-    return got > 0 ? (size_t)got / 8 : 0;
+    return hs_target_pages(target, begin, entries, n);
 }
 
 /* Inserts [begin, end), which the target never touched: the place is zero unless used before. */

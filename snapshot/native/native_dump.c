@@ -47,7 +47,7 @@ static void native_bind(struct hs_native *native)
 static hs_status native_open(struct hs_native *native, struct hs_error *err)
 {
     native_bind(native);
-    HS_TRY(hs_target_open(native->options->pid, &native->target, err));
+    HS_TRY(hs_dump_open(native->options, &native->target, err));
     return hs_objects_open(&native->objects, &native->target, err);
 }
 
@@ -75,6 +75,7 @@ static hs_status native_stop(struct hs_native *native, struct hs_error *err)
     native->n_attempts++;
     HS_TRY(hs_target_stop(&native->target, err));
     HS_TRY(hs_objects_update(&native->objects, &native->target, err));
+    HS_TRY(hs_target_freeze(&native->target, err));
     HS_TRY(hs_native_copy(native, err));
     HS_TRY(hs_residency_read(&native->residency, &native->target, err));
     hs_target_resume(&native->target);
@@ -284,7 +285,7 @@ static hs_status native_dump(const struct hs_dump_options *options, bool ocaml, 
 
     if (status == HS_OK && !is_ocaml)
         status = native_run(&native, out, ret, err);
-    if (was_opened) /* what is missing now was there */
+    if (was_opened && options->core == NULL) /* what is missing now was there */
         status = hs_refusal_if_ended(options->pid, status, err);
     native_fini(&native);
     return is_ocaml && status == HS_OK ? native_dump_ocaml(options, out, ret, err) : status;

@@ -6,7 +6,6 @@
 #include "base/alloc.h"
 #include "base/bisect.h"
 #include "base/checked.h"
-#include "target/procfs.h"
 
 void hs_residency_fini(struct hs_residency *residency)
 {
@@ -21,8 +20,7 @@ hs_status hs_residency_read(struct hs_residency *residency, const struct hs_targ
                             struct hs_error *err)
 {
     hs_residency_fini(residency);
-    hs_status status =
-        hs_proc_read_of(target->pid, "smaps", &residency->text, &residency->n_bytes, err);
+    hs_status status = hs_target_proc(target, "smaps", &residency->text, &residency->n_bytes, err);
     return status == HS_LIMIT ? status : HS_OK;
 }
 

@@ -16,6 +16,7 @@
 
 #define TARGET_COMMAND_BYTES ((size_t)4096)
 /* Requests of 256 KiB to 1 MiB were the fastest; larger ones gain nothing and cannot be renewed. */
+#define TARGET_PAGE_BYTES ((hs_addr)4096)
 #define TARGET_REQUEST_BYTES ((size_t)1 << 20)
 
 hs_status hs_target_identify(pid_t pid, struct hs_identity *ret, struct hs_error *err)
@@ -90,12 +91,19 @@ static int target_open_file(pid_t pid, const char *name)
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
+void hs_memory_open(pid_t pid, struct hs_memory *ret)
+{
+    ret->pid = pid;
+    ret->mem_fd = target_open_file(pid, "mem");
+    ret->pagemap_fd = target_open_file(pid, "pagemap");
+    ret->reads_by_file = false;
+}
+
 static hs_status target_open_parts(struct hs_target *target, struct hs_error *err)
 {
     HS_TRY(hs_target_identify(target->pid, &target->identity, err));
     target->pidfd = (int)syscall(SYS_pidfd_open, target->pid, 0);
-    target->mem_fd = target_open_file(target->pid, "mem");
-    target->pagemap_fd = target_open_file(target->pid, "pagemap");
+    hs_memory_open(target->pid, &target->live);
     HS_TRY(target_read_user(target, err));
     HS_TRY(target_read_command(target, err));
     return hs_mappings_refresh(target, err);
@@ -103,7 +111,7 @@ static hs_status target_open_parts(struct hs_target *target, struct hs_error *er
 
 hs_status hs_target_open(pid_t pid, struct hs_target *ret, struct hs_error *err)
 {
-    struct hs_target target = {.pid = pid, .pidfd = -1, .mem_fd = -1, .pagemap_fd = -1};
+    struct hs_target target = {.pid = pid, .pidfd = -1, .live = HS_MEMORY_INIT};
     HS_TRY(hs_refusal_check(pid, err));
     hs_status status = hs_refusal_if_ended(pid, target_open_parts(&target, err), err);
 
@@ -122,14 +130,19 @@ static void target_close_fd(int *fd)
     *fd = -1;
 }
 
+void hs_memory_close(struct hs_memory *memory)
+{
+    target_close_fd(&memory->mem_fd);
+    target_close_fd(&memory->pagemap_fd);
+}
+
 void hs_target_close(struct hs_target *target)
 {
     if (target == NULL || target->pid == 0)
         return;
     hs_target_resume(target);
     target_close_fd(&target->pidfd);
-    target_close_fd(&target->mem_fd);
-    target_close_fd(&target->pagemap_fd);
+    hs_memory_close(&target->live);
     hs_mappings_fini(target);
     hs_free(target->threads);
     hs_free(target->command);
@@ -141,16 +154,23 @@ static hs_status target_gone(const struct hs_target *target, struct hs_error *er
     return hs_fail(err, HS_TARGET, "cannot read process '%d': it has ended", target->pid);
 }
 
+/* What is read from now: the frozen copy while there is one. */
+static struct hs_memory *target_memory(struct hs_target *target)
+{
+    return &target->live;
+}
+
 /* Through the mem file, which also reads what the program itself may not. A file of a dead process
  * reads as empty. */
-static hs_status target_read_file(struct hs_target *target, hs_addr address, uint8_t *bytes,
-                                  size_t n_bytes, size_t *ret_n, struct hs_error *err)
+static hs_status target_read_file(struct hs_target *target, const struct hs_memory *memory,
+                                  hs_addr address, uint8_t *bytes, size_t n_bytes, size_t *ret_n,
+                                  struct hs_error *err)
 {
     *ret_n = 0;
-    if (target->mem_fd < 0 || address > INT64_MAX)
+    if (memory->mem_fd < 0 || address > INT64_MAX)
         return HS_OK;
     for (;;) {
-        ssize_t n = pread(target->mem_fd, bytes, n_bytes, (off_t)address);
+        ssize_t n = pread(memory->mem_fd, bytes, n_bytes, (off_t)address);
         if (n > 0)
             *ret_n = (size_t)n;
         if (n > 0 || (n < 0 && errno == EIO))
@@ -165,20 +185,38 @@ static hs_status target_read_file(struct hs_target *target, hs_addr address, uin
 static hs_status target_read_once(struct hs_target *target, hs_addr address, uint8_t *bytes,
                                   size_t n_bytes, size_t *ret_n, struct hs_error *err)
 {
+    struct hs_memory *memory = target_memory(target);
     struct iovec local = {bytes, n_bytes};
     struct iovec remote = {(void *)(uintptr_t)address, n_bytes};
 
-    if (!target->reads_by_file) {
-        ssize_t n = process_vm_readv(target->pid, &local, 1, &remote, 1, 0);
+    if (!memory->reads_by_file) {
+        ssize_t n = process_vm_readv(memory->pid, &local, 1, &remote, 1, 0);
         if (n > 0) {
             *ret_n = (size_t)n;
             return HS_OK;
         }
         if (n < 0 && errno == ESRCH)
             return target_gone(target, err);
-        target->reads_by_file = n < 0 && (errno == EPERM || errno == ENOSYS);
+        memory->reads_by_file = n < 0 && (errno == EPERM || errno == ENOSYS);
     }
-    return target_read_file(target, address, bytes, n_bytes, ret_n, err);
+    return target_read_file(target, memory, address, bytes, n_bytes, ret_n, err);
+}
+
+size_t hs_target_pages(const struct hs_target *target, hs_addr begin, uint64_t *entries, size_t n)
+{
+    const struct hs_memory *memory = &target->live;
+
+    if (memory->pagemap_fd < 0)
+        return 0;
+    ssize_t got = pread(memory->pagemap_fd, entries, n * sizeof *entries,
+                        (off_t)(begin / TARGET_PAGE_BYTES * sizeof *entries));
+    return got > 0 ? (size_t)got / sizeof *entries : 0;
+}
+
+hs_status hs_target_proc(const struct hs_target *target, const char *name, char **ret,
+                         size_t *ret_n_bytes, struct hs_error *err)
+{
+    return hs_proc_read_of(target->live.pid, name, ret, ret_n_bytes, err);
 }
 
 hs_status hs_target_read_some(struct hs_target *target, hs_addr address, void *bytes,

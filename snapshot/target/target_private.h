@@ -8,6 +8,11 @@
 /* Who is behind the pid now. HS_TARGET when nobody, or when it may not be asked. */
 hs_status hs_target_identify(pid_t pid, struct hs_identity *ret, struct hs_error *err);
 
+#define HS_MEMORY_INIT ((struct hs_memory){.mem_fd = -1, .pagemap_fd = -1})
+/* Opens what the system offers of a process: no failure. */
+void hs_memory_open(pid_t pid, struct hs_memory *ret);
+void hs_memory_close(struct hs_memory *memory);
+
 /* ---- target_refusal.c */
 /* What decides whether a process may be traced. */
 struct hs_permission {

@@ -490,7 +490,7 @@ static void restart_call(struct hs_target *target, const struct hs_thread *threa
     regs.rax = regs.orig_rax;
     regs.orig_rax = UINT64_MAX;
     if (ptrace(PTRACE_SETREGS, thread->tid, NULL, &regs) == 0)
-        target->n_restarted++;
+        target->report.n_restarted++;
 }
 
 void hs_target_resume(struct hs_target *target)
@@ -508,4 +508,12 @@ void hs_target_resume(struct hs_target *target)
         target->pause_ns = hs_now_ns() - target->stopped_at_ns;
     priority_restore(&saved);
     hs_deadman_disarm();
+}
+
+hs_status hs_target_freeze(struct hs_target *target, struct hs_error *err)
+{
+    (void)err;
+    assert(target->is_stopped);
+    target->report.way = target->was_stopped_already ? HS_WAY_STOPPED : HS_WAY_READ;
+    return HS_OK;
 }

@@ -312,8 +312,7 @@ static void make_target(struct hostile_process *p)
                             .n_threads = 3,
                             .path_text = p->paths,
                             .path_text_bytes = sizeof paths,
-                            .pagemap_fd = -1,
-                            .mem_fd = -1};
+                            .live = {.pid = 7, .pagemap_fd = -1, .mem_fd = -1}};
     for (size_t i = 0; i < p->n_areas; i++) {
         hs_addr at = p->areas[i].at;
         bool is_data = i == 0, is_stack = at == HOSTILE_STACK_AT;

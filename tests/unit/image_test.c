@@ -134,8 +134,8 @@ static void works_without_a_page_map(void **state)
 {
     (void)state;
     struct hs_image image = image_new();
-    close(target.pagemap_fd);
-    target.pagemap_fd = -1;
+    close(target.live.pagemap_fd);
+    target.live.pagemap_fd = -1;
     copy(&image, area, area + PAGES * PAGE);
     for (size_t page = 0; page < PAGES; page++)
         check_page(&image, page);
@@ -284,8 +284,8 @@ static void without_a_page_map_all_is_present(void **state)
     (void)state;
     struct hs_image image = image_new();
     static const uint8_t text[100];
-    close(target.pagemap_fd);
-    target.pagemap_fd = -1;
+    close(target.live.pagemap_fd);
+    target.live.pagemap_fd = -1;
     copy(&image, area, area + 70 * PAGE);
     assert_int_equal(hs_image_resident_bytes(&image, area - PAGE, area + 69 * PAGE + 5),
                      69 * PAGE + 5);

@@ -283,7 +283,7 @@ static void no_blocked_call_sees_a_stop(void **state)
         assert_int_equal(atomic_load(&child.shared->counters[EINTRS + i]), 0);
         assert_int_equal(atomic_load(&child.shared->counters[i]), before[i]); /* still in it */
     }
-    assert_true(target.n_restarted >= 25); /* the kernel would have told them */
+    assert_true(target.report.n_restarted >= 25); /* the kernel would have told them */
     hs_target_close(&target);
     semctl((int)atomic_load(&child.shared->begin), 0, IPC_RMID);
     live_child_end(&child);
@@ -347,7 +347,7 @@ static void a_signal_during_the_stop_still_interrupts_the_call(void **state)
     stop_target(&target);
     kill(child.pid, SIGRTMIN);
     hs_target_resume(&target);
-    assert_int_equal(target.n_restarted, 0);
+    assert_int_equal(target.report.n_restarted, 0);
     for (int ms = 0; ms < 5000 && atomic_load(&child.shared->counters[0]) == 0; ms++)
         live_sleep_us(1000);
     assert_int_equal(atomic_load(&child.shared->counters[0]), 1);

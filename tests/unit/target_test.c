@@ -53,7 +53,7 @@ static void reads_all_or_nothing(void **state)
     assert_non_null(bytes);
     assert_int_equal(hs_target_open(child.pid, &target, &err), HS_OK);
     for (int by_file = 0; by_file < 2; by_file++) {
-        target.reads_by_file = by_file;
+        target.live.reads_by_file = by_file;
         memset(bytes, 0, n_bytes);
         target.read_bytes = 0;
         assert_int_equal(hs_target_read(&target, begin, bytes, n_bytes, &err), HS_OK);
@@ -85,7 +85,7 @@ static void a_dead_target_is_gone(void **state)
     assert_int_equal(hs_target_open(child.pid, &target, &err), HS_OK);
     live_child_end(&child);
     for (int by_file = 0; by_file < 2; by_file++) {
-        target.reads_by_file = by_file;
+        target.live.reads_by_file = by_file;
         assert_int_equal(hs_target_read(&target, begin, &word, 8, &err), HS_TARGET);
         assert_non_null(strstr(err.message, "has ended"));
     }

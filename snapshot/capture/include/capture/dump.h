@@ -1,4 +1,4 @@
-/* From a process id to a written snapshot. */
+/* From a process id or a core to a written snapshot. */
 #ifndef HS_CAPTURE_DUMP_H
 #define HS_CAPTURE_DUMP_H
 
@@ -10,9 +10,12 @@
 #include "capture/image.h"
 #include "capture/objects.h"
 #include "snapshot/model.h"
+#include "target/core.h"
 
 struct hs_dump_options {
-    pid_t pid;
+    pid_t pid;                          /* of the process; not looked at with a core */
+    const struct hs_core_options *core; /* NULL: the live process */
+    struct hs_stop_options stop;
     const char *names_file;        /* a ready names.tsv, or NULL */
     const char *const *names_dirs; /* further directories for .cmi/.cmt */
     size_t n_names_dirs;
@@ -38,6 +41,10 @@ struct hs_dump_report {
  * OCaml at all, with a plain message of what it is and what is supported. */
 hs_status hs_dump(const struct hs_dump_options *options, struct hs_out *out,
                   struct hs_dump_report *ret, struct hs_error *err);
+
+/* Opens what the options name. Fails like hs_target_open and hs_core_open. */
+hs_status hs_dump_open(const struct hs_dump_options *options, struct hs_target *ret,
+                       struct hs_error *err);
 
 /* True for what hs_dump takes and for the OCaml programs that it refuses by name (bytecode, other
  * versions). By symbols alone. */

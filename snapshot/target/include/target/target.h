@@ -1,12 +1,15 @@
-/* A live process: what it is, how it is stopped, how its memory is copied, how it is let go.
+/* What is dumped: a live process, or the core of one. What it is, how it is stopped, how its memory
+ * is read, how it is let go.
  *
- * The promise of this file: the target runs on after *any* end of ours. Its memory is never
- * written; it is seized (PTRACE_SEIZE sends no signal), interrupted, read with process_vm_readv,
- * and detached. Registers are set only where the stop broke a system call off that shall start
- * again, to values that are valid at every moment. Should we be killed in between, the kernel
- * detaches and the target runs.
+ * The promise of this file: a process runs on after *any* end of ours. It is seized (PTRACE_SEIZE
+ * sends no signal), interrupted, read, and detached. Registers are set only where the stop broke a
+ * system call off that shall start again, or to make a frozen copy (target/freeze.h), and to values
+ * that are valid at every moment. Should we be killed in between, the kernel detaches and the
+ * target runs.
  *
- * Rule of use: open (no stop), stop, read / copy, resume as soon as possible, close. */
+ * Rule of use: open (no stop), stop, look at what decides whether this moment is good, freeze, read
+ * / copy, resume, close. A process of which a frozen copy could be made runs on from freeze; any
+ * other stays stopped until resume. A core is always stopped. */
 #ifndef HS_TARGET_TARGET_H
 #define HS_TARGET_TARGET_H
 
@@ -37,9 +40,53 @@ struct hs_identity {
     hs_addr code_begin, stack_begin;
 };
 
-struct hs_target {
+/* Where bytes are read from: a live process or its frozen copy. */
+struct hs_memory {
     pid_t pid;
+    int mem_fd, pagemap_fd; /* -1 when the system does not offer them */
+    bool reads_by_file;     /* process_vm_readv is refused here: read through mem_fd */
+};
+
+/* How the process was kept still while it was read. Numbers are part of the snapshot format. */
+enum hs_stop_way {
+    HS_WAY_READ = 1,    /* stopped until all was read */
+    HS_WAY_COPY = 2,    /* stopped until a frozen copy was made */
+    HS_WAY_CORE = 3,    /* a core: nothing was stopped */
+    HS_WAY_STOPPED = 4, /* its user had stopped it */
+};
+
+enum hs_stop_mode { HS_STOP_AUTO, HS_STOP_COPY, HS_STOP_READ };
+
+/* What the caller allows. All zero: auto, no limits, calls are set to start again. */
+struct hs_stop_options {
+    enum hs_stop_mode mode;
+    uint64_t max_pause_ns;     /* 0: no limit */
+    uint64_t max_growth_bytes; /* of the target while a copy of it lives; 0: no limit */
+    bool leaves_interrupted;   /* do not set interrupted calls to start again */
+};
+
+/* What became of it; figures for the user and the snapshot. */
+struct hs_stop_report {
+    enum hs_stop_way way;
+    uint64_t predicted_ns; /* of the pause, before it; 0: not predicted */
+    uint64_t stopping_ns;  /* from the first interrupt to all registers read */
+    uint64_t copying_ns;   /* HS_WAY_COPY: the injected clone */
+    uint64_t growth_bytes; /* the target's own, seen while the copy was read */
+    uint64_t n_restarted;  /* since open: calls set to start again; they alone notice a stop */
+    char why_no_copy[160]; /* HS_WAY_READ though a copy was allowed: what spoke against it */
+};
+
+struct hs_copy; /* target/freeze.h */
+struct hs_core; /* target/core.h */
+
+struct hs_target {
+    pid_t pid; /* of a core: what it was; nobody behind it is to be asked */
     int pidfd;
+    struct hs_memory live;
+    struct hs_copy *copy;           /* owned: from freeze to resume; NULL: none */
+    struct hs_core *core;           /* owned: then there is no process */
+    struct hs_stop_options options; /* set before the first stop */
+    struct hs_stop_report report;   /* of the last stop */
     char *command;             /* owned: the command line, sanitised, spaces between arguments */
     struct hs_thread *threads; /* owned; ascending tid; valid after stop */
     size_t n_threads, threads_capacity;
@@ -52,11 +99,8 @@ struct hs_target {
     uint64_t stopped_at_ns;
     uint64_t pause_ns; /* length of the last stop, from first interrupt to last detach */
     uint64_t read_bytes;
-    uint64_t n_restarted; /* system calls set to start again: they alone notice a mere stop */
     struct hs_identity identity;
-    uint32_t uid, gid;      /* the user it runs as */
-    int mem_fd, pagemap_fd; /* -1 when the system does not offer them */
-    bool reads_by_file;     /* process_vm_readv is refused here: read through mem_fd */
+    uint32_t uid, gid; /* the user it runs as */
 };
 
 /* Looks at the process without disturbing it. HS_TARGET, each with its own message and hint: no
@@ -69,16 +113,34 @@ void hs_target_close(struct hs_target *target);
  * HS_TARGET when it exits or executes another program meanwhile. On failure nothing stays stopped.
  */
 hs_status hs_target_stop(struct hs_target *target, struct hs_error *err);
-/* Lets go; never fails. */
+/* After a stop: from here on what is read is of this moment, until resume. By a frozen copy when
+ * the options and the process allow it: then the process already runs again on return (is_stopped
+ * is false, pause_ns is known), else it stays stopped. HS_LIMIT when reading it stopped would, by
+ * prediction, take longer than the options allow; HS_TARGET when it is gone. After a failure the
+ * caller resumes as always. */
+hs_status hs_target_freeze(struct hs_target *target, struct hs_error *err);
+
+/* Lets go, and ends the copy; never fails. */
 void hs_target_resume(struct hs_target *target);
 
-/* Copies n bytes; all or nothing. HS_TARGET when unreadable or gone. */
+/* Copies n bytes; all or nothing. HS_TARGET when unreadable or gone; HS_LIMIT when the pause or the
+ * growth of the target has come to its limit (the process then runs on at once). */
 hs_status hs_target_read(struct hs_target *target, hs_addr address, void *bytes, size_t n_bytes,
                          struct hs_error *err);
 
 /* As above, but stops before the first unreadable page: *ret_n <= n_bytes. HS_TARGET when gone. */
 hs_status hs_target_read_some(struct hs_target *target, hs_addr address, void *bytes,
                               size_t n_bytes, size_t *ret_n, struct hs_error *err);
+
+/* The kernel's page map entries (Documentation/admin-guide/mm/pagemap.rst) of the pages from that
+ * of `begin` on, at most n; how many, 0 when the system does not tell. A core tells of pages with
+ * bytes in it as present. */
+size_t hs_target_pages(const struct hs_target *target, hs_addr begin, uint64_t *entries, size_t n);
+
+/* A file of /proc of what is read: of the process, or (maps, smaps) of its copy. HS_TARGET of a
+ * core. */
+hs_status hs_target_proc(const struct hs_target *target, const char *name, char **ret,
+                         size_t *ret_n_bytes, struct hs_error *err);
 
 /* A failure of status HS_TARGET becomes "it ended during the dump" when that is so: whatever was
  * looked for could then not be found. Every other status is returned as it is. */
@@ -88,7 +150,8 @@ const char *hs_mapping_path(const struct hs_target *target, const struct hs_mapp
 const struct hs_mapping *hs_target_mapping_at(const struct hs_target *target, hs_addr address);
 
 /* "/proc/PID/exe" or "/proc/PID/map_files/..." (works in containers and for deleted files), falling
- * back to PATH below the link "root" of the process. `path` has PATH_MAX bytes. */
+ * back to PATH below the link "root" of the process; of a core what its options say. `path` has
+ * PATH_MAX bytes. */
 hs_status hs_target_file_path(const struct hs_target *target, const struct hs_mapping *mapping,
                               char *path, size_t path_bytes, struct hs_error *err);
 
