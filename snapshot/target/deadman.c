@@ -5,19 +5,27 @@
 #include "base/progress.h"
 #include "target_private.h"
 
-#define DEADMAN_SECONDS 30
-#define DEADMAN_RENEW_NS ((uint64_t)1000000000)
+#define DEADMAN_NS ((uint64_t)30000000000)
+#define DEADMAN_RENEWALS 30 /* at most so often in the time that is left to a step */
 
 static struct {
     bool is_armed, is_masked;
     struct sigaction old_action;
     sigset_t old_mask;
-    uint64_t renewed_ns;
-} deadman;
+    uint64_t limit_ns, renewed_ns;
+} deadman = {.limit_ns = DEADMAN_NS};
+
+void hs_deadman_limit(uint64_t limit_ns)
+{
+    deadman.limit_ns = limit_ns;
+}
 
 static void deadman_start(void)
 {
-    struct itimerval in = {.it_value = {.tv_sec = DEADMAN_SECONDS}};
+    struct itimerval in = {
+        .it_value = {.tv_sec = (time_t)(deadman.limit_ns / 1000000000),
+                     .tv_usec = (suseconds_t)(deadman.limit_ns % 1000000000 / 1000)},
+    };
     setitimer(ITIMER_REAL, &in, NULL);
     deadman.renewed_ns = hs_now_ns();
 }
@@ -59,7 +67,7 @@ void hs_deadman_arm(void)
 
 void hs_deadman_renew(void)
 {
-    if (deadman.is_armed && hs_now_ns() - deadman.renewed_ns > DEADMAN_RENEW_NS)
+    if (deadman.is_armed && hs_now_ns() - deadman.renewed_ns > deadman.limit_ns / DEADMAN_RENEWALS)
         deadman_start();
 }
 

@@ -48,6 +48,8 @@ void hs_mappings_fini(struct hs_target *target);
 void hs_deadman_arm(void);
 void hs_deadman_renew(void);
 void hs_deadman_disarm(void);
+/* Another length than 30 s, at least 1 us, from the next arm or renewal on: for tests. */
+void hs_deadman_limit(uint64_t limit_ns);
 
 /* ---- seize_guard.c */
 /* Around a run of hs_seize_guarded: PTRACE_SEIZE of `tid` with these options, while which threads
