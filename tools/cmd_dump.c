@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "commands.h"
 #include "native/native_dump.h"
+#include "stop_options.h"
 #include "tool.h"
 
 /* The helper that reads .cmi and .cmt files lies beside our own program. */
@@ -35,14 +36,55 @@ static hs_status parse_pid(const char *text, pid_t *ret, struct hs_error *err)
     return HS_OK;
 }
 
-static void talk_report(const struct hs_dump_report *report)
+/* What is dumped, as the user wrote it. */
+static const char *subject(const struct hs_invocation *inv)
 {
-    char pause[HS_UNIT_TEXT_BYTES], bytes[HS_UNIT_TEXT_BYTES];
+    return hs_given(inv, HS_OPT_CORE) ? inv->text[HS_OPT_CORE] : inv->arguments[0];
+}
+
+/* "paused for 2.1 ms by a frozen copy" */
+static void describe_pause(const struct hs_dump_report *report, char *text, size_t n_bytes)
+{
+    static const char *const ways[] = {
+        [HS_WAY_READ] = " (stopped until all was read)", [HS_WAY_COPY] = " by a frozen copy"};
+    char pause[HS_UNIT_TEXT_BYTES];
+
     hs_format_duration(report->pause_ns, pause);
+    if (report->stop.way == HS_WAY_CORE)
+        (void)snprintf(text, n_bytes, "from a core");
+    else if (report->stop.way == HS_WAY_STOPPED)
+        (void)snprintf(text, n_bytes, "it was stopped already");
+    else
+        (void)snprintf(text, n_bytes, "paused for %s%s", pause, ways[report->stop.way]);
+}
+
+/* For -v: the parts of the pause. */
+static void talk_stop(const struct hs_stop_report *stop)
+{
+    char foreseen[HS_UNIT_TEXT_BYTES], stopping[HS_UNIT_TEXT_BYTES], copying[HS_UNIT_TEXT_BYTES],
+        growth[HS_UNIT_TEXT_BYTES];
+
+    hs_format_duration(stop->predicted_ns, foreseen);
+    hs_format_duration(stop->stopping_ns, stopping);
+    hs_format_duration(stop->copying_ns, copying);
+    hs_format_bytes(stop->growth_bytes, growth);
+    hs_talk("pause: foreseen %s; stopping all threads %s, making the copy %s; it grew by %s, %lu "
+            "system calls were set to start again",
+            foreseen, stopping, copying, growth, (unsigned long)stop->n_restarted);
+}
+
+static void talk_report(const struct hs_tool *tool, const struct hs_dump_report *report)
+{
+    char pause[2 * HS_UNIT_TEXT_BYTES], bytes[HS_UNIT_TEXT_BYTES];
+    describe_pause(report, pause, sizeof pause);
     hs_format_bytes(report->totals.file_bytes, bytes);
-    hs_talk("%lu blocks, %lu words, %lu edges; paused for %s; snapshot of %s",
+    hs_talk("%lu blocks, %lu words, %lu edges; %s; snapshot of %s",
             (unsigned long)report->totals.n_blocks, (unsigned long)report->totals.heap_words,
             (unsigned long)report->totals.n_edges, pause, bytes);
+    if (report->stop.why_no_copy[0] != '\0')
+        hs_talk("no frozen copy was made: %s", report->stop.why_no_copy);
+    if (tool->is_verbose && report->stop.way != HS_WAY_CORE)
+        talk_stop(&report->stop);
     if (!report->is_exact)
         hs_talk("not exact: %s", report->note);
 }
@@ -74,18 +116,24 @@ hs_status hs_cmd_dump(struct hs_tool *tool, const struct hs_invocation *inv, str
         .progress = &tool->progress,
         .budget = hs_tool_budget(tool),
     };
-    HS_TRY(parse_pid(inv->arguments[0], &options.pid, err));
+    struct hs_core_options core;
+    HS_TRY(hs_core_options_parse(inv, &core, &options, err));
+    HS_TRY(hs_stop_options_parse(inv, &options, err));
+    if (options.core == NULL)
+        HS_TRY(parse_pid(inv->arguments[0], &options.pid, err));
     HS_TRY(parse_mask(inv, &options.pointer_mask, err));
     if (tool->terminal.is_terminal) {
         (void)hs_fail(err, HS_USAGE, "cannot write a snapshot to a terminal");
-        return hs_hint(err, "heapsnap dump %s > heap.snap, or -o heap.snap", inv->arguments[0]);
+        return hs_hint(err, "heapsnap dump %s%s > heap.snap, or -o heap.snap",
+                       options.core != NULL ? "--core " : "", subject(inv));
     }
     struct hs_dump_report report = {0};
     hs_status status = hs_dump_process(&options, &tool->out, &report, err);
     if (status != HS_OK && strncmp(err->message, "cannot dump ", 12) != 0)
-        return hs_context(err, "cannot dump process '%s'", inv->arguments[0]);
+        return hs_context(err, "cannot dump %s '%s'", options.core != NULL ? "core" : "process",
+                          subject(inv));
     HS_TRY(status);
     HS_TRY(hs_tool_commit(tool, err));
-    talk_report(&report);
+    talk_report(tool, &report);
     return HS_OK;
 }

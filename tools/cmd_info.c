@@ -1,10 +1,24 @@
 /* info: what is in a snapshot, how complete it is, what was assumed. */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/units.h"
 #include "commands.h"
 #include "info_memory.h"
 #include "view.h"
+
+static const char *const way_names[HS_N_SNAP_WAYS] = {
+    [HS_SNAP_WAY_READ] = "read",
+    [HS_SNAP_WAY_COPY] = "copy",
+    [HS_SNAP_WAY_CORE] = "core",
+    [HS_SNAP_WAY_STOPPED] = "stopped",
+};
+static const char *const way_texts[HS_N_SNAP_WAYS] = {
+    [HS_SNAP_WAY_READ] = "stopped until all was read",
+    [HS_SNAP_WAY_COPY] = "stopped until a frozen copy was made",
+    [HS_SNAP_WAY_CORE] = "a core: nothing was stopped",
+    [HS_SNAP_WAY_STOPPED] = "its user had stopped it",
+};
 
 static uint64_t n_roots(const struct hs_view *view)
 {
@@ -43,6 +57,18 @@ static void put_proofs(struct hs_json *json, const struct hs_view *view)
     hs_json_end_array(json);
 }
 
+static void put_stop(struct hs_json *json, const struct hs_view *view)
+{
+    const struct hs_snap_facts *facts = view->facts;
+    hs_json_string(json, "stop", way_names[facts->stop_way]);
+    if (facts->predicted_ns != 0)
+        hs_json_u64(json, "predicted_pause_ns", facts->predicted_ns);
+    else
+        hs_json_null(json, "predicted_pause_ns");
+    hs_json_u64(json, "growth_bytes", facts->growth_bytes);
+    hs_json_string(json, "why_no_copy", hs_or_null(hs_view_string(view, facts->why_no_copy)));
+}
+
 static void put_counts(struct hs_json *json, const struct hs_view *view)
 {
     const struct hs_snap_totals *totals = view->totals;
@@ -55,6 +81,7 @@ static void put_counts(struct hs_json *json, const struct hs_view *view)
     hs_json_u64(json, "words", totals->heap_words);
     hs_json_u64(json, "static_words", totals->static_words);
     hs_json_u64(json, "pause_ns", view->facts->pause_ns);
+    put_stop(json, view);
     hs_json_u64(json, "stop_attempts", view->facts->n_stop_attempts);
     hs_json_u64(json, "read_bytes", view->facts->read_bytes);
     hs_json_u64(json, "file_bytes", totals->file_bytes);
@@ -142,6 +169,29 @@ static void put_size(struct hs_sheet *sheet, const char *key, uint64_t words, un
     put_text(sheet, key, text);
 }
 
+/* The pause, what was foreseen, and how the process was kept still. */
+static void put_pause(struct hs_sheet *sheet, const struct hs_view *view)
+{
+    const struct hs_snap_facts *facts = view->facts;
+    char text[256], foreseen[HS_UNIT_TEXT_BYTES], growth[HS_UNIT_TEXT_BYTES];
+
+    hs_format_duration(facts->pause_ns, text);
+    if (facts->predicted_ns != 0) {
+        size_t n = strlen(text);
+        hs_format_duration(facts->predicted_ns, foreseen);
+        (void)snprintf(text + n, sizeof text - n, ", foreseen %s", foreseen);
+    }
+    put_text(sheet, "pause", text);
+    if (facts->stop_way != HS_SNAP_WAY_UNKNOWN)
+        put_text(sheet, "kept still", way_texts[facts->stop_way]);
+    if (facts->why_no_copy != 0)
+        put_text(sheet, "why no copy", hs_view_string(view, facts->why_no_copy));
+    if (facts->growth_bytes != 0) {
+        hs_format_bytes(facts->growth_bytes, growth);
+        put_text(sheet, "growth by the copy", growth);
+    }
+}
+
 static void put_process(struct hs_sheet *sheet, const struct hs_view *view)
 {
     const struct hs_snap_facts *facts = view->facts;
@@ -153,8 +203,7 @@ static void put_process(struct hs_sheet *sheet, const struct hs_view *view)
                        hs_view_string(view, facts->runtimes[i].version));
         put_text(sheet, "runtime", text);
     }
-    hs_format_duration(facts->pause_ns, text);
-    put_text(sheet, "pause", text);
+    put_pause(sheet, view);
     put_count(sheet, "stops tried", facts->n_stop_attempts);
     hs_format_bytes(facts->read_bytes, text);
     put_text(sheet, "read", text);

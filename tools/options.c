@@ -17,6 +17,21 @@ const struct hs_option hs_options[HS_N_OPTIONS] = {
                            "also look for separate debug files below DIR; may be repeated"},
     [HS_OPT_POINTER_MASK] = {"pointer-mask", 0, HS_OPTION_TEXT, "MASK", NULL,
                              "bits (0x...) to clear in words that lead nowhere as they are"},
+    [HS_OPT_CORE] = {"core", 0, HS_OPTION_TEXT, "FILE", NULL,
+                     "read this core (ELF, zstd or lz4; - for standard input), not a process"},
+    [HS_OPT_EXE] = {"exe", 0, HS_OPTION_TEXT, "FILE", NULL,
+                    "with --core: the program, when it is not where the core says"},
+    [HS_OPT_SYSROOT] = {"sysroot", 0, HS_OPTION_TEXT, "DIR", NULL,
+                        "with --core: look for its files below DIR"},
+    [HS_OPT_STOP] = {"stop", 0, HS_OPTION_CHOICE, "HOW", "auto|copy|read",
+                     "copy: stop until a frozen copy is made; read: until all is read; auto "
+                     "(default): copy when it can be made"},
+    [HS_OPT_MAX_PAUSE] = {"max-pause", 0, HS_OPTION_TEXT, "TIME", NULL,
+                          "let go and exit with 6 after TIME (ms s m; default 2s; 0: no limit)"},
+    [HS_OPT_MAX_GROWTH] = {"max-growth", 0, HS_OPTION_TEXT, "SIZE|N%", NULL,
+                           "give the copy up when the process grows so much by it (default 10%)"},
+    [HS_OPT_NO_RESTART_SYSCALLS] = {"no-restart-syscalls", 0, HS_OPTION_FLAG, NULL, NULL,
+                                    "leave system calls that the stop broke off as they are"},
     [HS_OPT_MIN_WORDS] = {"min-words", 0, HS_OPTION_COUNT, "N", NULL,
                           "only what reaches (roots) or retains (others) at least N words"},
     [HS_OPT_ROOT_SORT] = {"sort", 0, HS_OPTION_CHOICE, "KEY", "retained|reachable|name",
@@ -92,13 +107,16 @@ const struct hs_option hs_options[HS_N_OPTIONS] = {
      HS_BIT(HS_OPT_PROGRESS) | HS_OPTIONS_OF_LIMITS)
 
 const struct hs_command hs_commands[] = {
-    {"dump", "capture", "write a snapshot of a live process", "PID", 1, 1,
-     HS_BIT(HS_OPT_OUTPUT) | HS_BIT(HS_OPT_NAMES) | HS_BIT(HS_OPT_NAMES_PATH) |
+    {"dump", "capture", "write a snapshot of a live process or of a core", "PID", 0, 1,
+     HS_BIT(HS_OPT_OUTPUT) | HS_BIT(HS_OPT_CORE) | HS_BIT(HS_OPT_EXE) | HS_BIT(HS_OPT_SYSROOT) |
+         HS_OPTIONS_OF_STOP | HS_BIT(HS_OPT_NAMES) | HS_BIT(HS_OPT_NAMES_PATH) |
          HS_BIT(HS_OPT_NO_NAMES) | HS_BIT(HS_OPT_DEBUG_PATH) | HS_BIT(HS_OPT_POINTER_MASK) |
          HS_BIT(HS_OPT_PROGRESS) | HS_OPTIONS_OF_LIMITS,
-     "Stops every thread of process PID for a moment, copies what is needed, lets it go on, and "
-     "writes the graph of its heap to standard output or to the file of -o. Its memory is never "
-     "written, and it goes on whatever happens to heapsnap. The snapshot holds pointers, sizes "
+     "Stops every thread of process PID for a moment and writes the graph of its heap to standard "
+     "output or to the file of -o. Where it can, the process is stopped only until a frozen copy "
+     "of it is made, which shares its memory and ends with the dump; the pause is foreseen, "
+     "bounded by --max-pause, told and recorded. The process goes on whatever happens to "
+     "heapsnap. With --core a core file is read instead. The snapshot holds pointers, sizes "
      "and names from the program's binaries, and no byte of the program's data but the names of "
      "Python classes and of registered areas.\n"
      "Supported on x86-64, stripped or not: native OCaml 4.13 and 4.14 programs, and programs of "
@@ -107,7 +125,8 @@ const struct hs_command hs_commands[] = {
      "the program's debug information, in the program or in a separate file that is found by its "
      "build-id.",
      "heapsnap dump 4242 > heap.snap\nheapsnap dump 4242 -o heap.snap --names-path ~/src/_build\n"
-     "heapsnap dump 4242 -o heap.snap --debug-path ~/symbols\n",
+     "heapsnap dump 4242 -o heap.snap --debug-path ~/symbols\n"
+     "heapsnap dump --core core.4242.zst -o heap.snap\n",
      hs_cmd_dump},
     {"info", "look", "what is in a snapshot, and how complete it is", "SNAP", 1, 1, LOOK,
      "Prints the process, the runtime, the proofs that the listing is complete, the length of the "

@@ -27,6 +27,13 @@ enum hs_option_id {
     HS_OPT_NO_NAMES,
     HS_OPT_DEBUG_PATH,
     HS_OPT_POINTER_MASK,
+    HS_OPT_CORE,
+    HS_OPT_EXE,
+    HS_OPT_SYSROOT,
+    HS_OPT_STOP,
+    HS_OPT_MAX_PAUSE,
+    HS_OPT_MAX_GROWTH,
+    HS_OPT_NO_RESTART_SYSCALLS,
     HS_OPT_MIN_WORDS,
     HS_OPT_ROOT_SORT,
     HS_OPT_TYPE_SORT,
@@ -92,6 +99,10 @@ struct hs_command {
 #define HS_OPTIONS_OF_LIMITS                                                     \
     (HS_BIT(HS_OPT_MEMORY) | HS_BIT(HS_OPT_SPILL_DIR) | HS_BIT(HS_OPT_THREADS) | \
      HS_BIT(HS_OPT_VERBOSE))
+/* Of commands that stop a process. */
+#define HS_OPTIONS_OF_STOP                                                        \
+    (HS_BIT(HS_OPT_STOP) | HS_BIT(HS_OPT_MAX_PAUSE) | HS_BIT(HS_OPT_MAX_GROWTH) | \
+     HS_BIT(HS_OPT_NO_RESTART_SYSCALLS))
 _Static_assert(HS_N_OPTIONS <= 64, "options have a bit each");
 #define HS_MAX_REPEATED 32
 #define HS_MAX_ARGUMENTS 2

@@ -4,8 +4,10 @@
 #include <time.h>
 
 #include "base/alloc.h"
+#include "base/checked.h"
 #include "dump_session.h"
 #include "ocaml4_emit.h"
+#include "target/procfs.h"
 
 enum { PLAN_NOTE_BYTES = 128 };
 enum { STOPS_MAX = 50, CALM_STOPS = 8, FIRST_PAUSE_US = 1000, LAST_PAUSE_US = 5000 };
@@ -177,11 +179,28 @@ static hs_status dump_walk(struct hs_dump_session *s, struct hs_error *err)
     return HS_OK;
 }
 
+/* 0 when the system does not tell. */
+static uint64_t dump_resident_bytes(pid_t pid)
+{
+    struct hs_error ignored = HS_ERROR_INIT;
+    hs_auto_free char *text = NULL;
+    size_t n;
+    uint64_t kilobytes = 0, n_bytes = 0;
+
+    if (hs_proc_read_of(pid, "status", &text, &n, &ignored) != HS_OK ||
+        !hs_proc_number(text, "VmRSS", 10, &kilobytes) || !hs_mul_fits(kilobytes, 1024, &n_bytes))
+        return 0;
+    return n_bytes;
+}
+
 hs_status hs_dump_open(const struct hs_dump_options *options, struct hs_target *ret,
                        struct hs_error *err)
 {
     HS_TRY(hs_target_open(options->pid, ret, err));
     ret->options = options->stop;
+    if (options->max_growth_percent != 0 && ret->options.max_growth_bytes == 0)
+        ret->options.max_growth_bytes =
+            dump_resident_bytes(options->pid) / 100 * options->max_growth_percent;
     return HS_OK;
 }
 
@@ -208,6 +227,7 @@ static hs_status dump_run(struct hs_dump_session *s, struct hs_out *out, struct 
     HS_TRY(hs_ocaml4_emit(&emission, &report.totals, err));
     HS_TRY(hs_image_check(&s->image, err));
     hs_dump_summarise(&s->facts, &s->strings, &report);
+    report.stop = s->target.report;
     *ret = report;
     return HS_OK;
 }

@@ -1,4 +1,5 @@
 /* The facts of a snapshot: which process, which files, how it was read, what is missing. */
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -49,6 +50,27 @@ hs_status hs_dump_list_unreadable(const struct hs_image *image, struct hs_range 
     return HS_OK;
 }
 
+static_assert((int)HS_WAY_READ == (int)HS_SNAP_WAY_READ &&
+                  (int)HS_WAY_COPY == (int)HS_SNAP_WAY_COPY &&
+                  (int)HS_WAY_CORE == (int)HS_SNAP_WAY_CORE &&
+                  (int)HS_WAY_STOPPED == (int)HS_SNAP_WAY_STOPPED,
+              "the format's numbers");
+
+hs_status hs_dump_stop_facts(const struct hs_target *target, struct hs_strtab *strings,
+                             struct hs_snap_facts *facts, struct hs_error *err)
+{
+    const struct hs_stop_report *report = &target->report;
+
+    /* one that its user had stopped would have stood still without us */
+    facts->pause_ns = target->was_stopped_already ? 0 : target->pause_ns;
+    facts->stop_way = report->way;
+    facts->predicted_ns = facts->pause_ns == 0 ? 0 : report->predicted_ns;
+    facts->growth_bytes = report->growth_bytes;
+    if (report->why_no_copy[0] == '\0')
+        return HS_OK;
+    return hs_strtab_add(strings, report->why_no_copy, &facts->why_no_copy, err);
+}
+
 hs_status hs_dump_facts(struct hs_dump_session *s, struct hs_error *err)
 {
     HS_TRY(hs_strtab_add(&s->strings, "ocaml", &s->runtime.name, err));
@@ -60,7 +82,6 @@ hs_status hs_dump_facts(struct hs_dump_session *s, struct hs_error *err)
     }
     s->facts = (struct hs_snap_facts){.word_bytes = HS_WORD,
                                       .pid = (uint32_t)s->target.pid,
-                                      .pause_ns = s->target.pause_ns,
                                       .read_bytes = s->target.read_bytes,
                                       .n_stop_attempts = s->n_attempts,
                                       .runtimes = &s->runtime,
@@ -69,8 +90,7 @@ hs_status hs_dump_facts(struct hs_dump_session *s, struct hs_error *err)
                                       .n_proofs = s->rt.n_proofs,
                                       .notes = s->rt.notes,
                                       .n_notes = s->rt.n_notes};
-    if (s->target.was_stopped_already)
-        s->facts.pause_ns = 0; /* it would have stood still without us */
+    HS_TRY(hs_dump_stop_facts(&s->target, &s->strings, &s->facts, err));
     HS_TRY(hs_strtab_add(&s->strings, s->target.command, &s->facts.command, err));
     HS_TRY(hs_strtab_add(&s->strings, s->options->tool_version, &s->facts.tool_version, err));
     HS_TRY(hs_dump_list_binaries(&s->objects, &s->strings, &s->binaries, err));

@@ -30,6 +30,10 @@ static const struct hs_column facts_columns[] = {
     HS_COLUMN(hs_snap_facts, read_bytes, PLAIN, ANY),
     HS_COLUMN(hs_snap_facts, n_stop_attempts, PLAIN, ANY),
     HS_COLUMN_SINCE(hs_snap_facts, resident_bytes, PLAIN, ANY, 2),
+    HS_COLUMN_SINCE(hs_snap_facts, stop_way, PLAIN, HS_N_SNAP_WAYS - 1, 2),
+    HS_COLUMN_SINCE(hs_snap_facts, predicted_ns, PLAIN, ANY, 2),
+    HS_COLUMN_SINCE(hs_snap_facts, growth_bytes, PLAIN, ANY, 2),
+    HS_COLUMN_SINCE(hs_snap_facts, why_no_copy, STRING, 0, 2),
 };
 SCHEMA(facts, "facts", hs_snap_facts);
 

@@ -215,6 +215,7 @@ static hs_status native_write(struct hs_native *native, struct hs_out *out,
         status = hs_image_check(&native->image, err);
     if (status == HS_OK)
         hs_dump_summarise(&native->facts, &native->strings, report);
+    report->stop = native->target.report;
     hs_native_facts_fini(&facts);
     hs_scan_close(&scan);
     hs_flow_fini(&flow);

@@ -117,10 +117,10 @@ hs_status hs_native_make_facts(struct hs_native *native, const struct hs_flow *f
     *facts = (struct hs_snap_facts){
         .word_bytes = HS_WORD_BYTES,
         .pid = (uint32_t)native->target.pid,
-        .pause_ns = native->target.was_stopped_already ? 0 : native->target.pause_ns,
         .read_bytes = native->target.read_bytes,
         .n_stop_attempts = native->n_attempts,
     };
+    HS_TRY(hs_dump_stop_facts(&native->target, &native->strings, facts, err));
     HS_TRY(hs_strtab_add(&native->strings, native->target.command, &facts->command, err));
     HS_TRY(
         hs_strtab_add(&native->strings, native->options->tool_version, &facts->tool_version, err));

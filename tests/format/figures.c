@@ -46,6 +46,8 @@ static void figures_print(const struct hs_snap *snap)
     for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++)
         printf("%s %llu\n", figures[i].name, (unsigned long long)figures[i].value);
     printf("resident_bytes %llu\n", (unsigned long long)facts->resident_bytes);
+    printf("stop %u %llu %llu %s\n", facts->stop_way, (unsigned long long)facts->predicted_ns,
+           (unsigned long long)facts->growth_bytes, hs_snap_string(snap, facts->why_no_copy));
     for (size_t i = 0; i < facts->n_memory; i++) {
         const struct hs_memory_row *row = &facts->memory[i];
         printf("memory %s %u %llu %llu %llu\n", hs_snap_string(snap, row->owner), row->state,

@@ -149,7 +149,8 @@ def of_version(columns, version):
 
 FACTS = (("pid", "", "32"), ("command", "", "string"), ("tool_version", "", "string"),
          ("pause_ns", "", ""), ("read_bytes", "", ""), ("n_stop_attempts", "", "32"),
-         ("resident_bytes", "", "", 2))
+         ("resident_bytes", "", "", 2), ("stop_way", "", 4, 2), ("predicted_ns", "", "", 2),
+         ("growth_bytes", "", "", 2), ("why_no_copy", "", "string", 2))
 RUNTIMES = (("name", "", "string"), ("version", "", "string"), ("certainty", "", 2))
 PROOFS = (("what", "", "string"), ("expected", "", ""), ("found", "", ""), ("holds", "", 1))
 BINARIES = (("path", "", "string"), ("build_id", "", "string"), ("begin", "delta", ""),
@@ -422,6 +423,9 @@ class Snapshot:
         for name, *_ in TOTALS:
             print(name, self.counted[name])
         print("resident_bytes", self.facts.get("resident_bytes", 0))
+        print("stop", *(self.facts.get(name, 0)
+                        for name in ("stop_way", "predicted_ns", "growth_bytes")),
+              self.text(self.facts.get("why_no_copy", 0)))
         for owner, *numbers in zip(*self.memory.values()):
             print("memory", self.text(owner), *numbers)
         print("checksum %016x" % self.checksum)

@@ -67,6 +67,10 @@ void hs_golden_native(struct hs_graph_builder *b)
         hs_golden_string(b, i == HS_MEMORY_OTHER ? "stacks" : "glibc", &memory[i].owner);
         b->facts.resident_bytes += memory[i].resident_bytes;
     }
+    b->facts.stop_way = HS_SNAP_WAY_READ;
+    b->facts.predicted_ns = 20000000;
+    b->facts.growth_bytes = 4096;
+    hs_golden_string(b, "a seccomp filter is active", &b->facts.why_no_copy);
     b->facts.memory = memory;
     b->facts.n_memory = HS_N_MEMORY_STATES;
     uint32_t slot = hs_graph_builder_slot(b, HS_ROOT_GLOBAL, "server", "server.c", "server",

@@ -16,6 +16,7 @@ struct hs_dump_options {
     pid_t pid;                          /* of the process; not looked at with a core */
     const struct hs_core_options *core; /* NULL: the live process */
     struct hs_stop_options stop;
+    unsigned max_growth_percent;   /* of the resident size; counts when stop names no bytes */
     const char *names_file;        /* a ready names.tsv, or NULL */
     const char *const *names_dirs; /* further directories for .cmi/.cmt */
     size_t n_names_dirs;
@@ -32,6 +33,7 @@ struct hs_dump_options {
 struct hs_dump_report {
     struct hs_snap_totals totals;
     uint64_t pause_ns, read_bytes, n_stop_attempts;
+    struct hs_stop_report stop;
     bool is_exact;  /* false: a note says what is not */
     char note[512]; /* the gaps, one line; empty when none */
 };
@@ -55,6 +57,9 @@ hs_status hs_dump_list_binaries(const struct hs_objects *objects, struct hs_strt
                                 struct hs_binary **ret, struct hs_error *err);
 hs_status hs_dump_list_unreadable(const struct hs_image *image, struct hs_range **ret,
                                   struct hs_error *err);
+/* How the process was kept still. */
+hs_status hs_dump_stop_facts(const struct hs_target *target, struct hs_strtab *strings,
+                             struct hs_snap_facts *facts, struct hs_error *err);
 /* What of the facts the user is told: figures of the stop, and the gaps in one line. */
 void hs_dump_summarise(const struct hs_snap_facts *facts, const struct hs_strtab *strings,
                        struct hs_dump_report *ret);

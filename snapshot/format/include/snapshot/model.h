@@ -208,6 +208,16 @@ struct hs_note {
     bool is_gap; /* something is missing or not exact */
 };
 
+/* How the process was kept still while it was read. */
+enum hs_snap_way {
+    HS_SNAP_WAY_UNKNOWN, /* also in files of version 1, and of what was imported */
+    HS_SNAP_WAY_READ,    /* stopped until all was read */
+    HS_SNAP_WAY_COPY,    /* stopped until a frozen copy of it was made */
+    HS_SNAP_WAY_CORE,    /* a core: nothing was stopped */
+    HS_SNAP_WAY_STOPPED, /* its user had stopped it */
+    HS_N_SNAP_WAYS
+};
+
 /* Everything known before the first block is written. Arrays are borrowed. */
 struct hs_snap_facts {
     uint32_t word_bytes;
@@ -217,6 +227,10 @@ struct hs_snap_facts {
     uint64_t read_bytes;
     uint32_t n_stop_attempts;
     uint64_t resident_bytes; /* as the kernel counts it; 0 when unknown */
+    uint32_t stop_way;       /* enum hs_snap_way */
+    uint64_t predicted_ns;   /* the pause as foreseen; 0: it was not */
+    uint64_t growth_bytes;   /* of the process while its copy was read */
+    hs_str why_no_copy;      /* 0: there was one, or none was asked for */
     const struct hs_memory_row *memory;
     size_t n_memory;
     const struct hs_runtime *runtimes;

@@ -1,0 +1,17 @@
+/* How a process may be stopped, as the command line says it. */
+#ifndef HS_TOOLS_STOP_OPTIONS_H
+#define HS_TOOLS_STOP_OPTIONS_H
+
+#include "capture/dump.h"
+#include "options.h"
+
+/* Fills stop and max_growth_percent. HS_USAGE with a hint. */
+hs_status hs_stop_options_parse(const struct hs_invocation *inv, struct hs_dump_options *ret,
+                                struct hs_error *err);
+
+/* Which core, if any, and whether that goes with the arguments. HS_USAGE with a hint. `core` must
+ * live as long as the options. */
+hs_status hs_core_options_parse(const struct hs_invocation *inv, struct hs_core_options *core,
+                                struct hs_dump_options *ret, struct hs_error *err);
+
+#endif
