@@ -166,81 +166,112 @@ static hs_status out_name_neighbour(const char *path, char **ret, struct hs_erro
     return HS_OK;
 }
 
-/* Not mkstemp, whose files are for the owner alone: the umask decides here, as for any output. */
-static int out_create(char *name)
+/* Puts random letters for the last six, and another try's when that was taken. */
+static void out_name_draw(char *name, int nth)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz012345";
+    uint64_t random = (uint64_t)getpid() * NAME_TRIES + (uint64_t)nth;
     char *tail = name + strlen(name) - 6;
 
+    (void)!getrandom(&random, sizeof random, GRND_NONBLOCK); /* the pid does as well */
+    for (int at = 0; at < 6; at++, random >>= 5)
+        tail[at] = letters[random & 31];
+}
+
+static int out_create(char *name)
+{
+    int fd = -1;
+
     for (int i = 0; i < NAME_TRIES; i++) {
-        uint64_t random = (uint64_t)getpid() * NAME_TRIES + (uint64_t)i;
-        (void)!getrandom(&random, sizeof random, GRND_NONBLOCK); /* the pid does as well */
-        for (int at = 0; at < 6; at++, random >>= 5)
-            tail[at] = letters[random & 31];
-        int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        out_name_draw(name, i);
+        fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
         if (fd >= 0 || errno != EEXIST)
-            return fd;
+            break;
     }
+    return fd;
+}
+
+/* How a descriptor can be linked to a name: through /proc. */
+static void out_fd_name(int fd, char name[32])
+{
+    (void)snprintf(name, 32, "/proc/self/fd/%d", fd);
+}
+
+/* A file without a name beside `path`; -1 where that cannot be, or could get no name later. */
+static int out_create_unnamed(const char *path)
+{
+    char directory[PATH_MAX], name[32];
+    const char *slash = strrchr(path, '/');
+    int n = slash == NULL ? 0 : (int)(slash - path) + 1;
+
+    (void)snprintf(directory, sizeof directory, "%.*s", n, path);
+    int fd = open(n == 0 ? "." : directory, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+    out_fd_name(fd, name);
+    if (fd < 0 || access(name, F_OK) == 0)
+        return fd;
+    (void)close(fd);
     return -1;
 }
 
-static hs_status out_open_neighbour(struct hs_out *out, struct hs_error *err)
+static hs_status out_open_neighbour(struct hs_out *out, const struct hs_out_access *access,
+                                    struct hs_error *err)
 {
-    char *name;
-    HS_TRY(out_name_neighbour(out->path, &name, err));
-    out->fd = out_create(name);
+    HS_TRY(out_name_neighbour(out->path, &out->temporary, err));
+    out->fd = out_create_unnamed(out->path);
     if (out->fd < 0) {
-        hs_status status = hs_fail_errno(err, HS_IO, "cannot create '%s'", out->path);
-        hs_free(name);
-        return status;
+        out->fd = out_create(out->temporary);
+        out->is_named = out->fd >= 0;
     }
+    if (out->fd < 0)
+        return hs_fail_errno(err, HS_IO, "cannot create '%s'", out->path);
     out->owns_fd = true;
-    out->temporary = name;
-    return HS_OK;
+    return hs_out_access_apply(out->fd, access, out->path, err);
 }
 
 /* A device, a pipe or a socket is never replaced by a file. */
-static hs_status out_open_in_place(struct hs_out *out, struct hs_error *err)
+static hs_status out_open_in_place(struct hs_out *out, const struct hs_out_path *found,
+                                   struct hs_error *err)
 {
-    out->fd = open(out->path, O_WRONLY | O_CLOEXEC);
+    struct stat about;
+
+    out->fd = open(out->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
     if (out->fd < 0)
         return hs_fail_errno(err, HS_IO, "cannot write '%s'", out->path);
     out->owns_fd = true;
+    if (fstat(out->fd, &about) != 0 || about.st_dev != found->device ||
+        about.st_ino != found->inode)
+        return hs_fail(err, HS_IO, "cannot write '%s': it was replaced meanwhile", out->path);
     return HS_OK;
 }
 
-static hs_status out_open(const char *path, struct hs_out *out, struct hs_error *err)
+static hs_status out_open(const struct hs_out_path *found, const struct hs_out_access *access,
+                          struct hs_out *out, struct hs_error *err)
 {
-    char resolved[PATH_MAX];
-    struct stat about;
-
     *out = (struct hs_out){.fd = -1};
-    if (path[0] == '\0' || path[strlen(path) - 1] == '/')
-        return hs_fail(err, HS_IO, "cannot write '%s': it names no file", path);
-    bool exists = stat(path, &about) == 0;
-    if (exists && S_ISDIR(about.st_mode))
-        return hs_fail(err, HS_IO, "cannot write '%s': it is a directory", path);
-    bool in_place = exists && !S_ISREG(about.st_mode);
-    /* A link that leads to a file stays a link: the file it names is replaced. */
-    bool follow = exists && !in_place && realpath(path, resolved) != NULL;
-    HS_TRY(out_init(-1, follow ? resolved : path, out, err));
-    if (in_place)
-        return out_open_in_place(out, err);
-    HS_TRY(out_open_neighbour(out, err));
-    if (exists && fchmod(out->fd, about.st_mode & 0777) != 0)
-        return hs_fail_errno(err, HS_IO, "cannot keep the mode of '%s'", path);
-    return HS_OK;
+    HS_TRY(out_init(-1, found->path, out, err));
+    return found->in_place ? out_open_in_place(out, found, err)
+                           : out_open_neighbour(out, access, err);
 }
 
-hs_status hs_out_open_path(const char *path, struct hs_out *ret, struct hs_error *err)
+hs_status hs_out_open_path_as(const char *path, const struct hs_out_access *access,
+                              struct hs_out *ret, struct hs_error *err)
 {
+    struct hs_out_path found;
     struct hs_out out;
-    hs_status status = out_open(path, &out, err);
+
+    HS_TRY(hs_out_path_find(path, &found, err));
+    hs_status status = out_open(&found, access, &out, err);
+    hs_out_path_fini(&found);
     if (status == HS_OK)
         *ret = out;
     else
         hs_out_close(&out);
     return status;
+}
+
+hs_status hs_out_open_path(const char *path, struct hs_out *ret, struct hs_error *err)
+{
+    return hs_out_open_path_as(path, NULL, ret, err);
 }
 
 static hs_status out_fail(struct hs_out *out, struct hs_error *err)
@@ -302,18 +333,52 @@ static hs_status out_finish_fd(struct hs_out *out, struct hs_error *err)
     return HS_OK;
 }
 
+/* 0, or an errno. The name of a link that somebody put there is taken, too. */
+static int out_link(const struct hs_out *out, const char *name)
+{
+    char from[32];
+    out_fd_name(out->fd, from);
+    return linkat(AT_FDCWD, from, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
+}
+
+/* A file without a name gets the one that was asked for, or the neighbour's when that is taken. */
+static hs_status out_give_name(struct hs_out *out, bool *ret_done, struct hs_error *err)
+{
+    int failed = out_link(out, out->path);
+
+    *ret_done = failed == 0;
+    for (int i = 0; failed == EEXIST && i < NAME_TRIES; i++) {
+        out_name_draw(out->temporary, i);
+        failed = out_link(out, out->temporary);
+        out->is_named = failed == 0;
+    }
+    errno = failed;
+    return failed == 0 ? HS_OK : out_fail(out, err);
+}
+
+static hs_status out_commit_file(struct hs_out *out, struct hs_error *err)
+{
+    bool is_done = false;
+
+    if (fsync(out->fd) != 0 && errno != EINVAL)
+        return out_fail(out, err);
+    if (!out->is_named)
+        HS_TRY(out_give_name(out, &is_done, err));
+    HS_TRY(out_finish_fd(out, err));
+    if (!is_done && rename(out->temporary, out->path) != 0)
+        return out_fail(out, err);
+    out->is_named = false;
+    return HS_OK;
+}
+
 hs_status hs_out_commit(struct hs_out *out, struct hs_error *err)
 {
     if (out->failed)
         return hs_fail(err, HS_IO, "cannot write '%s': an earlier write failed", out->path);
     HS_TRY(out_flush(out, err));
-    if (out->temporary != NULL && fsync(out->fd) != 0 && errno != EINVAL)
-        return out_fail(out, err);
-    HS_TRY(out_finish_fd(out, err));
     if (out->temporary == NULL)
-        return HS_OK;
-    if (rename(out->temporary, out->path) != 0)
-        return out_fail(out, err);
+        return out_finish_fd(out, err);
+    HS_TRY(out_commit_file(out, err));
     hs_free(out->temporary);
     out->temporary = NULL;
     return HS_OK;
@@ -326,7 +391,7 @@ void hs_out_close(struct hs_out *out)
     int saved = errno;
     if (out->owns_fd)
         (void)close(out->fd); /* uncommitted: the file is thrown away */
-    if (out->temporary != NULL)
+    if (out->is_named)
         (void)unlink(out->temporary);
     hs_free(out->temporary);
     hs_free(out->path);

@@ -243,7 +243,8 @@ static void writes_small_and_large_pieces_in_order(void **state)
     hs_map_close(&map);
 }
 
-static void keeps_modes_and_links(void **state)
+/* The old file's mode is not the new one's: somebody may have made it for us to fill. */
+static void keeps_links_and_no_modes(void **state)
 {
     (void)state;
     struct hs_error err = HS_ERROR_INIT;
@@ -251,7 +252,7 @@ static void keeps_modes_and_links(void **state)
     struct stat about;
     char link_path[128];
     put("old");
-    assert_int_equal(chmod(path, 0640), 0);
+    assert_int_equal(chmod(path, 0666), 0);
     (void)snprintf(link_path, sizeof link_path, "%s/link", directory);
     assert_int_equal(symlink(path, link_path), 0);
     assert_int_equal(hs_out_open_path(link_path, &out, &err), HS_OK);
@@ -262,23 +263,62 @@ static void keeps_modes_and_links(void **state)
     assert_int_equal(lstat(link_path, &about), 0);
     assert_true(S_ISLNK(about.st_mode));
     assert_int_equal(stat(path, &about), 0);
-    assert_int_equal(about.st_mode & 07777, 0640);
+    assert_int_equal(about.st_mode & 07777, 0600);
     assert_int_equal(unlink(link_path), 0);
 }
 
-static void follows_the_umask(void **state)
+/* The mode of what is written and of what was, under an umask, with the access that is asked for.
+ */
+static mode_t mode_under(mode_t mask, const struct hs_out_access *access)
+{
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_out out = {0};
+    struct stat during, after;
+    mode_t saved = umask(mask);
+    hs_status status = hs_out_open_path_as(path, access, &out, &err);
+    (void)umask(saved);
+    assert_int_equal(status, HS_OK);
+    assert_int_equal(fstat(out.fd, &during), 0);
+    assert_int_equal(hs_out_commit(&out, &err), HS_OK);
+    hs_out_close(&out);
+    assert_int_equal(stat(path, &after), 0);
+    assert_int_equal(during.st_mode, after.st_mode);
+    return after.st_mode & 07777;
+}
+
+static void is_the_owners_alone_whatever_the_umask(void **state)
+{
+    (void)state;
+    static const mode_t masks[] = {0, 022, 027, 077, 0777};
+    const struct hs_out_access none = {0}, some = {.has_mode = true, .mode = 0644},
+                               group = {.has_group = true, .group = getegid()};
+    for (size_t i = 0; i < sizeof masks / sizeof *masks; i++) {
+        assert_int_equal(mode_under(masks[i], NULL), 0600);
+        assert_int_equal(mode_under(masks[i], &none), 0600);
+        assert_int_equal(mode_under(masks[i], &some), 0644);
+        assert_int_equal(mode_under(masks[i], &group), 0640);
+    }
+}
+
+static void a_group_that_is_not_ours_is_told(void **state)
 {
     (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_out out = {0};
-    struct stat about;
-    mode_t saved = umask(027);
-    assert_int_equal(hs_out_open_path(path, &out, &err), HS_OK);
-    assert_int_equal(hs_out_commit(&out, &err), HS_OK);
-    hs_out_close(&out);
-    (void)umask(saved);
-    assert_int_equal(stat(path, &about), 0);
-    assert_int_equal(about.st_mode & 07777, 0640);
+    const struct hs_out_access access = {.has_group = true, .group = (gid_t)-2};
+    put("old");
+    hs_status status = hs_out_open_path_as(path, &access, &out, &err);
+    if (geteuid() == 0 && status == HS_OK) { /* root may give to any */
+        struct stat about;
+        assert_int_equal(fstat(out.fd, &about), 0);
+        assert_int_equal(about.st_gid, (gid_t)-2);
+        hs_out_close(&out);
+    } else {
+        assert_int_equal(status, HS_IO);
+        assert_non_null(strstr(err.message, "to group 4294967294"));
+        assert_true(err.hint[0] != '\0');
+    }
+    assert_content("old");
 }
 
 static void a_full_device_is_told_at_commit(void **state)
@@ -453,7 +493,7 @@ static void each_allocation_of_an_output_can_fail(void **state)
             break;
         assert_int_equal(status, HS_LIMIT);
     }
-    assert_int_equal(nth, 4);
+    assert_int_equal(nth, 5);
     hs_out_close(&out);
     for (nth = 1; nth <= 2; nth++) {
         hs_alloc_fail_at(nth, false);
@@ -476,8 +516,9 @@ int main(void)
         IN_DIRECTORY(an_output_appears_when_committed),
         IN_DIRECTORY(an_output_given_up_leaves_the_old_file),
         IN_DIRECTORY(writes_small_and_large_pieces_in_order),
-        IN_DIRECTORY(keeps_modes_and_links),
-        IN_DIRECTORY(follows_the_umask),
+        IN_DIRECTORY(keeps_links_and_no_modes),
+        IN_DIRECTORY(is_the_owners_alone_whatever_the_umask),
+        IN_DIRECTORY(a_group_that_is_not_ours_is_told),
         IN_DIRECTORY(a_full_device_is_told_at_commit),
         IN_DIRECTORY(a_full_device_is_told_while_writing),
         IN_DIRECTORY(devices_are_written_in_place),

@@ -1,13 +1,18 @@
 /* Files: whole-file read-only maps, and outputs whose every write is checked, close included.
  *
- * An output goes to a descriptor that the caller owns (standard output) or to a path. A path is
- * written as a neighbour `.NAME.XXXXXX`, flushed to disk and renamed by hs_out_commit, so there is
- * never a half file under the name that was asked for. A device or a pipe is written in place, and
- * a symbolic link is followed. */
+ * An output goes to a descriptor that the caller owns (standard output) or to a path. What is
+ * written to a path has no name (O_TMPFILE) until hs_out_commit flushes it to disk and gives it the
+ * one that was asked for, so there is never a half file under that name, and nothing is left when
+ * we are killed. A file that is there is replaced: then there is a neighbour `.NAME.XXXXXX` from
+ * one system call to the next; and all the while where the file system has no files without names.
+ *
+ * A new file is its owner's alone (0600) unless the caller says otherwise, whatever the umask and
+ * the mode of the file that it replaces. What a path may lead to: base/out_path.h. */
 #ifndef HS_BASE_FILE_H
 #define HS_BASE_FILE_H
 
 #include "base/error.h"
+#include "base/out_path.h"
 
 struct hs_map {
     const uint8_t *bytes; /* NULL for an empty file */
@@ -25,7 +30,8 @@ struct hs_out {
     bool owns_fd;
     bool failed;     /* a write failed: nothing may be committed any more */
     char *path;      /* owned: what to rename to or to name in messages */
-    char *temporary; /* owned: the neighbour being written; NULL when written in place */
+    char *temporary; /* owned: the neighbour's name; NULL when written in place */
+    bool is_named;   /* the neighbour has that name, and is removed when it is not committed */
     uint8_t *buffer; /* owned */
     size_t n_buffered;
     uint64_t n_written; /* bytes accepted since open, buffered ones included */
@@ -33,10 +39,13 @@ struct hs_out {
 
 /* `fd` stays the caller's; `name` says in messages what it is ("standard output"). */
 hs_status hs_out_open_fd(int fd, const char *name, struct hs_out *ret, struct hs_error *err);
+/* `access` may be NULL: for the owner alone. What is written in place stays as it is. */
+hs_status hs_out_open_path_as(const char *path, const struct hs_out_access *access,
+                              struct hs_out *ret, struct hs_error *err);
 hs_status hs_out_open_path(const char *path, struct hs_out *ret, struct hs_error *err);
 /* Buffered. HS_IO when the system refuses; then the output has failed and can only be closed. */
 hs_status hs_out_write(struct hs_out *out, const void *bytes, size_t n_bytes, struct hs_error *err);
-/* Flushes; for a path also fsync, rename, close. After it only close may be called. */
+/* Flushes; for a path also fsync, its name, close. After it only close may be called. */
 hs_status hs_out_commit(struct hs_out *out, struct hs_error *err);
 /* Releases; an uncommitted neighbour is removed. Takes a zeroed object. */
 void hs_out_close(struct hs_out *out);
