@@ -14,23 +14,10 @@ void hs_memory_open(pid_t pid, struct hs_memory *ret);
 void hs_memory_close(struct hs_memory *memory);
 
 /* ---- target_refusal.c */
-/* What decides whether a process may be traced. */
-struct hs_permission {
-    pid_t pid;
-    uint32_t target_uid, own_uid;
-    bool owner_is_root; /* of /proc/PID: with a target of another user it is not dumpable */
-    bool may_trace_all; /* we have CAP_SYS_PTRACE */
-    int yama_scope;     /* -1: no Yama */
-};
-
 /* HS_OK for a process that may be dumped; else HS_TARGET with message and hint. */
 hs_status hs_refusal_check(pid_t pid, struct hs_error *err);
 /* The refusal of a process that the kernel does not let us trace, with what to do about it. */
 hs_status hs_refusal_permission(pid_t pid, struct hs_error *err);
-/* The same from facts alone. Always fails. */
-hs_status hs_refusal_explain(const struct hs_permission *facts, struct hs_error *err);
-/* Refuses anything but a 64-bit x86-64 program; `path` leads to the executable. */
-hs_status hs_refusal_check_program(pid_t pid, const char *path, struct hs_error *err);
 
 /* ---- mappings.c */
 /* Replaces the target's mappings by those of the text of a maps file. HS_TARGET when malformed;
