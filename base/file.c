@@ -86,7 +86,7 @@ static hs_status file_read_all(int fd, const char *name, struct hs_map *ret, str
     return HS_OK;
 }
 
-static hs_status file_map(int fd, const char *name, struct hs_map *ret, struct hs_error *err)
+hs_status hs_map_open_fd(int fd, const char *name, struct hs_map *ret, struct hs_error *err)
 {
     struct stat about;
     if (fstat(fd, &about) != 0)
@@ -111,12 +111,12 @@ static hs_status file_map(int fd, const char *name, struct hs_map *ret, struct h
 hs_status hs_map_open(const char *path, struct hs_map *ret, struct hs_error *err)
 {
     if (strcmp(path, "-") == 0)
-        return file_map(STDIN_FILENO, "standard input", ret, err);
+        return hs_map_open_fd(STDIN_FILENO, "standard input", ret, err);
 
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return hs_fail_errno(err, HS_IO, "cannot open '%s'", path);
-    hs_status status = file_map(fd, path, ret, err);
+    hs_status status = hs_map_open_fd(fd, path, ret, err);
     (void)close(fd); /* nothing was written: its answer tells nothing */
     return status;
 }

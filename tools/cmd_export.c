@@ -1,10 +1,13 @@
 /* export --to graph: nodes.tsv and edges.tsv, the door for custom analyses. */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "access.h"
 #include "base/buffer.h"
 #include "commands.h"
 #include "export_v8.h"
@@ -19,13 +22,13 @@ struct table {
     struct hs_buffer buffer;
 };
 
-static hs_status table_open(const char *directory, const char *name, const char *header,
-                            struct table *ret, struct hs_error *err)
+static hs_status table_open(const struct hs_tool *tool, const char *directory, const char *name,
+                            const char *header, struct table *ret, struct hs_error *err)
 {
     char path[PATH_MAX];
     if (snprintf(path, sizeof path, "%s/%s", directory, name) >= (int)sizeof path)
         return hs_fail(err, HS_USAGE, "the name '%s' is too long", directory);
-    HS_TRY(hs_out_open_path(path, &ret->out, err));
+    HS_TRY(hs_out_open_path_as(path, &tool->access, &ret->out, err));
     return hs_print(&ret->out, err, "%s\n", header);
 }
 
@@ -171,6 +174,30 @@ static hs_status export_graph(struct hs_tool *tool, struct hs_view *view, struct
     return status == HS_OK ? table_commit(edges, err) : status;
 }
 
+static hs_status directory_give(const struct hs_tool *tool, const char *directory,
+                                struct hs_error *err)
+{
+    struct hs_out_access access = tool->access;
+    access.mode = hs_access_directory_mode(&access);
+    access.has_mode = true;
+    int fd = open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return hs_fail_errno(err, HS_IO, "cannot open the directory '%s'", directory);
+    hs_status status = hs_out_access_apply(fd, &access, directory, err);
+    (void)close(fd);
+    return status;
+}
+
+/* One that is there stays as it is. */
+static hs_status make_directory(const struct hs_tool *tool, const char *directory,
+                                struct hs_error *err)
+{
+    bool is_new = mkdir(directory, 0700) == 0;
+    if (!is_new && errno != EEXIST)
+        return hs_fail_errno(err, HS_IO, "cannot make the directory '%s'", directory);
+    return is_new ? directory_give(tool, directory, err) : HS_OK;
+}
+
 hs_status hs_cmd_export(struct hs_tool *tool, const struct hs_invocation *inv, struct hs_error *err)
 {
     if (!hs_given(inv, HS_OPT_EXPORT_TO) || !hs_given(inv, HS_OPT_DIRECTORY)) {
@@ -183,14 +210,13 @@ hs_status hs_cmd_export(struct hs_tool *tool, const struct hs_invocation *inv, s
     struct hs_view view = {0};
     HS_TRY(hs_view_open(tool, inv->arguments[0], HS_VIEW_INDEX, &view, err));
     struct table nodes = {0}, edges = {0};
-    hs_status status = HS_OK;
-    if (mkdir(directory, 0777) != 0 && errno != EEXIST)
-        status = hs_fail_errno(err, HS_IO, "cannot make the directory '%s'", directory);
+    hs_status status = make_directory(tool, directory, err);
     if (status == HS_OK)
-        status = table_open(directory, "nodes.tsv",
+        status = table_open(tool, directory, "nodes.tsv",
                             "id\taddress\twords\tstatic\ttype\tidom\tretained_words", &nodes, err);
     if (status == HS_OK)
-        status = table_open(directory, "edges.tsv", "from\tto\toffset\tstrength", &edges, err);
+        status =
+            table_open(tool, directory, "edges.tsv", "from\tto\toffset\tstrength", &edges, err);
     if (status == HS_OK)
         status = export_graph(tool, &view, &nodes, &edges, err);
     table_close(&nodes);

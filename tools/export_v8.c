@@ -265,7 +265,7 @@ hs_status hs_export_v8(struct hs_tool *tool, const struct hs_invocation *inv, st
     };
     const char *path = inv->text[HS_OPT_DIRECTORY];
     hs_status status = strcmp(path, "-") == 0 ? hs_out_open_fd(1, "standard output", &out, err)
-                                              : hs_out_open_path(path, &out, err);
+                                              : hs_out_open_path_as(path, &tool->access, &out, err);
     if (status == HS_OK)
         status = export_all(&x, err);
     if (status == HS_OK)

@@ -6,13 +6,14 @@
 
 enum { TEXT_COLUMNS = 78, OPTION_COLUMNS = 100, HELP_COLUMN = 27 };
 
-/* Prints `text` filled to the width; `indent` columns before each line; paragraphs end at '\n'. */
-static hs_status fill(struct hs_out *out, const char *text, unsigned indent, struct hs_error *err)
+/* Prints `text` filled to a width; `indent` columns before each line; paragraphs end at '\n'. */
+static hs_status fill_to(struct hs_out *out, const char *text, unsigned indent, unsigned columns,
+                         struct hs_error *err)
 {
     unsigned column = 0;
     for (const char *at = text; *at != 0;) {
         size_t n = strcspn(at, " \n");
-        if (column != 0 && column + 1 + n > TEXT_COLUMNS) {
+        if (column != 0 && column + 1 + n > columns) {
             HS_TRY(hs_print(out, err, "\n"));
             column = 0;
         }
@@ -29,6 +30,11 @@ static hs_status fill(struct hs_out *out, const char *text, unsigned indent, str
         at += *at != 0;
     }
     return hs_print(out, err, "\n");
+}
+
+static hs_status fill(struct hs_out *out, const char *text, unsigned indent, struct hs_error *err)
+{
+    return fill_to(out, text, indent, TEXT_COLUMNS, err);
 }
 
 /* What an option does, begun in its column and gone on with below it. */
@@ -82,18 +88,24 @@ bool hs_choices_unsaid(const struct hs_option *option, char *text)
     return true;
 }
 
-/* The options that so many commands have, named on one line. */
-static hs_status limits_line(struct hs_out *out, struct hs_error *err)
+/* Named on one line, by what they are of. */
+#define BRIEF (HS_OPTIONS_OF_LIMITS | HS_OPTIONS_OF_FILES | HS_OPTIONS_OF_STOP)
+
+static hs_status brief_line(struct hs_out *out, const struct hs_command *command,
+                            struct hs_error *err)
 {
-    HS_TRY(hs_print(out, err, "  -v"));
+    char text[512] = "-v";
     for (int id = 0; id < HS_N_OPTIONS; id++) {
         const struct hs_option *option = &hs_options[id];
-        if (HS_OPTIONS_OF_LIMITS >> id & 1)
-            HS_TRY(hs_print(out, err, ", --%s%s%s", option->name,
-                            option->argument != NULL ? " " : "",
-                            option->argument != NULL ? option->argument : ""));
+        size_t n = strlen(text);
+        if (BRIEF >> id & command->options >> id & 1)
+            (void)snprintf(text + n, sizeof text - n, ", --%s%s%s", option->name,
+                           option->argument != NULL ? " " : "",
+                           option->argument != NULL ? option->argument : "");
     }
-    return hs_print(out, err, ": see --help\n");
+    size_t n = strlen(text);
+    (void)snprintf(text + n, sizeof text - n, ": see --help");
+    return fill_to(out, text, 2, OPTION_COLUMNS, err);
 }
 
 static hs_status option_lines(struct hs_out *out, const struct hs_command *command, bool is_short,
@@ -101,15 +113,15 @@ static hs_status option_lines(struct hs_out *out, const struct hs_command *comma
 {
     for (int id = 0; id < HS_N_OPTIONS; id++) {
         const struct hs_option *option = &hs_options[id];
-        if (!(command->options >> id & 1) || (is_short && (HS_OPTIONS_OF_LIMITS >> id & 1)))
+        if (!(command->options >> id & 1) || (is_short && (BRIEF >> id & 1)))
             continue;
         HS_TRY(option_line(out, option, err));
         char text[HS_CHOICES_BYTES];
         if (!is_short && hs_choices_unsaid(option, text))
             HS_TRY(fill(out, text, HELP_COLUMN, err));
     }
-    if (is_short && (command->options & HS_OPTIONS_OF_LIMITS) != 0)
-        HS_TRY(limits_line(out, err));
+    if (is_short && (command->options & BRIEF) != 0)
+        HS_TRY(brief_line(out, command, err));
     return hs_print(out, err, "  %-24s %s\n", "-h, --help", "this help; -h is short");
 }
 

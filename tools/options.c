@@ -100,18 +100,22 @@ const struct hs_option hs_options[HS_N_OPTIONS] = {
                         "use at most N threads (default: the processors, at most 8)"},
     [HS_OPT_VERBOSE] = {"verbose", 'v', HS_OPTION_FLAG, NULL, NULL,
                         "say what will be done at what cost, and what memory was used"},
+    [HS_OPT_MODE] = {"mode", 0, HS_OPTION_TEXT, "MODE", NULL,
+                     "mode of new files, octal (default: 0600, for their owner alone)"},
+    [HS_OPT_GROUP] = {"group", 0, HS_OPTION_TEXT, "GROUP", NULL,
+                      "group of new files, a name or a number; without --mode they are 0640"},
 };
 
 #define LOOK                                                               \
     (HS_BIT(HS_OPT_FORMAT) | HS_BIT(HS_OPT_JSON) | HS_BIT(HS_OPT_OUTPUT) | \
-     HS_BIT(HS_OPT_PROGRESS) | HS_OPTIONS_OF_LIMITS)
+     HS_BIT(HS_OPT_PROGRESS) | HS_OPTIONS_OF_FILES | HS_OPTIONS_OF_LIMITS)
 
 const struct hs_command hs_commands[] = {
     {"dump", "capture", "write a snapshot of a live process or of a core", "PID", 0, 1,
      HS_BIT(HS_OPT_OUTPUT) | HS_BIT(HS_OPT_CORE) | HS_BIT(HS_OPT_EXE) | HS_BIT(HS_OPT_SYSROOT) |
          HS_OPTIONS_OF_STOP | HS_BIT(HS_OPT_NAMES) | HS_BIT(HS_OPT_NAMES_PATH) |
          HS_BIT(HS_OPT_NO_NAMES) | HS_BIT(HS_OPT_DEBUG_PATH) | HS_BIT(HS_OPT_POINTER_MASK) |
-         HS_BIT(HS_OPT_PROGRESS) | HS_OPTIONS_OF_LIMITS,
+         HS_BIT(HS_OPT_PROGRESS) | HS_OPTIONS_OF_FILES | HS_OPTIONS_OF_LIMITS,
      "Stops every thread of process PID for a moment and writes the graph of its heap to standard "
      "output or to the file of -o. Where it can, the process is stopped only until a frozen copy "
      "of it is made, which shares its memory and ends with the dump; the pause is foreseen, "
@@ -196,7 +200,7 @@ const struct hs_command hs_commands[] = {
      "heapsnap samples heap.snap\n", hs_cmd_samples},
     {"export", "share", "the graph as tables, for other programs", "SNAP", 1, 1,
      HS_BIT(HS_OPT_EXPORT_TO) | HS_BIT(HS_OPT_DIRECTORY) | HS_BIT(HS_OPT_PROGRESS) |
-         HS_OPTIONS_OF_LIMITS,
+         HS_OPTIONS_OF_FILES | HS_OPTIONS_OF_LIMITS,
      "graph: writes nodes.tsv (id address words static type idom retained_words) and edges.tsv "
      "(from "
      "to offset strength), tab-separated, one header line each. Roots are nodes; node 0 is the "
@@ -207,7 +211,7 @@ const struct hs_command hs_commands[] = {
      "heapsnap export heap.snap --to v8 -o heap.heapsnapshot\n",
      hs_cmd_export},
     {"index", "keep", "compute everything now", "SNAP", 1, 1,
-     HS_BIT(HS_OPT_REBUILD) | HS_BIT(HS_OPT_PROGRESS) | HS_OPTIONS_OF_LIMITS,
+     HS_BIT(HS_OPT_REBUILD) | HS_BIT(HS_OPT_PROGRESS) | HS_OPTIONS_OF_FILES | HS_OPTIONS_OF_LIMITS,
      "The other commands do it when they first need it. The index is kept beside the snapshot, or "
      "in the cache directory when that place is read-only; it can always be thrown away.\n"
      "Where the heap does not fit in --memory it is computed by passes over temporary files, which "
@@ -224,7 +228,7 @@ const struct hs_command hs_commands[] = {
          HS_BIT(HS_OPT_WEAK) | HS_BIT(HS_OPT_SHORTCUTS) | HS_BIT(HS_OPT_WEAKMAP) |
          HS_BIT(HS_OPT_PAGE) | HS_BIT(HS_OPT_SIZES) | HS_BIT(HS_OPT_THREAD_LOCALS) |
          HS_BIT(HS_OPT_CLASS_EDGES) | HS_BIT(HS_OPT_STATICS) | HS_BIT(HS_OPT_PROGRESS) |
-         HS_OPTIONS_OF_LIMITS,
+         HS_OPTIONS_OF_FILES | HS_OPTIONS_OF_LIMITS,
      "v8: the .heapsnapshot of Chrome, Node.js, Electron or Deno. hprof: the heap dump of a Java "
      "virtual machine (jcmd PID GC.heap_dump FILE), Android's too. graph: the directory with "
      "nodes.tsv and edges.tsv that 'export --to graph' writes.\n"

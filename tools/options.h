@@ -66,6 +66,8 @@ enum hs_option_id {
     HS_OPT_SPILL_DIR,
     HS_OPT_THREADS,
     HS_OPT_VERBOSE,
+    HS_OPT_MODE,
+    HS_OPT_GROUP,
     HS_N_OPTIONS
 };
 
@@ -103,6 +105,8 @@ struct hs_command {
 #define HS_OPTIONS_OF_STOP                                                        \
     (HS_BIT(HS_OPT_STOP) | HS_BIT(HS_OPT_MAX_PAUSE) | HS_BIT(HS_OPT_MAX_GROWTH) | \
      HS_BIT(HS_OPT_NO_RESTART_SYSCALLS))
+/* Of every command that writes a file, an index included; on the same line. */
+#define HS_OPTIONS_OF_FILES (HS_BIT(HS_OPT_MODE) | HS_BIT(HS_OPT_GROUP))
 _Static_assert(HS_N_OPTIONS <= 64, "options have a bit each");
 #define HS_MAX_REPEATED 32
 #define HS_MAX_ARGUMENTS 2

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "access.h"
 #include "base/alloc.h"
 #include "report/text.h"
 #include "witness.h"
@@ -131,11 +132,12 @@ hs_status hs_tool_init(struct hs_tool *tool, const struct hs_invocation *inv, st
     (void)sigaction(SIGTERM, &action, NULL);
     (void)signal(SIGPIPE, SIG_IGN);
     HS_TRY(open_budget(tool, inv, err));
+    HS_TRY(hs_access_parse(inv, &tool->access, err));
     const char *path = hs_given(inv, HS_OPT_OUTPUT) ? inv->text[HS_OPT_OUTPUT] : "-";
     bool is_file = inv->command != NULL && (inv->command->options >> HS_OPT_OUTPUT & 1);
     hs_tool_spill_beside(tool, path);
     if (is_file && strcmp(path, "-") != 0)
-        return hs_out_open_path(path, &tool->out, err);
+        return hs_out_open_path_as(path, &tool->access, &tool->out, err);
     hs_terminal_ask(STDOUT_FILENO, &tool->terminal);
     return hs_out_open_fd(STDOUT_FILENO, "standard output", &tool->out, err);
 }

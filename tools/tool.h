@@ -20,6 +20,7 @@ enum hs_progress_when { HS_PROGRESS_AUTO, HS_PROGRESS_ALWAYS, HS_PROGRESS_NEVER 
 
 struct hs_tool {
     struct hs_out out;           /* standard output, or the file of -o */
+    struct hs_out_access access; /* of every file that is written */
     struct hs_terminal terminal; /* what standard output can show */
     bool threshold_crossed;      /* asked for by a flag: the exit code is 1 */
     bool talk_is_terminal;       /* stderr is one */

@@ -32,6 +32,7 @@ static hs_status index_open(struct hs_view *view, struct hs_index_options *optio
     options->snap_path = strcmp(view->path, "-") == 0 ? NULL : view->path;
     options->cache_dir = cache_dir(cache, sizeof cache);
     options->budget = view->budget;
+    options->access = view->access;
     options->progress = view->progress;
     return hs_index_open(view->snap, options, &view->index, err);
 }
@@ -63,6 +64,7 @@ static hs_status view_open(struct hs_tool *tool, const char *path, enum hs_view_
     struct hs_view view = {
         .path = path,
         .budget = hs_tool_budget(tool),
+        .access = &tool->access,
         .progress = &tool->progress,
     };
     hs_tool_spill_beside(tool, path);

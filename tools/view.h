@@ -29,6 +29,7 @@ struct hs_view {
     unsigned n_chunks; /* of these that are used */
     uint64_t clock;
     struct hs_budget *budget;           /* borrowed: the tool's; NULL: no limit */
+    const struct hs_out_access *access; /* borrowed: the tool's */
     const struct hs_progress *progress; /* borrowed: the tool's */
     struct hs_node_facts *kept;         /* owned: by node, of hs_view_keep_facts */
     size_t n_kept;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "index_engine.h"
@@ -55,6 +56,14 @@ static bool index_is_small(const char *path)
     return stat(path, &about) == 0 && (uint64_t)about.st_size <= HS_INDEX_EAGER_BYTES;
 }
 
+/* Who else may have made the index: whoever made the snapshot that it lies beside. */
+static uid_t index_maker(const struct hs_index_options *options, enum index_place place)
+{
+    struct stat about;
+    bool is_known = place == PLACE_BESIDE && stat(options->snap_path, &about) == 0;
+    return is_known ? about.st_uid : geteuid();
+}
+
 static hs_status index_open_any(struct hs_index *index, const struct hs_snap *snap,
                                 const struct hs_index_options *options, bool *ret_found,
                                 struct hs_error *err)
@@ -65,7 +74,8 @@ static hs_status index_open_any(struct hs_index *index, const struct hs_snap *sn
         HS_TRY(index_place_path(snap, options, place, &path, err));
         if (path == NULL)
             continue;
-        hs_status status = index_file_open(path, snap, index_is_small(path), &index->file, err);
+        hs_status status = index_file_open(path, snap, index_maker(options, place),
+                                           index_is_small(path), &index->file, err);
         *ret_found = status == HS_OK;
         if (status == HS_OK) {
             index->path = path;
@@ -163,7 +173,8 @@ static hs_status index_build_named(struct hs_index *index, const struct index_ta
     struct index_output out;
 
     *ret_unwritable = true;
-    HS_TRY(index_output_open_named(path, !task->options->rebuild, &out, err));
+    HS_TRY(
+        index_output_open_named(path, !task->options->rebuild, task->options->access, &out, err));
     hs_status status = index_room(task, &out, err);
     if (status != HS_OK) {
         index_output_close(&out, index_output_size(&out) != 0);

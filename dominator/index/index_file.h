@@ -4,6 +4,8 @@
 #ifndef HS_INDEX_FILE_H
 #define HS_INDEX_FILE_H
 
+#include <sys/types.h>
+
 #include "base/file.h"
 #include "index_format.h"
 
@@ -18,8 +20,9 @@ struct index_file {
 };
 
 /* Checks the header against the snapshot; with `deeply` every checksum, too. Pages that were only
- * checked do not stay resident. */
-hs_status index_file_open(const char *path, const struct hs_snap *snap, bool deeply,
+ * checked do not stay resident. An index can be sound and lie: HS_FORMAT also when it is neither
+ * ours, nor root's, nor of `maker`, who could as well have lied in the snapshot. */
+hs_status index_file_open(const char *path, const struct hs_snap *snap, uid_t maker, bool deeply,
                           struct index_file *ret, struct hs_error *err);
 /* The same of an output that is whole; one in memory is borrowed. */
 hs_status index_file_of_output(struct index_output *out, const struct hs_snap *snap,

@@ -3,7 +3,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,12 +30,13 @@ static hs_status name_beside(const char *path, const char *suffix, char **ret, s
     return HS_OK;
 }
 
-/* A file of ours alone: what another could write to while we do is not trusted. */
+/* A file of ours alone: what another could write to, or have open to write to, is not trusted. */
 static bool part_is_ours(int fd, const char *name)
 {
     struct stat about, named;
     return fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && about.st_uid == geteuid() &&
-           about.st_nlink == 1 && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
+           (about.st_mode & 0022) == 0 && about.st_nlink == 1 &&
+           flock(fd, LOCK_EX | LOCK_NB) == 0 &&
            /* Locked too late, after another has given it its name? */
            lstat(name, &named) == 0 && named.st_ino == about.st_ino && named.st_dev == about.st_dev;
 }
@@ -44,7 +44,7 @@ static bool part_is_ours(int fd, const char *name)
 /* -1 when it cannot be had. */
 static int part_open(const char *name)
 {
-    int fd = open(name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
+    int fd = open(name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
     if (fd >= 0 && !part_is_ours(fd, name)) {
         (void)close(fd);
         return -1;
@@ -58,7 +58,7 @@ static hs_status neighbour_open(struct index_output *out, int *ret, struct hs_er
     for (int i = 0; i < NAME_TRIES; i++) {
         (void)snprintf(suffix, sizeof suffix, "%d-%d.part", (int)getpid(), i);
         HS_TRY(name_beside(out->path, suffix, &out->temporary, err));
-        *ret = open(out->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        *ret = open(out->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
         if (*ret >= 0)
             return HS_OK;
         int number = errno;
@@ -70,27 +70,22 @@ static hs_status neighbour_open(struct index_output *out, int *ret, struct hs_er
     return hs_fail_errno(err, HS_IO, "cannot create '%s'", out->path);
 }
 
-/* Names the file that `path` stands for: a link stays a link. `*ret_mode`: as it has, or 0. */
-static hs_status output_name(struct index_output *out, const char *path, mode_t *ret_mode,
-                             struct hs_error *err)
+/* Names the file that `path` stands for: a link of ours stays a link. */
+static hs_status output_name(struct index_output *out, const char *path, struct hs_error *err)
 {
-    char resolved[PATH_MAX];
-    struct stat about;
-    bool exists = stat(path, &about) == 0;
+    struct hs_out_path found;
 
-    if (exists && !S_ISREG(about.st_mode))
-        return hs_fail(err, HS_IO, "cannot write '%s': it is no file", path);
-    *ret_mode = exists ? about.st_mode & 0777 : 0;
-    return hs_strdup(exists && realpath(path, resolved) != NULL ? resolved : path, &out->path, err);
+    HS_TRY(hs_out_path_find(path, &found, err));
+    out->path = found.path;
+    return found.in_place ? hs_fail(err, HS_IO, "cannot write '%s': it is no file", path) : HS_OK;
 }
 
 static hs_status output_open_file(struct index_output *out, const char *path, bool resume,
                                   struct hs_error *err)
 {
     struct stat about;
-    mode_t mode;
 
-    HS_TRY(output_name(out, path, &mode, err));
+    HS_TRY(output_name(out, path, err));
     HS_TRY(name_beside(out->path, "part", &out->temporary, err));
     int fd = part_open(out->temporary);
     out->is_part = fd >= 0;
@@ -99,17 +94,16 @@ static hs_status output_open_file(struct index_output *out, const char *path, bo
         HS_TRY(neighbour_open(out, &fd, err));
     }
     HS_TRY(hs_spill_over(fd, 0, out->path, WHAT, &out->file, err));
-    if ((!resume && ftruncate(fd, 0) != 0) || fstat(fd, &about) != 0 ||
-        (mode != 0 && fchmod(fd, mode) != 0))
+    if ((!resume && ftruncate(fd, 0) != 0) || fstat(fd, &about) != 0)
         return hs_fail_errno(err, HS_IO, "cannot write '%s'", out->path);
     out->file.n_bytes = (uint64_t)about.st_size;
     return HS_OK;
 }
 
-hs_status index_output_open_named(const char *path, bool resume, struct index_output *ret,
-                                  struct hs_error *err)
+hs_status index_output_open_named(const char *path, bool resume, const struct hs_out_access *access,
+                                  struct index_output *ret, struct hs_error *err)
 {
-    struct index_output out = {0};
+    struct index_output out = {.access = access};
     hs_status status = output_open_file(&out, path, resume, err);
     if (status == HS_OK)
         *ret = out;
@@ -295,6 +289,8 @@ hs_status index_output_commit(struct index_output *out, struct hs_error *err)
     HS_TRY(output_flush(out, err));
     if (out->path == NULL)
         return HS_OK;
+    if (hs_out_access_apply(out->file.fd, out->access, out->path, err) != HS_OK)
+        return err->status; /* asked for: another place would not do */
     if ((fsync(out->file.fd) != 0 && errno != EINVAL) || rename(out->temporary, out->path) != 0) {
         (void)hs_fail_errno(err, HS_IO, "cannot write the index");
         return output_failed(out, err);

@@ -13,10 +13,11 @@
 #include "base/spill.h"
 
 struct index_output {
-    struct hs_spill file;      /* not open: into memory */
-    char *path;                /* owned; NULL: it has no name */
-    char *temporary;           /* owned; its name until it is committed */
-    bool is_part;              /* `temporary` is NAME.part */
+    struct hs_spill file;               /* not open: into memory */
+    char *path;                         /* owned; NULL: it has no name */
+    char *temporary;                    /* owned; its name until it is committed */
+    bool is_part;                       /* `temporary` is NAME.part */
+    const struct hs_out_access *access; /* borrowed */
     bool failed;               /* a write failed: the fault is the place's, not the work's */
     struct hs_budget *budget;  /* borrowed */
     uint8_t *memory;           /* owned pages */
@@ -24,9 +25,10 @@ struct index_output {
     uint64_t n_bytes, n_taken; /* of memory: written, taken from the budget */
 };
 
-/* HS_IO when no such file can be written. */
-hs_status index_output_open_named(const char *path, bool resume, struct index_output *ret,
-                                  struct hs_error *err);
+/* HS_IO when no such file can be written. `access` is kept, may be NULL, and is given when the file
+ * is whole: until then it is for its owner alone. */
+hs_status index_output_open_named(const char *path, bool resume, const struct hs_out_access *access,
+                                  struct index_output *ret, struct hs_error *err);
 hs_status index_output_open_unnamed(const struct hs_budget *budget, struct index_output *ret,
                                     struct hs_error *err);
 /* `capacity` is address space: only what is written is resident. */

@@ -47,7 +47,7 @@ touch "$work/heap.snap"
 offers "dominators dump " d
 offers "json " roots heap.snap --format js
 offers "json ndjson table tsv " roots heap.snap --format ""
-offers "--group-by " roots heap.snap --g
+offers "--group-by " roots heap.snap --group-
 offers "graph v8 " export heap.snap --to ""
 offers "heap.snap " roots heap.s
 offers "bash " completion b

@@ -22,6 +22,8 @@ struct hs_map {
 /* Maps a regular file read-only. A pipe or terminal is read to the end into pages instead ("-" is
  * standard input). Fails with HS_IO. */
 hs_status hs_map_open(const char *path, struct hs_map *ret, struct hs_error *err);
+/* The same of an open file, which stays the caller's and is read from where it stands. */
+hs_status hs_map_open_fd(int fd, const char *name, struct hs_map *ret, struct hs_error *err);
 /* Limit: a mapped file that is cut short by others while open raises SIGBUS when read. */
 void hs_map_close(struct hs_map *map);
 

@@ -16,6 +16,7 @@
 #define HS_INDEX_INDEX_H
 
 #include "base/budget.h"
+#include "base/out_path.h"
 #include "dominator/weights.h"
 #include "graph/packed.h"
 
@@ -24,9 +25,10 @@
 struct hs_index;
 
 struct hs_index_options {
-    const char *snap_path; /* NULL: keep nothing on disk */
-    const char *cache_dir; /* second choice; NULL: none */
-    bool rebuild;          /* ignore what is there */
+    const char *snap_path;              /* NULL: keep nothing on disk */
+    const char *cache_dir;              /* second choice; NULL: none */
+    const struct hs_out_access *access; /* of the file; NULL: for its owner alone */
+    bool rebuild;                       /* ignore what is there */
     bool no_write;
     bool only_kept;           /* give NULL (and HS_OK) rather than compute one */
     struct hs_budget *budget; /* chooses the engine; NULL: no limit. Borrowed until close */
@@ -34,9 +36,10 @@ struct hs_index_options {
 };
 
 /* Opens a valid index or computes one, in memory when the budget has room for that, else by passes
- * over files: the bytes are the same. A damaged or foreign index is rebuilt, never trusted. Failing
- * to *write* it is not a failure of the call where it can be kept in memory (see hs_index_path).
- * HS_LIMIT, before anything is computed, when the budget does not allow it. */
+ * over files: the bytes are the same. A damaged or foreign index is rebuilt, never trusted, and so
+ * is one of a user who is neither we, nor root, nor the snapshot's owner. Failing to *write* it is
+ * not a failure of the call where it can be kept in memory (see hs_index_path). HS_LIMIT, before
+ * anything is computed, when the budget does not allow it. */
 hs_status hs_index_open(const struct hs_snap *snap, const struct hs_index_options *options,
                         struct hs_index **ret, struct hs_error *err);
 void hs_index_close(struct hs_index *index);
