@@ -9,7 +9,7 @@
 #include "ocaml4_emit.h"
 #include "target/procfs.h"
 
-enum { PLAN_NOTE_BYTES = 128 };
+enum { PLAN_NOTE_BYTES = 128, MISSING_NOTE_BYTES = 640, MISSING_NOTES_MAX = 64 };
 enum { STOPS_MAX = 50, CALM_STOPS = 8, FIRST_PAUSE_US = 1000, LAST_PAUSE_US = 5000 };
 
 /* Lets the target go if it is still stopped, whatever way the dump ends. */
@@ -161,6 +161,17 @@ static hs_status dump_note_plan(struct hs_dump_session *s, struct hs_error *err)
                : HS_OK;
 }
 
+/* Files that could not be read as they were loaded. */
+static hs_status dump_note_missing(struct hs_dump_session *s, struct hs_error *err)
+{
+    char text[MISSING_NOTE_BYTES];
+
+    for (size_t i = 0;
+         i < MISSING_NOTES_MAX && hs_objects_missing(&s->objects, i, text, sizeof text); i++)
+        HS_TRY(hs_ocaml4_note(&s->rt, false, err, "%s", text));
+    return HS_OK;
+}
+
 static hs_status dump_walk(struct hs_dump_session *s, struct hs_error *err)
 {
     const struct hs_progress *progress = s->options->progress;
@@ -173,6 +184,7 @@ static hs_status dump_walk(struct hs_dump_session *s, struct hs_error *err)
     HS_TRY(hs_progress_tell(progress, "marking", 0, s->map.n_live_words, err));
     HS_TRY(dump_mark(s, err));
     HS_TRY(dump_note_plan(s, err));
+    HS_TRY(dump_note_missing(s, err));
     if (s->map.n_live_words == 0)
         return hs_fail(err, HS_TARGET, "no block was found in the OCaml heap of '%s'",
                        s->objects.objects[0].name);

@@ -2,8 +2,10 @@
 #include "capture/objects.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/alloc.h"
 #include "base/bisect.h"
@@ -11,6 +13,7 @@
 #include "capture/image.h"
 #include "symbols/cfi.h"
 #include "symbols/elf.h"
+#include "symbols/elf_loaded.h"
 
 #define OBJECTS_PAGE ((uint64_t)4096)
 #define OBJECTS_NOTE_BYTES ((size_t)256)
@@ -29,6 +32,8 @@ static void object_fini(struct hs_object *object)
     hs_cfi_close(object->cfi);
     hs_elf_close(object->debug);
     hs_elf_close(object->elf);
+    hs_pages_free(object->loaded, object->n_loaded_bytes, 1);
+    hs_free(object->why);
     hs_free(object->path);
     hs_free(object->name);
     memset(object, 0, sizeof *object);
@@ -41,6 +46,11 @@ void hs_objects_close(struct hs_objects *objects)
     for (size_t i = 0; i < objects->n; i++)
         object_fini(&objects->objects[i]);
     hs_free(objects->objects);
+    for (size_t i = 0; i < objects->n_lost; i++) {
+        hs_free(objects->lost[i].path);
+        hs_free(objects->lost[i].why);
+    }
+    hs_free(objects->lost);
     memset(objects, 0, sizeof *objects);
 }
 
@@ -87,8 +97,10 @@ static hs_status object_name(struct hs_object *object, const char *mapped, struc
     return HS_OK;
 }
 
-/* Does the mapped build-id note equal that of the file? True when one of them cannot be read. */
-static bool object_is_same_build(struct hs_elf *elf, hs_addr bias, struct hs_target *target)
+enum object_build { BUILD_UNKNOWN, BUILD_SAME, BUILD_OTHER };
+
+/* Does the mapped build-id note equal that of the file? */
+static enum object_build object_build(struct hs_elf *elf, hs_addr bias, struct hs_target *target)
 {
     static const char note_name[] = ".note.gnu.build-id";
     struct hs_error ignored = HS_ERROR_INIT;
@@ -101,20 +113,29 @@ static bool object_is_same_build(struct hs_elf *elf, hs_addr bias, struct hs_tar
         hs_elf_section_bytes_named(elf, note_name, &expected, &n, &ignored) != HS_OK || n == 0 ||
         n > sizeof found ||
         hs_target_read(target, section.vaddr + bias, found, n, &ignored) != HS_OK)
-        return true;
-    return memcmp(found, expected, n) == 0;
+        return BUILD_UNKNOWN;
+    return memcmp(found, expected, n) == 0 ? BUILD_SAME : BUILD_OTHER;
 }
 
-/* Opens the file behind some mappings. HS_FORMAT for what is no object of ours. */
-static hs_status object_open(struct hs_object *object, struct hs_target *target,
-                             const struct object_file *file, struct hs_error *err)
+/* Without a build-id: the links of /proc lead to the file that was loaded, a path to whatever has
+ * that name today. Who gave the files of a core has chosen them. */
+static bool object_is_linked(const struct hs_target *target, const char *path,
+                             const struct hs_mapping *mapping)
 {
-    const char *mapped = hs_mapping_path(target, file->lowest);
-    char path[PATH_MAX];
+    char root[64];
+    struct stat found;
+
+    snprintf(root, sizeof root, "/proc/%d/root/", target->pid);
+    if (target->core != NULL || strncmp(path, root, strlen(root)) != 0)
+        return true;
+    return stat(path, &found) == 0 && found.st_ino == mapping->inode;
+}
+
+static hs_status object_place(struct hs_object *object, const struct object_file *file,
+                              const char *mapped, struct hs_error *err)
+{
     hs_addr low, high;
 
-    HS_TRY(hs_target_file_path(target, file->lowest, path, sizeof path, err));
-    HS_TRY(hs_elf_open_path(path, &object->elf, err));
     if (!hs_elf_bias(object->elf, file->lowest->begin, file->lowest->file_offset, &object->bias) ||
         !hs_elf_extent(object->elf, &low, &high))
         return hs_fail(err, HS_FORMAT, "cannot place '%s': no segment is mapped as it says",
@@ -125,10 +146,64 @@ static hs_status object_open(struct hs_object *object, struct hs_target *target,
         object->end = file->end;
     if (object->begin != file->begin || object->end <= object->begin)
         return hs_fail(err, HS_FORMAT, "cannot place '%s': its segments do not fit", mapped);
-    if (!object_is_same_build(object->elf, object->bias, target))
-        return hs_fail(err, HS_TARGET, "cannot use '%s': the file was replaced since it was loaded",
+    return HS_OK;
+}
+
+/* Opens the file behind some mappings. HS_FORMAT for what is no object of ours. */
+static hs_status object_open_file(struct hs_object *object, struct hs_target *target,
+                                  const struct object_file *file, struct hs_error *err)
+{
+    const char *mapped = hs_mapping_path(target, file->lowest);
+    char path[PATH_MAX];
+
+    HS_TRY(hs_target_file_path(target, file->lowest, path, sizeof path, err));
+    HS_TRY(hs_elf_open_path(path, &object->elf, err));
+    HS_TRY(object_place(object, file, mapped, err));
+    enum object_build build = object_build(object->elf, object->bias, target);
+    if (build == BUILD_SAME ||
+        (build == BUILD_UNKNOWN && object_is_linked(target, path, file->lowest)))
+        return HS_OK;
+    return hs_fail(err, HS_TARGET, "cannot use '%s': the file was replaced since it was loaded",
+                   mapped);
+}
+
+static bool object_read_target(void *context, hs_addr at, void *ret, size_t n_bytes)
+{
+    struct hs_error ignored = HS_ERROR_INIT;
+    return hs_target_read(context, at, ret, n_bytes, &ignored) == HS_OK;
+}
+
+/* Opens what is loaded of it. The reason why, which *err holds, is kept. */
+static hs_status object_open_loaded(struct hs_object *object, struct hs_target *target,
+                                    const struct object_file *file, struct hs_error *err)
+{
+    const struct hs_memory_reader reader = {object_read_target, target};
+    const char *mapped = hs_mapping_path(target, file->lowest);
+    void *bytes;
+
+    HS_TRY(hs_strdup(err->message, &object->why, err));
+    if (file->lowest->file_offset != 0)
+        return hs_fail(err, HS_TARGET, "cannot read '%s' from memory: its head is not mapped",
                        mapped);
-    return object_name(object, mapped, err);
+    HS_TRY(hs_elf_take_loaded(&reader, file->lowest->begin, file->end, &bytes,
+                              &object->n_loaded_bytes, err));
+    object->loaded = bytes;
+    HS_TRY(hs_elf_open_memory(object->loaded, object->n_loaded_bytes, mapped, &object->elf, err));
+    return object_place(object, file, mapped, err);
+}
+
+static hs_status object_open(struct hs_object *object, struct hs_target *target,
+                             const struct object_file *file, struct hs_error *err)
+{
+    hs_status status = object_open_file(object, target, file, err);
+
+    if (status != HS_OK && status != HS_LIMIT && target->core == NULL) {
+        hs_elf_close(object->elf);
+        object->elf = NULL;
+        status = object_open_loaded(object, target, file, err);
+    }
+    HS_TRY(status);
+    return object_name(object, hs_mapping_path(target, file->lowest), err);
 }
 
 const struct hs_object *hs_objects_object_at(const struct hs_objects *objects, hs_addr address)
@@ -157,7 +232,51 @@ static void objects_place(struct hs_objects *objects, struct hs_object object)
     objects->n++;
 }
 
-/* Opens and adds one object; passes over a library that cannot be opened. */
+/* Lists a library that cannot be had; *err says why. */
+static hs_status objects_lose(struct hs_objects *objects, const struct hs_target *target,
+                              const struct object_file *file, struct hs_error *err)
+{
+    struct hs_lost_object *lost;
+    char why[sizeof err->message];
+
+    memcpy(why, err->message, sizeof why);
+    HS_TRY(hs_grow((void **)&objects->lost, &objects->lost_capacity, objects->n_lost + 1,
+                   sizeof *lost, err));
+    lost = &objects->lost[objects->n_lost];
+    lost->begin = file->begin;
+    HS_TRY(hs_strdup(hs_mapping_path(target, file->lowest), &lost->path, err));
+    objects->n_lost++; /* owns both from here on */
+    return hs_strdup(why, &lost->why, err);
+}
+
+static bool objects_is_lost(const struct hs_objects *objects, const struct hs_target *target,
+                            const struct hs_mapping *mapping)
+{
+    for (size_t i = 0; i < objects->n_lost; i++)
+        if (objects->lost[i].begin == mapping->begin &&
+            strcmp(objects->lost[i].path, hs_mapping_path(target, mapping)) == 0)
+            return true;
+    return false;
+}
+
+bool hs_objects_missing(const struct hs_objects *objects, size_t i, char *text, size_t n_bytes)
+{
+    for (size_t k = 0; k < objects->n; k++) {
+        const struct hs_object *object = &objects->objects[k];
+        if (object->loaded == NULL || i-- != 0)
+            continue;
+        snprintf(text, n_bytes, "'%s' is read from memory, without its local names: %s",
+                 object->name, object->why);
+        return true;
+    }
+    if (i >= objects->n_lost)
+        return false;
+    snprintf(text, n_bytes, "names of '%s' are missing: %s", objects->lost[i].path,
+             objects->lost[i].why);
+    return true;
+}
+
+/* Opens and adds one object; lists a library that cannot be opened. */
 static hs_status objects_try(struct hs_objects *objects, struct hs_target *target,
                              const struct object_file *file, bool is_executable,
                              struct hs_error *err)
@@ -172,7 +291,9 @@ static hs_status objects_try(struct hs_objects *objects, struct hs_target *targe
         return HS_OK;
     }
     object_fini(&object);
-    return status == HS_LIMIT || is_executable ? status : HS_OK;
+    if (status == HS_LIMIT || is_executable)
+        return status;
+    return objects_lose(objects, target, file, err);
 }
 
 static bool objects_is_file(const struct hs_target *target, size_t at)
@@ -228,7 +349,8 @@ hs_status hs_objects_update(struct hs_objects *objects, struct hs_target *target
 {
     for (size_t i = 0; i < target->n_mappings; i++) {
         if (!objects_is_file(target, i) ||
-            hs_objects_object_at(objects, target->mappings[i].begin) != NULL)
+            hs_objects_object_at(objects, target->mappings[i].begin) != NULL ||
+            objects_is_lost(objects, target, &target->mappings[i]))
             continue;
         struct object_file file = object_gather(target, i);
         if (file.has_code)

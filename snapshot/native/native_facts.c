@@ -4,7 +4,7 @@
 #include "symbols/elf.h"
 #include "symbols/lines.h"
 
-enum { NOTE_BYTES = 128 };
+enum { NOTE_BYTES = 128, MISSING_BYTES = 640, MISSING_MAX = 64 };
 
 void hs_native_facts_fini(struct hs_native_facts *facts)
 {
@@ -53,10 +53,22 @@ static hs_status facts_note_names(struct hs_native *native, struct hs_error *err
                             program->name);
 }
 
+/* Files that could not be read as they were loaded. */
+static hs_status facts_note_missing(struct hs_native *native, struct hs_error *err)
+{
+    char text[MISSING_BYTES];
+
+    for (size_t i = 0;
+         i < MISSING_MAX && hs_objects_missing(&native->objects, i, text, sizeof text); i++)
+        HS_TRY(hs_findings_note(&native->findings, false, err, "%s", text));
+    return HS_OK;
+}
+
 static hs_status facts_note_types(struct hs_native *native, const struct hs_flow *flow,
                                   struct hs_error *err)
 {
     HS_TRY(facts_note_names(native, err));
+    HS_TRY(facts_note_missing(native, err));
     for (size_t i = 0; i < native->n_debug_notes; i++)
         HS_TRY(hs_findings_note(&native->findings, false, err, "%s",
                                 hs_strtab_get(&native->strings, native->debug_notes[i])));

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -187,10 +188,10 @@ static void facts_of_status(struct hs_process_facts *facts, const char *status)
 
 /* The head of the program as it was mapped, for a file that only its user may read. HS_TARGET when
  * that cannot be found. */
-static hs_status facts_mapped_head(const struct hs_process_facts *facts, int mem_fd, uint8_t *head,
+static hs_status facts_mapped_head(const struct hs_process_facts *facts, uint8_t *head,
                                    struct hs_error *err)
 {
-    struct hs_target view = {.pid = facts->pid};
+    struct hs_target view = {.pid = facts->pid, .live = HS_MEMORY_INIT};
     struct stat exe;
     char path[HS_PROC_PATH_BYTES];
     bool found = false;
@@ -199,12 +200,13 @@ static hs_status facts_mapped_head(const struct hs_process_facts *facts, int mem
     if (stat(path, &exe) != 0)
         return HS_TARGET;
     HS_TRY(hs_mappings_refresh(&view, err));
+    hs_memory_open(facts->pid, &view.live);
     for (size_t i = 0; !found && i < view.n_mappings; i++) {
         const struct hs_mapping *m = &view.mappings[i];
-        if (m->inode == exe.st_ino && m->file_offset == 0 && m->begin <= INT64_MAX)
-            found =
-                pread(mem_fd, head, FACTS_ELF_HEAD_BYTES, (off_t)m->begin) == FACTS_ELF_HEAD_BYTES;
+        if (m->inode == exe.st_ino && m->file_offset == 0)
+            found = hs_target_read(&view, m->begin, head, FACTS_ELF_HEAD_BYTES, err) == HS_OK;
     }
+    hs_memory_close(&view.live);
     hs_mappings_fini(&view);
     return found ? HS_OK : HS_TARGET;
 }
@@ -235,7 +237,16 @@ void hs_facts_of_program(struct hs_process_facts *facts, const char *path)
     close(fd);
 }
 
-/* Opening mem asks the kernel what PTRACE_SEIZE will ask, and disturbs nobody. */
+/* Asks what PTRACE_SEIZE will ask, and reads nothing: nothing is ever mapped at 0. For a user who
+ * has CAP_SYS_PTRACE but may not open the files of others. */
+static bool facts_may_read(pid_t pid)
+{
+    char byte;
+    struct iovec local = {&byte, 1}, remote = {NULL, 1};
+    return process_vm_readv(pid, &local, 1, &remote, 1, 0) == 1 || errno == EFAULT;
+}
+
+/* Opening mem asks the same, and for the permissions of the file. Neither disturbs anybody. */
 static hs_status facts_of_memory(struct hs_process_facts *facts, struct hs_error *err)
 {
     struct hs_elf_identity identity = {0};
@@ -251,12 +262,12 @@ static hs_status facts_of_memory(struct hs_process_facts *facts, struct hs_error
     else if (fd < 0 && errno == ENOENT)
         facts_of_nobody(facts);
     else
-        facts->may_trace = fd < 0 ? HS_FACT_NO : HS_FACT_YES;
-    if (fd < 0)
-        return HS_OK;
-    bool is_hidden_program = facts->is_readable_program != HS_FACT_YES && facts->has_memory;
-    hs_status status = is_hidden_program ? facts_mapped_head(facts, fd, head, err) : HS_TARGET;
-    close(fd);
+        facts->may_trace = fd >= 0 || facts_may_read(facts->pid) ? HS_FACT_YES : HS_FACT_NO;
+    if (fd >= 0)
+        close(fd);
+    bool is_hidden_program = facts->is_readable_program != HS_FACT_YES && facts->has_memory &&
+                             facts->may_trace == HS_FACT_YES;
+    hs_status status = is_hidden_program ? facts_mapped_head(facts, head, err) : HS_TARGET;
     if (status == HS_OK)
         facts_of_identity(facts, hs_elf_identify(head, sizeof head, &identity), &identity);
     return status == HS_LIMIT ? HS_LIMIT : HS_OK;

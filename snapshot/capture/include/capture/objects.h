@@ -18,13 +18,28 @@ struct hs_object {
     char *path;         /* owned: as mapped in the target */
     char *name;         /* owned: its last component without .cmxs: "coqtop", "ltac_plugin" */
     bool is_executable; /* the main program */
+    /* The file could not be read, or is not the one that was loaded (`why`): this is what the
+     * process has of it in memory, with dynamic symbols, frame tables and build-id, but without
+     * local symbols and debug information. */
+    uint8_t *loaded; /* owned; NULL: read from the file */
+    size_t n_loaded_bytes;
+    char *why;          /* owned; NULL as above */
     struct hs_cfi *cfi; /* owned: opened by whoever unwinds first (capture/unwind.h) */
     bool cfi_tried;     /* NULL above then means that there is none */
+};
+
+/* A file with code that is mapped and of which nothing could be made. */
+struct hs_lost_object {
+    hs_addr begin;
+    char *path; /* owned: as mapped */
+    char *why;  /* owned */
 };
 
 struct hs_objects {
     struct hs_object *objects; /* owned; the executable first, then by address */
     size_t n, capacity;
+    struct hs_lost_object *lost; /* owned; their memory is in the dump, without a name */
+    size_t n_lost, lost_capacity;
 };
 
 /* A symbol at its run-time address. Text borrowed from the object. */
@@ -36,14 +51,19 @@ struct hs_live_symbol {
     bool is_code;
 };
 
-/* Opens every mapped ELF file once (build-ids compared with the mapped note where readable). Files
- * that cannot be read are skipped, except the executable: HS_TARGET. May run before the stop;
- * hs_objects_update adds what has been mapped since. */
+/* Opens every mapped ELF file once. The file must be the one that was loaded: by its build-id, or
+ * else by the way that led to it. What cannot be read, or was replaced since, is taken from memory;
+ * what cannot be had at all is listed as lost, except the executable: HS_TARGET. May run before the
+ * stop; hs_objects_update adds what has been mapped since. */
 hs_status hs_objects_open(struct hs_objects *objects, struct hs_target *target,
                           struct hs_error *err);
 hs_status hs_objects_update(struct hs_objects *objects, struct hs_target *target,
                             struct hs_error *err);
 void hs_objects_close(struct hs_objects *objects);
+
+/* What is missing of file number i of those that could not be read: at most those of memory and the
+ * lost ones, 0 <= i. One line; false when there are no more. */
+bool hs_objects_missing(const struct hs_objects *objects, size_t i, char *text, size_t n_bytes);
 
 /* Copies the writable segments of all objects whole while the target is stopped: data, bss, and
  * what the loader has made read-only after relocating it (virtual tables and the like). Fails like
