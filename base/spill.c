@@ -202,9 +202,31 @@ hs_status hs_spill_write(struct hs_spill *spill, const void *bytes, size_t n_byt
     return HS_OK;
 }
 
+hs_status hs_spill_skip(struct hs_spill *spill, uint64_t n_bytes, struct hs_error *err)
+{
+    HS_TRY(hs_spill_flush(spill, err));
+    if (n_bytes > INT64_MAX - spill->n_bytes) {
+        errno = EFBIG;
+        return spill_write_failed(spill, spill->n_bytes, err);
+    }
+    spill->n_bytes += n_bytes;
+    spill->ends_in_hole = true;
+    return HS_OK;
+}
+
+/* Nothing was written behind the last hole: the file has yet to reach its end. */
+static hs_status spill_end_hole(struct hs_spill *spill, struct hs_error *err)
+{
+    if (spill->ends_in_hole && ftruncate(spill->fd, (off_t)spill->n_bytes) != 0)
+        return spill_write_failed(spill, spill->n_bytes, err);
+    spill->ends_in_hole = false;
+    return HS_OK;
+}
+
 hs_status hs_spill_seal(struct hs_spill *spill, struct hs_error *err)
 {
     HS_TRY(hs_spill_flush(spill, err));
+    HS_TRY(spill_end_hole(spill, err));
     if (spill->n_pushed != 0) { /* a small file may stay where it is */
         HS_TRY(
             spill_sync(spill, spill->n_pushed - HS_SPILL_PIECE_BYTES, spill->n_bytes, true, err));

@@ -90,7 +90,8 @@ OWNED_HEADERS = {
     "gelf.h": {"symbols"},
     "libelf.h": {"symbols"},
     "sys/ptrace.h": {"target"},
-    "zstd.h": {"format"},
+    "zstd.h": {"format", "target"},
+    "lz4frame.h": {"target"},
     "Zydis/Zydis.h": {"symbols"},
     "libiberty/demangle.h": {"symbols"},
 }

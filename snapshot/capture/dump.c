@@ -81,6 +81,8 @@ static hs_status dump_stop(struct hs_dump_session *s, unsigned attempt, bool *re
     HS_TRY(hs_ocaml4_judge(&s->rt, &verdict, &reason, err));
     *ret_is_good =
         is_last || (verdict == HS_STOP_GOOD && (attempt > CALM_STOPS || dump_is_calm(s)));
+    if (verdict != HS_STOP_GOOD && *ret_is_good && s->target.core != NULL)
+        return hs_ocaml4_note(&s->rt, true, err, "the core was taken %s", reason);
     if (verdict != HS_STOP_GOOD && *ret_is_good)
         HS_TRY(hs_ocaml4_note(&s->rt, true, err, "taken %s, after %u stop%s", reason, s->n_attempts,
                               s->n_attempts == 1 ? "" : "s"));
@@ -107,7 +109,8 @@ static hs_status dump_copy_once(struct hs_dump_session *s, struct hs_error *err)
 {
     bool is_good = false;
 
-    dump_rehearse(s);
+    if (s->target.core == NULL)
+        dump_rehearse(s);
     for (unsigned attempt = 1; !is_good; attempt++) {
         HS_TRY(hs_progress_tell(s->options->progress, "stopping the process", attempt, 0, err));
         HS_TRY(dump_stop(s, attempt, &is_good, err));
@@ -155,7 +158,10 @@ static hs_status dump_mark(struct hs_dump_session *s, struct hs_error *err)
 static hs_status dump_note_plan(struct hs_dump_session *s, struct hs_error *err)
 {
     char text[PLAN_NOTE_BYTES];
+    const char *core_note = s->target.core != NULL ? hs_core_note(&s->target) : "";
 
+    if (core_note[0] != '\0')
+        HS_TRY(hs_ocaml4_note(&s->rt, true, err, "%s", core_note));
     return hs_dump_plan_tell(&s->plan, text, sizeof text)
                ? hs_ocaml4_note(&s->rt, false, err, "%s", text)
                : HS_OK;
@@ -208,6 +214,11 @@ static uint64_t dump_resident_bytes(pid_t pid)
 hs_status hs_dump_open(const struct hs_dump_options *options, struct hs_target *ret,
                        struct hs_error *err)
 {
+    if (options->core != NULL) {
+        HS_TRY(hs_core_open(options->core, ret, err));
+        ret->options = options->stop;
+        return HS_OK;
+    }
     HS_TRY(hs_target_open(options->pid, ret, err));
     ret->options = options->stop;
     if (options->max_growth_percent != 0 && ret->options.max_growth_bytes == 0)

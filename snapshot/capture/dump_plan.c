@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/units.h"
+#include "target/core.h"
 #include "target/residency.h"
 
 #define PLAN_MIB ((uint64_t)1 << 20)
@@ -34,6 +35,8 @@ hs_status hs_dump_copy_bytes(const struct hs_target *target, uint64_t *ret, stru
         uint64_t resident = m->readable ? m->end - m->begin : 0;
         if (m->shared || (m->inode != 0 && !m->writable))
             continue;
+        if (target->core != NULL)
+            resident = hs_core_data_bytes(target, m->begin, m->end);
         (void)hs_residency_of(&residency, m->begin, m->end, &resident);
         n_bytes += resident;
     }

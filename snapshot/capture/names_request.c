@@ -9,6 +9,7 @@
 #include "base/cursor.h"
 #include "names_private.h"
 #include "symbols/elf.h"
+#include "target/core.h"
 #include "target/procfs.h"
 
 #define REQUEST_UNIT_BYTES 200
@@ -46,6 +47,8 @@ static void request_root(const struct hs_target *target, char *root, size_t n)
     struct stat ours, theirs;
 
     root[0] = '\0';
+    if (target->core != NULL)
+        return; /* its program was found among our files */
     snprintf(path, sizeof path, "/proc/%d/root", target->pid);
     if (stat("/", &ours) == 0 && stat(path, &theirs) == 0 &&
         (ours.st_dev != theirs.st_dev || ours.st_ino != theirs.st_ino))
@@ -56,6 +59,12 @@ static bool request_read_link(const struct hs_target *target, const char *name, 
 {
     char link[HS_PROC_PATH_BYTES];
 
+    if (target->core != NULL) { /* of its links, that to the program is known */
+        const char *found = strcmp(name, "exe") == 0 ? hs_core_program_path(target) : NULL;
+        if (found != NULL)
+            snprintf(path, PATH_MAX, "%s", found);
+        return found != NULL && found[0] == '/';
+    }
     snprintf(link, sizeof link, "/proc/%d/%s", target->pid, name);
     ssize_t n = readlink(link, path, PATH_MAX - 1);
     if (n <= 0)

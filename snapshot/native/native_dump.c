@@ -58,7 +58,7 @@ static void native_rehearse(struct hs_native *native)
     struct hs_error ignored = HS_ERROR_INIT;
     uint64_t read_bytes = native->target.read_bytes;
 
-    if (native->image.paged != NULL)
+    if (native->image.paged != NULL || native->target.core != NULL)
         return; /* the disk would have to take all of it twice */
     (void)hs_native_copy(native, &ignored);
     native->image.is_full = false;
@@ -263,7 +263,7 @@ static hs_status native_dump_ocaml(const struct hs_dump_options *options, struct
     struct hs_error ignored = HS_ERROR_INIT;
     hs_status status = hs_dump(options, out, ret, err);
 
-    if (status != HS_TARGET)
+    if (status != HS_TARGET || options->core != NULL)
         return status;
     bool is_other = native_open(&now, &ignored) == HS_OK && !hs_is_ocaml(&now.objects);
     native_fini(&now);
@@ -292,14 +292,34 @@ static hs_status native_dump(const struct hs_dump_options *options, bool ocaml, 
     return is_ocaml && status == HS_OK ? native_dump_ocaml(options, out, ret, err) : status;
 }
 
+/* What is opened twice is unpacked, or taken from the pipe, once. */
+static hs_status native_dump_core(const struct hs_dump_options *options, bool ocaml,
+                                  struct hs_out *out, struct hs_dump_report *ret,
+                                  struct hs_error *err)
+{
+    struct hs_dump_options with_file = *options;
+    struct hs_core_options core = *options->core;
+    struct hs_core_file *file;
+
+    HS_TRY(hs_progress_tell(options->progress, "opening the core", 0, 0, err));
+    HS_TRY(hs_core_file_open(&core, &file, err));
+    core.file = file;
+    with_file.core = &core;
+    hs_status status = native_dump(&with_file, ocaml, out, ret, err);
+    hs_core_file_close(file);
+    return status;
+}
+
 hs_status hs_dump_process(const struct hs_dump_options *options, struct hs_out *out,
                           struct hs_dump_report *ret, struct hs_error *err)
 {
-    return native_dump(options, true, out, ret, err);
+    return options->core != NULL ? native_dump_core(options, true, out, ret, err)
+                                 : native_dump(options, true, out, ret, err);
 }
 
 hs_status hs_native_dump(const struct hs_dump_options *options, struct hs_out *out,
                          struct hs_dump_report *ret, struct hs_error *err)
 {
-    return native_dump(options, false, out, ret, err);
+    return options->core != NULL ? native_dump_core(options, false, out, ret, err)
+                                 : native_dump(options, false, out, ret, err);
 }

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "symbols/elf.h"
 #include "symbols/lines.h"
+#include "target/core.h"
 
 enum { NOTE_BYTES = 128, MISSING_BYTES = 640, MISSING_MAX = 64 };
 
@@ -99,8 +100,17 @@ static hs_status facts_note_marks(struct hs_native *native, const struct hs_scan
                                 (unsigned long long)scan->n_interior_only));
     if (hs_dump_plan_tell(&native->plan, text, sizeof text))
         HS_TRY(hs_findings_note(&native->findings, false, err, "%s", text));
+    const char *core_note = native->target.core != NULL ? hs_core_note(&native->target) : "";
+    if (core_note[0] != '\0')
+        HS_TRY(hs_findings_note(&native->findings, true, err, "%s", core_note));
     if (native->findings.n_torn == 0)
         return HS_OK;
+    if (native->target.core != NULL)
+        return hs_findings_note(&native->findings, true, err,
+                                "inconsistent: the core was taken while an allocator was in the "
+                                "middle of a change, at %llu place%s",
+                                (unsigned long long)native->findings.n_torn,
+                                native->findings.n_torn == 1 ? "" : "s");
     return hs_findings_note(&native->findings, true, err,
                             "inconsistent: an allocator was in the middle of a change at %llu "
                             "place%s, in each of %u stops",

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "symbols/debugfile.h"
 #include "symbols/lines.h"
+#include "target/core.h"
 
 enum { DEBUG_DIRECTORIES_MAX = 64, NOTE_BYTES = 1024 };
 
@@ -15,8 +16,8 @@ enum { DEBUG_DIRECTORIES_MAX = 64, NOTE_BYTES = 1024 };
 struct prepare_places {
     const char *list[DEBUG_DIRECTORIES_MAX];
     size_t n;
-    char root[64]; /* "" when it is ours */
-    char inside[PATH_MAX];
+    char root[PATH_MAX]; /* "" when it is ours */
+    char inside[PATH_MAX + sizeof HS_DEBUG_DIRECTORY];
 };
 
 static bool prepare_is_our_root(const char *root)
@@ -33,8 +34,11 @@ static void prepare_places(const struct hs_native *native, struct prepare_places
     p->n = 0;
     for (size_t i = 0; i < options->n_debug_dirs && p->n < DEBUG_DIRECTORIES_MAX - 2; i++)
         p->list[p->n++] = options->debug_dirs[i];
-    snprintf(p->root, sizeof p->root, "/proc/%d/root", native->target.pid);
-    if (prepare_is_our_root(p->root)) {
+    if (native->target.core != NULL)
+        snprintf(p->root, sizeof p->root, "%s", hs_core_sysroot(&native->target));
+    else
+        snprintf(p->root, sizeof p->root, "/proc/%d/root", native->target.pid);
+    if (p->root[0] == '\0' || prepare_is_our_root(p->root)) {
         p->root[0] = '\0';
     } else {
         snprintf(p->inside, sizeof p->inside, "%s%s", p->root, HS_DEBUG_DIRECTORY);
@@ -77,7 +81,10 @@ static hs_status prepare_find(struct hs_native *native, const struct prepare_pla
     object->debug_tried = true;
     if (prepare_is_complete(object))
         return HS_OK;
-    int n = snprintf(path, sizeof path, "%s%s", places->root, object->path);
+    const char *found =
+        native->target.core != NULL ? hs_core_found_path(&native->target, object->begin) : NULL;
+    int n = found != NULL ? snprintf(path, sizeof path, "%s", found)
+                          : snprintf(path, sizeof path, "%s%s", places->root, object->path);
     bool is_whole = n > 0 && (size_t)n < sizeof path;
     HS_TRY(hs_debugfile_find(object->elf, is_whole ? path : NULL, places->list, places->n,
                              &object->debug, &search, err));

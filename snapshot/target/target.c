@@ -143,6 +143,7 @@ void hs_target_close(struct hs_target *target)
     hs_target_resume(target);
     target_close_fd(&target->pidfd);
     hs_memory_close(&target->live);
+    hs_core_close(target->core);
     hs_mappings_fini(target);
     hs_free(target->threads);
     hs_free(target->command);
@@ -204,6 +205,8 @@ static hs_status target_read_once(struct hs_target *target, hs_addr address, uin
 
 size_t hs_target_pages(const struct hs_target *target, hs_addr begin, uint64_t *entries, size_t n)
 {
+    if (target->core != NULL)
+        return hs_core_pages(target, begin, entries, n);
     const struct hs_memory *memory = &target->live;
 
     if (memory->pagemap_fd < 0)
@@ -216,6 +219,8 @@ size_t hs_target_pages(const struct hs_target *target, hs_addr begin, uint64_t *
 hs_status hs_target_proc(const struct hs_target *target, const char *name, char **ret,
                          size_t *ret_n_bytes, struct hs_error *err)
 {
+    if (target->core != NULL)
+        return hs_fail(err, HS_TARGET, "a core has no '%s'", name);
     return hs_proc_read_of(target->live.pid, name, ret, ret_n_bytes, err);
 }
 
@@ -227,7 +232,9 @@ hs_status hs_target_read_some(struct hs_target *target, hs_addr address, void *b
     while (done < n_bytes) {
         size_t n = n_bytes - done < TARGET_REQUEST_BYTES ? n_bytes - done : TARGET_REQUEST_BYTES;
         size_t got = 0;
-        HS_TRY(target_read_once(target, address + done, (uint8_t *)bytes + done, n, &got, err));
+        uint8_t *to = (uint8_t *)bytes + done;
+        HS_TRY(target->core != NULL ? hs_core_read_once(target, address + done, to, n, &got, err)
+                                    : target_read_once(target, address + done, to, n, &got, err));
         if (got == 0)
             break;
         done += got;
@@ -269,6 +276,8 @@ hs_status hs_target_file_path(const struct hs_target *target, const struct hs_ma
     const char *mapped = hs_mapping_path(target, mapping);
     char found[PATH_MAX];
 
+    if (target->core != NULL)
+        return hs_core_file_path(target, mapping, path, path_bytes, err);
     if (mapping->inode == 0 || mapped[0] != '/')
         return hs_fail(err, HS_TARGET, "no file is mapped at 0x%llx",
                        (unsigned long long)mapping->begin);

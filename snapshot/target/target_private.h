@@ -28,6 +28,14 @@ hs_status hs_mappings_parse(struct hs_target *target, const char *text, size_t n
 hs_status hs_mappings_refresh(struct hs_target *target, struct hs_error *err);
 void hs_mappings_fini(struct hs_target *target);
 
+/* ---- core.c, core_read.c: the same of a core. What is missing is not read, and no failure. */
+void hs_core_close(struct hs_core *core);
+hs_status hs_core_file_path(const struct hs_target *target, const struct hs_mapping *mapping,
+                            char *path, size_t path_bytes, struct hs_error *err);
+hs_status hs_core_read_once(struct hs_target *target, hs_addr address, uint8_t *bytes,
+                            size_t n_bytes, size_t *ret_n, struct hs_error *err);
+size_t hs_core_pages(const struct hs_target *target, hs_addr begin, uint64_t *entries, size_t n);
+
 /* ---- deadman.c */
 /* From arm to disarm: should one step take over 30 s, or we be asked to pause (control-Z), the
  * target shall not pay for it. The first ends us by SIGALRM (the kernel then lets the target go),

@@ -425,6 +425,8 @@ hs_status hs_target_stop(struct hs_target *target, struct hs_error *err)
     struct stop stop = {.target = target, .deadline_ns = hs_now_ns() + STOP_DEADLINE_NS};
     struct stop_priority saved;
 
+    if (target->core != NULL)
+        return HS_OK; /* stopped for good */
     assert(!target->is_stopped);
     target->n_threads = 0;
     target->was_stopped_already = false;
@@ -513,6 +515,8 @@ void hs_target_resume(struct hs_target *target)
 hs_status hs_target_freeze(struct hs_target *target, struct hs_error *err)
 {
     (void)err;
+    if (target->core != NULL)
+        return HS_OK;
     assert(target->is_stopped);
     target->report.way = target->was_stopped_already ? HS_WAY_STOPPED : HS_WAY_READ;
     return HS_OK;

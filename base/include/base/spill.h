@@ -31,6 +31,7 @@ struct hs_spill {
     uint64_t n_pushed;     /* of these on their way to disk */
     uint8_t *buffer;       /* owned; NULL once sealed */
     size_t n_buffered;
+    bool ends_in_hole;
 };
 
 /* Where temporary files go: the budget's directory; else TMPDIR, unless that is made of memory;
@@ -48,6 +49,9 @@ hs_status hs_spill_write(struct hs_spill *spill, const void *bytes, size_t n_byt
                          struct hs_error *err);
 /* Empties the buffer into the file. */
 hs_status hs_spill_flush(struct hs_spill *spill, struct hs_error *err);
+
+/* n_bytes zeros that take no disk. Writes what is buffered first: for runs of pages. */
+hs_status hs_spill_skip(struct hs_spill *spill, uint64_t n_bytes, struct hs_error *err);
 
 /* LEB128 as hs_buffer_put_varint. */
 static inline hs_status hs_spill_put_varint(struct hs_spill *spill, uint64_t value,
