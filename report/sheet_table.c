@@ -11,6 +11,8 @@
 
 #define GAP 2         /* spaces between columns */
 #define LEAST_WIDTH 8 /* of a flexible column, however narrow the terminal */
+/* One name must not make every line as long as itself; the other formats have it whole. */
+#define MOST_WIDTH 1000
 
 enum table_part { TABLE_HEADING, TABLE_ROW, TABLE_OTHERS, TABLE_CLOSING, TABLE_TOTAL };
 
@@ -192,7 +194,7 @@ static hs_status table_measure(struct table *table, struct hs_error *err)
             HS_TRY(table_form_cell(table, line, column, err));
             size_t width = table_cell_width(table);
             if (width > table->widths[column])
-                table->widths[column] = width;
+                table->widths[column] = width < MOST_WIDTH ? width : MOST_WIDTH;
         }
     return HS_OK;
 }

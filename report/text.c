@@ -72,7 +72,9 @@ bool hs_text_is_hidden(uint32_t code)
         {0x200b, 0x200f},   /* zero width, direction marks */
         {0x2028, 0x202e},   /* separators, embeddings and overrides */
         {0x2060, 0x206f},   /* joiners, isolates, deprecated controls */
+        {0x3164, 0x3164},   /* Hangul filler */
         {0xfeff, 0xfeff},   /* byte order mark */
+        {0xffa0, 0xffa0},   /* halfwidth Hangul filler */
         {0xfff0, 0xfffb},   /* specials, interlinear annotation */
         {0xe0000, 0xe0fff}, /* tags */
     };

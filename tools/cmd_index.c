@@ -1,11 +1,27 @@
 /* index: compute everything now.  check: verify a snapshot deeply. */
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "base/units.h"
 #include "commands.h"
 #include "view.h"
+
+/* "PATH: ..." in a line: what a file is called may have been another's choice, too. */
+__attribute__((format(printf, 4, 5))) static hs_status say_of(struct hs_tool *tool,
+                                                              const char *path,
+                                                              struct hs_error *err,
+                                                              const char *format, ...)
+{
+    char text[256];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    HS_TRY(hs_tool_print_clean(tool, path, err));
+    return hs_print(&tool->out, err, ": %s\n", text);
+}
 
 static hs_status print_index(struct hs_tool *tool, const struct hs_view *view, uint64_t spent_ns,
                              struct hs_error *err)
@@ -21,8 +37,8 @@ static hs_status print_index(struct hs_tool *tool, const struct hs_view *view, u
         return HS_OK;
     }
     if (hs_index_was_built(view->index))
-        return hs_print(&tool->out, err, "%s: computed in %s\n", path, spent);
-    return hs_print(&tool->out, err, "%s: already there\n", path);
+        return say_of(tool, path, err, "computed in %s", spent);
+    return say_of(tool, path, err, "already there");
 }
 
 hs_status hs_cmd_index(struct hs_tool *tool, const struct hs_invocation *inv, struct hs_error *err)
@@ -59,7 +75,7 @@ static hs_status check_index(struct hs_tool *tool, struct hs_view *view, struct 
                    ? err->status
                    : hs_hint(err, "'heapsnap index --rebuild %s' makes it anew", view->path);
     }
-    return hs_print(&tool->out, err, "%s: sound\n", path);
+    return say_of(tool, path, err, "sound");
 }
 
 hs_status hs_cmd_check(struct hs_tool *tool, const struct hs_invocation *inv, struct hs_error *err)
@@ -70,10 +86,9 @@ hs_status hs_cmd_check(struct hs_tool *tool, const struct hs_invocation *inv, st
     if (status != HS_OK)
         status = hs_context(err, "cannot accept '%s'", view.path);
     else
-        status =
-            hs_print(&tool->out, err, "%s: sound: %lu blocks, %lu edges, %lu roots' tree nodes\n",
-                     view.path, (unsigned long)view.totals->n_blocks,
-                     (unsigned long)view.totals->n_edges, (unsigned long)view.n_tree);
+        status = say_of(tool, view.path, err, "sound: %lu blocks, %lu edges, %lu roots' tree nodes",
+                        (unsigned long)view.totals->n_blocks, (unsigned long)view.totals->n_edges,
+                        (unsigned long)view.n_tree);
     if (status == HS_OK)
         status = check_index(tool, &view, err);
     hs_view_close(&view);

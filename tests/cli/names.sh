@@ -51,6 +51,18 @@ def tables():
     check(any("red" in line and "\\x1b" in line for line in lines), "an escape is shown as \\x1b")
 
 
+def one_long_name():
+    """It does not make every line of a table as long as itself."""
+    long = a_snap()
+    for at in range(60):
+        long.root(0, ("x" * 12000 if at == 0 else f"name {at}"), "global", unit="U")
+    where = long.write("long.snap")
+    for command in ["roots", "dominators", "types"]:
+        size = len(run(command, where, "-n", "0").raw)
+        check(size < 200000, f"{command}: {size} bytes of a table")
+    check("x" * 12000 in run("roots", where, "-n", "0", "--json").out, "whole in JSON")
+
+
 def tsv():
     for command in COMMANDS:
         text = clean(run(*command, "--format", "tsv"))
@@ -96,5 +108,5 @@ def in_messages():
     check(FORBIDDEN.search(found.err) is None, repr(found.err))
 
 
-main(tables, tsv, json_, exported, in_messages)
+main(tables, one_long_name, tsv, json_, exported, in_messages)
 END

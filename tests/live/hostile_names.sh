@@ -1,0 +1,219 @@
+#!/usr/bin/env bash
+# A program whose name, arguments, threads, files, symbols, types, members, sections, registered
+# areas and Python classes are called by terminal escapes, line breaks, tabs, direction overrides
+# and broken UTF-8: no command in any format, on a terminal or not, passes one of them on.
+. "$(dirname "$0")/_native.sh"
+export HEAPSNAP work fixtures SOURCE_DIR
+
+python3 -B - <<'END'
+import fcntl, json, os, pty, re, select, signal, struct, subprocess, sys, termios
+
+HEAPSNAP, WORK, FIXTURES = os.environ["HEAPSNAP"], os.environ["work"], os.environ["fixtures"]
+EVIL = (b"\x1b]0;t\x07\x1b[31m\n\t\r\xc2\x9b\xe2\x80\xae\xe2\x81\xa6\xff\x7f")
+# C0 but the line's end, DEL, C1; directions, isolates, marks, separators, zero width, tags.
+FORBIDDEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e"
+                       "\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff]")
+OURS = re.compile("\x1b\\[[012]?m|\x1b\\[K")  # bold, dim, plain, erase: the attacker's is 31
+PLACES = ["global", "function", "local", "member", "section", "thread", "type", "library"]
+seen = set()
+
+
+def evil(what, n_bytes=40):
+    """A name of just so many bytes, none of them a slash."""
+    name = EVIL + what.encode()
+    assert len(name) <= n_bytes, what
+    return name + b"z" * (n_bytes - len(name))
+
+
+def check(condition, text):
+    if not condition:
+        sys.exit(f"FAILED: {text}")
+
+
+def judge(raw, what, allowed=""):
+    try:
+        text = raw.decode("utf-8", errors="strict")
+    except UnicodeDecodeError as error:
+        sys.exit(f"FAILED: {what}: {error}: {raw[max(error.start - 40, 0):error.end + 40]!r}")
+    bad = FORBIDDEN.search(text.translate({ord(c): None for c in allowed}))
+    check(bad is None, f"{what}: passes on {bad and hex(ord(bad.group()))}: "
+          f"{bad and bad.string[max(bad.start() - 60, 0):bad.end() + 40]!r}")
+    for place in PLACES + ["source", "program", "command", "pool", "object"]:
+        if place + "zz" in text:
+            seen.add(place)
+    return text
+
+
+def run(*words, codes=(0,), allowed=""):
+    done = subprocess.run([HEAPSNAP, *words], capture_output=True, timeout=300)
+    what = " ".join(map(repr, words))
+    check(done.returncode in codes, f"{what}: exit {done.returncode}: {done.stderr!r}")
+    judge(done.stderr, what + ": talk")
+    return judge(done.stdout, what, allowed)
+
+
+def on_terminal(*words, columns=100):
+    """All that a terminal gets of both outputs, our own controls taken away."""
+    child, fd = pty.fork()
+    if child == 0:
+        os.environ.update(TERM="xterm")
+        os.execv(HEAPSNAP, [HEAPSNAP, *map(os.fsencode, words)])
+    fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    raw = b""
+    while select.select([fd], [], [], 300)[0]:
+        try:
+            more = os.read(fd, 65536)
+        except OSError:
+            break
+        if not more:
+            break
+        raw += more
+    os.waitpid(child, 0)
+    os.close(fd)
+    raw = raw.replace(b"\r\n", b"\n").replace(b"\r", b"") # the terminal's own; progress begins so
+    text = raw.decode("utf-8", errors="replace")
+    check(text.encode() == raw, f"{words}: broken UTF-8 on a terminal")
+    judge(OURS.sub("", text).encode(), f"{words}: on a terminal", "\t")
+
+
+def build():
+    """The program and its library, placeholders overwritten, under names as bad."""
+    source = os.path.join(WORK, "hostile_source_placeholder_aaaaaaaaaaaaa.c")
+    with open(os.path.join(FIXTURES, "hostile_names.c"), "rb") as file:
+        text = file.read()
+    with open(source, "wb") as file:
+        file.write(text)
+    include = os.path.join(os.environ["SOURCE_DIR"], "include")
+    compile = ["gcc", "-O0", "-g", "-pthread", "-I", include, source]
+    made = []
+    for name, options in [("program", []),
+                          ("object", ["-DLIBRARY", "-shared", "-fPIC", "-fvisibility=hidden"])]:
+        plain = os.path.join(WORK, name)
+        subprocess.run([*compile, *options, "-o", plain, "-ldl"], check=True)
+        with open(plain, "rb") as file:
+            data = file.read()
+        data = re.sub(rb"hostile_([a-z]+)_placeholder_a+",
+                      lambda m: evil(m.group(1).decode(), len(m.group())), data)
+        path = os.path.join(os.fsencode(WORK), evil(name))
+        with open(path, "wb") as file:
+            file.write(data)
+        os.chmod(path, 0o755)
+        made.append(path)
+    return made
+
+
+def start(words, env):
+    process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               env={**os.environb, **env})
+    line = process.stdout.readline()
+    check(line.startswith(b"READY"), f"{words}: {line!r}")
+    return process
+
+
+def look(snap):
+    """Every command in every format over a snapshot."""
+    graph, js = snap + b".graph", snap + b".js"
+    heads = [["info"], ["roots", "-n", "0"], ["dominators", "-n", "0"], ["types", "-n", "0"],
+             ["leaks", "-n", "0"], ["samples"]]
+    heads += [["roots", "--group-by", level] for level in
+              ["root", "kind", "module", "unit", "thread", "frame"]]
+    rows = json.loads(run("types", snap, "--json", "-n", "0"))["types"]
+    ours = [row["type"] for row in rows if "zzz" in row["type"]]
+    for name in ours[:3]:
+        heads += [["paths", "--to", "type:" + name], ["dominators", "--from", "type:" + name]]
+    heads += [["object", "type:" + name] for name in ours[:3]]
+    roots = [row["name"] for row in json.loads(run("roots", snap, "--json", "-n", "0"))["roots"]]
+    heads += [["object", "root:" + name] for name in roots if "zzz" in name][:20]
+    heads += [["paths", "--to", "root:" + name] for name in roots if "zzz" in name][:3]
+    for command, *options in heads:
+        first = [command, snap]
+        if command == "object":
+            first, options = [command, snap, *options], []
+        for format in ["table", "json", "ndjson", "tsv"]:
+            text = run(*first, *options, "--format", format, codes=(0, 2),
+                       allowed="\t" if format == "tsv" else "")
+            if format == "json" and text:
+                json.loads(text)
+            for line in text.splitlines() if format == "ndjson" else []:
+                json.loads(line)
+            if format == "tsv" and text:
+                check(len({line.count("\t") for line in text.split("\n")[:-1]}) == 1,
+                      f"{first}: cells per line")
+        on_terminal(*first, *options)
+        on_terminal(*first, *options, columns=30)
+    for word in ["nothing\x1b[31m", "type:\u202e", "root:" + EVIL.decode(errors="surrogateescape")]:
+        run("object", snap, word, codes=(2,))
+        on_terminal("object", snap, word)
+    run("check", snap)
+    on_terminal("index", snap, "--rebuild", "--progress", "always")
+    run("index", snap, "--rebuild", "--progress", "always")
+    run("check", snap)
+    run("export", snap, "--to", "graph", "-o", graph)
+    for name in [b"nodes.tsv", b"edges.tsv"]:
+        with open(os.path.join(graph, name), "rb") as file:
+            text = judge(file.read(), f"export: {name}", "\t")
+        check(len({line.count("\t") for line in text.split("\n")[:-1]}) == 1, f"cells of {name}")
+    run("export", snap, "--to", "v8", "-o", js)
+    with open(js, "rb") as file:
+        json.loads(judge(file.read(), "export: v8"))
+    # A second pass through the doors of others.
+    for source, of in [(graph, "graph"), (js, "v8")]:
+        run("import", "--from", of, source, "-o", snap + b".again")
+        for format in ["table", "json", "tsv"]:
+            run("types", snap + b".again", "-n", "0", "--format", format,
+                allowed="\t" if format == "tsv" else "")
+    # Files that are not what they are called.
+    with open(snap + b".bad", "wb") as file:
+        file.write(EVIL * 100)
+    for command in [["info", snap + b".bad"], ["import", "--from", "v8", snap + b".bad"],
+                    ["import", "--from", "graph", snap + b".bad"], ["check", snap + b".bad"],
+                    ["leaks", snap, "--suppressions", snap + b".bad"],
+                    ["dump", b"1" + EVIL], ["roots", snap, b"--" + EVIL],
+                    ["roots", snap, b"--sort=" + EVIL], [EVIL]]:
+        run(*command, codes=(2, 4, 5))
+
+
+def dump(pid, snap, *options):
+    """True when it is there; on a terminal, too."""
+    run("dump", str(pid), "-o", snap, "--progress", "always", "-v", *options)
+    on_terminal("dump", str(pid), "-o", snap, "-v", *options)
+    commands = subprocess.run([HEAPSNAP, "--help"], capture_output=True, check=True).stdout
+    if b"\n  doctor " in commands:
+        run("doctor", str(pid), codes=range(128))
+        on_terminal("doctor", str(pid))
+
+
+program, library = build()
+name = evil("pool", 62)
+environment = {b"HOSTILE_NAME": name}
+target = start([program, library, evil("command")], environment)
+snap = os.path.join(os.fsencode(WORK), EVIL + b"heap.snap")
+try:
+    dump(target.pid, snap, "--debug-path", os.fsencode(WORK) + b"/" + EVIL)
+    look(snap)
+    # One that another traces is refused, with the name of who does it.
+    tracer = start([program, b"--trace", str(target.pid).encode()], environment)
+    run("dump", str(target.pid), "-o", snap, codes=(3,))
+    on_terminal("dump", str(target.pid), "-o", snap)
+    tracer.stdin.close()
+    tracer.wait()
+finally:
+    target.kill()
+
+CODE = ("import os,sys\n"
+        f"kinds = [type({EVIL.decode('utf-8', 'replace')!r} + 'class' + 'z' * 9, (), {{}})]\n"
+        f"kinds += [type('class' + {chr(0x202e)!r}, (), {{}})]\n"
+        "kept = [kind() for kind in kinds for _ in range(2000)]\n"
+        "print('READY', flush=True)\nsys.stdin.read()\n")
+target = start([sys.executable, "-c", CODE, evil("command")], {})
+try:
+    dump(target.pid, snap)
+    look(snap)
+finally:
+    target.kill()
+# Proof that they came as far as that: what was escaped was there.
+print("seen:", sorted(seen))
+missing = {"global", "type", "member", "local", "function", "thread", "library", "pool",
+           "program", "command", "object"} - seen
+check(not missing, f"no output has a name of {sorted(missing)}")
+END
