@@ -132,6 +132,16 @@ const struct hs_command hs_commands[] = {
      "heapsnap dump 4242 -o heap.snap --debug-path ~/symbols\n"
      "heapsnap dump --core core.4242.zst -o heap.snap\n",
      hs_cmd_dump},
+    {"doctor", "capture", "why a process can or cannot be dumped", "PID", 1, 1,
+     HS_BIT(HS_OPT_FORMAT) | HS_BIT(HS_OPT_JSON) | HS_BIT(HS_OPT_DEBUG_PATH) | HS_OPTIONS_OF_LIMITS,
+     "Checks, one after the other, all that a dump of process PID depends on: that it exists and "
+     "lives, who traces it, whose it is, kernel.yama.ptrace_scope, capabilities, whether it is "
+     "dumpable, security modules, seccomp, namespaces, its machine; its runtime and allocator; how "
+     "it would be stopped and for how long; memory and disk; whether its binaries, their debug "
+     "information and frame tables can be read. Each check is ok, a warning, refused or unknown, "
+     "with what was found and what to do. The process is not stopped.\n"
+     "It exits with 0 when the process can be dumped, perhaps with warnings, and with 3 when not.",
+     "heapsnap doctor 4242\nheapsnap doctor 4242 --json\n", hs_cmd_doctor},
     {"info", "look", "what is in a snapshot, and how complete it is", "SNAP", 1, 1, LOOK,
      "Prints the process, the runtime, the proofs that the listing is complete, the length of the "
      "pause, and what was assumed or is missing; of C, C++, Rust and Python programs also where "

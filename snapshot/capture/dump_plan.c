@@ -46,11 +46,24 @@ hs_status hs_dump_copy_bytes(const struct hs_target *target, uint64_t *ret, stru
     return status;
 }
 
+void hs_dump_foresee(const struct hs_budget *budget, uint64_t copy_bytes, struct hs_dump_needs *ret)
+{
+    struct hs_dump_needs needs = {.least_bytes = PLAN_ALWAYS(copy_bytes) + PLAN_RESIDENT_MIN};
+
+    if (__builtin_add_overflow(copy_bytes, PLAN_TABLES(copy_bytes), &needs.memory_bytes))
+        needs.memory_bytes = UINT64_MAX;
+    uint64_t left = hs_budget_left_bytes(budget);
+    needs.spills = left != UINT64_MAX && needs.memory_bytes > left;
+    *ret = needs;
+}
+
 static hs_status plan_spill(struct hs_dump_plan *plan, struct hs_error *err)
 {
     char size[HS_UNIT_TEXT_BYTES], needed[HS_UNIT_TEXT_BYTES], has[HS_UNIT_TEXT_BYTES];
+    struct hs_dump_needs needs;
+    hs_dump_foresee(plan->budget, plan->copy_bytes, &needs);
     uint64_t tables = PLAN_ALWAYS(plan->copy_bytes);
-    uint64_t least = tables + PLAN_RESIDENT_MIN, left = hs_budget_left_bytes(plan->budget);
+    uint64_t least = needs.least_bytes, left = hs_budget_left_bytes(plan->budget);
 
     if (least > left) {
         hs_format_bytes(plan->copy_bytes, size);
@@ -71,16 +84,16 @@ static hs_status plan_spill(struct hs_dump_plan *plan, struct hs_error *err)
 hs_status hs_dump_plan_make(struct hs_dump_plan *plan, struct hs_image *image,
                             struct hs_budget *budget, uint64_t copy_bytes, struct hs_error *err)
 {
-    uint64_t left = hs_budget_left_bytes(budget), needed;
+    uint64_t left = hs_budget_left_bytes(budget);
+    struct hs_dump_needs needs;
 
     *plan = (struct hs_dump_plan){.budget = budget, .image = image, .copy_bytes = copy_bytes};
     if (left == UINT64_MAX)
         return HS_OK;
-    uint64_t tables = PLAN_TABLES(copy_bytes);
-    bool fits = !__builtin_add_overflow(copy_bytes, tables, &needed) && needed <= left;
-    if (!fits)
+    hs_dump_foresee(budget, copy_bytes, &needs);
+    if (needs.spills)
         return plan_spill(plan, err);
-    image->limit_bytes = left - tables;
+    image->limit_bytes = left - PLAN_TABLES(copy_bytes);
     return hs_dump_plan_take(plan, copy_bytes + PLAN_ALWAYS(copy_bytes), "the copy of the process",
                              err);
 }

@@ -109,3 +109,19 @@ hs_status hs_ocaml4_recognise(const struct hs_ocaml4 *rt, unsigned *ret_minor, s
     *ret_minor = refuse_has(rt, "caml_terminate_signals") ? 14 : 13;
     return HS_OK;
 }
+
+hs_status hs_ocaml_recognise(const struct hs_objects *objects, unsigned *ret_minor,
+                             struct hs_error *err)
+{
+    struct hs_objects borrowed = *objects;
+    struct hs_image nothing_copied = {0};
+    struct hs_ocaml4 rt = {.objects = &borrowed, .image = &nothing_copied};
+    return hs_ocaml4_recognise(&rt, ret_minor, err);
+}
+
+const char *hs_program_kind(const struct hs_objects *objects)
+{
+    struct hs_objects borrowed = *objects;
+    struct hs_ocaml4 rt = {.objects = &borrowed};
+    return refuse_language(&rt);
+}

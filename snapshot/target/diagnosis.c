@@ -258,10 +258,15 @@ static void judge_security_module(const struct hs_process_facts *f, struct hs_ch
     const char *label = f->label[0] != '\0' ? f->label : "unknown";
 
     if (is_unexplained(f)) {
-        say(check, HS_VERDICT_REFUSED, "not permitted%s, perhaps by a security module (%s%s%s)",
-            hs_facts_has_capability(f) ? " although CAP_SYS_PTRACE is held" : "",
-            f->modules[0] != '\0' ? f->modules : "unknown which",
-            ", profile of the process: ", label);
+        const char *although = hs_facts_has_capability(f) ? " although CAP_SYS_PTRACE is held" : "";
+        if (f->modules[0] == '\0')
+            say(check, HS_VERDICT_REFUSED,
+                "not permitted%s: a security module may guard it, the system does not tell which",
+                although);
+        else
+            say(check, HS_VERDICT_REFUSED,
+                "not permitted%s: a security module may guard it (%s; its profile: %s)", although,
+                f->modules, label);
         advise(check, "look into the kernel's log for 'ptrace'; in a container allow it in the "
                       "AppArmor or SELinux profile (--security-opt apparmor=unconfined)");
     } else if (f->modules[0] == '\0') {

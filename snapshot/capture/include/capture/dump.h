@@ -51,6 +51,13 @@ hs_status hs_dump_open(const struct hs_dump_options *options, struct hs_target *
 /* True for what hs_dump takes and for the OCaml programs that it refuses by name (bytecode, other
  * versions). By symbols alone. */
 bool hs_is_ocaml(const struct hs_objects *objects);
+/* Of an OCaml program: the minor version, 13 or 14 of OCaml 4, when hs_dump takes it; else
+ * HS_TARGET with what it is. By symbols alone, without a stop. */
+hs_status hs_ocaml_recognise(const struct hs_objects *objects, unsigned *ret_minor,
+                             struct hs_error *err);
+/* "a C++ program", "a Java virtual machine": what the symbols and libraries of another program say
+ * it is. */
+const char *hs_program_kind(const struct hs_objects *objects);
 
 /* Parts of every dump's facts. The caller frees *ret with hs_free. */
 hs_status hs_dump_list_binaries(const struct hs_objects *objects, struct hs_strtab *strings,

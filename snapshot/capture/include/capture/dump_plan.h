@@ -22,6 +22,15 @@ struct hs_dump_plan {
  * not tell. */
 hs_status hs_dump_copy_bytes(const struct hs_target *target, uint64_t *ret, struct hs_error *err);
 
+/* What a dump of so much comes to under a budget. */
+struct hs_dump_needs {
+    uint64_t memory_bytes; /* with the copy in memory */
+    uint64_t least_bytes;  /* of memory, with the copy in a file */
+    bool spills;           /* the copy goes to a file: copy_bytes of disk */
+};
+void hs_dump_foresee(const struct hs_budget *budget, uint64_t copy_bytes,
+                     struct hs_dump_needs *ret);
+
 /* Before the first stop. HS_LIMIT with the figures when there is not enough memory for a dump at
  * all, HS_IO when the disk has no room. */
 hs_status hs_dump_plan_make(struct hs_dump_plan *plan, struct hs_image *image,
