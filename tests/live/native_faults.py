@@ -22,10 +22,10 @@ def compile_c(source, name, *flags, compiler="gcc"):
 
 
 class Target:
-    def __init__(self, *command, env=None):
+    def __init__(self, *command, env=None, **more):
         self.process = subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True, errors="replace",
-                                        env={**os.environ, **(env or {})})
+                                        env={**os.environ, **(env or {})}, **more)
         self.pid = self.process.pid
         self.said = []
         for line in self.process.stdout:
