@@ -173,11 +173,34 @@ static bool object_read_target(void *context, hs_addr at, void *ret, size_t n_by
     return hs_target_read(context, at, ret, n_bytes, &ignored) == HS_OK;
 }
 
+/* A core may hold no more than the first page of a file: what else there is reads as zeros. */
+static bool object_read_core(void *context, hs_addr at, void *ret, size_t n_bytes)
+{
+    struct hs_error ignored = HS_ERROR_INIT;
+    uint8_t *bytes = ret;
+    size_t done = 0, n;
+
+    while (done < n_bytes) {
+        if (hs_target_read_some(context, at + done, bytes + done, n_bytes - done, &n, &ignored) !=
+            HS_OK)
+            return false;
+        done += n;
+        if (done == n_bytes)
+            break;
+        size_t page_end = OBJECTS_PAGE - (at + done) % OBJECTS_PAGE;
+        n = n_bytes - done < page_end ? n_bytes - done : page_end;
+        memset(bytes + done, 0, n);
+        done += n;
+    }
+    return true;
+}
+
 /* Opens what is loaded of it. The reason why, which *err holds, is kept. */
 static hs_status object_open_loaded(struct hs_object *object, struct hs_target *target,
                                     const struct object_file *file, struct hs_error *err)
 {
-    const struct hs_memory_reader reader = {object_read_target, target};
+    const struct hs_memory_reader reader = {
+        target->core != NULL ? object_read_core : object_read_target, target};
     const char *mapped = hs_mapping_path(target, file->lowest);
     void *bytes;
 
@@ -197,10 +220,15 @@ static hs_status object_open(struct hs_object *object, struct hs_target *target,
 {
     hs_status status = object_open_file(object, target, file, err);
 
-    if (status != HS_OK && status != HS_LIMIT && target->core == NULL) {
+    if (status != HS_OK && status != HS_LIMIT) {
+        const struct hs_error first = *err;
         hs_elf_close(object->elf);
         object->elf = NULL;
         status = object_open_loaded(object, target, file, err);
+        if (status != HS_OK && status != HS_LIMIT && target->core != NULL) {
+            *err = first; /* with its hint: where the file may be given */
+            status = first.status;
+        }
     }
     HS_TRY(status);
     return object_name(object, hs_mapping_path(target, file->lowest), err);
@@ -359,14 +387,23 @@ hs_status hs_objects_update(struct hs_objects *objects, struct hs_target *target
     return HS_OK;
 }
 
+static hs_status objects_no_program(const struct hs_target *target, struct hs_error *err)
+{
+    (void)hs_fail(err, HS_TARGET, "cannot find the program of process %d in its mappings",
+                  target->pid);
+    return target->core == NULL
+               ? HS_TARGET
+               : hs_hint(err, "the core names no mapped files (note NT_FILE): take it by the "
+                              "kernel, or by gcore of gdb 7.6 or later");
+}
+
 static hs_status objects_open_all(struct hs_objects *objects, struct hs_target *target,
                                   struct hs_error *err)
 {
     size_t at = objects_find_program(target);
 
     if (at == target->n_mappings)
-        return hs_fail(err, HS_TARGET, "cannot find the program of process %d in its mappings",
-                       target->pid);
+        return objects_no_program(target, err);
     struct object_file file = object_gather(target, at);
     if (objects_try(objects, target, &file, true, err) != HS_OK) {
         if (err->status != HS_LIMIT)

@@ -178,6 +178,8 @@ static hs_status native_check_blocks(struct hs_native *native, struct hs_error *
                             "are");
     }
     (void)hs_fail(err, HS_TARGET, "no heap block was found in '%s'", program);
+    if (native->target.core != NULL && hs_core_note(&native->target)[0] != '\0')
+        return hs_hint(err, "%s", hs_core_note(&native->target));
     return hs_hint(err, "it has not allocated anything yet, or by an allocator of its own");
 }
 

@@ -59,6 +59,7 @@ static hs_status core_fill(const struct hs_core_options *options, struct hs_targ
     HS_TRY(hs_core_read_notes(core, target, err));
     HS_TRY(hs_core_make_mappings(core, target, err));
     HS_TRY(hs_core_check_exe(core, err));
+    HS_TRY(hs_core_take_command(target, err));
     target->uid = core->file->uid;
     target->gid = core->file->gid;
     target->identity.exe_inode = core->program != HS_CORE_NONE ? (uint64_t)core->program + 1 : 0;
@@ -108,40 +109,30 @@ __attribute__((format(printf, 2, 3))) static void note_add(struct core_note *not
         note->n = note->capacity - 1;
 }
 
-/* The last part of a path. */
-static const char *note_name(const struct hs_core *core, uint32_t binary)
-{
-    const char *path = hs_core_path(core, binary), *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
-}
-
+/* Why each could not be had is told by whoever wanted it. */
 static void note_binaries(struct core_note *note, const struct hs_core *core)
 {
-    static const char *const whys[] = {[HS_CORE_MISSING] = "not found here",
-                                       [HS_CORE_OTHER] = "of another build here",
-                                       [HS_CORE_UNPROVEN] = "not proven to be of the same build",
-                                       [HS_CORE_BELIEVED] =
-                                           "taken on trust: the core has nothing to compare with"};
+    const char *first = NULL;
+    size_t n = 0;
 
-    for (size_t why = HS_CORE_MISSING; why <= HS_CORE_BELIEVED; why++) {
-        size_t n = 0;
-        uint32_t first = HS_CORE_NONE;
-        for (uint32_t i = 0; i < core->n_binaries; i++) {
-            const struct hs_core_binary *b = &core->binaries[i];
-            if (b->proof != why || !b->is_wanted)
-                continue;
-            n++;
-            if (first == HS_CORE_NONE || i == core->program)
-                first = i;
-        }
-        if (whys[why] == NULL || n == 0)
+    for (uint32_t i = 0; i < core->n_binaries; i++) {
+        const struct hs_core_binary *b = &core->binaries[i];
+        if (b->proof == HS_CORE_BELIEVED)
+            note_add(note, "'%.80s' is taken on trust: the core has nothing to compare it with",
+                     core->exe);
+        if (!b->is_wanted || b->proof < HS_CORE_MISSING || b->proof > HS_CORE_UNPROVEN)
             continue;
-        if (n == 1)
-            note_add(note, "'%.80s' is %s", note_name(core, first), whys[why]);
-        else
-            note_add(note, "'%.80s' and %zu more files are %s", note_name(core, first), n - 1,
-                     whys[why]);
+        if (first == NULL || i == core->program)
+            first = hs_core_path(core, i);
+        n++;
     }
+    if (n == 1)
+        note_add(note, "'%.80s' is not to be had, its names are missing (--exe, --sysroot)", first);
+    else if (n != 0)
+        note_add(note,
+                 "%zu files are not to be had, their names are missing (--exe, --sysroot): "
+                 "'%.80s' and others",
+                 n, first);
 }
 
 const char *hs_core_note(const struct hs_target *target)
@@ -182,10 +173,11 @@ hs_status hs_core_file_path(const struct hs_target *target, const struct hs_mapp
     struct hs_core *core = target->core;
     uint32_t binary = core_binary_of(target, mapping);
 
-    if (binary == HS_CORE_NONE)
+    if (binary != HS_CORE_NONE)
+        core->binaries[binary].is_wanted = true;
+    else
         return hs_fail(err, HS_TARGET, "no file is mapped at 0x%llx",
                        (unsigned long long)mapping->begin);
-    core->binaries[binary].is_wanted = true;
     if (hs_core_binary_open(core, binary)) {
         const char *found = core->binaries[binary].known->path;
         if (strlen(found) >= path_bytes)

@@ -74,7 +74,7 @@ struct hs_core_binary {
     uint32_t path_at;            /* in hs_core.paths */
     uint32_t first_row;          /* of hs_core.rows */
     uint8_t proof;               /* enum hs_core_proof */
-    bool is_wanted;              /* as a program or library: worth a note */
+    bool is_wanted;              /* asked for as a program or library */
     struct hs_core_known *known; /* owned; NULL: not looked at */
 };
 
@@ -133,6 +133,9 @@ hs_status hs_core_read_headers(struct hs_core *core, struct hs_error *err);
 
 /* ---- core_notes.c: threads, command, user, rows, auxv. */
 hs_status hs_core_read_notes(struct hs_core *core, struct hs_target *target, struct hs_error *err);
+
+/* ---- core_command.c: puts the whole command line in the place of the note's 79 bytes. */
+hs_status hs_core_take_command(struct hs_target *target, struct hs_error *err);
 
 /* ---- core_mappings.c */
 hs_status hs_core_make_mappings(struct hs_core *core, struct hs_target *target,
