@@ -6,6 +6,7 @@
 
 #include "base/units.h"
 #include "commands.h"
+#include "dump_run.h"
 #include "native/native_dump.h"
 #include "stop_options.h"
 #include "tool.h"
@@ -25,7 +26,7 @@ static const char *names_helper(char *path, size_t n)
     return access(path, X_OK) == 0 ? path : NULL;
 }
 
-static hs_status parse_pid(const char *text, pid_t *ret, struct hs_error *err)
+hs_status hs_pid_parse(const char *text, pid_t *ret, struct hs_error *err)
 {
     uint64_t pid;
     if (hs_parse_count(text, &pid, err) != HS_OK || pid == 0 || pid > INT_MAX) {
@@ -100,7 +101,8 @@ static hs_status parse_mask(const struct hs_invocation *inv, uint64_t *ret, stru
     return hs_hint(err, "write 0x and hexadecimal digits, for example 0xffff000000000007");
 }
 
-hs_status hs_cmd_dump(struct hs_tool *tool, const struct hs_invocation *inv, struct hs_error *err)
+hs_status hs_dump_run(struct hs_tool *tool, const struct hs_invocation *inv,
+                      struct hs_dump_report *ret, struct hs_error *err)
 {
     char helper[PATH_MAX];
     const char *names_dirs[HS_MAX_REPEATED], *debug_dirs[HS_MAX_REPEATED];
@@ -120,7 +122,7 @@ hs_status hs_cmd_dump(struct hs_tool *tool, const struct hs_invocation *inv, str
     HS_TRY(hs_core_options_parse(inv, &core, &options, err));
     HS_TRY(hs_stop_options_parse(inv, &options, err));
     if (options.core == NULL)
-        HS_TRY(parse_pid(inv->arguments[0], &options.pid, err));
+        HS_TRY(hs_pid_parse(inv->arguments[0], &options.pid, err));
     HS_TRY(parse_mask(inv, &options.pointer_mask, err));
     if (tool->terminal.is_terminal) {
         (void)hs_fail(err, HS_USAGE, "cannot write a snapshot to a terminal");
@@ -134,6 +136,14 @@ hs_status hs_cmd_dump(struct hs_tool *tool, const struct hs_invocation *inv, str
                           subject(inv));
     HS_TRY(status);
     HS_TRY(hs_tool_commit(tool, err));
+    *ret = report;
+    return HS_OK;
+}
+
+hs_status hs_cmd_dump(struct hs_tool *tool, const struct hs_invocation *inv, struct hs_error *err)
+{
+    struct hs_dump_report report;
+    HS_TRY(hs_dump_run(tool, inv, &report, err));
     talk_report(tool, &report);
     return HS_OK;
 }

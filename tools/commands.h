@@ -12,6 +12,7 @@
 /* clang-format on */
 
 HS_COMMAND(dump);
+HS_COMMAND(watch);
 HS_COMMAND(doctor);
 HS_COMMAND(info);
 HS_COMMAND(roots);

@@ -86,6 +86,18 @@ const struct hs_option hs_options[HS_N_OPTIONS] = {
                         "compute the index anew, whatever is there"},
     [HS_OPT_PROGRESS] = {"progress", 0, HS_OPTION_CHOICE, "WHEN", "auto|always|never",
                          "progress of long work: auto (on a terminal, default), always or never"},
+    [HS_OPT_EVERY] = {"every", 0, HS_OPTION_DURATION, "TIME", NULL,
+                      "dump, or with --when look, every TIME (ms s m h; default 10m)"},
+    [HS_OPT_SERIES_DIR] = {"output", 'o', HS_OPTION_TEXT, "DIR", NULL,
+                           "the directory for snapshots and log; made when missing, no link"},
+    [HS_OPT_KEEP] = {"keep", 0, HS_OPTION_COUNT, "N", NULL,
+                     "keep the newest N snapshots of this process, 0 for all (default 24)"},
+    [HS_OPT_KEEP_BYTES] = {"keep-bytes", 0, HS_OPTION_SIZE, "SIZE", NULL,
+                           "and of these no more than fit in SIZE; the newest always stays"},
+    [HS_OPT_WHEN] = {"when", 0, HS_OPTION_REPEATED, "CONDITION", NULL,
+                     "dump only when rss>SIZE, or growth>N% since the last dump; may be repeated"},
+    [HS_OPT_QUIET] = {"quiet", 'q', HS_OPTION_FLAG, NULL, NULL,
+                      "write the log to its file alone, not to standard error"},
     [HS_OPT_CERTAINTY] = {"certainty", 0, HS_OPTION_CHOICE, "WHICH", "all|certain|possible",
                           "which leaks: all (default), certain or possible"},
     [HS_OPT_SUPPRESSIONS] = {"suppressions", 0, HS_OPTION_TEXT, "FILE", NULL,
@@ -132,6 +144,27 @@ const struct hs_command hs_commands[] = {
      "heapsnap dump 4242 -o heap.snap --debug-path ~/symbols\n"
      "heapsnap dump --core core.4242.zst -o heap.snap\n",
      hs_cmd_dump},
+    {"watch", "capture", "snapshots of a live process again and again", "PID", 1, 1,
+     HS_BIT(HS_OPT_EVERY) | HS_BIT(HS_OPT_SERIES_DIR) | HS_BIT(HS_OPT_KEEP) |
+         HS_BIT(HS_OPT_KEEP_BYTES) | HS_BIT(HS_OPT_WHEN) | HS_BIT(HS_OPT_QUIET) |
+         HS_OPTIONS_OF_STOP | HS_BIT(HS_OPT_NAMES) | HS_BIT(HS_OPT_NAMES_PATH) |
+         HS_BIT(HS_OPT_NO_NAMES) | HS_BIT(HS_OPT_DEBUG_PATH) | HS_BIT(HS_OPT_POINTER_MASK) |
+         HS_OPTIONS_OF_FILES | HS_OPTIONS_OF_LIMITS,
+     "Dumps process PID into the directory of -o every TIME until the process ends, as "
+     "heap-YYYYMMDDTHHMMSSZ-NNNNNN.snap (UTC). Each dump is a process of its own, so that its "
+     "failure costs that dump alone; after failures it tries less often. A dump that takes longer "
+     "than TIME makes it skip ticks; one for which the disk has no room is skipped. Every dump, "
+     "skip and failure is one line in DIR/watch.log and on standard error.\n"
+     "With --when it only looks every TIME, and dumps when a condition holds: rss>4GiB, "
+     "growth>10% (of the resident size at the last dump, or at the start). Any one of several is "
+     "enough.\n"
+     "Started again, it goes on with the series when PID is still the same process; otherwise it "
+     "begins a new one and leaves the older files alone. SIGTERM and SIGINT end it, and a dump "
+     "that is at work, without a trace. It exits with 0 when the process ends, and with 3 when "
+     "the process cannot be dumped at all. The options of dump are handed on.",
+     "heapsnap watch 4242 -o /var/lib/heapsnap/shop\n"
+     "heapsnap watch 4242 --every 1m --when 'rss>4GiB' --when 'growth>10%' --keep 10 -o snaps\n",
+     hs_cmd_watch},
     {"doctor", "capture", "why a process can or cannot be dumped", "PID", 1, 1,
      HS_BIT(HS_OPT_FORMAT) | HS_BIT(HS_OPT_JSON) | HS_BIT(HS_OPT_DEBUG_PATH) | HS_OPTIONS_OF_LIMITS,
      "Checks, one after the other, all that a dump of process PID depends on: that it exists and "

@@ -10,8 +10,9 @@
 
 enum hs_option_kind {
     HS_OPTION_FLAG,
-    HS_OPTION_COUNT, /* a plain decimal number */
-    HS_OPTION_SIZE,  /* bytes, with k M G Ki Mi Gi */
+    HS_OPTION_COUNT,    /* a plain decimal number */
+    HS_OPTION_SIZE,     /* bytes, with k M G Ki Mi Gi */
+    HS_OPTION_DURATION, /* nanoseconds, from ns us ms s m h */
     HS_OPTION_TEXT,
     HS_OPTION_CHOICE,  /* one of `choices` */
     HS_OPTION_CHOICES, /* a comma-separated list of them */
@@ -59,6 +60,12 @@ enum hs_option_id {
     HS_OPT_DIRECTORY,
     HS_OPT_REBUILD,
     HS_OPT_PROGRESS,
+    HS_OPT_EVERY,
+    HS_OPT_SERIES_DIR,
+    HS_OPT_KEEP,
+    HS_OPT_KEEP_BYTES,
+    HS_OPT_WHEN,
+    HS_OPT_QUIET,
     HS_OPT_CERTAINTY,
     HS_OPT_SUPPRESSIONS,
     HS_OPT_FAIL_OVER,

@@ -162,6 +162,9 @@ static hs_status store(struct hs_invocation *inv, int id, const char *value, str
         return hs_context(err, "--%s", option->name);
     if (option->kind == HS_OPTION_SIZE && hs_parse_size(value, &inv->number[id], err) != HS_OK)
         return hs_context(err, "--%s", option->name);
+    if (option->kind == HS_OPTION_DURATION &&
+        hs_parse_duration(value, &inv->number[id], err) != HS_OK)
+        return hs_context(err, "--%s", option->name);
     if (option->choices != NULL)
         HS_TRY(check_choices(option, value, err));
     if (option->kind == HS_OPTION_CHOICE)
