@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -20,12 +21,15 @@
 
 static struct hs_paged *paged_alive;
 static struct sigaction paged_old_action;
+static atomic_flag paged_is_busy = ATOMIC_FLAG_INIT; /* a fault is being mended */
 
 static void paged_on_fault(int number, siginfo_t *info, void *context);
 
 static hs_status paged_handle(struct hs_paged *paged, struct hs_error *err)
 {
-    struct sigaction action = {.sa_sigaction = paged_on_fault, .sa_flags = SA_SIGINFO};
+    /* On the alternate stack where there is one, for those behind us who tell of a stack that is
+     * used up; and not again within itself: a fault of the handler's own ends us. */
+    struct sigaction action = {.sa_sigaction = paged_on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
     sigset_t fault;
 
     if (paged_alive == NULL) {
@@ -56,15 +60,36 @@ static void paged_unhandle(struct hs_paged *paged)
         (void)sigaction(SIGSEGV, &paged_old_action, NULL);
 }
 
-/* A fault that is none of ours. */
+/* What would have been done without us. A fault happens again when we return, a signal that
+ * somebody sent does not. */
+static void paged_pass_on_default(int number, bool is_sent)
+{
+    struct sigaction plain = {.sa_handler = SIG_DFL};
+
+    if (is_sent && paged_old_action.sa_handler == SIG_IGN)
+        return;
+    sigemptyset(&plain.sa_mask);
+    (void)sigaction(number, &plain, NULL);
+    if (is_sent)
+        (void)raise(number); /* blocked until we return */
+}
+
+/* A fault that is none of ours, to whoever was there before, under the mask that was asked for;
+ * the return from our handler takes that back. */
 static void paged_pass_on(int number, siginfo_t *info, void *context)
 {
-    if ((paged_old_action.sa_flags & SA_SIGINFO) != 0)
-        paged_old_action.sa_sigaction(number, info, context);
-    else if (paged_old_action.sa_handler == SIG_DFL || paged_old_action.sa_handler == SIG_IGN)
-        (void)signal(SIGSEGV, SIG_DFL); /* it happens again, and ends us */
+    const struct sigaction *old = &paged_old_action;
+    bool is_default = old->sa_handler == SIG_DFL || old->sa_handler == SIG_IGN;
+
+    if ((old->sa_flags & SA_SIGINFO) == 0 && is_default) {
+        paged_pass_on_default(number, info->si_code <= 0);
+        return;
+    }
+    (void)pthread_sigmask(SIG_BLOCK, &old->sa_mask, NULL);
+    if ((old->sa_flags & SA_SIGINFO) != 0)
+        old->sa_sigaction(number, info, context);
     else
-        paged_old_action.sa_handler(number);
+        old->sa_handler(number);
 }
 
 /* ---- windows */
@@ -175,16 +200,30 @@ static size_t paged_area_at(const struct hs_paged *paged, const uint8_t *address
     return i;
 }
 
-static void paged_on_fault(int number, siginfo_t *info, void *context)
+static bool paged_mend(const uint8_t *address)
 {
-    const uint8_t *address = info->si_addr;
-    int saved = errno;
     bool is_mended = false;
 
     for (struct hs_paged *p = paged_alive; p != NULL && !is_mended; p = p->next) {
         size_t at = paged_area_at(p, address);
         if (at < p->n_areas)
             is_mended = paged_fault(p, at, (uint64_t)(address - p->areas[at].bytes));
+    }
+    return is_mended;
+}
+
+/* System calls alone, on a list that no call of ours leaves half changed. A window that is not
+ * there is a page that may not be touched: an address from any other signal (one that was sent has
+ * a process there) means nothing. A second thread that faults while a first one is served breaks
+ * the contract, and gets what a stray access gets. */
+static void paged_on_fault(int number, siginfo_t *info, void *context)
+{
+    int saved = errno;
+    bool is_mended = false;
+
+    if (info->si_code == SEGV_ACCERR && !atomic_flag_test_and_set(&paged_is_busy)) {
+        is_mended = paged_mend(info->si_addr);
+        atomic_flag_clear(&paged_is_busy);
     }
     errno = saved;
     if (!is_mended)

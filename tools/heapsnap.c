@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "lost_file.h"
 #include "tool.h"
 #include "witness.h"
 
@@ -40,6 +41,7 @@ int main(int argc, char **argv)
     struct hs_invocation inv = {0};
     struct hs_tool tool = {0};
     hold_standard_descriptors();
+    hs_lost_file_watch();
     hs_status status = hs_parse(argc, argv, &inv, &err);
     bool is_bare = status == HS_OK && argc < 2;
     if (status == HS_OK)

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -382,6 +383,145 @@ static void a_stray_write_still_ends_us(void **state)
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
 }
 
+/* What a child with paged memory ends as: its wait status. */
+static int ends_as(void (*run)(struct hs_paged *, uint8_t *))
+{
+    pid_t child = fork();
+    int status = 0;
+
+    if (child == 0) {
+        struct rlimit none = {0};
+        setrlimit(RLIMIT_CORE, &none);
+        signal(SIGSEGV, SIG_DFL);
+        struct hs_paged *paged = make();
+        run(paged, reserve(paged, PAGE));
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return status;
+}
+
+static void send_one(struct hs_paged *paged, uint8_t *at)
+{
+    (void)paged;
+    (void)at;
+    (void)raise(SIGSEGV);
+}
+
+static void jump_into(struct hs_paged *paged, uint8_t *at)
+{
+    void (*code)(void);
+    (void)paged;
+    if (at[0] == 0) { /* it is there now, and still no code */
+        memcpy(&code, &at, sizeof code);
+        code();
+    }
+}
+
+static void use_freed(struct hs_paged *paged, uint8_t *at)
+{
+    hs_paged_free(paged);
+    *(volatile uint8_t *)at = 1;
+}
+
+/* A signal that was sent is no fault: it does not happen again by itself. */
+static void ends_of_all_kinds(void **state)
+{
+    (void)state;
+    void (*const runs[])(struct hs_paged *, uint8_t *) = {send_one, jump_into, use_freed};
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        int status = ends_as(runs[i]);
+        assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+    }
+}
+
+static void a_sent_signal_may_be_ignored(void **state)
+{
+    (void)state;
+    void (*old)(int) = signal(SIGSEGV, SIG_IGN);
+    struct hs_paged *paged = make();
+    uint8_t *at = reserve(paged, PAGE);
+
+    assert_int_equal(raise(SIGSEGV), 0);
+    assert_int_equal(at[9], 0); /* and the handler is still there */
+    hs_paged_free(paged);
+    assert_true(signal(SIGSEGV, old) == SIG_IGN);
+}
+
+static void end_well(int number)
+{
+    sigset_t now;
+    bool is_asked = pthread_sigmask(SIG_SETMASK, NULL, &now) == 0 && sigismember(&now, SIGUSR1);
+    _exit(number == SIGSEGV && is_asked ? 42 : 1);
+}
+
+/* Takes more of the stack than there is, whatever the compiler thinks of it. */
+static size_t use_up_stack(volatile uint8_t *above, size_t depth)
+{
+    volatile uint8_t here[4096];
+    here[0] = (uint8_t)(above[0] + depth);
+    return depth == 0 ? here[0] : use_up_stack(here, depth - 1) + here[0];
+}
+
+static void overflow(struct hs_paged *paged, uint8_t *at)
+{
+    static uint8_t stack[1 << 16];
+    struct sigaction action = {.sa_handler = end_well, .sa_flags = SA_ONSTACK};
+    const stack_t alternate = {.ss_sp = stack, .ss_size = sizeof stack};
+    struct rlimit small = {(rlim_t)1 << 20, (rlim_t)1 << 20};
+    uint8_t first = at[0]; /* on the usual stack */
+
+    hs_paged_free(paged);
+    sigemptyset(&action.sa_mask);
+    sigaddset(&action.sa_mask, SIGUSR1);
+    if (sigaltstack(&alternate, NULL) != 0 || sigaction(SIGSEGV, &action, NULL) != 0 ||
+        setrlimit(RLIMIT_STACK, &small) != 0)
+        _exit(2);
+    paged = make(); /* behind the other */
+    at = reserve(paged, PAGE);
+    _exit(use_up_stack(at, 1 << 16) == first ? 3 : 4);
+}
+
+/* Whoever tells of such ends goes on to be told, on his stack and under his mask. */
+static void an_overflown_stack_is_passed_on(void **state)
+{
+    (void)state;
+    int status = ends_as(overflow);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 42);
+}
+
+static void *read_in_thread(void *at)
+{
+    const uint8_t *bytes = at;
+    size_t n_wrong = 0;
+    for (size_t page = 0; page < 16 * 1024; page++)
+        n_wrong += !page_agrees(bytes + page * PAGE, page);
+    return n_wrong == 0 ? NULL : at;
+}
+
+/* One thread at a time may be another each time. */
+static void serves_any_thread(void **state)
+{
+    (void)state;
+    enum { N = 16 * 1024 };
+    struct hs_paged *paged = make();
+    uint8_t *at = reserve(paged, N * PAGE), *bytes = pages_new(N * PAGE);
+
+    fill(bytes, 0, N);
+    must(hs_paged_store(paged, at, bytes, N * PAGE, &err));
+    for (int i = 0; i < 3; i++) {
+        pthread_t thread;
+        void *wrong = at;
+        assert_int_equal(pthread_create(&thread, NULL, read_in_thread, at), 0);
+        assert_int_equal(pthread_join(thread, &wrong), 0);
+        assert_null(wrong);
+    }
+    must(hs_paged_check(paged, &err));
+    hs_paged_free(paged);
+    hs_pages_free(bytes, N * PAGE, 1);
+}
+
 static hs_status make_all(struct hs_paged **ret)
 {
     uint8_t *at;
@@ -446,6 +586,10 @@ int main(void)
         cmocka_unit_test_setup(a_lost_file_is_told, set_up),
         cmocka_unit_test_setup(faults_of_others_are_passed_on, set_up),
         cmocka_unit_test_setup(a_stray_write_still_ends_us, set_up),
+        cmocka_unit_test_setup(ends_of_all_kinds, set_up),
+        cmocka_unit_test_setup(a_sent_signal_may_be_ignored, set_up),
+        cmocka_unit_test_setup(an_overflown_stack_is_passed_on, set_up),
+        cmocka_unit_test_setup(serves_any_thread, set_up),
         cmocka_unit_test_setup(every_allocation_may_fail, set_up),
         cmocka_unit_test_setup(refuses_what_cannot_be, set_up),
     };

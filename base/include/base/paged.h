@@ -14,8 +14,11 @@
  * used. Windows that are touched one after the other are read ahead. A system call must not be
  * given such memory: it fails with EFAULT.
  *
- * One thread at a time. The handler is in place while any object is alive; faults elsewhere go to
- * the one before it.
+ * One thread at a time: two that touch such memory at once end as by a stray access. The handler is
+ * in place while any object is alive; faults elsewhere, and signals that somebody sent, do what
+ * they would have done without it. A fault within the handler ends the process. When the disk fails
+ * within it the window is zeros and hs_paged_check says so; when the system gives no memory for it,
+ * the process ends as by a stray access.
  *
  * Cost: about 5 us and the reading of 256 KiB per window that is not resident; 13 bytes per window
  * of reserved addresses that was ever stored to. */

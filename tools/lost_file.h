@@ -1,0 +1,11 @@
+/* Files that shrink while they are read. */
+#ifndef HS_TOOLS_LOST_FILE_H
+#define HS_TOOLS_LOST_FILE_H
+
+/* Snapshots and indexes are mapped: when somebody cuts one short meanwhile, the kernel has nothing
+ * to give and sends SIGBUS. From here on that ends the program with a message and the exit code of
+ * a failed read, in place of a death by signal. Nothing half written stays: outputs get their names
+ * at the end. */
+void hs_lost_file_watch(void);
+
+#endif
