@@ -175,7 +175,7 @@ static void names_seal(struct hs_names *names)
 static hs_status names_parse_all(struct hs_names *names, const char *text, size_t n_bytes,
                                  const char *what, struct hs_error *err)
 {
-    const char *end = text + n_bytes;
+    const char *end = n_bytes != 0 ? text + n_bytes : text; /* no text may be NULL */
     uint64_t number = 1;
 
     for (; text < end; number++) {

@@ -179,6 +179,8 @@ static hs_status list_add_pool(struct hs_registered *registered, const struct li
 /* Can the pool be listed block by block? */
 static bool list_fits(const struct hs_registered *registered, const struct list_record *record)
 {
+    if (registered->n_blocks >= HS_REGISTERED_MOST_BLOCKS)
+        return false;
     if (record->block_bytes == 0)
         return true;
     return record->block_bytes >= LIST_LEAST_BLOCK && record->block_bytes <= record->n_bytes &&

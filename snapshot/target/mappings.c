@@ -154,7 +154,7 @@ static hs_status mappings_parse_line(struct mappings_new *new, struct mappings_t
 static hs_status mappings_parse_all(struct mappings_new *new, const char *text, size_t n_bytes,
                                     struct hs_error *err)
 {
-    const char *end = text + n_bytes;
+    const char *end = n_bytes != 0 ? text + n_bytes : text; /* no text may be NULL */
 
     while (text < end) {
         const char *stop = memchr(text, '\n', (size_t)(end - text));
