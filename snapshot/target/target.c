@@ -270,6 +270,19 @@ static bool target_can_open(const char *path)
     return good;
 }
 
+/* The path of a mapped file below the root of the process: of one in a chroot the kernel shows the
+ * way from outside, as it shows that root. */
+static const char *target_below_root(pid_t pid, const char *mapped)
+{
+    char path[HS_PROC_PATH_BYTES], root[PATH_MAX];
+
+    snprintf(path, sizeof path, "/proc/%d/root", pid);
+    ssize_t n = readlink(path, root, sizeof root);
+    bool is_below = n > 1 && (size_t)n < sizeof root && strncmp(mapped, root, (size_t)n) == 0 &&
+                    mapped[n] == '/';
+    return is_below ? mapped + n : mapped;
+}
+
 hs_status hs_target_file_path(const struct hs_target *target, const struct hs_mapping *mapping,
                               char *path, size_t path_bytes, struct hs_error *err)
 {
@@ -289,7 +302,8 @@ hs_status hs_target_file_path(const struct hs_target *target, const struct hs_ma
         good = target_can_open(found);
     }
     if (!good) {
-        int n = snprintf(found, sizeof found, "/proc/%d/root%s", target->pid, mapped);
+        int n = snprintf(found, sizeof found, "/proc/%d/root%s", target->pid,
+                         target_below_root(target->pid, mapped));
         good = n > 0 && (size_t)n < sizeof found && target_can_open(found);
     }
     if (!good)
