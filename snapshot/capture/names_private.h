@@ -17,7 +17,7 @@ struct hs_names_process {
     const char *program;
     const void *input;
     size_t n_input_bytes;
-    uint32_t uid, gid; /* whom to run as, when we are root */
+    uint32_t uid, gid; /* whose files are read; run as them when we are root */
     uint64_t timeout_ns;
 };
 

@@ -42,6 +42,7 @@ _Noreturn static void run_child(const struct hs_names_process *process,
         (setgroups(0, NULL) != 0 || setresgid(process->gid, process->gid, process->gid) != 0 ||
          setresuid(process->uid, process->uid, process->uid) != 0))
         _exit(126);
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     setrlimit(RLIMIT_AS, &memory);
     setrlimit(RLIMIT_CPU, &cpu);
@@ -179,6 +180,15 @@ static void run_close(int *fd)
     *fd = -1;
 }
 
+/* The helper reads files of the program's, and whoever wrote these could lead it. Root becomes the
+ * program's user; anybody else who may dump another's process cannot. */
+static hs_status run_may(const struct hs_names_process *process, struct hs_error *err)
+{
+    if (geteuid() == 0 || geteuid() == process->uid)
+        return HS_OK;
+    return hs_fail(err, HS_IO, "the program is another user's: its files are not read in our name");
+}
+
 hs_status hs_names_run(const struct hs_names_process *process, struct hs_buffer *out, char *note,
                        size_t note_bytes, struct hs_error *err)
 {
@@ -187,6 +197,7 @@ hs_status hs_names_run(const struct hs_names_process *process, struct hs_buffer 
     pid_t child;
 
     note[0] = '\0';
+    HS_TRY(run_may(process, err));
     hs_status status = run_open(process, &files, err);
     if (status == HS_OK)
         status = run_start(process, &files, &child, err);

@@ -174,12 +174,35 @@ static void runs_as_the_owner_of_the_target(void **state)
     hs_buffer_fini(&out);
 }
 
+/* Who may look at another's process without being root is not led by that other's files. */
+static void does_not_read_another_users_files_as_us(void **state)
+{
+    (void)state;
+    struct hs_buffer out = {0};
+    char note[160];
+    bool is_root = geteuid() == 0;
+    uint32_t us = is_root ? 65534 : geteuid();
+    write_script("echo read");
+    struct hs_names_process process = {.program = script, .uid = us - 1, .timeout_ns = SECOND};
+    if (is_root)
+        assert_int_equal(seteuid(us), 0);
+    hs_status status = hs_names_run(&process, &out, note, sizeof note, &err);
+    if (is_root)
+        assert_int_equal(seteuid(0), 0);
+    assert_int_equal(status, HS_IO);
+    assert_non_null(strstr(err.message, "another user's"));
+    assert_int_equal(out.n_bytes, 0);
+    unlink(script);
+    hs_buffer_fini(&out);
+}
+
 static void one_that_is_not_there_is_an_error(void **state)
 {
     (void)state;
     struct hs_buffer out = {0};
     char note[160];
-    struct hs_names_process process = {.program = "/nonexistent/x", .timeout_ns = SECOND};
+    struct hs_names_process process = {
+        .program = "/nonexistent/x", .uid = geteuid(), .timeout_ns = SECOND};
     size_t before = n_descriptors();
     assert_int_equal(hs_names_run(&process, &out, note, sizeof note, &err), HS_IO);
     assert_non_null(strstr(err.message, "'/nonexistent/x'"));
@@ -209,6 +232,7 @@ int main(void)
         cmocka_unit_test(ends_one_that_only_closes_its_output),
         cmocka_unit_test(ends_one_that_says_too_much),
         cmocka_unit_test(runs_as_the_owner_of_the_target),
+        cmocka_unit_test(does_not_read_another_users_files_as_us),
         cmocka_unit_test(one_that_is_not_there_is_an_error),
         cmocka_unit_test(a_failed_allocation_leaves_no_child),
     };
