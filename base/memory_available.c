@@ -134,15 +134,15 @@ static bool list_has(const char *at, const char *end, const char *word)
     return false;
 }
 
-/* Our group in the hierarchy of the memory controller: lines "ID:CONTROLLERS:PATH", the ID of v2 is
- * 0. False when there is none. */
-static bool group_path(const char *proc, bool is_v2, char *ret, size_t n_ret)
+/* The group of a process ("self", "1234") in the hierarchy of the memory controller: lines
+ * "ID:CONTROLLERS:PATH", the ID of v2 is 0. False when there is none. */
+static bool group_path(const char *proc, const char *who, bool is_v2, char *ret, size_t n_ret)
 {
     char path[PATH_MAX];
     struct hs_map map;
     bool found = false;
 
-    (void)snprintf(path, sizeof path, "%s/self/cgroup", proc);
+    (void)snprintf(path, sizeof path, "%s/%s/cgroup", proc, who);
     struct line line = line_open(path, &map);
     while (!found && line_next(&line)) {
         size_t n = (size_t)(line.end - line.at);
@@ -241,14 +241,14 @@ static uint64_t mount_left(struct mount *mount, const char *group, bool is_v2)
     return groups_left(path, n_point, is_v2);
 }
 
-static uint64_t hierarchy_left(const char *proc, bool is_v2)
+static uint64_t hierarchy_left(const char *proc, const char *who, bool is_v2)
 {
     char group[PATH_MAX], path[PATH_MAX];
     struct hs_map map;
     struct mount mount;
     uint64_t left = UINT64_MAX;
 
-    if (!group_path(proc, is_v2, group, sizeof group))
+    if (!group_path(proc, who, is_v2, group, sizeof group))
         return left;
     (void)snprintf(path, sizeof path, "%s/self/mountinfo", proc);
     struct line line = line_open(path, &map);
@@ -259,18 +259,30 @@ static uint64_t hierarchy_left(const char *proc, bool is_v2)
     return left;
 }
 
-uint64_t hs_memory_available_under(const char *proc)
+static uint64_t available_to(const char *proc, const char *who)
 {
     char path[PATH_MAX];
     (void)snprintf(path, sizeof path, "%s/meminfo", proc);
     uint64_t kib = file_number(path, "MemAvailable:", UINT64_MAX), left;
     if (kib == UINT64_MAX || __builtin_mul_overflow(kib, 1024, &left))
         left = UINT64_MAX;
-    left = least(left, hierarchy_left(proc, false));
-    return least(left, hierarchy_left(proc, true));
+    left = least(left, hierarchy_left(proc, who, false));
+    return least(left, hierarchy_left(proc, who, true));
+}
+
+uint64_t hs_memory_available_under(const char *proc)
+{
+    return available_to(proc, "self");
 }
 
 uint64_t hs_memory_available_bytes(void)
 {
-    return hs_memory_available_under("/proc");
+    return available_to("/proc", "self");
+}
+
+uint64_t hs_memory_available_to(pid_t pid)
+{
+    char who[32];
+    (void)snprintf(who, sizeof who, "%d", pid);
+    return available_to("/proc", who);
 }

@@ -7,6 +7,7 @@
 #include "base/checked.h"
 #include "dump_session.h"
 #include "ocaml4_emit.h"
+#include "target/freeze.h"
 #include "target/procfs.h"
 
 enum { PLAN_NOTE_BYTES = 128, MISSING_NOTE_BYTES = 640, MISSING_NOTES_MAX = 64 };
@@ -98,7 +99,8 @@ static void dump_rehearse(struct hs_dump_session *s)
 
     dump_forget(s);
     s->was_located = hs_ocaml4_locate(&s->rt, &ignored) == HS_OK;
-    if (s->was_located && s->image.paged == NULL) /* or the disk would take all of it twice */
+    /* or the disk would take all of it twice; with a copy the process runs meanwhile */
+    if (s->was_located && s->image.paged == NULL && !hs_copy_is_expected(&s->target))
         (void)hs_ocaml4_copy_heap(&s->rt, &ignored);
     s->image.is_full = false;
     s->target.read_bytes = read_bytes;

@@ -9,6 +9,7 @@
 #include "native_facts.h"
 #include "native_flow.h"
 #include "native_prepare.h"
+#include "target/freeze.h"
 
 enum { STOPS_MAX = 6, PAUSE_US = 1000, ALLOCATORS_BYTES = 256 };
 /* From here on order goes by region, whatever memory there is: the same heap gives the same types.

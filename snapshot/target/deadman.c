@@ -20,11 +20,11 @@ void hs_deadman_limit(uint64_t limit_ns)
     deadman.limit_ns = limit_ns;
 }
 
-static void deadman_start(void)
+static void deadman_start(uint64_t limit_ns)
 {
     struct itimerval in = {
-        .it_value = {.tv_sec = (time_t)(deadman.limit_ns / 1000000000),
-                     .tv_usec = (suseconds_t)(deadman.limit_ns % 1000000000 / 1000)},
+        .it_value = {.tv_sec = (time_t)(limit_ns / 1000000000),
+                     .tv_usec = (suseconds_t)(limit_ns % 1000000000 / 1000)},
     };
     setitimer(ITIMER_REAL, &in, NULL);
     deadman.renewed_ns = hs_now_ns();
@@ -62,13 +62,19 @@ void hs_deadman_arm(void)
         return;
     deadman.is_armed = deadman_take_alarm();
     if (deadman.is_armed)
-        deadman_start();
+        deadman_start(deadman.limit_ns);
 }
 
 void hs_deadman_renew(void)
 {
     if (deadman.is_armed && hs_now_ns() - deadman.renewed_ns > deadman.limit_ns / DEADMAN_RENEWALS)
-        deadman_start();
+        deadman_start(deadman.limit_ns);
+}
+
+void hs_deadman_within(uint64_t limit_ns)
+{
+    if (deadman.is_armed)
+        deadman_start(limit_ns < deadman.limit_ns ? limit_ns : deadman.limit_ns);
 }
 
 void hs_deadman_disarm(void)

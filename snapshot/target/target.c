@@ -41,6 +41,13 @@ hs_status hs_target_identify(pid_t pid, struct hs_identity *ret, struct hs_error
     return HS_OK;
 }
 
+bool hs_identity_equal(const struct hs_identity *a, const struct hs_identity *b)
+{
+    return a->start_time == b->start_time && a->exe_device == b->exe_device &&
+           a->exe_inode == b->exe_inode && a->code_begin == b->code_begin &&
+           a->stack_begin == b->stack_begin;
+}
+
 /* The command line with spaces between arguments and no control characters; "[name]" without. */
 static hs_status target_read_command(struct hs_target *target, struct hs_error *err)
 {
@@ -145,6 +152,7 @@ void hs_target_close(struct hs_target *target)
     hs_memory_close(&target->live);
     hs_core_close(target->core);
     hs_mappings_fini(target);
+    hs_copy_plan_free(target->copy_plan);
     hs_free(target->threads);
     hs_free(target->command);
     memset(target, 0, sizeof *target);
@@ -155,60 +163,41 @@ static hs_status target_gone(const struct hs_target *target, struct hs_error *er
     return hs_fail(err, HS_TARGET, "cannot read process '%d': it has ended", target->pid);
 }
 
-/* What is read from now: the frozen copy while there is one. */
-static struct hs_memory *target_memory(struct hs_target *target)
-{
-    return &target->live;
-}
-
 /* Through the mem file, which also reads what the program itself may not. A file of a dead process
  * reads as empty. */
-static hs_status target_read_file(struct hs_target *target, const struct hs_memory *memory,
-                                  hs_addr address, uint8_t *bytes, size_t n_bytes, size_t *ret_n,
-                                  struct hs_error *err)
+static ssize_t memory_read_file(const struct hs_memory *memory, hs_addr address, uint8_t *bytes,
+                                size_t n_bytes)
 {
-    *ret_n = 0;
     if (memory->mem_fd < 0 || address > INT64_MAX)
-        return HS_OK;
+        return 0;
     for (;;) {
         ssize_t n = pread(memory->mem_fd, bytes, n_bytes, (off_t)address);
-        if (n > 0)
-            *ret_n = (size_t)n;
         if (n > 0 || (n < 0 && errno == EIO))
-            return HS_OK;
+            return n > 0 ? n : 0;
         if (n < 0 && errno == EINTR)
             continue;
-        return n == 0 || errno == ESRCH ? target_gone(target, err) : HS_OK;
+        return n == 0 || errno == ESRCH ? -1 : 0;
     }
 }
 
-/* One request. *ret_n is 0 when the first page cannot be read. */
-static hs_status target_read_once(struct hs_target *target, hs_addr address, uint8_t *bytes,
-                                  size_t n_bytes, size_t *ret_n, struct hs_error *err)
+ssize_t hs_memory_read(struct hs_memory *memory, hs_addr address, void *bytes, size_t n_bytes)
 {
-    struct hs_memory *memory = target_memory(target);
     struct iovec local = {bytes, n_bytes};
     struct iovec remote = {(void *)(uintptr_t)address, n_bytes};
 
     if (!memory->reads_by_file) {
         ssize_t n = process_vm_readv(memory->pid, &local, 1, &remote, 1, 0);
-        if (n > 0) {
-            *ret_n = (size_t)n;
-            return HS_OK;
-        }
+        if (n > 0)
+            return n;
         if (n < 0 && errno == ESRCH)
-            return target_gone(target, err);
+            return -1;
         memory->reads_by_file = n < 0 && (errno == EPERM || errno == ENOSYS);
     }
-    return target_read_file(target, memory, address, bytes, n_bytes, ret_n, err);
+    return memory_read_file(memory, address, bytes, n_bytes);
 }
 
-size_t hs_target_pages(const struct hs_target *target, hs_addr begin, uint64_t *entries, size_t n)
+size_t hs_memory_pages(const struct hs_memory *memory, hs_addr begin, uint64_t *entries, size_t n)
 {
-    if (target->core != NULL)
-        return hs_core_pages(target, begin, entries, n);
-    const struct hs_memory *memory = &target->live;
-
     if (memory->pagemap_fd < 0)
         return 0;
     ssize_t got = pread(memory->pagemap_fd, entries, n * sizeof *entries,
@@ -216,12 +205,36 @@ size_t hs_target_pages(const struct hs_target *target, hs_addr begin, uint64_t *
     return got > 0 ? (size_t)got / sizeof *entries : 0;
 }
 
+size_t hs_target_pages(const struct hs_target *target, hs_addr begin, uint64_t *entries, size_t n)
+{
+    if (target->core != NULL)
+        return hs_core_pages(target, begin, entries, n);
+    return target->copy != NULL ? hs_copy_pages(target->copy, begin, entries, n)
+                                : hs_memory_pages(&target->live, begin, entries, n);
+}
+
 hs_status hs_target_proc(const struct hs_target *target, const char *name, char **ret,
                          size_t *ret_n_bytes, struct hs_error *err)
 {
     if (target->core != NULL)
         return hs_fail(err, HS_TARGET, "a core has no '%s'", name);
+    if (target->copy != NULL)
+        return hs_copy_proc(target, name, ret, ret_n_bytes, err);
     return hs_proc_read_of(target->live.pid, name, ret, ret_n_bytes, err);
+}
+
+/* One request: of the frozen copy while there is one. *ret_n is 0 when the first page cannot be
+ * read. */
+static hs_status target_read_once(struct hs_target *target, hs_addr address, uint8_t *bytes,
+                                  size_t n_bytes, size_t *ret_n, struct hs_error *err)
+{
+    HS_TRY(hs_freeze_check(target, err));
+    ssize_t n = target->copy != NULL ? hs_copy_read(target->copy, address, bytes, n_bytes)
+                                     : hs_memory_read(&target->live, address, bytes, n_bytes);
+    if (n < 0)
+        return target->copy != NULL ? hs_copy_lost(target, err) : target_gone(target, err);
+    *ret_n = (size_t)n;
+    return HS_OK;
 }
 
 hs_status hs_target_read_some(struct hs_target *target, hs_addr address, void *bytes,

@@ -2,16 +2,24 @@
 #ifndef HS_TARGET_PRIVATE_H
 #define HS_TARGET_PRIVATE_H
 
+#include <sched.h>
+
 #include "target/target.h"
 
 /* ---- target.c */
 /* Who is behind the pid now. HS_TARGET when nobody, or when it may not be asked. */
 hs_status hs_target_identify(pid_t pid, struct hs_identity *ret, struct hs_error *err);
+bool hs_identity_equal(const struct hs_identity *a, const struct hs_identity *b);
 
 #define HS_MEMORY_INIT ((struct hs_memory){.mem_fd = -1, .pagemap_fd = -1})
 /* Opens what the system offers of a process: no failure. */
 void hs_memory_open(pid_t pid, struct hs_memory *ret);
 void hs_memory_close(struct hs_memory *memory);
+/* One request: how many bytes, 0 when the first page cannot be read, -1 when the process is gone.
+ */
+ssize_t hs_memory_read(struct hs_memory *memory, hs_addr address, void *bytes, size_t n_bytes);
+/* As hs_target_pages. */
+size_t hs_memory_pages(const struct hs_memory *memory, hs_addr begin, uint64_t *entries, size_t n);
 
 /* ---- target_refusal.c */
 /* HS_OK for a process that may be dumped; else HS_TARGET with message and hint. */
@@ -28,6 +36,48 @@ hs_status hs_mappings_parse(struct hs_target *target, const char *text, size_t n
 hs_status hs_mappings_refresh(struct hs_target *target, struct hs_error *err);
 void hs_mappings_fini(struct hs_target *target);
 
+/* ---- target_stop.c */
+/* Sets broken-off calls to start again, detaches all threads; a copy stays. */
+void hs_stop_let_go(struct hs_target *target);
+
+/* ---- freeze.c */
+/* Before a stop: what is foreseen of it. */
+hs_status hs_freeze_prepare(struct hs_target *target, struct hs_error *err);
+/* Before every request: has the pause, or the growth of the target, come to its limit? HS_LIMIT;
+ * HS_TARGET when it has ended or become another program. It runs then, and all that follows fails
+ * alike. */
+hs_status hs_freeze_check(struct hs_target *target, struct hs_error *err);
+
+/* ---- copy.c */
+/* Reads of the copy, with what it lacks. As hs_memory_read. */
+ssize_t hs_copy_read(struct hs_copy *copy, hs_addr address, void *bytes, size_t n_bytes);
+size_t hs_copy_pages(const struct hs_copy *copy, hs_addr begin, uint64_t *entries, size_t n);
+hs_status hs_copy_proc(const struct hs_target *target, const char *name, char **ret,
+                       size_t *ret_n_bytes, struct hs_error *err);
+/* Why the copy is gone. Always fails. */
+hs_status hs_copy_lost(struct hs_target *target, struct hs_error *err);
+/* Ends the copy if there is one; never fails, never waits for long. */
+void hs_copy_end(struct hs_target *target);
+void hs_copy_plan_free(struct hs_copy_plan *plan);
+
+/* ---- priority.c */
+struct hs_priority {
+    bool is_raised;
+    int policy;
+    struct sched_param parameter;
+};
+
+void hs_priority_raise(struct hs_priority *saved);
+void hs_priority_restore(const struct hs_priority *saved);
+
+/* ---- restart.c */
+/* A call that failed with EINTR because of the stop, or of a signal: hs_call_has_signal. */
+bool hs_call_is_broken_off(const struct user_regs_struct *regs);
+/* Sets it back onto its syscall instruction; false when it is none. */
+bool hs_call_restart(struct user_regs_struct *regs);
+/* A signal waits that the thread will handle: then EINTR is its due. */
+bool hs_call_has_signal(pid_t pid, pid_t tid);
+
 /* ---- core.c, core_read.c: the same of a core. What is missing is not read, and no failure. */
 void hs_core_close(struct hs_core *core);
 hs_status hs_core_file_path(const struct hs_target *target, const struct hs_mapping *mapping,
@@ -43,6 +93,8 @@ size_t hs_core_pages(const struct hs_target *target, hs_addr begin, uint64_t *en
 void hs_deadman_arm(void);
 void hs_deadman_renew(void);
 void hs_deadman_disarm(void);
+/* From now, once: so long, or as long as it always is where that is less. */
+void hs_deadman_within(uint64_t limit_ns);
 /* Another length than 30 s, at least 1 us, from the next arm or renewal on: for tests. */
 void hs_deadman_limit(uint64_t limit_ns);
 

@@ -8,13 +8,11 @@
 #include <assert.h>
 #include <dirent.h>
 #include <errno.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -37,29 +35,6 @@ struct stop {
     size_t n_sorted; /* threads [0, n_sorted) ascend by tid; behind are new ones */
     bool has_executed, has_ended;
 };
-
-/* Real-time priority while stopping and letting go: with many runnable threads the first ones
- * released would take the processor from us (27.7 ms against 0.09 ms for 64 spinning threads). */
-struct stop_priority {
-    bool is_raised;
-    int policy;
-    struct sched_param parameter;
-};
-
-static void priority_raise(struct stop_priority *saved)
-{
-    struct sched_param high = {.sched_priority = 50};
-
-    saved->policy = sched_getscheduler(0);
-    saved->is_raised = saved->policy >= 0 && sched_getparam(0, &saved->parameter) == 0 &&
-                       sched_setscheduler(0, SCHED_FIFO, &high) == 0;
-}
-
-static void priority_restore(const struct stop_priority *saved)
-{
-    if (saved->is_raised)
-        sched_setscheduler(0, saved->policy, &saved->parameter);
-}
 
 static int thread_compare(const void *a, const void *b)
 {
@@ -293,13 +268,6 @@ static hs_status stop_all(struct stop *stop, struct hs_error *err)
     return HS_OK;
 }
 
-static bool identity_equal(const struct hs_identity *a, const struct hs_identity *b)
-{
-    return a->start_time == b->start_time && a->exe_device == b->exe_device &&
-           a->exe_inode == b->exe_inode && a->code_begin == b->code_begin &&
-           a->stack_begin == b->stack_begin;
-}
-
 static hs_status stop_ended(const struct stop *stop, struct hs_error *err)
 {
     return hs_fail(err, HS_TARGET, "cannot dump process '%d': it ended during the dump",
@@ -318,7 +286,7 @@ static hs_status stop_check_identity(const struct stop *stop, struct hs_error *e
     if (status == HS_TARGET || (status == HS_OK && now.start_time != opened->start_time))
         return stop_ended(stop, err);
     HS_TRY(status);
-    if (stop->has_executed || !identity_equal(&now, opened)) {
+    if (stop->has_executed || !hs_identity_equal(&now, opened)) {
         (void)hs_fail(err, HS_TARGET,
                       "cannot dump process '%d': it executed another program during the dump",
                       stop->target->pid);
@@ -422,8 +390,8 @@ static hs_status stop_whole(struct stop *stop, struct hs_error *err)
 
 hs_status hs_target_stop(struct hs_target *target, struct hs_error *err)
 {
-    struct stop stop = {.target = target, .deadline_ns = hs_now_ns() + STOP_DEADLINE_NS};
-    struct stop_priority saved;
+    struct stop stop = {.target = target};
+    struct hs_priority saved;
 
     if (target->core != NULL)
         return HS_OK; /* stopped for good */
@@ -431,93 +399,56 @@ hs_status hs_target_stop(struct hs_target *target, struct hs_error *err)
     target->n_threads = 0;
     target->was_stopped_already = false;
     target->pause_ns = 0;
+    HS_TRY(hs_freeze_prepare(target, err));
     hs_deadman_arm();
-    priority_raise(&saved);
+    hs_priority_raise(&saved);
+    stop.deadline_ns = hs_now_ns() + STOP_DEADLINE_NS;
     hs_status status = stop_whole(&stop, err);
+    target->report.stopping_ns = hs_now_ns() - target->stopped_at_ns;
     if (status != HS_OK)
         stop_undo(&stop);
-    priority_restore(&saved);
+    hs_priority_restore(&saved);
     target->is_stopped = status == HS_OK;
     if (status != HS_OK)
         hs_deadman_disarm();
     return status;
 }
 
-/* The system calls that fail with EINTR for a mere stop, measured or by their use of
- * sock_intr_errno with a time limit (include/net/sock.h). An interrupted one has done nothing, so
- * it can start again. */
-static bool restart_is_due(uint64_t number)
+/* Sets an interrupted call to start again. One SETREGS, valid before and after, so that our death
+ * in between is harmless. */
+static void stop_restart(struct hs_target *target, const struct hs_thread *thread)
 {
-    static const uint16_t calls[] = {
-        SYS_epoll_wait,    SYS_epoll_pwait, SYS_epoll_pwait2,    SYS_read,
-        SYS_readv,         SYS_recvfrom,    SYS_recvmsg,         SYS_recvmmsg,
-        SYS_accept,        SYS_accept4,     SYS_write,           SYS_writev,
-        SYS_sendto,        SYS_sendmsg,     SYS_sendmmsg,        SYS_connect,
-        SYS_semop,         SYS_semtimedop,  SYS_rt_sigtimedwait, SYS_io_getevents,
-        SYS_io_pgetevents,
-    };
-    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
-        if (calls[i] == number)
-            return true;
-    return false;
-}
+    struct user_regs_struct regs;
 
-/* A signal that the thread will handle: then EINTR is its due. */
-static bool restart_has_signal(pid_t pid, pid_t tid)
-{
-    struct hs_error ignored = HS_ERROR_INIT;
-    hs_auto_free char *text = NULL;
-    size_t n;
-    char path[HS_PROC_PATH_BYTES];
-    uint64_t own = 0, shared = 0, blocked = 0;
-
-    snprintf(path, sizeof path, "/proc/%d/task/%d/status", pid, tid);
-    if (hs_proc_read(path, &text, &n, &ignored) != HS_OK ||
-        !hs_proc_number(text, "SigPnd", 16, &own) || !hs_proc_number(text, "ShdPnd", 16, &shared) ||
-        !hs_proc_number(text, "SigBlk", 16, &blocked))
-        return true;
-    return ((own | shared) & ~blocked) != 0;
-}
-
-/* Sets an interrupted call to start again: back onto its two-byte syscall instruction. One
- * SETREGS, valid before and after, so that our death in between is harmless. */
-static void restart_call(struct hs_target *target, const struct hs_thread *thread)
-{
-    struct user_regs_struct regs = thread->regs;
-
-    if (thread->state != THREAD_STOPPED || (int64_t)regs.rax != -EINTR ||
-        !restart_is_due(regs.orig_rax) || restart_has_signal(target->pid, thread->tid))
+    if (thread->state != THREAD_STOPPED || !hs_call_is_broken_off(&thread->regs) ||
+        hs_call_has_signal(target->pid, thread->tid) ||
+        ptrace(PTRACE_GETREGS, thread->tid, NULL, &regs) != 0 || !hs_call_restart(&regs))
         return;
-    regs.rip -= 2;
-    regs.rax = regs.orig_rax;
-    regs.orig_rax = UINT64_MAX;
     if (ptrace(PTRACE_SETREGS, thread->tid, NULL, &regs) == 0)
         target->report.n_restarted++;
 }
 
-void hs_target_resume(struct hs_target *target)
+void hs_stop_let_go(struct hs_target *target)
 {
-    struct stop_priority saved;
+    struct hs_priority saved;
 
     if (!target->is_stopped)
         return;
-    priority_raise(&saved);
-    for (size_t i = 0; i < target->n_threads; i++)
-        restart_call(target, &target->threads[i]);
+    hs_priority_raise(&saved);
+    for (size_t i = 0; i < target->n_threads && !target->options.leaves_interrupted; i++)
+        stop_restart(target, &target->threads[i]);
     stop_detach_all(target);
     target->is_stopped = false;
     if (!target->was_stopped_already)
         target->pause_ns = hs_now_ns() - target->stopped_at_ns;
-    priority_restore(&saved);
-    hs_deadman_disarm();
+    hs_priority_restore(&saved);
 }
 
-hs_status hs_target_freeze(struct hs_target *target, struct hs_error *err)
+void hs_target_resume(struct hs_target *target)
 {
-    (void)err;
-    if (target->core != NULL)
-        return HS_OK;
-    assert(target->is_stopped);
-    target->report.way = target->was_stopped_already ? HS_WAY_STOPPED : HS_WAY_READ;
-    return HS_OK;
+    if (!target->is_stopped && target->copy == NULL)
+        return;
+    hs_stop_let_go(target);
+    hs_copy_end(target);
+    hs_deadman_disarm();
 }

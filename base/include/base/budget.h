@@ -7,6 +7,8 @@
 #ifndef HS_BASE_BUDGET_H
 #define HS_BASE_BUDGET_H
 
+#include <sys/types.h>
+
 #include "base/error.h"
 
 #define HS_BUDGET_BASE_BYTES ((uint64_t)12 << 20)
@@ -30,6 +32,8 @@ void hs_budget_init(uint64_t limit_bytes, const char *spill_dir, unsigned n_thre
 uint64_t hs_memory_available_bytes(void);
 /* The same with another directory for /proc: its meminfo, self/cgroup and self/mountinfo. */
 uint64_t hs_memory_available_under(const char *proc);
+/* The same for another process. */
+uint64_t hs_memory_available_to(pid_t pid);
 
 /* Takes bytes for `what` ("the forest"). HS_LIMIT with the figures and the hint to give more with
  * --memory; then nothing is taken. A NULL budget has no limit. */

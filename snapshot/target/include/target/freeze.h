@@ -36,4 +36,9 @@ struct hs_copy_outlook {
 hs_status hs_copy_foresee(const struct hs_target *target, struct hs_copy_outlook *ret,
                           struct hs_error *err);
 
+/* Whether freezing will make a copy, as far as that can be foreseen: then reading the memory once
+ * before the stop, to have it ready, is in vain. Looks at the process when it has not done so for
+ * some seconds. */
+bool hs_copy_is_expected(struct hs_target *target);
+
 #endif

@@ -77,6 +77,7 @@ struct hs_stop_report {
 };
 
 struct hs_copy; /* target/freeze.h */
+struct hs_copy_plan;
 struct hs_core; /* target/core.h */
 
 struct hs_target {
@@ -85,6 +86,7 @@ struct hs_target {
     struct hs_memory live;
     struct hs_copy *copy;           /* owned: from freeze to resume; NULL: none */
     struct hs_core *core;           /* owned: then there is no process */
+    struct hs_copy_plan *copy_plan; /* owned: what was foreseen before the last stop; or NULL */
     struct hs_stop_options options; /* set before the first stop */
     struct hs_stop_report report;   /* of the last stop */
     char *command;             /* owned: the command line, sanitised, spaces between arguments */
@@ -95,6 +97,7 @@ struct hs_target {
     char *path_text; /* owned */
     size_t path_text_bytes, path_text_capacity;
     bool is_stopped;
+    bool is_over_limit;       /* let go in the middle: reads fail until the next stop */
     bool was_stopped_already; /* by its user: group-stop or SIGSTOP. Then our pause is 0 */
     uint64_t stopped_at_ns;
     uint64_t pause_ns; /* length of the last stop, from first interrupt to last detach */

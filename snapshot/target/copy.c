@@ -1,0 +1,63 @@
+/* A copy that was made: what is read from it, and its end. */
+#include "base/alloc.h"
+#include "base/buffer.h"
+#include "base/progress.h"
+#include "copy_private.h"
+#include "target/procfs.h"
+
+#define COPY_END_NS ((uint64_t)2000000000)
+
+ssize_t hs_copy_read(struct hs_copy *copy, hs_addr address, void *bytes, size_t n_bytes)
+{
+    size_t n = 0;
+
+    if (hs_copy_saved_read(&copy->saved, address, bytes, n_bytes, &n))
+        return (ssize_t)n;
+    return hs_memory_read(&copy->memory, address, bytes, n);
+}
+
+size_t hs_copy_pages(const struct hs_copy *copy, hs_addr begin, uint64_t *entries, size_t n)
+{
+    size_t got = hs_memory_pages(&copy->memory, begin, entries, n);
+
+    hs_copy_saved_pages(&copy->saved, begin, entries, got);
+    return got;
+}
+
+hs_status hs_copy_lost(struct hs_target *target, struct hs_error *err)
+{
+    struct hs_copy *copy = target->copy;
+
+    if (copy->failure.status == HS_OK) {
+        (void)hs_fail(&copy->failure, HS_LIMIT,
+                      "cannot read process '%d': the system ended its frozen copy", target->pid);
+        (void)hs_hint(&copy->failure, "memory may be short: try again later, or with --stop read");
+    }
+    *err = copy->failure;
+    return err->status;
+}
+
+void hs_copy_give_up(struct hs_copy *copy)
+{
+    if (copy->is_ended)
+        return;
+    hs_memory_close(&copy->memory);
+    (void)hs_copy_kill(copy->memory.pid, hs_now_ns() + COPY_END_NS); /* late: it ends with us */
+    copy->is_ended = true;
+}
+
+void hs_copy_end(struct hs_target *target)
+{
+    if (target->copy == NULL)
+        return;
+    if (!target->copy->is_ended)
+        hs_copy_measure(target);
+    hs_copy_pass(HS_COPY_AT_READ);
+    struct hs_copy *copy = HS_STEAL(target->copy);
+    hs_copy_give_up(copy);
+    hs_copy_pass(HS_COPY_AT_GONE);
+    if (copy->variant == HS_COPY_DIRECT)
+        hs_copy_collect(target, copy);
+    hs_copy_saved_fini(&copy->saved);
+    hs_free(copy);
+}

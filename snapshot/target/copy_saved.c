@@ -1,0 +1,183 @@
+/* What a copy lacks: areas that the program keeps from its children (MADV_DONTFORK), that are empty
+ * in them (MADV_WIPEONFORK) or may be taken from them (huge pages, when there are no more). Read
+ * while all stood still, and laid over what is read from the copy. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/bisect.h"
+#include "copy_private.h"
+
+#define SAVED_PAGE ((hs_addr)4096)
+#define SAVED_ENTRIES ((size_t)512)
+#define SAVED_REQUEST_BYTES ((size_t)1 << 20)
+/* Documentation/admin-guide/mm/pagemap.rst: present, or swapped */
+#define SAVED_PAGE_PRESENT (UINT64_C(1) << 63)
+#define SAVED_PAGE_IS_THERE (UINT64_C(3) << 62)
+
+hs_status hs_copy_saved_init(struct hs_copy_saved *saved, size_t n_bytes, struct hs_error *err)
+{
+    void *store = NULL;
+
+    if (n_bytes != 0)
+        HS_TRY(hs_pages_alloc(n_bytes, 1, &store, err));
+    *saved = (struct hs_copy_saved){.store = store, .store_capacity = n_bytes};
+    return HS_OK;
+}
+
+void hs_copy_saved_fini(struct hs_copy_saved *saved)
+{
+    if (saved->store != NULL)
+        hs_pages_free(saved->store, saved->store_capacity, 1);
+    hs_free(saved->areas);
+    hs_free(saved->runs);
+    memset(saved, 0, sizeof *saved);
+}
+
+static hs_status saved_add_run(struct hs_copy_saved *saved, hs_addr begin, size_t n_bytes,
+                               struct hs_error *err)
+{
+    HS_TRY(hs_grow((void **)&saved->runs, &saved->runs_capacity, saved->n_runs + 1,
+                   sizeof *saved->runs, err));
+    saved->runs[saved->n_runs++] =
+        (struct hs_copy_run){begin, begin + n_bytes, saved->store + saved->store_bytes};
+    saved->store_bytes += n_bytes;
+    return HS_OK;
+}
+
+static hs_status saved_make_room(const struct hs_copy_saved *saved, size_t n_bytes,
+                                 struct hs_error *err)
+{
+    if (n_bytes <= saved->store_capacity - saved->store_bytes)
+        return HS_OK;
+    return hs_fail(err, HS_LIMIT, "over %zu bytes would have to be saved", saved->store_capacity);
+}
+
+/* Pages that cannot be read are left out: they are then unreadable in the copy, too, or zero. */
+static hs_status saved_read_run(struct hs_copy_saved *saved, struct hs_memory *memory,
+                                hs_addr begin, hs_addr end, struct hs_error *err)
+{
+    while (begin < end) {
+        size_t n = end - begin < SAVED_REQUEST_BYTES ? end - begin : SAVED_REQUEST_BYTES;
+        HS_TRY(saved_make_room(saved, n, err));
+        ssize_t got = hs_memory_read(memory, begin, saved->store + saved->store_bytes, n);
+        if (got > 0)
+            HS_TRY(saved_add_run(saved, begin, (size_t)got, err));
+        begin += got > 0 ? (size_t)got : SAVED_PAGE;
+    }
+    return HS_OK;
+}
+
+/* The pages of [begin, end) that are there, by the page map. */
+static hs_status saved_read_area(struct hs_copy_saved *saved, struct hs_memory *memory,
+                                 hs_addr begin, hs_addr end, struct hs_error *err)
+{
+    uint64_t entries[SAVED_ENTRIES];
+
+    while (begin < end) {
+        size_t n_pages = (end - begin) / SAVED_PAGE;
+        size_t n = hs_memory_pages(memory, begin, entries,
+                                   n_pages < SAVED_ENTRIES ? n_pages : SAVED_ENTRIES);
+        if (n == 0)
+            return saved_read_run(saved, memory, begin, end, err);
+        for (size_t i = 0; i < n;) {
+            size_t first = i;
+            bool is_there = (entries[i] & SAVED_PAGE_IS_THERE) != 0;
+            while (i < n && ((entries[i] & SAVED_PAGE_IS_THERE) != 0) == is_there)
+                i++;
+            if (is_there)
+                HS_TRY(saved_read_run(saved, memory, begin + first * SAVED_PAGE,
+                                      begin + i * SAVED_PAGE, err));
+        }
+        begin += n * SAVED_PAGE;
+    }
+    return HS_OK;
+}
+
+hs_status hs_copy_save_area(struct hs_copy_saved *saved, const struct hs_target *target,
+                            hs_addr begin, hs_addr end, struct hs_error *err)
+{
+    struct hs_memory memory = target->live;
+
+    HS_TRY(hs_grow((void **)&saved->areas, &saved->areas_capacity, saved->n_areas + 1,
+                   sizeof *saved->areas, err));
+    HS_TRY(saved_read_area(saved, &memory, begin, end, err));
+    saved->areas[saved->n_areas++] = (struct hs_copy_area){begin, end};
+    return HS_OK;
+}
+
+hs_status hs_copy_save_bytes(struct hs_copy_saved *saved, hs_addr begin, const void *bytes,
+                             size_t n_bytes, struct hs_error *err)
+{
+    HS_TRY(saved_make_room(saved, n_bytes, err));
+    memcpy(saved->store + saved->store_bytes, bytes, n_bytes);
+    return saved_add_run(saved, begin, n_bytes, err);
+}
+
+static int saved_compare_runs(const void *a, const void *b)
+{
+    hs_addr x = ((const struct hs_copy_run *)a)->begin, y = ((const struct hs_copy_run *)b)->begin;
+    return (x > y) - (x < y);
+}
+
+static int saved_compare_areas(const void *a, const void *b)
+{
+    hs_addr x = ((const struct hs_copy_area *)a)->begin;
+    hs_addr y = ((const struct hs_copy_area *)b)->begin;
+    return (x > y) - (x < y);
+}
+
+void hs_copy_saved_sort(struct hs_copy_saved *saved)
+{
+    if (saved->n_runs > 1)
+        qsort(saved->runs, saved->n_runs, sizeof *saved->runs, saved_compare_runs);
+    if (saved->n_areas > 1)
+        qsort(saved->areas, saved->n_areas, sizeof *saved->areas, saved_compare_areas);
+}
+
+/* Bytes from `address` to the next border, at most n. */
+static size_t saved_until(hs_addr address, size_t n, hs_addr border)
+{
+    return border > address && border - address < n ? border - address : n;
+}
+
+bool hs_copy_saved_read(const struct hs_copy_saved *saved, hs_addr address, void *bytes, size_t n,
+                        size_t *ret_n)
+{
+    size_t run = HS_FIRST_ABOVE(saved->runs, saved->n_runs, end, address);
+    size_t area = HS_FIRST_ABOVE(saved->areas, saved->n_areas, end, address);
+
+    if (run < saved->n_runs && saved->runs[run].begin <= address) {
+        n = saved_until(address, n, saved->runs[run].end);
+        memcpy(bytes, saved->runs[run].bytes + (address - saved->runs[run].begin), n);
+        *ret_n = n;
+        return true;
+    }
+    if (run < saved->n_runs)
+        n = saved_until(address, n, saved->runs[run].begin);
+    bool is_saved = area < saved->n_areas && saved->areas[area].begin <= address;
+    if (area < saved->n_areas)
+        n = saved_until(address, n, is_saved ? saved->areas[area].end : saved->areas[area].begin);
+    if (is_saved)
+        memset(bytes, 0, n);
+    *ret_n = n;
+    return is_saved;
+}
+
+void hs_copy_saved_pages(const struct hs_copy_saved *saved, hs_addr begin, uint64_t *entries,
+                         size_t n)
+{
+    size_t area = HS_FIRST_ABOVE(saved->areas, saved->n_areas, end, begin);
+
+    begin &= ~(SAVED_PAGE - 1);
+    for (size_t i = 0; i < n && area < saved->n_areas; i++) {
+        hs_addr at = begin + i * SAVED_PAGE;
+        if (at >= saved->areas[area].end)
+            area++;
+        if (area == saved->n_areas || at < saved->areas[area].begin)
+            continue;
+        size_t run = HS_FIRST_ABOVE(saved->runs, saved->n_runs, end, at);
+        bool is_there = run < saved->n_runs && saved->runs[run].begin <= at;
+        entries[i] = is_there ? SAVED_PAGE_PRESENT : 0;
+    }
+}

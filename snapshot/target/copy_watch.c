@@ -1,0 +1,164 @@
+/* While a copy is read, its process runs: it may end, become another program, or grow, because
+ * every page that it writes for the first time is there twice from then on. */
+#include <poll.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/budget.h"
+#include "base/progress.h"
+#include "base/units.h"
+#include "copy_private.h"
+#include "target/procfs.h"
+
+#define WATCH_EVERY_NS ((uint64_t)100000000)
+/* Reading what became private walks the page tables: at most a twentieth of the time. */
+#define WATCH_SHARE 20
+/* What must be left to it under the limits of its memory. */
+#define WATCH_ROOM(bytes) ((bytes) / 256 + ((uint64_t)8 << 20))
+
+static hs_status watch_failed(struct hs_copy *copy, struct hs_error *err)
+{
+    *err = copy->failure;
+    return err->status;
+}
+
+static bool watch_has_ended(const struct hs_target *target)
+{
+    struct pollfd ended = {.fd = target->pidfd, .events = POLLIN};
+
+    return target->pidfd >= 0 && poll(&ended, 1, 0) == 1;
+}
+
+/* Is the process still the program that was copied? It is waited for as long as that is unknown. */
+static hs_status watch_identity(const struct hs_target *target, struct hs_error *err)
+{
+    struct hs_identity now;
+
+    hs_status status = hs_target_identify(target->pid, &now, err);
+    if (status == HS_LIMIT)
+        return status;
+    if (status != HS_OK || now.start_time != target->identity.start_time || watch_has_ended(target))
+        return hs_fail(err, HS_TARGET, "cannot dump process '%d': it ended during the dump",
+                       target->pid);
+    if (hs_identity_equal(&now, &target->identity))
+        return HS_OK;
+    (void)hs_fail(err, HS_TARGET,
+                  "cannot dump process '%d': it executed another program during the dump",
+                  target->pid);
+    return hs_hint(err, "try again");
+}
+
+/* One number of a file of /proc in KiB; 0 when it is not there: of a process that ends. */
+static bool watch_numbers(pid_t pid, const char *name, const char *const keys[2], uint64_t *ret)
+{
+    struct hs_error ignored = HS_ERROR_INIT;
+    hs_auto_free char *text = NULL;
+    size_t n;
+    uint64_t sum = 0;
+
+    if (hs_proc_read_of(pid, name, &text, &n, &ignored) != HS_OK)
+        return false;
+    for (int i = 0; i < 2; i++) {
+        uint64_t kilobytes = 0;
+        if (keys[i] != NULL && hs_proc_number(text, keys[i], 10, &kilobytes))
+            sum += kilobytes;
+    }
+    *ret = sum * 1024;
+    return true;
+}
+
+/* What only the copy has left is what the process has written since, or given back: the latter is
+ * no growth. The copy still has what both had when it was made. */
+static bool watch_growth_bytes(const struct hs_target *target, uint64_t *ret)
+{
+    static const char *const own[2] = {"Private_Dirty", "Private_Clean"};
+    static const char *const resident[2] = {"RssAnon", NULL};
+    pid_t copy = target->copy->memory.pid;
+    uint64_t of_copy, then, now = 0;
+
+    if (!watch_numbers(copy, "smaps_rollup", own, &of_copy) ||
+        !watch_numbers(copy, "status", resident, &then))
+        return false;
+    (void)watch_numbers(target->pid, "status", resident, &now);
+    uint64_t given_back = then > now ? then - now : 0;
+    *ret = of_copy > given_back ? of_copy - given_back : 0;
+    return true;
+}
+
+static hs_status watch_too_much(const struct hs_target *target, uint64_t growth,
+                                struct hs_error *err)
+{
+    char grown[HS_UNIT_TEXT_BYTES], limit[HS_UNIT_TEXT_BYTES];
+
+    hs_format_bytes(growth, grown);
+    hs_format_bytes(target->options.max_growth_bytes, limit);
+    (void)hs_fail(err, HS_LIMIT,
+                  "gave up the copy of process '%d': it had made it grow by %s, %s are allowed",
+                  target->pid, grown, limit);
+    return hs_hint(err, "allow more with --max-growth, or use --stop read");
+}
+
+void hs_copy_measure(struct hs_target *target)
+{
+    struct hs_copy *copy = target->copy;
+    uint64_t begun_ns = hs_now_ns(), growth;
+
+    if (watch_growth_bytes(target, &growth) && growth > target->report.growth_bytes)
+        target->report.growth_bytes = growth;
+    copy->growth_cost_ns = hs_now_ns() - begun_ns;
+    copy->growth_at_ns = hs_now_ns();
+}
+
+static hs_status watch_growth(struct hs_target *target, struct hs_error *err)
+{
+    struct hs_copy *copy = target->copy;
+    uint64_t limit = target->options.max_growth_bytes;
+
+    if (hs_now_ns() - copy->growth_at_ns < WATCH_SHARE * copy->growth_cost_ns)
+        return HS_OK;
+    hs_copy_measure(target);
+    return limit == 0 || target->report.growth_bytes <= limit
+               ? HS_OK
+               : watch_too_much(target, target->report.growth_bytes, err);
+}
+
+static hs_status watch_room(const struct hs_target *target, struct hs_error *err)
+{
+    char left[HS_UNIT_TEXT_BYTES];
+    uint64_t room = hs_memory_available_to(target->pid);
+
+    if (room >= WATCH_ROOM(target->copy_plan->outlook.resident_bytes))
+        return HS_OK;
+    hs_format_bytes(room, left);
+    (void)hs_fail(err, HS_LIMIT,
+                  "gave up the copy of process '%d': only %s are left under the limits of its "
+                  "memory",
+                  target->pid, left);
+    return hs_hint(err, "try again when it needs less, or use --stop read");
+}
+
+static hs_status watch_all(struct hs_target *target, struct hs_error *err)
+{
+    HS_TRY(watch_identity(target, err));
+    HS_TRY(watch_growth(target, err));
+    return watch_room(target, err);
+}
+
+hs_status hs_copy_watch(struct hs_target *target, struct hs_error *err)
+{
+    struct hs_copy *copy = target->copy;
+    uint64_t now_ns = hs_now_ns();
+
+    if (copy->failure.status != HS_OK)
+        return watch_failed(copy, err);
+    bool has_ended = watch_has_ended(target);
+    if (!has_ended && now_ns - copy->watched_ns < WATCH_EVERY_NS)
+        return HS_OK;
+    copy->watched_ns = now_ns;
+    hs_status status = watch_all(target, err);
+    if (status == HS_OK)
+        return HS_OK;
+    copy->failure = *err;
+    hs_copy_give_up(copy);
+    return status;
+}
