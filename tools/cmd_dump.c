@@ -2,6 +2,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/units.h"
@@ -101,6 +102,17 @@ static hs_status parse_mask(const struct hs_invocation *inv, uint64_t *ret, stru
     return hs_hint(err, "write 0x and hexadecimal digits, for example 0xffff000000000007");
 }
 
+/* While we hold a copy of another program's memory, a crash of ours must not put it on a disk. One
+ * byte is too small for a file and tells the kernel to ask no core handler either; core(5). */
+static void leave_no_core(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_CORE, &limit) != 0)
+        return;
+    limit.rlim_cur = limit.rlim_max < 1 ? 0 : 1;
+    (void)setrlimit(RLIMIT_CORE, &limit);
+}
+
 hs_status hs_dump_run(struct hs_tool *tool, const struct hs_invocation *inv,
                       struct hs_dump_report *ret, struct hs_error *err)
 {
@@ -118,6 +130,7 @@ hs_status hs_dump_run(struct hs_tool *tool, const struct hs_invocation *inv,
         .progress = &tool->progress,
         .budget = hs_tool_budget(tool),
     };
+    leave_no_core();
     struct hs_core_options core;
     HS_TRY(hs_core_options_parse(inv, &core, &options, err));
     HS_TRY(hs_stop_options_parse(inv, &options, err));
