@@ -13,6 +13,7 @@
 #include "native_prepare.h"
 #include "symbols/elf.h"
 #include "symbols/lines.h"
+#include "target/freeze.h"
 
 enum { FOUND_BYTES = 384, NAMES_BYTES = 256, MISSING_BYTES = 320 };
 
@@ -121,6 +122,38 @@ static void check_allocator(struct hs_native *native, struct hs_diagnosis *d)
         add(d, "allocator", HS_VERDICT_UNKNOWN,
             "a dump looks for allocators by their structure, and says when it finds none",
             "none is known by name");
+}
+
+/* ---- how it would be stopped */
+
+/* What dump allows unless told otherwise. */
+#define DIAGNOSIS_MAX_PAUSE_NS ((uint64_t)2000000000)
+
+static hs_status check_stop(struct hs_native *native, struct hs_diagnosis *d, struct hs_error *err)
+{
+    struct hs_copy_outlook outlook;
+    char pause[HS_UNIT_TEXT_BYTES], reading[HS_UNIT_TEXT_BYTES], size[HS_UNIT_TEXT_BYTES];
+
+    if (hs_copy_foresee(&native->target, &outlook, err) != HS_OK)
+        return add_failure(d, "stop", err);
+    hs_format_duration(outlook.copy_pause_ns, pause);
+    hs_format_duration(outlook.read_pause_ns, reading);
+    hs_format_bytes(outlook.resident_bytes, size);
+    if (outlook.variant != HS_COPY_NONE)
+        add(d, "stop", HS_VERDICT_OK, NULL,
+            "for about %s, until a frozen copy of its %s is made%s; reading them would take %s",
+            pause, size,
+            outlook.variant == HS_COPY_DIRECT ? " (directly: it would get the orphan)" : "",
+            reading);
+    else
+        add(d, "stop",
+            outlook.read_pause_ns > DIAGNOSIS_MAX_PAUSE_NS ? HS_VERDICT_WARNING : HS_VERDICT_OK,
+            outlook.read_pause_ns > DIAGNOSIS_MAX_PAUSE_NS
+                ? "longer than --max-pause allows (2s): give more, or take a core for --core"
+                : NULL,
+            "for about %s, until its %s are read; no copy of it can be made: %s", reading, size,
+            outlook.why);
+    return HS_OK;
 }
 
 /* ---- what the dump needs */
@@ -244,6 +277,7 @@ static hs_status check_opened(struct hs_native *native, struct hs_diagnosis *d,
         check_runtime(native, d);
         check_allocator(native, d);
     }
+    HS_TRY(check_stop(native, d, err));
     HS_TRY(check_memory(native, d, err));
     check_binaries(native, d);
     HS_TRY(hs_native_find_debug(native, err));
