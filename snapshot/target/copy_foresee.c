@@ -172,6 +172,7 @@ static hs_status foresee_facts(const struct hs_target *target, struct hs_copy_pl
 
     HS_TRY(foresee_text(target->pid, "status", &status_text, &n, err));
     (void)hs_copy_facts_status(facts, status_text);
+    plan->n_left = hs_copy_left_find(target->pid, status_text, plan->left, HS_COPY_LEFT_MAX);
     HS_TRY(foresee_text(target->pid, "smaps", &smaps, &n, err));
     HS_TRY(hs_copy_facts_smaps(facts, smaps, n, err));
     facts->may_suspend_filter = facts->is_filtered && foresee_may_suspend(&ignored);

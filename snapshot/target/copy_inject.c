@@ -151,6 +151,21 @@ static bool inject_end(struct injection *in, pid_t child, int64_t inner)
     return true;
 }
 
+/* Whatever that says: nobody else will. */
+static bool inject_reap_left(struct injection *in)
+{
+    const struct hs_copy_plan *plan = in->caller->plan;
+
+    for (size_t i = 0; i < plan->n_left; i++) {
+        uint64_t arguments[5] = {(uint64_t)plan->left[i], 0, __WALL | WNOHANG};
+        enum hs_copy_called called = hs_copy_caller_call(in->caller, SYS_wait4, arguments);
+        if (called != HS_CALLED)
+            return hs_copy_caller_failed(in->caller, called,
+                                         "what a killed dump left was to be collected");
+    }
+    return true;
+}
+
 static bool inject_middle(struct injection *in)
 {
     pid_t middle = 0;
@@ -180,7 +195,7 @@ static bool inject_any(struct injection *in)
     struct hs_copy *copy = in->copy;
     bool is_subreaper = false;
 
-    if (!inject_ask(in, &is_subreaper))
+    if (!inject_ask(in, &is_subreaper) || !inject_reap_left(in))
         return false;
     copy->variant = in->caller->plan->outlook.variant;
     if (is_subreaper)

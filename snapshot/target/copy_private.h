@@ -96,6 +96,16 @@ bool hs_copy_saved_read(const struct hs_copy_saved *saved, hs_addr address, void
 void hs_copy_saved_pages(const struct hs_copy_saved *saved, hs_addr begin, uint64_t *entries,
                          size_t n);
 
+/* ---- copy_left.c */
+enum { HS_COPY_LEFT_MAX = 64 };
+
+/* The ended children that killed dumps have left at a process with this status file: their numbers
+ * as it knows them, at most n; how many. About 10 us for each child that it has. */
+size_t hs_copy_left_find(pid_t pid, const char *status_text, pid_t *inner, size_t n);
+/* The same of the stat and status files of one child. */
+bool hs_copy_left_is(const char *stat, const char *status_text, const char *parent_status_text,
+                     pid_t *ret_inner);
+
 /* ---- copy_foresee.c */
 struct hs_copy_plan {
     struct hs_copy_outlook outlook;
@@ -103,6 +113,8 @@ struct hs_copy_plan {
     uint64_t made_at_ns;
     struct hs_copy_area *areas; /* owned: what a copy would lack */
     size_t n_areas, areas_capacity;
+    pid_t left[HS_COPY_LEFT_MAX]; /* to be collected */
+    size_t n_left;
 };
 
 /* Makes target->copy_plan unless a recent one is there. */
