@@ -108,6 +108,18 @@ static const struct hs_mapping *thread_stack(const struct hs_target *target)
     return NULL;
 }
 
+bool hs_copy_is_left_over(const struct hs_target *target)
+{
+    const struct hs_mapping *stack = thread_stack(target);
+
+    for (size_t i = 0; stack != NULL && i < target->n_threads; i++) {
+        hs_addr sp = target->threads[i].regs.rsp;
+        if (target->threads[i].tid == target->pid && sp >= stack->begin && sp < stack->end)
+            return hs_copy_place_is_taken(stack->begin, sp);
+    }
+    return false;
+}
+
 static bool thread_is_zero(const uint8_t *bytes, size_t n)
 {
     return n == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, n - 1) == 0);
@@ -125,6 +137,8 @@ static bool thread_choose_place(struct hs_copy_caller *caller, size_t xstate_byt
     if (stack == NULL || !stack->readable || !stack->writable)
         return thread_refuses(caller, "it has no stack of the usual kind");
     bool is_on_it = sp >= stack->begin && sp < stack->end;
+    if (is_on_it && hs_copy_place_is_taken(stack->begin, sp))
+        return thread_refuses(caller, "it is on its way back from another copy");
     if (!hs_copy_place_choose(stack->begin, is_on_it ? sp : stack->end, xstate_bytes, place))
         return thread_refuses(caller, "there is too little stack left");
     caller->area_bytes = place->end - place->frame;

@@ -60,6 +60,11 @@ hs_status hs_copy_lost(struct hs_target *target, struct hs_error *err);
 void hs_copy_end(struct hs_target *target);
 void hs_copy_plan_free(struct hs_copy_plan *plan);
 
+/* ---- copy_thread.c */
+/* In a stop: a tool died a moment ago, and the main thread is still on its way back to where that
+ * one had stopped it. Its registers say nothing then, and it is to be let go for a moment. */
+bool hs_copy_is_left_over(const struct hs_target *target);
+
 /* ---- priority.c */
 struct hs_priority {
     bool is_raised;

@@ -26,6 +26,7 @@
 #define STOP_PATIENT_ROUNDS 32 /* then look for threads that will never stop */
 #define STOP_NAP_MIN_NS 10000
 #define STOP_NAP_MAX_NS 500000
+#define STOP_LEFT_OVER_NAP_NS 2000000
 
 enum thread_state { THREAD_SEIZED, THREAD_INTERRUPTED, THREAD_STOPPED, THREAD_DYING, THREAD_GONE };
 
@@ -388,18 +389,14 @@ static hs_status stop_whole(struct stop *stop, struct hs_error *err)
     return hs_mappings_refresh(stop->target, err);
 }
 
-hs_status hs_target_stop(struct hs_target *target, struct hs_error *err)
+static hs_status stop_once(struct hs_target *target, struct hs_error *err)
 {
     struct stop stop = {.target = target};
     struct hs_priority saved;
 
-    if (target->core != NULL)
-        return HS_OK; /* stopped for good */
-    assert(!target->is_stopped);
     target->n_threads = 0;
     target->was_stopped_already = false;
     target->pause_ns = 0;
-    HS_TRY(hs_freeze_prepare(target, err));
     hs_deadman_arm();
     hs_priority_raise(&saved);
     stop.deadline_ns = hs_now_ns() + STOP_DEADLINE_NS;
@@ -412,6 +409,25 @@ hs_status hs_target_stop(struct hs_target *target, struct hs_error *err)
     if (status != HS_OK)
         hs_deadman_disarm();
     return status;
+}
+
+hs_status hs_target_stop(struct hs_target *target, struct hs_error *err)
+{
+    uint64_t deadline_ns = hs_now_ns() + STOP_DEADLINE_NS;
+    struct timespec nap = {.tv_nsec = STOP_LEFT_OVER_NAP_NS};
+
+    if (target->core != NULL)
+        return HS_OK; /* stopped for good */
+    assert(!target->is_stopped && target->copy == NULL);
+    HS_TRY(hs_freeze_prepare(target, err));
+    for (;;) {
+        HS_TRY(stop_once(target, err));
+        if (target->was_stopped_already || !hs_copy_is_left_over(target) ||
+            hs_now_ns() > deadline_ns)
+            return HS_OK;
+        hs_target_resume(target);
+        nanosleep(&nap, NULL);
+    }
 }
 
 /* Sets an interrupted call to start again. One SETREGS, valid before and after, so that our death
