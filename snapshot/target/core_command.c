@@ -123,6 +123,14 @@ static void command_clean(char *text, size_t n)
     }
 }
 
+static size_t command_words(const char *text)
+{
+    size_t n = 0;
+    for (; *text != '\0'; text++)
+        n += *text == ' ';
+    return n;
+}
+
 hs_status hs_core_take_command(struct hs_target *target, struct hs_error *err)
 {
     struct hs_core *core = target->core;
@@ -149,8 +157,8 @@ hs_status hs_core_take_command(struct hs_target *target, struct hs_error *err)
         return HS_OK;
     size_t n_text = command_text(&stack, argv, n, text);
     command_clean(text, n_text);
-    if (text[0] == '\0')
-        return HS_OK;
+    if (text[0] == '\0' || command_words(text) < command_words(target->command))
+        return HS_OK; /* moved about since: ld.so does so with the words of what it runs */
     HS_TRY(hs_strdup(text, &command, err));
     hs_free(target->command);
     target->command = command;

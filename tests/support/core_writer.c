@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -195,14 +196,19 @@ const char *core_writer_save(const void *bytes, size_t n_bytes)
     return path;
 }
 
+static int writer_remove(const char *path, const struct stat *about, int type, struct FTW *at)
+{
+    (void)about;
+    (void)type;
+    (void)at;
+    return remove(path);
+}
+
 void core_writer_clean(void)
 {
-    char command[128];
-
     if (directory[0] == '\0')
         return;
-    snprintf(command, sizeof command, "rm -rf '%s'", directory);
-    assert(system(command) == 0);
+    assert(nftw(directory, writer_remove, 8, FTW_DEPTH | FTW_PHYS) == 0);
     directory[0] = '\0';
 }
 

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -315,7 +316,7 @@ static void every_failure_of_memory_is_a_status(void **state)
     (void)state;
     made();
     char path[128];
-    strcpy(path, core_writer_save(w.bytes, w.n_bytes));
+    snprintf(path, sizeof path, "%s", core_writer_save(w.bytes, w.n_bytes));
     uint64_t n = hs_alloc_count();
     struct hs_error err = HS_ERROR_INIT;
     assert_int_equal(open_once(path, &err), HS_OK);

@@ -191,7 +191,7 @@ static void the_command_of_the_stack_may_lie(void **state)
         {0, 4, "made --with"},                    /* argc does not count them */
         {1, UINT64_MAX, "made --with"},           /* argv[0] is nowhere */
         {1, CORE_SAMPLE_HEAP, "made --with"},     /* and not on the stack */
-        {2, CORE_SAMPLE_STACK, "made"},           /* argv[1] was moved elsewhere */
+        {2, CORE_SAMPLE_STACK, "made --with"},    /* argv[1] was moved */
         {4, 1, "made --with"},                    /* argv does not end */
         {10, CORE_SAMPLE_PROGRAM, "made --with"}, /* no auxiliary vector */
     };
