@@ -6,7 +6,7 @@
 export HEAPSNAP work fixtures SOURCE_DIR
 
 python3 -B - <<'END'
-import fcntl, json, os, pty, re, select, signal, struct, subprocess, sys, termios
+import fcntl, json, os, pty, re, select, shutil, struct, subprocess, sys, termios
 
 HEAPSNAP, WORK, FIXTURES = os.environ["HEAPSNAP"], os.environ["work"], os.environ["fixtures"]
 EVIL = (b"\x1b]0;t\x07\x1b[31m\n\t\r\xc2\x9b\xe2\x80\xae\xe2\x81\xa6\xff\x7f")
@@ -191,6 +191,22 @@ snap = os.path.join(os.fsencode(WORK), EVIL + b"heap.snap")
 try:
     dump(target.pid, snap, "--debug-path", os.fsencode(WORK) + b"/" + EVIL)
     look(snap)
+    # The same out of a core, which is called as badly.
+    if shutil.which("gcore"):
+        core = os.path.join(os.fsencode(WORK), EVIL + b"core")
+        subprocess.run([b"gcore", b"-o", os.path.join(os.fsencode(WORK), b"core"),
+                        str(target.pid).encode()], capture_output=True, timeout=300)
+        plain = os.path.join(WORK, f"core.{target.pid}")
+        if os.path.exists(plain):
+            os.rename(plain, core)
+            run("dump", "--core", core, "-o", snap, "--progress", "always", "-v")
+            on_terminal("dump", "--core", core, "-o", snap, "-v")
+            run("info", snap)
+            run("roots", snap, "-n", "0")
+            with open(core, "r+b") as file:
+                file.truncate(5000)
+            run("dump", "--core", core, "-o", snap, codes=range(3, 7))
+            print("out of a core, too")
     # One that another traces is refused, with the name of who does it.
     tracer = start([program, b"--trace", str(target.pid).encode()], environment)
     run("dump", str(target.pid), "-o", snap, codes=(3,))
