@@ -174,7 +174,7 @@ def redis_under_watch():
     pauses = sorted(int(line["pause_ns"]) for line in lines)
     return (f"{len(lines)} dumps, {sent} commands all answered and right, longest batch "
             f"{max(load.longest for load in loads) * 1000:.0f} ms; pause "
-            f"{pauses[len(pauses) // 2] / 1e6:.1f} ms in the middle, {pauses[-1] / 1e6:.1f} at worst")
+            f"{pauses[len(pauses) // 2] / 1e6:.1f} ms, at most {pauses[-1] / 1e6:.1f}")
 
 
 main(redis_under_watch)
