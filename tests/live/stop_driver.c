@@ -41,6 +41,7 @@ static bool seen_points[N_POINTS];
 static struct {
     uint64_t pause_ns, letting_go_ns, n_torn, n_wild;
 } worst;
+static uint64_t began_ns, frozen_ns;
 
 static void act(void)
 {
@@ -160,6 +161,7 @@ static hs_status run_steps(struct hs_target *target, struct hs_error *err)
     HS_TRY(hs_target_stop(target, err));
     on_point(AT_STOPPED);
     HS_TRY(hs_target_freeze(target, err));
+    frozen_ns = hs_now_ns();
     on_point(AT_FROZEN);
     target->read_bytes = 0;
     if (!plan.is_empty)
@@ -183,13 +185,14 @@ static hs_status run_once(pid_t pid, struct hs_target *target, struct hs_error *
     return status;
 }
 
-static void tell(const struct hs_target *target, uint64_t whole_ns)
+static void tell(const struct hs_target *target)
 {
     static const char *ways[] = {"none", "read", "copy", "core", "stopped"};
     const struct hs_stop_report *report = &target->report;
 
-    printf("way %s\nwhole_ns %" PRIu64 "\npause_ns %" PRIu64 "\nworst_pause_ns %" PRIu64 "\n",
-           ways[report->way], whole_ns, target->pause_ns, worst.pause_ns);
+    printf("way %s\nwhole_ns %" PRIu64 "\nuntil_frozen_ns %" PRIu64 "\n", ways[report->way],
+           hs_now_ns() - began_ns, frozen_ns - began_ns);
+    printf("pause_ns %" PRIu64 "\nworst_pause_ns %" PRIu64 "\n", target->pause_ns, worst.pause_ns);
     printf("predicted_ns %" PRIu64 "\nstopping_ns %" PRIu64 "\ncopying_ns %" PRIu64 "\n",
            report->predicted_ns, report->stopping_ns, report->copying_ns);
     printf("letting_go_ns %" PRIu64 "\n", worst.letting_go_ns);
@@ -289,12 +292,12 @@ int main(int argc, char **argv)
         hs_deadman_limit(plan.alarm_ms * 1000000);
     hs_copy_point = on_point;
     die_later();
-    uint64_t began_ns = hs_now_ns();
+    began_ns = hs_now_ns();
     for (uint64_t i = 0; status == HS_OK && i < plan.cycles; i++) {
         hs_target_close(&target);
         status = run_once((pid_t)strtol(argv[1], NULL, 10), &target, &err);
     }
-    tell(&target, hs_now_ns() - began_ns);
+    tell(&target);
     hs_target_close(&target);
     return status == HS_OK ? 0 : fail(&err);
 }
