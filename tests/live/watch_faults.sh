@@ -242,6 +242,59 @@ def moved_directory():
     return "stays in the directory that was opened"
 
 
+REUSE = """
+echo 700 >/proc/sys/kernel/ns_last_pid || exit 77
+begin() { # a target; its pid is the last one
+    : >ready
+    "$PROGRAM" beat 1 2000 >ready &
+    pid=$!
+    until grep -q READY ready; do kill -0 $pid || exit 1; sleep 0.05; done
+}
+watch() { # so many dumps, then the end of the target
+    "$HEAPSNAP" watch $pid --every 100ms --no-names --keep 1 -q -o reused &
+    watch=$!
+    until [ "$(grep -cs event=dump reused/watch.log)0" -ge "${1}0" ]; do
+        kill -0 $watch || exit 1
+        sleep 0.05
+    done
+    kill -KILL $pid
+    wait $pid
+    wait $watch || exit 1
+}
+begin
+first=$pid
+watch 2
+for _ in $(seq 100); do
+    echo $((first - 1)) >/proc/sys/kernel/ns_last_pid
+    begin
+    [ $pid = $first ] && break
+    kill -KILL $pid
+    wait $pid
+done
+[ $pid = $first ] || exit 2
+watch 4
+"""
+
+
+def reused_pid():
+    """In a pid namespace of its own, where the next number can be chosen."""
+    environment = dict(os.environ, PROGRAM=program)
+    done = subprocess.run(["unshare", "-pf", "--mount-proc", "bash", "-c", REUSE], cwd=WORK,
+                          env=environment, capture_output=True, text=True, check=False,
+                          timeout=PATIENCE_SECONDS)
+    if done.returncode == 77 or "unshare" in done.stderr:
+        return f"NOT TESTED: {done.stderr.strip()}"
+    check(done.returncode == 0, f"exit {done.returncode}: {done.stderr}")
+    with open(os.path.join(WORK, "reused/watch.log"), encoding="ascii") as log:
+        starts = [parse_line(line) for line in log if "event=start" in line]
+    check(len(starts) == 2 and starts[0]["pid"] == starts[1]["pid"], f"{starts}")
+    check(starts[1]["series"] == "new" and starts[1]["why"] ==
+          "the pid is used again by another process", f"{starts}")
+    left = [name for name in os.listdir(os.path.join(WORK, "reused")) if NAME.fullmatch(name)]
+    check(len(left) == 2, f"one file of each series: {left}")
+    return f"pid {starts[0]['pid']} twice, two series"
+
+
 main(ended_at_any_moment, killed_dumps, killed_watch, no_room, no_place, no_right,
-     what_cannot_be_dumped, moved_directory)
+     what_cannot_be_dumped, moved_directory, reused_pid)
 END
