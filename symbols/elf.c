@@ -123,7 +123,7 @@ hs_status hs_elf_load_segments_(struct hs_elf *elf, struct hs_error *err)
     return HS_OK;
 }
 
-static hs_status elf_load(struct hs_elf *elf, struct hs_error *err)
+static hs_status elf_load(struct hs_elf *elf, bool symbols, struct hs_error *err)
 {
     GElf_Ehdr head;
     if (gelf_getehdr(elf->elf, &head) == NULL)
@@ -133,14 +133,23 @@ static hs_status elf_load(struct hs_elf *elf, struct hs_error *err)
     HS_TRY(hs_elf_load_segments_(elf, err));
     HS_TRY(hs_elf_load_sections_(elf, err));
     hs_elf_load_build_id_(elf);
-    return hs_elf_load_symbols_(elf, err);
+    return symbols ? hs_elf_load_symbols_(elf, err) : HS_OK;
 }
 
-/* `head` are the first bytes of the file; the descriptor (or -1) becomes the elf's in any case. */
-static hs_status elf_open(int fd, const void *bytes, size_t n_bytes, const char *name,
-                          struct hs_elf **ret, struct hs_error *err)
+/* Where a file is: behind a descriptor, or (-1) in memory. */
+struct elf_source {
+    int fd;
+    const void *bytes;
+    size_t n_bytes;
+    bool no_symbols;
+};
+
+/* The descriptor becomes the elf's in any case. */
+static hs_status elf_open(const struct elf_source *source, const char *name, struct hs_elf **ret,
+                          struct hs_error *err)
 {
     hs_auto(hs_elf) *elf = NULL;
+    int fd = source->fd;
     hs_status status = hs_alloc(1, sizeof(*elf), (void **)&elf, err);
     if (status != HS_OK) {
         if (fd >= 0)
@@ -148,24 +157,27 @@ static hs_status elf_open(int fd, const void *bytes, size_t n_bytes, const char 
         return status;
     }
     elf->fd = fd;
-    elf->n_file_bytes = n_bytes;
+    elf->n_file_bytes = source->n_bytes;
     HS_TRY(hs_strdup(name, &elf->name, err));
     struct hs_elf_identity id;
-    bool is_elf = fd >= 0 ? hs_elf_identify_fd(fd, &id) : hs_elf_identify(bytes, n_bytes, &id);
+    bool is_elf = fd >= 0 ? hs_elf_identify_fd(fd, &id)
+                          : hs_elf_identify(source->bytes, source->n_bytes, &id);
     if (!is_elf)
         return hs_fail(err, HS_FORMAT, "'%s' is not an ELF file", name);
     HS_TRY(elf_check_identity(&id, name, err));
     elf_version(EV_CURRENT);
     /* Read, not mapped: a mapped file that is cut while in use kills us with SIGBUS. */
-    elf->elf = fd >= 0 ? elf_begin(fd, ELF_C_READ, NULL) : elf_memory((char *)bytes, n_bytes);
+    elf->elf = fd >= 0 ? elf_begin(fd, ELF_C_READ, NULL)
+                       : elf_memory((char *)(uintptr_t)source->bytes, source->n_bytes);
     if (elf->elf == NULL || elf_kind(elf->elf) != ELF_K_ELF)
         return hs_fail(err, HS_FORMAT, "'%s' is not a readable ELF file: %s", name, elf_errmsg(-1));
-    HS_TRY(elf_load(elf, err));
+    HS_TRY(elf_load(elf, !source->no_symbols, err));
     *ret = HS_STEAL(elf);
     return HS_OK;
 }
 
-static hs_status elf_open_owned(int fd, const char *name, struct hs_elf **ret, struct hs_error *err)
+static hs_status elf_open_owned(int fd, const char *name, bool symbols, struct hs_elf **ret,
+                                struct hs_error *err)
 {
     struct stat st;
     hs_status status = HS_OK;
@@ -178,24 +190,41 @@ static hs_status elf_open_owned(int fd, const char *name, struct hs_elf **ret, s
             close(fd);
         return status;
     }
-    return elf_open(fd, NULL, (size_t)st.st_size, name, ret, err);
+    const struct elf_source source = {fd, NULL, (size_t)st.st_size, !symbols};
+    return elf_open(&source, name, ret, err);
 }
 
 hs_status hs_elf_open_path(const char *path, struct hs_elf **ret, struct hs_error *err)
 {
     /* Without O_NONBLOCK a pipe under the name would hold us for ever. */
-    return elf_open_owned(open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK), path, ret, err);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    return elf_open_owned(fd, path, true, ret, err);
 }
 
 hs_status hs_elf_open_fd(int fd, const char *name, struct hs_elf **ret, struct hs_error *err)
 {
-    return elf_open_owned(fcntl(fd, F_DUPFD_CLOEXEC, 0), name, ret, err);
+    return elf_open_owned(fcntl(fd, F_DUPFD_CLOEXEC, 0), name, true, ret, err);
+}
+
+hs_status hs_elf_open_sections(int fd, const char *name, struct hs_elf **ret, struct hs_error *err)
+{
+    return elf_open_owned(fcntl(fd, F_DUPFD_CLOEXEC, 0), name, false, ret, err);
+}
+
+void hs_elf_let_go(struct hs_elf *elf)
+{
+    if (elf->fd < 0)
+        return;
+    (void)elf_cntl(elf->elf, ELF_C_FDDONE);
+    close(elf->fd);
+    elf->fd = -1;
 }
 
 hs_status hs_elf_open_memory(const void *bytes, size_t n_bytes, const char *name,
                              struct hs_elf **ret, struct hs_error *err)
 {
-    return elf_open(-1, bytes, n_bytes, name, ret, err);
+    const struct elf_source source = {-1, bytes, n_bytes, false};
+    return elf_open(&source, name, ret, err);
 }
 
 void hs_elf_close(struct hs_elf *elf)

@@ -12,6 +12,7 @@
 #include "base/checked.h"
 #include "capture/image.h"
 #include "symbols/cfi.h"
+#include "symbols/dwarf_box.h"
 #include "symbols/elf.h"
 #include "symbols/elf_loaded.h"
 
@@ -51,7 +52,17 @@ void hs_objects_close(struct hs_objects *objects)
         hs_free(objects->lost[i].why);
     }
     hs_free(objects->lost);
+    hs_dwarf_box_free(objects->box);
     memset(objects, 0, sizeof *objects);
+}
+
+struct hs_dwarf_box *hs_objects_box(struct hs_objects *objects)
+{
+    struct hs_error ignored = HS_ERROR_INIT;
+
+    if (objects->box == NULL && hs_dwarf_box_new(NULL, &objects->box, &ignored) != HS_OK)
+        return NULL;
+    return objects->box;
 }
 
 /* Gathers the mappings of the file that is mapped at number `at`. The same file may be loaded
@@ -289,6 +300,13 @@ static bool objects_is_lost(const struct hs_objects *objects, const struct hs_ta
 
 bool hs_objects_missing(const struct hs_objects *objects, size_t i, char *text, size_t n_bytes)
 {
+    size_t n_notes = hs_dwarf_box_n_notes(objects->box);
+
+    if (i < n_notes) {
+        snprintf(text, n_bytes, "%s", hs_dwarf_box_note(objects->box, i));
+        return true;
+    }
+    i -= n_notes;
     for (size_t k = 0; k < objects->n; k++) {
         const struct hs_object *object = &objects->objects[k];
         if (object->loaded == NULL || i-- != 0)

@@ -39,17 +39,17 @@ struct named {
 struct names {
     struct named *named; /* owned, ascending after names_collect */
     size_t n, capacity;
-    struct hs_dwarf **dwarfs; /* owned, one per object, opened at need */
-    bool *has_tried;          /* owned */
-    hs_str heap_module;       /* group of roots in malloc memory */
-    uint64_t n_searched;      /* bytes of binaries, for texts of named values */
+    struct hs_lines **lines; /* owned, one per object, opened at need */
+    bool *has_tried;         /* owned */
+    hs_str heap_module;      /* group of roots in malloc memory */
+    uint64_t n_searched;     /* bytes of binaries, for texts of named values */
 };
 
 static void names_fini(struct names *names, size_t n_objects)
 {
-    for (size_t i = 0; names->dwarfs != NULL && i < n_objects; i++)
-        hs_dwarf_close(names->dwarfs[i]);
-    hs_free(names->dwarfs);
+    for (size_t i = 0; names->lines != NULL && i < n_objects; i++)
+        hs_lines_close(names->lines[i]);
+    hs_free(names->lines);
     hs_free(names->has_tried);
     hs_free(names->named);
 }
@@ -142,21 +142,19 @@ static hs_status name_by_dwarf(struct hs_root_walk *walk, struct names *names,
         struct hs_error ignored = HS_ERROR_INIT;
         names->has_tried[i] = true;
         if (hs_dwarf_present(object->elf) &&
-            hs_dwarf_open(object->elf, &names->dwarfs[i], &ignored) != HS_OK)
-            names->dwarfs[i] = NULL;
+            hs_lines_open(hs_objects_box(walk->rt->objects), object->elf, object->name,
+                          &names->lines[i], &ignored) != HS_OK)
+            names->lines[i] = NULL;
     }
-    struct hs_source source = {0};
-    struct hs_dwarf *dwarf = names->dwarfs[i];
-    if (dwarf == NULL)
+    struct hs_lines *lines = names->lines[i];
+    if (lines == NULL)
         return HS_OK;
-    HS_TRY(hs_dwarf_find_variable(dwarf, root->address - object->bias, &source, walk->err));
-    if (source.name == 0)
+    struct hs_source source = hs_lines_find_variable(lines, root->address - object->bias);
+    if (source.name[0] == '\0')
         return HS_OK;
     root->line = source.line;
-    HS_TRY(hs_strtab_add(walk->rt->strings, hs_dwarf_text(dwarf, source.file), &root->file,
-                         walk->err));
-    return hs_strtab_add(walk->rt->strings, hs_dwarf_text(dwarf, source.name), &root->name,
-                         walk->err);
+    HS_TRY(hs_strtab_add(walk->rt->strings, source.file, &root->file, walk->err));
+    return hs_strtab_add(walk->rt->strings, source.name, &root->name, walk->err);
 }
 
 /* The nearest symbol at or below an address, whatever its size: a C static of a stripped program
@@ -257,7 +255,7 @@ static hs_status walk_list(struct hs_root_walk *walk, struct names *names, const
 static hs_status walk_lists(struct hs_root_walk *walk, struct names *names)
 {
     size_t n_objects = walk->rt->objects->n;
-    HS_TRY(hs_alloc(n_objects, sizeof *names->dwarfs, (void **)&names->dwarfs, walk->err));
+    HS_TRY(hs_alloc(n_objects, sizeof *names->lines, (void **)&names->lines, walk->err));
     HS_TRY(hs_alloc(n_objects, sizeof *names->has_tried, (void **)&names->has_tried, walk->err));
     HS_TRY(hs_strtab_add(walk->rt->strings, "malloc memory", &names->heap_module, walk->err));
     HS_TRY(names_collect(walk, names));

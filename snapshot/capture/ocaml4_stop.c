@@ -84,7 +84,7 @@ struct judge {
 void hs_ocaml4_prepare(struct hs_objects *objects)
 {
     for (size_t i = 0; i < objects->n; i++)
-        (void)hs_unwind_cfi(&objects->objects[i]);
+        (void)hs_unwind_cfi(objects, &objects->objects[i]);
     struct hs_live_symbol symbol;
     if (hs_objects_find(objects, "caml_final_do_roots", &symbol))
         (void)hs_elf_bytes_at(symbol.object->elf, symbol.address - symbol.object->bias, 1);

@@ -31,12 +31,13 @@ static bool read_target(void *context, hs_addr at, void *ret, size_t n_bytes)
     return hs_target_read(context, at, ret, n_bytes, &ignored) == HS_OK;
 }
 
-struct hs_cfi *hs_unwind_cfi(struct hs_object *object)
+struct hs_cfi *hs_unwind_cfi(struct hs_objects *objects, struct hs_object *object)
 {
     struct hs_error ignored = HS_ERROR_INIT;
     if (!object->cfi_tried) {
         object->cfi_tried = true;
-        if (hs_cfi_open(object->elf, &object->cfi, &ignored) != HS_OK)
+        if (hs_cfi_open(hs_objects_box(objects), object->elf, object->name, &object->cfi,
+                        &ignored) != HS_OK)
             object->cfi = NULL;
     }
     return object->cfi;
@@ -52,7 +53,7 @@ static bool step_with(struct hs_objects *objects, const struct hs_registers *r,
     if (object == NULL)
         return false;
     struct hs_object *owned = &objects->objects[object - objects->objects];
-    struct hs_cfi *cfi = hs_unwind_cfi(owned);
+    struct hs_cfi *cfi = hs_unwind_cfi(objects, owned);
     return cfi != NULL &&
            hs_cfi_step(cfi, owned->bias, r, is_return_address, memory, ret, &ignored) == HS_OK;
 }

@@ -11,6 +11,7 @@
 #include "capture/dump_plan.h"
 #include "capture/unwind.h"
 #include "native_prepare.h"
+#include "symbols/dwarf_box.h"
 #include "symbols/elf.h"
 #include "symbols/lines.h"
 #include "target/freeze.h"
@@ -249,12 +250,16 @@ static void check_unwind(struct hs_native *native, struct hs_diagnosis *d)
     size_t n = 0;
 
     for (size_t i = 0; i < objects->n; i++) {
-        if (hs_unwind_cfi(&objects->objects[i]) != NULL)
+        if (hs_unwind_cfi(objects, &objects->objects[i]) != NULL)
             continue;
         first = first == NULL ? objects->objects[i].name : first;
         n++;
     }
-    if (n == 0)
+    if (hs_dwarf_box_n_notes(objects->box) != 0)
+        add(d, "unwind", HS_VERDICT_WARNING,
+            "see that heapsnap-dwarf is installed beside heapsnap; the rest of a dump is sound",
+            "%s", hs_dwarf_box_note(objects->box, 0));
+    else if (n == 0)
         add(d, "unwind", HS_VERDICT_OK, NULL, "all %zu files have frame tables", objects->n);
     else
         add(d, "unwind", HS_VERDICT_WARNING,

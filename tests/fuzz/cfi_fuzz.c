@@ -1,12 +1,13 @@
-/* links: hs_symbols hs_base */
+/* links: hs_boxed hs_symbols hs_base */
 /* Any bytes as the frame descriptions of a program that is otherwise sound. The first byte says
  * whether they stand in .eh_frame or in .debug_frame, and what is known of the registers. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "boxed/frames.h"
 #include "elf_writer.h"
-#include "symbols/cfi.h"
+#include "frame_row.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes);
 
@@ -36,13 +37,26 @@ static void check_frame(const struct hs_frame *frame)
             assert(hs_register_known(&frame->caller, (enum hs_register)i));
 }
 
-static void fuzz_steps(struct hs_cfi *cfi, unsigned flags)
+/* As it is done on both sides of the box, in one process. */
+static hs_status step(struct hs_frame_tables *tables, const struct hs_registers *r,
+                      bool is_return_address, struct hs_frame *ret, struct hs_error *err)
+{
+    static uint8_t expressions[FRAME_ROW_EXPRESSION_BYTES];
+    hs_addr vaddr = r->value[HS_RIP] - BIAS - (is_return_address ? 1 : 0);
+    struct frame_row row;
+    hs_frame_tables_row(tables, vaddr, &row, expressions);
+    assert(hs_frame_row_is_sound_(&row, vaddr));
+    return hs_frame_row_step_(&row, expressions, r, &memory, "fuzz", ret, err);
+}
+
+static void fuzz_steps(struct hs_frame_tables *tables, unsigned flags)
 {
     struct hs_error err = HS_ERROR_INIT;
     for (uint64_t at = 0; at < TEXT_BYTES; at += 5) {
         struct hs_registers r = {.known = HS_ALL_REGISTERS};
         struct hs_frame frame, again;
-        hs_addr begin = 0, end = 0;
+        struct frame_row row;
+        uint8_t expressions[FRAME_ROW_EXPRESSION_BYTES];
         memset(&frame, 0, sizeof frame);
         memset(&again, 0, sizeof again);
         for (int i = 0; i < HS_N_REGISTERS; i++)
@@ -50,17 +64,17 @@ static void fuzz_steps(struct hs_cfi *cfi, unsigned flags)
         if ((flags & 2) != 0)
             r.known &= ~(UINT32_C(1) << HS_RBP | UINT32_C(1) << HS_RBX);
         r.value[HS_RIP] = BIAS + TEXT_AT + at;
-        bool is_described = hs_cfi_function_at(cfi, TEXT_AT + at, &begin, &end);
-        assert(!is_described || (begin <= TEXT_AT + at && TEXT_AT + at < end));
-        hs_status status = hs_cfi_step(cfi, BIAS, &r, false, &memory, &frame, &err);
+        hs_frame_tables_row(tables, TEXT_AT + at, &row, expressions);
+        bool is_described = row.end != 0;
+        hs_status status = step(tables, &r, false, &frame, &err);
         assert(status == HS_OK || status == HS_FORMAT || status == HS_TARGET);
         assert(status != HS_OK || is_described);
-        assert(hs_cfi_step(cfi, BIAS, &r, false, &memory, &again, &err) == status);
+        assert(step(tables, &r, false, &again, &err) == status);
         if (status != HS_OK)
             continue;
         check_frame(&frame);
         assert(frame.cfa == again.cfa && frame.caller.known == again.caller.known);
-        (void)hs_cfi_step(cfi, BIAS, &r, true, &memory, &again, &err);
+        (void)step(tables, &r, true, &again, &err);
     }
 }
 
@@ -69,7 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
     static struct elf_writer w;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_elf *elf = NULL;
-    struct hs_cfi *cfi = NULL;
+    struct hs_frame_tables *tables = NULL;
     if (n_bytes < 2 || n_bytes > MAX_BYTES)
         return 0;
     bool is_debug = (bytes[0] & 1) != 0;
@@ -83,13 +97,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
     elf_writer_finish(&w);
     if (hs_elf_open_memory(w.bytes, w.n_bytes, "fuzz", &elf, &err) != HS_OK)
         abort();
-    hs_status status = hs_cfi_open(elf, &cfi, &err);
+    hs_status status = hs_frame_tables_open(elf, &tables, &err);
     assert(status == HS_OK || status == HS_FORMAT || status == HS_LIMIT);
     if (status == HS_OK) {
-        assert(hs_cfi_n_functions(cfi) <= n_bytes / 8);
-        fuzz_steps(cfi, bytes[0]);
+        assert(hs_frame_tables_n_functions(tables) <= n_bytes / 8);
+        fuzz_steps(tables, bytes[0]);
     }
-    hs_cfi_close(cfi);
+    hs_frame_tables_close(tables);
     hs_elf_close(elf);
     return 0;
 }

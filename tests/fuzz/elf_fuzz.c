@@ -1,8 +1,10 @@
-/* links: hs_symbols hs_base */
+/* links: hs_boxed hs_symbols hs_base */
 /* Any bytes as an ELF file: symbols, sections, frames, lines, operands, names. */
 #include <string.h>
 
-#include "symbols/cfi.h"
+#include "boxed/frames.h"
+#include "boxed/line_reader.h"
+#include "frame_row.h"
 #include "symbols/demangle.h"
 #include "symbols/elf.h"
 #include "symbols/lines.h"
@@ -68,9 +70,9 @@ static void fuzz_sections(struct hs_elf *elf, struct hs_error *err)
 
 static void fuzz_cfi(struct hs_elf *elf, struct hs_error *err)
 {
-    struct hs_cfi *cfi = NULL;
+    struct hs_frame_tables *tables = NULL;
     struct hs_memory_reader memory = {read_pattern, NULL};
-    if (hs_cfi_open(elf, &cfi, err) != HS_OK)
+    if (hs_frame_tables_open(elf, &tables, err) != HS_OK)
         return;
     size_t n;
     const struct hs_elf_segment *segments = hs_elf_segments(elf, &n);
@@ -78,12 +80,17 @@ static void fuzz_cfi(struct hs_elf *elf, struct hs_error *err)
         for (hs_addr at = 0; at < segments[i].n_memory_bytes && at < 4096; at += 7) {
             struct hs_registers r = {.known = HS_ALL_REGISTERS};
             struct hs_frame frame;
+            struct frame_row row;
+            uint8_t expressions[FRAME_ROW_EXPRESSION_BYTES];
             r.value[HS_RIP] = segments[i].vaddr + at;
             r.value[HS_RSP] = UINT64_C(0x7ffc00000008);
-            if (hs_cfi_step(cfi, 0, &r, false, &memory, &frame, err) != HS_OK)
+            hs_frame_tables_row(tables, segments[i].vaddr + at, &row, expressions);
+            if (!hs_frame_row_is_sound_(&row, segments[i].vaddr + at))
+                __builtin_trap();
+            if (hs_frame_row_step_(&row, expressions, &r, &memory, "fuzz", &frame, err) != HS_OK)
                 continue;
         }
-    hs_cfi_close(cfi);
+    hs_frame_tables_close(tables);
 }
 
 static void fuzz_lines(struct hs_elf *elf, struct hs_error *err)
@@ -92,7 +99,7 @@ static void fuzz_lines(struct hs_elf *elf, struct hs_error *err)
     if (!hs_dwarf_present(elf) || hs_dwarf_open(elf, &dwarf, err) != HS_OK)
         return;
     size_t n;
-    struct hs_source source;
+    struct hs_dwarf_source source;
     const struct hs_elf_symbol *symbols = hs_elf_symbols(elf, &n);
     for (size_t i = 0; i < n && i < 64; i++) {
         hs_status status = symbols[i].kind == HS_SYMBOL_DATA

@@ -1,4 +1,4 @@
-/* links: hs_symbols hs_base */
+/* links: hs_boxed hs_symbols hs_base */
 /* Any bytes as the debug information of a program that is otherwise sound: where in the source its
  * code and its variables are. The input is cut: u16 lengths of .debug_abbrev, .debug_line and
  * .debug_str, these, and the rest is .debug_info; .debug_line_str holds the same as .debug_str. */
@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "boxed/line_reader.h"
 #include "elf_writer.h"
 #include "symbols/lines.h"
 
@@ -15,7 +16,7 @@ enum { TEXT_AT = 0x1000, TEXT_BYTES = 0x200, DATA_AT = 0x3000, MAX_BYTES = 1 << 
 
 static const uint8_t text[TEXT_BYTES];
 
-static void check_source(const struct hs_dwarf *dwarf, const struct hs_source *source)
+static void check_source(const struct hs_dwarf *dwarf, const struct hs_dwarf_source *source)
 {
     assert(strlen(hs_dwarf_text(dwarf, source->file)) < 1 << 16);
     assert(strlen(hs_dwarf_text(dwarf, source->name)) < 1 << 16);
@@ -26,10 +27,10 @@ static void check_source(const struct hs_dwarf *dwarf, const struct hs_source *s
 static void fuzz_lookups(struct hs_dwarf *dwarf)
 {
     struct hs_error err = HS_ERROR_INIT;
-    struct hs_source first[TEXT_BYTES / 8], source;
+    struct hs_dwarf_source first[TEXT_BYTES / 8], source;
     for (uint64_t at = 0; at < TEXT_BYTES; at += 8) {
-        struct hs_source *s = &first[at / 8];
-        *s = (struct hs_source){0};
+        struct hs_dwarf_source *s = &first[at / 8];
+        *s = (struct hs_dwarf_source){0};
         if (hs_dwarf_find_code(dwarf, TEXT_AT + at, s, &err) == HS_OK)
             check_source(dwarf, s);
     }
@@ -37,7 +38,7 @@ static void fuzz_lookups(struct hs_dwarf *dwarf)
         if (hs_dwarf_find_variable(dwarf, DATA_AT + at, &source, &err) == HS_OK)
             check_source(dwarf, &source);
     for (uint64_t at = 0; at < TEXT_BYTES; at += 8) {
-        source = (struct hs_source){0};
+        source = (struct hs_dwarf_source){0};
         if (hs_dwarf_find_code(dwarf, TEXT_AT + at, &source, &err) == HS_OK)
             assert(source.file == first[at / 8].file && source.line == first[at / 8].line);
     }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "symbols/dwarf_box.h"
 
 static struct hs_error err;
 
@@ -46,6 +47,7 @@ void fake_native_free(struct fake_native *f)
         hs_cfi_close(n->objects.objects[i].cfi);
         hs_elf_close(n->objects.objects[i].elf);
     }
+    hs_dwarf_box_free(n->objects.box);
     hs_heap_map_fini(&n->heaps.map);
     hs_ledger_fini(&n->heaps.ledger);
     hs_findings_fini(&n->findings);

@@ -502,6 +502,7 @@ void hostile_process_free(struct hostile_process *p)
     hs_image_fini(&n->image);
     hs_strtab_fini(&n->strings);
     hs_cfi_close(p->object.cfi);
+    hs_dwarf_box_free(n->objects.box);
     hs_elf_close(p->object.elf);
     if (p->glibc != NULL)
         fake_glibc_free(p->glibc);

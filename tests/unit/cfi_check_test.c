@@ -1,4 +1,4 @@
-/* links: hs_symbols hs_dep_dwarf hs_base */
+/* links: hs_boxed hs_symbols hs_dep_dwarf hs_base */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

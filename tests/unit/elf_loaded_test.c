@@ -1,4 +1,4 @@
-/* links: hs_symbols */
+/* links: hs_boxed hs_symbols */
 /* Objects made of what is loaded of them, against their files. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "boxed/frames.h"
 #include "symbols/elf_loaded.h"
 
 static struct hs_error err;
@@ -136,7 +137,7 @@ static void the_library_of_c(void **state)
     (void)state;
     struct place place = place_of("/libc.so");
     struct hs_elf *file;
-    struct hs_cfi *expected, *found;
+    struct hs_frame_tables *expected, *found;
     uint64_t bias, bias_found;
     assert_int_equal(hs_elf_open_path(place.path, &file, &err), HS_OK);
     struct loaded loaded = take(&own_memory, place.begin, place.end);
@@ -150,11 +151,11 @@ static void the_library_of_c(void **state)
     expect_equal_segments(file, loaded.elf);
     expect_equal_code(file, loaded.elf);
     expect_equal_symbols(file, loaded.elf);
-    assert_int_equal(hs_cfi_open(file, &expected, &err), HS_OK);
-    assert_int_equal(hs_cfi_open(loaded.elf, &found, &err), HS_OK);
-    assert_int_equal(hs_cfi_n_functions(found), hs_cfi_n_functions(expected));
-    hs_cfi_close(expected);
-    hs_cfi_close(found);
+    assert_int_equal(hs_frame_tables_open(file, &expected, &err), HS_OK);
+    assert_int_equal(hs_frame_tables_open(loaded.elf, &found, &err), HS_OK);
+    assert_int_equal(hs_frame_tables_n_functions(found), hs_frame_tables_n_functions(expected));
+    hs_frame_tables_close(expected);
+    hs_frame_tables_close(found);
     drop(&loaded);
     hs_elf_close(file);
 }
@@ -194,12 +195,12 @@ static void ask_all(const struct window *window)
 {
     const struct hs_memory_reader memory = {read_window, (void *)(uintptr_t)window};
     struct loaded loaded = take(&memory, window->begin, window->begin + window->n_bytes);
-    struct hs_cfi *cfi;
+    struct hs_frame_tables *cfi;
     if (loaded.elf != NULL) {
         (void)hs_elf_find(loaded.elf, "clock_gettime");
         (void)hs_elf_symbol_at(loaded.elf, 0x800, NULL);
-        if (hs_cfi_open(loaded.elf, &cfi, &err) == HS_OK)
-            hs_cfi_close(cfi);
+        if (hs_frame_tables_open(loaded.elf, &cfi, &err) == HS_OK)
+            hs_frame_tables_close(cfi);
     }
     drop(&loaded);
 }

@@ -1,4 +1,4 @@
-/* links: hs_symbols hs_base */
+/* links: hs_boxed hs_symbols hs_base */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "boxed/line_reader.h"
 #include "elf_writer.h"
 #include "symbols/lines.h"
 
@@ -57,7 +58,7 @@ static void finds_this_line(void **state)
     hs_auto(hs_elf) *elf = NULL;
     uint64_t bias;
     hs_auto(hs_dwarf) *dwarf = open_self(&elf, &bias);
-    struct hs_source source;
+    struct hs_dwarf_source source;
     const void *address = here();
     unsigned line = __LINE__ - 1;
     hs_addr vaddr = (uint64_t)(uintptr_t)address - 1 - bias;
@@ -77,11 +78,11 @@ static void finds_the_line_of_another_unit(void **state)
     hs_auto(hs_elf) *elf = NULL;
     uint64_t bias;
     hs_auto(hs_dwarf) *dwarf = open_self(&elf, &bias);
-    struct hs_source source;
+    struct hs_dwarf_source source;
     const struct hs_elf_symbol *f = hs_elf_find(elf, "hs_dwarf_find_code");
     assert_non_null(f);
     assert_int_equal(hs_dwarf_find_code(dwarf, f->vaddr, &source, &err), HS_OK);
-    assert_true(ends_with(hs_dwarf_text(dwarf, source.file), "symbols/lines.c"));
+    assert_true(ends_with(hs_dwarf_text(dwarf, source.file), "boxed/lines.c"));
     assert_string_equal(hs_dwarf_text(dwarf, source.name), "hs_dwarf_find_code");
     assert_true(source.line > 1);
 }
@@ -89,7 +90,7 @@ static void finds_the_line_of_another_unit(void **state)
 static void check_variable(struct hs_dwarf *dwarf, uint64_t vaddr, const char *name, unsigned line)
 {
     struct hs_error err = HS_ERROR_INIT;
-    struct hs_source source;
+    struct hs_dwarf_source source;
     assert_int_equal(hs_dwarf_find_variable(dwarf, vaddr, &source, &err), HS_OK);
     assert_string_equal(hs_dwarf_text(dwarf, source.name), name);
     assert_true(ends_with(hs_dwarf_text(dwarf, source.file), "unit/lines_test.c"));
@@ -118,14 +119,14 @@ static void says_nothing_of_what_it_does_not_know(void **state)
     hs_auto(hs_dwarf) *dwarf = open_self(&elf, &bias);
     static const hs_addr nowhere[] = {0, 1, UINT64_C(0x7fffffff0000), UINT64_MAX};
     for (size_t i = 0; i < sizeof(nowhere) / sizeof(nowhere[0]); i++) {
-        struct hs_source source = {1, 1, 1};
+        struct hs_dwarf_source source = {1, 1, 1};
         assert_int_equal(hs_dwarf_find_code(dwarf, nowhere[i], &source, &err), HS_OK);
         assert_true(source.line == 0 && source.file == 0 && source.name == 0);
-        source = (struct hs_source){1, 1, 1};
+        source = (struct hs_dwarf_source){1, 1, 1};
         assert_int_equal(hs_dwarf_find_variable(dwarf, nowhere[i], &source, &err), HS_OK);
         assert_true(source.line == 0 && source.file == 0 && source.name == 0);
     }
-    struct hs_source source;
+    struct hs_dwarf_source source;
     hs_addr middle = (uint64_t)(uintptr_t)&lines_test_static[1] - bias;
     assert_int_equal(hs_dwarf_find_variable(dwarf, middle, &source, &err), HS_OK);
     assert_int_equal(source.line, 0); /* only where it starts */
@@ -155,7 +156,7 @@ static void refuses_files_without_debug_information(void **state)
     hs_auto(hs_elf) *other = NULL;
     assert_int_equal(hs_elf_open_memory(w.bytes, w.n_bytes, "garbage", &other, &err), HS_OK);
     hs_auto(hs_dwarf) *opened = NULL;
-    struct hs_source source;
+    struct hs_dwarf_source source;
     if (hs_dwarf_open(other, &opened, &err) != HS_OK)
         return;
     assert_int_equal(hs_dwarf_find_code(opened, 0x1000, &source, &err), HS_OK);
@@ -174,7 +175,7 @@ static void reports_running_out_of_memory(void **state)
     for (uint64_t nth = 1; nth < 4000; nth = nth < 40 ? nth + 1 : nth * 3 / 2) {
         struct hs_error err = HS_ERROR_INIT;
         hs_auto(hs_dwarf) *dwarf = NULL;
-        struct hs_source source = {0};
+        struct hs_dwarf_source source = {0};
         hs_alloc_fail_at(nth, false);
         hs_status status = hs_dwarf_open(elf, &dwarf, &err);
         if (status == HS_OK)

@@ -191,9 +191,11 @@ static size_t check_stack(struct stopped *stopped, struct hs_elf *elf, struct hs
     static struct hs_locals locals;
     struct hs_memory_reader memory = {read_target, stopped};
     struct hs_registers r = top_registers(stopped);
+    hs_auto(hs_dwarf_box) *box = NULL;
     hs_auto(hs_cfi) *cfi = NULL;
     size_t n_complete = 0;
-    assert_int_equal(hs_cfi_open(elf, &cfi, &err), HS_OK);
+    assert_int_equal(hs_dwarf_box_new(NULL, &box, &err), HS_OK);
+    assert_int_equal(hs_cfi_open(box, elf, NULL, &cfi, &err), HS_OK);
     for (int i = 0; i < MAX_FRAMES; i++) {
         struct hs_frame frame;
         if (hs_cfi_step(cfi, stopped->bias, &r, true, &memory, &frame, &err) != HS_OK)

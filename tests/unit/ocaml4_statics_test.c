@@ -120,7 +120,7 @@ static void find(struct program *p, struct hs_ocaml4_statics *ret)
     p->object.begin = BIAS + TEXT;
     p->object.end = BIAS + DATA + sizeof p->data;
     p->object.is_executable = true;
-    p->objects = (struct hs_objects){&p->object, 1, 1};
+    p->objects = (struct hs_objects){.objects = &p->object, .n = 1, .capacity = 1};
     p->mapping = (struct hs_mapping){
         .begin = BIAS, .end = BIAS + 0x10000, .readable = true, .writable = true};
     p->target.mappings = &p->mapping;

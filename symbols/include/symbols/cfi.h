@@ -1,16 +1,18 @@
 /* One step up a stack by the call frame information of an ELF file (.eh_frame, else .debug_frame).
  *
- * Pure: registers and a callback that reads memory go in, the caller's registers come out. Both the
- * tables and the stack are hostile: every step is bounded and a rule that cannot be evaluated makes
- * its register unknown, or the step fail when it is the frame address or the return address.
- * Does not loop: the caller walks, and must see that the frame address rises.
+ * The tables are read in the box (symbols/dwarf_box.h), which tells the rules for an address; they
+ * are followed here. Registers and a callback that reads memory go in, the caller's registers come
+ * out. Tables, rules and stack are hostile: every step is bounded and a rule that cannot be
+ * evaluated makes its register unknown, or the step fail when it is the frame address or the return
+ * address. Does not loop: the caller walks, and must see that the frame address rises.
  *
- * Cost: opening checks and lists the file's frame descriptions, 0.8 microseconds and 350 bytes each
- * (coqtop: 29,294 in 23 ms); a step is then a binary search and one short program, 1 microsecond.
- * One thread at a time. */
+ * Cost: opening lists the file's frame descriptions, 0.8 microseconds and 350 bytes of the box each
+ * (coqtop: 29,294 in 23 ms); a step from an address for the first time is a question to the box,
+ * later ones are answered from what was kept, 350 bytes for each address. One thread at a time. */
 #ifndef HS_SYMBOLS_CFI_H
 #define HS_SYMBOLS_CFI_H
 
+#include "symbols/dwarf_box.h"
 #include "symbols/elf.h"
 
 /* DWARF's register numbers on x86-64. */
@@ -64,9 +66,11 @@ struct hs_frame {
 
 struct hs_cfi;
 
-/* Opens the frame tables of `elf`, which is borrowed until close. Fails with HS_FORMAT when it has
- * none or they are damaged, HS_LIMIT. */
-hs_status hs_cfi_open(struct hs_elf *elf, struct hs_cfi **ret, struct hs_error *err);
+/* Opens the frame tables of `elf` in the box; both are borrowed until close. `name` is for messages
+ * and notes, NULL: that of the file. Fails with HS_FORMAT when it has none or they are damaged or
+ * break the box, HS_LIMIT, HS_IO when there is no box. */
+hs_status hs_cfi_open(struct hs_dwarf_box *box, struct hs_elf *elf, const char *name,
+                      struct hs_cfi **ret, struct hs_error *err);
 void hs_cfi_close(struct hs_cfi *cfi);
 HS_DEFINE_AUTO(hs_cfi, close)
 

@@ -1,59 +1,43 @@
-/* Source places from DWARF 2 to 5: of code addresses and of global variables.
+/* Source places of code addresses and global variables, by asking the box (symbols/dwarf_box.h).
  *
- * Lazy: opening reads section headers; the first code lookup lists the compilation units and what
- * addresses they cover; a unit's lines and functions are decoded at its first hit and kept; the
- * first variable lookup walks all units once. Debug information is hostile input: units, entries,
- * depth, rows and strings are bounded (limits below), walks are iterative, and what is damaged is
- * counted and otherwise as if it were not there. Split DWARF (.dwo) and dwz's supplementary files
- * are not followed: what they hold stays unnamed.
- *
- * Resident after use: 16 bytes per line row and 24 per function of the units touched, 16 per
- * variable, each name once, and what libdwarf keeps of the units it has seen. One thread at a time.
- */
+ * What libdwarf says of DWARF 2 to 5, within the limits of boxed/line_reader.h. A file that breaks
+ * the box has no names from then on, which is no error: the box notes it. */
 #ifndef HS_SYMBOLS_LINES_H
 #define HS_SYMBOLS_LINES_H
 
+#include "symbols/dwarf_box.h"
 #include "symbols/elf.h"
 
-enum {
-    HS_DWARF_MAX_UNITS = 1 << 18,
-    HS_DWARF_MAX_DEPTH = 64,        /* nested entries; deeper ones are left out */
-    HS_DWARF_MAX_ENTRIES = 1 << 26, /* entries visited in all, over the life of a hs_dwarf */
-    HS_DWARF_MAX_ROWS = 1 << 24,    /* line rows in all */
-};
+struct hs_lines;
 
-struct hs_dwarf;
-
-/* A place in the source. Strings are ids for hs_dwarf_text; 0 and line 0 mean unknown. */
+/* A place in the source. Texts are never NULL, "" when unknown, any bytes but NUL, and last until
+ * the box is asked again. Line 0 means unknown. */
 struct hs_source {
-    hs_str file; /* as the compiler named it: directory joined unless absolute */
-    hs_str name; /* the function that covers the address, or the variable */
+    const char *file; /* as the compiler named it: directory joined unless absolute */
+    const char *name; /* the function that covers the address, or the variable */
     uint32_t line;
 };
 
-/* True when the file has DWARF worth opening (.debug_info or .debug_line with contents). */
+/* True when the file has DWARF worth opening (.debug_info with contents). */
 bool hs_dwarf_present(const struct hs_elf *elf);
 
-/* Opens the debug information of `elf` (the program itself or its debug file), which is borrowed
- * until close. Fails with HS_FORMAT when there is none or libdwarf refuses it, HS_LIMIT. */
-hs_status hs_dwarf_open(struct hs_elf *elf, struct hs_dwarf **ret, struct hs_error *err);
-void hs_dwarf_close(struct hs_dwarf *dwarf);
-HS_DEFINE_AUTO(hs_dwarf, close)
+/* Opens the debug information of `elf` (the program itself or its debug file) in the box; both are
+ * borrowed until close. `name` is for notes, NULL: that of the file. Fails with HS_FORMAT when
+ * there is none or it is refused or breaks the box, HS_LIMIT, HS_IO when there is no box. */
+hs_status hs_lines_open(struct hs_dwarf_box *box, struct hs_elf *elf, const char *name,
+                        struct hs_lines **ret, struct hs_error *err);
+void hs_lines_close(struct hs_lines *lines);
+HS_DEFINE_AUTO(hs_lines, close)
 
-/* The source of the instruction at `vaddr` (give a return address minus 1). HS_OK with fields of 0
- * when unknown. Fails with HS_LIMIT only. */
-hs_status hs_dwarf_find_code(struct hs_dwarf *dwarf, hs_addr vaddr, struct hs_source *ret,
-                             struct hs_error *err);
+/* The source of the instruction at `vaddr` (give a return address minus 1). Never fails: unknown
+ * when it cannot be told. */
+struct hs_source hs_lines_find_code(struct hs_lines *lines, hs_addr vaddr);
 
-/* The declaration of the global or static variable that starts at `vaddr` exactly. HS_OK with
- * fields of 0 when unknown. Fails with HS_LIMIT only. */
-hs_status hs_dwarf_find_variable(struct hs_dwarf *dwarf, hs_addr vaddr, struct hs_source *ret,
-                                 struct hs_error *err);
+/* The declaration of the global or static variable that starts at `vaddr` exactly, likewise. */
+struct hs_source hs_lines_find_variable(struct hs_lines *lines, hs_addr vaddr);
 
-/* The text of a string id, "" for 0. Valid until the next find. */
-const char *hs_dwarf_text(const struct hs_dwarf *dwarf, hs_str id);
-
-/* Units, entries and tables left out because they are damaged or over a limit, so far. */
-uint64_t hs_dwarf_n_damaged(const struct hs_dwarf *dwarf);
+/* Units, entries and tables left out because they are damaged or over a limit, as of the last
+ * answer. */
+uint64_t hs_lines_n_damaged(const struct hs_lines *lines);
 
 #endif

@@ -5,9 +5,10 @@
 
 #include "target/target.h"
 
-struct hs_elf;   /* symbols/elf.h */
-struct hs_cfi;   /* symbols/cfi.h */
-struct hs_image; /* capture/image.h */
+struct hs_elf;       /* symbols/elf.h */
+struct hs_cfi;       /* symbols/cfi.h */
+struct hs_dwarf_box; /* symbols/dwarf_box.h */
+struct hs_image;     /* capture/image.h */
 
 struct hs_object {
     struct hs_elf *elf;   /* owned */
@@ -40,6 +41,7 @@ struct hs_objects {
     size_t n, capacity;
     struct hs_lost_object *lost; /* owned; their memory is in the dump, without a name */
     size_t n_lost, lost_capacity;
+    struct hs_dwarf_box *box; /* owned: reads their debug information; made by hs_objects_box */
 };
 
 /* A symbol at its run-time address. Text borrowed from the object. */
@@ -61,9 +63,14 @@ hs_status hs_objects_update(struct hs_objects *objects, struct hs_target *target
                             struct hs_error *err);
 void hs_objects_close(struct hs_objects *objects);
 
-/* What is missing of file number i of those that could not be read: at most those of memory and the
- * lost ones, 0 <= i. One line; false when there are no more. */
+/* What is missing of file number i of those that could not be read: what broke the reader of debug
+ * information so far, files of memory, lost ones, 0 <= i. One line; false when there are no more.
+ */
 bool hs_objects_missing(const struct hs_objects *objects, size_t i, char *text, size_t n_bytes);
+
+/* The box that reads the objects' debug information, made at the first call; NULL without memory
+ * for it. What is opened in it must be closed before the objects. */
+struct hs_dwarf_box *hs_objects_box(struct hs_objects *objects);
 
 /* Copies the writable segments of all objects whole while the target is stopped: data, bss, and
  * what the loader has made read-only after relocating it (virtual tables and the like). Fails like

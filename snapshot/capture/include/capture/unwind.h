@@ -10,8 +10,8 @@
 /* The registers of a stopped thread in DWARF's numbering. */
 struct hs_registers hs_unwind_registers(const struct hs_thread *thread);
 
-/* Opens the frame tables of an object once; NULL when it has none. */
-struct hs_cfi *hs_unwind_cfi(struct hs_object *object);
+/* Opens the frame tables of an object of `objects` once; NULL when it has none. */
+struct hs_cfi *hs_unwind_cfi(struct hs_objects *objects, struct hs_object *object);
 
 /* The caller of the frame `r`; false when no table covers it or the stack cannot be read. Reads the
  * live target: stopped only. Microseconds. */

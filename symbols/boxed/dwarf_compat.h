@@ -4,8 +4,8 @@
  * interface, the argument of dwarf_object_finish, a few dealloc names, two pointer types and the
  * layout of a register rule. HS_LIBDWARF_NEW_API comes from the build (a probe); without it the
  * header's own version macro, which 2021 lacks, decides. */
-#ifndef HS_SYMBOLS_DWARF_COMPAT_H
-#define HS_SYMBOLS_DWARF_COMPAT_H
+#ifndef HS_BOXED_DWARF_COMPAT_H
+#define HS_BOXED_DWARF_COMPAT_H
 
 #include <dwarf.h>
 #include <libdwarf.h>

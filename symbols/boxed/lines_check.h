@@ -4,8 +4,8 @@
  * count of a DWARF 5 line table without looking (a wrapped size is then written beyond), and reads
  * one directory beyond the last. It gets these tables only after they were found well-formed here.
  */
-#ifndef HS_SYMBOLS_LINES_CHECK_H
-#define HS_SYMBOLS_LINES_CHECK_H
+#ifndef HS_BOXED_LINES_CHECK_H
+#define HS_BOXED_LINES_CHECK_H
 
 #include "base/types.h"
 

@@ -2,8 +2,8 @@
  *
  * libdwarf is shown our own checked, decompressed sections through its object access interface: it
  * never opens a file, never meets an ELF header, and gets only the sections named here. */
-#ifndef HS_SYMBOLS_DWARF_OBJECT_H
-#define HS_SYMBOLS_DWARF_OBJECT_H
+#ifndef HS_BOXED_DWARF_OBJECT_H
+#define HS_BOXED_DWARF_OBJECT_H
 
 #include "dwarf_compat.h"
 #include "symbols/elf.h"

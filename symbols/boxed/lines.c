@@ -1,4 +1,4 @@
-#include "symbols/lines.h"
+#include "boxed/line_reader.h"
 
 #include <string.h>
 
@@ -6,11 +6,6 @@
 #include "lines_private.h"
 
 enum { LINES_WALK_BACK = 32 }; /* ranges or functions nested in the one looked for */
-
-bool hs_dwarf_present(const struct hs_elf *elf)
-{
-    return hs_dwarf_object_present_(elf, DWARF_DEBUG_INFO);
-}
 
 hs_status hs_dwarf_open(struct hs_elf *elf, struct hs_dwarf **ret, struct hs_error *err)
 {
@@ -48,7 +43,7 @@ uint64_t hs_dwarf_n_damaged(const struct hs_dwarf *dwarf)
 }
 
 /* The row that holds `vaddr`: the last at or below it, unless a sequence ended there. */
-static void find_row(const struct dwarf_unit *unit, hs_addr vaddr, struct hs_source *ret)
+static void find_row(const struct dwarf_unit *unit, hs_addr vaddr, struct hs_dwarf_source *ret)
 {
     size_t low = HS_FIRST_ABOVE(unit->rows, unit->n_rows, vaddr, vaddr);
     if (low == 0)
@@ -68,9 +63,9 @@ static const struct dwarf_function *find_function(const struct dwarf_unit *unit,
 }
 
 static hs_status find_in_unit(struct hs_dwarf *dwarf, struct dwarf_unit *unit, hs_addr vaddr,
-                              struct hs_source *ret, struct hs_error *err)
+                              struct hs_dwarf_source *ret, struct hs_error *err)
 {
-    struct hs_source source = {0};
+    struct hs_dwarf_source source = {0};
     HS_TRY(hs_dwarf_load_unit_(dwarf, unit, err));
     find_row(unit, vaddr, &source);
     const struct dwarf_function *function = find_function(unit, vaddr);
@@ -83,10 +78,10 @@ static hs_status find_in_unit(struct hs_dwarf *dwarf, struct dwarf_unit *unit, h
     return HS_OK;
 }
 
-hs_status hs_dwarf_find_code(struct hs_dwarf *dwarf, hs_addr vaddr, struct hs_source *ret,
+hs_status hs_dwarf_find_code(struct hs_dwarf *dwarf, hs_addr vaddr, struct hs_dwarf_source *ret,
                              struct hs_error *err)
 {
-    struct hs_source found = {0};
+    struct hs_dwarf_source found = {0};
     HS_TRY(hs_dwarf_load_units_(dwarf, err));
     size_t low = HS_FIRST_ABOVE(dwarf->ranges, dwarf->n_ranges, begin, vaddr);
     for (size_t back = 0; back < LINES_WALK_BACK && back < low; back++) {
@@ -144,12 +139,12 @@ static hs_status find_file(struct hs_dwarf *dwarf, const struct dwarf_facts *fac
     return status;
 }
 
-hs_status hs_dwarf_find_variable(struct hs_dwarf *dwarf, hs_addr vaddr, struct hs_source *ret,
+hs_status hs_dwarf_find_variable(struct hs_dwarf *dwarf, hs_addr vaddr, struct hs_dwarf_source *ret,
                                  struct hs_error *err)
 {
     HS_TRY(hs_dwarf_load_units_(dwarf, err));
     HS_TRY(hs_dwarf_load_variables_(dwarf, err));
-    struct hs_source found = {0};
+    struct hs_dwarf_source found = {0};
     size_t low = HS_FIRST_FROM(dwarf->variables, dwarf->n_variables, vaddr, vaddr);
     if (low < dwarf->n_variables && dwarf->variables[low].vaddr == vaddr) {
         const struct dwarf_variable *variable = &dwarf->variables[low];

@@ -1,12 +1,12 @@
 /* The inside of a hs_dwarf: lines.c (open and find), lines_units.c (units and their addresses),
  * lines_tables.c (rows and functions of a unit, all variables), lines_entry.c (one entry's facts).
  */
-#ifndef HS_SYMBOLS_LINES_PRIVATE_H
-#define HS_SYMBOLS_LINES_PRIVATE_H
+#ifndef HS_BOXED_LINES_PRIVATE_H
+#define HS_BOXED_LINES_PRIVATE_H
 
 #include "base/strtab.h"
+#include "boxed/line_reader.h"
 #include "dwarf_object.h"
-#include "symbols/lines.h"
 
 /* [begin, end) of code, part of unit `unit`. */
 struct dwarf_range {

@@ -5,8 +5,8 @@
  * tables, known forms whose values end inside the unit, references that lead to entries, siblings
  * that are where the children end (libdwarf of 2021 never comes back from one that is not), strings
  * that exist, depth. Linear in the bytes; a quarter of the section in memory meanwhile. */
-#ifndef HS_SYMBOLS_INFO_CHECK_H
-#define HS_SYMBOLS_INFO_CHECK_H
+#ifndef HS_BOXED_INFO_CHECK_H
+#define HS_BOXED_INFO_CHECK_H
 
 #include "symbols/elf.h"
 

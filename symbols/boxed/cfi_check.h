@@ -3,8 +3,8 @@
  * libdwarf of 2021 trusts frame programs: a register number above 2^32 writes outside its table
  * (DW_CFA_val_expression), a block length may wrap its pointer, an unknown augmentation leaves
  * fields unset. It gets a section only after each record was found well-formed here. */
-#ifndef HS_SYMBOLS_CFI_CHECK_H
-#define HS_SYMBOLS_CFI_CHECK_H
+#ifndef HS_BOXED_CFI_CHECK_H
+#define HS_BOXED_CFI_CHECK_H
 
 #include "dwarf_object.h"
 
