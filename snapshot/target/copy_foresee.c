@@ -21,6 +21,8 @@
 #define FORESEE_FIXED_NS ((uint64_t)1500000)
 /* What is saved in the pause is read at the price of a stopped read. */
 #define FORESEE_SAVED_BYTES_MAX ((uint64_t)64 << 20)
+/* What others share may be pinned page by page; more is read by a way that does not. */
+#define FORESEE_LENT_BYTES_MAX ((uint64_t)1 << 20)
 /* Page tables of the copy, and what the target writes meanwhile. */
 #define FORESEE_ROOM(bytes) ((bytes) / 512 + (bytes) / 64 + ((uint64_t)16 << 20))
 
@@ -78,6 +80,9 @@ hs_status hs_copy_facts_smaps(struct hs_copy_facts *facts, const char *text, siz
         end = entry.end;
         facts->has_own_faults |= entry.has_own_faults;
         facts->huge_bytes += entry.huge_bytes;
+        if (!entry.shared)
+            facts->lent_bytes += entry.shared_bytes < entry.anonymous_bytes ? entry.shared_bytes
+                                                                            : entry.anonymous_bytes;
         facts->small_bytes += entry.anonymous_bytes - entry.huge_bytes + entry.swap_bytes;
         if (foresee_is_lacking(&entry))
             HS_TRY(foresee_area(facts, &entry, err));
@@ -195,6 +200,7 @@ static hs_status foresee_plan(const struct hs_target *target, struct hs_copy_pla
         hs_free(plan->areas);
         plan->areas = HS_STEAL(facts.areas);
         plan->n_areas = facts.n_areas;
+        plan->is_lent = facts.lent_bytes > FORESEE_LENT_BYTES_MAX;
         plan->made_at_ns = hs_now_ns();
     }
     hs_copy_facts_fini(&facts);
@@ -220,7 +226,12 @@ hs_status hs_copy_plan_make(struct hs_target *target, struct hs_error *err)
     if (target->copy_plan->made_at_ns != 0 &&
         hs_now_ns() - target->copy_plan->made_at_ns < FORESEE_FRESH_NS)
         return HS_OK;
-    return foresee_plan(target, target->copy_plan, err);
+    HS_TRY(foresee_plan(target, target->copy_plan, err));
+    /* As a copy is read (freeze.c): to pin a page that is shared by a fork gives the process one of
+     * its own, for good. */
+    if (target->copy_plan->is_lent && target->live.mem_fd >= 0)
+        target->live.reads_by_file = true;
+    return HS_OK;
 }
 
 hs_status hs_copy_foresee(const struct hs_target *target, struct hs_copy_outlook *ret,

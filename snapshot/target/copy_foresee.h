@@ -11,6 +11,7 @@ struct hs_copy_facts {
     bool has_shadow_stack, has_own_faults, commits_strictly, has_code;
     uint64_t small_bytes, huge_bytes; /* private, resident or swapped, by the size of pages */
     uint64_t saved_bytes;             /* of the areas */
+    uint64_t lent_bytes;              /* private, that other processes share by a fork */
     uint64_t room_bytes;              /* that it may still grow by */
     struct hs_copy_area *areas;       /* owned; ascending: what a copy would lack */
     size_t n_areas, areas_capacity;

@@ -113,6 +113,7 @@ struct hs_copy_plan {
     uint64_t made_at_ns;
     struct hs_copy_area *areas; /* owned: what a copy would lack */
     size_t n_areas, areas_capacity;
+    bool is_lent;                 /* other processes share much of its memory by a fork */
     pid_t left[HS_COPY_LEFT_MAX]; /* to be collected */
     size_t n_left;
 };

@@ -89,10 +89,15 @@ static void smaps_flags(const char *at, const char *end, struct hs_smaps_entry *
 
 static void smaps_line(const char *at, const char *end, struct hs_smaps_entry *entry)
 {
-    if (!smaps_key(at, end, "Anonymous", &entry->anonymous_bytes) &&
-        !smaps_key(at, end, "AnonHugePages", &entry->huge_bytes) &&
-        !smaps_key(at, end, "Swap", &entry->swap_bytes) &&
-        !smaps_key(at, end, "Private_Hugetlb", &entry->hugetlb_bytes))
+    uint64_t shared = 0;
+
+    if (smaps_key(at, end, "Shared_Clean", &shared) || smaps_key(at, end, "Shared_Dirty", &shared))
+        entry->shared_bytes =
+            hs_add_fits(entry->shared_bytes, shared, &shared) ? shared : UINT64_MAX;
+    else if (!smaps_key(at, end, "Anonymous", &entry->anonymous_bytes) &&
+             !smaps_key(at, end, "AnonHugePages", &entry->huge_bytes) &&
+             !smaps_key(at, end, "Swap", &entry->swap_bytes) &&
+             !smaps_key(at, end, "Private_Hugetlb", &entry->hugetlb_bytes))
         smaps_flags(at, end, entry);
 }
 
@@ -100,7 +105,8 @@ static void smaps_line(const char *at, const char *end, struct hs_smaps_entry *e
 static void smaps_clip(struct hs_smaps_entry *entry)
 {
     uint64_t n_bytes = entry->end - entry->begin;
-    uint64_t *figures[] = {&entry->anonymous_bytes, &entry->swap_bytes, &entry->hugetlb_bytes};
+    uint64_t *figures[] = {&entry->anonymous_bytes, &entry->shared_bytes, &entry->swap_bytes,
+                           &entry->hugetlb_bytes};
 
     for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
         if (*figures[i] > n_bytes)

@@ -10,6 +10,7 @@ struct hs_smaps_entry {
     bool writable, shared, has_file;
     uint64_t anonymous_bytes; /* resident, huge ones included */
     uint64_t huge_bytes;      /* of these, in huge pages */
+    uint64_t shared_bytes;    /* resident, that other processes have mapped, too */
     uint64_t swap_bytes;
     uint64_t hugetlb_bytes; /* private ones of hugetlb */
     /* "dc", "wf", "ht", "uw um ui", "io pf" of VmFlags (Documentation/filesystems/proc.rst) */

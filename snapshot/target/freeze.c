@@ -21,8 +21,8 @@ bool hs_copy_is_expected(struct hs_target *target)
 {
     struct hs_error ignored = HS_ERROR_INIT;
 
-    return target->core == NULL && target->options.mode != HS_STOP_READ &&
-           hs_copy_plan_make(target, &ignored) == HS_OK &&
+    return target->core == NULL && hs_copy_plan_make(target, &ignored) == HS_OK &&
+           target->options.mode != HS_STOP_READ &&
            target->copy_plan->outlook.variant != HS_COPY_NONE;
 }
 

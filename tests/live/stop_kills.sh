@@ -13,7 +13,7 @@ NAMESPACE = ("unshare", "--pid", "--fork", "--kill-child")
 
 def killed_at_random(mode, *words, n=20, **more):
     n = storms(n)
-    target = Busy(program, *words, **more)
+    target = Busy(program, *words, mib=8, **more)
     before = [clean(target, "before", mode) for _ in range(5)]
     whole_us = statistics.median(one["whole_ns"] for one in before) / 1000
     frozen_us = statistics.median(one["until_frozen_ns"] for one in before) / 1000

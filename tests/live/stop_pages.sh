@@ -14,6 +14,11 @@ def resident_private(pid):
     return int(fields["Anonymous"].split()[0]) << 10
 
 
+def shared_bytes(pid):
+    with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as file:
+        return sum(int(line.split()[1]) << 10 for line in file if line.startswith("Shared_"))
+
+
 def page_tables(pid):
     return int(status_of(pid)["VmPTE"].split()[0]) << 10
 
@@ -66,6 +71,24 @@ def read():
     return by_driver("read")
 
 
+def lent():
+    """Memory that a child shares by a fork stays shared: its parent does not grow when it is read."""
+    grown = {}
+    busy = compile_busy()
+    for mode in ("read", "copy"):
+        target = Busy(busy, mib=64, writers=0)
+        target.tell("fork")
+        target.wait_word("obeyed", 1)
+        before = shared_bytes(target.pid)
+        check(before >= 60 << 20, f"only {before} bytes are shared")
+        check(clean(target, f"lent {mode}", mode)["read_bytes"] >= 60 << 20, "not all was read")
+        dump(target, f"lent, heapsnap {mode}", "--stop", mode)
+        grown[mode] = before - shared_bytes(target.pid)
+        check(grown[mode] <= 2 << 20, f"{mode}: {grown[mode]} bytes of {before} became its own")
+        target.end()
+    return f"of 64 MiB that a child shares so many bytes became its own: {grown}"
+
+
 def control():
     """Holes that are read."""
     n_bytes, share, grown, _ = measured("blind", lambda target: run(
@@ -77,5 +100,5 @@ def control():
 if len(sys.argv) > 1:
     main(*[globals()[name] for name in sys.argv[1:]])
 else:
-    main(dump_copy, dump_read, copy, read, control)
+    main(dump_copy, dump_read, copy, read, lent, control)
 END_OF_TEST
