@@ -1,9 +1,6 @@
 /* doctor: why a process can or cannot be dumped, and what to do. */
-#include <limits.h>
-#include <string.h>
-
-#include "base/units.h"
 #include "commands.h"
+#include "dump_run.h"
 #include "native/native_diagnosis.h"
 #include "tool.h"
 
@@ -15,17 +12,6 @@ static const struct hs_column columns[N_COLUMNS] = {
     {"found", "FOUND", HS_COLUMN_STRING, 0},
     {"hint", "HINT", HS_COLUMN_STRING, HS_COLUMN_DATA_ONLY},
 };
-
-static hs_status parse_pid(const char *text, pid_t *ret, struct hs_error *err)
-{
-    uint64_t pid;
-    if (hs_parse_count(text, &pid, err) != HS_OK || pid == 0 || pid > INT_MAX) {
-        (void)hs_fail(err, HS_USAGE, "'%s' is not a process id", text);
-        return hs_hint(err, "a process id is a number: 'pidof PROGRAM' tells it");
-    }
-    *ret = (pid_t)pid;
-    return HS_OK;
-}
 
 static void put_row(struct hs_sheet *sheet, const char *name, const char *verdict,
                     const char *found, const char *hint)
@@ -90,7 +76,7 @@ hs_status hs_cmd_doctor(struct hs_tool *tool, const struct hs_invocation *inv, s
         .budget = hs_tool_budget(tool),
     };
     struct hs_diagnosis diagnosis;
-    HS_TRY(parse_pid(inv->arguments[0], &options.pid, err));
+    HS_TRY(hs_pid_parse(inv->arguments[0], &options.pid, err));
     HS_TRY(hs_diagnose_dump(&options, &diagnosis, err));
     HS_TRY(print_checks(tool, inv, &diagnosis, err));
     if (hs_diagnosis_refusal(&diagnosis) == NULL)
