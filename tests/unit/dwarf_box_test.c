@@ -351,7 +351,7 @@ static struct hs_dwarf_box *new_box(enum fault fault)
         options.program = "/proc/self/exe";
     else
         options.memory_bytes = 0;
-    options.answer_ms = fault == FAULT_LOOPS || fault == FAULT_SLEEPS ? 200 : 0;
+    options.answer_ms = fault == FAULT_LOOPS || fault == FAULT_SLEEPS ? 2000 : 0;
     assert_int_equal(hs_dwarf_box_new(&options, &box, &err), HS_OK);
     assert_int_equal(box->pid, 0); /* nothing is started that is not needed */
     return box;
