@@ -15,6 +15,7 @@
 #include "symbols/dwarf_box.h"
 #include "symbols/elf.h"
 #include "symbols/elf_loaded.h"
+#include "target/core.h"
 
 #define OBJECTS_PAGE ((uint64_t)4096)
 #define OBJECTS_NOTE_BYTES ((size_t)256)
@@ -409,6 +410,8 @@ static hs_status objects_no_program(const struct hs_target *target, struct hs_er
 {
     (void)hs_fail(err, HS_TARGET, "cannot find the program of process %d in its mappings",
                   target->pid);
+    if (target->core != NULL && hs_core_note(target)[0] != '\0')
+        return hs_hint(err, "%s", hs_core_note(target));
     return target->core == NULL
                ? HS_TARGET
                : hs_hint(err, "the core names no mapped files (note NT_FILE): take it by the "

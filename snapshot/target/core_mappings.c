@@ -96,8 +96,8 @@ static hs_status make_add(struct mappings_make *m, hs_addr begin, hs_addr end,
         mapping.inode = (uint64_t)row->binary + 1;
         mapping.path_at = m->paths_at + core->binaries[row->binary].path_at;
         mapping.shared = make_is_shared(core, segment, row);
-        if (segment == NULL)
-            flags = make_row_flags(core, row);
+        if (segment == NULL) /* shared memory was made to be written to */
+            flags = mapping.shared ? PF_R | PF_W : make_row_flags(core, row);
     }
     mapping.readable = (flags & PF_R) != 0;
     mapping.writable = (flags & PF_W) != 0;
@@ -204,12 +204,18 @@ static void make_name_stack(struct mappings_make *m)
 
     for (size_t k = 0; k < 2; k++) {
         size_t at = make_index_at(m->target, addresses[k]);
-        if (addresses[k] == 0 || at == m->target->n_mappings ||
-            !make_is_anonymous(&m->target->mappings[at]))
+        if (addresses[k] == 0)
+            continue;
+        /* It was written to, so a core that has nothing of it left private memory out: gcore the
+         * mapping as well. */
+        if (at == m->target->n_mappings) {
+            m->core->lacks_anonymous = true;
+            continue;
+        }
+        if (!make_is_anonymous(&m->target->mappings[at]))
             continue;
         m->target->mappings[at].path_at = m->name_at[NAME_STACK];
         const struct hs_core_source *source = &m->core->sources[at];
-        /* It was written to, so a core that has nothing of it left private memory out. */
         m->core->lacks_anonymous = source->segment == HS_CORE_NONE ||
                                    m->core->segments[source->segment].n_claimed_bytes == 0;
         return;
