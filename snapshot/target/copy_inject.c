@@ -108,6 +108,7 @@ static bool inject_fork(struct injection *in, pid_t middle)
     struct hs_copy_call call = caller->call;
     uint64_t arguments[5] = {CLONE_FILES, caller->frame.place.child_stack};
 
+    hs_priority_lend(middle); /* on a busy machine it would wait in the middle of the pause */
     call.tid = middle;
     call.stack = caller->frame.place.child_stack;
     if (ptrace(PTRACE_GETREGS, middle, NULL, &call.base) != 0)

@@ -11,6 +11,13 @@ void hs_priority_raise(struct hs_priority *saved)
                        sched_setscheduler(0, SCHED_FIFO, &high) == 0;
 }
 
+void hs_priority_lend(pid_t tid)
+{
+    struct sched_param high = {.sched_priority = 50};
+
+    (void)sched_setscheduler(tid, SCHED_FIFO | SCHED_RESET_ON_FORK, &high);
+}
+
 void hs_priority_restore(const struct hs_priority *saved)
 {
     if (saved->is_raised)

@@ -74,6 +74,8 @@ struct hs_priority {
 
 void hs_priority_raise(struct hs_priority *saved);
 void hs_priority_restore(const struct hs_priority *saved);
+/* The same for a thread that will not live on. */
+void hs_priority_lend(pid_t tid);
 
 /* ---- restart.c */
 /* A call that failed with EINTR because of the stop, or of a signal: hs_call_has_signal. */

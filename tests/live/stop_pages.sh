@@ -72,7 +72,7 @@ def read():
 
 
 def lent():
-    """Memory that a child shares by a fork stays shared: its parent does not grow when it is read."""
+    """Memory that a child shares by a fork stays shared: its parent does not grow when read."""
     grown = {}
     busy = compile_busy()
     for mode in ("read", "copy"):
