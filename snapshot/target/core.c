@@ -94,7 +94,7 @@ __attribute__((format(printf, 2, 3))) static void note_add(struct core_note *not
                                                            const char *format, ...)
 {
     va_list args;
-    size_t room = note->capacity - note->n;
+    size_t room = note->capacity - note->n, begin = note->n;
 
     if (note->n != 0)
         note->n += (size_t)snprintf(note->text + note->n, room, "; ");
@@ -107,6 +107,9 @@ __attribute__((format(printf, 2, 3))) static void note_add(struct core_note *not
         note->n += (size_t)n;
     if (note->n >= note->capacity)
         note->n = note->capacity - 1;
+    for (char *c = note->text + begin; *c != '\0'; c++) /* a path may hold any bytes: one line */
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            *c = '?';
 }
 
 /* Why each could not be had is told by whoever wanted it. */

@@ -10,10 +10,12 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -25,6 +27,8 @@
 enum { MAX_WORDS = 12, MAX_FAILURES = 20000 };
 
 static char work[64], snap[96], out_dir[96], out[128], export_dir[128], tables[96];
+static char known[96], child_text[16]; /* suppressions; a process to look at */
+static pid_t child;
 
 /* A heap with all that commands have columns for. */
 static void make_snap(void)
@@ -221,6 +225,26 @@ static int make_tables(void)
     return status == HS_OK ? 0 : -1;
 }
 
+static int make_known(void)
+{
+    snprintf(known, sizeof known, "%s.known", work);
+    FILE *file = fopen(known, "w");
+    if (file == NULL)
+        return -1;
+    fputs("# known\ntype:nothing of this name\n", file);
+    return fclose(file);
+}
+
+static int make_child(void)
+{
+    child = fork();
+    if (child == 0)
+        for (;;)
+            pause();
+    snprintf(child_text, sizeof child_text, "%d", (int)child);
+    return child > 0 ? 0 : -1;
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -232,16 +256,21 @@ static int setup(void **state)
     snprintf(out, sizeof out, "%s/out", out_dir);
     snprintf(export_dir, sizeof export_dir, "%s.graph", work);
     snprintf(tables, sizeof tables, "%s.tables", work);
-    (void)setenv("XDG_CACHE_HOME", "/nonexistent", 1);
+    (void)setenv("XDG_CACHE_HOME", "/dev/null", 1);
     if (mkdir(out_dir, 0700) != 0)
         return -1;
     make_snap();
+    if (make_known() != 0 || make_child() != 0)
+        return -1;
     return make_tables();
 }
 
 static int teardown(void **state)
 {
     (void)state;
+    (void)kill(child, SIGKILL);
+    (void)waitpid(child, NULL, 0);
+    (void)unlink(known);
     empty(export_dir);
     (void)rmdir(export_dir);
     empty(tables);
@@ -273,6 +302,10 @@ COMMAND(types, "types", snap, "-o", out)
 COMMAND(object, "object", snap, "1234", "-o", out)
 COMMAND(object_root, "object", snap, "root:Main.list", "--json", "-o", out)
 COMMAND(samples, "samples", snap, "--json", "-o", out)
+COMMAND(leaks, "leaks", snap, "-o", out)
+COMMAND(leaks_json, "leaks", snap, "--suppressions", known, "--json", "-o", out)
+COMMAND(doctor, "doctor", child_text)
+COMMAND(version, "version")
 COMMAND(export_graph, "export", snap, "--to", "graph", "-o", export_dir)
 COMMAND(export_v8, "export", snap, "--to", "v8", "-o", out)
 COMMAND(import_v8, "import", "--from", "v8", IMPORTS "v8/all_kinds.heapsnapshot", "-o", out)
@@ -296,7 +329,9 @@ int main(void)
         cmocka_unit_test(import_v8),     cmocka_unit_test(import_hprof),
         cmocka_unit_test(import_graph),  cmocka_unit_test(make_index),
         cmocka_unit_test(deep_check),    cmocka_unit_test(help),
-        cmocka_unit_test(completion),
+        cmocka_unit_test(completion),    cmocka_unit_test(leaks),
+        cmocka_unit_test(leaks_json),    cmocka_unit_test(doctor),
+        cmocka_unit_test(version),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
