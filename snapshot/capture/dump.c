@@ -199,6 +199,16 @@ static hs_status dump_walk(struct hs_dump_session *s, struct hs_error *err)
     return HS_OK;
 }
 
+/* A share of what a small process has would be used up by what it does in any second. */
+#define DUMP_GROWTH_MIN_BYTES ((uint64_t)16 << 20)
+
+static uint64_t dump_growth_bytes(uint64_t resident_bytes, unsigned percent)
+{
+    uint64_t n_bytes = resident_bytes / 100 * percent;
+
+    return n_bytes < DUMP_GROWTH_MIN_BYTES ? DUMP_GROWTH_MIN_BYTES : n_bytes;
+}
+
 /* 0 when the system does not tell. */
 static uint64_t dump_resident_bytes(pid_t pid)
 {
@@ -225,7 +235,7 @@ hs_status hs_dump_open(const struct hs_dump_options *options, struct hs_target *
     ret->options = options->stop;
     if (options->max_growth_percent != 0 && ret->options.max_growth_bytes == 0)
         ret->options.max_growth_bytes =
-            dump_resident_bytes(options->pid) / 100 * options->max_growth_percent;
+            dump_growth_bytes(dump_resident_bytes(options->pid), options->max_growth_percent);
     return HS_OK;
 }
 
