@@ -1,0 +1,215 @@
+/* links: hs_target hs_symbols */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+#include <unistd.h>
+
+#include "copy_foresee.h"
+#include "live_child.h"
+
+static struct hs_error err;
+
+/* ---- status */
+
+static void status_tells_what_guards_it(void **state)
+{
+    (void)state;
+    struct hs_copy_facts facts = {0};
+
+    assert_true(hs_copy_facts_status(&facts, "Name:\tx\nPid:\t812\nNSpid:\t812\t14\t1\n"
+                                             "Seccomp:\t2\nx86_Thread_features:\tshstk wrss\n"
+                                             "x86_Thread_features_locked:\tshstk\n"));
+    assert_true(facts.is_first && facts.is_filtered && facts.has_shadow_stack);
+    assert_true(hs_copy_facts_status(&facts, "Name:\tx\nPid:\t812\nNSpid:\t812\t11\n"
+                                             "Seccomp:\t0\nx86_Thread_features:\t\n"
+                                             "x86_Thread_features_locked:\tshstk\n"));
+    facts = (struct hs_copy_facts){0};
+    assert_true(hs_copy_facts_status(&facts, "Pid:\t1\n"));
+    assert_false(facts.is_first || facts.is_filtered || facts.has_shadow_stack);
+    assert_false(hs_copy_facts_status(&facts, ""));
+    assert_false(hs_copy_facts_status(&facts, "NSpid:"));
+}
+
+/* ---- smaps */
+
+static const char made_smaps[] =
+    "1000-9000 rw-p 00000000 00:00 0 \nRss: 32 kB\nAnonymous: 32 kB\nVmFlags: rd wr mr mw \n"
+    "200000-600000 rw-p 00000000 00:00 0 \nAnonymous: 4096 kB\nAnonHugePages: 2048 kB\n"
+    "Swap: 8 kB\nVmFlags: rd wr hg \n"
+    "700000-701000 rw-p 00000000 00:00 0 \nAnonymous: 4 kB\nVmFlags: rd wr dc \n"
+    "800000-802000 rw-p 00000000 00:00 0  a name\nAnonymous: 8 kB\nVmFlags: rd wr wf \n"
+    "900000-901000 rw-s 00000000 00:05 77 /dev/zero (deleted)\nVmFlags: rd wr dc \n"
+    "a00000-c00000 rw-p 00000000 00:0f 9 /anon_hugepage (deleted)\nAnonymous: 0 kB\n"
+    "Private_Hugetlb: 2048 kB\nVmFlags: rd wr ht \n"
+    "d00000-d01000 rw-p 00000000 00:00 0 \nAnonymous: 4 kB\nVmFlags: rd wr io pf dc \n";
+
+static void smaps_tells_what_a_copy_shares_and_lacks(void **state)
+{
+    (void)state;
+    struct hs_copy_facts facts = {0};
+
+    assert_int_equal(hs_copy_facts_smaps(&facts, made_smaps, sizeof made_smaps - 1, &err), HS_OK);
+    assert_int_equal(facts.huge_bytes, 2048 << 10);
+    assert_int_equal(facts.small_bytes, (32 + 2048 + 8 + 4 + 8 + 4) << 10);
+    assert_int_equal(facts.n_areas, 3);
+    assert_int_equal(facts.areas[0].begin, 0x700000);
+    assert_int_equal(facts.areas[1].end, 0x802000);
+    assert_int_equal(facts.areas[2].begin, 0xa00000);
+    assert_int_equal(facts.saved_bytes, (4 + 8 + 2048) << 10);
+    assert_false(facts.has_own_faults);
+    hs_copy_facts_fini(&facts);
+}
+
+static void every_cut_of_smaps_is_survived(void **state)
+{
+    (void)state;
+
+    for (size_t n = 0; n < sizeof made_smaps; n++) {
+        struct hs_copy_facts facts = {0};
+        char text[sizeof made_smaps];
+        memcpy(text, made_smaps, n);
+        assert_int_equal(hs_copy_facts_smaps(&facts, text, n, &err), HS_OK);
+        assert_true(facts.n_areas <= 3);
+        hs_copy_facts_fini(&facts);
+    }
+}
+
+static void no_figure_is_larger_than_its_mapping(void **state)
+{
+    (void)state;
+    static const char lies[] =
+        "1000-2000 rw-p 00000000 00:00 0 \nAnonymous: 18446744073709551615 kB\n"
+        "AnonHugePages: 99999999 kB\nSwap: 777 kB\nVmFlags: dc\n"
+        "1000-2000 rw-p 00000000 00:00 0 \nAnonymous: 4 kB\n" /* twice */
+        "3000-2000 rw-p 00000000 00:00 0 \nAnonymous: 4 kB\n"
+        "zzzz\n5000-6000 rw-p 00000000 00:00 0 \nAnonymous: 40 kB\nVmFlags: um\n";
+    struct hs_copy_facts facts = {0};
+
+    assert_int_equal(hs_copy_facts_smaps(&facts, lies, sizeof lies - 1, &err), HS_OK);
+    assert_true(facts.small_bytes + facts.huge_bytes <= 4 * 4096);
+    assert_true(facts.has_own_faults);
+    hs_copy_facts_fini(&facts);
+}
+
+/* ---- the verdict */
+
+static struct hs_copy_facts good_facts(void)
+{
+    return (struct hs_copy_facts){
+        .has_code = true, .small_bytes = UINT64_C(1) << 30, .room_bytes = UINT64_C(1) << 32};
+}
+
+static void refuses(struct hs_copy_facts facts, const char *word)
+{
+    struct hs_copy_outlook outlook;
+
+    hs_copy_facts_judge(&facts, &outlook);
+    assert_int_equal(outlook.variant, HS_COPY_NONE);
+    if (strstr(outlook.why, word) == NULL)
+        fail_msg("'%s' does not speak of '%s'", outlook.why, word);
+    assert_true(outlook.read_pause_ns > 0);
+}
+
+static void each_obstacle_is_named(void **state)
+{
+    (void)state;
+    struct hs_copy_facts facts = good_facts();
+    struct hs_copy_outlook outlook;
+
+    hs_copy_facts_judge(&facts, &outlook);
+    assert_int_equal(outlook.variant, HS_COPY_MIDDLE);
+    assert_string_equal(outlook.why, "");
+    facts.is_first = true;
+    hs_copy_facts_judge(&facts, &outlook);
+    assert_int_equal(outlook.variant, HS_COPY_DIRECT);
+    facts = good_facts();
+    facts.is_filtered = true;
+    refuses(facts, "seccomp");
+    facts.may_suspend_filter = true;
+    hs_copy_facts_judge(&facts, &outlook);
+    assert_int_equal(outlook.variant, HS_COPY_MIDDLE);
+    facts.has_shadow_stack = true;
+    refuses(facts, "shadow stack");
+    facts = good_facts();
+    facts.has_own_faults = true;
+    refuses(facts, "userfaultfd");
+    facts = good_facts();
+    facts.commits_strictly = true;
+    refuses(facts, "overcommit");
+    facts = good_facts();
+    facts.has_code = false;
+    refuses(facts, "code");
+    facts = good_facts();
+    facts.saved_bytes = UINT64_C(1) << 30;
+    refuses(facts, "DONTFORK");
+    facts = good_facts();
+    facts.room_bytes = 1 << 20;
+    refuses(facts, "little memory");
+}
+
+static void the_pause_grows_with_the_memory(void **state)
+{
+    (void)state;
+    struct hs_copy_facts facts = good_facts(), huge = good_facts();
+    struct hs_copy_outlook small, large, of_huge;
+
+    hs_copy_facts_judge(&facts, &small);
+    facts.small_bytes *= 4;
+    hs_copy_facts_judge(&facts, &large);
+    huge.huge_bytes = huge.small_bytes;
+    huge.small_bytes = 0;
+    hs_copy_facts_judge(&huge, &of_huge);
+    assert_true(large.copy_pause_ns > 3 * small.copy_pause_ns);
+    assert_true(large.read_pause_ns > 3 * small.read_pause_ns);
+    assert_true(small.read_pause_ns > 10 * small.copy_pause_ns);
+    assert_true(of_huge.copy_pause_ns < small.copy_pause_ns / 2);
+    facts.small_bytes = UINT64_MAX / 2; /* nothing wraps */
+    facts.huge_bytes = 0;
+    hs_copy_facts_judge(&facts, &large);
+    assert_true(large.read_pause_ns > large.copy_pause_ns);
+}
+
+static void body_sleep(struct live_shared *shared)
+{
+    live_child_ready(shared);
+    for (;;)
+        pause();
+}
+
+static void a_live_process_is_foreseen_without_a_stop(void **state)
+{
+    (void)state;
+    struct live_child child = live_child_start(body_sleep);
+    struct hs_target target;
+    struct hs_copy_outlook outlook;
+
+    assert_int_equal(hs_target_open(child.pid, &target, &err), HS_OK);
+    assert_int_equal(hs_copy_foresee(&target, &outlook, &err), HS_OK);
+    assert_true(outlook.resident_bytes > 0);
+    assert_true(outlook.variant != HS_COPY_NONE || outlook.why[0] != '\0');
+    assert_true(live_runs_free(child.pid));
+
+    live_child_end(&child);
+    assert_int_equal(hs_copy_foresee(&target, &outlook, &err), HS_TARGET);
+
+    hs_target_close(&target);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(status_tells_what_guards_it),
+        cmocka_unit_test(smaps_tells_what_a_copy_shares_and_lacks),
+        cmocka_unit_test(every_cut_of_smaps_is_survived),
+        cmocka_unit_test(no_figure_is_larger_than_its_mapping),
+        cmocka_unit_test(each_obstacle_is_named),
+        cmocka_unit_test(the_pause_grows_with_the_memory),
+        cmocka_unit_test(a_live_process_is_foreseen_without_a_stop),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
