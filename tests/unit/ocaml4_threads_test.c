@@ -54,6 +54,7 @@ static struct fixture *fixture_new(void)
     f.mapping = (struct hs_mapping){
         .begin = address(f.stack), .end = address(f.stack + 64), .readable = true};
     f.target = (struct hs_target){.pid = getpid(),
+                                  .live = {.pid = getpid(), .mem_fd = -1, .pagemap_fd = -1},
                                   .threads = f.kernel,
                                   .n_threads = N,
                                   .mappings = &f.mapping,
