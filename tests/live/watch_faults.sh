@@ -210,7 +210,8 @@ def what_cannot_be_dumped():
     try:
         watch = Watch(process.pid, new_directory("snaps"), "--every", "50ms")
         watch.finish("a program without a heap", 3)
-        check([line["event"] for line in watch.log()] == ["start", "fail", "end"], watch.talk())
+        events = [line["event"] for line in watch.log() if line["event"] != "skip"]
+        check(events == ["start", "fail", "end"], watch.talk())
         watch.check_no_half("a program without a heap")
         check(process.poll() is None, "it goes on")
     finally:

@@ -2,6 +2,7 @@
 
 Nothing here waits for a time to pass: it polls for what must come, with a limit that only a hang
 reaches."""
+import atexit
 import re
 import shlex
 
@@ -48,6 +49,7 @@ class Watch:
                 [program or HEAPSNAP, "watch", str(pid), "-o", directory, "--no-names", *more],
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said, **popen)
         self.pid = self.process.pid
+        atexit.register(self.process.kill) # a test that fails leaves nobody behind
 
     def talk(self):
         with open(self.said, encoding="utf-8", errors="backslashreplace") as said:
