@@ -86,14 +86,16 @@ void hs_watch_line_u64(struct hs_watch_line *line, const char *key, uint64_t val
 
 /* ---- the file ---- */
 
-/* A descriptor, or -1 with errno. Never through a link, never into a pipe that waits. */
+/* A descriptor, or -1 with errno. Never through a link, never into a pipe that waits, nor into a
+ * file of somebody else's that was linked here. */
 static int log_open(int dir_fd, struct stat *ret_about)
 {
     int fd = openat(dir_fd, HS_WATCH_LOG,
                     O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
     if (fd < 0)
         return -1;
-    if (fstat(fd, ret_about) == 0 && S_ISREG(ret_about->st_mode))
+    if (fstat(fd, ret_about) == 0 && S_ISREG(ret_about->st_mode) &&
+        ret_about->st_uid == geteuid() && ret_about->st_nlink == 1)
         return fd;
     (void)close(fd);
     errno = EINVAL;
