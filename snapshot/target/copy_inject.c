@@ -109,6 +109,9 @@ static bool inject_fork(struct injection *in, pid_t middle)
     uint64_t arguments[5] = {CLONE_FILES, caller->frame.place.child_stack};
 
     hs_priority_lend(middle); /* on a busy machine it would wait in the middle of the pause */
+    /* Nothing of it outlives M; T itself must never be found changed. Refused: only slower. */
+    (void)sched_setscheduler(middle, SCHED_FIFO | SCHED_RESET_ON_FORK,
+                             &(struct sched_param){.sched_priority = 1});
     call.tid = middle;
     call.stack = caller->frame.place.child_stack;
     if (ptrace(PTRACE_GETREGS, middle, NULL, &call.base) != 0)
