@@ -17,6 +17,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include <sys/stat.h>
+
 #include "base/spill.h"
 
 static char directory[64];
@@ -130,6 +132,30 @@ static void reads_fixed_numbers_both_ways(void **state)
         hs_spill_reader_close(&reader);
         hs_spill_close(&spill);
     }
+}
+
+static void skipped_bytes_are_zeros_that_take_no_disk(void **state)
+{
+    static const uint64_t n_hole = 8 << 20;
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_spill spill;
+    struct stat found;
+    uint8_t bytes[8];
+    (void)state;
+    spill_open(&spill);
+    assert_int_equal(hs_spill_skip(&spill, n_hole, &err), HS_OK);
+    assert_int_equal(hs_spill_write(&spill, "middle", 6, &err), HS_OK);
+    assert_int_equal(hs_spill_skip(&spill, n_hole - 6, &err), HS_OK);
+    assert_int_equal(hs_spill_skip(&spill, UINT64_MAX, &err), HS_IO);
+    assert_int_equal(hs_spill_seal(&spill, &err), HS_OK);
+    assert_int_equal(spill.n_bytes, 2 * n_hole);
+    assert_int_equal(hs_spill_read_at(&spill, n_hole - 1, bytes, 8, &err), HS_OK);
+    assert_memory_equal(bytes, "\0middle", 8);
+    assert_int_equal(hs_spill_read_at(&spill, 2 * n_hole - 8, bytes, 8, &err), HS_OK);
+    assert_memory_equal(bytes, "\0\0\0\0\0\0\0\0", 8);
+    assert_int_equal(fstat(spill.fd, &found), 0);
+    assert_true(found.st_blocks * 512 < 1 << 20);
+    hs_spill_close(&spill);
 }
 
 static void writes_and_reads_runs_of_bytes(void **state)
@@ -373,6 +399,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SPILL_TEST(reads_varints_back),
         SPILL_TEST(reads_fixed_numbers_both_ways),
+        SPILL_TEST(skipped_bytes_are_zeros_that_take_no_disk),
         SPILL_TEST(writes_and_reads_runs_of_bytes),
         SPILL_TEST(an_empty_spill_is_at_its_end),
         SPILL_TEST(offsets_go_beyond_4_gib),
