@@ -14,10 +14,10 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include <sys/stat.h>
 
 #include "base/spill.h"
 
