@@ -132,14 +132,16 @@ static hs_status dump_copy(struct hs_dump_session *s, struct hs_error *err)
 {
     uint64_t copy_bytes;
     hs_status status;
+    bool turns;
 
     HS_TRY(hs_dump_copy_bytes(&s->target, &copy_bytes, err));
     HS_TRY(hs_dump_plan_make(&s->plan, &s->image, s->options->budget, copy_bytes, err));
     do {
         status = dump_copy_once(s, err);
+        turns = hs_freeze_turns(&s->target, status);
         if (status != HS_OK)
             hs_target_resume(&s->target);
-    } while (hs_dump_plan_turns(&s->plan, &status, err));
+    } while (turns || hs_dump_plan_turns(&s->plan, &status, err));
     return status;
 }
 
@@ -200,7 +202,7 @@ static hs_status dump_walk(struct hs_dump_session *s, struct hs_error *err)
 }
 
 /* A share of what a small process has would be used up by what it does in any second. */
-#define DUMP_GROWTH_MIN_BYTES ((uint64_t)16 << 20)
+#define DUMP_GROWTH_MIN_BYTES ((uint64_t)64 << 20)
 
 static uint64_t dump_growth_bytes(uint64_t resident_bytes, unsigned percent)
 {

@@ -128,6 +128,8 @@ static hs_status native_capture(struct hs_native *native, struct hs_error *err)
     native_rehearse(native);
     for (;;) {
         hs_status status = native_stop(native, err);
+        if (hs_freeze_turns(&native->target, status))
+            continue;
         if (hs_dump_plan_turns(&native->plan, &status, err)) {
             hs_target_resume(&native->target);
             continue;

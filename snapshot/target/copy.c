@@ -1,4 +1,6 @@
 /* A copy that was made: what is read from it, and its end. */
+#include <stdio.h>
+
 #include "base/alloc.h"
 #include "base/buffer.h"
 #include "base/progress.h"
@@ -31,6 +33,7 @@ hs_status hs_copy_lost(struct hs_target *target, struct hs_error *err)
     if (copy->failure.status == HS_OK) {
         (void)hs_fail(&copy->failure, HS_LIMIT,
                       "cannot read process '%d': the system ended its frozen copy", target->pid);
+        snprintf(copy->why_given_up, sizeof copy->why_given_up, "the system ended a copy of it");
         (void)hs_hint(&copy->failure, "memory may be short: try again later, or with --stop read");
     }
     *err = copy->failure;

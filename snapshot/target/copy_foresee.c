@@ -223,6 +223,8 @@ hs_status hs_copy_plan_make(struct hs_target *target, struct hs_error *err)
         HS_TRY(hs_alloc(1, sizeof *target->copy_plan, &memory, err));
         target->copy_plan = memory;
     }
+    if (target->copy_plan->is_final)
+        return HS_OK;
     if (target->copy_plan->made_at_ns != 0 &&
         hs_now_ns() - target->copy_plan->made_at_ns < FORESEE_FRESH_NS)
         return HS_OK;

@@ -111,6 +111,7 @@ struct hs_copy_plan {
     struct hs_copy_outlook outlook;
     struct hs_copy_code code;
     uint64_t made_at_ns;
+    bool is_final;              /* a copy was tried and given up: not to be made anew */
     struct hs_copy_area *areas; /* owned: what a copy would lack */
     size_t n_areas, areas_capacity;
     bool is_lent;                 /* other processes share much of its memory by a fork */
@@ -190,6 +191,7 @@ struct hs_copy {
     /* copy_watch.c */
     uint64_t watched_ns, growth_at_ns, growth_cost_ns;
     bool is_ended;
+    char why_given_up[160];  /* a clause, with a failure of HS_LIMIT */
     struct hs_error failure; /* given up: of all that is read from now */
 };
 

@@ -1,6 +1,7 @@
 /* While a copy is read, its process runs: it may end, become another program, or grow, because
  * every page that it writes for the first time is there twice from then on. */
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -92,6 +93,8 @@ static hs_status watch_too_much(const struct hs_target *target, uint64_t growth,
 
     hs_format_bytes(growth, grown);
     hs_format_bytes(target->options.max_growth_bytes, limit);
+    snprintf(target->copy->why_given_up, sizeof target->copy->why_given_up,
+             "a copy made it grow by %s, %s are allowed", grown, limit);
     (void)hs_fail(err, HS_LIMIT,
                   "gave up the copy of process '%d': it had made it grow by %s, %s are allowed",
                   target->pid, grown, limit);
@@ -130,6 +133,8 @@ static hs_status watch_room(const struct hs_target *target, struct hs_error *err
     if (room >= WATCH_ROOM(target->copy_plan->outlook.resident_bytes))
         return HS_OK;
     hs_format_bytes(room, left);
+    snprintf(target->copy->why_given_up, sizeof target->copy->why_given_up,
+             "only %s were left to it beside a copy", left);
     (void)hs_fail(err, HS_LIMIT,
                   "gave up the copy of process '%d': only %s are left under the limits of its "
                   "memory",

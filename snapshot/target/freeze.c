@@ -26,6 +26,22 @@ bool hs_copy_is_expected(struct hs_target *target)
            target->copy_plan->outlook.variant != HS_COPY_NONE;
 }
 
+bool hs_freeze_turns(struct hs_target *target, hs_status status)
+{
+    struct hs_copy *copy = target->copy;
+
+    if (status != HS_LIMIT || copy == NULL || copy->failure.status != HS_LIMIT ||
+        target->options.mode != HS_STOP_AUTO || target->copy_plan == NULL)
+        return false;
+    struct hs_copy_outlook *outlook = &target->copy_plan->outlook;
+    outlook->variant = HS_COPY_NONE;
+    snprintf(outlook->why, sizeof outlook->why, "%.*s", (int)sizeof outlook->why - 1,
+             copy->why_given_up);
+    target->copy_plan->is_final = true;
+    hs_target_resume(target);
+    return true;
+}
+
 static hs_status freeze_over_limit(const struct hs_target *target, uint64_t predicted_ns,
                                    const char *why, struct hs_error *err)
 {

@@ -16,7 +16,7 @@ struct hs_dump_options {
     pid_t pid;                          /* of the process; not looked at with a core */
     const struct hs_core_options *core; /* NULL: the live process */
     struct hs_stop_options stop;
-    unsigned max_growth_percent;   /* of the resident size, at least 16 MiB; if stop has no bytes */
+    unsigned max_growth_percent;   /* of the resident size, at least 64 MiB; if stop has no bytes */
     const char *names_file;        /* a ready names.tsv, or NULL */
     const char *const *names_dirs; /* further directories for .cmi/.cmt */
     size_t n_names_dirs;
