@@ -29,12 +29,15 @@ heapsnap dump "$target" -o "$work/tried"
 
 # What it holds of the target goes into no core of ours: it waits for its reader with all of it.
 [ $can_dump = no ] || {
+    mkfifo "$work/in"
+    : >"$work/ready"
     python3 -c 'kept = [object() for _ in range(200000)]; print("READY", flush=True); input()' \
-        <"$(mkfifo "$work/in" && echo "$work/in")" >"$work/ready" &
+        <"$work/in" >"$work/ready" &
     big=$!
     started+=("$big")
     exec 9>"$work/in"
     for _ in $(seq 600); do ! grep -q READY "$work/ready" || break; sleep 0.1; done
+    grep -q READY "$work/ready" || fail "the process to be dumped does not get ready"
     mkfifo "$work/pipe"
     (ulimit -S -c unlimited && exec "$HEAPSNAP" dump "$big") >"$work/pipe" 2>"$work/talk" &
     dumping=$!
