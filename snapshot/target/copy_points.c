@@ -9,7 +9,7 @@ enum hs_copy_variant hs_copy_force;
 void hs_copy_pass(enum hs_copy_point point)
 {
     if (hs_copy_point != NULL)
-        hs_copy_point(point);
+        hs_copy_point((int)point);
 }
 
 const char *hs_copy_point_name(int point)
