@@ -137,7 +137,7 @@ static bool object_is_linked(const struct hs_target *target, const char *path,
     char root[64];
     struct stat found;
 
-    snprintf(root, sizeof root, "/proc/%d/root/", target->pid);
+    snprintf(root, sizeof root, "/proc/%d/%s/", target->pid, "root");
     if (target->core != NULL || strncmp(path, root, strlen(root)) != 0)
         return true;
     return stat(path, &found) == 0 && found.st_ino == mapping->inode;

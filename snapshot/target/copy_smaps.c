@@ -5,25 +5,7 @@
 #include <string.h>
 
 #include "base/checked.h"
-
-static bool smaps_number(const char **at, const char *end, unsigned base, uint64_t *ret)
-{
-    const char *begin = *at;
-    uint64_t value = 0;
-
-    for (; *at < end; ++*at) {
-        char c = **at;
-        unsigned digit = c >= '0' && c <= '9'                 ? (unsigned)(c - '0')
-                         : base == 16 && c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10
-                                                              : 99;
-        if (digit == 99)
-            break;
-        if (!hs_mul_fits(value, base, &value) || !hs_add_fits(value, digit, &value))
-            return false;
-    }
-    *ret = value;
-    return *at != begin;
-}
+#include "target/procfs.h"
 
 static void smaps_skip_word(const char **at, const char *end)
 {
@@ -38,15 +20,15 @@ static bool smaps_head(const char *at, const char *end, struct hs_smaps_entry *r
     struct hs_smaps_entry entry = {0};
     uint64_t inode = 0;
 
-    if (!smaps_number(&at, end, 16, &entry.begin) || at == end || *at++ != '-' ||
-        !smaps_number(&at, end, 16, &entry.end) || end - at < 5 || *at++ != ' ' ||
+    if (!hs_proc_digits(&at, end, 16, &entry.begin) || at == end || *at++ != '-' ||
+        !hs_proc_digits(&at, end, 16, &entry.end) || end - at < 5 || *at++ != ' ' ||
         entry.begin >= entry.end)
         return false;
     entry.writable = at[1] == 'w';
     entry.shared = at[3] == 's';
     for (int i = 0; i < 3; i++) /* permissions, offset, device */
         smaps_skip_word(&at, end);
-    entry.has_file = smaps_number(&at, end, 10, &inode) && inode != 0;
+    entry.has_file = hs_proc_digits(&at, end, 10, &inode) && inode != 0;
     *ret = entry;
     return true;
 }
@@ -60,7 +42,7 @@ static bool smaps_key(const char *at, const char *end, const char *key, uint64_t
         return false;
     for (at += n + 1; at < end && *at == ' '; at++)
         ;
-    if (smaps_number(&at, end, 10, &kilobytes) && hs_mul_fits(kilobytes, 1024, &n_bytes))
+    if (hs_proc_digits(&at, end, 10, &kilobytes) && hs_mul_fits(kilobytes, 1024, &n_bytes))
         *ret_bytes = n_bytes;
     return true;
 }

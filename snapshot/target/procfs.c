@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/checked.h"
 
 /* maps of a process with tens of thousands of mappings has a few megabytes. */
 #define PROC_READ_BYTES ((size_t)64 << 10)
@@ -76,6 +77,25 @@ bool hs_proc_number(const char *status, const char *key, int base, uint64_t *ret
             line++;
     }
     return false;
+}
+
+bool hs_proc_digits(const char **at, const char *end, unsigned base, uint64_t *ret)
+{
+    const char *begin = *at;
+    uint64_t value = 0;
+
+    for (; *at < end; ++*at) {
+        char c = **at;
+        unsigned digit = c >= '0' && c <= '9'                 ? (unsigned)(c - '0')
+                         : base == 16 && c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10
+                                                              : 99;
+        if (digit == 99)
+            break;
+        if (!hs_mul_fits(value, base, &value) || !hs_add_fits(value, digit, &value))
+            return false;
+    }
+    *ret = value;
+    return *at != begin;
 }
 
 bool hs_proc_parse_stat(const char *text, struct hs_proc_stat *ret)

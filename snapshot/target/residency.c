@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/bisect.h"
 #include "base/checked.h"
+#include "target/procfs.h"
 
 void hs_residency_fini(struct hs_residency *residency)
 {
@@ -24,31 +25,11 @@ hs_status hs_residency_read(struct hs_residency *residency, const struct hs_targ
     return status == HS_LIMIT ? status : HS_OK;
 }
 
-/* A hexadecimal or decimal number at *at; false when there is none or it is too large. */
-static bool residency_number(const char **at, const char *end, unsigned base, uint64_t *ret)
-{
-    const char *begin = *at;
-    uint64_t value = 0;
-
-    for (; *at < end; ++*at) {
-        char c = **at;
-        unsigned digit = c >= '0' && c <= '9'                 ? (unsigned)(c - '0')
-                         : base == 16 && c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10
-                                                              : 99;
-        if (digit == 99)
-            break;
-        if (!hs_mul_fits(value, base, &value) || !hs_add_fits(value, digit, &value))
-            return false;
-    }
-    *ret = value;
-    return *at != begin;
-}
-
 /* "begin-end ": a mapping. Keys begin with a capital letter that is no digit of lower case. */
 static bool residency_head(const char *at, const char *end, struct hs_residency_entry *ret)
 {
-    if (!residency_number(&at, end, 16, &ret->begin) || at == end || *at++ != '-' ||
-        !residency_number(&at, end, 16, &ret->end) || at == end || *at != ' ')
+    if (!hs_proc_digits(&at, end, 16, &ret->begin) || at == end || *at++ != '-' ||
+        !hs_proc_digits(&at, end, 16, &ret->end) || at == end || *at != ' ')
         return false;
     ret->resident_bytes = 0;
     return ret->begin < ret->end;
@@ -63,7 +44,7 @@ static bool residency_key(const char *at, const char *end, uint64_t *ret_bytes)
         return false;
     for (at += sizeof key - 1; at < end && *at == ' '; at++)
         ;
-    return residency_number(&at, end, 10, &kilobytes) && hs_mul_fits(kilobytes, 1024, ret_bytes);
+    return hs_proc_digits(&at, end, 10, &kilobytes) && hs_mul_fits(kilobytes, 1024, ret_bytes);
 }
 
 /* A line that begins before the last one's end was read later, after the mappings had changed: a

@@ -90,7 +90,10 @@ static void check_found(struct hs_elf *elf, struct hs_elf *found, uint32_t crc)
 
 static void fuzz_search(struct hs_elf *elf, uint32_t crc)
 {
-    static const char *const outside[] = {"/proc/1/root/x/prog", "prog", "/", ""};
+    static const char *const outside[] = {"/proc/1/"
+                                          "root"
+                                          "/x/prog",
+                                          "prog", "/", ""};
     struct hs_error err = HS_ERROR_INIT;
     const char *const directories[] = {directory};
     char own_path[PATH_BYTES], said[PATH_BYTES], cut[8];

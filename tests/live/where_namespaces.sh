@@ -126,7 +126,8 @@ for inner in 1 "$sibling"; do
 done
 kill -0 "$host" || fail "number 1 did not survive"
 # The host's numbers mean nothing inside.
-if [ ! -e "/proc/$host/root/proc/$host" ]; then
+its_root=/proc/$host/root
+if [ ! -e "$its_root/proc/$host" ]; then
     code=0
     inside "$work/bin/heapsnap" dump "$host" -o "$work/out/never.snap" 2>"$work/out/talk" || code=$?
     [ "$code" -eq 3 ] || fail "the host's number inside: exit $code"

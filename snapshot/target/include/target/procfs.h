@@ -19,6 +19,10 @@ hs_status hs_proc_read_of(pid_t pid, const char *name, char **ret, size_t *ret_n
 /* The number after "KEY:" at the start of a line of a status file; false when there is none. */
 bool hs_proc_number(const char *status, const char *key, int base, uint64_t *ret);
 
+/* The number at *at, of base 10 or 16 (digits of lower case), which *at is moved behind; false when
+ * there is none before `end` or it does not fit. */
+bool hs_proc_digits(const char **at, const char *end, unsigned base, uint64_t *ret);
+
 struct hs_proc_stat {
     char state;     /* R S D T t Z X I */
     uint64_t flags; /* PF_* */
