@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "dump_session.h"
-#include "ocaml4_emit.h"
+#include "ocaml_emit.h"
 #include "target/freeze.h"
 #include "target/procfs.h"
 
@@ -17,10 +17,10 @@ enum { STOPS_MAX = 50, CALM_STOPS = 8, FIRST_PAUSE_US = 1000, LAST_PAUSE_US = 50
 static void dump_fini(struct hs_dump_session *s)
 {
     hs_target_resume(&s->target);
-    hs_ocaml4_marks_fini(&s->marks);
+    hs_ocaml_marks_fini(&s->marks);
     hs_block_map_fini(&s->map);
-    hs_ocaml4_roots_fini(&s->roots);
-    hs_ocaml4_fini(&s->rt);
+    hs_ocaml_roots_fini(&s->roots);
+    hs_ocaml_fini(&s->rt);
     hs_dump_plan_fini(&s->plan);
     hs_image_fini(&s->image);
     hs_objects_close(&s->objects);
@@ -34,10 +34,10 @@ static void dump_fini(struct hs_dump_session *s)
 /* Forgets what was read in a stop that was no good, or before the stop. */
 static void dump_forget(struct hs_dump_session *s)
 {
-    hs_ocaml4_roots_fini(&s->roots);
-    hs_ocaml4_fini(&s->rt);
+    hs_ocaml_roots_fini(&s->roots);
+    hs_ocaml_fini(&s->rt);
     hs_image_rewind(&s->image);
-    s->rt = (struct hs_ocaml4){
+    s->rt = (struct hs_ocaml){
         .target = &s->target, .image = &s->image, .objects = &s->objects, .strings = &s->strings};
 }
 
@@ -73,20 +73,20 @@ static hs_status dump_stop(struct hs_dump_session *s, unsigned attempt, bool *re
     HS_TRY(hs_target_stop(&s->target, err));
     HS_TRY(hs_objects_update(&s->objects, &s->target, err));
     bool is_last = attempt == STOPS_MAX || s->target.was_stopped_already;
-    hs_status located = hs_ocaml4_locate(&s->rt, err);
+    hs_status located = hs_ocaml_locate(&s->rt, err);
     if (located == HS_TARGET && s->was_located && !is_last) {
         *ret_is_good = false; /* in the middle of a change to the list of its chunks */
         return HS_OK;
     }
     HS_TRY(located);
-    HS_TRY(hs_ocaml4_judge(&s->rt, &verdict, &reason, err));
+    HS_TRY(hs_ocaml_judge(&s->rt, &verdict, &reason, err));
     *ret_is_good =
         is_last || (verdict == HS_STOP_GOOD && (attempt > CALM_STOPS || dump_is_calm(s)));
     if (verdict != HS_STOP_GOOD && *ret_is_good && s->target.core != NULL)
-        return hs_ocaml4_note(&s->rt, true, err, "the core was taken %s", reason);
+        return hs_ocaml_note(&s->rt, true, err, "the core was taken %s", reason);
     if (verdict != HS_STOP_GOOD && *ret_is_good)
-        HS_TRY(hs_ocaml4_note(&s->rt, true, err, "taken %s, after %u stop%s", reason, s->n_attempts,
-                              s->n_attempts == 1 ? "" : "s"));
+        HS_TRY(hs_ocaml_note(&s->rt, true, err, "taken %s, after %u stop%s", reason, s->n_attempts,
+                             s->n_attempts == 1 ? "" : "s"));
     return HS_OK;
 }
 
@@ -98,10 +98,10 @@ static void dump_rehearse(struct hs_dump_session *s)
     uint64_t read_bytes = s->target.read_bytes;
 
     dump_forget(s);
-    s->was_located = hs_ocaml4_locate(&s->rt, &ignored) == HS_OK;
+    s->was_located = hs_ocaml_locate(&s->rt, &ignored) == HS_OK;
     /* or the disk would take all of it twice; with a copy the process runs meanwhile */
     if (s->was_located && s->image.paged == NULL && !hs_copy_is_expected(&s->target))
-        (void)hs_ocaml4_copy_heap(&s->rt, &ignored);
+        (void)hs_ocaml_copy_heap(&s->rt, &ignored);
     s->image.is_full = false;
     s->target.read_bytes = read_bytes;
 }
@@ -122,8 +122,8 @@ static hs_status dump_copy_once(struct hs_dump_session *s, struct hs_error *err)
         }
     }
     HS_TRY(hs_target_freeze(&s->target, err));
-    HS_TRY(hs_ocaml4_copy_roots(&s->rt, &s->roots, err));
-    HS_TRY(hs_ocaml4_copy_heap(&s->rt, err));
+    HS_TRY(hs_ocaml_copy_roots(&s->rt, &s->roots, err));
+    HS_TRY(hs_ocaml_copy_heap(&s->rt, err));
     hs_target_resume(&s->target);
     return HS_OK;
 }
@@ -153,7 +153,7 @@ static hs_status dump_mark(struct hs_dump_session *s, struct hs_error *err)
 
     HS_TRY(hs_dump_plan_settle(&s->plan, n_bytes + n_bytes / 8, err));
     HS_TRY(hs_dump_plan_take(&s->plan, 3 * n_bytes, "the marks of blocks", err));
-    HS_TRY(hs_ocaml4_mark(&s->rt, &s->map, &s->roots, &s->marks, err));
+    HS_TRY(hs_ocaml_mark(&s->rt, &s->map, &s->roots, &s->marks, err));
     hs_dump_plan_give(&s->plan, 2 * n_bytes);
     return HS_OK;
 }
@@ -165,9 +165,9 @@ static hs_status dump_note_plan(struct hs_dump_session *s, struct hs_error *err)
     const char *core_note = s->target.core != NULL ? hs_core_note(&s->target) : "";
 
     if (core_note[0] != '\0')
-        HS_TRY(hs_ocaml4_note(&s->rt, true, err, "%s", core_note));
+        HS_TRY(hs_ocaml_note(&s->rt, true, err, "%s", core_note));
     return hs_dump_plan_tell(&s->plan, text, sizeof text)
-               ? hs_ocaml4_note(&s->rt, false, err, "%s", text)
+               ? hs_ocaml_note(&s->rt, false, err, "%s", text)
                : HS_OK;
 }
 
@@ -178,7 +178,7 @@ static hs_status dump_note_missing(struct hs_dump_session *s, struct hs_error *e
 
     for (size_t i = 0;
          i < MISSING_NOTES_MAX && hs_objects_missing(&s->objects, i, text, sizeof text); i++)
-        HS_TRY(hs_ocaml4_note(&s->rt, false, err, "%s", text));
+        HS_TRY(hs_ocaml_note(&s->rt, false, err, "%s", text));
     return HS_OK;
 }
 
@@ -189,7 +189,7 @@ static hs_status dump_walk(struct hs_dump_session *s, struct hs_error *err)
     HS_TRY(hs_progress_tell(progress, "listing blocks", 0, 0, err));
     HS_TRY(hs_block_map_build(&s->map, &s->rt, err));
     HS_TRY(hs_progress_tell(progress, "collecting roots", 0, 0, err));
-    HS_TRY(hs_ocaml4_collect_roots(&s->rt, &s->map, &s->roots, err));
+    HS_TRY(hs_ocaml_collect_roots(&s->rt, &s->map, &s->roots, err));
     HS_TRY(hs_dump_apply_names(s, err));
     HS_TRY(hs_progress_tell(progress, "marking", 0, s->map.n_live_words, err));
     HS_TRY(dump_mark(s, err));
@@ -248,20 +248,20 @@ static hs_status dump_run(struct hs_dump_session *s, struct hs_out *out, struct 
 
     HS_TRY(hs_dump_open(s->options, &s->target, err));
     HS_TRY(hs_objects_open(&s->objects, &s->target, err));
-    hs_ocaml4_prepare(&s->objects);
+    hs_ocaml_prepare(&s->objects);
     HS_TRY(hs_progress_tell(s->options->progress, "looking for source names", 0, 0, err));
     HS_TRY(hs_dump_find_names(s, err));
     HS_TRY(dump_copy(s, err));
     HS_TRY(dump_walk(s, err));
     HS_TRY(hs_dump_facts(s, err));
-    struct hs_ocaml4_emission emission = {.rt = &s->rt,
-                                          .map = &s->map,
-                                          .marks = &s->marks,
-                                          .roots = &s->roots,
-                                          .facts = &s->facts,
-                                          .progress = s->options->progress,
-                                          .out = out};
-    HS_TRY(hs_ocaml4_emit(&emission, &report.totals, err));
+    struct hs_ocaml_emission emission = {.rt = &s->rt,
+                                         .map = &s->map,
+                                         .marks = &s->marks,
+                                         .roots = &s->roots,
+                                         .facts = &s->facts,
+                                         .progress = s->options->progress,
+                                         .out = out};
+    HS_TRY(hs_ocaml_emit(&emission, &report.totals, err));
     HS_TRY(hs_image_check(&s->image, err));
     hs_dump_summarise(&s->facts, &s->strings, &report);
     report.stop = s->target.report;

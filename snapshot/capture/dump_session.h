@@ -7,7 +7,7 @@
 #include "capture/image.h"
 #include "capture/names.h"
 #include "capture/objects.h"
-#include "ocaml4.h"
+#include "ocaml.h"
 
 struct hs_dump_session {
     const struct hs_dump_options *options;
@@ -18,10 +18,10 @@ struct hs_dump_session {
     struct hs_strtab strings;
     struct hs_names names;
     char names_failure[256]; /* why the helper gave no names; empty when it ran */
-    struct hs_ocaml4 rt;
-    struct hs_ocaml4_roots roots;
+    struct hs_ocaml rt;
+    struct hs_ocaml_roots roots;
     struct hs_block_map map;
-    struct hs_ocaml4_marks marks;
+    struct hs_ocaml_marks marks;
     uint32_t n_attempts;
     bool was_located; /* the runtime was found once: not to find it again is a bad moment */
     /* for the writer, made by hs_dump_facts */

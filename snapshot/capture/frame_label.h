@@ -3,7 +3,7 @@
 #ifndef HS_CAPTURE_FRAME_LABEL_H
 #define HS_CAPTURE_FRAME_LABEL_H
 
-#include "ocaml4_roots.h"
+#include "ocaml_roots.h"
 
 struct hs_frame_label {
     hs_str function; /* "Stm.observe", "List.map (inlined in Foo.bar)" */

@@ -6,7 +6,7 @@
  * caml_final_do_roots: functions are roots; values that wait for their death (Gc.finalise and
  * Gc.finalise_last alike) are not, so they are listed as weak; in the list of those about to run
  * both are roots. */
-#include "ocaml4_roots.h"
+#include "ocaml_roots.h"
 #include "symbols/demangle.h"
 
 enum {
@@ -113,9 +113,9 @@ static hs_status walk_to_do(struct hs_root_walk *walk, hs_addr head)
     return HS_OK;
 }
 
-hs_status hs_ocaml4_walk_finalisers(struct hs_root_walk *walk)
+hs_status hs_ocaml_walk_finalisers(struct hs_root_walk *walk)
 {
-    const struct hs_ocaml4_statics *s = &walk->roots->stops->statics;
+    const struct hs_ocaml_statics *s = &walk->roots->stops->statics;
     if (s->finalisable_first != 0)
         HS_TRY(walk_set(walk, "Gc.finalise", s->finalisable_first));
     if (s->finalisable_last != 0)
@@ -125,6 +125,6 @@ hs_status hs_ocaml4_walk_finalisers(struct hs_root_walk *walk)
     bool is_complete = s->finalisable_first != 0 && s->finalisable_last != 0 && s->to_do_hd != 0;
     if (is_complete || hs_walk_is_copying(walk))
         return HS_OK;
-    return hs_ocaml4_note(walk->rt, true, walk->err,
-                          "finalisers were not scanned: their tables were not found");
+    return hs_ocaml_note(walk->rt, true, walk->err,
+                         "finalisers were not scanned: their tables were not found");
 }

@@ -1,11 +1,11 @@
 /* What caml_scan_roots_hook adds: in practice systhreads, whose caml_thread_scan_roots scans of
  * each thread its descriptor and its last exception, and of all but the current one the stack
  * (those are in ocaml4_stack.c). Source: otherlibs/systhreads/st_stubs.c of 4.13.1 and 4.14.2. */
-#include "ocaml4_roots.h"
+#include "ocaml_roots.h"
 
 enum { THREAD_DESCR = 0, THREAD_LAST_EXN = 96 };
 
-static hs_status add_leaf(struct hs_root_walk *walk, const struct hs_ocaml4_thread *thread,
+static hs_status add_leaf(struct hs_root_walk *walk, const struct hs_ocaml_thread *thread,
                           unsigned offset, const char *what)
 {
     uint64_t value;
@@ -20,12 +20,12 @@ static hs_status add_leaf(struct hs_root_walk *walk, const struct hs_ocaml4_thre
     return hs_walk_add(walk, value, &leaf);
 }
 
-hs_status hs_ocaml4_walk_threads(struct hs_root_walk *walk)
+hs_status hs_ocaml_walk_threads(struct hs_root_walk *walk)
 {
-    const struct hs_ocaml4_stops *stops = walk->roots->stops;
+    const struct hs_ocaml_stops *stops = walk->roots->stops;
     bool has_threads = false;
     for (size_t i = 0; i < stops->n; i++) {
-        const struct hs_ocaml4_thread *thread = &stops->threads[i];
+        const struct hs_ocaml_thread *thread = &stops->threads[i];
         if (thread->info == 0)
             continue;
         has_threads = true;
@@ -38,6 +38,6 @@ hs_status hs_ocaml4_walk_threads(struct hs_root_walk *walk)
         !hs_objects_find(walk->rt->objects, "caml_scan_roots_hook", &hook) ||
         !hs_walk_u64(walk, hook.address, &function) || function == 0)
         return HS_OK;
-    return hs_ocaml4_note(walk->rt, true, walk->err,
-                          "roots of a scan hook other than systhreads were not scanned");
+    return hs_ocaml_note(walk->rt, true, walk->err,
+                         "roots of a scan hook other than systhreads were not scanned");
 }

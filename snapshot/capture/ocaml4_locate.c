@@ -28,19 +28,19 @@ enum {
 enum { CHUNK_HEAD_4_13 = 6, CHUNK_HEAD_4_14 = 7, CHUNKS_MAX = 1 << 24 };
 #define ADDRESS_LIMIT (UINT64_C(1) << 47) /* of user space on x86-64 with four levels of pages */
 
-static hs_status locate_not_started(const struct hs_ocaml4 *rt, struct hs_error *err)
+static hs_status locate_not_started(const struct hs_ocaml *rt, struct hs_error *err)
 {
     (void)hs_fail(err, HS_TARGET, "the OCaml runtime of '%s' has not started yet",
                   rt->objects->objects[0].name);
     return hs_hint(err, "try again in a moment");
 }
 
-static bool locate_state_word(const struct hs_ocaml4 *rt, unsigned index, uint64_t *ret)
+static bool locate_state_word(const struct hs_ocaml *rt, unsigned index, uint64_t *ret)
 {
     return hs_image_u64(rt->image, rt->state + (uint64_t)index * HS_WORD, ret);
 }
 
-static bool locate_young_is_sane(const struct hs_ocaml4 *rt)
+static bool locate_young_is_sane(const struct hs_ocaml *rt)
 {
     uint64_t all = rt->young_start | rt->young_end | rt->young_alloc_start | rt->young_alloc_end |
                    rt->young_ptr;
@@ -50,9 +50,9 @@ static bool locate_young_is_sane(const struct hs_ocaml4 *rt)
            rt->young_ptr <= rt->young_alloc_end && rt->young_alloc_end <= rt->young_end;
 }
 
-static hs_status locate_state(struct hs_ocaml4 *rt, struct hs_error *err)
+static hs_status locate_state(struct hs_ocaml *rt, struct hs_error *err)
 {
-    if (!hs_ocaml4_symbol_word(rt, "Caml_state", &rt->state))
+    if (!hs_ocaml_symbol_word(rt, "Caml_state", &rt->state))
         return hs_fail(err, HS_TARGET, "the runtime state of '%s' cannot be read",
                        rt->objects->objects[0].name);
     if (rt->state == 0)
@@ -81,7 +81,7 @@ static hs_status locate_state(struct hs_ocaml4 *rt, struct hs_error *err)
 }
 
 /* The chunk at `chunk` under a layout, its head copied. False when it is not sane. */
-static hs_status locate_chunk(struct hs_ocaml4 *rt, hs_addr chunk, unsigned head_words,
+static hs_status locate_chunk(struct hs_ocaml *rt, hs_addr chunk, unsigned head_words,
                               uint64_t *ret_bytes, hs_addr *ret_next, bool *ret_sane,
                               struct hs_error *err)
 {
@@ -98,7 +98,7 @@ static hs_status locate_chunk(struct hs_ocaml4 *rt, hs_addr chunk, unsigned head
 }
 
 /* The list of chunks, strictly ascending (so it cannot cycle or overlap), under one layout. */
-static hs_status locate_chunks(struct hs_ocaml4 *rt, hs_addr first, unsigned head_words,
+static hs_status locate_chunks(struct hs_ocaml *rt, hs_addr first, unsigned head_words,
                                uint64_t *ret_words, bool *ret_sane, struct hs_error *err)
 {
     hs_addr chunk = first;
@@ -125,7 +125,7 @@ static hs_status locate_chunks(struct hs_ocaml4 *rt, hs_addr first, unsigned hea
 
 /* The layout is the one whose chunks add up to stat_heap_wsz; the symbols' opinion goes first, and
  * is taken when neither does (then the proof fails, and the snapshot says so). */
-static hs_status locate_heap(struct hs_ocaml4 *rt, unsigned minor, struct hs_error *err)
+static hs_status locate_heap(struct hs_ocaml *rt, unsigned minor, struct hs_error *err)
 {
     const unsigned layouts[2] = {minor == 14 ? CHUNK_HEAD_4_14 : CHUNK_HEAD_4_13,
                                  minor == 14 ? CHUNK_HEAD_4_13 : CHUNK_HEAD_4_14};
@@ -133,7 +133,7 @@ static hs_status locate_heap(struct hs_ocaml4 *rt, unsigned minor, struct hs_err
     uint64_t words;
     bool sane;
 
-    if (!hs_ocaml4_symbol_word(rt, "caml_heap_start", &first))
+    if (!hs_ocaml_symbol_word(rt, "caml_heap_start", &first))
         return hs_fail(err, HS_TARGET, "the major heap of '%s' was not found",
                        rt->objects->objects[0].name);
     for (unsigned i = 0; i < 3; i++) {
@@ -147,21 +147,21 @@ static hs_status locate_heap(struct hs_ocaml4 *rt, unsigned minor, struct hs_err
                       rt->objects->objects[0].name);
         return hs_hint(err, "its runtime may be modified, or its memory damaged");
     }
-    HS_TRY(hs_ocaml4_proof(rt, "ocaml heap: chunks, by the runtime's count", rt->heap_chunks,
-                           rt->chunks.n, err));
-    HS_TRY(hs_ocaml4_proof(rt, "ocaml heap: words of the chunks, by the runtime's count",
-                           rt->heap_words, words, err));
+    HS_TRY(hs_ocaml_proof(rt, "ocaml heap: chunks, by the runtime's count", rt->heap_chunks,
+                          rt->chunks.n, err));
+    HS_TRY(hs_ocaml_proof(rt, "ocaml heap: words of the chunks, by the runtime's count",
+                          rt->heap_words, words, err));
     if (words != rt->heap_words)
-        HS_TRY(hs_ocaml4_note(rt, true, err,
-                              "the heap's chunks hold %llu words but the runtime counts %llu",
-                              (unsigned long long)words, (unsigned long long)rt->heap_words));
+        HS_TRY(hs_ocaml_note(rt, true, err,
+                             "the heap's chunks hold %llu words but the runtime counts %llu",
+                             (unsigned long long)words, (unsigned long long)rt->heap_words));
     return HS_OK;
 }
 
 /* Refuses what the symbols could not tell apart but the program states itself. */
-static hs_status locate_version(struct hs_ocaml4 *rt, struct hs_error *err)
+static hs_status locate_version(struct hs_ocaml *rt, struct hs_error *err)
 {
-    if (!hs_ocaml4_stated_version(rt, rt->version, sizeof rt->version)) {
+    if (!hs_ocaml_stated_version(rt, rt->version, sizeof rt->version)) {
         snprintf(rt->version, sizeof rt->version, "%s",
                  rt->chunk_head_words == CHUNK_HEAD_4_14 ? "4.14" : "4.13");
         return HS_OK;
@@ -173,23 +173,23 @@ static hs_status locate_version(struct hs_ocaml4 *rt, struct hs_error *err)
     return hs_hint(err, "supported are native programs of OCaml 4.13 and 4.14 on x86-64");
 }
 
-hs_status hs_ocaml4_locate(struct hs_ocaml4 *rt, struct hs_error *err)
+hs_status hs_ocaml_locate(struct hs_ocaml *rt, struct hs_error *err)
 {
     unsigned minor;
 
     if (rt->objects->n == 0)
         return hs_fail(err, HS_TARGET, "the program has no file that can be read");
     HS_TRY(hs_objects_copy_data(rt->objects, rt->image, rt->target, err));
-    HS_TRY(hs_ocaml4_recognise(rt, &minor, err));
+    HS_TRY(hs_ocaml_recognise_runtime(rt, &minor, err));
     HS_TRY(locate_state(rt, err));
     HS_TRY(locate_heap(rt, minor, err));
     HS_TRY(locate_version(rt, err));
-    if (!hs_ocaml4_symbol_word(rt, "caml_ephe_none", &rt->ephe_none))
-        HS_TRY(hs_ocaml4_note(rt, true, err, "the mark of empty ephemeron slots was not found"));
-    return hs_ocaml4_find_segments(rt, err);
+    if (!hs_ocaml_symbol_word(rt, "caml_ephe_none", &rt->ephe_none))
+        HS_TRY(hs_ocaml_note(rt, true, err, "the mark of empty ephemeron slots was not found"));
+    return hs_ocaml_find_segments(rt, err);
 }
 
-hs_status hs_ocaml4_copy_heap(struct hs_ocaml4 *rt, struct hs_error *err)
+hs_status hs_ocaml_copy_heap(struct hs_ocaml *rt, struct hs_error *err)
 {
     for (size_t i = 0; i < rt->chunks.n; i++)
         HS_TRY(hs_image_copy(rt->image, rt->target, rt->chunks.spans[i].begin,
@@ -199,7 +199,7 @@ hs_status hs_ocaml4_copy_heap(struct hs_ocaml4 *rt, struct hs_error *err)
     return HS_OK;
 }
 
-enum hs_area hs_ocaml4_area(const struct hs_ocaml4 *rt, hs_addr address)
+enum hs_area hs_ocaml_area(const struct hs_ocaml *rt, hs_addr address)
 {
     if (address > rt->young_start && address < rt->young_end) /* Is_young */
         return HS_AREA_YOUNG;

@@ -8,7 +8,7 @@
  * sample. Entries whose first callback has not returned live in the context of their thread, and
  * have no id yet. */
 #include "base/alloc.h"
-#include "ocaml4_roots.h"
+#include "ocaml_roots.h"
 
 enum {
     ENTRY_BYTES = 48,
@@ -59,13 +59,13 @@ static hs_status add_leaf(struct hs_root_walk *walk, hs_addr address, uint64_t v
 
 static hs_status add_sample(struct hs_root_walk *walk, const struct entry *entry)
 {
-    struct hs_ocaml4_roots *roots = walk->roots;
+    struct hs_ocaml_roots *roots = walk->roots;
     hs_addr block;
     if (!hs_block_of_value(walk->blocks, entry->block, &block))
         block = entry->block;
     HS_TRY(hs_grow((void **)&roots->samples, &roots->samples_capacity, roots->n_samples + 1,
                    sizeof *roots->samples, walk->err));
-    roots->samples[roots->n_samples++] = (struct hs_ocaml4_sample){
+    roots->samples[roots->n_samples++] = (struct hs_ocaml_sample){
         .block = block,
         .sample = {.id = entry->user_data >> 1,
                    .node = HS_NO_NODE,
@@ -111,17 +111,17 @@ static hs_status walk_array(struct hs_root_walk *walk, hs_addr array, bool has_i
     return HS_OK;
 }
 
-hs_status hs_ocaml4_walk_memprof(struct hs_root_walk *walk)
+hs_status hs_ocaml_walk_memprof(struct hs_root_walk *walk)
 {
-    const struct hs_ocaml4_stops *stops = walk->roots->stops;
+    const struct hs_ocaml_stops *stops = walk->roots->stops;
     struct hs_live_symbol main_context = {0};
     if (!hs_objects_find(walk->rt->objects, "caml_memprof_main_ctx", &main_context))
         main_context.address = 0;
     if (stops->statics.entries_global != 0)
         HS_TRY(walk_array(walk, stops->statics.entries_global, true));
     else if (!hs_walk_is_copying(walk))
-        HS_TRY(hs_ocaml4_note(walk->rt, true, walk->err,
-                              "memprof was not scanned: its table was not found"));
+        HS_TRY(hs_ocaml_note(walk->rt, true, walk->err,
+                             "memprof was not scanned: its table was not found"));
     if (main_context.address != 0)
         HS_TRY(walk_array(walk, main_context.address + CONTEXT_ENTRIES, false));
     for (size_t i = 0; i < stops->n; i++) {

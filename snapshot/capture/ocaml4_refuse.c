@@ -9,13 +9,13 @@
 
 #define REFUSE_HINT "supported are native programs of OCaml 4.13 and 4.14 on x86-64"
 
-static bool refuse_has(const struct hs_ocaml4 *rt, const char *name)
+static bool refuse_has(const struct hs_ocaml *rt, const char *name)
 {
     struct hs_live_symbol symbol;
     return hs_objects_find(rt->objects, name, &symbol);
 }
 
-static const char *refuse_program(const struct hs_ocaml4 *rt)
+static const char *refuse_program(const struct hs_ocaml *rt)
 {
     return rt->objects->n != 0 && rt->objects->objects[0].name != NULL
                ? rt->objects->objects[0].name
@@ -23,7 +23,7 @@ static const char *refuse_program(const struct hs_ocaml4 *rt)
 }
 
 /* The first clue that fits is named. A clue is a symbol or the beginning of a library's name. */
-static const char *refuse_language(const struct hs_ocaml4 *rt)
+static const char *refuse_language(const struct hs_ocaml *rt)
 {
     static const struct {
         const char *symbol, *library, *what;
@@ -51,25 +51,25 @@ static const char *refuse_language(const struct hs_ocaml4 *rt)
     return "a native program of another language, perhaps C";
 }
 
-static hs_status refuse(const struct hs_ocaml4 *rt, const char *what, struct hs_error *err)
+static hs_status refuse(const struct hs_ocaml *rt, const char *what, struct hs_error *err)
 {
     (void)hs_fail(err, HS_TARGET, "'%s' is %s", refuse_program(rt), what);
     return hs_hint(err, REFUSE_HINT);
 }
 
-static bool refuse_is_ocaml5(const struct hs_ocaml4 *rt)
+static bool refuse_is_ocaml5(const struct hs_ocaml *rt)
 {
     return refuse_has(rt, "caml_minor_heaps_start") || refuse_has(rt, "caml_global_heap_state") ||
            refuse_has(rt, "caml_num_domains_running");
 }
 
-static bool refuse_is_ocaml(const struct hs_ocaml4 *rt)
+static bool refuse_is_ocaml(const struct hs_ocaml *rt)
 {
     return refuse_has(rt, "Caml_state") || refuse_has(rt, "caml_heap_start") ||
            refuse_has(rt, "caml_alloc_shr") || refuse_has(rt, "caml_globals");
 }
 
-static bool refuse_is_bytecode(const struct hs_ocaml4 *rt)
+static bool refuse_is_bytecode(const struct hs_ocaml *rt)
 {
     return refuse_has(rt, "caml_interprete") || refuse_has(rt, "caml_start_code") ||
            refuse_has(rt, "caml_prog");
@@ -78,11 +78,12 @@ static bool refuse_is_bytecode(const struct hs_ocaml4 *rt)
 bool hs_is_ocaml(const struct hs_objects *objects)
 {
     struct hs_objects borrowed = *objects;
-    struct hs_ocaml4 rt = {.objects = &borrowed};
+    struct hs_ocaml rt = {.objects = &borrowed};
     return refuse_is_bytecode(&rt) || refuse_is_ocaml5(&rt) || refuse_is_ocaml(&rt);
 }
 
-hs_status hs_ocaml4_recognise(const struct hs_ocaml4 *rt, unsigned *ret_minor, struct hs_error *err)
+hs_status hs_ocaml_recognise_runtime(const struct hs_ocaml *rt, unsigned *ret_minor,
+                                     struct hs_error *err)
 {
     bool is_native = refuse_has(rt, "caml_frametable") && refuse_has(rt, "caml_globals");
 
@@ -101,7 +102,7 @@ hs_status hs_ocaml4_recognise(const struct hs_ocaml4 *rt, unsigned *ret_minor, s
      * caml_terminate_signals in 4.14. */
     if (!refuse_has(rt, "caml_do_exit")) {
         char version[32], what[80];
-        if (!hs_ocaml4_stated_version(rt, version, sizeof version))
+        if (!hs_ocaml_stated_version(rt, version, sizeof version))
             return refuse(rt, "an OCaml program of a version from 4.10 to 4.12", err);
         snprintf(what, sizeof what, "an OCaml %s program", version);
         return refuse(rt, what, err);
@@ -115,13 +116,13 @@ hs_status hs_ocaml_recognise(const struct hs_objects *objects, unsigned *ret_min
 {
     struct hs_objects borrowed = *objects;
     struct hs_image nothing_copied = {0};
-    struct hs_ocaml4 rt = {.objects = &borrowed, .image = &nothing_copied};
-    return hs_ocaml4_recognise(&rt, ret_minor, err);
+    struct hs_ocaml rt = {.objects = &borrowed, .image = &nothing_copied};
+    return hs_ocaml_recognise_runtime(&rt, ret_minor, err);
 }
 
 const char *hs_program_kind(const struct hs_objects *objects)
 {
     struct hs_objects borrowed = *objects;
-    struct hs_ocaml4 rt = {.objects = &borrowed};
+    struct hs_ocaml rt = {.objects = &borrowed};
     return refuse_language(&rt);
 }

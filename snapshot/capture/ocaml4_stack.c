@@ -41,7 +41,7 @@ struct chunk {
 
 struct stack_walk {
     struct hs_root_walk *walk;
-    const struct hs_ocaml4_thread *thread;
+    const struct hs_ocaml_thread *thread;
     struct hs_frame_labels labels;
     struct chunk *chunks; /* owned; of the current thread, ascending sp */
     size_t n_chunks, chunks_capacity;
@@ -151,9 +151,9 @@ static hs_status begin_chunk(struct stack_walk *s)
 
 static hs_status note_cut(struct stack_walk *s, const char *why)
 {
-    return hs_ocaml4_note(s->walk->rt, true, s->walk->err,
-                          "the stack of thread %d is cut at frame %u (return address 0x%llx): %s",
-                          (int)s->thread->tid, s->frame, (unsigned long long)s->pc, why);
+    return hs_ocaml_note(s->walk->rt, true, s->walk->err,
+                         "the stack of thread %d is cut at frame %u (return address 0x%llx): %s",
+                         (int)s->thread->tid, s->frame, (unsigned long long)s->pc, why);
 }
 
 /* Follows the link of a return into C. *ret_more: there is another chunk. */
@@ -216,7 +216,7 @@ static hs_status walk_precise(struct stack_walk *s)
 
 static hs_status walk_words(struct stack_walk *s, const struct hs_frame_label *label, hs_str *group)
 {
-    const struct hs_ocaml4_thread *t = s->thread;
+    const struct hs_ocaml_thread *t = s->thread;
     for (hs_addr at = (t->words_begin + 7) & ~(hs_addr)7; at + HS_WORD <= t->words_end;
          at += HS_WORD) {
         char where[48];
@@ -259,7 +259,7 @@ static hs_status walk_registers(struct stack_walk *s, const struct hs_frame_labe
  * like a value. Registers and words are of different kinds, so each has its own group. */
 static hs_status walk_interrupted(struct stack_walk *s)
 {
-    const struct hs_ocaml4_thread *t = s->thread;
+    const struct hs_ocaml_thread *t = s->thread;
     struct hs_frame_label label = {0};
     hs_str words = 0, registers = 0;
     if (t->words_begin >= t->words_end && !t->registers)
@@ -358,10 +358,10 @@ static hs_status walk_thread(struct stack_walk *s)
     return walk_locals(s);
 }
 
-hs_status hs_ocaml4_walk_stacks(struct hs_root_walk *walk)
+hs_status hs_ocaml_walk_stacks(struct hs_root_walk *walk)
 {
     struct stack_walk s = {.walk = walk};
-    const struct hs_ocaml4_stops *stops = walk->roots->stops;
+    const struct hs_ocaml_stops *stops = walk->roots->stops;
     hs_status status = HS_OK;
     for (size_t i = 0; i < stops->n && status == HS_OK; i++) {
         s.thread = &stops->threads[i];

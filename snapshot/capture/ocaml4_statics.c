@@ -4,7 +4,7 @@
  * their addresses: caml_final_do_roots reads finalisable_first, finalisable_last and to_do_hd, and
  * so on. What is harvested counts only when the memory there looks as the runtime's invariants say
  * (runtime/finalise.c, memprof.c, roots_nat.c, callback.c, systhreads/st_stubs.c). */
-#include "ocaml4_roots.h"
+#include "ocaml_roots.h"
 #include "symbols/elf.h"
 #include "symbols/operands.h"
 
@@ -36,7 +36,7 @@ static bool mentions_has(const struct mentions *m, hs_addr address)
     return false;
 }
 
-static void mentions_harvest(const struct hs_ocaml4 *rt, const char *function, struct mentions *ret)
+static void mentions_harvest(const struct hs_ocaml *rt, const char *function, struct mentions *ret)
 {
     struct hs_live_symbol symbol;
     ret->n = 0;
@@ -61,13 +61,13 @@ static void mentions_harvest(const struct hs_ocaml4 *rt, const char *function, s
     }
 }
 
-static hs_addr symbol_of(const struct hs_ocaml4 *rt, const char *name)
+static hs_addr symbol_of(const struct hs_ocaml *rt, const char *name)
 {
     struct hs_live_symbol symbol;
     return hs_objects_find(rt->objects, name, &symbol) ? symbol.address : 0;
 }
 
-static bool words_at(const struct hs_ocaml4 *rt, hs_addr address, uint64_t *words, size_t n)
+static bool words_at(const struct hs_ocaml *rt, hs_addr address, uint64_t *words, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         if (!hs_image_u64(rt->image, address + i * HS_WORD, &words[i]))
@@ -77,7 +77,7 @@ static bool words_at(const struct hs_ocaml4 *rt, hs_addr address, uint64_t *word
 }
 
 /* Null, or a word-aligned address of readable memory. */
-static bool is_pointer(const struct hs_ocaml4 *rt, uint64_t word)
+static bool is_pointer(const struct hs_ocaml *rt, uint64_t word)
 {
     if (word == 0)
         return true;
@@ -85,14 +85,14 @@ static bool is_pointer(const struct hs_ocaml4 *rt, uint64_t word)
     return word % HS_WORD == 0 && mapping != NULL && mapping->readable;
 }
 
-static bool is_pointer_variable(const struct hs_ocaml4 *rt, hs_addr address)
+static bool is_pointer_variable(const struct hs_ocaml *rt, hs_addr address)
 {
     uint64_t word;
     return address != 0 && words_at(rt, address, &word, 1) && is_pointer(rt, word);
 }
 
 /* struct finalisable {table, old, young, size}: old <= young <= size. */
-static bool is_finalisable(const struct hs_ocaml4 *rt, hs_addr address)
+static bool is_finalisable(const struct hs_ocaml *rt, hs_addr address)
 {
     uint64_t w[4];
     return address != 0 && words_at(rt, address, w, 4) && w[1] <= w[2] && w[2] <= w[3] &&
@@ -100,7 +100,7 @@ static bool is_finalisable(const struct hs_ocaml4 *rt, hs_addr address)
 }
 
 /* struct entry_array {t, min_alloc_len, alloc_len, len, young_idx, delete_idx}. */
-static bool is_entries_global(const struct hs_ocaml4 *rt, hs_addr address)
+static bool is_entries_global(const struct hs_ocaml *rt, hs_addr address)
 {
     uint64_t w[6];
     return address != 0 && words_at(rt, address, w, 6) && w[1] == MEMPROF_MIN_ALLOC_LEN &&
@@ -108,7 +108,7 @@ static bool is_entries_global(const struct hs_ocaml4 *rt, hs_addr address)
            is_pointer(rt, w[0]) && (w[0] != 0) == (w[2] != 0);
 }
 
-static bool is_named_values(const struct hs_ocaml4 *rt, hs_addr address)
+static bool is_named_values(const struct hs_ocaml *rt, hs_addr address)
 {
     uint64_t w[NAMED_VALUE_BUCKETS];
     if (address == 0 || !words_at(rt, address, w, NAMED_VALUE_BUCKETS))
@@ -127,7 +127,7 @@ static bool is_inside(hs_addr address, hs_addr base, uint64_t n_bytes)
 
 /* The two structs are known by their `young` fields (+16), whose contents loops compare with, while
  * of `table` only the address or the contents are taken once. */
-static void harvest_finalisers(const struct hs_ocaml4 *rt, struct hs_ocaml4_statics *ret)
+static void harvest_finalisers(const struct hs_ocaml *rt, struct hs_ocaml_statics *ret)
 {
     enum { YOUNG_OFFSET = 16, STRUCT_BYTES = 32 };
     struct mentions m;
@@ -157,7 +157,7 @@ static void harvest_finalisers(const struct hs_ocaml4 *rt, struct hs_ocaml4_stat
     }
 }
 
-static void find_finalisers(const struct hs_ocaml4 *rt, struct hs_ocaml4_statics *ret)
+static void find_finalisers(const struct hs_ocaml *rt, struct hs_ocaml_statics *ret)
 {
     hs_addr first = symbol_of(rt, "finalisable_first");
     hs_addr last = symbol_of(rt, "finalisable_last");
@@ -171,7 +171,7 @@ static void find_finalisers(const struct hs_ocaml4 *rt, struct hs_ocaml4_statics
     harvest_finalisers(rt, ret);
 }
 
-static hs_addr find_entries_global(const struct hs_ocaml4 *rt)
+static hs_addr find_entries_global(const struct hs_ocaml *rt)
 {
     static const char *const users[] = {"caml_memprof_do_roots", "caml_memprof_oldify_young_roots",
                                         "caml_memprof_stop"};
@@ -193,8 +193,8 @@ static hs_addr find_entries_global(const struct hs_ocaml4 *rt)
 }
 
 /* A pointer variable that `function` accesses in one of the ways of `kinds` (bits). */
-static hs_addr find_variable(const struct hs_ocaml4 *rt, const char *name, const char *function,
-                             unsigned kinds, bool (*is_it)(const struct hs_ocaml4 *, hs_addr))
+static hs_addr find_variable(const struct hs_ocaml *rt, const char *name, const char *function,
+                             unsigned kinds, bool (*is_it)(const struct hs_ocaml *, hs_addr))
 {
     hs_addr address = symbol_of(rt, name);
     if (address != 0 && is_it(rt, address))
@@ -208,11 +208,11 @@ static hs_addr find_variable(const struct hs_ocaml4 *rt, const char *name, const
     return 0;
 }
 
-void hs_ocaml4_find_statics(const struct hs_ocaml4 *rt, struct hs_ocaml4_statics *ret)
+void hs_ocaml_find_statics(const struct hs_ocaml *rt, struct hs_ocaml_statics *ret)
 {
     const unsigned address = 1u << HS_OPERAND_ADDRESS, load = 1u << HS_OPERAND_LOAD;
     const unsigned store = 1u << HS_OPERAND_STORE, read = 1u << HS_OPERAND_READ;
-    *ret = (struct hs_ocaml4_statics){0};
+    *ret = (struct hs_ocaml_statics){0};
     find_finalisers(rt, ret);
     ret->entries_global = find_entries_global(rt);
     ret->dyn_globals = find_variable(rt, "caml_dyn_globals", "caml_register_dyn_global",

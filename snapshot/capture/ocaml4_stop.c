@@ -18,7 +18,7 @@
 
 #include "base/alloc.h"
 #include "capture/unwind.h"
-#include "ocaml4_roots.h"
+#include "ocaml_roots.h"
 #include "symbols/elf.h"
 
 enum {
@@ -69,11 +69,11 @@ static const struct bad_function bad_functions[] = {
 enum { N_BAD_FUNCTIONS = sizeof bad_functions / sizeof *bad_functions };
 
 struct judge {
-    struct hs_ocaml4 *rt;
-    struct hs_ocaml4_stops *stops;
-    const struct hs_ocaml4_state *state;
-    struct hs_ocaml4_thread *thread; /* the current one */
-    struct hs_registers top;         /* its registers */
+    struct hs_ocaml *rt;
+    struct hs_ocaml_stops *stops;
+    const struct hs_ocaml_state *state;
+    struct hs_ocaml_thread *thread; /* the current one */
+    struct hs_registers top;        /* its registers */
     bool in_system_call;
     hs_addr system_begin, system_end; /* the runtime's assembly */
     hs_addr raise_begin, raise_end;   /* caml_raise_exn .. caml_callback_asm within it */
@@ -81,7 +81,7 @@ struct judge {
     const char *reason; /* why to try again; NULL: no need */
 };
 
-void hs_ocaml4_prepare(struct hs_objects *objects)
+void hs_ocaml_prepare(struct hs_objects *objects)
 {
     for (size_t i = 0; i < objects->n; i++)
         (void)hs_unwind_cfi(objects, &objects->objects[i]);
@@ -96,7 +96,7 @@ static void retry(struct judge *j, const char *reason)
         j->reason = reason;
 }
 
-static hs_addr address_of(const struct hs_ocaml4 *rt, const char *name)
+static hs_addr address_of(const struct hs_ocaml *rt, const char *name)
 {
     struct hs_live_symbol symbol;
     return hs_objects_find(rt->objects, name, &symbol) ? symbol.address : 0;
@@ -139,9 +139,9 @@ static void judge_c_frame(struct judge *j, hs_addr pc)
 }
 
 /* Everything from the stack pointer up is copied; the red zone below it may hold spilled values. */
-static void set_stack(struct hs_ocaml4 *rt, struct hs_ocaml4_thread *thread)
+static void set_stack(struct hs_ocaml *rt, struct hs_ocaml_thread *thread)
 {
-    const struct hs_thread *kernel = hs_ocaml4_kernel_thread(rt, thread->tid);
+    const struct hs_thread *kernel = hs_ocaml_kernel_thread(rt, thread->tid);
     hs_addr sp = kernel != NULL ? kernel->regs.rsp : thread->sp;
     if (thread->sp != 0 && thread->sp < sp)
         sp = thread->sp; /* on a signal stack, or not this thread's */
@@ -165,7 +165,7 @@ static void set_conservative(struct judge *j, hs_addr begin, hs_addr end)
  * frames. Scanning it conservatively is safe both ways. */
 static void accept_unproven(struct judge *j)
 {
-    struct hs_ocaml4_thread *t = j->thread;
+    struct hs_ocaml_thread *t = j->thread;
     struct hs_error ignored = HS_ERROR_INIT;
     hs_addr rsp = j->top.value[HS_RSP];
     uint64_t saved;
@@ -259,7 +259,7 @@ static void judge_c(struct judge *j)
 
 static void judge_current(struct judge *j)
 {
-    const struct hs_thread *kernel = hs_ocaml4_kernel_thread(j->rt, j->thread->tid);
+    const struct hs_thread *kernel = hs_ocaml_kernel_thread(j->rt, j->thread->tid);
     if (kernel == NULL)
         return; /* its kernel thread is gone or unknown: what it saved is all there is */
     j->top = hs_unwind_registers(kernel);
@@ -275,16 +275,16 @@ static void judge_current(struct judge *j)
     }
 }
 
-hs_status hs_ocaml4_find_stops(struct hs_ocaml4 *rt, struct hs_ocaml4_stops *stops,
-                               enum hs_stop_verdict *ret, const char **ret_reason,
-                               struct hs_error *err)
+hs_status hs_ocaml_find_stops(struct hs_ocaml *rt, struct hs_ocaml_stops *stops,
+                              enum hs_stop_verdict *ret, const char **ret_reason,
+                              struct hs_error *err)
 {
-    struct hs_ocaml4_state state;
+    struct hs_ocaml_state state;
     struct judge j = {.rt = rt, .stops = stops, .state = &state};
     HS_TRY(hs_target_read(rt->target, rt->state, state.words, sizeof state.words, err));
-    hs_ocaml4_find_statics(rt, &stops->statics);
+    hs_ocaml_find_statics(rt, &stops->statics);
     stops->young_ptr = state.words[HS_STATE_YOUNG_PTR];
-    HS_TRY(hs_ocaml4_find_threads(rt, &state, stops, err));
+    HS_TRY(hs_ocaml_find_threads(rt, &state, stops, err));
     judge_init(&j);
     if (state.words[HS_STATE_IN_MINOR] != 0)
         retry(&j, "inside a minor collection");
@@ -300,13 +300,13 @@ hs_status hs_ocaml4_find_stops(struct hs_ocaml4 *rt, struct hs_ocaml4_stops *sto
     return HS_OK;
 }
 
-hs_status hs_ocaml4_judge(struct hs_ocaml4 *rt, enum hs_stop_verdict *ret, const char **ret_reason,
-                          struct hs_error *err)
+hs_status hs_ocaml_judge(struct hs_ocaml *rt, enum hs_stop_verdict *ret, const char **ret_reason,
+                         struct hs_error *err)
 {
-    struct hs_ocaml4_stops stops = {0};
-    hs_status status = hs_ocaml4_find_stops(rt, &stops, ret, ret_reason, err);
+    struct hs_ocaml_stops stops = {0};
+    hs_status status = hs_ocaml_find_stops(rt, &stops, ret, ret_reason, err);
     if (status == HS_OK)
         rt->young_ptr = stops.young_ptr;
-    hs_ocaml4_stops_fini(&stops);
+    hs_ocaml_stops_fini(&stops);
     return status;
 }

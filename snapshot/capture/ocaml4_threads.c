@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "ocaml4_roots.h"
+#include "ocaml_roots.h"
 
 enum {
     THREAD_NEXT = 1, /* words of caml_thread_struct */
@@ -24,7 +24,7 @@ enum {
     PTHREAD_SHORT_BYTES = 0x520,
 };
 
-const struct hs_thread *hs_ocaml4_kernel_thread(const struct hs_ocaml4 *rt, pid_t tid)
+const struct hs_thread *hs_ocaml_kernel_thread(const struct hs_ocaml *rt, pid_t tid)
 {
     for (size_t i = 0; i < rt->target->n_threads; i++) {
         if (rt->target->threads[i].tid == tid)
@@ -33,14 +33,14 @@ const struct hs_thread *hs_ocaml4_kernel_thread(const struct hs_ocaml4 *rt, pid_
     return NULL;
 }
 
-static bool read_words(struct hs_ocaml4 *rt, hs_addr address, uint64_t *words, size_t n)
+static bool read_words(struct hs_ocaml *rt, hs_addr address, uint64_t *words, size_t n)
 {
     struct hs_error ignored = HS_ERROR_INIT;
     return address % HS_WORD == 0 &&
            hs_target_read(rt->target, address, words, n * sizeof *words, &ignored) == HS_OK;
 }
 
-static hs_status add_thread(struct hs_ocaml4_stops *stops, const struct hs_ocaml4_thread *thread,
+static hs_status add_thread(struct hs_ocaml_stops *stops, const struct hs_ocaml_thread *thread,
                             struct hs_error *err)
 {
     HS_TRY(hs_grow((void **)&stops->threads, &stops->capacity, stops->n + 1, sizeof *stops->threads,
@@ -49,7 +49,7 @@ static hs_status add_thread(struct hs_ocaml4_stops *stops, const struct hs_ocaml
     return HS_OK;
 }
 
-static void set_by_state(struct hs_ocaml4_thread *thread, const struct hs_ocaml4_state *state)
+static void set_by_state(struct hs_ocaml_thread *thread, const struct hs_ocaml_state *state)
 {
     thread->is_current = true;
     thread->sp = state->words[HS_STATE_BOTTOM_OF_STACK];
@@ -59,9 +59,8 @@ static void set_by_state(struct hs_ocaml4_thread *thread, const struct hs_ocaml4
 }
 
 /* Walks the ring from the current thread. The ring is whole when every next leads back by prev. */
-static hs_status add_ring(struct hs_ocaml4 *rt, hs_addr current,
-                          const struct hs_ocaml4_state *state, struct hs_ocaml4_stops *stops,
-                          struct hs_error *err)
+static hs_status add_ring(struct hs_ocaml *rt, hs_addr current, const struct hs_ocaml_state *state,
+                          struct hs_ocaml_stops *stops, struct hs_error *err)
 {
     hs_addr at = current, previous = 0;
     do {
@@ -71,11 +70,11 @@ static hs_status add_ring(struct hs_ocaml4 *rt, hs_addr current,
             stops->lacks_threads = true;
             return HS_OK;
         }
-        struct hs_ocaml4_thread thread = {.info = at,
-                                          .sp = w[THREAD_BOTTOM_OF_STACK],
-                                          .pc = w[THREAD_LAST_RETADDR],
-                                          .gc_regs = w[THREAD_GC_REGS],
-                                          .local_roots = w[THREAD_LOCAL_ROOTS]};
+        struct hs_ocaml_thread thread = {.info = at,
+                                         .sp = w[THREAD_BOTTOM_OF_STACK],
+                                         .pc = w[THREAD_LAST_RETADDR],
+                                         .gc_regs = w[THREAD_GC_REGS],
+                                         .local_roots = w[THREAD_LOCAL_ROOTS]};
         if (at == current)
             set_by_state(&thread, state);
         HS_TRY(add_thread(stops, &thread, err));
@@ -87,12 +86,12 @@ static hs_status add_ring(struct hs_ocaml4 *rt, hs_addr current,
 
 static int by_info(const void *a, const void *b)
 {
-    const struct hs_ocaml4_thread *x = a, *y = b;
+    const struct hs_ocaml_thread *x = a, *y = b;
     return x->info < y->info ? -1 : x->info > y->info;
 }
 
 /* Numbers those of `stops` (sorted by info) whose structure a kernel thread's own data mention. */
-static void match_specific(struct hs_ocaml4 *rt, struct hs_ocaml4_stops *stops,
+static void match_specific(struct hs_ocaml *rt, struct hs_ocaml_stops *stops,
                            const struct hs_thread *kernel)
 {
     uint64_t words[PTHREAD_BYTES / HS_WORD];
@@ -103,8 +102,8 @@ static void match_specific(struct hs_ocaml4 *rt, struct hs_ocaml4_stops *stops,
             return;
     }
     for (size_t i = 0; i < n; i++) {
-        const struct hs_ocaml4_thread wanted = {.info = words[i]};
-        struct hs_ocaml4_thread *found =
+        const struct hs_ocaml_thread wanted = {.info = words[i]};
+        struct hs_ocaml_thread *found =
             words[i] == 0 ? NULL
                           : bsearch(&wanted, stops->threads, stops->n, sizeof wanted, by_info);
         if (found != NULL && found->tid == 0) {
@@ -114,14 +113,14 @@ static void match_specific(struct hs_ocaml4 *rt, struct hs_ocaml4_stops *stops,
     }
 }
 
-static bool stack_holds(const struct hs_ocaml4 *rt, const struct hs_thread *kernel, hs_addr sp)
+static bool stack_holds(const struct hs_ocaml *rt, const struct hs_thread *kernel, hs_addr sp)
 {
     const struct hs_mapping *mapping = hs_target_mapping_at(rt->target, kernel->regs.rsp);
     return mapping != NULL && sp >= kernel->regs.rsp && sp < mapping->end;
 }
 
 /* The kernel thread on whose stack `sp` lies, or 0. */
-static pid_t tid_of_stack(const struct hs_ocaml4 *rt, hs_addr sp)
+static pid_t tid_of_stack(const struct hs_ocaml *rt, hs_addr sp)
 {
     for (size_t i = 0; sp != 0 && i < rt->target->n_threads; i++) {
         if (stack_holds(rt, &rt->target->threads[i], sp))
@@ -130,7 +129,7 @@ static pid_t tid_of_stack(const struct hs_ocaml4 *rt, hs_addr sp)
     return 0;
 }
 
-static void match_kernel_threads(struct hs_ocaml4 *rt, struct hs_ocaml4_stops *stops)
+static void match_kernel_threads(struct hs_ocaml *rt, struct hs_ocaml_stops *stops)
 {
     qsort(stops->threads, stops->n, sizeof *stops->threads, by_info);
     for (size_t i = 0; i < rt->target->n_threads; i++)
@@ -143,10 +142,10 @@ static void match_kernel_threads(struct hs_ocaml4 *rt, struct hs_ocaml4_stops *s
 
 /* Without systhreads: the thread that is in OCaml code, else the one on whose stack the runtime's
  * last OCaml frame lies, else the first. */
-static hs_status add_single(struct hs_ocaml4 *rt, const struct hs_ocaml4_state *state,
-                            struct hs_ocaml4_stops *stops, struct hs_error *err)
+static hs_status add_single(struct hs_ocaml *rt, const struct hs_ocaml_state *state,
+                            struct hs_ocaml_stops *stops, struct hs_error *err)
 {
-    struct hs_ocaml4_thread thread = {0};
+    struct hs_ocaml_thread thread = {0};
     set_by_state(&thread, state);
     for (size_t i = 0; i < rt->target->n_threads && thread.tid == 0; i++) {
         if (hs_spans_find(&rt->code, rt->target->threads[i].regs.rip) != NULL)
@@ -161,14 +160,14 @@ static hs_status add_single(struct hs_ocaml4 *rt, const struct hs_ocaml4_state *
 
 static int by_tid(const void *a, const void *b)
 {
-    const struct hs_ocaml4_thread *x = a, *y = b;
+    const struct hs_ocaml_thread *x = a, *y = b;
     if (x->tid != y->tid)
         return x->tid < y->tid ? -1 : 1;
     return by_info(a, b);
 }
 
-hs_status hs_ocaml4_find_threads(struct hs_ocaml4 *rt, const struct hs_ocaml4_state *state,
-                                 struct hs_ocaml4_stops *stops, struct hs_error *err)
+hs_status hs_ocaml_find_threads(struct hs_ocaml *rt, const struct hs_ocaml_state *state,
+                                struct hs_ocaml_stops *stops, struct hs_error *err)
 {
     struct hs_live_symbol symbol;
     hs_addr variable = stops->statics.curr_thread;

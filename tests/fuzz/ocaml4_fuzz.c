@@ -11,8 +11,8 @@
 
 #include "base/alloc.h"
 #include "fake_roots.h"
-#include "ocaml4_emit.h"
 #include "ocaml4_locate.h"
+#include "ocaml_emit.h"
 #include "snapshot/reader.h"
 #include "symbols/elf.h"
 
@@ -108,7 +108,7 @@ struct listed {
     struct hs_objects objects;
     struct hs_image image;
     struct hs_strtab strings;
-    struct hs_ocaml4 rt;
+    struct hs_ocaml rt;
 };
 
 static void listed_fill(struct listed *l, unsigned head_words)
@@ -169,7 +169,7 @@ static void listed_open(struct listed *l)
     MUST(hs_image_add(&l->image, DATA_AT, l->data, sizeof l->data, &err));
     MUST(hs_image_add(&l->image, STATE_AT, l->state, sizeof l->state, &err));
     MUST(hs_image_add(&l->image, CHUNKS_AT, l->heap, sizeof l->heap, &err));
-    l->rt = (struct hs_ocaml4){
+    l->rt = (struct hs_ocaml){
         .target = &l->target, .image = &l->image, .objects = &l->objects, .strings = &l->strings};
 }
 
@@ -188,7 +188,7 @@ static void fuzz_locate(const uint8_t *bytes, size_t n_bytes, unsigned head_word
                  &l->heap[((size_t)i * CHUNK_PAGES + 1) * PAGE - 8], 8);
     damage(&areas, bytes, n_bytes);
     listed_open(l);
-    hs_status status = hs_ocaml4_locate(&l->rt, &err);
+    hs_status status = hs_ocaml_locate(&l->rt, &err);
     assert(status == HS_OK || status == HS_TARGET);
     if (status == HS_OK) {
         assert(l->rt.chunks.n > 0 && l->rt.n_proofs >= 2);
@@ -197,7 +197,7 @@ static void fuzz_locate(const uint8_t *bytes, size_t n_bytes, unsigned head_word
         check_spans(&l->rt.code);
         assert(l->rt.young_start <= l->rt.young_ptr && l->rt.young_ptr <= l->rt.young_end);
     }
-    hs_ocaml4_fini(&l->rt);
+    hs_ocaml_fini(&l->rt);
     hs_image_fini(&l->image);
     hs_strtab_fini(&l->strings);
     hs_elf_close(l->object.elf);
@@ -222,7 +222,7 @@ static void put_u16s(uint64_t *words, size_t at_bytes, uint16_t a, uint16_t b, u
 static void make_stack(struct fake_roots *f, hs_addr block)
 {
     uint64_t *t = &f->data[FAKE_FREE];
-    struct hs_ocaml4_thread *thread = fake_thread(f);
+    struct hs_ocaml_thread *thread = fake_thread(f);
     f->data[FAKE_FRAMETABLE] = fake_data_at(FAKE_FREE);
     t[0] = 3;
     t[1] = FAKE_TEXT_AT + 4;
@@ -248,7 +248,7 @@ static void make_stack(struct fake_roots *f, hs_addr block)
 
 static void make_lists(struct fake_roots *f, hs_addr block, hs_addr closure)
 {
-    struct hs_ocaml4_statics *s = fake_statics(f);
+    struct hs_ocaml_statics *s = fake_statics(f);
     uint64_t *free_data = &f->data[FAKE_FREE + 20];
     f->data[FAKE_C_VARIABLE] = f->data[FAKE_C_VARIABLE + 1] = block;
     put_cell(f, 0, fake_data_at(FAKE_C_VARIABLE), fake_memory_at(4));
@@ -337,7 +337,7 @@ static void check_blocks(const struct hs_block_map *map)
            n_words);
 }
 
-static hs_status walk(struct fake_roots *f, struct hs_ocaml4_marks *marks, int fd,
+static hs_status walk(struct fake_roots *f, struct hs_ocaml_marks *marks, int fd,
                       struct hs_error *err)
 {
     struct hs_snap_facts facts = {.word_bytes = 8, .pid = 1};
@@ -345,15 +345,15 @@ static hs_status walk(struct fake_roots *f, struct hs_ocaml4_marks *marks, int f
     struct hs_out out = {0};
     check_blocks(&f->map);
     HS_TRY(fake_roots_collect(f, err));
-    HS_TRY(hs_ocaml4_mark(&f->heap->rt, &f->map, &f->roots, marks, err));
-    struct hs_ocaml4_emission emission = {.rt = &f->heap->rt,
-                                          .map = &f->map,
-                                          .marks = marks,
-                                          .roots = &f->roots,
-                                          .facts = &facts,
-                                          .out = &out};
+    HS_TRY(hs_ocaml_mark(&f->heap->rt, &f->map, &f->roots, marks, err));
+    struct hs_ocaml_emission emission = {.rt = &f->heap->rt,
+                                         .map = &f->map,
+                                         .marks = marks,
+                                         .roots = &f->roots,
+                                         .facts = &facts,
+                                         .out = &out};
     HS_TRY(hs_out_open_fd(fd, "memory", &out, err));
-    hs_status status = hs_ocaml4_emit(&emission, &totals, err);
+    hs_status status = hs_ocaml_emit(&emission, &totals, err);
     if (status == HS_OK)
         status = hs_out_commit(&out, err);
     hs_out_close(&out);
@@ -366,7 +366,7 @@ static void fuzz_walk(const uint8_t *bytes, size_t n_bytes)
 {
     struct hs_error err = HS_ERROR_INIT;
     struct fake_roots *f = fake_roots_new();
-    struct hs_ocaml4_marks marks = {0};
+    struct hs_ocaml_marks marks = {0};
     struct areas areas = {0};
     hs_addr block, closure;
     struct fake_heap *h = f->heap;
@@ -389,7 +389,7 @@ static void fuzz_walk(const uint8_t *bytes, size_t n_bytes)
     hs_status status = walk(f, &marks, fd, &err);
     assert(status == HS_OK || status == HS_LIMIT || status == HS_TARGET);
     close(fd);
-    hs_ocaml4_marks_fini(&marks);
+    hs_ocaml_marks_fini(&marks);
     fake_roots_free(f);
 }
 

@@ -58,16 +58,16 @@ struct fake_heap *fake_heap_new(void)
 
     DIE_UNLESS(fake != NULL);
     fake_elf(fake);
-    fake->rt = (struct hs_ocaml4){.image = &fake->image,
-                                  .objects = &fake->objects,
-                                  .strings = &fake->strings,
-                                  .ephe_none = FAKE_NONE,
-                                  .young_start = FAKE_YOUNG_AT,
-                                  .young_alloc_start = FAKE_YOUNG_AT,
-                                  .young_end = FAKE_YOUNG_AT + sizeof fake->young,
-                                  .young_alloc_end = FAKE_YOUNG_AT + sizeof fake->young,
-                                  .atoms_begin = FAKE_ATOM_AT,
-                                  .atoms_end = FAKE_ATOM_AT + sizeof fake->atoms};
+    fake->rt = (struct hs_ocaml){.image = &fake->image,
+                                 .objects = &fake->objects,
+                                 .strings = &fake->strings,
+                                 .ephe_none = FAKE_NONE,
+                                 .young_start = FAKE_YOUNG_AT,
+                                 .young_alloc_start = FAKE_YOUNG_AT,
+                                 .young_end = FAKE_YOUNG_AT + sizeof fake->young,
+                                 .young_alloc_end = FAKE_YOUNG_AT + sizeof fake->young,
+                                 .atoms_begin = FAKE_ATOM_AT,
+                                 .atoms_end = FAKE_ATOM_AT + sizeof fake->atoms};
     fake->statics[1] = FAKE_OBJECT_AT + 0x2000; /* custom operations: the identifier */
     fake->n_statics = 4;                        /* runtime variables come first */
     for (unsigned tag = 0; tag < 256; tag++)
@@ -77,7 +77,7 @@ struct fake_heap *fake_heap_new(void)
 
 void fake_heap_free(struct fake_heap *fake)
 {
-    hs_ocaml4_fini(&fake->rt);
+    hs_ocaml_fini(&fake->rt);
     hs_image_fini(&fake->image);
     hs_strtab_fini(&fake->strings);
     hs_elf_close(fake->object.elf);
@@ -165,7 +165,7 @@ void fake_root(struct fake_heap *fake, hs_addr target, bool weak)
 void fake_heap_seal(struct fake_heap *fake)
 {
     struct hs_error err = HS_ERROR_INIT;
-    struct hs_ocaml4 *rt = &fake->rt;
+    struct hs_ocaml *rt = &fake->rt;
     hs_addr heap_end = FAKE_HEAP_AT + fake->n_heap * HS_WORD;
     hs_addr static_end = FAKE_STATIC_AT + fake->n_statics * HS_WORD;
 

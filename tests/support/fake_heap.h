@@ -9,7 +9,7 @@
 #define HS_TESTS_FAKE_HEAP_H
 
 #include "elf_writer.h"
-#include "ocaml4.h"
+#include "ocaml.h"
 
 enum { FAKE_HEAP_WORDS = 1 << 16, FAKE_YOUNG_WORDS = 1 << 12, FAKE_STATIC_WORDS = 1 << 10 };
 
@@ -35,8 +35,8 @@ struct fake_heap {
     struct hs_objects objects;
     struct hs_image image;
     struct hs_strtab strings;
-    struct hs_ocaml4 rt;
-    struct hs_ocaml4_roots roots;
+    struct hs_ocaml rt;
+    struct hs_ocaml_roots roots;
 };
 
 struct fake_heap *fake_heap_new(void);

@@ -76,30 +76,30 @@ struct fake_roots *fake_roots_new(void)
         .begin = FAKE_MALLOC_AT, .end = FAKE_MALLOC_AT + (UINT64_C(64) << 20), .readable = true};
     fake->target.mappings = &fake->mapping;
     fake->target.n_mappings = 1;
-    struct hs_ocaml4_roots *r = &fake->roots;
+    struct hs_ocaml_roots *r = &fake->roots;
     DIE_UNLESS(hs_alloc(1, sizeof *r->stops, (void **)&r->stops, &err) == HS_OK);
     DIE_UNLESS(hs_alloc(1, sizeof *r->frames, (void **)&r->frames, &err) == HS_OK);
     DIE_UNLESS(hs_alloc(1, sizeof *r->stops->threads, (void **)&r->stops->threads, &err) == HS_OK);
     r->stops->n = r->stops->capacity = 1;
-    r->stops->threads[0] = (struct hs_ocaml4_thread){.tid = 7, .is_current = true};
+    r->stops->threads[0] = (struct hs_ocaml_thread){.tid = 7, .is_current = true};
     return fake;
 }
 
 void fake_roots_free(struct fake_roots *fake)
 {
-    hs_ocaml4_roots_fini(&fake->roots);
+    hs_ocaml_roots_fini(&fake->roots);
     hs_block_map_fini(&fake->map);
     hs_elf_close(fake->object.elf);
     fake_heap_free(fake->heap);
     free(fake);
 }
 
-struct hs_ocaml4_thread *fake_thread(struct fake_roots *fake)
+struct hs_ocaml_thread *fake_thread(struct fake_roots *fake)
 {
     return &fake->roots.stops->threads[0];
 }
 
-struct hs_ocaml4_statics *fake_statics(struct fake_roots *fake)
+struct hs_ocaml_statics *fake_statics(struct fake_roots *fake)
 {
     return &fake->roots.stops->statics;
 }
@@ -118,7 +118,7 @@ void fake_roots_seal(struct fake_roots *fake)
 
 hs_status fake_roots_collect(struct fake_roots *fake, struct hs_error *err)
 {
-    return hs_ocaml4_collect_roots(&fake->heap->rt, &fake->map, &fake->roots, err);
+    return hs_ocaml_collect_roots(&fake->heap->rt, &fake->map, &fake->roots, err);
 }
 
 const char *fake_text(const struct fake_roots *fake, hs_str id)

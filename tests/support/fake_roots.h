@@ -9,7 +9,7 @@
 #define HS_TESTS_FAKE_ROOTS_H
 
 #include "fake_heap.h"
-#include "ocaml4_roots.h"
+#include "ocaml_roots.h"
 
 enum { FAKE_DATA_WORDS = 512, FAKE_STACK_WORDS = 4096, FAKE_MALLOC_WORDS = 4096 };
 
@@ -44,7 +44,7 @@ struct fake_roots {
     struct hs_target target;
     struct hs_mapping mapping; /* a large one, so that root lists may be long */
     struct hs_block_map map;
-    struct hs_ocaml4_roots roots; /* with stops of one thread that has no OCaml frames */
+    struct hs_ocaml_roots roots; /* with stops of one thread that has no OCaml frames */
 };
 
 struct fake_roots *fake_roots_new(void);
@@ -66,8 +66,8 @@ static inline hs_addr fake_memory_at(size_t word)
 }
 
 /* The thread whose stack is the fake one. */
-struct hs_ocaml4_thread *fake_thread(struct fake_roots *fake);
-struct hs_ocaml4_statics *fake_statics(struct fake_roots *fake);
+struct hs_ocaml_thread *fake_thread(struct fake_roots *fake);
+struct hs_ocaml_statics *fake_statics(struct fake_roots *fake);
 
 /* Everything becomes the image; then all roots are collected. */
 void fake_roots_seal(struct fake_roots *fake);

@@ -32,7 +32,7 @@ struct process {
     struct hs_objects objects;
     struct hs_image image;
     struct hs_strtab strings;
-    struct hs_ocaml4 rt;
+    struct hs_ocaml rt;
 };
 
 static const char *const native_symbols[] = {
@@ -103,7 +103,7 @@ static struct process *process_new(const char *const *symbols, const char *const
     p->state[1] = STATE_AT + 0x800; /* young_ptr */
     p->state[4] = p->state[6] = STATE_AT + 0x400;
     p->state[5] = p->state[7] = STATE_AT + 0xc00;
-    p->rt = (struct hs_ocaml4){
+    p->rt = (struct hs_ocaml){
         .target = &p->target, .image = &p->image, .objects = &p->objects, .strings = &p->strings};
     elf_writer_init(&p->writer);
     size_t data =
@@ -132,12 +132,12 @@ static hs_status locate(struct process *p, struct hs_error *err)
     assert_int_equal(hs_image_add(&p->image, DATA_AT, p->data, sizeof p->data, err), HS_OK);
     assert_int_equal(hs_image_add(&p->image, STATE_AT, p->state, sizeof p->state, err), HS_OK);
     assert_int_equal(hs_image_add(&p->image, CHUNKS_AT, p->heap, sizeof p->heap, err), HS_OK);
-    return hs_ocaml4_locate(&p->rt, err);
+    return hs_ocaml_locate(&p->rt, err);
 }
 
 static void process_free(struct process *p)
 {
-    hs_ocaml4_fini(&p->rt);
+    hs_ocaml_fini(&p->rt);
     hs_image_fini(&p->image);
     hs_strtab_fini(&p->strings);
     hs_elf_close(p->object.elf);
@@ -380,7 +380,7 @@ static void fails_cleanly_without_memory(void **state)
         assert_int_equal(hs_image_add(&p->image, STATE_AT, p->state, sizeof p->state, &err), HS_OK);
         assert_int_equal(hs_image_add(&p->image, CHUNKS_AT, p->heap, sizeof p->heap, &err), HS_OK);
         hs_alloc_fail_at(nth, true);
-        hs_status status = hs_ocaml4_locate(&p->rt, &err);
+        hs_status status = hs_ocaml_locate(&p->rt, &err);
         hs_alloc_fail_at(0, false);
         process_free(p);
         if (status == HS_OK)

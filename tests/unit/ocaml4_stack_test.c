@@ -55,7 +55,7 @@ static struct fake_roots *small_stack(hs_addr *ret_block)
     struct fake_roots *fake = fake_roots_new();
     hs_addr block = fake_block(fake->heap, 0, 2, NULL);
     put_table(fake);
-    struct hs_ocaml4_thread *t = fake_thread(fake);
+    struct hs_ocaml_thread *t = fake_thread(fake);
     t->sp = fake_stack_at(0);
     t->pc = DEEP_RETURN;
     t->gc_regs = fake_stack_at(1000);
@@ -134,7 +134,7 @@ static void an_interrupted_frame_is_conservative(void **state)
     kernel.regs.rax = block + 4; /* no block's start */
     fake->target.threads = &kernel;
     fake->target.n_threads = 1;
-    struct hs_ocaml4_thread *t = fake_thread(fake);
+    struct hs_ocaml_thread *t = fake_thread(fake);
     t->sp = fake_stack_at(4);
     t->pc = TOP_RETURN;
     t->words_begin = fake_stack_at(0);
@@ -163,7 +163,7 @@ static void c_locals_name_the_frame_that_called(void **state)
     (void)state;
     hs_addr block;
     struct fake_roots *fake = small_stack(&block);
-    struct hs_ocaml4_thread *t = fake_thread(fake);
+    struct hs_ocaml_thread *t = fake_thread(fake);
     uint64_t *cell = &fake->stack[30];
     memmove(&fake->stack[40], &fake->stack[0], 11 * HS_WORD); /* frames above the cells */
     memset(&fake->stack[0], 0, 11 * HS_WORD);
@@ -204,7 +204,7 @@ static void great_depth_is_linear_and_has_few_names(void **state)
         deep[i * DEEP_WORDS + 3] = i + 1 == DEPTH ? LINK_RETURN : DEEP_RETURN;
     }
     memset(&deep[DEPTH * DEEP_WORDS], 0, 16 * HS_WORD);
-    struct hs_ocaml4_thread *t = fake_thread(fake);
+    struct hs_ocaml_thread *t = fake_thread(fake);
     t->sp = at;
     t->pc = DEEP_RETURN;
     t->gc_regs = fake_stack_at(1000);

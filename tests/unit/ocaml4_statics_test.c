@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "elf_writer.h"
-#include "ocaml4_roots.h"
+#include "ocaml_roots.h"
 #include "symbols/elf.h"
 
 #define BIAS UINT64_C(0x560000000000)
@@ -32,7 +32,7 @@ struct program {
     struct hs_image image;
     struct hs_target target;
     struct hs_mapping mapping;
-    struct hs_ocaml4 rt;
+    struct hs_ocaml rt;
     uint64_t begin[5]; /* of each function, by order of `functions` */
 };
 
@@ -99,7 +99,7 @@ static void program_init(struct program *p, bool extra)
     write_code(p, extra);
 }
 
-static void find(struct program *p, struct hs_ocaml4_statics *ret)
+static void find(struct program *p, struct hs_ocaml_statics *ret)
 {
     struct hs_error err = HS_ERROR_INIT;
     struct elf_writer *w = &p->writer;
@@ -126,8 +126,8 @@ static void find(struct program *p, struct hs_ocaml4_statics *ret)
     p->target.mappings = &p->mapping;
     p->target.n_mappings = 1;
     assert_int_equal(hs_image_add(&p->image, BIAS + DATA, p->data, sizeof p->data, &err), HS_OK);
-    p->rt = (struct hs_ocaml4){.image = &p->image, .objects = &p->objects, .target = &p->target};
-    hs_ocaml4_find_statics(&p->rt, ret);
+    p->rt = (struct hs_ocaml){.image = &p->image, .objects = &p->objects, .target = &p->target};
+    hs_ocaml_find_statics(&p->rt, ret);
 }
 
 static void program_fini(struct program *p)
@@ -145,7 +145,7 @@ static void finds_them_all(void **state)
 {
     (void)state;
     static struct program p;
-    struct hs_ocaml4_statics s;
+    struct hs_ocaml_statics s;
     program_init(&p, false);
     find(&p, &s);
     assert_int_equal(s.finalisable_first, at(FIRST));
@@ -163,7 +163,7 @@ static void does_not_guess(void **state)
 {
     (void)state;
     static struct program p;
-    struct hs_ocaml4_statics s;
+    struct hs_ocaml_statics s;
     program_init(&p, true);
     find(&p, &s);
     assert_int_equal(s.finalisable_first, 0);
@@ -177,7 +177,7 @@ static void does_not_believe_impossible_contents(void **state)
 {
     (void)state;
     static struct program p;
-    struct hs_ocaml4_statics s;
+    struct hs_ocaml_statics s;
     program_init(&p, false);
     p.data[FIRST + 1] = 5; /* old > young */
     p.data[ENTRIES + 1] = 127;
@@ -197,7 +197,7 @@ static void tables_in_use_are_believed(void **state)
 {
     (void)state;
     static struct program p;
-    struct hs_ocaml4_statics s;
+    struct hs_ocaml_statics s;
     program_init(&p, false);
     p.data[FIRST] = at(100);
     p.data[FIRST + 1] = 3;

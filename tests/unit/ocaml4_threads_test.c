@@ -10,7 +10,7 @@
 
 #include <unistd.h>
 
-#include "ocaml4_roots.h"
+#include "ocaml_roots.h"
 
 enum { WORDS = 14, N = 4 };
 
@@ -25,9 +25,9 @@ struct fixture {
     struct hs_target target;
     struct hs_objects objects;
     struct hs_image image;
-    struct hs_ocaml4 rt;
-    struct hs_ocaml4_state runtime;
-    struct hs_ocaml4_stops stops;
+    struct hs_ocaml rt;
+    struct hs_ocaml_state runtime;
+    struct hs_ocaml_stops stops;
 };
 
 static hs_addr address(const void *p)
@@ -59,7 +59,7 @@ static struct fixture *fixture_new(void)
                                   .n_threads = N,
                                   .mappings = &f.mapping,
                                   .n_mappings = 1};
-    f.rt = (struct hs_ocaml4){.target = &f.target, .image = &f.image, .objects = &f.objects};
+    f.rt = (struct hs_ocaml){.target = &f.target, .image = &f.image, .objects = &f.objects};
     f.runtime.words[HS_STATE_BOTTOM_OF_STACK] = 0x5000;
     f.runtime.words[HS_STATE_LAST_RETURN] = 0x6000;
     f.runtime.words[HS_STATE_GC_REGS] = 0x7000;
@@ -71,7 +71,7 @@ static struct fixture *fixture_new(void)
 static void find(struct fixture *f)
 {
     struct hs_error err = HS_ERROR_INIT;
-    assert_int_equal(hs_ocaml4_find_threads(&f->rt, &f->runtime, &f->stops, &err), HS_OK);
+    assert_int_equal(hs_ocaml_find_threads(&f->rt, &f->runtime, &f->stops, &err), HS_OK);
 }
 
 static void matches_structures_and_kernel_threads(void **state)
@@ -82,7 +82,7 @@ static void matches_structures_and_kernel_threads(void **state)
     assert_int_equal(f->stops.n, N);
     assert_false(f->stops.lacks_threads);
     for (size_t i = 0; i < N; i++) {
-        const struct hs_ocaml4_thread *t = &f->stops.threads[i];
+        const struct hs_ocaml_thread *t = &f->stops.threads[i];
         size_t number = N - 1 - i;
         assert_int_equal(t->tid, 100 + i); /* ascending */
         assert_true(t->info == address(f->info[number]));
@@ -92,7 +92,7 @@ static void matches_structures_and_kernel_threads(void **state)
         assert_int_equal(t->gc_regs, number == 1 ? 0x7000 : 0x3000 + number);
         assert_int_equal(t->local_roots, number == 1 ? 0x8000 : 0x4000 + number);
     }
-    hs_ocaml4_stops_fini(&f->stops);
+    hs_ocaml_stops_fini(&f->stops);
 }
 
 static void a_ring_that_does_not_lead_back_is_said(void **state)
@@ -103,7 +103,7 @@ static void a_ring_that_does_not_lead_back_is_said(void **state)
     find(f);
     assert_true(f->stops.lacks_threads);
     assert_int_equal(f->stops.n, 2);
-    hs_ocaml4_stops_fini(&f->stops);
+    hs_ocaml_stops_fini(&f->stops);
 
     f = fixture_new();
     f->info[1][1] = 0x10; /* leads nowhere */
@@ -111,7 +111,7 @@ static void a_ring_that_does_not_lead_back_is_said(void **state)
     assert_true(f->stops.lacks_threads);
     assert_int_equal(f->stops.n, 1);
     assert_true(f->stops.threads[0].is_current);
-    hs_ocaml4_stops_fini(&f->stops);
+    hs_ocaml_stops_fini(&f->stops);
 }
 
 /* A ring that never comes back to where it began, but is whole backwards, is a rho: prev tells. */
@@ -122,7 +122,7 @@ static void a_ring_with_a_tail_ends(void **state)
     f->info[0][1] = address(f->info[2]);
     find(f);
     assert_true(f->stops.lacks_threads);
-    hs_ocaml4_stops_fini(&f->stops);
+    hs_ocaml_stops_fini(&f->stops);
 }
 
 static void without_systhreads_the_stack_tells_the_thread(void **state)
@@ -136,13 +136,13 @@ static void without_systhreads_the_stack_tells_the_thread(void **state)
     assert_int_equal(f->stops.n, 1);
     assert_int_equal(f->stops.threads[0].tid, 102);
     assert_true(f->stops.threads[0].is_current);
-    hs_ocaml4_stops_fini(&f->stops);
+    hs_ocaml_stops_fini(&f->stops);
 
     f = fixture_new();
     f->current = 0;
     find(f);
     assert_int_equal(f->stops.threads[0].tid, f->target.pid); /* nobody's stack: the first */
-    hs_ocaml4_stops_fini(&f->stops);
+    hs_ocaml_stops_fini(&f->stops);
 }
 
 static void a_thread_without_specific_data_is_found_by_its_stack(void **state)
@@ -155,7 +155,7 @@ static void a_thread_without_specific_data_is_found_by_its_stack(void **state)
     find(f);
     assert_int_equal(f->stops.threads[0].tid, 100);
     assert_true(f->stops.threads[0].info == address(f->info[3]));
-    hs_ocaml4_stops_fini(&f->stops);
+    hs_ocaml_stops_fini(&f->stops);
 }
 
 int main(void)

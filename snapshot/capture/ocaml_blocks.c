@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/bisect.h"
-#include "ocaml4_map.h"
+#include "ocaml_map.h"
 
 enum { MAP_SPANS_MAX = 1 << 30 };
 /* As in native/: from here on order goes by region. */
@@ -115,30 +115,30 @@ static hs_status map_hash(struct hs_block_map *map, struct hs_error *err)
     return HS_OK;
 }
 
-static hs_status map_report(struct hs_block_map *map, struct hs_ocaml4 *rt,
+static hs_status map_report(struct hs_block_map *map, struct hs_ocaml *rt,
                             const struct hs_walk *heap, const struct hs_walk *young,
                             uint64_t n_chunk_words, struct hs_error *err)
 {
     uint64_t n_found = heap->n_live_words + heap->n_free_words + heap->n_fragment_words;
     uint64_t n_young = young->n_live_words + young->n_fragment_words + young->n_unborn_words;
 
-    HS_TRY(hs_ocaml4_proof(rt, "ocaml heap: words of blocks, free blocks and fragments",
-                           n_chunk_words, n_found, err));
-    HS_TRY(hs_ocaml4_proof(rt, "ocaml minor heap: words in use",
-                           (rt->young_alloc_end - rt->young_ptr) / HS_WORD, n_young, err));
+    HS_TRY(hs_ocaml_proof(rt, "ocaml heap: words of blocks, free blocks and fragments",
+                          n_chunk_words, n_found, err));
+    HS_TRY(hs_ocaml_proof(rt, "ocaml minor heap: words in use",
+                          (rt->young_alloc_end - rt->young_ptr) / HS_WORD, n_young, err));
     if (heap->n_resyncs + young->n_resyncs != 0)
-        HS_TRY(hs_ocaml4_note(rt, true, err,
-                              "%llu damaged block header%s: %llu words of the heap were skipped",
-                              (unsigned long long)map->n_resyncs, map->n_resyncs == 1 ? "" : "s",
-                              (unsigned long long)map->n_damaged_words));
+        HS_TRY(hs_ocaml_note(rt, true, err,
+                             "%llu damaged block header%s: %llu words of the heap were skipped",
+                             (unsigned long long)map->n_resyncs, map->n_resyncs == 1 ? "" : "s",
+                             (unsigned long long)map->n_damaged_words));
     if (young->n_unborn_words != 0)
-        HS_TRY(hs_ocaml4_note(rt, false, err,
-                              "%llu words of the minor heap were allocated but not yet initialised",
-                              (unsigned long long)young->n_unborn_words));
+        HS_TRY(hs_ocaml_note(rt, false, err,
+                             "%llu words of the minor heap were allocated but not yet initialised",
+                             (unsigned long long)young->n_unborn_words));
     return HS_OK;
 }
 
-static hs_status map_enumerate(struct hs_block_map *map, struct hs_ocaml4 *rt, struct hs_error *err)
+static hs_status map_enumerate(struct hs_block_map *map, struct hs_ocaml *rt, struct hs_error *err)
 {
     struct hs_walk heap = {0}, young = {0};
     uint64_t n_chunk_words = 0;
@@ -166,7 +166,7 @@ static hs_status map_enumerate(struct hs_block_map *map, struct hs_ocaml4 *rt, s
     return map_report(map, rt, &heap, &young, n_chunk_words, err);
 }
 
-static hs_status map_areas(struct hs_block_map *map, struct hs_ocaml4 *rt, struct hs_error *err)
+static hs_status map_areas(struct hs_block_map *map, struct hs_ocaml *rt, struct hs_error *err)
 {
     uint64_t n_missing = 0;
 
@@ -175,12 +175,12 @@ static hs_status map_areas(struct hs_block_map *map, struct hs_ocaml4 *rt, struc
     HS_TRY(map_add_spans(map, &rt->statics, HS_AREA_STATIC, &n_missing, err));
     HS_TRY(map_add_area(map, rt->atoms_begin, rt->atoms_end, HS_AREA_ATOM, &n_missing, err));
     if (n_missing != 0)
-        HS_TRY(hs_ocaml4_note(rt, true, err, "%llu words of the heap could not be read",
-                              (unsigned long long)n_missing));
+        HS_TRY(hs_ocaml_note(rt, true, err, "%llu words of the heap could not be read",
+                             (unsigned long long)n_missing));
     return HS_OK;
 }
 
-static hs_status map_fill(struct hs_block_map *map, struct hs_ocaml4 *rt, struct hs_error *err)
+static hs_status map_fill(struct hs_block_map *map, struct hs_ocaml *rt, struct hs_error *err)
 {
     uint64_t n_bits = 0;
 
@@ -194,7 +194,7 @@ static hs_status map_fill(struct hs_block_map *map, struct hs_ocaml4 *rt, struct
     return map_enumerate(map, rt, err);
 }
 
-hs_status hs_block_map_build(struct hs_block_map *map, struct hs_ocaml4 *rt, struct hs_error *err)
+hs_status hs_block_map_build(struct hs_block_map *map, struct hs_ocaml *rt, struct hs_error *err)
 {
     *map = (struct hs_block_map){0};
     hs_status status = map_fill(map, rt, err);

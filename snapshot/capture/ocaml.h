@@ -6,8 +6,8 @@
  * Sources: runtime/caml/domain_state.tbl, major_gc.h, memory.c, minor_gc.c, roots_nat.c, stack.h,
  * finalise.c, memprof.c, weak.c and otherlibs/systhreads/st_stubs.c of the tags 4.13.1 and 4.14.2.
  */
-#ifndef HS_CAPTURE_OCAML4_H
-#define HS_CAPTURE_OCAML4_H
+#ifndef HS_CAPTURE_OCAML_H
+#define HS_CAPTURE_OCAML_H
 
 #include "base/bitmap.h"
 #include "base/strtab.h"
@@ -40,8 +40,8 @@ const struct hs_span *hs_spans_find(const struct hs_spans *spans, hs_addr addres
 
 enum hs_area { HS_AREA_NONE, HS_AREA_HEAP, HS_AREA_YOUNG, HS_AREA_STATIC, HS_AREA_ATOM };
 
-/* What was learnt of the runtime; filled by hs_ocaml4_locate. */
-struct hs_ocaml4 {
+/* What was learnt of the runtime; filled by hs_ocaml_locate. */
+struct hs_ocaml {
     struct hs_target *target;   /* borrowed */
     struct hs_image *image;     /* borrowed */
     struct hs_objects *objects; /* borrowed: executable and plugins with symbols */
@@ -63,43 +63,43 @@ struct hs_ocaml4 {
     size_t n_notes, notes_capacity;
 };
 
-hs_status hs_ocaml4_proof(struct hs_ocaml4 *rt, const char *what, uint64_t expected, uint64_t found,
-                          struct hs_error *err);
+hs_status hs_ocaml_proof(struct hs_ocaml *rt, const char *what, uint64_t expected, uint64_t found,
+                         struct hs_error *err);
 /* is_gap: something is missing or inexact (the dump is then not exact). */
-hs_status hs_ocaml4_note(struct hs_ocaml4 *rt, bool is_gap, struct hs_error *err,
-                         const char *format, ...) __attribute__((format(printf, 4, 5)));
+hs_status hs_ocaml_note(struct hs_ocaml *rt, bool is_gap, struct hs_error *err, const char *format,
+                        ...) __attribute__((format(printf, 4, 5)));
 
 /* ---- ocaml4_locate.c (stopped) */
 /* Finds the runtime, or fails with HS_TARGET saying what the program is (bytecode, OCaml 5, no
  * OCaml, a version outside 4.13 - 4.14). Copies writable data of the executable and plugins first.
  */
-hs_status hs_ocaml4_locate(struct hs_ocaml4 *rt, struct hs_error *err);
-void hs_ocaml4_fini(struct hs_ocaml4 *rt);
+hs_status hs_ocaml_locate(struct hs_ocaml *rt, struct hs_error *err);
+void hs_ocaml_fini(struct hs_ocaml *rt);
 /* Copies the chunks and the live part [young_ptr, young_alloc_end) of the minor heap. */
-hs_status hs_ocaml4_copy_heap(struct hs_ocaml4 *rt, struct hs_error *err);
+hs_status hs_ocaml_copy_heap(struct hs_ocaml *rt, struct hs_error *err);
 
 /* ---- ocaml4_stop.c (stopped) */
 /* Before the stop, so that the stop is short: reads the unwind tables and runtime code that judging
  * a stop needs. What cannot be read is passed over. */
-void hs_ocaml4_prepare(struct hs_objects *objects);
+void hs_ocaml_prepare(struct hs_objects *objects);
 enum hs_stop_verdict { HS_STOP_GOOD, HS_STOP_RETRY };
 /* Is this a stop at which roots and heap are well-defined? HS_STOP_RETRY with a reason literal
  * inside a minor collection, a compaction, or transition code. Sets rt->young_ptr. */
-hs_status hs_ocaml4_judge(struct hs_ocaml4 *rt, enum hs_stop_verdict *ret, const char **ret_reason,
-                          struct hs_error *err);
+hs_status hs_ocaml_judge(struct hs_ocaml *rt, enum hs_stop_verdict *ret, const char **ret_reason,
+                         struct hs_error *err);
 
-/* ---- ocaml4_roots.c and its parts: the stacks, C roots, finalisers, memprof, threads */
-struct hs_ocaml4_sample {
+/* ---- ocaml_roots.c and its parts: the stacks, C roots, finalisers, memprof, threads */
+struct hs_ocaml_sample {
     struct hs_sample sample; /* node unset */
     hs_addr block;
 };
 
-struct hs_ocaml4_roots {
+struct hs_ocaml_roots {
     struct hs_roots roots;
-    struct hs_ocaml4_sample *samples; /* owned */
+    struct hs_ocaml_sample *samples; /* owned */
     size_t n_samples, samples_capacity;
     struct hs_frame_table *frames; /* owned: descriptors by return address */
-    struct hs_ocaml4_stops *stops; /* owned: where each thread's precise stack begins */
+    struct hs_ocaml_stops *stops;  /* owned: where each thread's precise stack begins */
     /* Owned, ascending: static blocks whose fields are root leaves (caml_globals, gc_roots). Their
      * own out-edges are not to be marked nor written: the leaves stand for them. */
     hs_addr *module_blocks;
@@ -107,19 +107,19 @@ struct hs_ocaml4_roots {
 };
 
 /* True when `block` is one of roots->module_blocks. O(log n). */
-bool hs_ocaml4_is_module_block(const struct hs_ocaml4_roots *roots, hs_addr block);
+bool hs_ocaml_is_module_block(const struct hs_ocaml_roots *roots, hs_addr block);
 
 /* While stopped: copies stacks (above each stack pointer), root tables, lists, thread structures.
  */
-hs_status hs_ocaml4_copy_roots(struct hs_ocaml4 *rt, struct hs_ocaml4_roots *roots,
-                               struct hs_error *err);
+hs_status hs_ocaml_copy_roots(struct hs_ocaml *rt, struct hs_ocaml_roots *roots,
+                              struct hs_error *err);
 /* Afterwards: every root of every kind, and the samples. Needs the block map. */
 struct hs_block_map;
-hs_status hs_ocaml4_collect_roots(struct hs_ocaml4 *rt, const struct hs_block_map *blocks,
-                                  struct hs_ocaml4_roots *roots, struct hs_error *err);
-void hs_ocaml4_roots_fini(struct hs_ocaml4_roots *roots);
+hs_status hs_ocaml_collect_roots(struct hs_ocaml *rt, const struct hs_block_map *blocks,
+                                 struct hs_ocaml_roots *roots, struct hs_error *err);
+void hs_ocaml_roots_fini(struct hs_ocaml_roots *roots);
 
-/* ---- ocaml4_blocks.c: which words are block starts.
+/* ---- ocaml_blocks.c: which words are block starts.
  * One bit per word over chunks, live minor heap, static data and atoms; a block's address is that
  * of its first field (value address), its header is the word before. Heap blocks are enumerated
  * linearly; static ones are found by following pointers (their data is not linear). */
@@ -129,7 +129,7 @@ struct hs_granule {
 };
 
 struct hs_block_map {
-    const struct hs_ocaml4 *rt;  /* borrowed */
+    const struct hs_ocaml *rt;   /* borrowed */
     bool is_large;               /* marking goes by region, whatever memory there is */
     struct hs_spans spans;       /* all areas, with first_bit; only what is in the copy */
     struct hs_granule *granules; /* owned: open addressing, from address to spans */
@@ -146,7 +146,7 @@ struct hs_block_map {
  * proofs and notes in `rt`. Damaged headers are skipped and counted, never an error. Fails with
  * HS_LIMIT, or HS_TARGET when the areas overlap. About 10 ns per block; resident: 1/64 of the
  * words. */
-hs_status hs_block_map_build(struct hs_block_map *map, struct hs_ocaml4 *rt, struct hs_error *err);
+hs_status hs_block_map_build(struct hs_block_map *map, struct hs_ocaml *rt, struct hs_error *err);
 void hs_block_map_fini(struct hs_block_map *map);
 
 /* When no more starts will be added: ranks. */
@@ -155,7 +155,7 @@ hs_status hs_block_map_index(struct hs_block_map *map, struct hs_error *err);
 uint64_t hs_block_map_rank(const struct hs_block_map *map, hs_addr block);
 
 /* Of any address, from the runtime's own bounds. Young is the whole minor heap. */
-enum hs_area hs_ocaml4_area(const struct hs_ocaml4 *rt, hs_addr address);
+enum hs_area hs_ocaml_area(const struct hs_ocaml *rt, hs_addr address);
 
 /* The block that the OCaml value `value` points to, after infix resolution: false for immediates,
  * foreign pointers, free blocks and addresses that are no block's start. Static blocks count when
@@ -182,15 +182,15 @@ enum {
 
 enum { HS_WHITE, HS_GRAY, HS_BLUE, HS_BLACK };
 
-/* ---- ocaml4_mark.c: what lives, precisely; finds the static blocks on the way */
-struct hs_ocaml4_ephemeron {
+/* ---- ocaml_mark.c: what lives, precisely; finds the static blocks on the way */
+struct hs_ocaml_ephemeron {
     hs_addr block;
     bool is_reached, is_active; /* active: reached, and so are all its keys */
 };
 
-struct hs_ocaml4_marks {
-    struct hs_bitmap reached;               /* as block_map.starts */
-    struct hs_ocaml4_ephemeron *ephemerons; /* owned; ascending */
+struct hs_ocaml_marks {
+    struct hs_bitmap reached;              /* as block_map.starts */
+    struct hs_ocaml_ephemeron *ephemerons; /* owned; ascending */
     size_t n_ephemerons, ephemerons_capacity;
     uint64_t n_reached_blocks, n_reached_words; /* heap and young */
     uint64_t n_dangling;      /* fields of reached blocks that lead into the heap but to no block */
@@ -202,10 +202,10 @@ struct hs_ocaml4_marks {
 /* Marks from the strong leaves, runs ephemerons to their fixed point, then adds the static targets
  * of all other blocks to the map, and takes the free list's remnants out of it. Proofs and notes go
  * to `rt`. Resident: 1 bit per word, and 8 bytes per pending block. */
-hs_status hs_ocaml4_mark(struct hs_ocaml4 *rt, struct hs_block_map *map,
-                         const struct hs_ocaml4_roots *roots, struct hs_ocaml4_marks *ret,
-                         struct hs_error *err);
-void hs_ocaml4_marks_fini(struct hs_ocaml4_marks *marks);
+hs_status hs_ocaml_mark(struct hs_ocaml *rt, struct hs_block_map *map,
+                        const struct hs_ocaml_roots *roots, struct hs_ocaml_marks *ret,
+                        struct hs_error *err);
+void hs_ocaml_marks_fini(struct hs_ocaml_marks *marks);
 
 #define HS_HEADER_WOSIZE(header) ((header) >> 10)
 #define HS_HEADER_TAG(header) ((unsigned)((header)&255))

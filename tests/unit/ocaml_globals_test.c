@@ -54,8 +54,8 @@ static void each_pointer_field_is_a_root(void **state)
     assert_true(fake_leaf(fake, HS_ROOT_GLOBAL, 0)->target == heap);
     assert_true(fake_leaf(fake, HS_ROOT_GLOBAL, 2)->target == fixed);
     assert_int_equal(fake->roots.n_module_blocks, 1);
-    assert_true(hs_ocaml4_is_module_block(&fake->roots, fake_data_at(FAKE_MODULE_HEADER + 1)));
-    assert_false(hs_ocaml4_is_module_block(&fake->roots, heap));
+    assert_true(hs_ocaml_is_module_block(&fake->roots, fake_data_at(FAKE_MODULE_HEADER + 1)));
+    assert_false(hs_ocaml_is_module_block(&fake->roots, heap));
     fake_roots_free(fake);
 }
 

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
-#include "ocaml4.h"
+#include "ocaml.h"
 
 enum { SPACE = 300 };
 
@@ -88,27 +88,27 @@ static void keeps_proofs_and_notes(void **state)
     (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_strtab strings = {0};
-    struct hs_ocaml4 rt = {.strings = &strings};
+    struct hs_ocaml rt = {.strings = &strings};
 
-    assert_int_equal(hs_ocaml4_proof(&rt, "words", 7, 7, &err), HS_OK);
-    assert_int_equal(hs_ocaml4_proof(&rt, "words", 7, 8, &err), HS_OK);
-    assert_int_equal(hs_ocaml4_note(&rt, true, &err, "%d of %s", 3, "four"), HS_OK);
+    assert_int_equal(hs_ocaml_proof(&rt, "words", 7, 7, &err), HS_OK);
+    assert_int_equal(hs_ocaml_proof(&rt, "words", 7, 8, &err), HS_OK);
+    assert_int_equal(hs_ocaml_note(&rt, true, &err, "%d of %s", 3, "four"), HS_OK);
     assert_true(rt.proofs[0].holds && !rt.proofs[1].holds);
     assert_int_equal(rt.proofs[0].what, rt.proofs[1].what);
     assert_string_equal(hs_strtab_get(&strings, rt.notes[0].text), "3 of four");
     assert_true(rt.notes[0].is_gap);
     for (uint64_t nth = 1; nth <= 2; nth++) {
-        struct hs_ocaml4 other = {.strings = &strings};
+        struct hs_ocaml other = {.strings = &strings};
         hs_alloc_fail_at(1, true);
-        hs_status status = nth == 1 ? hs_ocaml4_proof(&other, "x", 0, 0, &err)
-                                    : hs_ocaml4_note(&other, false, &err, "x");
+        hs_status status = nth == 1 ? hs_ocaml_proof(&other, "x", 0, 0, &err)
+                                    : hs_ocaml_note(&other, false, &err, "x");
         hs_alloc_fail_at(0, false);
         assert_int_equal(status, HS_LIMIT);
         assert_int_equal(other.n_proofs + other.n_notes, 0);
-        hs_ocaml4_fini(&other);
+        hs_ocaml_fini(&other);
     }
-    hs_ocaml4_fini(&rt);
-    hs_ocaml4_fini(NULL);
+    hs_ocaml_fini(&rt);
+    hs_ocaml_fini(NULL);
     hs_strtab_fini(&strings);
 }
 

@@ -10,12 +10,12 @@
 
 #include "base/alloc.h"
 #include "fake_heap.h"
-#include "ocaml4_marker.h"
+#include "ocaml_marker.h"
 
 struct marked {
     struct fake_heap *fake;
     struct hs_block_map map;
-    struct hs_ocaml4_marks marks;
+    struct hs_ocaml_marks marks;
 };
 
 /* Every test is run with all that waits on the stack, and region by region. */
@@ -29,13 +29,13 @@ static struct marked mark(struct fake_heap *fake)
     fake_heap_seal(fake);
     assert_int_equal(hs_block_map_build(&m.map, &fake->rt, &err), HS_OK);
     m.map.is_large = is_large;
-    assert_int_equal(hs_ocaml4_mark(&fake->rt, &m.map, &fake->roots, &m.marks, &err), HS_OK);
+    assert_int_equal(hs_ocaml_mark(&fake->rt, &m.map, &fake->roots, &m.marks, &err), HS_OK);
     return m;
 }
 
 static void release(struct marked *m)
 {
-    hs_ocaml4_marks_fini(&m->marks);
+    hs_ocaml_marks_fini(&m->marks);
     hs_block_map_fini(&m->map);
     fake_heap_free(m->fake);
 }
@@ -230,7 +230,7 @@ static hs_addr ephemeron(struct fake_heap *fake, uint64_t data, size_t n, const 
     return block;
 }
 
-static const struct hs_ocaml4_ephemeron *find_ephemeron(const struct marked *m, hs_addr block)
+static const struct hs_ocaml_ephemeron *find_ephemeron(const struct marked *m, hs_addr block)
 {
     for (size_t i = 0; i < m->marks.n_ephemerons; i++) {
         if (m->marks.ephemerons[i].block == block)
@@ -436,7 +436,7 @@ static void fails_cleanly_without_memory(void **state)
         assert_int_equal(hs_block_map_build(&m.map, &fake->rt, &err), HS_OK);
         m.map.is_large = is_large;
         hs_alloc_fail_at(nth, true);
-        hs_status status = hs_ocaml4_mark(&fake->rt, &m.map, &fake->roots, &m.marks, &err);
+        hs_status status = hs_ocaml_mark(&fake->rt, &m.map, &fake->roots, &m.marks, &err);
         hs_alloc_fail_at(0, false);
         release(&m);
         if (status == HS_OK)

@@ -6,10 +6,10 @@
  *
  * Lists and tables of the target are hostile: lengths are bounded, cycles are found, a word that
  * cannot be read ends its list, is counted, and becomes a note; never a failed dump. */
-#ifndef HS_CAPTURE_OCAML4_ROOTS_H
-#define HS_CAPTURE_OCAML4_ROOTS_H
+#ifndef HS_CAPTURE_OCAML_ROOTS_H
+#define HS_CAPTURE_OCAML_ROOTS_H
 
-#include "ocaml4.h"
+#include "ocaml.h"
 
 #include "frame_table.h"
 
@@ -27,7 +27,7 @@ enum {
 
 /* ---- ocaml4_statics.c: C static variables of the runtime, by .symtab or by operand harvest.
  * Each is a run-time address, or 0 when it could not be found and validated. */
-struct hs_ocaml4_statics {
+struct hs_ocaml_statics {
     hs_addr finalisable_first, finalisable_last, to_do_hd;
     hs_addr entries_global;
     hs_addr dyn_globals;  /* link *caml_dyn_globals */
@@ -36,10 +36,10 @@ struct hs_ocaml4_statics {
 };
 
 /* Reads code from the files and data from the image; touches nothing else. */
-void hs_ocaml4_find_statics(const struct hs_ocaml4 *rt, struct hs_ocaml4_statics *ret);
+void hs_ocaml_find_statics(const struct hs_ocaml *rt, struct hs_ocaml_statics *ret);
 
 /* Where the stack of one thread is precise, and what above it is not. */
-struct hs_ocaml4_thread {
+struct hs_ocaml_thread {
     pid_t tid;               /* 0: no kernel thread was found for it */
     hs_addr info;            /* caml_thread_struct; 0 without systhreads */
     bool is_current;         /* Caml_state holds its truth, not `info` */
@@ -51,38 +51,38 @@ struct hs_ocaml4_thread {
     hs_addr interrupted;            /* code address whose frame the words belong to; 0 when C */
 };
 
-struct hs_ocaml4_stops {
-    struct hs_ocaml4_thread *threads; /* owned */
+struct hs_ocaml_stops {
+    struct hs_ocaml_thread *threads; /* owned */
     size_t n, capacity;
-    struct hs_ocaml4_statics statics;
+    struct hs_ocaml_statics statics;
     hs_addr young_ptr;    /* the true one */
     bool lacks_unwinding; /* a stack was accepted by the runtime's own words only */
     bool lacks_stack;     /* a stack could not be delimited: scanned whole */
     bool lacks_threads;   /* there are systhreads but their list was not found */
 };
 
-void hs_ocaml4_stops_fini(struct hs_ocaml4_stops *stops);
+void hs_ocaml_stops_fini(struct hs_ocaml_stops *stops);
 
 /* Finds the OCaml threads and judges where they stand. On HS_STOP_RETRY *ret_reason says why and
  * `stops` is the best that can be done. Stopped only. */
-hs_status hs_ocaml4_find_stops(struct hs_ocaml4 *rt, struct hs_ocaml4_stops *stops,
-                               enum hs_stop_verdict *ret, const char **ret_reason,
-                               struct hs_error *err);
+hs_status hs_ocaml_find_stops(struct hs_ocaml *rt, struct hs_ocaml_stops *stops,
+                              enum hs_stop_verdict *ret, const char **ret_reason,
+                              struct hs_error *err);
 
 /* ---- ocaml4_threads.c: adds every thread of systhreads, or the one thread that runs OCaml, with
  * what its structure (or Caml_state, for the current one) says of its stack. */
-struct hs_ocaml4_state {
+struct hs_ocaml_state {
     uint64_t words[HS_STATE_WORDS]; /* of Caml_state, read while stopped */
 };
-hs_status hs_ocaml4_find_threads(struct hs_ocaml4 *rt, const struct hs_ocaml4_state *state,
-                                 struct hs_ocaml4_stops *stops, struct hs_error *err);
+hs_status hs_ocaml_find_threads(struct hs_ocaml *rt, const struct hs_ocaml_state *state,
+                                struct hs_ocaml_stops *stops, struct hs_error *err);
 /* The stopped kernel thread `tid`, or NULL. */
-const struct hs_thread *hs_ocaml4_kernel_thread(const struct hs_ocaml4 *rt, pid_t tid);
+const struct hs_thread *hs_ocaml_kernel_thread(const struct hs_ocaml *rt, pid_t tid);
 
-/* ---- ocaml4_walk.c: reading, naming, adding */
+/* ---- ocaml_walk.c: reading, naming, adding */
 struct hs_root_walk {
-    struct hs_ocaml4 *rt;
-    struct hs_ocaml4_roots *roots;
+    struct hs_ocaml *rt;
+    struct hs_ocaml_roots *roots;
     const struct hs_block_map *blocks; /* NULL while copying */
     hs_status status;                  /* the first failure of a copy; sticky */
     struct hs_error *err;
@@ -132,15 +132,15 @@ bool hs_cycle_found(struct hs_cycle *cycle, hs_addr cell);
 bool hs_walk_list_ends(struct hs_root_walk *walk, struct hs_cycle *cycle, hs_addr cell);
 
 /* ---- The kinds. Each runs in both phases. */
-hs_status hs_ocaml4_walk_globals(struct hs_root_walk *walk);
-hs_status hs_ocaml4_walk_c_roots(struct hs_root_walk *walk);
-hs_status hs_ocaml4_walk_finalisers(struct hs_root_walk *walk);
-hs_status hs_ocaml4_walk_memprof(struct hs_root_walk *walk);
-hs_status hs_ocaml4_walk_threads(struct hs_root_walk *walk);
-hs_status hs_ocaml4_walk_stacks(struct hs_root_walk *walk);
+hs_status hs_ocaml_walk_globals(struct hs_root_walk *walk);
+hs_status hs_ocaml_walk_c_roots(struct hs_root_walk *walk);
+hs_status hs_ocaml_walk_finalisers(struct hs_root_walk *walk);
+hs_status hs_ocaml_walk_memprof(struct hs_root_walk *walk);
+hs_status hs_ocaml_walk_threads(struct hs_root_walk *walk);
+hs_status hs_ocaml_walk_stacks(struct hs_root_walk *walk);
 
-/* ---- ocaml4_frames.c: the frame tables of the executable and its plugins. */
-hs_status hs_ocaml4_load_frames(struct hs_ocaml4 *rt, struct hs_frame_table *frames,
-                                struct hs_error *err);
+/* ---- ocaml_frames.c: the frame tables of the executable and its plugins. */
+hs_status hs_ocaml_load_frames(struct hs_ocaml *rt, struct hs_frame_table *frames,
+                               struct hs_error *err);
 
 #endif

@@ -5,10 +5,10 @@
  *
  * Every text comes from the program's files: function names from symbols, custom identifiers from
  * read-only data of a mapped file. Nothing is ever read from the heap but addresses. */
-#ifndef HS_CAPTURE_OCAML4_TYPES_H
-#define HS_CAPTURE_OCAML4_TYPES_H
+#ifndef HS_CAPTURE_OCAML_TYPES_H
+#define HS_CAPTURE_OCAML_TYPES_H
 
-#include "ocaml4_map.h"
+#include "ocaml_map.h"
 
 enum { HS_SHAPE_FIELDS = 17, HS_SHAPE_TAGS = 246 };
 
@@ -18,8 +18,8 @@ struct hs_type_key {
     bool is_wrapper; /* caml_curryN, caml_tuplifyN: the function proper is in field 2 */
 };
 
-struct hs_ocaml4_types {
-    struct hs_ocaml4 *rt;  /* borrowed */
+struct hs_ocaml_types {
+    struct hs_ocaml *rt;   /* borrowed */
     struct hs_type *types; /* owned: for the writer's finish */
     size_t n_types, types_capacity;
     struct hs_type_key *keys; /* owned: open addressing */
@@ -31,11 +31,11 @@ struct hs_ocaml4_types {
     uint32_t weak[2];                                    /* weak array, ephemeron */
 };
 
-void hs_ocaml4_types_fini(struct hs_ocaml4_types *types);
+void hs_ocaml_types_fini(struct hs_ocaml_types *types);
 
 /* The type of a block. `is_ephemeron`: it is in the runtime's list of ephemerons. Fails with
  * HS_LIMIT when out of memory. Cost: a table look-up, or a hash probe for closures and customs. */
-hs_status hs_ocaml4_type(struct hs_ocaml4_types *types, const struct hs_block *block,
-                         uint64_t header, bool is_ephemeron, uint32_t *ret, struct hs_error *err);
+hs_status hs_ocaml_type(struct hs_ocaml_types *types, const struct hs_block *block, uint64_t header,
+                        bool is_ephemeron, uint32_t *ret, struct hs_error *err);
 
 #endif

@@ -1,12 +1,12 @@
 /* From the block map to the writer's calls. */
-#include "ocaml4_emit.h"
+#include "ocaml_emit.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "ocaml4_marker.h"
-#include "ocaml4_types.h"
+#include "ocaml_marker.h"
+#include "ocaml_types.h"
 #include "snapshot/writer.h"
 
 enum { BLOCKS_PER_TELL = 1 << 16 };
@@ -17,10 +17,10 @@ struct emit_key {
 };
 
 struct emitter {
-    const struct hs_ocaml4_emission *work;
+    const struct hs_ocaml_emission *work;
     const struct hs_block_map *map;
     struct hs_snap_writer *writer; /* owned */
-    struct hs_ocaml4_types types;
+    struct hs_ocaml_types types;
     uint64_t n_tree;
     struct hs_edge *edges; /* owned */
     size_t n_edges, edges_capacity;
@@ -108,9 +108,9 @@ static hs_status emit_as_key(struct emitter *e, uint64_t bit, struct hs_error *e
     return HS_OK;
 }
 
-static const struct hs_ocaml4_ephemeron *emit_find_ephemeron(struct emitter *e, hs_addr address)
+static const struct hs_ocaml_ephemeron *emit_find_ephemeron(struct emitter *e, hs_addr address)
 {
-    const struct hs_ocaml4_marks *marks = e->work->marks;
+    const struct hs_ocaml_marks *marks = e->work->marks;
 
     while (e->next_ephemeron < marks->n_ephemerons &&
            marks->ephemerons[e->next_ephemeron].block < address)
@@ -124,7 +124,7 @@ static const struct hs_ocaml4_ephemeron *emit_find_ephemeron(struct emitter *e, 
 static hs_status emit_block(struct emitter *e, const struct hs_block *block, struct hs_error *err)
 {
     uint64_t header = hs_block_head(block);
-    const struct hs_ocaml4_ephemeron *ephemeron = emit_find_ephemeron(e, block->address);
+    const struct hs_ocaml_ephemeron *ephemeron = emit_find_ephemeron(e, block->address);
     struct hs_block_record record = {.address = block->address,
                                      .words = HS_HEADER_WOSIZE(header) + 1};
 
@@ -132,12 +132,12 @@ static hs_status emit_block(struct emitter *e, const struct hs_block *block, str
         record.state = HS_BLOCK_YOUNG;
     else if (block->span->area != HS_AREA_HEAP)
         record.state = HS_BLOCK_STATIC;
-    HS_TRY(hs_ocaml4_type(&e->types, block, header, ephemeron != NULL, &record.type, err));
+    HS_TRY(hs_ocaml_type(&e->types, block, header, ephemeron != NULL, &record.type, err));
     e->n_edges = 0;
     if (ephemeron != NULL)
         HS_TRY(emit_ephemeron(e, block, header, ephemeron->is_active, err));
     else if (block->span->area != HS_AREA_STATIC ||
-             !hs_ocaml4_is_module_block(e->work->roots, block->address))
+             !hs_ocaml_is_module_block(e->work->roots, block->address))
         HS_TRY(emit_fields(e, block, header, err));
     if (e->next_key < e->n_keys)
         HS_TRY(emit_as_key(e, block->bit, err));
@@ -171,7 +171,7 @@ static int emit_key_compare(const void *a, const void *b)
 
 static hs_status emit_list_keys(struct emitter *e, struct hs_error *err)
 {
-    const struct hs_ocaml4_marks *marks = e->work->marks;
+    const struct hs_ocaml_marks *marks = e->work->marks;
     void *array = NULL;
 
     for (size_t i = 0; i < marks->n_ephemerons; i++) {
@@ -203,7 +203,7 @@ static uint64_t emit_rank(const void *context, hs_addr block)
 
 static hs_status emit_open(struct emitter *e, struct hs_error *err)
 {
-    const struct hs_ocaml4_emission *work = e->work;
+    const struct hs_ocaml_emission *work = e->work;
     struct hs_rank_of rank_of = {.rank = emit_rank, .context = e->map};
     struct hs_root *tree = NULL;
 
@@ -223,7 +223,7 @@ static int emit_sample_compare(const void *a, const void *b)
 
 static hs_status emit_samples(const struct emitter *e, struct hs_sample **ret, struct hs_error *err)
 {
-    const struct hs_ocaml4_roots *roots = e->work->roots;
+    const struct hs_ocaml_roots *roots = e->work->roots;
     void *array;
 
     HS_TRY(hs_alloc(roots->n_samples, sizeof **ret, &array, err));
@@ -259,15 +259,15 @@ static hs_status emit_all(struct emitter *e, struct hs_snap_totals *ret, struct 
     return status;
 }
 
-hs_status hs_ocaml4_emit(const struct hs_ocaml4_emission *emission, struct hs_snap_totals *ret,
-                         struct hs_error *err)
+hs_status hs_ocaml_emit(const struct hs_ocaml_emission *emission, struct hs_snap_totals *ret,
+                        struct hs_error *err)
 {
     struct emitter e = {.work = emission, .map = emission->map, .types = {.rt = emission->rt}};
 
     HS_TRY(hs_block_map_index(emission->map, err));
     hs_status status = emit_all(&e, ret, err);
     hs_snap_writer_free(e.writer);
-    hs_ocaml4_types_fini(&e.types);
+    hs_ocaml_types_fini(&e.types);
     hs_free(e.edges);
     hs_free(e.keys);
     return status;

@@ -2,7 +2,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "ocaml4_roots.h"
+#include "ocaml_roots.h"
 
 enum {
     COPY_WINDOW_BYTES = 16 * 1024, /* small structures of malloc memory lie together */

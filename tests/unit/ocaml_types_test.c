@@ -10,12 +10,12 @@
 
 #include "base/alloc.h"
 #include "fake_heap.h"
-#include "ocaml4_types.h"
+#include "ocaml_types.h"
 
 struct typed {
     struct fake_heap *fake;
     struct hs_block_map map;
-    struct hs_ocaml4_types types;
+    struct hs_ocaml_types types;
 };
 
 static struct typed type_heap(struct fake_heap *fake)
@@ -36,8 +36,8 @@ static const struct hs_type *type_of(struct typed *t, hs_addr address, bool is_e
 
     assert_true(hs_map_resolve(&t->map, address, &block));
     uint64_t header = hs_block_head(&block);
-    assert_int_equal(hs_ocaml4_type(&t->types, &block, header, is_ephemeron, &type, &err), HS_OK);
-    assert_int_equal(hs_ocaml4_type(&t->types, &block, header, is_ephemeron, &again, &err), HS_OK);
+    assert_int_equal(hs_ocaml_type(&t->types, &block, header, is_ephemeron, &type, &err), HS_OK);
+    assert_int_equal(hs_ocaml_type(&t->types, &block, header, is_ephemeron, &again, &err), HS_OK);
     assert_int_equal(type, again);
     assert_true(type < t->types.n_types);
     return &t->types.types[type];
@@ -50,7 +50,7 @@ static const char *name_of(struct typed *t, hs_addr address)
 
 static void release(struct typed *t)
 {
-    hs_ocaml4_types_fini(&t->types);
+    hs_ocaml_types_fini(&t->types);
     hs_block_map_fini(&t->map);
     fake_heap_free(t->fake);
 }
@@ -202,7 +202,7 @@ static void fails_cleanly_without_memory(void **state)
         uint32_t type;
         assert_true(hs_map_resolve(&t.map, block, &at));
         hs_alloc_fail_at(nth, true);
-        hs_status status = hs_ocaml4_type(&t.types, &at, hs_block_head(&at), false, &type, &err);
+        hs_status status = hs_ocaml_type(&t.types, &at, hs_block_head(&at), false, &type, &err);
         hs_alloc_fail_at(0, false);
         if (status != HS_OK)
             assert_string_equal(name_of(&t, block), "closure M.g"); /* and works afterwards */

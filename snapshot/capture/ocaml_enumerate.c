@@ -10,7 +10,7 @@
  * between finds up to 257 words at the front that hold anything. They are skipped the same way, but
  * are no damage. In a minor collection a header of 0 marks a block already moved: its first field
  * leads to the copy, whose size is its own (minor_gc.c caml_oldify_one). */
-#include "ocaml4_map.h"
+#include "ocaml_map.h"
 
 enum {
     YOUNG_MAX_WOSIZE = 256, /* Max_young_wosize, config.h */

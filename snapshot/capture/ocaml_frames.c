@@ -2,14 +2,14 @@
  * mapped plugins (their symbols survive strip; the runtime's own list of them is static). */
 #include <string.h>
 
-#include "ocaml4_roots.h"
+#include "ocaml_roots.h"
 #include "symbols/elf.h"
 
 enum { MAX_TABLES = 1 << 20, MIN_DESCRIPTOR_BYTES = 16 };
 
 /* Descriptors of a sound program lie side by side in its files: more of them than fit there come
  * from tables laid over each other. *ret_any is false then, and it is said once. */
-static hs_status add_table(struct hs_ocaml4 *rt, struct hs_frame_table *frames, hs_addr table,
+static hs_status add_table(struct hs_ocaml *rt, struct hs_frame_table *frames, hs_addr table,
                            bool *ret_any, struct hs_error *err)
 {
     uint64_t n_bytes = 0;
@@ -17,17 +17,17 @@ static hs_status add_table(struct hs_ocaml4 *rt, struct hs_frame_table *frames, 
         n_bytes += rt->objects->objects[i].end - rt->objects->objects[i].begin;
     *ret_any = frames->n_entries <= n_bytes / MIN_DESCRIPTOR_BYTES;
     if (!*ret_any)
-        return hs_ocaml4_note(rt, true, err, "frame tables overlap: not all were read");
+        return hs_ocaml_note(rt, true, err, "frame tables overlap: not all were read");
     return hs_frame_table_add(frames, rt->image, table, err);
 }
 
-static hs_status add_linked(struct hs_ocaml4 *rt, struct hs_frame_table *frames,
+static hs_status add_linked(struct hs_ocaml *rt, struct hs_frame_table *frames,
                             struct hs_error *err)
 {
     struct hs_live_symbol symbol;
     uint64_t table;
     if (!hs_objects_find(rt->objects, "caml_frametable", &symbol))
-        return hs_ocaml4_note(rt, true, err, "stacks cannot be walked: no symbol caml_frametable");
+        return hs_ocaml_note(rt, true, err, "stacks cannot be walked: no symbol caml_frametable");
     bool more = true;
     for (uint64_t i = 0; more && i < MAX_TABLES; i++) {
         if (!hs_image_u64(rt->image, symbol.address + i * HS_WORD, &table) || table == 0)
@@ -45,7 +45,7 @@ static bool is_frame_table(const char *name)
            strcmp(name + n - (sizeof suffix - 1), suffix) == 0;
 }
 
-static hs_status add_plugin(struct hs_ocaml4 *rt, const struct hs_object *object,
+static hs_status add_plugin(struct hs_ocaml *rt, const struct hs_object *object,
                             struct hs_frame_table *frames, struct hs_error *err)
 {
     size_t n_symbols;
@@ -58,8 +58,8 @@ static hs_status add_plugin(struct hs_ocaml4 *rt, const struct hs_object *object
     return HS_OK;
 }
 
-hs_status hs_ocaml4_load_frames(struct hs_ocaml4 *rt, struct hs_frame_table *frames,
-                                struct hs_error *err)
+hs_status hs_ocaml_load_frames(struct hs_ocaml *rt, struct hs_frame_table *frames,
+                               struct hs_error *err)
 {
     HS_TRY(add_linked(rt, frames, err));
     for (size_t i = 0; i < rt->objects->n; i++) {

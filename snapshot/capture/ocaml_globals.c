@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "ocaml4_roots.h"
+#include "ocaml_roots.h"
 #include "symbols/demangle.h"
 #include "symbols/elf.h"
 
@@ -175,7 +175,7 @@ static hs_status name_field(struct hs_root_walk *walk, const struct unit *unit, 
 /* Remembers that the leaves stand for the fields of `block`. */
 static hs_status register_block(struct hs_root_walk *walk, hs_addr block)
 {
-    struct hs_ocaml4_roots *roots = walk->roots;
+    struct hs_ocaml_roots *roots = walk->roots;
     HS_TRY(hs_grow((void **)&roots->module_blocks, &roots->module_blocks_capacity,
                    roots->n_module_blocks + 1, sizeof *roots->module_blocks, walk->err));
     roots->module_blocks[roots->n_module_blocks++] = block;
@@ -257,7 +257,7 @@ static hs_status walk_tables(struct hs_root_walk *walk, struct tables *tables)
     return HS_OK;
 }
 
-hs_status hs_ocaml4_walk_globals(struct hs_root_walk *walk)
+hs_status hs_ocaml_walk_globals(struct hs_root_walk *walk)
 {
     struct tables tables = {0};
     hs_status status =

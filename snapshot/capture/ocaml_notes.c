@@ -3,10 +3,10 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
-#include "ocaml4.h"
+#include "ocaml.h"
 
-hs_status hs_ocaml4_proof(struct hs_ocaml4 *rt, const char *what, uint64_t expected, uint64_t found,
-                          struct hs_error *err)
+hs_status hs_ocaml_proof(struct hs_ocaml *rt, const char *what, uint64_t expected, uint64_t found,
+                         struct hs_error *err)
 {
     void *array = rt->proofs;
     hs_str text;
@@ -19,8 +19,8 @@ hs_status hs_ocaml4_proof(struct hs_ocaml4 *rt, const char *what, uint64_t expec
     return HS_OK;
 }
 
-hs_status hs_ocaml4_note(struct hs_ocaml4 *rt, bool is_gap, struct hs_error *err,
-                         const char *format, ...)
+hs_status hs_ocaml_note(struct hs_ocaml *rt, bool is_gap, struct hs_error *err, const char *format,
+                        ...)
 {
     void *array = rt->notes;
     char line[512];
@@ -37,7 +37,7 @@ hs_status hs_ocaml4_note(struct hs_ocaml4 *rt, bool is_gap, struct hs_error *err
     return HS_OK;
 }
 
-void hs_ocaml4_fini(struct hs_ocaml4 *rt)
+void hs_ocaml_fini(struct hs_ocaml *rt)
 {
     if (rt == NULL)
         return;
@@ -46,5 +46,5 @@ void hs_ocaml4_fini(struct hs_ocaml4 *rt)
     hs_spans_fini(&rt->chunks);
     hs_spans_fini(&rt->statics);
     hs_spans_fini(&rt->code);
-    *rt = (struct hs_ocaml4){0};
+    *rt = (struct hs_ocaml){0};
 }

@@ -14,7 +14,7 @@
 
 #include "base/alloc.h"
 #include "base/bisect.h"
-#include "ocaml4_roots.h"
+#include "ocaml_roots.h"
 #include "symbols/elf.h"
 #include "symbols/lines.h"
 
@@ -225,8 +225,8 @@ static hs_status walk_list(struct hs_root_walk *walk, struct names *names, const
     if (!hs_objects_find(walk->rt->objects, list, &symbol)) {
         if (hs_walk_is_copying(walk))
             return HS_OK;
-        return hs_ocaml4_note(walk->rt, true, walk->err,
-                              "C global roots were not scanned: no symbol %s", list);
+        return hs_ocaml_note(walk->rt, true, walk->err,
+                             "C global roots were not scanned: no symbol %s", list);
     }
     struct hs_root_leaf leaf = hs_walk_leaf(HS_ROOT_C_ROOT);
     const struct hs_root blank = leaf.root;
@@ -264,7 +264,7 @@ static hs_status walk_lists(struct hs_root_walk *walk, struct names *names)
     return walk_list(walk, names, "caml_global_roots_old", "generational, old");
 }
 
-hs_status hs_ocaml4_walk_c_roots(struct hs_root_walk *walk)
+hs_status hs_ocaml_walk_c_roots(struct hs_root_walk *walk)
 {
     struct names names = {0};
     hs_status status = walk_lists(walk, &names);

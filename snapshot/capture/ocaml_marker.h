@@ -1,8 +1,8 @@
-/* The marker: what ocaml4_mark.c and ocaml4_ephe.c share. */
-#ifndef HS_CAPTURE_OCAML4_MARKER_H
-#define HS_CAPTURE_OCAML4_MARKER_H
+/* The marker: what ocaml_mark.c and ocaml_ephe.c share. */
+#ifndef HS_CAPTURE_OCAML_MARKER_H
+#define HS_CAPTURE_OCAML_MARKER_H
 
-#include "ocaml4_map.h"
+#include "ocaml_map.h"
 
 /* Blocks with their bit set in `marks->reached` and their fields not yet looked at wait on the
  * stack: each block at most once, so that n_starts + static words bounds it. Its pages are touched
@@ -11,8 +11,8 @@
  * a block that someone waits for is also put on `woken` when it is reached. */
 struct hs_marker {
     struct hs_block_map *map;
-    const struct hs_ocaml4_roots *roots;
-    struct hs_ocaml4_marks *marks;
+    const struct hs_ocaml_roots *roots;
+    struct hs_ocaml_marks *marks;
     hs_addr *stack; /* owned pages */
     size_t n_stack, stack_capacity;
     struct hs_bitmap waiting, groups; /* large: bits of blocks; which words of these are not 0 */
@@ -34,10 +34,10 @@ void hs_marker_value(struct hs_marker *m, uint64_t value);
 void hs_marker_drain(struct hs_marker *m);
 bool hs_marker_is_reached(const struct hs_marker *m, const struct hs_block *block);
 
-/* ocaml4_ephe.c */
+/* ocaml_ephe.c */
 /* Lists the ephemerons and weak arrays of caml_ephe_list_head: bounded, cycle-safe. */
-hs_status hs_ephe_list(const struct hs_ocaml4 *rt, const struct hs_block_map *map,
-                       struct hs_ocaml4_marks *marks, bool *ret_is_damaged, struct hs_error *err);
+hs_status hs_ephe_list(const struct hs_ocaml *rt, const struct hs_block_map *map,
+                       struct hs_ocaml_marks *marks, bool *ret_is_damaged, struct hs_error *err);
 /* Marks the data of ephemerons whose keys live, until nothing changes. */
 hs_status hs_ephe_mark(struct hs_marker *m, struct hs_error *err);
 

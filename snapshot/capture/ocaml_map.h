@@ -1,11 +1,11 @@
 /* The fast paths over a block map: from an address to its span, its bit, its block. Private to the
  * heap half. Everything is bounded by the span that an address was found in. */
-#ifndef HS_CAPTURE_OCAML4_MAP_H
-#define HS_CAPTURE_OCAML4_MAP_H
+#ifndef HS_CAPTURE_OCAML_MAP_H
+#define HS_CAPTURE_OCAML_MAP_H
 
 #include <string.h>
 
-#include "ocaml4.h"
+#include "ocaml.h"
 
 #define HS_GRANULE_BITS 20
 
@@ -106,7 +106,7 @@ static inline void hs_block_fields(const struct hs_block *block, uint64_t header
     }
 }
 
-/* ocaml4_enumerate.c: walks one span of the heap or the minor heap from its first header on. */
+/* ocaml_enumerate.c: walks one span of the heap or the minor heap from its first header on. */
 struct hs_walk {
     uint64_t n_live_words, n_free_words, n_fragment_words, n_damaged_words, n_unborn_words;
     uint64_t n_blocks, n_resyncs, n_forwarded;

@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/bisect.h"
-#include "ocaml4_marker.h"
+#include "ocaml_marker.h"
 
 enum {
     AHEAD = 8,
@@ -108,7 +108,7 @@ static void mark_dangling(struct hs_marker *m, const struct hs_block *at, uint64
         return;
     }
     if (at->span == NULL) { /* foreign, unless it is in the unused part of the minor heap */
-        m->marks->n_dangling += hs_ocaml4_area(m->map->rt, value) == HS_AREA_YOUNG;
+        m->marks->n_dangling += hs_ocaml_area(m->map->rt, value) == HS_AREA_YOUNG;
         return;
     }
     if (at->span->area != HS_AREA_HEAP && at->span->area != HS_AREA_YOUNG)
@@ -166,7 +166,7 @@ static void mark_scan(struct hs_marker *m, hs_addr address)
     if (block.span->area == HS_AREA_HEAP || block.span->area == HS_AREA_YOUNG) {
         m->marks->n_reached_blocks++;
         m->marks->n_reached_words += HS_HEADER_WOSIZE(header) + 1;
-    } else if (hs_ocaml4_is_module_block(m->roots, address)) {
+    } else if (hs_ocaml_is_module_block(m->roots, address)) {
         return; /* its fields are roots of their own */
     }
     m->is_newest = block.span->area == HS_AREA_YOUNG &&
@@ -225,7 +225,7 @@ static void mark_discover_fields(struct hs_marker *m, const struct hs_block *blo
 {
     uint64_t from, end;
 
-    if (block->span->area == HS_AREA_STATIC && hs_ocaml4_is_module_block(m->roots, block->address))
+    if (block->span->area == HS_AREA_STATIC && hs_ocaml_is_module_block(m->roots, block->address))
         return;
     hs_block_fields(block, hs_block_head(block), &from, &end);
     for (uint64_t i = from; i < end; i++)
@@ -332,20 +332,20 @@ static void mark_drop_overlapping(struct hs_marker *m)
     }
 }
 
-static hs_status mark_report(struct hs_ocaml4 *rt, const struct hs_ocaml4_marks *marks,
+static hs_status mark_report(struct hs_ocaml *rt, const struct hs_ocaml_marks *marks,
                              bool list_is_damaged, struct hs_error *err)
 {
-    HS_TRY(hs_ocaml4_proof(rt, "ocaml heap: free blocks reached", 0, marks->n_free_reached, err));
-    HS_TRY(hs_ocaml4_proof(rt, "ocaml heap: reached fields that lead to no block", 0,
-                           marks->n_dangling, err));
+    HS_TRY(hs_ocaml_proof(rt, "ocaml heap: free blocks reached", 0, marks->n_free_reached, err));
+    HS_TRY(hs_ocaml_proof(rt, "ocaml heap: reached fields that lead to no block", 0,
+                          marks->n_dangling, err));
     if (marks->n_dangling != 0)
-        HS_TRY(hs_ocaml4_note(
-            rt, true, err, "%llu field%s of live blocks lead%s into the heap but to no block",
-            (unsigned long long)marks->n_dangling, marks->n_dangling == 1 ? "" : "s",
-            marks->n_dangling == 1 ? "s" : ""));
+        HS_TRY(hs_ocaml_note(rt, true, err,
+                             "%llu field%s of live blocks lead%s into the heap but to no block",
+                             (unsigned long long)marks->n_dangling,
+                             marks->n_dangling == 1 ? "" : "s", marks->n_dangling == 1 ? "s" : ""));
     if (list_is_damaged)
-        HS_TRY(hs_ocaml4_note(rt, true, err,
-                              "the list of ephemerons is damaged: some count as opaque blocks"));
+        HS_TRY(hs_ocaml_note(rt, true, err,
+                             "the list of ephemerons is damaged: some count as opaque blocks"));
     return HS_OK;
 }
 
@@ -375,7 +375,7 @@ static hs_status mark_prepare(struct hs_marker *m, struct hs_error *err)
     return hs_bitmap_init(&m->marks->reached, m->map->starts.n_bits, err);
 }
 
-static hs_status mark_all(struct hs_marker *m, struct hs_ocaml4 *rt, struct hs_error *err)
+static hs_status mark_all(struct hs_marker *m, struct hs_ocaml *rt, struct hs_error *err)
 {
     const struct hs_roots *roots = &m->roots->roots;
     bool list_is_damaged = false;
@@ -394,17 +394,17 @@ static hs_status mark_all(struct hs_marker *m, struct hs_ocaml4 *rt, struct hs_e
     mark_rest(m);
     mark_drop_overlapping(m);
     if (m->n_refused != 0)
-        HS_TRY(hs_ocaml4_note(rt, true, err,
-                              "%llu values lead to static data that overlaps a block: left out",
-                              (unsigned long long)m->n_refused));
+        HS_TRY(hs_ocaml_note(rt, true, err,
+                             "%llu values lead to static data that overlaps a block: left out",
+                             (unsigned long long)m->n_refused));
     return mark_report(rt, m->marks, list_is_damaged, err);
 }
 
-hs_status hs_ocaml4_mark(struct hs_ocaml4 *rt, struct hs_block_map *map,
-                         const struct hs_ocaml4_roots *roots, struct hs_ocaml4_marks *ret,
-                         struct hs_error *err)
+hs_status hs_ocaml_mark(struct hs_ocaml *rt, struct hs_block_map *map,
+                        const struct hs_ocaml_roots *roots, struct hs_ocaml_marks *ret,
+                        struct hs_error *err)
 {
-    struct hs_ocaml4_marks marks = {0};
+    struct hs_ocaml_marks marks = {0};
     struct hs_marker marker = {.map = map, .roots = roots, .marks = &marks};
     hs_status status = mark_all(&marker, rt, err);
 
@@ -414,17 +414,17 @@ hs_status hs_ocaml4_mark(struct hs_ocaml4 *rt, struct hs_block_map *map,
     hs_bitmap_fini(&marker.watched);
     hs_free(marker.woken);
     if (status != HS_OK)
-        hs_ocaml4_marks_fini(&marks);
+        hs_ocaml_marks_fini(&marks);
     else
         *ret = marks;
     return status;
 }
 
-void hs_ocaml4_marks_fini(struct hs_ocaml4_marks *marks)
+void hs_ocaml_marks_fini(struct hs_ocaml_marks *marks)
 {
     if (marks == NULL)
         return;
     hs_bitmap_fini(&marks->reached);
     hs_free(marks->ephemerons);
-    *marks = (struct hs_ocaml4_marks){0};
+    *marks = (struct hs_ocaml_marks){0};
 }

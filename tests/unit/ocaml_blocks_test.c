@@ -10,7 +10,7 @@
 
 #include "base/alloc.h"
 #include "fake_heap.h"
-#include "ocaml4_map.h"
+#include "ocaml_map.h"
 
 static struct hs_block_map sealed_map(struct fake_heap *fake)
 {
@@ -105,11 +105,11 @@ static void resolves_values(void **state)
     assert_false(hs_block_of_value(&map, FAKE_ATOM_AT, &found));
     assert_int_equal(hs_block_header(&map, block), fake_header(6, 0, HS_TAG_CLOSURE));
     assert_int_equal(hs_block_header(&map, 64), 0);
-    assert_int_equal(hs_ocaml4_area(&fake->rt, block), HS_AREA_HEAP);
-    assert_int_equal(hs_ocaml4_area(&fake->rt, FAKE_YOUNG_AT + 8), HS_AREA_YOUNG);
-    assert_int_equal(hs_ocaml4_area(&fake->rt, constant), HS_AREA_STATIC);
-    assert_int_equal(hs_ocaml4_area(&fake->rt, FAKE_ATOM_AT + 8), HS_AREA_ATOM);
-    assert_int_equal(hs_ocaml4_area(&fake->rt, 4096), HS_AREA_NONE);
+    assert_int_equal(hs_ocaml_area(&fake->rt, block), HS_AREA_HEAP);
+    assert_int_equal(hs_ocaml_area(&fake->rt, FAKE_YOUNG_AT + 8), HS_AREA_YOUNG);
+    assert_int_equal(hs_ocaml_area(&fake->rt, constant), HS_AREA_STATIC);
+    assert_int_equal(hs_ocaml_area(&fake->rt, FAKE_ATOM_AT + 8), HS_AREA_ATOM);
+    assert_int_equal(hs_ocaml_area(&fake->rt, 4096), HS_AREA_NONE);
     hs_block_map_fini(&map);
     fake_heap_free(fake);
 }
@@ -290,7 +290,7 @@ static void takes_an_empty_heap(void **state)
     struct hs_error err = HS_ERROR_INIT;
     struct hs_image image = {0};
     struct hs_strtab strings = {0};
-    struct hs_ocaml4 rt = {.image = &image, .strings = &strings};
+    struct hs_ocaml rt = {.image = &image, .strings = &strings};
     struct hs_block_map map;
     hs_addr found = 0;
 
@@ -299,7 +299,7 @@ static void takes_an_empty_heap(void **state)
     assert_int_equal(hs_block_map_index(&map, &err), HS_OK);
     assert_int_equal(map.n_blocks, 0);
     hs_block_map_fini(&map);
-    hs_ocaml4_fini(&rt);
+    hs_ocaml_fini(&rt);
     hs_strtab_fini(&strings);
 }
 

@@ -1,5 +1,5 @@
 /* Names for the shapes of blocks, each made once. */
-#include "ocaml4_types.h"
+#include "ocaml_types.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -14,18 +14,18 @@ enum {
     IDENTIFIER_BYTES = 64 /* of custom operations: "_bigarr02", "_z" */
 };
 
-void hs_ocaml4_types_fini(struct hs_ocaml4_types *types)
+void hs_ocaml_types_fini(struct hs_ocaml_types *types)
 {
     if (types == NULL)
         return;
     hs_free(types->types);
     hs_free(types->keys);
     hs_free(types->by_name);
-    *types = (struct hs_ocaml4_types){0};
+    *types = (struct hs_ocaml_types){0};
 }
 
 /* The type of this name: the one there is, or a new one. */
-static hs_status type_named(struct hs_ocaml4_types *types, const char *name, unsigned tag,
+static hs_status type_named(struct hs_ocaml_types *types, const char *name, unsigned tag,
                             enum hs_type_form form, uint32_t *ret, struct hs_error *err)
 {
     void *by_name = types->by_name, *array = types->types;
@@ -47,7 +47,7 @@ static hs_status type_named(struct hs_ocaml4_types *types, const char *name, uns
     return HS_OK;
 }
 
-static hs_status type_of_shape(struct hs_ocaml4_types *types, unsigned tag, uint64_t wosize,
+static hs_status type_of_shape(struct hs_ocaml_types *types, unsigned tag, uint64_t wosize,
                                uint32_t *ret, struct hs_error *err)
 {
     unsigned fields = wosize < HS_SHAPE_FIELDS ? (unsigned)wosize : HS_SHAPE_FIELDS;
@@ -80,7 +80,7 @@ static const struct {
     [HS_TAG_CUSTOM] = {"custom", HS_FORM_CUSTOM},
 };
 
-static hs_status type_of_tag(struct hs_ocaml4_types *types, unsigned tag, uint32_t *ret,
+static hs_status type_of_tag(struct hs_ocaml_types *types, unsigned tag, uint32_t *ret,
                              struct hs_error *err)
 {
     uint32_t *known = &types->others[tag];
@@ -93,7 +93,7 @@ static hs_status type_of_tag(struct hs_ocaml4_types *types, unsigned tag, uint32
     return HS_OK;
 }
 
-static hs_status type_of_ephemeron(struct hs_ocaml4_types *types, bool has_data, uint32_t *ret,
+static hs_status type_of_ephemeron(struct hs_ocaml_types *types, bool has_data, uint32_t *ret,
                                    struct hs_error *err)
 {
     uint32_t *known = &types->weak[has_data];
@@ -109,7 +109,7 @@ static hs_status type_of_ephemeron(struct hs_ocaml4_types *types, bool has_data,
 
 /* ---- closures and customs: by address */
 
-static size_t type_key_slot(const struct hs_ocaml4_types *types, uint64_t key)
+static size_t type_key_slot(const struct hs_ocaml_types *types, uint64_t key)
 {
     size_t slot = (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (types->n_key_slots - 1);
 
@@ -118,7 +118,7 @@ static size_t type_key_slot(const struct hs_ocaml4_types *types, uint64_t key)
     return slot;
 }
 
-static hs_status type_keys_rehash(struct hs_ocaml4_types *types, struct hs_error *err)
+static hs_status type_keys_rehash(struct hs_ocaml_types *types, struct hs_error *err)
 {
     struct hs_type_key *old = types->keys;
     size_t n_old = types->n_key_slots;
@@ -146,7 +146,7 @@ static void type_sanitise(char *text)
 
 /* custom.h: operations begin with a pointer to their identifier. Both must lie in a mapped file,
  * the text in bytes of that file. */
-static bool type_identifier(const struct hs_ocaml4 *rt, hs_addr operations, char *text, size_t n)
+static bool type_identifier(const struct hs_ocaml *rt, hs_addr operations, char *text, size_t n)
 {
     uint64_t identifier;
 
@@ -167,7 +167,7 @@ static bool type_identifier(const struct hs_ocaml4 *rt, hs_addr operations, char
     return true;
 }
 
-static void type_describe_custom(const struct hs_ocaml4 *rt, hs_addr operations, char *name)
+static void type_describe_custom(const struct hs_ocaml *rt, hs_addr operations, char *name)
 {
     char identifier[IDENTIFIER_BYTES];
 
@@ -182,7 +182,7 @@ static bool type_starts_with(const char *text, const char *start)
     return strncmp(text, start, strlen(start)) == 0;
 }
 
-static void type_describe_closure(const struct hs_ocaml4 *rt, hs_addr code, char *name,
+static void type_describe_closure(const struct hs_ocaml *rt, hs_addr code, char *name,
                                   bool *ret_is_wrapper)
 {
     struct hs_live_symbol symbol;
@@ -208,7 +208,7 @@ static void type_describe_closure(const struct hs_ocaml4 *rt, hs_addr code, char
     type_sanitise(name);
 }
 
-static hs_status type_of_address(struct hs_ocaml4_types *types, hs_addr address, unsigned tag,
+static hs_status type_of_address(struct hs_ocaml_types *types, hs_addr address, unsigned tag,
                                  struct hs_type_key *ret, struct hs_error *err)
 {
     uint64_t key = (address << 1 | (tag == HS_TAG_CUSTOM)) + 2;
@@ -237,7 +237,7 @@ static hs_status type_of_address(struct hs_ocaml4_types *types, hs_addr address,
 
 /* A closure of several arguments begins with caml_curryN, its own code is in field 2 (mlvalues.h,
  * cmm_helpers.ml emit_constant_closure): arity 0 and 1 have none. */
-static hs_status type_of_closure(struct hs_ocaml4_types *types, const uint8_t *fields,
+static hs_status type_of_closure(struct hs_ocaml_types *types, const uint8_t *fields,
                                  uint64_t wosize, uint32_t *ret, struct hs_error *err)
 {
     struct hs_type_key entry = {0}, inner = {0};
@@ -253,8 +253,8 @@ static hs_status type_of_closure(struct hs_ocaml4_types *types, const uint8_t *f
     return HS_OK;
 }
 
-hs_status hs_ocaml4_type(struct hs_ocaml4_types *types, const struct hs_block *block,
-                         uint64_t header, bool is_ephemeron, uint32_t *ret, struct hs_error *err)
+hs_status hs_ocaml_type(struct hs_ocaml_types *types, const struct hs_block *block, uint64_t header,
+                        bool is_ephemeron, uint32_t *ret, struct hs_error *err)
 {
     unsigned tag = HS_HEADER_TAG(header);
     uint64_t wosize = HS_HEADER_WOSIZE(header);

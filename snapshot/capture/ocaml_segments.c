@@ -12,7 +12,7 @@
 
 enum { SEGMENTS_MAX = 1 << 20, ATOM_WORDS = 256 + 1 };
 
-bool hs_ocaml4_symbol_word(const struct hs_ocaml4 *rt, const char *name, uint64_t *ret)
+bool hs_ocaml_symbol_word(const struct hs_ocaml *rt, const char *name, uint64_t *ret)
 {
     struct hs_live_symbol symbol;
 
@@ -20,14 +20,14 @@ bool hs_ocaml4_symbol_word(const struct hs_ocaml4 *rt, const char *name, uint64_
            hs_image_u64(rt->image, symbol.address, ret);
 }
 
-static bool segment_is_sane(const struct hs_ocaml4 *rt, hs_addr begin, hs_addr end)
+static bool segment_is_sane(const struct hs_ocaml *rt, hs_addr begin, hs_addr end)
 {
     const struct hs_object *object = hs_objects_object_at(rt->objects, begin);
 
     return object != NULL && begin <= end && end <= object->end;
 }
 
-static hs_status segments_of_executable(struct hs_ocaml4 *rt, const char *table, uint64_t more,
+static hs_status segments_of_executable(struct hs_ocaml *rt, const char *table, uint64_t more,
                                         uint64_t alignment, struct hs_spans *spans,
                                         struct hs_error *err)
 {
@@ -35,7 +35,7 @@ static hs_status segments_of_executable(struct hs_ocaml4 *rt, const char *table,
     uint64_t n_bad = 0;
 
     if (!hs_objects_find(rt->objects, table, &symbol))
-        return hs_ocaml4_note(rt, true, err, "the program has no table '%s'", table);
+        return hs_ocaml_note(rt, true, err, "the program has no table '%s'", table);
     for (uint64_t i = 0; i < SEGMENTS_MAX; i++) {
         uint64_t begin, end;
         if (!hs_image_u64(rt->image, symbol.address + 16 * i, &begin) ||
@@ -47,8 +47,8 @@ static hs_status segments_of_executable(struct hs_ocaml4 *rt, const char *table,
             HS_TRY(hs_spans_add(spans, begin, end + more, err));
     }
     if (n_bad != 0)
-        HS_TRY(hs_ocaml4_note(rt, true, err, "%llu damaged entries in '%s' were left out",
-                              (unsigned long long)n_bad, table));
+        HS_TRY(hs_ocaml_note(rt, true, err, "%llu damaged entries in '%s' were left out",
+                             (unsigned long long)n_bad, table));
     return HS_OK;
 }
 
@@ -60,7 +60,7 @@ static bool ends_with(const char *text, size_t n, const char *end)
 
 /* The span that a `..._begin` symbol of a plugin opens; false when its end is missing or not sane.
  */
-static bool segment_of_symbol(const struct hs_ocaml4 *rt, const struct hs_object *object,
+static bool segment_of_symbol(const struct hs_ocaml *rt, const struct hs_object *object,
                               const struct hs_elf_symbol *symbol, hs_addr *ret_begin,
                               hs_addr *ret_end)
 {
@@ -78,7 +78,7 @@ static bool segment_of_symbol(const struct hs_ocaml4 *rt, const struct hs_object
     return segment_is_sane(rt, *ret_begin, *ret_end);
 }
 
-static hs_status segments_of_plugin(struct hs_ocaml4 *rt, const struct hs_object *object,
+static hs_status segments_of_plugin(struct hs_ocaml *rt, const struct hs_object *object,
                                     struct hs_error *err)
 {
     size_t n_symbols;
@@ -102,20 +102,20 @@ static hs_status segments_of_plugin(struct hs_ocaml4 *rt, const struct hs_object
     return HS_OK;
 }
 
-static hs_status segments_atoms(struct hs_ocaml4 *rt, struct hs_error *err)
+static hs_status segments_atoms(struct hs_ocaml *rt, struct hs_error *err)
 {
     uint64_t table;
 
-    if (!hs_ocaml4_symbol_word(rt, "caml_atom_table", &table) || table == 0 ||
+    if (!hs_ocaml_symbol_word(rt, "caml_atom_table", &table) || table == 0 ||
         table % HS_WORD != 0 || table > UINT64_MAX / 2)
-        return hs_ocaml4_note(rt, true, err, "the atom table was not found");
+        return hs_ocaml_note(rt, true, err, "the atom table was not found");
     HS_TRY(hs_image_copy(rt->image, rt->target, table, table + ATOM_WORDS * HS_WORD, err));
     rt->atoms_begin = table;
     rt->atoms_end = table + ATOM_WORDS * HS_WORD;
     return HS_OK;
 }
 
-hs_status hs_ocaml4_find_segments(struct hs_ocaml4 *rt, struct hs_error *err)
+hs_status hs_ocaml_find_segments(struct hs_ocaml *rt, struct hs_error *err)
 {
     HS_TRY(segments_of_executable(rt, "caml_data_segments", HS_WORD, HS_WORD, &rt->statics, err));
     HS_TRY(segments_of_executable(rt, "caml_code_segments", 0, 1, &rt->code, err));
@@ -137,7 +137,7 @@ static bool version_is_sane(const char *text)
 }
 
 /* Sys.ocaml_version is a constant string, so it lies in the program's own data. */
-bool hs_ocaml4_stated_version(const struct hs_ocaml4 *rt, char *version, size_t n)
+bool hs_ocaml_stated_version(const struct hs_ocaml *rt, char *version, size_t n)
 {
     struct hs_live_symbol sys;
     uint64_t header;

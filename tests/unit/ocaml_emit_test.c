@@ -12,7 +12,7 @@
 
 #include "base/alloc.h"
 #include "fake_heap.h"
-#include "ocaml4_emit.h"
+#include "ocaml_emit.h"
 #include "snapshot/reader.h"
 
 static char snap_path[64];
@@ -34,28 +34,28 @@ static int remove_path(void **state)
 static hs_status write_snapshot(struct fake_heap *fake, struct hs_error *err)
 {
     struct hs_block_map map = {0};
-    struct hs_ocaml4_marks marks = {0};
+    struct hs_ocaml_marks marks = {0};
     struct hs_snap_facts facts = {.word_bytes = 8, .pid = 1};
     struct hs_snap_totals totals;
     struct hs_out out = {0};
-    struct hs_ocaml4_emission emission = {.rt = &fake->rt,
-                                          .map = &map,
-                                          .marks = &marks,
-                                          .roots = &fake->roots,
-                                          .facts = &facts,
-                                          .out = &out};
+    struct hs_ocaml_emission emission = {.rt = &fake->rt,
+                                         .map = &map,
+                                         .marks = &marks,
+                                         .roots = &fake->roots,
+                                         .facts = &facts,
+                                         .out = &out};
 
     hs_status status = hs_out_open_path(snap_path, &out, err);
     if (status == HS_OK)
         status = hs_block_map_build(&map, &fake->rt, err);
     if (status == HS_OK)
-        status = hs_ocaml4_mark(&fake->rt, &map, &fake->roots, &marks, err);
+        status = hs_ocaml_mark(&fake->rt, &map, &fake->roots, &marks, err);
     if (status == HS_OK)
-        status = hs_ocaml4_emit(&emission, &totals, err);
+        status = hs_ocaml_emit(&emission, &totals, err);
     if (status == HS_OK)
         status = hs_out_commit(&out, err);
     hs_out_close(&out);
-    hs_ocaml4_marks_fini(&marks);
+    hs_ocaml_marks_fini(&marks);
     hs_block_map_fini(&map);
     return status;
 }
@@ -219,8 +219,8 @@ static void writes_samples_in_order_of_id(void **state)
     (void)state;
     struct fake_heap *fake = fake_heap_new();
     hs_addr block = fake_block(fake, 0, 1, NULL);
-    struct hs_ocaml4_sample samples[] = {{.sample = {.id = 9, .words = 2}, .block = block},
-                                         {.sample = {.id = 4, .words = 3}, .block = block + 8}};
+    struct hs_ocaml_sample samples[] = {{.sample = {.id = 9, .words = 2}, .block = block},
+                                        {.sample = {.id = 4, .words = 3}, .block = block + 8}};
     fake->roots.samples = samples; /* borrowed: fake_heap_free does not free them */
     fake->roots.n_samples = 2;
     fake_root(fake, block, false);

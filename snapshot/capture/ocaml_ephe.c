@@ -10,13 +10,13 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "ocaml4_marker.h"
+#include "ocaml_marker.h"
 
 enum { FORWARDS_MAX = 64 };
 
 static int ephe_compare(const void *a, const void *b)
 {
-    const struct hs_ocaml4_ephemeron *x = a, *y = b;
+    const struct hs_ocaml_ephemeron *x = a, *y = b;
     return x->block < y->block ? -1 : x->block > y->block;
 }
 
@@ -30,8 +30,8 @@ static bool ephe_is_one(const struct hs_block_map *map, hs_addr address, struct 
            HS_HEADER_WOSIZE(header) >= HS_EPHE_FIRST_KEY;
 }
 
-hs_status hs_ephe_list(const struct hs_ocaml4 *rt, const struct hs_block_map *map,
-                       struct hs_ocaml4_marks *marks, bool *ret_is_damaged, struct hs_error *err)
+hs_status hs_ephe_list(const struct hs_ocaml *rt, const struct hs_block_map *map,
+                       struct hs_ocaml_marks *marks, bool *ret_is_damaged, struct hs_error *err)
 {
     struct hs_live_symbol head;
     uint64_t at = 0;
@@ -55,7 +55,7 @@ hs_status hs_ephe_list(const struct hs_ocaml4 *rt, const struct hs_block_map *ma
             turtle = at;
         HS_TRY(hs_grow(&array, &marks->ephemerons_capacity, n + 1, sizeof *marks->ephemerons, err));
         marks->ephemerons = array;
-        marks->ephemerons[n++] = (struct hs_ocaml4_ephemeron){.block = at};
+        marks->ephemerons[n++] = (struct hs_ocaml_ephemeron){.block = at};
         marks->n_ephemerons = n;
         at = hs_load(hs_map_bytes(block.span, at));
     }
@@ -165,7 +165,7 @@ static hs_status ephe_wait_for(struct hs_marker *m, struct ephe_waits *waits, ui
 static hs_status ephe_advance(struct hs_marker *m, struct ephe_waits *waits, uint32_t number,
                               struct hs_error *err)
 {
-    struct hs_ocaml4_ephemeron *ephemeron = &m->marks->ephemerons[number];
+    struct hs_ocaml_ephemeron *ephemeron = &m->marks->ephemerons[number];
     hs_addr address = ephemeron->block;
     struct hs_block self, key;
 
