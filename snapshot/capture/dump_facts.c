@@ -90,6 +90,11 @@ hs_status hs_dump_facts(struct hs_dump_session *s, struct hs_error *err)
                                       .n_proofs = s->rt.n_proofs,
                                       .notes = s->rt.notes,
                                       .n_notes = s->rt.n_notes};
+    if (s->roots.n_samples != 0) {
+        s->sampler = (struct hs_sampler){.kind = HS_SAMPLER_MEMPROF};
+        s->facts.samplers = &s->sampler;
+        s->facts.n_samplers = 1;
+    }
     HS_TRY(hs_dump_stop_facts(&s->target, &s->strings, &s->facts, err));
     HS_TRY(hs_strtab_add(&s->strings, s->target.command, &s->facts.command, err));
     HS_TRY(hs_strtab_add(&s->strings, s->options->tool_version, &s->facts.tool_version, err));

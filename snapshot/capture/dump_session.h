@@ -27,6 +27,7 @@ struct hs_dump_session {
     /* for the writer, made by hs_dump_facts */
     struct hs_snap_facts facts;
     struct hs_runtime runtime;
+    struct hs_sampler sampler;   /* of Gc.Memprof */
     struct hs_binary *binaries;  /* owned */
     struct hs_range *unreadable; /* owned */
 };

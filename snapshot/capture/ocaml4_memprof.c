@@ -71,6 +71,7 @@ static hs_status add_sample(struct hs_root_walk *walk, const struct entry *entry
                    .node = HS_NO_NODE,
                    .n_samples = entry->n_samples,
                    .words = entry->wosize + 1,
+                   .site = HS_NO_SITE,
                    .state =
                        (entry->flags & FLAG_PROMOTED) != 0 ? HS_SAMPLE_PROMOTED : HS_SAMPLE_LIVE}};
     return HS_OK;

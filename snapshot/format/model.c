@@ -99,6 +99,16 @@ const char *hs_sample_state_name(unsigned state)
     return MODEL_NAME(names, state);
 }
 
+const char *hs_sampler_kind_name(unsigned kind)
+{
+    static const char *const names[HS_N_SAMPLER_KINDS] = {
+        [HS_SAMPLER_MEMPROF] = "memprof",
+        [HS_SAMPLER_JEMALLOC] = "jemalloc",
+        [HS_SAMPLER_RECORD] = "record",
+    };
+    return MODEL_NAME(names, kind);
+}
+
 const char *hs_memory_state_name(unsigned state)
 {
     static const char *const names[HS_N_MEMORY_STATES] = {

@@ -161,6 +161,7 @@ void hs_snap_close(struct hs_snap *snap)
     hs_free(snap->types);
     hs_free(snap->members);
     hs_free(snap->samples);
+    hs_free(snap->site_frames);
     hs_free(snap->in_degrees);
     hs_map_close(&snap->map);
     hs_free(snap);
@@ -251,11 +252,37 @@ const struct hs_sample *hs_snap_sample(const struct hs_snap *snap, size_t at)
     return &snap->samples[at];
 }
 
-const struct hs_sample *hs_snap_find_sample(const struct hs_snap *snap, uint64_t id)
+const struct hs_sample *hs_snap_find_samples(const struct hs_snap *snap, uint64_t id, size_t *ret_n)
 {
-    size_t low = HS_FIRST_FROM(snap->samples, snap->n_samples, id, id);
-    bool found = low < snap->n_samples && snap->samples[low].id == id;
-    return found ? &snap->samples[low] : NULL;
+    size_t begin = HS_FIRST_FROM(snap->samples, snap->n_samples, id, id), end = begin;
+
+    while (end < snap->n_samples && snap->samples[end].id == id)
+        end++;
+    *ret_n = end - begin;
+    return begin < end ? &snap->samples[begin] : NULL;
+}
+
+uint32_t hs_snap_n_sites(const struct hs_snap *snap)
+{
+    return snap->n_sites;
+}
+
+const struct hs_site_frame *hs_snap_site(const struct hs_snap *snap, uint32_t site, size_t *ret_n)
+{
+    assert(site < snap->n_sites);
+    size_t low = 0, high = snap->n_site_frames;
+    while (low < high) { /* the first frame of the site */
+        size_t middle = low + (high - low) / 2;
+        if (snap->site_frames[middle].site < site)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    size_t end = low;
+    while (end < snap->n_site_frames && snap->site_frames[end].site == site)
+        end++;
+    *ret_n = end - low;
+    return &snap->site_frames[low];
 }
 
 const uint64_t *hs_snap_in_degrees(const struct hs_snap *snap, size_t *ret_n)

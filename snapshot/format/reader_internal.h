@@ -32,6 +32,9 @@ struct hs_snap {
     size_t n_members;
     struct hs_sample *samples; /* owned */
     size_t n_samples;
+    struct hs_site_frame *site_frames; /* owned */
+    size_t n_site_frames;
+    uint32_t n_sites;
     uint64_t *in_degrees; /* owned */
     size_t n_in_degrees;
 };

@@ -34,6 +34,8 @@ static const struct hs_column facts_columns[] = {
     HS_COLUMN_SINCE(hs_snap_facts, predicted_ns, PLAIN, ANY, 2),
     HS_COLUMN_SINCE(hs_snap_facts, growth_bytes, PLAIN, ANY, 2),
     HS_COLUMN_SINCE(hs_snap_facts, why_no_copy, STRING, 0, 2),
+    HS_COLUMN_SINCE(hs_snap_facts, taken_ns, PLAIN, ANY, 2),
+    HS_COLUMN_SINCE(hs_snap_facts, started_ns, PLAIN, ANY, 2),
 };
 SCHEMA(facts, "facts", hs_snap_facts);
 
@@ -82,6 +84,15 @@ static const struct hs_column memory_columns[] = {
     HS_COLUMN(hs_memory_row, n_blocks, PLAIN, ANY),
 };
 SCHEMA(memory, "row of memory", hs_memory_row);
+
+static const struct hs_column samplers_columns[] = {
+    HS_COLUMN(hs_sampler, kind, PLAIN, HS_N_SAMPLER_KINDS - 1),
+    HS_COLUMN(hs_sampler, period_words, FIXED, ANY),
+    HS_COLUMN(hs_sampler, begun_ns, PLAIN, ANY),
+    HS_COLUMN(hs_sampler, n_lost, PLAIN, ANY),
+    HS_COLUMN(hs_sampler, trace, STRING, 0),
+};
+SCHEMA(samplers, "sampler", hs_sampler);
 
 /* The leaves of version 1 stand at level 4: hs_roots_from_first. */
 enum { FIRST_LEAF = HS_LEVEL_VARIABLE, FIRST_FORM_MAX = HS_FORM_OTHER };
@@ -132,8 +143,20 @@ static const struct hs_column samples_columns[] = {
     HS_COLUMN(hs_sample, n_samples, PLAIN, ANY),
     HS_COLUMN(hs_sample, words, PLAIN, ANY),
     HS_COLUMN(hs_sample, state, PLAIN, HS_N_SAMPLE_STATES - 1),
+    HS_COLUMN_SINCE(hs_sample, sampler, PLAIN, ANY, 2),
+    HS_COLUMN_SINCE(hs_sample, site, NONE, ANY, 2),
 };
 SCHEMA(samples, "sample", hs_sample);
+
+static const struct hs_column site_frames_columns[] = {
+    HS_COLUMN(hs_site_frame, site, DELTA, ANY),
+    HS_COLUMN(hs_site_frame, function, STRING_DELTA, 0),
+    HS_COLUMN(hs_site_frame, file, STRING_DELTA, 0),
+    HS_COLUMN(hs_site_frame, module, STRING_DELTA, 0),
+    HS_COLUMN(hs_site_frame, line, DELTA, ANY),
+    HS_COLUMN(hs_site_frame, offset, DELTA, ANY),
+};
+SCHEMA(site_frames, "frame of a site", hs_site_frame);
 
 static const struct hs_column totals_columns[] = {
     HS_COLUMN(hs_snap_totals, n_tree, PLAIN, HS_MAX_BLOCKS),
@@ -182,6 +205,7 @@ hs_status hs_facts_encode(const struct hs_snap_facts *f, const struct hs_column_
         {&hs_schema_unreadable, f->unreadable, f->n_unreadable},
         {&hs_schema_notes, f->notes, f->n_notes},
         {&hs_schema_memory, f->memory, f->n_memory},
+        {&hs_schema_samplers, f->samplers, f->n_samplers},
     };
     HS_TRY(hs_schema_encode(&hs_schema_facts, f, 1, limits, out, err));
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
@@ -201,8 +225,12 @@ static hs_status facts_decode_lists(struct hs_cursor *c, const struct hs_column_
     HS_TRY(hs_schema_decode_list(&hs_schema_unreadable, c, limits, &f->unreadable, &f->n_unreadable,
                                  err));
     HS_TRY(hs_schema_decode_list(&hs_schema_notes, c, limits, &f->notes, &f->n_notes, err));
-    if (limits->version >= 2)
+    if (limits->version >= 2) {
         HS_TRY(hs_schema_decode_list(&hs_schema_memory, c, limits, &f->memory, &f->n_memory, err));
+        HS_TRY(hs_schema_decode_list(&hs_schema_samplers, c, limits, &f->samplers, &f->n_samplers,
+                                     err));
+        HS_TRY(hs_samplers_verify(f->samplers, f->n_samplers, err));
+    }
     for (size_t i = 0; i < f->n_unreadable; i++)
         if (f->unreadable[i].begin > f->unreadable[i].end)
             return hs_fail(err, HS_FORMAT, "unreadable range %zu ends before it begins", i);
@@ -233,6 +261,7 @@ void hs_facts_fini(struct hs_snap_facts *facts)
     if (facts == NULL)
         return;
     facts_free(facts->runtimes);
+    facts_free(facts->samplers);
     facts_free(facts->proofs);
     facts_free(facts->binaries);
     facts_free(facts->unreadable);

@@ -18,7 +18,9 @@ extern const struct hs_schema hs_schema_roots;
 extern const struct hs_schema hs_schema_types;
 extern const struct hs_schema hs_schema_members; /* since version 2 */
 extern const struct hs_schema hs_schema_samples;
-extern const struct hs_schema hs_schema_totals; /* one record */
+extern const struct hs_schema hs_schema_samplers;    /* since version 2 */
+extern const struct hs_schema hs_schema_site_frames; /* since version 2 */
+extern const struct hs_schema hs_schema_totals;      /* one record */
 extern const struct hs_schema hs_schema_chunks;
 extern const struct hs_schema hs_schema_sections;
 
@@ -45,5 +47,20 @@ void hs_roots_from_first(struct hs_root *roots, uint64_t n_roots);
 /* The rules of members: of types that exist, ascending, within the element. */
 hs_status hs_members_verify(const struct hs_member *members, size_t n_members,
                             const struct hs_type *types, size_t n_types, struct hs_error *err);
+
+/* ---- sites.c */
+/* Periods are numbers, not negative. HS_FORMAT names the first that is not. */
+hs_status hs_samplers_verify(const struct hs_sampler *samplers, size_t n, struct hs_error *err);
+
+struct hs_samples_limits {
+    uint64_t n_roots, n_blocks, n_samplers, n_sites;
+};
+/* Nodes, samplers and sites exist; order by id, then sampler. */
+hs_status hs_samples_verify(const struct hs_sample *samples, size_t n,
+                            const struct hs_samples_limits *limits, struct hs_error *err);
+
+/* Numbered from 0 on without a gap. */
+hs_status hs_site_frames_verify(const struct hs_site_frame *frames, size_t n, uint32_t *ret_n_sites,
+                                struct hs_error *err);
 
 #endif

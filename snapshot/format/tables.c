@@ -81,21 +81,39 @@ static hs_status tables_types(struct hs_snap *snap, struct hs_cursor *c, struct 
     return hs_members_verify(snap->members, snap->n_members, snap->types, snap->n_types, err);
 }
 
+/* Version 1 knew samples of Gc.Memprof only, and no sites. */
+static hs_status tables_samples_from_first(struct hs_snap *snap, struct hs_error *err)
+{
+    void *memory;
+
+    HS_TRY(hs_alloc(1, sizeof(struct hs_sampler), &memory, err));
+    struct hs_sampler *sampler = memory;
+    *sampler = (struct hs_sampler){.kind = HS_SAMPLER_MEMPROF};
+    snap->facts.samplers = sampler;
+    snap->facts.n_samplers = 1;
+    for (size_t i = 0; i < snap->n_samples; i++)
+        snap->samples[i].site = HS_NO_SITE;
+    return HS_OK;
+}
+
 static hs_status tables_samples(struct hs_snap *snap, struct hs_cursor *c, struct hs_error *err)
 {
     const struct hs_column_limits limits = tables_limits(snap);
+    const struct hs_column_limits later = {.version = limits.version, .n_strings = UINT32_MAX};
+
     HS_TRY(hs_schema_decode_list(&hs_schema_samples, c, &limits, &snap->samples, &snap->n_samples,
                                  err));
-    for (size_t i = 0; i < snap->n_samples; i++) {
-        const struct hs_sample *sample = &snap->samples[i];
-        if (sample->node != HS_NO_NODE &&
-            (sample->node < snap->n_roots || sample->node - snap->n_roots >= snap->header.n_blocks))
-            return hs_fail(err, HS_FORMAT, "sample %zu is at node %llu, which is no block", i,
-                           (unsigned long long)sample->node);
-        if (i > 0 && sample[-1].id > sample->id)
-            return hs_fail(err, HS_FORMAT, "sample %zu is out of order", i);
-    }
-    return HS_OK;
+    if (limits.version < 2)
+        HS_TRY(tables_samples_from_first(snap, err));
+    else
+        HS_TRY(hs_schema_decode_list(&hs_schema_site_frames, c, &later, &snap->site_frames,
+                                     &snap->n_site_frames, err));
+    HS_TRY(hs_site_frames_verify(snap->site_frames, snap->n_site_frames, &snap->n_sites, err));
+    const struct hs_samples_limits of_samples = {.n_roots = snap->n_roots,
+                                                 .n_blocks = snap->header.n_blocks,
+                                                 .n_samplers = snap->facts.n_samplers,
+                                                 .n_sites = snap->n_sites};
+    return hs_samples_verify(snap->samples, snap->n_samples, &of_samples, err);
 }
 
 static hs_status tables_histogram(struct hs_snap *snap, struct hs_cursor *c, struct hs_error *err)
@@ -165,6 +183,21 @@ static hs_status tables_verify_types(const struct hs_snap *snap, struct hs_error
     return HS_OK;
 }
 
+/* As sites may. */
+static hs_status tables_verify_sites(const struct hs_snap *snap, struct hs_error *err)
+{
+    for (size_t i = 0; i < snap->n_site_frames; i++) {
+        const struct hs_site_frame *frame = &snap->site_frames[i];
+        if (frame->function > snap->n_strings || frame->file > snap->n_strings ||
+            frame->module > snap->n_strings)
+            return hs_fail(err, HS_FORMAT,
+                           "section SAMPLES is damaged: frame %zu is named by strings %u, %u and "
+                           "%u of %zu",
+                           i, frame->function, frame->file, frame->module, snap->n_strings);
+    }
+    return HS_OK;
+}
+
 static hs_status tables_read_at(struct hs_snap *snap, size_t at, struct hs_unpacker *unpacker,
                                 struct hs_error *err)
 {
@@ -188,6 +221,8 @@ hs_status hs_snap_read_tables(struct hs_snap *snap, bool whole_tables, struct hs
         status = tables_read_at(snap, back + i, &unpacker, err);
     if (status == HS_OK)
         status = tables_verify_types(snap, err);
+    if (status == HS_OK)
+        status = tables_verify_sites(snap, err);
     hs_unpacker_fini(&unpacker);
     return status;
 }

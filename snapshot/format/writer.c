@@ -24,6 +24,7 @@ struct hs_snap_writer {
     const struct hs_strtab *strings; /* borrowed */
     struct hs_snap_totals totals;
     uint64_t n_promised; /* blocks to come in all */
+    uint64_t n_samplers;
     uint64_t n_strings_written;
     uint64_t n_types_used; /* highest type seen, plus one */
     hs_addr end_address;   /* of the last block */
@@ -109,6 +110,7 @@ static hs_status writer_begin(struct hs_snap_writer *w, const struct hs_snap_fac
     HS_TRY(writer_put_strings(w, err));
     w->raw.n_bytes = 0;
     const struct hs_column_limits limits = writer_limits(w);
+    w->n_samplers = facts->n_samplers;
     HS_TRY(hs_facts_encode(facts, &limits, &w->raw, err));
     HS_TRY(writer_put(w, HS_SECTION_META, 0, err));
     HS_TRY(writer_put_roots(w, roots, n_roots, err));
@@ -232,20 +234,18 @@ static hs_status writer_verify_end(const struct hs_snap_writer *w, const struct 
     if (w->n_types_used > end->n_types || end->n_types > UINT32_MAX)
         return hs_fail(err, HS_BUG, "type %llu is used and %zu are given",
                        (unsigned long long)w->n_types_used - 1, end->n_types);
-    for (size_t i = 0; i < end->n_samples; i++) {
-        hs_node node = end->samples[i].node;
-        bool found = node != HS_NO_NODE;
-        if (found && (node < w->totals.n_tree || node - w->totals.n_tree >= w->n_promised))
-            return hs_fail(err, HS_BUG, "sample %zu is at node %llu, which is no block", i,
-                           (unsigned long long)node);
-        if (i > 0 && end->samples[i - 1].id > end->samples[i].id)
-            return hs_fail(err, HS_BUG, "sample %zu is out of order", i);
-    }
-    if (hs_members_verify(end->members, end->n_members, end->types, end->n_types, err) != HS_OK) {
+    struct hs_samples_limits limits = {
+        .n_roots = w->totals.n_tree, .n_blocks = w->n_promised, .n_samplers = w->n_samplers};
+    uint32_t n_sites = 0;
+    hs_status status = hs_site_frames_verify(end->site_frames, end->n_site_frames, &n_sites, err);
+    limits.n_sites = n_sites;
+    if (status == HS_OK)
+        status = hs_samples_verify(end->samples, end->n_samples, &limits, err);
+    if (status == HS_OK)
+        status = hs_members_verify(end->members, end->n_members, end->types, end->n_types, err);
+    if (status != HS_OK)
         err->status = HS_BUG;
-        return HS_BUG;
-    }
-    return HS_OK;
+    return status == HS_OK ? HS_OK : HS_BUG;
 }
 
 static hs_status writer_put_tables(struct hs_snap_writer *w, const struct hs_snap_ending *end,
@@ -261,6 +261,8 @@ static hs_status writer_put_tables(struct hs_snap_writer *w, const struct hs_sna
     w->raw.n_bytes = 0;
     HS_TRY(hs_schema_encode_list(&hs_schema_samples, end->samples, end->n_samples, &limits, &w->raw,
                                  err));
+    HS_TRY(hs_schema_encode_list(&hs_schema_site_frames, end->site_frames, end->n_site_frames,
+                                 &limits, &w->raw, err));
     HS_TRY(writer_put(w, HS_SECTION_SAMPLES, 0, err));
     HS_TRY(writer_put_strings(w, err));
 

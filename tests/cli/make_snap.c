@@ -253,8 +253,13 @@ static void add_edge(struct made *made, char **field)
 static void add_sample(struct made *made, char **field)
 {
     struct hs_sample *sample = push(&made->samples, sizeof *sample);
-    *sample = (struct hs_sample){number(field[1]), node(field[2]), number(field[3]),
-                                 number(field[4]), (uint8_t)number(field[5])};
+    *sample = (struct hs_sample){number(field[1]),
+                                 node(field[2]),
+                                 number(field[3]),
+                                 number(field[4]),
+                                 (uint8_t)number(field[5]),
+                                 0,
+                                 HS_NO_SITE};
 }
 
 static void add_line(struct made *made, char *line)
@@ -308,6 +313,9 @@ static void close_facts(struct made *made)
     facts->n_unreadable = made->unreadable.n;
     facts->memory = made->memory.items;
     facts->n_memory = made->memory.n;
+    static const struct hs_sampler memprof = {.kind = HS_SAMPLER_MEMPROF};
+    facts->samplers = &memprof;
+    facts->n_samplers = made->samples.n != 0;
 }
 
 static void write_snapshot(const struct made *made, const char *path)

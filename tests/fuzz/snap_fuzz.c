@@ -63,7 +63,7 @@ static size_t fuzz_members(const struct hs_snap *snap, uint32_t type)
 static void fuzz_tables(const struct hs_snap *snap)
 {
     const struct hs_snap_totals *totals = hs_snap_totals(snap);
-    size_t n_bytes = 0;
+    size_t n_bytes = 0, n_found;
     for (hs_node i = 0; i < totals->n_tree; i++)
         for (const char *c = hs_snap_string(snap, hs_snap_root(snap, i)->name); *c != '\0'; c++)
             n_bytes++;
@@ -73,7 +73,12 @@ static void fuzz_tables(const struct hs_snap *snap)
     for (uint64_t i = 0; i < totals->n_types; i++)
         n_bytes += fuzz_members(snap, (uint32_t)i);
     for (uint64_t i = 0; i < totals->n_samples; i++)
-        assert(hs_snap_find_sample(snap, hs_snap_sample(snap, i)->id) != NULL);
+        assert(hs_snap_find_samples(snap, hs_snap_sample(snap, i)->id, &n_found) != NULL);
+    for (uint32_t i = 0; i < hs_snap_n_sites(snap); i++) {
+        const struct hs_site_frame *frames = hs_snap_site(snap, i, &n_found);
+        for (size_t j = 0; j < n_found; j++)
+            n_bytes += strlen(hs_snap_string(snap, frames[j].function));
+    }
     assert(n_bytes < SIZE_MAX);
 }
 

@@ -207,6 +207,7 @@ void hs_graph_builder_sample(struct hs_graph_builder *b, uint64_t id, uint32_t b
         .n_samples = 1,
         .words = block == HS_GRAPH_BUILDER_NOWHERE ? 1 : b->blocks[block].words,
         .state = HS_SAMPLE_LIVE,
+        .site = HS_NO_SITE,
     };
 }
 
@@ -306,6 +307,11 @@ hs_status hs_graph_builder_write(struct hs_graph_builder *b, struct hs_out *out,
     struct hs_edge *edges = builder_sort_edges(b);
     builder_finish_tables(b, &samples);
     b->facts.word_bytes = (uint32_t)builder_word_bytes(b);
+    static const struct hs_sampler memprof = {.kind = HS_SAMPLER_MEMPROF};
+    if (b->n_samples != 0 && b->facts.n_samplers == 0) {
+        b->facts.samplers = &memprof;
+        b->facts.n_samplers = 1;
+    }
 
     if (b->zstd_level != 0)
         hs_snap_writer_set_level(b->zstd_level < 0 ? 0 : b->zstd_level);

@@ -35,7 +35,8 @@ static hs_status write_snapshot(struct fake_heap *fake, struct hs_error *err)
 {
     struct hs_block_map map = {0};
     struct hs_ocaml_marks marks = {0};
-    struct hs_snap_facts facts = {.word_bytes = 8, .pid = 1};
+    const struct hs_sampler memprof = {.kind = HS_SAMPLER_MEMPROF};
+    struct hs_snap_facts facts = {.word_bytes = 8, .pid = 1, .samplers = &memprof, .n_samplers = 1};
     struct hs_snap_totals totals;
     struct hs_out out = {0};
     struct hs_ocaml_emission emission = {.rt = &fake->rt,
@@ -219,8 +220,10 @@ static void writes_samples_in_order_of_id(void **state)
     (void)state;
     struct fake_heap *fake = fake_heap_new();
     hs_addr block = fake_block(fake, 0, 1, NULL);
-    struct hs_ocaml_sample samples[] = {{.sample = {.id = 9, .words = 2}, .block = block},
-                                        {.sample = {.id = 4, .words = 3}, .block = block + 8}};
+    struct hs_ocaml_sample samples[] = {
+        {.sample = {.id = 9, .words = 2, .site = HS_NO_SITE}, .block = block},
+        {.sample = {.id = 4, .words = 3, .site = HS_NO_SITE}, .block = block + 8}};
+    size_t n_found;
     fake->roots.samples = samples; /* borrowed: fake_heap_free does not free them */
     fake->roots.n_samples = 2;
     fake_root(fake, block, false);
@@ -229,7 +232,8 @@ static void writes_samples_in_order_of_id(void **state)
 
     assert_int_equal(hs_snap_sample(snap, 0)->id, 4);
     assert_true(hs_snap_sample(snap, 0)->node == HS_NO_NODE);
-    assert_int_equal(hs_snap_find_sample(snap, 9)->node, chunk.first + index_of(&chunk, block));
+    assert_int_equal(hs_snap_find_samples(snap, 9, &n_found)->node,
+                     chunk.first + index_of(&chunk, block));
     hs_chunk_fini(&chunk);
     hs_snap_close(snap);
     fake_heap_free(fake);

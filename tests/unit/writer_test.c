@@ -117,16 +117,18 @@ static void compare_tables(const struct hs_graph_builder *b, const struct hs_sna
     }
     for (uint32_t i = 0; i < b->n_types; i++)
         assert_memory_equal(hs_snap_type(snap, i), &b->types[i], sizeof b->types[i]);
+    size_t n_found;
     for (size_t i = 0; i < b->n_samples; i++) {
         const struct hs_sample *found = hs_snap_sample(snap, i);
         assert_int_equal(found->id, b->samples[i].id);
-        assert_ptr_equal(hs_snap_find_sample(snap, found->id), found);
+        assert_ptr_equal(hs_snap_find_samples(snap, found->id, &n_found), found);
+        assert_int_equal(n_found, 1);
         if (b->samples[i].node == HS_NO_NODE)
             assert_int_equal(found->node, HS_NO_NODE);
         else
             assert_int_equal(found->node, b->samples[i].node + n_tree);
     }
-    assert_null(hs_snap_find_sample(snap, 17));
+    assert_null(hs_snap_find_samples(snap, 17, &n_found));
 }
 
 /* One block of a chunk against the builder's edges of that source, which `e` walks. */
@@ -361,13 +363,13 @@ static void test_refuses_a_wrong_end(void **state)
     end.n_types = 1;
     assert_int_equal(hs_snap_writer_finish(r.writer, &end, &totals, &r.err), HS_BUG);
     assert_non_null(strstr(r.err.message, "type 1 is used"));
-    end = (struct hs_snap_ending){types, 2, NULL, 0, samples, 2};
+    end = (struct hs_snap_ending){.types = types, .n_types = 2, .samples = samples, .n_samples = 2};
     assert_int_equal(hs_snap_writer_finish(r.writer, &end, &totals, &r.err), HS_BUG);
     assert_non_null(strstr(r.err.message, "sample 1 is out of order"));
-    end = (struct hs_snap_ending){types, 2, NULL, 0, &lost, 1};
+    end = (struct hs_snap_ending){.types = types, .n_types = 2, .samples = &lost, .n_samples = 1};
     assert_int_equal(hs_snap_writer_finish(r.writer, &end, &totals, &r.err), HS_BUG);
     assert_non_null(strstr(r.err.message, "which is no block"));
-    end = (struct hs_snap_ending){types, 2, members, 2, NULL, 0};
+    end = (struct hs_snap_ending){.types = types, .n_types = 2, .members = members, .n_members = 2};
     assert_int_equal(hs_snap_writer_finish(r.writer, &end, &totals, &r.err), HS_BUG);
     assert_non_null(strstr(r.err.message, "member 1 is out of order"));
     block.address = 0x2000;
@@ -427,7 +429,10 @@ static hs_status write_small(struct hs_error *err)
     }
     if (status == HS_OK)
         status = hs_snap_writer_finish(
-            writer, &(struct hs_snap_ending){&type, 1, &member, 1, NULL, 0}, &totals, err);
+            writer,
+            &(struct hs_snap_ending){
+                .types = &type, .n_types = 1, .members = &member, .n_members = 1},
+            &totals, err);
     hs_snap_writer_free(writer);
     hs_out_close(&out);
     hs_strtab_fini(&strings);

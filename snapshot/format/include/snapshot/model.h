@@ -152,13 +152,48 @@ enum hs_sample_state { HS_SAMPLE_LIVE, HS_SAMPLE_PROMOTED, HS_N_SAMPLE_STATES };
 /* "live", "promoted"; NULL for a state out of range. */
 const char *hs_sample_state_name(unsigned state);
 
-/* A sampled allocation that was alive in the process. */
+/* Who chose the allocations that are samples. */
+enum hs_sampler_kind {
+    HS_SAMPLER_MEMPROF,  /* Gc.Memprof: each word is one with the same probability */
+    HS_SAMPLER_JEMALLOC, /* jemalloc's profiler: a block is one or is none */
+    HS_SAMPLER_RECORD,   /* heapsnap record: points on the line of all bytes allocated */
+    HS_N_SAMPLER_KINDS
+};
+/* "memprof", "jemalloc", "record"; NULL for a kind out of range. */
+const char *hs_sampler_kind_name(unsigned kind);
+
+struct hs_sampler {
+    uint8_t kind;
+    double period_words; /* mean distance of two samples, in words allocated; 0: unknown. Finite,
+                            not negative */
+    uint64_t begun_ns;   /* since 1970, when sampling began; 0: unknown */
+    uint64_t n_lost;     /* samples that it had no room for */
+    hs_str trace;        /* the file it writes to, as the process calls it; may be 0 */
+};
+
+/* A sampled allocation that was alive in the process. What it stands for: hs_sample_words of
+ * tools/estimate.h. */
 struct hs_sample {
-    uint64_t id;
+    uint64_t id;  /* what the sampler calls it. Two samplers may use the same ids */
     hs_node node; /* HS_NO_NODE when the block was not found */
     uint64_t n_samples;
     uint64_t words; /* as the sampler recorded it, header included */
     uint8_t state;
+    uint32_t sampler; /* index of the sampler */
+    uint32_t site;    /* where it was allocated: number of a site, or HS_NO_SITE */
+};
+#define HS_NO_SITE UINT32_MAX
+
+/* One function of a backtrace. Frames of one site stand together, the innermost first, the sites
+ * from 0 on without a gap; a function that was inlined stands before the one it was inlined into.
+ * No two sites are alike. */
+struct hs_site_frame {
+    uint32_t site;
+    hs_str function; /* "Stm.observe", "server::handle(int)"; 0: unknown */
+    hs_str file;     /* source file; 0: unknown */
+    hs_str module;   /* binary that the code is of; 0: unknown */
+    uint32_t line;   /* 0: unknown */
+    uint64_t offset; /* of the code in the binary, in bytes as its ELF file counts addresses */
 };
 
 /* Where the process's memory was. Rows' resident bytes add up to facts.resident_bytes. */
@@ -231,6 +266,10 @@ struct hs_snap_facts {
     uint64_t predicted_ns;   /* the pause as foreseen; 0: it was not */
     uint64_t growth_bytes;   /* of the process while its copy was read */
     hs_str why_no_copy;      /* 0: there was one, or none was asked for */
+    uint64_t taken_ns;       /* since 1970, when the process was stopped; 0: unknown */
+    uint64_t started_ns;     /* since 1970, when the process began, to 10 ms; 0: unknown */
+    const struct hs_sampler *samplers;
+    size_t n_samplers;
     const struct hs_memory_row *memory;
     size_t n_memory;
     const struct hs_runtime *runtimes;

@@ -47,10 +47,15 @@ const struct hs_member *hs_snap_members(const struct hs_snap *snap, uint32_t typ
  * (else 0; may be NULL). NULL when none begins there or before. O(log n). */
 const struct hs_member *hs_snap_member_at(const struct hs_snap *snap, uint32_t type,
                                           uint64_t offset_bytes, uint64_t *ret_element);
-/* at < n_samples, ascending by id. */
+/* at < n_samples, ascending by id, then sampler. */
 const struct hs_sample *hs_snap_sample(const struct hs_snap *snap, size_t at);
-/* The sample with this id, or NULL. O(log n). */
-const struct hs_sample *hs_snap_find_sample(const struct hs_snap *snap, uint64_t id);
+/* The samples with this id, of different samplers, side by side; NULL with *ret_n 0 when there is
+ * none. O(log n). */
+const struct hs_sample *hs_snap_find_samples(const struct hs_snap *snap, uint64_t id,
+                                             size_t *ret_n);
+uint32_t hs_snap_n_sites(const struct hs_snap *snap);
+/* The frames of a site, the innermost first; at least one. site < n_sites. O(log n). */
+const struct hs_site_frame *hs_snap_site(const struct hs_snap *snap, uint32_t site, size_t *ret_n);
 
 /* In-degree of each run of 1024 blocks: strong edges, duplicates counted, and leaves of the root
  * tree that are not weak. *ret_n is 0 when the file is cut before it. */

@@ -3,7 +3,7 @@
  * Order of use:
  *   new (facts, tree of roots and the strings they use; written at once: a cut file has them)
  *   block * n_blocks (ascending address, edges in any order)
- *   finish (types, members, samples, the strings added since; trailer)
+ *   finish (types, members, samples, sites, the strings added since; trailer)
  *
  * Resident: one chunk (64 Ki blocks) of columns, about 8 MiB, and 8 bytes per 1024 blocks for the
  * in-degree histogram. The same calls give the same bytes. */
@@ -40,8 +40,10 @@ struct hs_snap_ending {
     size_t n_types;
     const struct hs_member *members; /* by ascending type, then offset */
     size_t n_members;
-    const struct hs_sample *samples; /* in ascending id */
+    const struct hs_sample *samples; /* in ascending id, then sampler */
     size_t n_samples;
+    const struct hs_site_frame *site_frames;
+    size_t n_site_frames;
 };
 
 /* Writes the trailer; the caller commits `out`. */
