@@ -75,8 +75,35 @@ enum hs_option_id {
     HS_OPT_VERBOSE,
     HS_OPT_MODE,
     HS_OPT_GROUP,
+    HS_OPT_TRACE,
+    HS_OPT_SITES,
+    HS_OPT_SAMPLE_GROUP_BY,
+    HS_OPT_ALLOCATED,
+    HS_OPT_LIVE_AT,
+    HS_OPT_COLLECTED,
+    HS_OPT_LIFETIME,
+    HS_OPT_SIZE,
+    HS_OPT_INSIDE,
+    HS_OPT_NOT_INSIDE,
+    HS_OPT_HIDE,
+    HS_OPT_HEAP,
+    HS_OPT_GROUP_ALLOCATIONS,
+    HS_OPT_GROUP_LEAKED,
+    HS_OPT_GROUP_INTERVAL,
+    HS_OPT_TRACE_SORT,
+    HS_OPT_BY,
+    HS_OPT_POINTS,
+    HS_OPT_RATE,
+    HS_OPT_STACKS,
+    HS_OPT_START,
+    HS_OPT_SEND_TO,
+    HS_OPT_LISTEN,
+    HS_OPT_TOKEN,
     HS_N_OPTIONS
 };
+
+/* A set of them. */
+__extension__ typedef unsigned __int128 hs_option_set;
 
 struct hs_option {
     const char *name; /* without dashes */
@@ -96,14 +123,14 @@ struct hs_command {
     const char *summary;   /* one line */
     const char *arguments; /* "SNAP", "PID" */
     unsigned min_arguments, max_arguments;
-    uint64_t options;        /* bit set of hs_option_id */
+    hs_option_set options;   /* of hs_option_id */
     const char *description; /* paragraphs for --help and the man page */
     const char *examples;    /* lines */
     hs_status (*run)(struct hs_tool *tool, const struct hs_invocation *invocation,
                      struct hs_error *err);
 };
 
-#define HS_BIT(id) ((uint64_t)1 << (id))
+#define HS_BIT(id) ((hs_option_set)1 << (id))
 /* What -h names on one line: of every command that works on a heap. */
 #define HS_OPTIONS_OF_LIMITS                                                     \
     (HS_BIT(HS_OPT_MEMORY) | HS_BIT(HS_OPT_SPILL_DIR) | HS_BIT(HS_OPT_THREADS) | \
@@ -114,7 +141,7 @@ struct hs_command {
      HS_BIT(HS_OPT_NO_RESTART_SYSCALLS))
 /* Of every command that writes a file, an index included; on the same line. */
 #define HS_OPTIONS_OF_FILES (HS_BIT(HS_OPT_MODE) | HS_BIT(HS_OPT_GROUP))
-_Static_assert(HS_N_OPTIONS <= 64, "options have a bit each");
+_Static_assert(HS_N_OPTIONS <= 128, "options have a bit each");
 #define HS_MAX_REPEATED 32
 #define HS_MAX_ARGUMENTS 2
 
@@ -122,7 +149,7 @@ struct hs_invocation {
     const struct hs_command *command;
     const char *arguments[HS_MAX_ARGUMENTS]; /* borrowed from argv */
     unsigned n_arguments;
-    uint64_t given; /* bit set of hs_option_id */
+    hs_option_set given; /* of hs_option_id */
     uint64_t number[HS_N_OPTIONS];
     const char *text[HS_N_OPTIONS];
     const char *repeated[HS_MAX_REPEATED];          /* values of repeatable options, in order */
@@ -137,7 +164,7 @@ extern const size_t hs_n_commands;
 
 static inline bool hs_given(const struct hs_invocation *invocation, enum hs_option_id id)
 {
-    return invocation->given >> id & 1;
+    return (invocation->given & HS_BIT(id)) != 0;
 }
 
 /* Parses argv[1..argc). HS_USAGE with the nearest name as hint. `--help` and `-h` anywhere win over

@@ -17,7 +17,8 @@ static hs_status find_sample(struct hs_view *view, const char *text, struct hs_w
 {
     uint64_t id;
     HS_TRY(hs_parse_count(text, &id, err));
-    const struct hs_sample *sample = hs_snap_find_sample(view->snap, id);
+    size_t n_found;
+    const struct hs_sample *sample = hs_snap_find_samples(view->snap, id, &n_found);
     if (sample == NULL) {
         if (view->totals->n_samples == 0) {
             (void)hs_fail(err, HS_USAGE, "no sampled allocation '%s': the program was not sampling",
