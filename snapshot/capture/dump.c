@@ -16,16 +16,16 @@ enum { STOPS_MAX = 50, CALM_STOPS = 8, FIRST_PAUSE_US = 1000, LAST_PAUSE_US = 50
 /* Lets the target go if it is still stopped, whatever way the dump ends. */
 static void dump_fini(struct hs_dump_session *s)
 {
-    hs_target_resume(&s->target);
+    hs_target_resume(s->target);
     hs_ocaml_marks_fini(&s->marks);
     hs_block_map_fini(&s->map);
     hs_ocaml_roots_fini(&s->roots);
     hs_ocaml_fini(&s->rt);
-    hs_dump_plan_fini(&s->plan);
-    hs_image_fini(&s->image);
-    hs_objects_close(&s->objects);
-    hs_target_close(&s->target);
-    hs_strtab_fini(&s->strings);
+    hs_dump_plan_fini(s->plan);
+    hs_image_fini(s->image);
+    hs_objects_close(s->objects);
+    hs_target_close(s->target);
+    hs_strtab_fini(s->strings);
     hs_names_fini(&s->names);
     hs_free(s->binaries);
     hs_free(s->unreadable);
@@ -36,9 +36,9 @@ static void dump_forget(struct hs_dump_session *s)
 {
     hs_ocaml_roots_fini(&s->roots);
     hs_ocaml_fini(&s->rt);
-    hs_image_rewind(&s->image);
+    hs_image_rewind(s->image);
     s->rt = (struct hs_ocaml){
-        .target = &s->target, .image = &s->image, .objects = &s->objects, .strings = &s->strings};
+        .target = s->target, .image = s->image, .objects = s->objects, .strings = s->strings};
 }
 
 static void dump_pause(unsigned attempt)
@@ -53,8 +53,8 @@ static void dump_pause(unsigned attempt)
  * a new array without its elements. Nothing tells, so another moment is better. */
 static bool dump_is_calm(const struct hs_dump_session *s)
 {
-    for (size_t i = 0; i < s->target.n_threads; i++) {
-        const struct user_regs_struct *regs = &s->target.threads[i].regs;
+    for (size_t i = 0; i < s->target->n_threads; i++) {
+        const struct user_regs_struct *regs = &s->target->threads[i].regs;
         if ((int64_t)regs->orig_rax < 0 && hs_spans_find(&s->rt.code, regs->rip) == NULL)
             return false; /* neither in a system call nor in OCaml code */
     }
@@ -70,9 +70,9 @@ static hs_status dump_stop(struct hs_dump_session *s, unsigned attempt, bool *re
 
     dump_forget(s);
     s->n_attempts++;
-    HS_TRY(hs_target_stop(&s->target, err));
-    HS_TRY(hs_objects_update(&s->objects, &s->target, err));
-    bool is_last = attempt == STOPS_MAX || s->target.was_stopped_already;
+    HS_TRY(hs_target_stop(s->target, err));
+    HS_TRY(hs_objects_update(s->objects, s->target, err));
+    bool is_last = attempt == STOPS_MAX || s->target->was_stopped_already;
     hs_status located = hs_ocaml_locate(&s->rt, err);
     if (located == HS_TARGET && s->was_located && !is_last) {
         *ret_is_good = false; /* in the middle of a change to the list of its chunks */
@@ -82,7 +82,7 @@ static hs_status dump_stop(struct hs_dump_session *s, unsigned attempt, bool *re
     HS_TRY(hs_ocaml_judge(&s->rt, &verdict, &reason, err));
     *ret_is_good =
         is_last || (verdict == HS_STOP_GOOD && (attempt > CALM_STOPS || dump_is_calm(s)));
-    if (verdict != HS_STOP_GOOD && *ret_is_good && s->target.core != NULL)
+    if (verdict != HS_STOP_GOOD && *ret_is_good && s->target->core != NULL)
         return hs_ocaml_note(&s->rt, true, err, "the core was taken %s", reason);
     if (verdict != HS_STOP_GOOD && *ret_is_good)
         HS_TRY(hs_ocaml_note(&s->rt, true, err, "taken %s, after %u stop%s", reason, s->n_attempts,
@@ -95,15 +95,15 @@ static hs_status dump_stop(struct hs_dump_session *s, unsigned attempt, bool *re
 static void dump_rehearse(struct hs_dump_session *s)
 {
     struct hs_error ignored = HS_ERROR_INIT;
-    uint64_t read_bytes = s->target.read_bytes;
+    uint64_t read_bytes = s->target->read_bytes;
 
     dump_forget(s);
     s->was_located = hs_ocaml_locate(&s->rt, &ignored) == HS_OK;
     /* or the disk would take all of it twice; with a copy the process runs meanwhile */
-    if (s->was_located && s->image.paged == NULL && !hs_copy_is_expected(&s->target))
+    if (s->was_located && s->image->paged == NULL && !hs_copy_is_expected(s->target))
         (void)hs_ocaml_copy_heap(&s->rt, &ignored);
-    s->image.is_full = false;
-    s->target.read_bytes = read_bytes;
+    s->image->is_full = false;
+    s->target->read_bytes = read_bytes;
 }
 
 /* From the first stop to the last detach. */
@@ -111,20 +111,20 @@ static hs_status dump_copy_once(struct hs_dump_session *s, struct hs_error *err)
 {
     bool is_good = false;
 
-    if (s->target.core == NULL)
+    if (s->target->core == NULL)
         dump_rehearse(s);
     for (unsigned attempt = 1; !is_good; attempt++) {
         HS_TRY(hs_progress_tell(s->options->progress, "stopping the process", attempt, 0, err));
         HS_TRY(dump_stop(s, attempt, &is_good, err));
         if (!is_good) {
-            hs_target_resume(&s->target);
+            hs_target_resume(s->target);
             dump_pause(attempt);
         }
     }
-    HS_TRY(hs_target_freeze(&s->target, err));
+    HS_TRY(hs_target_freeze(s->target, err));
     HS_TRY(hs_ocaml_copy_roots(&s->rt, &s->roots, err));
     HS_TRY(hs_ocaml_copy_heap(&s->rt, err));
-    hs_target_resume(&s->target);
+    hs_target_resume(s->target);
     return HS_OK;
 }
 
@@ -134,14 +134,14 @@ static hs_status dump_copy(struct hs_dump_session *s, struct hs_error *err)
     hs_status status;
     bool turns;
 
-    HS_TRY(hs_dump_copy_bytes(&s->target, &copy_bytes, err));
-    HS_TRY(hs_dump_plan_make(&s->plan, &s->image, s->options->budget, copy_bytes, err));
+    HS_TRY(hs_dump_copy_bytes(s->target, &copy_bytes, err));
+    HS_TRY(hs_dump_plan_make(s->plan, s->image, s->options->budget, copy_bytes, err));
     do {
         status = dump_copy_once(s, err);
-        turns = hs_freeze_turns(&s->target, status);
+        turns = hs_freeze_turns(s->target, status);
         if (status != HS_OK)
-            hs_target_resume(&s->target);
-    } while (turns || hs_dump_plan_turns(&s->plan, &status, err));
+            hs_target_resume(s->target);
+    } while (turns || hs_dump_plan_turns(s->plan, &status, err));
     return status;
 }
 
@@ -151,10 +151,10 @@ static hs_status dump_mark(struct hs_dump_session *s, struct hs_error *err)
 {
     uint64_t n_bytes = s->map.starts.n_bits / 8;
 
-    HS_TRY(hs_dump_plan_settle(&s->plan, n_bytes + n_bytes / 8, err));
-    HS_TRY(hs_dump_plan_take(&s->plan, 3 * n_bytes, "the marks of blocks", err));
+    HS_TRY(hs_dump_plan_settle(s->plan, n_bytes + n_bytes / 8, err));
+    HS_TRY(hs_dump_plan_take(s->plan, 3 * n_bytes, "the marks of blocks", err));
     HS_TRY(hs_ocaml_mark(&s->rt, &s->map, &s->roots, &s->marks, err));
-    hs_dump_plan_give(&s->plan, 2 * n_bytes);
+    hs_dump_plan_give(s->plan, 2 * n_bytes);
     return HS_OK;
 }
 
@@ -162,11 +162,11 @@ static hs_status dump_mark(struct hs_dump_session *s, struct hs_error *err)
 static hs_status dump_note_plan(struct hs_dump_session *s, struct hs_error *err)
 {
     char text[PLAN_NOTE_BYTES];
-    const char *core_note = s->target.core != NULL ? hs_core_note(&s->target) : "";
+    const char *core_note = s->target->core != NULL ? hs_core_note(s->target) : "";
 
     if (core_note[0] != '\0')
         HS_TRY(hs_ocaml_note(&s->rt, true, err, "%s", core_note));
-    return hs_dump_plan_tell(&s->plan, text, sizeof text)
+    return hs_dump_plan_tell(s->plan, text, sizeof text)
                ? hs_ocaml_note(&s->rt, false, err, "%s", text)
                : HS_OK;
 }
@@ -177,7 +177,7 @@ static hs_status dump_note_missing(struct hs_dump_session *s, struct hs_error *e
     char text[MISSING_NOTE_BYTES];
 
     for (size_t i = 0;
-         i < MISSING_NOTES_MAX && hs_objects_missing(&s->objects, i, text, sizeof text); i++)
+         i < MISSING_NOTES_MAX && hs_objects_missing(s->objects, i, text, sizeof text); i++)
         HS_TRY(hs_ocaml_note(&s->rt, false, err, "%s", text));
     return HS_OK;
 }
@@ -197,7 +197,7 @@ static hs_status dump_walk(struct hs_dump_session *s, struct hs_error *err)
     HS_TRY(dump_note_missing(s, err));
     if (s->map.n_live_words == 0)
         return hs_fail(err, HS_TARGET, "no block was found in the OCaml heap of '%s'",
-                       s->objects.objects[0].name);
+                       s->objects->objects[0].name);
     return HS_OK;
 }
 
@@ -246,9 +246,9 @@ static hs_status dump_run(struct hs_dump_session *s, struct hs_out *out, struct 
 {
     struct hs_dump_report report = {0};
 
-    HS_TRY(hs_dump_open(s->options, &s->target, err));
-    HS_TRY(hs_objects_open(&s->objects, &s->target, err));
-    hs_ocaml_prepare(&s->objects);
+    HS_TRY(hs_dump_open(s->options, s->target, err));
+    HS_TRY(hs_objects_open(s->objects, s->target, err));
+    hs_ocaml_prepare(s->objects);
     HS_TRY(hs_progress_tell(s->options->progress, "looking for source names", 0, 0, err));
     HS_TRY(hs_dump_find_names(s, err));
     HS_TRY(dump_copy(s, err));
@@ -262,9 +262,9 @@ static hs_status dump_run(struct hs_dump_session *s, struct hs_out *out, struct 
                                          .progress = s->options->progress,
                                          .out = out};
     HS_TRY(hs_ocaml_emit(&emission, &report.totals, err));
-    HS_TRY(hs_image_check(&s->image, err));
-    hs_dump_summarise(&s->facts, &s->strings, &report);
-    report.stop = s->target.report;
+    HS_TRY(hs_image_check(s->image, err));
+    hs_dump_summarise(&s->facts, s->strings, &report);
+    report.stop = s->target->report;
     *ret = report;
     return HS_OK;
 }
@@ -272,10 +272,22 @@ static hs_status dump_run(struct hs_dump_session *s, struct hs_out *out, struct 
 hs_status hs_dump(const struct hs_dump_options *options, struct hs_out *out,
                   struct hs_dump_report *ret, struct hs_error *err)
 {
-    struct hs_dump_session session = {.options = options};
+    struct {
+        struct hs_target target;
+        struct hs_objects objects;
+        struct hs_image image;
+        struct hs_dump_plan plan;
+        struct hs_strtab strings;
+    } own = {0};
+    struct hs_dump_session session = {.options = options,
+                                      .target = &own.target,
+                                      .objects = &own.objects,
+                                      .image = &own.image,
+                                      .plan = &own.plan,
+                                      .strings = &own.strings};
     hs_status status = dump_run(&session, out, ret, err);
 
-    if (session.target.pid != 0 &&
+    if (session.target->pid != 0 &&
         options->core == NULL) /* opened: what is missing now was there */
         status = hs_refusal_if_ended(options->pid, status, err);
     dump_fini(&session);

@@ -73,16 +73,16 @@ hs_status hs_dump_stop_facts(const struct hs_target *target, struct hs_strtab *s
 
 hs_status hs_dump_facts(struct hs_dump_session *s, struct hs_error *err)
 {
-    HS_TRY(hs_strtab_add(&s->strings, "ocaml", &s->runtime.name, err));
-    HS_TRY(hs_strtab_add(&s->strings, s->rt.version, &s->runtime.version, err));
+    HS_TRY(hs_strtab_add(s->strings, "ocaml", &s->runtime.name, err));
+    HS_TRY(hs_strtab_add(s->strings, s->rt.version, &s->runtime.version, err));
     s->runtime.certainty = HS_EXACT;
     for (size_t i = 0; i < s->roots.roots.n_leaves; i++) {
         if (s->roots.roots.leaves[i].root.certainty == HS_CONSERVATIVE)
             s->runtime.certainty = HS_CONSERVATIVE;
     }
     s->facts = (struct hs_snap_facts){.word_bytes = HS_WORD,
-                                      .pid = (uint32_t)s->target.pid,
-                                      .read_bytes = s->target.read_bytes,
+                                      .pid = (uint32_t)s->target->pid,
+                                      .read_bytes = s->target->read_bytes,
                                       .n_stop_attempts = s->n_attempts,
                                       .runtimes = &s->runtime,
                                       .n_runtimes = 1,
@@ -95,15 +95,15 @@ hs_status hs_dump_facts(struct hs_dump_session *s, struct hs_error *err)
         s->facts.samplers = &s->sampler;
         s->facts.n_samplers = 1;
     }
-    HS_TRY(hs_dump_stop_facts(&s->target, &s->strings, &s->facts, err));
-    HS_TRY(hs_strtab_add(&s->strings, s->target.command, &s->facts.command, err));
-    HS_TRY(hs_strtab_add(&s->strings, s->options->tool_version, &s->facts.tool_version, err));
-    HS_TRY(hs_dump_list_binaries(&s->objects, &s->strings, &s->binaries, err));
+    HS_TRY(hs_dump_stop_facts(s->target, s->strings, &s->facts, err));
+    HS_TRY(hs_strtab_add(s->strings, s->target->command, &s->facts.command, err));
+    HS_TRY(hs_strtab_add(s->strings, s->options->tool_version, &s->facts.tool_version, err));
+    HS_TRY(hs_dump_list_binaries(s->objects, s->strings, &s->binaries, err));
     s->facts.binaries = s->binaries;
-    s->facts.n_binaries = s->objects.n;
-    HS_TRY(hs_dump_list_unreadable(&s->image, &s->unreadable, err));
+    s->facts.n_binaries = s->objects->n;
+    HS_TRY(hs_dump_list_unreadable(s->image, &s->unreadable, err));
     s->facts.unreadable = s->unreadable;
-    s->facts.n_unreadable = s->image.n_gaps;
+    s->facts.n_unreadable = s->image->n_gaps;
     return HS_OK;
 }
 

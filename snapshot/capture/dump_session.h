@@ -11,11 +11,11 @@
 
 struct hs_dump_session {
     const struct hs_dump_options *options;
-    struct hs_target target;
-    struct hs_objects objects;
-    struct hs_image image;
-    struct hs_dump_plan plan; /* over the image */
-    struct hs_strtab strings;
+    struct hs_target *target; /* borrowed, like the four below */
+    struct hs_objects *objects;
+    struct hs_image *image;
+    struct hs_dump_plan *plan; /* over the image */
+    struct hs_strtab *strings;
     struct hs_names names;
     char names_failure[256]; /* why the helper gave no names; empty when it ran */
     struct hs_ocaml rt;
