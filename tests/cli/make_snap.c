@@ -2,14 +2,16 @@
  * record per line, fields separated by tabs, texts with %XX for a byte, numbers plain or 0x:
  *
  *   fact KEY VALUE                     pid, command, tool_version, pause_ns, read_bytes, attempts,
- *                                      resident_bytes
+ *                                      resident_bytes, taken_ns, started_ns
  *   runtime NAME VERSION CERTAINTY     proof WHAT EXPECTED FOUND HOLDS     note TEXT GAP
  *   binary PATH BUILD_ID BEGIN SYMTAB DEBUG [DEBUG_FILE]     unreadable BEGIN END
  *   memory OWNER STATE BYTES RESIDENT BLOCKS
  *   root PARENT LEVEL KIND TARGET WEAK NAME [KEY=VALUE]...    TARGET: a node, or - for none
  *   type NAME TAG FORM [STRIDE]        member TYPE OFFSET NAME TYPE_NAME
  *   block ADDRESS WORDS TYPE STATE     followed by its   edge TARGET OFFSET CLASS
- *   sample ID NODE N WORDS STATE
+ *   sampler KIND PERIOD_WORDS BEGUN_NS LOST TRACE      none, and samples: one of Gc.Memprof
+ *   sample ID NODE N WORDS STATE [SAMPLER [SITE]]      SITE: a number, or - for none
+ *   frame SITE FUNCTION FILE MODULE LINE OFFSET        FUNCTION, FILE, MODULE: "" for none
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,8 +35,8 @@ struct made_block {
 struct made {
     struct hs_strtab strings;
     struct hs_snap_facts facts;
-    struct list runtimes, proofs, notes, binaries, unreadable, memory;
-    struct list roots, types, members, blocks, edges, samples;
+    struct list runtimes, proofs, notes, binaries, unreadable, memory, samplers;
+    struct list roots, types, members, blocks, edges, samples, frames;
 };
 
 static _Noreturn void die(const char *what, const char *why)
@@ -60,6 +62,15 @@ static uint64_t number(const char *text)
 {
     char *end;
     uint64_t value = strtoull(text, &end, 0);
+    if (end == text || *end != 0)
+        die(text, "not a number");
+    return value;
+}
+
+static double real(const char *text)
+{
+    char *end;
+    double value = strtod(text, &end);
     if (end == text || *end != 0)
         die(text, "not a number");
     return value;
@@ -101,6 +112,10 @@ static void add_fact(struct made *made, char **field)
         facts->read_bytes = number(field[2]);
     else if (strcmp(field[1], "resident_bytes") == 0)
         facts->resident_bytes = number(field[2]);
+    else if (strcmp(field[1], "taken_ns") == 0)
+        facts->taken_ns = number(field[2]);
+    else if (strcmp(field[1], "started_ns") == 0)
+        facts->started_ns = number(field[2]);
     else if (strcmp(field[1], "attempts") == 0)
         facts->n_stop_attempts = (uint32_t)number(field[2]);
     else
@@ -250,16 +265,40 @@ static void add_edge(struct made *made, char **field)
     ((struct made_block *)made->blocks.items)[made->blocks.n - 1].n_edges++;
 }
 
+static void add_sampler(struct made *made, char **field)
+{
+    struct hs_sampler *sampler = push(&made->samplers, sizeof *sampler);
+    sampler->kind = (uint8_t)number(field[1]);
+    sampler->period_words = real(field[2]);
+    sampler->begun_ns = number(field[3]);
+    sampler->n_lost = number(field[4]);
+    sampler->trace = string(made, field[5]);
+}
+
 static void add_sample(struct made *made, char **field)
 {
     struct hs_sample *sample = push(&made->samples, sizeof *sample);
-    *sample = (struct hs_sample){number(field[1]),
-                                 node(field[2]),
-                                 number(field[3]),
-                                 number(field[4]),
-                                 (uint8_t)number(field[5]),
-                                 0,
-                                 HS_NO_SITE};
+    const char *site = field[6] == NULL || field[7] == NULL ? "-" : field[7];
+    *sample = (struct hs_sample){
+        .id = number(field[1]),
+        .node = node(field[2]),
+        .n_samples = number(field[3]),
+        .words = number(field[4]),
+        .state = (uint8_t)number(field[5]),
+        .sampler = field[6] == NULL ? 0 : (uint32_t)number(field[6]),
+        .site = strcmp(site, "-") == 0 ? HS_NO_SITE : (uint32_t)number(site),
+    };
+}
+
+static void add_frame(struct made *made, char **field)
+{
+    struct hs_site_frame *frame = push(&made->frames, sizeof *frame);
+    frame->site = (uint32_t)number(field[1]);
+    frame->function = string(made, field[2]);
+    frame->file = string(made, field[3]);
+    frame->module = string(made, field[4]);
+    frame->line = (uint32_t)number(field[5]);
+    frame->offset = number(field[6]);
 }
 
 static void add_line(struct made *made, char *line)
@@ -273,7 +312,7 @@ static void add_line(struct made *made, char *line)
         {"note", 3, add_note},     {"binary", 6, add_binary},         {"root", 7, add_root},
         {"type", 4, add_type},     {"block", 5, add_block},           {"edge", 4, add_edge},
         {"sample", 6, add_sample}, {"unreadable", 3, add_unreadable}, {"memory", 6, add_memory},
-        {"member", 5, add_member},
+        {"member", 5, add_member}, {"sampler", 6, add_sampler},       {"frame", 7, add_frame},
     };
     char *field[MAX_FIELDS + 1] = {NULL};
     unsigned n = 0;
@@ -314,8 +353,8 @@ static void close_facts(struct made *made)
     facts->memory = made->memory.items;
     facts->n_memory = made->memory.n;
     static const struct hs_sampler memprof = {.kind = HS_SAMPLER_MEMPROF};
-    facts->samplers = &memprof;
-    facts->n_samplers = made->samples.n != 0;
+    facts->samplers = made->samplers.n != 0 ? made->samplers.items : &memprof;
+    facts->n_samplers = made->samplers.n != 0 ? made->samplers.n : made->samples.n != 0;
 }
 
 static void write_snapshot(const struct made *made, const char *path)
@@ -343,6 +382,8 @@ static void write_snapshot(const struct made *made, const char *path)
         .n_members = made->members.n,
         .samples = made->samples.items,
         .n_samples = made->samples.n,
+        .site_frames = made->frames.items,
+        .n_site_frames = made->frames.n,
     };
     must(hs_snap_writer_finish(writer, &ending, &totals, &err), &err);
     hs_snap_writer_free(writer);
@@ -361,7 +402,8 @@ int main(int argc, char **argv)
 
     struct list *const lists[] = {&made.runtimes, &made.proofs,     &made.notes, &made.binaries,
                                   &made.roots,    &made.unreadable, &made.types, &made.blocks,
-                                  &made.memory,   &made.members,    &made.edges, &made.samples};
+                                  &made.memory,   &made.members,    &made.edges, &made.samples,
+                                  &made.samplers, &made.frames};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         hs_free(lists[i]->items);
     hs_strtab_fini(&made.strings);
