@@ -1,4 +1,5 @@
-/* The walker of OCaml 4.13 and 4.14 native programs: what its parts share.
+/* The walker of OCaml native programs, 4.13, 4.14 and 5.1 to 5.4: what its parts share. What only
+ * OCaml 5 has is in ocaml5.h.
  *
  *   while stopped:  locate -> judge the stop -> copy the heap -> copy what roots need
  *   afterwards:     enumerate blocks -> collect roots -> mark -> emit
@@ -40,13 +41,16 @@ const struct hs_span *hs_spans_find(const struct hs_spans *spans, hs_addr addres
 
 enum hs_area { HS_AREA_NONE, HS_AREA_HEAP, HS_AREA_YOUNG, HS_AREA_STATIC, HS_AREA_ATOM };
 
+struct hs_ocaml5;
+
 /* What was learnt of the runtime; filled by hs_ocaml_locate. */
 struct hs_ocaml {
     struct hs_target *target;   /* borrowed */
     struct hs_image *image;     /* borrowed */
     struct hs_objects *objects; /* borrowed: executable and plugins with symbols */
     struct hs_strtab *strings;  /* borrowed: names of roots and types */
-    char version[32];           /* "4.13.1", or "4.13/4.14" when the program does not say */
+    struct hs_ocaml5 *five;     /* owned: NULL in OCaml 4 */
+    char version[32];           /* "4.13.1", or "4.13" when the program does not say */
     uint32_t chunk_head_words;  /* 6 in 4.13, 7 in 4.14 */
     hs_addr state;              /* Caml_state */
     hs_addr young_start, young_end, young_alloc_start, young_alloc_end;

@@ -1,7 +1,7 @@
 /* All root kinds, in the order of the runtime's caml_do_roots (runtime/roots_nat.c): globals,
  * dynamic globals, stack and C locals, C global roots, finalisers, memprof, and what the scan hook
  * adds. */
-#include "ocaml_roots.h"
+#include "ocaml5.h"
 
 #include <string.h>
 
@@ -42,8 +42,22 @@ bool hs_ocaml_is_module_block(const struct hs_ocaml_roots *roots, hs_addr block)
     return low < roots->n_module_blocks && roots->module_blocks[low] == block;
 }
 
+static hs_status walk_all5(struct hs_root_walk *walk)
+{
+    HS_TRY(hs_ocaml_walk_globals(walk));
+    HS_TRY(hs_ocaml5_walk_stacks(walk));
+    HS_TRY(hs_ocaml_walk_c_roots(walk));
+    HS_TRY(hs_ocaml5_walk_domains(walk));
+    HS_TRY(hs_ocaml5_walk_finalisers(walk));
+    HS_TRY(hs_ocaml5_walk_memprof(walk));
+    HS_TRY(hs_ocaml5_walk_threads(walk));
+    return walk->status;
+}
+
 static hs_status walk_all(struct hs_root_walk *walk)
 {
+    if (walk->rt->five != NULL)
+        return walk_all5(walk);
     HS_TRY(hs_ocaml_walk_globals(walk));
     HS_TRY(hs_ocaml_walk_stacks(walk));
     HS_TRY(hs_ocaml_walk_c_roots(walk));
