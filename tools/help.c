@@ -166,9 +166,10 @@ hs_status hs_help_command(struct hs_out *out, const struct hs_command *command, 
     HS_TRY(example_lines(out, command->examples, err));
     if (command->examples[0] != 0)
         HS_TRY(hs_print(out, err, "\n"));
-    HS_TRY(hs_print(out, err, "usage: heapsnap %s%s%s%s\n\n", command->name,
-                    command->arguments[0] != 0 ? " " : "", command->arguments,
-                    command->options != 0 ? " [OPTION]..." : ""));
+    const char *options = command->options != 0 ? " [OPTION]..." : "";
+    HS_TRY(hs_print(out, err, "usage: heapsnap %s%s%s%s%s\n\n", command->name,
+                    hs_takes_rest(command) ? options : "", command->arguments[0] != 0 ? " " : "",
+                    command->arguments, hs_takes_rest(command) ? "" : options));
     if (!is_short && command->description[0] != 0) {
         HS_TRY(fill(out, command->description, 0, err));
         HS_TRY(hs_print(out, err, "\n"));

@@ -128,9 +128,10 @@ hs_status hs_help_man(struct hs_out *out, const struct hs_command *command, stru
                     command->name));
     HS_TRY(hs_print(out, err, ".SH NAME\nheapsnap\\-%s \\- ", command->name));
     HS_TRY(roff(out, command->summary, err));
-    HS_TRY(hs_print(out, err, ".SH SYNOPSIS\n\\fBheapsnap %s\\fR%s%s%s\n", command->name,
-                    command->arguments[0] != 0 ? " " : "", command->arguments,
-                    command->options != 0 ? " [\\fIOPTION\\fR]..." : ""));
+    const char *options = command->options != 0 ? " [\\fIOPTION\\fR]..." : "";
+    HS_TRY(hs_print(out, err, ".SH SYNOPSIS\n\\fBheapsnap %s\\fR%s%s%s%s\n", command->name,
+                    hs_takes_rest(command) ? options : "", command->arguments[0] != 0 ? " " : "",
+                    command->arguments, hs_takes_rest(command) ? "" : options));
     if (command->description[0] != 0) {
         HS_TRY(hs_print(out, err, ".SH DESCRIPTION\n"));
         HS_TRY(roff(out, command->description, err));

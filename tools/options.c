@@ -168,6 +168,20 @@ const struct hs_option hs_options[HS_N_OPTIONS] = {
                        "where to wait (default: 127.0.0.1, any port, which is told)"},
     [HS_OPT_TOKEN] = {"token", 0, HS_OPTION_TEXT, "FILE", NULL,
                       "the secret that both sides share; nobody else may read the file"},
+    [HS_OPT_TRACE_FILE] = {"output", 'o', HS_OPTION_TEXT, "TRACE", NULL,
+                           "write the trace to TRACE (default: heapsnap.PID.trace, unless --to)"},
+    [HS_OPT_TRACE_DIR] = {"output", 'o', HS_OPTION_TEXT, "DIR", NULL,
+                          "the directory for traces; made when missing, no link"},
+    [HS_OPT_CHILDREN] = {"children", 0, HS_OPTION_FLAG, NULL, NULL,
+                         "record the processes that it starts, too: TRACE.PID for each"},
+    [HS_OPT_SWITCH] = {"switch", 0, HS_OPTION_CHOICE, "HOW", "on|off",
+                       "start nothing: switch the sampling of the recorded process PID on or off"},
+    [HS_OPT_PEERS] = {"peers", 0, HS_OPTION_COUNT, "N", NULL,
+                      "at most N senders at a time (default 64)"},
+    [HS_OPT_PEER_BYTES] = {"peer-bytes", 0, HS_OPTION_SIZE, "SIZE", NULL,
+                           "take at most SIZE from each sender (default 4GiB)"},
+    [HS_OPT_IDLE] = {"idle", 0, HS_OPTION_DURATION, "TIME", NULL,
+                     "let a sender go that is silent for TIME (default 5m)"},
 };
 
 #define LOOK                                                               \

@@ -99,6 +99,13 @@ enum hs_option_id {
     HS_OPT_SEND_TO,
     HS_OPT_LISTEN,
     HS_OPT_TOKEN,
+    HS_OPT_TRACE_FILE,
+    HS_OPT_TRACE_DIR,
+    HS_OPT_CHILDREN,
+    HS_OPT_SWITCH,
+    HS_OPT_PEERS,
+    HS_OPT_PEER_BYTES,
+    HS_OPT_IDLE,
     HS_N_OPTIONS
 };
 
@@ -130,6 +137,15 @@ struct hs_command {
                      struct hs_error *err);
 };
 
+/* As max_arguments: the first word that is no option, or what follows "--", begins another
+ * program's command line; it and all behind it go to `rest`. Options stand before. */
+#define HS_TAKES_REST UINT32_MAX
+
+static inline bool hs_takes_rest(const struct hs_command *command)
+{
+    return command->max_arguments == HS_TAKES_REST;
+}
+
 #define HS_BIT(id) ((hs_option_set)1 << (id))
 /* What -h names on one line: of every command that works on a heap. */
 #define HS_OPTIONS_OF_LIMITS                                                     \
@@ -149,6 +165,8 @@ struct hs_invocation {
     const struct hs_command *command;
     const char *arguments[HS_MAX_ARGUMENTS]; /* borrowed from argv */
     unsigned n_arguments;
+    char **rest; /* of a command that takes the rest: borrowed, ends with NULL like argv */
+    unsigned n_rest;
     hs_option_set given; /* of hs_option_id */
     uint64_t number[HS_N_OPTIONS];
     const char *text[HS_N_OPTIONS];

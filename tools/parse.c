@@ -216,10 +216,12 @@ static hs_status parse_option(struct hs_invocation *inv, int argc, char **argv, 
 static hs_status check_arguments(const struct hs_invocation *inv, struct hs_error *err)
 {
     const struct hs_command *command = inv->command;
-    if (inv->n_arguments >= command->min_arguments)
+    unsigned n = hs_takes_rest(command) ? inv->n_rest : inv->n_arguments;
+    if (n >= command->min_arguments)
         return HS_OK;
     (void)hs_fail(err, HS_USAGE, "'%s' needs %s", command->name, command->arguments);
-    return hs_hint(err, "usage: heapsnap %s %s", command->name, command->arguments);
+    return hs_hint(err, "usage: heapsnap %s %s%s", command->name,
+                   hs_takes_rest(command) ? "[OPTION]... " : "", command->arguments);
 }
 
 static hs_status add_argument(struct hs_invocation *inv, const char *word, struct hs_error *err)
@@ -239,6 +241,47 @@ static bool is_help(const char *word, struct hs_invocation *inv)
     return false;
 }
 
+/* Of a command that takes the rest, "--help" may be a word of that rest, or a value. */
+static bool asks_help(int argc, char **argv, struct hs_invocation *inv)
+{
+    if (inv->command != NULL && hs_takes_rest(inv->command))
+        return false;
+    for (int at = 2; at < argc; at++)
+        if (is_help(argv[at], inv))
+            return true;
+    return false;
+}
+
+static void take_rest(struct hs_invocation *inv, int argc, char **argv, int at)
+{
+    inv->rest = argv + at;
+    inv->n_rest = (unsigned)(argc - at);
+}
+
+static hs_status parse_words(struct hs_invocation *inv, int argc, char **argv, struct hs_error *err)
+{
+    bool takes_rest = inv->command != NULL && hs_takes_rest(inv->command);
+    bool options_ended = false;
+    for (int at = 2; at < argc; at++) {
+        const char *word = argv[at];
+        bool is_end = !options_ended && strcmp(word, "--") == 0;
+        bool is_option = !options_ended && word[0] == '-' && word[1] != 0;
+        if (takes_rest && (is_end || !is_option)) {
+            take_rest(inv, argc, argv, at + is_end);
+            return HS_OK;
+        }
+        if (is_end)
+            options_ended = true;
+        else if (takes_rest && is_help(word, inv))
+            return HS_OK;
+        else if (is_option)
+            HS_TRY(parse_option(inv, argc, argv, &at, err));
+        else
+            HS_TRY(add_argument(inv, word, err));
+    }
+    return HS_OK;
+}
+
 hs_status hs_parse(int argc, char **argv, struct hs_invocation *ret, struct hs_error *err)
 {
     struct hs_invocation inv = {0};
@@ -252,23 +295,11 @@ hs_status hs_parse(int argc, char **argv, struct hs_invocation *ret, struct hs_e
         if (inv.command == NULL)
             return unknown_command(word, err);
     }
-    for (int at = 2; at < argc; at++)
-        if (is_help(argv[at], &inv)) {
-            *ret = inv;
-            return HS_OK;
-        }
-    bool options_ended = false;
-    for (int at = 2; at < argc; at++) {
-        const char *word = argv[at];
-        if (!options_ended && strcmp(word, "--") == 0)
-            options_ended = true;
-        else if (!options_ended && word[0] == '-' && word[1] != 0)
-            HS_TRY(parse_option(&inv, argc, argv, &at, err));
-        else
-            HS_TRY(add_argument(&inv, word, err));
+    if (!asks_help(argc, argv, &inv)) {
+        HS_TRY(parse_words(&inv, argc, argv, err));
+        if (inv.command != NULL && !inv.wants_help && !inv.wants_short_help)
+            HS_TRY(check_arguments(&inv, err));
     }
-    if (inv.command != NULL)
-        HS_TRY(check_arguments(&inv, err));
     *ret = inv;
     return HS_OK;
 }
