@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "ocaml5.h"
 #include "symbols/demangle.h"
 
 enum { TEXT_BYTES = 512 };
@@ -41,6 +42,12 @@ static void unpack(char *text)
     *to = '\0';
 }
 
+static enum hs_place_packing packing_of(const struct hs_root_walk *walk)
+{
+    const struct hs_ocaml5 *five = walk->rt->five;
+    return five != NULL && five->layout.minor >= 2 ? HS_PLACES_FROM_5_2 : HS_PLACES_UP_TO_5_1;
+}
+
 /* Appends " (inlined in A, B)" for the places after the first. */
 static void append_callers(const struct hs_root_walk *walk, const struct hs_object *object,
                            struct hs_frame_place place, char *text, size_t n)
@@ -49,7 +56,7 @@ static void append_callers(const struct hs_root_walk *walk, const struct hs_obje
     const char *before = " (inlined in ";
     for (unsigned i = 0; place.has_next && i < HS_FRAME_MAX_INLINED; i++) {
         char caller[TEXT_BYTES];
-        if (!hs_frame_place_read(walk->rt->image, place.next, &place) ||
+        if (!hs_frame_place_read(walk->rt->image, packing_of(walk), place.next, &place) ||
             !text_at(walk, place.function, object, caller, sizeof caller))
             break;
         unpack(caller);
@@ -92,7 +99,7 @@ static hs_status add_place(struct hs_root_walk *walk, const struct hs_frame_entr
     struct hs_frame_place place;
     char text[TEXT_BYTES];
     if (!hs_frame_descriptor_read(walk->rt->image, entry->at, &d) ||
-        !hs_frame_first_place(walk->rt->image, &d, &place))
+        !hs_frame_first_place(walk->rt->image, packing_of(walk), &d, &place))
         return HS_OK;
     if (text_at(walk, place.function, object, text, sizeof text)) {
         unpack(text);

@@ -150,29 +150,64 @@ bool hs_frame_live(const struct hs_image *image, const struct hs_frame_descripto
     return i < d->n_live && hs_image_u16(image, d->live + i * sizeof(uint16_t), ret);
 }
 
-bool hs_frame_place_read(const struct hs_image *image, hs_addr at, struct hs_frame_place *ret)
+/* Both words, from the highest bit: line:20, begin:8, end:10, name:24, raise:1, more:1. */
+static void unpack_old(uint32_t info1, uint32_t info2, struct hs_frame_place *place)
+{
+    place->line = info2 >> 12;
+    place->char_begin = info2 >> 4 & 0xFF;
+    place->char_end = (info2 & 0xF) << 6 | info1 >> 26;
+}
+
+/* Full: 0:1, line:12, lines:3, begin:6, end:7, offset:9, name:24, raise:1, more:1.
+ * Partial: 1:1, line:19, lines:18, name:24, raise:1, more:1, and the name record has the characters
+ * between the file's offset and the text. */
+static bool unpack_new(const struct hs_image *image, uint32_t info2, hs_addr record,
+                       struct hs_frame_place *place)
+{
+    enum { BEGIN_OFFSET = 4, END_OFFSET = 6, TEXT_OFFSET = 12 };
+    uint16_t begin, end;
+    if ((info2 & UINT32_C(0x80000000)) == 0) {
+        place->line = info2 >> 19;
+        place->char_begin = info2 >> 10 & 0x3F;
+        place->char_end = info2 >> 3 & 0x7F;
+        return true;
+    }
+    if (!hs_image_u16(image, record + BEGIN_OFFSET, &begin) ||
+        !hs_image_u16(image, record + END_OFFSET, &end))
+        return false;
+    place->line = info2 >> 12 & 0x7FFFF;
+    place->char_begin = begin;
+    place->char_end = end;
+    place->function = record + TEXT_OFFSET;
+    return true;
+}
+
+bool hs_frame_place_read(const struct hs_image *image, enum hs_place_packing packing, hs_addr at,
+                         struct hs_frame_place *ret)
 {
     uint32_t info1, info2, file_offset;
     if (!hs_image_u32(image, at, &info1) || !hs_image_u32(image, at + 4, &info2))
         return false;
-    hs_addr name = at + (info1 & 0x3FFFFFC);
-    if (!hs_image_u32(image, name, &file_offset))
+    hs_addr record = at + (info1 & 0x3FFFFFC);
+    if (!hs_image_u32(image, record, &file_offset))
         return false;
-    *ret = (struct hs_frame_place){
-        .file = name + (uint64_t)(int64_t)(int32_t)file_offset,
-        .function = name + sizeof(uint32_t),
-        .line = info2 >> 12,
-        .char_begin = info2 >> 4 & 0xFF,
-        .char_end = (info2 & 0xF) << 6 | info1 >> 26,
+    struct hs_frame_place place = {
+        .file = record + (uint64_t)(int64_t)(int32_t)file_offset,
+        .function = record + sizeof(uint32_t),
         .is_raise = (info1 & 2) != 0,
         .has_next = (info1 & 1) != 0,
         .next = at + 2 * sizeof(uint32_t),
     };
+    if (packing == HS_PLACES_UP_TO_5_1)
+        unpack_old(info1, info2, &place);
+    else if (!unpack_new(image, info2, record, &place))
+        return false;
+    *ret = place;
     return true;
 }
 
-bool hs_frame_first_place(const struct hs_image *image, const struct hs_frame_descriptor *d,
-                          struct hs_frame_place *ret)
+bool hs_frame_first_place(const struct hs_image *image, enum hs_place_packing packing,
+                          const struct hs_frame_descriptor *d, struct hs_frame_place *ret)
 {
     for (unsigned i = 0; i < d->n_debug; i++) {
         hs_addr at = d->debug + i * sizeof(uint32_t);
@@ -180,7 +215,7 @@ bool hs_frame_first_place(const struct hs_image *image, const struct hs_frame_de
         if (!hs_image_u32(image, at, &offset))
             return false;
         if (offset != 0)
-            return offset % 4 == 0 && hs_frame_place_read(image, at + offset, ret);
+            return offset % 4 == 0 && hs_frame_place_read(image, packing, at + offset, ret);
     }
     return false;
 }

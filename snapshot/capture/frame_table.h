@@ -9,10 +9,13 @@
  *                [1] align 4, u32 debug[n or 1]: offset from its own address, 0 = none
  *   frame_size 0xFFFF: a return into C, where the stack goes on at a saved link (amd64.S)
  *
+ * Source places are two words and a name record; what the words hold changed with 5.2 (see
+ * hs_frame_place_read).
+ *
  * Source: runtime/caml/stack.h, roots_nat.c (next_frame_descr), backtrace_nat.c
- * (caml_debuginfo_location) of 4.13.1 and 4.14.2, which agree. The tables are data of the target,
- * hence hostile: a descriptor that leaves its range ends its table, and what was left out is
- * counted.
+ * (caml_debuginfo_location) of 4.13.1 and 4.14.2, caml/frame_descriptors.h, frame_descriptors.c and
+ * backtrace_nat.c of 5.1.1, 5.2.0 and 5.3. The tables are data of the target, hence hostile: a
+ * descriptor that leaves its range ends its table, and what was left out is counted.
  *
  * Resident: 24 to 32 bytes per descriptor. A lookup is one probe of a hash. */
 #ifndef HS_CAPTURE_FRAME_TABLE_H
@@ -47,6 +50,7 @@ struct hs_frame_descriptor {
 /* One source place. Several for one call: the innermost inlined function first. */
 struct hs_frame_place {
     hs_addr file, function; /* NUL-terminated text in the image */
+    /* Characters count from the beginning of the line that they are in. */
     uint32_t line, char_begin, char_end;
     bool is_raise, has_next;
     hs_addr next; /* of the next place record */
@@ -79,10 +83,14 @@ bool hs_frame_descriptor_read(const struct hs_image *image, hs_addr at,
 bool hs_frame_live(const struct hs_image *image, const struct hs_frame_descriptor *d, unsigned i,
                    uint16_t *ret);
 
+/* How source places are packed: the compiler's format up to 5.1, or that since 5.2. */
+enum hs_place_packing { HS_PLACES_UP_TO_5_1, HS_PLACES_FROM_5_2 };
+
 /* The first place of a descriptor (of an allocation point the first that has one); false when it
- * has none. Go on with hs_frame_place_read(image, place.next) while has_next. */
-bool hs_frame_first_place(const struct hs_image *image, const struct hs_frame_descriptor *d,
-                          struct hs_frame_place *ret);
-bool hs_frame_place_read(const struct hs_image *image, hs_addr at, struct hs_frame_place *ret);
+ * has none. Go on with hs_frame_place_read(image, packing, place.next) while has_next. */
+bool hs_frame_first_place(const struct hs_image *image, enum hs_place_packing packing,
+                          const struct hs_frame_descriptor *d, struct hs_frame_place *ret);
+bool hs_frame_place_read(const struct hs_image *image, enum hs_place_packing packing, hs_addr at,
+                         struct hs_frame_place *ret);
 
 #endif

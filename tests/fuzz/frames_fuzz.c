@@ -17,17 +17,19 @@ static bool is_inside(size_t n_bytes, hs_addr at, uint64_t n)
     return at >= MEMORY_AT && at - MEMORY_AT <= n_bytes && n <= n_bytes - (at - MEMORY_AT);
 }
 
-static void fuzz_places(const struct hs_image *image, const struct hs_frame_descriptor *d)
+static void fuzz_places(const struct hs_image *image, enum hs_place_packing packing,
+                        const struct hs_frame_descriptor *d)
 {
     struct hs_frame_place place;
     char text[TEXT_BYTES];
-    bool is_there = hs_frame_first_place(image, d, &place);
+    bool is_there = hs_frame_first_place(image, packing, d, &place);
     for (unsigned i = 0; is_there && i < HS_FRAME_MAX_INLINED; i++) {
-        assert(place.line < 1 << 20 && place.char_begin < 256 && place.char_end < 1024);
+        assert(place.line < 1 << 20 && place.char_begin <= UINT16_MAX);
+        assert(place.char_end <= UINT16_MAX);
         if (hs_image_string(image, place.file, text, sizeof text))
             assert(strlen(text) < sizeof text);
         (void)hs_image_string(image, place.function, text, sizeof text);
-        is_there = place.has_next && hs_frame_place_read(image, place.next, &place);
+        is_there = place.has_next && hs_frame_place_read(image, packing, place.next, &place);
     }
 }
 
@@ -47,7 +49,8 @@ static void fuzz_entry(const struct hs_frame_table *table, const struct hs_image
     for (unsigned i = 0; i < d.n_live; i++)
         assert(hs_frame_live(image, &d, i, &live));
     assert(!hs_frame_live(image, &d, d.n_live, &live));
-    fuzz_places(image, &d);
+    fuzz_places(image, HS_PLACES_UP_TO_5_1, &d);
+    fuzz_places(image, HS_PLACES_FROM_5_2, &d);
 }
 
 static void fuzz_table(const struct hs_image *image, size_t n_bytes, hs_addr at)

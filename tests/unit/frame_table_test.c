@@ -125,7 +125,7 @@ static void reads_every_form(void **state)
     assert_true(hs_frame_live(&f.image, &d, 1, &live) && live == 7);
     assert_false(hs_frame_live(&f.image, &d, 2, &live));
     struct hs_frame_place place;
-    assert_false(hs_frame_first_place(&f.image, &d, &place));
+    assert_false(hs_frame_first_place(&f.image, HS_PLACES_UP_TO_5_1, &d, &place));
 
     e = hs_frame_table_find(&f.table, 0x400020);
     assert_true(hs_frame_descriptor_read(&f.image, e->at, &d));
@@ -133,7 +133,7 @@ static void reads_every_form(void **state)
     e = hs_frame_table_find(&f.table, 0x400030);
     assert_true(hs_frame_descriptor_read(&f.image, e->at, &d));
     assert_int_equal(hs_frame_bytes(&d), 48);
-    assert_false(hs_frame_first_place(&f.image, &d, &place));
+    assert_false(hs_frame_first_place(&f.image, HS_PLACES_UP_TO_5_1, &d, &place));
 
     e = hs_frame_table_find(&f.table, 0x400040);
     assert_true(hs_frame_descriptor_read(&f.image, e->at, &d));
@@ -167,7 +167,7 @@ static void reads_places_with_inlining(void **state)
     struct hs_frame_place place;
     const struct hs_frame_entry *e = hs_frame_table_find(&f.table, 0x400010);
     assert_true(hs_frame_descriptor_read(&f.image, e->at, &d));
-    assert_true(hs_frame_first_place(&f.image, &d, &place));
+    assert_true(hs_frame_first_place(&f.image, HS_PLACES_UP_TO_5_1, &d, &place));
     assert_int_equal(place.line, 1048575);
     assert_int_equal(place.char_begin, 255);
     assert_int_equal(place.char_end, 1023);
@@ -176,7 +176,7 @@ static void reads_places_with_inlining(void **state)
     assert_string_equal(text, "A.b");
     assert_true(hs_image_string(&f.image, place.file, text, sizeof text));
     assert_string_equal(text, "a.ml");
-    assert_true(hs_frame_place_read(&f.image, place.next, &place));
+    assert_true(hs_frame_place_read(&f.image, HS_PLACES_UP_TO_5_1, place.next, &place));
     assert_int_equal(place.line, 5);
     assert_int_equal(place.char_end, 63);
     assert_false(place.has_next);
@@ -184,6 +184,79 @@ static void reads_places_with_inlining(void **state)
     assert_string_equal(text, "C.d.(e)");
     assert_true(hs_image_string(&f.image, place.file, text, sizeof text));
     assert_string_equal(text, "c.ml");
+    fini(&f);
+}
+
+static uint32_t full_place(uint32_t line, uint32_t begin, uint32_t end)
+{
+    return line << 19 | 5 << 16 | begin << 10 | end << 3 | 7;
+}
+
+/* Since 5.2: fully packed while the numbers are small, else partly in the name record. */
+static void reads_places_of_5_2(void **state)
+{
+    (void)state;
+    struct fixture f = {0};
+    char text[32];
+    put(&f, 1, 8);
+    put(&f, 0x400010, 8);
+    put(&f, 16 | 1, 2);
+    put(&f, 0, 2);
+    put(&f, 4, 4); /* the place follows */
+    put(&f, UINT32_C(63) << 26 | 16 | 1, 4);
+    put(&f, full_place(4095, 63, 127), 4);
+    put(&f, UINT32_C(5) << 26 | 16 | 2, 4);
+    put(&f, UINT32_C(1) << 31 | 524287u << 12 | 9, 4);
+    put(&f, 32, 4); /* inner's file */
+    put_text(&f, "A.b");
+    put(&f, 24, 4); /* outer's file */
+    put(&f, 1000, 2);
+    put(&f, 65535, 2);
+    put(&f, 70000, 4);
+    put_text(&f, "C.d.(e)");
+    align(&f, 4);
+    put_text(&f, "a.ml");
+    align(&f, 8);
+    load(&f);
+    struct hs_frame_descriptor d;
+    struct hs_frame_place place;
+    const struct hs_frame_entry *e = hs_frame_table_find(&f.table, 0x400010);
+    assert_true(hs_frame_descriptor_read(&f.image, e->at, &d));
+    assert_true(hs_frame_first_place(&f.image, HS_PLACES_FROM_5_2, &d, &place));
+    assert_int_equal(place.line, 4095);
+    assert_int_equal(place.char_begin, 63);
+    assert_int_equal(place.char_end, 127);
+    assert_false(place.is_raise);
+    assert_true(hs_image_string(&f.image, place.function, text, sizeof text));
+    assert_string_equal(text, "A.b");
+    assert_true(place.has_next);
+    assert_true(hs_frame_place_read(&f.image, HS_PLACES_FROM_5_2, place.next, &place));
+    assert_int_equal(place.line, 524287);
+    assert_int_equal(place.char_begin, 1000);
+    assert_int_equal(place.char_end, 65535);
+    assert_true(place.is_raise);
+    assert_false(place.has_next);
+    assert_true(hs_image_string(&f.image, place.function, text, sizeof text));
+    assert_string_equal(text, "C.d.(e)");
+    assert_true(hs_image_string(&f.image, place.file, text, sizeof text));
+    assert_string_equal(text, "a.ml");
+    fini(&f);
+}
+
+/* The record of a partly packed place may be cut by the end of the memory. */
+static void refuses_a_cut_place_of_5_2(void **state)
+{
+    (void)state;
+    struct fixture f = {0};
+    struct hs_frame_place place;
+    put(&f, 0, 8);
+    put(&f, 8, 4);
+    put(&f, UINT32_C(1) << 31, 4);
+    put(&f, 0, 4);
+    put(&f, 7, 2);
+    load(&f);
+    assert_false(hs_frame_place_read(&f.image, HS_PLACES_FROM_5_2, TABLE_AT + 8, &place));
+    assert_true(hs_frame_place_read(&f.image, HS_PLACES_UP_TO_5_1, TABLE_AT + 8, &place));
     fini(&f);
 }
 
@@ -224,7 +297,7 @@ static void survives_any_damage(void **state)
             struct hs_frame_descriptor d;
             struct hs_frame_place place;
             assert_true(hs_frame_descriptor_read(&f.image, f.table.entries[i].at, &d));
-            (void)hs_frame_first_place(&f.image, &d, &place);
+            (void)hs_frame_first_place(&f.image, HS_PLACES_UP_TO_5_1, &d, &place);
         }
         if (n >= 8 && n < whole.bytes.n_bytes - 12)
             assert_true(f.table.n_damaged != 0 || f.table.n_entries == 4);
@@ -299,6 +372,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_every_form),
         cmocka_unit_test(reads_places_with_inlining),
+        cmocka_unit_test(reads_places_of_5_2),
+        cmocka_unit_test(refuses_a_cut_place_of_5_2),
         cmocka_unit_test(counts_tables_that_lie),
         cmocka_unit_test(survives_any_damage),
         cmocka_unit_test(tables_outside_the_image_are_damaged),
