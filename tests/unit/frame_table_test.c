@@ -207,9 +207,9 @@ static void reads_places_of_5_2(void **state)
     put(&f, full_place(4095, 63, 127), 4);
     put(&f, UINT32_C(5) << 26 | 16 | 2, 4);
     put(&f, UINT32_C(1) << 31 | 524287u << 12 | 9, 4);
-    put(&f, 32, 4); /* inner's file */
+    put(&f, 28, 4); /* inner's file */
     put_text(&f, "A.b");
-    put(&f, 24, 4); /* outer's file */
+    put(&f, 20, 4); /* outer's file */
     put(&f, 1000, 2);
     put(&f, 65535, 2);
     put(&f, 70000, 4);
