@@ -5,8 +5,8 @@
 
 #include "base/alloc.h"
 #include "base/checked.h"
+#include "capture/ocaml_emit.h"
 #include "dump_session.h"
-#include "ocaml_emit.h"
 #include "target/freeze.h"
 #include "target/procfs.h"
 

@@ -1,5 +1,5 @@
 /* From the block map to the writer's calls. */
-#include "ocaml_emit.h"
+#include "capture/ocaml_emit.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -7,35 +7,30 @@
 #include "base/alloc.h"
 #include "ocaml_marker.h"
 #include "ocaml_types.h"
-#include "snapshot/writer.h"
 
 enum { BLOCKS_PER_TELL = 1 << 16 };
 
 /* The edge from a key of an active ephemeron to its data. */
 struct emit_key {
-    uint64_t key_bit, data_bit;
+    uint64_t key_bit;
+    struct hs_block data;
 };
 
-struct emitter {
-    const struct hs_ocaml_emission *work;
+struct hs_ocaml_emitter {
+    const struct hs_ocaml_emission *work;       /* borrowed */
+    const struct hs_ocaml_numbering *numbering; /* borrowed */
     const struct hs_block_map *map;
-    struct hs_snap_writer *writer; /* owned */
     struct hs_ocaml_types types;
-    uint64_t n_tree;
     struct hs_edge *edges; /* owned */
     size_t n_edges, edges_capacity;
     struct emit_key *keys; /* owned; by key */
     size_t n_keys, keys_capacity;
     size_t next_key, next_ephemeron;
-    uint64_t n_done;
+    size_t span;  /* of the next block */
+    uint64_t bit; /* from here on */
 };
 
-static hs_node emit_node(const struct emitter *e, uint64_t bit)
-{
-    return e->n_tree + hs_bitmap_rank(&e->map->starts, bit);
-}
-
-static hs_status emit_reserve(struct emitter *e, uint64_t n, struct hs_error *err)
+static hs_status emit_reserve(struct hs_ocaml_emitter *e, uint64_t n, struct hs_error *err)
 {
     void *array = e->edges;
 
@@ -46,21 +41,25 @@ static hs_status emit_reserve(struct emitter *e, uint64_t n, struct hs_error *er
     return HS_OK;
 }
 
-static void emit_edge(struct emitter *e, uint64_t bit, uint64_t offset, unsigned edge_class)
+static void emit_edge(struct hs_ocaml_emitter *e, const struct hs_block *target, uint64_t offset,
+                      unsigned edge_class)
 {
     assert(e->n_edges < e->edges_capacity);
-    e->edges[e->n_edges++] = (struct hs_edge){
-        .target = emit_node(e, bit), .offset_words = offset, .edge_class = (uint8_t)edge_class};
+    uint64_t rank = hs_bitmap_rank(&e->map->starts, target->bit);
+    e->edges[e->n_edges++] =
+        (struct hs_edge){.target = e->numbering->node(e->numbering->context, target->address, rank),
+                         .offset_words = offset,
+                         .edge_class = (uint8_t)edge_class};
 }
 
 /* A value that is a known block. */
-static bool emit_target(const struct emitter *e, uint64_t value, struct hs_block *ret)
+static bool emit_target(const struct hs_ocaml_emitter *e, uint64_t value, struct hs_block *ret)
 {
     return hs_map_resolve(e->map, value, ret) && hs_bitmap_get(&e->map->starts, ret->bit);
 }
 
-static hs_status emit_fields(struct emitter *e, const struct hs_block *block, uint64_t header,
-                             struct hs_error *err)
+static hs_status emit_fields(struct hs_ocaml_emitter *e, const struct hs_block *block,
+                             uint64_t header, struct hs_error *err)
 {
     const uint8_t *fields = hs_map_bytes(block->span, block->address);
     uint64_t from, end;
@@ -71,13 +70,13 @@ static hs_status emit_fields(struct emitter *e, const struct hs_block *block, ui
     for (uint64_t i = from; i < end; i++) {
         uint64_t value = hs_load(fields + i * HS_WORD);
         if ((value & 1) == 0 && emit_target(e, value, &target))
-            emit_edge(e, target.bit, i, HS_EDGE_EXACT);
+            emit_edge(e, &target, i, HS_EDGE_EXACT);
     }
     return HS_OK;
 }
 
-static hs_status emit_ephemeron(struct emitter *e, const struct hs_block *block, uint64_t header,
-                                bool is_active, struct hs_error *err)
+static hs_status emit_ephemeron(struct hs_ocaml_emitter *e, const struct hs_block *block,
+                                uint64_t header, bool is_active, struct hs_error *err)
 {
     const uint8_t *fields = hs_map_bytes(block->span, block->address);
     uint64_t wosize = HS_HEADER_WOSIZE(header);
@@ -91,24 +90,25 @@ static hs_status emit_ephemeron(struct emitter *e, const struct hs_block *block,
         unsigned edge_class = i != HS_EPHE_DATA ? HS_EDGE_WEAK
                               : is_active       ? HS_EDGE_EPHEMERON
                                                 : HS_EDGE_EPHEMERON_OFF;
-        emit_edge(e, target.bit, i, edge_class);
+        emit_edge(e, &target, i, edge_class);
     }
     return HS_OK;
 }
 
 /* The active ephemerons for which this block is a key. */
-static hs_status emit_as_key(struct emitter *e, uint64_t bit, struct hs_error *err)
+static hs_status emit_as_key(struct hs_ocaml_emitter *e, uint64_t bit, struct hs_error *err)
 {
     while (e->next_key < e->n_keys && e->keys[e->next_key].key_bit < bit)
         e->next_key++;
     while (e->next_key < e->n_keys && e->keys[e->next_key].key_bit == bit) {
         HS_TRY(emit_reserve(e, 1, err));
-        emit_edge(e, e->keys[e->next_key++].data_bit, 0, HS_EDGE_EPHEMERON);
+        emit_edge(e, &e->keys[e->next_key++].data, 0, HS_EDGE_EPHEMERON);
     }
     return HS_OK;
 }
 
-static const struct hs_ocaml_ephemeron *emit_find_ephemeron(struct emitter *e, hs_addr address)
+static const struct hs_ocaml_ephemeron *emit_find_ephemeron(struct hs_ocaml_emitter *e,
+                                                            hs_addr address)
 {
     const struct hs_ocaml_marks *marks = e->work->marks;
 
@@ -121,7 +121,25 @@ static const struct hs_ocaml_ephemeron *emit_find_ephemeron(struct emitter *e, h
                : NULL;
 }
 
-static hs_status emit_block(struct emitter *e, const struct hs_block *block, struct hs_error *err)
+/* Words without values that C may keep pointers in: custom.h, behind the operations of a custom
+ * block; mlvalues.h, all of an abstract one. */
+static void emit_outside(const struct hs_block *block, uint64_t header, struct hs_ocaml_block *ret)
+{
+    uint64_t wosize = HS_HEADER_WOSIZE(header), first = 0;
+
+    if (HS_HEADER_TAG(header) == HS_TAG_CUSTOM)
+        first = 1;
+    else if (HS_HEADER_TAG(header) != HS_TAG_ABSTRACT)
+        return;
+    if (wosize <= first)
+        return;
+    ret->outside = hs_map_bytes(block->span, block->address) + first * HS_WORD;
+    ret->n_outside_words = wosize - first;
+    ret->outside_offset_words = first;
+}
+
+static hs_status emit_block(struct hs_ocaml_emitter *e, const struct hs_block *block,
+                            struct hs_ocaml_block *ret, struct hs_error *err)
 {
     uint64_t header = hs_block_head(block);
     const struct hs_ocaml_ephemeron *ephemeron = emit_find_ephemeron(e, block->address);
@@ -133,31 +151,58 @@ static hs_status emit_block(struct emitter *e, const struct hs_block *block, str
     else if (block->span->area != HS_AREA_HEAP)
         record.state = HS_BLOCK_STATIC;
     HS_TRY(hs_ocaml_type(&e->types, block, header, ephemeron != NULL, &record.type, err));
+    *ret = (struct hs_ocaml_block){
+        .record = record, .is_reached = hs_bitmap_get(&e->work->marks->reached, block->bit)};
     e->n_edges = 0;
     if (ephemeron != NULL)
         HS_TRY(emit_ephemeron(e, block, header, ephemeron->is_active, err));
     else if (block->span->area != HS_AREA_STATIC ||
              !hs_ocaml_is_module_block(e->work->roots, block->address))
         HS_TRY(emit_fields(e, block, header, err));
+    if (ephemeron == NULL)
+        emit_outside(block, header, ret);
     if (e->next_key < e->n_keys)
         HS_TRY(emit_as_key(e, block->bit, err));
-    HS_TRY(hs_snap_writer_block(e->writer, &record, e->edges, e->n_edges, err));
-    if (++e->n_done % BLOCKS_PER_TELL == 0)
-        HS_TRY(hs_progress_tell(e->work->progress, "writing blocks", e->n_done, e->map->n_blocks,
-                                err));
+    ret->edges = e->edges;
+    ret->n_edges = e->n_edges;
     return HS_OK;
 }
 
-static hs_status emit_span(struct emitter *e, const struct hs_span *span, struct hs_error *err)
+hs_status hs_ocaml_emitter_next(struct hs_ocaml_emitter *e, struct hs_ocaml_block *ret,
+                                bool *ret_more, struct hs_error *err)
 {
-    uint64_t end = span->first_bit + (span->end - span->begin) / HS_WORD;
-
-    for (uint64_t bit = hs_bitmap_next(&e->map->starts, span->first_bit); bit < end;
-         bit = hs_bitmap_next(&e->map->starts, bit + 1)) {
+    *ret_more = false;
+    for (; e->span < e->map->spans.n; e->span++) {
+        const struct hs_span *span = &e->map->spans.spans[e->span];
+        uint64_t end = span->first_bit + (span->end - span->begin) / HS_WORD;
+        uint64_t from = e->bit > span->first_bit ? e->bit : span->first_bit;
+        uint64_t bit = hs_bitmap_next(&e->map->starts, from);
+        if (bit >= end)
+            continue;
         struct hs_block block = {
             .span = span, .address = span->begin + (bit - span->first_bit) * HS_WORD, .bit = bit};
-        HS_TRY(emit_block(e, &block, err));
+        e->bit = bit + 1;
+        *ret_more = true;
+        return emit_block(e, &block, ret, err);
     }
+    return HS_OK;
+}
+
+void hs_ocaml_emitter_rewind(struct hs_ocaml_emitter *e)
+{
+    e->span = 0;
+    e->bit = 0;
+    e->next_key = 0;
+    e->next_ephemeron = 0;
+}
+
+hs_status hs_ocaml_emitter_add_edge(struct hs_ocaml_emitter *e, const struct hs_edge *edge,
+                                    struct hs_ocaml_block *ret, struct hs_error *err)
+{
+    HS_TRY(emit_reserve(e, 1, err));
+    e->edges[e->n_edges++] = *edge;
+    ret->edges = e->edges;
+    ret->n_edges = e->n_edges;
     return HS_OK;
 }
 
@@ -166,10 +211,10 @@ static int emit_key_compare(const void *a, const void *b)
     const struct emit_key *x = a, *y = b;
     if (x->key_bit != y->key_bit)
         return x->key_bit < y->key_bit ? -1 : 1;
-    return x->data_bit < y->data_bit ? -1 : x->data_bit > y->data_bit;
+    return x->data.bit < y->data.bit ? -1 : x->data.bit > y->data.bit;
 }
 
-static hs_status emit_list_keys(struct emitter *e, struct hs_error *err)
+static hs_status emit_list_keys(struct hs_ocaml_emitter *e, struct hs_error *err)
 {
     const struct hs_ocaml_marks *marks = e->work->marks;
     void *array = NULL;
@@ -188,31 +233,12 @@ static hs_status emit_list_keys(struct emitter *e, struct hs_error *err)
                 continue;
             HS_TRY(hs_grow(&array, &e->keys_capacity, e->n_keys + 1, sizeof *e->keys, err));
             e->keys = array;
-            e->keys[e->n_keys++] = (struct emit_key){.key_bit = key.bit, .data_bit = data.bit};
+            e->keys[e->n_keys++] = (struct emit_key){.key_bit = key.bit, .data = data};
         }
     }
     if (e->n_keys > 1)
         qsort(e->keys, e->n_keys, sizeof *e->keys, emit_key_compare);
     return HS_OK;
-}
-
-static uint64_t emit_rank(const void *context, hs_addr block)
-{
-    return hs_block_map_rank(context, block);
-}
-
-static hs_status emit_open(struct emitter *e, struct hs_error *err)
-{
-    const struct hs_ocaml_emission *work = e->work;
-    struct hs_rank_of rank_of = {.rank = emit_rank, .context = e->map};
-    struct hs_root *tree = NULL;
-
-    HS_TRY(
-        hs_roots_finish(&work->roots->roots, work->rt->strings, &rank_of, &tree, &e->n_tree, err));
-    hs_status status = hs_snap_writer_new(work->out, work->rt->strings, work->facts, tree,
-                                          e->n_tree, e->map->n_blocks, &e->writer, err);
-    hs_free(tree);
-    return status;
 }
 
 static int emit_sample_compare(const void *a, const void *b)
@@ -221,7 +247,8 @@ static int emit_sample_compare(const void *a, const void *b)
     return x->id < y->id ? -1 : x->id > y->id;
 }
 
-static hs_status emit_samples(const struct emitter *e, struct hs_sample **ret, struct hs_error *err)
+hs_status hs_ocaml_emitter_samples(const struct hs_ocaml_emitter *e, struct hs_sample **ret,
+                                   size_t *ret_n, struct hs_error *err)
 {
     const struct hs_ocaml_roots *roots = e->work->roots;
     void *array;
@@ -229,46 +256,53 @@ static hs_status emit_samples(const struct emitter *e, struct hs_sample **ret, s
     HS_TRY(hs_alloc(roots->n_samples, sizeof **ret, &array, err));
     struct hs_sample *samples = array;
     for (size_t i = 0; i < roots->n_samples; i++) {
-        uint64_t rank = hs_block_map_rank(e->map, roots->samples[i].block);
+        hs_addr block = roots->samples[i].block;
+        uint64_t rank = hs_block_map_rank(e->map, block);
         samples[i] = roots->samples[i].sample;
-        samples[i].node = rank == HS_NO_NODE ? HS_NO_NODE : e->n_tree + rank;
+        samples[i].node = rank == HS_NO_NODE
+                              ? HS_NO_NODE
+                              : e->numbering->node(e->numbering->context, block, rank);
     }
     if (roots->n_samples > 1)
         qsort(samples, roots->n_samples, sizeof *samples, emit_sample_compare);
     *ret = samples;
+    *ret_n = roots->n_samples;
     return HS_OK;
 }
 
-static hs_status emit_all(struct emitter *e, struct hs_snap_totals *ret, struct hs_error *err)
+const struct hs_type *hs_ocaml_emitter_types(const struct hs_ocaml_emitter *e, size_t *ret_n)
 {
-    struct hs_sample *samples = NULL;
+    *ret_n = e->types.n_types;
+    return e->types.types;
+}
 
-    HS_TRY(emit_open(e, err));
-    HS_TRY(emit_list_keys(e, err));
-    for (size_t i = 0; i < e->map->spans.n; i++)
-        HS_TRY(emit_span(e, &e->map->spans.spans[i], err));
-    HS_TRY(emit_samples(e, &samples, err));
-    const struct hs_snap_ending ending = {
-        .types = e->types.types,
-        .n_types = e->types.n_types,
-        .samples = samples,
-        .n_samples = e->work->roots->n_samples,
-    };
-    hs_status status = hs_snap_writer_finish(e->writer, &ending, ret, err);
-    hs_free(samples);
+hs_status hs_ocaml_emitter_new(const struct hs_ocaml_emission *emission,
+                               const struct hs_ocaml_numbering *numbering,
+                               struct hs_ocaml_emitter **ret, struct hs_error *err)
+{
+    void *memory;
+
+    HS_TRY(hs_block_map_index(emission->map, err));
+    HS_TRY(hs_alloc(1, sizeof(struct hs_ocaml_emitter), &memory, err));
+    struct hs_ocaml_emitter *e = memory;
+    e->work = emission;
+    e->numbering = numbering;
+    e->map = emission->map;
+    e->types.rt = emission->rt;
+    hs_status status = emit_list_keys(e, err);
+    if (status != HS_OK)
+        hs_ocaml_emitter_free(e);
+    else
+        *ret = e;
     return status;
 }
 
-hs_status hs_ocaml_emit(const struct hs_ocaml_emission *emission, struct hs_snap_totals *ret,
-                        struct hs_error *err)
+void hs_ocaml_emitter_free(struct hs_ocaml_emitter *e)
 {
-    struct emitter e = {.work = emission, .map = emission->map, .types = {.rt = emission->rt}};
-
-    HS_TRY(hs_block_map_index(emission->map, err));
-    hs_status status = emit_all(&e, ret, err);
-    hs_snap_writer_free(e.writer);
-    hs_ocaml_types_fini(&e.types);
-    hs_free(e.edges);
-    hs_free(e.keys);
-    return status;
+    if (e == NULL)
+        return;
+    hs_ocaml_types_fini(&e->types);
+    hs_free(e->edges);
+    hs_free(e->keys);
+    hs_free(e);
 }

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "capture/ocaml_emit.h"
 #include "fake_roots.h"
 #include "ocaml4_locate.h"
-#include "ocaml_emit.h"
 #include "snapshot/reader.h"
 #include "symbols/elf.h"
 
@@ -340,7 +340,8 @@ static void check_blocks(const struct hs_block_map *map)
 static hs_status walk(struct fake_roots *f, struct hs_ocaml_marks *marks, int fd,
                       struct hs_error *err)
 {
-    struct hs_snap_facts facts = {.word_bytes = 8, .pid = 1};
+    const struct hs_sampler memprof = {.kind = HS_SAMPLER_MEMPROF};
+    struct hs_snap_facts facts = {.word_bytes = 8, .pid = 1, .samplers = &memprof, .n_samplers = 1};
     struct hs_snap_totals totals;
     struct hs_out out = {0};
     check_blocks(&f->map);

@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
+#include "capture/ocaml_emit.h"
 #include "fake_heap.h"
-#include "ocaml_emit.h"
 #include "snapshot/reader.h"
 
 static char snap_path[64];
