@@ -13,24 +13,6 @@
 enum { PLAN_NOTE_BYTES = 128, MISSING_NOTE_BYTES = 640, MISSING_NOTES_MAX = 64 };
 enum { STOPS_MAX = 50, CALM_STOPS = 8, FIRST_PAUSE_US = 1000, LAST_PAUSE_US = 5000 };
 
-/* Lets the target go if it is still stopped, whatever way the dump ends. */
-static void dump_fini(struct hs_dump_session *s)
-{
-    hs_target_resume(s->target);
-    hs_ocaml_marks_fini(&s->marks);
-    hs_block_map_fini(&s->map);
-    hs_ocaml_roots_fini(&s->roots);
-    hs_ocaml_fini(&s->rt);
-    hs_dump_plan_fini(s->plan);
-    hs_image_fini(s->image);
-    hs_objects_close(s->objects);
-    hs_target_close(s->target);
-    hs_strtab_fini(s->strings);
-    hs_names_fini(&s->names);
-    hs_free(s->binaries);
-    hs_free(s->unreadable);
-}
-
 /* Forgets what was read in a stop that was no good, or before the stop. */
 static void dump_forget(struct hs_dump_session *s)
 {
@@ -124,6 +106,8 @@ static hs_status dump_copy_once(struct hs_dump_session *s, struct hs_error *err)
     HS_TRY(hs_target_freeze(s->target, err));
     HS_TRY(hs_ocaml_copy_roots(&s->rt, &s->roots, err));
     HS_TRY(hs_ocaml_copy_heap(&s->rt, err));
+    if (s->beside != NULL)
+        HS_TRY(s->beside->copy(s->beside->context, err));
     hs_target_resume(s->target);
     return HS_OK;
 }
@@ -241,6 +225,15 @@ hs_status hs_dump_open(const struct hs_dump_options *options, struct hs_target *
     return HS_OK;
 }
 
+static hs_status dump_write(struct hs_dump_session *s, const struct hs_ocaml_emission *emission,
+                            struct hs_dump_report *ret, struct hs_error *err)
+{
+    HS_TRY(hs_ocaml_emit(emission, &ret->totals, err));
+    HS_TRY(hs_image_check(s->image, err));
+    hs_dump_summarise(&s->facts, s->strings, ret);
+    return HS_OK;
+}
+
 static hs_status dump_run(struct hs_dump_session *s, struct hs_out *out, struct hs_dump_report *ret,
                           struct hs_error *err)
 {
@@ -261,35 +254,66 @@ static hs_status dump_run(struct hs_dump_session *s, struct hs_out *out, struct 
                                          .facts = &s->facts,
                                          .progress = s->options->progress,
                                          .out = out};
-    HS_TRY(hs_ocaml_emit(&emission, &report.totals, err));
-    HS_TRY(hs_image_check(s->image, err));
-    hs_dump_summarise(&s->facts, s->strings, &report);
+    if (s->beside != NULL)
+        HS_TRY(s->beside->write(s->beside->context, &emission, &report, err));
+    else
+        HS_TRY(dump_write(s, &emission, &report, err));
     report.stop = s->target->report;
     *ret = report;
     return HS_OK;
 }
 
-hs_status hs_dump(const struct hs_dump_options *options, struct hs_out *out,
-                  struct hs_dump_report *ret, struct hs_error *err)
+/* Lets the target go if it is still stopped, whatever way the dump ends. */
+static void dump_fini(struct hs_dump_session *s)
 {
-    struct {
-        struct hs_target target;
-        struct hs_objects objects;
-        struct hs_image image;
-        struct hs_dump_plan plan;
-        struct hs_strtab strings;
-    } own = {0};
+    hs_target_resume(s->target);
+    hs_ocaml_marks_fini(&s->marks);
+    hs_block_map_fini(&s->map);
+    hs_ocaml_roots_fini(&s->roots);
+    hs_ocaml_fini(&s->rt);
+    hs_names_fini(&s->names);
+    hs_free(s->binaries);
+    hs_free(s->unreadable);
+}
+
+hs_status hs_dump_with(const struct hs_dump_options *options, const struct hs_dump_beside *beside,
+                       struct hs_out *out, struct hs_dump_report *ret, struct hs_error *err)
+{
     struct hs_dump_session session = {.options = options,
-                                      .target = &own.target,
-                                      .objects = &own.objects,
-                                      .image = &own.image,
-                                      .plan = &own.plan,
-                                      .strings = &own.strings};
+                                      .beside = beside->write != NULL ? beside : NULL,
+                                      .target = beside->target,
+                                      .objects = beside->objects,
+                                      .image = beside->image,
+                                      .plan = beside->plan,
+                                      .strings = beside->strings};
     hs_status status = dump_run(&session, out, ret, err);
 
     if (session.target->pid != 0 &&
         options->core == NULL) /* opened: what is missing now was there */
         status = hs_refusal_if_ended(options->pid, status, err);
     dump_fini(&session);
+    return status;
+}
+
+hs_status hs_dump(const struct hs_dump_options *options, struct hs_out *out,
+                  struct hs_dump_report *ret, struct hs_error *err)
+{
+    struct hs_target target = {0};
+    struct hs_objects objects = {0};
+    struct hs_image image = {0};
+    struct hs_dump_plan plan = {0};
+    struct hs_strtab strings = {0};
+    const struct hs_dump_beside alone = {.target = &target,
+                                         .objects = &objects,
+                                         .image = &image,
+                                         .plan = &plan,
+                                         .strings = &strings};
+    hs_status status = hs_dump_with(options, &alone, out, ret, err);
+
+    hs_dump_plan_fini(&plan);
+    hs_image_fini(&image);
+    hs_objects_close(&objects);
+    hs_target_close(&target);
+    hs_strtab_fini(&strings);
     return status;
 }

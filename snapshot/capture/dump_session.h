@@ -11,6 +11,7 @@
 
 struct hs_dump_session {
     const struct hs_dump_options *options;
+    const struct hs_dump_beside *beside; /* borrowed; NULL: none */
     struct hs_target *target; /* borrowed, like the four below */
     struct hs_objects *objects;
     struct hs_image *image;

@@ -44,6 +44,27 @@ struct hs_dump_report {
 hs_status hs_dump(const struct hs_dump_options *options, struct hs_out *out,
                   struct hs_dump_report *ret, struct hs_error *err);
 
+/* Another walker's share in the dump of an OCaml program: it sees the process in the same stop, and
+ * writes OCaml's blocks with its own. */
+struct hs_ocaml_emission;
+struct hs_dump_beside {
+    void *context;
+    /* What the dump is to use, the other walker's own, zeroed; on return as the dump left it, for
+     * the caller to close. */
+    struct hs_target *target;
+    struct hs_objects *objects;
+    struct hs_image *image;
+    struct hs_dump_plan *plan;
+    struct hs_strtab *strings;
+    /* Stopped, or from the frozen copy, after OCaml's part; again when a stop was no good. */
+    hs_status (*copy)(void *context, struct hs_error *err);
+    /* Instead of hs_ocaml_emit: writes all, and fills what `ret` says of it. */
+    hs_status (*write)(void *context, const struct hs_ocaml_emission *emission,
+                       struct hs_dump_report *ret, struct hs_error *err);
+};
+hs_status hs_dump_with(const struct hs_dump_options *options, const struct hs_dump_beside *beside,
+                       struct hs_out *out, struct hs_dump_report *ret, struct hs_error *err);
+
 /* Opens what the options name. Fails like hs_target_open and hs_core_open. */
 hs_status hs_dump_open(const struct hs_dump_options *options, struct hs_target *ret,
                        struct hs_error *err);
