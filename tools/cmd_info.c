@@ -1,6 +1,7 @@
 /* info: what is in a snapshot, how complete it is, what was assumed. */
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/units.h"
 #include "commands.h"
@@ -69,6 +70,50 @@ static void put_stop(struct hs_json *json, const struct hs_view *view)
     hs_json_string(json, "why_no_copy", hs_or_null(hs_view_string(view, facts->why_no_copy)));
 }
 
+static void put_time(struct hs_json *json, const char *name, uint64_t ns)
+{
+    if (ns != 0)
+        hs_json_u64(json, name, ns);
+    else
+        hs_json_null(json, name);
+}
+
+static uint64_t n_samples_of(const struct hs_view *view, size_t sampler)
+{
+    uint64_t n = 0;
+    for (uint64_t i = 0; i < view->totals->n_samples; i++)
+        n += hs_snap_sample(view->snap, i)->sampler == sampler;
+    return n;
+}
+
+/* 0: unknown. */
+static uint64_t sampler_period_bytes(const struct hs_view *view, const struct hs_sampler *sampler)
+{
+    double bytes = sampler->period_words * view->facts->word_bytes;
+    return bytes < 0x1p63 ? (uint64_t)(bytes + 0.5) : 0;
+}
+
+static void put_samplers(struct hs_json *json, const struct hs_view *view)
+{
+    hs_json_begin_array(json, "samplers", HS_JSON_BLOCK);
+    for (size_t i = 0; i < view->facts->n_samplers; i++) {
+        const struct hs_sampler *sampler = &view->facts->samplers[i];
+        hs_json_begin_object(json, NULL, HS_JSON_LINE);
+        hs_json_string(json, "kind", hs_sampler_kind_name(sampler->kind));
+        uint64_t period_bytes = sampler_period_bytes(view, sampler);
+        if (period_bytes != 0)
+            hs_json_u64(json, "period_bytes", period_bytes);
+        else
+            hs_json_null(json, "period_bytes");
+        hs_json_u64(json, "samples", n_samples_of(view, i));
+        hs_json_u64(json, "lost", sampler->n_lost);
+        put_time(json, "begun_ns", sampler->begun_ns);
+        hs_json_string(json, "trace", hs_or_null(hs_view_string(view, sampler->trace)));
+        hs_json_end_object(json);
+    }
+    hs_json_end_array(json);
+}
+
 static void put_counts(struct hs_json *json, const struct hs_view *view)
 {
     const struct hs_snap_totals *totals = view->totals;
@@ -82,6 +127,8 @@ static void put_counts(struct hs_json *json, const struct hs_view *view)
     hs_json_u64(json, "static_words", totals->static_words);
     hs_json_u64(json, "pause_ns", view->facts->pause_ns);
     put_stop(json, view);
+    put_time(json, "taken_ns", view->facts->taken_ns);
+    put_time(json, "started_ns", view->facts->started_ns);
     hs_json_u64(json, "stop_attempts", view->facts->n_stop_attempts);
     hs_json_u64(json, "read_bytes", view->facts->read_bytes);
     hs_json_u64(json, "file_bytes", totals->file_bytes);
@@ -136,6 +183,7 @@ static hs_status print_json(struct hs_tool *tool, const struct hs_view *view, bo
     hs_json_u64(&json, "word_bytes", view->facts->word_bytes);
     put_counts(&json, view);
     put_runtimes(&json, view);
+    put_samplers(&json, view);
     put_proofs(&json, view);
     put_lists(&json, view);
     hs_memory_json(&json, view);
@@ -192,6 +240,37 @@ static void put_pause(struct hs_sheet *sheet, const struct hs_view *view)
     }
 }
 
+/* UTC, to the second: what does not change with the machine that reads. */
+static void put_date(struct hs_sheet *sheet, const char *key, uint64_t ns)
+{
+    time_t seconds = (time_t)(ns / UINT64_C(1000000000));
+    struct tm parts;
+    char text[64];
+
+    if (ns == 0 || gmtime_r(&seconds, &parts) == NULL ||
+        strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &parts) == 0)
+        return;
+    put_text(sheet, key, text);
+}
+
+static void put_sampler(struct hs_sheet *sheet, const struct hs_view *view, size_t at)
+{
+    const struct hs_sampler *sampler = &view->facts->samplers[at];
+    const char *trace = hs_view_string(view, sampler->trace);
+    uint64_t period_bytes = sampler_period_bytes(view, sampler);
+    char text[512], period[HS_UNIT_TEXT_BYTES] = "an unknown number of bytes";
+
+    if (period_bytes != 0)
+        hs_format_bytes(period_bytes, period);
+    (void)snprintf(text, sizeof text, "%s: %lu samples, one in %s%s%s",
+                   hs_sampler_kind_name(sampler->kind), (unsigned long)n_samples_of(view, at),
+                   period, trace[0] != 0 ? ", trace " : "", trace);
+    size_t n = strlen(text);
+    if (sampler->n_lost != 0)
+        (void)snprintf(text + n, sizeof text - n, ", %lu lost", (unsigned long)sampler->n_lost);
+    put_text(sheet, "sampler", text);
+}
+
 static void put_process(struct hs_sheet *sheet, const struct hs_view *view)
 {
     const struct hs_snap_facts *facts = view->facts;
@@ -203,6 +282,8 @@ static void put_process(struct hs_sheet *sheet, const struct hs_view *view)
                        hs_view_string(view, facts->runtimes[i].version));
         put_text(sheet, "runtime", text);
     }
+    put_date(sheet, "began", facts->started_ns);
+    put_date(sheet, "taken", facts->taken_ns);
     put_pause(sheet, view);
     put_count(sheet, "stops tried", facts->n_stop_attempts);
     hs_format_bytes(facts->read_bytes, text);
@@ -221,6 +302,8 @@ static void put_graph(struct hs_sheet *sheet, const struct hs_view *view)
     put_count(sheet, "weak and ephemeron edges", totals->n_extra_edges);
     put_count(sheet, "roots", n_roots(view));
     put_count(sheet, "samples", totals->n_samples);
+    for (size_t i = 0; i < view->facts->n_samplers; i++)
+        put_sampler(sheet, view, i);
     hs_format_bytes(totals->file_bytes, text);
     put_text(sheet, "file", text);
 }

@@ -2,11 +2,16 @@
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/checked.h"
 #include "dump_session.h"
 #include "symbols/elf.h"
 #include "symbols/lines.h"
+
+#define NS_PER_S UINT64_C(1000000000)
 
 static hs_status facts_binary(const struct hs_object *object, struct hs_strtab *strings,
                               struct hs_binary *binary, struct hs_error *err)
@@ -56,6 +61,43 @@ static_assert((int)HS_WAY_READ == (int)HS_SNAP_WAY_READ &&
                   (int)HS_WAY_STOPPED == (int)HS_SNAP_WAY_STOPPED,
               "the format's numbers");
 
+static bool facts_clock(clockid_t clock, uint64_t *ret_ns)
+{
+    struct timespec now;
+
+    if (clock_gettime(clock, &now) != 0 || now.tv_sec < 0)
+        return false;
+    *ret_ns = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+    return true;
+}
+
+/* Since 1970: when `clock` stood at ns. 0: not known. */
+static uint64_t facts_since_1970(clockid_t clock, uint64_t ns)
+{
+    uint64_t now_ns, clock_ns;
+
+    if (ns == 0 || !facts_clock(clock, &clock_ns) || !facts_clock(CLOCK_REALTIME, &now_ns))
+        return 0;
+    if (ns > clock_ns || clock_ns - ns > now_ns)
+        return 0;
+    return now_ns - (clock_ns - ns);
+}
+
+/* When it was stopped and when it began; of a core neither is known. The kernel counts the latter
+ * in ticks since boot, with the time that the machine slept. */
+static void facts_times(const struct hs_target *target, struct hs_snap_facts *facts)
+{
+    long ticks_per_s = sysconf(_SC_CLK_TCK);
+    uint64_t started_ns;
+
+    if (target->core != NULL)
+        return;
+    facts->taken_ns = facts_since_1970(CLOCK_MONOTONIC, target->stopped_at_ns);
+    if (ticks_per_s > 0 &&
+        hs_mul_fits(target->identity.start_time, NS_PER_S / (uint64_t)ticks_per_s, &started_ns))
+        facts->started_ns = facts_since_1970(CLOCK_BOOTTIME, started_ns);
+}
+
 hs_status hs_dump_stop_facts(const struct hs_target *target, struct hs_strtab *strings,
                              struct hs_snap_facts *facts, struct hs_error *err)
 {
@@ -66,6 +108,7 @@ hs_status hs_dump_stop_facts(const struct hs_target *target, struct hs_strtab *s
     facts->stop_way = report->way;
     facts->predicted_ns = facts->pause_ns == 0 ? 0 : report->predicted_ns;
     facts->growth_bytes = report->growth_bytes;
+    facts_times(target, facts);
     if (report->why_no_copy[0] == '\0')
         return HS_OK;
     return hs_strtab_add(strings, report->why_no_copy, &facts->why_no_copy, err);

@@ -111,6 +111,10 @@ static hs_status writer_begin(struct hs_snap_writer *w, const struct hs_snap_fac
     w->raw.n_bytes = 0;
     const struct hs_column_limits limits = writer_limits(w);
     w->n_samplers = facts->n_samplers;
+    if (hs_samplers_verify(facts->samplers, facts->n_samplers, err) != HS_OK) {
+        err->status = HS_BUG;
+        return HS_BUG;
+    }
     HS_TRY(hs_facts_encode(facts, &limits, &w->raw, err));
     HS_TRY(writer_put(w, HS_SECTION_META, 0, err));
     HS_TRY(writer_put_roots(w, roots, n_roots, err));

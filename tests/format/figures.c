@@ -18,6 +18,35 @@ static void figures_print_members(const struct hs_snap *snap)
     }
 }
 
+static void figures_print_samples(const struct hs_snap *snap)
+{
+    const struct hs_snap_facts *facts = hs_snap_facts(snap);
+
+    for (size_t i = 0; i < facts->n_samplers; i++) {
+        const struct hs_sampler *sampler = &facts->samplers[i];
+        printf("sampler %u %.17g %llu %llu %s\n", sampler->kind, sampler->period_words,
+               (unsigned long long)sampler->begun_ns, (unsigned long long)sampler->n_lost,
+               hs_snap_string(snap, sampler->trace));
+    }
+    for (uint64_t i = 0; i < hs_snap_totals(snap)->n_samples; i++) {
+        const struct hs_sample *sample = hs_snap_sample(snap, i);
+        printf("sample %llu %lld %llu %llu %u %u %lld\n", (unsigned long long)sample->id,
+               sample->node == HS_NO_NODE ? -1LL : (long long)sample->node,
+               (unsigned long long)sample->n_samples, (unsigned long long)sample->words,
+               sample->state, sample->sampler,
+               sample->site == HS_NO_SITE ? -1LL : (long long)sample->site);
+    }
+    for (uint32_t site = 0; site < hs_snap_n_sites(snap); site++) {
+        size_t n;
+        const struct hs_site_frame *frames = hs_snap_site(snap, site, &n);
+        for (size_t i = 0; i < n; i++)
+            printf("frame %u %s %s %s %u %llu\n", frames[i].site,
+                   hs_snap_string(snap, frames[i].function), hs_snap_string(snap, frames[i].file),
+                   hs_snap_string(snap, frames[i].module), frames[i].line,
+                   (unsigned long long)frames[i].offset);
+    }
+}
+
 static void figures_print(const struct hs_snap *snap)
 {
     const struct hs_snap_totals *t = hs_snap_totals(snap);
@@ -48,6 +77,8 @@ static void figures_print(const struct hs_snap *snap)
     printf("resident_bytes %llu\n", (unsigned long long)facts->resident_bytes);
     printf("stop %u %llu %llu %s\n", facts->stop_way, (unsigned long long)facts->predicted_ns,
            (unsigned long long)facts->growth_bytes, hs_snap_string(snap, facts->why_no_copy));
+    printf("times %llu %llu\n", (unsigned long long)facts->taken_ns,
+           (unsigned long long)facts->started_ns);
     for (size_t i = 0; i < facts->n_memory; i++) {
         const struct hs_memory_row *row = &facts->memory[i];
         printf("memory %s %u %llu %llu %llu\n", hs_snap_string(snap, row->owner), row->state,
@@ -66,6 +97,7 @@ static void figures_print(const struct hs_snap *snap)
         printf("%u %s\n", root->edge_class, hs_snap_string(snap, root->name));
     }
     figures_print_members(snap);
+    figures_print_samples(snap);
 }
 
 int main(int argc, char **argv)

@@ -6,6 +6,7 @@
 Nothing but the standard library; zstd sections go through the program `zstd`. It verifies every
 hash and counts everything again. Exit 1 with a message when the file is not a sound snapshot.
 """
+import math
 import struct
 import subprocess
 import sys
@@ -150,7 +151,8 @@ def of_version(columns, version):
 FACTS = (("pid", "", "32"), ("command", "", "string"), ("tool_version", "", "string"),
          ("pause_ns", "", ""), ("read_bytes", "", ""), ("n_stop_attempts", "", "32"),
          ("resident_bytes", "", "", 2), ("stop_way", "", 4, 2), ("predicted_ns", "", "", 2),
-         ("growth_bytes", "", "", 2), ("why_no_copy", "", "string", 2))
+         ("growth_bytes", "", "", 2), ("why_no_copy", "", "string", 2), ("taken_ns", "", "", 2),
+         ("started_ns", "", "", 2))
 RUNTIMES = (("name", "", "string"), ("version", "", "string"), ("certainty", "", 2))
 PROOFS = (("what", "", "string"), ("expected", "", ""), ("found", "", ""), ("holds", "", 1))
 BINARIES = (("path", "", "string"), ("build_id", "", "string"), ("begin", "delta", ""),
@@ -159,6 +161,8 @@ UNREADABLE = (("begin", "delta", ""), ("end", "delta", ""))
 NOTES = (("text", "", "string"), ("is_gap", "", 1))
 MEMORY = (("owner", "", "string"), ("state", "", 6), ("bytes", "", ""),
           ("resident_bytes", "", ""), ("n_blocks", "", ""))
+SAMPLERS = (("kind", "", 2), ("period_words", "fixed", ""), ("begun_ns", "", ""),
+            ("n_lost", "", ""), ("trace", "", "string"))
 ROOTS = (("parent", "delta", ""), ("level", "", (4, 5)), ("kind", "", 11), ("certainty", "", 2),
          ("weak", "", 1), ("edge_class", "", 3, 2), ("target", "delta +1", ""),
          ("address", "delta", ""), ("offset", "delta", ""), ("field", "+1", "32"),
@@ -172,7 +176,9 @@ TYPES = (("name", "delta", "string"), ("tag", "", "16"), ("form", "", (11, 17)),
 MEMBERS = (("type", "delta", ""), ("offset_bytes", "delta", ""), ("name", "delta", "string"),
            ("type_name", "delta", "string"))
 SAMPLES = (("id", "delta", ""), ("node", "delta +1", ""), ("n_samples", "", ""),
-           ("words", "", ""), ("state", "", 1))
+           ("words", "", ""), ("state", "", 1), ("sampler", "", "32", 2), ("site", "+1", "32", 2))
+FRAMES = (("site", "delta", "32"), ("function", "delta", "string"), ("file", "delta", "string"),
+          ("module", "delta", "string"), ("line", "delta", "32"), ("offset", "delta", ""))
 TOTALS = tuple((name, "", "") for name in (
     "n_tree", "n_blocks", "n_edges", "n_extra_edges", "n_static_blocks", "heap_words",
     "static_words", "n_types", "n_samples", "n_strings", "n_chunks")) + (("n_members", "", "", 2),)
@@ -260,6 +266,14 @@ class Snapshot:
         for columns in (RUNTIMES, PROOFS, BINARIES, UNREADABLE, NOTES):
             c.list(columns, n_strings)
         self.memory = c.list(MEMORY, n_strings)[1] if self.version >= 2 else {"owner": []}
+        self.samplers = {"kind": [0], "period_words": [0], "begun_ns": [0], "n_lost": [0],
+                         "trace": [0]}
+        if self.version >= 2:
+            self.samplers = c.list(SAMPLERS, n_strings)[1]
+        self.samplers["period_words"] = [struct.unpack("<d", struct.pack("<Q", bits))[0]
+                                         for bits in self.samplers["period_words"]]
+        need(all(math.isfinite(period) and period >= 0 for period in self.samplers["period_words"]),
+             "a period that cannot be")
         c.done()
         c = self.contents(2)
         self.n_tree, self.roots = c.list(ROOTS, n_strings)
@@ -304,9 +318,24 @@ class Snapshot:
         c.done()
         c = self.contents(at + 1)
         self.counted["n_samples"], samples = c.list(SAMPLES)
+        self.frames = c.list(FRAMES, n_strings)[1] if self.version >= 2 else {"site": []}
         c.done()
-        need(samples["id"] == sorted(samples["id"]), "samples out of order")
+        samples.setdefault("sampler", [0] * len(samples["id"]))
+        samples.setdefault("site", [None] * len(samples["id"]))
+        self.samples = samples
+        self.verify_samples()
+
+    def verify_samples(self):
+        samples, n_sites = self.samples, 0
+        for site in self.frames["site"]:
+            need(site in (n_sites, n_sites - 1) and site >= 0, "frames out of order")
+            n_sites = site + 1
+        order = list(zip(samples["id"], samples["sampler"]))
+        need(order == sorted(order), "samples out of order")
         need(all(node is None or self.is_block(node) for node in samples["node"]), "a lost sample")
+        need(all(sampler < len(self.samplers["kind"]) for sampler in samples["sampler"]),
+             "a sample of no sampler")
+        need(all(site is None or site < n_sites for site in samples["site"]), "a lost site")
 
     def verify_members(self):
         places = list(zip(self.members["type"], self.members["offset_bytes"]))
@@ -426,6 +455,7 @@ class Snapshot:
         print("stop", *(self.facts.get(name, 0)
                         for name in ("stop_way", "predicted_ns", "growth_bytes")),
               self.text(self.facts.get("why_no_copy", 0)))
+        print("times", self.facts.get("taken_ns", 0), self.facts.get("started_ns", 0))
         for owner, *numbers in zip(*self.memory.values()):
             print("memory", self.text(owner), *numbers)
         print("checksum %016x" % self.checksum)
@@ -435,6 +465,18 @@ class Snapshot:
                       self.text(self.roots["name"][node]))
         for number, offset, name, type_name in zip(*self.members.values()):
             print("member", number, offset, self.text(name), self.text(type_name))
+        self.report_samples()
+
+    def report_samples(self):
+        for kind, period, begun, lost, trace in zip(*self.samplers.values()):
+            print("sampler", kind, "%.17g" % period, begun, lost, self.text(trace))
+        columns = [self.samples[name] for name in ("id", "node", "n_samples", "words", "state",
+                                                   "sampler", "site")]
+        for values in zip(*columns):
+            print("sample", *(-1 if value is None else value for value in values))
+        for site, function, file, module, line, offset in zip(*self.frames.values()):
+            print("frame", site, self.text(function), self.text(file), self.text(module), line,
+                  offset)
 
 
 def main():

@@ -103,9 +103,9 @@ struct golden_open {
 };
 
 static const struct golden_open opens[] = {
-    {"example.snap", golden_example, false}, {"minimal.snap", golden_minimal, false},
-    {"classes.snap", golden_classes, false}, {"native.snap", hs_golden_native, false},
-    {"chunks.snap", golden_chunks, true},
+    {"example.snap", golden_example, false},    {"minimal.snap", golden_minimal, false},
+    {"classes.snap", golden_classes, false},    {"native.snap", hs_golden_native, false},
+    {"samples.snap", hs_golden_samples, false}, {"chunks.snap", golden_chunks, true},
 };
 
 static void golden_build(void (*build)(struct hs_graph_builder *b), void **ret, size_t *ret_n)
@@ -576,7 +576,7 @@ enum {
 size_t hs_golden_count(void)
 {
     return LENGTH(opens) + LENGTH(others) + N_CUTS + N_FLIPS + LENGTH(forged) +
-           HS_N_GOLDEN_FORGED_NATIVE + LENGTH(kept);
+           HS_N_GOLDEN_FORGED_NATIVE + HS_N_GOLDEN_FORGED_SAMPLES + LENGTH(kept);
 }
 
 static void golden_make_other(size_t at, struct hs_golden_file *file)
@@ -629,7 +629,12 @@ static void golden_make_late(size_t at, struct hs_golden_file *file)
         golden_make_forged(&hs_golden_forged_native[at], hs_golden_native, file);
         return;
     }
-    golden_make_kept(&kept[at - HS_N_GOLDEN_FORGED_NATIVE], file);
+    at -= HS_N_GOLDEN_FORGED_NATIVE;
+    if (at < HS_N_GOLDEN_FORGED_SAMPLES) {
+        golden_make_forged(&hs_golden_forged_samples[at], hs_golden_samples, file);
+        return;
+    }
+    golden_make_kept(&kept[at - HS_N_GOLDEN_FORGED_SAMPLES], file);
 }
 
 void hs_golden_make(size_t at, struct hs_golden_file *ret)

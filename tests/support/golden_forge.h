@@ -29,4 +29,9 @@ void hs_golden_native(struct hs_graph_builder *b);
 enum { HS_N_GOLDEN_FORGED_NATIVE = 17 };
 extern const struct hs_golden_forged hs_golden_forged_native[HS_N_GOLDEN_FORGED_NATIVE];
 
+/* Samples of three samplers, with the backtraces of their allocations. */
+void hs_golden_samples(struct hs_graph_builder *b);
+enum { HS_N_GOLDEN_FORGED_SAMPLES = 18 };
+extern const struct hs_golden_forged hs_golden_forged_samples[HS_N_GOLDEN_FORGED_SAMPLES];
+
 #endif

@@ -166,7 +166,7 @@ static void forge_form(struct hs_forge *f)
 static void forge_memory_cell(struct hs_forge *f, size_t column, size_t row, uint8_t value)
 {
     struct hs_forge_section *meta = hs_forge_section(f, HS_SECTION_META, 0);
-    size_t begin = meta->raw.n_bytes - 5 * HS_N_MEMORY_STATES;
+    size_t begin = meta->raw.n_bytes - 1 - 5 * HS_N_MEMORY_STATES; /* no samplers follow */
     hs_forge_set_byte(meta, begin + HS_N_MEMORY_STATES * column + row, value);
 }
 static void forge_memory_owner(struct hs_forge *f)

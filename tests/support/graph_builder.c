@@ -59,6 +59,7 @@ void hs_graph_builder_fini(struct hs_graph_builder *b)
     hs_free(b->types);
     hs_free(b->members);
     hs_free(b->samples);
+    hs_free(b->frames);
     hs_free(b->degree);
     hs_free(b->bytes);
     *b = (struct hs_graph_builder){0};
@@ -211,6 +212,20 @@ void hs_graph_builder_sample(struct hs_graph_builder *b, uint64_t id, uint32_t b
     };
 }
 
+void hs_graph_builder_frame(struct hs_graph_builder *b, uint32_t site, const char *function,
+                            const char *file, uint32_t line)
+{
+    struct hs_site_frame *frame = BUILDER_ADD(b, frames);
+    *frame = (struct hs_site_frame){
+        .site = site,
+        .function = builder_string(b, function),
+        .file = builder_string(b, file),
+        .module = builder_string(b, "demo"),
+        .line = line,
+        .offset = 16 + 4 * (b->n_frames - 1),
+    };
+}
+
 /* Groups are numbered as they were made (a parent is made before its children), then the leaves. */
 hs_node hs_graph_builder_n_tree(const struct hs_graph_builder *b)
 {
@@ -329,6 +344,8 @@ hs_status hs_graph_builder_write(struct hs_graph_builder *b, struct hs_out *out,
                                            .n_members = b->n_members,
                                            .samples = samples,
                                            .n_samples = b->n_samples,
+                                           .site_frames = b->frames,
+                                           .n_site_frames = b->n_frames,
                                        },
                                        &totals, err);
     if (status == HS_OK && ret_totals != NULL)

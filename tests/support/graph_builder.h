@@ -42,11 +42,12 @@ struct hs_graph_builder {
     struct hs_root *groups; /* parent likewise */
     struct hs_type *types;
     struct hs_member *members;
-    struct hs_sample *samples;
+    struct hs_sample *samples; /* sampler 0 and no site unless changed */
+    struct hs_site_frame *frames;
     uint32_t *degree; /* edges added per block */
-    size_t n_blocks, n_edges, n_leaves, n_groups, n_types, n_members, n_samples;
+    size_t n_blocks, n_edges, n_leaves, n_groups, n_types, n_members, n_samples, n_frames;
     size_t blocks_capacity, edges_capacity, leaves_capacity, groups_capacity, types_capacity;
-    size_t samples_capacity, degree_capacity, members_capacity;
+    size_t samples_capacity, degree_capacity, members_capacity, frames_capacity;
     void *bytes; /* of the last hs_graph_builder_open, owned */
 };
 
@@ -82,6 +83,9 @@ uint32_t hs_graph_builder_type(struct hs_graph_builder *b, const char *name, uin
 void hs_graph_builder_member(struct hs_graph_builder *b, uint32_t type, uint64_t offset_bytes,
                              const char *name, const char *type_name);
 void hs_graph_builder_sample(struct hs_graph_builder *b, uint64_t id, uint32_t block);
+/* The next frame of the backtraces. file NULL: unknown. */
+void hs_graph_builder_frame(struct hs_graph_builder *b, uint32_t site, const char *function,
+                            const char *file, uint32_t line);
 
 /* Node numbers in what is written. */
 hs_node hs_graph_builder_n_tree(const struct hs_graph_builder *b);

@@ -67,6 +67,13 @@ static void test_sample_states(void **state)
     expect_names(hs_sample_state_name, HS_N_SAMPLE_STATES, names);
 }
 
+static void test_sampler_kinds(void **state)
+{
+    static const char *const names[] = {"memprof", "jemalloc", "record"};
+    (void)state;
+    expect_names(hs_sampler_kind_name, HS_N_SAMPLER_KINDS, names);
+}
+
 static void test_memory_states(void **state)
 {
     static const char *const names[] = {"live",     "cached",  "free", "dirty",
@@ -91,6 +98,7 @@ int main(void)
         cmocka_unit_test(test_edge_classes),
         cmocka_unit_test(test_forms),
         cmocka_unit_test(test_sample_states),
+        cmocka_unit_test(test_sampler_kinds),
         cmocka_unit_test(test_memory_states),
         cmocka_unit_test(test_only_the_first_classes_are_strong),
     };

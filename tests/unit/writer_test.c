@@ -92,8 +92,39 @@ static void build_random(struct hs_graph_builder *b, uint32_t n_blocks, uint32_t
         b->leaves[at].address = test_random(UINT64_MAX);
         b->leaves[at].offset = test_random(UINT64_MAX);
     }
-    for (uint64_t i = 0; i < 10; i++)
+    static const struct hs_sampler samplers[] = {
+        {.kind = HS_SAMPLER_MEMPROF, .period_words = 1e6},
+        {.kind = HS_SAMPLER_RECORD, .period_words = 1.0 / 3, .begun_ns = UINT64_MAX, .n_lost = 5}};
+    b->facts.samplers = samplers;
+    b->facts.n_samplers = 2;
+    for (uint64_t i = 0; i < 10; i++) {
         hs_graph_builder_sample(b, i * i * 1000, pick_block(n_blocks, i % 3 == 0));
+        b->samples[i].sampler = i % 2;
+        b->samples[i].site = i % 4 == 0 ? HS_NO_SITE : (uint32_t)i % 3;
+    }
+    for (uint32_t i = 0; i < 3; i++)
+        for (uint32_t j = 0; j <= i; j++)
+            hs_graph_builder_frame(b, i, j % 2 ? "grow" : "main", i == 1 ? NULL : "a.c", 7 * i + j);
+}
+
+static void compare_samples(const struct hs_graph_builder *b, const struct hs_snap *snap)
+{
+    const struct hs_snap_facts *facts = hs_snap_facts(snap);
+    size_t n, at = 0;
+
+    assert_int_equal(facts->n_samplers, b->facts.n_samplers);
+    assert_memory_equal(facts->samplers, b->facts.samplers, 2 * sizeof *facts->samplers);
+    for (size_t i = 0; i < b->n_samples; i++) {
+        assert_int_equal(hs_snap_sample(snap, i)->sampler, b->samples[i].sampler);
+        assert_int_equal(hs_snap_sample(snap, i)->site, b->samples[i].site);
+    }
+    assert_int_equal(hs_snap_n_sites(snap), 3);
+    for (uint32_t site = 0; site < 3; site++) {
+        const struct hs_site_frame *frames = hs_snap_site(snap, site, &n);
+        assert_int_equal(n, site + 1);
+        for (size_t i = 0; i < n; i++)
+            assert_memory_equal(&frames[i], &b->frames[at++], sizeof *frames);
+    }
 }
 
 static void compare_tables(const struct hs_graph_builder *b, const struct hs_snap *snap)
@@ -128,6 +159,7 @@ static void compare_tables(const struct hs_graph_builder *b, const struct hs_sna
         else
             assert_int_equal(found->node, b->samples[i].node + n_tree);
     }
+    compare_samples(b, snap);
     assert_null(hs_snap_find_samples(snap, 17, &n_found));
 }
 
@@ -305,6 +337,12 @@ static void test_refuses_malformed_trees(void **state)
     r.facts.word_bytes = 2;
     assert_int_equal(refusal_new(&r, 1), HS_BUG);
     refusal_end(&r, "a word of 2 bytes");
+    refusal_begin(&r);
+    const struct hs_sampler sampler = {.period_words = -1};
+    r.facts.samplers = &sampler;
+    r.facts.n_samplers = 1;
+    assert_int_equal(refusal_new(&r, 1), HS_BUG);
+    refusal_end(&r, "sampler 0 has no period that can be");
 }
 
 static void refuse_block(struct hs_block_record block, struct hs_edge edge, const char *message)
@@ -351,10 +389,14 @@ static void test_refuses_a_wrong_end(void **state)
     struct hs_snap_totals totals;
     struct hs_block_record block = {.address = 0x1000, .words = 4, .type = 1};
     const struct hs_type types[2] = {{0}};
-    const struct hs_sample samples[2] = {{.id = 2, .node = 5}, {.id = 1, .node = 5}};
+    const struct hs_sample samples[2] = {{.id = 2, .node = 5, .site = HS_NO_SITE},
+                                         {.id = 1, .node = 5, .site = HS_NO_SITE}};
     const struct hs_member members[2] = {{.type = 1}, {.type = 0}};
     const struct hs_sample lost = {.id = 2, .node = 1};
     refusal_begin(&r);
+    const struct hs_sampler sampler = {.kind = HS_SAMPLER_RECORD};
+    r.facts.samplers = &sampler;
+    r.facts.n_samplers = 1;
     assert_int_equal(refusal_new(&r, 1), HS_OK);
     struct hs_snap_ending end = {.types = types, .n_types = 2};
     assert_int_equal(hs_snap_writer_finish(r.writer, &end, &totals, &r.err), HS_BUG);
@@ -369,6 +411,21 @@ static void test_refuses_a_wrong_end(void **state)
     end = (struct hs_snap_ending){.types = types, .n_types = 2, .samples = &lost, .n_samples = 1};
     assert_int_equal(hs_snap_writer_finish(r.writer, &end, &totals, &r.err), HS_BUG);
     assert_non_null(strstr(r.err.message, "which is no block"));
+    const struct hs_sample foreign = {.node = HS_NO_NODE, .sampler = 1};
+    end =
+        (struct hs_snap_ending){.types = types, .n_types = 2, .samples = &foreign, .n_samples = 1};
+    assert_int_equal(hs_snap_writer_finish(r.writer, &end, &totals, &r.err), HS_BUG);
+    assert_non_null(strstr(r.err.message, "sample 0 is of sampler 1 of 1"));
+    const struct hs_sample siteless = {.node = HS_NO_NODE, .site = 1};
+    const struct hs_site_frame frame = {.line = 3};
+    end = (struct hs_snap_ending){.types = types,
+                                  .n_types = 2,
+                                  .samples = &siteless,
+                                  .n_samples = 1,
+                                  .site_frames = &frame,
+                                  .n_site_frames = 1};
+    assert_int_equal(hs_snap_writer_finish(r.writer, &end, &totals, &r.err), HS_BUG);
+    assert_non_null(strstr(r.err.message, "sample 0 is of site 1 of 1"));
     end = (struct hs_snap_ending){.types = types, .n_types = 2, .members = members, .n_members = 2};
     assert_int_equal(hs_snap_writer_finish(r.writer, &end, &totals, &r.err), HS_BUG);
     assert_non_null(strstr(r.err.message, "member 1 is out of order"));
