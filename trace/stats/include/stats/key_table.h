@@ -1,0 +1,29 @@
+/* Numbers of 64 bits, each once, numbered from 0 in order of first use. No allocation per key; the
+ * hash is keyed by a secret of the process, so nobody who writes a file can choose collisions.
+ * Numbers do not depend on it.
+ *
+ * Resident: 8 bytes per key, and 6 to 12 for its slot. */
+#ifndef HS_STATS_KEY_TABLE_H
+#define HS_STATS_KEY_TABLE_H
+
+#include "stats/memory.h"
+
+#define HS_NO_KEY UINT32_MAX
+
+struct hs_key_table {
+    uint64_t *keys; /* owned */
+    size_t n, capacity;
+    uint32_t *slots; /* owned: number + 1, 0 is empty */
+    size_t n_slots, slots_capacity;
+};
+
+/* A zeroed table is valid and empty. */
+void hs_key_table_fini(struct hs_key_table *table);
+
+/* The number of `key`, which is added when new: then it is table->n - 1 afterwards. HS_LIMIT. */
+hs_status hs_key_table_add(struct hs_key_table *table, uint64_t key, struct hs_stats_memory *memory,
+                           uint32_t *ret, struct hs_error *err);
+/* HS_NO_KEY when it is not there. */
+uint32_t hs_key_table_find(const struct hs_key_table *table, uint64_t key);
+
+#endif
