@@ -1,47 +1,313 @@
-/* The OCaml threads of each domain. */
+/* The OCaml threads of each domain.
+ *
+ * With systhreads every thread has a caml_thread_struct, those of one domain hang on one ring, and
+ * each kernel thread has the address of its own among its pthread-specific data. The state of the
+ * domain has the truth of one of them: of the one that holds the domain, or, while none does, of
+ * the one that released it last, whose structure then says the same.
+ *
+ * The table of active threads is static and of another form in each version, so the rings are
+ * found from the kernel threads: glibc keeps specific data in struct pthread (at fs_base), as pairs
+ * of a sequence number and the value.
+ *
+ * Source: otherlibs/systhreads/st_stubs.c of 5.1.1, 5.2.0 and 5.3. */
+#include <stdlib.h>
+
 #include "base/alloc.h"
 #include "ocaml5.h"
 
-static hs_status add_current(struct hs_ocaml *rt, uint32_t number, struct hs_ocaml_stops *stops,
-                             struct hs_error *err)
-{
-    const struct hs_ocaml5_domain *domain = &rt->five->domains[number];
-    struct hs_ocaml_thread thread = {.tid = domain->holder != 0 ? domain->holder : domain->first,
-                                     .is_current = true,
-                                     .domain = number,
-                                     .stack = domain->words[HS_STATE5_CURRENT_STACK],
-                                     .gc_regs = domain->words[HS_STATE5_GC_REGS],
-                                     .local_roots =
-                                         hs_ocaml5_word(domain, rt->five->layout.local_roots)};
-    struct hs_error ignored = HS_ERROR_INIT;
-    uint64_t sp, pc;
+enum {
+    THREAD_DESCR = 0, /* words of caml_thread_struct */
+    THREAD_NEXT = 1,
+    THREAD_PREV = 2,
+    THREAD_DOMAIN_ID = 3,
+    THREAD_CURRENT_STACK = 4,
+    THREAD_LOCAL_ROOTS = 6,
+    THREAD_LAST_EXN = 9,
+    THREAD_GC_REGS = 10,
+    THREAD_WORDS = 11,
+    MAX_THREADS = 1 << 20,
+    PTHREAD_BYTES = 0x900, /* of struct pthread; specific_1stblock begins at 0x310 */
+    PTHREAD_SHORT_BYTES = 0x520,
+    SPECIFIC_OFFSET = 0x310,
+    SPECIFIC_BYTES = 16,
+    N_FIRST_KEYS = 32,
+};
 
-    if (thread.stack != 0 &&
-        hs_target_read(rt->target, thread.stack + HS_STACK5_SP, &sp, sizeof sp, &ignored) ==
-            HS_OK &&
-        hs_target_read(rt->target, sp, &pc, sizeof pc, &ignored) == HS_OK) {
-        thread.sp = sp + HS_WORD;
-        thread.pc = pc;
+/* The structures that kernel threads lead to: ascending, each once. */
+struct known {
+    hs_addr info;
+    pid_t tid;
+};
+
+struct finder {
+    struct hs_ocaml *rt;
+    struct hs_ocaml_stops *stops;
+    struct hs_error *err;
+    struct known *known; /* owned */
+    size_t n_known, known_capacity;
+};
+
+static bool read_words(struct hs_ocaml *rt, hs_addr address, uint64_t *words, size_t n)
+{
+    struct hs_error ignored = HS_ERROR_INIT;
+    const struct hs_mapping *mapping = hs_target_mapping_at(rt->target, address);
+    return address % HS_WORD == 0 && mapping != NULL && mapping->readable &&
+           hs_target_read(rt->target, address, words, n * sizeof *words, &ignored) == HS_OK;
+}
+
+static const struct hs_ocaml5_domain *domain_of(const struct hs_ocaml *rt, uint32_t id,
+                                                uint32_t *ret_number)
+{
+    for (uint32_t i = 0; i < rt->five->n_domains; i++) {
+        if (rt->five->domains[i].id == id) {
+            *ret_number = i;
+            return &rt->five->domains[i];
+        }
     }
+    return NULL;
+}
+
+/* A caml_thread_struct: its neighbours on the ring know it, it is of a domain and has a stack. */
+static bool is_thread(struct hs_ocaml *rt, hs_addr info, uint64_t *words)
+{
+    uint64_t next[THREAD_WORDS], prev[THREAD_WORDS];
+    uint32_t number;
+    return read_words(rt, info, words, THREAD_WORDS) &&
+           domain_of(rt, (uint32_t)words[THREAD_DOMAIN_ID], &number) != NULL &&
+           read_words(rt, words[THREAD_NEXT], next, THREAD_WORDS) && next[THREAD_PREV] == info &&
+           read_words(rt, words[THREAD_PREV], prev, THREAD_WORDS) && prev[THREAD_NEXT] == info &&
+           (uint32_t)next[THREAD_DOMAIN_ID] == (uint32_t)words[THREAD_DOMAIN_ID];
+}
+
+static hs_status add_known(struct finder *f, hs_addr info, pid_t tid)
+{
+    HS_TRY(
+        hs_grow((void **)&f->known, &f->known_capacity, f->n_known + 1, sizeof *f->known, f->err));
+    f->known[f->n_known++] = (struct known){info, tid};
+    return HS_OK;
+}
+
+/* Where the value of caml_thread_key would be among `n` words of struct pthread; `n` when it is not
+ * known. */
+static size_t place_of_key(struct hs_ocaml *rt, size_t n)
+{
+    struct hs_live_symbol symbol;
+    uint32_t key;
+    if (!hs_objects_find(rt->objects, "caml_thread_key", &symbol) ||
+        !hs_image_u32(rt->image, symbol.address, &key) || key >= N_FIRST_KEYS)
+        return n;
+    return (SPECIFIC_OFFSET + SPECIFIC_BYTES * key) / HS_WORD + 1;
+}
+
+/* The key's place first; then, another libc may have it elsewhere, any word that leads there. */
+static hs_status look_into(struct finder *f, const struct hs_thread *kernel)
+{
+    uint64_t words[PTHREAD_BYTES / HS_WORD], thread[THREAD_WORDS];
+    size_t n = PTHREAD_BYTES / HS_WORD;
+    if (!read_words(f->rt, kernel->regs.fs_base, words, n)) {
+        n = PTHREAD_SHORT_BYTES / HS_WORD;
+        if (!read_words(f->rt, kernel->regs.fs_base, words, n))
+            return HS_OK;
+    }
+    size_t first = place_of_key(f->rt, n);
+    if (first < n && words[first] != 0 && is_thread(f->rt, words[first], thread))
+        return add_known(f, words[first], kernel->tid);
+    for (size_t i = 0; i < n; i++) {
+        if (words[i] != 0 && is_thread(f->rt, words[i], thread))
+            return add_known(f, words[i], kernel->tid);
+    }
+    return HS_OK;
+}
+
+static int by_info(const void *a, const void *b)
+{
+    const struct known *x = a, *y = b;
+    return x->info < y->info ? -1 : x->info > y->info;
+}
+
+static pid_t tid_of(const struct finder *f, hs_addr info)
+{
+    const struct known wanted = {.info = info};
+    const struct known *found =
+        f->n_known == 0 ? NULL : bsearch(&wanted, f->known, f->n_known, sizeof wanted, by_info);
+    return found == NULL ? 0 : found->tid;
+}
+
+static hs_status add_thread(struct finder *f, const struct hs_ocaml_thread *thread)
+{
+    struct hs_ocaml_stops *stops = f->stops;
     HS_TRY(hs_grow((void **)&stops->threads, &stops->capacity, stops->n + 1, sizeof *stops->threads,
-                   err));
-    stops->threads[stops->n++] = thread;
+                   f->err));
+    stops->threads[stops->n++] = *thread;
+    return HS_OK;
+}
+
+/* Where the stack says that it stands: nowhere when it has no frames yet. */
+static void set_by_stack(struct hs_ocaml *rt, struct hs_ocaml_thread *thread)
+{
+    uint64_t words[HS_STACK5_BYTES / HS_WORD], pc;
+    if (thread->stack == 0 || !read_words(rt, thread->stack, words, sizeof words / sizeof *words))
+        return;
+    hs_addr sp = words[HS_STACK5_SP / HS_WORD];
+    if (sp == words[HS_STACK5_HANDLER / HS_WORD] || !read_words(rt, sp, &pc, 1))
+        return;
+    thread->sp = sp + HS_WORD;
+    thread->pc = pc;
+}
+
+static void set_by_state(struct hs_ocaml *rt, struct hs_ocaml_thread *thread)
+{
+    const struct hs_ocaml5_domain *domain = &rt->five->domains[thread->domain];
+    thread->is_current = true;
+    thread->stack = domain->words[HS_STATE5_CURRENT_STACK];
+    thread->gc_regs = domain->words[HS_STATE5_GC_REGS];
+    thread->local_roots = hs_ocaml5_word(domain, rt->five->layout.local_roots);
+    set_by_stack(rt, thread);
+}
+
+/* All threads of the ring that `info` is on. */
+static hs_status add_ring(struct finder *f, uint32_t domain, hs_addr info)
+{
+    hs_addr at = info, previous = 0;
+    do {
+        uint64_t w[THREAD_WORDS];
+        if (f->stops->n == MAX_THREADS || !read_words(f->rt, at, w, THREAD_WORDS) ||
+            (previous != 0 && w[THREAD_PREV] != previous)) {
+            f->stops->lacks_threads = true;
+            return HS_OK;
+        }
+        struct hs_ocaml_thread thread = {.info = at,
+                                         .tid = tid_of(f, at),
+                                         .domain = domain,
+                                         .stack = w[THREAD_CURRENT_STACK],
+                                         .gc_regs = w[THREAD_GC_REGS],
+                                         .local_roots = w[THREAD_LOCAL_ROOTS]};
+        HS_TRY(add_thread(f, &thread));
+        previous = at;
+        at = w[THREAD_NEXT];
+    } while (at != info);
+    return HS_OK;
+}
+
+/* Which of the threads from `first` on has its truth in the domain's state: the holder, or the one
+ * whose stack it has. One without a structure when none fits: there are no systhreads, or the
+ * domain begins or ends. */
+static hs_status set_current(struct finder *f, uint32_t number, size_t first)
+{
+    const struct hs_ocaml5_domain *domain = &f->rt->five->domains[number];
+    struct hs_ocaml_thread *threads = f->stops->threads, *current = NULL;
+    for (size_t i = first; i < f->stops->n && current == NULL; i++) {
+        if (domain->holder != 0 && threads[i].tid == domain->holder)
+            current = &threads[i];
+    }
+    for (size_t i = first; i < f->stops->n && current == NULL; i++) {
+        if (threads[i].stack == domain->words[HS_STATE5_CURRENT_STACK])
+            current = &threads[i];
+    }
+    for (size_t i = first; i < f->stops->n; i++) {
+        if (&threads[i] == current)
+            set_by_state(f->rt, &threads[i]);
+        else
+            set_by_stack(f->rt, &threads[i]);
+    }
+    if (current != NULL)
+        return HS_OK;
+    struct hs_ocaml_thread thread = {.tid = domain->holder != 0 ? domain->holder : domain->first,
+                                     .domain = number};
+    set_by_state(f->rt, &thread);
+    return add_thread(f, &thread);
+}
+
+/* A domain has one ring: who is not on it is lost. */
+static hs_status add_domain(struct finder *f, uint32_t number)
+{
+    size_t first = f->stops->n, n_known = 0, n_found = 0;
+    for (size_t i = 0; i < f->n_known; i++) {
+        uint64_t w[THREAD_WORDS];
+        if (!read_words(f->rt, f->known[i].info, w, THREAD_WORDS) ||
+            (uint32_t)w[THREAD_DOMAIN_ID] != f->rt->five->domains[number].id)
+            continue;
+        if (n_known++ == 0)
+            HS_TRY(add_ring(f, number, f->known[i].info));
+    }
+    for (size_t i = first; i < f->stops->n; i++)
+        n_found += f->stops->threads[i].tid != 0;
+    if (n_found < n_known)
+        f->stops->lacks_threads = true;
+    return set_current(f, number, first);
+}
+
+static int by_domain_and_tid(const void *a, const void *b)
+{
+    const struct hs_ocaml_thread *x = a, *y = b;
+    if (x->domain != y->domain)
+        return x->domain < y->domain ? -1 : 1;
+    if (x->tid != y->tid)
+        return x->tid < y->tid ? -1 : 1;
+    return x->info < y->info ? -1 : x->info > y->info;
+}
+
+static hs_status find_all(struct finder *f)
+{
+    const struct hs_target *target = f->rt->target;
+    for (size_t i = 0; i < target->n_threads; i++)
+        HS_TRY(look_into(f, &target->threads[i]));
+    if (f->n_known > 1)
+        qsort(f->known, f->n_known, sizeof *f->known, by_info);
+    for (uint32_t i = 0; i < f->rt->five->n_domains; i++)
+        HS_TRY(add_domain(f, i));
+    if (f->stops->n > 1)
+        qsort(f->stops->threads, f->stops->n, sizeof *f->stops->threads, by_domain_and_tid);
     return HS_OK;
 }
 
 hs_status hs_ocaml5_find_threads(struct hs_ocaml *rt, struct hs_ocaml_stops *stops,
                                  struct hs_error *err)
 {
-    for (uint32_t i = 0; i < rt->five->n_domains; i++)
-        HS_TRY(add_current(rt, i, stops, err));
-    return HS_OK;
+    struct finder f = {.rt = rt, .stops = stops, .err = err};
+    struct hs_live_symbol hook;
+    uint64_t function = 0;
+    hs_status status = find_all(&f);
+    bool has_hook = hs_objects_find(rt->objects, "caml_scan_roots_hook", &hook) &&
+                    read_words(rt, hook.address, &function, 1) && function != 0;
+    if (has_hook && f.n_known == 0 && hs_objects_find(rt->objects, "caml_thread_initialize", &hook))
+        stops->lacks_threads = true;
+    hs_free(f.known);
+    return status;
+}
+
+static hs_status add_word(struct hs_root_walk *walk, const struct hs_ocaml_thread *thread,
+                          unsigned word, const char *what)
+{
+    uint64_t value;
+    struct hs_root_leaf leaf = hs_walk_leaf(HS_ROOT_HOOK);
+    leaf.root.address = thread->info + word * HS_WORD;
+    if (!hs_walk_u64(walk, leaf.root.address, &value) || hs_walk_is_copying(walk))
+        return HS_OK;
+    leaf.root.thread = (uint32_t)thread->tid;
+    HS_TRY(hs_walk_name(walk, &leaf.root.name, "%s of thread %d", what, (int)thread->tid));
+    HS_TRY(hs_walk_name(walk, &leaf.group_module, "thread %d", (int)thread->tid));
+    HS_TRY(hs_walk_name(walk, &leaf.group_unit, "systhreads"));
+    return hs_walk_add(walk, value, &leaf);
 }
 
 hs_status hs_ocaml5_walk_threads(struct hs_root_walk *walk)
 {
-    struct hs_live_symbol symbol;
-    if (hs_walk_is_copying(walk) ||
-        !hs_objects_find(walk->rt->objects, "caml_thread_initialize", &symbol))
+    const struct hs_ocaml_stops *stops = walk->roots->stops;
+    bool has_threads = false;
+    for (size_t i = 0; i < stops->n; i++) {
+        if (stops->threads[i].info == 0)
+            continue;
+        has_threads = true;
+        HS_TRY(add_word(walk, &stops->threads[i], THREAD_DESCR, "descriptor"));
+        HS_TRY(add_word(walk, &stops->threads[i], THREAD_LAST_EXN, "last exception"));
+    }
+    struct hs_live_symbol hook;
+    uint64_t function = 0;
+    if (has_threads || hs_walk_is_copying(walk) ||
+        !hs_objects_find(walk->rt->objects, "caml_scan_roots_hook", &hook) ||
+        !hs_walk_u64(walk, hook.address, &function) || function == 0)
         return HS_OK;
-    return hs_ocaml_note(walk->rt, true, walk->err, "threads of OCaml 5 were not scanned");
+    return hs_ocaml_note(walk->rt, true, walk->err,
+                         "roots of a scan hook other than systhreads were not scanned");
 }
