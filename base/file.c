@@ -104,7 +104,7 @@ hs_status hs_map_open_fd(int fd, const char *name, struct hs_map *ret, struct hs
     if (bytes == MAP_FAILED)
         return errno == ENODEV ? file_read_all(fd, name, ret, err)
                                : hs_fail_errno(err, HS_IO, "cannot map '%s'", name);
-    *ret = (struct hs_map){.bytes = bytes, .n_bytes = n_bytes};
+    *ret = (struct hs_map){.bytes = bytes, .n_bytes = n_bytes, .is_file = true};
     return HS_OK;
 }
 

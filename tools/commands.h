@@ -22,6 +22,7 @@ HS_COMMAND(types);
 HS_COMMAND(object);
 HS_COMMAND(leaks);
 HS_COMMAND(samples);
+HS_COMMAND(trace);
 HS_COMMAND(export);
 HS_COMMAND(import);
 HS_COMMAND(index);

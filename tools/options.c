@@ -349,6 +349,15 @@ const struct hs_command hs_commands[] = {
      "heapsnap import --from hprof app.hprof --policy visualvm -o app.snap\n"
      "heapsnap import --from graph graph/ -o heap.snap\n",
      hs_cmd_import},
+    {"trace", "record", "what an allocation trace holds", "WHAT FILE", 2, 2,
+     HS_BIT(HS_OPT_FORMAT) | HS_BIT(HS_OPT_JSON) | HS_BIT(HS_OPT_OUTPUT) | HS_OPTIONS_OF_FILES |
+         HS_OPTIONS_OF_LIMITS,
+     "FILE is a trace in memtrace's format (versions 1 to 3), of memtrace itself or of heapsnap "
+     "record. WHAT is one of:\n"
+     "dump: its events, one a line: microseconds since the start, number of the allocation, and "
+     "what happened to it; of an allocation also samples, words, domain, how many frames it shares "
+     "with the one before, and the backtrace, the outermost first.",
+     "heapsnap trace dump app.ctf --format ndjson\n", hs_cmd_trace},
     {"help", "help", "the help of a command", "[COMMAND]", 0, 1, 0,
      "Prints the same as COMMAND --help.", "heapsnap help roots\n", hs_cmd_help},
     {"version", "help", "the version of heapsnap and of its format", "", 0, 0, 0, "", "",

@@ -17,6 +17,7 @@
 struct hs_map {
     const uint8_t *bytes; /* NULL for an empty file */
     size_t n_bytes;
+    bool is_file; /* pages that are given back (MADV_DONTNEED) come again from the file */
 };
 
 /* Maps a regular file read-only. A pipe or terminal is read to the end into pages instead ("-" is

@@ -1,0 +1,33 @@
+/* trace: what an allocation trace holds. One function for each WHAT: trace_commands.h. */
+#include <string.h>
+
+#include "commands.h"
+#include "trace_commands.h"
+
+#define ENTRY(name) {#name, hs_trace_cmd_##name},
+
+static const struct {
+    const char *name;
+    hs_status (*run)(struct hs_tool *tool, const struct hs_invocation *inv, struct hs_error *err);
+} entries[] = {HS_TRACE_COMMANDS(ENTRY)};
+
+#define N_ENTRIES (sizeof entries / sizeof *entries)
+
+static const char *entry_name(const void *context, size_t at)
+{
+    (void)context;
+    return entries[at].name;
+}
+
+hs_status hs_cmd_trace(struct hs_tool *tool, const struct hs_invocation *inv, struct hs_error *err)
+{
+    for (size_t i = 0; i < N_ENTRIES; i++) {
+        if (strcmp(inv->arguments[0], entries[i].name) == 0)
+            return entries[i].run(tool, inv, err);
+    }
+    const char *nearest = hs_nearest(inv->arguments[0], entry_name, NULL, N_ENTRIES);
+    (void)hs_fail(err, HS_USAGE, "no 'trace %s'", inv->arguments[0]);
+    if (nearest != NULL)
+        return hs_hint(err, "did you mean 'trace %s'?", nearest);
+    return hs_hint(err, "'heapsnap help trace' lists what there is");
+}

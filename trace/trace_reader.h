@@ -1,0 +1,64 @@
+/* The reader's inside, for its parts. */
+#ifndef HS_TRACE_TRACE_READER_H
+#define HS_TRACE_TRACE_READER_H
+
+#include "base/file.h"
+#include "trace_bytes.h"
+#include "trace_names.h"
+#include "trace_packet.h"
+#include "trace_sites.h"
+
+#define TRACE_N_SLOTS 16384
+#define TRACE_MAX_DOMAINS 1024
+#define TRACE_MAX_FRAMES ((size_t)1 << 20)     /* of one backtrace */
+#define TRACE_MAX_ALL_FRAMES ((size_t)1 << 23) /* of the last backtraces of all domains */
+
+/* Of the code cache: what stands in it, and which slot was used after it last time. 16 bytes. */
+struct trace_slot {
+    uint64_t code;
+    uint16_t next;
+};
+
+/* What a writer keeps for each domain. */
+struct trace_domain {
+    uint32_t number;
+    struct trace_slot *slots; /* pages, TRACE_N_SLOTS */
+    uint64_t *frames;         /* owned: the last backtrace */
+    size_t n_frames, capacity;
+    struct trace_names *names; /* owned */
+    uint64_t last_us;          /* of the last event, since the start */
+};
+
+struct hs_trace {
+    struct hs_map map; /* empty over borrowed bytes */
+    const uint8_t *file;
+    size_t n_bytes;
+    struct hs_trace_info info;
+    char *strings; /* owned: of info */
+    struct trace_packet first;
+    size_t info_end; /* in the first packet: behind the trace information */
+    struct trace_sites sites;
+    struct trace_domain **domains; /* owned, each, by number */
+    size_t n_domains, domains_capacity, n_all_frames;
+    struct hs_trace_gaps gaps;
+    /* Where we are: */
+    size_t next_packet;
+    bool in_packet;
+    struct trace_packet packet;
+    struct trace_bytes bytes; /* of the packet, from the next event on */
+    struct trace_domain *domain;
+    uint64_t next_id;
+    size_t given_back; /* pages before it were */
+};
+
+/* Reads one location whose event header was read. What is damaged in the names becomes a gap;
+ * bytes->failed where it ends early. HS_LIMIT. */
+hs_status hs_trace_read_location(struct hs_trace *trace, struct trace_bytes *bytes,
+                                 struct hs_error *err);
+
+/* Decodes n_words code words into the domain's last backtrace, of which n_common frames stay.
+ * bytes->failed where they end early or lead to more frames than we keep. HS_LIMIT. */
+hs_status hs_trace_read_backtrace(struct hs_trace *trace, struct trace_bytes *bytes,
+                                  uint64_t n_common, unsigned n_words, struct hs_error *err);
+
+#endif
