@@ -93,9 +93,14 @@ static void facts_times(const struct hs_target *target, struct hs_snap_facts *fa
     if (target->core != NULL)
         return;
     facts->taken_ns = facts_since_1970(CLOCK_MONOTONIC, target->stopped_at_ns);
-    if (ticks_per_s > 0 &&
-        hs_mul_fits(target->identity.start_time, NS_PER_S / (uint64_t)ticks_per_s, &started_ns))
-        facts->started_ns = facts_since_1970(CLOCK_BOOTTIME, started_ns);
+    if (ticks_per_s <= 0)
+        return;
+    uint64_t tick_ns = NS_PER_S / (uint64_t)ticks_per_s;
+    if (!hs_mul_fits(target->identity.start_time, tick_ns, &started_ns))
+        return;
+    /* to a tick, so that all dumps of one process say the same */
+    started_ns = facts_since_1970(CLOCK_BOOTTIME, started_ns);
+    facts->started_ns = (started_ns + tick_ns / 2) / tick_ns * tick_ns;
 }
 
 hs_status hs_dump_stop_facts(const struct hs_target *target, struct hs_strtab *strings,
@@ -134,7 +139,8 @@ hs_status hs_dump_facts(struct hs_dump_session *s, struct hs_error *err)
                                       .notes = s->rt.notes,
                                       .n_notes = s->rt.n_notes};
     if (s->roots.n_samples != 0) {
-        s->sampler = (struct hs_sampler){.kind = HS_SAMPLER_MEMPROF};
+        s->sampler =
+            (struct hs_sampler){.kind = HS_SAMPLER_MEMPROF, .period_words = s->roots.period_words};
         s->facts.samplers = &s->sampler;
         s->facts.n_samplers = 1;
     }

@@ -23,9 +23,10 @@
 struct hs_span {
     hs_addr begin, end;
     uint64_t first_bit; /* position of `begin` in the block bitmap (one bit per word) */
+    uint8_t slot_words; /* OCaml 5: of a pool, whose slots are all alike; 0: blocks in a row */
     /* Only in a block map: */
-    const uint8_t *bytes; /* borrowed from the image: the byte at `begin` */
     uint8_t area;         /* enum hs_area */
+    const uint8_t *bytes; /* borrowed from the image: the byte at `begin` */
 };
 
 struct hs_spans {
@@ -57,6 +58,8 @@ struct hs_ocaml {
     hs_addr young_ptr;    /* the true one: from r15 while OCaml code runs */
     uint64_t heap_words;  /* stat_heap_wsz: the proof of the chunk list */
     uint64_t heap_chunks; /* stat_heap_chunks */
+    uint64_t heap_blocks; /* OCaml 5, where heap_words is of them alone: the same for blocks */
+    /* OCaml 5: chunks are the slots of each pool, and large blocks; disjoint, but not joined */
     struct hs_spans chunks, statics, code;
     hs_addr atoms_begin, atoms_end; /* caml_atom_table: 256 headers */
     hs_addr ephe_none;              /* the word that marks an empty ephemeron slot */
@@ -102,6 +105,8 @@ struct hs_ocaml_roots {
     struct hs_roots roots;
     struct hs_ocaml_sample *samples; /* owned */
     size_t n_samples, samples_capacity;
+    bool has_period;     /* of sampling: it was found */
+    double period_words; /* mean distance of two samples; 0: unknown, or several */
     struct hs_frame_table *frames; /* owned: descriptors by return address */
     struct hs_ocaml_stops *stops;  /* owned: where each thread's precise stack begins */
     /* Owned, ascending: static blocks whose fields are root leaves (caml_globals, gc_roots). Their
@@ -171,6 +176,7 @@ uint64_t hs_block_header(const struct hs_block_map *map, hs_addr block);
 
 /* Runtime tags, mlvalues.h. */
 enum {
+    HS_TAG_CONT = 245, /* OCaml 5 */
     HS_TAG_LAZY = 246,
     HS_TAG_CLOSURE = 247,
     HS_TAG_OBJECT = 248,
@@ -201,6 +207,7 @@ struct hs_ocaml_marks {
     uint64_t n_free_reached;  /* of these, to free ones */
     uint64_t n_unborn_fields; /* of the newest young blocks: not counted above */
     uint64_t n_dangling_garbage;
+    uint64_t n_foreign; /* fields of reached blocks that lead to none of the areas */
 };
 
 /* Marks from the strong leaves, runs ephemerons to their fixed point, then adds the static targets

@@ -7,8 +7,7 @@
  * so an immediate user_data of an entry in entries_global whose callback is not running is a
  * sample. Entries whose first callback has not returned live in the context of their thread, and
  * have no id yet. */
-#include "base/alloc.h"
-#include "ocaml_roots.h"
+#include "ocaml_memprof.h"
 
 enum {
     ENTRY_BYTES = 48,
@@ -43,52 +42,23 @@ static bool entry_read(struct hs_root_walk *walk, hs_addr at, struct entry *ret)
            hs_walk_u32(walk, at + ENTRY_FLAGS, &ret->flags);
 }
 
-static hs_status add_leaf(struct hs_root_walk *walk, hs_addr address, uint64_t value,
-                          const char *unit, bool weak)
-{
-    struct hs_root_leaf leaf = hs_walk_leaf(HS_ROOT_MEMPROF);
-    if (!hs_block_of_value(walk->blocks, value, &leaf.target))
-        return HS_OK;
-    leaf.root.address = address;
-    leaf.root.weak = weak;
-    HS_TRY(hs_walk_name(walk, &leaf.root.name, "Gc.Memprof %s", unit));
-    HS_TRY(hs_walk_name(walk, &leaf.group_module, "Gc.Memprof"));
-    HS_TRY(hs_walk_name(walk, &leaf.group_unit, "%s", unit));
-    return hs_roots_add(&walk->roots->roots, &leaf, walk->err);
-}
-
-static hs_status add_sample(struct hs_root_walk *walk, const struct entry *entry)
-{
-    struct hs_ocaml_roots *roots = walk->roots;
-    hs_addr block;
-    if (!hs_block_of_value(walk->blocks, entry->block, &block))
-        block = entry->block;
-    HS_TRY(hs_grow((void **)&roots->samples, &roots->samples_capacity, roots->n_samples + 1,
-                   sizeof *roots->samples, walk->err));
-    roots->samples[roots->n_samples++] = (struct hs_ocaml_sample){
-        .block = block,
-        .sample = {.id = entry->user_data >> 1,
-                   .node = HS_NO_NODE,
-                   .n_samples = entry->n_samples,
-                   .words = entry->wosize + 1,
-                   .site = HS_NO_SITE,
-                   .state =
-                       (entry->flags & FLAG_PROMOTED) != 0 ? HS_SAMPLE_PROMOTED : HS_SAMPLE_LIVE}};
-    return HS_OK;
-}
-
 static hs_status walk_entry(struct hs_root_walk *walk, hs_addr at, bool has_ids)
 {
     struct entry entry;
     if (!entry_read(walk, at, &entry))
         return HS_OK;
-    HS_TRY(add_leaf(walk, at + ENTRY_USER_DATA, entry.user_data, "user data", false));
+    HS_TRY(hs_memprof_add_leaf(walk, at + ENTRY_USER_DATA, entry.user_data, "user data", false));
     bool is_live = (entry.flags & (FLAG_DEALLOCATED | FLAG_DELETED)) == 0 && (entry.block & 1) == 0;
     if (!is_live)
         return HS_OK;
-    HS_TRY(add_leaf(walk, at, entry.block, "tracked block", true));
+    HS_TRY(hs_memprof_add_leaf(walk, at, entry.block, "tracked block", true));
     if (has_ids && (entry.user_data & 1) != 0 && entry.running == 0)
-        return add_sample(walk, &entry);
+        return hs_memprof_add_sample(
+            walk, &(struct hs_memprof_entry){.block = entry.block,
+                                             .n_samples = entry.n_samples,
+                                             .wosize = entry.wosize,
+                                             .user_data = entry.user_data,
+                                             .is_promoted = (entry.flags & FLAG_PROMOTED) != 0});
     return HS_OK;
 }
 
@@ -112,6 +82,17 @@ static hs_status walk_array(struct hs_root_walk *walk, hs_addr array, bool has_i
     return HS_OK;
 }
 
+/* `lambda` is a C static variable: without .symtab the period stays unknown. */
+static void take_lambda(struct hs_root_walk *walk)
+{
+    struct hs_live_symbol symbol;
+    uint64_t lambda;
+    if (!hs_walk_is_copying(walk) && walk->roots->n_samples != 0 &&
+        hs_objects_find(walk->rt->objects, "lambda", &symbol) &&
+        hs_walk_u64(walk, symbol.address, &lambda))
+        hs_memprof_take_lambda(walk, lambda);
+}
+
 hs_status hs_ocaml_walk_memprof(struct hs_root_walk *walk)
 {
     const struct hs_ocaml_stops *stops = walk->roots->stops;
@@ -133,5 +114,6 @@ hs_status hs_ocaml_walk_memprof(struct hs_root_walk *walk)
             continue;
         HS_TRY(walk_array(walk, context + CONTEXT_ENTRIES, false));
     }
+    take_lambda(walk);
     return HS_OK;
 }

@@ -51,16 +51,21 @@ struct hs_ocaml5_domain {
     hs_addr young_start, young_end;  /* of its minor heap */
     hs_addr young_ptr;               /* the true one: from r15 while its OCaml code runs */
     hs_addr shared_heap;             /* caml_heap_state */
-    pid_t holder; /* the kernel thread that holds the domain (its caml_state is this one); 0: all
-                     its threads are in blocking sections, and what the state and the threads' own
-                     structures have saved is true */
-    pid_t first;  /* lowest kernel thread that belongs to it, backup threads included; 0: none */
+    /* The kernel thread that holds the domain (its caml_state is this one); 0: all its threads are
+     * in blocking sections, and what the state and the threads' own structures have saved is true.
+     */
+    pid_t holder;
+    pid_t first;    /* lowest kernel thread that belongs to it; 0: none */
+    pid_t backup;   /* the one that serves collections while the others block; 0: none yet */
+    bool has_rival; /* two seem to hold it: a thread is starting */
 };
 
 /* A stack that a suspended continuation owns: its own, or one of its parents. */
 struct hs_ocaml5_fiber {
     hs_addr stack; /* stack_info */
     hs_addr block; /* the continuation, as a value */
+    uint32_t order; /* 0: its own, 1: the parent of that, ... */
+    bool is_damaged; /* no stack is there */
 };
 
 struct hs_ocaml5 {
@@ -71,12 +76,14 @@ struct hs_ocaml5 {
     uint64_t n_running;             /* caml_num_domains_running */
     /* caml_global_heap_state: colours as they stand in a header (bits 8, 9) */
     uint64_t marked, unmarked, garbage;
-    hs_addr pool_freelist; /* `free` of it; 0 when it was not found */
+    /* C static variables; 0 when they were not found */
+    hs_addr pool_freelist; /* {mutex, free, stats, avail[32], full[32], large}: of ended domains */
+    hs_addr orphans;       /* orph_structs {ephe_list_live, final_info}: likewise */
     /* Owned; ascending by block, a block's own stack first, then its parents. No stack has two
      * owners: what else a damaged heap says is left out. Filled when the heap is copied. */
     struct hs_ocaml5_fiber *fibers;
     size_t n_fibers, fibers_capacity;
-    uint64_t n_damaged_fibers;
+    uint64_t n_shared_fibers; /* left out as said */
 };
 
 void hs_ocaml5_free(struct hs_ocaml5 *five);
@@ -103,8 +110,18 @@ enum {
 /* ---- ocaml5_locate.c (stopped): the domains, by thread-local storage. Sets rt->five. */
 hs_status hs_ocaml5_locate(struct hs_ocaml *rt, struct hs_error *err);
 
+/* ---- ocaml5_statics.c (stopped): the atoms, and the C static variables of rt->five. */
+hs_status hs_ocaml5_find_statics(struct hs_ocaml *rt, struct hs_error *err);
+
 /* ---- ocaml5_copy.c (stopped): pools, large blocks, minor heaps; fibers of continuations. */
 hs_status hs_ocaml5_copy_heap(struct hs_ocaml *rt, struct hs_error *err);
+
+/* ---- ocaml5_fibers.c (stopped) */
+hs_status hs_ocaml5_copy_fibers(struct hs_ocaml *rt, struct hs_error *err);
+/* Copies one stack from `from` on (0: from where it was left), its head and its handler. Not sane:
+ * no stack is there, nothing was copied. *ret_parent is 0 at the end. */
+hs_status hs_ocaml5_copy_stack(struct hs_ocaml *rt, hs_addr stack, hs_addr from, bool *ret_is_sane,
+                               hs_addr *ret_parent, struct hs_error *err);
 
 /* ---- ocaml5_threads.c (stopped): one hs_ocaml_thread per OCaml thread of each domain, with its
  * `domain`, `stack`, `local_roots` and what was saved of where it stands: sp, pc and gc_regs of its
@@ -118,6 +135,8 @@ hs_status hs_ocaml5_find_threads(struct hs_ocaml *rt, struct hs_ocaml_stops *sto
  * stacks of continuations are none: they are edges of their blocks. */
 hs_status hs_ocaml5_walk_stacks(struct hs_root_walk *walk);     /* ocaml5_stack.c; C locals too */
 hs_status hs_ocaml5_walk_domains(struct hs_root_walk *walk);    /* DLS, last exception */
+/* A word that hs_ocaml5_walk_domains has told: no other root. */
+bool hs_ocaml5_is_domain_root(const struct hs_ocaml5 *five, hs_addr address);
 hs_status hs_ocaml5_walk_finalisers(struct hs_root_walk *walk); /* of each domain; orphans */
 hs_status hs_ocaml5_walk_memprof(struct hs_root_walk *walk);    /* 5.3 on */
 hs_status hs_ocaml5_walk_threads(struct hs_root_walk *walk);    /* systhreads: descr, last exn */

@@ -84,7 +84,7 @@ static bool enter_chunk(const struct hs_image *image, const struct hs_frame_tabl
                              hs_image_u64(image, at + HS_WORD, &beyond) &&
                              hs_frame_table_find(frames, beyond) != NULL;
     *ret_pc = has_frame_pointer ? beyond : pc;
-    *ret_sp = at + (has_frame_pointer ? 2 : 1) * HS_WORD;
+    *ret_sp = at + (hs_addr)(has_frame_pointer ? 2 : 1) * HS_WORD;
     return true;
 }
 

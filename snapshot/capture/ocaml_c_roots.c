@@ -7,14 +7,15 @@
  *   list: forward[17], level       cell: key (address of the root), data, forward[0], ...
  *
  * Keys ascend strictly, so a list that does not is damaged and ends there.
- * Source: runtime/globroots.c, skiplist.c, callback.c (named values) of 4.13.1 and 4.14.2. */
+ * Source: runtime/globroots.c, skiplist.c, callback.c (named values) of 4.13.1, 4.14.2,
+ * 5.1.1, 5.2.0 and 5.3, which agree. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/bisect.h"
-#include "ocaml_roots.h"
+#include "ocaml5.h"
 #include "symbols/elf.h"
 #include "symbols/lines.h"
 
@@ -205,7 +206,7 @@ static hs_status name_root(struct hs_root_walk *walk, struct names *names,
         return HS_OK;
     }
     leaf->group_module = names->heap_module;
-    if (root->address == walk->rt->state + HS_STATE_LAST_EXN * HS_WORD)
+    if (walk->rt->five == NULL && root->address == walk->rt->state + HS_STATE_LAST_EXN * HS_WORD)
         return hs_walk_name(walk, &root->name, "Caml_state->backtrace_last_exn");
     const struct named *named = names_find(names, root->address);
     if (named != NULL && named->label != 0)
@@ -243,6 +244,8 @@ static hs_status walk_list(struct hs_root_walk *walk, struct names *names, const
         previous = key;
         if (!hs_walk_u64(walk, key, &value) || hs_walk_is_copying(walk) ||
             !hs_block_of_value(walk->blocks, value, &leaf.target))
+            continue;
+        if (walk->rt->five != NULL && hs_ocaml5_is_domain_root(walk->rt->five, key))
             continue;
         leaf.root = blank;
         leaf.root.address = key;

@@ -138,12 +138,11 @@ hs_status hs_stack_next_frame(struct hs_stack_walk *s, const struct hs_frame_des
     return HS_OK;
 }
 
-static hs_status walk_words(struct hs_stack_walk *s, const struct hs_frame_label *label,
-                            hs_str *group)
+/* Words of memory, named by their distance from the first. */
+static hs_status walk_words(struct hs_stack_walk *s, hs_addr begin, hs_addr end, const char *from,
+                            const struct hs_frame_label *label, hs_str *group)
 {
-    const struct hs_ocaml_thread *t = s->thread;
-    for (hs_addr at = (t->words_begin + 7) & ~(hs_addr)7; at + HS_WORD <= t->words_end;
-         at += HS_WORD) {
+    for (hs_addr at = (begin + 7) & ~(hs_addr)7; at + HS_WORD <= end; at += HS_WORD) {
         char where[48];
         uint64_t value;
         struct hs_root_leaf leaf = hs_stack_leaf(s, HS_ROOT_STACK, label);
@@ -152,7 +151,7 @@ static hs_status walk_words(struct hs_stack_walk *s, const struct hs_frame_label
             continue;
         leaf.root.address = at;
         leaf.root.certainty = HS_CONSERVATIVE;
-        snprintf(where, sizeof where, "sp+%llu", (unsigned long long)(at - t->words_begin));
+        snprintf(where, sizeof where, "%s+%llu", from, (unsigned long long)(at - begin));
         HS_TRY(add_slot(s, &leaf, "word", where, label, group));
     }
     return HS_OK;
@@ -187,13 +186,14 @@ hs_status hs_stack_interrupted(struct hs_stack_walk *s)
     const struct hs_ocaml_thread *t = s->thread;
     struct hs_frame_label label = {0};
     hs_str words = 0, registers = 0;
-    if (t->words_begin >= t->words_end && !t->registers)
+    if (t->words_begin >= t->words_end && t->c_words_begin >= t->c_words_end && !t->registers)
         return HS_OK;
     if (t->interrupted != 0)
         HS_TRY(hs_frame_label_of_code(s->walk, t->interrupted, &label));
     else
         HS_TRY(hs_walk_name(s->walk, &label.function, "C"));
-    HS_TRY(walk_words(s, &label, &words));
+    HS_TRY(walk_words(s, t->c_words_begin, t->c_words_end, "C stack", &label, &words));
+    HS_TRY(walk_words(s, t->words_begin, t->words_end, "sp", &label, &words));
     if (t->registers)
         HS_TRY(walk_registers(s, &label, &registers));
     s->frame++;
