@@ -1,0 +1,131 @@
+#include "record_trace.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static struct hs_record_codes codes;
+
+/* A child that shares our memory, or was made without fork handlers, must not write as us. */
+static bool write_packet(struct hs_record_trace *trace, struct hs_record_packet *packet,
+                         uint64_t now_us)
+{
+    bool is_written;
+
+    hs_record_packet_end(packet, now_us);
+    is_written = (uint64_t)syscall(SYS_getpid) == trace->pid &&
+                 hs_record_output_packet(&trace->output, packet->bytes, packet->n_bytes);
+    packet->n_bytes = 0;
+    return is_written;
+}
+
+static bool flush_names(struct hs_record_trace *trace)
+{
+    bool is_written = true;
+
+    if (trace->names.n_bytes != 0)
+        is_written = write_packet(trace, &trace->names, trace->names.begin_us);
+    for (uint32_t i = 0; i < trace->n_pending && !is_written; i++)
+        trace->pending[i]->module = 0;
+    trace->n_pending = 0;
+    return is_written;
+}
+
+bool hs_record_trace_flush(struct hs_record_trace *trace, uint64_t now_us)
+{
+    bool is_written = flush_names(trace);
+
+    if (trace->events.n_bytes != 0 && !write_packet(trace, &trace->events, now_us)) {
+        trace->n_lost += trace->events.n_events;
+        is_written = false;
+    }
+    return is_written;
+}
+
+void hs_record_trace_begin(struct hs_record_trace *trace, const struct hs_record_info *info,
+                           uint64_t now_us)
+{
+    trace->events.codes = &codes;
+    trace->events.n_bytes = trace->names.n_bytes = 0;
+    trace->events.id_next = 0;
+    trace->n_pending = 0;
+    trace->next_id = 0;
+    hs_record_packet_begin(&trace->events, now_us, trace->pid);
+    (void)hs_record_packet_info(&trace->events, info); /* the first event has room */
+    (void)hs_record_trace_flush(trace, now_us);
+    trace->n_lost = 0;
+}
+
+/* An event may not lie before its packet, nor the packets of names behind those of events that
+ * they come before. */
+static void make_ready(struct hs_record_trace *trace, uint64_t now_us)
+{
+    struct hs_record_packet *events = &trace->events;
+
+    if (events->n_bytes != 0 && now_us - events->begin_us > HS_RECORD_FLUSH_US)
+        (void)hs_record_trace_flush(trace, now_us);
+    if (events->n_bytes == 0) {
+        events->id_next = trace->next_id;
+        hs_record_packet_begin(events, now_us, trace->pid);
+    }
+}
+
+static void explain(struct hs_record_trace *trace, struct hs_record_known *known, const char *file,
+                    uint64_t offset, const char **last_file)
+{
+    struct hs_record_place place = {hs_record_place_code(known), file, offset};
+    struct hs_record_packet *names = &trace->names;
+
+    if (trace->n_pending == sizeof trace->pending / sizeof *trace->pending)
+        (void)flush_names(trace);
+    for (int i = 0; i < 2; i++) {
+        if (names->n_bytes == 0) {
+            names->id_next = trace->events.id_begin;
+            hs_record_packet_begin(names, trace->events.begin_us, trace->pid);
+            *last_file = NULL;
+        }
+        if (hs_record_packet_place(names, &place, *last_file == file))
+            break;
+        (void)flush_names(trace);
+    }
+    *last_file = file;
+    trace->pending[trace->n_pending++] = known;
+}
+
+void hs_record_trace_alloc(struct hs_record_trace *trace, const struct hs_record_slot *sample,
+                           const uint64_t *frames, unsigned n_frames, uint64_t now_us)
+{
+    uint64_t coded[HS_RECORD_FRAMES_MAX], offset = 0;
+    const char *file, *last_file = NULL;
+
+    if (!trace->is_wanted) {
+        trace->next_id++;
+        return;
+    }
+    make_ready(trace, now_us);
+    for (unsigned i = 0; i < n_frames; i++) {
+        struct hs_record_known *known =
+            hs_record_place_find(&trace->places, frames[i], &file, &offset);
+
+        if (file != NULL)
+            explain(trace, known, file, offset, &last_file);
+        coded[i] = hs_record_place_code(known);
+    }
+    if (!hs_record_packet_alloc(&trace->events, sample, coded, n_frames, now_us)) {
+        (void)hs_record_trace_flush(trace, now_us);
+        make_ready(trace, now_us);
+        (void)hs_record_packet_alloc(&trace->events, sample, coded, n_frames, now_us);
+    }
+    trace->next_id++;
+}
+
+void hs_record_trace_free(struct hs_record_trace *trace, uint64_t id, uint64_t now_us)
+{
+    if (!trace->is_wanted)
+        return;
+    make_ready(trace, now_us);
+    if (!hs_record_packet_free(&trace->events, id, now_us)) {
+        (void)hs_record_trace_flush(trace, now_us);
+        make_ready(trace, now_us);
+        (void)hs_record_packet_free(&trace->events, id, now_us);
+    }
+}
