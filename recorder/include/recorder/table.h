@@ -17,9 +17,7 @@
  * the recorder: u32 1, u32 0, then u64 the distance from that number's own place to the anchor. */
 #define HS_RECORD_NOTE_TYPE 2
 #define HS_RECORD_ANCHOR_NAME "heapsnap_record_anchor" /* default visibility */
-#define HS_RECORD_NOTE_TYPE \
-    2 /* of the note "heapsnap": u32 1, u32 0, i64 from here to the anchor */
-#define HS_RECORD_MAGIC UINT64_C(0x31306365726e7368) /* "hsnrec01" */
+#define HS_RECORD_MAGIC UINT64_C(0x31306365726e7368)   /* "hsnrec01" */
 #define HS_RECORD_VERSION 1
 #define HS_RECORD_PATH_BYTES 256
 #define HS_RECORD_FRAMES_MAX 128
