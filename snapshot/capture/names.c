@@ -1,6 +1,7 @@
 /* The table of source names. */
 #include "capture/names.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,8 +130,25 @@ static uint64_t names_count(const char *line, size_t n_bytes, const char *key)
     return value;
 }
 
+/* "#compiler 4.13.1" */
+static void names_take_compiler(struct hs_names *names, const char *text, size_t n)
+{
+    static const char letters[] = "+~-.abcdefghijklmnopqrstuvwxyz0123456789";
+    if (n == 0 || n >= sizeof names->compiler)
+        return;
+    for (size_t i = 0; i < n; i++) {
+        if (text[i] == '\0' || strchr(letters, text[i]) == NULL)
+            return;
+    }
+    memcpy(names->compiler, text, n);
+    names->compiler[n] = '\0';
+}
+
 static void names_take_comment(struct hs_names *names, const char *line, size_t n)
 {
+    static const char compiler[] = "#compiler ";
+    if (n > strlen(compiler) && memcmp(line, compiler, strlen(compiler)) == 0)
+        names_take_compiler(names, line + strlen(compiler), n - strlen(compiler));
     if (n < 6 || memcmp(line, "#units", 6) != 0)
         return;
     names->n_units = names_count(line, n, " wanted=");
@@ -244,15 +262,38 @@ bool hs_names_find(const struct hs_names *names, const char *unit, uint32_t slot
     return false;
 }
 
+static size_t names_series_bytes(const char *version)
+{
+    size_t n = strspn(version, "0123456789");
+    return version[n] == '.' ? n + 1 + strspn(version + n + 1, "0123456789") : n;
+}
+
+/* A helper of another compiler than the program's cannot read its files. */
+static void names_note_foreign(struct hs_names *names, const char *version)
+{
+    size_t n = names_series_bytes(version);
+    bool is_of_it =
+        n == names_series_bytes(names->compiler) && memcmp(version, names->compiler, n) == 0;
+    if (n == 0 || names->compiler[0] == '\0' || is_of_it || names->note[0] != '\0' ||
+        names->n_named + names->n_partial != 0)
+        return;
+    snprintf(names->note, sizeof names->note,
+             "no source names: heapsnap-ocaml-names is of OCaml %s and cannot read files of %s; "
+             "one that can may lie beside it as heapsnap-ocaml-names-%.*s",
+             names->compiler, version, (int)n, version);
+}
+
 static hs_status names_ask(const struct hs_names_request *request, const struct hs_target *target,
                            const struct hs_objects *objects, struct hs_buffer *question,
                            struct hs_buffer *answer, struct hs_names *ret, struct hs_error *err)
 {
-    char note[sizeof ret->note] = "";
+    char note[sizeof ret->note] = "", version[32] = "", helper[PATH_MAX];
 
+    (void)hs_names_version(objects, version, sizeof version);
+    hs_names_choose_helper(request->helper, version, helper, sizeof helper);
     HS_TRY(hs_names_write_request(request, target, objects, question, err));
     struct hs_names_process process = {
-        .program = request->helper,
+        .program = helper,
         .input = question->bytes,
         .n_input_bytes = question->n_bytes,
         .uid = target->uid,
@@ -263,8 +304,9 @@ static hs_status names_ask(const struct hs_names_request *request, const struct 
     /* A line that was cut short is not one. */
     while (answer->n_bytes > 0 && answer->bytes[answer->n_bytes - 1] != '\n')
         answer->n_bytes--;
-    HS_TRY(hs_names_parse(ret, (const char *)answer->bytes, answer->n_bytes, request->helper, err));
+    HS_TRY(hs_names_parse(ret, (const char *)answer->bytes, answer->n_bytes, helper, err));
     memcpy(ret->note, note, sizeof note);
+    names_note_foreign(ret, version);
     return HS_OK;
 }
 

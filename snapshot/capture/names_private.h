@@ -26,4 +26,10 @@ struct hs_names_process {
 hs_status hs_names_run(const struct hs_names_process *process, struct hs_buffer *out, char *note,
                        size_t note_bytes, struct hs_error *err);
 
+/* names_version.c: the compiler's version as the program's file states it, "5.3.0"; false when the
+ * program does not have Stdlib.Sys. Reads files only. */
+bool hs_names_version(const struct hs_objects *objects, char *version, size_t n);
+/* The helper for files of `version`: HELPER-5.3 when there is one, else HELPER itself. */
+void hs_names_choose_helper(const char *helper, const char *version, char *path, size_t n);
+
 #endif

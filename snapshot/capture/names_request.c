@@ -80,11 +80,21 @@ static bool request_exists(const char *root, const char *dir, const char *name)
     return n > 0 && (size_t)n < sizeof path && access(path, F_OK) == 0;
 }
 
+static hs_status request_put_lib(struct hs_buffer *out, const char *root, const char *prefix,
+                                 const char *lib, struct hs_error *err)
+{
+    char path[PATH_MAX + 64];
+    snprintf(path, sizeof path, "%s%s", prefix, lib);
+    return request_put_dir(out, root, path, err);
+}
+
 /* The executable's own directory; the whole of dune's build context when it lies in one; and the
  * libraries of the installation that its bin/ is of. */
 static hs_status request_beside(struct hs_buffer *out, const char *root, char *exe,
                                 struct hs_error *err)
 {
+    /* Debian has the second since its release 13. */
+    static const char *const libraries[] = {"/lib/ocaml", "/lib/x86_64-linux-gnu/ocaml"};
     char *slash = strrchr(exe, '/');
     char *build = strstr(exe, "/_build/");
 
@@ -99,14 +109,13 @@ static hs_status request_beside(struct hs_buffer *out, const char *root, char *e
     if (slash == NULL || strcmp(slash, "/bin") != 0)
         return HS_OK;
     *slash = '\0';
-    char lib[PATH_MAX + 16];
     if (request_exists(root, exe, "/.opam-switch"))
-        snprintf(lib, sizeof lib, "%s/lib", exe);
-    else if (request_exists(root, exe, "/lib/ocaml"))
-        snprintf(lib, sizeof lib, "%s/lib/ocaml", exe);
-    else
-        return HS_OK;
-    return request_put_dir(out, root, lib, err);
+        return request_put_lib(out, root, exe, "/lib", err);
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
+        if (request_exists(root, exe, libraries[i]))
+            HS_TRY(request_put_lib(out, root, exe, libraries[i], err));
+    }
+    return HS_OK;
 }
 
 static hs_status request_dirs(const struct hs_names_request *request,

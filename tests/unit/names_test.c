@@ -22,6 +22,8 @@ static const char table[] = "# a comment\n"
                             "Stm\t5\tInner.x\t\t\t\n"
                             "Lib\t0\t>>=\tlib dir/l.ml\t7\n"
                             "Stm\t63\tlater\tother.ml\t1\n"
+                            "#compiler 5.3.0+x~1\n"
+                            "#compiler no\\such\n"
                             "#units wanted=12 named=9 partial=1 stale=2 missing=0\n"
                             "A'b_9\t4294967295\tlast\tz.ml\t4294967295";
 
@@ -53,6 +55,7 @@ static void finds_by_unit_and_slot(void **state)
     assert_int_equal(names.n_partial, 1);
     assert_int_equal(names.n_stale, 2);
     assert_int_equal(names.n_missing, 0);
+    assert_string_equal(names.compiler, "5.3.0+x~1");
     hs_names_fini(&names);
     hs_names_fini(&names);
     hs_names_fini(NULL);

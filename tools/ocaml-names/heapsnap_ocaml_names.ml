@@ -7,14 +7,16 @@
      plugin N        then N bytes: caml_plugin_header of a plugin
    and writes a table to standard output, one line per field:
      unit <TAB> slot <TAB> name <TAB> file <TAB> line <TAB> interface digest
-   and at its end a comment "#units wanted=... named=... partial=... stale=... missing=...":
+   and at its end two comments, "#compiler VERSION" (of this program) and
+   "#units wanted=... named=... partial=... stale=... missing=...":
      named    every field has a name
      partial  only the exported ones: no .cmt, or one of another build
-     stale    files were found, but of another build
+     stale    files were found, but of another build or compiler
      missing  no file was found
 
    It is a program of its own because the formats are bound to the compiler's version, and because
-   it may die on a damaged file without harm to who called it. *)
+   it may die on a damaged file without harm to who called it. One for each compiler may lie beside
+   heapsnap, as heapsnap-ocaml-names-5.3 and so on. It builds with 4.13, 4.14 and 5.1 to 5.4. *)
 
 let fail message =
   prerr_endline ("heapsnap-ocaml-names: " ^ message);
@@ -75,8 +77,7 @@ let system_dirs () =
   List.filter (fun d -> d <> "") (of_environment @ Build_paths.findlib)
   @ [ Config.standard_library ]
 
-(* The first file that its reader accepts and that is of the wanted build; and whether any was
-   looked at. *)
+(* The first file that its reader accepts and that is of the wanted build. *)
 let first_good read files =
   let rec go = function
     | [] -> None
@@ -157,5 +158,6 @@ let () =
   List.iter (Search.add_tree search) (request.dirs @ system_dirs ());
   let outcomes = List.map (name_unit search request.slots) request.units in
   let count o = List.length (List.filter (( = ) o) outcomes) in
+  Printf.printf "#compiler %s\n" Sys.ocaml_version;
   Printf.printf "#units wanted=%d named=%d partial=%d stale=%d missing=%d\n"
     (List.length outcomes) (count Named) (count Partial) (count Stale) (count Missing)

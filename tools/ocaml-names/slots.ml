@@ -1,10 +1,11 @@
 (* Which variable lives in which field of a compilation unit's block, for the closure compiler.
 
-   The rule is that of build_ident_map in lambda/translmod.ml (the same in 4.13 and 4.14):
+   The rule is that of build_ident_map in lambda/translmod.ml (4.13, 4.14, 5.1 to 5.4):
      1. what the interface exports and has a value at run time, in the interface's order;
      2. the other identifiers that the implementation defines at its top level, in source order;
      3. the identifiers of nested structures, outer before inner, in source order.
-   1 needs the .cmi only, 2 and 3 the .cmt. *)
+   1 needs the .cmi only, 2 and 3 the .cmt. OCaml 5 counts `include struct ... end` as a nested
+   structure, OCaml 4 only with a constraint. *)
 
 open Typedtree
 
@@ -58,6 +59,11 @@ let defined prefix item =
   | Tstr_include i -> bound prefix i.incl_loc i.incl_type
   | _ -> []
 
+let counts_plain_includes = Sys.ocaml_version >= "5"
+
+let included_structure_of expr =
+  if counts_plain_includes then structure_of expr else constrained_structure_of expr
+
 let inner_prefix prefix = function
   | Some id -> prefix ^ Ident.name id ^ "."
   | None -> prefix ^ "_."
@@ -68,7 +74,7 @@ let nested ~top prefix item =
   let within prefix structure = Option.map (fun s -> (prefix, s.str_items)) structure in
   match item.str_desc with
   | Tstr_open o -> within prefix (plain_structure_of o.open_expr)
-  | Tstr_include i -> within prefix (constrained_structure_of i.incl_mod)
+  | Tstr_include i -> within prefix (included_structure_of i.incl_mod)
   | Tstr_module { mb_id; mb_presence = Mp_present; mb_expr; _ } when top || mb_id <> None ->
     within (inner_prefix prefix mb_id) (structure_of mb_expr)
   | _ -> None

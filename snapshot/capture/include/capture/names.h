@@ -26,7 +26,8 @@ struct hs_names {
     size_t n_entries, capacity;
     /* What the helper said of the units that the program consists of; all 0 for a ready table. */
     uint64_t n_units, n_named, n_partial, n_stale, n_missing;
-    char note[160]; /* why names are missing that could be there; empty when all went well */
+    char compiler[32]; /* the helper's, "5.3.0"; empty when it did not say */
+    char note[240];    /* why names are missing that could be there; empty when all went well */
 };
 
 /* Text borrowed from the table. */
@@ -49,7 +50,9 @@ bool hs_names_find(const struct hs_names *names, const char *unit, uint32_t slot
                    struct hs_name *ret);
 
 struct hs_names_request {
-    const char *helper;      /* path of heapsnap-ocaml-names */
+    /* Path of heapsnap-ocaml-names. Beside it may lie others, which are preferred for programs of
+     * their version: heapsnap-ocaml-names-5.3 */
+    const char *helper;
     const char *const *dirs; /* searched first; may be NULL */
     size_t n_dirs;
     uint64_t timeout_ns; /* 0: 10 s */
