@@ -27,6 +27,8 @@ HS_COMMAND(export);
 HS_COMMAND(import);
 HS_COMMAND(index);
 HS_COMMAND(check);
+HS_COMMAND(record);
+HS_COMMAND(gather);
 HS_COMMAND(help);
 HS_COMMAND(version);
 HS_COMMAND(completion);

@@ -1,6 +1,8 @@
 /* heapsnap: the entry. Parses, runs one command, maps its status to the exit code. */
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "lost_file.h"
@@ -35,6 +37,19 @@ static void hold_standard_descriptors(void)
             (void)open("/dev/null", modes[fd]);
 }
 
+/* As the program did that we ran; its core is enough. */
+static void end_by(int number)
+{
+    struct rlimit no_core = {0, 0};
+    sigset_t set;
+    (void)setrlimit(RLIMIT_CORE, &no_core);
+    (void)signal(number, SIG_DFL);
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, number);
+    (void)sigprocmask(SIG_UNBLOCK, &set, NULL);
+    (void)raise(number);
+}
+
 int main(int argc, char **argv)
 {
     struct hs_error err = HS_ERROR_INIT;
@@ -54,5 +69,9 @@ int main(int argc, char **argv)
     /* Without a command the overview is an answer, but not to what a script wanted. */
     if (is_bare && status == HS_OK)
         return hs_exit_code(HS_USAGE);
-    return status == HS_OK && tool.threshold_crossed ? 1 : hs_exit_code(status);
+    if (status != HS_OK)
+        return hs_exit_code(status);
+    if (tool.exit_signal != 0)
+        end_by(tool.exit_signal);
+    return tool.threshold_crossed ? 1 : tool.exit_code;
 }

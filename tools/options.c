@@ -349,6 +349,44 @@ const struct hs_command hs_commands[] = {
      "heapsnap import --from hprof app.hprof --policy visualvm -o app.snap\n"
      "heapsnap import --from graph graph/ -o heap.snap\n",
      hs_cmd_import},
+    {"record", "record", "run a program and sample its allocations", "PROGRAM [ARGUMENT]...", 1,
+     HS_TAKES_REST,
+     HS_BIT(HS_OPT_TRACE_FILE) | HS_BIT(HS_OPT_RATE) | HS_BIT(HS_OPT_STACKS) |
+         HS_BIT(HS_OPT_START) | HS_BIT(HS_OPT_SWITCH) | HS_BIT(HS_OPT_CHILDREN) |
+         HS_BIT(HS_OPT_SEND_TO) | HS_BIT(HS_OPT_TOKEN) | HS_BIT(HS_OPT_DEBUG_PATH) |
+         HS_BIT(HS_OPT_QUIET) | HS_OPTIONS_OF_FILES,
+     "Runs PROGRAM with a library in it that samples malloc and its kin, on average one sample "
+     "every --rate bytes, and writes each sampled allocation and its end, with the backtrace of "
+     "the allocation, to heapsnap.PID.trace. Functions, what was inlined into them, files and "
+     "lines come from symbols and debug information. The trace can be read at any time, also when "
+     "heapsnap is killed; the program goes on whatever happens to heapsnap. A dump of the process "
+     "finds its live samples, too.\n"
+     "It exits as the program does, by the same signal if need be, and passes signals on. What "
+     "goes wrong before the program runs has heapsnap's own codes: 2 no such program, 3 one that "
+     "cannot be recorded (setuid, setgid or with capabilities, static, not of x86-64), 5 a trace "
+     "that cannot be written. A trace that is not whole turns the program's 0 into 5.\n"
+     "With --switch nothing is started: the sampling of process PID, which runs under record or "
+     "with the library preloaded or linked, is switched on or off.",
+     "heapsnap record -- ./server --port 8080\n"
+     "heapsnap record --rate 64KiB -o server.trace ./server\n"
+     "heapsnap record --start off ./server\n"
+     "heapsnap record --switch on 4242\n"
+     "heapsnap record --to 127.0.0.1:7411 --token token ./server\n",
+     hs_cmd_record},
+    {"gather", "record", "receive the traces of record --to", "", 0, 0,
+     HS_BIT(HS_OPT_TRACE_DIR) | HS_BIT(HS_OPT_LISTEN) | HS_BIT(HS_OPT_TOKEN) |
+         HS_BIT(HS_OPT_PEERS) | HS_BIT(HS_OPT_PEER_BYTES) | HS_BIT(HS_OPT_IDLE) |
+         HS_BIT(HS_OPT_QUIET) | HS_OPTIONS_OF_FILES,
+     "Waits for recordings and writes each into a file HOST-PID-TIME.trace in the directory of -o, "
+     "several at once, until SIGINT or SIGTERM. It prints where it listens, which without --listen "
+     "is a free port of this machine alone. Both sides prove to each other that they have the "
+     "token without sending it; what is sent is protected against change, and not encrypted: over "
+     "networks that others can read, send it through ssh -L. The trace of a sender that is cut off "
+     "can be read as far as it came.",
+     "(umask 077; head -c 32 /dev/urandom | base64 > token)\n"
+     "heapsnap gather --token token -o traces\n"
+     "heapsnap gather --listen 10.0.0.7:7411 --token token -o traces --peers 8\n",
+     hs_cmd_gather},
     {"trace", "record", "what an allocation trace holds", "WHAT FILE", 2, 2,
      HS_BIT(HS_OPT_FORMAT) | HS_BIT(HS_OPT_JSON) | HS_BIT(HS_OPT_OUTPUT) | HS_OPTIONS_OF_FILES |
          HS_OPTIONS_OF_LIMITS,

@@ -116,6 +116,13 @@ static hs_status open_budget(struct hs_tool *tool, const struct hs_invocation *i
     return HS_OK;
 }
 
+static void take_signal(struct hs_tool *tool, int number, const struct sigaction *action)
+{
+    struct sigaction old;
+    if (sigaction(number, action, &old) == 0 && old.sa_handler == SIG_IGN)
+        (void)sigaddset(&tool->ignored, number);
+}
+
 hs_status hs_tool_init(struct hs_tool *tool, const struct hs_invocation *inv, struct hs_error *err)
 {
     *tool = (struct hs_tool){0};
@@ -128,9 +135,10 @@ hs_status hs_tool_init(struct hs_tool *tool, const struct hs_invocation *inv, st
     tool->progress_began_ns = hs_now_ns();
     tool->progress = (struct hs_progress){progress_tell, tool};
     struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
-    (void)sigaction(SIGINT, &action, NULL);
-    (void)sigaction(SIGTERM, &action, NULL);
-    (void)signal(SIGPIPE, SIG_IGN);
+    take_signal(tool, SIGINT, &action);
+    take_signal(tool, SIGTERM, &action);
+    action.sa_handler = SIG_IGN;
+    take_signal(tool, SIGPIPE, &action);
     HS_TRY(open_budget(tool, inv, err));
     HS_TRY(hs_access_parse(inv, &tool->access, err));
     const char *path = hs_given(inv, HS_OPT_OUTPUT) ? inv->text[HS_OPT_OUTPUT] : "-";

@@ -2,6 +2,8 @@
 #ifndef HS_TOOLS_TOOL_H
 #define HS_TOOLS_TOOL_H
 
+#include <signal.h>
+
 #include "base/budget.h"
 #include "base/file.h"
 #include "base/progress.h"
@@ -22,6 +24,8 @@ struct hs_tool {
     struct hs_out out;           /* standard output, or the file of -o */
     struct hs_out_access access; /* of every file that is written */
     struct hs_terminal terminal; /* what standard output can show */
+    sigset_t ignored;            /* signals that were ignored when we began */
+    int exit_code, exit_signal;  /* of a program that was run for the user: passed on */
     bool threshold_crossed;      /* asked for by a flag: the exit code is 1 */
     bool talk_is_terminal;       /* stderr is one */
     enum hs_progress_when progress_when;

@@ -1,0 +1,302 @@
+#include "gather_run.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <netdb.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/progress.h"
+#include "tool.h"
+
+enum { READ_BYTES = 64 << 10, READS_AT_ONCE = 16, POLL_MS = 1000, FILES_PER_PEER = 64 };
+#define HELLO_NS (UINT64_C(10) * 1000000000) /* to prove the token in */
+
+struct hs_gather_peer {
+    struct hs_gather *gather; /* borrowed */
+    int fd;
+    struct hs_wire_peer wire;
+    struct hs_record_files files;
+    uint64_t heard_ns, begun_ns;
+    char from[NI_MAXHOST + NI_MAXSERV + 8];
+};
+
+static volatile sig_atomic_t wants_end;
+
+static void on_signal(int number)
+{
+    (void)number;
+    wants_end = 1;
+}
+
+/* ---- names and files ---- */
+
+void hs_gather_name(const char *host, uint64_t pid, uint64_t begun_us, char *name)
+{
+    char clean[HS_WIRE_HOST_BYTES] = "unknown", when[32] = "";
+    time_t seconds = (time_t)(begun_us / 1000000);
+    struct tm parts;
+    size_t n = 0;
+    for (; host[n] != '\0' && n + 1 < sizeof clean; n++) {
+        bool is_plain = isascii((unsigned char)host[n]) && isalnum((unsigned char)host[n]);
+        bool is_inner = n != 0 && (host[n] == '.' || host[n] == '-' || host[n] == '_');
+        clean[n] = is_plain || is_inner ? host[n] : '_';
+    }
+    if (n != 0)
+        clean[n] = '\0';
+    if (gmtime_r(&seconds, &parts) == NULL || parts.tm_year > 8099 ||
+        strftime(when, sizeof when, "%Y%m%dT%H%M%SZ", &parts) == 0)
+        (void)snprintf(when, sizeof when, "unknown");
+    (void)snprintf(name, HS_GATHER_NAME_BYTES, "%s-%lu-%s", clean, (unsigned long)pid, when);
+}
+
+static hs_status open_file(void *context, const struct hs_packet *info, unsigned number,
+                           struct hs_record_file *ret, struct hs_error *err)
+{
+    struct hs_gather_peer *peer = context;
+    char name[HS_GATHER_NAME_BYTES];
+    (void)number; /* a name that is taken gets another */
+    if (peer->files.n_files >= FILES_PER_PEER)
+        return hs_fail(err, HS_LIMIT, "process %lu is not kept: it has sent %d traces already",
+                       (unsigned long)info->pid, FILES_PER_PEER);
+    hs_gather_name(peer->wire.host, info->pid, info->begin_us, name);
+    return hs_record_file_new(peer->gather->dir_fd, name, peer->gather->access, ret, err);
+}
+
+static void complain(void *context, const char *text)
+{
+    const struct hs_gather_peer *peer = context;
+    hs_talk("%s: %s", peer->from, text);
+}
+
+/* ---- one sender ---- */
+
+static uint64_t kept_bytes(const struct hs_gather_peer *peer)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < peer->files.n_files; i++)
+        n += peer->files.files[i].n_bytes;
+    return n;
+}
+
+static hs_status take_packet(void *context, const uint8_t *bytes, size_t n_bytes,
+                             struct hs_error *err)
+{
+    struct hs_gather_peer *peer = context;
+    struct hs_packet packet;
+    struct hs_packet_event first = {0};
+    bool more;
+    HS_TRY(hs_packet_open(bytes, n_bytes, &packet, err));
+    HS_TRY(hs_packet_check(&packet, err));
+    struct hs_packet_walk walk = {.packet = &packet};
+    HS_TRY(hs_packet_next(&walk, &first, &more, err));
+    bool is_info = more && first.kind == HS_PACKET_INFO;
+    if (n_bytes > peer->gather->peer_bytes_max - kept_bytes(peer))
+        return hs_fail(err, HS_LIMIT, "it sends more than --peer-bytes allows");
+    return hs_record_files_put(&peer->files, &packet, is_info, bytes, n_bytes, err);
+}
+
+static void talk_peer(const struct hs_gather_peer *peer, const char *why)
+{
+    uint64_t n_allocs = 0, n_missing = 0;
+    for (size_t i = 0; i < peer->files.n_files; i++) {
+        n_allocs += peer->files.files[i].n_allocs;
+        n_missing += peer->files.files[i].n_missing;
+    }
+    const char *name = peer->files.n_files != 0 ? peer->files.files[0].name : "nothing";
+    hs_talk("%s: %s: %lu sampled allocations in '%s', %lu lost; %lu packets, dropped %lu "
+            "(%lu bytes)",
+            peer->from, why, (unsigned long)n_allocs, name, (unsigned long)n_missing,
+            (unsigned long)peer->wire.counts.n_sent, (unsigned long)peer->wire.counts.n_dropped,
+            (unsigned long)peer->wire.counts.n_dropped_bytes);
+}
+
+static void free_peer(struct hs_gather_peer *peer)
+{
+    hs_record_files_close(&peer->files);
+    hs_record_files_fini(&peer->files);
+    hs_wire_peer_fini(&peer->wire);
+    if (peer->fd >= 0)
+        (void)close(peer->fd);
+    hs_free(peer);
+}
+
+/* Who proved nothing is told in few words. */
+static void let_go(struct hs_gather_peer *peer, const char *why)
+{
+    hs_record_files_close(&peer->files);
+    if (!peer->wire.is_known)
+        hs_talk("%s: refused: %s", peer->from, why);
+    else if (!peer->gather->is_quiet || !peer->wire.has_ended)
+        talk_peer(peer, why);
+    free_peer(peer);
+}
+
+static bool send_waiting(struct hs_gather_peer *peer)
+{
+    struct hs_buffer *out = &peer->wire.out;
+    if (out->n_bytes == 0)
+        return true;
+    ssize_t n = send(peer->fd, out->bytes, out->n_bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n < 0)
+        return errno == EAGAIN || errno == EINTR;
+    memmove(out->bytes, out->bytes + n, out->n_bytes - (size_t)n);
+    out->n_bytes -= (size_t)n;
+    return true;
+}
+
+/* NULL as long as all is well, else why it is let go. */
+static const char *hear(struct hs_gather_peer *peer, uint64_t now, struct hs_error *err)
+{
+    static uint8_t bytes[READ_BYTES];
+    for (int i = 0; i < READS_AT_ONCE; i++) {
+        ssize_t n = recv(peer->fd, bytes, sizeof bytes, MSG_DONTWAIT);
+        if (n < 0 && (errno == EAGAIN || errno == EINTR))
+            return NULL;
+        if (n == 0 && peer->wire.has_ended)
+            return "complete";
+        if (n <= 0)
+            return peer->wire.is_known ? "cut off: what came is kept" : "it went away";
+        peer->heard_ns = now;
+        if (hs_wire_peer_hear(&peer->wire, bytes, (size_t)n, err) != HS_OK)
+            return err->message;
+    }
+    return NULL;
+}
+
+static const char *is_late(const struct hs_gather_peer *peer, uint64_t now)
+{
+    if (!peer->wire.is_known && now - peer->begun_ns > HELLO_NS)
+        return "it did not say who it is";
+    if (now > peer->heard_ns && now - peer->heard_ns > peer->gather->idle_ns)
+        return "silent for too long: what came is kept";
+    return NULL;
+}
+
+/* ---- all of them ---- */
+
+static void name_peer(struct hs_gather_peer *peer, const struct sockaddr *place, socklen_t n)
+{
+    char host[NI_MAXHOST], port[NI_MAXSERV];
+    if (getnameinfo(place, n, host, sizeof host, port, sizeof port,
+                    NI_NUMERICHOST | NI_NUMERICSERV) == 0)
+        (void)snprintf(peer->from, sizeof peer->from, "%s:%s", host, port);
+}
+
+static hs_status add_peer(struct hs_gather *gather, int fd, const struct sockaddr *place,
+                          socklen_t n_place, struct hs_error *err)
+{
+    struct hs_gather_peer *peer;
+    HS_TRY(hs_grow((void **)&gather->peers, &gather->capacity, gather->n_peers + 1,
+                   sizeof *gather->peers, err));
+    HS_TRY(hs_alloc(1, sizeof *peer, (void **)&peer, err));
+    *peer = (struct hs_gather_peer){.gather = gather, .fd = fd, .from = "unknown"};
+    peer->heard_ns = peer->begun_ns = hs_now_ns();
+    peer->files.open = open_file;
+    peer->files.complain = complain;
+    peer->files.context = peer;
+    peer->wire.take = take_packet;
+    peer->wire.context = peer;
+    name_peer(peer, place, n_place);
+    hs_status status = hs_wire_peer_init(&peer->wire, gather->token, err);
+    if (status != HS_OK) {
+        peer->fd = -1;
+        free_peer(peer);
+        return status;
+    }
+    gather->peers[gather->n_peers++] = peer;
+    return HS_OK;
+}
+
+/* One too many is let in and out at once: it learns of it sooner than by waiting. */
+static hs_status accept_peers(struct hs_gather *gather, struct hs_error *err)
+{
+    for (;;) {
+        struct sockaddr_storage place;
+        socklen_t n = sizeof place;
+        int fd =
+            accept4(gather->listener, (struct sockaddr *)&place, &n, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd < 0)
+            return HS_OK; /* none, or none that can be had now */
+        if (gather->n_peers >= gather->n_peers_max) {
+            if (gather->n_refused++ == 0 || !gather->is_full)
+                hs_talk("a sender is refused: there are %lu already",
+                        (unsigned long)gather->n_peers);
+            gather->is_full = true;
+            (void)close(fd);
+            continue;
+        }
+        gather->is_full = false;
+        hs_status status = add_peer(gather, fd, (struct sockaddr *)&place, n, err);
+        if (status != HS_OK) {
+            (void)close(fd);
+            return status;
+        }
+    }
+}
+
+static void serve(struct hs_gather *gather, size_t at, short events)
+{
+    struct hs_gather_peer *peer = gather->peers[at];
+    struct hs_error err = HS_ERROR_INIT;
+    uint64_t now = hs_now_ns();
+    const char *why = NULL;
+    if (events != 0)
+        why = hear(peer, now, &err);
+    if (!send_waiting(peer) && why == NULL)
+        why = "it went away";
+    if (why == NULL)
+        why = is_late(peer, now);
+    if (why == NULL)
+        return;
+    gather->peers[at] = gather->peers[--gather->n_peers];
+    let_go(peer, why);
+}
+
+static hs_status wait_and_serve(struct hs_gather *gather, struct pollfd *waits,
+                                struct hs_error *err)
+{
+    size_t n = gather->n_peers;
+    waits[0] = (struct pollfd){.fd = gather->listener, .events = POLLIN};
+    for (size_t i = 0; i < n; i++) {
+        bool has_out = gather->peers[i]->wire.out.n_bytes != 0;
+        waits[i + 1] = (struct pollfd){.fd = gather->peers[i]->fd,
+                                       .events = (short)(POLLIN | (has_out ? POLLOUT : 0))};
+    }
+    if (poll(waits, n + 1, POLL_MS) < 0)
+        return errno == EINTR ? HS_OK : hs_fail_errno(err, HS_IO, "cannot wait for senders");
+    for (size_t i = n; i-- > 0;) /* from the end: who goes is replaced by one that was served */
+        serve(gather, i, waits[i + 1].revents);
+    return waits[0].revents != 0 ? accept_peers(gather, err) : HS_OK;
+}
+
+hs_status hs_gather_run(struct hs_gather *gather, struct hs_error *err)
+{
+    struct sigaction action = {.sa_handler = on_signal};
+    hs_auto_free struct pollfd *waits = NULL;
+    HS_TRY(hs_alloc(gather->n_peers_max + 1, sizeof *waits, (void **)&waits, err));
+    (void)sigaction(SIGINT, &action, NULL);
+    (void)sigaction(SIGTERM, &action, NULL);
+    while (!wants_end)
+        HS_TRY(wait_and_serve(gather, waits, err));
+    while (gather->n_peers != 0)
+        let_go(gather->peers[--gather->n_peers], "ended by us: what came is kept");
+    return HS_OK;
+}
+
+void hs_gather_fini(struct hs_gather *gather)
+{
+    while (gather->n_peers != 0)
+        free_peer(gather->peers[--gather->n_peers]);
+    hs_free(gather->peers);
+    if (gather->listener >= 0)
+        (void)close(gather->listener);
+    if (gather->dir_fd >= 0)
+        (void)close(gather->dir_fd);
+    gather->peers = NULL;
+}
