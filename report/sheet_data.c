@@ -6,12 +6,21 @@
 #include "report/text.h"
 #include "sheet_private.h"
 
+/* What has no number is null, or an empty cell. */
+static bool data_knows(const struct hs_sheet *sheet, size_t column, struct sheet_cell cell)
+{
+    enum hs_column_kind kind = sheet->columns[column].kind;
+    return cell.known && !(kind == HS_COLUMN_SECONDS && cell.value == UINT64_MAX) &&
+           !(kind == HS_COLUMN_NODE && cell.value == HS_NO_NODE) &&
+           !(kind == HS_COLUMN_PERCENT && sheet->options.whole == 0);
+}
+
 static void data_write_member(const struct hs_sheet *sheet, struct hs_json *json, size_t column,
                               struct sheet_cell cell)
 {
     const char *key = sheet->columns[column].key;
 
-    if (!cell.known) {
+    if (!data_knows(sheet, column, cell)) {
         hs_json_null(json, key);
         return;
     }
@@ -30,6 +39,9 @@ static void data_write_member(const struct hs_sheet *sheet, struct hs_json *json
         break;
     case HS_COLUMN_BOOL:
         hs_json_bool(json, key, cell.value != 0);
+        break;
+    case HS_COLUMN_SHARE:
+        hs_json_percent(json, key, cell.value, 10000);
         break;
     default:
         hs_json_u64(json, key, cell.value);
@@ -67,8 +79,7 @@ static hs_status data_put_cell(const struct hs_sheet *sheet, size_t column, stru
     char text[48];
     enum hs_column_kind kind = sheet->columns[column].kind;
 
-    if (!cell.known || (kind == HS_COLUMN_NODE && cell.value == HS_NO_NODE) ||
-        (kind == HS_COLUMN_PERCENT && sheet->options.whole == 0))
+    if (!data_knows(sheet, column, cell))
         return HS_OK;
     if (kind == HS_COLUMN_STRING) {
         const char *string = hs_strtab_get(&sheet->strings, (hs_str)cell.value);
@@ -80,6 +91,8 @@ static hs_status data_put_cell(const struct hs_sheet *sheet, size_t column, stru
         (void)snprintf(text, sizeof text, "%s", cell.value != 0 ? "true" : "false");
     else if (kind == HS_COLUMN_PERCENT)
         data_print_percent(cell.value, sheet->options.whole, text);
+    else if (kind == HS_COLUMN_SHARE)
+        data_print_percent(cell.value, 10000, text);
     else
         (void)snprintf(text, sizeof text, "%s%" PRIu64, kind == HS_COLUMN_NODE ? "#" : "",
                        cell.value);

@@ -99,6 +99,14 @@ static bool table_print_human(const struct hs_sheet *sheet, enum hs_column_kind 
     }
 }
 
+static void table_print_seconds(uint64_t us, char text[48])
+{
+    if (us == UINT64_MAX)
+        (void)snprintf(text, 48, "never");
+    else
+        (void)snprintf(text, 48, "%" PRIu64 ".%06u", us / 1000000, (unsigned)(us % 1000000));
+}
+
 static void table_print_value(const struct hs_sheet *sheet, enum hs_column_kind kind,
                               struct sheet_cell cell, char text[48])
 {
@@ -113,6 +121,10 @@ static void table_print_value(const struct hs_sheet *sheet, enum hs_column_kind 
         (void)snprintf(text, 48, "#%" PRIu64, cell.value);
     else if (kind == HS_COLUMN_BOOL)
         (void)snprintf(text, 48, "%s", cell.value != 0 ? "yes" : "no");
+    else if (kind == HS_COLUMN_SECONDS)
+        table_print_seconds(cell.value, text);
+    else if (kind == HS_COLUMN_SHARE)
+        table_print_percent(cell.value, 10000, text);
     else if (!table_print_human(sheet, kind, cell.value, text))
         (void)snprintf(text, 48, "%" PRIu64, cell.value);
 }

@@ -1,5 +1,6 @@
 /* The options of every command, stated once. */
 #include "commands.h"
+#include "trace_commands.h"
 
 const struct hs_option hs_options[HS_N_OPTIONS] = {
     [HS_OPT_FORMAT] = {"format", 0, HS_OPTION_CHOICE, "FORMAT", "table|json|ndjson|tsv",
@@ -52,7 +53,8 @@ const struct hs_option hs_options[HS_N_OPTIONS] = {
                       "at most N paths, each from another root (default 10)"},
     [HS_OPT_DISJOINT] = {"disjoint", 0, HS_OPTION_FLAG, NULL, NULL,
                          "paths that share no object on the way"},
-    [HS_OPT_DEPTH] = {"depth", 0, HS_OPTION_COUNT, "N", NULL, "levels below the start (default 4)"},
+    [HS_OPT_DEPTH] = {"depth", 0, HS_OPTION_COUNT, "N", NULL,
+                      "levels below the start (default 4; of trace tree 24)"},
     [HS_OPT_FROM] = {"from", 0, HS_OPTION_TEXT, "WHAT", NULL,
                      "start at this object instead of at all roots"},
     [HS_OPT_EXPORT_TO] = {"to", 0, HS_OPTION_CHOICE, "FORMAT", "graph|v8",
@@ -149,12 +151,12 @@ const struct hs_option hs_options[HS_N_OPTIONS] = {
                                "only rows whose first and last allocation are so far apart"},
     [HS_OPT_TRACE_SORT] = {"sort", 0, HS_OPTION_CHOICE, "KEY",
                            "words|allocations|live|leaked|lifetime|name",
-                           "order: words allocated (default), allocations, live or leaked words, "
-                           "lifetime, name"},
+                           "order: words allocated (default), allocations, words never freed "
+                           "(live), their share (leaked), median lifetime, name"},
     [HS_OPT_BY] = {"by", 0, HS_OPTION_CHOICE, "WHAT", "site|function|caller|file|stack|size",
                    "one row for each site (default), function, caller, file, stack or size"},
     [HS_OPT_POINTS] = {"points", 0, HS_OPTION_COUNT, "N", NULL,
-                       "how many points in time (default 40)"},
+                       "how many points in time (default 40), or parts of the run"},
     [HS_OPT_RATE] = {"rate", 0, HS_OPTION_SIZE, "SIZE", NULL,
                      "a sample every SIZE allocated bytes on average (default 512KiB)"},
     [HS_OPT_STACKS] = {"stacks", 0, HS_OPTION_CHOICE, "HOW", "auto|frames|tables|none",
@@ -388,14 +390,28 @@ const struct hs_command hs_commands[] = {
      "heapsnap gather --listen 10.0.0.7:7411 --token token -o traces --peers 8\n",
      hs_cmd_gather},
     {"trace", "record", "what an allocation trace holds", "WHAT FILE", 2, 2,
-     HS_BIT(HS_OPT_FORMAT) | HS_BIT(HS_OPT_JSON) | HS_BIT(HS_OPT_OUTPUT) | HS_OPTIONS_OF_FILES |
-         HS_OPTIONS_OF_LIMITS,
+     HS_BIT(HS_OPT_FORMAT) | HS_BIT(HS_OPT_JSON) | HS_BIT(HS_OPT_OUTPUT) | HS_TRACE_SPECIAL |
+         HS_OPTIONS_OF_FILES | HS_OPTIONS_OF_LIMITS,
      "FILE is a trace in memtrace's format (versions 1 to 3), of memtrace itself or of heapsnap "
      "record. WHAT is one of:\n"
      "dump: its events, one a line: microseconds since the start, number of the allocation, and "
      "what happened to it; of an allocation also samples, words, domain, how many frames it shares "
-     "with the one before, and the backtrace, the outermost first.",
-     "heapsnap trace dump app.ctf --format ndjson\n", hs_cmd_trace},
+     "with the one before, and the backtrace, the outermost first.\n"
+     "top: a row for each place that allocated, or of what --by says.\n"
+     "tree: the calls that lead to allocations; --by caller: upside down, --by site: by lines.\n"
+     "live: what was alive over time, at --points points and at the peak.\n"
+     "lifetimes: how long what each place allocates lives, and how that changes over the run, in "
+     "--points parts (default 3).\n"
+     "Options from --allocated to --heap say which allocations count; all that are given must "
+     "hold. A range is A..B, A.., ..B or one value; times are seconds since the start, N% of the "
+     "run, peak or end. Estimates stand with their standard error.",
+     "heapsnap trace top app.ctf --live-at peak\n"
+     "heapsnap trace top app.ctf --by function --inside Cache. --collected never\n"
+     "heapsnap trace tree app.ctf --allocated 10s..50% --hide /^Stdlib/\n"
+     "heapsnap trace live app.ctf --points 100 --format tsv\n"
+     "heapsnap trace lifetimes app.ctf --group-leaked 10%..\n"
+     "heapsnap trace dump app.ctf --format ndjson\n",
+     hs_cmd_trace},
     {"help", "help", "the help of a command", "[COMMAND]", 0, 1, 0,
      "Prints the same as COMMAND --help.", "heapsnap help roots\n", hs_cmd_help},
     {"version", "help", "the version of heapsnap and of its format", "", 0, 0, 0, "", "",

@@ -39,6 +39,8 @@ enum hs_column_kind {
     HS_COLUMN_NODE,
     HS_COLUMN_DURATION, /* nanoseconds */
     HS_COLUMN_BOOL,
+    HS_COLUMN_SECONDS, /* microseconds, in tables as seconds; UINT64_MAX: "never", null */
+    HS_COLUMN_SHARE,   /* hundredths of a percent of whatever the row says */
     HS_N_COLUMN_KINDS
 };
 
