@@ -7,6 +7,7 @@
 #include "neighbours.h"
 #include "place.h"
 #include "root_json.h"
+#include "sample_print.h"
 #include "what.h"
 
 /* Neighbours that are looked up at once. */
@@ -14,6 +15,7 @@ enum { LEAST_PIECE = 1 << 12, LARGEST_PIECE = 1 << 20 };
 
 struct object {
     struct hs_view *view;
+    struct hs_join join;
     struct hs_node_facts facts;
     struct hs_links out;
     struct hs_links in;        /* some of them at a time */
@@ -158,7 +160,8 @@ static hs_status put_dominators(struct hs_json *json, const struct object *objec
     return HS_OK;
 }
 
-static void put_samples(struct hs_json *json, const struct object *object)
+/* Ids, then all that is known of them. */
+static hs_status put_samples(struct hs_json *json, struct object *object, struct hs_error *err)
 {
     const struct hs_view *view = object->view;
     hs_json_begin_array(json, "samples", HS_JSON_LINE);
@@ -168,9 +171,17 @@ static void put_samples(struct hs_json *json, const struct object *object)
             hs_json_u64(json, NULL, sample->id);
     }
     hs_json_end_array(json);
+    hs_json_begin_array(json, "sampled", HS_JSON_BLOCK);
+    for (size_t i = 0; i < view->totals->n_samples; i++) {
+        const struct hs_sample *sample = hs_snap_sample(view->snap, i);
+        if (sample->node == object->facts.node)
+            HS_TRY(hs_sample_json(json, NULL, &object->join, sample, err));
+    }
+    hs_json_end_array(json);
+    return HS_OK;
 }
 
-static hs_status put_object(struct hs_json *json, const struct object *object, struct hs_error *err)
+static hs_status put_object(struct hs_json *json, struct object *object, struct hs_error *err)
 {
     const struct hs_view *view = object->view;
     hs_node node = object->facts.node;
@@ -189,7 +200,7 @@ static hs_status put_object(struct hs_json *json, const struct object *object, s
     } else {
         hs_json_null(json, "root");
     }
-    put_samples(json, object);
+    HS_TRY(put_samples(json, object, err));
     hs_json_end_object(json);
     return HS_OK;
 }
@@ -351,6 +362,10 @@ static hs_status print_sheet(struct hs_tool *tool, const struct hs_invocation *i
     options.no_total = true;
     options.limit = 0; /* -n limits each list */
     struct hs_sheet sheet;
+    const struct hs_view *view = object->view;
+    for (size_t i = 0; i < view->totals->n_samples && options.format == HS_SHEET_TABLE; i++)
+        if (hs_snap_sample(view->snap, i)->node == object->facts.node)
+            HS_TRY(hs_sample_lines(tool, &object->join, hs_snap_sample(view->snap, i), err));
     HS_TRY(hs_sheet_init(&sheet, columns, sizeof columns / sizeof *columns, &options, err));
     hs_status status = put_lines(&sheet, object, err);
     if (status == HS_OK)
@@ -372,8 +387,15 @@ static hs_status run(struct hs_tool *tool, const struct hs_invocation *inv, stru
                      struct hs_error *err)
 {
     struct hs_view *view = object->view;
+    const char *text = inv->arguments[1];
+    const char *trace = hs_given(inv, HS_OPT_TRACE) ? inv->text[HS_OPT_TRACE] : NULL;
+    struct hs_sample_name name;
     struct hs_what what;
-    HS_TRY(hs_what_find(view, inv->arguments[1], &what, err));
+    bool is_sample = hs_sample_is_named(text);
+    if (is_sample && hs_sample_parse(text, &name, err) != HS_OK)
+        return hs_context(err, "cannot find '%.100s'", text);
+    HS_TRY(hs_join_open(view, trace, is_sample ? &name.id : NULL, &object->join, err));
+    HS_TRY(hs_what_find_joined(&object->join, text, &what, err));
     hs_node node = what.nodes[0];
     HS_TRY(hs_view_facts(view, node, &object->facts, err));
     HS_TRY(hs_links_out(view, node, &object->out, err));
@@ -392,6 +414,7 @@ hs_status hs_cmd_object(struct hs_tool *tool, const struct hs_invocation *inv, s
     uint64_t room = hs_budget_left_bytes(view.budget) / 4 / sizeof(struct hs_node_facts);
     object.piece = room > LARGEST_PIECE ? LARGEST_PIECE : room < LEAST_PIECE ? LEAST_PIECE : room;
     hs_status status = run(tool, inv, &object, err);
+    hs_join_close(&object.join);
     hs_links_fini(&object.out);
     hs_links_fini(&object.in);
     hs_free(object.children);

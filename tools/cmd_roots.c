@@ -4,6 +4,17 @@
 #include "commands.h"
 #include "place.h"
 #include "root_json.h"
+#include "root_sites_print.h"
+#include "sampled_whole.h"
+
+struct listing {
+    struct hs_view view;
+    struct hs_root_query query;
+    struct hs_root_rows rows;
+    bool has_sites; /* of --sites */
+    struct hs_join join;
+    struct hs_root_sites sites;
+};
 
 static void put_heap(struct hs_json *json, const struct hs_view *view)
 {
@@ -27,9 +38,21 @@ static void put_one(struct hs_json *json, const char *key, const char *name, uin
     hs_json_end_object(json);
 }
 
-static hs_status print_json(struct hs_tool *tool, const struct hs_view *view,
-                            const struct hs_root_rows *rows, struct hs_error *err)
+static hs_status put_roots(struct hs_json *json, struct listing *listing, struct hs_error *err)
 {
+    for (size_t i = 0; i < listing->rows.n_rows; i++) {
+        hs_root_json_begin(json, NULL, &listing->view, &listing->rows.rows[i]);
+        if (listing->has_sites)
+            HS_TRY(hs_root_sites_json(json, &listing->join, &listing->sites, i, err));
+        hs_json_end_object(json);
+    }
+    return HS_OK;
+}
+
+static hs_status print_json(struct hs_tool *tool, struct listing *listing, struct hs_error *err)
+{
+    const struct hs_view *view = &listing->view;
+    const struct hs_root_rows *rows = &listing->rows;
     struct hs_json json;
     hs_json_init(&json, &tool->out, HS_JSON_PRETTY);
     hs_json_begin_object(&json, NULL, HS_JSON_BLOCK);
@@ -38,9 +61,12 @@ static hs_status print_json(struct hs_tool *tool, const struct hs_view *view,
     hs_json_u64(&json, "pid", view->facts->pid);
     hs_json_u64(&json, "word_bytes", view->facts->word_bytes);
     put_heap(&json, view);
+    if (listing->has_sites) {
+        hs_json_string(&json, "trace", listing->join.path);
+        HS_TRY(hs_sampled_wholes_json(&json, &listing->join, err));
+    }
     hs_json_begin_array(&json, "roots", HS_JSON_BLOCK);
-    for (size_t i = 0; i < rows->n_rows; i++)
-        hs_root_json(&json, NULL, view, &rows->rows[i]);
+    HS_TRY(put_roots(&json, listing, err));
     hs_json_end_array(&json);
     put_one(&json, "shared", "retained_words", rows->shared_words);
     hs_json_begin_object(&json, "others", HS_JSON_LINE);
@@ -52,13 +78,11 @@ static hs_status print_json(struct hs_tool *tool, const struct hs_view *view,
     return hs_json_finish(&json, err);
 }
 
-static hs_status print_ndjson(struct hs_tool *tool, const struct hs_view *view,
-                              const struct hs_root_rows *rows, struct hs_error *err)
+static hs_status print_ndjson(struct hs_tool *tool, struct listing *listing, struct hs_error *err)
 {
     struct hs_json json;
     hs_json_init(&json, &tool->out, HS_JSON_COMPACT);
-    for (size_t i = 0; i < rows->n_rows; i++)
-        hs_root_json(&json, NULL, view, &rows->rows[i]);
+    HS_TRY(put_roots(&json, listing, err));
     return hs_json_finish(&json, err);
 }
 
@@ -139,19 +163,23 @@ static uint64_t kinds_of(const struct hs_invocation *inv)
 }
 
 static hs_status print_rows(struct hs_tool *tool, const struct hs_invocation *inv,
-                            const struct hs_view *view, const struct hs_root_rows *rows,
-                            struct hs_error *err)
+                            struct listing *listing, struct hs_error *err)
 {
     switch (hs_tool_format(inv)) {
     case HS_FORMAT_JSON:
-        return print_json(tool, view, rows, err);
+        return print_json(tool, listing, err);
     case HS_FORMAT_NDJSON:
-        return print_ndjson(tool, view, rows, err);
+        return print_ndjson(tool, listing, err);
     case HS_FORMAT_TABLE:
+        if (listing->has_sites)
+            HS_TRY(hs_sampled_wholes_print(tool, &listing->join, err));
+        break;
     case HS_FORMAT_TSV:
         break;
     }
-    return print_sheet(tool, inv, view, rows, err);
+    if (listing->has_sites)
+        return hs_root_sites_sheet(tool, inv, &listing->join, &listing->rows, &listing->sites, err);
+    return print_sheet(tool, inv, &listing->view, &listing->rows, err);
 }
 
 /* When the table answers little, what to ask next: who keeps it is a group of roots, or an object
@@ -173,23 +201,46 @@ static void talk_shared(struct hs_tool *tool, const struct hs_view *view,
                      view->path);
 }
 
+static hs_status find_sites(const struct hs_invocation *inv, struct listing *listing,
+                            struct hs_error *err)
+{
+    const char *trace = hs_given(inv, HS_OPT_TRACE) ? inv->text[HS_OPT_TRACE] : NULL;
+    HS_TRY(hs_join_open(&listing->view, trace, /* id= */ NULL, &listing->join, err));
+    return hs_root_sites_find(&listing->join, &listing->query, &listing->rows, &listing->sites,
+                              err);
+}
+
+static hs_status run(struct hs_tool *tool, const struct hs_invocation *inv, struct listing *listing,
+                     struct hs_error *err)
+{
+    HS_TRY(hs_root_rows_select(&listing->view, &listing->query, &listing->rows, err));
+    if (listing->has_sites)
+        HS_TRY(find_sites(inv, listing, err));
+    HS_TRY(print_rows(tool, inv, listing, err));
+    if (hs_tool_format(inv) == HS_FORMAT_TABLE)
+        talk_shared(tool, &listing->view, &listing->query, &listing->rows);
+    if (listing->has_sites)
+        hs_join_talk(tool, &listing->join);
+    return HS_OK;
+}
+
 hs_status hs_cmd_roots(struct hs_tool *tool, const struct hs_invocation *inv, struct hs_error *err)
 {
-    struct hs_root_query query = {
-        .group_by = (enum hs_group_by)inv->number[HS_OPT_GROUP_BY],
-        .sort = (enum hs_root_sort)inv->number[HS_OPT_ROOT_SORT],
-        .kinds = kinds_of(inv),
-        .min_words = inv->number[HS_OPT_MIN_WORDS],
-        .max_rows = hs_tool_rows(inv),
+    struct listing listing = {
+        .query =
+            {
+                .group_by = (enum hs_group_by)inv->number[HS_OPT_GROUP_BY],
+                .sort = (enum hs_root_sort)inv->number[HS_OPT_ROOT_SORT],
+                .kinds = kinds_of(inv),
+                .min_words = inv->number[HS_OPT_MIN_WORDS],
+                .max_rows = hs_tool_rows(inv),
+            },
+        .has_sites = hs_given(inv, HS_OPT_SITES) || hs_given(inv, HS_OPT_TRACE),
     };
-    struct hs_view view = {0};
-    HS_TRY(hs_view_open(tool, inv->arguments[0], HS_VIEW_INDEX, &view, err));
-    struct hs_root_rows rows = {0};
-    hs_status status = hs_root_rows_select(&view, &query, &rows, err);
-    if (status == HS_OK)
-        status = print_rows(tool, inv, &view, &rows, err);
-    if (status == HS_OK && hs_tool_format(inv) == HS_FORMAT_TABLE)
-        talk_shared(tool, &view, &query, &rows);
-    hs_root_rows_fini(&rows);
-    return hs_view_finish(&view, status, err);
+    HS_TRY(hs_view_open(tool, inv->arguments[0], HS_VIEW_INDEX, &listing.view, err));
+    hs_status status = run(tool, inv, &listing, err);
+    hs_root_sites_fini(&listing.sites);
+    hs_join_close(&listing.join);
+    hs_root_rows_fini(&listing.rows);
+    return hs_view_finish(&listing.view, status, err);
 }

@@ -69,8 +69,8 @@ static void put_sizes(struct hs_json *json, const struct hs_root_row *row)
     hs_json_u64(json, "static_retained_words", row->retained.static_words);
 }
 
-void hs_root_json(struct hs_json *json, const char *key, const struct hs_view *view,
-                  const struct hs_root_row *row)
+void hs_root_json_begin(struct hs_json *json, const char *key, const struct hs_view *view,
+                        const struct hs_root_row *row)
 {
     const struct hs_root *root = hs_snap_root(view->snap, row->node);
     bool has_kind = root->level != HS_LEVEL_ALL;
@@ -82,6 +82,12 @@ void hs_root_json(struct hs_json *json, const char *key, const struct hs_view *v
     put_place(json, view, root);
     put_sizes(json, row);
     hs_json_string(json, "certainty", hs_certainty_name(root->certainty));
+}
+
+void hs_root_json(struct hs_json *json, const char *key, const struct hs_view *view,
+                  const struct hs_root_row *row)
+{
+    hs_root_json_begin(json, key, view, row);
     hs_json_end_object(json);
 }
 

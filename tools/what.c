@@ -12,31 +12,11 @@ static hs_status found(struct hs_what *ret, enum hs_what_kind kind, hs_node node
     return HS_OK;
 }
 
-static hs_status find_sample(struct hs_view *view, const char *text, struct hs_what *ret,
-                             struct hs_error *err)
+static hs_status find_sample(struct hs_view *view, struct hs_join *join, const char *text,
+                             struct hs_what *ret, struct hs_error *err)
 {
-    uint64_t id;
-    HS_TRY(hs_parse_count(text, &id, err));
-    size_t n_found;
-    const struct hs_sample *sample = hs_snap_find_samples(view->snap, id, &n_found);
-    if (sample == NULL) {
-        if (view->totals->n_samples == 0) {
-            (void)hs_fail(err, HS_USAGE, "no sampled allocation '%s': the program was not sampling",
-                          text);
-            return hs_hint(err, "use an address (0x...), a node (#N) or a root (root:NAME)");
-        }
-        (void)hs_fail(err, HS_USAGE,
-                      "no sampled allocation '%s' was alive: collected before the dump, or never "
-                      "sampled (no trace given)",
-                      text);
-        return hs_hint(err, "'heapsnap samples %s' lists the %lu that were", view->path,
-                       (unsigned long)view->totals->n_samples);
-    }
-    if (sample->node == HS_NO_NODE) {
-        (void)hs_fail(err, HS_USAGE, "the block of sampled allocation '%s' is not in the heap",
-                      text);
-        return hs_hint(err, "the sampler tracked memory outside the OCaml heap, or the block died");
-    }
+    const struct hs_sample *sample;
+    HS_TRY(hs_sample_find(view, join, text, &sample, err));
     (void)found(ret, HS_WHAT_SAMPLE, sample->node);
     ret->sample = sample;
     return HS_OK;
@@ -196,29 +176,39 @@ static hs_status find_type(struct hs_view *view, const char *name, struct hs_wha
     return hs_hint(err, "'heapsnap types %s -n 0' lists all", view->path);
 }
 
-static hs_status find(struct hs_view *view, const char *text, struct hs_what *ret,
-                      struct hs_error *err)
+static hs_status find(struct hs_view *view, struct hs_join *join, const char *text,
+                      struct hs_what *ret, struct hs_error *err)
 {
     if (strncmp(text, "root:", 5) == 0)
         return find_root(view, text + 5, ret, err);
     if (strncmp(text, "type:", 5) == 0)
         return find_type(view, text + 5, ret, err);
-    if (strncmp(text, "sample:", 7) == 0)
-        return find_sample(view, text + 7, ret, err);
     if (strncmp(text, "0x", 2) == 0)
         return find_address(view, text, ret, err);
     if (text[0] == '#')
         return find_node(view, text + 1, ret, err);
-    if (text[0] >= '0' && text[0] <= '9')
-        return find_sample(view, text, ret, err);
+    if (hs_sample_is_named(text))
+        return find_sample(view, join, text, ret, err);
     (void)hs_fail(err, HS_USAGE, "'%s' names no object", text);
     return hs_hint(err, "write N or sample:N, 0xADDR, #N, root:NAME or type:NAME");
+}
+
+static hs_status find_named(struct hs_view *view, struct hs_join *join, const char *text,
+                            struct hs_what *ret, struct hs_error *err)
+{
+    if (find(view, join, text, ret, err) != HS_OK)
+        return hs_context(err, "cannot find '%.100s'", text);
+    return HS_OK;
 }
 
 hs_status hs_what_find(struct hs_view *view, const char *text, struct hs_what *ret,
                        struct hs_error *err)
 {
-    if (find(view, text, ret, err) != HS_OK)
-        return hs_context(err, "cannot find '%.100s'", text);
-    return HS_OK;
+    return find_named(view, /* join= */ NULL, text, ret, err);
+}
+
+hs_status hs_what_find_joined(struct hs_join *join, const char *text, struct hs_what *ret,
+                              struct hs_error *err)
+{
+    return find_named(join->view, join, text, ret, err);
 }

@@ -14,6 +14,7 @@ KINDS = ["global", "dynamic_global", "c_root", "stack", "local", "register", "tl
          "memprof", "hook", "registered", "unclaimed"]
 KIND_NAMES = ["globals", "dynamic globals", "c_roots", "stacks", "locals", "registers", "tls",
               "finalisers", "memprof", "hooks", "registered", "unclaimed"]
+SAMPLERS = ["memprof", "jemalloc", "record"]
 EXACT, EPHEMERON, WEAK, EPHEMERON_OFF = 0, 4, 5, 6
 STATIC, YOUNG = 1, 2
 NO_OFFSET = 0
@@ -81,6 +82,7 @@ class Snap:
         self.facts = {"pid": 4242, "command": "coqtop -q", "tool_version": "0.1.0",
                       "pause_ns": 12345678, "read_bytes": 4096, "attempts": 1}
         self.more, self.types, self.blocks, self.edges, self.samples = [], [], [], [], []
+        self.samplers, self.sites = [], []
         self.kinds = {}  # kind -> binary or thread -> unit or frame -> [leaf]
 
     def type(self, name, tag=0, form=0, stride=0):
@@ -101,10 +103,19 @@ class Snap:
         units = self.kinds.setdefault(kind, {}).setdefault(binary, {})
         units.setdefault(unit, []).append((target, name, weak, variable, more))
 
-    def sample(self, id, target, n=1, words=None, state=0):
+    def sampler(self, kind, period=0, begun_ns=0, lost=0, trace=""):
+        self.samplers.append((SAMPLERS.index(kind), period, begun_ns, lost, trace))
+        return len(self.samplers) - 1
+
+    def site(self, *frames):
+        """Frames are (function, file, line[, module[, offset]]), the innermost first."""
+        self.sites.append([frame + ("", 0)[len(frame) - 3:] for frame in frames])
+        return len(self.sites) - 1
+
+    def sample(self, id, target, n=1, words=None, state=0, sampler=0, site=None):
         if words is None:
             words = self.blocks[target][0]
-        self.samples.append((id, target, n, words, state))
+        self.samples.append((id, target, n, words, state, sampler, site))
 
     def record(self, *fields):
         self.more.append([text_of(f) for f in fields])
@@ -161,8 +172,16 @@ class Snap:
             lines.append(("block", hex(self.addresses_now[at]), words, type_, state))
             for target, offset, edge_class in self.edges[at]:
                 lines.append(("edge", number(target), offset, edge_class))
-        for id, target, n, words, state in sorted(self.samples, key=lambda s: s[0]):
-            lines.append(("sample", id, number(target), n, words, state))
+        for sampler in self.samplers:
+            lines.append(("sampler", *sampler[:4], text_of(sampler[4])))
+        for id, target, n, words, state, sampler, site in sorted(self.samples,
+                                                                 key=lambda s: (s[0], s[5])):
+            lines.append(("sample", id, number(target), n, words, state, sampler,
+                          "-" if site is None else site))
+        for at, frames in enumerate(self.sites):
+            for function, file, line, module, offset in frames:
+                lines.append(("frame", at, text_of(function), text_of(file), text_of(module), line,
+                              offset))
         return "\n".join("\t".join(map(str, line)) for line in lines) + "\n"
 
     def write(self, name="heap.snap"):

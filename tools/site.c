@@ -1,0 +1,114 @@
+/* Frames of backtraces: which one to show, and how. */
+#include "site.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "place.h"
+
+/* A name that is one of these, or begins with one that ends with a star. */
+static const char *const allocators[] = {
+    "malloc",
+    "calloc",
+    "realloc",
+    "reallocarray",
+    "memalign",
+    "aligned_alloc",
+    "posix_memalign",
+    "valloc",
+    "pvalloc",
+    "operator new*",
+    "je_*",
+    "prof_*",
+    "imalloc*",
+    "malloc_default",
+    "do_rallocx",
+    "__libc_*alloc*",
+    "std::allocator*",
+    "std::__new_allocator*",
+    "__gnu_cxx::new_allocator*",
+    "hs_record_*",
+};
+
+static bool is_like(const char *name, const char *pattern)
+{
+    size_t n = strcspn(pattern, "*");
+    return strncmp(name, pattern, n) == 0 && (pattern[n] == '*' || name[n] == 0);
+}
+
+static bool is_allocator(const char *function)
+{
+    for (size_t i = 0; i < sizeof allocators / sizeof *allocators; i++)
+        if (is_like(function, allocators[i]))
+            return true;
+    return false;
+}
+
+size_t hs_place_frame(const struct hs_frame *frames, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!is_allocator(frames[i].function))
+            return i;
+    return 0;
+}
+
+void hs_frame_text(const struct hs_frame *frame, char *text, size_t n)
+{
+    const char *file = hs_place_short(frame->file), *module = hs_place_short(frame->module);
+    const char *slash = strrchr(module, '/');
+    module = slash != NULL ? slash + 1 : module;
+    char place[HS_FRAME_BYTES / 2] = "";
+    if (file[0] != 0 && frame->line != 0)
+        (void)snprintf(place, sizeof place, "%s:%u", file, frame->line);
+    else if (file[0] != 0)
+        (void)snprintf(place, sizeof place, "%s", file);
+    else if (module[0] != 0 && frame->function[0] == 0)
+        (void)snprintf(place, sizeof place, "%.200s+0x%lx", module, (unsigned long)frame->offset);
+    else if (frame->function[0] == 0 && !frame->is_damaged && frame->offset != 0)
+        (void)snprintf(place, sizeof place, "0x%lx", (unsigned long)frame->offset);
+    bool has_both = frame->function[0] != 0 && place[0] != 0;
+    (void)snprintf(text, n, "%.250s%s%s", frame->function, has_both ? " " : "", place);
+    if (text[0] == 0)
+        (void)snprintf(text, n, "?");
+}
+
+bool hs_frame_contains(const struct hs_frame *frame, const char *name)
+{
+    char place[HS_FRAME_BYTES];
+    if (frame->function[0] != 0 && strstr(frame->function, name) != NULL)
+        return true;
+    if (frame->file[0] == 0)
+        return false;
+    (void)snprintf(place, sizeof place, "%.480s:%u", frame->file, frame->line);
+    return strstr(frame->line != 0 ? place : frame->file, name) != NULL;
+}
+
+static void put_string(struct hs_json *json, const char *key, const char *text)
+{
+    hs_json_string(json, key, text[0] != 0 ? text : NULL);
+}
+
+void hs_frame_json(struct hs_json *json, const char *key, const struct hs_frame *frame)
+{
+    hs_json_begin_object(json, key, HS_JSON_LINE);
+    put_string(json, "function", frame->function);
+    put_string(json, "file", frame->file);
+    if (frame->line != 0)
+        hs_json_u64(json, "line", frame->line);
+    else
+        hs_json_null(json, "line");
+    put_string(json, "module", frame->module);
+    if (frame->offset != 0)
+        hs_json_address(json, "offset", frame->offset);
+    else
+        hs_json_null(json, "offset");
+    hs_json_end_object(json);
+}
+
+void hs_frames_json(struct hs_json *json, const char *key, const struct hs_frame *frames, size_t n)
+{
+    hs_json_begin_array(json, key, HS_JSON_LINE);
+    for (size_t i = 0; i < n; i++)
+        hs_frame_json(json, NULL, &frames[i]);
+    hs_json_end_array(json);
+}
