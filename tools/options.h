@@ -26,6 +26,7 @@ enum hs_option_id {
     HS_OPT_NAMES,
     HS_OPT_NAMES_PATH,
     HS_OPT_NO_NAMES,
+    HS_OPT_HEAPS,
     HS_OPT_DEBUG_PATH,
     HS_OPT_POINTER_MASK,
     HS_OPT_CORE,

@@ -113,6 +113,10 @@ struct hs_ocaml_roots {
      * own out-edges are not to be marked nor written: the leaves stand for them. */
     hs_addr *module_blocks;
     size_t n_module_blocks, module_blocks_capacity;
+    /* Owned, ascending: cells of the lists of registered C roots, in memory of malloc. Their first
+     * word is the address of a root, which keeps nothing. */
+    hs_addr *cells;
+    size_t n_cells, cells_capacity;
 };
 
 /* True when `block` is one of roots->module_blocks. O(log n). */

@@ -219,6 +219,21 @@ static hs_status name_root(struct hs_root_walk *walk, struct names *names,
     return HS_OK;
 }
 
+static hs_status add_cell(struct hs_root_walk *walk, hs_addr cell)
+{
+    struct hs_ocaml_roots *roots = walk->roots;
+    HS_TRY(hs_grow((void **)&roots->cells, &roots->cells_capacity, roots->n_cells + 1,
+                   sizeof *roots->cells, walk->err));
+    roots->cells[roots->n_cells++] = cell;
+    return HS_OK;
+}
+
+static int by_address(const void *a, const void *b)
+{
+    const hs_addr *x = a, *y = b;
+    return *x < *y ? -1 : *x > *y;
+}
+
 static hs_status walk_list(struct hs_root_walk *walk, struct names *names, const char *list,
                            const char *unit)
 {
@@ -242,6 +257,8 @@ static hs_status walk_list(struct hs_root_walk *walk, struct names *names, const
             break;
         }
         previous = key;
+        if (!hs_walk_is_copying(walk))
+            HS_TRY(add_cell(walk, cell));
         if (!hs_walk_u64(walk, key, &value) || hs_walk_is_copying(walk) ||
             !hs_block_of_value(walk->blocks, value, &leaf.target))
             continue;
@@ -264,7 +281,10 @@ static hs_status walk_lists(struct hs_root_walk *walk, struct names *names)
     HS_TRY(names_collect(walk, names));
     HS_TRY(walk_list(walk, names, "caml_global_roots", "plain"));
     HS_TRY(walk_list(walk, names, "caml_global_roots_young", "generational, young"));
-    return walk_list(walk, names, "caml_global_roots_old", "generational, old");
+    HS_TRY(walk_list(walk, names, "caml_global_roots_old", "generational, old"));
+    if (walk->roots->n_cells > 1)
+        qsort(walk->roots->cells, walk->roots->n_cells, sizeof(hs_addr), by_address);
+    return HS_OK;
 }
 
 hs_status hs_ocaml_walk_c_roots(struct hs_root_walk *walk)

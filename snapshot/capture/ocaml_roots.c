@@ -22,6 +22,7 @@ void hs_ocaml_roots_fini(struct hs_ocaml_roots *roots)
     hs_roots_fini(&roots->roots);
     hs_free(roots->samples);
     hs_free(roots->module_blocks);
+    hs_free(roots->cells);
     hs_frame_table_fini(roots->frames);
     hs_free(roots->frames);
     hs_ocaml_stops_fini(roots->stops);

@@ -2,7 +2,7 @@
 #include "base/alloc.h"
 #include "base/bisect.h"
 #include "capture/ocaml_emit.h"
-#include "ocaml.h"
+#include "ocaml5.h"
 
 enum { BLOCKS_PER_TELL = 1 << 16 };
 
@@ -118,6 +118,30 @@ bool hs_ocaml_area_at(const struct hs_ocaml_emission *emission, size_t at,
                                   .is_static =
                                       span->area != HS_AREA_HEAP && span->area != HS_AREA_YOUNG};
     return true;
+}
+
+bool hs_ocaml_minor_heap_at(const struct hs_ocaml_emission *emission, size_t at,
+                            struct hs_ocaml_area *ret)
+{
+    const struct hs_ocaml *rt = emission->rt;
+
+    *ret = (struct hs_ocaml_area){0};
+    if (rt->five == NULL && at == 0) {
+        ret->begin = rt->young_start;
+        ret->end = rt->young_end;
+        return true;
+    }
+    if (rt->five == NULL || at >= rt->five->n_domains)
+        return false;
+    ret->begin = rt->five->domains[at].young_start;
+    ret->end = rt->five->domains[at].young_end;
+    return true;
+}
+
+const hs_addr *hs_ocaml_root_cells(const struct hs_ocaml_emission *emission, size_t *ret_n)
+{
+    *ret_n = emission->roots->n_cells;
+    return emission->roots->cells;
 }
 
 const struct hs_roots *hs_ocaml_leaves(const struct hs_ocaml_emission *emission)

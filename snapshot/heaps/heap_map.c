@@ -20,9 +20,9 @@
 const char *hs_heap_owner_name(unsigned owner)
 {
     static const char *const names[HS_N_OWNERS] = {
-        [HS_OWNER_GLIBC] = "glibc",       [HS_OWNER_JEMALLOC] = "jemalloc",
-        [HS_OWNER_CPYTHON] = "cpython",   [HS_OWNER_REGISTERED] = "registered",
-        [HS_OWNER_MAPPING] = "unclaimed",
+        [HS_OWNER_GLIBC] = "glibc",     [HS_OWNER_JEMALLOC] = "jemalloc",
+        [HS_OWNER_CPYTHON] = "cpython", [HS_OWNER_REGISTERED] = "registered",
+        [HS_OWNER_OCAML] = "ocaml",     [HS_OWNER_MAPPING] = "unclaimed",
     };
     return owner < HS_N_OWNERS ? names[owner] : NULL;
 }
@@ -369,6 +369,20 @@ enum hs_pointer hs_heap_map_resolve(const struct hs_heap_map *map, uint64_t word
     return offset == 0               ? HS_POINTER_START
            : offset == block.n_bytes ? HS_POINTER_PAST_END
                                      : HS_POINTER_INTERIOR;
+}
+
+uint64_t hs_heap_map_below(const struct hs_heap_map *map, hs_addr address)
+{
+    size_t at = HS_FIRST_ABOVE(map->spans, map->n_spans, begin, address);
+
+    if (at == 0)
+        return 0;
+    const struct hs_heap_span *span = &map->spans[at - 1];
+    if (address >= span->end)
+        return hs_bitmap_rank(&map->starts, map_span_end(span));
+    uint64_t region = map_region(span, address - span->begin);
+    bool begins_here = span->begin + region * span->unit_bytes == address;
+    return hs_bitmap_rank(&map->starts, span->first_bit + region + (begins_here ? 0 : 1));
 }
 
 bool hs_heap_map_next(struct hs_heap_iterator *it, struct hs_heap_block *ret)

@@ -59,6 +59,8 @@ struct hs_native {
     uint64_t n_frames;     /* unwound so far, of all stacks */
     bool is_large;         /* blocks are gone through by region: see native_queue.h */
     uint64_t n_copy_looks; /* for the library that a variable was copied from */
+    const struct hs_ocaml_emission *ocaml; /* borrowed: an OCaml heap that goes into the same
+                                              snapshot; NULL: none */
     /* for the writer */
     struct hs_snap_facts facts;
 };

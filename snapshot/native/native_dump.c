@@ -8,7 +8,9 @@
 #include "native_emit.h"
 #include "native_facts.h"
 #include "native_flow.h"
+#include "native_mixed.h"
 #include "native_prepare.h"
+#include "native_sites.h"
 #include "target/freeze.h"
 
 enum { STOPS_MAX = 6, PAUSE_US = 1000, ALLOCATORS_BYTES = 256 };
@@ -17,7 +19,7 @@ enum { STOPS_MAX = 6, PAUSE_US = 1000, ALLOCATORS_BYTES = 256 };
 #define LARGE_BYTES ((uint64_t)32 << 20)
 
 /* Lets the target go if it is still stopped, whatever way the dump ends. */
-static void native_fini(struct hs_native *native)
+void hs_native_fini(struct hs_native *native)
 {
     hs_target_resume(&native->target);
     hs_heaps_close(&native->heaps);
@@ -36,7 +38,7 @@ static void native_fini(struct hs_native *native)
     hs_strtab_fini(&native->strings);
 }
 
-static void native_bind(struct hs_native *native)
+void hs_native_bind(struct hs_native *native)
 {
     native->findings.strings = &native->strings;
     native->scene = (struct hs_scene){.target = &native->target,
@@ -47,7 +49,7 @@ static void native_bind(struct hs_native *native)
 
 static hs_status native_open(struct hs_native *native, struct hs_error *err)
 {
-    native_bind(native);
+    hs_native_bind(native);
     HS_TRY(hs_dump_open(native->options, &native->target, err));
     return hs_objects_open(&native->objects, &native->target, err);
 }
@@ -105,15 +107,17 @@ static void native_forget(struct hs_native *native)
     native->of_object = NULL;
     hs_ctypes_free(native->ctypes);
     native->ctypes = NULL;
-    native_bind(native);
+    hs_native_bind(native);
 }
 
-static hs_status native_list_blocks(struct hs_native *native, struct hs_error *err)
+hs_status hs_native_list_blocks(struct hs_native *native, struct hs_error *err)
 {
     HS_TRY(hs_progress_tell(native->options->progress, "listing blocks", 0, 0, err));
     HS_TRY(hs_native_find_debug(native, err));
     HS_TRY(hs_native_prepare_objects(native, err));
     HS_TRY(hs_heaps_open(&native->heaps, &native->scene, err));
+    if (native->ocaml != NULL)
+        HS_TRY(hs_native_claim_ocaml(native, err));
     HS_TRY(hs_native_add_unclaimed(native, err));
     native->is_large = hs_image_resident_bytes(&native->image, 0, UINT64_MAX) >= LARGE_BYTES;
     return hs_heaps_mark(&native->heaps, &native->scene, err);
@@ -135,7 +139,7 @@ static hs_status native_capture(struct hs_native *native, struct hs_error *err)
             continue;
         }
         HS_TRY(status);
-        HS_TRY(native_list_blocks(native, err));
+        HS_TRY(hs_native_list_blocks(native, err));
         HS_TRY(hs_image_check(&native->image, err));
         if (native->findings.n_torn == 0 || native->n_attempts == STOPS_MAX ||
             native->target.was_stopped_already)
@@ -188,7 +192,7 @@ static hs_status native_check_blocks(struct hs_native *native, struct hs_error *
     return hs_hint(err, "it has not allocated anything yet, or by an allocator of its own");
 }
 
-static hs_status native_collect_roots(struct hs_native *native, struct hs_error *err)
+hs_status hs_native_collect_roots(struct hs_native *native, struct hs_error *err)
 {
     HS_TRY(hs_progress_tell(native->options->progress, "collecting roots", 0, 0, err));
     HS_TRY(hs_native_collect_globals(native, err));
@@ -206,6 +210,7 @@ static hs_status native_write(struct hs_native *native, struct hs_out *out,
     struct hs_flow flow = {0};
     struct hs_scan scan = {0};
     struct hs_native_facts facts = {0};
+    struct hs_native_samples samples = {0};
 
     hs_status status = hs_progress_tell(progress, "naming types", 0, 0, err);
     if (status == HS_OK)
@@ -215,14 +220,19 @@ static hs_status native_write(struct hs_native *native, struct hs_out *out,
     if (status == HS_OK)
         status = hs_scan_open(&scan, native, &flow, err);
     if (status == HS_OK)
-        status = hs_native_make_facts(native, &flow, &scan, &facts, err);
+        status = hs_native_collect_samples(native, &samples, err);
     if (status == HS_OK)
-        status = hs_native_emit(native, &flow, &scan, out, &report->totals, err);
+        status = hs_native_make_facts(native, &flow, &scan, &facts, err);
+    native->facts.samplers = samples.samplers;
+    native->facts.n_samplers = samples.n_samplers;
+    if (status == HS_OK)
+        status = hs_native_emit(native, &flow, &scan, &samples, out, &report->totals, err);
     if (status == HS_OK)
         status = hs_image_check(&native->image, err);
     if (status == HS_OK)
         hs_dump_summarise(&native->facts, &native->strings, report);
     report->stop = native->target.report;
+    hs_native_samples_fini(&samples);
     hs_native_facts_fini(&facts);
     hs_scan_close(&scan);
     hs_flow_fini(&flow);
@@ -231,11 +241,16 @@ static hs_status native_write(struct hs_native *native, struct hs_out *out,
 
 /* Now that the blocks are known. A program without debug information, C++ or Python has no types.
  */
-static hs_status native_take_tables(struct hs_native *native, struct hs_error *err)
+hs_status hs_native_take_tables(struct hs_native *native, struct hs_error *err)
 {
     uint64_t n_blocks = native->heaps.map.n_blocks;
 
-    HS_TRY(hs_dump_plan_settle(&native->plan, hs_heap_map_table_bytes(&native->heaps.map), err));
+    uint64_t table_bytes = hs_heap_map_table_bytes(&native->heaps.map);
+
+    if (native->ocaml != NULL) /* whose own tables were thought of first */
+        HS_TRY(hs_dump_plan_take(&native->plan, table_bytes, "the table of blocks", err));
+    else
+        HS_TRY(hs_dump_plan_settle(&native->plan, table_bytes, err));
     HS_TRY(hs_dump_plan_take(&native->plan, HS_MARK_BYTES(n_blocks), "the marks of blocks", err));
     if (native->ctypes == NULL && hs_flow_python(native) == NULL &&
         !hs_rtti_is_possible(&native->objects))
@@ -252,10 +267,10 @@ static hs_status native_run(struct hs_native *native, struct hs_out *out,
     HS_TRY(hs_progress_tell(native->options->progress, "looking for debug information", 0, 0, err));
     HS_TRY(hs_native_find_debug(native, err));
     HS_TRY(native_capture(native, err));
-    HS_TRY(native_take_tables(native, err));
+    HS_TRY(hs_native_take_tables(native, err));
     HS_TRY(native_check_blocks(native, err));
     HS_TRY(hs_native_note_uncopied(native, err));
-    HS_TRY(native_collect_roots(native, err));
+    HS_TRY(hs_native_collect_roots(native, err));
     HS_TRY(native_write(native, out, &report, err));
     *ret = report;
     return HS_OK;
@@ -268,12 +283,13 @@ static hs_status native_dump_ocaml(const struct hs_dump_options *options, struct
 {
     struct hs_native now = {.options = options};
     struct hs_error ignored = HS_ERROR_INIT;
-    hs_status status = hs_dump(options, out, ret, err);
+    hs_status status = options->ocaml_alone ? hs_dump(options, out, ret, err)
+                                            : hs_native_dump_mixed(options, out, ret, err);
 
     if (status != HS_TARGET || options->core != NULL)
         return status;
     bool is_other = native_open(&now, &ignored) == HS_OK && !hs_is_ocaml(&now.objects);
-    native_fini(&now);
+    hs_native_fini(&now);
     if (!is_other)
         return status;
     (void)hs_fail(err, HS_TARGET,
@@ -295,7 +311,7 @@ static hs_status native_dump(const struct hs_dump_options *options, bool ocaml, 
         status = native_run(&native, out, ret, err);
     if (was_opened && options->core == NULL) /* what is missing now was there */
         status = hs_refusal_if_ended(options->pid, status, err);
-    native_fini(&native);
+    hs_native_fini(&native);
     return is_ocaml && status == HS_OK ? native_dump_ocaml(options, out, ret, err) : status;
 }
 

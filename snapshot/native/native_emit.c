@@ -4,24 +4,26 @@
 #include "base/alloc.h"
 #include "base/units.h"
 #include "native_emit.h"
+#include "native_mixed.h"
 #include "snapshot/writer.h"
 
 enum { WORD = 8, BLOCKS_PER_TELL = 1 << 18, NAME_BYTES = 320 };
 
 struct emitter {
-    struct hs_native *native; /* borrowed, as are the two below */
+    struct hs_native *native; /* borrowed, as are the three below */
     struct hs_flow *flow;
     struct hs_scan *scan;
+    struct hs_native_samples *samples;
     struct hs_snap_writer *writer; /* owned */
     uint64_t n_done;
 };
 
 /* "[anon 64 MiB]", or the file that is mapped. */
-static hs_status emit_mapping_type(struct emitter *e, hs_addr address, hs_ntype *ret,
-                                   struct hs_error *err)
+static hs_status emit_mapping_type(struct hs_native *native, struct hs_flow *flow, hs_addr address,
+                                   hs_ntype *ret, struct hs_error *err)
 {
-    const struct hs_mapping *mapping = hs_target_mapping_at(&e->native->target, address);
-    const char *path = mapping == NULL ? "" : hs_mapping_path(&e->native->target, mapping);
+    const struct hs_mapping *mapping = hs_target_mapping_at(&native->target, address);
+    const char *path = mapping == NULL ? "" : hs_mapping_path(&native->target, mapping);
     char name[NAME_BYTES], size[HS_UNIT_TEXT_BYTES];
 
     if (mapping == NULL)
@@ -33,7 +35,7 @@ static hs_status emit_mapping_type(struct emitter *e, hs_addr address, hs_ntype 
         else
             snprintf(name, sizeof name, "[%.200s %s]", path, size);
     }
-    return hs_native_types_of_name(&e->flow->types, name, HS_FORM_MAPPING, ret, err);
+    return hs_native_types_of_name(&flow->types, name, HS_FORM_MAPPING, ret, err);
 }
 
 static const void *emit_registered_state(const struct hs_native *native)
@@ -45,33 +47,43 @@ static const void *emit_registered_state(const struct hs_native *native)
 }
 
 /* What is known of a block without a type: where it is, or its size. */
-static hs_status emit_plain_type(struct emitter *e, const struct hs_heap_block *block,
-                                 hs_ntype *ret, struct hs_error *err)
+static hs_status emit_plain_type(struct hs_native *native, struct hs_flow *flow,
+                                 const struct hs_heap_block *block, hs_ntype *ret,
+                                 struct hs_error *err)
 {
-    const void *registered = emit_registered_state(e->native);
+    const void *registered = emit_registered_state(native);
 
     if ((block->span->states & HS_BLOCK_MAPPING) != 0)
-        return emit_mapping_type(e, block->begin, ret, err);
+        return emit_mapping_type(native, flow, block->begin, ret, err);
     if (block->span->owner == HS_OWNER_REGISTERED && registered != NULL) {
         hs_str name = hs_registered_pool_name(registered, block->span->tag);
         char text[NAME_BYTES];
-        snprintf(text, sizeof text, "%.300s", hs_strtab_get(&e->native->strings, name));
+        snprintf(text, sizeof text, "%.300s", hs_strtab_get(&native->strings, name));
         if (text[0] != '\0')
-            return hs_native_types_of_name(&e->flow->types, text, HS_FORM_RECORD, ret, err);
+            return hs_native_types_of_name(&flow->types, text, HS_FORM_RECORD, ret, err);
     }
-    return hs_native_types_of_size(&e->flow->types, block->n_bytes, ret, err);
+    return hs_native_types_of_size(&flow->types, block->n_bytes, ret, err);
+}
+
+hs_status hs_native_block_record(struct hs_native *native, struct hs_flow *flow,
+                                 const struct hs_heap_block *block, struct hs_block_record *ret,
+                                 struct hs_error *err)
+{
+    hs_ntype type = hs_flow_type(flow, block->rank);
+
+    if (type == 0)
+        HS_TRY(emit_plain_type(native, flow, block, &type, err));
+    *ret = (struct hs_block_record){
+        .address = block->begin, .words = (block->n_bytes + WORD - 1) / WORD, .type = type - 1};
+    return HS_OK;
 }
 
 static hs_status emit_block(struct emitter *e, const struct hs_heap_block *block,
                             struct hs_error *err)
 {
-    hs_ntype type = hs_flow_type(e->flow, block->rank);
-    struct hs_block_record record = {.address = block->begin,
-                                     .words = (block->n_bytes + WORD - 1) / WORD};
+    struct hs_block_record record;
 
-    if (type == 0)
-        HS_TRY(emit_plain_type(e, block, &type, err));
-    record.type = type - 1;
+    HS_TRY(hs_native_block_record(e->native, e->flow, block, &record, err));
     HS_TRY(hs_scan_block(e->scan, block, err));
     record.state = e->scan->states;
     HS_TRY(hs_snap_writer_block(e->writer, &record, e->scan->edges, e->scan->n_edges, err));
@@ -117,6 +129,11 @@ static hs_status emit_finish(struct emitter *e, struct hs_snap_totals *ret, stru
     HS_TRY(hs_native_types_members(&e->flow->types, &members, &ending.n_members, err));
     ending.types = types;
     ending.members = members;
+    hs_native_samples_place(e->samples, e->scan->n_tree);
+    ending.samples = e->samples->samples;
+    ending.n_samples = e->samples->n_samples;
+    ending.site_frames = e->samples->frames;
+    ending.n_site_frames = e->samples->n_frames;
     return hs_snap_writer_finish(e->writer, &ending, ret, err);
 }
 
@@ -133,9 +150,10 @@ static hs_status emit_all(struct emitter *e, struct hs_out *out, struct hs_snap_
 }
 
 hs_status hs_native_emit(struct hs_native *native, struct hs_flow *flow, struct hs_scan *scan,
-                         struct hs_out *out, struct hs_snap_totals *ret, struct hs_error *err)
+                         struct hs_native_samples *samples, struct hs_out *out,
+                         struct hs_snap_totals *ret, struct hs_error *err)
 {
-    struct emitter e = {.native = native, .flow = flow, .scan = scan};
+    struct emitter e = {.native = native, .flow = flow, .scan = scan, .samples = samples};
     hs_status status = emit_all(&e, out, ret, err);
 
     hs_snap_writer_free(e.writer);

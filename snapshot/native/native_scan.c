@@ -5,7 +5,6 @@
 #include "base/alloc.h"
 #include "base/bisect.h"
 #include "native_flow.h"
-#include "native_queue.h"
 
 enum { WORD = 8, BLOCKS_PER_TELL = 1 << 20 };
 /* Memory for edges is taken in steps, with what the writer makes of them; the first is free. */
@@ -20,6 +19,7 @@ void hs_scan_close(struct hs_scan *scan)
     hs_bitmap_fini(&scan->reached);
     hs_bitmap_fini(&scan->by_start);
     hs_bitmap_fini(&scan->unsure);
+    hs_block_queue_fini(&scan->queue);
     hs_pages_free(scan->edges, scan->edges_capacity, sizeof *scan->edges);
     *scan = (struct hs_scan){0};
 }
@@ -108,11 +108,30 @@ static hs_status scan_packed(struct hs_scan *scan, const struct hs_heap_block *b
     return HS_OK;
 }
 
+/* The address of a registered root stands first in a record of the collector's own. */
+static bool scan_is_cell(const struct hs_scan *scan, hs_addr block)
+{
+    size_t low = 0, high = scan->n_cells;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (scan->cells[middle] < block)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < scan->n_cells && scan->cells[low] == block;
+}
+
 /* What a Python object's words own; false when the block holds none. */
 static inline bool scan_python(const struct hs_scan *scan, const struct hs_heap_block *block,
                                struct hs_cpython_words *ret)
 {
     *ret = (struct hs_cpython_words){.n_owning = UINT64_MAX};
+    if (scan->n_cells != 0 && scan_is_cell(scan, block->begin)) {
+        ret->weak = 1;
+        return false;
+    }
     return scan->python != NULL && hs_flow_type(scan->flow, block->rank) != 0 &&
            hs_cpython_words(scan->python, block, ret);
 }
@@ -200,39 +219,52 @@ static hs_status mark_unsure(struct hs_scan *scan, struct hs_block_queue *queue,
     return HS_OK;
 }
 
-static hs_status mark_run(struct hs_scan *scan, struct hs_block_queue *queue, struct hs_error *err)
+hs_status hs_scan_begin(struct hs_scan *scan, struct hs_native *native, const struct hs_flow *flow,
+                        struct hs_error *err)
 {
-    uint64_t n_done = 0;
-
-    HS_TRY(mark_from_roots(scan, queue, err));
-    HS_TRY(mark_drain(scan, queue, &n_done, err));
-    if (scan->python != NULL)
-        HS_TRY(mark_unsure(scan, queue, &n_done, err));
-    mark_count(scan);
-    return HS_OK;
-}
-
-hs_status hs_scan_open(struct hs_scan *scan, struct hs_native *native, const struct hs_flow *flow,
-                       struct hs_error *err)
-{
-    struct hs_block_queue queue = {0};
-
     *scan = (struct hs_scan){.native = native, .flow = flow, .python = hs_flow_python(native)};
+    if (native->ocaml != NULL)
+        scan->cells = hs_ocaml_root_cells(native->ocaml, &scan->n_cells);
     for (size_t i = 0; i < flow->types.n_types; i++)
         scan->any_packed |= flow->types.types[i].has_unaligned;
     HS_TRY(hs_bitmap_init(&scan->reached, native->heaps.map.n_blocks, err));
     HS_TRY(hs_bitmap_init(&scan->by_start, native->heaps.map.n_blocks, err));
     if (scan->python != NULL)
         HS_TRY(hs_bitmap_init(&scan->unsure, native->heaps.map.n_blocks, err));
-    HS_TRY(hs_block_queue_init(&queue, &native->heaps.map, HS_QUEUE_BLOCKS, err));
+    HS_TRY(hs_block_queue_init(&scan->queue, &native->heaps.map, HS_QUEUE_BLOCKS, err));
     if (native->is_large)
-        hs_block_queue_go_by_region(&queue);
-    hs_status status = mark_run(scan, &queue, err);
-    hs_block_queue_fini(&queue);
+        hs_block_queue_go_by_region(&scan->queue);
+    HS_TRY(mark_from_roots(scan, &scan->queue, err));
+    return mark_drain(scan, &scan->queue, &scan->n_marked, err);
+}
+
+hs_status hs_scan_mark_word(struct hs_scan *scan, uint64_t word, struct hs_error *err)
+{
+    struct hs_heap_block target;
+    enum hs_pointer how = hs_flow_resolve(scan->native, word, &target);
+
+    if (how == HS_POINTER_NONE)
+        return HS_OK;
+    HS_TRY(mark_block(scan, &scan->queue, &target, how, err));
+    return mark_drain(scan, &scan->queue, &scan->n_marked, err);
+}
+
+hs_status hs_scan_end(struct hs_scan *scan, struct hs_error *err)
+{
+    if (scan->python != NULL)
+        HS_TRY(mark_unsure(scan, &scan->queue, &scan->n_marked, err));
+    mark_count(scan);
+    hs_block_queue_fini(&scan->queue);
     hs_bitmap_fini(&scan->by_start); /* it was counted */
-    if (status == HS_OK)
-        hs_dump_plan_give(&native->plan, HS_MARK_BYTES(native->heaps.map.n_blocks) / 2);
-    return status;
+    hs_dump_plan_give(&scan->native->plan, HS_MARK_BYTES(scan->native->heaps.map.n_blocks) / 2);
+    return HS_OK;
+}
+
+hs_status hs_scan_open(struct hs_scan *scan, struct hs_native *native, const struct hs_flow *flow,
+                       struct hs_error *err)
+{
+    HS_TRY(hs_scan_begin(scan, native, flow, err));
+    return hs_scan_end(scan, err);
 }
 
 static hs_status scan_move(struct hs_scan *scan, size_t capacity, struct hs_error *err)
@@ -282,20 +314,32 @@ static hs_status scan_take(struct hs_scan *scan, struct hs_error *err)
     return HS_OK;
 }
 
-static hs_status scan_add(struct hs_scan *scan, const struct hs_heap_block *target, uint64_t at,
-                          unsigned edge_class, struct hs_error *err)
+hs_node hs_scan_node(const struct hs_scan *scan, const struct hs_heap_block *block)
+{
+    uint64_t n_ocaml = scan->ocaml == NULL ? 0 : hs_ocaml_blocks_below(scan->ocaml, block->begin);
+    return scan->n_tree + block->rank + n_ocaml;
+}
+
+hs_status hs_scan_add_edge(struct hs_scan *scan, const struct hs_edge *edge, struct hs_error *err)
 {
     if (scan->n_edges == scan->n_edges_taken)
         HS_TRY(scan_take(scan, err));
     if (scan->n_edges == scan->edges_capacity) /* a type with many pointers in one place */
         HS_TRY(scan_move(scan, scan->edges_capacity * 2, err));
-    scan->edges[scan->n_edges++] = (struct hs_edge){.target = scan->n_tree + target->rank,
-                                                    .offset_words = at / WORD,
-                                                    .edge_class = (uint8_t)edge_class};
+    scan->edges[scan->n_edges++] = *edge;
     return HS_OK;
 }
 
-static unsigned scan_class(enum hs_pointer how)
+static hs_status scan_add(struct hs_scan *scan, const struct hs_heap_block *target, uint64_t at,
+                          unsigned edge_class, struct hs_error *err)
+{
+    const struct hs_edge edge = {.target = hs_scan_node(scan, target),
+                                 .offset_words = at / WORD,
+                                 .edge_class = (uint8_t)edge_class};
+    return hs_scan_add_edge(scan, &edge, err);
+}
+
+unsigned hs_scan_class(enum hs_pointer how)
 {
     return how == HS_POINTER_START      ? HS_EDGE_EXACT
            : how == HS_POINTER_INTERIOR ? HS_EDGE_INTERIOR
@@ -314,10 +358,10 @@ static bool scan_has_slot(const struct hs_native_type *type, uint64_t offset)
 static unsigned scan_word_class(const struct hs_native_type *type, uint64_t at, enum hs_pointer how)
 {
     if (type == NULL || (!type->is_array && at >= type->said_bytes))
-        return scan_class(how);
+        return hs_scan_class(how);
     uint64_t offset = at % type->n_bytes;
     if (offset >= type->said_bytes || scan_has_slot(type, offset))
-        return scan_class(how);
+        return hs_scan_class(how);
     return HS_EDGE_GUESSED;
 }
 
@@ -351,7 +395,7 @@ static hs_status scan_packed_word(struct hs_scan *scan, struct hs_block_queue *q
     enum hs_pointer how = hs_flow_resolve(scan->native, hs_native_load(block->bytes + at), &target);
 
     (void)queue;
-    return how == HS_POINTER_NONE ? HS_OK : scan_add(scan, &target, at, scan_class(how), err);
+    return how == HS_POINTER_NONE ? HS_OK : scan_add(scan, &target, at, hs_scan_class(how), err);
 }
 
 /* Unaligned words that lead to the start of a block that nothing reaches. Most words are no

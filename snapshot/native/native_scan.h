@@ -18,7 +18,9 @@
 #ifndef HS_NATIVE_SCAN_H
 #define HS_NATIVE_SCAN_H
 
+#include "capture/ocaml_emit.h"
 #include "native.h"
+#include "native_queue.h"
 
 struct hs_scan {
     struct hs_native *native;   /* borrowed */
@@ -34,6 +36,11 @@ struct hs_scan {
     size_t n_edges, edges_capacity, n_edges_taken, n_column_steps;
     uint8_t states; /* of the last block, enum hs_block_state */
     uint64_t n_tree;
+    const struct hs_ocaml_emission *ocaml; /* borrowed: blocks that are numbered too; NULL: none */
+    const hs_addr *cells; /* borrowed; ascending: blocks whose first word keeps nothing */
+    size_t n_cells;
+    struct hs_block_queue queue; /* while marking */
+    uint64_t n_marked;
     bool any_packed; /* some type has pointers that are not at multiples of 8 */
 };
 
@@ -44,6 +51,18 @@ struct hs_scan {
 /* Marks from the roots of `native`. Fails with HS_LIMIT. */
 hs_status hs_scan_open(struct hs_scan *scan, struct hs_native *native, const struct hs_flow *flow,
                        struct hs_error *err);
+/* The same in parts: begin marks from the roots, words add what else leads to blocks, end counts.
+ */
+hs_status hs_scan_begin(struct hs_scan *scan, struct hs_native *native, const struct hs_flow *flow,
+                        struct hs_error *err);
+hs_status hs_scan_mark_word(struct hs_scan *scan, uint64_t word, struct hs_error *err);
+hs_status hs_scan_end(struct hs_scan *scan, struct hs_error *err);
+/* Adds an edge to those of the block that was scanned last. */
+hs_status hs_scan_add_edge(struct hs_scan *scan, const struct hs_edge *edge, struct hs_error *err);
+/* The node of a block of the heap map. */
+hs_node hs_scan_node(const struct hs_scan *scan, const struct hs_heap_block *block);
+/* The class of an edge by a word that leads so. */
+unsigned hs_scan_class(enum hs_pointer how);
 void hs_scan_close(struct hs_scan *scan);
 /* The edges of one block, into scan->edges, and its states. Linear in its words. */
 hs_status hs_scan_block(struct hs_scan *scan, const struct hs_heap_block *block,

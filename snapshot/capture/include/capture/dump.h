@@ -24,6 +24,7 @@ struct hs_dump_options {
     const char *names_helper;      /* path of heapsnap-ocaml-names, or NULL: none is installed */
     const char *const *debug_dirs; /* native: further directories of separate debug files */
     size_t n_debug_dirs;
+    bool ocaml_alone;      /* of an OCaml program: leave out the memory that its C code has */
     uint64_t pointer_mask; /* native: bits to clear in words before they are looked up; 0: none */
     const char *tool_version;
     const struct hs_progress *progress; /* may be NULL */

@@ -83,6 +83,12 @@ struct hs_ocaml_area {
 };
 bool hs_ocaml_area_at(const struct hs_ocaml_emission *emission, size_t at,
                       struct hs_ocaml_area *ret);
+/* Minor heap number `at`, all of it, as far as it is used and beyond; false behind the last one. */
+bool hs_ocaml_minor_heap_at(const struct hs_ocaml_emission *emission, size_t at,
+                            struct hs_ocaml_area *ret);
+/* Ascending addresses of the collector's own records of registered roots. Their first word is the
+ * address of the root: what stands there is not kept by the record. Borrowed. */
+const hs_addr *hs_ocaml_root_cells(const struct hs_ocaml_emission *emission, size_t *ret_n);
 /* Borrowed. */
 const struct hs_roots *hs_ocaml_leaves(const struct hs_ocaml_emission *emission);
 

@@ -36,6 +36,7 @@ enum hs_heap_owner {
     HS_OWNER_JEMALLOC,
     HS_OWNER_CPYTHON,
     HS_OWNER_REGISTERED, /* a pool of include/heapsnap/register.h */
+    HS_OWNER_OCAML,      /* memory of OCaml blocks: no block of this map is there */
     HS_OWNER_MAPPING,    /* an unclaimed private mapping: one node per piece of at most 1 MiB */
     HS_N_OWNERS
 };
@@ -129,6 +130,9 @@ struct hs_heap_iterator {
 bool hs_heap_map_next(struct hs_heap_iterator *it, struct hs_heap_block *ret);
 /* Goes on with block number `rank`, which there must be. O(log n). */
 void hs_heap_map_seek(struct hs_heap_iterator *it, uint64_t rank);
+/* How many live blocks begin below an address, whatever is there. Indexed only. O(log n) in spans.
+ */
+uint64_t hs_heap_map_below(const struct hs_heap_map *map, hs_addr address);
 /* Bytes of all its tables. */
 uint64_t hs_heap_map_table_bytes(const struct hs_heap_map *map);
 
