@@ -105,8 +105,8 @@ struct hs_ocaml_roots {
     struct hs_roots roots;
     struct hs_ocaml_sample *samples; /* owned */
     size_t n_samples, samples_capacity;
-    bool has_period;     /* of sampling: it was found */
-    double period_words; /* mean distance of two samples; 0: unknown, or several */
+    bool has_period;               /* of sampling: it was found */
+    double period_words;           /* mean distance of two samples; 0: unknown, or several */
     struct hs_frame_table *frames; /* owned: descriptors by return address */
     struct hs_ocaml_stops *stops;  /* owned: where each thread's precise stack begins */
     /* Owned, ascending: static blocks whose fields are root leaves (caml_globals, gc_roots). Their

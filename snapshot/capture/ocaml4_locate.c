@@ -1,17 +1,21 @@
-/* Finds the runtime of an OCaml 4.13 or 4.14 native program in a stopped target.
+/* Finds the runtime of an OCaml native program in a stopped target; that of OCaml 5 by
+ * ocaml5_locate.c.
  *
- * Offsets: Caml_state is a struct of 8-byte fields in the order of caml/domain_state.tbl (4.13.1
- * and 4.14.2 agree in the fields used here). A heap chunk has its head below its first block
- * (caml/major_gc.h heap_chunk_head; memory.c caml_add_to_heap keeps the list in address order):
+ * Offsets in OCaml 4.13 and 4.14: Caml_state is a struct of 8-byte fields in the order of
+ * caml/domain_state.tbl (4.13.1 and 4.14.2 agree in the fields used here). A heap chunk has its
+ * head below its first block (caml/major_gc.h heap_chunk_head; memory.c caml_add_to_heap keeps the
+ * list in address order):
  *
  *   4.13   block  alloc      SIZE  NEXT  redarken_start  redarken_end                     | blocks
  *   4.14   block  allocated  SIZE  NEXT  redarken_first.start  .end  redarken_end         | blocks
  */
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "ocaml4_locate.h"
+#include "ocaml5.h"
 #include "symbols/elf.h"
 
 enum {
@@ -158,19 +162,35 @@ static hs_status locate_heap(struct hs_ocaml *rt, unsigned minor, struct hs_erro
     return HS_OK;
 }
 
+static bool locate_is_supported(const struct hs_ocaml *rt)
+{
+    static const char *const versions[] = {"5.1", "5.2", "5.3", "5.4", "4.13", "4.14"};
+    size_t first = rt->five != NULL ? 0 : 4, end = rt->five != NULL ? 4 : 6;
+
+    for (size_t i = first; i < end; i++) {
+        size_t n = strlen(versions[i]);
+        if (strncmp(rt->version, versions[i], n) == 0 && !isdigit((unsigned char)rt->version[n]))
+            return true;
+    }
+    return false;
+}
+
 /* Refuses what the symbols could not tell apart but the program states itself. */
 static hs_status locate_version(struct hs_ocaml *rt, struct hs_error *err)
 {
     if (!hs_ocaml_stated_version(rt, rt->version, sizeof rt->version)) {
-        snprintf(rt->version, sizeof rt->version, "%s",
-                 rt->chunk_head_words == CHUNK_HEAD_4_14 ? "4.14" : "4.13");
+        if (rt->five != NULL)
+            snprintf(rt->version, sizeof rt->version, "5.%u", rt->five->layout.minor);
+        else
+            snprintf(rt->version, sizeof rt->version, "%s",
+                     rt->chunk_head_words == CHUNK_HEAD_4_14 ? "4.14" : "4.13");
         return HS_OK;
     }
-    if (strncmp(rt->version, "4.13", 4) == 0 || strncmp(rt->version, "4.14", 4) == 0)
+    if (locate_is_supported(rt))
         return HS_OK;
     (void)hs_fail(err, HS_TARGET, "'%s' is an OCaml %s program", rt->objects->objects[0].name,
                   rt->version);
-    return hs_hint(err, "supported are native programs of OCaml 4.13 and 4.14 on x86-64");
+    return hs_hint(err, HS_OCAML_SUPPORTED);
 }
 
 hs_status hs_ocaml_locate(struct hs_ocaml *rt, struct hs_error *err)
@@ -181,8 +201,12 @@ hs_status hs_ocaml_locate(struct hs_ocaml *rt, struct hs_error *err)
         return hs_fail(err, HS_TARGET, "the program has no file that can be read");
     HS_TRY(hs_objects_copy_data(rt->objects, rt->image, rt->target, err));
     HS_TRY(hs_ocaml_recognise_runtime(rt, &minor, err));
-    HS_TRY(locate_state(rt, err));
-    HS_TRY(locate_heap(rt, minor, err));
+    if (minor == 0) {
+        HS_TRY(hs_ocaml5_locate(rt, err));
+    } else {
+        HS_TRY(locate_state(rt, err));
+        HS_TRY(locate_heap(rt, minor, err));
+    }
     HS_TRY(locate_version(rt, err));
     if (!hs_ocaml_symbol_word(rt, "caml_ephe_none", &rt->ephe_none))
         HS_TRY(hs_ocaml_note(rt, true, err, "the mark of empty ephemeron slots was not found"));
@@ -191,6 +215,8 @@ hs_status hs_ocaml_locate(struct hs_ocaml *rt, struct hs_error *err)
 
 hs_status hs_ocaml_copy_heap(struct hs_ocaml *rt, struct hs_error *err)
 {
+    if (rt->five != NULL)
+        return hs_ocaml5_copy_heap(rt, err);
     for (size_t i = 0; i < rt->chunks.n; i++)
         HS_TRY(hs_image_copy(rt->image, rt->target, rt->chunks.spans[i].begin,
                              rt->chunks.spans[i].end, err));

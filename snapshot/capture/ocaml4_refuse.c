@@ -1,13 +1,11 @@
 /* What kind of program is it? Told by symbols and mapped libraries alone, so that a refusal needs
  * no guess. Symbols: CAMLexport of runtime/ in the
- * tags 4.10.2, 4.11.2, 4.12.1, 4.13.1, 4.14.2, 5.1.1. */
+ * tags 4.10.2, 4.11.2, 4.12.1, 4.13.1, 4.14.2, 5.0.0, 5.1.1. */
 #include <stdio.h>
 #include <string.h>
 
 #include "capture/dump.h"
 #include "ocaml4_locate.h"
-
-#define REFUSE_HINT "supported are native programs of OCaml 4.13 and 4.14 on x86-64"
 
 static bool refuse_has(const struct hs_ocaml *rt, const char *name)
 {
@@ -54,7 +52,7 @@ static const char *refuse_language(const struct hs_ocaml *rt)
 static hs_status refuse(const struct hs_ocaml *rt, const char *what, struct hs_error *err)
 {
     (void)hs_fail(err, HS_TARGET, "'%s' is %s", refuse_program(rt), what);
-    return hs_hint(err, REFUSE_HINT);
+    return hs_hint(err, HS_OCAML_SUPPORTED);
 }
 
 static bool refuse_is_ocaml5(const struct hs_ocaml *rt)
@@ -89,8 +87,12 @@ hs_status hs_ocaml_recognise_runtime(const struct hs_ocaml *rt, unsigned *ret_mi
 
     if (!is_native && refuse_is_bytecode(rt))
         return refuse(rt, "an OCaml bytecode program or its interpreter, not native code", err);
-    if (refuse_is_ocaml5(rt))
-        return refuse(rt, "an OCaml 5 program", err);
+    if (is_native && refuse_is_ocaml5(rt)) {
+        if (!refuse_has(rt, "caml_alloc_shr_reserved")) /* alloc.c, always linked, from 5.1 on */
+            return refuse(rt, "an OCaml 5 program of a version before 5.1", err);
+        *ret_minor = 0;
+        return HS_OK;
+    }
     if (!refuse_is_ocaml(rt))
         return refuse(rt, refuse_language(rt), err);
     if (!is_native)

@@ -18,7 +18,7 @@
 
 #include "base/alloc.h"
 #include "capture/unwind.h"
-#include "ocaml_roots.h"
+#include "ocaml5.h"
 #include "symbols/elf.h"
 
 enum {
@@ -64,6 +64,39 @@ static const struct bad_function bad_functions[] = {
     {"caml_input_val_from_bytes", "inside unmarshalling", true},
     {"caml_input_value_from_malloc", "inside unmarshalling", true},
     {"caml_input_value_from_block", "inside unmarshalling", true},
+    /* OCaml 5: domains wait for each other in system calls. */
+    {"caml_garbage_collection", "inside a collection", false},
+    {"caml_alloc_small_dispatch", "inside a collection", false},
+    {"caml_handle_gc_interrupt", "inside a collection", false},
+    {"caml_handle_incoming_interrupts", "inside a collection", false},
+    {"caml_poll_gc_work", "inside a collection", false},
+    {"caml_try_run_on_all_domains", "inside a collection", false},
+    {"caml_try_run_on_all_domains_async", "inside a collection", false},
+    {"caml_try_run_on_all_domains_with_spin_work", "inside a collection", false},
+    {"caml_minor_collection", "inside a collection", false},
+    {"caml_empty_minor_heaps_once", "inside a collection", false},
+    {"caml_try_empty_minor_heap_on_all_domains", "inside a collection", false},
+    {"caml_major_collection_slice", "inside a collection", false},
+    {"caml_opportunistic_major_collection_slice", "inside a collection", false},
+    {"caml_finish_major_cycle", "inside a collection", false},
+    {"caml_finish_marking", "inside a collection", false},
+    {"caml_finish_sweeping", "inside a collection", false},
+    {"caml_sweep", "inside a collection", false},
+    {"caml_teardown_shared_heap", "while a domain ends", false},
+    {"caml_orphan_ephemerons", "while a domain ends", false},
+    {"caml_orphan_finalisers", "while a domain ends", false},
+    {"caml_shared_try_alloc", "inside an allocation", true},
+    {"caml_alloc_shr_noexc", "inside an allocation", true},
+    {"caml_alloc_shr_reserved", "inside an allocation", true},
+    {"caml_alloc_shr_check_gc", "inside an allocation", true},
+    {"caml_try_realloc_stack", "growing a stack", true},
+    {"caml_continuation_use", "resuming a continuation", true},
+    {"caml_continuation_use_noexc", "resuming a continuation", true},
+    {"caml_continuation_use_and_update_handler_noexc", "resuming a continuation", true},
+    {"caml_perform", "switching stacks", true},
+    {"caml_reperform", "switching stacks", true},
+    {"caml_resume", "switching stacks", true},
+    {"caml_runstack", "switching stacks", true},
 };
 
 enum { N_BAD_FUNCTIONS = sizeof bad_functions / sizeof *bad_functions };
@@ -71,9 +104,9 @@ enum { N_BAD_FUNCTIONS = sizeof bad_functions / sizeof *bad_functions };
 struct judge {
     struct hs_ocaml *rt;
     struct hs_ocaml_stops *stops;
-    const struct hs_ocaml_state *state;
-    struct hs_ocaml_thread *thread; /* the current one */
-    struct hs_registers top;        /* its registers */
+    struct hs_ocaml_thread *thread;  /* the current one */
+    struct hs_ocaml5_domain *domain; /* of it; NULL in OCaml 4 */
+    struct hs_registers top;         /* its registers */
     bool in_system_call;
     hs_addr system_begin, system_end; /* the runtime's assembly */
     hs_addr raise_begin, raise_end;   /* caml_raise_exn .. caml_callback_asm within it */
@@ -138,9 +171,28 @@ static void judge_c_frame(struct judge *j, hs_addr pc)
     }
 }
 
+/* OCaml 5: how far the current stack reaches; the place where its handler stands is its end. */
+static void set_stack5(struct hs_ocaml *rt, struct hs_ocaml_thread *thread)
+{
+    struct hs_error ignored = HS_ERROR_INIT;
+    uint64_t handler;
+
+    if (thread->stack == 0 || hs_target_read(rt->target, thread->stack + HS_STACK5_HANDLER,
+                                             &handler, sizeof handler, &ignored) != HS_OK)
+        return;
+    if (handler <= thread->stack || handler > UINT64_MAX / 2)
+        return;
+    thread->stack_begin = thread->stack + HS_STACK5_BYTES;
+    thread->stack_end = handler;
+}
+
 /* Everything from the stack pointer up is copied; the red zone below it may hold spilled values. */
 static void set_stack(struct hs_ocaml *rt, struct hs_ocaml_thread *thread)
 {
+    if (rt->five != NULL) {
+        set_stack5(rt, thread);
+        return;
+    }
     const struct hs_thread *kernel = hs_ocaml_kernel_thread(rt, thread->tid);
     hs_addr sp = kernel != NULL ? kernel->regs.rsp : thread->sp;
     if (thread->sp != 0 && thread->sp < sp)
@@ -160,6 +212,33 @@ static void set_conservative(struct judge *j, hs_addr begin, hs_addr end)
     j->thread->registers = true;
 }
 
+/* OCaml 5: a call through the runtime leaves {stack, sp, previous} at the top of the C stack. The
+ * link agrees when it was the latest; newer OCaml frames lie below the saved stack pointer. */
+static void accept_unproven5(struct judge *j)
+{
+    struct hs_ocaml_thread *t = j->thread;
+    struct hs_error ignored = HS_ERROR_INIT;
+    hs_addr rsp = j->top.value[HS_RSP], link = j->domain->words[HS_STATE5_C_STACK];
+    uint64_t saved[2];
+    if (link == 0)
+        t->sp = 0;
+    if (t->sp == 0)
+        return; /* no OCaml code has run yet */
+    bool agrees = link > rsp &&
+                  hs_target_read(j->rt->target, link, saved, sizeof saved, &ignored) == HS_OK &&
+                  saved[0] == t->stack && saved[1] + HS_WORD == t->sp;
+
+    j->stops->lacks_unwinding |= agrees;
+    j->stops->lacks_stack |= !agrees;
+    set_conservative(j, t->stack_begin, agrees ? t->sp : t->stack_end);
+    if (agrees) {
+        t->c_words_begin = rsp;
+        t->c_words_end = link;
+    } else {
+        t->sp = 0;
+    }
+}
+
 /* The stack cannot be unwound. The runtime's own record is right when the current thread is in a C
  * call made through the runtime; then what lies below it is C, otherwise it holds the newer OCaml
  * frames. Scanning it conservatively is safe both ways. */
@@ -169,6 +248,10 @@ static void accept_unproven(struct judge *j)
     struct hs_error ignored = HS_ERROR_INIT;
     hs_addr rsp = j->top.value[HS_RSP];
     uint64_t saved;
+    if (j->domain != NULL) {
+        accept_unproven5(j);
+        return;
+    }
     if (t->sp == 0)
         return; /* no OCaml frame is recorded: the program begins or ends */
     bool agrees =
@@ -185,12 +268,57 @@ static void accept_unproven(struct judge *j)
     t->sp = 0;
 }
 
+/* OCaml 5: where the OCaml frame that made a direct call of C begins. The compiled code keeps its
+ * stack pointer in a register that C preserves (emit.mlp of amd64, Iextcall): the one that leads
+ * into the frame. */
+static hs_addr frame_begin(const struct judge *j, const struct hs_registers *r, hs_addr cfa)
+{
+    static const unsigned preserved[] = {HS_RBP, HS_RBX, HS_R12, HS_R13};
+    hs_addr begin = 0;
+
+    for (size_t i = 0; i < sizeof preserved / sizeof *preserved; i++) {
+        uint64_t value = r->value[preserved[i]];
+        if (hs_register_known(r, preserved[i]) && value >= j->thread->stack_begin && value <= cfa &&
+            value > begin)
+            begin = value;
+    }
+    return begin != 0 ? begin : j->thread->stack_begin;
+}
+
+/* `frame` leads out of OCaml code that has no descriptor for where it stands; `inner`, if not NULL,
+ * from C into that. */
+static void begin_above5(struct judge *j, const struct hs_frame *inner,
+                         const struct hs_frame *frame, hs_addr interrupted)
+{
+    struct hs_ocaml_thread *t = j->thread;
+
+    if (frame->cfa < t->stack_begin || frame->cfa > t->stack_end) {
+        accept_unproven5(j);
+        return;
+    }
+    if (inner == NULL) {
+        set_conservative(j, j->top.value[HS_RSP], frame->cfa);
+    } else {
+        set_conservative(j, frame_begin(j, &inner->caller, frame->cfa), frame->cfa);
+        t->c_words_begin = j->top.value[HS_RSP];
+        t->c_words_end = inner->cfa;
+    }
+    t->interrupted = interrupted;
+    t->sp = frame->cfa;
+    t->pc = frame->caller.value[HS_RIP];
+}
+
 /* `frame` leads out of OCaml code that has no descriptor for where it stands. */
-static void begin_above(struct judge *j, const struct hs_frame *frame, hs_addr interrupted)
+static void begin_above(struct judge *j, const struct hs_frame *inner, const struct hs_frame *frame,
+                        hs_addr interrupted)
 {
     hs_addr caller = frame->caller.value[HS_RIP];
     if (!is_ocaml_code(j, caller) && !is_system_code(j, caller)) {
         accept_unproven(j);
+        return;
+    }
+    if (j->domain != NULL) {
+        begin_above5(j, inner, frame, interrupted);
         return;
     }
     set_conservative(j, j->top.value[HS_RSP], frame->cfa);
@@ -203,19 +331,49 @@ static void begin_above(struct judge *j, const struct hs_frame *frame, hs_addr i
 static void take_young_ptr(struct judge *j, const struct hs_registers *r)
 {
     uint64_t young = r->value[HS_R15];
-    if (!hs_register_known(r, HS_R15) || young % YOUNG_ALIGN != 0 ||
-        young < j->rt->young_alloc_start || young > j->rt->young_alloc_end)
+    hs_addr begin = j->domain != NULL ? j->domain->young_start : j->rt->young_alloc_start;
+    hs_addr end = j->domain != NULL ? j->domain->young_end : j->rt->young_alloc_end;
+
+    if (!hs_register_known(r, HS_R15) || young % YOUNG_ALIGN != 0 || young < begin || young > end)
         retry(j, "in the middle of an allocation");
-    else
+    else if (j->domain == NULL)
         j->stops->young_ptr = young;
+    else if (!hs_register_known(r, HS_R14) || r->value[HS_R14] != j->domain->state)
+        retry(j, "in transition code of the runtime");
+    else
+        j->domain->young_ptr = young;
+}
+
+/* OCaml 5: a continuation gives up its stack before that is switched to; in between the stack is in
+ * a register, as a number. */
+static bool is_resuming(const struct judge *j)
+{
+    static const unsigned may_hold[] = {HS_RAX, HS_RBX, HS_RDI, HS_RSI, HS_RDX,
+                                        HS_RCX, HS_R8,  HS_R9,  HS_R12, HS_R13};
+    struct hs_error ignored = HS_ERROR_INIT;
+    uint64_t info[HS_STACK5_BYTES / HS_WORD];
+
+    for (size_t i = 0; i < sizeof may_hold / sizeof *may_hold; i++) {
+        uint64_t value = j->top.value[may_hold[i]];
+        if (value % HS_WORD == 1 && value > UINT64_C(1) << 16 && value < UINT64_C(1) << 47 &&
+            value - 1 != j->thread->stack &&
+            hs_target_read(j->rt->target, value - 1, info, sizeof info, &ignored) == HS_OK &&
+            info[HS_STACK5_MAGIC / HS_WORD] == HS_STACK5_MAGIC_VALUE &&
+            info[HS_STACK5_HANDLER / HS_WORD] > value &&
+            info[HS_STACK5_SP / HS_WORD] <= info[HS_STACK5_HANDLER / HS_WORD])
+            return true;
+    }
+    return false;
 }
 
 static void judge_ocaml(struct judge *j)
 {
     struct hs_frame frame;
     take_young_ptr(j, &j->top);
+    if (j->domain != NULL && is_resuming(j))
+        retry(j, "resuming a continuation");
     if (hs_unwind_step(j->rt->target, j->rt->objects, &j->top, false, &frame))
-        begin_above(j, &frame, j->top.value[HS_RIP]);
+        begin_above(j, NULL, &frame, j->top.value[HS_RIP]);
     else
         accept_unproven(j);
 }
@@ -229,7 +387,7 @@ static void judge_call(struct judge *j, const struct hs_frame *inner)
         return; /* the saved state is true */
     take_young_ptr(j, &inner->caller);
     if (hs_unwind_step(j->rt->target, j->rt->objects, &inner->caller, true, &frame))
-        begin_above(j, &frame, return_address);
+        begin_above(j, inner, &frame, return_address);
     else
         accept_unproven(j);
 }
@@ -259,7 +417,8 @@ static void judge_c(struct judge *j)
 
 static void judge_current(struct judge *j)
 {
-    const struct hs_thread *kernel = hs_ocaml_kernel_thread(j->rt, j->thread->tid);
+    pid_t tid = j->domain != NULL ? j->domain->holder : j->thread->tid;
+    const struct hs_thread *kernel = hs_ocaml_kernel_thread(j->rt, tid);
     if (kernel == NULL)
         return; /* its kernel thread is gone or unknown: what it saved is all there is */
     j->top = hs_unwind_registers(kernel);
@@ -275,26 +434,82 @@ static void judge_current(struct judge *j)
     }
 }
 
+/* The thread that stands in for a blocked domain runs C alone. */
+static void judge_backup(struct judge *j, const struct hs_thread *kernel)
+{
+    struct hs_registers r = hs_unwind_registers(kernel);
+    struct hs_frame frame;
+
+    j->in_system_call = (int64_t)kernel->regs.orig_rax >= 0;
+    judge_c_frame(j, r.value[HS_RIP]);
+    for (unsigned i = 0; i < MAX_C_FRAMES; i++) {
+        if (!hs_unwind_step(j->rt->target, j->rt->objects, &r, i != 0, &frame))
+            return;
+        judge_c_frame(j, frame.caller.value[HS_RIP] - 1);
+        r = frame.caller;
+    }
+}
+
+static void judge_domains(struct judge *j)
+{
+    struct hs_ocaml5 *five = j->rt->five;
+
+    if (five->n_running != five->n_domains)
+        retry(j, "while a domain starts or ends");
+    for (size_t i = 0; i < five->n_domains; i++) {
+        struct hs_ocaml5_domain *domain = &five->domains[i];
+        const struct hs_thread *backup = hs_ocaml_kernel_thread(j->rt, domain->backup);
+        if (domain->has_rival)
+            retry(j, "while a thread starts");
+        if (domain->words[HS_STATE5_CURRENT_STACK] == 0)
+            retry(j, "while a domain starts or ends");
+        domain->young_ptr = domain->words[HS_STATE5_YOUNG_PTR];
+        if (backup != NULL)
+            judge_backup(j, backup);
+    }
+}
+
+static void judge_threads(struct judge *j)
+{
+    struct hs_ocaml5 *five = j->rt->five;
+
+    if (five != NULL)
+        judge_domains(j);
+    for (size_t i = 0; i < j->stops->n; i++) {
+        j->thread = &j->stops->threads[i];
+        j->domain = five != NULL ? &five->domains[j->thread->domain] : NULL;
+        set_stack(j->rt, j->thread);
+        if (j->thread->is_current)
+            judge_current(j);
+    }
+    for (size_t i = 0; five != NULL && i < five->n_domains; i++) {
+        struct hs_ocaml5_domain *domain = &five->domains[i];
+        if (domain->young_ptr < domain->young_start || domain->young_ptr > domain->young_end ||
+            domain->young_ptr % HS_WORD != 0) {
+            retry(j, "in the middle of an allocation");
+            domain->young_ptr = domain->young_end;
+        }
+    }
+}
+
 hs_status hs_ocaml_find_stops(struct hs_ocaml *rt, struct hs_ocaml_stops *stops,
                               enum hs_stop_verdict *ret, const char **ret_reason,
                               struct hs_error *err)
 {
     struct hs_ocaml_state state;
-    struct judge j = {.rt = rt, .stops = stops, .state = &state};
-    HS_TRY(hs_target_read(rt->target, rt->state, state.words, sizeof state.words, err));
+    struct judge j = {.rt = rt, .stops = stops};
     hs_ocaml_find_statics(rt, &stops->statics);
-    stops->young_ptr = state.words[HS_STATE_YOUNG_PTR];
-    HS_TRY(hs_ocaml_find_threads(rt, &state, stops, err));
     judge_init(&j);
-    if (state.words[HS_STATE_IN_MINOR] != 0)
-        retry(&j, "inside a minor collection");
-    for (size_t i = 0; i < stops->n; i++) {
-        set_stack(rt, &stops->threads[i]);
-        if (stops->threads[i].is_current) {
-            j.thread = &stops->threads[i];
-            judge_current(&j);
-        }
+    if (rt->five != NULL) {
+        HS_TRY(hs_ocaml5_find_threads(rt, stops, err));
+    } else {
+        HS_TRY(hs_target_read(rt->target, rt->state, state.words, sizeof state.words, err));
+        stops->young_ptr = state.words[HS_STATE_YOUNG_PTR];
+        HS_TRY(hs_ocaml_find_threads(rt, &state, stops, err));
+        if (state.words[HS_STATE_IN_MINOR] != 0)
+            retry(&j, "inside a minor collection");
     }
+    judge_threads(&j);
     *ret = j.reason == NULL ? HS_STOP_GOOD : HS_STOP_RETRY;
     *ret_reason = j.reason;
     return HS_OK;

@@ -62,9 +62,9 @@ struct hs_ocaml5_domain {
 
 /* A stack that a suspended continuation owns: its own, or one of its parents. */
 struct hs_ocaml5_fiber {
-    hs_addr stack; /* stack_info */
-    hs_addr block; /* the continuation, as a value */
-    uint32_t order; /* 0: its own, 1: the parent of that, ... */
+    hs_addr stack;   /* stack_info */
+    hs_addr block;   /* the continuation, as a value */
+    uint32_t order;  /* 0: its own, 1: the parent of that, ... */
     bool is_damaged; /* no stack is there */
 };
 
@@ -133,8 +133,8 @@ hs_status hs_ocaml5_find_threads(struct hs_ocaml *rt, struct hs_ocaml_stops *sto
 
 /* ---- The kinds of roots that differ; both phases, dispatched by walk_all of ocaml_roots.c. The
  * stacks of continuations are none: they are edges of their blocks. */
-hs_status hs_ocaml5_walk_stacks(struct hs_root_walk *walk);     /* ocaml5_stack.c; C locals too */
-hs_status hs_ocaml5_walk_domains(struct hs_root_walk *walk);    /* DLS, last exception */
+hs_status hs_ocaml5_walk_stacks(struct hs_root_walk *walk);  /* ocaml5_stack.c; C locals too */
+hs_status hs_ocaml5_walk_domains(struct hs_root_walk *walk); /* DLS, last exception */
 /* A word that hs_ocaml5_walk_domains has told: no other root. */
 bool hs_ocaml5_is_domain_root(const struct hs_ocaml5 *five, hs_addr address);
 hs_status hs_ocaml5_walk_finalisers(struct hs_root_walk *walk); /* of each domain; orphans */

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/bisect.h"
+#include "ocaml5.h"
 #include "ocaml_map.h"
 
 enum { MAP_SPANS_MAX = 1 << 30 };
@@ -16,8 +17,9 @@ static size_t map_first_range(const struct hs_image *image, hs_addr address)
 }
 
 /* Adds the parts of [begin, end) that the copy has; counts the words that it lacks. */
-static hs_status map_add_area(struct hs_block_map *map, hs_addr begin, hs_addr end,
-                              enum hs_area area, uint64_t *n_missing_words, struct hs_error *err)
+static hs_status map_add_parts(struct hs_block_map *map, hs_addr begin, hs_addr end,
+                               enum hs_area area, unsigned slot_words, uint64_t *n_missing_words,
+                               struct hs_error *err)
 {
     const struct hs_image *image = map->rt->image;
     hs_addr at = begin;
@@ -32,6 +34,7 @@ static hs_status map_add_area(struct hs_block_map *map, hs_addr begin, hs_addr e
         HS_TRY(hs_spans_add(&map->spans, first, stop, err));
         struct hs_span *span = &map->spans.spans[map->spans.n - 1];
         span->area = (uint8_t)area;
+        span->slot_words = (uint8_t)slot_words;
         span->bytes = range->bytes + (first - range->begin);
         at = stop;
     }
@@ -40,11 +43,24 @@ static hs_status map_add_area(struct hs_block_map *map, hs_addr begin, hs_addr e
     return HS_OK;
 }
 
+static hs_status map_add_area(struct hs_block_map *map, hs_addr begin, hs_addr end,
+                              enum hs_area area, uint64_t *n_missing_words, struct hs_error *err)
+{
+    return map_add_parts(map, begin, end, area, 0, n_missing_words, err);
+}
+
 static hs_status map_add_spans(struct hs_block_map *map, const struct hs_spans *spans,
                                enum hs_area area, uint64_t *n_missing, struct hs_error *err)
 {
-    for (size_t i = 0; i < spans->n; i++)
-        HS_TRY(map_add_area(map, spans->spans[i].begin, spans->spans[i].end, area, n_missing, err));
+    for (size_t i = 0; i < spans->n; i++) {
+        const struct hs_span *span = &spans->spans[i];
+        uint64_t n_bytes = span->end - span->begin;
+        if (span->slot_words != 0 && hs_image_bytes(map->rt->image, span->begin, n_bytes) == NULL)
+            *n_missing += n_bytes / HS_WORD; /* where slots begin is told by the whole alone */
+        else
+            HS_TRY(
+                map_add_parts(map, span->begin, span->end, area, span->slot_words, n_missing, err));
+    }
     return HS_OK;
 }
 
@@ -115,6 +131,32 @@ static hs_status map_hash(struct hs_block_map *map, struct hs_error *err)
     return HS_OK;
 }
 
+/* OCaml 5 counts what it has given out of its pools and large blocks. */
+static hs_status map_prove5(struct hs_ocaml *rt, const struct hs_walk *heap, struct hs_error *err)
+{
+    HS_TRY(hs_ocaml_proof(rt, "ocaml heap: blocks, by the runtime's count", rt->heap_blocks,
+                          heap->n_blocks, err));
+    HS_TRY(hs_ocaml_proof(rt, "ocaml heap: words of blocks, by the runtime's count", rt->heap_words,
+                          heap->n_live_words, err));
+    if (rt->heap_blocks == heap->n_blocks && rt->heap_words == heap->n_live_words)
+        return HS_OK;
+    return hs_ocaml_note(rt, true, err,
+                         "%llu blocks of %llu words are in the heap but the runtime counts %llu "
+                         "of %llu",
+                         (unsigned long long)heap->n_blocks, (unsigned long long)heap->n_live_words,
+                         (unsigned long long)rt->heap_blocks, (unsigned long long)rt->heap_words);
+}
+
+/* What minor heaps have in use. */
+static uint64_t map_young_words(const struct hs_ocaml *rt)
+{
+    uint64_t n_bytes = rt->young_alloc_end - rt->young_ptr;
+
+    for (size_t i = 0; rt->five != NULL && i < rt->five->n_domains; i++)
+        n_bytes += rt->five->domains[i].young_end - rt->five->domains[i].young_ptr;
+    return n_bytes / HS_WORD;
+}
+
 static hs_status map_report(struct hs_block_map *map, struct hs_ocaml *rt,
                             const struct hs_walk *heap, const struct hs_walk *young,
                             uint64_t n_chunk_words, struct hs_error *err)
@@ -124,8 +166,9 @@ static hs_status map_report(struct hs_block_map *map, struct hs_ocaml *rt,
 
     HS_TRY(hs_ocaml_proof(rt, "ocaml heap: words of blocks, free blocks and fragments",
                           n_chunk_words, n_found, err));
-    HS_TRY(hs_ocaml_proof(rt, "ocaml minor heap: words in use",
-                          (rt->young_alloc_end - rt->young_ptr) / HS_WORD, n_young, err));
+    if (rt->five != NULL)
+        HS_TRY(map_prove5(rt, heap, err));
+    HS_TRY(hs_ocaml_proof(rt, "ocaml minor heap: words in use", map_young_words(rt), n_young, err));
     if (heap->n_resyncs + young->n_resyncs != 0)
         HS_TRY(hs_ocaml_note(rt, true, err,
                              "%llu damaged block header%s: %llu words of the heap were skipped",
@@ -153,7 +196,10 @@ static hs_status map_enumerate(struct hs_block_map *map, struct hs_ocaml *rt, st
                 continue;
             bool is_first =
                 pass == 0 ? hs_spans_find(&rt->chunks, span->begin)->begin == span->begin : false;
-            hs_map_enumerate(map, span, is_first, pass == 0 ? &heap : &young);
+            if (span->slot_words != 0)
+                hs_map_enumerate_pool(map, span, &heap);
+            else
+                hs_map_enumerate(map, span, is_first, pass == 0 ? &heap : &young);
         }
     }
     map->n_live_words = heap.n_live_words + young.n_live_words;
@@ -171,7 +217,12 @@ static hs_status map_areas(struct hs_block_map *map, struct hs_ocaml *rt, struct
     uint64_t n_missing = 0;
 
     HS_TRY(map_add_spans(map, &rt->chunks, HS_AREA_HEAP, &n_missing, err));
-    HS_TRY(map_add_area(map, rt->young_ptr, rt->young_alloc_end, HS_AREA_YOUNG, &n_missing, err));
+    if (rt->five == NULL)
+        HS_TRY(
+            map_add_area(map, rt->young_ptr, rt->young_alloc_end, HS_AREA_YOUNG, &n_missing, err));
+    for (size_t i = 0; rt->five != NULL && i < rt->five->n_domains; i++)
+        HS_TRY(map_add_area(map, rt->five->domains[i].young_ptr, rt->five->domains[i].young_end,
+                            HS_AREA_YOUNG, &n_missing, err));
     HS_TRY(map_add_spans(map, &rt->statics, HS_AREA_STATIC, &n_missing, err));
     HS_TRY(map_add_area(map, rt->atoms_begin, rt->atoms_end, HS_AREA_ATOM, &n_missing, err));
     if (n_missing != 0)

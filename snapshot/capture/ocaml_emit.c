@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "ocaml5.h"
 #include "ocaml_marker.h"
 #include "ocaml_types.h"
 
@@ -73,6 +74,40 @@ static hs_status emit_fields(struct hs_ocaml_emitter *e, const struct hs_block *
             emit_edge(e, &target, i, HS_EDGE_EXACT);
     }
     return HS_OK;
+}
+
+/* OCaml 5: the slots of the stacks that a continuation owns. They are no fields of the block, so
+ * all have the offset of the field that leads to the stack. */
+struct emit_fibers {
+    struct hs_ocaml_emitter *e;
+    struct hs_error *err;
+    hs_status status;
+};
+
+static void emit_slot(void *context, uint64_t value)
+{
+    struct emit_fibers *f = context;
+    struct hs_block target;
+
+    if ((value & 1) != 0 || f->status != HS_OK || !emit_target(f->e, value, &target))
+        return;
+    f->status = emit_reserve(f->e, 1, f->err);
+    if (f->status == HS_OK)
+        emit_edge(f->e, &target, 0, HS_EDGE_EXACT);
+}
+
+static hs_status emit_fibers(struct hs_ocaml_emitter *e, hs_addr block, struct hs_error *err)
+{
+    struct emit_fibers f = {.e = e, .err = err};
+    const struct hs_ocaml *rt = e->map->rt;
+    size_t n;
+    const struct hs_ocaml5_fiber *fibers = hs_ocaml5_fibers_of(rt->five, block, &n);
+
+    for (size_t i = 0; i < n; i++) {
+        if (!fibers[i].is_damaged)
+            (void)hs_ocaml5_stack_slots(rt, e->work->roots->frames, fibers[i].stack, emit_slot, &f);
+    }
+    return f.status;
 }
 
 static hs_status emit_ephemeron(struct hs_ocaml_emitter *e, const struct hs_block *block,
@@ -159,6 +194,8 @@ static hs_status emit_block(struct hs_ocaml_emitter *e, const struct hs_block *b
     else if (block->span->area != HS_AREA_STATIC ||
              !hs_ocaml_is_module_block(e->work->roots, block->address))
         HS_TRY(emit_fields(e, block, header, err));
+    if (HS_HEADER_TAG(header) == HS_TAG_CONT && e->map->rt->five != NULL)
+        HS_TRY(emit_fibers(e, block->address, err));
     if (ephemeron == NULL)
         emit_outside(block, header, ret);
     if (e->next_key < e->n_keys)

@@ -9,7 +9,11 @@
  * code lowers the pointer for several blocks at once and writes their headers afterwards; a stop in
  * between finds up to 257 words at the front that hold anything. They are skipped the same way, but
  * are no damage. In a minor collection a header of 0 marks a block already moved: its first field
- * leads to the copy, whose size is its own (minor_gc.c caml_oldify_one). */
+ * leads to the copy, whose size is its own (minor_gc.c caml_oldify_one).
+ *
+ * In OCaml 5 blocks of up to 128 words are in the slots of pools, one size for each pool: a header
+ * of 0 is a free slot. A larger block stands alone. Colours change their roles with every cycle, so
+ * they say nothing here. */
 #include "ocaml_map.h"
 
 enum {
@@ -21,7 +25,8 @@ enum walk_kind { WALK_IMPOSSIBLE, WALK_BLOCK, WALK_FREE, WALK_FRAGMENT, WALK_FOR
 
 /* What the header at `at` can be; its whole size in words in *ret_words. `left` >= 1 words remain
  * in the span, the header included. */
-static enum walk_kind walk_heap(const uint8_t *at, uint64_t left, uint64_t *ret_words)
+static enum walk_kind walk_heap(const struct hs_block_map *map, const uint8_t *at, uint64_t left,
+                                uint64_t *ret_words)
 {
     uint64_t header = hs_load(at);
     uint64_t wosize = HS_HEADER_WOSIZE(header);
@@ -32,7 +37,7 @@ static enum walk_kind walk_heap(const uint8_t *at, uint64_t left, uint64_t *ret_
         return WALK_IMPOSSIBLE;
     if (wosize == 0) /* a white 0 of the free list, or what Obj.truncate left */
         return tag == 0 || tag == HS_TAG_ABSTRACT ? WALK_FRAGMENT : WALK_IMPOSSIBLE;
-    if (HS_HEADER_COLOUR(header) == HS_BLUE)
+    if (HS_HEADER_COLOUR(header) == HS_BLUE && map->rt->five == NULL)
         return WALK_FREE;
     if (tag == HS_TAG_INFIX || (tag == HS_TAG_CLOSURE && wosize < 2))
         return WALK_IMPOSSIBLE;
@@ -56,7 +61,7 @@ static enum walk_kind walk_young(const struct hs_block_map *map, const uint8_t *
     }
     if (HS_HEADER_COLOUR(header) != HS_WHITE || HS_HEADER_WOSIZE(header) > YOUNG_MAX_WOSIZE)
         return WALK_IMPOSSIBLE;
-    return walk_heap(at, left, ret_words);
+    return walk_heap(map, at, left, ret_words);
 }
 
 static enum walk_kind walk_classify(const struct hs_block_map *map, const struct hs_span *span,
@@ -65,7 +70,7 @@ static enum walk_kind walk_classify(const struct hs_block_map *map, const struct
     const uint8_t *at = span->bytes + word * HS_WORD;
 
     return span->area == HS_AREA_YOUNG ? walk_young(map, at, n_words - word, ret_words)
-                                       : walk_heap(at, n_words - word, ret_words);
+                                       : walk_heap(map, at, n_words - word, ret_words);
 }
 
 /* Does a chain of plausible headers lead on from `word`, long enough or to the very end? */
@@ -135,5 +140,27 @@ void hs_map_enumerate(struct hs_block_map *map, const struct hs_span *span, bool
             break;
         }
         word += n;
+    }
+}
+
+void hs_map_enumerate_pool(struct hs_block_map *map, const struct hs_span *span,
+                           struct hs_walk *walk)
+{
+    uint64_t n_words = (span->end - span->begin) / HS_WORD, slot = span->slot_words;
+
+    for (uint64_t word = 0; word + slot <= n_words; word += slot) {
+        const uint8_t *at = span->bytes + word * HS_WORD;
+        uint64_t n;
+        if (hs_load(at) == 0) {
+            walk->n_free_words += slot;
+        } else if (walk_heap(map, at, slot, &n) == WALK_BLOCK) {
+            hs_bitmap_set(&map->starts, span->first_bit + word + 1);
+            walk->n_blocks++;
+            walk->n_live_words += n;
+            walk->n_fragment_words += slot - n;
+        } else {
+            walk->n_damaged_words += slot;
+            walk->n_resyncs++;
+        }
     }
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "ocaml5.h"
 #include "ocaml_marker.h"
 
 enum { FORWARDS_MAX = 64 };
@@ -30,21 +31,15 @@ static bool ephe_is_one(const struct hs_block_map *map, hs_addr address, struct 
            HS_HEADER_WOSIZE(header) >= HS_EPHE_FIRST_KEY;
 }
 
-hs_status hs_ephe_list(const struct hs_ocaml *rt, const struct hs_block_map *map,
-                       struct hs_ocaml_marks *marks, bool *ret_is_damaged, struct hs_error *err)
+/* One list; *ret_is_damaged is set when it does not end well. */
+static hs_status ephe_add_list(const struct hs_block_map *map, uint64_t at,
+                               struct hs_ocaml_marks *marks, bool *ret_is_damaged,
+                               struct hs_error *err)
 {
-    struct hs_live_symbol head;
-    uint64_t at = 0;
-    void *array = NULL;
+    void *array = marks->ephemerons;
     size_t n = 0;
     hs_addr turtle = 0; /* Brent's: a mark that is moved up at powers of two */
 
-    *ret_is_damaged = false;
-    if (!hs_objects_find(rt->objects, "caml_ephe_list_head", &head) ||
-        !hs_image_u64(rt->image, head.address, &at)) {
-        *ret_is_damaged = true;
-        return HS_OK;
-    }
     while (at != 0) {
         struct hs_block block;
         if (at == turtle || !ephe_is_one(map, at, &block)) {
@@ -53,12 +48,62 @@ hs_status hs_ephe_list(const struct hs_ocaml *rt, const struct hs_block_map *map
         }
         if ((n & (n - 1)) == 0)
             turtle = at;
-        HS_TRY(hs_grow(&array, &marks->ephemerons_capacity, n + 1, sizeof *marks->ephemerons, err));
+        HS_TRY(hs_grow(&array, &marks->ephemerons_capacity, marks->n_ephemerons + 1,
+                       sizeof *marks->ephemerons, err));
         marks->ephemerons = array;
-        marks->ephemerons[n++] = (struct hs_ocaml_ephemeron){.block = at};
-        marks->n_ephemerons = n;
+        marks->ephemerons[marks->n_ephemerons++] = (struct hs_ocaml_ephemeron){.block = at};
+        n++;
         at = hs_load(hs_map_bytes(block.span, at));
     }
+    return HS_OK;
+}
+
+/* struct caml_ephe_info {todo, live, ...} of each domain (weak.h); orph_structs.ephe_list_live. */
+static hs_status ephe_list5(const struct hs_ocaml *rt, const struct hs_block_map *map,
+                            struct hs_ocaml_marks *marks, bool *ret_is_damaged,
+                            struct hs_error *err)
+{
+    const struct hs_ocaml5 *five = rt->five;
+    uint64_t list = 0;
+
+    for (size_t i = 0; i < five->n_domains; i++) {
+        hs_addr info = hs_ocaml5_word(&five->domains[i], five->layout.ephe_info);
+        for (unsigned k = 0; k < 2; k++) {
+            if (hs_image_u64(rt->image, info + k * HS_WORD, &list))
+                HS_TRY(ephe_add_list(map, list, marks, ret_is_damaged, err));
+            else
+                *ret_is_damaged = true;
+        }
+    }
+    if (five->orphans == 0 || !hs_image_u64(rt->image, five->orphans, &list))
+        *ret_is_damaged = true;
+    else
+        HS_TRY(ephe_add_list(map, list, marks, ret_is_damaged, err));
+    return HS_OK;
+}
+
+static hs_status ephe_list4(const struct hs_ocaml *rt, const struct hs_block_map *map,
+                            struct hs_ocaml_marks *marks, bool *ret_is_damaged,
+                            struct hs_error *err)
+{
+    struct hs_live_symbol head;
+    uint64_t at = 0;
+
+    if (!hs_objects_find(rt->objects, "caml_ephe_list_head", &head) ||
+        !hs_image_u64(rt->image, head.address, &at)) {
+        *ret_is_damaged = true;
+        return HS_OK;
+    }
+    return ephe_add_list(map, at, marks, ret_is_damaged, err);
+}
+
+hs_status hs_ephe_list(const struct hs_ocaml *rt, const struct hs_block_map *map,
+                       struct hs_ocaml_marks *marks, bool *ret_is_damaged, struct hs_error *err)
+{
+    *ret_is_damaged = false;
+    HS_TRY(rt->five != NULL ? ephe_list5(rt, map, marks, ret_is_damaged, err)
+                            : ephe_list4(rt, map, marks, ret_is_damaged, err));
+    size_t n = marks->n_ephemerons;
     if (n > 1)
         qsort(marks->ephemerons, n, sizeof *marks->ephemerons, ephe_compare);
     size_t kept = 0;

@@ -115,5 +115,8 @@ struct hs_walk {
 /* Sets the starts of live blocks. `is_first`: a header is known to stand at the span's begin. */
 void hs_map_enumerate(struct hs_block_map *map, const struct hs_span *span, bool is_first,
                       struct hs_walk *walk);
+/* Likewise, for the slots of a pool. */
+void hs_map_enumerate_pool(struct hs_block_map *map, const struct hs_span *span,
+                           struct hs_walk *walk);
 
 #endif

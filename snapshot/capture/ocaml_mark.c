@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/bisect.h"
+#include "ocaml5.h"
 #include "ocaml_marker.h"
 
 enum {
@@ -108,15 +109,19 @@ static void mark_dangling(struct hs_marker *m, const struct hs_block *at, uint64
         return;
     }
     if (at->span == NULL) { /* foreign, unless it is in the unused part of the minor heap */
-        m->marks->n_dangling += hs_ocaml_area(m->map->rt, value) == HS_AREA_YOUNG;
+        bool is_young = hs_ocaml_area(m->map->rt, value) == HS_AREA_YOUNG;
+        m->marks->n_dangling += is_young;
+        m->marks->n_foreign += !is_young;
         return;
     }
     if (at->span->area != HS_AREA_HEAP && at->span->area != HS_AREA_YOUNG)
         return; /* static data holds more than blocks: not for us to judge */
     m->marks->n_dangling++;
-    if (value - at->span->begin >= HS_WORD &&
-        HS_HEADER_COLOUR(hs_load(hs_map_bytes(at->span, value) - HS_WORD)) == HS_BLUE)
-        m->marks->n_free_reached++;
+    if (value - at->span->begin < HS_WORD)
+        return;
+    uint64_t header = hs_load(hs_map_bytes(at->span, value) - HS_WORD);
+    m->marks->n_free_reached +=
+        m->map->rt->five != NULL ? header == 0 : HS_HEADER_COLOUR(header) == HS_BLUE;
 }
 
 /* Static blocks are told by their headers alone. Sound ones do not overlap, so together they are no
@@ -157,6 +162,25 @@ void hs_marker_value(struct hs_marker *m, uint64_t value)
     mark_push(m, &block);
 }
 
+static void mark_slot(void *marker, uint64_t value)
+{
+    if ((value & 1) == 0)
+        hs_marker_value(marker, value);
+}
+
+/* OCaml 5: what the stacks of a continuation keep is its own. */
+static void mark_fibers(struct hs_marker *m, hs_addr block, hs_ocaml5_slot_fn slot)
+{
+    size_t n;
+    const struct hs_ocaml5_fiber *fibers = hs_ocaml5_fibers_of(m->map->rt->five, block, &n);
+
+    for (size_t i = 0; i < n; i++) {
+        if (fibers[i].is_damaged ||
+            !hs_ocaml5_stack_slots(m->map->rt, m->roots->frames, fibers[i].stack, slot, m))
+            m->n_damaged_fibers++;
+    }
+}
+
 static void mark_scan(struct hs_marker *m, hs_addr address)
 {
     struct hs_block block = {.span = hs_map_span(m->map, address), .address = address};
@@ -169,8 +193,9 @@ static void mark_scan(struct hs_marker *m, hs_addr address)
     } else if (hs_ocaml_is_module_block(m->roots, address)) {
         return; /* its fields are roots of their own */
     }
-    m->is_newest = block.span->area == HS_AREA_YOUNG &&
-                   address - m->map->rt->young_ptr <= NEWEST_WORDS * HS_WORD;
+    /* a minor heap's part in the map begins at its allocation pointer */
+    m->is_newest =
+        block.span->area == HS_AREA_YOUNG && address - block.span->begin <= NEWEST_WORDS * HS_WORD;
     hs_block_fields(&block, header, &from, &end);
     const uint8_t *fields = hs_map_bytes(block.span, address);
     for (uint64_t i = from; i < end; i++) {
@@ -179,6 +204,8 @@ static void mark_scan(struct hs_marker *m, hs_addr address)
             hs_marker_value(m, value);
     }
     m->is_newest = false;
+    if (HS_HEADER_TAG(header) == HS_TAG_CONT && m->map->rt->five != NULL)
+        mark_fibers(m, address, mark_slot);
 }
 
 void hs_marker_drain(struct hs_marker *m)
@@ -221,6 +248,11 @@ static void mark_discover(struct hs_marker *m, uint64_t value)
     mark_push(m, &block);
 }
 
+static void mark_discover_slot(void *marker, uint64_t value)
+{
+    mark_discover(marker, value);
+}
+
 static void mark_discover_fields(struct hs_marker *m, const struct hs_block *block)
 {
     uint64_t from, end;
@@ -230,6 +262,8 @@ static void mark_discover_fields(struct hs_marker *m, const struct hs_block *blo
     hs_block_fields(block, hs_block_head(block), &from, &end);
     for (uint64_t i = from; i < end; i++)
         mark_discover(m, hs_load(hs_map_bytes(block->span, block->address) + i * HS_WORD));
+    if (m->map->rt->five != NULL && HS_HEADER_TAG(hs_block_head(block)) == HS_TAG_CONT)
+        mark_fibers(m, block->address, mark_discover_slot);
 }
 
 static void mark_discover_drain(struct hs_marker *m)
@@ -242,10 +276,12 @@ static void mark_discover_drain(struct hs_marker *m)
     }
 }
 
-static bool mark_is_remnant(const struct hs_block *block, uint64_t header)
+static bool mark_is_remnant(const struct hs_marker *m, const struct hs_block *block,
+                            uint64_t header)
 {
-    return block->span->area == HS_AREA_HEAP && HS_HEADER_TAG(header) == HS_TAG_ABSTRACT &&
-           HS_HEADER_COLOUR(header) == HS_WHITE && HS_HEADER_WOSIZE(header) <= REMNANT_MAX_WOSIZE;
+    return m->map->rt->five == NULL && block->span->area == HS_AREA_HEAP &&
+           HS_HEADER_TAG(header) == HS_TAG_ABSTRACT && HS_HEADER_COLOUR(header) == HS_WHITE &&
+           HS_HEADER_WOSIZE(header) <= REMNANT_MAX_WOSIZE;
 }
 
 /* What was not reached: its static targets must be nodes too, so that its edges have an end. The
@@ -273,7 +309,7 @@ static void mark_rest(struct hs_marker *m)
             bool is_ephemeron = next_ephemeron < m->marks->n_ephemerons &&
                                 m->marks->ephemerons[next_ephemeron].block == address;
             uint64_t header = hs_block_head(&block);
-            if (!is_ephemeron && mark_is_remnant(&block, header)) {
+            if (!is_ephemeron && mark_is_remnant(m, &block, header)) {
                 hs_bitmap_clear(starts, bit);
                 m->map->n_free_words += HS_HEADER_WOSIZE(header) + 1;
                 m->map->n_live_words -= HS_HEADER_WOSIZE(header) + 1;
@@ -343,6 +379,12 @@ static hs_status mark_report(struct hs_ocaml *rt, const struct hs_ocaml_marks *m
                              "%llu field%s of live blocks lead%s into the heap but to no block",
                              (unsigned long long)marks->n_dangling,
                              marks->n_dangling == 1 ? "" : "s", marks->n_dangling == 1 ? "s" : ""));
+    if (rt->five != NULL && marks->n_foreign != 0)
+        HS_TRY(hs_ocaml_note(rt, true, err,
+                             "%llu field%s of live blocks lead%s to memory that is not known to be "
+                             "OCaml's",
+                             (unsigned long long)marks->n_foreign, marks->n_foreign == 1 ? "" : "s",
+                             marks->n_foreign == 1 ? "s" : ""));
     if (list_is_damaged)
         HS_TRY(hs_ocaml_note(rt, true, err,
                              "the list of ephemerons is damaged: some count as opaque blocks"));
@@ -397,6 +439,11 @@ static hs_status mark_all(struct hs_marker *m, struct hs_ocaml *rt, struct hs_er
         HS_TRY(hs_ocaml_note(rt, true, err,
                              "%llu values lead to static data that overlaps a block: left out",
                              (unsigned long long)m->n_refused));
+    if (m->n_damaged_fibers != 0)
+        HS_TRY(hs_ocaml_note(rt, true, err,
+                             "%llu stacks of continuations are damaged: they were not followed to "
+                             "their ends",
+                             (unsigned long long)m->n_damaged_fibers));
     return mark_report(rt, m->marks, list_is_damaged, err);
 }
 

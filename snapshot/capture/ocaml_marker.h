@@ -25,6 +25,7 @@ struct hs_marker {
     bool is_watching;
     uint64_t n_static_words, n_found_words; /* of static data; of the blocks found there */
     uint64_t n_refused;                     /* blocks there for which there was no room */
+    uint64_t n_damaged_fibers;              /* stacks of continuations */
     bool is_newest; /* the fields being looked at may not be initialised yet */
 };
 
@@ -35,7 +36,8 @@ void hs_marker_drain(struct hs_marker *m);
 bool hs_marker_is_reached(const struct hs_marker *m, const struct hs_block *block);
 
 /* ocaml_ephe.c */
-/* Lists the ephemerons and weak arrays of caml_ephe_list_head: bounded, cycle-safe. */
+/* Lists the ephemerons and weak arrays of caml_ephe_list_head, or in OCaml 5 of every domain and of
+ * those that have ended: bounded, cycle-safe. */
 hs_status hs_ephe_list(const struct hs_ocaml *rt, const struct hs_block_map *map,
                        struct hs_ocaml_marks *marks, bool *ret_is_damaged, struct hs_error *err);
 /* Marks the data of ephemerons whose keys live, until nothing changes. */

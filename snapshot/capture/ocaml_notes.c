@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
-#include "ocaml.h"
+#include "ocaml5.h"
 
 hs_status hs_ocaml_proof(struct hs_ocaml *rt, const char *what, uint64_t expected, uint64_t found,
                          struct hs_error *err)
@@ -43,6 +43,7 @@ void hs_ocaml_fini(struct hs_ocaml *rt)
         return;
     hs_free(rt->proofs);
     hs_free(rt->notes);
+    hs_ocaml5_free(rt->five);
     hs_spans_fini(&rt->chunks);
     hs_spans_fini(&rt->statics);
     hs_spans_fini(&rt->code);

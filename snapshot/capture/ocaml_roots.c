@@ -68,13 +68,30 @@ static hs_status walk_all(struct hs_root_walk *walk)
     return walk->status;
 }
 
+static hs_status copy_thread5(struct hs_ocaml *rt, const struct hs_ocaml_thread *thread,
+                              struct hs_error *err)
+{
+    struct hs_cycle cycle = {0};
+    hs_addr from = thread->words_begin < thread->words_end ? thread->words_begin : 0;
+    hs_addr stack = thread->stack;
+
+    if (thread->c_words_begin < thread->c_words_end)
+        HS_TRY(
+            hs_image_copy(rt->image, rt->target, thread->c_words_begin, thread->c_words_end, err));
+    for (bool is_sane = true; stack != 0 && is_sane && !hs_cycle_found(&cycle, stack); from = 0)
+        HS_TRY(hs_ocaml5_copy_stack(rt, stack, from, &is_sane, &stack, err));
+    return HS_OK;
+}
+
 /* Stacks in one run each: they are the bulk of what roots need. */
 static hs_status copy_stacks(struct hs_ocaml *rt, const struct hs_ocaml_stops *stops,
                              struct hs_error *err)
 {
     for (size_t i = 0; i < stops->n; i++) {
         const struct hs_ocaml_thread *thread = &stops->threads[i];
-        if (thread->stack_begin < thread->stack_end)
+        if (rt->five != NULL)
+            HS_TRY(copy_thread5(rt, thread, err));
+        else if (thread->stack_begin < thread->stack_end)
             HS_TRY(
                 hs_image_copy(rt->image, rt->target, thread->stack_begin, thread->stack_end, err));
     }

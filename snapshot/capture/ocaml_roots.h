@@ -50,9 +50,9 @@ struct hs_ocaml_thread {
     bool registers;                 /* scan the registers of `tid` too */
     /* OCaml 5: words of the C stack below it, to be scanned conservatively too; mostly none */
     hs_addr c_words_begin, c_words_end;
-    uint32_t domain;                /* OCaml 5: number in hs_ocaml5.domains */
-    hs_addr stack;                  /* OCaml 5: its current stack_info; sp and pc are of that one */
-    hs_addr interrupted;            /* code address whose frame the words belong to; 0 when C */
+    uint32_t domain;     /* OCaml 5: number in hs_ocaml5.domains */
+    hs_addr stack;       /* OCaml 5: its current stack_info; sp and pc are of that one */
+    hs_addr interrupted; /* code address whose frame the words belong to; 0 when C */
 };
 
 struct hs_ocaml_stops {

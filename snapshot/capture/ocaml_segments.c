@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "ocaml4_locate.h"
+#include "ocaml5.h"
 #include "symbols/elf.h"
 
 enum { SEGMENTS_MAX = 1 << 20, ATOM_WORDS = 256 + 1 };
@@ -125,7 +126,7 @@ hs_status hs_ocaml_find_segments(struct hs_ocaml *rt, struct hs_error *err)
     }
     hs_spans_seal(&rt->statics);
     hs_spans_seal(&rt->code);
-    return segments_atoms(rt, err);
+    return rt->five != NULL ? hs_ocaml5_find_statics(rt, err) : segments_atoms(rt, err);
 }
 
 static bool version_is_sane(const char *text)

@@ -60,7 +60,10 @@ static hs_status check_ocaml(struct hs_native *native, struct hs_diagnosis *d, s
 
     if (hs_ocaml_recognise(&native->objects, &minor, err) != HS_OK)
         return add_failure(d, "runtime", err);
-    add(d, "runtime", HS_VERDICT_OK, NULL, "a native program of OCaml 4.%u", minor);
+    if (minor == 0)
+        add(d, "runtime", HS_VERDICT_OK, NULL, "a native program of OCaml 5");
+    else
+        add(d, "runtime", HS_VERDICT_OK, NULL, "a native program of OCaml 4.%u", minor);
     add(d, "allocator", HS_VERDICT_OK, NULL, "OCaml's own heap");
     return HS_OK;
 }

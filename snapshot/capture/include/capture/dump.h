@@ -40,7 +40,7 @@ struct hs_dump_report {
 };
 
 /* Opens, stops (bounded retries when inside a collection or transition code), copies, lets go,
- * walks, writes to `out` (the caller commits). HS_TARGET for a bytecode program, OCaml 5, or no
+ * walks, writes to `out` (the caller commits). HS_TARGET for a bytecode program, OCaml 5.0, or no
  * OCaml at all, with a plain message of what it is and what is supported. */
 hs_status hs_dump(const struct hs_dump_options *options, struct hs_out *out,
                   struct hs_dump_report *ret, struct hs_error *err);
@@ -73,8 +73,8 @@ hs_status hs_dump_open(const struct hs_dump_options *options, struct hs_target *
 /* True for what hs_dump takes and for the OCaml programs that it refuses by name (bytecode, other
  * versions). By symbols alone. */
 bool hs_is_ocaml(const struct hs_objects *objects);
-/* Of an OCaml program: the minor version, 13 or 14 of OCaml 4, when hs_dump takes it; else
- * HS_TARGET with what it is. By symbols alone, without a stop. */
+/* Of an OCaml program: the minor version, 13 or 14 of OCaml 4, 0 of OCaml 5, when hs_dump takes it;
+ * else HS_TARGET with what it is. By symbols alone, without a stop. */
 hs_status hs_ocaml_recognise(const struct hs_objects *objects, unsigned *ret_minor,
                              struct hs_error *err);
 /* "a C++ program", "a Java virtual machine": what the symbols and libraries of another program say
