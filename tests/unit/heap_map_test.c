@@ -419,6 +419,21 @@ static void compare_with_naive(void)
     }
 }
 
+/* What begins below each address, by counting. */
+static void count_below(void)
+{
+    uint64_t n_below = 0;
+    size_t next = 0;
+
+    for (hs_addr at = BASE; at <= BASE + WORLD; at++) {
+        while (next < n_naive && naive[next].begin < at)
+            next++, n_below++;
+        assert_int_equal(hs_heap_map_below(&map, at), n_below);
+    }
+    assert_int_equal(hs_heap_map_below(&map, 0), 0);
+    assert_int_equal(hs_heap_map_below(&map, UINT64_MAX), n_naive);
+}
+
 /* Runs of chunks with pools inside of them, slabs between. */
 static void agrees_with_a_table_of_bytes(void **state)
 {
@@ -451,6 +466,7 @@ static void agrees_with_a_table_of_bytes(void **state)
                 set_regions(&map.spans[s]);
         assert_int_equal(hs_heap_map_index(&map, &err), HS_OK);
         compare_with_naive();
+        count_below();
         tear_down(state);
         set_up(state);
     }
