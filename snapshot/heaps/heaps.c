@@ -5,10 +5,8 @@
 
 /* Whoever stands first keeps what two want: malloc before what lies inside of its blocks. */
 const struct hs_walker *const hs_walkers[HS_N_WALKERS] = {
-    &hs_glibc_walker,
-    &hs_jemalloc_walker,
-    &hs_cpython_walker,
-    &hs_registered_walker,
+    &hs_glibc_walker,      &hs_jemalloc_walker, &hs_cpython_walker,
+    &hs_registered_walker, &hs_record_walker,
 };
 
 void hs_heaps_close(struct hs_heaps *heaps)

@@ -315,6 +315,14 @@ static const char *jemalloc_version(const void *state)
                                                       : "5.3";
 }
 
+const struct jemalloc_tree *hs_jemalloc_trees(const void *state, size_t *ret_n)
+{
+    const struct jemalloc *jemalloc = state;
+
+    *ret_n = jemalloc == NULL ? 0 : jemalloc->n_trees;
+    return jemalloc == NULL ? NULL : jemalloc->trees;
+}
+
 const struct hs_walker hs_jemalloc_walker = {
     .name = owner_name,
     .open = jemalloc_open,

@@ -28,7 +28,7 @@ static hs_status registered_read_object(struct hs_registered *registered,
                                         const struct hs_object *object, bool *found,
                                         struct hs_error *err)
 {
-    struct hs_registered_notes notes = {.object = object};
+    struct hs_registered_notes notes = {.object = object, .type = HS_REGISTERED_NOTE};
     hs_addr registry, before = 0;
 
     while (hs_registered_next(&notes, &registry)) {

@@ -7,7 +7,6 @@
 #include "symbols/elf.h"
 
 #define NOTE_NAME "heapsnap"
-#define NOTE_TYPE_REGISTRY 1
 #define NOTE_VERSION 1
 #define NOTE_DESC_BYTES 16
 #define NOTES_MAX (UINT64_C(1) << 20) /* of one file: its sections may lie over each other */
@@ -95,7 +94,7 @@ static bool notes_next(struct hs_registered_notes *notes, hs_addr *ret_registry)
     /* The padding of the last note may be missing. */
     notes->at = (c.at + 3) / 4 * 4 < notes->n_bytes ? (c.at + 3) / 4 * 4 : notes->n_bytes;
     if (name_bytes != sizeof NOTE_NAME || memcmp(name, NOTE_NAME, sizeof NOTE_NAME) != 0 ||
-        type != NOTE_TYPE_REGISTRY || desc_bytes < NOTE_DESC_BYTES)
+        type != notes->type || desc_bytes < NOTE_DESC_BYTES)
         return true;
     struct hs_cursor desc = hs_cursor_make(notes->bytes + desc_at, desc_bytes);
     uint32_t version = hs_cursor_u32(&desc);

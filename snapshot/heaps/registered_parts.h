@@ -36,9 +36,12 @@ struct hs_registered {
 
 /* ---- registered_note.c */
 /* The address of a registry that a note of `object` leads to: number *at of them; false when there
- * are no more. Notes are looked for in sections, and in segments where the file has no sections. */
+ * are no more. Notes are looked for in sections, and in segments where the file has no sections.
+ * Notes of another type lead to another thing in the same way. */
+enum { HS_REGISTERED_NOTE = 1 };
 struct hs_registered_notes {
     const struct hs_object *object;
+    uint32_t type;  /* of the notes looked for */
     size_t section; /* private, like the rest: the next one to look at */
     const uint8_t *bytes;
     size_t n_bytes, at;

@@ -33,7 +33,7 @@ static void fuzz_notes(const struct hs_scene *scene, const struct hs_object *obj
 {
     struct hs_error err = HS_ERROR_INIT;
     struct hs_registered registered = {.scene = scene};
-    struct hs_registered_notes notes = {.object = object};
+    struct hs_registered_notes notes = {.object = object, .type = HS_REGISTERED_NOTE};
     hs_addr registry;
     for (unsigned i = 0; i < MAX_REGISTRIES && hs_registered_next(&notes, &registry); i++) {
         assert(notes.at <= notes.n_bytes);

@@ -65,17 +65,23 @@ static hs_status write_all(struct hs_native *native, struct hs_out *out, struct 
     struct hs_flow flow = {0};
     struct hs_scan scan = {0};
     struct hs_native_facts facts = {0};
+    struct hs_native_samples samples = {0};
     struct hs_snap_totals totals;
 
     hs_status status = hs_native_flow(native, &flow, err);
     if (status == HS_OK)
         status = hs_scan_open(&scan, native, &flow, err);
     if (status == HS_OK)
-        status = hs_native_make_facts(native, &flow, &scan, &facts, err);
+        status = hs_native_collect_samples(native, &samples, err);
     if (status == HS_OK)
-        status = hs_native_emit(native, &flow, &scan, out, &totals, err);
+        status = hs_native_make_facts(native, &flow, &scan, &facts, err);
+    native->facts.samplers = samples.samplers;
+    native->facts.n_samplers = samples.n_samplers;
+    if (status == HS_OK)
+        status = hs_native_emit(native, &flow, &scan, &samples, out, &totals, err);
     if (status == HS_OK)
         status = hs_out_commit(out, err);
+    hs_native_samples_fini(&samples);
     hs_native_facts_fini(&facts);
     hs_scan_close(&scan);
     hs_flow_fini(&flow);

@@ -102,6 +102,7 @@ FAKE(hs_glibc_walker, "glibc", 0)
 FAKE(hs_jemalloc_walker, "jemalloc", 1)
 FAKE(hs_cpython_walker, "cpython", 2)
 FAKE(hs_registered_walker, "registered", 3)
+FAKE(hs_record_walker, "record", 4)
 
 static int set_up(void **state)
 {
@@ -127,7 +128,7 @@ static void walkers_come_in_turn(void **state)
 {
     (void)state;
     struct hs_heaps heaps;
-    is_absent[1] = true;
+    is_absent[1] = is_absent[4] = true;
     assert_int_equal(hs_heaps_open(&heaps, &scene, &err), HS_OK);
     assert_true(heaps.ledger.is_sealed);
     struct hs_heap_span mapping = {.begin = BASE + 9000,
@@ -153,7 +154,7 @@ static void walkers_come_in_turn(void **state)
     hs_heaps_close(&heaps);
     hs_heaps_close(NULL);
     assert_string_equal(told, "open glibc;add glibc;open jemalloc;open cpython;add cpython;"
-                              "open registered;add registered;mark glibc;mark cpython;"
+                              "open registered;add registered;open record;mark glibc;mark cpython;"
                               "mark registered;close registered;close cpython;close glibc;");
 }
 

@@ -27,8 +27,10 @@ extern const struct hs_walker hs_glibc_walker;      /* glibc_*.c */
 extern const struct hs_walker hs_jemalloc_walker;   /* jemalloc_*.c */
 extern const struct hs_walker hs_cpython_walker;    /* cpython_*.c: obmalloc pools */
 extern const struct hs_walker hs_registered_walker; /* registered.c: pools of register.h */
+extern const struct hs_walker hs_record_walker;     /* sampled_record.c: no blocks; its tables, so
+                                                       that they keep nothing alive */
 
-enum { HS_N_WALKERS = 4 };
+enum { HS_N_WALKERS = 5 };
 
 /* All of them over one scene. */
 struct hs_heaps {

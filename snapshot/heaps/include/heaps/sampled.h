@@ -1,0 +1,62 @@
+/* Allocations that a sampler inside of the process has chosen and that are still alive: jemalloc's
+ * own profiler (prof:true), and the recorder (recorder/table.h). Each with the return addresses of
+ * its allocation, read from the copy: the process keeps them for itself and is not asked.
+ *
+ * All of it is hostile. What does not prove itself is left out and told of, so that there may be
+ * too few samples, never false ones. Docs: docs/sampling.md. */
+#ifndef HS_HEAPS_SAMPLED_H
+#define HS_HEAPS_SAMPLED_H
+
+#include "heaps/walkers.h"
+
+struct hs_sampled {
+    hs_addr address;  /* of the block, as the program has it */
+    uint64_t id;      /* jemalloc gives none: the address */
+    uint64_t n_bytes; /* what the draw went by: jemalloc the usable size, the recorder what was
+                         asked for */
+    uint64_t n_samples;
+    const uint8_t *frames; /* borrowed from the image: n_frames return addresses, the innermost
+                              first; read them with hs_sampled_frame */
+    uint32_t n_frames;     /* 0: it has no backtrace */
+    uint32_t sampler;
+};
+
+struct hs_sampled_by {
+    struct hs_sampler facts;
+    const struct hs_object *own; /* the binary of the sampler's code; NULL when unknown */
+};
+
+struct hs_sampled_set {
+    struct hs_sampled_by *samplers; /* owned */
+    size_t n_samplers, samplers_capacity;
+    struct hs_sampled *blocks; /* owned; by id, then sampler; none twice */
+    size_t n_blocks, blocks_capacity;
+};
+
+/* Map indexed. Adds proofs and notes. A set without samplers is no error. */
+hs_status hs_sampled_read(const struct hs_heaps *heaps, const struct hs_scene *scene,
+                          struct hs_sampled_set *ret, struct hs_error *err);
+void hs_sampled_fini(struct hs_sampled_set *set);
+
+static inline hs_addr hs_sampled_frame(const struct hs_sampled *block, uint32_t frame)
+{
+    hs_addr address;
+    memcpy(&address, block->frames + 8 * (size_t)frame, sizeof address);
+    return address;
+}
+
+/* ---- for the readers */
+/* The new sampler has number n_samplers - 1. */
+hs_status hs_sampled_add_sampler(struct hs_sampled_set *set, const struct hs_sampled_by *sampler,
+                                 struct hs_error *err);
+hs_status hs_sampled_add(struct hs_sampled_set *set, const struct hs_sampled *block,
+                         struct hs_error *err);
+
+/* ---- sampled_jemalloc.c. `state` is the walker's, or NULL. */
+hs_status hs_jemalloc_sampled(const void *state, const struct hs_heap_map *map,
+                              const struct hs_scene *scene, struct hs_sampled_set *set,
+                              struct hs_error *err);
+/* ---- sampled_record.c, likewise. */
+hs_status hs_record_sampled(const void *state, struct hs_sampled_set *set, struct hs_error *err);
+
+#endif
