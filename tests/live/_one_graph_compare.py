@@ -32,8 +32,9 @@ assert closed == roots["heap"]["words"], (closed, roots["heap"]["words"])
 ours = [r for r in roots["roots"] if r["symbol"] == "camlOne_graph"]
 big = [r for r in ours if near(r["retained_words"], said["big"])]
 assert len(big) == 1, [r["retained_words"] for r in ours]
-owner = [r for r in ours if near(r["retained_words"], said["owner"])]
-assert len(owner) == 1, [r["retained_words"] for r in ours]
+# A table of OCaml 5's runtime may end where this memory begins, and so seem to lead there too.
+owner = [r for r in ours if near(r["reachable_words"], said["owner"])]
+assert len(owner) == 1, [r["reachable_words"] for r in ours]
 
 # The global of C keeps the holder, and the holder what its registered root holds. A stripped
 # program has its globals by their place only, where it exports them.
