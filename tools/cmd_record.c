@@ -4,7 +4,7 @@
 
 #include "base/units.h"
 #include "commands.h"
-#include "record_program.h"
+#include "program_find.h"
 #include "record_run.h"
 #include "record_switch.h"
 

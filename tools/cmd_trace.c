@@ -3,6 +3,7 @@
 
 #include "commands.h"
 #include "trace_commands.h"
+#include "name_places.h"
 
 #define ENTRY(name, options) {#name, hs_trace_cmd_##name, options},
 
@@ -38,6 +39,8 @@ hs_status hs_cmd_trace(struct hs_tool *tool, const struct hs_invocation *inv, st
         if (strcmp(inv->arguments[0], entries[i].name) != 0)
             continue;
         HS_TRY(check_options(inv, i, err));
+        if (entries[i].run != hs_trace_cmd_names)
+            hs_trace_names_hint(tool, inv->arguments[1]);
         return entries[i].run(tool, inv, err);
     }
     const char *nearest = hs_nearest(inv->arguments[0], entry_name, NULL, N_ENTRIES);

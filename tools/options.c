@@ -406,6 +406,8 @@ const struct hs_command hs_commands[] = {
      "live: what was alive over time, at --points points and at the peak.\n"
      "lifetimes: how long what each place allocates lives, and how that changes over the run, in "
      "--points parts (default 3).\n"
+     "names: a copy with functions and lines where the trace has addresses, as one has that a "
+     "preloaded library wrote by itself; the program's files must still be there.\n"
      "Options from --allocated to --heap say which allocations count; all that are given must "
      "hold. A range is A..B, A.., ..B or one value; times are seconds since the start, N% of the "
      "run, peak or end. Estimates stand with their standard error.",
@@ -414,7 +416,8 @@ const struct hs_command hs_commands[] = {
      "heapsnap trace tree app.ctf --allocated 10s..50% --hide /^Stdlib/\n"
      "heapsnap trace live app.ctf --points 100 --format tsv\n"
      "heapsnap trace lifetimes app.ctf --group-leaked 10%..\n"
-     "heapsnap trace dump app.ctf --format ndjson\n",
+     "heapsnap trace dump app.ctf --format ndjson\n"
+     "heapsnap trace names raw.trace -o named.trace\n",
      hs_cmd_trace},
     {"help", "help", "the help of a command", "[COMMAND]", 0, 1, 0,
      "Prints the same as COMMAND --help.", "heapsnap help roots\n", hs_cmd_help},

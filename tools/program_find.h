@@ -1,7 +1,7 @@
 /* The program that is to be recorded: found as a shell would, and refused when the library cannot
  * be loaded into it. */
-#ifndef HS_TOOLS_RECORD_PROGRAM_H
-#define HS_TOOLS_RECORD_PROGRAM_H
+#ifndef HS_TOOLS_PROGRAM_FIND_H
+#define HS_TOOLS_PROGRAM_FIND_H
 
 #include <limits.h>
 

@@ -1,4 +1,4 @@
-#include "record_program.h"
+#include "program_find.h"
 
 #include <errno.h>
 #include <fcntl.h>
