@@ -51,7 +51,8 @@ const struct hs_option hs_options[HS_N_OPTIONS] = {
                          "one row for each group of roots: what the whole group retains"},
     [HS_OPT_ROWS] = {"rows", 'n', HS_OPTION_COUNT, "ROWS", NULL,
                      "print at most ROWS rows, 0 for all (default: 40 in a table, else all)"},
-    [HS_OPT_TO] = {"to", 0, HS_OPTION_TEXT, "WHAT", NULL, "the object that paths lead to"},
+    [HS_OPT_TO] = {"to", 0, HS_OPTION_TEXT, "WHAT", NULL,
+                   "the object that paths lead to; site:NAME: all samples of a site"},
     [HS_OPT_LIMIT] = {"limit", 0, HS_OPTION_COUNT, "N", NULL,
                       "at most N paths, each from another root (default 10)"},
     [HS_OPT_DISJOINT] = {"disjoint", 0, HS_OPTION_FLAG, NULL, NULL,
@@ -256,14 +257,17 @@ const struct hs_command hs_commands[] = {
      "heapsnap info heap.snap\n", hs_cmd_info},
     {"roots", "look", "reachable and retained words of every root", "SNAP", 1, 1,
      LOOK | HS_BIT(HS_OPT_MIN_WORDS) | HS_BIT(HS_OPT_ROOT_SORT) | HS_BIT(HS_OPT_KIND) |
-         HS_BIT(HS_OPT_GROUP_BY) | HS_BIT(HS_OPT_ROWS),
+         HS_BIT(HS_OPT_GROUP_BY) | HS_BIT(HS_OPT_ROWS) | HS_BIT(HS_OPT_SITES) |
+         HS_BIT(HS_OPT_TRACE),
      "A root is a variable, a stack slot or another place that the runtime starts from. Reachable: "
      "all that can be reached from it; shared parts count for each root. Retained: what would be "
      "freed if it went away; roots' retained words, the shared ones and the unreached ones add up "
      "to the heap.\n"
      "--group-by thread and frame give one row for each: a thread's stack, registers and "
      "thread-local variables together. What such a row retains is exact; it reaches at most what "
-     "it says (what several parts reach is counted for each).",
+     "it says (what several parts reach is counted for each).\n"
+     "--sites lists below each root where most of what it retains was allocated, estimated from "
+     "the samples of the snapshot; --trace takes their backtraces from the process's trace.",
      "heapsnap roots heap.snap --min-words 100000\nheapsnap roots heap.snap --group-by unit\n"
      "heapsnap roots heap.snap --kind stack --json\n",
      hs_cmd_roots},
@@ -274,22 +278,28 @@ const struct hs_command hs_commands[] = {
      "heapsnap dominators heap.snap --depth 6\nheapsnap dominators heap.snap --from root:Stm.VCS\n",
      hs_cmd_dominators},
     {"paths", "look", "how roots reach an object", "SNAP", 1, 1,
-     LOOK | HS_BIT(HS_OPT_TO) | HS_BIT(HS_OPT_LIMIT) | HS_BIT(HS_OPT_DISJOINT),
+     LOOK | HS_BIT(HS_OPT_TO) | HS_BIT(HS_OPT_LIMIT) | HS_BIT(HS_OPT_DISJOINT) |
+         HS_BIT(HS_OPT_TRACE),
      "The shortest path from each of up to --limit roots to an object, shortest first. A run of "
      "alike steps is one line with its repeat count.\n"
-     "WHAT is N or sample:N (a sampled allocation's id), 0xADDR (a target address, inside a block "
-     "is "
-     "fine), #N (a node), root:NAME, or type:NAME (its instances that retain most).",
-     "heapsnap paths heap.snap --to 1234\nheapsnap paths heap.snap --to 0x7f3a5c001230 "
-     "--disjoint\n",
+     "WHAT is N or sample:N (a sampled allocation's id; sample:KIND:N where two samplers use it), "
+     "0xADDR (a target address, inside a block is fine), #N (a node), root:NAME, or type:NAME (its "
+     "instances that retain most).\n"
+     "site:NAME explains all samples that were allocated by a function, or at a file:line, whose "
+     "name contains NAME (site:...NAME: by it or by what it called): samples that are kept alike "
+     "are one row, with what they stand for and the path of one of them.",
+     "heapsnap paths heap.snap --to 1234 --trace app.ctf\n"
+     "heapsnap paths heap.snap --to 0x7f3a5c001230 --disjoint\n"
+     "heapsnap paths heap.snap --to site:Cache.add\n",
      hs_cmd_paths},
     {"types", "look", "objects, shallow and retained words of each type", "SNAP", 1, 1,
      LOOK | HS_BIT(HS_OPT_MIN_WORDS) | HS_BIT(HS_OPT_TYPE_SORT) | HS_BIT(HS_OPT_ROWS),
      "What a type retains is what would be freed if all its objects went away.",
      "heapsnap types heap.snap --sort words\n", hs_cmd_types},
     {"object", "look", "one object: fields, who points here, dominator", "SNAP WHAT", 2, 2,
-     LOOK | HS_BIT(HS_OPT_ROWS),
-     "WHAT is N or sample:N (a sampled allocation's id), 0xADDR, #N, root:NAME or type:NAME.",
+     LOOK | HS_BIT(HS_OPT_ROWS) | HS_BIT(HS_OPT_TRACE),
+     "WHAT is N, sample:N or sample:KIND:N (a sampled allocation's id), 0xADDR, #N, root:NAME or "
+     "type:NAME.",
      "heapsnap object heap.snap 0x7f3a5c001230\nheapsnap object heap.snap '#4711' --json\n",
      hs_cmd_object},
     {"leaks", "look", "blocks that no root reaches", "SNAP", 1, 1,
@@ -309,10 +319,15 @@ const struct hs_command hs_commands[] = {
      "heapsnap leaks heap.snap\nheapsnap leaks heap.snap --certainty certain --fail-over 0\n",
      hs_cmd_leaks},
     {"samples", "look", "sampled allocations and who keeps them", "SNAP", 1, 1,
-     LOOK | HS_BIT(HS_OPT_MIN_WORDS) | HS_BIT(HS_OPT_ROWS),
-     "The blocks that the program's own sampler (Gc.Memprof, memtrace) was tracking, with the "
-     "identifier it gave them, and the root that retains each.",
-     "heapsnap samples heap.snap\n", hs_cmd_samples},
+     LOOK | HS_BIT(HS_OPT_MIN_WORDS) | HS_BIT(HS_OPT_ROWS) | HS_BIT(HS_OPT_TRACE) |
+         HS_BIT(HS_OPT_SAMPLE_GROUP_BY),
+     "The blocks that a sampler (Gc.Memprof, memtrace, jemalloc's profiler, heapsnap record) was "
+     "tracking, with the identifier it gave them, where they were allocated, and the root that "
+     "retains each. --group-by sums what they stand for; site,root is the cross table: who "
+     "allocated it, and who keeps it. Every estimate stands with its standard error.",
+     "heapsnap samples heap.snap --trace app.ctf\n"
+     "heapsnap samples heap.snap --group-by site,root\n",
+     hs_cmd_samples},
     {"export", "share", "the graph as tables, for other programs", "SNAP", 1, 1,
      HS_BIT(HS_OPT_EXPORT_TO) | HS_BIT(HS_OPT_DIRECTORY) | HS_BIT(HS_OPT_PROGRESS) |
          HS_OPTIONS_OF_FILES | HS_OPTIONS_OF_LIMITS,
