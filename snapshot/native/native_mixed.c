@@ -32,19 +32,30 @@ struct mixed {
 
 /* ---- which memory is whose */
 
+/* No block of malloc is there. */
+static hs_status claim_span(struct hs_native *native, hs_addr begin, hs_addr end,
+                            struct hs_error *err)
+{
+    const struct hs_heap_span span = {
+        .begin = begin, .end = end, .form = HS_SPAN_SINGLE, .owner = HS_OWNER_OCAML};
+    return hs_heap_map_add(&native->heaps.map, &span, err);
+}
+
 /* Areas of the collector's own memory, those of blocks and all of its minor heaps. Static data is
- * claimed on the way: no block of malloc is there. */
+ * claimed on the way; the table of atoms is static, and in memory of malloc. */
 static hs_status claim_gather(struct hs_native *native, struct hs_range_set *set,
                               struct hs_error *err)
 {
     struct hs_ocaml_area area;
 
     for (size_t i = 0; hs_ocaml_area_at(native->ocaml, i, &area); i++) {
-        if (!area.is_static)
+        if (!area.is_static) {
             HS_TRY(hs_range_set_add(set, area.begin, area.end, err));
-        else
-            HS_TRY(hs_ledger_claim(&native->heaps.ledger, OCAML_STATIC_OWNER, HS_MEMORY_OTHER,
-                                   area.begin, area.end, 0, err));
+            continue;
+        }
+        HS_TRY(hs_ledger_claim(&native->heaps.ledger, OCAML_STATIC_OWNER, HS_MEMORY_OTHER,
+                               area.begin, area.end, 0, err));
+        HS_TRY(claim_span(native, area.begin, area.end, err));
     }
     for (size_t i = 0; hs_ocaml_minor_heap_at(native->ocaml, i, &area); i++)
         if (area.begin < area.end)
@@ -60,15 +71,11 @@ static hs_status claim_set(struct hs_native *native, const struct hs_range_set *
 
     for (size_t i = 0; i < set->n; i++) {
         const struct hs_range *range = &set->ranges[i];
-        const struct hs_heap_span span = {.begin = range->begin,
-                                          .end = range->end,
-                                          .form = HS_SPAN_SINGLE,
-                                          .owner = HS_OWNER_OCAML};
         bool is_near = range->begin - end_before < BEFORE_AREA_BYTES;
         hs_addr begin = is_near ? end_before : range->begin - BEFORE_AREA_BYTES;
         HS_TRY(hs_ledger_claim(&native->heaps.ledger, OCAML_OWNER, HS_MEMORY_LIVE, begin,
                                range->end, 0, err));
-        HS_TRY(hs_heap_map_add(&native->heaps.map, &span, err));
+        HS_TRY(claim_span(native, range->begin, range->end, err));
         end_before = range->end;
     }
     hs_ledger_seal(&native->heaps.ledger);
