@@ -73,24 +73,28 @@ hs_status hs_trace_cmd_names(struct hs_tool *tool, const struct hs_invocation *i
     return status;
 }
 
-/* Whether the first location has a name; true also where there is none. */
-static bool is_named(const struct hs_map *map)
+/* Whether the locations of the first packets are all addresses. */
+static bool is_unnamed(const struct hs_map *map)
 {
     struct hs_error ignored = HS_ERROR_INIT;
     struct hs_packet packet;
-    bool more = true;
+    bool more = true, has_address = false;
     uint64_t address;
     size_t at = 0;
     for (int i = 0; i < HINT_PACKETS; i++, at += packet.n_bytes) {
         if (packet_at(map, at, &packet, &more, &ignored) != HS_OK || !more)
-            return true;
+            break;
         struct hs_packet_walk walk = {.packet = &packet};
         struct hs_packet_event event;
-        while (hs_packet_next(&walk, &event, &more, &ignored) == HS_OK && more)
-            if (event.kind == HS_PACKET_LOCATION)
-                return !hs_namer_address(event.name, &address);
+        while (hs_packet_next(&walk, &event, &more, &ignored) == HS_OK && more) {
+            if (event.kind != HS_PACKET_LOCATION)
+                continue;
+            if (!hs_namer_address(event.name, &address))
+                return false;
+            has_address = true;
+        }
     }
-    return true;
+    return has_address;
 }
 
 void hs_trace_names_hint(struct hs_tool *tool, const char *path)
@@ -99,7 +103,7 @@ void hs_trace_names_hint(struct hs_tool *tool, const char *path)
     struct hs_map map = {0};
     if (strcmp(path, "-") == 0 || hs_map_open(path, &map, &ignored) != HS_OK)
         return;
-    if (!is_named(&map))
+    if (is_unnamed(&map))
         hs_tool_hint(tool,
                      "its places are addresses: 'heapsnap trace names %.200s -o FILE' gives "
                      "them names",

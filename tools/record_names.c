@@ -13,23 +13,24 @@
 #include "symbols/debugfile.h"
 #include "symbols/demangle.h"
 #include "symbols/lines.h"
+#include "symbols/locals.h"
 #include "target/procfs.h"
 
 enum {
     MAX_MODULES = 1024, /* of hostile packets, too */
     MAX_DIRECTORIES = 33,
-    MAX_NAMES = 32, /* at one place */
     NAME_BYTES = 8192,
 };
 
 struct namer_module {
     hs_str path;
     struct hs_elf *elf, *debug; /* owned; NULL: gives no names */
-    struct hs_lines *lines;     /* owned; NULL: no debug information */
+    hs_type_file types;         /* its debug information; 0: none */
 };
 
 struct hs_namer {
-    struct hs_dwarf_box *box;
+    struct hs_ctypes *types; /* of all modules */
+    struct hs_locals locals;
     const char *directories[MAX_DIRECTORIES];
     size_t n_directories;
     pid_t pid;
@@ -39,9 +40,8 @@ struct hs_namer {
     size_t n_modules, modules_capacity;
     hs_str *notes;
     size_t n_notes, notes_capacity;
-    struct hs_place_name names[MAX_NAMES];
-    char texts[MAX_NAMES][HS_PACKET_TEXT_BYTES];
-    char file[HS_PACKET_TEXT_BYTES];
+    struct hs_place_name names[HS_INLINED_MAX];
+    char texts[HS_INLINED_MAX][HS_PACKET_TEXT_BYTES];
     char whole[NAME_BYTES];
 };
 
@@ -56,7 +56,7 @@ hs_status hs_namer_new(const char *const *debug_dirs, size_t n_debug_dirs, struc
 {
     hs_auto(hs_namer) *namer = NULL;
     HS_TRY(hs_alloc(1, sizeof *namer, (void **)&namer, err));
-    HS_TRY(hs_dwarf_box_new(NULL, &namer->box, err));
+    HS_TRY(hs_ctypes_new(&namer->types, err));
     for (size_t i = 0; i < n_debug_dirs && i + 1 < MAX_DIRECTORIES; i++)
         namer->directories[namer->n_directories++] = debug_dirs[i];
     namer->directories[namer->n_directories++] = HS_DEBUG_DIRECTORY;
@@ -68,15 +68,14 @@ void hs_namer_free(struct hs_namer *namer)
 {
     if (namer == NULL)
         return;
+    hs_ctypes_free(namer->types); /* it reads from them */
     for (size_t i = 0; i < namer->n_modules; i++) {
-        hs_lines_close(namer->modules[i].lines);
         hs_elf_close(namer->modules[i].debug);
         hs_elf_close(namer->modules[i].elf);
     }
     hs_free(namer->modules);
     hs_free(namer->notes);
     hs_strtab_fini(&namer->strings);
-    hs_dwarf_box_free(namer->box);
     hs_free(namer);
 }
 
@@ -88,13 +87,12 @@ void hs_namer_process(struct hs_namer *namer, pid_t pid, uint64_t begun_us)
 
 size_t hs_namer_n_notes(const struct hs_namer *namer)
 {
-    return namer->n_notes + hs_dwarf_box_n_notes(namer->box);
+    return namer->n_notes;
 }
 
 const char *hs_namer_note(const struct hs_namer *namer, size_t number)
 {
-    return number < namer->n_notes ? hs_strtab_get(&namer->strings, namer->notes[number])
-                                   : hs_dwarf_box_note(namer->box, number - namer->n_notes);
+    return hs_strtab_get(&namer->strings, namer->notes[number]);
 }
 
 static hs_status add_note(struct hs_namer *namer, const char *path, const char *why,
@@ -164,17 +162,14 @@ static bool is_same_file(const struct hs_namer *namer, const char *path, const s
 static hs_status open_debug(struct hs_namer *namer, struct namer_module *module, const char *path,
                             struct hs_error *err)
 {
-    struct hs_error why = HS_ERROR_INIT;
     if (!hs_elf_has_symtab(module->elf) || !hs_dwarf_present(module->elf))
         HS_TRY(hs_debugfile_open(module->elf, path, namer->directories, namer->n_directories,
                                  &module->debug, err));
-    struct hs_elf *with_lines =
+    struct hs_elf *with_types =
         module->debug != NULL && hs_dwarf_present(module->debug) ? module->debug : module->elf;
-    if (!hs_dwarf_present(with_lines) ||
-        hs_lines_open(namer->box, with_lines, path, &module->lines, &why) == HS_OK)
-        return HS_OK;
-    return why.status == HS_LIMIT ? hs_fail(err, HS_LIMIT, "%s", why.message)
-                                  : add_note(namer, path, why.message, err);
+    return hs_dwarf_present(with_types)
+               ? hs_ctypes_add(namer->types, with_types, &module->types, err)
+               : HS_OK;
 }
 
 static hs_status open_elf(struct hs_namer *namer, struct namer_module *module, const char *path,
@@ -238,8 +233,53 @@ static const struct hs_elf_symbol *find_symbol(const struct namer_module *module
 static void set_name(struct hs_namer *namer, size_t at, const char *function, const char *file,
                      uint32_t line)
 {
-    (void)snprintf(namer->texts[at], sizeof namer->texts[at], "%s", function);
+    (void)hs_demangle(function, namer->whole, sizeof namer->whole);
+    (void)snprintf(namer->texts[at], sizeof namer->texts[at], "%s", namer->whole);
     namer->names[at] = (struct hs_place_name){namer->texts[at], file, line};
+}
+
+static bool read_nothing(void *context, hs_addr at, void *ret, size_t n_bytes)
+{
+    (void)context, (void)at, (void)ret, (void)n_bytes;
+    return false;
+}
+
+/* The functions by debug information, the innermost first; none where there is none. */
+static hs_status find_chain(struct hs_namer *namer, const struct namer_module *module,
+                            hs_addr vaddr, struct hs_error *err)
+{
+    const struct hs_registers registers = {.value = {[HS_RIP] = vaddr},
+                                           .known = UINT32_C(1) << HS_RIP};
+    const struct hs_memory_reader memory = {read_nothing, NULL};
+    const struct hs_frame_place at = {.file = module->types,
+                                      .registers = &registers,
+                                      .is_return_address = true,
+                                      .memory = &memory};
+    namer->locals.n_chain = 0;
+    if (module->types == 0)
+        return HS_OK;
+    HS_TRY(hs_locals_at(namer->types, &at, &namer->locals, err));
+    if (!namer->locals.is_known)
+        namer->locals.n_chain = 0;
+    return HS_OK;
+}
+
+/* Of the real function the symbol says more: all of its name, also where the linker merged. */
+static size_t name_chain(struct hs_namer *namer, const struct hs_elf_symbol *symbol,
+                         const char *module)
+{
+    size_t n = namer->locals.n_chain;
+    for (size_t i = 0; i < n; i++) {
+        const struct hs_inlined *inlined = &namer->locals.chain[n - 1 - i];
+        bool is_nameless = inlined->function == NULL || inlined->function[0] == '\0';
+        const char *function = is_nameless && symbol != NULL && i == 0 ? symbol->name
+                               : is_nameless                           ? "?"
+                                                                       : inlined->function;
+        bool has_place = inlined->file != NULL && inlined->file[0] != '\0' && inlined->line != 0;
+        set_name(namer, i, function, has_place ? inlined->file : module,
+                 has_place ? inlined->line : 0);
+    }
+    return n;
 }
 
 hs_status hs_namer_find(struct hs_namer *namer, const char *module, uint64_t vaddr,
@@ -247,26 +287,24 @@ hs_status hs_namer_find(struct hs_namer *namer, const char *module, uint64_t vad
 {
     struct namer_module *found = NULL;
     char unnamed[32];
+    size_t n = 0;
     HS_TRY(open_module(namer, module, &found, err));
-    (void)snprintf(unnamed, sizeof unnamed, "+0x%lx", (unsigned long)vaddr);
-    set_name(namer, 0, unnamed, module, 0);
+    if (found != NULL && found->elf != NULL && vaddr != 0) {
+        /* The call ends before the return address, and with it, perhaps, the function. */
+        const struct hs_elf_symbol *symbol = find_symbol(found, vaddr - 1);
+        HS_TRY(find_chain(namer, found, vaddr, err));
+        n = name_chain(namer, symbol, module);
+        if (n == 0 && symbol != NULL) {
+            set_name(namer, 0, symbol->name, module, 0);
+            n = 1;
+        }
+    }
+    if (n == 0) {
+        (void)snprintf(unnamed, sizeof unnamed, "+0x%lx", (unsigned long)vaddr);
+        set_name(namer, 0, unnamed, module, 0);
+        n = 1;
+    }
     *ret = namer->names;
-    *ret_n = 1;
-    if (found == NULL || found->elf == NULL || vaddr == 0)
-        return HS_OK;
-    hs_addr call = vaddr - 1; /* the call ends there, and with it, perhaps, the function */
-    const struct hs_elf_symbol *symbol = find_symbol(found, call);
-    struct hs_source source = {"", "", 0};
-    if (found->lines != NULL)
-        source = hs_lines_find_code(found->lines, call);
-    if (symbol == NULL && source.name[0] == '\0')
-        return HS_OK;
-    if (source.line != 0)
-        (void)snprintf(namer->file, sizeof namer->file, "%s", source.file);
-    else
-        (void)snprintf(namer->file, sizeof namer->file, "%s", module);
-    (void)hs_demangle(symbol != NULL ? symbol->name : source.name, namer->whole,
-                      sizeof namer->whole);
-    set_name(namer, 0, namer->whole, namer->file, source.line);
+    *ret_n = n;
     return HS_OK;
 }

@@ -1,7 +1,7 @@
 /* Names for code addresses of a recorded program: which function, what was inlined, which line.
  *
  * The recorder tells a module's file and the address in it; the file is opened here once, with its
- * separate debug file, and its debug information is read in the box (symbols/dwarf_box.h). A file
+ * separate debug file, and read by our own reader of debug information (symbols/locals.h). A file
  * that is another one by now than what the program has loaded gives no names, and a note. */
 #ifndef HS_TOOLS_RECORD_NAMES_H
 #define HS_TOOLS_RECORD_NAMES_H
