@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 
 #define GIVE_BACK_BYTES ((size_t)4 << 20)
+#define FORESEEN_BYTES ((size_t)64 << 20)
 
 const char *hs_trace_source_name(unsigned source)
 {
@@ -44,8 +45,9 @@ static void domain_free(struct trace_domain *domain)
 {
     if (domain == NULL)
         return;
-    hs_pages_free(domain->slots, TRACE_N_SLOTS, sizeof *domain->slots);
+    hs_pages_free(domain->slots, TRACE_N_SLOTS + 1, sizeof *domain->slots);
     hs_free(domain->frames);
+    hs_trace_ways_fini(&domain->ways);
     hs_free(domain->names);
     hs_free(domain);
 }
@@ -57,7 +59,8 @@ static hs_status domain_new(uint32_t number, struct trace_domain **ret, struct h
     domain->number = number;
     hs_status status = hs_alloc(1, sizeof *domain->names, (void **)&domain->names, err);
     if (status == HS_OK)
-        status = hs_pages_alloc(TRACE_N_SLOTS, sizeof *domain->slots, (void **)&domain->slots, err);
+        status =
+            hs_pages_alloc(TRACE_N_SLOTS + 1, sizeof *domain->slots, (void **)&domain->slots, err);
     if (status != HS_OK) {
         domain_free(domain);
         return status;
@@ -65,6 +68,33 @@ static hs_status domain_new(uint32_t number, struct trace_domain **ret, struct h
     hs_trace_names_init(domain->names);
     *ret = domain;
     return HS_OK;
+}
+
+/* Zeroes the cache, and forgets the last backtrace. */
+static void domain_clear(struct trace_domain *domain)
+{
+    hs_pages_discard(domain->slots, (TRACE_N_SLOTS + 1) * sizeof *domain->slots);
+    domain->n_frames = 0;
+}
+
+/* Part of what the writer wrote for it is lost: nothing of its state is known any more. */
+static void domain_lose(struct trace_domain *domain)
+{
+    domain_clear(domain);
+    domain->next_mask = TRACE_LOST_SLOT;
+    domain->is_backtrace_lost = true;
+    hs_trace_names_lose(domain->names);
+    domain->ways.n = 0;
+}
+
+static void domain_rewind(struct trace_domain *domain)
+{
+    domain_clear(domain);
+    domain->next_mask = 0;
+    domain->is_backtrace_lost = false;
+    hs_trace_names_init(domain->names);
+    domain->ways.n = 0;
+    domain->last_us = 0;
 }
 
 /* NULL when there are more domains than we keep. */
@@ -146,6 +176,8 @@ static hs_status read_info(struct hs_trace *trace, const char *name, struct hs_e
     return keep_texts(trace, texts, err);
 }
 
+static hs_status foresee(struct hs_trace *trace, struct hs_error *err);
+
 static hs_status read_first(struct hs_trace *trace, const char *name, struct hs_error *err)
 {
     if (trace->n_bytes == 0)
@@ -181,7 +213,10 @@ static hs_status trace_open(struct hs_map *map, const void *bytes, size_t n_byte
     trace->file = bytes;
     trace->n_bytes = n_bytes;
     hs_trace_sites_init(&trace->sites);
+    trace->recovery.sites = &trace->sites;
     status = read_first(trace, name, err);
+    if (status == HS_OK)
+        status = foresee(trace, err);
     if (status != HS_OK) {
         hs_trace_close(trace);
         return status;
@@ -215,6 +250,8 @@ void hs_trace_close(struct hs_trace *trace)
         domain_free(trace->domains[i]);
     hs_free(trace->domains);
     hs_trace_sites_fini(&trace->sites);
+    hs_trace_recovery_fini(&trace->recovery);
+    hs_free(trace->choices.choices);
     hs_free(trace->strings);
     hs_map_close(&trace->map);
     hs_free(trace);
@@ -222,13 +259,11 @@ void hs_trace_close(struct hs_trace *trace)
 
 void hs_trace_rewind(struct hs_trace *trace)
 {
-    for (size_t i = 0; i < trace->n_domains; i++) {
-        struct trace_domain *domain = trace->domains[i];
-        hs_pages_discard(domain->slots, TRACE_N_SLOTS * sizeof *domain->slots);
-        hs_trace_names_init(domain->names);
-        domain->n_frames = 0;
-        domain->last_us = 0;
-    }
+    for (size_t i = 0; i < trace->n_domains; i++)
+        domain_rewind(trace->domains[i]);
+    trace->choices.n = trace->n_chosen = 0;
+    trace->recovery.n_steps = 0;
+    trace->recovery.places.n = 0;
     trace->gaps = (struct hs_trace_gaps){0};
     trace->next_packet = trace->given_back = 0;
     trace->in_packet = false;
@@ -248,12 +283,26 @@ static void give_back(struct hs_trace *trace)
 }
 
 /* The rest of a packet says nothing; the next may begin before it ends, when its size was hit. */
-static void skip_damaged(struct hs_trace *trace, size_t from)
+static void skip_rest(struct hs_trace *trace, size_t from)
 {
     trace->gaps.n_damaged_packets++;
     trace->next_packet =
         hs_trace_packet_find(trace->file, trace->n_bytes, from, trace->packet.end, &trace->first);
     trace->in_packet = false;
+}
+
+static void skip_damaged(struct hs_trace *trace, size_t from)
+{
+    const struct trace_packet *packet = &trace->packet;
+    bool has_locations_alone =
+        packet->check_slot == TRACE_NO_CHECK && packet->id_begin == packet->id_end;
+    if (has_locations_alone) { /* the code cache has no part in it */
+        hs_trace_names_lose(trace->domain->names);
+        trace->domain->ways.n = 0;
+    } else {
+        domain_lose(trace->domain);
+    }
+    skip_rest(trace, from);
 }
 
 /* No packet begins here: goes on with the next that does. */
@@ -263,19 +312,53 @@ static void skip_garbage(struct hs_trace *trace, bool is_cut)
     size_t found =
         hs_trace_packet_find(trace->file, trace->n_bytes, at + 1, trace->n_bytes, &trace->first);
     trace->gaps.n_damaged_packets += found < trace->n_bytes || !is_cut;
-    if (found == trace->n_bytes)
+    if (found == trace->n_bytes) {
         trace->gaps.cut_bytes += found - at;
+    } else {
+        for (size_t i = 0; i < trace->n_domains; i++) /* whose it was is lost, too */
+            domain_lose(trace->domains[i]);
+    }
     trace->next_packet = found;
 }
 
-static bool check_holds(const struct trace_packet *packet, const struct trace_domain *domain)
+/* What the header says of one slot of the cache; a slot that was lost learns it. */
+static bool check_holds(const struct trace_packet *packet, struct trace_domain *domain)
 {
     if (packet->check_slot == TRACE_NO_CHECK)
         return true;
-    if (packet->check_slot >= TRACE_N_SLOTS)
+    if (packet->check_slot >= TRACE_N_SLOTS || packet->check_prediction >= TRACE_N_SLOTS)
         return false;
-    const struct trace_slot *slot = &domain->slots[packet->check_slot];
-    return slot->code == packet->check_code && slot->next == packet->check_prediction;
+    struct trace_slot *slot = &domain->slots[packet->check_slot];
+    uint16_t next = (uint16_t)(packet->check_prediction ^ domain->next_mask);
+    bool is_lossy = domain->next_mask != 0;
+    if (is_lossy && slot->code == 0)
+        slot->code = packet->check_code;
+    if (is_lossy && slot->next == 0)
+        slot->next = next;
+    return slot->code == packet->check_code && slot->next == next;
+}
+
+/* How to read a packet that begins with a location. */
+static hs_status plan_locations(struct hs_trace *trace, struct hs_error *err)
+{
+    struct trace_domain *domain = trace->domain;
+    struct trace_bytes peek = trace->bytes;
+    enum trace_verdict verdict;
+    trace->choices.n = trace->n_chosen = 0;
+    if (trace_bytes_u32(&peek) >> TRACE_TIME_BITS != TRACE_EVENT_LOCATION)
+        return HS_OK;
+    HS_TRY(hs_trace_judge(&trace->recovery, domain->names, &trace->packet, trace->bytes, &verdict,
+                          err));
+    trace->is_suspect |= verdict == TRACE_SUSPECT;
+    if (!trace->is_suspect || verdict == TRACE_MIXED)
+        return HS_OK;
+    if (domain->ways.ways == NULL && trace->n_recovered_domains++ >= TRACE_MAX_RECOVERED_DOMAINS)
+        return HS_OK;
+    HS_TRY(hs_trace_recover(&trace->recovery, domain->names, &domain->ways, &trace->packet,
+                            trace->bytes, &trace->choices, err));
+    if (domain->ways.n == 0) /* no way leads through */
+        hs_trace_names_lose(domain->names);
+    return HS_OK;
 }
 
 /* To the first event of the packet that was read, unless it is not for us. */
@@ -290,7 +373,9 @@ static hs_status enter_packet(struct hs_trace *trace, struct hs_error *err)
     }
     HS_TRY(find_domain(trace, packet->domain, &trace->domain, err));
     if (trace->domain == NULL || !check_holds(packet, trace->domain)) {
-        skip_damaged(trace, packet->body);
+        if (trace->domain != NULL)
+            domain_lose(trace->domain);
+        skip_rest(trace, packet->body);
         return HS_OK;
     }
     size_t begin = is_first ? trace->info_end : packet->body;
@@ -298,7 +383,7 @@ static hs_status enter_packet(struct hs_trace *trace, struct hs_error *err)
         (struct trace_bytes){trace->file + begin, trace->file + packet->end, .failed = false};
     trace->next_id = packet->id_begin;
     trace->in_packet = true;
-    return HS_OK;
+    return plan_locations(trace, err);
 }
 
 /* To the next packet that is ours. in_packet is false at the end of the file. */
@@ -313,6 +398,39 @@ static hs_status next_packet(struct hs_trace *trace, struct hs_error *err)
         else
             skip_garbage(trace, state == TRACE_PACKET_CUT);
     }
+    return HS_OK;
+}
+
+/* Reads the locations of a packet that was entered, and leaves it. */
+static hs_status read_locations_of(struct hs_trace *trace, struct hs_error *err)
+{
+    while (!trace->is_suspect && !trace->bytes.failed &&
+           trace_bytes_u32(&trace->bytes) >> TRACE_TIME_BITS == TRACE_EVENT_LOCATION)
+        HS_TRY(hs_trace_read_location(trace, &trace->bytes, err));
+    trace->in_packet = false;
+    return HS_OK;
+}
+
+/* Whether the writer had the fault is seen some time after it struck: what can be found in the
+ * first part of the file is found out before anything is read. */
+static hs_status foresee(struct hs_trace *trace, struct hs_error *err)
+{
+    size_t end = trace->n_bytes < FORESEEN_BYTES ? trace->n_bytes : FORESEEN_BYTES;
+    while (!trace->is_suspect && trace->next_packet < end &&
+           hs_trace_packet_read(trace->file, trace->n_bytes, trace->next_packet, &trace->packet) ==
+               TRACE_PACKET_WHOLE &&
+           trace->packet.version == trace->info.version) {
+        trace->next_packet = trace->packet.end;
+        if (trace->packet.check_slot == TRACE_NO_CHECK)
+            HS_TRY(enter_packet(trace, err));
+        if (trace->in_packet)
+            HS_TRY(read_locations_of(trace, err));
+    }
+    if (trace->is_suspect) { /* names that were read by then may be wrong */
+        hs_trace_sites_fini(&trace->sites);
+        hs_trace_sites_init(&trace->sites);
+    }
+    hs_trace_rewind(trace);
     return HS_OK;
 }
 
@@ -334,7 +452,7 @@ static hs_status read_alloc(struct hs_trace *trace, unsigned event, struct hs_tr
         bytes->failed = true;
     if (bytes->failed)
         return HS_OK;
-    size_t n_before = trace->domain->n_frames;
+    size_t n_before = trace->domain->is_backtrace_lost ? 0 : trace->domain->n_frames;
     HS_TRY(hs_trace_read_backtrace(trace, bytes, (uint64_t)n_common, n_words, err));
     *ret = (struct hs_trace_event){
         .kind = HS_TRACE_ALLOC,

@@ -4,16 +4,18 @@
 
 #include "base/file.h"
 #include "trace_bytes.h"
-#include "trace_names.h"
-#include "trace_packet.h"
-#include "trace_sites.h"
+#include "trace_recover.h"
 
 #define TRACE_N_SLOTS 16384
+#define TRACE_LOST_SLOT \
+    TRACE_N_SLOTS /* one more, which leads to itself: what stands there is lost */
 #define TRACE_MAX_DOMAINS 1024
 #define TRACE_MAX_FRAMES ((size_t)1 << 20)     /* of one backtrace */
 #define TRACE_MAX_ALL_FRAMES ((size_t)1 << 23) /* of the last backtraces of all domains */
+#define TRACE_MAX_RECOVERED_DOMAINS 16
 
-/* Of the code cache: what stands in it, and which slot was used after it last time. 16 bytes. */
+/* Of the code cache: what stands in it, and which slot was used after it last time, XOR the
+ * domain's next_mask. 16 bytes. */
 struct trace_slot {
     uint64_t code;
     uint16_t next;
@@ -22,10 +24,14 @@ struct trace_slot {
 /* What a writer keeps for each domain. */
 struct trace_domain {
     uint32_t number;
-    struct trace_slot *slots; /* pages, TRACE_N_SLOTS */
+    uint16_t next_mask;       /* so that a zeroed slot leads to slot 0, or once some were lost to
+                                 TRACE_LOST_SLOT */
+    bool is_backtrace_lost;   /* the last one */
+    struct trace_slot *slots; /* pages, TRACE_N_SLOTS + 1 */
     uint64_t *frames;         /* owned: the last backtrace */
     size_t n_frames, capacity;
     struct trace_names *names; /* owned */
+    struct trace_ways ways;    /* to read what comes next; unused without a fault */
     uint64_t last_us;          /* of the last event, since the start */
 };
 
@@ -38,6 +44,11 @@ struct hs_trace {
     struct trace_packet first;
     size_t info_end; /* in the first packet: behind the trace information */
     struct trace_sites sites;
+    bool is_suspect; /* its writer has the fault of trace_recover.h */
+    struct trace_recovery recovery;
+    size_t n_recovered_domains;
+    struct trace_choices choices; /* for the packet of locations where we are */
+    size_t n_chosen;
     struct trace_domain **domains; /* owned, each, by number */
     size_t n_domains, domains_capacity, n_all_frames;
     struct hs_trace_gaps gaps;

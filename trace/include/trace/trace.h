@@ -10,8 +10,15 @@
  * long lines), or holds packets of forked children gives all events that are sound; what was left
  * out is counted in struct hs_trace_gaps. Only what is no trace, or of a future version, fails.
  *
- * Resident: the file is mapped and its pages given back on the way; code caches of 256 KiB per
- * domain, 24 bytes per location that was seen, and its strings, each once. */
+ * The released writer of memtrace (up to 0.2.3) garbles file names where a line is longer than 1023
+ * characters, and all that follow. Such traces are found out when they are opened; their names are
+ * restored as far as they can be told, and what is in doubt is damaged, not guessed.
+ *
+ * Resident: the file is mapped and its pages given back on the way; 256 KiB for the code cache of
+ * each domain (at most 1024) and its last backtrace; 20 bytes per location and up to 64 per code
+ * that was seen (4 million locations at most), and their strings, each once (256 MiB at most). What
+ * is beyond is left out: packets of more domains, backtraces of over a million frames are damaged,
+ * codes of more locations have none. */
 #ifndef HS_TRACE_TRACE_H
 #define HS_TRACE_TRACE_H
 
@@ -45,7 +52,9 @@ struct hs_trace_event {
     uint64_t words;     /* without the header, as the format has it */
     uint32_t n_common;  /* frames that it shares with the allocation before it in its domain */
     uint32_t n_frames;
-    const uint64_t *frames; /* code of each, the outermost first; borrowed until the next call */
+    /* The code of each, the outermost first; 0: lost with a damaged packet. Borrowed until the next
+     * call. */
+    const uint64_t *frames;
 };
 
 /* Opens and reads the first packet. HS_FORMAT with a message that tells apart: empty, no trace, a
@@ -82,11 +91,12 @@ const struct hs_trace_location *hs_trace_locations(const struct hs_trace *trace,
 /* "" for 0. Borrowed until close. */
 const char *hs_trace_string(const struct hs_trace *trace, hs_str id);
 
-/* What could not be had, so far. */
+/* What could not be had, so far. What was read of a damaged packet before the damage showed stays.
+ */
 struct hs_trace_gaps {
     uint64_t cut_bytes;           /* behind the last whole packet */
     uint64_t n_foreign_packets;   /* of forked children, or of another process altogether */
-    uint64_t n_damaged_packets;   /* skipped */
+    uint64_t n_damaged_packets;   /* skipped, from where they are damaged on */
     uint64_t n_damaged_locations; /* names that print as ? */
     uint64_t n_locations;
 };
