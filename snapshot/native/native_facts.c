@@ -28,7 +28,7 @@ static hs_status facts_runtimes(struct hs_native *native, struct hs_native_facts
     native->facts.runtimes = array;
     for (size_t i = 0; i < HS_N_WALKERS; i++) {
         const struct hs_walker *walker = hs_walkers[i];
-        if (native->heaps.states[i] == NULL)
+        if (native->heaps.states[i] == NULL || walker == &hs_record_walker) /* a sampler */
             continue;
         struct hs_runtime *runtime = &ret->runtimes[native->facts.n_runtimes++];
         runtime->certainty = HS_CONSERVATIVE; /* words are taken for pointers */
