@@ -20,6 +20,7 @@ struct mixed {
     struct hs_scan scan;
     struct hs_mixed_roots roots;
     struct hs_mixed_types types;
+    struct hs_mixed_samples samples;
     struct hs_ocaml_emitter *emitter; /* owned */
     struct hs_snap_writer *writer;    /* owned */
     struct hs_native_facts native_facts;
@@ -141,8 +142,8 @@ static hs_status mixed_facts(struct mixed *m, struct hs_error *err)
 
     m->facts = *b;
     m->facts.n_stop_attempts = a->n_stop_attempts;
-    m->facts.samplers = a->samplers;
-    m->facts.n_samplers = a->n_samplers;
+    m->facts.samplers = m->samples.samplers;
+    m->facts.n_samplers = m->samples.n_samplers;
     HS_TRY(hs_alloc(a->n_runtimes + b->n_runtimes, sizeof *m->runtimes, &runtimes, err));
     m->runtimes = joined(a->runtimes, a->n_runtimes, b->runtimes, b->n_runtimes,
                          sizeof *m->runtimes, runtimes);
@@ -275,13 +276,16 @@ static hs_status write_end(struct mixed *m, struct hs_snap_totals *ret, struct h
     const struct hs_type *ocaml_types = hs_ocaml_emitter_types(m->emitter, &n_ocaml_types);
 
     HS_TRY(hs_ocaml_emitter_samples(m->emitter, &samples, &n_samples, err));
+    HS_TRY(hs_mixed_samples_place(&m->samples, &m->scan, samples, n_samples, err));
     HS_TRY(hs_mixed_types_finish(&m->types, &m->flow.types, ocaml_types, &tables, err));
     const struct hs_snap_ending ending = {.types = tables.types,
                                           .n_types = tables.n_types,
                                           .members = tables.members,
                                           .n_members = tables.n_members,
-                                          .samples = samples,
-                                          .n_samples = n_samples};
+                                          .samples = m->samples.samples,
+                                          .n_samples = m->samples.n_samples,
+                                          .site_frames = m->samples.of_native.frames,
+                                          .n_site_frames = m->samples.of_native.n_frames};
     hs_status status = hs_snap_writer_finish(m->writer, &ending, ret, err);
     hs_free(tables.types);
     hs_free(tables.members);
@@ -306,6 +310,7 @@ static hs_status mixed_walk(struct mixed *m, struct hs_error *err)
     HS_TRY(hs_native_take_tables(native, err));
     HS_TRY(hs_native_note_uncopied(native, err));
     HS_TRY(hs_native_collect_roots(native, err));
+    HS_TRY(hs_mixed_samples_collect(native, &m->samples, err));
     HS_TRY(hs_progress_tell(native->options->progress, "naming types", 0, 0, err));
     HS_TRY(hs_native_flow(native, &m->flow, err));
     HS_TRY(mixed_mark(m, err));
@@ -343,6 +348,7 @@ static void mixed_fini(struct mixed *m)
     hs_snap_writer_free(m->writer);
     hs_ocaml_emitter_free(m->emitter);
     hs_mixed_types_fini(&m->types);
+    hs_mixed_samples_fini(&m->samples);
     hs_mixed_roots_fini(&m->roots);
     hs_native_facts_fini(&m->native_facts);
     hs_scan_close(&m->scan);

@@ -14,6 +14,7 @@
 #define HS_NATIVE_NATIVE_MIXED_H
 
 #include "native_scan.h"
+#include "native_sites.h"
 
 /* ---- native_dump.c: parts of a native dump, in this order, after the copy was made */
 void hs_native_bind(struct hs_native *native);
@@ -76,5 +77,21 @@ struct hs_mixed_type_tables {
 hs_status hs_mixed_types_finish(const struct hs_mixed_types *types, struct hs_native_types *native,
                                 const struct hs_type *ocaml, struct hs_mixed_type_tables *ret,
                                 struct hs_error *err);
+
+/* ---- native_mixed_samples.c: those of OCaml's sampler and of C's. */
+struct hs_mixed_samples {
+    struct hs_native_samples of_native; /* owned: its samplers follow OCaml's; its sites are all */
+    struct hs_sampler *samplers;        /* owned */
+    size_t n_samplers;
+    struct hs_sample *samples; /* owned: by id, then sampler */
+    size_t n_samples;
+};
+/* After the native blocks are listed: the samplers. */
+hs_status hs_mixed_samples_collect(struct hs_native *native, struct hs_mixed_samples *ret,
+                                   struct hs_error *err);
+/* When blocks have nodes: `scan` numbers native ones, ocaml[n] have theirs. */
+hs_status hs_mixed_samples_place(struct hs_mixed_samples *samples, const struct hs_scan *scan,
+                                 const struct hs_sample *ocaml, size_t n, struct hs_error *err);
+void hs_mixed_samples_fini(struct hs_mixed_samples *samples);
 
 #endif

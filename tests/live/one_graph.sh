@@ -19,12 +19,23 @@ for variant in one_graph one_graph.stripped jemalloc; do
     case $variant in
     jemalloc)
         [ -n "$jemalloc" ] || { echo "no libjemalloc: left out"; continue; }
-        start env LD_PRELOAD="$jemalloc" "$work/one_graph"
+        start env LD_PRELOAD="$jemalloc" MALLOC_CONF=prof:true,lg_prof_sample:12 "$work/one_graph"
         ;;
     *) start "$work/$variant" ;;
     esac
     "$HEAPSNAP" dump --heaps all "$pid" -o "$work/$variant.snap" || fail "dump of $variant"
     look "$variant"
+    if [ "$variant" = jemalloc ]; then # allocated by C, kept by a variable of OCaml
+        "$HEAPSNAP" samples "$work/$variant.snap" --json -n 0 >"$work/samples.json" || fail samples
+        python3 - "$work/samples.json" <<'END' || fail "samples"
+import json, sys
+samples = json.load(open(sys.argv[1]))["samples"]
+for maker, keeper in (("one_make_owner", "One_graph"), ("caml_ba_alloc", "One_graph")):
+    found = [s for s in samples if s["site"] and s["root"] and s["root"].startswith(keeper)
+             and any(maker in (f["function"] or "") for f in s["site"])]
+    assert found, (maker, [(s["site"], s["root"]) for s in samples])
+END
+    fi
     "$HEAPSNAP" dump --heaps ocaml "$pid" -o "$work/alone.snap" || fail "dump of its OCaml heap"
     "$HEAPSNAP" info "$work/alone.snap" --json >"$work/alone.json"
     python3 - "$work/alone.json" <<'END' || fail "--heaps ocaml"
