@@ -11,6 +11,7 @@
 #define RSP 7U
 #define RIP 16U
 #define DEPTH_MAX 8U
+#define STATIC_TABLES_BYTES (64U << 20)
 
 struct bytes {
     const uint8_t *at, *end;
@@ -416,6 +417,11 @@ static bool module_of(uint64_t ip, const uint8_t **ret_begin, const uint8_t **re
     *ret_begin = object.dlfo_map_start;
     *ret_end = object.dlfo_map_end;
     *ret_header = object.dlfo_eh_frame;
+    /* Of a program without a loader only the code counts as its map. */
+    if (*ret_header < *ret_begin)
+        *ret_begin = *ret_header;
+    if (*ret_header >= *ret_end)
+        *ret_end = *ret_header + STATIC_TABLES_BYTES;
     return true;
 }
 #else

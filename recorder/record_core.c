@@ -16,6 +16,13 @@
 #include <time.h>
 #include <unistd.h>
 
+/* A program without a loader allocates while the C library is not ready for us. */
+#ifdef HS_RECORD_WRAP
+#define STARTS_EARLY false
+#else
+#define STARTS_EARLY true
+#endif
+
 #define PUT_ASIDE 256U /* frees that signal handlers left to be entered */
 
 enum state { STATE_NEW, STATE_STARTING, STATE_RECORDING, STATE_NEVER };
@@ -251,7 +258,7 @@ uint32_t hs_record_decide(size_t n_bytes)
     struct hs_record_thread *thread = &hs_record_thread;
     uint32_t n_samples;
 
-    if (state_now() == STATE_NEW)
+    if (state_now() == STATE_NEW && STARTS_EARLY)
         start();
     if (state_now() != STATE_RECORDING) {
         thread->left = state_now() == STATE_NEVER ? UINT64_MAX : 0;

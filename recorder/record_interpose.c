@@ -1,5 +1,17 @@
 /* malloc and its kin. The quick functions have no frame: they jump to the allocator beneath, or to
  * the slow ones, which thus find the stack as the caller left it. */
+#ifdef HS_RECORD_WRAP /* for programs without a loader: see record_next_static.c */
+#define malloc __wrap_malloc
+#define calloc __wrap_calloc
+#define realloc __wrap_realloc
+#define reallocarray __wrap_reallocarray
+#define free __wrap_free
+#define aligned_alloc __wrap_aligned_alloc
+#define memalign __wrap_memalign
+#define posix_memalign __wrap_posix_memalign
+#define valloc __wrap_valloc
+#define pvalloc __wrap_pvalloc
+#endif
 #include "record_interpose.h"
 
 #include <dlfcn.h>
@@ -210,6 +222,7 @@ EXPORT void *pvalloc(size_t n_bytes)
     return hs_record_passes(n_bytes) ? slow_pvalloc(n_bytes) : hs_record_next.pvalloc(n_bytes);
 }
 
+#ifndef HS_RECORD_WRAP
 /* Addresses of its code may mean something else afterwards. */
 EXPORT int dlclose(void *library)
 {
@@ -218,3 +231,4 @@ EXPORT int dlclose(void *library)
     hs_record_unloaded();
     return result;
 }
+#endif

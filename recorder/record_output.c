@@ -105,7 +105,9 @@ bool hs_record_output_file(struct hs_record_output *output, const char *pattern,
         if (fd < 0 && errno != EEXIST)
             break;
         if (fd < 0 && stat(output->path, &facts) == 0 && !S_ISREG(facts.st_mode)) {
-            /* A device or a pipe can only be written as it is. */
+            /* A device can only be written as it is; the end of a pipe's reader would be ours. */
+            if (!S_ISCHR(facts.st_mode))
+                break;
             fd = (int)syscall(SYS_openat, AT_FDCWD, output->path,
                               O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
             break;
@@ -186,9 +188,18 @@ static bool is_ours(struct hs_record_output *output)
     return output->is_socket || facts.st_nlink != 0;
 }
 
+/* Beyond its limit a write would kill the program. */
+static bool is_allowed(const struct hs_record_output *output, size_t n_bytes)
+{
+    struct rlimit limit;
+
+    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+           (uint64_t)output->n_bytes + n_bytes <= limit.rlim_cur;
+}
+
 static bool write_file(struct hs_record_output *output, const void *bytes, size_t n_bytes)
 {
-    long n = syscall(SYS_write, output->fd, bytes, n_bytes);
+    long n = is_allowed(output, n_bytes) ? syscall(SYS_write, output->fd, bytes, n_bytes) : -1;
 
     if (n == (long)n_bytes) {
         output->n_bytes += n;

@@ -41,7 +41,7 @@ class Trace:
         self.n_packets, self.ids, self.begins = 0, 0, []
         at = 0
         while at < len(data):
-            at += self.packet(data[at:])
+            at += self.packet(data[at : at + 32768])
 
     def packet(self, data):
         head = struct.unpack_from("<IIQQIHQHHHQQQ", data)
