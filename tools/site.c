@@ -30,26 +30,41 @@ static const char *const allocators[] = {
     "hs_record_*",
 };
 
+/* Of the standard libraries of OCaml, C++ and Rust: who called them is of interest. */
+static const char *const libraries[] = {
+    "Stdlib.*",          "Stdlib__*",     "CamlinternalFormat*",
+    "CamlinternalLazy*", "std::*",        "void std::*",
+    "__gnu_cxx::*",      "alloc::*",      "core::*",
+    "<alloc::*",         "<core::*",      "<std::*",
+    "hashbrown::*",      "<hashbrown::*",
+};
+
 static bool is_like(const char *name, const char *pattern)
 {
     size_t n = strcspn(pattern, "*");
     return strncmp(name, pattern, n) == 0 && (pattern[n] == '*' || name[n] == 0);
 }
 
-static bool is_allocator(const char *function)
+static bool is_one_of(const char *name, const char *const *patterns, size_t n)
 {
-    for (size_t i = 0; i < sizeof allocators / sizeof *allocators; i++)
-        if (is_like(function, allocators[i]))
+    for (size_t i = 0; i < n; i++)
+        if (is_like(name, patterns[i]))
             return true;
     return false;
 }
 
 size_t hs_place_frame(const struct hs_frame *frames, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        if (!is_allocator(frames[i].function))
-            return i;
-    return 0;
+    size_t own = n, any = n;
+    for (size_t i = n; i-- > 0;) {
+        const char *name = frames[i].function;
+        if (is_one_of(name, allocators, sizeof allocators / sizeof *allocators))
+            continue;
+        any = i;
+        if (name[0] != 0 && !is_one_of(name, libraries, sizeof libraries / sizeof *libraries))
+            own = i;
+    }
+    return own < n ? own : any < n ? any : 0;
 }
 
 void hs_frame_text(const struct hs_frame *frame, char *text, size_t n)

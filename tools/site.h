@@ -1,7 +1,7 @@
 /* Places in code, as a backtrace names them.
  *
- * A site is a backtrace. Its place is the innermost function that is not the allocator's own: what
- * tables print and group by. */
+ * A site is a backtrace. Its place is what tables print and group by: the innermost function that
+ * is neither the allocator's nor a standard library's, as far as names tell. */
 #ifndef HS_TOOLS_SITE_H
 #define HS_TOOLS_SITE_H
 
@@ -16,8 +16,8 @@ struct hs_frame {
 
 enum { HS_FRAME_BYTES = 512 };
 
-/* The place of a backtrace frames[n], the innermost first: index of a frame; 0 when all are the
- * allocator's. n >= 1. */
+/* The place of a backtrace frames[n], the innermost first: index of a frame. Of the library's when
+ * nothing else has a name. n >= 1. */
 size_t hs_place_frame(const struct hs_frame *frames, size_t n);
 
 /* "Stm.observe stm/stm.ml:318", "libc.so.6+0x1f2a0", "?". `text` has n bytes. */
