@@ -64,28 +64,23 @@ static const struct bad_function bad_functions[] = {
     {"caml_input_val_from_bytes", "inside unmarshalling", true},
     {"caml_input_value_from_malloc", "inside unmarshalling", true},
     {"caml_input_value_from_block", "inside unmarshalling", true},
-    /* OCaml 5: domains wait for each other in system calls. */
-    {"caml_garbage_collection", "inside a collection", false},
-    {"caml_alloc_small_dispatch", "inside a collection", false},
-    {"caml_handle_gc_interrupt", "inside a collection", false},
-    {"caml_handle_incoming_interrupts", "inside a collection", false},
-    {"caml_poll_gc_work", "inside a collection", false},
-    {"caml_try_run_on_all_domains", "inside a collection", false},
-    {"caml_try_run_on_all_domains_async", "inside a collection", false},
-    {"caml_try_run_on_all_domains_with_spin_work", "inside a collection", false},
-    {"caml_minor_collection", "inside a collection", false},
-    {"caml_empty_minor_heaps_once", "inside a collection", false},
-    {"caml_try_empty_minor_heap_on_all_domains", "inside a collection", false},
+    /* OCaml 5: domains wait for each other in system calls. What is static (mark, ephe_mark) has no
+     * name in a stripped program, but moves nothing; what it calls is told here. */
+    {"caml_empty_minor_heap_promote", "inside a minor collection", false},
+    {"caml_empty_minor_heap_domain_clear", "inside a minor collection", false},
+    {"caml_final_update_last_minor", "inside a minor collection", false},
+    {"caml_cycle_heap", "inside a collection", false},
+    {"caml_cycle_heap_stw", "inside a collection", false},
+    {"caml_sweep", "inside a collection", false},
+    {"caml_final_update_first", "inside a collection", false},
     {"caml_major_collection_slice", "inside a collection", false},
     {"caml_opportunistic_major_collection_slice", "inside a collection", false},
-    {"caml_finish_major_cycle", "inside a collection", false},
     {"caml_finish_marking", "inside a collection", false},
     {"caml_finish_sweeping", "inside a collection", false},
-    {"caml_sweep", "inside a collection", false},
     {"caml_teardown_shared_heap", "while a domain ends", false},
     {"caml_orphan_ephemerons", "while a domain ends", false},
     {"caml_orphan_finalisers", "while a domain ends", false},
-    {"caml_shared_try_alloc", "inside an allocation", true},
+    {"caml_shared_try_alloc", "inside an allocation", false},
     {"caml_alloc_shr_noexc", "inside an allocation", true},
     {"caml_alloc_shr_reserved", "inside an allocation", true},
     {"caml_alloc_shr_check_gc", "inside an allocation", true},
@@ -101,6 +96,18 @@ static const struct bad_function bad_functions[] = {
 
 enum { N_BAD_FUNCTIONS = sizeof bad_functions / sizeof *bad_functions };
 
+/* OCaml 5: where domains wait for each other, and may find their minor heap emptied. So whoever
+ * called these has heap and roots in order. */
+static const char *const safe_functions[] = {
+    "caml_try_run_on_all_domains", "caml_try_run_on_all_domains_async",
+    "caml_try_run_on_all_domains_with_spin_work", "caml_handle_incoming_interrupts"};
+
+enum { N_SAFE_FUNCTIONS = sizeof safe_functions / sizeof *safe_functions };
+
+struct code_range {
+    hs_addr begin, end;
+};
+
 struct judge {
     struct hs_ocaml *rt;
     struct hs_ocaml_stops *stops;
@@ -110,7 +117,8 @@ struct judge {
     bool in_system_call;
     hs_addr system_begin, system_end; /* the runtime's assembly */
     hs_addr raise_begin, raise_end;   /* caml_raise_exn .. caml_callback_asm within it */
-    hs_addr bad_begin[N_BAD_FUNCTIONS], bad_end[N_BAD_FUNCTIONS];
+    struct code_range bad[N_BAD_FUNCTIONS], safe[N_SAFE_FUNCTIONS];
+    bool is_safe;       /* a C frame of the thread was in one of the latter */
     const char *reason; /* why to try again; NULL: no need */
 };
 
@@ -135,19 +143,29 @@ static hs_addr address_of(const struct hs_ocaml *rt, const char *name)
     return hs_objects_find(rt->objects, name, &symbol) ? symbol.address : 0;
 }
 
+static struct code_range code_of(const struct hs_ocaml *rt, const char *function)
+{
+    struct hs_live_symbol symbol;
+    if (!hs_objects_find(rt->objects, function, &symbol))
+        return (struct code_range){0};
+    return (struct code_range){symbol.address, symbol.address + symbol.size};
+}
+
+static bool is_within(const struct code_range *range, hs_addr pc)
+{
+    return pc >= range->begin && pc < range->end;
+}
+
 static void judge_init(struct judge *j)
 {
     j->system_begin = address_of(j->rt, "caml_system__code_begin");
     j->system_end = address_of(j->rt, "caml_system__code_end");
     j->raise_begin = address_of(j->rt, "caml_raise_exn");
     j->raise_end = address_of(j->rt, "caml_callback_asm");
-    for (size_t i = 0; i < N_BAD_FUNCTIONS; i++) {
-        struct hs_live_symbol symbol;
-        if (hs_objects_find(j->rt->objects, bad_functions[i].name, &symbol)) {
-            j->bad_begin[i] = symbol.address;
-            j->bad_end[i] = symbol.address + symbol.size;
-        }
-    }
+    for (size_t i = 0; i < N_BAD_FUNCTIONS; i++)
+        j->bad[i] = code_of(j->rt, bad_functions[i].name);
+    for (size_t i = 0; i < N_SAFE_FUNCTIONS; i++)
+        j->safe[i] = code_of(j->rt, safe_functions[i]);
 }
 
 static bool is_ocaml_code(const struct judge *j, hs_addr pc)
@@ -160,13 +178,27 @@ static bool is_system_code(const struct judge *j, hs_addr pc)
     return pc >= j->system_begin && pc < j->system_end;
 }
 
+/* In OCaml 5 compiled code and the runtime's assembly lead from one stack to another. */
+static bool judge_step(const struct judge *j, const struct hs_registers *r, bool is_return_address,
+                       struct hs_frame *ret)
+{
+    hs_addr pc = r->value[HS_RIP];
+    bool switches = j->rt->five != NULL && (is_system_code(j, pc) || is_ocaml_code(j, pc));
+
+    return (switches ? hs_unwind_switch : hs_unwind_step)(j->rt->target, j->rt->objects, r,
+                                                          is_return_address, ret);
+}
+
 static void judge_c_frame(struct judge *j, hs_addr pc)
 {
+    for (size_t i = 0; i < N_SAFE_FUNCTIONS; i++)
+        j->is_safe |= is_within(&j->safe[i], pc);
+    if (j->is_safe)
+        return;
     if (pc >= j->raise_begin && pc < j->raise_end)
         retry(j, "raising an exception");
     for (size_t i = 0; i < N_BAD_FUNCTIONS; i++) {
-        if (pc >= j->bad_begin[i] && pc < j->bad_end[i] &&
-            !(bad_functions[i].only_running && j->in_system_call))
+        if (is_within(&j->bad[i], pc) && !(bad_functions[i].only_running && j->in_system_call))
             retry(j, bad_functions[i].reason);
     }
 }
@@ -358,9 +390,7 @@ static bool is_resuming(const struct judge *j)
         if (value % HS_WORD == 1 && value > UINT64_C(1) << 16 && value < UINT64_C(1) << 47 &&
             value - 1 != j->thread->stack &&
             hs_target_read(j->rt->target, value - 1, info, sizeof info, &ignored) == HS_OK &&
-            info[HS_STACK5_MAGIC / HS_WORD] == HS_STACK5_MAGIC_VALUE &&
-            info[HS_STACK5_HANDLER / HS_WORD] > value &&
-            info[HS_STACK5_SP / HS_WORD] <= info[HS_STACK5_HANDLER / HS_WORD])
+            hs_ocaml5_is_stack(value - 1, info))
             return true;
     }
     return false;
@@ -386,7 +416,7 @@ static void judge_call(struct judge *j, const struct hs_frame *inner)
     if (return_address == j->thread->pc && inner->cfa == j->thread->sp)
         return; /* the saved state is true */
     take_young_ptr(j, &inner->caller);
-    if (hs_unwind_step(j->rt->target, j->rt->objects, &inner->caller, true, &frame))
+    if (judge_step(j, &inner->caller, true, &frame))
         begin_above(j, inner, &frame, return_address);
     else
         accept_unproven(j);
@@ -398,9 +428,10 @@ static void judge_c(struct judge *j)
     struct hs_frame frame;
     judge_c_frame(j, r.value[HS_RIP]);
     for (unsigned i = 0; i < MAX_C_FRAMES; i++) {
-        if (!hs_unwind_step(j->rt->target, j->rt->objects, &r, i != 0, &frame))
+        if (!judge_step(j, &r, i != 0, &frame))
             break;
-        if (frame.is_signal_frame) {
+        /* the runtime of OCaml 5 marks its own transitions so, too */
+        if (frame.is_signal_frame && !is_system_code(j, r.value[HS_RIP])) {
             retry(j, "in a signal handler");
             break;
         }
@@ -423,6 +454,7 @@ static void judge_current(struct judge *j)
         return; /* its kernel thread is gone or unknown: what it saved is all there is */
     j->top = hs_unwind_registers(kernel);
     j->in_system_call = (int64_t)kernel->regs.orig_rax >= 0;
+    j->is_safe = false;
     hs_addr pc = kernel->regs.rip;
     if (is_system_code(j, pc)) {
         retry(j, "in transition code of the runtime");
@@ -441,9 +473,10 @@ static void judge_backup(struct judge *j, const struct hs_thread *kernel)
     struct hs_frame frame;
 
     j->in_system_call = (int64_t)kernel->regs.orig_rax >= 0;
+    j->is_safe = false;
     judge_c_frame(j, r.value[HS_RIP]);
     for (unsigned i = 0; i < MAX_C_FRAMES; i++) {
-        if (!hs_unwind_step(j->rt->target, j->rt->objects, &r, i != 0, &frame))
+        if (!judge_step(j, &r, i != 0, &frame))
             return;
         judge_c_frame(j, frame.caller.value[HS_RIP] - 1);
         r = frame.caller;

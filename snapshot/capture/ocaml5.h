@@ -99,10 +99,9 @@ enum {
     HS_STACK5_SP = 0,
     HS_STACK5_EXN = 8,
     HS_STACK5_HANDLER = 16,
-    HS_STACK5_MAGIC = 40,
+    HS_STACK5_BUCKET = 24, /* int: -1, or the number of a list of free stacks */
     HS_STACK5_ID = 48,
     HS_STACK5_BYTES = 56,
-    HS_STACK5_MAGIC_VALUE = 42,
     HS_HANDLER5_PARENT = 24,
     HS_HANDLER5_BYTES = 32,
 };
@@ -117,6 +116,8 @@ hs_status hs_ocaml5_find_statics(struct hs_ocaml *rt, struct hs_error *err);
 hs_status hs_ocaml5_copy_heap(struct hs_ocaml *rt, struct hs_error *err);
 
 /* ---- ocaml5_fibers.c (stopped) */
+/* Is `info`, the words of a stack_info at `stack`, like one? Only debug runtimes set its magic. */
+bool hs_ocaml5_is_stack(hs_addr stack, const uint64_t info[HS_STACK5_BYTES / HS_WORD]);
 hs_status hs_ocaml5_copy_fibers(struct hs_ocaml *rt, struct hs_error *err);
 /* Copies one stack from `from` on (0: from where it was left), its head and its handler. Not sane:
  * no stack is there, nothing was copied. *ret_parent is 0 at the end. */

@@ -13,13 +13,23 @@
 #include "ocaml5.h"
 #include "ocaml_map.h"
 
-enum { RED_ZONE_BYTES = 128, STACKS_MAX = 1 << 20, STACK_BYTES_MAX = 1 << 30 };
+enum { RED_ZONE_BYTES = 128, STACKS_MAX = 1 << 20, STACK_BYTES_MAX = 1 << 30, BUCKETS_MAX = 64 };
 
 static bool fiber_words(struct hs_ocaml *rt, hs_addr address, uint64_t *words, size_t n)
 {
     struct hs_error ignored = HS_ERROR_INIT;
     return address % HS_WORD == 0 && address != 0 && address <= UINT64_MAX / 2 &&
            hs_target_read(rt->target, address, words, n * sizeof *words, &ignored) == HS_OK;
+}
+
+bool hs_ocaml5_is_stack(hs_addr stack, const uint64_t info[HS_STACK5_BYTES / HS_WORD])
+{
+    hs_addr sp = info[HS_STACK5_SP / HS_WORD], handler = info[HS_STACK5_HANDLER / HS_WORD];
+    int32_t bucket = (int32_t)(uint32_t)info[HS_STACK5_BUCKET / HS_WORD];
+
+    return handler % HS_WORD == 0 && handler > stack && handler - stack <= STACK_BYTES_MAX &&
+           sp % HS_WORD == 0 && sp >= stack + HS_STACK5_BYTES && sp <= handler && bucket >= -1 &&
+           bucket < BUCKETS_MAX;
 }
 
 hs_status hs_ocaml5_copy_stack(struct hs_ocaml *rt, hs_addr stack, hs_addr from, bool *ret_is_sane,
@@ -36,8 +46,7 @@ hs_status hs_ocaml5_copy_stack(struct hs_ocaml *rt, hs_addr stack, hs_addr from,
     begin = from == 0 ? info[HS_STACK5_SP / HS_WORD] : from;
     if (begin > stack + HS_STACK5_BYTES + RED_ZONE_BYTES)
         begin -= RED_ZONE_BYTES;
-    if (info[HS_STACK5_MAGIC / HS_WORD] != HS_STACK5_MAGIC_VALUE || begin < stack ||
-        handler < begin || handler - stack > STACK_BYTES_MAX ||
+    if (!hs_ocaml5_is_stack(stack, info) || begin < stack || begin > handler ||
         !fiber_words(rt, handler + HS_HANDLER5_PARENT, &parent, 1))
         return HS_OK;
     *ret_is_sane = true;

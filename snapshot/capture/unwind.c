@@ -66,6 +66,13 @@ bool hs_unwind_step(struct hs_target *target, struct hs_objects *objects,
     return step_with(objects, r, is_return_address, &memory, ret) && ret->cfa > r->value[HS_RSP];
 }
 
+bool hs_unwind_switch(struct hs_target *target, struct hs_objects *objects,
+                      const struct hs_registers *r, bool is_return_address, struct hs_frame *ret)
+{
+    const struct hs_memory_reader memory = {read_target, target};
+    return step_with(objects, r, is_return_address, &memory, ret);
+}
+
 static bool read_image(void *context, hs_addr at, void *ret, size_t n_bytes)
 {
     const uint8_t *bytes = hs_image_bytes(context, at, n_bytes);

@@ -17,6 +17,10 @@ struct hs_cfi *hs_unwind_cfi(struct hs_objects *objects, struct hs_object *objec
  * live target: stopped only. Microseconds. */
 bool hs_unwind_step(struct hs_target *target, struct hs_objects *objects,
                     const struct hs_registers *r, bool is_return_address, struct hs_frame *ret);
+/* The same where the code may have changed stacks, as OCaml 5 does: the caller's frame may lie
+ * anywhere. */
+bool hs_unwind_switch(struct hs_target *target, struct hs_objects *objects,
+                      const struct hs_registers *r, bool is_return_address, struct hs_frame *ret);
 
 /* Reads the copy; borrows it. */
 struct hs_memory_reader hs_unwind_image_reader(const struct hs_image *image);
