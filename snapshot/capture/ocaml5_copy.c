@@ -8,7 +8,9 @@
  * Pools and large blocks of ended domains hang on pool_freelist until a living one adopts them.
  * Every list is read by its heads alone; then what is side by side is copied in one run.
  *
- * Sources: runtime/shared_heap.c, caml/sizeclasses.h of 5.1.1 to 5.3, which agree. */
+ * In 5.1 the wastage is at the end, and the sizes differ.
+ *
+ * Sources: runtime/shared_heap.c, caml/sizeclasses.h of 5.1.1, 5.2.0 and 5.3. */
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -45,9 +47,12 @@ enum {
     N_STATS
 };
 
-static const uint8_t class_words[N_CLASSES] = {1,  2,  3,  4,  5,  6,  7,  8,   10,  12, 14,
-                                               16, 17, 19, 22, 25, 28, 32, 33,  37,  42, 47,
-                                               53, 59, 65, 73, 81, 89, 99, 108, 118, 128};
+/* sizeclasses.h: of 5.1, and of what came after. */
+static const uint8_t class_words[2][N_CLASSES] = {
+    {1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 12, 14, 16, 18,  20,  23,
+     26, 29, 33, 37, 42, 47, 53, 59, 65, 73, 81, 89, 99, 108, 118, 128},
+    {1,  2,  3,  4,  5,  6,  7,  8,  10, 12, 14, 16, 17, 19,  22,  25,
+     28, 32, 33, 37, 42, 47, 53, 59, 65, 73, 81, 89, 99, 108, 118, 128}};
 
 struct lists {
     struct hs_ocaml *rt;
@@ -55,11 +60,21 @@ struct lists {
     uint64_t n_damaged, n_pools, n_large, n_large_words;
 };
 
-/* POOL_SLAB_WOFFSET: the slots end with the pool. */
-static uint64_t pool_first_word(unsigned size_class)
+static uint64_t slot_words(const struct lists *l, unsigned size_class)
 {
-    uint64_t slot = class_words[size_class];
-    return POOL_WORDS - (POOL_WORDS - POOL_HEAD_WORDS) / slot * slot;
+    return class_words[l->rt->five->layout.minor > 1][size_class];
+}
+
+/* The slots follow the head in 5.1, and end with the pool later on. */
+static struct hs_span pool_slots(const struct lists *l, hs_addr pool, unsigned size_class)
+{
+    uint64_t slot = slot_words(l, size_class);
+    uint64_t n_words = (POOL_WORDS - POOL_HEAD_WORDS) / slot * slot;
+    uint64_t first =
+        l->rt->five->layout.minor > 1 ? POOL_WORDS - n_words : (uint64_t)POOL_HEAD_WORDS;
+
+    return (struct hs_span){.begin = pool + first * HS_WORD,
+                            .end = pool + (first + n_words) * HS_WORD};
 }
 
 static bool lists_read(struct hs_ocaml *rt, hs_addr address, uint64_t *words, size_t n)
@@ -98,8 +113,8 @@ static hs_status lists_pools(struct lists *l, hs_addr pool, unsigned size_class,
             l->n_damaged++;
             return HS_OK;
         }
-        HS_TRY(lists_add(l, pool + pool_first_word(size_class) * HS_WORD,
-                         pool + POOL_WORDS * HS_WORD, class_words[size_class], err));
+        struct hs_span slots = pool_slots(l, pool, size_class);
+        HS_TRY(lists_add(l, slots.begin, slots.end, (unsigned)slot_words(l, size_class), err));
         l->n_pools++;
     }
     return HS_OK;
