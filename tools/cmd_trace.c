@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "commands.h"
-#include "trace_commands.h"
 #include "name_places.h"
+#include "trace_commands.h"
 
 #define ENTRY(name, options) {#name, hs_trace_cmd_##name, options},
 

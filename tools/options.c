@@ -416,6 +416,8 @@ const struct hs_command hs_commands[] = {
      "dump: its events, one a line: microseconds since the start, number of the allocation, and "
      "what happened to it; of an allocation also samples, words, domain, how many frames it shares "
      "with the one before, and the backtrace, the outermost first.\n"
+     "info: what it is of, how many events it has, what was alive at most, what could not be "
+     "read.\n"
      "top: a row for each place that allocated, or of what --by says.\n"
      "tree: the calls that lead to allocations; --by caller: upside down, --by site: by lines.\n"
      "live: what was alive over time, at --points points and at the peak.\n"
@@ -426,6 +428,7 @@ const struct hs_command hs_commands[] = {
      "Options from --allocated to --heap say which allocations count; all that are given must "
      "hold. A range is A..B, A.., ..B or one value; times are seconds since the start, N% of the "
      "run, peak or end. Estimates stand with their standard error.",
+     "heapsnap trace info app.ctf\nheapsnap trace dump app.ctf --format ndjson\n"
      "heapsnap trace top app.ctf --live-at peak\n"
      "heapsnap trace top app.ctf --by function --inside Cache. --collected never\n"
      "heapsnap trace tree app.ctf --allocated 10s..50% --hide /^Stdlib/\n"

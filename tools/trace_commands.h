@@ -18,6 +18,7 @@
 /* In the order of the help, each with the options that it takes and not every other does. */
 #define HS_TRACE_COMMANDS(X)                                                                    \
     X(dump, 0)                                                                                  \
+    X(info, 0)                                                                                  \
     X(top, HS_TRACE_ROWS)                                                                       \
     X(tree, HS_TRACE_FILTERS | HS_BIT(HS_OPT_BY) | HS_BIT(HS_OPT_ROWS) | HS_BIT(HS_OPT_DEPTH) | \
                 HS_BIT(HS_OPT_MIN_WORDS))                                                       \
@@ -25,7 +26,7 @@
     X(lifetimes, HS_TRACE_ROWS | HS_BIT(HS_OPT_POINTS))                                         \
     X(names, HS_BIT(HS_OPT_DEBUG_PATH) | HS_BIT(HS_OPT_PROGRESS))
 /* What some of them take. */
-#define HS_TRACE_SPECIAL \
+#define HS_TRACE_SPECIAL                                                                       \
     (HS_TRACE_ROWS | HS_BIT(HS_OPT_POINTS) | HS_BIT(HS_OPT_DEPTH) | HS_BIT(HS_OPT_MIN_WORDS) | \
      HS_BIT(HS_OPT_DEBUG_PATH))
 

@@ -6,6 +6,7 @@
 #include "report/json.h"
 #include "trace/trace.h"
 #include "trace_commands.h"
+#include "trace_gaps.h"
 
 /* Lines are put together here and written when it is that full. */
 #define DUMP_BUFFER_BYTES 65536
@@ -230,6 +231,8 @@ hs_status hs_trace_cmd_dump(struct hs_tool *tool, const struct hs_invocation *in
                            ? dump_lines(tool, trace, &buffer, err)
                            : dump_json(tool, trace, format == HS_FORMAT_NDJSON, err);
     hs_buffer_fini(&buffer);
+    if (status == HS_OK)
+        hs_trace_tell_gaps(inv->arguments[1], trace);
     hs_trace_close(trace);
     return status;
 }

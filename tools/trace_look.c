@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "trace_gaps.h"
 
 /* Events between two looks at whether somebody wants us to end. */
 enum { EVENTS_PER_TELL = 1 << 16 };
@@ -103,21 +104,8 @@ static const char *string_of(void *context, hs_str id)
 
 static void tell_gaps(const struct hs_trace_look *look)
 {
-    const struct hs_trace_gaps *gaps = hs_trace_gaps(look->trace);
     const struct hs_trace_counts *counts = &look->objects.counts;
-    if (gaps->cut_bytes != 0)
-        hs_talk("'%s' is cut: the last %llu bytes are no whole packet", look->path,
-                (unsigned long long)gaps->cut_bytes);
-    if (gaps->n_damaged_packets != 0)
-        hs_talk("%llu packets of '%s' are damaged and were left out",
-                (unsigned long long)gaps->n_damaged_packets, look->path);
-    if (gaps->n_foreign_packets != 0)
-        hs_talk("%llu packets of '%s' are of other processes and were left out",
-                (unsigned long long)gaps->n_foreign_packets, look->path);
-    if (gaps->n_damaged_locations != 0)
-        hs_talk("%llu of %llu places of '%s' lost their names: they print as ?",
-                (unsigned long long)gaps->n_damaged_locations,
-                (unsigned long long)gaps->n_locations, look->path);
+    hs_trace_tell_gaps(look->path, look->trace);
     if (counts->n_unmatched != 0)
         hs_talk("%llu promotions and collections of '%s' are of no allocation that it has",
                 (unsigned long long)counts->n_unmatched, look->path);
