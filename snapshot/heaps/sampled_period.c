@@ -15,11 +15,12 @@ enum {
     PERIOD_TEXT_BYTES = 4096,
 };
 
-/* What a block of so many bytes stands for, in bytes. */
+/* What a block of so many bytes stands for, in bytes: computed as jemalloc does it, which is not
+ * exact when the period is much larger than the block. */
 static double period_weight(uint64_t n_bytes, unsigned lg)
 {
     double size = (double)n_bytes;
-    return round(size / -expm1(-size / ldexp(1, (int)lg)));
+    return round(size / (1.0 - exp(-size / ldexp(1, (int)lg))));
 }
 
 /* Does the period explain the profiler's estimate of a backtrace? Each weight is a rounded number

@@ -14,10 +14,11 @@ unset MALLOC_CONF
 fill_redis 20000
 sleep 0.5
 gdb -q -batch -p "$pid" \
-    -ex 'call ((int (*)(const char *, void *, void *, void *, long))mallctl)("prof.dump", 0, 0, 0, 0)' \
+    -ex 'call ((int (*)(const char *, void *, void *, void *, long))mallctl)("prof.dump",0,0,0,0)' \
     -ex "shell kill -STOP $pid" -ex detach >"$work/gdb" 2>&1 ||
     { echo "skipped: gdb cannot attach"; exit 77; }
-profile=$(ls "$work"/redis.*.heap 2>/dev/null) || { tail -3 "$work/gdb"; fail "no dump by jemalloc"; }
+profile=$(ls "$work"/redis.*.heap 2>/dev/null) ||
+    { tail -3 "$work/gdb"; fail "no dump by jemalloc"; }
 dump
 "$HEAPSNAP" info "$work/heap.snap" --json >"$work/info.json" || fail "info"
 "$HEAPSNAP" samples "$work/heap.snap" --json >"$work/samples.json" || fail "samples"
