@@ -43,8 +43,8 @@ check(all((row["site"] is not None) == (row["join"] == "in both") for row in row
 whole = found["samplers"][0]
 truth = whole["exact_words"] - said["OWN"][0]
 off = abs(whole["estimated_words"] - truth)
-print(f"estimate {whole['estimated_words']} +- {whole['error_words']} words (sampled), heap {truth} "
-      f"(exact, without the tracker's): {off / whole['error_words']:.2f} standard errors")
+print(f"estimate {whole['estimated_words']} +- {whole['error_words']} words (sampled), heap "
+      f"{truth} (exact, without the tracker's): {off / whole['error_words']:.2f} standard errors")
 check(off <= 3 * whole["error_words"], "the estimate does not cover the truth")
 
 _, counted = cases(final)

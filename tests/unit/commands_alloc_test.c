@@ -21,12 +21,14 @@
 #include "base/alloc.h"
 #include "graph_builder.h"
 #include "tool.h"
+#include "trace_writer.h"
 
 #define IMPORTS HS_SOURCE_DIR "/tests/fuzz/corpus/import"
 
 enum { MAX_WORDS = 12, MAX_FAILURES = 20000 };
 
 static char work[64], snap[96], out_dir[96], out[128], export_dir[128], tables[96];
+static char trace[96];                 /* of the heap's samples */
 static char known[96], child_text[16]; /* suppressions; a process to look at */
 static pid_t child;
 
@@ -49,9 +51,31 @@ static void make_snap(void)
     hs_graph_builder_leaf(&b, HS_ROOT_GLOBAL, "prog", "Main", "Main.list", list);
     hs_graph_builder_leaf(&b, HS_ROOT_GLOBAL, "prog", "Main", "Main.pair", pair);
     hs_graph_builder_leaf(&b, HS_ROOT_STACK, "thread 7", "#1 Main.f", "Main.f slot sp+8", list + 5);
+    static struct hs_sampler sampler = {.kind = HS_SAMPLER_MEMPROF, .period_words = 100};
+    b.facts.samplers = &sampler;
+    b.facts.n_samplers = 1;
+    b.facts.pid = 77;
+    hs_graph_builder_sample(&b, 0, list + 7);
+    hs_graph_builder_sample(&b, 1, list + 9);
     hs_graph_builder_sample(&b, 1234, text);
+    hs_graph_builder_frame(&b, 0, "Main.read", "main.ml", 7);
+    hs_graph_builder_frame(&b, 0, "Main", "main.ml", 70);
+    b.samples[2].site = 0;
     hs_graph_builder_file(&b, snap);
     hs_graph_builder_fini(&b);
+}
+
+/* The backtraces of two samples, and a third that is not in the heap. */
+static void make_trace(void)
+{
+    static struct trace_writer w;
+    const uint64_t codes[] = {0x1000, 0x2000};
+    trace_writer_init(&w, 77, 1000000, 0.01, "");
+    trace_writer_location(&w, 0x1000, "Main", "main.ml", 70);
+    trace_writer_location(&w, 0x2000, "Main.cons", "main.ml", 5);
+    for (uint64_t i = 0; i < 3; i++)
+        (void)trace_writer_alloc(&w, i, 2, 1, codes, 2);
+    trace_writer_file(&w, trace);
 }
 
 static size_t count_entries(const char *path)
@@ -75,7 +99,7 @@ static void empty(const char *path)
         return;
     for (struct dirent *e; (e = readdir(dir)) != NULL;) {
         snprintf(name, sizeof name, "%s/%s", path, e->d_name);
-        if (strcmp(name, snap) != 0)
+        if (strcmp(name, snap) != 0 && strcmp(name, trace) != 0)
             (void)unlink(name);
     }
     closedir(dir);
@@ -259,7 +283,9 @@ static int setup(void **state)
     (void)setenv("XDG_CACHE_HOME", "/dev/null", 1);
     if (mkdir(out_dir, 0700) != 0)
         return -1;
+    snprintf(trace, sizeof trace, "%s/app.ctf", work);
     make_snap();
+    make_trace();
     if (make_known() != 0 || make_child() != 0)
         return -1;
     return make_tables();
@@ -279,6 +305,7 @@ static int teardown(void **state)
     (void)rmdir(out_dir);
     empty(work);
     (void)unlink(snap);
+    (void)unlink(trace);
     return rmdir(work);
 }
 
@@ -302,6 +329,14 @@ COMMAND(types, "types", snap, "-o", out)
 COMMAND(object, "object", snap, "1234", "-o", out)
 COMMAND(object_root, "object", snap, "root:Main.list", "--json", "-o", out)
 COMMAND(samples, "samples", snap, "--json", "-o", out)
+COMMAND(samples_traced, "samples", snap, "--trace", trace, "-o", out)
+COMMAND(samples_grouped, "samples", snap, "--trace", trace, "--group-by", "site,root,type", "-o",
+        out)
+COMMAND(roots_traced, "roots", snap, "--trace", trace, "-o", out)
+COMMAND(roots_sites, "roots", snap, "--sites", "--json", "-o", out)
+COMMAND(paths_traced, "paths", snap, "--to", "1", "--trace", trace, "--json", "-o", out)
+COMMAND(paths_site, "paths", snap, "--to", "site:Main.cons", "--trace", trace, "-o", out)
+COMMAND(paths_site_json, "paths", snap, "--to", "site:...Main", "--json", "-o", out)
 COMMAND(leaks, "leaks", snap, "-o", out)
 COMMAND(leaks_json, "leaks", snap, "--suppressions", known, "--json", "-o", out)
 COMMAND(doctor, "doctor", child_text)
@@ -331,7 +366,10 @@ int main(void)
         cmocka_unit_test(deep_check),    cmocka_unit_test(help),
         cmocka_unit_test(completion),    cmocka_unit_test(leaks),
         cmocka_unit_test(leaks_json),    cmocka_unit_test(doctor),
-        cmocka_unit_test(version),
+        cmocka_unit_test(version),       cmocka_unit_test(samples_traced),
+        cmocka_unit_test(roots_traced),  cmocka_unit_test(samples_grouped),
+        cmocka_unit_test(roots_sites),   cmocka_unit_test(paths_traced),
+        cmocka_unit_test(paths_site),    cmocka_unit_test(paths_site_json),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
