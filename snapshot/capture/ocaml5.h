@@ -28,6 +28,7 @@ enum {
     HS_STATE5_EXN_HANDLER = 6,
     HS_STATE5_C_STACK = 8,
     HS_STATE5_GC_REGS = 11,
+    HS_HOLDERS5_MAX = 8,
     HS_DOMAINS5_MAX = 4096, /* caml_params->max_domains is 128 by default, at most this */
 };
 
@@ -55,6 +56,11 @@ struct hs_ocaml5_domain {
      * in blocking sections, and what the state and the threads' own structures have saved is true.
      */
     pid_t holder;
+    /* The kernel threads whose caml_state this is: with systhreads the one that sends ticks, too.
+     * It is told apart by having no thread structure, so hs_ocaml5_find_threads settles `holder`.
+     */
+    pid_t holders[HS_HOLDERS5_MAX];
+    uint32_t n_holders;
     pid_t first;    /* lowest kernel thread that belongs to it; 0: none */
     pid_t backup;   /* the one that serves collections while the others block; 0: none yet */
     bool has_rival; /* two seem to hold it: a thread is starting */

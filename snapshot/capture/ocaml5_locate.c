@@ -2,8 +2,9 @@
  *
  * caml_state, the thread-local pointer to a domain's state, is NULL while a thread is in a blocking
  * section, which is the usual moment to be stopped. domain_self, a static thread-local pointer to
- * struct dom_internal {int id; caml_domain_state *state; ...}, stays, for backup threads too. So
- * every word of the runtime's thread-local block is tested for being the one or the other:
+ * struct dom_internal {int id; caml_domain_state *state; ...}, stays, for backup threads too (5.4
+ * has the thread between the two). So every word of the runtime's thread-local block is tested for
+ * being the one or the other:
  *
  *   static TLS of the executable: [fs_base - roundup(n, align), fs_base); of a shared runtime: by
  *   the thread's DTV {counter, _, {block, to_free}...} at fs_base + 8.
@@ -21,8 +22,9 @@
 enum {
     HEAP_OWNER = 131, /* word of caml_heap_state */
     TLS_WORDS_MAX = 8192,
-    DTV_MAX = 1024,     /* modules looked at */
-    INTERNAL_WORDS = 48 /* of dom_internal, enough for `backup_thread` */
+    DTV_MAX = 1024,        /* modules looked at */
+    INTERNAL_WORDS = 33,   /* of dom_internal: of one in an array of them, no more than itself */
+    INTERNAL_STATE_MAX = 2 /* the last of its words that may be the state */
 };
 
 /* domain_state.tbl. The first that fits is taken, so 5.1 and 5.2 are one here. */
@@ -147,18 +149,23 @@ static hs_status locate_add(struct locate *l, hs_addr state, const uint64_t *wor
                          err);
 }
 
-/* pthread_t of glibc is the thread pointer, and dom_internal has that of its backup thread. */
-static bool locate_is_backup(struct locate *l, hs_addr internal, const struct hs_thread *thread)
+/* The domain state that dom_internal names; 0: it is none. pthread_t of glibc is the thread
+ * pointer, and that of its backup thread stands behind. */
+static hs_addr locate_internal(struct locate *l, hs_addr internal, const struct hs_thread *thread,
+                               uint64_t *state_words, bool *ret_is_backup)
 {
     uint64_t words[INTERNAL_WORDS];
 
     if (!locate_read(l->rt, internal, words, INTERNAL_WORDS))
-        return false;
-    for (size_t i = 2; i < INTERNAL_WORDS; i++) {
-        if (words[i] == thread->regs.fs_base)
-            return true;
+        return 0;
+    for (size_t i = 1; i <= INTERNAL_STATE_MAX; i++) {
+        if (locate_known(l, words[i]) == NULL && !locate_is_state(l, words[i], state_words))
+            continue;
+        for (size_t k = i + 1; k < INTERNAL_WORDS; k++)
+            *ret_is_backup |= words[k] == thread->regs.fs_base;
+        return words[i];
     }
-    return false;
+    return 0;
 }
 
 /* What the words of one thread say. */
@@ -171,20 +178,16 @@ struct locate_found {
 static hs_status locate_word(struct locate *l, const struct hs_thread *thread, uint64_t offset,
                              uint64_t word, struct locate_found *found, struct hs_error *err)
 {
-    uint64_t words[HS_STATE5_WORDS], internal[2];
+    uint64_t words[HS_STATE5_WORDS];
     hs_addr state = word;
     bool has_room = true;
     bool is_state = locate_known(l, state) != NULL || locate_is_state(l, state, words);
 
     if (is_state && offset == l->state_offset)
         found->held = state;
-    if (!is_state && locate_read(l->rt, word, internal, 2)) {
-        state = internal[1];
-        is_state = locate_known(l, state) != NULL || locate_is_state(l, state, words);
-        if (is_state && locate_is_backup(l, word, thread))
-            found->is_backup = true;
-    }
     if (!is_state)
+        state = locate_internal(l, word, thread, words, &found->is_backup);
+    if (state == 0)
         return HS_OK;
     if (locate_known(l, state) == NULL)
         HS_TRY(locate_add(l, state, words, &has_room, err));
@@ -220,10 +223,10 @@ static hs_status locate_block(struct locate *l, const struct hs_thread *thread, 
         return HS_OK;
     if (found.is_backup)
         domain->backup = thread->tid;
-    else if (domain->holder == 0)
-        domain->holder = thread->tid;
-    else
-        domain->has_rival = true;
+    else if (domain->n_holders < HS_HOLDERS5_MAX)
+        domain->holders[domain->n_holders++] = thread->tid;
+    domain->holder = domain->holders[0];
+    domain->has_rival = domain->n_holders > 1;
     return HS_OK;
 }
 

@@ -42,6 +42,7 @@ struct walk5 {
     struct hs_stack_walk s;
     struct stack5 stack;
     struct hs_stack_chunk chunk; /* that of the frame at sp; its `above` is not known yet */
+    bool has_chunk;
 };
 
 /* False when it is no stack. */
@@ -88,12 +89,21 @@ static bool enter_chunk(const struct hs_image *image, const struct hs_frame_tabl
     return true;
 }
 
+/* Frames of a parent are of the same chunk: no C is between. */
+static hs_status take_chunk(struct walk5 *w)
+{
+    if (w->has_chunk)
+        return HS_OK;
+    w->has_chunk = true;
+    return hs_stack_chunk_here(&w->s, &w->chunk);
+}
+
 static hs_status begin_chunk(struct walk5 *w, hs_addr at)
 {
     struct hs_stack_walk *s = &w->s;
     if (!enter_chunk(s->walk->rt->image, s->walk->roots->frames, at, &s->sp, &s->pc))
         return hs_stack_cut(s, "the stack cannot be read");
-    return hs_stack_chunk_here(s, &w->chunk);
+    return take_chunk(w);
 }
 
 /* A return into C or out of the fiber. *ret_more: there is another chunk on this stack. */
@@ -110,6 +120,7 @@ static hs_status next_chunk(struct walk5 *w, bool *ret_more)
     bool rises = s->n_chunks == 0 || above > s->chunks[s->n_chunks - 1].above;
     if (rises && !(is_last && is_fiber(&w->stack))) {
         w->chunk.above = above;
+        w->has_chunk = false;
         HS_TRY(hs_stack_add_chunk(s, &w->chunk));
     }
     if (is_last)
@@ -169,7 +180,7 @@ static hs_status walk_stack(struct walk5 *w, bool is_first)
     if (!is_in_stack(&w->stack, is_first ? s->sp - HS_WORD : w->stack.saved_sp))
         return hs_stack_cut(s, "its stack pointer is not in its stack");
     if (is_first)
-        HS_TRY(hs_stack_chunk_here(s, &w->chunk));
+        HS_TRY(take_chunk(w));
     else
         HS_TRY(begin_chunk(w, w->stack.saved_sp));
     HS_TRY(walk_frames(w));
@@ -188,7 +199,11 @@ static hs_status walk_stacks(struct walk5 *w)
         HS_TRY(walk_stack(w, is_first));
         stack = w->stack.parent;
     }
-    return HS_OK;
+    if (!w->has_chunk)
+        return HS_OK;
+    /* A callback cut the fiber off from its parent. */
+    w->chunk.above = UINT64_MAX;
+    return hs_stack_add_chunk(s, &w->chunk);
 }
 
 /* gc_regs of callbacks lie in malloc memory, and what leads to them is on the stack: a word that
@@ -264,6 +279,7 @@ static hs_status walk_thread(struct walk5 *w)
                             five->domains[s->thread->domain].id, (int)s->thread->tid));
     else
         HS_TRY(hs_walk_name(s->walk, &s->module, "thread %d", (int)s->thread->tid));
+    w->has_chunk = false;
     HS_TRY(hs_stack_interrupted(s));
     HS_TRY(walk_stacks(w));
     return hs_stack_locals(s);

@@ -189,19 +189,41 @@ static hs_status add_ring(struct finder *f, uint32_t domain, hs_addr info)
     return HS_OK;
 }
 
+static bool holds(const struct hs_ocaml5_domain *domain, pid_t tid)
+{
+    for (uint32_t i = 0; i < domain->n_holders; i++) {
+        if (tid != 0 && domain->holders[i] == tid)
+            return true;
+    }
+    return false;
+}
+
+/* Of the kernel threads that seem to hold the domain, the one with a structure of its own does. */
+static void settle_holder(struct finder *f, struct hs_ocaml5_domain *domain, size_t first)
+{
+    uint32_t n = 0;
+    if (f->stops->n == first)
+        return; /* no systhreads: nobody sends ticks */
+    domain->holder = 0;
+    for (size_t i = first; i < f->stops->n; i++) {
+        pid_t tid = f->stops->threads[i].tid;
+        if (holds(domain, tid) && n++ == 0)
+            domain->holder = tid;
+    }
+    domain->has_rival = n > 1;
+}
+
 /* Which of the threads from `first` on has its truth in the domain's state: the holder, or the one
  * whose stack it has. One without a structure when none fits: there are no systhreads, or the
  * domain begins or ends. */
 static hs_status set_current(struct finder *f, uint32_t number, size_t first)
 {
-    const struct hs_ocaml5_domain *domain = &f->rt->five->domains[number];
+    struct hs_ocaml5_domain *domain = &f->rt->five->domains[number];
     struct hs_ocaml_thread *threads = f->stops->threads, *current = NULL;
+    settle_holder(f, domain, first);
     for (size_t i = first; i < f->stops->n && current == NULL; i++) {
-        if (domain->holder != 0 && threads[i].tid == domain->holder)
-            current = &threads[i];
-    }
-    for (size_t i = first; i < f->stops->n && current == NULL; i++) {
-        if (threads[i].stack == domain->words[HS_STATE5_CURRENT_STACK])
+        if (domain->holder != 0 ? threads[i].tid == domain->holder
+                                : threads[i].stack == domain->words[HS_STATE5_CURRENT_STACK])
             current = &threads[i];
     }
     for (size_t i = first; i < f->stops->n; i++) {

@@ -146,6 +146,8 @@ static hs_status walk_words(struct hs_stack_walk *s, hs_addr begin, hs_addr end,
         char where[48];
         uint64_t value;
         struct hs_root_leaf leaf = hs_stack_leaf(s, HS_ROOT_STACK, label);
+        if (!hs_walk_spend(s->walk, 1))
+            return HS_OK;
         if (!hs_image_u64(s->walk->rt->image, at, &value) ||
             !hs_block_of_value(s->walk->blocks, value, &leaf.target))
             continue;

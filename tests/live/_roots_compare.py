@@ -3,13 +3,21 @@
   EXPECT KINDS WORDS PATTERN   some root of one of the kinds (a,b) whose name matches reaches WORDS
   COUNT KINDS WORDS N PATTERN  at least N roots do; WORDS "-": whatever they reach
   NONE KINDS WORDS PATTERN     no such root reaches WORDS
-  SAMPLE ID WORDS              `heapsnap samples --json` has this id with these words
+  HEAP KINDS WORDS PATTERN     as EXPECT, without static blocks whatever the flag says
+  SAMPLE ID WORDS              `heapsnap samples --json` has this id with these words, and its block
 
-usage: _roots_compare.py roots.json truth.txt [samples.json]
+--with-static: WORDS count static blocks too, as Obj.reachable_words does in OCaml 5.
+
+usage: _roots_compare.py [--with-static] roots.json truth.txt [samples.json]
 """
 import json
 import re
 import sys
+
+WITH_STATIC = "--with-static" in sys.argv
+
+def words_of(root):
+    return root["reachable_words"] + root["static_reachable_words"] * WITH_STATIC
 
 
 def matching(roots, kinds, pattern):
@@ -17,24 +25,28 @@ def matching(roots, kinds, pattern):
     return [r for r in roots if r["kind"] in kinds and re.search(pattern, r["name"] or "")]
 
 
-def check_expect(roots, kinds, words, pattern):
+def heap_words_of(root):
+    return root["reachable_words"]
+
+
+def check_expect(roots, kinds, words, pattern, count=words_of):
     found = matching(roots, kinds, pattern)
-    if any(r["reachable_words"] == int(words) for r in found):
+    if any(count(r) == int(words) for r in found):
         return None
-    seen = sorted({(r["name"], r["reachable_words"]) for r in found}, key=lambda x: -x[1])[:8]
+    seen = sorted({(r["name"], count(r)) for r in found}, key=lambda x: -x[1])[:8]
     return f"no {kinds} root /{pattern}/ reaches {words} words; seen: {seen}"
 
 
 def check_count(roots, kinds, words, n, pattern):
     found = [r for r in matching(roots, kinds, pattern)
-             if words == "-" or r["reachable_words"] == int(words)]
+             if words == "-" or words_of(r) == int(words)]
     if len(found) >= int(n):
         return None
     return f"{len(found)} {kinds} roots /{pattern}/ of {words} words, expected {n} or more"
 
 
 def check_none(roots, kinds, words, pattern):
-    found = [r for r in matching(roots, kinds, pattern) if r["reachable_words"] == int(words)]
+    found = [r for r in matching(roots, kinds, pattern) if words_of(r) == int(words)]
     return f"{found[0]['name']} reaches {words} words" if found else None
 
 
@@ -42,21 +54,26 @@ def check_sample(samples, number, words):
     found = samples.get(int(number))
     if found is None:
         return f"sample {number} is missing"
-    if found != int(words):
-        return f"sample {number} has {found} words, expected {words}"
+    if found["words"] != int(words):
+        return f"sample {number} has {found['words']} words, expected {words}"
+    if found["id"] is None:
+        return f"sample {number} has no block"
     return None
 
 
 def main():
-    roots = json.load(open(sys.argv[1]))["roots"]
+    files = [argument for argument in sys.argv[1:] if not argument.startswith("--")]
+    roots = json.load(open(files[0]))["roots"]
     samples = {}
-    if len(sys.argv) > 3:
-        samples = {s["sample"]: s["words"] for s in json.load(open(sys.argv[3]))["samples"]}
+    if len(files) > 2:
+        samples = {s["sample"]: s for s in json.load(open(files[2]))["samples"]}
     n_checked, errors = 0, []
-    for line in open(sys.argv[2]):
+    for line in open(files[1]):
         word, _, rest = line.rstrip("\n").partition(" ")
         if word == "EXPECT":
             error = check_expect(roots, *rest.split(" ", 2))
+        elif word == "HEAP":
+            error = check_expect(roots, *rest.split(" ", 2), heap_words_of)
         elif word == "COUNT":
             error = check_count(roots, *rest.split(" ", 3))
         elif word == "NONE":

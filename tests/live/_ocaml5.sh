@@ -1,0 +1,41 @@
+# Sourced by ocaml5_*.sh: OCaml 5 in its scratch root, made at the first use and shared by all, or
+# the compiler that OCAML5 names. Other variables: those of _target.sh, ocaml5.
+. "$SOURCE_DIR/tests/live/_target.sh"
+need python3
+
+ocaml5=${OCAML5:-}
+if [ -z "$ocaml5" ]; then
+    ocaml5_root=${OCAML5_ROOT:-$SOURCE_DIR/build/ocaml5-root}
+    status=0
+    # shellcheck disable=SC2086
+    "$SOURCE_DIR/scripts/ocaml5-root" ${OCAML5_WITH:-} "$ocaml5_root" >"$work/log" 2>&1 || status=$?
+    if [ "$status" -ne 0 ]; then
+        tail -3 "$work/log"
+        [ "$status" -ne 77 ] || { echo "skipped: no scratch root of OCaml 5"; exit 77; }
+        fail "making the scratch root of OCaml 5"
+    fi
+    ocaml5=$ocaml5_root/ocamlopt
+fi
+
+# compile5 OUTPUT OPTIONS... SOURCES: copies of the fixtures, so that nothing is left beside them.
+compile5()
+{
+    local output=$1 argument arguments=()
+    shift
+    for argument in "$@"; do
+        case $argument in
+        *.ml | *.c | *.mli) cp "$fixtures/$argument" "$work/" ;;
+        esac
+        arguments+=("$argument")
+    done
+    (cd "$work" && "$ocaml5" -w -a -g -I +unix -I +threads unix.cmxa "${arguments[@]}" \
+        -o "$output") || fail "building $output"
+}
+
+# build OUTPUT OPTIONS... SOURCES: also without symbols.
+build()
+{
+    compile5 "$@"
+    cp "$work/$1" "$work/$1.stripped"
+    strip "$work/$1.stripped"
+}
