@@ -265,38 +265,50 @@ static void test_filters(void **state)
 
 /* ---- rows ---- */
 
+static void name_stack(const struct made_frames *frames, char *name)
+{
+    char part[64];
+    name[0] = 0;
+    for (size_t i = frames->n; i-- > 0;) {
+        made_name(frames->function[i], frames->line[i], true, part);
+        strncat(name, i + 1 == frames->n ? "" : " < ", NAME_BYTES - strlen(name) - 1);
+        strncat(name, part, NAME_BYTES - strlen(name) - 1);
+    }
+}
+
+/* Of rows that have an object once. */
+static void name_row(const struct made_object *object, const struct made_frames *frames,
+                     enum hs_rows_by by, char *name)
+{
+    size_t n = frames->n, at = by == HS_ROWS_BY_CALLER ? n - 2 : n - 1;
+    if (by == HS_ROWS_BY_SIZE)
+        (void)snprintf(name, NAME_BYTES, "%u bytes", (unsigned)object->words * WORD_BYTES);
+    else if (by == HS_ROWS_BY_CALLER && n < 2)
+        (void)snprintf(name, NAME_BYTES, "[no caller]");
+    else if (n == 0)
+        (void)snprintf(name, NAME_BYTES, "[no backtrace]");
+    else if (by == HS_ROWS_BY_STACK)
+        name_stack(frames, name);
+    else if (by != HS_ROWS_BY_FILE)
+        made_name(frames->function[at], frames->line[at], true, name);
+    else if (frames->function[at] == 99)
+        (void)snprintf(name, NAME_BYTES, "?");
+    else
+        (void)snprintf(name, NAME_BYTES, "m%u.ml", frames->function[at] % 3);
+}
+
 /* Counts an object under all names that it has. */
 static void count_object(struct world *world, size_t at, enum hs_rows_by by)
 {
-    const struct made_object *object = &world->made.objects[at];
     struct made_frames frames;
-    char name[NAME_BYTES] = "[no backtrace]", part[64];
-    made_frames_of(object, world->hidden, &frames);
-    size_t n = frames.n;
-    if (by == HS_ROWS_BY_SITE && n != 0)
-        made_name(frames.function[n - 1], frames.line[n - 1], true, name);
-    if (by == HS_ROWS_BY_CALLER && n > 1)
-        made_name(frames.function[n - 2], frames.line[n - 2], true, name);
-    else if (by == HS_ROWS_BY_CALLER)
-        (void)snprintf(name, sizeof name, "[no caller]");
-    if (by == HS_ROWS_BY_FILE && n != 0 && frames.function[n - 1] == 99)
-        (void)snprintf(name, sizeof name, "?");
-    else if (by == HS_ROWS_BY_FILE && n != 0)
-        (void)snprintf(name, sizeof name, "m%u.ml", frames.function[n - 1] % 3);
-    if (by == HS_ROWS_BY_SIZE)
-        (void)snprintf(name, sizeof name, "%u bytes", (unsigned)object->words * WORD_BYTES);
-    if (by == HS_ROWS_BY_STACK && n != 0)
-        name[0] = 0;
-    for (size_t i = n; by == HS_ROWS_BY_STACK && i-- > 0;) {
-        made_name(frames.function[i], frames.line[i], true, part);
-        strncat(name, i + 1 == n ? "" : " < ", sizeof name - strlen(name) - 1);
-        strncat(name, part, sizeof name - strlen(name) - 1);
-    }
-    if (by != HS_ROWS_BY_FUNCTION || n == 0) {
+    char name[NAME_BYTES];
+    made_frames_of(&world->made.objects[at], world->hidden, &frames);
+    if (by != HS_ROWS_BY_FUNCTION || frames.n == 0) {
+        name_row(&world->made.objects[at], &frames, by, name);
         count(&world->table, name, &world->made, at);
         return;
     }
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < frames.n; i++) {
         bool was_seen = false;
         for (size_t k = 0; k < i; k++)
             was_seen |= frames.function[k] == frames.function[i];

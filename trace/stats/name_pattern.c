@@ -44,8 +44,10 @@ static bool has_reference(const char *at)
 static hs_status compile(struct hs_name_pattern *ret, const char *expression, struct hs_error *err)
 {
     char why[96];
-    if (has_reference(expression))
-        return hs_fail(err, HS_USAGE, "'%s' refers back to what it matched", ret->text);
+    if (has_reference(expression)) {
+        (void)hs_fail(err, HS_USAGE, "'%s' refers back to what it matched", ret->text);
+        return hs_hint(err, "that can take forever: write out what may stand there");
+    }
     if (count_repeats(expression) > HS_PATTERN_MAX_REPEATS) {
         (void)hs_fail(err, HS_USAGE, "'%s' repeats too often", ret->text);
         return hs_hint(err, "use * or +, or counts that multiply to at most %d",
