@@ -123,6 +123,22 @@ static hs_status mixed_mark(struct mixed *m, struct hs_error *err)
     return hs_scan_end(&m->scan, err);
 }
 
+static hs_status note_borders(struct mixed *m, struct hs_error *err)
+{
+    struct hs_ocaml_area area;
+    struct hs_heap_block block;
+    uint64_t n = 0;
+
+    for (size_t i = 0; hs_ocaml_area_at(m->native.ocaml, i, &area); i++)
+        n += hs_heap_map_resolve(&m->native.heaps.map, area.end, &block) == HS_POINTER_START;
+    if (n == 0)
+        return HS_OK;
+    return hs_findings_note(&m->native.findings, false, err,
+                            "at most %llu OCaml blocks, which memory of C follows at once, are "
+                            "counted a word short",
+                            (unsigned long long)n);
+}
+
 /* ---- facts */
 
 static void *joined(const void *a, size_t n_a, const void *b, size_t n_b, size_t size, void *to)
@@ -247,6 +263,24 @@ static hs_status write_native(struct mixed *m, const struct hs_heap_block *block
     return write_one(m, &record, HS_MIXED_NATIVE, m->scan.edges, m->scan.n_edges, err);
 }
 
+/* An OCaml block is where its first value is, and its size counts the header before that. At the
+ * end of an area, a block of C that begins there would begin inside of it: one word of one of the
+ * two is not counted, and the notes say so (note_borders). */
+static void settle_border(struct hs_block_record *ocaml, struct hs_heap_block *native)
+{
+    hs_addr end = ocaml->address + ocaml->words * HS_WORD_BYTES;
+
+    if (native->begin >= end)
+        return;
+    if (ocaml->words > 1) {
+        ocaml->words--;
+    } else if (native->n_bytes > HS_WORD_BYTES) { /* an atom: nothing but a header */
+        native->begin += HS_WORD_BYTES;
+        native->n_bytes -= HS_WORD_BYTES;
+        native->bytes = native->bytes == NULL ? NULL : native->bytes + HS_WORD_BYTES;
+    }
+}
+
 /* In one pass, by address. */
 static hs_status write_blocks(struct mixed *m, struct hs_error *err)
 {
@@ -261,6 +295,8 @@ static hs_status write_blocks(struct mixed *m, struct hs_error *err)
             HS_TRY(write_native(m, &native, err));
             has_native = hs_heap_map_next(&it, &native);
         } else {
+            if (has_native)
+                settle_border(&ocaml.record, &native);
             HS_TRY(write_ocaml(m, &ocaml, err));
             HS_TRY(hs_ocaml_emitter_next(m->emitter, &ocaml, &has_ocaml, err));
         }
@@ -314,6 +350,7 @@ static hs_status mixed_walk(struct mixed *m, struct hs_error *err)
     HS_TRY(hs_progress_tell(native->options->progress, "naming types", 0, 0, err));
     HS_TRY(hs_native_flow(native, &m->flow, err));
     HS_TRY(mixed_mark(m, err));
+    HS_TRY(note_borders(m, err));
     m->scan.ocaml = native->ocaml;
     m->n_total = native->heaps.map.n_blocks + hs_ocaml_n_blocks(native->ocaml);
     return HS_OK;

@@ -1,4 +1,4 @@
-/* links: hs_capture hs_format hs_symbols */
+/* links: hs_native hs_heaps hs_capture hs_format hs_symbols */
 /* A dump whose allocations fail in turn: over a limit and no file, or a dump that is whole; the
  * target runs on every time. The target is the made-up world of tests/live/fixtures/hostile.c. */
 #include <setjmp.h>
@@ -20,6 +20,7 @@
 #include "base/alloc.h"
 #include "capture/dump.h"
 #include "live_child.h"
+#include "native/native_dump.h"
 
 enum { MAX_DUMPS = 160, NO_COMPILER = 127 };
 
@@ -27,6 +28,7 @@ static char work[64], program[96], out[96];
 static pid_t target;
 static FILE *to_target, *from_target;
 static struct hs_dump_report reference;
+static bool with_malloc; /* both heaps as one graph */
 
 /* False when there is no compiler or the fixture cannot be built. */
 static bool compile(void)
@@ -77,7 +79,8 @@ static hs_status dump(struct hs_dump_report *ret, struct hs_error *err)
     struct hs_out file = {0};
     hs_status status = hs_out_open_path(out, &file, err);
     if (status == HS_OK)
-        status = hs_dump(&options, &file, ret, err);
+        status = with_malloc ? hs_dump_process(&options, &file, ret, err)
+                             : hs_dump(&options, &file, ret, err);
     if (status == HS_OK)
         status = hs_out_commit(&file, err);
     hs_out_close(&file);
@@ -152,8 +155,19 @@ static void each_allocation(void **state)
     assert_int_equal(rmdir(work), 0);
 }
 
+static void each_allocation_with_malloc(void **state)
+{
+    with_malloc = true;
+    memset(&reference, 0, sizeof reference);
+    each_allocation(state);
+    with_malloc = false;
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_allocation)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_allocation),
+        cmocka_unit_test(each_allocation_with_malloc),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
