@@ -186,6 +186,21 @@ hs_status hs_chains_find(struct hs_chains *chains, hs_node block, uint32_t *ret,
     return HS_OK;
 }
 
+hs_status hs_chains_find_alike(struct hs_chains *chains, hs_node block, uint32_t *ret,
+                               struct hs_error *err)
+{
+    const struct hs_view *view = chains->view;
+    uint32_t type = chains->types[block - view->n_tree], chain;
+    if (hs_snap_type(view->snap, type)->form != HS_FORM_BYTES)
+        return hs_chains_find(chains, block, ret, err);
+    hs_node above = hs_index_idom(view->index, block);
+    if (above != HS_NO_NODE && above >= view->n_tree)
+        HS_TRY(hs_chains_find(chains, above, &chain, err));
+    else
+        HS_TRY(first_of(chains, above, &chain, err));
+    return extend(chains, chain, HS_CHAIN_UNTYPED, ret, err);
+}
+
 /* ---- life */
 
 static hs_status load_types(struct hs_chains *chains, struct hs_error *err)

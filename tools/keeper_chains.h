@@ -18,8 +18,8 @@
 #define HS_NO_CHAIN UINT32_MAX
 
 struct hs_chain {
-    uint64_t key;    /* a type; of the first one a node of the tree, or n_tree: several roots, or
-                        n_tree + 1: no root reaches it */
+    uint64_t key;    /* a type, or HS_CHAIN_UNTYPED; of the first one a node of the tree, or n_tree:
+                        several roots, or    n_tree + 1: no root reaches it */
     uint32_t parent; /* HS_NO_CHAIN: this is the first */
     uint32_t depth;  /* 0 for the first; over HS_CHAIN_RUNS: some are left out before it */
 };
@@ -52,6 +52,12 @@ void hs_chains_fini(struct hs_chains *chains);
 /* The chain of a block, its own type the last. */
 hs_status hs_chains_find(struct hs_chains *chains, hs_node block, uint32_t *ret,
                          struct hs_error *err);
+
+/* The same, but blocks of which nothing is known but their size are all alike at its end: their
+ * sizes vary with what they hold. */
+#define HS_CHAIN_UNTYPED (UINT32_MAX - 1) /* key in place of a type */
+hs_status hs_chains_find_alike(struct hs_chains *chains, hs_node block, uint32_t *ret,
+                               struct hs_error *err);
 
 /* Its first: what all of it hangs on. */
 const struct hs_chain *hs_chain_first(const struct hs_chains *chains, uint32_t chain);

@@ -45,6 +45,19 @@ static bool is_like(const char *name, const char *pattern)
     return strncmp(name, pattern, n) == 0 && (pattern[n] == '*' || name[n] == 0);
 }
 
+/* Programs of C wrap malloc under a name like it: xmalloc, g_malloc0, zcalloc_num, CRYPTO_zalloc.
+ */
+static bool is_wrapper(const char *name)
+{
+    static const char *const parts[] = {"malloc", "calloc", "realloc", "zalloc"};
+    if (name[strcspn(name, ".:<( ")] != 0)
+        return false;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (strstr(name, parts[i]) != NULL)
+            return true;
+    return false;
+}
+
 static bool is_one_of(const char *name, const char *const *patterns, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -61,7 +74,8 @@ size_t hs_place_frame(const struct hs_frame *frames, size_t n)
         if (is_one_of(name, allocators, sizeof allocators / sizeof *allocators))
             continue;
         any = i;
-        if (name[0] != 0 && !is_one_of(name, libraries, sizeof libraries / sizeof *libraries))
+        bool is_library = is_one_of(name, libraries, sizeof libraries / sizeof *libraries);
+        if (name[0] != 0 && !is_library && !is_wrapper(name))
             own = i;
     }
     return own < n ? own : any < n ? any : 0;

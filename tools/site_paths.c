@@ -161,7 +161,8 @@ static hs_status find_ways(struct ways *ways, uint64_t limit, struct hs_error *e
     HS_TRY(hs_chains_init(view, &ways->chains, err));
     for (size_t i = 0; i < n; i++) {
         if (picked[i].sample->node != HS_NO_NODE)
-            HS_TRY(hs_chains_find(&ways->chains, picked[i].sample->node, &picked[i].chain, err));
+            HS_TRY(
+                hs_chains_find_alike(&ways->chains, picked[i].sample->node, &picked[i].chain, err));
         if (i % TELL_EVERY == TELL_EVERY - 1)
             HS_TRY(hs_progress_tell(view->progress, "climbing to keepers", i + 1, n, err));
     }
@@ -200,6 +201,8 @@ static const char *run_text(const struct ways *ways, uint32_t chain)
 {
     const struct hs_view *view = ways->join->view;
     uint32_t type = (uint32_t)ways->chains.chains[chain].key;
+    if (type == HS_CHAIN_UNTYPED)
+        return "untyped blocks";
     return hs_view_string(view, hs_snap_type(view->snap, type)->name);
 }
 

@@ -139,6 +139,38 @@ static void a_long_list(void **state)
     made_view_close(&made);
 }
 
+/* Blocks without a type are alike whatever their size; those with one are not. */
+static void untyped(void **state)
+{
+    (void)state;
+    struct made_view made = {0};
+    struct hs_graph_builder *b = &made.builder;
+    uint32_t first = hs_graph_builder_blocks(b, 6, 8);
+    (void)hs_graph_builder_type(b, "block of 8 bytes", 0, HS_FORM_BYTES);
+    (void)hs_graph_builder_type(b, "block of 64 bytes", 0, HS_FORM_BYTES);
+    for (uint32_t i = 1; i < 5; i++)
+        hs_graph_builder_edge(b, first, first + i, HS_EDGE_EXACT);
+    for (uint32_t i = 0; i < 6; i++)
+        b->blocks[first + i].type = i % 3;
+    hs_graph_builder_leaf(b, HS_ROOT_GLOBAL, "m", "U", "U.x", first);
+    made_view_open(&made);
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_chains chains;
+    uint32_t found[6], runs[HS_CHAIN_RUNS + 1];
+    assert_int_equal(hs_chains_init(&made.view, &chains, &err), HS_OK);
+    for (uint32_t i = 0; i < 6; i++)
+        assert_int_equal(
+            hs_chains_find_alike(&chains, made.view.n_tree + first + i, &found[i], &err), HS_OK);
+    assert_int_equal(found[1], found[2]);
+    assert_int_equal(found[1], found[4]);
+    assert_int_not_equal(found[1], found[3]);
+    assert_int_equal(hs_chain_runs(&chains, found[1], runs), 2);
+    assert_int_equal(chains.chains[runs[1]].key, HS_CHAIN_UNTYPED);
+    assert_int_equal(hs_chain_first(&chains, found[5])->key, made.view.n_tree + 1); /* unreached */
+    hs_chains_fini(&chains);
+    made_view_close(&made);
+}
+
 static void over_the_budget(void **state)
 {
     (void)state;
@@ -159,9 +191,8 @@ static void over_the_budget(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_heaps),
-        cmocka_unit_test(many_runs),
-        cmocka_unit_test(a_long_list),
+        cmocka_unit_test(random_heaps),    cmocka_unit_test(many_runs),
+        cmocka_unit_test(a_long_list),     cmocka_unit_test(untyped),
         cmocka_unit_test(over_the_budget),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

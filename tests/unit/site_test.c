@@ -30,8 +30,11 @@ static void places(void **state)
 {
     (void)state;
     assert_int_equal(PLACE_OF("Cache.add", "Main.run"), 0);
-    assert_int_equal(PLACE_OF("malloc", "xmalloc", "main"), 1);
-    assert_int_equal(PLACE_OF("mallocator", "main"), 0); /* not malloc, only like it */
+    assert_int_equal(PLACE_OF("malloc", "xmalloc", "main"), 2);
+    assert_int_equal(PLACE_OF("mallopt", "main"), 0);
+    assert_int_equal(PLACE_OF("je_malloc", "zmalloc_usable", "xcalloc", "sdsnew", "main"), 3);
+    assert_int_equal(PLACE_OF("Pool::malloc(int)", "main"), 0); /* a method of its own */
+    assert_int_equal(PLACE_OF("malloc", "zmalloc"), 1);
     assert_int_equal(PLACE_OF("je_prof_backtrace", "operator new(unsigned long)",
                               "std::vector<int>::push_back(int&&)", "Log::push(int)", "main"),
                      3);
