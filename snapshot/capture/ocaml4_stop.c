@@ -82,6 +82,12 @@ static const struct bad_function bad_functions[] = {
     {"caml_orphan_finalisers", "while a domain ends", false},
     {"caml_shared_try_alloc", "inside an allocation", false},
     {"caml_alloc_shr_noexc", "inside an allocation", true},
+    {"caml_allocN", "inside an allocation", true},
+    {"caml_array_make", "inside an allocation", true},
+    {"caml_uniform_array_make", "inside an allocation", true},
+    {"caml_uniform_array_sub", "inside an allocation", true},
+    {"caml_uniform_array_append", "inside an allocation", true},
+    {"caml_uniform_array_concat", "inside an allocation", true},
     {"caml_alloc_shr_reserved", "inside an allocation", true},
     {"caml_alloc_shr_check_gc", "inside an allocation", true},
     {"caml_try_realloc_stack", "growing a stack", true},
@@ -256,7 +262,8 @@ static void accept_unproven5(struct judge *j)
         t->sp = 0;
     if (t->sp == 0)
         return; /* no OCaml code has run yet */
-    bool agrees = link > rsp &&
+    const struct hs_mapping *mapping = hs_target_mapping_at(j->rt->target, rsp);
+    bool agrees = link > rsp && mapping != NULL && link < mapping->end &&
                   hs_target_read(j->rt->target, link, saved, sizeof saved, &ignored) == HS_OK &&
                   saved[0] == t->stack && saved[1] + HS_WORD == t->sp;
 

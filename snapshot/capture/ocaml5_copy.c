@@ -101,6 +101,7 @@ static hs_status lists_add(struct lists *l, hs_addr begin, hs_addr end, unsigned
     return HS_OK;
 }
 
+/* A pool that a domain adopted from one that ended has no owner (pool_global_adopt). */
 static hs_status lists_pools(struct lists *l, hs_addr pool, unsigned size_class, hs_addr owner,
                              struct hs_error *err)
 {
@@ -108,7 +109,8 @@ static hs_status lists_pools(struct lists *l, hs_addr pool, unsigned size_class,
     uint64_t w[POOL_HEAD_WORDS];
 
     for (; !lists_end(l, &cycle, pool); pool = w[0]) {
-        if (!lists_read(l->rt, pool, w, POOL_HEAD_WORDS) || w[POOL_OWNER] != owner ||
+        if (!lists_read(l->rt, pool, w, POOL_HEAD_WORDS) ||
+            (w[POOL_OWNER] != owner && w[POOL_OWNER] != 0) ||
             (uint32_t)w[POOL_CLASS] != size_class) {
             l->n_damaged++;
             return HS_OK;
@@ -120,14 +122,14 @@ static hs_status lists_pools(struct lists *l, hs_addr pool, unsigned size_class,
     return HS_OK;
 }
 
-/* Those of an ended domain keep its state as their owner. */
-static hs_status lists_large(struct lists *l, hs_addr large, hs_addr owner, struct hs_error *err)
+/* Their owner may have ended. */
+static hs_status lists_large(struct lists *l, hs_addr large, struct hs_error *err)
 {
     struct hs_cycle cycle = {0};
     uint64_t w[LARGE_HEAD_WORDS + 1];
 
     for (; !lists_end(l, &cycle, large); large = w[1]) {
-        if (!lists_read(l->rt, large, w, LARGE_HEAD_WORDS + 1) || (owner != 0 && w[0] != owner)) {
+        if (!lists_read(l->rt, large, w, LARGE_HEAD_WORDS + 1)) {
             l->n_damaged++;
             return HS_OK;
         }
@@ -162,7 +164,7 @@ static hs_status lists_domain(struct lists *l, const struct hs_ocaml5_domain *do
     for (unsigned i = 0; i < N_LISTS; i++)
         HS_TRY(lists_pools(l, heap[i], i % N_CLASSES, domain->state, err));
     for (unsigned i = 0; i < 2; i++)
-        HS_TRY(lists_large(l, heap[HEAP_LARGE + i], domain->state, err));
+        HS_TRY(lists_large(l, heap[HEAP_LARGE + i], err));
     lists_stats(l, heap + HEAP_STATS);
     return HS_OK;
 }
@@ -179,7 +181,7 @@ static hs_status lists_ended(struct lists *l, struct hs_error *err)
     }
     for (unsigned i = 0; i < 2 * N_CLASSES; i++)
         HS_TRY(lists_pools(l, list[FREELIST_AVAIL + i], i % N_CLASSES, 0, err));
-    HS_TRY(lists_large(l, list[FREELIST_LARGE], 0, err));
+    HS_TRY(lists_large(l, list[FREELIST_LARGE], err));
     lists_stats(l, list + FREELIST_STATS);
     return HS_OK;
 }
@@ -224,8 +226,11 @@ static hs_status lists_copy(struct hs_ocaml *rt, struct hs_error *err)
     }
     for (size_t d = 0; d < rt->five->n_domains; d++) {
         const struct hs_ocaml5_domain *domain = &rt->five->domains[d];
+        hs_addr ephemerons = hs_ocaml5_word(domain, rt->five->layout.ephe_info);
         if (domain->young_ptr < domain->young_end)
             HS_TRY(hs_image_copy(rt->image, rt->target, domain->young_ptr, domain->young_end, err));
+        if (ephemerons % HS_WORD == 0 && ephemerons < ADDRESS_LIMIT)
+            HS_TRY(hs_image_copy(rt->image, rt->target, ephemerons, ephemerons + 2 * HS_WORD, err));
     }
     return HS_OK;
 }

@@ -108,6 +108,10 @@ static void mark_dangling(struct hs_marker *m, const struct hs_block *at, uint64
         m->marks->n_unborn_fields += at->span != NULL;
         return;
     }
+    if (m->is_guessing) {
+        m->marks->n_dangling_garbage++;
+        return;
+    }
     if (at->span == NULL) { /* foreign, unless it is in the unused part of the minor heap */
         bool is_young = hs_ocaml_area(m->map->rt, value) == HS_AREA_YOUNG;
         m->marks->n_dangling += is_young;
@@ -417,6 +421,18 @@ static hs_status mark_prepare(struct hs_marker *m, struct hs_error *err)
     return hs_bitmap_init(&m->marks->reached, m->map->starts.n_bits, err);
 }
 
+static void mark_roots(struct hs_marker *m, const struct hs_roots *roots, unsigned certainty)
+{
+    for (size_t i = 0; i < roots->n_leaves; i++) {
+        const struct hs_root *root = &roots->leaves[i].root;
+        if (!root->weak && (root->certainty == HS_CONSERVATIVE) == (certainty == HS_CONSERVATIVE))
+            hs_marker_value(m, roots->leaves[i].target);
+        if (m->n_stack > AHEAD)
+            hs_marker_drain(m);
+    }
+    hs_marker_drain(m);
+}
+
 static hs_status mark_all(struct hs_marker *m, struct hs_ocaml *rt, struct hs_error *err)
 {
     const struct hs_roots *roots = &m->roots->roots;
@@ -424,13 +440,10 @@ static hs_status mark_all(struct hs_marker *m, struct hs_ocaml *rt, struct hs_er
 
     HS_TRY(mark_prepare(m, err));
     HS_TRY(hs_ephe_list(rt, m->map, m->marks, &list_is_damaged, err));
-    for (size_t i = 0; i < roots->n_leaves; i++) {
-        if (!roots->leaves[i].root.weak)
-            hs_marker_value(m, roots->leaves[i].target);
-        if (m->n_stack > AHEAD)
-            hs_marker_drain(m);
-    }
-    hs_marker_drain(m);
+    mark_roots(m, roots, HS_EXACT);
+    m->is_guessing = true; /* a word that only may be a root can lead to what has died */
+    mark_roots(m, roots, HS_CONSERVATIVE);
+    m->is_guessing = false;
     HS_TRY(hs_ephe_mark(m, err));
     mark_discover_weak(m);
     mark_rest(m);

@@ -26,7 +26,8 @@ struct hs_marker {
     uint64_t n_static_words, n_found_words; /* of static data; of the blocks found there */
     uint64_t n_refused;                     /* blocks there for which there was no room */
     uint64_t n_damaged_fibers;              /* stacks of continuations */
-    bool is_newest; /* the fields being looked at may not be initialised yet */
+    bool is_guessing; /* what is being reached may be dead: by conservative roots alone */
+    bool is_newest;   /* the fields being looked at may not be initialised yet */
 };
 
 /* Reaches the block of a value, if it is one. Counts fields that lead nowhere. */
