@@ -12,13 +12,13 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "ctf_writer.h"
 #include "trace_packet.h"
-#include "trace_writer.h"
 
 static const uint64_t codes[] = {0x1000, 0x2000, UINT64_C(0x8000000000003000), 0x4000};
 enum { PID = 4711, N_CODES = sizeof codes / sizeof *codes };
 
-static struct hs_trace *open_written(const struct trace_writer *w)
+static struct hs_trace *open_written(const struct ctf_writer *w)
 {
     struct hs_error err = HS_ERROR_INIT;
     struct hs_trace *trace = NULL;
@@ -47,20 +47,20 @@ static size_t count_events(struct hs_trace *trace)
 }
 
 /* Locations, and two allocations of which the first is promoted and freed. */
-static void write_small(struct trace_writer *w, uint32_t version)
+static void write_small(struct ctf_writer *w, uint32_t version)
 {
-    trace_writer_init(w, version, PID);
-    trace_writer_begin(w, 0, 0, 10);
-    trace_writer_location(w, codes[0], "Main.run", "main.ml", 7);
-    trace_writer_location(w, codes[1], "Cache.add", "lib/cache.ml", 1 << 19);
-    trace_writer_location(w, codes[2], "Cache.grow", "lib/cache.ml", 99);
-    trace_writer_end(w);
-    trace_writer_begin(w, 0, 0, 10);
-    trace_writer_alloc(w, 11, 3, 1, HS_TRACE_MINOR, codes, 3);
-    trace_writer_alloc(w, 12, 70000, 8, HS_TRACE_MAJOR, codes, N_CODES);
-    trace_writer_fate(w, HS_TRACE_PROMOTE, 500, 0);
-    trace_writer_fate(w, HS_TRACE_COLLECT, 30000010, 0);
-    trace_writer_end(w);
+    ctf_writer_init(w, version, PID);
+    ctf_writer_begin(w, 0, 0, 10);
+    ctf_writer_location(w, codes[0], "Main.run", "main.ml", 7);
+    ctf_writer_location(w, codes[1], "Cache.add", "lib/cache.ml", 1 << 19);
+    ctf_writer_location(w, codes[2], "Cache.grow", "lib/cache.ml", 99);
+    ctf_writer_end(w);
+    ctf_writer_begin(w, 0, 0, 10);
+    ctf_writer_alloc(w, 11, 3, 1, HS_TRACE_MINOR, codes, 3);
+    ctf_writer_alloc(w, 12, 70000, 8, HS_TRACE_MAJOR, codes, N_CODES);
+    ctf_writer_fate(w, HS_TRACE_PROMOTE, 500, 0);
+    ctf_writer_fate(w, HS_TRACE_COLLECT, 30000010, 0);
+    ctf_writer_end(w);
 }
 
 static void check_small(struct hs_trace *trace)
@@ -106,22 +106,22 @@ static void reads_every_version(void **state)
 {
     (void)state;
     for (uint32_t version = 1; version <= 3; version++) {
-        struct trace_writer w;
+        struct ctf_writer w;
         write_small(&w, version);
         struct hs_trace *trace = open_written(&w);
         const struct hs_trace_info *info = hs_trace_info(trace);
         assert_int_equal(info->version, version);
         assert_int_equal(info->pid, PID);
         assert_int_equal(info->word_bytes, 8);
-        assert_true(info->begun_us == TRACE_WRITER_BEGUN_US);
-        assert_true(info->samples_per_word == TRACE_WRITER_RATE);
+        assert_true(info->begun_us == CTF_WRITER_BEGUN_US);
+        assert_true(info->samples_per_word == CTF_WRITER_RATE);
         assert_string_equal(info->executable, "app.exe");
         assert_string_equal(info->context, version >= 2 ? "context" : "");
         check_small(trace);
         hs_trace_rewind(trace);
         check_small(trace);
         hs_trace_close(trace);
-        trace_writer_fini(&w);
+        ctf_writer_fini(&w);
     }
 }
 
@@ -130,18 +130,18 @@ static void reads_every_version(void **state)
 static void reads_domains(void **state)
 {
     (void)state;
-    struct trace_writer w;
+    struct ctf_writer w;
     struct hs_trace_event event;
-    trace_writer_init(&w, 3, PID);
-    trace_writer_begin(&w, 1, 0, 1);
-    trace_writer_alloc(&w, 2, 1, 1, HS_TRACE_MINOR, codes, 1);
-    trace_writer_end(&w);
-    trace_writer_begin(&w, 70, 10000, 1);
-    trace_writer_alloc(&w, 1, 1, 1, HS_TRACE_MINOR, codes, 2);
-    trace_writer_end(&w);
-    trace_writer_begin(&w, 1, 1, 3);
-    trace_writer_fate(&w, HS_TRACE_COLLECT, 4, 10000);
-    trace_writer_end(&w);
+    ctf_writer_init(&w, 3, PID);
+    ctf_writer_begin(&w, 1, 0, 1);
+    ctf_writer_alloc(&w, 2, 1, 1, HS_TRACE_MINOR, codes, 1);
+    ctf_writer_end(&w);
+    ctf_writer_begin(&w, 70, 10000, 1);
+    ctf_writer_alloc(&w, 1, 1, 1, HS_TRACE_MINOR, codes, 2);
+    ctf_writer_end(&w);
+    ctf_writer_begin(&w, 1, 1, 3);
+    ctf_writer_fate(&w, HS_TRACE_COLLECT, 4, 10000);
+    ctf_writer_end(&w);
     struct hs_trace *trace = open_written(&w);
     assert_true(next(trace, &event));
     assert_int_equal(event.domain, 1);
@@ -155,20 +155,20 @@ static void reads_domains(void **state)
     assert_int_equal(event.kind, HS_TRACE_COLLECT);
     assert_false(next(trace, &event));
     hs_trace_close(trace);
-    trace_writer_fini(&w);
+    ctf_writer_fini(&w);
 }
 
 /* Packets of a forked child, with numbers and caches of its own, between the parent's. */
 static void skips_other_processes(void **state)
 {
     (void)state;
-    struct trace_writer w;
-    trace_writer_init(&w, 2, PID);
+    struct ctf_writer w;
+    ctf_writer_init(&w, 2, PID);
     for (unsigned i = 0; i < 6; i++) {
         w.pid = i % 2 == 0 ? PID : PID + 1;
-        trace_writer_begin(&w, 0, i / 2, i);
-        trace_writer_alloc(&w, i, 2, 1, HS_TRACE_MINOR, codes, 4);
-        trace_writer_end(&w);
+        ctf_writer_begin(&w, 0, i / 2, i);
+        ctf_writer_alloc(&w, i, 2, 1, HS_TRACE_MINOR, codes, 4);
+        ctf_writer_end(&w);
     }
     struct hs_trace *trace = open_written(&w);
     struct hs_trace_event event;
@@ -181,13 +181,13 @@ static void skips_other_processes(void **state)
     assert_int_equal(hs_trace_gaps(trace)->n_foreign_packets, 3);
     assert_int_equal(hs_trace_gaps(trace)->n_damaged_packets, 0);
     hs_trace_close(trace);
-    trace_writer_fini(&w);
+    ctf_writer_fini(&w);
 }
 
 static void takes_any_cut(void **state)
 {
     (void)state;
-    struct trace_writer w;
+    struct ctf_writer w;
     struct hs_error err;
     write_small(&w, 2);
     size_t ends[3], n_whole = 0, at = 0;
@@ -209,30 +209,30 @@ static void takes_any_cut(void **state)
         assert_int_equal(hs_trace_gaps(trace)->n_damaged_packets, 0);
         hs_trace_close(trace);
     }
-    trace_writer_fini(&w);
+    ctf_writer_fini(&w);
 }
 
 /* What follows a damaged packet is read; frames that only the lost part knew are 0. */
 static void goes_on_behind_damage(void **state)
 {
     (void)state;
-    struct trace_writer w;
+    struct ctf_writer w;
     struct hs_trace_event event;
-    trace_writer_init(&w, 3, PID);
-    trace_writer_begin(&w, 0, 0, 1);
-    trace_writer_alloc(&w, 1, 4, 1, HS_TRACE_MINOR, codes, 4);
-    trace_writer_event(&w, 77, 2); /* there is no such event */
-    trace_writer_alloc(&w, 3, 4, 1, HS_TRACE_MINOR, codes, 4);
-    trace_writer_end(&w);
-    trace_writer_begin(&w, 0, 2, 5);
-    trace_writer_event(&w, 104, 5);
-    trace_writer_vint(&w, 2);           /* two frames of a backtrace that is lost */
-    trace_writer_number(&w, 2, 1);      /* two words: */
-    trace_writer_number(&w, 1 << 2, 2); /* slot 1, whose code is lost, */
-    trace_writer_number(&w, 9 << 2 | 3, 2);
-    trace_writer_number(&w, codes[3], 8); /* and a new one */
+    ctf_writer_init(&w, 3, PID);
+    ctf_writer_begin(&w, 0, 0, 1);
+    ctf_writer_alloc(&w, 1, 4, 1, HS_TRACE_MINOR, codes, 4);
+    ctf_writer_event(&w, 77, 2); /* there is no such event */
+    ctf_writer_alloc(&w, 3, 4, 1, HS_TRACE_MINOR, codes, 4);
+    ctf_writer_end(&w);
+    ctf_writer_begin(&w, 0, 2, 5);
+    ctf_writer_event(&w, 104, 5);
+    ctf_writer_vint(&w, 2);           /* two frames of a backtrace that is lost */
+    ctf_writer_number(&w, 2, 1);      /* two words: */
+    ctf_writer_number(&w, 1 << 2, 2); /* slot 1, whose code is lost, */
+    ctf_writer_number(&w, 9 << 2 | 3, 2);
+    ctf_writer_number(&w, codes[3], 8); /* and a new one */
     w.next_id++;
-    trace_writer_end(&w);
+    ctf_writer_end(&w);
     struct hs_trace *trace = open_written(&w);
     assert_true(next(trace, &event));
     assert_true(next(trace, &event));
@@ -244,7 +244,7 @@ static void goes_on_behind_damage(void **state)
     assert_false(next(trace, &event));
     assert_int_equal(hs_trace_gaps(trace)->n_damaged_packets, 1);
     hs_trace_close(trace);
-    trace_writer_fini(&w);
+    ctf_writer_fini(&w);
 }
 
 /* The header says what one slot holds: when it holds something else the packet is left out. */
@@ -252,26 +252,26 @@ static void checks_the_cache(void **state)
 {
     (void)state;
     for (unsigned is_wrong = 0; is_wrong < 2; is_wrong++) {
-        struct trace_writer w;
-        trace_writer_init(&w, 2, PID);
-        trace_writer_begin(&w, 0, 0, 1);
-        trace_writer_alloc(&w, 1, 4, 1, HS_TRACE_MINOR, codes, 3);
-        trace_writer_end(&w);
+        struct ctf_writer w;
+        ctf_writer_init(&w, 2, PID);
+        ctf_writer_begin(&w, 0, 0, 1);
+        ctf_writer_alloc(&w, 1, 4, 1, HS_TRACE_MINOR, codes, 3);
+        ctf_writer_end(&w);
         w.check_slot = 1;
         w.check_code = codes[1] + is_wrong;
         w.check_prediction = 2;
-        trace_writer_begin(&w, 0, 1, 2);
-        trace_writer_alloc(&w, 2, 4, 1, HS_TRACE_MINOR, codes, 3);
-        trace_writer_end(&w);
-        w.check_slot = TRACE_WRITER_NO_CHECK;
-        trace_writer_begin(&w, 0, 2, 3);
-        trace_writer_alloc(&w, 3, 4, 1, HS_TRACE_MINOR, codes, 3);
-        trace_writer_end(&w);
+        ctf_writer_begin(&w, 0, 1, 2);
+        ctf_writer_alloc(&w, 2, 4, 1, HS_TRACE_MINOR, codes, 3);
+        ctf_writer_end(&w);
+        w.check_slot = CTF_WRITER_NO_CHECK;
+        ctf_writer_begin(&w, 0, 2, 3);
+        ctf_writer_alloc(&w, 3, 4, 1, HS_TRACE_MINOR, codes, 3);
+        ctf_writer_end(&w);
         struct hs_trace *trace = open_written(&w);
         assert_int_equal(count_events(trace), is_wrong ? 2 : 3);
         assert_int_equal(hs_trace_gaps(trace)->n_damaged_packets, is_wrong);
         hs_trace_close(trace);
-        trace_writer_fini(&w);
+        ctf_writer_fini(&w);
     }
 }
 
@@ -279,23 +279,23 @@ static void checks_the_cache(void **state)
 static void keeps_a_cut_backtrace(void **state)
 {
     (void)state;
-    struct trace_writer w;
+    struct ctf_writer w;
     struct hs_trace_event event;
-    trace_writer_init(&w, 2, PID);
-    trace_writer_begin(&w, 0, 0, 1);
-    trace_writer_alloc(&w, 1, 4, 1, HS_TRACE_MINOR, codes, 2);
-    trace_writer_event(&w, 102, 2);
-    trace_writer_vint(&w, 5);
-    trace_writer_number(&w, 1, 1);
-    trace_writer_number(&w, 7 << 2 | 3, 2);
-    trace_writer_number(&w, codes[3], 8);
+    ctf_writer_init(&w, 2, PID);
+    ctf_writer_begin(&w, 0, 0, 1);
+    ctf_writer_alloc(&w, 1, 4, 1, HS_TRACE_MINOR, codes, 2);
+    ctf_writer_event(&w, 102, 2);
+    ctf_writer_vint(&w, 5);
+    ctf_writer_number(&w, 1, 1);
+    ctf_writer_number(&w, 7 << 2 | 3, 2);
+    ctf_writer_number(&w, codes[3], 8);
     w.next_id++;
-    trace_writer_event(&w, 103, 2);
-    trace_writer_vint(&w, 1);
-    trace_writer_number(&w, 1, 1);
-    trace_writer_number(&w, 7 << 2, 2); /* the cache has learned it all the same */
+    ctf_writer_event(&w, 103, 2);
+    ctf_writer_vint(&w, 1);
+    ctf_writer_number(&w, 1, 1);
+    ctf_writer_number(&w, 7 << 2, 2); /* the cache has learned it all the same */
     w.next_id++;
-    trace_writer_end(&w);
+    ctf_writer_end(&w);
     struct hs_trace *trace = open_written(&w);
     assert_true(next(trace, &event));
     assert_true(next(trace, &event));
@@ -307,29 +307,29 @@ static void keeps_a_cut_backtrace(void **state)
     assert_int_equal(event.frames[0], codes[0]);
     assert_int_equal(event.frames[1], codes[3]);
     hs_trace_close(trace);
-    trace_writer_fini(&w);
+    ctf_writer_fini(&w);
 }
 
 /* One packet of 200 KB, with more frames than a byte counts. */
 static void takes_large_packets(void **state)
 {
     (void)state;
-    struct trace_writer w;
+    struct ctf_writer w;
     struct hs_trace_event event;
     uint64_t many[20000];
     for (size_t i = 0; i < 20000; i++)
         many[i] = 0x10000 + i;
-    trace_writer_init(&w, 2, PID);
-    trace_writer_begin(&w, 0, 0, 1);
-    trace_writer_alloc(&w, 1, 4, 1, HS_TRACE_EXTERNAL, many, 20000);
-    trace_writer_end(&w);
+    ctf_writer_init(&w, 2, PID);
+    ctf_writer_begin(&w, 0, 0, 1);
+    ctf_writer_alloc(&w, 1, 4, 1, HS_TRACE_EXTERNAL, many, 20000);
+    ctf_writer_end(&w);
     struct hs_trace *trace = open_written(&w);
     assert_true(next(trace, &event));
     assert_int_equal(event.n_frames, 20000);
     assert_memory_equal(event.frames, many, sizeof many);
     assert_false(next(trace, &event));
     hs_trace_close(trace);
-    trace_writer_fini(&w);
+    ctf_writer_fini(&w);
 }
 
 /* Numbers that no allocation can have. */
@@ -341,22 +341,22 @@ static void refuses_hostile_numbers(void **state)
                                          {1, -7, 0},       {1, INT64_MIN, 0}, {1, 1, -1},
                                          {1, 1, INT64_MIN}};
     for (size_t i = 0; i < sizeof hostile / sizeof *hostile; i++) {
-        struct trace_writer w;
-        trace_writer_init(&w, 3, PID);
-        trace_writer_begin(&w, 0, 0, 1);
-        trace_writer_event(&w, 2, 1);
-        trace_writer_vint(&w, hostile[i][0]);
-        trace_writer_vint(&w, hostile[i][1]);
-        trace_writer_number(&w, 0, 1);
-        trace_writer_vint(&w, hostile[i][2]);
-        trace_writer_number(&w, 0, 2);
+        struct ctf_writer w;
+        ctf_writer_init(&w, 3, PID);
+        ctf_writer_begin(&w, 0, 0, 1);
+        ctf_writer_event(&w, 2, 1);
+        ctf_writer_vint(&w, hostile[i][0]);
+        ctf_writer_vint(&w, hostile[i][1]);
+        ctf_writer_number(&w, 0, 1);
+        ctf_writer_vint(&w, hostile[i][2]);
+        ctf_writer_number(&w, 0, 2);
         w.next_id++;
-        trace_writer_end(&w);
+        ctf_writer_end(&w);
         struct hs_trace *trace = open_written(&w);
         assert_int_equal(count_events(trace), 0);
         assert_int_equal(hs_trace_gaps(trace)->n_damaged_packets, 1);
         hs_trace_close(trace);
-        trace_writer_fini(&w);
+        ctf_writer_fini(&w);
     }
 }
 
@@ -364,26 +364,26 @@ static void refuses_hostile_numbers(void **state)
 static void bounds_backtraces(void **state)
 {
     (void)state;
-    struct trace_writer w;
-    trace_writer_init(&w, 2, PID);
-    trace_writer_begin(&w, 0, 0, 1);
-    trace_writer_event(&w, 2, 1);
-    trace_writer_vint(&w, 1);
-    trace_writer_vint(&w, 1);
-    trace_writer_number(&w, 0, 1);
-    trace_writer_vint(&w, 0);
-    trace_writer_number(&w, 65535, 2);
+    struct ctf_writer w;
+    ctf_writer_init(&w, 2, PID);
+    ctf_writer_begin(&w, 0, 0, 1);
+    ctf_writer_event(&w, 2, 1);
+    ctf_writer_vint(&w, 1);
+    ctf_writer_vint(&w, 1);
+    ctf_writer_number(&w, 0, 1);
+    ctf_writer_vint(&w, 0);
+    ctf_writer_number(&w, 65535, 2);
     for (unsigned i = 0; i < 65535; i++) {
-        trace_writer_number(&w, 2, 2);
-        trace_writer_number(&w, 255, 1);
+        ctf_writer_number(&w, 2, 2);
+        ctf_writer_number(&w, 255, 1);
     }
     w.next_id++;
-    trace_writer_end(&w);
+    ctf_writer_end(&w);
     struct hs_trace *trace = open_written(&w);
     assert_int_equal(count_events(trace), 0);
     assert_int_equal(hs_trace_gaps(trace)->n_damaged_packets, 1);
     hs_trace_close(trace);
-    trace_writer_fini(&w);
+    ctf_writer_fini(&w);
 }
 
 static void expect_refusal(const void *bytes, size_t n, const char *message)
@@ -398,10 +398,10 @@ static void expect_refusal(const void *bytes, size_t n, const char *message)
 static void tells_refusals_apart(void **state)
 {
     (void)state;
-    struct trace_writer w;
+    struct ctf_writer w;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_trace *trace = NULL;
-    trace_writer_init(&w, 2, PID);
+    ctf_writer_init(&w, 2, PID);
     expect_refusal(NULL, 0, "the trace is empty");
     expect_refusal("#!/bin/sh\n", 10, "the trace is no allocation trace");
     expect_refusal(w.out.bytes, 100,
@@ -418,13 +418,13 @@ static void tells_refusals_apart(void **state)
                    "the trace is damaged: its first packet does not hold the trace's information");
     assert_int_equal(hs_trace_open(HS_SOURCE_DIR, &trace, &err), HS_IO);
     assert_int_equal(hs_trace_open(HS_SOURCE_DIR "/no such trace", &trace, &err), HS_IO);
-    trace_writer_fini(&w);
+    ctf_writer_fini(&w);
 }
 
 static void survives_failed_allocations(void **state)
 {
     (void)state;
-    struct trace_writer w;
+    struct ctf_writer w;
     write_small(&w, 3);
     for (uint64_t nth = 1;; nth++) {
         struct hs_error err = HS_ERROR_INIT;
@@ -443,7 +443,7 @@ static void survives_failed_allocations(void **state)
         }
         assert_int_equal(status, HS_LIMIT);
     }
-    trace_writer_fini(&w);
+    ctf_writer_fini(&w);
 }
 
 /* ---- traces of real programs, where they are at hand ---- */
