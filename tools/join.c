@@ -49,13 +49,15 @@ size_t hs_join_at(const struct hs_join *join, const struct hs_sample *sample)
 
 /* ---- joining */
 
-/* The words of a block outside of the heap are whatever its maker says. A word for the header is
- * added where the sampler counts it, and a size in bytes is rounded up. */
-static bool is_same_size(const struct hs_traced *traced, const struct hs_sample *sample)
+/* A custom block of OCaml has the words of its memory outside of the heap, which its maker made up.
+ * A word for the header is added where the sampler counts it. */
+static bool is_same_size(const struct hs_join *join, const struct hs_traced *traced,
+                         const struct hs_sample *sample)
 {
-    if (traced->source == HS_TRACE_EXTERNAL)
+    bool is_memprof = hs_join_sampler(join, sample)->kind == HS_SAMPLER_MEMPROF;
+    if (is_memprof && traced->source == HS_TRACE_EXTERNAL)
         return true;
-    return sample->words == traced->words || sample->words == traced->words + 1;
+    return sample->words == traced->words + (is_memprof ? 1 : 0);
 }
 
 static bool is_dead_too_early(const struct hs_join *join, const struct hs_traced *traced)
@@ -76,7 +78,7 @@ static enum hs_join_case case_of(const struct hs_join *join, const struct hs_sam
                          join->trace.n_allocated == 0;
         return is_behind ? HS_JOIN_UNFLUSHED : HS_JOIN_LOST;
     }
-    bool agrees = traced->n_samples == sample->n_samples && is_same_size(traced, sample) &&
+    bool agrees = traced->n_samples == sample->n_samples && is_same_size(join, traced, sample) &&
                   !is_dead_too_early(join, traced);
     return agrees ? HS_JOIN_BOTH : HS_JOIN_MISMATCH;
 }

@@ -75,7 +75,8 @@ size_t hs_place_frame(const struct hs_frame *frames, size_t n)
             continue;
         any = i;
         bool is_library = is_one_of(name, libraries, sizeof libraries / sizeof *libraries);
-        if (name[0] != 0 && !is_library && !is_wrapper(name))
+        bool is_named = name[0] != 0 && strncmp(name, "+0x", 3) != 0;
+        if (is_named && !is_library && !is_wrapper(name))
             own = i;
     }
     return own < n ? own : any < n ? any : 0;

@@ -44,6 +44,8 @@ static void places(void **state)
     assert_int_equal(PLACE_OF("malloc", "Stdlib__List.map"), 1); /* nobody else has a name */
     assert_int_equal(PLACE_OF("malloc", "", "Stdlib__List.map"), 1);
     assert_int_equal(PLACE_OF("malloc", "calloc"), 0);
+    assert_int_equal(PLACE_OF("malloc", "+0x1234", "main"), 2); /* an address is no name */
+    assert_int_equal(PLACE_OF("malloc", "+0x1234"), 1);
     assert_int_equal(PLACE_OF(""), 0);
 }
 
