@@ -18,12 +18,13 @@ enum { BUFFER_BYTES = 8 << 20, PATIENCE_MS = 10000 };
 struct hs_sender {
     int fd;
     uint8_t key[HS_WIRE_KEY_BYTES];
+    uint8_t thanks[HS_WIRE_MAC_BYTES]; /* what the end is answered with */
     uint64_t serial;
     struct hs_buffer out;
     size_t n_gone; /* of out: sent */
     struct hs_wire_counts counts;
     uint64_t sent_ns; /* when something was sent last */
-    bool is_broken;
+    bool is_broken, is_ending;
     char trouble[384];
 };
 
@@ -149,6 +150,7 @@ static hs_status introduce(struct hs_sender *s, const char *place, const struct 
     if (!hs_wire_same(expected, answer, sizeof answer))
         return hs_fail(err, HS_TARGET, "cannot send to '%s': it has another token", place);
     hs_wire_key(token, greeting, proof, s->key);
+    hs_wire_end_mac(token, greeting, proof, s->thanks);
     return HS_OK;
 }
 
@@ -246,10 +248,12 @@ int hs_sender_poll(const struct hs_sender *s, short *ret_events)
 static void listen_for_end(struct hs_sender *s)
 {
     uint8_t byte;
-    ssize_t n = s->is_broken ? -1 : recv(s->fd, &byte, 1, MSG_DONTWAIT);
+    if (s->is_broken || s->is_ending)
+        return;
+    ssize_t n = recv(s->fd, &byte, 1, MSG_DONTWAIT);
     if (n >= 0)
         break_off(s, "it closed the connection");
-    else if (!s->is_broken && errno != EAGAIN && errno != EINTR)
+    else if (errno != EAGAIN && errno != EINTR)
         break_off(s, strerror(errno));
 }
 
@@ -280,6 +284,7 @@ void hs_sender_finish(struct hs_sender *s)
     struct hs_error err = HS_ERROR_INIT;
     uint64_t until = hs_now_ns() + (uint64_t)PATIENCE_MS * 1000000;
     uint8_t counts[24];
+    s->is_ending = true;
     put_u64(counts, s->counts.n_sent);
     put_u64(counts + 8, s->counts.n_dropped);
     put_u64(counts + 16, s->counts.n_dropped_bytes);
@@ -292,8 +297,12 @@ void hs_sender_finish(struct hs_sender *s)
         else
             (void)poll(&wait, 1, 1000); /* whatever it says, sending is tried */
     }
-    /* An orderly end: what was sent arrives even though we close. */
-    (void)shutdown(s->fd, SHUT_WR);
+    uint8_t answer[HS_WIRE_MAC_BYTES];
+    if (s->is_broken)
+        return;
+    if (!exchange(s->fd, answer, sizeof answer, true) ||
+        !hs_wire_same(answer, s->thanks, sizeof answer))
+        break_off(s, "it did not say that all has arrived");
 }
 
 struct hs_wire_counts hs_sender_counts(const struct hs_sender *s)

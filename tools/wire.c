@@ -112,6 +112,12 @@ void hs_wire_gather_mac(const struct hs_token *token, const uint8_t *greeting,
     mac(token, "heapsnap gather 1", greeting, sender_mac, HS_WIRE_MAC_BYTES, ret);
 }
 
+void hs_wire_end_mac(const struct hs_token *token, const uint8_t *greeting,
+                     const uint8_t *sender_mac, uint8_t *ret)
+{
+    mac(token, "heapsnap ended 1", greeting, sender_mac, HS_WIRE_MAC_BYTES, ret);
+}
+
 void hs_wire_key(const struct hs_token *token, const uint8_t *greeting, const uint8_t *sender_mac,
                  uint8_t *ret)
 {
@@ -180,10 +186,23 @@ static hs_status hear_hello(struct hs_wire_peer *peer, const uint8_t *bytes, str
     memcpy(peer->host, body + HS_WIRE_NONCE_BYTES + 8, HS_WIRE_HOST_BYTES);
     peer->host[HS_WIRE_HOST_BYTES - 1] = '\0';
     hs_wire_key(peer->token, peer->greeting, claimed, peer->key);
+    hs_wire_end_mac(peer->token, peer->greeting, claimed, peer->thanks);
     hs_wire_gather_mac(peer->token, peer->greeting, claimed, proof);
     HS_TRY(hs_buffer_reserve(&peer->out, sizeof proof, err));
     hs_buffer_put_bytes(&peer->out, proof, sizeof proof);
     peer->is_known = true;
+    return HS_OK;
+}
+
+static hs_status hear_end(struct hs_wire_peer *peer, struct hs_cursor *c, struct hs_error *err)
+{
+    peer->counts.n_sent = hs_cursor_u64(c);
+    peer->counts.n_dropped = hs_cursor_u64(c);
+    peer->counts.n_dropped_bytes = hs_cursor_u64(c);
+    HS_TRY(hs_cursor_check(c, "its end", err));
+    HS_TRY(hs_buffer_reserve(&peer->out, sizeof peer->thanks, err));
+    hs_buffer_put_bytes(&peer->out, peer->thanks, sizeof peer->thanks);
+    peer->has_ended = true;
     return HS_OK;
 }
 
@@ -204,11 +223,7 @@ static hs_status hear_frame(struct hs_wire_peer *peer, const uint8_t *frame, siz
     case HS_WIRE_ALIVE:
         return HS_OK;
     case HS_WIRE_END:
-        peer->counts.n_sent = hs_cursor_u64(&c);
-        peer->counts.n_dropped = hs_cursor_u64(&c);
-        peer->counts.n_dropped_bytes = hs_cursor_u64(&c);
-        peer->has_ended = true;
-        return hs_cursor_check(&c, "its end", err);
+        return hear_end(peer, &c, err);
     default:
         return hs_fail(err, HS_FORMAT, "it sends what nobody asked for");
     }

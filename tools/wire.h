@@ -54,6 +54,9 @@ void hs_wire_sender_mac(const struct hs_token *token, const uint8_t *greeting, c
                         uint8_t *ret);
 void hs_wire_gather_mac(const struct hs_token *token, const uint8_t *greeting,
                         const uint8_t *sender_mac, uint8_t *ret);
+/* What who listens says when it has heard the end. */
+void hs_wire_end_mac(const struct hs_token *token, const uint8_t *greeting,
+                     const uint8_t *sender_mac, uint8_t *ret);
 void hs_wire_key(const struct hs_token *token, const uint8_t *greeting, const uint8_t *sender_mac,
                  uint8_t *ret);
 void hs_wire_tag(const uint8_t *key, uint64_t serial, const uint8_t *frame, size_t n_frame,
@@ -69,6 +72,7 @@ struct hs_wire_peer {
     const struct hs_token *token; /* borrowed */
     uint8_t greeting[HS_WIRE_GREETING_BYTES];
     uint8_t key[HS_WIRE_KEY_BYTES];
+    uint8_t thanks[HS_WIRE_MAC_BYTES]; /* for the end */
     uint64_t serial;
     struct hs_buffer in; /* one message at most */
     struct hs_buffer out;

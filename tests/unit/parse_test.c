@@ -16,7 +16,10 @@ enum { MAX_WORDS = 80 };
 static hs_status parse(const char *line, struct hs_invocation *ret, struct hs_error *err)
 {
     static char text[4096];
-    char *argv[MAX_WORDS + 1] = {"heapsnap"};
+    static char *argv[MAX_WORDS + 1];
+    memset(argv, 0, sizeof argv);
+    static char program[] = "heapsnap";
+    argv[0] = program;
     int argc = 1;
     assert_true(strlen(line) < sizeof text);
     memcpy(text, line, strlen(line) + 1);
@@ -203,6 +206,36 @@ static void help(void **state)
     assert_string_equal(inv.command->name, "version");
 }
 
+/* What belongs to another program is not looked at. */
+static void rest(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {"record -o a.trace -- prog -o --help -- x",
+                                        "record -o a.trace prog -o --help -- x"};
+    for (size_t i = 0; i < 2; i++) {
+        struct hs_invocation inv = good(lines[i]);
+        assert_false(inv.wants_help);
+        assert_int_equal(inv.n_rest, 5);
+        assert_string_equal(inv.rest[0], "prog");
+        assert_string_equal(inv.rest[2], "--help");
+        assert_string_equal(inv.rest[4], "x");
+        assert_null(inv.rest[5]);
+        assert_string_equal(inv.text[HS_OPT_TRACE_FILE], "a.trace");
+        assert_int_equal(inv.n_arguments, 0);
+    }
+    struct hs_invocation inv = good("record -- -x");
+    assert_string_equal(inv.rest[0], "-x");
+    inv = good("record -o --help prog"); /* a value */
+    assert_string_equal(inv.text[HS_OPT_TRACE_FILE], "--help");
+    assert_true(good("record --help prog").wants_help);
+    assert_true(good("record --quiet -h").wants_short_help);
+    bad("record", "'record' needs PROGRAM [ARGUMENT]...",
+        "usage: heapsnap record [OPTION]... PROGRAM [ARGUMENT]...");
+    bad("record --", "'record' needs PROGRAM [ARGUMENT]...",
+        "usage: heapsnap record [OPTION]... PROGRAM [ARGUMENT]...");
+    bad("record --outptu x", "unknown option '--outptu' of 'record'", "did you mean '--output'?");
+}
+
 static const char *const words[] = {"roots", NULL, "report", "x"};
 
 static const char *word_at(const void *context, size_t at)
@@ -229,6 +262,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arguments), cmocka_unit_test(values), cmocka_unit_test(wrong_values),
         cmocka_unit_test(unknown),   cmocka_unit_test(help),   cmocka_unit_test(nearest),
+        cmocka_unit_test(rest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

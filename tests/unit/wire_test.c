@@ -53,7 +53,7 @@ static void make_hello(const struct hs_wire_peer *peer, const struct hs_token *w
     memcpy(hello, HS_WIRE_SENDER_MAGIC, HS_WIRE_MAGIC_BYTES);
     hs_wire_random(body, HS_WIRE_NONCE_BYTES);
     body[HS_WIRE_NONCE_BYTES] = 77;
-    strcpy((char *)body + HS_WIRE_NONCE_BYTES + 8, "some-host");
+    (void)snprintf((char *)body + HS_WIRE_NONCE_BYTES + 8, HS_WIRE_HOST_BYTES, "some-host");
     hs_wire_sender_mac(with, peer->greeting, body, proof);
     hs_wire_key(with, peer->greeting, proof, key);
 }
@@ -99,6 +99,10 @@ static void test_portions(void **state)
         hs_wire_gather_mac(&token, peer.greeting,
                            all.bytes + HS_WIRE_HELLO_BYTES - HS_WIRE_MAC_BYTES, expected);
         assert_memory_equal(peer.out.bytes + HS_WIRE_GREETING_BYTES, expected, sizeof expected);
+        hs_wire_end_mac(&token, peer.greeting, all.bytes + HS_WIRE_HELLO_BYTES - HS_WIRE_MAC_BYTES,
+                        expected);
+        assert_memory_equal(peer.out.bytes + HS_WIRE_GREETING_BYTES + HS_WIRE_MAC_BYTES, expected,
+                            sizeof expected);
         hs_wire_peer_fini(&peer);
         hs_buffer_fini(&all);
     }
