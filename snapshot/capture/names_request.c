@@ -73,6 +73,20 @@ static bool request_read_link(const struct hs_target *target, const char *name, 
     return path[0] == '/';
 }
 
+/* Is the path one of ours? Of a process in a changed root it is, of one in a container it is not.
+ */
+static bool request_is_ours(const struct hs_target *target, const char *name, const char *path)
+{
+    char link[HS_PROC_PATH_BYTES];
+    struct stat ours, theirs;
+
+    if (target->core != NULL)
+        return true;
+    snprintf(link, sizeof link, "/proc/%d/%s", target->pid, name);
+    return stat(path, &ours) == 0 && stat(link, &theirs) == 0 && ours.st_dev == theirs.st_dev &&
+           ours.st_ino == theirs.st_ino;
+}
+
 static bool request_exists(const char *root, const char *dir, const char *name)
 {
     char path[PATH_MAX];
@@ -123,14 +137,19 @@ static hs_status request_dirs(const struct hs_names_request *request,
                               struct hs_error *err)
 {
     char root[HS_PROC_PATH_BYTES], path[PATH_MAX];
+    const char *seen;
 
     for (size_t i = 0; i < request->n_dirs; i++)
         HS_TRY(request_put_dir(out, "", request->dirs[i], err));
     request_root(target, root, sizeof root);
-    if (request_read_link(target, "exe", path))
-        HS_TRY(request_beside(out, root, path, err));
-    if (request_read_link(target, "cwd", path) && strcmp(path, "/") != 0)
-        HS_TRY(request_put_dir(out, root, path, err));
+    if (request_read_link(target, "exe", path)) {
+        seen = request_is_ours(target, "exe", path) ? "" : root;
+        HS_TRY(request_beside(out, seen, path, err));
+    }
+    if (request_read_link(target, "cwd", path) && strcmp(path, "/") != 0) {
+        seen = request_is_ours(target, "cwd", path) ? "" : root;
+        HS_TRY(request_put_dir(out, seen, path, err));
+    }
     return HS_OK;
 }
 
