@@ -380,7 +380,7 @@ void hs_record_freed(const void *block)
 void hs_record_unloaded(void)
 {
     if (enter()) {
-        recorder.trace.places.unloads++;
+        hs_record_trace_unloaded(&recorder.trace);
         hs_record_unwind_forget();
         leave();
     }

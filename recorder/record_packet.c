@@ -87,10 +87,7 @@ void hs_record_packet_begin(struct hs_record_packet *packet, uint64_t now_us, ui
     if (packet->codes == NULL)
         return;
     packet->codes->n_last = 0;
-    if (++packet->codes->generation == 0) { /* after 2^32 packets */
-        memset(packet->codes->generations, 0, sizeof packet->codes->generations);
-        packet->codes->generation = 1;
-    }
+    packet->codes->generation++;
 }
 
 void hs_record_packet_end(struct hs_record_packet *packet, uint64_t now_us)
@@ -162,16 +159,17 @@ bool hs_record_packet_place(struct hs_record_packet *packet, const struct hs_rec
 /* The slot of a code is where its hash says; another code there is driven out. */
 static void put_code(struct hs_record_packet *packet, uint64_t code)
 {
-    uint64_t slot = code * UINT64_C(0x9e3779b97f4a7c15) >> 50;
+    uint64_t at = code * UINT64_C(0x9e3779b97f4a7c15) >> 52;
     struct hs_record_codes *codes = packet->codes;
 
-    if (codes->generations[slot] == codes->generation && codes->codes[slot] == code) {
-        put_u16(packet, slot << 2);
+    _Static_assert(HS_RECORD_CODES == 1U << 12, "the hash has 12 bits");
+    if (codes->slots[at].generation == codes->generation && codes->slots[at].code == code) {
+        put_u16(packet, at << 2);
         return;
     }
-    codes->generations[slot] = codes->generation;
-    codes->codes[slot] = code;
-    put_u16(packet, slot << 2 | MISS);
+    codes->slots[at].generation = codes->generation;
+    codes->slots[at].code = code;
+    put_u16(packet, at << 2 | MISS);
     put_u64(packet, code);
 }
 

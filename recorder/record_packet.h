@@ -11,13 +11,14 @@
 #include <stddef.h>
 
 #define HS_RECORD_PACKET_BYTES 32768U
-#define HS_RECORD_CODES (1U << 14) /* cache slots of the format */
+#define HS_RECORD_CODES (1U << 12) /* so many of the cache slots of the format are used */
 
 /* What a reader of this packet has in its cache of codes by now. */
 struct hs_record_codes {
-    uint32_t generation; /* of this packet: entries of others do not count */
-    uint32_t generations[HS_RECORD_CODES];
-    uint64_t codes[HS_RECORD_CODES];
+    uint64_t generation; /* of this packet: entries of others do not count */
+    struct {
+        uint64_t generation, code;
+    } slots[HS_RECORD_CODES];
     uint32_t n_last; /* the last backtrace, the outermost frame first */
     uint64_t last[HS_RECORD_FRAMES_MAX];
 };

@@ -1,5 +1,6 @@
 #include "record_trace.h"
 
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -26,6 +27,8 @@ static bool flush_names(struct hs_record_trace *trace)
         is_written = write_packet(trace, &trace->names, trace->names.begin_us);
     for (uint32_t i = 0; i < trace->n_pending && !is_written; i++)
         trace->pending[i]->module = 0;
+    if (!is_written)
+        memset(trace->plain, 0, sizeof trace->plain);
     trace->n_pending = 0;
     return is_written;
 }
@@ -41,6 +44,12 @@ bool hs_record_trace_flush(struct hs_record_trace *trace, uint64_t now_us)
     return is_written;
 }
 
+void hs_record_trace_unloaded(struct hs_record_trace *trace)
+{
+    trace->places.unloads++;
+    memset(trace->plain, 0, sizeof trace->plain);
+}
+
 void hs_record_trace_begin(struct hs_record_trace *trace, const struct hs_record_info *info,
                            uint64_t now_us)
 {
@@ -49,6 +58,7 @@ void hs_record_trace_begin(struct hs_record_trace *trace, const struct hs_record
     trace->events.id_next = 0;
     trace->n_pending = 0;
     trace->next_id = 0;
+    memset(trace->plain, 0, sizeof trace->plain);
     hs_record_packet_begin(&trace->events, now_us, trace->pid);
     (void)hs_record_packet_info(&trace->events, info); /* the first event has room */
     (void)hs_record_trace_flush(trace, now_us);
@@ -91,17 +101,14 @@ static void explain(struct hs_record_trace *trace, struct hs_record_known *known
     trace->pending[trace->n_pending++] = known;
 }
 
-void hs_record_trace_alloc(struct hs_record_trace *trace, const struct hs_record_slot *sample,
-                           const uint64_t *frames, unsigned n_frames, uint64_t now_us)
+/* The codes of the frames, after what explains them; false when they are the frames themselves. */
+static bool code_frames(struct hs_record_trace *trace, const uint64_t *frames, unsigned n_frames,
+                        uint64_t *coded)
 {
-    uint64_t coded[HS_RECORD_FRAMES_MAX], offset = 0;
     const char *file, *last_file = NULL;
+    uint64_t offset = 0;
+    bool is_other = false;
 
-    if (!trace->is_wanted) {
-        trace->next_id++;
-        return;
-    }
-    make_ready(trace, now_us);
     for (unsigned i = 0; i < n_frames; i++) {
         struct hs_record_known *known =
             hs_record_place_find(&trace->places, frames[i], &file, &offset);
@@ -109,11 +116,34 @@ void hs_record_trace_alloc(struct hs_record_trace *trace, const struct hs_record
         if (file != NULL)
             explain(trace, known, file, offset, &last_file);
         coded[i] = hs_record_place_code(known);
+        is_other |= coded[i] != frames[i];
     }
-    if (!hs_record_packet_alloc(&trace->events, sample, coded, n_frames, now_us)) {
+    return is_other;
+}
+
+void hs_record_trace_alloc(struct hs_record_trace *trace, const struct hs_record_slot *sample,
+                           const uint64_t *frames, unsigned n_frames, uint64_t now_us)
+{
+    uint32_t *plain = &trace->plain[sample->stack * 0x9e3779b1U >> 20];
+    uint64_t coded[HS_RECORD_FRAMES_MAX];
+
+    _Static_assert(HS_RECORD_PLAIN == 1U << 12, "the hash has 12 bits");
+    if (!trace->is_wanted) {
+        trace->next_id++;
+        return;
+    }
+    make_ready(trace, now_us);
+    if (sample->stack == 0 || *plain != sample->stack) {
+        *plain = sample->stack; /* before: what is lost on the way clears it */
+        if (code_frames(trace, frames, n_frames, coded)) {
+            *plain = 0;
+            frames = coded;
+        }
+    }
+    if (!hs_record_packet_alloc(&trace->events, sample, frames, n_frames, now_us)) {
         (void)hs_record_trace_flush(trace, now_us);
         make_ready(trace, now_us);
-        (void)hs_record_packet_alloc(&trace->events, sample, coded, n_frames, now_us);
+        (void)hs_record_packet_alloc(&trace->events, sample, frames, n_frames, now_us);
     }
     trace->next_id++;
 }

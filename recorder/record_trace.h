@@ -7,6 +7,7 @@
 #include "record_packet.h"
 #include "record_places.h"
 
+#define HS_RECORD_PLAIN (1U << 12)
 #define HS_RECORD_FLUSH_US UINT64_C(2000000)
 
 struct hs_record_trace {
@@ -19,6 +20,9 @@ struct hs_record_trace {
     struct hs_record_packet events, names;
     struct hs_record_known *pending[HS_RECORD_PACKET_BYTES / 16]; /* explained in `names` */
     uint32_t n_pending;
+    /* Stacks whose frames are all explained, and whose codes are their addresses; by their place in
+     * the table. */
+    uint32_t plain[HS_RECORD_PLAIN];
 };
 
 /* The first packet of a process whose output is open. */
@@ -28,6 +32,8 @@ void hs_record_trace_begin(struct hs_record_trace *trace, const struct hs_record
 void hs_record_trace_alloc(struct hs_record_trace *trace, const struct hs_record_slot *sample,
                            const uint64_t *frames, unsigned n_frames, uint64_t now_us);
 void hs_record_trace_free(struct hs_record_trace *trace, uint64_t id, uint64_t now_us);
+/* Modules were unloaded: the same addresses may mean others. */
+void hs_record_trace_unloaded(struct hs_record_trace *trace);
 /* Writes what is held back; false when some of it is lost. */
 bool hs_record_trace_flush(struct hs_record_trace *trace, uint64_t now_us);
 
