@@ -9,7 +9,7 @@
 
 enum {
     COLUMN_PERCENT = 3,
-    COLUMN_NAME = 15,
+    COLUMN_NAME = 18,
 };
 static const struct hs_column top_columns[] = {
     {"samples", "SAMPLES", HS_COLUMN_COUNT, HS_COLUMN_SUMMED},
@@ -27,6 +27,9 @@ static const struct hs_column top_columns[] = {
     {"first_us", "FIRST", HS_COLUMN_SECONDS, HS_COLUMN_DATA_ONLY},
     {"last_us", "LAST", HS_COLUMN_SECONDS, HS_COLUMN_DATA_ONLY},
     {"estimates", "ESTIMATES", HS_COLUMN_STRING, HS_COLUMN_DATA_ONLY},
+    {"function", "FUNCTION", HS_COLUMN_STRING, HS_COLUMN_DATA_ONLY},
+    {"file", "FILE", HS_COLUMN_STRING, HS_COLUMN_DATA_ONLY},
+    {"line", "LINE", HS_COLUMN_COUNT, HS_COLUMN_DATA_ONLY},
     {"name", "NAME", HS_COLUMN_STRING, HS_COLUMN_FLEXIBLE},
 };
 enum { N_COLUMNS = sizeof top_columns / sizeof *top_columns };
@@ -70,6 +73,17 @@ static void put_figures(struct hs_sheet *sheet, const struct top *top,
     hs_sheet_string(sheet, hs_trace_scale_name(scale));
 }
 
+static void put_place(struct hs_sheet *sheet, const struct top *top, const struct hs_trace_row *row)
+{
+    struct hs_trace_row_place place = hs_trace_rows_place(top->rows, &top->look->places, row);
+    hs_sheet_string(sheet, place.function);
+    hs_sheet_string(sheet, place.file);
+    if (place.line == 0)
+        hs_sheet_null(sheet);
+    else
+        hs_sheet_u64(sheet, place.line);
+}
+
 static void put_others(struct hs_sheet *sheet, const struct top *top)
 {
     const struct hs_trace_row *row = &top->others;
@@ -92,6 +106,7 @@ static hs_status put_rows(struct hs_sheet *sheet, const struct top *top, struct 
     for (size_t i = 0; i < top->order->n && status == HS_OK; i++) {
         const struct hs_trace_row *row = &top->rows->rows[top->order->rows[i]];
         put_figures(sheet, top, row);
+        put_place(sheet, top, row);
         status = hs_trace_order_name(top->look, top->rows, row, &name, err);
         if (status == HS_OK)
             hs_sheet_string(sheet, (const char *)name.bytes);
@@ -142,6 +157,8 @@ static hs_status write_table(struct hs_sheet *sheet, const struct top *top, stru
     put_others(sheet, top);
     hs_sheet_close_rows(sheet);
     put_figures(sheet, top, &top->rows->total);
+    for (int i = 0; i < 3; i++)
+        hs_sheet_null(sheet);
     hs_sheet_string(sheet, "TOTAL");
     HS_TRY(hs_sheet_write(sheet, &top->tool->out, err));
     return hs_trace_look_print_note(top->look, top->tool, err);

@@ -168,6 +168,7 @@ def tops(trace):
         weight += n
         if 2 * weight >= row["samples"]:
             break
+    check(row["name"] == f"{row['function']} {row['file']}:{row['line']}", "the parts of its name")
     equal(row["median_lifetime_us"], None if life == math.inf else life, "median")
 
 

@@ -453,11 +453,44 @@ static void a_full_output_is_told(void **state)
     }
 }
 
+/* Times count in microseconds and print as seconds; a time that never comes is no number. */
+static void times_and_shares(void **state)
+{
+    (void)state;
+    static const struct hs_column columns[] = {
+        {"born_us", "BORN", HS_COLUMN_SECONDS, 0},
+        {"leaked_percent", "LEAKED", HS_COLUMN_SHARE, 0},
+    };
+    static const char *const expected[HS_N_SHEET_FORMATS] = {
+        [HS_SHEET_TABLE] = "     BORN  LEAKED\n"
+                           " 0.000000    0.0%\n"
+                           "12.345678   12.4%\n"
+                           "    never  100.0%\n",
+        [HS_SHEET_TSV] = "born_us\tleaked_percent\n0\t0.00\n12345678\t12.35\n\t100.00\n",
+        [HS_SHEET_NDJSON] = "{\"born_us\":0,\"leaked_percent\":0.00}\n"
+                            "{\"born_us\":12345678,\"leaked_percent\":12.35}\n"
+                            "{\"born_us\":null,\"leaked_percent\":100.00}\n",
+    };
+    for (int format = 0; format < HS_N_SHEET_FORMATS; format++) {
+        struct hs_error err = HS_ERROR_INIT;
+        struct hs_sheet_options options = {.format = (enum hs_sheet_format)format};
+        if (expected[format] == NULL)
+            continue;
+        hs_sheet_fini(&sheet);
+        assert_int_equal(hs_sheet_init(&sheet, columns, 2, &options, &err), HS_OK);
+        static const uint64_t cells[] = {0, 0, 12345678, 1235, UINT64_MAX, 10000};
+        for (size_t i = 0; i < sizeof cells / sizeof *cells; i++)
+            hs_sheet_u64(&sheet, cells[i]);
+        assert_rendered(expected[format]);
+    }
+}
+
 #define FILLED(test) cmocka_unit_test_teardown(test, stop)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        FILLED(times_and_shares),
         FILLED(a_table_closes_its_sum),
         FILLED(nothing_is_folded_without_limit),
         FILLED(people_get_units),

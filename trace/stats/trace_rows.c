@@ -351,6 +351,37 @@ hs_status hs_trace_rows_print(const struct hs_trace_rows *rows, const struct hs_
     }
 }
 
+static const char *string_or_null(const struct hs_places *places, hs_str id)
+{
+    return id == 0 ? NULL : hs_strtab_get(&places->strings, id);
+}
+
+struct hs_trace_row_place hs_trace_rows_place(const struct hs_trace_rows *rows,
+                                              const struct hs_places *places,
+                                              const struct hs_trace_row *row)
+{
+    struct hs_trace_row_place place = {0};
+    struct hs_place_frame at = {0};
+    if (row->label == HS_ROWS_NO_LABEL || rows->by == HS_ROWS_BY_SIZE)
+        return place;
+    if (rows->by == HS_ROWS_BY_FILE) {
+        place.file = string_or_null(places, (hs_str)row->label);
+        return place;
+    }
+    if (rows->by == HS_ROWS_BY_STACK && row->label == 0)
+        return place;
+    if (rows->by == HS_ROWS_BY_FUNCTION)
+        at.function = (uint32_t)row->label;
+    else if (rows->by == HS_ROWS_BY_STACK)
+        at = hs_places_frame(places, (uint32_t)rows->paths.keys[row->label - 1]);
+    else
+        at = hs_places_frame(places, (uint32_t)row->label);
+    place.function = string_or_null(places, places->functions[at.function].name);
+    place.file = string_or_null(places, places->functions[at.function].file);
+    place.line = place.file == NULL ? 0 : at.line;
+    return place;
+}
+
 uint64_t hs_trace_row_mean_us(const struct hs_trace_row *row)
 {
     uint64_t n_samples = row->all.n_samples - row->live.n_samples;

@@ -57,6 +57,16 @@ hs_status hs_trace_rows_print(const struct hs_trace_rows *rows, const struct hs_
                               const struct hs_trace_row *row, uint32_t word_bytes,
                               struct hs_buffer *b, struct hs_error *err);
 
+/* The parts of that name; NULL and 0 for what a row does not have (no file by size, no line by
+ * function, ...). Borrowed from `places`. */
+struct hs_trace_row_place {
+    const char *function, *file;
+    uint32_t line;
+};
+struct hs_trace_row_place hs_trace_rows_place(const struct hs_trace_rows *rows,
+                                              const struct hs_places *places,
+                                              const struct hs_trace_row *row);
+
 /* Mean lifetime of what was freed, in microseconds; HS_NO_QUANTILE when nothing was. */
 uint64_t hs_trace_row_mean_us(const struct hs_trace_row *row);
 
