@@ -1,11 +1,13 @@
 /* A program that does little but allocate: bench/record runs it with and without recorders.
  *
- *     malloc_heavy THREADS ROUNDS
+ *     malloc_heavy THREADS ROUNDS [small|large]
  *
- * Each thread keeps 4096 blocks and replaces one at random in each round; sizes are as in servers:
- * most small, few large. Some calls deep in a chain of calls, as programs are. Prints the processor
- * time that it took, in seconds. */
+ * Each thread keeps 4096 blocks and replaces one at random in each round. Sizes: small, 9 of 10
+ * below 128 bytes, 200 bytes on average; large, 1200 bytes on average, with some of 64 KiB: more
+ * bytes and so more samples for each call. Calls come from chains of up to ten functions. Prints
+ * the processor time that it took, in seconds. */
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,9 +26,17 @@ static unsigned long next(unsigned long *seed)
     return *seed >> 33;
 }
 
+static bool is_large;
+
 static size_t pick_size(unsigned long *seed)
 {
     unsigned long r = next(seed);
+    if (!is_large && r % 100 < 90)
+        return 16 + r / 100 % 112;
+    if (!is_large && r % 100 < 99)
+        return 128 + r / 100 % 896;
+    if (!is_large)
+        return 1024 + r / 100 % 15360;
     if (r % 100 < 80)
         return 16 + r / 100 % 240;
     if (r % 100 < 98)
@@ -89,6 +99,7 @@ int main(int argc, char **argv)
     struct worker workers[MAX_THREADS];
     struct rusage used;
     int n = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 2;
+    is_large = argc > 3 && strcmp(argv[3], "large") == 0;
     unsigned long rounds = argc > 2 ? strtoul(argv[2], NULL, 10) : 1000000;
     for (int i = 0; i < n && i < MAX_THREADS; i++) {
         workers[i] = (struct worker){.rounds = rounds, .seed = (unsigned long)i * 977 + 1};
