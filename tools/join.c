@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "trace_agree.h"
+#include "trace_gaps.h"
 
 /* Collected before the dump by more than clocks disagree, and yet there. */
 #define CLOCKS_NS UINT64_C(1000000000)
@@ -171,6 +172,7 @@ static hs_status join_all(struct hs_join *join, const uint64_t *id, struct hs_er
 {
     const struct hs_view *view = join->view;
     size_t n = view->totals->n_samples, n_samplers = view->facts->n_samplers;
+    HS_TRY(hs_join_take(join, sizeof *join->cases + sizeof *join->sites, err));
     HS_TRY(hs_alloc(n_samplers, sizeof *join->samplers, (void **)&join->samplers, err));
     HS_TRY(hs_alloc(n, sizeof *join->cases, (void **)&join->cases, err));
     HS_TRY(hs_alloc(n, sizeof *join->sites, (void **)&join->sites, err));
@@ -210,8 +212,19 @@ hs_status hs_join_open(struct hs_view *view, const char *path, const uint64_t *i
     return status;
 }
 
+hs_status hs_join_take(struct hs_join *join, uint64_t n_bytes, struct hs_error *err)
+{
+    struct hs_budget *budget = join->view->budget;
+    n_bytes *= join->view->totals->n_samples;
+    HS_TRY(hs_budget_take(budget, n_bytes, "the samples", err));
+    join->taken_bytes += n_bytes;
+    return HS_OK;
+}
+
 void hs_join_close(struct hs_join *join)
 {
+    if (join->view != NULL)
+        hs_budget_give(join->view->budget, join->taken_bytes);
     hs_trace_join_close(&join->trace);
     hs_free(join->samplers);
     hs_free(join->cases);
@@ -357,6 +370,7 @@ void hs_join_talk(struct hs_tool *tool, const struct hs_join *join)
         hs_talk("the snapshot has no sampler that writes traces: nothing was joined");
         return;
     }
+    hs_trace_tell_gaps(join->path, join->trace.trace);
     const uint64_t *n = join->n_in_case;
     hs_talk("%lu samples are in process and trace, %lu only in the process (not flushed yet), %lu "
             "only in the trace (their collection was not flushed)",

@@ -43,6 +43,7 @@ struct hs_join {
     hs_str *places;          /* owned: by site, of hs_join_find_places; 0: unknown */
     struct hs_frame *frames; /* owned: of the site asked for last */
     size_t frames_capacity;
+    uint64_t taken_bytes; /* of the budget */
 };
 
 /* `path` NULL: no trace. `id`: one more that the trace is asked for, NULL: none. HS_USAGE when the
@@ -65,6 +66,10 @@ const struct hs_traced *hs_join_traced(const struct hs_join *join, size_t sample
 
 /* The place of a sample that hs_snap_sample or hs_snap_find_samples gave. */
 size_t hs_join_at(const struct hs_join *join, const struct hs_sample *sample);
+
+/* Takes n_bytes for each sample from the budget, until the join is closed: for what is made of all
+ * of them. */
+hs_status hs_join_take(struct hs_join *join, uint64_t n_bytes, struct hs_error *err);
 
 /* The frames of a site < n_sites, the innermost first; at least one. Borrowed until the next call.
  */

@@ -109,6 +109,7 @@ static hs_status find(struct hs_join *join, const struct hs_root_rows *rows,
     size_t n;
     HS_TRY(hs_join_find_places(join, err));
     HS_TRY(rows_of_tree(view, rows, &rows_of, err));
+    HS_TRY(hs_join_take(join, sizeof *keyed, err));
     HS_TRY(hs_alloc(view->totals->n_samples, sizeof *keyed, (void **)&keyed, err));
     HS_TRY(hs_alloc(rows->n_rows + 1, sizeof *sites->begin, (void **)&sites->begin, err));
     HS_TRY(hs_alloc(rows->n_rows, sizeof *sites->totals, (void **)&sites->totals, err));

@@ -227,6 +227,7 @@ hs_status hs_sample_groups_find(struct hs_join *join, const struct hs_sample_que
     struct lookup lookup = {0};
     if (keys & HS_BIT(HS_KEY_SITE))
         HS_TRY(hs_join_find_places(join, err));
+    HS_TRY(hs_join_take(join, sizeof *keyed + 2 * sizeof(hs_node) + sizeof *lookup.facts, err));
     HS_TRY(hs_alloc(n, sizeof *keyed, (void **)&keyed, err));
     hs_status status = look_up(join->view, keys, &lookup, err);
     for (size_t i = 0; i < n && status == HS_OK; i++)

@@ -156,6 +156,7 @@ static hs_status find_ways(struct ways *ways, uint64_t limit, struct hs_error *e
     struct hs_view *view = ways->join->view;
     hs_auto_free struct picked *picked = NULL;
     size_t n = 0;
+    HS_TRY(hs_join_take(ways->join, sizeof *picked, err));
     HS_TRY(hs_alloc(view->totals->n_samples, sizeof *picked, (void **)&picked, err));
     HS_TRY(pick(ways->join, ways->name, picked, &n, err));
     HS_TRY(hs_chains_init(view, &ways->chains, err));

@@ -431,6 +431,10 @@ def bad_files():
         if found.code == 0:
             join = found.json()["join"]
             equal(join["in_both"] + join["process_only"], 10, f"cut at {n}")
+    with open(bad, "wb") as file:
+        file.write(whole[:-3])
+    found = run("samples", path, "--trace", bad)
+    check("is cut: the last " in found.err, found.err)
 
 
 def hostile_files():
