@@ -219,21 +219,35 @@ struct image_place {
     uint8_t *bytes;
 };
 
+/* Has the memory around a shadow grown since it was made? What is copied there now would lie in two
+ * shadows, and what is in one piece in the target must be in one piece here. */
+static bool image_outgrown(const struct hs_image_shadow *shadow, const struct hs_image_shadow *now)
+{
+    return !shadow->is_part && (now->begin < shadow->begin || now->end > shadow->end);
+}
+
 /* The place for [begin, end), which lies in mapping number `at`. */
 static hs_status image_place(struct hs_image *image, const struct hs_target *target, size_t at,
                              hs_addr begin, hs_addr end, struct image_place *ret,
                              struct hs_error *err)
 {
     size_t found = image_shadow_at(image, begin, end);
+    struct hs_image_shadow new = {0};
 
+    image_shadow_span(target, at, begin, end, &new);
+    if (found != image->n_shadows && image_outgrown(&image->shadows[found], &new)) {
+        const struct hs_image_shadow *old = &image->shadows[found];
+        if (image->paged == NULL)
+            hs_pages_discard(old->bytes, old->end - old->begin); /* of an earlier copy */
+        found = image->n_shadows;
+    }
     if (found == image->n_shadows) {
-        struct hs_image_shadow new = {0};
-        image_shadow_span(target, at, begin, end, &new);
         HS_TRY(hs_grow((void **)&image->shadows, &image->shadows_capacity, image->n_shadows + 1,
                        sizeof new, err));
         if (image_reserve(image->paged, &new, err) != HS_OK) {
             new.begin = begin; /* a limit on address space: reserve just this */
             new.end = end;
+            new.is_part = true;
             HS_TRY(image_reserve(image->paged, &new, err));
         }
         image->shadows[image->n_shadows++] = new;

@@ -293,8 +293,8 @@ static void add_sparse(struct hostile_process *p, hs_addr begin, uint64_t n_byte
             (image->n_ranges++ - at) * sizeof *image->ranges);
     image->ranges[at] =
         (struct hs_image_range){begin, begin + n_bytes, bytes, n_bytes, image->n_shadows};
-    image->shadows[image->n_shadows++] =
-        (struct hs_image_shadow){begin, begin + n_bytes, bytes, present};
+    image->shadows[image->n_shadows++] = (struct hs_image_shadow){
+        .begin = begin, .end = begin + n_bytes, .bytes = bytes, .present = present};
     add_mapping(p, &(struct hs_mapping){
                        .begin = begin, .end = begin + n_bytes, .readable = true, .writable = true});
 }

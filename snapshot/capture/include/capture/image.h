@@ -29,6 +29,7 @@ struct hs_image_shadow {
     hs_addr begin, end;
     uint8_t *bytes;
     uint64_t *present; /* owned pages: a bit per page that was present when it was copied */
+    bool is_part;      /* of what lies in one piece in the target: there was no room for all */
 };
 
 struct hs_image {

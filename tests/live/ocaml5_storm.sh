@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Stops of three domains of OCaml 5 that hardly do anything but allocate, that compute, and among
+# which others start and end: what each keeps, in a global and on its stack, is right in all dumps,
+# and a dump that is called exact has no proof that fails.
+. "$(dirname "$0")/_ocaml5.sh"
+compare_flags=--with-static
+. "$SOURCE_DIR/tests/live/_roots_check.sh"
+build ocaml5_storm ocaml5_storm.ml
+n_exact=0
+n=0
+for run in "ocaml5_storm alloc 16" "ocaml5_storm.stripped alloc 6" \
+    "ocaml5_storm.stripped compute 6" "ocaml5_storm churn 12"; do
+    read -r program mode stops <<<"$run"
+    start "$work/$program" "$mode"
+    for i in $(seq "$stops"); do
+        n=$((n + 1))
+        compare_roots "$run: stop $i" >"$work/out" 2>&1 || { cat "$work/out"; fail "$run: stop $i"; }
+        if grep "not exact" "$work/out"; then
+            continue
+        fi
+        n_exact=$((n_exact + 1))
+        "$HEAPSNAP" info "$work/heap.snap" --json >"$work/info.json"
+        python3 -c '
+import json, sys
+bad = [p for p in json.load(open(sys.argv[1]))["proofs"] if not p["holds"]]
+sys.exit("a proof fails in an exact dump: %s" % bad if bad else 0)' "$work/info.json" ||
+            fail "$run: stop $i"
+    done
+    stop_target
+done
+echo "$n_exact of $n stops are exact"
+[ "$n_exact" -ge 30 ] || fail "too few stops are exact"
