@@ -208,9 +208,9 @@ const struct hs_command hs_commands[] = {
      "heapsnap. With --core a core file is read instead. The snapshot holds pointers, sizes "
      "and names from the program's binaries, and no byte of the program's data but the names of "
      "Python classes and of registered areas.\n"
-     "Supported on x86-64, stripped or not: native OCaml 4.13 and 4.14 programs, and programs of "
-     "C, "
-     "C++, Rust and CPython whose memory comes from glibc or jemalloc. Names and types come from "
+     "Supported on x86-64, stripped or not: native OCaml 4.13, 4.14 and 5.1 to 5.4 programs, and "
+     "programs of C, C++, Rust and CPython whose memory comes from glibc or jemalloc. Names and "
+     "types come from "
      "the program's debug information, in the program or in a separate file that is found by its "
      "build-id.",
      "heapsnap dump 4242 > heap.snap\nheapsnap dump 4242 -o heap.snap --names-path ~/src/_build\n"
