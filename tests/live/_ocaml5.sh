@@ -39,3 +39,19 @@ build()
     cp "$work/$1" "$work/$1.stripped"
     strip "$work/$1.stripped"
 }
+
+# with_names: HEAPSNAP becomes a copy beside which lies the helper that reads this compiler's files.
+with_names()
+{
+    mkdir "$work/bin" "$work/names"
+    cp "$(dirname "$HEAPSNAP")"/heapsnap* "$work/bin/"
+    cp "$SOURCE_DIR"/tools/ocaml-names/*.ml "$work/names/"
+    echo 'let findlib = []' >"$work/names/build_paths.ml"
+    (cd "$work/names" && "$ocaml5" -w -a -I +compiler-libs -I +unix unix.cmxa ocamlcommon.cmxa \
+        build_paths.ml wanted.ml slots.ml search.ml heapsnap_ocaml_names.ml -o helper) ||
+        fail "building heapsnap-ocaml-names"
+    cp "$work/names/helper" "$work/bin/heapsnap-ocaml-names-$("$ocaml5" -version | cut -d. -f1,2)"
+    [ -e "$work/bin/heapsnap-ocaml-names" ] ||
+        cp "$work/names/helper" "$work/bin/heapsnap-ocaml-names"
+    HEAPSNAP=$work/bin/heapsnap
+}

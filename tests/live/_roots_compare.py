@@ -2,7 +2,7 @@
 
   EXPECT KINDS WORDS PATTERN   some root of one of the kinds (a,b) whose name matches reaches WORDS
   COUNT KINDS WORDS N PATTERN  at least N roots do; WORDS "-": whatever they reach
-  NONE KINDS WORDS PATTERN     no such root reaches WORDS
+  NONE KINDS WORDS PATTERN     no such root reaches WORDS, static blocks apart
   HEAP KINDS WORDS PATTERN     as EXPECT, without static blocks whatever the flag says
   SAMPLE ID WORDS              `heapsnap samples --json` has this id with these words, and its block
 
@@ -46,7 +46,7 @@ def check_count(roots, kinds, words, n, pattern):
 
 
 def check_none(roots, kinds, words, pattern):
-    found = [r for r in matching(roots, kinds, pattern) if words_of(r) == int(words)]
+    found = [r for r in matching(roots, kinds, pattern) if heap_words_of(r) == int(words)]
     return f"{found[0]['name']} reaches {words} words" if found else None
 
 

@@ -9,17 +9,7 @@ need gdb chroot
 [ "$(id -u)" -eq 0 ] || { echo "skipped: chroot needs root"; exit 77; }
 [ -n "${ocaml5_root:-}" ] || { echo "skipped: OCAML5 names a compiler, not a root"; exit 77; }
 
-# The helper that reads this compiler's files, beside a heapsnap of our own.
-mkdir "$work/bin" "$work/names"
-cp "$(dirname "$HEAPSNAP")"/heapsnap* "$work/bin/"
-cp "$SOURCE_DIR"/tools/ocaml-names/*.ml "$work/names/"
-echo 'let findlib = []' >"$work/names/build_paths.ml"
-(cd "$work/names" && "$ocaml5" -w -a -I +compiler-libs -I +unix unix.cmxa ocamlcommon.cmxa \
-    build_paths.ml wanted.ml slots.ml search.ml heapsnap_ocaml_names.ml \
-    -o "$work/bin/heapsnap-ocaml-names-5.3") || fail "building heapsnap-ocaml-names"
-[ -e "$work/bin/heapsnap-ocaml-names" ] ||
-    cp "$work/bin/heapsnap-ocaml-names-5.3" "$work/bin/heapsnap-ocaml-names"
-HEAPSNAP=$work/bin/heapsnap
+with_names
 
 mkfifo "$work/input"
 chroot "$ocaml5_root" coqtop -q <"$work/input" >"$work/log" 2>&1 &

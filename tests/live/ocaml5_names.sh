@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Source names through the .cmi and .cmt of OCaml 5, read by a helper of that compiler; a helper of
+# another one says that it cannot.
+. "$(dirname "$0")/_ocaml5.sh"
+. "$SOURCE_DIR/tests/live/_roots_check.sh"
+build ocaml5_names -bin-annot ocaml5_names.ml
+if [ -x "$(dirname "$HEAPSNAP")/heapsnap-ocaml-names" ] &&
+    [[ $(ocamlfind ocamlopt -version 2>/dev/null) == 4.* ]]; then
+    start "$work/ocaml5_names"
+    "$HEAPSNAP" dump "$pid" -o "$work/heap.snap" || fail "dump"
+    "$HEAPSNAP" info "$work/heap.snap" | grep "^note .*heapsnap-ocaml-names is of OCaml 4.* cannot" ||
+        fail "a helper of another compiler is not told of"
+    leave
+fi
+with_names
+check ocaml5_names
