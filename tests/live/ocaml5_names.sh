@@ -8,7 +8,7 @@ if [ -x "$(dirname "$HEAPSNAP")/heapsnap-ocaml-names" ] &&
     [[ $(ocamlfind ocamlopt -version 2>/dev/null) == 4.* ]]; then
     start "$work/ocaml5_names"
     "$HEAPSNAP" dump "$pid" -o "$work/heap.snap" || fail "dump"
-    "$HEAPSNAP" info "$work/heap.snap" | grep "^note .*heapsnap-ocaml-names is of OCaml 4.* cannot" ||
+    "$HEAPSNAP" info "$work/heap.snap" | grep "^note .* is of OCaml 4.* and cannot read" ||
         fail "a helper of another compiler is not told of"
     leave
 fi
