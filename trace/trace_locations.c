@@ -115,11 +115,17 @@ static struct hs_trace_location location_of(const struct trace_record *record, b
     return location;
 }
 
-/* What the search settled on and yet looks wrong, in a trace whose writer has the fault. */
-static bool is_strange(const struct hs_trace *trace, uint64_t code, unsigned index,
+/* What the search settled on and yet looks wrong, in a trace whose writer has the fault, unless
+ * its names follow other rules. */
+static bool is_strange(struct hs_trace *trace, uint64_t code, unsigned index,
                        const struct trace_record *record)
 {
-    return !hs_trace_is_named_after(&trace->sites, record->function, record->file) ||
+    bool is_named_after = hs_trace_is_named_after(&trace->sites, record->function, record->file);
+    trace->n_named_after += record->is_new_function && is_named_after;
+    trace->n_named_otherwise += record->is_new_function && !is_named_after;
+    if (!trace->is_suspect || trace->n_named_otherwise > trace->n_named_after / 4)
+        return false;
+    return !is_named_after ||
            (index == 0 && hs_trace_places_judge(&trace->recovery.places, code, record->file) ==
                               TRACE_NEIGHBOURS_OPPOSE);
 }
@@ -138,8 +144,7 @@ hs_status hs_trace_read_location(struct hs_trace *trace, struct trace_bytes *byt
             choice = choices->choices[trace->n_chosen++];
         HS_TRY(hs_trace_read_record(&trace->sites, trace->info.version, trace->domain->names, bytes,
                                     choice.clear, &record, err));
-        if (trace->is_suspect)
-            choice.is_doubtful |= is_strange(trace, code, i, &record);
+        choice.is_doubtful |= is_strange(trace, code, i, &record);
         locations[i] = location_of(&record, choice.is_doubtful);
     }
     if (bytes->failed || n == 0) /* none: the writer did not know it */

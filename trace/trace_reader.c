@@ -262,6 +262,7 @@ void hs_trace_rewind(struct hs_trace *trace)
     for (size_t i = 0; i < trace->n_domains; i++)
         domain_rewind(trace->domains[i]);
     trace->choices.n = trace->n_chosen = 0;
+    trace->is_suspect = trace->is_foreseen;
     trace->recovery.n_steps = 0;
     trace->recovery.places.n = 0;
     trace->gaps = (struct hs_trace_gaps){0};
@@ -338,6 +339,15 @@ static bool check_holds(const struct trace_packet *packet, struct trace_domain *
     return slot->code == packet->check_code && slot->next == next;
 }
 
+static bool any_cleared(const struct trace_choices *choices)
+{
+    for (size_t i = 0; i < choices->n; i++) {
+        if (choices->choices[i].clear != 0)
+            return true;
+    }
+    return false;
+}
+
 /* How to read a packet that begins with a location. */
 static hs_status plan_locations(struct hs_trace *trace, struct hs_error *err)
 {
@@ -349,15 +359,20 @@ static hs_status plan_locations(struct hs_trace *trace, struct hs_error *err)
         return HS_OK;
     HS_TRY(hs_trace_judge(&trace->recovery, domain->names, &trace->packet, trace->bytes, &verdict,
                           err));
-    trace->is_suspect |= verdict == TRACE_SUSPECT;
-    if (!trace->is_suspect || verdict == TRACE_MIXED)
+    if (verdict == TRACE_MIXED || (verdict == TRACE_SOUND && !trace->is_suspect))
         return HS_OK;
     if (domain->ways.ways == NULL && trace->n_recovered_domains++ >= TRACE_MAX_RECOVERED_DOMAINS)
         return HS_OK;
     HS_TRY(hs_trace_recover(&trace->recovery, domain->names, &domain->ways, &trace->packet,
                             trace->bytes, &trace->choices, err));
-    if (domain->ways.n == 0) /* no way leads through */
+    if (domain->ways.n == 0) { /* no way leads through: it is another damage */
         hs_trace_names_lose(domain->names);
+    } else if (!trace->is_suspect && !any_cleared(&trace->choices)) { /* nor does it explain this */
+        domain->ways.n = 0;
+        trace->choices.n = 0;
+    } else {
+        trace->is_suspect = true;
+    }
     return HS_OK;
 }
 
@@ -425,11 +440,13 @@ static hs_status foresee(struct hs_trace *trace, struct hs_error *err)
             HS_TRY(enter_packet(trace, err));
         if (trace->in_packet)
             HS_TRY(read_locations_of(trace, err));
+        give_back(trace);
     }
     if (trace->is_suspect) { /* names that were read by then may be wrong */
         hs_trace_sites_fini(&trace->sites);
         hs_trace_sites_init(&trace->sites);
     }
+    trace->is_foreseen = trace->is_suspect;
     hs_trace_rewind(trace);
     return HS_OK;
 }

@@ -446,6 +446,37 @@ static void survives_failed_allocations(void **state)
     ctf_writer_fini(&w);
 }
 
+/* Another damage than the writer's fault, in a trace whose names do not follow OCaml's: it costs
+ * the names of no other location. */
+static void loses_no_other_names(void **state)
+{
+    (void)state;
+    struct ctf_writer w;
+    struct hs_trace_event event;
+    size_t n;
+    ctf_writer_init(&w, 2, PID);
+    ctf_writer_begin(&w, 0, 0, 1);
+    ctf_writer_location(&w, codes[0], "main", "src/main.cpp", 7);
+    ctf_writer_location(&w, codes[1], "std::vector<\x01>::push_back", "bits/stl_vector.h", 8);
+    ctf_writer_end(&w);
+    ctf_writer_begin(&w, 0, 0, 1);
+    ctf_writer_location(&w, codes[3], "shop::Cart::add", "src/cart.cpp", 9);
+    ctf_writer_end(&w);
+    ctf_writer_begin(&w, 0, 0, 1);
+    ctf_writer_alloc(&w, 1, 3, 1, HS_TRACE_MINOR, codes, N_CODES);
+    ctf_writer_end(&w);
+    struct hs_trace *trace = open_written(&w);
+    assert_true(next(trace, &event));
+    const struct hs_trace_location *first = hs_trace_locations(trace, codes[0], &n);
+    assert_string_equal(hs_trace_string(trace, first->function), "main");
+    const struct hs_trace_location *last = hs_trace_locations(trace, codes[3], &n);
+    assert_string_equal(hs_trace_string(trace, last->function), "shop::Cart::add");
+    assert_int_equal(hs_trace_gaps(trace)->n_damaged_locations, 0);
+    assert_false(next(trace, &event));
+    hs_trace_close(trace);
+    ctf_writer_fini(&w);
+}
+
 /* ---- traces of real programs, where they are at hand ---- */
 
 #define SHARED HS_SOURCE_DIR "/../shared/traces/"
@@ -530,19 +561,13 @@ static void recovers_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_every_version),
-        cmocka_unit_test(reads_domains),
-        cmocka_unit_test(skips_other_processes),
-        cmocka_unit_test(takes_any_cut),
-        cmocka_unit_test(goes_on_behind_damage),
-        cmocka_unit_test(checks_the_cache),
-        cmocka_unit_test(keeps_a_cut_backtrace),
-        cmocka_unit_test(takes_large_packets),
-        cmocka_unit_test(refuses_hostile_numbers),
-        cmocka_unit_test(bounds_backtraces),
-        cmocka_unit_test(tells_refusals_apart),
-        cmocka_unit_test(survives_failed_allocations),
-        cmocka_unit_test(takes_any_cut_of_a_real_trace),
+        cmocka_unit_test(reads_every_version),     cmocka_unit_test(reads_domains),
+        cmocka_unit_test(skips_other_processes),   cmocka_unit_test(takes_any_cut),
+        cmocka_unit_test(goes_on_behind_damage),   cmocka_unit_test(checks_the_cache),
+        cmocka_unit_test(keeps_a_cut_backtrace),   cmocka_unit_test(takes_large_packets),
+        cmocka_unit_test(refuses_hostile_numbers), cmocka_unit_test(bounds_backtraces),
+        cmocka_unit_test(tells_refusals_apart),    cmocka_unit_test(survives_failed_allocations),
+        cmocka_unit_test(loses_no_other_names),    cmocka_unit_test(takes_any_cut_of_a_real_trace),
         cmocka_unit_test(recovers_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
