@@ -12,6 +12,24 @@
 #define FD_LOW 1000
 #define SUFFIX_MAX 10000U
 
+/* The program may have made another file of it since. */
+static bool is_stderr(const struct hs_record_output *output)
+{
+    struct stat facts;
+
+    return fstat(STDERR_FILENO, &facts) == 0 && facts.st_dev == output->stderr_device &&
+           facts.st_ino == output->stderr_inode;
+}
+
+static void remember_stderr(struct hs_record_output *output)
+{
+    struct stat facts = {.st_ino = 0};
+
+    (void)fstat(STDERR_FILENO, &facts);
+    output->stderr_device = facts.st_dev;
+    output->stderr_inode = facts.st_ino;
+}
+
 /* One line in the life of a process, in one write, without stdio. */
 static void say(struct hs_record_output *output, const char *what)
 {
@@ -19,7 +37,7 @@ static void say(struct hs_record_output *output, const char *what)
     char line[sizeof head + HS_RECORD_PATH_BYTES + 128];
     size_t n = 0;
 
-    if (output->has_said)
+    if (output->has_said || !is_stderr(output))
         return;
     output->has_said = true;
     for (const char *part = head; *part != '\0'; part++)
@@ -95,6 +113,7 @@ bool hs_record_output_file(struct hs_record_output *output, const char *pattern,
     int fd = -1;
 
     *output = (struct hs_record_output){.fd = -1, .has_said = has_said};
+    remember_stderr(output);
     for (unsigned suffix = 0; fd < 0 && suffix < SUFFIX_MAX; suffix++) {
         if (!name_file(output->path, pattern, pid, suffix)) {
             say(output, "...: the name is too long: nothing is written");
@@ -135,6 +154,7 @@ bool hs_record_output_socket(struct hs_record_output *output, int fd)
     struct stat facts;
 
     *output = (struct hs_record_output){.fd = -1, .has_said = has_said};
+    remember_stderr(output);
     if (fstat(fd, &facts) != 0 || !S_ISSOCK(facts.st_mode))
         return false;
     output->fd = move_up(fd);

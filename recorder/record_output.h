@@ -16,8 +16,8 @@ struct hs_record_output {
     bool is_socket;
     bool is_broken; /* can never be whole again */
     bool has_said;  /* the one line on stderr */
-    dev_t device;
-    ino_t inode;
+    dev_t device, stderr_device;
+    ino_t inode, stderr_inode;
     off_t n_bytes; /* written so far */
     char path[HS_RECORD_PATH_BYTES];
 };

@@ -7,6 +7,7 @@
 #define WAS_USED 1U /* the address of a slot between two that are in use */
 #define STACK_BEGIN 16U
 
+uint8_t hs_record_pages[1U << HS_RECORD_PAGE_BITS] __attribute__((aligned(64)));
 uint8_t hs_record_filter[1U << HS_RECORD_FILTER_BITS] __attribute__((aligned(64)));
 
 static void *map(uint64_t n_bytes)
@@ -18,19 +19,25 @@ static void *map(uint64_t n_bytes)
 }
 
 /* A counter that once was full stays full: it stands for an unknown number of samples. */
-static void filter_add(uint64_t address, int by)
+static void count(uint8_t *counter, int by)
 {
-    uint8_t *counter = &hs_record_filter[hs_record_filter_at(address)];
     uint8_t value = __atomic_load_n(counter, __ATOMIC_RELAXED);
 
     if (value != UINT8_MAX)
         __atomic_store_n(counter, (uint8_t)(value + by), __ATOMIC_RELAXED);
 }
 
+static void filter_add(uint64_t address, int by)
+{
+    count(hs_record_filter_of(address), by);
+    count(hs_record_page_of(address), by);
+}
+
 void hs_record_filter_mark(const void *address)
 {
-    __atomic_store_n(&hs_record_filter[hs_record_filter_at((uint64_t)(uintptr_t)address)],
-                     UINT8_MAX, __ATOMIC_RELAXED);
+    __atomic_store_n(hs_record_filter_of((uint64_t)(uintptr_t)address), UINT8_MAX,
+                     __ATOMIC_RELAXED);
+    __atomic_store_n(hs_record_page_of((uint64_t)(uintptr_t)address), UINT8_MAX, __ATOMIC_RELAXED);
 }
 
 /* One instruction, so that a stop sees the old pair or the new one. */
