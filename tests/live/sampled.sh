@@ -48,7 +48,7 @@ start env LD_PRELOAD="$jemalloc" MALLOC_CONF=prof:true,lg_prof_sample:14 \
     PROF_DUMP="$work/heap.prof" "$work/known" all
 take
 kill -USR1 "$pid"
-for _ in $(seq 100); do
+for _ in $(seq 600); do
     grep -q "dump" "$work/log" && break
     sleep 0.1
 done
