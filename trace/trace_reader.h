@@ -44,8 +44,8 @@ struct hs_trace {
     struct trace_packet first;
     size_t info_end; /* in the first packet: behind the trace information */
     struct trace_sites sites;
-    bool is_suspect;  /* its writer has the fault of trace_recover.h */
-    bool is_foreseen; /* which was seen as it was opened */
+    bool is_suspect;                           /* its writer has the fault of trace_recover.h */
+    bool is_foreseen;                          /* which was seen as it was opened */
     uint64_t n_named_after, n_named_otherwise; /* new functions: as OCaml names them, or not */
     struct trace_recovery recovery;
     size_t n_recovered_domains;

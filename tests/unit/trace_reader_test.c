@@ -421,18 +421,15 @@ static void tells_refusals_apart(void **state)
     ctf_writer_fini(&w);
 }
 
-static void survives_failed_allocations(void **state)
+static void fail_each_allocation(const uint8_t *bytes, size_t n_bytes)
 {
-    (void)state;
-    struct ctf_writer w;
-    write_small(&w, 3);
     for (uint64_t nth = 1;; nth++) {
         struct hs_error err = HS_ERROR_INIT;
         struct hs_trace *trace = NULL;
         struct hs_trace_event event;
         bool more = true;
         hs_alloc_fail_at(nth, false);
-        hs_status status = hs_trace_open_bytes(w.out.bytes, w.out.n_bytes, &trace, &err);
+        hs_status status = hs_trace_open_bytes(bytes, n_bytes, &trace, &err);
         while (status == HS_OK && more)
             status = hs_trace_next(trace, &event, &more, &err);
         hs_alloc_fail_at(0, false);
@@ -443,7 +440,22 @@ static void survives_failed_allocations(void **state)
         }
         assert_int_equal(status, HS_LIMIT);
     }
+}
+
+static void survives_failed_allocations(void **state)
+{
+    (void)state;
+    struct ctf_writer w;
+    struct hs_map map;
+    struct hs_error err;
+    write_small(&w, 3);
+    fail_each_allocation(w.out.bytes, w.out.n_bytes);
     ctf_writer_fini(&w);
+    /* One whose names are searched. */
+    assert_int_equal(hs_map_open(HS_SOURCE_DIR "/tests/fuzz/corpus/trace/fault-v2", &map, &err),
+                     HS_OK);
+    fail_each_allocation(map.bytes, map.n_bytes);
+    hs_map_close(&map);
 }
 
 /* Another damage than the writer's fault, in a trace whose names do not follow OCaml's: it costs
