@@ -12,8 +12,11 @@
  * The proof that the saved state is true: unwinding the C frames gives a first return address into
  * OCaml code that equals it, at the very place. That it merely agrees with the stack proves
  * nothing: it still does when stale. Only the current thread needs judging; the others saved theirs
- * when they released the runtime. Sources: runtime/amd64.S, minor_gc.c, compact.c, signals_nat.c,
- * st_stubs.c. */
+ * when they released the runtime.
+ *
+ * OCaml 5 has a current thread per domain, with its OCaml frames on another stack than those of C,
+ * and one that stands in for it while it blocks. Sources: runtime/amd64.S, minor_gc.c, compact.c,
+ * signals_nat.c, st_stubs.c; of OCaml 5 domain.c, shared_heap.c, major_gc.c, fiber.c. */
 #include <string.h>
 
 #include "base/alloc.h"
