@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define HS_RECORD_SLOTS_MIN 4096U
+#define HS_RECORD_SLOTS_MIN 256U
 #define HS_RECORD_SLOTS_MAX (1U << 22)
 #define HS_RECORD_STACKS_BYTES (UINT64_C(256) << 20) /* of address space, touched as it is used */
 #define HS_RECORD_STACK_HEADS (1U << 16)
