@@ -150,10 +150,11 @@ static void reap(struct hs_recording *r)
         hs_packet_queue_finish(&r->queue);
 }
 
-static void wait_for_more(struct hs_recording *r)
+/* A program may close its end and go on: then only its own end is waited for. */
+static void wait_for_more(struct hs_recording *r, bool has_ended)
 {
     struct pollfd waits[3] = {
-        {.fd = r->queue.ready_fd, .events = POLLIN},
+        {.fd = has_ended ? -1 : r->queue.ready_fd, .events = POLLIN},
         {.fd = r->has_ended ? -1 : r->pid_fd, .events = POLLIN},
         {.fd = -1},
     };
@@ -166,7 +167,7 @@ static void follow(struct hs_recording *r)
 {
     for (bool has_ended = false; !has_ended || !r->has_ended;) {
         if (!take_packets(r, &has_ended))
-            wait_for_more(r);
+            wait_for_more(r, has_ended);
         reap(r);
         if (r->sender != NULL)
             hs_sender_work(r->sender);

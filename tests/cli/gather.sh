@@ -31,7 +31,9 @@ int main(int argc, char **argv)
 }
 C
 cc -g -O1 -o busy busy.c || fail "building"
-(umask 077 && echo 'a secret of thirty-two characters' >token && echo 'another secret, as long as that one' >other)
+umask 077
+echo 'a secret of thirty-two characters' >token
+echo 'another secret, as long as that one' >other
 
 # gather_on PORT OPTIONS...: started; its place in $place.
 gather_on()
@@ -84,7 +86,8 @@ gather_on 0
 port=${place##*:}
 exits 5 gather --listen "127.0.0.1:$port" --token token -o more
 mentions "Address already in use"
-"$HEAPSNAP" record --rate 16KiB --to "$place" --token token -- ./busy 20000 slow >one.out 2>one.err &
+"$HEAPSNAP" record --rate 16KiB --to "$place" --token token -- ./busy 20000 slow >one.out \
+    2>one.err &
 one=$!
 "$HEAPSNAP" record --rate 16KiB --to "$place" --token token -o local.trace -- ./busy 20000 slow \
     >two.out 2>two.err &
@@ -113,7 +116,7 @@ mentions "does not take us"
 told 'refused: it has another token'
 python3 - "$port" <<'PYTHON' || fail "garbage"
 import os, socket, sys
-for i, garbage in enumerate([b"GET / HTTP/1.1\r\n\r\n", b"", os.urandom(100000), b"HSRECRD1" + bytes(5000)]):
+for garbage in (b"GET / HTTP/1.1\r\n\r\n", b"", os.urandom(100000), b"HSRECRD1" + bytes(5000)):
     peer = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
     peer.settimeout(60)
     assert peer.recv(8) == b"HSGATHR1"
@@ -158,15 +161,19 @@ gather_on 0
 slow=$!
 started+=("$slow")
 exec 9>hold
-for _ in $(seq 600); do ls traces/*"-$(pgrep -P "$slow" -x busy || echo none)-"* >/dev/null 2>&1 && break; sleep 0.1; done
+for _ in $(seq 600); do
+    pid=$(pgrep -P "$slow" -x busy || echo none)
+    ls traces/*"-$pid-"* >/dev/null 2>&1 && break
+    sleep 0.1
+done
 kill -STOP "$gatherer"
 for _ in $(seq 1200); do grep -q ready slow.out && break; sleep 0.1; done
 grep -q ready slow.out || fail "the program waits for the network"
 kill -CONT "$gatherer"
 exec 9>&-
 wait "$slow" || fail "slow: $(cat slow.err)"
-grep -qE "packets sent to '$place', [1-9][0-9]* dropped \([1-9][0-9]* bytes\)|[1-9][0-9]* more were lost" \
-    slow.err || fail "nothing dropped: $(cat slow.err)"
+dropped="packets sent to '$place', [1-9][0-9]* dropped \([1-9][0-9]* bytes\)"
+grep -qE "$dropped|[1-9][0-9]* more were lost" slow.err || fail "nothing dropped: $(cat slow.err)"
 told 'complete: [0-9]+ sampled'
 end_gather
 
