@@ -66,20 +66,22 @@ static bool is_one_of(const char *name, const char *const *patterns, size_t n)
     return false;
 }
 
+enum hs_frame_rank hs_frame_rank(const char *name)
+{
+    if (is_one_of(name, allocators, sizeof allocators / sizeof *allocators))
+        return HS_FRAME_ALLOCATOR;
+    bool is_library = is_one_of(name, libraries, sizeof libraries / sizeof *libraries);
+    bool is_named = name[0] != 0 && strncmp(name, "+0x", 3) != 0;
+    return is_named && !is_library && !is_wrapper(name) ? HS_FRAME_OWN : HS_FRAME_LIBRARY;
+}
+
 size_t hs_place_frame(const struct hs_frame *frames, size_t n)
 {
-    size_t own = n, any = n;
-    for (size_t i = n; i-- > 0;) {
-        const char *name = frames[i].function;
-        if (is_one_of(name, allocators, sizeof allocators / sizeof *allocators))
-            continue;
-        any = i;
-        bool is_library = is_one_of(name, libraries, sizeof libraries / sizeof *libraries);
-        bool is_named = name[0] != 0 && strncmp(name, "+0x", 3) != 0;
-        if (is_named && !is_library && !is_wrapper(name))
-            own = i;
-    }
-    return own < n ? own : any < n ? any : 0;
+    size_t best = 0;
+    for (size_t i = 1; i < n; i++)
+        if (hs_frame_rank(frames[i].function) > hs_frame_rank(frames[best].function))
+            best = i;
+    return best;
 }
 
 void hs_frame_text(const struct hs_frame *frame, char *text, size_t n)

@@ -16,6 +16,11 @@ struct hs_frame {
 
 enum { HS_FRAME_BYTES = 512 };
 
+/* How well a function of this name tells where memory was allocated; the names of OCaml's library
+ * are among those of libraries. */
+enum hs_frame_rank { HS_FRAME_ALLOCATOR, HS_FRAME_LIBRARY, HS_FRAME_OWN };
+enum hs_frame_rank hs_frame_rank(const char *function);
+
 /* The place of a backtrace frames[n], the innermost first: index of a frame. Of the library's when
  * nothing else has a name. n >= 1. */
 size_t hs_place_frame(const struct hs_frame *frames, size_t n);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "site.h"
 #include "trace_gaps.h"
 
 /* Events between two looks at whether somebody wants us to end. */
@@ -78,6 +79,15 @@ static hs_status parse_options(const struct hs_invocation *inv, struct hs_trace_
     return parse_patterns(inv, HS_OPT_HIDE, look->hide, &look->n_hide, err);
 }
 
+/* malloc is nobody's site, and what the C++ library did for its caller is not its own; a trace of
+ * OCaml names its library's functions as memtrace's viewer does. */
+static uint8_t rank_of(const char *function)
+{
+    bool is_ocaml =
+        strncmp(function, "Stdlib", 6) == 0 || strncmp(function, "Camlinternal", 12) == 0;
+    return is_ocaml ? HS_FRAME_OWN : (uint8_t)hs_frame_rank(function);
+}
+
 static hs_status read_events(struct hs_tool *tool, struct hs_trace_look *look, struct hs_error *err)
 {
     for (uint64_t n = 0;; n++) {
@@ -124,6 +134,7 @@ hs_status hs_trace_look_open(struct hs_tool *tool, const struct hs_invocation *i
     struct hs_place_source source = {locations_of, string_of, ret->trace};
     HS_TRY(hs_places_init(&ret->places, &ret->objects.stacks, &source, budget, err));
     hs_places_hide(&ret->places, ret->hide, ret->n_hide);
+    hs_places_rank(&ret->places, rank_of);
     ret->scale = hs_trace_scale_of(&ret->objects, ret->info->samples_per_word);
     HS_TRY(hs_trace_filter_apply(&ret->filter, &ret->objects, &ret->places, ret->info->word_bytes,
                                  &ret->n_selected, err));

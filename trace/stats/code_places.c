@@ -98,6 +98,18 @@ void hs_places_hide(struct hs_places *places, const struct hs_name_pattern *patt
     }
 }
 
+void hs_places_rank(struct hs_places *places, uint8_t (*rank)(const char *function))
+{
+    for (size_t f = 0; f < hs_places_n_functions(places); f++)
+        places->functions[f].rank =
+            rank(hs_strtab_get(&places->strings, places->functions[f].name));
+}
+
+static const struct hs_place_function *function_of(const struct hs_places *places, uint32_t frame)
+{
+    return &places->functions[hs_places_frame(places, frame).function];
+}
+
 void hs_places_sites(const struct hs_places *places, const struct hs_stacks *stacks,
                      uint32_t *sites, uint32_t *callers)
 {
@@ -109,7 +121,9 @@ void hs_places_sites(const struct hs_places *places, const struct hs_stacks *sta
         uint32_t site = sites[parent], caller = callers == NULL ? HS_NO_KEY : callers[parent];
         for (uint32_t i = places->begin[code]; i < places->begin[code + 1]; i++) {
             uint32_t frame = places->frames[i];
-            if (places->functions[hs_places_frame(places, frame).function].is_hidden)
+            const struct hs_place_function *function = function_of(places, frame);
+            if (function->is_hidden ||
+                (site != HS_NO_KEY && function->rank < function_of(places, site)->rank))
                 continue;
             caller = site;
             site = frame;

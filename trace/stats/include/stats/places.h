@@ -21,6 +21,7 @@ struct hs_place_source {
 struct hs_place_function {
     hs_str name, file; /* of hs_places.strings; file 0: unknown */
     bool is_hidden;
+    uint8_t rank; /* see hs_places_rank */
 };
 
 struct hs_place_frame {
@@ -49,6 +50,10 @@ void hs_places_fini(struct hs_places *places);
 /* Hides the functions that one of the patterns matches (name or file), and no others. */
 void hs_places_hide(struct hs_places *places, const struct hs_name_pattern *patterns, size_t n);
 
+/* Ranks functions by their names: a site is the innermost of the frames of the highest rank. All
+ * have rank 0 before: the innermost frame is the site. */
+void hs_places_rank(struct hs_places *places, uint8_t (*rank)(const char *function));
+
 static inline size_t hs_places_n_functions(const struct hs_places *places)
 {
     return places->function_keys.n;
@@ -63,8 +68,8 @@ static inline struct hs_place_frame hs_places_frame(const struct hs_places *plac
 bool hs_places_matches(const struct hs_places *places, uint32_t function,
                        const struct hs_name_pattern *pattern);
 
-/* Per node of the stacks: the innermost frame that is not hidden, and the one outside of it
- * (HS_NO_KEY: none). Each array has hs_stacks_n; may be NULL. */
+/* Per node of the stacks: its site among the frames that are not hidden, and what would be the site
+ * without it and all inside of it (HS_NO_KEY: none). Each array has hs_stacks_n; may be NULL. */
 void hs_places_sites(const struct hs_places *places, const struct hs_stacks *stacks,
                      uint32_t *sites, uint32_t *callers);
 
