@@ -5,11 +5,11 @@
  * A way ends where it comes to an empty place, a string that is none, or to anything but a location
  * of the packet's time. It costs where a bit is cleared, where a new name was in the list already
  * or is not named after its file, where a function is far from where it was, where a code was
- * something else before. The cheapest ways go on side by side, into the next packets too; what two
- * ways of nearly the same cost see differently is doubtful.
+ * something else before or its neighbours are of another file. The cheapest ways go on side by
+ * side, into the next packets too; what two ways of nearly the same cost see differently is
+ * doubtful.
  *
- * Bounded: TRACE_N_WAYS at a time, TRACE_MAX_STEPS in all; beyond, packets are read as they stand.
- */
+ * Bounded: TRACE_N_WAYS at a time, TRACE_MAX_STEPS in all; beyond, names are lost. */
 #ifndef HS_TRACE_TRACE_RECOVER_H
 #define HS_TRACE_TRACE_RECOVER_H
 
