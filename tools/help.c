@@ -89,7 +89,8 @@ bool hs_choices_unsaid(const struct hs_option *option, char *text)
 }
 
 /* Named on one line, by what they are of. */
-#define BRIEF (HS_OPTIONS_OF_LIMITS | HS_OPTIONS_OF_FILES | HS_OPTIONS_OF_STOP)
+#define BRIEF \
+    (HS_OPTIONS_OF_LIMITS | HS_OPTIONS_OF_FILES | HS_OPTIONS_OF_STOP | HS_OPTIONS_OF_TRACES)
 
 static hs_status brief_line(struct hs_out *out, const struct hs_command *command,
                             struct hs_error *err)

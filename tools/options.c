@@ -428,14 +428,12 @@ const struct hs_command hs_commands[] = {
      "Options from --allocated to --heap say which allocations count; all that are given must "
      "hold. A range is A..B, A.., ..B or one value; times are seconds since the start, N% of the "
      "run, peak or end. Estimates stand with their standard error.",
-     "heapsnap trace info app.ctf\nheapsnap trace dump app.ctf --format ndjson\n"
+     "heapsnap trace info app.ctf\n"
      "heapsnap trace top app.ctf --live-at peak\n"
      "heapsnap trace top app.ctf --by function --inside Cache. --collected never\n"
      "heapsnap trace tree app.ctf --allocated 10s..50% --hide /^Stdlib/\n"
      "heapsnap trace live app.ctf --points 100 --format tsv\n"
-     "heapsnap trace lifetimes app.ctf --group-leaked 10%..\n"
-     "heapsnap trace dump app.ctf --format ndjson\n"
-     "heapsnap trace names raw.trace -o named.trace\n",
+     "heapsnap trace lifetimes app.ctf --group-leaked 10%..\n",
      hs_cmd_trace},
     {"help", "help", "the help of a command", "[COMMAND]", 0, 1, 0,
      "Prints the same as COMMAND --help.", "heapsnap help roots\n", hs_cmd_help},

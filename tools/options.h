@@ -156,6 +156,14 @@ static inline bool hs_takes_rest(const struct hs_command *command)
 #define HS_OPTIONS_OF_STOP                                                        \
     (HS_BIT(HS_OPT_STOP) | HS_BIT(HS_OPT_MAX_PAUSE) | HS_BIT(HS_OPT_MAX_GROWTH) | \
      HS_BIT(HS_OPT_NO_RESTART_SYSCALLS))
+/* Of looks at traces: which objects count, and how they are shown. */
+#define HS_OPTIONS_OF_TRACES                                                         \
+    (HS_BIT(HS_OPT_ALLOCATED) | HS_BIT(HS_OPT_LIVE_AT) | HS_BIT(HS_OPT_COLLECTED) |  \
+     HS_BIT(HS_OPT_LIFETIME) | HS_BIT(HS_OPT_SIZE) | HS_BIT(HS_OPT_INSIDE) |         \
+     HS_BIT(HS_OPT_NOT_INSIDE) | HS_BIT(HS_OPT_HIDE) | HS_BIT(HS_OPT_HEAP) |         \
+     HS_BIT(HS_OPT_GROUP_ALLOCATIONS) | HS_BIT(HS_OPT_GROUP_LEAKED) |                \
+     HS_BIT(HS_OPT_GROUP_INTERVAL) | HS_BIT(HS_OPT_TRACE_SORT) | HS_BIT(HS_OPT_BY) | \
+     HS_BIT(HS_OPT_POINTS))
 /* Of every command that writes a file, an index included; on the same line. */
 #define HS_OPTIONS_OF_FILES (HS_BIT(HS_OPT_MODE) | HS_BIT(HS_OPT_GROUP))
 _Static_assert(HS_N_OPTIONS <= 128, "options have a bit each");
