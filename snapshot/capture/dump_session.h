@@ -12,7 +12,7 @@
 struct hs_dump_session {
     const struct hs_dump_options *options;
     const struct hs_dump_beside *beside; /* borrowed; NULL: none */
-    struct hs_target *target; /* borrowed, like the four below */
+    struct hs_target *target;            /* borrowed, like the four below */
     struct hs_objects *objects;
     struct hs_image *image;
     struct hs_dump_plan *plan; /* over the image */

@@ -76,7 +76,7 @@ hs_status hs_ocaml_proof(struct hs_ocaml *rt, const char *what, uint64_t expecte
 hs_status hs_ocaml_note(struct hs_ocaml *rt, bool is_gap, struct hs_error *err, const char *format,
                         ...) __attribute__((format(printf, 4, 5)));
 
-/* ---- ocaml4_locate.c (stopped) */
+/* ---- ocaml_locate.c (stopped) */
 /* Finds the runtime, or fails with HS_TARGET saying what the program is (bytecode, OCaml 5, no
  * OCaml, a version outside 4.13 - 4.14). Copies writable data of the executable and plugins first.
  */
@@ -85,7 +85,7 @@ void hs_ocaml_fini(struct hs_ocaml *rt);
 /* Copies the chunks and the live part [young_ptr, young_alloc_end) of the minor heap. */
 hs_status hs_ocaml_copy_heap(struct hs_ocaml *rt, struct hs_error *err);
 
-/* ---- ocaml4_stop.c (stopped) */
+/* ---- ocaml_stop.c (stopped) */
 /* Before the stop, so that the stop is short: reads the unwind tables and runtime code that judging
  * a stop needs. What cannot be read is passed over. */
 void hs_ocaml_prepare(struct hs_objects *objects);

@@ -25,7 +25,7 @@ enum {
     HS_STATE_WORDS = 52,
 };
 
-/* ---- ocaml4_statics.c: C static variables of the runtime, by .symtab or by operand harvest.
+/* ---- ocaml_statics.c: C static variables of the runtime, by .symtab or by operand harvest.
  * Each is a run-time address, or 0 when it could not be found and validated. */
 struct hs_ocaml_statics {
     hs_addr finalisable_first, finalisable_last, to_do_hd;

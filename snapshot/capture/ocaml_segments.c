@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ocaml4_locate.h"
 #include "ocaml5.h"
+#include "ocaml_locate.h"
 #include "symbols/elf.h"
 
 enum { SEGMENTS_MAX = 1 << 20, ATOM_WORDS = 256 + 1 };

@@ -12,7 +12,7 @@
 #include "base/alloc.h"
 #include "capture/ocaml_emit.h"
 #include "fake_roots.h"
-#include "ocaml4_locate.h"
+#include "ocaml_locate.h"
 #include "snapshot/reader.h"
 #include "symbols/elf.h"
 

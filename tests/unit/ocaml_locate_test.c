@@ -11,7 +11,7 @@
 
 #include "base/alloc.h"
 #include "elf_writer.h"
-#include "ocaml4_locate.h"
+#include "ocaml_locate.h"
 #include "symbols/elf.h"
 
 #define BIAS UINT64_C(0x550000000000)

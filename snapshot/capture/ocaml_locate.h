@@ -1,13 +1,13 @@
 /* The parts of hs_ocaml_locate; private to it. */
-#ifndef HS_CAPTURE_OCAML4_LOCATE_H
-#define HS_CAPTURE_OCAML4_LOCATE_H
+#ifndef HS_CAPTURE_OCAML_LOCATE_H
+#define HS_CAPTURE_OCAML_LOCATE_H
 
 #include "ocaml.h"
 
 #define HS_OCAML_SUPPORTED \
     "supported are native programs of OCaml 4.13 and 4.14, and of 5.1 to 5.4, on x86-64"
 
-/* ocaml4_refuse.c: HS_OK when the symbols are those of a native program of OCaml 4.13, 4.14 or 5.1
+/* ocaml_refuse.c: HS_OK when the symbols are those of a native program of OCaml 4.13, 4.14 or 5.1
  * and later, else HS_TARGET with what the program is. `*ret_minor` is 13 or 14 as far as the
  * symbols tell, 0 for OCaml 5. */
 hs_status hs_ocaml_recognise_runtime(const struct hs_ocaml *rt, unsigned *ret_minor,

@@ -14,8 +14,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "ocaml4_locate.h"
 #include "ocaml5.h"
+#include "ocaml_locate.h"
 #include "symbols/elf.h"
 
 enum {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "capture/dump.h"
-#include "ocaml4_locate.h"
+#include "ocaml_locate.h"
 
 static bool refuse_has(const struct hs_ocaml *rt, const char *name)
 {
