@@ -94,14 +94,17 @@ static hs_status print_one(struct hs_tool *tool, const struct hs_sampler *sample
 {
     struct hs_out *out = &tool->out;
     const char *kind = hs_sampler_kind_name(sampler->kind);
+    bool as_asked = sampler->kind == HS_SAMPLER_RECORD; /* it draws from the bytes asked for */
     if (sampler->period_words > 0)
-        HS_TRY(hs_print(out, err, "estimate of all live words: %lu +- %lu (sampled, %s)\n",
+        HS_TRY(hs_print(out, err, "estimate of all live words%s: %lu +- %lu (sampled, %s)\n",
+                        as_asked ? " asked for" : "",
                         (unsigned long)hs_estimate_words(&whole->estimate),
                         (unsigned long)hs_estimate_error_words(&whole->estimate), kind));
     else
         HS_TRY(hs_print(out, err, "%lu samples of %s; its rate is not known: counts, no words\n",
                         (unsigned long)whole->estimate.n_samples, kind));
-    HS_TRY(hs_print(out, err, "  heap: %lu words (exact)", (unsigned long)whole->exact_words));
+    HS_TRY(hs_print(out, err, "  heap: %lu words%s (exact)", (unsigned long)whole->exact_words,
+                    as_asked ? " with what the allocator adds" : ""));
     if (whole->since == HS_SINCE_LATER)
         HS_TRY(hs_print(out, err, "; sampled from %.1f s on", whole->later_seconds));
     else if (whole->since == HS_SINCE_UNKNOWN)
