@@ -1,7 +1,7 @@
 /* links: hs_capture hs_format hs_symbols hs_base */
 /* A valid OCaml 4 process and any damage to its memory. The first byte chooses what is asked: the
  * list of its chunks and its bounds (locate), or blocks, roots, marks and the snapshot that comes
- * of them. Then come operations of six bytes: place, place, kind, argument, argument, area. */
+ * of them. Then comes the damage (word_damage.h). */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,83 +13,17 @@
 #include "capture/ocaml_emit.h"
 #include "fake_roots.h"
 #include "ocaml_locate.h"
-#include "snapshot/reader.h"
 #include "symbols/elf.h"
+#include "word_damage.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes);
 
-enum { OPERATION_BYTES = 6, MAX_OPERATIONS = 64, MAX_AREAS = 8, PAGE = 512 };
+enum { PAGE = 512 };
 #define MUST(call)           \
     do {                     \
         if ((call) != HS_OK) \
             abort();         \
     } while (0)
-
-struct area {
-    hs_addr at;
-    uint64_t *words;
-    size_t n;
-};
-
-struct areas {
-    struct area items[MAX_AREAS];
-    size_t n;
-};
-
-static void add_area(struct areas *areas, hs_addr at, uint64_t *words, size_t n)
-{
-    if (n != 0)
-        areas->items[areas->n++] = (struct area){at, words, n};
-}
-
-/* A word that means something, or nearly. */
-static uint64_t hostile_word(const struct areas *areas, unsigned kind, unsigned argument,
-                             uint64_t old, hs_addr at)
-{
-    const struct area *other = &areas->items[argument % areas->n];
-    switch (kind % 10) {
-    case 0:
-        return argument;
-    case 1:
-        return UINT64_MAX - argument;
-    case 2:
-        return UINT64_C(1) << argument % 64;
-    case 3:
-        return old ^ UINT64_C(1) << argument % 64;
-    case 4:
-        return old + 8 * (uint64_t)(int64_t)(int16_t)argument;
-    case 5:
-        return at + 8 * (uint64_t)(int64_t)(int16_t)argument;
-    case 6:
-        return other->at + 8 * (uint64_t)(argument / areas->n % other->n);
-    case 7:
-        return other->words[argument / areas->n % other->n];
-    case 8: /* a header */
-        return (uint64_t)(argument >> 6) << 10 | (uint64_t)(argument & 3) << 8 |
-               (240 + (argument >> 2) % 16);
-    default:
-        return (uint64_t)argument << argument % 48;
-    }
-}
-
-static void damage(const struct areas *areas, const uint8_t *bytes, size_t n_bytes)
-{
-    for (size_t i = 0; (i + 1) * OPERATION_BYTES <= n_bytes && i < MAX_OPERATIONS; i++) {
-        const uint8_t *op = bytes + i * OPERATION_BYTES;
-        const struct area *area = &areas->items[op[5] % areas->n];
-        size_t place = (op[0] | (size_t)op[1] << 8) % area->n;
-        area->words[place] = hostile_word(areas, op[2], op[3] | (unsigned)op[4] << 8,
-                                          area->words[place], area->at + 8 * place);
-    }
-}
-
-static void check_spans(const struct hs_spans *spans)
-{
-    for (size_t i = 0; i < spans->n; i++) {
-        assert(spans->spans[i].begin < spans->spans[i].end);
-        assert(i == 0 || spans->spans[i - 1].end <= spans->spans[i].begin);
-    }
-}
 
 /* ---- the list of chunks */
 
@@ -177,24 +111,24 @@ static void fuzz_locate(const uint8_t *bytes, size_t n_bytes, unsigned head_word
 {
     struct hs_error err = HS_ERROR_INIT;
     struct listed *l = calloc(1, sizeof *l);
-    struct areas areas = {0};
+    struct damage_areas areas = {0};
     if (l == NULL)
         abort();
     listed_fill(l, head_words);
-    add_area(&areas, DATA_AT, l->data, PAGE);
-    add_area(&areas, STATE_AT, l->state, 64);
+    damage_add(&areas, DATA_AT, l->data, PAGE);
+    damage_add(&areas, STATE_AT, l->state, 64);
     for (unsigned i = 0; i < N_CHUNKS; i++) /* the heads */
-        add_area(&areas, CHUNKS_AT + ((uint64_t)i * CHUNK_PAGES + 1) * PAGE * 8 - 64,
-                 &l->heap[((size_t)i * CHUNK_PAGES + 1) * PAGE - 8], 8);
-    damage(&areas, bytes, n_bytes);
+        damage_add(&areas, CHUNKS_AT + ((uint64_t)i * CHUNK_PAGES + 1) * PAGE * 8 - 64,
+                   &l->heap[((size_t)i * CHUNK_PAGES + 1) * PAGE - 8], 8);
+    damage_apply(&areas, bytes, n_bytes);
     listed_open(l);
     hs_status status = hs_ocaml_locate(&l->rt, &err);
     assert(status == HS_OK || status == HS_TARGET);
     if (status == HS_OK) {
         assert(l->rt.chunks.n > 0 && l->rt.n_proofs >= 2);
-        check_spans(&l->rt.chunks);
-        check_spans(&l->rt.statics);
-        check_spans(&l->rt.code);
+        damage_check_spans(&l->rt.chunks);
+        damage_check_spans(&l->rt.statics);
+        damage_check_spans(&l->rt.code);
         assert(l->rt.young_start <= l->rt.young_ptr && l->rt.young_ptr <= l->rt.young_end);
     }
     hs_ocaml_fini(&l->rt);
@@ -312,31 +246,6 @@ static void make_heap(struct fake_heap *h, hs_addr *ret_block, hs_addr *ret_clos
     (void)fake_block(h, HS_TAG_DOUBLE_ARRAY, 4, fields);
 }
 
-static void check_snapshot(int fd)
-{
-    struct hs_error err = HS_ERROR_INIT;
-    struct hs_snap *snap = NULL;
-    char path[64];
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    if (hs_snap_open(path, 0, &snap, &err) != HS_OK || hs_snap_check(snap, NULL, &err) != HS_OK) {
-        fprintf(stderr, "%s\n", err.message);
-        abort();
-    }
-    hs_snap_close(snap);
-}
-
-static void check_blocks(const struct hs_block_map *map)
-{
-    check_spans(&map->spans);
-    uint64_t n_words = 0;
-    for (size_t i = 0; i < map->rt->chunks.n; i++)
-        n_words += (map->rt->chunks.spans[i].end - map->rt->chunks.spans[i].begin) / HS_WORD;
-    n_words += (map->rt->young_alloc_end - map->rt->young_ptr) / HS_WORD;
-    assert(map->n_live_words + map->n_free_words + map->n_fragment_words + map->n_damaged_words +
-               map->n_unborn_words ==
-           n_words);
-}
-
 static hs_status walk(struct fake_roots *f, struct hs_ocaml_marks *marks, int fd,
                       struct hs_error *err)
 {
@@ -344,7 +253,7 @@ static hs_status walk(struct fake_roots *f, struct hs_ocaml_marks *marks, int fd
     struct hs_snap_facts facts = {.word_bytes = 8, .pid = 1, .samplers = &memprof, .n_samplers = 1};
     struct hs_snap_totals totals;
     struct hs_out out = {0};
-    check_blocks(&f->map);
+    damage_check_blocks(&f->map);
     HS_TRY(fake_roots_collect(f, err));
     HS_TRY(hs_ocaml_mark(&f->heap->rt, &f->map, &f->roots, marks, err));
     struct hs_ocaml_emission emission = {.rt = &f->heap->rt,
@@ -359,7 +268,7 @@ static hs_status walk(struct fake_roots *f, struct hs_ocaml_marks *marks, int fd
         status = hs_out_commit(&out, err);
     hs_out_close(&out);
     if (status == HS_OK)
-        check_snapshot(fd);
+        damage_check_snapshot(fd);
     return status;
 }
 
@@ -368,21 +277,21 @@ static void fuzz_walk(const uint8_t *bytes, size_t n_bytes)
     struct hs_error err = HS_ERROR_INIT;
     struct fake_roots *f = fake_roots_new();
     struct hs_ocaml_marks marks = {0};
-    struct areas areas = {0};
+    struct damage_areas areas = {0};
     hs_addr block, closure;
     struct fake_heap *h = f->heap;
     make_heap(h, &block, &closure);
     make_stack(f, block);
     make_lists(f, block, closure);
-    add_area(&areas, FAKE_HEAP_AT, h->heap, h->n_heap);
-    add_area(&areas, FAKE_YOUNG_AT + (FAKE_YOUNG_WORDS - h->n_young) * HS_WORD,
-             &h->young[FAKE_YOUNG_WORDS - h->n_young], h->n_young);
-    add_area(&areas, FAKE_STATIC_AT, h->statics, h->n_statics);
-    add_area(&areas, FAKE_DATA_AT, f->data, FAKE_FREE + 60);
-    add_area(&areas, FAKE_STACK_AT, f->stack, 400);
-    add_area(&areas, FAKE_MALLOC_AT, f->memory, 128);
-    add_area(&areas, FAKE_HEAP_AT, h->heap, h->n_heap);
-    damage(&areas, bytes, n_bytes);
+    damage_add(&areas, FAKE_HEAP_AT, h->heap, h->n_heap);
+    damage_add(&areas, FAKE_YOUNG_AT + (FAKE_YOUNG_WORDS - h->n_young) * HS_WORD,
+               &h->young[FAKE_YOUNG_WORDS - h->n_young], h->n_young);
+    damage_add(&areas, FAKE_STATIC_AT, h->statics, h->n_statics);
+    damage_add(&areas, FAKE_DATA_AT, f->data, FAKE_FREE + 60);
+    damage_add(&areas, FAKE_STACK_AT, f->stack, 400);
+    damage_add(&areas, FAKE_MALLOC_AT, f->memory, 128);
+    damage_add(&areas, FAKE_HEAP_AT, h->heap, h->n_heap);
+    damage_apply(&areas, bytes, n_bytes);
     fake_roots_seal(f);
     int fd = memfd_create("snapshot", MFD_CLOEXEC);
     if (fd < 0)
