@@ -352,10 +352,16 @@ static void put_stacks(struct fake_ocaml5 *fake, hs_addr block, hs_addr closure)
 
 /* ---- domains and threads */
 
+/* Of a domain's state, local roots: from there on the versions differ by their place alone. */
+static unsigned first_word(const struct fake_ocaml5 *fake)
+{
+    return fake->minor < 3 ? 19 : fake->minor == 3 ? 20 : 24;
+}
+
 static void put_state(struct fake_ocaml5 *fake, unsigned domain, hs_addr block)
 {
     uint64_t *state = fake5_word(fake, FAKE5_STATE(domain));
-    const unsigned first = fake->minor < 3 ? 19 : fake->minor == 3 ? 20 : 24; /* local roots */
+    const unsigned first = first_word(fake);
 
     state[HS_STATE5_YOUNG_START] = FAKE5_YOUNG(domain);
     state[HS_STATE5_YOUNG_END] = FAKE5_YOUNG(domain + 1);
@@ -449,7 +455,7 @@ static void put_c_roots(struct fake_ocaml5 *fake, hs_addr block)
     cells[2] = memory_at(CELLS + 3);
     cells[3] = data_at(C_VARIABLE + 1);
     cells[6] = memory_at(NAMED); /* a named value: {value, next, text} */
-    cells[12] = FAKE5_STATE(0) + HS_WORD * (fake->minor < 3 ? 37 : fake->minor == 3 ? 38 : 42);
+    cells[12] = FAKE5_STATE(0) + (first_word(fake) + 18) * HS_WORD;
     memory(fake, NAMED)[0] = block;
     memory(fake, NAMED)[2] = 'n';
     *data(fake, NAMED_VALUES) = memory_at(NAMED);
