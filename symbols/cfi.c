@@ -72,7 +72,8 @@ static hs_status row_make_room(struct hs_cfi *cfi, size_t n_bytes, struct hs_err
                    sizeof(*cfi->places), err));
     HS_TRY(hs_grow((void **)&cfi->rows, &cfi->rows_capacity, cfi->n_places + 1, sizeof(*cfi->rows),
                    err));
-    return hs_buffer_reserve(&cfi->expressions, n_bytes, err);
+    /* one more: there are bytes to point into when no row has an expression */
+    return hs_buffer_reserve(&cfi->expressions, n_bytes + 1, err);
 }
 
 /* Keeps a row for the next frame at the same address. Out of memory it is asked for again. */
