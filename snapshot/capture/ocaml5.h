@@ -71,7 +71,7 @@ struct hs_ocaml5_fiber {
     hs_addr stack;   /* stack_info */
     hs_addr block;   /* the continuation, as a value */
     uint32_t order;  /* 0: its own, 1: the parent of that, ... */
-    bool is_damaged; /* no stack is there */
+    bool is_damaged; /* no stack is there, or one that shares memory with another */
 };
 
 struct hs_ocaml5 {

@@ -169,12 +169,34 @@ static hs_status fibers_copy(struct hs_ocaml *rt, struct hs_error *err)
     return HS_OK;
 }
 
+/* Stacks of a sound heap lie apart. Of those that share memory the first one stays: each is walked
+ * to its end, so many laid over each other would take for ever. */
+static void fibers_part(struct hs_ocaml *rt)
+{
+    struct hs_ocaml5 *five = rt->five;
+    hs_addr end = 0;
+
+    if (five->n_fibers > 1)
+        qsort(five->fibers, five->n_fibers, sizeof *five->fibers, by_stack);
+    for (size_t i = 0; i < five->n_fibers; i++) {
+        struct hs_ocaml5_fiber *fiber = &five->fibers[i];
+        uint64_t handler;
+        if (fiber->is_damaged)
+            continue;
+        fiber->is_damaged = fiber->stack < end ||
+                            !hs_image_u64(rt->image, fiber->stack + HS_STACK5_HANDLER, &handler);
+        if (!fiber->is_damaged)
+            end = handler + HS_HANDLER5_BYTES;
+    }
+}
+
 hs_status hs_ocaml5_copy_fibers(struct hs_ocaml *rt, struct hs_error *err)
 {
     rt->five->n_fibers = 0;
     HS_TRY(fibers_find(rt, err));
     fibers_unique(rt->five);
     HS_TRY(fibers_copy(rt, err));
+    fibers_part(rt);
     if (rt->five->n_fibers > 1)
         qsort(rt->five->fibers, rt->five->n_fibers, sizeof *rt->five->fibers, by_block);
     return HS_OK;

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "symbols/cfi.h"
+#include "symbols/dwarf_box.h"
 #include "symbols/elf.h"
 #include "target/core.h"
 
@@ -66,7 +68,11 @@ void fake_ocaml5_free(struct fake_ocaml5 *fake)
     if (fake == NULL)
         return;
     end_walk(fake);
-    hs_elf_close(fake->object.elf);
+    for (size_t i = 0; i < sizeof fake->programs / sizeof *fake->programs; i++) {
+        hs_cfi_close(fake->programs[i].object.cfi);
+        hs_elf_close(fake->programs[i].object.elf);
+    }
+    hs_dwarf_box_free(fake->objects.box);
     hs_target_close(&fake->target);
     close(fake->fd);
     core_writer_fini(&fake->writer);

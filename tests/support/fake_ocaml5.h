@@ -43,16 +43,28 @@ enum {
 };
 
 /* How the first thread of the first domain stands. */
-enum fake5_stand { FAKE5_BLOCKED, FAKE5_IN_C, FAKE5_IN_OCAML, FAKE5_STANDS };
+enum fake5_stand {
+    FAKE5_BLOCKED,
+    FAKE5_IN_C,     /* called through the runtime, and cannot be unwound */
+    FAKE5_IN_OCAML, /* where there is no frame descriptor */
+    FAKE5_IN_CALL,  /* in C, straight from there */
+    FAKE5_STANDS
+};
+
+/* Its file; opened when first needed. */
+struct fake5_program {
+    struct elf_writer elf;
+    uint8_t frames[128];
+    struct hs_object object;
+};
 
 struct fake_ocaml5 {
     uint64_t memory[FAKE5_BYTES / HS_WORD];
     unsigned minor; /* of the version */
     struct core_writer writer;
-    struct elf_writer elf;
+    struct fake5_program programs[2];
     int fd; /* the core, to be written again */
     struct hs_target target;
-    struct hs_object object;
     struct hs_objects objects;
     /* Of one walk: */
     struct hs_image image;

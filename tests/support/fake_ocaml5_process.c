@@ -142,12 +142,37 @@ static uint64_t header(uint64_t n, unsigned tag)
 
 /* ---- the program */
 
-static void open_program(struct fake_ocaml5 *fake)
+/* Frame descriptions of a CIE and three functions: M.deep, whose caller is 32 bytes up the stack;
+ * M.top, which keeps its stack in rbx while it calls C; and C. Addresses are 4 bytes. */
+static size_t put_frame_descriptions(uint8_t *bytes)
+{
+    enum { CIE_BYTES = 24, FDE_BYTES = 24 };
+    static const uint8_t cie[CIE_BYTES] = {
+        CIE_BYTES - 4, 0, 0, 0, 0, 0, 0, 0, 1, 'z', 'R', 0, 1, 0x78, 16, 1, 3, 0x0c, 7, 8, 0x90, 1};
+    static const struct {
+        uint8_t begin, n_bytes, program[3];
+    } functions[] = {{0, 0x10, {0x0e, 32}}, {0x10, 0x30, {0x0c, 3, 32}}, {0x40, 0xc0, {0x0e, 16}}};
+    size_t n = sizeof cie;
+
+    memcpy(bytes, cie, sizeof cie);
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++, n += FDE_BYTES) {
+        bytes[n] = FDE_BYTES - 4;
+        bytes[n + 4] = (uint8_t)(n + 4); /* back to the CIE */
+        bytes[n + 8] = functions[i].begin;
+        bytes[n + 9] = 0x10;
+        bytes[n + 12] = functions[i].n_bytes;
+        memcpy(bytes + n + 17, functions[i].program, sizeof functions[i].program);
+    }
+    return n + 4; /* the end: a length of 0 */
+}
+
+static void make_program(struct fake_ocaml5 *fake, struct fake5_program *program)
 {
     static uint8_t code[TEXT_BYTES] = {0xc3};
-    struct elf_writer *w = &fake->elf;
+    struct elf_writer *w = &program->elf;
     struct hs_error err = HS_ERROR_INIT;
     size_t n = sizeof places / sizeof *places - (fake->minor == 1);
+    size_t n_frames = put_frame_descriptions(program->frames);
 
     elf_writer_init(w);
     size_t text = elf_writer_section(w, ".text", SHT_PROGBITS, 0x1000, code, sizeof code);
@@ -155,6 +180,7 @@ static void open_program(struct fake_ocaml5 *fake)
                                        N_ATOM_WORDS * HS_WORD);
     size_t bss =
         elf_writer_section(w, ".bss", SHT_NOBITS, 0x3000, NULL, (size_t)DATA_WORDS * HS_WORD);
+    elf_writer_section(w, ".eh_frame", SHT_PROGBITS, 0x2a00, program->frames, n_frames);
     elf_writer_segment(w, PT_LOAD, PF_R | PF_X, 0x1000, sizeof code, text);
     elf_writer_segment(w, PT_LOAD, PF_R, 0x2000, N_ATOM_WORDS * HS_WORD, rodata);
     elf_writer_segment(w, PT_LOAD, PF_R | PF_W, 0x3000, (size_t)DATA_WORDS * HS_WORD, bss);
@@ -163,16 +189,24 @@ static void open_program(struct fake_ocaml5 *fake)
         elf_writer_symbol(w, places[i].name, places[i].type, STB_GLOBAL, places[i].vaddr,
                           places[i].n_bytes, (uint16_t)(places[i].type == STT_FUNC ? text : bss));
     elf_writer_finish(w);
-    hs_elf_close(fake->object.elf);
-    fake->object = (struct hs_object){.bias = FAKE5_PROGRAM,
-                                      .begin = TEXT,
-                                      .end = data_at(DATA_WORDS),
-                                      .is_executable = true,
-                                      .cfi_tried = true,
-                                      .name = (char *)"prog"};
-    if (hs_elf_open_memory(w->bytes, w->n_bytes, "prog", &fake->object.elf, &err) != HS_OK)
+    program->object = (struct hs_object){.bias = FAKE5_PROGRAM,
+                                         .begin = TEXT,
+                                         .end = data_at(DATA_WORDS),
+                                         .is_executable = true,
+                                         .name = (char *)"prog"};
+    if (hs_elf_open_memory(w->bytes, w->n_bytes, "prog", &program->object.elf, &err) != HS_OK)
         abort();
-    fake->objects = (struct hs_objects){.objects = &fake->object, .n = 1, .capacity = 1};
+}
+
+/* Once each: 5.1, and what came after. */
+static void open_program(struct fake_ocaml5 *fake)
+{
+    struct fake5_program *program = &fake->programs[fake->minor > 1];
+
+    if (program->object.elf == NULL)
+        make_program(fake, program);
+    fake->objects.objects = &program->object;
+    fake->objects.n = fake->objects.capacity = 1;
 }
 
 static void put_u16s(uint64_t *words, uint16_t a, uint16_t b, uint16_t c, uint16_t d)
@@ -294,16 +328,17 @@ static void put_ephemerons(struct fake_ocaml5 *fake, hs_addr block, hs_addr key)
     *data(fake, ORPHANS) = put_block(fake, 3, 8, HS_TAG_ABSTRACT, 4, alone);
 }
 
-/* Eight words in use at the end of each minor heap. */
+/* Eight words in use at the end of each minor heap: a continuation too, one of them resumed. */
 static void put_young(struct fake_ocaml5 *fake, unsigned domain, hs_addr block)
 {
     uint64_t *words = fake5_word(fake, FAKE5_YOUNG(domain + 1) - FAKE5_YOUNG_WORDS * HS_WORD);
 
     words[0] = header(2, 0);
     words[1] = words[2] = block;
-    words[3] = header(4, 1);
-    for (unsigned i = 4; i < FAKE5_YOUNG_WORDS; i++)
-        words[i] = 1;
+    words[3] = header(1, 0);
+    words[4] = FAKE5_YOUNG(domain + 1) - 2 * HS_WORD;
+    fake5_continuation(fake, FAKE5_YOUNG(domain + 1) - 3 * HS_WORD,
+                       domain == 0 ? FAKE5_STACK(6) : 0);
 }
 
 /* ---- stacks */
@@ -339,8 +374,9 @@ static void put_stacks(struct fake_ocaml5 *fake, hs_addr block, hs_addr closure)
     fake5_stack(fake, 3, 0);
     fake5_stack(fake, 4, 0);
     fake5_stack(fake, 5, 0);
-    for (unsigned i = 0; i < 6; i++)
-        put_frames(fake, i, i < 2 ? FIBER_RETURN : DEEP_RETURN, block);
+    fake5_stack(fake, 6, 0); /* a fiber too */
+    for (unsigned i = 0; i < 7; i++)
+        put_frames(fake, i, i < 2 || i == 6 ? FIBER_RETURN : DEEP_RETURN, block);
     for (unsigned i = 0; i < 3; i += 2) { /* both are fibers: they have handlers */
         uint64_t *end = fake5_word(fake, FAKE5_STACK_END(i));
         end[0] = end[1] = end[2] = closure;
@@ -415,12 +451,17 @@ static void put_registers(struct fake_ocaml5 *fake, enum fake5_stand stand, hs_a
                                           .orig_rax = UINT64_MAX};
     }
     struct user_regs_struct *first = &fake->target.threads[0].regs;
+    if (stand != FAKE5_IN_OCAML && stand != FAKE5_IN_CALL)
+        return;
+    first->rbp = block;
+    first->r14 = FAKE5_STATE(0);
+    first->r15 = *fake5_word(fake, FAKE5_STATE(0) + HS_STATE5_YOUNG_PTR * HS_WORD);
+    first->rbx = FAKE5_STACK_END(2) - 14 * HS_WORD; /* below deep's return address */
     if (stand == FAKE5_IN_OCAML) {
         first->rip = TEXT;
-        first->rbx = block;
-        first->rsp = FAKE5_STACK_END(2) - 14 * HS_WORD;
-        first->r14 = FAKE5_STATE(0);
-        first->r15 = *fake5_word(fake, FAKE5_STATE(0) + HS_STATE5_YOUNG_PTR * HS_WORD);
+        first->rsp = first->rbx;
+    } else {
+        fake5_word(fake, first->rsp)[1] = TEXT + 0x18;
     }
 }
 

@@ -144,6 +144,28 @@ static void stacks_that_go_in_circles_end(void **state)
     assert_int_equal(rt->five->n_shared_fibers, 1);
 }
 
+/* Each of them is walked to its end. */
+static void of_stacks_that_share_memory_the_first_stays(void **state)
+{
+    (void)state;
+    size_t n;
+    fake5_stack(fake, 2, FAKE5_STACK(1));
+    fake5_stack(fake, 3, FAKE5_STACK(1)); /* so the parent would be walked three times */
+    *word(FAKE5_STACK(2) + HS_STACK5_HANDLER) = FAKE5_STACK_END(3);
+    *word(FAKE5_STACK(2) + HS_STACK5_SP) = FAKE5_STACK(3) + 0x800;
+    fake5_continuation(fake, slot(0, 7), FAKE5_STACK(2));
+    fake5_continuation(fake, slot(0, 8), FAKE5_STACK(3));
+    open_heap();
+    const struct hs_ocaml5_fiber *first = hs_ocaml5_fibers_of(rt->five, slot(0, 7) + HS_WORD, &n);
+    assert_true(n > 0 && !first->is_damaged);
+    const struct hs_ocaml5_fiber *second = hs_ocaml5_fibers_of(rt->five, slot(0, 8) + HS_WORD, &n);
+    assert_true(n > 0 && second->is_damaged);
+    size_t n_walked = 0;
+    for (size_t i = 0; i < rt->five->n_fibers; i++)
+        n_walked += rt->five->fibers[i].stack == FAKE5_STACK(1) && !rt->five->fibers[i].is_damaged;
+    assert_int_equal(n_walked, 1);
+}
+
 static void walk_process(unsigned minor, enum fake5_stand stand)
 {
     struct hs_error err = HS_ERROR_INIT;
@@ -189,22 +211,25 @@ static void a_sound_process_is_walked_whole(void **state)
         assert_int_equal(n_leaves(HS_ROOT_MEMPROF), minor < 3 ? 0 : 3 * 2);
         assert_int_equal(fake->roots.n_samples, minor < 3 ? 0 : 2);
         assert_int_equal(fake->marks.n_ephemerons, 4);
-        assert_int_equal(rt->five->n_fibers, 2);
+        assert_int_equal(rt->five->n_fibers, 3);
     }
 }
 
-/* Its first thread in C whose link tells how far OCaml got, and in OCaml code; no unwind tables. */
+/* Its first thread in C whose link tells how far OCaml got; in OCaml code; in C called from there.
+ */
 static void a_thread_that_runs_is_judged(void **state)
 {
     (void)state;
     walk_process(3, FAKE5_IN_C);
     assert_true(fake->roots.stops->lacks_unwinding && !fake->roots.stops->lacks_stack);
     assert_true(fake5_proofs_hold(fake));
-    walk_process(3, FAKE5_IN_OCAML);
-    assert_true(!fake->roots.stops->lacks_unwinding && fake->roots.stops->lacks_stack);
-    assert_true(fake5_proofs_hold(fake));
-    assert_false(fake5_has_note(fake, "the core was taken"));
-    assert_int_equal(n_leaves(HS_ROOT_REGISTER), 1);
+    for (unsigned stand = FAKE5_IN_OCAML; stand <= FAKE5_IN_CALL; stand++) {
+        walk_process(3, stand);
+        assert_int_equal(rt->n_notes, 0);
+        assert_true(fake5_proofs_hold(fake));
+        assert_int_equal(n_leaves(HS_ROOT_REGISTER), 1);
+        assert_true(fake->roots.stops->threads[0].interrupted != 0);
+    }
 }
 
 int main(void)
@@ -214,6 +239,7 @@ int main(void)
         cmocka_unit_test_setup(a_continuation_owns_its_stack_and_the_parents_of_it, make_heap),
         cmocka_unit_test_setup(damaged_lists_end_and_are_told, make_heap),
         cmocka_unit_test_setup(stacks_that_go_in_circles_end, make_heap),
+        cmocka_unit_test_setup(of_stacks_that_share_memory_the_first_stays, make_heap),
         cmocka_unit_test_setup(a_sound_process_is_walked_whole, make_heap),
         cmocka_unit_test_setup(a_thread_that_runs_is_judged, make_heap),
     };
