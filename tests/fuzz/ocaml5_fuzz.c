@@ -1,8 +1,8 @@
 /* links: hs_capture hs_format hs_target hs_symbols hs_base */
 /* A valid OCaml 5 process in a core and any damage to its memory and registers: domains, pools,
  * large blocks, stacks, threads, roots of every kind, marks, and the snapshot that comes of them.
- * The first byte chooses the version (two bits) and how its first thread stands (the next two).
- * Then comes the damage (word_damage.h). */
+ * The first byte chooses the version (two bits), how its first thread stands (the next two), and
+ * whether the runtime is a library. Then comes the damage (word_damage.h). */
 #include <assert.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -35,7 +35,7 @@ static void list_areas(struct fake_ocaml5 *fake, struct damage_areas *areas)
         {FAKE5_HEAP(1), 140},
         {FAKE5_MALLOC, 700},
         {FAKE5_THREAD(0) + 0x3c0, 300},
-        {FAKE5_THREAD(1) + 0x3c0, 300},
+        {FAKE5_THREAD(1) + 0x20, 300},
         {FAKE5_THREAD(3) + 0x3c0, 300},
         {FAKE5_C_STACK, 256},
         {FAKE5_POOL(0), 64},
@@ -97,6 +97,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
     if (n_bytes == 0)
         return 0;
     fake_ocaml5_process(fake, 1 + bytes[0] % 4, (bytes[0] >> 2) % FAKE5_STANDS);
+    fake->objects.objects[0].is_executable = (bytes[0] & 0x10) == 0;
     list_areas(fake, &areas);
     damage_apply(&areas, bytes + 1, n_bytes - 1);
     fake_ocaml5_seal(fake);

@@ -205,6 +205,7 @@ static void open_program(struct fake_ocaml5 *fake)
 
     if (program->object.elf == NULL)
         make_program(fake, program);
+    program->object.is_executable = true;
     fake->objects.objects = &program->object;
     fake->objects.n = fake->objects.capacity = 1;
 }
@@ -426,6 +427,10 @@ static void put_thread(struct fake_ocaml5 *fake, unsigned i, hs_addr held, hs_ad
     uint64_t *info = memory(fake, THREAD_INFO + 16 * i);
     uint64_t *local = fake5_word(fake, THREAD_POINTER(i) - TLS_BYTES);
 
+    uint64_t *dtv = fake5_word(fake, FAKE5_THREAD(i) + 0x40); /* of a program and a library */
+    *fake5_word(fake, THREAD_POINTER(i) + HS_WORD) = FAKE5_THREAD(i) + 0x40;
+    dtv[-2] = 2;
+    dtv[4] = THREAD_POINTER(i) - TLS_BYTES;
     local[0] = held;
     local[1] = memory_at(INTERNAL + 40 * domain); /* domain_self */
     if (i == 3) {
