@@ -37,6 +37,7 @@ enum {
 struct known {
     hs_addr info;
     pid_t tid;
+    uint32_t domain_id;
 };
 
 struct finder {
@@ -79,11 +80,11 @@ static bool is_thread(struct hs_ocaml *rt, hs_addr info, uint64_t *words)
            (uint32_t)next[THREAD_DOMAIN_ID] == (uint32_t)words[THREAD_DOMAIN_ID];
 }
 
-static hs_status add_known(struct finder *f, hs_addr info, pid_t tid)
+static hs_status add_known(struct finder *f, hs_addr info, const uint64_t *words, pid_t tid)
 {
     HS_TRY(
         hs_grow((void **)&f->known, &f->known_capacity, f->n_known + 1, sizeof *f->known, f->err));
-    f->known[f->n_known++] = (struct known){info, tid};
+    f->known[f->n_known++] = (struct known){info, tid, (uint32_t)words[THREAD_DOMAIN_ID]};
     return HS_OK;
 }
 
@@ -111,10 +112,10 @@ static hs_status look_into(struct finder *f, const struct hs_thread *kernel)
     }
     size_t first = place_of_key(f->rt, n);
     if (first < n && words[first] != 0 && is_thread(f->rt, words[first], thread))
-        return add_known(f, words[first], kernel->tid);
+        return add_known(f, words[first], thread, kernel->tid);
     for (size_t i = 0; i < n; i++) {
         if (words[i] != 0 && is_thread(f->rt, words[i], thread))
-            return add_known(f, words[i], kernel->tid);
+            return add_known(f, words[i], thread, kernel->tid);
     }
     return HS_OK;
 }
@@ -245,9 +246,7 @@ static hs_status add_domain(struct finder *f, uint32_t number)
 {
     size_t first = f->stops->n, n_known = 0, n_found = 0;
     for (size_t i = 0; i < f->n_known; i++) {
-        uint64_t w[THREAD_WORDS];
-        if (!read_words(f->rt, f->known[i].info, w, THREAD_WORDS) ||
-            (uint32_t)w[THREAD_DOMAIN_ID] != f->rt->five->domains[number].id)
+        if (f->known[i].domain_id != f->rt->five->domains[number].id)
             continue;
         if (n_known++ == 0)
             HS_TRY(add_ring(f, number, f->known[i].info));
