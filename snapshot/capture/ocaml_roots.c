@@ -68,8 +68,21 @@ static hs_status walk_all(struct hs_root_walk *walk)
     return walk->status;
 }
 
+/* How many stacks of OCaml 5 there can be: those of a sound program lie apart. */
+static uint64_t max_stacks5(const struct hs_target *target)
+{
+    uint64_t n_bytes = 0;
+
+    for (size_t i = 0; i < target->n_mappings; i++) {
+        if (target->mappings[i].readable)
+            n_bytes += target->mappings[i].end - target->mappings[i].begin;
+    }
+    return n_bytes / (HS_STACK5_BYTES + HS_HANDLER5_BYTES);
+}
+
+/* What *n_left leaves out the walk copies as far as it may. */
 static hs_status copy_thread5(struct hs_ocaml *rt, const struct hs_ocaml_thread *thread,
-                              struct hs_error *err)
+                              uint64_t *n_left, struct hs_error *err)
 {
     struct hs_cycle cycle = {0};
     hs_addr from = thread->words_begin < thread->words_end ? thread->words_begin : 0;
@@ -78,8 +91,11 @@ static hs_status copy_thread5(struct hs_ocaml *rt, const struct hs_ocaml_thread 
     if (thread->c_words_begin < thread->c_words_end)
         HS_TRY(
             hs_image_copy(rt->image, rt->target, thread->c_words_begin, thread->c_words_end, err));
-    for (bool is_sane = true; stack != 0 && is_sane && !hs_cycle_found(&cycle, stack); from = 0)
+    for (bool is_sane = true;
+         stack != 0 && is_sane && *n_left != 0 && !hs_cycle_found(&cycle, stack); from = 0) {
+        --*n_left;
         HS_TRY(hs_ocaml5_copy_stack(rt, stack, from, &is_sane, &stack, err));
+    }
     return HS_OK;
 }
 
@@ -87,10 +103,12 @@ static hs_status copy_thread5(struct hs_ocaml *rt, const struct hs_ocaml_thread 
 static hs_status copy_stacks(struct hs_ocaml *rt, const struct hs_ocaml_stops *stops,
                              struct hs_error *err)
 {
+    uint64_t n_left = max_stacks5(rt->target);
+
     for (size_t i = 0; i < stops->n; i++) {
         const struct hs_ocaml_thread *thread = &stops->threads[i];
         if (rt->five != NULL)
-            HS_TRY(copy_thread5(rt, thread, err));
+            HS_TRY(copy_thread5(rt, thread, &n_left, err));
         else if (thread->stack_begin < thread->stack_end)
             HS_TRY(
                 hs_image_copy(rt->image, rt->target, thread->stack_begin, thread->stack_end, err));

@@ -18,6 +18,7 @@
 #define FAKE5_STATE(i) (FAKE5_AT + (uint64_t)(i)*0x800)
 #define FAKE5_HEAP(i) (FAKE5_AT + 0x1000 + (uint64_t)(i)*0x800)
 #define FAKE5_MALLOC (FAKE5_AT + 0x4000)
+#define FAKE5_FIRST_THREAD (FAKE5_MALLOC + 0x960)                  /* its structure */
 #define FAKE5_THREAD(i) (FAKE5_AT + 0x8000 + (uint64_t)(i)*0x1000) /* its thread-local block */
 #define FAKE5_C_STACK (FAKE5_AT + 0xc000)
 #define FAKE5_POOL(i) (FAKE5_AT + 0x10000 + (uint64_t)(i)*FAKE5_POOL_BYTES)

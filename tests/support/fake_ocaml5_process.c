@@ -55,7 +55,7 @@ enum malloc_word {
     MEMPROF_ORPHAN_TABLE = 240,
     MEMPROF_THREAD = 250,
     MEMPROF_THREAD_TABLE = 270,
-    THREAD_INFO = 300, /* of each thread, 16 apart */
+    THREAD_INFO = (FAKE5_FIRST_THREAD - FAKE5_MALLOC) / HS_WORD, /* of each thread, 16 apart */
     CELLS = 400,
     NAMED = 420,
     GC_REGS = 500, /* of each thread, 40 apart */

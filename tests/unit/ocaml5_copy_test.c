@@ -217,6 +217,46 @@ static void a_sound_process_is_walked_whole(void **state)
     }
 }
 
+/* A ring of many threads, between the two of the first domain, that all stand on one long chain of
+ * stacks without frames. */
+static void put_threads_on_a_chain(void)
+{
+    enum { THREADS = 60, STACKS = 2000, STACK_BYTES = 96, INFO_BYTES = 128 };
+    const hs_addr stacks = FAKE5_POOL(4), infos = FAKE5_C_STACK + 0x2000;
+    uint64_t *first = word(FAKE5_FIRST_THREAD), *second = word(first[1]);
+
+    for (hs_addr i = 0, at = stacks; i < STACKS; i++, at += STACK_BYTES) {
+        *word(at + HS_STACK5_SP) = *word(at + HS_STACK5_HANDLER) = at + HS_STACK5_BYTES;
+        *word(at + HS_STACK5_BYTES + HS_HANDLER5_PARENT) = i + 1 < STACKS ? at + STACK_BYTES : 0;
+    }
+    for (hs_addr i = 0, at = infos; i < THREADS; i++, at += INFO_BYTES) {
+        word(at)[1] = i + 1 < THREADS ? at + INFO_BYTES : first[1];
+        word(at)[2] = i > 0 ? at - INFO_BYTES : FAKE5_FIRST_THREAD;
+        word(at)[4] = stacks;
+    }
+    first[1] = infos;
+    second[2] = infos + (THREADS - 1) * INFO_BYTES;
+}
+
+/* Stacks are read as often as memory has room for, not as often as threads lead to them. */
+static void threads_on_one_chain_of_stacks_end(void **state)
+{
+    (void)state;
+    struct hs_error err = HS_ERROR_INIT;
+    enum hs_stop_verdict verdict;
+    const char *reason;
+    fake_ocaml5_process(fake, 3, FAKE5_BLOCKED);
+    put_threads_on_a_chain();
+    fake_ocaml5_seal(fake);
+    assert_int_equal(hs_ocaml_locate(&fake->rt, &err), HS_OK);
+    assert_int_equal(hs_ocaml_judge(&fake->rt, &verdict, &reason, &err), HS_OK);
+    uint64_t before = fake->target.read_bytes;
+    assert_int_equal(hs_ocaml_copy_roots(&fake->rt, &fake->roots, &err), HS_OK);
+    assert_int_equal(fake->roots.stops->n, 60 + 3);
+    assert_false(fake->roots.stops->lacks_threads);
+    assert_in_range(fake->target.read_bytes - before, 1, 4 * FAKE5_BYTES);
+}
+
 /* Its first thread in C whose link tells how far OCaml got; in OCaml code; in C called from there.
  */
 static void a_thread_that_runs_is_judged(void **state)
@@ -243,6 +283,7 @@ int main(void)
         cmocka_unit_test_setup(stacks_that_go_in_circles_end, make_heap),
         cmocka_unit_test_setup(of_stacks_that_share_memory_the_first_stays, make_heap),
         cmocka_unit_test_setup(a_sound_process_is_walked_whole, make_heap),
+        cmocka_unit_test_setup(threads_on_one_chain_of_stacks_end, make_heap),
         cmocka_unit_test_setup(a_thread_that_runs_is_judged, make_heap),
     };
     return cmocka_run_group_tests(tests, NULL, close_all);
