@@ -27,7 +27,6 @@ enum {
     GC_REGS_BYTES = 29 * HS_WORD,
     N_HANDLERS = 3,
     THREAD_C_STACK = 40,
-    MAX_STACK_BYTES = 1 << 30, /* of what is read word by word while stopped */
 };
 
 /* The stack that a walk is in. */
@@ -207,16 +206,16 @@ static hs_status walk_stacks(struct walk5 *w)
 }
 
 /* gc_regs of callbacks lie in malloc memory, and what leads to them is on the stack: a word that
- * leads to the C stack has one after it. */
+ * leads to the C stack has one after it. What lies beyond memory that cannot be read is no stack.
+ */
 static void copy_registers(struct hs_root_walk *walk, hs_addr begin, hs_addr end,
                            const struct hs_span *c_stack)
 {
-    if (end - begin > MAX_STACK_BYTES)
-        end = begin + MAX_STACK_BYTES;
     for (hs_addr at = begin; at + 2 * HS_WORD <= end; at += HS_WORD) {
         uint64_t word, gc_regs;
-        if (!hs_image_u64(walk->rt->image, at, &word) || word < c_stack->begin ||
-            word >= c_stack->end || word % HS_WORD != 0)
+        if (!hs_walk_spend(walk, 1) || !hs_image_u64(walk->rt->image, at, &word))
+            return;
+        if (word < c_stack->begin || word >= c_stack->end || word % HS_WORD != 0)
             continue;
         if (hs_image_u64(walk->rt->image, at + HS_WORD, &gc_regs) && gc_regs != 0)
             hs_walk_need(walk, gc_regs, GC_REGS_BYTES);

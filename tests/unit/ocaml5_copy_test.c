@@ -257,6 +257,30 @@ static void threads_on_one_chain_of_stacks_end(void **state)
     assert_in_range(fake->target.read_bytes - before, 1, 4 * FAKE5_BYTES);
 }
 
+/* A stack may claim to be as long as memory: its words count as what else is looked at. */
+static void words_of_stacks_are_counted_while_copying(void **state)
+{
+    (void)state;
+    struct hs_error err = HS_ERROR_INIT;
+    fake_ocaml5_process(fake, 3, FAKE5_BLOCKED);
+    *word(FAKE5_STACK(2) + HS_STACK5_HANDLER) = FAKE5_STACK_END(5);
+    fake_ocaml5_seal(fake);
+    assert_int_equal(hs_ocaml_locate(&fake->rt, &err), HS_OK);
+    assert_int_equal(hs_ocaml_copy_roots(&fake->rt, &fake->roots, &err), HS_OK);
+    struct hs_root_walk walk = {.rt = &fake->rt, .roots = &fake->roots, .err = &err};
+    hs_walk_allow(&walk);
+    assert_int_equal(hs_ocaml5_walk_stacks(&walk), HS_OK);
+    assert_true(walk.n_spent > (FAKE5_STACK_END(5) - FAKE5_STACK_END(2)) / HS_WORD);
+    assert_true(walk.n_spent < walk.allowance);
+    *word(FAKE5_STACK(2) + HS_STACK5_HANDLER) = CORE_SAMPLE_STACK; /* with nothing in between */
+    fake_ocaml5_seal(fake);
+    assert_int_equal(hs_ocaml_locate(&fake->rt, &err), HS_OK);
+    assert_int_equal(hs_ocaml_copy_roots(&fake->rt, &fake->roots, &err), HS_OK);
+    hs_walk_allow(&walk);
+    assert_int_equal(hs_ocaml5_walk_stacks(&walk), HS_OK);
+    assert_true(walk.n_spent < FAKE5_BYTES / HS_WORD);
+}
+
 /* Its first thread in C whose link tells how far OCaml got; in OCaml code; in C called from there.
  */
 static void a_thread_that_runs_is_judged(void **state)
@@ -284,6 +308,7 @@ int main(void)
         cmocka_unit_test_setup(of_stacks_that_share_memory_the_first_stays, make_heap),
         cmocka_unit_test_setup(a_sound_process_is_walked_whole, make_heap),
         cmocka_unit_test_setup(threads_on_one_chain_of_stacks_end, make_heap),
+        cmocka_unit_test_setup(words_of_stacks_are_counted_while_copying, make_heap),
         cmocka_unit_test_setup(a_thread_that_runs_is_judged, make_heap),
     };
     return cmocka_run_group_tests(tests, NULL, close_all);
