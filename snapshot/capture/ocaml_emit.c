@@ -205,10 +205,9 @@ static hs_status emit_block(struct hs_ocaml_emitter *e, const struct hs_block *b
     return HS_OK;
 }
 
-hs_status hs_ocaml_emitter_next(struct hs_ocaml_emitter *e, struct hs_ocaml_block *ret,
-                                bool *ret_more, struct hs_error *err)
+/* The next block of the map, in address order. */
+static bool emit_find_next(struct hs_ocaml_emitter *e, struct hs_block *ret)
 {
-    *ret_more = false;
     for (; e->span < e->map->spans.n; e->span++) {
         const struct hs_span *span = &e->map->spans.spans[e->span];
         uint64_t end = span->first_bit + (span->end - span->begin) / HS_WORD;
@@ -216,13 +215,36 @@ hs_status hs_ocaml_emitter_next(struct hs_ocaml_emitter *e, struct hs_ocaml_bloc
         uint64_t bit = hs_bitmap_next(&e->map->starts, from);
         if (bit >= end)
             continue;
-        struct hs_block block = {
+        *ret = (struct hs_block){
             .span = span, .address = span->begin + (bit - span->first_bit) * HS_WORD, .bit = bit};
         e->bit = bit + 1;
-        *ret_more = true;
-        return emit_block(e, &block, ret, err);
+        return true;
     }
-    return HS_OK;
+    return false;
+}
+
+hs_status hs_ocaml_emitter_next(struct hs_ocaml_emitter *e, struct hs_ocaml_block *ret,
+                                bool *ret_more, struct hs_error *err)
+{
+    struct hs_block block;
+
+    *ret_more = emit_find_next(e, &block);
+    return *ret_more ? emit_block(e, &block, ret, err) : HS_OK;
+}
+
+void hs_ocaml_emitter_next_outside(struct hs_ocaml_emitter *e, struct hs_ocaml_block *ret,
+                                   bool *ret_more)
+{
+    struct hs_block block;
+
+    while ((*ret_more = emit_find_next(e, &block))) {
+        *ret = (struct hs_ocaml_block){.is_reached =
+                                           hs_bitmap_get(&e->work->marks->reached, block.bit)};
+        if (emit_find_ephemeron(e, block.address) == NULL)
+            emit_outside(&block, hs_block_head(&block), ret);
+        if (ret->n_outside_words != 0)
+            return;
+    }
 }
 
 void hs_ocaml_emitter_rewind(struct hs_ocaml_emitter *e)

@@ -102,7 +102,7 @@ static hs_status mark_outside(struct mixed *m, struct hs_error *err)
     bool more;
 
     for (;;) {
-        HS_TRY(hs_ocaml_emitter_next(m->emitter, &block, &more, err));
+        hs_ocaml_emitter_next_outside(m->emitter, &block, &more);
         if (!more)
             break;
         for (uint64_t i = 0; block.is_reached && i < block.n_outside_words; i++)

@@ -58,6 +58,10 @@ void hs_ocaml_emitter_free(struct hs_ocaml_emitter *emitter);
 /* The next block; *ret_more is false when there is none. */
 hs_status hs_ocaml_emitter_next(struct hs_ocaml_emitter *emitter, struct hs_ocaml_block *ret,
                                 bool *ret_more, struct hs_error *err);
+/* The next block that has words outside of the OCaml heap: those and is_reached alone, no edges and
+ * no type. */
+void hs_ocaml_emitter_next_outside(struct hs_ocaml_emitter *emitter, struct hs_ocaml_block *ret,
+                                   bool *ret_more);
 /* Back to before the first block. */
 void hs_ocaml_emitter_rewind(struct hs_ocaml_emitter *emitter);
 /* Adds an edge to the block that next gave last; ret->edges may move. */
