@@ -53,23 +53,6 @@ static void put_point(struct hs_sheet *sheet, const struct hs_trace_look *look,
     hs_sheet_string(sheet, mark == NULL && is_table ? "" : mark);
 }
 
-static hs_status write_sheet(struct hs_tool *tool, const struct hs_trace_look *look,
-                             struct hs_sheet *sheet, enum hs_sheet_format format,
-                             struct hs_error *err)
-{
-    if (format == HS_SHEET_JSON) {
-        struct hs_json json;
-        hs_json_init(&json, &tool->out, HS_JSON_PRETTY);
-        hs_json_begin_object(&json, NULL, HS_JSON_BLOCK);
-        hs_trace_look_put_head(look, "heapsnap.trace-live/1", &json);
-        HS_TRY(hs_sheet_write_rows(sheet, &json, "points", err));
-        hs_json_end_object(&json);
-        return hs_json_finish(&json, err);
-    }
-    HS_TRY(hs_sheet_write(sheet, &tool->out, err));
-    return format == HS_SHEET_TABLE ? hs_trace_look_print_note(look, tool, err) : HS_OK;
-}
-
 static hs_status print_points(struct hs_tool *tool, const struct hs_invocation *inv,
                               const struct hs_trace_look *look,
                               const struct hs_timeline_point *points, size_t n,
@@ -87,7 +70,8 @@ static hs_status print_points(struct hs_tool *tool, const struct hs_invocation *
     HS_TRY(hs_sheet_init(&sheet, columns, N_COLUMNS, &options, err));
     for (size_t i = 0; i < n; i++)
         put_point(&sheet, look, &points[i], options.format == HS_SHEET_TABLE);
-    hs_status status = write_sheet(tool, look, &sheet, options.format, err);
+    hs_status status = hs_trace_look_write(look, tool, &sheet, options.format,
+                                           "heapsnap.trace-live/1", "points", err);
     hs_sheet_fini(&sheet);
     return status;
 }

@@ -286,3 +286,20 @@ hs_status hs_trace_look_print_note(const struct hs_trace_look *look, struct hs_t
         "a standard error\nexact: samples and times\n",
         (unsigned long long)words_per_sample(look));
 }
+
+hs_status hs_trace_look_write(const struct hs_trace_look *look, struct hs_tool *tool,
+                              struct hs_sheet *sheet, enum hs_sheet_format format,
+                              const char *schema, const char *rows, struct hs_error *err)
+{
+    if (format == HS_SHEET_JSON) {
+        struct hs_json json;
+        hs_json_init(&json, &tool->out, HS_JSON_PRETTY);
+        hs_json_begin_object(&json, NULL, HS_JSON_BLOCK);
+        hs_trace_look_put_head(look, schema, &json);
+        HS_TRY(hs_sheet_write_rows(sheet, &json, rows, err));
+        hs_json_end_object(&json);
+        return hs_json_finish(&json, err);
+    }
+    HS_TRY(hs_sheet_write(sheet, &tool->out, err));
+    return format == HS_SHEET_TABLE ? hs_trace_look_print_note(look, tool, err) : HS_OK;
+}

@@ -57,6 +57,11 @@ void hs_trace_look_put_head(const struct hs_trace_look *look, const char *schema
 hs_status hs_trace_look_print_note(const struct hs_trace_look *look, struct hs_tool *tool,
                                    struct hs_error *err);
 
+/* A whole sheet: in JSON below that head, as an array called `rows`; a table with the note. */
+hs_status hs_trace_look_write(const struct hs_trace_look *look, struct hs_tool *tool,
+                              struct hs_sheet *sheet, enum hs_sheet_format format,
+                              const char *schema, const char *rows, struct hs_error *err);
+
 /* part / whole in hundredths of a percent, as a column of shares takes it. */
 static inline uint64_t hs_trace_share(uint64_t part, uint64_t whole)
 {

@@ -170,23 +170,6 @@ static hs_status visit(struct tree_print *print, struct waiting at, struct hs_er
     return wait_for_children(print, &at, &rest, n_shown, err);
 }
 
-static hs_status write_sheet(struct hs_tool *tool, const struct hs_trace_look *look,
-                             struct hs_sheet *sheet, enum hs_sheet_format format,
-                             struct hs_error *err)
-{
-    if (format == HS_SHEET_JSON) {
-        struct hs_json json;
-        hs_json_init(&json, &tool->out, HS_JSON_PRETTY);
-        hs_json_begin_object(&json, NULL, HS_JSON_BLOCK);
-        hs_trace_look_put_head(look, "heapsnap.trace-tree/1", &json);
-        HS_TRY(hs_sheet_write_rows(sheet, &json, "nodes", err));
-        hs_json_end_object(&json);
-        return hs_json_finish(&json, err);
-    }
-    HS_TRY(hs_sheet_write(sheet, &tool->out, err));
-    return format == HS_SHEET_TABLE ? hs_trace_look_print_note(look, tool, err) : HS_OK;
-}
-
 /* --min-words in samples; in tables half a percent of all without it. */
 static uint64_t least_samples(const struct hs_invocation *inv, const struct hs_trace_look *look,
                               const struct hs_call_tree *tree, bool is_table)
@@ -226,7 +209,8 @@ static hs_status print_tree(struct hs_tool *tool, const struct hs_invocation *in
     while (status == HS_OK && print.n > 0)
         status = visit(&print, print.stack[--print.n], err);
     if (status == HS_OK)
-        status = write_sheet(tool, look, &sheet, options.format, err);
+        status = hs_trace_look_write(look, tool, &sheet, options.format, "heapsnap.trace-tree/1",
+                                     "nodes", err);
     hs_free(print.stack);
     hs_buffer_fini(&print.name);
     hs_sheet_fini(&sheet);
