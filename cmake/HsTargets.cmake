@@ -1,9 +1,14 @@
-# hs_floor(NAME [PUBLIC libs...] [PRIVATE libs...]): the static library of one folder, made of all
-# its *.c files. include/ goes to those above, the folder itself (private headers) to nobody.
-# A folder without sources still hands on its headers.
+# hs_floor(NAME [PUBLIC libs...] [PRIVATE libs...] [SUBFOLDERS names...]): the static library of one
+# folder, made of all its *.c files and those of the subfolders named. include/ goes to those above,
+# the folder itself (private headers, those of a subfolder by its name) to nobody. A folder without
+# sources still hands on its headers.
 function(hs_floor name)
-  cmake_parse_arguments(arg "" "" "PUBLIC;PRIVATE" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS *.c)
+  cmake_parse_arguments(arg "" "" "PUBLIC;PRIVATE;SUBFOLDERS" ${ARGN})
+  set(patterns *.c)
+  foreach(folder ${arg_SUBFOLDERS})
+    list(APPEND patterns ${folder}/*.c)
+  endforeach()
+  file(GLOB sources CONFIGURE_DEPENDS ${patterns})
   if(NOT sources)
     add_library(${name} INTERFACE)
     target_include_directories(${name} INTERFACE include)
@@ -11,8 +16,17 @@ function(hs_floor name)
     return()
   endif()
   add_library(${name} STATIC ${sources})
-  target_include_directories(${name} PUBLIC include PRIVATE .)
+  target_include_directories(${name} PUBLIC include)
+  hs_quote(${name} "${CMAKE_CURRENT_SOURCE_DIR}")
+  if(arg_SUBFOLDERS)
+    set_target_properties(${name} PROPERTIES HS_QUOTED "${CMAKE_CURRENT_SOURCE_DIR}")
+  endif()
   target_link_libraries(${name} PUBLIC ${arg_PUBLIC} PRIVATE hs_flags ${arg_PRIVATE})
+endfunction()
+
+# hs_quote(TARGET DIRECTORY): of our own headers alone, so that none stands before a system's.
+function(hs_quote target directory)
+  target_compile_options(${target} PRIVATE "SHELL:-iquote \"${directory}\"")
 endfunction()
 
 # hs_links(RET FILE...): the libraries named by first-line comments "/* links: a b c */".
@@ -30,13 +44,24 @@ function(hs_links ret)
   set(${ret} "${links}" PARENT_SCOPE)
 endfunction()
 
-# hs_link_tested(TARGET libs...): links, and shows the private headers of our own libraries too.
+# hs_link_tested(TARGET libs...): links, and shows the private headers of our own libraries too, as
+# FOLDER/header.h. Headers in a subfolder name those above without it.
 function(hs_link_tested target)
+  set(seen "")
   foreach(lib ${ARGN})
     target_link_libraries(${target} PRIVATE ${lib})
     if(lib MATCHES "^hs_" AND TARGET ${lib})
       get_target_property(dir ${lib} SOURCE_DIR)
-      target_include_directories(${target} PRIVATE ${dir})
+      get_filename_component(parent "${dir}" DIRECTORY)
+      list(APPEND seen "${parent}")
+      get_target_property(quoted ${lib} HS_QUOTED)
+      if(quoted)
+        list(APPEND seen "${quoted}")
+      endif()
     endif()
+  endforeach()
+  list(REMOVE_DUPLICATES seen)
+  foreach(parent ${seen})
+    hs_quote(${target} "${parent}")
   endforeach()
 endfunction()

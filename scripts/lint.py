@@ -19,7 +19,7 @@ RULES = {
     "line-width": "at most 100 columns",
     "whitespace": "no tabs, no trailing blanks, one newline at the end",
     "file-length": "at most 800 lines: split the file",
-    "file-name": "C file names are unique in the tree: rename one",
+    "file-name": "one header answers to each include line: rename the other",
     "function-length": "at most 80 lines, and 40 for 95 % of the functions: split it",
     "complexity": "at most 20 branches, and 15 for 99.5 % of the functions: split it",
     "parameters": "at most 7 parameters: pass a struct",
@@ -58,9 +58,10 @@ FLOORS = {
     "recorder": ("recorder", "recorder"),
     "snapshot/format": ("format", "snapshot"),
     "snapshot/target": ("target", "target"),
-    "snapshot/capture": ("capture", "capture"),
+    "snapshot/process": ("process", "process"),
     "snapshot/heaps": ("heaps", "heaps"),
-    "snapshot/native": ("native", "native"),
+    "snapshot/runtimes/ocaml": ("ocaml", "ocaml"),
+    "snapshot/runtimes/native": ("native", "native"),
     "snapshot/import": ("import", "import"),
     "graph": ("graph", "graph"),
     "dominator": ("dominator", "dominator"),
@@ -79,16 +80,18 @@ BELOW = {
     "recorder": set(), # inside of foreign programs: nothing of ours is there
     "format": {"base"},
     "target": {"base", "symbols"},
-    "capture": {"base", "symbols", "format", "target"},
-    "heaps": {"base", "recorder", "symbols", "format", "target", "capture"},
-    "native": {"base", "recorder", "symbols", "format", "target", "capture", "heaps"},
+    "process": {"base", "symbols", "format", "target"},
+    "heaps": {"base", "recorder", "symbols", "format", "target", "process"},
+    "ocaml": {"base", "symbols", "format", "target", "process"},
+    "native": {"base", "recorder", "symbols", "format", "target", "process", "heaps", "ocaml"},
     "import": {"base", "format"},
     "graph": {"base", "format"},
     "dominator": {"base", "format", "graph"},
     "passes": {"base", "format", "graph", "dominator"},
     "index": {"base", "format", "graph", "dominator", "passes"},
     "tools": {"base", "report", "trace", "stats", "recorder", "symbols", "format", "target",
-              "capture", "heaps", "native", "import", "graph", "dominator", "passes", "index"},
+              "process", "heaps", "ocaml", "native", "import", "graph", "dominator", "passes",
+              "index"},
     "box program": {"base", "boxed"},
 }
 # System headers that only one floor may know.
@@ -348,6 +351,7 @@ class Lint:
 
     def run(self):
         self.read()
+        self.headers = Headers(self.sources)
         for path, text in self.texts:
             self.check_text(path, text)
         for source in self.sources:
@@ -525,6 +529,10 @@ class Lint:
             if name.startswith(".") or name.startswith("/"):
                 message = "'%s': include by the header's own folder, not by a path" % name
                 self.report(source.path, line, "layers", message)
+            elif source.production and self.is_private(source, name):
+                if source.public_header:
+                    message = "a public header may not include the private '%s'" % name
+                    self.report(source.path, line, "layers", message)
             elif source.production and "/" in name:
                 target = prefixes.get(name.split("/")[0])
                 if target is None:
@@ -533,32 +541,35 @@ class Lint:
                 elif target != source.floor and target not in BELOW[source.floor]:
                     message = "%s may not include '%s': take a callback" % (source.floor, name)
                     self.report(source.path, line, "layers", message)
-            elif source.production and source.public_header:
-                message = "a public header may not include the private '%s'" % name
+            elif source.production:
+                message = "'%s' is no header of this folder" % name
                 self.report(source.path, line, "layers", message)
 
+    def is_private(self, source, name):
+        """A header of the same floor or one around it, not a public one."""
+        found = self.headers.find(source, name)
+        return (found is not None and not found.public_header and found.folder is not None
+                and (source.folder + "/").startswith(found.folder + "/"))
+
     def check_circles(self):
-        by_name = {}
-        for source in self.sources:
-            if source.path.endswith(".h"):
-                by_name[included_as(source)] = source
         state = {}
-        for first in sorted(by_name):
-            stack = [(first, iter(by_name[first].includes))]
+        for first in sorted(self.headers.by_path.values(), key=lambda s: s.path):
+            stack = [(first, iter(first.includes))]
             while stack:
-                name, includes = stack[-1]
-                state[name] = "open"
-                for line, ours, target in includes:
-                    if not ours or target not in by_name or state.get(target) == "done":
+                source, includes = stack[-1]
+                state[source.path] = "open"
+                for line, ours, name in includes:
+                    target = self.headers.find(source, name) if ours else None
+                    if target is None or state.get(target.path) == "done":
                         continue
-                    if state.get(target) == "open":
-                        message = "'%s' includes itself by way of '%s'" % (target, name)
-                        self.report(by_name[name].path, line, "layers", message)
+                    if state.get(target.path) == "open":
+                        message = "'%s' includes itself by way of '%s'" % (name, source.path)
+                        self.report(source.path, line, "layers", message)
                         continue
-                    stack.append((target, iter(by_name[target].includes)))
+                    stack.append((target, iter(target.includes)))
                     break
                 else:
-                    state[name] = "done"
+                    state[source.path] = "done"
                     stack.pop()
 
     # Headers and names
@@ -620,13 +631,19 @@ class Lint:
                 self.report(source.path, statement[0].line, "struct-typedef", message)
 
     def check_file_names(self):
-        seen = {}
+        """Beside a file, in its floor's folder, by its public prefix: one of these must answer."""
         for source in self.sources:
-            name = os.path.basename(source.path)
-            if name in seen:
-                message = "'%s' is also %s: rename one" % (name, seen[name])
-                self.report(source.path, 1, "file-name", message)
-            seen.setdefault(name, source.path)
+            for line, ours, name in source.includes:
+                if not ours or not source.production:
+                    continue
+                beside = os.path.join(os.path.dirname(source.path), name)
+                above = os.path.join(source.folder, name)
+                found = {p for p in (beside, above) if p in self.headers.by_path}
+                if name in self.headers.public:
+                    found.add(self.headers.public[name].path)
+                if len(found) > 1:
+                    message = "'%s' may be %s: rename one" % (name, " or ".join(sorted(found)))
+                    self.report(source.path, line, "file-name", message)
 
     def check_assertions(self):
         for floor in ASSERTED:
@@ -656,10 +673,33 @@ def output_of(command, directory=None):
     return result.stdout, result.stderr
 
 
-def included_as(source):
-    if source.public_header:
-        return source.path.split("include/", 1)[1]
-    return os.path.basename(source.path)
+class Headers:
+    """Which header an include line means: a public one by its prefix; of the private ones that
+    beside the file, that at this path in the floor's folder, or FOLDER/that (in tests)."""
+
+    def __init__(self, sources):
+        self.by_path = {s.path: s for s in sources if s.path.endswith(".h")}
+        self.public = {}
+        for path, source in self.by_path.items():
+            if source.public_header:
+                self.public[("/" + path).rsplit("/include/", 1)[1]] = source
+        self.tested = {}
+        for folder in FLOORS:
+            self.tested.setdefault(os.path.basename(folder), folder)
+
+    def find(self, source, name):
+        places = [os.path.join(os.path.dirname(source.path), name)]
+        folder = source.folder
+        while folder: # its floor's, and those of floors around it
+            places.append(os.path.join(folder, name))
+            folder = floor_of(os.path.dirname(folder) + "/")[1]
+        for place in places:
+            if place in self.by_path:
+                return self.by_path[place]
+        if name in self.public:
+            return self.public[name]
+        head, _, tail = name.partition("/")
+        return self.by_path.get(os.path.join(self.tested.get(head, head), tail))
 
 
 def guards_of(source):

@@ -11,7 +11,7 @@
 #include "base/buffer.h"
 #include "commands.h"
 #include "export_v8.h"
-#include "view.h"
+#include "look/view.h"
 
 /* A line has at most five numbers of 20 digits, an address and a short word, beside the type name.
  */

@@ -5,9 +5,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "look/witness.h"
 #include "lost_file.h"
 #include "tool.h"
-#include "witness.h"
 
 static hs_status show_help(struct hs_tool *tool, const struct hs_invocation *inv,
                            struct hs_error *err)

@@ -1,6 +1,6 @@
 /* The options of every command, stated once. */
 #include "commands.h"
-#include "trace_commands.h"
+#include "trace/trace_commands.h"
 
 const struct hs_option hs_options[HS_N_OPTIONS] = {
     [HS_OPT_FORMAT] = {"format", 0, HS_OPTION_CHOICE, "FORMAT", "table|json|ndjson|tsv",

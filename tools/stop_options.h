@@ -2,7 +2,7 @@
 #ifndef HS_TOOLS_STOP_OPTIONS_H
 #define HS_TOOLS_STOP_OPTIONS_H
 
-#include "capture/dump.h"
+#include "ocaml/dump.h"
 #include "options.h"
 
 /* Fills stop and max_growth_percent. HS_USAGE with a hint. */

@@ -11,8 +11,8 @@
 
 #include "access.h"
 #include "base/alloc.h"
+#include "look/witness.h"
 #include "report/text.h"
-#include "witness.h"
 
 /* Progress shows only what takes longer than this. */
 #define PROGRESS_AFTER_NS 300000000u

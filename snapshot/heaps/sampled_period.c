@@ -8,7 +8,7 @@
 #include <math.h>
 
 #include "base/alloc.h"
-#include "sampled_prof.h"
+#include "jemalloc/prof.h"
 
 enum {
     PERIOD_MAX_LG = 48,

@@ -1,4 +1,4 @@
-/* What the parts of the target share: target.c, target_refusal.c, target_stop.c, mappings.c. */
+/* What the parts of the target share: target.c, live/refusal.c, live/stop.c, mappings.c. */
 #ifndef HS_TARGET_PRIVATE_H
 #define HS_TARGET_PRIVATE_H
 
@@ -21,7 +21,7 @@ ssize_t hs_memory_read(struct hs_memory *memory, hs_addr address, void *bytes, s
 /* As hs_target_pages. */
 size_t hs_memory_pages(const struct hs_memory *memory, hs_addr begin, uint64_t *entries, size_t n);
 
-/* ---- target_refusal.c */
+/* ---- live/refusal.c */
 /* HS_OK for a process that may be dumped; else HS_TARGET with message and hint. */
 hs_status hs_refusal_check(pid_t pid, struct hs_error *err);
 /* The refusal of a process that the kernel does not let us trace, with what to do about it. */
@@ -36,7 +36,7 @@ hs_status hs_mappings_parse(struct hs_target *target, const char *text, size_t n
 hs_status hs_mappings_refresh(struct hs_target *target, struct hs_error *err);
 void hs_mappings_fini(struct hs_target *target);
 
-/* ---- target_stop.c */
+/* ---- live/stop.c */
 /* Sets broken-off calls to start again, detaches all threads; a copy stays. */
 void hs_stop_let_go(struct hs_target *target);
 
@@ -60,7 +60,7 @@ hs_status hs_copy_lost(struct hs_target *target, struct hs_error *err);
 void hs_copy_end(struct hs_target *target);
 void hs_copy_plan_free(struct hs_copy_plan *plan);
 
-/* ---- copy_thread.c */
+/* ---- copy/thread.c */
 /* In a stop: a tool died a moment ago, and the main thread is still on its way back to where that
  * one had stopped it. Its registers say nothing then, and it is to be let go for a moment. */
 bool hs_copy_is_left_over(const struct hs_target *target);
@@ -85,7 +85,7 @@ bool hs_call_restart(struct user_regs_struct *regs);
 /* A signal waits that the thread will handle: then EINTR is its due. */
 bool hs_call_has_signal(pid_t pid, pid_t tid);
 
-/* ---- core.c, core_read.c: the same of a core. What is missing is not read, and no failure. */
+/* ---- core.c, core/read.c: the same of a core. What is missing is not read, and no failure. */
 void hs_core_close(struct hs_core *core);
 hs_status hs_core_file_path(const struct hs_target *target, const struct hs_mapping *mapping,
                             char *path, size_t path_bytes, struct hs_error *err);

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "cfi_check.h"
+#include "dwarf/frame_row.h"
 #include "dwarf_object.h"
-#include "frame_row.h"
 
 /* Column values that are no register. Our own choice, told to libdwarf, so that both generations
  * agree; they must lie above the table. */

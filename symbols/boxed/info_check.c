@@ -2,7 +2,7 @@
 
 #include <dwarf.h>
 
-#include "ctypes_form.h"
+#include "types/form.h"
 
 /* One bit per byte of .debug_info: where entries begin, and where references lead. */
 struct check_place {

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "box_wire.h"
+#include "box/wire.h"
 #include "boxed/frames.h"
 #include "boxed/line_reader.h"
 

@@ -7,7 +7,7 @@
 
 #include "boxed/frames.h"
 #include "elf_writer.h"
-#include "frame_row.h"
+#include "symbols/dwarf/frame_row.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes);
 

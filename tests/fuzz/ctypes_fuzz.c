@@ -3,7 +3,7 @@
  * seeds are small programs, linked without a C library, with DWARF 4 and 5 and type units. */
 #include <string.h>
 
-#include "ctypes_private.h"
+#include "symbols/types/ctypes_private.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes);
 

@@ -4,8 +4,8 @@
 
 #include "boxed/frames.h"
 #include "boxed/line_reader.h"
-#include "frame_row.h"
 #include "symbols/demangle.h"
+#include "symbols/dwarf/frame_row.h"
 #include "symbols/elf.h"
 #include "symbols/lines.h"
 #include "symbols/operands.h"

@@ -1,11 +1,11 @@
-/* links: hs_capture hs_base */
+/* links: hs_ocaml hs_process hs_base */
 /* Any bytes as the memory in which a frame table of OCaml stands: descriptors, their live slots and
  * source places. The first byte chooses where in the memory the table is said to be. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "frame_table.h"
+#include "ocaml/frame_table.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes);
 

@@ -1,7 +1,7 @@
 /* links: hs_import hs_format */
 /* Any bytes as a heap dump of Java: a sound snapshot, or an error that names the fault. */
+#include "format/writer_internal.h"
 #include "import_bytes.h"
-#include "writer_internal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes);
 

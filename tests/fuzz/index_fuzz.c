@@ -15,12 +15,12 @@
 
 #include "base/alloc.h"
 #include "edge_list.h"
+#include "graph/packed_table.h"
 #include "graph_builder.h"
-#include "index_build.h"
-#include "index_engine.h"
-#include "index_passes.h"
-#include "index_private.h"
-#include "packed_table.h"
+#include "index/index_build.h"
+#include "index/index_engine.h"
+#include "index/index_passes.h"
+#include "index/index_private.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes);
 

@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "location.h"
+#include "symbols/dwarf/location.h"
 #include "symbols/locals.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes);

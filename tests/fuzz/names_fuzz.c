@@ -1,4 +1,4 @@
-/* links: hs_capture hs_base */
+/* links: hs_ocaml hs_process hs_base */
 /* Any bytes as a table of OCaml's source names: a file of --names, or what the helper answers. */
 #include <assert.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/buffer.h"
-#include "capture/names.h"
+#include "ocaml/names.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes);
 

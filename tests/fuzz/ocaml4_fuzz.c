@@ -1,4 +1,4 @@
-/* links: hs_capture hs_format hs_symbols hs_base */
+/* links: hs_ocaml hs_process hs_format hs_symbols hs_base */
 /* A valid OCaml 4 process and any damage to its memory. The first byte chooses what is asked: the
  * list of its chunks and its bounds (locate), or blocks, roots, marks and the snapshot that comes
  * of them. Then comes the damage (word_damage.h). */
@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "capture/ocaml_emit.h"
 #include "fake_roots.h"
-#include "ocaml_locate.h"
+#include "ocaml/locate.h"
+#include "ocaml/ocaml_emit.h"
 #include "symbols/elf.h"
 #include "word_damage.h"
 

@@ -9,7 +9,7 @@
 #include "base/buffer.h"
 #include "target/procfs.h"
 #include "target/residency.h"
-#include "target_private.h"
+#include "target/target_private.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes);
 

@@ -1,4 +1,4 @@
-/* links: hs_heaps hs_capture hs_symbols hs_base */
+/* links: hs_heaps hs_ocaml hs_process hs_symbols hs_base */
 /* Any bytes as an ELF file that may have notes of registered memory, and as the memory that these
  * lead to. The input is cut in two: u16 of how many bytes are the file, the file, the memory. */
 #include <assert.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "registered_parts.h"
+#include "heaps/registered/parts.h"
 #include "symbols/elf.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes);

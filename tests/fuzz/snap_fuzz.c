@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "layout.h"
+#include "format/layout.h"
 #include "snapshot/reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes);

@@ -8,7 +8,7 @@
 
 #include "base/units.h"
 #include "made_view.h"
-#include "what.h"
+#include "tools/look/what.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes);
 

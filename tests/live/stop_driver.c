@@ -23,8 +23,8 @@
 #include <unistd.h>
 
 #include "base/progress.h"
-#include "copy_private.h"
-#include "target_private.h"
+#include "target/copy/copy_private.h"
+#include "target/target_private.h"
 
 enum { PAGE = 4096, REQUEST_BYTES = 1 << 20, N_POINTS = 128 };
 enum { AT_STOPPED = 101, AT_FROZEN, AT_HALF, AT_READ, AT_RESUMED };

@@ -217,7 +217,7 @@ void core_writer_clean(void)
 static uint8_t data_page[WRITER_PAGE], heap_pages[4 * WRITER_PAGE], stack_pages[2 * WRITER_PAGE],
     vdso_page[WRITER_PAGE];
 
-/* What the kernel puts at the end of a stack: see core_command.c. */
+/* What the kernel puts at the end of a stack: see core/command.c. */
 static void sample_stack(void)
 {
     static const char strings[] = "made\0--with\0some\narguments\0HOME=nowhere\0made";

@@ -9,7 +9,7 @@
 #ifndef HS_TESTS_FAKE_GLIBC_H
 #define HS_TESTS_FAKE_GLIBC_H
 
-#include "glibc_heap.h"
+#include "heaps/glibc/heap.h"
 
 #define FAKE_DATA_AT ((hs_addr)0x550000000000)
 #define FAKE_BREAK_AT ((hs_addr)0x560000000000)

@@ -9,7 +9,7 @@
 #define HS_TESTS_FAKE_HEAP_H
 
 #include "elf_writer.h"
-#include "ocaml.h"
+#include "ocaml/ocaml.h"
 
 enum { FAKE_HEAP_WORDS = 1 << 16, FAKE_YOUNG_WORDS = 1 << 12, FAKE_STATIC_WORDS = 1 << 10 };
 

@@ -8,7 +8,7 @@
 #ifndef HS_TESTS_FAKE_JEMALLOC_H
 #define HS_TESTS_FAKE_JEMALLOC_H
 
-#include "jemalloc_tree.h"
+#include "heaps/jemalloc/tree.h"
 
 #define FAKE_JE_DATA_AT ((hs_addr)0x550000000000)
 #define FAKE_JE_ROOT_AT (FAKE_JE_DATA_AT + 0x1040)

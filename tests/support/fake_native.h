@@ -9,7 +9,7 @@
 #define HS_TESTS_FAKE_NATIVE_H
 
 #include "elf_writer.h"
-#include "native.h"
+#include "native/native.h"
 
 #define FAKE_N_BIAS UINT64_C(0x550000000000)
 #define FAKE_N_TEXT_AT (FAKE_N_BIAS + 0x1000)

@@ -9,10 +9,10 @@
 #ifndef HS_TESTS_FAKE_OCAML5_H
 #define HS_TESTS_FAKE_OCAML5_H
 
-#include "capture/ocaml_emit.h"
 #include "core_writer.h"
 #include "elf_writer.h"
-#include "ocaml5.h"
+#include "ocaml/ocaml_emit.h"
+#include "ocaml/v5/ocaml5.h"
 
 #define FAKE5_AT UINT64_C(0x7f0010000000)
 #define FAKE5_STATE(i) (FAKE5_AT + (uint64_t)(i)*0x800)

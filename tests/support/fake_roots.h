@@ -9,7 +9,7 @@
 #define HS_TESTS_FAKE_ROOTS_H
 
 #include "fake_heap.h"
-#include "ocaml_roots.h"
+#include "ocaml/roots.h"
 
 enum { FAKE_DATA_WORDS = 512, FAKE_STACK_WORDS = 4096, FAKE_MALLOC_WORDS = 4096 };
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "writer_internal.h"
+#include "format/writer_internal.h"
 
 static void builder_must(hs_status status, const struct hs_error *err)
 {

@@ -1,4 +1,4 @@
-/* links: hs_native hs_heaps hs_capture hs_format hs_symbols hs_base */
+/* links: hs_native hs_heaps hs_ocaml hs_process hs_format hs_symbols hs_base */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,9 +7,9 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "hostile_process.h"
-#include "native_emit.h"
-#include "native_facts.h"
-#include "native_prepare.h"
+#include "native/emit.h"
+#include "native/facts.h"
+#include "native/prepare.h"
 #include "snapshot/reader.h"
 
 static void insist(bool holds, const char *what)

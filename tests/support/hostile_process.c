@@ -1,4 +1,4 @@
-/* links: hs_native hs_heaps hs_capture hs_format hs_symbols hs_base */
+/* links: hs_native hs_heaps hs_ocaml hs_process hs_format hs_symbols hs_base */
 #include "hostile_process.h"
 
 #include <stdio.h>

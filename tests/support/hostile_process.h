@@ -17,7 +17,7 @@
 #include "elf_writer.h"
 #include "fake_glibc.h"
 #include "fake_jemalloc.h"
-#include "native.h"
+#include "native/native.h"
 
 enum {
     HOSTILE_KINDS = 6, /* glibc's three layouts, one with Python; jemalloc 5.2, 5.3 */

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "core_edges.h"
-#include "pass_steps.h"
+#include "passes/core_edges.h"
+#include "passes/pass_steps.h"
 
 struct made_forest {
     struct hs_budget budget;

@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "core_edges.h"
 #include "dominator/dominators.h"
-#include "pass_steps.h"
+#include "passes/core_edges.h"
+#include "passes/pass_steps.h"
 #include "passes/passes.h"
 
 static void made_must(hs_status status, const struct hs_error *err)

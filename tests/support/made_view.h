@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "graph_builder.h"
-#include "view.h"
+#include "tools/look/view.h"
 
 struct made_view {
     struct hs_graph_builder builder;

@@ -1,5 +1,5 @@
 /* A made-up native process after its heaps were listed: blocks at made-up addresses, types made of
- * a few lines instead of debug information. For tests of native_flow.c and the like.
+ * a few lines instead of debug information. For tests of native/flow.c and the like.
  *
  *   WORLD_HEAP    blocks, each a span of its own, 16 bytes apart
  *   WORLD_STATIC  words that are mapped and in the copy, but no blocks
@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "native.h"
+#include "native/native.h"
 
 enum { WORLD_WORDS = 1 << 14, WORLD_BLOCKS = 4096, WORLD_TYPES = 32, WORLD_SLOTS = 8 };
 #define WORLD_HEAP UINT64_C(0x7f0000000000)

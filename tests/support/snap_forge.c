@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "reader_internal.h"
-#include "schema.h"
+#include "format/reader_internal.h"
+#include "format/schema.h"
 
 static void forge_must(hs_status status, const struct hs_error *err)
 {

@@ -4,7 +4,7 @@
 #define HS_TEST_SNAP_FORGE_H
 
 #include "base/buffer.h"
-#include "layout.h"
+#include "format/layout.h"
 #include "snapshot/model.h"
 
 struct hs_forge_section {

@@ -3,7 +3,7 @@
 #ifndef HS_TESTS_WORD_DAMAGE_H
 #define HS_TESTS_WORD_DAMAGE_H
 
-#include "ocaml.h"
+#include "ocaml/ocaml.h"
 
 enum { DAMAGE_OPERATIONS = 64, DAMAGE_AREAS = 24 };
 

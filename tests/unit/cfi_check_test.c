@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "cfi_check.h"
+#include "boxed/cfi_check.h"
 
 /* One CIE and one FDE of .eh_frame, as gcc makes them, and a place for the program. */
 enum { CIE_BYTES = 24, PROGRAM_AT = CIE_BYTES + 17, PROGRAM_BYTES = 7, TABLE_BYTES = 52 };

@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "base/cursor.h"
-#include "chunk_codec.h"
-#include "varint.h"
+#include "format/chunk_codec.h"
+#include "format/varint.h"
 
 static uint64_t random_state = 0x2545f4914f6cdd1d;
 

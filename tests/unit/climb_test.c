@@ -1,5 +1,5 @@
 /* links: hs_tools_lib */
-#include "climb.h"
+#include "tools/look/climb.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

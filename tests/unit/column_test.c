@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
-#include "column.h"
+#include "format/column.h"
 
 struct record {
     uint64_t wide;

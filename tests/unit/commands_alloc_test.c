@@ -20,7 +20,7 @@
 
 #include "base/alloc.h"
 #include "graph_builder.h"
-#include "tool.h"
+#include "tools/tool.h"
 #include "trace_writer.h"
 
 #define IMPORTS HS_SOURCE_DIR "/tests/fuzz/corpus/import"

@@ -1,5 +1,5 @@
 /* links: hs_dominator hs_graph */
-#include "condensed_ends.h"
+#include "dominator/condensed_ends.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,8 +8,8 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
+#include "dominator/root_lanes.h"
 #include "edge_list.h"
-#include "root_lanes.h"
 
 static struct hs_error err;
 

@@ -10,8 +10,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "copy_private.h"
 #include "live_child.h"
+#include "target/copy/copy_private.h"
 
 static struct hs_error err;
 

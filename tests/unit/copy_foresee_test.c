@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "copy_foresee.h"
 #include "live_child.h"
+#include "target/copy/foresee.h"
 
 static struct hs_error err;
 

@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <ucontext.h>
 
-#include "copy_frame.h"
+#include "target/copy/frame.h"
 
 #define BEGIN ((hs_addr)0x7ffc00021000)
 #define TABLE ((hs_addr)2 << 20) /* mapped by one page of the page table */

@@ -19,8 +19,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "copy_private.h"
 #include "live_child.h"
+#include "target/copy/copy_private.h"
 #include "target/procfs.h"
 
 #define PAGE ((size_t)4096)

@@ -23,8 +23,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "copy_private.h"
 #include "live_child.h"
+#include "target/copy/copy_private.h"
 #include "target/procfs.h"
 
 #define ROUNDS 3 /* at every point; many more in tests/live/stop_kills.sh */

@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "copy_private.h"
 #include "live_child.h"
+#include "target/copy/copy_private.h"
 #include "target/procfs.h"
 
 #define STAT(state, signal)                                                           \

@@ -14,9 +14,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core_private.h"
 #include "core_writer.h"
 #include "elf_writer.h"
+#include "target/core/core_private.h"
 
 static struct core_writer w;
 static struct elf_writer program, other;

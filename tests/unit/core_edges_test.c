@@ -1,5 +1,5 @@
 /* links: hs_passes hs_dominator hs_graph */
-#include "core_edges.h"
+#include "passes/core_edges.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

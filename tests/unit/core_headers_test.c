@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "core_private.h"
 #include "core_writer.h"
+#include "target/core/core_private.h"
 
 static struct core_writer w;
 

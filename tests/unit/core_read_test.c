@@ -12,8 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core_private.h"
 #include "core_writer.h"
+#include "target/core/core_private.h"
 
 #define PRESENT (UINT64_C(1) << 63)
 #define SWAPPED (UINT64_C(1) << 62)

@@ -18,8 +18,8 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#include "core_private.h"
 #include "core_writer.h"
+#include "target/core/core_private.h"
 
 enum { N_BYTES = 3 << 20 };
 

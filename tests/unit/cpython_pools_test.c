@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
-#include "cpython_pools.h"
 #include "elf_writer.h"
+#include "heaps/cpython/pools.h"
 #include "symbols/elf.h"
 
 #define BIAS ((hs_addr)0x550000000000)

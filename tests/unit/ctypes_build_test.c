@@ -10,8 +10,8 @@
 #include <dwarf.h>
 #include <string.h>
 
-#include "ctypes_pool.h"
 #include "elf_writer.h"
+#include "symbols/types/pool.h"
 
 /* Abbreviations: references are DW_FORM_ref4, names inline strings. */
 enum {

@@ -12,8 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ctypes_pool.h"
 #include "elf_writer.h"
+#include "symbols/types/pool.h"
 
 enum { N_UNITS = 3, UNIT_BYTES = 11 + 13 + 6 + 18 + 17 + 1 };
 

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "ctypes_pool.h"
+#include "symbols/types/pool.h"
 
 static void writes_names_as_people_do(void **state)
 {

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "target_private.h"
+#include "target/target_private.h"
 
 static bool timer_runs(void)
 {

@@ -19,8 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "diagnosis_facts.h"
 #include "live_child.h"
+#include "target/doctor/diagnosis_facts.h"
 
 static struct hs_error err;
 

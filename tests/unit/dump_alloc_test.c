@@ -1,4 +1,4 @@
-/* links: hs_native hs_heaps hs_capture hs_format hs_symbols */
+/* links: hs_native hs_heaps hs_ocaml hs_process hs_format hs_symbols */
 /* A dump whose allocations fail in turn: over a limit and no file, or a dump that is whole; the
  * target runs on every time. The target is the made-up world of tests/live/fixtures/hostile.c. */
 #include <setjmp.h>
@@ -18,9 +18,9 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "capture/dump.h"
 #include "live_child.h"
 #include "native/native_dump.h"
+#include "ocaml/dump.h"
 
 enum { MAX_DUMPS = 160, NO_COMPILER = 127 };
 

@@ -1,4 +1,4 @@
-/* links: hs_capture hs_symbols */
+/* links: hs_ocaml hs_process hs_symbols */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "capture/dump_plan.h"
 #include "live_child.h"
+#include "process/dump_plan.h"
 
 #define MIB ((uint64_t)1 << 20)
 #define GIB ((uint64_t)1 << 30)

@@ -15,11 +15,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "box_private.h"
 #include "boxed/frames.h"
 #include "boxed/line_reader.h"
 #include "boxed/serve.h"
 #include "elf_writer.h"
+#include "symbols/box/box_private.h"
 #include "symbols/lines.h"
 
 /* What a false box does with the file named "bomb". It is this program, started as the box would be

@@ -1,5 +1,5 @@
 /* links: hs_format */
-#include "edge_sort.h"
+#include "format/edge_sort.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

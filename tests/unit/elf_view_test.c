@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "elf_view.h"
+#include "symbols/elf/elf_view.h"
 
 enum { CONTENT_BYTES = 300000, CONTENT_AT = 4096 };
 

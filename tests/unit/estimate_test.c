@@ -1,6 +1,6 @@
 /* links: hs_tools_lib */
 /* What samples stand for, against simulations with fixed seeds. */
-#include "estimate.h"
+#include "tools/look/estimate.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -7,9 +7,9 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
-#include "fold.h"
 #include "made_view.h"
-#include "neighbours.h"
+#include "tools/look/fold.h"
+#include "tools/look/neighbours.h"
 
 static void add(struct hs_fold *fold, hs_node node, uint32_t type, uint64_t offset_words)
 {

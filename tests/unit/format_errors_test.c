@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "layout.h"
+#include "format/layout.h"
 #include "snapshot/reader.h"
 #include "snapshot/writer.h"
 

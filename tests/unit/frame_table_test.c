@@ -1,4 +1,4 @@
-/* links: hs_capture hs_format hs_symbols hs_base */
+/* links: hs_ocaml hs_process hs_format hs_symbols hs_base */
 /* Frame descriptors: every form, source places with inlining, and tables cut or lying. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/buffer.h"
-#include "frame_table.h"
+#include "ocaml/frame_table.h"
 
 #define TABLE_AT UINT64_C(0x1000)
 

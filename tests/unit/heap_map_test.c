@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "heap_map_pages.h"
 #include "heaps/heap_map.h"
+#include "heaps/heap_map_pages.h"
 
 /* A small world at the address BASE, whose every byte has one owner by the naive rules. */
 #define BASE ((hs_addr)0x7f0000000000)

@@ -1,4 +1,4 @@
-/* links: hs_native hs_heaps hs_capture hs_format hs_symbols hs_base */
+/* links: hs_native hs_heaps hs_ocaml hs_process hs_format hs_symbols hs_base */
 /* What a target can do to whoever reads it without a byte of its own being wrong: reserve more than
  * anybody has, have many threads in one place, register everything many times. */
 #include <setjmp.h>

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
-#include "id_table.h"
+#include "import/id_table.h"
 
 static uint64_t random_state = 88172645463325252ULL;
 

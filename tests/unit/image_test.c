@@ -1,4 +1,4 @@
-/* links: hs_capture hs_symbols */
+/* links: hs_ocaml hs_process hs_symbols */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "capture/image.h"
 #include "live_child.h"
+#include "process/image.h"
 
 #define PAGE ((size_t)4096)
 #define PAGES ((size_t)4096)

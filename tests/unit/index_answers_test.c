@@ -13,9 +13,9 @@
 #include "base/alloc.h"
 #include "edge_list.h"
 #include "graph_builder.h"
-#include "index_cells.h"
-#include "index_private.h"
-#include "index_write.h"
+#include "index/index_cells.h"
+#include "index/index_private.h"
+#include "index/index_write.h"
 
 enum { N_BLOCKS = 2500, BYTES_MAX = 1 << 18 };
 

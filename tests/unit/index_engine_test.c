@@ -1,7 +1,7 @@
 /* links: hs_index hs_passes hs_dominator hs_graph hs_format */
 /* Which engine a budget allows, where the result goes, what is refused; and that the engines write
  * the same bytes. */
-#include "index_engine.h"
+#include "index/index_engine.h"
 
 #include <ftw.h>
 #include <setjmp.h>
@@ -17,9 +17,9 @@
 #include "base/alloc.h"
 #include "edge_list.h"
 #include "graph_builder.h"
-#include "index_build.h"
-#include "index_passes.h"
-#include "index_private.h"
+#include "index/index_build.h"
+#include "index/index_passes.h"
+#include "index/index_private.h"
 
 static struct hs_error err;
 static char directory[] = "/tmp/hs_engine_test.XXXXXX";

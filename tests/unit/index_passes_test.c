@@ -1,5 +1,5 @@
 /* links: hs_index hs_passes hs_dominator hs_graph hs_format */
-#include "index_passes.h"
+#include "index/index_passes.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,8 +12,8 @@
 #include "base/alloc.h"
 #include "edge_list.h"
 #include "graph_builder.h"
-#include "index_build.h"
-#include "index_engine.h"
+#include "index/index_build.h"
+#include "index/index_engine.h"
 
 static struct hs_error err;
 

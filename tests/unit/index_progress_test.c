@@ -1,5 +1,5 @@
 /* links: hs_index */
-#include "index_progress.h"
+#include "index/index_progress.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -19,7 +19,7 @@
 #include "edge_list.h"
 #include "graph_builder.h"
 #include "index/index.h"
-#include "index_format.h"
+#include "index/index_format.h"
 
 enum { BYTES_MAX = 1 << 18 };
 

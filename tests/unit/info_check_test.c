@@ -9,8 +9,8 @@
 #include <dwarf.h>
 #include <string.h>
 
+#include "boxed/info_check.h"
 #include "elf_writer.h"
-#include "info_check.h"
 
 static const uint8_t abbreviations[] = {
     1,

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "json_scan.h"
+#include "import/json_scan.h"
 
 static struct json_slice slice(const char *text)
 {

@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "leak_groups.h"
-#include "leak_held.h"
 #include "made_view.h"
+#include "tools/look/leak_groups.h"
+#include "tools/look/leak_held.h"
 
 static const struct hs_suppressions none = {0};
 static const struct hs_leak_query everything = {&none, 3, 0, UINT64_MAX};

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "lines_check.h"
+#include "boxed/lines_check.h"
 
 static void checks_range_tables(void **state)
 {

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "locals_line.h"
+#include "symbols/dwarf/locals_line.h"
 
 /* A table of version 4: lines -3 to +8 by special operations 10 to 255, no files. */
 static uint8_t table[70000];

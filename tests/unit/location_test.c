@@ -9,7 +9,7 @@
 #include <dwarf.h>
 #include <string.h>
 
-#include "location.h"
+#include "symbols/dwarf/location.h"
 
 /* Memory where each 8-byte word holds its own address plus 1; nothing below 0x1000. */
 static bool read_pattern(void *context, hs_addr at, void *ret, size_t n_bytes)

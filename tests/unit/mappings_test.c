@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "target_private.h"
+#include "target/target_private.h"
 
 static struct hs_error err;
 

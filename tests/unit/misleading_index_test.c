@@ -14,10 +14,10 @@
 
 #include <cmocka.h>
 
-#include "commands.h"
 #include "graph_builder.h"
-#include "index_format.h"
-#include "type_rows.h"
+#include "index/index_format.h"
+#include "tools/commands.h"
+#include "tools/look/type_rows.h"
 
 enum { N_CHAIN = 5, INDEX_BYTES_MAX = 1 << 18 };
 

@@ -1,4 +1,4 @@
-/* links: hs_capture hs_symbols */
+/* links: hs_ocaml hs_process hs_symbols */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "live_child.h"
-#include "names_private.h"
+#include "ocaml/names/private.h"
 #include "symbols/elf.h"
 
 static struct hs_error err;

@@ -1,4 +1,4 @@
-/* links: hs_capture */
+/* links: hs_ocaml hs_process */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 
 #include "base/alloc.h"
 #include "base/progress.h"
-#include "names_private.h"
+#include "ocaml/names/private.h"
 
 static struct hs_error err;
 static char script[64];

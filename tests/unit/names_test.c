@@ -1,4 +1,4 @@
-/* links: hs_capture */
+/* links: hs_ocaml hs_process */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "capture/names.h"
+#include "ocaml/names.h"
 
 static struct hs_error err;
 

@@ -1,4 +1,4 @@
-/* links: hs_capture hs_symbols */
+/* links: hs_ocaml hs_process hs_symbols */
 /* Which compiler made a program, from the bytes of its file, and which helper fits. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "elf_writer.h"
-#include "names_private.h"
+#include "ocaml/names/private.h"
 #include "symbols/elf.h"
 
 enum { N_WORDS = 64, STRING = 252, AT = 0x3000 };

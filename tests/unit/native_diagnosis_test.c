@@ -1,4 +1,4 @@
-/* links: hs_native hs_heaps hs_capture hs_format hs_target hs_symbols hs_base */
+/* links: hs_native hs_heaps hs_ocaml hs_process hs_format hs_target hs_symbols hs_base */
 /* What a dump of a child of ours would meet. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* links: hs_native hs_heaps hs_capture hs_format hs_symbols */
+/* links: hs_native hs_heaps hs_ocaml hs_process hs_format hs_symbols */
 /* A native dump whose allocations fail in turn: over a limit and no file, or a dump that is whole;
  * the target runs on every time. The target is tests/live/fixtures/native_basic.c, with types. */
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* links: hs_native hs_heaps hs_capture hs_symbols hs_base */
+/* links: hs_native hs_heaps hs_ocaml hs_process hs_symbols hs_base */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "fake_native.h"
-#include "native_frames.h"
+#include "native/frames.h"
 
 /* The fake program has no frame tables: by frame pointers and guesses. Calls end at these. */
 #define RETURN_A (FAKE_N_TEXT_AT + 0x100)

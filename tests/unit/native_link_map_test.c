@@ -1,4 +1,4 @@
-/* links: hs_native hs_heaps hs_capture hs_symbols hs_base */
+/* links: hs_native hs_heaps hs_ocaml hs_process hs_symbols hs_base */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "fake_native.h"
-#include "native_link_map.h"
+#include "native/link_map.h"
 
 /* Where the test keeps the linker's structures: in the program's data. */
 enum { DYNAMIC = 0, DEBUG = 64, MAP = 128, SECOND = 256, TLS_AT = 24 };

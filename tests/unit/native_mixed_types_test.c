@@ -1,4 +1,4 @@
-/* links: hs_native hs_heaps hs_capture hs_base */
+/* links: hs_native hs_heaps hs_ocaml hs_process hs_base */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "native_mixed.h"
+#include "native/mixed.h"
 #include "native_world.h"
 
 static struct hs_error err;

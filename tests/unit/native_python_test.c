@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "native_flow.h"
-#include "native_scan.h"
+#include "native/flow.h"
+#include "native/scan.h"
 #include "native_world.h"
 
 /* Word 3 of a block says that it is an object; of what type. */

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "native_queue.h"
+#include "native/queue.h"
 #include "native_world.h"
 
 enum { BLOCKS = 100 };

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
-#include "native_roots_ranges.h"
+#include "native/roots_ranges.h"
 
 static void add(struct hs_range_set *set, hs_addr begin, hs_addr end)
 {

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "elf_writer.h"
-#include "native_flow.h"
+#include "native/flow.h"
 #include "native_world.h"
 #include "symbols/elf.h"
 

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "native_scan.h"
+#include "native/scan.h"
 #include "native_world.h"
 
 enum { NODE = 1, PACKED, CUT, TEXT, NUMBERS };

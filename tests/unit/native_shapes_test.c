@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "native_flow.h"
+#include "native/flow.h"
 #include "native_world.h"
 
 static struct world *w;

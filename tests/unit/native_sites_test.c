@@ -11,7 +11,7 @@
 
 #include "base/alloc.h"
 #include "elf_writer.h"
-#include "native_sites.h"
+#include "native/sites.h"
 #include "symbols/elf.h"
 
 #define PROGRAM ((hs_addr)0x555500000000)

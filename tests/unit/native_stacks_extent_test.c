@@ -1,4 +1,4 @@
-/* links: hs_native hs_heaps hs_capture hs_symbols hs_base */
+/* links: hs_native hs_heaps hs_ocaml hs_process hs_symbols hs_base */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "fake_native.h"
-#include "native_stacks_extent.h"
+#include "native/stacks_extent.h"
 
 #define GUARD_AT UINT64_C(0x7f5000000000)
 #define STACK_AT (GUARD_AT + 0x1000)

@@ -1,4 +1,4 @@
-/* links: hs_native hs_heaps hs_capture hs_symbols hs_base */
+/* links: hs_native hs_heaps hs_ocaml hs_process hs_symbols hs_base */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,9 +8,9 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
-#include "capture/unwind.h"
 #include "fake_ctypes.h"
 #include "fake_native.h"
+#include "process/unwind.h"
 
 /* A real chain of calls, of which the stack and the registers are kept: unwound by this program's
  * own frame tables after the functions have returned. */

@@ -1,4 +1,4 @@
-/* links: hs_capture hs_symbols */
+/* links: hs_ocaml hs_process hs_symbols */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,8 +19,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "capture/objects.h"
 #include "live_child.h"
+#include "process/objects.h"
 #include "symbols/elf.h"
 
 static struct hs_error err;

@@ -1,4 +1,4 @@
-/* links: hs_capture hs_format hs_symbols hs_base */
+/* links: hs_ocaml hs_process hs_format hs_symbols hs_base */
 /* The ring of systhreads, read from this very process: matching with kernel threads, damage. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 
 #include <unistd.h>
 
-#include "ocaml_roots.h"
+#include "ocaml/roots.h"
 
 enum { WORDS = 14, N = 4 };
 

@@ -1,4 +1,4 @@
-/* links: hs_capture hs_format hs_symbols hs_base */
+/* links: hs_ocaml hs_process hs_format hs_symbols hs_base */
 /* What each domain of OCaml 5 keeps: local storage, finalisers, tracked blocks; and lists that lie.
  */
 #include <setjmp.h>
@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "fake_roots.h"
-#include "ocaml5.h"
+#include "ocaml/v5/ocaml5.h"
 
 enum {
     ORPHANS = FAKE_FREE + 40, /* word of `data` */

@@ -1,4 +1,4 @@
-/* links: hs_capture hs_format hs_symbols hs_base */
+/* links: hs_ocaml hs_process hs_format hs_symbols hs_base */
 /* Stacks of OCaml 5: frames, chunks, fibers and parents, C locals, suspended stacks, and damage. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "fake_roots.h"
-#include "ocaml5.h"
+#include "ocaml/v5/ocaml5.h"
 
 #define DEEP_RETURN (FAKE_TEXT_AT + 0x4) /* in camlM__deep_7 */
 #define TOP_RETURN (FAKE_TEXT_AT + 0x14) /* in camlM__top_8 */

@@ -1,4 +1,4 @@
-/* links: hs_capture hs_format hs_symbols hs_base */
+/* links: hs_ocaml hs_process hs_format hs_symbols hs_base */
 /* The rings of two domains, read from this very process: who holds a domain, ticks, damage. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 
 #include <unistd.h>
 
-#include "ocaml5.h"
+#include "ocaml/v5/ocaml5.h"
 
 enum { WORDS = 11, N = 4, STACK_WORDS = 40, TICKS = 200 };
 

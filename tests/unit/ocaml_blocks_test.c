@@ -1,4 +1,4 @@
-/* links: hs_capture hs_symbols hs_base */
+/* links: hs_ocaml hs_process hs_symbols hs_base */
 /* The block map over made-up heaps: every kind of block, every kind of damage. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 
 #include "base/alloc.h"
 #include "fake_heap.h"
-#include "ocaml_map.h"
+#include "ocaml/map.h"
 
 static struct hs_block_map sealed_map(struct fake_heap *fake)
 {

@@ -1,4 +1,4 @@
-/* links: hs_capture hs_format hs_symbols hs_base */
+/* links: hs_ocaml hs_process hs_format hs_symbols hs_base */
 /* From a made-up heap to a snapshot and back: every block, every edge, nothing else. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
-#include "capture/ocaml_emit.h"
 #include "fake_heap.h"
+#include "ocaml/ocaml_emit.h"
 #include "snapshot/reader.h"
 
 static char snap_path[64];

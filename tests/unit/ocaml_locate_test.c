@@ -1,4 +1,4 @@
-/* links: hs_capture hs_symbols hs_base */
+/* links: hs_ocaml hs_process hs_symbols hs_base */
 /* Finding the runtime in a made-up process: both layouts, refusals, damage. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 
 #include "base/alloc.h"
 #include "elf_writer.h"
-#include "ocaml_locate.h"
+#include "ocaml/locate.h"
 #include "symbols/elf.h"
 
 #define BIAS UINT64_C(0x550000000000)

@@ -1,4 +1,4 @@
-/* links: hs_capture hs_symbols hs_base */
+/* links: hs_ocaml hs_process hs_symbols hs_base */
 /* Precise marking over made-up heaps, against what each shape must give. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 
 #include "base/alloc.h"
 #include "fake_heap.h"
-#include "ocaml_marker.h"
+#include "ocaml/marker.h"
 
 struct marked {
     struct fake_heap *fake;

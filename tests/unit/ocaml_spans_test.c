@@ -1,4 +1,4 @@
-/* links: hs_capture hs_symbols hs_base */
+/* links: hs_ocaml hs_process hs_symbols hs_base */
 /* Sorted spans against a plain search, on random ones. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
-#include "ocaml.h"
+#include "ocaml/ocaml.h"
 
 enum { SPACE = 300 };
 

@@ -1,4 +1,4 @@
-/* links: hs_capture hs_format hs_symbols hs_base */
+/* links: hs_ocaml hs_process hs_format hs_symbols hs_base */
 /* C statics of a stripped runtime, from made-up code: found in either order, and not believed when
  * the memory does not look like them. */
 #include <setjmp.h>
@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "elf_writer.h"
-#include "ocaml_roots.h"
+#include "ocaml/roots.h"
 #include "symbols/elf.h"
 
 #define BIAS UINT64_C(0x560000000000)

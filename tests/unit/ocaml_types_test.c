@@ -1,4 +1,4 @@
-/* links: hs_capture hs_symbols hs_base */
+/* links: hs_ocaml hs_process hs_symbols hs_base */
 /* What blocks are called, and that no name ever comes from the heap. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 
 #include "base/alloc.h"
 #include "fake_heap.h"
-#include "ocaml_types.h"
+#include "ocaml/types.h"
 
 struct typed {
     struct fake_heap *fake;

@@ -1,4 +1,4 @@
-/* links: hs_capture hs_format hs_symbols hs_base */
+/* links: hs_ocaml hs_process hs_format hs_symbols hs_base */
 /* Cycles in lists, and names. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "ocaml_roots.h"
+#include "ocaml/roots.h"
 
 static void finds_every_cycle_within_twice_its_way(void **state)
 {

@@ -10,10 +10,10 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "options.h"
-#include "root_rows.h"
-#include "tool.h"
-#include "type_rows.h"
+#include "tools/look/root_rows.h"
+#include "tools/look/type_rows.h"
+#include "tools/options.h"
+#include "tools/tool.h"
 
 static bool takes(const struct hs_command *command, int id)
 {

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "options.h"
+#include "tools/options.h"
 
 enum { MAX_WORDS = 80 };
 

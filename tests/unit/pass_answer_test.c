@@ -1,5 +1,5 @@
 /* links: hs_passes hs_dominator hs_graph */
-#include "pass_steps.h"
+#include "passes/pass_steps.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

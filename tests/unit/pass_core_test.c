@@ -1,5 +1,5 @@
 /* links: hs_passes hs_dominator hs_graph hs_format */
-#include "pass_core.h"
+#include "passes/pass_core.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* links: hs_passes hs_dominator hs_graph */
-#include "pass_steps.h"
+#include "passes/pass_steps.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,9 +10,9 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
-#include "core_edges.h"
 #include "edge_list.h"
-#include "forest_stack.h"
+#include "passes/core_edges.h"
+#include "passes/forest_stack.h"
 #include "piece_sweep.h"
 
 static struct hs_error err;

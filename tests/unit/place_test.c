@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "made_view.h"
-#include "neighbours.h"
-#include "place.h"
+#include "tools/look/neighbours.h"
+#include "tools/look/place.h"
 
 enum { DB, DICT, TABLE, ENTRY, BYTES, N_TYPES };
 

@@ -11,9 +11,9 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
+#include "format/reader_internal.h"
 #include "golden_files.h"
 #include "graph_builder.h"
-#include "reader_internal.h"
 
 static void make(const char *name, struct hs_golden_file *ret)
 {

@@ -9,8 +9,8 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "record_draw.h"
-#include "record_packet.h"
+#include "recorder/record_draw.h"
+#include "recorder/record_packet.h"
 #include "trace/trace.h"
 
 #define N_EVENTS 40000U

@@ -9,8 +9,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "record_draw.h"
-#include "record_table.h"
+#include "recorder/record_draw.h"
+#include "recorder/record_table.h"
 
 #define N_ADDRESSES 60000U
 

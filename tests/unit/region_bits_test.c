@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "region_bits.h"
+#include "heaps/region_bits.h"
 
 enum { N = 512 };
 

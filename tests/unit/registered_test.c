@@ -10,8 +10,8 @@
 
 #include "base/alloc.h"
 #include "elf_writer.h"
+#include "heaps/registered/parts.h"
 #include "heapsnap/register.h"
-#include "registered_parts.h"
 #include "symbols/elf.h"
 
 /* ---- a made-up process: an object with a note at NOTE_AT, data behind DATA */

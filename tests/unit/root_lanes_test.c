@@ -1,5 +1,5 @@
 /* links: hs_dominator hs_graph */
-#include "root_lanes.h"
+#include "dominator/root_lanes.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

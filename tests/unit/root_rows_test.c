@@ -11,7 +11,7 @@
 #include "base/alloc.h"
 #include "edge_list.h"
 #include "made_view.h"
-#include "root_rows.h"
+#include "tools/look/root_rows.h"
 
 static const struct hs_root_query everything = {.kinds = UINT64_MAX, .max_rows = UINT64_MAX};
 

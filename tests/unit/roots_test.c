@@ -1,4 +1,4 @@
-/* links: hs_capture hs_format hs_symbols hs_base */
+/* links: hs_ocaml hs_process hs_format hs_symbols hs_base */
 /* The tree of roots: order, groups, what inner nodes show, size, memory. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
-#include "capture/roots.h"
+#include "process/roots.h"
 
 struct fixture {
     struct hs_roots roots;

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "live_child.h"
-#include "target_private.h"
+#include "target/target_private.h"
 
 static void *wait_for_ever(void *unused)
 {

@@ -1,6 +1,6 @@
 /* links: hs_tools_lib */
 /* Which frame of a backtrace is shown, and how. */
-#include "site.h"
+#include "tools/look/site.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

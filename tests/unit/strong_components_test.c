@@ -1,5 +1,5 @@
 /* links: hs_dominator hs_graph */
-#include "strong_components.h"
+#include "dominator/strong_components.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

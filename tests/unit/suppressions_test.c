@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "suppressions.h"
+#include "tools/look/suppressions.h"
 
 static void test_patterns(void **state)
 {

@@ -19,7 +19,7 @@
 #include "live_child.h"
 #include "target/procfs.h"
 #include "target/target.h"
-#include "target_private.h"
+#include "target/target_private.h"
 
 static struct hs_error err;
 

@@ -22,8 +22,8 @@
 
 #include "base/alloc.h"
 #include "base/progress.h"
-#include "capture/image.h"
 #include "live_child.h"
+#include "process/image.h"
 #include "target/target.h"
 
 static struct hs_error err;

@@ -13,7 +13,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "ctf_writer.h"
-#include "trace_packet.h"
+#include "trace/trace_packet.h"
 
 static const uint64_t codes[] = {0x1000, 0x2000, UINT64_C(0x8000000000003000), 0x4000};
 enum { PID = 4711, N_CODES = sizeof codes / sizeof *codes };

@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "record_packet.h"
-#include "record_translate.h"
+#include "recorder/record_packet.h"
 #include "symbols/elf.h"
+#include "tools/record/translate.h"
+#include "tools/trace/stream.h"
 #include "trace/trace.h"
-#include "trace_stream.h"
 
 enum { PID = 4242 };
 static struct hs_record_codes codes;

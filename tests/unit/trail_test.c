@@ -1,6 +1,6 @@
 /* links: hs_graph hs_base */
 /* The trail of a search against plain arrays. */
-#include "trail.h"
+#include "graph/trail.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -11,7 +11,7 @@
 #include "base/alloc.h"
 #include "edge_list.h"
 #include "made_view.h"
-#include "type_rows.h"
+#include "tools/look/type_rows.h"
 
 static const struct hs_type_query everything = {.max_rows = UINT64_MAX};
 

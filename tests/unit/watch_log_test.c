@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "watch_dump.h"
-#include "watch_log.h"
+#include "tools/watch/dump.h"
+#include "tools/watch/log.h"
 
 #define NOON ((int64_t)1795334400)
 

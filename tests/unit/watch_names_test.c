@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "watch_names.h"
+#include "tools/watch/names.h"
 
 #define DAY_S ((int64_t)86400)
 

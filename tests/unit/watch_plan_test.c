@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "watch_plan.h"
+#include "tools/watch/plan.h"
 
 #define MS ((uint64_t)1000000)
 #define SECOND (1000 * MS)

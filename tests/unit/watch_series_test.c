@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "watch_series.h"
+#include "tools/watch/series.h"
 
 static char top[64];
 static char path[PATH_MAX];

@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "watch_names.h"
-#include "watch_state.h"
+#include "tools/watch/names.h"
+#include "tools/watch/state.h"
 
 static char top[64];
 static int dir_fd;

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "watch_when.h"
+#include "tools/watch/when.h"
 
 static struct hs_watch_when parsed(const char *text)
 {

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "made_view.h"
-#include "what.h"
+#include "tools/look/what.h"
 
 /*  Stm.VCS -> a -> b -> shared <- c <- Vernac.VCS;  lost;  Stm.none -> nothing */
 struct fixture {

@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "gather_run.h"
-#include "wire.h"
+#include "tools/record/gather_run.h"
+#include "tools/record/wire.h"
 
 static uint8_t secret[] = "0123456789abcdef0123456789abcdef";
 static const struct hs_token token = {secret, sizeof secret - 1};

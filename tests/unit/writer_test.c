@@ -11,9 +11,9 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
-#include "chunk_codec.h"
+#include "format/chunk_codec.h"
+#include "format/writer_internal.h"
 #include "graph_builder.h"
-#include "writer_internal.h"
 
 static uint64_t random_state = 88172645463325252ULL;
 

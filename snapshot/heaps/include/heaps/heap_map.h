@@ -25,7 +25,7 @@
 #define HS_HEAPS_HEAP_MAP_H
 
 #include "base/bitmap.h"
-#include "capture/image.h"
+#include "process/image.h"
 #include "snapshot/model.h"
 
 enum hs_span_form { HS_SPAN_HEADERS, HS_SPAN_UNIFORM, HS_SPAN_SINGLE };

@@ -52,11 +52,11 @@ hs_status hs_sampled_add_sampler(struct hs_sampled_set *set, const struct hs_sam
 hs_status hs_sampled_add(struct hs_sampled_set *set, const struct hs_sampled *block,
                          struct hs_error *err);
 
-/* ---- sampled_jemalloc.c. `state` is the walker's, or NULL. */
+/* ---- jemalloc/sampled.c. `state` is the walker's, or NULL. */
 hs_status hs_jemalloc_sampled(const void *state, const struct hs_heap_map *map,
                               const struct hs_scene *scene, struct hs_sampled_set *set,
                               struct hs_error *err);
-/* ---- sampled_record.c, likewise. */
+/* ---- recorded/walker.c, likewise. */
 hs_status hs_record_sampled(const void *state, struct hs_sampled_set *set, struct hs_error *err);
 
 #endif

@@ -8,8 +8,8 @@
 #define HS_HEAPS_SCENE_H
 
 #include "base/strtab.h"
-#include "capture/image.h"
-#include "capture/objects.h"
+#include "process/image.h"
+#include "process/objects.h"
 #include "snapshot/model.h"
 
 #define HS_WORD_BYTES 8

@@ -27,7 +27,7 @@ extern const struct hs_walker hs_glibc_walker;      /* glibc_*.c */
 extern const struct hs_walker hs_jemalloc_walker;   /* jemalloc_*.c */
 extern const struct hs_walker hs_cpython_walker;    /* cpython_*.c: obmalloc pools */
 extern const struct hs_walker hs_registered_walker; /* registered.c: pools of register.h */
-extern const struct hs_walker hs_record_walker;     /* sampled_record.c: no blocks; its tables, so
+extern const struct hs_walker hs_record_walker;     /* recorded/walker.c: no blocks; its tables, so
                                                        that they keep nothing alive */
 
 enum { HS_N_WALKERS = 5 };
@@ -64,7 +64,7 @@ const struct hs_registered_root *hs_registered_roots(const void *state, size_t *
 /* The name of pool number `tag` of a span of HS_OWNER_REGISTERED. */
 hs_str hs_registered_pool_name(const void *state, uint32_t tag);
 
-/* ---- cpython_types.c: the name of the Python type of the object in a block (tp_name), into
+/* ---- cpython/types.c: the name of the Python type of the object in a block (tp_name), into
  * text[n]; false when the block holds no Python object. Blocks of any allocator may be asked about;
  * state NULL: false. */
 bool hs_cpython_type_name(const void *state, const struct hs_heap_block *block, char *text,

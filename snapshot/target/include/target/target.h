@@ -28,7 +28,7 @@ struct hs_mapping {
 
 struct hs_thread {
     pid_t tid;
-    uint8_t state;                /* private to target_stop.c */
+    uint8_t state;                /* private to live/stop.c */
     struct user_regs_struct regs; /* valid while or after a stop */
 };
 

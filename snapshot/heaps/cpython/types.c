@@ -1,0 +1,380 @@
+/* The Python type of the object in a block, and what follows from it: which of its words own
+ * nothing, and which blocks it has for itself.
+ *
+ * An object begins with its count of references and its type. What the collector tracks has two
+ * words of the collector before that, and since 3.11 objects may have two more words (dictionary
+ * or values, weak references) before those (_PyType_PreHeaderSize in pycore_object.h):
+ *
+ *   | refs, type ...                      ob_type at  8
+ *   | gc, gc | refs, type ...             ob_type at 24
+ *   | dict, weak | gc, gc | refs, type    ob_type at 40
+ *
+ * Up to 3.7 the collector had four words. A type is believed when the chain of types of types ends
+ * in one that is its own type and is called "type", and when its flags say what stands before its
+ * objects.
+ *
+ * What owns nothing: gc_next and gc_prev of what the collector tracks (pycore_gc.h); wr_object,
+ * wr_prev and wr_next of a weak reference (weakrefobject.h, the same from 3.6 to 3.14); the head of
+ * an object's list of weak references, at tp_weaklistoffset or since 3.12 before the object. */
+#include "base/alloc.h"
+#include "pools.h"
+#include "symbols/elf.h"
+
+enum {
+    TYPES_SLOTS = 4096, /* direct-mapped: a program with more types asks some of them again */
+    TYPES_NAME_BYTES = 96,
+    TYPES_MAX_CHAIN = 8,
+    TYPES_HEAD_BYTES = 176, /* of PyTypeObject, up to tp_flags */
+    TYPES_AT_TYPE = 8,
+    TYPES_AT_NAME = 24,
+    TYPES_AT_FLAGS = 168,
+    TYPES_AT_WEAK_LIST = 208,
+    TYPES_AT_BASE = 256,
+    /* tp_flags: object.h */
+    TYPES_HAS_WEAK = 1 << 3, /* Py_TPFLAGS_MANAGED_WEAKREF, 3.12 */
+    TYPES_HAS_DICT = 1 << 4, /* Py_TPFLAGS_MANAGED_DICT, 3.11 */
+    TYPES_HAS_GC = 1 << 14,
+    TYPES_IS_LIST = 1 << 25,
+    TYPES_IS_DICT = 1 << 29,
+    TEXT_WORDS = 10,
+    ASCII_WORDS = 6,
+};
+
+struct types_slot {
+    hs_addr address; /* of the type object; 0: empty */
+    uint8_t at;      /* where ob_type stands in a block of it; 0: no type */
+    uint8_t n_parts;
+    struct hs_cpython_words words;
+    struct hs_cpython_part parts[HS_CPYTHON_PARTS];
+    char name[TYPES_NAME_BYTES]; /* tp_name */
+};
+
+struct cpython_types {
+    const struct hs_scene *scene; /* borrowed */
+    const struct hs_object *interpreter;
+    bool is_old;       /* 3.7 or earlier */
+    hs_addr type_type; /* 0 until seen */
+    struct types_slot slots[TYPES_SLOTS];
+};
+
+hs_status hs_cpython_types_new(const struct hs_scene *scene, bool is_old,
+                               struct cpython_types **ret, struct hs_error *err)
+{
+    void *memory;
+
+    HS_TRY(hs_alloc(1, sizeof **ret, &memory, err));
+    *ret = memory;
+    (*ret)->scene = scene;
+    (*ret)->interpreter = hs_cpython_object(scene->objects);
+    (*ret)->is_old = is_old;
+    return HS_OK;
+}
+
+void hs_cpython_types_free(struct cpython_types *types)
+{
+    hs_free(types);
+}
+
+static uint64_t types_word(const uint8_t *bytes, size_t at)
+{
+    uint64_t word;
+    memcpy(&word, bytes + at, sizeof word);
+    return word;
+}
+
+static const uint8_t *types_head(const struct cpython_types *types, hs_addr type)
+{
+    return type % 8 != 0 || type < 4096 || type >= CPYTHON_USER_END
+               ? NULL
+               : hs_image_bytes(types->scene->image, type, TYPES_HEAD_BYTES);
+}
+
+/* The text at an address, in the copy or else in the file that is mapped there. */
+static bool types_text(const struct cpython_types *types, hs_addr address, char *text, size_t n)
+{
+    const struct hs_object *object;
+    const uint8_t *bytes;
+    size_t n_left = 0;
+
+    if (address < 4096 || address >= CPYTHON_USER_END)
+        return false;
+    if (hs_image_string(types->scene->image, address, text, n))
+        return true;
+    object =
+        types->scene->objects == NULL ? NULL : hs_objects_object_at(types->scene->objects, address);
+    if (object == NULL)
+        return false;
+    bytes = hs_elf_bytes_from(object->elf, address - object->bias, &n_left);
+    if (bytes == NULL)
+        return false;
+    size_t length = strnlen((const char *)bytes, n_left < n ? n_left : n);
+    if (length == n_left || length >= n)
+        return false;
+    memcpy(text, bytes, length + 1);
+    return true;
+}
+
+/* A name as Python's types have them: "dict", "collections.deque", "method-wrapper". */
+static bool types_is_name(const char *name)
+{
+    bool may_begin = true; /* an identifier: no digit first */
+
+    if (*name == '\0')
+        return false;
+    for (const char *at = name; *at != '\0'; at++) {
+        bool is_letter = (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') || *at == '_';
+        bool is_digit = *at >= '0' && *at <= '9';
+        bool is_mark = *at == '.' || *at == '-';
+        if (!is_letter && !is_digit && !is_mark)
+            return false;
+        if (may_begin && !is_letter)
+            return false;
+        may_begin = *at == '.';
+    }
+    return !may_begin;
+}
+
+/* Does the chain of types of types end in `type`? */
+static bool types_is_type(struct cpython_types *types, hs_addr type)
+{
+    char name[8];
+
+    for (int i = 0; i < TYPES_MAX_CHAIN; i++) {
+        const uint8_t *head = types_head(types, type);
+        if (head == NULL)
+            return false;
+        hs_addr next = types_word(head, TYPES_AT_TYPE);
+        if (next != type) {
+            type = next;
+            continue;
+        }
+        if (types->type_type == 0 &&
+            types_text(types, types_word(head, TYPES_AT_NAME), name, sizeof name) &&
+            strcmp(name, "type") == 0)
+            types->type_type = type;
+        return types->type_type == type;
+    }
+    return false;
+}
+
+/* A word of a type object; 0 when it is not in the copy. */
+static uint64_t types_field(const struct cpython_types *types, hs_addr type, size_t at)
+{
+    uint64_t word = 0;
+    hs_image_u64(types->scene->image, type + at, &word);
+    return word;
+}
+
+/* Is it, or does it derive from, one of the interpreter's own types of weak references? */
+static bool types_is_weak_reference(const struct cpython_types *types, hs_addr type)
+{
+    static const char *const names[] = {"weakref",
+                                        "weakproxy",
+                                        "weakcallableproxy", /* 3.11 and earlier */
+                                        "weakref.ReferenceType",
+                                        "weakref.ProxyType",
+                                        "weakref.CallableProxyType"};
+    char name[TYPES_NAME_BYTES];
+
+    for (int i = 0; i < TYPES_MAX_CHAIN && types_head(types, type) != NULL; i++) {
+        bool is_own = types->interpreter != NULL && type >= types->interpreter->begin &&
+                      type < types->interpreter->end;
+        if (is_own && types_text(types, types_field(types, type, TYPES_AT_NAME), name, sizeof name))
+            for (size_t k = 0; k < sizeof names / sizeof names[0]; k++)
+                if (strcmp(name, names[k]) == 0)
+                    return true;
+        type = types_field(types, type, TYPES_AT_BASE);
+    }
+    return false;
+}
+
+/* The object of a slot's type begins here in its block. */
+static unsigned types_object_at(const struct types_slot *slot)
+{
+    return slot->at - 8u;
+}
+
+/* How many words of an object of one of the interpreter's own types of plain data may be pointers.
+ * Of text all headers are taken: 72 bytes, and a pointer to the characters elsewhere. */
+static uint64_t types_owning_words(const struct cpython_types *types, const struct types_slot *slot)
+{
+    static const struct {
+        const char *name;
+        uint64_t n_words;
+    } plain[] = {{"bytes", 2}, {"int", 2},     {"float", 2},
+                 {"bool", 2},  {"complex", 2}, {"str", TEXT_WORDS}};
+
+    if (types->interpreter == NULL || slot->address < types->interpreter->begin ||
+        slot->address >= types->interpreter->end)
+        return UINT64_MAX;
+    for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
+        if (strcmp(slot->name, plain[i].name) == 0)
+            return plain[i].n_words;
+    return UINT64_MAX;
+}
+
+/* Compact text of ASCII has no pointer but wstr, which 3.12 did away with. Its state is
+ * {interned:2, kind:3, compact:1, ascii:1}; since 3.14 {interned:16, kind:3, ...}
+ * (unicodeobject.h). */
+static bool types_is_ascii(const struct types_slot *slot, const struct hs_heap_block *block)
+{
+    enum { AT_STATE = 32, BYTE_KIND = 1 << 2, COMPACT = 1 << 5, ASCII = 1 << 6, ALL = 0x7c };
+    uint64_t at = types_object_at(slot) + AT_STATE;
+
+    if (block->n_bytes < at + 8)
+        return false;
+    uint64_t state = types_word(block->bytes, at);
+    uint64_t flags = (state & ALL) != 0 ? state & ALL : state >> 14 & ALL;
+    return flags == (BYTE_KIND | COMPACT | ASCII);
+}
+
+static struct hs_cpython_words types_words(const struct cpython_types *types,
+                                           const struct types_slot *slot, uint64_t flags)
+{
+    enum { WR_OBJECT = 2, WR_PREV = 5, WR_NEXT = 6 };
+    struct hs_cpython_words words = {.n_owning = types_owning_words(types, slot),
+                                     .is_tracked = (flags & TYPES_HAS_GC) != 0};
+    unsigned object = types_object_at(slot) / 8;
+    uint64_t list = types_field(types, slot->address, TYPES_AT_WEAK_LIST);
+
+    if (words.is_tracked)
+        words.links |= UINT64_C(3) << (types->is_old ? 0 : object - 2);
+    if (types_is_weak_reference(types, slot->address)) {
+        words.links |= (UINT64_C(1) << WR_PREV | UINT64_C(1) << WR_NEXT) << object;
+        words.weak |= UINT64_C(1) << WR_OBJECT << object;
+    }
+    if (list >= 16 && list % 8 == 0 && list / 8 + object < 64)
+        words.weak |= UINT64_C(1) << (list / 8 + object);
+    if ((flags & TYPES_HAS_WEAK) != 0 && words.is_tracked && !types->is_old)
+        words.weak |= 1;
+    return words;
+}
+
+/* Blocks that lists, dictionaries and sets have beside themselves: listobject.h, dictobject.h,
+ * setobject.h, the same from 3.6 to 3.14. */
+static size_t types_parts(const struct types_slot *slot, uint64_t flags,
+                          struct hs_cpython_part ret[HS_CPYTHON_PARTS])
+{
+    uint64_t object = types_object_at(slot);
+    size_t n = 0;
+
+    if ((flags & TYPES_IS_LIST) != 0) {
+        ret[n++] = (struct hs_cpython_part){object + 24, "list items"};
+    } else if ((flags & TYPES_IS_DICT) != 0) {
+        ret[n++] = (struct hs_cpython_part){object + 32, "dict keys"};
+        ret[n++] = (struct hs_cpython_part){object + 40, "dict values"};
+    } else if (strcmp(slot->name, "set") == 0 || strcmp(slot->name, "frozenset") == 0) {
+        ret[n++] = (struct hs_cpython_part){object + 40, "set table"};
+    }
+    if ((flags & TYPES_HAS_DICT) != 0 && slot->at == 40) { /* of 3.11, 3.12: no dictionary yet */
+        ret[n++] = (struct hs_cpython_part){0, "instance values"};
+        ret[n++] = (struct hs_cpython_part){8, "instance values"};
+    }
+    return n;
+}
+
+/* What is known of `type`; filled on first sight. */
+static const struct types_slot *types_look_up(struct cpython_types *types, hs_addr type)
+{
+    struct types_slot *slot =
+        &types->slots[(type * UINT64_C(0x9e3779b97f4a7c15)) >> 52 & (TYPES_SLOTS - 1)];
+
+    if (slot->address == type)
+        return slot;
+    slot->address = type;
+    slot->at = 0;
+    const uint8_t *head = types_head(types, type);
+    if (head == NULL || !types_is_type(types, type) ||
+        !types_text(types, types_word(head, TYPES_AT_NAME), slot->name, sizeof slot->name) ||
+        !types_is_name(slot->name))
+        return slot;
+    uint64_t flags = types_word(head, TYPES_AT_FLAGS);
+    if ((flags & TYPES_HAS_GC) == 0)
+        slot->at = 8;
+    else if (types->is_old)
+        slot->at = 40;
+    else
+        slot->at = (flags & (TYPES_HAS_DICT | TYPES_HAS_WEAK)) != 0 ? 40 : 24;
+    slot->words = types_words(types, slot, flags);
+    slot->n_parts = (uint8_t)types_parts(slot, flags, slot->parts);
+    return slot;
+}
+
+/* A count of references: 32 bits, above them an overflow that is 0 and flags (3.14); never the
+ * upper half of a pointer. */
+static bool types_is_count(uint64_t word)
+{
+    return (uint32_t)word != 0 && (word >> 32 & 0xffff) == 0 && word >> 56 == 0;
+}
+
+/* The type of the object in a block; NULL when it holds none. */
+static const struct types_slot *types_of_block(struct cpython_types *types,
+                                               const struct hs_heap_block *block)
+{
+    static const uint8_t places[] = {8, 24, 40};
+
+    if (types == NULL || block->bytes == NULL)
+        return NULL;
+    for (size_t i = 0; i < sizeof places && places[i] + 8u <= block->n_bytes; i++) {
+        hs_addr type = types_word(block->bytes, places[i]);
+        if (type % 8 != 0 || type < 4096 || type >= CPYTHON_USER_END ||
+            !types_is_count(types_word(block->bytes, places[i] - 8u)))
+            continue;
+        const struct types_slot *slot = types_look_up(types, type);
+        if (slot->at == places[i])
+            return slot;
+    }
+    return NULL;
+}
+
+bool hs_cpython_type_name(const void *state, const struct hs_heap_block *block, char *text,
+                          size_t n_bytes)
+{
+    const struct types_slot *slot = types_of_block(hs_cpython_state_types(state), block);
+
+    if (slot == NULL || n_bytes == 0)
+        return false;
+    size_t length = strlen(slot->name);
+    if (length >= n_bytes)
+        length = n_bytes - 1;
+    memcpy(text, slot->name, length);
+    text[length] = '\0';
+    return true;
+}
+
+bool hs_cpython_words(const void *state, const struct hs_heap_block *block,
+                      struct hs_cpython_words *ret)
+{
+    const struct types_slot *slot = types_of_block(hs_cpython_state_types(state), block);
+
+    *ret = slot == NULL ? (struct hs_cpython_words){.n_owning = UINT64_MAX} : slot->words;
+    if (slot != NULL && ret->n_owning == TEXT_WORDS && types_is_ascii(slot, block))
+        ret->n_owning = ASCII_WORDS;
+    return slot != NULL;
+}
+
+bool hs_cpython_is_list_end(const void *state, const struct hs_heap_block *block, hs_addr slot,
+                            uint64_t word)
+{
+    const uint64_t flags = 7; /* of gc_prev, and since 3.12 of gc_next */
+    struct hs_cpython_words words;
+
+    if (!hs_cpython_words(state, block, &words) || !words.is_tracked)
+        return false;
+    size_t head = (size_t)__builtin_ctzll(words.links) * 8;
+    if (head + 16 > block->n_bytes || (word & ~flags) != block->begin + head)
+        return false;
+    return (types_word(block->bytes, head + 8) & ~flags) == slot ||
+           (types_word(block->bytes, head) & ~flags) == slot - 8;
+}
+
+size_t hs_cpython_parts(const void *state, const struct hs_heap_block *block,
+                        struct hs_cpython_part ret[HS_CPYTHON_PARTS])
+{
+    const struct types_slot *slot = types_of_block(hs_cpython_state_types(state), block);
+
+    if (slot == NULL)
+        return 0;
+    memcpy(ret, slot->parts, slot->n_parts * sizeof *ret);
+    return slot->n_parts;
+}

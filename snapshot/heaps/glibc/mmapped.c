@@ -1,0 +1,215 @@
+/* Blocks with a mapping of their own. No list of them exists: their mappings are searched for the
+ * headers that malloc wrote at page starts, and mp_ says how many there are and how many bytes.
+ *
+ * memalign moves such a block forward in its mapping and leaves the header at the start as it was;
+ * realloc (mremap) then changes only the real one. So the real one is looked for first: an
+ * alignment says where it can be, it says how far in it is, and its end is the end of a page. Where
+ * mremap moved the mapping, only alignments below a page still tell the place: when what is found
+ * does not add up, all pages of such mappings are looked at. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "heap.h"
+#include "symbols/elf.h"
+
+/* No allocator gives blocks in a mapping of more: these are reserves, such as a sanitizer's. */
+#define MAPPING_MAX ((uint64_t)1 << 40)
+#define PAGES_MAX ((uint64_t)1 << 24)
+
+/* Where .bss ends if `begin` lies in it: what malloc mapped may have been merged with it. There may
+ * also be something of malloc's in the gaps between an object's segments. */
+static hs_addr behind_bss(const struct glibc_state *g, hs_addr begin)
+{
+    const struct hs_object *object = hs_objects_object_at(g->scene->objects, begin);
+    const struct hs_elf_segment *segment = NULL;
+
+    if (object != NULL && object->elf != NULL)
+        segment = hs_elf_segment_at(object->elf, begin - object->bias);
+    if (segment == NULL)
+        return begin;
+    hs_addr end = segment->vaddr + segment->n_memory_bytes + object->bias;
+    return end > begin ? (end + GLIBC_PAGE - 1) & ~(GLIBC_PAGE - 1) : begin;
+}
+
+bool hs_glibc_next_page(const struct glibc_state *g, hs_addr *page, hs_addr end)
+{
+    hs_addr begin, part_end;
+
+    if (*page >= end || !hs_image_next_present(g->scene->image, *page, end, &begin, &part_end))
+        return false;
+    if (begin != *page) /* a page begins there: pages are present or not as a whole */
+        *page = (begin + GLIBC_PAGE - 1) & ~(GLIBC_PAGE - 1);
+    return *page < end;
+}
+
+bool hs_glibc_may_map(const struct glibc_state *g, const struct hs_mapping *mapping,
+                      hs_addr *ret_begin)
+{
+    const char *path = hs_mapping_path(g->scene->target, mapping);
+    bool is_huge = strncmp(path, "/anon_hugepage", 14) == 0;
+    hs_addr begin = mapping->begin;
+
+    if (!mapping->readable || !mapping->writable || mapping->shared ||
+        mapping->end - mapping->begin > MAPPING_MAX)
+        return false;
+    if (!is_huge && (mapping->inode != 0 || (path[0] != '\0' && strncmp(path, "[anon", 5) != 0)))
+        return false;
+    if (!is_huge)
+        begin = behind_bss(g, begin);
+    *ret_begin = begin;
+    return begin < mapping->end;
+}
+
+/* A mapped chunk's header at `p`, `offset` bytes into its mapping of at most `room` bytes. */
+static bool header_read(struct glibc_view *view, hs_addr p, uint64_t offset, uint64_t room,
+                        bool has_inner_size, struct glibc_mmapped *ret)
+{
+    uint64_t before, size;
+
+    if (!hs_glibc_word(view, p, &before) || !hs_glibc_word(view, p + 8, &size))
+        return false;
+    if (has_inner_size)
+        before &= ~(uint64_t)1; /* huge pages */
+    if (before != offset || (size & GLIBC_FLAGS) != GLIBC_IS_MMAPPED)
+        return false;
+    size &= ~(uint64_t)GLIBC_FLAGS;
+    uint64_t length = size + offset + (has_inner_size ? 16 : 0);
+    if (size < GLIBC_MIN_CHUNK || length < size || length % GLIBC_PAGE != 0 || length > room)
+        return false;
+    ret->begin = p - offset;
+    ret->end = ret->begin + length;
+    ret->user = p + 16;
+    ret->usable_bytes = size - (has_inner_size ? 8 : 16);
+    return true;
+}
+
+struct mmapped_search {
+    struct glibc_view view;
+    uint32_t instance;
+    bool has_inner_size;
+    bool is_thorough;
+    uint64_t n_left; /* pages to look at in thorough searches: hostile headers make them overlap */
+};
+
+/* A header that a moved mapping has at the end of one of its first pages. */
+static bool moved_read(struct mmapped_search *s, hs_addr m, uint64_t room, uint64_t stale,
+                       struct glibc_mmapped *ret)
+{
+    uint64_t most = stale < room ? stale : room;
+
+    hs_addr part, part_end;
+
+    for (uint64_t user = GLIBC_PAGE; user + 16 < most && s->n_left > 0; user += GLIBC_PAGE) {
+        if (!hs_image_next_present(s->view.image, m + user - 16, m + most, &part, &part_end))
+            break;
+        if (part > m + user - 16) /* a page's begin: a header may end with it */
+            user = (part - m + GLIBC_PAGE) & ~(GLIBC_PAGE - 1);
+        s->n_left--;
+        if (header_read(&s->view, m + user - 16, user - 16, room, s->has_inner_size, ret))
+            return true;
+    }
+    return false;
+}
+
+/* The block of the mapping that begins at page `m`. */
+static bool mmapped_read(struct mmapped_search *s, hs_addr m, uint64_t room,
+                         struct glibc_mmapped *ret)
+{
+    struct glibc_view *view = &s->view;
+    bool has_inner_size = s->has_inner_size;
+    uint64_t before, stale;
+
+    if (!hs_glibc_word(view, m, &before) || !hs_glibc_word(view, m + 8, &stale) ||
+        (before & ~(uint64_t)has_inner_size) != 0 || (stale & GLIBC_FLAGS) != GLIBC_IS_MMAPPED ||
+        (stale & ~(uint64_t)GLIBC_FLAGS) == 0)
+        return false;
+    for (uint64_t align = 32; align < room; align <<= 1) {
+        hs_addr user = (m + 16 + align - 1) & ~(align - 1);
+        if (user - 16 - m < GLIBC_MIN_CHUNK)
+            user += align;
+        uint64_t offset = user - 16 - m;
+        if (offset + GLIBC_MIN_CHUNK <= room &&
+            header_read(view, user - 16, offset, room, has_inner_size, ret))
+            return true;
+    }
+    return (s->is_thorough && moved_read(s, m, room, stale, ret)) ||
+           header_read(view, m, 0, room, has_inner_size, ret);
+}
+
+static hs_status search_mapping(struct glibc_state *g, struct mmapped_search *s, hs_addr begin,
+                                hs_addr end, struct hs_error *err)
+{
+    while (hs_glibc_next_page(g, &begin, end)) {
+        const struct glibc_segment *known = hs_glibc_segment_at(g, begin);
+        struct glibc_mmapped found = {.instance = s->instance};
+        if (known != NULL) {
+            begin = (known->end + GLIBC_PAGE - 1) & ~(GLIBC_PAGE - 1);
+        } else if (mmapped_read(s, begin, end - begin, &found)) {
+            HS_TRY(hs_grow((void **)&g->mmapped, &g->mmapped_capacity, g->n_mmapped + 1,
+                           sizeof *g->mmapped, err));
+            g->mmapped[g->n_mmapped++] = found;
+            g->mmapped_bytes += found.end - found.begin;
+            begin = found.end;
+        } else {
+            begin += GLIBC_PAGE;
+        }
+    }
+    return HS_OK;
+}
+
+static hs_status search_all(struct glibc_state *g, bool is_thorough, struct hs_error *err)
+{
+    const struct hs_target *target = g->scene->target;
+    struct mmapped_search search = {
+        .view.image = g->scene->image,
+        .has_inner_size = g->instances[0].layout->has_inner_mmap_size,
+        .is_thorough = is_thorough,
+        .n_left = PAGES_MAX,
+    };
+
+    g->n_mmapped = 0;
+    g->mmapped_bytes = 0;
+    for (size_t i = 0; i < target->n_mappings; i++) {
+        hs_addr begin;
+        if (hs_glibc_may_map(g, &target->mappings[i], &begin))
+            HS_TRY(search_mapping(g, &search, begin, target->mappings[i].end, err));
+    }
+    return HS_OK;
+}
+
+uint64_t hs_glibc_mmapped_told(const struct glibc_state *g, uint64_t *ret_bytes, bool *ret_is_told)
+{
+    uint64_t n = 0;
+    bool is_told = g->n_instances > 0, drifts = false;
+
+    *ret_bytes = 0;
+    for (size_t i = 0; i < g->n_instances; i++) {
+        n += g->instances[i].params.n_mmaps;
+        *ret_bytes += g->instances[i].params.mmapped_bytes;
+        is_told &= g->instances[i].params.is_found;
+        drifts |= g->instances[i].layout->has_inner_mmap_size;
+    }
+    *ret_is_told = is_told;
+    /* After 2.42 each mremap adds 16 bytes to the counter that are not there. */
+    if (drifts && n == g->n_mmapped && *ret_bytes > g->mmapped_bytes &&
+        (*ret_bytes - g->mmapped_bytes) % 16 == 0)
+        *ret_bytes = g->mmapped_bytes;
+    return n;
+}
+
+hs_status hs_glibc_find_mmapped(struct glibc_state *g, struct hs_error *err)
+{
+    uint64_t n_bytes, n;
+    bool is_told;
+
+    n = hs_glibc_mmapped_told(g, &n_bytes, &is_told);
+    g->mmapped_is_sure = is_told;
+    if (is_told && n == 0)
+        return HS_OK;
+    HS_TRY(search_all(g, false, err));
+    if (is_told && (n != g->n_mmapped || n_bytes != g->mmapped_bytes))
+        HS_TRY(search_all(g, true, err));
+    n = hs_glibc_mmapped_told(g, &n_bytes, &is_told);
+    g->mmapped_is_sure = is_told && n == g->n_mmapped && n_bytes == g->mmapped_bytes;
+    return HS_OK;
+}

@@ -1,0 +1,314 @@
+/* What the recorder (recorder/table.h) keeps in the process: read from the copy, and kept out of
+ * the roots. */
+#include "base/alloc.h"
+#include "base/checked.h"
+#include "heaps/sampled.h"
+#include "recorder/table.h"
+#include "registered/parts.h"
+#include "target/procfs.h"
+
+#define RECORD_OWNER "heapsnap record"
+enum {
+    RECORD_MAX = 8, /* of one process: preloaded, and linked into several of its binaries */
+    RECORD_FIRST_ADDRESS = 2, /* smaller ones mark slots that are free */
+};
+#define RECORD_MAX_SLOTS (UINT64_C(1) << 32)
+
+struct recorded {
+    struct hs_record_anchor anchor;
+    hs_addr address;
+    const struct hs_object *object;
+};
+
+struct record {
+    const struct hs_scene *scene; /* borrowed */
+    struct recorded tables[RECORD_MAX];
+    size_t n;
+};
+
+/* ---- finding */
+
+/* Are the numbers of the anchor possible? What they lead to is looked at when it is read. */
+static bool record_is_sound(const struct hs_record_anchor *anchor)
+{
+    hs_addr end;
+    uint64_t n_bytes;
+
+    return anchor->version == HS_RECORD_VERSION && anchor->bytes >= sizeof *anchor &&
+           anchor->n_slots <= RECORD_MAX_SLOTS && (anchor->n_slots & (anchor->n_slots - 1)) == 0 &&
+           hs_mul_fits(anchor->n_slots, sizeof(struct hs_record_slot), &n_bytes) &&
+           hs_add_fits(anchor->slots, n_bytes, &end) && anchor->slots % 8 == 0 &&
+           hs_add_fits(anchor->stacks, anchor->stacks_bytes, &end) && anchor->stacks % 8 == 0;
+}
+
+static hs_status record_add(struct record *record, const struct hs_object *object, hs_addr address,
+                            struct hs_error *err)
+{
+    struct recorded table = {.address = address, .object = object};
+    const uint8_t *bytes = hs_image_bytes(record->scene->image, address, sizeof table.anchor);
+
+    for (size_t i = 0; i < record->n; i++)
+        if (record->tables[i].address == address)
+            return HS_OK;
+    if (bytes == NULL)
+        return HS_OK;
+    memcpy(&table.anchor, bytes, sizeof table.anchor);
+    if (table.anchor.magic == 0)
+        return HS_OK; /* loaded, and never begun */
+    if (table.anchor.magic != HS_RECORD_MAGIC || !record_is_sound(&table.anchor))
+        return hs_findings_note(record->scene->findings, true, err,
+                                "'%s' has a record of samples that cannot be read: it is damaged, "
+                                "or of another version",
+                                object->name);
+    if (record->n == RECORD_MAX)
+        return hs_findings_note(record->scene->findings, true, err,
+                                "more than %d records of samples: those of '%s' are left out",
+                                RECORD_MAX, object->name);
+    record->tables[record->n++] = table;
+    return HS_OK;
+}
+
+static hs_status record_find_in(struct record *record, const struct hs_object *object,
+                                struct hs_error *err)
+{
+    struct hs_registered_notes notes = {.object = object, .type = HS_RECORD_NOTE_TYPE};
+    struct hs_live_symbol symbol;
+    hs_addr anchor;
+
+    if (object->elf != NULL && hs_object_find(object, HS_RECORD_ANCHOR_NAME, &symbol))
+        HS_TRY(record_add(record, object, symbol.address, err));
+    while (hs_registered_next(&notes, &anchor))
+        HS_TRY(record_add(record, object, anchor, err));
+    return HS_OK;
+}
+
+static hs_status record_find(struct record *record, struct hs_error *err)
+{
+    const struct hs_objects *objects = record->scene->objects;
+
+    for (size_t i = 0; objects != NULL && i < objects->n; i++)
+        HS_TRY(record_find_in(record, &objects->objects[i], err));
+    return HS_OK;
+}
+
+/* ---- the walker: no blocks, only claims */
+
+static void record_close(void *state)
+{
+    hs_free(state);
+}
+
+static hs_status record_open(const struct hs_scene *scene, void **ret_state, struct hs_error *err)
+{
+    void *memory;
+
+    HS_TRY(hs_alloc(1, sizeof(struct record), &memory, err));
+    struct record *record = memory;
+    record->scene = scene;
+    hs_status status = record_find(record, err);
+    if (status == HS_OK && record->n != 0)
+        *ret_state = record;
+    else
+        record_close(record);
+    return status;
+}
+
+static hs_status record_claim(const struct record *record, struct hs_ledger *ledger, hs_addr begin,
+                              uint64_t n_bytes, struct hs_error *err)
+{
+    const struct hs_image_range *range = hs_image_find(record->scene->image, begin, NULL);
+
+    if (range == NULL || n_bytes == 0)
+        return HS_OK;
+    hs_addr end = range->end - begin < n_bytes ? range->end : begin + n_bytes;
+    return hs_ledger_claim(ledger, RECORD_OWNER, HS_MEMORY_INTERNAL, begin, end, 0, err);
+}
+
+static hs_status record_add_spans(void *state, struct hs_heap_map *map, struct hs_ledger *ledger,
+                                  struct hs_error *err)
+{
+    const struct record *record = state;
+
+    (void)map;
+    for (size_t i = 0; i < record->n; i++) {
+        const struct hs_record_anchor *anchor = &record->tables[i].anchor;
+        uint64_t slots_bytes = anchor->n_slots * sizeof(struct hs_record_slot);
+        uint64_t stacks_bytes = (anchor->stacks_bytes + 4095) & ~UINT64_C(4095);
+        HS_TRY(record_claim(record, ledger, record->tables[i].address, sizeof *anchor, err));
+        HS_TRY(record_claim(record, ledger, anchor->slots, slots_bytes, err));
+        HS_TRY(record_claim(record, ledger, anchor->stacks, stacks_bytes, err));
+    }
+    return HS_OK;
+}
+
+static hs_status record_mark(void *state, struct hs_heap_map *map, struct hs_ledger *ledger,
+                             struct hs_error *err)
+{
+    (void)state;
+    (void)map;
+    (void)ledger;
+    (void)err;
+    return HS_OK;
+}
+
+static const char *record_version(const void *state)
+{
+    (void)state;
+    return "1";
+}
+
+const struct hs_walker hs_record_walker = {
+    .name = RECORD_OWNER,
+    .open = record_open,
+    .add_spans = record_add_spans,
+    .mark = record_mark,
+    .close = record_close,
+    .version = record_version,
+};
+
+/* ---- reading */
+
+/* The process calls itself by the number that it has in its own namespace of processes. */
+static bool record_is_own(const struct hs_target *target, uint32_t pid)
+{
+    static const char key[] = "\nNSpid:";
+    hs_auto_free char *status = NULL;
+    struct hs_error ignored = HS_ERROR_INIT;
+    size_t n_bytes;
+    uint64_t inner = 0;
+
+    if (pid == (uint32_t)target->pid)
+        return true;
+    if (target->core != NULL || hs_target_proc(target, "status", &status, &n_bytes, &ignored) != 0)
+        return false;
+    const char *at = strstr(status, key);
+    if (at == NULL)
+        return false;
+    const char *end = strchr(at + 1, '\n');
+    if (end == NULL)
+        end = status + n_bytes;
+    for (at += sizeof key - 1; at < end;) {
+        if (!hs_proc_digits(&at, end, 10, &inner))
+            at++;
+    }
+    return inner == pid;
+}
+
+/* The frames of a stack that is whole; false for others. */
+static bool record_stack(const struct record *record, const struct hs_record_anchor *anchor,
+                         uint32_t stack, struct hs_sampled *sample)
+{
+    const struct hs_image *image = record->scene->image;
+    uint64_t at = 8 * (uint64_t)stack;
+    uint32_t n_frames;
+
+    if (at + sizeof(struct hs_record_stack) > anchor->stacks_bytes ||
+        !hs_image_u32(image, anchor->stacks + at, &n_frames) || n_frames == 0 ||
+        n_frames > HS_RECORD_FRAMES_MAX)
+        return false;
+    at += sizeof(struct hs_record_stack);
+    if (anchor->stacks_bytes - at < 8 * (uint64_t)n_frames)
+        return false;
+    sample->frames = hs_image_bytes(image, anchor->stacks + at, 8 * (size_t)n_frames);
+    sample->n_frames = sample->frames != NULL ? n_frames : 0;
+    return sample->frames != NULL;
+}
+
+static hs_status record_read_slot(const struct record *record, const struct recorded *table,
+                                  const uint8_t *bytes, struct hs_sampled_set *set,
+                                  uint64_t *n_damaged, struct hs_error *err)
+{
+    struct hs_record_slot slot;
+
+    memcpy(&slot, bytes, sizeof slot);
+    if (slot.address < RECORD_FIRST_ADDRESS)
+        return HS_OK;
+    if (slot.address >= UINT64_C(1) << 47 || slot.n_samples == 0) {
+        ++*n_damaged;
+        return HS_OK;
+    }
+    struct hs_sampled sample = {.address = slot.address,
+                                .id = slot.id,
+                                .n_bytes = slot.bytes,
+                                .n_samples = slot.n_samples,
+                                .sampler = (uint32_t)(set->n_samplers - 1)};
+    if (slot.stack != 0)
+        *n_damaged += !record_stack(record, &table->anchor, slot.stack, &sample);
+    return hs_sampled_add(set, &sample, err);
+}
+
+static hs_status record_read_slots(const struct record *record, const struct recorded *table,
+                                   struct hs_sampled_set *set, struct hs_error *err)
+{
+    const struct hs_image *image = record->scene->image;
+    const size_t size = sizeof(struct hs_record_slot);
+    hs_addr begin = table->anchor.slots, end = begin + table->anchor.n_slots * size;
+    hs_addr part, part_end;
+    uint64_t n_damaged = 0;
+
+    if (table->anchor.n_slots != 0 && hs_image_bytes(image, begin, (size_t)(end - begin)) == NULL)
+        return hs_findings_note(record->scene->findings, true, err,
+                                "the samples recorded by '%s' are not in the copy",
+                                table->object->name);
+    for (hs_addr at = begin; hs_image_next_present(image, at, end, &part, &part_end);
+         at = part_end) {
+        hs_addr first = begin + (part - begin + size - 1) / size * size;
+        for (hs_addr slot = first; slot < part_end && end - slot >= size; slot += size) {
+            const uint8_t *bytes = hs_image_bytes(image, slot, size);
+            if (bytes != NULL)
+                HS_TRY(record_read_slot(record, table, bytes, set, &n_damaged, err));
+        }
+    }
+    if (n_damaged == 0)
+        return HS_OK;
+    return hs_findings_note(record->scene->findings, true, err,
+                            "%llu samples recorded by '%s' are damaged: they lack their backtrace, "
+                            "or were left out",
+                            (unsigned long long)n_damaged, table->object->name);
+}
+
+/* Control characters become '?'. */
+static hs_status record_trace_name(const struct hs_record_anchor *anchor, struct hs_strtab *strings,
+                                   hs_str *ret, struct hs_error *err)
+{
+    char text[HS_RECORD_PATH_BYTES];
+    size_t n = 0;
+
+    for (; n < sizeof text - 1 && anchor->trace_path[n] != '\0'; n++) {
+        unsigned char c = (unsigned char)anchor->trace_path[n];
+        text[n] = c < 0x20 || c == 0x7f ? '?' : (char)c;
+    }
+    text[n] = '\0';
+    return hs_strtab_add(strings, text, ret, err);
+}
+
+static hs_status record_read(const struct record *record, const struct recorded *table,
+                             struct hs_sampled_set *set, struct hs_error *err)
+{
+    const struct hs_record_anchor *anchor = &table->anchor;
+    struct hs_sampled_by sampler = {
+        .facts = {.kind = HS_SAMPLER_RECORD,
+                  .period_words = (double)anchor->period_bytes / HS_WORD_BYTES,
+                  .n_lost = anchor->n_lost},
+        .own = table->object};
+
+    if (!record_is_own(record->scene->target, anchor->pid))
+        return hs_findings_note(record->scene->findings, false, err,
+                                "'%s' records in the process that this one was forked from "
+                                "(%u), not in this one: there are no samples of it",
+                                table->object->name, anchor->pid);
+    if (!hs_mul_fits(anchor->begun_us, 1000, &sampler.facts.begun_ns))
+        sampler.facts.begun_ns = 0;
+    HS_TRY(record_trace_name(anchor, record->scene->findings->strings, &sampler.facts.trace, err));
+    HS_TRY(hs_sampled_add_sampler(set, &sampler, err));
+    return record_read_slots(record, table, set, err);
+}
+
+hs_status hs_record_sampled(const void *state, struct hs_sampled_set *set, struct hs_error *err)
+{
+    const struct record *record = state;
+
+    for (size_t i = 0; record != NULL && i < record->n; i++)
+        HS_TRY(record_read(record, &record->tables[i], set, err));
+    return HS_OK;
+}

@@ -1,0 +1,161 @@
+#include "process/dump_plan.h"
+
+#include <stdio.h>
+
+#include "base/units.h"
+#include "target/core.h"
+#include "target/residency.h"
+
+#define PLAN_MIB ((uint64_t)1 << 20)
+/* Tables for the places of blocks: two bits for every 16 bytes, ranks. */
+#define PLAN_PLACES(copy_bytes) ((copy_bytes) / 64 + (copy_bytes) / 512)
+/* While an allocator is walked: two more bits, of which one stands for a place above. */
+#define PLAN_WALK(copy_bytes) ((copy_bytes) / 128)
+/* The system's own tables of our pages stay when pages go. */
+#define PLAN_PAGE_TABLES(copy_bytes) ((copy_bytes) / 512)
+#define PLAN_ALWAYS(copy_bytes)                                                       \
+    (PLAN_PLACES(copy_bytes) + PLAN_WALK(copy_bytes) + PLAN_PAGE_TABLES(copy_bytes) + \
+     PLAN_FIXED_BYTES)
+/* All tables of a heap of small blocks, with types and marks for each. */
+#define PLAN_TABLES(copy_bytes) ((copy_bytes) / 16 + 24 * PLAN_MIB)
+#define PLAN_FIXED_BYTES (24 * PLAN_MIB) /* columns being written, queues, symbols */
+/* Two regions of native/queue.h; what lies in a heap that is not gone through by region. */
+#define PLAN_RESIDENT_MIN (32 * PLAN_MIB)
+
+hs_status hs_dump_copy_bytes(const struct hs_target *target, uint64_t *ret, struct hs_error *err)
+{
+    struct hs_residency residency = {0};
+    uint64_t n_bytes = 0;
+
+    hs_status status = hs_residency_read(&residency, target, err);
+    if (status == HS_OK)
+        status = hs_residency_parse(&residency, err);
+    for (size_t i = 0; i < target->n_mappings && status == HS_OK; i++) {
+        const struct hs_mapping *m = &target->mappings[i];
+        uint64_t resident = m->readable ? m->end - m->begin : 0;
+        if (m->shared || (m->inode != 0 && !m->writable))
+            continue;
+        if (target->core != NULL)
+            resident = hs_core_data_bytes(target, m->begin, m->end);
+        (void)hs_residency_of(&residency, m->begin, m->end, &resident);
+        n_bytes += resident;
+    }
+    hs_residency_fini(&residency);
+    if (status == HS_OK)
+        *ret = n_bytes;
+    return status;
+}
+
+void hs_dump_foresee(const struct hs_budget *budget, uint64_t copy_bytes, struct hs_dump_needs *ret)
+{
+    struct hs_dump_needs needs = {.least_bytes = PLAN_ALWAYS(copy_bytes) + PLAN_RESIDENT_MIN};
+
+    if (__builtin_add_overflow(copy_bytes, PLAN_TABLES(copy_bytes), &needs.memory_bytes))
+        needs.memory_bytes = UINT64_MAX;
+    uint64_t left = hs_budget_left_bytes(budget);
+    needs.spills = left != UINT64_MAX && needs.memory_bytes > left;
+    *ret = needs;
+}
+
+static hs_status plan_spill(struct hs_dump_plan *plan, struct hs_error *err)
+{
+    char size[HS_UNIT_TEXT_BYTES], needed[HS_UNIT_TEXT_BYTES], has[HS_UNIT_TEXT_BYTES];
+    struct hs_dump_needs needs;
+    hs_dump_foresee(plan->budget, plan->copy_bytes, &needs);
+    uint64_t tables = PLAN_ALWAYS(plan->copy_bytes);
+    uint64_t least = needs.least_bytes, left = hs_budget_left_bytes(plan->budget);
+
+    if (least > left) {
+        hs_format_bytes(plan->copy_bytes, size);
+        hs_format_bytes(least, needed);
+        hs_format_bytes(left, has);
+        hs_status status =
+            hs_fail(err, HS_LIMIT, "the dump of %s needs at least %s of memory, %s are left", size,
+                    needed, has);
+        (void)hs_hint(err, "allow more with --memory");
+        return status;
+    }
+    HS_TRY(hs_disk_need(hs_spill_directory(plan->budget), plan->copy_bytes, err));
+    uint64_t resident = left - tables; /* shrinks for types, marks and long arrays */
+    HS_TRY(hs_image_spill(plan->image, plan->budget, resident, err));
+    return hs_dump_plan_take(plan, tables, "the table of blocks", err);
+}
+
+hs_status hs_dump_plan_make(struct hs_dump_plan *plan, struct hs_image *image,
+                            struct hs_budget *budget, uint64_t copy_bytes, struct hs_error *err)
+{
+    uint64_t left = hs_budget_left_bytes(budget);
+    struct hs_dump_needs needs;
+
+    *plan = (struct hs_dump_plan){.budget = budget, .image = image, .copy_bytes = copy_bytes};
+    if (left == UINT64_MAX)
+        return HS_OK;
+    hs_dump_foresee(budget, copy_bytes, &needs);
+    if (needs.spills)
+        return plan_spill(plan, err);
+    image->limit_bytes = left - PLAN_TABLES(copy_bytes);
+    return hs_dump_plan_take(plan, copy_bytes + PLAN_ALWAYS(copy_bytes), "the copy of the process",
+                             err);
+}
+
+bool hs_dump_plan_turns(struct hs_dump_plan *plan, hs_status *status, struct hs_error *err)
+{
+    if (*status != HS_LIMIT || !plan->image->is_full)
+        return false;
+    if (plan->image->kept_bytes > plan->copy_bytes)
+        plan->copy_bytes = plan->image->kept_bytes;
+    plan->image->is_full = false;
+    hs_dump_plan_give(plan, plan->taken_bytes);
+    *status = plan_spill(plan, err);
+    return *status == HS_OK;
+}
+
+hs_status hs_dump_plan_settle(struct hs_dump_plan *plan, uint64_t table_bytes, struct hs_error *err)
+{
+    uint64_t thought = PLAN_PLACES(plan->copy_bytes);
+
+    if (hs_budget_left_bytes(plan->budget) != UINT64_MAX)
+        hs_dump_plan_give(plan, PLAN_WALK(plan->copy_bytes));
+    return table_bytes > thought
+               ? hs_dump_plan_take(plan, table_bytes - thought, "the table of blocks", err)
+               : HS_OK;
+}
+
+hs_status hs_dump_plan_take(struct hs_dump_plan *plan, uint64_t n_bytes, const char *what,
+                            struct hs_error *err)
+{
+    uint64_t left = hs_budget_left_bytes(plan->budget);
+
+    if (plan->image == NULL)
+        return HS_OK;
+    if (n_bytes > left && plan->image->paged != NULL)
+        hs_paged_shrink(plan->image->paged, n_bytes - left);
+    HS_TRY(hs_budget_take(plan->budget, n_bytes, what, err));
+    plan->taken_bytes += n_bytes;
+    return HS_OK;
+}
+
+void hs_dump_plan_give(struct hs_dump_plan *plan, uint64_t n_bytes)
+{
+    if (plan->image == NULL)
+        return;
+    hs_budget_give(plan->budget, n_bytes);
+    plan->taken_bytes -= n_bytes;
+}
+
+void hs_dump_plan_fini(struct hs_dump_plan *plan)
+{
+    if (plan != NULL)
+        hs_dump_plan_give(plan, plan->taken_bytes);
+}
+
+bool hs_dump_plan_tell(const struct hs_dump_plan *plan, char *text, size_t n_bytes)
+{
+    char size[HS_UNIT_TEXT_BYTES];
+
+    if (plan->image == NULL || plan->image->paged == NULL)
+        return false;
+    hs_format_bytes(plan->copy_bytes, size);
+    snprintf(text, n_bytes, "the copy of the process (%s) went through a temporary file", size);
+    return true;
+}

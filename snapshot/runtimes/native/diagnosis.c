@@ -1,0 +1,320 @@
+/* The checks above those of the target. */
+#include "native/native_diagnosis.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/spill.h"
+#include "base/units.h"
+#include "prepare.h"
+#include "process/dump_plan.h"
+#include "process/unwind.h"
+#include "symbols/dwarf_box.h"
+#include "symbols/elf.h"
+#include "symbols/lines.h"
+#include "target/freeze.h"
+
+enum { FOUND_BYTES = 384, NAMES_BYTES = 256, MISSING_BYTES = 320 };
+
+static void __attribute__((format(printf, 5, 6)))
+add(struct hs_diagnosis *d, const char *name, enum hs_verdict verdict, const char *hint,
+    const char *format, ...)
+{
+    char found[FOUND_BYTES];
+    va_list args;
+
+    va_start(args, format);
+    (void)vsnprintf(found, sizeof found, format, args);
+    va_end(args);
+    hs_diagnosis_add(d, name, verdict, found, hint);
+}
+
+/* A failure as a check; an error of a dump names the process first. Out of memory stays one. */
+static hs_status add_failure(struct hs_diagnosis *d, const char *name, const struct hs_error *err)
+{
+    char subject[64];
+
+    if (err->status == HS_LIMIT)
+        return HS_LIMIT;
+    int n = snprintf(subject, sizeof subject, "cannot dump process '%d': ", d->pid);
+    bool is_named = strncmp(err->message, subject, (size_t)n) == 0;
+    hs_diagnosis_add(d, name, HS_VERDICT_REFUSED, err->message + (is_named ? n : 0), err->hint);
+    return HS_OK;
+}
+
+/* ---- can its heap be read */
+
+static bool has_library(const struct hs_objects *objects, const char *beginning)
+{
+    for (size_t i = 0; i < objects->n; i++)
+        if (strncmp(objects->objects[i].name, beginning, strlen(beginning)) == 0)
+            return true;
+    return false;
+}
+
+static hs_status check_ocaml(struct hs_native *native, struct hs_diagnosis *d, struct hs_error *err)
+{
+    unsigned minor;
+
+    if (hs_ocaml_recognise(&native->objects, &minor, err) != HS_OK)
+        return add_failure(d, "runtime", err);
+    if (minor == 0)
+        add(d, "runtime", HS_VERDICT_OK, NULL, "a native program of OCaml 5");
+    else
+        add(d, "runtime", HS_VERDICT_OK, NULL, "a native program of OCaml 4.%u", minor);
+    add(d, "allocator", HS_VERDICT_OK, NULL, "OCaml's own heap");
+    return HS_OK;
+}
+
+static void check_runtime(struct hs_native *native, struct hs_diagnosis *d)
+{
+    const struct hs_objects *objects = &native->objects;
+    const char *kind = hs_program_kind(objects);
+
+    if (has_library(objects, "libjvm."))
+        add(d, "runtime", HS_VERDICT_WARNING,
+            "for its own heap: jcmd PID GC.heap_dump FILE, then heapsnap import --from hprof",
+            "%s: of it only the memory of malloc is read", kind);
+    else
+        add(d, "runtime", HS_VERDICT_OK, NULL, "%s", kind);
+}
+
+/* What is supported, by name: a dump finds allocators by their structure, which needs a copy. */
+static void list_supported(const struct hs_objects *objects, char *text, size_t n_bytes)
+{
+    static const struct {
+        const char *name, *library, *symbols[3];
+    } marks[] = {
+        {"glibc", "libc.so.6", {"__libc_malloc", "_IO_2_1_stdout_", NULL}},
+        {"jemalloc", "libjemalloc", {"mallctl", "je_mallctl", "_rjem_mallctl"}},
+        {"CPython", "libpython", {"Py_Initialize", "Py_InitializeEx", NULL}},
+    };
+    struct hs_live_symbol symbol;
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+        bool is_there = has_library(objects, marks[i].library);
+        for (size_t k = 0; !is_there && k < 3 && marks[i].symbols[k] != NULL; k++)
+            is_there = hs_objects_find(objects, marks[i].symbols[k], &symbol);
+        if (is_there && used < n_bytes)
+            used += (size_t)snprintf(text + used, n_bytes - used, "%s%s", used == 0 ? "" : ", ",
+                                     marks[i].name);
+    }
+}
+
+static void check_allocator(struct hs_native *native, struct hs_diagnosis *d)
+{
+    const struct hs_scene scene = {.target = &native->target, .objects = &native->objects};
+    char known[NAMES_BYTES], other[NAMES_BYTES];
+
+    list_supported(&native->objects, known, sizeof known);
+    hs_heaps_recognise(&scene, other, sizeof other);
+    for (char *c = other; *c != '\0'; c++)
+        if (*c == '\n')
+            *c = c[1] == '\0' ? '\0' : ',';
+    if (other[0] != '\0')
+        add(d, "allocator", known[0] != '\0' ? HS_VERDICT_WARNING : HS_VERDICT_REFUSED,
+            "supported are glibc, jemalloc, CPython's, and pools registered with register.h",
+            "%s: recognised, not supported yet%s%s", other, known[0] != '\0' ? "; also seen: " : "",
+            known);
+    else if (known[0] != '\0')
+        add(d, "allocator", HS_VERDICT_OK, NULL, "%s", known);
+    else
+        add(d, "allocator", HS_VERDICT_UNKNOWN,
+            "a dump looks for allocators by their structure, and says when it finds none",
+            "none is known by name");
+}
+
+/* ---- how it would be stopped */
+
+/* What dump allows unless told otherwise. */
+#define DIAGNOSIS_MAX_PAUSE_NS ((uint64_t)2000000000)
+
+static hs_status check_stop(struct hs_native *native, struct hs_diagnosis *d, struct hs_error *err)
+{
+    struct hs_copy_outlook outlook;
+    char pause[HS_UNIT_TEXT_BYTES], reading[HS_UNIT_TEXT_BYTES], size[HS_UNIT_TEXT_BYTES];
+
+    if (hs_copy_foresee(&native->target, &outlook, err) != HS_OK)
+        return add_failure(d, "stop", err);
+    hs_format_duration(outlook.copy_pause_ns, pause);
+    hs_format_duration(outlook.read_pause_ns, reading);
+    hs_format_bytes(outlook.resident_bytes, size);
+    if (outlook.variant != HS_COPY_NONE)
+        add(d, "stop", HS_VERDICT_OK, NULL,
+            "for about %s, until a frozen copy of its %s is made%s; reading them would take %s",
+            pause, size,
+            outlook.variant == HS_COPY_DIRECT ? " (directly: it would get the orphan)" : "",
+            reading);
+    else
+        add(d, "stop",
+            outlook.read_pause_ns > DIAGNOSIS_MAX_PAUSE_NS ? HS_VERDICT_WARNING : HS_VERDICT_OK,
+            outlook.read_pause_ns > DIAGNOSIS_MAX_PAUSE_NS
+                ? "longer than --max-pause allows (2s): give more, or take a core for --core"
+                : NULL,
+            "for about %s, until its %s are read; no copy of it can be made: %s", reading, size,
+            outlook.why);
+    return HS_OK;
+}
+
+/* ---- what the dump needs */
+
+static hs_status check_memory(struct hs_native *native, struct hs_diagnosis *d,
+                              struct hs_error *err)
+{
+    const struct hs_budget *budget = native->options->budget;
+    char copy[HS_UNIT_TEXT_BYTES], needs_text[HS_UNIT_TEXT_BYTES], has[HS_UNIT_TEXT_BYTES];
+    struct hs_dump_needs needs;
+    uint64_t copy_bytes, left = hs_budget_left_bytes(budget);
+
+    if (hs_dump_copy_bytes(&native->target, &copy_bytes, err) != HS_OK)
+        return add_failure(d, "memory", err);
+    hs_dump_foresee(budget, copy_bytes, &needs);
+    hs_format_bytes(copy_bytes, copy);
+    hs_format_bytes(needs.spills ? needs.least_bytes : needs.memory_bytes, needs_text);
+    hs_format_bytes(left, has);
+    if (needs.spills && needs.least_bytes > left) {
+        add(d, "memory", HS_VERDICT_REFUSED, "allow more with --memory",
+            "the dump of %s needs at least %s of memory, %s are left", copy, needs_text, has);
+        return HS_OK;
+    }
+    add(d, "memory", HS_VERDICT_OK, NULL, "%s to copy, which takes %s%s%s%s", copy, needs_text,
+        needs.spills ? " with the copy in a temporary file" : "",
+        left == UINT64_MAX ? "" : "; allowed are ", left == UINT64_MAX ? "" : has);
+    const char *directory = hs_spill_directory(budget);
+    if (!needs.spills)
+        add(d, "disk", HS_VERDICT_OK, NULL, "nothing but the snapshot goes to a disk");
+    else if (hs_disk_need(directory, copy_bytes, err) != HS_OK)
+        return add_failure(d, "disk", err);
+    else
+        add(d, "disk", HS_VERDICT_OK, NULL, "%s for a while in '%s', which has the room", copy,
+            directory);
+    return HS_OK;
+}
+
+/* ---- names and stacks */
+
+static void check_binaries(struct hs_native *native, struct hs_diagnosis *d)
+{
+    const struct hs_objects *objects = &native->objects;
+    char first[MISSING_BYTES], more[48] = "";
+    size_t n_missing = 0;
+
+    while (hs_objects_missing(objects, n_missing, first, sizeof first))
+        n_missing++;
+    if (n_missing == 0) {
+        add(d, "binaries", HS_VERDICT_OK, NULL,
+            "%zu files with code, all readable and of the build that was loaded", objects->n);
+        return;
+    }
+    (void)hs_objects_missing(objects, 0, first, sizeof first);
+    if (n_missing > 1)
+        snprintf(more, sizeof more, "; and %zu more", n_missing - 1);
+    add(d, "binaries", HS_VERDICT_WARNING,
+        "run heapsnap as root to read files that were deleted or are hidden; their debug files "
+        "are found by build-id either way",
+        "%s%s", first, more);
+}
+
+static void check_debug_info(struct hs_native *native, struct hs_diagnosis *d)
+{
+    const struct hs_objects *objects = &native->objects;
+    const char *id = hs_elf_build_id(objects->objects[0].elf);
+    size_t n_types = 0;
+    bool program_has = false;
+
+    for (size_t i = 0; i < objects->n; i++) {
+        const struct hs_object *object = &objects->objects[i];
+        bool has = hs_dwarf_present(object->elf) ||
+                   (object->debug != NULL && hs_dwarf_present(object->debug));
+        n_types += has;
+        program_has |= has && object->is_executable;
+    }
+    if (program_has) {
+        add(d, "debug_info", HS_VERDICT_OK, NULL,
+            "the program has debug information, as %zu of %zu files have", n_types, objects->n);
+        return;
+    }
+    add(d, "debug_info", HS_VERDICT_WARNING,
+        "install the package of its debug files (Debian: PACKAGE-dbgsym), or give --debug-path; "
+        "heapsnap asks no debuginfod server",
+        "'%s' has no debug information, %zu of %zu files have: names of types and local variables "
+        "are missing (build-id %s)",
+        objects->objects[0].name, n_types, objects->n, id[0] != '\0' ? id : "unknown");
+}
+
+static void check_unwind(struct hs_native *native, struct hs_diagnosis *d)
+{
+    struct hs_objects *objects = &native->objects;
+    const char *first = NULL;
+    size_t n = 0;
+
+    for (size_t i = 0; i < objects->n; i++) {
+        if (hs_unwind_cfi(objects, &objects->objects[i]) != NULL)
+            continue;
+        first = first == NULL ? objects->objects[i].name : first;
+        n++;
+    }
+    if (hs_dwarf_box_n_notes(objects->box) != 0)
+        add(d, "unwind", HS_VERDICT_WARNING,
+            "see that heapsnap-dwarf is installed beside heapsnap; the rest of a dump is sound",
+            "%s", hs_dwarf_box_note(objects->box, 0));
+    else if (n == 0)
+        add(d, "unwind", HS_VERDICT_OK, NULL, "all %zu files have frame tables", objects->n);
+    else
+        add(d, "unwind", HS_VERDICT_WARNING,
+            "link it with -Wl,--eh-frame-hdr, and compile it with -fasynchronous-unwind-tables",
+            "%zu of %zu files have no frame tables ('%s'%s): stacks are read without names from "
+            "there on",
+            n, objects->n, first, n > 1 ? ", ..." : "");
+}
+
+/* ---- all */
+
+static hs_status check_opened(struct hs_native *native, struct hs_diagnosis *d,
+                              struct hs_error *err)
+{
+    if (hs_objects_open(&native->objects, &native->target, err) != HS_OK)
+        return add_failure(d, "binaries", err);
+    if (hs_is_ocaml(&native->objects)) {
+        HS_TRY(check_ocaml(native, d, err));
+    } else {
+        check_runtime(native, d);
+        check_allocator(native, d);
+    }
+    HS_TRY(check_stop(native, d, err));
+    HS_TRY(check_memory(native, d, err));
+    check_binaries(native, d);
+    HS_TRY(hs_native_find_debug(native, err));
+    check_debug_info(native, d);
+    check_unwind(native, d);
+    return HS_OK;
+}
+
+hs_status hs_diagnose_dump(const struct hs_dump_options *options, struct hs_diagnosis *ret,
+                           struct hs_error *err)
+{
+    struct hs_native native = {.options = options};
+    struct hs_diagnosis diagnosis;
+
+    HS_TRY(hs_diagnose(options->pid, &diagnosis, err));
+    if (hs_diagnosis_refusal(&diagnosis) != NULL) {
+        *ret = diagnosis;
+        return HS_OK;
+    }
+    hs_status status = hs_dump_open(options, &native.target, err);
+    if (status == HS_OK)
+        status = check_opened(&native, &diagnosis, err);
+    else /* it has changed since */
+        status = add_failure(&diagnosis, "process", err);
+    hs_free(native.debug_notes);
+    hs_objects_close(&native.objects);
+    hs_target_close(&native.target);
+    hs_strtab_fini(&native.strings);
+    if (status == HS_OK)
+        *ret = diagnosis;
+    return status;
+}

@@ -1,0 +1,582 @@
+/* Types flow from typed roots through typed pointers, breadth first, first come first served.
+ *
+ * What an object says of itself goes before what others say of it: C++'s virtual tables, then
+ * Python's types, then the declared types of pointers. Text and numbers are the weakest: a char *
+ * may lead to anything, so a pointer or a record that comes later replaces it. */
+#include "flow.h"
+
+#include "base/alloc.h"
+#include "queue.h"
+
+/* Besides eight times what is in the copy. */
+#define LOOKS_SPARE (UINT64_C(1) << 24)
+enum { WORD = 8, NAME_BYTES = 256, BLOCKS_PER_TELL = 1 << 20 };
+/* An allocator gives at most this much more than was asked for, to a block that is not large. */
+#define SLACK_BYTES 16
+/* Pointers into the middle of blocks that are not at hand, of which all words may be needed. */
+enum { FAR_LOOKS = 1 << 16, FIRST_WISHES = 64 };
+enum { SWISS_GROUP = 16, SWISS_DELETED = 0x80, SWISS_EMPTY = 0xff };
+
+struct flow {
+    struct hs_native *native; /* borrowed */
+    struct hs_flow *result;   /* borrowed */
+    struct hs_block_queue queue;
+    struct hs_rtti rtti;
+    const struct hs_mapping *mapped; /* the last one that a pointer led into */
+    uint64_t n_looks, most_looks;    /* words of blocks read to see what they are arrays of */
+    uint64_t n_far_looks;
+    struct flow_wish {
+        uint64_t had_pointee; /* the type that the block had << 32 | what it may be */
+    } * wishes;               /* owned: each pair once */
+    size_t n_wishes, wishes_capacity;
+    uint32_t *wish_slots; /* owned: open addressing, a power of two; index of a wish plus 1 */
+    size_t n_wish_slots;
+};
+
+void hs_flow_fini(struct hs_flow *flow)
+{
+    if (flow == NULL)
+        return;
+    hs_pages_free(flow->small, flow->n_blocks, sizeof *flow->small);
+    hs_pages_free(flow->large, flow->n_blocks, sizeof *flow->large);
+    hs_native_types_fini(&flow->types);
+    *flow = (struct hs_flow){0};
+}
+
+uint64_t hs_flow_next_part(const struct hs_native *native, const struct hs_heap_block *block,
+                           uint64_t at)
+{
+    hs_addr end = block->begin + block->n_bytes, part, part_end;
+    hs_addr stop = end - block->begin - at > HS_FLOW_PART ? block->begin + at + HS_FLOW_PART : end;
+
+    if (hs_image_resident_bytes(&native->image, block->begin + at, stop) != 0)
+        return at;
+    if (!hs_image_next_present(&native->image, stop, end, &part, &part_end))
+        return block->n_bytes;
+    return (part - block->begin) & ~(HS_FLOW_PART - 1);
+}
+
+/* May a block be read through for one more pointer to it? A million pointers that make nothing of a
+ * large block must not cost a million times its words. */
+static bool flow_may_look(struct flow *f, const struct hs_heap_block *block)
+{
+    uint64_t n_words = block->n_bytes / WORD;
+
+    if (n_words > f->most_looks - f->n_looks)
+        return false;
+    f->n_looks += n_words;
+    return true;
+}
+
+/* Zero, or into something that is mapped. */
+static bool flow_is_plausible(struct flow *f, uint64_t word)
+{
+    word &= ~f->native->options->pointer_mask;
+    if (word == 0 || (f->mapped != NULL && f->mapped->begin <= word && word < f->mapped->end))
+        return true;
+    const struct hs_mapping *found = hs_target_mapping_at(&f->native->target, word);
+    if (found != NULL)
+        f->mapped = found;
+    return found != NULL;
+}
+
+/* All pointers of an element are plausible. */
+static bool flow_fits(struct flow *f, const uint8_t *element, const struct hs_native_type *type)
+{
+    for (size_t i = 0; i < type->n_slots; i++) {
+        const struct hs_cslot *slot = &type->slots[i];
+        if (slot->offset_bytes + WORD > type->n_bytes)
+            break;
+        if (!slot->may_be_pointer_only &&
+            !flow_is_plausible(f, hs_native_load(element + slot->offset_bytes)))
+            return false;
+    }
+    return true;
+}
+
+/* The first half of `n` elements and more: what a vector has in reserve may hold anything. */
+static bool flow_fits_half(struct flow *f, const struct hs_heap_block *block,
+                           const struct hs_native_type *type, uint64_t n)
+{
+    uint64_t n_fit = 0;
+
+    while (n_fit < n && flow_fits(f, block->bytes + n_fit * type->n_bytes, type))
+        n_fit++;
+    return n_fit >= 2 && n_fit >= n / 2;
+}
+
+/* An array of pointers may be in use in its middle only, as a deque's map: then most of what is not
+ * zero leads somewhere. */
+static bool flow_fits_middle(struct flow *f, const struct hs_heap_block *block, uint64_t n)
+{
+    uint64_t n_fit = 0, n_odd = 0;
+
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t word = hs_native_load(block->bytes + i * WORD);
+        bool fits = flow_is_plausible(f, word);
+        n_fit += word != 0 && fits;
+        n_odd += !fits;
+    }
+    return n_fit >= 2 && n_fit / 2 >= n_odd;
+}
+
+/* Not more pointers of the first element are implausible than plausible: memory that was not
+ * written yet, or what a stale pointer of this type leads to. */
+static bool flow_fits_mostly(struct flow *f, const struct hs_heap_block *block,
+                             const struct hs_native_type *type)
+{
+    size_t n_sure = 0, n_fit = 0;
+
+    for (size_t i = 0; i < type->n_slots; i++) {
+        const struct hs_cslot *slot = &type->slots[i];
+        if (slot->offset_bytes > block->n_bytes - WORD)
+            break;
+        n_sure += !slot->may_be_pointer_only;
+        n_fit += !slot->may_be_pointer_only &&
+                 flow_is_plausible(f, hs_native_load(block->bytes + slot->offset_bytes));
+    }
+    return n_fit >= n_sure - n_fit;
+}
+
+/* A hash table of Rust (hashbrown, raw/mod.rs): its pointer leads behind the buckets, which grow
+ * down from there; a byte for each follows (its top bit: no element), the first 16 of them again
+ * at the end.
+ *
+ *   ... | bucket 1 | bucket 0 | byte 0 | byte 1 | ... | byte 0 ... 15 |
+ */
+static bool flow_is_swiss_table(struct flow *f, const struct hs_heap_block *block,
+                                const struct hs_native_type *type, uint64_t offset)
+{
+    uint64_t n = offset / type->n_bytes;
+    const uint8_t *control = block->bytes + offset;
+
+    if (n < 4 || (n & (n - 1)) != 0 || block->n_bytes - offset < SWISS_GROUP ||
+        n > block->n_bytes - offset - SWISS_GROUP)
+        return false;
+    const uint8_t *again = control + (n < SWISS_GROUP ? SWISS_GROUP : n);
+    for (uint64_t i = 0; i < n; i++) {
+        if (i < SWISS_GROUP && again[i] != control[i])
+            return false;
+        if (control[i] > SWISS_DELETED && control[i] != SWISS_EMPTY)
+            return false;
+        if (control[i] < SWISS_DELETED && !flow_fits(f, control - (i + 1) * type->n_bytes, type))
+            return false;
+    }
+    return true;
+}
+
+/* Without pointers in the type nothing can be checked but that there are none. */
+static bool flow_has_no_pointer(struct flow *f, const struct hs_heap_block *block)
+{
+    struct hs_heap_block found;
+
+    for (uint64_t at = 0; at + WORD <= block->n_bytes; at += WORD)
+        if (hs_flow_resolve(f->native, hs_native_load(block->bytes + at), &found) !=
+            HS_POINTER_NONE)
+            return false;
+    return true;
+}
+
+/* Is the block an array of this type? One element and what an allocator adds is none. */
+static bool flow_is_array(struct flow *f, const struct hs_heap_block *block,
+                          const struct hs_native_type *type)
+{
+    uint64_t n = block->n_bytes / type->n_bytes;
+
+    if (n < 2 || block->n_bytes - type->n_bytes < SLACK_BYTES || type->larger != 0)
+        return false;
+    if (type->type.form == HS_FORM_SCALAR)
+        return true;
+    if (type->n_slots == 0)
+        return flow_has_no_pointer(f, block);
+    return flow_fits_half(f, block, type, n) ||
+           (type->type.form == HS_FORM_POINTER && type->n_bytes == WORD &&
+            flow_fits_middle(f, block, n));
+}
+
+static bool flow_is_weak(const struct flow *f, hs_ntype type)
+{
+    return type == 0 || hs_native_type_of(&f->result->types, type)->type.form == HS_FORM_SCALAR;
+}
+
+static bool flow_may_have_type(const struct hs_heap_block *block)
+{
+    return block->bytes != NULL && block->n_bytes >= WORD &&
+           (block->span->states & HS_BLOCK_MAPPING) == 0;
+}
+
+/* Gives the block a type, and queues it when types flow on from there. */
+static hs_status flow_set(struct flow *f, const struct hs_heap_block *block, hs_ntype type,
+                          struct hs_error *err)
+{
+    f->result->n_typed += hs_flow_type(f->result, block->rank) == 0;
+    hs_flow_set_type(f->result, block->rank, type);
+    if (hs_native_type_of(&f->result->types, type)->has_pointees)
+        return hs_block_queue_push(&f->queue, block, err);
+    return HS_OK;
+}
+
+/* What stands in the place of `*ret` in a block that has room for more: see hs_ctypes_larger. */
+static hs_status flow_larger(struct flow *f, const struct hs_heap_block *block, hs_ntype *ret,
+                             struct hs_error *err)
+{
+    const struct hs_native_type *type = hs_native_type_of(&f->result->types, *ret);
+    hs_ntype larger = 0;
+
+    if (type->larger == 0 || block->n_bytes < type->n_bytes ||
+        block->n_bytes - type->n_bytes < SLACK_BYTES)
+        return HS_OK;
+    HS_TRY(hs_native_types_of_ctype(&f->result->types, type->larger, false, &larger, err));
+    if (larger != 0 && hs_native_type_of(&f->result->types, larger)->n_bytes <= block->n_bytes)
+        *ret = larger;
+    return HS_OK;
+}
+
+/* What a pointer to `pointee` says of a block that had this type, without a look at its words; 0:
+ * nothing new. */
+static hs_status flow_judge(struct flow *f, const struct hs_heap_block *block, uint64_t offset,
+                            hs_ctype pointee, hs_ntype *ret, struct hs_error *err)
+{
+    struct hs_native_types *types = &f->result->types;
+    hs_ntype had = hs_flow_type(f->result, block->rank), one;
+
+    *ret = 0;
+    if (!flow_is_weak(f, had) || !flow_may_have_type(block))
+        return HS_OK;
+    HS_TRY(hs_native_types_of_ctype(types, pointee, false, &one, err));
+    if (one == 0 || had == one || (had != 0 && flow_is_weak(f, one)))
+        return HS_OK;
+    HS_TRY(flow_larger(f, block, &one, err));
+    const struct hs_native_type *type = hs_native_type_of(types, one);
+    if (type->n_bytes <= block->n_bytes && (offset == 0 || offset % type->n_bytes == 0))
+        *ret = one;
+    return HS_OK;
+}
+
+/* Where a wish stands, or a free place. */
+static uint32_t *flow_wish_slot(const struct flow *f, uint64_t key)
+{
+    size_t at = (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 20) & (f->n_wish_slots - 1);
+
+    while (f->wish_slots[at] != 0 && f->wishes[f->wish_slots[at] - 1].had_pointee != key)
+        at = (at + 1) & (f->n_wish_slots - 1);
+    return &f->wish_slots[at];
+}
+
+static hs_status flow_reserve_wish(struct flow *f, struct hs_error *err)
+{
+    void *slots;
+
+    HS_TRY(
+        hs_grow((void **)&f->wishes, &f->wishes_capacity, f->n_wishes + 1, sizeof *f->wishes, err));
+    if ((f->n_wishes + 1) * 2 <= f->n_wish_slots)
+        return HS_OK;
+    if (f->n_wishes >= HS_FLOW_IS_WISH / 2)
+        return hs_fail(err, HS_LIMIT, "more types of blocks than a snapshot holds");
+    size_t n_slots = f->n_wish_slots == 0 ? FIRST_WISHES : f->n_wish_slots * 2;
+    HS_TRY(hs_alloc(n_slots, sizeof *f->wish_slots, &slots, err));
+    hs_free(f->wish_slots);
+    f->wish_slots = slots;
+    f->n_wish_slots = n_slots;
+    for (size_t i = 0; i < f->n_wishes; i++)
+        *flow_wish_slot(f, f->wishes[i].had_pointee) = (uint32_t)i + 1;
+    return HS_OK;
+}
+
+static hs_status flow_wish(struct flow *f, hs_ntype had, hs_ctype pointee, hs_ntype *ret,
+                           struct hs_error *err)
+{
+    uint64_t key = (uint64_t)had << 32 | pointee;
+
+    HS_TRY(flow_reserve_wish(f, err));
+    uint32_t *slot = flow_wish_slot(f, key);
+    if (*slot == 0) {
+        f->wishes[f->n_wishes++].had_pointee = key;
+        *slot = (uint32_t)f->n_wishes;
+    }
+    *ret = (hs_ntype)(*slot - 1) | HS_FLOW_IS_WISH;
+    return HS_OK;
+}
+
+/* Takes the wish out of the column again. */
+static hs_ctype flow_unwish(struct flow *f, uint64_t rank)
+{
+    uint64_t key = f->wishes[hs_flow_type(f->result, rank) & ~HS_FLOW_IS_WISH].had_pointee;
+    hs_flow_set_type(f->result, rank, (hs_ntype)(key >> 32));
+    return (hs_ctype)key;
+}
+
+/* A block that is not at hand: its words are looked at when its turn comes. The first wish counts,
+ * unless it is weak. */
+static hs_status flow_wait(struct flow *f, const struct hs_heap_block *block, hs_ctype pointee,
+                           struct hs_error *err)
+{
+    hs_ntype one, had = hs_flow_type(f->result, block->rank), number;
+
+    if ((had & HS_FLOW_IS_WISH) != 0) {
+        hs_ctype wished = flow_unwish(f, block->rank);
+        hs_ntype first;
+        HS_TRY(flow_judge(f, block, 0, wished, &first, err));
+        HS_TRY(flow_judge(f, block, 0, pointee, &one, err));
+        bool gives_way =
+            first == 0 || (one != 0 && flow_is_weak(f, first) && !flow_is_weak(f, one));
+        if (!gives_way) {
+            hs_flow_set_type(f->result, block->rank, had);
+            return HS_OK;
+        }
+        had = hs_flow_type(f->result, block->rank);
+    }
+    HS_TRY(flow_judge(f, block, 0, pointee, &one, err));
+    if (one == 0)
+        return HS_OK;
+    HS_TRY(flow_wish(f, had, pointee, &number, err));
+    hs_flow_set_type(f->result, block->rank, number);
+    return hs_block_queue_push(&f->queue, block, err);
+}
+
+/* The words of the block are at hand. */
+static hs_status flow_look(struct flow *f, const struct hs_heap_block *block, uint64_t offset,
+                           hs_ctype pointee, struct hs_error *err)
+{
+    struct hs_native_types *types = &f->result->types;
+    hs_ntype one, many;
+
+    HS_TRY(flow_judge(f, block, offset, pointee, &one, err));
+    if (one == 0)
+        return HS_OK;
+    const struct hs_native_type *type = hs_native_type_of(types, one);
+    bool is_array =
+        type->is_array ||
+        (flow_may_look(f, block) && (flow_is_array(f, block, type) ||
+                                     (offset != 0 && flow_is_swiss_table(f, block, type, offset))));
+    if (!is_array && (offset != 0 || !flow_fits_mostly(f, block, type)))
+        return HS_OK;
+    many = one;
+    if (is_array)
+        HS_TRY(hs_native_types_of_ctype(types, type->ctype, true, &many, err));
+    return flow_set(f, block, many, err);
+}
+
+/* A pointer to `pointee` leads to `offset` in the block. In the middle of a block it tells the type
+ * only of an array that begins with the block. */
+static hs_status flow_try(struct flow *f, const struct hs_heap_block *block, uint64_t offset,
+                          hs_ctype pointee, struct hs_error *err)
+{
+    if (!hs_block_queue_is_at_hand(&f->queue, block)) {
+        if (offset == 0)
+            return flow_wait(f, block, pointee, err);
+        if ((hs_flow_type(f->result, block->rank) & HS_FLOW_IS_WISH) != 0 ||
+            f->n_far_looks == FAR_LOOKS)
+            return HS_OK;
+        f->n_far_looks++;
+    }
+    if ((hs_flow_type(f->result, block->rank) & HS_FLOW_IS_WISH) != 0) {
+        hs_ctype wished = flow_unwish(f, block->rank); /* it came first */
+        HS_TRY(flow_look(f, block, 0, wished, err));
+    }
+    return flow_look(f, block, offset, pointee, err);
+}
+
+static hs_status flow_from_block(struct flow *f, const struct hs_heap_block *block,
+                                 struct hs_error *err)
+{
+    const struct hs_native_type type =
+        *hs_native_type_of(&f->result->types, hs_flow_type(f->result, block->rank));
+    uint64_t n = type.is_array ? block->n_bytes / type.n_bytes : 1;
+    struct hs_heap_block target;
+
+    for (uint64_t i = 0; i < n; i++) {
+        if (i % HS_FLOW_PART == 0) /* then the element begins a part, whatever its size */
+            i = hs_flow_touched(f->native, block, i * type.n_bytes) / type.n_bytes;
+        for (size_t j = 0; j < type.n_slots; j++) {
+            uint64_t at = i * type.n_bytes + type.slots[j].offset_bytes;
+            if (type.slots[j].pointee == 0 || at > block->n_bytes - WORD)
+                continue;
+            uint64_t word = hs_native_load(block->bytes + at);
+            enum hs_pointer how = hs_flow_resolve(f->native, word, &target);
+            if (how != HS_POINTER_START && how != HS_POINTER_INTERIOR)
+                continue;
+            HS_TRY(flow_try(f, &target, hs_flow_offset(f->native, word, &target),
+                            type.slots[j].pointee, err));
+        }
+    }
+    return HS_OK;
+}
+
+/* Elements one behind the other, each with the same virtual table. */
+static bool flow_is_object_array(const struct hs_heap_block *block,
+                                 const struct hs_native_type *type)
+{
+    uint64_t first = hs_native_load(block->bytes);
+    uint64_t n = type->n_bytes == 0 ? 0 : block->n_bytes / type->n_bytes;
+
+    for (uint64_t i = 1; i < n; i++)
+        if (hs_native_load(block->bytes + i * type->n_bytes) != first)
+            return false;
+    return n >= 2;
+}
+
+static hs_status flow_by_rtti(struct flow *f, const struct hs_heap_block *block,
+                              struct hs_error *err)
+{
+    struct hs_native_types *types = &f->result->types;
+    hs_ntype type, many = 0;
+
+    HS_TRY(hs_rtti_find(&f->rtti, types, hs_native_load(block->bytes), &type, err));
+    if (type == 0)
+        return HS_OK;
+    const struct hs_native_type *found = hs_native_type_of(types, type);
+    if (found->n_bytes > block->n_bytes)
+        return HS_OK;
+    if (flow_is_object_array(block, found))
+        HS_TRY(hs_native_types_of_ctype(types, found->ctype, true, &many, err));
+    f->result->n_by_rtti++;
+    return flow_set(f, block, many != 0 ? many : type, err);
+}
+
+/* Names the blocks that a Python object has beside itself. */
+static hs_status flow_python_parts(struct flow *f, const void *python,
+                                   const struct hs_heap_block *block, struct hs_error *err)
+{
+    struct hs_cpython_part parts[HS_CPYTHON_PARTS];
+    size_t n = hs_cpython_parts(python, block, parts);
+
+    for (size_t i = 0; i < n; i++) {
+        struct hs_cpython_words words;
+        struct hs_heap_block target;
+        hs_ntype type;
+        if (parts[i].at + WORD > block->n_bytes)
+            continue;
+        enum hs_pointer how =
+            hs_flow_resolve(f->native, hs_native_load(block->bytes + parts[i].at), &target);
+        if ((how != HS_POINTER_START && how != HS_POINTER_INTERIOR) ||
+            !flow_may_have_type(&target) || hs_flow_type(f->result, target.rank) != 0 ||
+            hs_cpython_words(python, &target, &words))
+            continue;
+        HS_TRY(
+            hs_native_types_of_name(&f->result->types, parts[i].name, HS_FORM_PYTHON, &type, err));
+        HS_TRY(flow_set(f, &target, type, err));
+    }
+    return HS_OK;
+}
+
+static hs_status flow_by_python(struct flow *f, const void *python,
+                                const struct hs_heap_block *block, struct hs_error *err)
+{
+    char name[NAME_BYTES];
+    hs_ntype type;
+
+    if (!hs_cpython_type_name(python, block, name, sizeof name))
+        return HS_OK;
+    HS_TRY(hs_native_types_of_name(&f->result->types, name, HS_FORM_PYTHON, &type, err));
+    f->result->n_python++;
+    HS_TRY(flow_set(f, block, type, err));
+    return flow_python_parts(f, python, block, err);
+}
+
+/* What every block says of itself. Sequential in memory. */
+static hs_status flow_from_within(struct flow *f, struct hs_error *err)
+{
+    const void *python = hs_flow_python(f->native);
+    struct hs_heap_iterator it = {.map = &f->native->heaps.map};
+    struct hs_heap_block block;
+
+    if (!f->rtti.is_possible && python == NULL)
+        return HS_OK;
+    while (hs_heap_map_next(&it, &block)) {
+        if (!flow_may_have_type(&block))
+            continue;
+        if (f->rtti.is_possible)
+            HS_TRY(flow_by_rtti(f, &block, err));
+        if (python != NULL && hs_flow_type(f->result, block.rank) == 0)
+            HS_TRY(flow_by_python(f, python, &block, err));
+    }
+    return HS_OK;
+}
+
+static hs_status flow_drain(struct flow *f, struct hs_error *err)
+{
+    struct hs_heap_block block;
+    uint64_t n_done = 0;
+
+    while (hs_block_queue_pop(&f->queue, &block)) {
+        if ((hs_flow_type(f->result, block.rank) & HS_FLOW_IS_WISH) != 0) {
+            hs_ctype wished = flow_unwish(f, block.rank);
+            HS_TRY(flow_look(f, &block, 0, wished, err)); /* queues it again, if it is to be */
+            continue;
+        }
+        if (hs_flow_type(f->result, block.rank) == 0)
+            continue; /* a wish that was tried before its turn */
+        HS_TRY(flow_from_block(f, &block, err));
+        if (++n_done % BLOCKS_PER_TELL == 0)
+            HS_TRY(hs_progress_tell(f->native->options->progress, "naming types", n_done,
+                                    f->native->heaps.map.n_blocks, err));
+    }
+    return HS_OK;
+}
+
+static hs_status flow_from_seeds(struct flow *f, struct hs_error *err)
+{
+    const struct hs_native *native = f->native;
+    struct hs_heap_block block;
+
+    for (size_t i = 0; i < native->n_seeds; i++) {
+        const struct hs_native_seed *seed = &native->seeds[i];
+        enum hs_pointer how = hs_flow_resolve(native, seed->word, &block);
+        if (how != HS_POINTER_START && how != HS_POINTER_INTERIOR)
+            continue;
+        HS_TRY(flow_try(f, &block, hs_flow_offset(native, seed->word, &block), seed->pointee, err));
+    }
+    return HS_OK;
+}
+
+static hs_status flow_run(struct flow *f, struct hs_error *err)
+{
+    const struct hs_native *native = f->native;
+
+    HS_TRY(hs_block_queue_init(&f->queue, &native->heaps.map, HS_QUEUE_BLOCKS, err));
+    if (native->is_large)
+        hs_block_queue_go_by_region(&f->queue);
+    HS_TRY(hs_rtti_open(&f->rtti, f->native, err));
+    HS_TRY(flow_from_within(f, err));
+    if (native->ctypes != NULL) {
+        HS_TRY(flow_from_seeds(f, err));
+        HS_TRY(flow_drain(f, err));
+    }
+    return f->rtti.is_possible ? hs_native_shapes(f->native, f->result, err) : HS_OK;
+}
+
+static hs_status flow_alloc(struct hs_flow *flow, struct hs_error *err)
+{
+    void *pages;
+
+    HS_TRY(hs_pages_alloc(flow->n_blocks, sizeof *flow->small, &pages, err));
+    flow->small = pages;
+    HS_TRY(hs_pages_alloc(flow->n_blocks, sizeof *flow->large, &pages, err));
+    flow->large = pages;
+    return HS_OK;
+}
+
+hs_status hs_native_flow(struct hs_native *native, struct hs_flow *ret, struct hs_error *err)
+{
+    struct hs_flow result = {
+        .n_blocks = native->heaps.map.n_blocks,
+        .types = {.strings = &native->strings, .ctypes = native->ctypes},
+    };
+    struct flow f = {.native = native, .result = &result};
+    f.most_looks =
+        LOOKS_SPARE + 8 * (hs_image_resident_bytes(&native->image, 0, UINT64_MAX) / WORD);
+
+    hs_status status = flow_alloc(&result, err);
+    if (status == HS_OK)
+        status = flow_run(&f, err);
+    hs_block_queue_fini(&f.queue);
+    hs_free(f.wishes);
+    hs_free(f.wish_slots);
+    hs_rtti_close(&f.rtti);
+    if (status == HS_OK)
+        *ret = result;
+    else
+        hs_flow_fini(&result);
+    return status;
+}

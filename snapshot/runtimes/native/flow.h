@@ -1,0 +1,95 @@
+/* What the parts of the flow of types share: flow.c, rtti.c, shapes.c. */
+#ifndef HS_NATIVE_FLOW_H
+#define HS_NATIVE_FLOW_H
+
+#include "native.h"
+
+static inline uint64_t hs_native_load(const uint8_t *bytes)
+{
+    uint64_t word;
+    __builtin_memcpy(&word, bytes, sizeof word); /* x86-64: the target's order is ours */
+    return word;
+}
+
+/* The block that a word leads to, as it is or else without the bits of --pointer-mask. */
+static inline enum hs_pointer hs_flow_resolve(const struct hs_native *native, uint64_t word,
+                                              struct hs_heap_block *ret)
+{
+    const struct hs_heap_map *map = &native->heaps.map;
+    uint64_t mask = native->options->pointer_mask;
+    enum hs_pointer how =
+        hs_heap_map_may_hold(map, word) ? hs_heap_map_resolve(map, word, ret) : HS_POINTER_NONE;
+
+    if (how == HS_POINTER_NONE && (word & mask) != 0 && hs_heap_map_may_hold(map, word & ~mask))
+        how = hs_heap_map_resolve(map, word & ~mask, ret);
+    return how;
+}
+
+/* Where in `block`, which `word` was found to lead to, it leads. */
+static inline uint64_t hs_flow_offset(const struct hs_native *native, uint64_t word,
+                                      const struct hs_heap_block *block)
+{
+    uint64_t offset = word - block->begin;
+    return offset < block->n_bytes ? offset
+                                   : (word & ~native->options->pointer_mask) - block->begin;
+}
+
+/* What is known of the Python interpreter in the process; NULL when there is none. */
+static inline const void *hs_flow_python(const struct hs_native *native)
+{
+    for (size_t i = 0; i < HS_N_WALKERS; i++)
+        if (hs_walkers[i] == &hs_cpython_walker)
+            return native->heaps.states[i];
+    return NULL;
+}
+
+/* For going over the words of a large block: an offset that is a multiple of HS_FLOW_PART becomes
+ * the next one, from itself on, behind which something was touched; n_bytes when there is none.
+ * Reading the copy of a page that was never touched costs a page, and some blocks are reserves. */
+#define HS_FLOW_PART (UINT64_C(1) << 16)
+uint64_t hs_flow_next_part(const struct hs_native *native, const struct hs_heap_block *block,
+                           uint64_t at);
+static inline uint64_t hs_flow_touched(const struct hs_native *native,
+                                       const struct hs_heap_block *block, uint64_t at)
+{
+    return block->n_bytes < 2 * HS_FLOW_PART || at % HS_FLOW_PART != 0
+               ? at
+               : hs_flow_next_part(native, block, at);
+}
+
+/* ---- rtti.c: dynamic types of C++ by the first word of a block.
+ *
+ * Itanium C++ ABI 2.5.2 and 2.9.5: a virtual table pointer leads behind
+ *
+ *   offset to top (0 here) | type_info *  |  virtual functions ...
+ *
+ * and a type_info is its own table pointer and the mangled name. All three lie in memory of loaded
+ * objects. What was found out about a table is kept by its address. */
+struct hs_rtti {
+    struct hs_native *native; /* borrowed */
+    struct hs_rtti_segment {
+        hs_addr begin, end;
+        size_t object;
+    } * segments; /* owned: ascending; where tables can be */
+    size_t n_segments;
+    struct hs_rtti_table {
+        hs_addr address; /* 0: free */
+        hs_ntype type;   /* 0: no virtual table */
+    } * tables;          /* owned: open addressing, a power of two */
+    size_t n_tables, n_used;
+    bool is_possible; /* the process has something of C++ */
+};
+/* Does the process have anything of C++? */
+bool hs_rtti_is_possible(const struct hs_objects *objects);
+hs_status hs_rtti_open(struct hs_rtti *rtti, struct hs_native *native, struct hs_error *err);
+void hs_rtti_close(struct hs_rtti *rtti);
+/* The type of an object whose first word is `word`; *ret is 0 when it is no virtual table. O(1)
+ * once a table is known. Fails with HS_LIMIT. */
+hs_status hs_rtti_find(struct hs_rtti *rtti, struct hs_native_types *types, uint64_t word,
+                       hs_ntype *ret, struct hs_error *err);
+
+/* ---- shapes.c: containers of C++ that no debug information describes, known by pointers
+ * that agree with each other. `flow`: blocks that have a type keep it. */
+hs_status hs_native_shapes(struct hs_native *native, struct hs_flow *flow, struct hs_error *err);
+
+#endif

@@ -1,0 +1,202 @@
+/* Names of what lies in an object's data: debug information, else symbols, else sections. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/bisect.h"
+#include "globals.h"
+#include "symbols/demangle.h"
+
+#define NAME_PAGE UINT64_C(4096)
+/* Sections of an object that are asked, for each variable. Linked ones have some forty. */
+#define NAME_SECTIONS 512
+/* Objects that are asked what a copied variable is, in all. */
+#define NAME_COPY_LOOKS (UINT64_C(1) << 22)
+
+const struct hs_elf *hs_native_symbols(const struct hs_object *object)
+{
+    bool use_debug = !hs_elf_has_symtab(object->elf) && object->debug != NULL &&
+                     hs_elf_has_symtab(object->debug);
+    return use_debug ? object->debug : object->elf;
+}
+
+void hs_native_symbol_name(const char *name, char *text, size_t n_bytes)
+{
+    char plain[HS_VARIABLE_NAME_BYTES];
+    size_t n = strcspn(name, "@");
+    if (n == 0 || n >= sizeof plain || name[n] == '\0') {
+        hs_demangle(name, text, n_bytes);
+        return;
+    }
+    memcpy(plain, name, n);
+    plain[n] = '\0';
+    hs_demangle(plain, text, n_bytes);
+}
+
+hs_status hs_native_set_module(struct hs_native *native, const struct hs_object *object,
+                               struct hs_root_leaf *leaf, struct hs_error *err)
+{
+    size_t i = (size_t)(object - native->objects.objects);
+    HS_TRY(hs_strtab_add(&native->strings, object->name, &leaf->root.module, err));
+    if (!native->of_object[i].is_system) {
+        leaf->group_module = leaf->root.module;
+        return HS_OK;
+    }
+    return hs_native_name(native, &leaf->group_module, err, "system: %s", object->name);
+}
+
+hs_status hs_native_describe(struct hs_native *native, const struct hs_cvariable *found,
+                             hs_addr base, hs_addr at, struct hs_native_variable *ret,
+                             bool *ret_is_valid, struct hs_error *err)
+{
+    hs_addr begin = found->vaddr + base;
+    *ret_is_valid = found->name != NULL && found->name[0] != '\0' && at >= begin &&
+                    at - begin < found->n_bytes && found->n_bytes <= UINT64_MAX - begin;
+    if (!*ret_is_valid)
+        return HS_OK;
+    ret->begin = begin;
+    ret->n_bytes = found->n_bytes;
+    ret->type = found->type;
+    ret->is_whole = found->n_bytes > HS_WORD_BYTES;
+    ret->leaf.root.line = found->line;
+    HS_TRY(hs_strtab_add(&native->strings, found->name, &ret->name, err));
+    HS_TRY(hs_strtab_add(&native->strings, found->file, &ret->leaf.root.file, err));
+    ret->leaf.root.symbol = ret->name;
+    return HS_OK;
+}
+
+static hs_status find_described(struct hs_native *native, size_t object, hs_addr at,
+                                struct hs_native_variable *ret, bool *ret_found,
+                                struct hs_error *err)
+{
+    const struct hs_object *o = &native->objects.objects[object];
+    struct hs_cvariable found = {0};
+    *ret_found = native->ctypes != NULL && native->of_object[object].types != 0 &&
+                 hs_ctypes_variable_at(native->ctypes, native->of_object[object].types,
+                                       at - o->bias, &found);
+    return *ret_found ? hs_native_describe(native, &found, o->bias, at, ret, ret_found, err)
+                      : HS_OK;
+}
+
+/* Labels of linkers at the borders of sections. They name no variable. */
+static bool is_border(const struct hs_elf_symbol *symbol)
+{
+    static const char *const names[] = {
+        "__bss_start",  "_edata",     "edata",    "_end",        "end",
+        "__data_start", "data_start", "_DYNAMIC", "__TMC_END__", "_GLOBAL_OFFSET_TABLE_",
+        "__dso_handle"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(symbol->name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+/* The first symbol behind `vaddr`, or `end`. */
+static hs_addr next_symbol(const struct hs_elf *elf, hs_addr vaddr, hs_addr end)
+{
+    size_t n;
+    const struct hs_elf_symbol *symbols = hs_elf_symbols(elf, &n);
+    size_t next = HS_FIRST_ABOVE(symbols, n, vaddr, vaddr);
+    return next < n && symbols[next].vaddr < end ? symbols[next].vaddr : end;
+}
+
+/* The section around `vaddr`, else the segment; its name and extent. */
+static void find_section(const struct hs_elf *elf, hs_addr vaddr, struct hs_elf_section *ret)
+{
+    const struct hs_elf_segment *segment = hs_elf_segment_at(elf, vaddr);
+    for (size_t i = 0; i < hs_elf_n_sections(elf) && i < NAME_SECTIONS; i++) {
+        struct hs_elf_section section;
+        if (hs_elf_section(elf, i, &section) && section.vaddr != 0 && (section.flags & 2) != 0 &&
+            (section.flags & 0x400) == 0 && vaddr >= section.vaddr && /* SHF_ALLOC, SHF_TLS */
+            vaddr - section.vaddr < section.n_bytes && section.name[0] != '\0') {
+            *ret = section;
+            return;
+        }
+    }
+    *ret = (struct hs_elf_section){.name = "data",
+                                   .vaddr = segment != NULL ? segment->vaddr : vaddr,
+                                   .n_bytes = segment != NULL ? segment->n_memory_bytes : 0};
+}
+
+/* The executable has a copy of a library's variable when its code uses it directly (System V ABI,
+ * R_X86_64_COPY): the library's debug information knows the type. */
+static hs_status describe_copy(struct hs_native *native, const char *name,
+                               struct hs_native_variable *v, struct hs_error *err)
+{
+    for (size_t i = 1; native->ctypes != NULL && i < native->objects.n; i++) {
+        if (native->n_copy_looks++ >= NAME_COPY_LOOKS)
+            return HS_OK;
+        const struct hs_elf_symbol *symbol = hs_elf_find(native->objects.objects[i].elf, name);
+        struct hs_cvariable found = {0};
+        if (symbol == NULL || symbol->kind != HS_SYMBOL_DATA || !symbol->is_global ||
+            native->of_object[i].types == 0 ||
+            !hs_ctypes_variable_at(native->ctypes, native->of_object[i].types, symbol->vaddr,
+                                   &found) ||
+            found.vaddr != symbol->vaddr || found.n_bytes != v->n_bytes)
+            continue;
+        v->type = found.type;
+        v->leaf.root.line = found.line;
+        return hs_strtab_add(&native->strings, found.file, &v->leaf.root.file, err);
+    }
+    return HS_OK;
+}
+
+static hs_status name_by_symbol(struct hs_native *native, size_t object,
+                                const struct hs_elf_symbol *symbol, struct hs_native_variable *v,
+                                struct hs_error *err)
+{
+    const struct hs_object *o = &native->objects.objects[object];
+    const struct hs_elf_symbol *other = hs_elf_find(hs_native_symbols(o), symbol->name);
+    char text[HS_VARIABLE_NAME_BYTES], plain[HS_VARIABLE_NAME_BYTES];
+    hs_native_symbol_name(symbol->name, text, sizeof text);
+    /* Of several static variables of one name each is one of its own. */
+    if (other != NULL && other->vaddr != symbol->vaddr)
+        HS_TRY(hs_native_name(native, &v->name, err, "%s (at 0x%llx)", text,
+                              (unsigned long long)symbol->vaddr));
+    else
+        HS_TRY(hs_strtab_add(&native->strings, text, &v->name, err));
+    v->leaf.root.symbol = v->name;
+    if (!o->is_executable || !symbol->is_global)
+        return HS_OK;
+    snprintf(plain, sizeof plain, "%.*s", (int)strcspn(symbol->name, "@"), symbol->name);
+    return describe_copy(native, plain, v, err);
+}
+
+hs_status hs_native_find_variable(struct hs_native *native, size_t object, hs_addr at,
+                                  struct hs_native_variable *ret, hs_addr *ret_end,
+                                  struct hs_error *err)
+{
+    const struct hs_object *o = &native->objects.objects[object];
+    const struct hs_elf *elf = hs_native_symbols(o);
+    struct hs_elf_section section;
+    hs_addr vaddr = at - o->bias;
+    bool is_described;
+    HS_TRY(find_described(native, object, at, ret, &is_described, err));
+    if (is_described) {
+        *ret_end = ret->begin + ret->n_bytes;
+        return HS_OK;
+    }
+    find_section(o->elf, vaddr, &section);
+    const struct hs_elf_symbol *symbol = hs_elf_symbol_at(elf, vaddr, NULL);
+    if (symbol != NULL && symbol->n_bytes == 0 &&
+        (is_border(symbol) || symbol->vaddr < section.vaddr))
+        symbol = NULL;
+    hs_addr end = symbol != NULL && symbol->n_bytes != 0
+                      ? symbol->vaddr + symbol->n_bytes
+                      : next_symbol(elf, vaddr, section.vaddr + section.n_bytes);
+    if (end <= vaddr)
+        end = vaddr + HS_WORD_BYTES;
+    if (symbol == NULL && end - vaddr > NAME_PAGE)
+        end = vaddr + NAME_PAGE; /* debug information may know what comes behind */
+    *ret_end = end + o->bias;
+    if (symbol != NULL) {
+        ret->begin = symbol->vaddr + o->bias;
+        ret->n_bytes = end - symbol->vaddr;
+        ret->is_whole = ret->n_bytes > HS_WORD_BYTES;
+        return name_by_symbol(native, object, symbol, ret, err);
+    }
+    ret->begin = section.vaddr + o->bias;
+    ret->n_bytes = end - section.vaddr;
+    HS_TRY(hs_native_name(native, &ret->name, err, "%.255s", section.name));
+    ret->leaf.root.symbol = ret->name;
+    return HS_OK;
+}

@@ -1,0 +1,148 @@
+/* One native dump: what its parts share. Private to snapshot/native.
+ *
+ *   before the stop   prepare.c: objects, debug files, frame tables; a rehearsal of the copy
+ *   stopped           copy.c: registers, mappings, all private writable memory
+ *   afterwards        heaps/ lists the blocks -> unclaimed.c adds mappings
+ *                     globals.c, tls.c, stacks.c ... collect the roots
+ *                     flow.c: types flow from typed roots to blocks
+ *                     scan.c: words become edges; emit.c writes
+ */
+#ifndef HS_NATIVE_NATIVE_H
+#define HS_NATIVE_NATIVE_H
+
+#include "heaps/walkers.h"
+#include "native/native_dump.h"
+#include "process/dump_plan.h"
+#include "process/roots.h"
+#include "roots_ranges.h"
+#include "symbols/ctypes.h"
+#include "symbols/locals.h"
+#include "target/residency.h"
+#include "types.h"
+
+/* Where types begin to flow from: a root's slot that is a typed pointer. */
+struct hs_native_seed {
+    hs_addr block; /* start of the block that it leads to */
+    hs_addr word;  /* what the slot holds */
+    hs_ctype pointee;
+};
+
+/* A loaded object with what is known of it; same index as objects.objects. */
+struct hs_native_object {
+    hs_type_file types;  /* 0: no debug information */
+    uint64_t tls_module; /* its number in each thread's DTV, from 1; 0: unknown or no TLS */
+    uint64_t tls_offset; /* its block begins so far below each thread pointer; 0: not static */
+    bool is_system;      /* the loader, libc, an allocator: their own group of roots */
+};
+
+struct hs_native {
+    const struct hs_dump_options *options; /* borrowed */
+    struct hs_target target;
+    struct hs_objects objects;
+    struct hs_image image;
+    struct hs_dump_plan plan;      /* over the image */
+    struct hs_residency residency; /* read under the stop, parsed after it */
+    struct hs_strtab strings;
+    struct hs_findings findings;
+    struct hs_scene scene; /* over the above */
+    struct hs_heaps heaps;
+    struct hs_ctypes *ctypes;           /* owned; NULL with --no-names */
+    struct hs_native_object *of_object; /* owned; objects.n */
+    struct hs_roots roots;
+    struct hs_native_seed *seeds; /* owned */
+    size_t n_seeds, seeds_capacity;
+    struct hs_range_set root_ranges; /* owned: see hs_native_is_root_memory */
+    hs_str *debug_notes;             /* owned: what became of debug files that could not be used */
+    size_t n_debug_notes, debug_notes_capacity;
+    uint32_t n_attempts;
+    uint64_t tcb_bytes;    /* of a thread's control block, by libc; 0: not asked yet */
+    uint64_t n_frames;     /* unwound so far, of all stacks */
+    bool is_large;         /* blocks are gone through by region: see queue.h */
+    uint64_t n_copy_looks; /* for the library that a variable was copied from */
+    const struct hs_ocaml_emission *ocaml; /* borrowed: an OCaml heap that goes into the same
+                                              snapshot; NULL: none */
+    /* for the writer */
+    struct hs_snap_facts facts;
+};
+
+/* ---- roots (all on the copy, after hs_heaps_mark) */
+
+/* One word of memory that may be a root: resolves it and, when it leads to a block, adds the leaf
+ * (target, edge class, certainty filled in here) and the seed. `leaf` says the rest. */
+hs_status hs_native_add_word(struct hs_native *native, uint64_t word, struct hs_root_leaf *leaf,
+                             hs_ctype pointee, struct hs_error *err);
+
+/* A block whose words are roots by themselves (thread-local variables in memory that the dynamic
+ * linker allocated): a scan of it must give no edges, or what they lead to would hang on two roots.
+ * After hs_native_collect_tls. */
+bool hs_native_is_root_memory(const struct hs_native *native, const struct hs_heap_block *block);
+
+/* Writable data of every object: one variable per symbol (DWARF's name, file and line where there
+ * are; else the ELF symbol; else section+offset), one leaf per slot that leads to a block. The
+ * loader's, libc's and the allocator's own go to a module group "system: libc.so.6" each; memory
+ * that an allocator claims in the ledger is left out. */
+hs_status hs_native_collect_globals(struct hs_native *native, struct hs_error *err);
+/* Thread-local variables of every thread and module, static and dynamic; the thread control block.
+ */
+hs_status hs_native_collect_tls(struct hs_native *native, struct hs_error *err);
+/* Stacks by frame (unwound on the copy), registers; locals and arguments by DWARF. */
+hs_status hs_native_collect_stacks(struct hs_native *native, struct hs_error *err);
+/* Ranges that the program registered. */
+hs_status hs_native_collect_registered(struct hs_native *native, struct hs_error *err);
+
+/* Before hs_heaps_mark: adds the private mappings that nobody claims as spans (pieces of at most
+ * 1 MiB), leaving out data of objects, stacks, static TLS, the loader's, and claims of walkers. */
+hs_status hs_native_add_unclaimed(struct hs_native *native, struct hs_error *err);
+/* After the other roots: a root of kind unclaimed for each mapping that no root reaches (in address
+ * order, what is reached from one before counts as reached). One bit per block. */
+hs_status hs_native_collect_unclaimed(struct hs_native *native, struct hs_error *err);
+
+/* Where a thread's own stack is: what the thread library made for it, [stack] of the first thread,
+ * else the mapping that it runs in. [begin, end) is what it uses: from its stack pointer (from
+ * mapping_begin when it runs elsewhere: a handler or a coroutine with a stack of its own) to the
+ * end, the static TLS and control block at the top of a pthread stack left out. False when there is
+ * none, or when an allocator claims its memory: then it is a part of a block like any other. */
+struct hs_stack_extent {
+    hs_addr mapping_begin, begin, end;
+};
+bool hs_native_stack_extent(const struct hs_native *native, const struct hs_thread *thread,
+                            struct hs_stack_extent *ret);
+/* [begin, end) of the static TLS block with the control block of a thread. False when its thread
+ * pointer leads to no control block. */
+bool hs_native_static_tls(const struct hs_native *native, const struct hs_thread *thread,
+                          hs_addr *ret_begin, hs_addr *ret_end);
+
+/* ---- flow.c: what type each block has, after the roots are collected.
+ *
+ * Resident: 2 bytes per block; 4 more where a block has type number 32767 or above. Blocks without
+ * a type cost nothing where there are many. */
+struct hs_flow {
+    uint16_t *small; /* owned pages: by rank; see hs_flow_type */
+    uint32_t *large; /* owned pages: of those that are HS_FLOW_IS_LARGE */
+    uint64_t n_blocks;
+    struct hs_native_types types;
+    uint64_t n_typed, n_by_rtti, n_by_shape, n_python;
+};
+/* While types flow, a block's type may be one that is still to be tried: flow.c's own. */
+#define HS_FLOW_IS_WISH ((hs_ntype)1 << 31)
+#define HS_FLOW_IS_LARGE ((uint16_t)0x7fff)
+/* Of a block by its rank; 0: unknown. */
+static inline hs_ntype hs_flow_type(const struct hs_flow *flow, uint64_t rank)
+{
+    uint16_t small = flow->small[rank];
+    if (small == HS_FLOW_IS_LARGE)
+        return flow->large[rank];
+    return small < HS_FLOW_IS_LARGE ? small : (small & HS_FLOW_IS_LARGE) | HS_FLOW_IS_WISH;
+}
+static inline void hs_flow_set_type(struct hs_flow *flow, uint64_t rank, hs_ntype type)
+{
+    hs_ntype number = type & ~HS_FLOW_IS_WISH;
+    bool is_large = number >= HS_FLOW_IS_LARGE;
+    if (is_large)
+        flow->large[rank] = type;
+    flow->small[rank] = is_large ? HS_FLOW_IS_LARGE : (uint16_t)(number | type >> 16);
+}
+hs_status hs_native_flow(struct hs_native *native, struct hs_flow *ret, struct hs_error *err);
+void hs_flow_fini(struct hs_flow *flow);
+
+#endif

@@ -1,0 +1,112 @@
+/* Ranges that the program registered as roots (include/heapsnap/register.h). */
+#include "registered.h"
+
+#include <string.h>
+
+#include "roots.h"
+
+static const void *registered_state(const struct hs_native *native)
+{
+    for (size_t i = 0; i < HS_N_WALKERS; i++)
+        if (hs_walkers[i] == &hs_registered_walker)
+            return native->heaps.states[i];
+    return NULL;
+}
+
+const struct hs_registered_root *hs_native_registered(const struct hs_native *native, size_t *ret_n)
+{
+    *ret_n = 0;
+    return hs_registered_roots(registered_state(native), ret_n);
+}
+
+/* "Precise": a word is a pointer to the start of a block, or it is none. */
+static hs_status add_precise(struct hs_native *native, struct hs_native_variable *v, hs_addr at,
+                             uint64_t word, struct hs_error *err)
+{
+    struct hs_heap_block block;
+    enum hs_pointer how;
+    if (!hs_native_resolve(native, word, &how, &block) || how != HS_POINTER_START)
+        return HS_OK;
+    v->leaf.root.certainty = HS_EXACT;
+    return hs_native_add_slot(native, v, at - v->begin, at, word, err);
+}
+
+static hs_status add_range(struct hs_native *native, const struct hs_registered_root *range,
+                           struct hs_error *err)
+{
+    struct hs_native_variable v = {.begin = range->begin,
+                                   .n_bytes = range->end - range->begin,
+                                   .is_whole = range->end - range->begin > HS_WORD_BYTES,
+                                   .name = range->name};
+    struct hs_word_scan scan = hs_native_scan(range->begin, range->end);
+    hs_addr at;
+    uint64_t word;
+    const char *name = hs_strtab_get(&native->strings, range->name);
+    HS_TRY(hs_native_name(native, &v.name, err, "%s", name[0] != '\0' ? name : "(unnamed)"));
+    hs_native_variable_text(native, &v);
+    v.leaf.root.kind = HS_ROOT_REGISTERED;
+    v.leaf.root.certainty = HS_CONSERVATIVE;
+    v.leaf.root.symbol = v.name;
+    HS_TRY(hs_strtab_add(&native->strings, range->object != NULL ? range->object->name : NULL,
+                         &v.leaf.group_module, err));
+    v.leaf.root.module = v.leaf.group_module;
+    HS_TRY(hs_strtab_add(&native->strings, "registered ranges", &v.leaf.group_unit, err));
+    while (hs_native_next_word(native, &scan, &at, &word)) {
+        if (range->is_precise)
+            HS_TRY(add_precise(native, &v, at, word, err));
+        else
+            HS_TRY(hs_native_add_slot(native, &v, at - v.begin, at, word, err));
+    }
+    return HS_OK;
+}
+
+/* Is the pool's memory another allocator's? It claimed it first. */
+static bool is_claimed_before(const struct hs_native *native, hs_addr at)
+{
+    hs_str owner = hs_ledger_owner_at(&native->heaps.ledger, at);
+    return owner != 0 && strcmp(hs_strtab_get(&native->strings, owner),
+                                hs_heap_owner_name(HS_OWNER_REGISTERED)) != 0;
+}
+
+/* Does the block end early, where a pool begins, or only lie in front of it? In a slab a whole
+ * region may, and so may a whole mapping; chunks have the next one's header between them. */
+static bool is_cut_at(const struct hs_heap_block *block, hs_addr begin)
+{
+    if (block->begin + block->n_bytes != begin)
+        return false;
+    return block->span->form == HS_SPAN_HEADERS || block->n_bytes < block->span->unit_bytes;
+}
+
+/* A pool inside of a block of another allocator keeps that block, which is cut where the pool
+ * begins: pointers into the pool no longer lead to it. */
+static hs_status add_around(struct hs_native *native, const struct hs_heap_span *pool,
+                            struct hs_error *err)
+{
+    struct hs_native_variable v = {.begin = pool->begin, .n_bytes = pool->end - pool->begin};
+    struct hs_heap_block block;
+    enum hs_pointer how;
+    if (!is_claimed_before(native, pool->begin) ||
+        !hs_native_resolve(native, pool->begin - 1, &how, &block) ||
+        !is_cut_at(&block, pool->begin) || block.span->owner == HS_OWNER_REGISTERED)
+        return HS_OK;
+    v.name = hs_registered_pool_name(registered_state(native), pool->tag);
+    hs_native_variable_text(native, &v);
+    v.leaf.root.kind = HS_ROOT_REGISTERED;
+    v.leaf.root.certainty = HS_EXACT;
+    v.leaf.root.symbol = v.name;
+    HS_TRY(hs_strtab_add(&native->strings, "registered pools", &v.leaf.group_unit, err));
+    return hs_native_add_slot(native, &v, 0, pool->begin, pool->begin - 1, err);
+}
+
+hs_status hs_native_collect_registered(struct hs_native *native, struct hs_error *err)
+{
+    size_t n;
+    const struct hs_registered_root *ranges = hs_native_registered(native, &n);
+    for (size_t i = 0; i < n; i++)
+        if (ranges[i].begin < ranges[i].end)
+            HS_TRY(add_range(native, &ranges[i], err));
+    for (size_t i = 0; i < native->heaps.map.n_spans; i++)
+        if (native->heaps.map.spans[i].owner == HS_OWNER_REGISTERED)
+            HS_TRY(add_around(native, &native->heaps.map.spans[i], err));
+    return HS_OK;
+}

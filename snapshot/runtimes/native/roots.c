@@ -1,0 +1,259 @@
+/* Variables and their slots; the one place where a word becomes a leaf. */
+#include "roots.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/bisect.h"
+#include "flow.h"
+
+enum { ROOTS_ARRAY_DEPTH = 16 };
+
+#define ROOTS_SKIP_BYTES (UINT64_C(1) << 18)
+
+bool hs_native_resolve(const struct hs_native *native, uint64_t word, enum hs_pointer *ret_how,
+                       struct hs_heap_block *ret)
+{
+    const struct hs_heap_map *map = &native->heaps.map;
+    uint64_t mask = native->options->pointer_mask;
+    enum hs_pointer how = HS_POINTER_NONE;
+    if (hs_heap_map_may_hold(map, word))
+        how = hs_heap_map_resolve(map, word, ret);
+    if (how == HS_POINTER_NONE && (word & mask) != 0 && hs_heap_map_may_hold(map, word & ~mask))
+        how = hs_heap_map_resolve(map, word & ~mask, ret);
+    *ret_how = how;
+    return how != HS_POINTER_NONE;
+}
+
+static uint8_t edge_class_of(enum hs_pointer how)
+{
+    if (how == HS_POINTER_INTERIOR)
+        return HS_EDGE_INTERIOR;
+    return how == HS_POINTER_PAST_END ? HS_EDGE_PAST_END : HS_EDGE_EXACT;
+}
+
+static hs_status add_seed(struct hs_native *native, const struct hs_heap_block *block,
+                          uint64_t word, hs_ctype pointee, struct hs_error *err)
+{
+    HS_TRY(hs_grow((void **)&native->seeds, &native->seeds_capacity, native->n_seeds + 1,
+                   sizeof *native->seeds, err));
+    native->seeds[native->n_seeds++] =
+        (struct hs_native_seed){.block = block->begin, .word = word, .pointee = pointee};
+    return HS_OK;
+}
+
+hs_status hs_native_add_word(struct hs_native *native, uint64_t word, struct hs_root_leaf *leaf,
+                             hs_ctype pointee, struct hs_error *err)
+{
+    struct hs_heap_block block;
+    enum hs_pointer how;
+    if (!hs_native_resolve(native, word, &how, &block))
+        return HS_OK;
+    if (leaf->root.address != 0 &&
+        hs_cpython_is_list_end(hs_flow_python(native), &block, leaf->root.address, word))
+        return HS_OK; /* the first and the last object that Python's collector tracks */
+    leaf->target = block.begin;
+    if (leaf->root.edge_class != HS_EDGE_GUESSED)
+        leaf->root.edge_class = edge_class_of(how);
+    if (pointee != 0) {
+        leaf->root.certainty = HS_EXACT;
+        HS_TRY(add_seed(native, &block, word, pointee, err));
+    }
+    return hs_roots_add(&native->roots, leaf, err);
+}
+
+bool hs_native_is_root_memory(const struct hs_native *native, const struct hs_heap_block *block)
+{
+    const struct hs_range_set *set = &native->root_ranges;
+    hs_addr end = block->begin + block->n_bytes, begin, free_end;
+    if (set->n == 0)
+        return false;
+    return !hs_range_set_next_outside(set, block->begin, end, &begin, &free_end) ||
+           begin != block->begin || free_end != end;
+}
+
+/* The place in an element of what may be an array of arrays. */
+static bool reduce_arrays(struct hs_ctypes *ctypes, hs_ctype *type, uint64_t *offset,
+                          struct hs_ctype_facts *facts)
+{
+    for (unsigned depth = 0; depth < ROOTS_ARRAY_DEPTH; depth++) {
+        struct hs_ctype_facts element;
+        hs_ctype_facts(ctypes, *type, facts);
+        if (facts->kind != HS_CTYPE_ARRAY)
+            return true;
+        hs_ctype_facts(ctypes, facts->of, &element);
+        if (facts->of == 0 || element.n_bytes == 0)
+            return false;
+        *offset %= element.n_bytes;
+        *type = facts->of;
+    }
+    return false;
+}
+
+static const struct hs_cslot *slot_at(const struct hs_cslot *slots, size_t n, uint64_t offset)
+{
+    size_t low = HS_FIRST_FROM(slots, n, offset_bytes, offset);
+    return low < n && slots[low].offset_bytes == offset ? &slots[low] : NULL;
+}
+
+enum hs_slot_form hs_native_slot_form(struct hs_ctypes *ctypes, hs_ctype type, uint64_t offset,
+                                      hs_ctype *ret_pointee)
+{
+    struct hs_ctype_facts facts;
+    size_t n = 0;
+    bool is_cut = false;
+    *ret_pointee = 0;
+    if (ctypes == NULL || type == 0 || !reduce_arrays(ctypes, &type, &offset, &facts) ||
+        facts.kind == HS_CTYPE_UNKNOWN || facts.kind == HS_CTYPE_VOID || facts.is_declaration ||
+        offset >= facts.n_bytes)
+        return HS_SLOT_UNKNOWN;
+    if (facts.kind == HS_CTYPE_POINTER) {
+        *ret_pointee = offset == 0 ? facts.of : 0;
+        return offset == 0 ? HS_SLOT_POINTER : HS_SLOT_NONE;
+    }
+    const struct hs_cslot *slots = hs_ctypes_slots(ctypes, type, &n, &is_cut);
+    const struct hs_cslot *slot = slot_at(slots, n, offset);
+    if (slot == NULL)
+        return is_cut && (n == 0 || offset > slots[n - 1].offset_bytes) ? HS_SLOT_UNKNOWN
+                                                                        : HS_SLOT_NONE;
+    if (slot->may_be_pointer_only)
+        return HS_SLOT_MAYBE;
+    *ret_pointee = slot->pointee;
+    return HS_SLOT_POINTER;
+}
+
+hs_status hs_native_name(struct hs_native *native, hs_str *ret, struct hs_error *err,
+                         const char *format, ...)
+{
+    char text[2 * HS_VARIABLE_NAME_BYTES];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return hs_strtab_add(&native->strings, text, ret, err);
+}
+
+void hs_native_variable_text(const struct hs_native *native, struct hs_native_variable *variable)
+{
+    snprintf(variable->text, sizeof variable->text, "%s",
+             hs_strtab_get(&native->strings, variable->name));
+}
+
+/* "server.db[0]", "table[17]", "main_list", "table+0x18"; "table[...]" for the slots behind those
+ * that get names. */
+static hs_status slot_name(struct hs_native *native, const struct hs_native_variable *v,
+                           uint64_t offset, hs_str *ret, struct hs_error *err)
+{
+    char place[HS_VARIABLE_NAME_BYTES];
+    struct hs_ctype_facts facts = {0};
+    hs_ctype inner = 0;
+    size_t n = 0;
+    if (v->n_slots > HS_VARIABLE_NAMED_SLOTS)
+        return hs_native_name(native, ret, err, "%s[...]", v->text);
+    if (v->type != 0 && native->ctypes != NULL)
+        n = hs_ctypes_place(native->ctypes, v->type, offset, place, sizeof place, &inner);
+    if (n != 0)
+        return hs_native_name(native, ret, err, "%s%s%s", v->text, place[0] == '[' ? "" : ".",
+                              place);
+    if (inner != 0)
+        hs_ctype_facts(native->ctypes, inner, &facts);
+    if (offset == 0 || facts.kind == HS_CTYPE_POINTER) /* a container's own pointer is itself */
+        return hs_native_name(native, ret, err, "%s", v->text);
+    return hs_native_name(native, ret, err, "%s+0x%llx", v->text, (unsigned long long)offset);
+}
+
+hs_status hs_native_add_slot(struct hs_native *native, struct hs_native_variable *variable,
+                             uint64_t offset, hs_addr address, uint64_t word, struct hs_error *err)
+{
+    struct hs_root_leaf leaf = variable->leaf;
+    struct hs_heap_block block;
+    enum hs_pointer how;
+    hs_ctype pointee;
+    if (!hs_native_resolve(native, word, &how, &block))
+        return HS_OK;
+    variable->n_slots++;
+    enum hs_slot_form form = hs_native_slot_form(native->ctypes, variable->type, offset, &pointee);
+    if (form == HS_SLOT_POINTER)
+        leaf.root.certainty = HS_EXACT;
+    if (form == HS_SLOT_NONE)
+        leaf.root.edge_class = HS_EDGE_GUESSED;
+    leaf.root.field = HS_NO_FIELD;
+    leaf.root.address = address;
+    leaf.root.offset = offset;
+    if (variable->is_whole)
+        leaf.group_variable = variable->name;
+    HS_TRY(slot_name(native, variable, offset, &leaf.root.name, err));
+    return hs_native_add_word(native, word, &leaf, pointee, err);
+}
+
+struct hs_word_scan hs_native_scan(hs_addr begin, hs_addr end)
+{
+    hs_addr at = (begin + HS_WORD_BYTES - 1) & ~(hs_addr)(HS_WORD_BYTES - 1);
+    end &= ~(hs_addr)(HS_WORD_BYTES - 1);
+    if (at < begin || at > end)
+        at = end;
+    return (struct hs_word_scan){.at = at, .end = end, .stop = at};
+}
+
+/* The first range that ends behind `at`, or NULL. */
+static const struct hs_image_range *range_from(const struct hs_image *image, hs_addr at,
+                                               size_t *hint)
+{
+    const struct hs_image_range *found = hs_image_find(image, at, hint);
+    if (found != NULL)
+        return found;
+    size_t next = HS_FIRST_ABOVE(image->ranges, image->n_ranges, end, at);
+    return next < image->n_ranges ? &image->ranges[next] : NULL;
+}
+
+/* Goes on to memory that is in the copy and was touched: at most ROOTS_SKIP_BYTES at a time. */
+static bool scan_refill(const struct hs_native *native, struct hs_word_scan *scan)
+{
+    while (scan->at < scan->end) {
+        const struct hs_image_range *range = range_from(&native->image, scan->at, &scan->hint);
+        if (range == NULL || range->begin >= scan->end)
+            break;
+        if (range->begin > scan->at)
+            scan->at = (range->begin + HS_WORD_BYTES - 1) & ~(hs_addr)(HS_WORD_BYTES - 1);
+        hs_addr next = (scan->at | (ROOTS_SKIP_BYTES - 1)) + 1;
+        if (next > range->end || next <= scan->at)
+            next = range->end;
+        if (next > scan->end)
+            next = scan->end;
+        if (next > scan->at && next - scan->at >= HS_WORD_BYTES &&
+            hs_image_resident_bytes(&native->image, scan->at, next) != 0) {
+            scan->bytes = range->bytes + (scan->at - range->begin);
+            scan->stop = next;
+            return true;
+        }
+        scan->at = (next + HS_WORD_BYTES - 1) & ~(hs_addr)(HS_WORD_BYTES - 1);
+    }
+    scan->at = scan->stop = scan->end;
+    return false;
+}
+
+bool hs_native_next_word(const struct hs_native *native, struct hs_word_scan *scan, hs_addr *ret_at,
+                         uint64_t *ret_word)
+{
+    for (;;) {
+        while (scan->at < scan->stop && scan->stop - scan->at >= HS_WORD_BYTES) {
+            struct hs_heap_block block;
+            enum hs_pointer how;
+            uint64_t word;
+            memcpy(&word, scan->bytes, sizeof word);
+            scan->at += HS_WORD_BYTES;
+            scan->bytes += HS_WORD_BYTES;
+            if (word == 0 || !hs_native_resolve(native, word, &how, &block))
+                continue;
+            *ret_at = scan->at - HS_WORD_BYTES;
+            *ret_word = word;
+            return true;
+        }
+        if (scan->stop > scan->at)
+            scan->at = (scan->stop + HS_WORD_BYTES - 1) & ~(hs_addr)(HS_WORD_BYTES - 1);
+        if (!scan_refill(native, scan))
+            return false;
+    }
+}

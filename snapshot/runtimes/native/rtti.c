@@ -1,0 +1,230 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/bisect.h"
+#include "base/checked.h"
+#include "flow.h"
+#include "symbols/demangle.h"
+#include "symbols/elf.h"
+
+enum { FIRST_TABLES = 256, MAX_TABLES = 1 << 20, NAME_BYTES = 1024, WORD = 8 };
+
+/* Where the object file says that a segment is, unless that lies outside of what is mapped. */
+static bool rtti_segment(const struct hs_object *object, const struct hs_elf_segment *segment,
+                         struct hs_rtti_segment *ret)
+{
+    uint64_t end;
+
+    ret->begin = segment->vaddr + object->bias;
+    if (!hs_add_fits(ret->begin, segment->n_memory_bytes, &end) || end > object->end ||
+        ret->begin < object->begin)
+        return false;
+    ret->end = end;
+    return true;
+}
+
+static int rtti_compare(const void *a, const void *b)
+{
+    const struct hs_rtti_segment *x = a, *y = b;
+    return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+/* Tables are in data that the loader relocates, or in read-only data of a program at a fixed
+ * address. */
+static hs_status rtti_list_segments(struct hs_rtti *rtti, struct hs_error *err)
+{
+    size_t capacity = 0;
+
+    for (size_t i = 0; i < rtti->native->objects.n; i++) {
+        const struct hs_object *object = &rtti->native->objects.objects[i];
+        size_t n;
+        const struct hs_elf_segment *segments = hs_elf_segments(object->elf, &n);
+        for (size_t j = 0; j < n; j++) {
+            struct hs_rtti_segment segment = {.object = i};
+            if ((!segments[j].writable && hs_elf_is_dyn(object->elf)) || segments[j].executable ||
+                !rtti_segment(object, &segments[j], &segment))
+                continue;
+            HS_TRY(hs_grow((void **)&rtti->segments, &capacity, rtti->n_segments + 1,
+                           sizeof segment, err));
+            rtti->segments[rtti->n_segments++] = segment;
+        }
+    }
+    if (rtti->n_segments > 1)
+        qsort(rtti->segments, rtti->n_segments, sizeof *rtti->segments, rtti_compare);
+    return HS_OK;
+}
+
+/* Every program with exceptions or run-time types has one of these; of a stripped static program
+ * nothing tells. */
+bool hs_rtti_is_possible(const struct hs_objects *objects)
+{
+    static const char *const names[] = {"__gxx_personality_v0",
+                                        "_ZTVN10__cxxabiv117__class_type_infoE",
+                                        "_ZTVN10__cxxabiv120__si_class_type_infoE"};
+    struct hs_live_symbol symbol;
+
+    if (objects->n == 0)
+        return false;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (hs_objects_find(objects, names[i], &symbol))
+            return true;
+    for (size_t i = 0; i < objects->n; i++)
+        if (strncmp(objects->objects[i].name, "libstdc++", 9) == 0 ||
+            strncmp(objects->objects[i].name, "libc++", 6) == 0)
+            return true;
+    const struct hs_elf *program = objects->objects[0].elf;
+    return !hs_elf_has_interpreter(program) && !hs_elf_has_symtab(program);
+}
+
+hs_status hs_rtti_open(struct hs_rtti *rtti, struct hs_native *native, struct hs_error *err)
+{
+    void *tables;
+
+    *rtti =
+        (struct hs_rtti){.native = native, .is_possible = hs_rtti_is_possible(&native->objects)};
+    if (!rtti->is_possible)
+        return HS_OK;
+    HS_TRY(hs_alloc(FIRST_TABLES, sizeof *rtti->tables, &tables, err));
+    rtti->tables = tables;
+    rtti->n_tables = FIRST_TABLES;
+    return rtti_list_segments(rtti, err);
+}
+
+void hs_rtti_close(struct hs_rtti *rtti)
+{
+    hs_free(rtti->segments);
+    hs_free(rtti->tables);
+    *rtti = (struct hs_rtti){0};
+}
+
+static const struct hs_rtti_segment *rtti_segment_at(const struct hs_rtti *rtti, hs_addr address)
+{
+    size_t low = HS_FIRST_ABOVE(rtti->segments, rtti->n_segments, end, address);
+
+    if (low == rtti->n_segments || address < rtti->segments[low].begin)
+        return NULL;
+    return &rtti->segments[low];
+}
+
+/* A word as the loader left it: of the copy, else of the file of a program that is not moved. */
+static bool rtti_word(const struct hs_rtti *rtti, hs_addr address, uint64_t *ret)
+{
+    if (hs_image_u64(&rtti->native->image, address, ret))
+        return true;
+    const struct hs_object *object = hs_objects_object_at(&rtti->native->objects, address);
+    if (object == NULL || hs_elf_is_dyn(object->elf))
+        return false;
+    const uint8_t *bytes = hs_elf_bytes_at(object->elf, address - object->bias, WORD);
+    if (bytes == NULL)
+        return false;
+    *ret = hs_native_load(bytes);
+    return true;
+}
+
+/* "3Foo", "N2ns3FooE", "St9exception"; with '*' in front: local to its file. */
+static bool rtti_is_name(const char *text)
+{
+    char first = text[0] == '*' ? text[1] : text[0];
+    return (first >= '0' && first <= '9') || first == 'N' || first == 'S' || first == 'Z';
+}
+
+/* The mangled name at `address`, in constant data of an object; false when it is none. */
+static bool rtti_name(const struct hs_rtti *rtti, hs_addr address, char *text, size_t n_bytes)
+{
+    const struct hs_object *object = hs_objects_object_at(&rtti->native->objects, address);
+    size_t n_there = 0;
+
+    if (object == NULL)
+        return false;
+    const uint8_t *bytes = hs_elf_bytes_from(object->elf, address - object->bias, &n_there);
+    if (bytes == NULL)
+        return false;
+    for (size_t n = 0; n < n_there && n < n_bytes; n++) {
+        text[n] = (char)bytes[n];
+        if (bytes[n] == '\0')
+            return rtti_is_name(text);
+        if (bytes[n] <= ' ' || bytes[n] >= 0x7f)
+            return false;
+    }
+    return false;
+}
+
+static bool rtti_in_object(const struct hs_rtti *rtti, hs_addr address)
+{
+    return address % WORD == 0 && rtti_segment_at(rtti, address) != NULL;
+}
+
+/* What the table at `address` is the table of, by its own words. */
+static hs_status rtti_learn(struct hs_rtti *rtti, struct hs_native_types *types, hs_addr address,
+                            size_t object, hs_ntype *ret, struct hs_error *err)
+{
+    uint64_t top, info, own, name_at;
+    char mangled[NAME_BYTES], name[NAME_BYTES], shorter[NAME_BYTES];
+    struct hs_native *native = rtti->native;
+
+    *ret = 0;
+    if (!rtti_word(rtti, address - 2 * WORD, &top) || top != 0 ||
+        !rtti_word(rtti, address - WORD, &info) || !rtti_in_object(rtti, info) ||
+        !rtti_word(rtti, info, &own) || !rtti_in_object(rtti, own) ||
+        !rtti_word(rtti, info + WORD, &name_at) ||
+        !rtti_name(rtti, name_at, mangled, sizeof mangled))
+        return HS_OK;
+    hs_demangle_type(mangled, name, sizeof name);
+    if (native->ctypes != NULL) {
+        hs_ctype ctype = hs_ctypes_find(native->ctypes, native->of_object[object].types, name);
+        HS_TRY(hs_native_types_of_ctype(types, ctype, false, ret, err));
+    }
+    if (*ret != 0)
+        return HS_OK;
+    hs_shorten_type(name, shorter, sizeof shorter);
+    return hs_native_types_of_name(types, shorter, HS_FORM_RECORD, ret, err);
+}
+
+static struct hs_rtti_table *rtti_slot(const struct hs_rtti *rtti, hs_addr address)
+{
+    size_t at = (size_t)(address * UINT64_C(0x9e3779b97f4a7c15) >> 20) & (rtti->n_tables - 1);
+
+    while (rtti->tables[at].address != 0 && rtti->tables[at].address != address)
+        at = (at + 1) & (rtti->n_tables - 1);
+    return &rtti->tables[at];
+}
+
+static hs_status rtti_reserve(struct hs_rtti *rtti, struct hs_error *err)
+{
+    struct hs_rtti bigger = *rtti;
+    void *tables;
+
+    if ((rtti->n_used + 1) * 2 <= rtti->n_tables)
+        return HS_OK;
+    bigger.n_tables = rtti->n_tables * 2;
+    HS_TRY(hs_alloc(bigger.n_tables, sizeof *bigger.tables, &tables, err));
+    bigger.tables = tables;
+    for (size_t i = 0; i < rtti->n_tables; i++)
+        if (rtti->tables[i].address != 0)
+            *rtti_slot(&bigger, rtti->tables[i].address) = rtti->tables[i];
+    hs_free(rtti->tables);
+    *rtti = bigger;
+    return HS_OK;
+}
+
+hs_status hs_rtti_find(struct hs_rtti *rtti, struct hs_native_types *types, uint64_t word,
+                       hs_ntype *ret, struct hs_error *err)
+{
+    *ret = 0;
+    if (!rtti->is_possible || word % WORD != 0 || word < 2 * WORD)
+        return HS_OK;
+    struct hs_rtti_table *slot = rtti_slot(rtti, word);
+    if (word != 0 && slot->address == word) {
+        *ret = slot->type;
+        return HS_OK;
+    }
+    const struct hs_rtti_segment *segment = rtti_segment_at(rtti, word);
+    if (segment == NULL || rtti->n_used == MAX_TABLES)
+        return HS_OK;
+    HS_TRY(rtti_learn(rtti, types, word, segment->object, ret, err));
+    HS_TRY(rtti_reserve(rtti, err));
+    *rtti_slot(rtti, word) = (struct hs_rtti_table){word, *ret};
+    rtti->n_used++;
+    return HS_OK;
+}

@@ -1,0 +1,444 @@
+#include "scan.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/bisect.h"
+#include "flow.h"
+
+enum { WORD = 8, BLOCKS_PER_TELL = 1 << 20 };
+/* Memory for edges is taken in steps, with what the writer makes of them; the first is free. */
+enum { EDGES_STEP = 1 << 16, COLUMN_BYTES = 12 };
+#define EDGES_STEP_BYTES (EDGES_STEP * sizeof(struct hs_edge))
+#define COLUMN_STEP_BYTES ((uint64_t)EDGES_STEP * COLUMN_BYTES)
+
+void hs_scan_close(struct hs_scan *scan)
+{
+    if (scan == NULL)
+        return;
+    hs_bitmap_fini(&scan->reached);
+    hs_bitmap_fini(&scan->by_start);
+    hs_bitmap_fini(&scan->unsure);
+    hs_block_queue_fini(&scan->queue);
+    hs_pages_free(scan->edges, scan->edges_capacity, sizeof *scan->edges);
+    *scan = (struct hs_scan){0};
+}
+
+/* Not reached, but not lost for sure either? */
+static inline bool scan_is_unsure(const struct hs_scan *scan, uint64_t rank)
+{
+    return scan->python != NULL && hs_bitmap_get(&scan->unsure, rank);
+}
+
+/* A word leads to `block`, which is queued when it is new. */
+static inline hs_status mark_block(struct hs_scan *scan, struct hs_block_queue *queue,
+                                   const struct hs_heap_block *block, enum hs_pointer how,
+                                   struct hs_error *err)
+{
+    if (how == HS_POINTER_START)
+        hs_bitmap_set(&scan->by_start, block->rank);
+    if (hs_bitmap_get(&scan->reached, block->rank) ||
+        (scan->is_unsure_pass && hs_bitmap_get(&scan->unsure, block->rank)))
+        return HS_OK;
+    hs_bitmap_set(scan->is_unsure_pass ? &scan->unsure : &scan->reached, block->rank);
+    if (block->bytes == NULL)
+        return HS_OK;
+    return hs_block_queue_push(queue, block, err);
+}
+
+static hs_status mark_from_roots(struct hs_scan *scan, struct hs_block_queue *queue,
+                                 struct hs_error *err)
+{
+    const struct hs_roots *roots = &scan->native->roots;
+    struct hs_heap_block block;
+
+    for (size_t i = 0; i < roots->n_leaves; i++) {
+        const struct hs_root_leaf *leaf = &roots->leaves[i];
+        if (leaf->root.weak ||
+            hs_heap_map_resolve(&scan->native->heaps.map, leaf->target, &block) != HS_POINTER_START)
+            continue;
+        HS_TRY(mark_block(scan, queue, &block,
+                          leaf->root.edge_class == HS_EDGE_INTERIOR ? HS_POINTER_INTERIOR
+                                                                    : HS_POINTER_START,
+                          err));
+    }
+    return HS_OK;
+}
+
+static inline hs_status mark_word(struct hs_scan *scan, struct hs_block_queue *queue,
+                                  const struct hs_heap_block *block, uint64_t at,
+                                  struct hs_error *err)
+{
+    struct hs_heap_block target;
+    enum hs_pointer how = hs_flow_resolve(scan->native, hs_native_load(block->bytes + at), &target);
+
+    return how == HS_POINTER_NONE ? HS_OK : mark_block(scan, queue, &target, how, err);
+}
+
+/* The type of a block as far as the debug information describes its words, or NULL. A pointer to
+ * single bytes says nothing of them: C and Rust take it for memory of any use. */
+static const struct hs_native_type *scan_type(const struct hs_scan *scan,
+                                              const struct hs_heap_block *block)
+{
+    hs_ntype number = hs_flow_type(scan->flow, block->rank);
+
+    if (number == 0)
+        return NULL;
+    const struct hs_native_type *type = hs_native_type_of(&scan->flow->types, number);
+    return type->ctype == 0 || type->n_bytes == 1 ? NULL : type;
+}
+
+/* Calls `visit` for each place that is no multiple of 8 where the type has a pointer. */
+static hs_status scan_packed(struct hs_scan *scan, const struct hs_heap_block *block,
+                             const struct hs_native_type *type, struct hs_block_queue *queue,
+                             hs_status (*visit)(struct hs_scan *, struct hs_block_queue *,
+                                                const struct hs_heap_block *, uint64_t,
+                                                struct hs_error *),
+                             struct hs_error *err)
+{
+    uint64_t n = type->is_array ? block->n_bytes / type->n_bytes : 1;
+
+    for (uint64_t i = 0; i < n; i++) {
+        for (size_t j = 0; j < type->n_slots; j++) {
+            uint64_t at = i * type->n_bytes + type->slots[j].offset_bytes;
+            if (at % WORD != 0 && at <= block->n_bytes - WORD)
+                HS_TRY(visit(scan, queue, block, at, err));
+        }
+    }
+    return HS_OK;
+}
+
+/* The address of a registered root stands first in a record of the collector's own. */
+static bool scan_is_cell(const struct hs_scan *scan, hs_addr block)
+{
+    size_t low = 0, high = scan->n_cells;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (scan->cells[middle] < block)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < scan->n_cells && scan->cells[low] == block;
+}
+
+/* What a Python object's words own; false when the block holds none. */
+static inline bool scan_python(const struct hs_scan *scan, const struct hs_heap_block *block,
+                               struct hs_cpython_words *ret)
+{
+    *ret = (struct hs_cpython_words){.n_owning = UINT64_MAX};
+    if (scan->n_cells != 0 && scan_is_cell(scan, block->begin)) {
+        ret->weak = 1;
+        return false;
+    }
+    return scan->python != NULL && hs_flow_type(scan->flow, block->rank) != 0 &&
+           hs_cpython_words(scan->python, block, ret);
+}
+
+/* Leaves out the characters of text and the like. */
+static inline void scan_cut(const struct hs_scan *scan, struct hs_heap_block *block)
+{
+    struct hs_cpython_words words;
+
+    if (scan_python(scan, block, &words) && words.n_owning < block->n_bytes / WORD)
+        block->n_bytes = words.n_owning * WORD;
+}
+
+/* Is the word at this offset one of the first 64 that `mask` stands for? */
+static inline bool scan_is_masked(uint64_t mask, uint64_t at)
+{
+    return at < UINT64_C(64) * WORD && (mask >> (at / WORD) & 1) != 0;
+}
+
+static hs_status mark_words(struct hs_scan *scan, struct hs_block_queue *queue,
+                            const struct hs_heap_block *block, struct hs_error *err)
+{
+    struct hs_cpython_words words;
+    scan_python(scan, block, &words);
+    for (uint64_t at = 0; at + WORD <= block->n_bytes; at += WORD) {
+        at = hs_flow_touched(scan->native, block, at);
+        if (at + WORD <= block->n_bytes && !scan_is_masked(words.links | words.weak, at))
+            HS_TRY(mark_word(scan, queue, block, at, err));
+    }
+    if (!scan->any_packed || block->n_bytes < WORD)
+        return HS_OK;
+    const struct hs_native_type *type = scan_type(scan, block);
+    return type != NULL && type->has_unaligned
+               ? scan_packed(scan, block, type, queue, mark_word, err)
+               : HS_OK;
+}
+
+/* What the notes say. */
+static void mark_count(struct hs_scan *scan)
+{
+    struct hs_heap_iterator it = {.map = &scan->native->heaps.map};
+    struct hs_heap_block block;
+
+    while (hs_heap_map_next(&it, &block)) {
+        if ((block.span->states & HS_BLOCK_STATIC) != 0)
+            continue;
+        bool is_reached = hs_bitmap_get(&scan->reached, block.rank);
+        scan->n_unreached += !is_reached && !scan_is_unsure(scan, block.rank);
+        scan->n_interior_only += is_reached && !hs_bitmap_get(&scan->by_start, block.rank);
+    }
+}
+
+static hs_status mark_drain(struct hs_scan *scan, struct hs_block_queue *queue, uint64_t *n_done,
+                            struct hs_error *err)
+{
+    struct hs_heap_block block;
+
+    while (hs_block_queue_pop(queue, &block)) {
+        scan_cut(scan, &block);
+        HS_TRY(mark_words(scan, queue, &block, err));
+        if (++*n_done % BLOCKS_PER_TELL == 0)
+            HS_TRY(hs_progress_tell(scan->native->options->progress, "marking", *n_done,
+                                    scan->native->heaps.map.n_blocks, err));
+    }
+    return HS_OK;
+}
+
+/* What hangs on objects that Python's collector has yet to find unused. */
+static hs_status mark_unsure(struct hs_scan *scan, struct hs_block_queue *queue, uint64_t *n_done,
+                             struct hs_error *err)
+{
+    struct hs_heap_iterator it = {.map = &scan->native->heaps.map};
+    struct hs_cpython_words words;
+    struct hs_heap_block block;
+
+    scan->is_unsure_pass = true;
+    while (hs_heap_map_next(&it, &block)) {
+        if (hs_bitmap_get(&scan->reached, block.rank) || hs_bitmap_get(&scan->unsure, block.rank) ||
+            !scan_python(scan, &block, &words) || !words.is_tracked)
+            continue;
+        HS_TRY(mark_block(scan, queue, &block, HS_POINTER_INTERIOR, err));
+        HS_TRY(mark_drain(scan, queue, n_done, err));
+    }
+    scan->is_unsure_pass = false;
+    return HS_OK;
+}
+
+hs_status hs_scan_begin(struct hs_scan *scan, struct hs_native *native, const struct hs_flow *flow,
+                        struct hs_error *err)
+{
+    *scan = (struct hs_scan){.native = native, .flow = flow, .python = hs_flow_python(native)};
+    if (native->ocaml != NULL)
+        scan->cells = hs_ocaml_root_cells(native->ocaml, &scan->n_cells);
+    for (size_t i = 0; i < flow->types.n_types; i++)
+        scan->any_packed |= flow->types.types[i].has_unaligned;
+    HS_TRY(hs_bitmap_init(&scan->reached, native->heaps.map.n_blocks, err));
+    HS_TRY(hs_bitmap_init(&scan->by_start, native->heaps.map.n_blocks, err));
+    if (scan->python != NULL)
+        HS_TRY(hs_bitmap_init(&scan->unsure, native->heaps.map.n_blocks, err));
+    HS_TRY(hs_block_queue_init(&scan->queue, &native->heaps.map, HS_QUEUE_BLOCKS, err));
+    if (native->is_large)
+        hs_block_queue_go_by_region(&scan->queue);
+    HS_TRY(mark_from_roots(scan, &scan->queue, err));
+    return mark_drain(scan, &scan->queue, &scan->n_marked, err);
+}
+
+hs_status hs_scan_mark_word(struct hs_scan *scan, uint64_t word, struct hs_error *err)
+{
+    struct hs_heap_block target;
+    enum hs_pointer how = hs_flow_resolve(scan->native, word, &target);
+
+    if (how == HS_POINTER_NONE)
+        return HS_OK;
+    HS_TRY(mark_block(scan, &scan->queue, &target, how, err));
+    return mark_drain(scan, &scan->queue, &scan->n_marked, err);
+}
+
+hs_status hs_scan_end(struct hs_scan *scan, struct hs_error *err)
+{
+    if (scan->python != NULL)
+        HS_TRY(mark_unsure(scan, &scan->queue, &scan->n_marked, err));
+    mark_count(scan);
+    hs_block_queue_fini(&scan->queue);
+    hs_bitmap_fini(&scan->by_start); /* it was counted */
+    hs_dump_plan_give(&scan->native->plan, HS_MARK_BYTES(scan->native->heaps.map.n_blocks) / 2);
+    return HS_OK;
+}
+
+hs_status hs_scan_open(struct hs_scan *scan, struct hs_native *native, const struct hs_flow *flow,
+                       struct hs_error *err)
+{
+    HS_TRY(hs_scan_begin(scan, native, flow, err));
+    return hs_scan_end(scan, err);
+}
+
+static hs_status scan_move(struct hs_scan *scan, size_t capacity, struct hs_error *err)
+{
+    void *edges;
+
+    HS_TRY(hs_pages_alloc(capacity, sizeof *scan->edges, &edges, err));
+    if (scan->n_edges != 0)
+        memcpy(edges, scan->edges, scan->n_edges * sizeof *scan->edges);
+    hs_pages_free(scan->edges, scan->edges_capacity, sizeof *scan->edges);
+    scan->edges = edges;
+    scan->edges_capacity = capacity;
+    return HS_OK;
+}
+
+/* Room for a pointer at each byte of a block: reserved, not paid for. */
+static hs_status scan_reserve(struct hs_scan *scan, const struct hs_heap_block *block,
+                              struct hs_error *err)
+{
+    size_t capacity = scan->edges_capacity == 0 ? 2 * EDGES_STEP : scan->edges_capacity;
+
+    if (scan->n_edges_taken > EDGES_STEP) { /* of the block before */
+        uint64_t n_steps = scan->n_edges_taken / EDGES_STEP - 1;
+        hs_pages_discard(scan->edges, scan->n_edges_taken * sizeof *scan->edges);
+        hs_dump_plan_give(&scan->native->plan, n_steps * EDGES_STEP_BYTES);
+    }
+    scan->n_edges = 0;
+    scan->n_edges_taken = EDGES_STEP;
+    while (capacity < 2 * block->n_bytes && capacity <= SIZE_MAX / 4)
+        capacity *= 2;
+    if (capacity == scan->edges_capacity)
+        return HS_OK;
+    hs_status status = scan_move(scan, capacity, err);
+    return scan->edges_capacity != 0 ? HS_OK : status; /* it grows as it must, else */
+}
+
+/* Takes memory for the next edges. The writer keeps the columns of the longest block. */
+static hs_status scan_take(struct hs_scan *scan, struct hs_error *err)
+{
+    size_t step = scan->n_edges_taken / EDGES_STEP;
+    uint64_t n_bytes = EDGES_STEP_BYTES + (step > scan->n_column_steps ? COLUMN_STEP_BYTES : 0);
+
+    HS_TRY(hs_dump_plan_take(&scan->native->plan, n_bytes, "the pointers of one block", err));
+    scan->n_edges_taken += EDGES_STEP;
+    if (step > scan->n_column_steps)
+        scan->n_column_steps = step;
+    return HS_OK;
+}
+
+hs_node hs_scan_node(const struct hs_scan *scan, const struct hs_heap_block *block)
+{
+    uint64_t n_ocaml = scan->ocaml == NULL ? 0 : hs_ocaml_blocks_below(scan->ocaml, block->begin);
+    return scan->n_tree + block->rank + n_ocaml;
+}
+
+hs_status hs_scan_add_edge(struct hs_scan *scan, const struct hs_edge *edge, struct hs_error *err)
+{
+    if (scan->n_edges == scan->n_edges_taken)
+        HS_TRY(scan_take(scan, err));
+    if (scan->n_edges == scan->edges_capacity) /* a type with many pointers in one place */
+        HS_TRY(scan_move(scan, scan->edges_capacity * 2, err));
+    scan->edges[scan->n_edges++] = *edge;
+    return HS_OK;
+}
+
+static hs_status scan_add(struct hs_scan *scan, const struct hs_heap_block *target, uint64_t at,
+                          unsigned edge_class, struct hs_error *err)
+{
+    const struct hs_edge edge = {.target = hs_scan_node(scan, target),
+                                 .offset_words = at / WORD,
+                                 .edge_class = (uint8_t)edge_class};
+    return hs_scan_add_edge(scan, &edge, err);
+}
+
+unsigned hs_scan_class(enum hs_pointer how)
+{
+    return how == HS_POINTER_START      ? HS_EDGE_EXACT
+           : how == HS_POINTER_INTERIOR ? HS_EDGE_INTERIOR
+                                        : HS_EDGE_PAST_END;
+}
+
+/* Does the type have a pointer at this offset of an element? O(log slots). */
+static bool scan_has_slot(const struct hs_native_type *type, uint64_t offset)
+{
+    size_t low = HS_FIRST_FROM(type->slots, type->n_slots, offset_bytes, offset);
+
+    return low < type->n_slots && type->slots[low].offset_bytes == offset;
+}
+
+/* The class of an aligned word that leads somewhere, by what the block's type says. */
+static unsigned scan_word_class(const struct hs_native_type *type, uint64_t at, enum hs_pointer how)
+{
+    if (type == NULL || (!type->is_array && at >= type->said_bytes))
+        return hs_scan_class(how);
+    uint64_t offset = at % type->n_bytes;
+    if (offset >= type->said_bytes || scan_has_slot(type, offset))
+        return hs_scan_class(how);
+    return HS_EDGE_GUESSED;
+}
+
+static hs_status scan_aligned(struct hs_scan *scan, const struct hs_heap_block *block,
+                              const struct hs_native_type *type, struct hs_error *err)
+{
+    struct hs_cpython_words words;
+    struct hs_heap_block target;
+
+    scan_python(scan, block, &words);
+    for (uint64_t at = 0; at + WORD <= block->n_bytes; at += WORD) {
+        at = hs_flow_touched(scan->native, block, at);
+        if (at + WORD > block->n_bytes || scan_is_masked(words.links, at))
+            continue;
+        enum hs_pointer how =
+            hs_flow_resolve(scan->native, hs_native_load(block->bytes + at), &target);
+        unsigned edge_class =
+            scan_is_masked(words.weak, at) ? HS_EDGE_WEAK : scan_word_class(type, at, how);
+        if (how != HS_POINTER_NONE)
+            HS_TRY(scan_add(scan, &target, at, edge_class, err));
+    }
+    return HS_OK;
+}
+
+/* A pointer of the type at a place that is no multiple of 8. */
+static hs_status scan_packed_word(struct hs_scan *scan, struct hs_block_queue *queue,
+                                  const struct hs_heap_block *block, uint64_t at,
+                                  struct hs_error *err)
+{
+    struct hs_heap_block target;
+    enum hs_pointer how = hs_flow_resolve(scan->native, hs_native_load(block->bytes + at), &target);
+
+    (void)queue;
+    return how == HS_POINTER_NONE ? HS_OK : scan_add(scan, &target, at, hs_scan_class(how), err);
+}
+
+/* Unaligned words that lead to the start of a block that nothing reaches. Most words are no
+ * addresses at all: that is seen first. */
+static hs_status scan_unaligned(struct hs_scan *scan, const struct hs_heap_block *block,
+                                const struct hs_native_type *type, struct hs_error *err)
+{
+    const struct hs_heap_map *map = &scan->native->heaps.map;
+    hs_addr low = map->spans[0].begin, high = map->spans[map->n_spans - 1].end;
+    struct hs_heap_block target;
+
+    for (uint64_t at = 1; at + WORD <= block->n_bytes; at++) {
+        at = hs_flow_touched(scan->native, block, at);
+        if (at + WORD > block->n_bytes)
+            break;
+        uint64_t word = hs_native_load(block->bytes + at) & ~scan->native->options->pointer_mask;
+        if (word - low >= high - low || at % WORD == 0 || word % WORD != 0 ||
+            hs_heap_map_resolve(map, word, &target) != HS_POINTER_START ||
+            hs_bitmap_get(&scan->reached, target.rank) || scan_is_unsure(scan, target.rank) ||
+            (type != NULL && scan_has_slot(type, at % type->n_bytes)))
+            continue;
+        HS_TRY(scan_add(scan, &target, at, HS_EDGE_GUESSED, err));
+    }
+    return HS_OK;
+}
+
+hs_status hs_scan_block(struct hs_scan *scan, const struct hs_heap_block *block,
+                        struct hs_error *err)
+{
+    HS_TRY(scan_reserve(scan, block, err));
+    scan->states = block->span->states;
+    if (scan_is_unsure(scan, block->rank))
+        scan->states |= HS_BLOCK_UNSURE;
+    if (block->bytes == NULL || block->n_bytes < WORD ||
+        hs_native_is_root_memory(scan->native, block))
+        return HS_OK;
+    const struct hs_native_type *type = scan_type(scan, block);
+    struct hs_heap_block cut = *block;
+    scan_cut(scan, &cut);
+    HS_TRY(scan_aligned(scan, &cut, type, err));
+    if (type != NULL && type->has_unaligned)
+        HS_TRY(scan_packed(scan, &cut, type, NULL, scan_packed_word, err));
+    if (scan->n_unreached != 0)
+        HS_TRY(scan_unaligned(scan, &cut, type, err));
+    return HS_OK;
+}

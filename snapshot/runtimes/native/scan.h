@@ -1,0 +1,71 @@
+/* From words to edges, and which blocks are reached at all.
+ *
+ * Marking goes first: notes and the weights of doubtful words need to know what no root reaches.
+ * Every aligned word that leads to a block is followed, whatever its class.
+ *
+ * Classes (snapshot/model.h): in a block of known type a word where the type has a pointer is exact
+ * or interior, any other is guessed; in a block of unknown type, or of bytes, every aligned word
+ * may be a pointer. An unaligned word counts, as guessed, only when it leads to the start of a
+ * block that nothing else reaches: a packed record would otherwise look like a leak.
+ *
+ * Python's collector links all that it tracks in lists, in both directions: these words give no
+ * edges, and those of weak references weak ones. What the collector tracks and no root reaches is
+ * garbage that it has yet to find, or an object that only a C module knows of: it and all that
+ * hangs on it are unsure.
+ *
+ * Resident: 2 bits per block, 3 in a process of Python, and the queue of queue.h while
+ * marking. */
+#ifndef HS_NATIVE_SCAN_H
+#define HS_NATIVE_SCAN_H
+
+#include "native.h"
+#include "ocaml/ocaml_emit.h"
+#include "queue.h"
+
+struct hs_scan {
+    struct hs_native *native;   /* borrowed */
+    const struct hs_flow *flow; /* borrowed */
+    struct hs_bitmap reached;   /* by rank: from a root that keeps */
+    struct hs_bitmap by_start;  /* by rank: a word leads to its start */
+    const void *python;         /* borrowed: state of the walker; NULL: no Python */
+    struct hs_bitmap unsure;    /* by rank, with Python only: not reached, nor lost for sure */
+    bool is_unsure_pass;        /* marking of `unsure` goes on */
+    uint64_t n_unreached;       /* neither reached nor unsure; mappings not counted */
+    uint64_t n_interior_only;   /* reached, but by no word that leads to the start */
+    struct hs_edge *edges;      /* owned pages: of the last block; targets are ranks + n_tree */
+    size_t n_edges, edges_capacity, n_edges_taken, n_column_steps;
+    uint8_t states; /* of the last block, enum hs_block_state */
+    uint64_t n_tree;
+    const struct hs_ocaml_emission *ocaml; /* borrowed: blocks that are numbered too; NULL: none */
+    const hs_addr *cells; /* borrowed; ascending: blocks whose first word keeps nothing */
+    size_t n_cells;
+    struct hs_block_queue queue; /* while marking */
+    uint64_t n_marked;
+    bool any_packed; /* some type has pointers that are not at multiples of 8 */
+};
+
+/* What marking takes: its bits, one for blocks that wait, and their groups; half of it is given
+ * back when it is done. */
+#define HS_MARK_BYTES(n_blocks) ((n_blocks) / 2)
+
+/* Marks from the roots of `native`. Fails with HS_LIMIT. */
+hs_status hs_scan_open(struct hs_scan *scan, struct hs_native *native, const struct hs_flow *flow,
+                       struct hs_error *err);
+/* The same in parts: begin marks from the roots, words add what else leads to blocks, end counts.
+ */
+hs_status hs_scan_begin(struct hs_scan *scan, struct hs_native *native, const struct hs_flow *flow,
+                        struct hs_error *err);
+hs_status hs_scan_mark_word(struct hs_scan *scan, uint64_t word, struct hs_error *err);
+hs_status hs_scan_end(struct hs_scan *scan, struct hs_error *err);
+/* Adds an edge to those of the block that was scanned last. */
+hs_status hs_scan_add_edge(struct hs_scan *scan, const struct hs_edge *edge, struct hs_error *err);
+/* The node of a block of the heap map. */
+hs_node hs_scan_node(const struct hs_scan *scan, const struct hs_heap_block *block);
+/* The class of an edge by a word that leads so. */
+unsigned hs_scan_class(enum hs_pointer how);
+void hs_scan_close(struct hs_scan *scan);
+/* The edges of one block, into scan->edges, and its states. Linear in its words. */
+hs_status hs_scan_block(struct hs_scan *scan, const struct hs_heap_block *block,
+                        struct hs_error *err);
+
+#endif

@@ -1,0 +1,213 @@
+/* Nodes and bodies of C++ containers without debug information.
+ *
+ * Nothing is guessed from one word: a node is named when its neighbours' pointers lead back to it,
+ * a body when all words of its holder agree with it. Layouts are those of libstdc++ (stl_tree.h,
+ * stl_list.h; the others in shapes_holders.c), whose tree and list are everybody's:
+ *
+ *   tree node   colour (0, 1) | parent | left | right | value      list node   next | previous |
+ * value
+ *
+ * A name here says what was seen, not which class it was. */
+#include "shapes.h"
+
+enum { WORD = 8, TREE_BYTES = 32, STEPS_PER_BLOCK = 16, STEPS = 1 << 20 };
+/* How often windows of a copy in a file may be read: each a few times, and some more. */
+enum { PASSES = 4, FAULTS = 4096 };
+
+static const char *const shape_names[HS_N_SHAPES] = {
+    "red-black tree node", "doubly linked list node", "std::string text", "std::vector storage",
+    "std::unordered node", "std::unordered buckets",  "std::deque block", "std::deque map",
+};
+
+static const uint8_t shape_forms[HS_N_SHAPES] = {
+    HS_FORM_RECORD, HS_FORM_RECORD, HS_FORM_SCALAR, HS_FORM_BYTES,
+    HS_FORM_RECORD, HS_FORM_BYTES,  HS_FORM_BYTES,  HS_FORM_BYTES,
+};
+
+bool hs_shapes_is_spent(const struct hs_shapes *s)
+{
+    const struct hs_paged *paged = s->native->image.paged;
+    return paged != NULL && paged->n_faults > s->most_faults;
+}
+
+bool hs_shapes_word(struct hs_shapes *s, hs_addr address, uint64_t *ret)
+{
+    const struct hs_image_range *range;
+
+    if (address % WORD != 0 || address == 0)
+        return false;
+    range = hs_image_find(&s->native->image, address, &s->hint);
+    if (range == NULL || range->end - address < WORD)
+        return false;
+    *ret = hs_native_load(range->bytes + (address - range->begin));
+    return true;
+}
+
+bool hs_shapes_body_at(struct hs_shapes *s, uint64_t word, struct hs_heap_block *ret)
+{
+    return hs_flow_resolve(s->native, word, ret) == HS_POINTER_START && ret->bytes != NULL &&
+           hs_flow_type(s->flow, ret->rank) == 0 && (ret->span->states & HS_BLOCK_MAPPING) == 0;
+}
+
+hs_status hs_shapes_set(struct hs_shapes *s, const struct hs_heap_block *block, enum hs_shape shape,
+                        struct hs_error *err)
+{
+    if (s->types[shape] == 0)
+        HS_TRY(hs_native_types_of_name(&s->flow->types, shape_names[shape],
+                                       (enum hs_type_form)shape_forms[shape], &s->types[shape],
+                                       err));
+    hs_flow_set_type(s->flow, block->rank, s->types[shape]);
+    s->flow->n_typed++;
+    s->flow->n_by_shape++;
+    return HS_OK;
+}
+
+/* The node at `at` has `parent` as its parent. */
+static bool shapes_hangs_below(struct hs_shapes *s, hs_addr at, hs_addr parent)
+{
+    uint64_t word;
+    return hs_shapes_word(s, at + WORD, &word) && word == parent;
+}
+
+/* The node at `at`, or the head of the tree for its root, leads back to `child`. */
+static bool shapes_hangs_above(struct hs_shapes *s, hs_addr at, hs_addr child)
+{
+    for (unsigned link = 1; link <= 3; link++) {
+        uint64_t word;
+        if (!hs_shapes_word(s, at + link * WORD, &word))
+            return false;
+        if (word == child)
+            return true;
+    }
+    return false;
+}
+
+static bool shapes_is_tree_node(struct hs_shapes *s, const struct hs_heap_block *block)
+{
+    uint64_t colour = hs_native_load(block->bytes) & UINT32_MAX;
+    uint64_t parent = hs_native_load(block->bytes + WORD);
+    uint64_t left = hs_native_load(block->bytes + 2 * WORD);
+    uint64_t right = hs_native_load(block->bytes + 3 * WORD);
+
+    if (colour > 1 || parent == block->begin || left == block->begin || right == block->begin ||
+        (left == right && left != 0))
+        return false;
+    return shapes_hangs_above(s, parent, block->begin) &&
+           (left == 0 || shapes_hangs_below(s, left, block->begin)) &&
+           (right == 0 || shapes_hangs_below(s, right, block->begin));
+}
+
+static bool shapes_is_list_node(struct hs_shapes *s, const struct hs_heap_block *block)
+{
+    uint64_t next = hs_native_load(block->bytes), previous = hs_native_load(block->bytes + WORD);
+    uint64_t back, forth;
+
+    return next != block->begin && previous != block->begin &&
+           hs_shapes_word(s, next + WORD, &back) && back == block->begin &&
+           hs_shapes_word(s, previous, &forth) && forth == block->begin;
+}
+
+static hs_status shapes_nodes(struct hs_shapes *s, struct hs_error *err)
+{
+    struct hs_heap_iterator it = {.map = &s->native->heaps.map};
+    struct hs_heap_block block;
+
+    while (!hs_shapes_is_spent(s) && hs_heap_map_next(&it, &block)) {
+        if (block.bytes == NULL || hs_flow_type(s->flow, block.rank) != 0 ||
+            (block.span->states & HS_BLOCK_MAPPING) != 0)
+            continue;
+        if (block.n_bytes > TREE_BYTES && shapes_is_tree_node(s, &block))
+            HS_TRY(hs_shapes_set(s, &block, HS_SHAPE_TREE, err));
+        else if (block.n_bytes > 2 * WORD && shapes_is_list_node(s, &block))
+            HS_TRY(hs_shapes_set(s, &block, HS_SHAPE_LIST, err));
+    }
+    return HS_OK;
+}
+
+/* What stands in the words from `at` on, as far as they are in the copy. */
+static void shapes_words(struct hs_shapes *s, hs_addr at, uint64_t words[HS_HOLDER_WORDS])
+{
+    bool is_there = true;
+
+    for (size_t i = 0; i < HS_HOLDER_WORDS; i++) {
+        words[i] = 0;
+        is_there = is_there && hs_shapes_word(s, at + i * WORD, &words[i]);
+    }
+}
+
+/* How many bytes of a node are its links; of a text, all. */
+static uint64_t shapes_n_links(const struct hs_shapes *s, const struct hs_heap_block *block)
+{
+    hs_ntype type = hs_flow_type(s->flow, block->rank);
+
+    if (type == 0)
+        return 0;
+    return type == s->types[HS_SHAPE_TREE]        ? TREE_BYTES
+           : type == s->types[HS_SHAPE_LIST]      ? 2 * WORD
+           : type == s->types[HS_SHAPE_HASH_NODE] ? WORD
+           : type == s->types[HS_SHAPE_STRING]    ? block->n_bytes
+                                                  : 0;
+}
+
+static hs_status shapes_holders_in(struct hs_shapes *s, const struct hs_heap_block *block,
+                                   struct hs_error *err)
+{
+    uint64_t words[HS_HOLDER_WORDS];
+
+    for (uint64_t at = shapes_n_links(s, block); at + 3 * WORD <= block->n_bytes; at += WORD) {
+        at = hs_flow_touched(s->native, block, at);
+        if (at + 3 * WORD > block->n_bytes)
+            break;
+        if (hs_native_load(block->bytes + at) - s->low >= s->high - s->low)
+            continue;
+        uint64_t n = (block->n_bytes - at) / WORD;
+        for (size_t i = 0; i < HS_HOLDER_WORDS; i++)
+            words[i] = i < n ? hs_native_load(block->bytes + at + i * WORD) : 0;
+        HS_TRY(hs_shapes_try_holder(s, block->begin + at, words, err));
+    }
+    return HS_OK;
+}
+
+/* Holders are in blocks that the debug information does not describe, and in slots of roots. */
+static hs_status shapes_bodies(struct hs_shapes *s, struct hs_error *err)
+{
+    const struct hs_roots *roots = &s->native->roots;
+    struct hs_heap_iterator it = {.map = &s->native->heaps.map};
+    struct hs_heap_block block;
+    uint64_t words[HS_HOLDER_WORDS];
+
+    while (!hs_shapes_is_spent(s) && hs_heap_map_next(&it, &block)) {
+        hs_ntype type = hs_flow_type(s->flow, block.rank);
+        if (block.bytes != NULL &&
+            (type == 0 || hs_native_type_of(&s->flow->types, type)->ctype == 0))
+            HS_TRY(shapes_holders_in(s, &block, err));
+    }
+    for (size_t i = 0; i < roots->n_leaves && !hs_shapes_is_spent(s); i++) {
+        shapes_words(s, roots->leaves[i].root.address, words);
+        HS_TRY(hs_shapes_try_holder(s, roots->leaves[i].root.address, words, err));
+    }
+    return HS_OK;
+}
+
+hs_status hs_native_shapes(struct hs_native *native, struct hs_flow *flow, struct hs_error *err)
+{
+    const struct hs_heap_map *map = &native->heaps.map;
+    struct hs_shapes shapes = {.native = native, .flow = flow};
+
+    if (map->n_spans == 0)
+        return HS_OK;
+    shapes.low = map->spans[0].begin;
+    shapes.high = map->spans[map->n_spans - 1].end;
+    shapes.budget = map->n_blocks * STEPS_PER_BLOCK + STEPS;
+    if (native->image.paged != NULL)
+        shapes.most_faults = native->image.paged->n_faults + FAULTS +
+                             PASSES * (hs_image_resident_bytes(&native->image, 0, UINT64_MAX) /
+                                       HS_PAGED_WINDOW_BYTES);
+    HS_TRY(shapes_nodes(&shapes, err));
+    HS_TRY(shapes_bodies(&shapes, err));
+    if (!hs_shapes_is_spent(&shapes))
+        return HS_OK;
+    return hs_findings_note(&native->findings, true, err,
+                            "containers of C++ without debug information are named in a part of "
+                            "the heap only: the copy is not in memory");
+}

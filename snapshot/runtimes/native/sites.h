@@ -1,0 +1,38 @@
+/* Samples as the snapshot has them: which block each is, and where it was allocated, by name. */
+#ifndef HS_NATIVE_SITES_H
+#define HS_NATIVE_SITES_H
+
+#include "heaps/sampled.h"
+#include "native.h"
+
+struct hs_native_samples {
+    struct hs_sampler *samplers; /* owned, all three */
+    size_t n_samplers;
+    struct hs_sample *samples; /* node: the rank of the block, see hs_native_samples_place */
+    size_t n_samples;
+    struct hs_site_frame *frames;
+    size_t n_frames;
+};
+
+/* After the map is indexed. Each code address is looked up once, whatever number of backtraces has
+ * it. The innermost frames are left out where they are the allocator's or the recorder's own. */
+hs_status hs_native_collect_samples(struct hs_native *native, struct hs_native_samples *ret,
+                                    struct hs_error *err);
+void hs_native_samples_fini(struct hs_native_samples *samples);
+
+/* Once the size of the tree is known: ranks become nodes. */
+void hs_native_samples_place(struct hs_native_samples *samples, hs_node n_tree);
+
+/* ---- sites_names.c: what a code address is called. Innermost first, at least one frame,
+ * `site` 0; strings are interned. `locals` is room to work in. Fails with HS_LIMIT. */
+struct hs_native_place {
+    hs_addr address; /* a return address: what is looked up is the instruction before */
+    const struct hs_object *object;
+    struct hs_site_frame frames[HS_INLINED_MAX];
+    size_t n_frames;
+    bool is_allocator; /* by its name: malloc and its like, operator new */
+};
+hs_status hs_native_name_place(struct hs_native *native, struct hs_locals *locals,
+                               struct hs_native_place *place, struct hs_error *err);
+
+#endif

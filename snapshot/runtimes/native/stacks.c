@@ -1,0 +1,406 @@
+/* Roots on stacks and in registers.
+ *
+ * A register that a function saves belongs to the caller whose variable lives in it. So a saved
+ * word waits until the frames further out have been looked at: the first of them that has a
+ * variable in that register names it, and one that saves the register again shows that none did.
+ * The registers of the thread itself are the first words that wait.
+ *
+ *   frame 1   rbx in the thread         -> waits -> named by a variable of frame 1, 2, ...
+ *   frame 2   saves rbx at sp+8         -> the one before is no variable's; this one waits
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "frames_label.h"
+#include "roots.h"
+
+enum {
+    STACKS_FIRST = 1000, /* frames of a deep stack that are told one by one */
+    STACKS_LAST = 100,
+    STACKS_CARRIED = 16,
+    STACKS_ARGUMENT_BYTES = 128, /* at the bottom of a frame may be its callee's arguments */
+    STACKS_WAITING = HS_RIP,     /* registers in front of the instruction pointer */
+};
+
+static const char *const register_names[STACKS_WAITING] = {"rax", "rdx", "rcx", "rbx", "rsi", "rdi",
+                                                           "rbp", "rsp", "r8",  "r9",  "r10", "r11",
+                                                           "r12", "r13", "r14", "r15"};
+
+/* What a callee may overwrite: no variable of a frame further out is in them. */
+#define STACKS_CALLER_SAVED                                                                        \
+    (UINT32_C(1) << HS_RAX | UINT32_C(1) << HS_RDX | UINT32_C(1) << HS_RCX |                       \
+     UINT32_C(1) << HS_RSI | UINT32_C(1) << HS_RDI | UINT32_C(1) << HS_R8 | UINT32_C(1) << HS_R9 | \
+     UINT32_C(1) << HS_R10 | UINT32_C(1) << HS_R11)
+
+/* A register's word of which it is not known yet whose it is. */
+struct waiting {
+    bool is_waiting;
+    uint64_t word;
+    hs_addr address;                   /* where it was saved; 0: it is in the thread's register */
+    struct hs_native_frame_label home; /* the frame that saved it */
+};
+
+/* An argument on the stack lies in the caller's frame. */
+struct carried {
+    struct hs_local local;
+    struct hs_native_frame_label of;
+};
+
+struct stacks {
+    struct hs_native *native;
+    const struct hs_thread *thread;
+    struct hs_frames frames;
+    struct hs_locals *locals; /* owned */
+    struct hs_native_frame_label label;
+    bool has_label, is_folded;
+    hs_str module, folded; /* the thread; the group of the middle of a deep stack */
+    uint32_t fold_end;     /* number of the first frame behind the middle */
+    struct waiting waiting[STACKS_WAITING];
+    struct carried carried[STACKS_CARRIED], next_carried[STACKS_CARRIED];
+    size_t n_carried, n_next_carried;
+    bool callee_is_known;
+    struct hs_error *err;
+};
+
+static struct hs_native_variable variable_in(const struct stacks *s, enum hs_root_kind kind,
+                                             const struct hs_native_frame_label *label)
+{
+    return (struct hs_native_variable){.leaf = {.root = {.kind = (uint8_t)kind,
+                                                         .certainty = HS_CONSERVATIVE,
+                                                         .module = label->module,
+                                                         .thread = (uint32_t)s->thread->tid,
+                                                         .frame = label->number,
+                                                         .function = label->function,
+                                                         .file = label->file,
+                                                         .line = label->line},
+                                                .group_module = s->module,
+                                                .group_unit = label->unit}};
+}
+
+static const char *function_of(const struct stacks *s, const struct hs_native_frame_label *label)
+{
+    return hs_strtab_get(&s->native->strings, label->function);
+}
+
+/* The label of the frame at hand, made when it is first needed. */
+static hs_status need_label(struct stacks *s)
+{
+    if (s->has_label)
+        return HS_OK;
+    HS_TRY(hs_native_label_frame(&s->frames, s->is_folded ? NULL : s->locals, &s->label, s->err));
+    if (s->is_folded)
+        s->label.unit = s->folded;
+    s->has_label = true;
+    return HS_OK;
+}
+
+/* A variable of a frame, of which a slot is to be added. */
+static hs_status local_variable(struct stacks *s, enum hs_root_kind kind,
+                                const struct hs_native_frame_label *label,
+                                const struct hs_local *local, struct hs_native_variable *ret)
+{
+    const char *function = local->function != NULL && local->function[0] != '\0'
+                               ? local->function
+                               : function_of(s, label);
+    *ret = variable_in(s, kind, label);
+    ret->begin = local->address - local->offset_bytes;
+    ret->n_bytes = local->n_bytes + local->offset_bytes;
+    ret->type = local->type;
+    ret->is_whole = ret->n_bytes > HS_WORD_BYTES && local->reg >= HS_N_REGISTERS;
+    snprintf(ret->text, sizeof ret->text, "%s %s %s", function,
+             local->is_argument ? "argument" : "local",
+             local->name != NULL && local->name[0] != '\0' ? local->name : "(unnamed)");
+    HS_TRY(hs_strtab_add(&s->native->strings, ret->text, &ret->name, s->err));
+    return HS_OK;
+}
+
+static bool covers(const struct hs_local *local, hs_addr at)
+{
+    uint64_t n = local->n_bytes != 0 ? local->n_bytes : HS_WORD_BYTES; /* its type is unknown */
+    return local->reg >= HS_N_REGISTERS && !local->is_entry_value && local->address != 0 &&
+           at >= local->address && at - local->address < n;
+}
+
+/* The smallest variable of the frame that covers a word: the innermost, of those that share a place
+ * one after another. */
+static const struct hs_local *local_at(const struct stacks *s, hs_addr at)
+{
+    const struct hs_local *found = NULL;
+    for (size_t i = 0; s->label.has_locals && i < s->locals->n_locals; i++) {
+        const struct hs_local *local = &s->locals->locals[i];
+        if (covers(local, at) && (found == NULL || local->n_bytes < found->n_bytes))
+            found = local;
+    }
+    return found;
+}
+
+static hs_status add_in_local(struct stacks *s, const struct hs_native_frame_label *label,
+                              const struct hs_local *local, hs_addr at, uint64_t word)
+{
+    struct hs_native_variable v;
+    HS_TRY(local_variable(s, HS_ROOT_STACK, label, local, &v));
+    return hs_native_add_slot(s->native, &v, at - v.begin, at, word, s->err);
+}
+
+/* A word of the frame where no variable is known. When the debug information of the frame is
+ * complete, none lives there, except for arguments of the function that it called: what is left is
+ * dead, or a temporary, or memory of alloca. Nothing tells these apart, so it keeps what it leads
+ * to and its name says how little is known. */
+static hs_status add_in_slot(struct stacks *s, hs_addr at, uint64_t word)
+{
+    hs_addr sp = s->frames.r.value[HS_RSP];
+    bool is_argument = !s->callee_is_known && at - s->frames.low < STACKS_ARGUMENT_BYTES;
+    bool is_bare = s->label.has_locals && s->locals->is_complete && !is_argument;
+    struct hs_native_variable v = variable_in(s, HS_ROOT_STACK, &s->label);
+    v.begin = at;
+    snprintf(v.text, sizeof v.text, "%s %s sp%s%llu", function_of(s, &s->label),
+             is_bare ? "slot without a variable" : "slot", at >= sp ? "+" : "-",
+             (unsigned long long)(at >= sp ? at - sp : sp - at));
+    return hs_native_add_slot(s->native, &v, 0, at, word, s->err);
+}
+
+static hs_status add_stack_word(struct stacks *s, hs_addr at, uint64_t word)
+{
+    HS_TRY(need_label(s));
+    const struct hs_local *local = local_at(s, at);
+    if (local != NULL)
+        return add_in_local(s, &s->label, local, at, word);
+    for (size_t i = 0; i < s->n_carried; i++)
+        if (covers(&s->carried[i].local, at))
+            return add_in_local(s, &s->carried[i].of, &s->carried[i].local, at, word);
+    return add_in_slot(s, at, word);
+}
+
+/* Nobody's variable: a register, or where a frame saved one. */
+static hs_status settle(struct stacks *s, unsigned number)
+{
+    struct waiting *w = &s->waiting[number];
+    struct hs_native_variable v =
+        variable_in(s, w->address == 0 ? HS_ROOT_REGISTER : HS_ROOT_STACK, &w->home);
+    if (!w->is_waiting)
+        return HS_OK;
+    w->is_waiting = false;
+    v.begin = w->address;
+    if (w->address == 0) {
+        snprintf(v.text, sizeof v.text, "register %s", register_names[number]);
+        HS_TRY(hs_native_name(s->native, &v.leaf.group_unit, s->err, "registers"));
+    } else {
+        snprintf(v.text, sizeof v.text, "%s saved %s", function_of(s, &w->home),
+                 register_names[number]);
+    }
+    return hs_native_add_slot(s->native, &v, 0, w->address, w->word, s->err);
+}
+
+/* A variable of the frame at hand lives in a register. */
+static hs_status claim_waiting(struct stacks *s, const struct hs_local *local)
+{
+    struct hs_native_variable v;
+    if (local->reg >= STACKS_WAITING || local->is_entry_value || !s->waiting[local->reg].is_waiting)
+        return HS_OK;
+    struct waiting *w = &s->waiting[local->reg];
+    w->is_waiting = false;
+    HS_TRY(local_variable(s, w->address == 0 ? HS_ROOT_REGISTER : HS_ROOT_STACK, &s->label, local,
+                          &v));
+    return hs_native_add_slot(s->native, &v, local->offset_bytes, w->address, w->word, s->err);
+}
+
+static bool leads_somewhere(const struct stacks *s, uint64_t word)
+{
+    struct hs_heap_block block;
+    enum hs_pointer how;
+    return hs_native_resolve(s->native, word, &how, &block);
+}
+
+/* The frame at hand saved registers of its caller: those words wait now. */
+static hs_status wait_for_saved(struct stacks *s)
+{
+    for (unsigned i = 0; i < STACKS_WAITING; i++) {
+        hs_addr at = s->frames.step.saved_at[i];
+        uint64_t word;
+        if (at == 0)
+            continue;
+        HS_TRY(settle(s, i));
+        if (at < s->frames.low || at >= s->frames.high ||
+            !hs_image_u64(&s->native->image, at, &word) || !leads_somewhere(s, word))
+            continue;
+        HS_TRY(need_label(s));
+        s->waiting[i] =
+            (struct waiting){.is_waiting = true, .word = word, .address = at, .home = s->label};
+    }
+    return HS_OK;
+}
+
+static bool is_saved_here(const struct stacks *s, hs_addr at)
+{
+    for (unsigned i = 0; i < STACKS_WAITING; i++)
+        if (s->frames.step.saved_at[i] == at)
+            return true;
+    return false;
+}
+
+static bool any_waiting(const struct stacks *s)
+{
+    for (unsigned i = 0; i < STACKS_WAITING; i++)
+        if (s->waiting[i].is_waiting)
+            return true;
+    return false;
+}
+
+/* Arguments that lie above the frame are found when its caller is looked at. */
+static void carry_arguments(struct stacks *s)
+{
+    s->n_next_carried = 0;
+    for (size_t i = 0; s->has_label && s->label.has_locals && i < s->locals->n_locals; i++) {
+        const struct hs_local *local = &s->locals->locals[i];
+        if (local->reg < HS_N_REGISTERS || local->address < s->frames.step.cfa ||
+            s->n_next_carried == STACKS_CARRIED)
+            continue;
+        s->next_carried[s->n_next_carried++] = (struct carried){*local, s->label};
+    }
+    memcpy(s->carried, s->next_carried, s->n_next_carried * sizeof *s->carried);
+    s->n_carried = s->n_next_carried;
+}
+
+static hs_status claim_registers(struct stacks *s)
+{
+    if (s->is_folded || !any_waiting(s))
+        return HS_OK;
+    HS_TRY(need_label(s));
+    for (size_t i = 0; s->label.has_locals && i < s->locals->n_locals; i++)
+        HS_TRY(claim_waiting(s, &s->locals->locals[i]));
+    return HS_OK;
+}
+
+static hs_status add_frame(struct stacks *s)
+{
+    struct hs_word_scan scan = hs_native_scan(s->frames.low, s->frames.high);
+    hs_addr at;
+    uint64_t word;
+    s->has_label = false;
+    HS_TRY(claim_registers(s));
+    while (hs_native_next_word(s->native, &scan, &at, &word))
+        if (!is_saved_here(s, at))
+            HS_TRY(add_stack_word(s, at, word));
+    for (unsigned i = 0; !s->frames.is_return_address && i < STACKS_WAITING; i++)
+        if ((STACKS_CALLER_SAVED >> i & 1) != 0)
+            HS_TRY(settle(s, i));
+    HS_TRY(wait_for_saved(s));
+    carry_arguments(s);
+    /* Without a label nothing of it was asked for: its callee's arguments are not known either. */
+    s->callee_is_known = s->has_label && s->label.has_locals;
+    return HS_OK;
+}
+
+/* What lies above the last frame, or below the first when the thread runs on another stack. */
+static hs_status add_rest(struct stacks *s)
+{
+    struct hs_word_scan scan = hs_native_scan(s->frames.end, s->frames.extent.end);
+    struct hs_native_frame_label label = {0};
+    const char *what = s->frames.is_whole     ? "above the first frame"
+                       : s->frames.was_inside ? "no frame information"
+                                              : "stack that the thread has left";
+    hs_addr at;
+    uint64_t word;
+    if (!s->frames.has_extent)
+        return HS_OK;
+    HS_TRY(hs_native_name(s->native, &label.unit, s->err, "(%s)", what));
+    while (hs_native_next_word(s->native, &scan, &at, &word)) {
+        struct hs_native_variable v = variable_in(s, HS_ROOT_STACK, &label);
+        v.begin = at;
+        snprintf(v.text, sizeof v.text, "stack end-0x%llx",
+                 (unsigned long long)(s->frames.extent.end - at));
+        HS_TRY(hs_native_add_slot(s->native, &v, 0, at, word, s->err));
+    }
+    return HS_OK;
+}
+
+/* The thread's registers wait for the first frames. A stack pointer that leads to a block keeps it:
+ * the stack is in there. */
+static void wait_for_registers(struct stacks *s)
+{
+    for (unsigned i = 0; i < STACKS_WAITING; i++) {
+        uint64_t word = s->frames.r.value[i];
+        s->waiting[i] = (struct waiting){.is_waiting = leads_somewhere(s, word), .word = word};
+    }
+}
+
+/* The middle of a deep stack has one group. */
+static hs_status fold(struct stacks *s)
+{
+    uint32_t left = hs_frames_left(&s->frames);
+    if (left <= STACKS_LAST + 1)
+        return HS_OK;
+    s->fold_end = s->frames.number + left - STACKS_LAST + 1;
+    return hs_native_name(s->native, &s->folded, s->err, "... %u frames (#%u to #%u)",
+                          s->fold_end - s->frames.number - 1, s->frames.number + 1,
+                          s->fold_end - 1);
+}
+
+/* The stack ends where another thread's begins: of threads whose stacks nobody tells apart each
+ * would have the rest of the mapping. 0: another thread has it all. */
+static void cut_stack(struct hs_frames *frames, hs_addr end)
+{
+    if (end < frames->extent.end)
+        frames->extent.end = end;
+    frames->has_extent &= frames->extent.begin < frames->extent.end;
+}
+
+static hs_status walk_stack(struct stacks *s, hs_addr end)
+{
+    hs_frames_begin(s->native, s->thread, &s->frames);
+    cut_stack(&s->frames, end);
+    wait_for_registers(s);
+    s->callee_is_known = true;
+    while (hs_frames_next(&s->frames)) {
+        s->is_folded = s->frames.number < s->fold_end && s->frames.number > STACKS_FIRST;
+        HS_TRY(add_frame(s));
+        if (s->frames.number == STACKS_FIRST)
+            HS_TRY(fold(s));
+    }
+    for (unsigned i = 0; i < STACKS_WAITING; i++)
+        HS_TRY(settle(s, i));
+    return add_rest(s);
+}
+
+static hs_status collect_thread(struct hs_native *native, struct hs_locals *locals,
+                                struct stacks *s, const struct hs_thread *thread, hs_addr end,
+                                struct hs_error *err)
+{
+    *s = (struct stacks){.native = native, .thread = thread, .locals = locals, .err = err};
+    HS_TRY(hs_native_name(native, &s->module, err, "thread %d", thread->tid));
+    return walk_stack(s, end);
+}
+
+/* Where each thread's stack ends, so that no two have a word in common. */
+static hs_status find_ends(const struct hs_native *native, hs_addr **ret, struct hs_error *err)
+{
+    hs_auto_free struct hs_owned_range *ranges = NULL;
+    hs_addr *ends = NULL;
+    size_t n = 0;
+    HS_TRY(hs_alloc(native->target.n_threads, sizeof *ranges, (void **)&ranges, err));
+    HS_TRY(hs_alloc(native->target.n_threads, sizeof *ends, (void **)&ends, err));
+    for (size_t i = 0; i < native->target.n_threads; i++) {
+        struct hs_stack_extent extent;
+        if (hs_native_stack_extent(native, &native->target.threads[i], &extent))
+            ranges[n++] = (struct hs_owned_range){extent.begin, extent.end, i};
+    }
+    n = hs_owned_ranges_disjoin(ranges, n);
+    for (size_t i = 0; i < n; i++)
+        ends[ranges[i].of] = ranges[i].end;
+    *ret = ends;
+    return HS_OK;
+}
+
+hs_status hs_native_collect_stacks(struct hs_native *native, struct hs_error *err)
+{
+    hs_auto_free struct hs_locals *locals = NULL;
+    hs_auto_free struct stacks *s = NULL;
+    hs_auto_free hs_addr *ends = NULL;
+    HS_TRY(hs_alloc(1, sizeof *locals, (void **)&locals, err));
+    HS_TRY(hs_alloc(1, sizeof *s, (void **)&s, err));
+    HS_TRY(find_ends(native, &ends, err));
+    for (size_t i = 0; i < native->target.n_threads; i++)
+        HS_TRY(collect_thread(native, locals, s, &native->target.threads[i], ends[i], err));
+    return HS_OK;
+}

@@ -1,0 +1,38 @@
+/* Where the thread library keeps a thread: its control block (struct pthread), its stack, and the
+ * stacks that it keeps of threads that have ended.
+ *
+ *   | guard | stack ........ frames | static TLS | control block | padding |
+ *   block                           tls_begin    tcb = fs_base   end      block + size
+ *
+ * Nothing of this has a stable layout but the first three words of a control block (System V ABI
+ * and glibc's tcbhead_t: tcb, dtv, self). The rest is found by its values. */
+#ifndef HS_NATIVE_STACKS_EXTENT_H
+#define HS_NATIVE_STACKS_EXTENT_H
+
+#include "native.h"
+
+struct hs_native_tcb {
+    hs_addr tcb, tls_begin, end;    /* static TLS and control block are [tls_begin, end) */
+    hs_addr stack_begin, stack_end; /* of a created thread, without its guard; both 0: not known */
+};
+
+/* What libc says of the size of a control block; a usual size when it does not. Asks every object.
+ */
+uint64_t hs_native_tcb_bytes(const struct hs_native *native);
+
+/* The control block at `tcb`. False when there is none. */
+bool hs_native_read_tcb(const struct hs_native *native, hs_addr tcb, struct hs_native_tcb *ret);
+
+/* A stack that the thread library keeps for the next thread (glibc: up to 40 MiB of them): a
+ * control block at its top that no thread has. *at: where to look on, an index of mappings, 0
+ * first. False when there is none any more. Cost: the resident memory above guard pages, once. */
+bool hs_native_next_ended(const struct hs_native *native, size_t *at, struct hs_native_tcb *ret);
+
+/* Memory of the dynamic linker outside of its own data: what it allocated before there was an
+ * allocator (control block of the first thread, its list of objects). Calls `visit` with
+ * page-aligned ranges, which may overlap. */
+void hs_native_each_loader_range(struct hs_native *native,
+                                 void (*visit)(void *context, hs_addr begin, hs_addr end),
+                                 void *context);
+
+#endif

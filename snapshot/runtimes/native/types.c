@@ -1,0 +1,267 @@
+#include "types.h"
+
+#include <stdio.h>
+
+#include "base/alloc.h"
+
+enum { NAME_BYTES = 1024, MEMBERS_PER_TYPE = 4096, ARRAYS_NESTED = 16, FIRST_SLOTS = 1024 };
+
+/* What a key in the table is about. */
+enum types_key { KEY_CTYPE = 1, KEY_SIZE, KEY_NAME };
+#define KEY_SHIFT 60
+#define WORD 8
+
+void hs_native_types_fini(struct hs_native_types *types)
+{
+    if (types == NULL)
+        return;
+    hs_free(types->types);
+    hs_free(types->slots);
+    *types = (struct hs_native_types){0};
+}
+
+static uint64_t types_key(enum types_key kind, uint64_t value)
+{
+    return (uint64_t)kind << KEY_SHIFT | (value & ((UINT64_C(1) << KEY_SHIFT) - 1));
+}
+
+/* The slot of `key`, or the free one where it belongs. There is always a free one. */
+static struct hs_ntype_slot *types_slot(const struct hs_native_types *types, uint64_t key)
+{
+    size_t at = (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 20) & (types->n_slots - 1);
+
+    while (types->slots[at].key != 0 && types->slots[at].key != key)
+        at = (at + 1) & (types->n_slots - 1);
+    return &types->slots[at];
+}
+
+static hs_ntype types_find(const struct hs_native_types *types, uint64_t key)
+{
+    return types->n_slots == 0 ? 0 : types_slot(types, key)->type;
+}
+
+static hs_status types_reserve(struct hs_native_types *types, struct hs_error *err)
+{
+    struct hs_native_types bigger = *types;
+    void *slots;
+
+    if ((types->n_used + 1) * 2 <= types->n_slots)
+        return HS_OK;
+    bigger.n_slots = types->n_slots == 0 ? FIRST_SLOTS : types->n_slots * 2;
+    HS_TRY(hs_alloc(bigger.n_slots, sizeof *bigger.slots, &slots, err));
+    bigger.slots = slots;
+    for (size_t i = 0; i < types->n_slots; i++)
+        if (types->slots[i].key != 0)
+            *types_slot(&bigger, types->slots[i].key) = types->slots[i];
+    hs_free(types->slots);
+    *types = bigger;
+    return HS_OK;
+}
+
+static hs_status types_bind(struct hs_native_types *types, uint64_t key, hs_ntype type,
+                            struct hs_error *err)
+{
+    HS_TRY(types_reserve(types, err));
+    struct hs_ntype_slot *slot = types_slot(types, key);
+    types->n_used += slot->key == 0;
+    *slot = (struct hs_ntype_slot){key, type};
+    return HS_OK;
+}
+
+static hs_status types_add(struct hs_native_types *types, const struct hs_native_type *type,
+                           hs_ntype *ret, struct hs_error *err)
+{
+    if (types->n_types == UINT32_MAX - 1)
+        return hs_fail(err, HS_LIMIT, "more types of blocks than a snapshot holds");
+    HS_TRY(hs_grow((void **)&types->types, &types->capacity, types->n_types + 1,
+                   sizeof *types->types, err));
+    types->types[types->n_types++] = *type;
+    *ret = (hs_ntype)types->n_types;
+    return HS_OK;
+}
+
+/* One type for two descriptions of it. */
+static bool types_agree(const struct hs_native_type *a, const struct hs_native_type *b)
+{
+    if (a->type.form != b->type.form || a->n_bytes != b->n_bytes || a->n_slots != b->n_slots ||
+        (a->ctype == 0) != (b->ctype == 0) || a->is_array != b->is_array)
+        return false;
+    for (size_t i = 0; i < a->n_slots; i++)
+        if (a->slots[i].offset_bytes != b->slots[i].offset_bytes)
+            return false;
+    return true;
+}
+
+/* The type of this name that agrees with `type`, else a new one. */
+static hs_status types_intern(struct hs_native_types *types, const char *name,
+                              struct hs_native_type *type, hs_ntype *ret, struct hs_error *err)
+{
+    HS_TRY(
+        hs_strtab_add(types->strings, name[0] != '\0' ? name : "(unnamed)", &type->type.name, err));
+    /* A name alone is another key than that of a described type: it always agrees with itself. */
+    uint64_t key = types_key(KEY_NAME, type->type.name | (uint64_t)type->type.form << 32 |
+                                           (uint64_t)(type->ctype == 0) << 48);
+    hs_ntype found = types_find(types, key);
+    if (found != 0 && types_agree(hs_native_type_of(types, found), type)) {
+        *ret = found;
+        return HS_OK;
+    }
+    HS_TRY(types_add(types, type, ret, err));
+    return found != 0 ? HS_OK : types_bind(types, key, *ret, err);
+}
+
+hs_status hs_native_types_of_name(struct hs_native_types *types, const char *name,
+                                  enum hs_type_form form, hs_ntype *ret, struct hs_error *err)
+{
+    struct hs_native_type type = {.type = {.form = (uint8_t)form}};
+    return types_intern(types, name, &type, ret, err);
+}
+
+hs_status hs_native_types_of_size(struct hs_native_types *types, uint64_t n_bytes, hs_ntype *ret,
+                                  struct hs_error *err)
+{
+    uint64_t key = types_key(KEY_SIZE, n_bytes);
+    char name[64];
+
+    *ret = types_find(types, key);
+    if (*ret != 0)
+        return HS_OK;
+    snprintf(name, sizeof name, "block of %llu byte%s", (unsigned long long)n_bytes,
+             n_bytes == 1 ? "" : "s");
+    HS_TRY(hs_native_types_of_name(types, name, HS_FORM_BYTES, ret, err));
+    return types_bind(types, key, *ret, err);
+}
+
+/* Arrays are looked through; false when nothing can be said of what is left. */
+static bool types_element(struct hs_native_types *types, hs_ctype *ctype, bool *is_array,
+                          struct hs_ctype_facts *facts)
+{
+    for (unsigned i = 0; i < ARRAYS_NESTED; i++) {
+        hs_ctype_facts(types->ctypes, *ctype, facts);
+        if (facts->kind != HS_CTYPE_ARRAY)
+            return facts->kind != HS_CTYPE_UNKNOWN && facts->kind != HS_CTYPE_VOID &&
+                   facts->n_bytes != 0 && !facts->is_declaration;
+        *ctype = facts->of;
+        *is_array = true;
+    }
+    return false;
+}
+
+static enum hs_type_form types_form(unsigned kind)
+{
+    return kind == HS_CTYPE_POINTER  ? HS_FORM_POINTER
+           : kind == HS_CTYPE_SCALAR ? HS_FORM_SCALAR
+                                     : HS_FORM_RECORD;
+}
+
+static void types_learn_slots(struct hs_native_types *types, struct hs_native_type *type)
+{
+    bool is_cut = false;
+
+    type->slots = hs_ctypes_slots(types->ctypes, type->ctype, &type->n_slots, &is_cut);
+    type->said_bytes = type->n_bytes;
+    if (is_cut)
+        type->said_bytes = type->n_slots != 0 ? type->slots[type->n_slots - 1].offset_bytes : 0;
+    for (size_t i = 0; i < type->n_slots; i++) {
+        type->has_pointees |= type->slots[i].pointee != 0;
+        type->has_unaligned |= type->slots[i].offset_bytes % WORD != 0;
+    }
+    type->has_unaligned |= type->is_array && type->n_slots != 0 && type->n_bytes % WORD != 0;
+}
+
+hs_status hs_native_types_of_ctype(struct hs_native_types *types, hs_ctype ctype, bool is_array,
+                                   hs_ntype *ret, struct hs_error *err)
+{
+    uint64_t key = types_key(KEY_CTYPE, (uint64_t)ctype << 1 | is_array);
+    struct hs_ctype_facts facts;
+    char name[NAME_BYTES];
+    hs_ntype found = types_find(types, key);
+
+    *ret = found;
+    if (found != 0 || ctype == 0 || types->ctypes == NULL ||
+        !types_element(types, &ctype, &is_array, &facts))
+        return HS_OK;
+    struct hs_native_type type = {
+        .ctype = ctype,
+        .n_bytes = facts.n_bytes,
+        .is_array = is_array,
+        .type = {.form = (uint8_t)types_form(facts.kind),
+                 .stride_bytes = is_array ? facts.n_bytes : 0},
+    };
+    types_learn_slots(types, &type);
+    if (!is_array)
+        type.larger = hs_ctypes_larger(types->ctypes, ctype);
+    snprintf(name, sizeof name, "%s%s", facts.name, is_array ? "[]" : "");
+    HS_TRY(types_intern(types, name, &type, ret, err));
+    return types_bind(types, key, *ret, err);
+}
+
+hs_status hs_native_types_list(struct hs_native_types *types, struct hs_type **ret,
+                               struct hs_error *err)
+{
+    void *array;
+
+    HS_TRY(hs_alloc(types->n_types, sizeof **ret, &array, err));
+    *ret = array;
+    for (size_t i = 0; i < types->n_types; i++)
+        (*ret)[i] = types->types[i].type;
+    return HS_OK;
+}
+
+struct types_members {
+    struct hs_member *members; /* owned */
+    size_t n, capacity;
+};
+
+static hs_status types_add_member(struct hs_native_types *types, size_t index, uint64_t offset,
+                                  struct types_members *list, struct hs_error *err)
+{
+    struct hs_member member = {.type = (uint32_t)index, .offset_bytes = offset};
+    struct hs_ctype_facts facts;
+    char name[NAME_BYTES];
+    hs_ctype inner = 0;
+    size_t n = hs_ctypes_place(types->ctypes, types->types[index].ctype, offset, name, sizeof name,
+                               &inner);
+
+    hs_ctype_facts(types->ctypes, inner, &facts);
+    if (n == 0 && facts.kind != HS_CTYPE_POINTER)
+        return HS_OK;
+    HS_TRY(hs_strtab_add(types->strings, n == 0 ? "value" : name, &member.name, err));
+    if (inner != 0)
+        HS_TRY(hs_strtab_add(types->strings, facts.name, &member.type_name, err));
+    HS_TRY(hs_grow((void **)&list->members, &list->capacity, list->n + 1, sizeof member, err));
+    list->members[list->n++] = member;
+    return HS_OK;
+}
+
+static hs_status types_list_members(struct hs_native_types *types, struct types_members *list,
+                                    struct hs_error *err)
+{
+    for (size_t i = 0; i < types->n_types; i++) {
+        const struct hs_native_type *type = &types->types[i];
+        if (type->ctype == 0 || type->type.form != HS_FORM_RECORD)
+            continue;
+        for (size_t j = 0; j < type->n_slots && j < MEMBERS_PER_TYPE; j++) {
+            uint64_t offset = type->slots[j].offset_bytes;
+            if (offset >= type->n_bytes || (j > 0 && type->slots[j - 1].offset_bytes == offset))
+                continue;
+            HS_TRY(types_add_member(types, i, offset, list, err));
+        }
+    }
+    return HS_OK;
+}
+
+hs_status hs_native_types_members(struct hs_native_types *types, struct hs_member **ret,
+                                  size_t *ret_n, struct hs_error *err)
+{
+    struct types_members list = {0};
+    hs_status status = types->ctypes == NULL ? HS_OK : types_list_members(types, &list, err);
+
+    if (status != HS_OK) {
+        hs_free(list.members);
+        return status;
+    }
+    *ret = list.members;
+    *ret_n = list.n;
+    return HS_OK;
+}

@@ -1,0 +1,172 @@
+/* Private mappings that nobody claims become nodes: what is in them may be all that keeps a block
+ * alive. What belongs to objects, stacks and the dynamic linker is left out, being roots already.
+ */
+#include <string.h>
+
+#include "link_map.h"
+#include "registered.h"
+#include "roots_ranges.h"
+#include "stacks_extent.h"
+
+#define UNCLAIMED_PAGE UINT64_C(4096)
+#define UNCLAIMED_PIECE (UINT64_C(1) << 20)
+
+/* Memory that is no unclaimed mapping. */
+struct taken {
+    struct hs_range_set set;
+    hs_status status;
+    struct hs_error *err;
+};
+
+static void take(void *context, hs_addr begin, hs_addr end)
+{
+    struct taken *taken = context;
+    if (taken->status == HS_OK)
+        taken->status = hs_range_set_add(&taken->set, begin, end, taken->err);
+}
+
+static void take_objects(const struct hs_native *native, struct taken *taken)
+{
+    for (size_t i = 0; i < native->objects.n; i++) {
+        const struct hs_object *object = &native->objects.objects[i];
+        take(taken, object->begin, (object->end + UNCLAIMED_PAGE - 1) & ~(UNCLAIMED_PAGE - 1));
+    }
+}
+
+static void take_threads(const struct hs_native *native, struct taken *taken)
+{
+    for (size_t i = 0; i < native->target.n_threads; i++) {
+        const struct hs_thread *thread = &native->target.threads[i];
+        struct hs_stack_extent extent;
+        hs_addr begin, end;
+        if (hs_native_stack_extent(native, thread, &extent))
+            take(taken, extent.mapping_begin, extent.end);
+        if (hs_native_static_tls(native, thread, &begin, &end))
+            take(taken, begin, (end + UNCLAIMED_PAGE - 1) & ~(UNCLAIMED_PAGE - 1));
+    }
+}
+
+/* Else what is registered would be kept by the mapping as well as by the root of its name. */
+static void take_registered(const struct hs_native *native, struct taken *taken)
+{
+    size_t n;
+    const struct hs_registered_root *roots = hs_native_registered(native, &n);
+    for (size_t i = 0; i < n; i++)
+        take(taken, roots[i].begin, roots[i].end);
+}
+
+/* All are found before the first is claimed: a claim unseals the ledger that is asked on the way.
+ */
+static hs_status find_ended(const struct hs_native *native, struct hs_range_set *set,
+                            struct hs_error *err)
+{
+    struct hs_native_tcb tcb;
+    for (size_t at = 0; hs_native_next_ended(native, &at, &tcb);)
+        HS_TRY(hs_range_set_add(set, tcb.stack_begin, tcb.stack_end, err));
+    return HS_OK;
+}
+
+static hs_status claim_set(struct hs_native *native, const struct hs_range_set *set,
+                           struct hs_error *err)
+{
+    uint64_t n_bytes = 0;
+    for (size_t i = 0; i < set->n; i++) {
+        const struct hs_range *range = &set->ranges[i];
+        HS_TRY(hs_ledger_claim(&native->heaps.ledger, "stacks of ended threads", HS_MEMORY_OTHER,
+                               range->begin, range->end, 0, err));
+        n_bytes += hs_image_resident_bytes(&native->image, range->begin, range->end);
+    }
+    if (set->n == 0)
+        return HS_OK;
+    hs_ledger_seal(&native->heaps.ledger);
+    return hs_findings_note(&native->findings, false, err,
+                            "%zu stack%s of ended threads (%llu KiB resident), kept for new "
+                            "threads: neither roots nor blocks",
+                            set->n, set->n == 1 ? "" : "s", (unsigned long long)(n_bytes >> 10));
+}
+
+static hs_status claim_ended(struct hs_native *native, struct hs_error *err)
+{
+    struct hs_range_set set = {0};
+    hs_status status = find_ended(native, &set, err);
+    if (status == HS_OK)
+        status = claim_set(native, &set, err);
+    hs_range_set_fini(&set);
+    return status;
+}
+
+/* One span per piece; pieces that were never touched hold nothing and are no nodes. */
+static hs_status add_pieces(struct hs_native *native, hs_addr begin, hs_addr end, uint32_t mapping,
+                            struct hs_error *err)
+{
+    hs_addr part, part_end;
+    while (hs_image_next_present(&native->image, begin, end, &part, &part_end)) {
+        if (part - begin >= UNCLAIMED_PIECE) /* whole pieces were never touched */
+            begin = part & ~(UNCLAIMED_PIECE - 1);
+        hs_addr next = (begin | (UNCLAIMED_PIECE - 1)) + 1;
+        if (next > end || next <= begin)
+            next = end;
+        struct hs_heap_span span = {.begin = begin,
+                                    .end = next,
+                                    .unit_bytes = next - begin,
+                                    .tag = mapping,
+                                    .form = HS_SPAN_SINGLE,
+                                    .owner = HS_OWNER_MAPPING,
+                                    .states = HS_BLOCK_STATIC | HS_BLOCK_MAPPING};
+        if (hs_image_find(&native->image, begin, NULL) != NULL &&
+            hs_image_resident_bytes(&native->image, begin, next) != 0)
+            HS_TRY(hs_heap_map_add(&native->heaps.map, &span, err));
+        begin = next;
+    }
+    return HS_OK;
+}
+
+static hs_status add_free(struct hs_native *native, const struct taken *taken, hs_addr begin,
+                          hs_addr end, uint32_t mapping, struct hs_error *err)
+{
+    hs_addr part, part_end;
+    for (; hs_range_set_next_outside(&taken->set, begin, end, &part, &part_end); begin = part_end)
+        HS_TRY(add_pieces(native, part, part_end, mapping, err));
+    return HS_OK;
+}
+
+static bool may_be_unclaimed(const struct hs_target *target, const struct hs_mapping *m)
+{
+    const char *path = hs_mapping_path(target, m);
+    return m->readable && !m->shared && (m->writable || m->inode == 0) &&
+           strncmp(path, "[v", 2) != 0 && strncmp(path, "[uprobes", 8) != 0;
+}
+
+static hs_status add_mappings(struct hs_native *native, const struct taken *taken,
+                              struct hs_error *err)
+{
+    for (size_t i = 0; i < native->target.n_mappings; i++) {
+        const struct hs_mapping *m = &native->target.mappings[i];
+        hs_addr begin = m->begin, part, part_end;
+        if (!may_be_unclaimed(&native->target, m))
+            continue;
+        for (; hs_ledger_next_unclaimed(&native->heaps.ledger, begin, m->end, &part, &part_end);
+             begin = part_end)
+            HS_TRY(add_free(native, taken, part, part_end, (uint32_t)i, err));
+    }
+    return HS_OK;
+}
+
+hs_status hs_native_add_unclaimed(struct hs_native *native, struct hs_error *err)
+{
+    struct taken taken = {.err = err};
+    hs_ledger_seal(&native->heaps.ledger);
+    hs_native_read_link_map(native);
+    take_objects(native, &taken);
+    take_threads(native, &taken);
+    take_registered(native, &taken);
+    hs_native_each_loader_range(native, take, &taken);
+    hs_status status = claim_ended(native, err);
+    if (status == HS_OK)
+        status = taken.status;
+    hs_range_set_merge(&taken.set);
+    if (status == HS_OK)
+        status = add_mappings(native, &taken, err);
+    hs_range_set_fini(&taken.set);
+    return status;
+}

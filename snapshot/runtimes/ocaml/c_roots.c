@@ -1,0 +1,296 @@
+/* C global roots: three skip lists of addresses of C variables that hold a value.
+ *
+ *   caml_global_roots        caml_register_global_root               "plain"
+ *   caml_global_roots_young  ..._generational_global_root, may be young  "generational, young"
+ *   caml_global_roots_old    the same, in the major heap                 "generational, old"
+ *
+ *   list: forward[17], level       cell: key (address of the root), data, forward[0], ...
+ *
+ * Keys ascend strictly, so a list that does not is damaged and ends there.
+ * Source: runtime/globroots.c, skiplist.c, callback.c (named values) of 4.13.1, 4.14.2,
+ * 5.1.1, 5.2.0 and 5.3, which agree. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/bisect.h"
+#include "symbols/elf.h"
+#include "symbols/lines.h"
+#include "v5/ocaml5.h"
+
+enum {
+    CELL_KEY = 0,
+    CELL_FORWARD = 16,
+    NAMED_NEXT = 8,
+    NAMED_TEXT = 16,
+    NAMED_BUCKETS = 13,
+    NAME_BYTES = 200,
+};
+
+/* A few seconds: programs have tens of named values, not thousands. */
+static const uint64_t max_searched = UINT64_C(1) << 34;
+
+/* Roots registered by caml_register_named_value: by address. */
+struct named {
+    hs_addr key;
+    hs_str label; /* 0: its text is not from a binary and is not told */
+};
+
+struct names {
+    struct named *named; /* owned, ascending after names_collect */
+    size_t n, capacity;
+    struct hs_lines **lines; /* owned, one per object, opened at need */
+    bool *has_tried;         /* owned */
+    hs_str heap_module;      /* group of roots in malloc memory */
+    uint64_t n_searched;     /* bytes of binaries, for texts of named values */
+};
+
+static void names_fini(struct names *names, size_t n_objects)
+{
+    for (size_t i = 0; names->lines != NULL && i < n_objects; i++)
+        hs_lines_close(names->lines[i]);
+    hs_free(names->lines);
+    hs_free(names->has_tried);
+    hs_free(names->named);
+}
+
+static bool is_printable(const char *text)
+{
+    if (*text == '\0')
+        return false;
+    for (; *text != '\0'; text++) {
+        if (!isprint((unsigned char)*text))
+            return false;
+    }
+    return true;
+}
+
+/* Does a mapped file hold this text? Only then may it enter the snapshot: what lies in malloc
+ * memory is the program's data. */
+static bool is_in_binaries(struct names *names, const struct hs_objects *objects, const char *text)
+{
+    if (names->n_searched > max_searched)
+        return false;
+    for (size_t i = 0; i < objects->n; i++) {
+        size_t n_segments;
+        const struct hs_elf_segment *s = hs_elf_segments(objects->objects[i].elf, &n_segments);
+        for (size_t k = 0; k < n_segments; k++) {
+            if (s[k].executable || s[k].n_file_bytes == 0)
+                continue;
+            const uint8_t *bytes =
+                hs_elf_bytes_at(objects->objects[i].elf, s[k].vaddr, s[k].n_file_bytes);
+            names->n_searched += s[k].n_file_bytes;
+            if (bytes != NULL && memmem(bytes, s[k].n_file_bytes, text, strlen(text) + 1) != NULL)
+                return true;
+        }
+    }
+    return false;
+}
+
+static hs_status names_add(struct hs_root_walk *walk, struct names *names, hs_addr cell)
+{
+    char text[NAME_BYTES];
+    struct named named = {.key = cell};
+    if (!hs_walk_is_copying(walk) &&
+        hs_image_string(walk->rt->image, cell + NAMED_TEXT, text, sizeof text) &&
+        is_printable(text) && is_in_binaries(names, walk->rt->objects, text))
+        HS_TRY(hs_walk_name(walk, &named.label, "caml_register_named_value \"%s\"", text));
+    HS_TRY(hs_grow((void **)&names->named, &names->capacity, names->n + 1, sizeof *names->named,
+                   walk->err));
+    names->named[names->n++] = named;
+    return HS_OK;
+}
+
+static int by_key(const void *a, const void *b)
+{
+    const struct named *x = a, *y = b;
+    return x->key < y->key ? -1 : x->key > y->key;
+}
+
+static hs_status names_collect(struct hs_root_walk *walk, struct names *names)
+{
+    hs_addr table = walk->roots->stops->statics.named_values;
+    for (unsigned bucket = 0; table != 0 && bucket < NAMED_BUCKETS; bucket++) {
+        struct hs_cycle cycle = {0};
+        uint64_t cell = 0, next;
+        if (!hs_walk_u64(walk, table + bucket * HS_WORD, &cell))
+            continue;
+        for (; !hs_walk_list_ends(walk, &cycle, cell); cell = next) {
+            hs_walk_need(walk, cell, NAMED_TEXT + NAME_BYTES);
+            if (!hs_walk_u64(walk, cell + NAMED_NEXT, &next))
+                break;
+            HS_TRY(names_add(walk, names, cell));
+        }
+    }
+    if (names->n != 0)
+        qsort(names->named, names->n, sizeof *names->named, by_key);
+    return HS_OK;
+}
+
+static const struct named *names_find(const struct names *names, hs_addr key)
+{
+    const struct named wanted = {.key = key};
+    return names->n == 0 ? NULL : bsearch(&wanted, names->named, names->n, sizeof wanted, by_key);
+}
+
+/* Variable name and place from DWARF, when the object has it. A failure to open is no failure. */
+static hs_status name_by_dwarf(struct hs_root_walk *walk, struct names *names,
+                               const struct hs_object *object, struct hs_root *root)
+{
+    size_t i = (size_t)(object - walk->rt->objects->objects);
+    if (!names->has_tried[i]) {
+        struct hs_error ignored = HS_ERROR_INIT;
+        names->has_tried[i] = true;
+        if (hs_dwarf_present(object->elf) &&
+            hs_lines_open(hs_objects_box(walk->rt->objects), object->elf, object->name,
+                          &names->lines[i], &ignored) != HS_OK)
+            names->lines[i] = NULL;
+    }
+    struct hs_lines *lines = names->lines[i];
+    if (lines == NULL)
+        return HS_OK;
+    struct hs_source source = hs_lines_find_variable(lines, root->address - object->bias);
+    if (source.name[0] == '\0')
+        return HS_OK;
+    root->line = source.line;
+    HS_TRY(hs_strtab_add(walk->rt->strings, source.file, &root->file, walk->err));
+    return hs_strtab_add(walk->rt->strings, source.name, &root->name, walk->err);
+}
+
+/* The nearest symbol at or below an address, whatever its size: a C static of a stripped program
+ * lies after a variable that kept its name. */
+static const struct hs_elf_symbol *symbol_below(const struct hs_object *object, hs_addr address)
+{
+    size_t n;
+    const struct hs_elf_symbol *symbols = hs_elf_symbols(object->elf, &n);
+    hs_addr vaddr = address - object->bias;
+    size_t low = HS_FIRST_ABOVE(symbols, n, vaddr, vaddr);
+    if (low == 0 || hs_elf_segment_at(object->elf, symbols[low - 1].vaddr) !=
+                        hs_elf_segment_at(object->elf, vaddr))
+        return NULL;
+    hs_addr nearest = symbols[low - 1].vaddr;
+    while (low > 1 && symbols[low - 2].vaddr == nearest)
+        low--; /* global ones come first */
+    return &symbols[low - 1];
+}
+
+static hs_status name_by_object(struct hs_root_walk *walk, struct names *names,
+                                const struct hs_object *object, struct hs_root *root)
+{
+    const struct hs_elf_symbol *symbol = symbol_below(object, root->address);
+    HS_TRY(hs_strtab_add(walk->rt->strings, object->name, &root->module, walk->err));
+    if (symbol != NULL) {
+        root->offset = root->address - object->bias - symbol->vaddr;
+        HS_TRY(hs_strtab_add(walk->rt->strings, symbol->name, &root->symbol, walk->err));
+        if (root->offset == 0)
+            root->name = root->symbol;
+        else
+            HS_TRY(hs_walk_name(walk, &root->name, "%s+%llu", symbol->name,
+                                (unsigned long long)root->offset));
+    } else {
+        HS_TRY(hs_walk_name(walk, &root->name, "%s+0x%llx", object->name,
+                            (unsigned long long)(root->address - object->begin)));
+    }
+    return name_by_dwarf(walk, names, object, root);
+}
+
+static hs_status name_root(struct hs_root_walk *walk, struct names *names,
+                           struct hs_root_leaf *leaf)
+{
+    struct hs_root *root = &leaf->root;
+    const struct hs_object *object = hs_objects_object_at(walk->rt->objects, root->address);
+    if (object != NULL) {
+        HS_TRY(name_by_object(walk, names, object, root));
+        leaf->group_module = root->module;
+        return HS_OK;
+    }
+    leaf->group_module = names->heap_module;
+    if (walk->rt->five == NULL && root->address == walk->rt->state + HS_STATE_LAST_EXN * HS_WORD)
+        return hs_walk_name(walk, &root->name, "Caml_state->backtrace_last_exn");
+    const struct named *named = names_find(names, root->address);
+    if (named != NULL && named->label != 0)
+        root->name = named->label;
+    else
+        HS_TRY(hs_walk_name(walk, &root->name,
+                            named != NULL ? "caml_register_named_value at 0x%llx"
+                                          : "C root in malloc memory at 0x%llx",
+                            (unsigned long long)root->address));
+    return HS_OK;
+}
+
+static hs_status add_cell(struct hs_root_walk *walk, hs_addr cell)
+{
+    struct hs_ocaml_roots *roots = walk->roots;
+    HS_TRY(hs_grow((void **)&roots->cells, &roots->cells_capacity, roots->n_cells + 1,
+                   sizeof *roots->cells, walk->err));
+    roots->cells[roots->n_cells++] = cell;
+    return HS_OK;
+}
+
+static int by_address(const void *a, const void *b)
+{
+    const hs_addr *x = a, *y = b;
+    return *x < *y ? -1 : *x > *y;
+}
+
+static hs_status walk_list(struct hs_root_walk *walk, struct names *names, const char *list,
+                           const char *unit)
+{
+    struct hs_live_symbol symbol;
+    if (!hs_objects_find(walk->rt->objects, list, &symbol)) {
+        if (hs_walk_is_copying(walk))
+            return HS_OK;
+        return hs_ocaml_note(walk->rt, true, walk->err,
+                             "C global roots were not scanned: no symbol %s", list);
+    }
+    struct hs_root_leaf leaf = hs_walk_leaf(HS_ROOT_C_ROOT);
+    const struct hs_root blank = leaf.root;
+    uint64_t cell, key, value, previous = 0;
+    HS_TRY(hs_strtab_add(walk->rt->strings, unit, &leaf.group_unit, walk->err));
+    for (bool more = hs_walk_u64(walk, symbol.address, &cell); more && cell != 0;
+         more = hs_walk_u64(walk, cell + CELL_FORWARD, &cell)) {
+        if (!hs_walk_u64(walk, cell + CELL_KEY, &key))
+            break;
+        if (key <= previous) {
+            walk->n_damaged++;
+            break;
+        }
+        previous = key;
+        if (!hs_walk_is_copying(walk))
+            HS_TRY(add_cell(walk, cell));
+        if (!hs_walk_u64(walk, key, &value) || hs_walk_is_copying(walk) ||
+            !hs_block_of_value(walk->blocks, value, &leaf.target))
+            continue;
+        if (walk->rt->five != NULL && hs_ocaml5_is_domain_root(walk->rt->five, key))
+            continue;
+        leaf.root = blank;
+        leaf.root.address = key;
+        HS_TRY(name_root(walk, names, &leaf));
+        HS_TRY(hs_roots_add(&walk->roots->roots, &leaf, walk->err));
+    }
+    return HS_OK;
+}
+
+static hs_status walk_lists(struct hs_root_walk *walk, struct names *names)
+{
+    size_t n_objects = walk->rt->objects->n;
+    HS_TRY(hs_alloc(n_objects, sizeof *names->lines, (void **)&names->lines, walk->err));
+    HS_TRY(hs_alloc(n_objects, sizeof *names->has_tried, (void **)&names->has_tried, walk->err));
+    HS_TRY(hs_strtab_add(walk->rt->strings, "malloc memory", &names->heap_module, walk->err));
+    HS_TRY(names_collect(walk, names));
+    HS_TRY(walk_list(walk, names, "caml_global_roots", "plain"));
+    HS_TRY(walk_list(walk, names, "caml_global_roots_young", "generational, young"));
+    HS_TRY(walk_list(walk, names, "caml_global_roots_old", "generational, old"));
+    if (walk->roots->n_cells > 1)
+        qsort(walk->roots->cells, walk->roots->n_cells, sizeof(hs_addr), by_address);
+    return HS_OK;
+}
+
+hs_status hs_ocaml_walk_c_roots(struct hs_root_walk *walk)
+{
+    struct names names = {0};
+    hs_status status = walk_lists(walk, &names);
+    names_fini(&names, walk->rt->objects->n);
+    return status;
+}

@@ -1,0 +1,367 @@
+/* From the block map to the writer's calls. */
+#include "ocaml/ocaml_emit.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "marker.h"
+#include "types.h"
+#include "v5/ocaml5.h"
+
+enum { BLOCKS_PER_TELL = 1 << 16 };
+
+/* The edge from a key of an active ephemeron to its data. */
+struct emit_key {
+    uint64_t key_bit;
+    struct hs_block data;
+};
+
+struct hs_ocaml_emitter {
+    const struct hs_ocaml_emission *work;       /* borrowed */
+    const struct hs_ocaml_numbering *numbering; /* borrowed */
+    const struct hs_block_map *map;
+    struct hs_ocaml_types types;
+    struct hs_edge *edges; /* owned */
+    size_t n_edges, edges_capacity;
+    struct emit_key *keys; /* owned; by key */
+    size_t n_keys, keys_capacity;
+    size_t next_key, next_ephemeron;
+    size_t span;  /* of the next block */
+    uint64_t bit; /* from here on */
+};
+
+static hs_status emit_reserve(struct hs_ocaml_emitter *e, uint64_t n, struct hs_error *err)
+{
+    void *array = e->edges;
+
+    if (e->n_edges + n <= e->edges_capacity)
+        return HS_OK;
+    HS_TRY(hs_grow(&array, &e->edges_capacity, e->n_edges + (size_t)n, sizeof *e->edges, err));
+    e->edges = array;
+    return HS_OK;
+}
+
+static void emit_edge(struct hs_ocaml_emitter *e, const struct hs_block *target, uint64_t offset,
+                      unsigned edge_class)
+{
+    assert(e->n_edges < e->edges_capacity);
+    uint64_t rank = hs_bitmap_rank(&e->map->starts, target->bit);
+    e->edges[e->n_edges++] =
+        (struct hs_edge){.target = e->numbering->node(e->numbering->context, target->address, rank),
+                         .offset_words = offset,
+                         .edge_class = (uint8_t)edge_class};
+}
+
+/* A value that is a known block. */
+static bool emit_target(const struct hs_ocaml_emitter *e, uint64_t value, struct hs_block *ret)
+{
+    return hs_map_resolve(e->map, value, ret) && hs_bitmap_get(&e->map->starts, ret->bit);
+}
+
+static hs_status emit_fields(struct hs_ocaml_emitter *e, const struct hs_block *block,
+                             uint64_t header, struct hs_error *err)
+{
+    const uint8_t *fields = hs_map_bytes(block->span, block->address);
+    uint64_t from, end;
+    struct hs_block target;
+
+    hs_block_fields(block, header, &from, &end);
+    HS_TRY(emit_reserve(e, end - from, err));
+    for (uint64_t i = from; i < end; i++) {
+        uint64_t value = hs_load(fields + i * HS_WORD);
+        if ((value & 1) == 0 && emit_target(e, value, &target))
+            emit_edge(e, &target, i, HS_EDGE_EXACT);
+    }
+    return HS_OK;
+}
+
+/* OCaml 5: the slots of the stacks that a continuation owns. They are no fields of the block, so
+ * all have the offset of the field that leads to the stack. */
+struct emit_fibers {
+    struct hs_ocaml_emitter *e;
+    struct hs_error *err;
+    hs_status status;
+};
+
+static void emit_slot(void *context, uint64_t value)
+{
+    struct emit_fibers *f = context;
+    struct hs_block target;
+
+    if ((value & 1) != 0 || f->status != HS_OK || !emit_target(f->e, value, &target))
+        return;
+    f->status = emit_reserve(f->e, 1, f->err);
+    if (f->status == HS_OK)
+        emit_edge(f->e, &target, 0, HS_EDGE_EXACT);
+}
+
+static hs_status emit_fibers(struct hs_ocaml_emitter *e, hs_addr block, struct hs_error *err)
+{
+    struct emit_fibers f = {.e = e, .err = err};
+    const struct hs_ocaml *rt = e->map->rt;
+    size_t n;
+    const struct hs_ocaml5_fiber *fibers = hs_ocaml5_fibers_of(rt->five, block, &n);
+
+    for (size_t i = 0; i < n; i++) {
+        if (!fibers[i].is_damaged)
+            (void)hs_ocaml5_stack_slots(rt, e->work->roots->frames, fibers[i].stack, emit_slot, &f);
+    }
+    return f.status;
+}
+
+static hs_status emit_ephemeron(struct hs_ocaml_emitter *e, const struct hs_block *block,
+                                uint64_t header, bool is_active, struct hs_error *err)
+{
+    const uint8_t *fields = hs_map_bytes(block->span, block->address);
+    uint64_t wosize = HS_HEADER_WOSIZE(header);
+    struct hs_block target;
+
+    HS_TRY(emit_reserve(e, wosize, err));
+    for (uint64_t i = HS_EPHE_DATA; i < wosize; i++) {
+        uint64_t value = hs_load(fields + i * HS_WORD);
+        if (value == e->map->rt->ephe_none || !emit_target(e, value, &target))
+            continue;
+        unsigned edge_class = i != HS_EPHE_DATA ? HS_EDGE_WEAK
+                              : is_active       ? HS_EDGE_EPHEMERON
+                                                : HS_EDGE_EPHEMERON_OFF;
+        emit_edge(e, &target, i, edge_class);
+    }
+    return HS_OK;
+}
+
+/* The active ephemerons for which this block is a key. */
+static hs_status emit_as_key(struct hs_ocaml_emitter *e, uint64_t bit, struct hs_error *err)
+{
+    while (e->next_key < e->n_keys && e->keys[e->next_key].key_bit < bit)
+        e->next_key++;
+    while (e->next_key < e->n_keys && e->keys[e->next_key].key_bit == bit) {
+        HS_TRY(emit_reserve(e, 1, err));
+        emit_edge(e, &e->keys[e->next_key++].data, 0, HS_EDGE_EPHEMERON);
+    }
+    return HS_OK;
+}
+
+static const struct hs_ocaml_ephemeron *emit_find_ephemeron(struct hs_ocaml_emitter *e,
+                                                            hs_addr address)
+{
+    const struct hs_ocaml_marks *marks = e->work->marks;
+
+    while (e->next_ephemeron < marks->n_ephemerons &&
+           marks->ephemerons[e->next_ephemeron].block < address)
+        e->next_ephemeron++;
+    return e->next_ephemeron < marks->n_ephemerons &&
+                   marks->ephemerons[e->next_ephemeron].block == address
+               ? &marks->ephemerons[e->next_ephemeron]
+               : NULL;
+}
+
+/* Words without values that C may keep pointers in: custom.h, behind the operations of a custom
+ * block; mlvalues.h, all of an abstract one. */
+static void emit_outside(const struct hs_block *block, uint64_t header, struct hs_ocaml_block *ret)
+{
+    uint64_t wosize = HS_HEADER_WOSIZE(header), first = 0;
+
+    if (HS_HEADER_TAG(header) == HS_TAG_CUSTOM)
+        first = 1;
+    else if (HS_HEADER_TAG(header) != HS_TAG_ABSTRACT)
+        return;
+    if (wosize <= first)
+        return;
+    ret->outside = hs_map_bytes(block->span, block->address) + first * HS_WORD;
+    ret->n_outside_words = wosize - first;
+    ret->outside_offset_words = first;
+}
+
+static hs_status emit_block(struct hs_ocaml_emitter *e, const struct hs_block *block,
+                            struct hs_ocaml_block *ret, struct hs_error *err)
+{
+    uint64_t header = hs_block_head(block);
+    const struct hs_ocaml_ephemeron *ephemeron = emit_find_ephemeron(e, block->address);
+    struct hs_block_record record = {.address = block->address,
+                                     .words = HS_HEADER_WOSIZE(header) + 1};
+
+    if (block->span->area == HS_AREA_YOUNG)
+        record.state = HS_BLOCK_YOUNG;
+    else if (block->span->area != HS_AREA_HEAP)
+        record.state = HS_BLOCK_STATIC;
+    HS_TRY(hs_ocaml_type(&e->types, block, header, ephemeron != NULL, &record.type, err));
+    *ret = (struct hs_ocaml_block){
+        .record = record, .is_reached = hs_bitmap_get(&e->work->marks->reached, block->bit)};
+    e->n_edges = 0;
+    if (ephemeron != NULL)
+        HS_TRY(emit_ephemeron(e, block, header, ephemeron->is_active, err));
+    else if (block->span->area != HS_AREA_STATIC ||
+             !hs_ocaml_is_module_block(e->work->roots, block->address))
+        HS_TRY(emit_fields(e, block, header, err));
+    if (HS_HEADER_TAG(header) == HS_TAG_CONT && e->map->rt->five != NULL)
+        HS_TRY(emit_fibers(e, block->address, err));
+    if (ephemeron == NULL)
+        emit_outside(block, header, ret);
+    if (e->next_key < e->n_keys)
+        HS_TRY(emit_as_key(e, block->bit, err));
+    ret->edges = e->edges;
+    ret->n_edges = e->n_edges;
+    return HS_OK;
+}
+
+/* The next block of the map, in address order. */
+static bool emit_find_next(struct hs_ocaml_emitter *e, struct hs_block *ret)
+{
+    for (; e->span < e->map->spans.n; e->span++) {
+        const struct hs_span *span = &e->map->spans.spans[e->span];
+        uint64_t end = span->first_bit + (span->end - span->begin) / HS_WORD;
+        uint64_t from = e->bit > span->first_bit ? e->bit : span->first_bit;
+        uint64_t bit = hs_bitmap_next(&e->map->starts, from);
+        if (bit >= end)
+            continue;
+        *ret = (struct hs_block){
+            .span = span, .address = span->begin + (bit - span->first_bit) * HS_WORD, .bit = bit};
+        e->bit = bit + 1;
+        return true;
+    }
+    return false;
+}
+
+hs_status hs_ocaml_emitter_next(struct hs_ocaml_emitter *e, struct hs_ocaml_block *ret,
+                                bool *ret_more, struct hs_error *err)
+{
+    struct hs_block block;
+
+    *ret_more = emit_find_next(e, &block);
+    return *ret_more ? emit_block(e, &block, ret, err) : HS_OK;
+}
+
+void hs_ocaml_emitter_next_outside(struct hs_ocaml_emitter *e, struct hs_ocaml_block *ret,
+                                   bool *ret_more)
+{
+    struct hs_block block;
+
+    while ((*ret_more = emit_find_next(e, &block))) {
+        *ret = (struct hs_ocaml_block){.is_reached =
+                                           hs_bitmap_get(&e->work->marks->reached, block.bit)};
+        if (emit_find_ephemeron(e, block.address) == NULL)
+            emit_outside(&block, hs_block_head(&block), ret);
+        if (ret->n_outside_words != 0)
+            return;
+    }
+}
+
+void hs_ocaml_emitter_rewind(struct hs_ocaml_emitter *e)
+{
+    e->span = 0;
+    e->bit = 0;
+    e->next_key = 0;
+    e->next_ephemeron = 0;
+}
+
+hs_status hs_ocaml_emitter_add_edge(struct hs_ocaml_emitter *e, const struct hs_edge *edge,
+                                    struct hs_ocaml_block *ret, struct hs_error *err)
+{
+    HS_TRY(emit_reserve(e, 1, err));
+    e->edges[e->n_edges++] = *edge;
+    ret->edges = e->edges;
+    ret->n_edges = e->n_edges;
+    return HS_OK;
+}
+
+static int emit_key_compare(const void *a, const void *b)
+{
+    const struct emit_key *x = a, *y = b;
+    if (x->key_bit != y->key_bit)
+        return x->key_bit < y->key_bit ? -1 : 1;
+    return x->data.bit < y->data.bit ? -1 : x->data.bit > y->data.bit;
+}
+
+static hs_status emit_list_keys(struct hs_ocaml_emitter *e, struct hs_error *err)
+{
+    const struct hs_ocaml_marks *marks = e->work->marks;
+    void *array = NULL;
+
+    for (size_t i = 0; i < marks->n_ephemerons; i++) {
+        struct hs_block self, data, key;
+        if (!marks->ephemerons[i].is_active || !emit_target(e, marks->ephemerons[i].block, &self))
+            continue;
+        const uint8_t *fields = hs_map_bytes(self.span, self.address);
+        uint64_t wosize = HS_HEADER_WOSIZE(hs_block_head(&self));
+        uint64_t value = hs_load(fields + HS_EPHE_DATA * HS_WORD);
+        if (value == e->map->rt->ephe_none || !emit_target(e, value, &data))
+            continue;
+        for (uint64_t j = HS_EPHE_FIRST_KEY; j < wosize; j++) {
+            if (!hs_ephe_key(e->map, hs_load(fields + j * HS_WORD), &key))
+                continue;
+            HS_TRY(hs_grow(&array, &e->keys_capacity, e->n_keys + 1, sizeof *e->keys, err));
+            e->keys = array;
+            e->keys[e->n_keys++] = (struct emit_key){.key_bit = key.bit, .data = data};
+        }
+    }
+    if (e->n_keys > 1)
+        qsort(e->keys, e->n_keys, sizeof *e->keys, emit_key_compare);
+    return HS_OK;
+}
+
+static int emit_sample_compare(const void *a, const void *b)
+{
+    const struct hs_sample *x = a, *y = b;
+    return x->id < y->id ? -1 : x->id > y->id;
+}
+
+hs_status hs_ocaml_emitter_samples(const struct hs_ocaml_emitter *e, struct hs_sample **ret,
+                                   size_t *ret_n, struct hs_error *err)
+{
+    const struct hs_ocaml_roots *roots = e->work->roots;
+    void *array;
+
+    HS_TRY(hs_alloc(roots->n_samples, sizeof **ret, &array, err));
+    struct hs_sample *samples = array;
+    for (size_t i = 0; i < roots->n_samples; i++) {
+        hs_addr block = roots->samples[i].block;
+        uint64_t rank = hs_block_map_rank(e->map, block);
+        samples[i] = roots->samples[i].sample;
+        samples[i].node = rank == HS_NO_NODE
+                              ? HS_NO_NODE
+                              : e->numbering->node(e->numbering->context, block, rank);
+    }
+    if (roots->n_samples > 1)
+        qsort(samples, roots->n_samples, sizeof *samples, emit_sample_compare);
+    *ret = samples;
+    *ret_n = roots->n_samples;
+    return HS_OK;
+}
+
+const struct hs_type *hs_ocaml_emitter_types(const struct hs_ocaml_emitter *e, size_t *ret_n)
+{
+    *ret_n = e->types.n_types;
+    return e->types.types;
+}
+
+hs_status hs_ocaml_emitter_new(const struct hs_ocaml_emission *emission,
+                               const struct hs_ocaml_numbering *numbering,
+                               struct hs_ocaml_emitter **ret, struct hs_error *err)
+{
+    void *memory;
+
+    HS_TRY(hs_block_map_index(emission->map, err));
+    HS_TRY(hs_alloc(1, sizeof(struct hs_ocaml_emitter), &memory, err));
+    struct hs_ocaml_emitter *e = memory;
+    e->work = emission;
+    e->numbering = numbering;
+    e->map = emission->map;
+    e->types.rt = emission->rt;
+    hs_status status = emit_list_keys(e, err);
+    if (status != HS_OK)
+        hs_ocaml_emitter_free(e);
+    else
+        *ret = e;
+    return status;
+}
+
+void hs_ocaml_emitter_free(struct hs_ocaml_emitter *e)
+{
+    if (e == NULL)
+        return;
+    hs_ocaml_types_fini(&e->types);
+    hs_free(e->edges);
+    hs_free(e->keys);
+    hs_free(e);
+}

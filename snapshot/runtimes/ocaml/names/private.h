@@ -1,0 +1,35 @@
+/* The steps behind hs_names_run_helper. */
+#ifndef HS_NAMES_PRIVATE_H
+#define HS_NAMES_PRIVATE_H
+
+#include "base/buffer.h"
+#include "ocaml/names.h"
+
+/* ---- request.c */
+/* Writes what the helper reads: directories, sizes of the units' blocks, the linker's unit lists.
+ */
+hs_status hs_names_write_request(const struct hs_names_request *request,
+                                 const struct hs_target *target, const struct hs_objects *objects,
+                                 struct hs_buffer *out, struct hs_error *err);
+
+/* ---- run.c */
+struct hs_names_process {
+    const char *program;
+    const void *input;
+    size_t n_input_bytes;
+    uint32_t uid, gid; /* whose files are read; run as them when we are root */
+    uint64_t timeout_ns;
+};
+
+/* Runs a program without a shell, gives it the input, and collects its output into `out`. `note`
+ * (of note_bytes) says what went wrong after the start; empty when nothing did. */
+hs_status hs_names_run(const struct hs_names_process *process, struct hs_buffer *out, char *note,
+                       size_t note_bytes, struct hs_error *err);
+
+/* version.c: the compiler's version as the program's file states it, "5.3.0"; false when the
+ * program does not have Stdlib.Sys. Reads files only. */
+bool hs_names_version(const struct hs_objects *objects, char *version, size_t n);
+/* The helper for files of `version`: HELPER-5.3 when there is one, else HELPER itself. */
+void hs_names_choose_helper(const char *helper, const char *version, char *path, size_t n);
+
+#endif

@@ -1,0 +1,93 @@
+/* Which compiler made a program, told by its file alone, and which helper reads that compiler's
+ * files.
+ *
+ * Sys.ocaml_version is a constant, so the text of it is a static block among the data of
+ * Stdlib.Sys: a header of a string, the text, and the padding that ends in its own length. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "private.h"
+#include "symbols/elf.h"
+
+enum {
+    WORD = 8,
+    MAX_WORDS = 3,
+    STRING_TAG = 252,
+    MAX_DATA_BYTES = 1 << 16,
+};
+
+static uint64_t version_load(const uint8_t *bytes)
+{
+    uint64_t word;
+    memcpy(&word, bytes, sizeof word);
+    return word;
+}
+
+/* "5.3.0", "4.14.2+flambda", "5.4.0~rc1". */
+static bool version_is_sane(const char *text, size_t n)
+{
+    static const char letters[] = "+~-.abcdefghijklmnopqrstuvwxyz0123456789";
+    size_t n_major = strspn(text, "0123456789");
+    return n_major != 0 && n_major <= 2 && text[n_major] == '.' && text[n_major + 1] >= '0' &&
+           text[n_major + 1] <= '9' && strspn(text, letters) == n;
+}
+
+/* The string block whose header lies at `at`; false when it is none that holds a version. */
+static bool version_at(const uint8_t *at, size_t n_left, char *version, size_t n_version)
+{
+    uint64_t header = version_load(at), n_words = header >> 10;
+    if ((header & 255) != STRING_TAG || n_words == 0 || n_words > MAX_WORDS ||
+        n_left / WORD <= n_words)
+        return false;
+    const char *text = (const char *)at + WORD;
+    size_t n_padding = at[WORD + n_words * WORD - 1];
+    if (n_padding >= WORD)
+        return false;
+    size_t n = (size_t)n_words * WORD - 1 - n_padding;
+    if (n < 4 || n >= n_version || strnlen(text, n + 1) != n || !version_is_sane(text, n))
+        return false;
+    memcpy(version, text, n + 1);
+    return true;
+}
+
+static bool version_of(const struct hs_object *object, char *version, size_t n)
+{
+    const struct hs_elf_symbol *begin = hs_elf_find(object->elf, "camlStdlib__Sys.data_begin");
+    size_t n_bytes;
+    if (begin == NULL)
+        begin = hs_elf_find(object->elf, "camlStdlib__Sys__data_begin");
+    if (begin == NULL)
+        return false;
+    const uint8_t *bytes = hs_elf_bytes_from(object->elf, begin->vaddr, &n_bytes);
+    if (bytes == NULL)
+        return false;
+    if (n_bytes > MAX_DATA_BYTES)
+        n_bytes = MAX_DATA_BYTES;
+    for (size_t at = 0; at + WORD <= n_bytes; at += WORD) {
+        if (version_at(bytes + at, n_bytes - at, version, n))
+            return true;
+    }
+    return false;
+}
+
+bool hs_names_version(const struct hs_objects *objects, char *version, size_t n)
+{
+    for (size_t i = 0; i < objects->n; i++) {
+        if (version_of(&objects->objects[i], version, n))
+            return true;
+    }
+    return false;
+}
+
+void hs_names_choose_helper(const char *helper, const char *version, char *path, size_t n)
+{
+    const char *dot = strchr(version, '.');
+    size_t n_minor = dot == NULL ? 0 : strspn(dot + 1, "0123456789");
+    int n_path = -1;
+    if (n_minor != 0)
+        n_path = snprintf(path, n, "%s-%.*s", helper, (int)((size_t)(dot + 1 - version) + n_minor),
+                          version);
+    if (n_path < 0 || (size_t)n_path >= n || access(path, X_OK) != 0)
+        snprintf(path, n, "%s", helper);
+}

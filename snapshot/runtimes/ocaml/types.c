@@ -1,0 +1,277 @@
+/* Names for the shapes of blocks, each made once. */
+#include "types.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "symbols/demangle.h"
+#include "symbols/elf.h"
+
+enum {
+    TYPES_MAX = 1 << 20, /* a hostile heap may name any code address: then one common type */
+    NAME_BYTES = 512,
+    IDENTIFIER_BYTES = 64 /* of custom operations: "_bigarr02", "_z" */
+};
+
+void hs_ocaml_types_fini(struct hs_ocaml_types *types)
+{
+    if (types == NULL)
+        return;
+    hs_free(types->types);
+    hs_free(types->keys);
+    hs_free(types->by_name);
+    *types = (struct hs_ocaml_types){0};
+}
+
+/* The type of this name: the one there is, or a new one. */
+static hs_status type_named(struct hs_ocaml_types *types, const char *name, unsigned tag,
+                            enum hs_type_form form, uint32_t *ret, struct hs_error *err)
+{
+    void *by_name = types->by_name, *array = types->types;
+    hs_str text;
+
+    HS_TRY(hs_strtab_add(types->rt->strings, name, &text, err));
+    HS_TRY(
+        hs_grow(&by_name, &types->by_name_capacity, (size_t)text + 1, sizeof *types->by_name, err));
+    types->by_name = by_name;
+    if (types->by_name[text] == 0) {
+        HS_TRY(
+            hs_grow(&array, &types->types_capacity, types->n_types + 1, sizeof *types->types, err));
+        types->types = array;
+        types->types[types->n_types++] =
+            (struct hs_type){.name = text, .tag = (uint16_t)tag, .form = (uint8_t)form};
+        types->by_name[text] = (uint32_t)types->n_types;
+    }
+    *ret = types->by_name[text] - 1;
+    return HS_OK;
+}
+
+static hs_status type_of_shape(struct hs_ocaml_types *types, unsigned tag, uint64_t wosize,
+                               uint32_t *ret, struct hs_error *err)
+{
+    unsigned fields = wosize < HS_SHAPE_FIELDS ? (unsigned)wosize : HS_SHAPE_FIELDS;
+    uint32_t *known = &types->shapes[tag][fields];
+    char name[64];
+
+    if (*known == 0) {
+        snprintf(name, sizeof name, "block tag %u, %u%s field%s", tag, fields,
+                 fields == HS_SHAPE_FIELDS ? "+" : "", fields == 1 ? "" : "s");
+        HS_TRY(type_named(types, name, tag, HS_FORM_BLOCK, known, err));
+        ++*known;
+    }
+    *ret = *known - 1;
+    return HS_OK;
+}
+
+static const struct {
+    const char *name;
+    enum hs_type_form form;
+} type_others[256] = {
+    [HS_TAG_LAZY] = {"lazy", HS_FORM_LAZY},
+    [HS_TAG_CLOSURE] = {"closure", HS_FORM_CLOSURE},
+    [HS_TAG_OBJECT] = {"object", HS_FORM_OBJECT},
+    [HS_TAG_INFIX] = {"infix", HS_FORM_OTHER},
+    [HS_TAG_FORWARD] = {"forward", HS_FORM_FORWARD},
+    [HS_TAG_ABSTRACT] = {"abstract", HS_FORM_ABSTRACT},
+    [HS_TAG_STRING] = {"string", HS_FORM_STRING},
+    [HS_TAG_DOUBLE] = {"float", HS_FORM_FLOAT},
+    [HS_TAG_DOUBLE_ARRAY] = {"float array", HS_FORM_FLOAT_ARRAY},
+    [HS_TAG_CUSTOM] = {"custom", HS_FORM_CUSTOM},
+};
+
+static hs_status type_of_tag(struct hs_ocaml_types *types, unsigned tag, uint32_t *ret,
+                             struct hs_error *err)
+{
+    uint32_t *known = &types->others[tag];
+
+    if (*known == 0) {
+        HS_TRY(type_named(types, type_others[tag].name, tag, type_others[tag].form, known, err));
+        ++*known;
+    }
+    *ret = *known - 1;
+    return HS_OK;
+}
+
+static hs_status type_of_ephemeron(struct hs_ocaml_types *types, bool has_data, uint32_t *ret,
+                                   struct hs_error *err)
+{
+    uint32_t *known = &types->weak[has_data];
+
+    if (*known == 0) {
+        HS_TRY(type_named(types, has_data ? "ephemeron" : "weak array", HS_TAG_ABSTRACT,
+                          HS_FORM_WEAK, known, err));
+        ++*known;
+    }
+    *ret = *known - 1;
+    return HS_OK;
+}
+
+/* ---- closures and customs: by address */
+
+static size_t type_key_slot(const struct hs_ocaml_types *types, uint64_t key)
+{
+    size_t slot = (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (types->n_key_slots - 1);
+
+    while (types->keys[slot].key != 0 && types->keys[slot].key != key)
+        slot = (slot + 1) & (types->n_key_slots - 1);
+    return slot;
+}
+
+static hs_status type_keys_rehash(struct hs_ocaml_types *types, struct hs_error *err)
+{
+    struct hs_type_key *old = types->keys;
+    size_t n_old = types->n_key_slots;
+    size_t n_slots = n_old == 0 ? 1024 : 2 * n_old;
+    void *keys;
+
+    HS_TRY(hs_alloc(n_slots, sizeof *types->keys, &keys, err));
+    types->keys = keys;
+    types->n_key_slots = n_slots;
+    for (size_t i = 0; i < n_old; i++) {
+        if (old[i].key != 0)
+            types->keys[type_key_slot(types, old[i].key)] = old[i];
+    }
+    hs_free(old);
+    return HS_OK;
+}
+
+static void type_sanitise(char *text)
+{
+    for (; *text != '\0'; text++) {
+        if (*text < ' ' || *text > '~')
+            *text = '?';
+    }
+}
+
+/* custom.h: operations begin with a pointer to their identifier. Both must lie in a mapped file,
+ * the text in bytes of that file. */
+static bool type_identifier(const struct hs_ocaml *rt, hs_addr operations, char *text, size_t n)
+{
+    uint64_t identifier;
+
+    if (hs_objects_object_at(rt->objects, operations) == NULL ||
+        !hs_image_u64(rt->image, operations, &identifier))
+        return false;
+    const struct hs_object *object = hs_objects_object_at(rt->objects, identifier);
+    if (object == NULL)
+        return false;
+    size_t n_bytes;
+    const uint8_t *bytes = hs_elf_bytes_from(object->elf, identifier - object->bias, &n_bytes);
+    size_t length = bytes == NULL ? 0 : strnlen((const char *)bytes, n_bytes < n ? n_bytes : n);
+    if (length == 0 || length >= n)
+        return false;
+    memcpy(text, bytes, length);
+    text[length] = '\0';
+    type_sanitise(text);
+    return true;
+}
+
+static void type_describe_custom(const struct hs_ocaml *rt, hs_addr operations, char *name)
+{
+    char identifier[IDENTIFIER_BYTES];
+
+    if (type_identifier(rt, operations, identifier, sizeof identifier))
+        snprintf(name, NAME_BYTES, "custom %s", identifier);
+    else
+        snprintf(name, NAME_BYTES, "custom");
+}
+
+static bool type_starts_with(const char *text, const char *start)
+{
+    return strncmp(text, start, strlen(start)) == 0;
+}
+
+static void type_describe_closure(const struct hs_ocaml *rt, hs_addr code, char *name,
+                                  bool *ret_is_wrapper)
+{
+    struct hs_live_symbol symbol;
+    char function[NAME_BYTES - 64];
+
+    *ret_is_wrapper = false;
+    if (!hs_objects_at(rt->objects, code, &symbol) || !symbol.is_code) {
+        snprintf(name, NAME_BYTES, "closure");
+        return;
+    }
+    *ret_is_wrapper = type_starts_with(symbol.name, "caml_curry") ||
+                      type_starts_with(symbol.name, "caml_tuplify");
+    if (*ret_is_wrapper) { /* when field 2 does not help: an argument applied to a function */
+        snprintf(name, NAME_BYTES, "closure (partial application)");
+        return;
+    }
+    (void)hs_demangle(symbol.name, function, sizeof function);
+    if (code == symbol.address)
+        snprintf(name, NAME_BYTES, "closure %s", function);
+    else
+        snprintf(name, NAME_BYTES, "closure %s+%llu", function,
+                 (unsigned long long)(code - symbol.address));
+    type_sanitise(name);
+}
+
+static hs_status type_of_address(struct hs_ocaml_types *types, hs_addr address, unsigned tag,
+                                 struct hs_type_key *ret, struct hs_error *err)
+{
+    uint64_t key = (address << 1 | (tag == HS_TAG_CUSTOM)) + 2;
+    char name[NAME_BYTES];
+
+    if (key <= 2) /* wrapped around or null */
+        key = 2;
+    if (2 * (types->n_keys + 1) > types->n_key_slots)
+        HS_TRY(type_keys_rehash(types, err));
+    size_t slot = type_key_slot(types, key);
+    if (types->keys[slot].key == 0) {
+        struct hs_type_key entry = {.key = key};
+        if (types->n_types >= TYPES_MAX || types->n_keys >= TYPES_MAX)
+            return type_of_tag(types, tag, &ret->type, err);
+        if (tag == HS_TAG_CUSTOM)
+            type_describe_custom(types->rt, address, name);
+        else
+            type_describe_closure(types->rt, address, name, &entry.is_wrapper);
+        HS_TRY(type_named(types, name, tag, type_others[tag].form, &entry.type, err));
+        types->keys[slot] = entry;
+        types->n_keys++;
+    }
+    *ret = types->keys[slot];
+    return HS_OK;
+}
+
+/* A closure of several arguments begins with caml_curryN, its own code is in field 2 (mlvalues.h,
+ * cmm_helpers.ml emit_constant_closure): arity 0 and 1 have none. */
+static hs_status type_of_closure(struct hs_ocaml_types *types, const uint8_t *fields,
+                                 uint64_t wosize, uint32_t *ret, struct hs_error *err)
+{
+    struct hs_type_key entry = {0}, inner = {0};
+    int64_t arity = (int64_t)hs_load(fields + HS_WORD) >> 56;
+
+    HS_TRY(type_of_address(types, hs_load(fields), HS_TAG_CLOSURE, &entry, err));
+    *ret = entry.type;
+    if (!entry.is_wrapper || wosize < 3 || arity == 0 || arity == 1)
+        return HS_OK;
+    HS_TRY(type_of_address(types, hs_load(fields + 2 * HS_WORD), HS_TAG_CLOSURE, &inner, err));
+    if (!inner.is_wrapper)
+        *ret = inner.type;
+    return HS_OK;
+}
+
+hs_status hs_ocaml_type(struct hs_ocaml_types *types, const struct hs_block *block, uint64_t header,
+                        bool is_ephemeron, uint32_t *ret, struct hs_error *err)
+{
+    unsigned tag = HS_HEADER_TAG(header);
+    uint64_t wosize = HS_HEADER_WOSIZE(header);
+    const uint8_t *fields = hs_map_bytes(block->span, block->address);
+
+    if (tag < HS_SHAPE_TAGS)
+        return type_of_shape(types, tag, wosize, ret, err);
+    if (is_ephemeron)
+        return type_of_ephemeron(types, hs_load(fields + HS_WORD) != types->rt->ephe_none, ret,
+                                 err);
+    if (tag == HS_TAG_CLOSURE && wosize >= 2)
+        return type_of_closure(types, fields, wosize, ret, err);
+    if (tag == HS_TAG_CUSTOM && wosize >= 1) {
+        struct hs_type_key entry = {0};
+        HS_TRY(type_of_address(types, hs_load(fields), tag, &entry, err));
+        *ret = entry.type;
+        return HS_OK;
+    }
+    return type_of_tag(types, tag, ret, err);
+}

@@ -1,0 +1,28 @@
+/* What decides whether a copy can be made, taken from texts of /proc. */
+#ifndef HS_COPY_FORESEE_H
+#define HS_COPY_FORESEE_H
+
+#include "copy_private.h"
+#include "smaps.h"
+
+struct hs_copy_facts {
+    bool is_filtered, may_suspend_filter;
+    bool is_first; /* pid 1 of its namespace */
+    bool has_shadow_stack, has_own_faults, commits_strictly, has_code;
+    uint64_t small_bytes, huge_bytes; /* private, resident or swapped, by the size of pages */
+    uint64_t saved_bytes;             /* of the areas */
+    uint64_t lent_bytes;              /* private, that other processes share by a fork */
+    uint64_t room_bytes;              /* that it may still grow by */
+    struct hs_copy_area *areas;       /* owned; ascending: what a copy would lack */
+    size_t n_areas, areas_capacity;
+};
+
+/* Of the text of a status file; false when it is none. */
+bool hs_copy_facts_status(struct hs_copy_facts *facts, const char *text);
+/* Of the text of an smaps file. HS_LIMIT. */
+hs_status hs_copy_facts_smaps(struct hs_copy_facts *facts, const char *text, size_t n_bytes,
+                              struct hs_error *err);
+void hs_copy_facts_judge(const struct hs_copy_facts *facts, struct hs_copy_outlook *ret);
+void hs_copy_facts_fini(struct hs_copy_facts *facts);
+
+#endif

@@ -1,0 +1,163 @@
+/* How a stopped process is kept still while it is read: which way, and within which limits. */
+#include "target/freeze.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/progress.h"
+#include "base/units.h"
+#include "copy/copy_private.h"
+
+hs_status hs_freeze_prepare(struct hs_target *target, struct hs_error *err)
+{
+    target->report = (struct hs_stop_report){.n_restarted = target->report.n_restarted};
+    target->is_over_limit = false;
+    return hs_copy_plan_make(target, err);
+}
+
+bool hs_copy_is_expected(struct hs_target *target)
+{
+    struct hs_error ignored = HS_ERROR_INIT;
+
+    return target->core == NULL && hs_copy_plan_make(target, &ignored) == HS_OK &&
+           target->options.mode != HS_STOP_READ &&
+           target->copy_plan->outlook.variant != HS_COPY_NONE;
+}
+
+bool hs_freeze_turns(struct hs_target *target, hs_status status)
+{
+    struct hs_copy *copy = target->copy;
+
+    if (status != HS_LIMIT || copy == NULL || copy->failure.status != HS_LIMIT ||
+        target->options.mode != HS_STOP_AUTO || target->copy_plan == NULL)
+        return false;
+    struct hs_copy_outlook *outlook = &target->copy_plan->outlook;
+    outlook->variant = HS_COPY_NONE;
+    snprintf(outlook->why, sizeof outlook->why, "%.*s", (int)sizeof outlook->why - 1,
+             copy->why_given_up);
+    target->copy_plan->is_final = true;
+    hs_target_resume(target);
+    return true;
+}
+
+static hs_status freeze_over_limit(const struct hs_target *target, uint64_t predicted_ns,
+                                   const char *why, struct hs_error *err)
+{
+    char predicted[HS_UNIT_TEXT_BYTES], limit[HS_UNIT_TEXT_BYTES];
+
+    hs_format_duration(predicted_ns, predicted);
+    hs_format_duration(target->options.max_pause_ns, limit);
+    (void)hs_fail(err, HS_LIMIT,
+                  "cannot dump process '%d': it would be stopped for about %s, %s are allowed%s%s",
+                  target->pid, predicted, limit,
+                  why[0] == '\0' ? "" : "; no copy can be made: ", why);
+    return hs_hint(err, "allow more with --max-pause");
+}
+
+static hs_status freeze_check_prediction(struct hs_target *target, uint64_t predicted_ns,
+                                         const char *why, struct hs_error *err)
+{
+    uint64_t limit_ns = target->options.max_pause_ns;
+
+    target->report.predicted_ns = predicted_ns;
+    return limit_ns == 0 || predicted_ns <= limit_ns
+               ? HS_OK
+               : freeze_over_limit(target, predicted_ns, why, err);
+}
+
+/* It stays stopped. */
+static hs_status freeze_for_reading(struct hs_target *target, const char *why, struct hs_error *err)
+{
+    struct hs_stop_report *report = &target->report;
+
+    if (target->options.mode == HS_STOP_COPY) {
+        (void)hs_fail(err, HS_TARGET, "cannot copy process '%d': %s", target->pid, why);
+        return hs_hint(err, "--stop read reads it while it is stopped");
+    }
+    report->way = HS_WAY_READ;
+    snprintf(report->why_no_copy, sizeof report->why_no_copy, "%s", why);
+    return freeze_check_prediction(target, target->copy_plan->outlook.read_pause_ns, why, err);
+}
+
+/* The copy is there: the process may go on. */
+static void freeze_let_go(struct hs_target *target, struct hs_copy *copy)
+{
+    target->report.way = HS_WAY_COPY;
+    target->report.copying_ns = copy->copying_ns;
+    hs_stop_let_go(target);
+    target->copy = copy;
+    hs_memory_open(copy->memory.pid, &copy->memory);
+    /* Through the file: process_vm_readv pins pages, and the kernel gives whoever pins a page that
+     * two processes share one of its own first (mm/gup.c, gup_must_unshare): a copy so read would
+     * come to take as much memory as the process. */
+    copy->memory.reads_by_file = copy->memory.mem_fd >= 0;
+    hs_deadman_within(UINT64_MAX);
+    hs_copy_pass(HS_COPY_AT_LET_GO);
+}
+
+static hs_status freeze_by_copy(struct hs_target *target, struct hs_error *err)
+{
+    char why[sizeof target->report.why_no_copy];
+    struct hs_priority saved;
+    struct hs_copy *copy = NULL;
+
+    HS_TRY(freeze_check_prediction(target, target->copy_plan->outlook.copy_pause_ns, "", err));
+    hs_priority_raise(&saved);
+    hs_status status = hs_copy_make(target, &copy, why, sizeof why, err);
+    if (copy != NULL)
+        freeze_let_go(target, copy);
+    hs_priority_restore(&saved);
+    hs_deadman_within(UINT64_MAX);
+    HS_TRY(status);
+    return copy != NULL ? HS_OK : freeze_for_reading(target, why, err);
+}
+
+hs_status hs_target_freeze(struct hs_target *target, struct hs_error *err)
+{
+    assert(target->is_stopped || target->core != NULL);
+    if (target->core != NULL) {
+        target->report.way = HS_WAY_CORE;
+        return HS_OK;
+    }
+    assert(target->copy == NULL && target->copy_plan != NULL);
+    if (target->was_stopped_already) {
+        target->report.way = HS_WAY_STOPPED;
+        return HS_OK;
+    }
+    if (target->options.mode == HS_STOP_READ)
+        return freeze_for_reading(target, "", err);
+    if (target->copy_plan->outlook.variant == HS_COPY_NONE)
+        return freeze_for_reading(target, target->copy_plan->outlook.why, err);
+    return freeze_by_copy(target, err);
+}
+
+static hs_status freeze_too_long(const struct hs_target *target, struct hs_error *err)
+{
+    char limit[HS_UNIT_TEXT_BYTES];
+
+    hs_format_duration(target->options.max_pause_ns, limit);
+    (void)hs_fail(err, HS_LIMIT,
+                  "cannot dump process '%d': it was not read within the pause of %s that is "
+                  "allowed; it runs again",
+                  target->pid, limit);
+    return hs_hint(err, "allow more with --max-pause");
+}
+
+hs_status hs_freeze_check(struct hs_target *target, struct hs_error *err)
+{
+    uint64_t limit_ns = target->options.max_pause_ns;
+
+    if (target->copy != NULL)
+        return hs_copy_watch(target, err);
+    if (target->is_over_limit)
+        return freeze_too_long(target, err);
+    if (!target->is_stopped || target->core != NULL || target->was_stopped_already ||
+        limit_ns == 0 || hs_now_ns() - target->stopped_at_ns <= limit_ns)
+        return HS_OK;
+    hs_stop_let_go(target);
+    hs_deadman_disarm();
+    target->is_over_limit = true;
+    return freeze_too_long(target, err);
+}

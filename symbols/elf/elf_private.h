@@ -1,0 +1,60 @@
+/* The inside of a hs_elf, shared by elf.c (headers), elf_sections.c (contents) and elf_symbols.c.
+ */
+#ifndef HS_ELF_ELF_PRIVATE_H
+#define HS_ELF_ELF_PRIVATE_H
+
+#include <libelf.h>
+
+#include "symbols/elf.h"
+
+enum {
+    ELF_MAX_SEGMENTS = 1 << 16,
+    ELF_MAX_SECTIONS = 1 << 20,
+    ELF_BUILD_ID_MAX = 64, /* bytes; linkers make 8, 16 or 20 */
+};
+
+/* Contents larger than this are not read: no linker makes such a section, a sparse file may. */
+#define ELF_MAX_CONTENT (UINT64_C(2) << 30)
+
+/* What was loaded of a segment or section. */
+struct elf_content {
+    const uint8_t *bytes; /* libelf's, until elf_end */
+    size_t n_bytes;
+    bool tried;
+};
+
+struct elf_section {
+    struct hs_elf_section seen;
+    struct elf_content content;
+    uint32_t link;
+    Elf_Scn *scn; /* libelf's */
+};
+
+struct hs_elf {
+    Elf *elf;
+    char *name; /* owned */
+    int fd;     /* owned; -1 for memory */
+    uint64_t n_file_bytes;
+    hs_addr entry;
+    bool is_dyn, has_interpreter, has_tls, has_symtab;
+    struct hs_elf_tls tls;
+    struct hs_elf_segment *segments; /* owned */
+    struct elf_content *segment_contents;
+    size_t n_segments;
+    struct elf_section *sections; /* owned; number 0 is the null section */
+    size_t n_sections;
+    char build_id[2 * ELF_BUILD_ID_MAX + 1];
+    struct hs_elf_symbol *symbols; /* owned: those with an address, then the thread-local */
+    size_t n_symbols, n_tls_symbols;
+    uint32_t *slots; /* owned: open-addressing hash of symbol number + 1 */
+    size_t n_slots;
+    uint64_t hash_seed;
+};
+
+/* The parts of open, in this order. Each leaves what it allocated to hs_elf_close. */
+hs_status hs_elf_load_segments_(struct hs_elf *elf, struct hs_error *err);
+hs_status hs_elf_load_sections_(struct hs_elf *elf, struct hs_error *err);
+void hs_elf_load_build_id_(struct hs_elf *elf);
+hs_status hs_elf_load_symbols_(struct hs_elf *elf, struct hs_error *err);
+
+#endif

@@ -1,0 +1,55 @@
+/* A section's contents at fixed addresses, brought in piece by piece.
+ *
+ * Large uncompressed sections of a file are not read whole: their bytes stand in pages that are
+ * filled when needed and may all be given back at once. What is not there reads as zeros, so a
+ * pointer into a view is safe until close, but says something only between `need` and the next
+ * drop. Files are read, never mapped: one that is cut while in use gives zeros and is counted, and
+ * raises no signal. Small and compressed sections, and those of files in memory, are there whole
+ * (the hs_elf has them). */
+#ifndef HS_ELF_ELF_VIEW_H
+#define HS_ELF_ELF_VIEW_H
+
+#include "symbols/elf.h"
+
+enum {
+    ELF_VIEW_CHUNK = 4096,          /* the unit of filling */
+    ELF_VIEW_WHOLE_BYTES = 1 << 16, /* up to this size sections are read whole */
+};
+
+/* What several views share. */
+struct elf_view_total {
+    size_t n_resident; /* bytes filled in, of all */
+    uint64_t n_failed; /* reads that gave less than the file once had */
+};
+
+struct elf_view {
+    const uint8_t *bytes; /* [n_bytes] */
+    size_t n_bytes;
+    uint64_t *filled; /* owned: a bit per chunk; NULL: all is there */
+    size_t n_resident;
+    struct elf_view_total *total; /* borrowed */
+    uint64_t file_offset;
+    int fd; /* the hs_elf's */
+};
+
+/* Fails as hs_elf_section_bytes_named does, without its limit for sections that are not read whole.
+ * `elf` and `total` are borrowed until close. */
+hs_status hs_elf_view_open_(struct hs_elf *elf, const char *name, struct elf_view_total *total,
+                            struct elf_view *ret, struct hs_error *err);
+void hs_elf_view_close_(struct elf_view *view);
+
+/* [at, at + n_bytes), as far as the section goes, is there from now on until the next drop. */
+void hs_elf_view_fill_(struct elf_view *view, uint64_t at, uint64_t n_bytes);
+static inline void hs_elf_view_need_(struct elf_view *view, uint64_t at, uint64_t n_bytes)
+{
+    if (view->filled != NULL)
+        hs_elf_view_fill_(view, at, n_bytes);
+}
+
+/* Copies from `at`, and brings nothing in; returns how much there is of the n_bytes wanted. */
+size_t hs_elf_view_peek_(const struct elf_view *view, uint64_t at, void *ret, size_t n_bytes);
+
+/* Gives everything back. */
+void hs_elf_view_drop_(struct elf_view *view);
+
+#endif

@@ -1,0 +1,351 @@
+/* Files, kept text, variables and functions by address. */
+#include "symbols/ctypes.h"
+
+#include <dwarf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pool.h"
+
+enum {
+    CTYPES_BLOCK_BYTES = 1 << 16,
+    CTYPES_WALK_BACK = 32,
+};
+
+hs_status hs_ctypes_new(struct hs_ctypes **ret, struct hs_error *err)
+{
+    hs_auto(hs_ctypes) *types = NULL;
+    HS_TRY(hs_alloc(1, sizeof(*types), (void **)&types, err));
+    HS_TRY(hs_grow((void **)&types->items, &types->types_capacity, 64, sizeof(*types->items), err));
+    types->items[0] = (struct ctypes_type){.flags = TYPE_BUILT | TYPE_FLATTENED};
+    types->n_types = 1;
+    *ret = HS_STEAL(types);
+    return HS_OK;
+}
+
+static void file_free(struct ctypes_file *file)
+{
+    if (file == NULL)
+        return;
+    for (size_t i = 0; file->units != NULL && i < file->info.n_units; i++) {
+        hs_free(file->units[i].scopes);
+        hs_free(file->units[i].functions);
+        hs_free(file->units[i].lines.items);
+    }
+    hs_free(file->units);
+    hs_free(file->variables.items);
+    hs_free(file->tls.items);
+    hs_free(file->details);
+    hs_free(file->names);
+    hs_free(file->late);
+    hs_directory_close_(&file->directory);
+    hs_debug_close_(&file->info);
+    hs_free(file);
+}
+
+void hs_ctypes_free(struct hs_ctypes *types)
+{
+    if (types == NULL)
+        return;
+    for (size_t i = 0; i < types->n_files; i++)
+        file_free(types->files[i]);
+    for (size_t i = 0; i < types->n_types; i++)
+        if (types->items[i].definition == 0)
+            hs_free(types->items[i].slots);
+    for (size_t i = 0; i < types->n_kept; i++)
+        hs_free(types->kept[i].text);
+    hs_free(types->files);
+    hs_free(types->items);
+    hs_free(types->members);
+    hs_free(types->keys);
+    hs_free(types->kept);
+    hs_free(types->texts);
+    hs_free(types->scratch);
+    hs_free(types);
+}
+
+hs_status hs_ctypes_add(struct hs_ctypes *types, struct hs_elf *elf, hs_type_file *ret,
+                        struct hs_error *err)
+{
+    struct ctypes_file *file = NULL;
+    if (types->n_files >= CTYPES_MAX_FILES)
+        return hs_fail(err, HS_LIMIT, "too many files with debug information");
+    HS_TRY(hs_grow((void **)&types->files, &types->files_capacity, types->n_files + 1,
+                   sizeof(struct ctypes_file *), err));
+    HS_TRY(hs_alloc(1, sizeof(*file), (void **)&file, err));
+    file->elf = elf;
+    hs_status status = hs_debug_open_(elf, &types->views, &file->info, err);
+    if (status != HS_OK || file->info.n_units == 0) {
+        types->n_damaged += file->info.n_damaged;
+        file_free(file);
+        if (status == HS_OK)
+            *ret = 0;
+        return status;
+    }
+    types->files[types->n_files++] = file;
+    *ret = (hs_type_file)types->n_files;
+    return HS_OK;
+}
+
+uint64_t hs_ctypes_n_damaged(const struct hs_ctypes *types)
+{
+    uint64_t n = types->n_damaged + types->views.n_failed;
+    for (size_t i = 0; i < types->n_files; i++)
+        n += types->files[i]->info.n_damaged;
+    return n;
+}
+
+void hs_ctypes_trim_(struct hs_ctypes *types)
+{
+    for (size_t i = 0; i < types->n_files && types->views.n_resident > DEBUG_VIEW_BYTES; i++)
+        hs_debug_drop_(&types->files[i]->info);
+}
+
+void hs_ctypes_out_(struct hs_ctypes *types)
+{
+    types->n_damaged++;
+    types->ran_out = true;
+}
+
+bool hs_ctypes_ran_out_(struct hs_ctypes *types)
+{
+    bool ran_out = types->ran_out;
+    types->ran_out = false;
+    for (size_t i = 0; i < types->n_files; i++) {
+        ran_out |= types->files[i]->info.is_out_of_memory;
+        types->files[i]->info.is_out_of_memory = false;
+    }
+    return ran_out;
+}
+
+struct ctypes_file *hs_ctypes_file_(struct hs_ctypes *types, hs_type_file file)
+{
+    return file == 0 || file > types->n_files ? NULL : types->files[file - 1];
+}
+
+struct debug_info *hs_ctypes_info_(struct hs_ctypes *types, hs_type_file file)
+{
+    struct ctypes_file *found = hs_ctypes_file_(types, file);
+    return found == NULL ? NULL : &found->info;
+}
+
+struct ctypes_unit *hs_ctypes_unit_(struct hs_ctypes *types, struct ctypes_file *file,
+                                    const struct debug_unit *unit)
+{
+    struct hs_error err = HS_ERROR_INIT;
+    if (file->units == NULL &&
+        hs_alloc(file->info.n_units, sizeof(*file->units), (void **)&file->units, &err) != HS_OK) {
+        hs_ctypes_out_(types);
+        return NULL;
+    }
+    return &file->units[unit - file->info.units];
+}
+
+static uint64_t text_hash(const char *text, size_t n_bytes)
+{
+    uint64_t hash = CTYPES_HASH_SEED;
+    for (size_t i = 0; i < n_bytes; i++)
+        hash = (hash ^ (uint8_t)text[i]) * UINT64_C(0x100000001b3);
+    return hash ^ hash >> 29;
+}
+
+static size_t text_slot(const struct hs_ctypes *types, const char *text, size_t n_bytes)
+{
+    size_t mask = types->n_text_slots - 1, slot = (size_t)text_hash(text, n_bytes) & mask;
+    while (types->texts[slot] != NULL &&
+           (strncmp(types->texts[slot], text, n_bytes) != 0 || types->texts[slot][n_bytes] != '\0'))
+        slot = (slot + 1) & mask;
+    return slot;
+}
+
+static hs_status text_make_room(struct hs_ctypes *types, size_t n_bytes, struct hs_error *err)
+{
+    if (types->n_texts * 2 >= types->n_text_slots) {
+        size_t n_old = types->n_text_slots, n = n_old == 0 ? 256 : n_old * 2;
+        const char **texts = NULL;
+        HS_TRY(hs_alloc(n, sizeof(const char *), (void **)&texts, err));
+        const char **old = types->texts;
+        types->texts = texts;
+        types->n_text_slots = n;
+        for (size_t i = 0; i < n_old; i++)
+            if (old[i] != NULL)
+                texts[text_slot(types, old[i], strlen(old[i]))] = old[i];
+        hs_free(old);
+    }
+    struct ctypes_kept *last = types->n_kept == 0 ? NULL : &types->kept[types->n_kept - 1];
+    if (last != NULL && last->capacity - last->n > n_bytes)
+        return HS_OK;
+    HS_TRY(hs_grow((void **)&types->kept, &types->kept_capacity, types->n_kept + 1,
+                   sizeof(*types->kept), err));
+    struct ctypes_kept block = {.capacity = CTYPES_BLOCK_BYTES};
+    if (n_bytes >= CTYPES_BLOCK_BYTES)
+        block.capacity = n_bytes + 1;
+    HS_TRY(hs_alloc(block.capacity, 1, (void **)&block.text, err));
+    types->kept[types->n_kept++] = block;
+    return HS_OK;
+}
+
+const char *hs_ctypes_keep_(struct hs_ctypes *types, const char *text, size_t n_bytes)
+{
+    struct hs_error err = HS_ERROR_INIT;
+    n_bytes = strnlen(text, n_bytes);
+    if (n_bytes == 0)
+        return "";
+    if (types->n_text_slots != 0) {
+        const char *found = types->texts[text_slot(types, text, n_bytes)];
+        if (found != NULL)
+            return found;
+    }
+    if (text_make_room(types, n_bytes, &err) != HS_OK) {
+        hs_ctypes_out_(types);
+        return NULL;
+    }
+    struct ctypes_kept *block = &types->kept[types->n_kept - 1];
+    char *copy = block->text + block->n;
+    memcpy(copy, text, n_bytes);
+    copy[n_bytes] = '\0';
+    block->n += n_bytes + 1;
+    types->texts[text_slot(types, copy, n_bytes)] = copy;
+    types->n_texts++;
+    return copy;
+}
+
+const char *hs_ctypes_file_name_(struct hs_ctypes *types, hs_type_file file,
+                                 const struct debug_unit *unit, uint64_t number)
+{
+    char text[CTYPES_MAX_NAME];
+    struct debug_info *info = hs_ctypes_info_(types, file);
+    if (info == NULL)
+        return "";
+    size_t n = hs_debug_file_name_(info, unit, number, text, sizeof(text));
+    const char *kept = hs_ctypes_keep_(types, text, n);
+    return kept == NULL ? "" : kept;
+}
+
+hs_ctype hs_ctypes_type_of_(struct hs_ctypes *types, hs_type_file file,
+                            const struct debug_entry *entry)
+{
+    struct debug_info *info = hs_ctypes_info_(types, file);
+    struct debug_value value;
+    struct debug_entry holder;
+    if (info == NULL || !hs_entry_inherited_(info, entry, DW_AT_type, &value, &holder))
+        return 0;
+    return hs_ctypes_resolve_(types, file, hs_entry_reference_(info, &holder, DW_AT_type));
+}
+
+/* What is beyond the type: an array at its end that the type does not count, or no size at all. */
+static uint64_t variable_size(struct hs_ctypes *types, struct ctypes_file *file,
+                              const struct ctypes_variable *variable, hs_ctype type)
+{
+    uint64_t n_bytes = hs_ctypes_size_(types, type), offset = 0;
+    bool is_open = n_bytes == 0;
+    const struct ctypes_type *t = hs_ctypes_get_(types, type);
+    if (t->n_members > 0) {
+        hs_ctype last = types->members[t->first_member + t->n_members - 1].type;
+        const struct ctypes_type *l = hs_ctypes_get_(types, last);
+        is_open |= l->kind == HS_CTYPE_ARRAY && l->n_elements == 0;
+    }
+    const struct hs_elf_symbol *symbol =
+        is_open ? hs_elf_symbol_at(file->elf, variable->vaddr, &offset) : NULL;
+    return symbol != NULL && offset == 0 && symbol->n_bytes > n_bytes ? symbol->n_bytes : n_bytes;
+}
+
+static void variable_describe(struct hs_ctypes *types, hs_type_file number,
+                              const struct ctypes_variable *variable, struct hs_cvariable *ret)
+{
+    struct ctypes_file *file = hs_ctypes_file_(types, number);
+    struct debug_info *info = &file->info;
+    struct debug_entry entry, holder;
+    struct debug_value value;
+    *ret = (struct hs_cvariable){.name = "", .file = "", .vaddr = variable->vaddr};
+    if (!hs_entry_read_(info, variable->die, &entry))
+        return;
+    ret->type = hs_ctypes_type_of_(types, number, &entry);
+    ret->n_bytes = variable_size(types, file, variable, ret->type);
+    const char *name = hs_ctypes_name_of_(types, number, &entry);
+    ret->name = name == NULL ? "" : name;
+    if (hs_entry_inherited_(info, &entry, DW_AT_decl_line, &value, NULL) &&
+        value.number <= UINT32_MAX)
+        ret->line = (uint32_t)value.number;
+    if (hs_entry_inherited_(info, &entry, DW_AT_decl_file, &value, &holder))
+        ret->file = hs_ctypes_file_name_(types, number, holder.unit, value.number);
+}
+
+/* The description of a variable, kept; NULL out of memory. */
+static const struct hs_cvariable *variable_detail(struct hs_ctypes *types, hs_type_file number,
+                                                  struct ctypes_variable *variable)
+{
+    struct ctypes_file *file = hs_ctypes_file_(types, number);
+    struct hs_error err = HS_ERROR_INIT;
+    if (variable->detail == 0) {
+        struct hs_cvariable detail;
+        variable_describe(types, number, variable, &detail);
+        if (hs_grow((void **)&file->details, &file->details_capacity, file->n_details + 1,
+                    sizeof(*file->details), &err) != HS_OK) {
+            hs_ctypes_out_(types);
+            return NULL;
+        }
+        file->details[file->n_details++] = detail;
+        variable->detail = (uint32_t)file->n_details;
+    }
+    return &file->details[variable->detail - 1];
+}
+
+static bool variable_find(struct hs_ctypes *types, hs_type_file number,
+                          struct ctypes_variables *variables, uint64_t vaddr,
+                          struct hs_cvariable *ret)
+{
+    size_t low = 0, high = variables->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (variables->items[middle].vaddr <= vaddr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    /* Several entries at one address: the same variable told by several units. */
+    for (size_t back = 0; back < CTYPES_WALK_BACK && back < low; back++) {
+        const struct hs_cvariable *detail =
+            variable_detail(types, number, &variables->items[low - 1 - back]);
+        if (detail != NULL && vaddr - detail->vaddr < detail->n_bytes) {
+            *ret = *detail;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Looks in what is indexed, then in what may tell of `symbol`, then in all. */
+static bool variable_at(struct hs_ctypes *types, hs_type_file number,
+                        struct ctypes_variables *variables, uint64_t at,
+                        const struct hs_elf_symbol *symbol, struct hs_cvariable *ret)
+{
+    hs_ctypes_trim_(types);
+    do {
+        hs_ctypes_sort_(variables);
+        if (variable_find(types, number, variables, at, ret))
+            return true;
+    } while (hs_ctypes_index_for_(types, number, symbol));
+    return false;
+}
+
+bool hs_ctypes_variable_at(struct hs_ctypes *types, hs_type_file file, hs_addr vaddr,
+                           struct hs_cvariable *ret)
+{
+    struct ctypes_file *found = hs_ctypes_file_(types, file);
+    return found != NULL && variable_at(types, file, &found->variables, vaddr,
+                                        hs_elf_symbol_at(found->elf, vaddr, NULL), ret);
+}
+
+bool hs_ctypes_tls_variable_at(struct hs_ctypes *types, hs_type_file file, uint64_t offset,
+                               struct hs_cvariable *ret)
+{
+    struct ctypes_file *found = hs_ctypes_file_(types, file);
+    size_t n = 0, i = 0;
+    if (found == NULL)
+        return false;
+    const struct hs_elf_symbol *symbols = hs_elf_tls_symbols(found->elf, &n);
+    while (i < n && (offset < symbols[i].vaddr || offset - symbols[i].vaddr >= symbols[i].n_bytes))
+        i++;
+    return variable_at(types, file, &found->tls, offset, i < n ? &symbols[i] : NULL, ret);
+}

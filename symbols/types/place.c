@@ -1,0 +1,172 @@
+/* Facts of types, and what a place in a value is called. */
+#include <stdio.h>
+#include <string.h>
+
+#include "pool.h"
+
+enum { PLACE_MAX_MEMBERS = 1 << 16 }; /* looked at for one name */
+
+void hs_ctype_facts(struct hs_ctypes *types, hs_ctype number, struct hs_ctype_facts *ret)
+{
+    hs_ctypes_trim_(types);
+    const char *name = hs_ctypes_type_name_(types, number);
+    uint64_t n_bytes = hs_ctypes_size_(types, number);
+    const struct ctypes_type *type = hs_ctypes_get_(types, number);
+    *ret = (struct hs_ctype_facts){.name = name,
+                                   .n_bytes = n_bytes,
+                                   .of = type->of,
+                                   .n_elements = type->n_elements,
+                                   .kind = type->kind,
+                                   .is_declaration = (type->flags & TYPE_DECLARED) != 0};
+}
+
+bool hs_ctypes_same(struct hs_ctypes *types, hs_ctype a, hs_ctype b)
+{
+    if (a == b)
+        return true;
+    if (a == 0 || b == 0 || a >= types->n_types || b >= types->n_types)
+        return false;
+    const char *name_a = hs_ctypes_type_name_(types, a), *name_b = hs_ctypes_type_name_(types, b);
+    if (hs_ctypes_size_(types, a) != hs_ctypes_size_(types, b) || strcmp(name_a, name_b) != 0)
+        return false;
+    struct ctypes_type s = *hs_ctypes_get_(types, a), t = *hs_ctypes_get_(types, b);
+    if (s.kind != t.kind || s.n_members != t.n_members || s.n_elements != t.n_elements)
+        return false;
+    for (uint32_t i = 0; i < s.n_members; i++) {
+        const struct ctypes_member *m = &types->members[s.first_member + i],
+                                   *n = &types->members[t.first_member + i];
+        if (m->offset != n->offset || strcmp(m->name, n->name) != 0)
+            return false;
+    }
+    return true;
+}
+
+hs_ctype hs_ctypes_find(struct hs_ctypes *types, hs_type_file file, const char *name)
+{
+    static const char *const keywords[] = {"struct ", "class ", "union "};
+    for (size_t i = 0; i < sizeof(keywords) / sizeof(keywords[0]); i++)
+        if (strncmp(name, keywords[i], strlen(keywords[i])) == 0) {
+            name += strlen(keywords[i]);
+            break;
+        }
+    hs_ctypes_trim_(types);
+    struct ctypes_wanted wanted = hs_ctypes_wanted_(name, strlen(name));
+    hs_ctype found = hs_ctypes_find_wanted_(types, file, &wanted);
+    uint8_t kind = hs_ctypes_get_(types, found)->kind;
+    return kind == HS_CTYPE_RECORD || kind == HS_CTYPE_UNION ? found : 0;
+}
+
+struct place_text {
+    char *text;
+    size_t n, room; /* without the NUL */
+};
+
+static void place_put(struct place_text *t, const char *part)
+{
+    for (; *part != '\0' && t->n < t->room; part++)
+        t->text[t->n++] = *part;
+}
+
+/* Whether the flat slots of a type have one at `offset`. */
+static bool has_slot_at(struct hs_ctypes *types, hs_ctype type, uint64_t offset)
+{
+    size_t n, low = 0;
+    bool is_cut;
+    const struct hs_cslot *slots = hs_ctypes_slots(types, type, &n, &is_cut);
+    size_t high = n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (slots[middle].offset_bytes < offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < n && slots[low].offset_bytes == offset;
+}
+
+static bool member_covers(struct hs_ctypes *types, const struct ctypes_member *member,
+                          uint64_t offset)
+{
+    if (offset < member->offset)
+        return false;
+    const struct ctypes_type *part = hs_ctypes_get_(types, member->type);
+    bool is_open = part->kind == HS_CTYPE_ARRAY && part->n_elements == 0;
+    return is_open || offset - member->offset < hs_ctypes_size_(types, member->type);
+}
+
+/* The member that holds `offset`. Of several (a union's; empty base classes have a byte too) the
+ * first with a pointer there. */
+static bool place_member(struct hs_ctypes *types, const struct ctypes_type *type, uint64_t offset,
+                         struct ctypes_member *ret)
+{
+    size_t n_found = 0;
+    for (uint32_t i = 0; i < type->n_members && i < PLACE_MAX_MEMBERS; i++) {
+        struct ctypes_member member = types->members[type->first_member + i];
+        if (!member_covers(types, &member, offset))
+            continue;
+        if (n_found == 0)
+            *ret = member;
+        else if (n_found == 1 && has_slot_at(types, ret->type, offset - ret->offset))
+            return true;
+        if (n_found > 0 && has_slot_at(types, member.type, offset - member.offset)) {
+            *ret = member;
+            return true;
+        }
+        n_found++;
+    }
+    return n_found > 0;
+}
+
+static void place_put_name(struct place_text *t, const char *name)
+{
+    if (*name != '\0' && t->n > 0)
+        place_put(t, ".");
+    place_put(t, name);
+}
+
+/* A member of `type`, as people would call it. Raw storage of a container's node is passed through:
+ * its value is what stands there. */
+static void place_put_member(struct hs_ctypes *types, struct place_text *t, hs_ctype type,
+                             const char *before, const struct ctypes_member *member)
+{
+    if (hs_ctypes_rule_storage_(hs_ctypes_get_(types, member->type)->rule) >= 0)
+        return;
+    const char *name = hs_ctypes_rule_member_(types, type, before, member->name);
+    if (name != NULL)
+        place_put_name(t, name);
+}
+
+size_t hs_ctypes_place(struct hs_ctypes *types, hs_ctype number, uint64_t offset, char *text,
+                       size_t n_bytes, hs_ctype *ret_type)
+{
+    struct place_text t = {text, 0, n_bytes == 0 ? 0 : n_bytes - 1};
+    hs_ctypes_trim_(types);
+    const char *before = "";
+    char index[32];
+    for (int hop = 0; hop < CTYPES_MAX_HOPS; hop++) {
+        struct ctypes_type type = *hs_ctypes_get_(types, number);
+        struct ctypes_member member = {0};
+        if (type.kind == HS_CTYPE_ARRAY) {
+            uint64_t stride = hs_ctypes_size_(types, type.of);
+            if (stride == 0 || (type.n_elements != 0 && offset / stride >= type.n_elements))
+                break;
+            snprintf(index, sizeof(index), "[%llu]", (unsigned long long)(offset / stride));
+            place_put(&t, index);
+            offset %= stride;
+            number = type.of;
+        } else if ((type.kind == HS_CTYPE_RECORD || type.kind == HS_CTYPE_UNION) &&
+                   place_member(types, &type, offset, &member)) {
+            place_put_member(types, &t, number, before, &member);
+            before = *member.name == '\0' ? before : member.name;
+            offset -= member.offset;
+            number = member.type;
+        } else {
+            break;
+        }
+    }
+    if (n_bytes > 0)
+        text[t.n] = '\0';
+    if (ret_type != NULL)
+        *ret_type = number;
+    return t.n;
+}

@@ -1,0 +1,224 @@
+/* The data of a hs_ctypes: ctypes.c (files, variables), index.c (the pass over a file),
+ * build.c (types from entries), slots.c, place.c, names.c (what entries
+ * and types are called), rules.c (containers).
+ *
+ * Memory that runs out inside a function without a status leaves its answer unknown, counts as
+ * damage and is told by hs_ctypes_ran_out_. */
+#ifndef HS_TYPES_POOL_H
+#define HS_TYPES_POOL_H
+
+#include "ctypes_private.h"
+#include "directory.h"
+#include "dwarf/locals_line.h"
+
+enum {
+    CTYPES_MAX_FILES = 1 << 14,
+    CTYPES_MAX_TYPES = 1 << 22,
+    CTYPES_MAX_HOPS = 64,           /* typedefs in a row, arrays in arrays, values in values */
+    CTYPES_MAX_ALL_SLOTS = 1 << 24, /* kept, of all types */
+    CTYPES_MAX_DIMENSIONS = 8,
+    CTYPES_MAX_NAME = 4096,
+};
+
+/* A variable with a fixed place. */
+struct ctypes_variable {
+    uint64_t vaddr;
+    hs_die die;
+    uint32_t detail; /* number from 1 in ctypes_file.details; 0: not asked for yet */
+};
+
+struct ctypes_variables {
+    struct ctypes_variable *items; /* owned */
+    size_t n, capacity;
+    size_t n_sorted; /* all or an earlier number: ascending by vaddr */
+};
+
+/* A record (or a typedef, which says so in bit 0) by the hash of its qualified name. */
+struct ctypes_named {
+    uint64_t hash;
+    uint64_t die_and_typedef;
+};
+
+/* An entry whose name qualifies those of others: namespace, record, function. */
+struct ctypes_scope {
+    hs_die die, end;
+    uint32_t parent; /* number from 1; 0: the unit */
+};
+
+struct ctypes_function {
+    hs_addr begin, end;
+    hs_die die;
+};
+
+/* What was listed of a unit that was touched. */
+struct ctypes_unit {
+    struct ctypes_scope *scopes; /* owned, ascending by die */
+    size_t n_scopes, scopes_capacity;
+    struct ctypes_function *functions; /* owned, ascending by begin */
+    size_t n_functions, functions_capacity;
+    struct line_marks lines; /* of locals_line.c */
+    bool has_scopes, has_functions, is_indexed;
+};
+
+struct ctypes_file {
+    struct hs_elf *elf; /* borrowed */
+    struct debug_info info;
+    struct ctypes_unit *units; /* owned; [unit of info], allocated at the first need */
+    struct ctypes_variables variables, tls;
+    struct hs_cvariable *details; /* owned */
+    size_t n_details, details_capacity;
+    struct ctypes_named *names; /* owned: open addressing, die 0 is free */
+    size_t n_names, n_name_slots;
+    hs_die *late; /* owned: records named by what they complete */
+    size_t n_late, late_capacity;
+    struct debug_directory directory;
+    size_t n_asked; /* variables that were looked for through it */
+    bool is_indexed, has_directory;
+};
+
+/* A name that is looked for: hashes of all of it and of its last part. */
+struct ctypes_wanted {
+    uint64_t whole, last;
+};
+
+enum {
+    TYPE_BUILT = 1 << 0,
+    TYPE_DECLARED = 1 << 1, /* named only */
+    TYPE_FLATTENED = 1 << 2,
+    TYPE_FLATTENING = 1 << 3,
+    TYPE_CUT = 1 << 4,       /* its slots are not all */
+    TYPE_HAS_NAME = 1 << 5,  /* `name` was asked for */
+    TYPE_REFERENCE = 1 << 6, /* a C++ reference */
+    TYPE_CODE = 1 << 7,      /* a function, or (a scalar) a pointer to one */
+    TYPE_HIDES = 1 << 8,     /* an integer that may be a pointer */
+};
+
+struct ctypes_type {
+    hs_die die; /* 0: made here */
+    uint32_t file;
+    uint16_t flags;
+    uint8_t kind, rule; /* rule: number from 1 in the table of containers */
+    uint64_t n_bytes;   /* as told; arrays are multiplied out when asked */
+    uint64_t n_elements;
+    hs_ctype of;
+    hs_ctype definition; /* of what this was only a declaration: members and slots are its */
+    uint32_t first_member, n_members;
+    uint32_t n_slots;
+    const char *alias; /* the typedef through which it was reached first, for want of a name */
+    const char *name;
+    struct hs_cslot *slots; /* owned, unless definition is not 0 */
+};
+
+struct ctypes_member {
+    uint64_t offset;
+    const char *name; /* "" for what is passed through: base classes, unnamed members */
+    hs_ctype type;
+};
+
+struct ctypes_key {
+    hs_die die;
+    uint32_t file;
+    hs_ctype type;
+};
+
+struct ctypes_kept {
+    char *text; /* owned block */
+    size_t n, capacity;
+};
+
+struct hs_ctypes {
+    struct ctypes_file **files; /* owned */
+    size_t n_files, files_capacity;
+    struct ctypes_type *items; /* owned; [0] stays unknown */
+    size_t n_types, types_capacity;
+    struct ctypes_member *members; /* owned */
+    size_t n_members, members_capacity;
+    struct ctypes_key *keys; /* owned: open addressing, die 0 is free */
+    size_t n_keys, n_key_slots;
+    struct ctypes_kept *kept; /* owned: blocks of text that do not move */
+    size_t n_kept, kept_capacity;
+    const char **texts; /* owned: open addressing over kept texts */
+    size_t n_texts, n_text_slots;
+    struct hs_cslot *scratch; /* owned: slots of the type that is being flattened */
+    size_t n_scratch, scratch_capacity;
+    size_t n_all_slots;
+    hs_ctype hidden_pointer;     /* uintptr_t; 0 until met */
+    struct elf_view_total views; /* of all files */
+    uint64_t n_damaged;
+    bool ran_out;
+};
+
+/* Gives the sections' bytes back when they are many: for places where nobody holds any. */
+void hs_ctypes_trim_(struct hs_ctypes *types);
+/* Counts a failed allocation. */
+void hs_ctypes_out_(struct hs_ctypes *types);
+struct ctypes_file *hs_ctypes_file_(struct hs_ctypes *types, hs_type_file file);
+/* The notes on a unit of the file; NULL out of memory. */
+struct ctypes_unit *hs_ctypes_unit_(struct hs_ctypes *types, struct ctypes_file *file,
+                                    const struct debug_unit *unit);
+
+/* index.c: one pass over all entries of the file or of one unit, once. False when that was
+ * done before. */
+void hs_ctypes_index_(struct hs_ctypes *types, hs_type_file number);
+bool hs_ctypes_index_unit_(struct hs_ctypes *types, hs_type_file number, size_t unit);
+/* The record (or typedef) of this hash in what is indexed, 0 when none. */
+hs_die hs_ctypes_indexed_(const struct ctypes_file *file, uint64_t hash, bool *ret_is_typedef);
+void hs_ctypes_sort_(struct ctypes_variables *variables);
+
+/* find.c */
+struct ctypes_wanted hs_ctypes_wanted_(const char *text, size_t n_bytes);
+/* The record of this name in a file, 0 when none. Indexes what may have it. */
+hs_die hs_ctypes_named_(struct hs_ctypes *types, hs_type_file number,
+                        const struct ctypes_wanted *wanted);
+/* Indexes what may tell of the variable that has the symbol (or NULL); false when there is nothing
+ * more. */
+bool hs_ctypes_index_for_(struct hs_ctypes *types, hs_type_file number,
+                          const struct hs_elf_symbol *symbol);
+/* In *file first, then in the others: *file is then the one that has it. */
+hs_die hs_ctypes_named_any_(struct hs_ctypes *types, hs_type_file *file,
+                            const struct ctypes_wanted *wanted);
+/* The fixed place of a variable: 1 an address, 2 an offset in the thread's block, 0 neither. */
+enum ctypes_place_kind { PLACE_NONE, PLACE_FIXED, PLACE_TLS };
+enum ctypes_place_kind hs_ctypes_fixed_place_(struct debug_info *info,
+                                              const struct debug_unit *unit,
+                                              const struct debug_value *location, uint64_t *ret);
+
+/* hash.c: names as keys, whatever compiler or demangler wrote them. */
+#define CTYPES_HASH_SEED UINT64_C(0xcbf29ce484222325)
+uint64_t hs_ctypes_hash_(uint64_t hash, const char *text, size_t n_bytes);
+
+/* build.c. `resolve` looks through typedefs and qualifiers and builds nothing; `get` builds
+ * the type itself and nothing else. The pointer is valid until the next resolve or get. */
+hs_ctype hs_ctypes_resolve_(struct hs_ctypes *types, hs_type_file file, hs_die die);
+struct ctypes_type *hs_ctypes_get_(struct hs_ctypes *types, hs_ctype type);
+hs_ctype hs_ctypes_make_(struct hs_ctypes *types, const struct ctypes_type *made);
+uint64_t hs_ctypes_size_(struct hs_ctypes *types, hs_ctype type);
+/* Type argument number `wanted`, from 0, of a template. */
+hs_ctype hs_ctypes_argument_(struct hs_ctypes *types, hs_type_file file, hs_die die, int wanted);
+/* Record or typedef by name, in `file` first. */
+hs_ctype hs_ctypes_find_wanted_(struct hs_ctypes *types, hs_type_file file,
+                                const struct ctypes_wanted *wanted);
+
+/* slots.c */
+void hs_ctypes_flatten_(struct hs_ctypes *types, hs_ctype type);
+
+/* names.c */
+size_t hs_ctypes_qualified_(struct hs_ctypes *types, hs_type_file file,
+                            const struct debug_entry *entry, char *text, size_t n_text);
+const char *hs_ctypes_type_name_(struct hs_ctypes *types, hs_ctype type);
+/* pretty.c: rewrites a name as people write it; returns its length. */
+size_t hs_ctypes_pretty_(const char *name, char *text, size_t n_text);
+
+/* rules.c: the rule for a record of this (unqualified) name, 0 when none. */
+uint8_t hs_ctypes_rule_(const char *name);
+/* Whether it is storage for a value: the type argument that the value is of, else -1. */
+int hs_ctypes_rule_storage_(uint8_t rule);
+/* What a member of `type`, named by its compiler, is called in a place: NULL when it is passed
+ * through. `before`: the member of whose type this one is, "" at first. */
+const char *hs_ctypes_rule_member_(struct hs_ctypes *types, hs_ctype type, const char *before,
+                                   const char *name);
+/* Points the slots of a flattened container, or of its node, to nodes instead of their base. */
+void hs_ctypes_rule_apply_(struct hs_ctypes *types, hs_ctype type, struct hs_cslot *slots,
+                           size_t n);
+
+#endif

@@ -1,0 +1,259 @@
+/* Containers of libstdc++ (gcc 5 to 14, bits/stl_tree.h, stl_list.h, forward_list.h,
+ * hashtable_policy.h, ext/aligned_buffer.h): their links point to a base of the node, their values
+ * stand in raw storage. The others (vector, deque, string, smart pointers) say themselves what they
+ * point to. */
+#include <stdio.h>
+#include <string.h>
+
+#include "pool.h"
+
+struct rules_container {
+    const char *prefix;  /* of the record's own name */
+    int8_t storage;      /* the value's template argument, for raw storage; else -1 */
+    int8_t value;        /* the text argument that the node is of, or RULES_SELF: the record is the
+                            node, or RULES_ELEMENT: its first type argument is */
+    const char *base;    /* what the links point to, qualified */
+    const char *node;    /* the node that it is the base of, up to its '<' */
+    const char *ends[2]; /* what follows the value in the node's name */
+};
+
+enum { RULES_SELF = -1, RULES_ELEMENT = -2 };
+
+#define RULES_TREE "std::_Rb_tree_node_base", "std::_Rb_tree_node"
+#define RULES_LIST "std::__detail::_List_node_base", "std::_List_node"
+#define RULES_FORWARD "std::_Fwd_list_node_base", "std::_Fwd_list_node"
+#define RULES_LEAF "LeafNode<"
+#define RULES_HASH "std::__detail::_Hash_node_base", "std::__detail::_Hash_node"
+
+static const struct rules_container rules[] = {
+    {"__aligned_membuf<", 0, RULES_SELF, NULL, NULL, {NULL, NULL}},
+    {"__aligned_buffer<", 0, RULES_SELF, NULL, NULL, {NULL, NULL}},
+    {"_Rb_tree<", -1, 1, RULES_TREE, {">", NULL}},
+    {"_Rb_tree_node<", -1, RULES_SELF, RULES_TREE, {NULL, NULL}},
+    {"_List_base<", -1, 0, RULES_LIST, {">", NULL}},
+    {"_List_node<", -1, RULES_SELF, RULES_LIST, {NULL, NULL}},
+    {"_Fwd_list_base<", -1, 0, RULES_FORWARD, {">", NULL}},
+    {"_Fwd_list_node<", -1, RULES_SELF, RULES_FORWARD, {NULL, NULL}},
+    {"_Hashtable<", -1, 1, RULES_HASH, {",false>", ",true>"}},
+    {"_Hash_node<", -1, RULES_SELF, RULES_HASH, {NULL, NULL}},
+    {"RawVec<", -1, RULES_ELEMENT, "u8", NULL, {NULL, NULL}},   /* Rust 1.82: RawVecInner */
+    {"RawTable<", -1, RULES_ELEMENT, "u8", NULL, {NULL, NULL}}, /* hashbrown: HashMap, HashSet */
+    {RULES_LEAF, -1, RULES_SELF, NULL, NULL, {NULL, NULL}},
+};
+
+/* Names of members as people would call them: of what follows `before`, "" for anything. NULL:
+ * passed through. Names of libstdc++ that are not here are. */
+static const struct rules_member {
+    const char *before, *name, *to;
+} rules_members[] = {
+    {"_M_header", "_M_parent", "root"},
+    {"_M_header", "_M_left", "first"},
+    {"_M_header", "_M_right", "last"},
+    {"_M_node", "_M_next", "first"},
+    {"_M_node", "_M_prev", "last"},
+    {"_M_before_begin", "_M_nxt", "first"},
+    {"_M_head", "_M_next", "first"},
+    {"_M_start", "_M_cur", "begin"}, /* a deque's iterators */
+    {"_M_start", "_M_first", "begin.first"},
+    {"_M_start", "_M_last", "begin.last"},
+    {"_M_start", "_M_node", "begin.node"},
+    {"_M_finish", "_M_first", "first"},
+    {"_M_finish", "_M_last", "last"},
+    {"_M_finish", "_M_node", "node"},
+    {"", "_M_finish", "end"},
+    {"", "_M_end_of_storage", "end_of_storage"},
+    {"", "_M_parent", "parent"},
+    {"", "_M_left", "left"},
+    {"", "_M_right", "right"},
+    {"", "_M_next", "next"},
+    {"", "_M_nxt", "next"},
+    {"", "_M_prev", "previous"},
+    {"", "_M_buckets", "buckets"},
+    {"", "_M_single_bucket", "single_bucket"},
+    {"", "_M_map", "map"},
+    {"", "_M_pi", "control"},
+};
+
+/* What tells something inside of the records of Rust's library; the rest is wrapping. */
+static const char *const rules_rust_crates[] = {"alloc::", "core::", "hashbrown::", "std::"};
+static const char *const rules_rust_members[] = {"keys", "vals", "edges", "parent", "root",
+                                                 "head", "tail", "next",  "prev"};
+
+#define RULES_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+enum { RULES_LANG_RUST = 0x1c };
+
+uint8_t hs_ctypes_rule_(const char *name)
+{
+    for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
+        if (strncmp(name, rules[i].prefix, strlen(rules[i].prefix)) == 0)
+            return (uint8_t)(i + 1);
+    return 0;
+}
+
+int hs_ctypes_rule_storage_(uint8_t rule)
+{
+    return rule == 0 ? -1 : rules[rule - 1].storage;
+}
+
+/* Argument number `wanted` in the text of a template's name; false when there is none. */
+static bool rules_argument(const char *name, int wanted, const char **ret, size_t *ret_n)
+{
+    const char *begin = strchr(name, '<');
+    unsigned depth = 0;
+    if (begin == NULL)
+        return false;
+    begin++;
+    for (const char *at = begin; *at != '\0'; at++) {
+        if (depth == 0 && (*at == ',' || *at == '>')) {
+            if (wanted-- == 0) {
+                *ret = begin;
+                *ret_n = (size_t)(at - begin);
+                return true;
+            }
+            begin = at + 1;
+        } else if (strchr("<([", *at) != NULL) {
+            depth++;
+        } else if (depth > 0 && strchr(">)]", *at) != NULL) {
+            depth--;
+        }
+    }
+    return false;
+}
+
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+    return hs_ctypes_hash_(hash, text, strlen(text));
+}
+
+static uint64_t rules_hash(const char *node, const char *argument, size_t n, const char *end)
+{
+    uint64_t hash = hash_text(hash_text(CTYPES_HASH_SEED, node), "<");
+    return hash_text(hs_ctypes_hash_(hash, argument, n), end);
+}
+
+/* The node of a container, by name; 0 when it is not described. */
+static hs_ctype rules_node(struct hs_ctypes *types, const struct rules_container *rule,
+                           const struct ctypes_type *container)
+{
+    const char *argument;
+    size_t n;
+    struct debug_entry entry;
+    struct debug_info *info = hs_ctypes_info_(types, container->file);
+    if (info == NULL || !hs_entry_read_(info, container->die, &entry))
+        return 0;
+    const char *name = hs_ctypes_short_name_of_(types, container->file, &entry);
+    if (name == NULL || !rules_argument(name, rule->value, &argument, &n))
+        return 0;
+    const char *colon = strrchr(rule->node, ':'), *last = colon == NULL ? rule->node : colon + 1;
+    for (size_t i = 0; i < 2 && rule->ends[i] != NULL; i++) {
+        struct ctypes_wanted wanted = {rules_hash(rule->node, argument, n, rule->ends[i]),
+                                       rules_hash(last, argument, n, rule->ends[i])};
+        hs_ctype node = hs_ctypes_find_wanted_(types, container->file, &wanted);
+        if (node != 0)
+            return node;
+    }
+    return 0;
+}
+
+static bool rules_is_rust(struct hs_ctypes *types, const struct ctypes_type *type)
+{
+    struct debug_entry entry;
+    struct debug_info *info = hs_ctypes_info_(types, type->file);
+    return info != NULL && hs_entry_read_(info, type->die, &entry) &&
+           entry.unit->language == RULES_LANG_RUST;
+}
+
+static const char *rules_rust_member(struct hs_ctypes *types, hs_ctype number, const char *name)
+{
+    struct ctypes_type type = *hs_ctypes_get_(types, number);
+    const char *record = hs_ctypes_type_name_(types, number);
+    bool is_library = false;
+    for (size_t i = 0; i < RULES_COUNT(rules_rust_crates); i++)
+        is_library |= strncmp(record, rules_rust_crates[i], strlen(rules_rust_crates[i])) == 0;
+    if (!is_library || !rules_is_rust(types, &type))
+        return name;
+    for (size_t i = 0; i < RULES_COUNT(rules_rust_members); i++)
+        if (strcmp(name, rules_rust_members[i]) == 0)
+            return name;
+    return NULL;
+}
+
+const char *hs_ctypes_rule_member_(struct hs_ctypes *types, hs_ctype type, const char *before,
+                                   const char *name)
+{
+    if (strncmp(name, "_M_", 3) != 0)
+        return rules_rust_member(types, type, name);
+    for (size_t i = 0; i < RULES_COUNT(rules_members); i++) {
+        const struct rules_member *rule = &rules_members[i];
+        if (strcmp(rule->name, name) == 0 &&
+            (rule->before[0] == '\0' || strcmp(rule->before, before) == 0))
+            return rule->to;
+    }
+    return NULL;
+}
+
+hs_ctype hs_ctypes_larger(struct hs_ctypes *types, hs_ctype number)
+{
+    struct ctypes_type type = *hs_ctypes_get_(types, number);
+    struct debug_entry entry;
+    if (type.rule == 0 || strcmp(rules[type.rule - 1].prefix, RULES_LEAF) != 0 ||
+        !rules_is_rust(types, &type))
+        return 0;
+    struct debug_info *info = hs_ctypes_info_(types, type.file);
+    if (info == NULL || !hs_entry_read_(info, type.die, &entry))
+        return 0;
+    const char *name = hs_ctypes_short_name_of_(types, type.file, &entry);
+    if (name == NULL)
+        return 0;
+    char text[CTYPES_MAX_NAME];
+    int n = snprintf(text, sizeof(text), "alloc::collections::btree::node::InternalNode<%s",
+                     name + strlen(RULES_LEAF));
+    if (n < 0 || (size_t)n >= sizeof(text))
+        return 0;
+    hs_ctype larger = hs_ctypes_find(types, type.file, text);
+    return hs_ctypes_size_(types, larger) > hs_ctypes_size_(types, number) ? larger : 0;
+}
+
+/* Whether a type is the record of this qualified name. */
+static bool rules_is(struct hs_ctypes *types, hs_ctype number, const char *name)
+{
+    struct ctypes_type type = *hs_ctypes_get_(types, number);
+    return (type.kind == HS_CTYPE_RECORD || type.kind == HS_CTYPE_SCALAR) &&
+           strcmp(hs_ctypes_type_name_(types, number), name) == 0;
+}
+
+static hs_ctype rules_pointer_to(struct hs_ctypes *types, hs_ctype of, hs_type_file file)
+{
+    return hs_ctypes_make_(
+        types,
+        &(struct ctypes_type){
+            .kind = HS_CTYPE_POINTER, .file = file, .of = of, .n_bytes = 8, .flags = TYPE_BUILT});
+}
+
+void hs_ctypes_rule_apply_(struct hs_ctypes *types, hs_ctype number, struct hs_cslot *slots,
+                           size_t n)
+{
+    struct ctypes_type type = *hs_ctypes_get_(types, number);
+    const struct rules_container *rule = &rules[type.rule - 1];
+    if (rule->base == NULL)
+        return;
+    hs_ctype node = number, pointer = 0, last = 0; /* last: what was no base the last time */
+    if (rule->value >= 0)
+        node = rules_node(types, rule, &type);
+    else if (rule->value == RULES_ELEMENT)
+        node = hs_ctypes_argument_(types, type.file, type.die, 0);
+    for (size_t i = 0; node != 0 && i < n; i++) {
+        hs_ctype to = slots[i].pointee;
+        if (to == 0 || to == last)
+            continue;
+        struct ctypes_type target = *hs_ctypes_get_(types, to);
+        if (target.kind == HS_CTYPE_POINTER && rules_is(types, target.of, rule->base)) {
+            pointer = pointer == 0 ? rules_pointer_to(types, node, type.file) : pointer;
+            slots[i].pointee = pointer; /* an array of links: buckets */
+        } else if (rules_is(types, to, rule->base)) {
+            slots[i].pointee = node;
+        } else {
+            last = to;
+        }
+    }
+}

@@ -1,0 +1,364 @@
+/* Units, their abbreviation tables and what their root entries say. */
+#include <dwarf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "form.h"
+
+enum {
+    UNITS_LONG = 0xfffffff0, /* lengths from here on are not lengths */
+    UNITS_MAX_CODE = 1 << 20,
+    UNITS_SPARE_CODES = 4096,
+    UNITS_ROOT_BYTES = 1024,
+    UNITS_HEAD_BYTES = 48, /* more than any header has */
+};
+
+static const char *const section_names[DEBUG_N_SECTIONS] = {
+    [DEBUG_INFO] = ".debug_info",         [DEBUG_TYPES] = ".debug_types",
+    [DEBUG_ABBREV] = ".debug_abbrev",     [DEBUG_STR] = ".debug_str",
+    [DEBUG_LINE_STR] = ".debug_line_str", [DEBUG_STR_OFFSETS] = ".debug_str_offsets",
+    [DEBUG_ADDR] = ".debug_addr",         [DEBUG_RANGES] = ".debug_ranges",
+    [DEBUG_RNGLISTS] = ".debug_rnglists", [DEBUG_LOC] = ".debug_loc",
+    [DEBUG_LOCLISTS] = ".debug_loclists", [DEBUG_LINE] = ".debug_line",
+    [DEBUG_ARANGES] = ".debug_aranges",   [DEBUG_GDB_INDEX] = ".gdb_index",
+    [DEBUG_NAMES] = ".debug_names",
+};
+
+static uint64_t units_offset(struct hs_cursor *c, const struct debug_unit *unit)
+{
+    return unit->n_offset_bytes == 8 ? hs_cursor_u64(c) : hs_cursor_u32(c);
+}
+
+static bool units_is_known(const struct debug_unit *unit)
+{
+    return unit->version >= 2 && unit->version <= 5 && unit->type != DW_UT_split_compile &&
+           unit->type != DW_UT_split_type;
+}
+
+/* What follows the length. `unit->begin` is set and `c`, which began there, ends with the unit. */
+static bool units_read_header(struct hs_cursor *c, bool in_types, struct debug_unit *unit)
+{
+    uint64_t type_at = 0;
+    bool has_type = in_types;
+    unit->version = hs_cursor_u16(c);
+    unit->type = in_types ? DW_UT_type : DW_UT_compile;
+    uint8_t n_address_bytes = 0;
+    if (unit->version >= 5) {
+        unit->type = hs_cursor_u8(c);
+        n_address_bytes = hs_cursor_u8(c);
+        has_type = unit->type == DW_UT_type || unit->type == DW_UT_split_type;
+    }
+    unit->abbreviations_at = units_offset(c, unit);
+    if (unit->version < 5)
+        n_address_bytes = hs_cursor_u8(c);
+    if (unit->type == DW_UT_skeleton || unit->type == DW_UT_split_compile)
+        hs_cursor_skip(c, 8);
+    if (has_type) {
+        unit->signature = hs_cursor_u64(c);
+        type_at = units_offset(c, unit);
+    }
+    if (c->failed || n_address_bytes != 8 || !units_is_known(unit))
+        return false;
+    unit->root = unit->begin + c->at;
+    if (has_type && type_at < unit->end - unit->begin)
+        unit->signed_type = unit->begin + type_at;
+    return true;
+}
+
+static hs_status units_add(struct debug_info *info, const struct debug_unit *unit,
+                           struct hs_error *err)
+{
+    HS_TRY(hs_grow((void **)&info->units, &info->units_capacity, info->n_units + 1,
+                   sizeof(*info->units), err));
+    info->units[info->n_units++] = *unit;
+    if (unit->signed_type == 0)
+        return HS_OK;
+    HS_TRY(hs_grow((void **)&info->signatures, &info->signatures_capacity, info->n_signatures + 1,
+                   sizeof(*info->signatures), err));
+    info->signatures[info->n_signatures++] =
+        (struct debug_signature){unit->signature, unit->signed_type};
+    return HS_OK;
+}
+
+static hs_status units_list(struct debug_info *info, enum debug_section_number number,
+                            struct hs_error *err)
+{
+    const struct elf_view *section = &info->sections[number];
+    uint64_t shift = number == DEBUG_TYPES ? info->sections[DEBUG_INFO].n_bytes : 0, at = 0;
+    while (at < section->n_bytes && info->n_units < DEBUG_MAX_UNITS) {
+        uint8_t head[UNITS_HEAD_BYTES];
+        struct hs_cursor c =
+            hs_cursor_make(head, hs_elf_view_peek_(section, at, head, sizeof(head)));
+        struct debug_unit unit = {.begin = shift + at, .n_offset_bytes = 4};
+        uint64_t n = hs_cursor_u32(&c);
+        if (n == UINT32_MAX) {
+            unit.n_offset_bytes = 8;
+            n = hs_cursor_u64(&c);
+        } else if (n >= UNITS_LONG) {
+            c.failed = true;
+        }
+        if (c.failed || n > section->n_bytes - at - c.at)
+            break;
+        if (n < hs_cursor_left(&c))
+            c.n_bytes = c.at + (size_t)n;
+        at += c.at + n;
+        unit.end = shift + at;
+        if (units_read_header(&c, number == DEBUG_TYPES, &unit))
+            HS_TRY(units_add(info, &unit, err));
+        else
+            info->n_damaged += n != 0;
+    }
+    info->n_damaged += at < section->n_bytes;
+    return HS_OK;
+}
+
+static int signature_order(const void *a, const void *b)
+{
+    const struct debug_signature *s = a, *t = b;
+    return (s->signature > t->signature) - (s->signature < t->signature);
+}
+
+static hs_status units_open_section(struct hs_elf *elf, enum debug_section_number number,
+                                    struct elf_view_total *total, struct debug_info *info,
+                                    struct hs_error *err)
+{
+    struct hs_elf_section section;
+    if (!hs_elf_section_named(elf, section_names[number], &section) || !section.is_in_file)
+        return HS_OK;
+    struct hs_error why = HS_ERROR_INIT;
+    hs_status status =
+        hs_elf_view_open_(elf, section_names[number], total, &info->sections[number], &why);
+    if (status == HS_LIMIT)
+        return hs_fail(err, HS_LIMIT, "%s", why.message);
+    info->n_damaged += status != HS_OK;
+    return HS_OK;
+}
+
+hs_status hs_debug_open_(struct hs_elf *elf, struct elf_view_total *total, struct debug_info *ret,
+                         struct hs_error *err)
+{
+    struct debug_info info = {0};
+    hs_status status = HS_OK;
+    for (int i = 0; i < DEBUG_N_SECTIONS && status == HS_OK; i++)
+        status = units_open_section(elf, (enum debug_section_number)i, total, &info, err);
+    info.ranges_left = UINT64_C(1) << 32;
+    info.abbreviations_left = info.sections[DEBUG_ABBREV].n_bytes + UNITS_SPARE_CODES;
+    if (status == HS_OK)
+        status = units_list(&info, DEBUG_INFO, err);
+    if (status == HS_OK)
+        status = units_list(&info, DEBUG_TYPES, err);
+    if (status != HS_OK) {
+        hs_debug_close_(&info);
+        return status;
+    }
+    if (info.n_signatures > 0)
+        qsort(info.signatures, info.n_signatures, sizeof(*info.signatures), signature_order);
+    *ret = info;
+    return HS_OK;
+}
+
+void hs_debug_drop_(struct debug_info *info)
+{
+    for (int i = 0; i < DEBUG_N_SECTIONS; i++)
+        hs_elf_view_drop_(&info->sections[i]);
+}
+
+void hs_debug_trim_(struct debug_info *info)
+{
+    size_t n = 0;
+    for (int i = 0; i < DEBUG_N_SECTIONS; i++)
+        n += info->sections[i].n_resident;
+    if (n > DEBUG_VIEW_BYTES)
+        hs_debug_drop_(info);
+}
+
+void hs_debug_close_(struct debug_info *info)
+{
+    for (int i = 0; i < DEBUG_N_SECTIONS; i++)
+        hs_elf_view_close_(&info->sections[i]);
+    for (size_t i = 0; i < info->n_tables; i++)
+        hs_free(info->tables[i].codes);
+    hs_free(info->units);
+    hs_free(info->tables);
+    hs_free(info->table_slots);
+    hs_free(info->ranges);
+    hs_free(info->signatures);
+    *info = (struct debug_info){0};
+}
+
+static size_t table_slot(const struct debug_info *info, uint64_t at)
+{
+    size_t mask = info->n_table_slots - 1;
+    size_t slot = (size_t)((at * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & mask;
+    while (info->table_slots[slot] != 0 && info->tables[info->table_slots[slot] - 1].at != at)
+        slot = (slot + 1) & mask;
+    return slot;
+}
+
+static hs_status table_make_room(struct debug_info *info, struct hs_error *err)
+{
+    HS_TRY(hs_grow((void **)&info->tables, &info->tables_capacity, info->n_tables + 1,
+                   sizeof(*info->tables), err));
+    if (info->n_tables * 2 < info->n_table_slots)
+        return HS_OK;
+    size_t n = info->n_table_slots == 0 ? 64 : info->n_table_slots * 2;
+    uint32_t *slots = NULL;
+    HS_TRY(hs_alloc(n, sizeof(*slots), (void **)&slots, err));
+    hs_free(info->table_slots);
+    info->table_slots = slots;
+    info->n_table_slots = n;
+    for (size_t i = 0; i < info->n_tables; i++)
+        slots[table_slot(info, info->tables[i].at)] = (uint32_t)i + 1;
+    return HS_OK;
+}
+
+/* Passes over one abbreviation; false when damaged. */
+static bool table_skip(struct hs_cursor *c)
+{
+    struct debug_value ignored;
+    int n = 0;
+    if (hs_cursor_varint(c) > UINT16_MAX) /* its tag */
+        return false;
+    hs_cursor_skip(c, 1);
+    while (hs_form_next_(c, &ignored))
+        if (++n > DEBUG_MAX_ATTRIBUTES)
+            return false;
+    return !c->failed;
+}
+
+/* Damage ends the table: what was listed stays. */
+static hs_status table_read(struct debug_info *info, struct debug_table *table,
+                            struct hs_error *err)
+{
+    size_t capacity = 0;
+    struct hs_cursor c = hs_form_abbreviation_(info, table->at);
+    c.failed = hs_cursor_left(&c) == 0;
+    while (!c.failed && c.at <= UINT32_MAX) {
+        c = hs_form_abbreviation_(info, c.at);
+        uint64_t code = hs_cursor_varint(&c);
+        size_t at = c.at;
+        if (c.failed || code == 0)
+            break;
+        uint64_t cost = 1 + (code >= table->n_codes ? code + 1 - table->n_codes : 0);
+        if (code > UNITS_MAX_CODE || cost > info->abbreviations_left || !table_skip(&c)) {
+            c.failed = true;
+            break;
+        }
+        info->abbreviations_left -= cost;
+        if (code >= table->n_codes) {
+            HS_TRY(hs_grow((void **)&table->codes, &capacity, (size_t)code + 1,
+                           sizeof(*table->codes), err));
+            table->n_codes = (size_t)code + 1;
+        }
+        table->codes[code] = (uint32_t)at;
+    }
+    info->n_damaged += c.failed;
+    return HS_OK;
+}
+
+static hs_status table_find(struct debug_info *info, uint64_t at, uint32_t *ret,
+                            struct hs_error *err)
+{
+    HS_TRY(table_make_room(info, err));
+    size_t slot = table_slot(info, at);
+    if (info->table_slots[slot] == 0) {
+        struct debug_table table = {.at = at};
+        hs_status status = table_read(info, &table, err);
+        if (status != HS_OK) {
+            hs_free(table.codes);
+            return status;
+        }
+        info->tables[info->n_tables++] = table;
+        info->table_slots[slot] = (uint32_t)info->n_tables;
+    }
+    *ret = info->table_slots[slot];
+    return HS_OK;
+}
+
+static void units_read_base(struct debug_unit *unit, const struct debug_value *value)
+{
+    switch (value->attribute) {
+    case DW_AT_language:
+        unit->language = (uint16_t)value->number;
+        break;
+    case DW_AT_addr_base:
+    case DW_AT_GNU_addr_base:
+        unit->addr_base = value->number;
+        break;
+    case DW_AT_str_offsets_base:
+        unit->str_offsets_base = value->number;
+        break;
+    case DW_AT_rnglists_base:
+        unit->rnglists_base = value->number;
+        break;
+    case DW_AT_loclists_base:
+        unit->loclists_base = value->number;
+        break;
+    case DW_AT_stmt_list:
+        unit->line_at = value->number;
+        unit->has_lines = true;
+        break;
+    default:
+        break;
+    }
+}
+
+static bool units_read_bases(struct debug_info *info, struct debug_unit *unit,
+                             const struct debug_entry *root, uint64_t n_window)
+{
+    struct debug_value value;
+    struct hs_cursor list = hs_form_abbreviation_(info, root->attributes_at);
+    struct hs_cursor values = hs_form_window_(info, unit, root->values_at, n_window);
+    while (hs_form_next_(&list, &value)) {
+        if (!hs_form_read_(&values, unit, &value))
+            return false;
+        units_read_base(unit, &value);
+    }
+    return !list.failed;
+}
+
+static bool units_read_root(struct debug_info *info, struct debug_unit *unit)
+{
+    struct debug_entry root;
+    if (!hs_entry_read_(info, unit->root, &root) ||
+        (!units_read_bases(info, unit, &root, UNITS_ROOT_BYTES) &&
+         !units_read_bases(info, unit, &root, UINT64_MAX)))
+        return false;
+    hs_addr low = 0; /* its form may need the base just read */
+    if (hs_entry_address_(info, &root, DW_AT_low_pc, &low))
+        unit->low = low;
+    return true;
+}
+
+bool hs_debug_unit_load_(struct debug_info *info, struct debug_unit *unit)
+{
+    struct hs_error err = HS_ERROR_INIT;
+    if (unit->has_root)
+        return !unit->is_damaged;
+    if (table_find(info, unit->abbreviations_at, &unit->table, &err) != HS_OK) {
+        info->is_out_of_memory = true; /* asked again, it may work */
+        return false;
+    }
+    unit->has_root = true;
+    unit->is_damaged = !units_read_root(info, unit);
+    info->n_damaged += unit->is_damaged;
+    return !unit->is_damaged;
+}
+
+struct debug_unit *hs_debug_unit_of_(struct debug_info *info, hs_die die)
+{
+    size_t low = 0, high = info->n_units;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (info->units[middle].begin <= die)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0)
+        return NULL;
+    struct debug_unit *unit = &info->units[low - 1];
+    if (die < unit->root || die >= unit->end || !hs_debug_unit_load_(info, unit))
+        return NULL;
+    return unit;
+}

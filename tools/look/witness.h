@@ -1,0 +1,16 @@
+/* What -v says: the plan before long work, and at the end what memory was really used, by witnesses
+ * other than our own count. */
+#ifndef HS_LOOK_WITNESS_H
+#define HS_LOOK_WITNESS_H
+
+#include "snapshot/reader.h"
+#include "tool.h"
+
+/* Before an index is computed: engine, memory, disk, time. Nothing without -v. */
+void hs_tool_talk_plan(const struct hs_tool *tool, const struct hs_snap *snap);
+
+/* What was taken of the limit, the allocator's own statistics (of jemalloc; others keep none that
+ * compare) and the kernel's high-water mark. */
+void hs_talk_witness(const struct hs_budget *budget);
+
+#endif

@@ -1,0 +1,38 @@
+/* `heapsnap trace WHAT FILE`: each WHAT is a function of the shape of a command, in a file of its
+ * own. FILE is inv->arguments[1]. */
+#ifndef HS_TRACE_COMMANDS_H
+#define HS_TRACE_COMMANDS_H
+
+#include "tool.h"
+
+/* Which objects count; also what is said on the way. */
+#define HS_TRACE_FILTERS                                                            \
+    (HS_BIT(HS_OPT_ALLOCATED) | HS_BIT(HS_OPT_LIVE_AT) | HS_BIT(HS_OPT_COLLECTED) | \
+     HS_BIT(HS_OPT_LIFETIME) | HS_BIT(HS_OPT_SIZE) | HS_BIT(HS_OPT_INSIDE) |        \
+     HS_BIT(HS_OPT_NOT_INSIDE) | HS_BIT(HS_OPT_HIDE) | HS_BIT(HS_OPT_HEAP) |        \
+     HS_BIT(HS_OPT_GROUP_ALLOCATIONS) | HS_BIT(HS_OPT_GROUP_LEAKED) |               \
+     HS_BIT(HS_OPT_GROUP_INTERVAL) | HS_BIT(HS_OPT_PROGRESS))
+#define HS_TRACE_ROWS \
+    (HS_TRACE_FILTERS | HS_BIT(HS_OPT_TRACE_SORT) | HS_BIT(HS_OPT_BY) | HS_BIT(HS_OPT_ROWS))
+
+/* In the order of the help, each with the options that it takes and not every other does. */
+#define HS_TRACE_COMMANDS(X)                                                                    \
+    X(dump, 0)                                                                                  \
+    X(info, 0)                                                                                  \
+    X(top, HS_TRACE_ROWS)                                                                       \
+    X(tree, HS_TRACE_FILTERS | HS_BIT(HS_OPT_BY) | HS_BIT(HS_OPT_ROWS) | HS_BIT(HS_OPT_DEPTH) | \
+                HS_BIT(HS_OPT_MIN_WORDS))                                                       \
+    X(live, HS_TRACE_FILTERS | HS_BIT(HS_OPT_POINTS))                                           \
+    X(lifetimes, HS_TRACE_ROWS | HS_BIT(HS_OPT_POINTS))                                         \
+    X(names, HS_BIT(HS_OPT_DEBUG_PATH) | HS_BIT(HS_OPT_PROGRESS))
+/* What some of them take. */
+#define HS_TRACE_SPECIAL                                                                       \
+    (HS_TRACE_ROWS | HS_BIT(HS_OPT_POINTS) | HS_BIT(HS_OPT_DEPTH) | HS_BIT(HS_OPT_MIN_WORDS) | \
+     HS_BIT(HS_OPT_DEBUG_PATH))
+
+#define HS_TRACE_COMMAND(name, options)                                                  \
+    hs_status hs_trace_cmd_##name(struct hs_tool *tool, const struct hs_invocation *inv, \
+                                  struct hs_error *err);
+HS_TRACE_COMMANDS(HS_TRACE_COMMAND)
+
+#endif

@@ -1,0 +1,45 @@
+/* A watch at work: ticks, dumps, the end. See cmd_watch.c for what is asked of it. */
+#ifndef HS_WATCH_RUN_H
+#define HS_WATCH_RUN_H
+
+#include "dump.h"
+#include "log.h"
+#include "options.h"
+#include "plan.h"
+#include "series.h"
+#include "state.h"
+#include "when.h"
+
+struct hs_watch {
+    const struct hs_invocation *inv; /* borrowed: what the dumps are told */
+    pid_t pid;
+    int dir_fd, target_fd, signal_fd; /* owned; -1: not open */
+    uint64_t every_ns, keep, keep_bytes;
+    struct hs_watch_when when; /* none: dump at every tick */
+    struct hs_watch_plan plan;
+    struct hs_watch_log log;
+    struct hs_watch_state state;
+    struct hs_watch_series series;
+    struct hs_watch_dump dump;
+    uint64_t base_rss_bytes; /* what growth is measured against */
+};
+
+/* Until the process is gone or a signal asks for the end: HS_OK. Fails only when the very first
+ * dump of a series is refused (HS_TARGET) or was told nonsense (HS_USAGE). */
+hs_status hs_watch_run(struct hs_watch *watch, struct hs_error *err);
+/* Releases; takes an object whose descriptors are -1. */
+void hs_watch_fini(struct hs_watch *watch);
+
+/* Writes event=end to the log. */
+void hs_watch_talk_end(struct hs_watch *watch, const char *why);
+
+/* Whether the process behind a descriptor of it has ended. */
+bool hs_watch_is_gone(int target_fd);
+/* Another tracer, a debugger say, holds it: it will not do so for ever. */
+bool hs_watch_is_traced(pid_t pid);
+/* 0 when the system does not tell. */
+uint64_t hs_watch_rss_bytes(pid_t pid);
+/* Unix time. */
+uint64_t hs_watch_wall_ms(void);
+
+#endif

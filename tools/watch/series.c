@@ -1,0 +1,242 @@
+#include "series.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/checked.h"
+
+/* A watch that was killed a moment ago may still have a dump that ends. */
+enum { LOCK_TRIES = 30, LOCK_PAUSE_MS = 100 };
+
+/* ---- the directory ---- */
+
+/* A slash at the end would follow a link. */
+static hs_status plain_path(const char *path, char *plain, struct hs_error *err)
+{
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    if (n == 0 || n >= PATH_MAX)
+        return hs_fail(err, HS_IO, "cannot watch into '%.80s': it names no directory", path);
+    memcpy(plain, path, n);
+    plain[n] = '\0';
+    return HS_OK;
+}
+
+static hs_status explain_open(const char *path, struct hs_error *err)
+{
+    struct stat about;
+    int number = errno;
+
+    if ((number == ENOTDIR || number == ELOOP) && lstat(path, &about) == 0 &&
+        S_ISLNK(about.st_mode)) {
+        (void)hs_fail(err, HS_IO, "cannot watch into '%s': it is a symbolic link", path);
+        return hs_hint(err, "give the directory that it leads to");
+    }
+    errno = number;
+    return hs_fail_errno(err, HS_IO, "cannot watch into '%s'", path);
+}
+
+/* The lock goes with the descriptor: a dump that outlives its watch still holds it. */
+static hs_status lock(int fd, const char *path, struct hs_error *err)
+{
+    const struct timespec pause = {.tv_nsec = LOCK_PAUSE_MS * 1000000L};
+    for (int i = 0; i < LOCK_TRIES; i++) {
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+            return HS_OK;
+        if (errno != EWOULDBLOCK && errno != EINTR)
+            return hs_fail_errno(err, HS_IO, "cannot lock '%s'", path);
+        (void)nanosleep(&pause, NULL);
+    }
+    (void)hs_fail(err, HS_IO, "cannot watch into '%s': another watch is at work there", path);
+    return hs_hint(err, "give each watched process a directory of its own");
+}
+
+hs_status hs_watch_dir_open(const char *path, int *ret_fd, struct hs_error *err)
+{
+    char plain[PATH_MAX];
+    HS_TRY(plain_path(path, plain, err));
+    if (mkdir(plain, 0700) != 0 && errno != EEXIST)
+        return hs_fail_errno(err, HS_IO, "cannot make the directory '%s'", plain);
+    int fd = open(plain, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return explain_open(plain, err);
+    hs_status status = lock(fd, plain, err);
+    if (status != HS_OK) {
+        (void)close(fd);
+        return status;
+    }
+    *ret_fd = fd;
+    return HS_OK;
+}
+
+/* ---- listing ---- */
+
+/* Calls `visit` for each name; a descriptor of its own, as the position in it is shared. */
+static hs_status list(int dir_fd, hs_status (*visit)(void *, const char *, struct hs_error *),
+                      void *context, struct hs_error *err)
+{
+    int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    if (dir == NULL) {
+        hs_status status = hs_fail_errno(err, HS_IO, "cannot list the directory of the snapshots");
+        if (fd >= 0)
+            (void)close(fd);
+        return status;
+    }
+    hs_status status = HS_OK;
+    for (struct dirent *entry; status == HS_OK && (entry = readdir(dir)) != NULL;)
+        status = visit(context, entry->d_name, err);
+    (void)closedir(dir);
+    return status;
+}
+
+static bool is_ours(int dir_fd, const char *name, struct stat *about)
+{
+    return fstatat(dir_fd, name, about, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(about->st_mode) &&
+           about->st_uid == geteuid();
+}
+
+struct scan {
+    int dir_fd;
+    uint64_t first_number;
+    struct hs_watch_series *series;
+};
+
+static hs_status scan_one(void *context, const char *name, struct hs_error *err)
+{
+    const struct scan *scan = context;
+    struct hs_watch_series *series = scan->series;
+    struct stat about;
+    uint64_t number;
+
+    if (!hs_watch_name_parse(name, &number) || !is_ours(scan->dir_fd, name, &about))
+        return HS_OK;
+    if (number > series->max_number)
+        series->max_number = number;
+    if (number < scan->first_number)
+        return HS_OK;
+    void *files = series->files;
+    HS_TRY(hs_grow(&files, &series->capacity, series->n + 1, sizeof *series->files, err));
+    series->files = files;
+    struct hs_watch_file *file = &series->files[series->n++];
+    *file = (struct hs_watch_file){.number = number, .n_bytes = (uint64_t)about.st_size};
+    (void)snprintf(file->name, sizeof file->name, "%s", name);
+    return HS_OK;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const struct hs_watch_file *left = a, *right = b;
+    if (left->number != right->number)
+        return left->number < right->number ? -1 : 1;
+    return strcmp(left->name, right->name); /* the time in it */
+}
+
+hs_status hs_watch_series_scan(int dir_fd, uint64_t first_number, struct hs_watch_series *series,
+                               struct hs_error *err)
+{
+    struct scan scan = {dir_fd, first_number, series};
+    series->n = 0;
+    series->max_number = 0;
+    HS_TRY(list(dir_fd, scan_one, &scan, err));
+    if (series->n != 0)
+        qsort(series->files, series->n, sizeof *series->files, by_number);
+    return HS_OK;
+}
+
+void hs_watch_series_fini(struct hs_watch_series *series)
+{
+    hs_free(series->files);
+    *series = (struct hs_watch_series){0};
+}
+
+/* ---- removing ---- */
+
+size_t hs_watch_series_excess(const struct hs_watch_series *series, uint64_t keep,
+                              uint64_t keep_bytes)
+{
+    uint64_t n_kept = 0, n_bytes = 0;
+    size_t at = series->n;
+
+    while (at != 0 && (keep == 0 || n_kept < keep)) {
+        if (!hs_add_fits(n_bytes, series->files[at - 1].n_bytes, &n_bytes) ||
+            (keep_bytes != 0 && n_bytes > keep_bytes && n_kept != 0))
+            break;
+        n_kept++;
+        at--;
+    }
+    return at;
+}
+
+static bool remove_ours(int dir_fd, const char *name)
+{
+    struct stat about;
+    return is_ours(dir_fd, name, &about) && unlinkat(dir_fd, name, 0) == 0;
+}
+
+size_t hs_watch_series_remove(int dir_fd, const struct hs_watch_series *series, size_t n)
+{
+    static const char *const made[] = {".idx", ".idx.part"};
+    size_t n_removed = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        char name[HS_WATCH_NAME_BYTES + 16];
+        n_removed += remove_ours(dir_fd, series->files[i].name);
+        for (size_t j = 0; j < sizeof made / sizeof *made; j++) {
+            (void)snprintf(name, sizeof name, "%s%s", series->files[i].name, made[j]);
+            (void)remove_ours(dir_fd, name);
+        }
+    }
+    return n_removed;
+}
+
+struct sweep {
+    int dir_fd;
+    size_t n_removed;
+};
+
+static hs_status sweep_one(void *context, const char *name, struct hs_error *err)
+{
+    struct sweep *sweep = context;
+    (void)err;
+    if (hs_watch_name_is_neighbour(name))
+        sweep->n_removed += remove_ours(sweep->dir_fd, name);
+    return HS_OK;
+}
+
+size_t hs_watch_neighbours_remove(int dir_fd)
+{
+    struct hs_error ignored = HS_ERROR_INIT; /* the next start tries again */
+    struct sweep sweep = {.dir_fd = dir_fd};
+    hs_status status = list(dir_fd, sweep_one, &sweep, &ignored);
+    (void)status;
+    return sweep.n_removed;
+}
+
+/* ---- room ---- */
+
+bool hs_watch_has_room(uint64_t free_bytes, uint64_t last_bytes)
+{
+    return free_bytes >= last_bytes && free_bytes - last_bytes >= last_bytes / 2;
+}
+
+uint64_t hs_watch_free_bytes(int dir_fd)
+{
+    struct statvfs about;
+    uint64_t n_bytes;
+    if (fstatvfs(dir_fd, &about) != 0)
+        return UINT64_MAX;
+    return hs_mul_fits(about.f_bavail, about.f_frsize, &n_bytes) ? n_bytes : UINT64_MAX;
+}

@@ -1,0 +1,52 @@
+/* The directory of a watch. It is opened once, by a path whose last part is no link, and everything
+ * in it is reached from that descriptor by plain names that follow no link: whoever renames or
+ * replaces the directory under a running watch moves nothing but names.
+ *
+ * Only plain files that belong to us and are named as we name them, to the letter, are ever
+ * removed. */
+#ifndef HS_WATCH_SERIES_H
+#define HS_WATCH_SERIES_H
+
+#include "base/error.h"
+#include "names.h"
+
+struct hs_watch_file {
+    uint64_t number;
+    uint64_t n_bytes;
+    char name[HS_WATCH_NAME_BYTES];
+};
+
+struct hs_watch_series {
+    struct hs_watch_file *files; /* owned; ascending by number; from first_number on */
+    size_t n, capacity;
+    uint64_t max_number; /* of all that lie there, earlier series included; 0: none */
+};
+
+/* Opens the directory, made (for its owner alone) when it is missing, and locks it: one watch at a
+ * time. *ret_fd is the caller's to close, which unlocks. HS_IO with a hint. */
+hs_status hs_watch_dir_open(const char *path, int *ret_fd, struct hs_error *err);
+
+/* Lists the snapshots, replacing what was listed. HS_IO, HS_LIMIT. */
+hs_status hs_watch_series_scan(int dir_fd, uint64_t first_number, struct hs_watch_series *series,
+                               struct hs_error *err);
+void hs_watch_series_fini(struct hs_watch_series *series);
+
+/* How many of the oldest have to go for at most `keep` to stay (0: all), of at most keep_bytes
+ * together (0: no bound). The newest always stays. */
+size_t hs_watch_series_excess(const struct hs_watch_series *series, uint64_t keep,
+                              uint64_t keep_bytes);
+
+/* Removes the n oldest and what `index` made of them. Answers how many went. */
+size_t hs_watch_series_remove(int dir_fd, const struct hs_watch_series *series, size_t n);
+
+/* Removes the neighbours that killed dumps left. Only while no dump is at work here. Answers how
+ * many went. */
+size_t hs_watch_neighbours_remove(int dir_fd);
+
+/* Whether `free` bytes are enough for another snapshot when the last had so many (0: not known):
+ * half as much again. */
+bool hs_watch_has_room(uint64_t free_bytes, uint64_t last_bytes);
+/* What we may still write there; UINT64_MAX when the system does not tell. */
+uint64_t hs_watch_free_bytes(int dir_fd);
+
+#endif
