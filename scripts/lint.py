@@ -213,6 +213,11 @@ class Source:
         return len({t.line for t in self.code})
 
 
+def breakable(line):
+    """A line of a document that is neither a table's row, nor code, nor one long word."""
+    return not line.startswith(("|", "    ")) and " " in line.strip()
+
+
 def floor_of(path):
     best = None
     for folder in FLOORS:
@@ -334,7 +339,7 @@ class Lint:
             )
             for name in sorted(files):
                 path = os.path.normpath(os.path.join(inside, name))
-                if os.path.splitext(name)[1] in TEXT_SUFFIXES:
+                if name not in SKIPPED_DIRS and os.path.splitext(name)[1] in TEXT_SUFFIXES:
                     self.read_one(path)
 
     def read_one(self, path):
@@ -379,9 +384,12 @@ class Lint:
 
     def check_text(self, path, text):
         prose = path.endswith(PROSE_SUFFIXES) and not path.endswith("CMakeLists.txt")
+        document, fenced = path.endswith(".md"), False
         makefile = os.path.basename(path).startswith("Makefile")
         for number, line in enumerate(text.split("\n"), 1):
-            if len(line) > WIDTH and not prose:
+            if line.lstrip().startswith("```"):
+                fenced = not fenced
+            if len(line) > WIDTH and (not prose or not fenced and document and breakable(line)):
                 self.report(path, number, "line-width", "%d columns: break the line" % len(line))
             if line != line.rstrip() and not path.endswith(".md"):
                 self.report(path, number, "whitespace", "blanks or CR at the end: delete them")

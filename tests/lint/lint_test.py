@@ -46,6 +46,8 @@ CASES = {
     "line-width": [
         ({"graph/a.c": "/* %s */\n" % ("x" * 95)}, {"graph/a.c": "/* %s */\n" % ("x" * 94)}),
         ({"scripts/a.sh": "# %s\n" % ("x" * 99)}, {"a.md": "x" * 200 + "\n"}),
+        ({"a.md": "x " * 50 + "x\n"}, {"a.md": "```\n" + "x " * 50 + "x\n```\n"}),
+        ({"a.md": "```\n```\n" + "x " * 50 + "x\n"}, {"a.md": "| " + "x | " * 50 + "\n"}),
     ],
     "whitespace": [
         ({"graph/a.c": "int hs_x; \n"}, {"graph/a.c": "int hs_x;\n"}),
