@@ -50,8 +50,8 @@ uint64_t hs_budget_left_bytes(const struct hs_budget *budget)
     return budget->limit_bytes - least(budget->limit_bytes, budget->used_bytes);
 }
 
-hs_status hs_budget_take(struct hs_budget *budget, uint64_t n_bytes, const char *what,
-                         struct hs_error *err)
+hs_status hs_budget_reserve(struct hs_budget *budget, uint64_t n_bytes, const char *what,
+                            struct hs_error *err)
 {
     char needed[HS_UNIT_TEXT_BYTES], left[HS_UNIT_TEXT_BYTES], limit[HS_UNIT_TEXT_BYTES];
     uint64_t used;
@@ -74,7 +74,7 @@ hs_status hs_budget_take(struct hs_budget *budget, uint64_t n_bytes, const char 
     return status;
 }
 
-void hs_budget_give(struct hs_budget *budget, uint64_t n_bytes)
+void hs_budget_release(struct hs_budget *budget, uint64_t n_bytes)
 {
     if (budget == NULL)
         return;

@@ -240,8 +240,8 @@ void hs_paged_shrink(struct hs_paged *paged, uint64_t n_bytes)
         n = spare;
     paged->most -= (size_t)n;
     paged_make_room(paged, 0);
-    hs_budget_give(paged->budget, n * HS_PAGED_WINDOW_BYTES);
-    paged->taken_bytes -= n * HS_PAGED_WINDOW_BYTES;
+    hs_budget_release(paged->budget, n * HS_PAGED_WINDOW_BYTES);
+    paged->reserved_bytes -= n * HS_PAGED_WINDOW_BYTES;
 }
 
 void hs_paged_expect(struct hs_paged *paged, const uint8_t *at, uint64_t n_bytes)
@@ -279,8 +279,8 @@ static hs_status paged_open(struct hs_paged *paged, struct hs_error *err)
     uint64_t n_bytes = paged->ring_capacity * HS_PAGED_WINDOW_BYTES;
     void *ring;
 
-    HS_TRY(hs_budget_take(paged->budget, n_bytes, "the window on the copy", err));
-    paged->taken_bytes = n_bytes;
+    HS_TRY(hs_budget_reserve(paged->budget, n_bytes, "the window on the copy", err));
+    paged->reserved_bytes = n_bytes;
     HS_TRY(hs_pages_alloc(paged->ring_capacity, sizeof *paged->ring, &ring, err));
     paged->ring = ring;
     HS_TRY(hs_paged_file_open(paged, err));
@@ -327,7 +327,7 @@ void hs_paged_free(struct hs_paged *paged)
     hs_free(paged->areas);
     hs_pages_free(paged->ring, paged->ring_capacity, sizeof *paged->ring);
     hs_spill_close(&paged->file);
-    hs_budget_give(paged->budget, paged->taken_bytes);
+    hs_budget_release(paged->budget, paged->reserved_bytes);
     hs_free(paged);
 }
 

@@ -65,7 +65,7 @@ static hs_status joining_fill(struct joining *joining, struct hs_condensed *cond
     HS_TRY(joining_sweep(joining, NULL, err));
     unit_rows_accumulate(graph->begin, n);
     uint64_t n_bytes = graph->begin[n] * sizeof(uint32_t);
-    HS_TRY(hs_budget_take(condensed->budget, n_bytes, WHAT, err));
+    HS_TRY(hs_budget_reserve(condensed->budget, n_bytes, WHAT, err));
     condensed->graph_bytes += n_bytes;
     HS_TRY(joining_sweep(joining, graph->target, err));
     unit_rows_restore(graph->begin, n);
@@ -80,13 +80,13 @@ static hs_status joining_graph(struct joining *joining, uint64_t max_edges,
     uint64_t n = joining->components.n_components, seen_bytes = n * sizeof(uint32_t);
     uint64_t n_bytes = hs_condensed_graph_bytes(n, 0);
 
-    HS_TRY(hs_budget_take(condensed->budget, n_bytes + seen_bytes, WHAT, err));
+    HS_TRY(hs_budget_reserve(condensed->budget, n_bytes + seen_bytes, WHAT, err));
     condensed->graph_bytes = n_bytes;
     condensed->n_nodes = joining->components.n_components;
     hs_status status = hs_graph_init(n, 1, max_edges, &condensed->graph, err);
     if (status == HS_OK)
         status = joining_fill(joining, condensed, err);
-    hs_budget_give(condensed->budget, seen_bytes);
+    hs_budget_release(condensed->budget, seen_bytes);
     return status;
 }
 
@@ -99,9 +99,9 @@ static hs_status components_find(const struct hs_graph *units, struct hs_budget 
     uint64_t n_bytes = strong_components_bytes(units->n_nodes);
     uint64_t kept_bytes = (uint64_t)units->n_nodes * sizeof(uint32_t);
 
-    HS_TRY(hs_budget_take(budget, n_bytes, WHAT, err));
+    HS_TRY(hs_budget_reserve(budget, n_bytes, WHAT, err));
     hs_status status = strong_components_find(units, ret, err);
-    hs_budget_give(budget, status == HS_OK ? n_bytes - kept_bytes : n_bytes);
+    hs_budget_release(budget, status == HS_OK ? n_bytes - kept_bytes : n_bytes);
     return status;
 }
 
@@ -111,8 +111,8 @@ static hs_status condensed_place_tree(const uint32_t *component, struct hs_conde
     uint64_t n_bytes = condensed->n_tree * sizeof(uint32_t);
     void *memory;
 
-    HS_TRY(hs_budget_take(condensed->budget, n_bytes, WHAT, err));
-    condensed->taken_bytes += n_bytes;
+    HS_TRY(hs_budget_reserve(condensed->budget, n_bytes, WHAT, err));
+    condensed->reserved_bytes += n_bytes;
     HS_TRY(hs_pages_alloc(condensed->n_tree, sizeof(uint32_t), &memory, err));
     condensed->of_tree = memory;
     memcpy(condensed->of_tree, component, n_bytes);
@@ -123,7 +123,7 @@ static void units_free(struct hs_graph *units, struct hs_budget *budget)
 {
     if (units->begin == NULL)
         return;
-    hs_budget_give(budget, hs_condensed_graph_bytes(units->n_nodes, units->n_edges));
+    hs_budget_release(budget, hs_condensed_graph_bytes(units->n_nodes, units->n_edges));
     hs_graph_fini(units);
 }
 
@@ -150,7 +150,7 @@ hs_status hs_condensed_join(struct hs_graph *units, uint32_t n_tree,
         return HS_OK;
     }
     if (joining.components.of != NULL)
-        hs_budget_give(budget, joining.components.n_nodes * sizeof(uint32_t));
+        hs_budget_release(budget, joining.components.n_nodes * sizeof(uint32_t));
     strong_components_fini(&joining.components);
     hs_condensed_fini(&condensed);
     return status;
@@ -161,14 +161,14 @@ hs_status hs_condensed_reverse(struct hs_condensed *condensed, struct hs_error *
     uint64_t n_bytes = hs_condensed_graph_bytes(condensed->n_nodes, condensed->graph.n_edges);
     struct hs_graph reverse;
 
-    HS_TRY(hs_budget_take(condensed->budget, n_bytes, "reversing the condensed graph", err));
+    HS_TRY(hs_budget_reserve(condensed->budget, n_bytes, "reversing the condensed graph", err));
     hs_status status = hs_graph_reverse(&condensed->graph, &reverse, err);
     if (status != HS_OK) {
-        hs_budget_give(condensed->budget, n_bytes);
+        hs_budget_release(condensed->budget, n_bytes);
         return status;
     }
     hs_graph_fini(&condensed->graph);
-    hs_budget_give(condensed->budget, condensed->graph_bytes);
+    hs_budget_release(condensed->budget, condensed->graph_bytes);
     condensed->graph_bytes = n_bytes;
     condensed->graph = reverse;
     return HS_OK;
@@ -181,6 +181,6 @@ void hs_condensed_fini(struct hs_condensed *condensed)
     hs_graph_fini(&condensed->graph);
     hs_unit_sizes_fini(&condensed->sizes);
     hs_pages_free(condensed->of_tree, condensed->n_tree, sizeof(uint32_t));
-    hs_budget_give(condensed->budget, condensed->graph_bytes + condensed->taken_bytes);
+    hs_budget_release(condensed->budget, condensed->graph_bytes + condensed->reserved_bytes);
     *condensed = (struct hs_condensed){0};
 }

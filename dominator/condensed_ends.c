@@ -81,8 +81,8 @@ hs_status condensed_ends_batch_init(const struct hs_condensed *condensed, uint64
     batch.capacity = room < least ? least : room > MAX_PAIRS ? MAX_PAIRS : room;
     if (batch.capacity < least)
         batch.capacity = least;
-    HS_TRY(hs_budget_take(condensed->budget, batch.capacity * PAIR_BYTES + fixed, WHAT, err));
-    batch.taken_bytes = batch.capacity * PAIR_BYTES + fixed;
+    HS_TRY(hs_budget_reserve(condensed->budget, batch.capacity * PAIR_BYTES + fixed, WHAT, err));
+    batch.reserved_bytes = batch.capacity * PAIR_BYTES + fixed;
     hs_status status = batch_alloc(&batch, err);
     if (status == HS_OK)
         *ret = batch;
@@ -101,7 +101,7 @@ void condensed_ends_batch_fini(struct ends_batch *batch)
     hs_pages_free(batch->begin, batch->capacity + 1, sizeof(uint32_t));
     hs_pages_free(batch->last, batch->n_searches, sizeof(uint32_t));
     hs_bitmap_fini(&batch->is_met);
-    hs_budget_give(batch->condensed->budget, batch->taken_bytes);
+    hs_budget_release(batch->condensed->budget, batch->reserved_bytes);
     *batch = (struct ends_batch){0};
 }
 

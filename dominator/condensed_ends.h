@@ -39,7 +39,7 @@ struct ends_batch {
     uint32_t *last;            /* owned pages: by search, 1 + the last end that it got */
     struct hs_bitmap is_met;   /* by node */
     uint64_t n, capacity;
-    uint64_t taken_bytes;
+    uint64_t reserved_bytes;
 };
 
 /* Room for at least `least` pairs. */

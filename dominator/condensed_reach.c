@@ -24,7 +24,7 @@ struct reach_work {
     struct hs_sizes *answers;  /* of the queries */
     struct hs_bitmap is_done;  /* by query */
     uint32_t n_queries;
-    uint64_t taken_bytes;
+    uint64_t reserved_bytes;
 };
 
 /* Searches one by one. */
@@ -37,7 +37,7 @@ struct solo {
     uint32_t *bound;  /* by condensed node: no search takes more steps; saturated */
     uint64_t most;    /* steps of one search */
     struct ends_batch ends;
-    uint64_t taken_bytes;
+    uint64_t reserved_bytes;
 };
 
 static uint64_t map_bytes(uint64_t n_bits)
@@ -52,13 +52,13 @@ static void work_fini(struct reach_work *work)
     hs_free(work->answers);
     hs_bitmap_fini(&work->is_asked);
     hs_bitmap_fini(&work->is_done);
-    hs_budget_give(work->condensed->budget, work->taken_bytes);
+    hs_budget_release(work->condensed->budget, work->reserved_bytes);
 }
 
-static hs_status work_take(struct reach_work *work, uint64_t n_bytes, struct hs_error *err)
+static hs_status work_reserve(struct reach_work *work, uint64_t n_bytes, struct hs_error *err)
 {
-    HS_TRY(hs_budget_take(work->condensed->budget, n_bytes, WHAT, err));
-    work->taken_bytes += n_bytes;
+    HS_TRY(hs_budget_reserve(work->condensed->budget, n_bytes, WHAT, err));
+    work->reserved_bytes += n_bytes;
     return HS_OK;
 }
 
@@ -79,8 +79,8 @@ static hs_status queries_alloc(struct reach_work *work, uint64_t n, struct hs_er
 {
     void *memory;
 
-    HS_TRY(
-        work_take(work, n * (sizeof *work->queries + sizeof *work->answers) + map_bytes(n), err));
+    HS_TRY(work_reserve(work, n * (sizeof *work->queries + sizeof *work->answers) + map_bytes(n),
+                        err));
     HS_TRY(hs_alloc(n, sizeof *work->queries, &memory, err));
     work->queries = memory;
     HS_TRY(hs_alloc(n, sizeof *work->answers, &memory, err));
@@ -95,7 +95,8 @@ static hs_status queries_collect(struct reach_work *work, struct hs_error *err)
     uint64_t n, n_tree = condensed->n_tree;
     void *memory;
 
-    HS_TRY(work_take(work, n_tree * sizeof *work->query_of + map_bytes(condensed->n_nodes), err));
+    HS_TRY(
+        work_reserve(work, n_tree * sizeof *work->query_of + map_bytes(condensed->n_nodes), err));
     HS_TRY(hs_pages_alloc(n_tree, sizeof *work->query_of, &memory, err));
     work->query_of = memory;
     HS_TRY(hs_bitmap_init(&work->is_asked, condensed->n_nodes, err));
@@ -213,7 +214,7 @@ static void solo_fini(struct solo *solo)
     hs_pages_free(solo->queue, solo->n_queue, sizeof *solo->queue);
     hs_pages_free(solo->bound, condensed->n_nodes, sizeof *solo->bound);
     condensed_ends_batch_fini(&solo->ends);
-    hs_budget_give(condensed->budget, solo->taken_bytes);
+    hs_budget_release(condensed->budget, solo->reserved_bytes);
 }
 
 static hs_status solo_alloc(struct solo *solo, struct hs_error *err)
@@ -223,8 +224,8 @@ static hs_status solo_alloc(struct solo *solo, struct hs_error *err)
     uint64_t n_bytes = map_bytes(n_nodes) + (solo->n_queue + n_nodes) * sizeof(uint32_t);
     void *memory;
 
-    HS_TRY(hs_budget_take(work->condensed->budget, n_bytes, WHAT, err));
-    solo->taken_bytes = n_bytes;
+    HS_TRY(hs_budget_reserve(work->condensed->budget, n_bytes, WHAT, err));
+    solo->reserved_bytes = n_bytes;
     HS_TRY(hs_bitmap_init(&solo->is_seen, n_nodes, err));
     HS_TRY(hs_pages_alloc(solo->n_queue, sizeof *solo->queue, &memory, err));
     solo->queue = memory;
@@ -285,7 +286,7 @@ static hs_status queries_together(struct reach_work *work, const struct hs_progr
         n += !hs_bitmap_get(&work->is_done, i);
     if (n == 0)
         return HS_OK;
-    HS_TRY(work_take(work, n * sizeof *rest, err));
+    HS_TRY(work_reserve(work, n * sizeof *rest, err));
     HS_TRY(hs_alloc(n, sizeof *rest, &memory, err));
     rest = memory;
     return rest_run(work, rest, n, progress, err);

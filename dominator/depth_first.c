@@ -104,7 +104,7 @@ static void search_run(const struct hs_graph *graph, struct depth_first *search,
     const uint32_t *begin = graph->begin, *target = graph->target;
     uint32_t *number = search->number;
     uint64_t *stack = pending->edges.items;
-    uint64_t n = pending->n, room = pending->edges.n_taken;
+    uint64_t n = pending->n, room = pending->edges.n_reserved;
 
     for (; n != 0 && n_pops != 0; n_pops--) {
         uint64_t edge = stack[--n];
@@ -156,7 +156,7 @@ static hs_status search_all(const struct hs_graph *graph, const struct hs_progre
     while (pending->n != 0) {
         HS_TRY(hs_progress_tell(progress, "searching the graph", search->n_reached, graph->n_nodes,
                                 err));
-        HS_TRY(engine_stack_take(&pending->edges, pending->n_needed, err));
+        HS_TRY(engine_stack_reserve(&pending->edges, pending->n_needed, err));
         search_run(graph, search, pending, search->is_tight ? edge_log_room(log) : POPS_PER_TELL);
         if (search->is_tight)
             HS_TRY(edge_log_flush(log, err));

@@ -41,7 +41,7 @@ static inline uint32_t depth_first_bound(const struct depth_first *search, uint3
     return search->spine[at];
 }
 
-/* The arrays that are made are taken from the budget. */
+/* The arrays that are made are reserved in the budget. */
 hs_status depth_first_search(const struct hs_graph *graph, struct hs_budget *budget,
                              const struct hs_progress *progress, struct depth_first *ret,
                              struct hs_error *err);

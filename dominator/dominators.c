@@ -45,8 +45,8 @@ static hs_status jumps_make(struct jumps *jumps, uint32_t node, struct hs_error 
     size_t n = 0;
 
     for (; node != 0 && depth[node] == 0; node = jumps->idom[node]) {
-        if (n == jumps->path.n_taken)
-            HS_TRY(engine_stack_take(&jumps->path, n + 1, err));
+        if (n == jumps->path.n_reserved)
+            HS_TRY(engine_stack_reserve(&jumps->path, n + 1, err));
         path[n++] = node;
     }
     jumps->n_steps += n;
@@ -158,7 +158,7 @@ hs_status hs_domtree_consume_within(struct hs_graph *graph, struct hs_budget *bu
 {
     struct depth_first search;
     hs_status status = depth_first_search(graph, budget, progress, &search, err);
-    hs_budget_give(budget, hs_graph_bytes(graph->n_nodes, graph->target_capacity));
+    hs_budget_release(budget, hs_graph_bytes(graph->n_nodes, graph->target_capacity));
     hs_graph_fini(graph);
     return status == HS_OK ? domtree_finish(&search, progress, ret, err) : status;
 }

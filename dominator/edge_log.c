@@ -22,10 +22,10 @@ hs_status edge_log_init(struct hs_budget *budget, uint64_t capacity, bool spills
 
     if (spills && capacity > BLOCK)
         log.capacity = BLOCK;
-    HS_TRY(hs_budget_take(budget, log_bytes(&log), WHAT, err));
+    HS_TRY(hs_budget_reserve(budget, log_bytes(&log), WHAT, err));
     hs_status status = hs_dense_pages(log.capacity, sizeof *log.edges, &memory, err);
     if (status != HS_OK) {
-        hs_budget_give(budget, log_bytes(&log));
+        hs_budget_release(budget, log_bytes(&log));
         return status;
     }
     log.edges = memory;
@@ -42,7 +42,7 @@ void edge_log_fini(struct edge_log *log)
 {
     if (log->edges == NULL)
         return;
-    hs_budget_give(log->budget, log_bytes(log));
+    hs_budget_release(log->budget, log_bytes(log));
     hs_pages_free(log->edges, log->capacity, sizeof *log->edges);
     hs_spill_close(&log->spill);
     *log = (struct edge_log){0};

@@ -10,12 +10,12 @@ hs_status engine_array_init(struct hs_budget *budget, size_t n, const char *what
                             struct hs_error *err)
 {
     void *memory;
-    HS_TRY(hs_budget_take(budget, n * sizeof **ret, what, err));
+    HS_TRY(hs_budget_reserve(budget, n * sizeof **ret, what, err));
     hs_status status = hs_pages_alloc(n, sizeof **ret, &memory, err);
     if (status == HS_OK)
         *ret = memory;
     else
-        hs_budget_give(budget, n * sizeof **ret);
+        hs_budget_release(budget, n * sizeof **ret);
     return status;
 }
 
@@ -23,7 +23,7 @@ void engine_array_fini(struct hs_budget *budget, uint32_t **array, size_t n)
 {
     if (*array == NULL)
         return;
-    hs_budget_give(budget, n * sizeof **array);
+    hs_budget_release(budget, n * sizeof **array);
     hs_pages_free(*array, n, sizeof **array);
     *array = NULL;
 }
@@ -36,10 +36,10 @@ static uint64_t bitmap_bytes(uint64_t n_bits)
 hs_status engine_bitmap_init(struct hs_budget *budget, size_t n_bits, const char *what,
                              struct hs_bitmap *ret, struct hs_error *err)
 {
-    HS_TRY(hs_budget_take(budget, bitmap_bytes(n_bits), what, err));
+    HS_TRY(hs_budget_reserve(budget, bitmap_bytes(n_bits), what, err));
     hs_status status = hs_bitmap_init(ret, n_bits, err);
     if (status != HS_OK)
-        hs_budget_give(budget, bitmap_bytes(n_bits));
+        hs_budget_release(budget, bitmap_bytes(n_bits));
     return status;
 }
 
@@ -47,7 +47,7 @@ void engine_bitmap_fini(struct hs_budget *budget, struct hs_bitmap *map)
 {
     if (map->words == NULL)
         return;
-    hs_budget_give(budget, bitmap_bytes(map->n_bits));
+    hs_budget_release(budget, bitmap_bytes(map->n_bits));
     hs_bitmap_fini(map);
 }
 
@@ -61,9 +61,9 @@ hs_status engine_stack_init(struct hs_budget *budget, size_t capacity, size_t si
     HS_TRY(hs_pages_alloc(capacity, size, &stack.items, err));
     hs_status status = HS_OK;
     if (budget == NULL)
-        stack.n_taken = capacity;
+        stack.n_reserved = capacity;
     else
-        status = engine_stack_take(&stack, 1, err);
+        status = engine_stack_reserve(&stack, 1, err);
     if (status == HS_OK)
         *ret = stack;
     else
@@ -71,17 +71,17 @@ hs_status engine_stack_init(struct hs_budget *budget, size_t capacity, size_t si
     return status;
 }
 
-hs_status engine_stack_take(struct engine_stack *stack, size_t n, struct hs_error *err)
+hs_status engine_stack_reserve(struct engine_stack *stack, size_t n, struct hs_error *err)
 {
     assert(n <= stack->capacity);
-    if (n <= stack->n_taken)
+    if (n <= stack->n_reserved)
         return HS_OK;
-    size_t block = BLOCK_BYTES / stack->size, more = n - stack->n_taken;
+    size_t block = BLOCK_BYTES / stack->size, more = n - stack->n_reserved;
     more += (block - more % block) % block;
-    if (more > stack->capacity - stack->n_taken)
-        more = stack->capacity - stack->n_taken;
-    HS_TRY(hs_budget_take(stack->budget, more * stack->size, stack->what, err));
-    stack->n_taken += more;
+    if (more > stack->capacity - stack->n_reserved)
+        more = stack->capacity - stack->n_reserved;
+    HS_TRY(hs_budget_reserve(stack->budget, more * stack->size, stack->what, err));
+    stack->n_reserved += more;
     return HS_OK;
 }
 
@@ -90,7 +90,7 @@ void engine_stack_fini(struct engine_stack *stack)
     if (stack->items == NULL)
         return;
     if (stack->budget != NULL)
-        hs_budget_give(stack->budget, stack->n_taken * stack->size);
+        hs_budget_release(stack->budget, stack->n_reserved * stack->size);
     hs_pages_free(stack->items, stack->capacity, stack->size);
     *stack = (struct engine_stack){0};
 }

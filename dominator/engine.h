@@ -1,4 +1,4 @@
-/* Memory of the dominator engine, taken from a budget before it is touched. A NULL budget has no
+/* Memory of the dominator engine, reserved in a budget before it is touched. A NULL budget has no
  * limit and costs nothing. */
 #ifndef HS_DOMINATOR_ENGINE_H
 #define HS_DOMINATOR_ENGINE_H
@@ -17,19 +17,19 @@ hs_status engine_bitmap_init(struct hs_budget *budget, size_t n_bits, const char
 void engine_bitmap_fini(struct hs_budget *budget, struct hs_bitmap *map);
 
 /* What may become large and seldom does: address space for the worst case, paid for in blocks as
- * it is used. Elements [0, n_taken) may be touched. */
+ * it is used. Elements [0, n_reserved) may be touched. */
 struct engine_stack {
     struct hs_budget *budget;
     const char *what;
     void *items;
-    size_t n_taken, capacity, size; /* elements; bytes of one */
+    size_t n_reserved, capacity, size; /* elements; bytes of one */
 };
 
 /* At least one element; without a budget all of them at once. */
 hs_status engine_stack_init(struct hs_budget *budget, size_t capacity, size_t size,
                             const char *what, struct engine_stack *ret, struct hs_error *err);
-/* Makes n_taken at least n, n <= capacity. */
-hs_status engine_stack_take(struct engine_stack *stack, size_t n, struct hs_error *err);
+/* Makes n_reserved at least n, n <= capacity. */
+hs_status engine_stack_reserve(struct engine_stack *stack, size_t n, struct hs_error *err);
 void engine_stack_fini(struct engine_stack *stack);
 
 #endif

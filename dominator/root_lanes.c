@@ -20,7 +20,7 @@ struct lane_sets {
     uint32_t *slots;       /* open addressing; 0 = free */
     size_t n_slots;        /* a power of two */
     struct hs_budget *budget;
-    uint64_t taken_bytes;
+    uint64_t reserved_bytes;
 };
 
 /* Of one set: its bits, its sum, and the slots, which are at most 8 per set, and 2 while they grow.
@@ -61,7 +61,7 @@ static void sets_fini(struct lane_sets *sets)
     hs_pages_free(sets->bits, (size_t)sets->max_sets * sets->n_words, sizeof(uint64_t));
     hs_pages_free(sets->sums, sets->max_sets, sizeof *sets->sums);
     hs_pages_free(sets->slots, sets->n_slots, sizeof(uint32_t));
-    hs_budget_give(sets->budget, sets->taken_bytes);
+    hs_budget_release(sets->budget, sets->reserved_bytes);
     *sets = (struct lane_sets){0};
 }
 
@@ -73,8 +73,8 @@ static hs_status sets_init(struct lane_sets *sets, uint32_t n_words, uint32_t ma
 
     *sets =
         (struct lane_sets){.n_words = n_words, .max_sets = max_sets, .n_sets = 1, .budget = budget};
-    HS_TRY(hs_budget_take(budget, n_bytes, "telling roots apart", err));
-    sets->taken_bytes = n_bytes;
+    HS_TRY(hs_budget_reserve(budget, n_bytes, "telling roots apart", err));
+    sets->reserved_bytes = n_bytes;
     HS_TRY(hs_pages_alloc((size_t)max_sets * n_words, sizeof(uint64_t), &memory, err));
     sets->bits = memory;
     HS_TRY(hs_pages_alloc(max_sets, sizeof *sets->sums, &memory, err));
@@ -365,13 +365,13 @@ hs_status root_lanes_run(const struct hs_condensed *condensed, struct root_query
 
     if (n_queries == 0)
         return HS_OK;
-    HS_TRY(hs_budget_take(condensed->budget, n_bytes, "telling roots apart", err));
+    HS_TRY(hs_budget_reserve(condensed->budget, n_bytes, "telling roots apart", err));
     hs_status status = hs_dense_pages(n, sizeof(uint32_t), &memory, err);
     if (status == HS_OK) {
         pass.set_of = memory;
         status = lanes_loop(&pass, queries, n_queries, options, err);
     }
     hs_pages_free(pass.set_of, n, sizeof(uint32_t));
-    hs_budget_give(condensed->budget, n_bytes);
+    hs_budget_release(condensed->budget, n_bytes);
     return status;
 }

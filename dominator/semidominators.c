@@ -73,7 +73,7 @@ static void work_fini(struct semi_work *work)
     engine_stack_fini(&work->path);
     hs_parked_close(&work->parents);
     if (work->old != NULL)
-        hs_budget_give(budget, old_bytes(work));
+        hs_budget_release(budget, old_bytes(work));
     hs_pages_free(work->old, work->n_reached, sizeof *work->old);
 }
 
@@ -178,7 +178,7 @@ static inline void path_move(struct semi_work *work, uint32_t x, uint32_t up)
 static __attribute__((noinline)) bool path_grow(struct semi_work *work, uint32_t n)
 {
     if (work->status == HS_OK)
-        work->status = engine_stack_take(&work->path, (size_t)n + 1, work->err);
+        work->status = engine_stack_reserve(&work->path, (size_t)n + 1, work->err);
     return work->status == HS_OK;
 }
 
@@ -198,7 +198,7 @@ static uint32_t path_eval(struct semi_work *work, uint32_t from, uint32_t low)
     }
     path[n++] = from;
     for (; end > low; end = ancestor[end]) {
-        if (n == work->path.n_taken && !path_grow(work, n))
+        if (n == work->path.n_reserved && !path_grow(work, n))
             return 0;
         path[n++] = end;
     }
@@ -269,12 +269,12 @@ static hs_status parents_keep(const struct depth_first *search, struct semi_work
         return hs_parked_put(budget, "the search's tree", search->parent,
                              (uint64_t)n * sizeof *search->parent, &work->parents, err);
     }
-    HS_TRY(hs_budget_take(budget, old_bytes(work), "the paths", err));
+    HS_TRY(hs_budget_reserve(budget, old_bytes(work), "the paths", err));
     hs_status status = hs_pages_alloc(n, sizeof *work->old, &memory, err);
     if (status == HS_OK)
         work->old = memory;
     else
-        hs_budget_give(budget, old_bytes(work));
+        hs_budget_release(budget, old_bytes(work));
     return status;
 }
 

@@ -10,13 +10,13 @@ hs_status hs_unit_sizes_init(uint64_t n, struct hs_budget *budget, struct hs_uni
     uint64_t n_bytes = n * sizeof *ret->packed;
     void *memory;
 
-    HS_TRY(hs_budget_take(budget, n_bytes, WHAT, err));
+    HS_TRY(hs_budget_reserve(budget, n_bytes, WHAT, err));
     hs_status status = hs_pages_alloc(n, sizeof *ret->packed, &memory, err);
     if (status == HS_OK)
         *ret = (struct hs_unit_sizes){
-            .n = n, .packed = memory, .budget = budget, .taken_bytes = n_bytes};
+            .n = n, .packed = memory, .budget = budget, .reserved_bytes = n_bytes};
     else
-        hs_budget_give(budget, n_bytes);
+        hs_budget_release(budget, n_bytes);
     return status;
 }
 
@@ -24,7 +24,7 @@ void hs_unit_sizes_fini(struct hs_unit_sizes *sizes)
 {
     hs_pages_free(sizes->packed, sizes->n, sizeof *sizes->packed);
     hs_free(sizes->wide);
-    hs_budget_give(sizes->budget, sizes->taken_bytes);
+    hs_budget_release(sizes->budget, sizes->reserved_bytes);
     *sizes = (struct hs_unit_sizes){0};
 }
 
@@ -36,8 +36,8 @@ static hs_status wide_reserve(struct hs_unit_sizes *sizes, struct hs_error *err)
 
     if (sizes->n_wide < sizes->wide_capacity)
         return HS_OK;
-    HS_TRY(hs_budget_take(sizes->budget, n_bytes, WHAT, err));
-    sizes->taken_bytes += n_bytes;
+    HS_TRY(hs_budget_reserve(sizes->budget, n_bytes, WHAT, err));
+    sizes->reserved_bytes += n_bytes;
     return hs_grow((void **)&sizes->wide, &sizes->wide_capacity, n, sizeof *sizes->wide, err);
 }
 

@@ -16,10 +16,10 @@ hs_status hs_ids_init(uint64_t n, uint64_t bound, struct hs_budget *budget, cons
         !hs_add_fits(n_bytes, 8, &n_bytes))
         return hs_fail(err, HS_LIMIT, "%s: %llu numbers below %llu have no room", what,
                        (unsigned long long)n, (unsigned long long)bound);
-    HS_TRY(hs_budget_take(budget, n_bytes, what, err));
+    HS_TRY(hs_budget_reserve(budget, n_bytes, what, err));
     hs_status status = hs_dense_pages(n_bytes, 1, &bytes, err);
     if (status != HS_OK) {
-        hs_budget_give(budget, n_bytes);
+        hs_budget_release(budget, n_bytes);
         return status;
     }
     *ret = (struct hs_ids){
@@ -32,7 +32,7 @@ void hs_ids_fini(struct hs_ids *ids)
     if (ids == NULL || ids->bytes == NULL)
         return;
     hs_pages_free(ids->bytes, ids->n_bytes, 1);
-    hs_budget_give(ids->budget, ids->n_bytes);
+    hs_budget_release(ids->budget, ids->n_bytes);
     *ids = (struct hs_ids){0};
 }
 

@@ -35,13 +35,13 @@ static hs_status put_node(struct hs_paths *paths, hs_node node, struct hs_error 
         size_t capacity = paths->nodes_capacity == 0 ? 64 : 2 * paths->nodes_capacity;
         uint64_t more = (capacity - paths->nodes_capacity) * sizeof *paths->nodes;
         size_t before = paths->nodes_capacity;
-        HS_TRY(hs_budget_take(paths->budget, more, "the steps of the paths", err));
+        HS_TRY(hs_budget_reserve(paths->budget, more, "the steps of the paths", err));
         hs_status status = hs_grow((void **)&paths->nodes, &paths->nodes_capacity, capacity,
                                    sizeof *paths->nodes, err);
         assert(status != HS_OK || paths->nodes_capacity == capacity);
         if (status != HS_OK) {
             assert(paths->nodes_capacity == before);
-            hs_budget_give(paths->budget, more);
+            hs_budget_release(paths->budget, more);
             return status;
         }
     }
@@ -176,7 +176,7 @@ hs_status hs_paths_find(const struct hs_predecessors *predecessors,
 
 void hs_paths_fini(struct hs_paths *paths)
 {
-    hs_budget_give(paths->budget, paths->nodes_capacity * sizeof *paths->nodes);
+    hs_budget_release(paths->budget, paths->nodes_capacity * sizeof *paths->nodes);
     hs_free(paths->nodes);
     hs_free(paths->begin);
     *paths = (struct hs_paths){0};

@@ -82,8 +82,8 @@ static hs_status reversal_count(struct reversal *r, bool is_counted, struct hs_e
     r->counts.n_runs = n_runs + r->counts.n_tree_runs;
     if (is_counted)
         return HS_OK;
-    HS_TRY(hs_budget_take(r->options->budget, n_runs * sizeof *r->counted, "turning edges round",
-                          err));
+    HS_TRY(hs_budget_reserve(r->options->budget, n_runs * sizeof *r->counted, "turning edges round",
+                             err));
     r->counts_taken = n_runs * sizeof *r->counted;
     HS_TRY(hs_pages_alloc(n_runs, sizeof *r->counted, &memory, err));
     r->counts.of_blocks = r->counted = memory;
@@ -109,7 +109,7 @@ static hs_status put_piece(void *context, const struct hs_piece *piece, struct h
 static hs_status pages_taken(struct reversal *r, uint64_t n, size_t size, uint64_t *taken,
                              void **ret, struct hs_error *err)
 {
-    HS_TRY(hs_budget_take(r->options->budget, n * size, "turning edges round", err));
+    HS_TRY(hs_budget_reserve(r->options->budget, n * size, "turning edges round", err));
     *taken += n * size;
     return hs_pages_alloc(n, size, ret, err);
 }
@@ -133,7 +133,7 @@ static hs_status buckets_init(struct reversal *r, struct hs_error *err)
     b->n_words = plan->buffer_words;
     if (plan->in_memory)
         return HS_OK;
-    HS_TRY(hs_budget_take(b->budget, HS_SPILL_BUFFER_BYTES, "turning edges round", err));
+    HS_TRY(hs_budget_reserve(b->budget, HS_SPILL_BUFFER_BYTES, "turning edges round", err));
     b->taken += HS_SPILL_BUFFER_BYTES;
     HS_TRY(hs_disk_need(directory, plan->n_words * sizeof(uint32_t), err));
     return hs_spill_open(r->options->budget, "edges turned round", &b->spill, err);
@@ -153,7 +153,8 @@ static hs_status reversal_plan(struct reversal *r, struct hs_error *err)
     b->n_runs = r->counts.n_runs;
     uint64_t left = hs_budget_left_bytes(budget);
     if (left < HS_REVERSE_MIN_BYTES)
-        return hs_budget_take(r->options->budget, HS_REVERSE_MIN_BYTES, "turning edges round", err);
+        return hs_budget_reserve(r->options->budget, HS_REVERSE_MIN_BYTES, "turning edges round",
+                                 err);
     uint64_t usable = left - left / 8 - hs_reverse_give_bytes();
     return hs_reverse_plan(&r->counts, r->forward, usable, budget == NULL ? 1 : budget->n_threads,
                            &r->plan, err);
@@ -190,9 +191,9 @@ static hs_status reversal_give(struct reversal *r, const struct hs_piece_taker *
     if (!plan->in_memory)
         slot += plan->extent_words * sizeof(uint32_t);
     slot = slot * plan->n_slots + hs_reverse_give_bytes();
-    HS_TRY(hs_budget_take(budget, slot, "turning edges round", err));
+    HS_TRY(hs_budget_reserve(budget, slot, "turning edges round", err));
     hs_status status = hs_reverse_give(&giving, err);
-    hs_budget_give(budget, slot);
+    hs_budget_release(budget, slot);
     return status;
 }
 
@@ -200,7 +201,7 @@ static void reversal_fini(struct reversal *r)
 {
     hs_reverse_buckets_fini(&r->buckets);
     hs_pages_free(r->counted, block_runs(r->forward), sizeof *r->counted);
-    hs_budget_give(r->options->budget, r->counts_taken);
+    hs_budget_release(r->options->budget, r->counts_taken);
 }
 
 hs_status hs_reverse(const struct hs_sweep *forward, const struct hs_reverse_options *options,

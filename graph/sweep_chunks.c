@@ -169,7 +169,7 @@ static hs_status slot_pay(struct decoding *d, const struct slot *slot, struct hs
     if (n_bytes * d->n_slots <= d->taken)
         return HS_OK;
     uint64_t more = n_bytes * d->n_slots - d->taken;
-    HS_TRY(hs_budget_take(d->source->budget, more, "decoding", err));
+    HS_TRY(hs_budget_reserve(d->source->budget, more, "decoding", err));
     d->taken += more;
     return HS_OK;
 }
@@ -265,7 +265,7 @@ static hs_status decoding_init(const struct hs_snap_sweep *source, struct decodi
         n = MAX_SLOTS - 1;
     if (n > 1 && room > 1)
         d->n_slots = room < n + 1 ? (unsigned)room : n + 1;
-    HS_TRY(hs_budget_take(source->budget, d->n_slots * SLOT_BYTES, "decoding", err));
+    HS_TRY(hs_budget_reserve(source->budget, d->n_slots * SLOT_BYTES, "decoding", err));
     d->taken = d->n_slots * SLOT_BYTES;
     HS_TRY(hs_alloc(d->n_slots, sizeof *d->slots, &memory, err));
     d->slots = memory;
@@ -289,7 +289,7 @@ static void decoding_fini(struct decoding *d)
         hs_free(d->slots[i].merged_target);
     }
     hs_free(d->slots);
-    hs_budget_give(d->source->budget, d->taken);
+    hs_budget_release(d->source->budget, d->taken);
     (void)pthread_cond_destroy(&d->changed);
     (void)pthread_mutex_destroy(&d->mutex);
 }

@@ -52,14 +52,14 @@ void trail_fini(struct trail *trail)
     hs_pages_free(trail->found, found_of(n), sizeof *trail->found);
     hs_pages_free(trail->marks, words_of(n), sizeof *trail->marks);
     hs_pages_free(trail->pages, words_of(n / MARKS_PER_PAGE), sizeof *trail->pages);
-    hs_budget_give(trail->budget, trail->taken_bytes);
+    hs_budget_release(trail->budget, trail->reserved_bytes);
     *trail = (struct trail){0};
 }
 
 static hs_status pay(struct trail *trail, uint64_t n_bytes, struct hs_error *err)
 {
-    HS_TRY(hs_budget_take(trail->budget, n_bytes, "the search for paths", err));
-    trail->taken_bytes += n_bytes;
+    HS_TRY(hs_budget_reserve(trail->budget, n_bytes, "the search for paths", err));
+    trail->reserved_bytes += n_bytes;
     return HS_OK;
 }
 

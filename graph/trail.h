@@ -5,7 +5,7 @@
  * looked at; so the ones before an entry's 0 tell which one it was met from marks:           one
  * bit per node, a page of them resident where one is set
  *
- * Resident: what is used of it, some 4.5 bytes per entry, taken from the budget as it grows. */
+ * Resident: what is used of it, some 4.5 bytes per entry, reserved in the budget as it grows. */
 #ifndef HS_GRAPH_TRAIL_H
 #define HS_GRAPH_TRAIL_H
 
@@ -22,7 +22,7 @@ struct trail {
     uint64_t n, at;  /* entries; entries that were looked at */
     uint64_t n_paid; /* entries that are paid for */
     struct hs_budget *budget;
-    uint64_t taken_bytes;
+    uint64_t reserved_bytes;
 };
 
 hs_status trail_init(uint64_t n_nodes, struct hs_budget *budget, struct trail *ret,

@@ -107,9 +107,9 @@ static hs_status run_in_memory(const struct hs_snap *snap, const struct hs_index
 {
     uint64_t n_bytes = index_build_bytes(snap_nodes(snap), snap_edges(snap));
 
-    HS_TRY(hs_budget_take(options->budget, n_bytes, "the graph", err));
+    HS_TRY(hs_budget_reserve(options->budget, n_bytes, "the graph", err));
     hs_status status = index_build_run(snap, options->progress, writer, err);
-    hs_budget_give(options->budget, n_bytes);
+    hs_budget_release(options->budget, n_bytes);
     return status;
 }
 

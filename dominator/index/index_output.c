@@ -13,7 +13,7 @@
 
 #include "base/alloc.h"
 
-#define MEMORY_STEP ((uint64_t)4 << 20) /* taken from the budget at a time */
+#define MEMORY_STEP ((uint64_t)4 << 20) /* reserved in the budget at a time */
 #define NAME_TRIES 64
 #define WHAT "the index"
 
@@ -140,7 +140,7 @@ void index_output_close(struct index_output *out, bool keep_part)
     hs_free(out->path);
     hs_free(out->temporary);
     hs_pages_free(out->memory, out->capacity, 1);
-    hs_budget_give(out->budget, out->n_taken);
+    hs_budget_release(out->budget, out->reserved_bytes);
     *out = (struct index_output){0};
     errno = saved;
 }
@@ -167,9 +167,9 @@ static hs_status memory_append(struct index_output *out, const void *bytes, uint
 {
     if (n_bytes > out->capacity - out->n_bytes)
         return hs_fail(err, HS_BUG, "the index is larger than foreseen");
-    if (out->n_bytes + n_bytes > out->n_taken && out->budget != NULL) {
-        HS_TRY(hs_budget_take(out->budget, n_bytes + MEMORY_STEP, WHAT, err));
-        out->n_taken += n_bytes + MEMORY_STEP;
+    if (out->n_bytes + n_bytes > out->reserved_bytes && out->budget != NULL) {
+        HS_TRY(hs_budget_reserve(out->budget, n_bytes + MEMORY_STEP, WHAT, err));
+        out->reserved_bytes += n_bytes + MEMORY_STEP;
     }
     if (n_bytes != 0)
         memcpy(out->memory + out->n_bytes, bytes, n_bytes);

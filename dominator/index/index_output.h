@@ -3,7 +3,7 @@
  *   named     a file that gets its name when it is whole. Meanwhile it is `NAME.part`, locked,
  * which stays when the work is interrupted and is found by the next; or, when another process has
  * that, a neighbour of NAME that goes when we do unnamed   a spill file, for when nothing may be
- * kept memory    pages, taken from the budget as they are written
+ * kept memory    pages, reserved in the budget as they are written
  *
  * What is written to a file is pushed to disk and out of the page cache piece by piece. */
 #ifndef HS_INDEX_OUTPUT_H
@@ -18,11 +18,11 @@ struct index_output {
     char *temporary;                    /* owned; its name until it is committed */
     bool is_part;                       /* `temporary` is NAME.part */
     const struct hs_out_access *access; /* borrowed */
-    bool failed;               /* a write failed: the fault is the place's, not the work's */
-    struct hs_budget *budget;  /* borrowed */
-    uint8_t *memory;           /* owned pages */
-    uint64_t capacity;         /* bytes of them that may be used */
-    uint64_t n_bytes, n_taken; /* of memory: written, taken from the budget */
+    bool failed;                      /* a write failed: the fault is the place's, not the work's */
+    struct hs_budget *budget;         /* borrowed */
+    uint8_t *memory;                  /* owned pages */
+    uint64_t capacity;                /* bytes of them that may be used */
+    uint64_t n_bytes, reserved_bytes; /* of memory: written, reserved in the budget */
 };
 
 /* HS_IO when no such file can be written. `access` is kept, may be NULL, and is given when the file

@@ -29,7 +29,7 @@ static void held_add_chunk(struct passes_build *b, const struct hs_chunk *chunk)
 static void held_drop(struct passes_build *b)
 {
     hs_bitmap_fini(&b->held);
-    hs_budget_give(b->input->budget, b->held_bytes);
+    hs_budget_release(b->input->budget, b->held_bytes);
     b->held_bytes = 0;
 }
 
@@ -57,7 +57,7 @@ static hs_status held_find(struct passes_build *b, struct hs_error *err)
 
     if (hs_snap_totals(b->input->snap)->n_extra_edges == 0)
         return HS_OK;
-    HS_TRY(hs_budget_take(b->input->budget, n_nodes / 8 + 8, "what ephemerons hold", err));
+    HS_TRY(hs_budget_reserve(b->input->budget, n_nodes / 8 + 8, "what ephemerons hold", err));
     b->held_bytes = n_nodes / 8 + 8;
     HS_TRY(hs_bitmap_init(&b->held, n_nodes, err));
     HS_TRY(held_read(b, err));
@@ -192,7 +192,7 @@ static hs_status put_dominated(struct passes_build *b, struct hs_error *err)
 struct strong_rows {
     struct index_output out;
     struct hs_packed_writer writer;
-    uint64_t taken_bytes;
+    uint64_t reserved_bytes;
     struct hs_map map;
     struct hs_packed packed;
 };
@@ -203,7 +203,7 @@ static void strong_rows_close(struct passes_build *b, struct strong_rows *rows)
     hs_map_close(&rows->map);
     hs_packed_writer_fini(&rows->writer);
     index_output_close(&rows->out, false);
-    hs_budget_give(b->input->budget, rows->taken_bytes);
+    hs_budget_release(b->input->budget, rows->reserved_bytes);
 }
 
 static hs_status strong_sink(void *context, const void *bytes, size_t n_bytes, struct hs_error *err)
@@ -225,15 +225,15 @@ static hs_status strong_rows_make(struct passes_build *b, const struct hs_sweep 
     const uint8_t *bytes;
 
     HS_TRY(index_output_open_unnamed(b->input->budget, &rows->out, err));
-    HS_TRY(hs_budget_take(b->input->budget, n_bytes, "strong predecessors", err));
-    rows->taken_bytes = n_bytes;
+    HS_TRY(hs_budget_reserve(b->input->budget, n_bytes, "strong predecessors", err));
+    rows->reserved_bytes = n_bytes;
     HS_TRY(hs_packed_writer_init(&sink, forward->n_nodes, &rows->writer, err));
     HS_TRY(reverse_into(b, forward, "reversing strong edges", true, &taker, err));
     HS_TRY(hs_packed_finish(&rows->writer, err));
     n_bytes = rows->writer.n_bytes;
     hs_packed_writer_fini(&rows->writer);
-    hs_budget_give(b->input->budget, hs_packed_table_bytes(forward->n_nodes));
-    rows->taken_bytes = INDEX_WRITE_BYTES; /* for what is read of the map */
+    hs_budget_release(b->input->budget, hs_packed_table_bytes(forward->n_nodes));
+    rows->reserved_bytes = INDEX_WRITE_BYTES; /* for what is read of the map */
     HS_TRY(index_output_view(&rows->out, 0, n_bytes, &rows->map, &bytes, err));
     HS_TRY(
         hs_packed_open(bytes, n_bytes, forward->n_nodes, hs_packed_skip_row, &rows->packed, err));

@@ -82,8 +82,8 @@ static void section_fini(struct index_writer *writer)
 {
     hs_packed_writer_fini(&writer->packed);
     index_reader_close(&writer->sources);
-    hs_budget_give(writer->budget, writer->n_taken);
-    writer->n_taken = 0;
+    hs_budget_release(writer->budget, writer->reserved_bytes);
+    writer->reserved_bytes = 0;
     writer->section = INDEX_N_SECTIONS;
 }
 
@@ -119,13 +119,13 @@ hs_status index_write_begin(struct index_writer *writer, enum index_section sect
                             struct hs_error *err)
 {
     const struct hs_packed_sink sink = {section_sink, writer};
-    uint64_t n_taken = hs_packed_table_bytes(writer->header.n_nodes) + INDEX_WRITE_BYTES;
+    uint64_t reserved_bytes = hs_packed_table_bytes(writer->header.n_nodes) + INDEX_WRITE_BYTES;
 
     assert(writer->section == INDEX_N_SECTIONS && !index_write_has(writer, section));
     for (unsigned i = INDEX_PREDECESSORS; i < section; i++)
         assert(index_write_has(writer, i));
-    HS_TRY(hs_budget_take(writer->budget, n_taken, "writing the index", err));
-    writer->n_taken = n_taken;
+    HS_TRY(hs_budget_reserve(writer->budget, reserved_bytes, "writing the index", err));
+    writer->reserved_bytes = reserved_bytes;
     writer->section = section;
     HS_TRY(hs_packed_writer_init(&sink, writer->header.n_nodes, &writer->packed, err));
     if (section == INDEX_IDOM)

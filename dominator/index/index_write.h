@@ -11,7 +11,7 @@
  * already (index_write_has), from an earlier run that was ended before it was done, is left out:
  * nothing that only it needs has to be computed again.
  *
- * Resident, and taken from the budget while a section is written: 1/8 byte per node and
+ * Resident, and reserved in the budget while a section is written: 1/8 byte per node and
  * INDEX_WRITE_BYTES; of memory instead of a file, what is written. */
 #ifndef HS_INDEX_WRITE_H
 #define HS_INDEX_WRITE_H
@@ -35,7 +35,7 @@ struct index_writer {
     bool is_resumed;                /* sections were taken over */
     enum index_section section;     /* being written; INDEX_N_SECTIONS: none */
     struct hs_packed_writer packed; /* its pages */
-    uint64_t n_taken;               /* from the budget */
+    uint64_t reserved_bytes;        /* from the budget */
     struct index_reader sources;    /* the predecessors, while IDOM is written */
 };
 

@@ -75,14 +75,14 @@ static hs_status queries_ask(struct attach_work *work, struct hs_error *err)
     if (batch.capacity > room)
         batch.capacity = room;
     uint64_t n_bytes = batch.capacity * sizeof *batch.queries;
-    HS_TRY(hs_budget_take(budget, n_bytes, "questions to the regions", err));
+    HS_TRY(hs_budget_reserve(budget, n_bytes, "questions to the regions", err));
     hs_status status = hs_pages_alloc(batch.capacity, sizeof *batch.queries, &memory, err);
     if (status == HS_OK) {
         batch.queries = memory;
         status = batches_ask(work, &batch, err);
         hs_pages_free(batch.queries, batch.capacity, sizeof *batch.queries);
     }
-    hs_budget_give(budget, n_bytes);
+    hs_budget_release(budget, n_bytes);
     return status;
 }
 

@@ -17,7 +17,7 @@ struct core_graph {
     struct hs_bitmap is_in; /* by core node; ranks are the graph's numbers */
     uint32_t n_nodes;
     uint64_t n_edges, n_regions; /* of all, those from a region[] */
-    struct hs_graph graph;       /* taken from the budget */
+    struct hs_graph graph;       /* reserved in the budget */
 };
 
 static void graph_fini(struct core_graph *g)
@@ -25,7 +25,7 @@ static void graph_fini(struct core_graph *g)
     struct hs_budget *budget = g->work->passes->budget;
 
     if (g->graph.begin != NULL)
-        hs_budget_give(budget, hs_graph_bytes(g->n_nodes, g->n_edges));
+        hs_budget_release(budget, hs_graph_bytes(g->n_nodes, g->n_edges));
     hs_graph_fini(&g->graph);
     pass_bitmap_fini(budget, &g->is_in);
 }
@@ -141,10 +141,10 @@ static hs_status graph_init(struct core_graph *g, struct hs_error *err)
     uint64_t n_bytes = hs_graph_bytes(g->n_nodes, g->n_edges);
 
     tree_drop(g, n_bytes);
-    HS_TRY(hs_budget_take(budget, n_bytes, "the core's graph", err));
+    HS_TRY(hs_budget_reserve(budget, n_bytes, "the core's graph", err));
     hs_status status = hs_graph_init(g->n_nodes, 1, g->n_edges, &g->graph, err);
     if (status != HS_OK)
-        hs_budget_give(budget, n_bytes);
+        hs_budget_release(budget, n_bytes);
     return status;
 }
 

@@ -10,10 +10,10 @@ hs_status core_tree_init(const uint32_t *parent, uint32_t n_nodes, struct hs_bud
     uint64_t n_bytes = (uint64_t)n_nodes * sizeof(struct core_jump);
     void *memory;
 
-    HS_TRY(hs_budget_take(budget, n_bytes, "the jumps of the core's tree", err));
+    HS_TRY(hs_budget_reserve(budget, n_bytes, "the jumps of the core's tree", err));
     hs_status status = hs_dense_pages(n_nodes, sizeof(struct core_jump), &memory, err);
     if (status != HS_OK) {
-        hs_budget_give(budget, n_bytes);
+        hs_budget_release(budget, n_bytes);
         return status;
     }
     *ret =
@@ -26,7 +26,7 @@ void core_tree_fini(struct core_tree *tree)
     if (tree->jump == NULL)
         return;
     hs_pages_free(tree->jump, tree->n_nodes, sizeof *tree->jump);
-    hs_budget_give(tree->budget, (uint64_t)tree->n_nodes * sizeof *tree->jump);
+    hs_budget_release(tree->budget, (uint64_t)tree->n_nodes * sizeof *tree->jump);
     *tree = (struct core_tree){0};
 }
 

@@ -49,14 +49,14 @@ hs_status forest_lists_init(struct hs_budget *budget, uint64_t n_nodes, uint64_t
     assert(n_nodes < (uint64_t)1 << 62);
     lists.longest = list_put(longest, 2 * n_nodes);
     lists.capacity = n_children * lists.longest;
-    HS_TRY(hs_budget_take(budget, lists.n_groups * sizeof *lists.groups, "the forest", err));
+    HS_TRY(hs_budget_reserve(budget, lists.n_groups * sizeof *lists.groups, "the forest", err));
     hs_status status = lists_alloc(&lists, err);
     if (status == HS_OK) {
         *ret = lists;
         return HS_OK;
     }
     hs_pages_free(lists.groups, lists.n_groups, sizeof *lists.groups);
-    hs_budget_give(budget, lists.n_groups * sizeof *lists.groups);
+    hs_budget_release(budget, lists.n_groups * sizeof *lists.groups);
     return status;
 }
 
@@ -66,7 +66,7 @@ void forest_lists_fini(struct forest_lists *lists)
         return;
     hs_pages_free(lists->groups, lists->n_groups, sizeof *lists->groups);
     hs_pages_free(lists->bytes, lists->capacity + SLACK, 1);
-    hs_budget_give(lists->budget, lists->n_groups * sizeof *lists->groups + lists->taken);
+    hs_budget_release(lists->budget, lists->n_groups * sizeof *lists->groups + lists->taken);
     *lists = (struct forest_lists){0};
 }
 
@@ -81,7 +81,7 @@ static hs_status lists_reserve(struct forest_lists *lists, uint32_t n, struct hs
     uint64_t left = lists->capacity - lists->taken, n_bytes = needed - lists->taken;
     if (n_bytes < TAKE_BYTES)
         n_bytes = left < TAKE_BYTES ? left : TAKE_BYTES;
-    HS_TRY(hs_budget_take(lists->budget, n_bytes, "the forest", err));
+    HS_TRY(hs_budget_reserve(lists->budget, n_bytes, "the forest", err));
     lists->taken += n_bytes;
     return HS_OK;
 }

@@ -27,7 +27,7 @@ void forest_stack_fini(struct forest_stack *stack)
     while (stack->n_spills != 0)
         hs_spill_close(&stack->spills[--stack->n_spills]);
     hs_pages_free(stack->frames, 2 * stack->half, sizeof *stack->frames);
-    hs_budget_give(stack->budget, stack->taken * sizeof *stack->frames);
+    hs_budget_release(stack->budget, stack->taken * sizeof *stack->frames);
     *stack = (struct forest_stack){0};
 }
 
@@ -55,8 +55,8 @@ hs_status forest_stack_push(struct forest_stack *stack, const struct forest_curs
         } else {
             uint64_t left = 2 * stack->half - stack->taken;
             uint64_t more = left < TAKE_FRAMES ? left : TAKE_FRAMES;
-            HS_TRY(hs_budget_take(stack->budget, more * sizeof *stack->frames,
-                                  "the way through the forest", err));
+            HS_TRY(hs_budget_reserve(stack->budget, more * sizeof *stack->frames,
+                                     "the way through the forest", err));
             stack->taken += more;
         }
     }

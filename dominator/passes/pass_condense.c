@@ -123,7 +123,7 @@ static hs_status graph_fill(struct condense *c, struct hs_graph *graph, struct h
     for (uint32_t i = 0; i < n; i++)
         graph->begin[i + 1] += graph->begin[i];
     uint64_t n_edges = graph->begin[n];
-    HS_TRY(hs_budget_take(c->links->budget, n_edges * sizeof(uint32_t), WHAT, err));
+    HS_TRY(hs_budget_reserve(c->links->budget, n_edges * sizeof(uint32_t), WHAT, err));
     graph->n_edges = n_edges;
     HS_TRY(links_run(c, graph_place, graph, err));
     memmove(graph->begin + 1, graph->begin, (size_t)n * sizeof(uint32_t));
@@ -136,7 +136,7 @@ static hs_status graph_make(struct condense *c, struct hs_graph *ret, struct hs_
     struct hs_budget *budget = c->links->budget;
     uint64_t n_bytes = hs_condensed_graph_bytes(c->n_inner, 0);
 
-    HS_TRY(hs_budget_take(budget, n_bytes, WHAT, err));
+    HS_TRY(hs_budget_reserve(budget, n_bytes, WHAT, err));
     hs_status status = hs_graph_init(c->n_inner, c->links->n_tree, c->links->n_edges, ret, err);
     if (status == HS_OK) {
         status = graph_fill(c, ret, err);
@@ -144,7 +144,7 @@ static hs_status graph_make(struct condense *c, struct hs_graph *ret, struct hs_
     }
     if (status != HS_OK) {
         hs_graph_fini(ret);
-        hs_budget_give(budget, n_bytes);
+        hs_budget_release(budget, n_bytes);
     }
     return status;
 }
@@ -222,8 +222,8 @@ static hs_status ending_run(struct ending *ending, struct hs_error *err)
         HS_TRY(ending_take_record(ending, err));
     HS_TRY(ending_close_row(ending, err));
     HS_TRY(hs_spill_seal(&condensed->ends.spill, err));
-    HS_TRY(hs_budget_take(budget, condensed->n_nodes, WHAT, err));
-    condensed->taken_bytes += condensed->n_nodes;
+    HS_TRY(hs_budget_reserve(budget, condensed->n_nodes, WHAT, err));
+    condensed->reserved_bytes += condensed->n_nodes;
     HS_TRY(hs_pages_alloc(condensed->n_nodes, sizeof(uint8_t), &memory, err));
     condensed->ends.degree = memory;
     for (uint32_t i = 0; i < condensed->n_nodes; i++)

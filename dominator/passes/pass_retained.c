@@ -50,7 +50,7 @@ static void sums_fini(struct sums *sums, struct hs_budget *budget)
 {
     if (sums->bytes == NULL)
         return;
-    hs_budget_give(budget, sums_bytes(sums));
+    hs_budget_release(budget, sums_bytes(sums));
     hs_pages_free(sums->bytes, sums_bytes(sums), 1);
     *sums = (struct sums){0};
 }
@@ -61,13 +61,13 @@ static hs_status sums_init(uint64_t n, uint64_t max, struct hs_budget *budget, s
     struct sums sums = {.n = n, .width = pass_scatter_width(max)};
     void *memory;
 
-    HS_TRY(hs_budget_take(budget, sums_bytes(&sums), WHAT, err));
+    HS_TRY(hs_budget_reserve(budget, sums_bytes(&sums), WHAT, err));
     hs_status status = hs_pages_alloc(sums_bytes(&sums), 1, &memory, err);
     if (status == HS_OK) {
         sums.bytes = memory;
         *ret = sums;
     } else {
-        hs_budget_give(budget, sums_bytes(&sums));
+        hs_budget_release(budget, sums_bytes(&sums));
     }
     return status;
 }

@@ -30,7 +30,7 @@ static void scatter_choose(struct pass_scatter *scatter, uint64_t reserve_bytes)
     }
     scatter->n_parts = (uint32_t)best;
     scatter->per_part = (scatter->n_keys + best - 1) / best;
-    scatter->n_taken = parts_bytes(scatter, best);
+    scatter->reserved_bytes = parts_bytes(scatter, best);
 }
 
 static hs_status scatter_open(struct pass_scatter *scatter, struct hs_error *err)
@@ -58,7 +58,7 @@ hs_status pass_scatter_init(const struct pass_scatter_shape *shape, struct hs_bu
         scatter.row_bytes += scatter.width[i];
     }
     scatter_choose(&scatter, shape->reserve_bytes);
-    HS_TRY(hs_budget_take(budget, scatter.n_taken, what, err));
+    HS_TRY(hs_budget_reserve(budget, scatter.reserved_bytes, what, err));
     hs_status status = scatter_open(&scatter, err);
     if (status == HS_OK)
         *ret = scatter;
@@ -73,7 +73,7 @@ void pass_scatter_fini(struct pass_scatter *scatter)
     for (uint32_t i = 1; scatter->spills != NULL && i < scatter->n_parts; i++)
         hs_spill_close(&scatter->spills[i]);
     hs_free(scatter->spills);
-    hs_budget_give(scatter->budget, scatter->n_taken);
+    hs_budget_release(scatter->budget, scatter->reserved_bytes);
     *scatter = (struct pass_scatter){0};
 }
 

@@ -20,7 +20,7 @@ struct pass_scatter {
     uint64_t n_keys, per_part; /* per_part < 2^32 */
     unsigned n_columns, width[SCATTER_COLUMNS], row_bytes;
     uint8_t *rows; /* owned pages: of one part; 8 bytes more */
-    uint64_t n_taken;
+    uint64_t reserved_bytes;
     struct hs_spill *spills; /* owned: of parts 1 ...; [0] is not used */
     uint32_t n_parts;
     struct hs_budget *budget;

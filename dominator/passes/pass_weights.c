@@ -20,11 +20,11 @@ static hs_status weights_add_huge(struct pass_weights *weights, hs_node node, ui
 
     if (weights->n_huge == before) {
         uint64_t more = (before == 0 ? 1024 : before) * sizeof *weights->huge;
-        HS_TRY(hs_budget_take(weights->budget, more, WHAT, err));
+        HS_TRY(hs_budget_reserve(weights->budget, more, WHAT, err));
         hs_status status = hs_grow(&huge, &weights->huge_capacity, before == 0 ? 1024 : 2 * before,
                                    sizeof *weights->huge, err);
         if (status != HS_OK) {
-            hs_budget_give(weights->budget, more);
+            hs_budget_release(weights->budget, more);
             return status;
         }
         assert(weights->huge_capacity == (before == 0 ? 1024 : 2 * before));
@@ -38,7 +38,7 @@ static hs_status weights_add_large(struct pass_weights *weights, hs_node node, u
                                    struct hs_error *err)
 {
     if (weights->n_large == weights->large_taken) {
-        HS_TRY(hs_budget_take(weights->budget, PAID_LARGE * sizeof *weights->large, WHAT, err));
+        HS_TRY(hs_budget_reserve(weights->budget, PAID_LARGE * sizeof *weights->large, WHAT, err));
         weights->large_taken += PAID_LARGE;
     }
     hs_bitmap_set(&weights->is_large, node);
@@ -68,10 +68,10 @@ static hs_status weights_load(struct pass_weights *weights, const struct hs_weig
     uint64_t n_large;
     void *memory;
 
-    HS_TRY(hs_budget_take(weights->budget, weights->n_nodes, WHAT, err));
+    HS_TRY(hs_budget_reserve(weights->budget, weights->n_nodes, WHAT, err));
     hs_status status = hs_dense_pages(weights->n_nodes, 1, &memory, err);
     if (status != HS_OK) {
-        hs_budget_give(weights->budget, weights->n_nodes);
+        hs_budget_release(weights->budget, weights->n_nodes);
         return status;
     }
     weights->small = memory;
@@ -102,12 +102,12 @@ hs_status pass_weights_load(const struct hs_passes *passes, const struct hs_weig
 void pass_weights_fini(struct pass_weights *weights)
 {
     if (weights->small != NULL)
-        hs_budget_give(weights->budget, weights->n_nodes);
+        hs_budget_release(weights->budget, weights->n_nodes);
     hs_pages_free(weights->small, weights->n_nodes, 1);
     hs_pages_free(weights->large, weights->n_nodes, sizeof *weights->large);
-    hs_budget_give(weights->budget, weights->large_taken * sizeof *weights->large);
+    hs_budget_release(weights->budget, weights->large_taken * sizeof *weights->large);
     pass_bitmap_fini(weights->budget, &weights->is_large);
-    hs_budget_give(weights->budget, weights->huge_capacity * sizeof *weights->huge);
+    hs_budget_release(weights->budget, weights->huge_capacity * sizeof *weights->huge);
     hs_free(weights->huge);
     *weights = (struct pass_weights){0};
 }

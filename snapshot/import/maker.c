@@ -21,15 +21,15 @@ void maker_fini(struct maker *maker)
     hs_free(maker->members);
     hs_free(maker->roots);
     hs_free(maker->edges);
-    hs_budget_give(maker->options->budget, maker->n_taken);
+    hs_budget_release(maker->options->budget, maker->reserved_bytes);
     *maker = (struct maker){.options = maker->options};
 }
 
-static hs_status maker_take(struct maker *maker, uint64_t n_bytes, const char *what,
-                            struct hs_error *err)
+static hs_status maker_reserve(struct maker *maker, uint64_t n_bytes, const char *what,
+                               struct hs_error *err)
 {
-    HS_TRY(hs_budget_take(maker->options->budget, n_bytes, what, err));
-    maker->n_taken += n_bytes;
+    HS_TRY(hs_budget_reserve(maker->options->budget, n_bytes, what, err));
+    maker->reserved_bytes += n_bytes;
     return HS_OK;
 }
 
@@ -40,7 +40,7 @@ hs_status maker_grow(struct maker *maker, void **array, size_t *capacity, size_t
         return HS_OK;
     /* As hs_grow will choose. */
     uint64_t n_new = needed > 2 * *capacity ? needed : 2 * *capacity;
-    HS_TRY(maker_take(maker, (n_new - *capacity) * size, what, err));
+    HS_TRY(maker_reserve(maker, (n_new - *capacity) * size, what, err));
     return hs_grow(array, capacity, needed, size, err);
 }
 
@@ -51,7 +51,7 @@ hs_status maker_pages(struct maker *maker, uint64_t n, size_t size, const char *
     if (!hs_mul_fits(n, size, &n_bytes) || n_bytes > SIZE_MAX / 2)
         return hs_fail(err, HS_LIMIT, "%s: %llu elements are too many", what,
                        (unsigned long long)n);
-    HS_TRY(maker_take(maker, n_bytes, what, err));
+    HS_TRY(maker_reserve(maker, n_bytes, what, err));
     return hs_pages_alloc((size_t)n, size, ret, err);
 }
 
@@ -60,8 +60,8 @@ void maker_pages_free(struct maker *maker, void *pages, uint64_t n, size_t size)
     if (pages == NULL)
         return;
     hs_pages_free(pages, (size_t)n, size);
-    hs_budget_give(maker->options->budget, n * size);
-    maker->n_taken -= n * size;
+    hs_budget_release(maker->options->budget, n * size);
+    maker->reserved_bytes -= n * size;
 }
 
 /* A rune of UTF-8 is not cut in half: at most three bytes go with it. */
@@ -98,7 +98,7 @@ hs_status maker_name(struct maker *maker, const char *prefix, const char *text, 
     uint64_t used = table->text_capacity + 8 * table->begin_capacity + 4 * table->n_slots;
     if (used <= maker->n_string_taken)
         return HS_OK;
-    HS_TRY(maker_take(maker, used - maker->n_string_taken, "names", err));
+    HS_TRY(maker_reserve(maker, used - maker->n_string_taken, "names", err));
     maker->n_string_taken = used;
     return HS_OK;
 }

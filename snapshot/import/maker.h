@@ -1,5 +1,5 @@
 /* What all readers of foreign heaps share: the strings, types, roots and notes of the snapshot to
- * come, then its writer. What grows is taken from the budget.
+ * come, then its writer. What grows is reserved in the budget.
  *
  * Order of use: init; strings, types, roots, notes; begin (n_blocks); edge*, block for each block;
  * finish (types may be added until then). */
@@ -29,17 +29,17 @@ struct maker {
     struct hs_runtime runtime;
     uint32_t word_bytes;
     struct hs_snap_writer *writer;
-    uint64_t n_taken;        /* bytes of the budget */
+    uint64_t reserved_bytes; /* bytes of the budget */
     uint64_t n_string_taken; /* of these for strings */
 };
 
 void maker_init(const struct hs_import_options *options, struct hs_out *out, struct maker *ret);
 void maker_fini(struct maker *maker);
 
-/* As hs_grow, with the bytes taken from the budget for `what`. */
+/* As hs_grow, with the bytes reserved in the budget for `what`. */
 hs_status maker_grow(struct maker *maker, void **array, size_t *capacity, size_t needed,
                      size_t size, const char *what, struct hs_error *err);
-/* n zeroed elements of pages, taken from the budget; given back by maker_pages_free. */
+/* n zeroed elements of pages, reserved in the budget; given back by maker_pages_free. */
 hs_status maker_pages(struct maker *maker, uint64_t n, size_t size, const char *what, void **ret,
                       struct hs_error *err);
 void maker_pages_free(struct maker *maker, void *pages, uint64_t n, size_t size);

@@ -78,7 +78,7 @@ static hs_status plan_spill(struct hs_dump_plan *plan, struct hs_error *err)
     HS_TRY(hs_disk_need(hs_spill_directory(plan->budget), plan->copy_bytes, err));
     uint64_t resident = left - tables; /* shrinks for types, marks and long arrays */
     HS_TRY(hs_image_spill(plan->image, plan->budget, resident, err));
-    return hs_dump_plan_take(plan, tables, "the table of blocks", err);
+    return hs_dump_plan_reserve(plan, tables, "the table of blocks", err);
 }
 
 hs_status hs_dump_plan_make(struct hs_dump_plan *plan, struct hs_image *image,
@@ -94,35 +94,35 @@ hs_status hs_dump_plan_make(struct hs_dump_plan *plan, struct hs_image *image,
     if (needs.spills)
         return plan_spill(plan, err);
     image->limit_bytes = left - PLAN_TABLES(copy_bytes);
-    return hs_dump_plan_take(plan, copy_bytes + PLAN_ALWAYS(copy_bytes), "the copy of the process",
-                             err);
+    return hs_dump_plan_reserve(plan, copy_bytes + PLAN_ALWAYS(copy_bytes),
+                                "the copy of the process", err);
 }
 
-bool hs_dump_plan_turns(struct hs_dump_plan *plan, hs_status *status, struct hs_error *err)
+bool hs_dump_plan_retry(struct hs_dump_plan *plan, hs_status *status, struct hs_error *err)
 {
     if (*status != HS_LIMIT || !plan->image->is_full)
         return false;
     if (plan->image->kept_bytes > plan->copy_bytes)
         plan->copy_bytes = plan->image->kept_bytes;
     plan->image->is_full = false;
-    hs_dump_plan_give(plan, plan->taken_bytes);
+    hs_dump_plan_release(plan, plan->reserved_bytes);
     *status = plan_spill(plan, err);
     return *status == HS_OK;
 }
 
-hs_status hs_dump_plan_settle(struct hs_dump_plan *plan, uint64_t table_bytes, struct hs_error *err)
+hs_status hs_dump_plan_adjust(struct hs_dump_plan *plan, uint64_t table_bytes, struct hs_error *err)
 {
-    uint64_t thought = PLAN_PLACES(plan->copy_bytes);
+    uint64_t estimate = PLAN_PLACES(plan->copy_bytes);
 
     if (hs_budget_left_bytes(plan->budget) != UINT64_MAX)
-        hs_dump_plan_give(plan, PLAN_WALK(plan->copy_bytes));
-    return table_bytes > thought
-               ? hs_dump_plan_take(plan, table_bytes - thought, "the table of blocks", err)
+        hs_dump_plan_release(plan, PLAN_WALK(plan->copy_bytes));
+    return table_bytes > estimate
+               ? hs_dump_plan_reserve(plan, table_bytes - estimate, "the table of blocks", err)
                : HS_OK;
 }
 
-hs_status hs_dump_plan_take(struct hs_dump_plan *plan, uint64_t n_bytes, const char *what,
-                            struct hs_error *err)
+hs_status hs_dump_plan_reserve(struct hs_dump_plan *plan, uint64_t n_bytes, const char *what,
+                               struct hs_error *err)
 {
     uint64_t left = hs_budget_left_bytes(plan->budget);
 
@@ -130,23 +130,23 @@ hs_status hs_dump_plan_take(struct hs_dump_plan *plan, uint64_t n_bytes, const c
         return HS_OK;
     if (n_bytes > left && plan->image->paged != NULL)
         hs_paged_shrink(plan->image->paged, n_bytes - left);
-    HS_TRY(hs_budget_take(plan->budget, n_bytes, what, err));
-    plan->taken_bytes += n_bytes;
+    HS_TRY(hs_budget_reserve(plan->budget, n_bytes, what, err));
+    plan->reserved_bytes += n_bytes;
     return HS_OK;
 }
 
-void hs_dump_plan_give(struct hs_dump_plan *plan, uint64_t n_bytes)
+void hs_dump_plan_release(struct hs_dump_plan *plan, uint64_t n_bytes)
 {
     if (plan->image == NULL)
         return;
-    hs_budget_give(plan->budget, n_bytes);
-    plan->taken_bytes -= n_bytes;
+    hs_budget_release(plan->budget, n_bytes);
+    plan->reserved_bytes -= n_bytes;
 }
 
 void hs_dump_plan_fini(struct hs_dump_plan *plan)
 {
     if (plan != NULL)
-        hs_dump_plan_give(plan, plan->taken_bytes);
+        hs_dump_plan_release(plan, plan->reserved_bytes);
 }
 
 bool hs_dump_plan_tell(const struct hs_dump_plan *plan, char *text, size_t n_bytes)

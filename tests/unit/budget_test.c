@@ -20,15 +20,15 @@ static void takes_and_gives(void **state)
     assert_string_equal(budget.spill_dir, "/somewhere");
     assert_int_equal(budget.n_threads, 3);
     assert_int_equal(hs_budget_left_bytes(&budget), 100);
-    assert_int_equal(hs_budget_take(&budget, 60, "the forest", &err), HS_OK);
-    assert_int_equal(hs_budget_take(&budget, 40, "the forest", &err), HS_OK);
-    assert_int_equal(hs_budget_take(&budget, 0, "nothing", &err), HS_OK);
+    assert_int_equal(hs_budget_reserve(&budget, 60, "the forest", &err), HS_OK);
+    assert_int_equal(hs_budget_reserve(&budget, 40, "the forest", &err), HS_OK);
+    assert_int_equal(hs_budget_reserve(&budget, 0, "nothing", &err), HS_OK);
     assert_int_equal(hs_budget_left_bytes(&budget), 0);
-    assert_int_equal(hs_budget_take(&budget, 1, "the tree", &err), HS_LIMIT);
-    hs_budget_give(&budget, 40);
-    assert_int_equal(hs_budget_take(&budget, 41, "the tree", &err), HS_LIMIT);
+    assert_int_equal(hs_budget_reserve(&budget, 1, "the tree", &err), HS_LIMIT);
+    hs_budget_release(&budget, 40);
+    assert_int_equal(hs_budget_reserve(&budget, 41, "the tree", &err), HS_LIMIT);
     assert_int_equal(hs_budget_left_bytes(&budget), 40);
-    hs_budget_give(&budget, 60);
+    hs_budget_release(&budget, 60);
     assert_int_equal(hs_budget_left_bytes(&budget), 100);
     assert_int_equal(budget.peak_bytes, HS_BUDGET_BASE_BYTES + 100);
 }
@@ -40,11 +40,11 @@ static void refuses_with_figures(void **state)
     struct hs_budget budget;
 
     hs_budget_init((uint64_t)64 << 20, NULL, 1, &budget);
-    assert_int_equal(hs_budget_take(&budget, (uint64_t)100 << 20, "the forest", &err), HS_LIMIT);
+    assert_int_equal(hs_budget_reserve(&budget, (uint64_t)100 << 20, "the forest", &err), HS_LIMIT);
     assert_string_equal(err.message,
                         "the forest needs 100.0 MiB of memory, 52.0 MiB of 64.0 MiB are left");
     assert_string_equal(err.hint, "allow more with --memory");
-    assert_int_equal(hs_budget_take(&budget, UINT64_MAX, "the forest", &err), HS_LIMIT);
+    assert_int_equal(hs_budget_reserve(&budget, UINT64_MAX, "the forest", &err), HS_LIMIT);
     assert_int_equal(hs_budget_left_bytes(&budget), (uint64_t)52 << 20);
 }
 
@@ -56,7 +56,7 @@ static void a_limit_below_the_base_leaves_nothing(void **state)
 
     hs_budget_init(1, NULL, 1, &budget);
     assert_int_equal(hs_budget_left_bytes(&budget), 0);
-    assert_int_equal(hs_budget_take(&budget, 1, "x", &err), HS_LIMIT);
+    assert_int_equal(hs_budget_reserve(&budget, 1, "x", &err), HS_LIMIT);
 }
 
 static void no_budget_and_no_limit(void **state)
@@ -65,11 +65,11 @@ static void no_budget_and_no_limit(void **state)
     struct hs_error err = HS_ERROR_INIT;
     struct hs_budget budget;
 
-    assert_int_equal(hs_budget_take(NULL, UINT64_MAX, "x", &err), HS_OK);
-    hs_budget_give(NULL, UINT64_MAX);
+    assert_int_equal(hs_budget_reserve(NULL, UINT64_MAX, "x", &err), HS_OK);
+    hs_budget_release(NULL, UINT64_MAX);
     assert_true(hs_budget_left_bytes(NULL) == UINT64_MAX);
     hs_budget_init(UINT64_MAX, NULL, 1, &budget);
-    assert_int_equal(hs_budget_take(&budget, (uint64_t)1 << 60, "x", &err), HS_OK);
+    assert_int_equal(hs_budget_reserve(&budget, (uint64_t)1 << 60, "x", &err), HS_OK);
     assert_true(hs_budget_left_bytes(&budget) == UINT64_MAX);
 }
 

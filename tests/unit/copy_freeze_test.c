@@ -523,13 +523,13 @@ static void a_copy_that_costs_too_much_is_given_up(void **state)
     assert_int_equal(read_until_failure(&target, begin), HS_LIMIT);
     assert_no_children(child.pid);
     assert_true(live_child_progresses(&child, 0, 1));
-    assert_true(hs_freeze_turns(&target, HS_LIMIT));
+    assert_true(hs_freeze_falls_back(&target, HS_LIMIT));
     assert_null(target.copy);
     freeze_target(&target); /* from now on it is read stopped */
     assert_int_equal(target.report.way, HS_WAY_READ);
     assert_non_null(strstr(target.report.why_no_copy, "grow"));
     assert_int_equal(hs_target_read(&target, begin, &word, sizeof word, &err), HS_OK);
-    assert_false(hs_freeze_turns(&target, HS_LIMIT));
+    assert_false(hs_freeze_falls_back(&target, HS_LIMIT));
     hs_target_resume(&target);
     assert_true(live_child_progresses(&child, 0, 1));
     hs_target_close(&target);

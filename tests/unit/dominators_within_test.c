@@ -56,7 +56,7 @@ static hs_status run_within(const struct hs_graph *graph, const struct hs_domtre
 
     hs_budget_init(UINT64_MAX, NULL, 1, &budget);
     budget.limit_bytes = HS_BUDGET_BASE_BYTES + n_bytes + room;
-    assert_int_equal(hs_budget_take(&budget, n_bytes, "the graph", &err), HS_OK);
+    assert_int_equal(hs_budget_reserve(&budget, n_bytes, "the graph", &err), HS_OK);
     hs_status status = hs_domtree_consume_within(&copy, &budget, NULL, &tree, &err);
     assert_null(copy.begin);
     if (status == HS_OK) {
@@ -210,7 +210,7 @@ static void check_allocations(const struct hs_graph *graph, uint64_t room)
         uint64_t n_bytes = hs_graph_bytes(graph->n_nodes, graph->target_capacity);
         hs_budget_init(UINT64_MAX, NULL, 1, &budget);
         budget.limit_bytes = HS_BUDGET_BASE_BYTES + n_bytes + room;
-        assert_int_equal(hs_budget_take(&budget, n_bytes, "the graph", &err), HS_OK);
+        assert_int_equal(hs_budget_reserve(&budget, n_bytes, "the graph", &err), HS_OK);
         hs_alloc_fail_at(nth, nth % 2 == 0);
         status = hs_domtree_consume_within(&copy, &budget, NULL, &tree, &err);
         hs_alloc_fail_at(0, false);

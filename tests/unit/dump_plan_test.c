@@ -62,10 +62,10 @@ static void what_does_not_fit_goes_to_a_file(void **state)
     assert_string_equal(text, "the copy of the process (1000.0 MiB) went through a temporary file");
     /* what is resident gives way to tables, down to its least */
     uint64_t before = image.paged->most;
-    assert_int_equal(hs_dump_plan_take(&plan, 500 * MIB, "a table", &err), HS_OK);
+    assert_int_equal(hs_dump_plan_reserve(&plan, 500 * MIB, "a table", &err), HS_OK);
     assert_true(image.paged->most * HS_PAGED_WINDOW_BYTES <=
                 before * HS_PAGED_WINDOW_BYTES - 490 * MIB);
-    assert_int_equal(hs_dump_plan_take(&plan, GIB, "a table", &err), HS_LIMIT);
+    assert_int_equal(hs_dump_plan_reserve(&plan, GIB, "a table", &err), HS_LIMIT);
     assert_non_null(strstr(err.message, "a table"));
     assert_true(image.paged->most * HS_PAGED_WINDOW_BYTES >= HS_PAGED_MIN_BYTES);
     assert_true(budget.peak_bytes <= budget.limit_bytes);
@@ -96,13 +96,13 @@ static void without_a_limit_nothing_is_counted(void **state)
     (void)state;
     assert_int_equal(hs_dump_plan_make(&plan, &image, NULL, 100 * GIB, &err), HS_OK);
     assert_null(image.paged);
-    assert_int_equal(hs_dump_plan_take(&plan, GIB, "a table", &err), HS_OK);
-    assert_int_equal(hs_dump_plan_settle(&plan, GIB, &err), HS_OK);
-    hs_dump_plan_give(&plan, GIB);
+    assert_int_equal(hs_dump_plan_reserve(&plan, GIB, "a table", &err), HS_OK);
+    assert_int_equal(hs_dump_plan_adjust(&plan, GIB, &err), HS_OK);
+    hs_dump_plan_release(&plan, GIB);
     assert_int_equal(image.limit_bytes, 0);
     struct hs_dump_plan none = {0}; /* tests of other parts make none */
-    assert_int_equal(hs_dump_plan_take(&none, GIB, "a table", &err), HS_OK);
-    hs_dump_plan_give(&none, GIB);
+    assert_int_equal(hs_dump_plan_reserve(&none, GIB, "a table", &err), HS_OK);
+    hs_dump_plan_release(&none, GIB);
     hs_dump_plan_fini(&none);
     hs_dump_plan_fini(NULL);
 }
@@ -114,20 +114,20 @@ static void turns_when_the_copy_is_full(void **state)
     hs_status status = HS_LIMIT;
 
     assert_int_equal(make(GIB, 800 * MIB), HS_OK);
-    assert_false(hs_dump_plan_turns(&plan, &status, &err)); /* another limit */
+    assert_false(hs_dump_plan_retry(&plan, &status, &err)); /* another limit */
     assert_int_equal(status, HS_LIMIT);
     image.is_full = true;
     image.kept_bytes = 900 * MIB;
-    assert_true(hs_dump_plan_turns(&plan, &status, &err));
+    assert_true(hs_dump_plan_retry(&plan, &status, &err));
     assert_int_equal(status, HS_OK);
     assert_non_null(image.paged);
     assert_int_equal(plan.copy_bytes, 900 * MIB);
-    assert_false(hs_dump_plan_turns(&plan, &status, &err));
+    assert_false(hs_dump_plan_retry(&plan, &status, &err));
     tear_down(NULL);
     assert_int_equal(make(40 * MIB, 1 * MIB), HS_OK);
     image.is_full = true;
     status = HS_LIMIT;
-    assert_false(hs_dump_plan_turns(&plan, &status, &err)); /* not even that */
+    assert_false(hs_dump_plan_retry(&plan, &status, &err)); /* not even that */
     assert_int_equal(status, HS_LIMIT);
 }
 
@@ -136,9 +136,9 @@ static void settles_what_the_tables_have_come_to(void **state)
     (void)state;
     assert_int_equal(make(GIB, 800 * MIB), HS_OK);
     uint64_t used_bytes = budget.used_bytes;
-    assert_int_equal(hs_dump_plan_settle(&plan, 0, &err), HS_OK);
+    assert_int_equal(hs_dump_plan_adjust(&plan, 0, &err), HS_OK);
     assert_true(budget.used_bytes < used_bytes);
-    assert_int_equal(hs_dump_plan_settle(&plan, GIB, &err), HS_LIMIT);
+    assert_int_equal(hs_dump_plan_adjust(&plan, GIB, &err), HS_LIMIT);
 }
 
 static void body(struct live_shared *shared)

@@ -27,10 +27,10 @@ static hs_status resize(struct hs_climb *climb, size_t n_slots, struct hs_error 
     struct hs_budget *budget = climb->view->budget;
     const size_t size = sizeof *climb->slots;
     void *slots;
-    HS_TRY(hs_budget_take(budget, n_slots * size, "the ways up the dominator tree", err));
+    HS_TRY(hs_budget_reserve(budget, n_slots * size, "the ways up the dominator tree", err));
     hs_status status = hs_alloc(n_slots, size, &slots, err);
     if (status != HS_OK) {
-        hs_budget_give(budget, n_slots * size);
+        hs_budget_release(budget, n_slots * size);
         return status;
     }
     struct hs_climb old = *climb;
@@ -40,7 +40,7 @@ static hs_status resize(struct hs_climb *climb, size_t n_slots, struct hs_error 
         if (old.slots[i].key != 0)
             *slot_of(climb, old.slots[i].key) = old.slots[i];
     hs_free(old.slots);
-    hs_budget_give(budget, old.n_slots * size);
+    hs_budget_release(budget, old.n_slots * size);
     return HS_OK;
 }
 
@@ -59,7 +59,7 @@ hs_status hs_climb_init(const struct hs_view *view,
 void hs_climb_fini(struct hs_climb *climb)
 {
     if (climb->view != NULL)
-        hs_budget_give(climb->view->budget, climb->n_slots * sizeof *climb->slots);
+        hs_budget_release(climb->view->budget, climb->n_slots * sizeof *climb->slots);
     hs_free(climb->slots);
     *climb = (struct hs_climb){0};
 }

@@ -4,7 +4,7 @@
  *
  *   of the nodes that are passed every n-th is remembered, n growing with how many there were
  *
- * Resident: some MiB however large the heap, taken from the budget. */
+ * Resident: some MiB however large the heap, reserved in the budget. */
 #ifndef HS_LOOK_CLIMB_H
 #define HS_LOOK_CLIMB_H
 

@@ -82,14 +82,14 @@ static hs_status fold_path(const struct report *r, const struct hs_leak_group *g
     for (uint32_t rank = first; parent[rank] != HS_NONE; rank = parent[rank])
         n++;
     hs_auto_free hs_node *nodes = NULL;
-    HS_TRY(hs_budget_take(r->view->budget, n * sizeof *nodes, "the steps of a path", err));
+    HS_TRY(hs_budget_reserve(r->view->budget, n * sizeof *nodes, "the steps of a path", err));
     hs_status status = hs_alloc(n, sizeof *nodes, (void **)&nodes, err);
     uint32_t rank = first;
     for (size_t i = n; status == HS_OK && i-- > 0; rank = parent[rank])
         nodes[i] = hs_leak_node(&r->set, rank);
     if (status == HS_OK)
         status = hs_fold_path(fold, r->view, nodes, n, err);
-    hs_budget_give(r->view->budget, n * sizeof *nodes);
+    hs_budget_release(r->view->budget, n * sizeof *nodes);
     return status;
 }
 

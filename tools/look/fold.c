@@ -94,7 +94,7 @@ hs_status hs_fold_path(struct hs_fold *fold, struct hs_view *view, const hs_node
     struct piece piece = {.nodes = nodes};
     size_t room = n < HS_FOLD_PIECE ? n : HS_FOLD_PIECE;
     uint64_t n_bytes = room * (sizeof *piece.order + sizeof *piece.steps);
-    HS_TRY(hs_budget_take(view->budget, n_bytes, "the steps of a path", err));
+    HS_TRY(hs_budget_reserve(view->budget, n_bytes, "the steps of a path", err));
     hs_status status = hs_alloc(room, sizeof *piece.order, (void **)&piece.order, err);
     if (status == HS_OK)
         status = hs_alloc(room, sizeof *piece.steps, (void **)&piece.steps, err);
@@ -102,7 +102,7 @@ hs_status hs_fold_path(struct hs_fold *fold, struct hs_view *view, const hs_node
         status = fold_pieces(fold, view, nodes, n, &piece, err);
     hs_free(piece.order);
     hs_free(piece.steps);
-    hs_budget_give(view->budget, n_bytes);
+    hs_budget_release(view->budget, n_bytes);
     if (status == HS_OK)
         hs_fold_finish(fold);
     return status;

@@ -216,15 +216,15 @@ hs_status hs_join_take(struct hs_join *join, uint64_t n_bytes, struct hs_error *
 {
     struct hs_budget *budget = join->view->budget;
     n_bytes *= join->view->totals->n_samples;
-    HS_TRY(hs_budget_take(budget, n_bytes, "the samples", err));
-    join->taken_bytes += n_bytes;
+    HS_TRY(hs_budget_reserve(budget, n_bytes, "the samples", err));
+    join->reserved_bytes += n_bytes;
     return HS_OK;
 }
 
 void hs_join_close(struct hs_join *join)
 {
     if (join->view != NULL)
-        hs_budget_give(join->view->budget, join->taken_bytes);
+        hs_budget_release(join->view->budget, join->reserved_bytes);
     hs_trace_join_close(&join->trace);
     hs_free(join->samplers);
     hs_free(join->cases);

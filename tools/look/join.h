@@ -43,7 +43,7 @@ struct hs_join {
     hs_str *places;          /* owned: by site, of hs_join_find_places; 0: unknown */
     struct hs_frame *frames; /* owned: of the site asked for last */
     size_t frames_capacity;
-    uint64_t taken_bytes; /* of the budget */
+    uint64_t reserved_bytes; /* of the budget */
 };
 
 /* `path` NULL: no trace. `id`: one more that the trace is asked for, NULL: none. HS_USAGE when the

@@ -9,8 +9,8 @@ enum { STRIDE = 64, FIRST_SLOTS = 1 << 10 };
 
 static hs_status take(struct hs_chains *chains, uint64_t n_bytes, struct hs_error *err)
 {
-    HS_TRY(hs_budget_take(chains->view->budget, n_bytes, "the chains of keepers", err));
-    chains->taken_bytes += n_bytes;
+    HS_TRY(hs_budget_reserve(chains->view->budget, n_bytes, "the chains of keepers", err));
+    chains->reserved_bytes += n_bytes;
     return HS_OK;
 }
 
@@ -241,7 +241,7 @@ void hs_chains_fini(struct hs_chains *chains)
 {
     if (chains->view != NULL) {
         hs_pages_free(chains->types, chains->view->totals->n_blocks, sizeof *chains->types);
-        hs_budget_give(chains->view->budget, chains->taken_bytes);
+        hs_budget_release(chains->view->budget, chains->reserved_bytes);
     }
     hs_free(chains->chains);
     hs_free(chains->by_content.slots);

@@ -7,7 +7,7 @@
  * HS_CHAIN_RUNS runs those in the middle are left out.
  *
  * Cost: each part of the tree is climbed over twice at most, however many objects hang on it.
- * Resident, taken from the budget: 4 bytes per block of the heap (its type), 16 for every 64th
+ * Resident, reserved in the budget: 4 bytes per block of the heap (its type), 16 for every 64th
  * object passed. */
 #ifndef HS_LOOK_KEEPER_CHAINS_H
 #define HS_LOOK_KEEPER_CHAINS_H
@@ -43,7 +43,7 @@ struct hs_chains {
     hs_node *stops; /* owned: where the climb that is under way is cut into pieces */
     size_t n_stops, stops_capacity;
     uint64_t hash_key; /* whoever made the snapshot does not know it */
-    uint64_t taken_bytes;
+    uint64_t reserved_bytes;
 };
 
 hs_status hs_chains_init(struct hs_view *view, struct hs_chains *ret, struct hs_error *err);

@@ -14,7 +14,7 @@ struct grouper {
     uint32_t *slots;             /* owned: open-addressing hash of group numbers + 1 */
     size_t n_slots;              /* a power of two */
     struct hs_bitmap suppressed; /* by rank */
-    uint64_t taken_bytes;
+    uint64_t reserved_bytes;
 };
 
 const char *hs_leak_certainty_name(unsigned certainty)
@@ -226,8 +226,8 @@ static hs_status grouper_run(struct hs_tool *tool, struct grouper *g,
                              const struct hs_leak_query *query, struct hs_error *err)
 {
     uint64_t n = g->set->n_lost, n_bytes = n * sizeof *g->group_of + n / 8;
-    HS_TRY(hs_budget_take(g->view->budget, n_bytes, "the groups of lost blocks", err));
-    g->taken_bytes = n_bytes;
+    HS_TRY(hs_budget_reserve(g->view->budget, n_bytes, "the groups of lost blocks", err));
+    g->reserved_bytes = n_bytes;
     HS_TRY(hs_pages_alloc(n, sizeof *g->group_of, (void **)&g->group_of, err));
     HS_TRY(hs_bitmap_init(&g->suppressed, n, err));
     HS_TRY(
@@ -255,7 +255,7 @@ hs_status hs_leak_groups_find(struct hs_tool *tool, struct hs_view *view,
     struct grouper g = {.view = view, .set = set};
     hs_status status = grouper_run(tool, &g, query, err);
     hs_pages_free(g.group_of, set->n_lost, sizeof *g.group_of);
-    hs_budget_give(view->budget, g.taken_bytes);
+    hs_budget_release(view->budget, g.reserved_bytes);
     hs_bitmap_fini(&g.suppressed);
     hs_free(g.slots);
     if (status == HS_OK)

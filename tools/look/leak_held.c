@@ -92,7 +92,7 @@ hs_status hs_leak_held_in_memory(struct hs_tool *tool, const struct hs_view *vie
 {
     struct search s = {.held = held};
     uint64_t n = view->n_nodes, n_bytes = search_bytes(view);
-    HS_TRY(hs_budget_take(view->budget, n_bytes, "the graph of sure pointers", err));
+    HS_TRY(hs_budget_reserve(view->budget, n_bytes, "the graph of sure pointers", err));
     hs_status status = hs_graph_load(view->snap, HS_GRAPH_SURE, &tool->progress, &s.graph, err);
     if (status == HS_OK)
         status = hs_pages_alloc(n, sizeof *s.queue, (void **)&s.queue, err);
@@ -100,7 +100,7 @@ hs_status hs_leak_held_in_memory(struct hs_tool *tool, const struct hs_view *vie
         search(&s, view, holders);
     hs_graph_fini(&s.graph);
     hs_pages_free(s.queue, n, sizeof *s.queue);
-    hs_budget_give(view->budget, n_bytes);
+    hs_budget_release(view->budget, n_bytes);
     return status;
 }
 
@@ -161,7 +161,7 @@ hs_status hs_leak_held_by_passes(struct hs_tool *tool, const struct hs_view *vie
         .phase = "following sure pointers",
     };
     const uint64_t n_bytes = view->n_nodes / 8;
-    HS_TRY(hs_budget_take(view->budget, n_bytes, "what suppressed roots hold", err));
+    HS_TRY(hs_budget_reserve(view->budget, n_bytes, "what suppressed roots hold", err));
     hs_status status = hs_bitmap_init(&by_root, view->n_nodes, err);
     for (hs_node node = 1; status == HS_OK && node < view->n_tree; node++)
         if (is_holder(holders, hs_snap_root(view->snap, node)))
@@ -169,7 +169,7 @@ hs_status hs_leak_held_by_passes(struct hs_tool *tool, const struct hs_view *vie
     if (status == HS_OK)
         status = run_passes(&source, held, err);
     hs_bitmap_fini(&by_root);
-    hs_budget_give(view->budget, n_bytes);
+    hs_budget_release(view->budget, n_bytes);
     return status;
 }
 

@@ -21,8 +21,8 @@ struct finder {
     hs_node last_begun;
     uint32_t *queue; /* owned pages: ranks in the order of finishing */
     uint64_t n_queued;
-    uint64_t n_lost;      /* the set's, which is handed on */
-    uint64_t taken_bytes; /* for what is not */
+    uint64_t n_lost;         /* the set's, which is handed on */
+    uint64_t reserved_bytes; /* for what is not */
     struct hs_leak_set set;
 };
 
@@ -34,13 +34,13 @@ static void finder_fini(struct finder *f)
     hs_pages_free(f->begin, n + 1, sizeof *f->begin);
     hs_pages_free(f->target, f->target_capacity, sizeof *f->target);
     hs_pages_free(f->queue, n, sizeof *f->queue);
-    hs_budget_give(f->view->budget, f->taken_bytes);
+    hs_budget_release(f->view->budget, f->reserved_bytes);
     hs_leak_set_fini(&f->set);
 }
 
 static hs_status take(struct finder *f, uint64_t n_bytes, uint64_t *taken, struct hs_error *err)
 {
-    HS_TRY(hs_budget_take(f->view->budget, n_bytes, "lost blocks", err));
+    HS_TRY(hs_budget_reserve(f->view->budget, n_bytes, "lost blocks", err));
     *taken += n_bytes;
     return HS_OK;
 }
@@ -79,7 +79,7 @@ static hs_status keep_edge(struct finder *f, hs_node target, struct hs_error *er
     if (f->n_targets == HS_NONE)
         return hs_fail(err, HS_LIMIT, "2^32 pointers between lost blocks are too many");
     if (f->n_targets == f->n_paid) {
-        HS_TRY(take(f, PAY_EDGES * sizeof *f->target, &f->taken_bytes, err));
+        HS_TRY(take(f, PAY_EDGES * sizeof *f->target, &f->reserved_bytes, err));
         f->n_paid += PAY_EDGES;
     }
     f->target[f->n_targets++] = (uint32_t)hs_leak_rank(&f->set, target);
@@ -116,7 +116,7 @@ static hs_status keep_edges(struct hs_tool *tool, struct finder *f, struct hs_er
     struct hs_sweep sweep;
     uint64_t n = f->set.n_lost;
     HS_TRY(hs_sweep_of_snap(&source, &sweep, err));
-    HS_TRY(take(f, (n + 1) * sizeof *f->begin, &f->taken_bytes, err));
+    HS_TRY(take(f, (n + 1) * sizeof *f->begin, &f->reserved_bytes, err));
     HS_TRY(hs_pages_alloc(n + 1, sizeof *f->begin, (void **)&f->begin, err));
     HS_TRY(hs_pages_alloc(sweep.max_edges, sizeof *f->target, (void **)&f->target, err));
     f->target_capacity = sweep.max_edges;
@@ -188,10 +188,10 @@ static hs_status find_bundles(struct finder *f, struct hs_error *err)
 {
     struct hs_leak_set *set = &f->set;
     uint64_t n_ordered = 0, n = set->n_lost;
-    HS_TRY(take(f, n * sizeof *f->queue + n / 8, &f->taken_bytes, err));
+    HS_TRY(take(f, n * sizeof *f->queue + n / 8, &f->reserved_bytes, err));
     HS_TRY(hs_bitmap_init(&f->seen, n, err));
     HS_TRY(hs_pages_alloc(n, sizeof *f->queue, (void **)&f->queue, err));
-    HS_TRY(take(f, 3 * n * sizeof *set->head, &set->taken_bytes, err));
+    HS_TRY(take(f, 3 * n * sizeof *set->head, &set->reserved_bytes, err));
     HS_TRY(hs_pages_alloc(n, sizeof *set->head, (void **)&set->head, err));
     HS_TRY(hs_pages_alloc(n, sizeof *set->parent, (void **)&set->parent, err));
     HS_TRY(hs_pages_alloc(n, sizeof *set->order, (void **)&set->order, err));
@@ -210,15 +210,15 @@ static hs_status find(struct hs_tool *tool, struct finder *f, const struct hs_le
                       struct hs_error *err)
 {
     const uint64_t n_nodes = f->view->n_nodes, n_bytes = n_nodes / 8;
-    HS_TRY(take(f, n_bytes, &f->taken_bytes, err));
+    HS_TRY(take(f, n_bytes, &f->reserved_bytes, err));
     HS_TRY(hs_bitmap_init(&f->held, n_nodes, err));
     HS_TRY(hs_leak_find_held(tool, f->view, holders, &f->held, err));
-    HS_TRY(take(f, n_bytes + n_bytes / 8, &f->set.taken_bytes, err));
+    HS_TRY(take(f, n_bytes + n_bytes / 8, &f->set.reserved_bytes, err));
     HS_TRY(hs_bitmap_init(&f->set.lost, n_nodes, err));
     HS_TRY(find_lost(tool, f, err));
     hs_bitmap_fini(&f->held);
-    hs_budget_give(f->view->budget, n_bytes);
-    f->taken_bytes -= n_bytes;
+    hs_budget_release(f->view->budget, n_bytes);
+    f->reserved_bytes -= n_bytes;
     if (f->set.n_lost == 0)
         return HS_OK;
     HS_TRY(keep_edges(tool, f, err));
@@ -245,7 +245,7 @@ void hs_leak_set_fini(struct hs_leak_set *set)
     hs_pages_free(set->head, set->n_lost, sizeof *set->head);
     hs_pages_free(set->parent, set->n_lost, sizeof *set->parent);
     hs_pages_free(set->order, set->n_lost, sizeof *set->order);
-    hs_budget_give(set->budget, set->taken_bytes);
+    hs_budget_release(set->budget, set->reserved_bytes);
     *set = (struct hs_leak_set){0};
 }
 

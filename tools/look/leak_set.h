@@ -7,7 +7,7 @@
  *   lost blocks:  head -> a -> b      cycle: c <-> d      e.g. of a cycle the first found is the
  *                  \-> e               \-> f              head
  *
- * Lost blocks are numbered by ascending node: their *rank*. Resident, and taken from the budget:
+ * Lost blocks are numbered by ascending node: their *rank*. Resident, and reserved in the budget:
  * 2 bits per node; to know what surely lives the graph of sure edges (12 bytes per node or so),
  * which is not needed where no edge is doubtful; then 20 bytes per lost block and 4 per edge
  * between them. */
@@ -26,7 +26,7 @@ struct hs_leak_set {
                          HS_NONE for heads */
     uint32_t *order;  /* owned pages: ranks, parents before children */
     struct hs_budget *budget;
-    uint64_t taken_bytes;
+    uint64_t reserved_bytes;
 };
 
 /* `holds(context, root)`: what the root leads to counts as held, however doubtful; may be NULL.

@@ -24,7 +24,7 @@ struct groups {
     uint64_t n_edges;
     uint32_t *queue; /* owned pages: heads whose state has changed */
     uint64_t n_queued;
-    uint64_t taken_bytes; /* of the budget */
+    uint64_t reserved_bytes; /* of the budget */
     struct hs_climb climb;
 };
 
@@ -37,13 +37,13 @@ static void groups_fini(struct groups *g)
     hs_pages_free(g->edge_begin, g->n_heads + 1, sizeof *g->edge_begin);
     hs_pages_free(g->edges, g->n_edges, sizeof *g->edges);
     hs_pages_free(g->queue, 2 * g->n_heads, sizeof *g->queue);
-    hs_budget_give(g->view->budget, g->taken_bytes);
+    hs_budget_release(g->view->budget, g->reserved_bytes);
 }
 
 static hs_status take(struct groups *g, uint64_t n_bytes, struct hs_error *err)
 {
-    HS_TRY(hs_budget_take(g->view->budget, n_bytes, "blocks that several roots share", err));
-    g->taken_bytes += n_bytes;
+    HS_TRY(hs_budget_reserve(g->view->budget, n_bytes, "blocks that several roots share", err));
+    g->reserved_bytes += n_bytes;
     return HS_OK;
 }
 

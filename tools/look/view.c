@@ -101,7 +101,7 @@ void hs_view_close(struct hs_view *view)
     for (size_t i = 0; i < HS_VIEW_CHUNKS; i++)
         hs_chunk_fini(&view->chunks[i].chunk);
     hs_free(view->kept);
-    hs_budget_give(view->budget, view->n_chunks * HS_VIEW_CHUNK_BYTES);
+    hs_budget_release(view->budget, view->n_chunks * HS_VIEW_CHUNK_BYTES);
     hs_index_close(view->index);
     hs_snap_close(view->snap);
     *view = (struct hs_view){0};
@@ -148,7 +148,7 @@ static hs_status chunk_slot(struct hs_view *view, uint64_t number, struct hs_vie
     *ret = oldest;
     if (!has_room(view))
         return HS_OK;
-    HS_TRY(hs_budget_take(view->budget, HS_VIEW_CHUNK_BYTES, "decoded chunks", err));
+    HS_TRY(hs_budget_reserve(view->budget, HS_VIEW_CHUNK_BYTES, "decoded chunks", err));
     *ret = &view->chunks[view->n_chunks++];
     return HS_OK;
 }

@@ -10,8 +10,8 @@ enum { FIRST_SLOTS = 1 << 10, TELL_EVERY = 1 << 18 };
 
 static hs_status take(struct hs_trace_join *join, uint64_t n_bytes, struct hs_error *err)
 {
-    HS_TRY(hs_budget_take(join->budget, n_bytes, "the backtraces of samples", err));
-    join->taken_bytes += n_bytes;
+    HS_TRY(hs_budget_reserve(join->budget, n_bytes, "the backtraces of samples", err));
+    join->reserved_bytes += n_bytes;
     return HS_OK;
 }
 
@@ -45,7 +45,7 @@ void hs_trace_join_close(struct hs_trace_join *join)
     hs_free(join->codes);
     hs_free(join->stacks);
     hs_free(join->slots);
-    hs_budget_give(join->budget, join->taken_bytes);
+    hs_budget_release(join->budget, join->reserved_bytes);
     *join = (struct hs_trace_join){0};
 }
 

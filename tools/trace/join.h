@@ -2,7 +2,7 @@
  * asked for is kept.
  *
  * Resident: 64 bytes per id asked for, and each backtrace of theirs once (its innermost
- * HS_TRACE_JOIN_FRAMES codes), taken from the budget. */
+ * HS_TRACE_JOIN_FRAMES codes), reserved in the budget. */
 #ifndef HS_TRACE_JOIN_H
 #define HS_TRACE_JOIN_H
 
@@ -40,7 +40,7 @@ struct hs_trace_join {
     uint32_t *slots; /* owned: open addressing, 1 + a stack */
     size_t n_slots;
     struct hs_budget *budget; /* borrowed */
-    uint64_t taken_bytes;
+    uint64_t reserved_bytes;
 };
 
 /* Opens the trace. */

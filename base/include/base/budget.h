@@ -1,9 +1,10 @@
-/* The memory that a piece of work may have: every big array and buffer is taken from it before it
- * is allocated, so that work ends with a clear refusal (HS_LIMIT) and never by the system's hand.
+/* The memory that a piece of work may use: every large array and buffer is reserved here before it
+ * is allocated, so that work which needs too much ends with a clear refusal (HS_LIMIT) and is never
+ * killed by the system.
  *
  * The limit is of resident bytes, page cache that the work dirties included. What is fixed and
- * small (code, stacks, buffers of a few KiB) is covered by HS_BUDGET_BASE_BYTES, taken at the
- * start. Not thread-safe: one thread takes and gives. */
+ * small (code, stacks, buffers of a few KiB) is covered by HS_BUDGET_BASE_BYTES, reserved at the
+ * start. Not thread-safe: one thread reserves and releases. */
 #ifndef HS_BASE_BUDGET_H
 #define HS_BASE_BUDGET_H
 
@@ -35,12 +36,12 @@ uint64_t hs_memory_available_under(const char *proc);
 /* The same for another process. */
 uint64_t hs_memory_available_to(pid_t pid);
 
-/* Takes bytes for `what` ("the forest"). HS_LIMIT with the figures and the hint to give more with
- * --memory; then nothing is taken. A NULL budget has no limit. */
-hs_status hs_budget_take(struct hs_budget *budget, uint64_t n_bytes, const char *what,
-                         struct hs_error *err);
-void hs_budget_give(struct hs_budget *budget, uint64_t n_bytes);
-/* What can still be taken. UINT64_MAX for NULL and for no limit. */
+/* Reserves bytes for `what` ("the forest"). HS_LIMIT with the figures and the hint to allow more
+ * with --memory; then nothing is reserved. A NULL budget has no limit. */
+hs_status hs_budget_reserve(struct hs_budget *budget, uint64_t n_bytes, const char *what,
+                            struct hs_error *err);
+void hs_budget_release(struct hs_budget *budget, uint64_t n_bytes);
+/* What can still be reserved. UINT64_MAX for NULL and for no limit. */
 uint64_t hs_budget_left_bytes(const struct hs_budget *budget);
 
 /* HS_IO with the figures when the file system of `directory` has less than n_bytes free for us. */

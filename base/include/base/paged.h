@@ -57,14 +57,14 @@ struct hs_paged {
     uint32_t n_ahead;
     uint64_t n_faults, read_bytes, written_bytes;
     uint64_t unsynced_bytes;  /* written through the page cache and still there */
-    uint64_t taken_bytes;     /* of the budget */
+    uint64_t reserved_bytes;  /* of the budget */
     struct hs_budget *budget; /* borrowed */
     int failed_errno;         /* of the first window that was lost; EIO when the file was short */
     struct hs_paged *next;    /* private: all that are alive */
 };
 
 /* At most resident_bytes (at least HS_PAGED_MIN_BYTES, at most 4 GiB) of all areas are resident;
- * they are taken from the budget, which also says where the file lies. HS_IO when no file can be
+ * they are reserved in the budget, which also says where the file lies. HS_IO when no file can be
  * made, HS_LIMIT. */
 hs_status hs_paged_new(struct hs_budget *budget, uint64_t resident_bytes, struct hs_paged **ret,
                        struct hs_error *err);

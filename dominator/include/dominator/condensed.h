@@ -9,7 +9,7 @@
  *   end:   a unit that leads to no other one (most of what a heap shares: strings), left out of the
  *          graph and read from a file whenever it is needed. Out of core only
  *
- * What is allocated is taken from the budget first, where there is one. */
+ * What is allocated is reserved in the budget first, where there is one. */
 #ifndef HS_DOMINATOR_CONDENSED_H
 #define HS_DOMINATOR_CONDENSED_H
 
@@ -34,7 +34,7 @@ struct hs_condensed {
     struct hs_condensed_ends ends;
     struct hs_budget *budget; /* borrowed; NULL: no limit */
     uint64_t graph_bytes;     /* taken for the graph */
-    uint64_t taken_bytes;     /* for the rest */
+    uint64_t reserved_bytes;  /* for the rest */
 };
 
 /* What a graph of units is counted with: whoever makes one takes so much, hs_condensed_join gives

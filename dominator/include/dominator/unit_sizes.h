@@ -4,7 +4,7 @@
  *   packed:  0 | words 38 bits | objects 25 bits
  *            1 | index into `wide`
  *
- * Taken from the budget before it is allocated, where there is one. */
+ * Reserved in the budget before it is allocated, where there is one. */
 #ifndef HS_DOMINATOR_UNIT_SIZES_H
 #define HS_DOMINATOR_UNIT_SIZES_H
 
@@ -22,7 +22,7 @@ struct hs_unit_sizes {
     struct hs_sizes *wide; /* owned */
     size_t n_wide, wide_capacity;
     struct hs_budget *budget;
-    uint64_t taken_bytes;
+    uint64_t reserved_bytes;
 };
 
 /* All zero. */

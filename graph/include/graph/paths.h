@@ -5,7 +5,7 @@
  *
  * Breadth first, so paths come out by length. Cost: each node and edge that leads to the target at
  * most once (once for each path with `disjoint`). Memory grows with what is visited, some 4.5 bytes
- * per node and 8 per step of a path, and is taken from the budget; a node's predecessors are read
+ * per node and 8 per step of a path, and is reserved in the budget; a node's predecessors are read
  * one by one. */
 #ifndef HS_GRAPH_PATHS_H
 #define HS_GRAPH_PATHS_H

@@ -43,9 +43,10 @@ struct hs_sweep {
 
 /* The edges of a snapshot, root tree first, then one piece per chunk (a long row in parts): strong
  * edges, or with active ephemeron edges. Self loops and duplicates are left out. HS_FORMAT when the
- * snapshot has other nodes or more edges than its trailer says. Resident, and taken from the budget
- * during a run: 8 bytes per node of the tree at its start; then one chunk, 2 to 3 MiB on heaps, for
- * each thread that the budget allows and has memory for: the next chunks are decoded meanwhile. */
+ * snapshot has other nodes or more edges than its trailer says. Resident, and reserved in the
+ * budget during a run: 8 bytes per node of the tree at its start; then one chunk, 2 to 3 MiB on
+ * heaps, for each thread that the budget allows and has memory for: the next chunks are decoded
+ * meanwhile. */
 struct hs_snap_sweep {
     const struct hs_snap *snap;
     enum hs_graph_edges edges;

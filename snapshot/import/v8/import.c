@@ -10,7 +10,7 @@ hs_status hs_v8_bitmap(struct v8_run *run, uint64_t n_bits, struct hs_bitmap *re
                        struct hs_error *err)
 {
     uint64_t n_bytes = n_bits / 8 + n_bits / 64 + 64;
-    HS_TRY(hs_budget_take(run->maker->options->budget, n_bytes, "bits for each object", err));
+    HS_TRY(hs_budget_reserve(run->maker->options->budget, n_bytes, "bits for each object", err));
     run->n_bitmap_bytes += n_bytes;
     return hs_bitmap_init(ret, n_bits, err);
 }
@@ -218,7 +218,7 @@ hs_status hs_v8_import(struct maker *maker, struct hs_import_report *ret, struct
                                          &run.pairs, &run.page,   &run.retained};
     for (size_t i = 0; i < sizeof bitmaps / sizeof *bitmaps; i++)
         hs_bitmap_fini(bitmaps[i]);
-    hs_budget_give(maker->options->budget, run.n_bitmap_bytes);
+    hs_budget_release(maker->options->budget, run.n_bitmap_bytes);
     maker_pages_free(maker, run.sizes, run.file.n_nodes, sizeof *run.sizes);
     hs_free(run.groups);
     hs_free(run.tree_edges);

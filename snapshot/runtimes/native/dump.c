@@ -132,9 +132,9 @@ static hs_status native_capture(struct hs_native *native, struct hs_error *err)
     native_rehearse(native);
     for (;;) {
         hs_status status = native_stop(native, err);
-        if (hs_freeze_turns(&native->target, status))
+        if (hs_freeze_falls_back(&native->target, status))
             continue;
-        if (hs_dump_plan_turns(&native->plan, &status, err)) {
+        if (hs_dump_plan_retry(&native->plan, &status, err)) {
             hs_target_resume(&native->target);
             continue;
         }
@@ -248,15 +248,16 @@ hs_status hs_native_take_tables(struct hs_native *native, struct hs_error *err)
     uint64_t table_bytes = hs_heap_map_table_bytes(&native->heaps.map);
 
     if (native->ocaml != NULL) /* whose own tables were thought of first */
-        HS_TRY(hs_dump_plan_take(&native->plan, table_bytes, "the table of blocks", err));
+        HS_TRY(hs_dump_plan_reserve(&native->plan, table_bytes, "the table of blocks", err));
     else
-        HS_TRY(hs_dump_plan_settle(&native->plan, table_bytes, err));
-    HS_TRY(hs_dump_plan_take(&native->plan, HS_MARK_BYTES(n_blocks), "the marks of blocks", err));
+        HS_TRY(hs_dump_plan_adjust(&native->plan, table_bytes, err));
+    HS_TRY(
+        hs_dump_plan_reserve(&native->plan, HS_MARK_BYTES(n_blocks), "the marks of blocks", err));
     if (native->ctypes == NULL && hs_flow_python(native) == NULL &&
         !hs_rtti_is_possible(&native->objects))
         return HS_OK;
-    return hs_dump_plan_take(&native->plan, n_blocks * sizeof(uint16_t), "the types of blocks",
-                             err);
+    return hs_dump_plan_reserve(&native->plan, n_blocks * sizeof(uint16_t), "the types of blocks",
+                                err);
 }
 
 static hs_status native_run(struct hs_native *native, struct hs_out *out,

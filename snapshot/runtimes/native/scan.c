@@ -256,7 +256,7 @@ hs_status hs_scan_end(struct hs_scan *scan, struct hs_error *err)
     mark_count(scan);
     hs_block_queue_fini(&scan->queue);
     hs_bitmap_fini(&scan->by_start); /* it was counted */
-    hs_dump_plan_give(&scan->native->plan, HS_MARK_BYTES(scan->native->heaps.map.n_blocks) / 2);
+    hs_dump_plan_release(&scan->native->plan, HS_MARK_BYTES(scan->native->heaps.map.n_blocks) / 2);
     return HS_OK;
 }
 
@@ -289,7 +289,7 @@ static hs_status scan_reserve(struct hs_scan *scan, const struct hs_heap_block *
     if (scan->n_edges_taken > EDGES_STEP) { /* of the block before */
         uint64_t n_steps = scan->n_edges_taken / EDGES_STEP - 1;
         hs_pages_discard(scan->edges, scan->n_edges_taken * sizeof *scan->edges);
-        hs_dump_plan_give(&scan->native->plan, n_steps * EDGES_STEP_BYTES);
+        hs_dump_plan_release(&scan->native->plan, n_steps * EDGES_STEP_BYTES);
     }
     scan->n_edges = 0;
     scan->n_edges_taken = EDGES_STEP;
@@ -307,7 +307,7 @@ static hs_status scan_take(struct hs_scan *scan, struct hs_error *err)
     size_t step = scan->n_edges_taken / EDGES_STEP;
     uint64_t n_bytes = EDGES_STEP_BYTES + (step > scan->n_column_steps ? COLUMN_STEP_BYTES : 0);
 
-    HS_TRY(hs_dump_plan_take(&scan->native->plan, n_bytes, "the pointers of one block", err));
+    HS_TRY(hs_dump_plan_reserve(&scan->native->plan, n_bytes, "the pointers of one block", err));
     scan->n_edges_taken += EDGES_STEP;
     if (step > scan->n_column_steps)
         scan->n_column_steps = step;

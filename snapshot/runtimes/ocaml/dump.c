@@ -116,16 +116,16 @@ static hs_status dump_copy(struct hs_dump_session *s, struct hs_error *err)
 {
     uint64_t copy_bytes;
     hs_status status;
-    bool turns;
+    bool falls_back;
 
     HS_TRY(hs_dump_copy_bytes(s->target, &copy_bytes, err));
     HS_TRY(hs_dump_plan_make(s->plan, s->image, s->options->budget, copy_bytes, err));
     do {
         status = dump_copy_once(s, err);
-        turns = hs_freeze_turns(s->target, status);
+        falls_back = hs_freeze_falls_back(s->target, status);
         if (status != HS_OK)
             hs_target_resume(s->target);
-    } while (turns || hs_dump_plan_turns(s->plan, &status, err));
+    } while (falls_back || hs_dump_plan_retry(s->plan, &status, err));
     return status;
 }
 
@@ -135,10 +135,10 @@ static hs_status dump_mark(struct hs_dump_session *s, struct hs_error *err)
 {
     uint64_t n_bytes = s->map.starts.n_bits / 8;
 
-    HS_TRY(hs_dump_plan_settle(s->plan, n_bytes + n_bytes / 8, err));
-    HS_TRY(hs_dump_plan_take(s->plan, 3 * n_bytes, "the marks of blocks", err));
+    HS_TRY(hs_dump_plan_adjust(s->plan, n_bytes + n_bytes / 8, err));
+    HS_TRY(hs_dump_plan_reserve(s->plan, 3 * n_bytes, "the marks of blocks", err));
     HS_TRY(hs_ocaml_mark(&s->rt, &s->map, &s->roots, &s->marks, err));
-    hs_dump_plan_give(s->plan, 2 * n_bytes);
+    hs_dump_plan_release(s->plan, 2 * n_bytes);
     return HS_OK;
 }
 

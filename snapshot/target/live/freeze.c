@@ -26,7 +26,7 @@ bool hs_copy_is_expected(struct hs_target *target)
            target->copy_plan->outlook.variant != HS_COPY_NONE;
 }
 
-bool hs_freeze_turns(struct hs_target *target, hs_status status)
+bool hs_freeze_falls_back(struct hs_target *target, hs_status status)
 {
     struct hs_copy *copy = target->copy;
 

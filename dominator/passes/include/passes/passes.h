@@ -16,7 +16,7 @@
  *
  * Resident at a time: about 4.4 bytes per node (5.5 from 2^32 nodes on) and 32 MiB; where most of
  * the graph is core, up to 24 bytes per core node and 12 per edge between them. What is needed is
- * taken from the budget first, so that too little ends with HS_LIMIT, early. */
+ * reserved in the budget first, so that too little ends with HS_LIMIT, early. */
 #ifndef HS_PASSES_PASSES_H
 #define HS_PASSES_PASSES_H
 

@@ -9,7 +9,7 @@
  * classes, functions, fields and roots are kept, as they are from program text.
  *
  * The file is hostile: everything is bounds-checked, every count is held against what is there.
- * It is mapped and read in a few passes from front to end. Resident, taken from the budget: some
+ * It is mapped and read in a few passes from front to end. Resident, reserved in the budget: some
  * bits per object, the types and roots, and what the policy needs (see struct hs_import_policy). */
 #ifndef HS_IMPORT_IMPORT_H
 #define HS_IMPORT_IMPORT_H

@@ -1,8 +1,8 @@
-/* What a dump may use: where the copy of the process goes, and what its tables take.
+/* What a dump may use: where the copy of the process is put, and how much memory its tables need.
  *
  *   the copy fits     it stays in memory, and is refused when it grows beyond what was left for it
- *   it does not       it goes to a temporary file, of which a part is resident (capture/image.h);
- *                     that part shrinks when the tables need more than was thought
+ *   it does not       it is put into a temporary file, part of which is resident (process/image.h);
+ *                     that part shrinks when the tables need more than was estimated
  *
  * All of it is decided before the process is stopped, from its resident size. Without a budget all
  * copies are made in memory. */
@@ -15,7 +15,7 @@ struct hs_dump_plan {
     struct hs_budget *budget; /* borrowed; NULL: no limit */
     struct hs_image *image;   /* borrowed; NULL: no plan was made, nothing is counted */
     uint64_t copy_bytes;      /* what there is to copy, as far as the kernel tells */
-    uint64_t taken_bytes;     /* of the budget, for tables and the copy in memory */
+    uint64_t reserved_bytes;  /* of the budget: for tables and the copy in memory */
 };
 
 /* How much private memory the mappings of a process have resident; their size where the system does
@@ -36,21 +36,22 @@ void hs_dump_foresee(const struct hs_budget *budget, uint64_t copy_bytes,
 hs_status hs_dump_plan_make(struct hs_dump_plan *plan, struct hs_image *image,
                             struct hs_budget *budget, uint64_t copy_bytes, struct hs_error *err);
 
-/* A copy in memory did not fit, because the process has grown: the next one goes to a file. True
- * when that is so, and to be told as *status otherwise. */
-bool hs_dump_plan_turns(struct hs_dump_plan *plan, hs_status *status, struct hs_error *err);
+/* After a failure with *status: true when the copy did not fit in memory because the process has
+ * grown, and a second attempt with a copy in a file is possible. Otherwise *status is the error to
+ * report. */
+bool hs_dump_plan_retry(struct hs_dump_plan *plan, hs_status *status, struct hs_error *err);
 
-/* What the tables of blocks have come to, once they are made. HS_LIMIT when that is more than was
- * thought and there is no room. */
-hs_status hs_dump_plan_settle(struct hs_dump_plan *plan, uint64_t table_bytes,
+/* Replaces the estimate for the tables of blocks by their size, once they are made. HS_LIMIT when
+ * that is more than was estimated and there is no room. */
+hs_status hs_dump_plan_adjust(struct hs_dump_plan *plan, uint64_t table_bytes,
                               struct hs_error *err);
 
-/* Takes memory for a table; what is resident of the copy shrinks for it. HS_LIMIT. */
-hs_status hs_dump_plan_take(struct hs_dump_plan *plan, uint64_t n_bytes, const char *what,
-                            struct hs_error *err);
-void hs_dump_plan_give(struct hs_dump_plan *plan, uint64_t n_bytes);
+/* Reserves memory for a table; the resident part of the copy shrinks to make room. HS_LIMIT. */
+hs_status hs_dump_plan_reserve(struct hs_dump_plan *plan, uint64_t n_bytes, const char *what,
+                               struct hs_error *err);
+void hs_dump_plan_release(struct hs_dump_plan *plan, uint64_t n_bytes);
 
-/* Gives all back. */
+/* Releases all that was reserved. */
 void hs_dump_plan_fini(struct hs_dump_plan *plan);
 
 /* "1.5 GiB of the process went through a temporary file"; false when it did not. */

@@ -41,9 +41,9 @@ hs_status hs_copy_foresee(const struct hs_target *target, struct hs_copy_outlook
  * some seconds. */
 bool hs_copy_is_expected(struct hs_target *target);
 
-/* After a failure with this status: true when a copy was given up for what it cost the process, and
- * options allow to read it stopped. Then it has been let go, will be read so from now on, and the
- * report of the next stop says why. */
-bool hs_freeze_turns(struct hs_target *target, hs_status status);
+/* After a failure with this status: true when a copy was abandoned because it cost the process too
+ * much, and the options allow to read the process while it is stopped. The process has then been
+ * resumed, every later read is of the stopped process, and the report of the next stop says why. */
+bool hs_freeze_falls_back(struct hs_target *target, hs_status status);
 
 #endif

@@ -1,6 +1,6 @@
-/* Memory of the analysis of a trace: every array that grows with the trace is taken from the budget
- * before it is allocated, so a trace that is too large ends with HS_LIMIT and the hint to give more
- * with --memory. */
+/* Memory of the analysis of a trace: every array that grows with the trace is reserved in the
+ * budget before it is allocated, so a trace that is too large ends with HS_LIMIT and the hint to
+ * give more with --memory. */
 #ifndef HS_STATS_MEMORY_H
 #define HS_STATS_MEMORY_H
 
@@ -8,7 +8,7 @@
 
 struct hs_stats_memory {
     struct hs_budget *budget; /* borrowed; NULL: no limit */
-    uint64_t taken_bytes;
+    uint64_t reserved_bytes;
 };
 
 /* As hs_grow. What the array has and what it gets are taken together while it moves. */
