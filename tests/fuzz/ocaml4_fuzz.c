@@ -103,8 +103,11 @@ static void listed_open(struct listed *l)
     MUST(hs_image_add(&l->image, DATA_AT, l->data, sizeof l->data, &err));
     MUST(hs_image_add(&l->image, STATE_AT, l->state, sizeof l->state, &err));
     MUST(hs_image_add(&l->image, CHUNKS_AT, l->heap, sizeof l->heap, &err));
-    l->rt = (struct hs_ocaml){
-        .target = &l->target, .image = &l->image, .objects = &l->objects, .strings = &l->strings};
+    l->rt = (struct hs_ocaml){.target = &l->target,
+                              .image = &l->image,
+                              .objects = &l->objects,
+                              .strings = &l->strings,
+                              .findings.strings = &l->strings};
 }
 
 static void fuzz_locate(const uint8_t *bytes, size_t n_bytes, unsigned head_words)
@@ -125,7 +128,7 @@ static void fuzz_locate(const uint8_t *bytes, size_t n_bytes, unsigned head_word
     hs_status status = hs_ocaml_locate(&l->rt, &err);
     assert(status == HS_OK || status == HS_TARGET);
     if (status == HS_OK) {
-        assert(l->rt.chunks.n > 0 && l->rt.n_proofs >= 2);
+        assert(l->rt.chunks.n > 0 && l->rt.findings.n_proofs >= 2);
         damage_check_spans(&l->rt.chunks);
         damage_check_spans(&l->rt.statics);
         damage_check_spans(&l->rt.code);

@@ -74,7 +74,7 @@ static hs_status walk(struct fake_ocaml5 *fake, int fd, struct hs_error *err)
 static void check(const struct fake_ocaml5 *fake)
 {
     const struct hs_ocaml5 *five = fake->rt.five;
-    assert(five->n_domains > 0 && fake->rt.n_proofs >= 2);
+    assert(five->n_domains > 0 && fake->rt.findings.n_proofs >= 2);
     damage_check_spans(&fake->rt.chunks);
     damage_check_spans(&fake->rt.statics);
     damage_check_spans(&fake->rt.code);

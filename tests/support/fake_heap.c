@@ -61,6 +61,7 @@ struct fake_heap *fake_heap_new(void)
     fake->rt = (struct hs_ocaml){.image = &fake->image,
                                  .objects = &fake->objects,
                                  .strings = &fake->strings,
+                                 .findings.strings = &fake->strings,
                                  .ephe_none = FAKE_NONE,
                                  .young_start = FAKE_YOUNG_AT,
                                  .young_alloc_start = FAKE_YOUNG_AT,
@@ -189,8 +190,8 @@ void fake_heap_seal(struct fake_heap *fake)
 
 const char *fake_note(const struct fake_heap *fake, const char *text)
 {
-    for (size_t i = 0; i < fake->rt.n_notes; i++) {
-        const char *note = hs_strtab_get(&fake->strings, fake->rt.notes[i].text);
+    for (size_t i = 0; i < fake->rt.findings.n_notes; i++) {
+        const char *note = hs_strtab_get(&fake->strings, fake->rt.findings.notes[i].text);
         if (strstr(note, text) != NULL)
             return note;
     }
@@ -199,9 +200,9 @@ const char *fake_note(const struct fake_heap *fake, const char *text)
 
 bool fake_proofs_hold(const struct fake_heap *fake)
 {
-    for (size_t i = 0; i < fake->rt.n_proofs; i++) {
-        if (!fake->rt.proofs[i].holds)
+    for (size_t i = 0; i < fake->rt.findings.n_proofs; i++) {
+        if (!fake->rt.findings.proofs[i].holds)
             return false;
     }
-    return fake->rt.n_proofs != 0;
+    return fake->rt.findings.n_proofs != 0;
 }

@@ -60,7 +60,8 @@ static void end_walk(struct fake_ocaml5 *fake)
     fake->rt = (struct hs_ocaml){.target = &fake->target,
                                  .image = &fake->image,
                                  .objects = &fake->objects,
-                                 .strings = &fake->strings};
+                                 .strings = &fake->strings,
+                                 .findings.strings = &fake->strings};
 }
 
 void fake_ocaml5_free(struct fake_ocaml5 *fake)
@@ -176,7 +177,7 @@ static hs_status copy(struct fake_ocaml5 *fake, struct hs_error *err)
     HS_TRY(hs_ocaml_judge(&fake->rt, &verdict, &reason, err));
     DIE_UNLESS((verdict == HS_STOP_GOOD) == (reason == NULL));
     if (verdict == HS_STOP_RETRY) /* a core cannot be stopped again */
-        HS_TRY(hs_ocaml_note(&fake->rt, true, err, "the core was taken %s", reason));
+        HS_TRY(hs_findings_note(&fake->rt.findings, true, err, "the core was taken %s", reason));
     HS_TRY(hs_ocaml_copy_roots(&fake->rt, &fake->roots, err));
     return hs_ocaml_copy_heap(&fake->rt, err);
 }
@@ -203,17 +204,17 @@ hs_status fake_ocaml5_walk(struct fake_ocaml5 *fake, struct hs_out *out, struct 
 
 bool fake5_proofs_hold(const struct fake_ocaml5 *fake)
 {
-    for (size_t i = 0; i < fake->rt.n_proofs; i++) {
-        if (!fake->rt.proofs[i].holds)
+    for (size_t i = 0; i < fake->rt.findings.n_proofs; i++) {
+        if (!fake->rt.findings.proofs[i].holds)
             return false;
     }
-    return fake->rt.n_proofs != 0;
+    return fake->rt.findings.n_proofs != 0;
 }
 
 bool fake5_has_note(const struct fake_ocaml5 *fake, const char *text)
 {
-    for (size_t i = 0; i < fake->rt.n_notes; i++) {
-        if (strstr(hs_strtab_get(&fake->strings, fake->rt.notes[i].text), text) != NULL)
+    for (size_t i = 0; i < fake->rt.findings.n_notes; i++) {
+        if (strstr(hs_strtab_get(&fake->strings, fake->rt.findings.notes[i].text), text) != NULL)
             return true;
     }
     return false;

@@ -1,4 +1,4 @@
-/* links: hs_heaps */
+/* links: hs_process */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
-#include "heaps/scene.h"
+#include "process/findings.h"
 
 static struct hs_error err;
 static struct hs_strtab strings;

@@ -75,7 +75,7 @@ static void a_sound_heap_is_listed_and_proved(void **state)
     open_heap();
     assert_int_equal(rt->chunks.n, 4);
     assert_true(fake5_proofs_hold(fake));
-    assert_int_equal(rt->n_notes, 0);
+    assert_int_equal(rt->findings.n_notes, 0);
     assert_true(rt->chunks.spans[0].begin == slot(0, 0) && rt->chunks.spans[0].slot_words == 3);
     assert_int_equal(rt->chunks.spans[0].end, FAKE5_POOL(1));
     assert_int_equal(rt->chunks.spans[3].slot_words, 0);
@@ -121,7 +121,7 @@ static void damaged_lists_end_and_are_told(void **state)
         open_heap();
         if (rt->chunks.n != cases[i].n_chunks ||
             !fake5_has_note(fake, "lists of pools or large blocks"))
-            fail_msg("case %zu: %zu chunks, %zu notes", i, rt->chunks.n, rt->n_notes);
+            fail_msg("case %zu: %zu chunks, %zu notes", i, rt->chunks.n, rt->findings.n_notes);
     }
 }
 
@@ -201,7 +201,7 @@ static void a_sound_process_is_walked_whole(void **state)
     for (unsigned minor = 1; minor <= 4; minor++) {
         walk_process(minor, FAKE5_BLOCKED, minor == 4);
         assert_int_equal(rt->five->layout.minor, minor);
-        assert_int_equal(rt->n_notes, 0);
+        assert_int_equal(rt->findings.n_notes, 0);
         assert_true(fake5_proofs_hold(fake));
         assert_true(rt->five->n_domains == FAKE5_DOMAINS && rt->chunks.n == 5);
         assert_int_equal(n_leaves(HS_ROOT_GLOBAL), 3);
@@ -291,7 +291,7 @@ static void a_thread_that_runs_is_judged(void **state)
     assert_true(fake5_proofs_hold(fake));
     for (unsigned stand = FAKE5_IN_OCAML; stand <= FAKE5_IN_CALL; stand++) {
         walk_process(3, stand, false);
-        assert_int_equal(rt->n_notes, 0);
+        assert_int_equal(rt->findings.n_notes, 0);
         assert_true(fake5_proofs_hold(fake));
         assert_int_equal(n_leaves(HS_ROOT_REGISTER), 1);
         assert_true(fake->roots.stops->threads[0].interrupted != 0);

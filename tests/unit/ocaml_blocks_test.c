@@ -137,7 +137,7 @@ static void resynchronises_after_damage(void **state)
         assert_int_equal(map.n_live_words, 99 * 4);
         assert_false(fake_proofs_hold(fake));
         assert_non_null(fake_note(fake, "1 damaged block header:"));
-        assert_true(fake->rt.notes[0].is_gap);
+        assert_true(fake->rt.findings.notes[0].is_gap);
         hs_block_map_fini(&map);
         fake_heap_free(fake);
     }
@@ -217,7 +217,7 @@ static void skips_what_is_not_initialised_yet(void **state)
     assert_int_equal(map.n_damaged_words, 0);
     assert_true(fake_proofs_hold(fake));
     assert_non_null(fake_note(fake, "not yet initialised"));
-    assert_false(fake->rt.notes[0].is_gap);
+    assert_false(fake->rt.findings.notes[0].is_gap);
     hs_block_map_fini(&map);
     fake_heap_free(fake);
 }
@@ -290,7 +290,7 @@ static void takes_an_empty_heap(void **state)
     struct hs_error err = HS_ERROR_INIT;
     struct hs_image image = {0};
     struct hs_strtab strings = {0};
-    struct hs_ocaml rt = {.image = &image, .strings = &strings};
+    struct hs_ocaml rt = {.image = &image, .strings = &strings, .findings.strings = &strings};
     struct hs_block_map map;
     hs_addr found = 0;
 

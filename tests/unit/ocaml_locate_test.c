@@ -103,8 +103,11 @@ static struct process *process_new(const char *const *symbols, const char *const
     p->state[1] = STATE_AT + 0x800; /* young_ptr */
     p->state[4] = p->state[6] = STATE_AT + 0x400;
     p->state[5] = p->state[7] = STATE_AT + 0xc00;
-    p->rt = (struct hs_ocaml){
-        .target = &p->target, .image = &p->image, .objects = &p->objects, .strings = &p->strings};
+    p->rt = (struct hs_ocaml){.target = &p->target,
+                              .image = &p->image,
+                              .objects = &p->objects,
+                              .strings = &p->strings,
+                              .findings.strings = &p->strings};
     elf_writer_init(&p->writer);
     size_t data =
         elf_writer_section(&p->writer, ".data", SHT_PROGBITS, 0x3000, p->data, sizeof p->data);
@@ -146,18 +149,18 @@ static void process_free(struct process *p)
 
 static bool all_proofs_hold(const struct process *p)
 {
-    for (size_t i = 0; i < p->rt.n_proofs; i++) {
-        if (!p->rt.proofs[i].holds)
+    for (size_t i = 0; i < p->rt.findings.n_proofs; i++) {
+        if (!p->rt.findings.proofs[i].holds)
             return false;
     }
-    return p->rt.n_proofs != 0;
+    return p->rt.findings.n_proofs != 0;
 }
 
 static bool has_gap(const struct process *p, const char *text)
 {
-    for (size_t i = 0; i < p->rt.n_notes; i++) {
-        if (p->rt.notes[i].is_gap &&
-            strstr(hs_strtab_get(&p->strings, p->rt.notes[i].text), text) != NULL)
+    for (size_t i = 0; i < p->rt.findings.n_notes; i++) {
+        if (p->rt.findings.notes[i].is_gap &&
+            strstr(hs_strtab_get(&p->strings, p->rt.findings.notes[i].text), text) != NULL)
             return true;
     }
     return false;

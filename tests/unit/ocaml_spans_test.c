@@ -4,7 +4,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 #include <cmocka.h>
 
@@ -83,42 +82,12 @@ static void fails_cleanly_without_memory(void **state)
     hs_spans_fini(&spans);
 }
 
-static void keeps_proofs_and_notes(void **state)
-{
-    (void)state;
-    struct hs_error err = HS_ERROR_INIT;
-    struct hs_strtab strings = {0};
-    struct hs_ocaml rt = {.strings = &strings};
-
-    assert_int_equal(hs_ocaml_proof(&rt, "words", 7, 7, &err), HS_OK);
-    assert_int_equal(hs_ocaml_proof(&rt, "words", 7, 8, &err), HS_OK);
-    assert_int_equal(hs_ocaml_note(&rt, true, &err, "%d of %s", 3, "four"), HS_OK);
-    assert_true(rt.proofs[0].holds && !rt.proofs[1].holds);
-    assert_int_equal(rt.proofs[0].what, rt.proofs[1].what);
-    assert_string_equal(hs_strtab_get(&strings, rt.notes[0].text), "3 of four");
-    assert_true(rt.notes[0].is_gap);
-    for (uint64_t nth = 1; nth <= 2; nth++) {
-        struct hs_ocaml other = {.strings = &strings};
-        hs_alloc_fail_at(1, true);
-        hs_status status = nth == 1 ? hs_ocaml_proof(&other, "x", 0, 0, &err)
-                                    : hs_ocaml_note(&other, false, &err, "x");
-        hs_alloc_fail_at(0, false);
-        assert_int_equal(status, HS_LIMIT);
-        assert_int_equal(other.n_proofs + other.n_notes, 0);
-        hs_ocaml_fini(&other);
-    }
-    hs_ocaml_fini(&rt);
-    hs_ocaml_fini(NULL);
-    hs_strtab_fini(&strings);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(joins_and_finds),
         cmocka_unit_test(takes_the_ends_of_the_address_space),
         cmocka_unit_test(fails_cleanly_without_memory),
-        cmocka_unit_test(keeps_proofs_and_notes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

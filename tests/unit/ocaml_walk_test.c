@@ -41,7 +41,7 @@ static void names_are_cut_not_overrun(void **state)
     static char text[5000];
     struct hs_strtab strings = {0};
     struct hs_error err = HS_ERROR_INIT;
-    struct hs_ocaml rt = {.strings = &strings};
+    struct hs_ocaml rt = {.strings = &strings, .findings.strings = &strings};
     struct hs_root_walk walk = {.rt = &rt, .err = &err};
     hs_str id;
     memset(text, 'x', sizeof text - 1);

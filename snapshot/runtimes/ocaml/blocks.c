@@ -134,17 +134,18 @@ static hs_status map_hash(struct hs_block_map *map, struct hs_error *err)
 /* OCaml 5 counts what it has given out of its pools and large blocks. */
 static hs_status map_prove5(struct hs_ocaml *rt, const struct hs_walk *heap, struct hs_error *err)
 {
-    HS_TRY(hs_ocaml_proof(rt, "ocaml heap: blocks, by the runtime's count", rt->heap_blocks,
-                          heap->n_blocks, err));
-    HS_TRY(hs_ocaml_proof(rt, "ocaml heap: words of blocks, by the runtime's count", rt->heap_words,
-                          heap->n_live_words, err));
+    HS_TRY(hs_findings_proof(&rt->findings, "ocaml heap: blocks, by the runtime's count",
+                             rt->heap_blocks, heap->n_blocks, err));
+    HS_TRY(hs_findings_proof(&rt->findings, "ocaml heap: words of blocks, by the runtime's count",
+                             rt->heap_words, heap->n_live_words, err));
     if (rt->heap_blocks == heap->n_blocks && rt->heap_words == heap->n_live_words)
         return HS_OK;
-    return hs_ocaml_note(rt, true, err,
-                         "%llu blocks of %llu words are in the heap but the runtime counts %llu "
-                         "of %llu",
-                         (unsigned long long)heap->n_blocks, (unsigned long long)heap->n_live_words,
-                         (unsigned long long)rt->heap_blocks, (unsigned long long)rt->heap_words);
+    return hs_findings_note(
+        &rt->findings, true, err,
+        "%llu blocks of %llu words are in the heap but the runtime counts %llu "
+        "of %llu",
+        (unsigned long long)heap->n_blocks, (unsigned long long)heap->n_live_words,
+        (unsigned long long)rt->heap_blocks, (unsigned long long)rt->heap_words);
 }
 
 /* What minor heaps have in use. */
@@ -164,18 +165,21 @@ static hs_status map_report(struct hs_block_map *map, struct hs_ocaml *rt,
     uint64_t n_found = heap->n_live_words + heap->n_free_words + heap->n_fragment_words;
     uint64_t n_young = young->n_live_words + young->n_fragment_words + young->n_unborn_words;
 
-    HS_TRY(hs_ocaml_proof(rt, "ocaml heap: words of blocks, free blocks and fragments",
-                          n_chunk_words, n_found, err));
+    HS_TRY(hs_findings_proof(&rt->findings,
+                             "ocaml heap: words of blocks, free blocks and fragments",
+                             n_chunk_words, n_found, err));
     if (rt->five != NULL)
         HS_TRY(map_prove5(rt, heap, err));
-    HS_TRY(hs_ocaml_proof(rt, "ocaml minor heap: words in use", map_young_words(rt), n_young, err));
+    HS_TRY(hs_findings_proof(&rt->findings, "ocaml minor heap: words in use", map_young_words(rt),
+                             n_young, err));
     if (heap->n_resyncs + young->n_resyncs != 0)
-        HS_TRY(hs_ocaml_note(rt, true, err,
-                             "%llu damaged block header%s: %llu words of the heap were skipped",
-                             (unsigned long long)map->n_resyncs, map->n_resyncs == 1 ? "" : "s",
-                             (unsigned long long)map->n_damaged_words));
+        HS_TRY(hs_findings_note(&rt->findings, true, err,
+                                "%llu damaged block header%s: %llu words of the heap were skipped",
+                                (unsigned long long)map->n_resyncs, map->n_resyncs == 1 ? "" : "s",
+                                (unsigned long long)map->n_damaged_words));
     if (young->n_unborn_words != 0)
-        HS_TRY(hs_ocaml_note(rt, false, err,
+        HS_TRY(
+            hs_findings_note(&rt->findings, false, err,
                              "%llu words of the minor heap were allocated but not yet initialised",
                              (unsigned long long)young->n_unborn_words));
     return HS_OK;
@@ -226,8 +230,9 @@ static hs_status map_areas(struct hs_block_map *map, struct hs_ocaml *rt, struct
     HS_TRY(map_add_spans(map, &rt->statics, HS_AREA_STATIC, &n_missing, err));
     HS_TRY(map_add_area(map, rt->atoms_begin, rt->atoms_end, HS_AREA_ATOM, &n_missing, err));
     if (n_missing != 0)
-        HS_TRY(hs_ocaml_note(rt, true, err, "%llu words of the heap could not be read",
-                             (unsigned long long)n_missing));
+        HS_TRY(hs_findings_note(&rt->findings, true, err,
+                                "%llu words of the heap could not be read",
+                                (unsigned long long)n_missing));
     return HS_OK;
 }
 

@@ -241,8 +241,8 @@ static hs_status walk_list(struct hs_root_walk *walk, struct names *names, const
     if (!hs_objects_find(walk->rt->objects, list, &symbol)) {
         if (hs_walk_is_copying(walk))
             return HS_OK;
-        return hs_ocaml_note(walk->rt, true, walk->err,
-                             "C global roots were not scanned: no symbol %s", list);
+        return hs_findings_note(&walk->rt->findings, true, walk->err,
+                                "C global roots were not scanned: no symbol %s", list);
     }
     struct hs_root_leaf leaf = hs_walk_leaf(HS_ROOT_C_ROOT);
     const struct hs_root blank = leaf.root;

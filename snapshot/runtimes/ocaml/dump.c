@@ -19,8 +19,11 @@ static void dump_forget(struct hs_dump_session *s)
     hs_ocaml_roots_fini(&s->roots);
     hs_ocaml_fini(&s->rt);
     hs_image_rewind(s->image);
-    s->rt = (struct hs_ocaml){
-        .target = s->target, .image = s->image, .objects = s->objects, .strings = s->strings};
+    s->rt = (struct hs_ocaml){.target = s->target,
+                              .image = s->image,
+                              .objects = s->objects,
+                              .strings = s->strings,
+                              .findings.strings = s->strings};
 }
 
 static void dump_pause(unsigned attempt)
@@ -65,10 +68,10 @@ static hs_status dump_stop(struct hs_dump_session *s, unsigned attempt, bool *re
     *ret_is_good =
         is_last || (verdict == HS_STOP_GOOD && (attempt > CALM_STOPS || dump_is_calm(s)));
     if (verdict != HS_STOP_GOOD && *ret_is_good && s->target->core != NULL)
-        return hs_ocaml_note(&s->rt, true, err, "the core was taken %s", reason);
+        return hs_findings_note(&s->rt.findings, true, err, "the core was taken %s", reason);
     if (verdict != HS_STOP_GOOD && *ret_is_good)
-        HS_TRY(hs_ocaml_note(&s->rt, true, err, "taken %s, after %u stop%s", reason, s->n_attempts,
-                             s->n_attempts == 1 ? "" : "s"));
+        HS_TRY(hs_findings_note(&s->rt.findings, true, err, "taken %s, after %u stop%s", reason,
+                                s->n_attempts, s->n_attempts == 1 ? "" : "s"));
     return HS_OK;
 }
 
@@ -149,9 +152,9 @@ static hs_status dump_note_plan(struct hs_dump_session *s, struct hs_error *err)
     const char *core_note = s->target->core != NULL ? hs_core_note(s->target) : "";
 
     if (core_note[0] != '\0')
-        HS_TRY(hs_ocaml_note(&s->rt, true, err, "%s", core_note));
+        HS_TRY(hs_findings_note(&s->rt.findings, true, err, "%s", core_note));
     return hs_dump_plan_tell(s->plan, text, sizeof text)
-               ? hs_ocaml_note(&s->rt, false, err, "%s", text)
+               ? hs_findings_note(&s->rt.findings, false, err, "%s", text)
                : HS_OK;
 }
 
@@ -162,7 +165,7 @@ static hs_status dump_note_missing(struct hs_dump_session *s, struct hs_error *e
 
     for (size_t i = 0;
          i < MISSING_NOTES_MAX && hs_objects_missing(s->objects, i, text, sizeof text); i++)
-        HS_TRY(hs_ocaml_note(&s->rt, false, err, "%s", text));
+        HS_TRY(hs_findings_note(&s->rt.findings, false, err, "%s", text));
     return HS_OK;
 }
 

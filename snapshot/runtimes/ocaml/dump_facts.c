@@ -134,10 +134,10 @@ hs_status hs_dump_facts(struct hs_dump_session *s, struct hs_error *err)
                                       .n_stop_attempts = s->n_attempts,
                                       .runtimes = &s->runtime,
                                       .n_runtimes = 1,
-                                      .proofs = s->rt.proofs,
-                                      .n_proofs = s->rt.n_proofs,
-                                      .notes = s->rt.notes,
-                                      .n_notes = s->rt.n_notes};
+                                      .proofs = s->rt.findings.proofs,
+                                      .n_proofs = s->rt.findings.n_proofs,
+                                      .notes = s->rt.findings.notes,
+                                      .n_notes = s->rt.findings.n_notes};
     if (s->roots.n_samples != 0) {
         s->sampler =
             (struct hs_sampler){.kind = HS_SAMPLER_MEMPROF, .period_words = s->roots.period_words};

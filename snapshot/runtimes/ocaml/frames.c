@@ -17,7 +17,8 @@ static hs_status add_table(struct hs_ocaml *rt, struct hs_frame_table *frames, h
         n_bytes += rt->objects->objects[i].end - rt->objects->objects[i].begin;
     *ret_any = frames->n_entries <= n_bytes / MIN_DESCRIPTOR_BYTES;
     if (!*ret_any)
-        return hs_ocaml_note(rt, true, err, "frame tables overlap: not all were read");
+        return hs_findings_note(&rt->findings, true, err,
+                                "frame tables overlap: not all were read");
     return hs_frame_table_add(frames, rt->image, table, err);
 }
 
@@ -27,7 +28,8 @@ static hs_status add_linked(struct hs_ocaml *rt, struct hs_frame_table *frames,
     struct hs_live_symbol symbol;
     uint64_t table;
     if (!hs_objects_find(rt->objects, "caml_frametable", &symbol))
-        return hs_ocaml_note(rt, true, err, "stacks cannot be walked: no symbol caml_frametable");
+        return hs_findings_note(&rt->findings, true, err,
+                                "stacks cannot be walked: no symbol caml_frametable");
     bool more = true;
     for (uint64_t i = 0; more && i < MAX_TABLES; i++) {
         if (!hs_image_u64(rt->image, symbol.address + i * HS_WORD, &table) || table == 0)

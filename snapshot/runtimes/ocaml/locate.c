@@ -151,14 +151,15 @@ static hs_status locate_heap(struct hs_ocaml *rt, unsigned minor, struct hs_erro
                       rt->objects->objects[0].name);
         return hs_hint(err, "its runtime may be modified, or its memory damaged");
     }
-    HS_TRY(hs_ocaml_proof(rt, "ocaml heap: chunks, by the runtime's count", rt->heap_chunks,
-                          rt->chunks.n, err));
-    HS_TRY(hs_ocaml_proof(rt, "ocaml heap: words of the chunks, by the runtime's count",
-                          rt->heap_words, words, err));
+    HS_TRY(hs_findings_proof(&rt->findings, "ocaml heap: chunks, by the runtime's count",
+                             rt->heap_chunks, rt->chunks.n, err));
+    HS_TRY(hs_findings_proof(&rt->findings,
+                             "ocaml heap: words of the chunks, by the runtime's count",
+                             rt->heap_words, words, err));
     if (words != rt->heap_words)
-        HS_TRY(hs_ocaml_note(rt, true, err,
-                             "the heap's chunks hold %llu words but the runtime counts %llu",
-                             (unsigned long long)words, (unsigned long long)rt->heap_words));
+        HS_TRY(hs_findings_note(&rt->findings, true, err,
+                                "the heap's chunks hold %llu words but the runtime counts %llu",
+                                (unsigned long long)words, (unsigned long long)rt->heap_words));
     return HS_OK;
 }
 
@@ -209,7 +210,8 @@ hs_status hs_ocaml_locate(struct hs_ocaml *rt, struct hs_error *err)
     }
     HS_TRY(locate_version(rt, err));
     if (!hs_ocaml_symbol_word(rt, "caml_ephe_none", &rt->ephe_none))
-        HS_TRY(hs_ocaml_note(rt, true, err, "the mark of empty ephemeron slots was not found"));
+        HS_TRY(hs_findings_note(&rt->findings, true, err,
+                                "the mark of empty ephemeron slots was not found"));
     return hs_ocaml_find_segments(rt, err);
 }
 
@@ -236,4 +238,16 @@ enum hs_area hs_ocaml_area(const struct hs_ocaml *rt, hs_addr address)
     if (hs_spans_find(&rt->statics, address) != NULL)
         return HS_AREA_STATIC;
     return HS_AREA_NONE;
+}
+
+void hs_ocaml_fini(struct hs_ocaml *rt)
+{
+    if (rt == NULL)
+        return;
+    hs_findings_fini(&rt->findings);
+    hs_ocaml5_free(rt->five);
+    hs_spans_fini(&rt->chunks);
+    hs_spans_fini(&rt->statics);
+    hs_spans_fini(&rt->code);
+    *rt = (struct hs_ocaml){0};
 }

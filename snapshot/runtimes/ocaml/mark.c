@@ -375,23 +375,26 @@ static void mark_drop_overlapping(struct hs_marker *m)
 static hs_status mark_report(struct hs_ocaml *rt, const struct hs_ocaml_marks *marks,
                              bool list_is_damaged, struct hs_error *err)
 {
-    HS_TRY(hs_ocaml_proof(rt, "ocaml heap: free blocks reached", 0, marks->n_free_reached, err));
-    HS_TRY(hs_ocaml_proof(rt, "ocaml heap: reached fields that lead to no block", 0,
-                          marks->n_dangling, err));
+    HS_TRY(hs_findings_proof(&rt->findings, "ocaml heap: free blocks reached", 0,
+                             marks->n_free_reached, err));
+    HS_TRY(hs_findings_proof(&rt->findings, "ocaml heap: reached fields that lead to no block", 0,
+                             marks->n_dangling, err));
     if (marks->n_dangling != 0)
-        HS_TRY(hs_ocaml_note(rt, true, err,
-                             "%llu field%s of live blocks lead%s into the heap but to no block",
-                             (unsigned long long)marks->n_dangling,
-                             marks->n_dangling == 1 ? "" : "s", marks->n_dangling == 1 ? "s" : ""));
+        HS_TRY(hs_findings_note(&rt->findings, true, err,
+                                "%llu field%s of live blocks lead%s into the heap but to no block",
+                                (unsigned long long)marks->n_dangling,
+                                marks->n_dangling == 1 ? "" : "s",
+                                marks->n_dangling == 1 ? "s" : ""));
     if (rt->five != NULL && marks->n_foreign != 0)
-        HS_TRY(hs_ocaml_note(rt, true, err,
+        HS_TRY(
+            hs_findings_note(&rt->findings, true, err,
                              "%llu field%s of live blocks lead%s to memory that is not known to be "
                              "OCaml's",
                              (unsigned long long)marks->n_foreign, marks->n_foreign == 1 ? "" : "s",
                              marks->n_foreign == 1 ? "s" : ""));
     if (list_is_damaged)
-        HS_TRY(hs_ocaml_note(rt, true, err,
-                             "the list of ephemerons is damaged: some count as opaque blocks"));
+        HS_TRY(hs_findings_note(&rt->findings, true, err,
+                                "the list of ephemerons is damaged: some count as opaque blocks"));
     return HS_OK;
 }
 
@@ -449,11 +452,12 @@ static hs_status mark_all(struct hs_marker *m, struct hs_ocaml *rt, struct hs_er
     mark_rest(m);
     mark_drop_overlapping(m);
     if (m->n_refused != 0)
-        HS_TRY(hs_ocaml_note(rt, true, err,
-                             "%llu values lead to static data that overlaps a block: left out",
-                             (unsigned long long)m->n_refused));
+        HS_TRY(hs_findings_note(&rt->findings, true, err,
+                                "%llu values lead to static data that overlaps a block: left out",
+                                (unsigned long long)m->n_refused));
     if (m->n_damaged_fibers != 0)
-        HS_TRY(hs_ocaml_note(rt, true, err,
+        HS_TRY(
+            hs_findings_note(&rt->findings, true, err,
                              "%llu stacks of continuations are damaged: they were not followed to "
                              "their ends",
                              (unsigned long long)m->n_damaged_fibers));

@@ -11,7 +11,7 @@
 #define HS_OCAML_OCAML_H
 
 #include "base/bitmap.h"
-#include "base/strtab.h"
+#include "process/findings.h"
 #include "process/image.h"
 #include "process/objects.h"
 #include "process/roots.h"
@@ -63,18 +63,8 @@ struct hs_ocaml {
     struct hs_spans chunks, statics, code;
     hs_addr atoms_begin, atoms_end; /* caml_atom_table: 256 headers */
     hs_addr ephe_none;              /* the word that marks an empty ephemeron slot */
-    /* proofs and notes gathered on the way, for the snapshot */
-    struct hs_proof *proofs; /* owned */
-    size_t n_proofs, proofs_capacity;
-    struct hs_note *notes; /* owned */
-    size_t n_notes, notes_capacity;
+    struct hs_findings findings;    /* proofs and notes gathered on the way, for the snapshot */
 };
-
-hs_status hs_ocaml_proof(struct hs_ocaml *rt, const char *what, uint64_t expected, uint64_t found,
-                         struct hs_error *err);
-/* is_gap: something is missing or inexact (the dump is then not exact). */
-hs_status hs_ocaml_note(struct hs_ocaml *rt, bool is_gap, struct hs_error *err, const char *format,
-                        ...) __attribute__((format(printf, 4, 5)));
 
 /* ---- locate.c (stopped) */
 /* Finds the runtime, or fails with HS_TARGET saying what the program is (bytecode, OCaml 5, no

@@ -139,30 +139,34 @@ static hs_status note_gaps(const struct hs_root_walk *walk)
     struct hs_ocaml *rt = walk->rt;
     const struct hs_ocaml_roots *roots = walk->roots;
     if (walk->n_unreadable != 0)
-        HS_TRY(hs_ocaml_note(rt, true, walk->err, "%llu words that hold roots could not be read",
-                             (unsigned long long)walk->n_unreadable));
+        HS_TRY(hs_findings_note(&rt->findings, true, walk->err,
+                                "%llu words that hold roots could not be read",
+                                (unsigned long long)walk->n_unreadable));
     if (walk->n_damaged != 0)
-        HS_TRY(hs_ocaml_note(rt, true, walk->err,
+        HS_TRY(
+            hs_findings_note(&rt->findings, true, walk->err,
                              "%llu lists or tables of roots are damaged, or of files that cannot "
                              "be opened: what follows there was left out",
                              (unsigned long long)walk->n_damaged));
     if (walk->n_spent == walk->allowance)
-        HS_TRY(hs_ocaml_note(rt, true, walk->err,
-                             "lists of roots go in circles or overlap: not all were followed"));
+        HS_TRY(hs_findings_note(&rt->findings, true, walk->err,
+                                "lists of roots go in circles or overlap: not all were followed"));
     if (roots->frames->n_damaged != 0)
-        HS_TRY(hs_ocaml_note(rt, true, walk->err, "%llu frame tables are damaged or not mapped",
-                             (unsigned long long)roots->frames->n_damaged));
+        HS_TRY(hs_findings_note(&rt->findings, true, walk->err,
+                                "%llu frame tables are damaged or not mapped",
+                                (unsigned long long)roots->frames->n_damaged));
     if (roots->stops->lacks_unwinding)
-        HS_TRY(hs_ocaml_note(rt, true, walk->err,
-                             "a stack could not be unwound: the runtime's own record of it was "
-                             "used, and the words below it were scanned conservatively"));
+        HS_TRY(hs_findings_note(&rt->findings, true, walk->err,
+                                "a stack could not be unwound: the runtime's own record of it was "
+                                "used, and the words below it were scanned conservatively"));
     if (roots->stops->lacks_threads)
-        HS_TRY(hs_ocaml_note(rt, true, walk->err,
+        HS_TRY(
+            hs_findings_note(&rt->findings, true, walk->err,
                              "the list of systhreads was not found whole: stacks of some threads "
                              "were not scanned"));
     if (roots->stops->lacks_stack)
-        HS_TRY(hs_ocaml_note(rt, true, walk->err,
-                             "a stack could not be delimited: it was scanned conservatively"));
+        HS_TRY(hs_findings_note(&rt->findings, true, walk->err,
+                                "a stack could not be delimited: it was scanned conservatively"));
     return HS_OK;
 }
 

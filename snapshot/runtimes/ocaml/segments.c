@@ -36,7 +36,7 @@ static hs_status segments_of_executable(struct hs_ocaml *rt, const char *table, 
     uint64_t n_bad = 0;
 
     if (!hs_objects_find(rt->objects, table, &symbol))
-        return hs_ocaml_note(rt, true, err, "the program has no table '%s'", table);
+        return hs_findings_note(&rt->findings, true, err, "the program has no table '%s'", table);
     for (uint64_t i = 0; i < SEGMENTS_MAX; i++) {
         uint64_t begin, end;
         if (!hs_image_u64(rt->image, symbol.address + 16 * i, &begin) ||
@@ -48,8 +48,9 @@ static hs_status segments_of_executable(struct hs_ocaml *rt, const char *table, 
             HS_TRY(hs_spans_add(spans, begin, end + more, err));
     }
     if (n_bad != 0)
-        HS_TRY(hs_ocaml_note(rt, true, err, "%llu damaged entries in '%s' were left out",
-                             (unsigned long long)n_bad, table));
+        HS_TRY(hs_findings_note(&rt->findings, true, err,
+                                "%llu damaged entries in '%s' were left out",
+                                (unsigned long long)n_bad, table));
     return HS_OK;
 }
 
@@ -109,7 +110,7 @@ static hs_status segments_atoms(struct hs_ocaml *rt, struct hs_error *err)
 
     if (!hs_ocaml_symbol_word(rt, "caml_atom_table", &table) || table == 0 ||
         table % HS_WORD != 0 || table > UINT64_MAX / 2)
-        return hs_ocaml_note(rt, true, err, "the atom table was not found");
+        return hs_findings_note(&rt->findings, true, err, "the atom table was not found");
     HS_TRY(hs_image_copy(rt->image, rt->target, table, table + ATOM_WORDS * HS_WORD, err));
     rt->atoms_begin = table;
     rt->atoms_end = table + ATOM_WORDS * HS_WORD;

@@ -117,9 +117,9 @@ hs_status hs_stack_frame(struct hs_stack_walk *s, const struct hs_frame_entry *e
 
 hs_status hs_stack_cut(struct hs_stack_walk *s, const char *why)
 {
-    return hs_ocaml_note(s->walk->rt, true, s->walk->err,
-                         "the stack of thread %d is cut at frame %u (return address 0x%llx): %s",
-                         (int)s->thread->tid, s->frame, (unsigned long long)s->pc, why);
+    return hs_findings_note(&s->walk->rt->findings, true, s->walk->err,
+                            "the stack of thread %d is cut at frame %u (return address 0x%llx): %s",
+                            (int)s->thread->tid, s->frame, (unsigned long long)s->pc, why);
 }
 
 hs_status hs_stack_next_frame(struct hs_stack_walk *s, const struct hs_frame_descriptor *d,

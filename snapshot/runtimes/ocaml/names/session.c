@@ -51,9 +51,9 @@ static hs_status names_apply_leaf(struct hs_dump_session *s, struct hs_root *roo
 hs_status hs_dump_apply_names(struct hs_dump_session *s, struct hs_error *err)
 {
     if (s->names_failure[0] != '\0')
-        HS_TRY(hs_ocaml_note(&s->rt, false, err, "%s", s->names_failure));
+        HS_TRY(hs_findings_note(&s->rt.findings, false, err, "%s", s->names_failure));
     if (s->names.note[0] != '\0')
-        HS_TRY(hs_ocaml_note(&s->rt, false, err, "%s", s->names.note));
+        HS_TRY(hs_findings_note(&s->rt.findings, false, err, "%s", s->names.note));
     for (size_t i = 0; i < s->roots.roots.n_leaves && s->names.n_entries != 0; i++) {
         struct hs_root *root = &s->roots.roots.leaves[i].root;
         if (root->kind == HS_ROOT_GLOBAL || root->kind == HS_ROOT_DYNAMIC_GLOBAL)

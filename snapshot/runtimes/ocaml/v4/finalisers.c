@@ -13,6 +13,6 @@ hs_status hs_ocaml_walk_finalisers(struct hs_root_walk *walk)
     bool is_complete = s->finalisable_first != 0 && s->finalisable_last != 0 && s->to_do_hd != 0;
     if (is_complete || hs_walk_is_copying(walk))
         return HS_OK;
-    return hs_ocaml_note(walk->rt, true, walk->err,
-                         "finalisers were not scanned: their tables were not found");
+    return hs_findings_note(&walk->rt->findings, true, walk->err,
+                            "finalisers were not scanned: their tables were not found");
 }

@@ -38,6 +38,6 @@ hs_status hs_ocaml_walk_threads(struct hs_root_walk *walk)
         !hs_objects_find(walk->rt->objects, "caml_scan_roots_hook", &hook) ||
         !hs_walk_u64(walk, hook.address, &function) || function == 0)
         return HS_OK;
-    return hs_ocaml_note(walk->rt, true, walk->err,
-                         "roots of a scan hook other than systhreads were not scanned");
+    return hs_findings_note(&walk->rt->findings, true, walk->err,
+                            "roots of a scan hook other than systhreads were not scanned");
 }

@@ -102,8 +102,8 @@ hs_status hs_ocaml_walk_memprof(struct hs_root_walk *walk)
     if (stops->statics.entries_global != 0)
         HS_TRY(walk_array(walk, stops->statics.entries_global, true));
     else if (!hs_walk_is_copying(walk))
-        HS_TRY(hs_ocaml_note(walk->rt, true, walk->err,
-                             "memprof was not scanned: its table was not found"));
+        HS_TRY(hs_findings_note(&walk->rt->findings, true, walk->err,
+                                "memprof was not scanned: its table was not found"));
     if (main_context.address != 0)
         HS_TRY(walk_array(walk, main_context.address + CONTEXT_ENTRIES, false));
     for (size_t i = 0; i < stops->n; i++) {

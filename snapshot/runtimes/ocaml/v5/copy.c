@@ -174,7 +174,8 @@ static hs_status lists_ended(struct lists *l, struct hs_error *err)
     uint64_t list[FREELIST_WORDS];
 
     if (l->rt->five->pool_freelist == 0)
-        return hs_ocaml_note(l->rt, true, err, "what ended domains left in the heap was not found");
+        return hs_findings_note(&l->rt->findings, true, err,
+                                "what ended domains left in the heap was not found");
     if (!lists_read(l->rt, l->rt->five->pool_freelist, list, FREELIST_WORDS)) {
         l->n_damaged++;
         return HS_OK;
@@ -239,27 +240,30 @@ static hs_status lists_report(const struct lists *l, struct hs_error *err)
 {
     struct hs_ocaml *rt = l->rt;
 
-    HS_TRY(hs_ocaml_proof(rt, "ocaml domains, by the runtime's count", rt->five->n_running,
-                          rt->five->n_domains, err));
-    HS_TRY(hs_ocaml_proof(rt, "ocaml heap: words of the pools, by the runtime's count",
-                          l->stats[STAT_POOL_WORDS], l->n_pools * POOL_WORDS, err));
-    HS_TRY(hs_ocaml_proof(rt, "ocaml heap: large blocks, by the runtime's count",
-                          l->stats[STAT_LARGE_BLOCKS], l->n_large, err));
-    HS_TRY(hs_ocaml_proof(rt, "ocaml heap: words of large blocks, by the runtime's count",
-                          l->stats[STAT_LARGE_WORDS], l->n_large_words, err));
+    HS_TRY(hs_findings_proof(&rt->findings, "ocaml domains, by the runtime's count",
+                             rt->five->n_running, rt->five->n_domains, err));
+    HS_TRY(hs_findings_proof(&rt->findings,
+                             "ocaml heap: words of the pools, by the runtime's count",
+                             l->stats[STAT_POOL_WORDS], l->n_pools * POOL_WORDS, err));
+    HS_TRY(hs_findings_proof(&rt->findings, "ocaml heap: large blocks, by the runtime's count",
+                             l->stats[STAT_LARGE_BLOCKS], l->n_large, err));
+    HS_TRY(hs_findings_proof(&rt->findings,
+                             "ocaml heap: words of large blocks, by the runtime's count",
+                             l->stats[STAT_LARGE_WORDS], l->n_large_words, err));
     if (rt->five->n_running != rt->five->n_domains)
-        HS_TRY(hs_ocaml_note(rt, true, err, "%zu of %llu domains were found", rt->five->n_domains,
-                             (unsigned long long)rt->five->n_running));
+        HS_TRY(hs_findings_note(&rt->findings, true, err, "%zu of %llu domains were found",
+                                rt->five->n_domains, (unsigned long long)rt->five->n_running));
     if (l->stats[STAT_POOL_WORDS] != l->n_pools * POOL_WORDS ||
         l->stats[STAT_LARGE_WORDS] != l->n_large_words)
-        HS_TRY(hs_ocaml_note(
-            rt, true, err,
+        HS_TRY(hs_findings_note(
+            &rt->findings, true, err,
             "the heap's pools and large blocks hold %llu words but the runtime "
             "counts %llu",
             (unsigned long long)(l->n_pools * POOL_WORDS + l->n_large_words),
             (unsigned long long)(l->stats[STAT_POOL_WORDS] + l->stats[STAT_LARGE_WORDS])));
     if (l->n_damaged != 0)
-        HS_TRY(hs_ocaml_note(rt, true, err,
+        HS_TRY(
+            hs_findings_note(&rt->findings, true, err,
                              "%llu lists of pools or large blocks are damaged: what follows there "
                              "was left out",
                              (unsigned long long)l->n_damaged));

@@ -24,9 +24,9 @@ static hs_status walk_orphans(struct hs_root_walk *walk)
     if (walk->rt->five->orphans == 0)
         return hs_walk_is_copying(walk)
                    ? HS_OK
-                   : hs_ocaml_note(walk->rt, true, walk->err,
-                                   "finalisers that ended domains left were not scanned: their "
-                                   "list was not found");
+                   : hs_findings_note(&walk->rt->findings, true, walk->err,
+                                      "finalisers that ended domains left were not scanned: their "
+                                      "list was not found");
     if (!hs_walk_u64(walk, walk->rt->five->orphans + ORPHANS_FINAL, &info))
         return HS_OK;
     for (; !hs_walk_list_ends(walk, &cycle, info); info = next) {

@@ -112,7 +112,7 @@ hs_status hs_ocaml5_find_statics(struct hs_ocaml *rt, struct hs_error *err)
     rt->five->pool_freelist = statics_freelist(rt);
     rt->five->orphans = statics_orphans(rt);
     if (atoms == 0)
-        return hs_ocaml_note(rt, true, err, "the atom table was not found");
+        return hs_findings_note(&rt->findings, true, err, "the atom table was not found");
     rt->atoms_begin = atoms;
     rt->atoms_end = atoms + (ATOMS + 1) * HS_WORD;
     return hs_image_copy(rt->image, rt->target, rt->atoms_begin, rt->atoms_end, err);

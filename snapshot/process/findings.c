@@ -1,10 +1,11 @@
 /* Proofs and notes. */
+#include "process/findings.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
-#include "heaps/scene.h"
 
 #define FINDINGS_NOTE_BYTES 512
 /* Whoever shapes the target's memory chooses how many oddities there are to tell of. */
