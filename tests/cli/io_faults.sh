@@ -4,7 +4,6 @@
 # all of them with HS_LONG=1.
 . "$(dirname "$0")/lib.sh"
 
-[ -z "${SANITIZED:-}" ] || skip "a sanitizer must be loaded first"
 export IO_FAULTS=$BUILD_DIR/bin/io_faults.so
 [ -e "$IO_FAULTS" ] || fail "no $IO_FAULTS"
 

@@ -7,7 +7,7 @@ page()
     exits 0 help "man:$1"
     cmp -s "$work/out" "$SOURCE_DIR/docs/man/$2" ||
         fail "docs/man/$2 is not what the option table says: run scripts/man
-$(diff -u "$SOURCE_DIR/docs/man/$2" "$work/out" | head -20)"
+$(diff -u "$SOURCE_DIR/docs/man/$2" "$work/out" | sed -n 1,20p)"
     for section in NAME SYNOPSIS; do
         grep -qx ".SH $section" "$work/out" || fail "$2: no section $section"
     done

@@ -8,7 +8,6 @@ snap=$work/heap.snap
 rc=0
 "$limited" 67108864 true || rc=$?
 [ "$rc" != 77 ] || skip "no hard limits of memory here"
-[ -z "${SANITIZED:-}" ] || skip "sanitizers take more memory than the program may have"
 
 blocks=3000000
 [ -z "${HS_LONG:-}" ] || blocks=50000000

@@ -24,7 +24,7 @@ refuses "unknown command ''" "" ''
 for absent in diff serve report; do
     exits 2 "$absent" x
     mentions "^heapsnap: unknown command '$absent'\$"
-    ! "$HEAPSNAP" --help | grep -qE "^ +$absent " || fail "--help lists '$absent'"
+    ! "$HEAPSNAP" --help | grep -E "^ +$absent " >/dev/null || fail "--help lists '$absent'"
 done
 
 refuses "unknown option '--min-word' of 'roots'" "did you mean '--min-words'?" \

@@ -44,7 +44,7 @@ stop_by_user()
 {
     kill -STOP "$pid"
     for _ in $(seq 200); do
-        grep -h '^State:' "/proc/$pid"/task/*/status | grep -qv 'T (stopped)' || return 0
+        grep -h '^State:' "/proc/$pid"/task/*/status | grep -v 'T (stopped)' >/dev/null || return 0
         sleep 0.05
     done
     fail "the target did not stop"
@@ -106,7 +106,8 @@ same()
     for command in roots types leaks dominators; do
         cmp "$work/live/$command.json" "$work/other/$command.json" ||
             {
-                diff "$work/live/$command.json" "$work/other/$command.json" | cut -c 1-300 | head
+                diff "$work/live/$command.json" "$work/other/$command.json" |
+                    cut -c 1-300 | sed -n 1,10p
                 fail "$command of $what"
             }
     done

@@ -33,7 +33,7 @@ start_redis()
         --daemonize no "$@" >"$work/log" 2>&1 &
     pid=$!
     for _ in $(seq 200); do
-        redis-cli -s "$work/socket" ping 2>/dev/null | grep -q PONG && return
+        redis-cli -s "$work/socket" ping 2>/dev/null | grep PONG >/dev/null && return
         sleep 0.1
     done
     fail "redis-server did not start"

@@ -37,6 +37,13 @@ need()
     done
 }
 
+# The path of libjemalloc.so.2, or nothing. Reads all that ldconfig says: a reader that stops
+# earlier makes it fail where there are many libraries.
+jemalloc_library()
+{
+    ldconfig -p | awk '$1 == "libjemalloc.so.2" && !n++ { print $NF }'
+}
+
 # start COMMAND...: runs it until it says READY and rests; its standard input stays open.
 start()
 {

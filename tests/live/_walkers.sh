@@ -15,7 +15,7 @@ start()
     while ! grep -q ready "$work/log"; do
         kill -0 "$pid" 2>/dev/null || fail "$1 ended: $(tail -3 "$work/errors")"
         if [ "$SECONDS" -ge "$until" ]; then
-            grep -H . "/proc/$pid"/task/*/wchan "/proc/$pid/status" 2>/dev/null | head -80
+            grep -H . "/proc/$pid"/task/*/wchan "/proc/$pid/status" 2>/dev/null | sed -n 1,80p
             fail "$1 is not ready"
         fi
         sleep 0.1

@@ -24,5 +24,5 @@ for version in 3.7 3.8 3.9 3.10 3.12 3.13; do
 done
 
 # The same objects where malloc is jemalloc: two walkers in one process.
-library=$(ldconfig -p | awk '/libjemalloc.so.2/ && !n++ { print $NF }')
+library=$(jemalloc_library)
 [ -z "$library" ] || check env LD_PRELOAD="$library" /usr/bin/python3

@@ -6,7 +6,7 @@
 for tool in redis-server redis-cli gdb python3; do
     command -v $tool >/dev/null || { echo "skipped: no $tool"; exit 77; }
 done
-ldd "$(command -v redis-server)" | grep -q jemalloc ||
+ldd "$(command -v redis-server)" | grep jemalloc >/dev/null ||
     { echo "skipped: redis without jemalloc"; exit 77; }
 
 keys=60000
@@ -16,7 +16,7 @@ redis-server --port 0 --unixsocket "$work/socket" --save "" --appendonly no --di
     --daemonize no >"$work/log" 2>"$work/errors" &
 pid=$!
 for _ in $(seq 100); do
-    redis-cli -s "$work/socket" ping 2>/dev/null | grep -q PONG && break
+    redis-cli -s "$work/socket" ping 2>/dev/null | grep PONG >/dev/null && break
     sleep 0.1
 done
 python3 "$compare/_jemalloc_redis.py" commands "$keys" | redis-cli -s "$work/socket" --pipe \

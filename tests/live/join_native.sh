@@ -21,7 +21,7 @@ leave
 grep -q ENDED "$work/log" || fail "the program did not end"
 python3 "$SOURCE_DIR/tests/live/_join_native.py" "$HEAPSNAP" "$work" trace || fail "trace"
 
-jemalloc=$(ldconfig -p | awk '$1 == "libjemalloc.so.2" { print $NF; exit }')
+jemalloc=$(jemalloc_library)
 if [ -z "$jemalloc" ]; then
     echo "no libjemalloc.so.2: that half is left out"
     exit 0

@@ -13,7 +13,7 @@ look()
     python3 "$compare" "$work/log" "$work/$1.json" "$work/$1.leaks" || fail "$1"
 }
 
-jemalloc=$(ldconfig -p | sed -n 's/.*libjemalloc\.so\.2.* => //p' | head -1)
+jemalloc=$(jemalloc_library)
 for variant in one_graph one_graph.stripped jemalloc; do
     echo "$variant"
     case $variant in

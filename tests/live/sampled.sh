@@ -6,7 +6,7 @@ need gcc addr2line
 
 compare=$SOURCE_DIR/tests/live/_sampled_compare.py
 recorder=$(dirname "$HEAPSNAP")/libheapsnap-record.so
-jemalloc=$(ldconfig -p | awk '$1 == "libjemalloc.so.2" { print $NF; exit }')
+jemalloc=$(jemalloc_library)
 gcc -O1 -g -pthread -o "$work/known" "$fixtures/sampled_known.c" || fail "building"
 
 take()

@@ -6,7 +6,7 @@
 . "$SOURCE_DIR/tests/live/_redis.sh"
 need redis-server redis-cli gdb
 redis=$(command -v redis-server)
-ldd "$redis" | grep -q jemalloc || { echo "skipped: redis without jemalloc"; exit 77; }
+ldd "$redis" | grep jemalloc >/dev/null || { echo "skipped: redis without jemalloc"; exit 77; }
 
 export MALLOC_CONF=prof:true,lg_prof_sample:14,prof_prefix:$work/redis
 start_redis

@@ -26,7 +26,7 @@ inner_of()
 {
     host=$pid
     for _ in 1 2; do
-        child=$(pgrep -P "$host" | head -1 || true)
+        child=$(pgrep -P "$host" | sed -n 1p || true)
         [ -z "$child" ] || host=$child
     done
     inner=$(sed -n 's/^READY //p' "$work/log")
@@ -110,9 +110,9 @@ for _ in $(seq 100); do
     [ "$(grep -c '^READY' "$work/log")" -lt 2 ] || break
     sleep 0.1
 done
-sibling=$(sed -n 's/^READY //p' "$work/log" | grep -vx 1 | head -1)
+sibling=$(sed -n 's/^READY //p' "$work/log" | grep -vx 1 | sed -n 1p)
 grep -qx 'READY 1' "$work/log" || fail "no number 1: $(cat "$work/log")"
-host=$(pgrep -P "$pid" | head -1 || true)
+host=$(pgrep -P "$pid" | sed -n 1p || true)
 for inner in 1 "$sibling"; do
     rm -f "$work/out/heap.snap" "$work/out/heap.snap.idx"
     inside "$work/bin/heapsnap" dump "$inner" -o "$work/out/heap.snap" 2>"$work/out/talk" ||
