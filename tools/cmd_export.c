@@ -11,6 +11,7 @@
 #include "base/buffer.h"
 #include "commands.h"
 #include "export_v8.h"
+#include "look/open_view.h"
 #include "look/view.h"
 
 /* A line has at most five numbers of 20 digits, an address and a short word, beside the type name.
@@ -208,7 +209,7 @@ hs_status hs_cmd_export(struct hs_tool *tool, const struct hs_invocation *inv, s
         return hs_export_v8(tool, inv, err);
     const char *directory = inv->text[HS_OPT_DIRECTORY];
     struct hs_view view = {0};
-    HS_TRY(hs_view_open(tool, inv->arguments[0], HS_VIEW_INDEX, &view, err));
+    HS_TRY(hs_tool_open_view(tool, inv->arguments[0], HS_VIEW_INDEX, &view, err));
     struct table nodes = {0}, edges = {0};
     hs_status status = make_directory(tool, directory, err);
     if (status == HS_OK)

@@ -6,6 +6,7 @@
 
 #include "base/units.h"
 #include "commands.h"
+#include "look/open_view.h"
 #include "look/view.h"
 
 /* "PATH: ..." in a line: what a file is called may have been another's choice, too. */
@@ -45,7 +46,8 @@ hs_status hs_cmd_index(struct hs_tool *tool, const struct hs_invocation *inv, st
 {
     struct hs_view view = {0};
     uint64_t began_ns = hs_now_ns();
-    HS_TRY(hs_view_open_index(tool, inv->arguments[0], hs_given(inv, HS_OPT_REBUILD), &view, err));
+    HS_TRY(hs_tool_open_view_index(tool, inv->arguments[0], hs_given(inv, HS_OPT_REBUILD), &view,
+                                   err));
     hs_status status = print_index(tool, &view, hs_now_ns() - began_ns, err);
     return hs_view_finish(&view, status, err);
 }
@@ -81,7 +83,7 @@ static hs_status check_index(struct hs_tool *tool, struct hs_view *view, struct 
 hs_status hs_cmd_check(struct hs_tool *tool, const struct hs_invocation *inv, struct hs_error *err)
 {
     struct hs_view view = {0};
-    HS_TRY(hs_view_open(tool, inv->arguments[0], HS_VIEW_SNAP, &view, err));
+    HS_TRY(hs_tool_open_view(tool, inv->arguments[0], HS_VIEW_SNAP, &view, err));
     hs_status status = hs_snap_check(view.snap, &tool->progress, err);
     if (status != HS_OK)
         status = hs_context(err, "cannot accept '%s'", view.path);

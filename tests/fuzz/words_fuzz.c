@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "made_view.h"
 #include "tools/look/what.h"
+#include "tools/options.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes);
 

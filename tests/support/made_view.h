@@ -16,7 +16,7 @@
 
 struct made_view {
     struct hs_graph_builder builder;
-    struct hs_tool tool;
+    struct hs_session session; /* zeroed: no limit, nobody listens */
     struct hs_view view;
     char directory[64];
     char path[96];
@@ -35,7 +35,7 @@ static inline void made_view_open(struct made_view *made)
 {
     struct hs_error err = HS_ERROR_INIT;
     made_view_write(made);
-    if (hs_view_open(&made->tool, made->path, HS_VIEW_INDEX, &made->view, &err) != HS_OK) {
+    if (hs_view_open(&made->session, made->path, HS_VIEW_INDEX, &made->view, &err) != HS_OK) {
         (void)fprintf(stderr, "%s\n", err.message);
         abort();
     }

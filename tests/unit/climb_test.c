@@ -79,7 +79,7 @@ static void a_long_list(void **state)
         hs_graph_builder_edge(&made.builder, first + i, first + i + 1, HS_EDGE_EXACT);
     hs_graph_builder_leaf(&made.builder, HS_ROOT_GLOBAL, "m", "U", "U.x", first);
     made_view_open(&made);
-    made.view.budget = &budget;
+    made.view.session.budget = &budget;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_climb climb;
     struct asked asked = {.view = &made.view};
@@ -92,7 +92,7 @@ static void a_long_list(void **state)
     assert_true(climb.n_passed < 2 * N); /* a step apiece, and some to what is remembered */
     hs_climb_fini(&climb);
     assert_int_equal(budget.used_bytes, 0);
-    made.view.budget = NULL;
+    made.view.session.budget = NULL;
     made_view_close(&made);
 }
 

@@ -122,7 +122,7 @@ static void a_long_list(void **state)
         hs_graph_builder_edge(&made.builder, first + i, first + i + 1, HS_EDGE_EXACT);
     hs_graph_builder_leaf(&made.builder, HS_ROOT_GLOBAL, "m", "U", "U.x", first);
     made_view_open(&made);
-    made.view.budget = &budget;
+    made.view.session.budget = &budget;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_chains chains;
     assert_int_equal(hs_chains_init(&made.view, &chains, &err), HS_OK);
@@ -135,7 +135,7 @@ static void a_long_list(void **state)
     assert_int_equal(chains.n, 2);
     hs_chains_fini(&chains);
     assert_int_equal(budget.used_bytes, 0);
-    made.view.budget = NULL;
+    made.view.session.budget = NULL;
     made_view_close(&made);
 }
 
@@ -179,12 +179,12 @@ static void over_the_budget(void **state)
     uint32_t first = hs_graph_builder_blocks(&made.builder, 3000, 3);
     hs_graph_builder_leaf(&made.builder, HS_ROOT_GLOBAL, "m", "U", "U.x", first);
     made_view_open(&made);
-    made.view.budget = &budget;
+    made.view.session.budget = &budget;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_chains chains = {0};
     assert_int_equal(hs_chains_init(&made.view, &chains, &err), HS_LIMIT);
     assert_int_equal(budget.used_bytes, 0);
-    made.view.budget = NULL;
+    made.view.session.budget = NULL;
     made_view_close(&made);
 }
 

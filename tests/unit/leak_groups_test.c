@@ -26,10 +26,9 @@ static struct found find(struct made_view *made, const struct hs_leak_query *que
 {
     struct hs_error err = HS_ERROR_INIT;
     struct found found = {0};
-    assert_int_equal(hs_leak_set_find(&made->tool, &made->view, holders, &found.set, &err), HS_OK);
-    assert_int_equal(
-        hs_leak_groups_find(&made->tool, &made->view, &found.set, query, &found.groups, &err),
-        HS_OK);
+    assert_int_equal(hs_leak_set_find(&made->view, holders, &found.set, &err), HS_OK);
+    assert_int_equal(hs_leak_groups_find(&made->view, &found.set, query, &found.groups, &err),
+                     HS_OK);
     return found;
 }
 
@@ -177,10 +176,8 @@ static void check_held(struct made_view *made, const struct hs_leak_holders *hol
     struct hs_bitmap held[2];
     for (unsigned i = 0; i < 2; i++)
         assert_int_equal(hs_bitmap_init(&held[i], made->view.n_nodes, &err), HS_OK);
-    assert_int_equal(hs_leak_held_in_memory(&made->tool, &made->view, holders, &held[0], &err),
-                     HS_OK);
-    assert_int_equal(hs_leak_held_by_passes(&made->tool, &made->view, holders, &held[1], &err),
-                     HS_OK);
+    assert_int_equal(hs_leak_held_in_memory(&made->view, holders, &held[0], &err), HS_OK);
+    assert_int_equal(hs_leak_held_by_passes(&made->view, holders, &held[1], &err), HS_OK);
     for (hs_node node = 0; node < made->view.n_nodes; node++) {
         assert_int_equal(hs_bitmap_get(&held[0], node), hs_bitmap_get(&held[1], node));
         if (node >= made->view.n_tree)
@@ -309,10 +306,9 @@ static void test_allocations(void **state)
         struct hs_error err = HS_ERROR_INIT;
         struct found f = {0};
         hs_alloc_fail_at(nth, false);
-        hs_status status = hs_leak_set_find(&made.tool, &made.view, NULL, &f.set, &err);
+        hs_status status = hs_leak_set_find(&made.view, NULL, &f.set, &err);
         if (status == HS_OK)
-            status =
-                hs_leak_groups_find(&made.tool, &made.view, &f.set, &everything, &f.groups, &err);
+            status = hs_leak_groups_find(&made.view, &f.set, &everything, &f.groups, &err);
         hs_alloc_fail_at(0, false);
         found_fini(&f);
         if (status == HS_OK) {

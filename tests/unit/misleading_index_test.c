@@ -25,6 +25,7 @@ static char directory[] = "/tmp/hs_circle_test.XXXXXX";
 static char snap_path[64], index_path[72];
 static uint8_t bytes[INDEX_BYTES_MAX];
 static hs_node first_node;
+static struct hs_session session;
 static struct hs_tool tool;
 
 /* The bytes of a section that has one page, and its cells: one number each, or rows. */
@@ -74,7 +75,7 @@ static void write_bent_index(void)
 {
     struct hs_error err = HS_ERROR_INIT;
     struct hs_view view;
-    assert_int_equal(hs_view_open(&tool, snap_path, HS_VIEW_INDEX, &view, &err), HS_OK);
+    assert_int_equal(hs_view_open(&session, snap_path, HS_VIEW_INDEX, &view, &err), HS_OK);
     hs_view_close(&view);
     FILE *file = fopen(index_path, "rb");
     assert_non_null(file);
@@ -118,7 +119,7 @@ static int tear_down(void **state)
 static void open_bent(struct hs_view *ret)
 {
     struct hs_error err = HS_ERROR_INIT;
-    assert_int_equal(hs_view_open(&tool, snap_path, HS_VIEW_INDEX, ret, &err), HS_OK);
+    assert_int_equal(hs_view_open(&session, snap_path, HS_VIEW_INDEX, ret, &err), HS_OK);
     assert_false(hs_index_was_built(ret->index)); /* it was believed */
 }
 
@@ -141,7 +142,7 @@ static void types_are_refused(void **state)
     struct hs_type_rows rows = {.n_rows = 77};
     const struct hs_type_query query = {.max_rows = UINT64_MAX};
     open_bent(&view);
-    assert_int_equal(hs_type_rows_select(&tool, &view, &query, &rows, &err), HS_FORMAT);
+    assert_int_equal(hs_type_rows_select(&view, &query, &rows, &err), HS_FORMAT);
     assert_int_equal(rows.n_rows, 77);
     assert_non_null(strstr(err.message, "circle"));
     assert_non_null(strstr(err.hint, "--rebuild"));

@@ -91,9 +91,9 @@ static void by_root(void **state)
     query.min_words = UINT64_MAX;
     selects(view, &query, NAMES(), 6);
     query = everything;
-    query.kinds = HS_BIT(HS_ROOT_STACK) | HS_BIT(HS_ROOT_C_ROOT);
+    query.kinds = 1U << HS_ROOT_STACK | 1U << HS_ROOT_C_ROOT;
     selects(view, &query, NAMES("s", "k"), 4);
-    query.kinds = HS_BIT(HS_ROOT_FINALISER); /* the weak one is no row */
+    query.kinds = 1U << HS_ROOT_FINALISER; /* the weak one is no row */
     selects(view, &query, NAMES(), 6);
     query = everything;
     query.sort = HS_SORT_NAME;
@@ -121,7 +121,7 @@ static void by_group(void **state)
     query.group_by = HS_BY_THREAD;
     selects(view, &query, NAMES("thread 1"), 3);
     query.group_by = HS_BY_KIND;
-    query.kinds = HS_BIT(HS_ROOT_GLOBAL);
+    query.kinds = 1U << HS_ROOT_GLOBAL;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_root_rows rows;
     assert_int_equal(hs_root_rows_select(view, &query, &rows, &err), HS_OK);
@@ -184,7 +184,7 @@ static void variables(void **state)
     made_view_open(&made);
     const struct hs_view *view = &made.view;
     struct hs_root_query query = everything;
-    query.kinds = HS_BIT(HS_ROOT_GLOBAL);
+    query.kinds = 1U << HS_ROOT_GLOBAL;
     selects(view, &query, NAMES("v", "x"), 4);
     query = everything;
     selects(view, &query, NAMES("v", "x", "t", "rax", "s", "s9"), 0);
@@ -325,7 +325,7 @@ static void static_words(void **state)
     fill(&made.builder);
     made_view_open(&made);
     struct hs_root_query query = everything;
-    query.kinds = HS_BIT(HS_ROOT_C_ROOT);
+    query.kinds = 1U << HS_ROOT_C_ROOT;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_root_rows rows;
     assert_int_equal(hs_root_rows_select(&made.view, &query, &rows, &err), HS_OK);

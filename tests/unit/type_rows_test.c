@@ -30,7 +30,7 @@ static struct hs_type_rows select_rows(struct made_view *made, const struct hs_t
 {
     struct hs_error err = HS_ERROR_INIT;
     struct hs_type_rows rows;
-    assert_int_equal(hs_type_rows_select(&made->tool, &made->view, query, &rows, &err), HS_OK);
+    assert_int_equal(hs_type_rows_select(&made->view, query, &rows, &err), HS_OK);
     return rows;
 }
 
@@ -165,9 +165,9 @@ static void lots_of_types(void **state)
         struct hs_budget budget = {.limit_bytes = limits[i]};
         struct hs_error err = HS_ERROR_INIT;
         struct hs_type_rows rows;
-        made.view.budget = &budget;
-        hs_status status = hs_type_rows_select(&made.tool, &made.view, &everything, &rows, &err);
-        made.view.budget = NULL;
+        made.view.session.budget = &budget;
+        hs_status status = hs_type_rows_select(&made.view, &everything, &rows, &err);
+        made.view.session.budget = NULL;
         assert_int_equal(status, i == 3 ? HS_LIMIT : HS_OK);
         assert_int_equal(budget.used_bytes, 0);
         if (status != HS_OK)
@@ -247,7 +247,7 @@ static void out_of_memory(void **state)
         struct hs_error err = HS_ERROR_INIT;
         struct hs_type_rows rows = {.n_rows = 77};
         hs_alloc_fail_at(++n, false);
-        hs_status status = hs_type_rows_select(&made.tool, &made.view, &everything, &rows, &err);
+        hs_status status = hs_type_rows_select(&made.view, &everything, &rows, &err);
         hs_alloc_fail_at(0, false);
         done = status == HS_OK;
         if (done)

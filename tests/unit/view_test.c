@@ -179,7 +179,7 @@ static void chunks(void **state)
     hs_graph_builder_edge(b, first + 7, first + 8, HS_EDGE_EXACT);
     made_view_write(&made);
     struct hs_error err = HS_ERROR_INIT;
-    assert_int_equal(hs_view_open(&made.tool, made.path, HS_VIEW_SNAP, &made.view, &err), HS_OK);
+    assert_int_equal(hs_view_open(&made.session, made.path, HS_VIEW_SNAP, &made.view, &err), HS_OK);
     assert_null(made.view.index);
     const struct hs_chunk *chunk;
     uint32_t at;
@@ -221,7 +221,7 @@ static void damaged_chunk(void **state)
     assert_int_equal(pwrite(fd, bytes, sizeof bytes, place), sizeof bytes);
     close(fd);
     struct hs_error err = HS_ERROR_INIT;
-    hs_status status = hs_view_open(&made.tool, made.path, HS_VIEW_SNAP, &made.view, &err);
+    hs_status status = hs_view_open(&made.session, made.path, HS_VIEW_SNAP, &made.view, &err);
     if (status == HS_OK) {
         const struct hs_chunk *chunk;
         uint32_t at;
@@ -250,7 +250,7 @@ static void out_of_memory(void **state)
         struct hs_error err = HS_ERROR_INIT;
         struct hs_view view = {0};
         hs_alloc_fail_at(n, false);
-        hs_status status = hs_view_open(&made.tool, made.path, HS_VIEW_INDEX, &view, &err);
+        hs_status status = hs_view_open(&made.session, made.path, HS_VIEW_INDEX, &view, &err);
         hs_alloc_fail_at(0, false);
         if (status == HS_OK) {
             opened = n > 3;
@@ -267,11 +267,11 @@ static void out_of_memory(void **state)
 static void refuses(void **state)
 {
     (void)state;
-    struct hs_tool tool = {0};
+    struct hs_session session = {0};
     struct hs_view view = {0};
     struct hs_error err = HS_ERROR_INIT;
-    assert_int_equal(hs_view_open(&tool, "/dev/null", HS_VIEW_INDEX, &view, &err), HS_FORMAT);
-    assert_int_equal(hs_view_open(&tool, "/no/such/file", HS_VIEW_INDEX, &view, &err), HS_IO);
+    assert_int_equal(hs_view_open(&session, "/dev/null", HS_VIEW_INDEX, &view, &err), HS_FORMAT);
+    assert_int_equal(hs_view_open(&session, "/no/such/file", HS_VIEW_INDEX, &view, &err), HS_IO);
     assert_null(view.snap);
     hs_view_close(&view);
 }

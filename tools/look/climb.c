@@ -24,7 +24,7 @@ static struct hs_climb_slot *slot_of(const struct hs_climb *climb, hs_node key)
 
 static hs_status resize(struct hs_climb *climb, size_t n_slots, struct hs_error *err)
 {
-    struct hs_budget *budget = climb->view->budget;
+    struct hs_budget *budget = climb->view->session.budget;
     const size_t size = sizeof *climb->slots;
     void *slots;
     HS_TRY(hs_budget_reserve(budget, n_slots * size, "the ways up the dominator tree", err));
@@ -59,7 +59,7 @@ hs_status hs_climb_init(const struct hs_view *view,
 void hs_climb_fini(struct hs_climb *climb)
 {
     if (climb->view != NULL)
-        hs_budget_release(climb->view->budget, climb->n_slots * sizeof *climb->slots);
+        hs_budget_release(climb->view->session.budget, climb->n_slots * sizeof *climb->slots);
     hs_free(climb->slots);
     *climb = (struct hs_climb){0};
 }

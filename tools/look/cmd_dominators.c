@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "commands.h"
+#include "open_view.h"
 #include "root_json.h"
 #include "what.h"
 
@@ -274,7 +275,7 @@ hs_status hs_cmd_dominators(struct hs_tool *tool, const struct hs_invocation *in
                             struct hs_error *err)
 {
     struct hs_view view = {0};
-    HS_TRY(hs_view_open(tool, inv->arguments[0], HS_VIEW_INDEX, &view, err));
+    HS_TRY(hs_tool_open_view(tool, inv->arguments[0], HS_VIEW_INDEX, &view, err));
     hs_status status = run(tool, inv, &view, err);
     return hs_view_finish(&view, status, err);
 }

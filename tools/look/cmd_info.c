@@ -387,8 +387,8 @@ hs_status hs_cmd_info(struct hs_tool *tool, const struct hs_invocation *inv, str
 {
     struct hs_view view = {
         .path = inv->arguments[0],
-        .budget = hs_tool_budget(tool),
-        .progress = &tool->progress,
+        .session.budget = hs_tool_budget(tool),
+        .session.progress = &tool->progress,
     };
     HS_TRY(hs_snap_open(view.path, HS_SNAP_ALLOW_CUT, &view.snap, err));
     view.totals = hs_snap_totals(view.snap);

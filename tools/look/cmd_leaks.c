@@ -7,6 +7,7 @@
 #include "fold.h"
 #include "leak_groups.h"
 #include "neighbours.h"
+#include "open_view.h"
 #include "place.h"
 
 struct report {
@@ -82,14 +83,15 @@ static hs_status fold_path(const struct report *r, const struct hs_leak_group *g
     for (uint32_t rank = first; parent[rank] != HS_NONE; rank = parent[rank])
         n++;
     hs_auto_free hs_node *nodes = NULL;
-    HS_TRY(hs_budget_reserve(r->view->budget, n * sizeof *nodes, "the steps of a path", err));
+    HS_TRY(
+        hs_budget_reserve(r->view->session.budget, n * sizeof *nodes, "the steps of a path", err));
     hs_status status = hs_alloc(n, sizeof *nodes, (void **)&nodes, err);
     uint32_t rank = first;
     for (size_t i = n; status == HS_OK && i-- > 0; rank = parent[rank])
         nodes[i] = hs_leak_node(&r->set, rank);
     if (status == HS_OK)
         status = hs_fold_path(fold, r->view, nodes, n, err);
-    hs_budget_release(r->view->budget, n * sizeof *nodes);
+    hs_budget_release(r->view->session.budget, n * sizeof *nodes);
     return status;
 }
 
@@ -347,9 +349,8 @@ static bool root_holds(const void *context, const struct hs_root *root)
     return hs_suppressions_match(pair[0], HS_SUPPRESS_ROOT, hs_view_string(pair[1], root->name));
 }
 
-static hs_status find(struct hs_tool *tool, const struct hs_invocation *inv,
-                      const struct hs_suppressions *suppressions, struct report *r,
-                      struct hs_error *err)
+static hs_status find(const struct hs_invocation *inv, const struct hs_suppressions *suppressions,
+                      struct report *r, struct hs_error *err)
 {
     const void *context[] = {suppressions, r->view};
     struct hs_leak_holders holders = {root_holds, context};
@@ -359,8 +360,8 @@ static hs_status find(struct hs_tool *tool, const struct hs_invocation *inv,
         .min_words = inv->number[HS_OPT_MIN_WORDS],
         .max_rows = hs_tool_rows(inv),
     };
-    HS_TRY(hs_leak_set_find(tool, r->view, suppressions->n != 0 ? &holders : NULL, &r->set, err));
-    HS_TRY(hs_leak_groups_find(tool, r->view, &r->set, &query, &r->groups, err));
+    HS_TRY(hs_leak_set_find(r->view, suppressions->n != 0 ? &holders : NULL, &r->set, err));
+    HS_TRY(hs_leak_groups_find(r->view, &r->set, &query, &r->groups, err));
     return look_up(r, err);
 }
 
@@ -407,13 +408,13 @@ hs_status hs_cmd_leaks(struct hs_tool *tool, const struct hs_invocation *inv, st
     struct report r = {.view = &view};
     if (hs_given(inv, HS_OPT_SUPPRESSIONS))
         HS_TRY(hs_suppressions_load(inv->text[HS_OPT_SUPPRESSIONS], &suppressions, err));
-    hs_status status = hs_view_open(tool, inv->arguments[0], HS_VIEW_INDEX, &view, err);
+    hs_status status = hs_tool_open_view(tool, inv->arguments[0], HS_VIEW_INDEX, &view, err);
     if (status == HS_OK)
         r.is_collected = is_collected(&view);
     if (r.is_collected)
         hs_talk("what no root reaches in an OCaml heap is garbage, which its collector frees");
     if (status == HS_OK)
-        status = find(tool, inv, &suppressions, &r, err);
+        status = find(inv, &suppressions, &r, err);
     if (status == HS_OK)
         status = print(tool, inv, &r, err);
     if (status == HS_OK)

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "commands.h"
 #include "neighbours.h"
+#include "open_view.h"
 #include "place.h"
 #include "root_json.h"
 #include "sample_print.h"
@@ -409,9 +410,9 @@ static hs_status run(struct hs_tool *tool, const struct hs_invocation *inv, stru
 hs_status hs_cmd_object(struct hs_tool *tool, const struct hs_invocation *inv, struct hs_error *err)
 {
     struct hs_view view = {0};
-    HS_TRY(hs_view_open(tool, inv->arguments[0], HS_VIEW_INDEX, &view, err));
+    HS_TRY(hs_tool_open_view(tool, inv->arguments[0], HS_VIEW_INDEX, &view, err));
     struct object object = {.view = &view, .limit = hs_tool_rows(inv)};
-    uint64_t room = hs_budget_left_bytes(view.budget) / 4 / sizeof(struct hs_node_facts);
+    uint64_t room = hs_budget_left_bytes(view.session.budget) / 4 / sizeof(struct hs_node_facts);
     object.piece = room > LARGEST_PIECE ? LARGEST_PIECE : room < LEAST_PIECE ? LEAST_PIECE : room;
     hs_status status = run(tool, inv, &object, err);
     hs_join_close(&object.join);

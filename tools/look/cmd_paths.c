@@ -2,10 +2,12 @@
 #include <string.h>
 
 #include "commands.h"
+#include "open_view.h"
 #include "path_print.h"
 #include "root_json.h"
 #include "sample_print.h"
-#include "site_paths.h"
+#include "site_paths_print.h"
+#include "site_print.h"
 #include "what.h"
 
 /* ---- JSON */
@@ -239,7 +241,7 @@ hs_status hs_cmd_paths(struct hs_tool *tool, const struct hs_invocation *inv, st
         return hs_hint(err, "WHAT is N or sample:N, 0xADDR, #N, root:NAME, type:NAME or site:NAME");
     }
     struct hs_view view = {0};
-    HS_TRY(hs_view_open(tool, inv->arguments[0], HS_VIEW_INDEX, &view, err));
+    HS_TRY(hs_tool_open_view(tool, inv->arguments[0], HS_VIEW_INDEX, &view, err));
     hs_status status = run(tool, inv, &view, err);
     return hs_view_finish(&view, status, err);
 }

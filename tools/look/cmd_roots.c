@@ -2,10 +2,12 @@
 #include <string.h>
 
 #include "commands.h"
+#include "open_view.h"
 #include "place.h"
 #include "root_json.h"
 #include "root_sites_print.h"
-#include "sampled_whole.h"
+#include "sampled_whole_print.h"
+#include "site_print.h"
 
 struct listing {
     struct hs_view view;
@@ -237,7 +239,7 @@ hs_status hs_cmd_roots(struct hs_tool *tool, const struct hs_invocation *inv, st
             },
         .has_sites = hs_given(inv, HS_OPT_SITES) || hs_given(inv, HS_OPT_TRACE),
     };
-    HS_TRY(hs_view_open(tool, inv->arguments[0], HS_VIEW_INDEX, &listing.view, err));
+    HS_TRY(hs_tool_open_view(tool, inv->arguments[0], HS_VIEW_INDEX, &listing.view, err));
     hs_status status = run(tool, inv, &listing, err);
     hs_root_sites_fini(&listing.sites);
     hs_join_close(&listing.join);

@@ -5,9 +5,11 @@
 
 #include "base/alloc.h"
 #include "commands.h"
+#include "open_view.h"
 #include "root_json.h"
-#include "sample_groups.h"
-#include "sampled_whole.h"
+#include "sample_groups_print.h"
+#include "sampled_whole_print.h"
+#include "site_print.h"
 
 struct sample_row {
     const struct hs_sample *sample;
@@ -295,7 +297,7 @@ hs_status hs_cmd_samples(struct hs_tool *tool, const struct hs_invocation *inv,
     struct hs_view view = {0};
     struct hs_join join = {0};
     const char *trace = hs_given(inv, HS_OPT_TRACE) ? inv->text[HS_OPT_TRACE] : NULL;
-    HS_TRY(hs_view_open(tool, inv->arguments[0], HS_VIEW_INDEX, &view, err));
+    HS_TRY(hs_tool_open_view(tool, inv->arguments[0], HS_VIEW_INDEX, &view, err));
     hs_status status = hs_join_open(&view, trace, /* id= */ NULL, &join, err);
     if (status == HS_OK && hs_given(inv, HS_OPT_SAMPLE_GROUP_BY))
         status = hs_sample_groups_print(tool, inv, &join, keys_of(inv), err);

@@ -1,5 +1,6 @@
 /* types: objects, shallow and retained words of each type. */
 #include "commands.h"
+#include "open_view.h"
 #include "type_rows.h"
 
 static void put_json_row(struct hs_json *json, const struct hs_view *view,
@@ -106,11 +107,11 @@ static hs_status print_sheet(struct hs_tool *tool, const struct hs_invocation *i
 hs_status hs_cmd_types(struct hs_tool *tool, const struct hs_invocation *inv, struct hs_error *err)
 {
     struct hs_view view = {0};
-    HS_TRY(hs_view_open(tool, inv->arguments[0], HS_VIEW_INDEX, &view, err));
+    HS_TRY(hs_tool_open_view(tool, inv->arguments[0], HS_VIEW_INDEX, &view, err));
     struct hs_type_rows rows = {0};
     struct hs_type_query query = {(enum hs_type_sort)inv->number[HS_OPT_TYPE_SORT],
                                   inv->number[HS_OPT_MIN_WORDS], hs_tool_rows(inv)};
-    hs_status status = hs_type_rows_select(tool, &view, &query, &rows, err);
+    hs_status status = hs_type_rows_select(&view, &query, &rows, err);
     if (status == HS_OK) {
         enum hs_format format = hs_tool_format(inv);
         if (format == HS_FORMAT_JSON || format == HS_FORMAT_NDJSON)

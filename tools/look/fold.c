@@ -69,7 +69,8 @@ static hs_status describe(struct hs_view *view, struct piece *piece, struct hs_e
         HS_TRY(hs_view_facts(view, nodes[at], &facts, err));
         step->type = facts.type;
         if (i % TELL_EVERY == TELL_EVERY - 1)
-            HS_TRY(hs_progress_tell(view->progress, "reading the path", i + 1, piece->n, err));
+            HS_TRY(
+                hs_progress_tell(view->session.progress, "reading the path", i + 1, piece->n, err));
     }
     return HS_OK;
 }
@@ -94,7 +95,7 @@ hs_status hs_fold_path(struct hs_fold *fold, struct hs_view *view, const hs_node
     struct piece piece = {.nodes = nodes};
     size_t room = n < HS_FOLD_PIECE ? n : HS_FOLD_PIECE;
     uint64_t n_bytes = room * (sizeof *piece.order + sizeof *piece.steps);
-    HS_TRY(hs_budget_reserve(view->budget, n_bytes, "the steps of a path", err));
+    HS_TRY(hs_budget_reserve(view->session.budget, n_bytes, "the steps of a path", err));
     hs_status status = hs_alloc(room, sizeof *piece.order, (void **)&piece.order, err);
     if (status == HS_OK)
         status = hs_alloc(room, sizeof *piece.steps, (void **)&piece.steps, err);
@@ -102,7 +103,7 @@ hs_status hs_fold_path(struct hs_fold *fold, struct hs_view *view, const hs_node
         status = fold_pieces(fold, view, nodes, n, &piece, err);
     hs_free(piece.order);
     hs_free(piece.steps);
-    hs_budget_release(view->budget, n_bytes);
+    hs_budget_release(view->session.budget, n_bytes);
     if (status == HS_OK)
         hs_fold_finish(fold);
     return status;

@@ -4,6 +4,7 @@
 #define HS_LOOK_INFO_MEMORY_H
 
 #include "report/sheet.h"
+#include "tool.h"
 #include "view.h"
 
 /* The node above the roots of kind unclaimed; HS_NO_NODE when there are none. */

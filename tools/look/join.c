@@ -1,11 +1,11 @@
 /* Samples, sites and traces put together. */
 #include "join.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "trace/agree.h"
-#include "trace/gaps.h"
 
 /* Collected before the dump by more than clocks disagree, and yet there. */
 #define CLOCKS_NS UINT64_C(1000000000)
@@ -150,6 +150,15 @@ static hs_status wanted_ids(const struct hs_join *join, const uint64_t *id, uint
     return HS_OK;
 }
 
+static void say_unknown(const struct hs_join *join, const char *unknown)
+{
+    const struct hs_session *session = &join->view->session;
+    char line[1024];
+    (void)snprintf(line, sizeof line, "'%s': %s", join->path, unknown);
+    if (session->say != NULL)
+        session->say(session->context, line);
+}
+
 static hs_status read_trace(struct hs_join *join, const uint64_t *id, struct hs_error *err)
 {
     const struct hs_trace_info *info = hs_trace_info(join->trace.trace);
@@ -159,9 +168,9 @@ static hs_status read_trace(struct hs_join *join, const uint64_t *id, struct hs_
     HS_TRY(hs_trace_agree(info, join->view->snap, &unknown, err));
     HS_TRY(hs_trace_sampler(join->path, info, join->view->snap, &join->traced_sampler, err));
     if (unknown != NULL)
-        hs_talk("'%s': %s", join->path, unknown);
+        say_unknown(join, unknown);
     HS_TRY(wanted_ids(join, id, &ids, &n, err));
-    if (hs_trace_join_read(&join->trace, ids, n, join->view->progress, err) != HS_OK)
+    if (hs_trace_join_read(&join->trace, ids, n, join->view->session.progress, err) != HS_OK)
         return hs_context(err, "cannot read the trace '%s'", join->path);
     if (join->traced_sampler != UINT32_MAX)
         join->samplers[join->traced_sampler].period_words = 1 / info->samples_per_word;
@@ -179,7 +188,7 @@ static hs_status join_all(struct hs_join *join, const uint64_t *id, struct hs_er
     if (n_samplers != 0)
         memcpy(join->samplers, view->facts->samplers, n_samplers * sizeof *join->samplers);
     if (join->path != NULL) {
-        HS_TRY(hs_trace_join_open(join->path, view->budget, &join->trace, err));
+        HS_TRY(hs_trace_join_open(join->path, view->session.budget, &join->trace, err));
         if (read_trace(join, id, err) != HS_OK)
             return hs_context(err, "cannot join '%s' with '%s'", join->path, view->path);
     }
@@ -214,7 +223,7 @@ hs_status hs_join_open(struct hs_view *view, const char *path, const uint64_t *i
 
 hs_status hs_join_take(struct hs_join *join, uint64_t n_bytes, struct hs_error *err)
 {
-    struct hs_budget *budget = join->view->budget;
+    struct hs_budget *budget = join->view->session.budget;
     n_bytes *= join->view->totals->n_samples;
     HS_TRY(hs_budget_reserve(budget, n_bytes, "the samples", err));
     join->reserved_bytes += n_bytes;
@@ -224,7 +233,7 @@ hs_status hs_join_take(struct hs_join *join, uint64_t n_bytes, struct hs_error *
 void hs_join_close(struct hs_join *join)
 {
     if (join->view != NULL)
-        hs_budget_release(join->view->budget, join->reserved_bytes);
+        hs_budget_release(join->view->session.budget, join->reserved_bytes);
     hs_trace_join_close(&join->trace);
     hs_free(join->samplers);
     hs_free(join->cases);
@@ -329,57 +338,4 @@ hs_status hs_join_find_places(struct hs_join *join, struct hs_error *err)
         HS_TRY(hs_strtab_add(&join->place_texts, text, &join->places[site], err));
     }
     return HS_OK;
-}
-
-hs_status hs_join_site_json(struct hs_json *json, const char *key, struct hs_join *join,
-                            uint32_t site, struct hs_error *err)
-{
-    const struct hs_frame *frames;
-    size_t n;
-    if (site == HS_NO_SITE) {
-        hs_json_null(json, key);
-        return HS_OK;
-    }
-    HS_TRY(hs_join_frames(join, site, &frames, &n, err));
-    hs_frames_json(json, key, frames, n);
-    return HS_OK;
-}
-
-/* ---- talk */
-
-static void hint_at_traces(struct hs_tool *tool, const struct hs_join *join)
-{
-    const struct hs_view *view = join->view;
-    for (size_t i = 0; i < view->totals->n_samples; i++) {
-        const struct hs_sample *sample = hs_snap_sample(view->snap, i);
-        const char *trace = hs_view_string(view, hs_join_sampler(join, sample)->trace);
-        if (join->sites[i] != HS_NO_SITE || trace[0] == 0)
-            continue;
-        hs_tool_hint(tool, "where they were allocated is in the trace: --trace %.300s", trace);
-        return;
-    }
-}
-
-void hs_join_talk(struct hs_tool *tool, const struct hs_join *join)
-{
-    if (!hs_join_has_trace(join)) {
-        hint_at_traces(tool, join);
-        return;
-    }
-    if (join->traced_sampler == UINT32_MAX) {
-        hs_talk("the snapshot has no sampler that writes traces: nothing was joined");
-        return;
-    }
-    hs_trace_tell_gaps(join->path, join->trace.trace);
-    const uint64_t *n = join->n_in_case;
-    hs_talk("%lu samples are in process and trace, %lu only in the process (not flushed yet), %lu "
-            "only in the trace (their collection was not flushed)",
-            (unsigned long)n[HS_JOIN_BOTH], (unsigned long)n[HS_JOIN_UNFLUSHED],
-            (unsigned long)join->n_gone);
-    if (n[HS_JOIN_LOST] != 0)
-        hs_talk("%lu samples are missing in the trace, which goes on behind them",
-                (unsigned long)n[HS_JOIN_LOST]);
-    if (n[HS_JOIN_MISMATCH] != 0)
-        hs_talk("%lu samples differ in process and trace: their backtraces are left out",
-                (unsigned long)n[HS_JOIN_MISMATCH]);
 }

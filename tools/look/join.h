@@ -91,11 +91,4 @@ static inline const char *hs_join_place_text(const struct hs_join *join, hs_str 
     return place == 0 ? "[site unknown]" : hs_strtab_get(&join->place_texts, place);
 }
 
-/* "site": an array of frames, or null for HS_NO_SITE. */
-hs_status hs_join_site_json(struct hs_json *json, const char *key, struct hs_join *join,
-                            uint32_t site, struct hs_error *err);
-
-/* Says on standard error what was joined, and what to do where no site is known. */
-void hs_join_talk(struct hs_tool *tool, const struct hs_join *join);
-
 #endif

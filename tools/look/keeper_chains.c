@@ -9,7 +9,7 @@ enum { STRIDE = 64, FIRST_SLOTS = 1 << 10 };
 
 static hs_status take(struct hs_chains *chains, uint64_t n_bytes, struct hs_error *err)
 {
-    HS_TRY(hs_budget_reserve(chains->view->budget, n_bytes, "the chains of keepers", err));
+    HS_TRY(hs_budget_reserve(chains->view->session.budget, n_bytes, "the chains of keepers", err));
     chains->reserved_bytes += n_bytes;
     return HS_OK;
 }
@@ -216,7 +216,7 @@ static hs_status load_types(struct hs_chains *chains, struct hs_error *err)
         for (uint32_t j = 0; status == HS_OK && j < chunk.n_blocks; j++)
             chains->types[chunk.first - view->n_tree + j] = chunk.type[j];
         if (status == HS_OK)
-            status = hs_progress_tell(view->progress, "reading types", i + 1,
+            status = hs_progress_tell(view->session.progress, "reading types", i + 1,
                                       view->totals->n_chunks, err);
     }
     hs_chunk_fini(&chunk);
@@ -241,7 +241,7 @@ void hs_chains_fini(struct hs_chains *chains)
 {
     if (chains->view != NULL) {
         hs_pages_free(chains->types, chains->view->totals->n_blocks, sizeof *chains->types);
-        hs_budget_release(chains->view->budget, chains->reserved_bytes);
+        hs_budget_release(chains->view->session.budget, chains->reserved_bytes);
     }
     hs_free(chains->chains);
     hs_free(chains->by_content.slots);

@@ -131,9 +131,8 @@ static hs_status reason_chunk(struct grouper *g, const struct hs_suppressions *s
 typedef hs_status chunk_visitor(struct grouper *g, const struct hs_suppressions *suppressions,
                                 const struct hs_chunk *chunk, struct hs_error *err);
 
-static hs_status visit_chunks(struct hs_tool *tool, struct grouper *g,
-                              const struct hs_suppressions *suppressions, unsigned columns,
-                              chunk_visitor *visit, struct hs_error *err)
+static hs_status visit_chunks(struct grouper *g, const struct hs_suppressions *suppressions,
+                              unsigned columns, chunk_visitor *visit, struct hs_error *err)
 {
     uint64_t n_chunks = g->view->totals->n_chunks;
     struct hs_chunk chunk = {0};
@@ -143,8 +142,8 @@ static hs_status visit_chunks(struct hs_tool *tool, struct grouper *g,
         if (status == HS_OK)
             status = visit(g, suppressions, &chunk, err);
         if (status == HS_OK)
-            status =
-                hs_progress_tell(&tool->progress, "grouping lost blocks", at + 1, n_chunks, err);
+            status = hs_progress_tell(g->view->session.progress, "grouping lost blocks", at + 1,
+                                      n_chunks, err);
     }
     hs_chunk_fini(&chunk);
     return status;
@@ -222,22 +221,21 @@ static void select_groups(struct grouper *g, const struct hs_leak_query *query)
         found->groups[i].first = hs_leak_node(g->set, found->groups[i].first);
 }
 
-static hs_status grouper_run(struct hs_tool *tool, struct grouper *g,
-                             const struct hs_leak_query *query, struct hs_error *err)
+static hs_status grouper_run(struct grouper *g, const struct hs_leak_query *query,
+                             struct hs_error *err)
 {
     uint64_t n = g->set->n_lost, n_bytes = n * sizeof *g->group_of + n / 8;
-    HS_TRY(hs_budget_reserve(g->view->budget, n_bytes, "the groups of lost blocks", err));
+    HS_TRY(hs_budget_reserve(g->view->session.budget, n_bytes, "the groups of lost blocks", err));
     g->reserved_bytes = n_bytes;
     HS_TRY(hs_pages_alloc(n, sizeof *g->group_of, (void **)&g->group_of, err));
     HS_TRY(hs_bitmap_init(&g->suppressed, n, err));
-    HS_TRY(
-        visit_chunks(tool, g, query->suppressions, HS_COL_SIZES | HS_COL_TYPES, group_chunk, err));
+    HS_TRY(visit_chunks(g, query->suppressions, HS_COL_SIZES | HS_COL_TYPES, group_chunk, err));
     bool has_possible = false;
     for (size_t i = 0; i < g->found.n_groups; i++)
         has_possible |= g->found.groups[i].certainty == HS_LEAK_POSSIBLE;
     if (has_possible) {
-        HS_TRY(visit_chunks(tool, g, query->suppressions, HS_COL_EDGES | HS_COL_FIELDS,
-                            reason_chunk, err));
+        HS_TRY(
+            visit_chunks(g, query->suppressions, HS_COL_EDGES | HS_COL_FIELDS, reason_chunk, err));
         for (uint64_t i = 0; i < g->view->n_tree; i++) {
             const struct hs_root *root = hs_snap_root(g->view->snap, i);
             reason_add(g, root->target, root->edge_class);
@@ -248,14 +246,14 @@ static hs_status grouper_run(struct hs_tool *tool, struct grouper *g,
     return HS_OK;
 }
 
-hs_status hs_leak_groups_find(struct hs_tool *tool, struct hs_view *view,
-                              const struct hs_leak_set *set, const struct hs_leak_query *query,
-                              struct hs_leak_groups *ret, struct hs_error *err)
+hs_status hs_leak_groups_find(struct hs_view *view, const struct hs_leak_set *set,
+                              const struct hs_leak_query *query, struct hs_leak_groups *ret,
+                              struct hs_error *err)
 {
     struct grouper g = {.view = view, .set = set};
-    hs_status status = grouper_run(tool, &g, query, err);
+    hs_status status = grouper_run(&g, query, err);
     hs_pages_free(g.group_of, set->n_lost, sizeof *g.group_of);
-    hs_budget_release(view->budget, g.reserved_bytes);
+    hs_budget_release(view->session.budget, g.reserved_bytes);
     hs_bitmap_fini(&g.suppressed);
     hs_free(g.slots);
     if (status == HS_OK)

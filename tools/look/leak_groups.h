@@ -50,9 +50,9 @@ struct hs_leak_query {
 
 /* Two passes over the chunks; 4 bytes per lost block, lazily backed. Groups without an unsuppressed
  * block are left out. */
-hs_status hs_leak_groups_find(struct hs_tool *tool, struct hs_view *view,
-                              const struct hs_leak_set *set, const struct hs_leak_query *query,
-                              struct hs_leak_groups *ret, struct hs_error *err);
+hs_status hs_leak_groups_find(struct hs_view *view, const struct hs_leak_set *set,
+                              const struct hs_leak_query *query, struct hs_leak_groups *ret,
+                              struct hs_error *err);
 void hs_leak_groups_fini(struct hs_leak_groups *groups);
 
 #endif

@@ -13,8 +13,7 @@ static bool is_doubtful(const struct hs_chunk *chunk)
 }
 
 /* Whether any root or edge that the index followed is not sure. */
-static hs_status look_for_doubt(struct hs_tool *tool, const struct hs_view *view, bool *ret,
-                                struct hs_error *err)
+static hs_status look_for_doubt(const struct hs_view *view, bool *ret, struct hs_error *err)
 {
     bool found = false;
     for (hs_node node = 0; node < view->n_tree && !found; node++) {
@@ -27,8 +26,8 @@ static hs_status look_for_doubt(struct hs_tool *tool, const struct hs_view *view
         status = hs_snap_load_chunk(view->snap, at, HS_COL_EDGES | HS_COL_FIELDS, &chunk, err);
         if (status == HS_OK) {
             found = is_doubtful(&chunk);
-            status = hs_progress_tell(&tool->progress, "looking for doubtful pointers", at + 1,
-                                      view->totals->n_chunks, err);
+            status = hs_progress_tell(view->session.progress, "looking for doubtful pointers",
+                                      at + 1, view->totals->n_chunks, err);
         }
     }
     hs_chunk_fini(&chunk);
@@ -86,21 +85,21 @@ static uint64_t search_bytes(const struct hs_view *view)
     return sizeof(uint32_t) * (2 * view->n_nodes + 1 + n_edges);
 }
 
-hs_status hs_leak_held_in_memory(struct hs_tool *tool, const struct hs_view *view,
-                                 const struct hs_leak_holders *holders, struct hs_bitmap *held,
-                                 struct hs_error *err)
+hs_status hs_leak_held_in_memory(const struct hs_view *view, const struct hs_leak_holders *holders,
+                                 struct hs_bitmap *held, struct hs_error *err)
 {
     struct search s = {.held = held};
     uint64_t n = view->n_nodes, n_bytes = search_bytes(view);
-    HS_TRY(hs_budget_reserve(view->budget, n_bytes, "the graph of sure pointers", err));
-    hs_status status = hs_graph_load(view->snap, HS_GRAPH_SURE, &tool->progress, &s.graph, err);
+    HS_TRY(hs_budget_reserve(view->session.budget, n_bytes, "the graph of sure pointers", err));
+    hs_status status =
+        hs_graph_load(view->snap, HS_GRAPH_SURE, view->session.progress, &s.graph, err);
     if (status == HS_OK)
         status = hs_pages_alloc(n, sizeof *s.queue, (void **)&s.queue, err);
     if (status == HS_OK)
         search(&s, view, holders);
     hs_graph_fini(&s.graph);
     hs_pages_free(s.queue, n, sizeof *s.queue);
-    hs_budget_release(view->budget, n_bytes);
+    hs_budget_release(view->session.budget, n_bytes);
     return status;
 }
 
@@ -147,21 +146,20 @@ static hs_status run_passes(const struct hs_snap_sweep *source, struct hs_bitmap
     return status;
 }
 
-hs_status hs_leak_held_by_passes(struct hs_tool *tool, const struct hs_view *view,
-                                 const struct hs_leak_holders *holders, struct hs_bitmap *held,
-                                 struct hs_error *err)
+hs_status hs_leak_held_by_passes(const struct hs_view *view, const struct hs_leak_holders *holders,
+                                 struct hs_bitmap *held, struct hs_error *err)
 {
     struct hs_bitmap by_root = {0};
     struct hs_snap_sweep source = {
         .snap = view->snap,
         .edges = HS_GRAPH_SURE,
         .held = holders != NULL ? &by_root : NULL,
-        .budget = view->budget,
-        .progress = &tool->progress,
+        .budget = view->session.budget,
+        .progress = view->session.progress,
         .phase = "following sure pointers",
     };
     const uint64_t n_bytes = view->n_nodes / 8;
-    HS_TRY(hs_budget_reserve(view->budget, n_bytes, "what suppressed roots hold", err));
+    HS_TRY(hs_budget_reserve(view->session.budget, n_bytes, "what suppressed roots hold", err));
     hs_status status = hs_bitmap_init(&by_root, view->n_nodes, err);
     for (hs_node node = 1; status == HS_OK && node < view->n_tree; node++)
         if (is_holder(holders, hs_snap_root(view->snap, node)))
@@ -169,21 +167,20 @@ hs_status hs_leak_held_by_passes(struct hs_tool *tool, const struct hs_view *vie
     if (status == HS_OK)
         status = run_passes(&source, held, err);
     hs_bitmap_fini(&by_root);
-    hs_budget_release(view->budget, n_bytes);
+    hs_budget_release(view->session.budget, n_bytes);
     return status;
 }
 
-hs_status hs_leak_find_held(struct hs_tool *tool, const struct hs_view *view,
-                            const struct hs_leak_holders *holders, struct hs_bitmap *held,
-                            struct hs_error *err)
+hs_status hs_leak_find_held(const struct hs_view *view, const struct hs_leak_holders *holders,
+                            struct hs_bitmap *held, struct hs_error *err)
 {
     bool has_doubt = holders != NULL;
     if (!has_doubt)
-        HS_TRY(look_for_doubt(tool, view, &has_doubt, err));
-    if (has_doubt && search_bytes(view) <= hs_budget_left_bytes(view->budget))
-        return hs_leak_held_in_memory(tool, view, holders, held, err);
+        HS_TRY(look_for_doubt(view, &has_doubt, err));
+    if (has_doubt && search_bytes(view) <= hs_budget_left_bytes(view->session.budget))
+        return hs_leak_held_in_memory(view, holders, held, err);
     if (has_doubt)
-        return hs_leak_held_by_passes(tool, view, holders, held, err);
+        return hs_leak_held_by_passes(view, holders, held, err);
     for (hs_node node = 0; node < view->n_nodes; node++)
         if (hs_index_is_reached(view->index, node))
             hs_bitmap_set(held, node);

@@ -34,18 +34,18 @@ static void finder_fini(struct finder *f)
     hs_pages_free(f->begin, n + 1, sizeof *f->begin);
     hs_pages_free(f->target, f->target_capacity, sizeof *f->target);
     hs_pages_free(f->queue, n, sizeof *f->queue);
-    hs_budget_release(f->view->budget, f->reserved_bytes);
+    hs_budget_release(f->view->session.budget, f->reserved_bytes);
     hs_leak_set_fini(&f->set);
 }
 
 static hs_status take(struct finder *f, uint64_t n_bytes, uint64_t *taken, struct hs_error *err)
 {
-    HS_TRY(hs_budget_reserve(f->view->budget, n_bytes, "lost blocks", err));
+    HS_TRY(hs_budget_reserve(f->view->session.budget, n_bytes, "lost blocks", err));
     *taken += n_bytes;
     return HS_OK;
 }
 
-static hs_status find_lost(struct hs_tool *tool, struct finder *f, struct hs_error *err)
+static hs_status find_lost(struct finder *f, struct hs_error *err)
 {
     const struct hs_view *view = f->view;
     struct hs_chunk chunk = {0};
@@ -56,7 +56,7 @@ static hs_status find_lost(struct hs_tool *tool, struct finder *f, struct hs_err
             if (!(chunk.state[i] & HS_BLOCK_STATIC) && !hs_bitmap_get(&f->held, chunk.first + i))
                 hs_bitmap_set(&f->set.lost, chunk.first + i);
         if (status == HS_OK)
-            status = hs_progress_tell(&tool->progress, "looking for lost blocks", at + 1,
+            status = hs_progress_tell(f->view->session.progress, "looking for lost blocks", at + 1,
                                       view->totals->n_chunks, err);
     }
     hs_chunk_fini(&chunk);
@@ -103,13 +103,13 @@ static hs_status keep_rows(void *context, const struct hs_piece *piece, struct h
     return HS_OK;
 }
 
-static hs_status keep_edges(struct hs_tool *tool, struct finder *f, struct hs_error *err)
+static hs_status keep_edges(struct finder *f, struct hs_error *err)
 {
     struct hs_snap_sweep source = {
         .snap = f->view->snap,
         .edges = HS_GRAPH_SURE,
-        .budget = f->view->budget,
-        .progress = &tool->progress,
+        .budget = f->view->session.budget,
+        .progress = f->view->session.progress,
         .phase = "linking lost blocks",
     };
     struct hs_piece_taker taker = {keep_rows, f};
@@ -206,31 +206,29 @@ static hs_status find_bundles(struct finder *f, struct hs_error *err)
     return HS_OK;
 }
 
-static hs_status find(struct hs_tool *tool, struct finder *f, const struct hs_leak_holders *holders,
-                      struct hs_error *err)
+static hs_status find(struct finder *f, const struct hs_leak_holders *holders, struct hs_error *err)
 {
     const uint64_t n_nodes = f->view->n_nodes, n_bytes = n_nodes / 8;
     HS_TRY(take(f, n_bytes, &f->reserved_bytes, err));
     HS_TRY(hs_bitmap_init(&f->held, n_nodes, err));
-    HS_TRY(hs_leak_find_held(tool, f->view, holders, &f->held, err));
+    HS_TRY(hs_leak_find_held(f->view, holders, &f->held, err));
     HS_TRY(take(f, n_bytes + n_bytes / 8, &f->set.reserved_bytes, err));
     HS_TRY(hs_bitmap_init(&f->set.lost, n_nodes, err));
-    HS_TRY(find_lost(tool, f, err));
+    HS_TRY(find_lost(f, err));
     hs_bitmap_fini(&f->held);
-    hs_budget_release(f->view->budget, n_bytes);
+    hs_budget_release(f->view->session.budget, n_bytes);
     f->reserved_bytes -= n_bytes;
     if (f->set.n_lost == 0)
         return HS_OK;
-    HS_TRY(keep_edges(tool, f, err));
+    HS_TRY(keep_edges(f, err));
     return find_bundles(f, err);
 }
 
-hs_status hs_leak_set_find(struct hs_tool *tool, struct hs_view *view,
-                           const struct hs_leak_holders *holders, struct hs_leak_set *ret,
-                           struct hs_error *err)
+hs_status hs_leak_set_find(struct hs_view *view, const struct hs_leak_holders *holders,
+                           struct hs_leak_set *ret, struct hs_error *err)
 {
-    struct finder f = {.view = view, .set = {.budget = view->budget}};
-    hs_status status = find(tool, &f, holders, err);
+    struct finder f = {.view = view, .set = {.budget = view->session.budget}};
+    hs_status status = find(&f, holders, err);
     if (status == HS_OK) {
         *ret = f.set;
         f.set = (struct hs_leak_set){0};

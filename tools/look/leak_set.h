@@ -35,9 +35,8 @@ struct hs_leak_holders {
     bool (*holds)(const void *context, const struct hs_root *root);
     const void *context;
 };
-hs_status hs_leak_set_find(struct hs_tool *tool, struct hs_view *view,
-                           const struct hs_leak_holders *holders, struct hs_leak_set *ret,
-                           struct hs_error *err);
+hs_status hs_leak_set_find(struct hs_view *view, const struct hs_leak_holders *holders,
+                           struct hs_leak_set *ret, struct hs_error *err);
 void hs_leak_set_fini(struct hs_leak_set *set);
 
 /* Of a lost block. */

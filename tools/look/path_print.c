@@ -7,35 +7,6 @@
 #include "place.h"
 #include "root_json.h"
 
-/* ---- searching */
-
-static struct hs_row sources_of(void *context, hs_node node)
-{
-    return hs_index_predecessors(context, node);
-}
-
-static hs_node root_of(const void *context, hs_node leaf)
-{
-    hs_node root = hs_view_root_of(context, leaf);
-    return root == HS_NO_NODE ? leaf : root;
-}
-
-hs_status hs_paths_to(const struct hs_view *view, hs_node target, uint64_t limit, bool disjoint,
-                      struct hs_paths *ret, struct hs_error *err)
-{
-    struct hs_predecessors predecessors = {sources_of, view->index, view->n_nodes, view->n_tree};
-    struct hs_path_query query = {
-        .target = target,
-        .limit = limit == 0 ? UINT64_MAX : limit,
-        .disjoint = disjoint,
-        .root_of = root_of,
-        .root_context = view,
-        .budget = view->budget,
-        .progress = view->progress,
-    };
-    return hs_paths_find(&predecessors, &query, ret, err);
-}
-
 /* Folds the objects of path `at`, the root's leaf left out. */
 static hs_status fold_path(struct hs_view *view, const struct hs_paths *paths, size_t at,
                            struct hs_fold *fold, struct hs_error *err)
@@ -100,7 +71,7 @@ hs_status hs_path_json(struct hs_json *json, const char *key, struct hs_view *vi
     hs_status status = fold_path(view, paths, at, &fold, err);
     if (status == HS_OK) {
         hs_node leaf = paths->nodes[paths->begin[at]];
-        struct hs_root_row root = hs_root_row_of(view, root_of(view, leaf));
+        struct hs_root_row root = hs_root_row_of(view, hs_path_root(view, leaf));
         hs_json_begin_object(json, key, HS_JSON_BLOCK);
         hs_root_json(json, "root", view, &root);
         if (root.node != leaf)
@@ -135,7 +106,7 @@ static void put_root_line(struct hs_sheet *sheet, const struct hs_view *view, si
                           hs_node leaf)
 {
     const struct hs_root *root = hs_snap_root(view->snap, leaf);
-    hs_node node = root_of(view, leaf);
+    hs_node node = hs_path_root(view, leaf);
     char place[256], what[768];
     hs_root_place(view, root, place, sizeof place);
     bool is_table = sheet->options.format == HS_SHEET_TABLE;

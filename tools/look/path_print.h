@@ -1,15 +1,11 @@
-/* Paths from roots to an object: found, and printed step by step. */
+/* Paths from roots to an object, printed step by step. */
 #ifndef HS_LOOK_PATH_PRINT_H
 #define HS_LOOK_PATH_PRINT_H
 
 #include "fold.h"
-#include "graph/paths.h"
+#include "path_find.h"
 #include "report/json.h"
 #include "report/sheet.h"
-
-/* Shortest paths from up to `limit` roots (0: all) to a block. */
-hs_status hs_paths_to(const struct hs_view *view, hs_node target, uint64_t limit, bool disjoint,
-                      struct hs_paths *ret, struct hs_error *err);
 
 /* Path `at` as an object: root, slot, length, expression, steps. */
 hs_status hs_path_json(struct hs_json *json, const char *key, struct hs_view *view,

@@ -37,12 +37,13 @@ static void groups_fini(struct groups *g)
     hs_pages_free(g->edge_begin, g->n_heads + 1, sizeof *g->edge_begin);
     hs_pages_free(g->edges, g->n_edges, sizeof *g->edges);
     hs_pages_free(g->queue, 2 * g->n_heads, sizeof *g->queue);
-    hs_budget_release(g->view->budget, g->reserved_bytes);
+    hs_budget_release(g->view->session.budget, g->reserved_bytes);
 }
 
 static hs_status take(struct groups *g, uint64_t n_bytes, struct hs_error *err)
 {
-    HS_TRY(hs_budget_reserve(g->view->budget, n_bytes, "blocks that several roots share", err));
+    HS_TRY(hs_budget_reserve(g->view->session.budget, n_bytes, "blocks that several roots share",
+                             err));
     g->reserved_bytes += n_bytes;
     return HS_OK;
 }
@@ -127,7 +128,7 @@ static hs_status look_at_sources(struct groups *g, struct hs_error *err)
         }
         HS_TRY(hs_row_check(&row, err));
         if (head % TELL_EVERY == TELL_EVERY - 1)
-            HS_TRY(hs_progress_tell(g->view->progress, "looking at shared blocks", head + 1,
+            HS_TRY(hs_progress_tell(g->view->session.progress, "looking at shared blocks", head + 1,
                                     g->n_heads, err));
     }
     return HS_OK;

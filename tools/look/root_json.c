@@ -1,16 +1,5 @@
-/* Roots as JSON, and where they stand in the source. */
+/* Roots as JSON. */
 #include "root_json.h"
-
-#include <stdio.h>
-
-struct hs_root_row hs_root_row_of(const struct hs_view *view, hs_node node)
-{
-    return (struct hs_root_row){
-        .node = node,
-        .reachable = hs_index_reachable(view->index, node),
-        .retained = hs_index_retained(view->index, node),
-    };
-}
 
 /* The names from the kind down to the parent, outermost first. */
 static void put_group(struct hs_json *json, const struct hs_view *view, const struct hs_root *root)
@@ -105,16 +94,4 @@ void hs_slot_json(struct hs_json *json, const char *key, const struct hs_view *v
         hs_json_null(json, "address");
     hs_json_string(json, "class", hs_edge_class_name(root->edge_class));
     hs_json_end_object(json);
-}
-
-void hs_root_place(const struct hs_view *view, const struct hs_root *root, char *text, size_t n)
-{
-    const char *file = hs_view_string(view, root->file);
-    const char *symbol = hs_view_string(view, root->symbol);
-    if (file[0] != 0 && root->line != 0)
-        (void)snprintf(text, n, "%s:%u", file, root->line);
-    else if (symbol[0] != 0 && root->offset != 0)
-        (void)snprintf(text, n, "%s+%lu", symbol, (unsigned long)root->offset);
-    else
-        (void)snprintf(text, n, "%s", symbol);
 }

@@ -16,11 +16,4 @@ void hs_root_json_begin(struct hs_json *json, const char *key, const struct hs_v
 /* A leaf below a variable: id, name, offset from the variable, address, how its word leads on. */
 void hs_slot_json(struct hs_json *json, const char *key, const struct hs_view *view, hs_node leaf);
 
-/* The row of one node of the root tree. */
-struct hs_root_row hs_root_row_of(const struct hs_view *view, hs_node node);
-
-/* Where the root stands, for a table: "stm/stm.ml:318", the symbol, the thread; "" when unknown.
- * `text` has n bytes. */
-void hs_root_place(const struct hs_view *view, const struct hs_root *root, char *text, size_t n);
-
 #endif

@@ -1,6 +1,7 @@
 /* Selecting, sorting and summing roots or groups of them. */
 #include "root_rows.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -237,4 +238,25 @@ void hs_root_rows_fini(struct hs_root_rows *rows)
 {
     hs_free(rows->rows);
     *rows = (struct hs_root_rows){0};
+}
+
+struct hs_root_row hs_root_row_of(const struct hs_view *view, hs_node node)
+{
+    return (struct hs_root_row){
+        .node = node,
+        .reachable = hs_index_reachable(view->index, node),
+        .retained = hs_index_retained(view->index, node),
+    };
+}
+
+void hs_root_place(const struct hs_view *view, const struct hs_root *root, char *text, size_t n)
+{
+    const char *file = hs_view_string(view, root->file);
+    const char *symbol = hs_view_string(view, root->symbol);
+    if (file[0] != 0 && root->line != 0)
+        (void)snprintf(text, n, "%s:%u", file, root->line);
+    else if (symbol[0] != 0 && root->offset != 0)
+        (void)snprintf(text, n, "%s+%lu", symbol, (unsigned long)root->offset);
+    else
+        (void)snprintf(text, n, "%s", symbol);
 }

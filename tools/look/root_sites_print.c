@@ -6,6 +6,7 @@
 #include "options.h"
 #include "place.h"
 #include "root_json.h"
+#include "site_print.h"
 
 static void put_estimate(struct hs_json *json, const struct hs_join *join, const char *words_key,
                          const char *error_key, const struct hs_estimate *estimate)

@@ -3,6 +3,7 @@
 #define HS_LOOK_ROOT_SITES_PRINT_H
 
 #include "root_sites.h"
+#include "tool.h"
 
 struct hs_invocation;
 

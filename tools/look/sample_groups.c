@@ -83,11 +83,11 @@ static hs_status look_up(struct hs_view *view, unsigned keys, struct lookup *loo
     HS_TRY(hs_alloc(n, sizeof *lookup->nodes, (void **)&lookup->nodes, err));
     for (size_t i = 0; i < n; i++)
         lookup->nodes[i] = hs_snap_sample(view->snap, i)->node;
-    if (keys & HS_BIT(HS_KEY_ROOT)) {
+    if (keys & 1U << HS_KEY_ROOT) {
         HS_TRY(hs_alloc(n, sizeof *lookup->roots, (void **)&lookup->roots, err));
         HS_TRY(hs_view_retaining_roots(view, lookup->nodes, n, lookup->roots, err));
     }
-    if (keys & HS_BIT(HS_KEY_TYPE)) {
+    if (keys & 1U << HS_KEY_TYPE) {
         HS_TRY(hs_alloc(n, sizeof *lookup->facts, (void **)&lookup->facts, err));
         HS_TRY(hs_view_facts_of(view, lookup->nodes, n, lookup->facts, err));
     }
@@ -105,7 +105,7 @@ static struct keyed keyed_of(const struct hs_join *join, unsigned keys, const st
         .sampler = sample->sampler,
         .site = join->sites[at],
     };
-    if (keys & HS_BIT(HS_KEY_SITE))
+    if (keys & 1U << HS_KEY_SITE)
         keyed.place = hs_join_place(join, keyed.site);
     if (lookup->roots != NULL) {
         enum hs_keeper keeper = hs_keeper_of(view, sample, lookup->roots[at]);
@@ -225,7 +225,7 @@ hs_status hs_sample_groups_find(struct hs_join *join, const struct hs_sample_que
     hs_auto_free struct keyed *keyed = NULL;
     struct hs_sample_groups groups = {0};
     struct lookup lookup = {0};
-    if (keys & HS_BIT(HS_KEY_SITE))
+    if (keys & 1U << HS_KEY_SITE)
         HS_TRY(hs_join_find_places(join, err));
     HS_TRY(hs_join_take(join, sizeof *keyed + 2 * sizeof(hs_node) + sizeof *lookup.facts, err));
     HS_TRY(hs_alloc(n, sizeof *keyed, (void **)&keyed, err));

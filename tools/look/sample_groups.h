@@ -49,9 +49,4 @@ const char *hs_keeper_text(const struct hs_view *view, enum hs_keeper keeper, hs
 enum hs_keeper hs_keeper_of(const struct hs_view *view, const struct hs_sample *sample,
                             hs_node root);
 
-/* Prints them as the format asks. */
-struct hs_invocation;
-hs_status hs_sample_groups_print(struct hs_tool *tool, const struct hs_invocation *inv,
-                                 struct hs_join *join, unsigned keys, struct hs_error *err);
-
 #endif

@@ -1,8 +1,10 @@
 /* The cross table as table, JSON and TSV. */
+#include "sample_groups_print.h"
+
 #include "options.h"
 #include "root_json.h"
-#include "sample_groups.h"
-#include "sampled_whole.h"
+#include "sampled_whole_print.h"
+#include "site_print.h"
 
 /* The frame that gave a place its name. */
 static hs_status put_place(struct hs_json *json, struct hs_join *join, uint32_t site,

@@ -1,6 +1,8 @@
 /* One sample as JSON and as text. */
 #include "sample_print.h"
 
+#include "site_print.h"
+
 static void put_traced(struct hs_json *json, const struct hs_traced *traced)
 {
     bool is_known = traced != NULL && traced->is_allocated;

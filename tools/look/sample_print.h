@@ -3,6 +3,8 @@
 #define HS_LOOK_SAMPLE_PRINT_H
 
 #include "join.h"
+#include "report/json.h"
+#include "tool.h"
 
 #define HS_SAMPLE_FRAMES_SHOWN 8 /* of a backtrace, as text */
 

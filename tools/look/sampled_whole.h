@@ -19,11 +19,4 @@ struct hs_sampled_whole {
 hs_status hs_sampled_wholes(const struct hs_join *join, struct hs_sampled_whole **ret,
                             struct hs_error *err);
 
-/* A line of text for each sampler that has samples. */
-hs_status hs_sampled_wholes_print(struct hs_tool *tool, const struct hs_join *join,
-                                  struct hs_error *err);
-/* "samplers": an array of one object for each. */
-hs_status hs_sampled_wholes_json(struct hs_json *json, const struct hs_join *join,
-                                 struct hs_error *err);
-
 #endif

@@ -114,33 +114,3 @@ bool hs_frame_contains(const struct hs_frame *frame, const char *name)
     (void)snprintf(place, sizeof place, "%.480s:%u", frame->file, frame->line);
     return strstr(frame->line != 0 ? place : frame->file, name) != NULL;
 }
-
-static void put_string(struct hs_json *json, const char *key, const char *text)
-{
-    hs_json_string(json, key, text[0] != 0 ? text : NULL);
-}
-
-void hs_frame_json(struct hs_json *json, const char *key, const struct hs_frame *frame)
-{
-    hs_json_begin_object(json, key, HS_JSON_LINE);
-    put_string(json, "function", frame->function);
-    put_string(json, "file", frame->file);
-    if (frame->line != 0)
-        hs_json_u64(json, "line", frame->line);
-    else
-        hs_json_null(json, "line");
-    put_string(json, "module", frame->module);
-    if (frame->offset != 0)
-        hs_json_address(json, "offset", frame->offset);
-    else
-        hs_json_null(json, "offset");
-    hs_json_end_object(json);
-}
-
-void hs_frames_json(struct hs_json *json, const char *key, const struct hs_frame *frames, size_t n)
-{
-    hs_json_begin_array(json, key, HS_JSON_LINE);
-    for (size_t i = 0; i < n; i++)
-        hs_frame_json(json, NULL, &frames[i]);
-    hs_json_end_array(json);
-}

@@ -5,7 +5,9 @@
 #ifndef HS_LOOK_SITE_H
 #define HS_LOOK_SITE_H
 
-#include "report/json.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 struct hs_frame {
     const char *function, *file, *module; /* borrowed; "" where unknown */
@@ -30,10 +32,5 @@ void hs_frame_text(const struct hs_frame *frame, char *text, size_t n);
 
 /* Whether the function's name or "file:line" contains it. */
 bool hs_frame_contains(const struct hs_frame *frame, const char *name);
-
-/* One object on a line: function, file, line, module, offset. */
-void hs_frame_json(struct hs_json *json, const char *key, const struct hs_frame *frame);
-/* An array of them, the innermost first. */
-void hs_frames_json(struct hs_json *json, const char *key, const struct hs_frame *frames, size_t n);
 
 #endif

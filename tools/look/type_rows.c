@@ -42,7 +42,7 @@ static void count_chunk(const struct counter *c, const struct hs_chunk *chunk)
     }
 }
 
-static hs_status count_blocks(struct hs_tool *tool, const struct counter *c, struct hs_error *err)
+static hs_status count_blocks(const struct counter *c, struct hs_error *err)
 {
     const struct hs_view *view = c->view;
     const unsigned columns = c->is_first ? HS_COL_SIZES | HS_COL_TYPES : HS_COL_TYPES;
@@ -53,7 +53,7 @@ static hs_status count_blocks(struct hs_tool *tool, const struct counter *c, str
         if (status == HS_OK)
             count_chunk(c, &chunk);
         if (status == HS_OK)
-            status = hs_progress_tell(&tool->progress, "counting types", i + 1,
+            status = hs_progress_tell(view->session.progress, "counting types", i + 1,
                                       view->totals->n_chunks, err);
     }
     hs_chunk_fini(&chunk);
@@ -62,8 +62,8 @@ static hs_status count_blocks(struct hs_tool *tool, const struct counter *c, str
 
 /* One pass over the blocks and one walk of the tree for as many types as a block's bytes tell
  * apart: for all of them unless memory is so short that there is but a byte for each block. */
-static hs_status count_lots(struct hs_tool *tool, const struct hs_view *view,
-                            struct hs_type_rows *rows, struct hs_error *err)
+static hs_status count_lots(const struct hs_view *view, struct hs_type_rows *rows,
+                            struct hs_error *err)
 {
     struct hs_type_walk walk;
     uint32_t n_types = (uint32_t)rows->n_rows, lot = 0;
@@ -72,7 +72,7 @@ static hs_status count_lots(struct hs_tool *tool, const struct hs_view *view,
     hs_status status = HS_OK;
     for (uint32_t first = 0; first < n_types && status == HS_OK; first += c.lot.n) {
         c.lot = (struct type_lot){first, n_types - first < lot ? n_types - first : lot};
-        status = count_blocks(tool, &c, err);
+        status = count_blocks(&c, err);
         if (status == HS_OK)
             status = hs_type_walk_run(&walk, rows->rows + first, err);
         c.is_first = false;
@@ -143,15 +143,14 @@ static void finish_rows(const struct hs_view *view, const struct hs_type_query *
         add_other(rows, &rows->rows[--rows->n_rows]);
 }
 
-hs_status hs_type_rows_select(struct hs_tool *tool, const struct hs_view *view,
-                              const struct hs_type_query *query, struct hs_type_rows *ret,
-                              struct hs_error *err)
+hs_status hs_type_rows_select(const struct hs_view *view, const struct hs_type_query *query,
+                              struct hs_type_rows *ret, struct hs_error *err)
 {
     struct hs_type_rows rows = {.n_rows = view->totals->n_types};
     HS_TRY(hs_alloc(rows.n_rows, sizeof *rows.rows, (void **)&rows.rows, err));
     for (uint32_t i = 0; i < rows.n_rows; i++)
         rows.rows[i].type = i;
-    hs_status status = count_lots(tool, view, &rows, err);
+    hs_status status = count_lots(view, &rows, err);
     if (status != HS_OK) {
         hs_type_rows_fini(&rows);
         return status;

@@ -29,9 +29,8 @@ struct hs_type_query {
 /* The types that a root reaches, sorted. One pass over the sizes and types, one walk of the
  * dominator tree, 1 to 4 bytes per block of the budget; where these bytes do not tell all types
  * apart, both again for the other types. */
-hs_status hs_type_rows_select(struct hs_tool *tool, const struct hs_view *view,
-                              const struct hs_type_query *query, struct hs_type_rows *ret,
-                              struct hs_error *err);
+hs_status hs_type_rows_select(const struct hs_view *view, const struct hs_type_query *query,
+                              struct hs_type_rows *ret, struct hs_error *err);
 void hs_type_rows_fini(struct hs_type_rows *rows);
 
 #endif

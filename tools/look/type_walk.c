@@ -18,15 +18,15 @@ hs_status hs_type_walk_init(const struct hs_view *view, uint32_t n_types, struct
     struct hs_type_walk walk = {.view = view, .n_rows = n_types};
     const uint64_t n = view->totals->n_blocks;
     walk.width = n_types < UINT8_MAX ? 1 : n_types < UINT16_MAX ? 2 : 4;
-    while (walk.width > 1 && hs_budget_left_bytes(view->budget) < n * walk.width)
+    while (walk.width > 1 && hs_budget_left_bytes(view->session.budget) < n * walk.width)
         walk.width /= 2;
-    HS_TRY(hs_budget_reserve(view->budget, n * walk.width, "the types of all blocks", err));
+    HS_TRY(hs_budget_reserve(view->session.budget, n * walk.width, "the types of all blocks", err));
     hs_status status = hs_pages_alloc(n, walk.width, &walk.types, err);
     if (status == HS_OK)
         status = hs_alloc(n_types, sizeof *walk.open, (void **)&walk.open, err);
     if (status != HS_OK) {
         if (walk.types == NULL)
-            hs_budget_release(view->budget, n * walk.width);
+            hs_budget_release(view->session.budget, n * walk.width);
         hs_type_walk_fini(&walk);
         return status;
     }
@@ -39,7 +39,7 @@ void hs_type_walk_fini(struct hs_type_walk *walk)
 {
     if (walk->types != NULL) {
         hs_pages_free(walk->types, walk->view->totals->n_blocks, walk->width);
-        hs_budget_release(walk->view->budget, walk->view->totals->n_blocks * walk->width);
+        hs_budget_release(walk->view->session.budget, walk->view->totals->n_blocks * walk->width);
     }
     hs_free(walk->open);
     *walk = (struct hs_type_walk){0};
@@ -162,7 +162,7 @@ hs_status hs_type_walk_run(struct hs_type_walk *walk, struct hs_type_row *rows,
             n--;
         }
         if (walk->n_entered % TELL_EVERY == 0)
-            HS_TRY(hs_progress_tell(walk->view->progress, "summing types", walk->n_entered,
+            HS_TRY(hs_progress_tell(walk->view->session.progress, "summing types", walk->n_entered,
                                     walk->view->n_nodes, err));
     }
     return is_tree ? HS_OK : hs_view_fail_circle(walk->view, err);

@@ -9,7 +9,6 @@
 #include "base/alloc.h"
 #include "base/bisect.h"
 #include "climb.h"
-#include "witness.h"
 
 /* Where indexes go when the snapshot's own directory is read-only (XDG base directories). */
 static const char *cache_dir(char *text, size_t n)
@@ -31,22 +30,22 @@ static hs_status index_open(struct hs_view *view, struct hs_index_options *optio
     char cache[PATH_MAX];
     options->snap_path = strcmp(view->path, "-") == 0 ? NULL : view->path;
     options->cache_dir = cache_dir(cache, sizeof cache);
-    options->budget = view->budget;
-    options->access = view->access;
-    options->progress = view->progress;
+    options->budget = view->session.budget;
+    options->access = view->session.access;
+    options->progress = view->session.progress;
     return hs_index_open(view->snap, options, &view->index, err);
 }
 
 /* The one that is kept, or else one that is computed, after saying what that costs. */
-static hs_status open_index(struct hs_tool *tool, bool rebuild, struct hs_view *view,
-                            struct hs_error *err)
+static hs_status open_index(bool rebuild, struct hs_view *view, struct hs_error *err)
 {
     struct hs_index_options kept = {.only_kept = true}, computed = {.rebuild = rebuild};
     if (!rebuild)
         HS_TRY(index_open(view, &kept, err));
     if (view->index != NULL)
         return HS_OK;
-    hs_tool_talk_plan(tool, view->snap);
+    if (view->session.before_index != NULL)
+        view->session.before_index(view->session.context, view->snap);
     if (index_open(view, &computed, err) != HS_OK)
         return hs_context(err, "cannot compute the index of '%s'", view->path);
     return HS_OK;
@@ -58,16 +57,14 @@ hs_status hs_view_find_index(struct hs_view *view, struct hs_error *err)
     return index_open(view, &kept, err);
 }
 
-static hs_status view_open(struct hs_tool *tool, const char *path, enum hs_view_needs needs,
-                           bool rebuild, struct hs_view *ret, struct hs_error *err)
+static hs_status view_open(const struct hs_session *session, const char *path,
+                           enum hs_view_needs needs, bool rebuild, struct hs_view *ret,
+                           struct hs_error *err)
 {
     struct hs_view view = {
         .path = path,
-        .budget = hs_tool_budget(tool),
-        .access = &tool->access,
-        .progress = &tool->progress,
+        .session = *session,
     };
-    hs_tool_spill_beside(tool, path);
     HS_TRY(hs_snap_open(path, 0, &view.snap, err));
     view.totals = hs_snap_totals(view.snap);
     view.facts = hs_snap_facts(view.snap);
@@ -75,7 +72,7 @@ static hs_status view_open(struct hs_tool *tool, const char *path, enum hs_view_
     view.n_nodes = view.n_tree + view.totals->n_blocks;
     hs_status status = HS_OK;
     if (needs == HS_VIEW_INDEX)
-        status = open_index(tool, rebuild, &view, err);
+        status = open_index(rebuild, &view, err);
     if (status != HS_OK) {
         hs_view_close(&view);
         return status;
@@ -84,16 +81,16 @@ static hs_status view_open(struct hs_tool *tool, const char *path, enum hs_view_
     return HS_OK;
 }
 
-hs_status hs_view_open(struct hs_tool *tool, const char *path, enum hs_view_needs needs,
+hs_status hs_view_open(const struct hs_session *session, const char *path, enum hs_view_needs needs,
                        struct hs_view *ret, struct hs_error *err)
 {
-    return view_open(tool, path, needs, /* rebuild= */ false, ret, err);
+    return view_open(session, path, needs, /* rebuild= */ false, ret, err);
 }
 
-hs_status hs_view_open_index(struct hs_tool *tool, const char *path, bool rebuild,
+hs_status hs_view_open_index(const struct hs_session *session, const char *path, bool rebuild,
                              struct hs_view *ret, struct hs_error *err)
 {
-    return view_open(tool, path, HS_VIEW_INDEX, rebuild, ret, err);
+    return view_open(session, path, HS_VIEW_INDEX, rebuild, ret, err);
 }
 
 void hs_view_close(struct hs_view *view)
@@ -101,7 +98,7 @@ void hs_view_close(struct hs_view *view)
     for (size_t i = 0; i < HS_VIEW_CHUNKS; i++)
         hs_chunk_fini(&view->chunks[i].chunk);
     hs_free(view->kept);
-    hs_budget_release(view->budget, view->n_chunks * HS_VIEW_CHUNK_BYTES);
+    hs_budget_release(view->session.budget, view->n_chunks * HS_VIEW_CHUNK_BYTES);
     hs_index_close(view->index);
     hs_snap_close(view->snap);
     *view = (struct hs_view){0};
@@ -127,7 +124,7 @@ hs_status hs_view_finish(struct hs_view *view, hs_status status, struct hs_error
 /* One more slot, as long as they take no more than a quarter of what is left. */
 static bool has_room(struct hs_view *view)
 {
-    uint64_t room = hs_budget_left_bytes(view->budget) / 4;
+    uint64_t room = hs_budget_left_bytes(view->session.budget) / 4;
     return view->n_chunks < HS_VIEW_MIN_CHUNKS ||
            (view->n_chunks < HS_VIEW_CHUNKS && room >= HS_VIEW_CHUNK_BYTES);
 }
@@ -148,7 +145,7 @@ static hs_status chunk_slot(struct hs_view *view, uint64_t number, struct hs_vie
     *ret = oldest;
     if (!has_room(view))
         return HS_OK;
-    HS_TRY(hs_budget_reserve(view->budget, HS_VIEW_CHUNK_BYTES, "decoded chunks", err));
+    HS_TRY(hs_budget_reserve(view->session.budget, HS_VIEW_CHUNK_BYTES, "decoded chunks", err));
     *ret = &view->chunks[view->n_chunks++];
     return HS_OK;
 }
@@ -232,7 +229,7 @@ static hs_status look_up(struct hs_view *view, const hs_node *nodes, size_t n, s
         else
             HS_TRY(hs_view_facts(view, nodes[at], &facts[at], err));
         if (i % TELL_EVERY == TELL_EVERY - 1)
-            HS_TRY(hs_progress_tell(view->progress, "reading blocks", i + 1, n, err));
+            HS_TRY(hs_progress_tell(view->session.progress, "reading blocks", i + 1, n, err));
     }
     return HS_OK;
 }

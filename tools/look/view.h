@@ -4,8 +4,8 @@
 #define HS_LOOK_VIEW_H
 
 #include "index/index.h"
+#include "session.h"
 #include "snapshot/reader.h"
-#include "tool.h"
 
 #define HS_VIEW_CHUNKS 24
 #define HS_VIEW_MIN_CHUNKS 2
@@ -28,19 +28,18 @@ struct hs_view {
     struct hs_view_chunk chunks[HS_VIEW_CHUNKS];
     unsigned n_chunks; /* of these that are used */
     uint64_t clock;
-    struct hs_budget *budget;           /* borrowed: the tool's; NULL: no limit */
-    const struct hs_out_access *access; /* borrowed: the tool's */
-    const struct hs_progress *progress; /* borrowed: the tool's */
-    struct hs_node_facts *kept;         /* owned: by node, of hs_view_keep_facts */
+    struct hs_session session;
+    struct hs_node_facts *kept; /* owned: by node, of hs_view_keep_facts */
     size_t n_kept;
 };
 
 enum hs_view_needs { HS_VIEW_SNAP, HS_VIEW_INDEX };
 
-hs_status hs_view_open(struct hs_tool *tool, const char *path, enum hs_view_needs needs,
+/* `path` stays borrowed, and so does all that the session lends, until the view is closed. */
+hs_status hs_view_open(const struct hs_session *session, const char *path, enum hs_view_needs needs,
                        struct hs_view *ret, struct hs_error *err);
 /* The same with more say over the index. */
-hs_status hs_view_open_index(struct hs_tool *tool, const char *path, bool rebuild,
+hs_status hs_view_open_index(const struct hs_session *session, const char *path, bool rebuild,
                              struct hs_view *ret, struct hs_error *err);
 /* For a view that was opened without: its index when one is kept, which is not computed for it. */
 hs_status hs_view_find_index(struct hs_view *view, struct hs_error *err);

@@ -1,0 +1,43 @@
+/* What a tool lends to the analysis. */
+#include "open_view.h"
+
+#include "witness.h"
+
+static void say(void *context, const char *line)
+{
+    (void)context;
+    hs_talk("%s", line);
+}
+
+static void before_index(void *context, const struct hs_snap *snap)
+{
+    hs_tool_talk_plan(context, snap);
+}
+
+static struct hs_session session_of(struct hs_tool *tool)
+{
+    return (struct hs_session){
+        .budget = hs_tool_budget(tool),
+        .access = &tool->access,
+        .progress = &tool->progress,
+        .say = say,
+        .before_index = before_index,
+        .context = tool,
+    };
+}
+
+hs_status hs_tool_open_view(struct hs_tool *tool, const char *path, enum hs_view_needs needs,
+                            struct hs_view *ret, struct hs_error *err)
+{
+    struct hs_session session = session_of(tool);
+    hs_tool_spill_beside(tool, path);
+    return hs_view_open(&session, path, needs, ret, err);
+}
+
+hs_status hs_tool_open_view_index(struct hs_tool *tool, const char *path, bool rebuild,
+                                  struct hs_view *ret, struct hs_error *err)
+{
+    struct hs_session session = session_of(tool);
+    hs_tool_spill_beside(tool, path);
+    return hs_view_open_index(&session, path, rebuild, ret, err);
+}

@@ -1,0 +1,15 @@
+/* Snapshots as the commands open them: under --memory, with progress, and with the plan that -v
+ * asks for. */
+#ifndef HS_LOOK_OPEN_VIEW_H
+#define HS_LOOK_OPEN_VIEW_H
+
+#include "tool.h"
+#include "view.h"
+
+hs_status hs_tool_open_view(struct hs_tool *tool, const char *path, enum hs_view_needs needs,
+                            struct hs_view *ret, struct hs_error *err);
+/* With the index, which `rebuild` computes anew. */
+hs_status hs_tool_open_view_index(struct hs_tool *tool, const char *path, bool rebuild,
+                                  struct hs_view *ret, struct hs_error *err);
+
+#endif

@@ -1,0 +1,81 @@
+/* What each sampler says of all live words. */
+#include "sampled_whole_print.h"
+
+#include "base/alloc.h"
+
+static hs_status print_one(struct hs_tool *tool, const struct hs_sampler *sampler,
+                           const struct hs_sampled_whole *whole, struct hs_error *err)
+{
+    struct hs_out *out = &tool->out;
+    const char *kind = hs_sampler_kind_name(sampler->kind);
+    bool as_asked = sampler->kind == HS_SAMPLER_RECORD; /* it draws from the bytes asked for */
+    if (sampler->period_words > 0)
+        HS_TRY(hs_print(out, err, "estimate of all live words%s: %lu +- %lu (sampled, %s)\n",
+                        as_asked ? " asked for" : "",
+                        (unsigned long)hs_estimate_words(&whole->estimate),
+                        (unsigned long)hs_estimate_error_words(&whole->estimate), kind));
+    else
+        HS_TRY(hs_print(out, err, "%lu samples of %s; its rate is not known: counts, no words\n",
+                        (unsigned long)whole->estimate.n_samples, kind));
+    HS_TRY(hs_print(out, err, "  heap: %lu words%s (exact)", (unsigned long)whole->exact_words,
+                    as_asked ? " with what the allocator adds" : ""));
+    if (whole->since == HS_SINCE_LATER)
+        HS_TRY(hs_print(out, err, "; sampled from %.1f s on", whole->later_seconds));
+    else if (whole->since == HS_SINCE_UNKNOWN)
+        HS_TRY(hs_print(out, err, "; since when is not known"));
+    if (sampler->n_lost != 0)
+        HS_TRY(hs_print(out, err, "; %lu samples lost", (unsigned long)sampler->n_lost));
+    return hs_print(out, err, "\n");
+}
+
+hs_status hs_sampled_wholes_print(struct hs_tool *tool, const struct hs_join *join,
+                                  struct hs_error *err)
+{
+    hs_auto_free struct hs_sampled_whole *wholes = NULL;
+    HS_TRY(hs_sampled_wholes(join, &wholes, err));
+    for (uint32_t i = 0; i < join->view->facts->n_samplers; i++)
+        if (wholes[i].estimate.n_blocks != 0)
+            HS_TRY(print_one(tool, &join->samplers[i], &wholes[i], err));
+    return HS_OK;
+}
+
+static void put_one(struct hs_json *json, const struct hs_join *join, uint32_t at,
+                    const struct hs_sampled_whole *whole)
+{
+    const struct hs_sampler *sampler = &join->samplers[at];
+    const struct hs_estimate period = {.words = sampler->period_words};
+    bool is_known = sampler->period_words > 0;
+    hs_json_begin_object(json, NULL, HS_JSON_LINE);
+    hs_json_string(json, "sampler", hs_sampler_kind_name(sampler->kind));
+    if (is_known) {
+        hs_json_u64(json, "period_words", hs_estimate_words(&period));
+        hs_json_u64(json, "estimated_words", hs_estimate_words(&whole->estimate));
+        hs_json_u64(json, "error_words", hs_estimate_error_words(&whole->estimate));
+    } else {
+        hs_json_null(json, "period_words");
+        hs_json_null(json, "estimated_words");
+        hs_json_null(json, "error_words");
+    }
+    hs_json_u64(json, "exact_words", whole->exact_words);
+    if (whole->since == HS_SINCE_UNKNOWN)
+        hs_json_null(json, "since_start");
+    else
+        hs_json_bool(json, "since_start", whole->since == HS_SINCE_START);
+    hs_json_u64(json, "n_blocks", whole->estimate.n_blocks);
+    hs_json_u64(json, "n_samples", whole->estimate.n_samples);
+    hs_json_u64(json, "n_lost", sampler->n_lost);
+    hs_json_string(json, "trace", hs_or_null(hs_view_string(join->view, sampler->trace)));
+    hs_json_end_object(json);
+}
+
+hs_status hs_sampled_wholes_json(struct hs_json *json, const struct hs_join *join,
+                                 struct hs_error *err)
+{
+    hs_auto_free struct hs_sampled_whole *wholes = NULL;
+    HS_TRY(hs_sampled_wholes(join, &wholes, err));
+    hs_json_begin_array(json, "samplers", HS_JSON_BLOCK);
+    for (uint32_t i = 0; i < join->view->facts->n_samplers; i++)
+        put_one(json, join, i, &wholes[i]);
+    hs_json_end_array(json);
+    return HS_OK;
+}

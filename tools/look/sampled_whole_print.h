@@ -1,0 +1,16 @@
+/* The estimate of all live words beside the exact heap, as text and as JSON. */
+#ifndef HS_LOOK_SAMPLED_WHOLE_PRINT_H
+#define HS_LOOK_SAMPLED_WHOLE_PRINT_H
+
+#include "report/json.h"
+#include "sampled_whole.h"
+#include "tool.h"
+
+/* A line of text for each sampler that has samples. */
+hs_status hs_sampled_wholes_print(struct hs_tool *tool, const struct hs_join *join,
+                                  struct hs_error *err);
+/* "samplers": an array of one object for each. */
+hs_status hs_sampled_wholes_json(struct hs_json *json, const struct hs_join *join,
+                                 struct hs_error *err);
+
+#endif
