@@ -67,6 +67,7 @@ FLOORS = {
     "dominator": ("dominator", "dominator"),
     "dominator/passes": ("passes", "passes"),
     "dominator/index": ("index", "index"),
+    "analysis": ("analysis", "analysis"),
     "tools": ("tools", "tools"),
     "tools/dwarf-box": ("box program", "box program"),
 }
@@ -89,9 +90,10 @@ BELOW = {
     "dominator": {"base", "format", "graph"},
     "passes": {"base", "format", "graph", "dominator"},
     "index": {"base", "format", "graph", "dominator", "passes"},
+    "analysis": {"base", "trace", "stats", "format", "graph", "dominator", "passes", "index"},
     "tools": {"base", "report", "trace", "stats", "recorder", "symbols", "format", "target",
               "process", "heaps", "ocaml", "native", "import", "graph", "dominator", "passes",
-              "index"},
+              "index", "analysis"},
     "box program": {"base", "boxed"},
 }
 # System headers that only one floor may know.

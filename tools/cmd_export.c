@@ -8,11 +8,11 @@
 #include <unistd.h>
 
 #include "access.h"
+#include "analysis/view.h"
 #include "base/buffer.h"
 #include "commands.h"
 #include "export_v8.h"
 #include "look/open_view.h"
-#include "look/view.h"
 
 /* A line has at most five numbers of 20 digits, an address and a short word, beside the type name.
  */

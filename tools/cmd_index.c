@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "analysis/view.h"
 #include "base/units.h"
 #include "commands.h"
 #include "look/open_view.h"
-#include "look/view.h"
 
 /* "PATH: ..." in a line: what a file is called may have been another's choice, too. */
 __attribute__((format(printf, 4, 5))) static hs_status say_of(struct hs_tool *tool,

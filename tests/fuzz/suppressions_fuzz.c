@@ -1,4 +1,4 @@
-/* links: hs_tools_lib */
+/* links: hs_analysis */
 /* Any bytes as a file of suppressions; its patterns against names, compared with a plain table of
  * which part of a pattern matches which part of a name. */
 #include <assert.h>
@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "tools/look/suppressions.h"
+#include "analysis/suppressions.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes);
 

@@ -1,4 +1,4 @@
-/* links: hs_tools_lib */
+/* links: hs_tools_lib hs_analysis */
 /* What a user types: lines as the words of a command line, and each as a number with a unit, an
  * address and a WHAT. */
 #include <assert.h>
@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/what.h"
 #include "base/units.h"
 #include "made_view.h"
-#include "tools/look/what.h"
 #include "tools/options.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes);

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "analysis/view.h"
 #include "graph_builder.h"
-#include "tools/look/view.h"
 
 struct made_view {
     struct hs_graph_builder builder;

@@ -1,5 +1,5 @@
-/* links: hs_tools_lib */
-#include "tools/look/climb.h"
+/* links: hs_analysis */
+#include "analysis/climb.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

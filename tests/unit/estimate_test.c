@@ -1,6 +1,6 @@
-/* links: hs_tools_lib */
+/* links: hs_analysis */
 /* What samples stand for, against simulations with fixed seeds. */
-#include "tools/look/estimate.h"
+#include "analysis/estimate.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* links: hs_tools_lib */
+/* links: hs_analysis */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,10 +6,10 @@
 
 #include <cmocka.h>
 
+#include "analysis/fold.h"
+#include "analysis/neighbours.h"
 #include "base/alloc.h"
 #include "made_view.h"
-#include "tools/look/fold.h"
-#include "tools/look/neighbours.h"
 
 static void add(struct hs_fold *fold, hs_node node, uint32_t type, uint64_t offset_words)
 {

@@ -1,6 +1,6 @@
-/* links: hs_tools_lib */
+/* links: hs_analysis */
 /* Chains of keepers against their definition, on random heaps and long lists. */
-#include "tools/look/keeper_chains.h"
+#include "analysis/keeper_chains.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

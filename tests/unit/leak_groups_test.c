@@ -1,4 +1,4 @@
-/* links: hs_tools_lib */
+/* links: hs_analysis */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,10 +8,10 @@
 
 #include <string.h>
 
+#include "analysis/leak_groups.h"
+#include "analysis/leak_held.h"
 #include "base/alloc.h"
 #include "made_view.h"
-#include "tools/look/leak_groups.h"
-#include "tools/look/leak_held.h"
 
 static const struct hs_suppressions none = {0};
 static const struct hs_leak_query everything = {&none, 3, 0, UINT64_MAX};

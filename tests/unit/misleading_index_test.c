@@ -1,4 +1,4 @@
-/* links: hs_tools_lib hs_index */
+/* links: hs_tools_lib hs_analysis hs_index */
 /* An index whose checksums and numbers are all in order but whose dominator tree is a circle.
  * Whoever hands on a snapshot hands on its index too, so every walk of that tree must end. */
 #include <fcntl.h>
@@ -14,10 +14,10 @@
 
 #include <cmocka.h>
 
+#include "analysis/type_rows.h"
 #include "graph_builder.h"
 #include "index/index_format.h"
 #include "tools/commands.h"
-#include "tools/look/type_rows.h"
 
 enum { N_CHAIN = 5, INDEX_BYTES_MAX = 1 << 18 };
 

@@ -1,4 +1,4 @@
-/* links: hs_tools_lib */
+/* links: hs_tools_lib hs_analysis */
 /* The option table is consistent with itself and with what the commands read out of it. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,8 +10,8 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "tools/look/root_rows.h"
-#include "tools/look/type_rows.h"
+#include "analysis/root_rows.h"
+#include "analysis/type_rows.h"
 #include "tools/options.h"
 #include "tools/tool.h"
 

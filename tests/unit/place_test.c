@@ -1,4 +1,4 @@
-/* links: hs_tools_lib */
+/* links: hs_analysis */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,9 +8,9 @@
 
 #include <string.h>
 
+#include "analysis/neighbours.h"
+#include "analysis/place.h"
 #include "made_view.h"
-#include "tools/look/neighbours.h"
-#include "tools/look/place.h"
 
 enum { DB, DICT, TABLE, ENTRY, BYTES, N_TYPES };
 

@@ -1,4 +1,4 @@
-/* links: hs_tools_lib */
+/* links: hs_analysis */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,10 +8,10 @@
 
 #include <string.h>
 
+#include "analysis/root_rows.h"
 #include "base/alloc.h"
 #include "edge_list.h"
 #include "made_view.h"
-#include "tools/look/root_rows.h"
 
 static const struct hs_root_query everything = {.kinds = UINT64_MAX, .max_rows = UINT64_MAX};
 

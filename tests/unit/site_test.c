@@ -1,6 +1,6 @@
-/* links: hs_tools_lib */
+/* links: hs_analysis */
 /* Which frame of a backtrace is shown, and how. */
-#include "tools/look/site.h"
+#include "analysis/site.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* links: hs_tools_lib */
+/* links: hs_analysis */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analysis/suppressions.h"
 #include "base/alloc.h"
-#include "tools/look/suppressions.h"
 
 static void test_patterns(void **state)
 {

@@ -1,6 +1,6 @@
-/* links: hs_tools_lib */
+/* links: hs_analysis */
 /* One pass over a trace for some ids: what is kept, what it costs, and every failure of it. */
-#include "tools/trace/join.h"
+#include "analysis/trace_join.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

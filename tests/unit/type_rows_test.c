@@ -1,4 +1,4 @@
-/* links: hs_tools_lib */
+/* links: hs_analysis */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,10 +8,10 @@
 
 #include <string.h>
 
+#include "analysis/type_rows.h"
 #include "base/alloc.h"
 #include "edge_list.h"
 #include "made_view.h"
-#include "tools/look/type_rows.h"
 
 static const struct hs_type_query everything = {.max_rows = UINT64_MAX};
 

@@ -1,4 +1,4 @@
-/* links: hs_tools_lib */
+/* links: hs_analysis */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

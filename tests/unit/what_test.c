@@ -1,4 +1,4 @@
-/* links: hs_tools_lib */
+/* links: hs_analysis */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,8 +8,8 @@
 
 #include <string.h>
 
+#include "analysis/what.h"
 #include "made_view.h"
-#include "tools/look/what.h"
 
 /*  Stm.VCS -> a -> b -> shared <- c <- Vernac.VCS;  lost;  Stm.none -> nothing */
 struct fixture {

@@ -1,11 +1,11 @@
 /* dominators: who keeps what, as a tree. */
 #include <stdio.h>
 
+#include "analysis/what.h"
 #include "base/alloc.h"
 #include "commands.h"
 #include "open_view.h"
 #include "root_json.h"
-#include "what.h"
 
 struct tree_row {
     hs_node node;

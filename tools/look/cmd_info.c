@@ -3,10 +3,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "analysis/view.h"
 #include "base/units.h"
 #include "commands.h"
 #include "info_memory.h"
-#include "view.h"
 
 static const char *const way_names[HS_N_SNAP_WAYS] = {
     [HS_SNAP_WAY_READ] = "read",

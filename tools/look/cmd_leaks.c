@@ -2,13 +2,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/fold.h"
+#include "analysis/leak_groups.h"
+#include "analysis/neighbours.h"
+#include "analysis/place.h"
 #include "base/alloc.h"
 #include "commands.h"
-#include "fold.h"
-#include "leak_groups.h"
-#include "neighbours.h"
 #include "open_view.h"
-#include "place.h"
 
 struct report {
     struct hs_view *view;

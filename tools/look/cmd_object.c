@@ -2,14 +2,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/neighbours.h"
+#include "analysis/place.h"
+#include "analysis/what.h"
 #include "base/alloc.h"
 #include "commands.h"
-#include "neighbours.h"
 #include "open_view.h"
-#include "place.h"
 #include "root_json.h"
 #include "sample_print.h"
-#include "what.h"
 
 /* Neighbours that are looked up at once. */
 enum { LEAST_PIECE = 1 << 12, LARGEST_PIECE = 1 << 20 };

@@ -1,6 +1,7 @@
 /* paths: how roots reach an object; or all samples of an allocation site. */
 #include <string.h>
 
+#include "analysis/what.h"
 #include "commands.h"
 #include "open_view.h"
 #include "path_print.h"
@@ -8,7 +9,6 @@
 #include "sample_print.h"
 #include "site_paths_print.h"
 #include "site_print.h"
-#include "what.h"
 
 /* ---- JSON */
 

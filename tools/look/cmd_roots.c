@@ -1,9 +1,9 @@
 /* roots: reachable and retained words of every root, or of every group of roots. */
 #include <string.h>
 
+#include "analysis/place.h"
 #include "commands.h"
 #include "open_view.h"
-#include "place.h"
 #include "root_json.h"
 #include "root_sites_print.h"
 #include "sampled_whole_print.h"

@@ -1,7 +1,7 @@
 /* types: objects, shallow and retained words of each type. */
+#include "analysis/type_rows.h"
 #include "commands.h"
 #include "open_view.h"
-#include "type_rows.h"
 
 static void put_json_row(struct hs_json *json, const struct hs_view *view,
                          const struct hs_type_row *row)

@@ -3,9 +3,9 @@
 #ifndef HS_LOOK_INFO_MEMORY_H
 #define HS_LOOK_INFO_MEMORY_H
 
+#include "analysis/view.h"
 #include "report/sheet.h"
 #include "tool.h"
-#include "view.h"
 
 /* The node above the roots of kind unclaimed; HS_NO_NODE when there are none. */
 hs_node hs_unclaimed_node(const struct hs_view *view);

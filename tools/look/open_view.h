@@ -3,8 +3,8 @@
 #ifndef HS_LOOK_OPEN_VIEW_H
 #define HS_LOOK_OPEN_VIEW_H
 
+#include "analysis/view.h"
 #include "tool.h"
-#include "view.h"
 
 hs_status hs_tool_open_view(struct hs_tool *tool, const char *path, enum hs_view_needs needs,
                             struct hs_view *ret, struct hs_error *err);

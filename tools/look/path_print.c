@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 
-#include "neighbours.h"
-#include "place.h"
+#include "analysis/neighbours.h"
+#include "analysis/place.h"
 #include "root_json.h"
 
 /* Folds the objects of path `at`, the root's leaf left out. */

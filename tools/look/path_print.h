@@ -2,8 +2,8 @@
 #ifndef HS_LOOK_PATH_PRINT_H
 #define HS_LOOK_PATH_PRINT_H
 
-#include "fold.h"
-#include "path_find.h"
+#include "analysis/fold.h"
+#include "analysis/path_find.h"
 #include "report/json.h"
 #include "report/sheet.h"
 

@@ -2,8 +2,8 @@
 #ifndef HS_LOOK_ROOT_JSON_H
 #define HS_LOOK_ROOT_JSON_H
 
+#include "analysis/root_rows.h"
 #include "report/json.h"
-#include "root_rows.h"
 
 /* Writes one object: id, kind, name, group, where it stands, sizes, certainty. */
 void hs_root_json(struct hs_json *json, const char *key, const struct hs_view *view,

@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 
+#include "analysis/place.h"
 #include "options.h"
-#include "place.h"
 #include "root_json.h"
 #include "site_print.h"
 

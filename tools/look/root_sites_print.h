@@ -2,7 +2,7 @@
 #ifndef HS_LOOK_ROOT_SITES_PRINT_H
 #define HS_LOOK_ROOT_SITES_PRINT_H
 
-#include "root_sites.h"
+#include "analysis/root_sites.h"
 #include "tool.h"
 
 struct hs_invocation;

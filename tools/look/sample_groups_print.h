@@ -2,7 +2,7 @@
 #ifndef HS_LOOK_SAMPLE_GROUPS_PRINT_H
 #define HS_LOOK_SAMPLE_GROUPS_PRINT_H
 
-#include "sample_groups.h"
+#include "analysis/sample_groups.h"
 #include "tool.h"
 
 /* Prints them as the format asks. */

@@ -2,8 +2,8 @@
 #ifndef HS_LOOK_SAMPLED_WHOLE_PRINT_H
 #define HS_LOOK_SAMPLED_WHOLE_PRINT_H
 
+#include "analysis/sampled_whole.h"
 #include "report/json.h"
-#include "sampled_whole.h"
 #include "tool.h"
 
 /* A line of text for each sampler that has samples. */

@@ -3,7 +3,7 @@
 #ifndef HS_LOOK_SITE_PATHS_PRINT_H
 #define HS_LOOK_SITE_PATHS_PRINT_H
 
-#include "site_paths.h"
+#include "analysis/site_paths.h"
 #include "tool.h"
 
 /* As hs_site_paths_find takes `name` and `limit`. */

@@ -2,7 +2,7 @@
 #ifndef HS_LOOK_SITE_PRINT_H
 #define HS_LOOK_SITE_PRINT_H
 
-#include "join.h"
+#include "analysis/join.h"
 #include "report/json.h"
 #include "tool.h"
 

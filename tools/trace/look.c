@@ -2,9 +2,9 @@
 
 #include <string.h>
 
+#include "analysis/site.h"
 #include "base/alloc.h"
 #include "gaps.h"
-#include "look/site.h"
 
 /* Events between two looks at whether somebody wants us to end. */
 enum { EVENTS_PER_TELL = 1 << 16 };

@@ -172,7 +172,7 @@ struct hs_sampler {
 };
 
 /* A sampled allocation that was alive in the process. What it stands for: hs_sample_words of
- * tools/look/estimate.h. */
+ * analysis/estimate.h. */
 struct hs_sample {
     uint64_t id;  /* what the sampler calls it. Two samplers may use the same ids */
     hs_node node; /* HS_NO_NODE when the block was not found */

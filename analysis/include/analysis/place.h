@@ -1,0 +1,30 @@
+/* Places in objects as the program's source calls them, from the members of types.
+ *
+ *   one step     "ht_table[0]"   "[17].key"   "[17]"   "[17]+8"   ""
+ *   a path       server.db[0].dict->ht_table[0][17]->next{x3}->v.val
+ *
+ * Text is cut at its room and always terminated; it is not yet cleaned for a terminal. */
+#ifndef HS_ANALYSIS_PLACE_H
+#define HS_ANALYSIS_PLACE_H
+
+#include "analysis/fold.h"
+
+/* What the word at an offset of a block of the type is called. Returns the length; 0 when the type
+ * says nothing of it. O(log members). */
+size_t hs_place_text(const struct hs_view *view, uint32_t type, uint64_t offset_words, char *text,
+                     size_t n_bytes);
+
+/* The whole path from the root's slot called `root` on. A run of alike steps is written once with
+ * its count, left out ones are dots, a place without a name is its offset in bytes: (+24). Returns
+ * the length; 0, and an empty text, when no step has a name: then the path says nothing that its
+ * steps do not. */
+size_t hs_place_path(const struct hs_view *view, const char *root, const struct hs_fold *fold,
+                     char *text, size_t n_bytes);
+
+/* The last folder and the name of a file whose path is absolute or begins with a dot, as compilers
+ * write them down; other text as it is. For tables, which have little room. Points into `text`. */
+const char *hs_place_short(const char *text);
+
+enum { HS_PLACE_BYTES = 512, HS_PLACE_PATH_BYTES = 8192 };
+
+#endif

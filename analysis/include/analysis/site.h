@@ -1,0 +1,36 @@
+/* Places in code, as a backtrace names them.
+ *
+ * A site is a backtrace. Its place is what tables print and group by: the innermost function that
+ * is neither the allocator's nor a standard library's, as far as names tell. */
+#ifndef HS_ANALYSIS_SITE_H
+#define HS_ANALYSIS_SITE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct hs_frame {
+    const char *function, *file, *module; /* borrowed; "" where unknown */
+    uint32_t line;                        /* 0: unknown */
+    uint64_t offset; /* of the code in the module; without a module its address */
+    bool is_damaged; /* the trace lost its names */
+};
+
+enum { HS_FRAME_BYTES = 512 };
+
+/* How well a function of this name tells where memory was allocated; the names of OCaml's library
+ * are among those of libraries. */
+enum hs_frame_rank { HS_FRAME_ALLOCATOR, HS_FRAME_LIBRARY, HS_FRAME_OWN };
+enum hs_frame_rank hs_frame_rank(const char *function);
+
+/* The place of a backtrace frames[n], the innermost first: index of a frame. Of the library's when
+ * nothing else has a name. n >= 1. */
+size_t hs_place_frame(const struct hs_frame *frames, size_t n);
+
+/* "Stm.observe stm/stm.ml:318", "libc.so.6+0x1f2a0", "?". `text` has n bytes. */
+void hs_frame_text(const struct hs_frame *frame, char *text, size_t n);
+
+/* Whether the function's name or "file:line" contains it. */
+bool hs_frame_contains(const struct hs_frame *frame, const char *name);
+
+#endif

@@ -1,0 +1,267 @@
+/* Chains of dominators by type. */
+#include "analysis/keeper_chains.h"
+
+#include <sys/random.h>
+
+#include "base/alloc.h"
+
+enum { STRIDE = 64, FIRST_SLOTS = 1 << 10 };
+
+static hs_status take(struct hs_chains *chains, uint64_t n_bytes, struct hs_error *err)
+{
+    HS_TRY(hs_budget_reserve(chains->view->session.budget, n_bytes, "the chains of keepers", err));
+    chains->reserved_bytes += n_bytes;
+    return HS_OK;
+}
+
+/* ---- maps of numbers */
+
+static uint64_t hash_of(const struct hs_chains *chains, uint64_t key)
+{
+    uint64_t h = (key ^ chains->hash_key) * UINT64_C(0x9E3779B97F4A7C15);
+    h = (h ^ h >> 32 ^ chains->hash_key >> 7) * UINT64_C(0xC2B2AE3D27D4EB4F);
+    return h ^ h >> 29;
+}
+
+static hs_status map_grow(struct hs_chains *chains, struct hs_chain_map *map, struct hs_error *err)
+{
+    if (4 * (map->n_used + 1) <= 3 * map->n_slots)
+        return HS_OK;
+    size_t n = map->n_slots == 0 ? FIRST_SLOTS : 2 * map->n_slots;
+    struct hs_chain_slot *slots;
+    HS_TRY(take(chains, (n - map->n_slots) * sizeof *slots, err));
+    HS_TRY(hs_alloc(n, sizeof *slots, (void **)&slots, err));
+    for (size_t i = 0; i < map->n_slots; i++) {
+        if (map->slots[i].key == 0)
+            continue;
+        size_t at = hash_of(chains, map->slots[i].key) & (n - 1);
+        while (slots[at].key != 0)
+            at = (at + 1) & (n - 1);
+        slots[at] = map->slots[i];
+    }
+    hs_free(map->slots);
+    map->slots = slots;
+    map->n_slots = n;
+    return HS_OK;
+}
+
+/* ---- chains by content */
+
+/* The number of (parent, key), a new one when there is none. */
+static hs_status intern(struct hs_chains *chains, uint32_t parent, uint64_t key, uint32_t depth,
+                        uint32_t *ret, struct hs_error *err)
+{
+    struct hs_chain_map *map = &chains->by_content;
+    HS_TRY(map_grow(chains, map, err));
+    uint64_t hash = hash_of(chains, key * UINT64_C(0xD6E8FEB86659FD93) + parent) | 1;
+    size_t at = hash_of(chains, hash) & (map->n_slots - 1);
+    for (; map->slots[at].key != 0; at = (at + 1) & (map->n_slots - 1)) {
+        const struct hs_chain *known = &chains->chains[map->slots[at].value];
+        *ret = map->slots[at].value;
+        if (map->slots[at].key == hash && known->key == key && known->parent == parent)
+            return HS_OK;
+    }
+    if (chains->n >= HS_NO_CHAIN - 1)
+        return hs_fail(err, HS_LIMIT, "%zu chains of keepers are too many", chains->n);
+    if (chains->n == chains->capacity) {
+        size_t capacity = chains->capacity == 0 ? 256 : 2 * chains->capacity;
+        HS_TRY(take(chains, (capacity - chains->capacity) * sizeof *chains->chains, err));
+        HS_TRY(hs_grow((void **)&chains->chains, &chains->capacity, capacity,
+                       sizeof *chains->chains, err));
+    }
+    chains->chains[chains->n] = (struct hs_chain){key, parent, depth};
+    *ret = (uint32_t)chains->n++;
+    map->slots[at] = (struct hs_chain_slot){hash, *ret};
+    map->n_used++;
+    return HS_OK;
+}
+
+/* The chain with one more block. */
+static hs_status extend(struct hs_chains *chains, uint32_t chain, uint32_t type, uint32_t *ret,
+                        struct hs_error *err)
+{
+    struct hs_chain last = chains->chains[chain];
+    if (last.depth != 0 && last.key == type) {
+        *ret = chain;
+        return HS_OK;
+    }
+    if (last.depth > HS_CHAIN_RUNS) /* the last one is left out, too */
+        return intern(chains, last.parent, type, last.depth, ret, err);
+    return intern(chains, chain, type, last.depth + 1, ret, err);
+}
+
+/* ---- climbing */
+
+static hs_status remember(struct hs_chains *chains, hs_node node, uint32_t chain,
+                          struct hs_error *err)
+{
+    struct hs_chain_map *map = &chains->by_node;
+    HS_TRY(map_grow(chains, map, err));
+    size_t at = hash_of(chains, node + 1) & (map->n_slots - 1);
+    while (map->slots[at].key != 0 && map->slots[at].key != node + 1)
+        at = (at + 1) & (map->n_slots - 1);
+    map->n_used += map->slots[at].key == 0;
+    map->slots[at] = (struct hs_chain_slot){node + 1, chain};
+    return HS_OK;
+}
+
+static uint32_t remembered(const struct hs_chains *chains, hs_node node)
+{
+    const struct hs_chain_map *map = &chains->by_node;
+    if (map->n_slots == 0)
+        return HS_NO_CHAIN;
+    size_t at = hash_of(chains, node + 1) & (map->n_slots - 1);
+    while (map->slots[at].key != 0 && map->slots[at].key != node + 1)
+        at = (at + 1) & (map->n_slots - 1);
+    return map->slots[at].key != 0 ? map->slots[at].value : HS_NO_CHAIN;
+}
+
+static hs_status first_of(struct hs_chains *chains, hs_node top, uint32_t *ret,
+                          struct hs_error *err)
+{
+    const struct hs_view *view = chains->view;
+    uint64_t key = view->n_tree + 1;
+    if (top != HS_NO_NODE) {
+        hs_node root = hs_view_root_of(view, top);
+        key = root == HS_NO_NODE ? view->n_tree : root;
+    }
+    return intern(chains, HS_NO_CHAIN, key, 0, ret, err);
+}
+
+/* Climbs from the block to what is known, putting down every STRIDEth block as a stop. *ret_chain:
+ * that of *ret_top, which is not climbed over. */
+static hs_status climb(struct hs_chains *chains, hs_node block, hs_node *ret_top,
+                       uint32_t *ret_chain, struct hs_error *err)
+{
+    const struct hs_view *view = chains->view;
+    hs_node at = block;
+    chains->n_stops = 0;
+    for (uint64_t n = 0; at != HS_NO_NODE && at >= view->n_tree; n++) {
+        uint32_t known = remembered(chains, at);
+        if (known != HS_NO_CHAIN) {
+            *ret_top = at;
+            *ret_chain = known;
+            return HS_OK;
+        }
+        if (n == view->n_nodes)
+            return hs_view_fail_circle(view, err);
+        if (n % STRIDE == 0) {
+            HS_TRY(hs_grow((void **)&chains->stops, &chains->stops_capacity, chains->n_stops + 1,
+                           sizeof *chains->stops, err));
+            chains->stops[chains->n_stops++] = at;
+        }
+        at = hs_index_idom(view->index, at);
+    }
+    *ret_top = at;
+    return first_of(chains, at, ret_chain, err);
+}
+
+/* The piece from a stop up to the next one or the top: its blocks, then their chain downwards. */
+static hs_status descend(struct hs_chains *chains, hs_node stop, hs_node end, uint32_t *chain,
+                         struct hs_error *err)
+{
+    hs_node nodes[STRIDE];
+    unsigned n = 0;
+    for (hs_node at = stop; at != end && n < STRIDE; n++) {
+        nodes[n] = at;
+        at = hs_index_idom(chains->view->index, at);
+    }
+    while (n > 0)
+        HS_TRY(
+            extend(chains, *chain, chains->types[nodes[--n] - chains->view->n_tree], chain, err));
+    return remember(chains, stop, *chain, err);
+}
+
+hs_status hs_chains_find(struct hs_chains *chains, hs_node block, uint32_t *ret,
+                         struct hs_error *err)
+{
+    hs_node top = HS_NO_NODE;
+    uint32_t chain;
+    HS_TRY(climb(chains, block, &top, &chain, err));
+    for (size_t i = chains->n_stops; i-- > 0;) {
+        hs_node end = i + 1 < chains->n_stops ? chains->stops[i + 1] : top;
+        HS_TRY(descend(chains, chains->stops[i], end, &chain, err));
+    }
+    *ret = chain;
+    return HS_OK;
+}
+
+hs_status hs_chains_find_alike(struct hs_chains *chains, hs_node block, uint32_t *ret,
+                               struct hs_error *err)
+{
+    const struct hs_view *view = chains->view;
+    uint32_t type = chains->types[block - view->n_tree], chain;
+    if (hs_snap_type(view->snap, type)->form != HS_FORM_BYTES)
+        return hs_chains_find(chains, block, ret, err);
+    hs_node above = hs_index_idom(view->index, block);
+    if (above != HS_NO_NODE && above >= view->n_tree)
+        HS_TRY(hs_chains_find(chains, above, &chain, err));
+    else
+        HS_TRY(first_of(chains, above, &chain, err));
+    return extend(chains, chain, HS_CHAIN_UNTYPED, ret, err);
+}
+
+/* ---- life */
+
+static hs_status load_types(struct hs_chains *chains, struct hs_error *err)
+{
+    struct hs_view *view = chains->view;
+    struct hs_chunk chunk = {0};
+    hs_status status = HS_OK;
+    HS_TRY(take(chains, view->totals->n_blocks * sizeof *chains->types, err));
+    HS_TRY(hs_pages_alloc(view->totals->n_blocks, sizeof *chains->types, (void **)&chains->types,
+                          err));
+    for (uint64_t i = 0; i < view->totals->n_chunks && status == HS_OK; i++) {
+        status = hs_snap_load_chunk(view->snap, i, HS_COL_TYPES, &chunk, err);
+        for (uint32_t j = 0; status == HS_OK && j < chunk.n_blocks; j++)
+            chains->types[chunk.first - view->n_tree + j] = chunk.type[j];
+        if (status == HS_OK)
+            status = hs_progress_tell(view->session.progress, "reading types", i + 1,
+                                      view->totals->n_chunks, err);
+    }
+    hs_chunk_fini(&chunk);
+    return status;
+}
+
+hs_status hs_chains_init(struct hs_view *view, struct hs_chains *ret, struct hs_error *err)
+{
+    struct hs_chains chains = {.view = view};
+    if (getrandom(&chains.hash_key, sizeof chains.hash_key, GRND_NONBLOCK) !=
+        sizeof chains.hash_key)
+        chains.hash_key = hs_now_ns() * UINT64_C(0x9E3779B97F4A7C15);
+    hs_status status = load_types(&chains, err);
+    if (status == HS_OK)
+        *ret = chains;
+    else
+        hs_chains_fini(&chains);
+    return status;
+}
+
+void hs_chains_fini(struct hs_chains *chains)
+{
+    if (chains->view != NULL) {
+        hs_pages_free(chains->types, chains->view->totals->n_blocks, sizeof *chains->types);
+        hs_budget_release(chains->view->session.budget, chains->reserved_bytes);
+    }
+    hs_free(chains->chains);
+    hs_free(chains->by_content.slots);
+    hs_free(chains->by_node.slots);
+    hs_free(chains->stops);
+    *chains = (struct hs_chains){0};
+}
+
+const struct hs_chain *hs_chain_first(const struct hs_chains *chains, uint32_t chain)
+{
+    while (chains->chains[chain].parent != HS_NO_CHAIN)
+        chain = chains->chains[chain].parent;
+    return &chains->chains[chain];
+}
+
+size_t hs_chain_runs(const struct hs_chains *chains, uint32_t chain,
+                     uint32_t runs[HS_CHAIN_RUNS + 1])
+{
+    size_t n = chains->chains[chain].depth;
+    for (size_t i = n; i-- > 0; chain = chains->chains[chain].parent)
+        runs[i] = chain;
+    return n;
+}

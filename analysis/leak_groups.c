@@ -1,0 +1,270 @@
+#include "analysis/leak_groups.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+struct grouper {
+    const struct hs_view *view;
+    const struct hs_leak_set *set;
+    struct hs_leak_groups found;
+    uint32_t *group_of;          /* owned pages: by rank */
+    uint32_t *slots;             /* owned: open-addressing hash of group numbers + 1 */
+    size_t n_slots;              /* a power of two */
+    struct hs_bitmap suppressed; /* by rank */
+    uint64_t reserved_bytes;
+};
+
+const char *hs_leak_certainty_name(unsigned certainty)
+{
+    static const char *const names[HS_N_LEAK_CERTAINTIES] = {"certain", "possible"};
+    return certainty < HS_N_LEAK_CERTAINTIES ? names[certainty] : NULL;
+}
+
+static uint64_t group_hash(const struct hs_leak_group *group)
+{
+    uint64_t h = (group->words_each * 2 + group->certainty) * UINT64_C(0x9E3779B97F4A7C15);
+    h = (h ^ group->type) * UINT64_C(0xC2B2AE3D27D4EB4F);
+    return h ^ h >> 31;
+}
+
+static bool group_same(const struct hs_leak_group *a, const struct hs_leak_group *b)
+{
+    return a->type == b->type && a->words_each == b->words_each && a->certainty == b->certainty;
+}
+
+static size_t group_slot(const struct grouper *g, const struct hs_leak_group *key)
+{
+    size_t at = group_hash(key) & (g->n_slots - 1);
+    while (g->slots[at] != 0 && !group_same(&g->found.groups[g->slots[at] - 1], key))
+        at = (at + 1) & (g->n_slots - 1);
+    return at;
+}
+
+static hs_status group_reserve(struct grouper *g, struct hs_error *err)
+{
+    if (g->n_slots >= 2 * (g->found.n_groups + 1))
+        return HS_OK;
+    void *slots;
+    size_t n = g->n_slots == 0 ? 256 : 2 * g->n_slots;
+    HS_TRY(hs_alloc(n, sizeof *g->slots, &slots, err));
+    hs_free(g->slots);
+    g->slots = slots;
+    g->n_slots = n;
+    for (size_t i = 0; i < g->found.n_groups; i++)
+        g->slots[group_slot(g, &g->found.groups[i])] = (uint32_t)i + 1;
+    return HS_OK;
+}
+
+/* The group with this key, made when it is new. */
+static hs_status group_find(struct grouper *g, const struct hs_leak_group *key, uint32_t *ret,
+                            struct hs_error *err)
+{
+    struct hs_leak_groups *found = &g->found;
+    HS_TRY(group_reserve(g, err));
+    size_t at = group_slot(g, key);
+    if (g->slots[at] == 0) {
+        HS_TRY(hs_grow((void **)&found->groups, &found->capacity, found->n_groups + 1, sizeof *key,
+                       err));
+        found->groups[found->n_groups] = *key;
+        g->slots[at] = (uint32_t)++found->n_groups;
+    }
+    *ret = g->slots[at] - 1;
+    return HS_OK;
+}
+
+/* ---- which block belongs to which group */
+
+static hs_status group_chunk(struct grouper *g, const struct hs_suppressions *suppressions,
+                             const struct hs_chunk *chunk, struct hs_error *err)
+{
+    for (uint32_t i = 0; i < chunk->n_blocks; i++) {
+        hs_node node = chunk->first + i;
+        if (!hs_bitmap_get(&g->set->lost, node))
+            continue;
+        bool is_unsure = (chunk->state[i] & HS_BLOCK_UNSURE) != 0;
+        bool is_reached = hs_index_is_reached(g->view->index, node);
+        struct hs_leak_group key = {
+            .type = chunk->type[i],
+            .words_each = chunk->words[i],
+            .certainty = is_unsure || is_reached ? HS_LEAK_POSSIBLE : HS_LEAK_CERTAIN,
+            .first = HS_NO_NODE,
+        };
+        uint32_t at;
+        size_t n_before = g->found.n_groups;
+        HS_TRY(group_find(g, &key, &at, err));
+        struct hs_leak_group *group = &g->found.groups[at];
+        if (g->found.n_groups != n_before) {
+            const struct hs_type *type = hs_snap_type(g->view->snap, key.type);
+            group->is_suppressed = hs_suppressions_match(suppressions, HS_SUPPRESS_TYPE,
+                                                         hs_view_string(g->view, type->name));
+        }
+        if (is_unsure)
+            group->reasons |= HS_LEAK_UNSURE;
+        g->group_of[hs_leak_rank(g->set, node)] = at;
+    }
+    return HS_OK;
+}
+
+static void reason_add(struct grouper *g, hs_node target, unsigned edge_class)
+{
+    if (target == HS_NO_NODE || hs_edge_is_sure(edge_class) ||
+        !hs_bitmap_get(&g->set->lost, target))
+        return;
+    struct hs_leak_group *group = &g->found.groups[g->group_of[hs_leak_rank(g->set, target)]];
+    if (group->certainty == HS_LEAK_POSSIBLE)
+        group->reasons |= edge_class == HS_EDGE_PAST_END ? HS_LEAK_PAST_END : HS_LEAK_GUESSED;
+}
+
+static hs_status reason_chunk(struct grouper *g, const struct hs_suppressions *suppressions,
+                              const struct hs_chunk *chunk, struct hs_error *err)
+{
+    (void)suppressions;
+    (void)err;
+    for (uint64_t e = 0; e < chunk->n_edges; e++)
+        reason_add(g, chunk->target[e], chunk->edge_class[e]);
+    return HS_OK;
+}
+
+typedef hs_status chunk_visitor(struct grouper *g, const struct hs_suppressions *suppressions,
+                                const struct hs_chunk *chunk, struct hs_error *err);
+
+static hs_status visit_chunks(struct grouper *g, const struct hs_suppressions *suppressions,
+                              unsigned columns, chunk_visitor *visit, struct hs_error *err)
+{
+    uint64_t n_chunks = g->view->totals->n_chunks;
+    struct hs_chunk chunk = {0};
+    hs_status status = HS_OK;
+    for (uint64_t at = 0; at < n_chunks && status == HS_OK; at++) {
+        status = hs_snap_load_chunk(g->view->snap, at, columns, &chunk, err);
+        if (status == HS_OK)
+            status = visit(g, suppressions, &chunk, err);
+        if (status == HS_OK)
+            status = hs_progress_tell(g->view->session.progress, "grouping lost blocks", at + 1,
+                                      n_chunks, err);
+    }
+    hs_chunk_fini(&chunk);
+    return status;
+}
+
+/* ---- sums */
+
+/* Parents stand before children: what hangs on a suppressed block is suppressed too. */
+static void sum_up(struct grouper *g)
+{
+    const struct hs_leak_set *set = g->set;
+    struct hs_leak_group *groups = g->found.groups;
+    for (uint64_t i = 0; i < set->n_lost; i++) {
+        uint32_t rank = set->order[i], parent = set->parent[rank];
+        struct hs_leak_group *group = &groups[g->group_of[rank]];
+        bool is_suppressed =
+            group->is_suppressed || (parent != HS_NONE && hs_bitmap_get(&g->suppressed, parent));
+        struct hs_leak_sum *sum =
+            is_suppressed ? &g->found.suppressed : &g->found.totals[group->certainty];
+        sum->count++;
+        sum->words += group->words_each;
+        if (is_suppressed) {
+            hs_bitmap_set(&g->suppressed, rank);
+            continue;
+        }
+        group->count++;
+        group->words += group->words_each;
+        group->heads += set->head[rank] == rank;
+        groups[g->group_of[set->head[rank]]].held_words += group->words_each;
+        if (rank < group->first)
+            group->first = rank;
+    }
+}
+
+static int compare_groups(const void *left, const void *right)
+{
+    const struct hs_leak_group *a = left, *b = right;
+    if (a->certainty != b->certainty)
+        return a->certainty < b->certainty ? -1 : 1;
+    if (a->held_words != b->held_words)
+        return a->held_words < b->held_words ? 1 : -1;
+    if (a->words != b->words)
+        return a->words < b->words ? 1 : -1;
+    return a->first < b->first ? -1 : a->first > b->first;
+}
+
+/* Leaves out what is empty, not asked for, small or too much. */
+static void select_groups(struct grouper *g, const struct hs_leak_query *query)
+{
+    struct hs_leak_groups *found = &g->found;
+    size_t kept = 0;
+    for (size_t i = 0; i < found->n_groups; i++) {
+        struct hs_leak_group *group = &found->groups[i];
+        if (group->certainty == HS_LEAK_POSSIBLE && group->reasons == 0)
+            group->reasons = HS_LEAK_BELOW;
+        if (group->count != 0 && (query->certainties >> group->certainty & 1) != 0)
+            found->groups[kept++] = *group;
+    }
+    found->n_groups = kept;
+    if (kept > 1)
+        qsort(found->groups, kept, sizeof *found->groups, compare_groups);
+    kept = 0;
+    for (size_t i = 0; i < found->n_groups; i++) {
+        const struct hs_leak_group *group = &found->groups[i];
+        if (group->words >= query->min_words && kept < query->max_rows) {
+            found->groups[kept++] = *group;
+        } else {
+            found->n_others++;
+            found->others.count += group->count;
+            found->others.words += group->words;
+        }
+    }
+    found->n_groups = kept;
+    for (size_t i = 0; i < kept; i++) /* by rank so far, which is the same order */
+        found->groups[i].first = hs_leak_node(g->set, found->groups[i].first);
+}
+
+static hs_status grouper_run(struct grouper *g, const struct hs_leak_query *query,
+                             struct hs_error *err)
+{
+    uint64_t n = g->set->n_lost, n_bytes = n * sizeof *g->group_of + n / 8;
+    HS_TRY(hs_budget_reserve(g->view->session.budget, n_bytes, "the groups of lost blocks", err));
+    g->reserved_bytes = n_bytes;
+    HS_TRY(hs_pages_alloc(n, sizeof *g->group_of, (void **)&g->group_of, err));
+    HS_TRY(hs_bitmap_init(&g->suppressed, n, err));
+    HS_TRY(visit_chunks(g, query->suppressions, HS_COL_SIZES | HS_COL_TYPES, group_chunk, err));
+    bool has_possible = false;
+    for (size_t i = 0; i < g->found.n_groups; i++)
+        has_possible |= g->found.groups[i].certainty == HS_LEAK_POSSIBLE;
+    if (has_possible) {
+        HS_TRY(
+            visit_chunks(g, query->suppressions, HS_COL_EDGES | HS_COL_FIELDS, reason_chunk, err));
+        for (uint64_t i = 0; i < g->view->n_tree; i++) {
+            const struct hs_root *root = hs_snap_root(g->view->snap, i);
+            reason_add(g, root->target, root->edge_class);
+        }
+    }
+    sum_up(g);
+    select_groups(g, query);
+    return HS_OK;
+}
+
+hs_status hs_leak_groups_find(struct hs_view *view, const struct hs_leak_set *set,
+                              const struct hs_leak_query *query, struct hs_leak_groups *ret,
+                              struct hs_error *err)
+{
+    struct grouper g = {.view = view, .set = set};
+    hs_status status = grouper_run(&g, query, err);
+    hs_pages_free(g.group_of, set->n_lost, sizeof *g.group_of);
+    hs_budget_release(view->session.budget, g.reserved_bytes);
+    hs_bitmap_fini(&g.suppressed);
+    hs_free(g.slots);
+    if (status == HS_OK)
+        *ret = g.found;
+    else
+        hs_leak_groups_fini(&g.found);
+    return status;
+}
+
+void hs_leak_groups_fini(struct hs_leak_groups *groups)
+{
+    hs_free(groups->groups);
+    *groups = (struct hs_leak_groups){0};
+}

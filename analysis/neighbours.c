@@ -1,0 +1,173 @@
+/* Edges of single nodes, looked up in their chunks. */
+#include "analysis/neighbours.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/bisect.h"
+
+void hs_links_fini(struct hs_links *links)
+{
+    hs_free(links->links);
+    *links = (struct hs_links){0};
+}
+
+static hs_status add(struct hs_links *links, hs_node other, uint64_t offset_words,
+                     unsigned edge_class, struct hs_error *err)
+{
+    HS_TRY(
+        hs_grow((void **)&links->links, &links->capacity, links->n + 1, sizeof *links->links, err));
+    links->links[links->n++] = (struct hs_link){other, offset_words, (uint8_t)edge_class};
+    return HS_OK;
+}
+
+static int by_offset(const void *left, const void *right)
+{
+    const struct hs_link *a = left, *b = right;
+    if (a->offset_words != b->offset_words)
+        return a->offset_words < b->offset_words ? -1 : 1;
+    return a->other < b->other ? -1 : a->other > b->other;
+}
+
+/* The chunk's sparse edges are in order of their source. */
+static uint64_t first_extra(const struct hs_chunk *chunk, hs_node source)
+{
+    return HS_FIRST_FROM(chunk->extra, chunk->n_extra, source, source);
+}
+
+static hs_status out_of_root(const struct hs_view *view, hs_node node, struct hs_links *links,
+                             struct hs_error *err)
+{
+    const struct hs_root *root = hs_snap_root(view->snap, node);
+    if (root->target == HS_NO_NODE)
+        return HS_OK;
+    return add(links, root->target, HS_NO_OFFSET, root->weak ? HS_EDGE_WEAK : root->edge_class,
+               err);
+}
+
+static hs_status out_of_block(struct hs_view *view, hs_node node, struct hs_links *links,
+                              struct hs_error *err)
+{
+    const struct hs_chunk *chunk;
+    uint32_t at;
+    unsigned columns = HS_COL_EDGES | HS_COL_FIELDS | HS_COL_EXTRA;
+    HS_TRY(hs_view_chunk(view, node, columns, &chunk, &at, err));
+    for (uint64_t e = chunk->edge_begin[at]; e < chunk->edge_begin[at + 1]; e++)
+        HS_TRY(add(links, chunk->target[e], chunk->offset_words[e], chunk->edge_class[e], err));
+    for (uint64_t e = first_extra(chunk, node); e < chunk->n_extra; e++) {
+        const struct hs_extra_edge *edge = &chunk->extra[e];
+        if (edge->source != node)
+            break;
+        HS_TRY(add(links, edge->target, edge->offset_words, edge->edge_class, err));
+    }
+    if (links->n > 1)
+        qsort(links->links, links->n, sizeof *links->links, by_offset);
+    return HS_OK;
+}
+
+hs_status hs_links_out(struct hs_view *view, hs_node node, struct hs_links *ret,
+                       struct hs_error *err)
+{
+    struct hs_links links = {0};
+    hs_status status = node < view->n_tree ? out_of_root(view, node, &links, err)
+                                           : out_of_block(view, node, &links, err);
+    if (status == HS_OK)
+        *ret = links;
+    else
+        hs_links_fini(&links);
+    return status;
+}
+
+/* All fields of `source` that hold `target`. */
+static hs_status add_source(struct hs_view *view, hs_node source, hs_node target,
+                            struct hs_links *links, struct hs_error *err)
+{
+    if (source < view->n_tree)
+        return add(links, source, HS_NO_OFFSET, hs_snap_root(view->snap, source)->edge_class, err);
+    struct hs_links out = {0};
+    hs_status status = hs_links_out(view, source, &out, err);
+    for (size_t i = 0; i < out.n && status == HS_OK; i++)
+        if (out.links[i].other == target && out.links[i].edge_class <= HS_EDGE_EPHEMERON)
+            status = add(links, source, out.links[i].offset_words, out.links[i].edge_class, err);
+    hs_links_fini(&out);
+    return status;
+}
+
+static hs_status add_weak_sources(struct hs_view *view, hs_node node, struct hs_links *links,
+                                  struct hs_error *err)
+{
+    for (hs_node leaf = 0; leaf < view->n_tree; leaf++) {
+        const struct hs_root *root = hs_snap_root(view->snap, leaf);
+        if (root->weak && root->target == node)
+            HS_TRY(add(links, leaf, HS_NO_OFFSET, HS_EDGE_WEAK, err));
+    }
+    if (view->totals->n_extra_edges == 0)
+        return HS_OK;
+    struct hs_chunk chunk = {0};
+    hs_status status = HS_OK;
+    for (uint64_t i = 0; i < view->totals->n_chunks && status == HS_OK; i++) {
+        status = hs_snap_load_chunk(view->snap, i, HS_COL_EXTRA, &chunk, err);
+        for (uint64_t e = 0; status == HS_OK && e < chunk.n_extra; e++) {
+            const struct hs_extra_edge *edge = &chunk.extra[e];
+            if (edge->target == node && edge->edge_class > HS_EDGE_EPHEMERON)
+                status = add(links, edge->source, edge->offset_words, edge->edge_class, err);
+        }
+    }
+    hs_chunk_fini(&chunk);
+    return status;
+}
+
+struct hs_referrers hs_referrers_of(struct hs_view *view, hs_node node, uint64_t limit)
+{
+    struct hs_referrers r = {.view = view, .node = node, .has_weak = true};
+    r.row = hs_index_predecessors(view->index, node);
+    r.left = r.row.n < limit ? r.row.n : limit;
+    r.n_more = r.row.n - r.left;
+    return r;
+}
+
+hs_status hs_referrers_next(struct hs_referrers *referrers, uint64_t most, struct hs_links *links,
+                            struct hs_error *err)
+{
+    hs_node source;
+    links->n = 0;
+    for (uint64_t i = 0; (i < most || links->n == 0) && referrers->left > 0; i++) {
+        referrers->left--;
+        if (!hs_row_next(&referrers->row, &source)) {
+            referrers->left = 0;
+            return hs_row_check(&referrers->row, err);
+        }
+        HS_TRY(add_source(referrers->view, source, referrers->node, links, err));
+    }
+    if (links->n != 0 || referrers->left > 0 || !referrers->has_weak)
+        return HS_OK;
+    referrers->has_weak = false;
+    return add_weak_sources(referrers->view, referrers->node, links, err);
+}
+
+hs_status hs_link_offset(struct hs_view *view, hs_node source, hs_node target,
+                         uint64_t *ret_offset_words, struct hs_error *err)
+{
+    if (source < view->n_tree) {
+        *ret_offset_words = HS_NO_OFFSET;
+        return HS_OK;
+    }
+    const struct hs_chunk *chunk;
+    uint32_t at;
+    unsigned columns = HS_COL_EDGES | HS_COL_FIELDS | HS_COL_EXTRA;
+    HS_TRY(hs_view_chunk(view, source, columns, &chunk, &at, err));
+    uint64_t offset = HS_NO_OFFSET;
+    for (uint64_t e = chunk->edge_begin[at]; e < chunk->edge_begin[at + 1]; e++)
+        if (chunk->target[e] == target && chunk->offset_words[e] < offset)
+            offset = chunk->offset_words[e];
+    for (uint64_t e = first_extra(chunk, source); e < chunk->n_extra; e++) {
+        const struct hs_extra_edge *edge = &chunk->extra[e];
+        if (edge->source != source)
+            break;
+        if (edge->target == target && edge->edge_class == HS_EDGE_EPHEMERON &&
+            edge->offset_words < offset)
+            offset = edge->offset_words;
+    }
+    *ret_offset_words = offset;
+    return HS_OK;
+}

@@ -1,0 +1,34 @@
+/* What a search of paths asks of an index. */
+#include "analysis/path_find.h"
+
+static struct hs_row sources_of(void *context, hs_node node)
+{
+    return hs_index_predecessors(context, node);
+}
+
+hs_node hs_path_root(const struct hs_view *view, hs_node leaf)
+{
+    hs_node root = hs_view_root_of(view, leaf);
+    return root == HS_NO_NODE ? leaf : root;
+}
+
+static hs_node root_of(const void *context, hs_node leaf)
+{
+    return hs_path_root(context, leaf);
+}
+
+hs_status hs_paths_to(const struct hs_view *view, hs_node target, uint64_t limit, bool disjoint,
+                      struct hs_paths *ret, struct hs_error *err)
+{
+    struct hs_predecessors predecessors = {sources_of, view->index, view->n_nodes, view->n_tree};
+    struct hs_path_query query = {
+        .target = target,
+        .limit = limit == 0 ? UINT64_MAX : limit,
+        .disjoint = disjoint,
+        .root_of = root_of,
+        .root_context = view,
+        .budget = view->session.budget,
+        .progress = view->session.progress,
+    };
+    return hs_paths_find(&predecessors, &query, ret, err);
+}

@@ -1,0 +1,91 @@
+#include "analysis/place.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/neighbours.h"
+
+struct writer {
+    char *text;
+    size_t n_bytes, n; /* n < n_bytes */
+};
+
+static void put(struct writer *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void put(struct writer *w, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    int more = vsnprintf(w->text + w->n, w->n_bytes - w->n, format, arguments);
+    va_end(arguments);
+    if (more > 0)
+        w->n = (size_t)more < w->n_bytes - w->n ? w->n + (size_t)more : w->n_bytes - 1;
+}
+
+size_t hs_place_text(const struct hs_view *view, uint32_t type, uint64_t offset_words, char *text,
+                     size_t n_bytes)
+{
+    struct writer w = {text, n_bytes, 0};
+    text[0] = '\0';
+    if (offset_words == HS_NO_OFFSET)
+        return 0;
+    uint64_t stride = hs_snap_type(view->snap, type)->stride_bytes, element;
+    uint64_t offset = offset_words * view->facts->word_bytes;
+    const struct hs_member *member = hs_snap_member_at(view->snap, type, offset, &element);
+    uint64_t within = stride != 0 ? offset % stride : offset;
+    bool is_named = member != NULL && member->offset_bytes == within;
+    if (stride != 0)
+        put(&w, "[%" PRIu64 "]", element);
+    if (is_named) /* a member that begins before the word may end before it too */
+        put(&w, "%s%s", stride != 0 ? "." : "", hs_view_string(view, member->name));
+    else if (stride != 0 && within != 0)
+        put(&w, "+%" PRIu64, within);
+    return w.n;
+}
+
+static bool put_step(struct writer *w, const struct hs_view *view, const struct hs_step *step)
+{
+    char place[HS_PLACE_BYTES];
+    bool has_name = hs_place_text(view, step->type, step->offset_words, place, sizeof place) != 0;
+    if (!has_name)
+        put(w, "->(+%" PRIu64 ")", step->offset_words * view->facts->word_bytes);
+    else
+        put(w, "%s%s", place[0] == '[' ? "" : "->", place);
+    if (step->repeat > 1)
+        put(w, "{x%" PRIu64 "}", step->repeat);
+    return has_name;
+}
+
+size_t hs_place_path(const struct hs_view *view, const char *root, const struct hs_fold *fold,
+                     char *text, size_t n_bytes)
+{
+    struct writer w = {text, n_bytes, 0};
+    bool has_name = false;
+    put(&w, "%s", root);
+    for (size_t i = 0; i < fold->n_steps; i++) {
+        const struct hs_step *step = &fold->steps[i];
+        if (step->node == HS_NO_NODE)
+            put(&w, "->...");
+        else if (step->offset_words != HS_NO_OFFSET)
+            has_name |= put_step(&w, view, step);
+    }
+    if (has_name)
+        return w.n;
+    text[0] = '\0';
+    return 0;
+}
+
+const char *hs_place_short(const char *text)
+{
+    bool is_path = text[0] == '/' || strncmp(text, "./", 2) == 0 || strncmp(text, "../", 3) == 0;
+    const char *folder = text, *name = text;
+    for (const char *at = text; is_path && *at != 0; at++) {
+        if (*at == '/') {
+            folder = name;
+            name = at + 1;
+        }
+    }
+    return folder;
+}

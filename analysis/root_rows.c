@@ -1,0 +1,262 @@
+/* Selecting, sorting and summing roots or groups of them. */
+#include "analysis/root_rows.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "root_groups.h"
+
+static unsigned level_of(enum hs_group_by group_by)
+{
+    switch (group_by) {
+    case HS_BY_KIND:
+        return HS_LEVEL_KIND;
+    case HS_BY_MODULE:
+    case HS_BY_THREAD:
+        return HS_LEVEL_MODULE;
+    case HS_BY_UNIT:
+    case HS_BY_FRAME:
+        return HS_LEVEL_UNIT;
+    case HS_BY_ROOT:
+        break;
+    }
+    return HS_LEVEL_LEAF; /* or that of variables */
+}
+
+static bool is_row(const struct hs_view *view, enum hs_group_by group_by, hs_node node)
+{
+    if (group_by == HS_BY_ROOT)
+        return hs_view_root_of(view, node) == node;
+    return hs_snap_root(view->snap, node)->level == level_of(group_by);
+}
+
+/* Stacks stand by thread and frame where the other kinds stand by binary and unit. */
+static bool is_of_frame(const struct hs_root *root)
+{
+    return root->kind == HS_ROOT_STACK || root->kind == HS_ROOT_LOCAL ||
+           root->kind == HS_ROOT_REGISTER;
+}
+
+static bool is_of_thread(const struct hs_root *root)
+{
+    return is_of_frame(root) || (root->kind == HS_ROOT_TLS && root->thread != 0);
+}
+
+static bool is_wanted(const struct hs_root_query *query, const struct hs_root *root)
+{
+    if (!(query->kinds >> root->kind & 1))
+        return false;
+    switch (query->group_by) {
+    case HS_BY_MODULE:
+    case HS_BY_UNIT:
+        return !is_of_thread(root);
+    case HS_BY_THREAD:
+        return is_of_thread(root);
+    case HS_BY_FRAME:
+        return is_of_frame(root);
+    case HS_BY_ROOT:
+    case HS_BY_KIND:
+        break;
+    }
+    return true;
+}
+
+struct order {
+    const struct hs_view *view;
+    enum hs_root_sort sort;
+};
+
+static int descending(uint64_t a, uint64_t b)
+{
+    return a < b ? 1 : a > b ? -1 : 0;
+}
+
+static int compare_rows(const void *left, const void *right, void *context)
+{
+    const struct hs_root_row *a = left, *b = right;
+    const struct order *order = context;
+    int by_retained = descending(a->retained.words, b->retained.words);
+    int by_reachable = descending(a->reachable.words, b->reachable.words);
+    int result = 0;
+    if (order->sort == HS_SORT_NAME) {
+        const struct hs_snap *snap = order->view->snap;
+        result = strcmp(hs_snap_string(snap, hs_snap_root(snap, a->node)->name),
+                        hs_snap_string(snap, hs_snap_root(snap, b->node)->name));
+    }
+    if (result == 0)
+        result = order->sort == HS_SORT_REACHABLE ? by_reachable : by_retained;
+    if (result == 0)
+        result = order->sort == HS_SORT_REACHABLE ? by_retained : by_reachable;
+    return result != 0 ? result : -descending(a->node, b->node);
+}
+
+static void add_other(struct hs_root_rows *rows, const struct hs_root_row *row)
+{
+    rows->n_others++;
+    rows->others_words += row->retained.words;
+}
+
+/* By thread and frame, then by kind: stacks first. */
+static int compare_parts(const void *left, const void *right, void *context)
+{
+    const struct hs_view *view = context;
+    const struct hs_root_row *a = left, *b = right;
+    const struct hs_root *x = hs_snap_root(view->snap, a->node);
+    const struct hs_root *y = hs_snap_root(view->snap, b->node);
+    if (x->thread != y->thread)
+        return x->thread < y->thread ? -1 : 1;
+    if (x->frame != y->frame)
+        return x->frame < y->frame ? -1 : 1;
+    if (x->kind != y->kind)
+        return x->kind < y->kind ? -1 : 1;
+    return -descending(a->node, b->node);
+}
+
+static bool is_same_group(const struct hs_view *view, enum hs_group_by group_by, hs_node left,
+                          hs_node right)
+{
+    const struct hs_root *x = hs_snap_root(view->snap, left);
+    const struct hs_root *y = hs_snap_root(view->snap, right);
+    if (x->thread == 0 || x->thread != y->thread)
+        return false;
+    return group_by == HS_BY_THREAD || (x->frame != 0 && x->frame == y->frame);
+}
+
+/* One row for all parts of a thread or frame; row_of[node] of each part is 1 + the row. */
+static void join_parts(const struct hs_view *view, enum hs_group_by group_by,
+                       struct hs_root_rows *rows, uint32_t *row_of)
+{
+    size_t n = 0;
+    if (rows->n_rows > 1)
+        qsort_r(rows->rows, rows->n_rows, sizeof *rows->rows, compare_parts,
+                (void *)(uintptr_t)view);
+    for (size_t i = 0; i < rows->n_rows; i++) {
+        const struct hs_root_row row = rows->rows[i];
+        struct hs_root_row *last = n > 0 ? &rows->rows[n - 1] : NULL;
+        if (last != NULL && is_same_group(view, group_by, last->node, row.node)) {
+            hs_sizes_add(&last->reachable, &row.reachable);
+            hs_sizes_add(&last->retained, &row.retained);
+            last->n_parts++;
+        } else {
+            rows->rows[n++] = row;
+        }
+        row_of[row.node] = (uint32_t)n;
+    }
+    rows->n_rows = n;
+}
+
+/* What the parts reach together is not known; it is not more than this. */
+static void limit_reachable(const struct hs_view *view, struct hs_root_rows *rows)
+{
+    struct hs_sizes all = hs_index_reached_total(view->index);
+    for (size_t i = 0; i < rows->n_rows; i++) {
+        struct hs_sizes *sizes = &rows->rows[i].reachable;
+        if (sizes->words > all.words)
+            sizes->words = all.words;
+        if (sizes->objects > all.objects)
+            sizes->objects = all.objects;
+    }
+}
+
+static hs_status join_rows(const struct hs_view *view, enum hs_group_by group_by,
+                           struct hs_root_rows *rows, uint64_t *ret_words, struct hs_error *err)
+{
+    hs_auto_free uint32_t *row_of = NULL;
+    size_t n_parts = rows->n_rows;
+    HS_TRY(hs_alloc(view->n_tree, sizeof *row_of, (void **)&row_of, err));
+    join_parts(view, group_by, rows, row_of);
+    if (rows->n_rows == n_parts)
+        return HS_OK;
+    limit_reachable(view, rows);
+    return hs_root_groups_complete(view, row_of, rows, ret_words, err);
+}
+
+static void drop_small(uint64_t min_words, struct hs_root_rows *rows)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < rows->n_rows; i++) {
+        if (rows->rows[i].reachable.words < min_words)
+            add_other(rows, &rows->rows[i]);
+        else
+            rows->rows[n++] = rows->rows[i];
+    }
+    rows->n_rows = n;
+}
+
+static hs_status select_rows(const struct hs_view *view, const struct hs_root_query *query,
+                             struct hs_root_rows *rows, struct hs_error *err)
+{
+    uint64_t level_words = 0;
+    for (hs_node node = 0; node < view->n_tree; node++) {
+        const struct hs_root *root = hs_snap_root(view->snap, node);
+        if (root->weak || !is_row(view, query->group_by, node))
+            continue;
+        struct hs_root_row row = {
+            .node = node,
+            .n_parts = 1,
+            .reachable = hs_index_reachable(view->index, node),
+            .retained = hs_index_retained(view->index, node),
+        };
+        level_words += row.retained.words;
+        if (!is_wanted(query, root)) {
+            add_other(rows, &row);
+            continue;
+        }
+        HS_TRY(hs_grow((void **)&rows->rows, &rows->capacity, rows->n_rows + 1, sizeof row, err));
+        rows->rows[rows->n_rows++] = row;
+    }
+    uint64_t together_words = 0;
+    if (query->group_by == HS_BY_THREAD || query->group_by == HS_BY_FRAME)
+        HS_TRY(join_rows(view, query->group_by, rows, &together_words, err));
+    level_words += together_words;
+    drop_small(query->min_words, rows);
+    rows->shared_words = hs_index_reached_total(view->index).words - level_words;
+    return HS_OK;
+}
+
+hs_status hs_root_rows_select(const struct hs_view *view, const struct hs_root_query *query,
+                              struct hs_root_rows *ret, struct hs_error *err)
+{
+    struct hs_root_rows rows = {0};
+    hs_status status = select_rows(view, query, &rows, err);
+    if (status != HS_OK) {
+        hs_root_rows_fini(&rows);
+        return status;
+    }
+    struct order order = {view, query->sort};
+    if (rows.n_rows > 1)
+        qsort_r(rows.rows, rows.n_rows, sizeof *rows.rows, compare_rows, &order);
+    while (rows.n_rows > query->max_rows)
+        add_other(&rows, &rows.rows[--rows.n_rows]);
+    *ret = rows;
+    return HS_OK;
+}
+
+void hs_root_rows_fini(struct hs_root_rows *rows)
+{
+    hs_free(rows->rows);
+    *rows = (struct hs_root_rows){0};
+}
+
+struct hs_root_row hs_root_row_of(const struct hs_view *view, hs_node node)
+{
+    return (struct hs_root_row){
+        .node = node,
+        .reachable = hs_index_reachable(view->index, node),
+        .retained = hs_index_retained(view->index, node),
+    };
+}
+
+void hs_root_place(const struct hs_view *view, const struct hs_root *root, char *text, size_t n)
+{
+    const char *file = hs_view_string(view, root->file);
+    const char *symbol = hs_view_string(view, root->symbol);
+    if (file[0] != 0 && root->line != 0)
+        (void)snprintf(text, n, "%s:%u", file, root->line);
+    else if (symbol[0] != 0 && root->offset != 0)
+        (void)snprintf(text, n, "%s+%lu", symbol, (unsigned long)root->offset);
+    else
+        (void)snprintf(text, n, "%s", symbol);
+}

@@ -1,0 +1,167 @@
+/* What each type holds and retains. */
+#include "analysis/type_rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "type_walk.h"
+
+/* The types of this walk, which a walk tells apart: 1 + the type - first, or 0 for others. */
+struct type_lot {
+    uint32_t first, n;
+};
+
+static void add_block(struct hs_type_row *row, const struct hs_chunk *chunk, uint32_t at)
+{
+    if (chunk->state[at] & HS_BLOCK_STATIC) {
+        row->shallow.static_objects++;
+        row->shallow.static_words += chunk->words[at];
+    } else {
+        row->shallow.objects++;
+        row->shallow.words += chunk->words[at];
+    }
+}
+
+struct counter {
+    const struct hs_view *view;
+    struct hs_type_row *rows;
+    struct hs_type_walk *walk;
+    struct type_lot lot;
+    bool is_first; /* pass: counts, too */
+};
+
+static void count_chunk(const struct counter *c, const struct hs_chunk *chunk)
+{
+    for (uint32_t i = 0; i < chunk->n_blocks; i++) {
+        uint32_t type = chunk->type[i];
+        bool is_here = type - c->lot.first < c->lot.n; /* also when it is below */
+        hs_type_walk_set(c->walk, chunk->first + i, is_here ? type - c->lot.first + 1 : 0);
+        if (c->is_first && hs_index_is_reached(c->view->index, chunk->first + i))
+            add_block(&c->rows[type], chunk, i);
+    }
+}
+
+static hs_status count_blocks(const struct counter *c, struct hs_error *err)
+{
+    const struct hs_view *view = c->view;
+    const unsigned columns = c->is_first ? HS_COL_SIZES | HS_COL_TYPES : HS_COL_TYPES;
+    struct hs_chunk chunk = {0};
+    hs_status status = HS_OK;
+    for (uint64_t i = 0; i < view->totals->n_chunks && status == HS_OK; i++) {
+        status = hs_snap_load_chunk(view->snap, i, columns, &chunk, err);
+        if (status == HS_OK)
+            count_chunk(c, &chunk);
+        if (status == HS_OK)
+            status = hs_progress_tell(view->session.progress, "counting types", i + 1,
+                                      view->totals->n_chunks, err);
+    }
+    hs_chunk_fini(&chunk);
+    return status;
+}
+
+/* One pass over the blocks and one walk of the tree for as many types as a block's bytes tell
+ * apart: for all of them unless memory is so short that there is but a byte for each block. */
+static hs_status count_lots(const struct hs_view *view, struct hs_type_rows *rows,
+                            struct hs_error *err)
+{
+    struct hs_type_walk walk;
+    uint32_t n_types = (uint32_t)rows->n_rows, lot = 0;
+    HS_TRY(hs_type_walk_init(view, n_types, &walk, &lot, err));
+    struct counter c = {.view = view, .rows = rows->rows, .walk = &walk, .is_first = true};
+    hs_status status = HS_OK;
+    for (uint32_t first = 0; first < n_types && status == HS_OK; first += c.lot.n) {
+        c.lot = (struct type_lot){first, n_types - first < lot ? n_types - first : lot};
+        status = count_blocks(&c, err);
+        if (status == HS_OK)
+            status = hs_type_walk_run(&walk, rows->rows + first, err);
+        c.is_first = false;
+    }
+    hs_type_walk_fini(&walk);
+    return status;
+}
+
+struct order {
+    const struct hs_view *view;
+    enum hs_type_sort sort;
+};
+
+static uint64_t sort_key(const struct hs_type_row *row, enum hs_type_sort sort)
+{
+    switch (sort) {
+    case HS_TYPE_BY_WORDS:
+        return row->shallow.words;
+    case HS_TYPE_BY_OBJECTS:
+        return row->shallow.objects;
+    case HS_TYPE_BY_RETAINED:
+    case HS_TYPE_BY_NAME:
+        break;
+    }
+    return row->retained_words;
+}
+
+static int compare_rows(const void *left, const void *right, void *context)
+{
+    const struct hs_type_row *a = left, *b = right;
+    const struct order *order = context;
+    int by_name =
+        strcmp(hs_view_string(order->view, hs_snap_type(order->view->snap, a->type)->name),
+               hs_view_string(order->view, hs_snap_type(order->view->snap, b->type)->name));
+    uint64_t key_a = sort_key(a, order->sort), key_b = sort_key(b, order->sort);
+    if (order->sort != HS_TYPE_BY_NAME && key_a != key_b)
+        return key_a < key_b ? 1 : -1;
+    return by_name;
+}
+
+static void add_other(struct hs_type_rows *rows, const struct hs_type_row *row)
+{
+    rows->n_others++;
+    rows->others.objects += row->shallow.objects;
+    rows->others.words += row->shallow.words;
+    rows->others.static_objects += row->shallow.static_objects;
+    rows->others.static_words += row->shallow.static_words;
+}
+
+/* Drops types that no root reaches, sorts, and puts what is not to be shown with the others. */
+static void finish_rows(const struct hs_view *view, const struct hs_type_query *query,
+                        struct hs_type_rows *rows)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < rows->n_rows; i++) {
+        const struct hs_type_row *row = &rows->rows[i];
+        if (row->shallow.objects + row->shallow.static_objects == 0)
+            continue;
+        if (row->retained_words >= query->min_words)
+            rows->rows[n++] = *row;
+        else
+            add_other(rows, row);
+    }
+    rows->n_rows = n;
+    struct order order = {view, query->sort};
+    qsort_r(rows->rows, n, sizeof *rows->rows, compare_rows, &order);
+    while (rows->n_rows > query->max_rows)
+        add_other(rows, &rows->rows[--rows->n_rows]);
+}
+
+hs_status hs_type_rows_select(const struct hs_view *view, const struct hs_type_query *query,
+                              struct hs_type_rows *ret, struct hs_error *err)
+{
+    struct hs_type_rows rows = {.n_rows = view->totals->n_types};
+    HS_TRY(hs_alloc(rows.n_rows, sizeof *rows.rows, (void **)&rows.rows, err));
+    for (uint32_t i = 0; i < rows.n_rows; i++)
+        rows.rows[i].type = i;
+    hs_status status = count_lots(view, &rows, err);
+    if (status != HS_OK) {
+        hs_type_rows_fini(&rows);
+        return status;
+    }
+    finish_rows(view, query, &rows);
+    *ret = rows;
+    return HS_OK;
+}
+
+void hs_type_rows_fini(struct hs_type_rows *rows)
+{
+    hs_free(rows->rows);
+    *rows = (struct hs_type_rows){0};
+}
