@@ -5,7 +5,7 @@
 
 #include "condensed_ends.h"
 #include "graph/pages.h"
-#include "root_lanes.h"
+#include "reach_bits.h"
 
 #define WHAT "searching from the roots"
 
@@ -260,7 +260,7 @@ static hs_status queries_search(struct reach_work *work, struct hs_error *err)
 static hs_status rest_run(struct reach_work *work, struct root_query *rest, uint32_t n_rest,
                           const struct hs_progress *progress, struct hs_error *err)
 {
-    const struct root_lanes_options options = {.progress = progress};
+    const struct reach_bits_options options = {.progress = progress};
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < work->n_queries; i++)
@@ -268,7 +268,7 @@ static hs_status rest_run(struct reach_work *work, struct root_query *rest, uint
             rest[n++].node = work->queries[i];
     assert(n == n_rest);
     HS_TRY(hs_condensed_reverse(work->condensed, err));
-    HS_TRY(root_lanes_run(work->condensed, rest, n, &options, err));
+    HS_TRY(reach_bits_run(work->condensed, rest, n, &options, err));
     for (uint32_t i = 0; i < n; i++)
         work->answers[query_at(work, rest[i].node)] = rest[i].sizes;
     return HS_OK;

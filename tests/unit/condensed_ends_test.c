@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
-#include "dominator/root_lanes.h"
+#include "dominator/reach_bits.h"
 #include "edge_list.h"
 
 static struct hs_error err;
@@ -195,11 +195,11 @@ static void test_batches(void **state)
     world_fini(&w);
 }
 
-/* Passes of few lanes and few sets, done again with fewer, ends included. */
-static void test_lanes(void **state)
+/* Passes of few bits and few sets, done again with fewer, ends included. */
+static void test_widths(void **state)
 {
     (void)state;
-    static const struct root_lanes_options options[] = {{0}, {.first_lanes = 64}, {512, 9, NULL}};
+    static const struct reach_bits_options options[] = {{0}, {.first_bits = 64}, {512, 9, NULL}};
     enum { QUERIES = 150 };
     struct root_query queries[QUERIES], expected[QUERIES];
     struct world w;
@@ -212,7 +212,7 @@ static void test_lanes(void **state)
             for (uint32_t k = 0; k < QUERIES; k++)
                 to[k] = (struct root_query){.node = condensed.n_nodes - 1 - 5 * k};
             assert_int_equal(hs_condensed_reverse(&condensed, &err), HS_OK);
-            assert_int_equal(root_lanes_run(&condensed, to, QUERIES, &options[i], &err), HS_OK);
+            assert_int_equal(reach_bits_run(&condensed, to, QUERIES, &options[i], &err), HS_OK);
             hs_condensed_fini(&condensed);
             for (uint32_t k = 0; k < QUERIES && left_out; k++)
                 assert_memory_equal(&queries[k].sizes, &expected[k].sizes, sizeof to[k].sizes);
@@ -225,7 +225,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_left_out),
         cmocka_unit_test(test_batches),
-        cmocka_unit_test(test_lanes),
+        cmocka_unit_test(test_widths),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -160,7 +160,7 @@ static void test_roots_along_a_list(void **state)
 }
 
 /* A directed acyclic graph of random edges forward: sets of roots differ nearly everywhere, so a
- * pass has more sets than it keeps and is done again with fewer lanes. */
+ * pass has more sets than it keeps and is done again with fewer bits. */
 static void test_sets_that_differ(void **state)
 {
     (void)state;

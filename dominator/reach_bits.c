@@ -1,4 +1,4 @@
-#include "root_lanes.h"
+#include "reach_bits.h"
 
 #include <assert.h>
 #include <string.h>
@@ -6,13 +6,13 @@
 #include "condensed_ends.h"
 #include "graph/pages.h"
 
-#define LANES_FIRST 512
-#define LANES_MAX 4096
+#define BITS_FIRST 512
+#define BITS_MAX 4096
 #define SETS_MIN 4096 /* a pass may always keep so many, if there is memory */
 #define SETS_LEAST 64 /* or else so many */
 
-/* Interned sets of lanes. Set 0 is the empty one. */
-struct lane_sets {
+/* Interned sets of queries, a bit for each. Set 0 is the empty one. */
+struct bit_sets {
     uint32_t n_words; /* per set */
     uint32_t n_sets, max_sets;
     uint64_t *bits;        /* max_sets * n_words */
@@ -36,11 +36,11 @@ static uint64_t pass_fixed_bytes(uint32_t n_words)
     return n_words * (uint64_t)8 * 256 * sizeof(struct hs_sizes) + SETS_MIN * sizeof(uint32_t);
 }
 
-struct lane_pass {
+struct bit_pass {
     const struct hs_condensed *condensed; /* its graph turned round */
     struct root_query *queries;           /* of this pass, descending nodes */
     uint32_t n_queries;
-    struct lane_sets sets;
+    struct bit_sets sets;
     uint32_t *set_of; /* by node */
     uint64_t *mixed;  /* the set being made */
     bool overflowed;
@@ -56,23 +56,23 @@ static uint64_t set_hash(const uint64_t *bits, uint32_t n_words)
     return hash;
 }
 
-static void sets_fini(struct lane_sets *sets)
+static void sets_fini(struct bit_sets *sets)
 {
     hs_pages_free(sets->bits, (size_t)sets->max_sets * sets->n_words, sizeof(uint64_t));
     hs_pages_free(sets->sums, sets->max_sets, sizeof *sets->sums);
     hs_pages_free(sets->slots, sets->n_slots, sizeof(uint32_t));
     hs_budget_release(sets->budget, sets->reserved_bytes);
-    *sets = (struct lane_sets){0};
+    *sets = (struct bit_sets){0};
 }
 
-static hs_status sets_init(struct lane_sets *sets, uint32_t n_words, uint32_t max_sets,
+static hs_status sets_init(struct bit_sets *sets, uint32_t n_words, uint32_t max_sets,
                            struct hs_budget *budget, struct hs_error *err)
 {
     uint64_t n_bytes = max_sets * set_bytes(n_words) + pass_fixed_bytes(n_words);
     void *memory;
 
     *sets =
-        (struct lane_sets){.n_words = n_words, .max_sets = max_sets, .n_sets = 1, .budget = budget};
+        (struct bit_sets){.n_words = n_words, .max_sets = max_sets, .n_sets = 1, .budget = budget};
     HS_TRY(hs_budget_reserve(budget, n_bytes, "telling roots apart", err));
     sets->reserved_bytes = n_bytes;
     HS_TRY(hs_pages_alloc((size_t)max_sets * n_words, sizeof(uint64_t), &memory, err));
@@ -85,12 +85,12 @@ static hs_status sets_init(struct lane_sets *sets, uint32_t n_words, uint32_t ma
     return HS_OK;
 }
 
-static inline const uint64_t *set_bits(const struct lane_sets *sets, uint32_t set)
+static inline const uint64_t *set_bits(const struct bit_sets *sets, uint32_t set)
 {
     return sets->bits + (size_t)set * sets->n_words;
 }
 
-static void sets_place(const struct lane_sets *sets, uint32_t *slots, size_t n_slots, uint32_t set)
+static void sets_place(const struct bit_sets *sets, uint32_t *slots, size_t n_slots, uint32_t set)
 {
     size_t at = set_hash(set_bits(sets, set), sets->n_words) & (n_slots - 1);
     while (slots[at] != 0)
@@ -98,7 +98,7 @@ static void sets_place(const struct lane_sets *sets, uint32_t *slots, size_t n_s
     slots[at] = set;
 }
 
-static hs_status sets_grow(struct lane_sets *sets, struct hs_error *err)
+static hs_status sets_grow(struct bit_sets *sets, struct hs_error *err)
 {
     size_t n_slots = sets->n_slots * 4;
     void *slots;
@@ -113,7 +113,7 @@ static hs_status sets_grow(struct lane_sets *sets, struct hs_error *err)
 }
 
 /* The number of a set that is not empty; 0 when there is no room for one more. */
-static hs_status sets_intern(struct lane_sets *sets, const uint64_t *bits, uint32_t *ret,
+static hs_status sets_intern(struct bit_sets *sets, const uint64_t *bits, uint32_t *ret,
                              struct hs_error *err)
 {
     size_t n_bytes = sets->n_words * sizeof *bits;
@@ -137,7 +137,7 @@ static hs_status sets_intern(struct lane_sets *sets, const uint64_t *bits, uint3
 
 /* ---- one pass ---- */
 
-static void mixed_add(struct lane_pass *pass, uint32_t set)
+static void mixed_add(struct bit_pass *pass, uint32_t set)
 {
     const uint64_t *bits = set_bits(&pass->sets, set);
     for (uint32_t i = 0; i < pass->sets.n_words; i++)
@@ -151,7 +151,7 @@ struct arrivals {
     bool is_mixed;
 };
 
-static inline void arrivals_add(struct lane_pass *pass, struct arrivals *arrivals, uint32_t from)
+static inline void arrivals_add(struct bit_pass *pass, struct arrivals *arrivals, uint32_t from)
 {
     uint32_t set = pass->set_of[from];
 
@@ -170,8 +170,8 @@ static inline void arrivals_add(struct lane_pass *pass, struct arrivals *arrival
 }
 
 /* The set that has arrived; 0 when there is none, or when there is no room for it. */
-static hs_status arrivals_set(struct lane_pass *pass, const struct arrivals *arrivals,
-                              uint32_t *ret, struct hs_error *err)
+static hs_status arrivals_set(struct bit_pass *pass, const struct arrivals *arrivals, uint32_t *ret,
+                              struct hs_error *err)
 {
     *ret = arrivals->first;
     if (!arrivals->is_mixed)
@@ -181,43 +181,42 @@ static hs_status arrivals_set(struct lane_pass *pass, const struct arrivals *arr
     return HS_OK;
 }
 
-static void set_credit(struct lane_pass *pass, uint32_t set, uint64_t at)
+static void set_credit(struct bit_pass *pass, uint32_t set, uint64_t at)
 {
     if (set != 0)
         hs_unit_sizes_sum(&pass->condensed->sizes, at, &pass->sets.sums[set]);
 }
 
-/* Adds the lane of a query's own node. */
-static void arrivals_add_lane(struct lane_pass *pass, struct arrivals *arrivals, uint32_t lane)
+/* Adds the bit of a query's own node. */
+static void arrivals_add_bit(struct bit_pass *pass, struct arrivals *arrivals, uint32_t bit)
 {
     size_t n_bytes = pass->sets.n_words * sizeof(uint64_t);
     if (!arrivals->is_mixed) /* set 0 has no bits */
         memcpy(pass->mixed, set_bits(&pass->sets, arrivals->first), n_bytes);
-    pass->mixed[lane / 64] |= (uint64_t)1 << (lane % 64);
+    pass->mixed[bit / 64] |= (uint64_t)1 << (bit % 64);
     arrivals->is_mixed = true;
 }
 
-static hs_status pass_sweep(struct lane_pass *pass, struct hs_error *err)
+static hs_status pass_sweep(struct bit_pass *pass, struct hs_error *err)
 {
     const struct hs_graph *reverse = &pass->condensed->graph;
-    uint32_t lane = 0, n = pass->condensed->n_nodes;
+    uint32_t bit = 0, n = pass->condensed->n_nodes;
 
     memset(pass->set_of, 0, (size_t)n * sizeof(uint32_t));
     for (uint32_t node = pass->queries[0].node + 1; node-- > 0 && !pass->overflowed;) {
         struct arrivals arrivals = {0};
         for (uint32_t e = reverse->begin[node]; e < reverse->begin[node + 1]; e++)
             arrivals_add(pass, &arrivals, reverse->target[e]);
-        if (lane < pass->n_queries && pass->queries[lane].node == node)
-            arrivals_add_lane(pass, &arrivals, lane++);
+        if (bit < pass->n_queries && pass->queries[bit].node == node)
+            arrivals_add_bit(pass, &arrivals, bit++);
         HS_TRY(arrivals_set(pass, &arrivals, &pass->set_of[node], err));
         set_credit(pass, pass->set_of[node], node);
     }
-    assert(lane == pass->n_queries || pass->overflowed);
+    assert(bit == pass->n_queries || pass->overflowed);
     return HS_OK;
 }
 
-static hs_status ends_sweep(struct lane_pass *pass, struct ends_reader *reader,
-                            struct hs_error *err)
+static hs_status ends_sweep(struct bit_pass *pass, struct ends_reader *reader, struct hs_error *err)
 {
     while (!pass->overflowed) {
         struct arrivals arrivals = {0};
@@ -238,7 +237,7 @@ static hs_status ends_sweep(struct lane_pass *pass, struct ends_reader *reader,
     return HS_OK;
 }
 
-static hs_status pass_ends(struct lane_pass *pass, struct hs_error *err)
+static hs_status pass_ends(struct bit_pass *pass, struct hs_error *err)
 {
     struct ends_reader reader;
 
@@ -249,10 +248,10 @@ static hs_status pass_ends(struct lane_pass *pass, struct hs_error *err)
     return status;
 }
 
-/* Distributes the sums of sets over the lanes in them, by way of one table per byte of a set. */
-static hs_status pass_answer(struct lane_pass *pass, struct hs_error *err)
+/* Distributes the sums of sets over the bits in them, by way of one table per byte of a set. */
+static hs_status pass_answer(struct bit_pass *pass, struct hs_error *err)
 {
-    const struct lane_sets *sets = &pass->sets;
+    const struct bit_sets *sets = &pass->sets;
     uint32_t n_bytes = sets->n_words * 8;
     void *memory;
 
@@ -265,26 +264,26 @@ static hs_status pass_answer(struct lane_pass *pass, struct hs_error *err)
                 hs_sizes_add(&tables[byte * 256 + value], &sets->sums[set]);
         }
     }
-    for (uint32_t lane = 0; lane < pass->n_queries; lane++) {
-        struct hs_sizes *answer = &pass->queries[lane].sizes;
+    for (uint32_t bit = 0; bit < pass->n_queries; bit++) {
+        struct hs_sizes *answer = &pass->queries[bit].sizes;
         *answer = (struct hs_sizes){0};
         for (unsigned value = 1; value < 256; value++)
-            if (value >> (lane % 8) & 1)
-                hs_sizes_add(answer, &tables[lane / 8 * 256 + value]);
+            if (value >> (bit % 8) & 1)
+                hs_sizes_add(answer, &tables[bit / 8 * 256 + value]);
     }
     hs_pages_free(tables, (size_t)n_bytes * 256, sizeof(struct hs_sizes));
     return HS_OK;
 }
 
-static hs_status pass_run(struct lane_pass *pass, uint32_t lanes, uint32_t max_sets,
+static hs_status pass_run(struct bit_pass *pass, uint32_t width, uint32_t max_sets,
                           struct hs_error *err)
 {
-    uint64_t mixed[LANES_MAX / 64] = {0};
+    uint64_t mixed[BITS_MAX / 64] = {0};
 
-    assert(lanes % 64 == 0 && lanes <= LANES_MAX && pass->n_queries <= lanes);
+    assert(width % 64 == 0 && width <= BITS_MAX && pass->n_queries <= width);
     pass->mixed = mixed;
     pass->overflowed = false;
-    hs_status status = sets_init(&pass->sets, lanes / 64, max_sets, pass->condensed->budget, err);
+    hs_status status = sets_init(&pass->sets, width / 64, max_sets, pass->condensed->budget, err);
     if (status == HS_OK)
         status = pass_sweep(pass, err);
     if (status == HS_OK && !pass->overflowed)
@@ -296,9 +295,9 @@ static hs_status pass_run(struct lane_pass *pass, uint32_t lanes, uint32_t max_s
 
 /* ---- all passes ---- */
 
-/* How many sets a pass of this width may keep. One of 64 lanes and less may keep all that there
+/* How many sets a pass of this width may keep. One of 64 bits and less may keep all that there
  * can be, where memory is not short. */
-static uint64_t pass_max_sets(const struct lane_pass *pass, uint32_t width, uint64_t limit)
+static uint64_t pass_max_sets(const struct bit_pass *pass, uint32_t width, uint64_t limit)
 {
     uint64_t n_nodes = pass->condensed->sizes.n;
     uint64_t most = width <= 64 || limit > n_nodes + 2 ? n_nodes + 2 : limit;
@@ -316,18 +315,18 @@ static uint32_t width_halve(uint32_t width)
     return width > 64 ? width / 128 * 64 : width / 2;
 }
 
-static bool pass_has_room(const struct lane_pass *pass, uint32_t width)
+static bool pass_has_room(const struct bit_pass *pass, uint32_t width)
 {
     uint64_t n_bytes = SETS_LEAST * set_bytes(width / 64) + pass_fixed_bytes(width / 64);
     return n_bytes <= hs_budget_left_bytes(pass->condensed->budget);
 }
 
-static hs_status lanes_loop(struct lane_pass *pass, struct root_query *queries, uint32_t n_queries,
-                            const struct root_lanes_options *options, struct hs_error *err)
+static hs_status passes_loop(struct bit_pass *pass, struct root_query *queries, uint32_t n_queries,
+                             const struct reach_bits_options *options, struct hs_error *err)
 {
     uint64_t n_nodes = pass->condensed->sizes.n;
     uint64_t limit = options->max_sets != 0 ? options->max_sets : SETS_MIN + n_nodes / 2;
-    uint32_t width = options->first_lanes != 0 ? options->first_lanes : LANES_FIRST;
+    uint32_t width = options->first_bits != 0 ? options->first_bits : BITS_FIRST;
 
     for (uint32_t done = 0; done < n_queries;) {
         while (width > 64 && !pass_has_room(pass, width))
@@ -348,17 +347,17 @@ static hs_status lanes_loop(struct lane_pass *pass, struct root_query *queries, 
             continue;
         }
         done += n;
-        if (n_sets < limit / 64 && width <= LANES_MAX / 2)
+        if (n_sets < limit / 64 && width <= BITS_MAX / 2)
             width *= 2;
     }
     return HS_OK;
 }
 
-hs_status root_lanes_run(const struct hs_condensed *condensed, struct root_query *queries,
-                         uint32_t n_queries, const struct root_lanes_options *options,
+hs_status reach_bits_run(const struct hs_condensed *condensed, struct root_query *queries,
+                         uint32_t n_queries, const struct reach_bits_options *options,
                          struct hs_error *err)
 {
-    struct lane_pass pass = {.condensed = condensed};
+    struct bit_pass pass = {.condensed = condensed};
     uint64_t n = condensed->n_nodes;
     uint64_t n_bytes = n * sizeof(uint32_t);
     void *memory;
@@ -369,7 +368,7 @@ hs_status root_lanes_run(const struct hs_condensed *condensed, struct root_query
     hs_status status = hs_dense_pages(n, sizeof(uint32_t), &memory, err);
     if (status == HS_OK) {
         pass.set_of = memory;
-        status = lanes_loop(&pass, queries, n_queries, options, err);
+        status = passes_loop(&pass, queries, n_queries, options, err);
     }
     hs_pages_free(pass.set_of, n, sizeof(uint32_t));
     hs_budget_release(condensed->budget, n_bytes);

@@ -1,5 +1,5 @@
 /* links: hs_dominator hs_graph */
-#include "dominator/root_lanes.h"
+#include "dominator/reach_bits.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -56,28 +56,28 @@ static void queries_make(struct root_query *queries)
         queries[i] = (struct root_query){.node = NODES - 1 - 2 * i};
 }
 
-static void check(const struct hs_condensed *condensed, const struct root_lanes_options *options)
+static void check(const struct hs_condensed *condensed, const struct reach_bits_options *options)
 {
     struct root_query queries[QUERIES];
     queries_make(queries);
-    assert_int_equal(root_lanes_run(condensed, queries, QUERIES, options, &err), HS_OK);
+    assert_int_equal(reach_bits_run(condensed, queries, QUERIES, options, &err), HS_OK);
     for (uint32_t i = 0; i < QUERIES; i++) {
         struct hs_sizes expected = naive(condensed, NODES - 1 - 2 * i);
         assert_memory_equal(&queries[i].sizes, &expected, sizeof expected);
     }
 }
 
-/* Any width to begin with, and so few sets that passes are done again with fewer lanes. */
+/* Any width to begin with, and so few sets that passes are done again with fewer bits. */
 static void test_widths(void **state)
 {
     (void)state;
-    static const uint32_t lanes[] = {0, 64, 128, 512, 4096};
+    static const uint32_t widths[] = {0, 64, 128, 512, 4096};
     static const uint64_t sets[] = {0, 3, 40, 200};
     for (uint64_t seed = 0; seed < 8; seed++) {
         struct hs_condensed condensed = random_condensed(seed, 200 + 200 * (uint32_t)seed);
-        for (size_t i = 0; i < sizeof lanes / sizeof *lanes; i++)
+        for (size_t i = 0; i < sizeof widths / sizeof *widths; i++)
             for (size_t k = 0; k < sizeof sets / sizeof *sets; k++)
-                check(&condensed, &(struct root_lanes_options){lanes[i], sets[k], NULL});
+                check(&condensed, &(struct reach_bits_options){widths[i], sets[k], NULL});
         hs_condensed_fini(&condensed);
     }
 }
@@ -86,7 +86,7 @@ static void test_nothing_asked(void **state)
 {
     (void)state;
     struct hs_condensed condensed = random_condensed(1, 100);
-    assert_int_equal(root_lanes_run(&condensed, NULL, 0, &(struct root_lanes_options){0}, &err),
+    assert_int_equal(reach_bits_run(&condensed, NULL, 0, &(struct reach_bits_options){0}, &err),
                      HS_OK);
     hs_condensed_fini(&condensed);
 }
@@ -95,15 +95,15 @@ static void test_every_allocation_fails(void **state)
 {
     (void)state;
     struct hs_condensed condensed = random_condensed(4, 900);
-    struct root_lanes_options options = {.first_lanes = 128};
+    struct reach_bits_options options = {.first_bits = 128};
     struct root_query queries[QUERIES];
     queries_make(queries);
     uint64_t before = hs_alloc_count();
-    assert_int_equal(root_lanes_run(&condensed, queries, QUERIES, &options, &err), HS_OK);
+    assert_int_equal(reach_bits_run(&condensed, queries, QUERIES, &options, &err), HS_OK);
     uint64_t n = hs_alloc_count() - before;
     for (uint64_t nth = 1; nth <= n; nth++) {
         hs_alloc_fail_at(nth, false);
-        assert_int_equal(root_lanes_run(&condensed, queries, QUERIES, &options, &err), HS_LIMIT);
+        assert_int_equal(reach_bits_run(&condensed, queries, QUERIES, &options, &err), HS_LIMIT);
         hs_alloc_fail_at(0, false);
     }
     hs_condensed_fini(&condensed);
