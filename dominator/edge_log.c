@@ -78,10 +78,10 @@ static hs_status block_read(struct edge_log *log, uint64_t at, struct hs_error *
     return HS_OK;
 }
 
-static hs_status spill_sift(struct edge_log *log, struct hs_spill *out,
-                            uint64_t (*keep)(void *context, struct numbered_edge *edges,
-                                             uint64_t n),
-                            void *context, struct hs_error *err)
+static hs_status spill_filter(struct edge_log *log, struct hs_spill *out,
+                              uint64_t (*keep)(void *context, struct numbered_edge *edges,
+                                               uint64_t n),
+                              void *context, struct hs_error *err)
 {
     for (uint64_t at = 0; at < log->n_all; at += log->n) {
         HS_TRY(block_read(log, at, err));
@@ -91,9 +91,9 @@ static hs_status spill_sift(struct edge_log *log, struct hs_spill *out,
     return hs_spill_seal(out, err);
 }
 
-hs_status edge_log_sift(struct edge_log *log,
-                        uint64_t (*keep)(void *context, struct numbered_edge *edges, uint64_t n),
-                        void *context, struct hs_error *err)
+hs_status edge_log_filter(struct edge_log *log,
+                          uint64_t (*keep)(void *context, struct numbered_edge *edges, uint64_t n),
+                          void *context, struct hs_error *err)
 {
     struct hs_spill out = {0};
 
@@ -102,7 +102,7 @@ hs_status edge_log_sift(struct edge_log *log,
         return HS_OK;
     }
     HS_TRY(hs_spill_open(log->budget, WHAT, &out, err));
-    hs_status status = spill_sift(log, &out, keep, context, err);
+    hs_status status = spill_filter(log, &out, keep, context, err);
     if (status != HS_OK) {
         hs_spill_close(&out);
         return status;

@@ -1,4 +1,4 @@
-/* The edges that the depth-first search puts down for later: written in sequence, then sifted in
+/* The edges that the depth-first search puts down for later: written in sequence, then filtered in
  * sequence, then read in sequence. In memory; or in a spill, with a block of them in memory. */
 #ifndef HS_EDGE_LOG_H
 #define HS_EDGE_LOG_H
@@ -35,9 +35,9 @@ hs_status edge_log_flush(struct edge_log *log, struct hs_error *err);
 hs_status edge_log_end(struct edge_log *log, struct hs_error *err);
 
 /* Block by block: `keep` moves what is to stay to the front and says how many these are. */
-hs_status edge_log_sift(struct edge_log *log,
-                        uint64_t (*keep)(void *context, struct numbered_edge *edges, uint64_t n),
-                        void *context, struct hs_error *err);
+hs_status edge_log_filter(struct edge_log *log,
+                          uint64_t (*keep)(void *context, struct numbered_edge *edges, uint64_t n),
+                          void *context, struct hs_error *err);
 hs_status edge_log_read(struct edge_log *log,
                         void (*take)(void *context, const struct numbered_edge *edges, uint64_t n),
                         void *context, struct hs_error *err);

@@ -150,7 +150,7 @@ static hs_status log_sort(struct edge_log *log, struct semi_work *work, struct h
     const char *what = "the edges to evaluate";
 
     HS_TRY(engine_array_init(work->budget, (size_t)work->n_core + 2, what, &work->row, err));
-    HS_TRY(edge_log_sift(log, edges_keep, work, err));
+    HS_TRY(edge_log_filter(log, edges_keep, work, err));
     for (uint32_t i = 0; i < work->n_core; i++)
         work->row[i + 2] += work->row[i + 1];
     work->n_sources = log->n_all;

@@ -1,4 +1,4 @@
-/* What sifting leaves of the core, as a graph in memory.
+/* What peeling leaves of the core, as a graph in memory.
  *
  * A settled node stands for all that was folded into it: its own dominators are known, so that one
  * edge from region[] says what its sources said. The graph has the nodes of the rows, the settled

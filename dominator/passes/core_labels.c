@@ -128,31 +128,31 @@ static hs_status labels_take(struct labels *labels, struct hs_error *err)
     return HS_OK;
 }
 
-static hs_status labels_phase(struct core_work *work, struct sift *sift, bool *ret_goes_on,
+static hs_status labels_phase(struct core_work *work, struct peel *peel, bool *ret_goes_on,
                               struct hs_error *err)
 {
     struct hs_passes *passes = work->passes;
     struct labels labels = {.work = work};
-    uint64_t n_before = sift->rows.n_edges;
+    uint64_t n_before = peel->rows.n_edges;
 
     HS_TRY(pass_bitmap_init(passes->budget, passes->n_core, "the core's labels", &labels.is_child,
                             err));
-    hs_status status = labels_give(&labels, &sift->rows, err);
+    hs_status status = labels_give(&labels, &peel->rows, err);
     if (status == HS_OK)
         status = labels_take(&labels, err);
     pass_bitmap_fini(passes->budget, &labels.is_child);
     if (status == HS_OK && labels.n_children != 0)
-        status = sift_run(sift, err);
-    uint64_t n_after = sift->rows.n_edges;
+        status = peel_run(peel, err);
+    uint64_t n_after = peel->rows.n_edges;
     *ret_goes_on = n_after < n_before && n_after <= n_before - n_before / 8;
     return status;
 }
 
-hs_status core_labels_settle(struct core_work *work, struct sift *sift, struct hs_error *err)
+hs_status core_labels_settle(struct core_work *work, struct peel *peel, struct hs_error *err)
 {
     bool goes_on = true;
 
-    for (unsigned i = 0; i < PHASES_MAX && goes_on && sift->rows.n_edges != 0; i++)
-        HS_TRY(labels_phase(work, sift, &goes_on, err));
+    for (unsigned i = 0; i < PHASES_MAX && goes_on && peel->rows.n_edges != 0; i++)
+        HS_TRY(labels_phase(work, peel, &goes_on, err));
     return HS_OK;
 }

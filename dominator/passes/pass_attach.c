@@ -124,7 +124,7 @@ static bool record_is_settled(struct attach_work *work, uint32_t node)
 }
 
 static hs_status feed_read(struct attach_work *work, struct hs_spill_reader *reader,
-                           struct attach_feed *feed, struct sift *sift, struct hs_error *err)
+                           struct attach_feed *feed, struct peel *peel, struct hs_error *err)
 {
     uint64_t n_in_first = hs_bitmap_next(&work->passes->is_head, 1);
     bool more;
@@ -141,11 +141,11 @@ static hs_status feed_read(struct attach_work *work, struct hs_spill_reader *rea
         if (record_split(work, n_in_first, feed))
             hs_bitmap_set(&work->is_settled, feed->edges.core);
         else
-            HS_TRY(sift_put(sift, &feed->row, err));
+            HS_TRY(peel_put(peel, &feed->row, err));
     }
 }
 
-static hs_status attach_feed(struct attach_work *work, struct sift *sift, struct hs_error *err)
+static hs_status attach_feed(struct attach_work *work, struct peel *peel, struct hs_error *err)
 {
     const struct hs_spill *spill = &work->passes->core_edges;
     struct hs_spill_reader reader = {0};
@@ -153,7 +153,7 @@ static hs_status attach_feed(struct attach_work *work, struct sift *sift, struct
 
     HS_TRY(hs_alloc(1, sizeof(struct attach_feed), &feed, err));
     HS_TRY(hs_spill_read(spill, 0, spill->n_bytes, &reader, err));
-    hs_status status = feed_read(work, &reader, feed, sift, err);
+    hs_status status = feed_read(work, &reader, feed, peel, err);
     hs_spill_reader_close(&reader);
     return status;
 }
@@ -200,30 +200,30 @@ static hs_status attach_init(struct attach_work *work, struct hs_error *err)
     return HS_OK;
 }
 
-static hs_status attach_sift(struct attach_work *work, struct sift *sift, struct hs_error *err)
+static hs_status attach_peel(struct attach_work *work, struct peel *peel, struct hs_error *err)
 {
-    HS_TRY(attach_feed(work, sift, err));
+    HS_TRY(attach_feed(work, peel, err));
     work->counts.n_climbed = work->tree.n_steps;
     core_tree_fini(&work->tree);
-    HS_TRY(sift_begin(sift, err));
-    HS_TRY(sift_run(sift, err));
-    HS_TRY(attach_spread_run(work, &sift->rows, err));
-    HS_TRY(sift_leaves(sift, err));
-    work->counts.n_edges = sift->n_seen;
+    HS_TRY(peel_begin(peel, err));
+    HS_TRY(peel_run(peel, err));
+    HS_TRY(attach_spread_run(work, &peel->rows, err));
+    HS_TRY(peel_leaves(peel, err));
+    work->counts.n_edges = peel->n_seen;
     return HS_OK;
 }
 
 /* Without the sequence. */
 static hs_status attach_find(struct attach_work *work, struct hs_error *err)
 {
-    const struct sift_rule rule = {rule_fold, rule_settle, work, &work->is_settled};
-    struct sift sift;
+    const struct peel_rule rule = {rule_fold, rule_settle, work, &work->is_settled};
+    struct peel peel;
 
     HS_TRY(attach_init(work, err));
     HS_TRY(
-        sift_init(&rule, work->passes->n_core, work->passes->budget, work->progress, &sift, err));
-    hs_status status = attach_sift(work, &sift, err);
-    sift_fini(&sift);
+        peel_init(&rule, work->passes->n_core, work->passes->budget, work->progress, &peel, err));
+    hs_status status = attach_peel(work, &peel, err);
+    peel_fini(&peel);
     return status == HS_OK ? attach_ask_run(work, err) : status;
 }
 

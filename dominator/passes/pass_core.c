@@ -1,6 +1,6 @@
 /* Dominators between core nodes. A source in the region of node 0 says at once that node 0 is the
  * dominator; a node whose sources are known has their nearest common ancestor. So most of the core
- * is settled by sifting its rows, and the engine in memory gets the cycles. */
+ * is settled by peeling its rows, and the engine in memory gets the cycles. */
 #include "pass_core.h"
 
 #include <assert.h>
@@ -67,7 +67,7 @@ static void row_of_edges(const struct hs_passes *passes, uint64_t n_in_first,
 }
 
 static hs_status feed_read(struct core_work *work, struct hs_spill_reader *reader,
-                           struct core_feed *feed, struct sift *sift, struct hs_error *err)
+                           struct core_feed *feed, struct peel *peel, struct hs_error *err)
 {
     const struct hs_passes *passes = work->passes;
     uint64_t n_in_first = hs_bitmap_next(&passes->is_head, 1);
@@ -85,11 +85,11 @@ static hs_status feed_read(struct core_work *work, struct hs_spill_reader *reade
             continue;
         row_of_edges(passes, n_in_first, &feed->edges, &feed->row);
         if (feed->row.n != 0)
-            HS_TRY(sift_put(sift, &feed->row, err));
+            HS_TRY(peel_put(peel, &feed->row, err));
     }
 }
 
-static hs_status core_feed(struct core_work *work, struct sift *sift, struct hs_error *err)
+static hs_status core_feed(struct core_work *work, struct peel *peel, struct hs_error *err)
 {
     const struct hs_spill *spill = &work->passes->core_edges;
     struct hs_spill_reader reader = {0};
@@ -97,7 +97,7 @@ static hs_status core_feed(struct core_work *work, struct sift *sift, struct hs_
 
     HS_TRY(hs_alloc(1, sizeof(struct core_feed), &feed, err));
     HS_TRY(hs_spill_read(spill, 0, spill->n_bytes, &reader, err));
-    hs_status status = feed_read(work, &reader, feed, sift, err);
+    hs_status status = feed_read(work, &reader, feed, peel, err);
     hs_spill_reader_close(&reader);
     return status;
 }
@@ -132,38 +132,38 @@ hs_status pass_core_sequence_fetch(struct hs_passes *passes, struct hs_parked *p
 
 /* ---- the pass ---- */
 
-static hs_status core_sift(struct core_work *work, struct sift *sift, struct hs_error *err)
+static hs_status core_peel(struct core_work *work, struct peel *peel, struct hs_error *err)
 {
     HS_TRY(pass_core_settle(work, 0, err));
-    HS_TRY(core_feed(work, sift, err));
-    HS_TRY(sift_begin(sift, err));
-    HS_TRY(sift_run(sift, err));
-    HS_TRY(core_labels_settle(work, sift, err));
-    HS_TRY(core_graph_settle(work, &sift->rows, err));
+    HS_TRY(core_feed(work, peel, err));
+    HS_TRY(peel_begin(peel, err));
+    HS_TRY(peel_run(peel, err));
+    HS_TRY(core_labels_settle(work, peel, err));
+    HS_TRY(core_graph_settle(work, &peel->rows, err));
     if (work->tree.jump == NULL) {
         HS_TRY(core_tree_init(work->passes->region, work->passes->n_core, work->passes->budget,
                               &work->tree, err));
         core_tree_add_all(&work->tree, &work->passes->is_reached);
     }
-    return sift_leaves(sift, err);
+    return peel_leaves(peel, err);
 }
 
 static hs_status core_find(struct core_work *work, struct hs_error *err)
 {
     struct hs_passes *passes = work->passes;
-    const struct sift_rule rule = {rule_fold, rule_settle, work, &passes->is_reached};
-    struct sift sift;
+    const struct peel_rule rule = {rule_fold, rule_settle, work, &passes->is_reached};
+    struct peel peel;
 
     HS_TRY(pass_bitmap_init(passes->budget, passes->n_core, "the core", &passes->is_reached, err));
     HS_TRY(pass_array_init(passes->budget, passes->n_core, "the core", &passes->region, err));
     memset(passes->region, 0xff, (size_t)passes->n_core * sizeof *passes->region); /* HS_NONE */
     HS_TRY(core_tree_init(passes->region, passes->n_core, passes->budget, &work->tree, err));
     HS_TRY(hs_spill_open(passes->budget, "the core's order", &work->sequence.spill, err));
-    HS_TRY(sift_init(&rule, passes->n_core, passes->budget, work->progress, &sift, err));
-    hs_status status = core_sift(work, &sift, err);
-    work->counts.n_edges = sift.n_seen;
+    HS_TRY(peel_init(&rule, passes->n_core, passes->budget, work->progress, &peel, err));
+    hs_status status = core_peel(work, &peel, err);
+    work->counts.n_edges = peel.n_seen;
     work->counts.n_climbed += work->tree.n_steps;
-    sift_fini(&sift);
+    peel_fini(&peel);
     return status;
 }
 

@@ -5,7 +5,7 @@
 #include "base/parked.h"
 #include "core_tree.h"
 #include "pass_steps.h"
-#include "sift.h"
+#include "peel.h"
 
 /* The core node in whose region a position lies. */
 static inline uint32_t core_of(const struct hs_passes *passes, uint64_t position)
@@ -34,9 +34,9 @@ struct core_work {
 /* region[node] is final. */
 hs_status pass_core_settle(struct core_work *work, uint32_t node, struct hs_error *err);
 
-/* Settles nodes that are reached in two ways which have nothing but one node in common, and sifts
+/* Settles nodes that are reached in two ways which have nothing but one node in common, and peels
  * again, as long as that leaves out enough. */
-hs_status core_labels_settle(struct core_work *work, struct sift *sift, struct hs_error *err);
+hs_status core_labels_settle(struct core_work *work, struct peel *peel, struct hs_error *err);
 
 /* Settles what is reached of the nodes in `rows`, by the dominators of a graph in memory. */
 hs_status core_graph_settle(struct core_work *work, const struct core_rows *rows,
