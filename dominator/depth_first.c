@@ -27,7 +27,7 @@ void depth_first_fini(struct depth_first *search)
     engine_array_fini(budget, &search->number, search->n_nodes);
     engine_array_fini(budget, &search->parent, search->n_nodes);
     engine_bitmap_fini(budget, &search->is_core);
-    engine_bitmap_fini(budget, &search->is_settled);
+    engine_bitmap_fini(budget, &search->is_resolved);
     *search = (struct depth_first){0};
 }
 
@@ -68,7 +68,7 @@ static hs_status search_alloc(const struct hs_graph *graph, struct depth_first *
     HS_TRY(engine_array_init(budget, n, "the search's tree", &search->parent, err));
     hs_dense_advise(search->parent, n * sizeof *search->parent);
     HS_TRY(engine_bitmap_init(budget, n, "the core", &search->is_core, err));
-    HS_TRY(engine_bitmap_init(budget, n, "the core", &search->is_settled, err));
+    HS_TRY(engine_bitmap_init(budget, n, "the core", &search->is_resolved, err));
     HS_TRY(edge_log_init(budget, n_edges, search->is_tight, &search->log, err));
     HS_TRY(engine_stack_init(budget, n_edges + 1, sizeof(uint64_t), "the search's stack",
                              &pending->edges, err));
@@ -91,8 +91,8 @@ static inline void edge_met(struct depth_first *search, uint32_t target, uint32_
         return;
     hs_bitmap_set(&search->is_core, target);
     if (target < search->branch || source < search->branch)
-        hs_bitmap_set(&search->is_settled, target);
-    else if (!hs_bitmap_get(&search->is_settled, target))
+        hs_bitmap_set(&search->is_resolved, target);
+    else if (!hs_bitmap_get(&search->is_resolved, target))
         search->log.edges[search->log.n++] = (struct numbered_edge){target, source};
 }
 
@@ -127,7 +127,7 @@ static void search_run(const struct hs_graph *graph, struct depth_first *search,
             spine_enter(search, mine, n == 0 && node < graph->n_tree && node != 0);
         if (node < graph->n_tree) {
             /* The first child last: the kinds that hold most come first in the tree, and what lies
-             * under the spine is the sooner settled. */
+             * under the spine is the sooner resolved. */
             for (uint32_t e = begin[node]; e < begin[node + 1]; e++)
                 stack[n++] = above | target[e];
             continue;

@@ -1,12 +1,12 @@
 /* The one depth-first search of the dominator engine: preorder numbers, tree parents, and a log of
  * the edges that are not tree edges. The graph is never looked at again afterwards.
  *
- * Many of these edges are settled on the spot. A node that is taken as the last pending edge of all
- * has everything numbered later under it, and no node above it has an edge there: so no
+ * Many of these edges are resolved on the spot. A node that is taken as the last pending edge of
+ * all has everything numbered later under it, and no node above it has an edge there: so no
  * semidominator of what lies under it is smaller. Such nodes, from node 0 down, are the *spine*
  * (the last kind of roots, its last module, ...; blocks are left out). The *branch* is the latest
  * child of the spine's end. An edge that leaves the branch makes the spine node above its target
- * that target's semidominator: the target is *settled*, and no edge to it need be logged. */
+ * that target's semidominator: the target is *resolved*, and no edge to it need be logged. */
 #ifndef HS_DEPTH_FIRST_H
 #define HS_DEPTH_FIRST_H
 
@@ -23,9 +23,9 @@ struct depth_first {
     uint32_t n_nodes, n_reached;
     uint32_t *number; /* 1 + preorder number; 0 = not reached; room for n_nodes */
     struct hs_parked parked_number;
-    uint32_t *parent;            /* by preorder number */
-    struct hs_bitmap is_core;    /* by preorder number: entered by an edge that is no tree edge */
-    struct hs_bitmap is_settled; /* of these: the semidominator is the bound, see below */
+    uint32_t *parent;             /* by preorder number */
+    struct hs_bitmap is_core;     /* by preorder number: entered by an edge that is no tree edge */
+    struct hs_bitmap is_resolved; /* of these: the semidominator is the bound, see below */
     struct edge_log log;
     uint32_t spine[SPINE_MAX]; /* preorder numbers, ascending from 0 */
     uint32_t n_spine;

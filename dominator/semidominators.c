@@ -20,9 +20,9 @@ struct semi_work {
     hs_status status; /* of the evaluations */
     struct hs_error *err;
     uint32_t n_reached, n_core;
-    const struct hs_bitmap *is_core, *is_settled; /* borrowed from the search */
-    struct hs_bitmap is_moved;                    /* nodes whose parent is in `old` */
-    uint32_t *rank;                               /* core nodes before each 64 preorder numbers */
+    const struct hs_bitmap *is_core, *is_resolved; /* borrowed from the search */
+    struct hs_bitmap is_moved;                     /* nodes whose parent is in `old` */
+    uint32_t *rank;                                /* core nodes before each 64 preorder numbers */
     size_t n_ranks;
     uint32_t *label;  /* the semidominator; later the least one of what `ancestor` jumps over */
     uint32_t *row;    /* n_core + 2: begins of the in-edges that need an evaluation; behind what is
@@ -102,7 +102,7 @@ static hs_status core_label(const struct depth_first *search, struct semi_work *
     for (size_t i = 0; i * 64 < search->n_reached; i++) {
         for (uint64_t bits = work->is_core->words[i]; bits != 0; bits &= bits - 1) {
             uint32_t number = (uint32_t)(i * 64) + (uint32_t)__builtin_ctzll(bits);
-            work->label[at++] = hs_bitmap_get(work->is_settled, number)
+            work->label[at++] = hs_bitmap_get(work->is_resolved, number)
                                     ? depth_first_bound(search, number)
                                     : search->parent[number];
         }
@@ -113,7 +113,7 @@ static hs_status core_label(const struct depth_first *search, struct semi_work *
 
 /* ---- edges into the core ---- */
 
-/* Drops edges into settled nodes, takes edges from ancestors into account, keeps the rest at the
+/* Drops edges into resolved nodes, takes edges from ancestors into account, keeps the rest at the
  * front as (rank, source), and counts them per core node in row[rank + 2]. */
 static uint64_t edges_keep(void *context, struct numbered_edge *log, uint64_t n)
 {
@@ -123,8 +123,8 @@ static uint64_t edges_keep(void *context, struct numbered_edge *log, uint64_t n)
     for (uint64_t i = 0; i < n; i++) {
         struct numbered_edge edge = log[i];
         if (i + FETCH_LOG < n)
-            __builtin_prefetch(&work->is_settled->words[log[i + FETCH_LOG].target >> 6]);
-        if (hs_bitmap_get(work->is_settled, edge.target))
+            __builtin_prefetch(&work->is_resolved->words[log[i + FETCH_LOG].target >> 6]);
+        if (hs_bitmap_get(work->is_resolved, edge.target))
             continue;
         uint32_t rank = core_rank(work, edge.target);
         if (edge.source < edge.target) {
@@ -294,7 +294,7 @@ static hs_status semis_find(struct depth_first *search, struct semi_work *work, 
     work->n_reached = search->n_reached;
     work->ancestor = search->parent;
     work->is_core = &search->is_core;
-    work->is_settled = &search->is_settled;
+    work->is_resolved = &search->is_resolved;
     HS_TRY(core_index(work, err));
     HS_TRY(core_label(search, work, err));
     HS_TRY(log_sort(&search->log, work, err));

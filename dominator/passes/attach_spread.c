@@ -79,7 +79,7 @@ static hs_status rows_sweep(struct spread *spread,
                             struct hs_error *err)
 {
     const struct core_row_taker taker = {take, spread};
-    return core_rows_sweep(spread->rows, &spread->work->is_settled, &taker, err);
+    return core_rows_sweep(spread->rows, &spread->work->is_resolved, &taker, err);
 }
 
 static hs_status edges_index(struct spread *spread, struct hs_error *err)
@@ -227,7 +227,7 @@ static hs_status spread_run(struct spread *spread, struct hs_error *err)
     for (uint64_t core = hs_bitmap_next(&spread->is_in, 0); core < spread->is_in.n_bits;
          core = hs_bitmap_next(&spread->is_in, core + 1)) {
         assert(hs_ids_get(&work->passes->attach, core) != HS_IDS_NONE);
-        hs_bitmap_set(&work->is_settled, core);
+        hs_bitmap_set(&work->is_resolved, core);
     }
     return HS_OK;
 }

@@ -1,9 +1,9 @@
 /* What peeling leaves of the core, as a graph in memory.
  *
- * A settled node stands for all that was folded into it: its own dominators are known, so that one
- * edge from region[] says what its sources said. The graph has the nodes of the rows, the settled
- * nodes that dominate these, an edge from each node's region[] (for what is not settled: where its
- * settled sources meet), and the rows. */
+ * A resolved node stands for all that was folded into it: its own dominators are known, so that one
+ * edge from region[] says what its sources said. The graph has the nodes of the rows, the resolved
+ * nodes that dominate these, an edge from each node's region[] (for what is not resolved: where its
+ * resolved sources meet), and the rows. */
 #include "pass_core.h"
 
 #include <assert.h>
@@ -178,8 +178,8 @@ static void order_fill(const struct core_graph *g, const struct hs_domtree *tree
 }
 
 /* Preorder: dominators before what they dominate. */
-static hs_status tree_settle(struct core_graph *g, const struct hs_domtree *tree,
-                             const uint32_t *order, struct hs_error *err)
+static hs_status tree_resolve(struct core_graph *g, const struct hs_domtree *tree,
+                              const uint32_t *order, struct hs_error *err)
 {
     struct hs_passes *passes = g->work->passes;
 
@@ -190,7 +190,7 @@ static hs_status tree_settle(struct core_graph *g, const struct hs_domtree *tree
             continue;
         }
         passes->region[core] = above;
-        HS_TRY(pass_core_settle(g->work, core, err));
+        HS_TRY(pass_core_resolve(g->work, core, err));
     }
     return HS_OK;
 }
@@ -231,15 +231,15 @@ static hs_status graph_answer(struct core_graph *g, struct hs_error *err)
     if (status == HS_OK) {
         order_fill(g, &tree, order);
         hs_domtree_drop_number(&tree);
-        status = tree_settle(g, &tree, order, err);
+        status = tree_resolve(g, &tree, order, err);
     }
     pass_array_fini(budget, &order, g->n_nodes);
     hs_domtree_fini(&tree);
     return status;
 }
 
-hs_status core_graph_settle(struct core_work *work, const struct core_rows *rows,
-                            struct hs_error *err)
+hs_status core_graph_resolve(struct core_work *work, const struct core_rows *rows,
+                             struct hs_error *err)
 {
     struct core_graph g = {.work = work, .rows = rows};
 

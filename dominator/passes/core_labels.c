@@ -1,11 +1,11 @@
-/* Cycles that are entered at several places are mostly settled without a search. Let `root` be the
- * nearest common ancestor of all settled sources of what is left: it dominates all of it. A node
- * gets a *label*, once: the child of the root above its settled sources, or the label of a source,
+/* Cycles that are entered at several places are mostly resolved without a search. Let `root` be the
+ * nearest common ancestor of all resolved sources of what is left: it dominates all of it. A node
+ * gets a *label*, once: the child of the root above its resolved sources, or the label of a source,
  * or itself when it is known to be a child of the root.
  *
  * Whatever lies below the root and dominates a node is on the way by which its label came, and had
  * that label itself. So a node with sources of different labels has no such dominator: the root is
- * its immediate one. (For the same reason no node may change its label, and nodes are settled only
+ * its immediate one. (For the same reason no node may change its label, and nodes are resolved only
  * when all labels have been given.) */
 #include "pass_core.h"
 
@@ -24,13 +24,13 @@ struct labels {
     uint32_t n_children, n_given;
 };
 
-/* Nodes that are not settled have no jump: its place holds the label, 0 for none. */
+/* Nodes that are not resolved have no jump: its place holds the label, 0 for none. */
 static inline uint32_t *label_of(const struct labels *labels, uint32_t node)
 {
     return &labels->work->tree.jump[node].to;
 }
 
-/* Sources settled since the row was written are taken into account, then the whole into the root.
+/* Sources resolved since the row was written are taken into account, then the whole into the root.
  */
 static hs_status row_gather(void *context, struct core_row *row, struct hs_error *err)
 {
@@ -52,7 +52,7 @@ static hs_status row_gather(void *context, struct core_row *row, struct hs_error
     return HS_OK;
 }
 
-/* The label that a node's settled sources give; HS_NONE when they say that it is a child of the
+/* The label that a node's resolved sources give; HS_NONE when they say that it is a child of the
  * root, 0 when there are none. */
 static uint32_t label_of_region(struct labels *labels, uint32_t node)
 {
@@ -111,7 +111,7 @@ static hs_status labels_give(struct labels *labels, const struct core_rows *rows
     return HS_OK;
 }
 
-/* Settles what was found, and takes all labels away. */
+/* Resolves what was found, and takes all labels away. */
 static hs_status labels_take(struct labels *labels, struct hs_error *err)
 {
     struct hs_passes *passes = labels->work->passes;
@@ -123,7 +123,7 @@ static hs_status labels_take(struct labels *labels, struct hs_error *err)
         if (!hs_bitmap_get(&labels->is_child, node))
             continue;
         passes->region[node] = labels->root;
-        HS_TRY(pass_core_settle(labels->work, node, err));
+        HS_TRY(pass_core_resolve(labels->work, node, err));
     }
     return HS_OK;
 }
@@ -148,7 +148,7 @@ static hs_status labels_phase(struct core_work *work, struct peel *peel, bool *r
     return status;
 }
 
-hs_status core_labels_settle(struct core_work *work, struct peel *peel, struct hs_error *err)
+hs_status core_labels_resolve(struct core_work *work, struct peel *peel, struct hs_error *err)
 {
     bool goes_on = true;
 

@@ -87,7 +87,7 @@ hs_status core_rows_get(struct core_row_reader *reader, struct core_row *ret, bo
 }
 
 static hs_status sweep_read(struct core_row_reader *reader, struct core_row *row,
-                            const struct hs_bitmap *is_settled, const struct core_row_taker *taker,
+                            const struct hs_bitmap *is_resolved, const struct core_row_taker *taker,
                             struct hs_error *err)
 {
     bool more;
@@ -96,12 +96,12 @@ static hs_status sweep_read(struct core_row_reader *reader, struct core_row *row
         HS_TRY(core_rows_get(reader, row, &more, err));
         if (!more)
             return HS_OK;
-        if (!hs_bitmap_get(is_settled, row->node))
+        if (!hs_bitmap_get(is_resolved, row->node))
             HS_TRY(taker->take(taker->context, row, err));
     }
 }
 
-hs_status core_rows_sweep(const struct core_rows *rows, const struct hs_bitmap *is_settled,
+hs_status core_rows_sweep(const struct core_rows *rows, const struct hs_bitmap *is_resolved,
                           const struct core_row_taker *taker, struct hs_error *err)
 {
     struct core_row_reader reader = {0};
@@ -109,7 +109,7 @@ hs_status core_rows_sweep(const struct core_rows *rows, const struct hs_bitmap *
 
     HS_TRY(hs_alloc(1, sizeof(struct core_row), &row, err));
     HS_TRY(core_rows_read_all(rows, &reader, err));
-    hs_status status = sweep_read(&reader, row, is_settled, taker, err);
+    hs_status status = sweep_read(&reader, row, is_resolved, taker, err);
     core_rows_reader_close(&reader);
     return status;
 }

@@ -46,12 +46,12 @@ void core_rows_reader_close(struct core_row_reader *reader);
 hs_status core_rows_get(struct core_row_reader *reader, struct core_row *ret, bool *ret_more,
                         struct hs_error *err);
 
-/* A sweep over rows of nodes that are not settled. */
+/* A sweep over rows of nodes that are not resolved. */
 struct core_row_taker {
     hs_status (*take)(void *context, struct core_row *row, struct hs_error *err);
     void *context;
 };
-hs_status core_rows_sweep(const struct core_rows *rows, const struct hs_bitmap *is_settled,
+hs_status core_rows_sweep(const struct core_rows *rows, const struct hs_bitmap *is_resolved,
                           const struct core_row_taker *taker, struct hs_error *err);
 
 #endif

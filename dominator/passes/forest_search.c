@@ -54,7 +54,7 @@ static hs_status search_return(struct search *search, hs_node *ret, uint32_t *re
     struct forest_stack *stack = &search->stack;
 
     if (stack->n == 0) {
-        HS_TRY(forest_stack_settle(stack, ret_is_end, err));
+        HS_TRY(forest_stack_load(stack, ret_is_end, err));
         if (*ret_is_end)
             return HS_OK;
     }

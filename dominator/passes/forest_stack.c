@@ -80,7 +80,7 @@ static hs_status stack_read(struct forest_stack *stack, struct hs_spill_reader *
     return HS_OK;
 }
 
-hs_status forest_stack_settle(struct forest_stack *stack, bool *ret_is_empty, struct hs_error *err)
+hs_status forest_stack_load(struct forest_stack *stack, bool *ret_is_empty, struct hs_error *err)
 {
     if (stack->n == 0 && stack->n_spills != 0) {
         struct hs_spill *spill = &stack->spills[stack->n_spills - 1];

@@ -33,7 +33,7 @@ void forest_stack_fini(struct forest_stack *stack);
 hs_status forest_stack_push(struct forest_stack *stack, const struct forest_cursor *cursor,
                             uint32_t depth, struct hs_error *err);
 /* Makes sure that frames[n - 1] is there; *ret_is_empty when there is none. */
-hs_status forest_stack_settle(struct forest_stack *stack, bool *ret_is_empty, struct hs_error *err);
+hs_status forest_stack_load(struct forest_stack *stack, bool *ret_is_empty, struct hs_error *err);
 
 static inline struct forest_frame forest_frame_make(const struct forest_cursor *cursor,
                                                     uint32_t depth)

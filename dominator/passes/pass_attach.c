@@ -32,13 +32,13 @@ static bool rule_fold(void *context, uint32_t node, uint32_t source)
     return rule_widen(work, node, low, hs_ids_get(&work->high, source));
 }
 
-static hs_status rule_settle(void *context, uint32_t node, struct hs_error *err)
+static hs_status rule_resolve(void *context, uint32_t node, struct hs_error *err)
 {
     struct attach_work *work = context;
 
     (void)err;
     assert(hs_ids_get(&work->passes->attach, node) != HS_IDS_NONE);
-    hs_bitmap_set(&work->is_settled, node);
+    hs_bitmap_set(&work->is_resolved, node);
     return HS_OK;
 }
 
@@ -84,7 +84,8 @@ static void record_resolve(const struct attach_work *work, uint64_t n_in_first,
     }
 }
 
-/* Takes the points into account and collects the siblings; true when the points settle the node. */
+/* Takes the points into account and collects the siblings; true when the points resolve the node.
+ */
 static bool record_split(struct attach_work *work, uint64_t n_in_first, struct attach_feed *feed)
 {
     const struct hs_passes *passes = work->passes;
@@ -110,16 +111,16 @@ static bool record_split(struct attach_work *work, uint64_t n_in_first, struct a
 
 /* Nodes for which there is nothing to find out, among them all whose dominator's region is a single
  * node. */
-static bool record_is_settled(struct attach_work *work, uint32_t node)
+static bool record_is_resolved(struct attach_work *work, uint32_t node)
 {
     const struct hs_passes *passes = work->passes;
 
     if (node == 0 || !hs_bitmap_get(&passes->is_reached, node) ||
-        hs_bitmap_get(&work->is_settled, node))
+        hs_bitmap_get(&work->is_resolved, node))
         return true;
     if (!hs_bitmap_get(&work->is_single, passes->region[node]))
         return false;
-    hs_bitmap_set(&work->is_settled, node);
+    hs_bitmap_set(&work->is_resolved, node);
     return true;
 }
 
@@ -136,10 +137,10 @@ static hs_status feed_read(struct attach_work *work, struct hs_spill_reader *rea
         HS_TRY(core_edges_get(reader, &feed->edges, &more, err));
         if (!more)
             return HS_OK;
-        if (record_is_settled(work, feed->edges.core))
+        if (record_is_resolved(work, feed->edges.core))
             continue;
         if (record_split(work, n_in_first, feed))
-            hs_bitmap_set(&work->is_settled, feed->edges.core);
+            hs_bitmap_set(&work->is_resolved, feed->edges.core);
         else
             HS_TRY(peel_put(peel, &feed->row, err));
     }
@@ -194,7 +195,7 @@ static hs_status attach_init(struct attach_work *work, struct hs_error *err)
     hs_ids_fill_none(&passes->attach);
     HS_TRY(hs_ids_init(n, passes->n_positions, budget, "where the core hangs", &work->high, err));
     hs_ids_fill_none(&work->high);
-    HS_TRY(pass_bitmap_init(budget, n, "where the core hangs", &work->is_settled, err));
+    HS_TRY(pass_bitmap_init(budget, n, "where the core hangs", &work->is_resolved, err));
     HS_TRY(pass_bitmap_init(budget, n, "where the core hangs", &work->is_single, err));
     singles_find(work);
     return HS_OK;
@@ -216,7 +217,7 @@ static hs_status attach_peel(struct attach_work *work, struct peel *peel, struct
 /* Without the sequence. */
 static hs_status attach_find(struct attach_work *work, struct hs_error *err)
 {
-    const struct peel_rule rule = {rule_fold, rule_settle, work, &work->is_settled};
+    const struct peel_rule rule = {rule_fold, rule_resolve, work, &work->is_resolved};
     struct peel peel;
 
     HS_TRY(attach_init(work, err));
@@ -231,7 +232,7 @@ static void work_fini(struct attach_work *work)
 {
     core_tree_fini(&work->tree);
     hs_ids_fini(&work->high);
-    pass_bitmap_fini(work->passes->budget, &work->is_settled);
+    pass_bitmap_fini(work->passes->budget, &work->is_resolved);
     pass_bitmap_fini(work->passes->budget, &work->is_single);
 }
 

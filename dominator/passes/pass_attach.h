@@ -29,8 +29,8 @@ struct attach_work {
     const struct hs_progress *progress;
     struct core_tree tree; /* of all reached core nodes; for the feed only */
     struct hs_ids high;
-    struct hs_bitmap is_settled; /* low and high are final, or low is the head of the region */
-    struct hs_bitmap is_single;  /* by core node: its region is itself alone */
+    struct hs_bitmap is_resolved; /* low and high are final, or low is the head of the region */
+    struct hs_bitmap is_single;   /* by core node: its region is itself alone */
     struct pass_attach_counts counts;
 };
 

@@ -1,6 +1,6 @@
 /* Dominators between core nodes. A source in the region of node 0 says at once that node 0 is the
  * dominator; a node whose sources are known has their nearest common ancestor. So most of the core
- * is settled by peeling its rows, and the engine in memory gets the cycles. */
+ * is resolved by peeling its rows, and the engine in memory gets the cycles. */
 #include "pass_core.h"
 
 #include <assert.h>
@@ -12,9 +12,9 @@
 /* Records between two tellings. */
 #define RECORDS_PER_TELL 8192
 
-/* ---- settling ---- */
+/* ---- resolving ---- */
 
-hs_status pass_core_settle(struct core_work *work, uint32_t node, struct hs_error *err)
+hs_status pass_core_resolve(struct core_work *work, uint32_t node, struct hs_error *err)
 {
     hs_bitmap_set(&work->passes->is_reached, node);
     if (work->tree.jump != NULL)
@@ -32,10 +32,10 @@ static bool rule_fold(void *context, uint32_t node, uint32_t source)
 }
 
 /* A node none of whose sources is reached is not reached. */
-static hs_status rule_settle(void *context, uint32_t node, struct hs_error *err)
+static hs_status rule_resolve(void *context, uint32_t node, struct hs_error *err)
 {
     struct core_work *work = context;
-    return work->passes->region[node] == HS_NONE ? HS_OK : pass_core_settle(work, node, err);
+    return work->passes->region[node] == HS_NONE ? HS_OK : pass_core_resolve(work, node, err);
 }
 
 /* ---- from positions to core nodes ---- */
@@ -134,12 +134,12 @@ hs_status pass_core_sequence_fetch(struct hs_passes *passes, struct hs_parked *p
 
 static hs_status core_peel(struct core_work *work, struct peel *peel, struct hs_error *err)
 {
-    HS_TRY(pass_core_settle(work, 0, err));
+    HS_TRY(pass_core_resolve(work, 0, err));
     HS_TRY(core_feed(work, peel, err));
     HS_TRY(peel_begin(peel, err));
     HS_TRY(peel_run(peel, err));
-    HS_TRY(core_labels_settle(work, peel, err));
-    HS_TRY(core_graph_settle(work, &peel->rows, err));
+    HS_TRY(core_labels_resolve(work, peel, err));
+    HS_TRY(core_graph_resolve(work, &peel->rows, err));
     if (work->tree.jump == NULL) {
         HS_TRY(core_tree_init(work->passes->region, work->passes->n_core, work->passes->budget,
                               &work->tree, err));
@@ -151,7 +151,7 @@ static hs_status core_peel(struct core_work *work, struct peel *peel, struct hs_
 static hs_status core_find(struct core_work *work, struct hs_error *err)
 {
     struct hs_passes *passes = work->passes;
-    const struct peel_rule rule = {rule_fold, rule_settle, work, &passes->is_reached};
+    const struct peel_rule rule = {rule_fold, rule_resolve, work, &passes->is_reached};
     struct peel peel;
 
     HS_TRY(pass_bitmap_init(passes->budget, passes->n_core, "the core", &passes->is_reached, err));

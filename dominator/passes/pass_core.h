@@ -21,26 +21,26 @@ struct pass_core_counts {
     uint64_t n_in_graph_edges;
 };
 
-/* The core pass at work: region[] of a node that is not settled (not in is_reached) is the nearest
+/* The core pass at work: region[] of a node that is not resolved (not in is_reached) is the nearest
  * common ancestor of its sources so far. */
 struct core_work {
     struct hs_passes *passes;
     const struct hs_progress *progress;
-    struct core_tree tree;     /* of settled nodes; without jumps when there was no room */
-    struct hs_parked sequence; /* settled nodes, each behind its region[] */
+    struct core_tree tree;     /* of resolved nodes; without jumps when there was no room */
+    struct hs_parked sequence; /* resolved nodes, each behind its region[] */
     struct pass_core_counts counts;
 };
 
 /* region[node] is final. */
-hs_status pass_core_settle(struct core_work *work, uint32_t node, struct hs_error *err);
+hs_status pass_core_resolve(struct core_work *work, uint32_t node, struct hs_error *err);
 
-/* Settles nodes that are reached in two ways which have nothing but one node in common, and peels
+/* Resolves nodes that are reached in two ways which have nothing but one node in common, and peels
  * again, as long as that leaves out enough. */
-hs_status core_labels_settle(struct core_work *work, struct peel *peel, struct hs_error *err);
+hs_status core_labels_resolve(struct core_work *work, struct peel *peel, struct hs_error *err);
 
-/* Settles what is reached of the nodes in `rows`, by the dominators of a graph in memory. */
-hs_status core_graph_settle(struct core_work *work, const struct core_rows *rows,
-                            struct hs_error *err);
+/* Resolves what is reached of the nodes in `rows`, by the dominators of a graph in memory. */
+hs_status core_graph_resolve(struct core_work *work, const struct core_rows *rows,
+                             struct hs_error *err);
 
 /* passes->region, put aside while nobody asks for it, and again. */
 hs_status pass_core_region_park(struct hs_passes *passes, struct hs_parked *ret,

@@ -69,7 +69,7 @@ hs_status pass_stack_spill(struct pass_stack *stack, struct hs_error *err)
     return HS_OK;
 }
 
-hs_status pass_stack_settle(struct pass_stack *stack, uint64_t n_rows, struct hs_error *err)
+hs_status pass_stack_load(struct pass_stack *stack, uint64_t n_rows, struct hs_error *err)
 {
     while (n_rows <= stack->n_below && stack->n_below != 0) {
         struct hs_spill *spill = &stack->spills[stack->n_spills - 1];

@@ -37,7 +37,7 @@ uint64_t pass_stack_max_bytes(uint64_t max_rows, size_t row_bytes);
 /* Makes room for one more row in memory. */
 hs_status pass_stack_spill(struct pass_stack *stack, struct hs_error *err);
 /* Brings n_rows back to memory where they are not, the top among them. */
-hs_status pass_stack_settle(struct pass_stack *stack, uint64_t n_rows, struct hs_error *err);
+hs_status pass_stack_load(struct pass_stack *stack, uint64_t n_rows, struct hs_error *err);
 
 static inline uint64_t pass_stack_n(const struct pass_stack *stack)
 {
@@ -50,7 +50,7 @@ static inline hs_status pass_stack_cut(struct pass_stack *stack, uint64_t n_rows
 {
     assert(n_rows <= pass_stack_n(stack));
     if (n_rows <= stack->n_below && stack->n_below != 0)
-        return pass_stack_settle(stack, n_rows, err);
+        return pass_stack_load(stack, n_rows, err);
     stack->n = n_rows - stack->n_below;
     return HS_OK;
 }

@@ -41,12 +41,12 @@ static hs_status node_close(struct peel *peel, struct hs_error *err)
     bool is_done = peel->has_node && !peel->has_kept;
 
     peel->has_node = peel->has_kept = false;
-    if (!is_done || hs_bitmap_get(peel->rule.is_settled, peel->node))
+    if (!is_done || hs_bitmap_get(peel->rule.is_resolved, peel->node))
         return HS_OK;
-    return peel->rule.settle(peel->rule.context, peel->node, err);
+    return peel->rule.resolve(peel->rule.context, peel->node, err);
 }
 
-/* *ret_passes is false for rows of nodes that are settled. */
+/* *ret_passes is false for rows of nodes that are resolved. */
 static hs_status node_enter(struct peel *peel, uint32_t node, bool *ret_passes,
                             struct hs_error *err)
 {
@@ -54,18 +54,18 @@ static hs_status node_enter(struct peel *peel, uint32_t node, bool *ret_passes,
         HS_TRY(node_close(peel, err));
     peel->node = node;
     peel->has_node = true;
-    *ret_passes = !hs_bitmap_get(peel->rule.is_settled, node);
+    *ret_passes = !hs_bitmap_get(peel->rule.is_resolved, node);
     return HS_OK;
 }
 
-/* Folds the settled sources and keeps the others; true when that settles the node. */
+/* Folds the resolved sources and keeps the others; true when that resolves the node. */
 static bool row_fold(const struct peel_rule *rule, struct core_row *row)
 {
     uint32_t n_kept = 0;
 
     for (uint32_t i = 0; i < row->n; i++) {
         uint32_t source = row->source[i];
-        if (!hs_bitmap_get(rule->is_settled, source))
+        if (!hs_bitmap_get(rule->is_resolved, source))
             row->source[n_kept++] = source;
         else if (rule->fold(rule->context, row->node, source))
             return true;
@@ -85,7 +85,7 @@ static hs_status row_take(struct peel *peel, struct core_row *row, struct core_r
         return HS_OK;
     peel->n_seen += row->n;
     if (row_fold(&peel->rule, row))
-        return peel->rule.settle(peel->rule.context, row->node, err);
+        return peel->rule.resolve(peel->rule.context, row->node, err);
     if (row->n == 0)
         return HS_OK;
     peel->has_kept = true;
@@ -193,8 +193,8 @@ hs_status peel_run(struct peel *peel, struct hs_error *err)
 
 /* ---- leaves ---- */
 
-static hs_status leaves_settle(struct peel *peel, unsigned round, struct core_row *row,
-                               struct hs_error *err)
+static hs_status leaves_resolve(struct peel *peel, unsigned round, struct core_row *row,
+                                struct hs_error *err)
 {
     struct core_row_reader reader = {0};
     uint64_t n_rows = 0;
@@ -209,7 +209,7 @@ static hs_status leaves_settle(struct peel *peel, unsigned round, struct core_ro
         if (status == HS_OK && more)
             status = node_enter(peel, row->node, &passes, err);
         if (status == HS_OK && more && passes && row_fold(&peel->rule, row))
-            status = peel->rule.settle(peel->rule.context, row->node, err);
+            status = peel->rule.resolve(peel->rule.context, row->node, err);
     }
     if (status == HS_OK)
         status = node_close(peel, err);
@@ -224,6 +224,6 @@ hs_status peel_leaves(struct peel *peel, struct hs_error *err)
     HS_TRY(hs_alloc(1, sizeof(struct core_row), &row, err));
     HS_TRY(hs_spill_seal(&peel->leaves.spill, err));
     for (unsigned round = peel->n_rounds; round-- > 0;)
-        HS_TRY(leaves_settle(peel, round, row, err));
+        HS_TRY(leaves_resolve(peel, round, row, err));
     return HS_OK;
 }

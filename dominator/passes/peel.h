@@ -21,14 +21,14 @@
 
 #define PEEL_ROUNDS_MAX 64
 
-/* What settled means to the caller. */
+/* What resolved means to the caller. */
 struct peel_rule {
-    /* Takes a settled source into account; true when the node is settled by that alone. */
+    /* Takes a resolved source into account; true when the node is resolved by that alone. */
     bool (*fold)(void *context, uint32_t node, uint32_t source);
-    /* No more sources: marks the node in is_settled, if it is. */
-    hs_status (*settle)(void *context, uint32_t node, struct hs_error *err);
+    /* No more sources: marks the node in is_resolved, if it is. */
+    hs_status (*resolve)(void *context, uint32_t node, struct hs_error *err);
     void *context;
-    const struct hs_bitmap *is_settled;
+    const struct hs_bitmap *is_resolved;
 };
 
 struct peel {
@@ -56,11 +56,11 @@ hs_status peel_put(struct peel *peel, struct core_row *row, struct hs_error *err
 
 /* No more rows come. */
 hs_status peel_begin(struct peel *peel, struct hs_error *err);
-/* The rounds that are worth it, at least one. Then `rows` is what is left. The caller may settle
+/* The rounds that are worth it, at least one. Then `rows` is what is left. The caller may resolve
  * nodes by other means and come back. */
 hs_status peel_run(struct peel *peel, struct hs_error *err);
 
-/* Settles the leaves, by sources that are settled now, at the end. */
+/* Resolves the leaves, by sources that are resolved now, at the end. */
 hs_status peel_leaves(struct peel *peel, struct hs_error *err);
 
 #endif

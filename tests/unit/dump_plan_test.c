@@ -131,7 +131,7 @@ static void turns_when_the_copy_is_full(void **state)
     assert_int_equal(status, HS_LIMIT);
 }
 
-static void settles_what_the_tables_have_come_to(void **state)
+static void adjusts_to_what_the_tables_come_to(void **state)
 {
     (void)state;
     assert_int_equal(make(GIB, 800 * MIB), HS_OK);
@@ -170,7 +170,7 @@ int main(void)
         cmocka_unit_test_teardown(tells_the_least_that_is_needed, tear_down),
         cmocka_unit_test_teardown(without_a_limit_nothing_is_counted, tear_down),
         cmocka_unit_test_teardown(turns_when_the_copy_is_full, tear_down),
-        cmocka_unit_test_teardown(settles_what_the_tables_have_come_to, tear_down),
+        cmocka_unit_test_teardown(adjusts_to_what_the_tables_come_to, tear_down),
         cmocka_unit_test_teardown(asks_the_kernel_what_there_is, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

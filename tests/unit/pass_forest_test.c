@@ -391,7 +391,7 @@ static void test_stack_spills(void **state)
                 fail_msg("%s", err.message);
             n++;
         }
-        assert_int_equal(forest_stack_settle(&stack, &is_empty, &err), HS_OK);
+        assert_int_equal(forest_stack_load(&stack, &is_empty, &err), HS_OK);
         assert_int_equal(is_empty, n == 0);
         if (up || n == 0)
             continue;

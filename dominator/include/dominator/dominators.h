@@ -20,7 +20,7 @@
 
 struct hs_domtree_counts {
     uint64_t n_core;    /* reached nodes with an in-edge that is no tree edge */
-    uint64_t n_logged;  /* such edges that the search could not settle at once */
+    uint64_t n_logged;  /* such edges that the search could not resolve at once */
     uint64_t n_evals;   /* path evaluations */
     uint64_t n_climbed; /* steps of all climbs to immediate dominators */
 };
