@@ -19,11 +19,10 @@
 
 const char *hs_heap_owner_name(unsigned owner)
 {
+#define NAME(name) [HS_OWNER_##name] = #name,
     static const char *const names[HS_N_OWNERS] = {
-        [HS_OWNER_GLIBC] = "glibc",     [HS_OWNER_JEMALLOC] = "jemalloc",
-        [HS_OWNER_CPYTHON] = "cpython", [HS_OWNER_REGISTERED] = "registered",
-        [HS_OWNER_OCAML] = "ocaml",     [HS_OWNER_MAPPING] = "unclaimed",
-    };
+        HS_ALLOCATORS(NAME)[HS_OWNER_RUNTIME] = "runtime", [HS_OWNER_MAPPING] = "unclaimed"};
+#undef NAME
     return owner < HS_N_OWNERS ? names[owner] : NULL;
 }
 

@@ -1,33 +1,30 @@
-/* All walkers over one scene. */
+/* All allocators over one scene. */
 #include <string.h>
 
-#include "heaps/walkers.h"
+#include "heaps/allocator.h"
 
-/* Whoever stands first keeps what two want: malloc before what lies inside of its blocks. */
-const struct hs_walker *const hs_walkers[HS_N_WALKERS] = {
-    &hs_glibc_walker,      &hs_jemalloc_walker, &hs_cpython_walker,
-    &hs_registered_walker, &hs_record_walker,
-};
+#define HEAPS_ENTRY(name) [HS_OWNER_##name] = &hs_allocator_##name,
+const struct hs_allocator *const hs_allocators[HS_N_ALLOCATORS] = {HS_ALLOCATORS(HEAPS_ENTRY)};
 
 void hs_heaps_close(struct hs_heaps *heaps)
 {
     if (heaps == NULL)
         return;
-    for (size_t i = HS_N_WALKERS; i-- > 0;)
+    for (size_t i = HS_N_ALLOCATORS; i-- > 0;)
         if (heaps->states[i] != NULL)
-            hs_walkers[i]->close(heaps->states[i]);
+            hs_allocators[i]->close(heaps->states[i]);
     hs_ledger_fini(&heaps->ledger);
     hs_heap_map_fini(&heaps->map);
     memset(heaps, 0, sizeof *heaps);
 }
 
-static hs_status heaps_open_walkers(struct hs_heaps *heaps, const struct hs_scene *scene,
-                                    struct hs_error *err)
+static hs_status heaps_open_each(struct hs_heaps *heaps, const struct hs_scene *scene,
+                                 struct hs_error *err)
 {
-    for (size_t i = 0; i < HS_N_WALKERS; i++) {
-        HS_TRY(hs_walkers[i]->open(scene, &heaps->states[i], err));
+    for (size_t i = 0; i < HS_N_ALLOCATORS; i++) {
+        HS_TRY(hs_allocators[i]->open(scene, &heaps->states[i], err));
         if (heaps->states[i] != NULL)
-            HS_TRY(hs_walkers[i]->add_spans(heaps->states[i], &heaps->map, &heaps->ledger, err));
+            HS_TRY(hs_allocators[i]->add_spans(heaps->states[i], &heaps->map, &heaps->ledger, err));
     }
     hs_ledger_seal(&heaps->ledger);
     return HS_OK;
@@ -38,13 +35,13 @@ hs_status hs_heaps_open(struct hs_heaps *heaps, const struct hs_scene *scene, st
     memset(heaps, 0, sizeof *heaps);
     hs_heap_map_init(&heaps->map, scene->image);
     hs_ledger_init(&heaps->ledger, scene->findings->strings, scene->image);
-    hs_status status = heaps_open_walkers(heaps, scene, err);
+    hs_status status = heaps_open_each(heaps, scene, err);
     if (status != HS_OK)
         hs_heaps_close(heaps);
     return status;
 }
 
-/* Unclaimed mappings have no walker: each of their spans is a block. */
+/* Unclaimed mappings have no allocator: each of their spans is a block. */
 static void heaps_mark_mappings(struct hs_heap_map *map)
 {
     for (size_t i = 0; i < map->n_spans; i++)
@@ -52,7 +49,7 @@ static void heaps_mark_mappings(struct hs_heap_map *map)
             hs_heap_map_set(map, map->spans[i].begin);
 }
 
-/* Tells the ledger how many blocks are alive; only walkers' own owners have a row for them. */
+/* Tells the ledger how many blocks are alive; only allocators have a row for them. */
 static hs_status heaps_count_blocks(struct hs_heaps *heaps, struct hs_error *err)
 {
     const struct hs_heap_map *map = &heaps->map;
@@ -82,9 +79,34 @@ hs_status hs_heaps_mark(struct hs_heaps *heaps, const struct hs_scene *scene, st
                                 "%llu pieces of heaps overlap others and are left out",
                                 (unsigned long long)n_refused));
     heaps_mark_mappings(&heaps->map);
-    for (size_t i = 0; i < HS_N_WALKERS; i++)
+    for (size_t i = 0; i < HS_N_ALLOCATORS; i++)
         if (heaps->states[i] != NULL)
-            HS_TRY(hs_walkers[i]->mark(heaps->states[i], &heaps->map, &heaps->ledger, err));
+            HS_TRY(hs_allocators[i]->mark(heaps->states[i], &heaps->map, &heaps->ledger, err));
     HS_TRY(hs_heap_map_index(&heaps->map, err));
     return heaps_count_blocks(heaps, err);
+}
+
+struct hs_interpreter hs_heaps_interpreter(const struct hs_heaps *heaps)
+{
+    for (size_t i = 0; i < HS_N_ALLOCATORS; i++)
+        if (heaps->states[i] != NULL && hs_allocators[i]->objects != NULL)
+            return (struct hs_interpreter){hs_allocators[i]->objects, heaps->states[i]};
+    return (struct hs_interpreter){0};
+}
+
+const struct hs_registered_root *hs_heaps_roots(const struct hs_heaps *heaps, size_t *ret_n)
+{
+    *ret_n = 0;
+    for (size_t i = 0; i < HS_N_ALLOCATORS; i++)
+        if (heaps->states[i] != NULL && hs_allocators[i]->roots != NULL)
+            return hs_allocators[i]->roots(heaps->states[i], ret_n);
+    return NULL;
+}
+
+hs_str hs_heaps_pool_name(const struct hs_heaps *heaps, const struct hs_heap_span *span)
+{
+    if (span->owner >= HS_N_ALLOCATORS || heaps->states[span->owner] == NULL ||
+        hs_allocators[span->owner]->pool_name == NULL)
+        return 0;
+    return hs_allocators[span->owner]->pool_name(heaps->states[span->owner], span->tag);
 }

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "heaps/walkers.h"
+#include "heaps/allocator.h"
 #include "symbols/elf.h"
 
 #define RECOGNISE_MOST 3

@@ -2,7 +2,7 @@
 #ifndef HS_HEAPS_REGION_BITS_H
 #define HS_HEAPS_REGION_BITS_H
 
-#include "heaps/walkers.h"
+#include "heaps/allocator.h"
 
 /* Sets the bits [first, first + n) of the map's `starts` that are set in `live`. */
 void hs_region_bits_set(struct hs_bitmap *starts, uint64_t first, const uint64_t *live, unsigned n);

@@ -65,23 +65,15 @@ static hs_status sampled_sort(struct hs_sampled_set *set, struct hs_findings *fi
                             n_all - n);
 }
 
-static const void *sampled_state(const struct hs_heaps *heaps, const struct hs_walker *walker)
-{
-    for (size_t i = 0; i < HS_N_WALKERS; i++)
-        if (hs_walkers[i] == walker)
-            return heaps->states[i];
-    return NULL;
-}
-
 hs_status hs_sampled_read(const struct hs_heaps *heaps, const struct hs_scene *scene,
                           struct hs_sampled_set *ret, struct hs_error *err)
 {
     struct hs_sampled_set set = {0};
-    hs_status status = hs_jemalloc_sampled(sampled_state(heaps, &hs_jemalloc_walker), &heaps->map,
-                                           scene, &set, err);
+    hs_status status = HS_OK;
 
-    if (status == HS_OK)
-        status = hs_record_sampled(sampled_state(heaps, &hs_record_walker), &set, err);
+    for (size_t i = 0; i < HS_N_ALLOCATORS && status == HS_OK; i++)
+        if (heaps->states[i] != NULL && hs_allocators[i]->sampled != NULL)
+            status = hs_allocators[i]->sampled(heaps->states[i], &heaps->map, scene, &set, err);
     if (status == HS_OK)
         status = sampled_sort(&set, scene->findings, err);
     if (status != HS_OK)

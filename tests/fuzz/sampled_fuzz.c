@@ -44,7 +44,7 @@ static void check_set(const struct hs_sampled_set *set)
     assert(sum != 1);
 }
 
-static void read_samples(const struct hs_scene *scene, const struct hs_walker *walker)
+static void read_samples(const struct hs_scene *scene, const struct hs_allocator *walker)
 {
     struct hs_error err = HS_ERROR_INIT;
     struct hs_heaps heaps = {0};
@@ -53,8 +53,8 @@ static void read_samples(const struct hs_scene *scene, const struct hs_walker *w
 
     hs_heap_map_init(&heaps.map, scene->image);
     hs_ledger_init(&heaps.ledger, scene->findings->strings, scene->image);
-    for (size_t i = 0; i < HS_N_WALKERS; i++) {
-        if (hs_walkers[i] != walker)
+    for (size_t i = 0; i < HS_N_ALLOCATORS; i++) {
+        if (hs_allocators[i] != walker)
             continue;
         hs_status status = walker->open(scene, &heaps.states[i], &err);
         if (status == HS_OK && heaps.states[i] != NULL)
@@ -102,7 +102,7 @@ static void fuzz_record(const uint8_t *bytes, size_t n_bytes)
     if (hs_elf_open_memory(writer.bytes, writer.n_bytes, "fuzz", &object.elf, &err) != HS_OK ||
         hs_image_add(&image, DATA, data, sizeof data, &err) != HS_OK)
         abort();
-    read_samples(&scene, &hs_record_walker);
+    read_samples(&scene, &hs_allocator_recorded);
     hs_findings_fini(&findings);
     hs_strtab_fini(&strings);
     hs_image_fini(&image);
@@ -138,7 +138,7 @@ static void fuzz_jemalloc(const uint8_t *bytes, size_t n_bytes, bool is_52)
             fake_put(fake_jemalloc_edata(&fake, first_edata + at / 64 % N_SAMPLED), 64 + at % 64,
                      word);
     }
-    read_samples(&fake.scene, &hs_jemalloc_walker);
+    read_samples(&fake.scene, &hs_allocator_jemalloc);
     fake_jemalloc_fini(&fake);
 }
 

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "heaps/walkers.h"
+#include "heaps/allocator.h"
 
 struct probe {
     struct hs_target target;
@@ -68,18 +68,18 @@ static void probe_walk(struct probe *p, struct hs_error *err)
     p->scene = (struct hs_scene){&p->target, &p->image, &p->objects, &p->findings};
     hs_heap_map_init(&p->map, &p->image);
     hs_ledger_init(&p->ledger, &p->strings, &p->image);
-    probe_check(hs_glibc_walker.open(&p->scene, &p->state, err), err);
+    probe_check(hs_allocator_glibc.open(&p->scene, &p->state, err), err);
     if (p->state == NULL) {
         puts("unused");
         exit(0);
     }
     double opened = probe_now();
-    probe_check(hs_glibc_walker.add_spans(p->state, &p->map, &p->ledger, err), err);
+    probe_check(hs_allocator_glibc.add_spans(p->state, &p->map, &p->ledger, err), err);
     found = probe_now();
     hs_ledger_seal(&p->ledger);
     probe_check(hs_heap_map_seal(&p->map, &n_refused, err), err);
     sealed = probe_now();
-    probe_check(hs_glibc_walker.mark(p->state, &p->map, &p->ledger, err), err);
+    probe_check(hs_allocator_glibc.mark(p->state, &p->map, &p->ledger, err), err);
     double marked = probe_now();
     uint64_t resident;
     probe_check(hs_ledger_close(&p->ledger, &p->scene, NULL, &resident, err), err);
@@ -93,7 +93,7 @@ static void probe_walk(struct probe *p, struct hs_error *err)
 
 static void probe_forget(struct probe *p)
 {
-    hs_glibc_walker.close(p->state);
+    hs_allocator_glibc.close(p->state);
     p->state = NULL;
     hs_heap_map_fini(&p->map);
     hs_ledger_fini(&p->ledger);
@@ -123,7 +123,7 @@ static void probe_print(const struct probe *p)
     for (size_t i = 0; i < p->findings.n_notes; i++)
         printf("N %d %s\n", p->findings.notes[i].is_gap,
                hs_strtab_get(&p->strings, p->findings.notes[i].text));
-    printf("T %" PRIu64 "\nV %s\n", p->findings.n_torn, hs_glibc_walker.version(p->state));
+    printf("T %" PRIu64 "\nV %s\n", p->findings.n_torn, hs_allocator_glibc.version(p->state));
 }
 
 static void probe_stops(struct probe *p, unsigned n, struct hs_error *err)

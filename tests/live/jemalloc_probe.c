@@ -11,12 +11,12 @@
 #include <string.h>
 
 #include "base/progress.h"
-#include "heaps/walkers.h"
+#include "heaps/allocator.h"
 
 enum { N_WALKERS = 3, CPYTHON = 2 };
 
-static const struct hs_walker *const walkers[N_WALKERS] = {&hs_glibc_walker, &hs_jemalloc_walker,
-                                                           &hs_cpython_walker};
+static const struct hs_allocator *const walkers[N_WALKERS] = {
+    &hs_allocator_glibc, &hs_allocator_jemalloc, &hs_allocator_cpython};
 
 struct probe {
     struct hs_target target;
@@ -104,8 +104,8 @@ static void probe_print(const struct probe *p, bool with_types)
         if (p->states[i] != NULL)
             printf("V %s %s\n", walkers[i]->name, walkers[i]->version(p->states[i]));
     while (hs_heap_map_next(&it, &b)) {
-        bool has_type =
-            with_types && hs_cpython_type_name(p->states[CPYTHON], &b, type, sizeof type);
+        bool has_type = with_types && hs_allocator_cpython.objects->type_name(
+                                          p->states[CPYTHON], &b, type, sizeof type);
         printf("B %s %" PRIx64 " %" PRIu64 "%s%s\n", hs_heap_owner_name(b.span->owner), b.begin,
                b.n_bytes, has_type ? " " : "", has_type ? type : "");
     }

@@ -241,13 +241,13 @@ static hs_status fake_go(struct fake_glibc *fake, struct hs_error *err)
 {
     uint64_t n_refused;
 
-    HS_TRY(hs_glibc_walker.open(&fake->scene, &fake->state, err));
+    HS_TRY(hs_allocator_glibc.open(&fake->scene, &fake->state, err));
     if (fake->state == NULL)
         return HS_OK;
-    HS_TRY(hs_glibc_walker.add_spans(fake->state, &fake->map, &fake->ledger, err));
+    HS_TRY(hs_allocator_glibc.add_spans(fake->state, &fake->map, &fake->ledger, err));
     hs_ledger_seal(&fake->ledger);
     HS_TRY(hs_heap_map_seal(&fake->map, &n_refused, err));
-    HS_TRY(hs_glibc_walker.mark(fake->state, &fake->map, &fake->ledger, err));
+    HS_TRY(hs_allocator_glibc.mark(fake->state, &fake->map, &fake->ledger, err));
     HS_TRY(hs_ledger_close(&fake->ledger, &fake->scene, NULL, &n_refused, err));
     return hs_heap_map_index(&fake->map, err);
 }
@@ -264,7 +264,7 @@ hs_status fake_glibc_run(struct fake_glibc *fake, struct hs_error *err)
 void fake_glibc_forget(struct fake_glibc *fake)
 {
     if (fake->state != NULL)
-        hs_glibc_walker.close(fake->state);
+        hs_allocator_glibc.close(fake->state);
     fake->state = NULL;
     hs_heap_map_fini(&fake->map);
     hs_ledger_fini(&fake->ledger);

@@ -141,7 +141,7 @@ void fake_native_open(struct fake_native *f)
                                 .end = FAKE_N_BLOCKS_AT + sizeof f->blocks,
                                 .unit_bytes = FAKE_N_BLOCK_WORDS * HS_WORD_BYTES,
                                 .form = HS_SPAN_UNIFORM,
-                                .owner = HS_OWNER_JEMALLOC};
+                                .owner = HS_OWNER_jemalloc};
     MUST(hs_heap_map_add(&f->native.heaps.map, &span, &err));
     MUST(hs_ledger_claim(&f->native.heaps.ledger, "jemalloc", HS_MEMORY_LIVE, span.begin, span.end,
                          FAKE_N_BLOCKS, &err));

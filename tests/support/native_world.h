@@ -132,7 +132,7 @@ static inline struct world *world_new(void)
     WORLD_OK(hs_alloc(1, sizeof(struct world), &memory, &world_err));
     struct world *w = memory;
     w->next = WORLD_HEAP;
-    w->owner = HS_OWNER_REGISTERED;
+    w->owner = HS_OWNER_registered;
     w->native.options = &w->options;
     w->mappings[0] = (struct hs_mapping){
         .begin = WORLD_STATIC, .end = WORLD_STATIC + 0x1000, .readable = true, .writable = true};

@@ -161,7 +161,7 @@ static int set_up(void **state)
 
 static void forget(void)
 {
-    hs_cpython_walker.close(world.walker);
+    hs_allocator_cpython.close(world.walker);
     world.walker = NULL;
     hs_heap_map_fini(&world.map);
     hs_ledger_fini(&world.ledger);
@@ -190,15 +190,15 @@ static hs_status walk(hs_addr claimed_begin, hs_addr claimed_end)
 
     hs_heap_map_init(&world.map, &world.image);
     hs_ledger_init(&world.ledger, &world.strings, &world.image);
-    HS_TRY(hs_cpython_walker.open(&world.scene, &world.walker, &err));
+    HS_TRY(hs_allocator_cpython.open(&world.scene, &world.walker, &err));
     if (world.walker == NULL)
         return HS_OK;
     HS_TRY(hs_ledger_claim(&world.ledger, "glibc", HS_MEMORY_LIVE, claimed_begin, claimed_end, 0,
                            &err));
-    HS_TRY(hs_cpython_walker.add_spans(world.walker, &world.map, &world.ledger, &err));
+    HS_TRY(hs_allocator_cpython.add_spans(world.walker, &world.map, &world.ledger, &err));
     hs_ledger_seal(&world.ledger);
     HS_TRY(hs_heap_map_seal(&world.map, &n_refused, &err));
-    HS_TRY(hs_cpython_walker.mark(world.walker, &world.map, &world.ledger, &err));
+    HS_TRY(hs_allocator_cpython.mark(world.walker, &world.map, &world.ledger, &err));
     HS_TRY(hs_ledger_close(&world.ledger, &world.scene, NULL, &resident, &err));
     return hs_heap_map_index(&world.map, &err);
 }
@@ -224,7 +224,7 @@ static void pools_of_an_arena(void **state)
     make_pool(world.arena, ARENA_AT, 3, 2, 3, (const unsigned[]){0, 1, 2}, 3); /* empty */
     assert_int_equal(walk(0, 0), HS_OK);
     assert_non_null(world.walker);
-    assert_string_equal(hs_cpython_walker.version(world.walker), "3.11");
+    assert_string_equal(hs_allocator_cpython.version(world.walker), "3.11");
     assert_int_equal(world.map.n_blocks, 97 + 31 + 1021);
     assert_int_equal(world.findings.n_proofs, 1);
     assert_int_equal(world.findings.proofs[0].expected, 3);
@@ -357,8 +357,8 @@ static void other_programs_are_left_alone(void **state)
     world.objects.n = 0;
     assert_int_equal(walk(0, 0), HS_OK);
     assert_null(world.walker);
-    assert_false(hs_cpython_type_name(NULL, &block, text, sizeof text));
-    assert_string_equal(hs_cpython_walker.version(NULL), "");
+    assert_false(hs_allocator_cpython.objects->type_name(NULL, &block, text, sizeof text));
+    assert_string_equal(hs_allocator_cpython.version(NULL), "");
 }
 
 enum { BLOCK_WORDS = 6 };
@@ -367,7 +367,7 @@ static bool name_of(const uint64_t *words, char *text, size_t n)
 {
     struct hs_heap_block block = {
         .begin = STRAY_AT, .n_bytes = BLOCK_WORDS * 8, .bytes = (const uint8_t *)words};
-    return hs_cpython_type_name(world.walker, &block, text, n);
+    return hs_allocator_cpython.objects->type_name(world.walker, &block, text, n);
 }
 
 #define WORDS(...) ((const uint64_t[BLOCK_WORDS]){__VA_ARGS__})
@@ -419,12 +419,12 @@ static void chains_of_types_end(void **state)
     assert_false(name_of(WORDS(1, make_type(4, 0, 10, 0)), text, sizeof text));
 }
 
-static struct hs_cpython_words words_of(const uint64_t words[BLOCK_WORDS])
+static struct hs_object_words words_of(const uint64_t words[BLOCK_WORDS])
 {
     struct hs_heap_block block = {
         .begin = STRAY_AT, .n_bytes = BLOCK_WORDS * 8, .bytes = (const uint8_t *)words};
-    struct hs_cpython_words ret;
-    hs_cpython_words(world.walker, &block, &ret);
+    struct hs_object_words ret;
+    hs_allocator_cpython.objects->words(world.walker, &block, &ret);
     return ret;
 }
 
@@ -440,7 +440,7 @@ static void words_that_own_nothing(void **state)
     put(world.data + TYPE_WORD + 5 * 256, BASE, reference);
     put(world.data + TYPE_WORD + 1 * 256, WEAK_LIST, (uint64_t)-32);
     assert_int_equal(walk(0, 0), HS_OK);
-    struct hs_cpython_words words = words_of(WORDS(0, 0, 1, type, 0, 0));
+    struct hs_object_words words = words_of(WORDS(0, 0, 1, type, 0, 0));
     assert_true(words.is_tracked && words.links == 3 && words.weak == 0);
     words = words_of(WORDS(1, plain, 0, 0, 0, 0));
     assert_true(!words.is_tracked && words.links == 0 && words.weak == 0);
@@ -478,7 +478,7 @@ static bool is_list_end(const uint64_t words[BLOCK_WORDS], hs_addr slot, uint64_
 {
     struct hs_heap_block block = {
         .begin = STRAY_AT, .n_bytes = BLOCK_WORDS * 8, .bytes = (const uint8_t *)words};
-    return hs_cpython_is_list_end(world.walker, &block, slot, word);
+    return hs_allocator_cpython.objects->is_list_end(world.walker, &block, slot, word);
 }
 
 static void ends_of_the_list_of_the_tracked(void **state)
@@ -497,14 +497,15 @@ static void ends_of_the_list_of_the_tracked(void **state)
     assert_false(is_list_end(WORDS(STRAY_AT + 64, SLOT, 1, type), SLOT, STRAY_AT + 16));
     assert_false(is_list_end(WORDS(0, 0, 1, type), SLOT, STRAY_AT));
     assert_false(is_list_end(WORDS(1, plain, 0, SLOT), SLOT, STRAY_AT));
-    assert_false(hs_cpython_is_list_end(NULL, &(struct hs_heap_block){0}, SLOT, STRAY_AT));
+    assert_false(hs_allocator_cpython.objects->is_list_end(NULL, &(struct hs_heap_block){0}, SLOT,
+                                                           STRAY_AT));
 }
 
 static void parts_of_objects(void **state)
 {
     (void)state;
     enum { GC = 1 << 14, DICT = 1 << 4, IS_LIST = 1 << 25, IS_DICT = 1 << 29 };
-    struct hs_cpython_part parts[HS_CPYTHON_PARTS];
+    struct hs_object_part parts[HS_OBJECT_PARTS];
     uint64_t words[BLOCK_WORDS] = {0, 0, 1};
     struct hs_heap_block block = {
         .begin = STRAY_AT, .n_bytes = sizeof words, .bytes = (const uint8_t *)words};
@@ -513,21 +514,21 @@ static void parts_of_objects(void **state)
     hs_addr list = make_type(1, 0, 10, GC | IS_LIST), set = make_type(2, 0, 37, GC);
     hs_addr dict = make_type(3, 0, 10, GC | DICT | IS_DICT);
     assert_int_equal(walk(0, 0), HS_OK);
-    assert_int_equal(hs_cpython_parts(world.walker, &block, parts), 0);
+    assert_int_equal(hs_allocator_cpython.objects->parts(world.walker, &block, parts), 0);
     words[3] = list;
-    assert_int_equal(hs_cpython_parts(world.walker, &block, parts), 1);
+    assert_int_equal(hs_allocator_cpython.objects->parts(world.walker, &block, parts), 1);
     assert_int_equal(parts[0].at, 16 + 24);
     assert_string_equal(parts[0].name, "list items");
     words[3] = set;
-    assert_int_equal(hs_cpython_parts(world.walker, &block, parts), 1);
+    assert_int_equal(hs_allocator_cpython.objects->parts(world.walker, &block, parts), 1);
     assert_int_equal(parts[0].at, 16 + 40);
     words[3] = 0;
     words[4] = 1;
     words[5] = dict;
-    assert_int_equal(hs_cpython_parts(world.walker, &block, parts), 4);
+    assert_int_equal(hs_allocator_cpython.objects->parts(world.walker, &block, parts), 4);
     assert_int_equal(parts[1].at, 32 + 40);
     assert_string_equal(parts[2].name, "instance values");
-    assert_int_equal(hs_cpython_parts(NULL, &block, parts), 0);
+    assert_int_equal(hs_allocator_cpython.objects->parts(NULL, &block, parts), 0);
 }
 
 static void every_allocation_may_fail(void **state)

@@ -164,7 +164,7 @@ static void test_symbols(void **state)
     assert_int_equal(fake_glibc_run(fake, &err), HS_OK);
     assert_non_null(fake->state);
     assert_int_equal(fake_live(fake, a), 56);
-    assert_string_equal(hs_glibc_walker.version(fake->state), "2.36");
+    assert_string_equal(hs_allocator_glibc.version(fake->state), "2.36");
     fake->objects = (struct hs_objects){0};
     hs_elf_close(object.elf);
     fake_glibc_free(fake);

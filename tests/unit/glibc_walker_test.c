@@ -85,19 +85,20 @@ static void test_pool_inside(void **state)
             (struct hs_scene){&fake->target, &fake->image, &fake->objects, &fake->findings};
         hs_heap_map_init(&fake->map, &fake->image);
         hs_ledger_init(&fake->ledger, &fake->strings, &fake->image);
-        assert_int_equal(hs_glibc_walker.open(&fake->scene, &fake->state, &err), HS_OK);
-        assert_int_equal(hs_glibc_walker.add_spans(fake->state, &fake->map, &fake->ledger, &err),
+        assert_int_equal(hs_allocator_glibc.open(&fake->scene, &fake->state, &err), HS_OK);
+        assert_int_equal(hs_allocator_glibc.add_spans(fake->state, &fake->map, &fake->ledger, &err),
                          HS_OK);
         struct hs_heap_span pool = {.begin = big + 1024 + 8 * shift,
                                     .end = big + 2048 + 8 * shift,
                                     .unit_bytes = 64,
                                     .form = HS_SPAN_UNIFORM,
-                                    .owner = HS_OWNER_CPYTHON};
+                                    .owner = HS_OWNER_cpython};
         uint64_t n_refused;
         assert_int_equal(hs_heap_map_add(&fake->map, &pool, &err), HS_OK);
         assert_int_equal(hs_heap_map_seal(&fake->map, &n_refused, &err), HS_OK);
         assert_int_equal(n_refused, 0);
-        assert_int_equal(hs_glibc_walker.mark(fake->state, &fake->map, &fake->ledger, &err), HS_OK);
+        assert_int_equal(hs_allocator_glibc.mark(fake->state, &fake->map, &fake->ledger, &err),
+                         HS_OK);
         assert_int_equal(hs_heap_map_index(&fake->map, &err), HS_OK);
         assert_int_equal(fake->map.n_blocks, 41);
         for (unsigned i = 0; i < 40; i++)

@@ -57,7 +57,7 @@ static void add(uint8_t form, hs_addr begin, hs_addr end, uint64_t unit_bytes, u
                                 .unit_bytes = unit_bytes,
                                 .tag = tag,
                                 .form = form,
-                                .owner = HS_OWNER_GLIBC};
+                                .owner = HS_OWNER_glibc};
     assert_int_equal(hs_heap_map_add(&map, &span, &err), HS_OK);
 }
 

@@ -10,14 +10,14 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "heaps/walkers.h"
+#include "heaps/allocator.h"
 
 /* Walkers of our own take the place of the real ones. Each tells what was asked of it. */
 #define BASE ((hs_addr)0x10000000)
 static uint8_t memory[16384];
 static char told[512];
 static const char *fails; /* "open glibc" */
-static bool is_absent[HS_N_WALKERS];
+static bool is_absent[HS_N_ALLOCATORS];
 static struct hs_error err;
 static struct hs_strtab strings;
 static struct hs_image image;
@@ -36,12 +36,12 @@ static hs_status tell(const char *what, const char *who)
 }
 
 struct fake {
-    const struct hs_walker *walker;
+    const struct hs_allocator *walker;
     unsigned number;
 };
-static struct fake fakes[HS_N_WALKERS];
+static struct fake fakes[HS_N_ALLOCATORS];
 
-static hs_status fake_open(const struct hs_walker *walker, unsigned number, void **ret)
+static hs_status fake_open(const struct hs_allocator *walker, unsigned number, void **ret)
 {
     HS_TRY(tell("open", walker->name));
     fakes[number] = (struct fake){walker, number};
@@ -89,20 +89,24 @@ static const char *fake_version(const void *state)
     return "";
 }
 
-#define FAKE(variable, name, number)                                               \
-    static hs_status variable##_open(const struct hs_scene *at, void **ret_state,  \
-                                     struct hs_error *error)                       \
-    {                                                                              \
-        (void)at, (void)error;                                                     \
-        return fake_open(&variable, number, ret_state);                            \
-    }                                                                              \
-    const struct hs_walker variable = {name,      variable##_open, fake_add_spans, \
-                                       fake_mark, fake_close,      fake_version};
-FAKE(hs_glibc_walker, "glibc", 0)
-FAKE(hs_jemalloc_walker, "jemalloc", 1)
-FAKE(hs_cpython_walker, "cpython", 2)
-FAKE(hs_registered_walker, "registered", 3)
-FAKE(hs_record_walker, "record", 4)
+#define FAKE(variable, title, number)                                             \
+    static hs_status variable##_open(const struct hs_scene *at, void **ret_state, \
+                                     struct hs_error *error)                      \
+    {                                                                             \
+        (void)at, (void)error;                                                    \
+        return fake_open(&variable, number, ret_state);                           \
+    }                                                                             \
+    const struct hs_allocator variable = {.name = title,                          \
+                                          .open = variable##_open,                \
+                                          .add_spans = fake_add_spans,            \
+                                          .mark = fake_mark,                      \
+                                          .close = fake_close,                    \
+                                          .version = fake_version};
+FAKE(hs_allocator_glibc, "glibc", 0)
+FAKE(hs_allocator_jemalloc, "jemalloc", 1)
+FAKE(hs_allocator_cpython, "cpython", 2)
+FAKE(hs_allocator_registered, "registered", 3)
+FAKE(hs_allocator_recorded, "record", 4)
 
 static int set_up(void **state)
 {

@@ -45,7 +45,7 @@ static void set_up_layout(unsigned bits, bool is_52)
 
 static void forget(void)
 {
-    hs_jemalloc_walker.close(walker);
+    hs_allocator_jemalloc.close(walker);
     walker = NULL;
     hs_heap_map_fini(&map);
     hs_ledger_fini(&ledger);
@@ -66,13 +66,13 @@ static hs_status walk(struct hs_error *err)
 
     hs_heap_map_init(&map, &fake.image);
     hs_ledger_init(&ledger, &fake.strings, &fake.image);
-    HS_TRY(hs_jemalloc_walker.open(&fake.scene, &walker, err));
+    HS_TRY(hs_allocator_jemalloc.open(&fake.scene, &walker, err));
     if (walker == NULL)
         return HS_OK;
-    HS_TRY(hs_jemalloc_walker.add_spans(walker, &map, &ledger, err));
+    HS_TRY(hs_allocator_jemalloc.add_spans(walker, &map, &ledger, err));
     hs_ledger_seal(&ledger);
     HS_TRY(hs_heap_map_seal(&map, &n_refused, err));
-    HS_TRY(hs_jemalloc_walker.mark(walker, &map, &ledger, err));
+    HS_TRY(hs_allocator_jemalloc.mark(walker, &map, &ledger, err));
     HS_TRY(hs_ledger_close(&ledger, &fake.scene, NULL, &n_resident, err));
     return hs_heap_map_index(&map, err);
 }
@@ -116,7 +116,7 @@ static void blocks_and_sums_without_caches(void **state)
     for (unsigned layout = 0; layout < 8; layout++) {
         set_up_quantum(layout & 1 ? 57 : 48, (layout & 2) != 0, layout & 4 ? 3 : 4);
         run();
-        assert_string_equal(hs_jemalloc_walker.version(walker), layout & 2 ? "5.2" : "5.3");
+        assert_string_equal(hs_allocator_jemalloc.version(walker), layout & 2 ? "5.2" : "5.3");
         assert_int_equal(map.n_blocks, 256 + 6 + 2);
         assert_true(holds());
         assert_int_equal(n_gaps(), 1); /* there is no thread cache */
@@ -266,14 +266,14 @@ static void another_pool_inside_a_block(void **state)
     set_up_layout(48, false);
     hs_heap_map_init(&map, &fake.image);
     hs_ledger_init(&ledger, &fake.strings, &fake.image);
-    assert_int_equal(hs_jemalloc_walker.open(&fake.scene, &walker, &err), HS_OK);
-    assert_int_equal(hs_jemalloc_walker.add_spans(walker, &map, &ledger, &err), HS_OK);
+    assert_int_equal(hs_allocator_jemalloc.open(&fake.scene, &walker, &err), HS_OK);
+    assert_int_equal(hs_allocator_jemalloc.add_spans(walker, &map, &ledger, &err), HS_OK);
     hs_addr large = fake_jemalloc_begin(&fake, LARGE), small = fake_jemalloc_begin(&fake, SMALL);
     struct hs_heap_span pool = {.begin = large + 4096,
                                 .end = large + 8192,
                                 .unit_bytes = 64,
                                 .form = HS_SPAN_UNIFORM,
-                                .owner = HS_OWNER_REGISTERED};
+                                .owner = HS_OWNER_registered};
     assert_int_equal(hs_heap_map_add(&map, &pool, &err), HS_OK);
     pool.begin = small + 32;
     pool.end = small + 48;
@@ -281,7 +281,7 @@ static void another_pool_inside_a_block(void **state)
     assert_int_equal(hs_heap_map_add(&map, &pool, &err), HS_OK);
     hs_ledger_seal(&ledger);
     assert_int_equal(hs_heap_map_seal(&map, &n_refused, &err), HS_OK);
-    assert_int_equal(hs_jemalloc_walker.mark(walker, &map, &ledger, &err), HS_OK);
+    assert_int_equal(hs_allocator_jemalloc.mark(walker, &map, &ledger, &err), HS_OK);
     assert_int_equal(hs_heap_map_index(&map, &err), HS_OK);
     assert_true(holds());
     assert_true(hs_heap_map_is_set(&map, large));
@@ -298,7 +298,7 @@ static void unused_in_other_programs(void **state)
     fake_jemalloc_init(&fake, 48, false);
     assert_int_equal(walk(&err), HS_OK);
     assert_null(walker);
-    assert_string_equal(hs_jemalloc_walker.version(NULL), "");
+    assert_string_equal(hs_allocator_jemalloc.version(NULL), "");
     tear_down();
 }
 

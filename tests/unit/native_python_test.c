@@ -29,8 +29,6 @@ static int interpreter; /* stands for the walker's state */
 
 /* ---- what stands for the walker of heaps/ */
 
-const struct hs_walker hs_cpython_walker = {.name = "cpython"};
-
 static uint64_t kind_of(const void *state, const struct hs_heap_block *block)
 {
     if (state == NULL || block->n_bytes < AT_TYPE + 8)
@@ -39,8 +37,8 @@ static uint64_t kind_of(const void *state, const struct hs_heap_block *block)
     return kind >= OBJECT && kind <= TEXT ? kind : 0;
 }
 
-bool hs_cpython_type_name(const void *state, const struct hs_heap_block *block, char *text,
-                          size_t n_bytes)
+static bool object_type_name(const void *state, const struct hs_heap_block *block, char *text,
+                             size_t n_bytes)
 {
     if (kind_of(state, block) == 0)
         return false;
@@ -48,11 +46,11 @@ bool hs_cpython_type_name(const void *state, const struct hs_heap_block *block, 
     return true;
 }
 
-bool hs_cpython_words(const void *state, const struct hs_heap_block *block,
-                      struct hs_cpython_words *ret)
+static bool object_words(const void *state, const struct hs_heap_block *block,
+                         struct hs_object_words *ret)
 {
     uint64_t kind = kind_of(state, block);
-    *ret = (struct hs_cpython_words){.n_owning = kind == TEXT ? 5 : UINT64_MAX};
+    *ret = (struct hs_object_words){.n_owning = kind == TEXT ? 5 : UINT64_MAX};
     ret->is_tracked = kind >= TRACKED && kind != TEXT;
     ret->links = ret->is_tracked ? 3 : 0;
     if (kind == REFERENCE)
@@ -60,8 +58,8 @@ bool hs_cpython_words(const void *state, const struct hs_heap_block *block,
     return kind != 0;
 }
 
-bool hs_cpython_is_list_end(const void *state, const struct hs_heap_block *block, hs_addr slot,
-                            uint64_t word)
+static bool object_is_list_end(const void *state, const struct hs_heap_block *block, hs_addr slot,
+                               uint64_t word)
 {
     (void)state;
     (void)block;
@@ -69,16 +67,24 @@ bool hs_cpython_is_list_end(const void *state, const struct hs_heap_block *block
     return slot == WORLD_STATIC;
 }
 
-size_t hs_cpython_parts(const void *state, const struct hs_heap_block *block,
-                        struct hs_cpython_part ret[HS_CPYTHON_PARTS])
+static size_t object_parts(const void *state, const struct hs_heap_block *block,
+                           struct hs_object_part ret[HS_OBJECT_PARTS])
 {
     if (kind_of(state, block) != LIST)
         return 0;
-    ret[0] = (struct hs_cpython_part){32, "list items"};
-    ret[1] = (struct hs_cpython_part){40, "more items"};
-    ret[2] = (struct hs_cpython_part){UINT32_MAX, "behind the block"};
+    ret[0] = (struct hs_object_part){32, "list items"};
+    ret[1] = (struct hs_object_part){40, "more items"};
+    ret[2] = (struct hs_object_part){UINT32_MAX, "behind the block"};
     return 3;
 }
+
+static const struct hs_object_model objects = {
+    .type_name = object_type_name,
+    .words = object_words,
+    .is_list_end = object_is_list_end,
+    .parts = object_parts,
+};
+const struct hs_allocator hs_allocator_cpython = {.name = "cpython", .objects = &objects};
 
 /* ---- */
 
@@ -87,9 +93,7 @@ static int set_up(void **state)
     (void)state;
     w = world_new();
     world_no_types();
-    for (size_t i = 0; i < HS_N_WALKERS; i++)
-        if (hs_walkers[i] == &hs_cpython_walker)
-            w->native.heaps.states[i] = &interpreter;
+    w->native.heaps.states[HS_OWNER_cpython] = &interpreter;
     return 0;
 }
 

@@ -99,7 +99,7 @@ static void large_map(struct hs_heap_map *map)
                                 .end = LARGE_AT + ((uint64_t)LARGE_BLOCKS << 20),
                                 .unit_bytes = 1 << 20,
                                 .form = HS_SPAN_UNIFORM,
-                                .owner = HS_OWNER_JEMALLOC};
+                                .owner = HS_OWNER_jemalloc};
     uint64_t n_refused;
 
     hs_heap_map_init(map, NULL);

@@ -16,30 +16,19 @@ static size_t n_ranges;
 static hs_str pool_name;
 
 /* The registry of the test instead of the walker's: nothing else of heaps/ is asked. */
-const struct hs_walker hs_registered_walker = {.name = "registered"};
-const struct hs_walker *const hs_walkers[HS_N_WALKERS] = {
-    &hs_registered_walker, &hs_registered_walker, &hs_registered_walker, &hs_registered_walker};
-const struct hs_walker hs_cpython_walker = {.name = "cpython"};
-bool hs_cpython_is_list_end(const void *state, const struct hs_heap_block *block, hs_addr slot,
-                            uint64_t word)
-{
-    (void)state;
-    (void)block;
-    (void)slot;
-    (void)word;
-    return false;
-}
-hs_str hs_registered_pool_name(const void *state, uint32_t tag)
+static hs_str name_of_pool(const void *state, uint32_t tag)
 {
     (void)state;
     return tag == 3 ? pool_name : 0;
 }
-const struct hs_registered_root *hs_registered_roots(const void *state, size_t *ret_n)
+static const struct hs_registered_root *list_ranges(const void *state, size_t *ret_n)
 {
     (void)state;
     *ret_n = n_ranges;
     return ranges;
 }
+const struct hs_allocator hs_allocator_registered = {
+    .name = "registered", .roots = list_ranges, .pool_name = name_of_pool};
 
 static hs_addr data_at(size_t word)
 {
@@ -49,6 +38,7 @@ static hs_addr data_at(size_t word)
 static struct fake_native *with_ranges(void)
 {
     struct fake_native *f = fake_native_new();
+    f->native.heaps.states[HS_OWNER_registered] = f;
     fake_native_seal(f);
     ranges[0] =
         (struct hs_registered_root){.begin = data_at(10), .end = data_at(14), .object = &f->object};
@@ -111,7 +101,7 @@ static struct hs_heap_span pool_span(hs_addr begin, hs_addr end)
                                  .unit_bytes = 16,
                                  .tag = 3,
                                  .form = HS_SPAN_UNIFORM,
-                                 .owner = HS_OWNER_REGISTERED};
+                                 .owner = HS_OWNER_registered};
 }
 
 /* A pool carved out of a block keeps what is left of the block in front of it; a pool that begins
@@ -120,6 +110,7 @@ static void a_pool_keeps_the_block_that_it_was_carved_out_of(void **state)
 {
     (void)state;
     struct fake_native *f = fake_native_new();
+    f->native.heaps.states[HS_OWNER_registered] = f;
     const hs_addr ends = fake_native_block(FAKE_N_BLOCKS);
     const struct hs_heap_span spans[] = {
         pool_span(fake_native_block(5) + 32, fake_native_block(6)),
@@ -133,11 +124,11 @@ static void a_pool_keeps_the_block_that_it_was_carved_out_of(void **state)
         {.begin = ends + 0x10000,
          .end = ends + 0x10000 + 0x8000,
          .form = HS_SPAN_SINGLE,
-         .owner = HS_OWNER_JEMALLOC},
+         .owner = HS_OWNER_jemalloc},
         {.begin = ends + 0x20000,
          .end = ends + 0x20000 + 4096,
          .form = HS_SPAN_SINGLE,
-         .owner = HS_OWNER_JEMALLOC},
+         .owner = HS_OWNER_jemalloc},
     };
     n_ranges = 0;
     fake_native_open(f);

@@ -128,7 +128,7 @@ static int set_up(void **state)
                                 .end = HEAP + sizeof heap,
                                 .unit_bytes = 32,
                                 .form = HS_SPAN_UNIFORM,
-                                .owner = HS_OWNER_JEMALLOC};
+                                .owner = HS_OWNER_jemalloc};
     uint64_t n_refused;
 
     (void)state;

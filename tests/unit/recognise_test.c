@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "elf_writer.h"
-#include "heaps/walkers.h"
+#include "heaps/allocator.h"
 #include "symbols/elf.h"
 
 static struct hs_error err;

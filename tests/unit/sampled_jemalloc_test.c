@@ -40,13 +40,13 @@ static hs_status walk(struct hs_error *err)
 
     hs_heap_map_init(&map, &fake.image);
     hs_ledger_init(&ledger, &fake.strings, &fake.image);
-    HS_TRY(hs_jemalloc_walker.open(&fake.scene, &walker, err));
+    HS_TRY(hs_allocator_jemalloc.open(&fake.scene, &walker, err));
     if (walker == NULL)
         return hs_fail(err, HS_BUG, "no jemalloc");
-    HS_TRY(hs_jemalloc_walker.add_spans(walker, &map, &ledger, err));
+    HS_TRY(hs_allocator_jemalloc.add_spans(walker, &map, &ledger, err));
     hs_ledger_seal(&ledger);
     HS_TRY(hs_heap_map_seal(&map, &n_refused, err));
-    HS_TRY(hs_jemalloc_walker.mark(walker, &map, &ledger, err));
+    HS_TRY(hs_allocator_jemalloc.mark(walker, &map, &ledger, err));
     return hs_heap_map_index(&map, err);
 }
 
@@ -57,8 +57,8 @@ static void run(void)
 
     if (walk(&err) != HS_OK)
         fail_msg("%s", err.message);
-    for (size_t i = 0; i < HS_N_WALKERS; i++)
-        heaps.states[i] = hs_walkers[i] == &hs_jemalloc_walker ? walker : NULL;
+    for (size_t i = 0; i < HS_N_ALLOCATORS; i++)
+        heaps.states[i] = hs_allocators[i] == &hs_allocator_jemalloc ? walker : NULL;
     heaps.map = map;
     assert_int_equal(hs_sampled_read(&heaps, &fake.scene, &set, &err), HS_OK);
 }
@@ -66,7 +66,7 @@ static void run(void)
 static void end(void)
 {
     hs_sampled_fini(&set);
-    hs_jemalloc_walker.close(walker);
+    hs_allocator_jemalloc.close(walker);
     walker = NULL;
     hs_heap_map_fini(&map);
     hs_ledger_fini(&ledger);

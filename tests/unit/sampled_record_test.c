@@ -109,7 +109,7 @@ static int tear_down(void **state)
 {
     (void)state;
     hs_sampled_fini(&set);
-    hs_record_walker.close(walker);
+    hs_allocator_recorded.close(walker);
     walker = NULL;
     hs_heap_map_fini(&map);
     hs_ledger_fini(&ledger);
@@ -127,14 +127,14 @@ static hs_status read_all(void)
     put(ANCHOR, &anchor, sizeof anchor);
     hs_heap_map_init(&map, &image);
     hs_ledger_init(&ledger, &strings, &image);
-    HS_TRY(hs_record_walker.open(&scene, &walker, &err));
+    HS_TRY(hs_allocator_recorded.open(&scene, &walker, &err));
     if (walker != NULL) {
-        HS_TRY(hs_record_walker.add_spans(walker, &map, &ledger, &err));
-        HS_TRY(hs_record_walker.mark(walker, &map, &ledger, &err));
+        HS_TRY(hs_allocator_recorded.add_spans(walker, &map, &ledger, &err));
+        HS_TRY(hs_allocator_recorded.mark(walker, &map, &ledger, &err));
     }
     hs_ledger_seal(&ledger);
-    for (size_t i = 0; i < HS_N_WALKERS; i++)
-        heaps.states[i] = hs_walkers[i] == &hs_record_walker ? walker : NULL;
+    for (size_t i = 0; i < HS_N_ALLOCATORS; i++)
+        heaps.states[i] = hs_allocators[i] == &hs_allocator_recorded ? walker : NULL;
     return hs_sampled_read(&heaps, &scene, &set, &err);
 }
 

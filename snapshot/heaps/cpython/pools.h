@@ -10,7 +10,7 @@
 #ifndef HS_CPYTHON_POOLS_H
 #define HS_CPYTHON_POOLS_H
 
-#include "heaps/walkers.h"
+#include "heaps/allocator.h"
 
 #define CPYTHON_USER_END (UINT64_C(1) << 47)
 
@@ -76,7 +76,9 @@ struct cpython_types; /* what is known of type objects: of fixed size */
 hs_status hs_cpython_types_new(const struct hs_scene *scene, bool is_old,
                                struct cpython_types **ret, struct hs_error *err);
 void hs_cpython_types_free(struct cpython_types *types);
-/* The cache in a walker's state. */
+/* By tp_name. */
+extern const struct hs_object_model hs_cpython_objects;
+/* The cache in the allocator's state. */
 struct cpython_types *hs_cpython_state_types(const void *state);
 
 #endif

@@ -44,8 +44,8 @@ struct types_slot {
     hs_addr address; /* of the type object; 0: empty */
     uint8_t at;      /* where ob_type stands in a block of it; 0: no type */
     uint8_t n_parts;
-    struct hs_cpython_words words;
-    struct hs_cpython_part parts[HS_CPYTHON_PARTS];
+    struct hs_object_words words;
+    struct hs_object_part parts[HS_OBJECT_PARTS];
     char name[TYPES_NAME_BYTES]; /* tp_name */
 };
 
@@ -228,12 +228,12 @@ static bool types_is_ascii(const struct types_slot *slot, const struct hs_heap_b
     return flags == (BYTE_KIND | COMPACT | ASCII);
 }
 
-static struct hs_cpython_words types_words(const struct cpython_types *types,
-                                           const struct types_slot *slot, uint64_t flags)
+static struct hs_object_words types_words(const struct cpython_types *types,
+                                          const struct types_slot *slot, uint64_t flags)
 {
     enum { WR_OBJECT = 2, WR_PREV = 5, WR_NEXT = 6 };
-    struct hs_cpython_words words = {.n_owning = types_owning_words(types, slot),
-                                     .is_tracked = (flags & TYPES_HAS_GC) != 0};
+    struct hs_object_words words = {.n_owning = types_owning_words(types, slot),
+                                    .is_tracked = (flags & TYPES_HAS_GC) != 0};
     unsigned object = types_object_at(slot) / 8;
     uint64_t list = types_field(types, slot->address, TYPES_AT_WEAK_LIST);
 
@@ -253,22 +253,22 @@ static struct hs_cpython_words types_words(const struct cpython_types *types,
 /* Blocks that lists, dictionaries and sets have beside themselves: listobject.h, dictobject.h,
  * setobject.h, the same from 3.6 to 3.14. */
 static size_t types_parts(const struct types_slot *slot, uint64_t flags,
-                          struct hs_cpython_part ret[HS_CPYTHON_PARTS])
+                          struct hs_object_part ret[HS_OBJECT_PARTS])
 {
     uint64_t object = types_object_at(slot);
     size_t n = 0;
 
     if ((flags & TYPES_IS_LIST) != 0) {
-        ret[n++] = (struct hs_cpython_part){object + 24, "list items"};
+        ret[n++] = (struct hs_object_part){object + 24, "list items"};
     } else if ((flags & TYPES_IS_DICT) != 0) {
-        ret[n++] = (struct hs_cpython_part){object + 32, "dict keys"};
-        ret[n++] = (struct hs_cpython_part){object + 40, "dict values"};
+        ret[n++] = (struct hs_object_part){object + 32, "dict keys"};
+        ret[n++] = (struct hs_object_part){object + 40, "dict values"};
     } else if (strcmp(slot->name, "set") == 0 || strcmp(slot->name, "frozenset") == 0) {
-        ret[n++] = (struct hs_cpython_part){object + 40, "set table"};
+        ret[n++] = (struct hs_object_part){object + 40, "set table"};
     }
     if ((flags & TYPES_HAS_DICT) != 0 && slot->at == 40) { /* of 3.11, 3.12: no dictionary yet */
-        ret[n++] = (struct hs_cpython_part){0, "instance values"};
-        ret[n++] = (struct hs_cpython_part){8, "instance values"};
+        ret[n++] = (struct hs_object_part){0, "instance values"};
+        ret[n++] = (struct hs_object_part){8, "instance values"};
     }
     return n;
 }
@@ -327,8 +327,8 @@ static const struct types_slot *types_of_block(struct cpython_types *types,
     return NULL;
 }
 
-bool hs_cpython_type_name(const void *state, const struct hs_heap_block *block, char *text,
-                          size_t n_bytes)
+static bool object_type_name(const void *state, const struct hs_heap_block *block, char *text,
+                             size_t n_bytes)
 {
     const struct types_slot *slot = types_of_block(hs_cpython_state_types(state), block);
 
@@ -342,24 +342,24 @@ bool hs_cpython_type_name(const void *state, const struct hs_heap_block *block, 
     return true;
 }
 
-bool hs_cpython_words(const void *state, const struct hs_heap_block *block,
-                      struct hs_cpython_words *ret)
+static bool object_words(const void *state, const struct hs_heap_block *block,
+                         struct hs_object_words *ret)
 {
     const struct types_slot *slot = types_of_block(hs_cpython_state_types(state), block);
 
-    *ret = slot == NULL ? (struct hs_cpython_words){.n_owning = UINT64_MAX} : slot->words;
+    *ret = slot == NULL ? (struct hs_object_words){.n_owning = UINT64_MAX} : slot->words;
     if (slot != NULL && ret->n_owning == TEXT_WORDS && types_is_ascii(slot, block))
         ret->n_owning = ASCII_WORDS;
     return slot != NULL;
 }
 
-bool hs_cpython_is_list_end(const void *state, const struct hs_heap_block *block, hs_addr slot,
-                            uint64_t word)
+static bool object_is_list_end(const void *state, const struct hs_heap_block *block, hs_addr slot,
+                               uint64_t word)
 {
     const uint64_t flags = 7; /* of gc_prev, and since 3.12 of gc_next */
-    struct hs_cpython_words words;
+    struct hs_object_words words;
 
-    if (!hs_cpython_words(state, block, &words) || !words.is_tracked)
+    if (!object_words(state, block, &words) || !words.is_tracked)
         return false;
     size_t head = (size_t)__builtin_ctzll(words.links) * 8;
     if (head + 16 > block->n_bytes || (word & ~flags) != block->begin + head)
@@ -368,8 +368,8 @@ bool hs_cpython_is_list_end(const void *state, const struct hs_heap_block *block
            (types_word(block->bytes, head) & ~flags) == slot - 8;
 }
 
-size_t hs_cpython_parts(const void *state, const struct hs_heap_block *block,
-                        struct hs_cpython_part ret[HS_CPYTHON_PARTS])
+static size_t object_parts(const void *state, const struct hs_heap_block *block,
+                           struct hs_object_part ret[HS_OBJECT_PARTS])
 {
     const struct types_slot *slot = types_of_block(hs_cpython_state_types(state), block);
 
@@ -378,3 +378,10 @@ size_t hs_cpython_parts(const void *state, const struct hs_heap_block *block,
     memcpy(ret, slot->parts, slot->n_parts * sizeof *ret);
     return slot->n_parts;
 }
+
+const struct hs_object_model hs_cpython_objects = {
+    .type_name = object_type_name,
+    .words = object_words,
+    .is_list_end = object_is_list_end,
+    .parts = object_parts,
+};

@@ -63,7 +63,7 @@ static struct hs_heap_span cpython_span(hs_addr address, const struct cpython_po
                                  .unit_bytes = pool->block_bytes,
                                  .tag = pool->block_bytes / 16 - 1,
                                  .form = HS_SPAN_UNIFORM,
-                                 .owner = HS_OWNER_CPYTHON,
+                                 .owner = HS_OWNER_cpython,
                                  .states = pool->form == CPYTHON_POOL_TORN ? HS_BLOCK_UNSURE : 0};
 }
 
@@ -134,7 +134,7 @@ static hs_status cpython_mark_pool(struct cpython *cpython, hs_addr address,
     struct hs_heap_span expected = cpython_span(address, pool);
     const struct hs_heap_span *span = hs_heap_map_span_at(map, expected.begin);
     if (span == NULL || span->begin != expected.begin || span->end != expected.end ||
-        span->owner != HS_OWNER_CPYTHON || span->unit_bytes != expected.unit_bytes) {
+        span->owner != HS_OWNER_cpython || span->unit_bytes != expected.unit_bytes) {
         cpython->n_refused++;
         return HS_OK;
     }
@@ -245,11 +245,15 @@ static const char *cpython_version(const void *state)
     return cpython == NULL ? "" : cpython->version;
 }
 
-const struct hs_walker hs_cpython_walker = {
+const struct hs_allocator hs_allocator_cpython = {
     .name = owner_name,
     .open = cpython_open,
     .add_spans = cpython_add_spans,
     .mark = cpython_mark,
     .close = cpython_close,
     .version = cpython_version,
+    .known_as = "CPython",
+    .library = "libpython",
+    .symbols = {"Py_Initialize", "Py_InitializeEx"},
+    .objects = &hs_cpython_objects,
 };

@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-#include "heaps/walkers.h"
+#include "heaps/allocator.h"
 
 enum {
     GLIBC_PREV_INUSE = 1,

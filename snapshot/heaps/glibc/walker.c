@@ -53,7 +53,7 @@ static hs_status add_segment(const struct glibc_segment *s, struct hs_heap_map *
         .end = s->stop + 8, /* where the last block ends that may be there */
         .unit_bytes = 16,
         .form = HS_SPAN_HEADERS,
-        .owner = HS_OWNER_GLIBC,
+        .owner = HS_OWNER_glibc,
     };
 
     if (span.end > span.begin)
@@ -71,7 +71,7 @@ static hs_status add_mmapped(const struct glibc_state *g, const struct glibc_mma
         .end = m->user + m->usable_bytes,
         .unit_bytes = m->usable_bytes,
         .form = HS_SPAN_SINGLE,
-        .owner = HS_OWNER_GLIBC,
+        .owner = HS_OWNER_glibc,
         .states = g->mmapped_is_sure ? 0 : HS_BLOCK_UNSURE,
     };
 
@@ -173,7 +173,7 @@ static hs_status mark_segment(const struct glibc_state *g, const struct glibc_se
     for (size_t i = span_lower(map, s->first + 16);
          i < map->n_spans && map->spans[i].begin < s->stop; i++) {
         const struct hs_heap_span *span = &map->spans[i];
-        if (span->owner != HS_OWNER_GLIBC || span->form != HS_SPAN_HEADERS)
+        if (span->owner != HS_OWNER_glibc || span->form != HS_SPAN_HEADERS)
             continue;
         assert(span->begin + 8 <= s->stop && ((span->begin - 16 - s->bits_base) & 15) == 0);
         mark_span(g, s, span, map->starts.words);
@@ -333,11 +333,14 @@ static hs_status glibc_mark(void *state, struct hs_heap_map *map, struct hs_ledg
     return prove_caches(g, err);
 }
 
-const struct hs_walker hs_glibc_walker = {
+const struct hs_allocator hs_allocator_glibc = {
     .name = GLIBC_OWNER,
     .open = glibc_open,
     .add_spans = glibc_add_spans,
     .mark = glibc_mark,
     .close = glibc_close,
     .version = glibc_version,
+    .known_as = "glibc",
+    .library = "libc.so.6",
+    .symbols = {"__libc_malloc", "_IO_2_1_stdout_"},
 };

@@ -276,7 +276,7 @@ static bool caches_find(const struct caches *caches, hs_addr address, struct cac
 {
     const struct hs_heap_span *span = hs_heap_map_span_at(caches->map, address);
 
-    if (span == NULL || span->owner != HS_OWNER_JEMALLOC || address < span->begin)
+    if (span == NULL || span->owner != HS_OWNER_jemalloc || address < span->begin)
         return false;
     ret->begin = address - (address - span->begin) % span->unit_bytes;
     ret->n_bytes = span->unit_bytes;

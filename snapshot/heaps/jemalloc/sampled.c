@@ -90,7 +90,7 @@ static hs_status prof_look(struct prof *prof, const struct jemalloc_extent *exte
         return HS_OK;
     hs_jemalloc_large(prof->tree, extent, &block.address, &block.usable_bytes);
     span = hs_heap_map_span_at(map, block.address);
-    if (span == NULL || span->owner != HS_OWNER_JEMALLOC || span->begin != block.address ||
+    if (span == NULL || span->owner != HS_OWNER_jemalloc || span->begin != block.address ||
         !hs_heap_map_is_set(map, block.address))
         return HS_OK;
     if (!prof_follow(prof, &block)) {

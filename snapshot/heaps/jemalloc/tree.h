@@ -12,7 +12,7 @@
 #ifndef HS_JEMALLOC_TREE_H
 #define HS_JEMALLOC_TREE_H
 
-#include "heaps/walkers.h"
+#include "heaps/allocator.h"
 
 #define JEMALLOC_PAGE UINT64_C(4096)
 #define JEMALLOC_PAGE_SHIFT 12
@@ -167,5 +167,11 @@ struct jemalloc_cached {
 hs_status hs_jemalloc_caches(const struct hs_scene *scene, const struct jemalloc_tree *tree,
                              struct hs_heap_map *map, struct hs_ledger *ledger,
                              struct jemalloc_cached *ret, struct hs_error *err);
+
+/* ---- sampled.c: what its profiler has chosen (prof:true) */
+struct hs_sampled_set;
+hs_status hs_jemalloc_sampled(const void *state, const struct hs_heap_map *map,
+                              const struct hs_scene *scene, struct hs_sampled_set *set,
+                              struct hs_error *err);
 
 #endif

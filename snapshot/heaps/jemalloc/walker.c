@@ -75,7 +75,7 @@ static bool jemalloc_span(const struct jemalloc_tree *tree, const struct jemallo
                                  .unit_bytes = hs_jemalloc_class_bytes(tree, extent->szind),
                                  .tag = extent->szind,
                                  .form = HS_SPAN_UNIFORM,
-                                 .owner = HS_OWNER_JEMALLOC};
+                                 .owner = HS_OWNER_jemalloc};
     if (extent->kind == JEMALLOC_LARGE) {
         hs_jemalloc_large(tree, extent, &ret->begin, &ret->unit_bytes);
         ret->end = ret->begin + ret->unit_bytes;
@@ -131,7 +131,7 @@ static const struct hs_heap_span *jemalloc_own_span(const struct hs_heap_map *ma
     const struct hs_heap_span *found = hs_heap_map_span_at(map, expected->begin);
 
     return found != NULL && found->begin == expected->begin && found->end == expected->end &&
-                   found->owner == HS_OWNER_JEMALLOC && found->unit_bytes == expected->unit_bytes
+                   found->owner == HS_OWNER_jemalloc && found->unit_bytes == expected->unit_bytes
                ? found
                : NULL;
 }
@@ -143,7 +143,7 @@ static hs_status jemalloc_mark_one(struct jemalloc *jemalloc, struct hs_heap_map
 {
     const struct hs_heap_span *span = hs_heap_map_span_at(map, begin);
 
-    if (span == NULL || (span->owner == HS_OWNER_JEMALLOC && !hs_heap_map_set(map, begin))) {
+    if (span == NULL || (span->owner == HS_OWNER_jemalloc && !hs_heap_map_set(map, begin))) {
         jemalloc->n_missing++;
         return HS_OK;
     }
@@ -323,11 +323,22 @@ const struct jemalloc_tree *hs_jemalloc_trees(const void *state, size_t *ret_n)
     return jemalloc == NULL ? NULL : jemalloc->trees;
 }
 
-const struct hs_walker hs_jemalloc_walker = {
+/* Four sizes between two powers of two, and more. */
+static bool jemalloc_may_round(const struct hs_heap_block *block, uint64_t n_bytes)
+{
+    return block->n_bytes - n_bytes <= n_bytes / 4;
+}
+
+const struct hs_allocator hs_allocator_jemalloc = {
     .name = owner_name,
     .open = jemalloc_open,
     .add_spans = jemalloc_add_spans,
     .mark = jemalloc_mark,
     .close = jemalloc_close,
     .version = jemalloc_version,
+    .known_as = "jemalloc",
+    .library = "libjemalloc",
+    .symbols = {"mallctl", "je_mallctl", "_rjem_mallctl"},
+    .may_round = jemalloc_may_round,
+    .sampled = hs_jemalloc_sampled,
 };

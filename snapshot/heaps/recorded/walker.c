@@ -157,15 +157,6 @@ static const char *record_version(const void *state)
     return "1";
 }
 
-const struct hs_walker hs_record_walker = {
-    .name = RECORD_OWNER,
-    .open = record_open,
-    .add_spans = record_add_spans,
-    .mark = record_mark,
-    .close = record_close,
-    .version = record_version,
-};
-
 /* ---- reading */
 
 /* The process calls itself by the number that it has in its own namespace of processes. */
@@ -304,11 +295,26 @@ static hs_status record_read(const struct record *record, const struct recorded 
     return record_read_slots(record, table, set, err);
 }
 
-hs_status hs_record_sampled(const void *state, struct hs_sampled_set *set, struct hs_error *err)
+static hs_status record_sampled(const void *state, const struct hs_heap_map *map,
+                                const struct hs_scene *scene, struct hs_sampled_set *set,
+                                struct hs_error *err)
 {
     const struct record *record = state;
 
-    for (size_t i = 0; record != NULL && i < record->n; i++)
+    (void)map;
+    (void)scene;
+    for (size_t i = 0; i < record->n; i++)
         HS_TRY(record_read(record, &record->tables[i], set, err));
     return HS_OK;
 }
+
+const struct hs_allocator hs_allocator_recorded = {
+    .name = RECORD_OWNER,
+    .open = record_open,
+    .add_spans = record_add_spans,
+    .mark = record_mark,
+    .close = record_close,
+    .version = record_version,
+    .has_no_blocks = true,
+    .sampled = record_sampled,
+};

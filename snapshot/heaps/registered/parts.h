@@ -6,7 +6,7 @@
 #ifndef HS_REGISTERED_PARTS_H
 #define HS_REGISTERED_PARTS_H
 
-#include "heaps/walkers.h"
+#include "heaps/allocator.h"
 
 #define HS_REGISTERED_MOST_RECORDS ((size_t)1 << 20)  /* of all registries */
 #define HS_REGISTERED_MOST_BLOCKS ((uint64_t)1 << 30) /* of all pools */

@@ -140,7 +140,7 @@ static hs_status registered_add_spans(void *state, struct hs_heap_map *map,
             .unit_bytes = pool->block_bytes,
             .tag = (uint32_t)i,
             .form = pool->block_bytes == 0 ? HS_SPAN_SINGLE : HS_SPAN_UNIFORM,
-            .owner = HS_OWNER_REGISTERED,
+            .owner = HS_OWNER_registered,
             .states = pool->bits == NULL ? HS_BLOCK_UNSURE : 0,
         };
         HS_TRY(hs_heap_map_add(map, &span, err));
@@ -176,7 +176,7 @@ static hs_status registered_set(struct registered_run *run, hs_addr begin, uint6
 {
     const struct hs_heap_span *span = hs_heap_map_span_at(run->map, begin);
 
-    if (span == NULL || span->owner != HS_OWNER_REGISTERED || span->tag != run->pool ||
+    if (span == NULL || span->owner != HS_OWNER_registered || span->tag != run->pool ||
         !hs_heap_map_set(run->map, begin))
         return HS_OK;
     if (run->end != begin) {
@@ -267,25 +267,27 @@ static const char *registered_version(const void *state)
     return "1";
 }
 
-const struct hs_walker hs_registered_walker = {
+static const struct hs_registered_root *registered_roots(const void *state, size_t *ret_n)
+{
+    const struct hs_registered *registered = state;
+
+    *ret_n = registered->n_roots;
+    return registered->roots;
+}
+
+static hs_str registered_pool_name(const void *state, uint32_t tag)
+{
+    const struct hs_registered *registered = state;
+    return tag < registered->n_pools ? registered->pools[tag].name : 0;
+}
+
+const struct hs_allocator hs_allocator_registered = {
     .name = REGISTERED_OWNER,
     .open = registered_open,
     .add_spans = registered_add_spans,
     .mark = registered_mark,
     .close = registered_close,
     .version = registered_version,
+    .roots = registered_roots,
+    .pool_name = registered_pool_name,
 };
-
-const struct hs_registered_root *hs_registered_roots(const void *state, size_t *ret_n)
-{
-    const struct hs_registered *registered = state;
-
-    *ret_n = registered != NULL ? registered->n_roots : 0;
-    return registered != NULL ? registered->roots : NULL;
-}
-
-hs_str hs_registered_pool_name(const void *state, uint32_t tag)
-{
-    const struct hs_registered *registered = state;
-    return registered != NULL && tag < registered->n_pools ? registered->pools[tag].name : 0;
-}

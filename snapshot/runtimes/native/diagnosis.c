@@ -84,24 +84,18 @@ static void check_runtime(struct hs_native *native, struct hs_diagnosis *d)
 /* What is supported, by name: a dump finds allocators by their structure, which needs a copy. */
 static void list_supported(const struct hs_objects *objects, char *text, size_t n_bytes)
 {
-    static const struct {
-        const char *name, *library, *symbols[3];
-    } marks[] = {
-        {"glibc", "libc.so.6", {"__libc_malloc", "_IO_2_1_stdout_", NULL}},
-        {"jemalloc", "libjemalloc", {"mallctl", "je_mallctl", "_rjem_mallctl"}},
-        {"CPython", "libpython", {"Py_Initialize", "Py_InitializeEx", NULL}},
-    };
     struct hs_live_symbol symbol;
     size_t used = 0;
 
     text[0] = '\0';
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
-        bool is_there = has_library(objects, marks[i].library);
-        for (size_t k = 0; !is_there && k < 3 && marks[i].symbols[k] != NULL; k++)
-            is_there = hs_objects_find(objects, marks[i].symbols[k], &symbol);
+    for (size_t i = 0; i < HS_N_ALLOCATORS; i++) {
+        const struct hs_allocator *a = hs_allocators[i];
+        bool is_there = a->known_as != NULL && has_library(objects, a->library);
+        for (size_t k = 0; !is_there && k < HS_ALLOCATOR_SYMBOLS && a->symbols[k] != NULL; k++)
+            is_there = hs_objects_find(objects, a->symbols[k], &symbol);
         if (is_there && used < n_bytes)
             used += (size_t)snprintf(text + used, n_bytes - used, "%s%s", used == 0 ? "" : ", ",
-                                     marks[i].name);
+                                     a->known_as);
     }
 }
 

@@ -253,7 +253,7 @@ hs_status hs_native_take_tables(struct hs_native *native, struct hs_error *err)
         HS_TRY(hs_dump_plan_adjust(&native->plan, table_bytes, err));
     HS_TRY(
         hs_dump_plan_reserve(&native->plan, HS_MARK_BYTES(n_blocks), "the marks of blocks", err));
-    if (native->ctypes == NULL && hs_flow_python(native) == NULL &&
+    if (native->ctypes == NULL && hs_heaps_interpreter(&native->heaps).model == NULL &&
         !hs_rtti_is_possible(&native->objects))
         return HS_OK;
     return hs_dump_plan_reserve(&native->plan, n_blocks * sizeof(uint16_t), "the types of blocks",

@@ -38,29 +38,19 @@ static hs_status emit_mapping_type(struct hs_native *native, struct hs_flow *flo
     return hs_native_types_of_name(&flow->types, name, HS_FORM_MAPPING, ret, err);
 }
 
-static const void *emit_registered_state(const struct hs_native *native)
-{
-    for (size_t i = 0; i < HS_N_WALKERS; i++)
-        if (hs_walkers[i] == &hs_registered_walker)
-            return native->heaps.states[i];
-    return NULL;
-}
-
 /* What is known of a block without a type: where it is, or its size. */
 static hs_status emit_plain_type(struct hs_native *native, struct hs_flow *flow,
                                  const struct hs_heap_block *block, hs_ntype *ret,
                                  struct hs_error *err)
 {
-    const void *registered = emit_registered_state(native);
+    char text[NAME_BYTES];
 
     if ((block->span->states & HS_BLOCK_MAPPING) != 0)
         return emit_mapping_type(native, flow, block->begin, ret, err);
-    if (block->span->owner == HS_OWNER_REGISTERED && registered != NULL) {
-        hs_str name = hs_registered_pool_name(registered, block->span->tag);
-        char text[NAME_BYTES];
+    hs_str name = hs_heaps_pool_name(&native->heaps, block->span);
+    if (name != 0) {
         snprintf(text, sizeof text, "%.300s", hs_strtab_get(&native->strings, name));
-        if (text[0] != '\0')
-            return hs_native_types_of_name(&flow->types, text, HS_FORM_RECORD, ret, err);
+        return hs_native_types_of_name(&flow->types, text, HS_FORM_RECORD, ret, err);
     }
     return hs_native_types_of_size(&flow->types, block->n_bytes, ret, err);
 }

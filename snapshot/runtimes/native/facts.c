@@ -23,17 +23,17 @@ static hs_status facts_runtimes(struct hs_native *native, struct hs_native_facts
 {
     void *array;
 
-    HS_TRY(hs_alloc(HS_N_WALKERS, sizeof *ret->runtimes, &array, err));
+    HS_TRY(hs_alloc(HS_N_ALLOCATORS, sizeof *ret->runtimes, &array, err));
     ret->runtimes = array;
     native->facts.runtimes = array;
-    for (size_t i = 0; i < HS_N_WALKERS; i++) {
-        const struct hs_walker *walker = hs_walkers[i];
-        if (native->heaps.states[i] == NULL || walker == &hs_record_walker) /* a sampler */
+    for (size_t i = 0; i < HS_N_ALLOCATORS; i++) {
+        const struct hs_allocator *allocator = hs_allocators[i];
+        if (native->heaps.states[i] == NULL || allocator->has_no_blocks)
             continue;
         struct hs_runtime *runtime = &ret->runtimes[native->facts.n_runtimes++];
         runtime->certainty = HS_CONSERVATIVE; /* words are taken for pointers */
-        HS_TRY(hs_strtab_add(&native->strings, walker->name, &runtime->name, err));
-        HS_TRY(hs_strtab_add(&native->strings, walker->version(native->heaps.states[i]),
+        HS_TRY(hs_strtab_add(&native->strings, allocator->name, &runtime->name, err));
+        HS_TRY(hs_strtab_add(&native->strings, allocator->version(native->heaps.states[i]),
                              &runtime->version, err));
     }
     return HS_OK;

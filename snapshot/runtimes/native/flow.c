@@ -435,14 +435,14 @@ static hs_status flow_by_rtti(struct flow *f, const struct hs_heap_block *block,
 }
 
 /* Names the blocks that a Python object has beside itself. */
-static hs_status flow_python_parts(struct flow *f, const void *python,
+static hs_status flow_python_parts(struct flow *f, const struct hs_interpreter *python,
                                    const struct hs_heap_block *block, struct hs_error *err)
 {
-    struct hs_cpython_part parts[HS_CPYTHON_PARTS];
-    size_t n = hs_cpython_parts(python, block, parts);
+    struct hs_object_part parts[HS_OBJECT_PARTS];
+    size_t n = python->model->parts(python->state, block, parts);
 
     for (size_t i = 0; i < n; i++) {
-        struct hs_cpython_words words;
+        struct hs_object_words words;
         struct hs_heap_block target;
         hs_ntype type;
         if (parts[i].at + WORD > block->n_bytes)
@@ -451,7 +451,7 @@ static hs_status flow_python_parts(struct flow *f, const void *python,
             hs_flow_resolve(f->native, hs_native_load(block->bytes + parts[i].at), &target);
         if ((how != HS_POINTER_START && how != HS_POINTER_INTERIOR) ||
             !flow_may_have_type(&target) || hs_flow_type(f->result, target.rank) != 0 ||
-            hs_cpython_words(python, &target, &words))
+            python->model->words(python->state, &target, &words))
             continue;
         HS_TRY(
             hs_native_types_of_name(&f->result->types, parts[i].name, HS_FORM_PYTHON, &type, err));
@@ -460,13 +460,13 @@ static hs_status flow_python_parts(struct flow *f, const void *python,
     return HS_OK;
 }
 
-static hs_status flow_by_python(struct flow *f, const void *python,
+static hs_status flow_by_python(struct flow *f, const struct hs_interpreter *python,
                                 const struct hs_heap_block *block, struct hs_error *err)
 {
     char name[NAME_BYTES];
     hs_ntype type;
 
-    if (!hs_cpython_type_name(python, block, name, sizeof name))
+    if (!python->model->type_name(python->state, block, name, sizeof name))
         return HS_OK;
     HS_TRY(hs_native_types_of_name(&f->result->types, name, HS_FORM_PYTHON, &type, err));
     f->result->n_python++;
@@ -477,19 +477,19 @@ static hs_status flow_by_python(struct flow *f, const void *python,
 /* What every block says of itself. Sequential in memory. */
 static hs_status flow_from_within(struct flow *f, struct hs_error *err)
 {
-    const void *python = hs_flow_python(f->native);
+    const struct hs_interpreter python = hs_heaps_interpreter(&f->native->heaps);
     struct hs_heap_iterator it = {.map = &f->native->heaps.map};
     struct hs_heap_block block;
 
-    if (!f->rtti.is_possible && python == NULL)
+    if (!f->rtti.is_possible && python.model == NULL)
         return HS_OK;
     while (hs_heap_map_next(&it, &block)) {
         if (!flow_may_have_type(&block))
             continue;
         if (f->rtti.is_possible)
             HS_TRY(flow_by_rtti(f, &block, err));
-        if (python != NULL && hs_flow_type(f->result, block.rank) == 0)
-            HS_TRY(flow_by_python(f, python, &block, err));
+        if (python.model != NULL && hs_flow_type(f->result, block.rank) == 0)
+            HS_TRY(flow_by_python(f, &python, &block, err));
     }
     return HS_OK;
 }

@@ -34,15 +34,6 @@ static inline uint64_t hs_flow_offset(const struct hs_native *native, uint64_t w
                                    : (word & ~native->options->pointer_mask) - block->begin;
 }
 
-/* What is known of the Python interpreter in the process; NULL when there is none. */
-static inline const void *hs_flow_python(const struct hs_native *native)
-{
-    for (size_t i = 0; i < HS_N_WALKERS; i++)
-        if (hs_walkers[i] == &hs_cpython_walker)
-            return native->heaps.states[i];
-    return NULL;
-}
-
 /* For going over the words of a large block: an offset that is a multiple of HS_FLOW_PART becomes
  * the next one, from itself on, behind which something was touched; n_bytes when there is none.
  * Reading the copy of a page that was never touched costs a page, and some blocks are reserves. */

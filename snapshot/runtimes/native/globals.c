@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "registered.h"
 #include "roots_ranges.h"
 #include "stacks_extent.h"
 
@@ -40,7 +39,7 @@ static bool is_registered(const struct globals *g, hs_addr at)
 static hs_status find_registered(struct globals *g)
 {
     size_t n;
-    const struct hs_registered_root *roots = hs_native_registered(g->native, &n);
+    const struct hs_registered_root *roots = hs_heaps_roots(&g->native->heaps, &n);
     for (size_t i = 0; i < n; i++)
         HS_TRY(hs_range_set_add(&g->registered, roots[i].begin, roots[i].end, g->err));
     hs_range_set_merge(&g->registered);

@@ -38,7 +38,7 @@ static hs_status claim_span(struct hs_native *native, hs_addr begin, hs_addr end
                             struct hs_error *err)
 {
     const struct hs_heap_span span = {
-        .begin = begin, .end = end, .form = HS_SPAN_SINGLE, .owner = HS_OWNER_OCAML};
+        .begin = begin, .end = end, .form = HS_SPAN_SINGLE, .owner = HS_OWNER_RUNTIME};
     return hs_heap_map_add(&native->heaps.map, &span, err);
 }
 

@@ -10,7 +10,7 @@
 #ifndef HS_NATIVE_NATIVE_H
 #define HS_NATIVE_NATIVE_H
 
-#include "heaps/walkers.h"
+#include "heaps/allocator.h"
 #include "native/native_dump.h"
 #include "process/dump_plan.h"
 #include "process/roots.h"

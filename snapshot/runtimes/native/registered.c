@@ -1,23 +1,8 @@
 /* Ranges that the program registered as roots (include/heapsnap/register.h). */
-#include "registered.h"
 
 #include <string.h>
 
 #include "roots.h"
-
-static const void *registered_state(const struct hs_native *native)
-{
-    for (size_t i = 0; i < HS_N_WALKERS; i++)
-        if (hs_walkers[i] == &hs_registered_walker)
-            return native->heaps.states[i];
-    return NULL;
-}
-
-const struct hs_registered_root *hs_native_registered(const struct hs_native *native, size_t *ret_n)
-{
-    *ret_n = 0;
-    return hs_registered_roots(registered_state(native), ret_n);
-}
 
 /* "Precise": a word is a pointer to the start of a block, or it is none. */
 static hs_status add_precise(struct hs_native *native, struct hs_native_variable *v, hs_addr at,
@@ -65,7 +50,7 @@ static bool is_claimed_before(const struct hs_native *native, hs_addr at)
 {
     hs_str owner = hs_ledger_owner_at(&native->heaps.ledger, at);
     return owner != 0 && strcmp(hs_strtab_get(&native->strings, owner),
-                                hs_heap_owner_name(HS_OWNER_REGISTERED)) != 0;
+                                hs_heap_owner_name(HS_OWNER_registered)) != 0;
 }
 
 /* Does the block end early, where a pool begins, or only lie in front of it? In a slab a whole
@@ -87,9 +72,9 @@ static hs_status add_around(struct hs_native *native, const struct hs_heap_span 
     enum hs_pointer how;
     if (!is_claimed_before(native, pool->begin) ||
         !hs_native_resolve(native, pool->begin - 1, &how, &block) ||
-        !is_cut_at(&block, pool->begin) || block.span->owner == HS_OWNER_REGISTERED)
+        !is_cut_at(&block, pool->begin) || block.span->owner == HS_OWNER_registered)
         return HS_OK;
-    v.name = hs_registered_pool_name(registered_state(native), pool->tag);
+    v.name = hs_heaps_pool_name(&native->heaps, pool);
     hs_native_variable_text(native, &v);
     v.leaf.root.kind = HS_ROOT_REGISTERED;
     v.leaf.root.certainty = HS_EXACT;
@@ -101,12 +86,12 @@ static hs_status add_around(struct hs_native *native, const struct hs_heap_span 
 hs_status hs_native_collect_registered(struct hs_native *native, struct hs_error *err)
 {
     size_t n;
-    const struct hs_registered_root *ranges = hs_native_registered(native, &n);
+    const struct hs_registered_root *ranges = hs_heaps_roots(&native->heaps, &n);
     for (size_t i = 0; i < n; i++)
         if (ranges[i].begin < ranges[i].end)
             HS_TRY(add_range(native, &ranges[i], err));
     for (size_t i = 0; i < native->heaps.map.n_spans; i++)
-        if (native->heaps.map.spans[i].owner == HS_OWNER_REGISTERED)
+        if (native->heaps.map.spans[i].owner == HS_OWNER_registered)
             HS_TRY(add_around(native, &native->heaps.map.spans[i], err));
     return HS_OK;
 }

@@ -51,8 +51,9 @@ hs_status hs_native_add_word(struct hs_native *native, uint64_t word, struct hs_
     enum hs_pointer how;
     if (!hs_native_resolve(native, word, &how, &block))
         return HS_OK;
-    if (leaf->root.address != 0 &&
-        hs_cpython_is_list_end(hs_flow_python(native), &block, leaf->root.address, word))
+    const struct hs_interpreter python = hs_heaps_interpreter(&native->heaps);
+    if (leaf->root.address != 0 && python.model != NULL &&
+        python.model->is_list_end(python.state, &block, leaf->root.address, word))
         return HS_OK; /* the first and the last object that Python's collector tracks */
     leaf->target = block.begin;
     if (leaf->root.edge_class != HS_EDGE_GUESSED)

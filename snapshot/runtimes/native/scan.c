@@ -27,7 +27,7 @@ void hs_scan_close(struct hs_scan *scan)
 /* Not reached, but not lost for sure either? */
 static inline bool scan_is_unsure(const struct hs_scan *scan, uint64_t rank)
 {
-    return scan->python != NULL && hs_bitmap_get(&scan->unsure, rank);
+    return scan->python.model != NULL && hs_bitmap_get(&scan->unsure, rank);
 }
 
 /* A word leads to `block`, which is queued when it is new. */
@@ -125,21 +125,21 @@ static bool scan_is_cell(const struct hs_scan *scan, hs_addr block)
 
 /* What a Python object's words own; false when the block holds none. */
 static inline bool scan_python(const struct hs_scan *scan, const struct hs_heap_block *block,
-                               struct hs_cpython_words *ret)
+                               struct hs_object_words *ret)
 {
-    *ret = (struct hs_cpython_words){.n_owning = UINT64_MAX};
+    *ret = (struct hs_object_words){.n_owning = UINT64_MAX};
     if (scan->n_cells != 0 && scan_is_cell(scan, block->begin)) {
         ret->weak = 1;
         return false;
     }
-    return scan->python != NULL && hs_flow_type(scan->flow, block->rank) != 0 &&
-           hs_cpython_words(scan->python, block, ret);
+    return scan->python.model != NULL && hs_flow_type(scan->flow, block->rank) != 0 &&
+           scan->python.model->words(scan->python.state, block, ret);
 }
 
 /* Leaves out the characters of text and the like. */
 static inline void scan_cut(const struct hs_scan *scan, struct hs_heap_block *block)
 {
-    struct hs_cpython_words words;
+    struct hs_object_words words;
 
     if (scan_python(scan, block, &words) && words.n_owning < block->n_bytes / WORD)
         block->n_bytes = words.n_owning * WORD;
@@ -154,7 +154,7 @@ static inline bool scan_is_masked(uint64_t mask, uint64_t at)
 static hs_status mark_words(struct hs_scan *scan, struct hs_block_queue *queue,
                             const struct hs_heap_block *block, struct hs_error *err)
 {
-    struct hs_cpython_words words;
+    struct hs_object_words words;
     scan_python(scan, block, &words);
     for (uint64_t at = 0; at + WORD <= block->n_bytes; at += WORD) {
         at = hs_flow_touched(scan->native, block, at);
@@ -204,7 +204,7 @@ static hs_status mark_unsure(struct hs_scan *scan, struct hs_block_queue *queue,
                              struct hs_error *err)
 {
     struct hs_heap_iterator it = {.map = &scan->native->heaps.map};
-    struct hs_cpython_words words;
+    struct hs_object_words words;
     struct hs_heap_block block;
 
     scan->is_unsure_pass = true;
@@ -222,14 +222,15 @@ static hs_status mark_unsure(struct hs_scan *scan, struct hs_block_queue *queue,
 hs_status hs_scan_begin(struct hs_scan *scan, struct hs_native *native, const struct hs_flow *flow,
                         struct hs_error *err)
 {
-    *scan = (struct hs_scan){.native = native, .flow = flow, .python = hs_flow_python(native)};
+    *scan = (struct hs_scan){
+        .native = native, .flow = flow, .python = hs_heaps_interpreter(&native->heaps)};
     if (native->ocaml != NULL)
         scan->cells = hs_ocaml_root_cells(native->ocaml, &scan->n_cells);
     for (size_t i = 0; i < flow->types.n_types; i++)
         scan->any_packed |= flow->types.types[i].has_unaligned;
     HS_TRY(hs_bitmap_init(&scan->reached, native->heaps.map.n_blocks, err));
     HS_TRY(hs_bitmap_init(&scan->by_start, native->heaps.map.n_blocks, err));
-    if (scan->python != NULL)
+    if (scan->python.model != NULL)
         HS_TRY(hs_bitmap_init(&scan->unsure, native->heaps.map.n_blocks, err));
     HS_TRY(hs_block_queue_init(&scan->queue, &native->heaps.map, HS_QUEUE_BLOCKS, err));
     if (native->is_large)
@@ -251,7 +252,7 @@ hs_status hs_scan_mark_word(struct hs_scan *scan, uint64_t word, struct hs_error
 
 hs_status hs_scan_end(struct hs_scan *scan, struct hs_error *err)
 {
-    if (scan->python != NULL)
+    if (scan->python.model != NULL)
         HS_TRY(mark_unsure(scan, &scan->queue, &scan->n_marked, err));
     mark_count(scan);
     hs_block_queue_fini(&scan->queue);
@@ -368,7 +369,7 @@ static unsigned scan_word_class(const struct hs_native_type *type, uint64_t at, 
 static hs_status scan_aligned(struct hs_scan *scan, const struct hs_heap_block *block,
                               const struct hs_native_type *type, struct hs_error *err)
 {
-    struct hs_cpython_words words;
+    struct hs_object_words words;
     struct hs_heap_block target;
 
     scan_python(scan, block, &words);

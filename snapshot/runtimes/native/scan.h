@@ -23,16 +23,16 @@
 #include "queue.h"
 
 struct hs_scan {
-    struct hs_native *native;   /* borrowed */
-    const struct hs_flow *flow; /* borrowed */
-    struct hs_bitmap reached;   /* by rank: from a root that keeps */
-    struct hs_bitmap by_start;  /* by rank: a word leads to its start */
-    const void *python;         /* borrowed: state of the walker; NULL: no Python */
-    struct hs_bitmap unsure;    /* by rank, with Python only: not reached, nor lost for sure */
-    bool is_unsure_pass;        /* marking of `unsure` goes on */
-    uint64_t n_unreached;       /* neither reached nor unsure; mappings not counted */
-    uint64_t n_interior_only;   /* reached, but by no word that leads to the start */
-    struct hs_edge *edges;      /* owned pages: of the last block; targets are ranks + n_tree */
+    struct hs_native *native;     /* borrowed */
+    const struct hs_flow *flow;   /* borrowed */
+    struct hs_bitmap reached;     /* by rank: from a root that keeps */
+    struct hs_bitmap by_start;    /* by rank: a word leads to its start */
+    struct hs_interpreter python; /* whose objects there are */
+    struct hs_bitmap unsure;      /* by rank, with Python only: not reached, nor lost for sure */
+    bool is_unsure_pass;          /* marking of `unsure` goes on */
+    uint64_t n_unreached;         /* neither reached nor unsure; mappings not counted */
+    uint64_t n_interior_only;     /* reached, but by no word that leads to the start */
+    struct hs_edge *edges;        /* owned pages: of the last block; targets are ranks + n_tree */
     size_t n_edges, edges_capacity, n_edges_taken, n_column_steps;
     uint8_t states; /* of the last block, enum hs_block_state */
     uint64_t n_tree;

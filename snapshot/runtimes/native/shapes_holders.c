@@ -17,9 +17,8 @@ enum { WORD = 8, SSO_BYTES = 15, SLACK_BYTES = 32, PAGE_BYTES = 4096, MAPPED_BYT
 enum { DEQUE_BLOCK_BYTES_MAX = 1 << 20 };
 #define BODY_BYTES_MAX (UINT64_C(1) << 40)
 
-/* A block for `n` bytes: an allocator adds no more than it must. glibc rounds to 16 and leaves no
- * rest below 32; what it maps has whole pages; jemalloc has four sizes between two powers of two
- * and more. */
+/* A block for `n` bytes: an allocator adds no more than it must. All round to 16 and leave no rest
+ * below 32; what is mapped has whole pages. */
 static bool holder_fits(const struct hs_heap_block *block, uint64_t n)
 {
     if (n > block->n_bytes)
@@ -27,8 +26,9 @@ static bool holder_fits(const struct hs_heap_block *block, uint64_t n)
     uint64_t spare = block->n_bytes - n;
     if (spare < SLACK_BYTES)
         return true;
-    if (block->span->owner == HS_OWNER_JEMALLOC)
-        return spare <= n / 4;
+    if (block->span->owner < HS_N_ALLOCATORS &&
+        hs_allocators[block->span->owner]->may_round != NULL)
+        return hs_allocators[block->span->owner]->may_round(block, n);
     return block->n_bytes >= MAPPED_BYTES && spare < PAGE_BYTES + SLACK_BYTES;
 }
 

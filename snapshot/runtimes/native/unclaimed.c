@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "link_map.h"
-#include "registered.h"
 #include "roots_ranges.h"
 #include "stacks_extent.h"
 
@@ -50,7 +49,7 @@ static void take_threads(const struct hs_native *native, struct taken *taken)
 static void take_registered(const struct hs_native *native, struct taken *taken)
 {
     size_t n;
-    const struct hs_registered_root *roots = hs_native_registered(native, &n);
+    const struct hs_registered_root *roots = hs_heaps_roots(&native->heaps, &n);
     for (size_t i = 0; i < n; i++)
         take(taken, roots[i].begin, roots[i].end);
 }

@@ -25,22 +25,22 @@
 #define HS_HEAPS_HEAP_MAP_H
 
 #include "base/bitmap.h"
+#include "heaps/allocators.h"
 #include "process/image.h"
 #include "snapshot/model.h"
 
 enum hs_span_form { HS_SPAN_HEADERS, HS_SPAN_UNIFORM, HS_SPAN_SINGLE };
 
-/* Who answers for a span. */
+/* Who answers for a span: an allocator (heaps/allocators.h), by its number, or one of the two
+ * behind them. */
+#define HS_OWNER_NUMBER(name) HS_OWNER_##name,
 enum hs_heap_owner {
-    HS_OWNER_GLIBC,
-    HS_OWNER_JEMALLOC,
-    HS_OWNER_CPYTHON,
-    HS_OWNER_REGISTERED, /* a pool of include/heapsnap/register.h */
-    HS_OWNER_OCAML,      /* memory of OCaml blocks: no block of this map is there */
-    HS_OWNER_MAPPING,    /* an unclaimed private mapping: one node per piece of at most 1 MiB */
+    HS_ALLOCATORS(HS_OWNER_NUMBER) HS_N_ALLOCATORS,
+    HS_OWNER_RUNTIME = HS_N_ALLOCATORS, /* a runtime's own blocks: none of this map is there */
+    HS_OWNER_MAPPING, /* an unclaimed private mapping: one node per piece of at most 1 MiB */
     HS_N_OWNERS
 };
-const char *hs_heap_owner_name(unsigned owner); /* "glibc", "jemalloc", ...; NULL out of range */
+const char *hs_heap_owner_name(unsigned owner); /* "glibc", "unclaimed", ...; NULL out of range */
 
 struct hs_heap_span {
     hs_addr begin, end; /* of the blocks' own memory; of a HEADERS span: 16-aligned user addresses,

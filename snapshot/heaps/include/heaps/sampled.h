@@ -7,7 +7,7 @@
 #ifndef HS_HEAPS_SAMPLED_H
 #define HS_HEAPS_SAMPLED_H
 
-#include "heaps/walkers.h"
+#include "heaps/allocator.h"
 
 struct hs_sampled {
     hs_addr address;  /* of the block, as the program has it */
@@ -51,12 +51,5 @@ hs_status hs_sampled_add_sampler(struct hs_sampled_set *set, const struct hs_sam
                                  struct hs_error *err);
 hs_status hs_sampled_add(struct hs_sampled_set *set, const struct hs_sampled *block,
                          struct hs_error *err);
-
-/* ---- jemalloc/sampled.c. `state` is the walker's, or NULL. */
-hs_status hs_jemalloc_sampled(const void *state, const struct hs_heap_map *map,
-                              const struct hs_scene *scene, struct hs_sampled_set *set,
-                              struct hs_error *err);
-/* ---- recorded/walker.c, likewise. */
-hs_status hs_record_sampled(const void *state, struct hs_sampled_set *set, struct hs_error *err);
 
 #endif

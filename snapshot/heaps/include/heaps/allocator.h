@@ -1,0 +1,98 @@
+/* What an allocator's folder must define: one struct of functions, listed in heaps/allocators.h.
+ *
+ * Each finds its allocator by structure (symbols are a shortcut, never a need), lists its live
+ * blocks, accounts for the rest, and proves the listing against the allocator's own counters. More
+ * than one may find something in one process. */
+#ifndef HS_HEAPS_ALLOCATOR_H
+#define HS_HEAPS_ALLOCATOR_H
+
+#include "heaps/allocators.h"
+#include "heaps/heap_map.h"
+#include "heaps/ledger.h"
+#include "heaps/object_model.h"
+
+struct hs_sampled_set;
+
+/* A range of roots that the program registered (include/heapsnap/register.h). */
+struct hs_registered_root {
+    hs_str name;
+    hs_addr begin, end;
+    hs_addr entry;                  /* address of the program's own record */
+    bool is_precise;                /* words are pointers to the start of blocks or nothing */
+    const struct hs_object *object; /* whose registry it is; may be NULL */
+};
+
+enum { HS_ALLOCATOR_SYMBOLS = 3 };
+
+struct hs_allocator {
+    const char *name; /* "glibc" */
+    /* Looks for the allocator. *ret_state stays NULL when the process does not use it. */
+    hs_status (*open)(const struct hs_scene *scene, void **ret_state, struct hs_error *err);
+    /* Adds its spans; claims its memory in the ledger, bookkeeping included. */
+    hs_status (*add_spans)(void *state, struct hs_heap_map *map, struct hs_ledger *ledger,
+                           struct hs_error *err);
+    /* Map sealed: sets the live bits, moves the rest in the ledger, adds proofs and notes. What is
+     * caught half-way through a change is counted in findings->n_torn. */
+    hs_status (*mark)(void *state, struct hs_heap_map *map, struct hs_ledger *ledger,
+                      struct hs_error *err);
+    void (*close)(void *state);
+    /* "2.36", "5.3"; "" when unknown. Valid until close. */
+    const char *(*version)(const void *state);
+    bool has_no_blocks; /* a sampler: its tables are kept out of the roots, and that is all */
+
+    /* What follows may be left out. */
+
+    /* By what a process that was not copied is known to use it (heapsnap doctor): its name there,
+     * how the name of its library begins, symbols. */
+    const char *known_as, *library, *symbols[HS_ALLOCATOR_SYMBOLS];
+    /* Would it give a block of block->n_bytes, at least 32 more, to who asks for n_bytes? Without:
+     * only where whole pages are mapped for large blocks. */
+    bool (*may_round)(const struct hs_heap_block *block, uint64_t n_bytes);
+    /* Its blocks that say themselves what they are. */
+    const struct hs_object_model *objects;
+    /* Roots that the program told it. Borrowed until close. */
+    const struct hs_registered_root *(*roots)(const void *state, size_t *ret_n);
+    /* What the program calls the blocks of a span with this tag; 0: nothing. */
+    hs_str (*pool_name)(const void *state, uint32_t tag);
+    /* Adds what its sampler has chosen (heaps/sampled.h). Map indexed. */
+    hs_status (*sampled)(const void *state, const struct hs_heap_map *map,
+                         const struct hs_scene *scene, struct hs_sampled_set *set,
+                         struct hs_error *err);
+};
+
+#define HS_ALLOCATOR_DECLARE(name) extern const struct hs_allocator hs_allocator_##name;
+HS_ALLOCATORS(HS_ALLOCATOR_DECLARE)
+
+/* All of them over one scene. */
+struct hs_heaps {
+    struct hs_heap_map map;
+    struct hs_ledger ledger;
+    void *states[HS_N_ALLOCATORS]; /* NULL: that allocator is not in use */
+};
+extern const struct hs_allocator *const hs_allocators[HS_N_ALLOCATORS]; /* by owner */
+
+/* Opens every allocator and lets it add its spans and claims. The caller may add spans of its own
+ * (unclaimed mappings) before hs_heaps_mark, which seals, sets the one bit of every span of
+ * HS_OWNER_MAPPING, lets the allocators mark, and indexes. */
+hs_status hs_heaps_open(struct hs_heaps *heaps, const struct hs_scene *scene, struct hs_error *err);
+hs_status hs_heaps_mark(struct hs_heaps *heaps, const struct hs_scene *scene, struct hs_error *err);
+void hs_heaps_close(struct hs_heaps *heaps);
+
+/* ---- recognise.c: allocators that are seen but not supported: "tcmalloc (libtcmalloc.so.4)",
+ * "mimalloc", "musl". One name per line into `text`, "" when there is none. */
+void hs_heaps_recognise(const struct hs_scene *scene, char *text, size_t n_bytes);
+
+/* ---- what the allocators in use say beyond their blocks */
+
+/* Whose blocks say what they are; model NULL: nobody's. */
+struct hs_interpreter {
+    const struct hs_object_model *model;
+    const void *state;
+};
+struct hs_interpreter hs_heaps_interpreter(const struct hs_heaps *heaps);
+/* Of the first allocator that knows any. */
+const struct hs_registered_root *hs_heaps_roots(const struct hs_heaps *heaps, size_t *ret_n);
+/* Of the pool that a span is part of; 0 when it has no name. */
+hs_str hs_heaps_pool_name(const struct hs_heaps *heaps, const struct hs_heap_span *span);
+
+#endif
