@@ -28,6 +28,7 @@ RULES = {
     "banned": "unsafe or uncounted function: see what it names",
     "library-output": "libraries never print and never exit: return a status",
     "layers": "include only from the floors below, never in a circle",
+    "processor": "a register, or anything else of one processor, is named in arch/ alone",
     "header-doc": "a public header begins with a comment and documents its functions",
     "header-guard": "a header has a guard named after its path, HS_FOLDER_NAME_H",
     "public-prefix": "a function that is not static is called hs_something or FILE_something",
@@ -50,6 +51,7 @@ ASSERTED = ("format", "graph", "dominator")
 # Folder -> (floor's name, prefix of its public headers). The longest folder wins.
 FLOORS = {
     "base": ("base", "base"),
+    "arch": ("arch", "arch"),
     "report": ("report", "report"),
     "symbols": ("symbols", "symbols"),
     "symbols/boxed": ("boxed", "boxed"),
@@ -73,27 +75,29 @@ FLOORS = {
 }
 BELOW = {
     "base": set(),
+    "arch": {"base"},
     "report": {"base"},
-    "symbols": {"base"},
-    "boxed": {"base", "symbols"},
+    "symbols": {"base", "arch"},
+    "boxed": {"base", "arch", "symbols"},
     "trace": {"base"},
     "stats": {"base", "trace"},
     "recorder": set(), # inside of foreign programs: nothing of ours is there
     "format": {"base"},
-    "target": {"base", "symbols"},
-    "process": {"base", "symbols", "format", "target"},
-    "heaps": {"base", "recorder", "symbols", "format", "target", "process"},
-    "ocaml": {"base", "symbols", "format", "target", "process"},
-    "native": {"base", "recorder", "symbols", "format", "target", "process", "heaps", "ocaml"},
+    "target": {"base", "arch", "symbols"},
+    "process": {"base", "arch", "symbols", "format", "target"},
+    "heaps": {"base", "arch", "recorder", "symbols", "format", "target", "process"},
+    "ocaml": {"base", "arch", "symbols", "format", "target", "process"},
+    "native": {"base", "arch", "recorder", "symbols", "format", "target", "process", "heaps",
+               "ocaml"},
     "import": {"base", "format"},
     "graph": {"base", "format"},
     "dominator": {"base", "format", "graph"},
     "passes": {"base", "format", "graph", "dominator"},
     "index": {"base", "format", "graph", "dominator", "passes"},
     "analysis": {"base", "trace", "stats", "format", "graph", "dominator", "passes", "index"},
-    "tools": {"base", "report", "trace", "stats", "recorder", "symbols", "format", "target",
-              "process", "heaps", "ocaml", "native", "import", "graph", "dominator", "passes",
-              "index", "analysis"},
+    "tools": {"base", "arch", "report", "trace", "stats", "recorder", "symbols", "format",
+              "target", "process", "heaps", "ocaml", "native", "import", "graph", "dominator",
+              "passes", "index", "analysis"},
     "box program": {"base", "boxed"},
 }
 # System headers that only one floor may know.
@@ -107,9 +111,20 @@ OWNED_HEADERS = {
     "sys/ptrace.h": {"target"},
     "zstd.h": {"format", "target"},
     "lz4frame.h": {"target"},
-    "Zydis/Zydis.h": {"symbols"},
+    "Zydis/Zydis.h": {"arch"},
+    "sys/user.h": {"arch"},
+    "sys/reg.h": {"arch"},
+    "cpuid.h": {"arch"},
     "libiberty/demangle.h": {"symbols"},
 }
+
+# What is of one processor: registers by their names, the kernel's numbers and layouts. The recorder
+# stands alone, in foreign programs, and may name them.
+PROCESSOR = re.compile(
+    r"(?:HS_)?(?:[re](?:[abcd]x|[sd]i|[sb]p|ip)|r(?:[89]|1[0-5]))|orig_[re]ax|[fg]s_base|eflags"
+    r"|user_(?:fp)?regs_struct|__NR_\w+|__(?:x86_64|i386|aarch64)__|EM_(?:X86_64|AARCH64)"
+    r"|AUDIT_ARCH_\w+|NT_(?:X86|ARM)_\w+|R_(?:X86_64|AARCH64)_\w+|Zydis\w*", re.I)
+PROCESSOR_HOMES = {"arch", "recorder"}
 
 UNSAFE = {
     "strcpy": "use snprintf or memcpy with a checked size",
@@ -368,6 +383,7 @@ class Lint:
             self.check_banned(source)
             self.check_output(source)
             self.check_layers(source)
+            self.check_processor(source)
             self.check_header(source)
             self.check_names(source)
         self.check_shares()
@@ -554,6 +570,18 @@ class Lint:
             elif source.production:
                 message = "'%s' is no header of this folder" % name
                 self.report(source.path, line, "layers", message)
+
+    def check_processor(self, source):
+        if not source.production or source.floor in PROCESSOR_HOMES:
+            return
+        for token in source.code + source.directives:
+            words = re.findall(r"\w+", token.text) if token.kind != "word" else [token.text]
+            if token.kind == "string":
+                words = words if len(words) == 1 else []
+            for word in words:
+                if PROCESSOR.fullmatch(word):
+                    message = "'%s' is of one processor: name its role, in arch/" % word
+                    self.report(source.path, token.line, "processor", message)
 
     def is_private(self, source, name):
         """A header of the same floor or one around it, not a public one."""

@@ -13,7 +13,8 @@ static hs_status close_find_stacks(const struct hs_target *target, bool **ret, s
     HS_TRY(hs_alloc(target->n_mappings, sizeof(bool), &memory, err));
     bool *has_stack = memory;
     for (size_t i = 0; i < target->n_threads; i++) {
-        const struct hs_mapping *m = hs_target_mapping_at(target, target->threads[i].regs.rsp);
+        const struct hs_mapping *m =
+            hs_target_mapping_at(target, hs_regs_sp(&target->threads[i].regs));
         if (m != NULL)
             has_stack[m - target->mappings] = true;
     }

@@ -2,29 +2,6 @@
 
 #include <string.h>
 
-struct hs_registers hs_unwind_registers(const struct hs_thread *thread)
-{
-    const struct user_regs_struct *u = &thread->regs;
-    return (struct hs_registers){.value = {[HS_RAX] = u->rax,
-                                           [HS_RDX] = u->rdx,
-                                           [HS_RCX] = u->rcx,
-                                           [HS_RBX] = u->rbx,
-                                           [HS_RSI] = u->rsi,
-                                           [HS_RDI] = u->rdi,
-                                           [HS_RBP] = u->rbp,
-                                           [HS_RSP] = u->rsp,
-                                           [HS_R8] = u->r8,
-                                           [HS_R9] = u->r9,
-                                           [HS_R10] = u->r10,
-                                           [HS_R11] = u->r11,
-                                           [HS_R12] = u->r12,
-                                           [HS_R13] = u->r13,
-                                           [HS_R14] = u->r14,
-                                           [HS_R15] = u->r15,
-                                           [HS_RIP] = u->rip},
-                                 .known = HS_ALL_REGISTERS};
-}
-
 static bool read_target(void *context, hs_addr at, void *ret, size_t n_bytes)
 {
     struct hs_error ignored = HS_ERROR_INIT;
@@ -49,7 +26,7 @@ static bool step_with(struct hs_objects *objects, const struct hs_registers *r,
 {
     struct hs_error ignored = HS_ERROR_INIT;
     const struct hs_object *object =
-        hs_objects_object_at(objects, r->value[HS_RIP] - (is_return_address ? 1 : 0));
+        hs_objects_object_at(objects, r->value[HS_REG_PC] - (is_return_address ? 1 : 0));
     if (object == NULL)
         return false;
     struct hs_object *owned = &objects->objects[object - objects->objects];
@@ -63,7 +40,7 @@ bool hs_unwind_step(struct hs_target *target, struct hs_objects *objects,
 {
     const struct hs_memory_reader memory = {read_target, target};
     /* A stack that does not rise is damaged, or its tables are. */
-    return step_with(objects, r, is_return_address, &memory, ret) && ret->cfa > r->value[HS_RSP];
+    return step_with(objects, r, is_return_address, &memory, ret) && ret->cfa > r->value[HS_REG_SP];
 }
 
 bool hs_unwind_switch(struct hs_target *target, struct hs_objects *objects,
@@ -95,7 +72,7 @@ bool hs_unwind_image_step(const struct hs_image *image, struct hs_objects *objec
     struct hs_frame frame;
     if (!step_with(objects, r, is_return_address, &memory, &frame))
         return false;
-    if (!frame.is_signal_frame && frame.cfa <= r->value[HS_RSP])
+    if (!frame.is_signal_frame && frame.cfa <= r->value[HS_REG_SP])
         return false;
     *ret = frame;
     return true;

@@ -78,10 +78,6 @@ void hs_priority_restore(const struct hs_priority *saved);
 void hs_priority_lend(pid_t tid);
 
 /* ---- restart.c */
-/* A call that failed with EINTR because of the stop, or of a signal: hs_call_has_signal. */
-bool hs_call_is_broken_off(const struct user_regs_struct *regs);
-/* Sets it back onto its syscall instruction; false when it is none. */
-bool hs_call_restart(struct user_regs_struct *regs);
 /* A signal waits that the thread will handle: then EINTR is its due. */
 bool hs_call_has_signal(pid_t pid, pid_t tid);
 

@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "arch/processor.h"
 #include "boxed/serve.h"
 
 enum {
@@ -65,7 +66,7 @@ static void confine_calls(void)
 {
     struct sock_filter filter[] = {
         FILTER_LOAD(arch),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, HS_ARCH_AUDIT, 1, 0),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
         FILTER_LOAD(nr),
         FILTER_ALLOW(SYS_recvmsg),

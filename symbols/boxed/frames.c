@@ -10,11 +10,6 @@
  * agree; they must lie above the table. */
 enum { CFI_UNDEFINED = 1034, CFI_SAME = 1035, CFI_CFA = 1436 };
 
-/* What the System V ABI has a callee keep: unmentioned, they still hold the caller's value. */
-#define CFI_CALLEE_SAVED                                                     \
-    (UINT32_C(1) << HS_RBX | UINT32_C(1) << HS_RBP | UINT32_C(1) << HS_R12 | \
-     UINT32_C(1) << HS_R13 | UINT32_C(1) << HS_R14 | UINT32_C(1) << HS_R15)
-
 struct hs_frame_tables {
     struct dwarf_object object;
     char *name; /* owned */
@@ -154,9 +149,9 @@ static bool make_cfa(struct row_maker *maker, const Dwarf_Regtable_Entry3 *rule)
 static void make_column(unsigned number, const Dwarf_Regtable_Entry3 *rule, struct frame_rule *ret)
 {
     Dwarf_Half column = rule->dw_regnum;
-    if (column == CFI_UNDEFINED && number == HS_RIP)
+    if (column == CFI_UNDEFINED && number == HS_REG_PC)
         make_place(FRAME_RULE_OUTERMOST, 0, NULL, ret);
-    else if (column == CFI_SAME && (CFI_CALLEE_SAVED >> number & 1) != 0)
+    else if (column == CFI_SAME && (HS_REGS_CALLEE_SAVED >> number & 1) != 0)
         make_place(FRAME_RULE_REGISTER, (Dwarf_Half)number, NULL, ret);
     else if (column < HS_N_REGISTERS)
         make_place(FRAME_RULE_REGISTER, column, NULL, ret);

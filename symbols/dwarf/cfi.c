@@ -137,12 +137,12 @@ hs_status hs_cfi_step(struct hs_cfi *cfi, uint64_t bias, const struct hs_registe
                       bool is_return_address, const struct hs_memory_reader *memory,
                       struct hs_frame *ret, struct hs_error *err)
 {
-    hs_addr rip = r->value[HS_RIP], vaddr = rip - bias - (is_return_address ? 1 : 0);
+    hs_addr pc = r->value[HS_REG_PC], vaddr = pc - bias - (is_return_address ? 1 : 0);
     struct cfi_row row = {.expressions = NULL};
-    if (hs_register_known(r, HS_RIP))
+    if (hs_register_known(r, HS_REG_PC))
         HS_TRY(row_at(cfi, vaddr, &row, err));
     if (row.row.end == 0)
         return hs_fail(err, HS_FORMAT, "no frame entry of '%s' covers %#llx", cfi->file.name,
-                       (unsigned long long)rip);
+                       (unsigned long long)pc);
     return hs_frame_row_step_(&row.row, row.expressions, r, memory, cfi->file.name, ret, err);
 }

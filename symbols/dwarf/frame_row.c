@@ -92,20 +92,21 @@ hs_status hs_frame_row_step_(const struct frame_row *row, const uint8_t *express
     struct step step = {r, memory, expressions, 0};
     if (!row->has_rules || !step_cfa(&step, &row->cfa, &step.cfa))
         return hs_fail(err, HS_FORMAT, "the frame entry of '%s' for %#llx cannot be evaluated",
-                       name, (unsigned long long)r->value[HS_RIP]);
+                       name, (unsigned long long)r->value[HS_REG_PC]);
     struct hs_frame frame = {.cfa = step.cfa, .is_signal_frame = row->is_signal_frame != 0};
-    if (row->rules[HS_RIP].kind == FRAME_RULE_OUTERMOST) {
+    if (row->rules[HS_REG_PC].kind == FRAME_RULE_OUTERMOST) {
         frame.is_outermost = true;
         *ret = frame;
         return HS_OK;
     }
-    /* Nothing need say where rsp was: the frame address is its value by definition. */
-    frame.caller.value[HS_RSP] = step.cfa;
-    frame.caller.known = UINT32_C(1) << HS_RSP;
+    /* Nothing need say where the stack pointer was: the frame address is its value by definition.
+     */
+    frame.caller.value[HS_REG_SP] = step.cfa;
+    frame.caller.known = UINT64_C(1) << HS_REG_SP;
     for (unsigned i = 0; i < HS_N_REGISTERS; i++)
         if (step_register(&step, &row->rules[i], &frame.caller.value[i], &frame.saved_at[i]))
-            frame.caller.known |= UINT32_C(1) << i;
-    if (!hs_register_known(&frame.caller, HS_RIP))
+            frame.caller.known |= UINT64_C(1) << i;
+    if (!hs_register_known(&frame.caller, HS_REG_PC))
         return hs_fail(err, HS_TARGET, "cannot read the return address of the frame at %#llx",
                        (unsigned long long)step.cfa);
     *ret = frame;

@@ -10,7 +10,7 @@ enum { FRAME_ROW_EXPRESSION_BYTES = 4096 };
 
 enum frame_rule_kind {
     FRAME_RULE_UNKNOWN,
-    FRAME_RULE_OUTERMOST,        /* of rip only: nothing called this frame */
+    FRAME_RULE_OUTERMOST,        /* of the pc only: nothing called this frame */
     FRAME_RULE_REGISTER,         /* register + offset */
     FRAME_RULE_SAVED,            /* in memory at the frame address + offset */
     FRAME_RULE_VALUE,            /* the frame address + offset */

@@ -223,9 +223,10 @@ hs_status hs_locals_at(struct hs_ctypes *types, const struct hs_frame_place *fra
         .info = hs_ctypes_info_(types, frame->file),
         .frame = frame,
         .ret = &locals,
-        .vaddr = frame->registers->value[HS_RIP] - frame->bias - (frame->is_return_address ? 1 : 0),
+        .vaddr =
+            frame->registers->value[HS_REG_PC] - frame->bias - (frame->is_return_address ? 1 : 0),
     };
-    if (walk.info != NULL && hs_register_known(frame->registers, HS_RIP) &&
+    if (walk.info != NULL && hs_register_known(frame->registers, HS_REG_PC) &&
         hs_ctypes_function_at_(types, frame->file, walk.vaddr, &function)) {
         uint64_t n_damaged = walk.info->n_damaged;
         locals.is_known = locals.is_complete = true;

@@ -33,9 +33,9 @@ static void describe_register(struct machine *m, uint64_t number)
 static void push_entry_register(struct machine *m, uint64_t number)
 {
     const struct hs_registers *caller = m->frame->caller;
-    bool is_kept = number == HS_RBX || number == HS_RBP || (number >= HS_R12 && number <= HS_R15);
-    if (number == HS_RSP) {
-        hs_expression_push_(&m->e, m->frame->cfa - 8);
+    bool is_kept = number < HS_N_REGISTERS && (HS_REGS_CALLEE_SAVED >> number & 1) != 0;
+    if (number == HS_REG_SP) {
+        hs_expression_push_(&m->e, m->frame->cfa - HS_ENTRY_SP_BELOW_CFA);
     } else if (is_kept && caller != NULL && hs_register_known(caller, (enum hs_register)number)) {
         hs_expression_push_(&m->e, caller->value[number]);
     } else {

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "arch/processor.h"
 #include "base/checked.h"
 #include "base/cursor.h"
 #include "elf_private.h"
@@ -31,7 +32,7 @@ bool hs_elf_identify(const void *bytes, size_t n_bytes, struct hs_elf_identity *
     *ret = (struct hs_elf_identity){
         .address_bits = ident[EI_CLASS] == ELFCLASS64 ? 64 : 32,
         .little_endian = is_little,
-        .is_x86_64 = machine == EM_X86_64,
+        .is_our_machine = machine == HS_ARCH_ELF_MACHINE,
         .type = type,
         .machine = machine,
     };
@@ -50,12 +51,13 @@ static hs_status elf_check_identity(const struct hs_elf_identity *id, const char
                                     struct hs_error *err)
 {
     if (id->address_bits != 64)
-        return hs_fail(err, HS_FORMAT, "'%s' is a 32-bit ELF file; only 64-bit x86-64 is supported",
-                       name);
-    if (!id->is_x86_64 || !id->little_endian)
         return hs_fail(err, HS_FORMAT,
-                       "'%s' is an ELF file for another machine (number %u); only x86-64 is "
-                       "supported",
+                       "'%s' is a 32-bit ELF file; only 64-bit " HS_ARCH_NAME " is supported",
+                       name);
+    if (!id->is_our_machine || !id->little_endian)
+        return hs_fail(err, HS_FORMAT,
+                       "'%s' is an ELF file for another machine (number %u); only " HS_ARCH_NAME
+                       " is supported",
                        name, id->machine);
     if (id->type == ET_CORE)
         return hs_fail(err, HS_FORMAT, "'%s' is a core file, not a program or library", name);

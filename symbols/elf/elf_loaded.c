@@ -5,6 +5,7 @@
 #include <elf.h>
 #include <string.h>
 
+#include "arch/processor.h"
 #include "base/checked.h"
 
 enum { LOADED_SEGMENTS_MAX = 64, LOADED_DYNAMIC_MAX = 1024, LOADED_NAMES_BYTES = 128 };
@@ -50,10 +51,11 @@ static hs_status loaded_read_head(struct loaded *l, struct hs_error *err)
     if (!loaded_read(l, l->begin, &l->head, sizeof l->head))
         return hs_fail(err, HS_TARGET, "cannot read the ELF header at 0x%llx",
                        (unsigned long long)l->begin);
-    if (!hs_elf_identify(&l->head, sizeof l->head, &id) || id.address_bits != 64 || !id.is_x86_64 ||
-        !id.little_endian || l->head.e_phentsize != sizeof *l->segments || l->head.e_phnum == 0 ||
-        l->head.e_phnum > LOADED_SEGMENTS_MAX || l->head.e_phoff > l->end - l->begin)
-        return hs_fail(err, HS_FORMAT, "no x86-64 ELF object is loaded at 0x%llx",
+    if (!hs_elf_identify(&l->head, sizeof l->head, &id) || id.address_bits != 64 ||
+        !id.is_our_machine || !id.little_endian || l->head.e_phentsize != sizeof *l->segments ||
+        l->head.e_phnum == 0 || l->head.e_phnum > LOADED_SEGMENTS_MAX ||
+        l->head.e_phoff > l->end - l->begin)
+        return hs_fail(err, HS_FORMAT, "no " HS_ARCH_NAME " ELF object is loaded at 0x%llx",
                        (unsigned long long)l->begin);
     if (!loaded_read(l, l->begin + l->head.e_phoff, l->segments,
                      l->head.e_phnum * sizeof *l->segments))

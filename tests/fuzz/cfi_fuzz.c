@@ -62,7 +62,7 @@ static void fuzz_steps(struct hs_frame_tables *tables, unsigned flags)
         for (int i = 0; i < HS_N_REGISTERS; i++)
             r.value[i] = STACK_AT + 24 * (uint64_t)i;
         if ((flags & 2) != 0)
-            r.known &= ~(UINT32_C(1) << HS_RBP | UINT32_C(1) << HS_RBX);
+            r.known &= ~(UINT64_C(1) << HS_RBP | UINT64_C(1) << HS_RBX);
         r.value[HS_RIP] = BIAS + TEXT_AT + at;
         hs_frame_tables_row(tables, TEXT_AT + at, &row, expressions);
         bool is_described = row.end != 0;

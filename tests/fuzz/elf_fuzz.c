@@ -2,13 +2,13 @@
 /* Any bytes as an ELF file: symbols, sections, frames, lines, operands, names. */
 #include <string.h>
 
+#include "arch/operands.h"
 #include "boxed/frames.h"
 #include "boxed/line_reader.h"
 #include "symbols/demangle.h"
 #include "symbols/dwarf/frame_row.h"
 #include "symbols/elf.h"
 #include "symbols/lines.h"
-#include "symbols/operands.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes);
 

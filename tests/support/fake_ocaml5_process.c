@@ -449,13 +449,13 @@ static void put_thread(struct fake_ocaml5 *fake, unsigned i, hs_addr held, hs_ad
 static void put_registers(struct fake_ocaml5 *fake, enum fake5_stand stand, hs_addr block)
 {
     for (unsigned i = 0; i < FAKE5_THREADS; i++) {
-        struct user_regs_struct *regs = &fake->target.threads[i].regs;
-        *regs = (struct user_regs_struct){.rip = TEXT + 0x80,
-                                          .rsp = c_stack_at(LINK - 50),
-                                          .fs_base = THREAD_POINTER(i),
-                                          .orig_rax = UINT64_MAX};
+        struct hs_regs *regs = &fake->target.threads[i].regs;
+        *regs = (struct hs_regs){.rip = TEXT + 0x80,
+                                 .rsp = c_stack_at(LINK - 50),
+                                 .fs_base = THREAD_POINTER(i),
+                                 .orig_rax = UINT64_MAX};
     }
-    struct user_regs_struct *first = &fake->target.threads[0].regs;
+    struct hs_regs *first = &fake->target.threads[0].regs;
     if (stand != FAKE5_IN_OCAML && stand != FAKE5_IN_CALL)
         return;
     first->rbp = block;

@@ -398,7 +398,7 @@ static uint64_t hostile_value(struct hostile_process *p, unsigned kind, unsigned
 
 static void damage_thread(struct hostile_process *p, unsigned number, uint64_t value)
 {
-    struct user_regs_struct *r = &p->threads[number % 3].regs;
+    struct hs_regs *r = &p->threads[number % 3].regs;
 
     switch (number / 3 % 5) {
     case 0:

@@ -103,8 +103,8 @@ __attribute__((noinline, no_sanitize("address"))) static void capture(struct cap
     room[0] = 0;
     volatile uint64_t keep = cfi_test_outer(c, 5 + room[0]);
     (void)keep;
-    c->r.known = UINT32_C(1) << HS_RBX | UINT32_C(1) << HS_RBP | UINT32_C(1) << HS_RSP |
-                 UINT32_C(0xf) << HS_R12 | UINT32_C(1) << HS_RIP;
+    c->r.known = UINT64_C(1) << HS_RBX | UINT64_C(1) << HS_RBP | UINT64_C(1) << HS_RSP |
+                 UINT64_C(0xf) << HS_R12 | UINT64_C(1) << HS_RIP;
 }
 
 static void open_self(struct hs_elf **elf, struct hs_cfi **cfi, uint64_t *bias)
@@ -176,7 +176,7 @@ static void fails_with_the_stack_cut(void **state)
     assert_int_equal(hs_cfi_step(cfi, bias, &c.r, false, &memory, &frame, &err), HS_TARGET);
     assert_non_null(strstr(err.message, "return address"));
     struct hs_registers r = c.r;
-    r.known &= ~(UINT32_C(1) << HS_RIP);
+    r.known &= ~(UINT64_C(1) << HS_RIP);
     assert_int_equal(hs_cfi_step(cfi, bias, &r, false, &memory, &frame, &err), HS_FORMAT);
     r = c.r;
     r.value[HS_RIP] = 8;

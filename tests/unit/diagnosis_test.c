@@ -40,7 +40,7 @@ static struct hs_process_facts sound(void)
         .is_readable_program = HS_FACT_YES,
         .is_elf = HS_FACT_YES,
         .is_64_bit = HS_FACT_YES,
-        .is_x86_64 = HS_FACT_YES,
+        .is_our_machine = HS_FACT_YES,
         .own_uid = 7,
         .uid = 7,
         .euid = 7,
@@ -383,7 +383,8 @@ static void check_program(const unsigned char *bytes, size_t n, enum hs_verdict 
     assert_true(fd >= 0);
     assert_int_equal(write(fd, bytes, n), n);
     close(fd);
-    facts.is_readable_program = facts.is_elf = facts.is_64_bit = facts.is_x86_64 = HS_FACT_UNKNOWN;
+    facts.is_readable_program = facts.is_elf = facts.is_64_bit = facts.is_our_machine =
+        HS_FACT_UNKNOWN;
     hs_facts_of_program(&facts, path);
     unlink(path);
     expect(&facts, "machine", verdict, found, verdict == HS_VERDICT_OK ? "" : "64-bit x86-64");

@@ -13,7 +13,6 @@
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
-#include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -125,13 +124,9 @@ static void stop(struct stopped *stopped)
 
 static struct hs_registers top_registers(const struct stopped *stopped)
 {
-    struct user_regs_struct u;
-    assert_int_equal(ptrace(PTRACE_GETREGS, stopped->pid, NULL, &u), 0);
-    return (struct hs_registers){
-        .value = {u.rax, u.rdx, u.rcx, u.rbx, u.rsi, u.rdi, u.rbp, u.rsp, u.r8, u.r9, u.r10, u.r11,
-                  u.r12, u.r13, u.r14, u.r15, u.rip},
-        .known = HS_ALL_REGISTERS,
-    };
+    struct hs_regs regs;
+    assert_int_equal(ptrace(PTRACE_GETREGS, stopped->pid, NULL, &regs), 0);
+    return hs_registers_of(&regs);
 }
 
 static const struct hs_local *find_local(const struct hs_locals *locals, const struct claim *claim)

@@ -1,4 +1,4 @@
-/* links: hs_symbols hs_base */
+/* links: hs_symbols hs_arch hs_base */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "arch/operands.h"
 #include "symbols/elf.h"
-#include "symbols/operands.h"
 
 struct expected {
     const char *what;

@@ -248,8 +248,8 @@ static bool read_nothing(void *context, hs_addr at, void *ret, size_t n_bytes)
 static hs_status find_chain(struct hs_namer *namer, const struct namer_module *module,
                             hs_addr vaddr, struct hs_error *err)
 {
-    const struct hs_registers registers = {.value = {[HS_RIP] = vaddr},
-                                           .known = UINT32_C(1) << HS_RIP};
+    const struct hs_registers registers = {.value = {[HS_REG_PC] = vaddr},
+                                           .known = UINT64_C(1) << HS_REG_PC};
     const struct hs_memory_reader memory = {read_nothing, NULL};
     const struct hs_frame_place at = {.file = module->types,
                                       .registers = &registers,

@@ -9,6 +9,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "arch/processor.h"
 #include "symbols/elf.h"
 
 enum { MAX_INTERPRETERS = 4, HEAD_BYTES = 256 };
@@ -84,8 +85,8 @@ static hs_status check_machine(const char *path, int fd, struct hs_error *err)
     if (identity.address_bits != 64)
         return hs_fail(err, HS_TARGET, "cannot record '%s': it is a %u-bit program", path,
                        identity.address_bits);
-    if (!identity.is_x86_64)
-        return hs_fail(err, HS_TARGET, "cannot record '%s': it is not of x86-64", path);
+    if (!identity.is_our_machine)
+        return hs_fail(err, HS_TARGET, "cannot record '%s': it is not of " HS_ARCH_NAME, path);
     return HS_OK;
 }
 
@@ -155,7 +156,8 @@ hs_status hs_program_find(const char *name, char *path, struct hs_error *err)
 hs_status hs_program_library(char *path, struct hs_error *err)
 {
     static const char *const places[] = {
-        "", "../lib/", "../lib/x86_64-linux-gnu/", "../lib64/", "../lib/heapsnap/", "../recorder/",
+        "",          "../lib/",          "../lib/" HS_ARCH_LIBRARIES "/",
+        "../lib64/", "../lib/heapsnap/", "../recorder/",
     };
     char own[PATH_MAX];
     ssize_t n = readlink("/proc/self/exe", own, sizeof own - 1);

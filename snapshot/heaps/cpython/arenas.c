@@ -60,7 +60,7 @@ static bool arenas_entry(const uint8_t *entry, uint32_t pool_bytes, struct cpyth
         return true;
     }
     uint32_t n_expected = CPYTHON_POOLS_IN_ARENA - (begin % pool_bytes != 0);
-    if (begin % 4096 != 0 || begin >= CPYTHON_USER_END - arena_bytes || pools_end < begin ||
+    if (begin % 4096 != 0 || begin >= HS_USER_END - arena_bytes || pools_end < begin ||
         pools_end > begin + arena_bytes || pools_end % pool_bytes != 0 || n_total != n_expected ||
         n_free > n_total)
         return false;
@@ -129,7 +129,7 @@ static hs_status arenas_try(const struct hs_scene *scene, hs_addr vector, uint32
 /* Is this word a pointer to something that begins like a vector? */
 static bool arenas_may_be(const struct hs_scene *scene, hs_addr vector, uint32_t pool_bytes)
 {
-    const uint8_t *entry = vector % 8 != 0 || vector < 4096 || vector >= CPYTHON_USER_END
+    const uint8_t *entry = vector % 8 != 0 || vector < 4096 || vector >= HS_USER_END
                                ? NULL
                                : hs_image_bytes(scene->image, vector, ARENA_OBJECT_BYTES);
     struct cpython_arena arena;
@@ -280,7 +280,7 @@ hs_status hs_cpython_find_loose(const struct hs_scene *scene, const struct hs_le
     for (size_t i = 0; i < target->n_mappings; i++) {
         const struct hs_mapping *m = &target->mappings[i];
         hs_addr at = m->begin, begin, end;
-        if (m->inode != 0 || m->shared || !m->writable || m->end > CPYTHON_USER_END)
+        if (m->inode != 0 || m->shared || !m->writable || m->end > HS_USER_END)
             continue;
         for (; hs_ledger_next_unclaimed(ledger, at, m->end, &begin, &end); at = end)
             HS_TRY(loose_scan(scene, begin, end, heap, &arena, err));

@@ -12,8 +12,6 @@
 
 #include "heaps/allocator.h"
 
-#define CPYTHON_USER_END (UINT64_C(1) << 47)
-
 enum {
     CPYTHON_HEADER_BYTES = 48,
     CPYTHON_N_CLASSES = 32,

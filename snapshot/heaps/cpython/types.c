@@ -84,7 +84,7 @@ static uint64_t types_word(const uint8_t *bytes, size_t at)
 
 static const uint8_t *types_head(const struct cpython_types *types, hs_addr type)
 {
-    return type % 8 != 0 || type < 4096 || type >= CPYTHON_USER_END
+    return type % 8 != 0 || type < 4096 || type >= HS_USER_END
                ? NULL
                : hs_image_bytes(types->scene->image, type, TYPES_HEAD_BYTES);
 }
@@ -96,7 +96,7 @@ static bool types_text(const struct cpython_types *types, hs_addr address, char 
     const uint8_t *bytes;
     size_t n_left = 0;
 
-    if (address < 4096 || address >= CPYTHON_USER_END)
+    if (address < 4096 || address >= HS_USER_END)
         return false;
     if (hs_image_string(types->scene->image, address, text, n))
         return true;
@@ -317,7 +317,7 @@ static const struct types_slot *types_of_block(struct cpython_types *types,
         return NULL;
     for (size_t i = 0; i < sizeof places && places[i] + 8u <= block->n_bytes; i++) {
         hs_addr type = types_word(block->bytes, places[i]);
-        if (type % 8 != 0 || type < 4096 || type >= CPYTHON_USER_END ||
+        if (type % 8 != 0 || type < 4096 || type >= HS_USER_END ||
             !types_is_count(types_word(block->bytes, places[i] - 8u)))
             continue;
         const struct types_slot *slot = types_look_up(types, type);

@@ -1,6 +1,6 @@
 /* Thread caches: free blocks in lists that hang on one thread-local variable.
  *
- * Its place has no name in a stripped libc, but is the same distance below every thread's fs_base.
+ * Its place has no name in a stripped libc, but is the same distance below every thread's pointer.
  * So each distance is tried, and the threads vote: the word there is the address of a used block of
  * the size of a tcache_perthread_struct whose lists begin at used blocks. */
 #include "heap.h"
@@ -86,10 +86,10 @@ static unsigned tcache_score(struct glibc_state *g, uint32_t instance, hs_addr u
 
 static hs_addr tcache_of(const struct glibc_state *g, size_t thread, uint64_t distance)
 {
-    hs_addr fs_base = g->scene->target->threads[thread].regs.fs_base, user = 0;
+    hs_addr tp = hs_regs_thread_pointer(&g->scene->target->threads[thread].regs), user = 0;
 
-    if (fs_base > distance)
-        hs_image_u64(g->scene->image, fs_base - distance, &user);
+    if (tp > distance)
+        hs_image_u64(g->scene->image, tp - distance, &user);
     return user;
 }
 
@@ -113,7 +113,7 @@ static uint64_t tcache_vote(struct glibc_state *g, uint32_t instance, uint64_t d
     return n_against <= n_for / 4 ? votes : 0;
 }
 
-/* How far below fs_base thread-local variables may lie. */
+/* How far below the thread pointer thread-local variables may lie. */
 static uint64_t tls_bytes(const struct glibc_state *g)
 {
     const struct hs_objects *objects = g->scene->objects;

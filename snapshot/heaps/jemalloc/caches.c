@@ -72,7 +72,7 @@ static bool caches_is_linked(const struct caches *caches, hs_addr bins)
                caches_word(caches, bins + caches_52_descriptor(caches) + 8) ==
                    bins + caches_52_large(caches);
     hs_addr slow = caches_word(caches, bins - 8);
-    return slow % 8 == 0 && slow >= JEMALLOC_PAGE && slow < JEMALLOC_USER_END &&
+    return slow % 8 == 0 && slow >= JEMALLOC_PAGE && slow < HS_USER_END &&
            caches_word(caches, slow + CACHES_53_DESCRIPTOR) == bins;
 }
 
@@ -83,14 +83,13 @@ static hs_addr caches_next(const struct caches *caches, hs_addr bins)
 
     if (caches->tree->is_52) {
         next = caches_word(caches, bins + caches_52_link(caches));
-        next = next == 0 || next >= JEMALLOC_USER_END ? 0 : next + 16;
+        next = next == 0 || next >= HS_USER_END ? 0 : next + 16;
     } else {
         next = caches_word(caches, caches_word(caches, bins - 8));
-        next = next == 0 || next >= JEMALLOC_USER_END
-                   ? 0
-                   : caches_word(caches, next + CACHES_53_DESCRIPTOR);
+        next =
+            next == 0 || next >= HS_USER_END ? 0 : caches_word(caches, next + CACHES_53_DESCRIPTOR);
     }
-    return next % 8 == 0 && next >= JEMALLOC_PAGE && next < JEMALLOC_USER_END ? next : 0;
+    return next % 8 == 0 && next >= JEMALLOC_PAGE && next < HS_USER_END ? next : 0;
 }
 
 static hs_status caches_add(struct caches *caches, hs_addr bins, struct hs_error *err)
@@ -116,8 +115,8 @@ static bool caches_bin_at(const struct caches *caches, hs_addr bin, struct cache
         return false;
     if (caches->tree->is_52) {
         uint64_t n = jemalloc_word(bytes, 0) >> 32, above = jemalloc_word(bytes, 16);
-        if (above % 8 != 0 || above == 0 || above >= JEMALLOC_USER_END ||
-            n > CACHES_MAX_BIN_BLOCKS || above < n * 8 + 8)
+        if (above % 8 != 0 || above == 0 || above >= HS_USER_END || n > CACHES_MAX_BIN_BLOCKS ||
+            above < n * 8 + 8)
             return false;
         *ret = (struct caches_bin){above - n * 8, n, above - 8};
         return true;
@@ -126,7 +125,7 @@ static bool caches_bin_at(const struct caches *caches, hs_addr bin, struct cache
     uint64_t marks = jemalloc_word(bytes, 16);
     uint16_t full = (uint16_t)(marks >> 16), empty = (uint16_t)(marks >> 32);
     uint16_t used = (uint16_t)(empty - (uint16_t)head), room = (uint16_t)(empty - full);
-    if (head % 8 != 0 || head == 0 || head >= JEMALLOC_USER_END || used > room || used % 8 != 0 ||
+    if (head % 8 != 0 || head == 0 || head >= HS_USER_END || used > room || used % 8 != 0 ||
         room % 8 != 0)
         return false;
     *ret = (struct caches_bin){head, used / 8, head + used - room};
@@ -182,7 +181,7 @@ static void caches_vote(const struct caches *caches, hs_addr thread_pointer, uin
                         struct caches_offset *offsets, size_t *n_offsets)
 {
     if (thread_pointer % 8 != 0 || thread_pointer < n_tls_bytes + JEMALLOC_PAGE ||
-        thread_pointer >= JEMALLOC_USER_END)
+        thread_pointer >= HS_USER_END)
         return;
     for (uint64_t offset = 16; offset < n_tls_bytes; offset += 8) {
         hs_addr bins = thread_pointer - offset;
@@ -238,14 +237,15 @@ static hs_status caches_gather(struct caches *caches, const struct hs_scene *sce
     size_t n_offsets = 0, best = 0;
 
     for (size_t i = 0; i < target->n_threads && i < CACHES_MAX_VOTERS; i++)
-        caches_vote(caches, target->threads[i].regs.fs_base, n_tls_bytes, offsets, &n_offsets);
+        caches_vote(caches, hs_regs_thread_pointer(&target->threads[i].regs), n_tls_bytes, offsets,
+                    &n_offsets);
     for (size_t i = 1; i < n_offsets; i++)
         if (offsets[i].n_votes > offsets[best].n_votes)
             best = i;
     if (n_offsets == 0)
         return HS_OK;
     for (size_t i = 0; i < target->n_threads; i++) {
-        hs_addr bins = target->threads[i].regs.fs_base - offsets[best].offset;
+        hs_addr bins = hs_regs_thread_pointer(&target->threads[i].regs) - offsets[best].offset;
         if (caches_is_linked(caches, bins))
             HS_TRY(caches_add(caches, bins, err));
     }

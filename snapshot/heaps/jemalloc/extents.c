@@ -49,7 +49,7 @@ static const uint8_t *extents_edata(struct extents_walk *walk, hs_addr address)
 {
     const struct hs_image_range *range;
 
-    if (address % 64 != 0 || address >= JEMALLOC_USER_END)
+    if (address % 64 != 0 || address >= HS_USER_END)
         return NULL;
     range = hs_image_find(walk->tree->image, address, &walk->edata_hint);
     if (range == NULL || range->end - address < JEMALLOC_EDATA_BYTES)
@@ -65,7 +65,7 @@ static bool extents_is_placed(const struct extents_walk *walk, const uint8_t *ed
     uint64_t n_pages = jemalloc_word(edata, 16) >> JEMALLOC_PAGE_SHIFT;
 
     if (jemalloc_word(edata, 8) >> JEMALLOC_PAGE_SHIFT != page || n_pages == 0 ||
-        n_pages > UINT32_MAX || n_pages > (JEMALLOC_USER_END >> JEMALLOC_PAGE_SHIFT) - page)
+        n_pages > UINT32_MAX || n_pages > (HS_USER_END >> JEMALLOC_PAGE_SHIFT) - page)
         return false;
     *ret_n_pages = n_pages;
     return extents_entered(walk, page + n_pages - 1) == entry->edata;

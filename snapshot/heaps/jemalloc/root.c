@@ -66,7 +66,7 @@ static const uint8_t *root_edata(const struct hs_image *image, hs_addr address, 
 {
     const struct hs_image_range *range;
 
-    if (address == 0 || address % 64 != 0 || address >= JEMALLOC_USER_END)
+    if (address == 0 || address % 64 != 0 || address >= HS_USER_END)
         return NULL;
     range = hs_image_find(image, address, hint);
     if (range == NULL || range->end - address < JEMALLOC_EDATA_BYTES)
@@ -79,7 +79,7 @@ static const uint8_t *root_edata(const struct hs_image *image, hs_addr address, 
 static bool root_place(const uint8_t *edata, bool is_slab, uint64_t mask, uint64_t number,
                        uint64_t *ret_first_page)
 {
-    const uint64_t n_user = JEMALLOC_USER_END >> JEMALLOC_PAGE_SHIFT;
+    const uint64_t n_user = HS_USER_END >> JEMALLOC_PAGE_SHIFT;
     uint64_t first = jemalloc_word(edata, 8) >> JEMALLOC_PAGE_SHIFT;
     uint64_t n_pages = jemalloc_word(edata, 16) >> JEMALLOC_PAGE_SHIFT;
 
@@ -143,7 +143,7 @@ static bool root_sample_part(const struct jemalloc_tree *tree, const uint8_t *le
 static bool root_judge_leaf(const struct jemalloc_tree *tree, hs_addr address, uint64_t *budget,
                             struct root_evidence *evidence)
 {
-    const uint8_t *leaf = address % 64 != 0 || address >= JEMALLOC_USER_END
+    const uint8_t *leaf = address % 64 != 0 || address >= HS_USER_END
                               ? NULL
                               : hs_image_bytes(tree->image, address, jemalloc_leaf_bytes(tree));
     hs_addr end = address + jemalloc_leaf_bytes(tree), part, part_end;
@@ -197,7 +197,7 @@ static bool root_judge_child(const struct jemalloc_tree *tree, hs_addr address, 
 static hs_status root_add_leaf(struct jemalloc_tree *tree, hs_addr address, uint64_t first_page,
                                uint64_t *n_bad, struct hs_error *err)
 {
-    if (address % 64 != 0 || address >= JEMALLOC_USER_END ||
+    if (address % 64 != 0 || address >= HS_USER_END ||
         hs_image_bytes(tree->image, address, jemalloc_leaf_bytes(tree)) == NULL) {
         ++*n_bad;
         return HS_OK;
@@ -368,7 +368,7 @@ static void root_scan_part(struct root_search *search, hs_addr begin, hs_addr en
         return;
     for (; at + 8 <= part_end && search->budget > 0; at += 8, bytes += 8) {
         hs_addr child = jemalloc_word(bytes, 0);
-        if (child == 0 || child % 64 != 0 || child >= JEMALLOC_USER_END)
+        if (child == 0 || child % 64 != 0 || child >= HS_USER_END)
             continue;
         if (child != last) {
             const struct hs_image_range *range = hs_image_find(image, child, &hint);
@@ -425,7 +425,7 @@ static void root_scan_symbols(struct root_search *search, const struct hs_object
         for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
             struct hs_live_symbol symbol;
             if (hs_object_find(&objects->objects[i], names[k], &symbol) && symbol.size != 0 &&
-                symbol.size <= UINT64_C(1) << 24 && symbol.address < JEMALLOC_USER_END)
+                symbol.size <= UINT64_C(1) << 24 && symbol.address < HS_USER_END)
                 root_scan(search, symbol.address & ~UINT64_C(7),
                           (symbol.address + symbol.size) & ~UINT64_C(7));
         }

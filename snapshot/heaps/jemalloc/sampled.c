@@ -31,7 +31,7 @@ static const struct prof_layout *prof_layout(const struct jemalloc_tree *tree)
 
 static const uint8_t *prof_bytes(const struct prof *prof, hs_addr address, size_t n_bytes)
 {
-    if (address % 8 != 0 || address < JEMALLOC_PAGE || address >= JEMALLOC_USER_END)
+    if (address % 8 != 0 || address < JEMALLOC_PAGE || address >= HS_USER_END)
         return NULL;
     return hs_image_bytes(prof->scene->image, address, n_bytes);
 }
@@ -50,7 +50,7 @@ static bool prof_is_backtrace(const struct prof *prof, const uint8_t *frames, ui
         return false;
     for (uint32_t i = 0; i < n; i++) {
         hs_addr frame = jemalloc_word(frames, 8 * (size_t)i);
-        if (frame < JEMALLOC_PAGE || frame >= JEMALLOC_USER_END)
+        if (frame < JEMALLOC_PAGE || frame >= HS_USER_END)
             return false;
     }
     return true;

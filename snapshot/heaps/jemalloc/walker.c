@@ -28,8 +28,8 @@ static uint64_t base_block_bytes(const struct hs_image *image, hs_addr address)
         return 0;
     uint64_t n_bytes = jemalloc_word(bytes, 0), next = jemalloc_word(bytes, 8);
     uint64_t unused = jemalloc_word(bytes, 24), n_unused = jemalloc_word(bytes, 32);
-    if (n_bytes == 0 || n_bytes % unit != 0 || n_bytes >= JEMALLOC_USER_END - address ||
-        next % unit != 0 || next >= JEMALLOC_USER_END || n_unused > n_bytes - 16 ||
+    if (n_bytes == 0 || n_bytes % unit != 0 || n_bytes >= HS_USER_END - address ||
+        next % unit != 0 || next >= HS_USER_END || n_unused > n_bytes - 16 ||
         unused != address + n_bytes - n_unused)
         return 0;
     return n_bytes;
@@ -43,7 +43,7 @@ static hs_status jemalloc_claim_base(const struct jemalloc *jemalloc, struct hs_
 
     for (size_t i = 0; i < target->n_mappings; i++) {
         const struct hs_mapping *m = &target->mappings[i];
-        if (m->inode != 0 || m->shared || !m->writable || m->end > JEMALLOC_USER_END)
+        if (m->inode != 0 || m->shared || !m->writable || m->end > HS_USER_END)
             continue;
         hs_addr at = (m->begin + unit - 1) & ~(unit - 1), part, part_end;
         while (hs_image_next_present(jemalloc->scene->image, at, m->end, &part, &part_end)) {

@@ -214,7 +214,7 @@ static hs_status record_read_slot(const struct record *record, const struct reco
     memcpy(&slot, bytes, sizeof slot);
     if (slot.address < RECORD_FIRST_ADDRESS)
         return HS_OK;
-    if (slot.address >= UINT64_C(1) << 47 || slot.n_samples == 0) {
+    if (slot.address >= HS_USER_END || slot.n_samples == 0) {
         ++*n_damaged;
         return HS_OK;
     }

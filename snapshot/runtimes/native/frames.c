@@ -6,17 +6,10 @@
 #include "process/unwind.h"
 
 enum {
-    FRAMES_RED_ZONE = 128,    /* below rsp a leaf function may keep data (System V ABI 3.2.2) */
     FRAMES_MAX = 1 << 22,     /* of all stacks: hostile tables make some of no words at all */
     FRAMES_MAX_SWITCHES = 64, /* of stacks, at signal frames */
     FRAMES_GUESS_BYTES = 1 << 16,
-    FRAMES_CALL_BYTES = 7, /* the longest call through memory, without prefixes */
 };
-
-/* What a frame without tables leaves of its caller's registers. */
-#define FRAMES_CALLEE_SAVED                                                  \
-    (UINT32_C(1) << HS_RBX | UINT32_C(1) << HS_R12 | UINT32_C(1) << HS_R13 | \
-     UINT32_C(1) << HS_R14 | UINT32_C(1) << HS_R15)
 
 static bool is_code(const struct hs_native *native, hs_addr at)
 {
@@ -29,22 +22,15 @@ static bool is_inside(const struct hs_frames *f, hs_addr at)
     return f->has_extent && f->extent.mapping_begin <= at && at < f->extent.end;
 }
 
-/* Does a call end right before `at`? E8 rel32, or FF /2 with any operand. */
+/* Does a call end right before `at`? */
 static bool follows_call(const struct hs_native *native, hs_addr at)
 {
     const struct hs_object *object = hs_objects_object_at(&native->objects, at - 1);
     const uint8_t *bytes = object == NULL
                                ? NULL
-                               : hs_elf_bytes_at(object->elf, at - object->bias - FRAMES_CALL_BYTES,
-                                                 FRAMES_CALL_BYTES);
-    if (bytes == NULL)
-        return false;
-    if (bytes[2] == 0xe8)
-        return true;
-    for (unsigned i = 0; i + 1 < FRAMES_CALL_BYTES; i++)
-        if (bytes[i] == 0xff && (bytes[i + 1] >> 3 & 7) == 2)
-            return true;
-    return false;
+                               : hs_elf_bytes_at(object->elf, at - object->bias - HS_CALL_BYTES_MAX,
+                                                 HS_CALL_BYTES_MAX);
+    return bytes != NULL && hs_code_ends_in_call(bytes);
 }
 
 static bool by_tables(const struct hs_frames *f, struct hs_frame *ret)
@@ -53,49 +39,49 @@ static bool by_tables(const struct hs_frames *f, struct hs_frame *ret)
     if (!hs_unwind_image_step(&f->native->image, &f->native->objects, &f->r, f->is_return_address,
                               &step))
         return false;
-    if (step.caller.value[HS_RIP] == 0)
+    if (step.caller.value[HS_REG_PC] == 0)
         step.is_outermost = true; /* as start code without such a rule says it */
-    if (!step.is_outermost && !is_code(f->native, step.caller.value[HS_RIP]))
+    if (!step.is_outermost && !is_code(f->native, step.caller.value[HS_REG_PC]))
         return false;
-    if (!step.is_signal_frame && is_inside(f, f->r.value[HS_RSP]) && step.cfa > f->extent.end)
+    if (!step.is_signal_frame && is_inside(f, f->r.value[HS_REG_SP]) && step.cfa > f->extent.end)
         return false;
     *ret = step;
     return true;
 }
 
-static struct hs_frame made_step(const struct hs_frames *f, hs_addr return_at, hs_addr rip)
+static struct hs_frame made_step(const struct hs_frames *f, hs_addr return_at, hs_addr pc)
 {
     struct hs_frame step = {.cfa = return_at + HS_WORD_BYTES, .caller = f->r};
-    step.caller.known &= FRAMES_CALLEE_SAVED | UINT32_C(1) << HS_RBP;
-    step.caller.known |= UINT32_C(1) << HS_RSP | UINT32_C(1) << HS_RIP;
-    step.caller.value[HS_RSP] = step.cfa;
-    step.caller.value[HS_RIP] = rip;
-    step.saved_at[HS_RIP] = return_at;
+    step.caller.known &= HS_REGS_CALLEE_SAVED;
+    step.caller.known |= UINT64_C(1) << HS_REG_SP | UINT64_C(1) << HS_REG_PC;
+    step.caller.value[HS_REG_SP] = step.cfa;
+    step.caller.value[HS_REG_PC] = pc;
+    step.saved_at[HS_REG_PC] = return_at;
     return step;
 }
 
-/* push %rbp; mov %rsp, %rbp: compilers of code at run time keep to it. */
+/* A frame pointer, which leads to the one before it: compilers of code at run time keep to it. */
 static bool by_pointer(const struct hs_frames *f, struct hs_frame *ret)
 {
-    hs_addr rbp = f->r.value[HS_RBP];
-    uint64_t saved, rip;
-    if (!hs_register_known(&f->r, HS_RBP) || rbp % HS_WORD_BYTES != 0 || !is_inside(f, rbp) ||
-        rbp < f->r.value[HS_RSP] || !hs_image_u64(&f->native->image, rbp, &saved) ||
-        !hs_image_u64(&f->native->image, rbp + HS_WORD_BYTES, &rip) || !is_code(f->native, rip) ||
-        (saved != 0 && saved <= rbp))
+    hs_addr fp = f->r.value[HS_REG_FP];
+    uint64_t saved, pc;
+    if (!hs_register_known(&f->r, HS_REG_FP) || fp % HS_WORD_BYTES != 0 || !is_inside(f, fp) ||
+        fp < f->r.value[HS_REG_SP] || !hs_image_u64(&f->native->image, fp, &saved) ||
+        !hs_image_u64(&f->native->image, fp + HS_WORD_BYTES, &pc) || !is_code(f->native, pc) ||
+        (saved != 0 && saved <= fp))
         return false;
-    if (hs_objects_object_at(&f->native->objects, rip) != NULL && !follows_call(f->native, rip))
+    if (hs_objects_object_at(&f->native->objects, pc) != NULL && !follows_call(f->native, pc))
         return false;
-    *ret = made_step(f, rbp + HS_WORD_BYTES, rip);
-    ret->caller.known &= ~FRAMES_CALLEE_SAVED;
-    ret->caller.value[HS_RBP] = saved;
-    ret->saved_at[HS_RBP] = rbp;
+    *ret = made_step(f, fp + HS_WORD_BYTES, pc);
+    ret->caller.known &= ~HS_REGS_CALLEE_SAVED | UINT64_C(1) << HS_REG_FP;
+    ret->caller.value[HS_REG_FP] = saved;
+    ret->saved_at[HS_REG_FP] = fp;
     return true;
 }
 
 static bool by_guess(const struct hs_frames *f, struct hs_frame *ret)
 {
-    hs_addr at = (f->r.value[HS_RSP] + HS_WORD_BYTES - 1) & ~(hs_addr)(HS_WORD_BYTES - 1);
+    hs_addr at = (f->r.value[HS_REG_SP] + HS_WORD_BYTES - 1) & ~(hs_addr)(HS_WORD_BYTES - 1);
     for (unsigned i = 0; i < FRAMES_GUESS_BYTES / HS_WORD_BYTES; i++, at += HS_WORD_BYTES) {
         uint64_t word;
         if (!is_inside(f, at) || !hs_image_u64(&f->native->image, at, &word))
@@ -108,26 +94,26 @@ static bool by_guess(const struct hs_frames *f, struct hs_frame *ret)
     return false;
 }
 
-/* Where the words of the frame at hand begin. Below rsp only what was interrupted keeps data. */
+/* Where the words of the frame at hand begin. Below sp only what was interrupted keeps data. */
 static hs_addr frame_low(const struct hs_frames *f, bool is_contiguous)
 {
-    hs_addr rsp = f->r.value[HS_RSP];
+    hs_addr sp = f->r.value[HS_REG_SP];
     if (is_contiguous)
         return f->end;
-    if (f->is_return_address || rsp - f->extent.mapping_begin < FRAMES_RED_ZONE)
-        return rsp;
-    return rsp - FRAMES_RED_ZONE;
+    if (f->is_return_address || sp < f->extent.mapping_begin + HS_RED_ZONE_BYTES)
+        return sp;
+    return sp - HS_RED_ZONE_BYTES;
 }
 
 void hs_frames_begin(struct hs_native *native, const struct hs_thread *thread,
                      struct hs_frames *ret)
 {
-    struct hs_frames f = {.native = native, .r = hs_unwind_registers(thread)};
+    struct hs_frames f = {.native = native, .r = hs_registers_of(&thread->regs)};
     f.has_extent = hs_native_stack_extent(native, thread, &f.extent);
     /* Until a frame lies there all of it belongs to none: what the thread left when it went to
      * another stack is not known. */
     f.end = f.extent.mapping_begin;
-    if (is_inside(&f, f.r.value[HS_RSP]))
+    if (is_inside(&f, f.r.value[HS_REG_SP]))
         f.end = frame_low(&f, false);
     *ret = f;
 }
@@ -135,8 +121,8 @@ void hs_frames_begin(struct hs_native *native, const struct hs_thread *thread,
 /* Finds the step out of the frame at hand, and its words. */
 static bool frame_measure(struct hs_frames *f)
 {
-    hs_addr rsp = f->r.value[HS_RSP];
-    bool inside = is_inside(f, rsp);
+    hs_addr sp = f->r.value[HS_REG_SP];
+    bool inside = is_inside(f, sp);
     f->method = HS_FRAME_BY_TABLES;
     if (!by_tables(f, &f->step)) {
         f->method = HS_FRAME_BY_POINTER;
@@ -146,17 +132,17 @@ static bool frame_measure(struct hs_frames *f)
                 return false;
         }
     }
-    f->low = f->high = rsp;
+    f->low = f->high = sp;
     if (!inside)
         return true;
-    f->low = frame_low(f, f->was_inside && f->end <= rsp && f->is_return_address);
+    f->low = frame_low(f, f->was_inside && f->end <= sp && f->is_return_address);
     f->high = f->step.cfa;
     if (!f->step.is_signal_frame && (f->high < f->low || f->high > f->extent.end))
         f->high = f->extent.end;
-    /* Of a signal frame that is the interrupted rsp, perhaps of another stack; below it is the red
+    /* Of a signal frame that is the interrupted sp, perhaps of another stack; below it is the red
      * zone of what was interrupted. */
-    if (f->step.is_signal_frame && is_inside(f, f->high) && f->high - f->low > FRAMES_RED_ZONE)
-        f->high -= FRAMES_RED_ZONE;
+    if (f->step.is_signal_frame && is_inside(f, f->high) && f->high - f->low > HS_RED_ZONE_BYTES)
+        f->high -= HS_RED_ZONE_BYTES;
     else if (f->step.is_signal_frame)
         f->high = f->low;
     if (f->was_inside && f->low < f->end) /* a stack that was left and entered again, lower */
@@ -173,14 +159,15 @@ bool hs_frames_next(struct hs_frames *f)
     if (f->is_whole || f->native->n_frames >= FRAMES_MAX)
         return false;
     if (f->number != 0) {
-        hs_addr from = f->r.value[HS_RSP];
+        hs_addr from = f->r.value[HS_REG_SP];
         f->is_return_address = !f->step.is_signal_frame;
         f->r = f->step.caller;
-        bool rises = f->r.value[HS_RSP] > from && f->r.value[HS_RSP] - from >= HS_WORD_BYTES;
+        bool rises = f->r.value[HS_REG_SP] > from && f->r.value[HS_REG_SP] - from >= HS_WORD_BYTES;
         if (!rises && ++f->n_switches > FRAMES_MAX_SWITCHES)
             return false;
     }
-    if (!hs_register_known(&f->r, HS_RSP) || !hs_register_known(&f->r, HS_RIP) || !frame_measure(f))
+    if (!hs_register_known(&f->r, HS_REG_SP) || !hs_register_known(&f->r, HS_REG_PC) ||
+        !frame_measure(f))
         return false;
     f->number++;
     f->native->n_frames++;

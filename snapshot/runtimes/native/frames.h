@@ -18,8 +18,8 @@ struct hs_frames {
     bool has_extent;
     /* The frame at hand. */
     uint32_t number;        /* from 1 */
-    struct hs_registers r;  /* rip and rsp known */
-    bool is_return_address; /* rip is where a call will return; else it stands at rip */
+    struct hs_registers r;  /* pc and sp known */
+    bool is_return_address; /* pc is where a call will return; else it stands at pc */
     hs_addr low, high;      /* its words in the thread's own stack; equal when there are none */
     struct hs_frame step;   /* cfa, the caller, where registers were saved */
     uint8_t method;         /* how `step` was found */

@@ -57,11 +57,11 @@ static hs_status label_described(const struct hs_frames *f, const struct hs_loca
     return intern(f->native, text, &ret->unit, err);
 }
 
-/* Where the function that holds `rip` begins, by the frame tables: so that all its frames have one
+/* Where the function that holds `pc` begins, by the frame tables: so that all its frames have one
  * name. */
-static hs_addr function_begin(const struct hs_object *object, hs_addr rip)
+static hs_addr function_begin(const struct hs_object *object, hs_addr pc)
 {
-    hs_addr begin, end, vaddr = rip - object->bias;
+    hs_addr begin, end, vaddr = pc - object->bias;
     return object->cfi != NULL && hs_cfi_function_at(object->cfi, vaddr, &begin, &end) ? begin
                                                                                        : vaddr;
 }
@@ -70,17 +70,17 @@ static hs_addr function_begin(const struct hs_object *object, hs_addr rip)
 static hs_status label_by_symbol(const struct hs_frames *f, const struct hs_object *object,
                                  struct hs_native_frame_label *ret, struct hs_error *err)
 {
-    hs_addr rip = f->r.value[HS_RIP] - (f->is_return_address ? 1 : 0);
+    hs_addr pc = f->r.value[HS_REG_PC] - (f->is_return_address ? 1 : 0);
     char function[HS_VARIABLE_NAME_BYTES];
     const struct hs_elf_symbol *symbol =
         object == NULL ? NULL
-                       : hs_elf_symbol_at(hs_native_symbols(object), rip - object->bias, NULL);
+                       : hs_elf_symbol_at(hs_native_symbols(object), pc - object->bias, NULL);
     if (object == NULL)
         snprintf(function, sizeof function, "code at 0x%llx",
-                 (unsigned long long)f->r.value[HS_RIP]);
+                 (unsigned long long)f->r.value[HS_REG_PC]);
     else if (symbol == NULL)
         snprintf(function, sizeof function, "%s+0x%llx", object->name,
-                 (unsigned long long)function_begin(object, rip));
+                 (unsigned long long)function_begin(object, pc));
     else
         hs_native_symbol_name(symbol->name, function, sizeof function);
     HS_TRY(intern(f->native, function, &ret->function, err));
@@ -96,7 +96,7 @@ hs_status hs_native_label_frame(const struct hs_frames *frames, struct hs_locals
     struct hs_native *native = frames->native;
     struct hs_native_frame_label label = {.number = frames->number};
     const struct hs_object *object = hs_objects_object_at(
-        &native->objects, frames->r.value[HS_RIP] - (frames->is_return_address ? 1 : 0));
+        &native->objects, frames->r.value[HS_REG_PC] - (frames->is_return_address ? 1 : 0));
     hs_type_file types =
         object == NULL ? 0 : native->of_object[object - native->objects.objects].types;
     if (object != NULL)

@@ -118,7 +118,7 @@ static void find_section(const struct hs_elf *elf, hs_addr vaddr, struct hs_elf_
 }
 
 /* The executable has a copy of a library's variable when its code uses it directly (System V ABI,
- * R_X86_64_COPY): the library's debug information knows the type. */
+ * a copy relocation): the library's debug information knows the type. */
 static hs_status describe_copy(struct hs_native *native, const char *name,
                                struct hs_native_variable *v, struct hs_error *err)
 {

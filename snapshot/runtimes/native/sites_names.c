@@ -90,8 +90,8 @@ hs_status hs_native_name_place(struct hs_native *native, struct hs_locals *local
                              ? 0
                              : native->of_object[place->object - native->objects.objects].types;
     if (types != 0 && native->ctypes != NULL) {
-        const struct hs_registers registers = {.value = {[HS_RIP] = place->address},
-                                               .known = UINT32_C(1) << HS_RIP};
+        const struct hs_registers registers = {.value = {[HS_REG_PC] = place->address},
+                                               .known = UINT64_C(1) << HS_REG_PC};
         const struct hs_memory_reader memory = hs_unwind_image_reader(&native->image);
         const struct hs_frame_place at = {.file = types,
                                           .bias = place->object->bias,

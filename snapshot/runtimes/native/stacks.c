@@ -5,8 +5,8 @@
  * variable in that register names it, and one that saves the register again shows that none did.
  * The registers of the thread itself are the first words that wait.
  *
- *   frame 1   rbx in the thread         -> waits -> named by a variable of frame 1, 2, ...
- *   frame 2   saves rbx at sp+8         -> the one before is no variable's; this one waits
+ *   frame 1   r3 in the thread          -> waits -> named by a variable of frame 1, 2, ...
+ *   frame 2   saves r3 at sp+8          -> the one before is no variable's; this one waits
  */
 #include <stdio.h>
 #include <string.h>
@@ -20,18 +20,8 @@ enum {
     STACKS_LAST = 100,
     STACKS_CARRIED = 16,
     STACKS_ARGUMENT_BYTES = 128, /* at the bottom of a frame may be its callee's arguments */
-    STACKS_WAITING = HS_RIP,     /* registers in front of the instruction pointer */
+    STACKS_WAITING = HS_N_DATA_REGISTERS,
 };
-
-static const char *const register_names[STACKS_WAITING] = {"rax", "rdx", "rcx", "rbx", "rsi", "rdi",
-                                                           "rbp", "rsp", "r8",  "r9",  "r10", "r11",
-                                                           "r12", "r13", "r14", "r15"};
-
-/* What a callee may overwrite: no variable of a frame further out is in them. */
-#define STACKS_CALLER_SAVED                                                                        \
-    (UINT32_C(1) << HS_RAX | UINT32_C(1) << HS_RDX | UINT32_C(1) << HS_RCX |                       \
-     UINT32_C(1) << HS_RSI | UINT32_C(1) << HS_RDI | UINT32_C(1) << HS_R8 | UINT32_C(1) << HS_R9 | \
-     UINT32_C(1) << HS_R10 | UINT32_C(1) << HS_R11)
 
 /* A register's word of which it is not known yet whose it is. */
 struct waiting {
@@ -149,7 +139,7 @@ static hs_status add_in_local(struct stacks *s, const struct hs_native_frame_lab
  * to and its name says how little is known. */
 static hs_status add_in_slot(struct stacks *s, hs_addr at, uint64_t word)
 {
-    hs_addr sp = s->frames.r.value[HS_RSP];
+    hs_addr sp = s->frames.r.value[HS_REG_SP];
     bool is_argument = !s->callee_is_known && at - s->frames.low < STACKS_ARGUMENT_BYTES;
     bool is_bare = s->label.has_locals && s->locals->is_complete && !is_argument;
     struct hs_native_variable v = variable_in(s, HS_ROOT_STACK, &s->label);
@@ -183,11 +173,11 @@ static hs_status settle(struct stacks *s, unsigned number)
     w->is_waiting = false;
     v.begin = w->address;
     if (w->address == 0) {
-        snprintf(v.text, sizeof v.text, "register %s", register_names[number]);
+        snprintf(v.text, sizeof v.text, "register %s", hs_register_name(number));
         HS_TRY(hs_native_name(s->native, &v.leaf.group_unit, s->err, "registers"));
     } else {
         snprintf(v.text, sizeof v.text, "%s saved %s", function_of(s, &w->home),
-                 register_names[number]);
+                 hs_register_name(number));
     }
     return hs_native_add_slot(s->native, &v, 0, w->address, w->word, s->err);
 }
@@ -283,7 +273,7 @@ static hs_status add_frame(struct stacks *s)
         if (!is_saved_here(s, at))
             HS_TRY(add_stack_word(s, at, word));
     for (unsigned i = 0; !s->frames.is_return_address && i < STACKS_WAITING; i++)
-        if ((STACKS_CALLER_SAVED >> i & 1) != 0)
+        if ((HS_REGS_CALLER_SAVED >> i & 1) != 0)
             HS_TRY(settle(s, i));
     HS_TRY(wait_for_saved(s));
     carry_arguments(s);

@@ -109,7 +109,7 @@ bool hs_native_static_tls(const struct hs_native *native, const struct hs_thread
                           hs_addr *ret_begin, hs_addr *ret_end)
 {
     struct hs_native_tcb tcb;
-    if (!hs_native_read_tcb(native, thread->regs.fs_base, &tcb))
+    if (!hs_native_read_tcb(native, hs_regs_thread_pointer(&thread->regs), &tcb))
         return false;
     *ret_begin = tcb.tls_begin;
     *ret_end = tcb.end;
@@ -134,7 +134,7 @@ static bool mapped_extent(const struct hs_native *native, const struct hs_thread
                 0)
                 m = &native->target.mappings[i];
     if (m == NULL)
-        m = hs_target_mapping_at(&native->target, thread->regs.rsp);
+        m = hs_target_mapping_at(&native->target, hs_regs_sp(&thread->regs));
     if (m == NULL || !m->readable || m->inode != 0 ||
         hs_objects_object_at(&native->objects, m->begin) != NULL)
         return false;
@@ -147,8 +147,8 @@ bool hs_native_stack_extent(const struct hs_native *native, const struct hs_thre
 {
     struct hs_stack_extent extent;
     struct hs_native_tcb tcb;
-    hs_addr sp = thread->regs.rsp;
-    bool has_tcb = hs_native_read_tcb(native, thread->regs.fs_base, &tcb);
+    hs_addr sp = hs_regs_sp(&thread->regs);
+    bool has_tcb = hs_native_read_tcb(native, hs_regs_thread_pointer(&thread->regs), &tcb);
     if (has_tcb && tcb.stack_end != 0)
         extent = (struct hs_stack_extent){tcb.stack_begin, tcb.stack_begin, tcb.tls_begin};
     else if (!mapped_extent(native, thread, &extent))
@@ -166,7 +166,7 @@ bool hs_native_stack_extent(const struct hs_native *native, const struct hs_thre
 static bool is_of_thread(const struct hs_native *native, hs_addr tcb)
 {
     for (size_t i = 0; i < native->target.n_threads; i++)
-        if (native->target.threads[i].regs.fs_base == tcb)
+        if (hs_regs_thread_pointer(&native->target.threads[i].regs) == tcb)
             return true;
     return false;
 }
@@ -263,7 +263,7 @@ void hs_native_each_loader_range(struct hs_native *native,
         const struct hs_thread *thread = &native->target.threads[i];
         struct hs_native_tcb tcb;
         if (thread->tid == native->target.pid &&
-            hs_native_read_tcb(native, thread->regs.fs_base, &tcb))
+            hs_native_read_tcb(native, hs_regs_thread_pointer(&thread->regs), &tcb))
             visit_pages(&walk, tcb.tls_begin, tcb.end);
     }
 }

@@ -2,7 +2,7 @@
  * stacks that it keeps of threads that have ended.
  *
  *   | guard | stack ........ frames | static TLS | control block | padding |
- *   block                           tls_begin    tcb = fs_base   end      block + size
+ *   block                           tls_begin    tcb = tp        end      block + size
  *
  * Nothing of this has a stable layout but the first three words of a control block (System V ABI
  * and glibc's tcbhead_t: tcb, dtv, self). The rest is found by its values. */

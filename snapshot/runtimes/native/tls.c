@@ -1,7 +1,7 @@
 /* Thread-local variables, and the control block of each thread.
  *
- *   fs_base - offset   static blocks: of the program and the libraries that it started with
- *   fs_base            control block: tcb, dtv, self, ... pthread_setspecific's values ...
+ *   tp - offset   static blocks: of the program and the libraries that it started with
+ *   tp            control block: tcb, dtv, self, ... pthread_setspecific's values ...
  *   dtv[16 * module]   where a module's block is in this thread; dynamic ones are malloc memory
  *
  * Source: System V ABI, "ELF Handling For Thread-Local Storage"; glibc's dtv_t and struct pthread,
@@ -285,7 +285,7 @@ static hs_status scan_thread(struct hs_native *native, const struct tls_all *all
     size_t number = all->statics[at].of;
     const struct hs_thread *thread = &native->target.threads[number];
     struct tls t = {.native = native, .all = all, .number = number, .thread = thread, .err = err};
-    if (!hs_native_read_tcb(native, thread->regs.fs_base, &t.tcb))
+    if (!hs_native_read_tcb(native, hs_regs_thread_pointer(&thread->regs), &t.tcb))
         return HS_OK;
     t.static_end = all->statics[at].end;
     if (t.tcb.end > t.static_end)
@@ -332,7 +332,8 @@ static hs_status find_all(struct hs_native *native, struct tls_all *all, struct 
     }
     for (size_t i = 0; i < native->target.n_threads; i++) {
         struct tls t = {.native = native, .number = i, .err = err};
-        if (hs_native_read_tcb(native, native->target.threads[i].regs.fs_base, &t.tcb))
+        if (hs_native_read_tcb(native, hs_regs_thread_pointer(&native->target.threads[i].regs),
+                               &t.tcb))
             HS_TRY(find_of_thread(&t, all));
     }
     all->n_modules = hs_owned_ranges_disjoin(all->modules, all->n_modules);

@@ -39,8 +39,8 @@ static void dump_pause(unsigned attempt)
 static bool dump_is_calm(const struct hs_dump_session *s)
 {
     for (size_t i = 0; i < s->target->n_threads; i++) {
-        const struct user_regs_struct *regs = &s->target->threads[i].regs;
-        if ((int64_t)regs->orig_rax < 0 && hs_spans_find(&s->rt.code, regs->rip) == NULL)
+        const struct hs_regs *regs = &s->target->threads[i].regs;
+        if (!hs_regs_in_call(regs) && hs_spans_find(&s->rt.code, hs_regs_pc(regs)) == NULL)
             return false; /* neither in a system call nor in OCaml code */
     }
     return true;

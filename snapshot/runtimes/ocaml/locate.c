@@ -30,7 +30,6 @@ enum {
 };
 
 enum { CHUNK_HEAD_4_13 = 6, CHUNK_HEAD_4_14 = 7, CHUNKS_MAX = 1 << 24 };
-#define ADDRESS_LIMIT (UINT64_C(1) << 47) /* of user space on x86-64 with four levels of pages */
 
 static hs_status locate_not_started(const struct hs_ocaml *rt, struct hs_error *err)
 {
@@ -49,7 +48,7 @@ static bool locate_young_is_sane(const struct hs_ocaml *rt)
     uint64_t all = rt->young_start | rt->young_end | rt->young_alloc_start | rt->young_alloc_end |
                    rt->young_ptr;
 
-    return all % HS_WORD == 0 && all < ADDRESS_LIMIT && rt->young_start != 0 &&
+    return all % HS_WORD == 0 && all < HS_USER_END && rt->young_start != 0 &&
            rt->young_start <= rt->young_alloc_start && rt->young_alloc_start <= rt->young_ptr &&
            rt->young_ptr <= rt->young_alloc_end && rt->young_alloc_end <= rt->young_end;
 }
@@ -61,7 +60,7 @@ static hs_status locate_state(struct hs_ocaml *rt, struct hs_error *err)
                        rt->objects->objects[0].name);
     if (rt->state == 0)
         return locate_not_started(rt, err);
-    if (rt->state % HS_WORD != 0 || rt->state >= ADDRESS_LIMIT)
+    if (rt->state % HS_WORD != 0 || rt->state >= HS_USER_END)
         return hs_fail(err, HS_TARGET, "the runtime state at %#llx is not sane",
                        (unsigned long long)rt->state);
     HS_TRY(hs_image_copy(rt->image, rt->target, rt->state, rt->state + STATE_WORDS * HS_WORD, err));
@@ -90,13 +89,13 @@ static hs_status locate_chunk(struct hs_ocaml *rt, hs_addr chunk, unsigned head_
                               struct hs_error *err)
 {
     *ret_sane = false;
-    if (chunk % HS_WORD != 0 || chunk >= ADDRESS_LIMIT || chunk < CHUNK_HEAD_4_14 * HS_WORD)
+    if (chunk % HS_WORD != 0 || chunk >= HS_USER_END || chunk < CHUNK_HEAD_4_14 * HS_WORD)
         return HS_OK;
     hs_addr head = chunk - (uint64_t)head_words * HS_WORD;
     HS_TRY(hs_image_copy(rt->image, rt->target, head, chunk, err));
     *ret_sane = hs_image_u64(rt->image, head + 2 * HS_WORD, ret_bytes) &&
                 hs_image_u64(rt->image, head + 3 * HS_WORD, ret_next) && *ret_bytes != 0 &&
-                *ret_bytes % HS_WORD == 0 && *ret_bytes < ADDRESS_LIMIT - chunk &&
+                *ret_bytes % HS_WORD == 0 && *ret_bytes < HS_USER_END - chunk &&
                 (*ret_next == 0 || *ret_next > chunk + *ret_bytes);
     return HS_OK;
 }

@@ -3,8 +3,8 @@
 #ifndef HS_OCAML_MENTIONS_H
 #define HS_OCAML_MENTIONS_H
 
+#include "arch/operands.h"
 #include "ocaml.h"
-#include "symbols/operands.h"
 
 enum { HS_MENTIONS_MAX = 256 };
 

@@ -55,7 +55,7 @@ struct hs_ocaml {
     uint32_t chunk_head_words;  /* 6 in 4.13, 7 in 4.14 */
     hs_addr state;              /* Caml_state */
     hs_addr young_start, young_end, young_alloc_start, young_alloc_end;
-    hs_addr young_ptr;    /* the true one: from r15 while OCaml code runs */
+    hs_addr young_ptr;    /* the true one: from a register while OCaml code runs */
     uint64_t heap_words;  /* stat_heap_wsz: the proof of the chunk list */
     uint64_t heap_chunks; /* stat_heap_chunks */
     uint64_t heap_blocks; /* OCaml 5, where heap_words is of them alone: the same for blocks */

@@ -11,6 +11,7 @@
 
 #include <stdio.h>
 
+#include "arch/registers.h"
 #include "base/alloc.h"
 #include "base/bisect.h"
 
@@ -22,10 +23,6 @@ enum {
     LOCAL_MAX_TABLES = 5,
     LOCAL_MAX_ITEMS = 1 << 24,
 };
-
-/* The order in which caml_call_gc saves them (amd64.S). */
-static const char *const saved_registers[HS_N_SAVED_REGISTERS] = {
-    "rax", "rbx", "rdi", "rsi", "rdx", "rcx", "r8", "r9", "r12", "r13", "r10", "r11", "rbp"};
 
 static const char *text_of(const struct hs_stack_walk *s, hs_str id)
 {
@@ -87,7 +84,7 @@ static hs_status walk_slot(struct hs_stack_walk *s, uint16_t live,
     hs_addr address = in_register ? s->gc_regs + (hs_addr)number * HS_WORD : s->sp + live;
     struct hs_root_leaf leaf;
     hs_addr target;
-    if (in_register && number >= HS_N_SAVED_REGISTERS)
+    if (in_register && number >= HS_OCAML_N_SAVED)
         return HS_OK;
     if (!hs_walk_u64(s->walk, address, &value) ||
         !hs_block_of_value(s->walk->blocks, value, &target))
@@ -96,7 +93,8 @@ static hs_status walk_slot(struct hs_stack_walk *s, uint16_t live,
     leaf.root.address = address;
     leaf.target = target;
     if (in_register)
-        return add_slot(s, &leaf, "register", saved_registers[number], label, group);
+        return add_slot(s, &leaf, "register", hs_register_name(hs_ocaml_saved[number]), label,
+                        group);
     snprintf(where, sizeof where, "sp+%u", live);
     return add_slot(s, &leaf, "slot", where, label, group);
 }
@@ -164,18 +162,16 @@ static hs_status walk_registers(struct hs_stack_walk *s, const struct hs_frame_l
 {
     const struct hs_target *target = s->walk->rt->target;
     for (size_t i = 0; i < target->n_threads; i++) {
-        const struct user_regs_struct *r = &target->threads[i].regs;
+        const struct hs_registers r = hs_registers_of(&target->threads[i].regs);
         if (target->threads[i].tid != s->thread->tid)
             continue;
-        const uint64_t values[HS_N_SAVED_REGISTERS] = {r->rax, r->rbx, r->rdi, r->rsi, r->rdx,
-                                                       r->rcx, r->r8,  r->r9,  r->r12, r->r13,
-                                                       r->r10, r->r11, r->rbp};
-        for (unsigned k = 0; k < HS_N_SAVED_REGISTERS; k++) {
+        for (unsigned k = 0; k < HS_OCAML_N_SAVED; k++) {
             struct hs_root_leaf leaf = hs_stack_leaf(s, HS_ROOT_REGISTER, label);
-            if (!hs_block_of_value(s->walk->blocks, values[k], &leaf.target))
+            if (!hs_block_of_value(s->walk->blocks, r.value[hs_ocaml_saved[k]], &leaf.target))
                 continue;
             leaf.root.certainty = HS_CONSERVATIVE;
-            HS_TRY(add_slot(s, &leaf, "register", saved_registers[k], label, group));
+            HS_TRY(
+                add_slot(s, &leaf, "register", hs_register_name(hs_ocaml_saved[k]), label, group));
         }
     }
     return HS_OK;

@@ -4,8 +4,6 @@
 
 #include "frame_label.h"
 
-enum { HS_N_SAVED_REGISTERS = 13 }; /* integer ones, in a gc_regs block */
-
 /* A run of OCaml frames. The C functions that its innermost frame called have theirs below `above`:
  * that frame's own stack pointer in OCaml 4, a place of the C stack in OCaml 5. */
 struct hs_stack_chunk {

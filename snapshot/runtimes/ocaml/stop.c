@@ -26,7 +26,6 @@
 
 enum {
     MAX_C_FRAMES = 1 << 16,
-    RED_ZONE_BYTES = 128,
     YOUNG_ALIGN = 8,
 };
 
@@ -191,7 +190,7 @@ static bool is_system_code(const struct judge *j, hs_addr pc)
 static bool judge_step(const struct judge *j, const struct hs_registers *r, bool is_return_address,
                        struct hs_frame *ret)
 {
-    hs_addr pc = r->value[HS_RIP];
+    hs_addr pc = r->value[HS_REG_PC];
     bool switches = j->rt->five != NULL && (is_system_code(j, pc) || is_ocaml_code(j, pc));
 
     return (switches ? hs_unwind_switch : hs_unwind_step)(j->rt->target, j->rt->objects, r,
@@ -235,14 +234,14 @@ static void set_stack(struct hs_ocaml *rt, struct hs_ocaml_thread *thread)
         return;
     }
     const struct hs_thread *kernel = hs_ocaml_kernel_thread(rt, thread->tid);
-    hs_addr sp = kernel != NULL ? kernel->regs.rsp : thread->sp;
+    hs_addr sp = kernel != NULL ? hs_regs_sp(&kernel->regs) : thread->sp;
     if (thread->sp != 0 && thread->sp < sp)
         sp = thread->sp; /* on a signal stack, or not this thread's */
     const struct hs_mapping *mapping = hs_target_mapping_at(rt->target, sp);
     if (mapping == NULL)
         return;
     thread->stack_begin =
-        sp - mapping->begin > RED_ZONE_BYTES ? sp - RED_ZONE_BYTES : mapping->begin;
+        sp - mapping->begin > HS_RED_ZONE_BYTES ? sp - HS_RED_ZONE_BYTES : mapping->begin;
     thread->stack_end = mapping->end;
 }
 
@@ -259,14 +258,14 @@ static void accept_unproven5(struct judge *j)
 {
     struct hs_ocaml_thread *t = j->thread;
     struct hs_error ignored = HS_ERROR_INIT;
-    hs_addr rsp = j->top.value[HS_RSP], link = j->domain->words[HS_STATE5_C_STACK];
+    hs_addr sp = j->top.value[HS_REG_SP], link = j->domain->words[HS_STATE5_C_STACK];
     uint64_t saved[2];
     if (link == 0)
         t->sp = 0;
     if (t->sp == 0)
         return; /* no OCaml code has run yet */
-    const struct hs_mapping *mapping = hs_target_mapping_at(j->rt->target, rsp);
-    bool agrees = link > rsp && mapping != NULL && link < mapping->end &&
+    const struct hs_mapping *mapping = hs_target_mapping_at(j->rt->target, sp);
+    bool agrees = link > sp && mapping != NULL && link < mapping->end &&
                   hs_target_read(j->rt->target, link, saved, sizeof saved, &ignored) == HS_OK &&
                   saved[0] == t->stack && saved[1] + HS_WORD == t->sp;
 
@@ -274,7 +273,7 @@ static void accept_unproven5(struct judge *j)
     j->stops->lacks_stack |= !agrees;
     set_conservative(j, t->stack_begin, agrees ? t->sp : t->stack_end);
     if (agrees) {
-        t->c_words_begin = rsp;
+        t->c_words_begin = sp;
         t->c_words_end = link;
     } else {
         t->sp = 0;
@@ -288,7 +287,7 @@ static void accept_unproven(struct judge *j)
 {
     struct hs_ocaml_thread *t = j->thread;
     struct hs_error ignored = HS_ERROR_INIT;
-    hs_addr rsp = j->top.value[HS_RSP];
+    hs_addr sp = j->top.value[HS_REG_SP];
     uint64_t saved;
     if (j->domain != NULL) {
         accept_unproven5(j);
@@ -297,31 +296,30 @@ static void accept_unproven(struct judge *j)
     if (t->sp == 0)
         return; /* no OCaml frame is recorded: the program begins or ends */
     bool agrees =
-        t->sp > rsp && t->sp < t->stack_end &&
+        t->sp > sp && t->sp < t->stack_end &&
         hs_target_read(j->rt->target, t->sp - HS_WORD, &saved, sizeof saved, &ignored) == HS_OK &&
         saved == t->pc;
     if (agrees) {
         j->stops->lacks_unwinding = true;
-        set_conservative(j, rsp, t->sp);
+        set_conservative(j, sp, t->sp);
         return;
     }
     j->stops->lacks_stack = true;
-    set_conservative(j, rsp, t->stack_end);
+    set_conservative(j, sp, t->stack_end);
     t->sp = 0;
 }
 
 /* OCaml 5: where the OCaml frame that made a direct call of C begins. The compiled code keeps its
- * stack pointer in a register that C preserves (emit.mlp of amd64, Iextcall): the one that leads
+ * stack pointer in a register that C preserves (emit.mlp, Iextcall): the one that leads
  * into the frame. */
 static hs_addr frame_begin(const struct judge *j, const struct hs_registers *r, hs_addr cfa)
 {
-    static const unsigned preserved[] = {HS_RBP, HS_RBX, HS_R12, HS_R13};
     hs_addr begin = 0;
 
-    for (size_t i = 0; i < sizeof preserved / sizeof *preserved; i++) {
-        uint64_t value = r->value[preserved[i]];
-        if (hs_register_known(r, preserved[i]) && value >= j->thread->stack_begin && value <= cfa &&
-            value > begin)
+    for (size_t i = 0; i < HS_OCAML_N_PRESERVED; i++) {
+        uint64_t value = r->value[hs_ocaml_preserved[i]];
+        if (hs_register_known(r, hs_ocaml_preserved[i]) && value >= j->thread->stack_begin &&
+            value <= cfa && value > begin)
             begin = value;
     }
     return begin != 0 ? begin : j->thread->stack_begin;
@@ -339,22 +337,22 @@ static void begin_above5(struct judge *j, const struct hs_frame *inner,
         return;
     }
     if (inner == NULL) {
-        set_conservative(j, j->top.value[HS_RSP], frame->cfa);
+        set_conservative(j, j->top.value[HS_REG_SP], frame->cfa);
     } else {
         set_conservative(j, frame_begin(j, &inner->caller, frame->cfa), frame->cfa);
-        t->c_words_begin = j->top.value[HS_RSP];
+        t->c_words_begin = j->top.value[HS_REG_SP];
         t->c_words_end = inner->cfa;
     }
     t->interrupted = interrupted;
     t->sp = frame->cfa;
-    t->pc = frame->caller.value[HS_RIP];
+    t->pc = frame->caller.value[HS_REG_PC];
 }
 
 /* `frame` leads out of OCaml code that has no descriptor for where it stands. */
 static void begin_above(struct judge *j, const struct hs_frame *inner, const struct hs_frame *frame,
                         hs_addr interrupted)
 {
-    hs_addr caller = frame->caller.value[HS_RIP];
+    hs_addr caller = frame->caller.value[HS_REG_PC];
     if (!is_ocaml_code(j, caller) && !is_system_code(j, caller)) {
         accept_unproven(j);
         return;
@@ -363,24 +361,26 @@ static void begin_above(struct judge *j, const struct hs_frame *inner, const str
         begin_above5(j, inner, frame, interrupted);
         return;
     }
-    set_conservative(j, j->top.value[HS_RSP], frame->cfa);
+    set_conservative(j, j->top.value[HS_REG_SP], frame->cfa);
     j->thread->interrupted = interrupted;
     j->thread->sp = frame->cfa;
     j->thread->pc = caller;
 }
 
-/* While OCaml code runs, the allocation pointer is in r15. */
+/* While OCaml code runs, the allocation pointer is in a register. */
 static void take_young_ptr(struct judge *j, const struct hs_registers *r)
 {
-    uint64_t young = r->value[HS_R15];
+    uint64_t young = r->value[HS_REG_OCAML_YOUNG];
     hs_addr begin = j->domain != NULL ? j->domain->young_start : j->rt->young_alloc_start;
     hs_addr end = j->domain != NULL ? j->domain->young_end : j->rt->young_alloc_end;
 
-    if (!hs_register_known(r, HS_R15) || young % YOUNG_ALIGN != 0 || young < begin || young > end)
+    if (!hs_register_known(r, HS_REG_OCAML_YOUNG) || young % YOUNG_ALIGN != 0 || young < begin ||
+        young > end)
         retry(j, "in the middle of an allocation");
     else if (j->domain == NULL)
         j->stops->young_ptr = young;
-    else if (!hs_register_known(r, HS_R14) || r->value[HS_R14] != j->domain->state)
+    else if (!hs_register_known(r, HS_REG_OCAML_STATE) ||
+             r->value[HS_REG_OCAML_STATE] != j->domain->state)
         retry(j, "in transition code of the runtime");
     else
         j->domain->young_ptr = young;
@@ -390,14 +390,12 @@ static void take_young_ptr(struct judge *j, const struct hs_registers *r)
  * a register, as a number. */
 static bool is_resuming(const struct judge *j)
 {
-    static const unsigned may_hold[] = {HS_RAX, HS_RBX, HS_RDI, HS_RSI, HS_RDX,
-                                        HS_RCX, HS_R8,  HS_R9,  HS_R12, HS_R13};
     struct hs_error ignored = HS_ERROR_INIT;
     uint64_t info[HS_STACK5_BYTES / HS_WORD];
 
-    for (size_t i = 0; i < sizeof may_hold / sizeof *may_hold; i++) {
-        uint64_t value = j->top.value[may_hold[i]];
-        if (value % HS_WORD == 1 && value > UINT64_C(1) << 16 && value < UINT64_C(1) << 47 &&
+    for (size_t i = 0; i < HS_OCAML_N_ARGUMENTS; i++) {
+        uint64_t value = j->top.value[hs_ocaml_saved[i]];
+        if (value % HS_WORD == 1 && value > UINT64_C(1) << 16 && value < HS_USER_END &&
             value - 1 != j->thread->stack &&
             hs_target_read(j->rt->target, value - 1, info, sizeof info, &ignored) == HS_OK &&
             hs_ocaml5_is_stack(value - 1, info))
@@ -413,7 +411,7 @@ static void judge_ocaml(struct judge *j)
     if (j->domain != NULL && is_resuming(j))
         retry(j, "resuming a continuation");
     if (hs_unwind_step(j->rt->target, j->rt->objects, &j->top, false, &frame))
-        begin_above(j, NULL, &frame, j->top.value[HS_RIP]);
+        begin_above(j, NULL, &frame, j->top.value[HS_REG_PC]);
     else
         accept_unproven(j);
 }
@@ -422,7 +420,7 @@ static void judge_ocaml(struct judge *j)
 static void judge_call(struct judge *j, const struct hs_frame *inner)
 {
     struct hs_frame frame;
-    hs_addr return_address = inner->caller.value[HS_RIP];
+    hs_addr return_address = inner->caller.value[HS_REG_PC];
     if (return_address == j->thread->pc && inner->cfa == j->thread->sp)
         return; /* the saved state is true */
     take_young_ptr(j, &inner->caller);
@@ -436,16 +434,16 @@ static void judge_c(struct judge *j)
 {
     struct hs_registers r = j->top;
     struct hs_frame frame;
-    judge_c_frame(j, r.value[HS_RIP]);
+    judge_c_frame(j, r.value[HS_REG_PC]);
     for (unsigned i = 0; i < MAX_C_FRAMES; i++) {
         if (!judge_step(j, &r, i != 0, &frame))
             break;
         /* the runtime of OCaml 5 marks its own transitions so, too */
-        if (frame.is_signal_frame && !is_system_code(j, r.value[HS_RIP])) {
+        if (frame.is_signal_frame && !is_system_code(j, r.value[HS_REG_PC])) {
             retry(j, "in a signal handler");
             break;
         }
-        hs_addr pc = frame.caller.value[HS_RIP];
+        hs_addr pc = frame.caller.value[HS_REG_PC];
         if (is_ocaml_code(j, pc)) {
             judge_call(j, &frame);
             return;
@@ -462,10 +460,10 @@ static void judge_current(struct judge *j)
     const struct hs_thread *kernel = hs_ocaml_kernel_thread(j->rt, tid);
     if (kernel == NULL)
         return; /* its kernel thread is gone or unknown: what it saved is all there is */
-    j->top = hs_unwind_registers(kernel);
-    j->in_system_call = (int64_t)kernel->regs.orig_rax >= 0;
+    j->top = hs_registers_of(&kernel->regs);
+    j->in_system_call = hs_regs_in_call(&kernel->regs);
     j->is_safe = false;
-    hs_addr pc = kernel->regs.rip;
+    hs_addr pc = hs_regs_pc(&kernel->regs);
     if (is_system_code(j, pc)) {
         retry(j, "in transition code of the runtime");
         accept_unproven(j);
@@ -479,16 +477,16 @@ static void judge_current(struct judge *j)
 /* The thread that stands in for a blocked domain runs C alone. */
 static void judge_backup(struct judge *j, const struct hs_thread *kernel)
 {
-    struct hs_registers r = hs_unwind_registers(kernel);
+    struct hs_registers r = hs_registers_of(&kernel->regs);
     struct hs_frame frame;
 
-    j->in_system_call = (int64_t)kernel->regs.orig_rax >= 0;
+    j->in_system_call = hs_regs_in_call(&kernel->regs);
     j->is_safe = false;
-    judge_c_frame(j, r.value[HS_RIP]);
+    judge_c_frame(j, r.value[HS_REG_PC]);
     for (unsigned i = 0; i < MAX_C_FRAMES; i++) {
         if (!judge_step(j, &r, i != 0, &frame))
             return;
-        judge_c_frame(j, frame.caller.value[HS_RIP] - 1);
+        judge_c_frame(j, frame.caller.value[HS_REG_PC] - 1);
         r = frame.caller;
     }
 }

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "arch/calls.h"
 #include "base/progress.h"
 #include "copy_private.h"
 
@@ -79,11 +80,11 @@ static bool call_is_fault(int number)
 
 static enum hs_copy_called call_result(struct hs_copy_call *call)
 {
-    struct user_regs_struct regs;
+    struct hs_regs regs;
 
     if (ptrace(PTRACE_GETREGS, call->tid, NULL, &regs) != 0)
         return HS_CALLED_GONE;
-    call->result = (int64_t)regs.rax;
+    call->result = hs_regs_call_result(&regs);
     return HS_CALLED;
 }
 
@@ -129,18 +130,9 @@ static enum hs_copy_called call_run(struct hs_copy_call *call, int n_stops)
 enum hs_copy_called hs_copy_call(struct hs_copy_call *call, uint64_t number,
                                  const uint64_t arguments[5])
 {
-    struct user_regs_struct regs = call->base;
+    struct hs_regs regs = call->base;
 
-    regs.rip = call->code;
-    regs.rsp = call->stack;
-    regs.rax = number;
-    regs.orig_rax = UINT64_MAX;
-    regs.rdi = arguments[0];
-    regs.rsi = arguments[1];
-    regs.rdx = arguments[2];
-    regs.r10 = arguments[3];
-    regs.r8 = arguments[4];
-    regs.r9 = 0;
+    hs_regs_call(&regs, call->code, call->stack, number, arguments);
     if (ptrace(PTRACE_SETREGS, call->tid, NULL, &regs) != 0)
         return HS_CALLED_GONE;
     return call_run(call, 2);

@@ -2,6 +2,7 @@
  * be whole instructions of the program, only be there to be executed. */
 #include <string.h>
 
+#include "arch/calls.h"
 #include "base/alloc.h"
 #include "copy_private.h"
 
@@ -10,31 +11,11 @@
 #define CODE_MAPPING_BYTES_MAX ((hs_addr)256 << 20)
 #define CODE_SEARCH_BYTES_MAX ((uint64_t)512 << 20)
 
-/* syscall; ret */
-static const uint8_t code_call[] = {0x0f, 0x05, 0xc3};
-/* mov $15, %rax; syscall: how libraries return from handlers, and debuggers know it */
-static const uint8_t code_sigreturn[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
-/* mov $231, %eax; syscall (exit_group), mov $60, %eax; syscall (exit) */
-static const uint8_t code_leave_group[] = {0xb8, 0xe7, 0, 0, 0, 0x0f, 0x05};
-static const uint8_t code_leave[] = {0xb8, 0x3c, 0, 0, 0, 0x0f, 0x05};
-
-struct code_sought {
-    const uint8_t *bytes;
-    size_t n;
-    size_t to; /* member of struct hs_copy_code */
-};
-
-static const struct code_sought code_sought[] = {
-    {code_call, sizeof code_call, offsetof(struct hs_copy_code, call)},
-    {code_sigreturn, sizeof code_sigreturn, offsetof(struct hs_copy_code, sigreturn)},
-    {code_leave_group, sizeof code_leave_group, offsetof(struct hs_copy_code, leave)},
-    {code_leave, sizeof code_leave, offsetof(struct hs_copy_code, leave)},
-};
-enum { CODE_N_SOUGHT = sizeof code_sought / sizeof *code_sought };
-
-static hs_addr *code_member(struct hs_copy_code *code, const struct code_sought *sought)
+static hs_addr *code_member(struct hs_copy_code *code, enum hs_code_purpose purpose)
 {
-    return (hs_addr *)((char *)code + sought->to);
+    return purpose == HS_CODE_CALL        ? &code->call
+           : purpose == HS_CODE_SIGRETURN ? &code->sigreturn
+                                          : &code->leave;
 }
 
 bool hs_copy_code_is_whole(const struct hs_copy_code *code)
@@ -45,14 +26,15 @@ bool hs_copy_code_is_whole(const struct hs_copy_code *code)
 void hs_copy_code_search(struct hs_copy_code *code, const uint8_t *bytes, size_t n_bytes,
                          hs_addr address)
 {
-    for (size_t i = 0; i < CODE_N_SOUGHT; i++) {
-        const struct code_sought *sought = &code_sought[i];
+    for (size_t i = 0; i < hs_n_code_sequences; i++) {
+        const struct hs_code_sequence *sought = &hs_code_sequences[i];
         const uint8_t *found;
-        if (*code_member(code, sought) != 0)
+        hs_addr *member = code_member(code, sought->purpose);
+        if (*member != 0)
             continue;
-        found = memmem(bytes, n_bytes, sought->bytes, sought->n);
+        found = memmem(bytes, n_bytes, sought->bytes, sought->n_bytes);
         if (found != NULL)
-            *code_member(code, sought) = address + (hs_addr)(found - bytes);
+            *member = address + (hs_addr)(found - bytes);
     }
 }
 
@@ -113,22 +95,27 @@ hs_status hs_copy_code_find(const struct hs_target *target, struct hs_copy_code 
     return HS_OK;
 }
 
-static bool code_stands(const struct hs_target *target, const struct code_sought *sought,
+static bool code_stands(const struct hs_target *target, const struct hs_code_sequence *sought,
                         hs_addr address)
 {
     const struct hs_mapping *m = hs_target_mapping_at(target, address);
     struct hs_memory memory = target->live;
-    uint8_t bytes[CODE_OVERLAP_BYTES];
+    uint8_t bytes[sizeof sought->bytes];
 
-    return m != NULL && code_may_hold(target, m) && m->end - address >= sought->n &&
-           hs_memory_read(&memory, address, bytes, sought->n) == (ssize_t)sought->n &&
-           memcmp(bytes, sought->bytes, sought->n) == 0;
+    return m != NULL && code_may_hold(target, m) && m->end - address >= sought->n_bytes &&
+           hs_memory_read(&memory, address, bytes, sought->n_bytes) == sought->n_bytes &&
+           memcmp(bytes, sought->bytes, sought->n_bytes) == 0;
 }
 
 bool hs_copy_code_stands(const struct hs_target *target, const struct hs_copy_code *code)
 {
-    return code_stands(target, &code_sought[0], code->call) &&
-           code_stands(target, &code_sought[1], code->sigreturn) &&
-           (code_stands(target, &code_sought[2], code->leave) ||
-            code_stands(target, &code_sought[3], code->leave));
+    struct hs_copy_code seen = *code;
+    unsigned standing = 0;
+
+    for (size_t i = 0; i < hs_n_code_sequences; i++) {
+        const struct hs_code_sequence *sought = &hs_code_sequences[i];
+        if (code_stands(target, sought, *code_member(&seen, sought->purpose)))
+            standing |= 1U << sought->purpose;
+    }
+    return standing == (1U << HS_CODE_CALL | 1U << HS_CODE_SIGRETURN | 1U << HS_CODE_LEAVE);
 }

@@ -3,7 +3,7 @@
 #ifndef HS_COPY_COPY_PRIVATE_H
 #define HS_COPY_COPY_PRIVATE_H
 
-#include "frame.h"
+#include "arch/sigframe.h"
 #include "target/freeze.h"
 #include "target_private.h"
 
@@ -43,9 +43,7 @@ extern enum hs_copy_variant hs_copy_force;
 /* ---- code.c */
 /* Places in the target's code. 0: not found. */
 struct hs_copy_code {
-    hs_addr call;      /* syscall; ret */
-    hs_addr sigreturn; /* mov $15, %rax; syscall */
-    hs_addr leave;     /* mov $231 or $60, %eax; syscall */
+    hs_addr call, sigreturn, leave; /* enum hs_code_purpose */
 };
 
 bool hs_copy_code_is_whole(const struct hs_copy_code *code);
@@ -133,8 +131,8 @@ enum hs_copy_called {
 
 struct hs_copy_call {
     pid_t tid;
-    struct user_regs_struct base; /* for all that a call leaves as it is */
-    hs_addr code, stack;          /* of `syscall; ret`; the stack pointer */
+    struct hs_regs base; /* for all that a call leaves as it is */
+    hs_addr code, stack; /* of `syscall; ret`; the stack pointer */
     uint64_t deadline_ns;
     int64_t result;
     pid_t child;
@@ -157,15 +155,15 @@ struct hs_copy_caller {
     const struct hs_copy_plan *plan;
     struct hs_thread *thread;
     struct hs_copy_call call;
-    struct hs_copy_frame frame;
+    struct hs_sigframe frame;
     uint64_t deadline_ns;
     long options; /* of the thread while it calls */
     bool is_written, is_armed, is_masked, is_lost;
     char why[160]; /* no call can be made */
     size_t area_bytes;
-    uint8_t before[HS_COPY_AREA_BYTES_MAX]; /* the stack as it was */
-    uint8_t area[HS_COPY_AREA_BYTES_MAX];
-    uint8_t xstate[HS_COPY_AREA_BYTES_MAX];
+    uint8_t before[HS_SIGFRAME_BYTES_MAX]; /* the stack as it was */
+    uint8_t area[HS_SIGFRAME_BYTES_MAX];
+    uint8_t xstate[HS_SIGFRAME_BYTES_MAX];
 };
 
 /* Finds the thread, writes the frame, arms it. False with `why`; hs_copy_caller_close all the same.

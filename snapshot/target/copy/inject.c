@@ -302,7 +302,7 @@ hs_status hs_copy_make(struct hs_target *target, struct hs_copy **ret, char *why
     struct hs_copy *copy = memory;
     copy->memory = HS_MEMORY_INIT;
     hs_status status = hs_copy_saved_init(
-        &copy->saved, target->copy_plan->outlook.saved_bytes * 2 + HS_COPY_AREA_BYTES_MAX, err);
+        &copy->saved, target->copy_plan->outlook.saved_bytes * 2 + HS_SIGFRAME_BYTES_MAX, err);
     if (status == HS_OK)
         status = inject_into(target, copy, caller, why, why_bytes, err);
     if (status == HS_OK && why[0] == '\0') {

@@ -14,14 +14,13 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 
+#include "arch/calls.h"
 #include "base/alloc.h"
 #include "copy_private.h"
 #include "target/procfs.h"
 
-#define THREAD_CODE_SEGMENT_64 0x33
 #define THREAD_OPTIONS (PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE)
 #define THREAD_RESTORE_NS ((uint64_t)1000000000) /* to become whole again, however late it is */
-#define THREAD_CODE_BYTES 7                      /* of `mov $nr, %eax; syscall` */
 
 /* linux/rseq.h */
 #define THREAD_RSEQ_CS_AT 8
@@ -53,7 +52,7 @@ static bool thread_find(struct hs_copy_caller *caller)
             caller->thread = &target->threads[i];
     if (caller->thread == NULL)
         return thread_refuses(caller, "its main thread has ended");
-    if (caller->thread->regs.cs != THREAD_CODE_SEGMENT_64)
+    if (!hs_regs_may_call(&caller->thread->regs))
         return thread_refuses(caller, "it runs 32-bit code");
     return true;
 }
@@ -64,7 +63,7 @@ static bool thread_is_in_section(const struct hs_copy_caller *caller)
     struct __ptrace_rseq_configuration found = {0};
     struct thread_rseq_section section;
     struct hs_memory memory = caller->target->live;
-    uint64_t rip = caller->thread->regs.rip;
+    hs_addr pc = hs_regs_pc(&caller->thread->regs);
     hs_addr at = 0;
 
     if (ptrace(PTRACE_GET_RSEQ_CONFIGURATION, caller->thread->tid, (void *)sizeof found, &found) <
@@ -76,7 +75,7 @@ static bool thread_is_in_section(const struct hs_copy_caller *caller)
         at == 0)
         return false;
     return hs_memory_read(&memory, at, &section, sizeof section) != sizeof section ||
-           (rip >= section.begin && rip - section.begin < section.n_bytes);
+           (pc >= section.begin && pc - section.begin < section.n_bytes);
 }
 
 /* Calls from anywhere but one range of code become a signal. */
@@ -113,9 +112,9 @@ bool hs_copy_is_left_over(const struct hs_target *target)
     const struct hs_mapping *stack = thread_stack(target);
 
     for (size_t i = 0; stack != NULL && i < target->n_threads; i++) {
-        hs_addr sp = target->threads[i].regs.rsp;
+        hs_addr sp = hs_regs_sp(&target->threads[i].regs);
         if (target->threads[i].tid == target->pid && sp >= stack->begin && sp < stack->end)
-            return hs_copy_place_is_taken(stack->begin, sp);
+            return hs_sigframe_is_taken(stack->begin, sp);
     }
     return false;
 }
@@ -131,15 +130,15 @@ static bool thread_choose_place(struct hs_copy_caller *caller, size_t xstate_byt
 {
     const struct hs_mapping *stack = thread_stack(caller->target);
     struct hs_memory memory = caller->target->live;
-    struct hs_copy_place *place = &caller->frame.place;
-    hs_addr sp = caller->thread->regs.rsp;
+    struct hs_sigframe_place *place = &caller->frame.place;
+    hs_addr sp = hs_regs_sp(&caller->thread->regs);
 
     if (stack == NULL || !stack->readable || !stack->writable)
         return thread_refuses(caller, "it has no stack of the usual kind");
     bool is_on_it = sp >= stack->begin && sp < stack->end;
-    if (is_on_it && hs_copy_place_is_taken(stack->begin, sp))
+    if (is_on_it && hs_sigframe_is_taken(stack->begin, sp))
         return thread_refuses(caller, "it is on its way back from another copy");
-    if (!hs_copy_place_choose(stack->begin, is_on_it ? sp : stack->end, xstate_bytes, place))
+    if (!hs_sigframe_choose(stack->begin, is_on_it ? sp : stack->end, xstate_bytes, place))
         return thread_refuses(caller, "there is too little stack left");
     caller->area_bytes = place->end - place->frame;
     if (hs_memory_read(&memory, place->frame, caller->before, caller->area_bytes) !=
@@ -154,28 +153,29 @@ static bool thread_choose_place(struct hs_copy_caller *caller, size_t xstate_byt
 static void thread_choose_regs(struct hs_copy_caller *caller)
 {
     const struct hs_target *target = caller->target;
-    struct user_regs_struct regs = caller->thread->regs;
+    struct hs_regs regs = caller->thread->regs;
     struct hs_memory memory = target->live;
-    uint8_t code[THREAD_CODE_BYTES];
+    uint8_t code[HS_CODE_RESTARTED_BYTES];
 
-    if (hs_call_is_broken_off(&regs) && !target->options.leaves_interrupted &&
-        !hs_call_has_signal(target->pid, caller->thread->tid) && hs_call_restart(&regs)) {
+    if (hs_regs_call_is_broken_off(&regs) && !target->options.leaves_interrupted &&
+        !hs_call_has_signal(target->pid, caller->thread->tid) && hs_regs_call_restart(&regs)) {
         caller->frame.regs = regs;
         return;
     }
-    bool has_code = regs.rip > sizeof code && hs_memory_read(&memory, regs.rip - sizeof code, code,
-                                                             sizeof code) == (ssize_t)sizeof code;
-    caller->frame.regs = hs_copy_frame_regs(&regs, has_code ? code : NULL);
+    hs_addr pc = hs_regs_pc(&regs);
+    bool has_code = pc > sizeof code && hs_memory_read(&memory, pc - sizeof code, code,
+                                                       sizeof code) == (ssize_t)sizeof code;
+    caller->frame.regs = hs_sigframe_regs(&regs, has_code ? code : NULL);
 }
 
 static bool thread_make_frame(struct hs_copy_caller *caller)
 {
-    struct hs_copy_frame *frame = &caller->frame;
+    struct hs_sigframe *frame = &caller->frame;
     struct iovec state = {caller->xstate, sizeof caller->xstate};
     pid_t tid = caller->thread->tid;
 
-    if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_X86_XSTATE, &state) != 0 ||
-        !hs_copy_xstate_to_frame(caller->xstate, &state.iov_len, sizeof caller->xstate))
+    if (ptrace(PTRACE_GETREGSET, tid, (void *)HS_ARCH_STATE_NOTE, &state) != 0 ||
+        !hs_sigframe_state(caller->xstate, &state.iov_len, sizeof caller->xstate))
         return thread_refuses(caller, "its floating point state cannot be kept");
     if (ptrace(PTRACE_GETSIGMASK, tid, (void *)sizeof frame->signal_mask, &frame->signal_mask) != 0)
         return thread_refuses(caller, "its signal mask cannot be read");
@@ -186,7 +186,7 @@ static bool thread_make_frame(struct hs_copy_caller *caller)
     frame->xstate_bytes = state.iov_len;
     frame->sigreturn = caller->plan->code.sigreturn;
     frame->leave = caller->plan->code.leave;
-    hs_copy_frame_build(frame, caller->area);
+    hs_sigframe_build(frame, caller->area);
     return true;
 }
 
@@ -227,13 +227,11 @@ static bool thread_set_options(struct hs_copy_caller *caller)
 /* Armed first: a mask without a frame to undo it would stay for ever. */
 static bool thread_arm(struct hs_copy_caller *caller)
 {
-    const struct hs_copy_frame *frame = &caller->frame;
-    struct user_regs_struct regs = caller->thread->regs;
+    const struct hs_sigframe *frame = &caller->frame;
+    struct hs_regs regs = caller->thread->regs;
     uint64_t all = UINT64_MAX;
 
-    regs.rip = frame->sigreturn;
-    regs.rsp = frame->place.frame + sizeof(uint64_t);
-    regs.orig_rax = UINT64_MAX;
+    hs_regs_sigreturn(&regs, frame->sigreturn, frame->place.frame);
     if (ptrace(PTRACE_SETREGS, caller->thread->tid, NULL, &regs) != 0)
         return thread_refuses(caller, "its main thread ends");
     caller->is_armed = true;

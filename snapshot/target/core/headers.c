@@ -48,8 +48,9 @@ static hs_status headers_check_identity(const struct hs_core *core, const uint8_
         return headers_refuse(core, err, headers_type_name(type));
     if (bytes[EI_CLASS] != ELFCLASS64)
         return headers_refuse(core, err, "of a 32-bit program");
-    if (machine != EM_X86_64) {
-        (void)hs_fail(err, HS_FORMAT, "cannot use '%s' as a core: it is of machine %u, not x86-64",
+    if (machine != HS_ARCH_ELF_MACHINE) {
+        (void)hs_fail(err, HS_FORMAT,
+                      "cannot use '%s' as a core: it is of machine %u, not " HS_ARCH_NAME,
                       core->file->name, machine);
         return hs_hint(err, "cores of other architectures are not supported");
     }

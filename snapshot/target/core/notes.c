@@ -15,11 +15,10 @@
 enum {
     NOTE_HEAD_BYTES = 12,
     NOTE_NAME_BYTES = 8, /* "CORE" and its padding */
-    /* struct elf_prstatus of x86-64 */
+    /* struct elf_prstatus */
     STATUS_TID_AT = 32,
     STATUS_REGS_AT = 112,
-    STATUS_BYTES = 336,
-    /* struct elf_prpsinfo of x86-64 */
+    /* struct elf_prpsinfo */
     INFO_PID_AT = 24,
     INFO_NAME_AT = 40,
     INFO_NAME_BYTES = 16,
@@ -73,10 +72,9 @@ static hs_status notes_contents(const struct hs_core *core, const struct note *n
     return hs_core_file_read(core->file, note->at, bytes, n_bytes, err);
 }
 
-/* The order of the words is that of struct user_regs_struct. */
 static hs_status notes_thread(struct notes_read *r, const struct note *note, struct hs_error *err)
 {
-    uint8_t bytes[STATUS_BYTES];
+    uint8_t bytes[HS_PRSTATUS_BYTES];
     struct hs_target *target = r->target;
     struct hs_thread thread = {0};
 
@@ -88,8 +86,8 @@ static hs_status notes_thread(struct notes_read *r, const struct note *note, str
     struct hs_cursor c = hs_cursor_make(bytes, sizeof bytes);
     hs_cursor_seek(&c, STATUS_TID_AT);
     thread.tid = (pid_t)hs_cursor_u32(&c);
-    static_assert(STATUS_REGS_AT + sizeof thread.regs <= STATUS_BYTES);
-    memcpy(&thread.regs, bytes + STATUS_REGS_AT, sizeof thread.regs);
+    static_assert(HS_PRSTATUS_REGS_BYTES <= sizeof thread.regs);
+    memcpy(&thread.regs, bytes + STATUS_REGS_AT, HS_PRSTATUS_REGS_BYTES);
     if (thread.tid <= 0) {
         r->core->n_damaged++;
         return HS_OK;

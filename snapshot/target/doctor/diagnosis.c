@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "arch/processor.h"
 #include "diagnosis_facts.h"
 
 typedef void check_judge(const struct hs_process_facts *facts, struct hs_check *check);
@@ -313,7 +314,7 @@ static void judge_pid_namespace(const struct hs_process_facts *f, struct hs_chec
 
 static void judge_machine(const struct hs_process_facts *f, struct hs_check *check)
 {
-    static const char hint[] = "only 64-bit x86-64 programs are supported";
+    static const char hint[] = "only 64-bit " HS_ARCH_NAME " programs are supported";
 
     if (f->is_readable_program != HS_FACT_YES) {
         say(check, HS_VERDICT_UNKNOWN, "its program cannot be read%s",
@@ -324,12 +325,12 @@ static void judge_machine(const struct hs_process_facts *f, struct hs_check *che
     } else if (f->is_64_bit != HS_FACT_YES) {
         say(check, HS_VERDICT_REFUSED, "it is a 32-bit program");
         advise(check, hint);
-    } else if (f->is_x86_64 != HS_FACT_YES) {
+    } else if (f->is_our_machine != HS_FACT_YES) {
         say(check, HS_VERDICT_REFUSED, "it is a program for another machine (ELF number %u)",
             f->machine);
         advise(check, hint);
     } else {
-        say(check, HS_VERDICT_OK, "it is a 64-bit x86-64 program");
+        say(check, HS_VERDICT_OK, "it is a 64-bit " HS_ARCH_NAME " program");
     }
 }
 

@@ -219,7 +219,7 @@ static void facts_of_identity(struct hs_process_facts *facts, bool is_elf,
     if (!is_elf)
         return;
     facts->is_64_bit = identity->address_bits == 64 ? HS_FACT_YES : HS_FACT_NO;
-    facts->is_x86_64 = identity->is_x86_64 ? HS_FACT_YES : HS_FACT_NO;
+    facts->is_our_machine = identity->is_our_machine ? HS_FACT_YES : HS_FACT_NO;
     facts->machine = identity->machine;
 }
 

@@ -34,7 +34,7 @@ struct hs_process_facts {
     pid_t inner_pid;        /* its number in the innermost */
     enum hs_fact may_trace; /* what the kernel says to an attempt; unknown: not tried */
     /* the program: YES as soon as it is known that it can be dumped */
-    enum hs_fact is_readable_program, is_elf, is_64_bit, is_x86_64;
+    enum hs_fact is_readable_program, is_elf, is_64_bit, is_our_machine;
     unsigned machine; /* ELF number */
     /* what may_trace follows from: hs_facts_of_permission */
     uint32_t own_uid, uid, euid, gid, own_gid;

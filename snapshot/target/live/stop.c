@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "arch/calls.h"
 #include "base/alloc.h"
 #include "base/progress.h"
 #include "target/procfs.h"
@@ -434,11 +435,11 @@ hs_status hs_target_stop(struct hs_target *target, struct hs_error *err)
  * in between is harmless. */
 static void stop_restart(struct hs_target *target, const struct hs_thread *thread)
 {
-    struct user_regs_struct regs;
+    struct hs_regs regs;
 
-    if (thread->state != THREAD_STOPPED || !hs_call_is_broken_off(&thread->regs) ||
+    if (thread->state != THREAD_STOPPED || !hs_regs_call_is_broken_off(&thread->regs) ||
         hs_call_has_signal(target->pid, thread->tid) ||
-        ptrace(PTRACE_GETREGS, thread->tid, NULL, &regs) != 0 || !hs_call_restart(&regs))
+        ptrace(PTRACE_GETREGS, thread->tid, NULL, &regs) != 0 || !hs_regs_call_restart(&regs))
         return;
     if (ptrace(PTRACE_SETREGS, thread->tid, NULL, &regs) == 0)
         target->report.n_restarted++;

@@ -12,42 +12,9 @@
 #ifndef HS_SYMBOLS_CFI_H
 #define HS_SYMBOLS_CFI_H
 
+#include "arch/registers.h"
 #include "symbols/dwarf_box.h"
 #include "symbols/elf.h"
-
-/* DWARF's register numbers on x86-64. */
-enum hs_register {
-    HS_RAX,
-    HS_RDX,
-    HS_RCX,
-    HS_RBX,
-    HS_RSI,
-    HS_RDI,
-    HS_RBP,
-    HS_RSP,
-    HS_R8,
-    HS_R9,
-    HS_R10,
-    HS_R11,
-    HS_R12,
-    HS_R13,
-    HS_R14,
-    HS_R15,
-    HS_RIP, /* "RA": the instruction of this frame; in a caller, its return address */
-    HS_N_REGISTERS
-};
-
-struct hs_registers {
-    uint64_t value[HS_N_REGISTERS];
-    uint32_t known; /* bit i: value[i] is true */
-};
-
-#define HS_ALL_REGISTERS ((UINT32_C(1) << HS_N_REGISTERS) - 1)
-
-static inline bool hs_register_known(const struct hs_registers *r, enum hs_register number)
-{
-    return (r->known >> number & 1) != 0;
-}
 
 /* Reads target memory: fills [ret, ret + n_bytes) from [at, at + n_bytes) or returns false.
  * Run-time addresses. */
@@ -57,10 +24,10 @@ struct hs_memory_reader {
 };
 
 struct hs_frame {
-    hs_addr cfa;                /* canonical frame address: rsp of the caller after the return */
-    struct hs_registers caller; /* rip and rsp are known unless is_outermost */
-    bool is_outermost;          /* the tables say that nothing called this frame */
-    bool is_signal_frame;       /* the caller was interrupted, not calling: its rip is exact */
+    hs_addr cfa; /* canonical frame address: the stack pointer of the caller after the return */
+    struct hs_registers caller;       /* pc and sp are known unless is_outermost */
+    bool is_outermost;                /* the tables say that nothing called this frame */
+    bool is_signal_frame;             /* the caller was interrupted, not calling: its pc is exact */
     hs_addr saved_at[HS_N_REGISTERS]; /* where the caller's register lies in memory; 0: nowhere */
 };
 
@@ -81,12 +48,12 @@ size_t hs_cfi_n_functions(const struct hs_cfi *cfi);
  * functions that no symbol names. */
 bool hs_cfi_function_at(struct hs_cfi *cfi, hs_addr vaddr, hs_addr *ret_begin, hs_addr *ret_end);
 
-/* Computes the caller of the frame `r`. rip and rsp must be known; addresses in registers are
- * run-time ones and rip - bias is looked up. `is_return_address`: rip is where a call will return
- * (every frame but the top one and those above a signal frame), so rip - 1 is looked up.
+/* Computes the caller of the frame `r`. pc and sp must be known; addresses in registers are
+ * run-time ones and pc - bias is looked up. `is_return_address`: pc is where a call will return
+ * (every frame but the top one and those above a signal frame), so pc - 1 is looked up.
  * Registers that the tables do not mention keep their value when the ABI has them saved by the
- * callee (rbx rbp r12-r15) and become unknown otherwise.
- * Fails with HS_FORMAT when no entry covers rip or it cannot be evaluated, HS_TARGET when the stack
+ * callee and become unknown otherwise.
+ * Fails with HS_FORMAT when no entry covers pc or it cannot be evaluated, HS_TARGET when the stack
  * cannot be read. */
 hs_status hs_cfi_step(struct hs_cfi *cfi, uint64_t bias, const struct hs_registers *r,
                       bool is_return_address, const struct hs_memory_reader *memory,

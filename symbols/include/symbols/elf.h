@@ -26,9 +26,9 @@ struct hs_elf;
 struct hs_elf_identity {
     uint8_t address_bits; /* 32 or 64 */
     bool little_endian;
-    bool is_x86_64;   /* by machine number: x32 programs are so with 32 address_bits */
-    uint16_t type;    /* ET_REL, ET_EXEC, ET_DYN, ET_CORE of <elf.h> */
-    uint16_t machine; /* EM_* of <elf.h> */
+    bool is_our_machine; /* by machine number: x32 programs are so with 32 address_bits */
+    uint16_t type;       /* ET_REL, ET_EXEC, ET_DYN, ET_CORE of <elf.h> */
+    uint16_t machine;    /* EM_* of <elf.h> */
 };
 
 /* One PT_LOAD. Its memory is [vaddr, vaddr + n_memory_bytes), of which the first n_file_bytes come
@@ -42,8 +42,8 @@ struct hs_elf_segment {
     bool readable, writable, executable;
 };
 
-/* PT_TLS. The block of the executable in a thread is [fs_base - roundup(n_memory_bytes, align),
- * fs_base). */
+/* PT_TLS. The block of the executable in a thread is [tp - roundup(n_memory_bytes, align),
+ * tp), where tp is the thread pointer. */
 struct hs_elf_tls {
     hs_addr vaddr; /* of the initial contents */
     uint64_t n_memory_bytes;

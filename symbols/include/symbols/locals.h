@@ -10,11 +10,11 @@
 #include "symbols/cfi.h"
 #include "symbols/ctypes.h"
 
-/* A frame, at run-time addresses; rip - bias is looked up, minus 1 when it is a return address. */
+/* A frame, at run-time addresses; pc - bias is looked up, minus 1 when it is a return address. */
 struct hs_frame_place {
     hs_type_file file;
     uint64_t bias;
-    const struct hs_registers *registers; /* of this frame; its rip is known */
+    const struct hs_registers *registers; /* of this frame; its pc is known */
     bool is_return_address;
     hs_addr cfa;
     const struct hs_memory_reader *memory;

@@ -24,6 +24,7 @@
 #ifndef HS_HEAPS_HEAP_MAP_H
 #define HS_HEAPS_HEAP_MAP_H
 
+#include "arch/processor.h"
 #include "base/bitmap.h"
 #include "heaps/allocators.h"
 #include "process/image.h"
@@ -118,7 +119,7 @@ enum hs_pointer hs_heap_map_resolve(const struct hs_heap_map *map, uint64_t word
 /* A quick no for words that cannot lead into any span. */
 static inline bool hs_heap_map_may_hold(const struct hs_heap_map *map, uint64_t word)
 {
-    return map->n_spans != 0 && word - map->spans[0].begin < UINT64_C(1) << 47;
+    return map->n_spans != 0 && word - map->spans[0].begin < HS_USER_END;
 }
 
 /* All live blocks in address order: `struct hs_heap_iterator it = {.map = map}; while (next)`. */

@@ -7,9 +7,6 @@
 #include "process/objects.h"
 #include "symbols/cfi.h"
 
-/* The registers of a stopped thread in DWARF's numbering. */
-struct hs_registers hs_unwind_registers(const struct hs_thread *thread);
-
 /* Opens the frame tables of an object of `objects` once; NULL when it has none. */
 struct hs_cfi *hs_unwind_cfi(struct hs_objects *objects, struct hs_object *object);
 

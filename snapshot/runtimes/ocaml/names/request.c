@@ -108,7 +108,7 @@ static hs_status request_beside(struct hs_buffer *out, const char *root, char *e
                                 struct hs_error *err)
 {
     /* Debian has the second since its release 13. */
-    static const char *const libraries[] = {"/lib/ocaml", "/lib/x86_64-linux-gnu/ocaml"};
+    static const char *const libraries[] = {"/lib/ocaml", "/lib/" HS_ARCH_LIBRARIES "/ocaml"};
     char *slash = strrchr(exe, '/');
     char *build = strstr(exe, "/_build/");
 

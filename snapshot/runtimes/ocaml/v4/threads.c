@@ -3,7 +3,7 @@
  * With systhreads, curr_thread is the thread that took the master lock last: Caml_state holds its
  * truth whether or not it has released the lock since, and every other thread's truth is in its
  * structure. All structures hang on one ring; each kernel thread has the address of its own among
- * its pthread-specific data, which glibc keeps in struct pthread (at fs_base).
+ * its pthread-specific data, which glibc keeps in struct pthread (at the thread pointer).
  *
  * Source: otherlibs/systhreads/st_stubs.c of 4.13.1 and 4.14.2. */
 #include <stdlib.h>
@@ -96,9 +96,9 @@ static void match_specific(struct hs_ocaml *rt, struct hs_ocaml_stops *stops,
 {
     uint64_t words[PTHREAD_BYTES / HS_WORD];
     size_t n = PTHREAD_BYTES / HS_WORD;
-    if (!read_words(rt, kernel->regs.fs_base, words, n)) {
+    if (!read_words(rt, hs_regs_thread_pointer(&kernel->regs), words, n)) {
         n = PTHREAD_SHORT_BYTES / HS_WORD;
-        if (!read_words(rt, kernel->regs.fs_base, words, n))
+        if (!read_words(rt, hs_regs_thread_pointer(&kernel->regs), words, n))
             return;
     }
     for (size_t i = 0; i < n; i++) {
@@ -115,8 +115,8 @@ static void match_specific(struct hs_ocaml *rt, struct hs_ocaml_stops *stops,
 
 static bool stack_holds(const struct hs_ocaml *rt, const struct hs_thread *kernel, hs_addr sp)
 {
-    const struct hs_mapping *mapping = hs_target_mapping_at(rt->target, kernel->regs.rsp);
-    return mapping != NULL && sp >= kernel->regs.rsp && sp < mapping->end;
+    const struct hs_mapping *mapping = hs_target_mapping_at(rt->target, hs_regs_sp(&kernel->regs));
+    return mapping != NULL && sp >= hs_regs_sp(&kernel->regs) && sp < mapping->end;
 }
 
 /* The kernel thread on whose stack `sp` lies, or 0. */
@@ -148,7 +148,7 @@ static hs_status add_single(struct hs_ocaml *rt, const struct hs_ocaml_state *st
     struct hs_ocaml_thread thread = {0};
     set_by_state(&thread, state);
     for (size_t i = 0; i < rt->target->n_threads && thread.tid == 0; i++) {
-        if (hs_spans_find(&rt->code, rt->target->threads[i].regs.rip) != NULL)
+        if (hs_spans_find(&rt->code, hs_regs_pc(&rt->target->threads[i].regs)) != NULL)
             thread.tid = rt->target->threads[i].tid;
     }
     if (thread.tid == 0)

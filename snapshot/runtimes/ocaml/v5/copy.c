@@ -36,8 +36,6 @@ enum {
     RUN_GAP_BYTES = 1 << 14, /* cheaper to read than another run */
 };
 
-#define ADDRESS_LIMIT (UINT64_C(1) << 47)
-
 enum {
     STAT_POOL_WORDS,
     STAT_LIVE_WORDS = 2,
@@ -80,7 +78,7 @@ static struct hs_span pool_slots(const struct lists *l, hs_addr pool, unsigned s
 static bool lists_read(struct hs_ocaml *rt, hs_addr address, uint64_t *words, size_t n)
 {
     struct hs_error ignored = HS_ERROR_INIT;
-    return address % HS_WORD == 0 && address < ADDRESS_LIMIT &&
+    return address % HS_WORD == 0 && address < HS_USER_END &&
            hs_target_read(rt->target, address, words, n * sizeof *words, &ignored) == HS_OK;
 }
 
@@ -135,7 +133,7 @@ static hs_status lists_large(struct lists *l, hs_addr large, struct hs_error *er
         }
         uint64_t n_words = HS_HEADER_WOSIZE(w[LARGE_HEAD_WORDS]) + 1;
         hs_addr begin = large + LARGE_HEAD_WORDS * HS_WORD;
-        if (n_words <= SMALL_WORDS_MAX || n_words > (ADDRESS_LIMIT - begin) / HS_WORD) {
+        if (n_words <= SMALL_WORDS_MAX || n_words > (HS_USER_END - begin) / HS_WORD) {
             l->n_damaged++;
             continue;
         }
@@ -230,7 +228,7 @@ static hs_status lists_copy(struct hs_ocaml *rt, struct hs_error *err)
         hs_addr ephemerons = hs_ocaml5_word(domain, rt->five->layout.ephe_info);
         if (domain->young_ptr < domain->young_end)
             HS_TRY(hs_image_copy(rt->image, rt->target, domain->young_ptr, domain->young_end, err));
-        if (ephemerons % HS_WORD == 0 && ephemerons < ADDRESS_LIMIT)
+        if (ephemerons % HS_WORD == 0 && ephemerons < HS_USER_END)
             HS_TRY(hs_image_copy(rt->image, rt->target, ephemerons, ephemerons + 2 * HS_WORD, err));
     }
     return HS_OK;

@@ -13,7 +13,7 @@
 #include "map.h"
 #include "ocaml5.h"
 
-enum { RED_ZONE_BYTES = 128, STACKS_MAX = 1 << 20, STACK_BYTES_MAX = 1 << 30, BUCKETS_MAX = 64 };
+enum { STACKS_MAX = 1 << 20, STACK_BYTES_MAX = 1 << 30, BUCKETS_MAX = 64 };
 
 static bool fiber_words(struct hs_ocaml *rt, hs_addr address, uint64_t *words, size_t n)
 {
@@ -44,8 +44,8 @@ hs_status hs_ocaml5_copy_stack(struct hs_ocaml *rt, hs_addr stack, hs_addr from,
         return HS_OK;
     handler = info[HS_STACK5_HANDLER / HS_WORD];
     begin = from == 0 ? info[HS_STACK5_SP / HS_WORD] : from;
-    if (begin > stack + HS_STACK5_BYTES + RED_ZONE_BYTES)
-        begin -= RED_ZONE_BYTES;
+    if (begin > stack + HS_STACK5_BYTES + HS_RED_ZONE_BYTES)
+        begin -= HS_RED_ZONE_BYTES;
     if (!hs_ocaml5_is_stack(stack, info) || begin < stack || begin > handler ||
         !fiber_words(rt, handler + HS_HANDLER5_PARENT, &parent, 1))
         return HS_OK;

@@ -6,8 +6,8 @@
  * has the thread between the two). So every word of the runtime's thread-local block is tested for
  * being the one or the other:
  *
- *   static TLS of the executable: [fs_base - roundup(n, align), fs_base); of a shared runtime: by
- *   the thread's DTV {counter, _, {block, to_free}...} at fs_base + 8.
+ *   static TLS of the executable: [tp - roundup(n, align), tp); of a shared runtime: by
+ *   the thread's DTV {counter, _, {block, to_free}...} at tp + 8.
  *
  * "s is a state": its minor heap lies inside of [caml_minor_heaps_start, caml_minor_heaps_end) and
  * its shared heap names s as its owner. The latter also tells the versions' layouts apart. */
@@ -162,7 +162,7 @@ static hs_addr locate_internal(struct locate *l, hs_addr internal, const struct 
         if (locate_known(l, words[i]) == NULL && !locate_is_state(l, words[i], state_words))
             continue;
         for (size_t k = i + 1; k < INTERNAL_WORDS; k++)
-            *ret_is_backup |= words[k] == thread->regs.fs_base;
+            *ret_is_backup |= words[k] == hs_regs_thread_pointer(&thread->regs);
         return words[i];
     }
     return 0;
@@ -235,7 +235,7 @@ static hs_status locate_block(struct locate *l, const struct hs_thread *thread, 
 static hs_status locate_thread(struct locate *l, const struct hs_thread *thread,
                                struct hs_error *err)
 {
-    hs_addr fs = thread->regs.fs_base;
+    hs_addr fs = hs_regs_thread_pointer(&thread->regs);
     uint64_t align = l->tls.align, n_bytes, dtv, counter, entry[2];
 
     if (fs == 0 || fs % HS_WORD != 0)

@@ -50,7 +50,7 @@ struct hs_ocaml5_domain {
     uint64_t words[HS_STATE5_WORDS]; /* of it, as read during the stop; 0 beyond layout.n_words */
     uint32_t id, unique_id;          /* id is used again, unique_id never */
     hs_addr young_start, young_end;  /* of its minor heap */
-    hs_addr young_ptr;               /* the true one: from r15 while its OCaml code runs */
+    hs_addr young_ptr;               /* the true one: from a register while its OCaml code runs */
     hs_addr shared_heap;             /* caml_heap_state */
     /* The kernel thread that holds the domain (its caml_state is this one); 0: all its threads are
      * in blocking sections, and what the state and the threads' own structures have saved is true.

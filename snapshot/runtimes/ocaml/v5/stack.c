@@ -16,7 +16,7 @@
  *
  * Sources: runtime/fiber.c (scan_stack_frames, caml_scan_stack), caml/fiber.h, caml/stack.h,
  * amd64.S of 5.1.1, 5.2.0 and 5.3. A runtime with frame pointers has one more word, the caller's
- * rbp, before a chunk's return address. */
+ * frame pointer, before a chunk's return address. */
 #include "stack.h"
 #include "ocaml5.h"
 

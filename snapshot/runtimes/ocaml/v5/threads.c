@@ -6,8 +6,8 @@
  * the one that released it last, whose structure then says the same.
  *
  * The table of active threads is static and of another form in each version, so the rings are
- * found from the kernel threads: glibc keeps specific data in struct pthread (at fs_base), as pairs
- * of a sequence number and the value.
+ * found from the kernel threads: glibc keeps specific data in struct pthread (at the thread
+ * pointer), as pairs of a sequence number and the value.
  *
  * Source: otherlibs/systhreads/st_stubs.c of 5.1.1, 5.2.0 and 5.3. */
 #include <stdlib.h>
@@ -105,9 +105,9 @@ static hs_status look_into(struct finder *f, const struct hs_thread *kernel)
 {
     uint64_t words[PTHREAD_BYTES / HS_WORD], thread[THREAD_WORDS];
     size_t n = PTHREAD_BYTES / HS_WORD;
-    if (!read_words(f->rt, kernel->regs.fs_base, words, n)) {
+    if (!read_words(f->rt, hs_regs_thread_pointer(&kernel->regs), words, n)) {
         n = PTHREAD_SHORT_BYTES / HS_WORD;
-        if (!read_words(f->rt, kernel->regs.fs_base, words, n))
+        if (!read_words(f->rt, hs_regs_thread_pointer(&kernel->regs), words, n))
             return HS_OK;
     }
     size_t first = place_of_key(f->rt, n);

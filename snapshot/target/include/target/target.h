@@ -14,8 +14,8 @@
 #define HS_TARGET_TARGET_H
 
 #include <sys/types.h>
-#include <sys/user.h>
 
+#include "arch/processor.h"
 #include "base/error.h"
 
 struct hs_mapping {
@@ -28,8 +28,8 @@ struct hs_mapping {
 
 struct hs_thread {
     pid_t tid;
-    uint8_t state;                /* private to live/stop.c */
-    struct user_regs_struct regs; /* valid while or after a stop */
+    uint8_t state;       /* private to live/stop.c */
+    struct hs_regs regs; /* valid while or after a stop */
 };
 
 /* What tells one program of one process from the next: a pid may be used again, and exec keeps it.

@@ -1,4 +1,4 @@
-#include "symbols/operands.h"
+#include "arch/operands.h"
 
 #include <Zydis/Zydis.h>
 

@@ -4,8 +4,8 @@
  * name, but an exported function that uses it has. Decodes with Zydis; never executes, never
  * follows a jump. Pure and allocation-free; any bytes may be given. Decoding stops at the first
  * bytes that are no instruction. */
-#ifndef HS_SYMBOLS_OPERANDS_H
-#define HS_SYMBOLS_OPERANDS_H
+#ifndef HS_ARCH_OPERANDS_H
+#define HS_ARCH_OPERANDS_H
 
 #include "base/types.h"
 
@@ -35,9 +35,9 @@ struct hs_harvest {
 };
 
 /* Harvests code[0, n_bytes), which lies at `vaddr`, into ret[0, capacity): memory operands relative
- * to rip or at a constant (with or without index), immediates of 4096 and more that are
- * moved as 32 or 64 bits or pushed, targets of direct calls and jumps. In order of address. About
- * 50 ns per instruction. */
+ * to the instruction pointer or at a constant (with or without index), immediates of 4096 and more
+ * that are moved as 32 or 64 bits or pushed, targets of direct calls and jumps. In order of
+ * address. About 50 ns per instruction. */
 struct hs_harvest hs_operands_harvest(const uint8_t *code, size_t n_bytes, hs_addr vaddr,
                                       struct hs_operand *ret, size_t capacity);
 

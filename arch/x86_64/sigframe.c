@@ -1,5 +1,5 @@
 /* The bytes of a signal frame. */
-#include "frame.h"
+#include "arch/sigframe.h"
 
 #include <assert.h>
 #include <cpuid.h>
@@ -9,7 +9,7 @@
 
 #define FRAME_PAGE_TABLE_BYTES ((hs_addr)2 << 20) /* what one page of the page table maps */
 /* The base is page-aligned; the frame such that the stack pointer behind it is aligned to 64. */
-#define FRAME_OFFSET (HS_COPY_FRAME_BELOW + 56)
+#define FRAME_OFFSET (HS_SIGFRAME_BELOW + 56)
 #define FRAME_CHILD_GAP ((hs_addr)256)
 #define FRAME_TAIL_BYTES ((hs_addr)128)
 
@@ -59,14 +59,14 @@ static hs_addr frame_align(hs_addr address, hs_addr to)
     return (address + to - 1) & ~(to - 1);
 }
 
-bool hs_copy_place_choose(hs_addr stack_begin, hs_addr stack_pointer, size_t xstate_bytes,
-                          struct hs_copy_place *ret)
+bool hs_sigframe_choose(hs_addr stack_begin, hs_addr stack_pointer, size_t xstate_bytes,
+                        struct hs_sigframe_place *ret)
 {
-    struct hs_copy_place place;
+    struct hs_sigframe_place place;
 
-    if (stack_pointer < stack_begin || stack_pointer - stack_begin < HS_COPY_STACK_BYTES)
+    if (stack_pointer < stack_begin || stack_pointer - stack_begin < HS_SIGFRAME_STACK_BYTES)
         return false;
-    hs_addr base = (stack_pointer - HS_COPY_STACK_BYTES) & ~(FRAME_PAGE_TABLE_BYTES - 1);
+    hs_addr base = (stack_pointer - HS_SIGFRAME_STACK_BYTES) & ~(FRAME_PAGE_TABLE_BYTES - 1);
     if (base < stack_begin)
         base = stack_begin;
     place.frame = base + FRAME_OFFSET;
@@ -75,13 +75,13 @@ bool hs_copy_place_choose(hs_addr stack_begin, hs_addr stack_pointer, size_t xst
         frame_align(place.xstate + xstate_bytes + sizeof XSTATE_MAGIC2 + FRAME_CHILD_GAP, 16);
     place.scratch = place.child_stack + 64;
     place.end = place.child_stack + FRAME_TAIL_BYTES;
-    if (place.end - place.frame > HS_COPY_AREA_BYTES_MAX)
+    if (place.end - place.frame > HS_SIGFRAME_BYTES_MAX)
         return false;
     *ret = place;
     return true;
 }
 
-bool hs_copy_place_is_taken(hs_addr stack_begin, hs_addr stack_pointer)
+bool hs_sigframe_is_taken(hs_addr stack_begin, hs_addr stack_pointer)
 {
     hs_addr base = stack_pointer & ~(FRAME_PAGE_TABLE_BYTES - 1);
     hs_addr offset = stack_pointer - (base > stack_begin ? base : stack_begin);
@@ -107,7 +107,7 @@ static size_t xstate_size(uint64_t features)
     return n;
 }
 
-bool hs_copy_xstate_to_frame(uint8_t *xstate, size_t *n_bytes, size_t capacity)
+bool hs_sigframe_state(uint8_t *xstate, size_t *n_bytes, size_t capacity)
 {
     struct frame_software software = {.magic1 = XSTATE_MAGIC1};
     uint32_t magic2 = XSTATE_MAGIC2;
@@ -151,25 +151,25 @@ static uint64_t frame_restarted_number(const uint8_t *code)
     return SYS_restart_syscall;
 }
 
-struct user_regs_struct hs_copy_frame_regs(const struct user_regs_struct *regs, const uint8_t *code)
+struct hs_regs hs_sigframe_regs(const struct hs_regs *regs, const uint8_t *code)
 {
-    struct user_regs_struct result = *regs;
+    struct hs_regs result = *regs;
     int64_t rax = (int64_t)regs->rax;
 
     if ((int64_t)regs->orig_rax < 0)
         return result;
     if (rax == RESTARTSYS || rax == RESTARTNOINTR || rax == RESTARTNOHAND || rax == RESTART_BLOCK) {
-        result.rip -= 2;
+        result.rip -= 2; /* onto the two bytes of `syscall` */
         result.rax =
             regs->orig_rax == SYS_restart_syscall ? frame_restarted_number(code) : regs->orig_rax;
     }
     return result;
 }
 
-void hs_copy_frame_build(const struct hs_copy_frame *frame, uint8_t *area)
+void hs_sigframe_build(const struct hs_sigframe *frame, uint8_t *area)
 {
-    const struct hs_copy_place *place = &frame->place;
-    const struct user_regs_struct *r = &frame->regs;
+    const struct hs_sigframe_place *place = &frame->place;
+    const struct hs_regs *r = &frame->regs;
     /* Flags: extended state follows; the stack segment is to be restored. Those of the alternate
      * stack are none that exist, so that it stays as it is. */
     struct frame_bytes bytes = {

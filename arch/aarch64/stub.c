@@ -1,0 +1,116 @@
+/* What AArch64 has not yet: every question is answered with "no". */
+#include <string.h>
+
+#include "arch/calls.h"
+#include "arch/operands.h"
+#include "arch/registers.h"
+#include "arch/sigframe.h"
+
+struct hs_registers hs_registers_of(const struct hs_regs *regs)
+{
+    struct hs_registers r = {.known = HS_ALL_REGISTERS};
+    memcpy(r.value, regs->x, sizeof regs->x);
+    r.value[HS_REG_SP] = regs->sp;
+    r.value[HS_REG_PC] = regs->pc;
+    return r;
+}
+
+const char *hs_register_name(unsigned number)
+{
+    static const char names[HS_N_REGISTERS][4] = {
+        "x0",  "x1",  "x2",  "x3",  "x4",  "x5",  "x6",  "x7",  "x8",  "x9",  "x10",
+        "x11", "x12", "x13", "x14", "x15", "x16", "x17", "x18", "x19", "x20", "x21",
+        "x22", "x23", "x24", "x25", "x26", "x27", "x28", "x29", "x30", "sp",  "pc"};
+    return names[number];
+}
+
+/* BL, BLR. */
+bool hs_code_ends_in_call(const uint8_t *bytes)
+{
+    uint32_t code;
+    memcpy(&code, bytes, sizeof code);
+    return code >> 26 == 0x25 || (code & 0xfffffc1f) == 0xd63f0000;
+}
+
+const uint8_t hs_ocaml_saved[HS_OCAML_N_SAVED] = {
+    0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 19, 20, 21, 22, 23, 24, 25, 16, 17, 29};
+const uint8_t hs_ocaml_preserved[HS_OCAML_N_PRESERVED] = {19, 20, 21, 22, 23, 24, 25};
+
+bool hs_regs_call_is_broken_off(const struct hs_regs *regs)
+{
+    (void)regs;
+    return false;
+}
+
+bool hs_regs_call_restart(struct hs_regs *regs)
+{
+    (void)regs;
+    return false;
+}
+
+bool hs_regs_may_call(const struct hs_regs *regs)
+{
+    (void)regs;
+    return false;
+}
+
+void hs_regs_call(struct hs_regs *regs, hs_addr code, hs_addr stack, uint64_t number,
+                  const uint64_t arguments[5])
+{
+    memcpy(regs->x, arguments, 5 * sizeof *arguments);
+    regs->x[8] = number;
+    regs->sp = stack;
+    regs->pc = code;
+}
+
+int64_t hs_regs_call_result(const struct hs_regs *regs)
+{
+    return (int64_t)regs->x[0];
+}
+
+void hs_regs_sigreturn(struct hs_regs *regs, hs_addr code, hs_addr frame)
+{
+    regs->sp = frame;
+    regs->pc = code;
+}
+
+/* None: then no frozen copy can be made, and the process is read stopped. */
+const struct hs_code_sequence hs_code_sequences[1] = {0};
+const size_t hs_n_code_sequences = 0;
+
+bool hs_sigframe_choose(hs_addr stack_begin, hs_addr stack_pointer, size_t xstate_bytes,
+                        struct hs_sigframe_place *ret)
+{
+    (void)stack_begin, (void)stack_pointer, (void)xstate_bytes, (void)ret;
+    return false;
+}
+
+bool hs_sigframe_is_taken(hs_addr stack_begin, hs_addr stack_pointer)
+{
+    (void)stack_begin, (void)stack_pointer;
+    return false;
+}
+
+bool hs_sigframe_state(uint8_t *xstate, size_t *n_bytes, size_t capacity)
+{
+    (void)xstate, (void)n_bytes, (void)capacity;
+    return false;
+}
+
+struct hs_regs hs_sigframe_regs(const struct hs_regs *regs, const uint8_t *code)
+{
+    (void)code;
+    return *regs;
+}
+
+void hs_sigframe_build(const struct hs_sigframe *frame, uint8_t *area)
+{
+    memset(area, 0, frame->place.end - frame->place.frame);
+}
+
+struct hs_harvest hs_operands_harvest(const uint8_t *code, size_t n_bytes, hs_addr vaddr,
+                                      struct hs_operand *ret, size_t capacity)
+{
+    (void)code, (void)n_bytes, (void)vaddr, (void)ret, (void)capacity;
+    return (struct hs_harvest){0};
+}
