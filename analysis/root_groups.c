@@ -5,9 +5,9 @@
 
 #include "base/alloc.h"
 #include "base/bisect.h"
-#include "climb.h"
+#include "nearest_dominator.h"
 
-/* What a node belongs to: 1 + a row, `nobody`, or behind that a head; HS_CLIMB_NONE when no root
+/* What a node belongs to: 1 + a row, `nobody`, or behind that a head; HS_NEAREST_NONE when no root
  * reaches it. */
 struct groups {
     const struct hs_view *view;
@@ -25,12 +25,12 @@ struct groups {
     uint32_t *queue; /* owned pages: heads whose state has changed */
     uint64_t n_queued;
     uint64_t reserved_bytes; /* of the budget */
-    struct hs_climb climb;
+    struct hs_nearest climb;
 };
 
 static void groups_fini(struct groups *g)
 {
-    hs_climb_fini(&g->climb);
+    hs_nearest_fini(&g->climb);
     hs_free(g->of_tree);
     hs_pages_free(g->heads, g->max_heads, sizeof *g->heads);
     hs_pages_free(g->state, g->n_heads, sizeof *g->state);
@@ -98,7 +98,7 @@ static void change(struct groups *g, uint64_t head, uint32_t state)
 /* What one source of a head belongs to: an edge between heads, or a change of the head. */
 static void look_at_source(struct groups *g, uint64_t head, uint64_t of)
 {
-    if (of == HS_CLIMB_NONE)
+    if (of == HS_NEAREST_NONE)
         return;
     if (of <= g->nobody) {
         if (g->edges == NULL)
@@ -123,7 +123,7 @@ static hs_status look_at_sources(struct groups *g, struct hs_error *err)
         hs_node source;
         while (hs_row_next(&row, &source)) {
             uint64_t of;
-            HS_TRY(hs_climb_find(&g->climb, source, &of, err));
+            HS_TRY(hs_nearest_find(&g->climb, source, &of, err));
             look_at_source(g, head, of);
         }
         HS_TRY(hs_row_check(&row, err));
@@ -155,7 +155,7 @@ static hs_status groups_alloc(struct groups *g, struct hs_error *err)
     HS_TRY(hs_pages_alloc(n, sizeof *g->state, (void **)&g->state, err));
     HS_TRY(hs_pages_alloc(n + 1, sizeof *g->edge_begin, (void **)&g->edge_begin, err));
     HS_TRY(hs_pages_alloc(2 * n, sizeof *g->queue, (void **)&g->queue, err));
-    return hs_climb_init(view, belonging, g, &g->climb, err);
+    return hs_nearest_init(view, belonging, g, &g->climb, err);
 }
 
 static hs_status groups_init(struct groups *g, struct hs_error *err)

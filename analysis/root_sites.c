@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "climb.h"
+#include "nearest_dominator.h"
 
 #define NO_ROW UINT32_MAX
 
@@ -46,25 +46,25 @@ static int by_key(const void *left, const void *right)
 }
 
 /* The samples that a row retains, as many as there are. */
-static hs_status climb_all(struct hs_join *join, const uint32_t *rows, struct keyed *keyed,
+static hs_status climb_all(struct hs_sample_join *join, const uint32_t *rows, struct keyed *keyed,
                            size_t *ret_n, struct hs_error *err)
 {
     const struct hs_view *view = join->view;
-    struct hs_climb climb;
+    struct hs_nearest climb;
     size_t n = 0;
-    HS_TRY(hs_climb_init(view, row_of, rows, &climb, err));
+    HS_TRY(hs_nearest_init(view, row_of, rows, &climb, err));
     hs_status status = HS_OK;
     for (size_t i = 0; i < view->totals->n_samples && status == HS_OK; i++) {
         const struct hs_sample *sample = hs_snap_sample(view->snap, i);
         uint64_t row = NO_ROW;
         if (sample->node != HS_NO_NODE)
-            status = hs_climb_find(&climb, sample->node, &row, err);
+            status = hs_nearest_find(&climb, sample->node, &row, err);
         if (row >= NO_ROW)
             continue;
         uint32_t site = join->sites[i];
-        keyed[n++] = (struct keyed){(uint32_t)row, hs_join_place(join, site), site, sample};
+        keyed[n++] = (struct keyed){(uint32_t)row, hs_sample_join_place(join, site), site, sample};
     }
-    hs_climb_fini(&climb);
+    hs_nearest_fini(&climb);
     *ret_n = n;
     return status;
 }
@@ -81,12 +81,12 @@ static int by_words(const void *left, const void *right)
     return a->place < b->place ? -1 : a->place > b->place;
 }
 
-static hs_status sum(struct hs_join *join, const struct keyed *keyed, size_t n,
+static hs_status sum(struct hs_sample_join *join, const struct keyed *keyed, size_t n,
                      struct hs_root_sites *sites, struct hs_error *err)
 {
     struct hs_root_site *site = NULL;
     for (size_t i = 0; i < n; i++) {
-        const struct hs_sampler *sampler = hs_join_sampler(join, keyed[i].sample);
+        const struct hs_sampler *sampler = hs_sample_join_sampler(join, keyed[i].sample);
         if (site == NULL || site->row != keyed[i].row || site->place != keyed[i].place) {
             HS_TRY(
                 hs_grow((void **)&sites->sites, &sites->capacity, sites->n + 1, sizeof *site, err));
@@ -100,16 +100,16 @@ static hs_status sum(struct hs_join *join, const struct keyed *keyed, size_t n,
     return HS_OK;
 }
 
-static hs_status find(struct hs_join *join, const struct hs_root_rows *rows,
+static hs_status find(struct hs_sample_join *join, const struct hs_root_rows *rows,
                       struct hs_root_sites *sites, struct hs_error *err)
 {
     const struct hs_view *view = join->view;
     hs_auto_free uint32_t *rows_of = NULL;
     hs_auto_free struct keyed *keyed = NULL;
     size_t n;
-    HS_TRY(hs_join_find_places(join, err));
+    HS_TRY(hs_sample_join_find_places(join, err));
     HS_TRY(rows_of_tree(view, rows, &rows_of, err));
-    HS_TRY(hs_join_take(join, sizeof *keyed, err));
+    HS_TRY(hs_sample_join_reserve(join, sizeof *keyed, err));
     HS_TRY(hs_alloc(view->totals->n_samples, sizeof *keyed, (void **)&keyed, err));
     HS_TRY(hs_alloc(rows->n_rows + 1, sizeof *sites->begin, (void **)&sites->begin, err));
     HS_TRY(hs_alloc(rows->n_rows, sizeof *sites->totals, (void **)&sites->totals, err));
@@ -127,7 +127,7 @@ static hs_status find(struct hs_join *join, const struct hs_root_rows *rows,
     return HS_OK;
 }
 
-hs_status hs_root_sites_find(struct hs_join *join, const struct hs_root_query *query,
+hs_status hs_root_sites_find(struct hs_sample_join *join, const struct hs_root_query *query,
                              const struct hs_root_rows *rows, struct hs_root_sites *ret,
                              struct hs_error *err)
 {

@@ -94,8 +94,8 @@ static hs_status look_up(struct hs_view *view, unsigned keys, struct lookup *loo
     return HS_OK;
 }
 
-static struct keyed keyed_of(const struct hs_join *join, unsigned keys, const struct lookup *lookup,
-                             size_t at)
+static struct keyed keyed_of(const struct hs_sample_join *join, unsigned keys,
+                             const struct lookup *lookup, size_t at)
 {
     const struct hs_view *view = join->view;
     const struct hs_sample *sample = hs_snap_sample(view->snap, at);
@@ -106,7 +106,7 @@ static struct keyed keyed_of(const struct hs_join *join, unsigned keys, const st
         .site = join->sites[at],
     };
     if (keys & 1U << HS_KEY_SITE)
-        keyed.place = hs_join_place(join, keyed.site);
+        keyed.place = hs_sample_join_place(join, keyed.site);
     if (lookup->roots != NULL) {
         enum hs_keeper keeper = hs_keeper_of(view, sample, lookup->roots[at]);
         keyed.root = keeper == HS_KEEPER_ROOT ? lookup->roots[at] : view->n_tree + keeper;
@@ -131,8 +131,8 @@ static void close_site(struct hs_sample_group *group, uint32_t site, bool is_wei
 }
 
 /* The group of keyed[0..n), alike but for their sites, by which they are sorted. */
-static struct hs_sample_group sum_group(const struct hs_join *join, const struct keyed *keyed,
-                                        size_t n)
+static struct hs_sample_group sum_group(const struct hs_sample_join *join,
+                                        const struct keyed *keyed, size_t n)
 {
     struct hs_sample_group group = {
         .place = keyed->place,
@@ -151,14 +151,15 @@ static struct hs_sample_group sum_group(const struct hs_join *join, const struct
             close_site(&group, keyed[i - 1].site, join->is_weighted, &of_site, &best);
             of_site = (struct hs_estimate){0};
         }
-        hs_estimate_add(&of_site, hs_join_sampler(join, keyed[i].sample), keyed[i].sample);
-        hs_estimate_add(&group.estimate, hs_join_sampler(join, keyed[i].sample), keyed[i].sample);
+        hs_estimate_add(&of_site, hs_sample_join_sampler(join, keyed[i].sample), keyed[i].sample);
+        hs_estimate_add(&group.estimate, hs_sample_join_sampler(join, keyed[i].sample),
+                        keyed[i].sample);
     }
     close_site(&group, keyed[n - 1].site, join->is_weighted, &of_site, &best);
     return group;
 }
 
-static hs_status sum_groups(const struct hs_join *join, const struct keyed *keyed, size_t n,
+static hs_status sum_groups(const struct hs_sample_join *join, const struct keyed *keyed, size_t n,
                             struct hs_sample_groups *groups, struct hs_error *err)
 {
     for (size_t begin = 0, end; begin < n; begin = end) {
@@ -197,7 +198,7 @@ static int by_samples(const void *left, const void *right)
     return by_words(left, right);
 }
 
-static void sort_and_fold(const struct hs_join *join, const struct hs_sample_query *query,
+static void sort_and_fold(const struct hs_sample_join *join, const struct hs_sample_query *query,
                           struct hs_sample_groups *groups)
 {
     if (groups->n > 1)
@@ -217,7 +218,7 @@ static void sort_and_fold(const struct hs_join *join, const struct hs_sample_que
     groups->n -= groups->n_others;
 }
 
-hs_status hs_sample_groups_find(struct hs_join *join, const struct hs_sample_query *query,
+hs_status hs_sample_groups_find(struct hs_sample_join *join, const struct hs_sample_query *query,
                                 struct hs_sample_groups *ret, struct hs_error *err)
 {
     const unsigned keys = query->keys;
@@ -226,8 +227,9 @@ hs_status hs_sample_groups_find(struct hs_join *join, const struct hs_sample_que
     struct hs_sample_groups groups = {0};
     struct lookup lookup = {0};
     if (keys & 1U << HS_KEY_SITE)
-        HS_TRY(hs_join_find_places(join, err));
-    HS_TRY(hs_join_take(join, sizeof *keyed + 2 * sizeof(hs_node) + sizeof *lookup.facts, err));
+        HS_TRY(hs_sample_join_find_places(join, err));
+    HS_TRY(hs_sample_join_reserve(join, sizeof *keyed + 2 * sizeof(hs_node) + sizeof *lookup.facts,
+                                  err));
     HS_TRY(hs_alloc(n, sizeof *keyed, (void **)&keyed, err));
     hs_status status = look_up(join->view, keys, &lookup, err);
     for (size_t i = 0; i < n && status == HS_OK; i++)

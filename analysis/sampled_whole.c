@@ -53,7 +53,8 @@ static hs_status count_words(const struct hs_view *view, uint64_t *words, struct
     return status;
 }
 
-static void find_since(const struct hs_join *join, uint32_t sampler, struct hs_sampled_whole *whole)
+static void find_since(const struct hs_sample_join *join, uint32_t sampler,
+                       struct hs_sampled_whole *whole)
 {
     uint64_t started_ns = join->view->facts->started_ns;
     uint64_t begun_ns = join->samplers[sampler].begun_ns;
@@ -68,7 +69,7 @@ static void find_since(const struct hs_join *join, uint32_t sampler, struct hs_s
     }
 }
 
-hs_status hs_sampled_wholes(const struct hs_join *join, struct hs_sampled_whole **ret,
+hs_status hs_sampled_wholes(const struct hs_sample_join *join, struct hs_sampled_whole **ret,
                             struct hs_error *err)
 {
     const struct hs_view *view = join->view;
@@ -83,7 +84,8 @@ hs_status hs_sampled_wholes(const struct hs_join *join, struct hs_sampled_whole 
     }
     for (size_t i = 0; i < view->totals->n_samples; i++) {
         const struct hs_sample *sample = hs_snap_sample(view->snap, i);
-        hs_estimate_add(&wholes[sample->sampler].estimate, hs_join_sampler(join, sample), sample);
+        hs_estimate_add(&wholes[sample->sampler].estimate, hs_sample_join_sampler(join, sample),
+                        sample);
     }
     *ret = HS_STEAL(wholes);
     return HS_OK;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/place.h"
+#include "analysis/field_path.h"
 
 /* A name that is one of these, or begins with one that ends with a star. */
 static const char *const allocators[] = {
@@ -75,7 +75,7 @@ enum hs_frame_rank hs_frame_rank(const char *name)
     return is_named && !is_library && !is_wrapper(name) ? HS_FRAME_OWN : HS_FRAME_LIBRARY;
 }
 
-size_t hs_place_frame(const struct hs_frame *frames, size_t n)
+size_t hs_site_frame_at(const struct hs_frame *frames, size_t n)
 {
     size_t best = 0;
     for (size_t i = 1; i < n; i++)
@@ -86,7 +86,7 @@ size_t hs_place_frame(const struct hs_frame *frames, size_t n)
 
 void hs_frame_text(const struct hs_frame *frame, char *text, size_t n)
 {
-    const char *file = hs_place_short(frame->file), *module = hs_place_short(frame->module);
+    const char *file = hs_file_short(frame->file), *module = hs_file_short(frame->module);
     const char *slash = strrchr(module, '/');
     module = slash != NULL ? slash + 1 : module;
     char place[HS_FRAME_BYTES / 2] = "";

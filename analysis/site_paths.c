@@ -10,7 +10,7 @@
 /* ---- which samples */
 
 /* By site: whether it has the name; *ret_further counts samples that have it further out only. */
-static hs_status match_sites(struct hs_join *join, const char *name, bool *matches,
+static hs_status match_sites(struct hs_sample_join *join, const char *name, bool *matches,
                              bool *is_further, struct hs_error *err)
 {
     bool in_all = strncmp(name, "...", 3) == 0;
@@ -18,8 +18,8 @@ static hs_status match_sites(struct hs_join *join, const char *name, bool *match
     for (uint32_t site = 0; site < join->n_sites; site++) {
         const struct hs_frame *frames;
         size_t n;
-        HS_TRY(hs_join_frames(join, site, &frames, &n, err));
-        size_t place = hs_place_frame(frames, n);
+        HS_TRY(hs_sample_join_frames(join, site, &frames, &n, err));
+        size_t place = hs_site_frame_at(frames, n);
         bool is_inside = false;
         for (size_t i = 0; i < n && !is_inside; i++)
             is_inside = hs_frame_contains(&frames[i], part);
@@ -29,8 +29,8 @@ static hs_status match_sites(struct hs_join *join, const char *name, bool *match
     return HS_OK;
 }
 
-static hs_status fail_unmatched(const struct hs_join *join, const char *name, uint64_t n_further,
-                                uint64_t n_sites, struct hs_error *err)
+static hs_status fail_unmatched(const struct hs_sample_join *join, const char *name,
+                                uint64_t n_further, uint64_t n_sites, struct hs_error *err)
 {
     (void)hs_fail(err, HS_USAGE, "no sample was allocated by '%.100s'", name);
     if (n_further != 0)
@@ -46,8 +46,8 @@ struct picked {
     uint32_t chain, sampler;
 };
 
-static hs_status pick(struct hs_join *join, const char *name, struct picked *picked, size_t *ret_n,
-                      struct hs_error *err)
+static hs_status pick(struct hs_sample_join *join, const char *name, struct picked *picked,
+                      size_t *ret_n, struct hs_error *err)
 {
     const struct hs_view *view = join->view;
     hs_auto_free bool *matches = NULL, *is_further = NULL;
@@ -85,7 +85,7 @@ static int by_chain(const void *left, const void *right)
 static int by_words(const void *left, const void *right, void *context)
 {
     const struct hs_site_path *a = left, *b = right;
-    const struct hs_join *join = context;
+    const struct hs_sample_join *join = context;
     if (join->is_weighted && a->estimate.words != b->estimate.words)
         return a->estimate.words < b->estimate.words ? 1 : -1;
     if (a->estimate.n_samples != b->estimate.n_samples)
@@ -108,7 +108,7 @@ static hs_status merge(struct hs_site_paths *paths, const struct picked *picked,
         }
         if (sample->words > way->largest->words)
             way->largest = sample;
-        hs_estimate_add(&way->estimate, hs_join_sampler(paths->join, sample), sample);
+        hs_estimate_add(&way->estimate, hs_sample_join_sampler(paths->join, sample), sample);
     }
     return HS_OK;
 }
@@ -134,7 +134,7 @@ static hs_status find_paths(struct hs_site_paths *paths, uint64_t limit, struct 
     struct hs_view *view = paths->join->view;
     hs_auto_free struct picked *picked = NULL;
     size_t n = 0;
-    HS_TRY(hs_join_take(paths->join, sizeof *picked, err));
+    HS_TRY(hs_sample_join_reserve(paths->join, sizeof *picked, err));
     HS_TRY(hs_alloc(view->totals->n_samples, sizeof *picked, (void **)&picked, err));
     HS_TRY(pick(paths->join, paths->name, picked, &n, err));
     HS_TRY(hs_chains_init(view, &paths->chains, err));
@@ -202,7 +202,7 @@ void hs_site_path_text(const struct hs_site_paths *paths, const struct hs_site_p
     }
 }
 
-hs_status hs_site_paths_find(struct hs_join *join, const char *name, uint64_t limit,
+hs_status hs_site_paths_find(struct hs_sample_join *join, const char *name, uint64_t limit,
                              struct hs_site_paths *ret, struct hs_error *err)
 {
     struct hs_site_paths paths = {.join = join, .name = name};

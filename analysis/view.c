@@ -8,7 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/bisect.h"
-#include "climb.h"
+#include "nearest_dominator.h"
 
 /* Where indexes go when the snapshot's own directory is read-only (XDG base directories). */
 static const char *cache_dir(char *text, size_t n)
@@ -291,21 +291,21 @@ static uint64_t root_value(const void *context, hs_node tree_node, hs_node below
 {
     (void)below;
     hs_node root = hs_view_retaining_root(context, tree_node);
-    return root == HS_NO_NODE ? HS_CLIMB_NONE : root;
+    return root == HS_NO_NODE ? HS_NEAREST_NONE : root;
 }
 
 hs_status hs_view_retaining_roots(const struct hs_view *view, const hs_node *nodes, size_t n,
                                   hs_node *roots, struct hs_error *err)
 {
-    struct hs_climb climb;
-    HS_TRY(hs_climb_init(view, root_value, view, &climb, err));
+    struct hs_nearest climb;
+    HS_TRY(hs_nearest_init(view, root_value, view, &climb, err));
     hs_status status = HS_OK;
     for (size_t i = 0; i < n && status == HS_OK; i++) {
         roots[i] = HS_NO_NODE;
         if (nodes[i] != HS_NO_NODE)
-            status = hs_climb_find(&climb, nodes[i], &roots[i], err);
+            status = hs_nearest_find(&climb, nodes[i], &roots[i], err);
     }
-    hs_climb_fini(&climb);
+    hs_nearest_fini(&climb);
     return status;
 }
 

@@ -5,7 +5,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "look/witness.h"
+#include "look/memory_report.h"
 #include "lost_file.h"
 #include "tool.h"
 
@@ -65,7 +65,7 @@ int main(int argc, char **argv)
     if (status != HS_OK)
         hs_talk_error(&err);
     if (tool.is_verbose)
-        hs_talk_witness(&tool.budget);
+        hs_talk_memory_report(&tool.budget);
     /* Without a command the overview is an answer, but not to what a script wanted. */
     if (is_bare && status == HS_OK)
         return hs_exit_code(HS_USAGE);

@@ -11,7 +11,7 @@
 
 #include "access.h"
 #include "base/alloc.h"
-#include "look/witness.h"
+#include "look/memory_report.h"
 #include "report/text.h"
 
 /* Progress shows only what takes longer than this. */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/what.h"
+#include "analysis/object_lookup.h"
 #include "base/units.h"
 #include "made_view.h"
 #include "tools/options.h"
@@ -81,20 +81,20 @@ static void fuzz_number(const char *text)
 static void fuzz_what(const char *text)
 {
     struct hs_error err = HS_ERROR_INIT;
-    struct hs_what what = {.n_nodes = 77}, same = {0};
+    struct hs_object_spec what = {.n_nodes = 77}, same = {0};
     char node[32];
-    hs_status status = hs_what_find(&made.view, text, &what, &err);
+    hs_status status = hs_object_lookup(&made.view, text, &what, &err);
     if (status != HS_OK) {
         assert(what.n_nodes == 77);
         check_refusal(status, &err);
         return;
     }
-    assert(what.n_nodes >= 1 && what.n_nodes <= HS_WHAT_INSTANCES);
-    assert(what.kind == HS_WHAT_TYPE || what.n_nodes == 1);
+    assert(what.n_nodes >= 1 && what.n_nodes <= HS_OBJECT_INSTANCES);
+    assert(what.kind == HS_OBJECT_TYPE || what.n_nodes == 1);
     for (unsigned i = 0; i < what.n_nodes; i++) {
         assert(what.nodes[i] < made.view.n_nodes);
         snprintf(node, sizeof node, "#%lu", (unsigned long)what.nodes[i]);
-        assert(hs_what_find(&made.view, node, &same, &err) == HS_OK);
+        assert(hs_object_lookup(&made.view, node, &same, &err) == HS_OK);
         assert(same.nodes[0] == what.nodes[i]);
     }
 }

@@ -20,7 +20,7 @@ static size_t place_of(const char *const *names, size_t n)
     struct hs_frame frames[8];
     for (size_t i = 0; i < n; i++)
         frames[i] = frame(names[i]);
-    return hs_place_frame(frames, n);
+    return hs_site_frame_at(frames, n);
 }
 #define PLACE_OF(...)                            \
     place_of((const char *const[]){__VA_ARGS__}, \

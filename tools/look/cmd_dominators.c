@@ -1,7 +1,7 @@
 /* dominators: who keeps what, as a tree. */
 #include <stdio.h>
 
-#include "analysis/what.h"
+#include "analysis/object_lookup.h"
 #include "base/alloc.h"
 #include "commands.h"
 #include "open_view.h"
@@ -251,9 +251,9 @@ static hs_status print_sheet(struct hs_tool *tool, const struct hs_invocation *i
 static hs_status run(struct hs_tool *tool, const struct hs_invocation *inv, struct hs_view *view,
                      struct hs_error *err)
 {
-    struct hs_what from = {.nodes = {0}, .n_nodes = 1};
+    struct hs_object_spec from = {.nodes = {0}, .n_nodes = 1};
     if (hs_given(inv, HS_OPT_FROM))
-        HS_TRY(hs_what_find(view, inv->text[HS_OPT_FROM], &from, err));
+        HS_TRY(hs_object_lookup(view, inv->text[HS_OPT_FROM], &from, err));
     bool has_rows = hs_given(inv, HS_OPT_ROWS);
     struct tree_query query = {
         .max_depth = hs_given(inv, HS_OPT_DEPTH) ? inv->number[HS_OPT_DEPTH] : 4,

@@ -2,10 +2,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/fold.h"
+#include "analysis/field_path.h"
 #include "analysis/leak_groups.h"
 #include "analysis/neighbours.h"
-#include "analysis/place.h"
+#include "analysis/path_fold.h"
 #include "base/alloc.h"
 #include "commands.h"
 #include "open_view.h"
@@ -75,7 +75,7 @@ static hs_status look_up(struct report *r, struct hs_error *err)
 
 /* From the head on which the group's first block hangs to that block. */
 static hs_status fold_path(const struct report *r, const struct hs_leak_group *group,
-                           struct hs_fold *fold, struct hs_error *err)
+                           struct hs_path_fold *fold, struct hs_error *err)
 {
     const uint32_t *parent = r->set.parent;
     const uint32_t first = (uint32_t)hs_leak_rank(&r->set, group->first);
@@ -90,7 +90,7 @@ static hs_status fold_path(const struct report *r, const struct hs_leak_group *g
     for (size_t i = n; status == HS_OK && i-- > 0; rank = parent[rank])
         nodes[i] = hs_leak_node(&r->set, rank);
     if (status == HS_OK)
-        status = hs_fold_path(fold, r->view, nodes, n, err);
+        status = hs_path_fold_nodes(fold, r->view, nodes, n, err);
     hs_budget_release(r->view->session.budget, n * sizeof *nodes);
     return status;
 }
@@ -106,26 +106,26 @@ static const char *head_type(const struct report *r, size_t at)
 static hs_status put_expression(const struct report *r, size_t at, char *text, struct hs_error *err)
 {
     const struct hs_leak_group *group = &r->groups.groups[at];
-    struct hs_fold fold = {0};
+    struct hs_path_fold fold = {0};
     text[0] = '\0';
     if (is_head(r, group->first))
         return HS_OK;
     hs_status status = fold_path(r, group, &fold, err);
     if (status == HS_OK)
-        hs_place_path(r->view, head_type(r, at), &fold, text, HS_PLACE_PATH_BYTES);
-    hs_fold_fini(&fold);
+        hs_field_path(r->view, head_type(r, at), &fold, text, HS_FIELD_PATH_BYTES);
+    hs_path_fold_fini(&fold);
     return status;
 }
 
 /* ---- JSON */
 
-static hs_status put_steps(struct hs_json *json, const struct report *r, const struct hs_fold *fold,
-                           struct hs_error *err)
+static hs_status put_steps(struct hs_json *json, const struct report *r,
+                           const struct hs_path_fold *fold, struct hs_error *err)
 {
     hs_status status = HS_OK;
     hs_json_begin_array(json, "path", HS_JSON_LINE);
     for (size_t i = 0; i < fold->n_steps && status == HS_OK; i++) {
-        const struct hs_step *step = &fold->steps[i];
+        const struct hs_path_step *step = &fold->steps[i];
         struct hs_node_facts facts = {.label = NULL};
         if (step->node != HS_NO_NODE)
             status = hs_view_facts(r->view, step->node, &facts, err);
@@ -150,11 +150,11 @@ static hs_status put_steps(struct hs_json *json, const struct report *r, const s
 static hs_status put_path(struct hs_json *json, const struct report *r,
                           const struct hs_leak_group *group, struct hs_error *err)
 {
-    struct hs_fold fold = {0};
+    struct hs_path_fold fold = {0};
     hs_status status = fold_path(r, group, &fold, err);
     if (status == HS_OK)
         status = put_steps(json, r, &fold, err);
-    hs_fold_fini(&fold);
+    hs_path_fold_fini(&fold);
     return status;
 }
 
@@ -162,7 +162,7 @@ static hs_status put_group(struct hs_json *json, const struct report *r, size_t 
                            struct hs_error *err)
 {
     const struct hs_leak_group *group = &r->groups.groups[at];
-    char expression[HS_PLACE_PATH_BYTES];
+    char expression[HS_FIELD_PATH_BYTES];
     HS_TRY(put_expression(r, at, expression, err));
     hs_json_begin_object(json, NULL, HS_JSON_LINE);
     hs_json_string(json, "certainty", hs_leak_certainty_name(group->certainty));
@@ -264,7 +264,7 @@ static hs_status put_row(struct hs_sheet *sheet, const struct report *r, size_t 
     const struct hs_leak_group *group = &r->groups.groups[at];
     bool is_garbage = r->is_collected && group->certainty == HS_LEAK_CERTAIN &&
                       sheet->options.format == HS_SHEET_TABLE;
-    char expression[HS_PLACE_PATH_BYTES], what[1024 + HS_PLACE_PATH_BYTES];
+    char expression[HS_FIELD_PATH_BYTES], what[1024 + HS_FIELD_PATH_BYTES];
     HS_TRY(put_expression(r, at, expression, err));
     write_what(r, at, expression, what, sizeof what);
     hs_sheet_string(sheet, is_garbage ? "garbage" : hs_leak_certainty_name(group->certainty));

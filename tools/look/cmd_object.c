@@ -2,9 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/field_path.h"
 #include "analysis/neighbours.h"
-#include "analysis/place.h"
-#include "analysis/what.h"
+#include "analysis/object_lookup.h"
 #include "base/alloc.h"
 #include "commands.h"
 #include "open_view.h"
@@ -16,7 +16,7 @@ enum { LEAST_PIECE = 1 << 12, LARGEST_PIECE = 1 << 20 };
 
 struct object {
     struct hs_view *view;
-    struct hs_join join;
+    struct hs_sample_join join;
     struct hs_node_facts facts;
     struct hs_links out;
     struct hs_links in;        /* some of them at a time */
@@ -38,7 +38,7 @@ static hs_status link_place(const struct object *object, const struct hs_link *l
     if (!is_out)
         HS_TRY(hs_view_facts(object->view, link->other, &holder, err));
     if (!holder.is_root)
-        hs_place_text(object->view, holder.type, link->offset_words, text, HS_PLACE_BYTES);
+        hs_field_name(object->view, holder.type, link->offset_words, text, HS_FIELD_NAME_BYTES);
     return HS_OK;
 }
 
@@ -93,7 +93,7 @@ static hs_status put_links(struct hs_json *json, const struct object *object,
                            const struct hs_links *links, uint64_t most, struct hs_error *err)
 {
     uint64_t word_bytes = object->view->facts->word_bytes;
-    char place[HS_PLACE_BYTES];
+    char place[HS_FIELD_NAME_BYTES];
     for (size_t i = 0; i < links->n && i < most; i++) {
         const struct hs_link *link = &links->links[i];
         HS_TRY(keep_links(object, links, i, err));
@@ -241,7 +241,7 @@ static hs_status put_line(struct hs_sheet *sheet, const struct object *object, c
 {
     struct hs_view *view = object->view;
     struct hs_node_facts facts;
-    char place[HS_PLACE_BYTES], what[512 + HS_PLACE_BYTES];
+    char place[HS_FIELD_NAME_BYTES], what[512 + HS_FIELD_NAME_BYTES];
     bool is_out = strcmp(relation, out_relation) == 0;
     HS_TRY(hs_view_facts(view, link->other, &facts, err));
     HS_TRY(link_place(object, link, is_out, place, err));
@@ -391,12 +391,12 @@ static hs_status run(struct hs_tool *tool, const struct hs_invocation *inv, stru
     const char *text = inv->arguments[1];
     const char *trace = hs_given(inv, HS_OPT_TRACE) ? inv->text[HS_OPT_TRACE] : NULL;
     struct hs_sample_name name;
-    struct hs_what what;
+    struct hs_object_spec what;
     bool is_sample = hs_sample_is_named(text);
     if (is_sample && hs_sample_parse(text, &name, err) != HS_OK)
         return hs_context(err, "cannot find '%.100s'", text);
-    HS_TRY(hs_join_open(view, trace, is_sample ? &name.id : NULL, &object->join, err));
-    HS_TRY(hs_what_find_joined(&object->join, text, &what, err));
+    HS_TRY(hs_sample_join_open(view, trace, is_sample ? &name.id : NULL, &object->join, err));
+    HS_TRY(hs_object_lookup_joined(&object->join, text, &what, err));
     hs_node node = what.nodes[0];
     HS_TRY(hs_view_facts(view, node, &object->facts, err));
     HS_TRY(hs_links_out(view, node, &object->out, err));
@@ -415,7 +415,7 @@ hs_status hs_cmd_object(struct hs_tool *tool, const struct hs_invocation *inv, s
     uint64_t room = hs_budget_left_bytes(view.session.budget) / 4 / sizeof(struct hs_node_facts);
     object.piece = room > LARGEST_PIECE ? LARGEST_PIECE : room < LEAST_PIECE ? LEAST_PIECE : room;
     hs_status status = run(tool, inv, &object, err);
-    hs_join_close(&object.join);
+    hs_sample_join_close(&object.join);
     hs_links_fini(&object.out);
     hs_links_fini(&object.in);
     hs_free(object.children);

@@ -1,7 +1,7 @@
 /* paths: how roots reach an object; or all samples of an allocation site. */
 #include <string.h>
 
-#include "analysis/what.h"
+#include "analysis/object_lookup.h"
 #include "commands.h"
 #include "open_view.h"
 #include "path_print.h"
@@ -13,8 +13,8 @@
 /* ---- JSON */
 
 /* The sample that was asked for, else the first one of the target. */
-static const struct hs_sample *sample_of(const struct hs_view *view, const struct hs_what *what,
-                                         hs_node target)
+static const struct hs_sample *sample_of(const struct hs_view *view,
+                                         const struct hs_object_spec *what, hs_node target)
 {
     if (what->sample != NULL)
         return what->sample;
@@ -24,8 +24,8 @@ static const struct hs_sample *sample_of(const struct hs_view *view, const struc
     return NULL;
 }
 
-static hs_status put_target(struct hs_json *json, struct hs_join *join, const struct hs_what *what,
-                            hs_node target, struct hs_error *err)
+static hs_status put_target(struct hs_json *json, struct hs_sample_join *join,
+                            const struct hs_object_spec *what, hs_node target, struct hs_error *err)
 {
     struct hs_view *view = join->view;
     const struct hs_sample *sample = sample_of(view, what, target);
@@ -55,9 +55,9 @@ static hs_status put_target(struct hs_json *json, struct hs_join *join, const st
     return HS_OK;
 }
 
-static hs_status print_json(struct hs_tool *tool, struct hs_join *join, const struct hs_what *what,
-                            hs_node target, const struct hs_paths *paths, bool is_compact,
-                            struct hs_error *err)
+static hs_status print_json(struct hs_tool *tool, struct hs_sample_join *join,
+                            const struct hs_object_spec *what, hs_node target,
+                            const struct hs_paths *paths, bool is_compact, struct hs_error *err)
 {
     struct hs_json json;
     hs_json_init(&json, &tool->out, is_compact ? HS_JSON_COMPACT : HS_JSON_PRETTY);
@@ -77,8 +77,9 @@ static hs_status print_json(struct hs_tool *tool, struct hs_join *join, const st
 /* ---- table */
 
 /* What the target is and who retains it, before the paths. */
-static hs_status print_heading(struct hs_tool *tool, struct hs_join *join,
-                               const struct hs_what *what, hs_node target, struct hs_error *err)
+static hs_status print_heading(struct hs_tool *tool, struct hs_sample_join *join,
+                               const struct hs_object_spec *what, hs_node target,
+                               struct hs_error *err)
 {
     struct hs_view *view = join->view;
     struct hs_node_facts facts;
@@ -132,8 +133,8 @@ static uint64_t limit_of(const struct hs_invocation *inv)
 }
 
 static hs_status show_target(struct hs_tool *tool, const struct hs_invocation *inv,
-                             struct hs_join *join, const struct hs_what *what, hs_node target,
-                             struct hs_error *err)
+                             struct hs_sample_join *join, const struct hs_object_spec *what,
+                             hs_node target, struct hs_error *err)
 {
     struct hs_paths paths = {0};
     HS_TRY(hs_paths_to(join->view, target, limit_of(inv), hs_given(inv, HS_OPT_DISJOINT), &paths,
@@ -185,17 +186,17 @@ static hs_status target_of_root(const struct hs_view *view, const char *text, hs
         return hs_hint(err, "paths lead to an object: name one of its roots");
     }
     char slots[200] = "";
-    hs_what_list_slots(view, node, slots, sizeof slots);
+    hs_object_list_slots(view, node, slots, sizeof slots);
     (void)hs_fail(err, HS_USAGE, "'%s' is a variable of several slots", text);
     return hs_hint(err, "paths lead to an object: name one of %s", slots);
 }
 
 static hs_status show_objects(struct hs_tool *tool, const struct hs_invocation *inv,
-                              struct hs_join *join, struct hs_error *err)
+                              struct hs_sample_join *join, struct hs_error *err)
 {
     const struct hs_view *view = join->view;
-    struct hs_what what;
-    HS_TRY(hs_what_find_joined(join, inv->text[HS_OPT_TO], &what, err));
+    struct hs_object_spec what;
+    HS_TRY(hs_object_lookup_joined(join, inv->text[HS_OPT_TO], &what, err));
     /* One answer holds one target; of a type the instances that retain most follow each other in
      * the other formats, JSON and TSV show the first. */
     enum hs_format format = hs_tool_format(inv);
@@ -217,20 +218,20 @@ static hs_status run(struct hs_tool *tool, const struct hs_invocation *inv, stru
 {
     const char *to = inv->text[HS_OPT_TO];
     const char *trace = hs_given(inv, HS_OPT_TRACE) ? inv->text[HS_OPT_TRACE] : NULL;
-    struct hs_join join = {0};
+    struct hs_sample_join join = {0};
     struct hs_sample_name name;
     bool is_sample = hs_sample_is_named(to);
     if (is_sample && hs_sample_parse(to, &name, err) != HS_OK)
         return hs_context(err, "cannot find '%.100s'", to);
-    HS_TRY(hs_join_open(view, trace, is_sample ? &name.id : NULL, &join, err));
+    HS_TRY(hs_sample_join_open(view, trace, is_sample ? &name.id : NULL, &join, err));
     hs_status status;
     if (strncmp(to, "site:", 5) == 0)
         status = hs_site_paths_print(tool, inv, &join, to + 5, limit_of(inv), err);
     else
         status = show_objects(tool, inv, &join, err);
     if (status == HS_OK)
-        hs_join_talk(tool, &join);
-    hs_join_close(&join);
+        hs_sample_join_talk(tool, &join);
+    hs_sample_join_close(&join);
     return status;
 }
 

@@ -1,7 +1,7 @@
 /* roots: reachable and retained words of every root, or of every group of roots. */
 #include <string.h>
 
-#include "analysis/place.h"
+#include "analysis/field_path.h"
 #include "commands.h"
 #include "open_view.h"
 #include "root_json.h"
@@ -14,7 +14,7 @@ struct listing {
     struct hs_root_query query;
     struct hs_root_rows rows;
     bool has_sites; /* of --sites */
-    struct hs_join join;
+    struct hs_sample_join join;
     struct hs_root_sites sites;
 };
 
@@ -112,7 +112,7 @@ static void put_row(struct hs_sheet *sheet, const struct hs_view *view,
     hs_sheet_string(sheet, hs_root_kind_name(root->kind));
     hs_sheet_string(sheet, hs_view_string(view, root->name));
     bool is_table = sheet->options.format == HS_SHEET_TABLE;
-    hs_sheet_string(sheet, hs_or_null(is_table ? hs_place_short(place) : place));
+    hs_sheet_string(sheet, hs_or_null(is_table ? hs_file_short(place) : place));
 }
 
 /* A line that belongs to the sum and is no root. */
@@ -207,7 +207,7 @@ static hs_status find_sites(const struct hs_invocation *inv, struct listing *lis
                             struct hs_error *err)
 {
     const char *trace = hs_given(inv, HS_OPT_TRACE) ? inv->text[HS_OPT_TRACE] : NULL;
-    HS_TRY(hs_join_open(&listing->view, trace, /* id= */ NULL, &listing->join, err));
+    HS_TRY(hs_sample_join_open(&listing->view, trace, /* id= */ NULL, &listing->join, err));
     return hs_root_sites_find(&listing->join, &listing->query, &listing->rows, &listing->sites,
                               err);
 }
@@ -222,7 +222,7 @@ static hs_status run(struct hs_tool *tool, const struct hs_invocation *inv, stru
     if (hs_tool_format(inv) == HS_FORMAT_TABLE)
         talk_shared(tool, &listing->view, &listing->query, &listing->rows);
     if (listing->has_sites)
-        hs_join_talk(tool, &listing->join);
+        hs_sample_join_talk(tool, &listing->join);
     return HS_OK;
 }
 
@@ -242,7 +242,7 @@ hs_status hs_cmd_roots(struct hs_tool *tool, const struct hs_invocation *inv, st
     HS_TRY(hs_tool_open_view(tool, inv->arguments[0], HS_VIEW_INDEX, &listing.view, err));
     hs_status status = run(tool, inv, &listing, err);
     hs_root_sites_fini(&listing.sites);
-    hs_join_close(&listing.join);
+    hs_sample_join_close(&listing.join);
     hs_root_rows_fini(&listing.rows);
     return hs_view_finish(&listing.view, status, err);
 }

@@ -87,10 +87,10 @@ static bool is_reached(const struct hs_view *view, const struct sample_row *row)
     return row->sample->node != HS_NO_NODE && hs_index_is_reached(view->index, row->sample->node);
 }
 
-static void put_estimate(struct hs_json *json, const struct hs_join *join,
+static void put_estimate(struct hs_json *json, const struct hs_sample_join *join,
                          const struct hs_sample *sample)
 {
-    const struct hs_sampler *sampler = hs_join_sampler(join, sample);
+    const struct hs_sampler *sampler = hs_sample_join_sampler(join, sample);
     struct hs_estimate estimate = {0};
     hs_json_string(json, "sampler", hs_sampler_kind_name(sampler->kind));
     if (sampler->period_words == 0) {
@@ -103,7 +103,7 @@ static void put_estimate(struct hs_json *json, const struct hs_join *join,
     hs_json_u64(json, "error_words", hs_estimate_error_words(&estimate));
 }
 
-static hs_status put_json_row(struct hs_json *json, struct hs_join *join,
+static hs_status put_json_row(struct hs_json *json, struct hs_sample_join *join,
                               const struct sample_row *row, struct hs_error *err)
 {
     const struct hs_view *view = join->view;
@@ -123,30 +123,30 @@ static hs_status put_json_row(struct hs_json *json, struct hs_join *join,
     hs_json_bool(json, "reached", is_reached(view, row));
     hs_json_string(json, "root", root_name(view, row));
     hs_json_node(json, "root_id", row->root);
-    hs_json_string(json, "join", hs_join_case_name(join->cases[row->at]));
-    HS_TRY(hs_join_site_json(json, "site", join, join->sites[row->at], err));
+    hs_json_string(json, "join", hs_sample_join_case_name(join->cases[row->at]));
+    HS_TRY(hs_sample_join_site_json(json, "site", join, join->sites[row->at], err));
     hs_json_end_object(json);
     return HS_OK;
 }
 
 /* How many samples the process and the trace have in common. */
-static void put_cases(struct hs_json *json, const struct hs_join *join)
+static void put_cases(struct hs_json *json, const struct hs_sample_join *join)
 {
     const uint64_t *n = join->n_in_case;
-    if (!hs_join_has_trace(join)) {
+    if (!hs_sample_join_has_trace(join)) {
         hs_json_null(json, "join");
         return;
     }
     hs_json_begin_object(json, "join", HS_JSON_LINE);
-    hs_json_u64(json, "in_both", n[HS_JOIN_BOTH]);
-    hs_json_u64(json, "process_only", n[HS_JOIN_UNFLUSHED]);
+    hs_json_u64(json, "in_both", n[HS_SAMPLE_JOIN_BOTH]);
+    hs_json_u64(json, "process_only", n[HS_SAMPLE_JOIN_UNFLUSHED]);
     hs_json_u64(json, "trace_only", join->n_gone);
-    hs_json_u64(json, "lost", n[HS_JOIN_LOST]);
-    hs_json_u64(json, "mismatches", n[HS_JOIN_MISMATCH]);
+    hs_json_u64(json, "lost", n[HS_SAMPLE_JOIN_LOST]);
+    hs_json_u64(json, "mismatches", n[HS_SAMPLE_JOIN_MISMATCH]);
     hs_json_end_object(json);
 }
 
-static hs_status print_json(struct hs_tool *tool, struct hs_join *join,
+static hs_status print_json(struct hs_tool *tool, struct hs_sample_join *join,
                             const struct sample_rows *rows, struct hs_error *err)
 {
     struct hs_json json;
@@ -168,7 +168,7 @@ static hs_status print_json(struct hs_tool *tool, struct hs_join *join,
     return hs_json_finish(&json, err);
 }
 
-static hs_status print_ndjson(struct hs_tool *tool, struct hs_join *join,
+static hs_status print_ndjson(struct hs_tool *tool, struct hs_sample_join *join,
                               const struct sample_rows *rows, struct hs_error *err)
 {
     struct hs_json json;
@@ -193,15 +193,15 @@ static const struct hs_column all_columns[N_COLUMNS] = {
     {"site", "SITE", HS_COLUMN_STRING, HS_COLUMN_FLEXIBLE},
 };
 
-static hs_status put_row(struct hs_sheet *sheet, struct hs_join *join, const struct sample_row *row,
-                         struct hs_error *err)
+static hs_status put_row(struct hs_sheet *sheet, struct hs_sample_join *join,
+                         const struct sample_row *row, struct hs_error *err)
 {
     const struct hs_view *view = join->view;
-    const struct hs_sampler *sampler = hs_join_sampler(join, row->sample);
+    const struct hs_sampler *sampler = hs_sample_join_sampler(join, row->sample);
     struct hs_estimate estimate = {0};
     char site[HS_FRAME_BYTES];
     hs_estimate_add(&estimate, sampler, row->sample);
-    HS_TRY(hs_join_site_text(join, join->sites[row->at], site, sizeof site, err));
+    HS_TRY(hs_sample_join_site_text(join, join->sites[row->at], site, sizeof site, err));
     hs_sheet_u64(sheet, row->sample->id);
     hs_sheet_string(sheet, hs_sampler_kind_name(sampler->kind));
     hs_sheet_u64(sheet, row->retained_words);
@@ -224,7 +224,7 @@ static hs_status put_row(struct hs_sheet *sheet, struct hs_join *join, const str
 }
 
 static hs_status print_sheet(struct hs_tool *tool, const struct hs_invocation *inv,
-                             struct hs_join *join, const struct sample_rows *rows,
+                             struct hs_sample_join *join, const struct sample_rows *rows,
                              struct hs_error *err)
 {
     struct hs_sheet_options options = hs_tool_sheet(tool, inv, 0);
@@ -250,7 +250,7 @@ static hs_status print_sheet(struct hs_tool *tool, const struct hs_invocation *i
 }
 
 static hs_status print_rows(struct hs_tool *tool, const struct hs_invocation *inv,
-                            struct hs_join *join, const struct sample_rows *rows,
+                            struct hs_sample_join *join, const struct sample_rows *rows,
                             struct hs_error *err)
 {
     switch (hs_tool_format(inv)) {
@@ -266,7 +266,7 @@ static hs_status print_rows(struct hs_tool *tool, const struct hs_invocation *in
 }
 
 static hs_status list_samples(struct hs_tool *tool, const struct hs_invocation *inv,
-                              struct hs_join *join, struct hs_error *err)
+                              struct hs_sample_join *join, struct hs_error *err)
 {
     struct sample_rows rows = {0};
     HS_TRY(select_rows(join->view, inv->number[HS_OPT_MIN_WORDS], hs_tool_rows(inv), &rows, err));
@@ -295,18 +295,18 @@ hs_status hs_cmd_samples(struct hs_tool *tool, const struct hs_invocation *inv,
                          struct hs_error *err)
 {
     struct hs_view view = {0};
-    struct hs_join join = {0};
+    struct hs_sample_join join = {0};
     const char *trace = hs_given(inv, HS_OPT_TRACE) ? inv->text[HS_OPT_TRACE] : NULL;
     HS_TRY(hs_tool_open_view(tool, inv->arguments[0], HS_VIEW_INDEX, &view, err));
-    hs_status status = hs_join_open(&view, trace, /* id= */ NULL, &join, err);
+    hs_status status = hs_sample_join_open(&view, trace, /* id= */ NULL, &join, err);
     if (status == HS_OK && hs_given(inv, HS_OPT_SAMPLE_GROUP_BY))
         status = hs_sample_groups_print(tool, inv, &join, keys_of(inv), err);
     else if (status == HS_OK)
         status = list_samples(tool, inv, &join, err);
     if (status == HS_OK)
-        hs_join_talk(tool, &join);
+        hs_sample_join_talk(tool, &join);
     if (status == HS_OK && view.totals->n_samples == 0)
         hs_talk("the program was not sampling its allocations (Gc.Memprof, memtrace)");
-    hs_join_close(&join);
+    hs_sample_join_close(&join);
     return hs_view_finish(&view, status, err);
 }

@@ -1,7 +1,7 @@
 /* What a tool lends to the analysis. */
 #include "open_view.h"
 
-#include "witness.h"
+#include "memory_report.h"
 
 static void say(void *context, const char *line)
 {

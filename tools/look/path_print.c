@@ -3,22 +3,22 @@
 
 #include <stdio.h>
 
+#include "analysis/field_path.h"
 #include "analysis/neighbours.h"
-#include "analysis/place.h"
 #include "root_json.h"
 
 /* Folds the objects of path `at`, the root's leaf left out. */
 static hs_status fold_path(struct hs_view *view, const struct hs_paths *paths, size_t at,
-                           struct hs_fold *fold, struct hs_error *err)
+                           struct hs_path_fold *fold, struct hs_error *err)
 {
     size_t begin = paths->begin[at] + 1;
-    return hs_fold_path(fold, view, paths->nodes + begin, paths->begin[at + 1] - begin, err);
+    return hs_path_fold_nodes(fold, view, paths->nodes + begin, paths->begin[at + 1] - begin, err);
 }
 
 /* ---- JSON */
 
-static hs_status put_step(struct hs_json *json, struct hs_view *view, const struct hs_step *step,
-                          struct hs_error *err)
+static hs_status put_step(struct hs_json *json, struct hs_view *view,
+                          const struct hs_path_step *step, struct hs_error *err)
 {
     struct hs_node_facts facts = {.label = NULL};
     bool is_gap = step->node == HS_NO_NODE;
@@ -37,9 +37,9 @@ static hs_status put_step(struct hs_json *json, struct hs_view *view, const stru
         hs_json_u64(json, "offset", step->offset_words * view->facts->word_bytes);
         hs_json_u64(json, "field", step->offset_words);
     }
-    char place[HS_PLACE_BYTES] = "";
+    char place[HS_FIELD_NAME_BYTES] = "";
     if (!is_gap)
-        hs_place_text(view, step->type, step->offset_words, place, sizeof place);
+        hs_field_name(view, step->type, step->offset_words, place, sizeof place);
     hs_json_string(json, "place", hs_or_null(place));
     hs_json_string(json, "type", facts.label);
     if (is_gap) {
@@ -56,18 +56,18 @@ static hs_status put_step(struct hs_json *json, struct hs_view *view, const stru
 
 /* The path as source would write it; null when no type says how. */
 static void put_expression(struct hs_json *json, const struct hs_view *view, hs_node leaf,
-                           const struct hs_fold *fold)
+                           const struct hs_path_fold *fold)
 {
-    char text[HS_PLACE_PATH_BYTES];
+    char text[HS_FIELD_PATH_BYTES];
     const char *root = hs_view_string(view, hs_snap_root(view->snap, leaf)->name);
-    hs_place_path(view, root, fold, text, sizeof text);
+    hs_field_path(view, root, fold, text, sizeof text);
     hs_json_string(json, "expression", hs_or_null(text));
 }
 
 hs_status hs_path_json(struct hs_json *json, const char *key, struct hs_view *view,
                        const struct hs_paths *paths, size_t at, struct hs_error *err)
 {
-    struct hs_fold fold = {0};
+    struct hs_path_fold fold = {0};
     hs_status status = fold_path(view, paths, at, &fold, err);
     if (status == HS_OK) {
         hs_node leaf = paths->nodes[paths->begin[at]];
@@ -84,7 +84,7 @@ hs_status hs_path_json(struct hs_json *json, const char *key, struct hs_view *vi
         hs_json_end_array(json);
         hs_json_end_object(json);
     }
-    hs_fold_fini(&fold);
+    hs_path_fold_fini(&fold);
     return status;
 }
 
@@ -112,7 +112,7 @@ static void put_root_line(struct hs_sheet *sheet, const struct hs_view *view, si
     bool is_table = sheet->options.format == HS_SHEET_TABLE;
     (void)snprintf(what, sizeof what, "%s %.400s%s%s%s", hs_root_kind_name(root->kind),
                    hs_view_string(view, root->name), place[0] != 0 ? " (" : "",
-                   is_table ? hs_place_short(place) : place, place[0] != 0 ? ")" : "");
+                   is_table ? hs_file_short(place) : place, place[0] != 0 ? ")" : "");
     hs_sheet_u64(sheet, path + 1);
     hs_sheet_null(sheet);
     hs_sheet_null(sheet);
@@ -136,7 +136,7 @@ static void put_gap_line(struct hs_sheet *sheet, size_t path, uint64_t n_objects
 }
 
 static hs_status put_step_line(struct hs_sheet *sheet, struct hs_view *view, size_t path,
-                               const struct hs_step *step, struct hs_error *err)
+                               const struct hs_path_step *step, struct hs_error *err)
 {
     if (step->node == HS_NO_NODE) {
         put_gap_line(sheet, path, step->repeat);
@@ -144,8 +144,8 @@ static hs_status put_step_line(struct hs_sheet *sheet, struct hs_view *view, siz
     }
     struct hs_node_facts facts;
     HS_TRY(hs_view_facts(view, step->node, &facts, err));
-    char what[512 + HS_PLACE_BYTES], place[HS_PLACE_BYTES];
-    hs_place_text(view, step->type, step->offset_words, place, sizeof place);
+    char what[512 + HS_FIELD_NAME_BYTES], place[HS_FIELD_NAME_BYTES];
+    hs_field_name(view, step->type, step->offset_words, place, sizeof place);
     (void)snprintf(what, sizeof what, "  %.400s%s%s", facts.label,
                    place[0] == 0     ? ""
                    : place[0] == '[' ? "  "
@@ -167,11 +167,11 @@ static hs_status put_step_line(struct hs_sheet *sheet, struct hs_view *view, siz
 
 /* The whole path once more, as source would write it. */
 static void put_expression_line(struct hs_sheet *sheet, const struct hs_view *view, size_t path,
-                                hs_node leaf, const struct hs_fold *fold)
+                                hs_node leaf, const struct hs_path_fold *fold)
 {
-    char text[HS_PLACE_PATH_BYTES] = "= ";
+    char text[HS_FIELD_PATH_BYTES] = "= ";
     const char *root = hs_view_string(view, hs_snap_root(view->snap, leaf)->name);
-    if (hs_place_path(view, root, fold, text + 2, sizeof text - 2) == 0)
+    if (hs_field_path(view, root, fold, text + 2, sizeof text - 2) == 0)
         return;
     hs_sheet_u64(sheet, path + 1);
     for (size_t i = 1; i + 1 < HS_N_PATH_COLUMNS; i++)
@@ -182,7 +182,7 @@ static void put_expression_line(struct hs_sheet *sheet, const struct hs_view *vi
 hs_status hs_path_lines(struct hs_sheet *sheet, struct hs_view *view, size_t number,
                         const struct hs_paths *paths, size_t at, struct hs_error *err)
 {
-    struct hs_fold fold = {0};
+    struct hs_path_fold fold = {0};
     hs_status status = fold_path(view, paths, at, &fold, err);
     if (status == HS_OK)
         put_root_line(sheet, view, number, paths->nodes[paths->begin[at]]);
@@ -190,6 +190,6 @@ hs_status hs_path_lines(struct hs_sheet *sheet, struct hs_view *view, size_t num
         status = put_step_line(sheet, view, number, &fold.steps[i], err);
     if (status == HS_OK)
         put_expression_line(sheet, view, number, paths->nodes[paths->begin[at]], &fold);
-    hs_fold_fini(&fold);
+    hs_path_fold_fini(&fold);
     return status;
 }

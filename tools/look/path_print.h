@@ -2,8 +2,8 @@
 #ifndef HS_LOOK_PATH_PRINT_H
 #define HS_LOOK_PATH_PRINT_H
 
-#include "analysis/fold.h"
 #include "analysis/path_find.h"
+#include "analysis/path_fold.h"
 #include "report/json.h"
 #include "report/sheet.h"
 

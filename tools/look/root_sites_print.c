@@ -3,13 +3,14 @@
 
 #include <stdio.h>
 
-#include "analysis/place.h"
+#include "analysis/field_path.h"
 #include "options.h"
 #include "root_json.h"
 #include "site_print.h"
 
-static void put_estimate(struct hs_json *json, const struct hs_join *join, const char *words_key,
-                         const char *error_key, const struct hs_estimate *estimate)
+static void put_estimate(struct hs_json *json, const struct hs_sample_join *join,
+                         const char *words_key, const char *error_key,
+                         const struct hs_estimate *estimate)
 {
     if (join->is_weighted) {
         hs_json_u64(json, words_key, hs_estimate_words(estimate));
@@ -21,7 +22,7 @@ static void put_estimate(struct hs_json *json, const struct hs_join *join, const
     hs_json_u64(json, "n_samples", estimate->n_samples);
 }
 
-static hs_status put_site(struct hs_json *json, struct hs_join *join,
+static hs_status put_site(struct hs_json *json, struct hs_sample_join *join,
                           const struct hs_root_site *site, struct hs_error *err)
 {
     const struct hs_frame *frames;
@@ -29,16 +30,16 @@ static hs_status put_site(struct hs_json *json, struct hs_join *join,
     hs_json_begin_object(json, NULL, HS_JSON_LINE);
     put_estimate(json, join, "estimated_words", "error_words", &site->estimate);
     if (site->site != HS_NO_SITE)
-        HS_TRY(hs_join_frames(join, site->site, &frames, &n, err));
+        HS_TRY(hs_sample_join_frames(join, site->site, &frames, &n, err));
     if (n != 0)
-        hs_frame_json(json, "site", &frames[hs_place_frame(frames, n)]);
+        hs_frame_json(json, "site", &frames[hs_site_frame_at(frames, n)]);
     else
         hs_json_null(json, "site");
     hs_json_end_object(json);
     return HS_OK;
 }
 
-hs_status hs_root_sites_json(struct hs_json *json, struct hs_join *join,
+hs_status hs_root_sites_json(struct hs_json *json, struct hs_sample_join *join,
                              const struct hs_root_sites *sites, size_t row, struct hs_error *err)
 {
     put_estimate(json, join, "sampled_words", "sampled_error_words", &sites->totals[row]);
@@ -63,7 +64,7 @@ static const struct hs_column columns[] = {
     {"place", "WHERE", HS_COLUMN_STRING, 0},
 };
 
-static void put_sampled(struct hs_sheet *sheet, const struct hs_join *join,
+static void put_sampled(struct hs_sheet *sheet, const struct hs_sample_join *join,
                         const struct hs_estimate *estimate)
 {
     if (join->is_weighted) {
@@ -76,7 +77,7 @@ static void put_sampled(struct hs_sheet *sheet, const struct hs_join *join,
     hs_sheet_u64(sheet, estimate->n_samples);
 }
 
-static void put_root(struct hs_sheet *sheet, const struct hs_join *join,
+static void put_root(struct hs_sheet *sheet, const struct hs_sample_join *join,
                      const struct hs_root_row *row, const struct hs_estimate *estimate)
 {
     const struct hs_view *view = join->view;
@@ -91,10 +92,10 @@ static void put_root(struct hs_sheet *sheet, const struct hs_join *join,
     hs_sheet_string(sheet, hs_root_kind_name(root->kind));
     hs_sheet_string(sheet, hs_view_string(view, root->name));
     hs_sheet_null(sheet);
-    hs_sheet_string(sheet, hs_or_null(is_table ? hs_place_short(place) : place));
+    hs_sheet_string(sheet, hs_or_null(is_table ? hs_file_short(place) : place));
 }
 
-static void put_site_row(struct hs_sheet *sheet, const struct hs_join *join,
+static void put_site_row(struct hs_sheet *sheet, const struct hs_sample_join *join,
                          const struct hs_root_row *row, const char *site,
                          const struct hs_estimate *estimate)
 {
@@ -115,7 +116,7 @@ static void put_site_row(struct hs_sheet *sheet, const struct hs_join *join,
     hs_sheet_null(sheet);
 }
 
-static void put_sites(struct hs_sheet *sheet, const struct hs_join *join,
+static void put_sites(struct hs_sheet *sheet, const struct hs_sample_join *join,
                       const struct hs_root_row *row, const struct hs_root_sites *sites, size_t at)
 {
     size_t begin = sites->begin[at], end = sites->begin[at + 1];
@@ -125,7 +126,7 @@ static void put_sites(struct hs_sheet *sheet, const struct hs_join *join,
     struct hs_estimate others = {0};
     char text[64];
     for (size_t i = begin; i < shown; i++)
-        put_site_row(sheet, join, row, hs_join_place_text(join, sites->sites[i].place),
+        put_site_row(sheet, join, row, hs_sample_join_place_text(join, sites->sites[i].place),
                      &sites->sites[i].estimate);
     for (size_t i = shown; i < end; i++)
         hs_estimate_join(&others, &sites->sites[i].estimate);
@@ -146,7 +147,7 @@ static void put_closing(struct hs_sheet *sheet, const char *name, uint64_t words
 }
 
 hs_status hs_root_sites_sheet(struct hs_tool *tool, const struct hs_invocation *inv,
-                              struct hs_join *join, const struct hs_root_rows *rows,
+                              struct hs_sample_join *join, const struct hs_root_rows *rows,
                               const struct hs_root_sites *sites, struct hs_error *err)
 {
     const struct hs_view *view = join->view;

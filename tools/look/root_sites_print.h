@@ -9,12 +9,12 @@ struct hs_invocation;
 
 /* The members "sampled_words", "sampled_error_words", "n_samples" and "sites" of a root's object;
  * nothing more than null figures where the periods are not known. */
-hs_status hs_root_sites_json(struct hs_json *json, struct hs_join *join,
+hs_status hs_root_sites_json(struct hs_json *json, struct hs_sample_join *join,
                              const struct hs_root_sites *sites, size_t row, struct hs_error *err);
 
 /* The table (with indented rows) or TSV; `shared_words` and the rest of the sum as in roots. */
 hs_status hs_root_sites_sheet(struct hs_tool *tool, const struct hs_invocation *inv,
-                              struct hs_join *join, const struct hs_root_rows *rows,
+                              struct hs_sample_join *join, const struct hs_root_rows *rows,
                               const struct hs_root_sites *sites, struct hs_error *err);
 
 #endif

@@ -7,21 +7,21 @@
 #include "site_print.h"
 
 /* The frame that gave a place its name. */
-static hs_status put_place(struct hs_json *json, struct hs_join *join, uint32_t site,
+static hs_status put_place(struct hs_json *json, struct hs_sample_join *join, uint32_t site,
                            struct hs_error *err)
 {
     const struct hs_frame *frames;
     size_t n = 0;
     if (site != HS_NO_SITE)
-        HS_TRY(hs_join_frames(join, site, &frames, &n, err));
+        HS_TRY(hs_sample_join_frames(join, site, &frames, &n, err));
     if (n != 0)
-        hs_frame_json(json, "site", &frames[hs_place_frame(frames, n)]);
+        hs_frame_json(json, "site", &frames[hs_site_frame_at(frames, n)]);
     else
         hs_json_null(json, "site");
-    return hs_join_site_json(json, "backtrace", join, site, err);
+    return hs_sample_join_site_json(json, "backtrace", join, site, err);
 }
 
-static void put_estimate(struct hs_json *json, const struct hs_join *join,
+static void put_estimate(struct hs_json *json, const struct hs_sample_join *join,
                          const struct hs_estimate *estimate, uint64_t words)
 {
     if (join->is_weighted) {
@@ -35,7 +35,7 @@ static void put_estimate(struct hs_json *json, const struct hs_join *join,
     hs_json_u64(json, "n_blocks", estimate->n_blocks);
 }
 
-static hs_status put_group(struct hs_json *json, struct hs_join *join, unsigned keys,
+static hs_status put_group(struct hs_json *json, struct hs_sample_join *join, unsigned keys,
                            const struct hs_sample_groups *groups,
                            const struct hs_sample_group *group, struct hs_error *err)
 {
@@ -82,7 +82,7 @@ static void put_keys(struct hs_json *json, unsigned keys)
     hs_json_end_array(json);
 }
 
-static hs_status print_json(struct hs_tool *tool, struct hs_join *join, unsigned keys,
+static hs_status print_json(struct hs_tool *tool, struct hs_sample_join *join, unsigned keys,
                             const struct hs_sample_groups *groups, struct hs_error *err)
 {
     struct hs_json json;
@@ -109,7 +109,7 @@ static hs_status print_json(struct hs_tool *tool, struct hs_join *join, unsigned
     return hs_json_finish(&json, err);
 }
 
-static hs_status print_ndjson(struct hs_tool *tool, struct hs_join *join, unsigned keys,
+static hs_status print_ndjson(struct hs_tool *tool, struct hs_sample_join *join, unsigned keys,
                               const struct hs_sample_groups *groups, struct hs_error *err)
 {
     struct hs_json json;
@@ -135,7 +135,8 @@ static const struct hs_column all_columns[N_COLUMNS] = {
     [SITE] = {"site", "ALLOCATED BY", HS_COLUMN_STRING, 0},
 };
 
-static bool has_column(const struct hs_join *join, unsigned keys, unsigned column, bool is_table)
+static bool has_column(const struct hs_sample_join *join, unsigned keys, unsigned column,
+                       bool is_table)
 {
     switch (column) {
     case WORDS:
@@ -162,7 +163,7 @@ static void put_number(struct hs_sheet *sheet, bool is_known, uint64_t value)
         hs_sheet_null(sheet);
 }
 
-static void put_cell(struct hs_sheet *sheet, const struct hs_join *join, unsigned column,
+static void put_cell(struct hs_sheet *sheet, const struct hs_sample_join *join, unsigned column,
                      const struct hs_sample_group *group)
 {
     const struct hs_view *view = join->view;
@@ -196,11 +197,11 @@ static void put_cell(struct hs_sheet *sheet, const struct hs_join *join, unsigne
         hs_sheet_string(sheet, hs_keeper_text(view, group->keeper, group->root));
         break;
     default:
-        hs_sheet_string(sheet, hs_join_place_text(join, group->place));
+        hs_sheet_string(sheet, hs_sample_join_place_text(join, group->place));
     }
 }
 
-static uint64_t sum_of_others(const struct hs_join *join, unsigned column,
+static uint64_t sum_of_others(const struct hs_sample_join *join, unsigned column,
                               const struct hs_sample_groups *groups)
 {
     switch (column) {
@@ -218,7 +219,7 @@ static uint64_t sum_of_others(const struct hs_join *join, unsigned column,
 }
 
 static hs_status print_sheet(struct hs_tool *tool, const struct hs_invocation *inv,
-                             const struct hs_join *join, unsigned keys,
+                             const struct hs_sample_join *join, unsigned keys,
                              const struct hs_sample_groups *groups, struct hs_error *err)
 {
     struct hs_column columns[N_COLUMNS];
@@ -248,8 +249,9 @@ static hs_status print_sheet(struct hs_tool *tool, const struct hs_invocation *i
     return status;
 }
 
-static hs_status print(struct hs_tool *tool, const struct hs_invocation *inv, struct hs_join *join,
-                       unsigned keys, const struct hs_sample_groups *groups, struct hs_error *err)
+static hs_status print(struct hs_tool *tool, const struct hs_invocation *inv,
+                       struct hs_sample_join *join, unsigned keys,
+                       const struct hs_sample_groups *groups, struct hs_error *err)
 {
     switch (hs_tool_format(inv)) {
     case HS_FORMAT_JSON:
@@ -266,7 +268,7 @@ static hs_status print(struct hs_tool *tool, const struct hs_invocation *inv, st
 }
 
 hs_status hs_sample_groups_print(struct hs_tool *tool, const struct hs_invocation *inv,
-                                 struct hs_join *join, unsigned keys, struct hs_error *err)
+                                 struct hs_sample_join *join, unsigned keys, struct hs_error *err)
 {
     struct hs_sample_groups groups = {0};
     const struct hs_sample_query query = {

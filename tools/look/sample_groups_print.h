@@ -7,6 +7,6 @@
 
 /* Prints them as the format asks. */
 hs_status hs_sample_groups_print(struct hs_tool *tool, const struct hs_invocation *inv,
-                                 struct hs_join *join, unsigned keys, struct hs_error *err);
+                                 struct hs_sample_join *join, unsigned keys, struct hs_error *err);
 
 #endif

@@ -16,11 +16,11 @@ static void put_traced(struct hs_json *json, const struct hs_traced *traced)
         hs_json_null(json, "collected_us");
 }
 
-hs_status hs_sample_json(struct hs_json *json, const char *key, struct hs_join *join,
+hs_status hs_sample_json(struct hs_json *json, const char *key, struct hs_sample_join *join,
                          const struct hs_sample *sample, struct hs_error *err)
 {
-    const struct hs_sampler *sampler = hs_join_sampler(join, sample);
-    size_t at = hs_join_at(join, sample);
+    const struct hs_sampler *sampler = hs_sample_join_sampler(join, sample);
+    size_t at = hs_sample_join_at(join, sample);
     struct hs_estimate estimate = {0};
     hs_estimate_add(&estimate, sampler, sample);
     hs_json_begin_object(json, key, HS_JSON_LINE);
@@ -36,21 +36,21 @@ hs_status hs_sample_json(struct hs_json *json, const char *key, struct hs_join *
         hs_json_null(json, "estimated_words");
         hs_json_null(json, "error_words");
     }
-    HS_TRY(hs_join_site_json(json, "site", join, join->sites[at], err));
-    hs_json_string(json, "join", hs_join_case_name(join->cases[at]));
-    hs_json_string(json, "trace", hs_join_case_text(join->cases[at]));
-    put_traced(json, hs_join_traced(join, at));
+    HS_TRY(hs_sample_join_site_json(json, "site", join, join->sites[at], err));
+    hs_json_string(json, "join", hs_sample_join_case_name(join->cases[at]));
+    hs_json_string(json, "trace", hs_sample_join_case_text(join->cases[at]));
+    put_traced(json, hs_sample_join_traced(join, at));
     hs_json_end_object(json);
     return HS_OK;
 }
 
-static hs_status print_backtrace(struct hs_tool *tool, struct hs_join *join, uint32_t site,
+static hs_status print_backtrace(struct hs_tool *tool, struct hs_sample_join *join, uint32_t site,
                                  struct hs_error *err)
 {
     const struct hs_frame *frames;
     size_t n;
     char text[HS_FRAME_BYTES];
-    HS_TRY(hs_join_frames(join, site, &frames, &n, err));
+    HS_TRY(hs_sample_join_frames(join, site, &frames, &n, err));
     for (size_t i = 0; i < n && i < HS_SAMPLE_FRAMES_SHOWN; i++) {
         hs_frame_text(&frames[i], text, sizeof text);
         HS_TRY(hs_print(&tool->out, err, i == 0 ? "  allocated by " : "            < "));
@@ -62,17 +62,17 @@ static hs_status print_backtrace(struct hs_tool *tool, struct hs_join *join, uin
     return HS_OK;
 }
 
-hs_status hs_sample_lines(struct hs_tool *tool, struct hs_join *join,
+hs_status hs_sample_lines(struct hs_tool *tool, struct hs_sample_join *join,
                           const struct hs_sample *sample, struct hs_error *err)
 {
-    const struct hs_sampler *sampler = hs_join_sampler(join, sample);
-    size_t at = hs_join_at(join, sample);
-    const struct hs_traced *traced = hs_join_traced(join, at);
+    const struct hs_sampler *sampler = hs_sample_join_sampler(join, sample);
+    size_t at = hs_sample_join_at(join, sample);
+    const struct hs_traced *traced = hs_sample_join_traced(join, at);
     struct hs_out *out = &tool->out;
     HS_TRY(hs_print(out, err, "sample %lu of %s: %lu words, %s, alive in the process; %s",
                     (unsigned long)sample->id, hs_sampler_kind_name(sampler->kind),
                     (unsigned long)sample->words, hs_sample_state_name(sample->state),
-                    hs_join_case_text(join->cases[at])));
+                    hs_sample_join_case_text(join->cases[at])));
     if (traced != NULL && traced->is_allocated)
         HS_TRY(hs_print(out, err, ", allocated at t = %.6f s", (double)traced->allocated_us / 1e6));
     HS_TRY(hs_print(out, err, "\n"));

@@ -28,7 +28,7 @@ static hs_status print_one(struct hs_tool *tool, const struct hs_sampler *sample
     return hs_print(out, err, "\n");
 }
 
-hs_status hs_sampled_wholes_print(struct hs_tool *tool, const struct hs_join *join,
+hs_status hs_sampled_wholes_print(struct hs_tool *tool, const struct hs_sample_join *join,
                                   struct hs_error *err)
 {
     hs_auto_free struct hs_sampled_whole *wholes = NULL;
@@ -39,7 +39,7 @@ hs_status hs_sampled_wholes_print(struct hs_tool *tool, const struct hs_join *jo
     return HS_OK;
 }
 
-static void put_one(struct hs_json *json, const struct hs_join *join, uint32_t at,
+static void put_one(struct hs_json *json, const struct hs_sample_join *join, uint32_t at,
                     const struct hs_sampled_whole *whole)
 {
     const struct hs_sampler *sampler = &join->samplers[at];
@@ -68,7 +68,7 @@ static void put_one(struct hs_json *json, const struct hs_join *join, uint32_t a
     hs_json_end_object(json);
 }
 
-hs_status hs_sampled_wholes_json(struct hs_json *json, const struct hs_join *join,
+hs_status hs_sampled_wholes_json(struct hs_json *json, const struct hs_sample_join *join,
                                  struct hs_error *err)
 {
     hs_auto_free struct hs_sampled_whole *wholes = NULL;

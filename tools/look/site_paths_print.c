@@ -217,7 +217,7 @@ static hs_status print(struct hs_tool *tool, const struct hs_invocation *inv,
 }
 
 hs_status hs_site_paths_print(struct hs_tool *tool, const struct hs_invocation *inv,
-                              struct hs_join *join, const char *name, uint64_t limit,
+                              struct hs_sample_join *join, const char *name, uint64_t limit,
                               struct hs_error *err)
 {
     struct hs_site_paths ways;

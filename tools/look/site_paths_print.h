@@ -8,7 +8,7 @@
 
 /* As hs_site_paths_find takes `name` and `limit`. */
 hs_status hs_site_paths_print(struct hs_tool *tool, const struct hs_invocation *inv,
-                              struct hs_join *join, const char *name, uint64_t limit,
+                              struct hs_sample_join *join, const char *name, uint64_t limit,
                               struct hs_error *err);
 
 #endif

@@ -33,8 +33,8 @@ void hs_frames_json(struct hs_json *json, const char *key, const struct hs_frame
     hs_json_end_array(json);
 }
 
-hs_status hs_join_site_json(struct hs_json *json, const char *key, struct hs_join *join,
-                            uint32_t site, struct hs_error *err)
+hs_status hs_sample_join_site_json(struct hs_json *json, const char *key,
+                                   struct hs_sample_join *join, uint32_t site, struct hs_error *err)
 {
     const struct hs_frame *frames;
     size_t n;
@@ -42,19 +42,19 @@ hs_status hs_join_site_json(struct hs_json *json, const char *key, struct hs_joi
         hs_json_null(json, key);
         return HS_OK;
     }
-    HS_TRY(hs_join_frames(join, site, &frames, &n, err));
+    HS_TRY(hs_sample_join_frames(join, site, &frames, &n, err));
     hs_frames_json(json, key, frames, n);
     return HS_OK;
 }
 
 /* ---- talk */
 
-static void hint_at_traces(struct hs_tool *tool, const struct hs_join *join)
+static void hint_at_traces(struct hs_tool *tool, const struct hs_sample_join *join)
 {
     const struct hs_view *view = join->view;
     for (size_t i = 0; i < view->totals->n_samples; i++) {
         const struct hs_sample *sample = hs_snap_sample(view->snap, i);
-        const char *trace = hs_view_string(view, hs_join_sampler(join, sample)->trace);
+        const char *trace = hs_view_string(view, hs_sample_join_sampler(join, sample)->trace);
         if (join->sites[i] != HS_NO_SITE || trace[0] == 0)
             continue;
         hs_tool_hint(tool, "where they were allocated is in the trace: --trace %.300s", trace);
@@ -62,9 +62,9 @@ static void hint_at_traces(struct hs_tool *tool, const struct hs_join *join)
     }
 }
 
-void hs_join_talk(struct hs_tool *tool, const struct hs_join *join)
+void hs_sample_join_talk(struct hs_tool *tool, const struct hs_sample_join *join)
 {
-    if (!hs_join_has_trace(join)) {
+    if (!hs_sample_join_has_trace(join)) {
         hint_at_traces(tool, join);
         return;
     }
@@ -76,12 +76,12 @@ void hs_join_talk(struct hs_tool *tool, const struct hs_join *join)
     const uint64_t *n = join->n_in_case;
     hs_talk("%lu samples are in process and trace, %lu only in the process (not flushed yet), %lu "
             "only in the trace (their collection was not flushed)",
-            (unsigned long)n[HS_JOIN_BOTH], (unsigned long)n[HS_JOIN_UNFLUSHED],
+            (unsigned long)n[HS_SAMPLE_JOIN_BOTH], (unsigned long)n[HS_SAMPLE_JOIN_UNFLUSHED],
             (unsigned long)join->n_gone);
-    if (n[HS_JOIN_LOST] != 0)
+    if (n[HS_SAMPLE_JOIN_LOST] != 0)
         hs_talk("%lu samples are missing in the trace, which goes on behind them",
-                (unsigned long)n[HS_JOIN_LOST]);
-    if (n[HS_JOIN_MISMATCH] != 0)
+                (unsigned long)n[HS_SAMPLE_JOIN_LOST]);
+    if (n[HS_SAMPLE_JOIN_MISMATCH] != 0)
         hs_talk("%lu samples differ in process and trace: their backtraces are left out",
-                (unsigned long)n[HS_JOIN_MISMATCH]);
+                (unsigned long)n[HS_SAMPLE_JOIN_MISMATCH]);
 }

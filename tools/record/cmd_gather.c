@@ -56,7 +56,7 @@ static bool try_listen(const struct addrinfo *place, int *ret)
 
 static hs_status open_listener(const char *text, int *ret, struct hs_error *err)
 {
-    char host[HS_PLACE_BYTES], port[HS_PLACE_BYTES];
+    char host[HS_FIELD_NAME_BYTES], port[HS_FIELD_NAME_BYTES];
     struct addrinfo wish = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE}, *places = NULL;
     HS_TRY(hs_place_parse(text, host, port, err));
     int why = getaddrinfo(host[0] != '\0' ? host : "127.0.0.1", port, &wish, &places);

@@ -35,14 +35,14 @@ hs_status hs_place_parse(const char *text, char *host, char *port, struct hs_err
     const char *begin = text;
     if (n_host >= 2 && text[0] == '[' && text[n_host - 1] == ']')
         begin++, n_host -= 2;
-    if (colon == NULL || colon[1] == '\0' || n_host >= HS_PLACE_BYTES ||
-        strlen(colon + 1) >= HS_PLACE_BYTES ||
+    if (colon == NULL || colon[1] == '\0' || n_host >= HS_FIELD_NAME_BYTES ||
+        strlen(colon + 1) >= HS_FIELD_NAME_BYTES ||
         strspn(colon + 1, "0123456789") != strlen(colon + 1)) {
         (void)hs_fail(err, HS_USAGE, "'%.80s' is not HOST:PORT", text);
         return hs_hint(err, "for example 127.0.0.1:7411, or [::1]:7411");
     }
-    (void)snprintf(host, HS_PLACE_BYTES, "%.*s", (int)n_host, begin);
-    (void)snprintf(port, HS_PLACE_BYTES, "%s", colon + 1);
+    (void)snprintf(host, HS_FIELD_NAME_BYTES, "%.*s", (int)n_host, begin);
+    (void)snprintf(port, HS_FIELD_NAME_BYTES, "%s", colon + 1);
     return HS_OK;
 }
 
@@ -69,7 +69,7 @@ static bool connect_within(int fd, const struct addrinfo *place)
 
 static hs_status connect_to(const char *text, int *ret, struct hs_error *err)
 {
-    char host[HS_PLACE_BYTES], port[HS_PLACE_BYTES];
+    char host[HS_FIELD_NAME_BYTES], port[HS_FIELD_NAME_BYTES];
     struct addrinfo wish = {.ai_socktype = SOCK_STREAM}, *places = NULL;
     HS_TRY(hs_place_parse(text, host, port, err));
     int why = getaddrinfo(host[0] != '\0' ? host : NULL, port, &wish, &places);

@@ -8,8 +8,9 @@
 
 struct hs_sender;
 
-/* Splits "HOST:PORT", "[::1]:PORT", ":PORT". HS_USAGE. `host` and `port` have HS_PLACE_BYTES. */
-#define HS_PLACE_BYTES 256
+/* Splits "HOST:PORT", "[::1]:PORT", ":PORT". HS_USAGE. `host` and `port` have HS_FIELD_NAME_BYTES.
+ */
+#define HS_FIELD_NAME_BYTES 256
 hs_status hs_place_parse(const char *text, char *host, char *port, struct hs_error *err);
 
 /* Connects, and proves the token both ways, within some seconds. HS_IO, HS_TARGET for another

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "dump_run.h"
-#include "look/witness.h"
+#include "look/memory_report.h"
 #include "tool.h"
 
 /* What the dump tells its watch: written at once, smaller than a pipe's promise (PIPE_BUF). */
@@ -82,7 +82,7 @@ static hs_status run_dump(const struct hs_invocation *inv, const char *path, int
         status = hs_dump_run(&tool, &dump, ret, err);
     hs_tool_fini(&tool);
     if (tool.is_verbose)
-        hs_talk_witness(&tool.budget);
+        hs_talk_memory_report(&tool.budget);
     return status;
 }
 

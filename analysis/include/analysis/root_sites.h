@@ -4,8 +4,8 @@
 #ifndef HS_ANALYSIS_ROOT_SITES_H
 #define HS_ANALYSIS_ROOT_SITES_H
 
-#include "analysis/join.h"
 #include "analysis/root_rows.h"
+#include "analysis/sample_join.h"
 
 #define HS_ROOT_SITES_SHOWN 5 /* below each root in a table */
 
@@ -25,7 +25,7 @@ struct hs_root_sites {
 
 /* What a row with several parts (of a thread, of a frame) retains together is not followed:
  * HS_USAGE for such listings. */
-hs_status hs_root_sites_find(struct hs_join *join, const struct hs_root_query *query,
+hs_status hs_root_sites_find(struct hs_sample_join *join, const struct hs_root_query *query,
                              const struct hs_root_rows *rows, struct hs_root_sites *ret,
                              struct hs_error *err);
 void hs_root_sites_fini(struct hs_root_sites *sites);

@@ -7,7 +7,7 @@
 #ifndef HS_ANALYSIS_SAMPLE_GROUPS_H
 #define HS_ANALYSIS_SAMPLE_GROUPS_H
 
-#include "analysis/join.h"
+#include "analysis/sample_join.h"
 
 enum hs_sample_key { HS_KEY_SITE, HS_KEY_ROOT, HS_KEY_TYPE, HS_N_SAMPLE_KEYS }; /* the choices */
 
@@ -39,7 +39,7 @@ struct hs_sample_query {
     uint64_t min_words; /* estimated; the rest are others */
     uint64_t max_rows;
 };
-hs_status hs_sample_groups_find(struct hs_join *join, const struct hs_sample_query *query,
+hs_status hs_sample_groups_find(struct hs_sample_join *join, const struct hs_sample_query *query,
                                 struct hs_sample_groups *ret, struct hs_error *err);
 void hs_sample_groups_fini(struct hs_sample_groups *groups);
 

@@ -2,7 +2,7 @@
 #ifndef HS_ANALYSIS_SAMPLED_WHOLE_H
 #define HS_ANALYSIS_SAMPLED_WHOLE_H
 
-#include "analysis/join.h"
+#include "analysis/sample_join.h"
 
 /* Whether the sampler has seen every allocation that is alive. */
 enum hs_sampled_since { HS_SINCE_UNKNOWN, HS_SINCE_START, HS_SINCE_LATER };
@@ -16,7 +16,7 @@ struct hs_sampled_whole {
 
 /* One for each sampler: *ret (hs_free) has as many as the snapshot. Where the process has both an
  * OCaml heap and blocks of malloc, one pass over sizes and types. */
-hs_status hs_sampled_wholes(const struct hs_join *join, struct hs_sampled_whole **ret,
+hs_status hs_sampled_wholes(const struct hs_sample_join *join, struct hs_sampled_whole **ret,
                             struct hs_error *err);
 
 #endif

@@ -6,8 +6,8 @@
 #ifndef HS_ANALYSIS_SITE_PATHS_H
 #define HS_ANALYSIS_SITE_PATHS_H
 
-#include "analysis/join.h"
 #include "analysis/keeper_chains.h"
+#include "analysis/sample_join.h"
 
 /* One way in which samples are kept. */
 struct hs_site_path {
@@ -18,8 +18,8 @@ struct hs_site_path {
 };
 
 struct hs_site_paths {
-    struct hs_join *join; /* borrowed */
-    const char *name;     /* borrowed */
+    struct hs_sample_join *join; /* borrowed */
+    const char *name;            /* borrowed */
     struct hs_chains chains;
     struct hs_site_path *paths; /* owned: those that stand for most first */
     size_t n, capacity;
@@ -31,7 +31,7 @@ struct hs_site_paths {
 /* `name`: contained in the function or the file:line of a sample's place; with three dots before it
  * in any frame of its backtrace. At most `limit` ways are shown (0: all). HS_USAGE when no sample
  * has it. */
-hs_status hs_site_paths_find(struct hs_join *join, const char *name, uint64_t limit,
+hs_status hs_site_paths_find(struct hs_sample_join *join, const char *name, uint64_t limit,
                              struct hs_site_paths *ret, struct hs_error *err);
 void hs_site_paths_fini(struct hs_site_paths *paths);
 

@@ -2,7 +2,7 @@
  * asked for is kept.
  *
  * Resident: 64 bytes per id asked for, and each backtrace of theirs once (its innermost
- * HS_TRACE_JOIN_FRAMES codes), taken from the budget. */
+ * HS_TRACE_JOIN_FRAMES codes), reserved in the budget. */
 #ifndef HS_ANALYSIS_TRACE_JOIN_H
 #define HS_ANALYSIS_TRACE_JOIN_H
 

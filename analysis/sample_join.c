@@ -1,5 +1,5 @@
 /* Samples, sites and traces put together. */
-#include "analysis/join.h"
+#include "analysis/sample_join.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -10,40 +10,40 @@
 /* Collected before the dump by more than clocks disagree, and yet there. */
 #define CLOCKS_NS UINT64_C(1000000000)
 
-const char *hs_join_case_name(unsigned join_case)
+const char *hs_sample_join_case_name(unsigned join_case)
 {
-    static const char *const names[HS_N_JOIN_CASES] = {
+    static const char *const names[HS_N_SAMPLE_JOIN_CASES] = {
         "no trace given", "in both", "process only", "lost", "mismatch",
     };
-    return join_case < HS_N_JOIN_CASES ? names[join_case] : NULL;
+    return join_case < HS_N_SAMPLE_JOIN_CASES ? names[join_case] : NULL;
 }
 
-const char *hs_join_case_text(unsigned join_case)
+const char *hs_sample_join_case_text(unsigned join_case)
 {
-    static const char *const texts[HS_N_JOIN_CASES] = {
+    static const char *const texts[HS_N_SAMPLE_JOIN_CASES] = {
         "no trace given",
         "in the trace too",
         "allocated after the trace's last flush: no backtrace yet",
         "not in the trace, which goes on behind it",
         "the trace disagrees about it",
     };
-    return join_case < HS_N_JOIN_CASES ? texts[join_case] : NULL;
+    return join_case < HS_N_SAMPLE_JOIN_CASES ? texts[join_case] : NULL;
 }
 
-static bool can_be_joined(const struct hs_join *join, size_t at)
+static bool can_be_joined(const struct hs_sample_join *join, size_t at)
 {
     return join->traced_sampler != UINT32_MAX &&
            hs_snap_sample(join->view->snap, at)->sampler == join->traced_sampler;
 }
 
-const struct hs_traced *hs_join_traced(const struct hs_join *join, size_t sample_at)
+const struct hs_traced *hs_sample_join_traced(const struct hs_sample_join *join, size_t sample_at)
 {
     if (!can_be_joined(join, sample_at))
         return NULL;
     return hs_trace_join_find(&join->trace, hs_snap_sample(join->view->snap, sample_at)->id);
 }
 
-size_t hs_join_at(const struct hs_join *join, const struct hs_sample *sample)
+size_t hs_sample_join_at(const struct hs_sample_join *join, const struct hs_sample *sample)
 {
     return (size_t)(sample - hs_snap_sample(join->view->snap, 0));
 }
@@ -52,16 +52,16 @@ size_t hs_join_at(const struct hs_join *join, const struct hs_sample *sample)
 
 /* A custom block of OCaml has the words of its memory outside of the heap, which its maker made up.
  * A word for the header is added where the sampler counts it. */
-static bool is_same_size(const struct hs_join *join, const struct hs_traced *traced,
+static bool is_same_size(const struct hs_sample_join *join, const struct hs_traced *traced,
                          const struct hs_sample *sample)
 {
-    bool is_memprof = hs_join_sampler(join, sample)->kind == HS_SAMPLER_MEMPROF;
+    bool is_memprof = hs_sample_join_sampler(join, sample)->kind == HS_SAMPLER_MEMPROF;
     if (is_memprof && traced->source == HS_TRACE_EXTERNAL)
         return true;
     return sample->words == traced->words + (is_memprof ? 1 : 0);
 }
 
-static bool is_dead_too_early(const struct hs_join *join, const struct hs_traced *traced)
+static bool is_dead_too_early(const struct hs_sample_join *join, const struct hs_traced *traced)
 {
     uint64_t taken_ns = join->view->facts->taken_ns;
     const struct hs_trace_info *info = hs_trace_info(join->trace.trace);
@@ -71,27 +71,28 @@ static bool is_dead_too_early(const struct hs_join *join, const struct hs_traced
     return taken_us > info->begun_us && traced->collected_us < taken_us - info->begun_us;
 }
 
-static enum hs_join_case case_of(const struct hs_join *join, const struct hs_sample *sample,
-                                 const struct hs_traced *traced)
+static enum hs_sample_join_case case_of(const struct hs_sample_join *join,
+                                        const struct hs_sample *sample,
+                                        const struct hs_traced *traced)
 {
     if (!traced->is_allocated) {
         bool is_behind = join->trace.has_domains || sample->id > join->trace.last_id ||
                          join->trace.n_allocated == 0;
-        return is_behind ? HS_JOIN_UNFLUSHED : HS_JOIN_LOST;
+        return is_behind ? HS_SAMPLE_JOIN_UNFLUSHED : HS_SAMPLE_JOIN_LOST;
     }
     bool agrees = traced->n_samples == sample->n_samples && is_same_size(join, traced, sample) &&
                   !is_dead_too_early(join, traced);
-    return agrees ? HS_JOIN_BOTH : HS_JOIN_MISMATCH;
+    return agrees ? HS_SAMPLE_JOIN_BOTH : HS_SAMPLE_JOIN_MISMATCH;
 }
 
-static void join_sample(struct hs_join *join, size_t at)
+static void join_sample(struct hs_sample_join *join, size_t at)
 {
     const struct hs_sample *sample = hs_snap_sample(join->view->snap, at);
-    const struct hs_traced *traced = hs_join_traced(join, at);
+    const struct hs_traced *traced = hs_sample_join_traced(join, at);
     join->sites[at] = sample->site;
     if (traced != NULL) {
         join->cases[at] = (uint8_t)case_of(join, sample, traced);
-        if (join->cases[at] == HS_JOIN_BOTH && traced->stack != HS_NO_STACK) {
+        if (join->cases[at] == HS_SAMPLE_JOIN_BOTH && traced->stack != HS_NO_STACK) {
             size_t n_codes;
             (void)hs_trace_join_stack(&join->trace, traced->stack, &n_codes);
             if (n_codes != 0)
@@ -102,10 +103,10 @@ static void join_sample(struct hs_join *join, size_t at)
 }
 
 /* One sample in ten that disagrees: the ids are those of another run. */
-static hs_status check_mismatches(const struct hs_join *join, struct hs_error *err)
+static hs_status check_mismatches(const struct hs_sample_join *join, struct hs_error *err)
 {
-    uint64_t n_bad = join->n_in_case[HS_JOIN_MISMATCH];
-    uint64_t n_known = n_bad + join->n_in_case[HS_JOIN_BOTH];
+    uint64_t n_bad = join->n_in_case[HS_SAMPLE_JOIN_MISMATCH];
+    uint64_t n_known = n_bad + join->n_in_case[HS_SAMPLE_JOIN_BOTH];
     if (n_bad * 10 <= n_known)
         return HS_OK;
     (void)hs_fail(err, HS_USAGE,
@@ -114,11 +115,11 @@ static hs_status check_mismatches(const struct hs_join *join, struct hs_error *e
     return hs_hint(err, "give the trace that the dumped process wrote itself, in the same run");
 }
 
-static void count_gone(struct hs_join *join)
+static void count_gone(struct hs_sample_join *join)
 {
     uint64_t n_live = 0;
     for (size_t i = 0; i < join->view->totals->n_samples; i++) {
-        const struct hs_traced *traced = hs_join_traced(join, i);
+        const struct hs_traced *traced = hs_sample_join_traced(join, i);
         n_live += traced != NULL && traced->is_allocated && !traced->is_collected;
     }
     uint64_t n_dead = join->trace.n_collected + n_live;
@@ -126,7 +127,7 @@ static void count_gone(struct hs_join *join)
 }
 
 /* The ids that the trace is asked for: the sampler's, which ascend, and the one extra. */
-static hs_status wanted_ids(const struct hs_join *join, const uint64_t *id, uint64_t **ret,
+static hs_status wanted_ids(const struct hs_sample_join *join, const uint64_t *id, uint64_t **ret,
                             size_t *ret_n, struct hs_error *err)
 {
     const struct hs_view *view = join->view;
@@ -150,7 +151,7 @@ static hs_status wanted_ids(const struct hs_join *join, const uint64_t *id, uint
     return HS_OK;
 }
 
-static void say_unknown(const struct hs_join *join, const char *unknown)
+static void say_unknown(const struct hs_sample_join *join, const char *unknown)
 {
     const struct hs_session *session = &join->view->session;
     char line[1024];
@@ -159,7 +160,7 @@ static void say_unknown(const struct hs_join *join, const char *unknown)
         session->say(session->context, line);
 }
 
-static hs_status read_trace(struct hs_join *join, const uint64_t *id, struct hs_error *err)
+static hs_status read_trace(struct hs_sample_join *join, const uint64_t *id, struct hs_error *err)
 {
     const struct hs_trace_info *info = hs_trace_info(join->trace.trace);
     hs_auto_free uint64_t *ids = NULL;
@@ -177,11 +178,11 @@ static hs_status read_trace(struct hs_join *join, const uint64_t *id, struct hs_
     return HS_OK;
 }
 
-static hs_status join_all(struct hs_join *join, const uint64_t *id, struct hs_error *err)
+static hs_status join_all(struct hs_sample_join *join, const uint64_t *id, struct hs_error *err)
 {
     const struct hs_view *view = join->view;
     size_t n = view->totals->n_samples, n_samplers = view->facts->n_samplers;
-    HS_TRY(hs_join_take(join, sizeof *join->cases + sizeof *join->sites, err));
+    HS_TRY(hs_sample_join_reserve(join, sizeof *join->cases + sizeof *join->sites, err));
     HS_TRY(hs_alloc(n_samplers, sizeof *join->samplers, (void **)&join->samplers, err));
     HS_TRY(hs_alloc(n, sizeof *join->cases, (void **)&join->cases, err));
     HS_TRY(hs_alloc(n, sizeof *join->sites, (void **)&join->sites, err));
@@ -201,7 +202,8 @@ static hs_status join_all(struct hs_join *join, const uint64_t *id, struct hs_er
         join_sample(join, i);
         join->has_several |=
             hs_snap_sample(view->snap, i)->sampler != hs_snap_sample(view->snap, 0)->sampler;
-        join->is_weighted &= hs_join_sampler(join, hs_snap_sample(view->snap, i))->period_words > 0;
+        join->is_weighted &=
+            hs_sample_join_sampler(join, hs_snap_sample(view->snap, i))->period_words > 0;
     }
     if (check_mismatches(join, err) != HS_OK)
         return hs_context(err, "cannot join '%s' with '%s'", join->path, view->path);
@@ -209,19 +211,20 @@ static hs_status join_all(struct hs_join *join, const uint64_t *id, struct hs_er
     return HS_OK;
 }
 
-hs_status hs_join_open(struct hs_view *view, const char *path, const uint64_t *id,
-                       struct hs_join *ret, struct hs_error *err)
+hs_status hs_sample_join_open(struct hs_view *view, const char *path, const uint64_t *id,
+                              struct hs_sample_join *ret, struct hs_error *err)
 {
-    struct hs_join join = {.view = view, .path = path, .traced_sampler = UINT32_MAX};
+    struct hs_sample_join join = {.view = view, .path = path, .traced_sampler = UINT32_MAX};
     hs_status status = join_all(&join, id, err);
     if (status == HS_OK)
         *ret = join;
     else
-        hs_join_close(&join);
+        hs_sample_join_close(&join);
     return status;
 }
 
-hs_status hs_join_take(struct hs_join *join, uint64_t n_bytes, struct hs_error *err)
+hs_status hs_sample_join_reserve(struct hs_sample_join *join, uint64_t n_bytes,
+                                 struct hs_error *err)
 {
     struct hs_budget *budget = join->view->session.budget;
     n_bytes *= join->view->totals->n_samples;
@@ -230,7 +233,7 @@ hs_status hs_join_take(struct hs_join *join, uint64_t n_bytes, struct hs_error *
     return HS_OK;
 }
 
-void hs_join_close(struct hs_join *join)
+void hs_sample_join_close(struct hs_sample_join *join)
 {
     if (join->view != NULL)
         hs_budget_release(join->view->session.budget, join->reserved_bytes);
@@ -241,12 +244,12 @@ void hs_join_close(struct hs_join *join)
     hs_free(join->frames);
     hs_free(join->places);
     hs_strtab_fini(&join->place_texts);
-    *join = (struct hs_join){0};
+    *join = (struct hs_sample_join){0};
 }
 
 /* ---- sites */
 
-static hs_status add_frame(struct hs_join *join, size_t at, const struct hs_frame *frame,
+static hs_status add_frame(struct hs_sample_join *join, size_t at, const struct hs_frame *frame,
                            struct hs_error *err)
 {
     HS_TRY(hs_grow((void **)&join->frames, &join->frames_capacity, at + 1, sizeof *frame, err));
@@ -254,7 +257,7 @@ static hs_status add_frame(struct hs_join *join, size_t at, const struct hs_fram
     return HS_OK;
 }
 
-static hs_status frames_of_snapshot(struct hs_join *join, uint32_t site, size_t *ret_n,
+static hs_status frames_of_snapshot(struct hs_sample_join *join, uint32_t site, size_t *ret_n,
                                     struct hs_error *err)
 {
     const struct hs_view *view = join->view;
@@ -274,7 +277,8 @@ static hs_status frames_of_snapshot(struct hs_join *join, uint32_t site, size_t 
 
 /* A code is one function, or several that were inlined into each other, the outermost first; or
  * the trace says nothing of it. */
-static hs_status add_code(struct hs_join *join, uint64_t code, size_t *at, struct hs_error *err)
+static hs_status add_code(struct hs_sample_join *join, uint64_t code, size_t *at,
+                          struct hs_error *err)
 {
     struct hs_trace *trace = join->trace.trace;
     size_t n;
@@ -296,8 +300,8 @@ static hs_status add_code(struct hs_join *join, uint64_t code, size_t *at, struc
     return HS_OK;
 }
 
-hs_status hs_join_frames(struct hs_join *join, uint32_t site, const struct hs_frame **ret,
-                         size_t *ret_n, struct hs_error *err)
+hs_status hs_sample_join_frames(struct hs_sample_join *join, uint32_t site,
+                                const struct hs_frame **ret, size_t *ret_n, struct hs_error *err)
 {
     size_t n_frames = 0, n_codes;
     if (site < join->n_snap_sites) {
@@ -313,28 +317,28 @@ hs_status hs_join_frames(struct hs_join *join, uint32_t site, const struct hs_fr
     return HS_OK;
 }
 
-hs_status hs_join_site_text(struct hs_join *join, uint32_t site, char *text, size_t n,
-                            struct hs_error *err)
+hs_status hs_sample_join_site_text(struct hs_sample_join *join, uint32_t site, char *text, size_t n,
+                                   struct hs_error *err)
 {
     const struct hs_frame *frames;
     size_t n_frames;
     text[0] = 0;
     if (site == HS_NO_SITE)
         return HS_OK;
-    HS_TRY(hs_join_frames(join, site, &frames, &n_frames, err));
+    HS_TRY(hs_sample_join_frames(join, site, &frames, &n_frames, err));
     if (n_frames != 0)
-        hs_frame_text(&frames[hs_place_frame(frames, n_frames)], text, n);
+        hs_frame_text(&frames[hs_site_frame_at(frames, n_frames)], text, n);
     return HS_OK;
 }
 
-hs_status hs_join_find_places(struct hs_join *join, struct hs_error *err)
+hs_status hs_sample_join_find_places(struct hs_sample_join *join, struct hs_error *err)
 {
     char text[HS_FRAME_BYTES];
     if (join->places != NULL)
         return HS_OK;
     HS_TRY(hs_alloc(join->n_sites, sizeof *join->places, (void **)&join->places, err));
     for (uint32_t site = 0; site < join->n_sites; site++) {
-        HS_TRY(hs_join_site_text(join, site, text, sizeof text, err));
+        HS_TRY(hs_sample_join_site_text(join, site, text, sizeof text, err));
         HS_TRY(hs_strtab_add(&join->place_texts, text, &join->places[site], err));
     }
     return HS_OK;

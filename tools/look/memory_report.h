@@ -1,7 +1,7 @@
-/* What -v says: the plan before long work, and at the end what memory was really used, by witnesses
- * other than our own count. */
-#ifndef HS_LOOK_WITNESS_H
-#define HS_LOOK_WITNESS_H
+/* What -v says: the plan before long work, and at the end what memory was really used, as others
+ * than our own count have it. */
+#ifndef HS_LOOK_MEMORY_REPORT_H
+#define HS_LOOK_MEMORY_REPORT_H
 
 #include "snapshot/reader.h"
 #include "tool.h"
@@ -11,6 +11,6 @@ void hs_tool_talk_plan(const struct hs_tool *tool, const struct hs_snap *snap);
 
 /* What was taken of the limit, the allocator's own statistics (of jemalloc; others keep none that
  * compare) and the kernel's high-water mark. */
-void hs_talk_witness(const struct hs_budget *budget);
+void hs_talk_memory_report(const struct hs_budget *budget);
 
 #endif

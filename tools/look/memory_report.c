@@ -1,4 +1,4 @@
-#include "witness.h"
+#include "memory_report.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -82,7 +82,7 @@ static bool ask_kernel(const char *name, char *text)
     return is_known;
 }
 
-void hs_talk_witness(const struct hs_budget *budget)
+void hs_talk_memory_report(const struct hs_budget *budget)
 {
     char peak[HS_UNIT_TEXT_BYTES], limit[HS_UNIT_TEXT_BYTES];
     char resident[HS_UNIT_TEXT_BYTES] = "unknown", own[HS_UNIT_TEXT_BYTES] = "unknown";

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "analysis/what.h"
+#include "analysis/object_lookup.h"
 #include "made_view.h"
 
 /*  Stm.VCS -> a -> b -> shared <- c <- Vernac.VCS;  lost;  Stm.none -> nothing */
@@ -52,18 +52,18 @@ static int tear_down(void **state)
     return 0;
 }
 
-static struct hs_what find(struct fixture *f, const char *text)
+static struct hs_object_spec find(struct fixture *f, const char *text)
 {
     struct hs_error err = HS_ERROR_INIT;
-    struct hs_what what = {0};
-    if (hs_what_find(&f->made.view, text, &what, &err) != HS_OK)
+    struct hs_object_spec what = {0};
+    if (hs_object_lookup(&f->made.view, text, &what, &err) != HS_OK)
         fail_msg("'%s': %s", text, err.message);
     return what;
 }
 
-static void finds(struct fixture *f, const char *text, enum hs_what_kind kind, hs_node node)
+static void finds(struct fixture *f, const char *text, enum hs_object_kind kind, hs_node node)
 {
-    struct hs_what what = find(f, text);
+    struct hs_object_spec what = find(f, text);
     assert_int_equal(what.kind, kind);
     assert_int_equal(what.n_nodes, 1);
     assert_int_equal(what.nodes[0], node);
@@ -72,8 +72,8 @@ static void finds(struct fixture *f, const char *text, enum hs_what_kind kind, h
 static void finds_nothing(struct fixture *f, const char *text, const char *message)
 {
     struct hs_error err = HS_ERROR_INIT;
-    struct hs_what what = {.n_nodes = 77};
-    assert_int_equal(hs_what_find(&f->made.view, text, &what, &err), HS_USAGE);
+    struct hs_object_spec what = {.n_nodes = 77};
+    assert_int_equal(hs_object_lookup(&f->made.view, text, &what, &err), HS_USAGE);
     if (strstr(err.message, message) == NULL)
         fail_msg("no '%s' in: %s", message, err.message);
     assert_int_equal(what.n_nodes, 77); /* untouched */
@@ -83,10 +83,10 @@ static void samples(void **state)
 {
     struct fixture *f = *state;
     hs_node b = hs_graph_builder_node(&f->made.builder, f->b);
-    finds(f, "1234", HS_WHAT_SAMPLE, b);
-    finds(f, "sample:1234", HS_WHAT_SAMPLE, b);
+    finds(f, "1234", HS_OBJECT_SAMPLE, b);
+    finds(f, "sample:1234", HS_OBJECT_SAMPLE, b);
     assert_int_equal(find(f, "1234").sample->id, 1234);
-    finds(f, "0", HS_WHAT_SAMPLE, hs_graph_builder_node(&f->made.builder, f->lost));
+    finds(f, "0", HS_OBJECT_SAMPLE, hs_graph_builder_node(&f->made.builder, f->lost));
     finds_nothing(f, "1235", "no sampled allocation '1235'");
     finds_nothing(f, "18446744073709551616", "too large");
     finds_nothing(f, "12 ", "not a count");
@@ -100,10 +100,10 @@ static void addresses(void **state)
     hs_node b = hs_graph_builder_node(&f->made.builder, f->b);
     for (unsigned inside = 0; inside < 80; inside += 79) {
         snprintf(text, sizeof text, "0x%lx", (unsigned long)(begin + inside));
-        finds(f, text, HS_WHAT_ADDRESS, b);
+        finds(f, text, HS_OBJECT_ADDRESS, b);
     }
     snprintf(text, sizeof text, "0x%lx", (unsigned long)(begin + 80));
-    finds(f, text, HS_WHAT_ADDRESS, b + 1);
+    finds(f, text, HS_OBJECT_ADDRESS, b + 1);
     finds_nothing(f, "0x1", "no block holds the address '0x1'");
     finds_nothing(f, "0xffffffffffffffff", "no block holds");
     finds_nothing(f, "0xg", "");
@@ -113,9 +113,9 @@ static void nodes(void **state)
 {
     struct fixture *f = *state;
     char text[40];
-    finds(f, "#0", HS_WHAT_NODE, 0);
+    finds(f, "#0", HS_OBJECT_NODE, 0);
     snprintf(text, sizeof text, "#%lu", (unsigned long)(f->made.view.n_nodes - 1));
-    finds(f, text, HS_WHAT_NODE, f->made.view.n_nodes - 1);
+    finds(f, text, HS_OBJECT_NODE, f->made.view.n_nodes - 1);
     snprintf(text, sizeof text, "#%lu", (unsigned long)f->made.view.n_nodes);
     finds_nothing(f, text, "there is no node");
     finds_nothing(f, "#", "not a count");
@@ -125,11 +125,11 @@ static void roots(void **state)
 {
     struct fixture *f = *state;
     struct hs_graph_builder *b = &f->made.builder;
-    finds(f, "root:Stm.VCS", HS_WHAT_ROOT, hs_graph_builder_leaf_node(b, f->stm));
-    finds(f, "root:ernac.VCS", HS_WHAT_ROOT, hs_graph_builder_leaf_node(b, f->vernac));
+    finds(f, "root:Stm.VCS", HS_OBJECT_ROOT, hs_graph_builder_leaf_node(b, f->stm));
+    finds(f, "root:ernac.VCS", HS_OBJECT_ROOT, hs_graph_builder_leaf_node(b, f->vernac));
     /* A leaf of that very name wins over a group of it, a group over the end of a leaf's name. */
-    finds(f, "root:Stm", HS_WHAT_ROOT, hs_graph_builder_leaf_node(b, f->none));
-    struct hs_what what = find(f, "root:Vernac");
+    finds(f, "root:Stm", HS_OBJECT_ROOT, hs_graph_builder_leaf_node(b, f->none));
+    struct hs_object_spec what = find(f, "root:Vernac");
     assert_int_equal(hs_snap_root(f->made.view.snap, what.nodes[0])->level, HS_LEVEL_UNIT);
     finds_nothing(f, "root:VCS", "2 roots are called 'VCS'");
     finds_nothing(f, "root:", "there is no root ''");
@@ -140,10 +140,10 @@ static void types(void **state)
 {
     struct fixture *f = *state;
     struct hs_graph_builder *b = &f->made.builder;
-    finds(f, "type:string", HS_WHAT_TYPE, hs_graph_builder_node(b, f->shared));
+    finds(f, "type:string", HS_OBJECT_TYPE, hs_graph_builder_node(b, f->shared));
     finds_nothing(f, "type:lost", "no root reaches an object of type 'lost'");
     finds_nothing(f, "type:", "there is no type ''");
-    struct hs_what what = find(f, "type:block"); /* by what they retain: a 13, b 10, c 4 */
+    struct hs_object_spec what = find(f, "type:block"); /* by what they retain: a 13, b 10, c 4 */
     assert_int_equal(what.n_nodes, 3);
     assert_int_equal(what.nodes[0], hs_graph_builder_node(b, f->a));
     assert_int_equal(what.nodes[1], hs_graph_builder_node(b, f->b));
@@ -162,12 +162,12 @@ static void largest_instances(void **state)
     }
     made_view_open(&made);
     struct hs_error err = HS_ERROR_INIT;
-    struct hs_what what;
-    assert_int_equal(hs_what_find(&made.view, "type:block", &what, &err), HS_OK);
-    assert_int_equal(what.n_nodes, HS_WHAT_INSTANCES);
-    for (unsigned i = 0; i < HS_WHAT_INSTANCES; i++)
+    struct hs_object_spec what;
+    assert_int_equal(hs_object_lookup(&made.view, "type:block", &what, &err), HS_OK);
+    assert_int_equal(what.n_nodes, HS_OBJECT_INSTANCES);
+    for (unsigned i = 0; i < HS_OBJECT_INSTANCES; i++)
         assert_int_equal(hs_index_retained(made.view.index, what.nodes[i]).words, 101 - i);
-    assert_int_equal(hs_what_find(&made.view, "root:U.x", &what, &err), HS_USAGE);
+    assert_int_equal(hs_object_lookup(&made.view, "root:U.x", &what, &err), HS_USAGE);
     assert_non_null(strstr(err.message, "101 roots are called 'U.x'"));
     assert_non_null(strstr(err.hint, "..."));
     made_view_close(&made);

@@ -8,8 +8,8 @@
 
 #include <string.h>
 
+#include "analysis/field_path.h"
 #include "analysis/neighbours.h"
-#include "analysis/place.h"
 #include "made_view.h"
 
 enum { DB, DICT, TABLE, ENTRY, BYTES, N_TYPES };
@@ -46,7 +46,7 @@ static void test_steps(void **state)
     (void)state;
     struct made_view made = {0};
     uint32_t types[N_TYPES];
-    char text[HS_PLACE_BYTES];
+    char text[HS_FIELD_NAME_BYTES];
     fill(&made.builder, types);
     made_view_open(&made);
     const struct {
@@ -64,7 +64,7 @@ static void test_steps(void **state)
                  {BYTES, 2, ""},
                  {ENTRY, HS_NO_OFFSET, ""}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        size_t n = hs_place_text(&made.view, types[cases[i].type], cases[i].offset_words, text,
+        size_t n = hs_field_name(&made.view, types[cases[i].type], cases[i].offset_words, text,
                                  sizeof text);
         assert_string_equal(text, cases[i].expected);
         assert_int_equal(n, strlen(text));
@@ -79,25 +79,25 @@ static void test_path(void **state)
     struct hs_error err = HS_ERROR_INIT;
     uint32_t types[N_TYPES];
     hs_node nodes[7];
-    char text[HS_PLACE_PATH_BYTES];
+    char text[HS_FIELD_PATH_BYTES];
     fill(&made.builder, types);
     for (uint32_t i = 0; i < 7; i++)
         nodes[i] = hs_graph_builder_node(&made.builder, i);
     made_view_open(&made);
-    struct hs_fold fold = {0};
-    assert_int_equal(hs_fold_path(&fold, &made.view, nodes, 7, &err), HS_OK);
-    hs_place_path(&made.view, "server.db", &fold, text, sizeof text);
+    struct hs_path_fold fold = {0};
+    assert_int_equal(hs_path_fold_nodes(&fold, &made.view, nodes, 7, &err), HS_OK);
+    hs_field_path(&made.view, "server.db", &fold, text, sizeof text);
     assert_string_equal(text, "server.db[1].dict->ht_table[1][5]->next{x2}->v.val");
-    assert_int_equal(hs_place_path(&made.view, "server.db", &fold, text, 12), 11); /* cut */
+    assert_int_equal(hs_field_path(&made.view, "server.db", &fold, text, 12), 11); /* cut */
     assert_string_equal(text, "server.db[1");
-    hs_fold_fini(&fold);
+    hs_path_fold_fini(&fold);
     /* nothing is known of a block of bytes */
-    fold = (struct hs_fold){0};
-    struct hs_step step = {nodes[6], 2, types[BYTES], 1};
-    assert_int_equal(hs_fold_add(&fold, &step, &err), HS_OK);
-    assert_int_equal(hs_place_path(&made.view, "x", &fold, text, sizeof text), 0);
+    fold = (struct hs_path_fold){0};
+    struct hs_path_step step = {nodes[6], 2, types[BYTES], 1};
+    assert_int_equal(hs_path_fold_add(&fold, &step, &err), HS_OK);
+    assert_int_equal(hs_field_path(&made.view, "x", &fold, text, sizeof text), 0);
     assert_string_equal(text, "");
-    hs_fold_fini(&fold);
+    hs_path_fold_fini(&fold);
     made_view_close(&made);
 }
 
@@ -118,7 +118,7 @@ static void test_short(void **state)
                  {".bss+168", ".bss+168"},
                  {"", ""}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        assert_string_equal(hs_place_short(cases[i].text), cases[i].expected);
+        assert_string_equal(hs_file_short(cases[i].text), cases[i].expected);
 }
 
 int main(void)

@@ -1,28 +1,28 @@
 /* Finding what the user names. */
-#include "analysis/what.h"
+#include "analysis/object_lookup.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/units.h"
 
-static hs_status found(struct hs_what *ret, enum hs_what_kind kind, hs_node node)
+static hs_status found(struct hs_object_spec *ret, enum hs_object_kind kind, hs_node node)
 {
-    *ret = (struct hs_what){.kind = kind, .nodes = {node}, .n_nodes = 1};
+    *ret = (struct hs_object_spec){.kind = kind, .nodes = {node}, .n_nodes = 1};
     return HS_OK;
 }
 
-static hs_status find_sample(struct hs_view *view, struct hs_join *join, const char *text,
-                             struct hs_what *ret, struct hs_error *err)
+static hs_status find_sample(struct hs_view *view, struct hs_sample_join *join, const char *text,
+                             struct hs_object_spec *ret, struct hs_error *err)
 {
     const struct hs_sample *sample;
     HS_TRY(hs_sample_find(view, join, text, &sample, err));
-    (void)found(ret, HS_WHAT_SAMPLE, sample->node);
+    (void)found(ret, HS_OBJECT_SAMPLE, sample->node);
     ret->sample = sample;
     return HS_OK;
 }
 
-static hs_status find_address(struct hs_view *view, const char *text, struct hs_what *ret,
+static hs_status find_address(struct hs_view *view, const char *text, struct hs_object_spec *ret,
                               struct hs_error *err)
 {
     hs_addr address;
@@ -30,18 +30,18 @@ static hs_status find_address(struct hs_view *view, const char *text, struct hs_
     HS_TRY(hs_parse_address(text, &address, err));
     HS_TRY(hs_snap_find_address(view->snap, address, &node, err));
     if (node != HS_NO_NODE)
-        return found(ret, HS_WHAT_ADDRESS, node);
+        return found(ret, HS_OBJECT_ADDRESS, node);
     (void)hs_fail(err, HS_USAGE, "no block holds the address '%s'", text);
     return hs_hint(err, "addresses are those of the process that was dumped; free memory has none");
 }
 
-static hs_status find_node(struct hs_view *view, const char *text, struct hs_what *ret,
+static hs_status find_node(struct hs_view *view, const char *text, struct hs_object_spec *ret,
                            struct hs_error *err)
 {
     uint64_t node;
     HS_TRY(hs_parse_count(text, &node, err));
     if (node < view->n_nodes)
-        return found(ret, HS_WHAT_NODE, node);
+        return found(ret, HS_OBJECT_NODE, node);
     (void)hs_fail(err, HS_USAGE, "there is no node '#%s'", text);
     return hs_hint(err, "nodes are #0 to #%lu", (unsigned long)(view->n_nodes - 1));
 }
@@ -71,7 +71,7 @@ static void match_add(struct root_match *match, hs_node node, const char *name)
     match->n++;
 }
 
-void hs_what_list_slots(const struct hs_view *view, hs_node variable, char *text, size_t n)
+void hs_object_list_slots(const struct hs_view *view, hs_node variable, char *text, size_t n)
 {
     struct root_match match = {0};
     for (hs_node node = variable + 1; node < view->n_tree; node++) {
@@ -97,7 +97,7 @@ static enum root_fit fit_of(const struct hs_view *view, hs_node node, const char
     return root == node ? FIT_ROOT_END : FIT_SLOT_END;
 }
 
-static hs_status find_root(struct hs_view *view, const char *name, struct hs_what *ret,
+static hs_status find_root(struct hs_view *view, const char *name, struct hs_object_spec *ret,
                            struct hs_error *err)
 {
     struct root_match matches[N_FITS + 1] = {0}; /* the last one stays empty */
@@ -111,7 +111,7 @@ static hs_status find_root(struct hs_view *view, const char *name, struct hs_wha
     while (match->n == 0 && match < &matches[N_FITS])
         match++;
     if (match->n == 1)
-        return found(ret, HS_WHAT_ROOT, match->first);
+        return found(ret, HS_OBJECT_ROOT, match->first);
     if (match->n == 0) {
         (void)hs_fail(err, HS_USAGE, "there is no root '%s'", name);
         return hs_hint(err, "'heapsnap roots %s -n 0' lists all", view->path);
@@ -121,14 +121,16 @@ static hs_status find_root(struct hs_view *view, const char *name, struct hs_wha
 }
 
 /* Inserts into the list of the largest, ordered by retained words descending, then node. */
-static void keep_largest(struct hs_what *what, uint64_t *words, hs_node node, uint64_t n_words)
+static void keep_largest(struct hs_object_spec *what, uint64_t *words, hs_node node,
+                         uint64_t n_words)
 {
     unsigned at = what->n_nodes;
     while (at > 0 && words[at - 1] < n_words)
         at--;
-    if (at == HS_WHAT_INSTANCES)
+    if (at == HS_OBJECT_INSTANCES)
         return;
-    unsigned n_moved = (what->n_nodes < HS_WHAT_INSTANCES ? what->n_nodes : HS_WHAT_INSTANCES - 1);
+    unsigned n_moved =
+        (what->n_nodes < HS_OBJECT_INSTANCES ? what->n_nodes : HS_OBJECT_INSTANCES - 1);
     for (unsigned i = n_moved; i > at; i--) {
         what->nodes[i] = what->nodes[i - 1];
         words[i] = words[i - 1];
@@ -138,11 +140,11 @@ static void keep_largest(struct hs_what *what, uint64_t *words, hs_node node, ui
     what->n_nodes = n_moved + 1;
 }
 
-static hs_status scan_type(struct hs_view *view, uint32_t type, struct hs_what *ret,
+static hs_status scan_type(struct hs_view *view, uint32_t type, struct hs_object_spec *ret,
                            struct hs_error *err)
 {
-    uint64_t words[HS_WHAT_INSTANCES] = {0};
-    struct hs_what what = {.kind = HS_WHAT_TYPE};
+    uint64_t words[HS_OBJECT_INSTANCES] = {0};
+    struct hs_object_spec what = {.kind = HS_OBJECT_TYPE};
     struct hs_chunk chunk = {0};
     hs_status status = HS_OK;
     for (uint64_t i = 0; i < view->totals->n_chunks && status == HS_OK; i++) {
@@ -159,10 +161,10 @@ static hs_status scan_type(struct hs_view *view, uint32_t type, struct hs_what *
     return status;
 }
 
-static hs_status find_type(struct hs_view *view, const char *name, struct hs_what *ret,
+static hs_status find_type(struct hs_view *view, const char *name, struct hs_object_spec *ret,
                            struct hs_error *err)
 {
-    struct hs_what what = {0};
+    struct hs_object_spec what = {0};
     for (uint32_t type = 0; type < view->totals->n_types; type++) {
         if (strcmp(hs_view_string(view, hs_snap_type(view->snap, type)->name), name) != 0)
             continue;
@@ -176,8 +178,8 @@ static hs_status find_type(struct hs_view *view, const char *name, struct hs_wha
     return hs_hint(err, "'heapsnap types %s -n 0' lists all", view->path);
 }
 
-static hs_status find(struct hs_view *view, struct hs_join *join, const char *text,
-                      struct hs_what *ret, struct hs_error *err)
+static hs_status find(struct hs_view *view, struct hs_sample_join *join, const char *text,
+                      struct hs_object_spec *ret, struct hs_error *err)
 {
     if (strncmp(text, "root:", 5) == 0)
         return find_root(view, text + 5, ret, err);
@@ -193,22 +195,22 @@ static hs_status find(struct hs_view *view, struct hs_join *join, const char *te
     return hs_hint(err, "write N or sample:N, 0xADDR, #N, root:NAME or type:NAME");
 }
 
-static hs_status find_named(struct hs_view *view, struct hs_join *join, const char *text,
-                            struct hs_what *ret, struct hs_error *err)
+static hs_status find_named(struct hs_view *view, struct hs_sample_join *join, const char *text,
+                            struct hs_object_spec *ret, struct hs_error *err)
 {
     if (find(view, join, text, ret, err) != HS_OK)
         return hs_context(err, "cannot find '%.100s'", text);
     return HS_OK;
 }
 
-hs_status hs_what_find(struct hs_view *view, const char *text, struct hs_what *ret,
-                       struct hs_error *err)
+hs_status hs_object_lookup(struct hs_view *view, const char *text, struct hs_object_spec *ret,
+                           struct hs_error *err)
 {
     return find_named(view, /* join= */ NULL, text, ret, err);
 }
 
-hs_status hs_what_find_joined(struct hs_join *join, const char *text, struct hs_what *ret,
-                              struct hs_error *err)
+hs_status hs_object_lookup_joined(struct hs_sample_join *join, const char *text,
+                                  struct hs_object_spec *ret, struct hs_error *err)
 {
     return find_named(join->view, join, text, ret, err);
 }

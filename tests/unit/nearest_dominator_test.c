@@ -1,5 +1,5 @@
 /* links: hs_analysis */
-#include "analysis/climb.h"
+#include "analysis/nearest_dominator.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,7 +33,7 @@ static uint64_t plain_climb(const struct hs_view *view, hs_node node)
         node = hs_index_idom(view->index, node);
     }
     if (node == HS_NO_NODE)
-        return HS_CLIMB_NONE;
+        return HS_NEAREST_NONE;
     return below == HS_NO_NODE ? node : node * 1000000 + below;
 }
 
@@ -53,16 +53,16 @@ static void random_heaps(void **state)
             hs_graph_builder_leaf(b, HS_ROOT_GLOBAL, "m", "u", "v", hs_random_below(&random, n));
         made_view_open(&made);
         struct hs_error err = HS_ERROR_INIT;
-        struct hs_climb climb;
+        struct hs_nearest climb;
         struct asked asked = {.view = &made.view};
-        assert_int_equal(hs_climb_init(&made.view, value_of, &asked, &climb, &err), HS_OK);
+        assert_int_equal(hs_nearest_init(&made.view, value_of, &asked, &climb, &err), HS_OK);
         for (uint32_t i = 0; i < 1000; i++) {
             hs_node node = hs_random_below(&random, (uint32_t)made.view.n_nodes);
             uint64_t value;
-            assert_int_equal(hs_climb_find(&climb, node, &value, &err), HS_OK);
+            assert_int_equal(hs_nearest_find(&climb, node, &value, &err), HS_OK);
             assert_true(value == plain_climb(&made.view, node));
         }
-        hs_climb_fini(&climb);
+        hs_nearest_fini(&climb);
         made_view_close(&made);
     }
 }
@@ -81,16 +81,16 @@ static void a_long_list(void **state)
     made_view_open(&made);
     made.view.session.budget = &budget;
     struct hs_error err = HS_ERROR_INIT;
-    struct hs_climb climb;
+    struct hs_nearest climb;
     struct asked asked = {.view = &made.view};
-    assert_int_equal(hs_climb_init(&made.view, value_of, &asked, &climb, &err), HS_OK);
+    assert_int_equal(hs_nearest_init(&made.view, value_of, &asked, &climb, &err), HS_OK);
     for (uint32_t i = 0; i < N; i += 100) {
         uint64_t value;
-        assert_int_equal(hs_climb_find(&climb, made.view.n_nodes - 1 - i, &value, &err), HS_OK);
-        assert_true(value != HS_CLIMB_NONE);
+        assert_int_equal(hs_nearest_find(&climb, made.view.n_nodes - 1 - i, &value, &err), HS_OK);
+        assert_true(value != HS_NEAREST_NONE);
     }
     assert_true(climb.n_passed < 2 * N); /* a step apiece, and some to what is remembered */
-    hs_climb_fini(&climb);
+    hs_nearest_fini(&climb);
     assert_int_equal(budget.used_bytes, 0);
     made.view.session.budget = NULL;
     made_view_close(&made);
@@ -109,14 +109,14 @@ static void out_of_memory(void **state)
     uint64_t n = 0;
     for (bool done = false; !done;) {
         struct hs_error err = HS_ERROR_INIT;
-        struct hs_climb climb = {0};
+        struct hs_nearest climb = {0};
         uint64_t value;
         hs_alloc_fail_at(++n, false);
-        hs_status status = hs_climb_init(&made.view, value_of, &asked, &climb, &err);
+        hs_status status = hs_nearest_init(&made.view, value_of, &asked, &climb, &err);
         if (status == HS_OK)
-            status = hs_climb_find(&climb, made.view.n_nodes - 1, &value, &err);
+            status = hs_nearest_find(&climb, made.view.n_nodes - 1, &value, &err);
         hs_alloc_fail_at(0, false);
-        hs_climb_fini(&climb);
+        hs_nearest_fini(&climb);
         assert_true(status == HS_OK || status == HS_LIMIT);
         done = status == HS_OK;
     }

@@ -1,5 +1,5 @@
 /* Finding a sample by its id, and saying why there is none. */
-#include "analysis/what_sample.h"
+#include "analysis/sample_lookup.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -63,7 +63,7 @@ static double seconds(uint64_t us)
 }
 
 /* The process has no such sample; the trace may tell what became of it. */
-static hs_status fail_by_trace(struct hs_join *join, const char *text,
+static hs_status fail_by_trace(struct hs_sample_join *join, const char *text,
                                const struct hs_traced *traced, struct hs_error *err)
 {
     char site[HS_FRAME_BYTES] = "";
@@ -74,7 +74,8 @@ static hs_status fail_by_trace(struct hs_join *join, const char *text,
         return hs_hint(err, "'heapsnap samples %s' lists those that were alive", join->view->path);
     }
     if (traced->stack != HS_NO_STACK)
-        HS_TRY(hs_join_site_text(join, join->n_snap_sites + traced->stack, site, sizeof site, err));
+        HS_TRY(hs_sample_join_site_text(join, join->n_snap_sites + traced->stack, site, sizeof site,
+                                        err));
     if (traced->is_collected)
         (void)hs_fail(err, HS_USAGE, "the sampled allocation '%.40s' was collected at t = %.6f s",
                       text, seconds(traced->collected_us));
@@ -102,7 +103,7 @@ static hs_status fail_unknown(const struct hs_view *view, const char *text, stru
                    (unsigned long)view->totals->n_samples);
 }
 
-hs_status hs_sample_find(const struct hs_view *view, struct hs_join *join, const char *text,
+hs_status hs_sample_find(const struct hs_view *view, struct hs_sample_join *join, const char *text,
                          const struct hs_sample **ret, struct hs_error *err)
 {
     struct hs_sample_name name;
@@ -120,7 +121,7 @@ hs_status hs_sample_find(const struct hs_view *view, struct hs_join *join, const
     }
     if (n_fitting > 1)
         return fail_ambiguous(view, text, samples, n, err);
-    if (sample == NULL && join != NULL && hs_join_has_trace(join))
+    if (sample == NULL && join != NULL && hs_sample_join_has_trace(join))
         return fail_by_trace(join, text, hs_trace_join_find(&join->trace, name.id), err);
     if (sample == NULL)
         return fail_unknown(view, text, err);

@@ -1,4 +1,4 @@
-#include "analysis/place.h"
+#include "analysis/field_path.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -24,7 +24,7 @@ static void put(struct writer *w, const char *format, ...)
         w->n = (size_t)more < w->n_bytes - w->n ? w->n + (size_t)more : w->n_bytes - 1;
 }
 
-size_t hs_place_text(const struct hs_view *view, uint32_t type, uint64_t offset_words, char *text,
+size_t hs_field_name(const struct hs_view *view, uint32_t type, uint64_t offset_words, char *text,
                      size_t n_bytes)
 {
     struct writer w = {text, n_bytes, 0};
@@ -45,10 +45,10 @@ size_t hs_place_text(const struct hs_view *view, uint32_t type, uint64_t offset_
     return w.n;
 }
 
-static bool put_step(struct writer *w, const struct hs_view *view, const struct hs_step *step)
+static bool put_step(struct writer *w, const struct hs_view *view, const struct hs_path_step *step)
 {
-    char place[HS_PLACE_BYTES];
-    bool has_name = hs_place_text(view, step->type, step->offset_words, place, sizeof place) != 0;
+    char place[HS_FIELD_NAME_BYTES];
+    bool has_name = hs_field_name(view, step->type, step->offset_words, place, sizeof place) != 0;
     if (!has_name)
         put(w, "->(+%" PRIu64 ")", step->offset_words * view->facts->word_bytes);
     else
@@ -58,14 +58,14 @@ static bool put_step(struct writer *w, const struct hs_view *view, const struct 
     return has_name;
 }
 
-size_t hs_place_path(const struct hs_view *view, const char *root, const struct hs_fold *fold,
+size_t hs_field_path(const struct hs_view *view, const char *root, const struct hs_path_fold *fold,
                      char *text, size_t n_bytes)
 {
     struct writer w = {text, n_bytes, 0};
     bool has_name = false;
     put(&w, "%s", root);
     for (size_t i = 0; i < fold->n_steps; i++) {
-        const struct hs_step *step = &fold->steps[i];
+        const struct hs_path_step *step = &fold->steps[i];
         if (step->node == HS_NO_NODE)
             put(&w, "->...");
         else if (step->offset_words != HS_NO_OFFSET)
@@ -77,7 +77,7 @@ size_t hs_place_path(const struct hs_view *view, const char *root, const struct 
     return 0;
 }
 
-const char *hs_place_short(const char *text)
+const char *hs_file_short(const char *text)
 {
     bool is_path = text[0] == '/' || strncmp(text, "./", 2) == 0 || strncmp(text, "../", 3) == 0;
     const char *folder = text, *name = text;

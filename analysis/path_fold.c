@@ -1,5 +1,5 @@
 /* Folding the steps of a path. */
-#include "analysis/fold.h"
+#include "analysis/path_fold.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,10 +7,10 @@
 #include "analysis/neighbours.h"
 #include "base/alloc.h"
 
-enum { HEAD = HS_FOLD_MAX_STEPS / 2, TAIL = HS_FOLD_MAX_STEPS - HEAD, TELL_EVERY = 4096 };
+enum { HEAD = HS_PATH_FOLD_MAX_STEPS / 2, TAIL = HS_PATH_FOLD_MAX_STEPS - HEAD, TELL_EVERY = 4096 };
 
 /* Only counts what stands between the head and the tail so far. */
-static void leave_out_middle(struct hs_fold *fold)
+static void leave_out_middle(struct hs_path_fold *fold)
 {
     size_t tail_begin = fold->n_steps - TAIL;
     for (size_t i = HEAD; i < tail_begin; i++)
@@ -19,16 +19,17 @@ static void leave_out_middle(struct hs_fold *fold)
     fold->n_steps = HEAD + TAIL;
 }
 
-hs_status hs_fold_add(struct hs_fold *fold, const struct hs_step *step, struct hs_error *err)
+hs_status hs_path_fold_add(struct hs_path_fold *fold, const struct hs_path_step *step,
+                           struct hs_error *err)
 {
     if (fold->n_steps > 0) {
-        struct hs_step *last = &fold->steps[fold->n_steps - 1];
+        struct hs_path_step *last = &fold->steps[fold->n_steps - 1];
         if (last->type == step->type && last->offset_words == step->offset_words) {
             last->repeat += step->repeat;
             return HS_OK;
         }
     }
-    if (fold->n_steps == HS_FOLD_KEPT_STEPS)
+    if (fold->n_steps == HS_PATH_FOLD_KEPT_STEPS)
         leave_out_middle(fold);
     HS_TRY(hs_grow((void **)&fold->steps, &fold->capacity, fold->n_steps + 1, sizeof *fold->steps,
                    err));
@@ -47,9 +48,9 @@ static int by_node(const void *left, const void *right, void *nodes)
 struct piece {
     const hs_node *nodes;
     size_t n;
-    bool is_last;          /* else there is one more node behind */
-    size_t *order;         /* owned */
-    struct hs_step *steps; /* owned */
+    bool is_last;               /* else there is one more node behind */
+    size_t *order;              /* owned */
+    struct hs_path_step *steps; /* owned */
 };
 
 /* What each object of the piece is, and the field by which the path leaves it. */
@@ -61,9 +62,9 @@ static hs_status describe(struct hs_view *view, struct piece *piece, struct hs_e
     qsort_r(piece->order, piece->n, sizeof *piece->order, by_node, (void *)(uintptr_t)nodes);
     for (size_t i = 0; i < piece->n; i++) {
         size_t at = piece->order[i];
-        struct hs_step *step = &piece->steps[at];
+        struct hs_path_step *step = &piece->steps[at];
         struct hs_node_facts facts;
-        *step = (struct hs_step){.node = nodes[at], .offset_words = HS_NO_OFFSET, .repeat = 1};
+        *step = (struct hs_path_step){.node = nodes[at], .offset_words = HS_NO_OFFSET, .repeat = 1};
         if (at + 1 < piece->n || !piece->is_last)
             HS_TRY(hs_link_offset(view, nodes[at], nodes[at + 1], &step->offset_words, err));
         HS_TRY(hs_view_facts(view, nodes[at], &facts, err));
@@ -75,25 +76,25 @@ static hs_status describe(struct hs_view *view, struct piece *piece, struct hs_e
     return HS_OK;
 }
 
-static hs_status fold_pieces(struct hs_fold *fold, struct hs_view *view, const hs_node *nodes,
+static hs_status fold_pieces(struct hs_path_fold *fold, struct hs_view *view, const hs_node *nodes,
                              size_t n, struct piece *piece, struct hs_error *err)
 {
     for (size_t at = 0; at < n; at += piece->n) {
         piece->nodes = nodes + at;
-        piece->n = n - at < HS_FOLD_PIECE ? n - at : HS_FOLD_PIECE;
+        piece->n = n - at < HS_PATH_FOLD_PIECE ? n - at : HS_PATH_FOLD_PIECE;
         piece->is_last = at + piece->n == n;
         HS_TRY(describe(view, piece, err));
         for (size_t i = 0; i < piece->n; i++)
-            HS_TRY(hs_fold_add(fold, &piece->steps[i], err));
+            HS_TRY(hs_path_fold_add(fold, &piece->steps[i], err));
     }
     return HS_OK;
 }
 
-hs_status hs_fold_path(struct hs_fold *fold, struct hs_view *view, const hs_node *nodes, size_t n,
-                       struct hs_error *err)
+hs_status hs_path_fold_nodes(struct hs_path_fold *fold, struct hs_view *view, const hs_node *nodes,
+                             size_t n, struct hs_error *err)
 {
     struct piece piece = {.nodes = nodes};
-    size_t room = n < HS_FOLD_PIECE ? n : HS_FOLD_PIECE;
+    size_t room = n < HS_PATH_FOLD_PIECE ? n : HS_PATH_FOLD_PIECE;
     uint64_t n_bytes = room * (sizeof *piece.order + sizeof *piece.steps);
     HS_TRY(hs_budget_reserve(view->session.budget, n_bytes, "the steps of a path", err));
     hs_status status = hs_alloc(room, sizeof *piece.order, (void **)&piece.order, err);
@@ -105,25 +106,25 @@ hs_status hs_fold_path(struct hs_fold *fold, struct hs_view *view, const hs_node
     hs_free(piece.steps);
     hs_budget_release(view->session.budget, n_bytes);
     if (status == HS_OK)
-        hs_fold_finish(fold);
+        hs_path_fold_finish(fold);
     return status;
 }
 
-void hs_fold_finish(struct hs_fold *fold)
+void hs_path_fold_finish(struct hs_path_fold *fold)
 {
-    if (fold->n_steps > HS_FOLD_MAX_STEPS)
+    if (fold->n_steps > HS_PATH_FOLD_MAX_STEPS)
         leave_out_middle(fold);
     if (fold->n_left_out == 0)
         return;
-    /* There is room: as many as HS_FOLD_KEPT_STEPS stood here, or one more than these. */
+    /* There is room: as many as HS_PATH_FOLD_KEPT_STEPS stood here, or one more than these. */
     memmove(fold->steps + HEAD + 1, fold->steps + HEAD, TAIL * sizeof *fold->steps);
-    fold->steps[HEAD] = (struct hs_step){.node = HS_NO_NODE, .repeat = fold->n_left_out};
-    fold->n_steps = HS_FOLD_MAX_STEPS + 1;
+    fold->steps[HEAD] = (struct hs_path_step){.node = HS_NO_NODE, .repeat = fold->n_left_out};
+    fold->n_steps = HS_PATH_FOLD_MAX_STEPS + 1;
     fold->n_left_out = 0;
 }
 
-void hs_fold_fini(struct hs_fold *fold)
+void hs_path_fold_fini(struct hs_path_fold *fold)
 {
     hs_free(fold->steps);
-    *fold = (struct hs_fold){0};
+    *fold = (struct hs_path_fold){0};
 }

@@ -1,4 +1,4 @@
-#include "climb.h"
+#include "nearest_dominator.h"
 
 #include <sys/random.h>
 
@@ -6,7 +6,7 @@
 
 enum { FIRST_SLOTS = 1 << 10, DENSE_NODES = 1 << 18 };
 
-static uint64_t hash_of(const struct hs_climb *climb, hs_node key)
+static uint64_t hash_of(const struct hs_nearest *climb, hs_node key)
 {
     uint64_t h = (key ^ climb->key) * UINT64_C(0x9E3779B97F4A7C15);
     h = (h ^ h >> 32 ^ climb->key >> 7) * UINT64_C(0xC2B2AE3D27D4EB4F);
@@ -14,7 +14,7 @@ static uint64_t hash_of(const struct hs_climb *climb, hs_node key)
 }
 
 /* The slot of the key, or the empty one where it belongs. */
-static struct hs_climb_slot *slot_of(const struct hs_climb *climb, hs_node key)
+static struct hs_nearest_slot *slot_of(const struct hs_nearest *climb, hs_node key)
 {
     size_t at = hash_of(climb, key) & (climb->n_slots - 1);
     while (climb->slots[at].key != 0 && climb->slots[at].key != key)
@@ -22,7 +22,7 @@ static struct hs_climb_slot *slot_of(const struct hs_climb *climb, hs_node key)
     return &climb->slots[at];
 }
 
-static hs_status resize(struct hs_climb *climb, size_t n_slots, struct hs_error *err)
+static hs_status resize(struct hs_nearest *climb, size_t n_slots, struct hs_error *err)
 {
     struct hs_budget *budget = climb->view->session.budget;
     const size_t size = sizeof *climb->slots;
@@ -33,7 +33,7 @@ static hs_status resize(struct hs_climb *climb, size_t n_slots, struct hs_error 
         hs_budget_release(budget, n_slots * size);
         return status;
     }
-    struct hs_climb old = *climb;
+    struct hs_nearest old = *climb;
     climb->slots = slots;
     climb->n_slots = n_slots;
     for (size_t i = 0; i < old.n_slots; i++)
@@ -44,11 +44,11 @@ static hs_status resize(struct hs_climb *climb, size_t n_slots, struct hs_error 
     return HS_OK;
 }
 
-hs_status hs_climb_init(const struct hs_view *view,
-                        uint64_t (*value_of)(const void *, hs_node tree_node, hs_node below),
-                        const void *context, struct hs_climb *ret, struct hs_error *err)
+hs_status hs_nearest_init(const struct hs_view *view,
+                          uint64_t (*value_of)(const void *, hs_node tree_node, hs_node below),
+                          const void *context, struct hs_nearest *ret, struct hs_error *err)
 {
-    struct hs_climb climb = {.view = view, .value_of = value_of, .context = context};
+    struct hs_nearest climb = {.view = view, .value_of = value_of, .context = context};
     if (getrandom(&climb.key, sizeof climb.key, GRND_NONBLOCK) != sizeof climb.key)
         climb.key = hs_now_ns() * UINT64_C(0x9E3779B97F4A7C15);
     HS_TRY(resize(&climb, FIRST_SLOTS, err));
@@ -56,39 +56,39 @@ hs_status hs_climb_init(const struct hs_view *view,
     return HS_OK;
 }
 
-void hs_climb_fini(struct hs_climb *climb)
+void hs_nearest_fini(struct hs_nearest *climb)
 {
     if (climb->view != NULL)
         hs_budget_release(climb->view->session.budget, climb->n_slots * sizeof *climb->slots);
     hs_free(climb->slots);
-    *climb = (struct hs_climb){0};
+    *climb = (struct hs_nearest){0};
 }
 
-static hs_status remember(struct hs_climb *climb, hs_node node, uint64_t value,
+static hs_status remember(struct hs_nearest *climb, hs_node node, uint64_t value,
                           struct hs_error *err)
 {
     if (4 * (climb->n_used + 1) > 3 * climb->n_slots)
         HS_TRY(resize(climb, 2 * climb->n_slots, err));
-    struct hs_climb_slot *slot = slot_of(climb, node + 1);
+    struct hs_nearest_slot *slot = slot_of(climb, node + 1);
     climb->n_used += slot->key == 0;
-    *slot = (struct hs_climb_slot){node + 1, value};
+    *slot = (struct hs_nearest_slot){node + 1, value};
     return HS_OK;
 }
 
 /* Climbs to what is known. *ret_steps: nodes passed on the way. */
-static uint64_t climb_up(const struct hs_climb *climb, hs_node node, uint64_t *ret_steps)
+static uint64_t climb_up(const struct hs_nearest *climb, hs_node node, uint64_t *ret_steps)
 {
     const struct hs_view *view = climb->view;
     hs_node at = node, below = HS_NO_NODE;
     hs_node met = HS_NO_NODE; /* Brent's way to see a circle: a node of 1, 2, 4, 8, ... steps ago */
-    uint64_t value = HS_CLIMB_NONE;
+    uint64_t value = HS_NEAREST_NONE;
     for (uint64_t steps = 0, due = 1; at != HS_NO_NODE && at != met; steps++) {
         *ret_steps = steps;
         if (at < view->n_tree) {
             value = climb->value_of(climb->context, at, below);
             break;
         }
-        const struct hs_climb_slot *slot = slot_of(climb, at + 1);
+        const struct hs_nearest_slot *slot = slot_of(climb, at + 1);
         if (slot->key != 0) {
             value = slot->value;
             break;
@@ -104,7 +104,8 @@ static uint64_t climb_up(const struct hs_climb *climb, hs_node node, uint64_t *r
     return value;
 }
 
-hs_status hs_climb_find(struct hs_climb *climb, hs_node node, uint64_t *ret, struct hs_error *err)
+hs_status hs_nearest_find(struct hs_nearest *climb, hs_node node, uint64_t *ret,
+                          struct hs_error *err)
 {
     uint64_t n_steps = 0, value = climb_up(climb, node, &n_steps);
     uint64_t begin = climb->n_passed;
