@@ -111,15 +111,15 @@ struct turned {
     struct hs_reverse_options options;
 };
 
-static hs_status turned_run(const void *context, const struct hs_piece_taker *taker,
+static hs_status turned_run(const void *context, const struct hs_piece_sink *sink,
                             struct hs_error *err)
 {
     const struct turned *turned = context;
-    return hs_reverse(turned->forward, &turned->options, taker, err);
+    return hs_reverse(turned->forward, &turned->options, sink, err);
 }
 
 /* What has a dominator is reached. */
-static hs_status take_idom(void *context, hs_node node, hs_node idom, struct hs_error *err)
+static hs_status put_idom(void *context, hs_node node, hs_node idom, struct hs_error *err)
 {
     (void)err;
     if (node == 0 || idom != HS_NO_NODE)
@@ -137,11 +137,11 @@ static hs_status run_passes(const struct hs_snap_sweep *source, struct hs_bitmap
     input.backward = input.forward;
     input.backward.run = turned_run;
     input.backward.context = &turned;
-    struct hs_idom_taker taker = {take_idom, held};
+    struct hs_idom_sink sink = {put_idom, held};
     struct hs_passes passes = {0};
     hs_status status = hs_passes_run(&input, &passes, err);
     if (status == HS_OK)
-        status = hs_passes_idoms(&passes, &taker, err);
+        status = hs_passes_idoms(&passes, &sink, err);
     hs_passes_fini(&passes);
     return status;
 }

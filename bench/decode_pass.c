@@ -13,7 +13,7 @@ struct count {
     uint64_t sum; /* so that the targets must really be there */
 };
 
-static hs_status count_take(void *context, const struct hs_piece *piece, struct hs_error *err)
+static hs_status count_put(void *context, const struct hs_piece *piece, struct hs_error *err)
 {
     struct count *count = context;
     uint64_t n = piece->begin[piece->n];
@@ -48,10 +48,10 @@ int main(int argc, char **argv)
     hs_budget_init(0, NULL, 1, &budget);
     const struct hs_snap_sweep source = {
         .snap = snap, .edges = HS_GRAPH_RETAINING, .budget = &budget, .phase = "decoding"};
-    const struct hs_piece_taker taker = {count_take, &count};
+    const struct hs_piece_sink sink = {count_put, &count};
     bench_must(hs_sweep_of_snap(&source, &sweep, &err), &err);
     double began = now();
-    bench_must(sweep.run(sweep.context, &taker, &err), &err);
+    bench_must(sweep.run(sweep.context, &sink, &err), &err);
     (void)printf("edges %" PRIu64 " seconds %.4f check %" PRIx64 "\n", count.n_edges, now() - began,
                  count.sum);
     hs_snap_close(snap);

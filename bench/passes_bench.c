@@ -129,7 +129,7 @@ struct compare {
     uint64_t n_wrong, n_taken;
 };
 
-static hs_status compare_take(void *context, hs_node node, hs_node idom, struct hs_error *err)
+static hs_status compare_put(void *context, hs_node node, hs_node idom, struct hs_error *err)
 {
     struct compare *compare = context;
     uint32_t number = compare->tree->number[node];
@@ -148,11 +148,11 @@ static bool compare_all(const struct bench *bench, const struct hs_passes *passe
     struct hs_error err;
     uint32_t *order;
     struct compare compare = {.tree = tree};
-    const struct hs_idom_taker taker = {compare_take, &compare};
+    const struct hs_idom_sink sink = {compare_put, &compare};
 
     bench_must(hs_domtree_order(tree, &order, &err), &err);
     compare.order = order;
-    bench_must(hs_passes_idoms(passes, &taker, &err), &err);
+    bench_must(hs_passes_idoms(passes, &sink, &err), &err);
     hs_pages_free(order, tree->n_nodes, sizeof *order);
     bool agree = compare.n_wrong == 0 && compare.n_taken == bench->graph.n_nodes;
     (void)printf("%s: %llu nodes, %llu differ\n", agree ? "agreed" : "DISAGREED",

@@ -68,9 +68,9 @@ static double bench_decode(const struct hs_sweep *sweep, const char *what)
 {
     struct hs_error err;
     struct sum sum = {0};
-    const struct hs_piece_taker taker = {add_count, &sum};
+    const struct hs_piece_sink sink = {add_count, &sum};
     struct clock start = clock_start();
-    bench_must(sweep->run(sweep->context, &taker, &err), &err);
+    bench_must(sweep->run(sweep->context, &sink, &err), &err);
     return clock_print(start, what, &sum);
 }
 
@@ -79,9 +79,9 @@ static double bench_reverse(const struct hs_sweep *sweep, const struct hs_revers
 {
     struct hs_error err;
     struct sum sum = {.is_reversed = true};
-    const struct hs_piece_taker taker = {checks ? add_piece : add_count, &sum};
+    const struct hs_piece_sink sink = {checks ? add_piece : add_count, &sum};
     struct clock start = clock_start();
-    bench_must(hs_reverse(sweep, options, &taker, &err), &err);
+    bench_must(hs_reverse(sweep, options, &sink, &err), &err);
     const char *what = options->in_degrees != NULL ? "reverse, counts known" : "reverse";
     return clock_print(start, checks ? "reverse, and hash" : what, &sum);
 }
@@ -110,9 +110,9 @@ int main(int argc, char **argv)
     bench_must(hs_sweep_of_snap(&one, &decode, &err), &err);
     bench_must(hs_sweep_of_snap(&all, &sweep, &err), &err);
     struct sum sum = {0};
-    const struct hs_piece_taker taker = {add_piece, &sum};
+    const struct hs_piece_sink sink = {add_piece, &sum};
     struct clock start = clock_start();
-    bench_must(decode.run(decode.context, &taker, &err), &err);
+    bench_must(decode.run(decode.context, &sink, &err), &err);
     (void)clock_print(start, "decode, and hash", &sum);
 
     const uint64_t *in_degrees = hs_snap_in_degrees(snap, &n);

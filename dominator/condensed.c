@@ -36,9 +36,9 @@ static inline void joining_edge(struct joining *joining, uint32_t from, uint32_t
         joining->out[joining->begin[of[from]]++] = of[to];
 }
 
-static void joining_take(void *taker, uint32_t from, uint32_t to)
+static void joining_put(void *sink, uint32_t from, uint32_t to)
 {
-    joining_edge(taker, from, to);
+    joining_edge(sink, from, to);
 }
 
 static hs_status joining_sweep(struct joining *joining, uint32_t *out, struct hs_error *err)
@@ -47,7 +47,7 @@ static hs_status joining_sweep(struct joining *joining, uint32_t *out, struct hs
 
     joining->out = out;
     if (joining->edges != NULL)
-        return joining->edges->run(joining->edges->context, joining_take, joining, err);
+        return joining->edges->run(joining->edges->context, joining_put, joining, err);
     for (uint32_t unit = 0; unit < units->n_nodes; unit++)
         for (uint32_t e = units->begin[unit]; e < units->begin[unit + 1]; e++)
             joining_edge(joining, unit, units->target[e]);

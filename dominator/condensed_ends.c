@@ -108,7 +108,7 @@ void condensed_ends_batch_fini(struct ends_batch *batch)
 hs_status condensed_ends_batch_reserve(struct ends_batch *batch, uint64_t n, struct hs_error *err)
 {
     assert(n <= batch->capacity);
-    return batch->capacity - batch->n < n ? condensed_ends_batch_give(batch, err) : HS_OK;
+    return batch->capacity - batch->n < n ? condensed_ends_batch_credit(batch, err) : HS_OK;
 }
 
 /* Sorts the pairs by node, by counting. */
@@ -167,7 +167,7 @@ static hs_status batch_read(struct ends_batch *batch, struct ends_reader *reader
     }
 }
 
-hs_status condensed_ends_batch_give(struct ends_batch *batch, struct hs_error *err)
+hs_status condensed_ends_batch_credit(struct ends_batch *batch, struct hs_error *err)
 {
     struct ends_reader reader;
 

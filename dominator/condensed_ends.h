@@ -55,6 +55,6 @@ static inline void condensed_ends_batch_put(struct ends_batch *batch, uint32_t n
     batch->node[batch->n] = node;
     batch->search[batch->n++] = search;
 }
-hs_status condensed_ends_batch_give(struct ends_batch *batch, struct hs_error *err);
+hs_status condensed_ends_batch_credit(struct ends_batch *batch, struct hs_error *err);
 
 #endif

@@ -204,7 +204,7 @@ static hs_status solo_run(struct solo *solo, uint64_t sweep, struct hs_error *er
             hs_bitmap_clear(&solo->is_seen, solo->queue[k]);
     }
     return work->condensed->ends.degree == NULL ? HS_OK
-                                                : condensed_ends_batch_give(&solo->ends, err);
+                                                : condensed_ends_batch_credit(&solo->ends, err);
 }
 
 static void solo_fini(struct solo *solo)

@@ -114,16 +114,16 @@ hs_status edge_log_filter(struct edge_log *log,
 }
 
 hs_status edge_log_read(struct edge_log *log,
-                        void (*take)(void *context, const struct numbered_edge *edges, uint64_t n),
+                        void (*put)(void *context, const struct numbered_edge *edges, uint64_t n),
                         void *context, struct hs_error *err)
 {
     if (!log->spills) {
-        take(context, log->edges, log->n);
+        put(context, log->edges, log->n);
         return HS_OK;
     }
     for (uint64_t at = 0; at < log->n_all; at += log->n) {
         HS_TRY(block_read(log, at, err));
-        take(context, log->edges, log->n);
+        put(context, log->edges, log->n);
     }
     return HS_OK;
 }

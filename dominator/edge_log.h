@@ -39,7 +39,7 @@ hs_status edge_log_filter(struct edge_log *log,
                           uint64_t (*keep)(void *context, struct numbered_edge *edges, uint64_t n),
                           void *context, struct hs_error *err);
 hs_status edge_log_read(struct edge_log *log,
-                        void (*take)(void *context, const struct numbered_edge *edges, uint64_t n),
+                        void (*put)(void *context, const struct numbered_edge *edges, uint64_t n),
                         void *context, struct hs_error *err);
 
 #endif

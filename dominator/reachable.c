@@ -124,7 +124,7 @@ static void edges_take_row(struct unit_edges *edges, uint32_t u, const uint32_t 
     }
 }
 
-static hs_status edges_take(void *context, const struct hs_rows *rows, struct hs_error *err)
+static hs_status edges_put(void *context, const struct hs_rows *rows, struct hs_error *err)
 {
     struct unit_edges *edges = context;
     const uint32_t *begin = rows->begin;
@@ -159,7 +159,7 @@ static hs_status units_graph(const struct units *units, const struct hs_row_sour
 {
     size_t n = (size_t)units->n_units + 1;
     struct unit_edges edges = {.units = units};
-    const struct hs_row_taker taker = {edges_take, &edges};
+    const struct hs_row_sink sink = {edges_put, &edges};
     struct hs_row_counts counts;
     void *begin, *pairs;
 
@@ -170,7 +170,7 @@ static hs_status units_graph(const struct units *units, const struct hs_row_sour
     hs_status status = hs_pages_alloc(edges.capacity, sizeof *edges.pairs, &pairs, err);
     if (status == HS_OK) {
         edges.pairs = pairs;
-        status = hs_rows_sweep(source, progress, &taker, err);
+        status = hs_rows_sweep(source, progress, &sink, err);
     }
     if (status == HS_OK)
         status = units_rows(&edges, ret, err);

@@ -71,12 +71,12 @@ static hs_status graph_load(const struct hs_snap *snap, enum hs_graph_edges edge
                             struct hs_error *err)
 {
     const struct hs_row_source source = {.snap = snap, .edges = edges};
-    const struct hs_row_taker taker = {graph_append, graph};
+    const struct hs_row_sink sink = {graph_append, graph};
     struct hs_row_counts counts;
 
     HS_TRY(hs_rows_count(&source, &counts, err));
     HS_TRY(hs_graph_init(counts.n_nodes, counts.n_tree, counts.max_edges, graph, err));
-    HS_TRY(hs_rows_sweep(&source, progress, &taker, err));
+    HS_TRY(hs_rows_sweep(&source, progress, &sink, err));
     graph->n_edges = graph->begin[graph->n_nodes];
     return HS_OK;
 }

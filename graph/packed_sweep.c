@@ -8,7 +8,7 @@
 
 struct packed_sweep {
     const struct hs_packed_rows *rows;
-    const struct hs_piece_taker *taker;
+    const struct hs_piece_sink *sink;
     uint64_t begin[PIECE_NODES + 1];
     hs_node target[PIECE_TARGETS];
     struct hs_piece piece; /* being filled */
@@ -16,14 +16,14 @@ struct packed_sweep {
     uint64_t n_edges; /* in all */
 };
 
-static hs_status piece_give(struct packed_sweep *sweep, struct hs_error *err)
+static hs_status piece_emit(struct packed_sweep *sweep, struct hs_error *err)
 {
     struct hs_piece *piece = &sweep->piece;
     hs_node next = piece->first + piece->n;
 
     if (piece->n == 0)
         return HS_OK;
-    HS_TRY(sweep->taker->take(sweep->taker->context, piece, err));
+    HS_TRY(sweep->sink->put(sweep->sink->context, piece, err));
     *piece = (struct hs_piece){.first = next, .begin = sweep->begin, .target = sweep->target};
     sweep->n_target = 0;
     return HS_OK;
@@ -41,14 +41,14 @@ static uint64_t row_take(struct hs_row *row, hs_node *values, uint64_t n)
 static hs_status row_add_in_parts(struct packed_sweep *sweep, struct hs_row *row,
                                   struct hs_error *err)
 {
-    HS_TRY(piece_give(sweep, err));
+    HS_TRY(piece_emit(sweep, err));
     while (row->left != 0) {
         uint64_t n = row_take(row, sweep->target, PIECE_TARGETS);
         HS_TRY(hs_row_check(row, err));
         sweep->piece.of_row = row->n;
         sweep->piece.n = 1;
         sweep->begin[1] = n;
-        HS_TRY(piece_give(sweep, err));
+        HS_TRY(piece_emit(sweep, err));
         sweep->piece.first = row->node;
     }
     sweep->piece.first = row->node + 1;
@@ -65,7 +65,7 @@ static hs_status row_add(struct packed_sweep *sweep, struct hs_row *row, struct 
     if (row->n > PIECE_TARGETS)
         return row_add_in_parts(sweep, row, err);
     if (row->n > PIECE_TARGETS - sweep->n_target || piece->n == PIECE_NODES)
-        HS_TRY(piece_give(sweep, err));
+        HS_TRY(piece_emit(sweep, err));
     sweep->n_target += row_take(row, sweep->target + sweep->n_target, row->n);
     sweep->begin[++piece->n] = sweep->n_target;
     return hs_row_check(row, err);
@@ -92,7 +92,7 @@ static hs_status page_add(struct packed_sweep *sweep, uint64_t page, struct hs_e
     return HS_OK;
 }
 
-static hs_status sweep_run(const void *context, const struct hs_piece_taker *taker,
+static hs_status sweep_run(const void *context, const struct hs_piece_sink *sink,
                            struct hs_error *err)
 {
     const struct hs_packed_rows *rows = context;
@@ -103,7 +103,7 @@ static hs_status sweep_run(const void *context, const struct hs_piece_taker *tak
     HS_TRY(hs_pages_alloc(1, sizeof(struct packed_sweep), &memory, err));
     struct packed_sweep *sweep = memory;
     sweep->rows = rows;
-    sweep->taker = taker;
+    sweep->sink = sink;
     sweep->piece = (struct hs_piece){.begin = sweep->begin, .target = sweep->target};
     for (uint64_t page = 0; page < n_pages && status == HS_OK; page++) {
         if (page % 1024 == 0)
@@ -112,7 +112,7 @@ static hs_status sweep_run(const void *context, const struct hs_piece_taker *tak
             status = page_add(sweep, page, err);
     }
     if (status == HS_OK)
-        status = piece_give(sweep, err);
+        status = piece_emit(sweep, err);
     hs_pages_free(memory, 1, sizeof *sweep);
     return status;
 }

@@ -126,7 +126,7 @@ static hs_status run(struct search *search, uint64_t limit, uint64_t *ret_found,
 }
 
 /* Forgets what the last search saw, and keeps its path's blocks out of the next one. */
-static hs_status take_out_last_path(struct search *search, struct hs_error *err)
+static hs_status remove_last_path(struct search *search, struct hs_error *err)
 {
     const struct hs_paths *paths = &search->paths;
     trail_clear(&search->trail);
@@ -144,7 +144,7 @@ static hs_status find_disjoint(struct search *search, struct hs_error *err)
             search->paths.is_complete = true;
             return HS_OK;
         }
-        HS_TRY(take_out_last_path(search, err));
+        HS_TRY(remove_last_path(search, err));
     }
     return HS_OK;
 }

@@ -1,4 +1,5 @@
-/* Turns edges round: counts in-edges, cuts buckets, fills them in one sweep, gives them sorted. */
+/* Reverses edges: counts in-edges, divides targets into buckets, fills these in one sweep, and
+ * emits them sorted. */
 #include "graph/reverse.h"
 
 #include "base/alloc.h"
@@ -71,7 +72,7 @@ static bool counts_are_possible(const struct hs_sweep *forward, const uint64_t *
 
 static hs_status reversal_count(struct reversal *r, bool is_counted, struct hs_error *err)
 {
-    const struct hs_piece_taker taker = {count_piece, r};
+    const struct hs_piece_sink sink = {count_piece, r};
     uint64_t n_runs = block_runs(r->forward), n_tree = r->forward->n_tree;
     void *memory;
 
@@ -87,7 +88,7 @@ static hs_status reversal_count(struct reversal *r, bool is_counted, struct hs_e
     r->counts_taken = n_runs * sizeof *r->counted;
     HS_TRY(hs_pages_alloc(n_runs, sizeof *r->counted, &memory, err));
     r->counts.of_blocks = r->counted = memory;
-    return r->forward->run(r->forward->context, &taker, err);
+    return r->forward->run(r->forward->context, &sink, err);
 }
 
 /* ---- the first half ---- */
@@ -106,11 +107,11 @@ static hs_status put_piece(void *context, const struct hs_piece *piece, struct h
     return reversal_tell(r, piece->begin[piece->n], err);
 }
 
-static hs_status pages_taken(struct reversal *r, uint64_t n, size_t size, uint64_t *taken,
-                             void **ret, struct hs_error *err)
+static hs_status pages_reserved(struct reversal *r, uint64_t n, size_t size, uint64_t *reserved,
+                                void **ret, struct hs_error *err)
 {
     HS_TRY(hs_budget_reserve(r->options->budget, n * size, "turning edges round", err));
-    *taken += n * size;
+    *reserved += n * size;
     return hs_pages_alloc(n, size, ret, err);
 }
 
@@ -123,18 +124,18 @@ static hs_status buckets_init(struct reversal *r, struct hs_error *err)
 
     b->in_memory = plan->in_memory;
     b->extent_words = plan->extent_words;
-    HS_TRY(pages_taken(r, plan->n_buckets, sizeof *b->buckets, &b->kept, &memory, err));
+    HS_TRY(pages_reserved(r, plan->n_buckets, sizeof *b->buckets, &b->kept, &memory, err));
     b->buckets = memory;
     b->n = (uint32_t)plan->n_buckets;
     hs_reverse_cut(&r->counts, plan, b);
-    HS_TRY(pages_taken(r, plan->buffer_words, sizeof *b->words,
-                       plan->in_memory ? &b->kept : &b->taken, &memory, err));
+    HS_TRY(pages_reserved(r, plan->buffer_words, sizeof *b->words,
+                          plan->in_memory ? &b->kept : &b->reserved, &memory, err));
     b->words = memory;
     b->n_words = plan->buffer_words;
     if (plan->in_memory)
         return HS_OK;
     HS_TRY(hs_budget_reserve(b->budget, HS_SPILL_BUFFER_BYTES, "turning edges round", err));
-    b->taken += HS_SPILL_BUFFER_BYTES;
+    b->reserved += HS_SPILL_BUFFER_BYTES;
     HS_TRY(hs_disk_need(directory, plan->n_words * sizeof(uint32_t), err));
     return hs_spill_open(r->options->budget, "edges turned round", &b->spill, err);
 }
@@ -148,51 +149,51 @@ static hs_status reversal_plan(struct reversal *r, struct hs_error *err)
     b->budget = r->options->budget;
     b->n_nodes = r->forward->n_nodes;
     b->pad = (HS_SWEEP_RUN - r->forward->n_tree % HS_SWEEP_RUN) % HS_SWEEP_RUN;
-    HS_TRY(pages_taken(r, r->counts.n_runs, sizeof *b->of_run, &b->taken, &memory, err));
+    HS_TRY(pages_reserved(r, r->counts.n_runs, sizeof *b->of_run, &b->reserved, &memory, err));
     b->of_run = memory;
     b->n_runs = r->counts.n_runs;
     uint64_t left = hs_budget_left_bytes(budget);
     if (left < HS_REVERSE_MIN_BYTES)
         return hs_budget_reserve(r->options->budget, HS_REVERSE_MIN_BYTES, "turning edges round",
                                  err);
-    uint64_t usable = left - left / 8 - hs_reverse_give_bytes();
+    uint64_t usable = left - left / 8 - hs_reverse_emit_bytes();
     return hs_reverse_plan(&r->counts, r->forward, usable, budget == NULL ? 1 : budget->n_threads,
                            &r->plan, err);
 }
 
 static hs_status reversal_put(struct reversal *r, struct hs_error *err)
 {
-    const struct hs_piece_taker taker = {put_piece, r};
+    const struct hs_piece_sink sink = {put_piece, r};
 
     HS_TRY(reversal_plan(r, err));
     HS_TRY(buckets_init(r, err));
-    HS_TRY(r->forward->run(r->forward->context, &taker, err));
+    HS_TRY(r->forward->run(r->forward->context, &sink, err));
     return hs_reverse_buckets_seal(&r->buckets, err);
 }
 
 /* ---- both halves ---- */
 
-static hs_status reversal_give(struct reversal *r, const struct hs_piece_taker *taker,
+static hs_status reversal_emit(struct reversal *r, const struct hs_piece_sink *sink,
                                struct hs_error *err)
 {
     const struct hs_reverse_plan *plan = &r->plan;
     struct hs_budget *budget = r->options->budget;
-    const struct hs_reverse_giving giving = {.buckets = &r->buckets,
-                                             .options = r->options,
-                                             .taker = taker,
-                                             .n_slots = plan->n_slots,
-                                             .n_threads = plan->n_threads,
-                                             .slot_bytes = plan->slot_bytes,
-                                             .source_bytes = plan->source_bytes,
-                                             .told = r->told,
-                                             .total = r->total};
+    const struct hs_reverse_emission emission = {.buckets = &r->buckets,
+                                                 .options = r->options,
+                                                 .sink = sink,
+                                                 .n_slots = plan->n_slots,
+                                                 .n_threads = plan->n_threads,
+                                                 .slot_bytes = plan->slot_bytes,
+                                                 .source_bytes = plan->source_bytes,
+                                                 .told = r->told,
+                                                 .total = r->total};
     uint64_t slot = plan->slot_bytes;
 
     if (!plan->in_memory)
         slot += plan->extent_words * sizeof(uint32_t);
-    slot = slot * plan->n_slots + hs_reverse_give_bytes();
+    slot = slot * plan->n_slots + hs_reverse_emit_bytes();
     HS_TRY(hs_budget_reserve(budget, slot, "turning edges round", err));
-    hs_status status = hs_reverse_give(&giving, err);
+    hs_status status = hs_reverse_emit(&emission, err);
     hs_budget_release(budget, slot);
     return status;
 }
@@ -205,7 +206,7 @@ static void reversal_fini(struct reversal *r)
 }
 
 hs_status hs_reverse(const struct hs_sweep *forward, const struct hs_reverse_options *options,
-                     const struct hs_piece_taker *taker, struct hs_error *err)
+                     const struct hs_piece_sink *sink, struct hs_error *err)
 {
     struct reversal r = {.forward = forward, .options = options};
 
@@ -222,7 +223,7 @@ hs_status hs_reverse(const struct hs_sweep *forward, const struct hs_reverse_opt
         status = reversal_put(&r, err);
     r.told = r.total - forward->max_edges;
     if (status == HS_OK)
-        status = reversal_give(&r, taker, err);
+        status = reversal_emit(&r, sink, err);
     reversal_fini(&r);
     return status;
 }

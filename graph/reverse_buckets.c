@@ -75,8 +75,8 @@ hs_status hs_reverse_buckets_seal(struct hs_reverse_buckets *b, struct hs_error 
         hs_pages_free(b->words, b->n_words, sizeof *b->words);
         b->words = NULL;
     }
-    hs_budget_release(b->budget, b->taken);
-    b->taken = 0;
+    hs_budget_release(b->budget, b->reserved);
+    b->reserved = 0;
     return HS_OK;
 }
 
@@ -87,7 +87,7 @@ void hs_reverse_buckets_fini(struct hs_reverse_buckets *b)
     hs_free(b->extents);
     hs_pages_free(b->words, b->n_words, sizeof *b->words);
     hs_spill_close(&b->spill);
-    hs_budget_release(b->budget, b->taken + b->kept);
+    hs_budget_release(b->budget, b->reserved + b->kept);
     *b = (struct hs_reverse_buckets){0};
 }
 

@@ -49,8 +49,8 @@ struct hs_reverse_buckets {
     uint32_t *words; /* owned pages: in memory all extents, else the open one of each bucket */
     uint64_t n_words, n_open; /* of words: in all, used */
     struct hs_spill spill;
-    uint64_t taken; /* of the budget, for what is freed by hs_reverse_buckets_seal */
-    uint64_t kept;  /* for the rest */
+    uint64_t reserved; /* of the budget, for what is freed by hs_reverse_buckets_seal */
+    uint64_t kept;     /* for the rest */
 };
 
 /* What sorting takes: a counter per target, a number per source. */
@@ -119,8 +119,8 @@ hs_status hs_reverse_read_extent(struct hs_reverse_reader *reader, bool *ret_mor
 void hs_reverse_drop(const struct hs_reverse_buckets *buckets,
                      const struct hs_reverse_bucket *bucket);
 
-/* Takes a record at reader->at < reader->stop; reader->source becomes its source. */
-static inline uint32_t hs_reverse_take(struct hs_reverse_reader *reader, unsigned shift)
+/* Reads the record at reader->at < reader->stop; reader->source becomes its source. */
+static inline uint32_t hs_reverse_next(struct hs_reverse_reader *reader, unsigned shift)
 {
     uint32_t word = *reader->at++;
     uint64_t gap = word >> shift;
@@ -137,18 +137,18 @@ static inline uint32_t hs_reverse_take(struct hs_reverse_reader *reader, unsigne
 
 /* ---- the second half ---- */
 
-struct hs_reverse_giving {
+struct hs_reverse_emission {
     const struct hs_reverse_buckets *buckets;
     const struct hs_reverse_options *options;
-    const struct hs_piece_taker *taker;
+    const struct hs_piece_sink *sink;
     unsigned n_slots, n_threads;
     uint64_t slot_bytes; /* hs_reverse_cost of what a slot can sort */
     unsigned source_bytes;
     uint64_t told, total; /* edges */
 };
 
-hs_status hs_reverse_give(const struct hs_reverse_giving *giving, struct hs_error *err);
-/* What hs_reverse_give takes besides slots and their extents. */
-uint64_t hs_reverse_give_bytes(void);
+hs_status hs_reverse_emit(const struct hs_reverse_emission *emission, struct hs_error *err);
+/* What hs_reverse_emit needs besides slots and their extents. */
+uint64_t hs_reverse_emit_bytes(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* Rows of a snapshot: its root tree, then its chunks, each decoded, merged and given away. */
+/* Rows of a snapshot: its root tree, then its chunks, each decoded, merged and emitted. */
 #include "graph/rows.h"
 
 #include <assert.h>
@@ -10,7 +10,7 @@
 struct piece {
     uint32_t *begin, *target;
     size_t begin_capacity, target_capacity;
-    uint64_t n_edges; /* given away so far */
+    uint64_t n_edges; /* emitted so far */
 };
 
 static void piece_fini(struct piece *piece)
@@ -160,8 +160,8 @@ static hs_status piece_fill_chunk(const struct hs_chunk *chunk, bool with_extra,
 
 /* ---- sweeps ---- */
 
-static hs_status piece_give(struct piece *piece, uint64_t first, uint32_t n,
-                            const struct hs_row_counts *counts, const struct hs_row_taker *taker,
+static hs_status piece_emit(struct piece *piece, uint64_t first, uint32_t n,
+                            const struct hs_row_counts *counts, const struct hs_row_sink *sink,
                             struct hs_error *err)
 {
     struct hs_rows rows = {
@@ -170,12 +170,12 @@ static hs_status piece_give(struct piece *piece, uint64_t first, uint32_t n,
     piece->n_edges += piece->begin[n];
     if (piece->n_edges > counts->max_edges)
         return hs_fail(err, HS_FORMAT, "the snapshot has more edges than its trailer says");
-    return taker->take(taker->context, &rows, err);
+    return sink->put(sink->context, &rows, err);
 }
 
 static hs_status sweep_chunks(const struct hs_row_source *source,
                               const struct hs_row_counts *counts, struct piece *piece,
-                              const struct hs_progress *progress, const struct hs_row_taker *taker,
+                              const struct hs_progress *progress, const struct hs_row_sink *sink,
                               struct hs_error *err)
 {
     const struct hs_snap_totals *totals = hs_snap_totals(source->snap);
@@ -198,7 +198,7 @@ static hs_status sweep_chunks(const struct hs_row_source *source,
         if (status == HS_OK)
             status = piece_fill_chunk(&chunk, with_extra, piece, err);
         if (status == HS_OK)
-            status = piece_give(piece, next, chunk.n_blocks, counts, taker, err);
+            status = piece_emit(piece, next, chunk.n_blocks, counts, sink, err);
         next += chunk.n_blocks;
     }
     hs_chunk_fini(&chunk);
@@ -230,7 +230,7 @@ hs_status hs_rows_count(const struct hs_row_source *source, struct hs_row_counts
 }
 
 hs_status hs_rows_sweep(const struct hs_row_source *source, const struct hs_progress *progress,
-                        const struct hs_row_taker *taker, struct hs_error *err)
+                        const struct hs_row_sink *sink, struct hs_error *err)
 {
     struct piece piece = {0};
     struct hs_row_counts counts;
@@ -239,14 +239,14 @@ hs_status hs_rows_sweep(const struct hs_row_source *source, const struct hs_prog
         struct hs_rows rows = {.n = source->graph->n_nodes,
                                .begin = source->graph->begin,
                                .target = source->graph->target};
-        return taker->take(taker->context, &rows, err);
+        return sink->put(sink->context, &rows, err);
     }
     HS_TRY(hs_rows_count(source, &counts, err));
     hs_status status = piece_fill_tree(source->snap, source->edges, counts.n_tree, &piece, err);
     if (status == HS_OK)
-        status = piece_give(&piece, 0, counts.n_tree, &counts, taker, err);
+        status = piece_emit(&piece, 0, counts.n_tree, &counts, sink, err);
     if (status == HS_OK)
-        status = sweep_chunks(source, &counts, &piece, progress, taker, err);
+        status = sweep_chunks(source, &counts, &piece, progress, sink, err);
     piece_fini(&piece);
     return status;
 }

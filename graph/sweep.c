@@ -9,7 +9,7 @@
 
 /* ---- pieces ---- */
 
-static hs_status piece_give(struct hs_sweep_out *out, const struct hs_piece *piece,
+static hs_status piece_emit(struct hs_sweep_out *out, const struct hs_piece *piece,
                             struct hs_error *err)
 {
     uint64_t n = piece->begin[piece->n];
@@ -17,29 +17,29 @@ static hs_status piece_give(struct hs_sweep_out *out, const struct hs_piece *pie
         return hs_fail(err, HS_FORMAT, "the graph has more than the %llu edges that it should have",
                        (unsigned long long)out->max_edges);
     out->n_edges += n;
-    return out->taker->take(out->taker->context, piece, err);
+    return out->sink->put(out->sink->context, piece, err);
 }
 
-hs_status hs_sweep_give_part(struct hs_sweep_out *out, hs_node node, uint64_t of_row,
+hs_status hs_sweep_emit_part(struct hs_sweep_out *out, hs_node node, uint64_t of_row,
                              const hs_node *target, uint64_t n, struct hs_error *err)
 {
     const uint64_t begin[2] = {0, n};
     const struct hs_piece piece = {
         .first = node, .n = 1, .of_row = of_row, .begin = begin, .target = target};
-    return piece_give(out, &piece, err);
+    return piece_emit(out, &piece, err);
 }
 
-static hs_status row_give_parts(struct hs_sweep_out *out, hs_node node, const hs_node *target,
+static hs_status row_emit_parts(struct hs_sweep_out *out, hs_node node, const hs_node *target,
                                 uint64_t n, struct hs_error *err)
 {
     for (uint64_t at = 0; at < n; at += HS_PIECE_TARGETS) {
         uint64_t part = n - at < HS_PIECE_TARGETS ? n - at : HS_PIECE_TARGETS;
-        HS_TRY(hs_sweep_give_part(out, node, n, target + at, part, err));
+        HS_TRY(hs_sweep_emit_part(out, node, n, target + at, part, err));
     }
     return HS_OK;
 }
 
-hs_status hs_sweep_give(struct hs_sweep_out *out, hs_node first, uint32_t n, uint64_t *begin,
+hs_status hs_sweep_emit(struct hs_sweep_out *out, hs_node first, uint32_t n, uint64_t *begin,
                         const hs_node *target, struct hs_error *err)
 {
     uint64_t base = 0;
@@ -50,7 +50,7 @@ hs_status hs_sweep_give(struct hs_sweep_out *out, hs_node first, uint32_t n, uin
         while (end < n && end - i < HS_PIECE_NODES && begin[end + 1] - base <= HS_PIECE_TARGETS)
             end++;
         if (end == i) { /* one row is more than a piece */
-            HS_TRY(row_give_parts(out, first + i, target + base, begin[i + 1] - base, err));
+            HS_TRY(row_emit_parts(out, first + i, target + base, begin[i + 1] - base, err));
             base = begin[++i];
             continue;
         }
@@ -59,7 +59,7 @@ hs_status hs_sweep_give(struct hs_sweep_out *out, hs_node first, uint32_t n, uin
             begin[k] -= base;
         const struct hs_piece piece = {
             .first = first + i, .n = end - i, .begin = begin + i, .target = target + base};
-        HS_TRY(piece_give(out, &piece, err));
+        HS_TRY(piece_emit(out, &piece, err));
         begin[end] = base = next;
         i = end;
     }
@@ -68,14 +68,14 @@ hs_status hs_sweep_give(struct hs_sweep_out *out, hs_node first, uint32_t n, uin
 
 /* ---- snapshots ---- */
 
-static hs_status snap_run(const void *context, const struct hs_piece_taker *taker,
+static hs_status snap_run(const void *context, const struct hs_piece_sink *sink,
                           struct hs_error *err)
 {
     const struct hs_snap_sweep *source = context;
     struct hs_sweep sweep;
 
     HS_TRY(hs_sweep_of_snap(source, &sweep, err));
-    struct hs_sweep_out out = {.taker = taker, .max_edges = sweep.max_edges};
+    struct hs_sweep_out out = {.sink = sink, .max_edges = sweep.max_edges};
     HS_TRY(hs_sweep_tree(source, &out, err));
     return hs_sweep_chunks(source, &out, err);
 }
@@ -105,7 +105,7 @@ hs_status hs_sweep_of_snap(const struct hs_snap_sweep *source, struct hs_sweep *
 /* ---- graphs in memory ---- */
 
 /* Rows of [first, first + n), which have n_targets in all, made 64 bits wide. */
-static hs_status graph_give(const struct hs_graph *graph, uint32_t first, uint32_t n,
+static hs_status graph_emit(const struct hs_graph *graph, uint32_t first, uint32_t n,
                             uint64_t *begin, struct hs_sweep_out *out, struct hs_error *err)
 {
     hs_auto_free hs_node *target = NULL;
@@ -126,14 +126,14 @@ static hs_status graph_give(const struct hs_graph *graph, uint32_t first, uint32
         }
         begin[i + 1] = at;
     }
-    return hs_sweep_give(out, first, n, begin, target, err);
+    return hs_sweep_emit(out, first, n, begin, target, err);
 }
 
-static hs_status graph_run(const void *context, const struct hs_piece_taker *taker,
+static hs_status graph_run(const void *context, const struct hs_piece_sink *sink,
                            struct hs_error *err)
 {
     const struct hs_graph *graph = context;
-    struct hs_sweep_out out = {.taker = taker, .max_edges = graph->n_edges};
+    struct hs_sweep_out out = {.sink = sink, .max_edges = graph->n_edges};
     hs_auto_free uint64_t *begin = NULL;
     void *memory;
 
@@ -144,7 +144,7 @@ static hs_status graph_run(const void *context, const struct hs_piece_taker *tak
         while (n < HS_PIECE_NODES && n < graph->n_nodes - first &&
                graph->begin[first + n + 1] - graph->begin[first] <= HS_PIECE_TARGETS)
             n++;
-        HS_TRY(graph_give(graph, first, n, begin, &out, err));
+        HS_TRY(graph_emit(graph, first, n, begin, &out, err));
         first += n;
     }
     return HS_OK;

@@ -1,7 +1,8 @@
-/* The rows of the blocks: chunks are decoded ahead by other threads and given in order.
+/* The rows of the blocks: chunks are decoded ahead by other threads and emitted in order.
  *
- *   slot:   one decoded chunk; chunk `at` goes to slot at % n_slots, by whichever thread is free
- *   given:  chunks below it are given away, so a slot is free for chunks below given + n_slots
+ *   slot:     one decoded chunk; chunk `at` goes to slot at % n_slots, by whichever thread is free
+ *   emitted:  chunks before this one have been emitted: a slot is free for chunks below
+ *             emitted + n_slots
  *
  * The calling thread decodes, too, while it would have to wait. Only it touches the budget. */
 #include <assert.h>
@@ -32,7 +33,7 @@ struct decoding {
     unsigned columns;
     bool merges;
     uint64_t n_chunks;
-    uint64_t taken; /* of the budget */
+    uint64_t reserved; /* of the budget */
     unsigned n_slots;
     struct slot *slots; /* owned */
     /* of the threads */
@@ -40,7 +41,7 @@ struct decoding {
     pthread_t threads[MAX_SLOTS];
     pthread_mutex_t mutex;
     pthread_cond_t changed;
-    uint64_t next, given; /* chunks: the next to decode; given away */
+    uint64_t next, emitted; /* chunks: the next to decode; done */
     bool stops;
 };
 
@@ -157,7 +158,7 @@ static hs_status slot_decode(const struct decoding *d, uint64_t at, struct slot 
     return HS_OK;
 }
 
-/* ---- giving ---- */
+/* ---- emitting ---- */
 
 /* A chunk that is larger than usual is paid for when it is known; it is never much larger than its
  * bytes in the snapshot allow. */
@@ -166,15 +167,15 @@ static hs_status slot_pay(struct decoding *d, const struct slot *slot, struct hs
     uint64_t n_bytes =
         8 * ((uint64_t)slot->chunk.n_blocks + slot->begin_capacity + slot->target_capacity) +
         12 * slot->chunk.n_edges;
-    if (n_bytes * d->n_slots <= d->taken)
+    if (n_bytes * d->n_slots <= d->reserved)
         return HS_OK;
-    uint64_t more = n_bytes * d->n_slots - d->taken;
+    uint64_t more = n_bytes * d->n_slots - d->reserved;
     HS_TRY(hs_budget_reserve(d->source->budget, more, "decoding", err));
-    d->taken += more;
+    d->reserved += more;
     return HS_OK;
 }
 
-static hs_status slot_give(struct decoding *d, uint64_t at, struct slot *slot, hs_node *next,
+static hs_status slot_emit(struct decoding *d, uint64_t at, struct slot *slot, hs_node *next,
                            struct hs_sweep_out *out, struct hs_error *err)
 {
     const struct hs_snap_totals *totals = hs_snap_totals(d->source->snap);
@@ -186,7 +187,7 @@ static hs_status slot_give(struct decoding *d, uint64_t at, struct slot *slot, h
     HS_TRY(slot_pay(d, slot, err));
     HS_TRY(hs_progress_tell(d->source->progress, d->source->phase, at, d->n_chunks, err));
     *next += chunk->n_blocks;
-    return hs_sweep_give(out, chunk->first, chunk->n_blocks, slot->begin, slot->target, err);
+    return hs_sweep_emit(out, chunk->first, chunk->n_blocks, slot->begin, slot->target, err);
 }
 
 /* ---- threads ---- */
@@ -194,7 +195,7 @@ static hs_status slot_give(struct decoding *d, uint64_t at, struct slot *slot, h
 /* Decodes the next chunk, if there is one and a slot for it. Called and left with the mutex. */
 static bool decoding_next(struct decoding *d)
 {
-    if (d->next == d->n_chunks || d->next - d->given >= d->n_slots)
+    if (d->next == d->n_chunks || d->next - d->emitted >= d->n_slots)
         return false;
     uint64_t at = d->next++;
     struct slot *slot = &d->slots[at % d->n_slots];
@@ -241,7 +242,7 @@ static void decoding_release(struct decoding *d, struct slot *slot)
 {
     (void)pthread_mutex_lock(&d->mutex);
     slot->is_ready = false;
-    d->given++;
+    d->emitted++;
     (void)pthread_cond_broadcast(&d->changed);
     (void)pthread_mutex_unlock(&d->mutex);
 }
@@ -266,7 +267,7 @@ static hs_status decoding_init(const struct hs_snap_sweep *source, struct decodi
     if (n > 1 && room > 1)
         d->n_slots = room < n + 1 ? (unsigned)room : n + 1;
     HS_TRY(hs_budget_reserve(source->budget, d->n_slots * SLOT_BYTES, "decoding", err));
-    d->taken = d->n_slots * SLOT_BYTES;
+    d->reserved = d->n_slots * SLOT_BYTES;
     HS_TRY(hs_alloc(d->n_slots, sizeof *d->slots, &memory, err));
     d->slots = memory;
     while (d->n_threads + 1 < n && d->n_threads + 1 < d->n_slots &&
@@ -289,7 +290,7 @@ static void decoding_fini(struct decoding *d)
         hs_free(d->slots[i].merged_target);
     }
     hs_free(d->slots);
-    hs_budget_release(d->source->budget, d->taken);
+    hs_budget_release(d->source->budget, d->reserved);
     (void)pthread_cond_destroy(&d->changed);
     (void)pthread_mutex_destroy(&d->mutex);
 }
@@ -302,7 +303,7 @@ static hs_status decoding_run(struct decoding *d, struct hs_sweep_out *out, stru
     for (uint64_t at = 0; at < d->n_chunks; at++) {
         struct slot *slot;
         HS_TRY(decoding_wait(d, at, &slot, err));
-        HS_TRY(slot_give(d, at, slot, &next, out, err));
+        HS_TRY(slot_emit(d, at, slot, &next, out, err));
         decoding_release(d, slot);
     }
     if (next != totals->n_tree + totals->n_blocks)

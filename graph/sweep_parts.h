@@ -6,17 +6,17 @@
 
 /* Where pieces go, and how many edges went there. */
 struct hs_sweep_out {
-    const struct hs_piece_taker *taker;
+    const struct hs_piece_sink *sink;
     uint64_t n_edges, max_edges;
 };
 
-/* Gives rows of the nodes [first, first + n) away: in one piece, or in several where they are long.
+/* Emits the rows of the nodes [first, first + n): in one piece, or in several where they are long.
  * begin[0] == 0; begin[] is changed meanwhile. HS_FORMAT when there are more edges than max_edges.
  */
-hs_status hs_sweep_give(struct hs_sweep_out *out, hs_node first, uint32_t n, uint64_t *begin,
+hs_status hs_sweep_emit(struct hs_sweep_out *out, hs_node first, uint32_t n, uint64_t *begin,
                         const hs_node *target, struct hs_error *err);
-/* Gives the next part of a row of `of_row` targets away. */
-hs_status hs_sweep_give_part(struct hs_sweep_out *out, hs_node node, uint64_t of_row,
+/* Emits the next part of a row of `of_row` targets. */
+hs_status hs_sweep_emit_part(struct hs_sweep_out *out, hs_node node, uint64_t of_row,
                              const hs_node *target, uint64_t n, struct hs_error *err);
 
 /* The rows of the tree. */

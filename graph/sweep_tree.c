@@ -6,7 +6,7 @@
 #include "graph/ids.h"
 #include "sweep_parts.h"
 
-/* The rows that are made and not yet given. */
+/* The rows that are made and not yet emitted. */
 struct tree_rows {
     const struct hs_snap_sweep *source;
     struct hs_sweep_out *out;
@@ -76,7 +76,7 @@ static void tree_rows_sort(struct tree_rows *rows)
 /* A row from front to end: children, then blocks, which all have higher numbers. */
 struct tree_row {
     uint64_t child, child_end;
-    hs_node target;               /* not given yet, or HS_NO_NODE */
+    hs_node target;               /* not emitted yet, or HS_NO_NODE */
     const struct hs_bitmap *held; /* NULL except for node 0 */
     hs_node next_held;
 };
@@ -124,7 +124,7 @@ static uint64_t tree_row_count(const struct tree_rows *rows, hs_node node)
 
 static hs_status tree_rows_flush(struct tree_rows *rows, struct hs_error *err)
 {
-    HS_TRY(hs_sweep_give(rows->out, rows->first, rows->n, rows->piece_begin, rows->target, err));
+    HS_TRY(hs_sweep_emit(rows->out, rows->first, rows->n, rows->piece_begin, rows->target, err));
     rows->first += rows->n;
     rows->n = 0;
     return HS_OK;
@@ -140,16 +140,16 @@ static hs_status tree_row_parts(struct tree_rows *rows, hs_node node, uint64_t n
     assert(rows->n == 0 && rows->first == node);
     while (tree_row_next(rows, &row, &rows->target[n]))
         if (++n == HS_PIECE_NODES) {
-            HS_TRY(hs_sweep_give_part(rows->out, node, n_row, rows->target, n, err));
+            HS_TRY(hs_sweep_emit_part(rows->out, node, n_row, rows->target, n, err));
             n = 0;
         }
     if (n != 0)
-        HS_TRY(hs_sweep_give_part(rows->out, node, n_row, rows->target, n, err));
+        HS_TRY(hs_sweep_emit_part(rows->out, node, n_row, rows->target, n, err));
     rows->first++;
     return HS_OK;
 }
 
-static hs_status tree_rows_give(struct tree_rows *rows, struct hs_error *err)
+static hs_status tree_rows_emit(struct tree_rows *rows, struct hs_error *err)
 {
     rows->piece_begin[0] = 0;
     for (hs_node node = 0; node < rows->n_tree; node++) {
@@ -178,7 +178,7 @@ hs_status hs_sweep_tree(const struct hs_snap_sweep *source, struct hs_sweep_out 
 
     if (status == HS_OK) {
         tree_rows_sort(&rows);
-        status = tree_rows_give(&rows, err);
+        status = tree_rows_emit(&rows, err);
     }
     tree_rows_fini(&rows);
     return status;

@@ -204,7 +204,7 @@ static hs_status build_idoms(struct build *b, struct hs_error *err)
     return status;
 }
 
-static hs_status take_parents(void *context, const struct hs_piece *piece, struct hs_error *err)
+static hs_status put_parents(void *context, const struct hs_piece *piece, struct hs_error *err)
 {
     struct build *b = context;
     (void)err;
@@ -218,14 +218,14 @@ static hs_status take_parents(void *context, const struct hs_piece *piece, struc
 /* The same of an earlier run. */
 static hs_status load_parents(struct build *b, struct hs_error *err)
 {
-    const struct hs_piece_taker taker = {take_parents, b};
+    const struct hs_piece_sink sink = {put_parents, b};
     struct index_sweep sweep;
     void *parent;
 
     HS_TRY(hs_dense_pages(b->n_nodes, sizeof(uint32_t), &parent, err));
     b->parent = parent;
     HS_TRY(index_sweep_open(b->writer, INDEX_IDOM, b->progress, "reading dominators", &sweep, err));
-    hs_status status = sweep.sweep.run(sweep.sweep.context, &taker, err);
+    hs_status status = sweep.sweep.run(sweep.sweep.context, &sink, err);
     index_sweep_close(&sweep);
     return status;
 }

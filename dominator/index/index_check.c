@@ -33,9 +33,9 @@ static hs_status check_rows(struct check *check, enum index_section section, uin
         .progress = check->progress,
         .phase = "checking the index",
     };
-    const struct hs_piece_taker taker = {count_rows, ret_n};
+    const struct hs_piece_sink sink = {count_rows, ret_n};
     struct hs_sweep sweep = hs_sweep_of_packed(&rows);
-    return sweep.run(sweep.context, &taker, err);
+    return sweep.run(sweep.context, &sink, err);
 }
 
 static hs_status check_node(struct check *check, hs_node node, struct hs_error *err)

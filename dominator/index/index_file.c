@@ -135,8 +135,8 @@ static hs_status file_check(struct index_file *file, const struct hs_snap *snap,
     return HS_OK;
 }
 
-static hs_status file_take(struct index_file *file, const struct hs_snap *snap, bool deeply,
-                           struct index_file *ret, struct hs_error *err)
+static hs_status file_accept(struct index_file *file, const struct hs_snap *snap, bool deeply,
+                             struct index_file *ret, struct hs_error *err)
 {
     hs_status status = file_check(file, snap, deeply, err);
     if (status == HS_OK)
@@ -176,7 +176,7 @@ hs_status index_file_open(const char *path, const struct hs_snap *snap, uid_t ma
     HS_TRY(status);
     file.bytes = file.map.bytes;
     file.n_bytes = file.map.n_bytes;
-    return file_take(&file, snap, deeply, ret, err);
+    return file_accept(&file, snap, deeply, ret, err);
 }
 
 hs_status index_file_of_output(struct index_output *out, const struct hs_snap *snap,
@@ -184,7 +184,7 @@ hs_status index_file_of_output(struct index_output *out, const struct hs_snap *s
 {
     struct index_file file = {.n_bytes = index_output_size(out)};
     HS_TRY(index_output_view(out, 0, file.n_bytes, &file.map, &file.bytes, err));
-    return file_take(&file, snap, false, ret, err);
+    return file_accept(&file, snap, false, ret, err);
 }
 
 void index_file_close(struct index_file *file)

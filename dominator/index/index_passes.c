@@ -69,7 +69,7 @@ static hs_status held_find(struct passes_build *b, struct hs_error *err)
 /* ---- the graph, forward and backward ---- */
 
 static hs_status reverse_into(struct passes_build *b, const struct hs_sweep *forward,
-                              const char *phase, bool is_graph, const struct hs_piece_taker *taker,
+                              const char *phase, bool is_graph, const struct hs_piece_sink *sink,
                               struct hs_error *err)
 {
     struct hs_reverse_options options = {
@@ -78,49 +78,49 @@ static hs_status reverse_into(struct passes_build *b, const struct hs_sweep *for
     const uint64_t *runs = is_graph ? hs_snap_in_degrees(b->input->snap, &n_runs) : NULL;
 
     options.in_degrees = n_runs == 0 ? NULL : runs;
-    return hs_reverse(forward, &options, taker, err);
+    return hs_reverse(forward, &options, sink, err);
 }
 
 static hs_status put_predecessors(struct passes_build *b, const struct hs_sweep *forward,
                                   struct hs_error *err)
 {
-    const struct hs_piece_taker taker = index_write_taker(b->writer);
+    const struct hs_piece_sink sink = index_write_sink(b->writer);
 
     HS_TRY(index_write_begin(b->writer, INDEX_PREDECESSORS, err));
-    HS_TRY(reverse_into(b, forward, "reversing the graph", true, &taker, err));
+    HS_TRY(reverse_into(b, forward, "reversing the graph", true, &sink, err));
     return index_write_end(b->writer, err);
 }
 
 /* ---- what follows from the dominators ---- */
 
-static hs_status take_retained(void *context, hs_node node, const struct hs_sizes *retained,
-                               struct hs_error *err)
+static hs_status retained_put(void *context, hs_node node, const struct hs_sizes *retained,
+                              struct hs_error *err)
 {
     return index_write_retained(context, node, retained, err);
 }
 
 static hs_status put_retained(struct passes_build *b, struct hs_error *err)
 {
-    const struct hs_retained_taker taker = {take_retained, b->writer};
+    const struct hs_retained_sink sink = {retained_put, b->writer};
     const struct hs_weight_source weights = hs_weights_of_snap(b->input->snap);
 
     HS_TRY(index_write_begin(b->writer, INDEX_RETAINED, err));
-    HS_TRY(hs_passes_retained(&b->passes, &weights, b->input->progress, &taker, err));
+    HS_TRY(hs_passes_retained(&b->passes, &weights, b->input->progress, &sink, err));
     return index_write_end(b->writer, err);
 }
 
-static hs_status take_idom(void *context, hs_node node, hs_node idom, struct hs_error *err)
+static hs_status idom_put(void *context, hs_node node, hs_node idom, struct hs_error *err)
 {
     return index_write_idom(context, node, idom, err);
 }
 
 static hs_status put_idoms(struct passes_build *b, struct hs_error *err)
 {
-    const struct hs_idom_taker taker = {take_idom, b->writer};
+    const struct hs_idom_sink sink = {idom_put, b->writer};
 
     HS_TRY(hs_progress_tell(b->input->progress, "writing dominators", 0, 0, err));
     HS_TRY(index_write_begin(b->writer, INDEX_IDOM, err));
-    HS_TRY(hs_passes_idoms(&b->passes, &taker, err));
+    HS_TRY(hs_passes_idoms(&b->passes, &sink, err));
     return index_write_end(b->writer, err);
 }
 
@@ -173,14 +173,14 @@ static hs_status put_results(struct passes_build *b, const struct hs_sweep *forw
 
 static hs_status put_dominated(struct passes_build *b, struct hs_error *err)
 {
-    const struct hs_piece_taker taker = index_write_taker(b->writer);
+    const struct hs_piece_sink sink = index_write_sink(b->writer);
     struct index_sweep idoms;
 
     HS_TRY(index_write_begin(b->writer, INDEX_DOMINATED, err));
     HS_TRY(index_sweep_open(b->writer, INDEX_IDOM, b->input->progress, "reading dominators", &idoms,
                             err));
     hs_status status =
-        reverse_into(b, &idoms.sweep, "writing the dominator tree", false, &taker, err);
+        reverse_into(b, &idoms.sweep, "writing the dominator tree", false, &sink, err);
     index_sweep_close(&idoms);
     return status == HS_OK ? index_write_end(b->writer, err) : status;
 }
@@ -211,7 +211,7 @@ static hs_status strong_sink(void *context, const void *bytes, size_t n_bytes, s
     return index_output_append(context, bytes, n_bytes, err);
 }
 
-static hs_status strong_take(void *context, const struct hs_piece *piece, struct hs_error *err)
+static hs_status strong_put(void *context, const struct hs_piece *piece, struct hs_error *err)
 {
     return hs_packed_piece(context, piece, err);
 }
@@ -220,7 +220,7 @@ static hs_status strong_rows_make(struct passes_build *b, const struct hs_sweep 
                                   struct strong_rows *rows, struct hs_error *err)
 {
     const struct hs_packed_sink sink = {strong_sink, &rows->out};
-    const struct hs_piece_taker taker = {strong_take, &rows->writer};
+    const struct hs_piece_sink pieces = {strong_put, &rows->writer};
     uint64_t n_bytes = hs_packed_table_bytes(forward->n_nodes) + INDEX_WRITE_BYTES;
     const uint8_t *bytes;
 
@@ -228,7 +228,7 @@ static hs_status strong_rows_make(struct passes_build *b, const struct hs_sweep 
     HS_TRY(hs_budget_reserve(b->input->budget, n_bytes, "strong predecessors", err));
     rows->reserved_bytes = n_bytes;
     HS_TRY(hs_packed_writer_init(&sink, forward->n_nodes, &rows->writer, err));
-    HS_TRY(reverse_into(b, forward, "reversing strong edges", true, &taker, err));
+    HS_TRY(reverse_into(b, forward, "reversing strong edges", true, &pieces, err));
     HS_TRY(hs_packed_finish(&rows->writer, err));
     n_bytes = rows->writer.n_bytes;
     hs_packed_writer_fini(&rows->writer);

@@ -3,8 +3,8 @@
 #include "index_file.h"
 
 /* Sections behind one that is not whole were written for another. */
-static hs_status sections_take(const struct index_file *file, struct index_header *header,
-                               struct hs_error *err)
+static hs_status sections_accept(const struct index_file *file, struct index_header *header,
+                                 struct hs_error *err)
 {
     bool whole = true;
 
@@ -29,8 +29,8 @@ static hs_status sections_take(const struct index_file *file, struct index_heade
     return HS_OK;
 }
 
-hs_status index_resume_take(struct index_output *out, const struct hs_snap *snap,
-                            struct index_header *header, struct hs_error *err)
+hs_status index_resume_adopt(struct index_output *out, const struct hs_snap *snap,
+                             struct index_header *header, struct hs_error *err)
 {
     struct index_file file = {.n_bytes = index_output_size(out)};
     hs_status status = HS_OK;
@@ -40,7 +40,7 @@ hs_status index_resume_take(struct index_output *out, const struct hs_snap *snap
     HS_TRY(index_output_view(out, 0, file.n_bytes, &file.map, &file.bytes, err));
     file.header = (const void *)file.bytes;
     if (index_file_check_header(file.header, snap, err) == HS_OK)
-        status = sections_take(&file, header, err);
+        status = sections_accept(&file, header, err);
     index_file_close(&file);
     return status;
 }

@@ -17,7 +17,7 @@ struct row_pieces {
     hs_node target[PIECE_TARGETS];
 };
 
-static hs_status pieces_give(struct row_pieces *pieces, uint64_t of_row, struct hs_error *err)
+static hs_status pieces_emit(struct row_pieces *pieces, uint64_t of_row, struct hs_error *err)
 {
     const struct hs_piece piece = {
         .first = pieces->first,
@@ -49,7 +49,7 @@ static hs_status pieces_add_long(struct row_pieces *pieces, const uint32_t *row,
     hs_node node;
     uint64_t of_row = 0;
 
-    HS_TRY(pieces_give(pieces, 0, err));
+    HS_TRY(pieces_emit(pieces, 0, err));
     node = pieces->first;
     for (uint64_t i = 0; i < n; i++)
         of_row += row[i] != node;
@@ -58,7 +58,7 @@ static hs_status pieces_add_long(struct row_pieces *pieces, const uint32_t *row,
         pieces_fill(pieces, node, row + done, some);
         pieces->begin[1] = pieces->n_target;
         pieces->n = 1;
-        HS_TRY(pieces_give(pieces, of_row, err));
+        HS_TRY(pieces_emit(pieces, of_row, err));
         pieces->first = node;
     }
     pieces->first = node + 1;
@@ -71,7 +71,7 @@ static hs_status pieces_add(struct row_pieces *pieces, const uint32_t *row, uint
     if (n > PIECE_TARGETS)
         return pieces_add_long(pieces, row, n, err);
     if (pieces->n == PIECE_ROWS || n > PIECE_TARGETS - pieces->n_target)
-        HS_TRY(pieces_give(pieces, 0, err));
+        HS_TRY(pieces_emit(pieces, 0, err));
     pieces_fill(pieces, pieces->first + pieces->n, row, n);
     pieces->begin[++pieces->n] = pieces->n_target;
     return HS_OK;
@@ -165,7 +165,7 @@ static hs_status put_sources(const struct hs_graph *graph, struct row_ranges *ra
         hs_graph_reverse_range(graph, ranges->begin, first, end, ranges->room);
         HS_TRY(range_put(ranges, first, end, base, err));
     }
-    return pieces_give(ranges->pieces, 0, err);
+    return pieces_emit(ranges->pieces, 0, err);
 }
 
 hs_status index_rows_put_predecessors(struct index_writer *writer, const struct hs_graph *graph,
@@ -211,7 +211,7 @@ static hs_status put_children(struct row_ranges *ranges, const uint32_t *parent,
         range_fill(ranges, parent, first, end);
         HS_TRY(range_put(ranges, first, end, base, err));
     }
-    return pieces_give(ranges->pieces, 0, err);
+    return pieces_emit(ranges->pieces, 0, err);
 }
 
 hs_status index_rows_put_dominated(struct index_writer *writer, const uint32_t *parent,

@@ -35,7 +35,7 @@ static hs_status idom_piece_fill(struct index_sweep *sweep, hs_node first, struc
     return HS_OK;
 }
 
-static hs_status idoms_run(const void *context, const struct hs_piece_taker *taker,
+static hs_status idoms_run(const void *context, const struct hs_piece_sink *sink,
                            struct hs_error *err)
 {
     /* Reading moves places that are remembered, no content. */
@@ -51,7 +51,7 @@ static hs_status idoms_run(const void *context, const struct hs_piece_taker *tak
         if (status == HS_OK)
             status = idom_piece_fill(sweep, first, memory, &piece, err);
         if (status == HS_OK)
-            status = taker->take(taker->context, &piece, err);
+            status = sink->put(sink->context, &piece, err);
     }
     hs_pages_free(memory, 1, sizeof(struct idom_piece));
     return status;

@@ -70,7 +70,7 @@ hs_status index_write_init(struct index_output *out, const struct hs_snap *snap,
             },
     };
 
-    HS_TRY(index_resume_take(out, snap, &writer.header, err));
+    HS_TRY(index_resume_adopt(out, snap, &writer.header, err));
     for (unsigned i = 0; i < INDEX_N_SECTIONS; i++)
         writer.is_resumed |= index_write_has(&writer, i);
     HS_TRY(writer_start(&writer, err));
@@ -177,14 +177,14 @@ hs_status index_write_rows(struct index_writer *writer, const struct hs_piece *p
     return hs_packed_piece(&writer->packed, piece, err);
 }
 
-static hs_status take_rows(void *context, const struct hs_piece *piece, struct hs_error *err)
+static hs_status put_rows(void *context, const struct hs_piece *piece, struct hs_error *err)
 {
     return index_write_rows(context, piece, err);
 }
 
-struct hs_piece_taker index_write_taker(struct index_writer *writer)
+struct hs_piece_sink index_write_sink(struct index_writer *writer)
 {
-    return (struct hs_piece_taker){take_rows, writer};
+    return (struct hs_piece_sink){put_rows, writer};
 }
 
 hs_status index_write_idom(struct index_writer *writer, hs_node node, hs_node idom,

@@ -54,8 +54,8 @@ hs_status index_write_end(struct index_writer *writer, struct hs_error *err);
 /* Rows of PREDECESSORS (no self loops) and DOMINATED. */
 hs_status index_write_rows(struct index_writer *writer, const struct hs_piece *piece,
                            struct hs_error *err);
-/* The same as a taker of hs_reverse and sweeps. */
-struct hs_piece_taker index_write_taker(struct index_writer *writer);
+/* The same as a sink of hs_reverse and sweeps. */
+struct hs_piece_sink index_write_sink(struct index_writer *writer);
 hs_status index_write_idom(struct index_writer *writer, hs_node node, hs_node idom,
                            struct hs_error *err);
 hs_status index_write_retained(struct index_writer *writer, hs_node node,

@@ -75,11 +75,11 @@ static hs_status row_fill(void *context, struct core_row *row, struct hs_error *
 }
 
 static hs_status rows_sweep(struct spread *spread,
-                            hs_status (*take)(void *, struct core_row *, struct hs_error *),
+                            hs_status (*put)(void *, struct core_row *, struct hs_error *),
                             struct hs_error *err)
 {
-    const struct core_row_taker taker = {take, spread};
-    return core_rows_sweep(spread->rows, &spread->work->is_resolved, &taker, err);
+    const struct core_row_sink sink = {put, spread};
+    return core_rows_sweep(spread->rows, &spread->work->is_resolved, &sink, err);
 }
 
 static hs_status edges_index(struct spread *spread, struct hs_error *err)

@@ -38,11 +38,11 @@ static inline uint32_t graph_number(const struct core_graph *g, uint32_t core)
 /* ---- sweeps over the rows ---- */
 
 static hs_status rows_sweep(struct core_graph *g,
-                            hs_status (*take)(void *, struct core_row *, struct hs_error *),
+                            hs_status (*put)(void *, struct core_row *, struct hs_error *),
                             struct hs_error *err)
 {
-    const struct core_row_taker taker = {take, g};
-    return core_rows_sweep(g->rows, &g->work->passes->is_reached, &taker, err);
+    const struct core_row_sink sink = {put, g};
+    return core_rows_sweep(g->rows, &g->work->passes->is_reached, &sink, err);
 }
 
 /* A node and what is known to dominate it. */

@@ -6,14 +6,14 @@
  * Whatever lies below the root and dominates a node is on the way by which its label came, and had
  * that label itself. So a node with sources of different labels has no such dominator: the root is
  * its immediate one. (For the same reason no node may change its label, and nodes are resolved only
- * when all labels have been given.) */
+ * when all labels have been assigned.) */
 #include "pass_core.h"
 
 #include <assert.h>
 
 #include "base/alloc.h"
 
-/* Sweeps that give labels, and times that all labels are given anew. */
+/* Sweeps that assign labels, and times that all labels are assigned anew. */
 #define SWEEPS_MAX 4
 #define PHASES_MAX 8
 
@@ -92,11 +92,11 @@ static hs_status row_label(void *context, struct core_row *row, struct hs_error 
     return HS_OK;
 }
 
-static hs_status labels_give(struct labels *labels, const struct core_rows *rows,
-                             struct hs_error *err)
+static hs_status labels_assign(struct labels *labels, const struct core_rows *rows,
+                               struct hs_error *err)
 {
     const struct hs_bitmap *is_reached = &labels->work->passes->is_reached;
-    const struct core_row_taker gather = {row_gather, labels}, label = {row_label, labels};
+    const struct core_row_sink gather = {row_gather, labels}, label = {row_label, labels};
     uint32_t n_nodes = 0;
 
     labels->root = HS_NONE;
@@ -112,7 +112,7 @@ static hs_status labels_give(struct labels *labels, const struct core_rows *rows
 }
 
 /* Resolves what was found, and takes all labels away. */
-static hs_status labels_take(struct labels *labels, struct hs_error *err)
+static hs_status labels_clear(struct labels *labels, struct hs_error *err)
 {
     struct hs_passes *passes = labels->work->passes;
 
@@ -137,9 +137,9 @@ static hs_status labels_phase(struct core_work *work, struct peel *peel, bool *r
 
     HS_TRY(pass_bitmap_init(passes->budget, passes->n_core, "the core's labels", &labels.is_child,
                             err));
-    hs_status status = labels_give(&labels, &peel->rows, err);
+    hs_status status = labels_assign(&labels, &peel->rows, err);
     if (status == HS_OK)
-        status = labels_take(&labels, err);
+        status = labels_clear(&labels, err);
     pass_bitmap_fini(passes->budget, &labels.is_child);
     if (status == HS_OK && labels.n_children != 0)
         status = peel_run(peel, err);

@@ -87,7 +87,7 @@ hs_status core_rows_get(struct core_row_reader *reader, struct core_row *ret, bo
 }
 
 static hs_status sweep_read(struct core_row_reader *reader, struct core_row *row,
-                            const struct hs_bitmap *is_resolved, const struct core_row_taker *taker,
+                            const struct hs_bitmap *is_resolved, const struct core_row_sink *sink,
                             struct hs_error *err)
 {
     bool more;
@@ -97,19 +97,19 @@ static hs_status sweep_read(struct core_row_reader *reader, struct core_row *row
         if (!more)
             return HS_OK;
         if (!hs_bitmap_get(is_resolved, row->node))
-            HS_TRY(taker->take(taker->context, row, err));
+            HS_TRY(sink->put(sink->context, row, err));
     }
 }
 
 hs_status core_rows_sweep(const struct core_rows *rows, const struct hs_bitmap *is_resolved,
-                          const struct core_row_taker *taker, struct hs_error *err)
+                          const struct core_row_sink *sink, struct hs_error *err)
 {
     struct core_row_reader reader = {0};
     hs_auto_free void *row = NULL;
 
     HS_TRY(hs_alloc(1, sizeof(struct core_row), &row, err));
     HS_TRY(core_rows_read_all(rows, &reader, err));
-    hs_status status = sweep_read(&reader, row, is_resolved, taker, err);
+    hs_status status = sweep_read(&reader, row, is_resolved, sink, err);
     core_rows_reader_close(&reader);
     return status;
 }

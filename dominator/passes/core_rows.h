@@ -47,11 +47,11 @@ hs_status core_rows_get(struct core_row_reader *reader, struct core_row *ret, bo
                         struct hs_error *err);
 
 /* A sweep over rows of nodes that are not resolved. */
-struct core_row_taker {
-    hs_status (*take)(void *context, struct core_row *row, struct hs_error *err);
+struct core_row_sink {
+    hs_status (*put)(void *context, struct core_row *row, struct hs_error *err);
     void *context;
 };
 hs_status core_rows_sweep(const struct core_rows *rows, const struct hs_bitmap *is_resolved,
-                          const struct core_row_taker *taker, struct hs_error *err);
+                          const struct core_row_sink *sink, struct hs_error *err);
 
 #endif

@@ -110,7 +110,7 @@ static hs_status link_row(struct linker *linker, const hs_node *sources, uint64_
     return HS_OK;
 }
 
-static hs_status link_take(void *context, const struct hs_piece *piece, struct hs_error *err)
+static hs_status link_put(void *context, const struct hs_piece *piece, struct hs_error *err)
 {
     struct linker *linker = context;
     const uint64_t *begin = piece->begin;
@@ -135,11 +135,11 @@ static hs_status link_take(void *context, const struct hs_piece *piece, struct h
 static hs_status link_all(struct linker *linker, const struct hs_sweep *backward,
                           struct hs_error *err)
 {
-    const struct hs_piece_taker taker = {link_take, linker};
+    const struct hs_piece_sink sink = {link_put, linker};
     struct hs_passes *passes = linker->passes;
 
     HS_TRY(hs_spill_open(passes->budget, "the edges between regions", &passes->core_edges, err));
-    HS_TRY(backward->run(backward->context, &taker, err));
+    HS_TRY(backward->run(backward->context, &sink, err));
     HS_TRY(link_flush(linker, err));
     if (linker->core + 1 != passes->n_core)
         return hs_fail(err, HS_BUG, "a second sweep gave other edges than the first");

@@ -66,7 +66,7 @@ void forest_lists_fini(struct forest_lists *lists)
         return;
     hs_pages_free(lists->groups, lists->n_groups, sizeof *lists->groups);
     hs_pages_free(lists->bytes, lists->capacity + SLACK, 1);
-    hs_budget_release(lists->budget, lists->n_groups * sizeof *lists->groups + lists->taken);
+    hs_budget_release(lists->budget, lists->n_groups * sizeof *lists->groups + lists->reserved);
     *lists = (struct forest_lists){0};
 }
 
@@ -76,13 +76,13 @@ static hs_status lists_reserve(struct forest_lists *lists, uint32_t n, struct hs
 
     if (needed > lists->capacity)
         return hs_fail(err, HS_BUG, "a second sweep gave other edges than the first");
-    if (needed <= lists->taken)
+    if (needed <= lists->reserved)
         return HS_OK;
-    uint64_t left = lists->capacity - lists->taken, n_bytes = needed - lists->taken;
+    uint64_t left = lists->capacity - lists->reserved, n_bytes = needed - lists->reserved;
     if (n_bytes < TAKE_BYTES)
         n_bytes = left < TAKE_BYTES ? left : TAKE_BYTES;
     HS_TRY(hs_budget_reserve(lists->budget, n_bytes, "the forest", err));
-    lists->taken += n_bytes;
+    lists->reserved += n_bytes;
     return HS_OK;
 }
 

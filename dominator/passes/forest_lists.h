@@ -24,11 +24,11 @@ struct forest_lists {
     struct forest_group *groups; /* owned pages */
     uint8_t *bytes;              /* owned pages */
     uint64_t n_groups, n_bytes, capacity;
-    uint64_t taken;   /* of the budget, for bytes */
-    hs_node node;     /* whose list is being written */
-    hs_node last;     /* its last child */
-    bool is_open;     /* there is such a list */
-    unsigned longest; /* bytes of a child at most */
+    uint64_t reserved; /* of the budget, for bytes */
+    hs_node node;      /* whose list is being written */
+    hs_node last;      /* its last child */
+    bool is_open;      /* there is such a list */
+    unsigned longest;  /* bytes of a child at most */
     struct hs_budget *budget;
 };
 

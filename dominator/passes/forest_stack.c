@@ -27,7 +27,7 @@ void forest_stack_fini(struct forest_stack *stack)
     while (stack->n_spills != 0)
         hs_spill_close(&stack->spills[--stack->n_spills]);
     hs_pages_free(stack->frames, 2 * stack->half, sizeof *stack->frames);
-    hs_budget_release(stack->budget, stack->taken * sizeof *stack->frames);
+    hs_budget_release(stack->budget, stack->reserved * sizeof *stack->frames);
     *stack = (struct forest_stack){0};
 }
 
@@ -49,15 +49,15 @@ static hs_status stack_spill(struct forest_stack *stack, struct hs_error *err)
 hs_status forest_stack_push(struct forest_stack *stack, const struct forest_cursor *cursor,
                             uint32_t depth, struct hs_error *err)
 {
-    if (stack->n == stack->taken) {
+    if (stack->n == stack->reserved) {
         if (stack->n == 2 * stack->half) {
             HS_TRY(stack_spill(stack, err));
         } else {
-            uint64_t left = 2 * stack->half - stack->taken;
+            uint64_t left = 2 * stack->half - stack->reserved;
             uint64_t more = left < TAKE_FRAMES ? left : TAKE_FRAMES;
             HS_TRY(hs_budget_reserve(stack->budget, more * sizeof *stack->frames,
                                      "the way through the forest", err));
-            stack->taken += more;
+            stack->reserved += more;
         }
     }
     stack->frames[stack->n++] = forest_frame_make(cursor, depth);

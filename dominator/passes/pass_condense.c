@@ -59,13 +59,13 @@ static hs_status ends_find(struct condense *c, struct hs_error *err)
 
 /* ---- edges between inner units ---- */
 
-struct link_taker {
-    void (*take)(void *taker, uint32_t from, uint32_t to);
-    void *taker;
+struct link_sink {
+    void (*put)(void *sink, uint32_t from, uint32_t to);
+    void *sink;
 };
 
 static hs_status record_take(const struct condense *c, struct hs_spill_reader *reader,
-                             const struct link_taker *taker, struct hs_error *err)
+                             const struct link_sink *sink, struct hs_error *err)
 {
     uint64_t to, n, unit;
 
@@ -77,22 +77,21 @@ static hs_status record_take(const struct condense *c, struct hs_spill_reader *r
         HS_TRY(hs_spill_get_varint(reader, &unit, err));
         assert(unit < c->links->n_units);
         if (!is_end)
-            taker->take(taker->taker, unit_inner(c, unit), inner);
+            sink->put(sink->sink, unit_inner(c, unit), inner);
     }
     return HS_OK;
 }
 
-static hs_status links_run(const void *context,
-                           void (*take)(void *taker, uint32_t from, uint32_t to), void *taker,
-                           struct hs_error *err)
+static hs_status links_run(const void *context, void (*put)(void *sink, uint32_t from, uint32_t to),
+                           void *sink, struct hs_error *err)
 {
     const struct condense *c = context;
-    const struct link_taker edges = {take, taker};
+    const struct link_sink edges = {put, sink};
     struct hs_spill_reader reader = {0};
     hs_status status = hs_spill_read(&c->links->edges, 0, c->links->edges.n_bytes, &reader, err);
 
     for (uint32_t i = 1; i < c->links->n_tree; i++)
-        take(taker, c->links->parent[i], i);
+        put(sink, c->links->parent[i], i);
     while (status == HS_OK && !hs_spill_at_end(&reader))
         status = record_take(c, &reader, &edges, err);
     hs_spill_reader_close(&reader);
@@ -101,16 +100,16 @@ static hs_status links_run(const void *context,
 
 /* ---- the graph of inner units ---- */
 
-static void graph_count(void *taker, uint32_t from, uint32_t to)
+static void graph_count(void *sink, uint32_t from, uint32_t to)
 {
-    struct hs_graph *graph = taker;
+    struct hs_graph *graph = sink;
     (void)to;
     graph->begin[from + 1]++;
 }
 
-static void graph_place(void *taker, uint32_t from, uint32_t to)
+static void graph_place(void *sink, uint32_t from, uint32_t to)
 {
-    struct hs_graph *graph = taker;
+    struct hs_graph *graph = sink;
     graph->target[graph->begin[from]++] = to;
 }
 

@@ -90,7 +90,7 @@ static hs_status forest_make_lists(struct forest *forest, struct hs_error *err)
     const struct hs_passes_input *input = forest->input;
     struct hs_budget *budget = input->budget;
     uint64_t n = input->forward.n_nodes;
-    const struct hs_piece_taker count = {forest_count, forest}, collect = {forest_collect, forest};
+    const struct hs_piece_sink count = {forest_count, forest}, collect = {forest_collect, forest};
 
     HS_TRY(pass_bitmap_init(budget, n, "the ways in", &forest->is_single, err));
     HS_TRY(pass_bitmap_init(budget, n, "the ways in", &forest->is_multi, err));

@@ -13,7 +13,7 @@ struct idoms {
     struct hs_ids node_of_place;
     struct pass_stack way; /* nodes from the head of the region down, hs_node each */
     struct pass_scatter scatter;
-    const struct hs_idom_taker *taker;
+    const struct hs_idom_sink *sink;
 };
 
 static void idoms_fini(struct idoms *idoms)
@@ -111,16 +111,16 @@ static hs_status idoms_read(struct idoms *idoms, struct position_reader *positio
     return HS_OK;
 }
 
-static hs_status idoms_take(void *context, uint64_t key, const uint64_t *values,
-                            struct hs_error *err)
+static hs_status idoms_put(void *context, uint64_t key, const uint64_t *values,
+                           struct hs_error *err)
 {
     const struct idoms *idoms = context;
-    return idoms->taker->take(idoms->taker->context, key, values[0] - 1, err);
+    return idoms->sink->put(idoms->sink->context, key, values[0] - 1, err);
 }
 
 static hs_status idoms_run(struct idoms *idoms, struct hs_error *err)
 {
-    const struct pass_scatter_taker taker = {idoms_take, idoms};
+    const struct pass_scatter_sink sink = {idoms_put, idoms};
     struct position_reader positions = {0};
 
     HS_TRY(idoms_init(idoms, err));
@@ -129,13 +129,13 @@ static hs_status idoms_run(struct idoms *idoms, struct hs_error *err)
     if (status == HS_OK)
         status = idoms_read(idoms, &positions, err);
     position_reader_close(&positions);
-    return status == HS_OK ? pass_scatter_give(&idoms->scatter, &taker, err) : status;
+    return status == HS_OK ? pass_scatter_emit(&idoms->scatter, &sink, err) : status;
 }
 
-hs_status hs_passes_idoms(const struct hs_passes *passes, const struct hs_idom_taker *taker,
+hs_status hs_passes_idoms(const struct hs_passes *passes, const struct hs_idom_sink *sink,
                           struct hs_error *err)
 {
-    struct idoms idoms = {.passes = passes, .taker = taker};
+    struct idoms idoms = {.passes = passes, .sink = sink};
 
     hs_status status = idoms_run(&idoms, err);
     idoms_fini(&idoms);

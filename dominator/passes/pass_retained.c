@@ -28,7 +28,7 @@ struct sums {
 struct retained {
     const struct hs_passes *passes;
     const struct hs_progress *progress;
-    const struct hs_retained_taker *taker;
+    const struct hs_retained_sink *sink;
     struct pass_weights weights;
     struct attach_places places;
     unsigned n_dims;                           /* 2, or 4 with static blocks */
@@ -354,8 +354,8 @@ static hs_status back_read(struct retained *r, struct back *back, struct hs_erro
     return HS_OK;
 }
 
-static hs_status retained_take(void *context, uint64_t key, const uint64_t *values,
-                               struct hs_error *err)
+static hs_status retained_put(void *context, uint64_t key, const uint64_t *values,
+                              struct hs_error *err)
 {
     const struct retained *r = context;
     struct hs_sizes sizes = {.words = values[HS_DIM_WORDS], .objects = values[HS_DIM_OBJECTS]};
@@ -364,13 +364,13 @@ static hs_status retained_take(void *context, uint64_t key, const uint64_t *valu
         sizes.static_words = values[HS_DIM_STATIC_WORDS];
         sizes.static_objects = values[HS_DIM_STATIC_OBJECTS];
     }
-    return r->taker->take(r->taker->context, key, &sizes, err);
+    return r->sink->put(r->sink->context, key, &sizes, err);
 }
 
-static hs_status retained_give(struct retained *r, const struct hs_weight_source *source,
+static hs_status retained_emit(struct retained *r, const struct hs_weight_source *source,
                                struct hs_error *err)
 {
-    const struct pass_scatter_taker taker = {retained_take, r};
+    const struct pass_scatter_sink sink = {retained_put, r};
     struct back back = {0};
 
     if (r->weights.small == NULL)
@@ -381,7 +381,7 @@ static hs_status retained_give(struct retained *r, const struct hs_weight_source
         status = back_read(r, &back, err);
     back_close(&back);
     pass_weights_fini(&r->weights);
-    return status == HS_OK ? pass_scatter_give(&r->scatter, &taker, err) : status;
+    return status == HS_OK ? pass_scatter_emit(&r->scatter, &sink, err) : status;
 }
 
 static hs_status retained_run(struct retained *r, const struct hs_weight_source *source,
@@ -394,14 +394,14 @@ static hs_status retained_run(struct retained *r, const struct hs_weight_source 
     HS_TRY(regions_find(r, err));
     HS_TRY(attach_places_find(r->passes, &r->places, err));
     HS_TRY(cores_sum(r, err));
-    return retained_give(r, source, err);
+    return retained_emit(r, source, err);
 }
 
 hs_status hs_passes_retained(const struct hs_passes *passes, const struct hs_weight_source *weights,
                              const struct hs_progress *progress,
-                             const struct hs_retained_taker *taker, struct hs_error *err)
+                             const struct hs_retained_sink *sink, struct hs_error *err)
 {
-    struct retained r = {.passes = passes, .progress = progress, .taker = taker};
+    struct retained r = {.passes = passes, .progress = progress, .sink = sink};
 
     hs_status status = retained_run(&r, weights, err);
     retained_fini(&r);

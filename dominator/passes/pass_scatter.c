@@ -100,7 +100,7 @@ hs_status pass_scatter_spill(struct pass_scatter *scatter, uint64_t key, const u
     return hs_spill_write(&scatter->spills[part], record, (size_t)(out - record), err);
 }
 
-/* ---- giving ---- */
+/* ---- emitting ---- */
 
 static uint64_t part_keys(const struct pass_scatter *scatter, uint32_t part)
 {
@@ -140,8 +140,8 @@ static hs_status part_load(struct pass_scatter *scatter, uint32_t part, struct h
     return status;
 }
 
-static hs_status part_give(const struct pass_scatter *scatter, uint32_t part,
-                           const struct pass_scatter_taker *taker, struct hs_error *err)
+static hs_status part_emit(const struct pass_scatter *scatter, uint32_t part,
+                           const struct pass_scatter_sink *sink, struct hs_error *err)
 {
     uint64_t first = part * scatter->per_part, n = part_keys(scatter, part);
     const uint8_t *row = scatter->rows;
@@ -153,12 +153,12 @@ static hs_status part_give(const struct pass_scatter *scatter, uint32_t part,
             values[i] &= UINT64_MAX >> (64 - 8 * scatter->width[i]);
             row += scatter->width[i];
         }
-        HS_TRY(taker->take(taker->context, first + at, values, err));
+        HS_TRY(sink->put(sink->context, first + at, values, err));
     }
     return HS_OK;
 }
 
-hs_status pass_scatter_give(struct pass_scatter *scatter, const struct pass_scatter_taker *taker,
+hs_status pass_scatter_emit(struct pass_scatter *scatter, const struct pass_scatter_sink *sink,
                             struct hs_error *err)
 {
     for (uint32_t part = 1; part < scatter->n_parts; part++)
@@ -166,7 +166,7 @@ hs_status pass_scatter_give(struct pass_scatter *scatter, const struct pass_scat
     for (uint32_t part = 0; part < scatter->n_parts; part++) {
         if (part != 0)
             HS_TRY(part_load(scatter, part, err));
-        HS_TRY(part_give(scatter, part, taker, err));
+        HS_TRY(part_emit(scatter, part, sink, err));
     }
     return HS_OK;
 }

@@ -1,11 +1,11 @@
-/* Rows of numbers by key, put once each in any order and given in ascending order of the keys, in
+/* Rows of numbers by key, put once each in any order and emitted in ascending order of the keys, in
  * bounded memory: what leads from positions back to nodes.
  *
  *   keys:    | part 0: in memory from the start | part 1: spilled | part 2: spilled | ...
  *   record:  key within its part | one number per column
  *            4 bytes               varints
  *
- * Keys without a row are given as zeros. Where all fits, there is one part and no file. */
+ * Keys without a row are emitted as zeros. Where all fits, there is one part and no file. */
 #ifndef HS_PASS_SCATTER_H
 #define HS_PASS_SCATTER_H
 
@@ -68,13 +68,13 @@ static inline hs_status pass_scatter_put(struct pass_scatter *scatter, uint64_t 
     return HS_OK;
 }
 
-struct pass_scatter_taker {
-    hs_status (*take)(void *context, uint64_t key, const uint64_t *values, struct hs_error *err);
+struct pass_scatter_sink {
+    hs_status (*put)(void *context, uint64_t key, const uint64_t *values, struct hs_error *err);
     void *context;
 };
 
 /* Once, when all are put: every key. */
-hs_status pass_scatter_give(struct pass_scatter *scatter, const struct pass_scatter_taker *taker,
+hs_status pass_scatter_emit(struct pass_scatter *scatter, const struct pass_scatter_sink *sink,
                             struct hs_error *err);
 
 #endif

@@ -36,7 +36,7 @@ hs_status pass_stack_init(struct hs_budget *budget, const char *what, uint64_t m
 void pass_stack_fini(struct pass_stack *stack)
 {
     hs_pages_free(stack->rows, 2 * stack->half, stack->row_bytes);
-    hs_budget_release(stack->budget, stack->taken * stack->row_bytes);
+    hs_budget_release(stack->budget, stack->reserved * stack->row_bytes);
     for (unsigned i = 0; i < stack->n_spills; i++)
         hs_spill_close(&stack->spills[i]);
     *stack = (struct pass_stack){0};
@@ -65,7 +65,7 @@ hs_status pass_stack_spill(struct pass_stack *stack, struct hs_error *err)
     if (stack->n == 2 * stack->half)
         return stack_lower(stack, err);
     HS_TRY(hs_budget_reserve(stack->budget, PAID_ROWS * stack->row_bytes, stack->what, err));
-    stack->taken += PAID_ROWS;
+    stack->reserved += PAID_ROWS;
     return HS_OK;
 }
 

@@ -19,7 +19,7 @@
 struct pass_stack {
     uint8_t *rows; /* owned pages: 2 * half */
     uint64_t n, half, n_below;
-    uint64_t taken; /* rows that are paid for */
+    uint64_t reserved; /* rows that are paid for */
     size_t row_bytes;
     struct hs_spill spills[PASS_STACK_SPILLS];
     unsigned n_spills;
@@ -64,7 +64,7 @@ static inline uint8_t *pass_stack_top(const struct pass_stack *stack)
 static inline hs_status pass_stack_push(struct pass_stack *stack, const void *row,
                                         struct hs_error *err)
 {
-    if (stack->n == stack->taken)
+    if (stack->n == stack->reserved)
         HS_TRY(pass_stack_spill(stack, err));
     memcpy(stack->rows + stack->n++ * stack->row_bytes, row, stack->row_bytes);
     return HS_OK;

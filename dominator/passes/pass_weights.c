@@ -46,8 +46,8 @@ static hs_status weights_add_large(struct pass_weights *weights, hs_node node, u
     return words < UINT32_MAX ? HS_OK : weights_add_huge(weights, node, words, err);
 }
 
-static hs_status weights_take(void *context, hs_node node, uint64_t words, bool is_static,
-                              struct hs_error *err)
+static hs_status weights_put(void *context, hs_node node, uint64_t words, bool is_static,
+                             struct hs_error *err)
 {
     struct pass_weights *weights = context;
 
@@ -79,7 +79,7 @@ static hs_status weights_load(struct pass_weights *weights, const struct hs_weig
     HS_TRY(hs_pages_alloc(weights->n_nodes, sizeof *weights->large, &memory, err));
     weights->large = memory;
     weights->next = weights->n_tree;
-    HS_TRY(source->run(source->context, weights_take, weights, err));
+    HS_TRY(source->run(source->context, weights_put, weights, err));
     HS_TRY(hs_bitmap_index(&weights->is_large, &n_large, err));
     assert(n_large == weights->n_large);
     return HS_OK;
@@ -137,9 +137,9 @@ uint64_t pass_weights_large(const struct pass_weights *weights, hs_node node)
 /* ---- from a snapshot ---- */
 
 struct weight_run {
-    hs_status (*take)(void *taker, hs_node node, uint64_t words, bool is_static,
-                      struct hs_error *err);
-    void *taker;
+    hs_status (*put)(void *sink, hs_node node, uint64_t words, bool is_static,
+                     struct hs_error *err);
+    void *sink;
     uint64_t words, static_words;
 };
 
@@ -152,7 +152,7 @@ static hs_status run_chunk(struct weight_run *run, const struct hs_chunk *chunk,
         if (!hs_add_fits(*total, chunk->words[i], total))
             return hs_fail(err, HS_FORMAT,
                            "the sizes of the blocks add up to more than 2^64 words");
-        HS_TRY(run->take(run->taker, chunk->first + i, chunk->words[i], is_static, err));
+        HS_TRY(run->put(run->sink, chunk->first + i, chunk->words[i], is_static, err));
     }
     return HS_OK;
 }
@@ -178,11 +178,11 @@ static hs_status run_chunks(const struct hs_snap *snap, struct weight_run *run,
 }
 
 static hs_status snap_run(const void *context,
-                          hs_status (*take)(void *taker, hs_node node, uint64_t words,
-                                            bool is_static, struct hs_error *err),
-                          void *taker, struct hs_error *err)
+                          hs_status (*put)(void *sink, hs_node node, uint64_t words, bool is_static,
+                                           struct hs_error *err),
+                          void *sink, struct hs_error *err)
 {
-    struct weight_run run = {.take = take, .taker = taker};
+    struct weight_run run = {.put = put, .sink = sink};
     struct hs_chunk chunk = {0};
 
     hs_status status = run_chunks(context, &run, &chunk, err);

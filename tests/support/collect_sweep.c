@@ -78,9 +78,9 @@ static hs_status collect(void *context, const struct hs_piece *piece, struct hs_
     return HS_OK;
 }
 
-struct hs_piece_taker hs_collected_taker(struct hs_collected *collected)
+struct hs_piece_sink hs_collected_sink(struct hs_collected *collected)
 {
-    return (struct hs_piece_taker){collect, collected};
+    return (struct hs_piece_sink){collect, collected};
 }
 
 bool hs_collected_is_whole(const struct hs_collected *collected)

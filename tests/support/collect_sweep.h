@@ -22,7 +22,7 @@ struct hs_collected {
 void hs_collected_init(struct hs_collected *collected, hs_node base, uint64_t n_nodes);
 void hs_collected_fini(struct hs_collected *collected);
 /* Aborts when the pieces are malformed. */
-struct hs_piece_taker hs_collected_taker(struct hs_collected *collected);
+struct hs_piece_sink hs_collected_sink(struct hs_collected *collected);
 /* Whether all nodes have come. */
 bool hs_collected_is_whole(const struct hs_collected *collected);
 /* Whether the rows are those of a graph without its self loops (`reversed`: turned round). */

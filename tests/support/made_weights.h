@@ -29,14 +29,14 @@ static void made_weights_init(const struct hs_graph *graph, uint64_t seed, struc
 }
 
 static hs_status made_weights_run(const void *context,
-                                  hs_status (*take)(void *taker, hs_node node, uint64_t words,
-                                                    bool is_static, struct hs_error *err),
-                                  void *taker, struct hs_error *err)
+                                  hs_status (*put)(void *sink, hs_node node, uint64_t words,
+                                                   bool is_static, struct hs_error *err),
+                                  void *sink, struct hs_error *err)
 {
     const struct hs_weights *weights = context;
     for (uint32_t i = weights->n_tree; i < weights->n_nodes; i++)
-        HS_TRY(take(taker, i, hs_weights_words(weights, i), hs_bitmap_get(&weights->is_static, i),
-                    err));
+        HS_TRY(
+            put(sink, i, hs_weights_words(weights, i), hs_bitmap_get(&weights->is_static, i), err));
     return HS_OK;
 }
 

@@ -10,7 +10,7 @@
 
 struct piece_writer {
     const struct hs_piece_source *source;
-    const struct hs_piece_taker *taker;
+    const struct hs_piece_sink *sink;
     uint32_t first, n; /* of the graph's nodes */
     uint64_t n_targets;
     uint64_t *begin;
@@ -27,13 +27,13 @@ static void *piece_alloc(size_t n, size_t size)
     return memory;
 }
 
-static hs_status piece_give(const struct piece_writer *writer, const struct hs_piece *piece,
+static hs_status piece_emit(const struct piece_writer *writer, const struct hs_piece *piece,
                             struct hs_error *err)
 {
     uint32_t *fail_after = writer->source->fail_after;
     if (fail_after != NULL && (*fail_after)-- == 0)
         return hs_fail(err, HS_FORMAT, "a sweep that fails");
-    return writer->taker->take(writer->taker->context, piece, err);
+    return writer->sink->put(writer->sink->context, piece, err);
 }
 
 static hs_status piece_flush(struct piece_writer *writer, struct hs_error *err)
@@ -46,7 +46,7 @@ static hs_status piece_flush(struct piece_writer *writer, struct hs_error *err)
         .begin = writer->begin,
         .target = writer->target,
     };
-    HS_TRY(piece_give(writer, &piece, err));
+    HS_TRY(piece_emit(writer, &piece, err));
     writer->first += writer->n;
     writer->n = 0;
     writer->n_targets = 0;
@@ -61,7 +61,7 @@ static hs_status piece_gap(struct piece_writer *writer, struct hs_error *err)
     for (hs_node first = writer->source->gap_at; left != 0 && status == HS_OK;) {
         uint32_t n = left < ISOLATED ? (uint32_t)left : ISOLATED;
         status =
-            piece_give(writer, &(struct hs_piece){.first = first, .n = n, .begin = begin}, err);
+            piece_emit(writer, &(struct hs_piece){.first = first, .n = n, .begin = begin}, err);
         first += n;
         left -= n;
     }
@@ -97,7 +97,7 @@ static hs_status piece_long_row(struct piece_writer *writer, const hs_node *targ
             .begin = begin,
             .target = targets + at,
         };
-        HS_TRY(piece_give(writer, &piece, err));
+        HS_TRY(piece_emit(writer, &piece, err));
         at += n_part;
     }
     writer->first++;
@@ -127,13 +127,13 @@ static hs_status piece_run_rows(struct piece_writer *writer, hs_node *row, struc
     return piece_flush(writer, err);
 }
 
-static hs_status piece_run(const void *context, const struct hs_piece_taker *taker,
+static hs_status piece_run(const void *context, const struct hs_piece_sink *sink,
                            struct hs_error *err)
 {
     const struct hs_piece_source *source = context;
     struct piece_writer writer = {
         .source = source,
-        .taker = taker,
+        .sink = sink,
         .begin = piece_alloc((size_t)source->piece_nodes + 1, sizeof(uint64_t)),
         .target = piece_alloc((size_t)source->piece_edges + 1, sizeof(hs_node)),
     };

@@ -171,7 +171,7 @@ static void test_batches(void **state)
             for (uint32_t i = 0; i < 50; i++)
                 condensed_ends_batch_put(&batch, (search * 31 + i * 3) % 300, search);
         }
-        assert_int_equal(condensed_ends_batch_give(&batch, &err), HS_OK);
+        assert_int_equal(condensed_ends_batch_credit(&batch, &err), HS_OK);
         assert_int_equal(batch.n, 0);
         condensed_ends_batch_fini(&batch);
     }

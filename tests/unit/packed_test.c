@@ -146,17 +146,17 @@ static void check_sweep(struct hs_packed *packed, const struct made *made)
 {
     struct seen seen = {.made = made};
     const struct hs_packed_rows rows = {.packed = packed, .n_tree = 1, .max_edges = made->n_edges};
-    const struct hs_piece_taker taker = {take_piece, &seen};
+    const struct hs_piece_sink sink = {take_piece, &seen};
     struct hs_sweep sweep = hs_sweep_of_packed(&rows);
     assert_int_equal(sweep.n_nodes, made->n_nodes);
-    assert_int_equal(sweep.run(sweep.context, &taker, &err), HS_OK);
+    assert_int_equal(sweep.run(sweep.context, &sink, &err), HS_OK);
     assert_int_equal(seen.next, made->n_nodes);
     assert_int_equal(seen.n_edges, made->n_edges);
     const struct hs_packed_rows fewer = {.packed = packed, .max_edges = made->n_edges - 1};
     sweep = hs_sweep_of_packed(&fewer);
     seen = (struct seen){.made = made};
     if (made->n_edges != 0)
-        assert_int_equal(sweep.run(sweep.context, &taker, &err), HS_FORMAT);
+        assert_int_equal(sweep.run(sweep.context, &sink, &err), HS_FORMAT);
 }
 
 static void test_round_trip(void **state)

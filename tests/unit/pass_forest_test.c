@@ -402,7 +402,7 @@ static void test_stack_spills(void **state)
         assert_int_equal(cursor.child, ((uint64_t)1 << 36) + 3 * n);
         assert_int_equal(cursor.has_more, (cursor.at - ((uint64_t)1 << 39)) % 3 == 0);
     }
-    assert_true(stack.taken == 200);
+    assert_true(stack.reserved == 200);
     forest_stack_fini(&stack);
     assert_int_equal(budget.used_bytes, HS_BUDGET_BASE_BYTES);
     hs_free(depths);

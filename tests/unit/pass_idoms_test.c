@@ -35,7 +35,7 @@ static hs_status run(const struct hs_passes *passes, const struct hs_domtree *tr
     uint32_t *order;
     made_must(hs_domtree_order(tree, &order, &err), &err);
     check.order = order;
-    hs_status status = hs_passes_idoms(passes, &(struct hs_idom_taker){check_take, &check}, &err);
+    hs_status status = hs_passes_idoms(passes, &(struct hs_idom_sink){check_take, &check}, &err);
     if (status == HS_OK)
         assert_true(check.next == passes->n_nodes);
     hs_pages_free(order, tree->n_nodes, sizeof *order);
@@ -140,16 +140,16 @@ static void test_every_allocation_fails(void **state)
     struct check check = {.tree = &tree};
     uint32_t *order;
     made_must(hs_domtree_order(&tree, &order, &err), &err);
-    const struct hs_idom_taker taker = {check_take, &check};
+    const struct hs_idom_sink sink = {check_take, &check};
     check.order = order;
     before = hs_alloc_count();
-    assert_int_equal(hs_passes_idoms(&passes, &taker, &err), HS_OK);
+    assert_int_equal(hs_passes_idoms(&passes, &sink, &err), HS_OK);
     uint64_t n = hs_alloc_count() - before;
     assert_true(n > 6);
     for (uint64_t nth = 1; nth <= n; nth++) {
         check.next = 0;
         hs_alloc_fail_at(nth, false);
-        assert_int_equal(hs_passes_idoms(&passes, &taker, &err), HS_LIMIT);
+        assert_int_equal(hs_passes_idoms(&passes, &sink, &err), HS_LIMIT);
         hs_alloc_fail_at(0, false);
         assert_true(budget.used_bytes == used);
     }

@@ -73,10 +73,10 @@ static void world_fini(struct world *w)
 static hs_status world_run(struct world *w, uint64_t room_bytes)
 {
     const struct hs_weight_source source = made_weight_source(&w->weights);
-    const struct hs_retained_taker taker = {check_take, &w->check};
+    const struct hs_retained_sink sink = {check_take, &w->check};
     w->check.next = 0;
     w->budget.limit_bytes = room_bytes == UINT64_MAX ? UINT64_MAX : w->used + room_bytes;
-    hs_status status = hs_passes_retained(&w->passes, &source, NULL, &taker, &err);
+    hs_status status = hs_passes_retained(&w->passes, &source, NULL, &sink, &err);
     assert_true(w->budget.used_bytes == w->used);
     if (status == HS_OK)
         assert_true(w->check.next == w->passes.n_nodes);
@@ -162,13 +162,13 @@ static void test_every_allocation_fails(void **state)
 }
 
 static hs_status bad_run(const void *context,
-                         hs_status (*take)(void *taker, hs_node node, uint64_t words,
-                                           bool is_static, struct hs_error *err),
-                         void *taker, struct hs_error *e)
+                         hs_status (*put)(void *sink, hs_node node, uint64_t words, bool is_static,
+                                          struct hs_error *err),
+                         void *sink, struct hs_error *e)
 {
     const hs_node *nodes = context;
     for (unsigned i = 0; i < 2; i++)
-        HS_TRY(take(taker, nodes[i], 1, false, e));
+        HS_TRY(put(sink, nodes[i], 1, false, e));
     return HS_OK;
 }
 
@@ -181,8 +181,8 @@ static void test_sizes_out_of_place(void **state)
     const hs_node bad[][2] = {{2, 3}, {5, 5}, {5, 4}, {5, 303}, {5, UINT64_MAX}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         const struct hs_weight_source source = {bad_run, bad[i]};
-        const struct hs_retained_taker taker = {check_take, &w.check};
-        assert_int_equal(hs_passes_retained(&w.passes, &source, NULL, &taker, &err), HS_FORMAT);
+        const struct hs_retained_sink sink = {check_take, &w.check};
+        assert_int_equal(hs_passes_retained(&w.passes, &source, NULL, &sink, &err), HS_FORMAT);
         assert_true(w.budget.used_bytes == w.used);
     }
     world_fini(&w);

@@ -42,7 +42,7 @@ static hs_status scatter(struct hs_budget *budget, uint64_t n_keys, uint64_t eve
     struct pass_scatter_shape shape = {
         .n_keys = n_keys, .n_columns = n_columns, .reserve_bytes = 1000};
     struct check check = {.every = every, .n_columns = n_columns};
-    const struct pass_scatter_taker taker = {check_take, &check};
+    const struct pass_scatter_sink sink = {check_take, &check};
     struct pass_scatter s = {0};
     uint64_t n_rows = (n_keys + every - 1) / every;
     memcpy(shape.max, most, sizeof most);
@@ -55,7 +55,7 @@ static hs_status scatter(struct hs_budget *budget, uint64_t n_keys, uint64_t eve
         status = pass_scatter_put(&s, key, values, &err);
     }
     if (status == HS_OK)
-        status = pass_scatter_give(&s, &taker, &err);
+        status = pass_scatter_emit(&s, &sink, &err);
     if (status == HS_OK)
         assert_true(check.next == n_keys);
     pass_scatter_fini(&s);

@@ -70,8 +70,8 @@ static void check_reversal(const struct hs_graph *graph, uint64_t left, unsigned
     uint64_t used = budget.used_bytes;
 
     hs_collected_init(&c, 0, graph->n_nodes);
-    struct hs_piece_taker taker = hs_collected_taker(&c);
-    hs_status status = hs_reverse(&forward, &options, &taker, &err);
+    struct hs_piece_sink sink = hs_collected_sink(&c);
+    hs_status status = hs_reverse(&forward, &options, &sink, &err);
     if (status != HS_OK)
         (void)fprintf(stderr, "%s\n", err.message);
     assert_int_equal(status, HS_OK);
@@ -262,8 +262,7 @@ static uint64_t far_row(hs_node source, hs_node *target)
     return n;
 }
 
-static hs_status far_run(const void *context, const struct hs_piece_taker *taker,
-                         struct hs_error *e)
+static hs_status far_run(const void *context, const struct hs_piece_sink *sink, struct hs_error *e)
 {
     static hs_node target[FAR_NODES / FAR_STEP + FAR_LAST];
     uint64_t begin[2] = {0, 0};
@@ -272,7 +271,7 @@ static hs_status far_run(const void *context, const struct hs_piece_taker *taker
     for (hs_node v = 0; v < far_nodes; v = v == 0 ? far_nodes - FAR_LAST : v + 1) {
         begin[1] = far_row(v, target);
         const struct hs_piece piece = {.first = v, .n = 1, .begin = begin, .target = target};
-        HS_TRY(taker->take(taker->context, &piece, e));
+        HS_TRY(sink->put(sink->context, &piece, e));
     }
     return HS_OK;
 }
@@ -308,7 +307,7 @@ static void check_far(uint64_t left, unsigned n_threads)
     struct far_check expected = {0}, check = {0};
     struct hs_budget budget = budget_of(left, n_threads);
     const struct hs_reverse_options options = {.budget = &budget, .phase = "reversing"};
-    const struct hs_piece_taker taker = {far_take, &check};
+    const struct hs_piece_sink sink = {far_take, &check};
 
     for (hs_node v = 0; v < far_nodes; v = v == 0 ? far_nodes - FAR_LAST : v + 1) {
         uint64_t n = far_row(v, target);
@@ -316,7 +315,7 @@ static void check_far(uint64_t left, unsigned n_threads)
             expected.sum += v * 3 + target[i];
         expected.n_edges += n;
     }
-    assert_int_equal(hs_reverse(&forward, &options, &taker, &err), HS_OK);
+    assert_int_equal(hs_reverse(&forward, &options, &sink, &err), HS_OK);
     assert_true(check.next == far_nodes);
     assert_int_equal(check.n_edges, expected.n_edges);
     assert_true(check.sum == expected.sum);
@@ -357,13 +356,13 @@ static void needs_some_memory(void **state)
     (void)state;
     struct hs_graph graph = middling();
     struct hs_sweep forward = hs_sweep_of_graph(&graph);
-    const struct hs_piece_taker taker = {take_all, NULL};
+    const struct hs_piece_sink sink = {take_all, NULL};
 
     for (uint64_t left = 0; left < 9 * MIB; left += MIB / 4) {
         struct hs_budget budget = budget_of(left, 2);
         const struct hs_reverse_options options = {.budget = &budget};
         uint64_t used = budget.used_bytes;
-        hs_status status = hs_reverse(&forward, &options, &taker, &err);
+        hs_status status = hs_reverse(&forward, &options, &sink, &err);
         assert_int_equal(status, left > 6 * MIB ? HS_OK : HS_LIMIT);
         assert_int_equal(budget.used_bytes, used);
     }
@@ -375,18 +374,18 @@ static void every_allocation_can_fail(void **state)
     (void)state;
     struct hs_graph graph = middling();
     struct hs_sweep forward = hs_sweep_of_graph(&graph);
-    const struct hs_piece_taker taker = {take_all, NULL};
+    const struct hs_piece_sink sink = {take_all, NULL};
 
     for (int way = 0; way < 2; way++) {
         struct hs_budget budget = budget_of(way == 0 ? 8 * MIB : UINT64_MAX, 2);
         const struct hs_reverse_options options = {.budget = &budget};
         uint64_t used = budget.used_bytes, before = hs_alloc_count();
-        assert_int_equal(hs_reverse(&forward, &options, &taker, &err), HS_OK);
+        assert_int_equal(hs_reverse(&forward, &options, &sink, &err), HS_OK);
         uint64_t n = hs_alloc_count() - before;
         assert_true(n > 10);
         for (uint64_t nth = 1; nth <= n; nth++) {
             hs_alloc_fail_at(nth, false);
-            assert_int_equal(hs_reverse(&forward, &options, &taker, &err), HS_LIMIT);
+            assert_int_equal(hs_reverse(&forward, &options, &sink, &err), HS_LIMIT);
             hs_alloc_fail_at(0, false);
             assert_int_equal(budget.used_bytes, used);
         }
@@ -414,7 +413,7 @@ static void ends_when_it_is_told_to(void **state)
     (void)state;
     struct hs_graph graph = middling();
     struct hs_sweep forward = hs_sweep_of_graph(&graph);
-    const struct hs_piece_taker taker = {take_all, NULL};
+    const struct hs_piece_sink sink = {take_all, NULL};
 
     for (int n = 0;; n = n * 2 + 1) {
         struct hs_budget budget = budget_of(8 * MIB, 1 + (unsigned)(n % 3));
@@ -423,7 +422,7 @@ static void ends_when_it_is_told_to(void **state)
         const struct hs_reverse_options options = {
             .budget = &budget, .progress = &progress, .phase = "reversing"};
         uint64_t used = budget.used_bytes;
-        hs_status status = hs_reverse(&forward, &options, &taker, &err);
+        hs_status status = hs_reverse(&forward, &options, &sink, &err);
         assert_int_equal(budget.used_bytes, used);
         assert_int_equal(telling.total, 3 * graph.n_edges);
         if (status == HS_OK)
@@ -441,7 +440,7 @@ static hs_status take_some(void *context, const struct hs_piece *piece, struct h
     return (*left)-- > 0 ? HS_OK : hs_fail(e, HS_TARGET, "enough");
 }
 
-static void ends_with_its_taker(void **state)
+static void ends_with_its_sink(void **state)
 {
     (void)state;
     struct hs_graph graph = middling();
@@ -451,8 +450,8 @@ static void ends_with_its_taker(void **state)
         struct hs_budget budget = budget_of(8 * MIB, 2);
         const struct hs_reverse_options options = {.budget = &budget};
         int left = n;
-        const struct hs_piece_taker taker = {take_some, &left};
-        assert_int_equal(hs_reverse(&forward, &options, &taker, &err), HS_TARGET);
+        const struct hs_piece_sink sink = {take_some, &left};
+        assert_int_equal(hs_reverse(&forward, &options, &sink, &err), HS_TARGET);
         assert_int_equal(left, -1);
     }
     hs_graph_fini(&graph);
@@ -463,23 +462,23 @@ static void does_not_trust_a_sweep(void **state)
 {
     (void)state;
     struct hs_graph graph = middling();
-    const struct hs_piece_taker taker = {take_all, NULL};
+    const struct hs_piece_sink sink = {take_all, NULL};
 
     for (int way = 0; way < 2; way++) {
         struct hs_budget budget = budget_of(way == 0 ? 8 * MIB : UINT64_MAX, 2);
         const struct hs_reverse_options options = {.budget = &budget};
         struct hs_sweep forward = hs_sweep_of_graph(&graph);
         forward.n_nodes -= 10;
-        assert_int_equal(hs_reverse(&forward, &options, &taker, &err), HS_BUG);
+        assert_int_equal(hs_reverse(&forward, &options, &sink, &err), HS_BUG);
         forward = hs_sweep_of_graph(&graph);
         forward.max_edges = 10;
-        hs_status status = hs_reverse(&forward, &options, &taker, &err);
+        hs_status status = hs_reverse(&forward, &options, &sink, &err);
         assert_true(status == HS_BUG || (way == 0 && status == HS_OK));
         forward.max_edges = UINT64_MAX;
-        assert_int_equal(hs_reverse(&forward, &options, &taker, &err), HS_LIMIT);
+        assert_int_equal(hs_reverse(&forward, &options, &sink, &err), HS_LIMIT);
         forward.max_edges = 10;
         forward.n_nodes = UINT64_MAX;
-        assert_int_equal(hs_reverse(&forward, &options, &taker, &err), HS_LIMIT);
+        assert_int_equal(hs_reverse(&forward, &options, &sink, &err), HS_LIMIT);
     }
     hs_graph_fini(&graph);
 }
@@ -489,7 +488,7 @@ static void a_full_disk_ends_it(void **state)
     (void)state;
     struct hs_graph graph = middling();
     struct hs_sweep forward = hs_sweep_of_graph(&graph);
-    const struct hs_piece_taker taker = {take_all, NULL};
+    const struct hs_piece_sink sink = {take_all, NULL};
     struct hs_budget budget = budget_of(8 * MIB, 2);
     const struct hs_reverse_options options = {.budget = &budget};
 
@@ -499,11 +498,11 @@ static void a_full_disk_ends_it(void **state)
         skip();
     }
     uint64_t used = budget.used_bytes;
-    assert_int_equal(hs_reverse(&forward, &options, &taker, &err), HS_IO); /* known before */
+    assert_int_equal(hs_reverse(&forward, &options, &sink, &err), HS_IO); /* known before */
     assert_non_null(strstr(err.message, "do not fit"));
     assert_int_equal(budget.used_bytes, used);
     forward.max_edges = 900000; /* so that it is tried */
-    assert_int_equal(hs_reverse(&forward, &options, &taker, &err), HS_IO);
+    assert_int_equal(hs_reverse(&forward, &options, &sink, &err), HS_IO);
     assert_int_equal(err.sys_errno, ENOSPC);
     assert_int_equal(budget.used_bytes, used);
     assert_int_equal(umount(directory), 0);
@@ -531,13 +530,13 @@ static void a_file_that_is_lost_ends_it(void **state)
     struct hs_random_shape shape = {.n_leaves = 3, .n_blocks = 800000, .n_edges = 6000000};
     struct hs_graph graph = hs_random_graph(3, &shape);
     struct hs_sweep forward = hs_sweep_of_graph(&graph);
-    const struct hs_piece_taker taker = {take_and_truncate, NULL};
+    const struct hs_piece_sink sink = {take_and_truncate, NULL};
 
     for (unsigned n_threads = 1; n_threads <= 2; n_threads++) {
         struct hs_budget budget = budget_of(8 * MIB, n_threads);
         const struct hs_reverse_options options = {.budget = &budget};
         uint64_t used = budget.used_bytes;
-        assert_int_equal(hs_reverse(&forward, &options, &taker, &err), HS_BUG);
+        assert_int_equal(hs_reverse(&forward, &options, &sink, &err), HS_BUG);
         assert_non_null(strstr(err.message, "ends early"));
         assert_int_equal(budget.used_bytes, used);
     }
@@ -574,7 +573,7 @@ int main(void)
         REVERSE_TEST(needs_some_memory),
         REVERSE_TEST(every_allocation_can_fail),
         REVERSE_TEST(ends_when_it_is_told_to),
-        REVERSE_TEST(ends_with_its_taker),
+        REVERSE_TEST(ends_with_its_sink),
         REVERSE_TEST(does_not_trust_a_sweep),
         REVERSE_TEST(a_full_disk_ends_it),
         REVERSE_TEST(a_file_that_is_lost_ends_it),

@@ -27,8 +27,8 @@ static void collect_snap(const struct hs_snap_sweep *source, struct hs_collected
     struct hs_sweep sweep;
     assert_int_equal(hs_sweep_of_snap(source, &sweep, &err), HS_OK);
     hs_collected_init(ret, 0, sweep.n_nodes);
-    struct hs_piece_taker taker = hs_collected_taker(ret);
-    assert_int_equal(sweep.run(sweep.context, &taker, &err), HS_OK);
+    struct hs_piece_sink sink = hs_collected_sink(ret);
+    assert_int_equal(sweep.run(sweep.context, &sink, &err), HS_OK);
     assert_true(hs_collected_is_whole(ret));
     assert_true(ret->n_edges <= sweep.max_edges);
 }
@@ -205,8 +205,8 @@ static void long_rows_come_in_parts(void **state)
     struct hs_sweep sweep;
     assert_int_equal(hs_sweep_of_snap(&source, &sweep, &err), HS_OK);
     hs_collected_init(&c, 0, sweep.n_nodes);
-    struct hs_piece_taker taker = hs_collected_taker(&c);
-    assert_int_equal(sweep.run(sweep.context, &taker, &err), HS_LIMIT);
+    struct hs_piece_sink sink = hs_collected_sink(&c);
+    assert_int_equal(sweep.run(sweep.context, &sink, &err), HS_LIMIT);
     assert_int_equal(hs_budget_left_bytes(&budget), (uint64_t)12 << 20);
     hs_collected_fini(&c);
     hs_bitmap_fini(&held);
@@ -234,8 +234,8 @@ static void sweeps_graphs_in_memory(void **state)
         assert_int_equal(sweep.n_nodes, graph.n_nodes);
         assert_int_equal(sweep.n_tree, graph.n_tree);
         hs_collected_init(&c, 0, sweep.n_nodes);
-        struct hs_piece_taker taker = hs_collected_taker(&c);
-        assert_int_equal(sweep.run(sweep.context, &taker, &err), HS_OK);
+        struct hs_piece_sink sink = hs_collected_sink(&c);
+        assert_int_equal(sweep.run(sweep.context, &sink, &err), HS_OK);
         assert_true(hs_collected_equals(&c, &graph, false));
         hs_collected_fini(&c);
         hs_graph_fini(&graph);
@@ -280,7 +280,7 @@ static void ends_when_it_is_told_to(void **state)
             struct hs_progress progress = {refuse_at, &tells};
             struct hs_snap_sweep source = {
                 .snap = snap, .budget = &budget, .progress = &progress, .phase = "sweeping"};
-            const struct hs_piece_taker all = {take_all, NULL}, some = {count_to_failure, &pieces};
+            const struct hs_piece_sink all = {take_all, NULL}, some = {count_to_failure, &pieces};
             assert_int_equal(hs_sweep_of_snap(&source, &sweep, &err), HS_OK);
             hs_status status = sweep.run(sweep.context, &all, &err);
             assert_int_equal(status, n < 6 ? HS_LIMIT : HS_OK);
@@ -301,7 +301,7 @@ static void every_allocation_can_fail(void **state)
     struct hs_budget budget;
     struct hs_sweep sweep;
     struct hs_snap *snap = large(&b, 100000);
-    const struct hs_piece_taker taker = {take_all, NULL};
+    const struct hs_piece_sink sink = {take_all, NULL};
 
     for (unsigned n_threads = 1; n_threads <= 2; n_threads++) {
         hs_budget_init((uint64_t)40 << 20, NULL, n_threads, &budget);
@@ -309,12 +309,12 @@ static void every_allocation_can_fail(void **state)
             .snap = snap, .edges = HS_GRAPH_RETAINING, .budget = &budget};
         assert_int_equal(hs_sweep_of_snap(&source, &sweep, &err), HS_OK);
         uint64_t before = hs_alloc_count();
-        assert_int_equal(sweep.run(sweep.context, &taker, &err), HS_OK);
+        assert_int_equal(sweep.run(sweep.context, &sink, &err), HS_OK);
         uint64_t n = hs_alloc_count() - before;
         assert_true(n > 5);
         for (uint64_t nth = 1; nth <= n; nth++) {
             hs_alloc_fail_at(nth, false);
-            assert_int_equal(sweep.run(sweep.context, &taker, &err), HS_LIMIT);
+            assert_int_equal(sweep.run(sweep.context, &sink, &err), HS_LIMIT);
             hs_alloc_fail_at(0, false);
             assert_int_equal(hs_budget_left_bytes(&budget), (uint64_t)28 << 20);
         }
@@ -331,15 +331,15 @@ static void needs_memory_for_a_chunk(void **state)
     struct hs_sweep sweep;
     uint32_t leaf, weak_leaf;
     struct hs_snap *snap = small(&b, &leaf, &weak_leaf);
-    const struct hs_piece_taker taker = {take_all, NULL};
+    const struct hs_piece_sink sink = {take_all, NULL};
     const struct hs_snap_sweep source = {.snap = snap, .budget = &budget};
 
     hs_budget_init(HS_BUDGET_BASE_BYTES + 10000, NULL, 2, &budget);
     assert_int_equal(hs_sweep_of_snap(&source, &sweep, &err), HS_OK);
-    assert_int_equal(sweep.run(sweep.context, &taker, &err), HS_LIMIT);
+    assert_int_equal(sweep.run(sweep.context, &sink, &err), HS_LIMIT);
     assert_non_null(strstr(err.message, "decoding"));
     hs_budget_init(HS_BUDGET_BASE_BYTES + 10, NULL, 2, &budget);
-    assert_int_equal(sweep.run(sweep.context, &taker, &err), HS_LIMIT);
+    assert_int_equal(sweep.run(sweep.context, &sink, &err), HS_LIMIT);
     assert_non_null(strstr(err.message, "the root tree"));
     assert_int_equal(hs_budget_left_bytes(&budget), 10);
     hs_snap_close(snap);

@@ -43,8 +43,8 @@ uint64_t hs_condensed_graph_bytes(uint64_t n_nodes, uint64_t n_edges);
 
 /* The edges between units, given edge by edge as often as they are asked for. */
 struct hs_unit_edge_source {
-    hs_status (*run)(const void *context, void (*take)(void *taker, uint32_t from, uint32_t to),
-                     void *taker, struct hs_error *err);
+    hs_status (*run)(const void *context, void (*put)(void *sink, uint32_t from, uint32_t to),
+                     void *sink, struct hs_error *err);
     const void *context;
 };
 

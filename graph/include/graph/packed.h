@@ -37,7 +37,7 @@ struct hs_packed_writer {
     struct hs_packed_sink sink;
     uint64_t n_nodes;
     uint64_t next;         /* node whose cell comes next; of a row begun: its own */
-    uint64_t n_bytes;      /* given to the sink */
+    uint64_t n_bytes;      /* written to the sink */
     struct hs_buffer page; /* being filled */
     struct hs_buffer block;
     uint64_t *table;   /* owned pages */

@@ -3,17 +3,17 @@
  *
  *   bucket:   a run of targets that fits into the memory left; one with more in-edges than that is
  *             gone through several times, a few targets at a time; a single target with more (a
- *             hub) is given in parts as it is read
+ *             hub) is emitted in parts as it is read
  *   record:   32 bits: target within the bucket, gap to the source before (escaped when large)
  *
  * Rows come out in ascending order of target, sources ascending, every node once (a long row in
  * parts); pieces are of 2^16 targets at most. Cost: two sweeps when the counts are not known, else
  * one; 4 bytes per edge of disk, none when that much memory is left; O(n + m) time.
  *
- * Memory: all that is left in the budget but an eighth, which is for the taker and the sweep; in
+ * Memory: all that is left in the budget but an eighth, which is for the sink and the sweep; in
  * the first half not more than a half. Less is only slower, down to HS_REVERSE_MIN_BYTES and 12
  * bytes per HS_SWEEP_RUN nodes: then HS_LIMIT. The second half goes by budget->n_threads; only the
- * calling thread calls the taker and touches the budget. Disk is checked before anything is
+ * calling thread calls the sink and touches the budget. Disk is checked before anything is
  * written. */
 #ifndef HS_GRAPH_REVERSE_H
 #define HS_GRAPH_REVERSE_H
@@ -32,7 +32,7 @@ struct hs_reverse_options {
 };
 
 hs_status hs_reverse(const struct hs_sweep *forward, const struct hs_reverse_options *options,
-                     const struct hs_piece_taker *taker, struct hs_error *err);
+                     const struct hs_piece_sink *sink, struct hs_error *err);
 
 /* Upper bound on the disk it needs. */
 uint64_t hs_reverse_disk_bytes(const struct hs_sweep *forward);

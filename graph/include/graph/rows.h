@@ -26,12 +26,12 @@ struct hs_rows {
     const uint32_t *target;
 };
 
-struct hs_row_taker {
-    hs_status (*take)(void *context, const struct hs_rows *rows, struct hs_error *err);
+struct hs_row_sink {
+    hs_status (*put)(void *context, const struct hs_rows *rows, struct hs_error *err);
     void *context;
 };
 
-/* What a sweep will give: nodes, those of the tree among them, and at most so many edges. HS_LIMIT
+/* What a sweep will emit: nodes, those of the tree among them, and at most so many edges. HS_LIMIT
  * for graphs that struct hs_graph has no room for. */
 struct hs_row_counts {
     uint32_t n_nodes, n_tree;
@@ -40,9 +40,9 @@ struct hs_row_counts {
 hs_status hs_rows_count(const struct hs_row_source *source, struct hs_row_counts *ret,
                         struct hs_error *err);
 
-/* Gives all rows to the taker, ends at its first failure. HS_FORMAT when the snapshot has other
+/* Emits all rows to the sink, ends at its first failure. HS_FORMAT when the snapshot has other
  * nodes or more edges than its trailer says. */
 hs_status hs_rows_sweep(const struct hs_row_source *source, const struct hs_progress *progress,
-                        const struct hs_row_taker *taker, struct hs_error *err);
+                        const struct hs_row_sink *sink, struct hs_error *err);
 
 #endif

@@ -28,14 +28,14 @@ struct hs_piece {
 };
 
 /* Borrowed, valid during the call that gets it. */
-struct hs_piece_taker {
-    hs_status (*take)(void *context, const struct hs_piece *piece, struct hs_error *err);
+struct hs_piece_sink {
+    hs_status (*put)(void *context, const struct hs_piece *piece, struct hs_error *err);
     void *context;
 };
 
-/* Something that can be swept any number of times, and gives the same each time. */
+/* Something that can be swept any number of times, with the same rows each time. */
 struct hs_sweep {
-    hs_status (*run)(const void *context, const struct hs_piece_taker *taker, struct hs_error *err);
+    hs_status (*run)(const void *context, const struct hs_piece_sink *sink, struct hs_error *err);
     const void *context;
     uint64_t n_nodes, n_tree;
     uint64_t max_edges; /* never more than these */

@@ -69,32 +69,32 @@ uint64_t hs_passes_min_bytes(uint64_t n_nodes, uint64_t n_tree);
 /* ---- what follows from it, node by node in ascending order ---- */
 
 /* Every node once: its immediate dominator, HS_NO_NODE for node 0 and unreached ones. */
-struct hs_idom_taker {
-    hs_status (*take)(void *context, hs_node node, hs_node idom, struct hs_error *err);
+struct hs_idom_sink {
+    hs_status (*put)(void *context, hs_node node, hs_node idom, struct hs_error *err);
     void *context;
 };
-hs_status hs_passes_idoms(const struct hs_passes *passes, const struct hs_idom_taker *taker,
+hs_status hs_passes_idoms(const struct hs_passes *passes, const struct hs_idom_sink *sink,
                           struct hs_error *err);
 
 /* What each block weighs, given node by node (nodes of the root tree weigh nothing). */
 struct hs_weight_source {
     hs_status (*run)(const void *context,
-                     hs_status (*take)(void *taker, hs_node node, uint64_t words, bool is_static,
-                                       struct hs_error *err),
-                     void *taker, struct hs_error *err);
+                     hs_status (*put)(void *sink, hs_node node, uint64_t words, bool is_static,
+                                      struct hs_error *err),
+                     void *sink, struct hs_error *err);
     const void *context;
 };
 struct hs_weight_source hs_weights_of_snap(const struct hs_snap *snap);
 
 /* Every node once: what it retains; zero for unreached ones. */
-struct hs_retained_taker {
-    hs_status (*take)(void *context, hs_node node, const struct hs_sizes *retained,
-                      struct hs_error *err);
+struct hs_retained_sink {
+    hs_status (*put)(void *context, hs_node node, const struct hs_sizes *retained,
+                     struct hs_error *err);
     void *context;
 };
 hs_status hs_passes_retained(const struct hs_passes *passes, const struct hs_weight_source *weights,
                              const struct hs_progress *progress,
-                             const struct hs_retained_taker *taker, struct hs_error *err);
+                             const struct hs_retained_sink *sink, struct hs_error *err);
 
 /* What every node of the root tree reaches, as hs_reachable_find (dominator/reachable.h): *ret has
  * n_tree entries, freed with hs_free. The passes must be of the edges that reachable sizes follow,

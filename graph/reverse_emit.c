@@ -1,9 +1,9 @@
-/* The second half of a reversal: buckets are sorted in slots, by any thread, and given in order by
- * the calling one, which sorts, too, while it would have to wait.
+/* The second half of a reversal: buckets are sorted in slots, by any thread, and emitted in order
+ * by the calling one, which also sorts while it would otherwise have to wait.
  *
  *   slot:     counters of a bucket's targets, then their sources
- *   given:    buckets below it are given away: bucket i is sorted in slot i % n_slots once
- *             i < given + n_slots */
+ *   emitted:  buckets before this one have been emitted. Bucket i is sorted in slot i % n_slots,
+ *             which is free once i < emitted + n_slots */
 #include <pthread.h>
 #include <string.h>
 
@@ -11,8 +11,8 @@
 #include "graph/pages.h"
 #include "reverse_parts.h"
 
-#define GIVE_NODES ((uint32_t)1 << 14)
-#define GIVE_TARGETS ((uint64_t)1 << 16)
+#define EMIT_NODES ((uint32_t)1 << 14)
+#define EMIT_TARGETS ((uint64_t)1 << 16)
 #define WINDOW ((uint32_t)1 << 15) /* targets of too large a bucket that are counted at a time */
 
 /* Rows of targets [first, first + n) of a bucket. */
@@ -31,12 +31,12 @@ struct slot {
     struct hs_error err;
 };
 
-struct giving {
-    const struct hs_reverse_giving *of;
+struct emission {
+    const struct hs_reverse_emission *of;
     const struct hs_reverse_buckets *buckets;
-    uint64_t *begin;   /* owned: of the piece being given */
+    uint64_t *begin;   /* owned: of the piece being emitted */
     hs_node *target;   /* owned */
-    uint64_t *nothing; /* owned: GIVE_NODES + 1 zeros */
+    uint64_t *nothing; /* owned: EMIT_NODES + 1 zeros */
     uint64_t *window;  /* owned */
     uint64_t told;
     struct slot slots[HS_REVERSE_MAX_SLOTS];
@@ -44,13 +44,13 @@ struct giving {
     pthread_t threads[HS_REVERSE_MAX_SLOTS];
     pthread_mutex_t mutex;
     pthread_cond_t changed;
-    uint32_t next, given; /* buckets */
+    uint32_t next, emitted; /* buckets */
     bool stops;
 };
 
-uint64_t hs_reverse_give_bytes(void)
+uint64_t hs_reverse_emit_bytes(void)
 {
-    return (2 * ((uint64_t)GIVE_NODES + 1) + GIVE_TARGETS + WINDOW) * sizeof(uint64_t);
+    return (2 * ((uint64_t)EMIT_NODES + 1) + EMIT_TARGETS + WINDOW) * sizeof(uint64_t);
 }
 
 /* ---- sorting ---- */
@@ -68,7 +68,7 @@ static hs_status bucket_count(struct hs_reverse_reader reader, unsigned shift,
             return HS_OK;
         struct hs_reverse_reader at = reader;
         while (at.at != at.stop) {
-            uint32_t target = hs_reverse_take(&at, shift) - rows->first;
+            uint32_t target = hs_reverse_next(&at, shift) - rows->first;
             if (target < rows->n) /* wraps where it is smaller */
                 count[target]++;
         }
@@ -83,7 +83,7 @@ static void scatter_span(struct hs_reverse_reader *reader, unsigned shift, bool 
     uint64_t *wide = rows->sources;
 
     while (reader->at != reader->stop) {
-        uint32_t target = hs_reverse_take(reader, shift) - rows->first;
+        uint32_t target = hs_reverse_next(reader, shift) - rows->first;
         if (target >= rows->n)
             continue;
         uint32_t place = end[target]++;
@@ -96,7 +96,7 @@ static void scatter_span(struct hs_reverse_reader *reader, unsigned shift, bool 
 
 /* The counters become begins, and then, as sources are put, ends. `loaded` is NULL, or all records
  * one behind the other. */
-static hs_status bucket_scatter(const struct giving *g, const struct hs_reverse_bucket *bucket,
+static hs_status bucket_scatter(const struct emission *g, const struct hs_reverse_bucket *bucket,
                                 const uint32_t *loaded, struct slot *slot, struct hs_error *err)
 {
     struct hs_reverse_reader reader = hs_reverse_read(g->buckets, bucket, slot->buffer, false);
@@ -125,7 +125,7 @@ static hs_status bucket_scatter(const struct giving *g, const struct hs_reverse_
 
 /* Sorts some targets of a bucket: hs_reverse_cost of them fits into the slot. Where there is room
  * for the records behind it, too, they are read once. */
-static hs_status slot_sort(const struct giving *g, const struct hs_reverse_bucket *bucket,
+static hs_status slot_sort(const struct emission *g, const struct hs_reverse_bucket *bucket,
                            uint32_t first, uint32_t n, struct slot *slot, struct hs_error *err)
 {
     uint32_t *end = (uint32_t *)slot->memory;
@@ -143,7 +143,7 @@ static hs_status slot_sort(const struct giving *g, const struct hs_reverse_bucke
     return bucket_scatter(g, bucket, loaded, slot, err);
 }
 
-static hs_status bucket_sort(const struct giving *g, uint32_t i, struct slot *slot,
+static hs_status bucket_sort(const struct emission *g, uint32_t i, struct slot *slot,
                              struct hs_error *err)
 {
     const struct hs_reverse_bucket *bucket = &g->buckets->buckets[i];
@@ -157,43 +157,43 @@ static hs_status bucket_sort(const struct giving *g, uint32_t i, struct slot *sl
     return HS_OK;
 }
 
-/* ---- giving ---- */
+/* ---- emitting ---- */
 
-static hs_status give_piece(struct giving *g, const struct hs_piece *piece, struct hs_error *err)
+static hs_status emit_piece(struct emission *g, const struct hs_piece *piece, struct hs_error *err)
 {
     uint64_t n = piece->begin[piece->n];
     const struct hs_reverse_options *options = g->of->options;
 
     HS_TRY(hs_progress_tell(options->progress, options->phase, g->told, g->of->total, err));
     g->told += n;
-    return g->of->taker->take(g->of->taker->context, piece, err);
+    return g->of->sink->put(g->of->sink->context, piece, err);
 }
 
 /* Nodes without in-edges. */
-static hs_status give_nothing(struct giving *g, hs_node first, uint64_t n, struct hs_error *err)
+static hs_status emit_nothing(struct emission *g, hs_node first, uint64_t n, struct hs_error *err)
 {
     while (n != 0) {
-        uint32_t part = n < GIVE_NODES ? (uint32_t)n : GIVE_NODES;
+        uint32_t part = n < EMIT_NODES ? (uint32_t)n : EMIT_NODES;
         const struct hs_piece piece = {
             .first = first, .n = part, .begin = g->nothing, .target = g->target};
-        HS_TRY(give_piece(g, &piece, err));
+        HS_TRY(emit_piece(g, &piece, err));
         first += part;
         n -= part;
     }
     return HS_OK;
 }
 
-static hs_status give_part(struct giving *g, hs_node node, uint64_t of_row, uint64_t n,
+static hs_status emit_part(struct emission *g, hs_node node, uint64_t of_row, uint64_t n,
                            struct hs_error *err)
 {
     const uint64_t begin[2] = {0, n};
     const struct hs_piece piece = {
         .first = node, .n = 1, .of_row = of_row, .begin = begin, .target = g->target};
-    return give_piece(g, &piece, err);
+    return emit_piece(g, &piece, err);
 }
 
 /* The sources at [from, to) of a slot, made 64 bits wide. */
-static void copy_sources(const struct giving *g, const struct sorted *rows, uint32_t from,
+static void copy_sources(const struct emission *g, const struct sorted *rows, uint32_t from,
                          uint32_t to, hs_node *out)
 {
     const uint32_t *narrow = rows->sources;
@@ -204,38 +204,38 @@ static void copy_sources(const struct giving *g, const struct sorted *rows, uint
             *out++ = narrow[i];
 }
 
-static hs_status give_long_row(struct giving *g, const struct sorted *rows, hs_node node,
+static hs_status emit_long_row(struct emission *g, const struct sorted *rows, hs_node node,
                                uint32_t begin, uint32_t end, struct hs_error *err)
 {
     for (uint32_t at = begin; at < end;) {
-        uint32_t to = end - at < GIVE_TARGETS ? end : at + (uint32_t)GIVE_TARGETS;
+        uint32_t to = end - at < EMIT_TARGETS ? end : at + (uint32_t)EMIT_TARGETS;
         copy_sources(g, rows, at, to, g->target);
-        HS_TRY(give_part(g, node, end - begin, to - at, err));
+        HS_TRY(emit_part(g, node, end - begin, to - at, err));
         at = to;
     }
     return HS_OK;
 }
 
-static hs_status give_rows(struct giving *g, const struct hs_reverse_bucket *bucket,
+static hs_status emit_rows(struct emission *g, const struct hs_reverse_bucket *bucket,
                            const struct sorted *rows, struct hs_error *err)
 {
     hs_node first = bucket->first + rows->first;
 
     for (uint32_t i = 0; i < rows->n;) {
         uint32_t from = i == 0 ? 0 : rows->end[i - 1], n = 0;
-        while (n < GIVE_NODES && i + n < rows->n && rows->end[i + n] - from <= GIVE_TARGETS) {
+        while (n < EMIT_NODES && i + n < rows->n && rows->end[i + n] - from <= EMIT_TARGETS) {
             n++;
             g->begin[n] = rows->end[i + n - 1] - from;
         }
         if (n == 0) {
-            HS_TRY(give_long_row(g, rows, first + i, from, rows->end[i], err));
+            HS_TRY(emit_long_row(g, rows, first + i, from, rows->end[i], err));
             i++;
             continue;
         }
         copy_sources(g, rows, from, rows->end[i + n - 1], g->target);
         const struct hs_piece piece = {
             .first = first + i, .n = n, .begin = g->begin, .target = g->target};
-        HS_TRY(give_piece(g, &piece, err));
+        HS_TRY(emit_piece(g, &piece, err));
         i += n;
     }
     return HS_OK;
@@ -243,8 +243,8 @@ static hs_status give_rows(struct giving *g, const struct hs_reverse_bucket *buc
 
 /* ---- buckets that a slot cannot sort ---- */
 
-/* One target with more sources than a slot has room for: they are given as they are read. */
-static hs_status give_hub(struct giving *g, const struct hs_reverse_bucket *bucket, uint32_t hub,
+/* One target with more sources than a slot has room for: they are emitted as they are read. */
+static hs_status emit_hub(struct emission *g, const struct hs_reverse_bucket *bucket, uint32_t hub,
                           uint64_t n_row, struct slot *slot, struct hs_error *err)
 {
     struct hs_reverse_reader reader = hs_reverse_read(g->buckets, bucket, slot->buffer, false);
@@ -256,20 +256,20 @@ static hs_status give_hub(struct giving *g, const struct hs_reverse_bucket *buck
         if (!more)
             break;
         while (reader.at != reader.stop) {
-            if (hs_reverse_take(&reader, bucket->shift) != hub)
+            if (hs_reverse_next(&reader, bucket->shift) != hub)
                 continue;
             g->target[n++] = reader.source;
-            if (n == GIVE_TARGETS) {
-                HS_TRY(give_part(g, bucket->first + hub, n_row, n, err));
+            if (n == EMIT_TARGETS) {
+                HS_TRY(emit_part(g, bucket->first + hub, n_row, n, err));
                 n = 0;
             }
         }
     }
-    return n == 0 ? HS_OK : give_part(g, bucket->first + hub, n_row, n, err);
+    return n == 0 ? HS_OK : emit_part(g, bucket->first + hub, n_row, n, err);
 }
 
 /* Counts the targets [first, first + n) alone; 64 bits, because one of them may be a hub. */
-static hs_status window_count(const struct giving *g, const struct hs_reverse_bucket *bucket,
+static hs_status window_count(const struct emission *g, const struct hs_reverse_bucket *bucket,
                               uint32_t first, uint32_t n, uint64_t *count, struct slot *slot,
                               struct hs_error *err)
 {
@@ -282,7 +282,7 @@ static hs_status window_count(const struct giving *g, const struct hs_reverse_bu
         if (!more)
             return HS_OK;
         while (reader.at != reader.stop) {
-            uint32_t target = hs_reverse_take(&reader, bucket->shift) - first;
+            uint32_t target = hs_reverse_next(&reader, bucket->shift) - first;
             if (target < n)
                 count[target]++;
         }
@@ -290,7 +290,7 @@ static hs_status window_count(const struct giving *g, const struct hs_reverse_bu
 }
 
 /* Targets [first, first + n): as many at a time as there is room for. */
-static hs_status window_give(struct giving *g, const struct hs_reverse_bucket *bucket,
+static hs_status window_emit(struct emission *g, const struct hs_reverse_bucket *bucket,
                              uint32_t first, uint32_t n, const uint64_t *count, struct slot *slot,
                              struct hs_error *err)
 {
@@ -301,50 +301,51 @@ static hs_status window_give(struct giving *g, const struct hs_reverse_bucket *b
                                           g->of->source_bytes) <= g->of->slot_bytes)
             n_records += count[end++];
         if (end == i) {
-            HS_TRY(give_hub(g, bucket, first + i, count[i], slot, err));
+            HS_TRY(emit_hub(g, bucket, first + i, count[i], slot, err));
             i++;
             continue;
         }
         if (n_records == 0) {
-            HS_TRY(give_nothing(g, bucket->first + first + i, end - i, err));
+            HS_TRY(emit_nothing(g, bucket->first + first + i, end - i, err));
         } else {
             HS_TRY(slot_sort(g, bucket, first + i, end - i, slot, err));
-            HS_TRY(give_rows(g, bucket, &slot->rows, err));
+            HS_TRY(emit_rows(g, bucket, &slot->rows, err));
         }
         i = end;
     }
     return HS_OK;
 }
 
-static hs_status give_oversize(struct giving *g, const struct hs_reverse_bucket *bucket,
+static hs_status emit_oversize(struct emission *g, const struct hs_reverse_bucket *bucket,
                                struct slot *slot, struct hs_error *err)
 {
     for (uint32_t first = 0; first < bucket->n;) {
         uint32_t n = bucket->n - first < WINDOW ? bucket->n - first : WINDOW;
         HS_TRY(window_count(g, bucket, first, n, g->window, slot, err));
-        HS_TRY(window_give(g, bucket, first, n, g->window, slot, err));
+        HS_TRY(window_emit(g, bucket, first, n, g->window, slot, err));
         first += n;
     }
     hs_reverse_drop(g->buckets, bucket);
     return HS_OK;
 }
 
-static hs_status bucket_give(struct giving *g, uint32_t i, struct slot *slot, struct hs_error *err)
+static hs_status bucket_emit(struct emission *g, uint32_t i, struct slot *slot,
+                             struct hs_error *err)
 {
     const struct hs_reverse_bucket *bucket = &g->buckets->buckets[i];
     if (slot->is_sorted)
-        return give_rows(g, bucket, &slot->rows, err);
+        return emit_rows(g, bucket, &slot->rows, err);
     if (bucket->n_records == 0)
-        return give_nothing(g, bucket->first, bucket->n, err);
-    return give_oversize(g, bucket, slot, err);
+        return emit_nothing(g, bucket->first, bucket->n, err);
+    return emit_oversize(g, bucket, slot, err);
 }
 
 /* ---- threads ---- */
 
 /* Sorts the next bucket, if there is one and a slot for it. Called and left with the mutex. */
-static bool giving_sort_next(struct giving *g)
+static bool emission_sort_next(struct emission *g)
 {
-    if (g->next == g->buckets->n || g->next - g->given >= g->of->n_slots)
+    if (g->next == g->buckets->n || g->next - g->emitted >= g->of->n_slots)
         return false;
     uint32_t i = g->next++;
     struct slot *slot = &g->slots[i % g->of->n_slots];
@@ -361,22 +362,22 @@ static bool giving_sort_next(struct giving *g)
 
 static void *giving_thread(void *context)
 {
-    struct giving *g = context;
+    struct emission *g = context;
 
     (void)pthread_mutex_lock(&g->mutex);
     while (!g->stops && g->next != g->buckets->n)
-        if (!giving_sort_next(g))
+        if (!emission_sort_next(g))
             (void)pthread_cond_wait(&g->changed, &g->mutex);
     (void)pthread_mutex_unlock(&g->mutex);
     return NULL;
 }
 
 /* Waits for a sorted bucket, or sorts others meanwhile. */
-static hs_status giving_wait(struct giving *g, struct slot *slot, struct hs_error *err)
+static hs_status emission_wait(struct emission *g, struct slot *slot, struct hs_error *err)
 {
     (void)pthread_mutex_lock(&g->mutex);
     while (!slot->is_ready)
-        if (!giving_sort_next(g))
+        if (!emission_sort_next(g))
             (void)pthread_cond_wait(&g->changed, &g->mutex);
     (void)pthread_mutex_unlock(&g->mutex);
     if (slot->status != HS_OK)
@@ -384,30 +385,30 @@ static hs_status giving_wait(struct giving *g, struct slot *slot, struct hs_erro
     return slot->status;
 }
 
-static hs_status giving_run(struct giving *g, struct hs_error *err)
+static hs_status emission_run(struct emission *g, struct hs_error *err)
 {
     for (uint32_t i = 0; i < g->buckets->n; i++) {
         struct slot *slot = &g->slots[i % g->of->n_slots];
-        HS_TRY(giving_wait(g, slot, err));
-        HS_TRY(bucket_give(g, i, slot, err));
+        HS_TRY(emission_wait(g, slot, err));
+        HS_TRY(bucket_emit(g, i, slot, err));
         (void)pthread_mutex_lock(&g->mutex);
         slot->is_ready = false;
-        g->given = i + 1;
+        g->emitted = i + 1;
         (void)pthread_cond_broadcast(&g->changed);
         (void)pthread_mutex_unlock(&g->mutex);
     }
     return HS_OK;
 }
 
-static hs_status giving_init(struct giving *g, struct hs_error *err)
+static hs_status emission_init(struct emission *g, struct hs_error *err)
 {
     void *memory;
 
-    HS_TRY(hs_alloc((size_t)GIVE_NODES + 1, sizeof *g->begin, &memory, err));
+    HS_TRY(hs_alloc((size_t)EMIT_NODES + 1, sizeof *g->begin, &memory, err));
     g->begin = memory;
-    HS_TRY(hs_alloc((size_t)GIVE_NODES + 1, sizeof *g->nothing, &memory, err));
+    HS_TRY(hs_alloc((size_t)EMIT_NODES + 1, sizeof *g->nothing, &memory, err));
     g->nothing = memory;
-    HS_TRY(hs_alloc(GIVE_TARGETS, sizeof *g->target, &memory, err));
+    HS_TRY(hs_alloc(EMIT_TARGETS, sizeof *g->target, &memory, err));
     g->target = memory;
     HS_TRY(hs_alloc(WINDOW, sizeof *g->window, &memory, err));
     g->window = memory;
@@ -422,7 +423,7 @@ static hs_status giving_init(struct giving *g, struct hs_error *err)
     return HS_OK;
 }
 
-static void giving_fini(struct giving *g)
+static void emission_fini(struct emission *g)
 {
     (void)pthread_mutex_lock(&g->mutex);
     g->stops = true;
@@ -442,19 +443,19 @@ static void giving_fini(struct giving *g)
     (void)pthread_mutex_destroy(&g->mutex);
 }
 
-hs_status hs_reverse_give(const struct hs_reverse_giving *giving, struct hs_error *err)
+hs_status hs_reverse_emit(const struct hs_reverse_emission *emission, struct hs_error *err)
 {
-    struct giving g = {.of = giving, .buckets = giving->buckets, .told = giving->told};
+    struct emission g = {.of = emission, .buckets = emission->buckets, .told = emission->told};
 
-    assert(giving->n_slots >= 1 && giving->n_slots <= HS_REVERSE_MAX_SLOTS);
+    assert(emission->n_slots >= 1 && emission->n_slots <= HS_REVERSE_MAX_SLOTS);
     (void)pthread_mutex_init(&g.mutex, NULL);
     (void)pthread_cond_init(&g.changed, NULL);
-    hs_status status = giving_init(&g, err);
-    while (status == HS_OK && g.n_threads < giving->n_threads - 1 &&
+    hs_status status = emission_init(&g, err);
+    while (status == HS_OK && g.n_threads < emission->n_threads - 1 &&
            pthread_create(&g.threads[g.n_threads], NULL, giving_thread, &g) == 0)
         g.n_threads++; /* without them it is only slower */
     if (status == HS_OK)
-        status = giving_run(&g, err);
-    giving_fini(&g);
+        status = emission_run(&g, err);
+    emission_fini(&g);
     return status;
 }
