@@ -36,6 +36,7 @@ RULES = {
     "assertions": "at least 10 assertions per 1000 lines in graph, dominator and format",
     "marker": "no notes to self: do it, or state it as a limit",
     "machine-path": "no path of one machine: make it relative or take it as an argument",
+    "doc-path": "a file that a document or a comment names exists",
     "stale-exception": "delete the exception: nothing needs it",
 }
 
@@ -166,6 +167,9 @@ TEXT_SUFFIXES = (".c", ".h", ".sh", ".py", ".ml", ".mli", ".cmake", ".txt", ".md
 PROSE_SUFFIXES = (".md", ".json", ".txt")
 SKIPPED_DIRS = {".git", "__pycache__", "corpus", "golden"}
 
+DOC_PATH = re.compile(r"(?<![\w./-])[a-z][\w-]*(?:/[\w-]+)+\.(?:c|h|sh|py|md|ml)\b")
+DOC_FOLDERS = {"bench", "docs", "scripts", "tests"}
+FOREIGN_FOLDERS = {"arch"} # of the kernel's tree, as comments name it
 MARKER = re.compile(r"\b(?:TO" + "DO|FIX" + "ME|XX" + "X|HA" + r"CK)\b")
 MACHINE_PATH = re.compile(r"(?<![\w.}$*/])/(?:root|work|Users|home/[a-z]\w*|tmp/[\w.-]*/)(?![\w-])")
 
@@ -388,6 +392,7 @@ class Lint:
             self.check_names(source)
         self.check_shares()
         self.check_file_names()
+        self.check_paths()
         self.check_circles()
         self.check_assertions()
         if self.with_format:
@@ -667,6 +672,26 @@ class Lint:
             if words[0] == "typedef" and words[1:2] in (["struct"], ["union"]):
                 message = "write 'struct hs_thing' where it is used"
                 self.report(source.path, statement[0].line, "struct-typedef", message)
+
+    def check_paths(self):
+        """What begins with the name of a floor's folder is a path of ours, or the end of one. Not
+        in fenced lines, which show other programs, nor where a name is left open (NAME_test.c)."""
+        paths = [path for path, _ in self.texts]
+        folders = {word for folder in FLOORS for word in folder.split("/")} | DOC_FOLDERS
+        known = {p[i:] for p in paths for i in range(len(p)) if i == 0 or p[i - 1] == "/"}
+        mentions = [(s.path, t.line + t.text.count("\n", 0, m.start()), m.group())
+                    for s in self.sources for t in s.tokens if t.kind == "comment"
+                    for m in DOC_PATH.finditer(t.text)]
+        for path, text in self.texts:
+            fenced = False
+            for line, words in enumerate(text.split("\n") if path.endswith(".md") else [], 1):
+                fenced ^= words.lstrip().startswith("```")
+                if not fenced:
+                    mentions += [(path, line, m.group()) for m in DOC_PATH.finditer(words)]
+        for path, line, name in mentions:
+            ours = name.split("/")[0] in folders - FOREIGN_FOLDERS and "NAME" not in name
+            if ours and name not in known:
+                self.report(path, line, "doc-path", "'%s': there is no such file" % name)
 
     def check_file_names(self):
         """Beside a file, in its floor's folder, by its public prefix: one of these must answer."""

@@ -187,6 +187,14 @@ CASES = {
          {"scripts/a.sh": "cd ./ro" + "ot/x $HOME/wo" + "rk/y\n"}),
         ({"docs/a.md": "see /" + "home/ann/x\n"}, {"docs/a.md": "see home/ann and /proc/1/maps\n"}),
     ],
+    "doc-path": [
+        ({"docs/a.md": "see `graph/b.c`\n", "graph/a.c": function()},
+         {"docs/a.md": "see `graph/a.c`, `runtime/b.c`\n```\ngraph/b.c\n```\n",
+          "graph/a.c": function()}),
+        ({"graph/a.c": "/* As\n * graph/b.h says. */\n" + function()},
+         {"graph/a.c": "/* As graph/b.h says. */\n" + function(),
+          "graph/include/graph/b.h": header("/* f. */\nvoid hs_f(void);\n", "HS_GRAPH_B_H")}),
+    ],
     "stale-exception": [
         ({"scripts/lint-exceptions.txt": "graph/a.c:f goto a reason\n", "graph/a.c": function()},
          {"scripts/lint-exceptions.txt": "graph/a.c:f banned a reason\n",

@@ -1,4 +1,4 @@
-/* An OCaml program's two heaps as one graph: that of its collector, walked precisely by capture,
+/* An OCaml program's two heaps as one graph: that of its collector, walked precisely by ocaml,
  * and what its C code has from malloc, walked here.
  *
  *   OCaml -> C   custom blocks (bigarrays, channels, ...) and abstract ones: their words are taken

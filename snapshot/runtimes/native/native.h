@@ -1,4 +1,4 @@
-/* One native dump: what its parts share. Private to snapshot/native.
+/* One native dump: what its parts share. Private to snapshot/runtimes/native.
  *
  *   before the stop   prepare.c: objects, debug files, frame tables; a rehearsal of the copy
  *   stopped           copy.c: registers, mappings, all private writable memory

@@ -8,7 +8,7 @@
 struct hs_elf;       /* symbols/elf.h */
 struct hs_cfi;       /* symbols/cfi.h */
 struct hs_dwarf_box; /* symbols/dwarf_box.h */
-struct hs_image;     /* capture/image.h */
+struct hs_image;     /* process/image.h */
 
 struct hs_object {
     struct hs_elf *elf;   /* owned */
@@ -25,7 +25,7 @@ struct hs_object {
     uint8_t *loaded; /* owned; NULL: read from the file */
     size_t n_loaded_bytes;
     char *why;          /* owned; NULL as above */
-    struct hs_cfi *cfi; /* owned: opened by whoever unwinds first (capture/unwind.h) */
+    struct hs_cfi *cfi; /* owned: opened by whoever unwinds first (process/unwind.h) */
     bool cfi_tried;     /* NULL above then means that there is none */
 };
 

@@ -4,7 +4,7 @@
 
 #include "ocaml/dump.h"
 
-/* A native OCaml 4 program goes to hs_dump (capture/dump.h), everything else to hs_native_dump. */
+/* A native OCaml 4 program goes to hs_dump (ocaml/dump.h), everything else to hs_native_dump. */
 hs_status hs_dump_process(const struct hs_dump_options *options, struct hs_out *out,
                           struct hs_dump_report *ret, struct hs_error *err);
 

@@ -8,7 +8,7 @@
 #include "process/roots.h"
 #include "snapshot/writer.h"
 
-struct hs_ocaml; /* these four are private to capture */
+struct hs_ocaml; /* these four are private to runtimes/ocaml */
 struct hs_block_map;
 struct hs_ocaml_marks;
 struct hs_ocaml_roots;
