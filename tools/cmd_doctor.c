@@ -4,65 +4,47 @@
 #include "native/native_diagnosis.h"
 #include "tool.h"
 
-enum { CHECK_COLUMN, VERDICT_COLUMN, FOUND_COLUMN, HINT_COLUMN, N_COLUMNS };
-
-static const struct hs_column columns[N_COLUMNS] = {
-    {"name", "CHECK", HS_COLUMN_STRING, 0},
-    {"verdict", "VERDICT", HS_COLUMN_STRING, 0},
-    {"found", "FOUND", HS_COLUMN_STRING, 0},
-    {"hint", "HINT", HS_COLUMN_STRING, HS_COLUMN_DATA_ONLY},
+struct line {
+    const char *name, *verdict, *found, *hint;
 };
 
-static void put_row(struct hs_sheet *sheet, const char *name, const char *verdict,
-                    const char *found, const char *hint)
-{
-    hs_sheet_string(sheet, name);
-    hs_sheet_string(sheet, verdict);
-    hs_sheet_string(sheet, found);
-    hs_sheet_string(sheet, hint);
-}
+#define HS_ROW struct line
+static const struct hs_field fields[] = {
+    HS_COLUMN(1, STRING, name, "CHECK", 0),
+    HS_COLUMN(2, STRING, verdict, "VERDICT", 0),
+    HS_COLUMN(3, STRING, found, "FOUND", 0),
+    HS_COLUMN(4, STRING, hint, "HINT", HS_COLUMN_DATA_ONLY),
+};
+static const struct hs_record record = HS_RECORD(fields);
 
 /* In a table a hint stands in a row of its own below: lines of both side by side fit no screen. */
-static void put_checks(struct hs_sheet *sheet, const struct hs_diagnosis *diagnosis, bool is_table)
+static hs_status put_checks(void *context, struct hs_sink *sink, struct hs_error *err)
 {
+    const struct hs_diagnosis *diagnosis = context;
     for (size_t i = 0; i < diagnosis->n_checks; i++) {
         const struct hs_check *check = &diagnosis->checks[i];
         const char *hint = check->hint[0] != '\0' ? check->hint : NULL;
-        put_row(sheet, check->name, hs_verdict_name(check->verdict), check->found,
-                is_table ? NULL : hint);
-        if (is_table && hint != NULL)
-            put_row(sheet, "", "hint", hint, NULL);
+        struct line line = {check->name, hs_verdict_name(check->verdict), check->found, hint};
+        HS_TRY(hs_sink_row(sink, &line, err));
+        if (sink->is_table && hint != NULL)
+            HS_TRY(hs_sink_row(sink, &(struct line){"", "hint", hint, NULL}, err));
     }
-}
-
-static hs_status print_json(struct hs_tool *tool, struct hs_sheet *sheet,
-                            const struct hs_diagnosis *diagnosis, struct hs_error *err)
-{
-    struct hs_json json;
-    hs_json_init(&json, &tool->out, HS_JSON_PRETTY);
-    hs_json_begin_object(&json, NULL, HS_JSON_BLOCK);
-    hs_json_string(&json, "schema", "heapsnap.doctor/1");
-    hs_json_u64(&json, "pid", (uint64_t)diagnosis->pid);
-    hs_json_bool(&json, "can_dump", hs_diagnosis_refusal(diagnosis) == NULL);
-    HS_TRY(hs_sheet_write_rows(sheet, &json, "checks", err));
-    hs_json_end_object(&json);
-    return hs_json_finish(&json, err);
+    return HS_OK;
 }
 
 static hs_status print_checks(struct hs_tool *tool, const struct hs_invocation *inv,
-                              const struct hs_diagnosis *diagnosis, struct hs_error *err)
+                              struct hs_diagnosis *diagnosis, struct hs_error *err)
 {
-    struct hs_sheet_options options = hs_tool_sheet(tool, inv, 0);
-    struct hs_sheet sheet;
-    options.no_total = true;
-    options.limit = 0;
-    HS_TRY(hs_sheet_init(&sheet, columns, N_COLUMNS, &options, err));
-    put_checks(&sheet, diagnosis, options.format == HS_SHEET_TABLE);
-    hs_status status = hs_tool_format(inv) == HS_FORMAT_JSON
-                           ? print_json(tool, &sheet, diagnosis, err)
-                           : hs_sheet_write(&sheet, &tool->out, err);
-    hs_sheet_fini(&sheet);
-    return status;
+    const struct hs_list checks = {.record = &record, .each = put_checks, .context = diagnosis};
+    bool can_dump = hs_diagnosis_refusal(diagnosis) == NULL;
+    const struct hs_listing listing = {
+        .rows = &checks,
+        .no_total = true,
+        .document = HS_PAIRS(HS_TEXT("schema", "heapsnap.doctor/1"),
+                             HS_COUNT("pid", (uint64_t)diagnosis->pid),
+                             HS_VALUE("can_dump", BOOL, can_dump), HS_ROWS("checks", &checks)),
+    };
+    return hs_tool_list(tool, inv, &listing, err);
 }
 
 hs_status hs_cmd_doctor(struct hs_tool *tool, const struct hs_invocation *inv, struct hs_error *err)

@@ -251,6 +251,14 @@ struct hs_sheet_options hs_tool_sheet(const struct hs_tool *tool, const struct h
     };
 }
 
+hs_status hs_tool_list(struct hs_tool *tool, const struct hs_invocation *inv,
+                       const struct hs_listing *listing, struct hs_error *err)
+{
+    struct hs_sheet_options options = hs_tool_sheet(tool, inv, 0);
+    options.limit = 0; /* a listing chooses its rows itself */
+    return hs_listing_write(listing, options, &tool->out, err);
+}
+
 int hs_exit_code(hs_status status)
 {
     static const int codes[HS_N_STATUS] = {

@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "base/progress.h"
 #include "options.h"
-#include "report/sheet.h"
+#include "report/listing.h"
 #include "report/text.h"
 
 /* The least --memory: code, stacks, and the buffers of any command. */
@@ -62,6 +62,10 @@ uint64_t hs_tool_rows(const struct hs_invocation *inv);
  */
 struct hs_sheet_options hs_tool_sheet(const struct hs_tool *tool, const struct hs_invocation *inv,
                                       uint64_t whole);
+
+/* Writes a listing to the output in the format that is asked for. */
+hs_status hs_tool_list(struct hs_tool *tool, const struct hs_invocation *inv,
+                       const struct hs_listing *listing, struct hs_error *err);
 
 /* Prints a name from the target, made safe for a terminal. */
 hs_status hs_tool_print_clean(struct hs_tool *tool, const char *text, struct hs_error *err);

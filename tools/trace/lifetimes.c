@@ -11,31 +11,42 @@
 
 enum { DEFAULT_PARTS = 3, MAX_PARTS = 10000, CELL_BYTES = 48 };
 
-static const struct hs_column columns[] = {
-    {"samples", "SAMPLES", HS_COLUMN_COUNT, HS_COLUMN_SUMMED},
-    {"percent", "%", HS_COLUMN_PERCENT, HS_COLUMN_SUMMED},
-    {"words", "WORDS", HS_COLUMN_WORDS, HS_COLUMN_SUMMED},
-    {"words_error", "+-", HS_COLUMN_WORDS, 0},
-    {"never_percent", "NEVER", HS_COLUMN_SHARE, 0},
-    {"median_us", "MEDIAN", HS_COLUMN_SECONDS, 0},
-    {"p90_us", "P90", HS_COLUMN_SECONDS, 0},
-    {"mean_us", "MEAN", HS_COLUMN_SECONDS, 0},
-    {"histogram", "LIVES", HS_COLUMN_STRING, 0},
-    {"part_medians_us", "MEDIANS BY BIRTH", HS_COLUMN_STRING, 0},
-    {"estimates", "ESTIMATES", HS_COLUMN_STRING, HS_COLUMN_DATA_ONLY},
-    {"name", "SITE", HS_COLUMN_STRING, HS_COLUMN_FLEXIBLE},
+struct line {
+    const char *name, *estimates, *lives, *medians;
+    struct hs_trace_estimate words;
+    uint64_t samples, never_samples, never_percent, median_us, p90_us, mean_us;
+    const struct hs_list *histogram, *parts;
 };
-enum { N_COLUMNS = sizeof columns / sizeof *columns };
+
+#define HS_ROW struct line
+static const struct hs_field fields[] = {
+    HS_COLUMN(12, STRING, name, "SITE", HS_COLUMN_FLEXIBLE),
+    HS_COLUMN(1, COUNT, samples, "SAMPLES", HS_COLUMN_SUMMED),
+    HS_COLUMN_AS("percent", 2, PERCENT, samples, "%", HS_COLUMN_SUMMED | HS_COLUMN_NOT_JSON),
+    HS_COLUMN_AS("words", 3, WORDS, words.value, "WORDS", HS_COLUMN_SUMMED),
+    HS_COLUMN_AS("words_error", 4, WORDS, words.error, "+-", 0),
+    HS_COLUMN(11, STRING, estimates, "ESTIMATES", HS_COLUMN_DATA_ONLY),
+    HS_FIELD(COUNT, never_samples),
+    HS_COLUMN(5, SHARE, never_percent, "NEVER", HS_COLUMN_NOT_JSON),
+    HS_COLUMN(6, SECONDS, median_us, "MEDIAN", 0),
+    HS_COLUMN(7, SECONDS, p90_us, "P90", 0),
+    HS_COLUMN(8, SECONDS, mean_us, "MEAN", 0),
+    HS_FIELD(LIST, histogram),
+    HS_FIELD(LIST, parts),
+    HS_COLUMN_AS("histogram", 9, STRING, lives, "LIVES", HS_COLUMN_NOT_JSON),
+    HS_COLUMN_AS("part_medians_us", 10, STRING, medians, "MEDIANS BY BIRTH", HS_COLUMN_NOT_JSON),
+};
+static const struct hs_record record = HS_RECORD(fields);
 
 struct lives {
-    struct hs_tool *tool;
     const struct hs_trace_look *look;
     const struct hs_trace_rows *rows;
     const struct hs_trace_order *order;
     const struct hs_lifetimes *lifetimes;
     struct hs_trace_row others;
-    unsigned first_bucket, end_bucket; /* that any row uses */
-    struct hs_buffer text, name;
+    unsigned first_bucket, end_bucket;    /* that any row uses */
+    size_t at;                            /* the row that is put */
+    struct hs_buffer text, medians, name; /* owned */
 };
 
 static const uint64_t *histogram_of(const struct lives *lives, size_t row)
@@ -103,7 +114,7 @@ static hs_status list_histogram(struct lives *lives, size_t row, struct hs_error
 
 static hs_status list_medians(struct lives *lives, size_t row, bool is_table, struct hs_error *err)
 {
-    lives->text.n_bytes = 0;
+    lives->medians.n_bytes = 0;
     for (size_t p = 1; p <= lives->lifetimes->n_parts; p++) {
         const struct hs_lifetime_part *part = hs_lifetimes_of(lives->lifetimes, row, p);
         char cell[CELL_BYTES];
@@ -116,182 +127,117 @@ static hs_status list_medians(struct lives *lives, size_t row, bool is_table, st
         else
             (void)snprintf(cell, sizeof cell, "%llu", (unsigned long long)part->median_us);
         if (p != 1)
-            HS_TRY(put_text(&lives->text, is_table ? " | " : ",", err));
-        HS_TRY(put_text(&lives->text, cell, err));
+            HS_TRY(put_text(&lives->medians, is_table ? " | " : ",", err));
+        HS_TRY(put_text(&lives->medians, cell, err));
     }
     return HS_OK;
 }
 
-static void put_figures(struct hs_sheet *sheet, const struct lives *lives,
-                        const struct hs_trace_row *row, uint64_t p90_us)
+static struct line line_of(const struct lives *lives, const struct hs_trace_row *row)
 {
-    struct hs_trace_estimate words = hs_trace_words(&lives->look->scale, row->all.n_samples);
-    hs_sheet_u64(sheet, row->all.n_samples);
-    hs_sheet_u64(sheet, row->all.n_samples);
-    hs_sheet_u64(sheet, words.value);
-    hs_sheet_u64(sheet, words.error);
-    hs_sheet_u64(sheet, hs_trace_share(row->live.n_samples, row->all.n_samples));
-    hs_sheet_u64(sheet, row->median_us);
-    hs_sheet_u64(sheet, p90_us);
-    hs_sheet_u64(sheet, hs_trace_row_mean_us(row));
+    return (struct line){
+        .samples = row->all.n_samples,
+        .words = hs_trace_words(&lives->look->scale, row->all.n_samples),
+        .estimates = hs_trace_scale_name(&lives->look->scale),
+        .never_samples = row->live.n_samples,
+        .never_percent = hs_trace_share(row->live.n_samples, row->all.n_samples),
+        .median_us = row->median_us,
+        .p90_us = HS_UNKNOWN,
+        .mean_us = hs_trace_row_mean_us(row),
+    };
 }
 
-static hs_status put_row(struct hs_sheet *sheet, struct lives *lives, size_t at, bool is_table,
-                         struct hs_error *err)
+static uint64_t us_of(uint64_t us)
 {
-    const struct hs_trace_row *row = &lives->rows->rows[at];
-    put_figures(sheet, lives, row, hs_lifetimes_of(lives->lifetimes, at, 0)->p90_us);
-    lives->text.n_bytes = 0;
-    HS_TRY(is_table ? draw_histogram(lives, at, err) : list_histogram(lives, at, err));
-    hs_sheet_string(sheet, (const char *)lives->text.bytes);
-    HS_TRY(list_medians(lives, at, is_table, err));
-    hs_sheet_string(sheet, (const char *)lives->text.bytes);
-    hs_sheet_string(sheet, hs_trace_scale_name(&lives->look->scale));
-    HS_TRY(hs_trace_order_name(lives->look, lives->rows, row, &lives->name, err));
-    hs_sheet_string(sheet, (const char *)lives->name.bytes);
-    return HS_OK;
+    return us == HS_NO_QUANTILE ? HS_UNKNOWN : us;
 }
 
-/* What has no row of its own, and the sum. */
-static void put_closing(struct hs_sheet *sheet, const struct lives *lives)
+static hs_status put_parts(void *context, struct hs_sink *sink, struct hs_error *err)
 {
-    const struct hs_trace_row *others = &lives->others, *total = &lives->rows->total;
-    struct hs_trace_estimate words = hs_trace_words(&lives->look->scale, others->all.n_samples);
-    uint64_t sums[N_COLUMNS] = {others->all.n_samples, others->all.n_samples, words.value};
-    if (lives->order->n < lives->rows->n)
-        hs_sheet_fold(sheet, lives->rows->n - lives->order->n, sums);
-    hs_sheet_close_rows(sheet);
-    words = hs_trace_words(&lives->look->scale, total->all.n_samples);
-    hs_sheet_u64(sheet, total->all.n_samples);
-    hs_sheet_u64(sheet, total->all.n_samples);
-    hs_sheet_u64(sheet, words.value);
-    hs_sheet_u64(sheet, words.error);
-    hs_sheet_u64(sheet, hs_trace_share(total->live.n_samples, total->all.n_samples));
-    hs_sheet_u64(sheet, total->median_us);
-    hs_sheet_null(sheet);
-    hs_sheet_u64(sheet, hs_trace_row_mean_us(total));
-    for (size_t i = 8; i + 1 < N_COLUMNS; i++)
-        hs_sheet_null(sheet);
-    hs_sheet_string(sheet, "TOTAL");
-}
-
-static hs_status print_sheet(struct lives *lives, const struct hs_invocation *inv,
-                             struct hs_error *err)
-{
-    struct hs_sheet_options options =
-        hs_tool_sheet(lives->tool, inv, lives->rows->total.all.n_samples);
-    bool is_table = options.format == HS_SHEET_TABLE;
-    struct hs_sheet sheet;
-    options.limit = 0; /* the order has no more rows than that */
-    options.no_total = true;
-    options.word_bytes = lives->look->info->word_bytes;
-    HS_TRY(hs_sheet_init(&sheet, columns, N_COLUMNS, &options, err));
-    hs_status status = HS_OK;
-    for (size_t i = 0; i < lives->order->n && status == HS_OK; i++)
-        status = put_row(&sheet, lives, lives->order->rows[i], is_table, err);
-    if (status == HS_OK && is_table)
-        put_closing(&sheet, lives);
-    if (status == HS_OK)
-        status = hs_sheet_write(&sheet, &lives->tool->out, err);
-    if (status == HS_OK && is_table && lives->end_bucket != 0)
-        status =
-            hs_print(&lives->tool->out, err, "lives: from %llu us on, a bar for each doubling\n",
-                     (unsigned long long)bucket_begin_us(lives->first_bucket));
-    if (status == HS_OK && is_table)
-        status = hs_trace_look_print_note(lives->look, lives->tool, err);
-    hs_sheet_fini(&sheet);
-    return status;
-}
-
-/* ---- JSON ---- */
-
-static void put_json_us(struct hs_json *json, const char *key, uint64_t us)
-{
-    if (us == HS_NO_QUANTILE)
-        hs_json_null(json, key);
-    else
-        hs_json_u64(json, key, us);
-}
-
-static void put_json_parts(struct hs_json *json, const struct lives *lives, size_t row)
-{
-    hs_json_begin_array(json, "parts", HS_JSON_LINE);
+    const struct lives *lives = context;
     for (size_t p = 1; p <= lives->lifetimes->n_parts; p++) {
-        const struct hs_lifetime_part *part = hs_lifetimes_of(lives->lifetimes, row, p);
-        hs_json_begin_object(json, NULL, HS_JSON_LINE);
-        hs_json_u64(json, "from_us", (p - 1) * lives->lifetimes->part_us);
-        hs_json_u64(json, "samples", part->n_samples);
-        hs_json_u64(json, "never_samples", part->n_never_samples);
-        put_json_us(json, "median_us", part->median_us);
-        put_json_us(json, "p90_us", part->p90_us);
-        hs_json_end_object(json);
+        const struct hs_lifetime_part *part = hs_lifetimes_of(lives->lifetimes, lives->at, p);
+        HS_TRY(hs_sink_pairs(sink,
+                             HS_PAIRS(HS_COUNT("from_us", (p - 1) * lives->lifetimes->part_us),
+                                      HS_COUNT("samples", part->n_samples),
+                                      HS_COUNT("never_samples", part->n_never_samples),
+                                      HS_COUNT("median_us", us_of(part->median_us)),
+                                      HS_COUNT("p90_us", us_of(part->p90_us))),
+                             err));
     }
-    hs_json_end_array(json);
-}
-
-static void put_json_histogram(struct hs_json *json, const struct lives *lives, size_t row)
-{
-    const uint64_t *histogram = histogram_of(lives, row);
-    hs_json_begin_array(json, "histogram", HS_JSON_LINE);
-    for (unsigned b = 0; b < HS_LIFETIME_BUCKETS; b++) {
-        if (histogram[b] == 0)
-            continue;
-        hs_json_begin_object(json, NULL, HS_JSON_LINE);
-        hs_json_u64(json, "from_us", bucket_begin_us(b));
-        hs_json_u64(json, "to_us", bucket_begin_us(b + 1));
-        hs_json_u64(json, "samples", histogram[b]);
-        hs_json_end_object(json);
-    }
-    hs_json_end_array(json);
-}
-
-static hs_status put_json_row(struct hs_json *json, struct lives *lives, size_t at,
-                              struct hs_error *err)
-{
-    const struct hs_trace_row *row = &lives->rows->rows[at];
-    struct hs_trace_estimate words = hs_trace_words(&lives->look->scale, row->all.n_samples);
-    HS_TRY(hs_trace_order_name(lives->look, lives->rows, row, &lives->name, err));
-    hs_json_begin_object(json, NULL, HS_JSON_LINE);
-    hs_json_string(json, "name", (const char *)lives->name.bytes);
-    hs_json_u64(json, "samples", row->all.n_samples);
-    hs_json_u64(json, "words", words.value);
-    hs_json_u64(json, "words_error", words.error);
-    hs_json_string(json, "estimates", hs_trace_scale_name(&lives->look->scale));
-    hs_json_u64(json, "never_samples", row->live.n_samples);
-    put_json_us(json, "median_us", row->median_us);
-    put_json_us(json, "p90_us", hs_lifetimes_of(lives->lifetimes, at, 0)->p90_us);
-    put_json_us(json, "mean_us", hs_trace_row_mean_us(row));
-    put_json_histogram(json, lives, at);
-    put_json_parts(json, lives, at);
-    hs_json_end_object(json);
     return HS_OK;
 }
 
-static hs_status print_json(struct lives *lives, bool is_lines, struct hs_error *err)
+static hs_status put_histogram(void *context, struct hs_sink *sink, struct hs_error *err)
 {
-    struct hs_json json;
-    hs_json_init(&json, &lives->tool->out, is_lines ? HS_JSON_COMPACT : HS_JSON_PRETTY);
-    if (!is_lines) {
-        hs_json_begin_object(&json, NULL, HS_JSON_BLOCK);
-        hs_trace_look_put_head(lives->look, "heapsnap.trace-lifetimes/1", &json);
-        hs_json_begin_array(&json, "rows", HS_JSON_BLOCK);
+    const struct lives *lives = context;
+    const uint64_t *histogram = histogram_of(lives, lives->at);
+    for (unsigned b = 0; b < HS_LIFETIME_BUCKETS; b++)
+        if (histogram[b] != 0)
+            HS_TRY(hs_sink_pairs(sink,
+                                 HS_PAIRS(HS_COUNT("from_us", bucket_begin_us(b)),
+                                          HS_COUNT("to_us", bucket_begin_us(b + 1)),
+                                          HS_COUNT("samples", histogram[b])),
+                                 err));
+    return HS_OK;
+}
+
+static hs_status put_row(struct hs_sink *sink, struct lives *lives, struct hs_error *err)
+{
+    const struct hs_trace_row *row = &lives->rows->rows[lives->at];
+    const struct hs_list histogram = {.each = put_histogram, .context = lives, .is_line = true};
+    const struct hs_list parts = {.each = put_parts, .context = lives, .is_line = true};
+    struct line line = line_of(lives, row);
+    line.p90_us = hs_lifetimes_of(lives->lifetimes, lives->at, 0)->p90_us;
+    line.histogram = &histogram;
+    line.parts = &parts;
+    lives->text.n_bytes = 0;
+    HS_TRY(sink->is_table ? draw_histogram(lives, lives->at, err)
+                          : list_histogram(lives, lives->at, err));
+    HS_TRY(list_medians(lives, lives->at, sink->is_table, err));
+    HS_TRY(hs_trace_order_name(lives->look, lives->rows, row, &lives->name, err));
+    line.lives = (const char *)lives->text.bytes;
+    line.medians = (const char *)lives->medians.bytes;
+    line.name = (const char *)lives->name.bytes;
+    return hs_sink_row(sink, &line, err);
+}
+
+static hs_status put_rows(void *context, struct hs_sink *sink, struct hs_error *err)
+{
+    struct lives *lives = context;
+    for (size_t i = 0; i < lives->order->n; i++) {
+        lives->at = lives->order->rows[i];
+        HS_TRY(put_row(sink, lives, err));
     }
-    for (size_t i = 0; i < lives->order->n; i++)
-        HS_TRY(put_json_row(&json, lives, lives->order->rows[i], err));
-    if (!is_lines) {
-        hs_json_end_array(&json);
-        hs_json_begin_object(&json, "others", HS_JSON_LINE);
-        hs_json_u64(&json, "count", lives->rows->n - lives->order->n);
-        hs_json_u64(&json, "samples", lives->others.all.n_samples);
-        hs_json_end_object(&json);
-        hs_json_begin_object(&json, "total", HS_JSON_LINE);
-        hs_json_u64(&json, "samples", lives->rows->total.all.n_samples);
-        hs_json_u64(&json, "never_samples", lives->rows->total.live.n_samples);
-        put_json_us(&json, "median_us", lives->rows->total.median_us);
-        hs_json_end_object(&json);
-        hs_json_end_object(&json);
-    }
-    return hs_json_finish(&json, err);
+    struct line others = line_of(lives, &lives->others);
+    struct line total = line_of(lives, &lives->rows->total);
+    total.name = "TOTAL";
+    hs_sink_others(sink, lives->rows->n - lives->order->n, &others);
+    hs_sink_close(sink, &total);
+    return HS_OK;
+}
+
+static hs_status print_lives(struct hs_tool *tool, const struct hs_invocation *inv,
+                             struct lives *lives, struct hs_error *err)
+{
+    const struct hs_trace_row *total = &lives->rows->total;
+    struct hs_trace_head head = hs_trace_look_head(lives->look, "heapsnap.trace-lifetimes/1");
+    const struct hs_list list = {.record = &record, .each = put_rows, .context = lives};
+    struct hs_listing listing = {
+        .rows = &list,
+        .whole = total->all.n_samples,
+        .document = HS_PAIRS(HS_SPLICE(head.pairs), HS_ROWS("rows", &list), HS_OBJECT("others"),
+                             HS_COUNT("count", lives->rows->n - lives->order->n),
+                             HS_COUNT("samples", lives->others.all.n_samples), HS_END,
+                             HS_OBJECT("total"), HS_COUNT("samples", total->all.n_samples),
+                             HS_COUNT("never_samples", total->live.n_samples),
+                             HS_COUNT("median_us", us_of(total->median_us)), HS_END),
+    };
+    char legend[96] = "";
+    if (lives->end_bucket != 0)
+        (void)snprintf(legend, sizeof legend, "lives: from %llu us on, a bar for each doubling\n",
+                       (unsigned long long)bucket_begin_us(lives->first_bucket));
+    return hs_trace_look_list(lives->look, tool, inv, listing, legend, err);
 }
 
 static hs_status look_at_lives(struct hs_tool *tool, const struct hs_invocation *inv,
@@ -299,19 +245,15 @@ static hs_status look_at_lives(struct hs_tool *tool, const struct hs_invocation 
                                const struct hs_lifetimes *lifetimes, struct hs_error *err)
 {
     struct hs_trace_order order = {0};
-    struct lives lives = {
-        .tool = tool, .look = look, .rows = rows, .order = &order, .lifetimes = lifetimes};
-    enum hs_format format = hs_tool_format(inv);
+    struct lives lives = {.look = look, .rows = rows, .order = &order, .lifetimes = lifetimes};
     hs_status status = hs_trace_order_init(&order, look, rows, inv, err);
     if (status == HS_OK) {
         hs_trace_order_others(&order, rows, &lives.others);
         find_buckets(&lives);
-        if (format == HS_FORMAT_JSON || format == HS_FORMAT_NDJSON)
-            status = print_json(&lives, format == HS_FORMAT_NDJSON, err);
-        else
-            status = print_sheet(&lives, inv, err);
+        status = print_lives(tool, inv, &lives, err);
     }
     hs_buffer_fini(&lives.text);
+    hs_buffer_fini(&lives.medians);
     hs_buffer_fini(&lives.name);
     hs_trace_order_fini(&order);
     return status;

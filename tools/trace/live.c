@@ -8,21 +8,34 @@
 
 enum { DEFAULT_POINTS = 40, MAX_POINTS = 1000000 };
 
-static const struct hs_column live_columns[] = {
-    {"time_us", "TIME", HS_COLUMN_SECONDS, 0},
-    {"live_samples", "SAMPLES", HS_COLUMN_COUNT, 0},
-    {"live_words", "LIVE", HS_COLUMN_WORDS, 0},
-    {"live_words_error", "+-", HS_COLUMN_WORDS, 0},
-    {"live_percent", "% OF PEAK", HS_COLUMN_PERCENT, HS_COLUMN_TABLE_ONLY},
-    {"live_allocations", "ALLOCS", HS_COLUMN_COUNT, 0},
-    {"live_allocations_error", "+-", HS_COLUMN_COUNT, 0},
-    {"selected_samples", "SELECTED SAMPLES", HS_COLUMN_COUNT, HS_COLUMN_DATA_ONLY},
-    {"selected_words", "SELECTED", HS_COLUMN_WORDS, 0},
-    {"selected_words_error", "+-", HS_COLUMN_WORDS, 0},
-    {"estimates", "ESTIMATES", HS_COLUMN_STRING, HS_COLUMN_DATA_ONLY},
-    {"mark", "", HS_COLUMN_STRING, HS_COLUMN_FLEXIBLE},
+struct line {
+    const char *estimates, *mark;
+    uint64_t time_us, live_samples, live_allocations, live_allocations_error, selected_samples;
+    struct hs_trace_estimate live, selected;
 };
-enum { N_COLUMNS = sizeof live_columns / sizeof *live_columns, COLUMN_SELECTED = 8 };
+
+#define HS_ROW struct line
+static const struct hs_field live_fields[] = {
+    HS_COLUMN(1, SECONDS, time_us, "TIME", 0),
+    HS_COLUMN(2, COUNT, live_samples, "SAMPLES", 0),
+    HS_COLUMN_AS("live_words", 3, WORDS, live.value, "LIVE", 0),
+    HS_COLUMN_AS("live_words_error", 4, WORDS, live.error, "+-", 0),
+    HS_COLUMN_AS("live_percent", 5, PERCENT, live_samples, "% OF PEAK", HS_COLUMN_TABLE_ONLY),
+    HS_COLUMN(6, COUNT, live_allocations, "ALLOCS", 0),
+    HS_COLUMN(7, COUNT, live_allocations_error, "+-", 0),
+    HS_COLUMN(8, COUNT, selected_samples, "SELECTED SAMPLES", HS_COLUMN_DATA_ONLY),
+    HS_COLUMN_AS("selected_words", 9, WORDS, selected.value, "SELECTED", 0),
+    HS_COLUMN_AS("selected_words_error", 10, WORDS, selected.error, "+-", 0),
+    HS_COLUMN(11, STRING, estimates, "ESTIMATES", HS_COLUMN_DATA_ONLY),
+    HS_COLUMN(12, STRING, mark, "", HS_COLUMN_FLEXIBLE),
+};
+enum { N_FIELDS = sizeof live_fields / sizeof *live_fields, FIELD_SELECTED = 8 };
+
+struct points {
+    const struct hs_trace_look *look;
+    const struct hs_timeline_point *points;
+    size_t n;
+};
 
 static const char *mark_of(const struct hs_trace_counts *counts, uint64_t at_us)
 {
@@ -32,48 +45,47 @@ static const char *mark_of(const struct hs_trace_counts *counts, uint64_t at_us)
     return is_peak ? "peak" : NULL;
 }
 
-static void put_point(struct hs_sheet *sheet, const struct hs_trace_look *look,
-                      const struct hs_timeline_point *point, bool is_table)
+static hs_status put_points(void *context, struct hs_sink *sink, struct hs_error *err)
 {
-    const char *mark = mark_of(&look->objects.counts, point->at_us);
-    struct hs_trace_estimate words = hs_trace_words(&look->scale, point->all.n_samples);
-    struct hs_trace_estimate selected = hs_trace_words(&look->scale, point->selected.n_samples);
-    struct hs_trace_estimate allocations = hs_trace_allocations(&look->scale, &point->all);
-    hs_sheet_u64(sheet, point->at_us);
-    hs_sheet_u64(sheet, point->all.n_samples);
-    hs_sheet_u64(sheet, words.value);
-    hs_sheet_u64(sheet, words.error);
-    hs_sheet_u64(sheet, point->all.n_samples);
-    hs_sheet_u64(sheet, allocations.value);
-    hs_sheet_u64(sheet, allocations.error);
-    hs_sheet_u64(sheet, point->selected.n_samples);
-    hs_sheet_u64(sheet, selected.value);
-    hs_sheet_u64(sheet, selected.error);
-    hs_sheet_string(sheet, hs_trace_scale_name(&look->scale));
-    hs_sheet_string(sheet, mark == NULL && is_table ? "" : mark);
+    const struct points *points = context;
+    const struct hs_trace_look *look = points->look;
+    for (size_t i = 0; i < points->n; i++) {
+        const struct hs_timeline_point *point = &points->points[i];
+        const char *mark = mark_of(&look->objects.counts, point->at_us);
+        struct hs_trace_estimate allocations = hs_trace_allocations(&look->scale, &point->all);
+        struct line line = {
+            .time_us = point->at_us,
+            .live_samples = point->all.n_samples,
+            .live = hs_trace_words(&look->scale, point->all.n_samples),
+            .live_allocations = allocations.value,
+            .live_allocations_error = allocations.error,
+            .selected_samples = point->selected.n_samples,
+            .selected = hs_trace_words(&look->scale, point->selected.n_samples),
+            .estimates = hs_trace_scale_name(&look->scale),
+            .mark = mark == NULL && sink->is_table ? "" : mark,
+        };
+        HS_TRY(hs_sink_row(sink, &line, err));
+    }
+    return HS_OK;
 }
 
 static hs_status print_points(struct hs_tool *tool, const struct hs_invocation *inv,
-                              const struct hs_trace_look *look,
-                              const struct hs_timeline_point *points, size_t n,
-                              struct hs_error *err)
+                              struct points *points, struct hs_error *err)
 {
-    struct hs_sheet_options options = hs_tool_sheet(tool, inv, look->objects.counts.n_peak_samples);
-    struct hs_column columns[N_COLUMNS];
-    struct hs_sheet sheet;
-    memcpy(columns, live_columns, sizeof columns);
-    if (!hs_trace_look_is_filtered(look))
-        columns[COLUMN_SELECTED].flags = columns[COLUMN_SELECTED + 1].flags = HS_COLUMN_DATA_ONLY;
-    options.no_total = true;
-    options.limit = 0;
-    options.word_bytes = look->info->word_bytes;
-    HS_TRY(hs_sheet_init(&sheet, columns, N_COLUMNS, &options, err));
-    for (size_t i = 0; i < n; i++)
-        put_point(&sheet, look, &points[i], options.format == HS_SHEET_TABLE);
-    hs_status status = hs_trace_look_write(look, tool, &sheet, options.format,
-                                           "heapsnap.trace-live/1", "points", err);
-    hs_sheet_fini(&sheet);
-    return status;
+    struct hs_trace_head head = hs_trace_look_head(points->look, "heapsnap.trace-live/1");
+    struct hs_field fields[N_FIELDS];
+    const struct hs_record record = HS_RECORD(fields);
+    const struct hs_list list = {.record = &record, .each = put_points, .context = points};
+    memcpy(fields, live_fields, sizeof fields);
+    if (!hs_trace_look_is_filtered(points->look))
+        fields[FIELD_SELECTED].cell.flags = fields[FIELD_SELECTED + 1].cell.flags =
+            HS_COLUMN_DATA_ONLY;
+    struct hs_listing listing = {
+        .rows = &list,
+        .whole = points->look->objects.counts.n_peak_samples,
+        .document = HS_PAIRS(HS_SPLICE(head.pairs), HS_ROWS("points", &list)),
+    };
+    return hs_trace_look_list(points->look, tool, inv, listing, "", err);
 }
 
 /* Evenly from 0 to the end, and the peak where it belongs. */
@@ -103,7 +115,7 @@ static hs_status look_at_points(struct hs_tool *tool, const struct hs_invocation
     HS_TRY(hs_alloc(n_points + 1, sizeof *points, (void **)&points, err));
     size_t n = place_points(&look->objects.counts, n_points, points);
     hs_timeline_fill(&look->objects, points, n);
-    return print_points(tool, inv, look, points, n, err);
+    return print_points(tool, inv, &(struct points){look, points, n}, err);
 }
 
 hs_status hs_trace_cmd_live(struct hs_tool *tool, const struct hs_invocation *inv,

@@ -249,35 +249,42 @@ static uint64_t words_per_sample(const struct hs_trace_look *look)
     return hs_trace_words(&look->scale, 1).value;
 }
 
-void hs_trace_look_put_head(const struct hs_trace_look *look, const char *schema,
-                            struct hs_json *json)
+struct hs_trace_head hs_trace_look_head(const struct hs_trace_look *look, const char *schema)
 {
     const struct hs_trace_counts *counts = &look->objects.counts;
     const char *estimates = hs_trace_scale_name(&look->scale);
-    hs_json_string(json, "schema", schema);
-    hs_json_string(json, "trace", look->path);
-    hs_json_u64(json, "word_bytes", look->info->word_bytes);
-    hs_json_u64(json, "words_per_sample", words_per_sample(look));
-    hs_json_u64(json, "end_us", counts->end_us);
-    hs_json_u64(json, "peak_us", counts->peak_us);
-    hs_json_begin_object(json, "certainty", HS_JSON_LINE);
-    hs_json_string(json, "samples", "exact");
-    hs_json_string(json, "times", "exact");
-    hs_json_string(json, "words", estimates);
-    hs_json_string(json, "allocations", estimates);
-    hs_json_string(json, "shares", estimates);
-    hs_json_string(json, "lifetimes", estimates);
-    hs_json_end_object(json);
-    hs_json_begin_object(json, "selected", HS_JSON_LINE);
-    hs_json_bool(json, "all", !hs_trace_look_is_filtered(look));
-    hs_json_u64(json, "objects", look->n_selected);
-    hs_json_u64(json, "of_objects", look->objects.n);
-    hs_json_end_object(json);
+    return (struct hs_trace_head){{HS_TEXT("schema", schema),
+                                   HS_TEXT("trace", look->path),
+                                   HS_COUNT("word_bytes", look->info->word_bytes),
+                                   HS_COUNT("words_per_sample", words_per_sample(look)),
+                                   HS_COUNT("end_us", counts->end_us),
+                                   HS_COUNT("peak_us", counts->peak_us),
+                                   HS_OBJECT("certainty"),
+                                   HS_TEXT("samples", "exact"),
+                                   HS_TEXT("times", "exact"),
+                                   HS_TEXT("words", estimates),
+                                   HS_TEXT("allocations", estimates),
+                                   HS_TEXT("shares", estimates),
+                                   HS_TEXT("lifetimes", estimates),
+                                   HS_END,
+                                   HS_OBJECT("selected"),
+                                   HS_VALUE("all", BOOL, !hs_trace_look_is_filtered(look)),
+                                   HS_COUNT("objects", look->n_selected),
+                                   HS_COUNT("of_objects", look->objects.n),
+                                   HS_END,
+                                   HS_PAIRS_END}};
 }
 
-hs_status hs_trace_look_print_note(const struct hs_trace_look *look, struct hs_tool *tool,
-                                   struct hs_error *err)
+hs_status hs_trace_look_list(const struct hs_trace_look *look, struct hs_tool *tool,
+                             const struct hs_invocation *inv, struct hs_listing listing,
+                             const char *legend, struct hs_error *err)
 {
+    listing.no_total = true;
+    listing.word_bytes = look->info->word_bytes;
+    HS_TRY(hs_tool_list(tool, inv, &listing, err));
+    if (hs_tool_format(inv) != HS_FORMAT_TABLE)
+        return HS_OK;
+    HS_TRY(hs_print(&tool->out, err, "%s", legend));
     if (look->scale.is_exact)
         return hs_print(&tool->out, err, "exact: every word was sampled\n");
     return hs_print(
@@ -285,21 +292,4 @@ hs_status hs_trace_look_print_note(const struct hs_trace_look *look, struct hs_t
         "sampled: words, allocations, shares and lifetimes, from 1 in %llu words; +- is "
         "a standard error\nexact: samples and times\n",
         (unsigned long long)words_per_sample(look));
-}
-
-hs_status hs_trace_look_write(const struct hs_trace_look *look, struct hs_tool *tool,
-                              struct hs_sheet *sheet, enum hs_sheet_format format,
-                              const char *schema, const char *rows, struct hs_error *err)
-{
-    if (format == HS_SHEET_JSON) {
-        struct hs_json json;
-        hs_json_init(&json, &tool->out, HS_JSON_PRETTY);
-        hs_json_begin_object(&json, NULL, HS_JSON_BLOCK);
-        hs_trace_look_put_head(look, schema, &json);
-        HS_TRY(hs_sheet_write_rows(sheet, &json, rows, err));
-        hs_json_end_object(&json);
-        return hs_json_finish(&json, err);
-    }
-    HS_TRY(hs_sheet_write(sheet, &tool->out, err));
-    return format == HS_SHEET_TABLE ? hs_trace_look_print_note(look, tool, err) : HS_OK;
 }

@@ -49,18 +49,17 @@ hs_status hs_trace_look_keep_rows(const struct hs_trace_look *look,
 hs_status hs_trace_look_select_groups(struct hs_tool *tool, struct hs_trace_look *look,
                                       struct hs_error *err);
 
-/* The beginning of the JSON object of each command: what was looked at, and which figures are exact
- * and which are sampled. */
-void hs_trace_look_put_head(const struct hs_trace_look *look, const char *schema,
-                            struct hs_json *json);
-/* The same in words, below a table. */
-hs_status hs_trace_look_print_note(const struct hs_trace_look *look, struct hs_tool *tool,
-                                   struct hs_error *err);
+/* The beginning of the JSON document of each command: what was looked at, and which figures are
+ * exact and which are sampled. */
+struct hs_trace_head {
+    struct hs_pair pairs[20];
+};
+struct hs_trace_head hs_trace_look_head(const struct hs_trace_look *look, const char *schema);
 
-/* A whole sheet: in JSON below that head, as an array called `rows`; a table with the note. */
-hs_status hs_trace_look_write(const struct hs_trace_look *look, struct hs_tool *tool,
-                              struct hs_sheet *sheet, enum hs_sheet_format format,
-                              const char *schema, const char *rows, struct hs_error *err);
+/* A whole listing without TOTAL; below a table the same in words, after `legend`, if any. */
+hs_status hs_trace_look_list(const struct hs_trace_look *look, struct hs_tool *tool,
+                             const struct hs_invocation *inv, struct hs_listing listing,
+                             const char *legend, struct hs_error *err);
 
 /* part / whole in hundredths of a percent, as a column of shares takes it. */
 static inline uint64_t hs_trace_share(uint64_t part, uint64_t whole)

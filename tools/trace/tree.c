@@ -9,26 +9,33 @@
 
 enum { DEFAULT_DEPTH = 24, DEFAULT_CHILDREN = 8, INDENT_LEVELS = 60, LEAST_PERMILLE = 5 };
 
-static const struct hs_column columns[] = {
-    {"words", "WORDS", HS_COLUMN_WORDS, 0},
-    {"words_error", "+-", HS_COLUMN_WORDS, 0},
-    {"percent", "%", HS_COLUMN_PERCENT, 0},
-    {"own_words", "OWN", HS_COLUMN_WORDS, 0},
-    {"live_words", "LIVE", HS_COLUMN_WORDS, 0},
-    {"live_words_error", "LIVE +-", HS_COLUMN_WORDS, HS_COLUMN_DATA_ONLY},
-    {"allocations", "ALLOCS", HS_COLUMN_COUNT, HS_COLUMN_DATA_ONLY},
-    {"allocations_error", "ALLOCS +-", HS_COLUMN_COUNT, HS_COLUMN_DATA_ONLY},
-    {"samples", "SAMPLES", HS_COLUMN_COUNT, 0},
-    {"own_samples", "OWN SAMPLES", HS_COLUMN_COUNT, HS_COLUMN_DATA_ONLY},
-    {"hidden_samples", "HIDDEN", HS_COLUMN_COUNT, HS_COLUMN_DATA_ONLY},
-    {"hidden_children", "HIDDEN", HS_COLUMN_COUNT, HS_COLUMN_DATA_ONLY},
-    {"node", "NODE", HS_COLUMN_COUNT, HS_COLUMN_DATA_ONLY},
-    {"parent", "PARENT", HS_COLUMN_COUNT, HS_COLUMN_DATA_ONLY},
-    {"depth", "DEPTH", HS_COLUMN_COUNT, HS_COLUMN_DATA_ONLY},
-    {"estimates", "ESTIMATES", HS_COLUMN_STRING, HS_COLUMN_DATA_ONLY},
-    {"name", "CALLS", HS_COLUMN_STRING, HS_COLUMN_FLEXIBLE},
+struct line {
+    const char *estimates, *name;
+    struct hs_trace_estimate words, live, allocations;
+    uint64_t own_words, samples, own_samples, hidden_samples, hidden_children, node, parent, depth;
 };
-enum { N_COLUMNS = sizeof columns / sizeof *columns };
+
+#define HS_ROW struct line
+static const struct hs_field fields[] = {
+    HS_COLUMN_AS("words", 1, WORDS, words.value, "WORDS", 0),
+    HS_COLUMN_AS("words_error", 2, WORDS, words.error, "+-", 0),
+    HS_COLUMN_AS("percent", 3, PERCENT, samples, "%", 0),
+    HS_COLUMN(4, WORDS, own_words, "OWN", 0),
+    HS_COLUMN_AS("live_words", 5, WORDS, live.value, "LIVE", 0),
+    HS_COLUMN_AS("live_words_error", 6, WORDS, live.error, "LIVE +-", HS_COLUMN_DATA_ONLY),
+    HS_COLUMN_AS("allocations", 7, COUNT, allocations.value, "ALLOCS", HS_COLUMN_DATA_ONLY),
+    HS_COLUMN_AS("allocations_error", 8, COUNT, allocations.error, "", HS_COLUMN_DATA_ONLY),
+    HS_COLUMN(9, COUNT, samples, "SAMPLES", 0),
+    HS_COLUMN(10, COUNT, own_samples, "OWN SAMPLES", HS_COLUMN_DATA_ONLY),
+    HS_COLUMN(11, COUNT, hidden_samples, "HIDDEN", HS_COLUMN_DATA_ONLY),
+    HS_COLUMN(12, COUNT, hidden_children, "HIDDEN", HS_COLUMN_DATA_ONLY),
+    HS_COLUMN(13, COUNT, node, "NODE", HS_COLUMN_DATA_ONLY),
+    HS_COLUMN(14, COUNT, parent, "PARENT", HS_COLUMN_DATA_ONLY),
+    HS_COLUMN(15, COUNT, depth, "DEPTH", HS_COLUMN_DATA_ONLY),
+    HS_COLUMN(16, STRING, estimates, "ESTIMATES", HS_COLUMN_DATA_ONLY),
+    HS_COLUMN(17, STRING, name, "CALLS", HS_COLUMN_FLEXIBLE),
+};
+static const struct hs_record record = HS_RECORD(fields);
 
 /* A node that waits to be printed, or the rest of its parent's children. */
 struct waiting {
@@ -37,11 +44,10 @@ struct waiting {
 };
 
 struct tree_print {
-    struct hs_sheet *sheet;
+    struct hs_sink *sink;
     const struct hs_trace_look *look;
     const struct hs_call_tree *tree;
     uint64_t max_depth, max_children, min_samples;
-    bool is_table;
     struct waiting *stack; /* owned */
     size_t n, capacity;
     struct hs_buffer name;
@@ -56,7 +62,7 @@ static hs_status push(struct tree_print *print, struct waiting item, struct hs_e
 
 static hs_status begin_name(struct tree_print *print, uint32_t depth, struct hs_error *err)
 {
-    size_t indent = print->is_table ? 2 * (depth < INDENT_LEVELS ? depth : INDENT_LEVELS) : 0;
+    size_t indent = print->sink->is_table ? 2 * (depth < INDENT_LEVELS ? depth : INDENT_LEVELS) : 0;
     print->name.n_bytes = 0;
     HS_TRY(hs_buffer_reserve(&print->name, indent, err));
     while (indent-- > 0)
@@ -64,33 +70,29 @@ static hs_status begin_name(struct tree_print *print, uint32_t depth, struct hs_
     return HS_OK;
 }
 
-static hs_status put_name(struct tree_print *print, struct hs_error *err)
+static hs_status put_line(struct tree_print *print, struct line *line, struct hs_error *err)
 {
     HS_TRY(hs_buffer_reserve(&print->name, 1, err));
     hs_buffer_put_u8(&print->name, 0);
-    hs_sheet_string(print->sheet, (const char *)print->name.bytes);
-    return HS_OK;
+    line->name = (const char *)print->name.bytes;
+    return hs_sink_row(print->sink, line, err);
 }
 
 static hs_status put_rest(struct tree_print *print, const struct waiting *at, struct hs_error *err)
 {
     char text[48];
-    struct hs_trace_estimate words = hs_trace_words(&print->look->scale, at->rest_samples);
-    hs_sheet_u64(print->sheet, words.value);
-    hs_sheet_u64(print->sheet, words.error);
-    hs_sheet_u64(print->sheet, at->rest_samples);
-    for (size_t i = 3; i + 1 < N_COLUMNS; i++) {
-        if (columns[i].kind == HS_COLUMN_COUNT && strcmp(columns[i].key, "samples") == 0)
-            hs_sheet_u64(print->sheet, at->rest_samples);
-        else
-            hs_sheet_null(print->sheet);
-    }
+    struct line line = {
+        .words = hs_trace_words(&print->look->scale, at->rest_samples),
+        .live = {HS_UNKNOWN, HS_UNKNOWN},
+        .own_words = HS_UNKNOWN,
+        .samples = at->rest_samples,
+    };
     HS_TRY(begin_name(print, at->depth, err));
     int n = snprintf(text, sizeof text, "[%llu other%s]", (unsigned long long)at->n_rest,
                      at->n_rest == 1 ? "" : "s");
     HS_TRY(hs_buffer_reserve(&print->name, (size_t)n, err));
     hs_buffer_put_bytes(&print->name, text, (size_t)n);
-    return put_name(print, err);
+    return put_line(print, &line, err);
 }
 
 static hs_status put_node(struct tree_print *print, const struct waiting *at,
@@ -98,32 +100,23 @@ static hs_status put_node(struct tree_print *print, const struct waiting *at,
 {
     const struct hs_call_node *node = &print->tree->nodes[at->node];
     const struct hs_trace_scale *scale = &print->look->scale;
-    struct hs_trace_estimate words = hs_trace_words(scale, node->all.n_samples);
-    struct hs_trace_estimate live = hs_trace_words(scale, node->n_live_samples);
-    struct hs_trace_estimate allocations = hs_trace_allocations(scale, &node->all);
-    struct hs_sheet *sheet = print->sheet;
-    hs_sheet_u64(sheet, words.value);
-    hs_sheet_u64(sheet, words.error);
-    hs_sheet_u64(sheet, node->all.n_samples);
-    hs_sheet_u64(sheet, hs_trace_words(scale, node->own.n_samples).value);
-    hs_sheet_u64(sheet, live.value);
-    hs_sheet_u64(sheet, live.error);
-    hs_sheet_u64(sheet, allocations.value);
-    hs_sheet_u64(sheet, allocations.error);
-    hs_sheet_u64(sheet, node->all.n_samples);
-    hs_sheet_u64(sheet, node->own.n_samples);
-    hs_sheet_u64(sheet, rest->rest_samples);
-    hs_sheet_u64(sheet, rest->n_rest);
-    hs_sheet_u64(sheet, at->node);
-    if (at->node == 0)
-        hs_sheet_null(sheet);
-    else
-        hs_sheet_u64(sheet, node->parent);
-    hs_sheet_u64(sheet, at->depth);
-    hs_sheet_string(sheet, hs_trace_scale_name(scale));
+    struct line line = {
+        .words = hs_trace_words(scale, node->all.n_samples),
+        .live = hs_trace_words(scale, node->n_live_samples),
+        .allocations = hs_trace_allocations(scale, &node->all),
+        .own_words = hs_trace_words(scale, node->own.n_samples).value,
+        .samples = node->all.n_samples,
+        .own_samples = node->own.n_samples,
+        .hidden_samples = rest->rest_samples,
+        .hidden_children = rest->n_rest,
+        .node = at->node,
+        .parent = at->node == 0 ? HS_UNKNOWN : node->parent,
+        .depth = at->depth,
+        .estimates = hs_trace_scale_name(scale),
+    };
     HS_TRY(begin_name(print, at->depth, err));
     HS_TRY(hs_call_tree_print(print->tree, &print->look->places, at->node, &print->name, err));
-    return put_name(print, err);
+    return put_line(print, &line, err);
 }
 
 /* Lets the children wait that are large enough, the largest on top of the stack, and below them the
@@ -133,7 +126,7 @@ static hs_status wait_for_children(struct tree_print *print, const struct waitin
                                    struct hs_error *err)
 {
     uint32_t child = print->tree->nodes[at->node].first_child;
-    if (rest->n_rest != 0 && print->is_table)
+    if (rest->n_rest != 0 && print->sink->is_table)
         HS_TRY(push(print, *rest, err));
     size_t first = print->n;
     for (uint64_t i = 0; i < n_shown; i++) {
@@ -182,19 +175,22 @@ static uint64_t least_samples(const struct hs_invocation *inv, const struct hs_t
     return is_table ? (tree->nodes[0].all.n_samples * LEAST_PERMILLE + 999) / 1000 : 0;
 }
 
+static hs_status put_tree(void *context, struct hs_sink *sink, struct hs_error *err)
+{
+    struct tree_print *print = context;
+    print->sink = sink;
+    HS_TRY(push(print, (struct waiting){.node = 0}, err));
+    while (print->n > 0)
+        HS_TRY(visit(print, print->stack[--print->n], err));
+    return HS_OK;
+}
+
 static hs_status print_tree(struct hs_tool *tool, const struct hs_invocation *inv,
                             const struct hs_trace_look *look, const struct hs_call_tree *tree,
                             struct hs_error *err)
 {
-    struct hs_sheet_options options = hs_tool_sheet(tool, inv, tree->nodes[0].all.n_samples);
-    struct hs_sheet sheet;
-    bool is_table = options.format == HS_SHEET_TABLE;
-    options.no_total = true;
-    options.limit = 0; /* -n limits children, not lines */
-    options.word_bytes = look->info->word_bytes;
-    HS_TRY(hs_sheet_init(&sheet, columns, N_COLUMNS, &options, err));
+    bool is_table = hs_tool_format(inv) == HS_FORMAT_TABLE;
     struct tree_print print = {
-        .sheet = &sheet,
         .look = look,
         .tree = tree,
         .max_depth = hs_given(inv, HS_OPT_DEPTH) ? inv->number[HS_OPT_DEPTH]
@@ -203,17 +199,17 @@ static hs_status print_tree(struct hs_tool *tool, const struct hs_invocation *in
         .max_children =
             is_table && !hs_given(inv, HS_OPT_ROWS) ? DEFAULT_CHILDREN : hs_tool_rows(inv),
         .min_samples = least_samples(inv, look, tree, is_table),
-        .is_table = is_table,
     };
-    hs_status status = push(&print, (struct waiting){.node = 0}, err);
-    while (status == HS_OK && print.n > 0)
-        status = visit(&print, print.stack[--print.n], err);
-    if (status == HS_OK)
-        status = hs_trace_look_write(look, tool, &sheet, options.format, "heapsnap.trace-tree/1",
-                                     "nodes", err);
+    struct hs_trace_head head = hs_trace_look_head(look, "heapsnap.trace-tree/1");
+    const struct hs_list list = {.record = &record, .each = put_tree, .context = &print};
+    struct hs_listing listing = {
+        .rows = &list,
+        .whole = tree->nodes[0].all.n_samples,
+        .document = HS_PAIRS(HS_SPLICE(head.pairs), HS_ROWS("nodes", &list)),
+    };
+    hs_status status = hs_trace_look_list(look, tool, inv, listing, "", err);
     hs_free(print.stack);
     hs_buffer_fini(&print.name);
-    hs_sheet_fini(&sheet);
     return status;
 }
 

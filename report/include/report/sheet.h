@@ -41,6 +41,12 @@ enum hs_column_kind {
     HS_COLUMN_BOOL,
     HS_COLUMN_SECONDS, /* microseconds, in tables as seconds; UINT64_MAX: "never", null */
     HS_COLUMN_SHARE,   /* hundredths of a percent of whatever the row says */
+    /* JSON alone: of listing.h. */
+    HS_COLUMN_OBJECT,
+    HS_COLUMN_END,
+    HS_COLUMN_LIST,
+    HS_COLUMN_ONE,
+    HS_COLUMN_SPLICE,
     HS_N_COLUMN_KINDS
 };
 
