@@ -1,47 +1,14 @@
 /* Chains of dominators by type. */
 #include "analysis/keeper_chains.h"
 
-#include <sys/random.h>
-
 #include "base/alloc.h"
 
-enum { STRIDE = 64, FIRST_SLOTS = 1 << 10 };
+enum { STRIDE = 64 };
 
 static hs_status take(struct hs_chains *chains, uint64_t n_bytes, struct hs_error *err)
 {
     HS_TRY(hs_budget_reserve(chains->view->session.budget, n_bytes, "the chains of keepers", err));
     chains->reserved_bytes += n_bytes;
-    return HS_OK;
-}
-
-/* ---- maps of numbers */
-
-static uint64_t hash_of(const struct hs_chains *chains, uint64_t key)
-{
-    uint64_t h = (key ^ chains->hash_key) * UINT64_C(0x9E3779B97F4A7C15);
-    h = (h ^ h >> 32 ^ chains->hash_key >> 7) * UINT64_C(0xC2B2AE3D27D4EB4F);
-    return h ^ h >> 29;
-}
-
-static hs_status map_grow(struct hs_chains *chains, struct hs_chain_map *map, struct hs_error *err)
-{
-    if (4 * (map->n_used + 1) <= 3 * map->n_slots)
-        return HS_OK;
-    size_t n = map->n_slots == 0 ? FIRST_SLOTS : 2 * map->n_slots;
-    struct hs_chain_slot *slots;
-    HS_TRY(take(chains, (n - map->n_slots) * sizeof *slots, err));
-    HS_TRY(hs_alloc(n, sizeof *slots, (void **)&slots, err));
-    for (size_t i = 0; i < map->n_slots; i++) {
-        if (map->slots[i].key == 0)
-            continue;
-        size_t at = hash_of(chains, map->slots[i].key) & (n - 1);
-        while (slots[at].key != 0)
-            at = (at + 1) & (n - 1);
-        slots[at] = map->slots[i];
-    }
-    hs_free(map->slots);
-    map->slots = slots;
-    map->n_slots = n;
     return HS_OK;
 }
 
@@ -51,16 +18,11 @@ static hs_status map_grow(struct hs_chains *chains, struct hs_chain_map *map, st
 static hs_status intern(struct hs_chains *chains, uint32_t parent, uint64_t key, uint32_t depth,
                         uint32_t *ret, struct hs_error *err)
 {
-    struct hs_chain_map *map = &chains->by_content;
-    HS_TRY(map_grow(chains, map, err));
-    uint64_t hash = hash_of(chains, key * UINT64_C(0xD6E8FEB86659FD93) + parent) | 1;
-    size_t at = hash_of(chains, hash) & (map->n_slots - 1);
-    for (; map->slots[at].key != 0; at = (at + 1) & (map->n_slots - 1)) {
-        const struct hs_chain *known = &chains->chains[map->slots[at].value];
-        *ret = map->slots[at].value;
-        if (map->slots[at].key == hash && known->key == key && known->parent == parent)
-            return HS_OK;
-    }
+    uint64_t hash = hs_hash_pair(key, parent);
+    *ret = HS_TABLE_FIND(&chains->by_content, hash, i,
+                         chains->chains[i].key == key && chains->chains[i].parent == parent);
+    if (*ret != HS_NO_NUMBER)
+        return HS_OK;
     if (chains->n >= HS_NO_CHAIN - 1)
         return hs_fail(err, HS_LIMIT, "%zu chains of keepers are too many", chains->n);
     if (chains->n == chains->capacity) {
@@ -69,10 +31,10 @@ static hs_status intern(struct hs_chains *chains, uint32_t parent, uint64_t key,
         HS_TRY(hs_grow((void **)&chains->chains, &chains->capacity, capacity,
                        sizeof *chains->chains, err));
     }
+    HS_TRY(take(chains, hs_table_growth_bytes(&chains->by_content, 1), err));
+    HS_TRY(hs_table_add(&chains->by_content, hash, chains->n, err));
     chains->chains[chains->n] = (struct hs_chain){key, parent, depth};
     *ret = (uint32_t)chains->n++;
-    map->slots[at] = (struct hs_chain_slot){hash, *ret};
-    map->n_used++;
     return HS_OK;
 }
 
@@ -95,25 +57,8 @@ static hs_status extend(struct hs_chains *chains, uint32_t chain, uint32_t type,
 static hs_status remember(struct hs_chains *chains, hs_node node, uint32_t chain,
                           struct hs_error *err)
 {
-    struct hs_chain_map *map = &chains->by_node;
-    HS_TRY(map_grow(chains, map, err));
-    size_t at = hash_of(chains, node + 1) & (map->n_slots - 1);
-    while (map->slots[at].key != 0 && map->slots[at].key != node + 1)
-        at = (at + 1) & (map->n_slots - 1);
-    map->n_used += map->slots[at].key == 0;
-    map->slots[at] = (struct hs_chain_slot){node + 1, chain};
-    return HS_OK;
-}
-
-static uint32_t remembered(const struct hs_chains *chains, hs_node node)
-{
-    const struct hs_chain_map *map = &chains->by_node;
-    if (map->n_slots == 0)
-        return HS_NO_CHAIN;
-    size_t at = hash_of(chains, node + 1) & (map->n_slots - 1);
-    while (map->slots[at].key != 0 && map->slots[at].key != node + 1)
-        at = (at + 1) & (map->n_slots - 1);
-    return map->slots[at].key != 0 ? map->slots[at].value : HS_NO_CHAIN;
+    HS_TRY(take(chains, hs_dict_growth_bytes(&chains->by_node), err));
+    return hs_dict_put(&chains->by_node, node, chain, err);
 }
 
 static hs_status first_of(struct hs_chains *chains, hs_node top, uint32_t *ret,
@@ -137,7 +82,7 @@ static hs_status climb(struct hs_chains *chains, hs_node block, hs_node *ret_top
     hs_node at = block;
     chains->n_stops = 0;
     for (uint64_t n = 0; at != HS_NO_NODE && at >= view->n_tree; n++) {
-        uint32_t known = remembered(chains, at);
+        uint32_t known = (uint32_t)hs_dict_get(&chains->by_node, at, HS_NO_CHAIN);
         if (known != HS_NO_CHAIN) {
             *ret_top = at;
             *ret_chain = known;
@@ -226,9 +171,6 @@ static hs_status load_types(struct hs_chains *chains, struct hs_error *err)
 hs_status hs_chains_init(struct hs_view *view, struct hs_chains *ret, struct hs_error *err)
 {
     struct hs_chains chains = {.view = view};
-    if (getrandom(&chains.hash_key, sizeof chains.hash_key, GRND_NONBLOCK) !=
-        sizeof chains.hash_key)
-        chains.hash_key = hs_now_ns() * UINT64_C(0x9E3779B97F4A7C15);
     hs_status status = load_types(&chains, err);
     if (status == HS_OK)
         *ret = chains;
@@ -244,8 +186,8 @@ void hs_chains_fini(struct hs_chains *chains)
         hs_budget_release(chains->view->session.budget, chains->reserved_bytes);
     }
     hs_free(chains->chains);
-    hs_free(chains->by_content.slots);
-    hs_free(chains->by_node.slots);
+    hs_table_fini(&chains->by_content);
+    hs_dict_fini(&chains->by_node);
     hs_free(chains->stops);
     *chains = (struct hs_chains){0};
 }

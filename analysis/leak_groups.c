@@ -5,14 +5,14 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/table.h"
 
 struct grouper {
     const struct hs_view *view;
     const struct hs_leak_set *set;
     struct hs_leak_groups found;
-    uint32_t *group_of;          /* owned pages: by rank */
-    uint32_t *slots;             /* owned: open-addressing hash of group numbers + 1 */
-    size_t n_slots;              /* a power of two */
+    uint32_t *group_of; /* owned pages: by rank */
+    struct hs_table by_key;
     struct hs_bitmap suppressed; /* by rank */
     uint64_t reserved_bytes;
 };
@@ -25,9 +25,7 @@ const char *hs_leak_certainty_name(unsigned certainty)
 
 static uint64_t group_hash(const struct hs_leak_group *group)
 {
-    uint64_t h = (group->words_each * 2 + group->certainty) * UINT64_C(0x9E3779B97F4A7C15);
-    h = (h ^ group->type) * UINT64_C(0xC2B2AE3D27D4EB4F);
-    return h ^ h >> 31;
+    return hs_hash_pair(group->words_each * 2 + group->certainty, group->type);
 }
 
 static bool group_same(const struct hs_leak_group *a, const struct hs_leak_group *b)
@@ -35,43 +33,20 @@ static bool group_same(const struct hs_leak_group *a, const struct hs_leak_group
     return a->type == b->type && a->words_each == b->words_each && a->certainty == b->certainty;
 }
 
-static size_t group_slot(const struct grouper *g, const struct hs_leak_group *key)
-{
-    size_t at = group_hash(key) & (g->n_slots - 1);
-    while (g->slots[at] != 0 && !group_same(&g->found.groups[g->slots[at] - 1], key))
-        at = (at + 1) & (g->n_slots - 1);
-    return at;
-}
-
-static hs_status group_reserve(struct grouper *g, struct hs_error *err)
-{
-    if (g->n_slots >= 2 * (g->found.n_groups + 1))
-        return HS_OK;
-    void *slots;
-    size_t n = g->n_slots == 0 ? 256 : 2 * g->n_slots;
-    HS_TRY(hs_alloc(n, sizeof *g->slots, &slots, err));
-    hs_free(g->slots);
-    g->slots = slots;
-    g->n_slots = n;
-    for (size_t i = 0; i < g->found.n_groups; i++)
-        g->slots[group_slot(g, &g->found.groups[i])] = (uint32_t)i + 1;
-    return HS_OK;
-}
-
 /* The group with this key, made when it is new. */
 static hs_status group_find(struct grouper *g, const struct hs_leak_group *key, uint32_t *ret,
                             struct hs_error *err)
 {
     struct hs_leak_groups *found = &g->found;
-    HS_TRY(group_reserve(g, err));
-    size_t at = group_slot(g, key);
-    if (g->slots[at] == 0) {
-        HS_TRY(hs_grow((void **)&found->groups, &found->capacity, found->n_groups + 1, sizeof *key,
-                       err));
-        found->groups[found->n_groups] = *key;
-        g->slots[at] = (uint32_t)++found->n_groups;
-    }
-    *ret = g->slots[at] - 1;
+    uint64_t hash = group_hash(key);
+    *ret = HS_TABLE_FIND(&g->by_key, hash, i, group_same(&found->groups[i], key));
+    if (*ret != HS_NO_NUMBER)
+        return HS_OK;
+    HS_TRY(
+        hs_grow((void **)&found->groups, &found->capacity, found->n_groups + 1, sizeof *key, err));
+    HS_TRY(hs_table_add(&g->by_key, hash, found->n_groups, err));
+    *ret = (uint32_t)found->n_groups;
+    found->groups[found->n_groups++] = *key;
     return HS_OK;
 }
 
@@ -255,7 +230,7 @@ hs_status hs_leak_groups_find(struct hs_view *view, const struct hs_leak_set *se
     hs_pages_free(g.group_of, set->n_lost, sizeof *g.group_of);
     hs_budget_release(view->session.budget, g.reserved_bytes);
     hs_bitmap_fini(&g.suppressed);
-    hs_free(g.slots);
+    hs_table_fini(&g.by_key);
     if (status == HS_OK)
         *ret = g.found;
     else

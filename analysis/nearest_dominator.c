@@ -1,78 +1,30 @@
 #include "nearest_dominator.h"
 
-#include <sys/random.h>
+enum { DENSE_NODES = 1 << 18 };
 
-#include "base/alloc.h"
-
-enum { FIRST_SLOTS = 1 << 10, DENSE_NODES = 1 << 18 };
-
-static uint64_t hash_of(const struct hs_nearest *climb, hs_node key)
+void hs_nearest_init(const struct hs_view *view,
+                     uint64_t (*value_of)(const void *, hs_node tree_node, hs_node below),
+                     const void *context, struct hs_nearest *ret)
 {
-    uint64_t h = (key ^ climb->key) * UINT64_C(0x9E3779B97F4A7C15);
-    h = (h ^ h >> 32 ^ climb->key >> 7) * UINT64_C(0xC2B2AE3D27D4EB4F);
-    return h ^ h >> 29;
-}
-
-/* The slot of the key, or the empty one where it belongs. */
-static struct hs_nearest_slot *slot_of(const struct hs_nearest *climb, hs_node key)
-{
-    size_t at = hash_of(climb, key) & (climb->n_slots - 1);
-    while (climb->slots[at].key != 0 && climb->slots[at].key != key)
-        at = (at + 1) & (climb->n_slots - 1);
-    return &climb->slots[at];
-}
-
-static hs_status resize(struct hs_nearest *climb, size_t n_slots, struct hs_error *err)
-{
-    struct hs_budget *budget = climb->view->session.budget;
-    const size_t size = sizeof *climb->slots;
-    void *slots;
-    HS_TRY(hs_budget_reserve(budget, n_slots * size, "the ways up the dominator tree", err));
-    hs_status status = hs_alloc(n_slots, size, &slots, err);
-    if (status != HS_OK) {
-        hs_budget_release(budget, n_slots * size);
-        return status;
-    }
-    struct hs_nearest old = *climb;
-    climb->slots = slots;
-    climb->n_slots = n_slots;
-    for (size_t i = 0; i < old.n_slots; i++)
-        if (old.slots[i].key != 0)
-            *slot_of(climb, old.slots[i].key) = old.slots[i];
-    hs_free(old.slots);
-    hs_budget_release(budget, old.n_slots * size);
-    return HS_OK;
-}
-
-hs_status hs_nearest_init(const struct hs_view *view,
-                          uint64_t (*value_of)(const void *, hs_node tree_node, hs_node below),
-                          const void *context, struct hs_nearest *ret, struct hs_error *err)
-{
-    struct hs_nearest climb = {.view = view, .value_of = value_of, .context = context};
-    if (getrandom(&climb.key, sizeof climb.key, GRND_NONBLOCK) != sizeof climb.key)
-        climb.key = hs_now_ns() * UINT64_C(0x9E3779B97F4A7C15);
-    HS_TRY(resize(&climb, FIRST_SLOTS, err));
-    *ret = climb;
-    return HS_OK;
+    *ret = (struct hs_nearest){.view = view, .value_of = value_of, .context = context};
 }
 
 void hs_nearest_fini(struct hs_nearest *climb)
 {
     if (climb->view != NULL)
-        hs_budget_release(climb->view->session.budget, climb->n_slots * sizeof *climb->slots);
-    hs_free(climb->slots);
+        hs_budget_release(climb->view->session.budget, climb->taken_bytes);
+    hs_dict_fini(&climb->known);
     *climb = (struct hs_nearest){0};
 }
 
 static hs_status remember(struct hs_nearest *climb, hs_node node, uint64_t value,
                           struct hs_error *err)
 {
-    if (4 * (climb->n_used + 1) > 3 * climb->n_slots)
-        HS_TRY(resize(climb, 2 * climb->n_slots, err));
-    struct hs_nearest_slot *slot = slot_of(climb, node + 1);
-    climb->n_used += slot->key == 0;
-    *slot = (struct hs_nearest_slot){node + 1, value};
-    return HS_OK;
+    size_t more = hs_dict_growth_bytes(&climb->known);
+    HS_TRY(hs_budget_reserve(climb->view->session.budget, more, "the ways up the dominator tree",
+                             err));
+    climb->taken_bytes += more;
+    return hs_dict_put(&climb->known, node, value, err);
 }
 
 /* Climbs to what is known. *ret_steps: nodes passed on the way. */
@@ -88,9 +40,9 @@ static uint64_t climb_up(const struct hs_nearest *climb, hs_node node, uint64_t 
             value = climb->value_of(climb->context, at, below);
             break;
         }
-        const struct hs_nearest_slot *slot = slot_of(climb, at + 1);
-        if (slot->key != 0) {
-            value = slot->value;
+        const uint64_t *known = hs_dict_find(&climb->known, at);
+        if (known != NULL) {
+            value = *known;
             break;
         }
         if (steps == due) {

@@ -8,13 +8,9 @@
 #define HS_ANALYSIS_NEAREST_DOMINATOR_H
 
 #include "analysis/view.h"
+#include "base/table.h"
 
 #define HS_NEAREST_NONE UINT64_MAX
-
-struct hs_nearest_slot {
-    hs_node key; /* the node's number + 1; 0: empty */
-    uint64_t value;
-};
 
 struct hs_nearest {
     const struct hs_view *view;
@@ -22,15 +18,14 @@ struct hs_nearest {
      * HS_NO_NODE when the climb began at it. */
     uint64_t (*value_of)(const void *context, hs_node tree_node, hs_node below);
     const void *context;
-    struct hs_nearest_slot *slots; /* owned: open addressing, a power of two */
-    size_t n_slots, n_used;
+    struct hs_dict known; /* nodes that were passed */
     uint64_t n_passed;
-    uint64_t key; /* of the hash: whoever made the snapshot does not know it */
+    uint64_t taken_bytes;
 };
 
-hs_status hs_nearest_init(const struct hs_view *view,
-                          uint64_t (*value_of)(const void *, hs_node tree_node, hs_node below),
-                          const void *context, struct hs_nearest *ret, struct hs_error *err);
+void hs_nearest_init(const struct hs_view *view,
+                     uint64_t (*value_of)(const void *, hs_node tree_node, hs_node below),
+                     const void *context, struct hs_nearest *ret);
 void hs_nearest_fini(struct hs_nearest *climb);
 
 /* HS_NEAREST_NONE for what no root reaches, and where the tree goes round in a circle. */

@@ -155,7 +155,8 @@ static hs_status groups_alloc(struct groups *g, struct hs_error *err)
     HS_TRY(hs_pages_alloc(n, sizeof *g->state, (void **)&g->state, err));
     HS_TRY(hs_pages_alloc(n + 1, sizeof *g->edge_begin, (void **)&g->edge_begin, err));
     HS_TRY(hs_pages_alloc(2 * n, sizeof *g->queue, (void **)&g->queue, err));
-    return hs_nearest_init(view, belonging, g, &g->climb, err);
+    hs_nearest_init(view, belonging, g, &g->climb);
+    return HS_OK;
 }
 
 static hs_status groups_init(struct groups *g, struct hs_error *err)

@@ -52,7 +52,7 @@ static hs_status climb_all(struct hs_sample_join *join, const uint32_t *rows, st
     const struct hs_view *view = join->view;
     struct hs_nearest climb;
     size_t n = 0;
-    HS_TRY(hs_nearest_init(view, row_of, rows, &climb, err));
+    hs_nearest_init(view, row_of, rows, &climb);
     hs_status status = HS_OK;
     for (size_t i = 0; i < view->totals->n_samples && status == HS_OK; i++) {
         const struct hs_sample *sample = hs_snap_sample(view->snap, i);

@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "base/bisect.h"
 
-enum { FIRST_SLOTS = 1 << 10, TELL_EVERY = 1 << 18 };
+enum { TELL_EVERY = 1 << 18 };
 
 static hs_status take(struct hs_trace_join *join, uint64_t n_bytes, struct hs_error *err)
 {
@@ -44,7 +44,7 @@ void hs_trace_join_close(struct hs_trace_join *join)
     hs_free(join->traced);
     hs_free(join->codes);
     hs_free(join->stacks);
-    hs_free(join->slots);
+    hs_table_fini(&join->by_codes);
     hs_budget_release(join->budget, join->reserved_bytes);
     *join = (struct hs_trace_join){0};
 }
@@ -57,38 +57,18 @@ const struct hs_traced *hs_trace_join_find(const struct hs_trace_join *join, uin
 
 const uint64_t *hs_trace_join_stack(const struct hs_trace_join *join, uint32_t stack, size_t *ret_n)
 {
-    size_t begin = join->stacks[stack].begin;
-    size_t end = stack + 1 < join->n_stacks ? join->stacks[stack + 1].begin : join->n_codes;
+    size_t begin = join->stacks[stack];
+    size_t end = stack + 1 < join->n_stacks ? join->stacks[stack + 1] : join->n_codes;
     *ret_n = end - begin;
     return join->codes + begin;
 }
 
-static uint64_t hash_of(const uint64_t *codes, size_t n)
+static bool stack_is(const struct hs_trace_join *join, uint32_t stack, const uint64_t *codes,
+                     size_t n)
 {
-    uint64_t h = UINT64_C(0x9E3779B97F4A7C15) * (n + 1);
-    for (size_t i = 0; i < n; i++) {
-        h = (h ^ codes[i]) * UINT64_C(0xC2B2AE3D27D4EB4F);
-        h ^= h >> 29;
-    }
-    return h;
-}
-
-static hs_status resize_slots(struct hs_trace_join *join, struct hs_error *err)
-{
-    size_t n = join->n_slots == 0 ? FIRST_SLOTS : 2 * join->n_slots;
-    uint32_t *slots;
-    HS_TRY(take(join, (n - join->n_slots) * sizeof *slots, err));
-    HS_TRY(hs_alloc(n, sizeof *slots, (void **)&slots, err));
-    for (size_t i = 0; i < join->n_stacks; i++) {
-        size_t at = join->stacks[i].hash & (n - 1);
-        while (slots[at] != 0)
-            at = (at + 1) & (n - 1);
-        slots[at] = (uint32_t)i + 1;
-    }
-    hs_free(join->slots);
-    join->slots = slots;
-    join->n_slots = n;
-    return HS_OK;
+    size_t n_known;
+    const uint64_t *known = hs_trace_join_stack(join, stack, &n_known);
+    return n_known == n && (n == 0 || memcmp(known, codes, n * sizeof *codes) == 0);
 }
 
 /* The stack's number, a new one when it is not known. */
@@ -99,31 +79,23 @@ static hs_status intern(struct hs_trace_join *join, const uint64_t *codes, size_
         codes += n - HS_TRACE_JOIN_FRAMES;
         n = HS_TRACE_JOIN_FRAMES;
     }
-    if (4 * (join->n_stacks + 1) > 3 * join->n_slots)
-        HS_TRY(resize_slots(join, err));
-    uint64_t hash = hash_of(codes, n);
-    size_t at = hash & (join->n_slots - 1);
-    for (; join->slots[at] != 0; at = (at + 1) & (join->n_slots - 1)) {
-        size_t n_known;
-        uint32_t stack = join->slots[at] - 1;
-        const uint64_t *known = hs_trace_join_stack(join, stack, &n_known);
-        *ret = stack;
-        if (join->stacks[stack].hash == hash && n_known == n &&
-            (n == 0 || memcmp(known, codes, n * sizeof *codes) == 0))
-            return HS_OK;
-    }
+    uint64_t hash = hs_hash_bytes(codes, n * sizeof *codes);
+    *ret = HS_TABLE_FIND(&join->by_codes, hash, i, stack_is(join, i, codes, n));
+    if (*ret != HS_NO_NUMBER)
+        return HS_OK;
     if (join->n_stacks >= HS_NO_STACK - 1)
         return hs_fail(err, HS_LIMIT, "%zu backtraces are too many", join->n_stacks);
     HS_TRY(grow(join, (void **)&join->stacks, &join->stacks_capacity, join->n_stacks + 1,
                 sizeof *join->stacks, err));
     HS_TRY(grow(join, (void **)&join->codes, &join->codes_capacity, join->n_codes + n,
                 sizeof *join->codes, err));
+    HS_TRY(take(join, hs_table_growth_bytes(&join->by_codes, 1), err));
+    HS_TRY(hs_table_add(&join->by_codes, hash, join->n_stacks, err));
     if (n != 0)
         memcpy(join->codes + join->n_codes, codes, n * sizeof *codes);
-    join->stacks[join->n_stacks] = (struct hs_trace_stack){join->n_codes, hash};
+    join->stacks[join->n_stacks] = join->n_codes;
     join->n_codes += n;
     *ret = (uint32_t)join->n_stacks++;
-    join->slots[at] = *ret + 1;
     return HS_OK;
 }
 

@@ -298,7 +298,7 @@ hs_status hs_view_retaining_roots(const struct hs_view *view, const hs_node *nod
                                   hs_node *roots, struct hs_error *err)
 {
     struct hs_nearest climb;
-    HS_TRY(hs_nearest_init(view, root_value, view, &climb, err));
+    hs_nearest_init(view, root_value, view, &climb);
     hs_status status = HS_OK;
     for (size_t i = 0; i < n && status == HS_OK; i++) {
         roots[i] = HS_NO_NODE;

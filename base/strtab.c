@@ -1,10 +1,6 @@
 #include "base/strtab.h"
 
-#include <assert.h>
-#include <stdatomic.h>
 #include <string.h>
-#include <sys/random.h>
-#include <xxhash.h>
 
 #include "base/alloc.h"
 
@@ -14,29 +10,8 @@ void hs_strtab_fini(struct hs_strtab *table)
         return;
     hs_free(table->text);
     hs_free(table->begin);
-    hs_free(table->slots);
+    hs_table_fini(&table->by_text);
     *table = (struct hs_strtab){0};
-}
-
-/* One secret per process: whoever chooses the names of a target cannot choose collisions. Ids do
- * not depend on it. */
-static uint64_t strtab_secret(void)
-{
-    static _Atomic uint64_t secret;
-    uint64_t value = atomic_load_explicit(&secret, memory_order_relaxed);
-    if (value == 0) {
-        uint64_t fresh = 0;
-        if (getrandom(&fresh, sizeof fresh, GRND_NONBLOCK) != (ssize_t)sizeof fresh)
-            fresh = (uint64_t)(uintptr_t)&secret * 0x9e3779b97f4a7c15U;
-        fresh |= 1;
-        value = atomic_compare_exchange_strong(&secret, &value, fresh) ? fresh : value;
-    }
-    return value;
-}
-
-static uint64_t strtab_hash(const char *text, size_t n)
-{
-    return XXH3_64bits_withSeed(text, n, strtab_secret());
 }
 
 static size_t strtab_length(const struct hs_strtab *table, hs_str id)
@@ -45,45 +20,13 @@ static size_t strtab_length(const struct hs_strtab *table, hs_str id)
     return (size_t)(end - table->begin[id - 1]) - 1;
 }
 
-/* The slot that holds the text, or the empty one where it belongs. */
-static size_t strtab_find(const struct hs_strtab *table, const char *text, size_t n)
+static bool strtab_is(const struct hs_strtab *table, hs_str id, const char *text, size_t n)
 {
-    size_t mask = table->n_slots - 1;
-    size_t at = (size_t)strtab_hash(text, n) & mask;
-
-    for (;; at = (at + 1) & mask) {
-        hs_str id = table->slots[at];
-        if (id == 0)
-            return at;
-        if (strtab_length(table, id) == n &&
-            memcmp(table->text + table->begin[id - 1], text, n) == 0)
-            return at;
-    }
+    return strtab_length(table, id) == n &&
+           memcmp(table->text + table->begin[id - 1], text, n) == 0;
 }
 
-/* Keeps the table at most half full with one more string. */
-static hs_status strtab_reserve_slot(struct hs_strtab *table, struct hs_error *err)
-{
-    if ((table->n_strings + 1) * 2 <= table->n_slots)
-        return HS_OK;
-
-    size_t n_slots = table->n_slots == 0 ? 64 : table->n_slots * 2;
-    void *slots;
-    HS_TRY(hs_alloc(n_slots, sizeof *table->slots, &slots, err));
-    hs_free(table->slots);
-    table->slots = slots;
-    table->n_slots = n_slots;
-    for (size_t i = 0; i < table->n_strings; i++) {
-        hs_str id = (hs_str)(i + 1);
-        const char *text = table->text + table->begin[i];
-        size_t at = strtab_find(table, text, strtab_length(table, id));
-        assert(table->slots[at] == 0);
-        table->slots[at] = id;
-    }
-    return HS_OK;
-}
-
-/* Room for one more string of n bytes: after it the insertion cannot fail. */
+/* Room for one more string of n bytes. */
 static hs_status strtab_reserve_text(struct hs_strtab *table, size_t n, struct hs_error *err)
 {
     size_t needed;
@@ -111,20 +54,21 @@ hs_status hs_strtab_add_n(struct hs_strtab *table, const char *text, size_t n_by
         *ret = 0;
         return HS_OK;
     }
-    HS_TRY(strtab_reserve_slot(table, err));
-    size_t at = strtab_find(table, text, n);
-    if (table->slots[at] == 0) {
+    uint64_t hash = hs_hash_bytes(text, n);
+    uint32_t found = HS_TABLE_FIND(&table->by_text, hash, i, strtab_is(table, i + 1, text, n));
+    if (found == HS_NO_NUMBER) {
         /* Part of a text of ours may be added: it moves when the table grows. */
         bool ours = strtab_owns(table, text);
         size_t offset = ours ? (size_t)(text - table->text) : 0;
         HS_TRY(strtab_reserve_text(table, n, err));
+        HS_TRY(hs_table_add(&table->by_text, hash, table->n_strings, err));
         memcpy(table->text + table->text_bytes, ours ? table->text + offset : text, n);
         table->text[table->text_bytes + n] = '\0';
+        found = (uint32_t)table->n_strings;
         table->begin[table->n_strings++] = table->text_bytes;
         table->text_bytes += n + 1;
-        table->slots[at] = (hs_str)table->n_strings;
     }
-    *ret = table->slots[at];
+    *ret = found + 1;
     return HS_OK;
 }
 

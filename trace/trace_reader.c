@@ -212,7 +212,6 @@ static hs_status trace_open(struct hs_map *map, const void *bytes, size_t n_byte
         trace->map = *map;
     trace->file = bytes;
     trace->n_bytes = n_bytes;
-    hs_trace_sites_init(&trace->sites);
     trace->recovery.sites = &trace->sites;
     status = read_first(trace, name, err);
     if (status == HS_OK)
@@ -444,7 +443,6 @@ static hs_status foresee(struct hs_trace *trace, struct hs_error *err)
     }
     if (trace->is_suspect) { /* names that were read by then may be wrong */
         hs_trace_sites_fini(&trace->sites);
-        hs_trace_sites_init(&trace->sites);
     }
     trace->is_foreseen = trace->is_suspect;
     hs_trace_rewind(trace);

@@ -1,6 +1,5 @@
-/* What stands at each code address: an open-addressing table of codes over one array of locations,
- * and their strings. Bounded: beyond TRACE_MAX_LOCATIONS and TRACE_MAX_TEXT_BYTES nothing is kept
- * any more. */
+/* What stands at each code address: codes, one array of their locations, and their strings.
+ * Bounded: beyond TRACE_MAX_LOCATIONS and TRACE_MAX_TEXT_BYTES nothing is kept any more. */
 #ifndef HS_TRACE_TRACE_SITES_H
 #define HS_TRACE_TRACE_SITES_H
 
@@ -13,19 +12,19 @@
 struct trace_site {
     uint64_t code;
     uint32_t first; /* index in locations */
-    uint32_t n;     /* 0: a free slot */
+    uint32_t n;
 };
 
 struct trace_sites {
-    struct trace_site *slots; /* owned */
-    size_t n_slots, n_used;
+    struct trace_site *sites; /* owned */
+    size_t n_sites, sites_capacity;
+    struct hs_table by_code;             /* of sites */
     struct hs_trace_location *locations; /* owned */
     size_t n_locations, capacity;
     struct hs_strtab strings;
-    uint64_t secret; /* who chooses the codes cannot choose collisions */
 };
 
-void hs_trace_sites_init(struct trace_sites *sites);
+/* Zeroed ones are valid and empty. */
 void hs_trace_sites_fini(struct trace_sites *sites);
 /* The string's id; 0 when there is no room for it. */
 hs_status hs_trace_sites_string(struct trace_sites *sites, const char *text, size_t n_bytes,

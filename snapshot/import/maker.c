@@ -95,7 +95,7 @@ hs_status maker_name(struct maker *maker, const char *prefix, const char *text, 
     }
     HS_TRY(hs_strtab_add_n(&maker->strings, name, n, ret, err));
     const struct hs_strtab *table = &maker->strings;
-    uint64_t used = table->text_capacity + 8 * table->begin_capacity + 4 * table->n_slots;
+    uint64_t used = table->text_capacity + 8 * (table->begin_capacity + table->by_text.n_slots);
     if (used <= maker->n_string_taken)
         return HS_OK;
     HS_TRY(maker_reserve(maker, used - maker->n_string_taken, "names", err));

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/table.h"
 
 enum { NO_LINK = 0 }; /* links hold index + 1 */
 
@@ -24,9 +25,8 @@ struct group {
 struct builder {
     struct group *groups; /* owned; group 0 is "all" */
     size_t n_groups, capacity;
-    uint64_t *next_leaf; /* owned: index + 1 of the next leaf of the same group */
-    uint64_t *slots;     /* owned: open-addressing hash of group numbers + 1 */
-    size_t n_slots;      /* a power of two */
+    uint64_t *next_leaf;     /* owned: index + 1 of the next leaf of the same group */
+    struct hs_table by_name; /* of groups */
 };
 
 void hs_roots_fini(struct hs_roots *roots)
@@ -50,37 +50,7 @@ static void builder_fini(struct builder *b)
 {
     hs_free(b->groups);
     hs_free(b->next_leaf);
-    hs_free(b->slots);
-}
-
-static uint64_t group_hash(uint64_t parent, uint64_t name)
-{
-    uint64_t h = (parent * UINT64_C(0x9E3779B97F4A7C15)) ^ (name * UINT64_C(0xC2B2AE3D27D4EB4F));
-    return h ^ h >> 29;
-}
-
-static void builder_rehash(struct builder *b)
-{
-    for (size_t g = 1; g < b->n_groups; g++) {
-        size_t at = group_hash(b->groups[g].parent, b->groups[g].name) & (b->n_slots - 1);
-        while (b->slots[at] != 0)
-            at = (at + 1) & (b->n_slots - 1);
-        b->slots[at] = g + 1;
-    }
-}
-
-static hs_status builder_reserve_slots(struct builder *b, struct hs_error *err)
-{
-    if (b->n_slots >= 2 * (b->n_groups + 1))
-        return HS_OK;
-    size_t n = b->n_slots == 0 ? 256 : 2 * b->n_slots;
-    uint64_t *slots = NULL;
-    HS_TRY(hs_alloc(n, sizeof *slots, (void **)&slots, err));
-    hs_free(b->slots);
-    b->slots = slots;
-    b->n_slots = n;
-    builder_rehash(b);
-    return HS_OK;
+    hs_table_fini(&b->by_name);
 }
 
 static hs_status builder_new_group(struct builder *b, uint64_t parent, hs_str name, uint8_t level,
@@ -98,20 +68,18 @@ static hs_status builder_new_group(struct builder *b, uint64_t parent, hs_str na
 static hs_status builder_child(struct builder *b, uint64_t parent, hs_str name, uint64_t leaf,
                                uint64_t *ret, struct hs_error *err)
 {
-    HS_TRY(builder_reserve_slots(b, err));
-    size_t at = group_hash(parent, name) & (b->n_slots - 1);
-    for (; b->slots[at] != 0; at = (at + 1) & (b->n_slots - 1)) {
-        const struct group *known = &b->groups[b->slots[at] - 1];
-        if (known->parent == parent && known->name == name) {
-            *ret = b->slots[at] - 1;
-            return HS_OK;
-        }
+    uint64_t hash = hs_hash_pair(parent, name);
+    uint32_t known = HS_TABLE_FIND(&b->by_name, hash, i,
+                                   b->groups[i].parent == parent && b->groups[i].name == name);
+    if (known != HS_NO_NUMBER) {
+        *ret = known;
+        return HS_OK;
     }
     uint64_t number = b->n_groups;
     uint8_t level = (uint8_t)(b->groups[parent].level + 1);
     assert(level < HS_LEVEL_LEAF);
     HS_TRY(builder_new_group(b, parent, name, level, leaf, err));
-    b->slots[at] = number + 1;
+    HS_TRY(hs_table_add(&b->by_name, hash, number, err));
     struct group *p = &b->groups[parent];
     if (p->first_child == NO_LINK)
         p->first_child = number + 1;

@@ -241,7 +241,7 @@ void hs_elf_close(struct hs_elf *elf)
     hs_free(elf->segment_contents);
     hs_free(elf->sections);
     hs_free(elf->symbols);
-    hs_free(elf->slots);
+    hs_table_fini(&elf->by_name);
     hs_free(elf);
 }
 

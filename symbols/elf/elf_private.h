@@ -5,6 +5,7 @@
 
 #include <libelf.h>
 
+#include "base/table.h"
 #include "symbols/elf.h"
 
 enum {
@@ -46,9 +47,7 @@ struct hs_elf {
     char build_id[2 * ELF_BUILD_ID_MAX + 1];
     struct hs_elf_symbol *symbols; /* owned: those with an address, then the thread-local */
     size_t n_symbols, n_tls_symbols;
-    uint32_t *slots; /* owned: open-addressing hash of symbol number + 1 */
-    size_t n_slots;
-    uint64_t hash_seed;
+    struct hs_table by_name; /* of symbols */
 };
 
 /* The parts of open, in this order. Each leaves what it allocated to hs_elf_close. */

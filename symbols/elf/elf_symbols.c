@@ -2,7 +2,6 @@
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "base/bisect.h"
 #include "base/checked.h"
@@ -111,49 +110,24 @@ static int symbol_order(const void *a, const void *b)
     return s->name == t->name ? 0 : strcmp(s->name, t->name);
 }
 
-/* Word-wise multiply and rotate. The seed is random, so that a file cannot be made whose names all
- * fall on one slot; nothing that is shown depends on it. */
-static uint64_t name_hash(uint64_t seed, const char *name)
+static size_t symbol_named(const struct hs_elf *elf, const char *name, uint64_t hash)
 {
-    uint64_t hash = seed;
-    size_t n = strlen(name);
-    for (; n >= 8; n -= 8, name += 8) {
-        uint64_t word;
-        memcpy(&word, name, 8);
-        hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-        hash ^= hash >> 29;
-    }
-    uint64_t word = n;
-    for (size_t i = 0; i < n; i++)
-        word = word << 8 | (uint8_t)name[i];
-    hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-    return hash ^ hash >> 32;
+    return HS_TABLE_FIND(&elf->by_name, hash, i, strcmp(elf->symbols[i].name, name) == 0);
 }
 
-/* The slot of `name`: the one that holds it, or the empty one where it belongs. */
-static size_t name_slot(const struct hs_elf *elf, const char *name)
-{
-    size_t at = (size_t)name_hash(elf->hash_seed, name) & (elf->n_slots - 1);
-    while (elf->slots[at] != 0 && strcmp(elf->symbols[elf->slots[at] - 1].name, name) != 0)
-        at = (at + 1) & (elf->n_slots - 1);
-    return at;
-}
-
+/* Of each name the first symbol that is global, or else the first. */
 static hs_status symbols_hash(struct hs_elf *elf, struct hs_error *err)
 {
-    size_t n = elf->n_symbols + elf->n_tls_symbols, n_slots = 16;
-    while (n_slots < 2 * n)
-        n_slots *= 2;
-    HS_TRY(hs_alloc(n_slots, sizeof(*elf->slots), (void **)&elf->slots, err));
-    elf->n_slots = n_slots;
-    if (getrandom(&elf->hash_seed, sizeof(elf->hash_seed), GRND_NONBLOCK) < 0)
-        elf->hash_seed = (uint64_t)(uintptr_t)elf->slots; /* early boot: address randomisation */
-    for (size_t i = 0; i < n; i++) {
-        size_t at = name_slot(elf, elf->symbols[i].name);
-        if (elf->slots[at] == 0 ||
-            (elf->symbols[i].is_global && !elf->symbols[elf->slots[at] - 1].is_global))
-            elf->slots[at] = (uint32_t)(i + 1);
-    }
+    size_t n = elf->n_symbols + elf->n_tls_symbols;
+    for (int is_global = 1; is_global >= 0; is_global--)
+        for (size_t i = 0; i < n; i++) {
+            const char *name = elf->symbols[i].name;
+            if (elf->symbols[i].is_global != is_global)
+                continue;
+            uint64_t hash = hs_hash_bytes(name, strlen(name));
+            if (symbol_named(elf, name, hash) == HS_NO_NUMBER)
+                HS_TRY(hs_table_add(&elf->by_name, hash, i, err));
+        }
     return HS_OK;
 }
 
@@ -201,8 +175,8 @@ const struct hs_elf_symbol *hs_elf_tls_symbols(const struct hs_elf *elf, size_t 
 
 const struct hs_elf_symbol *hs_elf_find(const struct hs_elf *elf, const char *name)
 {
-    uint32_t found = elf->slots[name_slot(elf, name)];
-    return found == 0 ? NULL : &elf->symbols[found - 1];
+    size_t found = symbol_named(elf, name, hs_hash_bytes(name, strlen(name)));
+    return found == HS_NO_NUMBER ? NULL : &elf->symbols[found];
 }
 
 /* Number of symbols that start at or below `vaddr`. */

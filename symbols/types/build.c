@@ -8,41 +8,6 @@
 
 enum { BUILD_POINTER_BYTES = 8 };
 
-static size_t key_slot(const struct hs_ctypes *types, hs_type_file file, hs_die die)
-{
-    uint64_t hash = (die ^ (uint64_t)file << 40) * UINT64_C(0x9e3779b97f4a7c15);
-    size_t mask = types->n_key_slots - 1, slot = (size_t)(hash >> 24) & mask;
-    while (types->keys[slot].die != 0 &&
-           (types->keys[slot].die != die || types->keys[slot].file != file))
-        slot = (slot + 1) & mask;
-    return slot;
-}
-
-static hs_ctype key_find(const struct hs_ctypes *types, hs_type_file file, hs_die die)
-{
-    return types->n_key_slots == 0 ? 0 : types->keys[key_slot(types, file, die)].type;
-}
-
-static hs_status key_add(struct hs_ctypes *types, hs_type_file file, hs_die die, hs_ctype type,
-                         struct hs_error *err)
-{
-    size_t n_old = types->n_key_slots, n = n_old == 0 ? 1024 : n_old * 2;
-    if (types->n_keys * 2 >= n_old) {
-        struct ctypes_key *keys = NULL, *old = types->keys;
-        HS_TRY(hs_alloc(n, sizeof(*keys), (void **)&keys, err));
-        types->keys = keys;
-        types->n_key_slots = n;
-        for (size_t i = 0; i < n_old; i++)
-            if (old[i].die != 0)
-                keys[key_slot(types, old[i].file, old[i].die)] = old[i];
-        hs_free(old);
-    }
-    struct ctypes_key *key = &types->keys[key_slot(types, file, die)];
-    types->n_keys += key->die == 0;
-    *key = (struct ctypes_key){die, file, type};
-    return HS_OK;
-}
-
 hs_ctype hs_ctypes_make_(struct hs_ctypes *types, const struct ctypes_type *made)
 {
     struct hs_error err = HS_ERROR_INIT;
@@ -95,11 +60,12 @@ static hs_ctype resolve_own(struct hs_ctypes *types, hs_type_file file, hs_die d
                             const char *alias)
 {
     struct hs_error err = HS_ERROR_INIT;
-    hs_ctype type = key_find(types, file, die);
+    struct hs_dict *known = &types->files[file - 1]->types;
+    hs_ctype type = (hs_ctype)hs_dict_get(known, die, 0);
     if (type == 0) {
         struct ctypes_type made = {.die = die, .file = file};
         type = hs_ctypes_make_(types, &made);
-        if (type != 0 && key_add(types, file, die, type, &err) != HS_OK)
+        if (type != 0 && hs_dict_put(known, die, type, &err) != HS_OK)
             hs_ctypes_out_(types);
     }
     if (type != 0 && types->items[type].alias == NULL)
@@ -117,7 +83,7 @@ hs_ctype hs_ctypes_resolve_(struct hs_ctypes *types, hs_type_file file, hs_die d
         return 0;
     for (int hop = 0; hop < CTYPES_MAX_HOPS && at != 0; hop++) {
         struct debug_entry entry;
-        hs_ctype known = key_find(types, file, at);
+        hs_ctype known = (hs_ctype)hs_dict_get(&types->files[file - 1]->types, at, 0);
         if (known == 0) {
             if (!hs_entry_read_(info, at, &entry))
                 return 0;
@@ -131,7 +97,7 @@ hs_ctype hs_ctypes_resolve_(struct hs_ctypes *types, hs_type_file file, hs_die d
             }
         }
         if (known != 0) {
-            if (at != die && key_add(types, file, die, known, &err) != HS_OK)
+            if (at != die && hs_dict_put(&types->files[file - 1]->types, die, known, &err) != HS_OK)
                 hs_ctypes_out_(types);
             return known;
         }

@@ -36,7 +36,8 @@ static void file_free(struct ctypes_file *file)
     hs_free(file->variables.items);
     hs_free(file->tls.items);
     hs_free(file->details);
-    hs_free(file->names);
+    hs_dict_fini(&file->names);
+    hs_dict_fini(&file->types);
     hs_free(file->late);
     hs_directory_close_(&file->directory);
     hs_debug_close_(&file->info);
@@ -57,9 +58,9 @@ void hs_ctypes_free(struct hs_ctypes *types)
     hs_free(types->files);
     hs_free(types->items);
     hs_free(types->members);
-    hs_free(types->keys);
     hs_free(types->kept);
     hs_free(types->texts);
+    hs_table_fini(&types->by_text);
     hs_free(types->scratch);
     hs_free(types);
 }
@@ -141,37 +142,16 @@ struct ctypes_unit *hs_ctypes_unit_(struct hs_ctypes *types, struct ctypes_file 
     return &file->units[unit - file->info.units];
 }
 
-static uint64_t text_hash(const char *text, size_t n_bytes)
+static bool text_is(const char *known, const char *text, size_t n_bytes)
 {
-    uint64_t hash = CTYPES_HASH_SEED;
-    for (size_t i = 0; i < n_bytes; i++)
-        hash = (hash ^ (uint8_t)text[i]) * UINT64_C(0x100000001b3);
-    return hash ^ hash >> 29;
+    return strncmp(known, text, n_bytes) == 0 && known[n_bytes] == '\0';
 }
 
-static size_t text_slot(const struct hs_ctypes *types, const char *text, size_t n_bytes)
-{
-    size_t mask = types->n_text_slots - 1, slot = (size_t)text_hash(text, n_bytes) & mask;
-    while (types->texts[slot] != NULL &&
-           (strncmp(types->texts[slot], text, n_bytes) != 0 || types->texts[slot][n_bytes] != '\0'))
-        slot = (slot + 1) & mask;
-    return slot;
-}
-
+/* Room for one more text. */
 static hs_status text_make_room(struct hs_ctypes *types, size_t n_bytes, struct hs_error *err)
 {
-    if (types->n_texts * 2 >= types->n_text_slots) {
-        size_t n_old = types->n_text_slots, n = n_old == 0 ? 256 : n_old * 2;
-        const char **texts = NULL;
-        HS_TRY(hs_alloc(n, sizeof(const char *), (void **)&texts, err));
-        const char **old = types->texts;
-        types->texts = texts;
-        types->n_text_slots = n;
-        for (size_t i = 0; i < n_old; i++)
-            if (old[i] != NULL)
-                texts[text_slot(types, old[i], strlen(old[i]))] = old[i];
-        hs_free(old);
-    }
+    HS_TRY(hs_grow((void **)&types->texts, &types->texts_capacity, types->n_texts + 1,
+                   sizeof(*types->texts), err));
     struct ctypes_kept *last = types->n_kept == 0 ? NULL : &types->kept[types->n_kept - 1];
     if (last != NULL && last->capacity - last->n > n_bytes)
         return HS_OK;
@@ -191,12 +171,13 @@ const char *hs_ctypes_keep_(struct hs_ctypes *types, const char *text, size_t n_
     n_bytes = strnlen(text, n_bytes);
     if (n_bytes == 0)
         return "";
-    if (types->n_text_slots != 0) {
-        const char *found = types->texts[text_slot(types, text, n_bytes)];
-        if (found != NULL)
-            return found;
-    }
-    if (text_make_room(types, n_bytes, &err) != HS_OK) {
+    uint64_t hash = hs_hash_bytes(text, n_bytes);
+    uint32_t found =
+        HS_TABLE_FIND(&types->by_text, hash, i, text_is(types->texts[i], text, n_bytes));
+    if (found != HS_NO_NUMBER)
+        return types->texts[found];
+    if (text_make_room(types, n_bytes, &err) != HS_OK ||
+        hs_table_add(&types->by_text, hash, types->n_texts, &err) != HS_OK) {
         hs_ctypes_out_(types);
         return NULL;
     }
@@ -205,8 +186,7 @@ const char *hs_ctypes_keep_(struct hs_ctypes *types, const char *text, size_t n_
     memcpy(copy, text, n_bytes);
     copy[n_bytes] = '\0';
     block->n += n_bytes + 1;
-    types->texts[text_slot(types, copy, n_bytes)] = copy;
-    types->n_texts++;
+    types->texts[types->n_texts++] = copy;
     return copy;
 }
 

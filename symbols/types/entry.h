@@ -20,6 +20,7 @@
 #define HS_TYPES_ENTRY_H
 
 #include "base/cursor.h"
+#include "base/table.h"
 #include "elf/elf_view.h"
 
 typedef uint64_t hs_die;
@@ -95,10 +96,9 @@ struct debug_info {
     struct elf_view sections[DEBUG_N_SECTIONS];
     struct debug_unit *units; /* owned, ascending; does not move once listed */
     size_t n_units, units_capacity;
-    struct debug_table *tables; /* owned; hashed by `at` through slots */
+    struct debug_table *tables; /* owned */
     size_t n_tables, tables_capacity;
-    uint32_t *table_slots; /* owned, open addressing, number from 1 */
-    size_t n_table_slots;
+    struct hs_table by_place;   /* of tables */
     struct debug_range *ranges; /* owned, of code, ascending by begin; after the first lookup */
     size_t n_ranges, ranges_capacity;
     struct debug_signature *signatures; /* owned, ascending */

@@ -93,43 +93,15 @@ enum ctypes_place_kind hs_ctypes_fixed_place_(struct debug_info *info,
     return next == 0 && may_be_fixed && place != 0 ? PLACE_FIXED : PLACE_NONE;
 }
 
-static size_t named_slot(const struct ctypes_file *file, uint64_t hash)
-{
-    size_t mask = file->n_name_slots - 1, slot = (size_t)(hash ^ hash >> 32) & mask;
-    while (file->names[slot].die_and_typedef != 0 && file->names[slot].hash != hash)
-        slot = (slot + 1) & mask;
-    return slot;
-}
-
-static hs_status named_make_room(struct ctypes_file *file, struct hs_error *err)
-{
-    size_t n_old = file->n_name_slots, n = n_old == 0 ? 1024 : n_old * 2;
-    struct ctypes_named *names = NULL, *old = file->names;
-    if (file->n_names * 3 < n_old * 2)
-        return HS_OK;
-    HS_TRY(hs_alloc(n, sizeof(*names), (void **)&names, err));
-    file->names = names;
-    file->n_name_slots = n;
-    for (size_t i = 0; i < n_old; i++)
-        if (old[i].die_and_typedef != 0)
-            names[named_slot(file, old[i].hash)] = old[i];
-    hs_free(old);
-    return HS_OK;
-}
-
 /* The first of a name stays, but a record is better than a typedef. */
 static void named_add(struct index_pass *pass, uint64_t hash, hs_die die, bool is_typedef)
 {
     struct hs_error err = HS_ERROR_INIT;
-    struct ctypes_file *file = pass->file;
-    if (named_make_room(file, &err) != HS_OK) {
+    struct hs_dict *names = &pass->file->names;
+    const uint64_t *known = hs_dict_find(names, hash);
+    if ((known == NULL || ((*known & 1) != 0 && !is_typedef)) &&
+        hs_dict_put(names, hash, die << 1 | is_typedef, &err) != HS_OK)
         hs_ctypes_out_(pass->types);
-        return;
-    }
-    struct ctypes_named *named = &file->names[named_slot(file, hash)];
-    file->n_names += named->die_and_typedef == 0;
-    if (named->die_and_typedef == 0 || ((named->die_and_typedef & 1) != 0 && !is_typedef))
-        *named = (struct ctypes_named){hash, die << 1 | is_typedef};
 }
 
 static bool plan_wants(const struct index_pass *pass, uint16_t tag, bool has_name, bool has_place,
@@ -411,9 +383,7 @@ bool hs_ctypes_index_unit_(struct hs_ctypes *types, hs_type_file number, size_t 
 
 hs_die hs_ctypes_indexed_(const struct ctypes_file *file, uint64_t hash, bool *ret_is_typedef)
 {
-    if (file->n_name_slots == 0)
-        return 0;
-    uint64_t found = file->names[named_slot(file, hash)].die_and_typedef;
+    uint64_t found = hs_dict_get(&file->names, hash, 0);
     *ret_is_typedef = (found & 1) != 0;
     return found >> 1;
 }

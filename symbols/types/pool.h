@@ -33,12 +33,6 @@ struct ctypes_variables {
     size_t n_sorted; /* all or an earlier number: ascending by vaddr */
 };
 
-/* A record (or a typedef, which says so in bit 0) by the hash of its qualified name. */
-struct ctypes_named {
-    uint64_t hash;
-    uint64_t die_and_typedef;
-};
-
 /* An entry whose name qualifies those of others: namespace, record, function. */
 struct ctypes_scope {
     hs_die die, end;
@@ -67,9 +61,9 @@ struct ctypes_file {
     struct ctypes_variables variables, tls;
     struct hs_cvariable *details; /* owned */
     size_t n_details, details_capacity;
-    struct ctypes_named *names; /* owned: open addressing, die 0 is free */
-    size_t n_names, n_name_slots;
-    hs_die *late; /* owned: records named by what they complete */
+    struct hs_dict types; /* by entry */
+    struct hs_dict names; /* by hash of the name: the entry, twice, plus 1 for a typedef */
+    hs_die *late;         /* owned: records named by what they complete */
     size_t n_late, late_capacity;
     struct debug_directory directory;
     size_t n_asked; /* variables that were looked for through it */
@@ -115,12 +109,6 @@ struct ctypes_member {
     hs_ctype type;
 };
 
-struct ctypes_key {
-    hs_die die;
-    uint32_t file;
-    hs_ctype type;
-};
-
 struct ctypes_kept {
     char *text; /* owned block */
     size_t n, capacity;
@@ -133,12 +121,11 @@ struct hs_ctypes {
     size_t n_types, types_capacity;
     struct ctypes_member *members; /* owned */
     size_t n_members, members_capacity;
-    struct ctypes_key *keys; /* owned: open addressing, die 0 is free */
-    size_t n_keys, n_key_slots;
     struct ctypes_kept *kept; /* owned: blocks of text that do not move */
     size_t n_kept, kept_capacity;
-    const char **texts; /* owned: open addressing over kept texts */
-    size_t n_texts, n_text_slots;
+    const char **texts; /* owned: those in the blocks */
+    size_t n_texts, texts_capacity;
+    struct hs_table by_text;
     struct hs_cslot *scratch; /* owned: slots of the type that is being flattened */
     size_t n_scratch, scratch_capacity;
     size_t n_all_slots;

@@ -180,36 +180,10 @@ void hs_debug_close_(struct debug_info *info)
         hs_free(info->tables[i].codes);
     hs_free(info->units);
     hs_free(info->tables);
-    hs_free(info->table_slots);
+    hs_table_fini(&info->by_place);
     hs_free(info->ranges);
     hs_free(info->signatures);
     *info = (struct debug_info){0};
-}
-
-static size_t table_slot(const struct debug_info *info, uint64_t at)
-{
-    size_t mask = info->n_table_slots - 1;
-    size_t slot = (size_t)((at * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & mask;
-    while (info->table_slots[slot] != 0 && info->tables[info->table_slots[slot] - 1].at != at)
-        slot = (slot + 1) & mask;
-    return slot;
-}
-
-static hs_status table_make_room(struct debug_info *info, struct hs_error *err)
-{
-    HS_TRY(hs_grow((void **)&info->tables, &info->tables_capacity, info->n_tables + 1,
-                   sizeof(*info->tables), err));
-    if (info->n_tables * 2 < info->n_table_slots)
-        return HS_OK;
-    size_t n = info->n_table_slots == 0 ? 64 : info->n_table_slots * 2;
-    uint32_t *slots = NULL;
-    HS_TRY(hs_alloc(n, sizeof(*slots), (void **)&slots, err));
-    hs_free(info->table_slots);
-    info->table_slots = slots;
-    info->n_table_slots = n;
-    for (size_t i = 0; i < info->n_tables; i++)
-        slots[table_slot(info, info->tables[i].at)] = (uint32_t)i + 1;
-    return HS_OK;
 }
 
 /* Passes over one abbreviation; false when damaged. */
@@ -259,19 +233,22 @@ static hs_status table_read(struct debug_info *info, struct debug_table *table,
 static hs_status table_find(struct debug_info *info, uint64_t at, uint32_t *ret,
                             struct hs_error *err)
 {
-    HS_TRY(table_make_room(info, err));
-    size_t slot = table_slot(info, at);
-    if (info->table_slots[slot] == 0) {
+    uint32_t found = HS_TABLE_FIND(&info->by_place, hs_hash(at), i, info->tables[i].at == at);
+    if (found == HS_NO_NUMBER) {
         struct debug_table table = {.at = at};
+        HS_TRY(hs_grow((void **)&info->tables, &info->tables_capacity, info->n_tables + 1,
+                       sizeof(*info->tables), err));
         hs_status status = table_read(info, &table, err);
+        if (status == HS_OK)
+            status = hs_table_add(&info->by_place, hs_hash(at), info->n_tables, err);
         if (status != HS_OK) {
             hs_free(table.codes);
             return status;
         }
+        found = (uint32_t)info->n_tables;
         info->tables[info->n_tables++] = table;
-        info->table_slots[slot] = (uint32_t)info->n_tables;
     }
-    *ret = info->table_slots[slot];
+    *ret = found + 1;
     return HS_OK;
 }
 

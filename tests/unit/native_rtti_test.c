@@ -184,7 +184,7 @@ static void many_tables(void **state)
                 assert_true(first == 0 || type == first);
             first = type != 0 ? type : first;
         }
-    assert_int_equal(rtti.n_used, DATA_WORDS);
+    assert_int_equal(rtti.tables.n, DATA_WORDS);
     hs_rtti_close(&rtti);
     hs_rtti_close(&rtti);
     hs_native_types_fini(&types);

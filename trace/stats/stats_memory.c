@@ -7,8 +7,8 @@
 
 static const char what[] = "the analysis of this trace";
 
-static hs_status memory_reserve(struct hs_stats_memory *memory, size_t n, size_t size,
-                                struct hs_error *err)
+hs_status hs_stats_reserve(struct hs_stats_memory *memory, size_t n, size_t size,
+                           struct hs_error *err)
 {
     uint64_t n_bytes;
     if (!hs_mul_fits(n, size, &n_bytes))
@@ -35,7 +35,7 @@ hs_status hs_stats_grow(struct hs_stats_memory *memory, void **array, size_t *ca
     size_t wanted = before * 2 < needed ? needed : before * 2;
     if (wanted < 64)
         wanted = 64;
-    HS_TRY(memory_reserve(memory, wanted, size, err));
+    HS_TRY(hs_stats_reserve(memory, wanted, size, err));
     hs_status status = hs_grow(array, capacity, wanted, size, err);
     if (status != HS_OK) {
         memory_release(memory, wanted, size);
@@ -43,14 +43,14 @@ hs_status hs_stats_grow(struct hs_stats_memory *memory, void **array, size_t *ca
     }
     memory_release(memory, before, size);
     if (*capacity > wanted) /* hs_grow has its own least size */
-        return memory_reserve(memory, *capacity - wanted, size, err);
+        return hs_stats_reserve(memory, *capacity - wanted, size, err);
     return HS_OK;
 }
 
 hs_status hs_stats_alloc(struct hs_stats_memory *memory, size_t n, size_t size, void **ret,
                          struct hs_error *err)
 {
-    HS_TRY(memory_reserve(memory, n, size, err));
+    HS_TRY(hs_stats_reserve(memory, n, size, err));
     hs_status status = hs_pages_alloc(n, size, ret, err);
     if (status != HS_OK)
         memory_release(memory, n, size);

@@ -7,12 +7,13 @@
  * HS_CHAIN_RUNS runs those in the middle are left out.
  *
  * Cost: each part of the tree is climbed over twice at most, however many objects hang on it.
- * Resident, reserved in the budget: 4 bytes per block of the heap (its type), 16 for every 64th
- * object passed. */
+ * Resident, reserved in the budget: 4 bytes per block of the heap (its type), 28 to 56 for every
+ * 64th object passed. */
 #ifndef HS_ANALYSIS_KEEPER_CHAINS_H
 #define HS_ANALYSIS_KEEPER_CHAINS_H
 
 #include "analysis/view.h"
+#include "base/table.h"
 
 #define HS_CHAIN_RUNS 32
 #define HS_NO_CHAIN UINT32_MAX
@@ -24,25 +25,15 @@ struct hs_chain {
     uint32_t depth;  /* 0 for the first; over HS_CHAIN_RUNS: some are left out before it */
 };
 
-struct hs_chain_slot {
-    uint64_t key; /* 0: empty */
-    uint32_t value;
-};
-
-struct hs_chain_map {
-    struct hs_chain_slot *slots; /* owned: open addressing, a power of two */
-    size_t n_slots, n_used;
-};
-
 struct hs_chains {
     struct hs_view *view;
     uint32_t *types;         /* owned pages: by block */
     struct hs_chain *chains; /* owned */
     size_t n, capacity;
-    struct hs_chain_map by_content, by_node;
+    struct hs_table by_content;
+    struct hs_dict by_node;
     hs_node *stops; /* owned: where the climb that is under way is cut into pieces */
     size_t n_stops, stops_capacity;
-    uint64_t hash_key; /* whoever made the snapshot does not know it */
     uint64_t reserved_bytes;
 };
 

@@ -8,6 +8,7 @@
 
 #include "base/budget.h"
 #include "base/progress.h"
+#include "base/table.h"
 #include "trace/trace.h"
 
 #define HS_TRACE_JOIN_FRAMES 1024
@@ -32,13 +33,9 @@ struct hs_trace_join {
     bool has_domains;                  /* more than one: ids do not ascend in time */
     uint64_t *codes;                   /* owned: of all stacks, the outermost first */
     size_t n_codes, codes_capacity;
-    struct hs_trace_stack {
-        size_t begin;
-        uint64_t hash;
-    } * stacks; /* owned */
+    size_t *stacks; /* owned: where the codes of each begin */
     size_t n_stacks, stacks_capacity;
-    uint32_t *slots; /* owned: open addressing, 1 + a stack */
-    size_t n_slots;
+    struct hs_table by_codes; /* of stacks */
     struct hs_budget *budget; /* borrowed */
     uint64_t reserved_bytes;
 };

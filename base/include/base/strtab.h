@@ -5,15 +5,14 @@
 #ifndef HS_BASE_STRTAB_H
 #define HS_BASE_STRTAB_H
 
-#include "base/error.h"
+#include "base/table.h"
 
 struct hs_strtab {
     char *text; /* owned: the strings, NUL-terminated, one after another */
     size_t text_bytes, text_capacity;
     uint64_t *begin; /* owned: offset in text of string id - 1 */
     size_t n_strings, begin_capacity;
-    uint32_t *slots; /* owned: open-addressing hash of ids */
-    size_t n_slots;
+    struct hs_table by_text; /* of id - 1 */
 };
 
 /* A zeroed table is valid and empty. */

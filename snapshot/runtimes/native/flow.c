@@ -14,7 +14,7 @@ enum { WORD = 8, NAME_BYTES = 256, BLOCKS_PER_TELL = 1 << 20 };
 /* An allocator gives at most this much more than was asked for, to a block that is not large. */
 #define SLACK_BYTES 16
 /* Pointers into the middle of blocks that are not at hand, of which all words may be needed. */
-enum { FAR_LOOKS = 1 << 16, FIRST_WISHES = 64 };
+enum { FAR_LOOKS = 1 << 16 };
 enum { SWISS_GROUP = 16, SWISS_DELETED = 0x80, SWISS_EMPTY = 0xff };
 
 struct flow {
@@ -29,8 +29,7 @@ struct flow {
         uint64_t had_pointee; /* the type that the block had << 32 | what it may be */
     } * wishes;               /* owned: each pair once */
     size_t n_wishes, wishes_capacity;
-    uint32_t *wish_slots; /* owned: open addressing, a power of two; index of a wish plus 1 */
-    size_t n_wish_slots;
+    struct hs_table wish_of;
 };
 
 void hs_flow_fini(struct hs_flow *flow)
@@ -253,48 +252,22 @@ static hs_status flow_judge(struct flow *f, const struct hs_heap_block *block, u
     return HS_OK;
 }
 
-/* Where a wish stands, or a free place. */
-static uint32_t *flow_wish_slot(const struct flow *f, uint64_t key)
-{
-    size_t at = (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 20) & (f->n_wish_slots - 1);
-
-    while (f->wish_slots[at] != 0 && f->wishes[f->wish_slots[at] - 1].had_pointee != key)
-        at = (at + 1) & (f->n_wish_slots - 1);
-    return &f->wish_slots[at];
-}
-
-static hs_status flow_reserve_wish(struct flow *f, struct hs_error *err)
-{
-    void *slots;
-
-    HS_TRY(
-        hs_grow((void **)&f->wishes, &f->wishes_capacity, f->n_wishes + 1, sizeof *f->wishes, err));
-    if ((f->n_wishes + 1) * 2 <= f->n_wish_slots)
-        return HS_OK;
-    if (f->n_wishes >= HS_FLOW_IS_WISH / 2)
-        return hs_fail(err, HS_LIMIT, "more types of blocks than a snapshot holds");
-    size_t n_slots = f->n_wish_slots == 0 ? FIRST_WISHES : f->n_wish_slots * 2;
-    HS_TRY(hs_alloc(n_slots, sizeof *f->wish_slots, &slots, err));
-    hs_free(f->wish_slots);
-    f->wish_slots = slots;
-    f->n_wish_slots = n_slots;
-    for (size_t i = 0; i < f->n_wishes; i++)
-        *flow_wish_slot(f, f->wishes[i].had_pointee) = (uint32_t)i + 1;
-    return HS_OK;
-}
-
 static hs_status flow_wish(struct flow *f, hs_ntype had, hs_ctype pointee, hs_ntype *ret,
                            struct hs_error *err)
 {
     uint64_t key = (uint64_t)had << 32 | pointee;
 
-    HS_TRY(flow_reserve_wish(f, err));
-    uint32_t *slot = flow_wish_slot(f, key);
-    if (*slot == 0) {
+    uint32_t at = HS_TABLE_FIND(&f->wish_of, hs_hash(key), i, f->wishes[i].had_pointee == key);
+    if (at == HS_NO_NUMBER) {
+        if (f->n_wishes >= HS_FLOW_IS_WISH / 2)
+            return hs_fail(err, HS_LIMIT, "more types of blocks than a snapshot holds");
+        HS_TRY(hs_grow((void **)&f->wishes, &f->wishes_capacity, f->n_wishes + 1, sizeof *f->wishes,
+                       err));
+        HS_TRY(hs_table_add(&f->wish_of, hs_hash(key), f->n_wishes, err));
+        at = (uint32_t)f->n_wishes;
         f->wishes[f->n_wishes++].had_pointee = key;
-        *slot = (uint32_t)f->n_wishes;
     }
-    *ret = (hs_ntype)(*slot - 1) | HS_FLOW_IS_WISH;
+    *ret = (hs_ntype)at | HS_FLOW_IS_WISH;
     return HS_OK;
 }
 
@@ -572,7 +545,7 @@ hs_status hs_native_flow(struct hs_native *native, struct hs_flow *ret, struct h
         status = flow_run(&f, err);
     hs_block_queue_fini(&f.queue);
     hs_free(f.wishes);
-    hs_free(f.wish_slots);
+    hs_table_fini(&f.wish_of);
     hs_rtti_close(&f.rtti);
     if (status == HS_OK)
         *ret = result;

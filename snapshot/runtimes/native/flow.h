@@ -63,12 +63,8 @@ struct hs_rtti {
         size_t object;
     } * segments; /* owned: ascending; where tables can be */
     size_t n_segments;
-    struct hs_rtti_table {
-        hs_addr address; /* 0: free */
-        hs_ntype type;   /* 0: no virtual table */
-    } * tables;          /* owned: open addressing, a power of two */
-    size_t n_tables, n_used;
-    bool is_possible; /* the process has something of C++ */
+    struct hs_dict tables; /* by address: its hs_ntype, 0 where there is none */
+    bool is_possible;      /* the process has something of C++ */
 };
 /* Does the process have anything of C++? */
 bool hs_rtti_is_possible(const struct hs_objects *objects);

@@ -8,7 +8,7 @@
 #include "symbols/demangle.h"
 #include "symbols/elf.h"
 
-enum { FIRST_TABLES = 256, MAX_TABLES = 1 << 20, NAME_BYTES = 1024, WORD = 8 };
+enum { MAX_TABLES = 1 << 20, NAME_BYTES = 1024, WORD = 8 };
 
 /* Where the object file says that a segment is, unless that lies outside of what is mapped. */
 static bool rtti_segment(const struct hs_object *object, const struct hs_elf_segment *segment,
@@ -79,22 +79,17 @@ bool hs_rtti_is_possible(const struct hs_objects *objects)
 
 hs_status hs_rtti_open(struct hs_rtti *rtti, struct hs_native *native, struct hs_error *err)
 {
-    void *tables;
-
     *rtti =
         (struct hs_rtti){.native = native, .is_possible = hs_rtti_is_possible(&native->objects)};
     if (!rtti->is_possible)
         return HS_OK;
-    HS_TRY(hs_alloc(FIRST_TABLES, sizeof *rtti->tables, &tables, err));
-    rtti->tables = tables;
-    rtti->n_tables = FIRST_TABLES;
     return rtti_list_segments(rtti, err);
 }
 
 void hs_rtti_close(struct hs_rtti *rtti)
 {
     hs_free(rtti->segments);
-    hs_free(rtti->tables);
+    hs_dict_fini(&rtti->tables);
     *rtti = (struct hs_rtti){0};
 }
 
@@ -181,50 +176,20 @@ static hs_status rtti_learn(struct hs_rtti *rtti, struct hs_native_types *types,
     return hs_native_types_of_name(types, shorter, HS_FORM_RECORD, ret, err);
 }
 
-static struct hs_rtti_table *rtti_slot(const struct hs_rtti *rtti, hs_addr address)
-{
-    size_t at = (size_t)(address * UINT64_C(0x9e3779b97f4a7c15) >> 20) & (rtti->n_tables - 1);
-
-    while (rtti->tables[at].address != 0 && rtti->tables[at].address != address)
-        at = (at + 1) & (rtti->n_tables - 1);
-    return &rtti->tables[at];
-}
-
-static hs_status rtti_reserve(struct hs_rtti *rtti, struct hs_error *err)
-{
-    struct hs_rtti bigger = *rtti;
-    void *tables;
-
-    if ((rtti->n_used + 1) * 2 <= rtti->n_tables)
-        return HS_OK;
-    bigger.n_tables = rtti->n_tables * 2;
-    HS_TRY(hs_alloc(bigger.n_tables, sizeof *bigger.tables, &tables, err));
-    bigger.tables = tables;
-    for (size_t i = 0; i < rtti->n_tables; i++)
-        if (rtti->tables[i].address != 0)
-            *rtti_slot(&bigger, rtti->tables[i].address) = rtti->tables[i];
-    hs_free(rtti->tables);
-    *rtti = bigger;
-    return HS_OK;
-}
-
 hs_status hs_rtti_find(struct hs_rtti *rtti, struct hs_native_types *types, uint64_t word,
                        hs_ntype *ret, struct hs_error *err)
 {
     *ret = 0;
     if (!rtti->is_possible || word % WORD != 0 || word < 2 * WORD)
         return HS_OK;
-    struct hs_rtti_table *slot = rtti_slot(rtti, word);
-    if (word != 0 && slot->address == word) {
-        *ret = slot->type;
+    const uint64_t *known = hs_dict_find(&rtti->tables, word);
+    if (known != NULL) {
+        *ret = (hs_ntype)*known;
         return HS_OK;
     }
     const struct hs_rtti_segment *segment = rtti_segment_at(rtti, word);
-    if (segment == NULL || rtti->n_used == MAX_TABLES)
+    if (segment == NULL || rtti->tables.n == MAX_TABLES)
         return HS_OK;
     HS_TRY(rtti_learn(rtti, types, word, segment->object, ret, err));
-    HS_TRY(rtti_reserve(rtti, err));
-    *rtti_slot(rtti, word) = (struct hs_rtti_table){word, *ret};
-    rtti->n_used++;
-    return HS_OK;
+    return hs_dict_put(&rtti->tables, word, *ret, err);
 }

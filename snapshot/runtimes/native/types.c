@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 
-enum { NAME_BYTES = 1024, MEMBERS_PER_TYPE = 4096, ARRAYS_NESTED = 16, FIRST_SLOTS = 1024 };
+enum { NAME_BYTES = 1024, MEMBERS_PER_TYPE = 4096, ARRAYS_NESTED = 16 };
 
 /* What a key in the table is about. */
 enum types_key { KEY_CTYPE = 1, KEY_SIZE, KEY_NAME };
@@ -16,56 +16,13 @@ void hs_native_types_fini(struct hs_native_types *types)
     if (types == NULL)
         return;
     hs_free(types->types);
-    hs_free(types->slots);
+    hs_dict_fini(&types->by_key);
     *types = (struct hs_native_types){0};
 }
 
 static uint64_t types_key(enum types_key kind, uint64_t value)
 {
     return (uint64_t)kind << KEY_SHIFT | (value & ((UINT64_C(1) << KEY_SHIFT) - 1));
-}
-
-/* The slot of `key`, or the free one where it belongs. There is always a free one. */
-static struct hs_ntype_slot *types_slot(const struct hs_native_types *types, uint64_t key)
-{
-    size_t at = (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 20) & (types->n_slots - 1);
-
-    while (types->slots[at].key != 0 && types->slots[at].key != key)
-        at = (at + 1) & (types->n_slots - 1);
-    return &types->slots[at];
-}
-
-static hs_ntype types_find(const struct hs_native_types *types, uint64_t key)
-{
-    return types->n_slots == 0 ? 0 : types_slot(types, key)->type;
-}
-
-static hs_status types_reserve(struct hs_native_types *types, struct hs_error *err)
-{
-    struct hs_native_types bigger = *types;
-    void *slots;
-
-    if ((types->n_used + 1) * 2 <= types->n_slots)
-        return HS_OK;
-    bigger.n_slots = types->n_slots == 0 ? FIRST_SLOTS : types->n_slots * 2;
-    HS_TRY(hs_alloc(bigger.n_slots, sizeof *bigger.slots, &slots, err));
-    bigger.slots = slots;
-    for (size_t i = 0; i < types->n_slots; i++)
-        if (types->slots[i].key != 0)
-            *types_slot(&bigger, types->slots[i].key) = types->slots[i];
-    hs_free(types->slots);
-    *types = bigger;
-    return HS_OK;
-}
-
-static hs_status types_bind(struct hs_native_types *types, uint64_t key, hs_ntype type,
-                            struct hs_error *err)
-{
-    HS_TRY(types_reserve(types, err));
-    struct hs_ntype_slot *slot = types_slot(types, key);
-    types->n_used += slot->key == 0;
-    *slot = (struct hs_ntype_slot){key, type};
-    return HS_OK;
 }
 
 static hs_status types_add(struct hs_native_types *types, const struct hs_native_type *type,
@@ -101,13 +58,13 @@ static hs_status types_intern(struct hs_native_types *types, const char *name,
     /* A name alone is another key than that of a described type: it always agrees with itself. */
     uint64_t key = types_key(KEY_NAME, type->type.name | (uint64_t)type->type.form << 32 |
                                            (uint64_t)(type->ctype == 0) << 48);
-    hs_ntype found = types_find(types, key);
+    hs_ntype found = (hs_ntype)hs_dict_get(&types->by_key, key, 0);
     if (found != 0 && types_agree(hs_native_type_of(types, found), type)) {
         *ret = found;
         return HS_OK;
     }
     HS_TRY(types_add(types, type, ret, err));
-    return found != 0 ? HS_OK : types_bind(types, key, *ret, err);
+    return found != 0 ? HS_OK : hs_dict_put(&types->by_key, key, *ret, err);
 }
 
 hs_status hs_native_types_of_name(struct hs_native_types *types, const char *name,
@@ -123,13 +80,13 @@ hs_status hs_native_types_of_size(struct hs_native_types *types, uint64_t n_byte
     uint64_t key = types_key(KEY_SIZE, n_bytes);
     char name[64];
 
-    *ret = types_find(types, key);
+    *ret = (hs_ntype)hs_dict_get(&types->by_key, key, 0);
     if (*ret != 0)
         return HS_OK;
     snprintf(name, sizeof name, "block of %llu byte%s", (unsigned long long)n_bytes,
              n_bytes == 1 ? "" : "s");
     HS_TRY(hs_native_types_of_name(types, name, HS_FORM_BYTES, ret, err));
-    return types_bind(types, key, *ret, err);
+    return hs_dict_put(&types->by_key, key, *ret, err);
 }
 
 /* Arrays are looked through; false when nothing can be said of what is left. */
@@ -175,7 +132,7 @@ hs_status hs_native_types_of_ctype(struct hs_native_types *types, hs_ctype ctype
     uint64_t key = types_key(KEY_CTYPE, (uint64_t)ctype << 1 | is_array);
     struct hs_ctype_facts facts;
     char name[NAME_BYTES];
-    hs_ntype found = types_find(types, key);
+    hs_ntype found = (hs_ntype)hs_dict_get(&types->by_key, key, 0);
 
     *ret = found;
     if (found != 0 || ctype == 0 || types->ctypes == NULL ||
@@ -193,7 +150,7 @@ hs_status hs_native_types_of_ctype(struct hs_native_types *types, hs_ctype ctype
         type.larger = hs_ctypes_larger(types->ctypes, ctype);
     snprintf(name, sizeof name, "%s%s", facts.name, is_array ? "[]" : "");
     HS_TRY(types_intern(types, name, &type, ret, err));
-    return types_bind(types, key, *ret, err);
+    return hs_dict_put(&types->by_key, key, *ret, err);
 }
 
 hs_status hs_native_types_list(struct hs_native_types *types, struct hs_type **ret,

@@ -7,6 +7,7 @@
 #define HS_NATIVE_TYPES_H
 
 #include "base/strtab.h"
+#include "base/table.h"
 #include "snapshot/model.h"
 #include "symbols/ctypes.h"
 
@@ -30,11 +31,7 @@ struct hs_native_types {
     struct hs_ctypes *ctypes;     /* borrowed; may be NULL */
     struct hs_native_type *types; /* owned; number minus 1 */
     size_t n_types, capacity;
-    struct hs_ntype_slot {
-        uint64_t key; /* 0: free */
-        hs_ntype type;
-    } * slots; /* owned: open addressing, a power of two */
-    size_t n_slots, n_used;
+    struct hs_dict by_key;
 };
 
 void hs_native_types_fini(struct hs_native_types *types);

@@ -16,7 +16,7 @@ void hs_frame_table_fini(struct hs_frame_table *table)
     if (table == NULL)
         return;
     hs_free(table->entries);
-    hs_free(table->slots);
+    hs_table_fini(&table->by_address);
     memset(table, 0, sizeof *table);
 }
 
@@ -93,32 +93,19 @@ hs_status hs_frame_table_add(struct hs_frame_table *table, const struct hs_image
     return HS_OK;
 }
 
-/* As the runtime's Hash_retaddr, then mixed: return addresses are dense. */
-static size_t slot_of(const struct hs_frame_table *table, hs_addr return_address)
+static uint32_t entry_of(const struct hs_frame_table *table, hs_addr address)
 {
-    uint64_t h = return_address * UINT64_C(0x9E3779B97F4A7C15);
-    return (size_t)(h >> 32) & (table->n_slots - 1);
+    return HS_TABLE_FIND(&table->by_address, hs_hash(address), i,
+                         table->entries[i].return_address == address);
 }
 
 hs_status hs_frame_table_seal(struct hs_frame_table *table, struct hs_error *err)
 {
-    if (table->n_entries >= UINT32_MAX / 2)
-        return hs_fail(err, HS_LIMIT, "more than %u frame descriptors", UINT32_MAX / 2);
-    size_t n_slots = 16;
-    while (n_slots < table->n_entries + table->n_entries / 2)
-        n_slots *= 2;
-    uint32_t *slots = NULL;
-    HS_TRY(hs_alloc(n_slots, sizeof *slots, (void **)&slots, err));
-    hs_free(table->slots);
-    table->slots = slots;
-    table->n_slots = n_slots;
+    hs_table_fini(&table->by_address);
     for (size_t i = 0; i < table->n_entries; i++) {
-        hs_addr key = table->entries[i].return_address;
-        size_t at = slot_of(table, key);
-        while (slots[at] != 0 && table->entries[slots[at] - 1].return_address != key)
-            at = (at + 1) & (n_slots - 1);
-        if (slots[at] == 0)
-            slots[at] = (uint32_t)(i + 1);
+        hs_addr address = table->entries[i].return_address;
+        if (entry_of(table, address) == HS_NO_NUMBER)
+            HS_TRY(hs_table_add(&table->by_address, hs_hash(address), i, err));
     }
     return HS_OK;
 }
@@ -126,15 +113,8 @@ hs_status hs_frame_table_seal(struct hs_frame_table *table, struct hs_error *err
 const struct hs_frame_entry *hs_frame_table_find(const struct hs_frame_table *table,
                                                  hs_addr return_address)
 {
-    if (table->n_slots == 0)
-        return NULL;
-    for (size_t at = slot_of(table, return_address); table->slots[at] != 0;
-         at = (at + 1) & (table->n_slots - 1)) {
-        const struct hs_frame_entry *entry = &table->entries[table->slots[at] - 1];
-        if (entry->return_address == return_address)
-            return entry;
-    }
-    return NULL;
+    uint32_t at = entry_of(table, return_address);
+    return at == HS_NO_NUMBER ? NULL : &table->entries[at];
 }
 
 bool hs_frame_descriptor_read(const struct hs_image *image, hs_addr at,

@@ -21,6 +21,7 @@
 #ifndef HS_OCAML_FRAME_TABLE_H
 #define HS_OCAML_FRAME_TABLE_H
 
+#include "base/table.h"
 #include "process/image.h"
 
 enum { HS_FRAME_LINK = 0xFFFF, HS_FRAME_MAX_INLINED = 64 };
@@ -33,9 +34,8 @@ struct hs_frame_entry {
 struct hs_frame_table {
     struct hs_frame_entry *entries; /* owned; in order of addition */
     size_t n_entries, capacity;
-    uint32_t *slots; /* owned: hash of entry index + 1; built by hs_frame_table_seal */
-    size_t n_slots;
-    uint64_t n_damaged; /* tables that end early or are not in the image */
+    struct hs_table by_address; /* of entries; built by hs_frame_table_seal */
+    uint64_t n_damaged;         /* tables that end early or are not in the image */
 };
 
 /* A descriptor, read. Offsets are addresses in the image. */

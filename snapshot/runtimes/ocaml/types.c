@@ -19,7 +19,7 @@ void hs_ocaml_types_fini(struct hs_ocaml_types *types)
     if (types == NULL)
         return;
     hs_free(types->types);
-    hs_free(types->keys);
+    hs_dict_fini(&types->by_address);
     hs_free(types->by_name);
     *types = (struct hs_ocaml_types){0};
 }
@@ -109,33 +109,6 @@ static hs_status type_of_ephemeron(struct hs_ocaml_types *types, bool has_data, 
 
 /* ---- closures and customs: by address */
 
-static size_t type_key_slot(const struct hs_ocaml_types *types, uint64_t key)
-{
-    size_t slot = (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (types->n_key_slots - 1);
-
-    while (types->keys[slot].key != 0 && types->keys[slot].key != key)
-        slot = (slot + 1) & (types->n_key_slots - 1);
-    return slot;
-}
-
-static hs_status type_keys_rehash(struct hs_ocaml_types *types, struct hs_error *err)
-{
-    struct hs_type_key *old = types->keys;
-    size_t n_old = types->n_key_slots;
-    size_t n_slots = n_old == 0 ? 1024 : 2 * n_old;
-    void *keys;
-
-    HS_TRY(hs_alloc(n_slots, sizeof *types->keys, &keys, err));
-    types->keys = keys;
-    types->n_key_slots = n_slots;
-    for (size_t i = 0; i < n_old; i++) {
-        if (old[i].key != 0)
-            types->keys[type_key_slot(types, old[i].key)] = old[i];
-    }
-    hs_free(old);
-    return HS_OK;
-}
-
 static void type_sanitise(char *text)
 {
     for (; *text != '\0'; text++) {
@@ -209,30 +182,26 @@ static void type_describe_closure(const struct hs_ocaml *rt, hs_addr code, char 
 }
 
 static hs_status type_of_address(struct hs_ocaml_types *types, hs_addr address, unsigned tag,
-                                 struct hs_type_key *ret, struct hs_error *err)
+                                 uint32_t *ret, bool *ret_is_wrapper, struct hs_error *err)
 {
-    uint64_t key = (address << 1 | (tag == HS_TAG_CUSTOM)) + 2;
+    uint64_t key = address << 1 | (tag == HS_TAG_CUSTOM);
+    const uint64_t *known = hs_dict_find(&types->by_address, key);
     char name[NAME_BYTES];
 
-    if (key <= 2) /* wrapped around or null */
-        key = 2;
-    if (2 * (types->n_keys + 1) > types->n_key_slots)
-        HS_TRY(type_keys_rehash(types, err));
-    size_t slot = type_key_slot(types, key);
-    if (types->keys[slot].key == 0) {
-        struct hs_type_key entry = {.key = key};
-        if (types->n_types >= TYPES_MAX || types->n_keys >= TYPES_MAX)
-            return type_of_tag(types, tag, &ret->type, err);
-        if (tag == HS_TAG_CUSTOM)
-            type_describe_custom(types->rt, address, name);
-        else
-            type_describe_closure(types->rt, address, name, &entry.is_wrapper);
-        HS_TRY(type_named(types, name, tag, type_others[tag].form, &entry.type, err));
-        types->keys[slot] = entry;
-        types->n_keys++;
+    *ret_is_wrapper = false;
+    if (known != NULL) {
+        *ret = (uint32_t)(*known >> 1);
+        *ret_is_wrapper = (*known & 1) != 0;
+        return HS_OK;
     }
-    *ret = types->keys[slot];
-    return HS_OK;
+    if (types->n_types >= TYPES_MAX || types->by_address.n >= TYPES_MAX)
+        return type_of_tag(types, tag, ret, err);
+    if (tag == HS_TAG_CUSTOM)
+        type_describe_custom(types->rt, address, name);
+    else
+        type_describe_closure(types->rt, address, name, ret_is_wrapper);
+    HS_TRY(type_named(types, name, tag, type_others[tag].form, ret, err));
+    return hs_dict_put(&types->by_address, key, (uint64_t)*ret << 1 | *ret_is_wrapper, err);
 }
 
 /* A closure of several arguments begins with caml_curryN, its own code is in field 2 (mlvalues.h,
@@ -240,16 +209,17 @@ static hs_status type_of_address(struct hs_ocaml_types *types, hs_addr address, 
 static hs_status type_of_closure(struct hs_ocaml_types *types, const uint8_t *fields,
                                  uint64_t wosize, uint32_t *ret, struct hs_error *err)
 {
-    struct hs_type_key entry = {0}, inner = {0};
     int64_t arity = (int64_t)hs_load(fields + HS_WORD) >> 56;
+    bool is_wrapper;
+    uint32_t inner;
 
-    HS_TRY(type_of_address(types, hs_load(fields), HS_TAG_CLOSURE, &entry, err));
-    *ret = entry.type;
-    if (!entry.is_wrapper || wosize < 3 || arity == 0 || arity == 1)
+    HS_TRY(type_of_address(types, hs_load(fields), HS_TAG_CLOSURE, ret, &is_wrapper, err));
+    if (!is_wrapper || wosize < 3 || arity == 0 || arity == 1)
         return HS_OK;
-    HS_TRY(type_of_address(types, hs_load(fields + 2 * HS_WORD), HS_TAG_CLOSURE, &inner, err));
-    if (!inner.is_wrapper)
-        *ret = inner.type;
+    HS_TRY(type_of_address(types, hs_load(fields + 2 * HS_WORD), HS_TAG_CLOSURE, &inner,
+                           &is_wrapper, err));
+    if (!is_wrapper)
+        *ret = inner;
     return HS_OK;
 }
 
@@ -268,10 +238,8 @@ hs_status hs_ocaml_type(struct hs_ocaml_types *types, const struct hs_block *blo
     if (tag == HS_TAG_CLOSURE && wosize >= 2)
         return type_of_closure(types, fields, wosize, ret, err);
     if (tag == HS_TAG_CUSTOM && wosize >= 1) {
-        struct hs_type_key entry = {0};
-        HS_TRY(type_of_address(types, hs_load(fields), tag, &entry, err));
-        *ret = entry.type;
-        return HS_OK;
+        bool is_wrapper;
+        return type_of_address(types, hs_load(fields), tag, ret, &is_wrapper, err);
     }
     return type_of_tag(types, tag, ret, err);
 }

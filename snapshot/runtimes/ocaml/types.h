@@ -8,23 +8,19 @@
 #ifndef HS_OCAML_TYPES_H
 #define HS_OCAML_TYPES_H
 
+#include "base/table.h"
 #include "map.h"
 
 enum { HS_SHAPE_FIELDS = 17, HS_SHAPE_TAGS = 246 };
-
-struct hs_type_key {
-    uint64_t key; /* code or operations address, twice, plus 1 for operations; +2; 0 = empty */
-    uint32_t type;
-    bool is_wrapper; /* caml_curryN, caml_tuplifyN: the function proper is in field 2 */
-};
 
 struct hs_ocaml_types {
     struct hs_ocaml *rt;   /* borrowed */
     struct hs_type *types; /* owned: for the writer's finish */
     size_t n_types, types_capacity;
-    struct hs_type_key *keys; /* owned: open addressing */
-    size_t n_keys, n_key_slots;
-    uint32_t *by_name; /* owned: from name id to type id plus 1 */
+    struct hs_dict by_address; /* of code or operations, twice, plus 1 for operations: the type,
+                                 twice, plus 1 for caml_curryN, caml_tuplifyN: the function proper
+                                 is in field 2 */
+    uint32_t *by_name;         /* owned: from name id to type id plus 1 */
     size_t by_name_capacity;
     uint32_t shapes[HS_SHAPE_TAGS][HS_SHAPE_FIELDS + 1]; /* type id plus 1 */
     uint32_t others[256];                                /* by tag; abstract: 251 */

@@ -1,20 +1,17 @@
-/* Numbers of 64 bits, each once, numbered from 0 in order of first use. No allocation per key; the
- * hash is keyed by a secret of the process, so nobody who writes a file can choose collisions.
- * Numbers do not depend on it.
- *
- * Resident: 8 bytes per key, and 6 to 12 for its slot. */
+/* Numbers of 64 bits, each once, numbered from 0 in order of first use. Resident: 8
+ * bytes per key, and 12 to 24 for its slot. */
 #ifndef HS_STATS_KEY_TABLE_H
 #define HS_STATS_KEY_TABLE_H
 
+#include "base/table.h"
 #include "stats/memory.h"
 
-#define HS_NO_KEY UINT32_MAX
+#define HS_NO_KEY HS_NO_NUMBER
 
 struct hs_key_table {
     uint64_t *keys; /* owned */
     size_t n, capacity;
-    uint32_t *slots; /* owned: number + 1, 0 is empty */
-    size_t n_slots, slots_capacity;
+    struct hs_table by_key;
 };
 
 /* A zeroed table is valid and empty. */

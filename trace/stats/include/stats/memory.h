@@ -11,6 +11,9 @@ struct hs_stats_memory {
     uint64_t reserved_bytes;
 };
 
+/* Pays for n * size bytes until the end of `memory`. */
+hs_status hs_stats_reserve(struct hs_stats_memory *memory, size_t n, size_t size,
+                           struct hs_error *err);
 /* As hs_grow. What the array has and what it gets are taken together while it moves. */
 hs_status hs_stats_grow(struct hs_stats_memory *memory, void **array, size_t *capacity,
                         size_t needed, size_t size, struct hs_error *err);
