@@ -65,3 +65,14 @@ function(hs_link_tested target)
     hs_quote(${target} "${parent}")
   endforeach()
 endfunction()
+
+# hs_pkgconfig(TEMPLATE NAME): installs NAME.pc. Its paths begin at where the file itself is, so
+# that a tree may be installed or moved anywhere: the template has them in @hs_pc_up@.
+function(hs_pkgconfig template name)
+  include(GNUInstallDirs)
+  file(RELATIVE_PATH hs_pc_up "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_PREFIX}")
+  string(REGEX REPLACE "/$" "" hs_pc_up "${hs_pc_up}")
+  configure_file("${template}" "${CMAKE_BINARY_DIR}/bin/${name}.pc" @ONLY)
+  install(FILES "${CMAKE_BINARY_DIR}/bin/${name}.pc"
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endfunction()

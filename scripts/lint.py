@@ -71,6 +71,7 @@ FLOORS = {
     "dominator/passes": ("passes", "passes"),
     "dominator/index": ("index", "index"),
     "analysis": ("analysis", "analysis"),
+    "analysis/library": ("library", "library"),
     "tools": ("tools", "tools"),
     "tools/dwarf-box": ("box program", "box program"),
 }
@@ -95,6 +96,7 @@ BELOW = {
     "dominator": {"base", "format", "graph"},
     "passes": {"base", "format", "graph", "dominator"},
     "index": {"base", "format", "graph", "dominator", "passes"},
+    "library": {"base", "format", "graph", "index", "analysis"},
     "analysis": {"base", "trace", "stats", "format", "graph", "dominator", "passes", "index"},
     "tools": {"base", "arch", "report", "trace", "stats", "recorder", "symbols", "format",
               "target", "process", "heaps", "ocaml", "native", "import", "graph", "dominator",
