@@ -111,141 +111,124 @@ static hs_status select_rows(struct hs_view *view, hs_node from, const struct tr
     return status == HS_OK ? look_up_rows(view, ret, err) : status;
 }
 
-static void put_json_row(struct hs_json *json, const struct hs_view *view,
-                         const struct tree_row *row)
-{
-    struct hs_sizes retained = hs_index_retained(view->index, row->node);
-    hs_node idom = hs_index_idom(view->index, row->node);
-    hs_json_begin_object(json, NULL, HS_JSON_LINE);
-    hs_json_node(json, "id", row->node);
-    hs_json_node(json, "dominator", idom);
-    hs_json_u64(json, "depth", row->depth);
-    if (row->facts.address != 0)
-        hs_json_address(json, "address", row->facts.address);
-    else
-        hs_json_null(json, "address");
-    hs_json_string(json, "name", row->facts.is_root ? row->facts.label : NULL);
-    hs_json_string(json, "type", row->facts.is_root ? NULL : row->facts.label);
-    hs_json_u64(json, "words", row->facts.words);
-    hs_json_u64(json, "retained_words", retained.words);
-    hs_json_u64(json, "retained_objects", retained.objects);
-    hs_json_u64(json, "static_retained_words", retained.static_words);
-    hs_json_u64(json, "hidden_children", row->n_hidden);
-    hs_json_u64(json, "hidden_words", row->hidden_words);
-    hs_json_end_object(json);
-}
-
-static hs_status print_json(struct hs_tool *tool, struct hs_view *view,
-                            const struct tree_rows *rows, bool is_lines, struct hs_error *err)
-{
-    struct hs_json json;
-    hs_json_init(&json, &tool->out, is_lines ? HS_JSON_COMPACT : HS_JSON_PRETTY);
-    if (!is_lines) {
-        hs_json_begin_object(&json, NULL, HS_JSON_BLOCK);
-        hs_json_string(&json, "schema", "heapsnap.dominators/1");
-        hs_json_string(&json, "snapshot", view->path);
-        hs_json_u64(&json, "word_bytes", view->facts->word_bytes);
-        hs_json_begin_array(&json, "nodes", HS_JSON_BLOCK);
-    }
-    for (size_t i = 0; i < rows->n; i++)
-        put_json_row(&json, view, &rows->rows[i]);
-    if (!is_lines) {
-        hs_json_end_array(&json);
-        hs_json_end_object(&json);
-    }
-    return hs_json_finish(&json, err);
-}
-
-static const struct hs_column columns[] = {
-    {"retained_words", "RETAINED", HS_COLUMN_WORDS, 0},
-    {"retained_percent", "%", HS_COLUMN_PERCENT, HS_COLUMN_TABLE_ONLY},
-    {"words", "OWN", HS_COLUMN_WORDS, 0},
-    {"id", "ID", HS_COLUMN_NODE, 0},
-    {"depth", "DEPTH", HS_COLUMN_COUNT, HS_COLUMN_DATA_ONLY},
-    {"name", "WHAT", HS_COLUMN_STRING, HS_COLUMN_FLEXIBLE},
-};
-
 enum { INDENT_LEVELS = 24, NAME_BYTES = 512 };
 
-/* What hides below a node, as a line of its own. */
-static void put_hidden(struct hs_sheet *sheet, const struct tree_row *row)
+struct line {
+    const char *name, *type, *what;
+    uint64_t id, dominator, depth, address, words, retained_words, hidden_children, hidden_words;
+    uint64_t retained_objects, static_retained_words;
+};
+
+#define HS_ROW struct line
+static const struct hs_field fields[] = {
+    HS_COLUMN(4, NODE, id, "ID", 0),
+    HS_FIELD(NODE, dominator),
+    HS_COLUMN(5, COUNT, depth, "DEPTH", HS_COLUMN_DATA_ONLY),
+    HS_FIELD(ADDRESS, address),
+    HS_FIELD(STRING, name),
+    HS_FIELD(STRING, type),
+    HS_COLUMN(3, WORDS, words, "OWN", 0),
+    HS_COLUMN(1, WORDS, retained_words, "RETAINED", 0),
+    HS_COLUMN_AS("retained_percent", 2, PERCENT, retained_words, "%", HS_COLUMN_TABLE_ONLY),
+    HS_FIELD(COUNT, retained_objects),
+    HS_FIELD(WORDS, static_retained_words),
+    HS_FIELD(COUNT, hidden_children),
+    HS_FIELD(WORDS, hidden_words),
+    HS_COLUMN_AS("name", 6, STRING, what, "WHAT", HS_COLUMN_FLEXIBLE | HS_COLUMN_NOT_JSON),
+};
+static const struct hs_record record = HS_RECORD(fields);
+
+static hs_status put_row(struct hs_sink *sink, const struct hs_view *view,
+                         const struct tree_row *row, struct hs_error *err)
 {
-    char name[NAME_BYTES];
-    int indent = (int)(row->depth + 1 < INDENT_LEVELS ? row->depth + 1 : INDENT_LEVELS);
-    (void)snprintf(name, sizeof name, "%*s[%lu others]", 2 * indent, "",
-                   (unsigned long)row->n_hidden);
-    hs_sheet_u64(sheet, row->hidden_words);
-    hs_sheet_u64(sheet, row->hidden_words);
-    hs_sheet_null(sheet);
-    hs_sheet_null(sheet);
-    hs_sheet_u64(sheet, row->depth + 1);
-    hs_sheet_string(sheet, name);
+    struct hs_sizes retained = hs_index_retained(view->index, row->node);
+    char what[NAME_BYTES];
+    int indent = (int)(row->depth < INDENT_LEVELS ? row->depth : INDENT_LEVELS);
+    (void)snprintf(what, sizeof what, "%*s%s", sink->is_table ? 2 * indent : 0, "",
+                   row->facts.label);
+    struct line line = {
+        .id = row->node,
+        .dominator = hs_index_idom(view->index, row->node),
+        .depth = row->depth,
+        .address = row->facts.address != 0 ? row->facts.address : HS_UNKNOWN,
+        .name = row->facts.is_root ? row->facts.label : NULL,
+        .type = row->facts.is_root ? NULL : row->facts.label,
+        .what = what,
+        .words = row->facts.words,
+        .retained_words = retained.words,
+        .retained_objects = retained.objects,
+        .static_retained_words = retained.static_words,
+        .hidden_children = row->n_hidden,
+        .hidden_words = row->hidden_words,
+    };
+    return hs_sink_row(sink, &line, err);
 }
 
-static void put_row(struct hs_sheet *sheet, const struct hs_view *view, const struct tree_row *row,
-                    bool is_table)
+/* What hides below a node, as a line of its own. */
+static hs_status put_hidden(struct hs_sink *sink, const struct tree_row *row, struct hs_error *err)
 {
-    uint64_t retained = hs_index_retained(view->index, row->node).words;
-    char name[NAME_BYTES];
-    int indent = (int)(row->depth < INDENT_LEVELS ? row->depth : INDENT_LEVELS);
-    (void)snprintf(name, sizeof name, "%*s%s", is_table ? 2 * indent : 0, "", row->facts.label);
-    hs_sheet_u64(sheet, retained);
-    hs_sheet_u64(sheet, retained);
-    hs_sheet_u64(sheet, row->facts.words);
-    hs_sheet_u64(sheet, row->node);
-    hs_sheet_u64(sheet, row->depth);
-    hs_sheet_string(sheet, name);
+    char what[NAME_BYTES];
+    int indent = (int)(row->depth + 1 < INDENT_LEVELS ? row->depth + 1 : INDENT_LEVELS);
+    (void)snprintf(what, sizeof what, "%*s[%lu others]", 2 * indent, "",
+                   (unsigned long)row->n_hidden);
+    return hs_sink_row(sink,
+                       &(struct line){.what = what,
+                                      .id = HS_UNKNOWN,
+                                      .words = HS_UNKNOWN,
+                                      .retained_words = row->hidden_words},
+                       err);
 }
 
 /* A line "[n others]" stands where the last of the shown children's subtrees ends: before the first
  * following row that is not deeper. `open` holds the row that waits at each depth. */
-static void close_deeper(struct hs_sheet *sheet, const struct tree_row **open, size_t *n_open,
-                         uint32_t depth)
+static hs_status close_deeper(struct hs_sink *sink, const struct tree_row **open, size_t *n_open,
+                              uint32_t depth, struct hs_error *err)
 {
     while (*n_open > depth) {
         const struct tree_row *row = open[--*n_open];
         if (row->n_hidden != 0)
-            put_hidden(sheet, row);
+            HS_TRY(put_hidden(sink, row, err));
     }
+    return HS_OK;
 }
 
-static hs_status put_rows(struct hs_sheet *sheet, struct hs_view *view,
-                          const struct tree_rows *rows, bool is_table, struct hs_error *err)
+struct listing {
+    struct hs_view *view;
+    struct tree_rows rows;
+};
+
+static hs_status put_rows(void *context, struct hs_sink *sink, struct hs_error *err)
 {
-    const struct tree_row **open = NULL;
+    const struct listing *listing = context;
+    hs_auto_free const struct tree_row **open = NULL;
     size_t n_open = 0, capacity = 0;
-    hs_status status = HS_OK;
-    for (size_t i = 0; i < rows->n && status == HS_OK; i++) {
-        const struct tree_row *row = &rows->rows[i];
-        if (is_table)
-            close_deeper(sheet, open, &n_open, row->depth);
-        put_row(sheet, view, row, is_table);
-        if (is_table)
-            status = hs_grow((void **)&open, &capacity, n_open + 1, sizeof *open, err);
-        if (status == HS_OK && is_table)
-            open[n_open++] = row;
+    for (size_t i = 0; i < listing->rows.n; i++) {
+        const struct tree_row *row = &listing->rows.rows[i];
+        HS_TRY(close_deeper(sink, open, &n_open, row->depth, err));
+        HS_TRY(put_row(sink, listing->view, row, err));
+        if (!sink->is_table)
+            continue;
+        HS_TRY(hs_grow((void **)&open, &capacity, n_open + 1, sizeof *open, err));
+        open[n_open++] = row;
     }
-    if (status == HS_OK)
-        close_deeper(sheet, open, &n_open, 0);
-    hs_free(open);
-    return status;
+    return close_deeper(sink, open, &n_open, 0, err);
 }
 
-static hs_status print_sheet(struct hs_tool *tool, const struct hs_invocation *inv,
-                             struct hs_view *view, const struct tree_rows *rows,
-                             struct hs_error *err)
+static hs_status print(struct hs_tool *tool, const struct hs_invocation *inv,
+                       struct listing *listing, struct hs_error *err)
 {
-    struct hs_sheet_options options = hs_tool_sheet(tool, inv, view->totals->heap_words);
-    options.word_bytes = view->facts->word_bytes;
-    options.no_total = true;
-    options.limit = 0; /* -n limits children, not lines */
-    struct hs_sheet sheet;
-    HS_TRY(hs_sheet_init(&sheet, columns, sizeof columns / sizeof *columns, &options, err));
-    hs_status status = put_rows(&sheet, view, rows, options.format == HS_SHEET_TABLE, err);
-    if (status == HS_OK)
-        status = hs_sheet_write(&sheet, &tool->out, err);
-    hs_sheet_fini(&sheet);
-    return status;
+    const struct hs_view *view = listing->view;
+    const struct hs_list list = {.record = &record, .each = put_rows, .context = listing};
+    const struct hs_listing all = {
+        .rows = &list,
+        .no_total = true,
+        .word_bytes = view->facts->word_bytes,
+        .whole = view->totals->heap_words,
+        .document =
+            HS_PAIRS(HS_TEXT("schema", "heapsnap.dominators/1"), HS_TEXT("snapshot", view->path),
+                     HS_COUNT("word_bytes", view->facts->word_bytes), HS_ROWS("nodes", &list)),
+    };
+    return hs_tool_list(tool, inv, &all, err);
 }
 
 static hs_status run(struct hs_tool *tool, const struct hs_invocation *inv, struct hs_view *view,
@@ -260,14 +243,11 @@ static hs_status run(struct hs_tool *tool, const struct hs_invocation *inv, stru
         .max_children = has_rows ? hs_tool_rows(inv) : 8,
         .min_words = inv->number[HS_OPT_MIN_WORDS],
     };
-    struct tree_rows rows = {0};
-    hs_status status = select_rows(view, from.nodes[0], &query, &rows, err);
-    enum hs_format format = hs_tool_format(inv);
-    if (status == HS_OK && (format == HS_FORMAT_JSON || format == HS_FORMAT_NDJSON))
-        status = print_json(tool, view, &rows, format == HS_FORMAT_NDJSON, err);
-    else if (status == HS_OK)
-        status = print_sheet(tool, inv, view, &rows, err);
-    hs_free(rows.rows);
+    struct listing listing = {.view = view};
+    hs_status status = select_rows(view, from.nodes[0], &query, &listing.rows, err);
+    if (status == HS_OK)
+        status = print(tool, inv, &listing, err);
+    hs_free(listing.rows.rows);
     return status;
 }
 

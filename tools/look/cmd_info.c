@@ -29,53 +29,40 @@ static uint64_t n_roots(const struct hs_view *view)
     return n;
 }
 
-static void put_runtimes(struct hs_json *json, const struct hs_view *view)
+/* 0 is unknown. */
+static uint64_t or_unknown(uint64_t value)
 {
-    hs_json_begin_array(json, "runtimes", HS_JSON_BLOCK);
+    return value != 0 ? value : HS_UNKNOWN;
+}
+
+static hs_status put_runtimes(void *context, struct hs_sink *sink, struct hs_error *err)
+{
+    const struct hs_view *view = context;
     for (size_t i = 0; i < view->facts->n_runtimes; i++) {
         const struct hs_runtime *runtime = &view->facts->runtimes[i];
-        hs_json_begin_object(json, NULL, HS_JSON_LINE);
-        hs_json_string(json, "name", hs_view_string(view, runtime->name));
-        hs_json_string(json, "version", hs_or_null(hs_view_string(view, runtime->version)));
-        hs_json_string(json, "certainty", hs_certainty_name(runtime->certainty));
-        hs_json_end_object(json);
+        const char *version = hs_or_null(hs_view_string(view, runtime->version));
+        HS_TRY(hs_sink_pairs(sink,
+                             HS_PAIRS(HS_TEXT("name", hs_view_string(view, runtime->name)),
+                                      HS_TEXT("version", version),
+                                      HS_TEXT("certainty", hs_certainty_name(runtime->certainty))),
+                             err));
     }
-    hs_json_end_array(json);
+    return HS_OK;
 }
 
-static void put_proofs(struct hs_json *json, const struct hs_view *view)
+static hs_status put_proofs(void *context, struct hs_sink *sink, struct hs_error *err)
 {
-    hs_json_begin_array(json, "proofs", HS_JSON_BLOCK);
+    const struct hs_view *view = context;
     for (size_t i = 0; i < view->facts->n_proofs; i++) {
         const struct hs_proof *proof = &view->facts->proofs[i];
-        hs_json_begin_object(json, NULL, HS_JSON_LINE);
-        hs_json_string(json, "what", hs_view_string(view, proof->what));
-        hs_json_u64(json, "expected", proof->expected);
-        hs_json_u64(json, "found", proof->found);
-        hs_json_bool(json, "holds", proof->holds);
-        hs_json_end_object(json);
+        HS_TRY(hs_sink_pairs(sink,
+                             HS_PAIRS(HS_TEXT("what", hs_view_string(view, proof->what)),
+                                      HS_COUNT("expected", proof->expected),
+                                      HS_COUNT("found", proof->found),
+                                      HS_VALUE("holds", BOOL, proof->holds)),
+                             err));
     }
-    hs_json_end_array(json);
-}
-
-static void put_stop(struct hs_json *json, const struct hs_view *view)
-{
-    const struct hs_snap_facts *facts = view->facts;
-    hs_json_string(json, "stop", way_names[facts->stop_way]);
-    if (facts->predicted_ns != 0)
-        hs_json_u64(json, "predicted_pause_ns", facts->predicted_ns);
-    else
-        hs_json_null(json, "predicted_pause_ns");
-    hs_json_u64(json, "growth_bytes", facts->growth_bytes);
-    hs_json_string(json, "why_no_copy", hs_or_null(hs_view_string(view, facts->why_no_copy)));
-}
-
-static void put_time(struct hs_json *json, const char *name, uint64_t ns)
-{
-    if (ns != 0)
-        hs_json_u64(json, name, ns);
-    else
-        hs_json_null(json, name);
+    return HS_OK;
 }
 
 static uint64_t n_samples_of(const struct hs_view *view, size_t sampler)
@@ -93,132 +80,82 @@ static uint64_t sampler_period_bytes(const struct hs_view *view, const struct hs
     return bytes < 0x1p63 ? (uint64_t)(bytes + 0.5) : 0;
 }
 
-static void put_samplers(struct hs_json *json, const struct hs_view *view)
+static hs_status put_samplers(void *context, struct hs_sink *sink, struct hs_error *err)
 {
-    hs_json_begin_array(json, "samplers", HS_JSON_BLOCK);
+    const struct hs_view *view = context;
     for (size_t i = 0; i < view->facts->n_samplers; i++) {
         const struct hs_sampler *sampler = &view->facts->samplers[i];
-        hs_json_begin_object(json, NULL, HS_JSON_LINE);
-        hs_json_string(json, "kind", hs_sampler_kind_name(sampler->kind));
-        uint64_t period_bytes = sampler_period_bytes(view, sampler);
-        if (period_bytes != 0)
-            hs_json_u64(json, "period_bytes", period_bytes);
-        else
-            hs_json_null(json, "period_bytes");
-        hs_json_u64(json, "samples", n_samples_of(view, i));
-        hs_json_u64(json, "lost", sampler->n_lost);
-        put_time(json, "begun_ns", sampler->begun_ns);
-        hs_json_string(json, "trace", hs_or_null(hs_view_string(view, sampler->trace)));
-        hs_json_end_object(json);
+        const char *trace = hs_or_null(hs_view_string(view, sampler->trace));
+        HS_TRY(hs_sink_pairs(
+            sink,
+            HS_PAIRS(HS_TEXT("kind", hs_sampler_kind_name(sampler->kind)),
+                     HS_COUNT("period_bytes", or_unknown(sampler_period_bytes(view, sampler))),
+                     HS_COUNT("samples", n_samples_of(view, i)), HS_COUNT("lost", sampler->n_lost),
+                     HS_COUNT("begun_ns", or_unknown(sampler->begun_ns)), HS_TEXT("trace", trace)),
+            err));
     }
-    hs_json_end_array(json);
+    return HS_OK;
 }
 
-static void put_counts(struct hs_json *json, const struct hs_view *view)
+static hs_status put_unreadable(void *context, struct hs_sink *sink, struct hs_error *err)
 {
-    const struct hs_snap_totals *totals = view->totals;
-    hs_json_u64(json, "objects", totals->n_blocks - totals->n_static_blocks);
-    hs_json_u64(json, "static_objects", totals->n_static_blocks);
-    hs_json_u64(json, "edges", totals->n_edges);
-    hs_json_u64(json, "extra_edges", totals->n_extra_edges);
-    hs_json_u64(json, "roots", n_roots(view));
-    hs_json_u64(json, "samples", totals->n_samples);
-    hs_json_u64(json, "words", totals->heap_words);
-    hs_json_u64(json, "static_words", totals->static_words);
-    hs_json_u64(json, "pause_ns", view->facts->pause_ns);
-    put_stop(json, view);
-    put_time(json, "taken_ns", view->facts->taken_ns);
-    put_time(json, "started_ns", view->facts->started_ns);
-    hs_json_u64(json, "stop_attempts", view->facts->n_stop_attempts);
-    hs_json_u64(json, "read_bytes", view->facts->read_bytes);
-    hs_json_u64(json, "file_bytes", totals->file_bytes);
+    const struct hs_view *view = context;
+    for (size_t i = 0; i < view->facts->n_unreadable; i++)
+        HS_TRY(hs_sink_pairs(sink,
+                             HS_PAIRS(HS_VALUE("begin", ADDRESS, view->facts->unreadable[i].begin),
+                                      HS_VALUE("end", ADDRESS, view->facts->unreadable[i].end)),
+                             err));
+    return HS_OK;
 }
 
-static void put_lists(struct hs_json *json, const struct hs_view *view)
+static hs_status put_binaries(void *context, struct hs_sink *sink, struct hs_error *err)
 {
-    hs_json_begin_array(json, "unreadable", HS_JSON_BLOCK);
-    for (size_t i = 0; i < view->facts->n_unreadable; i++) {
-        hs_json_begin_object(json, NULL, HS_JSON_LINE);
-        hs_json_address(json, "begin", view->facts->unreadable[i].begin);
-        hs_json_address(json, "end", view->facts->unreadable[i].end);
-        hs_json_end_object(json);
-    }
-    hs_json_end_array(json);
-    hs_json_begin_array(json, "build_ids", HS_JSON_BLOCK);
+    const struct hs_view *view = context;
     for (size_t i = 0; i < view->facts->n_binaries; i++) {
         const struct hs_binary *binary = &view->facts->binaries[i];
-        hs_json_begin_object(json, NULL, HS_JSON_LINE);
-        hs_json_string(json, "path", hs_view_string(view, binary->path));
-        hs_json_string(json, "build_id", hs_or_null(hs_view_string(view, binary->build_id)));
-        hs_json_address(json, "begin", binary->begin);
-        hs_json_bool(json, "symbol_table", binary->has_symtab);
-        hs_json_bool(json, "debug_information", binary->has_debug_info);
-        hs_json_string(json, "debug_file", hs_or_null(hs_view_string(view, binary->debug_file)));
-        hs_json_end_object(json);
+        HS_TRY(hs_sink_pairs(
+            sink,
+            HS_PAIRS(HS_TEXT("path", hs_view_string(view, binary->path)),
+                     HS_TEXT("build_id", hs_or_null(hs_view_string(view, binary->build_id))),
+                     HS_VALUE("begin", ADDRESS, binary->begin),
+                     HS_VALUE("symbol_table", BOOL, binary->has_symtab),
+                     HS_VALUE("debug_information", BOOL, binary->has_debug_info),
+                     HS_TEXT("debug_file", hs_or_null(hs_view_string(view, binary->debug_file)))),
+            err));
     }
-    hs_json_end_array(json);
-    hs_json_begin_array(json, "notes", HS_JSON_BLOCK);
+    return HS_OK;
+}
+
+static hs_status put_notes(void *context, struct hs_sink *sink, struct hs_error *err)
+{
+    const struct hs_view *view = context;
     for (size_t i = 0; i < view->facts->n_notes; i++) {
-        hs_json_begin_object(json, NULL, HS_JSON_LINE);
-        hs_json_string(json, "text", hs_view_string(view, view->facts->notes[i].text));
-        hs_json_bool(json, "gap", view->facts->notes[i].is_gap);
-        hs_json_end_object(json);
+        const char *text = hs_view_string(view, view->facts->notes[i].text);
+        HS_TRY(hs_sink_pairs(
+            sink,
+            HS_PAIRS(HS_TEXT("text", text), HS_VALUE("gap", BOOL, view->facts->notes[i].is_gap)),
+            err));
     }
-    hs_json_end_array(json);
+    return HS_OK;
 }
 
-static hs_status print_json(struct hs_tool *tool, const struct hs_view *view, bool is_compact,
-                            struct hs_error *err)
-{
-    struct hs_json json;
-    hs_json_init(&json, &tool->out, is_compact ? HS_JSON_COMPACT : HS_JSON_PRETTY);
-    hs_json_begin_object(&json, NULL, HS_JSON_BLOCK);
-    hs_json_string(&json, "schema", "heapsnap.info/1");
-    hs_json_string(&json, "snapshot", view->path);
-    hs_json_bool(&json, "complete", !hs_snap_is_cut(view->snap));
-    hs_json_u64(&json, "format_version", hs_snap_format_version(view->snap));
-    hs_json_string(&json, "tool_version", hs_view_string(view, view->facts->tool_version));
-    hs_json_u64(&json, "pid", view->facts->pid);
-    hs_json_string(&json, "command", hs_view_string(view, view->facts->command));
-    hs_json_u64(&json, "word_bytes", view->facts->word_bytes);
-    put_counts(&json, view);
-    put_runtimes(&json, view);
-    put_samplers(&json, view);
-    put_proofs(&json, view);
-    put_lists(&json, view);
-    hs_memory_json(&json, view);
-    hs_json_end_object(&json);
-    return hs_json_finish(&json, err);
-}
-
-static const struct hs_column columns[] = {
-    {"key", "WHAT", HS_COLUMN_STRING, 0},
-    {"value", "VALUE", HS_COLUMN_STRING, HS_COLUMN_FLEXIBLE},
-};
-
-static void put_text(struct hs_sheet *sheet, const char *key, const char *value)
-{
-    hs_sheet_string(sheet, key);
-    hs_sheet_string(sheet, value);
-}
-
-static void put_count(struct hs_sheet *sheet, const char *key, uint64_t value)
+static void put_count(struct hs_sink *sink, const char *key, uint64_t value)
 {
     char text[32];
     (void)snprintf(text, sizeof text, "%lu", (unsigned long)value);
-    put_text(sheet, key, text);
+    hs_info_line(sink, key, text);
 }
 
-static void put_size(struct hs_sheet *sheet, const char *key, uint64_t words, unsigned word_bytes)
+static void put_size(struct hs_sink *sink, const char *key, uint64_t words, unsigned word_bytes)
 {
     char text[2 * HS_UNIT_TEXT_BYTES + 16], bytes[HS_UNIT_TEXT_BYTES];
     hs_format_bytes(words * word_bytes, bytes);
     (void)snprintf(text, sizeof text, "%lu (%s)", (unsigned long)words, bytes);
-    put_text(sheet, key, text);
+    hs_info_line(sink, key, text);
 }
 
 /* The pause, what was foreseen, and how the process was kept still. */
-static void put_pause(struct hs_sheet *sheet, const struct hs_view *view)
+static void put_pause(struct hs_sink *sink, const struct hs_view *view)
 {
     const struct hs_snap_facts *facts = view->facts;
     char text[256], foreseen[HS_UNIT_TEXT_BYTES], growth[HS_UNIT_TEXT_BYTES];
@@ -229,19 +166,19 @@ static void put_pause(struct hs_sheet *sheet, const struct hs_view *view)
         hs_format_duration(facts->predicted_ns, foreseen);
         (void)snprintf(text + n, sizeof text - n, ", foreseen %s", foreseen);
     }
-    put_text(sheet, "pause", text);
+    hs_info_line(sink, "pause", text);
     if (facts->stop_way != HS_SNAP_WAY_UNKNOWN)
-        put_text(sheet, "kept still", way_texts[facts->stop_way]);
+        hs_info_line(sink, "kept still", way_texts[facts->stop_way]);
     if (facts->why_no_copy != 0)
-        put_text(sheet, "why no copy", hs_view_string(view, facts->why_no_copy));
+        hs_info_line(sink, "why no copy", hs_view_string(view, facts->why_no_copy));
     if (facts->growth_bytes != 0) {
         hs_format_bytes(facts->growth_bytes, growth);
-        put_text(sheet, "growth by the copy", growth);
+        hs_info_line(sink, "growth by the copy", growth);
     }
 }
 
 /* UTC, to the second: what does not change with the machine that reads. */
-static void put_date(struct hs_sheet *sheet, const char *key, uint64_t ns)
+static void put_date(struct hs_sink *sink, const char *key, uint64_t ns)
 {
     time_t seconds = (time_t)(ns / UINT64_C(1000000000));
     struct tm parts;
@@ -250,10 +187,10 @@ static void put_date(struct hs_sheet *sheet, const char *key, uint64_t ns)
     if (ns == 0 || gmtime_r(&seconds, &parts) == NULL ||
         strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &parts) == 0)
         return;
-    put_text(sheet, key, text);
+    hs_info_line(sink, key, text);
 }
 
-static void put_sampler(struct hs_sheet *sheet, const struct hs_view *view, size_t at)
+static void put_sampler(struct hs_sink *sink, const struct hs_view *view, size_t at)
 {
     const struct hs_sampler *sampler = &view->facts->samplers[at];
     const char *trace = hs_view_string(view, sampler->trace);
@@ -268,47 +205,47 @@ static void put_sampler(struct hs_sheet *sheet, const struct hs_view *view, size
     size_t n = strlen(text);
     if (sampler->n_lost != 0)
         (void)snprintf(text + n, sizeof text - n, ", %lu lost", (unsigned long)sampler->n_lost);
-    put_text(sheet, "sampler", text);
+    hs_info_line(sink, "sampler", text);
 }
 
-static void put_process(struct hs_sheet *sheet, const struct hs_view *view)
+static void put_process(struct hs_sink *sink, const struct hs_view *view)
 {
     const struct hs_snap_facts *facts = view->facts;
     char text[256];
-    put_count(sheet, "process", facts->pid);
-    put_text(sheet, "command", hs_view_string(view, facts->command));
+    put_count(sink, "process", facts->pid);
+    hs_info_line(sink, "command", hs_view_string(view, facts->command));
     for (size_t i = 0; i < facts->n_runtimes; i++) {
         (void)snprintf(text, sizeof text, "%s %s", hs_view_string(view, facts->runtimes[i].name),
                        hs_view_string(view, facts->runtimes[i].version));
-        put_text(sheet, "runtime", text);
+        hs_info_line(sink, "runtime", text);
     }
-    put_date(sheet, "began", facts->started_ns);
-    put_date(sheet, "taken", facts->taken_ns);
-    put_pause(sheet, view);
-    put_count(sheet, "stops tried", facts->n_stop_attempts);
+    put_date(sink, "began", facts->started_ns);
+    put_date(sink, "taken", facts->taken_ns);
+    put_pause(sink, view);
+    put_count(sink, "stops tried", facts->n_stop_attempts);
     hs_format_bytes(facts->read_bytes, text);
-    put_text(sheet, "read", text);
+    hs_info_line(sink, "read", text);
 }
 
-static void put_graph(struct hs_sheet *sheet, const struct hs_view *view)
+static void put_graph(struct hs_sink *sink, const struct hs_view *view)
 {
     const struct hs_snap_totals *totals = view->totals;
     char text[HS_UNIT_TEXT_BYTES];
-    put_count(sheet, "objects", totals->n_blocks - totals->n_static_blocks);
-    put_size(sheet, "words", totals->heap_words, view->facts->word_bytes);
-    put_count(sheet, "static objects", totals->n_static_blocks);
-    put_size(sheet, "static words", totals->static_words, view->facts->word_bytes);
-    put_count(sheet, "edges", totals->n_edges);
-    put_count(sheet, "weak and ephemeron edges", totals->n_extra_edges);
-    put_count(sheet, "roots", n_roots(view));
-    put_count(sheet, "samples", totals->n_samples);
+    put_count(sink, "objects", totals->n_blocks - totals->n_static_blocks);
+    put_size(sink, "words", totals->heap_words, view->facts->word_bytes);
+    put_count(sink, "static objects", totals->n_static_blocks);
+    put_size(sink, "static words", totals->static_words, view->facts->word_bytes);
+    put_count(sink, "edges", totals->n_edges);
+    put_count(sink, "weak and ephemeron edges", totals->n_extra_edges);
+    put_count(sink, "roots", n_roots(view));
+    put_count(sink, "samples", totals->n_samples);
     for (size_t i = 0; i < view->facts->n_samplers; i++)
-        put_sampler(sheet, view, i);
+        put_sampler(sink, view, i);
     hs_format_bytes(totals->file_bytes, text);
-    put_text(sheet, "file", text);
+    hs_info_line(sink, "file", text);
 }
 
-static void put_binary(struct hs_sheet *sheet, const struct hs_view *view,
+static void put_binary(struct hs_sink *sink, const struct hs_view *view,
                        const struct hs_binary *binary)
 {
     const char *debug_file = hs_view_string(view, binary->debug_file);
@@ -318,10 +255,10 @@ static void put_binary(struct hs_sheet *sheet, const struct hs_view *view,
         binary->build_id != 0 ? hs_view_string(view, binary->build_id) : "unknown",
         binary->has_symtab ? "" : ", stripped", binary->has_debug_info ? ", debug information" : "",
         debug_file[0] != 0 ? " in " : "", debug_file);
-    put_text(sheet, "binary", text);
+    hs_info_line(sink, "binary", text);
 }
 
-static void put_evidence(struct hs_sheet *sheet, const struct hs_view *view)
+static void put_evidence(struct hs_sink *sink, const struct hs_view *view)
 {
     const struct hs_snap_facts *facts = view->facts;
     char text[640];
@@ -330,50 +267,89 @@ static void put_evidence(struct hs_sheet *sheet, const struct hs_view *view)
         (void)snprintf(text, sizeof text, "%s: %s, expected %lu, found %lu",
                        proof->holds ? "holds" : "DOES NOT HOLD", hs_view_string(view, proof->what),
                        (unsigned long)proof->expected, (unsigned long)proof->found);
-        put_text(sheet, "proof", text);
+        hs_info_line(sink, "proof", text);
     }
     for (size_t i = 0; i < facts->n_notes; i++)
-        put_text(sheet, facts->notes[i].is_gap ? "missing" : "note",
-                 hs_view_string(view, facts->notes[i].text));
+        hs_info_line(sink, facts->notes[i].is_gap ? "missing" : "note",
+                     hs_view_string(view, facts->notes[i].text));
     for (size_t i = 0; i < facts->n_unreadable; i++) {
         (void)snprintf(text, sizeof text, "0x%lx-0x%lx", (unsigned long)facts->unreadable[i].begin,
                        (unsigned long)facts->unreadable[i].end);
-        put_text(sheet, "unreadable", text);
+        hs_info_line(sink, "unreadable", text);
     }
     for (size_t i = 0; i < facts->n_binaries; i++)
-        put_binary(sheet, view, &facts->binaries[i]);
+        put_binary(sink, view, &facts->binaries[i]);
 }
 
-static hs_status print_sheet(struct hs_tool *tool, const struct hs_invocation *inv,
-                             const struct hs_view *view, struct hs_error *err)
+static hs_status put_lines(void *context, struct hs_sink *sink, struct hs_error *err)
 {
-    struct hs_sheet_options options = hs_tool_sheet(tool, inv, 0);
-    options.no_total = true;
-    options.limit = 0;
-    struct hs_sheet sheet;
-    HS_TRY(hs_sheet_init(&sheet, columns, sizeof columns / sizeof *columns, &options, err));
-    put_text(&sheet, "snapshot", view->path);
-    put_text(&sheet, "complete", hs_snap_is_cut(view->snap) ? "no: the file is cut" : "yes");
-    put_process(&sheet, view);
-    put_graph(&sheet, view);
-    hs_memory_lines(&sheet, view, options.format != HS_SHEET_TABLE);
-    put_evidence(&sheet, view);
-    hs_memory_hints(&sheet, view);
-    hs_status status = hs_sheet_write(&sheet, &tool->out, err);
-    hs_sheet_fini(&sheet);
-    if (status == HS_OK && options.format == HS_SHEET_TABLE)
-        status = hs_memory_table(tool, inv, view, err);
-    return status;
+    const struct hs_view *view = context;
+    (void)err;
+    hs_info_line(sink, "snapshot", view->path);
+    hs_info_line(sink, "complete", hs_snap_is_cut(view->snap) ? "no: the file is cut" : "yes");
+    put_process(sink, view);
+    put_graph(sink, view);
+    hs_memory_lines(sink, view, !sink->is_table);
+    put_evidence(sink, view);
+    hs_memory_hints(sink, view);
+    return HS_OK;
+}
+
+static hs_status print_all(struct hs_tool *tool, const struct hs_invocation *inv,
+                           struct hs_view *view, struct hs_error *err)
+{
+    const struct hs_snap_facts *facts = view->facts;
+    const struct hs_snap_totals *totals = view->totals;
+    const struct hs_list lines = {.record = &hs_info_record, .each = put_lines, .context = view};
+    const struct hs_list runtimes = {.each = put_runtimes, .context = view};
+    const struct hs_list samplers = {.each = put_samplers, .context = view};
+    const struct hs_list proofs = {.each = put_proofs, .context = view};
+    const struct hs_list unreadable = {.each = put_unreadable, .context = view};
+    const struct hs_list binaries = {.each = put_binaries, .context = view};
+    const struct hs_list notes = {.each = put_notes, .context = view};
+    const struct hs_list memory = {.each = hs_memory_rows, .context = view};
+    uint64_t unclaimed_words = hs_unclaimed_words(view);
+    const struct hs_listing listing = {
+        .rows = &lines,
+        .is_one = true,
+        .no_total = true,
+        .document = HS_PAIRS(
+            HS_TEXT("schema", "heapsnap.info/1"), HS_TEXT("snapshot", view->path),
+            HS_VALUE("complete", BOOL, !hs_snap_is_cut(view->snap)),
+            HS_COUNT("format_version", hs_snap_format_version(view->snap)),
+            HS_TEXT("tool_version", hs_view_string(view, facts->tool_version)),
+            HS_COUNT("pid", facts->pid), HS_TEXT("command", hs_view_string(view, facts->command)),
+            HS_COUNT("word_bytes", facts->word_bytes),
+            HS_COUNT("objects", totals->n_blocks - totals->n_static_blocks),
+            HS_COUNT("static_objects", totals->n_static_blocks), HS_COUNT("edges", totals->n_edges),
+            HS_COUNT("extra_edges", totals->n_extra_edges), HS_COUNT("roots", n_roots(view)),
+            HS_COUNT("samples", totals->n_samples), HS_COUNT("words", totals->heap_words),
+            HS_COUNT("static_words", totals->static_words), HS_COUNT("pause_ns", facts->pause_ns),
+            HS_TEXT("stop", way_names[facts->stop_way]),
+            HS_COUNT("predicted_pause_ns", or_unknown(facts->predicted_ns)),
+            HS_COUNT("growth_bytes", facts->growth_bytes),
+            HS_TEXT("why_no_copy", hs_or_null(hs_view_string(view, facts->why_no_copy))),
+            HS_COUNT("taken_ns", or_unknown(facts->taken_ns)),
+            HS_COUNT("started_ns", or_unknown(facts->started_ns)),
+            HS_COUNT("stop_attempts", facts->n_stop_attempts),
+            HS_COUNT("read_bytes", facts->read_bytes), HS_COUNT("file_bytes", totals->file_bytes),
+            HS_ROWS("runtimes", &runtimes), HS_ROWS("samplers", &samplers),
+            HS_ROWS("proofs", &proofs), HS_ROWS("unreadable", &unreadable),
+            HS_ROWS("build_ids", &binaries), HS_ROWS("notes", &notes),
+            HS_COUNT("resident_bytes", or_unknown(facts->resident_bytes)),
+            HS_ROWS("memory", &memory),
+            unclaimed_words == HS_UNKNOWN
+                ? (struct hs_pair)HS_PAIRS_END
+                : (struct hs_pair)HS_COUNT("unclaimed_words", unclaimed_words)),
+    };
+    HS_TRY(hs_tool_list(tool, inv, &listing, err));
+    return hs_tool_format(inv) == HS_FORMAT_TABLE ? hs_memory_table(tool, inv, view, err) : HS_OK;
 }
 
 static hs_status print_info(struct hs_tool *tool, const struct hs_invocation *inv,
-                            const struct hs_view *view, struct hs_error *err)
+                            struct hs_view *view, struct hs_error *err)
 {
-    enum hs_format format = hs_tool_format(inv);
-    if (format == HS_FORMAT_JSON || format == HS_FORMAT_NDJSON)
-        HS_TRY(print_json(tool, view, format == HS_FORMAT_NDJSON, err));
-    else
-        HS_TRY(print_sheet(tool, inv, view, err));
+    HS_TRY(print_all(tool, inv, view, err));
     if (!hs_snap_is_cut(view->snap))
         return HS_OK;
     /* What is whole has been asked for and is printed; the cut is reported all the same. */

@@ -16,6 +16,8 @@ struct report {
     struct hs_leak_groups groups;
     struct hs_node_facts *facts; /* owned: of each group's first block and of its head, in pairs */
     bool is_collected;           /* the heap of a collector: what is lost is garbage, and no leak */
+    unsigned certainties;        /* asked for: a bit set of enum hs_leak_certainty */
+    size_t at;                   /* the group that is put */
 };
 
 static const char *reason_text(const struct hs_leak_group *group)
@@ -117,128 +119,63 @@ static hs_status put_expression(const struct report *r, size_t at, char *text, s
     return status;
 }
 
-/* ---- JSON */
+/* ---- rows */
 
-static hs_status put_steps(struct hs_json *json, const struct report *r,
-                           const struct hs_path_fold *fold, struct hs_error *err)
+struct line {
+    const char *certainty, *label, *why, *type, *head_type, *expression, *what;
+    uint64_t words_each, count, words, heads, held_words, first, first_id, head;
+    const struct hs_list *path;
+};
+
+#define HS_ROW struct line
+static const struct hs_field fields[] = {
+    HS_FIELD(STRING, certainty),
+    HS_COLUMN_AS("certainty", 1, STRING, label, "LEAK", HS_COLUMN_NOT_JSON),
+    HS_COLUMN(10, STRING, why, "WHY", HS_COLUMN_DATA_ONLY),
+    HS_COLUMN(9, STRING, type, "TYPE", HS_COLUMN_DATA_ONLY),
+    HS_COLUMN(4, WORDS, words_each, "EACH", HS_COLUMN_DATA_ONLY),
+    HS_COLUMN(2, COUNT, count, "COUNT", HS_COLUMN_SUMMED),
+    HS_COLUMN(3, WORDS, words, "WORDS", HS_COLUMN_SUMMED),
+    HS_COLUMN(5, COUNT, heads, "HEADS", HS_COLUMN_DATA_ONLY),
+    HS_COLUMN(6, WORDS, held_words, "HELD", 0),
+    HS_COLUMN(7, ADDRESS, first, "FIRST", 0),
+    HS_FIELD(NODE, first_id),
+    HS_FIELD(ADDRESS, head),
+    HS_FIELD(STRING, head_type),
+    HS_COLUMN(11, STRING, expression, "EXPRESSION", HS_COLUMN_DATA_ONLY),
+    HS_FIELD(LIST, path),
+    HS_COLUMN(8, STRING, what, "WHAT", HS_COLUMN_FLEXIBLE | HS_COLUMN_TABLE_ONLY),
+};
+static const struct hs_record record = HS_RECORD(fields);
+
+static hs_status put_step(struct hs_sink *sink, const struct report *r,
+                          const struct hs_path_step *step, struct hs_error *err)
 {
-    hs_status status = HS_OK;
-    hs_json_begin_array(json, "path", HS_JSON_LINE);
-    for (size_t i = 0; i < fold->n_steps && status == HS_OK; i++) {
-        const struct hs_path_step *step = &fold->steps[i];
-        struct hs_node_facts facts = {.label = NULL};
-        if (step->node != HS_NO_NODE)
-            status = hs_view_facts(r->view, step->node, &facts, err);
-        hs_json_begin_object(json, NULL, HS_JSON_LINE);
-        hs_json_node(json, "id", step->node);
-        if (step->node != HS_NO_NODE)
-            hs_json_address(json, "address", facts.address);
-        else
-            hs_json_null(json, "address");
-        if (step->node != HS_NO_NODE && step->offset_words != HS_NO_OFFSET)
-            hs_json_u64(json, "offset", step->offset_words * r->view->facts->word_bytes);
-        else
-            hs_json_null(json, "offset");
-        hs_json_string(json, "type", facts.label);
-        hs_json_u64(json, "repeat", step->repeat);
-        hs_json_end_object(json);
+    struct hs_node_facts facts = {.address = HS_UNKNOWN};
+    uint64_t offset = HS_UNKNOWN;
+    if (step->node != HS_NO_NODE) {
+        HS_TRY(hs_view_facts(r->view, step->node, &facts, err));
+        if (step->offset_words != HS_NO_OFFSET)
+            offset = step->offset_words * r->view->facts->word_bytes;
     }
-    hs_json_end_array(json);
-    return status;
+    return hs_sink_pairs(sink,
+                         HS_PAIRS(HS_VALUE("id", NODE, step->node),
+                                  HS_VALUE("address", ADDRESS, facts.address),
+                                  HS_COUNT("offset", offset), HS_TEXT("type", facts.label),
+                                  HS_COUNT("repeat", step->repeat)),
+                         err);
 }
 
-static hs_status put_path(struct hs_json *json, const struct report *r,
-                          const struct hs_leak_group *group, struct hs_error *err)
+static hs_status put_path(void *context, struct hs_sink *sink, struct hs_error *err)
 {
+    const struct report *r = context;
     struct hs_path_fold fold = {0};
-    hs_status status = fold_path(r, group, &fold, err);
-    if (status == HS_OK)
-        status = put_steps(json, r, &fold, err);
+    hs_status status = fold_path(r, &r->groups.groups[r->at], &fold, err);
+    for (size_t i = 0; i < fold.n_steps && status == HS_OK; i++)
+        status = put_step(sink, r, &fold.steps[i], err);
     hs_path_fold_fini(&fold);
     return status;
 }
-
-static hs_status put_group(struct hs_json *json, const struct report *r, size_t at,
-                           struct hs_error *err)
-{
-    const struct hs_leak_group *group = &r->groups.groups[at];
-    char expression[HS_FIELD_PATH_BYTES];
-    HS_TRY(put_expression(r, at, expression, err));
-    hs_json_begin_object(json, NULL, HS_JSON_LINE);
-    hs_json_string(json, "certainty", hs_leak_certainty_name(group->certainty));
-    hs_json_string(json, "why", reason_text(group));
-    hs_json_string(json, "type", type_name(r, group));
-    hs_json_u64(json, "words_each", group->words_each);
-    hs_json_u64(json, "count", group->count);
-    hs_json_u64(json, "words", group->words);
-    hs_json_u64(json, "heads", group->heads);
-    hs_json_u64(json, "held_words", group->held_words);
-    hs_json_address(json, "first", r->facts[2 * at].address);
-    hs_json_node(json, "first_id", group->first);
-    hs_json_address(json, "head", r->facts[2 * at + 1].address);
-    hs_json_string(json, "head_type", head_type(r, at));
-    hs_json_string(json, "expression", hs_or_null(expression));
-    hs_status status = put_path(json, r, group, err);
-    hs_json_end_object(json);
-    return status;
-}
-
-static void put_sum(struct hs_json *json, const char *key, const struct hs_leak_sum *sum)
-{
-    hs_json_begin_object(json, key, HS_JSON_LINE);
-    hs_json_u64(json, "count", sum->count);
-    hs_json_u64(json, "words", sum->words);
-    hs_json_end_object(json);
-}
-
-static hs_status print_json(struct hs_tool *tool, const struct report *r, bool is_lines,
-                            struct hs_error *err)
-{
-    struct hs_json json;
-    hs_status status = HS_OK;
-    hs_json_init(&json, &tool->out, is_lines ? HS_JSON_COMPACT : HS_JSON_PRETTY);
-    if (!is_lines) {
-        hs_json_begin_object(&json, NULL, HS_JSON_BLOCK);
-        hs_json_string(&json, "schema", "heapsnap.leaks/1");
-        hs_json_string(&json, "snapshot", r->view->path);
-        hs_json_u64(&json, "word_bytes", r->view->facts->word_bytes);
-        hs_json_bool(&json, "collected", r->is_collected);
-        hs_json_begin_array(&json, "groups", HS_JSON_BLOCK);
-    }
-    for (size_t i = 0; i < r->groups.n_groups && status == HS_OK; i++)
-        status = put_group(&json, r, i, err);
-    HS_TRY(status);
-    if (!is_lines) {
-        hs_json_end_array(&json);
-        hs_json_begin_object(&json, "others", HS_JSON_LINE);
-        hs_json_u64(&json, "groups", r->groups.n_others);
-        hs_json_u64(&json, "count", r->groups.others.count);
-        hs_json_u64(&json, "words", r->groups.others.words);
-        hs_json_end_object(&json);
-        for (unsigned i = 0; i < HS_N_LEAK_CERTAINTIES; i++)
-            put_sum(&json, hs_leak_certainty_name(i), &r->groups.totals[i]);
-        put_sum(&json, "suppressed", &r->groups.suppressed);
-        hs_json_end_object(&json);
-    }
-    return hs_json_finish(&json, err);
-}
-
-/* ---- table */
-
-static const struct hs_column columns[] = {
-    {"certainty", "LEAK", HS_COLUMN_STRING, 0},
-    {"count", "COUNT", HS_COLUMN_COUNT, HS_COLUMN_SUMMED},
-    {"words", "WORDS", HS_COLUMN_WORDS, HS_COLUMN_SUMMED},
-    {"words_each", "EACH", HS_COLUMN_WORDS, HS_COLUMN_DATA_ONLY},
-    {"heads", "HEADS", HS_COLUMN_COUNT, HS_COLUMN_DATA_ONLY},
-    {"held_words", "HELD", HS_COLUMN_WORDS, 0},
-    {"first", "FIRST", HS_COLUMN_ADDRESS, 0},
-    {"what", "WHAT", HS_COLUMN_STRING, HS_COLUMN_FLEXIBLE | HS_COLUMN_TABLE_ONLY},
-    {"type", "TYPE", HS_COLUMN_STRING, HS_COLUMN_DATA_ONLY},
-    {"why", "WHY", HS_COLUMN_STRING, HS_COLUMN_DATA_ONLY},
-    {"expression", "EXPRESSION", HS_COLUMN_STRING, HS_COLUMN_DATA_ONLY},
-};
-enum { N_COLUMNS = sizeof columns / sizeof *columns, COLUMN_COUNT = 1, COLUMN_WORDS = 2 };
 
 /* What a group is, and what is not plain about it. */
 static void write_what(const struct report *r, size_t at, const char *expression, char *text,
@@ -258,77 +195,90 @@ static void write_what(const struct report *r, size_t at, const char *expression
         (void)snprintf(text, n_bytes, "%.400s", type);
 }
 
-static hs_status put_row(struct hs_sheet *sheet, const struct report *r, size_t at,
-                         struct hs_error *err)
+static hs_status put_row(struct hs_sink *sink, struct report *r, size_t at, struct hs_error *err)
 {
     const struct hs_leak_group *group = &r->groups.groups[at];
-    bool is_garbage = r->is_collected && group->certainty == HS_LEAK_CERTAIN &&
-                      sheet->options.format == HS_SHEET_TABLE;
+    const struct hs_list path = {.each = put_path, .context = r, .is_line = true};
+    bool is_garbage = r->is_collected && group->certainty == HS_LEAK_CERTAIN && sink->is_table;
     char expression[HS_FIELD_PATH_BYTES], what[1024 + HS_FIELD_PATH_BYTES];
     HS_TRY(put_expression(r, at, expression, err));
     write_what(r, at, expression, what, sizeof what);
-    hs_sheet_string(sheet, is_garbage ? "garbage" : hs_leak_certainty_name(group->certainty));
-    hs_sheet_u64(sheet, group->count);
-    hs_sheet_u64(sheet, group->words);
-    hs_sheet_u64(sheet, group->words_each);
-    hs_sheet_u64(sheet, group->heads);
-    hs_sheet_u64(sheet, group->held_words);
-    hs_sheet_u64(sheet, r->facts[2 * at].address);
-    hs_sheet_string(sheet, what);
-    hs_sheet_string(sheet, type_name(r, group));
-    hs_sheet_string(sheet, reason_text(group));
-    hs_sheet_string(sheet, hs_or_null(expression));
-    return HS_OK;
+    r->at = at;
+    struct line line = {
+        .certainty = hs_leak_certainty_name(group->certainty),
+        .label = is_garbage ? "garbage" : hs_leak_certainty_name(group->certainty),
+        .why = reason_text(group),
+        .type = type_name(r, group),
+        .words_each = group->words_each,
+        .count = group->count,
+        .words = group->words,
+        .heads = group->heads,
+        .held_words = group->held_words,
+        .first = r->facts[2 * at].address,
+        .first_id = group->first,
+        .head = r->facts[2 * at + 1].address,
+        .head_type = head_type(r, at),
+        .expression = hs_or_null(expression),
+        .path = &path,
+        .what = what,
+    };
+    return hs_sink_row(sink, &line, err);
 }
 
 /* A line that belongs to the sum and is no group. */
-static void put_closing(struct hs_sheet *sheet, const char *name, const struct hs_leak_sum *sum)
+static void put_closing(struct hs_sink *sink, const char *name, const struct hs_leak_sum *sum)
 {
-    if (sum->count == 0)
-        return;
-    hs_sheet_null(sheet);
-    hs_sheet_u64(sheet, sum->count);
-    hs_sheet_u64(sheet, sum->words);
-    for (size_t i = COLUMN_WORDS + 1; i < N_COLUMNS; i++)
-        if (strcmp(columns[i].key, "what") == 0)
-            hs_sheet_string(sheet, name);
-        else
-            hs_sheet_null(sheet);
+    struct line line = {.what = name,
+                        .count = sum->count,
+                        .words = sum->words,
+                        .held_words = HS_UNKNOWN,
+                        .first = HS_UNKNOWN};
+    if (sum->count != 0)
+        hs_sink_close(sink, &line);
 }
 
 /* All that is lost adds up, what was not asked for too. */
-static hs_status put_rows(struct hs_sheet *sheet, const struct report *r, unsigned certainties,
-                          struct hs_error *err)
+static hs_status put_rows(void *context, struct hs_sink *sink, struct hs_error *err)
 {
     static const char *const left_out[] = {"[certain ones]", "[possible ones]"};
+    struct report *r = context;
     const struct hs_leak_groups *g = &r->groups;
     for (size_t i = 0; i < g->n_groups; i++)
-        HS_TRY(put_row(sheet, r, i, err));
-    uint64_t sums[N_COLUMNS] = {[COLUMN_COUNT] = g->others.count, [COLUMN_WORDS] = g->others.words};
-    if (g->n_others != 0)
-        hs_sheet_fold(sheet, g->n_others, sums);
-    hs_sheet_close_rows(sheet);
+        HS_TRY(put_row(sink, r, i, err));
+    struct line others = {.count = g->others.count, .words = g->others.words};
+    hs_sink_others(sink, g->n_others, &others);
     for (unsigned i = 0; i < HS_N_LEAK_CERTAINTIES; i++)
-        if ((certainties >> i & 1) == 0)
-            put_closing(sheet, left_out[i], &g->totals[i]);
-    put_closing(sheet, "[suppressed]", &g->suppressed);
+        if ((r->certainties >> i & 1) == 0)
+            put_closing(sink, left_out[i], &g->totals[i]);
+    put_closing(sink, "[suppressed]", &g->suppressed);
     return HS_OK;
 }
 
-static hs_status print_sheet(struct hs_tool *tool, const struct hs_invocation *inv,
-                             const struct report *r, struct hs_error *err)
+static hs_status print_rows(struct hs_tool *tool, const struct hs_invocation *inv, struct report *r,
+                            struct hs_error *err)
 {
-    struct hs_sheet_options options = hs_tool_sheet(tool, inv, 0);
-    if (options.format == HS_SHEET_TABLE && r->set.n_lost == 0)
+    const struct hs_leak_groups *g = &r->groups;
+    const struct hs_leak_sum *certain = &g->totals[HS_LEAK_CERTAIN],
+                             *possible = &g->totals[HS_LEAK_POSSIBLE];
+    const struct hs_list list = {.record = &record, .each = put_rows, .context = r};
+    const struct hs_listing listing = {
+        .rows = &list,
+        .word_bytes = r->view->facts->word_bytes,
+        .document = HS_PAIRS(
+            HS_TEXT("schema", "heapsnap.leaks/1"), HS_TEXT("snapshot", r->view->path),
+            HS_COUNT("word_bytes", r->view->facts->word_bytes),
+            HS_VALUE("collected", BOOL, r->is_collected), HS_ROWS("groups", &list),
+            HS_OBJECT("others"), HS_COUNT("groups", g->n_others),
+            HS_COUNT("count", g->others.count), HS_COUNT("words", g->others.words), HS_END,
+            HS_OBJECT(hs_leak_certainty_name(HS_LEAK_CERTAIN)), HS_COUNT("count", certain->count),
+            HS_COUNT("words", certain->words), HS_END,
+            HS_OBJECT(hs_leak_certainty_name(HS_LEAK_POSSIBLE)), HS_COUNT("count", possible->count),
+            HS_COUNT("words", possible->words), HS_END, HS_OBJECT("suppressed"),
+            HS_COUNT("count", g->suppressed.count), HS_COUNT("words", g->suppressed.words), HS_END),
+    };
+    if (hs_tool_format(inv) == HS_FORMAT_TABLE && r->set.n_lost == 0)
         return hs_print(&tool->out, err, "no block is lost\n");
-    options.word_bytes = r->view->facts->word_bytes;
-    struct hs_sheet sheet;
-    HS_TRY(hs_sheet_init(&sheet, columns, N_COLUMNS, &options, err));
-    hs_status status = put_rows(&sheet, r, certainties_of(inv), err);
-    if (status == HS_OK)
-        status = hs_sheet_write(&sheet, &tool->out, err);
-    hs_sheet_fini(&sheet);
-    return status;
+    return hs_tool_list(tool, inv, &listing, err);
 }
 
 /* The next step. */
@@ -373,14 +323,11 @@ static bool is_collected(const struct hs_view *view)
     return view->facts->n_runtimes != 0;
 }
 
-static hs_status print(struct hs_tool *tool, const struct hs_invocation *inv,
-                       const struct report *r, struct hs_error *err)
+static hs_status print(struct hs_tool *tool, const struct hs_invocation *inv, struct report *r,
+                       struct hs_error *err)
 {
-    enum hs_format format = hs_tool_format(inv);
-    if (format == HS_FORMAT_JSON || format == HS_FORMAT_NDJSON)
-        return print_json(tool, r, format == HS_FORMAT_NDJSON, err);
-    HS_TRY(print_sheet(tool, inv, r, err));
-    if (format == HS_FORMAT_TABLE)
+    HS_TRY(print_rows(tool, inv, r, err));
+    if (hs_tool_format(inv) == HS_FORMAT_TABLE)
         talk_closing(tool, r);
     return HS_OK;
 }
@@ -405,7 +352,7 @@ hs_status hs_cmd_leaks(struct hs_tool *tool, const struct hs_invocation *inv, st
 {
     struct hs_view view = {0};
     struct hs_suppressions suppressions = {0};
-    struct report r = {.view = &view};
+    struct report r = {.view = &view, .certainties = certainties_of(inv)};
     if (hs_given(inv, HS_OPT_SUPPRESSIONS))
         HS_TRY(hs_suppressions_load(inv->text[HS_OPT_SUPPRESSIONS], &suppressions, err));
     hs_status status = hs_tool_open_view(tool, inv->arguments[0], HS_VIEW_INDEX, &view, err);

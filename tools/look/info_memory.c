@@ -16,37 +16,47 @@ hs_node hs_unclaimed_node(const struct hs_view *view)
     return HS_NO_NODE;
 }
 
-void hs_memory_json(struct hs_json *json, const struct hs_view *view)
+uint64_t hs_unclaimed_words(const struct hs_view *view)
 {
-    const struct hs_snap_facts *facts = view->facts;
-    hs_node unclaimed = hs_unclaimed_node(view);
-    if (facts->resident_bytes != 0)
-        hs_json_u64(json, "resident_bytes", facts->resident_bytes);
-    else
-        hs_json_null(json, "resident_bytes");
-    hs_json_begin_array(json, "memory", HS_JSON_BLOCK);
-    for (size_t i = 0; i < facts->n_memory; i++) {
-        const struct hs_memory_row *row = &facts->memory[i];
-        hs_json_begin_object(json, NULL, HS_JSON_LINE);
-        hs_json_string(json, "owner", hs_view_string(view, row->owner));
-        hs_json_string(json, "state", hs_memory_state_name(row->state));
-        hs_json_u64(json, "bytes", row->n_bytes);
-        hs_json_u64(json, "resident_bytes", row->resident_bytes);
-        hs_json_u64(json, "blocks", row->n_blocks);
-        hs_json_end_object(json);
+    hs_node unclaimed = view->index != NULL ? hs_unclaimed_node(view) : HS_NO_NODE;
+    return unclaimed == HS_NO_NODE ? HS_UNKNOWN : hs_index_retained(view->index, unclaimed).words;
+}
+
+hs_status hs_memory_rows(void *context, struct hs_sink *sink, struct hs_error *err)
+{
+    const struct hs_view *view = context;
+    for (size_t i = 0; i < view->facts->n_memory; i++) {
+        const struct hs_memory_row *row = &view->facts->memory[i];
+        HS_TRY(hs_sink_pairs(sink,
+                             HS_PAIRS(HS_TEXT("owner", hs_view_string(view, row->owner)),
+                                      HS_TEXT("state", hs_memory_state_name(row->state)),
+                                      HS_COUNT("bytes", row->n_bytes),
+                                      HS_COUNT("resident_bytes", row->resident_bytes),
+                                      HS_COUNT("blocks", row->n_blocks)),
+                             err));
     }
-    hs_json_end_array(json);
-    if (view->index != NULL && unclaimed != HS_NO_NODE)
-        hs_json_u64(json, "unclaimed_words", hs_index_retained(view->index, unclaimed).words);
+    return HS_OK;
 }
 
-static void put_line(struct hs_sheet *sheet, const char *key, const char *value)
+struct info_line {
+    const char *key, *value;
+};
+
+#define HS_ROW struct info_line
+static const struct hs_field info_fields[] = {
+    HS_COLUMN(1, STRING, key, "WHAT", 0),
+    HS_COLUMN(2, STRING, value, "VALUE", HS_COLUMN_FLEXIBLE),
+};
+#undef HS_ROW
+const struct hs_record hs_info_record = HS_RECORD(info_fields);
+
+void hs_info_line(struct hs_sink *sink, const char *key, const char *value)
 {
-    hs_sheet_string(sheet, key);
-    hs_sheet_string(sheet, value);
+    struct hs_error ignored = HS_ERROR_INIT; /* it has no list */
+    (void)hs_sink_row(sink, &(struct info_line){key, value}, &ignored);
 }
 
-static void put_row_line(struct hs_sheet *sheet, const struct hs_view *view,
+static void put_row_line(struct hs_sink *sink, const struct hs_view *view,
                          const struct hs_memory_row *row)
 {
     char text[320];
@@ -54,32 +64,31 @@ static void put_row_line(struct hs_sheet *sheet, const struct hs_view *view,
                    hs_view_string(view, row->owner), hs_memory_state_name(row->state),
                    (unsigned long)row->n_bytes, (unsigned long)row->resident_bytes,
                    (unsigned long)row->n_blocks);
-    put_line(sheet, "memory", text);
+    hs_info_line(sink, "memory", text);
 }
 
-void hs_memory_lines(struct hs_sheet *sheet, const struct hs_view *view, bool with_rows)
+void hs_memory_lines(struct hs_sink *sink, const struct hs_view *view, bool with_rows)
 {
     const struct hs_snap_facts *facts = view->facts;
-    hs_node unclaimed = hs_unclaimed_node(view);
+    uint64_t words = hs_unclaimed_words(view);
     char text[2 * HS_UNIT_TEXT_BYTES + 32], bytes[HS_UNIT_TEXT_BYTES];
     if (facts->resident_bytes != 0) {
         hs_format_bytes(facts->resident_bytes, text);
-        put_line(sheet, "resident", text);
+        hs_info_line(sink, "resident", text);
     }
-    if (view->index != NULL && unclaimed != HS_NO_NODE) {
-        uint64_t words = hs_index_retained(view->index, unclaimed).words;
+    if (words != HS_UNKNOWN) {
         uint64_t heap_words = view->totals->heap_words;
         double percent = heap_words == 0 ? 0 : 100.0 * (double)words / (double)heap_words;
         hs_format_bytes(words * facts->word_bytes, bytes);
         (void)snprintf(text, sizeof text, "%lu words (%s, %.1f%%)", (unsigned long)words, bytes,
                        percent);
-        put_line(sheet, "kept by unclaimed mappings alone", text);
+        hs_info_line(sink, "kept by unclaimed mappings alone", text);
     }
     for (size_t i = 0; i < facts->n_memory && with_rows; i++)
-        put_row_line(sheet, view, &facts->memory[i]);
+        put_row_line(sink, view, &facts->memory[i]);
 }
 
-void hs_memory_hints(struct hs_sheet *sheet, const struct hs_view *view)
+void hs_memory_hints(struct hs_sink *sink, const struct hs_view *view)
 {
     enum { LISTED = 8 };
     const struct hs_snap_facts *facts = view->facts;
@@ -101,77 +110,68 @@ void hs_memory_hints(struct hs_sheet *sheet, const struct hs_view *view)
             (void)snprintf(text, sizeof text,
                            "more names for '%.400s': it has no build-id; build it with -g",
                            hs_view_string(view, binary->path));
-        put_line(sheet, "hint", text);
+        hs_info_line(sink, "hint", text);
     }
     if (n > LISTED) {
         char text[64];
         (void)snprintf(text, sizeof text, "%zu more binaries have no debug information",
                        n - LISTED);
-        put_line(sheet, "hint", text);
+        hs_info_line(sink, "hint", text);
     }
 }
 
-static const struct hs_column columns[] = {
-    {"owner", "MEMORY OF", HS_COLUMN_STRING, HS_COLUMN_FLEXIBLE},
-    {"state", "STATE", HS_COLUMN_STRING, 0},
-    {"resident_bytes", "RESIDENT", HS_COLUMN_BYTES, HS_COLUMN_SUMMED},
-    {"resident_percent", "%", HS_COLUMN_PERCENT, HS_COLUMN_SUMMED | HS_COLUMN_TABLE_ONLY},
-    {"bytes", "BYTES", HS_COLUMN_BYTES, HS_COLUMN_SUMMED},
-    {"blocks", "BLOCKS", HS_COLUMN_COUNT, HS_COLUMN_SUMMED},
+struct line {
+    const char *owner, *state;
+    uint64_t resident_bytes, bytes, blocks;
 };
 
-static void put_row(struct hs_sheet *sheet, const char *owner, const char *state,
-                    const struct hs_memory_row *row)
-{
-    hs_sheet_string(sheet, owner);
-    hs_sheet_string(sheet, state);
-    hs_sheet_u64(sheet, row->resident_bytes);
-    hs_sheet_u64(sheet, row->resident_bytes);
-    hs_sheet_u64(sheet, row->n_bytes);
-    hs_sheet_u64(sheet, row->n_blocks);
-}
+#define HS_ROW struct line
+static const struct hs_field fields[] = {
+    HS_COLUMN(1, STRING, owner, "MEMORY OF", HS_COLUMN_FLEXIBLE),
+    HS_COLUMN(2, STRING, state, "STATE", 0),
+    HS_COLUMN(3, BYTES, resident_bytes, "RESIDENT", HS_COLUMN_SUMMED),
+    HS_COLUMN_AS("resident_percent", 4, PERCENT, resident_bytes, "%", HS_COLUMN_SUMMED),
+    HS_COLUMN(5, BYTES, bytes, "BYTES", HS_COLUMN_SUMMED),
+    HS_COLUMN(6, COUNT, blocks, "BLOCKS", HS_COLUMN_SUMMED),
+};
+static const struct hs_record record = HS_RECORD(fields);
 
 /* Rows of one owner together, in the order in which owners first come: n * n, of a dozen rows. More
  * than a dump ever writes stand as they come. */
-static void put_rows(struct hs_sheet *sheet, const struct hs_view *view)
+static hs_status put_rows(void *context, struct hs_sink *sink, struct hs_error *err)
 {
     enum { MAX_SORTED = 256 };
-    const struct hs_snap_facts *facts = view->facts;
-    const size_t n = facts->n_memory;
-    const struct hs_memory_row *rows = facts->memory;
+    const struct hs_view *view = context;
+    const size_t n = view->facts->n_memory;
+    const struct hs_memory_row *rows = view->facts->memory;
+    uint64_t sum = 0;
     for (size_t i = 0; i < n; i++) {
         size_t first = n <= MAX_SORTED ? 0 : i, last = n <= MAX_SORTED ? n : i + 1;
+        sum += rows[i].resident_bytes;
         while (rows[first].owner != rows[i].owner)
             first++;
-        for (size_t at = i; first == i && at < last; at++)
+        for (size_t at = i; first == i && at < last; at++) {
+            struct line line = {hs_view_string(view, rows[at].owner),
+                                hs_memory_state_name(rows[at].state), rows[at].resident_bytes,
+                                rows[at].n_bytes, rows[at].n_blocks};
             if (rows[at].owner == rows[i].owner)
-                put_row(sheet, hs_view_string(view, rows[at].owner),
-                        hs_memory_state_name(rows[at].state), &rows[at]);
+                HS_TRY(hs_sink_row(sink, &line, err));
+        }
     }
+    if (sum < view->facts->resident_bytes) {
+        uint64_t rest = view->facts->resident_bytes - sum;
+        hs_sink_close(sink, &(struct line){"[not accounted for]", NULL, rest, rest, 0});
+    }
+    return HS_OK;
 }
 
 hs_status hs_memory_table(struct hs_tool *tool, const struct hs_invocation *inv,
-                          const struct hs_view *view, struct hs_error *err)
+                          struct hs_view *view, struct hs_error *err)
 {
-    const struct hs_snap_facts *facts = view->facts;
-    if (facts->n_memory == 0)
+    const struct hs_list list = {.record = &record, .each = put_rows, .context = view};
+    if (view->facts->n_memory == 0)
         return HS_OK;
     HS_TRY(hs_print(&tool->out, err, "\n"));
-    struct hs_sheet_options options = hs_tool_sheet(tool, inv, facts->resident_bytes);
-    options.limit = 0;
-    struct hs_sheet sheet;
-    HS_TRY(hs_sheet_init(&sheet, columns, sizeof columns / sizeof *columns, &options, err));
-    uint64_t sum = 0;
-    put_rows(&sheet, view);
-    for (size_t i = 0; i < facts->n_memory; i++)
-        sum += facts->memory[i].resident_bytes;
-    if (sum < facts->resident_bytes) {
-        uint64_t rest = facts->resident_bytes - sum;
-        hs_sheet_close_rows(&sheet);
-        put_row(&sheet, "[not accounted for]", NULL,
-                &(struct hs_memory_row){.n_bytes = rest, .resident_bytes = rest});
-    }
-    hs_status status = hs_sheet_write(&sheet, &tool->out, err);
-    hs_sheet_fini(&sheet);
-    return status;
+    return hs_tool_list(
+        tool, inv, &(struct hs_listing){.rows = &list, .whole = view->facts->resident_bytes}, err);
 }

@@ -4,22 +4,28 @@
 #define HS_LOOK_INFO_MEMORY_H
 
 #include "analysis/view.h"
-#include "report/sheet.h"
+#include "report/listing.h"
 #include "tool.h"
 
 /* The node above the roots of kind unclaimed; HS_NO_NODE when there are none. */
 hs_node hs_unclaimed_node(const struct hs_view *view);
 
-/* The keys resident_bytes, memory and, when the view has an index, unclaimed_words. */
-void hs_memory_json(struct hs_json *json, const struct hs_view *view);
+/* What is kept by these alone; HS_UNKNOWN without any, or without an index. */
+uint64_t hs_unclaimed_words(const struct hs_view *view);
 
-/* Lines of a sheet of keys and values; the rows themselves only when they have no table. */
-void hs_memory_lines(struct hs_sheet *sheet, const struct hs_view *view, bool with_rows);
+/* Owner, state, bytes, resident bytes, blocks: rows of JSON. The context is the view. */
+hs_status hs_memory_rows(void *context, struct hs_sink *sink, struct hs_error *err);
+
+/* A listing of keys and values: its record, and one line. */
+extern const struct hs_record hs_info_record;
+void hs_info_line(struct hs_sink *sink, const char *key, const char *value);
+/* Lines of it; the rows themselves only when they have no table. */
+void hs_memory_lines(struct hs_sink *sink, const struct hs_view *view, bool with_rows);
 /* One for each binary without debug information: where it would be found. */
-void hs_memory_hints(struct hs_sheet *sheet, const struct hs_view *view);
+void hs_memory_hints(struct hs_sink *sink, const struct hs_view *view);
 
-/* Owner, state, bytes, resident bytes, blocks; the TOTAL is the process's resident size. */
+/* The rows as a table; the TOTAL is the process's resident size. */
 hs_status hs_memory_table(struct hs_tool *tool, const struct hs_invocation *inv,
-                          const struct hs_view *view, struct hs_error *err);
+                          struct hs_view *view, struct hs_error *err);
 
 #endif
