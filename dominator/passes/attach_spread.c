@@ -240,13 +240,13 @@ hs_status attach_spread_run(struct attach_work *work, const struct core_rows *ro
 
     if (rows->n_edges == 0)
         return HS_OK;
-    HS_TRY(pass_core_region_park(work->passes, &region, err));
+    HS_TRY(core_work_region_park(work->passes, &region, err));
     hs_status status = spread_run(&spread, err);
     work->counts.n_in_graph = spread.n_nodes;
     work->counts.n_in_graph_edges = spread.n_edges;
     spread_fini(&spread);
     if (status == HS_OK)
-        status = pass_core_region_fetch(work->passes, &region, err);
+        status = core_work_region_fetch(work->passes, &region, err);
     hs_parked_close(&region);
     return status;
 }

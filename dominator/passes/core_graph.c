@@ -190,7 +190,7 @@ static hs_status tree_resolve(struct core_graph *g, const struct hs_domtree *tre
             continue;
         }
         passes->region[core] = above;
-        HS_TRY(pass_core_resolve(g->work, core, err));
+        HS_TRY(core_work_resolve(g->work, core, err));
     }
     return HS_OK;
 }
@@ -206,12 +206,12 @@ static hs_status graph_search(struct core_graph *g, struct hs_domtree *ret, stru
 
     tree_drop(g, room);
     if (hs_budget_left_bytes(passes->budget) < room)
-        status = pass_core_region_park(passes, &region, err);
+        status = core_work_region_park(passes, &region, err);
     if (status == HS_OK)
         status =
             hs_domtree_consume_within(&g->graph, passes->budget, g->work->progress, &tree, err);
     if (status == HS_OK && passes->region == NULL)
-        status = pass_core_region_fetch(passes, &region, err);
+        status = core_work_region_fetch(passes, &region, err);
     hs_parked_close(&region);
     if (status == HS_OK)
         *ret = tree;

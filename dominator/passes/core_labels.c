@@ -123,7 +123,7 @@ static hs_status labels_clear(struct labels *labels, struct hs_error *err)
         if (!hs_bitmap_get(&labels->is_child, node))
             continue;
         passes->region[node] = labels->root;
-        HS_TRY(pass_core_resolve(labels->work, node, err));
+        HS_TRY(core_work_resolve(labels->work, node, err));
     }
     return HS_OK;
 }

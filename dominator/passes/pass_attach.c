@@ -252,7 +252,7 @@ hs_status pass_attach_counted(const struct hs_passes_input *input, struct hs_pas
         status = attach_find(&work, err);
     work_fini(&work);
     if (status == HS_OK)
-        status = pass_core_sequence_fetch(passes, &sequence, err);
+        status = core_work_sequence_fetch(passes, &sequence, err);
     hs_parked_close(&sequence);
     if (status == HS_OK)
         *ret = work.counts;

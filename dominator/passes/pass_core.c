@@ -12,16 +12,6 @@
 /* Records between two tellings. */
 #define RECORDS_PER_TELL 8192
 
-/* ---- resolving ---- */
-
-hs_status pass_core_resolve(struct core_work *work, uint32_t node, struct hs_error *err)
-{
-    hs_bitmap_set(&work->passes->is_reached, node);
-    if (work->tree.jump != NULL)
-        core_tree_add(&work->tree, node);
-    return hs_spill_put_fixed(&work->sequence.spill, node, sizeof node, err);
-}
-
 static bool rule_fold(void *context, uint32_t node, uint32_t source)
 {
     struct core_work *work = context;
@@ -35,7 +25,7 @@ static bool rule_fold(void *context, uint32_t node, uint32_t source)
 static hs_status rule_resolve(void *context, uint32_t node, struct hs_error *err)
 {
     struct core_work *work = context;
-    return work->passes->region[node] == HS_NONE ? HS_OK : pass_core_resolve(work, node, err);
+    return work->passes->region[node] == HS_NONE ? HS_OK : core_work_resolve(work, node, err);
 }
 
 /* ---- from positions to core nodes ---- */
@@ -102,39 +92,11 @@ static hs_status core_feed(struct core_work *work, struct peel *peel, struct hs_
     return status;
 }
 
-/* ---- what is put aside ---- */
-
-hs_status pass_core_region_park(struct hs_passes *passes, struct hs_parked *ret,
-                                struct hs_error *err)
-{
-    uint64_t n_bytes = (uint64_t)passes->n_core * sizeof *passes->region;
-
-    HS_TRY(hs_parked_put(passes->budget, "the core", passes->region, n_bytes, ret, err));
-    pass_array_fini(passes->budget, &passes->region, passes->n_core);
-    return HS_OK;
-}
-
-hs_status pass_core_region_fetch(struct hs_passes *passes, struct hs_parked *parked,
-                                 struct hs_error *err)
-{
-    HS_TRY(pass_array_init(passes->budget, passes->n_core, "the core", &passes->region, err));
-    return hs_parked_get(parked, passes->region, err);
-}
-
-hs_status pass_core_sequence_fetch(struct hs_passes *passes, struct hs_parked *parked,
-                                   struct hs_error *err)
-{
-    HS_TRY(pass_array_init(passes->budget, passes->n_core, "the core's order", &passes->sequence,
-                           err));
-    passes->n_sequence = (uint32_t)(parked->spill.n_bytes / sizeof *passes->sequence);
-    return hs_parked_get(parked, passes->sequence, err);
-}
-
 /* ---- the pass ---- */
 
 static hs_status core_peel(struct core_work *work, struct peel *peel, struct hs_error *err)
 {
-    HS_TRY(pass_core_resolve(work, 0, err));
+    HS_TRY(core_work_resolve(work, 0, err));
     HS_TRY(core_feed(work, peel, err));
     HS_TRY(peel_begin(peel, err));
     HS_TRY(peel_run(peel, err));
@@ -177,7 +139,7 @@ hs_status pass_core_counted(const struct hs_passes_input *input, struct hs_passe
     if (status == HS_OK)
         status = hs_spill_seal(&work.sequence.spill, err);
     if (status == HS_OK)
-        status = pass_core_sequence_fetch(passes, &work.sequence, err);
+        status = core_work_sequence_fetch(passes, &work.sequence, err);
     hs_parked_close(&work.sequence);
     if (status == HS_OK)
         *ret = work.counts;

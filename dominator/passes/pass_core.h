@@ -32,7 +32,7 @@ struct core_work {
 };
 
 /* region[node] is final. */
-hs_status pass_core_resolve(struct core_work *work, uint32_t node, struct hs_error *err);
+hs_status core_work_resolve(struct core_work *work, uint32_t node, struct hs_error *err);
 
 /* Resolves nodes that are reached in two ways which have nothing but one node in common, and peels
  * again, as long as that leaves out enough. */
@@ -43,13 +43,13 @@ hs_status core_graph_resolve(struct core_work *work, const struct core_rows *row
                              struct hs_error *err);
 
 /* passes->region, put aside while nobody asks for it, and again. */
-hs_status pass_core_region_park(struct hs_passes *passes, struct hs_parked *ret,
+hs_status core_work_region_park(struct hs_passes *passes, struct hs_parked *ret,
                                 struct hs_error *err);
-hs_status pass_core_region_fetch(struct hs_passes *passes, struct hs_parked *parked,
+hs_status core_work_region_fetch(struct hs_passes *passes, struct hs_parked *parked,
                                  struct hs_error *err);
 
 /* passes->sequence, when there is a spill of it; closes that. */
-hs_status pass_core_sequence_fetch(struct hs_passes *passes, struct hs_parked *parked,
+hs_status core_work_sequence_fetch(struct hs_passes *passes, struct hs_parked *parked,
                                    struct hs_error *err);
 
 /* pass_core_run with its counts. */

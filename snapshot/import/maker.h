@@ -82,7 +82,7 @@ hs_status maker_block_of(struct maker *maker, hs_addr address, uint64_t words, u
                          bool is_static, struct hs_error *err);
 hs_status maker_finish(struct maker *maker, struct hs_import_report *ret, struct hs_error *err);
 
-/* The policy in words, for a note: "weak keep, shortcuts drop, ...". */
+/* policy.c: the policy in words, for a note: "weak keep, shortcuts drop, ...". */
 #define MAKER_POLICY_BYTES 160
 void hs_policy_text(enum hs_import_from from, const struct hs_import_policy *policy, char *text);
 

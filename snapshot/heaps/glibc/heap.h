@@ -106,7 +106,7 @@ struct glibc_state {
     size_t n_instances, instances_capacity;
     struct glibc_arena *arenas; /* owned */
     size_t n_arenas, arenas_capacity;
-    struct glibc_segment *segments; /* owned; ascending after hs_glibc_find_segments */
+    struct glibc_segment *segments; /* owned; ascending when all are found */
     size_t n_segments, segments_capacity;
     size_t n_sorted;        /* how many of the segments hs_glibc_segment_at knows */
     uint64_t *used, *freed; /* owned: bits of all segments, by chunk: in use, free */
@@ -157,7 +157,8 @@ void hs_glibc_find_params(struct glibc_state *g, struct glibc_instance *instance
 void hs_glibc_find_version(struct glibc_state *g, const struct glibc_instance *instance);
 
 /* ---- segments.c: where chunks are. Walks them on the way. */
-hs_status hs_glibc_find_segments(struct glibc_state *g, struct hs_error *err);
+/* Of all arenas but the main ones. */
+hs_status hs_glibc_find_heaps(struct glibc_state *g, struct hs_error *err);
 /* The segment that holds `address`, or NULL. Ascending segments only. O(log n). */
 struct glibc_segment *hs_glibc_segment_at(const struct glibc_state *g, hs_addr address);
 hs_status hs_glibc_segment_push(struct glibc_state *g, const struct glibc_segment *segment,

@@ -202,14 +202,10 @@ static hs_status heap_walk(struct glibc_state *g, struct glibc_segment *segment,
     return HS_OK;
 }
 
-hs_status hs_glibc_find_segments(struct glibc_state *g, struct hs_error *err)
+hs_status hs_glibc_find_heaps(struct glibc_state *g, struct hs_error *err)
 {
     HS_TRY(heaps_gather(g, err));
     for (size_t i = 0; i < g->n_segments; i++)
         HS_TRY(heap_walk(g, &g->segments[i], err));
-    for (size_t i = 0; i < g->n_instances; i++) {
-        HS_TRY(hs_glibc_find_main(g, (uint32_t)g->instances[i].first_arena, err));
-        hs_glibc_segments_sort(g);
-    }
     return HS_OK;
 }

@@ -110,12 +110,22 @@ static hs_status add_main_arena(const struct glibc_instance *instance, struct hs
                            err);
 }
 
+static hs_status find_segments(struct glibc_state *g, struct hs_error *err)
+{
+    HS_TRY(hs_glibc_find_heaps(g, err));
+    for (size_t i = 0; i < g->n_instances; i++) {
+        HS_TRY(hs_glibc_find_main(g, (uint32_t)g->instances[i].first_arena, err));
+        hs_glibc_segments_sort(g);
+    }
+    return HS_OK;
+}
+
 static hs_status glibc_add_spans(void *state, struct hs_heap_map *map, struct hs_ledger *ledger,
                                  struct hs_error *err)
 {
     struct glibc_state *g = state;
 
-    HS_TRY(hs_glibc_find_segments(g, err));
+    HS_TRY(find_segments(g, err));
     HS_TRY(hs_glibc_find_mmapped(g, err));
     for (size_t i = 0; i < g->n_segments; i++)
         HS_TRY(add_segment(&g->segments[i], map, ledger, err));
