@@ -1,4 +1,6 @@
-/* What the parts of the target share: target.c, live/refusal.c, live/stop.c, mappings.c. */
+/* What the parts of the target share, from the ground up: live/memory.c and live/process.c know
+ * nothing of stops; live/stop.c and copy/ stand on them, live/freeze.c on these, and live/target.c
+ * on it and on core/. */
 #ifndef HS_TARGET_PRIVATE_H
 #define HS_TARGET_PRIVATE_H
 
@@ -6,11 +8,16 @@
 
 #include "target/target.h"
 
-/* ---- target.c */
+/* ---- live/process.c */
 /* Who is behind the pid now. HS_TARGET when nobody, or when it may not be asked. */
 hs_status hs_target_identify(pid_t pid, struct hs_identity *ret, struct hs_error *err);
 bool hs_identity_equal(const struct hs_identity *a, const struct hs_identity *b);
+/* What target->pid and its memory are, without a stop; outputs are in *target. Closed also after a
+ * failure, when nothing is stopped and no copy or core is there. */
+hs_status hs_process_open(struct hs_target *target, struct hs_error *err);
+void hs_process_close(struct hs_target *target);
 
+/* ---- live/memory.c */
 #define HS_MEMORY_INIT ((struct hs_memory){.mem_fd = -1, .pagemap_fd = -1})
 /* Opens what the system offers of a process: no failure. */
 void hs_memory_open(pid_t pid, struct hs_memory *ret);
@@ -37,12 +44,12 @@ hs_status hs_mappings_refresh(struct hs_target *target, struct hs_error *err);
 void hs_mappings_fini(struct hs_target *target);
 
 /* ---- live/stop.c */
+/* As hs_target_stop, of a process; nothing is foreseen. */
+hs_status hs_stop_all(struct hs_target *target, struct hs_error *err);
 /* Sets broken-off calls to start again, detaches all threads; a copy stays. */
 void hs_stop_let_go(struct hs_target *target);
 
 /* ---- freeze.c */
-/* Before a stop: what is foreseen of it. */
-hs_status hs_freeze_prepare(struct hs_target *target, struct hs_error *err);
 /* Before every request: has the pause, or the growth of the target, come to its limit? HS_LIMIT;
  * HS_TARGET when it has ended or become another program. It runs then, and all that follows fails
  * alike. */

@@ -7,8 +7,6 @@
 #include "copy_private.h"
 #include "target/procfs.h"
 
-#define COPY_END_NS ((uint64_t)2000000000)
-
 ssize_t hs_copy_read(struct hs_copy *copy, hs_addr address, void *bytes, size_t n_bytes)
 {
     size_t n = 0;
@@ -38,15 +36,6 @@ hs_status hs_copy_lost(struct hs_target *target, struct hs_error *err)
     }
     *err = copy->failure;
     return err->status;
-}
-
-void hs_copy_give_up(struct hs_copy *copy)
-{
-    if (copy->is_ended)
-        return;
-    hs_memory_close(&copy->memory);
-    (void)hs_copy_kill(copy->memory.pid, hs_now_ns() + COPY_END_NS); /* late: it ends with us */
-    copy->is_ended = true;
 }
 
 void hs_copy_end(struct hs_target *target)

@@ -207,8 +207,6 @@ void hs_copy_collect(struct hs_target *target, struct hs_copy *copy);
 hs_status hs_copy_watch(struct hs_target *target, struct hs_error *err);
 /* What the copy has cost the target so far, into its report. */
 void hs_copy_measure(struct hs_target *target);
-
-/* ---- copy.c */
 /* Ends it at once; what is left of it stays until resume. */
 void hs_copy_give_up(struct hs_copy *copy);
 

@@ -37,20 +37,24 @@ static bool direct_collect_stopped(struct hs_target *target, const struct hs_cop
 void hs_copy_collect(struct hs_target *target, struct hs_copy *copy)
 {
     struct hs_error ignored = HS_ERROR_INIT;
-    struct hs_target second;
+    struct hs_target second = {.pid = target->pid, .pidfd = -1, .live = HS_MEMORY_INIT};
     void *memory;
 
     if (hs_alloc(1, sizeof(struct hs_copy_caller), &memory, &ignored) != HS_OK)
         return;
     hs_auto_free struct hs_copy_caller *caller = memory;
-    bool is_done = hs_target_open(target->pid, &second, &ignored) != HS_OK;
-    if (is_done)
+    bool is_done = hs_refusal_check(target->pid, &ignored) != HS_OK ||
+                   hs_process_open(&second, &ignored) != HS_OK;
+    if (is_done) {
+        hs_process_close(&second);
         return;
+    }
     second.options.leaves_interrupted = target->options.leaves_interrupted;
     second.copy_plan = HS_STEAL(target->copy_plan);
     for (int i = 0; i < DIRECT_TRIES && !is_done; i++) {
         struct hs_priority saved;
-        if (hs_target_stop(&second, &ignored) != HS_OK)
+        if (hs_copy_plan_make(&second, &ignored) != HS_OK ||
+            hs_stop_all(&second, &ignored) != HS_OK)
             break;
         hs_priority_raise(&saved);
         is_done = direct_collect_stopped(&second, copy, caller);
@@ -60,5 +64,5 @@ void hs_copy_collect(struct hs_target *target, struct hs_copy *copy)
         target->report.n_restarted += second.report.n_restarted;
     }
     target->copy_plan = HS_STEAL(second.copy_plan);
-    hs_target_close(&second);
+    hs_process_close(&second);
 }

@@ -11,6 +11,7 @@
 #include "copy_private.h"
 #include "target/procfs.h"
 
+#define WATCH_END_NS ((uint64_t)2000000000)
 #define WATCH_EVERY_NS ((uint64_t)100000000)
 /* Reading what became private walks the page tables: at most a twentieth of the time. */
 #define WATCH_SHARE 20
@@ -21,6 +22,15 @@ static hs_status watch_failed(struct hs_copy *copy, struct hs_error *err)
 {
     *err = copy->failure;
     return err->status;
+}
+
+void hs_copy_give_up(struct hs_copy *copy)
+{
+    if (copy->is_ended)
+        return;
+    hs_memory_close(&copy->memory);
+    (void)hs_copy_kill(copy->memory.pid, hs_now_ns() + WATCH_END_NS); /* late: it ends with us */
+    copy->is_ended = true;
 }
 
 static bool watch_has_ended(const struct hs_target *target)

@@ -75,8 +75,8 @@ hs_status hs_core_open(const struct hs_core_options *options, struct hs_target *
     hs_status status = core_fill(options, &target, err);
 
     if (status != HS_OK) {
-        target.pid = 1; /* or nothing is released */
-        hs_target_close(&target);
+        hs_core_close(target.core);
+        hs_process_close(&target);
         return status;
     }
     *ret = target;

@@ -204,7 +204,8 @@ static hs_status facts_mapped_head(const struct hs_process_facts *facts, uint8_t
     for (size_t i = 0; !found && i < view.n_mappings; i++) {
         const struct hs_mapping *m = &view.mappings[i];
         if (m->inode == exe.st_ino && m->file_offset == 0)
-            found = hs_target_read(&view, m->begin, head, FACTS_ELF_HEAD_BYTES, err) == HS_OK;
+            found = hs_memory_read(&view.live, m->begin, head, FACTS_ELF_HEAD_BYTES) ==
+                    (ssize_t)FACTS_ELF_HEAD_BYTES;
     }
     hs_memory_close(&view.live);
     hs_mappings_fini(&view);

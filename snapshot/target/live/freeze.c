@@ -10,11 +10,24 @@
 #include "base/units.h"
 #include "copy/copy_private.h"
 
-hs_status hs_freeze_prepare(struct hs_target *target, struct hs_error *err)
+hs_status hs_target_stop(struct hs_target *target, struct hs_error *err)
 {
+    if (target->core != NULL)
+        return HS_OK; /* stopped for good */
+    assert(!target->is_stopped && target->copy == NULL);
     target->report = (struct hs_stop_report){.n_restarted = target->report.n_restarted};
     target->is_over_limit = false;
-    return hs_copy_plan_make(target, err);
+    HS_TRY(hs_copy_plan_make(target, err));
+    return hs_stop_all(target, err);
+}
+
+void hs_target_resume(struct hs_target *target)
+{
+    if (!target->is_stopped && target->copy == NULL)
+        return;
+    hs_stop_let_go(target);
+    hs_copy_end(target);
+    hs_deadman_disarm();
 }
 
 bool hs_copy_is_expected(struct hs_target *target)

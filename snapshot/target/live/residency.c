@@ -17,14 +17,6 @@ void hs_residency_fini(struct hs_residency *residency)
     memset(residency, 0, sizeof *residency);
 }
 
-hs_status hs_residency_read(struct hs_residency *residency, const struct hs_target *target,
-                            struct hs_error *err)
-{
-    hs_residency_fini(residency);
-    hs_status status = hs_target_proc(target, "smaps", &residency->text, &residency->n_bytes, err);
-    return status == HS_LIMIT ? status : HS_OK;
-}
-
 /* "begin-end ": a mapping. Keys begin with a capital letter that is no digit of lower case. */
 static bool residency_head(const char *at, const char *end, struct hs_residency_entry *ret)
 {

@@ -412,25 +412,6 @@ static hs_status stop_once(struct hs_target *target, struct hs_error *err)
     return status;
 }
 
-hs_status hs_target_stop(struct hs_target *target, struct hs_error *err)
-{
-    uint64_t deadline_ns = hs_now_ns() + STOP_DEADLINE_NS;
-    struct timespec nap = {.tv_nsec = STOP_LEFT_OVER_NAP_NS};
-
-    if (target->core != NULL)
-        return HS_OK; /* stopped for good */
-    assert(!target->is_stopped && target->copy == NULL);
-    HS_TRY(hs_freeze_prepare(target, err));
-    for (;;) {
-        HS_TRY(stop_once(target, err));
-        if (target->was_stopped_already || !hs_copy_is_left_over(target) ||
-            hs_now_ns() > deadline_ns)
-            return HS_OK;
-        hs_target_resume(target);
-        nanosleep(&nap, NULL);
-    }
-}
-
 /* Sets an interrupted call to start again. One SETREGS, valid before and after, so that our death
  * in between is harmless. */
 static void stop_restart(struct hs_target *target, const struct hs_thread *thread)
@@ -461,11 +442,18 @@ void hs_stop_let_go(struct hs_target *target)
     hs_priority_restore(&saved);
 }
 
-void hs_target_resume(struct hs_target *target)
+hs_status hs_stop_all(struct hs_target *target, struct hs_error *err)
 {
-    if (!target->is_stopped && target->copy == NULL)
-        return;
-    hs_stop_let_go(target);
-    hs_copy_end(target);
-    hs_deadman_disarm();
+    uint64_t deadline_ns = hs_now_ns() + STOP_DEADLINE_NS;
+    struct timespec nap = {.tv_nsec = STOP_LEFT_OVER_NAP_NS};
+
+    for (;;) {
+        HS_TRY(stop_once(target, err));
+        if (target->was_stopped_already || !hs_copy_is_left_over(target) ||
+            hs_now_ns() > deadline_ns)
+            return HS_OK;
+        hs_stop_let_go(target);
+        hs_deadman_disarm();
+        nanosleep(&nap, NULL);
+    }
 }
