@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "containers.h"
 #include "pool.h"
 
 enum { BUILD_POINTER_BYTES = 8 };
@@ -105,6 +106,17 @@ hs_ctype hs_ctypes_resolve_(struct hs_ctypes *types, hs_type_file file, hs_die d
     }
     types->n_damaged += at != 0; /* a cycle */
     return 0;
+}
+
+hs_ctype hs_ctypes_type_of_(struct hs_ctypes *types, hs_type_file file,
+                            const struct debug_entry *entry)
+{
+    struct debug_info *info = hs_ctypes_info_(types, file);
+    struct debug_value value;
+    struct debug_entry holder;
+    if (info == NULL || !hs_entry_inherited_(info, entry, DW_AT_type, &value, &holder))
+        return 0;
+    return hs_ctypes_resolve_(types, file, hs_entry_reference_(info, &holder, DW_AT_type));
 }
 
 static void member_add(struct hs_ctypes *types, struct ctypes_type *type, uint64_t offset,
@@ -414,4 +426,19 @@ hs_ctype hs_ctypes_find_wanted_(struct hs_ctypes *types, hs_type_file file,
 {
     hs_die die = hs_ctypes_named_any_(types, &file, wanted);
     return die == 0 ? 0 : hs_ctypes_resolve_(types, file, die);
+}
+
+hs_ctype hs_ctypes_find(struct hs_ctypes *types, hs_type_file file, const char *name)
+{
+    static const char *const keywords[] = {"struct ", "class ", "union "};
+    for (size_t i = 0; i < sizeof(keywords) / sizeof(keywords[0]); i++)
+        if (strncmp(name, keywords[i], strlen(keywords[i])) == 0) {
+            name += strlen(keywords[i]);
+            break;
+        }
+    hs_ctypes_trim_(types);
+    struct ctypes_wanted wanted = hs_ctypes_wanted_(name, strlen(name));
+    hs_ctype found = hs_ctypes_find_wanted_(types, file, &wanted);
+    uint8_t kind = hs_ctypes_get_(types, found)->kind;
+    return kind == HS_CTYPE_RECORD || kind == HS_CTYPE_UNION ? found : 0;
 }

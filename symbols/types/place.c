@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "containers.h"
 #include "pool.h"
 
 enum { PLACE_MAX_MEMBERS = 1 << 16 }; /* looked at for one name */
@@ -39,21 +40,6 @@ bool hs_ctypes_same(struct hs_ctypes *types, hs_ctype a, hs_ctype b)
             return false;
     }
     return true;
-}
-
-hs_ctype hs_ctypes_find(struct hs_ctypes *types, hs_type_file file, const char *name)
-{
-    static const char *const keywords[] = {"struct ", "class ", "union "};
-    for (size_t i = 0; i < sizeof(keywords) / sizeof(keywords[0]); i++)
-        if (strncmp(name, keywords[i], strlen(keywords[i])) == 0) {
-            name += strlen(keywords[i]);
-            break;
-        }
-    hs_ctypes_trim_(types);
-    struct ctypes_wanted wanted = hs_ctypes_wanted_(name, strlen(name));
-    hs_ctype found = hs_ctypes_find_wanted_(types, file, &wanted);
-    uint8_t kind = hs_ctypes_get_(types, found)->kind;
-    return kind == HS_CTYPE_RECORD || kind == HS_CTYPE_UNION ? found : 0;
 }
 
 struct place_text {

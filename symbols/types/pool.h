@@ -1,6 +1,7 @@
-/* The data of a hs_ctypes: ctypes.c (files, variables), index.c (the pass over a file),
- * build.c (types from entries), slots.c, place.c, names.c (what entries
- * and types are called), rules.c (containers).
+/* The data of a hs_ctypes. Each of its sources stands on those before it: pool.c (files, text),
+ * fixed.c, names.c (what entries are called), index.c (the pass over a file), find.c, containers.c,
+ * build.c (types from entries), type_names.c, rules.c (of containers), slots.c, place.c, ctypes.c
+ * (variables).
  *
  * Memory that runs out inside a function without a status leaves its answer unknown, counts as
  * damage and is told by hs_ctypes_ran_out_. */
@@ -164,7 +165,8 @@ bool hs_ctypes_index_for_(struct hs_ctypes *types, hs_type_file number,
 /* In *file first, then in the others: *file is then the one that has it. */
 hs_die hs_ctypes_named_any_(struct hs_ctypes *types, hs_type_file *file,
                             const struct ctypes_wanted *wanted);
-/* The fixed place of a variable: 1 an address, 2 an offset in the thread's block, 0 neither. */
+/* fixed.c: the fixed place of a variable: 1 an address, 2 an offset in the thread's block, 0
+ * neither. */
 enum ctypes_place_kind { PLACE_NONE, PLACE_FIXED, PLACE_TLS };
 enum ctypes_place_kind hs_ctypes_fixed_place_(struct debug_info *info,
                                               const struct debug_unit *unit,
@@ -192,16 +194,13 @@ void hs_ctypes_flatten_(struct hs_ctypes *types, hs_ctype type);
 /* names.c */
 size_t hs_ctypes_qualified_(struct hs_ctypes *types, hs_type_file file,
                             const struct debug_entry *entry, char *text, size_t n_text);
+/* type_names.c */
 const char *hs_ctypes_type_name_(struct hs_ctypes *types, hs_ctype type);
 /* pretty.c: rewrites a name as people write it; returns its length. */
 size_t hs_ctypes_pretty_(const char *name, char *text, size_t n_text);
 
-/* rules.c: the rule for a record of this (unqualified) name, 0 when none. */
-uint8_t hs_ctypes_rule_(const char *name);
-/* Whether it is storage for a value: the type argument that the value is of, else -1. */
-int hs_ctypes_rule_storage_(uint8_t rule);
-/* What a member of `type`, named by its compiler, is called in a place: NULL when it is passed
- * through. `before`: the member of whose type this one is, "" at first. */
+/* rules.c: what a member of `type`, named by its compiler, is called in a place: NULL when it is
+ * passed through. `before`: the member of whose type this one is, "" at first. */
 const char *hs_ctypes_rule_member_(struct hs_ctypes *types, hs_ctype type, const char *before,
                                    const char *name);
 /* Points the slots of a flattened container, or of its node, to nodes instead of their base. */

@@ -1,45 +1,10 @@
-/* Containers of libstdc++ (gcc 5 to 14, bits/stl_tree.h, stl_list.h, forward_list.h,
- * hashtable_policy.h, ext/aligned_buffer.h): their links point to a base of the node, their values
- * stand in raw storage. The others (vector, deque, string, smart pointers) say themselves what they
- * point to. */
+/* What a container's links point to, and what its members are called: by the rules of
+ * containers.h. */
 #include <stdio.h>
 #include <string.h>
 
+#include "containers.h"
 #include "pool.h"
-
-struct rules_container {
-    const char *prefix;  /* of the record's own name */
-    int8_t storage;      /* the value's template argument, for raw storage; else -1 */
-    int8_t value;        /* the text argument that the node is of, or RULES_SELF: the record is the
-                            node, or RULES_ELEMENT: its first type argument is */
-    const char *base;    /* what the links point to, qualified */
-    const char *node;    /* the node that it is the base of, up to its '<' */
-    const char *ends[2]; /* what follows the value in the node's name */
-};
-
-enum { RULES_SELF = -1, RULES_ELEMENT = -2 };
-
-#define RULES_TREE "std::_Rb_tree_node_base", "std::_Rb_tree_node"
-#define RULES_LIST "std::__detail::_List_node_base", "std::_List_node"
-#define RULES_FORWARD "std::_Fwd_list_node_base", "std::_Fwd_list_node"
-#define RULES_LEAF "LeafNode<"
-#define RULES_HASH "std::__detail::_Hash_node_base", "std::__detail::_Hash_node"
-
-static const struct rules_container rules[] = {
-    {"__aligned_membuf<", 0, RULES_SELF, NULL, NULL, {NULL, NULL}},
-    {"__aligned_buffer<", 0, RULES_SELF, NULL, NULL, {NULL, NULL}},
-    {"_Rb_tree<", -1, 1, RULES_TREE, {">", NULL}},
-    {"_Rb_tree_node<", -1, RULES_SELF, RULES_TREE, {NULL, NULL}},
-    {"_List_base<", -1, 0, RULES_LIST, {">", NULL}},
-    {"_List_node<", -1, RULES_SELF, RULES_LIST, {NULL, NULL}},
-    {"_Fwd_list_base<", -1, 0, RULES_FORWARD, {">", NULL}},
-    {"_Fwd_list_node<", -1, RULES_SELF, RULES_FORWARD, {NULL, NULL}},
-    {"_Hashtable<", -1, 1, RULES_HASH, {",false>", ",true>"}},
-    {"_Hash_node<", -1, RULES_SELF, RULES_HASH, {NULL, NULL}},
-    {"RawVec<", -1, RULES_ELEMENT, "u8", NULL, {NULL, NULL}},   /* Rust 1.82: RawVecInner */
-    {"RawTable<", -1, RULES_ELEMENT, "u8", NULL, {NULL, NULL}}, /* hashbrown: HashMap, HashSet */
-    {RULES_LEAF, -1, RULES_SELF, NULL, NULL, {NULL, NULL}},
-};
 
 /* Names of members as people would call them: of what follows `before`, "" for anything. NULL:
  * passed through. Names of libstdc++ that are not here are. */
@@ -81,19 +46,6 @@ static const char *const rules_rust_members[] = {"keys", "vals", "edges", "paren
 
 #define RULES_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 enum { RULES_LANG_RUST = 0x1c };
-
-uint8_t hs_ctypes_rule_(const char *name)
-{
-    for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
-        if (strncmp(name, rules[i].prefix, strlen(rules[i].prefix)) == 0)
-            return (uint8_t)(i + 1);
-    return 0;
-}
-
-int hs_ctypes_rule_storage_(uint8_t rule)
-{
-    return rule == 0 ? -1 : rules[rule - 1].storage;
-}
 
 /* Argument number `wanted` in the text of a template's name; false when there is none. */
 static bool rules_argument(const char *name, int wanted, const char **ret, size_t *ret_n)
@@ -196,7 +148,7 @@ hs_ctype hs_ctypes_larger(struct hs_ctypes *types, hs_ctype number)
 {
     struct ctypes_type type = *hs_ctypes_get_(types, number);
     struct debug_entry entry;
-    if (type.rule == 0 || strcmp(rules[type.rule - 1].prefix, RULES_LEAF) != 0 ||
+    if (type.rule == 0 || strcmp(hs_ctypes_container_(type.rule)->prefix, RULES_LEAF) != 0 ||
         !rules_is_rust(types, &type))
         return 0;
     struct debug_info *info = hs_ctypes_info_(types, type.file);
@@ -234,7 +186,7 @@ void hs_ctypes_rule_apply_(struct hs_ctypes *types, hs_ctype number, struct hs_c
                            size_t n)
 {
     struct ctypes_type type = *hs_ctypes_get_(types, number);
-    const struct rules_container *rule = &rules[type.rule - 1];
+    const struct rules_container *rule = hs_ctypes_container_(type.rule);
     if (rule->base == NULL)
         return;
     hs_ctype node = number, pointer = 0, last = 0; /* last: what was no base the last time */

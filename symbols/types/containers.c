@@ -1,0 +1,47 @@
+/* Containers of libstdc++ (gcc 5 to 14, bits/stl_tree.h, stl_list.h, forward_list.h,
+ * hashtable_policy.h, ext/aligned_buffer.h): their links point to a base of the node, their values
+ * stand in raw storage. The others (vector, deque, string, smart pointers) say themselves what they
+ * point to. */
+#include "containers.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#define RULES_TREE "std::_Rb_tree_node_base", "std::_Rb_tree_node"
+#define RULES_LIST "std::__detail::_List_node_base", "std::_List_node"
+#define RULES_FORWARD "std::_Fwd_list_node_base", "std::_Fwd_list_node"
+#define RULES_HASH "std::__detail::_Hash_node_base", "std::__detail::_Hash_node"
+
+static const struct rules_container rules[] = {
+    {"__aligned_membuf<", 0, RULES_SELF, NULL, NULL, {NULL, NULL}},
+    {"__aligned_buffer<", 0, RULES_SELF, NULL, NULL, {NULL, NULL}},
+    {"_Rb_tree<", -1, 1, RULES_TREE, {">", NULL}},
+    {"_Rb_tree_node<", -1, RULES_SELF, RULES_TREE, {NULL, NULL}},
+    {"_List_base<", -1, 0, RULES_LIST, {">", NULL}},
+    {"_List_node<", -1, RULES_SELF, RULES_LIST, {NULL, NULL}},
+    {"_Fwd_list_base<", -1, 0, RULES_FORWARD, {">", NULL}},
+    {"_Fwd_list_node<", -1, RULES_SELF, RULES_FORWARD, {NULL, NULL}},
+    {"_Hashtable<", -1, 1, RULES_HASH, {",false>", ",true>"}},
+    {"_Hash_node<", -1, RULES_SELF, RULES_HASH, {NULL, NULL}},
+    {"RawVec<", -1, RULES_ELEMENT, "u8", NULL, {NULL, NULL}},   /* Rust 1.82: RawVecInner */
+    {"RawTable<", -1, RULES_ELEMENT, "u8", NULL, {NULL, NULL}}, /* hashbrown: HashMap, HashSet */
+    {RULES_LEAF, -1, RULES_SELF, NULL, NULL, {NULL, NULL}},
+};
+
+uint8_t hs_ctypes_rule_(const char *name)
+{
+    for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
+        if (strncmp(name, rules[i].prefix, strlen(rules[i].prefix)) == 0)
+            return (uint8_t)(i + 1);
+    return 0;
+}
+
+const struct rules_container *hs_ctypes_container_(uint8_t rule)
+{
+    return &rules[rule - 1];
+}
+
+int hs_ctypes_rule_storage_(uint8_t rule)
+{
+    return rule == 0 ? -1 : rules[rule - 1].storage;
+}

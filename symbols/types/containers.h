@@ -1,0 +1,28 @@
+/* Which records are containers, and what their links point to. */
+#ifndef HS_TYPES_CONTAINERS_H
+#define HS_TYPES_CONTAINERS_H
+
+#include <stdint.h>
+
+#define RULES_LEAF "LeafNode<"
+
+struct rules_container {
+    const char *prefix;  /* of the record's own name */
+    int8_t storage;      /* the value's template argument, for raw storage; else -1 */
+    int8_t value;        /* the text argument that the node is of, or RULES_SELF: the record is the
+                            node, or RULES_ELEMENT: its first type argument is */
+    const char *base;    /* what the links point to, qualified */
+    const char *node;    /* the node that it is the base of, up to its '<' */
+    const char *ends[2]; /* what follows the value in the node's name */
+};
+
+enum { RULES_SELF = -1, RULES_ELEMENT = -2 };
+
+/* The rule for a record of this (unqualified) name, 0 when none. */
+uint8_t hs_ctypes_rule_(const char *name);
+/* Of a rule that is not 0. */
+const struct rules_container *hs_ctypes_container_(uint8_t rule);
+/* Whether it is storage for a value: the type argument that the value is of, else -1. */
+int hs_ctypes_rule_storage_(uint8_t rule);
+
+#endif
