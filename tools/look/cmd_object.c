@@ -3,44 +3,17 @@
 #include <string.h>
 
 #include "analysis/field_path.h"
-#include "analysis/neighbours.h"
 #include "analysis/object_lookup.h"
-#include "base/alloc.h"
+#include "analysis/surroundings.h"
 #include "commands.h"
 #include "open_view.h"
 #include "root_json.h"
 #include "sample_print.h"
 
-/* Neighbours that are looked up at once. */
-enum { LEAST_PIECE = 1 << 12, LARGEST_PIECE = 1 << 20 };
-
 struct object {
-    struct hs_view *view;
+    struct hs_surroundings around;
     struct hs_sample_join join;
-    struct hs_node_facts facts;
-    struct hs_links out;
-    struct hs_links in;        /* some of them at a time */
-    uint64_t limit;            /* rows of each list */
-    uint64_t piece;            /* as the budget has room */
-    struct hs_child *children; /* owned: those that retain most, up to the limit */
-    uint64_t n_shown, n_children;
 };
-
-/* What the word of a link is called in the block that holds it: this one, when the link leads out.
- * Of roots and relations that are no edge nothing. */
-static hs_status link_place(const struct object *object, const struct hs_link *link, bool is_out,
-                            char *text, struct hs_error *err)
-{
-    struct hs_node_facts holder = object->facts;
-    text[0] = 0;
-    if (link->offset_words == HS_NO_OFFSET || link->edge_class >= HS_N_EDGE_CLASSES)
-        return HS_OK;
-    if (!is_out)
-        HS_TRY(hs_view_facts(object->view, link->other, &holder, err));
-    if (!holder.is_root)
-        hs_field_name(object->view, holder.type, link->offset_words, text, HS_FIELD_NAME_BYTES);
-    return HS_OK;
-}
 
 /* ---- JSON */
 
@@ -61,42 +34,15 @@ static hs_status put_other(struct hs_json *json, struct hs_view *view, hs_node n
     return HS_OK;
 }
 
-/* Looks up what is shown next, in memory's order: a hub has millions of neighbours all over the
- * heap. */
-static hs_status keep_links(const struct object *object, const struct hs_links *links, size_t from,
-                            struct hs_error *err)
-{
-    hs_auto_free hs_node *nodes = NULL;
-    size_t n = links->n - from < object->piece ? links->n - from : object->piece;
-    if (from % object->piece != 0)
-        return HS_OK;
-    HS_TRY(hs_alloc(n, sizeof *nodes, (void **)&nodes, err));
-    for (size_t i = 0; i < n; i++)
-        nodes[i] = links->links[from + i].other;
-    return hs_view_keep_facts(object->view, nodes, n, err);
-}
-
-static hs_status keep_children(const struct object *object, uint64_t from, struct hs_error *err)
-{
-    hs_auto_free hs_node *nodes = NULL;
-    uint64_t left = object->n_shown - from, n = left < object->piece ? left : object->piece;
-    if (from % object->piece != 0)
-        return HS_OK;
-    HS_TRY(hs_alloc(n, sizeof *nodes, (void **)&nodes, err));
-    for (size_t i = 0; i < n; i++)
-        nodes[i] = object->children[from + i].node;
-    return hs_view_keep_facts(object->view, nodes, n, err);
-}
-
 /* Links up to `most`. */
 static hs_status put_links(struct hs_json *json, const struct object *object,
                            const struct hs_links *links, uint64_t most, struct hs_error *err)
 {
-    uint64_t word_bytes = object->view->facts->word_bytes;
+    uint64_t word_bytes = object->around.view->facts->word_bytes;
     char place[HS_FIELD_NAME_BYTES];
     for (size_t i = 0; i < links->n && i < most; i++) {
         const struct hs_link *link = &links->links[i];
-        HS_TRY(keep_links(object, links, i, err));
+        HS_TRY(hs_surroundings_keep_links(&object->around, links, i, err));
         hs_json_begin_object(json, NULL, HS_JSON_LINE);
         if (link->offset_words == HS_NO_OFFSET) {
             hs_json_null(json, "field");
@@ -105,10 +51,11 @@ static hs_status put_links(struct hs_json *json, const struct object *object,
             hs_json_u64(json, "field", link->offset_words);
             hs_json_u64(json, "offset", link->offset_words * word_bytes);
         }
-        HS_TRY(link_place(object, link, links == &object->out, place, err));
+        HS_TRY(
+            hs_surroundings_place(&object->around, link, links == &object->around.out, place, err));
         hs_json_string(json, "place", hs_or_null(place));
         hs_json_string(json, "class", hs_edge_class_name(link->edge_class));
-        HS_TRY(put_other(json, object->view, link->other, err));
+        HS_TRY(put_other(json, object->around.view, link->other, err));
         hs_json_end_object(json);
     }
     return HS_OK;
@@ -117,17 +64,17 @@ static hs_status put_links(struct hs_json *json, const struct object *object,
 static hs_status put_all_links(struct hs_json *json, struct object *object, struct hs_error *err)
 {
     struct hs_referrers referrers =
-        hs_referrers_of(object->view, object->facts.node, object->limit);
+        hs_referrers_of(object->around.view, object->around.facts.node, object->around.limit);
     hs_json_begin_array(json, "fields", HS_JSON_BLOCK);
-    HS_TRY(put_links(json, object, &object->out, object->limit, err));
+    HS_TRY(put_links(json, object, &object->around.out, object->around.limit, err));
     hs_json_end_array(json);
     hs_json_begin_array(json, "referrers", HS_JSON_BLOCK);
-    for (uint64_t left = object->limit;;) {
-        HS_TRY(hs_referrers_next(&referrers, object->piece, &object->in, err));
-        if (object->in.n == 0)
+    for (uint64_t left = object->around.limit;;) {
+        HS_TRY(hs_referrers_next(&referrers, object->around.piece, &object->around.in, err));
+        if (object->around.in.n == 0)
             break;
-        HS_TRY(put_links(json, object, &object->in, left, err));
-        left -= object->in.n < left ? object->in.n : left;
+        HS_TRY(put_links(json, object, &object->around.in, left, err));
+        left -= object->around.in.n < left ? object->around.in.n : left;
     }
     hs_json_end_array(json);
     hs_json_u64(json, "more_referrers", referrers.n_more);
@@ -137,24 +84,24 @@ static hs_status put_all_links(struct hs_json *json, struct object *object, stru
 static hs_status put_dominators(struct hs_json *json, const struct object *object,
                                 struct hs_error *err)
 {
-    struct hs_index *index = object->view->index;
-    hs_node node = hs_index_idom(index, object->facts.node);
+    struct hs_index *index = object->around.view->index;
+    hs_node node = hs_index_idom(index, object->around.facts.node);
     hs_json_begin_array(json, "dominators", HS_JSON_BLOCK);
-    for (uint64_t n = 0; node != HS_NO_NODE && n < object->limit; n++) {
-        if (n == object->view->n_nodes)
-            return hs_view_fail_circle(object->view, err);
+    for (uint64_t n = 0; node != HS_NO_NODE && n < object->around.limit; n++) {
+        if (n == object->around.view->n_nodes)
+            return hs_view_fail_circle(object->around.view, err);
         hs_json_begin_object(json, NULL, HS_JSON_LINE);
-        HS_TRY(put_other(json, object->view, node, err));
+        HS_TRY(put_other(json, object->around.view, node, err));
         hs_json_end_object(json);
         node = hs_index_idom(index, node);
     }
     hs_json_end_array(json);
-    hs_json_u64(json, "n_dominated", object->n_children);
+    hs_json_u64(json, "n_dominated", object->around.n_children);
     hs_json_begin_array(json, "dominated", HS_JSON_BLOCK);
-    for (uint64_t i = 0; i < object->n_shown; i++) {
-        HS_TRY(keep_children(object, i, err));
+    for (uint64_t i = 0; i < object->around.n_shown; i++) {
+        HS_TRY(hs_surroundings_keep_children(&object->around, i, err));
         hs_json_begin_object(json, NULL, HS_JSON_LINE);
-        HS_TRY(put_other(json, object->view, object->children[i].node, err));
+        HS_TRY(put_other(json, object->around.view, object->around.children[i].node, err));
         hs_json_end_object(json);
     }
     hs_json_end_array(json);
@@ -164,18 +111,18 @@ static hs_status put_dominators(struct hs_json *json, const struct object *objec
 /* Ids, then all that is known of them. */
 static hs_status put_samples(struct hs_json *json, struct object *object, struct hs_error *err)
 {
-    const struct hs_view *view = object->view;
+    const struct hs_view *view = object->around.view;
     hs_json_begin_array(json, "samples", HS_JSON_LINE);
     for (size_t i = 0; i < view->totals->n_samples; i++) {
         const struct hs_sample *sample = hs_snap_sample(view->snap, i);
-        if (sample->node == object->facts.node)
+        if (sample->node == object->around.facts.node)
             hs_json_u64(json, NULL, sample->id);
     }
     hs_json_end_array(json);
     hs_json_begin_array(json, "sampled", HS_JSON_BLOCK);
     for (size_t i = 0; i < view->totals->n_samples; i++) {
         const struct hs_sample *sample = hs_snap_sample(view->snap, i);
-        if (sample->node == object->facts.node)
+        if (sample->node == object->around.facts.node)
             HS_TRY(hs_sample_json(json, NULL, &object->join, sample, err));
     }
     hs_json_end_array(json);
@@ -184,14 +131,14 @@ static hs_status put_samples(struct hs_json *json, struct object *object, struct
 
 static hs_status put_object(struct hs_json *json, struct object *object, struct hs_error *err)
 {
-    const struct hs_view *view = object->view;
-    hs_node node = object->facts.node;
+    const struct hs_view *view = object->around.view;
+    hs_node node = object->around.facts.node;
     struct hs_sizes retained = hs_index_retained(view->index, node);
     hs_node root = hs_view_retaining_root(view, node);
     hs_json_begin_object(json, "object", HS_JSON_BLOCK);
-    HS_TRY(put_other(json, object->view, node, err));
-    hs_json_bool(json, "static", object->facts.is_static);
-    hs_json_bool(json, "young", object->facts.is_young);
+    HS_TRY(put_other(json, object->around.view, node, err));
+    hs_json_bool(json, "static", object->around.facts.is_static);
+    hs_json_bool(json, "young", object->around.facts.is_young);
     hs_json_bool(json, "reached", hs_index_is_reached(view->index, node));
     hs_json_u64(json, "retained_objects", retained.objects);
     hs_json_u64(json, "static_retained_words", retained.static_words);
@@ -213,7 +160,7 @@ static hs_status print_json(struct hs_tool *tool, struct object *object, bool is
     hs_json_init(&json, &tool->out, is_compact ? HS_JSON_COMPACT : HS_JSON_PRETTY);
     hs_json_begin_object(&json, NULL, HS_JSON_BLOCK);
     hs_json_string(&json, "schema", "heapsnap.object/1");
-    hs_json_string(&json, "snapshot", object->view->path);
+    hs_json_string(&json, "snapshot", object->around.view->path);
     HS_TRY(put_object(&json, object, err));
     HS_TRY(put_all_links(&json, object, err));
     HS_TRY(put_dominators(&json, object, err));
@@ -239,12 +186,12 @@ static const struct hs_column columns[] = {
 static hs_status put_line(struct hs_sheet *sheet, const struct object *object, const char *relation,
                           const struct hs_link *link, struct hs_error *err)
 {
-    struct hs_view *view = object->view;
+    struct hs_view *view = object->around.view;
     struct hs_node_facts facts;
     char place[HS_FIELD_NAME_BYTES], what[512 + HS_FIELD_NAME_BYTES];
     bool is_out = strcmp(relation, out_relation) == 0;
     HS_TRY(hs_view_facts(view, link->other, &facts, err));
-    HS_TRY(link_place(object, link, is_out, place, err));
+    HS_TRY(hs_surroundings_place(&object->around, link, is_out, place, err));
     if (is_out)
         (void)snprintf(what, sizeof what, "%s%s%.400s", place, place[0] != 0 ? ": " : "",
                        facts.label);
@@ -295,7 +242,7 @@ static hs_status put_link_lines(struct hs_sheet *sheet, const struct object *obj
                                 struct hs_error *err)
 {
     for (size_t i = 0; i < links->n && i < most; i++) {
-        HS_TRY(keep_links(object, links, i, err));
+        HS_TRY(hs_surroundings_keep_links(&object->around, links, i, err));
         HS_TRY(put_line(sheet, object, relation, &links->links[i], err));
     }
     return HS_OK;
@@ -305,16 +252,16 @@ static hs_status put_all_link_lines(struct hs_sheet *sheet, struct object *objec
                                     struct hs_error *err)
 {
     struct hs_referrers referrers =
-        hs_referrers_of(object->view, object->facts.node, object->limit);
-    uint64_t n_out = object->out.n, n_in = 0, limit = object->limit;
-    HS_TRY(put_link_lines(sheet, object, out_relation, &object->out, limit, err));
+        hs_referrers_of(object->around.view, object->around.facts.node, object->around.limit);
+    uint64_t n_out = object->around.out.n, n_in = 0, limit = object->around.limit;
+    HS_TRY(put_link_lines(sheet, object, out_relation, &object->around.out, limit, err));
     put_more(sheet, out_relation, n_out > limit ? n_out - limit : 0);
-    for (;; n_in += object->in.n) {
+    for (;; n_in += object->around.in.n) {
         uint64_t left = n_in < limit ? limit - n_in : 0;
-        HS_TRY(hs_referrers_next(&referrers, object->piece, &object->in, err));
-        if (object->in.n == 0)
+        HS_TRY(hs_referrers_next(&referrers, object->around.piece, &object->around.in, err));
+        if (object->around.in.n == 0)
             break;
-        HS_TRY(put_link_lines(sheet, object, "held by", &object->in, left, err));
+        HS_TRY(put_link_lines(sheet, object, "held by", &object->around.in, left, err));
     }
     put_more(sheet, "held by", referrers.n_more + (n_in > limit ? n_in - limit : 0));
     return HS_OK;
@@ -323,30 +270,30 @@ static hs_status put_all_link_lines(struct hs_sheet *sheet, struct object *objec
 static hs_status put_tree_lines(struct hs_sheet *sheet, const struct object *object,
                                 struct hs_error *err)
 {
-    struct hs_index *index = object->view->index;
-    hs_node above = hs_index_idom(index, object->facts.node);
+    struct hs_index *index = object->around.view->index;
+    hs_node above = hs_index_idom(index, object->around.facts.node);
     uint64_t n_above = 0;
-    for (; above != HS_NO_NODE && n_above < object->limit; n_above++) {
-        if (n_above == object->view->n_nodes)
-            return hs_view_fail_circle(object->view, err);
+    for (; above != HS_NO_NODE && n_above < object->around.limit; n_above++) {
+        if (n_above == object->around.view->n_nodes)
+            return hs_view_fail_circle(object->around.view, err);
         struct hs_link link = plain(above);
         HS_TRY(put_line(sheet, object, "dominator", &link, err));
         above = hs_index_idom(index, above);
     }
-    for (uint64_t i = 0; i < object->n_shown; i++) {
-        HS_TRY(keep_children(object, i, err));
-        struct hs_link link = plain(object->children[i].node);
+    for (uint64_t i = 0; i < object->around.n_shown; i++) {
+        HS_TRY(hs_surroundings_keep_children(&object->around, i, err));
+        struct hs_link link = plain(object->around.children[i].node);
         HS_TRY(put_line(sheet, object, "dominates", &link, err));
     }
-    put_more(sheet, "dominates", object->n_children - object->n_shown);
+    put_more(sheet, "dominates", object->around.n_children - object->around.n_shown);
     return HS_OK;
 }
 
 static hs_status put_lines(struct hs_sheet *sheet, struct object *object, struct hs_error *err)
 {
-    struct hs_link self = plain(object->facts.node);
+    struct hs_link self = plain(object->around.facts.node);
     HS_TRY(put_line(sheet, object, "object", &self, err));
-    hs_node root = hs_view_retaining_root(object->view, object->facts.node);
+    hs_node root = hs_view_retaining_root(object->around.view, object->around.facts.node);
     if (root != HS_NO_NODE) {
         struct hs_link link = plain(root);
         HS_TRY(put_line(sheet, object, "retained by", &link, err));
@@ -359,13 +306,13 @@ static hs_status print_sheet(struct hs_tool *tool, const struct hs_invocation *i
                              struct object *object, struct hs_error *err)
 {
     struct hs_sheet_options options = hs_tool_sheet(tool, inv, 0);
-    options.word_bytes = object->view->facts->word_bytes;
+    options.word_bytes = object->around.view->facts->word_bytes;
     options.no_total = true;
     options.limit = 0; /* -n limits each list */
     struct hs_sheet sheet;
-    const struct hs_view *view = object->view;
+    const struct hs_view *view = object->around.view;
     for (size_t i = 0; i < view->totals->n_samples && options.format == HS_SHEET_TABLE; i++)
-        if (hs_snap_sample(view->snap, i)->node == object->facts.node)
+        if (hs_snap_sample(view->snap, i)->node == object->around.facts.node)
             HS_TRY(hs_sample_lines(tool, &object->join, hs_snap_sample(view->snap, i), err));
     HS_TRY(hs_sheet_init(&sheet, columns, sizeof columns / sizeof *columns, &options, err));
     hs_status status = put_lines(&sheet, object, err);
@@ -375,19 +322,9 @@ static hs_status print_sheet(struct hs_tool *tool, const struct hs_invocation *i
     return status;
 }
 
-static hs_status find_children(struct object *object, struct hs_error *err)
+static hs_status run(struct hs_tool *tool, const struct hs_invocation *inv, struct hs_view *view,
+                     struct object *object, struct hs_error *err)
 {
-    struct hs_index *index = object->view->index;
-    object->n_children = hs_index_dominated(index, object->facts.node).n;
-    uint64_t most = object->n_children < object->limit ? object->n_children : object->limit;
-    return hs_index_largest(index, object->facts.node, most, &object->children, &object->n_shown,
-                            err);
-}
-
-static hs_status run(struct hs_tool *tool, const struct hs_invocation *inv, struct object *object,
-                     struct hs_error *err)
-{
-    struct hs_view *view = object->view;
     const char *text = inv->arguments[1];
     const char *trace = hs_given(inv, HS_OPT_TRACE) ? inv->text[HS_OPT_TRACE] : NULL;
     struct hs_sample_name name;
@@ -397,10 +334,7 @@ static hs_status run(struct hs_tool *tool, const struct hs_invocation *inv, stru
         return hs_context(err, "cannot find '%.100s'", text);
     HS_TRY(hs_sample_join_open(view, trace, is_sample ? &name.id : NULL, &object->join, err));
     HS_TRY(hs_object_lookup_joined(&object->join, text, &what, err));
-    hs_node node = what.nodes[0];
-    HS_TRY(hs_view_facts(view, node, &object->facts, err));
-    HS_TRY(hs_links_out(view, node, &object->out, err));
-    HS_TRY(find_children(object, err));
+    HS_TRY(hs_surroundings_find(view, what.nodes[0], hs_tool_rows(inv), &object->around, err));
     enum hs_format format = hs_tool_format(inv);
     if (format == HS_FORMAT_JSON || format == HS_FORMAT_NDJSON)
         return print_json(tool, object, format == HS_FORMAT_NDJSON, err);
@@ -411,13 +345,9 @@ hs_status hs_cmd_object(struct hs_tool *tool, const struct hs_invocation *inv, s
 {
     struct hs_view view = {0};
     HS_TRY(hs_tool_open_view(tool, inv->arguments[0], HS_VIEW_INDEX, &view, err));
-    struct object object = {.view = &view, .limit = hs_tool_rows(inv)};
-    uint64_t room = hs_budget_left_bytes(view.session.budget) / 4 / sizeof(struct hs_node_facts);
-    object.piece = room > LARGEST_PIECE ? LARGEST_PIECE : room < LEAST_PIECE ? LEAST_PIECE : room;
-    hs_status status = run(tool, inv, &object, err);
+    struct object object = {0};
+    hs_status status = run(tool, inv, &view, &object, err);
     hs_sample_join_close(&object.join);
-    hs_links_fini(&object.out);
-    hs_links_fini(&object.in);
-    hs_free(object.children);
+    hs_surroundings_fini(&object.around);
     return hs_view_finish(&view, status, err);
 }

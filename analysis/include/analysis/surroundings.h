@@ -1,0 +1,38 @@
+/* One node with what stands around it: where it points, who points to it, and what it dominates. A
+ * hub has millions of neighbours all over the heap, so these are looked up a piece at a time, in
+ * memory's order. */
+#ifndef HS_ANALYSIS_SURROUNDINGS_H
+#define HS_ANALYSIS_SURROUNDINGS_H
+
+#include "analysis/neighbours.h"
+
+struct hs_surroundings {
+    struct hs_view *view; /* borrowed */
+    struct hs_node_facts facts;
+    struct hs_links out;       /* all */
+    struct hs_links in;        /* of hs_referrers_next: some of them at a time */
+    uint64_t limit;            /* rows of each list */
+    uint64_t piece;            /* neighbours that are looked up at once, as the budget has room */
+    struct hs_child *children; /* owned: those that retain most, up to the limit */
+    uint64_t n_shown, n_children;
+};
+
+/* O(fields + children). */
+hs_status hs_surroundings_find(struct hs_view *view, hs_node node, uint64_t limit,
+                               struct hs_surroundings *ret, struct hs_error *err);
+void hs_surroundings_fini(struct hs_surroundings *around);
+
+/* What the word of a link is called in the block that holds it: this one, when the link leads out.
+ * Of roots and relations that are no edge nothing: "". `text` has HS_FIELD_NAME_BYTES. */
+hs_status hs_surroundings_place(const struct hs_surroundings *around, const struct hs_link *link,
+                                bool is_out, char *text, struct hs_error *err);
+
+/* Before row `from` is shown: at the first of a piece, looks up what the piece's nodes are, for
+ * hs_view_facts to know. */
+hs_status hs_surroundings_keep_links(const struct hs_surroundings *around,
+                                     const struct hs_links *links, size_t from,
+                                     struct hs_error *err);
+hs_status hs_surroundings_keep_children(const struct hs_surroundings *around, uint64_t from,
+                                        struct hs_error *err);
+
+#endif
