@@ -1,0 +1,34 @@
+/* Who keeps what, as a tree: a node and what it dominates, a few of the largest children of each.
+ */
+#ifndef HS_ANALYSIS_DOMINATOR_ROWS_H
+#define HS_ANALYSIS_DOMINATOR_ROWS_H
+
+#include "analysis/view.h"
+
+struct hs_dominator_row {
+    hs_node node, dominator; /* HS_NO_NODE: none */
+    struct hs_node_facts facts;
+    struct hs_sizes retained;
+    uint32_t depth;    /* below the first row */
+    uint64_t n_hidden; /* children that are not shown */
+    uint64_t hidden_words;
+};
+
+struct hs_dominator_rows {
+    struct hs_dominator_row *rows; /* owned: a node, then its children, the largest first */
+    size_t n, capacity;
+};
+
+struct hs_dominator_query {
+    uint64_t max_depth;
+    uint64_t max_children; /* of each node */
+    uint64_t min_words;    /* retained, of a child */
+};
+
+/* O(children of the nodes that are shown). HS_FORMAT when the tree goes round in a circle. */
+hs_status hs_dominator_rows_select(struct hs_view *view, hs_node from,
+                                   const struct hs_dominator_query *query,
+                                   struct hs_dominator_rows *ret, struct hs_error *err);
+void hs_dominator_rows_fini(struct hs_dominator_rows *rows);
+
+#endif

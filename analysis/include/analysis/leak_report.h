@@ -1,0 +1,41 @@
+/* Lost blocks in groups, each with what its first block hangs on and how. */
+#ifndef HS_ANALYSIS_LEAK_REPORT_H
+#define HS_ANALYSIS_LEAK_REPORT_H
+
+#include "analysis/field_path.h"
+#include "analysis/leak_groups.h"
+
+struct hs_leak_report {
+    struct hs_view *view; /* borrowed */
+    struct hs_leak_set set;
+    struct hs_leak_groups groups;
+    struct hs_node_facts *facts; /* owned: of each group's first block and of its head, in pairs */
+};
+
+/* hs_leak_set_find and hs_leak_groups_find; roots that the query suppresses count as holding what
+ * they lead to. */
+hs_status hs_leak_report_find(struct hs_view *view, const struct hs_leak_query *query,
+                              struct hs_leak_report *ret, struct hs_error *err);
+void hs_leak_report_fini(struct hs_leak_report *report);
+
+/* Whether the heap is a collector's alone: what is lost is garbage then, and no leak. */
+bool hs_leak_is_garbage(const struct hs_view *view);
+
+/* Why the blocks of a group count as lost, for a person. */
+const char *hs_leak_reason_text(const struct hs_leak_group *group);
+/* The type of a group, and of the head on which the first block of group `at` hangs. Borrowed. */
+const char *hs_leak_type_name(const struct hs_leak_report *report,
+                              const struct hs_leak_group *group);
+const char *hs_leak_head_type(const struct hs_leak_report *report, size_t at);
+/* Whether a lost block hangs on no other one. */
+bool hs_leak_is_head(const struct hs_leak_report *report, hs_node node);
+/* From the head on which the group's first block hangs to that block. On failure `fold` holds what
+ * hs_path_fold_fini frees. */
+hs_status hs_leak_path(const struct hs_leak_report *report, const struct hs_leak_group *group,
+                       struct hs_path_fold *fold, struct hs_error *err);
+/* That path of group `at` as source would write it, begun by the type of the head; empty when the
+ * block hangs on none, or no type says how. `text` has HS_FIELD_PATH_BYTES. */
+hs_status hs_leak_expression(const struct hs_leak_report *report, size_t at, char *text,
+                             struct hs_error *err);
+
+#endif

@@ -1,0 +1,142 @@
+/* Groups of lost blocks with what they hang on. */
+#include "analysis/leak_report.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+
+const char *hs_leak_reason_text(const struct hs_leak_group *group)
+{
+    if (group->certainty == HS_LEAK_CERTAIN)
+        return "nothing leads to it";
+    if (group->reasons & HS_LEAK_UNSURE)
+        return "its owner does not tell whether it is in use";
+    switch (group->reasons & (HS_LEAK_PAST_END | HS_LEAK_GUESSED)) {
+    case HS_LEAK_PAST_END:
+        return "only words one past its end lead to it";
+    case HS_LEAK_GUESSED:
+        return "only words that need not be pointers lead to it";
+    case HS_LEAK_PAST_END | HS_LEAK_GUESSED:
+        return "only words past its end, or that need not be pointers, lead to it";
+    default:
+        return "only possible leaks lead to it";
+    }
+}
+
+const char *hs_leak_type_name(const struct hs_leak_report *report,
+                              const struct hs_leak_group *group)
+{
+    return hs_view_string(report->view, hs_snap_type(report->view->snap, group->type)->name);
+}
+
+static hs_node head_of(const struct hs_leak_report *report, hs_node node)
+{
+    return hs_leak_node(&report->set, report->set.head[hs_leak_rank(&report->set, node)]);
+}
+
+bool hs_leak_is_head(const struct hs_leak_report *report, hs_node node)
+{
+    return report->set.parent[hs_leak_rank(&report->set, node)] == HS_NONE;
+}
+
+static hs_status look_up(struct hs_leak_report *report, struct hs_error *err)
+{
+    hs_auto_free hs_node *nodes = NULL;
+    size_t n = 2 * report->groups.n_groups;
+    HS_TRY(hs_alloc(n, sizeof *nodes, (void **)&nodes, err));
+    HS_TRY(hs_alloc(n, sizeof *report->facts, (void **)&report->facts, err));
+    for (size_t i = 0; i < report->groups.n_groups; i++) {
+        nodes[2 * i] = report->groups.groups[i].first;
+        nodes[2 * i + 1] = head_of(report, nodes[2 * i]);
+    }
+    return hs_view_facts_of(report->view, nodes, n, report->facts, err);
+}
+
+hs_status hs_leak_path(const struct hs_leak_report *report, const struct hs_leak_group *group,
+                       struct hs_path_fold *fold, struct hs_error *err)
+{
+    const uint32_t *parent = report->set.parent;
+    const uint32_t first = (uint32_t)hs_leak_rank(&report->set, group->first);
+    size_t n = 1;
+    for (uint32_t rank = first; parent[rank] != HS_NONE; rank = parent[rank])
+        n++;
+    hs_auto_free hs_node *nodes = NULL;
+    HS_TRY(hs_budget_reserve(report->view->session.budget, n * sizeof *nodes, "the steps of a path",
+                             err));
+    hs_status status = hs_alloc(n, sizeof *nodes, (void **)&nodes, err);
+    uint32_t rank = first;
+    for (size_t i = n; status == HS_OK && i-- > 0; rank = parent[rank])
+        nodes[i] = hs_leak_node(&report->set, rank);
+    if (status == HS_OK)
+        status = hs_path_fold_nodes(fold, report->view, nodes, n, err);
+    hs_budget_release(report->view->session.budget, n * sizeof *nodes);
+    return status;
+}
+
+const char *hs_leak_head_type(const struct hs_leak_report *report, size_t at)
+{
+    uint32_t type = report->facts[2 * at + 1].type;
+    return hs_view_string(report->view, hs_snap_type(report->view->snap, type)->name);
+}
+
+hs_status hs_leak_expression(const struct hs_leak_report *report, size_t at, char *text,
+                             struct hs_error *err)
+{
+    const struct hs_leak_group *group = &report->groups.groups[at];
+    struct hs_path_fold fold = {0};
+    text[0] = '\0';
+    if (hs_leak_is_head(report, group->first))
+        return HS_OK;
+    hs_status status = hs_leak_path(report, group, &fold, err);
+    if (status == HS_OK)
+        hs_field_path(report->view, hs_leak_head_type(report, at), &fold, text,
+                      HS_FIELD_PATH_BYTES);
+    hs_path_fold_fini(&fold);
+    return status;
+}
+
+bool hs_leak_is_garbage(const struct hs_view *view)
+{
+    for (size_t i = 0; i < view->facts->n_runtimes; i++)
+        if (strcmp(hs_view_string(view, view->facts->runtimes[i].name), "ocaml") != 0)
+            return false;
+    return view->facts->n_runtimes != 0;
+}
+
+static bool root_holds(const void *context, const struct hs_root *root)
+{
+    const void *const *pair = context;
+    return hs_suppressions_match(pair[0], HS_SUPPRESS_ROOT, hs_view_string(pair[1], root->name));
+}
+
+static hs_status find(struct hs_leak_report *report, const struct hs_leak_query *query,
+                      struct hs_error *err)
+{
+    const struct hs_suppressions *suppressions = query->suppressions;
+    const void *context[] = {suppressions, report->view};
+    struct hs_leak_holders holders = {root_holds, context};
+    const struct hs_leak_holders *held_by = suppressions->n != 0 ? &holders : NULL;
+    HS_TRY(hs_leak_set_find(report->view, held_by, &report->set, err));
+    HS_TRY(hs_leak_groups_find(report->view, &report->set, query, &report->groups, err));
+    return look_up(report, err);
+}
+
+hs_status hs_leak_report_find(struct hs_view *view, const struct hs_leak_query *query,
+                              struct hs_leak_report *ret, struct hs_error *err)
+{
+    struct hs_leak_report report = {.view = view};
+    hs_status status = find(&report, query, err);
+    if (status == HS_OK)
+        *ret = report;
+    else
+        hs_leak_report_fini(&report);
+    return status;
+}
+
+void hs_leak_report_fini(struct hs_leak_report *report)
+{
+    hs_free(report->facts);
+    hs_leak_groups_fini(&report->groups);
+    hs_leak_set_fini(&report->set);
+    *report = (struct hs_leak_report){0};
+}
