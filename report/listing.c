@@ -43,29 +43,26 @@ static void put_number(struct hs_sink *sink, const struct hs_pair *member)
         hs_json_u64(json, member->key, value);
 }
 
-static hs_status put_list(struct hs_sink *sink, const struct hs_pair *member, struct hs_error *err)
+static hs_status put_list(struct hs_sink *sink, const struct hs_pair *pair, struct hs_error *err)
 {
-    struct hs_json *json = sink->json;
-    const struct hs_list *list = member->list;
-    struct hs_sink inner = {.json = json, .whole = sink->whole};
+    const struct hs_list *list = pair->list;
+    bool is_one = pair->kind == HS_COLUMN_ONE;
+    struct hs_sink inner = {.json = sink->json, .whole = sink->whole};
 
-    if (list != NULL) {
-        inner.record = list->record;
-        inner.is_block = list->is_block;
-    }
-    if (member->kind == HS_COLUMN_LIST) {
-        hs_json_begin_array(json, member->key,
-                            list != NULL && list->is_line ? HS_JSON_LINE : HS_JSON_BLOCK);
-        if (list != NULL)
-            HS_TRY(list->each(list->context, &inner, err));
-        hs_json_end_array(json);
+    if (list == NULL) {
+        hs_json_null(sink->json, pair->key);
         return HS_OK;
     }
-    inner.key = member->key;
-    if (list != NULL)
-        HS_TRY(list->each(list->context, &inner, err));
-    if (inner.n == 0)
-        hs_json_null(json, member->key);
+    inner.record = list->record;
+    inner.is_block = list->is_block;
+    inner.key = is_one ? pair->key : NULL;
+    if (!is_one)
+        hs_json_begin_array(sink->json, pair->key, list->is_line ? HS_JSON_LINE : HS_JSON_BLOCK);
+    HS_TRY(list->each(list->context, &inner, err));
+    if (!is_one)
+        hs_json_end_array(sink->json);
+    else if (inner.n == 0)
+        hs_json_null(sink->json, pair->key);
     return HS_OK;
 }
 
@@ -179,7 +176,7 @@ static size_t arrange_columns(const struct hs_record *record, const struct hs_fi
                               struct hs_column *columns)
 {
     size_t n = 0;
-    for (unsigned at = 1; at <= record->n_fields; at++)
+    for (unsigned at = 1; at <= MAX_COLUMNS; at++)
         for (size_t i = 0; i < record->n_fields; i++)
             if (record->fields[i].column == at) {
                 assert(n < MAX_COLUMNS);

@@ -61,7 +61,8 @@ static hs_status put_rows(void *context, struct hs_sink *sink, struct hs_error *
 {
     (void)context;
     struct line known = {"a", 30, 1, 0x10, 1, 4, &parts, &holder};
-    struct line unknown = {NULL, HS_UNKNOWN, HS_NO_NODE, HS_UNKNOWN, 0, HS_UNKNOWN, NULL, &nobody};
+    struct line unknown = {NULL, HS_UNKNOWN, HS_NO_NODE, HS_UNKNOWN,
+                           0,    HS_UNKNOWN, &nobody,    &nobody};
     HS_TRY(hs_sink_row(sink, &known, err));
     HS_TRY(hs_sink_row(sink, &unknown, err));
     hs_sink_others(sink, 2, &(struct line){.words = 60});
@@ -91,7 +92,8 @@ static hs_status render(const struct hs_list *list, enum hs_sheet_format format,
         .whole = 100,
         .document = HS_PAIRS(HS_TEXT("schema", "x/1"), HS_ROWS("rows", list), HS_OBJECT("others"),
                              HS_COUNT("count", 2), HS_VALUE("share", PERCENT, 60), HS_END,
-                             HS_BLOCK("block"), HS_COUNT("n", HS_UNKNOWN), HS_END),
+                             HS_BLOCK("block"), HS_COUNT("n", HS_UNKNOWN), HS_END,
+                             HS_ROWS("no", NULL), HS_ONE("none", NULL)),
     };
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
     assert_int_equal(hs_out_open_fd(ends[1], "pipe", &out, &err), HS_OK);
@@ -146,7 +148,8 @@ static void test_ndjson(void **state)
     assert_rendered(HS_SHEET_NDJSON, false, FIRST "\n" SECOND "\n");
     assert_rendered(HS_SHEET_NDJSON, true,
                     "{\"schema\":\"x/1\",\"rows\":[" FIRST "," SECOND
-                    "],\"others\":{\"count\":2,\"share\":60.00},\"block\":{\"n\":null}}\n");
+                    "],\"others\":{\"count\":2,\"share\":60.00},\"block\":{\"n\":null},\"no\":null,"
+                    "\"none\":null}\n");
 }
 
 static void test_json(void **state)
@@ -160,7 +163,7 @@ static void test_json(void **state)
         "    { \"name\": null, \"id\": null, \"words\": null, \"address\": null, \"is_sure\": "
         "false, \"parts\": [], \"held_by\": null }\n"
         "  ],\n  \"others\": { \"count\": 2, \"share\": 60.00 },\n"
-        "  \"block\": {\n    \"n\": null\n  }\n}\n");
+        "  \"block\": {\n    \"n\": null\n  },\n  \"no\": null,\n  \"none\": null\n}\n");
 }
 
 /* Rows that cannot be had are a failure in every format. */

@@ -18,134 +18,108 @@ struct listing {
     struct hs_root_sites sites;
 };
 
-static void put_heap(struct hs_json *json, const struct hs_view *view)
-{
-    struct hs_sizes reached = hs_index_reached_total(view->index);
-    struct hs_sizes unreached = hs_index_unreached_total(view->index);
-    hs_json_begin_object(json, "heap", HS_JSON_BLOCK);
-    hs_json_u64(json, "objects", view->totals->n_blocks - view->totals->n_static_blocks);
-    hs_json_u64(json, "words", view->totals->heap_words);
-    hs_json_u64(json, "reachable_objects", reached.objects);
-    hs_json_u64(json, "reachable_words", reached.words);
-    hs_json_u64(json, "unreached_objects", unreached.objects);
-    hs_json_u64(json, "unreached_words", unreached.words);
-    hs_json_u64(json, "static_words", view->totals->static_words);
-    hs_json_end_object(json);
-}
+struct line {
+    const char *kind, *name, *place;
+    uint64_t retained_words, reachable_words, id;
+};
 
-static void put_one(struct hs_json *json, const char *key, const char *name, uint64_t words)
-{
-    hs_json_begin_object(json, key, HS_JSON_LINE);
-    hs_json_u64(json, name, words);
-    hs_json_end_object(json);
-}
+#define HS_ROW struct line
+static const struct hs_field fields[] = {
+    HS_COLUMN(1, WORDS, retained_words, "RETAINED", HS_COLUMN_SUMMED),
+    HS_COLUMN_AS("retained_percent", 2, PERCENT, retained_words, "%",
+                 HS_COLUMN_SUMMED | HS_COLUMN_TABLE_ONLY),
+    HS_COLUMN(3, WORDS, reachable_words, "REACHABLE", 0),
+    HS_COLUMN(4, NODE, id, "ID", 0),
+    HS_COLUMN(5, STRING, kind, "KIND", 0),
+    HS_COLUMN(6, STRING, name, "ROOT", HS_COLUMN_FLEXIBLE),
+    HS_COLUMN(7, STRING, place, "WHERE", 0),
+};
+static const struct hs_record record = HS_RECORD(fields);
 
-static hs_status put_roots(struct hs_json *json, struct listing *listing, struct hs_error *err)
+/* In JSON a root has more to say than columns have room for. */
+static hs_status put_object(struct hs_sink *sink, struct listing *listing, size_t at,
+                            struct hs_error *err)
 {
-    for (size_t i = 0; i < listing->rows.n_rows; i++) {
-        hs_root_json_begin(json, NULL, &listing->view, &listing->rows.rows[i]);
-        if (listing->has_sites)
-            HS_TRY(hs_root_sites_json(json, &listing->join, &listing->sites, i, err));
-        hs_json_end_object(json);
-    }
+    hs_root_json_begin(sink->json, NULL, &listing->view, &listing->rows.rows[at]);
+    if (listing->has_sites)
+        HS_TRY(hs_root_sites_json(sink->json, &listing->join, &listing->sites, at, err));
+    hs_json_end_object(sink->json);
     return HS_OK;
 }
 
-static hs_status print_json(struct hs_tool *tool, struct listing *listing, struct hs_error *err)
-{
-    const struct hs_view *view = &listing->view;
-    const struct hs_root_rows *rows = &listing->rows;
-    struct hs_json json;
-    hs_json_init(&json, &tool->out, HS_JSON_PRETTY);
-    hs_json_begin_object(&json, NULL, HS_JSON_BLOCK);
-    hs_json_string(&json, "schema", "heapsnap.roots/1");
-    hs_json_string(&json, "snapshot", view->path);
-    hs_json_u64(&json, "pid", view->facts->pid);
-    hs_json_u64(&json, "word_bytes", view->facts->word_bytes);
-    put_heap(&json, view);
-    if (listing->has_sites) {
-        hs_json_string(&json, "trace", listing->join.path);
-        HS_TRY(hs_sampled_wholes_json(&json, &listing->join, err));
-    }
-    hs_json_begin_array(&json, "roots", HS_JSON_BLOCK);
-    HS_TRY(put_roots(&json, listing, err));
-    hs_json_end_array(&json);
-    put_one(&json, "shared", "retained_words", rows->shared_words);
-    hs_json_begin_object(&json, "others", HS_JSON_LINE);
-    hs_json_u64(&json, "count", rows->n_others);
-    hs_json_u64(&json, "retained_words", rows->others_words);
-    hs_json_end_object(&json);
-    put_one(&json, "unreached", "words", hs_index_unreached_total(view->index).words);
-    hs_json_end_object(&json);
-    return hs_json_finish(&json, err);
-}
-
-static hs_status print_ndjson(struct hs_tool *tool, struct listing *listing, struct hs_error *err)
-{
-    struct hs_json json;
-    hs_json_init(&json, &tool->out, HS_JSON_COMPACT);
-    HS_TRY(put_roots(&json, listing, err));
-    return hs_json_finish(&json, err);
-}
-
-static const struct hs_column columns[] = {
-    {"retained_words", "RETAINED", HS_COLUMN_WORDS, HS_COLUMN_SUMMED},
-    {"retained_percent", "%", HS_COLUMN_PERCENT, HS_COLUMN_SUMMED | HS_COLUMN_TABLE_ONLY},
-    {"reachable_words", "REACHABLE", HS_COLUMN_WORDS, 0},
-    {"id", "ID", HS_COLUMN_NODE, 0},
-    {"kind", "KIND", HS_COLUMN_STRING, 0},
-    {"name", "ROOT", HS_COLUMN_STRING, HS_COLUMN_FLEXIBLE},
-    {"place", "WHERE", HS_COLUMN_STRING, 0},
-};
-enum { N_COLUMNS = sizeof columns / sizeof *columns };
-
-static void put_row(struct hs_sheet *sheet, const struct hs_view *view,
-                    const struct hs_root_row *row)
+static hs_status put_row(struct hs_sink *sink, const struct hs_view *view,
+                         const struct hs_root_row *row, struct hs_error *err)
 {
     const struct hs_root *root = hs_snap_root(view->snap, row->node);
     char place[512];
     hs_root_place(view, root, place, sizeof place);
-    hs_sheet_u64(sheet, row->retained.words);
-    hs_sheet_u64(sheet, row->retained.words);
-    hs_sheet_u64(sheet, row->reachable.words);
-    hs_sheet_u64(sheet, row->node);
-    hs_sheet_string(sheet, hs_root_kind_name(root->kind));
-    hs_sheet_string(sheet, hs_view_string(view, root->name));
-    bool is_table = sheet->options.format == HS_SHEET_TABLE;
-    hs_sheet_string(sheet, hs_or_null(is_table ? hs_file_short(place) : place));
+    struct line line = {
+        .retained_words = row->retained.words,
+        .reachable_words = row->reachable.words,
+        .id = row->node,
+        .kind = hs_root_kind_name(root->kind),
+        .name = hs_view_string(view, root->name),
+        .place = hs_or_null(sink->is_table ? hs_file_short(place) : place),
+    };
+    return hs_sink_row(sink, &line, err);
 }
 
 /* A line that belongs to the sum and is no root. */
-static void put_closing(struct hs_sheet *sheet, const char *name, uint64_t words)
+static void put_closing(struct hs_sink *sink, const char *name, uint64_t words)
 {
-    hs_sheet_u64(sheet, words);
-    hs_sheet_u64(sheet, words);
-    hs_sheet_null(sheet);
-    hs_sheet_null(sheet);
-    hs_sheet_null(sheet);
-    hs_sheet_string(sheet, name);
-    hs_sheet_null(sheet);
+    hs_sink_close(sink, &(struct line){.name = name,
+                                       .retained_words = words,
+                                       .reachable_words = HS_UNKNOWN,
+                                       .id = HS_UNKNOWN});
 }
 
-static hs_status print_sheet(struct hs_tool *tool, const struct hs_invocation *inv,
-                             const struct hs_view *view, const struct hs_root_rows *rows,
-                             struct hs_error *err)
+static hs_status put_rows(void *context, struct hs_sink *sink, struct hs_error *err)
 {
-    struct hs_sheet_options options = hs_tool_sheet(tool, inv, view->totals->heap_words);
-    options.word_bytes = view->facts->word_bytes;
-    struct hs_sheet sheet;
-    HS_TRY(hs_sheet_init(&sheet, columns, N_COLUMNS, &options, err));
+    struct listing *listing = context;
+    const struct hs_root_rows *rows = &listing->rows;
     for (size_t i = 0; i < rows->n_rows; i++)
-        put_row(&sheet, view, &rows->rows[i]);
-    uint64_t sums[N_COLUMNS] = {rows->others_words, rows->others_words};
-    if (rows->n_others != 0)
-        hs_sheet_fold(&sheet, rows->n_others, sums);
-    hs_sheet_close_rows(&sheet);
-    put_closing(&sheet, "[shared: kept by several roots]", rows->shared_words);
-    put_closing(&sheet, "[unreached]", hs_index_unreached_total(view->index).words);
-    hs_status status = hs_sheet_write(&sheet, &tool->out, err);
-    hs_sheet_fini(&sheet);
-    return status;
+        HS_TRY(sink->json != NULL ? put_object(sink, listing, i, err)
+                                  : put_row(sink, &listing->view, &rows->rows[i], err));
+    hs_sink_others(sink, rows->n_others, &(struct line){.retained_words = rows->others_words});
+    put_closing(sink, "[shared: kept by several roots]", rows->shared_words);
+    put_closing(sink, "[unreached]", hs_index_unreached_total(listing->view.index).words);
+    return HS_OK;
+}
+
+static hs_status print_list(struct hs_tool *tool, const struct hs_invocation *inv,
+                            struct listing *listing, struct hs_error *err)
+{
+    const struct hs_view *view = &listing->view;
+    const struct hs_root_rows *rows = &listing->rows;
+    struct hs_sizes reached = hs_index_reached_total(view->index);
+    struct hs_sizes unreached = hs_index_unreached_total(view->index);
+    const struct hs_list list = {.record = &record, .each = put_rows, .context = listing};
+    const struct hs_list samplers = {.each = hs_sampled_wholes_rows, .context = &listing->join};
+    const struct hs_pair *sampled =
+        listing->has_sites
+            ? HS_PAIRS(HS_TEXT("trace", listing->join.path), HS_ROWS("samplers", &samplers))
+            : (const struct hs_pair[]){HS_PAIRS_END};
+    const struct hs_listing all = {
+        .rows = &list,
+        .word_bytes = view->facts->word_bytes,
+        .whole = view->totals->heap_words,
+        .document = HS_PAIRS(
+            HS_TEXT("schema", "heapsnap.roots/1"), HS_TEXT("snapshot", view->path),
+            HS_COUNT("pid", view->facts->pid), HS_COUNT("word_bytes", view->facts->word_bytes),
+            HS_BLOCK("heap"),
+            HS_COUNT("objects", view->totals->n_blocks - view->totals->n_static_blocks),
+            HS_COUNT("words", view->totals->heap_words),
+            HS_COUNT("reachable_objects", reached.objects),
+            HS_COUNT("reachable_words", reached.words),
+            HS_COUNT("unreached_objects", unreached.objects),
+            HS_COUNT("unreached_words", unreached.words),
+            HS_COUNT("static_words", view->totals->static_words), HS_END, HS_SPLICE(sampled),
+            HS_ROWS("roots", &list), HS_OBJECT("shared"),
+            HS_COUNT("retained_words", rows->shared_words), HS_END, HS_OBJECT("others"),
+            HS_COUNT("count", rows->n_others), HS_COUNT("retained_words", rows->others_words),
+            HS_END, HS_OBJECT("unreached"), HS_COUNT("words", unreached.words), HS_END),
+    };
+    return hs_tool_list(tool, inv, &all, err);
 }
 
 /* The bit set of a comma-separated list that the parser has accepted. */
@@ -167,21 +141,12 @@ static uint64_t kinds_of(const struct hs_invocation *inv)
 static hs_status print_rows(struct hs_tool *tool, const struct hs_invocation *inv,
                             struct listing *listing, struct hs_error *err)
 {
-    switch (hs_tool_format(inv)) {
-    case HS_FORMAT_JSON:
-        return print_json(tool, listing, err);
-    case HS_FORMAT_NDJSON:
-        return print_ndjson(tool, listing, err);
-    case HS_FORMAT_TABLE:
-        if (listing->has_sites)
-            HS_TRY(hs_sampled_wholes_print(tool, &listing->join, err));
-        break;
-    case HS_FORMAT_TSV:
-        break;
-    }
-    if (listing->has_sites)
+    enum hs_format format = hs_tool_format(inv);
+    if (listing->has_sites && format == HS_FORMAT_TABLE)
+        HS_TRY(hs_sampled_wholes_print(tool, &listing->join, err));
+    if (listing->has_sites && (format == HS_FORMAT_TABLE || format == HS_FORMAT_TSV))
         return hs_root_sites_sheet(tool, inv, &listing->join, &listing->rows, &listing->sites, err);
-    return print_sheet(tool, inv, &listing->view, &listing->rows, err);
+    return print_list(tool, inv, listing, err);
 }
 
 /* When the table answers little, what to ask next: who keeps it is a group of roots, or an object

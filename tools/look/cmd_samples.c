@@ -87,182 +87,135 @@ static bool is_reached(const struct hs_view *view, const struct sample_row *row)
     return row->sample->node != HS_NO_NODE && hs_index_is_reached(view->index, row->sample->node);
 }
 
-static void put_estimate(struct hs_json *json, const struct hs_sample_join *join,
-                         const struct hs_sample *sample)
-{
-    const struct hs_sampler *sampler = hs_sample_join_sampler(join, sample);
-    struct hs_estimate estimate = {0};
-    hs_json_string(json, "sampler", hs_sampler_kind_name(sampler->kind));
-    if (sampler->period_words == 0) {
-        hs_json_null(json, "estimated_words");
-        hs_json_null(json, "error_words");
-        return;
-    }
-    hs_estimate_add(&estimate, sampler, sample);
-    hs_json_u64(json, "estimated_words", hs_estimate_words(&estimate));
-    hs_json_u64(json, "error_words", hs_estimate_error_words(&estimate));
-}
-
-static hs_status put_json_row(struct hs_json *json, struct hs_sample_join *join,
-                              const struct sample_row *row, struct hs_error *err)
-{
-    const struct hs_view *view = join->view;
-    hs_json_begin_object(json, NULL, HS_JSON_LINE);
-    hs_json_u64(json, "sample", row->sample->id);
-    hs_json_node(json, "id", row->sample->node);
-    if (row->sample->node != HS_NO_NODE)
-        hs_json_address(json, "address", row->facts.address);
-    else
-        hs_json_null(json, "address");
-    hs_json_string(json, "type", hs_or_null(row->facts.label));
-    hs_json_u64(json, "words", row->sample->words);
-    hs_json_u64(json, "n_samples", row->sample->n_samples);
-    put_estimate(json, join, row->sample);
-    hs_json_string(json, "state", hs_sample_state_name(row->sample->state));
-    hs_json_u64(json, "retained_words", row->retained_words);
-    hs_json_bool(json, "reached", is_reached(view, row));
-    hs_json_string(json, "root", root_name(view, row));
-    hs_json_node(json, "root_id", row->root);
-    hs_json_string(json, "join", hs_sample_join_case_name(join->cases[row->at]));
-    HS_TRY(hs_sample_join_site_json(json, "site", join, join->sites[row->at], err));
-    hs_json_end_object(json);
-    return HS_OK;
-}
-
-/* How many samples the process and the trace have in common. */
-static void put_cases(struct hs_json *json, const struct hs_sample_join *join)
-{
-    const uint64_t *n = join->n_in_case;
-    if (!hs_sample_join_has_trace(join)) {
-        hs_json_null(json, "join");
-        return;
-    }
-    hs_json_begin_object(json, "join", HS_JSON_LINE);
-    hs_json_u64(json, "in_both", n[HS_SAMPLE_JOIN_BOTH]);
-    hs_json_u64(json, "process_only", n[HS_SAMPLE_JOIN_UNFLUSHED]);
-    hs_json_u64(json, "trace_only", join->n_gone);
-    hs_json_u64(json, "lost", n[HS_SAMPLE_JOIN_LOST]);
-    hs_json_u64(json, "mismatches", n[HS_SAMPLE_JOIN_MISMATCH]);
-    hs_json_end_object(json);
-}
-
-static hs_status print_json(struct hs_tool *tool, struct hs_sample_join *join,
-                            const struct sample_rows *rows, struct hs_error *err)
-{
-    struct hs_json json;
-    hs_json_init(&json, &tool->out, HS_JSON_PRETTY);
-    hs_json_begin_object(&json, NULL, HS_JSON_BLOCK);
-    hs_json_string(&json, "schema", "heapsnap.samples/1");
-    hs_json_string(&json, "snapshot", join->view->path);
-    hs_json_string(&json, "trace", join->path);
-    put_cases(&json, join);
-    HS_TRY(hs_sampled_wholes_json(&json, join, err));
-    hs_json_begin_array(&json, "samples", HS_JSON_BLOCK);
-    for (size_t i = 0; i < rows->n; i++)
-        HS_TRY(put_json_row(&json, join, &rows->rows[i], err));
-    hs_json_end_array(&json);
-    hs_json_begin_object(&json, "others", HS_JSON_LINE);
-    hs_json_u64(&json, "count", rows->n_others);
-    hs_json_end_object(&json);
-    hs_json_end_object(&json);
-    return hs_json_finish(&json, err);
-}
-
-static hs_status print_ndjson(struct hs_tool *tool, struct hs_sample_join *join,
-                              const struct sample_rows *rows, struct hs_error *err)
-{
-    struct hs_json json;
-    hs_json_init(&json, &tool->out, HS_JSON_COMPACT);
-    for (size_t i = 0; i < rows->n; i++)
-        HS_TRY(put_json_row(&json, join, &rows->rows[i], err));
-    return hs_json_finish(&json, err);
-}
-
-enum { SAMPLER = 1, N_COLUMNS = 11 };
-static const struct hs_column all_columns[N_COLUMNS] = {
-    {"sample", "SAMPLE", HS_COLUMN_COUNT, 0},
-    {"sampler", "SAMPLER", HS_COLUMN_STRING, 0}, /* in a table only when there are several */
-    {"retained_words", "RETAINED", HS_COLUMN_WORDS, 0},
-    {"words", "WORDS", HS_COLUMN_WORDS, 0},
-    {"n_samples", "SAMPLES", HS_COLUMN_COUNT, HS_COLUMN_DATA_ONLY},
-    {"estimated_words", "STANDS FOR", HS_COLUMN_WORDS, HS_COLUMN_DATA_ONLY},
-    {"address", "ADDRESS", HS_COLUMN_ADDRESS, 0},
-    {"state", "STATE", HS_COLUMN_STRING, HS_COLUMN_DATA_ONLY},
-    {"type", "TYPE", HS_COLUMN_STRING, 0},
-    {"root", "RETAINED BY", HS_COLUMN_STRING, 0},
-    {"site", "SITE", HS_COLUMN_STRING, HS_COLUMN_FLEXIBLE},
+struct line {
+    const char *type, *sampler, *state, *root, *keeper, *join, *place;
+    uint64_t sample, id, address, words, n_samples, estimated_words, error_words;
+    uint64_t retained_words, reached, root_id;
+    const struct hs_list *site;
 };
 
-static hs_status put_row(struct hs_sheet *sheet, struct hs_sample_join *join,
+enum { FIELD_SAMPLER = 6, N_FIELDS = 18 };
+#define HS_ROW struct line
+static const struct hs_field all_fields[N_FIELDS] = {
+    HS_COLUMN(1, COUNT, sample, "SAMPLE", 0),
+    HS_FIELD(NODE, id),
+    HS_COLUMN(7, ADDRESS, address, "ADDRESS", 0),
+    HS_COLUMN(9, STRING, type, "TYPE", 0),
+    HS_COLUMN(4, WORDS, words, "WORDS", 0),
+    HS_COLUMN(5, COUNT, n_samples, "SAMPLES", HS_COLUMN_DATA_ONLY),
+    HS_COLUMN(2, STRING, sampler, "SAMPLER", 0), /* in a table only when there are several */
+    HS_COLUMN(6, WORDS, estimated_words, "STANDS FOR", HS_COLUMN_DATA_ONLY),
+    HS_FIELD(WORDS, error_words),
+    HS_COLUMN(8, STRING, state, "STATE", HS_COLUMN_DATA_ONLY),
+    HS_COLUMN(3, WORDS, retained_words, "RETAINED", 0),
+    HS_FIELD(BOOL, reached),
+    HS_FIELD(STRING, root),
+    HS_FIELD(NODE, root_id),
+    HS_FIELD(STRING, join),
+    HS_FIELD(ONE, site),
+    HS_COLUMN_AS("root", 10, STRING, keeper, "RETAINED BY", HS_COLUMN_NOT_JSON),
+    HS_COLUMN_AS("site", 11, STRING, place, "SITE", HS_COLUMN_FLEXIBLE | HS_COLUMN_NOT_JSON),
+};
+
+struct listing {
+    struct hs_sample_join *join;
+    const struct sample_rows *rows;
+    uint32_t site; /* of the row that is put */
+};
+
+static hs_status put_site(void *context, struct hs_sink *sink, struct hs_error *err)
+{
+    const struct listing *listing = context;
+    sink->n++;
+    return hs_sample_join_site_json(sink->json, sink->key, listing->join, listing->site, err);
+}
+
+static hs_status put_row(struct hs_sink *sink, struct listing *listing,
                          const struct sample_row *row, struct hs_error *err)
 {
+    struct hs_sample_join *join = listing->join;
     const struct hs_view *view = join->view;
     const struct hs_sampler *sampler = hs_sample_join_sampler(join, row->sample);
+    const struct hs_list site = {.each = put_site, .context = listing};
+    bool is_known = sampler->period_words > 0;
     struct hs_estimate estimate = {0};
-    char site[HS_FRAME_BYTES];
+    char place[HS_FRAME_BYTES];
+    listing->site = join->sites[row->at];
     hs_estimate_add(&estimate, sampler, row->sample);
-    HS_TRY(hs_sample_join_site_text(join, join->sites[row->at], site, sizeof site, err));
-    hs_sheet_u64(sheet, row->sample->id);
-    hs_sheet_string(sheet, hs_sampler_kind_name(sampler->kind));
-    hs_sheet_u64(sheet, row->retained_words);
-    hs_sheet_u64(sheet, row->sample->words);
-    hs_sheet_u64(sheet, row->sample->n_samples);
-    if (sampler->period_words > 0)
-        hs_sheet_u64(sheet, hs_estimate_words(&estimate));
-    else
-        hs_sheet_null(sheet);
-    if (row->sample->node != HS_NO_NODE)
-        hs_sheet_u64(sheet, row->facts.address);
-    else
-        hs_sheet_null(sheet);
-    hs_sheet_string(sheet, hs_sample_state_name(row->sample->state));
-    hs_sheet_string(sheet, hs_or_null(row->facts.label));
-    enum hs_keeper keeper = hs_keeper_of(view, row->sample, row->root);
-    hs_sheet_string(sheet, hs_keeper_text(view, keeper, row->root));
-    hs_sheet_string(sheet, hs_or_null(site));
+    HS_TRY(hs_sample_join_site_text(join, listing->site, place, sizeof place, err));
+    struct line line = {
+        .sample = row->sample->id,
+        .id = row->sample->node,
+        .address = row->sample->node != HS_NO_NODE ? row->facts.address : HS_UNKNOWN,
+        .type = hs_or_null(row->facts.label),
+        .words = row->sample->words,
+        .n_samples = row->sample->n_samples,
+        .sampler = hs_sampler_kind_name(sampler->kind),
+        .estimated_words = is_known ? hs_estimate_words(&estimate) : HS_UNKNOWN,
+        .error_words = is_known ? hs_estimate_error_words(&estimate) : HS_UNKNOWN,
+        .state = hs_sample_state_name(row->sample->state),
+        .retained_words = row->retained_words,
+        .reached = is_reached(view, row),
+        .root = root_name(view, row),
+        .root_id = row->root,
+        .join = hs_sample_join_case_name(join->cases[row->at]),
+        .site = &site,
+        .keeper = hs_keeper_text(view, hs_keeper_of(view, row->sample, row->root), row->root),
+        .place = hs_or_null(place),
+    };
+    return hs_sink_row(sink, &line, err);
+}
+
+static hs_status put_rows(void *context, struct hs_sink *sink, struct hs_error *err)
+{
+    struct listing *listing = context;
+    for (size_t i = 0; i < listing->rows->n; i++)
+        HS_TRY(put_row(sink, listing, &listing->rows->rows[i], err));
+    hs_sink_others(sink, listing->rows->n_others, &(struct line){0});
     return HS_OK;
 }
 
-static hs_status print_sheet(struct hs_tool *tool, const struct hs_invocation *inv,
-                             struct hs_sample_join *join, const struct sample_rows *rows,
-                             struct hs_error *err)
+/* How many samples the process and the trace have in common; nothing without a trace. */
+static hs_status put_cases(void *context, struct hs_sink *sink, struct hs_error *err)
 {
-    struct hs_sheet_options options = hs_tool_sheet(tool, inv, 0);
-    options.word_bytes = join->view->facts->word_bytes;
-    options.no_total = true;
-    struct hs_column columns[N_COLUMNS];
-    struct hs_sheet sheet;
-    memcpy(columns, all_columns, sizeof columns);
-    columns[SAMPLER].flags = join->has_several ? 0 : HS_COLUMN_DATA_ONLY;
-    if (options.format == HS_SHEET_TABLE)
-        HS_TRY(hs_sampled_wholes_print(tool, join, err));
-    HS_TRY(hs_sheet_init(&sheet, columns, N_COLUMNS, &options, err));
-    hs_status status = HS_OK;
-    for (size_t i = 0; i < rows->n && status == HS_OK; i++)
-        status = put_row(&sheet, join, &rows->rows[i], err);
-    uint64_t sums[N_COLUMNS] = {0};
-    if (rows->n_others != 0)
-        hs_sheet_fold(&sheet, rows->n_others, sums);
-    if (status == HS_OK)
-        status = hs_sheet_write(&sheet, &tool->out, err);
-    hs_sheet_fini(&sheet);
-    return status;
+    const struct hs_sample_join *join = context;
+    const uint64_t *n = join->n_in_case;
+    if (!hs_sample_join_has_trace(join))
+        return HS_OK;
+    return hs_sink_pairs(sink,
+                         HS_PAIRS(HS_COUNT("in_both", n[HS_SAMPLE_JOIN_BOTH]),
+                                  HS_COUNT("process_only", n[HS_SAMPLE_JOIN_UNFLUSHED]),
+                                  HS_COUNT("trace_only", join->n_gone),
+                                  HS_COUNT("lost", n[HS_SAMPLE_JOIN_LOST]),
+                                  HS_COUNT("mismatches", n[HS_SAMPLE_JOIN_MISMATCH])),
+                         err);
 }
 
 static hs_status print_rows(struct hs_tool *tool, const struct hs_invocation *inv,
                             struct hs_sample_join *join, const struct sample_rows *rows,
                             struct hs_error *err)
 {
-    switch (hs_tool_format(inv)) {
-    case HS_FORMAT_JSON:
-        return print_json(tool, join, rows, err);
-    case HS_FORMAT_NDJSON:
-        return print_ndjson(tool, join, rows, err);
-    case HS_FORMAT_TABLE:
-    case HS_FORMAT_TSV:
-        break;
-    }
-    return print_sheet(tool, inv, join, rows, err);
+    struct hs_field fields[N_FIELDS];
+    const struct hs_record record = HS_RECORD(fields);
+    struct listing listing = {.join = join, .rows = rows};
+    const struct hs_list list = {.record = &record, .each = put_rows, .context = &listing};
+    const struct hs_list cases = {.each = put_cases, .context = join};
+    const struct hs_list samplers = {.each = hs_sampled_wholes_rows, .context = join};
+    const struct hs_listing all = {
+        .rows = &list,
+        .no_total = true,
+        .word_bytes = join->view->facts->word_bytes,
+        .document =
+            HS_PAIRS(HS_TEXT("schema", "heapsnap.samples/1"), HS_TEXT("snapshot", join->view->path),
+                     HS_TEXT("trace", join->path), HS_ONE("join", &cases),
+                     HS_ROWS("samplers", &samplers), HS_ROWS("samples", &list), HS_OBJECT("others"),
+                     HS_COUNT("count", rows->n_others), HS_END),
+    };
+    memcpy(fields, all_fields, sizeof fields);
+    fields[FIELD_SAMPLER].cell.flags = join->has_several ? 0 : HS_COLUMN_DATA_ONLY;
+    if (hs_tool_format(inv) == HS_FORMAT_TABLE)
+        HS_TRY(hs_sampled_wholes_print(tool, join, err));
+    return hs_tool_list(tool, inv, &all, err);
 }
 
 static hs_status list_samples(struct hs_tool *tool, const struct hs_invocation *inv,

@@ -50,123 +50,130 @@ hs_status hs_root_sites_json(struct hs_json *json, struct hs_sample_join *join,
     return HS_OK;
 }
 
-/* Exact and sampled figures stand in columns of their own, so that nobody adds them up. */
-static const struct hs_column columns[] = {
-    {"retained_words", "RETAINED (EXACT)", HS_COLUMN_WORDS, HS_COLUMN_SUMMED},
-    {"retained_percent", "%", HS_COLUMN_PERCENT, HS_COLUMN_SUMMED | HS_COLUMN_TABLE_ONLY},
-    {"sampled_words", "SAMPLED", HS_COLUMN_WORDS, 0},
-    {"sampled_error_words", "+-", HS_COLUMN_WORDS, 0},
-    {"n_samples", "SAMPLES", HS_COLUMN_COUNT, 0},
-    {"id", "ID", HS_COLUMN_NODE, 0},
-    {"kind", "KIND", HS_COLUMN_STRING, 0},
-    {"name", "ROOT, AND WHO ALLOCATED WHAT IT RETAINS", HS_COLUMN_STRING, HS_COLUMN_FLEXIBLE},
-    {"site", "SITE", HS_COLUMN_STRING, HS_COLUMN_DATA_ONLY},
-    {"place", "WHERE", HS_COLUMN_STRING, 0},
+struct line {
+    const char *kind, *name, *site, *place;
+    uint64_t retained_words, sampled_words, sampled_error_words, n_samples, id;
 };
 
-static void put_sampled(struct hs_sheet *sheet, const struct hs_sample_join *join,
-                        const struct hs_estimate *estimate)
+/* Exact and sampled figures stand in columns of their own, so that nobody adds them up. */
+#define HS_ROW struct line
+static const struct hs_field fields[] = {
+    HS_COLUMN(1, WORDS, retained_words, "RETAINED (EXACT)", HS_COLUMN_SUMMED),
+    HS_COLUMN_AS("retained_percent", 2, PERCENT, retained_words, "%",
+                 HS_COLUMN_SUMMED | HS_COLUMN_TABLE_ONLY),
+    HS_COLUMN(3, WORDS, sampled_words, "SAMPLED", 0),
+    HS_COLUMN(4, WORDS, sampled_error_words, "+-", 0),
+    HS_COLUMN(5, COUNT, n_samples, "SAMPLES", 0),
+    HS_COLUMN(6, NODE, id, "ID", 0),
+    HS_COLUMN(7, STRING, kind, "KIND", 0),
+    HS_COLUMN(8, STRING, name, "ROOT, AND WHO ALLOCATED WHAT IT RETAINS", HS_COLUMN_FLEXIBLE),
+    HS_COLUMN(9, STRING, site, "SITE", HS_COLUMN_DATA_ONLY),
+    HS_COLUMN(10, STRING, place, "WHERE", 0),
+};
+static const struct hs_record record = HS_RECORD(fields);
+
+struct listing {
+    struct hs_sample_join *join;
+    const struct hs_root_rows *rows;
+    const struct hs_root_sites *sites;
+};
+
+static struct line line_of(const struct hs_sample_join *join, const struct hs_estimate *estimate)
 {
-    if (join->is_weighted) {
-        hs_sheet_u64(sheet, hs_estimate_words(estimate));
-        hs_sheet_u64(sheet, hs_estimate_error_words(estimate));
-    } else {
-        hs_sheet_null(sheet);
-        hs_sheet_null(sheet);
-    }
-    hs_sheet_u64(sheet, estimate->n_samples);
+    return (struct line){
+        .retained_words = HS_UNKNOWN,
+        .sampled_words = join->is_weighted ? hs_estimate_words(estimate) : HS_UNKNOWN,
+        .sampled_error_words = join->is_weighted ? hs_estimate_error_words(estimate) : HS_UNKNOWN,
+        .n_samples = estimate->n_samples,
+        .id = HS_UNKNOWN,
+    };
 }
 
-static void put_root(struct hs_sheet *sheet, const struct hs_sample_join *join,
-                     const struct hs_root_row *row, const struct hs_estimate *estimate)
+static hs_status put_root(struct hs_sink *sink, const struct hs_sample_join *join,
+                          const struct hs_root_row *row, const struct hs_estimate *estimate,
+                          struct hs_error *err)
 {
     const struct hs_view *view = join->view;
     const struct hs_root *root = hs_snap_root(view->snap, row->node);
+    struct line line = line_of(join, estimate);
     char place[512];
     hs_root_place(view, root, place, sizeof place);
-    bool is_table = sheet->options.format == HS_SHEET_TABLE;
-    hs_sheet_u64(sheet, row->retained.words);
-    hs_sheet_u64(sheet, row->retained.words);
-    put_sampled(sheet, join, estimate);
-    hs_sheet_u64(sheet, row->node);
-    hs_sheet_string(sheet, hs_root_kind_name(root->kind));
-    hs_sheet_string(sheet, hs_view_string(view, root->name));
-    hs_sheet_null(sheet);
-    hs_sheet_string(sheet, hs_or_null(is_table ? hs_file_short(place) : place));
+    line.retained_words = row->retained.words;
+    line.id = row->node;
+    line.kind = hs_root_kind_name(root->kind);
+    line.name = hs_view_string(view, root->name);
+    line.place = hs_or_null(sink->is_table ? hs_file_short(place) : place);
+    return hs_sink_row(sink, &line, err);
 }
 
-static void put_site_row(struct hs_sheet *sheet, const struct hs_sample_join *join,
-                         const struct hs_root_row *row, const char *site,
-                         const struct hs_estimate *estimate)
+static hs_status put_site_row(struct hs_sink *sink, const struct hs_sample_join *join,
+                              const struct hs_root_row *row, const char *site,
+                              const struct hs_estimate *estimate, struct hs_error *err)
 {
     const struct hs_root *root = hs_snap_root(join->view->snap, row->node);
-    bool is_table = sheet->options.format == HS_SHEET_TABLE;
+    struct line line = line_of(join, estimate);
     char text[HS_FRAME_BYTES + 4];
     (void)snprintf(text, sizeof text, "  %s", site);
-    hs_sheet_null(sheet);
-    hs_sheet_null(sheet);
-    put_sampled(sheet, join, estimate);
-    if (is_table)
-        hs_sheet_null(sheet);
-    else
-        hs_sheet_u64(sheet, row->node);
-    hs_sheet_null(sheet);
-    hs_sheet_string(sheet, is_table ? text : hs_view_string(join->view, root->name));
-    hs_sheet_string(sheet, site);
-    hs_sheet_null(sheet);
+    line.id = sink->is_table ? HS_UNKNOWN : row->node;
+    line.name = sink->is_table ? text : hs_view_string(join->view, root->name);
+    line.site = site;
+    return hs_sink_row(sink, &line, err);
 }
 
-static void put_sites(struct hs_sheet *sheet, const struct hs_sample_join *join,
-                      const struct hs_root_row *row, const struct hs_root_sites *sites, size_t at)
+static hs_status put_sites(struct hs_sink *sink, const struct listing *listing, size_t at,
+                           struct hs_error *err)
 {
+    const struct hs_sample_join *join = listing->join;
+    const struct hs_root_row *row = &listing->rows->rows[at];
+    const struct hs_root_sites *sites = listing->sites;
     size_t begin = sites->begin[at], end = sites->begin[at + 1];
-    bool is_table = sheet->options.format == HS_SHEET_TABLE;
     size_t shown =
-        is_table && end - begin > HS_ROOT_SITES_SHOWN ? begin + HS_ROOT_SITES_SHOWN : end;
+        sink->is_table && end - begin > HS_ROOT_SITES_SHOWN ? begin + HS_ROOT_SITES_SHOWN : end;
     struct hs_estimate others = {0};
     char text[64];
     for (size_t i = begin; i < shown; i++)
-        put_site_row(sheet, join, row, hs_sample_join_place_text(join, sites->sites[i].place),
-                     &sites->sites[i].estimate);
+        HS_TRY(put_site_row(sink, join, row, hs_sample_join_place_text(join, sites->sites[i].place),
+                            &sites->sites[i].estimate, err));
     for (size_t i = shown; i < end; i++)
         hs_estimate_join(&others, &sites->sites[i].estimate);
     (void)snprintf(text, sizeof text, "[%zu other sites]", end - shown);
-    if (shown < end)
-        put_site_row(sheet, join, row, text, &others);
+    return shown < end ? put_site_row(sink, join, row, text, &others, err) : HS_OK;
 }
 
-static void put_closing(struct hs_sheet *sheet, const char *name, uint64_t words)
+static void put_closing(struct hs_sink *sink, const char *name, uint64_t words)
 {
-    hs_sheet_u64(sheet, words);
-    hs_sheet_u64(sheet, words);
-    for (unsigned i = 2; i < 7; i++)
-        hs_sheet_null(sheet);
-    hs_sheet_string(sheet, name);
-    hs_sheet_null(sheet);
-    hs_sheet_null(sheet);
+    hs_sink_close(sink, &(struct line){.name = name,
+                                       .retained_words = words,
+                                       .sampled_words = HS_UNKNOWN,
+                                       .sampled_error_words = HS_UNKNOWN,
+                                       .n_samples = HS_UNKNOWN,
+                                       .id = HS_UNKNOWN});
+}
+
+static hs_status put_rows(void *context, struct hs_sink *sink, struct hs_error *err)
+{
+    const struct listing *listing = context;
+    const struct hs_root_rows *rows = listing->rows;
+    for (size_t i = 0; i < rows->n_rows; i++) {
+        HS_TRY(put_root(sink, listing->join, &rows->rows[i], &listing->sites->totals[i], err));
+        HS_TRY(put_sites(sink, listing, i, err));
+    }
+    hs_sink_others(sink, rows->n_others, &(struct line){.retained_words = rows->others_words});
+    put_closing(sink, "[shared: kept by several roots]", rows->shared_words);
+    put_closing(sink, "[unreached]", hs_index_unreached_total(listing->join->view->index).words);
+    return HS_OK;
 }
 
 hs_status hs_root_sites_sheet(struct hs_tool *tool, const struct hs_invocation *inv,
                               struct hs_sample_join *join, const struct hs_root_rows *rows,
                               const struct hs_root_sites *sites, struct hs_error *err)
 {
-    const struct hs_view *view = join->view;
-    struct hs_sheet_options options = hs_tool_sheet(tool, inv, view->totals->heap_words);
-    options.word_bytes = view->facts->word_bytes;
-    options.limit = 0; /* the rows are chosen already */
-    struct hs_sheet sheet;
-    HS_TRY(hs_sheet_init(&sheet, columns, sizeof columns / sizeof *columns, &options, err));
-    for (size_t i = 0; i < rows->n_rows; i++) {
-        put_root(&sheet, join, &rows->rows[i], &sites->totals[i]);
-        put_sites(&sheet, join, &rows->rows[i], sites, i);
-    }
-    uint64_t sums[sizeof columns / sizeof *columns] = {rows->others_words, rows->others_words};
-    if (rows->n_others != 0)
-        hs_sheet_fold(&sheet, rows->n_others, sums);
-    hs_sheet_close_rows(&sheet);
-    put_closing(&sheet, "[shared: kept by several roots]", rows->shared_words);
-    put_closing(&sheet, "[unreached]", hs_index_unreached_total(view->index).words);
-    hs_status status = hs_sheet_write(&sheet, &tool->out, err);
-    hs_sheet_fini(&sheet);
-    return status;
+    struct listing listing = {join, rows, sites};
+    const struct hs_list list = {.record = &record, .each = put_rows, .context = &listing};
+    const struct hs_listing all = {
+        .rows = &list,
+        .word_bytes = join->view->facts->word_bytes,
+        .whole = join->view->totals->heap_words,
+    };
+    return hs_tool_list(tool, inv, &all, err);
 }

@@ -39,43 +39,36 @@ hs_status hs_sampled_wholes_print(struct hs_tool *tool, const struct hs_sample_j
     return HS_OK;
 }
 
-static void put_one(struct hs_json *json, const struct hs_sample_join *join, uint32_t at,
-                    const struct hs_sampled_whole *whole)
+static hs_status put_one(struct hs_sink *sink, const struct hs_sample_join *join, uint32_t at,
+                         const struct hs_sampled_whole *whole, struct hs_error *err)
 {
     const struct hs_sampler *sampler = &join->samplers[at];
     const struct hs_estimate period = {.words = sampler->period_words};
     bool is_known = sampler->period_words > 0;
-    hs_json_begin_object(json, NULL, HS_JSON_LINE);
-    hs_json_string(json, "sampler", hs_sampler_kind_name(sampler->kind));
-    if (is_known) {
-        hs_json_u64(json, "period_words", hs_estimate_words(&period));
-        hs_json_u64(json, "estimated_words", hs_estimate_words(&whole->estimate));
-        hs_json_u64(json, "error_words", hs_estimate_error_words(&whole->estimate));
-    } else {
-        hs_json_null(json, "period_words");
-        hs_json_null(json, "estimated_words");
-        hs_json_null(json, "error_words");
-    }
-    hs_json_u64(json, "exact_words", whole->exact_words);
-    if (whole->since == HS_SINCE_UNKNOWN)
-        hs_json_null(json, "since_start");
-    else
-        hs_json_bool(json, "since_start", whole->since == HS_SINCE_START);
-    hs_json_u64(json, "n_blocks", whole->estimate.n_blocks);
-    hs_json_u64(json, "n_samples", whole->estimate.n_samples);
-    hs_json_u64(json, "n_lost", sampler->n_lost);
-    hs_json_string(json, "trace", hs_or_null(hs_view_string(join->view, sampler->trace)));
-    hs_json_end_object(json);
+    uint64_t words = hs_estimate_words(&whole->estimate);
+    uint64_t error_words = hs_estimate_error_words(&whole->estimate);
+    uint64_t since_start =
+        whole->since == HS_SINCE_UNKNOWN ? HS_UNKNOWN : whole->since == HS_SINCE_START;
+    return hs_sink_pairs(
+        sink,
+        HS_PAIRS(
+            HS_TEXT("sampler", hs_sampler_kind_name(sampler->kind)),
+            HS_COUNT("period_words", is_known ? hs_estimate_words(&period) : HS_UNKNOWN),
+            HS_COUNT("estimated_words", is_known ? words : HS_UNKNOWN),
+            HS_COUNT("error_words", is_known ? error_words : HS_UNKNOWN),
+            HS_COUNT("exact_words", whole->exact_words), HS_VALUE("since_start", BOOL, since_start),
+            HS_COUNT("n_blocks", whole->estimate.n_blocks),
+            HS_COUNT("n_samples", whole->estimate.n_samples), HS_COUNT("n_lost", sampler->n_lost),
+            HS_TEXT("trace", hs_or_null(hs_view_string(join->view, sampler->trace)))),
+        err);
 }
 
-hs_status hs_sampled_wholes_json(struct hs_json *json, const struct hs_sample_join *join,
-                                 struct hs_error *err)
+hs_status hs_sampled_wholes_rows(void *context, struct hs_sink *sink, struct hs_error *err)
 {
+    const struct hs_sample_join *join = context;
     hs_auto_free struct hs_sampled_whole *wholes = NULL;
     HS_TRY(hs_sampled_wholes(join, &wholes, err));
-    hs_json_begin_array(json, "samplers", HS_JSON_BLOCK);
     for (uint32_t i = 0; i < join->view->facts->n_samplers; i++)
-        put_one(json, join, i, &wholes[i]);
-    hs_json_end_array(json);
+        HS_TRY(put_one(sink, join, i, &wholes[i], err));
     return HS_OK;
 }

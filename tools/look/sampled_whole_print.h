@@ -9,8 +9,7 @@
 /* A line of text for each sampler that has samples. */
 hs_status hs_sampled_wholes_print(struct hs_tool *tool, const struct hs_sample_join *join,
                                   struct hs_error *err);
-/* "samplers": an array of one object for each. */
-hs_status hs_sampled_wholes_json(struct hs_json *json, const struct hs_sample_join *join,
-                                 struct hs_error *err);
+/* The same as rows of JSON: one of each sampler. The context is the join. */
+hs_status hs_sampled_wholes_rows(void *context, struct hs_sink *sink, struct hs_error *err);
 
 #endif

@@ -85,7 +85,7 @@ struct hs_pair {
         .key = (key_), .kind = HS_COLUMN_##kind_, .number = (value) \
     }
 #define HS_COUNT(key, value) HS_VALUE(key, COUNT, value)
-/* An array of rows; one row, or null when none is put. */
+/* An array of rows; one row, or null when none is put. Without a list both are null. */
 #define HS_ROWS(key_, rows)                                   \
     {                                                         \
         .key = (key_), .kind = HS_COLUMN_LIST, .list = (rows) \
