@@ -187,3 +187,12 @@ hs_status depth_first_search(const struct hs_graph *graph, struct hs_budget *bud
         depth_first_fini(&search);
     return status;
 }
+
+/* The search: numbers, parents and bits; edges that wait, and the log. Then, with the log still
+ * there for some of it: labels, rows, sources, old parents and a path; this is more than climbing
+ * needs. */
+uint64_t hs_domtree_room_bytes(uint64_t n_nodes, uint64_t n_edges)
+{
+    enum { SLACK_BYTES = 64 << 10 };
+    return 29 * n_nodes + 16 * n_edges + SLACK_BYTES;
+}

@@ -163,15 +163,6 @@ hs_status hs_domtree_consume_within(struct hs_graph *graph, struct hs_budget *bu
     return status == HS_OK ? domtree_finish(&search, progress, ret, err) : status;
 }
 
-/* The search: numbers, parents and bits; edges that wait, and the log. Then, with the log still
- * there for some of it: labels, rows, sources, old parents and a path; this is more than climbing
- * needs. */
-uint64_t hs_domtree_room_bytes(uint64_t n_nodes, uint64_t n_edges)
-{
-    enum { SLACK_BYTES = 64 << 10 };
-    return 29 * n_nodes + 16 * n_edges + SLACK_BYTES;
-}
-
 void hs_domtree_drop_number(struct hs_domtree *tree)
 {
     engine_array_fini(tree->budget, &tree->number, tree->n_nodes);

@@ -7,18 +7,6 @@
 #include "graph/pages.h"
 #include "graph/rows.h"
 
-/* HS_NONE is not a node, and `begin` must hold the number of edges. */
-#define GRAPH_LIMIT ((uint64_t)UINT32_MAX - 1)
-
-hs_status hs_graph_fits(uint64_t n_nodes, uint64_t capacity, struct hs_error *err)
-{
-    if (n_nodes < GRAPH_LIMIT && capacity < GRAPH_LIMIT)
-        return HS_OK;
-    return hs_fail(err, HS_LIMIT, "the graph has %llu nodes and %llu edges, the limit is %llu",
-                   (unsigned long long)n_nodes, (unsigned long long)capacity,
-                   (unsigned long long)GRAPH_LIMIT);
-}
-
 hs_status hs_graph_init(uint64_t n_nodes, uint64_t n_tree, uint64_t capacity, struct hs_graph *ret,
                         struct hs_error *err)
 {

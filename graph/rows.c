@@ -6,6 +6,9 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 
+/* HS_NONE is not a node, and `begin` must hold the number of edges. */
+#define GRAPH_LIMIT ((uint64_t)UINT32_MAX - 1)
+
 /* A piece being made: arrays that are used again for each chunk. */
 struct piece {
     uint32_t *begin, *target;
@@ -249,4 +252,13 @@ hs_status hs_rows_sweep(const struct hs_row_source *source, const struct hs_prog
         status = sweep_chunks(source, &counts, &piece, progress, sink, err);
     piece_fini(&piece);
     return status;
+}
+
+hs_status hs_graph_fits(uint64_t n_nodes, uint64_t capacity, struct hs_error *err)
+{
+    if (n_nodes < GRAPH_LIMIT && capacity < GRAPH_LIMIT)
+        return HS_OK;
+    return hs_fail(err, HS_LIMIT, "the graph has %llu nodes and %llu edges, the limit is %llu",
+                   (unsigned long long)n_nodes, (unsigned long long)capacity,
+                   (unsigned long long)GRAPH_LIMIT);
 }

@@ -276,16 +276,6 @@ const struct hs_elf_segment *hs_elf_segments(const struct hs_elf *elf, size_t *r
     return elf->segments;
 }
 
-const struct hs_elf_segment *hs_elf_segment_at(const struct hs_elf *elf, hs_addr vaddr)
-{
-    for (size_t i = 0; i < elf->n_segments; i++) {
-        const struct hs_elf_segment *s = &elf->segments[i];
-        if (vaddr >= s->vaddr && vaddr - s->vaddr < s->n_memory_bytes)
-            return s;
-    }
-    return NULL;
-}
-
 bool hs_elf_extent(const struct hs_elf *elf, hs_addr *ret_lowest, hs_addr *ret_end)
 {
     if (elf->n_segments == 0)

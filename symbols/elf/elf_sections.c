@@ -234,3 +234,13 @@ void hs_elf_load_build_id_(struct hs_elf *elf)
             return;
     }
 }
+
+const struct hs_elf_segment *hs_elf_segment_at(const struct hs_elf *elf, hs_addr vaddr)
+{
+    for (size_t i = 0; i < elf->n_segments; i++) {
+        const struct hs_elf_segment *s = &elf->segments[i];
+        if (vaddr >= s->vaddr && vaddr - s->vaddr < s->n_memory_bytes)
+            return s;
+    }
+    return NULL;
+}

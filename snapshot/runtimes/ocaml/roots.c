@@ -7,14 +7,6 @@
 
 #include "base/alloc.h"
 
-void hs_ocaml_stops_fini(struct hs_ocaml_stops *stops)
-{
-    if (stops == NULL)
-        return;
-    hs_free(stops->threads);
-    memset(stops, 0, sizeof *stops);
-}
-
 void hs_ocaml_roots_fini(struct hs_ocaml_roots *roots)
 {
     if (roots == NULL)

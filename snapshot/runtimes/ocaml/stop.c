@@ -533,6 +533,14 @@ static void judge_threads(struct judge *j)
     }
 }
 
+void hs_ocaml_stops_fini(struct hs_ocaml_stops *stops)
+{
+    if (stops == NULL)
+        return;
+    hs_free(stops->threads);
+    memset(stops, 0, sizeof *stops);
+}
+
 hs_status hs_ocaml_find_stops(struct hs_ocaml *rt, struct hs_ocaml_stops *stops,
                               enum hs_stop_verdict *ret, const char **ret_reason,
                               struct hs_error *err)

@@ -154,7 +154,11 @@ hs_addr hs_core_memory_end(struct hs_core *core, uint32_t binary, hs_addr begin)
 hs_status hs_core_check_exe(struct hs_core *core, struct hs_error *err);
 void hs_core_binaries_fini(struct hs_core *core);
 
-/* ---- read.c */
+/* ---- bytes.c */
+/* As many bytes of a file as there are; it may have been cut since it was opened. */
+size_t hs_core_read_at(int fd, uint64_t at, uint8_t *bytes, size_t n_bytes);
+/* The segment that holds `address`, or NULL. O(log n). */
+const struct hs_core_segment *hs_core_segment_at(const struct hs_core *core, hs_addr address);
 /* What the core itself has; fewer than n_bytes when it has no more. */
 size_t hs_core_own_bytes(const struct hs_core *core, hs_addr address, void *bytes, size_t n_bytes);
 

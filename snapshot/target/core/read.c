@@ -12,49 +12,6 @@
 #define READ_PRESENT ((uint64_t)1 << 63)
 #define READ_SWAPPED ((uint64_t)1 << 62)
 
-/* As many as there are; the file may have been cut since it was opened. */
-static size_t read_at(int fd, uint64_t at, uint8_t *bytes, size_t n_bytes)
-{
-    size_t n = 0;
-
-    while (n < n_bytes && at <= INT64_MAX) {
-        ssize_t got = pread(fd, bytes + n, n_bytes - n, (off_t)at);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            break;
-        n += (size_t)got;
-        at += (uint64_t)got;
-    }
-    return n;
-}
-
-static const struct hs_core_segment *read_segment_at(const struct hs_core *core, hs_addr address)
-{
-    size_t at = HS_FIRST_ABOVE(core->segments, core->n_segments, end, address);
-    return at < core->n_segments && core->segments[at].begin <= address ? &core->segments[at]
-                                                                        : NULL;
-}
-
-size_t hs_core_own_bytes(const struct hs_core *core, hs_addr address, void *bytes, size_t n_bytes)
-{
-    size_t done = 0;
-
-    while (done < n_bytes) {
-        const struct hs_core_segment *s = read_segment_at(core, address + done);
-        uint64_t offset = s != NULL ? address + done - s->begin : 0;
-        if (s == NULL || offset >= s->n_bytes)
-            break;
-        uint64_t left = s->n_bytes - offset;
-        size_t n = n_bytes - done < left ? n_bytes - done : (size_t)left;
-        size_t got = read_at(core->file->fd, s->file_at + offset, (uint8_t *)bytes + done, n);
-        done += got;
-        if (got < n)
-            break;
-    }
-    return done;
-}
-
 /* Behind what the core has of a mapping. A page of a file has zeros behind the file's end, further
  * pages are none. */
 static size_t read_row(struct hs_core *core, const struct hs_core_row *row, hs_addr address,
@@ -62,8 +19,8 @@ static size_t read_row(struct hs_core *core, const struct hs_core_row *row, hs_a
 {
     if (!hs_core_binary_open(core, row->binary))
         return 0;
-    size_t got = read_at(core->binaries[row->binary].known->fd,
-                         row->file_offset + (address - row->begin), bytes, n_bytes);
+    size_t got = hs_core_read_at(core->binaries[row->binary].known->fd,
+                                 row->file_offset + (address - row->begin), bytes, n_bytes);
     if (got == 0 || got == n_bytes)
         return got;
     size_t end = (size_t)(((address + got + HS_CORE_PAGE - 1) & ~(HS_CORE_PAGE - 1)) - address);
@@ -122,7 +79,7 @@ hs_status hs_core_read_once(struct hs_target *target, hs_addr address, uint8_t *
         n_bytes = (size_t)(end - address);
     if (way == READ_CORE) {
         const struct hs_core_segment *s = &core->segments[core->sources[at].segment];
-        *ret_n = read_at(core->file->fd, s->file_at + (address - s->begin), bytes, n_bytes);
+        *ret_n = hs_core_read_at(core->file->fd, s->file_at + (address - s->begin), bytes, n_bytes);
     } else if (way == READ_FILE) {
         *ret_n = read_row(core, &core->rows[core->sources[at].row], address, bytes, n_bytes);
     } else if (way == READ_ZERO) {
@@ -175,7 +132,7 @@ static size_t read_mark_data(struct hs_core *core, uint64_t at, uint64_t n_bytes
     if (n > HS_CORE_BUFFER_BYTES / HS_CORE_PAGE)
         n = HS_CORE_BUFFER_BYTES / HS_CORE_PAGE;
     size_t n_read = n_bytes < n * HS_CORE_PAGE ? (size_t)n_bytes : n * HS_CORE_PAGE;
-    size_t got = read_at(core->file->fd, at, core->buffer, n_read);
+    size_t got = hs_core_read_at(core->file->fd, at, core->buffer, n_read);
     memset(core->buffer + got, 0, n * HS_CORE_PAGE - got);
     n = (n_read + HS_CORE_PAGE - 1) / HS_CORE_PAGE;
     for (size_t i = 0; i < n; i++)
@@ -222,7 +179,7 @@ uint64_t hs_core_data_bytes(const struct hs_target *target, hs_addr begin, hs_ad
     uint64_t n_bytes = 0;
 
     while (begin < end) {
-        const struct hs_core_segment *s = read_segment_at(core, begin);
+        const struct hs_core_segment *s = hs_core_segment_at(core, begin);
         if (s == NULL || begin - s->begin >= s->n_bytes)
             break;
         uint64_t at = s->file_at + (begin - s->begin), file_end = s->file_at + s->n_bytes, until;
