@@ -28,6 +28,7 @@ RULES = {
     "banned": "unsafe or uncounted function: see what it names",
     "library-output": "libraries never print and never exit: return a status",
     "layers": "include only from the floors below, never in a circle",
+    "circles": "no circle of calls between sources: two need a reason, more are cut",
     "processor": "a register, or anything else of one processor, is named in arch/ alone",
     "header-doc": "a public header begins with a comment and documents its functions",
     "header-guard": "a header has a guard named after its path, HS_FOLDER_NAME_H",
@@ -396,6 +397,7 @@ class Lint:
         self.check_file_names()
         self.check_paths()
         self.check_circles()
+        self.check_call_circles()
         self.check_assertions()
         if self.with_format:
             self.check_format()
@@ -617,6 +619,20 @@ class Lint:
                     state[source.path] = "done"
                     stack.pop()
 
+    def check_call_circles(self):
+        """The reason of a pair stands in the exceptions, at the first of the two."""
+        calls_of = call_graph(self.sources)
+        for circle in circles_of(calls_of):
+            if len(circle) == 2:
+                message = "'%s.c' calls back: cut it, or give the reason" % circle[1]
+                self.report(circle[0] + ".c", 1, "circles", message)
+                continue
+            for unit in circle: # no exception for these
+                names = sorted({n for o in circle for n in calls_of[unit].get(o, ())})
+                message = "one of %d sources in a circle of calls, by %s"
+                message %= (len(circle), ", ".join(names[:3]))
+                self.findings.append((unit + ".c", 1, "circles", message))
+
     # Headers and names
 
     def check_header(self, source):
@@ -738,6 +754,72 @@ def output_of(command, directory=None):
     return result.stdout, result.stderr
 
 
+def unit_of(path):
+    """A source and the header of its name beside it are one."""
+    return os.path.splitext(path)[0]
+
+
+def call_graph(sources):
+    """{unit: {other unit: names of its functions that are called, or whose address is taken}}."""
+    production = [s for s in sources if s.production]
+    homes, tags, graph = {}, set(), {}
+    for source in production:
+        for function in source.functions:
+            if source.path.endswith(".c") and not function.static:
+                homes.setdefault(function.name, set()).add(unit_of(source.path))
+        for before, token in zip(source.code, source.code[1:]):
+            if before.text in ("struct", "union", "enum"):
+                tags.add(token.text)
+    for source in production:
+        unit, own = unit_of(source.path), {f.name for f in source.functions}
+        bodies = [f.body for f in source.functions]
+        bodies += [s[[t.text for t in s].index("=") :] for s in source.statements
+                   if any(t.text == "=" for t in s)]
+        for body in bodies:
+            for at, token in enumerate(body):
+                name = token.text
+                if token.kind != "word" or name not in homes or name in own:
+                    continue
+                is_called = at + 1 < len(body) and body[at + 1].text == "("
+                is_member = at > 0 and body[at - 1].text in (".", "->")
+                if is_member or (name in tags and not is_called):
+                    continue
+                for home in homes[name] - {unit}:
+                    graph.setdefault(unit, {}).setdefault(home, set()).add(name)
+    return graph
+
+
+def circles_of(graph):
+    """The strongly connected units (Tarjan, without recursion), as paths of their sources."""
+    number, low, open_units, found = {}, {}, [], []
+    for first in sorted(graph):
+        if first in number:
+            continue
+        stack = [(first, iter(sorted(graph[first])))]
+        number[first] = low[first] = len(number)
+        open_units.append(first)
+        while stack:
+            unit, others = stack[-1]
+            for other in others:
+                if other not in number:
+                    number[other] = low[other] = len(number)
+                    open_units.append(other)
+                    stack.append((other, iter(sorted(graph.get(other, ())))))
+                    break
+                if other in open_units:
+                    low[unit] = min(low[unit], number[other])
+            else:
+                stack.pop()
+                if stack:
+                    low[stack[-1][0]] = min(low[stack[-1][0]], low[unit])
+                if low[unit] == number[unit]:
+                    at = open_units.index(unit)
+                    circle, open_units[at:] = open_units[at:], []
+                    if len(circle) > 1:
+                        found.append(sorted(circle))
+    return found
+
+
 class Headers:
     """Which header an include line means: a public one by its prefix; of the private ones that
     beside the file, that at this path in the floor's folder, or FOLDER/that (in tests)."""
@@ -814,6 +896,9 @@ def print_stats(lint):
         print("%-18s %6d %8d %9d %6d %6d %6d %7d" % (
             folder, len(sources), n_lines, len(lengths), lengths[len(lengths) // 2], p95,
             lengths[-1], n_assertions))
+    circles = circles_of(call_graph(lint.sources))
+    print("circles of calls: %d, the largest of %d sources" % (
+        len(circles), max(map(len, circles), default=0)))
     worst = [(complexity(s, f), s.path, f.name)
              for s in lint.sources if s.production for f in s.functions]
     for branches, path, name in sorted(worst, reverse=True)[:5]:

@@ -35,6 +35,7 @@ def many(n, make):
     return "\n".join(make(i) for i in range(n))
 
 
+CALLS = "void hs_%s(void)\n{\n    %s();\n}\n"
 BRANCH = "    if (x)\n        x++;\n"
 PUBLIC = "graph/include/graph/a.h"
 
@@ -135,6 +136,24 @@ CASES = {
           "graph/include/graph/b.h": header('#include "graph/a.h"\n', "HS_GRAPH_B_H")},
          {PUBLIC: header('#include "graph/b.h"\n'),
           "graph/include/graph/b.h": header('#include "base/types.h"\n', "HS_GRAPH_B_H")}),
+    ],
+    "circles": [
+        ({"graph/a.c": CALLS % ("a", "hs_b"), "graph/b.c": CALLS % ("b", "hs_a")},
+         {"graph/a.c": CALLS % ("a", "hs_b"), "graph/b.c": CALLS % ("b", "hs_c"),
+          "graph/c.c": CALLS % ("c", "x->hs_a")}),
+        ({"graph/a.c": CALLS % ("a", "hs_b"), "graph/b.c": CALLS % ("b", "hs_c"),
+          "graph/c.c": CALLS % ("c", "hs_a"), "scripts/lint-exceptions.txt":
+          "graph/a.c circles three are too many for any reason\n"},
+         {"graph/a.c": CALLS % ("a", "hs_b"), "graph/b.c": CALLS % ("b", "hs_a"),
+          "scripts/lint-exceptions.txt": "graph/a.c circles each walks the other's half\n"}),
+        ({"graph/a.c": CALLS % ("a", "hs_b"),
+          "graph/b.c": CALLS % ("b", "x") + "static const struct hs_row rows[] = {{hs_a}};\n"},
+         {"graph/a.c": CALLS % ("a", "hs_b") + "struct hs_b {\n    int a;\n};\n",
+          "graph/b.c": CALLS % ("b", "x") + function(body="    struct hs_a *a = hs_b(1);\n")}),
+        ({"graph/a.c": CALLS % ("a", "x"), "graph/a.h": "static " + CALLS % ("in", "hs_b"),
+          "graph/b.c": CALLS % ("b", "hs_a")},
+         {"graph/a.c": CALLS % ("a", "x"), "graph/c.h": "static " + CALLS % ("in", "hs_b"),
+          "graph/b.c": CALLS % ("b", "hs_a")}),
     ],
     "processor": [
         ({"symbols/a.c": function(body="    x = regs->rip;\n")},
