@@ -1,5 +1,6 @@
 /* The options of every command, stated once. */
 #include "commands.h"
+#include "export/exporters.h"
 #include "trace/trace_commands.h"
 
 const struct hs_option hs_options[HS_N_OPTIONS] = {
@@ -61,7 +62,7 @@ const struct hs_option hs_options[HS_N_OPTIONS] = {
                       "levels below the start (default 4; of trace tree 24)"},
     [HS_OPT_FROM] = {"from", 0, HS_OPTION_TEXT, "WHAT", NULL,
                      "start at this object instead of at all roots"},
-    [HS_OPT_EXPORT_TO] = {"to", 0, HS_OPTION_CHOICE, "FORMAT", "graph|v8",
+    [HS_OPT_EXPORT_TO] = {"to", 0, HS_OPTION_CHOICE, "FORMAT", HS_EXPORTER_CHOICES,
                           "graph: nodes.tsv and edges.tsv in a directory; v8: a .heapsnapshot"},
     [HS_OPT_IMPORT_FROM] = {"from", 0, HS_OPTION_CHOICE, "FORMAT", "v8|hprof|graph",
                             "what it is: v8, a .heapsnapshot; hprof, of Java; graph, as exported"},

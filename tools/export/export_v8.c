@@ -8,7 +8,7 @@
  * No shortcut edges and no other special edges are written, so that every reader's rules for them
  * are idle and all readers find the dominators that we find. The format has no specification: it
  * follows V8's heap-snapshot-generator.cc and the loader of DevTools (HeapSnapshotLoader.ts). */
-#include "export_v8.h"
+#include "exporters.h"
 
 #include <string.h>
 

@@ -1,0 +1,220 @@
+/* export --to graph: nodes.tsv and edges.tsv, the door for custom analyses. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "access.h"
+#include "analysis/view.h"
+#include "base/buffer.h"
+#include "exporters.h"
+#include "look/open_view.h"
+
+/* A line has at most five numbers of 20 digits, an address and a short word, beside the type name.
+ */
+enum { LINE_BYTES = 256, FLUSH_BYTES = 1 << 20 };
+
+struct table {
+    struct hs_out out;
+    struct hs_buffer buffer;
+};
+
+static hs_status table_open(const struct hs_tool *tool, const char *directory, const char *name,
+                            const char *header, struct table *ret, struct hs_error *err)
+{
+    char path[PATH_MAX];
+    if (snprintf(path, sizeof path, "%s/%s", directory, name) >= (int)sizeof path)
+        return hs_fail(err, HS_USAGE, "the name '%s' is too long", directory);
+    HS_TRY(hs_out_open_path_as(path, &tool->access, &ret->out, err));
+    return hs_print(&ret->out, err, "%s\n", header);
+}
+
+static hs_status table_room(struct table *table, size_t more, struct hs_error *err)
+{
+    if (table->buffer.n_bytes >= FLUSH_BYTES) {
+        HS_TRY(hs_out_write(&table->out, table->buffer.bytes, table->buffer.n_bytes, err));
+        table->buffer.n_bytes = 0;
+    }
+    return hs_buffer_reserve(&table->buffer, more, err);
+}
+
+static hs_status table_commit(struct table *table, struct hs_error *err)
+{
+    HS_TRY(hs_out_write(&table->out, table->buffer.bytes, table->buffer.n_bytes, err));
+    return hs_out_commit(&table->out, err);
+}
+
+static void table_close(struct table *table)
+{
+    hs_out_close(&table->out);
+    hs_buffer_fini(&table->buffer);
+}
+
+/* A hostile name must neither break the table's lines nor a terminal that shows them. */
+static hs_status put_label(struct table *table, const char *label, struct hs_error *err)
+{
+    HS_TRY(hs_text_sanitise(label, strlen(label), HS_TEXT_TSV, &table->buffer, err));
+    HS_TRY(table_room(table, LINE_BYTES, err));
+    hs_buffer_put_u8(&table->buffer, '\t');
+    return HS_OK;
+}
+
+static void put_number(struct hs_buffer *buffer, uint64_t number, char end)
+{
+    char digits[24];
+    size_t at = sizeof digits;
+    digits[--at] = end;
+    do
+        digits[--at] = (char)('0' + number % 10);
+    while ((number /= 10) != 0);
+    hs_buffer_put_bytes(buffer, digits + at, sizeof digits - at);
+}
+
+static void put_address(struct hs_buffer *buffer, hs_addr address)
+{
+    char text[24];
+    int n = snprintf(text, sizeof text, "0x%lx\t", (unsigned long)address);
+    hs_buffer_put_bytes(buffer, text, (size_t)n);
+}
+
+static hs_status put_node(const struct hs_view *view, struct table *table,
+                          const struct hs_node_facts *facts, struct hs_error *err)
+{
+    HS_TRY(table_room(table, LINE_BYTES, err));
+    struct hs_buffer *buffer = &table->buffer;
+    hs_node node = facts->node, idom = hs_index_idom(view->index, node);
+    put_number(buffer, node, '\t');
+    put_address(buffer, facts->address);
+    put_number(buffer, facts->words, '\t');
+    put_number(buffer, facts->is_static, '\t');
+    HS_TRY(put_label(table, facts->label, err));
+    if (idom == HS_NO_NODE)
+        hs_buffer_put_bytes(buffer, "-\t", 2);
+    else
+        put_number(buffer, idom, '\t');
+    put_number(buffer, hs_index_retained(view->index, node).words, '\n');
+    return HS_OK;
+}
+
+static hs_status put_edge(struct table *table, hs_node from, hs_node to, uint64_t offset_bytes,
+                          bool is_strong, struct hs_error *err)
+{
+    HS_TRY(table_room(table, LINE_BYTES, err));
+    struct hs_buffer *buffer = &table->buffer;
+    put_number(buffer, from, '\t');
+    put_number(buffer, to, '\t');
+    put_number(buffer, offset_bytes, '\t');
+    hs_buffer_put_bytes(buffer, is_strong ? "strong\n" : "weak\n", is_strong ? 7 : 5);
+    return HS_OK;
+}
+
+static hs_status export_tree(struct hs_view *view, struct table *nodes, struct table *edges,
+                             struct hs_error *err)
+{
+    for (hs_node node = 0; node < view->n_tree; node++) {
+        const struct hs_root *root = hs_snap_root(view->snap, node);
+        struct hs_node_facts facts;
+        HS_TRY(hs_view_facts(view, node, &facts, err));
+        HS_TRY(put_node(view, nodes, &facts, err));
+        if (node != 0)
+            HS_TRY(put_edge(edges, root->parent, node, 0, true, err));
+        if (root->target != HS_NO_NODE)
+            HS_TRY(put_edge(edges, node, root->target, 0, !root->weak, err));
+    }
+    return HS_OK;
+}
+
+static hs_status export_chunk(const struct hs_view *view, const struct hs_chunk *chunk,
+                              struct table *nodes, struct table *edges, struct hs_error *err)
+{
+    uint64_t word_bytes = view->facts->word_bytes;
+    for (uint32_t i = 0; i < chunk->n_blocks; i++) {
+        const struct hs_type *type = hs_snap_type(view->snap, chunk->type[i]);
+        struct hs_node_facts facts = {
+            .node = chunk->first + i,
+            .is_static = chunk->state[i] & HS_BLOCK_STATIC,
+            .address = chunk->address[i],
+            .words = chunk->words[i],
+            .label = hs_view_string(view, type->name),
+        };
+        HS_TRY(put_node(view, nodes, &facts, err));
+        for (uint64_t e = chunk->edge_begin[i]; e < chunk->edge_begin[i + 1]; e++)
+            HS_TRY(put_edge(edges, facts.node, chunk->target[e],
+                            chunk->offset_words[e] * word_bytes, true, err));
+    }
+    for (uint64_t e = 0; e < chunk->n_extra; e++) {
+        const struct hs_extra_edge *edge = &chunk->extra[e];
+        HS_TRY(put_edge(edges, edge->source, edge->target, edge->offset_words * word_bytes,
+                        edge->edge_class == HS_EDGE_EPHEMERON, err));
+    }
+    return HS_OK;
+}
+
+static hs_status export_graph(struct hs_tool *tool, struct hs_view *view, struct table *nodes,
+                              struct table *edges, struct hs_error *err)
+{
+    HS_TRY(export_tree(view, nodes, edges, err));
+    struct hs_chunk chunk = {0};
+    hs_status status = HS_OK;
+    uint64_t n_chunks = view->totals->n_chunks;
+    for (uint64_t i = 0; i < n_chunks && status == HS_OK; i++) {
+        status = hs_snap_load_chunk(view->snap, i, HS_COL_ALL, &chunk, err);
+        if (status == HS_OK)
+            status = export_chunk(view, &chunk, nodes, edges, err);
+        if (status == HS_OK)
+            status = hs_progress_tell(&tool->progress, "exporting", i + 1, n_chunks, err);
+    }
+    hs_chunk_fini(&chunk);
+    status = hs_view_check(view, status, err);
+    if (status == HS_OK)
+        status = table_commit(nodes, err);
+    return status == HS_OK ? table_commit(edges, err) : status;
+}
+
+static hs_status directory_give(const struct hs_tool *tool, const char *directory,
+                                struct hs_error *err)
+{
+    struct hs_out_access access = tool->access;
+    access.mode = hs_access_directory_mode(&access);
+    access.has_mode = true;
+    int fd = open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return hs_fail_errno(err, HS_IO, "cannot open the directory '%s'", directory);
+    hs_status status = hs_out_access_apply(fd, &access, directory, err);
+    (void)close(fd);
+    return status;
+}
+
+/* One that is there stays as it is. */
+static hs_status make_directory(const struct hs_tool *tool, const char *directory,
+                                struct hs_error *err)
+{
+    bool is_new = mkdir(directory, 0700) == 0;
+    if (!is_new && errno != EEXIST)
+        return hs_fail_errno(err, HS_IO, "cannot make the directory '%s'", directory);
+    return is_new ? directory_give(tool, directory, err) : HS_OK;
+}
+
+hs_status hs_export_graph(struct hs_tool *tool, const struct hs_invocation *inv,
+                          struct hs_error *err)
+{
+    const char *directory = inv->text[HS_OPT_DIRECTORY];
+    struct hs_view view = {0};
+    HS_TRY(hs_tool_open_view(tool, inv->arguments[0], HS_VIEW_INDEX, &view, err));
+    struct table nodes = {0}, edges = {0};
+    hs_status status = make_directory(tool, directory, err);
+    if (status == HS_OK)
+        status = table_open(tool, directory, "nodes.tsv",
+                            "id\taddress\twords\tstatic\ttype\tidom\tretained_words", &nodes, err);
+    if (status == HS_OK)
+        status =
+            table_open(tool, directory, "edges.tsv", "from\tto\toffset\tstrength", &edges, err);
+    if (status == HS_OK)
+        status = export_graph(tool, &view, &nodes, &edges, err);
+    table_close(&nodes);
+    table_close(&edges);
+    return hs_view_finish(&view, status, err);
+}
