@@ -28,8 +28,7 @@ static hs_status intern(struct hs_chains *chains, uint32_t parent, uint64_t key,
     if (chains->n == chains->capacity) {
         size_t capacity = chains->capacity == 0 ? 256 : 2 * chains->capacity;
         HS_TRY(take(chains, (capacity - chains->capacity) * sizeof *chains->chains, err));
-        HS_TRY(hs_grow((void **)&chains->chains, &chains->capacity, capacity,
-                       sizeof *chains->chains, err));
+        HS_TRY(HS_GROW(&chains->chains, &chains->capacity, capacity, err));
     }
     HS_TRY(take(chains, hs_table_growth_bytes(&chains->by_content, 1), err));
     HS_TRY(hs_table_add(&chains->by_content, hash, chains->n, err));
@@ -91,8 +90,7 @@ static hs_status climb(struct hs_chains *chains, hs_node block, hs_node *ret_top
         if (n == view->n_nodes)
             return hs_view_fail_circle(view, err);
         if (n % STRIDE == 0) {
-            HS_TRY(hs_grow((void **)&chains->stops, &chains->stops_capacity, chains->n_stops + 1,
-                           sizeof *chains->stops, err));
+            HS_TRY(HS_GROW(&chains->stops, &chains->stops_capacity, chains->n_stops + 1, err));
             chains->stops[chains->n_stops++] = at;
         }
         at = hs_index_idom(view->index, at);
@@ -154,8 +152,7 @@ static hs_status load_types(struct hs_chains *chains, struct hs_error *err)
     struct hs_chunk chunk = {0};
     hs_status status = HS_OK;
     HS_TRY(take(chains, view->totals->n_blocks * sizeof *chains->types, err));
-    HS_TRY(hs_pages_alloc(view->totals->n_blocks, sizeof *chains->types, (void **)&chains->types,
-                          err));
+    HS_TRY(HS_PAGES_ALLOC(&chains->types, view->totals->n_blocks, err));
     for (uint64_t i = 0; i < view->totals->n_chunks && status == HS_OK; i++) {
         status = hs_snap_load_chunk(view->snap, i, HS_COL_TYPES, &chunk, err);
         for (uint32_t j = 0; status == HS_OK && j < chunk.n_blocks; j++)

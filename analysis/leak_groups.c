@@ -42,8 +42,7 @@ static hs_status group_find(struct grouper *g, const struct hs_leak_group *key, 
     *ret = HS_TABLE_FIND(&g->by_key, hash, i, group_same(&found->groups[i], key));
     if (*ret != HS_NO_NUMBER)
         return HS_OK;
-    HS_TRY(
-        hs_grow((void **)&found->groups, &found->capacity, found->n_groups + 1, sizeof *key, err));
+    HS_TRY(HS_GROW(&found->groups, &found->capacity, found->n_groups + 1, err));
     HS_TRY(hs_table_add(&g->by_key, hash, found->n_groups, err));
     *ret = (uint32_t)found->n_groups;
     found->groups[found->n_groups++] = *key;
@@ -202,7 +201,7 @@ static hs_status grouper_run(struct grouper *g, const struct hs_leak_query *quer
     uint64_t n = g->set->n_lost, n_bytes = n * sizeof *g->group_of + n / 8;
     HS_TRY(hs_budget_reserve(g->view->session.budget, n_bytes, "the groups of lost blocks", err));
     g->reserved_bytes = n_bytes;
-    HS_TRY(hs_pages_alloc(n, sizeof *g->group_of, (void **)&g->group_of, err));
+    HS_TRY(HS_PAGES_ALLOC(&g->group_of, n, err));
     HS_TRY(hs_bitmap_init(&g->suppressed, n, err));
     HS_TRY(visit_chunks(g, query->suppressions, HS_COL_SIZES | HS_COL_TYPES, group_chunk, err));
     bool has_possible = false;

@@ -94,7 +94,7 @@ hs_status hs_leak_held_in_memory(const struct hs_view *view, const struct hs_lea
     hs_status status =
         hs_graph_load(view->snap, HS_GRAPH_SURE, view->session.progress, &s.graph, err);
     if (status == HS_OK)
-        status = hs_pages_alloc(n, sizeof *s.queue, (void **)&s.queue, err);
+        status = HS_PAGES_ALLOC(&s.queue, n, err);
     if (status == HS_OK)
         search(&s, view, holders);
     hs_graph_fini(&s.graph);

@@ -117,8 +117,8 @@ static hs_status keep_edges(struct finder *f, struct hs_error *err)
     uint64_t n = f->set.n_lost;
     HS_TRY(hs_sweep_of_snap(&source, &sweep, err));
     HS_TRY(put(f, (n + 1) * sizeof *f->begin, &f->reserved_bytes, err));
-    HS_TRY(hs_pages_alloc(n + 1, sizeof *f->begin, (void **)&f->begin, err));
-    HS_TRY(hs_pages_alloc(sweep.max_edges, sizeof *f->target, (void **)&f->target, err));
+    HS_TRY(HS_PAGES_ALLOC(&f->begin, n + 1, err));
+    HS_TRY(HS_PAGES_ALLOC(&f->target, sweep.max_edges, err));
     f->target_capacity = sweep.max_edges;
     f->last_begun = HS_NO_NODE;
     HS_TRY(sweep.run(sweep.context, &sink, err));
@@ -190,11 +190,11 @@ static hs_status find_bundles(struct finder *f, struct hs_error *err)
     uint64_t n_ordered = 0, n = set->n_lost;
     HS_TRY(put(f, n * sizeof *f->queue + n / 8, &f->reserved_bytes, err));
     HS_TRY(hs_bitmap_init(&f->seen, n, err));
-    HS_TRY(hs_pages_alloc(n, sizeof *f->queue, (void **)&f->queue, err));
+    HS_TRY(HS_PAGES_ALLOC(&f->queue, n, err));
     HS_TRY(put(f, 3 * n * sizeof *set->head, &set->reserved_bytes, err));
-    HS_TRY(hs_pages_alloc(n, sizeof *set->head, (void **)&set->head, err));
-    HS_TRY(hs_pages_alloc(n, sizeof *set->parent, (void **)&set->parent, err));
-    HS_TRY(hs_pages_alloc(n, sizeof *set->order, (void **)&set->order, err));
+    HS_TRY(HS_PAGES_ALLOC(&set->head, n, err));
+    HS_TRY(HS_PAGES_ALLOC(&set->parent, n, err));
+    HS_TRY(HS_PAGES_ALLOC(&set->order, n, err));
     for (uint32_t rank = 0; rank < n; rank++)
         if (!hs_bitmap_get(&f->seen, rank))
             finish_from(f, rank);

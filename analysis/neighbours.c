@@ -15,8 +15,7 @@ void hs_links_fini(struct hs_links *links)
 static hs_status add(struct hs_links *links, hs_node other, uint64_t offset_words,
                      unsigned edge_class, struct hs_error *err)
 {
-    HS_TRY(
-        hs_grow((void **)&links->links, &links->capacity, links->n + 1, sizeof *links->links, err));
+    HS_TRY(HS_GROW(&links->links, &links->capacity, links->n + 1, err));
     links->links[links->n++] = (struct hs_link){other, offset_words, (uint8_t)edge_class};
     return HS_OK;
 }

@@ -31,8 +31,7 @@ hs_status hs_path_fold_add(struct hs_path_fold *fold, const struct hs_path_step 
     }
     if (fold->n_steps == HS_PATH_FOLD_KEPT_STEPS)
         leave_out_middle(fold);
-    HS_TRY(hs_grow((void **)&fold->steps, &fold->capacity, fold->n_steps + 1, sizeof *fold->steps,
-                   err));
+    HS_TRY(HS_GROW(&fold->steps, &fold->capacity, fold->n_steps + 1, err));
     fold->steps[fold->n_steps++] = *step;
     return HS_OK;
 }
@@ -97,9 +96,9 @@ hs_status hs_path_fold_nodes(struct hs_path_fold *fold, struct hs_view *view, co
     size_t room = n < HS_PATH_FOLD_PIECE ? n : HS_PATH_FOLD_PIECE;
     uint64_t n_bytes = room * (sizeof *piece.order + sizeof *piece.steps);
     HS_TRY(hs_budget_reserve(view->session.budget, n_bytes, "the steps of a path", err));
-    hs_status status = hs_alloc(room, sizeof *piece.order, (void **)&piece.order, err);
+    hs_status status = HS_ALLOC(&piece.order, room, err);
     if (status == HS_OK)
-        status = hs_alloc(room, sizeof *piece.steps, (void **)&piece.steps, err);
+        status = HS_ALLOC(&piece.steps, room, err);
     if (status == HS_OK)
         status = fold_pieces(fold, view, nodes, n, &piece, err);
     hs_free(piece.order);

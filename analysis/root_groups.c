@@ -137,7 +137,7 @@ static hs_status look_at_sources(struct groups *g, struct hs_error *err)
 static hs_status groups_alloc(struct groups *g, struct hs_error *err)
 {
     const struct hs_view *view = g->view;
-    HS_TRY(hs_alloc(view->n_tree, sizeof *g->of_tree, (void **)&g->of_tree, err));
+    HS_TRY(HS_ALLOC(&g->of_tree, view->n_tree, err));
     for (hs_node node = 0; node < view->n_tree; node++) {
         hs_node parent = hs_snap_root(view->snap, node)->parent;
         uint32_t above = node == 0 ? (uint32_t)g->nobody : g->of_tree[parent];
@@ -148,13 +148,13 @@ static hs_status groups_alloc(struct groups *g, struct hs_error *err)
         return hs_fail(err, HS_LIMIT, "%lu blocks that several roots share are too many",
                        (unsigned long)g->max_heads);
     HS_TRY(take(g, g->max_heads * sizeof *g->heads, err));
-    HS_TRY(hs_pages_alloc(g->max_heads, sizeof *g->heads, (void **)&g->heads, err));
+    HS_TRY(HS_PAGES_ALLOC(&g->heads, g->max_heads, err));
     HS_TRY(find_heads(g, err));
     const uint64_t n = g->n_heads;
     HS_TRY(take(g, n * (3 * sizeof *g->state + sizeof *g->edge_begin), err));
-    HS_TRY(hs_pages_alloc(n, sizeof *g->state, (void **)&g->state, err));
-    HS_TRY(hs_pages_alloc(n + 1, sizeof *g->edge_begin, (void **)&g->edge_begin, err));
-    HS_TRY(hs_pages_alloc(2 * n, sizeof *g->queue, (void **)&g->queue, err));
+    HS_TRY(HS_PAGES_ALLOC(&g->state, n, err));
+    HS_TRY(HS_PAGES_ALLOC(&g->edge_begin, n + 1, err));
+    HS_TRY(HS_PAGES_ALLOC(&g->queue, 2 * n, err));
     hs_nearest_init(view, belonging, g, &g->climb);
     return HS_OK;
 }
@@ -171,7 +171,7 @@ static hs_status groups_init(struct groups *g, struct hs_error *err)
     uint64_t n_edges = g->n_edges;
     g->n_edges = 0; /* until there are any */
     HS_TRY(take(g, n_edges * sizeof *g->edges, err));
-    HS_TRY(hs_pages_alloc(n_edges, sizeof *g->edges, (void **)&g->edges, err));
+    HS_TRY(HS_PAGES_ALLOC(&g->edges, n_edges, err));
     g->n_edges = n_edges;
     return look_at_sources(g, err);
 }

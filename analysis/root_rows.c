@@ -165,7 +165,7 @@ static hs_status join_rows(const struct hs_view *view, enum hs_group_by group_by
 {
     hs_auto_free uint32_t *row_of = NULL;
     size_t n_parts = rows->n_rows;
-    HS_TRY(hs_alloc(view->n_tree, sizeof *row_of, (void **)&row_of, err));
+    HS_TRY(HS_ALLOC(&row_of, view->n_tree, err));
     join_parts(view, group_by, rows, row_of);
     if (rows->n_rows == n_parts)
         return HS_OK;
@@ -204,7 +204,7 @@ static hs_status select_rows(const struct hs_view *view, const struct hs_root_qu
             add_other(rows, &row);
             continue;
         }
-        HS_TRY(hs_grow((void **)&rows->rows, &rows->capacity, rows->n_rows + 1, sizeof row, err));
+        HS_TRY(HS_GROW(&rows->rows, &rows->capacity, rows->n_rows + 1, err));
         rows->rows[rows->n_rows++] = row;
     }
     uint64_t together_words = 0;

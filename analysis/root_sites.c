@@ -12,7 +12,7 @@
 static hs_status rows_of_tree(const struct hs_view *view, const struct hs_root_rows *rows,
                               uint32_t **ret, struct hs_error *err)
 {
-    HS_TRY(hs_alloc(view->n_tree, sizeof **ret, (void **)ret, err));
+    HS_TRY(HS_ALLOC(ret, view->n_tree, err));
     for (hs_node node = 0; node < view->n_tree; node++)
         (*ret)[node] = NO_ROW;
     for (size_t i = 0; i < rows->n_rows; i++)
@@ -88,8 +88,7 @@ static hs_status sum(struct hs_sample_join *join, const struct keyed *keyed, siz
     for (size_t i = 0; i < n; i++) {
         const struct hs_sampler *sampler = hs_sample_join_sampler(join, keyed[i].sample);
         if (site == NULL || site->row != keyed[i].row || site->place != keyed[i].place) {
-            HS_TRY(
-                hs_grow((void **)&sites->sites, &sites->capacity, sites->n + 1, sizeof *site, err));
+            HS_TRY(HS_GROW(&sites->sites, &sites->capacity, sites->n + 1, err));
             site = &sites->sites[sites->n++];
             *site = (struct hs_root_site){
                 .row = keyed[i].row, .place = keyed[i].place, .site = keyed[i].site};
@@ -110,9 +109,9 @@ static hs_status find(struct hs_sample_join *join, const struct hs_root_rows *ro
     HS_TRY(hs_sample_join_find_places(join, err));
     HS_TRY(rows_of_tree(view, rows, &rows_of, err));
     HS_TRY(hs_sample_join_reserve(join, sizeof *keyed, err));
-    HS_TRY(hs_alloc(view->totals->n_samples, sizeof *keyed, (void **)&keyed, err));
-    HS_TRY(hs_alloc(rows->n_rows + 1, sizeof *sites->begin, (void **)&sites->begin, err));
-    HS_TRY(hs_alloc(rows->n_rows, sizeof *sites->totals, (void **)&sites->totals, err));
+    HS_TRY(HS_ALLOC(&keyed, view->totals->n_samples, err));
+    HS_TRY(HS_ALLOC(&sites->begin, rows->n_rows + 1, err));
+    HS_TRY(HS_ALLOC(&sites->totals, rows->n_rows, err));
     HS_TRY(climb_all(join, rows_of, keyed, &n, err));
     if (n > 1)
         qsort(keyed, n, sizeof *keyed, by_key);

@@ -80,15 +80,15 @@ static hs_status look_up(struct hs_view *view, unsigned keys, struct lookup *loo
                          struct hs_error *err)
 {
     size_t n = view->totals->n_samples;
-    HS_TRY(hs_alloc(n, sizeof *lookup->nodes, (void **)&lookup->nodes, err));
+    HS_TRY(HS_ALLOC(&lookup->nodes, n, err));
     for (size_t i = 0; i < n; i++)
         lookup->nodes[i] = hs_snap_sample(view->snap, i)->node;
     if (keys & 1U << HS_KEY_ROOT) {
-        HS_TRY(hs_alloc(n, sizeof *lookup->roots, (void **)&lookup->roots, err));
+        HS_TRY(HS_ALLOC(&lookup->roots, n, err));
         HS_TRY(hs_view_retaining_roots(view, lookup->nodes, n, lookup->roots, err));
     }
     if (keys & 1U << HS_KEY_TYPE) {
-        HS_TRY(hs_alloc(n, sizeof *lookup->facts, (void **)&lookup->facts, err));
+        HS_TRY(HS_ALLOC(&lookup->facts, n, err));
         HS_TRY(hs_view_facts_of(view, lookup->nodes, n, lookup->facts, err));
     }
     return HS_OK;
@@ -165,8 +165,7 @@ static hs_status sum_groups(const struct hs_sample_join *join, const struct keye
     for (size_t begin = 0, end; begin < n; begin = end) {
         for (end = begin + 1; end < n && compare_groups(&keyed[begin], &keyed[end]) == 0;)
             end++;
-        HS_TRY(hs_grow((void **)&groups->groups, &groups->capacity, groups->n + 1,
-                       sizeof *groups->groups, err));
+        HS_TRY(HS_GROW(&groups->groups, &groups->capacity, groups->n + 1, err));
         groups->groups[groups->n++] = sum_group(join, keyed + begin, end - begin);
     }
     return HS_OK;
@@ -230,7 +229,7 @@ hs_status hs_sample_groups_find(struct hs_sample_join *join, const struct hs_sam
         HS_TRY(hs_sample_join_find_places(join, err));
     HS_TRY(hs_sample_join_reserve(join, sizeof *keyed + 2 * sizeof(hs_node) + sizeof *lookup.facts,
                                   err));
-    HS_TRY(hs_alloc(n, sizeof *keyed, (void **)&keyed, err));
+    HS_TRY(HS_ALLOC(&keyed, n, err));
     hs_status status = look_up(join->view, keys, &lookup, err);
     for (size_t i = 0; i < n && status == HS_OK; i++)
         keyed[i] = keyed_of(join, keys, &lookup, i);

@@ -133,7 +133,7 @@ static hs_status wanted_ids(const struct hs_sample_join *join, const uint64_t *i
     const struct hs_view *view = join->view;
     size_t n = 0;
     bool has_extra = id == NULL;
-    HS_TRY(hs_alloc(view->totals->n_samples + 1, sizeof **ret, (void **)ret, err));
+    HS_TRY(HS_ALLOC(ret, view->totals->n_samples + 1, err));
     for (size_t i = 0; i < view->totals->n_samples; i++) {
         uint64_t known = hs_snap_sample(view->snap, i)->id;
         if (!can_be_joined(join, i))
@@ -183,9 +183,9 @@ static hs_status join_all(struct hs_sample_join *join, const uint64_t *id, struc
     const struct hs_view *view = join->view;
     size_t n = view->totals->n_samples, n_samplers = view->facts->n_samplers;
     HS_TRY(hs_sample_join_reserve(join, sizeof *join->cases + sizeof *join->sites, err));
-    HS_TRY(hs_alloc(n_samplers, sizeof *join->samplers, (void **)&join->samplers, err));
-    HS_TRY(hs_alloc(n, sizeof *join->cases, (void **)&join->cases, err));
-    HS_TRY(hs_alloc(n, sizeof *join->sites, (void **)&join->sites, err));
+    HS_TRY(HS_ALLOC(&join->samplers, n_samplers, err));
+    HS_TRY(HS_ALLOC(&join->cases, n, err));
+    HS_TRY(HS_ALLOC(&join->sites, n, err));
     if (n_samplers != 0)
         memcpy(join->samplers, view->facts->samplers, n_samplers * sizeof *join->samplers);
     if (join->path != NULL) {
@@ -252,7 +252,7 @@ void hs_sample_join_close(struct hs_sample_join *join)
 static hs_status add_frame(struct hs_sample_join *join, size_t at, const struct hs_frame *frame,
                            struct hs_error *err)
 {
-    HS_TRY(hs_grow((void **)&join->frames, &join->frames_capacity, at + 1, sizeof *frame, err));
+    HS_TRY(HS_GROW(&join->frames, &join->frames_capacity, at + 1, err));
     join->frames[at] = *frame;
     return HS_OK;
 }
@@ -336,7 +336,7 @@ hs_status hs_sample_join_find_places(struct hs_sample_join *join, struct hs_erro
     char text[HS_FRAME_BYTES];
     if (join->places != NULL)
         return HS_OK;
-    HS_TRY(hs_alloc(join->n_sites, sizeof *join->places, (void **)&join->places, err));
+    HS_TRY(HS_ALLOC(&join->places, join->n_sites, err));
     for (uint32_t site = 0; site < join->n_sites; site++) {
         HS_TRY(hs_sample_join_site_text(join, site, text, sizeof text, err));
         HS_TRY(hs_strtab_add(&join->place_texts, text, &join->places[site], err));

@@ -75,7 +75,7 @@ hs_status hs_sampled_wholes(const struct hs_sample_join *join, struct hs_sampled
     const struct hs_view *view = join->view;
     hs_auto_free struct hs_sampled_whole *wholes = NULL;
     uint64_t words[N_POPULATIONS] = {0};
-    HS_TRY(hs_alloc(view->facts->n_samplers, sizeof *wholes, (void **)&wholes, err));
+    HS_TRY(HS_ALLOC(&wholes, view->facts->n_samplers, err));
     if (view->totals->n_samples != 0)
         HS_TRY(count_words(view, words, err));
     for (uint32_t i = 0; i < view->facts->n_samplers; i++) {

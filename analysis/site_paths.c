@@ -53,8 +53,8 @@ static hs_status pick(struct hs_sample_join *join, const char *name, struct pick
     hs_auto_free bool *matches = NULL, *is_further = NULL;
     uint64_t n_further = 0, n_sites = 0;
     size_t n = 0;
-    HS_TRY(hs_alloc(join->n_sites, sizeof *matches, (void **)&matches, err));
-    HS_TRY(hs_alloc(join->n_sites, sizeof *is_further, (void **)&is_further, err));
+    HS_TRY(HS_ALLOC(&matches, join->n_sites, err));
+    HS_TRY(HS_ALLOC(&is_further, join->n_sites, err));
     HS_TRY(match_sites(join, name, matches, is_further, err));
     for (size_t i = 0; i < view->totals->n_samples; i++) {
         const struct hs_sample *sample = hs_snap_sample(view->snap, i);
@@ -100,8 +100,7 @@ static hs_status merge(struct hs_site_paths *paths, const struct picked *picked,
     for (size_t i = 0; i < n; i++) {
         const struct hs_sample *sample = picked[i].sample;
         if (way == NULL || way->chain != picked[i].chain || way->sampler != picked[i].sampler) {
-            HS_TRY(
-                hs_grow((void **)&paths->paths, &paths->capacity, paths->n + 1, sizeof *way, err));
+            HS_TRY(HS_GROW(&paths->paths, &paths->capacity, paths->n + 1, err));
             way = &paths->paths[paths->n++];
             *way = (struct hs_site_path){.chain = picked[i].chain, .sampler = picked[i].sampler};
             way->largest = sample;
@@ -135,7 +134,7 @@ static hs_status find_paths(struct hs_site_paths *paths, uint64_t limit, struct 
     hs_auto_free struct picked *picked = NULL;
     size_t n = 0;
     HS_TRY(hs_sample_join_reserve(paths->join, sizeof *picked, err));
-    HS_TRY(hs_alloc(view->totals->n_samples, sizeof *picked, (void **)&picked, err));
+    HS_TRY(HS_ALLOC(&picked, view->totals->n_samples, err));
     HS_TRY(pick(paths->join, paths->name, picked, &n, err));
     HS_TRY(hs_chains_init(view, &paths->chains, err));
     for (size_t i = 0; i < n; i++) {

@@ -74,7 +74,7 @@ static hs_status add_line(struct hs_suppressions *s, char *line, uint64_t number
                       (unsigned long long)number, path, line);
         return hs_hint(err, "a line is type:PATTERN, root:PATTERN or a # comment");
     }
-    HS_TRY(hs_grow((void **)&s->items, &s->capacity, s->n + 1, sizeof item, err));
+    HS_TRY(HS_GROW(&s->items, &s->capacity, s->n + 1, err));
     s->items[s->n++] = item;
     return HS_OK;
 }
@@ -83,7 +83,7 @@ static hs_status load(const char *path, const struct hs_map *map, struct hs_supp
                       struct hs_error *err)
 {
     uint64_t number = 0;
-    HS_TRY(hs_alloc(map->n_bytes + 1, 1, (void **)&s->text, err));
+    HS_TRY(HS_ALLOC(&s->text, map->n_bytes + 1, err));
     if (map->n_bytes != 0)
         memcpy(s->text, map->bytes, map->n_bytes);
     for (char *line = s->text, *end = s->text + map->n_bytes; line < end;) {

@@ -155,7 +155,7 @@ hs_status hs_trace_join_read(struct hs_trace_join *join, const uint64_t *ids, si
                              const struct hs_progress *progress, struct hs_error *err)
 {
     HS_TRY(take(join, n * sizeof *join->traced, err));
-    HS_TRY(hs_alloc(n, sizeof *join->traced, (void **)&join->traced, err));
+    HS_TRY(HS_ALLOC(&join->traced, n, err));
     for (size_t i = 0; i < n; i++)
         join->traced[i] = (struct hs_traced){.id = ids[i], .stack = HS_NO_STACK};
     join->n_traced = n;

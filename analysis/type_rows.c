@@ -147,7 +147,7 @@ hs_status hs_type_rows_select(const struct hs_view *view, const struct hs_type_q
                               struct hs_type_rows *ret, struct hs_error *err)
 {
     struct hs_type_rows rows = {.n_rows = view->totals->n_types};
-    HS_TRY(hs_alloc(rows.n_rows, sizeof *rows.rows, (void **)&rows.rows, err));
+    HS_TRY(HS_ALLOC(&rows.rows, rows.n_rows, err));
     for (uint32_t i = 0; i < rows.n_rows; i++)
         rows.rows[i].type = i;
     hs_status status = count_lots(view, &rows, err);

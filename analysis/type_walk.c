@@ -23,7 +23,7 @@ hs_status hs_type_walk_init(const struct hs_view *view, uint32_t n_types, struct
     HS_TRY(hs_budget_reserve(view->session.budget, n * walk.width, "the types of all blocks", err));
     hs_status status = hs_pages_alloc(n, walk.width, &walk.types, err);
     if (status == HS_OK)
-        status = hs_alloc(n_types, sizeof *walk.open, (void **)&walk.open, err);
+        status = HS_ALLOC(&walk.open, n_types, err);
     if (status != HS_OK) {
         if (walk.types == NULL)
             hs_budget_release(view->session.budget, n * walk.width);

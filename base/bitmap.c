@@ -69,11 +69,8 @@ hs_status hs_bitmap_index(struct hs_bitmap *map, uint64_t *ret_n_set, struct hs_
     uint64_t n_set = 0;
 
     assert(map->n_bits % 64 == 0 || map->words[n_words - 1] >> (map->n_bits % 64) == 0);
-    if (map->ranks == NULL) {
-        void *ranks = NULL;
-        HS_TRY(hs_pages_alloc(n_ranks, sizeof(uint64_t), &ranks, err));
-        map->ranks = ranks;
-    }
+    if (map->ranks == NULL)
+        HS_TRY(HS_PAGES_ALLOC(&map->ranks, n_ranks, err));
     for (size_t block = 0; block < n_ranks; block++) {
         uint64_t in_block;
         size_t first = block * BLOCK_WORDS;

@@ -8,7 +8,7 @@ hs_status hs_buffer_reserve(struct hs_buffer *b, size_t more, struct hs_error *e
     size_t needed;
     if (__builtin_add_overflow(b->n_bytes, more, &needed))
         return hs_fail(err, HS_LIMIT, "cannot allocate %zu more bytes: too large", more);
-    return hs_grow((void **)&b->bytes, &b->capacity, needed, 1, err);
+    return HS_GROW(&b->bytes, &b->capacity, needed, err);
 }
 
 void hs_buffer_fini(struct hs_buffer *b)

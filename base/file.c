@@ -134,11 +134,9 @@ void hs_map_close(struct hs_map *map)
 
 static hs_status out_init(int fd, const char *name, struct hs_out *out, struct hs_error *err)
 {
-    void *buffer;
     *out = (struct hs_out){.fd = fd};
     HS_TRY(hs_strdup(name, &out->path, err));
-    HS_TRY(hs_alloc(OUT_BUFFER_BYTES, 1, &buffer, err));
-    out->buffer = buffer;
+    HS_TRY(HS_ALLOC(&out->buffer, OUT_BUFFER_BYTES, err));
     return HS_OK;
 }
 

@@ -277,12 +277,10 @@ static size_t paged_windows(uint64_t resident_bytes)
 static hs_status paged_open(struct hs_paged *paged, struct hs_error *err)
 {
     uint64_t n_bytes = paged->ring_capacity * HS_PAGED_WINDOW_BYTES;
-    void *ring;
 
     HS_TRY(hs_budget_reserve(paged->budget, n_bytes, "the window on the copy", err));
     paged->reserved_bytes = n_bytes;
-    HS_TRY(hs_pages_alloc(paged->ring_capacity, sizeof *paged->ring, &ring, err));
-    paged->ring = ring;
+    HS_TRY(HS_PAGES_ALLOC(&paged->ring, paged->ring_capacity, err));
     HS_TRY(hs_paged_file_open(paged, err));
     return paged_handle(paged, err);
 }
@@ -334,18 +332,12 @@ void hs_paged_free(struct hs_paged *paged)
 static hs_status area_init(struct hs_paged_area *area, struct hs_error *err)
 {
     uint64_t n = area_windows(area);
-    void *pages;
 
-    HS_TRY(hs_pages_alloc(area->n_bytes, 1, &pages, err));
-    area->bytes = pages;
-    HS_TRY(hs_pages_alloc(n, sizeof *area->stored, &pages, err));
-    area->stored = pages;
-    HS_TRY(hs_pages_alloc(n / 64 + 1, sizeof *area->resident, &pages, err));
-    area->resident = pages;
-    HS_TRY(hs_pages_alloc(n / 64 + 1, sizeof *area->dirty, &pages, err));
-    area->dirty = pages;
-    HS_TRY(hs_pages_alloc(n, sizeof *area->slots, &pages, err));
-    area->slots = pages;
+    HS_TRY(HS_PAGES_ALLOC(&area->bytes, area->n_bytes, err));
+    HS_TRY(HS_PAGES_ALLOC(&area->stored, n, err));
+    HS_TRY(HS_PAGES_ALLOC(&area->resident, n / 64 + 1, err));
+    HS_TRY(HS_PAGES_ALLOC(&area->dirty, n / 64 + 1, err));
+    HS_TRY(HS_PAGES_ALLOC(&area->slots, n, err));
     if (mprotect(area->bytes, area->n_bytes, PROT_NONE) != 0)
         return hs_fail_errno(err, HS_LIMIT, "cannot reserve %llu bytes of addresses",
                              (unsigned long long)area->n_bytes);
@@ -360,8 +352,7 @@ hs_status hs_paged_reserve(struct hs_paged *paged, uint64_t n_bytes, uint8_t **r
     if (n_bytes == 0 || n_bytes >= MAX_AREA_BYTES)
         return hs_fail(err, HS_LIMIT, "cannot reserve %llu bytes of addresses",
                        (unsigned long long)n_bytes);
-    HS_TRY(hs_grow((void **)&paged->areas, &paged->areas_capacity, paged->n_areas + 1, sizeof area,
-                   err));
+    HS_TRY(HS_GROW(&paged->areas, &paged->areas_capacity, paged->n_areas + 1, err));
     hs_status status = area_init(&area, err);
     if (status != HS_OK) {
         area_fini(&area);

@@ -35,9 +35,8 @@ static hs_status strtab_reserve_text(struct hs_strtab *table, size_t n, struct h
     if (__builtin_add_overflow(table->text_bytes, n, &needed) ||
         __builtin_add_overflow(needed, 1, &needed))
         return hs_fail(err, HS_LIMIT, "cannot hold a name of %zu bytes", n);
-    HS_TRY(hs_grow((void **)&table->begin, &table->begin_capacity, table->n_strings + 1,
-                   sizeof *table->begin, err));
-    return hs_grow((void **)&table->text, &table->text_capacity, needed, 1, err);
+    HS_TRY(HS_GROW(&table->begin, &table->begin_capacity, table->n_strings + 1, err));
+    return HS_GROW(&table->text, &table->text_capacity, needed, err);
 }
 
 static bool strtab_owns(const struct hs_strtab *table, const char *text)

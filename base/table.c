@@ -64,7 +64,7 @@ hs_status hs_table_reserve(struct hs_table *table, size_t n_more, struct hs_erro
         return HS_OK;
     if (bigger.n_slots == SIZE_MAX)
         return hs_fail(err, HS_LIMIT, "a table cannot hold more than 2^32 entries");
-    HS_TRY(hs_alloc(bigger.n_slots, sizeof *bigger.slots, (void **)&bigger.slots, err));
+    HS_TRY(HS_ALLOC(&bigger.slots, bigger.n_slots, err));
     for (size_t i = 0; i < table->n_slots; i++)
         if (table->slots[i] != 0)
             place(&bigger, table->slots[i]);
@@ -109,8 +109,7 @@ hs_status hs_dict_put(struct hs_dict *map, uint64_t key, uint64_t value, struct 
         *known = value;
         return HS_OK;
     }
-    HS_TRY(hs_grow((void **)&map->entries, &map->capacity, map_capacity(map), sizeof *map->entries,
-                   err));
+    HS_TRY(HS_GROW(&map->entries, &map->capacity, map_capacity(map), err));
     HS_TRY(hs_table_add(&map->table, hs_hash(key), map->n, err));
     map->entries[map->n++] = (struct hs_dict_entry){key, value};
     return HS_OK;

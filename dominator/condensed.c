@@ -109,12 +109,10 @@ static hs_status condensed_place_tree(const uint32_t *component, struct hs_conde
                                       struct hs_error *err)
 {
     uint64_t n_bytes = condensed->n_tree * sizeof(uint32_t);
-    void *memory;
 
     HS_TRY(hs_budget_reserve(condensed->budget, n_bytes, WHAT, err));
     condensed->reserved_bytes += n_bytes;
-    HS_TRY(hs_pages_alloc(condensed->n_tree, sizeof(uint32_t), &memory, err));
-    condensed->of_tree = memory;
+    HS_TRY(HS_PAGES_ALLOC(&condensed->of_tree, condensed->n_tree, err));
     memcpy(condensed->of_tree, component, n_bytes);
     return HS_OK;
 }

@@ -53,9 +53,7 @@ hs_status condensed_ends_node(struct ends_reader *reader, uint32_t *ret_node, st
 
 static hs_status batch_array(uint64_t n, uint32_t **ret, struct hs_error *err)
 {
-    void *memory;
-    HS_TRY(hs_pages_alloc(n, sizeof **ret, &memory, err));
-    *ret = memory;
+    HS_TRY(HS_PAGES_ALLOC(ret, n, err));
     return HS_OK;
 }
 

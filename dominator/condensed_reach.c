@@ -77,14 +77,10 @@ static uint32_t tree_query(const struct hs_condensed *condensed, uint32_t tree_n
 
 static hs_status queries_alloc(struct reach_work *work, uint64_t n, struct hs_error *err)
 {
-    void *memory;
-
     HS_TRY(work_reserve(work, n * (sizeof *work->queries + sizeof *work->answers) + map_bytes(n),
                         err));
-    HS_TRY(hs_alloc(n, sizeof *work->queries, &memory, err));
-    work->queries = memory;
-    HS_TRY(hs_alloc(n, sizeof *work->answers, &memory, err));
-    work->answers = memory;
+    HS_TRY(HS_ALLOC(&work->queries, n, err));
+    HS_TRY(HS_ALLOC(&work->answers, n, err));
     return hs_bitmap_init(&work->is_done, n, err);
 }
 
@@ -93,12 +89,10 @@ static hs_status queries_collect(struct reach_work *work, struct hs_error *err)
 {
     const struct hs_condensed *condensed = work->condensed;
     uint64_t n, n_tree = condensed->n_tree;
-    void *memory;
 
     HS_TRY(
         work_reserve(work, n_tree * sizeof *work->query_of + map_bytes(condensed->n_nodes), err));
-    HS_TRY(hs_pages_alloc(n_tree, sizeof *work->query_of, &memory, err));
-    work->query_of = memory;
+    HS_TRY(HS_PAGES_ALLOC(&work->query_of, n_tree, err));
     HS_TRY(hs_bitmap_init(&work->is_asked, condensed->n_nodes, err));
     for (uint32_t i = 1; i < n_tree; i++) {
         work->query_of[i] = tree_query(condensed, i);
@@ -222,15 +216,12 @@ static hs_status solo_alloc(struct solo *solo, struct hs_error *err)
     struct reach_work *work = solo->work;
     uint64_t n_nodes = work->condensed->n_nodes;
     uint64_t n_bytes = map_bytes(n_nodes) + (solo->n_queue + n_nodes) * sizeof(uint32_t);
-    void *memory;
 
     HS_TRY(hs_budget_reserve(work->condensed->budget, n_bytes, WHAT, err));
     solo->reserved_bytes = n_bytes;
     HS_TRY(hs_bitmap_init(&solo->is_seen, n_nodes, err));
-    HS_TRY(hs_pages_alloc(solo->n_queue, sizeof *solo->queue, &memory, err));
-    solo->queue = memory;
-    HS_TRY(hs_pages_alloc(n_nodes, sizeof *solo->bound, &memory, err));
-    solo->bound = memory;
+    HS_TRY(HS_PAGES_ALLOC(&solo->queue, solo->n_queue, err));
+    HS_TRY(HS_PAGES_ALLOC(&solo->bound, n_nodes, err));
     if (work->condensed->ends.degree == NULL)
         return HS_OK;
     return condensed_ends_batch_init(work->condensed, solo->n_queue, work->answers, work->n_queries,
@@ -280,15 +271,13 @@ static hs_status queries_together(struct reach_work *work, const struct hs_progr
 {
     hs_auto_free struct root_query *rest = NULL;
     uint32_t n = 0;
-    void *memory;
 
     for (uint32_t i = 0; i < work->n_queries; i++)
         n += !hs_bitmap_get(&work->is_done, i);
     if (n == 0)
         return HS_OK;
     HS_TRY(work_reserve(work, n * sizeof *rest, err));
-    HS_TRY(hs_alloc(n, sizeof *rest, &memory, err));
-    rest = memory;
+    HS_TRY(HS_ALLOC(&rest, n, err));
     return rest_run(work, rest, n, progress, err);
 }
 

@@ -69,18 +69,14 @@ static hs_status sets_init(struct bit_sets *sets, uint32_t n_words, uint32_t max
                            struct hs_budget *budget, struct hs_error *err)
 {
     uint64_t n_bytes = max_sets * set_bytes(n_words) + pass_fixed_bytes(n_words);
-    void *memory;
 
     *sets =
         (struct bit_sets){.n_words = n_words, .max_sets = max_sets, .n_sets = 1, .budget = budget};
     HS_TRY(hs_budget_reserve(budget, n_bytes, "telling roots apart", err));
     sets->reserved_bytes = n_bytes;
-    HS_TRY(hs_pages_alloc((size_t)max_sets * n_words, sizeof(uint64_t), &memory, err));
-    sets->bits = memory;
-    HS_TRY(hs_pages_alloc(max_sets, sizeof *sets->sums, &memory, err));
-    sets->sums = memory;
-    HS_TRY(hs_pages_alloc(SETS_MIN, sizeof(uint32_t), &memory, err));
-    sets->slots = memory;
+    HS_TRY(HS_PAGES_ALLOC(&sets->bits, (size_t)max_sets * n_words, err));
+    HS_TRY(HS_PAGES_ALLOC(&sets->sums, max_sets, err));
+    HS_TRY(HS_PAGES_ALLOC(&sets->slots, SETS_MIN, err));
     sets->n_slots = SETS_MIN;
     return HS_OK;
 }

@@ -161,11 +161,10 @@ static hs_status units_graph(const struct units *units, const struct hs_row_sour
     struct unit_edges edges = {.units = units};
     const struct hs_row_sink sink = {edges_put, &edges};
     struct hs_row_counts counts;
-    void *begin, *pairs;
+    void *pairs;
 
     HS_TRY(hs_rows_count(source, &counts, err));
-    HS_TRY(hs_pages_alloc(n, sizeof(uint32_t), &begin, err));
-    edges.begin = begin;
+    HS_TRY(HS_PAGES_ALLOC(&edges.begin, n, err));
     edges.capacity = counts.max_edges;
     hs_status status = hs_pages_alloc(edges.capacity, sizeof *edges.pairs, &pairs, err);
     if (status == HS_OK) {

@@ -30,9 +30,7 @@ static hs_status search_init(struct search *s, struct hs_error *err)
 {
     uint32_t **const arrays[] = {&s->rank, &s->stack, &s->cursor};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
-        void *memory;
-        HS_TRY(hs_pages_alloc(s->graph->n_nodes, sizeof(uint32_t), &memory, err));
-        *arrays[i] = memory;
+        HS_TRY(HS_PAGES_ALLOC(arrays[i], s->graph->n_nodes, err));
     }
     return hs_bitmap_init(&s->is_low, s->graph->n_nodes, err);
 }

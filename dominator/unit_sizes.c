@@ -38,7 +38,7 @@ static hs_status wide_reserve(struct hs_unit_sizes *sizes, struct hs_error *err)
         return HS_OK;
     HS_TRY(hs_budget_reserve(sizes->budget, n_bytes, WHAT, err));
     sizes->reserved_bytes += n_bytes;
-    return hs_grow((void **)&sizes->wide, &sizes->wide_capacity, n, sizeof *sizes->wide, err);
+    return HS_GROW(&sizes->wide, &sizes->wide_capacity, n, err);
 }
 
 hs_status hs_unit_sizes_add(struct hs_unit_sizes *sizes, uint64_t at, const struct hs_sizes *more,

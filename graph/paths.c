@@ -19,8 +19,7 @@ static hs_status search_init(struct search *search, struct hs_error *err)
     struct hs_budget *budget = search->query->budget;
     HS_TRY(trail_init(search->predecessors->n_nodes, budget, &search->trail, err));
     search->paths.budget = budget;
-    return hs_grow((void **)&search->paths.begin, &search->paths.begin_capacity, 1,
-                   sizeof *search->paths.begin, err);
+    return HS_GROW(&search->paths.begin, &search->paths.begin_capacity, 1, err);
 }
 
 static void search_fini(struct search *search)
@@ -36,8 +35,7 @@ static hs_status put_node(struct hs_paths *paths, hs_node node, struct hs_error 
         uint64_t more = (capacity - paths->nodes_capacity) * sizeof *paths->nodes;
         size_t before = paths->nodes_capacity;
         HS_TRY(hs_budget_reserve(paths->budget, more, "the steps of the paths", err));
-        hs_status status = hs_grow((void **)&paths->nodes, &paths->nodes_capacity, capacity,
-                                   sizeof *paths->nodes, err);
+        hs_status status = HS_GROW(&paths->nodes, &paths->nodes_capacity, capacity, err);
         assert(status != HS_OK || paths->nodes_capacity == capacity);
         if (status != HS_OK) {
             assert(paths->nodes_capacity == before);
@@ -57,8 +55,7 @@ static hs_status put_path(struct search *search, hs_node leaf, uint64_t entry, s
     for (; entry != 0; entry = trail_from(&search->trail, entry))
         HS_TRY(put_node(paths, trail_node(&search->trail, entry), err));
     HS_TRY(put_node(paths, search->query->target, err));
-    HS_TRY(hs_grow((void **)&paths->begin, &paths->begin_capacity, paths->n_paths + 2,
-                   sizeof *paths->begin, err));
+    HS_TRY(HS_GROW(&paths->begin, &paths->begin_capacity, paths->n_paths + 2, err));
     paths->begin[++paths->n_paths] = paths->n_nodes;
     return HS_OK;
 }

@@ -21,14 +21,12 @@ static hs_status extent_close(struct hs_reverse_buckets *b, struct hs_reverse_bu
                               struct hs_error *err)
 {
     uint32_t n_words = bucket->extent == NULL ? 0 : (uint32_t)(bucket->at - bucket->extent);
-    void *memory = b->extents;
 
     if (n_words == 0)
         return HS_OK;
     if (b->n_extents == HS_REVERSE_NO_EXTENT)
         return hs_fail(err, HS_LIMIT, "turning edges round takes more than 2^32 extents");
-    HS_TRY(hs_grow(&memory, &b->extents_capacity, b->n_extents + 1, sizeof *b->extents, err));
-    b->extents = memory;
+    HS_TRY(HS_GROW(&b->extents, &b->extents_capacity, b->n_extents + 1, err));
     struct hs_reverse_extent extent = {.n_words = n_words, .next = HS_REVERSE_NO_EXTENT};
     if (b->in_memory) {
         extent.at = (uint64_t)(bucket->extent - b->words);

@@ -404,21 +404,16 @@ static hs_status emission_init(struct emission *g, struct hs_error *err)
 {
     void *memory;
 
-    HS_TRY(hs_alloc((size_t)EMIT_NODES + 1, sizeof *g->begin, &memory, err));
-    g->begin = memory;
-    HS_TRY(hs_alloc((size_t)EMIT_NODES + 1, sizeof *g->nothing, &memory, err));
-    g->nothing = memory;
-    HS_TRY(hs_alloc(EMIT_TARGETS, sizeof *g->target, &memory, err));
-    g->target = memory;
-    HS_TRY(hs_alloc(WINDOW, sizeof *g->window, &memory, err));
-    g->window = memory;
+    HS_TRY(HS_ALLOC(&g->begin, (size_t)EMIT_NODES + 1, err));
+    HS_TRY(HS_ALLOC(&g->nothing, (size_t)EMIT_NODES + 1, err));
+    HS_TRY(HS_ALLOC(&g->target, EMIT_TARGETS, err));
+    HS_TRY(HS_ALLOC(&g->window, WINDOW, err));
     for (unsigned i = 0; i < g->of->n_slots; i++) {
         HS_TRY(hs_dense_pages(g->of->slot_bytes, 1, &memory, err));
         g->slots[i].memory = memory;
         if (g->buckets->in_memory)
             continue;
-        HS_TRY(hs_alloc(g->buckets->extent_words, sizeof(uint32_t), &memory, err));
-        g->slots[i].buffer = memory;
+        HS_TRY(HS_ALLOC(&g->slots[i].buffer, g->buckets->extent_words, err));
     }
     return HS_OK;
 }

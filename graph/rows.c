@@ -49,11 +49,9 @@ static hs_status piece_fill_tree(const struct hs_snap *snap, enum hs_graph_edges
                                  uint32_t n_tree, struct piece *piece, struct hs_error *err)
 {
     hs_auto_free uint32_t *cursor = NULL;
-    void *memory;
 
     HS_TRY(piece_reserve(piece, n_tree, 2 * (uint64_t)n_tree, err));
-    HS_TRY(hs_alloc((size_t)n_tree + 1, sizeof *cursor, &memory, err));
-    cursor = memory;
+    HS_TRY(HS_ALLOC(&cursor, (size_t)n_tree + 1, err));
     for (uint32_t i = 0; i < n_tree; i++) {
         const struct hs_root *root = hs_snap_root(snap, i);
         assert(i == 0 || root->parent < i);

@@ -50,12 +50,9 @@ static hs_status graph_emit(const struct hs_graph *graph, uint32_t first, uint32
                             uint64_t *begin, struct hs_sweep_out *out, struct hs_error *err)
 {
     hs_auto_free hs_node *target = NULL;
-    void *memory;
     uint64_t at = 0;
 
-    HS_TRY(hs_alloc((size_t)graph->begin[first + n] - graph->begin[first] + 1, sizeof *target,
-                    &memory, err));
-    target = memory;
+    HS_TRY(HS_ALLOC(&target, (size_t)graph->begin[first + n] - graph->begin[first] + 1, err));
     begin[0] = 0;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t n_row, last = first + i;
@@ -76,10 +73,8 @@ static hs_status graph_run(const void *context, const struct hs_piece_sink *sink
     const struct hs_graph *graph = context;
     struct hs_sweep_out out = {.sink = sink, .max_edges = graph->n_edges};
     hs_auto_free uint64_t *begin = NULL;
-    void *memory;
 
-    HS_TRY(hs_alloc((size_t)HS_PIECE_NODES + 1, sizeof *begin, &memory, err));
-    begin = memory;
+    HS_TRY(HS_ALLOC(&begin, (size_t)HS_PIECE_NODES + 1, err));
     for (uint32_t first = 0; first < graph->n_nodes;) {
         uint32_t n = 1;
         while (n < HS_PIECE_NODES && n < graph->n_nodes - first &&

@@ -254,7 +254,6 @@ static hs_status decoding_init(const struct hs_snap_sweep *source, struct decodi
     const struct hs_snap_totals *totals = hs_snap_totals(source->snap);
     unsigned n = source->budget == NULL ? 1 : source->budget->n_threads;
     uint64_t room = hs_budget_left_bytes(source->budget) / SLOT_BYTES;
-    void *memory;
 
     *d = (struct decoding){.source = source, .n_chunks = totals->n_chunks, .n_slots = 1};
     (void)pthread_mutex_init(&d->mutex, NULL);
@@ -268,8 +267,7 @@ static hs_status decoding_init(const struct hs_snap_sweep *source, struct decodi
         d->n_slots = room < n + 1 ? (unsigned)room : n + 1;
     HS_TRY(hs_budget_reserve(source->budget, d->n_slots * SLOT_BYTES, "decoding", err));
     d->reserved = d->n_slots * SLOT_BYTES;
-    HS_TRY(hs_alloc(d->n_slots, sizeof *d->slots, &memory, err));
-    d->slots = memory;
+    HS_TRY(HS_ALLOC(&d->slots, d->n_slots, err));
     while (d->n_threads + 1 < n && d->n_threads + 1 < d->n_slots &&
            pthread_create(&d->threads[d->n_threads], NULL, decoding_thread, d) == 0)
         d->n_threads++;

@@ -39,16 +39,13 @@ static hs_node tree_target(const struct hs_snap_sweep *source, hs_node node)
 static hs_status tree_rows_init(const struct hs_snap_sweep *source, struct hs_sweep_out *out,
                                 struct tree_rows *rows, struct hs_error *err)
 {
-    void *memory;
     hs_node n_tree = hs_snap_totals(source->snap)->n_tree;
 
     *rows = (struct tree_rows){.source = source, .out = out, .n_tree = n_tree};
     HS_TRY(hs_ids_init(n_tree + 1, n_tree, source->budget, "the root tree", &rows->begin, err));
     HS_TRY(hs_ids_init(n_tree, n_tree, source->budget, "the root tree", &rows->child, err));
-    HS_TRY(hs_alloc((size_t)HS_PIECE_NODES + 1, sizeof *rows->piece_begin, &memory, err));
-    rows->piece_begin = memory;
-    HS_TRY(hs_alloc((size_t)HS_PIECE_NODES, sizeof *rows->target, &memory, err));
-    rows->target = memory;
+    HS_TRY(HS_ALLOC(&rows->piece_begin, (size_t)HS_PIECE_NODES + 1, err));
+    HS_TRY(HS_ALLOC(&rows->target, (size_t)HS_PIECE_NODES, err));
     return HS_OK;
 }
 

@@ -29,14 +29,13 @@ hs_status trail_init(uint64_t n_nodes, struct hs_budget *budget, struct trail *r
     uint64_t n = n_nodes;
     hs_status status = hs_pages_alloc(n + 2, t.width, (void **)&t.nodes, err);
     if (status == HS_OK)
-        status = hs_pages_alloc(words_of(2 * n), sizeof *t.shape, (void **)&t.shape, err);
+        status = HS_PAGES_ALLOC(&t.shape, words_of(2 * n), err);
     if (status == HS_OK)
-        status = hs_pages_alloc(found_of(n), sizeof *t.found, (void **)&t.found, err);
+        status = HS_PAGES_ALLOC(&t.found, found_of(n), err);
     if (status == HS_OK)
-        status = hs_pages_alloc(words_of(n), sizeof *t.marks, (void **)&t.marks, err);
+        status = HS_PAGES_ALLOC(&t.marks, words_of(n), err);
     if (status == HS_OK)
-        status =
-            hs_pages_alloc(words_of(n / MARKS_PER_PAGE), sizeof *t.pages, (void **)&t.pages, err);
+        status = HS_PAGES_ALLOC(&t.pages, words_of(n / MARKS_PER_PAGE), err);
     if (status == HS_OK)
         *ret = t;
     else

@@ -59,10 +59,8 @@ static bool sheet_begin_cell(struct hs_sheet *sheet)
         return false;
     if (sheet->column != 0 || sheet_folds(sheet))
         return true;
-    return hs_grow((void **)&sheet->cells, &sheet->cells_capacity, needed, sizeof *sheet->cells,
-                   &sheet->error) == HS_OK &&
-           hs_grow((void **)&sheet->known, &sheet->known_capacity, needed, sizeof *sheet->known,
-                   &sheet->error) == HS_OK;
+    return HS_GROW(&sheet->cells, &sheet->cells_capacity, needed, &sheet->error) == HS_OK &&
+           HS_GROW(&sheet->known, &sheet->known_capacity, needed, &sheet->error) == HS_OK;
 }
 
 static void sheet_end_row(struct hs_sheet *sheet)

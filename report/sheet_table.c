@@ -329,10 +329,8 @@ static hs_status table_print_line(struct table *table, size_t line, struct hs_ou
 static hs_status table_print(struct table *table, struct hs_out *out, struct hs_error *err)
 {
     size_t n_lines = table_n_lines(table->sheet);
-    void *widths;
 
-    HS_TRY(hs_alloc(table->sheet->n_columns, sizeof *table->widths, &widths, err));
-    table->widths = widths;
+    HS_TRY(HS_ALLOC(&table->widths, table->sheet->n_columns, err));
     table_choose_columns(table);
     HS_TRY(table_measure(table, err));
     table_fit(table);

@@ -13,7 +13,7 @@ static hs_status reserve_frames(struct hs_trace *trace, size_t n, bool *ret, str
         *ret = false;
         return HS_OK;
     }
-    HS_TRY(hs_grow((void **)&domain->frames, &domain->capacity, n, sizeof *domain->frames, err));
+    HS_TRY(HS_GROW(&domain->frames, &domain->capacity, n, err));
     trace->n_all_frames += domain->capacity - old;
     return HS_OK;
 }

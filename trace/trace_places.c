@@ -21,8 +21,7 @@ hs_status hs_trace_places_add(struct trace_places *places, uint64_t code, hs_str
     }
     if (places->n == TRACE_MAX_PLACES)
         return HS_OK;
-    HS_TRY(hs_grow((void **)&places->places, &places->capacity, places->n + 1,
-                   sizeof *places->places, err));
+    HS_TRY(HS_GROW(&places->places, &places->capacity, places->n + 1, err));
     memmove(places->places + at + 1, places->places + at,
             (places->n - at) * sizeof *places->places);
     places->places[at] = (struct trace_place){.code = code, .file = file};

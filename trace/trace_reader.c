@@ -55,12 +55,11 @@ static void domain_free(struct trace_domain *domain)
 static hs_status domain_new(uint32_t number, struct trace_domain **ret, struct hs_error *err)
 {
     struct trace_domain *domain;
-    HS_TRY(hs_alloc(1, sizeof *domain, (void **)&domain, err));
+    HS_TRY(HS_ALLOC(&domain, 1, err));
     domain->number = number;
-    hs_status status = hs_alloc(1, sizeof *domain->names, (void **)&domain->names, err);
+    hs_status status = HS_ALLOC(&domain->names, 1, err);
     if (status == HS_OK)
-        status =
-            hs_pages_alloc(TRACE_N_SLOTS + 1, sizeof *domain->slots, (void **)&domain->slots, err);
+        status = HS_PAGES_ALLOC(&domain->slots, TRACE_N_SLOTS + 1, err);
     if (status != HS_OK) {
         domain_free(domain);
         return status;
@@ -110,8 +109,7 @@ static hs_status find_domain(struct hs_trace *trace, uint32_t number, struct tra
     *ret = NULL;
     if (trace->n_domains == TRACE_MAX_DOMAINS)
         return HS_OK;
-    HS_TRY(hs_grow((void **)&trace->domains, &trace->domains_capacity, trace->n_domains + 1,
-                   sizeof(struct trace_domain *), err));
+    HS_TRY(HS_GROW(&trace->domains, &trace->domains_capacity, trace->n_domains + 1, err));
     HS_TRY(domain_new(number, ret, err));
     trace->domains[trace->n_domains++] = *ret;
     return HS_OK;
@@ -133,7 +131,7 @@ static hs_status keep_texts(struct hs_trace *trace, const struct info_text *text
     size_t n_bytes = 0;
     for (unsigned i = 0; i < 4; i++)
         n_bytes += texts[i].n + 1;
-    HS_TRY(hs_alloc(n_bytes, 1, (void **)&trace->strings, err));
+    HS_TRY(HS_ALLOC(&trace->strings, n_bytes, err));
     char *to = trace->strings;
     for (unsigned i = 0; i < 4; i++) {
         if (texts[i].n != 0)
@@ -203,7 +201,7 @@ static hs_status trace_open(struct hs_map *map, const void *bytes, size_t n_byte
                             struct hs_trace **ret, struct hs_error *err)
 {
     struct hs_trace *trace;
-    hs_status status = hs_alloc(1, sizeof *trace, (void **)&trace, err);
+    hs_status status = HS_ALLOC(&trace, 1, err);
     if (status != HS_OK) {
         hs_map_close(map);
         return status;

@@ -207,8 +207,7 @@ static struct trace_way *place_for(struct trace_way *ways, size_t *n, size_t max
 static hs_status add_node(struct trace_recovery *recovery, struct trace_way *way,
                           const struct trace_record *record, unsigned clear, struct hs_error *err)
 {
-    HS_TRY(hs_grow((void **)&recovery->nodes, &recovery->nodes_capacity, recovery->n_nodes + 1,
-                   sizeof *recovery->nodes, err));
+    HS_TRY(HS_GROW(&recovery->nodes, &recovery->nodes_capacity, recovery->n_nodes + 1, err));
     recovery->nodes[recovery->n_nodes] = (struct trace_way_node){
         .parent = way->node,
         .file = record->file,
@@ -273,11 +272,11 @@ static hs_status search_begin(struct search *s, const struct trace_names *names,
 {
     struct trace_recovery *recovery = s->recovery;
     if (recovery->now == NULL)
-        HS_TRY(hs_pages_alloc(TRACE_N_WAYS, sizeof *recovery->now, (void **)&recovery->now, err));
+        HS_TRY(HS_PAGES_ALLOC(&recovery->now, TRACE_N_WAYS, err));
     if (recovery->next == NULL)
-        HS_TRY(hs_pages_alloc(TRACE_N_WAYS, sizeof *recovery->next, (void **)&recovery->next, err));
+        HS_TRY(HS_PAGES_ALLOC(&recovery->next, TRACE_N_WAYS, err));
     if (s->kept->ways == NULL)
-        HS_TRY(hs_alloc(TRACE_N_KEPT_WAYS, sizeof *s->kept->ways, (void **)&s->kept->ways, err));
+        HS_TRY(HS_ALLOC(&s->kept->ways, TRACE_N_KEPT_WAYS, err));
     if (s->kept->n == 0)
         s->kept->ways[s->kept->n++] = (struct trace_way){.names = *names};
     uint32_t least = least_cost(s->kept->ways, s->kept->n);
@@ -345,7 +344,7 @@ static hs_status choose(const struct search *s, struct trace_choices *ret, struc
     for (size_t i = 1; i < s->kept->n; i++)
         best = ways[i].cost < best->cost ? &ways[i] : best;
     size_t n = way_length(recovery, best);
-    HS_TRY(hs_grow((void **)&ret->choices, &ret->capacity, n, sizeof *ret->choices, err));
+    HS_TRY(HS_GROW(&ret->choices, &ret->capacity, n, err));
     ret->n = n;
     uint32_t node = best->node;
     for (size_t i = n; i-- > 0; node = recovery->nodes[node].parent)

@@ -58,10 +58,8 @@ hs_status hs_trace_sites_put(struct trace_sites *sites, uint64_t code,
     if (site.n < n) {
         if (sites->n_locations + n > TRACE_MAX_LOCATIONS)
             return HS_OK;
-        HS_TRY(hs_grow((void **)&sites->locations, &sites->capacity, sites->n_locations + n,
-                       sizeof *sites->locations, err));
-        HS_TRY(hs_grow((void **)&sites->sites, &sites->sites_capacity, sites->n_sites + 1,
-                       sizeof *sites->sites, err));
+        HS_TRY(HS_GROW(&sites->locations, &sites->capacity, sites->n_locations + n, err));
+        HS_TRY(HS_GROW(&sites->sites, &sites->sites_capacity, sites->n_sites + 1, err));
         if (at == HS_NO_NUMBER) {
             HS_TRY(hs_table_add(&sites->by_code, hs_hash(code), sites->n_sites, err));
             at = (uint32_t)sites->n_sites++;

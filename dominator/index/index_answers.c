@@ -140,15 +140,12 @@ static void heap_rise(struct hs_child *child, size_t at, struct hs_child value)
 static hs_status largest_add(struct largest *largest, struct hs_child value, uint64_t most,
                              struct hs_error *err)
 {
-    void *memory = largest->child;
-
     if (largest->n == most) {
         if (child_is_less(&largest->child[0], &value))
             heap_sink(largest->child, largest->n, 0, value);
         return HS_OK;
     }
-    HS_TRY(hs_grow(&memory, &largest->capacity, largest->n + 1, sizeof *largest->child, err));
-    largest->child = memory;
+    HS_TRY(HS_GROW(&largest->child, &largest->capacity, largest->n + 1, err));
     heap_rise(largest->child, largest->n++, value);
     return HS_OK;
 }

@@ -151,10 +151,8 @@ hs_status forest_link_write(const struct hs_sweep *backward, const struct hs_ids
                             struct hs_error *err)
 {
     hs_auto_free struct linker *linker = NULL;
-    void *memory;
 
-    HS_TRY(hs_alloc(1, sizeof *linker, &memory, err));
-    linker = memory;
+    HS_TRY(HS_ALLOC(&linker, 1, err));
     linker->passes = passes;
     linker->places = places;
     linker->progress = progress;

@@ -157,10 +157,8 @@ hs_status forest_search_run(const struct forest_lists *lists, const struct hs_bi
                             struct hs_error *err)
 {
     hs_auto_free struct search *search = NULL;
-    void *memory;
 
-    HS_TRY(hs_alloc(1, sizeof *search, &memory, err));
-    search = memory;
+    HS_TRY(HS_ALLOC(&search, 1, err));
     search->lists = lists;
     search->passes = passes;
     search->progress = progress;

@@ -210,7 +210,6 @@ static hs_status ending_run(struct ending *ending, struct hs_error *err)
     struct hs_condensed *condensed = &c->condensed;
     struct hs_budget *budget = c->links->budget;
     const struct hs_spill *edges = &c->links->edges;
-    void *memory;
 
     HS_TRY(pass_bitmap_init(budget, c->n_ends, WHAT, &ending->is_reached, err));
     HS_TRY(pass_array_init(budget, condensed->n_nodes, WHAT, &ending->seen, err));
@@ -223,8 +222,7 @@ static hs_status ending_run(struct ending *ending, struct hs_error *err)
     HS_TRY(hs_spill_seal(&condensed->ends.spill, err));
     HS_TRY(hs_budget_reserve(budget, condensed->n_nodes, WHAT, err));
     condensed->reserved_bytes += condensed->n_nodes;
-    HS_TRY(hs_pages_alloc(condensed->n_nodes, sizeof(uint8_t), &memory, err));
-    condensed->ends.degree = memory;
+    HS_TRY(HS_PAGES_ALLOC(&condensed->ends.degree, condensed->n_nodes, err));
     for (uint32_t i = 0; i < condensed->n_nodes; i++)
         if (ending->degree[i] != 0)
             condensed->ends.degree[i] = (uint8_t)(32 - __builtin_clz(ending->degree[i]));

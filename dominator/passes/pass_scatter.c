@@ -35,12 +35,8 @@ static void scatter_choose(struct pass_scatter *scatter, uint64_t reserve_bytes)
 
 static hs_status scatter_open(struct pass_scatter *scatter, struct hs_error *err)
 {
-    void *memory;
-
-    HS_TRY(hs_pages_alloc(scatter->per_part * scatter->row_bytes + 8, 1, &memory, err));
-    scatter->rows = memory;
-    HS_TRY(hs_alloc(scatter->n_parts, sizeof *scatter->spills, &memory, err));
-    scatter->spills = memory;
+    HS_TRY(HS_PAGES_ALLOC(&scatter->rows, scatter->per_part * scatter->row_bytes + 8, err));
+    HS_TRY(HS_ALLOC(&scatter->spills, scatter->n_parts, err));
     for (uint32_t i = 1; i < scatter->n_parts; i++)
         HS_TRY(hs_spill_open(scatter->budget, scatter->what, &scatter->spills[i], err));
     return HS_OK;

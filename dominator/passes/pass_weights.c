@@ -76,8 +76,7 @@ static hs_status weights_load(struct pass_weights *weights, const struct hs_weig
     }
     weights->small = memory;
     HS_TRY(pass_bitmap_init(weights->budget, weights->n_nodes, WHAT, &weights->is_large, err));
-    HS_TRY(hs_pages_alloc(weights->n_nodes, sizeof *weights->large, &memory, err));
-    weights->large = memory;
+    HS_TRY(HS_PAGES_ALLOC(&weights->large, weights->n_nodes, err));
     weights->next = weights->n_tree;
     HS_TRY(source->run(source->context, weights_put, weights, err));
     HS_TRY(hs_bitmap_index(&weights->is_large, &n_large, err));

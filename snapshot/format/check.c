@@ -127,10 +127,8 @@ hs_status hs_snap_check(const struct hs_snap *snap, const struct hs_progress *pr
                         struct hs_error *err)
 {
     struct check check = {.snap = snap};
-    void *pages;
     check.n_in_degrees = (size_t)((snap->totals.n_blocks >> HS_HISTOGRAM_SHIFT) + 1);
-    HS_TRY(hs_pages_alloc(check.n_in_degrees, sizeof check.in_degrees[0], &pages, err));
-    check.in_degrees = pages;
+    HS_TRY(HS_PAGES_ALLOC(&check.in_degrees, check.n_in_degrees, err));
     hs_status status = check_all(&check, progress, err);
     hs_chunk_fini(&check.chunk);
     hs_pages_free(check.in_degrees, check.n_in_degrees, sizeof check.in_degrees[0]);

@@ -34,8 +34,7 @@ void hs_chunk_fini(struct hs_chunk *chunk)
     *chunk = (struct hs_chunk){0};
 }
 
-#define CHUNK_ROOM(s, member, capacity, n) \
-    HS_TRY(hs_grow((void **)&(s)->member, &(s)->capacity, (n), sizeof(s)->member[0], err))
+#define CHUNK_ROOM(s, member, capacity, n) HS_TRY(HS_GROW(&(s)->member, &(s)->capacity, (n), err))
 
 static hs_status chunk_decode_edges(const struct hs_section_view *view,
                                     const struct hs_chunk_limits *limits, struct hs_chunk *chunk,
@@ -147,9 +146,7 @@ static hs_status chunk_begin(const struct hs_snap *snap, uint64_t at, struct hs_
     if (at >= snap->n_chunks)
         return hs_fail(err, HS_BUG, "chunk %llu of %zu", (unsigned long long)at, snap->n_chunks);
     if (chunk->storage == NULL) {
-        void *memory;
-        HS_TRY(hs_alloc(1, sizeof *chunk->storage, &memory, err));
-        chunk->storage = memory;
+        HS_TRY(HS_ALLOC(&chunk->storage, 1, err));
     }
     uint64_t left = snap->header.n_blocks - at * HS_CHUNK_BLOCKS;
     *chunk = (struct hs_chunk){

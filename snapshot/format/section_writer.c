@@ -73,8 +73,7 @@ hs_status hs_section_writer_put(struct hs_section_writer *writer, enum hs_sectio
     struct hs_section section = {.kind = kind, .id = id};
     assert(writer->out->n_written >= writer->begin + HS_HEADER_BYTES);
     HS_TRY(section_pack(writer, raw, &section, &stored, err));
-    HS_TRY(hs_grow((void **)&writer->sections, &writer->capacity, writer->n_sections + 1,
-                   sizeof writer->sections[0], err));
+    HS_TRY(HS_GROW(&writer->sections, &writer->capacity, writer->n_sections + 1, err));
     section.offset = writer->out->n_written - writer->begin;
     section.hash = hs_head_hash(&section, stored);
     hs_head_encode(&section, head);

@@ -40,10 +40,8 @@ static hs_status tables_strings(struct hs_snap *snap, const struct hs_section *s
     if (n > hs_cursor_left(c) / 2 || n + snap->n_strings > UINT32_MAX)
         return hs_fail(err, HS_FORMAT, "%llu strings cannot stand in %zu bytes",
                        (unsigned long long)n, hs_cursor_left(c));
-    HS_TRY(hs_grow((void **)&snap->text, &snap->text_capacity, snap->text_bytes + hs_cursor_left(c),
-                   1, err));
-    HS_TRY(hs_grow((void **)&snap->string_begin, &snap->string_capacity,
-                   snap->n_strings + (size_t)n, sizeof snap->string_begin[0], err));
+    HS_TRY(HS_GROW(&snap->text, &snap->text_capacity, snap->text_bytes + hs_cursor_left(c), err));
+    HS_TRY(HS_GROW(&snap->string_begin, &snap->string_capacity, snap->n_strings + (size_t)n, err));
     for (uint64_t i = 0; i < n; i++)
         HS_TRY(tables_add_string(snap, c, err));
     return HS_OK;
@@ -124,9 +122,7 @@ static hs_status tables_histogram(struct hs_snap *snap, struct hs_cursor *c, str
     if (n != expected || n > hs_cursor_left(c))
         return hs_fail(err, HS_FORMAT, "it has %llu in-degrees instead of %llu",
                        (unsigned long long)n, (unsigned long long)expected);
-    void *memory;
-    HS_TRY(hs_alloc((size_t)n, sizeof snap->in_degrees[0], &memory, err));
-    snap->in_degrees = memory;
+    HS_TRY(HS_ALLOC(&snap->in_degrees, (size_t)n, err));
     snap->n_in_degrees = (size_t)n;
     for (size_t i = 0; i < snap->n_in_degrees; i++)
         snap->in_degrees[i] = hs_cursor_varint(c);

@@ -20,8 +20,7 @@ static bool walk_is_expected(const struct hs_section *section, uint64_t at, uint
 static hs_status walk_keep(struct hs_snap *snap, const struct hs_section *section,
                            struct hs_error *err)
 {
-    HS_TRY(hs_grow((void **)&snap->sections, &snap->sections_capacity, snap->n_sections + 1,
-                   sizeof snap->sections[0], err));
+    HS_TRY(HS_GROW(&snap->sections, &snap->sections_capacity, snap->n_sections + 1, err));
     snap->sections[snap->n_sections++] = *section;
     return HS_OK;
 }
@@ -94,11 +93,9 @@ static void walk_drop_targets(struct hs_snap *snap)
 
 static hs_status walk_make_types(struct hs_snap *snap, struct hs_error *err)
 {
-    void *memory;
     if (snap->has_types)
         return HS_OK;
-    HS_TRY(hs_alloc(1, sizeof snap->types[0], &memory, err));
-    snap->types = memory;
+    HS_TRY(HS_ALLOC(&snap->types, 1, err));
     snap->types[0] = (struct hs_type){.form = HS_FORM_OTHER};
     snap->n_types = 1;
     return HS_OK;
@@ -115,9 +112,7 @@ hs_status hs_snap_open_cut(struct hs_snap *snap, const struct hs_walk *walk, str
     for (size_t i = 0; i < snap->n_sections; i++)
         HS_TRY(hs_section_verify(&snap->file, &snap->sections[i], err));
 
-    void *memory;
-    HS_TRY(hs_alloc((size_t)n_chunks, sizeof snap->chunks[0], &memory, err));
-    snap->chunks = memory;
+    HS_TRY(HS_ALLOC(&snap->chunks, (size_t)n_chunks, err));
     snap->n_chunks = (size_t)n_chunks;
     snap->is_cut = true;
     snap->cut_offset = walk->cut_offset;

@@ -102,10 +102,8 @@ static hs_status writer_begin(struct hs_snap_writer *w, const struct hs_snap_fac
     struct hs_header header = {.version = HS_FORMAT_VERSION,
                                .word_bytes = (uint16_t)facts->word_bytes,
                                .n_blocks = w->n_promised};
-    void *pages;
     w->n_in_degrees = (size_t)((w->n_promised >> HS_HISTOGRAM_SHIFT) + 1);
-    HS_TRY(hs_pages_alloc(w->n_in_degrees, sizeof w->in_degrees[0], &pages, err));
-    w->in_degrees = pages;
+    HS_TRY(HS_PAGES_ALLOC(&w->in_degrees, w->n_in_degrees, err));
     HS_TRY(hs_section_writer_header(&w->sections, &header, err));
     HS_TRY(writer_put_strings(w, err));
     w->raw.n_bytes = 0;
@@ -151,8 +149,7 @@ hs_status hs_snap_writer_new(struct hs_out *out, const struct hs_strtab *strings
 
 static hs_status writer_flush_chunk(struct hs_snap_writer *w, struct hs_error *err)
 {
-    HS_TRY(hs_grow((void **)&w->chunks, &w->chunk_capacity, w->n_chunks + 1, sizeof w->chunks[0],
-                   err));
+    HS_TRY(HS_GROW(&w->chunks, &w->chunk_capacity, w->n_chunks + 1, err));
     for (unsigned kind = HS_SECTION_SIZES; kind <= HS_SECTION_EXTRA; kind++) {
         w->raw.n_bytes = 0;
         HS_TRY(hs_chunk_encoder_column(&w->chunk, (enum hs_section_kind)kind, &w->raw, err));

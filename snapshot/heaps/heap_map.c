@@ -79,7 +79,7 @@ hs_status hs_heap_map_add(struct hs_heap_map *map, const struct hs_heap_span *sp
     }
     if (map->n_spans == MAP_SPANS_LIMIT)
         return hs_fail(err, HS_LIMIT, "cannot keep more than %zu pieces of heaps", MAP_SPANS_LIMIT);
-    HS_TRY(hs_grow((void **)&map->spans, &map->spans_capacity, map->n_spans + 1, sizeof new, err));
+    HS_TRY(HS_GROW(&map->spans, &map->spans_capacity, map->n_spans + 1, err));
     new.first_bit = map->n_spans; /* until seal: the order of adding */
     map->spans[map->n_spans++] = new;
     return HS_OK;

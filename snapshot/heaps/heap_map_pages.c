@@ -73,12 +73,8 @@ static void pages_fill_all(struct pages_fill *fill)
 
 static hs_status pages_alloc(struct hs_page_table *table, struct hs_error *err)
 {
-    void *pages;
-
-    HS_TRY(hs_pages_alloc(table->n_middles * HS_PAGE_STEP, sizeof(uint32_t), &pages, err));
-    table->middles = pages;
-    HS_TRY(hs_pages_alloc(table->n_leaves * HS_PAGE_STEP, sizeof(uint32_t), &pages, err));
-    table->leaves = pages;
+    HS_TRY(HS_PAGES_ALLOC(&table->middles, table->n_middles * HS_PAGE_STEP, err));
+    HS_TRY(HS_PAGES_ALLOC(&table->leaves, table->n_leaves * HS_PAGE_STEP, err));
     return HS_OK;
 }
 

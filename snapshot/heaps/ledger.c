@@ -53,10 +53,8 @@ hs_status hs_ledger_row(struct hs_ledger *ledger, const char *owner, enum hs_mem
     HS_TRY(ledger_turn_to(ledger, owner, err));
     if (ledger->of_last[state] == LEDGER_NO_ROW) {
         size_t n = ledger->n_rows + 1;
-        HS_TRY(
-            hs_grow((void **)&ledger->rows, &ledger->rows_capacity, n, sizeof *ledger->rows, err));
-        HS_TRY(hs_grow((void **)&ledger->moved, &ledger->moved_capacity, n, sizeof *ledger->moved,
-                       err));
+        HS_TRY(HS_GROW(&ledger->rows, &ledger->rows_capacity, n, err));
+        HS_TRY(HS_GROW(&ledger->moved, &ledger->moved_capacity, n, err));
         ledger->rows[n - 1] =
             (struct hs_memory_row){.owner = ledger->last_owner, .state = (uint8_t)state};
         ledger->moved[n - 1] = (struct hs_ledger_moved){0};
@@ -135,8 +133,7 @@ hs_status hs_ledger_claim(struct hs_ledger *ledger, const char *owner, enum hs_m
             return hs_fail(err, HS_LIMIT, "cannot keep more than %zu pieces of memory",
                            ledger->n_claims);
         claim.order = (uint32_t)ledger->n_claims;
-        HS_TRY(hs_grow((void **)&ledger->claims, &ledger->claims_capacity, ledger->n_claims + 1,
-                       sizeof claim, err));
+        HS_TRY(HS_GROW(&ledger->claims, &ledger->claims_capacity, ledger->n_claims + 1, err));
         ledger->claims[ledger->n_claims++] = claim;
         ledger->is_sealed = false;
     }

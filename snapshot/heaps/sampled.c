@@ -17,8 +17,7 @@ void hs_sampled_fini(struct hs_sampled_set *set)
 hs_status hs_sampled_add_sampler(struct hs_sampled_set *set, const struct hs_sampled_by *sampler,
                                  struct hs_error *err)
 {
-    HS_TRY(hs_grow((void **)&set->samplers, &set->samplers_capacity, set->n_samplers + 1,
-                   sizeof *set->samplers, err));
+    HS_TRY(HS_GROW(&set->samplers, &set->samplers_capacity, set->n_samplers + 1, err));
     set->samplers[set->n_samplers++] = *sampler;
     return HS_OK;
 }
@@ -26,8 +25,7 @@ hs_status hs_sampled_add_sampler(struct hs_sampled_set *set, const struct hs_sam
 hs_status hs_sampled_add(struct hs_sampled_set *set, const struct hs_sampled *block,
                          struct hs_error *err)
 {
-    HS_TRY(hs_grow((void **)&set->blocks, &set->blocks_capacity, set->n_blocks + 1,
-                   sizeof *set->blocks, err));
+    HS_TRY(HS_GROW(&set->blocks, &set->blocks_capacity, set->n_blocks + 1, err));
     set->blocks[set->n_blocks++] = *block;
     return HS_OK;
 }

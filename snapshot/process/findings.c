@@ -28,8 +28,7 @@ hs_status hs_findings_proof(struct hs_findings *findings, const char *what, uint
     if (findings->n_proofs == FINDINGS_MOST)
         return HS_OK;
     HS_TRY(hs_strtab_add(findings->strings, what, &proof.what, err));
-    HS_TRY(hs_grow((void **)&findings->proofs, &findings->proofs_capacity, findings->n_proofs + 1,
-                   sizeof proof, err));
+    HS_TRY(HS_GROW(&findings->proofs, &findings->proofs_capacity, findings->n_proofs + 1, err));
     findings->proofs[findings->n_proofs++] = proof;
     return HS_OK;
 }
@@ -52,8 +51,7 @@ hs_status hs_findings_note(struct hs_findings *findings, bool is_gap, struct hs_
         }
     if (findings->n_notes == FINDINGS_MOST)
         return HS_OK;
-    HS_TRY(hs_grow((void **)&findings->notes, &findings->notes_capacity, findings->n_notes + 1,
-                   sizeof note, err));
+    HS_TRY(HS_GROW(&findings->notes, &findings->notes_capacity, findings->n_notes + 1, err));
     findings->notes[findings->n_notes++] = note;
     return HS_OK;
 }

@@ -67,10 +67,8 @@ hs_status hs_image_spill(struct hs_image *image, struct hs_budget *budget, uint6
                          struct hs_error *err)
 {
     struct hs_image spilled = {0};
-    void *bounce;
 
-    HS_TRY(hs_pages_alloc(IMAGE_BOUNCE_BYTES, 1, &bounce, err));
-    spilled.bounce = bounce;
+    HS_TRY(HS_PAGES_ALLOC(&spilled.bounce, IMAGE_BOUNCE_BYTES, err));
     hs_status status = hs_paged_new(budget, resident_bytes, &spilled.paged, err);
     hs_image_fini(status == HS_OK ? image : &spilled);
     if (status == HS_OK)
@@ -133,8 +131,7 @@ static hs_status image_insert(struct hs_image *image, struct hs_image_range rang
         ranges[at].bytes = range.bytes;
         ranges[at].owned_bytes = ranges[at].end - range.begin;
     } else {
-        HS_TRY(hs_grow((void **)&image->ranges, &image->capacity, image->n_ranges + 1,
-                       sizeof *ranges, err));
+        HS_TRY(HS_GROW(&image->ranges, &image->capacity, image->n_ranges + 1, err));
         ranges = image->ranges;
         memmove(ranges + at + 1, ranges + at, (image->n_ranges - at) * sizeof *ranges);
         ranges[at] = range;
@@ -156,8 +153,7 @@ static hs_status image_add_gap(struct hs_image *image, hs_addr begin, hs_addr en
             end = image->gaps[past].end;
     }
     if (past == low)
-        HS_TRY(hs_grow((void **)&image->gaps, &image->gaps_capacity, image->n_gaps + 1,
-                       sizeof *image->gaps, err));
+        HS_TRY(HS_GROW(&image->gaps, &image->gaps_capacity, image->n_gaps + 1, err));
     memmove(image->gaps + low + 1, image->gaps + past,
             (image->n_gaps - past) * sizeof *image->gaps);
     image->n_gaps = image->n_gaps + 1 - (past - low);
@@ -242,8 +238,7 @@ static hs_status image_place(struct hs_image *image, const struct hs_target *tar
         found = image->n_shadows;
     }
     if (found == image->n_shadows) {
-        HS_TRY(hs_grow((void **)&image->shadows, &image->shadows_capacity, image->n_shadows + 1,
-                       sizeof new, err));
+        HS_TRY(HS_GROW(&image->shadows, &image->shadows_capacity, image->n_shadows + 1, err));
         if (image_reserve(image->paged, &new, err) != HS_OK) {
             new.begin = begin; /* a limit on address space: reserve just this */
             new.end = end;

@@ -280,8 +280,7 @@ static hs_status objects_lose(struct hs_objects *objects, const struct hs_target
     char why[sizeof err->message];
 
     memcpy(why, err->message, sizeof why);
-    HS_TRY(hs_grow((void **)&objects->lost, &objects->lost_capacity, objects->n_lost + 1,
-                   sizeof *lost, err));
+    HS_TRY(HS_GROW(&objects->lost, &objects->lost_capacity, objects->n_lost + 1, err));
     lost = &objects->lost[objects->n_lost];
     lost->begin = file->begin;
     HS_TRY(hs_strdup(hs_mapping_path(target, file->lowest), &lost->path, err));
@@ -330,8 +329,7 @@ static hs_status objects_try(struct hs_objects *objects, struct hs_target *targe
 {
     struct hs_object object = {.is_executable = is_executable};
 
-    HS_TRY(hs_grow((void **)&objects->objects, &objects->capacity, objects->n + 1, sizeof object,
-                   err));
+    HS_TRY(HS_GROW(&objects->objects, &objects->capacity, objects->n + 1, err));
     hs_status status = object_open(&object, target, file, err);
     if (status == HS_OK) {
         objects_place(objects, object);

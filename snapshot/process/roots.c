@@ -40,8 +40,7 @@ void hs_roots_fini(struct hs_roots *roots)
 hs_status hs_roots_add(struct hs_roots *roots, const struct hs_root_leaf *leaf,
                        struct hs_error *err)
 {
-    HS_TRY(hs_grow((void **)&roots->leaves, &roots->leaves_capacity, roots->n_leaves + 1,
-                   sizeof *leaf, err));
+    HS_TRY(HS_GROW(&roots->leaves, &roots->leaves_capacity, roots->n_leaves + 1, err));
     roots->leaves[roots->n_leaves++] = *leaf;
     return HS_OK;
 }
@@ -56,7 +55,7 @@ static void builder_fini(struct builder *b)
 static hs_status builder_new_group(struct builder *b, uint64_t parent, hs_str name, uint8_t level,
                                    uint64_t leaf, struct hs_error *err)
 {
-    HS_TRY(hs_grow((void **)&b->groups, &b->capacity, b->n_groups + 1, sizeof *b->groups, err));
+    HS_TRY(HS_GROW(&b->groups, &b->capacity, b->n_groups + 1, err));
     b->groups[b->n_groups] = (struct group){
         .parent = parent, .name = name, .level = level, .first_leaf = leaf, .weak = true};
     b->n_groups++;
@@ -223,7 +222,7 @@ static hs_status builder_run(struct builder *b, const struct hs_roots *roots,
 {
     hs_str none;
     HS_TRY(hs_strtab_add(strings, "(none)", &none, err));
-    HS_TRY(hs_alloc(roots->n_leaves, sizeof *b->next_leaf, (void **)&b->next_leaf, err));
+    HS_TRY(HS_ALLOC(&b->next_leaf, roots->n_leaves, err));
     HS_TRY(builder_new_group(b, 0, 0, HS_LEVEL_ALL, 0, err));
     for (size_t i = 0; i < roots->n_leaves; i++)
         HS_TRY(builder_add_leaf(b, &roots->leaves[i], i, none, err));
@@ -232,7 +231,7 @@ static hs_status builder_run(struct builder *b, const struct hs_roots *roots,
 
     uint64_t n_tree = b->n_groups + roots->n_leaves;
     hs_auto_free struct hs_root *tree = NULL;
-    HS_TRY(hs_alloc(n_tree, sizeof *tree, (void **)&tree, err));
+    HS_TRY(HS_ALLOC(&tree, n_tree, err));
     HS_TRY(builder_number(b, roots, strings, rank_of, tree, n_tree, err));
     *ret_tree = HS_STEAL(tree);
     *ret_n_tree = n_tree;

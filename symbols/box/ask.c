@@ -237,7 +237,7 @@ static hs_status file_number(struct box_file *file, struct hs_error *err)
         number++;
     if (number == BOX_MAX_FILES)
         return hs_fail(err, HS_LIMIT, "more than %d files with debug information", BOX_MAX_FILES);
-    HS_TRY(hs_grow((void **)&box->used, &box->used_capacity, number + 1, sizeof(*box->used), err));
+    HS_TRY(HS_GROW(&box->used, &box->used_capacity, number + 1, err));
     if (number == box->n_used)
         box->n_used++;
     box->used[number] = true;

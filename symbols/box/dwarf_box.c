@@ -25,7 +25,7 @@ hs_status hs_dwarf_box_new(const struct hs_dwarf_box_options *options, struct hs
     hs_auto(hs_dwarf_box) *box = NULL;
     if (options == NULL)
         options = &none;
-    HS_TRY(hs_alloc(1, sizeof(*box), (void **)&box, err));
+    HS_TRY(HS_ALLOC(&box, 1, err));
     box->socket = -1;
     box->memory_bytes = options->memory_bytes != 0 ? options->memory_bytes : BOX_MEMORY_BYTES;
     box->answer_ns =

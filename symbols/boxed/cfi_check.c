@@ -200,8 +200,7 @@ static hs_status check_records(struct check *check, bool cies, struct hs_error *
         uint32_t id = record.bytes == NULL ? 0 : hs_cursor_u32(&record);
         bool is_cie = id == (check->is_eh ? 0 : UINT32_MAX), is_good = !c.failed && !record.failed;
         if (is_good && is_cie && cies) {
-            HS_TRY(hs_grow((void **)&check->cies, &check->capacity, check->n_cies + 1,
-                           sizeof(*check->cies), err));
+            HS_TRY(HS_GROW(&check->cies, &check->capacity, check->n_cies + 1, err));
             is_good = check_cie(check, record, offset, &check->cies[check->n_cies++]);
         } else if (is_good && !is_cie && !cies) {
             /* In .eh_frame the pointer counts back from itself. */

@@ -45,7 +45,7 @@ static hs_status tables_open_section(struct hs_elf *elf, bool is_eh, struct hs_f
                                      struct hs_error *err)
 {
     hs_auto(hs_frame_tables) *tables = NULL;
-    HS_TRY(hs_alloc(1, sizeof(*tables), (void **)&tables, err));
+    HS_TRY(HS_ALLOC(&tables, 1, err));
     HS_TRY(hs_strdup(hs_elf_name(elf), &tables->name, err));
     HS_TRY(hs_dwarf_object_open_(elf, is_eh ? DWARF_EH_FRAME : DWARF_DEBUG_FRAME, &tables->object,
                                  err));

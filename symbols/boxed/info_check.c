@@ -123,8 +123,8 @@ static hs_status check_all(struct debug_info *info, bool *ret, struct hs_error *
 {
     size_t n = info->sections[DEBUG_INFO].n_bytes / 64 + 1;
     struct check_place place = {.info = info};
-    HS_TRY(hs_pages_alloc(n, sizeof(uint64_t), (void **)&place.begins, err));
-    hs_status status = hs_pages_alloc(n, sizeof(uint64_t), (void **)&place.wanted, err);
+    HS_TRY(HS_PAGES_ALLOC(&place.begins, n, err));
+    hs_status status = HS_PAGES_ALLOC(&place.wanted, n, err);
     if (status == HS_OK) {
         *ret = check_units(&place);
         hs_pages_free(place.wanted, n, sizeof(uint64_t));

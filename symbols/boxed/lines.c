@@ -10,7 +10,7 @@ enum { LINES_WALK_BACK = 32 }; /* ranges or functions nested in the one looked f
 hs_status hs_dwarf_open(struct hs_elf *elf, struct hs_dwarf **ret, struct hs_error *err)
 {
     hs_auto(hs_dwarf) *dwarf = NULL;
-    HS_TRY(hs_alloc(1, sizeof(*dwarf), (void **)&dwarf, err));
+    HS_TRY(HS_ALLOC(&dwarf, 1, err));
     HS_TRY(hs_dwarf_object_open_(elf, DWARF_DEBUG_INFO, &dwarf->object, err));
     *ret = HS_STEAL(dwarf);
     return HS_OK;

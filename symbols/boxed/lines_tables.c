@@ -26,8 +26,7 @@ static hs_status row_file(struct row_loader *loader, Dwarf_Line line, hs_str *re
         hs_dwarf_damage_(dwarf, &error);
         return HS_OK;
     }
-    HS_TRY(hs_grow((void **)&loader->files, &loader->files_capacity, (size_t)number + 1,
-                   sizeof(*loader->files), err));
+    HS_TRY(HS_GROW(&loader->files, &loader->files_capacity, (size_t)number + 1, err));
     hs_str *known = &loader->files[number];
     if (*known == 0) {
         hs_str file = 0;
@@ -70,8 +69,7 @@ static hs_status row_add(struct row_loader *loader, Dwarf_Line line, struct hs_e
         *before = row;
         return HS_OK;
     }
-    HS_TRY(hs_grow((void **)&unit->rows, &unit->rows_capacity, unit->n_rows + 1,
-                   sizeof(*unit->rows), err));
+    HS_TRY(HS_GROW(&unit->rows, &unit->rows_capacity, unit->n_rows + 1, err));
     unit->rows[unit->n_rows++] = row;
     return HS_OK;
 }
@@ -138,8 +136,7 @@ static hs_status walk_add_variable(struct entry_walk *walk, Dwarf_Die die, Dwarf
     hs_addr vaddr;
     if (!hs_dwarf_entry_address_(dwarf, die, &vaddr))
         return HS_OK;
-    HS_TRY(hs_grow((void **)&dwarf->variables, &dwarf->variables_capacity, dwarf->n_variables + 1,
-                   sizeof(*dwarf->variables), err));
+    HS_TRY(HS_GROW(&dwarf->variables, &dwarf->variables_capacity, dwarf->n_variables + 1, err));
     dwarf->variables[dwarf->n_variables++] = (struct dwarf_variable){vaddr, entry};
     return HS_OK;
 }
@@ -239,8 +236,7 @@ static hs_status function_add_range(void *context, hs_addr begin, hs_addr end, s
 {
     const struct function_adding *adding = context;
     struct dwarf_unit *unit = adding->unit;
-    HS_TRY(hs_grow((void **)&unit->functions, &unit->functions_capacity, unit->n_functions + 1,
-                   sizeof(*unit->functions), err));
+    HS_TRY(HS_GROW(&unit->functions, &unit->functions_capacity, unit->n_functions + 1, err));
     unit->functions[unit->n_functions++] = (struct dwarf_function){begin, end, adding->entry};
     return HS_OK;
 }

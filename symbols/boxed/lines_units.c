@@ -12,8 +12,7 @@ static hs_status unit_add_range(void *context, hs_addr begin, hs_addr end, struc
 {
     const struct unit_adding *adding = context;
     struct hs_dwarf *dwarf = adding->dwarf;
-    HS_TRY(hs_grow((void **)&dwarf->ranges, &dwarf->ranges_capacity, dwarf->n_ranges + 1,
-                   sizeof(*dwarf->ranges), err));
+    HS_TRY(HS_GROW(&dwarf->ranges, &dwarf->ranges_capacity, dwarf->n_ranges + 1, err));
     dwarf->ranges[dwarf->n_ranges++] = (struct dwarf_range){begin, end, adding->unit};
     return HS_OK;
 }
@@ -30,8 +29,7 @@ static hs_status unit_add(struct hs_dwarf *dwarf, Dwarf_Die root, uint16_t versi
     hs_dwarf_damage_(dwarf, &error);
     if (res != DW_DLV_OK || tag != DW_TAG_compile_unit)
         return HS_OK;
-    HS_TRY(hs_grow((void **)&dwarf->units, &dwarf->units_capacity, dwarf->n_units + 1,
-                   sizeof(*dwarf->units), err));
+    HS_TRY(HS_GROW(&dwarf->units, &dwarf->units_capacity, dwarf->n_units + 1, err));
     struct unit_adding adding = {dwarf, (uint32_t)dwarf->n_units};
     struct dwarf_unit unit = {.entry = entry, .version = version};
     if (!hs_dwarf_entry_low_(dwarf, root, &unit.low))

@@ -107,8 +107,7 @@ static hs_status open_from(struct server_file *file, int fd, const char *name, b
 static hs_status answer_open(struct server *server, const struct box_request *request,
                              const char *name, int fd, struct hs_error *err)
 {
-    HS_TRY(hs_grow((void **)&server->files, &server->capacity, (size_t)request->file + 1,
-                   sizeof(*server->files), err));
+    HS_TRY(HS_GROW(&server->files, &server->capacity, (size_t)request->file + 1, err));
     if (server->n_files <= request->file)
         server->n_files = (size_t)request->file + 1;
     struct server_file *file = &server->files[request->file];

@@ -42,7 +42,7 @@ hs_status hs_cfi_open(struct hs_dwarf_box *box, struct hs_elf *elf, const char *
         !hs_elf_section_named(elf, ".debug_frame", &section))
         return hs_fail(err, HS_FORMAT, "'%s' has no frame tables",
                        name != NULL ? name : hs_elf_name(elf));
-    HS_TRY(hs_alloc(1, sizeof(*cfi), (void **)&cfi, err));
+    HS_TRY(HS_ALLOC(&cfi, 1, err));
     HS_TRY(hs_box_file_open_(box, elf, name, BOX_OPEN_FRAMES, &cfi->file, &answer, err));
     memcpy(&opened, answer.bytes, sizeof(opened));
     cfi->n_functions = (size_t)opened.n_functions;
@@ -68,10 +68,8 @@ size_t hs_cfi_n_functions(const struct hs_cfi *cfi)
 
 static hs_status row_make_room(struct hs_cfi *cfi, size_t n_bytes, struct hs_error *err)
 {
-    HS_TRY(hs_grow((void **)&cfi->places, &cfi->places_capacity, cfi->n_places + 1,
-                   sizeof(*cfi->places), err));
-    HS_TRY(hs_grow((void **)&cfi->rows, &cfi->rows_capacity, cfi->n_places + 1, sizeof(*cfi->rows),
-                   err));
+    HS_TRY(HS_GROW(&cfi->places, &cfi->places_capacity, cfi->n_places + 1, err));
+    HS_TRY(HS_GROW(&cfi->rows, &cfi->rows_capacity, cfi->n_places + 1, err));
     /* one more: there are bytes to point into when no row has an expression */
     return hs_buffer_reserve(&cfi->expressions, n_bytes + 1, err);
 }

@@ -24,7 +24,7 @@ hs_status hs_lines_open(struct hs_dwarf_box *box, struct hs_elf *elf, const char
     if (!hs_dwarf_present(elf))
         return hs_fail(err, HS_FORMAT, "'%s' has no section '.debug_info'",
                        name != NULL ? name : hs_elf_name(elf));
-    HS_TRY(hs_alloc(1, sizeof(*lines), (void **)&lines, err));
+    HS_TRY(HS_ALLOC(&lines, 1, err));
     HS_TRY(hs_box_file_open_(box, elf, name, BOX_OPEN_LINES, &lines->file, &ignored, err));
     *ret = HS_STEAL(lines);
     return HS_OK;

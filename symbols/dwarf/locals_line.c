@@ -91,8 +91,8 @@ static void mark_add(struct line_program *p)
     struct line_marks *marks = p->marks;
     if (!p->has_address || (p->marked_at != 0 && p->c.at - p->marked_at < LINE_MARK_BYTES))
         return;
-    p->ran_out = p->ran_out || hs_grow((void **)&marks->items, &marks->capacity, marks->n + 1,
-                                       sizeof(*marks->items), &ignored) != HS_OK;
+    p->ran_out =
+        p->ran_out || HS_GROW(&marks->items, &marks->capacity, marks->n + 1, &ignored) != HS_OK;
     if (p->ran_out)
         return;
     p->marked_at = p->c.at;

@@ -107,8 +107,8 @@ hs_status hs_elf_load_segments_(struct hs_elf *elf, struct hs_error *err)
         return hs_fail(err, HS_FORMAT, "'%s' has damaged program headers", elf->name);
     if (n > ELF_MAX_SEGMENTS)
         return hs_fail(err, HS_LIMIT, "'%s' claims %zu program headers", elf->name, n);
-    HS_TRY(hs_alloc(n, sizeof(*elf->segments), (void **)&elf->segments, err));
-    HS_TRY(hs_alloc(n, sizeof(*elf->segment_contents), (void **)&elf->segment_contents, err));
+    HS_TRY(HS_ALLOC(&elf->segments, n, err));
+    HS_TRY(HS_ALLOC(&elf->segment_contents, n, err));
     for (size_t i = 0; i < n; i++) {
         GElf_Phdr ph;
         if (gelf_getphdr(elf->elf, (int)i, &ph) == NULL)
@@ -152,7 +152,7 @@ static hs_status elf_open(const struct elf_source *source, const char *name, str
 {
     hs_auto(hs_elf) *elf = NULL;
     int fd = source->fd;
-    hs_status status = hs_alloc(1, sizeof(*elf), (void **)&elf, err);
+    hs_status status = HS_ALLOC(&elf, 1, err);
     if (status != HS_OK) {
         if (fd >= 0)
             close(fd);

@@ -47,7 +47,7 @@ hs_status hs_elf_load_sections_(struct hs_elf *elf, struct hs_error *err)
         return HS_OK;
     if (n > ELF_MAX_SECTIONS)
         return hs_fail(err, HS_LIMIT, "'%s' claims %zu sections", elf->name, n);
-    HS_TRY(hs_alloc(n, sizeof(*elf->sections), (void **)&elf->sections, err));
+    HS_TRY(HS_ALLOC(&elf->sections, n, err));
     for (size_t i = 0; i < n; i++)
         section_load(elf, i, names);
     elf->n_sections = n;

@@ -144,7 +144,7 @@ hs_status hs_elf_load_symbols_(struct hs_elf *elf, struct hs_error *err)
     }
     if (source.n > UINT32_MAX / 2)
         return hs_fail(err, HS_LIMIT, "'%s' claims %zu symbols", elf->name, source.n);
-    HS_TRY(hs_alloc(source.n, sizeof(*elf->symbols), (void **)&elf->symbols, err));
+    HS_TRY(HS_ALLOC(&elf->symbols, source.n, err));
     size_t n = 0;
     for (size_t i = 0; i < source.n; i++)
         if (symbol_next(&source, &elf->symbols[n])) {

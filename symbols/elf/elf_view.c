@@ -33,7 +33,7 @@ hs_status hs_elf_view_open_(struct hs_elf *elf, const char *name, struct elf_vie
     view.file_offset = section.file_offset;
     size_t n = view_n_chunks(&view);
     void *pages = NULL;
-    HS_TRY(hs_alloc(n / 64 + 1, sizeof(uint64_t), (void **)&view.filled, err));
+    HS_TRY(HS_ALLOC(&view.filled, n / 64 + 1, err));
     hs_status status = hs_pages_alloc(n, ELF_VIEW_CHUNK, &pages, err);
     if (status != HS_OK) {
         hs_free(view.filled);

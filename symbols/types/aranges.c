@@ -19,8 +19,7 @@ static bool unit_give(void *context, hs_addr begin, hs_addr end)
     const struct code_adding *adding = context;
     struct debug_info *info = adding->info;
     struct hs_error err = HS_ERROR_INIT;
-    if (hs_grow((void **)&info->ranges, &info->ranges_capacity, info->n_ranges + 1,
-                sizeof(*info->ranges), &err) != HS_OK) {
+    if (HS_GROW(&info->ranges, &info->ranges_capacity, info->n_ranges + 1, &err) != HS_OK) {
         info->is_out_of_memory = true;
         return false;
     }
@@ -111,7 +110,7 @@ static void ranges_read(struct debug_info *info)
     hs_auto_free uint64_t *told = NULL;
     info->ranges_from = RANGES_OF_ROOTS;
     if (info->sections[DEBUG_ARANGES].n_bytes > 0 &&
-        hs_alloc(info->n_units / 64 + 1, sizeof(uint64_t), (void **)&told, &err) == HS_OK) {
+        HS_ALLOC(&told, info->n_units / 64 + 1, &err) == HS_OK) {
         info->ranges_from = RANGES_OF_TABLES;
         hs_directory_ranges_(info, told);
     }

@@ -13,8 +13,7 @@ hs_ctype hs_ctypes_make_(struct hs_ctypes *types, const struct ctypes_type *made
 {
     struct hs_error err = HS_ERROR_INIT;
     if (types->n_types >= CTYPES_MAX_TYPES ||
-        hs_grow((void **)&types->items, &types->types_capacity, types->n_types + 1,
-                sizeof(*types->items), &err) != HS_OK) {
+        HS_GROW(&types->items, &types->types_capacity, types->n_types + 1, &err) != HS_OK) {
         hs_ctypes_out_(types);
         return 0;
     }
@@ -124,8 +123,7 @@ static void member_add(struct hs_ctypes *types, struct ctypes_type *type, uint64
 {
     struct hs_error err = HS_ERROR_INIT;
     if (types->n_members >= UINT32_MAX ||
-        hs_grow((void **)&types->members, &types->members_capacity, types->n_members + 1,
-                sizeof(*types->members), &err) != HS_OK) {
+        HS_GROW(&types->members, &types->members_capacity, types->n_members + 1, &err) != HS_OK) {
         hs_ctypes_out_(types);
         return;
     }

@@ -12,8 +12,8 @@ enum { CTYPES_WALK_BACK = 32 };
 hs_status hs_ctypes_new(struct hs_ctypes **ret, struct hs_error *err)
 {
     hs_auto(hs_ctypes) *types = NULL;
-    HS_TRY(hs_alloc(1, sizeof(*types), (void **)&types, err));
-    HS_TRY(hs_grow((void **)&types->items, &types->types_capacity, 64, sizeof(*types->items), err));
+    HS_TRY(HS_ALLOC(&types, 1, err));
+    HS_TRY(HS_GROW(&types->items, &types->types_capacity, 64, err));
     types->items[0] = (struct ctypes_type){.flags = TYPE_BUILT | TYPE_FLATTENED};
     types->n_types = 1;
     *ret = HS_STEAL(types);
@@ -70,7 +70,7 @@ hs_status hs_ctypes_add(struct hs_ctypes *types, struct hs_elf *elf, hs_type_fil
         return hs_fail(err, HS_LIMIT, "too many files with debug information");
     HS_TRY(hs_grow((void **)&types->files, &types->files_capacity, types->n_files + 1,
                    sizeof(struct ctypes_file *), err));
-    HS_TRY(hs_alloc(1, sizeof(*file), (void **)&file, err));
+    HS_TRY(HS_ALLOC(&file, 1, err));
     file->elf = elf;
     hs_status status = hs_debug_open_(elf, &types->views, &file->info, err);
     if (status != HS_OK || file->info.n_units == 0) {
@@ -140,8 +140,7 @@ static const struct hs_cvariable *variable_detail(struct hs_ctypes *types, hs_ty
     if (variable->detail == 0) {
         struct hs_cvariable detail;
         variable_describe(types, number, variable, &detail);
-        if (hs_grow((void **)&file->details, &file->details_capacity, file->n_details + 1,
-                    sizeof(*file->details), &err) != HS_OK) {
+        if (HS_GROW(&file->details, &file->details_capacity, file->n_details + 1, &err) != HS_OK) {
             hs_ctypes_out_(types);
             return NULL;
         }

@@ -93,8 +93,7 @@ hs_status hs_directory_add_(struct debug_info *info, struct debug_directory *dir
         info->n_damaged++;
         return HS_OK;
     }
-    HS_TRY(hs_grow((void **)&directory->names, &directory->names_capacity, directory->n_names + 1,
-                   sizeof(*directory->names), err));
+    HS_TRY(HS_GROW(&directory->names, &directory->names_capacity, directory->n_names + 1, err));
     directory->names[directory->n_names++] = (struct directory_name){(uint32_t)name, (uint32_t)at};
     return HS_OK;
 }
@@ -168,7 +167,7 @@ hs_status hs_directory_open_(struct debug_info *info, struct debug_directory *re
                              struct hs_error *err)
 {
     struct debug_directory directory = {.kind = DIRECTORY_NONE};
-    HS_TRY(hs_alloc(info->n_units / 64 + 1, sizeof(uint64_t), (void **)&directory.covered, err));
+    HS_TRY(HS_ALLOC(&directory.covered, info->n_units / 64 + 1, err));
     hs_status status = HS_OK;
     if (info->sections[DEBUG_GDB_INDEX].n_bytes > 0)
         status = gdb_open(info, &directory, err);

@@ -109,8 +109,8 @@ hs_status hs_directory_names_open_(struct debug_info *info, struct debug_directo
             info->n_damaged++;
             return HS_OK;
         }
-        HS_TRY(hs_grow((void **)&directory->tables, &directory->tables_capacity,
-                       directory->n_tables + 1, sizeof(*directory->tables), err));
+        HS_TRY(
+            HS_GROW(&directory->tables, &directory->tables_capacity, directory->n_tables + 1, err));
         directory->tables[directory->n_tables++] = table;
         HS_TRY(names_add_table(info, directory, &table, &head, err));
         directory->kind = DIRECTORY_DEBUG_NAMES;

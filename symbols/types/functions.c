@@ -17,8 +17,8 @@ static bool functions_give(void *context, hs_addr begin, hs_addr end)
     const struct functions_adding *adding = context;
     struct ctypes_unit *unit = adding->unit;
     struct hs_error err = HS_ERROR_INIT;
-    if (hs_grow((void **)&unit->functions, &unit->functions_capacity, unit->n_functions + 1,
-                sizeof(*unit->functions), &err) != HS_OK) {
+    if (HS_GROW(&unit->functions, &unit->functions_capacity, unit->n_functions + 1, &err) !=
+        HS_OK) {
         hs_ctypes_out_(adding->types);
         return false;
     }

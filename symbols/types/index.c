@@ -132,8 +132,8 @@ static void index_variable(struct index_pass *pass, hs_die die, const struct ind
     if (kind == PLACE_NONE)
         return;
     struct ctypes_variables *list = kind == PLACE_TLS ? &pass->file->tls : &pass->file->variables;
-    if (list->n >= UINT32_MAX - 1 || hs_grow((void **)&list->items, &list->capacity, list->n + 1,
-                                             sizeof(*list->items), &err) != HS_OK)
+    if (list->n >= UINT32_MAX - 1 ||
+        HS_GROW(&list->items, &list->capacity, list->n + 1, &err) != HS_OK)
         hs_ctypes_out_(pass->types);
     else
         list->items[list->n++] = (struct ctypes_variable){.vaddr = place, .die = die};
@@ -143,8 +143,7 @@ static void index_late(struct index_pass *pass, hs_die die)
 {
     struct hs_error err = HS_ERROR_INIT;
     struct ctypes_file *file = pass->file;
-    if (hs_grow((void **)&file->late, &file->late_capacity, file->n_late + 1, sizeof(*file->late),
-                &err) != HS_OK)
+    if (HS_GROW(&file->late, &file->late_capacity, file->n_late + 1, &err) != HS_OK)
         hs_ctypes_out_(pass->types);
     else
         file->late[file->n_late++] = die;
@@ -253,8 +252,7 @@ static void index_unit(struct index_pass *pass, struct debug_unit *unit)
     pass->prefixes[0] = CTYPES_HASH_SEED;
     size_t capacity = pass->n_plans, n_codes = pass->info->tables[unit->table - 1].n_codes;
     if (n_codes > pass->n_plans) {
-        if (hs_grow((void **)&pass->plans, &capacity, n_codes, sizeof(*pass->plans), &err) !=
-            HS_OK) {
+        if (HS_GROW(&pass->plans, &capacity, n_codes, &err) != HS_OK) {
             hs_ctypes_out_(pass->types);
             return;
         }

@@ -71,8 +71,8 @@ static void walk_list_scopes(struct names_walk *w, unsigned depth)
             continue;
         if (level->scope == 0) {
             if (notes->n_scopes >= UINT32_MAX - 1 ||
-                hs_grow((void **)&notes->scopes, &notes->scopes_capacity, notes->n_scopes + 1,
-                        sizeof(*notes->scopes), &err) != HS_OK) {
+                HS_GROW(&notes->scopes, &notes->scopes_capacity, notes->n_scopes + 1, &err) !=
+                    HS_OK) {
                 hs_ctypes_out_(w->types);
                 return;
             }

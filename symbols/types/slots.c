@@ -42,8 +42,7 @@ static bool slots_put(struct hs_ctypes *types, const struct hs_cslot *slot)
     struct hs_error err = HS_ERROR_INIT;
     if (types->n_scratch >= HS_CTYPE_MAX_SLOTS)
         return false;
-    if (hs_grow((void **)&types->scratch, &types->scratch_capacity, types->n_scratch + 1,
-                sizeof(*types->scratch), &err) != HS_OK) {
+    if (HS_GROW(&types->scratch, &types->scratch_capacity, types->n_scratch + 1, &err) != HS_OK) {
         hs_ctypes_out_(types);
         return false;
     }
@@ -181,7 +180,7 @@ static void slots_keep(struct hs_ctypes *types, hs_ctype number, bool is_whole)
         is_whole = false;
         types->n_damaged++;
     }
-    if (n > 0 && hs_alloc(n, sizeof(*slots), (void **)&slots, &err) != HS_OK) {
+    if (n > 0 && HS_ALLOC(&slots, n, &err) != HS_OK) {
         hs_ctypes_out_(types);
         n = 0;
         is_whole = false;
@@ -249,7 +248,7 @@ const struct hs_cslot *hs_ctypes_slots(struct hs_ctypes *types, hs_ctype number,
         if ((type.flags & TYPE_FLATTENED) == 0) { /* one slot, kept like the others */
             struct hs_error err = HS_ERROR_INIT;
             struct hs_cslot *slot = NULL;
-            if (hs_alloc(1, sizeof(*slot), (void **)&slot, &err) != HS_OK) {
+            if (HS_ALLOC(&slot, 1, &err) != HS_OK) {
                 hs_ctypes_out_(types);
             } else {
                 *slot = (struct hs_cslot){0, type.kind == HS_CTYPE_POINTER ? type.of : 0,

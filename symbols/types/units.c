@@ -68,13 +68,11 @@ static bool units_read_header(struct hs_cursor *c, bool in_types, struct debug_u
 static hs_status units_add(struct debug_info *info, const struct debug_unit *unit,
                            struct hs_error *err)
 {
-    HS_TRY(hs_grow((void **)&info->units, &info->units_capacity, info->n_units + 1,
-                   sizeof(*info->units), err));
+    HS_TRY(HS_GROW(&info->units, &info->units_capacity, info->n_units + 1, err));
     info->units[info->n_units++] = *unit;
     if (unit->signed_type == 0)
         return HS_OK;
-    HS_TRY(hs_grow((void **)&info->signatures, &info->signatures_capacity, info->n_signatures + 1,
-                   sizeof(*info->signatures), err));
+    HS_TRY(HS_GROW(&info->signatures, &info->signatures_capacity, info->n_signatures + 1, err));
     info->signatures[info->n_signatures++] =
         (struct debug_signature){unit->signature, unit->signed_type};
     return HS_OK;
@@ -220,8 +218,7 @@ static hs_status table_read(struct debug_info *info, struct debug_table *table,
         }
         info->abbreviations_left -= cost;
         if (code >= table->n_codes) {
-            HS_TRY(hs_grow((void **)&table->codes, &capacity, (size_t)code + 1,
-                           sizeof(*table->codes), err));
+            HS_TRY(HS_GROW(&table->codes, &capacity, (size_t)code + 1, err));
             table->n_codes = (size_t)code + 1;
         }
         table->codes[code] = (uint32_t)at;
@@ -236,8 +233,7 @@ static hs_status table_find(struct debug_info *info, uint64_t at, uint32_t *ret,
     uint32_t found = HS_TABLE_FIND(&info->by_place, hs_hash(at), i, info->tables[i].at == at);
     if (found == HS_NO_NUMBER) {
         struct debug_table table = {.at = at};
-        HS_TRY(hs_grow((void **)&info->tables, &info->tables_capacity, info->n_tables + 1,
-                       sizeof(*info->tables), err));
+        HS_TRY(HS_GROW(&info->tables, &info->tables_capacity, info->n_tables + 1, err));
         hs_status status = table_read(info, &table, err);
         if (status == HS_OK)
             status = hs_table_add(&info->by_place, hs_hash(at), info->n_tables, err);

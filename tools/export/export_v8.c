@@ -133,11 +133,8 @@ static uint64_t n_children(const struct export *x, hs_node node)
 static hs_status children_find(struct export *x, struct hs_error *err)
 {
     size_t n = (size_t)x->totals->n_tree;
-    void *memory;
-    HS_TRY(hs_alloc(n + 2, sizeof *x->child_begin, &memory, err));
-    x->child_begin = memory;
-    HS_TRY(hs_alloc(n, sizeof *x->child, &memory, err));
-    x->child = memory;
+    HS_TRY(HS_ALLOC(&x->child_begin, n + 2, err));
+    HS_TRY(HS_ALLOC(&x->child, n, err));
     /* Counted two places on; summed, then filled, each begin ends up at its place. */
     for (hs_node node = 1; node < n; node++)
         x->child_begin[hs_snap_root(x->snap, node)->parent + 2]++;

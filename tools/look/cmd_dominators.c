@@ -105,7 +105,7 @@ static hs_status put_rows(void *context, struct hs_sink *sink, struct hs_error *
         HS_TRY(put_row(sink, row, err));
         if (!sink->is_table)
             continue;
-        HS_TRY(hs_grow((void **)&open, &capacity, n_open + 1, sizeof *open, err));
+        HS_TRY(HS_GROW(&open, &capacity, n_open + 1, err));
         open[n_open++] = row;
     }
     return close_deeper(sink, open, &n_open, 0, err);

@@ -61,9 +61,9 @@ static hs_status look_up_rows(struct hs_view *view, struct sample_rows *rows, st
 {
     hs_auto_free hs_node *nodes = NULL, *roots = NULL;
     hs_auto_free struct hs_node_facts *facts = NULL;
-    HS_TRY(hs_alloc(rows->n, sizeof *nodes, (void **)&nodes, err));
-    HS_TRY(hs_alloc(rows->n, sizeof *roots, (void **)&roots, err));
-    HS_TRY(hs_alloc(rows->n, sizeof *facts, (void **)&facts, err));
+    HS_TRY(HS_ALLOC(&nodes, rows->n, err));
+    HS_TRY(HS_ALLOC(&roots, rows->n, err));
+    HS_TRY(HS_ALLOC(&facts, rows->n, err));
     for (size_t i = 0; i < rows->n; i++)
         nodes[i] = rows->rows[i].sample->node;
     HS_TRY(hs_view_facts_of(view, nodes, rows->n, facts, err));

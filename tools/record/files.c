@@ -193,8 +193,7 @@ static hs_status begin_file(struct hs_record_files *files, const struct hs_packe
     }
     if (last != NULL)
         close_file(files, last);
-    HS_TRY(hs_grow((void **)&files->files, &files->capacity, files->n_files + 1,
-                   sizeof *files->files, err));
+    HS_TRY(HS_GROW(&files->files, &files->capacity, files->n_files + 1, err));
     struct hs_record_file file = {.fd = -1};
     if (files->n_files == HS_RECORD_MAX_FILES)
         (void)hs_fail(&why, HS_LIMIT, "process %lu is not kept: there are %d traces already",

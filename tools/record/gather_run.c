@@ -192,9 +192,8 @@ static hs_status add_peer(struct hs_gather *gather, int fd, const struct sockadd
                           socklen_t n_place, struct hs_error *err)
 {
     struct hs_gather_peer *peer;
-    HS_TRY(hs_grow((void **)&gather->peers, &gather->capacity, gather->n_peers + 1,
-                   sizeof *gather->peers, err));
-    HS_TRY(hs_alloc(1, sizeof *peer, (void **)&peer, err));
+    HS_TRY(HS_GROW(&gather->peers, &gather->capacity, gather->n_peers + 1, err));
+    HS_TRY(HS_ALLOC(&peer, 1, err));
     *peer = (struct hs_gather_peer){.gather = gather, .fd = fd, .from = "unknown"};
     peer->heard_ns = peer->begun_ns = hs_now_ns();
     peer->files.open = open_file;
@@ -279,7 +278,7 @@ hs_status hs_gather_run(struct hs_gather *gather, struct hs_error *err)
 {
     struct sigaction action = {.sa_handler = on_signal};
     hs_auto_free struct pollfd *waits = NULL;
-    HS_TRY(hs_alloc(gather->n_peers_max + 1, sizeof *waits, (void **)&waits, err));
+    HS_TRY(HS_ALLOC(&waits, gather->n_peers_max + 1, err));
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);
     while (!wants_end)

@@ -55,7 +55,7 @@ hs_status hs_namer_new(const char *const *debug_dirs, size_t n_debug_dirs, struc
                        struct hs_error *err)
 {
     hs_auto(hs_namer) *namer = NULL;
-    HS_TRY(hs_alloc(1, sizeof *namer, (void **)&namer, err));
+    HS_TRY(HS_ALLOC(&namer, 1, err));
     HS_TRY(hs_ctypes_new(&namer->types, err));
     for (size_t i = 0; i < n_debug_dirs && i + 1 < MAX_DIRECTORIES; i++)
         namer->directories[namer->n_directories++] = debug_dirs[i];
@@ -102,8 +102,7 @@ static hs_status add_note(struct hs_namer *namer, const char *path, const char *
     hs_str note;
     (void)snprintf(text, sizeof text, "no names of '%s': %s", path, why);
     HS_TRY(hs_strtab_add(&namer->strings, text, &note, err));
-    HS_TRY(hs_grow((void **)&namer->notes, &namer->notes_capacity, namer->n_notes + 1, sizeof note,
-                   err));
+    HS_TRY(HS_GROW(&namer->notes, &namer->notes_capacity, namer->n_notes + 1, err));
     namer->notes[namer->n_notes++] = note;
     return HS_OK;
 }
@@ -205,8 +204,7 @@ static hs_status open_module(struct hs_namer *namer, const char *path, struct na
     *ret = NULL;
     if (namer->n_modules == MAX_MODULES || path[0] != '/')
         return HS_OK;
-    HS_TRY(hs_grow((void **)&namer->modules, &namer->modules_capacity, namer->n_modules + 1,
-                   sizeof *namer->modules, err));
+    HS_TRY(HS_GROW(&namer->modules, &namer->modules_capacity, namer->n_modules + 1, err));
     struct namer_module module = {.path = id};
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     hs_status status = open_elf(namer, &module, path, fd, err);

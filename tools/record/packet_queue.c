@@ -87,7 +87,7 @@ hs_status hs_packet_queue_open(int socket, size_t capacity, struct hs_packet_que
                                struct hs_error *err)
 {
     *ret = (struct hs_packet_queue){.socket = socket, .ready_fd = -1, .capacity = capacity};
-    HS_TRY(hs_pages_alloc(capacity, 1, (void **)&ret->ring, err));
+    HS_TRY(HS_PAGES_ALLOC(&ret->ring, capacity, err));
     ret->ready_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (ret->ready_fd < 0)
         return hs_fail_errno(err, HS_IO, "cannot receive packets");

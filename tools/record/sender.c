@@ -158,7 +158,7 @@ hs_status hs_sender_open(const char *place, const struct hs_token *token, struct
                          struct hs_error *err)
 {
     hs_auto(hs_sender) *s = NULL;
-    HS_TRY(hs_alloc(1, sizeof *s, (void **)&s, err));
+    HS_TRY(HS_ALLOC(&s, 1, err));
     s->fd = -1;
     HS_TRY(connect_to(place, &s->fd, err));
     HS_TRY(introduce(s, place, token, err));

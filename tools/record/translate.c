@@ -45,7 +45,7 @@ static hs_status grow_slots(struct hs_known_places *known, struct hs_error *err)
 {
     struct hs_known_places larger = *known;
     larger.n_slots = known->n_slots == 0 ? FIRST_SLOTS : 2 * known->n_slots;
-    HS_TRY(hs_alloc(larger.n_slots, sizeof *larger.hashes, (void **)&larger.hashes, err));
+    HS_TRY(HS_ALLOC(&larger.hashes, larger.n_slots, err));
     for (size_t i = 0; i < known->n_slots; i++)
         if (known->hashes[i] != 0)
             *find_slot(&larger, known->hashes[i]) = known->hashes[i];
@@ -105,8 +105,7 @@ static hs_status begin_process(struct hs_translator *t, const struct hs_packet *
 {
     struct hs_known_places *known = known_of(t, packet->pid);
     if (known == NULL && t->n_known < MAX_PROCESSES) {
-        HS_TRY(
-            hs_grow((void **)&t->known, &t->known_capacity, t->n_known + 1, sizeof *t->known, err));
+        HS_TRY(HS_GROW(&t->known, &t->known_capacity, t->n_known + 1, err));
         known = &t->known[t->n_known++];
     } else if (known == NULL) {
         known = &t->known[packet->pid % MAX_PROCESSES];
@@ -154,7 +153,7 @@ static hs_status put_location(struct hs_translator *t, struct hs_known_places *k
     HS_TRY(add_hash(known, hash, &is_new, err));
     if (!is_new)
         return HS_OK;
-    HS_TRY(hs_grow((void **)&t->fresh, &t->fresh_capacity, t->n_fresh + 1, sizeof *t->fresh, err));
+    HS_TRY(HS_GROW(&t->fresh, &t->fresh_capacity, t->n_fresh + 1, err));
     t->fresh[t->n_fresh++] = hash;
     return put_place(t, known, packet, event, err);
 }

@@ -33,7 +33,7 @@ static hs_status check_token_file(int fd, const char *path, struct hs_error *err
 static hs_status read_token(int fd, const char *path, struct hs_token *ret, struct hs_error *err)
 {
     hs_auto_free uint8_t *bytes = NULL;
-    HS_TRY(hs_alloc(HS_TOKEN_MAX_BYTES + 1, 1, (void **)&bytes, err));
+    HS_TRY(HS_ALLOC(&bytes, HS_TOKEN_MAX_BYTES + 1, err));
     ssize_t n = pread(fd, bytes, HS_TOKEN_MAX_BYTES + 1, 0);
     if (n < 0)
         return hs_fail_errno(err, HS_IO, "cannot read the token '%s'", path);

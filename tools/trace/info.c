@@ -249,7 +249,7 @@ hs_status hs_trace_cmd_info(struct hs_tool *tool, const struct hs_invocation *in
                             struct hs_error *err)
 {
     struct trace_facts *facts;
-    HS_TRY(hs_alloc(1, sizeof *facts, (void **)&facts, err));
+    HS_TRY(HS_ALLOC(&facts, 1, err));
     hs_trace_objects_init(&facts->objects, hs_tool_budget(tool));
     hs_status status = look(tool, inv, facts, err);
     hs_trace_objects_fini(&facts->objects);

@@ -112,7 +112,7 @@ static hs_status look_at_points(struct hs_tool *tool, const struct hs_invocation
                                 struct hs_error *err)
 {
     hs_auto_free struct hs_timeline_point *points = NULL;
-    HS_TRY(hs_alloc(n_points + 1, sizeof *points, (void **)&points, err));
+    HS_TRY(HS_ALLOC(&points, n_points + 1, err));
     size_t n = place_points(&look->objects.counts, n_points, points);
     hs_timeline_fill(&look->objects, points, n);
     return print_points(tool, inv, &(struct points){look, points, n}, err);

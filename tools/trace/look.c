@@ -214,7 +214,7 @@ static hs_status select_rows(struct hs_trace_look *look, const struct hs_trace_r
                              struct hs_error *err)
 {
     hs_auto_free bool *keeps = NULL;
-    HS_TRY(hs_alloc(rows->n, sizeof *keeps, (void **)&keeps, err));
+    HS_TRY(HS_ALLOC(&keeps, rows->n, err));
     HS_TRY(hs_trace_look_keep_rows(look, rows, keeps, err));
     for (uint64_t i = 0; i < look->objects.n; i++) {
         struct hs_trace_object *object = hs_trace_object(&look->objects, i);

@@ -63,7 +63,7 @@ static hs_status name_entries(const struct hs_trace_look *look, const struct hs_
 {
     hs_auto_free hs_str *ids = NULL;
     struct hs_buffer name = {0};
-    HS_TRY(hs_alloc(n, sizeof *ids, (void **)&ids, err));
+    HS_TRY(HS_ALLOC(&ids, n, err));
     hs_status status = HS_OK;
     for (size_t i = 0; i < n && status == HS_OK; i++) {
         status = hs_trace_order_name(look, rows, &rows->rows[entries[i].row], &name, err);
@@ -83,7 +83,7 @@ static hs_status sort_rows(struct hs_trace_order *ret, const struct hs_trace_loo
     hs_auto_free struct order_entry *entries = NULL;
     struct hs_strtab names = {0};
     size_t n = 0;
-    HS_TRY(hs_alloc(rows->n, sizeof *entries, (void **)&entries, err));
+    HS_TRY(HS_ALLOC(&entries, rows->n, err));
     for (size_t i = 0; i < rows->n; i++)
         if (keeps[i])
             entries[n++] = (struct order_entry){i, key_of(&rows->rows[i], sort),
@@ -105,9 +105,9 @@ hs_status hs_trace_order_init(struct hs_trace_order *ret, const struct hs_trace_
 {
     hs_auto_free bool *keeps = NULL;
     uint64_t most = hs_tool_rows(inv);
-    HS_TRY(hs_alloc(rows->n, sizeof *keeps, (void **)&keeps, err));
+    HS_TRY(HS_ALLOC(&keeps, rows->n, err));
     HS_TRY(hs_trace_look_keep_rows(look, rows, keeps, err));
-    HS_TRY(hs_alloc(rows->n, sizeof *ret->rows, (void **)&ret->rows, err));
+    HS_TRY(HS_ALLOC(&ret->rows, rows->n, err));
     HS_TRY(
         sort_rows(ret, look, rows, (enum hs_trace_sort)inv->number[HS_OPT_TRACE_SORT], keeps, err));
     if (ret->n > most)

@@ -55,7 +55,7 @@ struct tree_print {
 
 static hs_status push(struct tree_print *print, struct waiting item, struct hs_error *err)
 {
-    HS_TRY(hs_grow((void **)&print->stack, &print->capacity, print->n + 1, sizeof item, err));
+    HS_TRY(HS_GROW(&print->stack, &print->capacity, print->n + 1, err));
     print->stack[print->n++] = item;
     return HS_OK;
 }

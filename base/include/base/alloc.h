@@ -13,6 +13,30 @@ hs_status hs_alloc(size_t n, size_t size, void **ret, struct hs_error *err);
  * `*array` may be NULL with `*capacity` 0. On failure both stay as they were. */
 hs_status hs_grow(void **array, size_t *capacity, size_t needed, size_t size, struct hs_error *err);
 
+/* The same for typed arrays: `p` is the address of the pointer, whose type tells the size; it stays
+ * as it was on failure.
+ *
+ *   struct hs_range *ranges;
+ *   HS_TRY(HS_ALLOC(&ranges, n, err)); */
+#define HS_ALLOC(p, n, err) HS_ALLOC_BY_(hs_alloc, p, n, err)
+#define HS_PAGES_ALLOC(p, n, err) HS_ALLOC_BY_(hs_pages_alloc, p, n, err)
+#define HS_GROW(p, capacity, needed, err)                                                      \
+    ({                                                                                         \
+        void *hs_memory_ = *(p);                                                               \
+        hs_status hs_grown_ = hs_grow(&hs_memory_, (capacity), (needed), sizeof **(p), (err)); \
+        if (hs_grown_ == HS_OK)                                                                \
+            *(p) = hs_memory_;                                                                 \
+        hs_grown_;                                                                             \
+    })
+#define HS_ALLOC_BY_(how, p, n, err)                                     \
+    ({                                                                   \
+        void *hs_memory_ = NULL;                                         \
+        hs_status hs_made_ = how((n), sizeof **(p), &hs_memory_, (err)); \
+        if (hs_made_ == HS_OK)                                           \
+            *(p) = hs_memory_;                                           \
+        hs_made_;                                                        \
+    })
+
 hs_status hs_strdup(const char *text, char **ret, struct hs_error *err);
 void hs_free(void *memory);
 

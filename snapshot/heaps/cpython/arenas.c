@@ -90,8 +90,7 @@ static bool arenas_is_proven(const struct hs_image *image, const struct cpython_
 static hs_status arenas_add(struct cpython_heap *heap, const struct cpython_arena *arena,
                             struct hs_error *err)
 {
-    HS_TRY(hs_grow((void **)&heap->arenas, &heap->arenas_capacity, heap->n_arenas + 1,
-                   sizeof *heap->arenas, err));
+    HS_TRY(HS_GROW(&heap->arenas, &heap->arenas_capacity, heap->n_arenas + 1, err));
     heap->arenas[heap->n_arenas++] = *arena;
     return HS_OK;
 }
@@ -233,8 +232,7 @@ static void loose_drop_arenas(const struct hs_ledger *ledger, struct cpython_hea
 
 static hs_status loose_add(struct cpython_heap *heap, hs_addr pool, struct hs_error *err)
 {
-    HS_TRY(hs_grow((void **)&heap->loose, &heap->loose_capacity, heap->n_loose + 1,
-                   sizeof *heap->loose, err));
+    HS_TRY(HS_GROW(&heap->loose, &heap->loose_capacity, heap->n_loose + 1, err));
     heap->loose[heap->n_loose++] = pool;
     return HS_OK;
 }

@@ -60,10 +60,7 @@ struct cpython_types {
 hs_status hs_cpython_types_new(const struct hs_scene *scene, bool is_old,
                                struct cpython_types **ret, struct hs_error *err)
 {
-    void *memory;
-
-    HS_TRY(hs_alloc(1, sizeof **ret, &memory, err));
-    *ret = memory;
+    HS_TRY(HS_ALLOC(ret, 1, err));
     (*ret)->scene = scene;
     (*ret)->interpreter = hs_cpython_object(scene->objects);
     (*ret)->is_old = is_old;

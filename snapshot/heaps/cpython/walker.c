@@ -220,12 +220,10 @@ static hs_status cpython_open(const struct hs_scene *scene, void **ret_state, st
 {
     const struct hs_object *object = hs_cpython_object(scene->objects);
     struct cpython *cpython;
-    void *memory;
 
     if (object == NULL)
         return HS_OK;
-    HS_TRY(hs_alloc(1, sizeof *cpython, &memory, err));
-    cpython = memory;
+    HS_TRY(HS_ALLOC(&cpython, 1, err));
     cpython->scene = scene;
     cpython_read_version(cpython, object);
     hs_status status =

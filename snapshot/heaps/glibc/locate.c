@@ -127,8 +127,7 @@ static hs_status instance_add(struct glibc_state *g, hs_addr main_arena,
             return HS_OK;
     if (g->n_instances == INSTANCES_MAX)
         return HS_OK;
-    HS_TRY(hs_grow((void **)&g->instances, &g->instances_capacity, g->n_instances + 1,
-                   sizeof *g->instances, err));
+    HS_TRY(HS_GROW(&g->instances, &g->instances_capacity, g->n_instances + 1, err));
     g->instances[g->n_instances++] =
         (struct glibc_instance){.main_arena = main_arena, .layout = layout, .bins_held = held};
     return HS_OK;
@@ -260,8 +259,7 @@ static hs_status instance_arenas(struct glibc_state *g, uint32_t number, struct 
     }
     instance->first_arena = g->n_arenas;
     for (size_t i = 0; i < n; i++) {
-        HS_TRY(hs_grow((void **)&g->arenas, &g->arenas_capacity, g->n_arenas + 1, sizeof *g->arenas,
-                       err));
+        HS_TRY(HS_GROW(&g->arenas, &g->arenas_capacity, g->n_arenas + 1, err));
         struct glibc_arena arena = {.address = at, .instance = number};
         arena.top = arena_word(g, at, layout->top);
         arena.system_mem = arena_word(g, at, layout->bins + (unsigned)GLIBC_SYSTEM_MEM);

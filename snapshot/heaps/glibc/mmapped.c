@@ -145,8 +145,7 @@ static hs_status search_mapping(struct glibc_state *g, struct mmapped_search *s,
         if (known != NULL) {
             begin = (known->end + GLIBC_PAGE - 1) & ~(GLIBC_PAGE - 1);
         } else if (mmapped_read(s, begin, end - begin, &found)) {
-            HS_TRY(hs_grow((void **)&g->mmapped, &g->mmapped_capacity, g->n_mmapped + 1,
-                           sizeof *g->mmapped, err));
+            HS_TRY(HS_GROW(&g->mmapped, &g->mmapped_capacity, g->n_mmapped + 1, err));
             g->mmapped[g->n_mmapped++] = found;
             g->mmapped_bytes += found.end - found.begin;
             begin = found.end;

@@ -30,8 +30,8 @@ hs_status hs_glibc_bits_add(struct glibc_state *g, hs_addr begin, hs_addr end, s
             SPARSE_WORDS + (size_t)(hs_image_resident_bytes(g->scene->image, 0, UINT64_MAX) >> 6);
     if (n > g->words_max)
         return hs_fail(err, HS_LIMIT, "cannot keep track of heaps that were hardly ever touched");
-    HS_TRY(hs_grow((void **)&g->used, &g->used_capacity, n, sizeof *g->used, err));
-    HS_TRY(hs_grow((void **)&g->freed, &g->freed_capacity, n, sizeof *g->freed, err));
+    HS_TRY(HS_GROW(&g->used, &g->used_capacity, n, err));
+    HS_TRY(HS_GROW(&g->freed, &g->freed_capacity, n, err));
     *ret = g->n_words;
     g->n_words = n;
     return HS_OK;
@@ -40,8 +40,7 @@ hs_status hs_glibc_bits_add(struct glibc_state *g, hs_addr begin, hs_addr end, s
 hs_status hs_glibc_segment_push(struct glibc_state *g, const struct glibc_segment *segment,
                                 struct hs_error *err)
 {
-    HS_TRY(hs_grow((void **)&g->segments, &g->segments_capacity, g->n_segments + 1,
-                   sizeof *g->segments, err));
+    HS_TRY(HS_GROW(&g->segments, &g->segments_capacity, g->n_segments + 1, err));
     g->segments[g->n_segments++] = *segment;
     return HS_OK;
 }

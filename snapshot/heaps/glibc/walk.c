@@ -107,7 +107,7 @@ hs_addr hs_glibc_resync(struct glibc_chain *chain, hs_addr p)
  * words are in each page. */
 static hs_status walk_large(struct glibc_state *g, hs_addr begin, hs_addr end, struct hs_error *err)
 {
-    HS_TRY(hs_grow((void **)&g->large, &g->large_capacity, g->n_large + 1, sizeof *g->large, err));
+    HS_TRY(HS_GROW(&g->large, &g->large_capacity, g->n_large + 1, err));
     g->large[g->n_large++] = (struct glibc_gap){begin + 16, end + 8};
     return HS_OK;
 }
@@ -157,7 +157,7 @@ static hs_status walk_run(struct glibc_state *g, struct glibc_segment *segment,
 
 static hs_status walk_gap(struct glibc_state *g, hs_addr begin, hs_addr end, struct hs_error *err)
 {
-    HS_TRY(hs_grow((void **)&g->gaps, &g->gaps_capacity, g->n_gaps + 1, sizeof *g->gaps, err));
+    HS_TRY(HS_GROW(&g->gaps, &g->gaps_capacity, g->n_gaps + 1, err));
     g->gaps[g->n_gaps++] = (struct glibc_gap){begin, end};
     return HS_OK;
 }

@@ -94,8 +94,7 @@ static hs_addr caches_next(const struct caches *caches, hs_addr bins)
 
 static hs_status caches_add(struct caches *caches, hs_addr bins, struct hs_error *err)
 {
-    HS_TRY(hs_grow((void **)&caches->bins, &caches->capacity, caches->n + 1, sizeof *caches->bins,
-                   err));
+    HS_TRY(HS_GROW(&caches->bins, &caches->capacity, caches->n + 1, err));
     caches->bins[caches->n++] = bins;
     return HS_OK;
 }

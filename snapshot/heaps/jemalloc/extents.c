@@ -180,8 +180,7 @@ static hs_status extents_add(struct jemalloc_tree *tree, const struct jemalloc_e
         }
         tree->n_damaged++;
     }
-    HS_TRY(hs_grow((void **)&tree->extents, &tree->extents_capacity, tree->n_extents + 1,
-                   sizeof *tree->extents, err));
+    HS_TRY(HS_GROW(&tree->extents, &tree->extents_capacity, tree->n_extents + 1, err));
     tree->extents[tree->n_extents++] = *extent;
     return HS_OK;
 }

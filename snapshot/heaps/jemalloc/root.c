@@ -202,8 +202,7 @@ static hs_status root_add_leaf(struct jemalloc_tree *tree, hs_addr address, uint
         ++*n_bad;
         return HS_OK;
     }
-    HS_TRY(hs_grow((void **)&tree->leaves, &tree->leaves_capacity, tree->n_leaves + 1,
-                   sizeof *tree->leaves, err));
+    HS_TRY(HS_GROW(&tree->leaves, &tree->leaves_capacity, tree->n_leaves + 1, err));
     tree->leaves[tree->n_leaves++] = (struct jemalloc_leaf){address, first_page};
     return HS_OK;
 }
@@ -470,12 +469,10 @@ hs_status hs_jemalloc_find(const struct hs_scene *scene, struct jemalloc_tree *t
 {
     static const uint8_t widths[] = {48, 57};
     hs_auto_free struct root_search *search = NULL;
-    void *memory;
     size_t n = 0;
 
     *ret_n_trees = 0;
-    HS_TRY(hs_alloc(1, sizeof *search, &memory, err));
-    search = memory;
+    HS_TRY(HS_ALLOC(&search, 1, err));
     for (size_t i = 0; i < sizeof widths; i++) {
         memset(search, 0, sizeof *search);
         search->tree.image = scene->image;

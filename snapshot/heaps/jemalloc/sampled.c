@@ -97,8 +97,7 @@ static hs_status prof_look(struct prof *prof, const struct jemalloc_extent *exte
         prof->n_damaged++;
         return HS_OK;
     }
-    HS_TRY(hs_grow((void **)&prof->blocks, &prof->blocks_capacity, prof->n_blocks + 1,
-                   sizeof *prof->blocks, err));
+    HS_TRY(HS_GROW(&prof->blocks, &prof->blocks_capacity, prof->n_blocks + 1, err));
     prof->blocks[prof->n_blocks++] = block;
     return HS_OK;
 }
@@ -156,8 +155,7 @@ static hs_status prof_gather_contexts(struct prof *prof, struct hs_error *err)
             next++;
         context.n_blocks = next - i;
         context.is_whole = prof_count(prof, prof->blocks[i].gctx, &n_steps, &context);
-        HS_TRY(hs_grow((void **)&prof->contexts, &prof->contexts_capacity, prof->n_contexts + 1,
-                       sizeof context, err));
+        HS_TRY(HS_GROW(&prof->contexts, &prof->contexts_capacity, prof->n_contexts + 1, err));
         prof->contexts[prof->n_contexts++] = context;
     }
     return HS_OK;

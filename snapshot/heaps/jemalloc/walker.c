@@ -292,10 +292,8 @@ static void jemalloc_close(void *state)
 static hs_status jemalloc_open(const struct hs_scene *scene, void **ret_state, struct hs_error *err)
 {
     struct jemalloc *jemalloc;
-    void *memory;
 
-    HS_TRY(hs_alloc(1, sizeof *jemalloc, &memory, err));
-    jemalloc = memory;
+    HS_TRY(HS_ALLOC(&jemalloc, 1, err));
     jemalloc->scene = scene;
     hs_status status = hs_jemalloc_find(scene, jemalloc->trees, &jemalloc->n_trees, err);
     for (size_t i = 0; status == HS_OK && i < jemalloc->n_trees; i++)

@@ -65,7 +65,7 @@ static hs_status list_follow(const struct hs_image *image, hs_addr first, size_t
             entries->is_damaged = true;
             break;
         }
-        HS_TRY(hs_grow((void **)&entries->at, &entries->capacity, entries->n + 1, sizeof at, err));
+        HS_TRY(HS_GROW(&entries->at, &entries->capacity, entries->n + 1, err));
         entries->at[entries->n++] = at;
         if (entries->n == power) {
             remembered = at;
@@ -148,8 +148,7 @@ static hs_status list_add_root(struct hs_registered *registered, const struct hs
     const char *name = record->name[0] != '\0' ? record->name : "root without a name";
 
     HS_TRY(hs_strtab_add(registered->scene->findings->strings, name, &root.name, err));
-    HS_TRY(hs_grow((void **)&registered->roots, &registered->roots_capacity,
-                   registered->n_roots + 1, sizeof root, err));
+    HS_TRY(HS_GROW(&registered->roots, &registered->roots_capacity, registered->n_roots + 1, err));
     registered->roots[registered->n_roots++] = root;
     return HS_OK;
 }
@@ -166,8 +165,7 @@ static hs_status list_add_pool(struct hs_registered *registered, const struct li
     uint64_t n_blocks = record->block_bytes == 0 ? 1 : record->n_bytes / record->block_bytes;
 
     HS_TRY(hs_strtab_add(registered->scene->findings->strings, name, &pool.name, err));
-    HS_TRY(hs_grow((void **)&registered->pools, &registered->pools_capacity,
-                   registered->n_pools + 1, sizeof pool, err));
+    HS_TRY(HS_GROW(&registered->pools, &registered->pools_capacity, registered->n_pools + 1, err));
     if (pool.live_bits != 0)
         pool.bits = hs_image_bytes(registered->scene->image, pool.live_bits,
                                    (size_t)(n_blocks / 8 + (n_blocks % 8 != 0)));

@@ -78,10 +78,8 @@ hs_status hs_copy_code_find(const struct hs_target *target, struct hs_copy_code 
     struct hs_copy_code code = {0};
     hs_auto_free uint8_t *part = NULL;
     uint64_t n_searched = 0;
-    void *memory;
 
-    HS_TRY(hs_alloc(CODE_PART_BYTES, 1, &memory, err));
-    part = memory;
+    HS_TRY(HS_ALLOC(&part, CODE_PART_BYTES, err));
     for (int round = 0; round < 2; round++)
         for (size_t i = 0; i < target->n_mappings; i++) {
             const struct hs_mapping *m = &target->mappings[i];

@@ -60,8 +60,7 @@ static bool foresee_is_lacking(const struct hs_smaps_entry *entry)
 static hs_status foresee_area(struct hs_copy_facts *facts, const struct hs_smaps_entry *entry,
                               struct hs_error *err)
 {
-    HS_TRY(hs_grow((void **)&facts->areas, &facts->areas_capacity, facts->n_areas + 1,
-                   sizeof *facts->areas, err));
+    HS_TRY(HS_GROW(&facts->areas, &facts->areas_capacity, facts->n_areas + 1, err));
     facts->areas[facts->n_areas++] = (struct hs_copy_area){entry->begin, entry->end};
     facts->saved_bytes += entry->anonymous_bytes + entry->hugetlb_bytes + entry->swap_bytes;
     return HS_OK;
@@ -217,11 +216,8 @@ void hs_copy_plan_free(struct hs_copy_plan *plan)
 
 hs_status hs_copy_plan_make(struct hs_target *target, struct hs_error *err)
 {
-    void *memory;
-
     if (target->copy_plan == NULL) {
-        HS_TRY(hs_alloc(1, sizeof *target->copy_plan, &memory, err));
-        target->copy_plan = memory;
+        HS_TRY(HS_ALLOC(&target->copy_plan, 1, err));
     }
     if (target->copy_plan->is_final)
         return HS_OK;

@@ -296,8 +296,7 @@ hs_status hs_copy_make(struct hs_target *target, struct hs_copy **ret, char *why
 
     assert(target->is_stopped && target->copy_plan != NULL);
     why[0] = '\0';
-    HS_TRY(hs_alloc(1, sizeof *caller, &memory, err));
-    caller = memory;
+    HS_TRY(HS_ALLOC(&caller, 1, err));
     HS_TRY(hs_alloc(1, sizeof **ret, &memory, err));
     struct hs_copy *copy = memory;
     copy->memory = HS_MEMORY_INIT;

@@ -37,8 +37,7 @@ void hs_copy_saved_fini(struct hs_copy_saved *saved)
 static hs_status saved_add_run(struct hs_copy_saved *saved, hs_addr begin, size_t n_bytes,
                                struct hs_error *err)
 {
-    HS_TRY(hs_grow((void **)&saved->runs, &saved->runs_capacity, saved->n_runs + 1,
-                   sizeof *saved->runs, err));
+    HS_TRY(HS_GROW(&saved->runs, &saved->runs_capacity, saved->n_runs + 1, err));
     saved->runs[saved->n_runs++] =
         (struct hs_copy_run){begin, begin + n_bytes, saved->store + saved->store_bytes};
     saved->store_bytes += n_bytes;
@@ -99,8 +98,7 @@ hs_status hs_copy_save_area(struct hs_copy_saved *saved, const struct hs_target 
 {
     struct hs_memory memory = target->live;
 
-    HS_TRY(hs_grow((void **)&saved->areas, &saved->areas_capacity, saved->n_areas + 1,
-                   sizeof *saved->areas, err));
+    HS_TRY(HS_GROW(&saved->areas, &saved->areas_capacity, saved->n_areas + 1, err));
     HS_TRY(saved_read_area(saved, &memory, begin, end, err));
     saved->areas[saved->n_areas++] = (struct hs_copy_area){begin, end};
     return HS_OK;

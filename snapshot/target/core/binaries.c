@@ -270,11 +270,9 @@ static hs_status binary_try_path(const struct hs_core *core, uint32_t binary, co
 static hs_status binary_find(struct hs_core *core, uint32_t binary, struct hs_error *err)
 {
     struct hs_core_binary *b = &core->binaries[binary];
-    void *memory;
 
     if (b->known == NULL) {
-        HS_TRY(hs_alloc(1, sizeof *b->known, &memory, err));
-        b->known = memory;
+        HS_TRY(HS_ALLOC(&b->known, 1, err));
         b->known->fd = -1;
         HS_TRY(binary_read_header(core, binary, b->known, err));
     }

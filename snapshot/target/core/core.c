@@ -52,8 +52,7 @@ static hs_status core_fill(const struct hs_core_options *options, struct hs_targ
     HS_TRY(hs_alloc(1, sizeof *target->core, &memory, err));
     struct hs_core *core = target->core = memory;
     core->program = HS_CORE_NONE;
-    HS_TRY(hs_alloc(HS_CORE_BUFFER_BYTES, 1, &memory, err));
-    core->buffer = memory;
+    HS_TRY(HS_ALLOC(&core->buffer, HS_CORE_BUFFER_BYTES, err));
     HS_TRY(core_copy_options(core, options, err));
     HS_TRY(hs_core_read_headers(core, err));
     HS_TRY(hs_core_read_notes(core, target, err));

@@ -125,8 +125,7 @@ static hs_status headers_add_segment(struct hs_core *core, struct hs_core_segmen
     if (segment.n_claimed_bytes > n_memory_bytes)
         segment.n_claimed_bytes = n_memory_bytes;
     segment.n_bytes = headers_bytes_there(core, segment.file_at, segment.n_claimed_bytes);
-    HS_TRY(hs_grow((void **)&core->segments, &core->segments_capacity, core->n_segments + 1,
-                   sizeof segment, err));
+    HS_TRY(HS_GROW(&core->segments, &core->segments_capacity, core->n_segments + 1, err));
     core->segments[core->n_segments++] = segment;
     return HS_OK;
 }
@@ -147,8 +146,7 @@ static hs_status headers_take(struct hs_core *core, struct hs_cursor *c, struct 
         return headers_add_segment(core, segment, n_memory_bytes, err);
     if (type != PT_NOTE)
         return HS_OK;
-    HS_TRY(hs_grow((void **)&core->notes, &core->notes_capacity, core->n_notes + 1,
-                   sizeof *core->notes, err));
+    HS_TRY(HS_GROW(&core->notes, &core->notes_capacity, core->n_notes + 1, err));
     uint64_t left =
         segment.file_at < core->file->n_bytes ? core->file->n_bytes - segment.file_at : 0;
     core->notes[core->n_notes++] = (struct hs_core_span){

@@ -43,7 +43,7 @@ static hs_status make_texts(struct mappings_make *m, struct hs_error *err)
     if (n > UINT32_MAX)
         return hs_fail(err, HS_FORMAT, "cannot keep the paths in '%s': too many",
                        m->core->file->name);
-    HS_TRY(hs_grow((void **)&target->path_text, &target->path_text_capacity, n, 1, err));
+    HS_TRY(HS_GROW(&target->path_text, &target->path_text_capacity, n, err));
     for (size_t i = 0; i < N_NAMES; i++) {
         m->name_at[i] = (uint32_t)target->path_text_bytes;
         size_t n_name = strlen(mapping_names[i]) + 1;
@@ -102,10 +102,8 @@ static hs_status make_add(struct mappings_make *m, hs_addr begin, hs_addr end,
     mapping.readable = (flags & PF_R) != 0;
     mapping.writable = (flags & PF_W) != 0;
     mapping.executable = (flags & PF_X) != 0;
-    HS_TRY(hs_grow((void **)&target->mappings, &target->mappings_capacity, target->n_mappings + 1,
-                   sizeof mapping, err));
-    HS_TRY(hs_grow((void **)&core->sources, &core->sources_capacity, target->n_mappings + 1,
-                   sizeof source, err));
+    HS_TRY(HS_GROW(&target->mappings, &target->mappings_capacity, target->n_mappings + 1, err));
+    HS_TRY(HS_GROW(&core->sources, &core->sources_capacity, target->n_mappings + 1, err));
     core->sources[target->n_mappings] = source;
     target->mappings[target->n_mappings++] = mapping;
     return HS_OK;

@@ -92,8 +92,7 @@ static hs_status notes_thread(struct notes_read *r, const struct note *note, str
         r->core->n_damaged++;
         return HS_OK;
     }
-    HS_TRY(hs_grow((void **)&target->threads, &target->threads_capacity, target->n_threads + 1,
-                   sizeof thread, err));
+    HS_TRY(HS_GROW(&target->threads, &target->threads_capacity, target->n_threads + 1, err));
     target->threads[target->n_threads++] = thread;
     return HS_OK;
 }
@@ -172,9 +171,8 @@ static hs_status notes_binary(struct hs_core *core, const char *path, uint32_t *
         *ret = (uint32_t)core->n_binaries - 1;
         return HS_OK;
     }
-    HS_TRY(hs_grow((void **)&core->paths, &core->paths_capacity, core->n_path_bytes + n, 1, err));
-    HS_TRY(hs_grow((void **)&core->binaries, &core->binaries_capacity, core->n_binaries + 1,
-                   sizeof *core->binaries, err));
+    HS_TRY(HS_GROW(&core->paths, &core->paths_capacity, core->n_path_bytes + n, err));
+    HS_TRY(HS_GROW(&core->binaries, &core->binaries_capacity, core->n_binaries + 1, err));
     memcpy(core->paths + core->n_path_bytes, path, n);
     core->binaries[core->n_binaries] =
         (struct hs_core_binary){.path_at = (uint32_t)core->n_path_bytes, .first_row = HS_CORE_NONE};
@@ -205,8 +203,7 @@ static hs_status notes_rows(struct hs_core *core, const uint8_t *bytes, size_t n
             continue;
         }
         HS_TRY(notes_binary(core, path, &row.binary, err));
-        HS_TRY(
-            hs_grow((void **)&core->rows, &core->rows_capacity, core->n_rows + 1, sizeof row, err));
+        HS_TRY(HS_GROW(&core->rows, &core->rows_capacity, core->n_rows + 1, err));
         core->rows[core->n_rows++] = row;
     }
     return HS_OK;

@@ -106,7 +106,7 @@ static hs_status mappings_add_path(struct mappings_new *new, const struct mappin
 
     if (new->path_bytes + most > UINT32_MAX)
         return hs_fail(err, HS_TARGET, "cannot keep the target's mappings: too many paths");
-    HS_TRY(hs_grow((void **)&new->paths, &new->path_capacity, new->path_bytes + most, 1, err));
+    HS_TRY(HS_GROW(&new->paths, &new->path_capacity, new->path_bytes + most, err));
     char *path = new->paths + new->path_bytes;
     size_t n = mappings_decode(t, path);
     m->path_at = (uint32_t) new->path_bytes;
@@ -146,7 +146,7 @@ static hs_status mappings_parse_line(struct mappings_new *new, struct mappings_t
     if (!mappings_clip(new, &m))
         return HS_OK;
     HS_TRY(mappings_add_path(new, line, &m, err));
-    HS_TRY(hs_grow((void **)&new->mappings, &new->capacity, new->n + 1, sizeof m, err));
+    HS_TRY(HS_GROW(&new->mappings, &new->capacity, new->n + 1, err));
     new->mappings[new->n++] = m;
     return HS_OK;
 }

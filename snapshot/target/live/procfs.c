@@ -24,7 +24,7 @@ static hs_status proc_read_fd(int fd, const char *path, char **ret, size_t *ret_
     for (;;) {
         if (n > PROC_LIMIT_BYTES)
             return hs_fail(err, HS_LIMIT, "cannot read '%s': over %zu bytes", path, n);
-        HS_TRY(hs_grow((void **)&text, &capacity, n + PROC_READ_BYTES + 1, 1, err));
+        HS_TRY(HS_GROW(&text, &capacity, n + PROC_READ_BYTES + 1, err));
         ssize_t got = read(fd, text + n, capacity - n - 1);
         if (got < 0 && errno == EINTR)
             continue;

@@ -56,8 +56,8 @@ static hs_status residency_line(struct hs_residency *residency, const char *at, 
 
     if (residency_head(at, end, &entry)) {
         residency_drop_from(residency, entry.begin);
-        HS_TRY(hs_grow((void **)&residency->entries, &residency->entries_capacity,
-                       residency->n_entries + 1, sizeof entry, err));
+        HS_TRY(HS_GROW(&residency->entries, &residency->entries_capacity, residency->n_entries + 1,
+                       err));
         residency->entries[residency->n_entries++] = entry;
     } else if (residency->n_entries > 0 && residency_key(at, end, &n_bytes)) {
         struct hs_residency_entry *last = &residency->entries[residency->n_entries - 1];

@@ -88,8 +88,7 @@ static hs_status stop_seize(struct stop *stop, pid_t tid, bool *ret_is_new, stru
 {
     struct hs_target *target = stop->target;
 
-    HS_TRY(hs_grow((void **)&target->threads, &target->threads_capacity, target->n_threads + 1,
-                   sizeof *target->threads, err));
+    HS_TRY(HS_GROW(&target->threads, &target->threads_capacity, target->n_threads + 1, err));
     if (hs_seize_guarded(target, tid, PTRACE_O_TRACEEXEC) != 0) {
         if (errno == ESRCH || thread_has_ended(target->pid, tid))
             return HS_OK;
