@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-static _Atomic uint64_t alloc_calls;
+static _Atomic uint64_t alloc_calls, alloc_live;
 /* Number of the call that fails (0: none), and whether all later ones do, too. */
 static _Atomic uint64_t alloc_fails_at;
 static _Atomic bool alloc_fails_on;
@@ -23,6 +23,11 @@ void hs_alloc_fail_at(uint64_t nth, bool sticky)
 uint64_t hs_alloc_count(void)
 {
     return atomic_load(&alloc_calls);
+}
+
+uint64_t hs_alloc_live(void)
+{
+    return atomic_load(&alloc_live);
 }
 
 /* Counts one call; false when it is the one that was told to fail. */
@@ -59,6 +64,7 @@ hs_status hs_alloc(size_t n, size_t size, void **ret, struct hs_error *err)
     void *memory = alloc_permitted() ? calloc(1, n_bytes == 0 ? 1 : n_bytes) : NULL;
     if (memory == NULL)
         return alloc_exhausted(n_bytes, err);
+    atomic_fetch_add(&alloc_live, 1);
     *ret = memory;
     return HS_OK;
 }
@@ -90,6 +96,7 @@ hs_status hs_grow(void **array, size_t *capacity, size_t needed, size_t size, st
     void *memory = alloc_permitted() ? realloc(*array, n_bytes) : NULL;
     if (memory == NULL)
         return alloc_exhausted(n_bytes, err);
+    atomic_fetch_add(&alloc_live, *array == NULL);
     memset((char *)memory + *capacity * size, 0, (target - *capacity) * size);
     *array = memory;
     *capacity = target;
@@ -108,6 +115,7 @@ hs_status hs_strdup(const char *text, char **ret, struct hs_error *err)
 
 void hs_free(void *memory)
 {
+    atomic_fetch_sub(&alloc_live, memory != NULL);
     free(memory);
 }
 
@@ -123,6 +131,7 @@ hs_status hs_pages_alloc(size_t n, size_t size, void **ret, struct hs_error *err
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (pages == MAP_FAILED)
         return hs_fail_errno(err, HS_LIMIT, "cannot map %zu bytes of memory", n_bytes);
+    atomic_fetch_add(&alloc_live, 1);
     *ret = pages;
     return HS_OK;
 }
@@ -145,6 +154,7 @@ void hs_pages_free(void *memory, size_t n, size_t size)
     int failed = munmap(memory, n_bytes == 0 ? 1 : n_bytes);
     assert(failed == 0 && "hs_pages_free takes what hs_pages_alloc gave");
     (void)failed;
+    atomic_fetch_sub(&alloc_live, 1);
     errno = saved;
 }
 
@@ -152,5 +162,5 @@ void hs_auto_free_(void *pointer_to_pointer)
 {
     void *memory;
     memcpy(&memory, pointer_to_pointer, sizeof memory);
-    free(memory);
+    hs_free(memory);
 }

@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "dominator/dominators.h"
 #include "edge_list.h"
+#include "fail_each.h"
 
 static struct hs_error err;
 
@@ -200,10 +201,8 @@ static void test_bound(void **state)
 static void check_allocations(const struct hs_graph *graph, uint64_t room)
 {
     struct hs_domtree expected = expected_tree(graph);
-    hs_status status = HS_LIMIT;
-    uint32_t n_failed = 0;
 
-    for (uint64_t nth = 1; status != HS_OK; nth++, n_failed++) {
+    FAIL_EACH (each, .mode = FAIL_BOTH, .at_least = 12) {
         struct hs_graph copy = graph_copy(graph);
         struct hs_domtree tree;
         struct hs_budget budget;
@@ -211,17 +210,14 @@ static void check_allocations(const struct hs_graph *graph, uint64_t room)
         hs_budget_init(UINT64_MAX, NULL, 1, &budget);
         budget.limit_bytes = HS_BUDGET_BASE_BYTES + n_bytes + room;
         assert_int_equal(hs_budget_reserve(&budget, n_bytes, "the graph", &err), HS_OK);
-        hs_alloc_fail_at(nth, nth % 2 == 0);
-        status = hs_domtree_consume_within(&copy, &budget, NULL, &tree, &err);
-        hs_alloc_fail_at(0, false);
-        assert_true(status == HS_OK || status == HS_LIMIT);
+        hs_status status =
+            FAIL_EACH_TRY(each, hs_domtree_consume_within(&copy, &budget, NULL, &tree, &err));
         if (status == HS_OK) {
             check_tree(&tree, &expected);
             hs_domtree_fini(&tree);
         }
         assert_int_equal(budget.used_bytes, HS_BUDGET_BASE_BYTES);
     }
-    assert_true(n_failed > 12);
     hs_domtree_fini(&expected);
 }
 

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
+#include "fail_each.h"
 #include "fake_jemalloc.h"
 
 static struct fake_jemalloc fake;
@@ -224,25 +225,20 @@ static void every_allocation_may_fail(void **state)
 {
     (void)state;
     struct hs_error err = HS_ERROR_INIT;
-    unsigned nth = 1;
 
     set_up_layout(48, false);
     fake_jemalloc_slab(&fake, 3, 3, some);
     fake_jemalloc_slab(&fake, 3, 3, some);
-    for (;; nth++) {
+    FAIL_EACH (each, .at_least = 2) {
         bool accepted = false;
-        hs_jemalloc_tree_fini(&tree);
         tree = (struct jemalloc_tree){.image = &fake.image, .bits = 48};
-        hs_alloc_fail_at(nth, false);
+        fail_each_begin(&each);
         hs_status status = hs_jemalloc_accept(&tree, FAKE_JE_ROOT_AT, true, &accepted, &err);
         if (status == HS_OK)
             status = hs_jemalloc_read_extents(&tree, &err);
-        hs_alloc_fail_at(0, false);
-        if (status == HS_OK)
-            break;
-        assert_int_equal(status, HS_LIMIT);
+        (void)fail_each_end(&each, status);
+        hs_jemalloc_tree_fini(&tree);
     }
-    assert_int_equal(nth, 3);
     tear_down();
 }
 

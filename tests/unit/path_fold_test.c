@@ -9,6 +9,7 @@
 #include "analysis/neighbours.h"
 #include "analysis/path_fold.h"
 #include "base/alloc.h"
+#include "fail_each.h"
 #include "made_view.h"
 
 static void add(struct hs_path_fold *fold, hs_node node, uint32_t type, uint64_t offset_words)
@@ -179,17 +180,13 @@ static void a_path_without_memory(void **state)
     enum { N = 6 };
     struct made_view made = {0};
     hs_node nodes[N];
-    uint32_t n_failed = 0;
     (void)make_list(&made, nodes, N);
-    for (bool done = false; !done;) {
+    FAIL_EACH (each, .at_least = 3, .keeps = true) {
         struct hs_error err = HS_ERROR_INIT;
         struct hs_path_fold fold = {0};
-        hs_alloc_fail_at(++n_failed, false);
-        done = hs_path_fold_nodes(&fold, &made.view, nodes, N, &err) == HS_OK;
-        hs_alloc_fail_at(0, false);
+        (void)FAIL_EACH_TRY(each, hs_path_fold_nodes(&fold, &made.view, nodes, N, &err));
         hs_path_fold_fini(&fold);
     }
-    assert_true(n_failed > 3);
     made_view_close(&made);
 }
 

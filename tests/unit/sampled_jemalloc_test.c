@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
+#include "fail_each.h"
 #include "fake_prof.h"
 #include "heaps/sampled.h"
 
@@ -272,23 +273,19 @@ static void a_tree_in_a_circle_ends(void **state)
 static void every_allocation_may_fail(void **state)
 {
     struct hs_error err = HS_ERROR_INIT;
-    hs_status status = HS_LIMIT;
-    unsigned nth;
 
     (void)state;
     begin(false, NULL);
     unsigned context = fake_prof_context(&prof, 3);
     (void)fake_prof_sample(&prof, context, CLASS_SMALL, SMALL_BYTES, LG);
     assert_int_equal(walk(&err), HS_OK);
-    for (nth = 1; status != HS_OK && nth < 100; nth++) {
-        hs_alloc_fail_at(nth, true);
-        status = hs_jemalloc_sampled(walker, &map, &fake.scene, &set, &err);
-        hs_alloc_fail_at(0, false);
-        assert_true(status == HS_OK || status == HS_LIMIT);
+    FAIL_EACH (each, .mode = FAIL_REST, .at_least = 3) {
+        hs_status status =
+            FAIL_EACH_TRY(each, hs_jemalloc_sampled(walker, &map, &fake.scene, &set, &err));
         if (status != HS_OK)
             hs_sampled_fini(&set);
     }
-    assert_true(nth > 3 && set.n_blocks == 1);
+    assert_true(set.n_blocks == 1);
     end();
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "edge_list.h"
+#include "fail_each.h"
 #include "trace_writer.h"
 
 static char path[] = "/tmp/heapsnap-trace-XXXXXX";
@@ -77,20 +78,16 @@ static void out_of_memory(void **state)
 {
     (void)state;
     static const uint64_t ids[] = {1, 2, 3};
-    uint64_t n_failed = 0;
-    for (bool done = false; !done; n_failed++) {
+    FAIL_EACH (each, .at_least = 4) {
         struct hs_error err = HS_ERROR_INIT;
         struct hs_trace_join join = {0};
-        hs_alloc_fail_at(n_failed + 1, false);
+        fail_each_begin(&each);
         hs_status status = hs_trace_join_open(path, NULL, &join, &err);
         if (status == HS_OK)
             status = hs_trace_join_read(&join, ids, 3, NULL, &err);
-        hs_alloc_fail_at(0, false);
+        (void)fail_each_end(&each, status);
         hs_trace_join_close(&join);
-        assert_true(status == HS_OK || status == HS_LIMIT);
-        done = status == HS_OK;
     }
-    assert_true(n_failed > 4);
 }
 
 static void over_the_budget(void **state)

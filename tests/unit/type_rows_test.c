@@ -11,6 +11,7 @@
 #include "analysis/type_rows.h"
 #include "base/alloc.h"
 #include "edge_list.h"
+#include "fail_each.h"
 #include "made_view.h"
 
 static const struct hs_type_query everything = {.max_rows = UINT64_MAX};
@@ -242,20 +243,16 @@ static void out_of_memory(void **state)
     struct made_view made = {0};
     fill(&made.builder);
     made_view_open(&made);
-    uint64_t n = 0;
-    for (bool done = false; !done;) {
+    FAIL_EACH (each, .at_least = 4) {
         struct hs_error err = HS_ERROR_INIT;
         struct hs_type_rows rows = {.n_rows = 77};
-        hs_alloc_fail_at(++n, false);
-        hs_status status = hs_type_rows_select(&made.view, &everything, &rows, &err);
-        hs_alloc_fail_at(0, false);
-        done = status == HS_OK;
-        if (done)
+        hs_status status =
+            FAIL_EACH_TRY(each, hs_type_rows_select(&made.view, &everything, &rows, &err));
+        if (status == HS_OK)
             hs_type_rows_fini(&rows);
         else
             assert_int_equal(rows.n_rows, 77);
     }
-    assert_true(n > 4);
     made_view_close(&made);
 }
 

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "fail_each.h"
 #include "tools/watch/series.h"
 
 static char top[64];
@@ -267,15 +268,9 @@ static void no_memory(void **state)
     struct hs_watch_series series = {0};
     for (uint64_t i = 1; i <= 40; i++)
         put_snap(i, 10);
-    for (uint64_t nth = 1;; nth++) {
+    FAIL_EACH (each, .mode = FAIL_REST, .keeps = true) {
         struct hs_error err = HS_ERROR_INIT;
-        hs_alloc_fail_at(nth, true);
-        hs_status status = hs_watch_series_scan(dir_fd, 0, &series, &err);
-        hs_alloc_fail_at(0, false);
-        if (status == HS_OK)
-            break;
-        assert_int_equal(status, HS_LIMIT);
-        assert_true(nth < 20);
+        (void)FAIL_EACH_TRY(each, hs_watch_series_scan(dir_fd, 0, &series, &err));
     }
     assert_int_equal(series.n, 40);
     hs_watch_series_fini(&series);

@@ -56,6 +56,9 @@ void hs_alloc_fail_at(uint64_t nth, bool sticky);
 /* Allocations since the program began, for the loop that fails each in turn. */
 uint64_t hs_alloc_count(void);
 
+/* Allocations that were not freed yet: where it stays the same, nothing leaked. */
+uint64_t hs_alloc_live(void);
+
 /* hs_auto_free char *x = NULL;  frees at the end of the scope. */
 void hs_auto_free_(void *pointer_to_pointer);
 #define hs_auto_free __attribute__((cleanup(hs_auto_free_)))
