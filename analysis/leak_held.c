@@ -105,7 +105,7 @@ hs_status hs_leak_held_in_memory(const struct hs_view *view, const struct hs_lea
 
 /* ---- by passes */
 
-/* The edges turned round, each time they are asked for: once less on disk. */
+/* The edges reversed, each time they are asked for: once less on disk. */
 struct turned {
     const struct hs_sweep *forward;
     struct hs_reverse_options options;

@@ -10,14 +10,14 @@
 #include "graph/sweep.h"
 #include "leak_held.h"
 
-/* Edges that are paid for at a time. */
-enum { PAY_EDGES = 1 << 18 };
+/* Edges that are reserved in the budget at a time. */
+enum { STEP_EDGES = 1 << 18 };
 
 struct finder {
     const struct hs_view *view;
     struct hs_bitmap held, seen; /* by node; by rank */
     uint32_t *begin, *target;    /* owned pages: edges between lost blocks, by rank */
-    uint64_t n_targets, n_paid, target_capacity, n_begun;
+    uint64_t n_targets, n_reserved, target_capacity, n_begun;
     hs_node last_begun;
     uint32_t *queue; /* owned pages: ranks in the order of finishing */
     uint64_t n_queued;
@@ -78,9 +78,9 @@ static hs_status keep_edge(struct finder *f, hs_node target, struct hs_error *er
         return HS_OK;
     if (f->n_targets == HS_NONE)
         return hs_fail(err, HS_LIMIT, "2^32 pointers between lost blocks are too many");
-    if (f->n_targets == f->n_paid) {
-        HS_TRY(put(f, PAY_EDGES * sizeof *f->target, &f->reserved_bytes, err));
-        f->n_paid += PAY_EDGES;
+    if (f->n_targets == f->n_reserved) {
+        HS_TRY(put(f, STEP_EDGES * sizeof *f->target, &f->reserved_bytes, err));
+        f->n_reserved += STEP_EDGES;
     }
     f->target[f->n_targets++] = (uint32_t)hs_leak_rank(&f->set, target);
     return HS_OK;

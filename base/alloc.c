@@ -126,7 +126,7 @@ hs_status hs_pages_alloc(size_t n, size_t size, void **ret, struct hs_error *err
         return alloc_too_large(n, size, err);
     if (!alloc_permitted())
         return alloc_exhausted(n_bytes, err);
-    /* Not reserved: an upper bound may be generous, only what is touched is paid for. */
+    /* Not reserved: an upper bound may be generous, only pages that are touched cost memory. */
     void *pages = mmap(NULL, n_bytes == 0 ? 1 : n_bytes, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (pages == MAP_FAILED)

@@ -37,7 +37,7 @@ static uint64_t pass_fixed_bytes(uint32_t n_words)
 }
 
 struct bit_pass {
-    const struct hs_condensed *condensed; /* its graph turned round */
+    const struct hs_condensed *condensed; /* its graph reversed */
     struct root_query *queries;           /* of this pass, descending nodes */
     uint32_t n_queries;
     struct bit_sets sets;

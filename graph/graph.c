@@ -1,4 +1,4 @@
-/* Compressed sparse rows: made from a snapshot's chunks, and turned round. */
+/* Compressed sparse rows: made from a snapshot's chunks, and reversed. */
 #include "graph/graph.h"
 
 #include <assert.h>

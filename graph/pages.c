@@ -11,7 +11,7 @@ void hs_dense_advise(void *memory, size_t n_bytes)
     enum { PAGE_BYTES = 4096 };
     assert((uintptr_t)memory % PAGE_BYTES == 0);
     if (n_bytes >= DENSE_MIN_BYTES)
-        (void)madvise(memory, n_bytes, MADV_HUGEPAGE); /* a wish: refused is as good */
+        (void)madvise(memory, n_bytes, MADV_HUGEPAGE); /* advice only */
 }
 
 hs_status hs_dense_pages(size_t n, size_t size, void **ret, struct hs_error *err)

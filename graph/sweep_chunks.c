@@ -160,8 +160,8 @@ static hs_status slot_decode(const struct decoding *d, uint64_t at, struct slot 
 
 /* ---- emitting ---- */
 
-/* A chunk that is larger than usual is paid for when it is known; it is never much larger than its
- * bytes in the snapshot allow. */
+/* A chunk that is larger than usual is reserved when its size is known; it is never much larger
+ * than its bytes in the snapshot allow. */
 static hs_status slot_pay(struct decoding *d, const struct slot *slot, struct hs_error *err)
 {
     uint64_t n_bytes =

@@ -7,9 +7,9 @@
 #include "graph/ids.h"
 
 enum {
-    TRAIL_STEP = 64,       /* entries of which the first has its place in the shape kept */
-    TRAIL_PAY = 1 << 16,   /* entries that are paid for at a time */
-    MARKS_PER_PAGE = 32768 /* nodes whose marks are in one page of memory */
+    TRAIL_STEP = 64,         /* entries of which the first has its place in the shape kept */
+    TRAIL_RESERVE = 1 << 16, /* entries that are reserved in the budget at a time */
+    MARKS_PER_PAGE = 32768   /* nodes whose marks are in one page of memory */
 };
 
 static uint64_t words_of(uint64_t n_bits)
@@ -55,7 +55,7 @@ void trail_fini(struct trail *trail)
     *trail = (struct trail){0};
 }
 
-static hs_status pay(struct trail *trail, uint64_t n_bytes, struct hs_error *err)
+static hs_status reserve(struct trail *trail, uint64_t n_bytes, struct hs_error *err)
 {
     HS_TRY(hs_budget_reserve(trail->budget, n_bytes, "the search for paths", err));
     trail->reserved_bytes += n_bytes;
@@ -67,7 +67,7 @@ hs_status trail_mark(struct trail *trail, hs_node node, struct hs_error *err)
     assert(node < trail->n_nodes);
     uint64_t page = node / MARKS_PER_PAGE;
     if ((trail->pages[page >> 6] >> (page & 63) & 1) == 0) {
-        HS_TRY(pay(trail, MARKS_PER_PAGE / 8, err));
+        HS_TRY(reserve(trail, MARKS_PER_PAGE / 8, err));
         trail->pages[page >> 6] |= (uint64_t)1 << (page & 63);
     }
     trail->marks[node >> 6] |= (uint64_t)1 << (node & 63);
@@ -77,10 +77,10 @@ hs_status trail_mark(struct trail *trail, hs_node node, struct hs_error *err)
 hs_status trail_put(struct trail *trail, hs_node node, struct hs_error *err)
 {
     assert(trail->n < trail->n_nodes);
-    if (trail->n == trail->n_paid) {
-        uint64_t each = (uint64_t)TRAIL_PAY * trail->width;
-        HS_TRY(pay(trail, each + TRAIL_PAY / 4 + TRAIL_PAY / TRAIL_STEP * 8, err));
-        trail->n_paid += TRAIL_PAY;
+    if (trail->n == trail->n_reserved) {
+        uint64_t each = (uint64_t)TRAIL_RESERVE * trail->width;
+        HS_TRY(reserve(trail, each + TRAIL_RESERVE / 4 + TRAIL_RESERVE / TRAIL_STEP * 8, err));
+        trail->n_reserved += TRAIL_RESERVE;
     }
     HS_TRY(trail_mark(trail, node, err));
     if (trail->n % TRAIL_STEP == 0)

@@ -14,13 +14,13 @@
 struct trail {
     uint64_t n_nodes;
     unsigned width;
-    uint8_t *nodes;  /* owned pages */
-    uint64_t *shape; /* owned pages: 2 bits per entry */
-    uint64_t *found; /* owned pages: the place in `shape` of every TRAIL_STEP-th entry */
-    uint64_t *marks; /* owned pages: by node */
-    uint64_t *pages; /* owned pages: by page of marks, whether it is paid for */
-    uint64_t n, at;  /* entries; entries that were looked at */
-    uint64_t n_paid; /* entries that are paid for */
+    uint8_t *nodes;      /* owned pages */
+    uint64_t *shape;     /* owned pages: 2 bits per entry */
+    uint64_t *found;     /* owned pages: the place in `shape` of every TRAIL_STEP-th entry */
+    uint64_t *marks;     /* owned pages: by node */
+    uint64_t *pages;     /* owned pages: by page of marks, whether it is reserved in the budget */
+    uint64_t n, at;      /* entries; entries that were looked at */
+    uint64_t n_reserved; /* entries that are reserved in the budget */
     struct hs_budget *budget;
     uint64_t reserved_bytes;
 };

@@ -219,7 +219,7 @@ static hs_status trace_open(struct hs_map *map, const void *bytes, size_t n_byte
         return status;
     }
     if (trace->map.is_file)
-        (void)madvise((void *)trace->file, n_bytes, MADV_SEQUENTIAL); /* a wish */
+        (void)madvise((void *)trace->file, n_bytes, MADV_SEQUENTIAL); /* advice only */
     *ret = trace;
     return HS_OK;
 }
@@ -276,7 +276,7 @@ static void give_back(struct hs_trace *trace)
     if (!trace->map.is_file || end < trace->given_back + GIVE_BACK_BYTES)
         return;
     (void)madvise((void *)(trace->file + trace->given_back), end - trace->given_back,
-                  MADV_DONTNEED); /* a wish */
+                  MADV_DONTNEED); /* advice only */
     trace->given_back = end;
 }
 

@@ -303,7 +303,7 @@ hs_status index_build_run(const struct hs_snap *snap, const struct hs_progress *
 }
 
 /* Bytes that are alive at a time: the graph is 4 per node and edge up to the end of the search,
- * beside which there are 8 more per node: when it is turned round, and in the search. Then 20 per
+ * beside which there are 8 more per node: when it is reversed, and in the search. Then 20 per
  * node for two numbers of the tree, a weight and two sums, or 12 and what reachable sizes want: up
  * to 23 in all where that was measured. */
 uint64_t index_build_bytes(uint64_t n_nodes, uint64_t n_edges)

@@ -187,7 +187,7 @@ static hs_status put_dominated(struct passes_build *b, struct hs_error *err)
 
 /* ---- reachable sizes where ephemerons hold something ---- */
 
-/* The strong edges turned round, and those from node 0 to what ephemerons hold, in a file that
+/* The strong edges reversed, and those from node 0 to what ephemerons hold, in a file that
  * nobody keeps. */
 struct strong_rows {
     struct index_output out;

@@ -6,7 +6,7 @@
  *
  * So a list ends at a byte of the form 01xxxxxx, and lists that are not wanted are stepped over
  * eight bytes at a time. About 1.3 bytes per child of a heap, 6 at most, and a quarter of a byte
- * per node. The bytes are pages of which only what is written is paid for, and taken from the
+ * per node. The bytes are pages of which only what is written costs memory, and reserved in the
  * budget piece by piece. */
 #ifndef HS_FOREST_LISTS_H
 #define HS_FOREST_LISTS_H

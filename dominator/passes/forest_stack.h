@@ -20,7 +20,7 @@ struct forest_frame {
 
 struct forest_stack {
     struct forest_frame *frames; /* owned pages: 2 * half */
-    uint64_t n, half, reserved;  /* reserved: frames that are paid for */
+    uint64_t n, half, reserved;  /* reserved: frames, in the budget */
     struct hs_spill spills[FOREST_STACK_SPILLS];
     unsigned n_spills;
     struct hs_budget *budget;

@@ -2,13 +2,13 @@
 
 #include "base/alloc.h"
 
-/* Rows that are paid for at a time. */
-#define PAID_ROWS 4096
+/* Rows that are reserved in the budget at a time. */
+#define STEP_ROWS 4096
 
 static uint64_t stack_half(uint64_t max_rows)
 {
     uint64_t half = max_rows / PASS_STACK_SPILLS + 1;
-    half = (half + PAID_ROWS - 1) / PAID_ROWS * PAID_ROWS;
+    half = (half + STEP_ROWS - 1) / STEP_ROWS * STEP_ROWS;
     return half < PASS_STACK_HALF ? PASS_STACK_HALF : half;
 }
 
@@ -16,7 +16,7 @@ uint64_t pass_stack_max_bytes(uint64_t max_rows, size_t row_bytes)
 {
     uint64_t most = 2 * stack_half(max_rows);
     if (max_rows < most)
-        most = (max_rows + PAID_ROWS - 1) / PAID_ROWS * PAID_ROWS;
+        most = (max_rows + STEP_ROWS - 1) / STEP_ROWS * STEP_ROWS;
     return most * row_bytes;
 }
 
@@ -26,7 +26,7 @@ hs_status pass_stack_init(struct hs_budget *budget, const char *what, uint64_t m
     uint64_t half = stack_half(max_rows);
     void *rows;
 
-    static_assert(PASS_STACK_HALF % PAID_ROWS == 0);
+    static_assert(PASS_STACK_HALF % STEP_ROWS == 0);
     HS_TRY(hs_pages_alloc(2 * half, row_bytes, &rows, err));
     *ret = (struct pass_stack){
         .rows = rows, .half = half, .row_bytes = row_bytes, .budget = budget, .what = what};
@@ -64,8 +64,8 @@ hs_status pass_stack_spill(struct pass_stack *stack, struct hs_error *err)
 {
     if (stack->n == 2 * stack->half)
         return stack_lower(stack, err);
-    HS_TRY(hs_budget_reserve(stack->budget, PAID_ROWS * stack->row_bytes, stack->what, err));
-    stack->reserved += PAID_ROWS;
+    HS_TRY(hs_budget_reserve(stack->budget, STEP_ROWS * stack->row_bytes, stack->what, err));
+    stack->reserved += STEP_ROWS;
     return HS_OK;
 }
 

@@ -19,7 +19,7 @@
 struct pass_stack {
     uint8_t *rows; /* owned pages: 2 * half */
     uint64_t n, half, n_below;
-    uint64_t reserved; /* rows that are paid for */
+    uint64_t reserved; /* rows that are reserved in the budget */
     size_t row_bytes;
     struct hs_spill spills[PASS_STACK_SPILLS];
     unsigned n_spills;

@@ -22,7 +22,8 @@ struct pass_weights {
     uint64_t n_nodes, n_tree, n_static;
     uint8_t *small; /* owned pages */
     struct hs_bitmap is_large;
-    uint32_t *large; /* owned pages: room for n_nodes, paid for as far as it is used */
+    uint32_t
+        *large; /* owned pages: room for n_nodes, reserved in the budget as far as it is used */
     uint64_t n_large, large_taken;
     struct pass_huge *huge; /* owned; ascending nodes */
     size_t n_huge, huge_capacity;

@@ -12,7 +12,7 @@ struct line_mark {
 
 /* The first row of each sequence and one every 2 KiB: of a unit, once it was asked. */
 struct line_marks {
-    struct line_mark *items; /* owned by whoever has the unit: hs_free; ascending by vaddr */
+    struct line_mark *items; /* owned by the one who has the unit: hs_free; ascending by vaddr */
     size_t n, capacity;
     bool is_listed;
 };

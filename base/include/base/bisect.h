@@ -1,5 +1,5 @@
-/* Where a number stands among things that ascend by one of their fields: the binary search of the
- * house. It neither sorts nor checks that things ascend; among things that do not, the answer is
+/* Where a number stands among things that ascend by one of their fields: the one binary search of
+ * all. It neither sorts nor checks that things ascend; among things that do not, the answer is
  * some index in [0, n], never one beyond.
  *
  *   size_t at = HS_FIRST_ABOVE(ranges, n_ranges, end, address);

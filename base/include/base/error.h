@@ -51,7 +51,7 @@ hs_status hs_context(struct hs_error *err, const char *format, ...)
 hs_status hs_hint(struct hs_error *err, const char *format, ...)
     __attribute__((cold, format(printf, 2, 3)));
 
-/* Forwards a failure. The only macro of the house that hides control flow. */
+/* Forwards a failure. The only macro of the tree that hides control flow. */
 #define HS_TRY(call)                       \
     do {                                   \
         hs_status hs_try_status_ = (call); \

@@ -1,4 +1,4 @@
-/* The index types of the whole house, so that the choice between 32 and 64 bits is made once. */
+/* The index types of the whole tree, so that the choice between 32 and 64 bits is made once. */
 #ifndef HS_BASE_TYPES_H
 #define HS_BASE_TYPES_H
 

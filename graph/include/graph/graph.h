@@ -55,7 +55,7 @@ static inline const uint32_t *hs_graph_row(const struct hs_graph *graph, uint32_
     return graph->target + graph->begin[node];
 }
 
-/* Every edge turned round; sources ascending per target. O(n + m), 4 bytes per node and per edge.
+/* Every edge reversed; sources ascending per target. O(n + m), 4 bytes per node and per edge.
  * */
 hs_status hs_graph_reverse(const struct hs_graph *graph, struct hs_graph *ret,
                            struct hs_error *err);

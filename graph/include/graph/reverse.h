@@ -1,4 +1,4 @@
-/* Every edge turned round, out of core: one sweep writes (target, source) into buckets of bounded
+/* Every edge reversed, out of core: one sweep writes (target, source) into buckets of bounded
  * size, then bucket by bucket the sources are put under their targets.
  *
  *   bucket:   a run of targets that fits into the memory left; one with more in-edges than that is
