@@ -38,10 +38,11 @@ static void finder_fini(struct finder *f)
     hs_leak_set_fini(&f->set);
 }
 
-static hs_status put(struct finder *f, uint64_t n_bytes, uint64_t *taken, struct hs_error *err)
+static hs_status reserve(struct finder *f, uint64_t n_bytes, uint64_t *reserved,
+                         struct hs_error *err)
 {
     HS_TRY(hs_budget_reserve(f->view->session.budget, n_bytes, "lost blocks", err));
-    *taken += n_bytes;
+    *reserved += n_bytes;
     return HS_OK;
 }
 
@@ -79,7 +80,7 @@ static hs_status keep_edge(struct finder *f, hs_node target, struct hs_error *er
     if (f->n_targets == HS_NONE)
         return hs_fail(err, HS_LIMIT, "2^32 pointers between lost blocks are too many");
     if (f->n_targets == f->n_reserved) {
-        HS_TRY(put(f, STEP_EDGES * sizeof *f->target, &f->reserved_bytes, err));
+        HS_TRY(reserve(f, STEP_EDGES * sizeof *f->target, &f->reserved_bytes, err));
         f->n_reserved += STEP_EDGES;
     }
     f->target[f->n_targets++] = (uint32_t)hs_leak_rank(&f->set, target);
@@ -116,7 +117,7 @@ static hs_status keep_edges(struct finder *f, struct hs_error *err)
     struct hs_sweep sweep;
     uint64_t n = f->set.n_lost;
     HS_TRY(hs_sweep_of_snap(&source, &sweep, err));
-    HS_TRY(put(f, (n + 1) * sizeof *f->begin, &f->reserved_bytes, err));
+    HS_TRY(reserve(f, (n + 1) * sizeof *f->begin, &f->reserved_bytes, err));
     HS_TRY(HS_PAGES_ALLOC(&f->begin, n + 1, err));
     HS_TRY(HS_PAGES_ALLOC(&f->target, sweep.max_edges, err));
     f->target_capacity = sweep.max_edges;
@@ -188,10 +189,10 @@ static hs_status find_bundles(struct finder *f, struct hs_error *err)
 {
     struct hs_leak_set *set = &f->set;
     uint64_t n_ordered = 0, n = set->n_lost;
-    HS_TRY(put(f, n * sizeof *f->queue + n / 8, &f->reserved_bytes, err));
+    HS_TRY(reserve(f, n * sizeof *f->queue + n / 8, &f->reserved_bytes, err));
     HS_TRY(hs_bitmap_init(&f->seen, n, err));
     HS_TRY(HS_PAGES_ALLOC(&f->queue, n, err));
-    HS_TRY(put(f, 3 * n * sizeof *set->head, &set->reserved_bytes, err));
+    HS_TRY(reserve(f, 3 * n * sizeof *set->head, &set->reserved_bytes, err));
     HS_TRY(HS_PAGES_ALLOC(&set->head, n, err));
     HS_TRY(HS_PAGES_ALLOC(&set->parent, n, err));
     HS_TRY(HS_PAGES_ALLOC(&set->order, n, err));
@@ -209,10 +210,10 @@ static hs_status find_bundles(struct finder *f, struct hs_error *err)
 static hs_status find(struct finder *f, const struct hs_leak_holders *holders, struct hs_error *err)
 {
     const uint64_t n_nodes = f->view->n_nodes, n_bytes = n_nodes / 8;
-    HS_TRY(put(f, n_bytes, &f->reserved_bytes, err));
+    HS_TRY(reserve(f, n_bytes, &f->reserved_bytes, err));
     HS_TRY(hs_bitmap_init(&f->held, n_nodes, err));
     HS_TRY(hs_leak_find_held(f->view, holders, &f->held, err));
-    HS_TRY(put(f, n_bytes + n_bytes / 8, &f->set.reserved_bytes, err));
+    HS_TRY(reserve(f, n_bytes + n_bytes / 8, &f->set.reserved_bytes, err));
     HS_TRY(hs_bitmap_init(&f->set.lost, n_nodes, err));
     HS_TRY(find_lost(f, err));
     hs_bitmap_fini(&f->held);
