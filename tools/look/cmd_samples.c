@@ -1,91 +1,14 @@
 /* samples: the sampled allocations that were alive, where each was allocated, and who keeps it; or
  * summed by site, root and type. */
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
+#include "analysis/sample_rows.h"
 #include "commands.h"
 #include "open_view.h"
 #include "root_json.h"
 #include "sample_groups_print.h"
 #include "sampled_whole_print.h"
 #include "site_print.h"
-
-struct sample_row {
-    const struct hs_sample *sample;
-    size_t at;
-    uint64_t retained_words;
-    struct hs_node_facts facts;
-    hs_node root; /* that retains it; HS_NO_NODE: several, or none */
-};
-
-struct sample_rows {
-    struct sample_row *rows; /* owned */
-    size_t n;
-    uint64_t n_others, others_words;
-};
-
-static int by_retained(const void *left, const void *right)
-{
-    const struct sample_row *a = left, *b = right;
-    if (a->retained_words != b->retained_words)
-        return a->retained_words < b->retained_words ? 1 : -1;
-    return a->at < b->at ? -1 : a->at > b->at;
-}
-
-static hs_status select_rows(const struct hs_view *view, uint64_t min_words, uint64_t max_rows,
-                             struct sample_rows *ret, struct hs_error *err)
-{
-    void *memory;
-    HS_TRY(hs_alloc(view->totals->n_samples, sizeof(struct sample_row), &memory, err));
-    struct sample_rows rows = {.rows = memory};
-    for (size_t i = 0; i < view->totals->n_samples; i++) {
-        struct sample_row row = {.sample = hs_snap_sample(view->snap, i), .at = i};
-        if (row.sample->node != HS_NO_NODE)
-            row.retained_words = hs_index_retained(view->index, row.sample->node).words;
-        if (row.retained_words >= min_words)
-            rows.rows[rows.n++] = row;
-        else
-            rows.n_others++, rows.others_words += row.retained_words;
-    }
-    qsort(rows.rows, rows.n, sizeof *rows.rows, by_retained);
-    while (rows.n > max_rows) {
-        rows.n_others++;
-        rows.others_words += rows.rows[--rows.n].retained_words;
-    }
-    *ret = rows;
-    return HS_OK;
-}
-
-static hs_status look_up_rows(struct hs_view *view, struct sample_rows *rows, struct hs_error *err)
-{
-    hs_auto_free hs_node *nodes = NULL, *roots = NULL;
-    hs_auto_free struct hs_node_facts *facts = NULL;
-    HS_TRY(HS_ALLOC(&nodes, rows->n, err));
-    HS_TRY(HS_ALLOC(&roots, rows->n, err));
-    HS_TRY(HS_ALLOC(&facts, rows->n, err));
-    for (size_t i = 0; i < rows->n; i++)
-        nodes[i] = rows->rows[i].sample->node;
-    HS_TRY(hs_view_facts_of(view, nodes, rows->n, facts, err));
-    HS_TRY(hs_view_retaining_roots(view, nodes, rows->n, roots, err));
-    for (size_t i = 0; i < rows->n; i++) {
-        rows->rows[i].facts = facts[i];
-        rows->rows[i].root = roots[i];
-    }
-    return HS_OK;
-}
-
-static const char *root_name(const struct hs_view *view, const struct sample_row *row)
-{
-    return row->root == HS_NO_NODE
-               ? NULL
-               : hs_view_string(view, hs_snap_root(view->snap, row->root)->name);
-}
-
-static bool is_reached(const struct hs_view *view, const struct sample_row *row)
-{
-    return row->sample->node != HS_NO_NODE && hs_index_is_reached(view->index, row->sample->node);
-}
 
 struct line {
     const char *type, *sampler, *state, *root, *keeper, *join, *place;
@@ -119,7 +42,7 @@ static const struct hs_field all_fields[N_FIELDS] = {
 
 struct listing {
     struct hs_sample_join *join;
-    const struct sample_rows *rows;
+    const struct hs_sample_rows *rows;
     uint32_t site; /* of the row that is put */
 };
 
@@ -131,7 +54,7 @@ static hs_status put_site(void *context, struct hs_sink *sink, struct hs_error *
 }
 
 static hs_status put_row(struct hs_sink *sink, struct listing *listing,
-                         const struct sample_row *row, struct hs_error *err)
+                         const struct hs_sample_row *row, struct hs_error *err)
 {
     struct hs_sample_join *join = listing->join;
     const struct hs_view *view = join->view;
@@ -155,8 +78,8 @@ static hs_status put_row(struct hs_sink *sink, struct listing *listing,
         .error_words = is_known ? hs_estimate_error_words(&estimate) : HS_UNKNOWN,
         .state = hs_sample_state_name(row->sample->state),
         .retained_words = row->retained_words,
-        .reached = is_reached(view, row),
-        .root = root_name(view, row),
+        .reached = hs_sample_is_reached(view, row),
+        .root = hs_sample_root_name(view, row),
         .root_id = row->root,
         .join = hs_sample_join_case_name(join->cases[row->at]),
         .site = &site,
@@ -192,7 +115,7 @@ static hs_status put_cases(void *context, struct hs_sink *sink, struct hs_error 
 }
 
 static hs_status print_rows(struct hs_tool *tool, const struct hs_invocation *inv,
-                            struct hs_sample_join *join, const struct sample_rows *rows,
+                            struct hs_sample_join *join, const struct hs_sample_rows *rows,
                             struct hs_error *err)
 {
     struct hs_field fields[N_FIELDS];
@@ -221,12 +144,12 @@ static hs_status print_rows(struct hs_tool *tool, const struct hs_invocation *in
 static hs_status list_samples(struct hs_tool *tool, const struct hs_invocation *inv,
                               struct hs_sample_join *join, struct hs_error *err)
 {
-    struct sample_rows rows = {0};
-    HS_TRY(select_rows(join->view, inv->number[HS_OPT_MIN_WORDS], hs_tool_rows(inv), &rows, err));
-    hs_status status = look_up_rows(join->view, &rows, err);
+    struct hs_sample_rows rows = {0};
+    hs_status status = hs_sample_rows_select(join->view, inv->number[HS_OPT_MIN_WORDS],
+                                             hs_tool_rows(inv), &rows, err);
     if (status == HS_OK)
         status = print_rows(tool, inv, join, &rows, err);
-    hs_free(rows.rows);
+    hs_sample_rows_fini(&rows);
     return status;
 }
 
