@@ -1,7 +1,7 @@
 /* doctor: why a process can or cannot be dumped, and what to do. */
 #include "commands.h"
+#include "dump/diagnosis.h"
 #include "dump_run.h"
-#include "native/native_diagnosis.h"
 #include "tool.h"
 
 struct line {
@@ -65,5 +65,7 @@ hs_status hs_cmd_doctor(struct hs_tool *tool, const struct hs_invocation *inv, s
         return HS_OK;
     /* What was asked for is printed; that no dump is possible is the exit code. */
     HS_TRY(hs_tool_commit(tool, err));
-    return hs_diagnosis_error(&diagnosis, err);
+    if (hs_diagnosis_error(&diagnosis, err) == HS_OK)
+        return HS_OK;
+    return hs_context(err, "cannot dump process '%d'", options.pid);
 }

@@ -7,8 +7,8 @@
 
 #include "base/units.h"
 #include "commands.h"
+#include "dump/dump.h"
 #include "dump_run.h"
-#include "native/native_dump.h"
 #include "stop_options.h"
 #include "tool.h"
 
@@ -125,7 +125,8 @@ hs_status hs_dump_run(struct hs_tool *tool, const struct hs_invocation *inv,
         .debug_dirs = debug_dirs,
         .n_debug_dirs = hs_repeated(inv, HS_OPT_DEBUG_PATH, debug_dirs),
         .no_names = hs_given(inv, HS_OPT_NO_NAMES),
-        .ocaml_alone = !hs_given(inv, HS_OPT_HEAPS) || strcmp(inv->text[HS_OPT_HEAPS], "all") != 0,
+        .own_heap_alone =
+            !hs_given(inv, HS_OPT_HEAPS) || strcmp(inv->text[HS_OPT_HEAPS], "all") != 0,
         .names_helper = names_helper(helper, sizeof helper),
         .tool_version = HS_TOOL_VERSION,
         .progress = &tool->progress,
@@ -145,10 +146,9 @@ hs_status hs_dump_run(struct hs_tool *tool, const struct hs_invocation *inv,
     }
     struct hs_dump_report report = {0};
     hs_status status = hs_dump_process(&options, &tool->out, &report, err);
-    if (status != HS_OK && strncmp(err->message, "cannot dump ", 12) != 0)
+    if (status != HS_OK)
         return hs_context(err, "cannot dump %s '%s'", options.core != NULL ? "core" : "process",
                           subject(inv));
-    HS_TRY(status);
     HS_TRY(hs_tool_commit(tool, err));
     *ret = report;
     return HS_OK;

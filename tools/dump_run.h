@@ -2,7 +2,7 @@
 #ifndef HS_TOOLS_DUMP_RUN_H
 #define HS_TOOLS_DUMP_RUN_H
 
-#include "ocaml/dump.h"
+#include "dump/dump.h"
 #include "tool.h"
 
 /* A process id as written by the user. HS_USAGE with a hint. */

@@ -2,8 +2,8 @@
 #ifndef HS_TOOLS_STOP_OPTIONS_H
 #define HS_TOOLS_STOP_OPTIONS_H
 
-#include "ocaml/dump.h"
 #include "options.h"
+#include "runtimes/dump_options.h"
 
 /* Fills stop and max_growth_percent. HS_USAGE with a hint. */
 hs_status hs_stop_options_parse(const struct hs_invocation *inv, struct hs_dump_options *ret,

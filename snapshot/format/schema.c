@@ -40,11 +40,11 @@ static const struct hs_column facts_columns[] = {
 SCHEMA(facts, "facts", hs_snap_facts);
 
 static const struct hs_column runtimes_columns[] = {
-    HS_COLUMN(hs_runtime, name, STRING, 0),
-    HS_COLUMN(hs_runtime, version, STRING, 0),
-    HS_COLUMN(hs_runtime, certainty, PLAIN, HS_N_CERTAINTIES - 1),
+    HS_COLUMN(hs_runtime_fact, name, STRING, 0),
+    HS_COLUMN(hs_runtime_fact, version, STRING, 0),
+    HS_COLUMN(hs_runtime_fact, certainty, PLAIN, HS_N_CERTAINTIES - 1),
 };
-SCHEMA(runtimes, "runtime", hs_runtime);
+SCHEMA(runtimes, "runtime", hs_runtime_fact);
 
 static const struct hs_column proofs_columns[] = {
     HS_COLUMN(hs_proof, what, STRING, 0),

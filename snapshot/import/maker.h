@@ -26,7 +26,7 @@ struct maker {
     size_t n_edges, edge_capacity;
     struct hs_note notes[MAKER_MAX_NOTES];
     size_t n_notes;
-    struct hs_runtime runtime;
+    struct hs_runtime_fact runtime;
     uint32_t word_bytes;
     struct hs_snap_writer *writer;
     uint64_t reserved_bytes; /* bytes of the budget */

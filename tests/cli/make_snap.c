@@ -124,7 +124,7 @@ static void add_fact(struct made *made, char **field)
 
 static void add_runtime(struct made *made, char **field)
 {
-    struct hs_runtime *runtime = push(&made->runtimes, sizeof *runtime);
+    struct hs_runtime_fact *runtime = push(&made->runtimes, sizeof *runtime);
     runtime->name = string(made, field[1]);
     runtime->version = string(made, field[2]);
     runtime->certainty = (uint8_t)number(field[3]);

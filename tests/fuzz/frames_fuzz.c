@@ -1,4 +1,4 @@
-/* links: hs_ocaml hs_process hs_base */
+/* links: hs_ocaml hs_runtimes hs_process hs_base */
 /* Any bytes as the memory in which a frame table of OCaml stands: descriptors, their live slots and
  * source places. The first byte chooses where in the memory the table is said to be. */
 #include <assert.h>

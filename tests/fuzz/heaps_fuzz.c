@@ -1,4 +1,4 @@
-/* links: hs_native hs_heaps hs_ocaml hs_process hs_format hs_symbols hs_base */
+/* links: hs_dump hs_native hs_runtimes hs_heaps hs_process hs_format hs_symbols hs_base */
 /* A valid process and any damage to its memory: it is dumped, and what was written is whole. The
  * first byte chooses the process, the second options, then come operations of six bytes each
  * (hostile_process.h). */

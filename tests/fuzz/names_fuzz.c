@@ -1,4 +1,4 @@
-/* links: hs_ocaml hs_process hs_base */
+/* links: hs_ocaml hs_runtimes hs_process hs_base */
 /* Any bytes as a table of OCaml's source names: a file of --names, or what the helper answers. */
 #include <assert.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* links: hs_ocaml hs_process hs_format hs_symbols hs_base */
+/* links: hs_ocaml hs_runtimes hs_process hs_format hs_symbols hs_base */
 /* A valid OCaml 4 process and any damage to its memory. The first byte chooses what is asked: the
  * list of its chunks and its bounds (locate), or blocks, roots, marks and the snapshot that comes
  * of them. Then comes the damage (word_damage.h). */
@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "fake_dump.h"
 #include "fake_roots.h"
 #include "ocaml/locate.h"
-#include "ocaml/ocaml_emit.h"
 #include "symbols/elf.h"
 #include "word_damage.h"
 
@@ -252,21 +252,12 @@ static void make_heap(struct fake_heap *h, hs_addr *ret_block, hs_addr *ret_clos
 static hs_status walk(struct fake_roots *f, struct hs_ocaml_marks *marks, int fd,
                       struct hs_error *err)
 {
-    const struct hs_sampler memprof = {.kind = HS_SAMPLER_MEMPROF};
-    struct hs_snap_facts facts = {.word_bytes = 8, .pid = 1, .samplers = &memprof, .n_samplers = 1};
-    struct hs_snap_totals totals;
     struct hs_out out = {0};
     damage_check_blocks(&f->map);
     HS_TRY(fake_roots_collect(f, err));
     HS_TRY(hs_ocaml_mark(&f->heap->rt, &f->map, &f->roots, marks, err));
-    struct hs_ocaml_emission emission = {.rt = &f->heap->rt,
-                                         .map = &f->map,
-                                         .marks = marks,
-                                         .roots = &f->roots,
-                                         .facts = &facts,
-                                         .out = &out};
     HS_TRY(hs_out_open_fd(fd, "memory", &out, err));
-    hs_status status = hs_ocaml_emit(&emission, &totals, err);
+    hs_status status = fake_dump_ocaml(&f->heap->rt, &f->map, marks, &f->roots, &out, err);
     if (status == HS_OK)
         status = hs_out_commit(&out, err);
     hs_out_close(&out);

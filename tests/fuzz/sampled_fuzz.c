@@ -1,4 +1,4 @@
-/* links: hs_heaps hs_ocaml hs_process hs_symbols hs_base */
+/* links: hs_heaps hs_ocaml hs_runtimes hs_process hs_symbols hs_base */
 /* The readers of samples against any memory.
  *
  *   'R' then the anchor and what lies behind it: slots and stacks     the recorder's table

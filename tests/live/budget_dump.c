@@ -11,7 +11,7 @@
 #include <sys/resource.h>
 
 #include "base/progress.h"
-#include "native/native_dump.h"
+#include "dump/dump.h"
 
 static int fail(const struct hs_error *err)
 {

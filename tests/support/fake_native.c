@@ -1,4 +1,4 @@
-/* links: hs_native hs_heaps hs_ocaml hs_process hs_symbols hs_base */
+/* links: hs_native hs_heaps hs_ocaml hs_runtimes hs_process hs_symbols hs_base */
 #include "fake_native.h"
 
 #include <assert.h>
@@ -23,13 +23,14 @@ struct fake_native *fake_native_new(void)
 {
     struct fake_native *f = calloc(1, sizeof *f);
     assert(f != NULL);
-    f->native.options = &f->options;
-    f->native.target.pid = FAKE_N_PID;
-    f->native.target.mappings = f->mappings;
-    f->native.target.threads = f->threads;
-    f->native.target.path_text = f->paths;
-    f->native.target.path_text_bytes = 1; /* the empty path */
-    f->native.findings.strings = &f->native.strings;
+    f->native.dump = &f->dump;
+    f->dump.options = &f->options;
+    f->dump.target.pid = FAKE_N_PID;
+    f->dump.target.mappings = f->mappings;
+    f->dump.target.threads = f->threads;
+    f->dump.target.path_text = f->paths;
+    f->dump.target.path_text_bytes = 1; /* the empty path */
+    f->dump.findings.strings = &f->dump.strings;
     elf_writer_init(&f->writer);
     f->text_section =
         elf_writer_section(&f->writer, ".text", SHT_PROGBITS, 0x1000, f->text, sizeof f->text);
@@ -43,19 +44,19 @@ struct fake_native *fake_native_new(void)
 void fake_native_free(struct fake_native *f)
 {
     struct hs_native *n = &f->native;
-    for (size_t i = 0; i < n->objects.n; i++) {
-        hs_cfi_close(n->objects.objects[i].cfi);
-        hs_elf_close(n->objects.objects[i].elf);
+    for (size_t i = 0; i < f->dump.objects.n; i++) {
+        hs_cfi_close(f->dump.objects.objects[i].cfi);
+        hs_elf_close(f->dump.objects.objects[i].elf);
     }
-    hs_dwarf_box_free(n->objects.box);
-    hs_heap_map_fini(&n->heaps.map);
-    hs_ledger_fini(&n->heaps.ledger);
-    hs_findings_fini(&n->findings);
+    hs_dwarf_box_free(f->dump.objects.box);
+    hs_heap_map_fini(&f->dump.heaps.map);
+    hs_ledger_fini(&f->dump.heaps.ledger);
+    hs_findings_fini(&f->dump.findings);
     hs_roots_fini(&n->roots);
     hs_range_set_fini(&n->root_ranges);
     hs_free(n->seeds);
-    hs_image_fini(&n->image);
-    hs_strtab_fini(&n->strings);
+    hs_image_fini(&f->dump.image);
+    hs_strtab_fini(&f->dump.strings);
     free(f);
 }
 
@@ -75,25 +76,25 @@ void fake_native_symbol(struct fake_native *f, const char *name, size_t at, size
 
 struct hs_thread *fake_native_thread(struct fake_native *f, int tid)
 {
-    struct hs_thread *t = &f->threads[f->native.target.n_threads++];
-    assert(f->native.target.n_threads <= sizeof f->threads / sizeof *f->threads);
+    struct hs_thread *t = &f->threads[f->dump.target.n_threads++];
+    assert(f->dump.target.n_threads <= sizeof f->threads / sizeof *f->threads);
     t->tid = tid;
     return t;
 }
 
 static uint32_t add_path(struct fake_native *f, const char *path)
 {
-    size_t at = f->native.target.path_text_bytes, n = strlen(path) + 1;
+    size_t at = f->dump.target.path_text_bytes, n = strlen(path) + 1;
     assert(at + n <= sizeof f->paths);
     memcpy(f->paths + at, path, n);
-    f->native.target.path_text_bytes += n;
+    f->dump.target.path_text_bytes += n;
     return (uint32_t)at;
 }
 
 void fake_native_map(struct fake_native *f, hs_addr begin, const void *bytes, size_t n_bytes,
                      const char *rights, const char *path)
 {
-    struct hs_target *t = &f->native.target;
+    struct hs_target *t = &f->dump.target;
     size_t at = t->n_mappings++;
     assert(t->n_mappings <= sizeof f->mappings / sizeof *f->mappings);
     for (; at > 0 && f->mappings[at - 1].begin > begin; at--)
@@ -107,7 +108,7 @@ void fake_native_map(struct fake_native *f, hs_addr begin, const void *bytes, si
                                           .shared = rights[3] == 's',
                                           .path_at = add_path(f, path)};
     if (bytes != NULL)
-        MUST(hs_image_add(&f->native.image, begin, bytes, n_bytes, &err));
+        MUST(hs_image_add(&f->dump.image, begin, bytes, n_bytes, &err));
 }
 
 static void open_program(struct fake_native *f)
@@ -123,7 +124,7 @@ static void open_program(struct fake_native *f)
     o->begin = FAKE_N_TEXT_AT;
     o->end = FAKE_N_DATA_AT + sizeof f->data;
     o->is_executable = true;
-    f->native.objects = (struct hs_objects){.objects = o, .n = 1, .capacity = 1};
+    f->dump.objects = (struct hs_objects){.objects = o, .n = 1, .capacity = 1};
     f->native.of_object = &f->of_object;
 }
 
@@ -135,22 +136,22 @@ void fake_native_open(struct fake_native *f)
     fake_native_map(f, FAKE_N_BLOCKS_AT, f->blocks, sizeof f->blocks, "rw-p", "");
     fake_native_map(f, FAKE_N_TLS_AT, f->tls, sizeof f->tls, "rw-p", "");
     fake_native_map(f, FAKE_N_STACK_AT, f->stack, sizeof f->stack, "rw-p", "[stack]");
-    hs_heap_map_init(&f->native.heaps.map, &f->native.image);
-    hs_ledger_init(&f->native.heaps.ledger, &f->native.strings, &f->native.image);
+    hs_heap_map_init(&f->dump.heaps.map, &f->dump.image);
+    hs_ledger_init(&f->dump.heaps.ledger, &f->dump.strings, &f->dump.image);
     struct hs_heap_span span = {.begin = FAKE_N_BLOCKS_AT,
                                 .end = FAKE_N_BLOCKS_AT + sizeof f->blocks,
                                 .unit_bytes = FAKE_N_BLOCK_WORDS * HS_WORD_BYTES,
                                 .form = HS_SPAN_UNIFORM,
                                 .owner = HS_OWNER_jemalloc};
-    MUST(hs_heap_map_add(&f->native.heaps.map, &span, &err));
-    MUST(hs_ledger_claim(&f->native.heaps.ledger, "jemalloc", HS_MEMORY_LIVE, span.begin, span.end,
+    MUST(hs_heap_map_add(&f->dump.heaps.map, &span, &err));
+    MUST(hs_ledger_claim(&f->dump.heaps.ledger, "jemalloc", HS_MEMORY_LIVE, span.begin, span.end,
                          FAKE_N_BLOCKS, &err));
-    hs_ledger_seal(&f->native.heaps.ledger);
+    hs_ledger_seal(&f->dump.heaps.ledger);
 }
 
 void fake_native_mark(struct fake_native *f)
 {
-    struct hs_heap_map *map = &f->native.heaps.map;
+    struct hs_heap_map *map = &f->dump.heaps.map;
     uint64_t n_refused;
     MUST(hs_heap_map_seal(map, &n_refused, &err));
     assert(n_refused == 0);
@@ -170,7 +171,7 @@ void fake_native_seal(struct fake_native *f)
 
 const char *fake_native_text(const struct fake_native *f, hs_str id)
 {
-    return hs_strtab_get(&f->native.strings, id);
+    return hs_strtab_get(&f->dump.strings, id);
 }
 
 const struct hs_root_leaf *fake_native_leaf(const struct fake_native *f, const char *name)
@@ -183,8 +184,8 @@ const struct hs_root_leaf *fake_native_leaf(const struct fake_native *f, const c
 
 bool fake_native_notes(const struct fake_native *f, const char *text)
 {
-    for (size_t i = 0; i < f->native.findings.n_notes; i++)
-        if (strstr(fake_native_text(f, f->native.findings.notes[i].text), text) != NULL)
+    for (size_t i = 0; i < f->dump.findings.n_notes; i++)
+        if (strstr(fake_native_text(f, f->dump.findings.notes[i].text), text) != NULL)
             return true;
     return false;
 }

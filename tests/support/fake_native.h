@@ -30,6 +30,7 @@ enum {
 
 struct fake_native {
     struct hs_native native;
+    struct hs_dump dump;
     struct hs_dump_options options;
     uint64_t blocks[FAKE_N_BLOCKS * FAKE_N_BLOCK_WORDS];
     uint64_t data[FAKE_N_DATA_WORDS], tls[FAKE_N_TLS_WORDS], stack[FAKE_N_STACK_WORDS];

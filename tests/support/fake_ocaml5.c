@@ -1,9 +1,11 @@
-/* links: hs_ocaml hs_process hs_format hs_target hs_symbols hs_base */
+/* links: hs_ocaml hs_runtimes hs_process hs_format hs_target hs_symbols hs_base */
 #include "fake_ocaml5.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "fake_dump.h"
 #include <unistd.h>
 
 #include "symbols/cfi.h"
@@ -184,22 +186,11 @@ static hs_status copy(struct fake_ocaml5 *fake, struct hs_error *err)
 
 hs_status fake_ocaml5_walk(struct fake_ocaml5 *fake, struct hs_out *out, struct hs_error *err)
 {
-    const struct hs_sampler memprof = {.kind = HS_SAMPLER_MEMPROF};
-    const struct hs_snap_facts facts = {
-        .word_bytes = 8, .pid = 1, .samplers = &memprof, .n_samplers = 1};
-    const struct hs_ocaml_emission emission = {.rt = &fake->rt,
-                                               .map = &fake->map,
-                                               .marks = &fake->marks,
-                                               .roots = &fake->roots,
-                                               .facts = &facts,
-                                               .out = out};
-    struct hs_snap_totals totals;
-
     HS_TRY(copy(fake, err));
     HS_TRY(hs_block_map_build(&fake->map, &fake->rt, err));
     HS_TRY(hs_ocaml_collect_roots(&fake->rt, &fake->map, &fake->roots, err));
     HS_TRY(hs_ocaml_mark(&fake->rt, &fake->map, &fake->roots, &fake->marks, err));
-    return hs_ocaml_emit(&emission, &totals, err);
+    return fake_dump_ocaml(&fake->rt, &fake->map, &fake->marks, &fake->roots, out, err);
 }
 
 bool fake5_proofs_hold(const struct fake_ocaml5 *fake)

@@ -11,7 +11,7 @@
 
 #include "core_writer.h"
 #include "elf_writer.h"
-#include "ocaml/ocaml_emit.h"
+#include "ocaml/emit.h"
 #include "ocaml/v5/ocaml5.h"
 
 #define FAKE5_AT UINT64_C(0x7f0010000000)

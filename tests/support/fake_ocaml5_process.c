@@ -1,4 +1,4 @@
-/* links: hs_ocaml hs_process hs_format hs_target hs_symbols hs_base */
+/* links: hs_ocaml hs_runtimes hs_process hs_format hs_target hs_symbols hs_base */
 /* What fake_ocaml5_process adds to the heap. Numbers are words of the part they lie in. */
 #include <stdlib.h>
 #include <string.h>

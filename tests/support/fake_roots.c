@@ -1,4 +1,4 @@
-/* links: hs_ocaml hs_process hs_symbols hs_base */
+/* links: hs_ocaml hs_runtimes hs_process hs_symbols hs_base */
 #include "fake_roots.h"
 
 #include <stdlib.h>

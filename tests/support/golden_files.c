@@ -51,7 +51,7 @@ static void golden_example(struct hs_graph_builder *b)
 /* Every edge class, words of four bytes, every list of the facts. */
 static void golden_classes(struct hs_graph_builder *b)
 {
-    static struct hs_runtime runtime;
+    static struct hs_runtime_fact runtime;
     static struct hs_proof proof;
     static struct hs_binary binary;
     static struct hs_note note;

@@ -1,4 +1,4 @@
-/* links: hs_native hs_heaps hs_ocaml hs_process hs_format hs_symbols hs_base */
+/* links: hs_dump hs_native hs_runtimes hs_heaps hs_process hs_format hs_symbols hs_base */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,10 +6,8 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "dump/parts.h"
 #include "hostile_process.h"
-#include "native/emit.h"
-#include "native/facts.h"
-#include "native/prepare.h"
 #include "snapshot/reader.h"
 
 static void insist(bool holds, const char *what)
@@ -43,61 +41,40 @@ static void check_blocks(const struct hs_heap_map *map)
     insist(n == map->n_blocks, "blocks are miscounted");
 }
 
-static hs_status list_blocks(struct hs_native *native, struct hs_error *err)
+static hs_status list_blocks(struct hs_dump *dump, struct hs_error *err)
 {
-    HS_TRY(hs_native_prepare_objects(native, err));
-    HS_TRY(hs_heaps_open(&native->heaps, &native->scene, err));
-    HS_TRY(hs_native_add_unclaimed(native, err));
-    return hs_heaps_mark(&native->heaps, &native->scene, err);
+    const struct hs_serving *native = &dump->serving[0];
+
+    HS_TRY(native->runtime->list(native->state, err));
+    HS_TRY(hs_heaps_open(&dump->heaps, &dump->scene, err));
+    HS_TRY(native->runtime->claim(native->state, err));
+    return hs_heaps_mark(&dump->heaps, &dump->scene, err);
 }
 
-static hs_status collect_roots(struct hs_native *native, struct hs_error *err)
+static hs_status write_all(struct hs_dump *dump, struct hs_leaves *leaves,
+                           struct hs_dump_facts *facts, struct hs_out *out, struct hs_error *err)
 {
-    HS_TRY(hs_native_collect_globals(native, err));
-    HS_TRY(hs_native_collect_tls(native, err));
-    HS_TRY(hs_native_collect_stacks(native, err));
-    HS_TRY(hs_native_collect_registered(native, err));
-    return hs_native_collect_unclaimed(native, err);
-}
-
-static hs_status write_all(struct hs_native *native, struct hs_out *out, struct hs_error *err)
-{
-    struct hs_flow flow = {0};
-    struct hs_scan scan = {0};
-    struct hs_native_facts facts = {0};
-    struct hs_native_samples samples = {0};
+    const struct hs_serving *native = &dump->serving[0];
     struct hs_snap_totals totals;
 
-    hs_status status = hs_native_flow(native, &flow, err);
-    if (status == HS_OK)
-        status = hs_scan_open(&scan, native, &flow, err);
-    if (status == HS_OK)
-        status = hs_native_collect_samples(native, &samples, err);
-    if (status == HS_OK)
-        status = hs_native_make_facts(native, &flow, &scan, &facts, err);
-    native->facts.samplers = samples.samplers;
-    native->facts.n_samplers = samples.n_samplers;
-    if (status == HS_OK)
-        status = hs_native_emit(native, &flow, &scan, &samples, out, &totals, err);
-    if (status == HS_OK)
-        status = hs_out_commit(out, err);
-    hs_native_samples_fini(&samples);
-    hs_native_facts_fini(&facts);
-    hs_scan_close(&scan);
-    hs_flow_fini(&flow);
-    return status;
+    HS_TRY(native->runtime->roots(native->state, err));
+    HS_TRY(hs_leaves_gather(dump, leaves, err));
+    HS_TRY(native->runtime->mark_end(native->state, err));
+    HS_TRY(hs_dump_facts_gather(dump, facts, err));
+    HS_TRY(hs_dump_write(dump, leaves, facts, out, &totals, err));
+    return hs_out_commit(out, err);
 }
 
-static void check_ledger(const struct hs_native *native)
+static void check_ledger(const struct hs_snap_facts *facts)
 {
     uint64_t n = 0;
 
-    for (size_t i = 0; i < native->facts.n_memory; i++) {
-        const struct hs_memory_row *row = &native->facts.memory[i];
+    for (size_t i = 0; i < facts->n_memory; i++) {
+        const struct hs_memory_row *row = &facts->memory[i];
         insist(row->resident_bytes <= row->n_bytes, "more resident memory than memory");
         n += row->resident_bytes;
     }
-    insist(n == native->facts.resident_bytes, "resident memory does not add up");
+    insist(n == facts->resident_bytes, "resident memory does not add up");
 }
 
 static void check_file(int fd)
@@ -117,18 +94,21 @@ static void check_file(int fd)
 
 hs_status hostile_process_dump(struct hostile_process *process, int fd, struct hs_error *err)
 {
-    struct hs_native *native = &process->native;
+    struct hs_dump *dump = &process->dump;
+    struct hs_dump_facts facts = {0};
+    struct hs_leaves leaves = {0};
     struct hs_out out = {0};
 
-    HS_TRY(list_blocks(native, err));
-    check_blocks(&native->heaps.map);
-    HS_TRY(collect_roots(native, err));
+    HS_TRY(list_blocks(dump, err));
+    check_blocks(&dump->heaps.map);
     HS_TRY(hs_out_open_fd(fd, "memory", &out, err));
-    hs_status status = write_all(native, &out, err);
+    hs_status status = write_all(dump, &leaves, &facts, &out, err);
     hs_out_close(&out);
-    if (status != HS_OK)
-        return status;
-    check_ledger(native);
-    check_file(fd);
-    return HS_OK;
+    if (status == HS_OK) {
+        check_ledger(&facts.facts);
+        check_file(fd);
+    }
+    hs_dump_facts_fini(&facts);
+    hs_leaves_fini(&leaves);
+    return status;
 }

@@ -1,4 +1,4 @@
-/* links: hs_native hs_heaps hs_ocaml hs_process hs_format hs_symbols hs_base */
+/* links: hs_dump hs_native hs_runtimes hs_heaps hs_process hs_format hs_symbols hs_base */
 #include "hostile_process.h"
 
 #include <stdio.h>
@@ -197,7 +197,7 @@ static void make_python(struct hostile_process *p)
 static void make_graph(struct hostile_process *p)
 {
     hs_addr heap = p->glibc != NULL ? FAKE_BREAK_AT + 0x2a0 : FAKE_JE_HEAP_AT;
-    hs_addr fs_base = p->native.target.threads[0].regs.fs_base;
+    hs_addr fs_base = p->dump.target.threads[0].regs.fs_base;
 
     put(p, TABLE_AT + 8, TABLE_AT + 0x40);
     put(p, TABLE_AT + 0x40, TABLE_AT + 0x10);
@@ -209,7 +209,7 @@ static void make_graph(struct hostile_process *p)
         put(p, HOSTILE_STACK_AT + 0x2100 + 64 * i, heap + 48 * i);
         put(p, HOSTILE_STACK_AT + 0x2108 + 64 * i, BIAS + 0x1000 + 16 * i);
     }
-    for (unsigned i = 0; i < 2; i++, fs_base = p->native.target.threads[1].regs.fs_base) {
+    for (unsigned i = 0; i < 2; i++, fs_base = p->dump.target.threads[1].regs.fs_base) {
         put(p, fs_base - 0x40, heap);
         if (i == 1 && p->glibc == NULL)
             break;
@@ -258,12 +258,12 @@ static void make_program(struct hostile_process *p)
     o->begin = BIAS;
     o->end = DATA + n_bytes;
     o->is_executable = true;
-    p->native.objects = (struct hs_objects){.objects = o, .n = 1, .capacity = 1};
+    p->dump.objects = (struct hs_objects){.objects = o, .n = 1, .capacity = 1};
 }
 
 static void add_mapping(struct hostile_process *p, const struct hs_mapping *mapping)
 {
-    struct hs_target *t = &p->native.target;
+    struct hs_target *t = &p->dump.target;
     size_t at = t->n_mappings++;
 
     for (; at > 0 && p->mappings[at - 1].begin > mapping->begin; at--)
@@ -274,7 +274,7 @@ static void add_mapping(struct hostile_process *p, const struct hs_mapping *mapp
 /* Memory of which the page in the middle is all that was ever touched. */
 static void add_sparse(struct hostile_process *p, hs_addr begin, uint64_t n_bytes)
 {
-    struct hs_image *image = &p->native.image;
+    struct hs_image *image = &p->dump.image;
     uint64_t page = n_bytes / 8192, word = p->areas[1].at + 16;
     void *bytes, *present;
     size_t at = 0;
@@ -302,7 +302,7 @@ static void add_sparse(struct hostile_process *p, hs_addr begin, uint64_t n_byte
 static void make_target(struct hostile_process *p)
 {
     static const char paths[] = "\0/bin/prog\0[heap]\0[stack]";
-    struct hs_target *t = &p->native.target;
+    struct hs_target *t = &p->dump.target;
 
     memcpy(p->paths, paths, sizeof paths);
     *t = (struct hs_target){.pid = 7,
@@ -325,7 +325,7 @@ static void make_target(struct hostile_process *p)
                                                        : at == FAKE_BREAK_AT ? 11
                                                        : is_stack            ? 18
                                                                              : 0});
-        MUST(hs_image_add(&p->native.image, at, p->areas[i].words, p->areas[i].n_bytes, &fatal));
+        MUST(hs_image_add(&p->dump.image, at, p->areas[i].words, p->areas[i].n_bytes, &fatal));
     }
     if (p->is_sparse) {
         add_sparse(p, HOSTILE_RESERVE_AT, HOSTILE_RESERVE_BYTES);
@@ -421,7 +421,7 @@ static void damage_thread(struct hostile_process *p, unsigned number, uint64_t v
 
 static void damage_mapping(struct hostile_process *p, unsigned number, unsigned how)
 {
-    struct hs_mapping *m = &p->mappings[number % p->native.target.n_mappings];
+    struct hs_mapping *m = &p->mappings[number % p->dump.target.n_mappings];
 
     m->readable ^= (how & 1) != 0;
     m->writable ^= (how & 2) != 0;
@@ -453,6 +453,15 @@ static void damage(struct hostile_process *p, const uint8_t operation[HOSTILE_OP
     *word = hostile_value(p, kind, argument, *word, at);
 }
 
+static void open_runtime(struct hostile_process *p)
+{
+    struct hs_serving *serving = &p->dump.serving[p->dump.n_serving++];
+
+    serving->runtime = &hs_runtime_native;
+    MUST(hs_runtime_native.open(&p->dump, &serving->state, &fatal));
+    p->native = serving->state; /* stands first in it */
+}
+
 struct hostile_process *hostile_process_new(const uint8_t *bytes, size_t n_bytes)
 {
     struct hostile_process *p = calloc(1, sizeof *p);
@@ -479,10 +488,10 @@ struct hostile_process *hostile_process_new(const uint8_t *bytes, size_t n_bytes
     p->options.no_names = (flags & HOSTILE_NO_NAMES) != 0;
     p->options.pointer_mask = (flags & HOSTILE_MASK) != 0 ? 7 : 0;
     p->options.tool_version = "0";
-    p->native.options = &p->options;
-    p->native.findings.strings = &p->native.strings;
-    p->native.scene = (struct hs_scene){&p->native.target, &p->native.image, &p->native.objects,
-                                        &p->native.findings};
+    p->dump.options = &p->options;
+    p->object.debug_tried = true;
+    hs_dump_bind(&p->dump);
+    open_runtime(p);
     for (size_t i = 2; i + HOSTILE_OPERATION_BYTES <= n_bytes; i += HOSTILE_OPERATION_BYTES)
         damage(p, bytes + i);
     return p;
@@ -490,19 +499,15 @@ struct hostile_process *hostile_process_new(const uint8_t *bytes, size_t n_bytes
 
 void hostile_process_free(struct hostile_process *p)
 {
-    struct hs_native *n = &p->native;
+    struct hs_dump *d = &p->dump;
 
-    hs_heaps_close(&n->heaps);
-    hs_findings_fini(&n->findings);
-    hs_roots_fini(&n->roots);
-    hs_range_set_fini(&n->root_ranges);
-    hs_free(n->seeds);
-    hs_free(n->of_object);
-    hs_ctypes_free(n->ctypes);
-    hs_image_fini(&n->image);
-    hs_strtab_fini(&n->strings);
+    hs_runtime_native.close(d->serving[0].state);
+    hs_heaps_close(&d->heaps);
+    hs_findings_fini(&d->findings);
+    hs_image_fini(&d->image);
+    hs_strtab_fini(&d->strings);
     hs_cfi_close(p->object.cfi);
-    hs_dwarf_box_free(n->objects.box);
+    hs_dwarf_box_free(d->objects.box);
     hs_elf_close(p->object.elf);
     if (p->glibc != NULL)
         fake_glibc_free(p->glibc);

@@ -41,7 +41,8 @@ enum hostile_flags {
 };
 
 struct hostile_process {
-    struct hs_native native; /* open and bound; heaps not opened yet */
+    struct hs_dump dump;      /* open and bound; served by the native runtime, nothing listed yet */
+    struct hs_native *native; /* the runtime's state */
     struct hs_dump_options options;
     struct fake_glibc *glibc; /* one of the two */
     struct fake_jemalloc jemalloc;

@@ -33,6 +33,7 @@ struct world_type {
 
 struct world {
     struct hs_native native;
+    struct hs_dump dump;
     struct hs_dump_options options;
     struct hs_mapping mappings[2];
     char paths[16];
@@ -133,29 +134,30 @@ static inline struct world *world_new(void)
     struct world *w = memory;
     w->next = WORLD_HEAP;
     w->owner = HS_OWNER_registered;
-    w->native.options = &w->options;
+    w->native.dump = &w->dump;
+    w->dump.options = &w->options;
     w->mappings[0] = (struct hs_mapping){
         .begin = WORLD_STATIC, .end = WORLD_STATIC + 0x1000, .readable = true, .writable = true};
     w->mappings[1] = (struct hs_mapping){.begin = WORLD_HEAP,
                                          .end = WORLD_HEAP + sizeof w->heap,
                                          .readable = true,
                                          .writable = true};
-    w->native.target.mappings = w->mappings;
-    w->native.target.n_mappings = 2;
-    w->native.target.path_text = w->paths;
-    w->native.target.path_text_bytes = sizeof w->paths;
-    w->native.findings.strings = &w->native.strings;
+    w->dump.target.mappings = w->mappings;
+    w->dump.target.n_mappings = 2;
+    w->dump.target.path_text = w->paths;
+    w->dump.target.path_text_bytes = sizeof w->paths;
+    w->dump.findings.strings = &w->dump.strings;
     w->native.ctypes = (struct hs_ctypes *)(void *)w; /* never looked into here */
-    hs_heap_map_init(&w->native.heaps.map, &w->native.image);
+    hs_heap_map_init(&w->dump.heaps.map, &w->dump.image);
     return w;
 }
 
 static inline void world_free(struct world *w)
 {
-    hs_heap_map_fini(&w->native.heaps.map);
-    hs_image_fini(&w->native.image);
-    hs_strtab_fini(&w->native.strings);
-    hs_findings_fini(&w->native.findings);
+    hs_heap_map_fini(&w->dump.heaps.map);
+    hs_image_fini(&w->dump.image);
+    hs_strtab_fini(&w->dump.strings);
+    hs_findings_fini(&w->dump.findings);
     hs_roots_fini(&w->native.roots);
     hs_free(w->native.seeds);
     hs_free(w);
@@ -182,21 +184,20 @@ static inline hs_addr world_block(struct world *w, uint64_t n_bytes)
     w->next = (begin + n_bytes + 16 + 15) & ~UINT64_C(15);
     assert(w->next < WORLD_HEAP + sizeof w->heap && w->n_blocks < WORLD_BLOCKS);
     w->blocks[w->n_blocks++] = begin;
-    WORLD_OK(hs_heap_map_add(&w->native.heaps.map, &span, &world_err));
+    WORLD_OK(hs_heap_map_add(&w->dump.heaps.map, &span, &world_err));
     return begin;
 }
 
 static inline void world_seal(struct world *w)
 {
     uint64_t n_refused;
-    WORLD_OK(
-        hs_image_add(&w->native.image, WORLD_STATIC, w->statics, sizeof w->statics, &world_err));
-    WORLD_OK(hs_image_add(&w->native.image, WORLD_HEAP, w->heap, sizeof w->heap, &world_err));
-    WORLD_OK(hs_heap_map_seal(&w->native.heaps.map, &n_refused, &world_err));
+    WORLD_OK(hs_image_add(&w->dump.image, WORLD_STATIC, w->statics, sizeof w->statics, &world_err));
+    WORLD_OK(hs_image_add(&w->dump.image, WORLD_HEAP, w->heap, sizeof w->heap, &world_err));
+    WORLD_OK(hs_heap_map_seal(&w->dump.heaps.map, &n_refused, &world_err));
     assert(n_refused == 0);
     for (size_t i = 0; i < w->n_blocks; i++)
-        assert(hs_heap_map_set(&w->native.heaps.map, w->blocks[i]));
-    WORLD_OK(hs_heap_map_index(&w->native.heaps.map, &world_err));
+        assert(hs_heap_map_set(&w->dump.heaps.map, w->blocks[i]));
+    WORLD_OK(hs_heap_map_index(&w->dump.heaps.map, &world_err));
 }
 
 static inline void world_seed(struct world *w, hs_addr word, hs_ctype pointee)
@@ -217,10 +218,9 @@ static inline void world_root(struct world *w, hs_addr block, unsigned edge_clas
 static inline const char *world_type_of(struct world *w, const struct hs_flow *flow, hs_addr block)
 {
     struct hs_heap_block found;
-    assert(hs_heap_map_resolve(&w->native.heaps.map, block, &found) == HS_POINTER_START);
+    assert(hs_heap_map_resolve(&w->dump.heaps.map, block, &found) == HS_POINTER_START);
     hs_ntype type = hs_flow_type(flow, found.rank);
-    return type == 0 ? ""
-                     : hs_strtab_get(&w->native.strings, flow->types.types[type - 1].type.name);
+    return type == 0 ? "" : hs_strtab_get(&w->dump.strings, flow->types.types[type - 1].type.name);
 }
 
 #endif

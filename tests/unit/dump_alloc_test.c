@@ -1,4 +1,4 @@
-/* links: hs_native hs_heaps hs_ocaml hs_process hs_format hs_symbols */
+/* links: hs_dump hs_native hs_ocaml hs_heaps hs_runtimes hs_process hs_format hs_symbols */
 /* A dump whose allocations fail in turn: over a limit and no file, or a dump that is whole; the
  * target runs on every time. The target is the made-up world of tests/live/fixtures/hostile.c. */
 #include <setjmp.h>
@@ -18,9 +18,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "dump/dump.h"
 #include "live_child.h"
-#include "native/native_dump.h"
-#include "ocaml/dump.h"
 
 enum { MAX_DUMPS = 160, NO_COMPILER = 127 };
 
@@ -75,12 +74,12 @@ static void start(void)
 
 static hs_status dump(struct hs_dump_report *ret, struct hs_error *err)
 {
-    struct hs_dump_options options = {.pid = target, .no_names = true, .tool_version = "test"};
+    struct hs_dump_options options = {
+        .pid = target, .no_names = true, .own_heap_alone = !with_malloc, .tool_version = "test"};
     struct hs_out file = {0};
     hs_status status = hs_out_open_path(out, &file, err);
     if (status == HS_OK)
-        status = with_malloc ? hs_dump_process(&options, &file, ret, err)
-                             : hs_dump(&options, &file, ret, err);
+        status = hs_dump_process(&options, &file, ret, err);
     if (status == HS_OK)
         status = hs_out_commit(&file, err);
     hs_out_close(&file);

@@ -1,4 +1,4 @@
-/* links: hs_ocaml hs_process hs_format hs_symbols hs_base */
+/* links: hs_ocaml hs_runtimes hs_process hs_format hs_symbols hs_base */
 /* Frame descriptors: every form, source places with inlining, and tables cut or lying. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* links: hs_native hs_heaps hs_ocaml hs_process hs_format hs_symbols hs_base */
+/* links: hs_dump hs_native hs_runtimes hs_heaps hs_process hs_format hs_symbols hs_base */
 /* What a target can do to whoever reads it without a byte of its own being wrong: reserve more than
  * anybody has, have many threads in one place, register everything many times. */
 #include <setjmp.h>
@@ -53,9 +53,9 @@ static void every_kind_is_sound(void **state)
     for (unsigned kind = 0; kind < HOSTILE_KINDS; kind++) {
         struct hostile_process *p = made(kind, 0);
         dump(p);
-        assert_true(p->native.heaps.map.n_blocks > 20);
-        assert_true(p->native.roots.n_leaves > 20);
-        assert_true(p->native.findings.n_proofs > 0);
+        assert_true(p->dump.heaps.map.n_blocks > 20);
+        assert_true(p->native->roots.n_leaves > 20);
+        assert_true(p->dump.findings.n_proofs > 0);
         hostile_process_free(p);
     }
 }
@@ -82,16 +82,16 @@ static void a_large_block_may_be_empty(void **state)
     struct hostile_process *p = made(0, HOSTILE_SPARSE);
     struct hs_heap_block block;
     double start = cpu_seconds();
-    for (size_t i = 0; i < p->native.image.n_ranges; i++) {
-        struct hs_image_range *range = &p->native.image.ranges[i];
+    for (size_t i = 0; i < p->dump.image.n_ranges; i++) {
+        struct hs_image_range *range = &p->dump.image.ranges[i];
         if (range->begin == HOSTILE_RESERVE_AT) {
-            struct hs_image_shadow *shadow = &p->native.image.shadows[range->shadow];
+            struct hs_image_shadow *shadow = &p->dump.image.shadows[range->shadow];
             ((uint64_t *)(void *)shadow->bytes)[1] = HOSTILE_RESERVE_BYTES | GLIBC_IS_MMAPPED;
             shadow->present[0] |= 1;
         }
     }
     dump(p);
-    assert_int_equal(hs_heap_map_resolve(&p->native.heaps.map, HOSTILE_RESERVE_AT + 16, &block),
+    assert_int_equal(hs_heap_map_resolve(&p->dump.heaps.map, HOSTILE_RESERVE_AT + 16, &block),
                      HS_POINTER_START);
     assert_int_equal(block.n_bytes, HOSTILE_RESERVE_BYTES - 16);
     assert_true(cpu_seconds() - start < 10);
@@ -106,9 +106,9 @@ static size_t leaves_of(unsigned kind, size_t n_threads)
         p->threads[i].tid = 7 + (pid_t)i;
         p->threads[i].regs.rbx = p->threads[i].regs.rip = 0;
     }
-    p->native.target.n_threads = n_threads;
+    p->dump.target.n_threads = n_threads;
     dump(p);
-    size_t n = p->native.roots.n_leaves;
+    size_t n = p->native->roots.n_leaves;
     hostile_process_free(p);
     return n;
 }

@@ -1,4 +1,4 @@
-/* links: hs_ocaml hs_process */
+/* links: hs_ocaml hs_runtimes hs_process */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

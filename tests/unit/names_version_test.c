@@ -1,4 +1,4 @@
-/* links: hs_ocaml hs_process hs_symbols */
+/* links: hs_ocaml hs_runtimes hs_process hs_symbols */
 /* Which compiler made a program, from the bytes of its file, and which helper fits. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* links: hs_native hs_heaps hs_ocaml hs_process hs_format hs_symbols */
+/* links: hs_dump hs_native hs_ocaml hs_heaps hs_runtimes hs_process hs_format hs_symbols */
 /* A native dump whose allocations fail in turn: over a limit and no file, or a dump that is whole;
  * the target runs on every time. The target is tests/live/fixtures/native_basic.c, with types. */
 #include <setjmp.h>
@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "dump/dump.h"
 #include "live_child.h"
-#include "native/native_dump.h"
 
 enum { MAX_DUMPS = 400, NO_COMPILER = 127 };
 
@@ -76,7 +76,7 @@ static hs_status dump(struct hs_dump_report *ret, struct hs_error *err)
     struct hs_out file = {0};
     hs_status status = hs_out_open_path(out, &file, err);
     if (status == HS_OK)
-        status = hs_native_dump(&options, &file, ret, err);
+        status = hs_dump_process(&options, &file, ret, err);
     if (status == HS_OK)
         status = hs_out_commit(&file, err);
     hs_out_close(&file);

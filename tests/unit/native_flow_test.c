@@ -298,9 +298,9 @@ static void members_of_records(void **state)
     for (size_t i = 0; i < n; i++) {
         assert_int_equal(members[i].type, hs_flow_type(&flow, 0) - 1);
         assert_int_equal(members[i].offset_bytes, offsets[i]);
-        assert_string_equal(hs_strtab_get(&w->native.strings, members[i].name), names[i]);
+        assert_string_equal(hs_strtab_get(&w->dump.strings, members[i].name), names[i]);
     }
-    assert_string_equal(hs_strtab_get(&w->native.strings, members[0].type_name), "struct node");
+    assert_string_equal(hs_strtab_get(&w->dump.strings, members[0].type_name), "struct node");
     hs_free(members);
 }
 
@@ -317,7 +317,7 @@ static void without_debug_information(void **state)
     WORLD_OK(hs_native_types_of_size(&flow.types, 40, &again, &world_err));
     assert_int_equal(size, again);
     assert_string_equal(
-        hs_strtab_get(&w->native.strings, hs_native_type_of(&flow.types, size)->type.name),
+        hs_strtab_get(&w->dump.strings, hs_native_type_of(&flow.types, size)->type.name),
         "block of 40 bytes");
     for (uint64_t i = 1; i < 3000; i++) {
         WORLD_OK(hs_native_types_of_size(&flow.types, i * 8, &size, &world_err));
@@ -335,7 +335,7 @@ static void every_allocation_fails(void **state)
     world_seal(w);
     FAIL_EACH (each, .at_least = 4) {
         if (FAIL_EACH_TRY(each, hs_native_flow(&w->native, &flow, &world_err)) != HS_OK)
-            hs_strtab_fini(&w->native.strings);
+            hs_strtab_fini(&w->dump.strings);
     }
     is(b, "struct node");
 }

@@ -1,4 +1,4 @@
-/* links: hs_native hs_heaps hs_ocaml hs_process hs_symbols hs_base */
+/* links: hs_native hs_heaps hs_ocaml hs_runtimes hs_process hs_symbols hs_base */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -113,10 +113,10 @@ static void system_objects_and_claims_stand_apart(void **state)
     fake_native_symbol(f, "head", 64, 1, STB_GLOBAL);
     fake_native_open(f);
     /* What an allocator says is its own is no root. */
-    assert_int_equal(hs_ledger_claim(&f->native.heaps.ledger, "glibc", HS_MEMORY_INTERNAL,
+    assert_int_equal(hs_ledger_claim(&f->dump.heaps.ledger, "glibc", HS_MEMORY_INTERNAL,
                                      FAKE_N_DATA_AT, FAKE_N_DATA_AT + 64 * 8, 0, &err),
                      HS_OK);
-    hs_ledger_seal(&f->native.heaps.ledger);
+    hs_ledger_seal(&f->dump.heaps.ledger);
     fake_native_mark(f);
     f->of_object.is_system = true;
     f->data[3] = f->data[63] = f->data[64] = fake_native_block(0);

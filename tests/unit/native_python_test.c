@@ -94,7 +94,7 @@ static int set_up(void **state)
     (void)state;
     w = world_new();
     world_no_types();
-    w->native.heaps.states[HS_OWNER_cpython] = &interpreter;
+    w->dump.heaps.states[HS_OWNER_cpython] = &interpreter;
     return 0;
 }
 
@@ -117,7 +117,7 @@ static hs_addr object(uint64_t kind)
 static uint64_t rank_of(hs_addr address)
 {
     struct hs_heap_block block;
-    assert_int_equal(hs_heap_map_resolve(&w->native.heaps.map, address, &block), HS_POINTER_START);
+    assert_int_equal(hs_heap_map_resolve(&w->dump.heaps.map, address, &block), HS_POINTER_START);
     return block.rank;
 }
 
@@ -130,7 +130,7 @@ static bool is_reached(hs_addr address)
 static unsigned scanned(hs_addr address)
 {
     struct hs_heap_block block;
-    assert_int_equal(hs_heap_map_resolve(&w->native.heaps.map, address, &block), HS_POINTER_START);
+    assert_int_equal(hs_heap_map_resolve(&w->dump.heaps.map, address, &block), HS_POINTER_START);
     WORLD_OK(hs_scan_block(&scan, &block, &world_err));
     return scan.states;
 }
@@ -146,8 +146,9 @@ static void run(void)
 {
     world_seal(w);
     WORLD_OK(hs_native_flow(&w->native, &flow, &world_err));
-    WORLD_OK(hs_scan_open(&scan, &w->native, &flow, &world_err));
-    scan.n_tree = 1000;
+    WORLD_OK(hs_scan_begin(&scan, &w->native, &flow, &world_err));
+    WORLD_OK(hs_scan_end(&scan, &world_err));
+    w->dump.n_tree = 1000;
 }
 
 static void link_objects(hs_addr a, hs_addr b)
@@ -236,7 +237,7 @@ static void without_python_nothing_is_masked(void **state)
     hs_addr a = object(TRACKED), b = object(TRACKED);
     link_objects(a, b);
     world_root(w, a, HS_EDGE_EXACT);
-    memset(w->native.heaps.states, 0, sizeof w->native.heaps.states);
+    memset(w->dump.heaps.states, 0, sizeof w->dump.heaps.states);
     run();
     assert_true(is_reached(b));
     assert_int_equal(scanned(b), 0);
@@ -268,7 +269,11 @@ static void every_allocation_fails(void **state)
     world_seal(w);
     WORLD_OK(hs_native_flow(&w->native, &flow, &world_err));
     FAIL_EACH (each, .at_least = 4) {
-        if (FAIL_EACH_TRY(each, hs_scan_open(&scan, &w->native, &flow, &world_err)) != HS_OK)
+        fail_each_begin(&each);
+        hs_status status = hs_scan_begin(&scan, &w->native, &flow, &world_err);
+        if (status == HS_OK)
+            status = hs_scan_end(&scan, &world_err);
+        if (fail_each_end(&each, status) != HS_OK)
             hs_scan_close(&scan);
     }
     assert_int_equal(scanned(a), HS_BLOCK_UNSURE);

@@ -32,7 +32,7 @@ static int tear_down(void **state)
 
 static void block_of(size_t number, struct hs_heap_block *ret)
 {
-    assert_int_equal(hs_heap_map_resolve(&world->native.heaps.map, world->blocks[number], ret),
+    assert_int_equal(hs_heap_map_resolve(&world->dump.heaps.map, world->blocks[number], ret),
                      HS_POINTER_START);
 }
 
@@ -48,7 +48,7 @@ static void first_in_first_out(void **state)
     (void)state;
     struct hs_block_queue queue;
     struct hs_heap_block block;
-    assert_int_equal(hs_block_queue_init(&queue, &world->native.heaps.map, 128, &world_err), HS_OK);
+    assert_int_equal(hs_block_queue_init(&queue, &world->dump.heaps.map, 128, &world_err), HS_OK);
     assert_false(hs_block_queue_pop(&queue, &block));
     for (size_t i = 0; i < BLOCKS; i++)
         push(&queue, BLOCKS - 1 - i);
@@ -72,8 +72,8 @@ static void whatever_its_size(void **state)
         struct hs_heap_block block;
         unsigned seen[BLOCKS] = {0};
         size_t n = 0, next = BLOCKS / 2;
-        assert_int_equal(
-            hs_block_queue_init(&queue, &world->native.heaps.map, capacity, &world_err), HS_OK);
+        assert_int_equal(hs_block_queue_init(&queue, &world->dump.heaps.map, capacity, &world_err),
+                         HS_OK);
         for (size_t i = 0; i < BLOCKS / 2; i++)
             push(&queue, i * 7 % (BLOCKS / 2));
         while (hs_block_queue_pop(&queue, &block)) {
@@ -181,11 +181,10 @@ static void without_memory(void **state)
     struct hs_block_queue queue;
     struct hs_heap_block block;
     hs_alloc_fail_at(1, false);
-    assert_int_equal(hs_block_queue_init(&queue, &world->native.heaps.map, 2, &world_err),
-                     HS_LIMIT);
+    assert_int_equal(hs_block_queue_init(&queue, &world->dump.heaps.map, 2, &world_err), HS_LIMIT);
     hs_alloc_fail_at(0, false);
     hs_block_queue_fini(&queue);
-    assert_int_equal(hs_block_queue_init(&queue, &world->native.heaps.map, 2, &world_err), HS_OK);
+    assert_int_equal(hs_block_queue_init(&queue, &world->dump.heaps.map, 2, &world_err), HS_OK);
     push(&queue, 0);
     push(&queue, 1);
     block_of(2, &block);

@@ -1,4 +1,4 @@
-/* links: hs_native hs_heaps hs_ocaml hs_process hs_symbols hs_base */
+/* links: hs_native hs_heaps hs_ocaml hs_runtimes hs_process hs_symbols hs_base */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -38,11 +38,11 @@ static hs_addr data_at(size_t word)
 static struct fake_native *with_ranges(void)
 {
     struct fake_native *f = fake_native_new();
-    f->native.heaps.states[HS_OWNER_registered] = f;
+    f->dump.heaps.states[HS_OWNER_registered] = f;
     fake_native_seal(f);
     ranges[0] =
         (struct hs_registered_root){.begin = data_at(10), .end = data_at(14), .object = &f->object};
-    assert_int_equal(hs_strtab_add(&f->native.strings, "my pool", &ranges[0].name, &err), HS_OK);
+    assert_int_equal(hs_strtab_add(&f->dump.strings, "my pool", &ranges[0].name, &err), HS_OK);
     ranges[1] =
         (struct hs_registered_root){.begin = data_at(20), .end = data_at(21), .is_precise = true};
     n_ranges = 2;
@@ -110,7 +110,7 @@ static void a_pool_keeps_the_block_that_it_was_carved_out_of(void **state)
 {
     (void)state;
     struct fake_native *f = fake_native_new();
-    f->native.heaps.states[HS_OWNER_registered] = f;
+    f->dump.heaps.states[HS_OWNER_registered] = f;
     const hs_addr ends = fake_native_block(FAKE_N_BLOCKS);
     const struct hs_heap_span spans[] = {
         pool_span(fake_native_block(5) + 32, fake_native_block(6)),
@@ -132,26 +132,26 @@ static void a_pool_keeps_the_block_that_it_was_carved_out_of(void **state)
     };
     n_ranges = 0;
     fake_native_open(f);
-    assert_int_equal(hs_strtab_add(&f->native.strings, "arena", &pool_name, &err), HS_OK);
+    assert_int_equal(hs_strtab_add(&f->dump.strings, "arena", &pool_name, &err), HS_OK);
     for (size_t i = 0; i < 5; i++)
-        assert_int_equal(hs_heap_map_add(&f->native.heaps.map, &spans[i], &err), HS_OK);
+        assert_int_equal(hs_heap_map_add(&f->dump.heaps.map, &spans[i], &err), HS_OK);
     for (size_t i = 0; i < 2; i++)
-        assert_int_equal(hs_heap_map_add(&f->native.heaps.map, &large[i], &err), HS_OK);
-    assert_int_equal(hs_ledger_claim(&f->native.heaps.ledger, "jemalloc", HS_MEMORY_LIVE,
+        assert_int_equal(hs_heap_map_add(&f->dump.heaps.map, &large[i], &err), HS_OK);
+    assert_int_equal(hs_ledger_claim(&f->dump.heaps.ledger, "jemalloc", HS_MEMORY_LIVE,
                                      large[0].begin, spans[4].end, 2, &err),
                      HS_OK);
-    assert_int_equal(hs_ledger_claim(&f->native.heaps.ledger, "registered", HS_MEMORY_LIVE,
+    assert_int_equal(hs_ledger_claim(&f->dump.heaps.ledger, "registered", HS_MEMORY_LIVE,
                                      spans[2].begin, spans[2].end, 0, &err),
                      HS_OK);
-    hs_ledger_seal(&f->native.heaps.ledger);
+    hs_ledger_seal(&f->dump.heaps.ledger);
     uint64_t n_refused;
-    assert_int_equal(hs_heap_map_seal(&f->native.heaps.map, &n_refused, &err), HS_OK);
+    assert_int_equal(hs_heap_map_seal(&f->dump.heaps.map, &n_refused, &err), HS_OK);
     assert_int_equal(n_refused, 0);
     for (size_t i = 0; i < FAKE_N_BLOCKS; i++)
-        hs_heap_map_set(&f->native.heaps.map, fake_native_block(i));
+        hs_heap_map_set(&f->dump.heaps.map, fake_native_block(i));
     for (size_t i = 0; i < 2; i++)
-        assert_true(hs_heap_map_set(&f->native.heaps.map, large[i].begin));
-    assert_int_equal(hs_heap_map_index(&f->native.heaps.map, &err), HS_OK);
+        assert_true(hs_heap_map_set(&f->dump.heaps.map, large[i].begin));
+    assert_int_equal(hs_heap_map_index(&f->dump.heaps.map, &err), HS_OK);
     assert_int_equal(hs_native_collect_registered(&f->native, &err), HS_OK);
     assert_int_equal(f->native.roots.n_leaves, 2);
     assert_true(f->native.roots.leaves[1].target == large[0].begin);

@@ -1,4 +1,4 @@
-/* links: hs_native hs_heaps hs_ocaml hs_process hs_symbols hs_base */
+/* links: hs_native hs_heaps hs_ocaml hs_runtimes hs_process hs_symbols hs_base */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -154,7 +154,7 @@ static void slots_of_a_huge_variable_share_a_name(void **state)
                                             fake_native_block(i % 9), &err),
                          HS_OK);
     assert_int_equal(f->native.roots.n_leaves, n);
-    assert_true(f->native.strings.n_strings < HS_VARIABLE_NAMED_SLOTS + 10);
+    assert_true(f->dump.strings.n_strings < HS_VARIABLE_NAMED_SLOTS + 10);
     const struct hs_root_leaf *last = &f->native.roots.leaves[n - 1];
     assert_string_equal(fake_native_text(f, last->root.name), "nodes[...]");
     assert_true(last->root.offset == (n - 1) * 8);
@@ -202,7 +202,7 @@ static void a_block_of_thread_local_variables_is_root_memory(void **state)
     struct fake_native *f = fake_native_new();
     struct hs_heap_block block;
     fake_native_seal(f);
-    assert_int_equal(hs_heap_map_resolve(&f->native.heaps.map, fake_native_block(5), &block),
+    assert_int_equal(hs_heap_map_resolve(&f->dump.heaps.map, fake_native_block(5), &block),
                      HS_POINTER_START);
     assert_false(hs_native_is_root_memory(&f->native, &block));
     assert_int_equal(

@@ -59,7 +59,7 @@ static void make_object(uint16_t type)
     object.end = OBJECT + 0x4000;
     object.name = (char *)(uintptr_t) "fake";
     object.is_executable = true;
-    w->native.objects = (struct hs_objects){.objects = &object, .n = 1};
+    w->dump.objects = (struct hs_objects){.objects = &object, .n = 1};
     w->native.of_object = &of_object;
 }
 
@@ -83,7 +83,7 @@ static int tear_down(void **state)
 
 static void run(void)
 {
-    WORLD_OK(hs_image_add(&w->native.image, DATA, data, sizeof data, &world_err));
+    WORLD_OK(hs_image_add(&w->dump.image, DATA, data, sizeof data, &world_err));
     world_seal(w);
     WORLD_OK(hs_native_flow(&w->native, &flow, &world_err));
 }
@@ -170,10 +170,10 @@ static void many_tables(void **state)
 {
     (void)state;
     struct hs_rtti rtti;
-    struct hs_native_types types = {.strings = &w->native.strings};
+    struct hs_native_types types = {.strings = &w->dump.strings};
     hs_ntype first = 0, type;
     uint64_t good = table(0, 0, NAMES);
-    WORLD_OK(hs_image_add(&w->native.image, DATA, data, sizeof data, &world_err));
+    WORLD_OK(hs_image_add(&w->dump.image, DATA, data, sizeof data, &world_err));
     assert_int_equal(hs_rtti_open(&rtti, &w->native, &world_err), HS_OK);
     assert_true(rtti.is_possible);
     for (int round = 0; round < 3; round++)

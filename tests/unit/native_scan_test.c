@@ -48,14 +48,14 @@ static void run(void)
 {
     world_seal(w);
     WORLD_OK(hs_native_flow(&w->native, &flow, &world_err));
-    if (hs_scan_open(&scan, &w->native, &flow, &world_err) != HS_OK)
-        fail_msg("%s", world_err.message);
-    scan.n_tree = 1000;
+    WORLD_OK(hs_scan_begin(&scan, &w->native, &flow, &world_err));
+    WORLD_OK(hs_scan_end(&scan, &world_err));
+    w->dump.n_tree = 1000;
 }
 
 static void block_of(hs_addr address, struct hs_heap_block *ret)
 {
-    assert_int_equal(hs_heap_map_resolve(&w->native.heaps.map, address, ret), HS_POINTER_START);
+    assert_int_equal(hs_heap_map_resolve(&w->dump.heaps.map, address, ret), HS_POINTER_START);
 }
 
 static bool is_reached(hs_addr address)
@@ -278,7 +278,9 @@ static void every_allocation_fails(void **state)
     block_of(a, &block);
     FAIL_EACH (each, .at_least = 4) {
         fail_each_begin(&each);
-        hs_status status = hs_scan_open(&scan, &w->native, &flow, &world_err);
+        hs_status status = hs_scan_begin(&scan, &w->native, &flow, &world_err);
+        if (status == HS_OK)
+            status = hs_scan_end(&scan, &world_err);
         if (status == HS_OK)
             status = hs_scan_block(&scan, &block, &world_err);
         if (fail_each_end(&each, status) != HS_OK)

@@ -25,6 +25,7 @@ enum { MAIN = 0x1000, WORK = 0x1010, NEW = 0x1020, JE = 0x1030, NAMELESS = 0x104
 static struct hs_error err;
 static struct elf_writer writer;
 static struct hs_object object[3];
+static struct hs_dump dump;
 static struct hs_native native;
 static struct hs_native_samples samples;
 static uint8_t heap[4096];
@@ -135,25 +136,26 @@ static int set_up(void **state)
     (void)state;
     n_blocks = 0;
     open_objects();
-    native = (struct hs_native){.objects = {.objects = object, .n = 3}};
-    native.findings.strings = &native.strings;
-    assert_int_equal(hs_image_add(&native.image, HEAP, heap, sizeof heap, &err), HS_OK);
-    hs_heap_map_init(&native.heaps.map, &native.image);
-    assert_int_equal(hs_heap_map_add(&native.heaps.map, &span, &err), HS_OK);
-    assert_int_equal(hs_heap_map_seal(&native.heaps.map, &n_refused, &err), HS_OK);
+    dump = (struct hs_dump){.objects = {.objects = object, .n = 3}, .n_tree = N_TREE};
+    native = (struct hs_native){.dump = &dump};
+    dump.findings.strings = &dump.strings;
+    assert_int_equal(hs_image_add(&dump.image, HEAP, heap, sizeof heap, &err), HS_OK);
+    hs_heap_map_init(&dump.heaps.map, &dump.image);
+    assert_int_equal(hs_heap_map_add(&dump.heaps.map, &span, &err), HS_OK);
+    assert_int_equal(hs_heap_map_seal(&dump.heaps.map, &n_refused, &err), HS_OK);
     for (unsigned i = 0; i < 4; i++)
-        assert_true(hs_heap_map_set(&native.heaps.map, HEAP + 64 * i));
-    return hs_heap_map_index(&native.heaps.map, &err) == HS_OK ? 0 : -1;
+        assert_true(hs_heap_map_set(&dump.heaps.map, HEAP + 64 * i));
+    return hs_heap_map_index(&dump.heaps.map, &err) == HS_OK ? 0 : -1;
 }
 
 static int tear_down(void **state)
 {
     (void)state;
     hs_native_samples_fini(&samples);
-    hs_heap_map_fini(&native.heaps.map);
-    hs_findings_fini(&native.findings);
-    hs_strtab_fini(&native.strings);
-    hs_image_fini(&native.image);
+    hs_heap_map_fini(&dump.heaps.map);
+    hs_findings_fini(&dump.findings);
+    hs_strtab_fini(&dump.strings);
+    hs_image_fini(&dump.image);
     for (size_t i = 0; i < 3; i++)
         hs_elf_close(object[i].elf);
     return 0;
@@ -176,8 +178,8 @@ static const char *site_text(uint32_t site)
         const struct hs_site_frame *f = &samples.frames[i];
         if (f->site == site)
             n += (size_t)snprintf(text + n, sizeof text - n, "%s%s@%s+%llx", n == 0 ? "" : " ",
-                                  hs_strtab_get(&native.strings, f->function),
-                                  hs_strtab_get(&native.strings, f->module),
+                                  hs_strtab_get(&dump.strings, f->function),
+                                  hs_strtab_get(&dump.strings, f->module),
                                   (unsigned long long)f->offset);
     }
     return text;
@@ -235,9 +237,8 @@ static void no_two_sites_are_alike(void **state)
 
 static const char *note(void)
 {
-    return native.findings.n_notes == 0
-               ? ""
-               : hs_strtab_get(&native.strings, native.findings.notes[0].text);
+    return dump.findings.n_notes == 0 ? ""
+                                      : hs_strtab_get(&dump.strings, dump.findings.notes[0].text);
 }
 
 static void samples_join_with_blocks(void **state)
@@ -248,10 +249,13 @@ static void samples_join_with_blocks(void **state)
     ADD(0, HEAP + 32, PROGRAM + MAIN + 3); /* a free one */
     ADD(0, 16, PROGRAM + MAIN + 3);
     collect();
-    hs_native_samples_place(&samples, N_TREE);
-    assert_int_equal(samples.samples[0].node, N_TREE + 1);
+    struct hs_runtime_samples placed;
+    assert_int_equal(hs_native_samples_place(&native, &samples, &placed, &err), HS_OK);
+    assert_int_equal(placed.n_samples, 4);
+    assert_int_equal(placed.samples[0].node, N_TREE + 1);
     for (size_t i = 1; i < 4; i++)
-        assert_int_equal(samples.samples[i].node, HS_NO_NODE);
+        assert_int_equal(placed.samples[i].node, HS_NO_NODE);
+    hs_free(placed.samples);
     assert_int_equal(samples.samples[0].words, 3);
     assert_non_null(strstr(note(), "3 samples are of blocks that no allocator"));
     assert_int_equal(samples.n_samplers, 2);

@@ -1,4 +1,4 @@
-/* links: hs_native hs_heaps hs_ocaml hs_process hs_symbols hs_base */
+/* links: hs_native hs_heaps hs_ocaml hs_runtimes hs_process hs_symbols hs_base */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -112,7 +112,7 @@ static void stacks_of_ended_threads_are_known_by_their_control_block(void **stat
     t->regs.fs_base = TCB_AT; /* alive */
     at = 0;
     assert_false(hs_native_next_ended(&f->native, &at, &tcb));
-    f->native.target.n_threads = 0;
+    f->dump.target.n_threads = 0;
     words[TCB + BLOCK] = GUARD_AT + 0x1000; /* does not begin with the guard */
     at = 0;
     assert_false(hs_native_next_ended(&f->native, &at, &tcb));

@@ -1,4 +1,4 @@
-/* links: hs_native hs_heaps hs_ocaml hs_process hs_symbols hs_base */
+/* links: hs_native hs_heaps hs_ocaml hs_runtimes hs_process hs_symbols hs_base */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -149,7 +149,7 @@ static void dynamic_blocks_by_the_vector(void **state)
     assert_true(leaf->target == fake_native_block(21));
     /* The block is reached by the vector, but its words are these roots. */
     (void)must_find(f, "dynamic thread vector", "thread control block", "");
-    assert_true(hs_heap_map_resolve(&f->native.heaps.map, fake_native_block(20), &block) ==
+    assert_true(hs_heap_map_resolve(&f->dump.heaps.map, fake_native_block(20), &block) ==
                 HS_POINTER_START);
     assert_true(hs_native_is_root_memory(&f->native, &block));
     /* Not allocated in this thread yet. */

@@ -1,4 +1,4 @@
-/* links: hs_native hs_heaps hs_ocaml hs_process hs_base */
+/* links: hs_native hs_heaps hs_ocaml hs_runtimes hs_process hs_base */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@ static void a_name_is_one_type(void **state)
 {
     (void)state;
     struct world *w = world_new();
-    struct hs_native_types types = {.strings = &w->native.strings, .ctypes = w->native.ctypes};
+    struct hs_native_types types = {.strings = &w->dump.strings, .ctypes = w->native.ctypes};
     hs_ntype described, first, again;
     world_no_types();
     world_type(1, "cells", HS_CTYPE_RECORD, 24);

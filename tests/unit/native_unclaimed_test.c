@@ -1,4 +1,4 @@
-/* links: hs_native hs_heaps hs_ocaml hs_process hs_symbols hs_base */
+/* links: hs_native hs_heaps hs_ocaml hs_runtimes hs_process hs_symbols hs_base */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@ static uint64_t anon[ANON_BYTES / 8], file[512];
 
 static size_t n_pieces(const struct fake_native *f, hs_addr *ret_begin, hs_addr *ret_end)
 {
-    const struct hs_heap_map *map = &f->native.heaps.map;
+    const struct hs_heap_map *map = &f->dump.heaps.map;
     size_t n = 0;
     for (size_t i = 0; i < map->n_spans; i++) {
         const struct hs_heap_span *s = &map->spans[i];
@@ -72,7 +72,7 @@ static void what_nobody_claims_is_cut_in_pieces(void **state)
     assert_true(begin == ANON_AT && end == FILE_AT + sizeof file);
     fake_native_mark(f);
     struct hs_heap_block block;
-    assert_int_equal(hs_heap_map_resolve(&f->native.heaps.map, ANON_AT + (2 << 20) + 5, &block),
+    assert_int_equal(hs_heap_map_resolve(&f->dump.heaps.map, ANON_AT + (2 << 20) + 5, &block),
                      HS_POINTER_INTERIOR);
     assert_true(block.begin == ANON_AT + (2 << 20) && block.n_bytes == 1 << 20);
     fake_native_free(f);
@@ -83,7 +83,7 @@ static void claims_and_stacks_are_left_out(void **state)
     (void)state;
     struct fake_native *f = with_mappings();
     hs_addr begin = 0, end = 0;
-    assert_int_equal(hs_ledger_claim(&f->native.heaps.ledger, "glibc", HS_MEMORY_LIVE, ANON_AT,
+    assert_int_equal(hs_ledger_claim(&f->dump.heaps.ledger, "glibc", HS_MEMORY_LIVE, ANON_AT,
                                      ANON_AT + (1 << 20), 1, &err),
                      HS_OK);
     struct hs_thread *t = fake_native_thread(f, 8); /* its stack is not merged with the rest */
@@ -125,7 +125,7 @@ static void stacks_of_ended_threads_are_told_in_a_note(void **state)
     assert_true(fake_native_notes(f, "1 stack of ended threads (16 KiB resident)"));
     hs_addr part, part_end;
     assert_false(
-        hs_ledger_next_unclaimed(&f->native.heaps.ledger, at, at + sizeof stack, &part, &part_end));
+        hs_ledger_next_unclaimed(&f->dump.heaps.ledger, at, at + sizeof stack, &part, &part_end));
     fake_native_free(f);
 }
 

@@ -1,4 +1,4 @@
-/* links: hs_ocaml hs_process hs_symbols */
+/* links: hs_ocaml hs_runtimes hs_process hs_symbols */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* links: hs_ocaml hs_process hs_format hs_symbols hs_base */
+/* links: hs_ocaml hs_runtimes hs_process hs_format hs_symbols hs_base */
 /* Tracked blocks: ids, user data, flags, entries of threads, and tables that lie. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* links: hs_ocaml hs_process hs_format hs_symbols hs_base */
+/* links: hs_ocaml hs_runtimes hs_process hs_format hs_symbols hs_base */
 /* Stacks: precise frames, callback links, interrupted frames, C locals, damage, and great depth. */
 #include <setjmp.h>
 #include <stdarg.h>

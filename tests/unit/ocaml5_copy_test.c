@@ -1,4 +1,4 @@
-/* links: hs_ocaml hs_process hs_format hs_target hs_symbols */
+/* links: hs_ocaml hs_runtimes hs_process hs_format hs_target hs_symbols */
 /* The lists of a made OCaml 5 heap, in a core file: sound, and damaged in each place; and a whole
  * made process, walked as a dump does it. */
 #include <setjmp.h>

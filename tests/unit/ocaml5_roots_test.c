@@ -1,4 +1,4 @@
-/* links: hs_ocaml hs_process hs_format hs_symbols hs_base */
+/* links: hs_ocaml hs_runtimes hs_process hs_format hs_symbols hs_base */
 /* What each domain of OCaml 5 keeps: local storage, finalisers, tracked blocks; and lists that lie.
  */
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* links: hs_ocaml hs_process hs_format hs_symbols hs_base */
+/* links: hs_ocaml hs_runtimes hs_process hs_format hs_symbols hs_base */
 /* Stacks of OCaml 5: frames, chunks, fibers and parents, C locals, suspended stacks, and damage. */
 #include <setjmp.h>
 #include <stdarg.h>

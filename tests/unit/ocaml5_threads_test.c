@@ -1,4 +1,4 @@
-/* links: hs_ocaml hs_process hs_format hs_symbols hs_base */
+/* links: hs_ocaml hs_runtimes hs_process hs_format hs_symbols hs_base */
 /* The rings of two domains, read from this very process: who holds a domain, ticks, damage. */
 #include <setjmp.h>
 #include <stdarg.h>

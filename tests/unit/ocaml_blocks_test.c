@@ -1,4 +1,4 @@
-/* links: hs_ocaml hs_process hs_symbols hs_base */
+/* links: hs_ocaml hs_runtimes hs_process hs_symbols hs_base */
 /* The block map over made-up heaps: every kind of block, every kind of damage. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* links: hs_ocaml hs_process hs_format hs_symbols hs_base */
+/* links: hs_ocaml hs_runtimes hs_process hs_format hs_symbols hs_base */
 /* The three lists of C roots: names, order, damage; and what may be told of malloc memory. */
 #include <setjmp.h>
 #include <stdarg.h>

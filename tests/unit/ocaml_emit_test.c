@@ -1,4 +1,4 @@
-/* links: hs_ocaml hs_process hs_format hs_symbols hs_base */
+/* links: hs_ocaml hs_runtimes hs_process hs_format hs_symbols hs_base */
 /* From a made-up heap to a snapshot and back: every block, every edge, nothing else. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,8 +12,8 @@
 
 #include "base/alloc.h"
 #include "fail_each.h"
+#include "fake_dump.h"
 #include "fake_heap.h"
-#include "ocaml/ocaml_emit.h"
 #include "snapshot/reader.h"
 
 static char snap_path[64];
@@ -36,16 +36,7 @@ static hs_status write_snapshot(struct fake_heap *fake, struct hs_error *err)
 {
     struct hs_block_map map = {0};
     struct hs_ocaml_marks marks = {0};
-    const struct hs_sampler memprof = {.kind = HS_SAMPLER_MEMPROF};
-    struct hs_snap_facts facts = {.word_bytes = 8, .pid = 1, .samplers = &memprof, .n_samplers = 1};
-    struct hs_snap_totals totals;
     struct hs_out out = {0};
-    struct hs_ocaml_emission emission = {.rt = &fake->rt,
-                                         .map = &map,
-                                         .marks = &marks,
-                                         .roots = &fake->roots,
-                                         .facts = &facts,
-                                         .out = &out};
 
     hs_status status = hs_out_open_path(snap_path, &out, err);
     if (status == HS_OK)
@@ -53,7 +44,7 @@ static hs_status write_snapshot(struct fake_heap *fake, struct hs_error *err)
     if (status == HS_OK)
         status = hs_ocaml_mark(&fake->rt, &map, &fake->roots, &marks, err);
     if (status == HS_OK)
-        status = hs_ocaml_emit(&emission, &totals, err);
+        status = fake_dump_ocaml(&fake->rt, &map, &marks, &fake->roots, &out, err);
     if (status == HS_OK)
         status = hs_out_commit(&out, err);
     hs_out_close(&out);

@@ -1,4 +1,4 @@
-/* links: hs_ocaml hs_process hs_format hs_symbols hs_base */
+/* links: hs_ocaml hs_runtimes hs_process hs_format hs_symbols hs_base */
 /* Globals of linked and registered modules, and tables that lie. */
 #include <setjmp.h>
 #include <stdarg.h>

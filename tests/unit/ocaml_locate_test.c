@@ -1,4 +1,4 @@
-/* links: hs_ocaml hs_process hs_symbols hs_base */
+/* links: hs_ocaml hs_runtimes hs_process hs_symbols hs_base */
 /* Finding the runtime in a made-up process: both layouts, refusals, damage. */
 #include <setjmp.h>
 #include <stdarg.h>

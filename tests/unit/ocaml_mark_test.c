@@ -1,4 +1,4 @@
-/* links: hs_ocaml hs_process hs_symbols hs_base */
+/* links: hs_ocaml hs_runtimes hs_process hs_symbols hs_base */
 /* Precise marking over made-up heaps, against what each shape must give. */
 #include <setjmp.h>
 #include <stdarg.h>

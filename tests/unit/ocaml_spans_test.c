@@ -1,4 +1,4 @@
-/* links: hs_ocaml hs_process hs_symbols hs_base */
+/* links: hs_ocaml hs_runtimes hs_process hs_symbols hs_base */
 /* Sorted spans against a plain search, on random ones. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* links: hs_ocaml hs_process hs_format hs_symbols hs_base */
+/* links: hs_ocaml hs_runtimes hs_process hs_format hs_symbols hs_base */
 /* C statics of a stripped runtime, from made-up code: found in either order, and not believed when
  * the memory does not look like them. */
 #include <setjmp.h>

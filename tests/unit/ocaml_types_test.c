@@ -1,4 +1,4 @@
-/* links: hs_ocaml hs_process hs_symbols hs_base */
+/* links: hs_ocaml hs_runtimes hs_process hs_symbols hs_base */
 /* What blocks are called, and that no name ever comes from the heap. */
 #include <setjmp.h>
 #include <stdarg.h>

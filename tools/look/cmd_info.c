@@ -39,7 +39,7 @@ static hs_status put_runtimes(void *context, struct hs_sink *sink, struct hs_err
 {
     const struct hs_view *view = context;
     for (size_t i = 0; i < view->facts->n_runtimes; i++) {
-        const struct hs_runtime *runtime = &view->facts->runtimes[i];
+        const struct hs_runtime_fact *runtime = &view->facts->runtimes[i];
         const char *version = hs_or_null(hs_view_string(view, runtime->version));
         HS_TRY(hs_sink_pairs(sink,
                              HS_PAIRS(HS_TEXT("name", hs_view_string(view, runtime->name)),

@@ -65,7 +65,9 @@ static hs_status check_target(pid_t pid, struct hs_error *err)
     hs_status status = hs_target_open(pid, &target, err);
     if (status == HS_OK)
         hs_target_close(&target);
-    return status == HS_TARGET && hs_watch_is_traced(pid) ? HS_OK : status;
+    if (status != HS_TARGET)
+        return status;
+    return hs_watch_is_traced(pid) ? HS_OK : hs_context(err, "cannot dump process '%d'", pid);
 }
 
 /* The start time is of the process behind the descriptor when that still runs afterwards. */

@@ -9,8 +9,8 @@
 
 #include <sys/types.h>
 
+#include "dump/dump.h"
 #include "names.h"
-#include "ocaml/dump.h"
 #include "options.h"
 
 struct hs_watch_dump {

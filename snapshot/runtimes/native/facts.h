@@ -1,20 +1,18 @@
-/* What the snapshot says before its first block: private to dump.c. */
+/* What the snapshot says of the allocators in use, and notes on what names, types and marking came
+ * to: private to runtime.c. */
 #ifndef HS_NATIVE_FACTS_H
 #define HS_NATIVE_FACTS_H
 
 #include "scan.h"
 
-/* Arrays of the facts that are made here; the rest is borrowed from `native`. */
-struct hs_native_facts {
-    struct hs_runtime *runtimes; /* owned, all three */
-    struct hs_binary *binaries;
-    struct hs_range *unreadable;
+struct hs_native_allocators {
+    struct hs_runtime_fact facts[HS_N_ALLOCATORS];
+    size_t n;
 };
-void hs_native_facts_fini(struct hs_native_facts *facts);
-
-/* Fills native->facts, and adds the notes on what names, types and marking came to. */
-hs_status hs_native_make_facts(struct hs_native *native, const struct hs_flow *flow,
-                               const struct hs_scan *scan, struct hs_native_facts *ret,
-                               struct hs_error *err);
+/* Fills a zeroed list. */
+hs_status hs_native_list_allocators(struct hs_native *native, struct hs_native_allocators *ret,
+                                    struct hs_error *err);
+hs_status hs_native_note(struct hs_native *native, const struct hs_flow *flow,
+                         const struct hs_scan *scan, struct hs_error *err);
 
 #endif

@@ -48,9 +48,9 @@ uint64_t hs_flow_next_part(const struct hs_native *native, const struct hs_heap_
     hs_addr end = block->begin + block->n_bytes, part, part_end;
     hs_addr stop = end - block->begin - at > HS_FLOW_PART ? block->begin + at + HS_FLOW_PART : end;
 
-    if (hs_image_resident_bytes(&native->image, block->begin + at, stop) != 0)
+    if (hs_image_resident_bytes(&native->dump->image, block->begin + at, stop) != 0)
         return at;
-    if (!hs_image_next_present(&native->image, stop, end, &part, &part_end))
+    if (!hs_image_next_present(&native->dump->image, stop, end, &part, &part_end))
         return block->n_bytes;
     return (part - block->begin) & ~(HS_FLOW_PART - 1);
 }
@@ -70,10 +70,10 @@ static bool flow_may_look(struct flow *f, const struct hs_heap_block *block)
 /* Zero, or into something that is mapped. */
 static bool flow_is_plausible(struct flow *f, uint64_t word)
 {
-    word &= ~f->native->options->pointer_mask;
+    word &= ~f->native->dump->options->pointer_mask;
     if (word == 0 || (f->mapped != NULL && f->mapped->begin <= word && word < f->mapped->end))
         return true;
-    const struct hs_mapping *found = hs_target_mapping_at(&f->native->target, word);
+    const struct hs_mapping *found = hs_target_mapping_at(&f->native->dump->target, word);
     if (found != NULL)
         f->mapped = found;
     return found != NULL;
@@ -450,8 +450,8 @@ static hs_status flow_by_python(struct flow *f, const struct hs_interpreter *pyt
 /* What every block says of itself. Sequential in memory. */
 static hs_status flow_from_within(struct flow *f, struct hs_error *err)
 {
-    const struct hs_interpreter python = hs_heaps_interpreter(&f->native->heaps);
-    struct hs_heap_iterator it = {.map = &f->native->heaps.map};
+    const struct hs_interpreter python = hs_heaps_interpreter(&f->native->dump->heaps);
+    struct hs_heap_iterator it = {.map = &f->native->dump->heaps.map};
     struct hs_heap_block block;
 
     if (!f->rtti.is_possible && python.model == NULL)
@@ -482,8 +482,8 @@ static hs_status flow_drain(struct flow *f, struct hs_error *err)
             continue; /* a wish that was tried before its turn */
         HS_TRY(flow_from_block(f, &block, err));
         if (++n_done % BLOCKS_PER_TELL == 0)
-            HS_TRY(hs_progress_tell(f->native->options->progress, "naming types", n_done,
-                                    f->native->heaps.map.n_blocks, err));
+            HS_TRY(hs_progress_tell(f->native->dump->options->progress, "naming types", n_done,
+                                    f->native->dump->heaps.map.n_blocks, err));
     }
     return HS_OK;
 }
@@ -507,7 +507,7 @@ static hs_status flow_run(struct flow *f, struct hs_error *err)
 {
     const struct hs_native *native = f->native;
 
-    HS_TRY(hs_block_queue_init(&f->queue, &native->heaps.map, HS_QUEUE_BLOCKS, err));
+    HS_TRY(hs_block_queue_init(&f->queue, &native->dump->heaps.map, HS_QUEUE_BLOCKS, err));
     if (native->is_large)
         hs_block_queue_go_by_region(&f->queue);
     HS_TRY(hs_rtti_open(&f->rtti, f->native, err));
@@ -533,12 +533,12 @@ static hs_status flow_alloc(struct hs_flow *flow, struct hs_error *err)
 hs_status hs_native_flow(struct hs_native *native, struct hs_flow *ret, struct hs_error *err)
 {
     struct hs_flow result = {
-        .n_blocks = native->heaps.map.n_blocks,
-        .types = {.strings = &native->strings, .ctypes = native->ctypes},
+        .n_blocks = native->dump->heaps.map.n_blocks,
+        .types = {.strings = &native->dump->strings, .ctypes = native->ctypes},
     };
     struct flow f = {.native = native, .result = &result};
     f.most_looks =
-        LOOKS_SPARE + 8 * (hs_image_resident_bytes(&native->image, 0, UINT64_MAX) / WORD);
+        LOOKS_SPARE + 8 * (hs_image_resident_bytes(&native->dump->image, 0, UINT64_MAX) / WORD);
 
     hs_status status = flow_alloc(&result, err);
     if (status == HS_OK)

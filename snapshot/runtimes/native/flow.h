@@ -15,8 +15,8 @@ static inline uint64_t hs_native_load(const uint8_t *bytes)
 static inline enum hs_pointer hs_flow_resolve(const struct hs_native *native, uint64_t word,
                                               struct hs_heap_block *ret)
 {
-    const struct hs_heap_map *map = &native->heaps.map;
-    uint64_t mask = native->options->pointer_mask;
+    const struct hs_heap_map *map = &native->dump->heaps.map;
+    uint64_t mask = native->dump->options->pointer_mask;
     enum hs_pointer how =
         hs_heap_map_may_hold(map, word) ? hs_heap_map_resolve(map, word, ret) : HS_POINTER_NONE;
 
@@ -31,7 +31,7 @@ static inline uint64_t hs_flow_offset(const struct hs_native *native, uint64_t w
 {
     uint64_t offset = word - block->begin;
     return offset < block->n_bytes ? offset
-                                   : (word & ~native->options->pointer_mask) - block->begin;
+                                   : (word & ~native->dump->options->pointer_mask) - block->begin;
 }
 
 /* For going over the words of a large block: an offset that is a multiple of HS_FLOW_PART becomes

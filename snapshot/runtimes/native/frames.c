@@ -13,7 +13,7 @@ enum {
 
 static bool is_code(const struct hs_native *native, hs_addr at)
 {
-    const struct hs_mapping *m = hs_target_mapping_at(&native->target, at);
+    const struct hs_mapping *m = hs_target_mapping_at(&native->dump->target, at);
     return m != NULL && m->executable;
 }
 
@@ -25,7 +25,7 @@ static bool is_inside(const struct hs_frames *f, hs_addr at)
 /* Does a call end right before `at`? */
 static bool follows_call(const struct hs_native *native, hs_addr at)
 {
-    const struct hs_object *object = hs_objects_object_at(&native->objects, at - 1);
+    const struct hs_object *object = hs_objects_object_at(&native->dump->objects, at - 1);
     const uint8_t *bytes = object == NULL
                                ? NULL
                                : hs_elf_bytes_at(object->elf, at - object->bias - HS_CALL_BYTES_MAX,
@@ -36,8 +36,8 @@ static bool follows_call(const struct hs_native *native, hs_addr at)
 static bool by_tables(const struct hs_frames *f, struct hs_frame *ret)
 {
     struct hs_frame step;
-    if (!hs_unwind_image_step(&f->native->image, &f->native->objects, &f->r, f->is_return_address,
-                              &step))
+    if (!hs_unwind_image_step(&f->native->dump->image, &f->native->dump->objects, &f->r,
+                              f->is_return_address, &step))
         return false;
     if (step.caller.value[HS_REG_PC] == 0)
         step.is_outermost = true; /* as start code without such a rule says it */
@@ -66,11 +66,11 @@ static bool by_pointer(const struct hs_frames *f, struct hs_frame *ret)
     hs_addr fp = f->r.value[HS_REG_FP];
     uint64_t saved, pc;
     if (!hs_register_known(&f->r, HS_REG_FP) || fp % HS_WORD_BYTES != 0 || !is_inside(f, fp) ||
-        fp < f->r.value[HS_REG_SP] || !hs_image_u64(&f->native->image, fp, &saved) ||
-        !hs_image_u64(&f->native->image, fp + HS_WORD_BYTES, &pc) || !is_code(f->native, pc) ||
-        (saved != 0 && saved <= fp))
+        fp < f->r.value[HS_REG_SP] || !hs_image_u64(&f->native->dump->image, fp, &saved) ||
+        !hs_image_u64(&f->native->dump->image, fp + HS_WORD_BYTES, &pc) ||
+        !is_code(f->native, pc) || (saved != 0 && saved <= fp))
         return false;
-    if (hs_objects_object_at(&f->native->objects, pc) != NULL && !follows_call(f->native, pc))
+    if (hs_objects_object_at(&f->native->dump->objects, pc) != NULL && !follows_call(f->native, pc))
         return false;
     *ret = made_step(f, fp + HS_WORD_BYTES, pc);
     ret->caller.known &= ~HS_REGS_CALLEE_SAVED | UINT64_C(1) << HS_REG_FP;
@@ -84,7 +84,7 @@ static bool by_guess(const struct hs_frames *f, struct hs_frame *ret)
     hs_addr at = (f->r.value[HS_REG_SP] + HS_WORD_BYTES - 1) & ~(hs_addr)(HS_WORD_BYTES - 1);
     for (unsigned i = 0; i < FRAMES_GUESS_BYTES / HS_WORD_BYTES; i++, at += HS_WORD_BYTES) {
         uint64_t word;
-        if (!is_inside(f, at) || !hs_image_u64(&f->native->image, at, &word))
+        if (!is_inside(f, at) || !hs_image_u64(&f->native->dump->image, at, &word))
             return false;
         if (!is_code(f->native, word) || !follows_call(f->native, word))
             continue;

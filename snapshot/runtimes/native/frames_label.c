@@ -31,7 +31,7 @@ static void append_place(char *text, size_t n, const char *file, uint32_t line)
 static hs_status intern(struct hs_native *native, const char *text, hs_str *ret,
                         struct hs_error *err)
 {
-    return hs_strtab_add(&native->strings, text, ret, err);
+    return hs_strtab_add(&native->dump->strings, text, ret, err);
 }
 
 /* "#3 processCommand (server.c:4021), inlined lookupKey (db.c:60)" */
@@ -96,13 +96,13 @@ hs_status hs_native_label_frame(const struct hs_frames *frames, struct hs_locals
     struct hs_native *native = frames->native;
     struct hs_native_frame_label label = {.number = frames->number};
     const struct hs_object *object = hs_objects_object_at(
-        &native->objects, frames->r.value[HS_REG_PC] - (frames->is_return_address ? 1 : 0));
+        &native->dump->objects, frames->r.value[HS_REG_PC] - (frames->is_return_address ? 1 : 0));
     hs_type_file types =
-        object == NULL ? 0 : native->of_object[object - native->objects.objects].types;
+        object == NULL ? 0 : native->of_object[object - native->dump->objects.objects].types;
     if (object != NULL)
         HS_TRY(intern(native, object->name, &label.module, err));
     if (locals != NULL && native->ctypes != NULL && types != 0) {
-        const struct hs_memory_reader memory = hs_unwind_image_reader(&native->image);
+        const struct hs_memory_reader memory = hs_unwind_image_reader(&native->dump->image);
         struct hs_frame_place place = {.file = types,
                                        .bias = object->bias,
                                        .registers = &frames->r,

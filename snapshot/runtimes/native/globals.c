@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "roots_ranges.h"
+#include "process/ranges.h"
 #include "stacks_extent.h"
 
 #define GLOBALS_PAGE UINT64_C(4096)
@@ -39,7 +39,7 @@ static bool is_registered(const struct globals *g, hs_addr at)
 static hs_status find_registered(struct globals *g)
 {
     size_t n;
-    const struct hs_registered_root *roots = hs_heaps_roots(&g->native->heaps, &n);
+    const struct hs_registered_root *roots = hs_heaps_roots(&g->native->dump->heaps, &n);
     for (size_t i = 0; i < n; i++)
         HS_TRY(hs_range_set_add(&g->registered, roots[i].begin, roots[i].end, g->err));
     hs_range_set_merge(&g->registered);
@@ -83,7 +83,7 @@ static hs_status scan_part(struct globals *g, hs_addr begin, hs_addr end)
 static hs_status scan_unclaimed(struct globals *g, hs_addr begin, hs_addr end)
 {
     hs_addr part, part_end;
-    for (; hs_ledger_next_unclaimed(&g->native->heaps.ledger, begin, end, &part, &part_end);
+    for (; hs_ledger_next_unclaimed(&g->native->dump->heaps.ledger, begin, end, &part, &part_end);
          begin = part_end)
         HS_TRY(scan_part(g, part, part_end));
     return HS_OK;
@@ -92,7 +92,7 @@ static hs_status scan_unclaimed(struct globals *g, hs_addr begin, hs_addr end)
 /* The writable segments of an object. */
 static hs_status find_segments(struct globals *g, size_t number)
 {
-    const struct hs_object *object = &g->native->objects.objects[number];
+    const struct hs_object *object = &g->native->dump->objects.objects[number];
     size_t n;
     const struct hs_elf_segment *segments = hs_elf_segments(object->elf, &n);
     for (size_t i = 0; i < n; i++) {
@@ -115,7 +115,7 @@ static hs_status find_segments(struct globals *g, size_t number)
 /* `*at`: the first segment that is not scanned yet. */
 static hs_status scan_object(struct globals *g, size_t *at)
 {
-    const struct hs_object *object = &g->native->objects.objects[g->object];
+    const struct hs_object *object = &g->native->dump->objects.objects[g->object];
     g->known_begin = g->known_end = 0;
     g->n_unnamed = 0;
     g->leaf = (struct hs_root_leaf){.root = {.kind = HS_ROOT_GLOBAL, .certainty = HS_CONSERVATIVE}};
@@ -135,7 +135,7 @@ static void loader_range(void *context, hs_addr begin, hs_addr end)
 /* The first thread's static TLS lies there too, and is a root of its own. */
 static hs_status scan_loader_range(struct globals *g, const struct hs_range *range)
 {
-    const struct hs_target *target = &g->native->target;
+    const struct hs_target *target = &g->native->dump->target;
     struct hs_native_variable *v = &g->variable;
     struct hs_word_scan scan = hs_native_scan(range->begin, range->end);
     hs_addr tls_begin = 0, tls_end = 0, at;
@@ -172,14 +172,14 @@ static hs_status scan_loader(struct globals *g)
 
 static hs_status globals_run(struct globals *g)
 {
-    HS_TRY(hs_strtab_add(&g->native->strings, "(no source)", &g->no_source, g->err));
+    HS_TRY(hs_strtab_add(&g->native->dump->strings, "(no source)", &g->no_source, g->err));
     HS_TRY(find_registered(g));
-    for (size_t i = 0; i < g->native->objects.n; i++)
+    for (size_t i = 0; i < g->native->dump->objects.n; i++)
         HS_TRY(find_segments(g, i));
     g->n_segments = hs_owned_ranges_disjoin(g->segments, g->n_segments);
     hs_owned_ranges_sort(g->segments, g->n_segments);
     size_t at = 0;
-    for (g->object = 0; g->object < g->native->objects.n; g->object++)
+    for (g->object = 0; g->object < g->native->dump->objects.n; g->object++)
         HS_TRY(scan_object(g, &at));
     return scan_loader(g);
 }

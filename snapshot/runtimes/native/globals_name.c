@@ -35,8 +35,8 @@ void hs_native_symbol_name(const char *name, char *text, size_t n_bytes)
 hs_status hs_native_set_module(struct hs_native *native, const struct hs_object *object,
                                struct hs_root_leaf *leaf, struct hs_error *err)
 {
-    size_t i = (size_t)(object - native->objects.objects);
-    HS_TRY(hs_strtab_add(&native->strings, object->name, &leaf->root.module, err));
+    size_t i = (size_t)(object - native->dump->objects.objects);
+    HS_TRY(hs_strtab_add(&native->dump->strings, object->name, &leaf->root.module, err));
     if (!native->of_object[i].is_system) {
         leaf->group_module = leaf->root.module;
         return HS_OK;
@@ -58,8 +58,8 @@ hs_status hs_native_describe(struct hs_native *native, const struct hs_cvariable
     ret->type = found->type;
     ret->is_whole = found->n_bytes > HS_WORD_BYTES;
     ret->leaf.root.line = found->line;
-    HS_TRY(hs_strtab_add(&native->strings, found->name, &ret->name, err));
-    HS_TRY(hs_strtab_add(&native->strings, found->file, &ret->leaf.root.file, err));
+    HS_TRY(hs_strtab_add(&native->dump->strings, found->name, &ret->name, err));
+    HS_TRY(hs_strtab_add(&native->dump->strings, found->file, &ret->leaf.root.file, err));
     ret->leaf.root.symbol = ret->name;
     return HS_OK;
 }
@@ -68,7 +68,7 @@ static hs_status find_described(struct hs_native *native, size_t object, hs_addr
                                 struct hs_native_variable *ret, bool *ret_found,
                                 struct hs_error *err)
 {
-    const struct hs_object *o = &native->objects.objects[object];
+    const struct hs_object *o = &native->dump->objects.objects[object];
     struct hs_cvariable found = {0};
     *ret_found = native->ctypes != NULL && native->of_object[object].types != 0 &&
                  hs_ctypes_variable_at(native->ctypes, native->of_object[object].types,
@@ -122,10 +122,11 @@ static void find_section(const struct hs_elf *elf, hs_addr vaddr, struct hs_elf_
 static hs_status describe_copy(struct hs_native *native, const char *name,
                                struct hs_native_variable *v, struct hs_error *err)
 {
-    for (size_t i = 1; native->ctypes != NULL && i < native->objects.n; i++) {
+    for (size_t i = 1; native->ctypes != NULL && i < native->dump->objects.n; i++) {
         if (native->n_copy_looks++ >= NAME_COPY_LOOKS)
             return HS_OK;
-        const struct hs_elf_symbol *symbol = hs_elf_find(native->objects.objects[i].elf, name);
+        const struct hs_elf_symbol *symbol =
+            hs_elf_find(native->dump->objects.objects[i].elf, name);
         struct hs_cvariable found = {0};
         if (symbol == NULL || symbol->kind != HS_SYMBOL_DATA || !symbol->is_global ||
             native->of_object[i].types == 0 ||
@@ -135,7 +136,7 @@ static hs_status describe_copy(struct hs_native *native, const char *name,
             continue;
         v->type = found.type;
         v->leaf.root.line = found.line;
-        return hs_strtab_add(&native->strings, found.file, &v->leaf.root.file, err);
+        return hs_strtab_add(&native->dump->strings, found.file, &v->leaf.root.file, err);
     }
     return HS_OK;
 }
@@ -144,7 +145,7 @@ static hs_status name_by_symbol(struct hs_native *native, size_t object,
                                 const struct hs_elf_symbol *symbol, struct hs_native_variable *v,
                                 struct hs_error *err)
 {
-    const struct hs_object *o = &native->objects.objects[object];
+    const struct hs_object *o = &native->dump->objects.objects[object];
     const struct hs_elf_symbol *other = hs_elf_find(hs_native_symbols(o), symbol->name);
     char text[HS_VARIABLE_NAME_BYTES], plain[HS_VARIABLE_NAME_BYTES];
     hs_native_symbol_name(symbol->name, text, sizeof text);
@@ -153,7 +154,7 @@ static hs_status name_by_symbol(struct hs_native *native, size_t object,
         HS_TRY(hs_native_name(native, &v->name, err, "%s (at 0x%llx)", text,
                               (unsigned long long)symbol->vaddr));
     else
-        HS_TRY(hs_strtab_add(&native->strings, text, &v->name, err));
+        HS_TRY(hs_strtab_add(&native->dump->strings, text, &v->name, err));
     v->leaf.root.symbol = v->name;
     if (!o->is_executable || !symbol->is_global)
         return HS_OK;
@@ -165,7 +166,7 @@ hs_status hs_native_find_variable(struct hs_native *native, size_t object, hs_ad
                                   struct hs_native_variable *ret, hs_addr *ret_end,
                                   struct hs_error *err)
 {
-    const struct hs_object *o = &native->objects.objects[object];
+    const struct hs_object *o = &native->dump->objects.objects[object];
     const struct hs_elf *elf = hs_native_symbols(o);
     struct hs_elf_section section;
     hs_addr vaddr = at - o->bias;

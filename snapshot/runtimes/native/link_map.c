@@ -39,14 +39,14 @@ static hs_addr find_debug(const struct hs_native *native)
 {
     struct hs_elf_section dynamic;
     struct hs_live_symbol symbol;
-    const struct hs_objects *objects = &native->objects;
+    const struct hs_objects *objects = &native->dump->objects;
     if (objects->n != 0 && hs_elf_section_named(objects->objects[0].elf, ".dynamic", &dynamic) &&
         dynamic.vaddr != 0) {
         hs_addr at = dynamic.vaddr + objects->objects[0].bias;
         for (unsigned i = 0; i < LINK_MAX_DYNAMIC; i++, at += 2 * HS_WORD_BYTES) {
             uint64_t tag, value;
-            if (!hs_image_u64(&native->image, at, &tag) || tag == DT_NULL ||
-                !hs_image_u64(&native->image, at + HS_WORD_BYTES, &value))
+            if (!hs_image_u64(&native->dump->image, at, &tag) || tag == DT_NULL ||
+                !hs_image_u64(&native->dump->image, at + HS_WORD_BYTES, &value))
                 break;
             if (tag == DT_DEBUG && value != 0)
                 return value;
@@ -60,23 +60,23 @@ void hs_native_each_link_map(const struct hs_native *native,
                              void (*visit)(void *context, hs_addr entry), void *context)
 {
     hs_addr debug = find_debug(native);
-    size_t n_entries = 0, most = 4 * native->objects.n + LINK_SPARE;
+    size_t n_entries = 0, most = 4 * native->dump->objects.n + LINK_SPARE;
     if (most > LINK_MAX_ENTRIES)
         most = LINK_MAX_ENTRIES;
     for (unsigned k = 0; debug != 0 && k < LINK_MAX_NAMESPACES; k++) {
         uint32_t version = 0;
         uint64_t entry = 0;
-        if (!hs_image_u32(&native->image, debug, &version) ||
-            !hs_image_u64(&native->image, debug + DEBUG_MAP, &entry))
+        if (!hs_image_u32(&native->dump->image, debug, &version) ||
+            !hs_image_u64(&native->dump->image, debug + DEBUG_MAP, &entry))
             return;
         for (; entry != 0 && n_entries < most; n_entries++) {
             uint64_t next;
-            if (!hs_image_u64(&native->image, entry + MAP_NEXT, &next))
+            if (!hs_image_u64(&native->dump->image, entry + MAP_NEXT, &next))
                 break;
             visit(context, entry);
             entry = next;
         }
-        if (version < 2 || !hs_image_u64(&native->image, debug + DEBUG_NEXT, &debug))
+        if (version < 2 || !hs_image_u64(&native->dump->image, debug + DEBUG_NEXT, &debug))
             return;
     }
 }
@@ -87,7 +87,7 @@ static bool read_tls(const struct hs_native *native, hs_addr entry, const struct
 {
     for (hs_addr at = entry; at < entry + LINK_MAP_BYTES; at += HS_WORD_BYTES) {
         uint64_t words[TLS_WORDS];
-        const uint8_t *bytes = hs_image_bytes(&native->image, at, sizeof words);
+        const uint8_t *bytes = hs_image_bytes(&native->dump->image, at, sizeof words);
         if (bytes == NULL)
             return false;
         memcpy(words, bytes, sizeof words);
@@ -112,10 +112,10 @@ static void visit_entry(void *context, hs_addr entry)
     struct link_read *read = context;
     struct hs_native *native = read->native;
     uint64_t bias;
-    if (!hs_image_u64(&native->image, entry + MAP_BIAS, &bias))
+    if (!hs_image_u64(&native->dump->image, entry + MAP_BIAS, &bias))
         return;
-    for (size_t i = 0; i < native->objects.n; i++) {
-        const struct hs_object *object = &native->objects.objects[i];
+    for (size_t i = 0; i < native->dump->objects.n; i++) {
+        const struct hs_object *object = &native->dump->objects.objects[i];
         struct hs_elf_tls tls;
         if (object->bias != bias || native->of_object[i].tls_module != 0 || read->n_left == 0 ||
             !hs_elf_tls(object->elf, &tls))
@@ -132,7 +132,7 @@ static void assume_executable(struct hs_native *native)
     struct hs_native_object *of = &native->of_object[0];
     struct hs_elf_tls tls;
     uint64_t n;
-    if (of->tls_module != 0 || !hs_elf_tls(native->objects.objects[0].elf, &tls) ||
+    if (of->tls_module != 0 || !hs_elf_tls(native->dump->objects.objects[0].elf, &tls) ||
         __builtin_add_overflow(tls.n_memory_bytes, tls.align - 1, &n))
         return;
     n &= ~(tls.align - 1);
@@ -142,13 +142,13 @@ static void assume_executable(struct hs_native *native)
 
 void hs_native_read_link_map(struct hs_native *native)
 {
-    for (size_t i = 0; i < native->objects.n; i++) {
+    for (size_t i = 0; i < native->dump->objects.n; i++) {
         struct hs_native_object *of = &native->of_object[i];
         of->tls_module = of->tls_offset = 0;
     }
-    struct link_read read = {native, 4 * native->objects.n + LINK_SPARE};
+    struct link_read read = {native, 4 * native->dump->objects.n + LINK_SPARE};
     hs_native_each_link_map(native, visit_entry, &read);
     native->tcb_bytes = hs_native_tcb_bytes(native);
-    if (native->objects.n != 0)
+    if (native->dump->objects.n != 0)
         assume_executable(native);
 }

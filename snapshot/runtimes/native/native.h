@@ -10,14 +10,11 @@
 #ifndef HS_NATIVE_NATIVE_H
 #define HS_NATIVE_NATIVE_H
 
-#include "heaps/allocator.h"
-#include "native/native_dump.h"
-#include "process/dump_plan.h"
+#include "process/ranges.h"
 #include "process/roots.h"
-#include "roots_ranges.h"
+#include "runtimes/runtime.h"
 #include "symbols/ctypes.h"
 #include "symbols/locals.h"
-#include "target/residency.h"
 #include "types.h"
 
 /* Where types begin to flow from: a root's slot that is a typed pointer. */
@@ -36,33 +33,17 @@ struct hs_native_object {
 };
 
 struct hs_native {
-    const struct hs_dump_options *options; /* borrowed */
-    struct hs_target target;
-    struct hs_objects objects;
-    struct hs_image image;
-    struct hs_dump_plan plan;      /* over the image */
-    struct hs_residency residency; /* read under the stop, parsed after it */
-    struct hs_strtab strings;
-    struct hs_findings findings;
-    struct hs_scene scene; /* over the above */
-    struct hs_heaps heaps;
+    struct hs_dump *dump;               /* borrowed */
     struct hs_ctypes *ctypes;           /* owned; NULL with --no-names */
-    struct hs_native_object *of_object; /* owned; objects.n */
+    struct hs_native_object *of_object; /* owned; dump->objects.n */
     struct hs_roots roots;
     struct hs_native_seed *seeds; /* owned */
     size_t n_seeds, seeds_capacity;
     struct hs_range_set root_ranges; /* owned: see hs_native_is_root_memory */
-    hs_str *debug_notes;             /* owned: what became of debug files that could not be used */
-    size_t n_debug_notes, debug_notes_capacity;
-    uint32_t n_attempts;
-    uint64_t tcb_bytes;    /* of a thread's control block, by libc; 0: not asked yet */
-    uint64_t n_frames;     /* unwound so far, of all stacks */
-    bool is_large;         /* blocks are gone through by region: see queue.h */
-    uint64_t n_copy_looks; /* for the library that a variable was copied from */
-    const struct hs_ocaml_emission *ocaml; /* borrowed: an OCaml heap that goes into the same
-                                              snapshot; NULL: none */
-    /* for the writer */
-    struct hs_snap_facts facts;
+    uint64_t tcb_bytes;              /* of a thread's control block, by libc; 0: not asked yet */
+    uint64_t n_frames;               /* unwound so far, of all stacks */
+    bool is_large;                   /* blocks are gone through by region: see queue.h */
+    uint64_t n_copy_looks;           /* for the library that a variable was copied from */
 };
 
 /* ---- roots (all on the copy, after hs_heaps_mark) */

@@ -1,108 +1,9 @@
 #include "prepare.h"
 
-#include <limits.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/alloc.h"
-#include "symbols/debugfile.h"
 #include "symbols/lines.h"
-#include "target/core.h"
-
-enum { DEBUG_DIRECTORIES_MAX = 64, NOTE_BYTES = 1024 };
-
-/* Directories to look in. A target in a root of its own has its debug files there, if anywhere. */
-struct prepare_places {
-    const char *list[DEBUG_DIRECTORIES_MAX];
-    size_t n;
-    char root[PATH_MAX]; /* "" when it is ours */
-    char inside[PATH_MAX + sizeof HS_DEBUG_DIRECTORY];
-};
-
-static bool prepare_is_our_root(const char *root)
-{
-    struct stat ours, theirs;
-    return stat("/", &ours) != 0 || stat(root, &theirs) != 0 ||
-           (ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino);
-}
-
-static void prepare_places(const struct hs_native *native, struct prepare_places *p)
-{
-    const struct hs_dump_options *options = native->options;
-
-    p->n = 0;
-    for (size_t i = 0; i < options->n_debug_dirs && p->n < DEBUG_DIRECTORIES_MAX - 2; i++)
-        p->list[p->n++] = options->debug_dirs[i];
-    if (native->target.core != NULL)
-        snprintf(p->root, sizeof p->root, "%s", hs_core_sysroot(&native->target));
-    else
-        snprintf(p->root, sizeof p->root, "/proc/%d/root", native->target.pid);
-    if (p->root[0] == '\0' || prepare_is_our_root(p->root)) {
-        p->root[0] = '\0';
-    } else {
-        snprintf(p->inside, sizeof p->inside, "%s%s", p->root, HS_DEBUG_DIRECTORY);
-        p->list[p->n++] = p->inside;
-    }
-    p->list[p->n++] = HS_DEBUG_DIRECTORY;
-}
-
-/* One that has full symbols and types of its own needs no other. */
-static bool prepare_is_complete(const struct hs_object *object)
-{
-    return hs_elf_has_symtab(object->elf) && hs_dwarf_present(object->elf);
-}
-
-/* A debug file that is there and cannot be used is worth a word; none at all is not. */
-static hs_status prepare_note(struct hs_native *native, const struct hs_object *object,
-                              const struct hs_debugfile_search *search, struct hs_error *err)
-{
-    char why[NOTE_BYTES], text[NOTE_BYTES];
-    hs_str note;
-
-    if (search->outcome != HS_DEBUGFILE_UNREADABLE && search->outcome != HS_DEBUGFILE_OTHER_BUILD &&
-        search->outcome != HS_DEBUGFILE_OTHER_CONTENT)
-        return HS_OK;
-    hs_debugfile_explain(search, why, sizeof why);
-    snprintf(text, sizeof text, "names of '%.200s' are missing: %.600s", object->name, why);
-    HS_TRY(hs_strtab_add(&native->strings, text, &note, err));
-    HS_TRY(hs_grow((void **)&native->debug_notes, &native->debug_notes_capacity,
-                   native->n_debug_notes + 1, sizeof note, err));
-    native->debug_notes[native->n_debug_notes++] = note;
-    return HS_OK;
-}
-
-static hs_status prepare_find(struct hs_native *native, const struct prepare_places *places,
-                              struct hs_object *object, struct hs_error *err)
-{
-    struct hs_debugfile_search search = {0};
-    char path[PATH_MAX];
-
-    object->debug_tried = true;
-    if (prepare_is_complete(object))
-        return HS_OK;
-    const char *found =
-        native->target.core != NULL ? hs_core_found_path(&native->target, object->begin) : NULL;
-    int n = found != NULL ? snprintf(path, sizeof path, "%s", found)
-                          : snprintf(path, sizeof path, "%s%s", places->root, object->path);
-    bool is_whole = n > 0 && (size_t)n < sizeof path;
-    HS_TRY(hs_debugfile_find(object->elf, is_whole ? path : NULL, places->list, places->n,
-                             &object->debug, &search, err));
-    return object->debug != NULL ? HS_OK : prepare_note(native, object, &search, err);
-}
-
-hs_status hs_native_find_debug(struct hs_native *native, struct hs_error *err)
-{
-    struct prepare_places places;
-
-    if (native->options->no_names)
-        return HS_OK;
-    prepare_places(native, &places);
-    for (size_t i = 0; i < native->objects.n; i++)
-        if (!native->objects.objects[i].debug_tried)
-            HS_TRY(prepare_find(native, &places, &native->objects.objects[i], err));
-    return HS_OK;
-}
 
 /* Whose variables are not the program's. */
 static bool prepare_is_system(const char *name)
@@ -123,12 +24,12 @@ hs_status hs_native_prepare_objects(struct hs_native *native, struct hs_error *e
 {
     void *array;
 
-    HS_TRY(hs_alloc(native->objects.n, sizeof *native->of_object, &array, err));
+    HS_TRY(hs_alloc(native->dump->objects.n, sizeof *native->of_object, &array, err));
     native->of_object = array;
-    if (!native->options->no_names)
+    if (!native->dump->options->no_names)
         HS_TRY(hs_ctypes_new(&native->ctypes, err));
-    for (size_t i = 0; i < native->objects.n; i++) {
-        const struct hs_object *object = &native->objects.objects[i];
+    for (size_t i = 0; i < native->dump->objects.n; i++) {
+        const struct hs_object *object = &native->dump->objects.objects[i];
         struct hs_native_object *known = &native->of_object[i];
         known->is_system = !object->is_executable && prepare_is_system(object->name);
         if (native->ctypes == NULL)

@@ -26,16 +26,16 @@ static hs_status add_range(struct hs_native *native, const struct hs_registered_
     struct hs_word_scan scan = hs_native_scan(range->begin, range->end);
     hs_addr at;
     uint64_t word;
-    const char *name = hs_strtab_get(&native->strings, range->name);
+    const char *name = hs_strtab_get(&native->dump->strings, range->name);
     HS_TRY(hs_native_name(native, &v.name, err, "%s", name[0] != '\0' ? name : "(unnamed)"));
     hs_native_variable_text(native, &v);
     v.leaf.root.kind = HS_ROOT_REGISTERED;
     v.leaf.root.certainty = HS_CONSERVATIVE;
     v.leaf.root.symbol = v.name;
-    HS_TRY(hs_strtab_add(&native->strings, range->object != NULL ? range->object->name : NULL,
+    HS_TRY(hs_strtab_add(&native->dump->strings, range->object != NULL ? range->object->name : NULL,
                          &v.leaf.group_module, err));
     v.leaf.root.module = v.leaf.group_module;
-    HS_TRY(hs_strtab_add(&native->strings, "registered ranges", &v.leaf.group_unit, err));
+    HS_TRY(hs_strtab_add(&native->dump->strings, "registered ranges", &v.leaf.group_unit, err));
     while (hs_native_next_word(native, &scan, &at, &word)) {
         if (range->is_precise)
             HS_TRY(add_precise(native, &v, at, word, err));
@@ -48,8 +48,8 @@ static hs_status add_range(struct hs_native *native, const struct hs_registered_
 /* Is the pool's memory another allocator's? It claimed it first. */
 static bool is_claimed_before(const struct hs_native *native, hs_addr at)
 {
-    hs_str owner = hs_ledger_owner_at(&native->heaps.ledger, at);
-    return owner != 0 && strcmp(hs_strtab_get(&native->strings, owner),
+    hs_str owner = hs_ledger_owner_at(&native->dump->heaps.ledger, at);
+    return owner != 0 && strcmp(hs_strtab_get(&native->dump->strings, owner),
                                 hs_heap_owner_name(HS_OWNER_registered)) != 0;
 }
 
@@ -74,24 +74,24 @@ static hs_status add_around(struct hs_native *native, const struct hs_heap_span 
         !hs_native_resolve(native, pool->begin - 1, &how, &block) ||
         !is_cut_at(&block, pool->begin) || block.span->owner == HS_OWNER_registered)
         return HS_OK;
-    v.name = hs_heaps_pool_name(&native->heaps, pool);
+    v.name = hs_heaps_pool_name(&native->dump->heaps, pool);
     hs_native_variable_text(native, &v);
     v.leaf.root.kind = HS_ROOT_REGISTERED;
     v.leaf.root.certainty = HS_EXACT;
     v.leaf.root.symbol = v.name;
-    HS_TRY(hs_strtab_add(&native->strings, "registered pools", &v.leaf.group_unit, err));
+    HS_TRY(hs_strtab_add(&native->dump->strings, "registered pools", &v.leaf.group_unit, err));
     return hs_native_add_slot(native, &v, 0, pool->begin, pool->begin - 1, err);
 }
 
 hs_status hs_native_collect_registered(struct hs_native *native, struct hs_error *err)
 {
     size_t n;
-    const struct hs_registered_root *ranges = hs_heaps_roots(&native->heaps, &n);
+    const struct hs_registered_root *ranges = hs_heaps_roots(&native->dump->heaps, &n);
     for (size_t i = 0; i < n; i++)
         if (ranges[i].begin < ranges[i].end)
             HS_TRY(add_range(native, &ranges[i], err));
-    for (size_t i = 0; i < native->heaps.map.n_spans; i++)
-        if (native->heaps.map.spans[i].owner == HS_OWNER_registered)
-            HS_TRY(add_around(native, &native->heaps.map.spans[i], err));
+    for (size_t i = 0; i < native->dump->heaps.map.n_spans; i++)
+        if (native->dump->heaps.map.spans[i].owner == HS_OWNER_registered)
+            HS_TRY(add_around(native, &native->dump->heaps.map.spans[i], err));
     return HS_OK;
 }

@@ -16,8 +16,8 @@ enum { ROOTS_ARRAY_DEPTH = 16 };
 bool hs_native_resolve(const struct hs_native *native, uint64_t word, enum hs_pointer *ret_how,
                        struct hs_heap_block *ret)
 {
-    const struct hs_heap_map *map = &native->heaps.map;
-    uint64_t mask = native->options->pointer_mask;
+    const struct hs_heap_map *map = &native->dump->heaps.map;
+    uint64_t mask = native->dump->options->pointer_mask;
     enum hs_pointer how = HS_POINTER_NONE;
     if (hs_heap_map_may_hold(map, word))
         how = hs_heap_map_resolve(map, word, ret);
@@ -51,7 +51,7 @@ hs_status hs_native_add_word(struct hs_native *native, uint64_t word, struct hs_
     enum hs_pointer how;
     if (!hs_native_resolve(native, word, &how, &block))
         return HS_OK;
-    const struct hs_interpreter python = hs_heaps_interpreter(&native->heaps);
+    const struct hs_interpreter python = hs_heaps_interpreter(&native->dump->heaps);
     if (leaf->root.address != 0 && python.model != NULL &&
         python.model->is_list_end(python.state, &block, leaf->root.address, word))
         return HS_OK; /* the first and the last object that Python's collector tracks */
@@ -133,13 +133,13 @@ hs_status hs_native_name(struct hs_native *native, hs_str *ret, struct hs_error 
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    return hs_strtab_add(&native->strings, text, ret, err);
+    return hs_strtab_add(&native->dump->strings, text, ret, err);
 }
 
 void hs_native_variable_text(const struct hs_native *native, struct hs_native_variable *variable)
 {
     snprintf(variable->text, sizeof variable->text, "%s",
-             hs_strtab_get(&native->strings, variable->name));
+             hs_strtab_get(&native->dump->strings, variable->name));
 }
 
 /* "server.db[0]", "table[17]", "main_list", "table+0x18"; "table[...]" for the slots behind those
@@ -213,7 +213,8 @@ static const struct hs_image_range *range_from(const struct hs_image *image, hs_
 static bool scan_refill(const struct hs_native *native, struct hs_word_scan *scan)
 {
     while (scan->at < scan->end) {
-        const struct hs_image_range *range = range_from(&native->image, scan->at, &scan->hint);
+        const struct hs_image_range *range =
+            range_from(&native->dump->image, scan->at, &scan->hint);
         if (range == NULL || range->begin >= scan->end)
             break;
         if (range->begin > scan->at)
@@ -224,7 +225,7 @@ static bool scan_refill(const struct hs_native *native, struct hs_word_scan *sca
         if (next > scan->end)
             next = scan->end;
         if (next > scan->at && next - scan->at >= HS_WORD_BYTES &&
-            hs_image_resident_bytes(&native->image, scan->at, next) != 0) {
+            hs_image_resident_bytes(&native->dump->image, scan->at, next) != 0) {
             scan->bytes = range->bytes + (scan->at - range->begin);
             scan->stop = next;
             return true;

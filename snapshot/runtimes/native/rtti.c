@@ -36,8 +36,8 @@ static hs_status rtti_list_segments(struct hs_rtti *rtti, struct hs_error *err)
 {
     size_t capacity = 0;
 
-    for (size_t i = 0; i < rtti->native->objects.n; i++) {
-        const struct hs_object *object = &rtti->native->objects.objects[i];
+    for (size_t i = 0; i < rtti->native->dump->objects.n; i++) {
+        const struct hs_object *object = &rtti->native->dump->objects.objects[i];
         size_t n;
         const struct hs_elf_segment *segments = hs_elf_segments(object->elf, &n);
         for (size_t j = 0; j < n; j++) {
@@ -79,8 +79,8 @@ bool hs_rtti_is_possible(const struct hs_objects *objects)
 
 hs_status hs_rtti_open(struct hs_rtti *rtti, struct hs_native *native, struct hs_error *err)
 {
-    *rtti =
-        (struct hs_rtti){.native = native, .is_possible = hs_rtti_is_possible(&native->objects)};
+    *rtti = (struct hs_rtti){.native = native,
+                             .is_possible = hs_rtti_is_possible(&native->dump->objects)};
     if (!rtti->is_possible)
         return HS_OK;
     return rtti_list_segments(rtti, err);
@@ -105,9 +105,9 @@ static const struct hs_rtti_segment *rtti_segment_at(const struct hs_rtti *rtti,
 /* A word as the loader left it: of the copy, else of the file of a program that is not moved. */
 static bool rtti_word(const struct hs_rtti *rtti, hs_addr address, uint64_t *ret)
 {
-    if (hs_image_u64(&rtti->native->image, address, ret))
+    if (hs_image_u64(&rtti->native->dump->image, address, ret))
         return true;
-    const struct hs_object *object = hs_objects_object_at(&rtti->native->objects, address);
+    const struct hs_object *object = hs_objects_object_at(&rtti->native->dump->objects, address);
     if (object == NULL || hs_elf_is_dyn(object->elf))
         return false;
     const uint8_t *bytes = hs_elf_bytes_at(object->elf, address - object->bias, WORD);
@@ -127,7 +127,7 @@ static bool rtti_is_name(const char *text)
 /* The mangled name at `address`, in constant data of an object; false when it is none. */
 static bool rtti_name(const struct hs_rtti *rtti, hs_addr address, char *text, size_t n_bytes)
 {
-    const struct hs_object *object = hs_objects_object_at(&rtti->native->objects, address);
+    const struct hs_object *object = hs_objects_object_at(&rtti->native->dump->objects, address);
     size_t n_there = 0;
 
     if (object == NULL)

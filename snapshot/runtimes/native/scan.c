@@ -54,8 +54,8 @@ static hs_status mark_from_roots(struct hs_scan *scan, struct hs_block_queue *qu
 
     for (size_t i = 0; i < roots->n_leaves; i++) {
         const struct hs_root_leaf *leaf = &roots->leaves[i];
-        if (leaf->root.weak ||
-            hs_heap_map_resolve(&scan->native->heaps.map, leaf->target, &block) != HS_POINTER_START)
+        if (leaf->root.weak || hs_heap_map_resolve(&scan->native->dump->heaps.map, leaf->target,
+                                                   &block) != HS_POINTER_START)
             continue;
         HS_TRY(mark_block(scan, queue, &block,
                           leaf->root.edge_class == HS_EDGE_INTERIOR ? HS_POINTER_INTERIOR
@@ -109,18 +109,18 @@ static hs_status scan_packed(struct hs_scan *scan, const struct hs_heap_block *b
 }
 
 /* The address of a registered root stands first in a record of the collector's own. */
-static bool scan_is_cell(const struct hs_scan *scan, hs_addr block)
+static bool scan_is_record(const struct hs_scan *scan, hs_addr block)
 {
-    size_t low = 0, high = scan->n_cells;
+    size_t low = 0, high = scan->n_records;
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (scan->cells[middle] < block)
+        if (scan->records[middle] < block)
             low = middle + 1;
         else
             high = middle;
     }
-    return low < scan->n_cells && scan->cells[low] == block;
+    return low < scan->n_records && scan->records[low] == block;
 }
 
 /* What a Python object's words own; false when the block holds none. */
@@ -128,7 +128,7 @@ static inline bool scan_python(const struct hs_scan *scan, const struct hs_heap_
                                struct hs_object_words *ret)
 {
     *ret = (struct hs_object_words){.n_owning = UINT64_MAX};
-    if (scan->n_cells != 0 && scan_is_cell(scan, block->begin)) {
+    if (scan->n_records != 0 && scan_is_record(scan, block->begin)) {
         ret->weak = 1;
         return false;
     }
@@ -172,7 +172,7 @@ static hs_status mark_words(struct hs_scan *scan, struct hs_block_queue *queue,
 /* What the notes say. */
 static void mark_count(struct hs_scan *scan)
 {
-    struct hs_heap_iterator it = {.map = &scan->native->heaps.map};
+    struct hs_heap_iterator it = {.map = &scan->native->dump->heaps.map};
     struct hs_heap_block block;
 
     while (hs_heap_map_next(&it, &block)) {
@@ -193,8 +193,8 @@ static hs_status mark_drain(struct hs_scan *scan, struct hs_block_queue *queue, 
         scan_cut(scan, &block);
         HS_TRY(mark_words(scan, queue, &block, err));
         if (++*n_done % BLOCKS_PER_TELL == 0)
-            HS_TRY(hs_progress_tell(scan->native->options->progress, "marking", *n_done,
-                                    scan->native->heaps.map.n_blocks, err));
+            HS_TRY(hs_progress_tell(scan->native->dump->options->progress, "marking", *n_done,
+                                    scan->native->dump->heaps.map.n_blocks, err));
     }
     return HS_OK;
 }
@@ -203,7 +203,7 @@ static hs_status mark_drain(struct hs_scan *scan, struct hs_block_queue *queue, 
 static hs_status mark_unsure(struct hs_scan *scan, struct hs_block_queue *queue, uint64_t *n_done,
                              struct hs_error *err)
 {
-    struct hs_heap_iterator it = {.map = &scan->native->heaps.map};
+    struct hs_heap_iterator it = {.map = &scan->native->dump->heaps.map};
     struct hs_object_words words;
     struct hs_heap_block block;
 
@@ -223,16 +223,15 @@ hs_status hs_scan_begin(struct hs_scan *scan, struct hs_native *native, const st
                         struct hs_error *err)
 {
     *scan = (struct hs_scan){
-        .native = native, .flow = flow, .python = hs_heaps_interpreter(&native->heaps)};
-    if (native->ocaml != NULL)
-        scan->cells = hs_ocaml_root_cells(native->ocaml, &scan->n_cells);
+        .native = native, .flow = flow, .python = hs_heaps_interpreter(&native->dump->heaps)};
+    scan->records = hs_dump_records(native->dump, native, &scan->n_records);
     for (size_t i = 0; i < flow->types.n_types; i++)
         scan->any_packed |= flow->types.types[i].has_unaligned;
-    HS_TRY(hs_bitmap_init(&scan->reached, native->heaps.map.n_blocks, err));
-    HS_TRY(hs_bitmap_init(&scan->by_start, native->heaps.map.n_blocks, err));
+    HS_TRY(hs_bitmap_init(&scan->reached, native->dump->heaps.map.n_blocks, err));
+    HS_TRY(hs_bitmap_init(&scan->by_start, native->dump->heaps.map.n_blocks, err));
     if (scan->python.model != NULL)
-        HS_TRY(hs_bitmap_init(&scan->unsure, native->heaps.map.n_blocks, err));
-    HS_TRY(hs_block_queue_init(&scan->queue, &native->heaps.map, HS_QUEUE_BLOCKS, err));
+        HS_TRY(hs_bitmap_init(&scan->unsure, native->dump->heaps.map.n_blocks, err));
+    HS_TRY(hs_block_queue_init(&scan->queue, &native->dump->heaps.map, HS_QUEUE_BLOCKS, err));
     if (native->is_large)
         hs_block_queue_go_by_region(&scan->queue);
     HS_TRY(mark_from_roots(scan, &scan->queue, err));
@@ -257,15 +256,9 @@ hs_status hs_scan_end(struct hs_scan *scan, struct hs_error *err)
     mark_count(scan);
     hs_block_queue_fini(&scan->queue);
     hs_bitmap_fini(&scan->by_start); /* it was counted */
-    hs_dump_plan_release(&scan->native->plan, HS_MARK_BYTES(scan->native->heaps.map.n_blocks) / 2);
+    hs_dump_plan_release(&scan->native->dump->plan,
+                         HS_MARK_BYTES(scan->native->dump->heaps.map.n_blocks) / 2);
     return HS_OK;
-}
-
-hs_status hs_scan_open(struct hs_scan *scan, struct hs_native *native, const struct hs_flow *flow,
-                       struct hs_error *err)
-{
-    HS_TRY(hs_scan_begin(scan, native, flow, err));
-    return hs_scan_end(scan, err);
 }
 
 static hs_status scan_move(struct hs_scan *scan, size_t capacity, struct hs_error *err)
@@ -290,7 +283,7 @@ static hs_status scan_reserve(struct hs_scan *scan, const struct hs_heap_block *
     if (scan->n_edges_taken > EDGES_STEP) { /* of the block before */
         uint64_t n_steps = scan->n_edges_taken / EDGES_STEP - 1;
         hs_pages_discard(scan->edges, scan->n_edges_taken * sizeof *scan->edges);
-        hs_dump_plan_release(&scan->native->plan, n_steps * EDGES_STEP_BYTES);
+        hs_dump_plan_release(&scan->native->dump->plan, n_steps * EDGES_STEP_BYTES);
     }
     scan->n_edges = 0;
     scan->n_edges_taken = EDGES_STEP;
@@ -308,7 +301,8 @@ static hs_status scan_take(struct hs_scan *scan, struct hs_error *err)
     size_t step = scan->n_edges_taken / EDGES_STEP;
     uint64_t n_bytes = EDGES_STEP_BYTES + (step > scan->n_column_steps ? COLUMN_STEP_BYTES : 0);
 
-    HS_TRY(hs_dump_plan_reserve(&scan->native->plan, n_bytes, "the pointers of one block", err));
+    HS_TRY(
+        hs_dump_plan_reserve(&scan->native->dump->plan, n_bytes, "the pointers of one block", err));
     scan->n_edges_taken += EDGES_STEP;
     if (step > scan->n_column_steps)
         scan->n_column_steps = step;
@@ -317,11 +311,11 @@ static hs_status scan_take(struct hs_scan *scan, struct hs_error *err)
 
 hs_node hs_scan_node(const struct hs_scan *scan, const struct hs_heap_block *block)
 {
-    uint64_t n_ocaml = scan->ocaml == NULL ? 0 : hs_ocaml_blocks_below(scan->ocaml, block->begin);
-    return scan->n_tree + block->rank + n_ocaml;
+    return hs_dump_node(scan->native->dump, scan->native, block->begin, block->rank);
 }
 
-hs_status hs_scan_add_edge(struct hs_scan *scan, const struct hs_edge *edge, struct hs_error *err)
+static hs_status scan_add_edge(struct hs_scan *scan, const struct hs_edge *edge,
+                               struct hs_error *err)
 {
     if (scan->n_edges == scan->n_edges_taken)
         HS_TRY(scan_take(scan, err));
@@ -337,7 +331,7 @@ static hs_status scan_add(struct hs_scan *scan, const struct hs_heap_block *targ
     const struct hs_edge edge = {.target = hs_scan_node(scan, target),
                                  .offset_words = at / WORD,
                                  .edge_class = (uint8_t)edge_class};
-    return hs_scan_add_edge(scan, &edge, err);
+    return scan_add_edge(scan, &edge, err);
 }
 
 unsigned hs_scan_class(enum hs_pointer how)
@@ -404,7 +398,7 @@ static hs_status scan_packed_word(struct hs_scan *scan, struct hs_block_queue *q
 static hs_status scan_unaligned(struct hs_scan *scan, const struct hs_heap_block *block,
                                 const struct hs_native_type *type, struct hs_error *err)
 {
-    const struct hs_heap_map *map = &scan->native->heaps.map;
+    const struct hs_heap_map *map = &scan->native->dump->heaps.map;
     hs_addr low = map->spans[0].begin, high = map->spans[map->n_spans - 1].end;
     struct hs_heap_block target;
 
@@ -412,7 +406,8 @@ static hs_status scan_unaligned(struct hs_scan *scan, const struct hs_heap_block
         at = hs_flow_touched(scan->native, block, at);
         if (at + WORD > block->n_bytes)
             break;
-        uint64_t word = hs_native_load(block->bytes + at) & ~scan->native->options->pointer_mask;
+        uint64_t word =
+            hs_native_load(block->bytes + at) & ~scan->native->dump->options->pointer_mask;
         if (word - low >= high - low || at % WORD == 0 || word % WORD != 0 ||
             hs_heap_map_resolve(map, word, &target) != HS_POINTER_START ||
             hs_bitmap_get(&scan->reached, target.rank) || scan_is_unsure(scan, target.rank) ||

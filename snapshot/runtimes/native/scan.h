@@ -19,7 +19,6 @@
 #define HS_NATIVE_SCAN_H
 
 #include "native.h"
-#include "ocaml/ocaml_emit.h"
 #include "queue.h"
 
 struct hs_scan {
@@ -32,13 +31,11 @@ struct hs_scan {
     bool is_unsure_pass;          /* marking of `unsure` goes on */
     uint64_t n_unreached;         /* neither reached nor unsure; mappings not counted */
     uint64_t n_interior_only;     /* reached, but by no word that leads to the start */
-    struct hs_edge *edges;        /* owned pages: of the last block; targets are ranks + n_tree */
+    struct hs_edge *edges;        /* owned pages: of the last block;  */
     size_t n_edges, edges_capacity, n_edges_taken, n_column_steps;
-    uint8_t states; /* of the last block, enum hs_block_state */
-    uint64_t n_tree;
-    const struct hs_ocaml_emission *ocaml; /* borrowed: blocks that are numbered too; NULL: none */
-    const hs_addr *cells; /* borrowed; ascending: blocks whose first word keeps nothing */
-    size_t n_cells;
+    uint8_t states;         /* of the last block, enum hs_block_state */
+    const hs_addr *records; /* borrowed; ascending: blocks whose first word keeps nothing */
+    size_t n_records;
     struct hs_block_queue queue; /* while marking */
     uint64_t n_marked;
     bool any_packed; /* some type has pointers that are not at multiples of 8 */
@@ -48,17 +45,12 @@ struct hs_scan {
  * back when it is done. */
 #define HS_MARK_BYTES(n_blocks) ((n_blocks) / 2)
 
-/* Marks from the roots of `native`. Fails with HS_LIMIT. */
-hs_status hs_scan_open(struct hs_scan *scan, struct hs_native *native, const struct hs_flow *flow,
-                       struct hs_error *err);
-/* The same in parts: begin marks from the roots, words add what else leads to blocks, end counts.
+/* Begin marks from the roots, words add what else leads to blocks, end counts. Fails with HS_LIMIT.
  */
 hs_status hs_scan_begin(struct hs_scan *scan, struct hs_native *native, const struct hs_flow *flow,
                         struct hs_error *err);
 hs_status hs_scan_mark_word(struct hs_scan *scan, uint64_t word, struct hs_error *err);
 hs_status hs_scan_end(struct hs_scan *scan, struct hs_error *err);
-/* Adds an edge to those of the block that was scanned last. */
-hs_status hs_scan_add_edge(struct hs_scan *scan, const struct hs_edge *edge, struct hs_error *err);
 /* The node of a block of the heap map. */
 hs_node hs_scan_node(const struct hs_scan *scan, const struct hs_heap_block *block);
 /* The class of an edge by a word that leads so. */

@@ -26,7 +26,7 @@ static const uint8_t shape_forms[HS_N_SHAPES] = {
 
 bool hs_shapes_is_spent(const struct hs_shapes *s)
 {
-    const struct hs_paged *paged = s->native->image.paged;
+    const struct hs_paged *paged = s->native->dump->image.paged;
     return paged != NULL && paged->n_faults > s->most_faults;
 }
 
@@ -36,7 +36,7 @@ bool hs_shapes_word(struct hs_shapes *s, hs_addr address, uint64_t *ret)
 
     if (address % WORD != 0 || address == 0)
         return false;
-    range = hs_image_find(&s->native->image, address, &s->hint);
+    range = hs_image_find(&s->native->dump->image, address, &s->hint);
     if (range == NULL || range->end - address < WORD)
         return false;
     *ret = hs_native_load(range->bytes + (address - range->begin));
@@ -109,7 +109,7 @@ static bool shapes_is_list_node(struct hs_shapes *s, const struct hs_heap_block 
 
 static hs_status shapes_nodes(struct hs_shapes *s, struct hs_error *err)
 {
-    struct hs_heap_iterator it = {.map = &s->native->heaps.map};
+    struct hs_heap_iterator it = {.map = &s->native->dump->heaps.map};
     struct hs_heap_block block;
 
     while (!hs_shapes_is_spent(s) && hs_heap_map_next(&it, &block)) {
@@ -172,7 +172,7 @@ static hs_status shapes_holders_in(struct hs_shapes *s, const struct hs_heap_blo
 static hs_status shapes_bodies(struct hs_shapes *s, struct hs_error *err)
 {
     const struct hs_roots *roots = &s->native->roots;
-    struct hs_heap_iterator it = {.map = &s->native->heaps.map};
+    struct hs_heap_iterator it = {.map = &s->native->dump->heaps.map};
     struct hs_heap_block block;
     uint64_t words[HS_HOLDER_WORDS];
 
@@ -191,7 +191,7 @@ static hs_status shapes_bodies(struct hs_shapes *s, struct hs_error *err)
 
 hs_status hs_native_shapes(struct hs_native *native, struct hs_flow *flow, struct hs_error *err)
 {
-    const struct hs_heap_map *map = &native->heaps.map;
+    const struct hs_heap_map *map = &native->dump->heaps.map;
     struct hs_shapes shapes = {.native = native, .flow = flow};
 
     if (map->n_spans == 0)
@@ -199,15 +199,16 @@ hs_status hs_native_shapes(struct hs_native *native, struct hs_flow *flow, struc
     shapes.low = map->spans[0].begin;
     shapes.high = map->spans[map->n_spans - 1].end;
     shapes.budget = map->n_blocks * STEPS_PER_BLOCK + STEPS;
-    if (native->image.paged != NULL)
-        shapes.most_faults = native->image.paged->n_faults + FAULTS +
-                             PASSES * (hs_image_resident_bytes(&native->image, 0, UINT64_MAX) /
-                                       HS_PAGED_WINDOW_BYTES);
+    if (native->dump->image.paged != NULL)
+        shapes.most_faults =
+            native->dump->image.paged->n_faults + FAULTS +
+            PASSES * (hs_image_resident_bytes(&native->dump->image, 0, UINT64_MAX) /
+                      HS_PAGED_WINDOW_BYTES);
     HS_TRY(shapes_nodes(&shapes, err));
     HS_TRY(shapes_bodies(&shapes, err));
     if (!hs_shapes_is_spent(&shapes))
         return HS_OK;
-    return hs_findings_note(&native->findings, true, err,
+    return hs_findings_note(&native->dump->findings, true, err,
                             "containers of C++ without debug information are named in a part of "
                             "the heap only: the copy is not in memory");
 }

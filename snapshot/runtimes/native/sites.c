@@ -115,7 +115,7 @@ static hs_status sites_find_stacks(struct sites *s, struct hs_error *err)
     }
     if (n_frames <= SITES_MAX_FRAMES)
         return HS_OK;
-    return hs_findings_note(&s->native->findings, true, err,
+    return hs_findings_note(&s->native->dump->findings, true, err,
                             "the samples have more backtraces than can be read: some are left out");
 }
 
@@ -177,7 +177,7 @@ static hs_status sites_name_places(struct sites *s, struct hs_error *err)
     if (s->n_places <= SITES_MAX_PLACES)
         return HS_OK;
     s->n_places = SITES_MAX_PLACES; /* frames of others are left out of their sites */
-    return hs_findings_note(&s->native->findings, true, err,
+    return hs_findings_note(&s->native->dump->findings, true, err,
                             "the samples have more code addresses than can be named: some are left "
                             "out of their backtraces");
 }
@@ -407,7 +407,7 @@ static uint32_t sites_of(const struct sites *s, const struct hs_sampled *block)
 static hs_status samples_make(const struct sites *s, struct hs_native_samples *ret,
                               struct hs_error *err)
 {
-    const struct hs_heap_map *map = &s->native->heaps.map;
+    const struct hs_heap_map *map = &s->native->dump->heaps.map;
     uint64_t n_lost = 0;
     void *memory;
 
@@ -434,7 +434,7 @@ static hs_status samples_make(const struct sites *s, struct hs_native_samples *r
     }
     if (n_lost == 0)
         return HS_OK;
-    return hs_findings_note(&s->native->findings, true, err,
+    return hs_findings_note(&s->native->dump->findings, true, err,
                             "%llu samples are of blocks that no allocator that is read has in use",
                             (unsigned long long)n_lost);
 }
@@ -456,7 +456,7 @@ hs_status hs_native_collect_samples(struct hs_native *native, struct hs_native_s
     struct sites sites = {.native = native, .set = &set};
     struct hs_native_samples samples = {0};
 
-    HS_TRY(hs_sampled_read(&native->heaps, &native->scene, &set, err));
+    HS_TRY(hs_sampled_read(&native->dump->heaps, &native->dump->scene, &set, err));
     hs_status status = set.n_samplers == 0 ? HS_OK : sites_find(&sites, err);
     if (status == HS_OK && set.n_samplers != 0)
         status = samples_make(&sites, &samples, err);
@@ -471,9 +471,29 @@ hs_status hs_native_collect_samples(struct hs_native *native, struct hs_native_s
     return status;
 }
 
-void hs_native_samples_place(struct hs_native_samples *samples, hs_node n_tree)
+hs_status hs_native_samples_place(const struct hs_native *native,
+                                  const struct hs_native_samples *samples,
+                                  struct hs_runtime_samples *ret, struct hs_error *err)
 {
-    for (size_t i = 0; i < samples->n_samples; i++)
-        if (samples->samples[i].node != HS_NO_NODE)
-            samples->samples[i].node += n_tree;
+    const struct hs_heap_map *map = &native->dump->heaps.map;
+    struct hs_heap_block block;
+    void *memory;
+
+    HS_TRY(hs_alloc(samples->n_samples, sizeof *ret->samples, &memory, err));
+    struct hs_sample *placed = memory;
+    for (size_t i = 0; i < samples->n_samples; i++) {
+        struct hs_heap_iterator it = {.map = map};
+        placed[i] = samples->samples[i];
+        if (placed[i].node == HS_NO_NODE)
+            continue;
+        hs_heap_map_seek(&it, placed[i].node);
+        placed[i].node = hs_heap_map_next(&it, &block)
+                             ? hs_dump_node(native->dump, native, block.begin, block.rank)
+                             : HS_NO_NODE;
+    }
+    *ret = (struct hs_runtime_samples){.samples = placed,
+                                       .n_samples = samples->n_samples,
+                                       .frames = samples->frames,
+                                       .n_frames = samples->n_frames};
+    return HS_OK;
 }

@@ -20,8 +20,10 @@ hs_status hs_native_collect_samples(struct hs_native *native, struct hs_native_s
                                     struct hs_error *err);
 void hs_native_samples_fini(struct hs_native_samples *samples);
 
-/* Once the size of the tree is known: ranks become nodes. */
-void hs_native_samples_place(struct hs_native_samples *samples, hs_node n_tree);
+/* When blocks have nodes: the samples with theirs, in an array of the caller's. */
+hs_status hs_native_samples_place(const struct hs_native *native,
+                                  const struct hs_native_samples *samples,
+                                  struct hs_runtime_samples *ret, struct hs_error *err);
 
 /* ---- sites_names.c: what a code address is called. Innermost first, at least one frame,
  * `site` 0; strings are interned. `locals` is room to work in. Fails with HS_LIMIT. */

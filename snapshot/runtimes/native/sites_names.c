@@ -39,8 +39,8 @@ static hs_status name_by_locals(struct hs_native *native, const struct hs_locals
         function[0] = '\0';
         if (inlined->function != NULL && inlined->function[0] != '\0')
             hs_demangle(inlined->function, function, sizeof function);
-        HS_TRY(hs_strtab_add(&native->strings, function, &frame.function, err));
-        HS_TRY(hs_strtab_add(&native->strings, inlined->file, &frame.file, err));
+        HS_TRY(hs_strtab_add(&native->dump->strings, function, &frame.function, err));
+        HS_TRY(hs_strtab_add(&native->dump->strings, inlined->file, &frame.file, err));
         place->frames[place->n_frames++] = frame;
     }
     return HS_OK;
@@ -60,7 +60,7 @@ static hs_status name_by_symbol(struct hs_native *native, struct hs_native_place
         hs_native_symbol_name(symbol->name, function, sizeof function);
     place->frames[0] = (struct hs_site_frame){0};
     place->n_frames = 1;
-    return hs_strtab_add(&native->strings, function, &place->frames[0].function, err);
+    return hs_strtab_add(&native->dump->strings, function, &place->frames[0].function, err);
 }
 
 /* Of the function that the code belongs to, by the last frame. */
@@ -71,28 +71,29 @@ static hs_status name_finish(struct hs_native *native, struct hs_native_place *p
     hs_str module = 0;
 
     if (object != NULL)
-        HS_TRY(hs_strtab_add(&native->strings, object->name, &module, err));
+        HS_TRY(hs_strtab_add(&native->dump->strings, object->name, &module, err));
     for (size_t i = 0; i < place->n_frames; i++) {
         place->frames[i].module = module;
         place->frames[i].offset = place->address - 1 - (object == NULL ? 0 : object->bias);
     }
     place->is_allocator = is_allocator_name(
-        hs_strtab_get(&native->strings, place->frames[place->n_frames - 1].function));
+        hs_strtab_get(&native->dump->strings, place->frames[place->n_frames - 1].function));
     return HS_OK;
 }
 
 hs_status hs_native_name_place(struct hs_native *native, struct hs_locals *locals,
                                struct hs_native_place *place, struct hs_error *err)
 {
-    place->object = hs_objects_object_at(&native->objects, place->address - 1);
+    place->object = hs_objects_object_at(&native->dump->objects, place->address - 1);
     place->n_frames = 0;
-    hs_type_file types = place->object == NULL || native->of_object == NULL
-                             ? 0
-                             : native->of_object[place->object - native->objects.objects].types;
+    hs_type_file types =
+        place->object == NULL || native->of_object == NULL
+            ? 0
+            : native->of_object[place->object - native->dump->objects.objects].types;
     if (types != 0 && native->ctypes != NULL) {
         const struct hs_registers registers = {.value = {[HS_REG_PC] = place->address},
                                                .known = UINT64_C(1) << HS_REG_PC};
-        const struct hs_memory_reader memory = hs_unwind_image_reader(&native->image);
+        const struct hs_memory_reader memory = hs_unwind_image_reader(&native->dump->image);
         const struct hs_frame_place at = {.file = types,
                                           .bias = place->object->bias,
                                           .registers = &registers,

@@ -70,7 +70,7 @@ static struct hs_native_variable variable_in(const struct stacks *s, enum hs_roo
 
 static const char *function_of(const struct stacks *s, const struct hs_native_frame_label *label)
 {
-    return hs_strtab_get(&s->native->strings, label->function);
+    return hs_strtab_get(&s->native->dump->strings, label->function);
 }
 
 /* The label of the frame at hand, made when it is first needed. */
@@ -101,7 +101,7 @@ static hs_status local_variable(struct stacks *s, enum hs_root_kind kind,
     snprintf(ret->text, sizeof ret->text, "%s %s %s", function,
              local->is_argument ? "argument" : "local",
              local->name != NULL && local->name[0] != '\0' ? local->name : "(unnamed)");
-    HS_TRY(hs_strtab_add(&s->native->strings, ret->text, &ret->name, s->err));
+    HS_TRY(hs_strtab_add(&s->native->dump->strings, ret->text, &ret->name, s->err));
     return HS_OK;
 }
 
@@ -212,7 +212,7 @@ static hs_status wait_for_saved(struct stacks *s)
             continue;
         HS_TRY(settle(s, i));
         if (at < s->frames.low || at >= s->frames.high ||
-            !hs_image_u64(&s->native->image, at, &word) || !leads_somewhere(s, word))
+            !hs_image_u64(&s->native->dump->image, at, &word) || !leads_somewhere(s, word))
             continue;
         HS_TRY(need_label(s));
         s->waiting[i] =
@@ -368,11 +368,11 @@ static hs_status find_ends(const struct hs_native *native, hs_addr **ret, struct
     hs_auto_free struct hs_owned_range *ranges = NULL;
     hs_addr *ends = NULL;
     size_t n = 0;
-    HS_TRY(hs_alloc(native->target.n_threads, sizeof *ranges, (void **)&ranges, err));
-    HS_TRY(hs_alloc(native->target.n_threads, sizeof *ends, (void **)&ends, err));
-    for (size_t i = 0; i < native->target.n_threads; i++) {
+    HS_TRY(hs_alloc(native->dump->target.n_threads, sizeof *ranges, (void **)&ranges, err));
+    HS_TRY(hs_alloc(native->dump->target.n_threads, sizeof *ends, (void **)&ends, err));
+    for (size_t i = 0; i < native->dump->target.n_threads; i++) {
         struct hs_stack_extent extent;
-        if (hs_native_stack_extent(native, &native->target.threads[i], &extent))
+        if (hs_native_stack_extent(native, &native->dump->target.threads[i], &extent))
             ranges[n++] = (struct hs_owned_range){extent.begin, extent.end, i};
     }
     n = hs_owned_ranges_disjoin(ranges, n);
@@ -390,7 +390,7 @@ hs_status hs_native_collect_stacks(struct hs_native *native, struct hs_error *er
     HS_TRY(hs_alloc(1, sizeof *locals, (void **)&locals, err));
     HS_TRY(hs_alloc(1, sizeof *s, (void **)&s, err));
     HS_TRY(find_ends(native, &ends, err));
-    for (size_t i = 0; i < native->target.n_threads; i++)
-        HS_TRY(collect_thread(native, locals, s, &native->target.threads[i], ends[i], err));
+    for (size_t i = 0; i < native->dump->target.n_threads; i++)
+        HS_TRY(collect_thread(native, locals, s, &native->dump->target.threads[i], ends[i], err));
     return HS_OK;
 }

@@ -25,8 +25,8 @@ enum {
 /* libc's own word for libthread_db, exported since 2.2.3. */
 uint64_t hs_native_tcb_bytes(const struct hs_native *native)
 {
-    for (size_t i = 0; i < native->objects.n; i++) {
-        struct hs_elf *elf = native->objects.objects[i].elf;
+    for (size_t i = 0; i < native->dump->objects.n; i++) {
+        struct hs_elf *elf = native->dump->objects.objects[i].elf;
         const struct hs_elf_symbol *symbol = hs_elf_find(elf, "_thread_db_sizeof_pthread");
         uint32_t n;
         const uint8_t *bytes =
@@ -43,7 +43,7 @@ uint64_t hs_native_tcb_bytes(const struct hs_native *native)
 static uint64_t static_tls_bytes(const struct hs_native *native)
 {
     uint64_t n = 0;
-    for (size_t i = 0; i < native->objects.n; i++)
+    for (size_t i = 0; i < native->dump->objects.n; i++)
         if (native->of_object[i].tls_offset > n)
             n = native->of_object[i].tls_offset;
     return n;
@@ -61,7 +61,7 @@ static bool is_tcb(const struct hs_image *image, hs_addr at)
 static void read_stack_block(const struct hs_native *native, hs_addr begin,
                              struct hs_native_tcb *tcb)
 {
-    const uint8_t *bytes = hs_image_bytes(&native->image, tcb->tcb, tcb->end - tcb->tcb);
+    const uint8_t *bytes = hs_image_bytes(&native->dump->image, tcb->tcb, tcb->end - tcb->tcb);
     if (bytes == NULL)
         return;
     for (size_t i = 3 * HS_WORD_BYTES; i + 3 * HS_WORD_BYTES <= tcb->end - tcb->tcb;
@@ -85,7 +85,7 @@ static void read_stack_block(const struct hs_native *native, hs_addr begin,
 static bool read_tcb(const struct hs_native *native, hs_addr at, uint64_t n_tcb, uint64_t n_tls,
                      struct hs_native_tcb *ret)
 {
-    const struct hs_mapping *mapping = hs_target_mapping_at(&native->target, at);
+    const struct hs_mapping *mapping = hs_target_mapping_at(&native->dump->target, at);
     if (mapping == NULL)
         return false;
     *ret = (struct hs_native_tcb){.tcb = at, .tls_begin = at, .end = at + n_tcb};
@@ -99,7 +99,7 @@ static bool read_tcb(const struct hs_native *native, hs_addr at, uint64_t n_tcb,
 
 bool hs_native_read_tcb(const struct hs_native *native, hs_addr tcb, struct hs_native_tcb *ret)
 {
-    if (!is_tcb(&native->image, tcb))
+    if (!is_tcb(&native->dump->image, tcb))
         return false;
     uint64_t n_tcb = native->tcb_bytes != 0 ? native->tcb_bytes : hs_native_tcb_bytes(native);
     return read_tcb(native, tcb, n_tcb, static_tls_bytes(native), ret);
@@ -119,7 +119,7 @@ bool hs_native_static_tls(const struct hs_native *native, const struct hs_thread
 static bool is_claimed(const struct hs_native *native, hs_addr at)
 {
     hs_addr begin, end;
-    return !hs_ledger_next_unclaimed(&native->heaps.ledger, at, at + 1, &begin, &end);
+    return !hs_ledger_next_unclaimed(&native->dump->heaps.ledger, at, at + 1, &begin, &end);
 }
 
 /* The first thread's [stack], whose place the kernel says; else where the thread runs. Anonymous
@@ -128,15 +128,15 @@ static bool mapped_extent(const struct hs_native *native, const struct hs_thread
                           struct hs_stack_extent *ret)
 {
     const struct hs_mapping *m = NULL;
-    if (thread->tid == native->target.pid)
-        for (size_t i = native->target.n_mappings; m == NULL && i-- > 0;)
-            if (strcmp(hs_mapping_path(&native->target, &native->target.mappings[i]), "[stack]") ==
-                0)
-                m = &native->target.mappings[i];
+    if (thread->tid == native->dump->target.pid)
+        for (size_t i = native->dump->target.n_mappings; m == NULL && i-- > 0;)
+            if (strcmp(hs_mapping_path(&native->dump->target, &native->dump->target.mappings[i]),
+                       "[stack]") == 0)
+                m = &native->dump->target.mappings[i];
     if (m == NULL)
-        m = hs_target_mapping_at(&native->target, hs_regs_sp(&thread->regs));
+        m = hs_target_mapping_at(&native->dump->target, hs_regs_sp(&thread->regs));
     if (m == NULL || !m->readable || m->inode != 0 ||
-        hs_objects_object_at(&native->objects, m->begin) != NULL)
+        hs_objects_object_at(&native->dump->objects, m->begin) != NULL)
         return false;
     *ret = (struct hs_stack_extent){m->begin, m->begin, m->end};
     return true;
@@ -165,8 +165,8 @@ bool hs_native_stack_extent(const struct hs_native *native, const struct hs_thre
 
 static bool is_of_thread(const struct hs_native *native, hs_addr tcb)
 {
-    for (size_t i = 0; i < native->target.n_threads; i++)
-        if (hs_regs_thread_pointer(&native->target.threads[i].regs) == tcb)
+    for (size_t i = 0; i < native->dump->target.n_threads; i++)
+        if (hs_regs_thread_pointer(&native->dump->target.threads[i].regs) == tcb)
             return true;
     return false;
 }
@@ -175,7 +175,7 @@ static bool is_of_thread(const struct hs_native *native, hs_addr tcb)
 static bool find_in_page(const struct hs_native *native, hs_addr page, hs_addr begin,
                          unsigned *n_left, struct hs_native_tcb *ret)
 {
-    const uint8_t *bytes = hs_image_bytes(&native->image, page, EXTENT_PAGE);
+    const uint8_t *bytes = hs_image_bytes(&native->dump->image, page, EXTENT_PAGE);
     for (size_t i = 0; bytes != NULL && i < EXTENT_PAGE; i += TCB_ALIGN) {
         uint64_t word;
         memcpy(&word, bytes + i, sizeof word);
@@ -198,7 +198,8 @@ static bool find_ended(const struct hs_native *native, const struct hs_mapping *
         end = stack->begin + EXTENT_STACK_BYTES;
     for (hs_addr at = stack->begin; at < end; at += EXTENT_PAGE) {
         hs_addr part = at + EXTENT_PART_BYTES < end ? at + EXTENT_PART_BYTES : end;
-        if (at % EXTENT_PART_BYTES == 0 && hs_image_resident_bytes(&native->image, at, part) == 0) {
+        if (at % EXTENT_PART_BYTES == 0 &&
+            hs_image_resident_bytes(&native->dump->image, at, part) == 0) {
             at = part - EXTENT_PAGE;
             continue;
         }
@@ -213,7 +214,7 @@ static bool find_ended(const struct hs_native *native, const struct hs_mapping *
 
 bool hs_native_next_ended(const struct hs_native *native, size_t *at, struct hs_native_tcb *ret)
 {
-    const struct hs_target *target = &native->target;
+    const struct hs_target *target = &native->dump->target;
     for (size_t i = *at; i + 1 < target->n_mappings; i++) {
         const struct hs_mapping *guard = &target->mappings[i], *stack = guard + 1;
         if (guard->readable || guard->writable || guard->inode != 0 || guard->end != stack->begin ||
@@ -237,7 +238,7 @@ struct loader_walk {
 
 static void visit_pages(const struct loader_walk *walk, hs_addr begin, hs_addr end)
 {
-    const struct hs_mapping *mapping = hs_target_mapping_at(&walk->native->target, begin);
+    const struct hs_mapping *mapping = hs_target_mapping_at(&walk->native->dump->target, begin);
     if (mapping == NULL || mapping->inode != 0 || is_claimed(walk->native, begin))
         return;
     begin &= ~(EXTENT_PAGE - 1);
@@ -259,10 +260,10 @@ void hs_native_each_loader_range(struct hs_native *native,
 {
     struct loader_walk walk = {native, visit, context};
     hs_native_each_link_map(native, visit_link_map, &walk);
-    for (size_t i = 0; i < native->target.n_threads; i++) {
-        const struct hs_thread *thread = &native->target.threads[i];
+    for (size_t i = 0; i < native->dump->target.n_threads; i++) {
+        const struct hs_thread *thread = &native->dump->target.threads[i];
         struct hs_native_tcb tcb;
-        if (thread->tid == native->target.pid &&
+        if (thread->tid == native->dump->target.pid &&
             hs_native_read_tcb(native, hs_regs_thread_pointer(&thread->regs), &tcb))
             visit_pages(&walk, tcb.tls_begin, tcb.end);
     }

@@ -55,7 +55,7 @@ struct tls {
 /* Where a module's block of this thread is, by the thread's vector; false when it has none yet. */
 static bool dynamic_block(const struct tls *t, uint64_t module, hs_addr *ret)
 {
-    const struct hs_image *image = &t->native->image;
+    const struct hs_image *image = &t->native->dump->image;
     uint64_t dtv, n, at;
     return hs_image_u64(image, t->tcb.tcb + HS_WORD_BYTES, &dtv) && dtv >= DTV_ENTRY_BYTES &&
            hs_image_u64(image, dtv - DTV_ENTRY_BYTES, &n) && n <= DTV_MAX_MODULES && module <= n &&
@@ -67,7 +67,7 @@ static bool block_of(const struct tls *t, size_t object, struct tls_block *ret)
 {
     const struct hs_native_object *of = &t->native->of_object[object];
     struct hs_elf_tls tls;
-    if (of->tls_module == 0 || !hs_elf_tls(t->native->objects.objects[object].elf, &tls))
+    if (of->tls_module == 0 || !hs_elf_tls(t->native->dump->objects.objects[object].elf, &tls))
         return false;
     ret->object = object;
     if (of->tls_offset != 0)
@@ -96,7 +96,7 @@ static const struct hs_elf_symbol *symbol_at(const struct hs_elf *elf, uint64_t 
 
 static hs_status find_by_symbol(struct tls *t, const struct tls_block *block, hs_addr at)
 {
-    const struct hs_object *object = &t->native->objects.objects[block->object];
+    const struct hs_object *object = &t->native->dump->objects.objects[block->object];
     struct hs_native_variable *v = &t->variable;
     char text[HS_VARIABLE_NAME_BYTES];
     uint64_t next;
@@ -114,7 +114,7 @@ static hs_status find_by_symbol(struct tls *t, const struct tls_block *block, hs
         return hs_native_name(t->native, &v->name, t->err, "TLS of %s", object->name);
     hs_native_symbol_name(symbol->name, text, sizeof text);
     v->is_whole = n > HS_WORD_BYTES;
-    HS_TRY(hs_strtab_add(&t->native->strings, text, &v->name, t->err));
+    HS_TRY(hs_strtab_add(&t->native->dump->strings, text, &v->name, t->err));
     v->leaf.root.symbol = v->name;
     return HS_OK;
 }
@@ -122,7 +122,7 @@ static hs_status find_by_symbol(struct tls *t, const struct tls_block *block, hs
 static hs_status find_in_block(struct tls *t, const struct tls_block *block, hs_addr at)
 {
     struct hs_native *native = t->native;
-    const struct hs_object *object = &native->objects.objects[block->object];
+    const struct hs_object *object = &native->dump->objects.objects[block->object];
     struct hs_native_variable *v = &t->variable;
     struct hs_cvariable found = {0};
     bool is_described = false;
@@ -218,7 +218,7 @@ static size_t first_of(const struct hs_owned_range *ranges, size_t n, size_t of)
 static hs_status scan_dynamic(struct tls *t)
 {
     const struct tls_all *all = t->all;
-    size_t n = t->native->objects.n;
+    size_t n = t->native->dump->objects.n;
     for (size_t i = first_of(all->dynamics, all->n_dynamics, t->number * n);
          i < all->n_dynamics && all->dynamics[i].of < (t->number + 1) * n; i++) {
         const struct hs_owned_range *range = &all->dynamics[i];
@@ -241,7 +241,7 @@ static hs_addr first_keys(const struct tls *t)
     uint64_t n = (uint64_t)KEYS_PER_BLOCK * KEY_BYTES;
     for (hs_addr at = t->tcb.tcb + n; at < t->tcb.end; at += HS_WORD_BYTES) {
         uint64_t word;
-        if (hs_image_u64(&t->native->image, at, &word) && word == at - n)
+        if (hs_image_u64(&t->native->dump->image, at, &word) && word == at - n)
             return word;
     }
     return 0;
@@ -283,7 +283,7 @@ static hs_status scan_thread(struct hs_native *native, const struct tls_all *all
                              struct hs_error *err)
 {
     size_t number = all->statics[at].of;
-    const struct hs_thread *thread = &native->target.threads[number];
+    const struct hs_thread *thread = &native->dump->target.threads[number];
     struct tls t = {.native = native, .all = all, .number = number, .thread = thread, .err = err};
     if (!hs_native_read_tcb(native, hs_regs_thread_pointer(&thread->regs), &t.tcb))
         return HS_OK;
@@ -312,28 +312,28 @@ static hs_status find_of_thread(struct tls *t, struct tls_all *all)
     struct tls_block block;
     HS_TRY(add_owned(&all->statics, &all->n_statics, &all->statics_capacity,
                      &(struct hs_owned_range){t->tcb.tls_begin, t->tcb.end, t->number}, t->err));
-    for (size_t i = 0; i < t->native->objects.n && all->n_dynamics < TLS_MOST_BLOCKS; i++)
+    for (size_t i = 0; i < t->native->dump->objects.n && all->n_dynamics < TLS_MOST_BLOCKS; i++)
         if (t->native->of_object[i].tls_offset == 0 && block_of(t, i, &block))
             HS_TRY(add_owned(&all->dynamics, &all->n_dynamics, &all->dynamics_capacity,
                              &(struct hs_owned_range){block.begin, block.end,
-                                                      t->number * t->native->objects.n + i},
+                                                      t->number * t->native->dump->objects.n + i},
                              t->err));
     return HS_OK;
 }
 
 static hs_status find_all(struct hs_native *native, struct tls_all *all, struct hs_error *err)
 {
-    for (size_t i = 0; i < native->objects.n; i++) {
+    for (size_t i = 0; i < native->dump->objects.n; i++) {
         struct tls t = {.native = native, .tcb.tcb = TLS_TOP};
         struct tls_block block;
         if (native->of_object[i].tls_offset != 0 && block_of(&t, i, &block))
             HS_TRY(add_owned(&all->modules, &all->n_modules, &all->modules_capacity,
                              &(struct hs_owned_range){block.begin, block.end, i}, err));
     }
-    for (size_t i = 0; i < native->target.n_threads; i++) {
+    for (size_t i = 0; i < native->dump->target.n_threads; i++) {
         struct tls t = {.native = native, .number = i, .err = err};
-        if (hs_native_read_tcb(native, hs_regs_thread_pointer(&native->target.threads[i].regs),
-                               &t.tcb))
+        if (hs_native_read_tcb(
+                native, hs_regs_thread_pointer(&native->dump->target.threads[i].regs), &t.tcb))
             HS_TRY(find_of_thread(&t, all));
     }
     all->n_modules = hs_owned_ranges_disjoin(all->modules, all->n_modules);

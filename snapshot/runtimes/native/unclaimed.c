@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "link_map.h"
-#include "roots_ranges.h"
+#include "process/ranges.h"
 #include "stacks_extent.h"
 
 #define UNCLAIMED_PAGE UINT64_C(4096)
@@ -26,16 +26,16 @@ static void take(void *context, hs_addr begin, hs_addr end)
 
 static void take_objects(const struct hs_native *native, struct taken *taken)
 {
-    for (size_t i = 0; i < native->objects.n; i++) {
-        const struct hs_object *object = &native->objects.objects[i];
+    for (size_t i = 0; i < native->dump->objects.n; i++) {
+        const struct hs_object *object = &native->dump->objects.objects[i];
         take(taken, object->begin, (object->end + UNCLAIMED_PAGE - 1) & ~(UNCLAIMED_PAGE - 1));
     }
 }
 
 static void take_threads(const struct hs_native *native, struct taken *taken)
 {
-    for (size_t i = 0; i < native->target.n_threads; i++) {
-        const struct hs_thread *thread = &native->target.threads[i];
+    for (size_t i = 0; i < native->dump->target.n_threads; i++) {
+        const struct hs_thread *thread = &native->dump->target.threads[i];
         struct hs_stack_extent extent;
         hs_addr begin, end;
         if (hs_native_stack_extent(native, thread, &extent))
@@ -49,7 +49,7 @@ static void take_threads(const struct hs_native *native, struct taken *taken)
 static void take_registered(const struct hs_native *native, struct taken *taken)
 {
     size_t n;
-    const struct hs_registered_root *roots = hs_heaps_roots(&native->heaps, &n);
+    const struct hs_registered_root *roots = hs_heaps_roots(&native->dump->heaps, &n);
     for (size_t i = 0; i < n; i++)
         take(taken, roots[i].begin, roots[i].end);
 }
@@ -71,14 +71,14 @@ static hs_status claim_set(struct hs_native *native, const struct hs_range_set *
     uint64_t n_bytes = 0;
     for (size_t i = 0; i < set->n; i++) {
         const struct hs_range *range = &set->ranges[i];
-        HS_TRY(hs_ledger_claim(&native->heaps.ledger, "stacks of ended threads", HS_MEMORY_OTHER,
-                               range->begin, range->end, 0, err));
-        n_bytes += hs_image_resident_bytes(&native->image, range->begin, range->end);
+        HS_TRY(hs_ledger_claim(&native->dump->heaps.ledger, "stacks of ended threads",
+                               HS_MEMORY_OTHER, range->begin, range->end, 0, err));
+        n_bytes += hs_image_resident_bytes(&native->dump->image, range->begin, range->end);
     }
     if (set->n == 0)
         return HS_OK;
-    hs_ledger_seal(&native->heaps.ledger);
-    return hs_findings_note(&native->findings, false, err,
+    hs_ledger_seal(&native->dump->heaps.ledger);
+    return hs_findings_note(&native->dump->findings, false, err,
                             "%zu stack%s of ended threads (%llu KiB resident), kept for new "
                             "threads: neither roots nor blocks",
                             set->n, set->n == 1 ? "" : "s", (unsigned long long)(n_bytes >> 10));
@@ -99,7 +99,7 @@ static hs_status add_pieces(struct hs_native *native, hs_addr begin, hs_addr end
                             struct hs_error *err)
 {
     hs_addr part, part_end;
-    while (hs_image_next_present(&native->image, begin, end, &part, &part_end)) {
+    while (hs_image_next_present(&native->dump->image, begin, end, &part, &part_end)) {
         if (part - begin >= UNCLAIMED_PIECE) /* whole pieces were never touched */
             begin = part & ~(UNCLAIMED_PIECE - 1);
         hs_addr next = (begin | (UNCLAIMED_PIECE - 1)) + 1;
@@ -112,9 +112,9 @@ static hs_status add_pieces(struct hs_native *native, hs_addr begin, hs_addr end
                                     .form = HS_SPAN_SINGLE,
                                     .owner = HS_OWNER_MAPPING,
                                     .states = HS_BLOCK_STATIC | HS_BLOCK_MAPPING};
-        if (hs_image_find(&native->image, begin, NULL) != NULL &&
-            hs_image_resident_bytes(&native->image, begin, next) != 0)
-            HS_TRY(hs_heap_map_add(&native->heaps.map, &span, err));
+        if (hs_image_find(&native->dump->image, begin, NULL) != NULL &&
+            hs_image_resident_bytes(&native->dump->image, begin, next) != 0)
+            HS_TRY(hs_heap_map_add(&native->dump->heaps.map, &span, err));
         begin = next;
     }
     return HS_OK;
@@ -139,12 +139,13 @@ static bool may_be_unclaimed(const struct hs_target *target, const struct hs_map
 static hs_status add_mappings(struct hs_native *native, const struct taken *taken,
                               struct hs_error *err)
 {
-    for (size_t i = 0; i < native->target.n_mappings; i++) {
-        const struct hs_mapping *m = &native->target.mappings[i];
+    for (size_t i = 0; i < native->dump->target.n_mappings; i++) {
+        const struct hs_mapping *m = &native->dump->target.mappings[i];
         hs_addr begin = m->begin, part, part_end;
-        if (!may_be_unclaimed(&native->target, m))
+        if (!may_be_unclaimed(&native->dump->target, m))
             continue;
-        for (; hs_ledger_next_unclaimed(&native->heaps.ledger, begin, m->end, &part, &part_end);
+        for (;
+             hs_ledger_next_unclaimed(&native->dump->heaps.ledger, begin, m->end, &part, &part_end);
              begin = part_end)
             HS_TRY(add_free(native, taken, part, part_end, (uint32_t)i, err));
     }
@@ -154,7 +155,7 @@ static hs_status add_mappings(struct hs_native *native, const struct taken *take
 hs_status hs_native_add_unclaimed(struct hs_native *native, struct hs_error *err)
 {
     struct taken taken = {.err = err};
-    hs_ledger_seal(&native->heaps.ledger);
+    hs_ledger_seal(&native->dump->heaps.ledger);
     hs_native_read_link_map(native);
     take_objects(native, &taken);
     take_threads(native, &taken);

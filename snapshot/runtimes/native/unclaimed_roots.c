@@ -67,7 +67,7 @@ static hs_status mark_roots(struct mark *m)
     const struct hs_roots *roots = &m->native->roots;
     for (size_t i = 0; i < roots->n_leaves; i++) {
         struct hs_heap_block block;
-        if (hs_heap_map_resolve(&m->native->heaps.map, roots->leaves[i].target, &block) ==
+        if (hs_heap_map_resolve(&m->native->dump->heaps.map, roots->leaves[i].target, &block) ==
             HS_POINTER_START)
             HS_TRY(mark_block(m, &block));
     }
@@ -94,7 +94,7 @@ static bool holds_pointer(const struct hs_native *native, const struct hs_heap_s
 static void mapping_label(const struct hs_native *native, const struct hs_mapping *mapping,
                           char *text, size_t n)
 {
-    const char *path = hs_mapping_path(&native->target, mapping);
+    const char *path = hs_mapping_path(&native->dump->target, mapping);
     const char *slash = strrchr(path, '/');
     char size[HS_UNIT_TEXT_BYTES], name[128];
     snprintf(name, sizeof name, "%s", path[0] == '\0' ? "anon" : slash != NULL ? slash + 1 : path);
@@ -112,22 +112,22 @@ static hs_status add_piece(struct hs_native *native, const struct hs_heap_block 
 {
     struct hs_root_leaf leaf = {
         .root = {.kind = HS_ROOT_UNCLAIMED, .certainty = HS_CONSERVATIVE, .field = HS_NO_FIELD}};
-    const struct hs_mapping *mapping = hs_target_mapping_at(&native->target, block->begin);
+    const struct hs_mapping *mapping = hs_target_mapping_at(&native->dump->target, block->begin);
     char label[256];
     hs_str name;
     if (mapping == NULL)
         return HS_OK;
-    const char *path = hs_mapping_path(&native->target, mapping);
+    const char *path = hs_mapping_path(&native->dump->target, mapping);
     const char *slash = strrchr(path, '/');
     mapping_label(native, mapping, label, sizeof label);
     leaf.root.offset = block->begin - mapping->begin;
-    HS_TRY(hs_strtab_add(&native->strings, label, &name, err));
-    HS_TRY(hs_strtab_add(&native->strings,
+    HS_TRY(hs_strtab_add(&native->dump->strings, label, &name, err));
+    HS_TRY(hs_strtab_add(&native->dump->strings,
                          path[0] == '\0' ? "anonymous"
                          : slash != NULL ? slash + 1
                                          : path,
                          &leaf.group_module, err));
-    HS_TRY(hs_strtab_add(&native->strings, "private mappings", &leaf.group_unit, err));
+    HS_TRY(hs_strtab_add(&native->dump->strings, "private mappings", &leaf.group_unit, err));
     leaf.root.module = leaf.group_module;
     leaf.root.name = name;
     if (block->n_bytes != mapping->end - mapping->begin) {
@@ -141,7 +141,7 @@ static hs_status add_piece(struct hs_native *native, const struct hs_heap_block 
 /* In address order: what one mapping leads to is reached when its turn comes. */
 static hs_status add_unreached(struct mark *m)
 {
-    const struct hs_heap_map *map = &m->native->heaps.map;
+    const struct hs_heap_map *map = &m->native->dump->heaps.map;
     for (size_t i = 0; i < map->n_spans; i++) {
         struct hs_heap_block block;
         if (map->spans[i].owner != HS_OWNER_MAPPING ||
@@ -157,7 +157,7 @@ static hs_status add_unreached(struct mark *m)
 
 static hs_status mark_run(struct mark *m)
 {
-    const struct hs_heap_map *map = &m->native->heaps.map;
+    const struct hs_heap_map *map = &m->native->dump->heaps.map;
     HS_TRY(hs_bitmap_init(&m->marked, map->n_blocks, m->err));
     if (m->follows)
         HS_TRY(hs_block_queue_init(&m->queue, map, HS_QUEUE_BLOCKS, m->err));
@@ -169,7 +169,7 @@ static hs_status mark_run(struct mark *m)
 
 hs_status hs_native_collect_unclaimed(struct hs_native *native, struct hs_error *err)
 {
-    const struct hs_heap_map *map = &native->heaps.map;
+    const struct hs_heap_map *map = &native->dump->heaps.map;
     struct mark m = {.native = native, .err = err};
     bool has_any = false;
     for (size_t i = 0; i < map->n_spans && !m.follows; i++) {

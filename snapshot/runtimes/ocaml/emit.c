@@ -1,15 +1,15 @@
-/* From the block map to the writer's calls. */
-#include "ocaml/ocaml_emit.h"
+/* From the block map to blocks with their edges. */
+#include "emit.h"
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "marker.h"
+#include "session.h"
 #include "types.h"
 #include "v5/ocaml5.h"
-
-enum { BLOCKS_PER_TELL = 1 << 16 };
 
 /* The edge from a key of an active ephemeron to its data. */
 struct emit_key {
@@ -18,8 +18,7 @@ struct emit_key {
 };
 
 struct hs_ocaml_emitter {
-    const struct hs_ocaml_emission *work;       /* borrowed */
-    const struct hs_ocaml_numbering *numbering; /* borrowed */
+    const struct hs_ocaml_session *session; /* borrowed */
     const struct hs_block_map *map;
     struct hs_ocaml_types types;
     struct hs_edge *edges; /* owned */
@@ -29,6 +28,8 @@ struct hs_ocaml_emitter {
     size_t next_key, next_ephemeron;
     size_t span;  /* of the next block */
     uint64_t bit; /* from here on */
+    struct hs_block next;
+    bool has_next; /* it was peeked at */
 };
 
 static hs_status emit_reserve(struct hs_ocaml_emitter *e, uint64_t n, struct hs_error *err)
@@ -42,15 +43,19 @@ static hs_status emit_reserve(struct hs_ocaml_emitter *e, uint64_t n, struct hs_
     return HS_OK;
 }
 
+static hs_node emit_node(const struct hs_ocaml_emitter *e, hs_addr block, uint64_t rank)
+{
+    return hs_dump_node(e->session->dump, e->session, block, rank);
+}
+
 static void emit_edge(struct hs_ocaml_emitter *e, const struct hs_block *target, uint64_t offset,
                       unsigned edge_class)
 {
     assert(e->n_edges < e->edges_capacity);
     uint64_t rank = hs_bitmap_rank(&e->map->starts, target->bit);
-    e->edges[e->n_edges++] =
-        (struct hs_edge){.target = e->numbering->node(e->numbering->context, target->address, rank),
-                         .offset_words = offset,
-                         .edge_class = (uint8_t)edge_class};
+    e->edges[e->n_edges++] = (struct hs_edge){.target = emit_node(e, target->address, rank),
+                                              .offset_words = offset,
+                                              .edge_class = (uint8_t)edge_class};
 }
 
 /* A value that is a known block. */
@@ -105,7 +110,8 @@ static hs_status emit_fibers(struct hs_ocaml_emitter *e, hs_addr block, struct h
 
     for (size_t i = 0; i < n; i++) {
         if (!fibers[i].is_damaged)
-            (void)hs_ocaml5_stack_slots(rt, e->work->roots->frames, fibers[i].stack, emit_slot, &f);
+            (void)hs_ocaml5_stack_slots(rt, e->session->roots.frames, fibers[i].stack, emit_slot,
+                                        &f);
     }
     return f.status;
 }
@@ -145,7 +151,7 @@ static hs_status emit_as_key(struct hs_ocaml_emitter *e, uint64_t bit, struct hs
 static const struct hs_ocaml_ephemeron *emit_find_ephemeron(struct hs_ocaml_emitter *e,
                                                             hs_addr address)
 {
-    const struct hs_ocaml_marks *marks = e->work->marks;
+    const struct hs_ocaml_marks *marks = &e->session->marks;
 
     while (e->next_ephemeron < marks->n_ephemerons &&
            marks->ephemerons[e->next_ephemeron].block < address)
@@ -158,7 +164,8 @@ static const struct hs_ocaml_ephemeron *emit_find_ephemeron(struct hs_ocaml_emit
 
 /* Words without values that C may keep pointers in: custom.h, behind the operations of a custom
  * block; mlvalues.h, all of an abstract one. */
-static void emit_outside(const struct hs_block *block, uint64_t header, struct hs_ocaml_block *ret)
+static void emit_foreign(const struct hs_block *block, uint64_t header,
+                         struct hs_runtime_block *ret)
 {
     uint64_t wosize = HS_HEADER_WOSIZE(header), first = 0;
 
@@ -168,13 +175,13 @@ static void emit_outside(const struct hs_block *block, uint64_t header, struct h
         return;
     if (wosize <= first)
         return;
-    ret->outside = hs_map_bytes(block->span, block->address) + first * HS_WORD;
-    ret->n_outside_words = wosize - first;
-    ret->outside_offset_words = first;
+    ret->foreign = hs_map_bytes(block->span, block->address) + first * HS_WORD;
+    ret->n_foreign_words = wosize - first;
+    ret->foreign_offset_words = first;
 }
 
 static hs_status emit_block(struct hs_ocaml_emitter *e, const struct hs_block *block,
-                            struct hs_ocaml_block *ret, struct hs_error *err)
+                            struct hs_runtime_block *ret, struct hs_error *err)
 {
     uint64_t header = hs_block_head(block);
     const struct hs_ocaml_ephemeron *ephemeron = emit_find_ephemeron(e, block->address);
@@ -186,18 +193,17 @@ static hs_status emit_block(struct hs_ocaml_emitter *e, const struct hs_block *b
     else if (block->span->area != HS_AREA_HEAP)
         record.state = HS_BLOCK_STATIC;
     HS_TRY(hs_ocaml_type(&e->types, block, header, ephemeron != NULL, &record.type, err));
-    *ret = (struct hs_ocaml_block){
-        .record = record, .is_reached = hs_bitmap_get(&e->work->marks->reached, block->bit)};
+    *ret = (struct hs_runtime_block){.record = record};
     e->n_edges = 0;
     if (ephemeron != NULL)
         HS_TRY(emit_ephemeron(e, block, header, ephemeron->is_active, err));
     else if (block->span->area != HS_AREA_STATIC ||
-             !hs_ocaml_is_module_block(e->work->roots, block->address))
+             !hs_ocaml_is_module_block(&e->session->roots, block->address))
         HS_TRY(emit_fields(e, block, header, err));
     if (HS_HEADER_TAG(header) == HS_TAG_CONT && e->map->rt->five != NULL)
         HS_TRY(emit_fibers(e, block->address, err));
     if (ephemeron == NULL)
-        emit_outside(block, header, ret);
+        emit_foreign(block, header, ret);
     if (e->next_key < e->n_keys)
         HS_TRY(emit_as_key(e, block->bit, err));
     ret->edges = e->edges;
@@ -205,7 +211,7 @@ static hs_status emit_block(struct hs_ocaml_emitter *e, const struct hs_block *b
     return HS_OK;
 }
 
-/* The next block of the map, in address order. */
+/* The next block of the map, in address order; it is next until its bit is passed. */
 static bool emit_find_next(struct hs_ocaml_emitter *e, struct hs_block *ret)
 {
     for (; e->span < e->map->spans.n; e->span++) {
@@ -217,34 +223,46 @@ static bool emit_find_next(struct hs_ocaml_emitter *e, struct hs_block *ret)
             continue;
         *ret = (struct hs_block){
             .span = span, .address = span->begin + (bit - span->first_bit) * HS_WORD, .bit = bit};
-        e->bit = bit + 1;
+        e->bit = bit;
         return true;
     }
     return false;
 }
 
-hs_status hs_ocaml_emitter_next(struct hs_ocaml_emitter *e, struct hs_ocaml_block *ret,
-                                bool *ret_more, struct hs_error *err)
+bool hs_ocaml_emitter_peek(struct hs_ocaml_emitter *e, hs_addr *ret)
 {
-    struct hs_block block;
-
-    *ret_more = emit_find_next(e, &block);
-    return *ret_more ? emit_block(e, &block, ret, err) : HS_OK;
+    e->has_next = emit_find_next(e, &e->next);
+    *ret = e->next.address;
+    return e->has_next;
 }
 
-void hs_ocaml_emitter_next_outside(struct hs_ocaml_emitter *e, struct hs_ocaml_block *ret,
-                                   bool *ret_more)
+hs_status hs_ocaml_emitter_next(struct hs_ocaml_emitter *e, struct hs_runtime_block *ret,
+                                struct hs_error *err)
+{
+    const struct hs_block block = e->next;
+
+    assert(e->has_next);
+    e->has_next = false;
+    e->bit = block.bit + 1;
+    return emit_block(e, &block, ret, err);
+}
+
+bool hs_ocaml_emitter_next_foreign(struct hs_ocaml_emitter *e, struct hs_runtime_block *ret)
 {
     struct hs_block block;
 
-    while ((*ret_more = emit_find_next(e, &block))) {
-        *ret = (struct hs_ocaml_block){.is_reached =
-                                           hs_bitmap_get(&e->work->marks->reached, block.bit)};
+    for (; emit_find_next(e, &block); e->bit = block.bit + 1) {
+        *ret = (struct hs_runtime_block){0};
+        if (!hs_bitmap_get(&e->session->marks.reached, block.bit))
+            continue;
         if (emit_find_ephemeron(e, block.address) == NULL)
-            emit_outside(&block, hs_block_head(&block), ret);
-        if (ret->n_outside_words != 0)
-            return;
+            emit_foreign(&block, hs_block_head(&block), ret);
+        if (ret->n_foreign_words == 0)
+            continue;
+        e->bit = block.bit + 1;
+        return true;
     }
+    return false;
 }
 
 void hs_ocaml_emitter_rewind(struct hs_ocaml_emitter *e)
@@ -253,16 +271,6 @@ void hs_ocaml_emitter_rewind(struct hs_ocaml_emitter *e)
     e->bit = 0;
     e->next_key = 0;
     e->next_ephemeron = 0;
-}
-
-hs_status hs_ocaml_emitter_add_edge(struct hs_ocaml_emitter *e, const struct hs_edge *edge,
-                                    struct hs_ocaml_block *ret, struct hs_error *err)
-{
-    HS_TRY(emit_reserve(e, 1, err));
-    e->edges[e->n_edges++] = *edge;
-    ret->edges = e->edges;
-    ret->n_edges = e->n_edges;
-    return HS_OK;
 }
 
 static int emit_key_compare(const void *a, const void *b)
@@ -275,7 +283,7 @@ static int emit_key_compare(const void *a, const void *b)
 
 static hs_status emit_list_keys(struct hs_ocaml_emitter *e, struct hs_error *err)
 {
-    const struct hs_ocaml_marks *marks = e->work->marks;
+    const struct hs_ocaml_marks *marks = &e->session->marks;
     void *array = NULL;
 
     for (size_t i = 0; i < marks->n_ephemerons; i++) {
@@ -306,48 +314,49 @@ static int emit_sample_compare(const void *a, const void *b)
     return x->id < y->id ? -1 : x->id > y->id;
 }
 
-hs_status hs_ocaml_emitter_samples(const struct hs_ocaml_emitter *e, struct hs_sample **ret,
-                                   size_t *ret_n, struct hs_error *err)
+hs_status hs_ocaml_emitter_samples(const struct hs_ocaml_emitter *e, struct hs_runtime_samples *ret,
+                                   struct hs_error *err)
 {
-    const struct hs_ocaml_roots *roots = e->work->roots;
+    const struct hs_ocaml_roots *roots = &e->session->roots;
     void *array;
 
-    HS_TRY(hs_alloc(roots->n_samples, sizeof **ret, &array, err));
+    HS_TRY(hs_alloc(roots->n_samples, sizeof *ret->samples, &array, err));
     struct hs_sample *samples = array;
     for (size_t i = 0; i < roots->n_samples; i++) {
         hs_addr block = roots->samples[i].block;
         uint64_t rank = hs_block_map_rank(e->map, block);
         samples[i] = roots->samples[i].sample;
-        samples[i].node = rank == HS_NO_NODE
-                              ? HS_NO_NODE
-                              : e->numbering->node(e->numbering->context, block, rank);
+        samples[i].node = rank == HS_NO_NODE ? HS_NO_NODE : emit_node(e, block, rank);
     }
     if (roots->n_samples > 1)
         qsort(samples, roots->n_samples, sizeof *samples, emit_sample_compare);
-    *ret = samples;
-    *ret_n = roots->n_samples;
+    *ret = (struct hs_runtime_samples){.samples = samples, .n_samples = roots->n_samples};
     return HS_OK;
 }
 
-const struct hs_type *hs_ocaml_emitter_types(const struct hs_ocaml_emitter *e, size_t *ret_n)
+hs_status hs_ocaml_emitter_types(const struct hs_ocaml_emitter *e, struct hs_type_tables *ret,
+                                 struct hs_error *err)
 {
-    *ret_n = e->types.n_types;
-    return e->types.types;
+    void *array;
+
+    HS_TRY(hs_alloc(e->types.n_types, sizeof *ret->types, &array, err));
+    if (e->types.n_types != 0)
+        memcpy(array, e->types.types, e->types.n_types * sizeof *ret->types);
+    *ret = (struct hs_type_tables){.types = array, .n_types = e->types.n_types};
+    return HS_OK;
 }
 
-hs_status hs_ocaml_emitter_new(const struct hs_ocaml_emission *emission,
-                               const struct hs_ocaml_numbering *numbering,
-                               struct hs_ocaml_emitter **ret, struct hs_error *err)
+hs_status hs_ocaml_emitter_new(struct hs_ocaml_session *session, struct hs_ocaml_emitter **ret,
+                               struct hs_error *err)
 {
     void *memory;
 
-    HS_TRY(hs_block_map_index(emission->map, err));
+    HS_TRY(hs_block_map_index(&session->map, err));
     HS_TRY(hs_alloc(1, sizeof(struct hs_ocaml_emitter), &memory, err));
     struct hs_ocaml_emitter *e = memory;
-    e->work = emission;
-    e->numbering = numbering;
-    e->map = emission->map;
-    e->types.rt = emission->rt;
+    e->session = session;
+    e->map = &session->map;
+    e->types.rt = &session->rt;
     hs_status status = emit_list_keys(e, err);
     if (status != HS_OK)
         hs_ocaml_emitter_free(e);

@@ -216,4 +216,13 @@ void hs_ocaml_marks_fini(struct hs_ocaml_marks *marks);
 #define HS_HEADER_TAG(header) ((unsigned)((header)&255))
 #define HS_HEADER_COLOUR(header) ((unsigned)((header) >> 8 & 3))
 
+/* ---- refuse.c */
+/* True for what is dumped and for the OCaml programs that are refused by name (bytecode, other
+ * versions). By symbols alone. */
+bool hs_is_ocaml(const struct hs_objects *objects);
+/* Of an OCaml program: the minor version, 13 or 14 of OCaml 4, 0 of OCaml 5, when it can be dumped;
+ * else HS_TARGET with what it is. By symbols alone, without a stop. */
+hs_status hs_ocaml_recognise(const struct hs_objects *objects, unsigned *ret_minor,
+                             struct hs_error *err);
+
 #endif

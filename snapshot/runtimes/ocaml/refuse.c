@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "locate.h"
-#include "ocaml/dump.h"
+#include "runtimes/dump.h"
 
 static bool refuse_has(const struct hs_ocaml *rt, const char *name)
 {
@@ -18,35 +18,6 @@ static const char *refuse_program(const struct hs_ocaml *rt)
     return rt->objects->n != 0 && rt->objects->objects[0].name != NULL
                ? rt->objects->objects[0].name
                : "the program";
-}
-
-/* The first clue that fits is named. A clue is a symbol or the beginning of a library's name. */
-static const char *refuse_language(const struct hs_ocaml *rt)
-{
-    static const struct {
-        const char *symbol, *library, *what;
-    } clues[] = {
-        {"JNI_CreateJavaVM", "libjvm.so", "a Java virtual machine"},
-        {"Py_Initialize", "libpython", "a Python interpreter"},
-        {"runtime.main", "libgo.so", "a Go program"},
-        {"ruby_init", "libruby", "a Ruby interpreter"},
-        {"perl_parse", "libperl", "a Perl interpreter"},
-        {"hs_init", "libHSrts", "a Haskell program"},
-        {"rust_begin_unwind", "libstd-", "a Rust program"},
-        {"rust_eh_personality", NULL, "a Rust program"},
-        {"__gxx_personality_v0", "libstdc++", "a C++ program"},
-    };
-
-    for (size_t i = 0; i < sizeof clues / sizeof clues[0]; i++) {
-        if (refuse_has(rt, clues[i].symbol))
-            return clues[i].what;
-        for (size_t j = 0; clues[i].library != NULL && j < rt->objects->n; j++) {
-            const char *name = rt->objects->objects[j].name;
-            if (name != NULL && strncmp(name, clues[i].library, strlen(clues[i].library)) == 0)
-                return clues[i].what;
-        }
-    }
-    return "a native program of another language, perhaps C";
 }
 
 static hs_status refuse(const struct hs_ocaml *rt, const char *what, struct hs_error *err)
@@ -94,7 +65,7 @@ hs_status hs_ocaml_recognise_runtime(const struct hs_ocaml *rt, unsigned *ret_mi
         return HS_OK;
     }
     if (!refuse_is_ocaml(rt))
-        return refuse(rt, refuse_language(rt), err);
+        return refuse(rt, hs_program_kind(rt->objects), err);
     if (!is_native)
         return refuse(rt, "linked with an OCaml runtime but has no OCaml modules that can be found",
                       err);
@@ -120,11 +91,4 @@ hs_status hs_ocaml_recognise(const struct hs_objects *objects, unsigned *ret_min
     struct hs_image nothing_copied = {0};
     struct hs_ocaml rt = {.objects = &borrowed, .image = &nothing_copied};
     return hs_ocaml_recognise_runtime(&rt, ret_minor, err);
-}
-
-const char *hs_program_kind(const struct hs_objects *objects)
-{
-    struct hs_objects borrowed = *objects;
-    struct hs_ocaml rt = {.objects = &borrowed};
-    return refuse_language(&rt);
 }

@@ -232,8 +232,7 @@ static hs_status inject_run(struct injection *in, struct hs_error *err)
         (void)hs_copy_kill(in->copy->memory.pid, hs_now_ns() + INJECT_END_NS);
     if (is_whole)
         return is_made ? inject_hide_frame(in, err) : HS_OK;
-    (void)hs_fail(err, HS_TARGET, "cannot dump process '%d': its main thread ended or hangs",
-                  caller->target->pid);
+    (void)hs_fail(err, HS_TARGET, "its main thread ended or hangs");
     return hs_hint(err, "try again");
 }
 
@@ -281,8 +280,7 @@ static hs_status inject_into(struct hs_target *target, struct hs_copy *copy,
     if (is_open) {
         status = inject_run(&in, err);
     } else if (!hs_copy_caller_close(caller)) {
-        status = hs_fail(err, HS_TARGET, "cannot dump process '%d': it ended during the dump",
-                         target->pid);
+        status = hs_fail(err, HS_TARGET, "it ended during the dump");
     }
     snprintf(why, why_bytes, "%s", caller->why);
     return status;

@@ -49,13 +49,10 @@ static hs_status watch_identity(const struct hs_target *target, struct hs_error 
     if (status == HS_LIMIT)
         return status;
     if (status != HS_OK || now.start_time != target->identity.start_time || watch_has_ended(target))
-        return hs_fail(err, HS_TARGET, "cannot dump process '%d': it ended during the dump",
-                       target->pid);
+        return hs_fail(err, HS_TARGET, "it ended during the dump");
     if (hs_identity_equal(&now, &target->identity))
         return HS_OK;
-    (void)hs_fail(err, HS_TARGET,
-                  "cannot dump process '%d': it executed another program during the dump",
-                  target->pid);
+    (void)hs_fail(err, HS_TARGET, "it executed another program during the dump");
     return hs_hint(err, "try again");
 }
 

@@ -401,7 +401,7 @@ hs_status hs_diagnosis_error(const struct hs_diagnosis *diagnosis, struct hs_err
 
     if (refusal == NULL)
         return HS_OK;
-    (void)hs_fail(err, HS_TARGET, "cannot dump process '%d': %s", diagnosis->pid, refusal->found);
+    (void)hs_fail(err, HS_TARGET, "%s", refusal->found);
     return refusal->hint[0] != '\0' ? hs_hint(err, "%s", refusal->hint) : HS_TARGET;
 }
 

@@ -62,10 +62,8 @@ static hs_status freeze_over_limit(const struct hs_target *target, uint64_t pred
 
     hs_format_duration(predicted_ns, predicted);
     hs_format_duration(target->options.max_pause_ns, limit);
-    (void)hs_fail(err, HS_LIMIT,
-                  "cannot dump process '%d': it would be stopped for about %s, %s are allowed%s%s",
-                  target->pid, predicted, limit,
-                  why[0] == '\0' ? "" : "; no copy can be made: ", why);
+    (void)hs_fail(err, HS_LIMIT, "it would be stopped for about %s, %s are allowed%s%s", predicted,
+                  limit, why[0] == '\0' ? "" : "; no copy can be made: ", why);
     return hs_hint(err, "allow more with --max-pause");
 }
 
@@ -152,9 +150,7 @@ static hs_status freeze_too_long(const struct hs_target *target, struct hs_error
 
     hs_format_duration(target->options.max_pause_ns, limit);
     (void)hs_fail(err, HS_LIMIT,
-                  "cannot dump process '%d': it was not read within the pause of %s that is "
-                  "allowed; it runs again",
-                  target->pid, limit);
+                  "it was not read within the pause of %s that is allowed; it runs again", limit);
     return hs_hint(err, "allow more with --max-pause");
 }
 

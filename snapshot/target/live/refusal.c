@@ -22,7 +22,7 @@ hs_status hs_refusal_if_ended(pid_t pid, hs_status status, struct hs_error *err)
         return status;
     if (ignored.status == HS_LIMIT)
         return status;
-    return hs_fail(err, HS_TARGET, "cannot dump process '%d': it ended during the dump", pid);
+    return hs_fail(err, HS_TARGET, "it ended during the dump");
 }
 
 /* The kernel has said no to an attempt: the cause is looked for, and there is one. */

@@ -269,10 +269,9 @@ static hs_status stop_all(struct stop *stop, struct hs_error *err)
     return HS_OK;
 }
 
-static hs_status stop_ended(const struct stop *stop, struct hs_error *err)
+static hs_status stop_ended(struct hs_error *err)
 {
-    return hs_fail(err, HS_TARGET, "cannot dump process '%d': it ended during the dump",
-                   stop->target->pid);
+    return hs_fail(err, HS_TARGET, "it ended during the dump");
 }
 
 /* Is it still the program that was opened? */
@@ -282,15 +281,13 @@ static hs_status stop_check_identity(const struct stop *stop, struct hs_error *e
     struct hs_identity now;
 
     if (stop->has_ended)
-        return stop_ended(stop, err);
+        return stop_ended(err);
     hs_status status = hs_target_identify(stop->target->pid, &now, err);
     if (status == HS_TARGET || (status == HS_OK && now.start_time != opened->start_time))
-        return stop_ended(stop, err);
+        return stop_ended(err);
     HS_TRY(status);
     if (stop->has_executed || !hs_identity_equal(&now, opened)) {
-        (void)hs_fail(err, HS_TARGET,
-                      "cannot dump process '%d': it executed another program during the dump",
-                      stop->target->pid);
+        (void)hs_fail(err, HS_TARGET, "it executed another program during the dump");
         return hs_hint(err, "try again");
     }
     return HS_OK;
@@ -385,7 +382,7 @@ static hs_status stop_whole(struct stop *stop, struct hs_error *err)
     HS_TRY(stop_check_identity(stop, err));
     stop_read_registers(stop);
     if (stop->target->n_threads == 0)
-        return stop_ended(stop, err);
+        return stop_ended(err);
     return hs_mappings_refresh(stop->target, err);
 }
 

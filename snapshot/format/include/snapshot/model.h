@@ -221,7 +221,7 @@ struct hs_proof {
     bool holds;
 };
 
-struct hs_runtime {
+struct hs_runtime_fact {
     hs_str name, version;
     uint8_t certainty;
 };
@@ -272,7 +272,7 @@ struct hs_snap_facts {
     size_t n_samplers;
     const struct hs_memory_row *memory;
     size_t n_memory;
-    const struct hs_runtime *runtimes;
+    const struct hs_runtime_fact *runtimes;
     size_t n_runtimes;
     const struct hs_proof *proofs;
     size_t n_proofs;

@@ -2,15 +2,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "dump_session.h"
+#include "session.h"
 #include "symbols/demangle.h"
 
 enum { ROOT_NAME_BYTES = 1024 };
 
 /* A table that the user gave must be good; the helper's failure only costs names. */
-hs_status hs_dump_find_names(struct hs_dump_session *s, struct hs_error *err)
+hs_status hs_ocaml_find_names(struct hs_ocaml_session *s, struct hs_error *err)
 {
-    const struct hs_dump_options *o = s->options;
+    const struct hs_dump_options *o = s->dump->options;
     struct hs_error failure = HS_ERROR_INIT;
 
     if (o->names_file != NULL)
@@ -19,7 +19,8 @@ hs_status hs_dump_find_names(struct hs_dump_session *s, struct hs_error *err)
         return HS_OK;
     struct hs_names_request request = {
         .helper = o->names_helper, .dirs = o->names_dirs, .n_dirs = o->n_names_dirs};
-    hs_status status = hs_names_run_helper(&request, s->target, s->objects, &s->names, &failure);
+    hs_status status =
+        hs_names_run_helper(&request, &s->dump->target, &s->dump->objects, &s->names, &failure);
     if (status == HS_IO || status == HS_FORMAT) {
         snprintf(s->names_failure, sizeof s->names_failure, "no source names: %s", failure.message);
         return HS_OK;
@@ -29,10 +30,10 @@ hs_status hs_dump_find_names(struct hs_dump_session *s, struct hs_error *err)
     return status;
 }
 
-static hs_status names_apply_leaf(struct hs_dump_session *s, struct hs_root *root,
+static hs_status names_apply_leaf(struct hs_ocaml_session *s, struct hs_root *root,
                                   struct hs_error *err)
 {
-    const char *symbol = hs_strtab_get(s->strings, root->symbol);
+    const char *symbol = hs_strtab_get(&s->dump->strings, root->symbol);
     char text[ROOT_NAME_BYTES], unit[ROOT_NAME_BYTES / 2];
     struct hs_name name;
 
@@ -41,14 +42,14 @@ static hs_status names_apply_leaf(struct hs_dump_session *s, struct hs_root *roo
         return HS_OK;
     (void)hs_demangle(symbol, unit, sizeof unit);
     snprintf(text, sizeof text, "%s.%s", unit, name.name);
-    HS_TRY(hs_strtab_add(s->strings, text, &root->name, err));
+    HS_TRY(hs_strtab_add(&s->dump->strings, text, &root->name, err));
     if (name.file[0] == '\0')
         return HS_OK;
     root->line = name.line;
-    return hs_strtab_add(s->strings, name.file, &root->file, err);
+    return hs_strtab_add(&s->dump->strings, name.file, &root->file, err);
 }
 
-hs_status hs_dump_apply_names(struct hs_dump_session *s, struct hs_error *err)
+hs_status hs_ocaml_apply_names(struct hs_ocaml_session *s, struct hs_error *err)
 {
     if (s->names_failure[0] != '\0')
         HS_TRY(hs_findings_note(&s->rt.findings, false, err, "%s", s->names_failure));

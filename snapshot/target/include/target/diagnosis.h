@@ -51,8 +51,8 @@ void hs_diagnosis_add(struct hs_diagnosis *diagnosis, const char *name, enum hs_
 /* The first refusal; NULL when there is none. Borrowed. */
 const struct hs_check *hs_diagnosis_refusal(const struct hs_diagnosis *diagnosis);
 
-/* The first refusal as an error, "cannot dump process 'N': ..." with its hint; HS_OK when there is
- * none. */
+/* The first refusal as an error, without the name of the process, with its hint; HS_OK when there
+ * is none. */
 hs_status hs_diagnosis_error(const struct hs_diagnosis *diagnosis, struct hs_error *err);
 
 #endif

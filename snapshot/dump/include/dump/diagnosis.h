@@ -7,10 +7,10 @@
  *   binaries debug_info unwind    what names and stacks there will be
  *
  * The process is never stopped. */
-#ifndef HS_NATIVE_NATIVE_DIAGNOSIS_H
-#define HS_NATIVE_NATIVE_DIAGNOSIS_H
+#ifndef HS_DUMP_DIAGNOSIS_H
+#define HS_DUMP_DIAGNOSIS_H
 
-#include "ocaml/dump.h"
+#include "runtimes/dump_options.h"
 #include "target/diagnosis.h"
 
 /* Everything about the process options->pid. HS_LIMIT, out of memory, alone: whatever speaks

@@ -1,4 +1,4 @@
-/* links: hs_native hs_base */
+/* links: hs_process hs_symbols hs_base */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
-#include "native/roots_ranges.h"
+#include "process/ranges.h"
 
 static void add(struct hs_range_set *set, hs_addr begin, hs_addr end)
 {

@@ -1,4 +1,5 @@
-/* links: hs_native hs_heaps hs_ocaml hs_process hs_format hs_target hs_symbols hs_base */
+/* links: hs_dump hs_native hs_ocaml hs_heaps hs_runtimes hs_process hs_format hs_target hs_symbols
+ * hs_base */
 /* What a dump of a child of ours would meet. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,8 +14,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "dump/diagnosis.h"
 #include "live_child.h"
-#include "native/native_diagnosis.h"
 
 enum { CHILD_BYTES = 64 << 20 };
 

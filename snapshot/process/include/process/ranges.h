@@ -1,6 +1,6 @@
 /* A set of address ranges: gathered in any order, then merged, then asked for what is outside. */
-#ifndef HS_NATIVE_ROOTS_RANGES_H
-#define HS_NATIVE_ROOTS_RANGES_H
+#ifndef HS_PROCESS_RANGES_H
+#define HS_PROCESS_RANGES_H
 
 #include "base/error.h"
 #include "snapshot/model.h"

@@ -7,11 +7,12 @@
 
 #include "base/alloc.h"
 #include "base/checked.h"
-#include "dump_session.h"
+#include "runtimes/dump.h"
 #include "symbols/elf.h"
 #include "symbols/lines.h"
 
 #define NS_PER_S UINT64_C(1000000000)
+enum { MISSING_NOTE_BYTES = 640, MISSING_NOTES_MAX = 64 };
 
 static hs_status facts_binary(const struct hs_object *object, struct hs_strtab *strings,
                               struct hs_binary *binary, struct hs_error *err)
@@ -28,16 +29,16 @@ static hs_status facts_binary(const struct hs_object *object, struct hs_strtab *
     return hs_strtab_add(strings, hs_elf_name(object->debug), &binary->debug_file, err);
 }
 
-hs_status hs_dump_list_binaries(const struct hs_objects *objects, struct hs_strtab *strings,
-                                struct hs_binary **ret, struct hs_error *err)
+hs_status hs_dump_list_binaries(struct hs_dump *dump, struct hs_binary **ret, struct hs_error *err)
 {
+    const struct hs_objects *objects = &dump->objects;
     hs_auto_free struct hs_binary *binaries = NULL;
     void *array;
 
     HS_TRY(hs_alloc(objects->n, sizeof *binaries, &array, err));
     binaries = array;
     for (size_t i = 0; i < objects->n; i++)
-        HS_TRY(facts_binary(&objects->objects[i], strings, &binaries[i], err));
+        HS_TRY(facts_binary(&objects->objects[i], &dump->strings, &binaries[i], err));
     *ret = HS_STEAL(binaries);
     return HS_OK;
 }
@@ -103,9 +104,9 @@ static void facts_times(const struct hs_target *target, struct hs_snap_facts *fa
     facts->started_ns = (started_ns + tick_ns / 2) / tick_ns * tick_ns;
 }
 
-hs_status hs_dump_stop_facts(const struct hs_target *target, struct hs_strtab *strings,
-                             struct hs_snap_facts *facts, struct hs_error *err)
+static hs_status facts_stop(struct hs_dump *dump, struct hs_snap_facts *facts, struct hs_error *err)
 {
+    const struct hs_target *target = &dump->target;
     const struct hs_stop_report *report = &target->report;
 
     /* one that its user had stopped would have stood still without us */
@@ -116,64 +117,27 @@ hs_status hs_dump_stop_facts(const struct hs_target *target, struct hs_strtab *s
     facts_times(target, facts);
     if (report->why_no_copy[0] == '\0')
         return HS_OK;
-    return hs_strtab_add(strings, report->why_no_copy, &facts->why_no_copy, err);
+    return hs_strtab_add(&dump->strings, report->why_no_copy, &facts->why_no_copy, err);
 }
 
-hs_status hs_dump_facts(struct hs_dump_session *s, struct hs_error *err)
+hs_status hs_dump_own_facts(struct hs_dump *dump, struct hs_snap_facts *facts, struct hs_error *err)
 {
-    HS_TRY(hs_strtab_add(s->strings, "ocaml", &s->runtime.name, err));
-    HS_TRY(hs_strtab_add(s->strings, s->rt.version, &s->runtime.version, err));
-    s->runtime.certainty = HS_EXACT;
-    for (size_t i = 0; i < s->roots.roots.n_leaves; i++) {
-        if (s->roots.roots.leaves[i].root.certainty == HS_CONSERVATIVE)
-            s->runtime.certainty = HS_CONSERVATIVE;
-    }
-    s->facts = (struct hs_snap_facts){.word_bytes = HS_WORD,
-                                      .pid = (uint32_t)s->target->pid,
-                                      .read_bytes = s->target->read_bytes,
-                                      .n_stop_attempts = s->n_attempts,
-                                      .runtimes = &s->runtime,
-                                      .n_runtimes = 1,
-                                      .proofs = s->rt.findings.proofs,
-                                      .n_proofs = s->rt.findings.n_proofs,
-                                      .notes = s->rt.findings.notes,
-                                      .n_notes = s->rt.findings.n_notes};
-    if (s->roots.n_samples != 0) {
-        s->sampler =
-            (struct hs_sampler){.kind = HS_SAMPLER_MEMPROF, .period_words = s->roots.period_words};
-        s->facts.samplers = &s->sampler;
-        s->facts.n_samplers = 1;
-    }
-    HS_TRY(hs_dump_stop_facts(s->target, s->strings, &s->facts, err));
-    HS_TRY(hs_strtab_add(s->strings, s->target->command, &s->facts.command, err));
-    HS_TRY(hs_strtab_add(s->strings, s->options->tool_version, &s->facts.tool_version, err));
-    HS_TRY(hs_dump_list_binaries(s->objects, s->strings, &s->binaries, err));
-    s->facts.binaries = s->binaries;
-    s->facts.n_binaries = s->objects->n;
-    HS_TRY(hs_dump_list_unreadable(s->image, &s->unreadable, err));
-    s->facts.unreadable = s->unreadable;
-    s->facts.n_unreadable = s->image->n_gaps;
+    facts->word_bytes = HS_WORD_BYTES;
+    facts->pid = (uint32_t)dump->target.pid;
+    facts->read_bytes = dump->target.read_bytes;
+    facts->n_stop_attempts = dump->n_stops;
+    HS_TRY(facts_stop(dump, facts, err));
+    HS_TRY(hs_strtab_add(&dump->strings, dump->target.command, &facts->command, err));
+    return hs_strtab_add(&dump->strings, dump->options->tool_version, &facts->tool_version, err);
+}
+
+hs_status hs_dump_note_missing(const struct hs_dump *dump, struct hs_findings *findings,
+                               struct hs_error *err)
+{
+    char text[MISSING_NOTE_BYTES];
+
+    for (size_t i = 0;
+         i < MISSING_NOTES_MAX && hs_objects_missing(&dump->objects, i, text, sizeof text); i++)
+        HS_TRY(hs_findings_note(findings, false, err, "%s", text));
     return HS_OK;
-}
-
-void hs_dump_summarise(const struct hs_snap_facts *facts, const struct hs_strtab *strings,
-                       struct hs_dump_report *ret)
-{
-    size_t n = 0;
-
-    ret->note[0] = '\0';
-    ret->is_exact = true;
-    for (size_t i = 0; i < facts->n_notes; i++) {
-        if (!facts->notes[i].is_gap)
-            continue;
-        ret->is_exact = false;
-        int more = snprintf(ret->note + n, sizeof ret->note - n, "%s%s", n == 0 ? "" : "; ",
-                            hs_strtab_get(strings, facts->notes[i].text));
-        if (more < 0 || n + (size_t)more >= sizeof ret->note)
-            break;
-        n += (size_t)more;
-    }
-    ret->pause_ns = facts->pause_ns;
-    ret->read_bytes = facts->read_bytes;
-    ret->n_stop_attempts = facts->n_stop_attempts;
 }

@@ -1,5 +1,5 @@
 /* The checks above those of the target. */
-#include "native/native_diagnosis.h"
+#include "dump/diagnosis.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "base/spill.h"
 #include "base/units.h"
-#include "prepare.h"
+#include "parts.h"
 #include "process/dump_plan.h"
 #include "process/unwind.h"
 #include "symbols/dwarf_box.h"
@@ -31,16 +31,12 @@ add(struct hs_diagnosis *d, const char *name, enum hs_verdict verdict, const cha
     hs_diagnosis_add(d, name, verdict, found, hint);
 }
 
-/* A failure as a check; an error of a dump names the process first. Out of memory stays one. */
+/* A failure as a check. Out of memory stays one. */
 static hs_status add_failure(struct hs_diagnosis *d, const char *name, const struct hs_error *err)
 {
-    char subject[64];
-
     if (err->status == HS_LIMIT)
         return HS_LIMIT;
-    int n = snprintf(subject, sizeof subject, "cannot dump process '%d': ", d->pid);
-    bool is_named = strncmp(err->message, subject, (size_t)n) == 0;
-    hs_diagnosis_add(d, name, HS_VERDICT_REFUSED, err->message + (is_named ? n : 0), err->hint);
+    hs_diagnosis_add(d, name, HS_VERDICT_REFUSED, err->message, err->hint);
     return HS_OK;
 }
 
@@ -54,23 +50,30 @@ static bool has_library(const struct hs_objects *objects, const char *beginning)
     return false;
 }
 
-static hs_status check_ocaml(struct hs_native *native, struct hs_diagnosis *d, struct hs_error *err)
+/* The runtime with a heap of its own that serves the process; NULL: none. */
+static const struct hs_runtime *own_heap(const struct hs_objects *objects)
 {
-    unsigned minor;
+    for (size_t i = 0; i < HS_N_RUNTIMES; i++)
+        if (hs_runtimes[i]->has_own_heap && hs_runtimes[i]->serves(objects))
+            return hs_runtimes[i];
+    return NULL;
+}
 
-    if (hs_ocaml_recognise(&native->objects, &minor, err) != HS_OK)
+static hs_status check_own_heap(const struct hs_dump *dump, const struct hs_runtime *runtime,
+                                struct hs_diagnosis *d, struct hs_error *err)
+{
+    char what[NAMES_BYTES], heap[NAMES_BYTES];
+
+    if (runtime->describe(&dump->objects, what, heap, sizeof what, err) != HS_OK)
         return add_failure(d, "runtime", err);
-    if (minor == 0)
-        add(d, "runtime", HS_VERDICT_OK, NULL, "a native program of OCaml 5");
-    else
-        add(d, "runtime", HS_VERDICT_OK, NULL, "a native program of OCaml 4.%u", minor);
-    add(d, "allocator", HS_VERDICT_OK, NULL, "OCaml's own heap");
+    add(d, "runtime", HS_VERDICT_OK, NULL, "%s", what);
+    add(d, "allocator", HS_VERDICT_OK, NULL, "%s", heap);
     return HS_OK;
 }
 
-static void check_runtime(struct hs_native *native, struct hs_diagnosis *d)
+static void check_runtime(struct hs_dump *dump, struct hs_diagnosis *d)
 {
-    const struct hs_objects *objects = &native->objects;
+    const struct hs_objects *objects = &dump->objects;
     const char *kind = hs_program_kind(objects);
 
     if (has_library(objects, "libjvm."))
@@ -99,12 +102,12 @@ static void list_supported(const struct hs_objects *objects, char *text, size_t 
     }
 }
 
-static void check_allocator(struct hs_native *native, struct hs_diagnosis *d)
+static void check_allocator(struct hs_dump *dump, struct hs_diagnosis *d)
 {
-    const struct hs_scene scene = {.target = &native->target, .objects = &native->objects};
+    const struct hs_scene scene = {.target = &dump->target, .objects = &dump->objects};
     char known[NAMES_BYTES], other[NAMES_BYTES];
 
-    list_supported(&native->objects, known, sizeof known);
+    list_supported(&dump->objects, known, sizeof known);
     hs_heaps_recognise(&scene, other, sizeof other);
     for (char *c = other; *c != '\0'; c++)
         if (*c == '\n')
@@ -127,12 +130,12 @@ static void check_allocator(struct hs_native *native, struct hs_diagnosis *d)
 /* What dump allows unless told otherwise. */
 #define DIAGNOSIS_MAX_PAUSE_NS ((uint64_t)2000000000)
 
-static hs_status check_stop(struct hs_native *native, struct hs_diagnosis *d, struct hs_error *err)
+static hs_status check_stop(struct hs_dump *dump, struct hs_diagnosis *d, struct hs_error *err)
 {
     struct hs_copy_outlook outlook;
     char pause[HS_UNIT_TEXT_BYTES], reading[HS_UNIT_TEXT_BYTES], size[HS_UNIT_TEXT_BYTES];
 
-    if (hs_copy_foresee(&native->target, &outlook, err) != HS_OK)
+    if (hs_copy_foresee(&dump->target, &outlook, err) != HS_OK)
         return add_failure(d, "stop", err);
     hs_format_duration(outlook.copy_pause_ns, pause);
     hs_format_duration(outlook.read_pause_ns, reading);
@@ -156,15 +159,14 @@ static hs_status check_stop(struct hs_native *native, struct hs_diagnosis *d, st
 
 /* ---- what the dump needs */
 
-static hs_status check_memory(struct hs_native *native, struct hs_diagnosis *d,
-                              struct hs_error *err)
+static hs_status check_memory(struct hs_dump *dump, struct hs_diagnosis *d, struct hs_error *err)
 {
-    const struct hs_budget *budget = native->options->budget;
+    const struct hs_budget *budget = dump->options->budget;
     char copy[HS_UNIT_TEXT_BYTES], needs_text[HS_UNIT_TEXT_BYTES], has[HS_UNIT_TEXT_BYTES];
     struct hs_dump_needs needs;
     uint64_t copy_bytes, left = hs_budget_left_bytes(budget);
 
-    if (hs_dump_copy_bytes(&native->target, &copy_bytes, err) != HS_OK)
+    if (hs_dump_copy_bytes(&dump->target, &copy_bytes, err) != HS_OK)
         return add_failure(d, "memory", err);
     hs_dump_foresee(budget, copy_bytes, &needs);
     hs_format_bytes(copy_bytes, copy);
@@ -191,9 +193,9 @@ static hs_status check_memory(struct hs_native *native, struct hs_diagnosis *d,
 
 /* ---- names and stacks */
 
-static void check_binaries(struct hs_native *native, struct hs_diagnosis *d)
+static void check_binaries(struct hs_dump *dump, struct hs_diagnosis *d)
 {
-    const struct hs_objects *objects = &native->objects;
+    const struct hs_objects *objects = &dump->objects;
     char first[MISSING_BYTES], more[48] = "";
     size_t n_missing = 0;
 
@@ -213,9 +215,9 @@ static void check_binaries(struct hs_native *native, struct hs_diagnosis *d)
         "%s%s", first, more);
 }
 
-static void check_debug_info(struct hs_native *native, struct hs_diagnosis *d)
+static void check_debug_info(struct hs_dump *dump, struct hs_diagnosis *d)
 {
-    const struct hs_objects *objects = &native->objects;
+    const struct hs_objects *objects = &dump->objects;
     const char *id = hs_elf_build_id(objects->objects[0].elf);
     size_t n_types = 0;
     bool program_has = false;
@@ -240,9 +242,9 @@ static void check_debug_info(struct hs_native *native, struct hs_diagnosis *d)
         objects->objects[0].name, n_types, objects->n, id[0] != '\0' ? id : "unknown");
 }
 
-static void check_unwind(struct hs_native *native, struct hs_diagnosis *d)
+static void check_unwind(struct hs_dump *dump, struct hs_diagnosis *d)
 {
-    struct hs_objects *objects = &native->objects;
+    struct hs_objects *objects = &dump->objects;
     const char *first = NULL;
     size_t n = 0;
 
@@ -268,30 +270,30 @@ static void check_unwind(struct hs_native *native, struct hs_diagnosis *d)
 
 /* ---- all */
 
-static hs_status check_opened(struct hs_native *native, struct hs_diagnosis *d,
-                              struct hs_error *err)
+static hs_status check_opened(struct hs_dump *dump, struct hs_diagnosis *d, struct hs_error *err)
 {
-    if (hs_objects_open(&native->objects, &native->target, err) != HS_OK)
+    if (hs_objects_open(&dump->objects, &dump->target, err) != HS_OK)
         return add_failure(d, "binaries", err);
-    if (hs_is_ocaml(&native->objects)) {
-        HS_TRY(check_ocaml(native, d, err));
+    const struct hs_runtime *runtime = own_heap(&dump->objects);
+    if (runtime != NULL) {
+        HS_TRY(check_own_heap(dump, runtime, d, err));
     } else {
-        check_runtime(native, d);
-        check_allocator(native, d);
+        check_runtime(dump, d);
+        check_allocator(dump, d);
     }
-    HS_TRY(check_stop(native, d, err));
-    HS_TRY(check_memory(native, d, err));
-    check_binaries(native, d);
-    HS_TRY(hs_native_find_debug(native, err));
-    check_debug_info(native, d);
-    check_unwind(native, d);
+    HS_TRY(check_stop(dump, d, err));
+    HS_TRY(check_memory(dump, d, err));
+    check_binaries(dump, d);
+    HS_TRY(hs_dump_find_debug(dump, err));
+    check_debug_info(dump, d);
+    check_unwind(dump, d);
     return HS_OK;
 }
 
 hs_status hs_diagnose_dump(const struct hs_dump_options *options, struct hs_diagnosis *ret,
                            struct hs_error *err)
 {
-    struct hs_native native = {.options = options};
+    struct hs_dump dump = {.options = options};
     struct hs_diagnosis diagnosis;
 
     HS_TRY(hs_diagnose(options->pid, &diagnosis, err));
@@ -299,15 +301,12 @@ hs_status hs_diagnose_dump(const struct hs_dump_options *options, struct hs_diag
         *ret = diagnosis;
         return HS_OK;
     }
-    hs_status status = hs_dump_open(options, &native.target, err);
+    hs_status status = hs_dump_open(options, &dump.target, err);
     if (status == HS_OK)
-        status = check_opened(&native, &diagnosis, err);
+        status = check_opened(&dump, &diagnosis, err);
     else /* it has changed since */
         status = add_failure(&diagnosis, "process", err);
-    hs_free(native.debug_notes);
-    hs_objects_close(&native.objects);
-    hs_target_close(&native.target);
-    hs_strtab_fini(&native.strings);
+    hs_dump_fini(&dump);
     if (status == HS_OK)
         *ret = diagnosis;
     return status;

@@ -1,4 +1,4 @@
-#include "roots_ranges.h"
+#include "process/ranges.h"
 
 #include <stdlib.h>
 

@@ -1,0 +1,144 @@
+/* The order of a dump. Slow work stands before the stop or after the target has been let go. */
+#include "dump/dump.h"
+
+#include "base/alloc.h"
+#include "parts.h"
+
+#define RUNTIME_ENTRY(name) [HS_RUNTIME_##name] = &hs_runtime_##name,
+const struct hs_runtime *const hs_runtimes[HS_N_RUNTIMES] = {HS_RUNTIMES(RUNTIME_ENTRY)};
+
+/* ---- which runtimes serve the process */
+
+static bool dump_is_alone(const struct hs_dump *dump, const struct hs_runtime *runtime)
+{
+    return dump->options->own_heap_alone && runtime->has_own_heap;
+}
+
+static hs_status dump_recognise(struct hs_dump *dump, struct hs_error *err)
+{
+    bool is_alone = false;
+
+    for (size_t i = 0; i < HS_N_RUNTIMES; i++) {
+        if (!hs_runtimes[i]->serves(&dump->objects) || (is_alone && !hs_runtimes[i]->has_own_heap))
+            continue;
+        struct hs_serving *serving = &dump->serving[dump->n_serving];
+        HS_TRY(hs_runtimes[i]->open(dump, &serving->state, err));
+        serving->runtime = hs_runtimes[i];
+        dump->n_serving++;
+        is_alone |= dump_is_alone(dump, hs_runtimes[i]);
+    }
+    return HS_OK;
+}
+
+static hs_status dump_prepare(struct hs_dump *dump, struct hs_error *err)
+{
+    HS_TRY(hs_dump_open(dump->options, &dump->target, err));
+    HS_TRY(hs_objects_open(&dump->objects, &dump->target, err));
+    HS_TRY(dump_recognise(dump, err));
+    for (size_t i = 0; i < dump->n_serving; i++)
+        HS_TRY(dump->serving[i].runtime->prepare(dump->serving[i].state, err));
+    return HS_OK;
+}
+
+/* ---- roots, and what they lead to across runtimes */
+
+struct dump_marking {
+    struct hs_dump *dump;
+    size_t from; /* the runtime whose words these are */
+};
+
+static hs_status dump_mark_word(void *context, uint64_t word, struct hs_error *err)
+{
+    const struct dump_marking *m = context;
+
+    for (size_t i = 0; i < m->dump->n_serving; i++) {
+        const struct hs_serving *serving = &m->dump->serving[i];
+        if (i != m->from && serving->runtime->mark_word != NULL)
+            HS_TRY(serving->runtime->mark_word(serving->state, word, err));
+    }
+    return HS_OK;
+}
+
+static hs_status dump_mark(struct hs_dump *dump, struct hs_error *err)
+{
+    for (size_t i = 0; i < dump->n_serving && dump->n_serving > 1; i++) {
+        const struct hs_serving *serving = &dump->serving[i];
+        struct dump_marking marking = {.dump = dump, .from = i};
+        if (serving->runtime->foreign_words != NULL)
+            HS_TRY(serving->runtime->foreign_words(serving->state, dump_mark_word, &marking, err));
+    }
+    for (size_t i = 0; i < dump->n_serving; i++)
+        if (dump->serving[i].runtime->mark_end != NULL)
+            HS_TRY(dump->serving[i].runtime->mark_end(dump->serving[i].state, err));
+    return HS_OK;
+}
+
+static hs_status dump_walk(struct hs_dump *dump, struct hs_leaves *leaves, struct hs_error *err)
+{
+    for (size_t i = 0; i < dump->n_serving; i++)
+        HS_TRY(dump->serving[i].runtime->roots(dump->serving[i].state, err));
+    HS_TRY(hs_leaves_gather(dump, leaves, err));
+    return dump_mark(dump, err);
+}
+
+/* ---- all of it */
+
+static hs_status dump_write(struct hs_dump *dump, struct hs_leaves *leaves,
+                            struct hs_dump_facts *facts, struct hs_out *out,
+                            struct hs_dump_report *ret, struct hs_error *err)
+{
+    HS_TRY(dump_walk(dump, leaves, err));
+    HS_TRY(hs_dump_facts_gather(dump, facts, err));
+    HS_TRY(hs_dump_write(dump, leaves, facts, out, &ret->totals, err));
+    HS_TRY(hs_image_check(&dump->image, err));
+    hs_dump_facts_tell(&facts->facts, &dump->strings, ret);
+    ret->stop = dump->target.report;
+    return HS_OK;
+}
+
+static hs_status dump_run(struct hs_dump *dump, struct hs_out *out, struct hs_dump_report *ret,
+                          struct hs_error *err)
+{
+    struct hs_dump_report report = {0};
+    struct hs_dump_facts facts = {0};
+    struct hs_leaves leaves = {0};
+
+    HS_TRY(dump_prepare(dump, err));
+    HS_TRY(hs_dump_capture(dump, err));
+    hs_status status = dump_write(dump, &leaves, &facts, out, &report, err);
+    hs_dump_facts_fini(&facts);
+    hs_leaves_fini(&leaves);
+    if (status == HS_OK)
+        *ret = report;
+    return status;
+}
+
+/* Lets the target go if it is still stopped, whatever way the dump ends. */
+static void dump_close(struct hs_dump *dump)
+{
+    hs_target_resume(&dump->target);
+    for (size_t i = dump->n_serving; i-- > 0;)
+        dump->serving[i].runtime->close(dump->serving[i].state);
+    hs_dump_fini(dump);
+}
+
+static hs_status dump_with(const struct hs_dump_options *options, struct hs_out *out,
+                           struct hs_dump_report *ret, struct hs_error *err)
+{
+    struct hs_dump dump = {.options = options};
+
+    hs_dump_bind(&dump);
+    hs_status status = dump_run(&dump, out, ret, err);
+    if (dump.target.pid != 0 && options->core == NULL) /* opened: what is missing now was there */
+        status = hs_refusal_if_ended(options->pid, status, err);
+    dump_close(&dump);
+    return status;
+}
+
+hs_status hs_dump_process(const struct hs_dump_options *options, struct hs_out *out,
+                          struct hs_dump_report *ret, struct hs_error *err)
+{
+    if (options->core != NULL)
+        HS_TRY(hs_progress_tell(options->progress, "opening the core", 0, 0, err));
+    return dump_with(options, out, ret, err);
+}

@@ -1,0 +1,89 @@
+/* One dump from open to written: what the driver (snapshot/dump) and the runtimes share.
+ *
+ * The driver opens, stops, copies and closes; a runtime reads what stands here and keeps its own
+ * state apart. */
+#ifndef HS_RUNTIMES_DUMP_H
+#define HS_RUNTIMES_DUMP_H
+
+#include "heaps/allocator.h"
+#include "process/dump_plan.h"
+#include "process/findings.h"
+#include "process/image.h"
+#include "process/objects.h"
+#include "runtimes/dump_options.h"
+#include "runtimes/runtimes.h"
+#include "target/residency.h"
+
+struct hs_runtime;
+
+/* A runtime that serves the process, with its state. */
+struct hs_serving {
+    const struct hs_runtime *runtime;
+    void *state; /* owned: closed by the driver */
+};
+
+struct hs_dump {
+    const struct hs_dump_options *options; /* borrowed */
+    struct hs_target target;
+    struct hs_objects objects;
+    struct hs_image image;
+    struct hs_dump_plan plan;      /* over the image */
+    struct hs_residency residency; /* read under the stop, parsed after it */
+    struct hs_strtab strings;
+    struct hs_findings findings; /* of the allocators, and of the runtime that reads their blocks */
+    struct hs_scene scene;       /* over the above */
+    struct hs_heaps heaps;       /* listed when a runtime reads them (hs_runtime.reads_heaps) */
+    hs_str *debug_notes;         /* owned: what became of debug files that could not be used */
+    size_t n_debug_notes, debug_notes_capacity;
+    uint32_t n_stops;
+    struct hs_serving serving[HS_N_RUNTIMES]; /* in the order of runtimes/runtimes.h */
+    size_t n_serving;
+    uint64_t n_tree; /* nodes of the tree of roots; known when blocks are written */
+};
+
+/* Binds what points into the dump itself. */
+void hs_dump_bind(struct hs_dump *dump);
+/* Everything but the states of runtimes; lets the target go if it is still stopped. */
+void hs_dump_fini(struct hs_dump *dump);
+
+/* ---- serving.c */
+/* The node of a block of the runtime whose state is `self`: `rank` of its own blocks lie below. */
+hs_node hs_dump_node_among(const struct hs_dump *dump, const void *self, hs_addr block,
+                           uint64_t rank);
+static inline hs_node hs_dump_node(const struct hs_dump *dump, const void *self, hs_addr block,
+                                   uint64_t rank)
+{
+    return dump->n_serving == 1 ? dump->n_tree + rank : hs_dump_node_among(dump, self, block, rank);
+}
+
+/* Blocks that another runtime keeps records in: their first word keeps nothing alive. Ascending,
+ * borrowed. */
+const hs_addr *hs_dump_records(const struct hs_dump *dump, const void *self, size_t *ret_n);
+
+/* ---- debug_files.c */
+/* Looks for separate debug files of all objects that need one and were not asked about yet: in the
+ * directories of the options and /usr/lib/debug, as the target sees it and as we do. One that is
+ * there and cannot be used is told in dump->debug_notes. Before the stop, and again for what was
+ * loaded since. Nothing with --no-names. Fails with HS_LIMIT. */
+hs_status hs_dump_find_debug(struct hs_dump *dump, struct hs_error *err);
+
+/* ---- facts.c */
+/* The dump's own part of the facts: process, stop, command, version of the tool. A runtime calls it
+ * where it makes its own, which settles in what order their strings are numbered. */
+hs_status hs_dump_own_facts(struct hs_dump *dump, struct hs_snap_facts *facts,
+                            struct hs_error *err);
+/* The files of the process, and what of its memory could not be read. The caller frees *ret with
+ * hs_free. */
+hs_status hs_dump_list_binaries(struct hs_dump *dump, struct hs_binary **ret, struct hs_error *err);
+hs_status hs_dump_list_unreadable(const struct hs_image *image, struct hs_range **ret,
+                                  struct hs_error *err);
+/* Notes on files that could not be read as they were loaded. */
+hs_status hs_dump_note_missing(const struct hs_dump *dump, struct hs_findings *findings,
+                               struct hs_error *err);
+
+/* ---- program_kind.c */
+/* "a C++ program", "a Java virtual machine": what the symbols and libraries of a program say it is.
+ */
+const char *hs_program_kind(const struct hs_objects *objects);
+
+#endif

@@ -1,0 +1,29 @@
+/* What a dump is asked for. */
+#ifndef HS_RUNTIMES_DUMP_OPTIONS_H
+#define HS_RUNTIMES_DUMP_OPTIONS_H
+
+#include <sys/types.h>
+
+#include "base/progress.h"
+#include "target/core.h"
+
+struct hs_dump_options {
+    pid_t pid;                          /* of the process; not looked at with a core */
+    const struct hs_core_options *core; /* NULL: the live process */
+    struct hs_stop_options stop;
+    unsigned max_growth_percent;   /* of the resident size, at least 64 MiB; if stop has no bytes */
+    const char *names_file;        /* a ready names.tsv, or NULL */
+    const char *const *names_dirs; /* further directories for .cmi/.cmt */
+    size_t n_names_dirs;
+    bool no_names;                 /* do not look for source names */
+    const char *names_helper;      /* path of heapsnap-ocaml-names, or NULL: none is installed */
+    const char *const *debug_dirs; /* further directories of separate debug files */
+    size_t n_debug_dirs;
+    bool own_heap_alone;   /* of a runtime with a heap of its own: leave out what C code has */
+    uint64_t pointer_mask; /* bits to clear in words of C before they are looked up; 0: none */
+    const char *tool_version;
+    const struct hs_progress *progress; /* may be NULL */
+    struct hs_budget *budget;           /* what the dump may use; NULL: no limit */
+};
+
+#endif

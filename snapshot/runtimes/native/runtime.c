@@ -1,0 +1,350 @@
+/* C, C++, Rust and what interpreters have from malloc, as the driver of a dump sees them
+ * (runtimes/runtime.h). The blocks are the allocators', in dump->heaps. */
+#include <stddef.h>
+
+#include "base/alloc.h"
+#include "copy.h"
+#include "emit.h"
+#include "facts.h"
+#include "flow.h"
+#include "prepare.h"
+#include "sites.h"
+
+/* From here on order goes by region, whatever memory there is: the same heap gives the same types.
+ */
+#define LARGE_BYTES ((uint64_t)32 << 20)
+enum { DISCARD_BLOCKS = 1 << 18 };
+
+struct native_state {
+    struct hs_native native;
+    struct hs_flow flow;
+    struct hs_scan scan;
+    struct hs_native_samples samples;
+    struct hs_native_allocators allocators;
+    struct hs_heap_iterator it; /* of the blocks, while they are written */
+    struct hs_heap_block next;
+    bool has_next; /* it was peeked at */
+    uint64_t n_done;
+};
+/* A state is known to the other runtimes by its first member. */
+_Static_assert(offsetof(struct native_state, native) == 0, "hs_dump_node is given &state->native");
+
+/* ---- opening, and what comes before a stop */
+
+/* Whatever else it is, a process has memory of C. */
+static bool native_serves(const struct hs_objects *objects)
+{
+    (void)objects;
+    return true;
+}
+
+static hs_status native_open(struct hs_dump *dump, void **ret_state, struct hs_error *err)
+{
+    void *memory;
+
+    HS_TRY(hs_alloc(1, sizeof(struct native_state), &memory, err));
+    struct native_state *s = memory;
+    s->native.dump = dump;
+    *ret_state = s;
+    return HS_OK;
+}
+
+static void native_forget(void *state)
+{
+    struct native_state *s = state;
+
+    hs_free(s->native.of_object);
+    s->native.of_object = NULL;
+    hs_ctypes_free(s->native.ctypes);
+    s->native.ctypes = NULL;
+}
+
+static void native_close(void *state)
+{
+    struct native_state *s = state;
+
+    if (s == NULL)
+        return;
+    hs_native_samples_fini(&s->samples);
+    hs_scan_close(&s->scan);
+    hs_flow_fini(&s->flow);
+    hs_roots_fini(&s->native.roots);
+    hs_range_set_fini(&s->native.root_ranges);
+    hs_free(s->native.seeds);
+    native_forget(s);
+    hs_free(s);
+}
+
+static hs_status native_prepare(void *state, struct hs_error *err)
+{
+    struct native_state *s = state;
+    struct hs_dump *dump = s->native.dump;
+
+    HS_TRY(hs_progress_tell(dump->options->progress, "looking for debug information", 0, 0, err));
+    return hs_dump_find_debug(dump, err);
+}
+
+static void native_rehearse(void *state, bool copies)
+{
+    struct native_state *s = state;
+    struct hs_error ignored = HS_ERROR_INIT;
+
+    if (copies)
+        (void)hs_native_copy(&s->native, &ignored);
+}
+
+static hs_status native_copy(void *state, struct hs_error *err)
+{
+    struct native_state *s = state;
+    return hs_native_copy(&s->native, err);
+}
+
+/* ---- blocks and roots */
+
+static hs_status native_list(void *state, struct hs_error *err)
+{
+    struct native_state *s = state;
+    struct hs_dump *dump = s->native.dump;
+
+    HS_TRY(hs_progress_tell(dump->options->progress, "listing blocks", 0, 0, err));
+    HS_TRY(hs_dump_find_debug(dump, err)); /* of what was loaded since */
+    return hs_native_prepare_objects(&s->native, err);
+}
+
+static hs_status native_claim(void *state, struct hs_error *err)
+{
+    struct native_state *s = state;
+
+    HS_TRY(hs_native_add_unclaimed(&s->native, err));
+    s->native.is_large =
+        hs_image_resident_bytes(&s->native.dump->image, 0, UINT64_MAX) >= LARGE_BYTES;
+    return HS_OK;
+}
+
+/* Memory for the table of blocks, the marks, and for types: a program without debug information,
+ * C++ or Python has none.
+ */
+static hs_status native_reserve(struct hs_native *native, struct hs_error *err)
+{
+    struct hs_dump *dump = native->dump;
+    uint64_t n_blocks = dump->heaps.map.n_blocks;
+    uint64_t table_bytes = hs_heap_map_table_bytes(&dump->heaps.map);
+
+    if (dump->n_serving > 1) /* the tables of the other were thought of first */
+        HS_TRY(hs_dump_plan_reserve(&dump->plan, table_bytes, "the table of blocks", err));
+    else
+        HS_TRY(hs_dump_plan_adjust(&dump->plan, table_bytes, err));
+    HS_TRY(hs_dump_plan_reserve(&dump->plan, HS_MARK_BYTES(n_blocks), "the marks of blocks", err));
+    if (native->ctypes == NULL && hs_heaps_interpreter(&dump->heaps).model == NULL &&
+        !hs_rtti_is_possible(&dump->objects))
+        return HS_OK;
+    return hs_dump_plan_reserve(&dump->plan, n_blocks * sizeof(uint16_t), "the types of blocks",
+                                err);
+}
+
+static hs_status native_collect(struct hs_native *native, struct hs_error *err)
+{
+    HS_TRY(hs_progress_tell(native->dump->options->progress, "collecting roots", 0, 0, err));
+    HS_TRY(hs_native_collect_globals(native, err));
+    HS_TRY(hs_native_collect_tls(native, err));
+    HS_TRY(hs_native_collect_stacks(native, err));
+    HS_TRY(hs_native_collect_registered(native, err));
+    return hs_native_collect_unclaimed(native, err);
+}
+
+static hs_status native_roots(void *state, struct hs_error *err)
+{
+    struct native_state *s = state;
+    struct hs_dump *dump = s->native.dump;
+    const struct hs_progress *progress = dump->options->progress;
+
+    HS_TRY(native_reserve(&s->native, err));
+    HS_TRY(hs_native_note_uncopied(&s->native, err));
+    HS_TRY(native_collect(&s->native, err));
+    HS_TRY(hs_progress_tell(progress, "naming types", 0, 0, err));
+    HS_TRY(hs_native_flow(&s->native, &s->flow, err));
+    HS_TRY(hs_progress_tell(progress, "marking", 0, dump->heaps.map.n_blocks, err));
+    return hs_scan_begin(&s->scan, &s->native, &s->flow, err);
+}
+
+static const struct hs_roots *native_leaves(const void *state)
+{
+    const struct native_state *s = state;
+    return &s->native.roots;
+}
+
+static hs_status native_mark_word(void *state, uint64_t word, struct hs_error *err)
+{
+    struct native_state *s = state;
+    return hs_scan_mark_word(&s->scan, word, err);
+}
+
+static hs_status native_mark_end(void *state, struct hs_error *err)
+{
+    struct native_state *s = state;
+    return hs_scan_end(&s->scan, err);
+}
+
+/* Mappings that nobody claims keep nothing for others: their blocks are guesses. */
+static bool native_keeps(const void *state, hs_addr at)
+{
+    const struct native_state *s = state;
+    struct hs_heap_block block;
+
+    enum hs_pointer how = hs_heap_map_resolve(&s->native.dump->heaps.map, at, &block);
+    return (how == HS_POINTER_START || how == HS_POINTER_INTERIOR) &&
+           (block.span->states & HS_BLOCK_MAPPING) == 0 &&
+           block.begin + block.n_bytes - at >= HS_WORD_BYTES &&
+           hs_bitmap_get(&s->scan.reached, block.rank);
+}
+
+static hs_status native_facts(void *state, struct hs_runtime_facts *ret,
+                              struct hs_snap_facts *facts, struct hs_error *err)
+{
+    struct native_state *s = state;
+    struct hs_dump *dump = s->native.dump;
+
+    HS_TRY(hs_native_collect_samples(&s->native, &s->samples, err));
+    HS_TRY(hs_dump_own_facts(dump, facts, err));
+    HS_TRY(hs_native_list_allocators(&s->native, &s->allocators, err));
+    HS_TRY(hs_native_note(&s->native, &s->flow, &s->scan, err));
+    *ret = (struct hs_runtime_facts){.runtimes = s->allocators.facts,
+                                     .n_runtimes = s->allocators.n,
+                                     .findings = &dump->findings,
+                                     .samplers = s->samples.samplers,
+                                     .n_samplers = s->samples.n_samplers};
+    return HS_OK;
+}
+
+/* ---- where the blocks are */
+
+static uint64_t native_n_blocks(const void *state)
+{
+    const struct native_state *s = state;
+    return s->native.dump->heaps.map.n_blocks;
+}
+
+static uint64_t native_below(const void *state, hs_addr address)
+{
+    const struct native_state *s = state;
+    return hs_heap_map_below(&s->native.dump->heaps.map, address);
+}
+
+static uint64_t native_rank(const void *state, hs_addr address)
+{
+    const struct native_state *s = state;
+    struct hs_heap_block block;
+
+    return hs_heap_map_resolve(&s->native.dump->heaps.map, address, &block) == HS_POINTER_START
+               ? block.rank
+               : HS_NO_NODE;
+}
+
+static bool native_resolve(const void *state, uint64_t word, hs_node *ret, unsigned *ret_class)
+{
+    const struct native_state *s = state;
+    struct hs_heap_block target;
+    enum hs_pointer how = hs_flow_resolve(&s->native, word, &target);
+
+    if (how == HS_POINTER_NONE)
+        return false;
+    *ret = hs_scan_node(&s->scan, &target);
+    *ret_class = hs_scan_class(how);
+    return true;
+}
+
+/* ---- writing */
+
+static bool native_peek(void *state, hs_addr *ret)
+{
+    struct native_state *s = state;
+
+    if (!s->has_next) {
+        s->it.map = &s->native.dump->heaps.map;
+        s->has_next = hs_heap_map_next(&s->it, &s->next);
+    }
+    *ret = s->next.begin;
+    return s->has_next;
+}
+
+/* The types of what is written are not looked at again. */
+static void native_discard(struct native_state *s)
+{
+    if (++s->n_done % DISCARD_BLOCKS != 0)
+        return;
+    uint64_t first = s->n_done - DISCARD_BLOCKS;
+    hs_pages_discard(s->flow.small + first, DISCARD_BLOCKS * sizeof *s->flow.small);
+    hs_pages_discard(s->flow.large + first, DISCARD_BLOCKS * sizeof *s->flow.large);
+}
+
+static hs_status native_next(void *state, hs_addr not_before, struct hs_runtime_block *ret,
+                             struct hs_error *err)
+{
+    struct native_state *s = state;
+    struct hs_heap_block block = s->next;
+
+    s->has_next = false;
+    if (block.begin < not_before && not_before - block.begin < block.n_bytes) {
+        uint64_t cut = not_before - block.begin;
+        block.begin += cut;
+        block.n_bytes -= cut;
+        block.bytes = block.bytes == NULL ? NULL : block.bytes + cut;
+    }
+    *ret = (struct hs_runtime_block){0};
+    HS_TRY(hs_native_block_record(&s->native, &s->flow, &block, &ret->record, err));
+    HS_TRY(hs_scan_block(&s->scan, &block, err));
+    ret->record.state = s->scan.states;
+    ret->edges = s->scan.edges;
+    ret->n_edges = s->scan.n_edges;
+    native_discard(s);
+    return HS_OK;
+}
+
+static hs_status native_types(void *state, struct hs_type_tables *ret, struct hs_error *err)
+{
+    struct native_state *s = state;
+    struct hs_type_tables tables = {.n_types = s->flow.types.n_types};
+
+    HS_TRY(hs_native_types_list(&s->flow.types, &tables.types, err));
+    hs_status status =
+        hs_native_types_members(&s->flow.types, &tables.members, &tables.n_members, err);
+    if (status == HS_OK)
+        *ret = tables;
+    else
+        hs_free(tables.types);
+    return status;
+}
+
+static hs_status native_samples(void *state, struct hs_runtime_samples *ret, struct hs_error *err)
+{
+    struct native_state *s = state;
+    return hs_native_samples_place(&s->native, &s->samples, ret, err);
+}
+
+const struct hs_runtime hs_runtime_native = {
+    .name = "native",
+    .reads_heaps = true,
+    .serves = native_serves,
+    .open = native_open,
+    .close = native_close,
+    .prepare = native_prepare,
+    .rehearse = native_rehearse,
+    .forget = native_forget,
+    .copy = native_copy,
+    .list = native_list,
+    .claim = native_claim,
+    .roots = native_roots,
+    .leaves = native_leaves,
+    .mark_word = native_mark_word,
+    .mark_end = native_mark_end,
+    .keeps = native_keeps,
+    .facts = native_facts,
+    .n_blocks = native_n_blocks,
+    .below = native_below,
+    .rank = native_rank,
+    .resolve = native_resolve,
+    .peek = native_peek,
+    .next = native_next,
+    .types = native_types,
+    .samples = native_samples,
+};
