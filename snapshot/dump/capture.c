@@ -165,11 +165,11 @@ static hs_status capture_list(struct hs_dump *dump, struct hs_error *err)
         HS_TRY(dump->serving[i].runtime->list(dump->serving[i].state, err));
     if (!capture_reads_heaps(dump))
         return HS_OK;
-    HS_TRY(hs_heaps_open(&dump->heaps, &dump->scene, err));
+    HS_TRY(hs_heaps_open(&dump->heaps, &dump->process, err));
     for (size_t i = 0; i < dump->n_serving; i++)
         if (dump->serving[i].runtime->claim != NULL)
             HS_TRY(dump->serving[i].runtime->claim(dump->serving[i].state, err));
-    return hs_heaps_mark(&dump->heaps, &dump->scene, err);
+    return hs_heaps_mark(&dump->heaps, &dump->process, err);
 }
 
 /* Does any allocator have a live block? */
@@ -209,7 +209,7 @@ static hs_status capture_check(struct hs_dump *dump, struct hs_error *err)
     for (size_t i = 0; i < dump->n_serving; i++)
         if (dump->serving[i].runtime->has_own_heap)
             return HS_OK;
-    hs_heaps_recognise(&dump->scene, seen, sizeof seen);
+    hs_heaps_recognise(&dump->process, seen, sizeof seen);
     for (char *c = seen; *c != '\0'; c++)
         if (*c == '\n')
             *c = c[1] == '\0' ? '\0' : ',';

@@ -104,11 +104,11 @@ static void list_supported(const struct hs_objects *objects, char *text, size_t 
 
 static void check_allocator(struct hs_dump *dump, struct hs_diagnosis *d)
 {
-    const struct hs_scene scene = {.target = &dump->target, .objects = &dump->objects};
+    const struct hs_process_copy process = {.target = &dump->target, .objects = &dump->objects};
     char known[NAMES_BYTES], other[NAMES_BYTES];
 
     list_supported(&dump->objects, known, sizeof known);
-    hs_heaps_recognise(&scene, other, sizeof other);
+    hs_heaps_recognise(&process, other, sizeof other);
     for (char *c = other; *c != '\0'; c++)
         if (*c == '\n')
             *c = c[1] == '\0' ? '\0' : ',';

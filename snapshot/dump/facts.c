@@ -25,7 +25,7 @@ static hs_status facts_memory(struct hs_dump *dump, struct hs_dump_facts *ret, s
 
     HS_TRY(hs_residency_parse(&dump->residency, err));
     HS_TRY(
-        hs_ledger_close(ledger, &dump->scene, &dump->residency, &ret->facts.resident_bytes, err));
+        hs_ledger_close(ledger, &dump->process, &dump->residency, &ret->facts.resident_bytes, err));
     ret->facts.memory = ledger->rows;
     ret->facts.n_memory = ledger->n_rows;
     return HS_OK;

@@ -1,4 +1,4 @@
-/* All allocators over one scene. */
+/* All allocators over one copy of a process. */
 #include <string.h>
 
 #include "heaps/allocator.h"
@@ -18,11 +18,11 @@ void hs_heaps_close(struct hs_heaps *heaps)
     memset(heaps, 0, sizeof *heaps);
 }
 
-static hs_status heaps_open_each(struct hs_heaps *heaps, const struct hs_scene *scene,
+static hs_status heaps_open_each(struct hs_heaps *heaps, const struct hs_process_copy *process,
                                  struct hs_error *err)
 {
     for (size_t i = 0; i < HS_N_ALLOCATORS; i++) {
-        HS_TRY(hs_allocators[i]->open(scene, &heaps->states[i], err));
+        HS_TRY(hs_allocators[i]->open(process, &heaps->states[i], err));
         if (heaps->states[i] != NULL)
             HS_TRY(hs_allocators[i]->add_spans(heaps->states[i], &heaps->map, &heaps->ledger, err));
     }
@@ -30,12 +30,13 @@ static hs_status heaps_open_each(struct hs_heaps *heaps, const struct hs_scene *
     return HS_OK;
 }
 
-hs_status hs_heaps_open(struct hs_heaps *heaps, const struct hs_scene *scene, struct hs_error *err)
+hs_status hs_heaps_open(struct hs_heaps *heaps, const struct hs_process_copy *process,
+                        struct hs_error *err)
 {
     memset(heaps, 0, sizeof *heaps);
-    hs_heap_map_init(&heaps->map, scene->image);
-    hs_ledger_init(&heaps->ledger, scene->findings->strings, scene->image);
-    hs_status status = heaps_open_each(heaps, scene, err);
+    hs_heap_map_init(&heaps->map, process->image);
+    hs_ledger_init(&heaps->ledger, process->findings->strings, process->image);
+    hs_status status = heaps_open_each(heaps, process, err);
     if (status != HS_OK)
         hs_heaps_close(heaps);
     return status;
@@ -69,13 +70,14 @@ static hs_status heaps_count_blocks(struct hs_heaps *heaps, struct hs_error *err
     return HS_OK;
 }
 
-hs_status hs_heaps_mark(struct hs_heaps *heaps, const struct hs_scene *scene, struct hs_error *err)
+hs_status hs_heaps_mark(struct hs_heaps *heaps, const struct hs_process_copy *process,
+                        struct hs_error *err)
 {
     uint64_t n_refused = 0;
 
     HS_TRY(hs_heap_map_seal(&heaps->map, &n_refused, err));
     if (n_refused != 0)
-        HS_TRY(hs_findings_note(scene->findings, true, err,
+        HS_TRY(hs_findings_note(process->findings, true, err,
                                 "%llu pieces of heaps overlap others and are left out",
                                 (unsigned long long)n_refused));
     heaps_mark_mappings(&heaps->map);

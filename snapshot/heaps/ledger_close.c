@@ -23,12 +23,12 @@ static hs_status close_find_stacks(const struct hs_target *target, bool **ret, s
 }
 
 /* What a mapping is, of which nobody claims a part. */
-static const char *close_kind(const struct hs_scene *scene, const struct hs_mapping *m,
+static const char *close_kind(const struct hs_process_copy *process, const struct hs_mapping *m,
                               bool has_stack)
 {
-    const char *path = hs_mapping_path(scene->target, m);
+    const char *path = hs_mapping_path(process->target, m);
     bool is_binary =
-        scene->objects != NULL && hs_objects_object_at(scene->objects, m->begin) != NULL;
+        process->objects != NULL && hs_objects_object_at(process->objects, m->begin) != NULL;
 
     if (m->inode == 0 && strncmp(path, "[v", 2) == 0)
         return HS_LEDGER_KERNEL;
@@ -153,11 +153,11 @@ static void close_drop_empty(struct hs_ledger *ledger)
     ledger->last_owner = 0; /* numbers of rows have changed */
 }
 
-hs_status hs_ledger_close(struct hs_ledger *ledger, const struct hs_scene *scene,
+hs_status hs_ledger_close(struct hs_ledger *ledger, const struct hs_process_copy *process,
                           const struct hs_residency *residency, uint64_t *ret_resident_bytes,
                           struct hs_error *err)
 {
-    const struct hs_target *target = scene->target;
+    const struct hs_target *target = process->target;
     hs_auto_free bool *has_stack = NULL;
     uint64_t resident_bytes = 0;
 
@@ -165,7 +165,7 @@ hs_status hs_ledger_close(struct hs_ledger *ledger, const struct hs_scene *scene
     HS_TRY(close_find_stacks(target, &has_stack, err));
     for (size_t i = 0; i < target->n_mappings; i++) {
         const struct hs_mapping *m = &target->mappings[i];
-        HS_TRY(close_mapping(ledger, m, close_kind(scene, m, has_stack[i]), residency,
+        HS_TRY(close_mapping(ledger, m, close_kind(process, m, has_stack[i]), residency,
                              &resident_bytes, err));
     }
     hs_ledger_settle(ledger);

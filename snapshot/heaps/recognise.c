@@ -79,9 +79,9 @@ static size_t recognise_tell(const struct recognise_mark *mark, const struct hs_
     return (size_t)n;
 }
 
-void hs_heaps_recognise(const struct hs_scene *scene, char *text, size_t n_bytes)
+void hs_heaps_recognise(const struct hs_process_copy *process, char *text, size_t n_bytes)
 {
-    const struct hs_objects *objects = scene->objects;
+    const struct hs_objects *objects = process->objects;
     size_t n = 0;
 
     if (n_bytes == 0)

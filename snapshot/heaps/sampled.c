@@ -63,7 +63,7 @@ static hs_status sampled_sort(struct hs_sampled_set *set, struct hs_findings *fi
                             n_all - n);
 }
 
-hs_status hs_sampled_read(const struct hs_heaps *heaps, const struct hs_scene *scene,
+hs_status hs_sampled_read(const struct hs_heaps *heaps, const struct hs_process_copy *process,
                           struct hs_sampled_set *ret, struct hs_error *err)
 {
     struct hs_sampled_set set = {0};
@@ -71,9 +71,9 @@ hs_status hs_sampled_read(const struct hs_heaps *heaps, const struct hs_scene *s
 
     for (size_t i = 0; i < HS_N_ALLOCATORS && status == HS_OK; i++)
         if (heaps->states[i] != NULL && hs_allocators[i]->sampled != NULL)
-            status = hs_allocators[i]->sampled(heaps->states[i], &heaps->map, scene, &set, err);
+            status = hs_allocators[i]->sampled(heaps->states[i], &heaps->map, process, &set, err);
     if (status == HS_OK)
-        status = sampled_sort(&set, scene->findings, err);
+        status = sampled_sort(&set, process->findings, err);
     if (status != HS_OK)
         hs_sampled_fini(&set);
     else

@@ -77,7 +77,7 @@ static bool period_by_symbol(const struct prof *prof, const struct hs_object *ow
 
     for (size_t i = 0; own != NULL && i < sizeof names / sizeof *names; i++)
         if (hs_object_find(own, names[i], &symbol) && symbol.size == 8 &&
-            hs_image_u64(prof->scene->image, symbol.address, &value) && value <= PERIOD_MAX_LG) {
+            hs_image_u64(prof->process->image, symbol.address, &value) && value <= PERIOD_MAX_LG) {
             *ret_lg = (unsigned)value;
             return true;
         }
@@ -105,13 +105,13 @@ static bool period_parse(const char *options, unsigned *ret_lg)
 static bool period_by_environment(const struct prof *prof, unsigned *ret_lg)
 {
     static const char name[] = "\0MALLOC_CONF=";
-    const struct hs_target *target = prof->scene->target;
+    const struct hs_target *target = prof->process->target;
     const struct hs_image_range *range = NULL;
     char options[PERIOD_TEXT_BYTES];
 
     for (size_t i = 0; i < target->n_mappings && range == NULL; i++)
         if (strcmp(hs_mapping_path(target, &target->mappings[i]), "[stack]") == 0)
-            range = hs_image_find(prof->scene->image, target->mappings[i].end - 1, NULL);
+            range = hs_image_find(prof->process->image, target->mappings[i].end - 1, NULL);
     if (range == NULL)
         return false;
     size_t n = (size_t)(range->end - range->begin), most = (size_t)1 << 21;
@@ -120,14 +120,14 @@ static bool period_by_environment(const struct prof *prof, unsigned *ret_lg)
     if (at == NULL)
         return false;
     hs_addr text = range->begin + (hs_addr)(at - range->bytes) + sizeof name - 1;
-    return hs_image_string(prof->scene->image, text, options, sizeof options) &&
+    return hs_image_string(prof->process->image, text, options, sizeof options) &&
            period_parse(options, ret_lg);
 }
 
 hs_status hs_prof_period(const struct prof *prof, const struct hs_object *own, uint64_t *ret_bytes,
                          struct hs_error *err)
 {
-    struct hs_findings *findings = prof->scene->findings;
+    struct hs_findings *findings = prof->process->findings;
     unsigned lg = 0, told = 0;
     bool is_told = period_by_symbol(prof, own, &told) || period_by_environment(prof, &told);
     uint64_t n_explained = prof->tree->is_52 ? 0 : period_by_estimates(prof, &lg);

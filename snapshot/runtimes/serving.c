@@ -5,10 +5,10 @@
 void hs_dump_bind(struct hs_dump *dump)
 {
     dump->findings.strings = &dump->strings;
-    dump->scene = (struct hs_scene){.target = &dump->target,
-                                    .image = &dump->image,
-                                    .objects = &dump->objects,
-                                    .findings = &dump->findings};
+    dump->process = (struct hs_process_copy){.target = &dump->target,
+                                             .image = &dump->image,
+                                             .objects = &dump->objects,
+                                             .findings = &dump->findings};
 }
 
 void hs_dump_fini(struct hs_dump *dump)

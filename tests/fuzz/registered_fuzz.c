@@ -29,10 +29,10 @@ static void check_pools(const struct hs_registered *r)
     assert(memchr(r->first_left_out, '\0', sizeof r->first_left_out) != NULL);
 }
 
-static void fuzz_notes(const struct hs_scene *scene, const struct hs_object *object)
+static void fuzz_notes(const struct hs_process_copy *process, const struct hs_object *object)
 {
     struct hs_error err = HS_ERROR_INIT;
-    struct hs_registered registered = {.scene = scene};
+    struct hs_registered registered = {.process = process};
     struct hs_registered_notes notes = {.object = object, .type = HS_REGISTERED_NOTE};
     hs_addr registry;
     for (unsigned i = 0; i < MAX_REGISTRIES && hs_registered_next(&notes, &registry); i++) {
@@ -74,10 +74,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
     struct hs_image image = {0};
     struct hs_strtab strings = {0};
     struct hs_findings findings = {.strings = &strings};
-    struct hs_scene scene = {&target, &image, &objects, &findings};
+    struct hs_process_copy process = {&target, &image, &objects, &findings};
     if (n_memory != 0 && hs_image_add(&image, MEMORY_AT, memory, n_memory, &err) != HS_OK)
         abort();
-    fuzz_notes(&scene, &object);
+    fuzz_notes(&process, &object);
     hs_findings_fini(&findings);
     hs_image_fini(&image);
     hs_strtab_fini(&strings);

@@ -44,19 +44,19 @@ static void check_set(const struct hs_sampled_set *set)
     assert(sum != 1);
 }
 
-static void read_samples(const struct hs_scene *scene, const struct hs_allocator *walker)
+static void read_samples(const struct hs_process_copy *process, const struct hs_allocator *walker)
 {
     struct hs_error err = HS_ERROR_INIT;
     struct hs_heaps heaps = {0};
     struct hs_sampled_set set = {0};
     uint64_t n_refused;
 
-    hs_heap_map_init(&heaps.map, scene->image);
-    hs_ledger_init(&heaps.ledger, scene->findings->strings, scene->image);
+    hs_heap_map_init(&heaps.map, process->image);
+    hs_ledger_init(&heaps.ledger, process->findings->strings, process->image);
     for (size_t i = 0; i < HS_N_ALLOCATORS; i++) {
         if (hs_allocators[i] != walker)
             continue;
-        hs_status status = walker->open(scene, &heaps.states[i], &err);
+        hs_status status = walker->open(process, &heaps.states[i], &err);
         if (status == HS_OK && heaps.states[i] != NULL)
             status = walker->add_spans(heaps.states[i], &heaps.map, &heaps.ledger, &err);
         hs_ledger_seal(&heaps.ledger);
@@ -67,7 +67,7 @@ static void read_samples(const struct hs_scene *scene, const struct hs_allocator
         if (status == HS_OK)
             status = hs_heap_map_index(&heaps.map, &err);
         if (status == HS_OK)
-            status = hs_sampled_read(&heaps, scene, &set, &err);
+            status = hs_sampled_read(&heaps, process, &set, &err);
         assert(status == HS_OK || status == HS_LIMIT);
     }
     check_set(&set);
@@ -88,7 +88,7 @@ static void fuzz_record(const uint8_t *bytes, size_t n_bytes)
     struct hs_image image = {0};
     struct hs_strtab strings = {0};
     struct hs_findings findings = {.strings = &strings};
-    const struct hs_scene scene = {&target, &image, &objects, &findings};
+    const struct hs_process_copy process = {&target, &image, &objects, &findings};
 
     memset(data, 0, sizeof data);
     memcpy(data, bytes, n_bytes < sizeof data ? n_bytes : sizeof data);
@@ -102,7 +102,7 @@ static void fuzz_record(const uint8_t *bytes, size_t n_bytes)
     if (hs_elf_open_memory(writer.bytes, writer.n_bytes, "fuzz", &object.elf, &err) != HS_OK ||
         hs_image_add(&image, DATA, data, sizeof data, &err) != HS_OK)
         abort();
-    read_samples(&scene, &hs_allocator_recorded);
+    read_samples(&process, &hs_allocator_recorded);
     hs_findings_fini(&findings);
     hs_strtab_fini(&strings);
     hs_image_fini(&image);
@@ -138,7 +138,7 @@ static void fuzz_jemalloc(const uint8_t *bytes, size_t n_bytes, bool is_52)
             fake_put(fake_jemalloc_edata(&fake, first_edata + at / 64 % N_SAMPLED), 64 + at % 64,
                      word);
     }
-    read_samples(&fake.scene, &hs_allocator_jemalloc);
+    read_samples(&fake.process, &hs_allocator_jemalloc);
     fake_jemalloc_fini(&fake);
 }
 

@@ -24,7 +24,7 @@ struct probe {
     struct hs_findings findings;
     struct hs_heap_map map;
     struct hs_ledger ledger;
-    struct hs_scene scene;
+    struct hs_process_copy process;
     void *state;
 };
 
@@ -65,10 +65,10 @@ static void probe_walk(struct probe *p, struct hs_error *err)
     uint64_t n_refused;
 
     p->findings.strings = &p->strings;
-    p->scene = (struct hs_scene){&p->target, &p->image, &p->objects, &p->findings};
+    p->process = (struct hs_process_copy){&p->target, &p->image, &p->objects, &p->findings};
     hs_heap_map_init(&p->map, &p->image);
     hs_ledger_init(&p->ledger, &p->strings, &p->image);
-    probe_check(hs_allocator_glibc.open(&p->scene, &p->state, err), err);
+    probe_check(hs_allocator_glibc.open(&p->process, &p->state, err), err);
     if (p->state == NULL) {
         puts("unused");
         exit(0);
@@ -82,7 +82,7 @@ static void probe_walk(struct probe *p, struct hs_error *err)
     probe_check(hs_allocator_glibc.mark(p->state, &p->map, &p->ledger, err), err);
     double marked = probe_now();
     uint64_t resident;
-    probe_check(hs_ledger_close(&p->ledger, &p->scene, NULL, &resident, err), err);
+    probe_check(hs_ledger_close(&p->ledger, &p->process, NULL, &resident, err), err);
     probe_check(hs_heap_map_index(&p->map, err), err);
     fprintf(stderr,
             "open %.3f s, walk %.3f s, seal %.3f s, mark %.3f s, blocks %" PRIu64

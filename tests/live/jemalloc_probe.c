@@ -26,7 +26,7 @@ struct probe {
     struct hs_findings findings;
     struct hs_heap_map map;
     struct hs_ledger ledger;
-    struct hs_scene scene;
+    struct hs_process_copy process;
     void *states[N_WALKERS];
 };
 
@@ -64,12 +64,12 @@ static void probe_walk(struct probe *p, struct hs_error *err)
     uint64_t n_refused, resident, began;
 
     p->findings.strings = &p->strings;
-    p->scene = (struct hs_scene){&p->target, &p->image, &p->objects, &p->findings};
+    p->process = (struct hs_process_copy){&p->target, &p->image, &p->objects, &p->findings};
     hs_heap_map_init(&p->map, &p->image);
     hs_ledger_init(&p->ledger, &p->strings, &p->image);
     began = hs_now_ns();
     for (size_t i = 0; i < N_WALKERS; i++) {
-        probe_check(walkers[i]->open(&p->scene, &p->states[i], err), err);
+        probe_check(walkers[i]->open(&p->process, &p->states[i], err), err);
         laps[i][0] = probe_lap(&began);
     }
     for (size_t i = 0; i < N_WALKERS; i++) {
@@ -85,7 +85,7 @@ static void probe_walk(struct probe *p, struct hs_error *err)
             probe_check(walkers[i]->mark(p->states[i], &p->map, &p->ledger, err), err);
         laps[i][2] = probe_lap(&began);
     }
-    probe_check(hs_ledger_close(&p->ledger, &p->scene, NULL, &resident, err), err);
+    probe_check(hs_ledger_close(&p->ledger, &p->process, NULL, &resident, err), err);
     probe_check(hs_heap_map_index(&p->map, err), err);
     for (size_t i = 0; i < N_WALKERS; i++)
         fprintf(stderr, "%s: open %.1f ms, spans %.1f ms, mark %.1f ms\n", walkers[i]->name,

@@ -241,21 +241,22 @@ static hs_status fake_go(struct fake_glibc *fake, struct hs_error *err)
 {
     uint64_t n_refused;
 
-    HS_TRY(hs_allocator_glibc.open(&fake->scene, &fake->state, err));
+    HS_TRY(hs_allocator_glibc.open(&fake->process, &fake->state, err));
     if (fake->state == NULL)
         return HS_OK;
     HS_TRY(hs_allocator_glibc.add_spans(fake->state, &fake->map, &fake->ledger, err));
     hs_ledger_seal(&fake->ledger);
     HS_TRY(hs_heap_map_seal(&fake->map, &n_refused, err));
     HS_TRY(hs_allocator_glibc.mark(fake->state, &fake->map, &fake->ledger, err));
-    HS_TRY(hs_ledger_close(&fake->ledger, &fake->scene, NULL, &n_refused, err));
+    HS_TRY(hs_ledger_close(&fake->ledger, &fake->process, NULL, &n_refused, err));
     return hs_heap_map_index(&fake->map, err);
 }
 
 hs_status fake_glibc_run(struct fake_glibc *fake, struct hs_error *err)
 {
     fake->findings.strings = &fake->strings;
-    fake->scene = (struct hs_scene){&fake->target, &fake->image, &fake->objects, &fake->findings};
+    fake->process =
+        (struct hs_process_copy){&fake->target, &fake->image, &fake->objects, &fake->findings};
     hs_heap_map_init(&fake->map, &fake->image);
     hs_ledger_init(&fake->ledger, &fake->strings, &fake->image);
     return fake_go(fake, err);

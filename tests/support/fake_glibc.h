@@ -41,7 +41,7 @@ struct fake_glibc {
     struct hs_image image;
     struct hs_strtab strings;
     struct hs_findings findings;
-    struct hs_scene scene;
+    struct hs_process_copy process;
     struct hs_heap_map map;
     struct hs_ledger ledger;
     void *state;

@@ -75,7 +75,7 @@ void fake_jemalloc_init(struct fake_jemalloc *fake, unsigned bits, bool is_52)
     for (unsigned i = 0; i < FAKE_JE_THREADS; i++)
         fake->threads[i].regs.fs_base = FAKE_JE_TLS_AT + 0x8000 * (i + 1);
     fake->findings.strings = &fake->strings;
-    fake->scene = (struct hs_scene){&fake->target, &fake->image, NULL, &fake->findings};
+    fake->process = (struct hs_process_copy){&fake->target, &fake->image, NULL, &fake->findings};
     fake_header(fake);
 }
 

@@ -42,7 +42,7 @@ struct fake_jemalloc {
     struct hs_image image;
     struct hs_strtab strings;
     struct hs_findings findings;
-    struct hs_scene scene;
+    struct hs_process_copy process;
 };
 
 void fake_jemalloc_init(struct fake_jemalloc *fake, unsigned bits, bool is_52);

@@ -46,9 +46,9 @@ static hs_status list_blocks(struct hs_dump *dump, struct hs_error *err)
     const struct hs_serving *native = &dump->serving[0];
 
     HS_TRY(native->runtime->list(native->state, err));
-    HS_TRY(hs_heaps_open(&dump->heaps, &dump->scene, err));
+    HS_TRY(hs_heaps_open(&dump->heaps, &dump->process, err));
     HS_TRY(native->runtime->claim(native->state, err));
-    return hs_heaps_mark(&dump->heaps, &dump->scene, err);
+    return hs_heaps_mark(&dump->heaps, &dump->process, err);
 }
 
 static hs_status write_all(struct hs_dump *dump, struct hs_leaves *leaves,

@@ -43,7 +43,7 @@ static struct {
     struct hs_image image;
     struct hs_strtab strings;
     struct hs_findings findings;
-    struct hs_scene scene;
+    struct hs_process_copy process;
     struct hs_heap_map map;
     struct hs_ledger ledger;
     void *walker;
@@ -156,7 +156,8 @@ static int set_up(void **state)
                                       .path_text = world.path_text,
                                       .path_text_bytes = sizeof world.path_text};
     world.findings.strings = &world.strings;
-    world.scene = (struct hs_scene){&world.target, &world.image, &world.objects, &world.findings};
+    world.process =
+        (struct hs_process_copy){&world.target, &world.image, &world.objects, &world.findings};
     return 0;
 }
 
@@ -191,7 +192,7 @@ static hs_status walk(hs_addr claimed_begin, hs_addr claimed_end)
 
     hs_heap_map_init(&world.map, &world.image);
     hs_ledger_init(&world.ledger, &world.strings, &world.image);
-    HS_TRY(hs_allocator_cpython.open(&world.scene, &world.walker, &err));
+    HS_TRY(hs_allocator_cpython.open(&world.process, &world.walker, &err));
     if (world.walker == NULL)
         return HS_OK;
     HS_TRY(hs_ledger_claim(&world.ledger, "glibc", HS_MEMORY_LIVE, claimed_begin, claimed_end, 0,
@@ -200,7 +201,7 @@ static hs_status walk(hs_addr claimed_begin, hs_addr claimed_end)
     hs_ledger_seal(&world.ledger);
     HS_TRY(hs_heap_map_seal(&world.map, &n_refused, &err));
     HS_TRY(hs_allocator_cpython.mark(world.walker, &world.map, &world.ledger, &err));
-    HS_TRY(hs_ledger_close(&world.ledger, &world.scene, NULL, &resident, &err));
+    HS_TRY(hs_ledger_close(&world.ledger, &world.process, NULL, &resident, &err));
     return hs_heap_map_index(&world.map, &err);
 }
 

@@ -23,7 +23,7 @@ static struct hs_error err;
 static struct hs_strtab strings;
 static struct hs_image image;
 static struct hs_findings findings;
-static struct hs_scene scene;
+static struct hs_process_copy process;
 
 static hs_status tell(const char *what, const char *who)
 {
@@ -90,18 +90,18 @@ static const char *fake_version(const void *state)
     return "";
 }
 
-#define FAKE(variable, title, number)                                             \
-    static hs_status variable##_open(const struct hs_scene *at, void **ret_state, \
-                                     struct hs_error *error)                      \
-    {                                                                             \
-        (void)at, (void)error;                                                    \
-        return fake_open(&variable, number, ret_state);                           \
-    }                                                                             \
-    const struct hs_allocator variable = {.name = title,                          \
-                                          .open = variable##_open,                \
-                                          .add_spans = fake_add_spans,            \
-                                          .mark = fake_mark,                      \
-                                          .close = fake_close,                    \
+#define FAKE(variable, title, number)                                                    \
+    static hs_status variable##_open(const struct hs_process_copy *at, void **ret_state, \
+                                     struct hs_error *error)                             \
+    {                                                                                    \
+        (void)at, (void)error;                                                           \
+        return fake_open(&variable, number, ret_state);                                  \
+    }                                                                                    \
+    const struct hs_allocator variable = {.name = title,                                 \
+                                          .open = variable##_open,                       \
+                                          .add_spans = fake_add_spans,                   \
+                                          .mark = fake_mark,                             \
+                                          .close = fake_close,                           \
                                           .version = fake_version};
 FAKE(hs_allocator_glibc, "glibc", 0)
 FAKE(hs_allocator_jemalloc, "jemalloc", 1)
@@ -116,7 +116,7 @@ static int set_up(void **state)
     fails = NULL;
     memset(is_absent, 0, sizeof is_absent);
     findings = (struct hs_findings){.strings = &strings};
-    scene = (struct hs_scene){.image = &image, .findings = &findings};
+    process = (struct hs_process_copy){.image = &image, .findings = &findings};
     return hs_image_add(&image, BASE, memory, sizeof memory, &err) == HS_OK ? 0 : -1;
 }
 
@@ -134,7 +134,7 @@ static void walkers_come_in_turn(void **state)
     (void)state;
     struct hs_heaps heaps;
     is_absent[1] = is_absent[4] = true;
-    assert_int_equal(hs_heaps_open(&heaps, &scene, &err), HS_OK);
+    assert_int_equal(hs_heaps_open(&heaps, &process, &err), HS_OK);
     assert_true(heaps.ledger.is_sealed);
     struct hs_heap_span mapping = {.begin = BASE + 9000,
                                    .end = BASE + 9500,
@@ -145,7 +145,7 @@ static void walkers_come_in_turn(void **state)
     overlap.end += 100;
     assert_int_equal(hs_heap_map_add(&heaps.map, &mapping, &err), HS_OK);
     assert_int_equal(hs_heap_map_add(&heaps.map, &overlap, &err), HS_OK);
-    assert_int_equal(hs_heaps_mark(&heaps, &scene, &err), HS_OK);
+    assert_int_equal(hs_heaps_mark(&heaps, &process, &err), HS_OK);
     assert_int_equal(heaps.map.n_blocks, 1 + 3 + 4 + 1);
     assert_true(hs_heap_map_is_set(&heaps.map, BASE + 9000));
     assert_int_equal(heaps.ledger.n_rows, 3);
@@ -168,13 +168,13 @@ static void what_fails_leaves_nothing_open(void **state)
     (void)state;
     struct hs_heaps heaps;
     fails = "open cpython";
-    assert_int_equal(hs_heaps_open(&heaps, &scene, &err), HS_LIMIT);
+    assert_int_equal(hs_heaps_open(&heaps, &process, &err), HS_LIMIT);
     assert_string_equal(told, "open glibc;add glibc;open jemalloc;add jemalloc;open cpython;"
                               "close jemalloc;close glibc;");
     hs_heaps_close(&heaps);
     fails = "mark cpython";
-    assert_int_equal(hs_heaps_open(&heaps, &scene, &err), HS_OK);
-    assert_int_equal(hs_heaps_mark(&heaps, &scene, &err), HS_LIMIT);
+    assert_int_equal(hs_heaps_open(&heaps, &process, &err), HS_OK);
+    assert_int_equal(hs_heaps_mark(&heaps, &process, &err), HS_LIMIT);
     hs_heaps_close(&heaps);
 }
 
@@ -184,9 +184,9 @@ static void every_allocation_may_fail(void **state)
     FAIL_EACH (each, .mode = FAIL_REST, .at_least = 8, .keeps = true) {
         struct hs_heaps heaps;
         fail_each_begin(&each);
-        hs_status status = hs_heaps_open(&heaps, &scene, &err);
+        hs_status status = hs_heaps_open(&heaps, &process, &err);
         if (status == HS_OK)
-            status = hs_heaps_mark(&heaps, &scene, &err);
+            status = hs_heaps_mark(&heaps, &process, &err);
         (void)fail_each_end(&each, status);
         hs_heaps_close(&heaps);
     }

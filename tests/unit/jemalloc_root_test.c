@@ -40,7 +40,7 @@ static size_t find(void)
 
     for (size_t i = 0; i < JEMALLOC_MAX_TREES; i++)
         hs_jemalloc_tree_fini(&trees[i]);
-    assert_int_equal(hs_jemalloc_find(&fake.scene, trees, &n, &err), HS_OK);
+    assert_int_equal(hs_jemalloc_find(&fake.process, trees, &n, &err), HS_OK);
     return n;
 }
 
@@ -172,7 +172,7 @@ static void every_allocation_may_fail(void **state)
     set_up_layout(48, false);
     FAIL_EACH (each, .at_least = 1) {
         size_t n = 0;
-        (void)FAIL_EACH_TRY(each, hs_jemalloc_find(&fake.scene, trees, &n, &err));
+        (void)FAIL_EACH_TRY(each, hs_jemalloc_find(&fake.process, trees, &n, &err));
         for (size_t i = 0; i < JEMALLOC_MAX_TREES; i++)
             hs_jemalloc_tree_fini(&trees[i]);
     }

@@ -67,14 +67,14 @@ static hs_status walk(struct hs_error *err)
 
     hs_heap_map_init(&map, &fake.image);
     hs_ledger_init(&ledger, &fake.strings, &fake.image);
-    HS_TRY(hs_allocator_jemalloc.open(&fake.scene, &walker, err));
+    HS_TRY(hs_allocator_jemalloc.open(&fake.process, &walker, err));
     if (walker == NULL)
         return HS_OK;
     HS_TRY(hs_allocator_jemalloc.add_spans(walker, &map, &ledger, err));
     hs_ledger_seal(&ledger);
     HS_TRY(hs_heap_map_seal(&map, &n_refused, err));
     HS_TRY(hs_allocator_jemalloc.mark(walker, &map, &ledger, err));
-    HS_TRY(hs_ledger_close(&ledger, &fake.scene, NULL, &n_resident, err));
+    HS_TRY(hs_ledger_close(&ledger, &fake.process, NULL, &n_resident, err));
     return hs_heap_map_index(&map, err);
 }
 
@@ -267,7 +267,7 @@ static void another_pool_inside_a_block(void **state)
     set_up_layout(48, false);
     hs_heap_map_init(&map, &fake.image);
     hs_ledger_init(&ledger, &fake.strings, &fake.image);
-    assert_int_equal(hs_allocator_jemalloc.open(&fake.scene, &walker, &err), HS_OK);
+    assert_int_equal(hs_allocator_jemalloc.open(&fake.process, &walker, &err), HS_OK);
     assert_int_equal(hs_allocator_jemalloc.add_spans(walker, &map, &ledger, &err), HS_OK);
     hs_addr large = fake_jemalloc_begin(&fake, LARGE), small = fake_jemalloc_begin(&fake, SMALL);
     struct hs_heap_span pool = {.begin = large + 4096,

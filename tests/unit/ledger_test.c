@@ -28,7 +28,7 @@ enum { PATH_NONE = 0, PATH_STACK = 1, PATH_VDSO = 9, PATH_FILE = 16, PATH_HEAP =
 static struct hs_target target;
 static struct hs_objects objects;
 static struct hs_object object;
-static struct hs_scene scene;
+static struct hs_process_copy process;
 static uint64_t random_state = 12345;
 
 static uint64_t next_random(uint64_t below)
@@ -74,7 +74,7 @@ static int set_up(void **state)
     thread = (struct hs_thread){0};
     object = (struct hs_object){0};
     objects = (struct hs_objects){.objects = &object, .n = 1};
-    scene = (struct hs_scene){.target = &target, .image = &image, .objects = &objects};
+    process = (struct hs_process_copy){.target = &target, .image = &image, .objects = &objects};
     return 0;
 }
 
@@ -108,7 +108,7 @@ static uint64_t close_ledger(const struct hs_residency *residency)
 {
     uint64_t resident_bytes = UINT64_MAX, sum_resident = 0, sum = 0, mapped = 0;
 
-    assert_int_equal(hs_ledger_close(&ledger, &scene, residency, &resident_bytes, &err), HS_OK);
+    assert_int_equal(hs_ledger_close(&ledger, &process, residency, &resident_bytes, &err), HS_OK);
     for (size_t i = 0; i < ledger.n_rows; i++) {
         assert_true(ledger.rows[i].resident_bytes <= ledger.rows[i].n_bytes);
         sum += ledger.rows[i].n_bytes;
@@ -207,7 +207,7 @@ static void the_main_stack_by_name(void **state)
 {
     (void)state;
     map_pages(0, 5, PATH_STACK);
-    scene.objects = NULL;
+    process.objects = NULL;
     close_ledger(NULL);
     expect(HS_LEDGER_STACKS, HS_MEMORY_OTHER, 5 * PAGE, 0, 0);
 }
@@ -356,7 +356,7 @@ static hs_status keep_books(void)
     HS_TRY(hs_ledger_claim(&ledger, "a", HS_MEMORY_LIVE, BASE, BASE + PAGE, 1, &err));
     HS_TRY(hs_ledger_move(&ledger, "b", HS_MEMORY_LIVE, HS_MEMORY_FREE, BASE, BASE + 5, 1, &err));
     HS_TRY(hs_ledger_set_blocks(&ledger, "c", HS_MEMORY_LIVE, 1, &err));
-    return hs_ledger_close(&ledger, &scene, NULL, &resident_bytes, &err);
+    return hs_ledger_close(&ledger, &process, NULL, &resident_bytes, &err);
 }
 
 static void every_allocation_may_fail(void **state)

@@ -34,13 +34,13 @@ static struct hs_sampled blocks[MAX_STACKS];
 static size_t n_blocks;
 
 /* The samples of the test instead of a process's: nothing else of heaps/sampled.h is asked. */
-hs_status hs_sampled_read(const struct hs_heaps *heaps, const struct hs_scene *scene,
+hs_status hs_sampled_read(const struct hs_heaps *heaps, const struct hs_process_copy *process,
                           struct hs_sampled_set *ret, struct hs_error *error)
 {
     void *memory;
 
     (void)heaps;
-    (void)scene;
+    (void)process;
     struct hs_sampled_set set = {.n_samplers = 2, .n_blocks = n_blocks};
     HS_TRY(hs_alloc(2, sizeof *set.samplers, &memory, error));
     set.samplers = memory;

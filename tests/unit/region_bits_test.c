@@ -69,7 +69,7 @@ static void moves_add_up(void **state)
         struct hs_ledger ledger;
         struct hs_mapping mapping = {.begin = 0x10000, .end = 0x10000 + N * 48, .writable = true};
         struct hs_target target = {.mappings = &mapping, .n_mappings = 1};
-        struct hs_scene scene = {.target = &target, .image = &image};
+        struct hs_process_copy process = {.target = &target, .image = &image};
         unsigned n = 1 + (unsigned)(next_random() % N), n_live = 0;
         uint64_t resident, found = 0;
         draw(live);
@@ -82,7 +82,7 @@ static void moves_add_up(void **state)
         struct hs_region_move move = {"pool", HS_MEMORY_FREE, HS_MEMORY_LIVE, mapping.begin, 48};
         assert_int_equal(hs_region_bits_move(&ledger, &move, live, n, &err), HS_OK);
         hs_ledger_seal(&ledger);
-        assert_int_equal(hs_ledger_close(&ledger, &scene, NULL, &resident, &err), HS_OK);
+        assert_int_equal(hs_ledger_close(&ledger, &process, NULL, &resident, &err), HS_OK);
         for (size_t i = 0; i < ledger.n_rows; i++)
             if (ledger.rows[i].state == HS_MEMORY_LIVE)
                 found = ledger.rows[i].n_bytes;

@@ -35,7 +35,7 @@ static struct hs_objects objects;
 static struct hs_image image;
 static struct hs_strtab strings;
 static struct hs_findings findings;
-static struct hs_scene scene;
+static struct hs_process_copy process;
 static struct hs_heaps heaps;
 static char object_name[] = "made-up";
 
@@ -132,7 +132,7 @@ static int set_up(void **state)
     object = (struct hs_object){.bias = BIAS, .name = object_name};
     objects = (struct hs_objects){.objects = &object, .n = 1};
     findings = (struct hs_findings){.strings = &strings};
-    scene = (struct hs_scene){.image = &image, .objects = &objects, .findings = &findings};
+    process = (struct hs_process_copy){.image = &image, .objects = &objects, .findings = &findings};
     add_note("heapsnap", 9, 16, 1, 1, REGISTRY);
     put_registry(0);
     return hs_image_add(&image, DATA, data, sizeof data, &err) == HS_OK ? 0 : -1;
@@ -161,7 +161,7 @@ static hs_status walk(void)
 
     hs_heap_map_init(&heaps.map, &image);
     hs_ledger_init(&heaps.ledger, &strings, &image);
-    HS_TRY(w->open(&scene, &heaps.states[0], &err));
+    HS_TRY(w->open(&process, &heaps.states[0], &err));
     if (heaps.states[0] == NULL)
         return HS_OK;
     HS_TRY(w->add_spans(heaps.states[0], &heaps.map, &heaps.ledger, &err));

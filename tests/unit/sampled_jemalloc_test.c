@@ -41,7 +41,7 @@ static hs_status walk(struct hs_error *err)
 
     hs_heap_map_init(&map, &fake.image);
     hs_ledger_init(&ledger, &fake.strings, &fake.image);
-    HS_TRY(hs_allocator_jemalloc.open(&fake.scene, &walker, err));
+    HS_TRY(hs_allocator_jemalloc.open(&fake.process, &walker, err));
     if (walker == NULL)
         return hs_fail(err, HS_BUG, "no jemalloc");
     HS_TRY(hs_allocator_jemalloc.add_spans(walker, &map, &ledger, err));
@@ -61,7 +61,7 @@ static void run(void)
     for (size_t i = 0; i < HS_N_ALLOCATORS; i++)
         heaps.states[i] = hs_allocators[i] == &hs_allocator_jemalloc ? walker : NULL;
     heaps.map = map;
-    assert_int_equal(hs_sampled_read(&heaps, &fake.scene, &set, &err), HS_OK);
+    assert_int_equal(hs_sampled_read(&heaps, &fake.process, &set, &err), HS_OK);
 }
 
 static void end(void)
@@ -281,7 +281,7 @@ static void every_allocation_may_fail(void **state)
     assert_int_equal(walk(&err), HS_OK);
     FAIL_EACH (each, .mode = FAIL_REST, .at_least = 3) {
         hs_status status =
-            FAIL_EACH_TRY(each, hs_jemalloc_sampled(walker, &map, &fake.scene, &set, &err));
+            FAIL_EACH_TRY(each, hs_jemalloc_sampled(walker, &map, &fake.process, &set, &err));
         if (status != HS_OK)
             hs_sampled_fini(&set);
     }

@@ -34,7 +34,7 @@ static struct hs_image image;
 static struct hs_strtab strings;
 static struct hs_findings findings;
 static struct hs_target target;
-static struct hs_scene scene;
+static struct hs_process_copy process;
 static struct hs_heap_map map;
 static struct hs_ledger ledger;
 static struct hs_sampled_set set;
@@ -101,7 +101,7 @@ static int set_up(void **state)
     objects = (struct hs_objects){.objects = &object, .n = 1};
     target = (struct hs_target){.pid = PID, .core = (struct hs_core *)&target};
     findings = (struct hs_findings){.strings = &strings};
-    scene = (struct hs_scene){&target, &image, &objects, &findings};
+    process = (struct hs_process_copy){&target, &image, &objects, &findings};
     open_object();
     return hs_image_add(&image, DATA, data, sizeof data, &err) == HS_OK ? 0 : -1;
 }
@@ -128,7 +128,7 @@ static hs_status read_all(void)
     put(ANCHOR, &anchor, sizeof anchor);
     hs_heap_map_init(&map, &image);
     hs_ledger_init(&ledger, &strings, &image);
-    HS_TRY(hs_allocator_recorded.open(&scene, &walker, &err));
+    HS_TRY(hs_allocator_recorded.open(&process, &walker, &err));
     if (walker != NULL) {
         HS_TRY(hs_allocator_recorded.add_spans(walker, &map, &ledger, &err));
         HS_TRY(hs_allocator_recorded.mark(walker, &map, &ledger, &err));
@@ -136,7 +136,7 @@ static hs_status read_all(void)
     hs_ledger_seal(&ledger);
     for (size_t i = 0; i < HS_N_ALLOCATORS; i++)
         heaps.states[i] = hs_allocators[i] == &hs_allocator_recorded ? walker : NULL;
-    return hs_sampled_read(&heaps, &scene, &set, &err);
+    return hs_sampled_read(&heaps, &process, &set, &err);
 }
 
 static const struct hs_note *note(const char *what)

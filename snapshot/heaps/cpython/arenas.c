@@ -96,10 +96,11 @@ static hs_status arenas_add(struct cpython_heap *heap, const struct cpython_aren
 }
 
 /* Takes the arenas of the vector at `vector` when one of them proves it. */
-static hs_status arenas_try(const struct hs_scene *scene, hs_addr vector, uint32_t pool_bytes,
-                            uint64_t *budget, struct cpython_heap *heap, struct hs_error *err)
+static hs_status arenas_try(const struct hs_process_copy *process, hs_addr vector,
+                            uint32_t pool_bytes, uint64_t *budget, struct cpython_heap *heap,
+                            struct hs_error *err)
 {
-    const struct hs_image_range *range = hs_image_find(scene->image, vector, NULL);
+    const struct hs_image_range *range = hs_image_find(process->image, vector, NULL);
     struct cpython_arena arena;
     size_t n_before = heap->n_arenas;
     bool is_proven = false;
@@ -111,10 +112,10 @@ static hs_status arenas_try(const struct hs_scene *scene, hs_addr vector, uint32
         const uint8_t *entry = range->bytes + (vector - range->begin) + i * ARENA_OBJECT_BYTES;
         if (!arenas_entry(entry, pool_bytes, &arena))
             break;
-        if (arena.begin == 0 || hs_image_find(scene->image, arena.begin, NULL) == NULL)
+        if (arena.begin == 0 || hs_image_find(process->image, arena.begin, NULL) == NULL)
             continue;
         /* an arena without a used pool is believed when another one of the vector has one */
-        if (is_proven || arenas_is_proven(scene->image, &arena, pool_bytes, i, budget))
+        if (is_proven || arenas_is_proven(process->image, &arena, pool_bytes, i, budget))
             is_proven = true;
         else if (!is_proven && heap->n_arenas - n_before > 16)
             break;
@@ -126,20 +127,21 @@ static hs_status arenas_try(const struct hs_scene *scene, hs_addr vector, uint32
 }
 
 /* Is this word a pointer to something that begins like a vector? */
-static bool arenas_may_be(const struct hs_scene *scene, hs_addr vector, uint32_t pool_bytes)
+static bool arenas_may_be(const struct hs_process_copy *process, hs_addr vector,
+                          uint32_t pool_bytes)
 {
     const uint8_t *entry = vector % 8 != 0 || vector < 4096 || vector >= HS_USER_END
                                ? NULL
-                               : hs_image_bytes(scene->image, vector, ARENA_OBJECT_BYTES);
+                               : hs_image_bytes(process->image, vector, ARENA_OBJECT_BYTES);
     struct cpython_arena arena;
 
     return entry != NULL && arenas_entry(entry, pool_bytes, &arena);
 }
 
-static hs_status arenas_scan_part(const struct hs_scene *scene, hs_addr begin, hs_addr end,
+static hs_status arenas_scan_part(const struct hs_process_copy *process, hs_addr begin, hs_addr end,
                                   uint64_t *budget, struct cpython_heap *heap, struct hs_error *err)
 {
-    const uint8_t *bytes = hs_image_bytes(scene->image, begin, end - begin);
+    const uint8_t *bytes = hs_image_bytes(process->image, begin, end - begin);
     hs_addr last = 0;
 
     if (bytes == NULL)
@@ -147,26 +149,26 @@ static hs_status arenas_scan_part(const struct hs_scene *scene, hs_addr begin, h
     for (hs_addr at = begin; at + 8 <= end && *budget > 0; at += 8) {
         hs_addr vector = arenas_word(bytes, at - begin);
         size_t n_before = heap->n_arenas;
-        if (vector == last || !arenas_may_be(scene, vector, heap->pool_bytes))
+        if (vector == last || !arenas_may_be(process, vector, heap->pool_bytes))
             continue;
         last = vector;
-        HS_TRY(arenas_try(scene, vector, heap->pool_bytes, budget, heap, err));
+        HS_TRY(arenas_try(process, vector, heap->pool_bytes, budget, heap, err));
         if (heap->n_arenas != n_before)
             return HS_OK;
     }
     return HS_OK;
 }
 
-static hs_status arenas_scan(const struct hs_scene *scene, hs_addr begin, hs_addr end,
+static hs_status arenas_scan(const struct hs_process_copy *process, hs_addr begin, hs_addr end,
                              uint64_t *budget, struct cpython_heap *heap, struct hs_error *err)
 {
     size_t n_before = heap->n_arenas;
     hs_addr part, part_end;
 
     for (; heap->n_arenas == n_before &&
-           hs_image_next_present(scene->image, begin, end, &part, &part_end);
+           hs_image_next_present(process->image, begin, end, &part, &part_end);
          begin = part_end)
-        HS_TRY(arenas_scan_part(scene, part, part_end, budget, heap, err));
+        HS_TRY(arenas_scan_part(process, part, part_end, budget, heap, err));
     return HS_OK;
 }
 
@@ -189,12 +191,12 @@ static void arenas_disjoin(struct cpython_heap *heap)
     heap->n_arenas = n;
 }
 
-hs_status hs_cpython_find_arenas(const struct hs_scene *scene, struct cpython_heap *heap,
+hs_status hs_cpython_find_arenas(const struct hs_process_copy *process, struct cpython_heap *heap,
                                  struct hs_error *err)
 {
     static const uint32_t pool_sizes[] = {1 << 14, 1 << 12};
-    const struct hs_object *object = hs_cpython_object(scene->objects);
-    const struct hs_target *target = scene->target;
+    const struct hs_object *object = hs_cpython_object(process->objects);
+    const struct hs_target *target = process->target;
 
     if (object == NULL)
         return HS_OK;
@@ -204,7 +206,7 @@ hs_status hs_cpython_find_arenas(const struct hs_scene *scene, struct cpython_he
         for (size_t i = 0; i < target->n_mappings; i++) {
             const struct hs_mapping *m = &target->mappings[i];
             if (m->writable && !m->shared && m->begin < object->end && object->begin < m->end)
-                HS_TRY(arenas_scan(scene, m->begin, m->end, &budget, heap, err));
+                HS_TRY(arenas_scan(process, m->begin, m->end, &budget, heap, err));
         }
     }
     if (heap->n_arenas == 0)
@@ -238,7 +240,7 @@ static hs_status loose_add(struct cpython_heap *heap, hs_addr pool, struct hs_er
 }
 
 /* Pools in [begin, end), which nobody claims; `*arena` is the first arena that may lie there. */
-static hs_status loose_scan(const struct hs_scene *scene, hs_addr begin, hs_addr end,
+static hs_status loose_scan(const struct hs_process_copy *process, hs_addr begin, hs_addr end,
                             struct cpython_heap *heap, size_t *arena, struct hs_error *err)
 {
     const hs_addr step = heap->pool_bytes;
@@ -247,7 +249,7 @@ static hs_status loose_scan(const struct hs_scene *scene, hs_addr begin, hs_addr
     begin = (begin + step - 1) & ~(step - 1);
     while (begin < end && step <= end - begin) {
         hs_addr part, part_end;
-        if (!hs_image_next_present(scene->image, begin, end, &part, &part_end))
+        if (!hs_image_next_present(process->image, begin, end, &part, &part_end))
             break;
         if (part - begin >= step) { /* nothing was ever touched up to there */
             begin = part & ~(step - 1);
@@ -259,7 +261,7 @@ static hs_status loose_scan(const struct hs_scene *scene, hs_addr begin, hs_addr
             begin = (heap->arenas[*arena].end + step - 1) & ~(step - 1);
             continue;
         }
-        hs_cpython_read_pool(scene->image, begin, heap->pool_bytes, &pool);
+        hs_cpython_read_pool(process->image, begin, heap->pool_bytes, &pool);
         if (pool.form == CPYTHON_POOL_USED)
             HS_TRY(loose_add(heap, begin, err));
         begin += step;
@@ -267,10 +269,11 @@ static hs_status loose_scan(const struct hs_scene *scene, hs_addr begin, hs_addr
     return HS_OK;
 }
 
-hs_status hs_cpython_find_loose(const struct hs_scene *scene, const struct hs_ledger *ledger,
-                                struct cpython_heap *heap, struct hs_error *err)
+hs_status hs_cpython_find_loose(const struct hs_process_copy *process,
+                                const struct hs_ledger *ledger, struct cpython_heap *heap,
+                                struct hs_error *err)
 {
-    const struct hs_target *target = scene->target;
+    const struct hs_target *target = process->target;
     size_t arena = 0;
 
     loose_drop_arenas(ledger, heap);
@@ -281,7 +284,7 @@ hs_status hs_cpython_find_loose(const struct hs_scene *scene, const struct hs_le
         if (m->inode != 0 || m->shared || !m->writable || m->end > HS_USER_END)
             continue;
         for (; hs_ledger_next_unclaimed(ledger, at, m->end, &begin, &end); at = end)
-            HS_TRY(loose_scan(scene, begin, end, heap, &arena, err));
+            HS_TRY(loose_scan(process, begin, end, heap, &arena, err));
     }
     return HS_OK;
 }

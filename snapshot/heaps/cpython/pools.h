@@ -60,18 +60,19 @@ void hs_cpython_heap_fini(struct cpython_heap *heap);
 /* Is an object of the process a Python interpreter? */
 const struct hs_object *hs_cpython_object(const struct hs_objects *objects);
 /* Finds the arena vector from the interpreter's data. */
-hs_status hs_cpython_find_arenas(const struct hs_scene *scene, struct cpython_heap *heap,
+hs_status hs_cpython_find_arenas(const struct hs_process_copy *process, struct cpython_heap *heap,
                                  struct hs_error *err);
 /* Drops arenas that lie in memory that others claim, and finds pools that prove themselves in
  * private anonymous memory that nobody claims: the arenas of further interpreters. The ledger is
  * sealed. */
-hs_status hs_cpython_find_loose(const struct hs_scene *scene, const struct hs_ledger *ledger,
-                                struct cpython_heap *heap, struct hs_error *err);
+hs_status hs_cpython_find_loose(const struct hs_process_copy *process,
+                                const struct hs_ledger *ledger, struct cpython_heap *heap,
+                                struct hs_error *err);
 
 /* ---- types.c */
 struct cpython_types; /* what is known of type objects: of fixed size */
 /* `is_old`: 3.7 or earlier. */
-hs_status hs_cpython_types_new(const struct hs_scene *scene, bool is_old,
+hs_status hs_cpython_types_new(const struct hs_process_copy *process, bool is_old,
                                struct cpython_types **ret, struct hs_error *err);
 void hs_cpython_types_free(struct cpython_types *types);
 /* By tp_name. */

@@ -50,19 +50,19 @@ struct types_slot {
 };
 
 struct cpython_types {
-    const struct hs_scene *scene; /* borrowed */
+    const struct hs_process_copy *process; /* borrowed */
     const struct hs_object *interpreter;
     bool is_old;       /* 3.7 or earlier */
     hs_addr type_type; /* 0 until seen */
     struct types_slot slots[TYPES_SLOTS];
 };
 
-hs_status hs_cpython_types_new(const struct hs_scene *scene, bool is_old,
+hs_status hs_cpython_types_new(const struct hs_process_copy *process, bool is_old,
                                struct cpython_types **ret, struct hs_error *err)
 {
     HS_TRY(HS_ALLOC(ret, 1, err));
-    (*ret)->scene = scene;
-    (*ret)->interpreter = hs_cpython_object(scene->objects);
+    (*ret)->process = process;
+    (*ret)->interpreter = hs_cpython_object(process->objects);
     (*ret)->is_old = is_old;
     return HS_OK;
 }
@@ -83,7 +83,7 @@ static const uint8_t *types_head(const struct cpython_types *types, hs_addr type
 {
     return type % 8 != 0 || type < 4096 || type >= HS_USER_END
                ? NULL
-               : hs_image_bytes(types->scene->image, type, TYPES_HEAD_BYTES);
+               : hs_image_bytes(types->process->image, type, TYPES_HEAD_BYTES);
 }
 
 /* The text at an address, in the copy or else in the file that is mapped there. */
@@ -95,10 +95,11 @@ static bool types_text(const struct cpython_types *types, hs_addr address, char 
 
     if (address < 4096 || address >= HS_USER_END)
         return false;
-    if (hs_image_string(types->scene->image, address, text, n))
+    if (hs_image_string(types->process->image, address, text, n))
         return true;
-    object =
-        types->scene->objects == NULL ? NULL : hs_objects_object_at(types->scene->objects, address);
+    object = types->process->objects == NULL
+                 ? NULL
+                 : hs_objects_object_at(types->process->objects, address);
     if (object == NULL)
         return false;
     bytes = hs_elf_bytes_from(object->elf, address - object->bias, &n_left);
@@ -158,7 +159,7 @@ static bool types_is_type(struct cpython_types *types, hs_addr type)
 static uint64_t types_field(const struct cpython_types *types, hs_addr type, size_t at)
 {
     uint64_t word = 0;
-    hs_image_u64(types->scene->image, type + at, &word);
+    hs_image_u64(types->process->image, type + at, &word);
     return word;
 }
 

@@ -10,8 +10,8 @@
 static const char owner_name[] = "cpython";
 
 struct cpython {
-    const struct hs_scene *scene; /* borrowed */
-    struct cpython_types *types;  /* owned */
+    const struct hs_process_copy *process; /* borrowed */
+    struct cpython_types *types;           /* owned */
     struct cpython_heap heap;
     char version[16];
     uint64_t n_pools, n_agreeing, n_damaged, n_refused;
@@ -34,7 +34,7 @@ static hs_status cpython_each(struct cpython *cpython, cpython_visit *visit,
                               struct hs_error *err)
 {
     const struct cpython_heap *heap = &cpython->heap;
-    const struct hs_image *image = cpython->scene->image;
+    const struct hs_image *image = cpython->process->image;
     const hs_addr step = heap->pool_bytes;
     struct cpython_pool pool;
 
@@ -88,7 +88,7 @@ static hs_status cpython_add_spans(void *state, struct hs_heap_map *map, struct 
     struct cpython_heap *heap = &cpython->heap;
 
     hs_ledger_seal(ledger); /* what others have claimed so far */
-    HS_TRY(hs_cpython_find_loose(cpython->scene, ledger, heap, err));
+    HS_TRY(hs_cpython_find_loose(cpython->process, ledger, heap, err));
     for (size_t i = 0; i < heap->n_arenas; i++)
         HS_TRY(hs_ledger_claim(ledger, owner_name, HS_MEMORY_FREE, heap->arenas[i].begin,
                                heap->arenas[i].end, 0, err));
@@ -146,7 +146,7 @@ static hs_status cpython_mark(void *state, struct hs_heap_map *map, struct hs_le
                               struct hs_error *err)
 {
     struct cpython *cpython = state;
-    struct hs_findings *findings = cpython->scene->findings;
+    struct hs_findings *findings = cpython->process->findings;
 
     cpython->n_pools = cpython->n_agreeing = cpython->n_damaged = cpython->n_refused = 0;
     cpython->n_free_blocks = 0;
@@ -216,20 +216,21 @@ static void cpython_close(void *state)
     hs_free(cpython);
 }
 
-static hs_status cpython_open(const struct hs_scene *scene, void **ret_state, struct hs_error *err)
+static hs_status cpython_open(const struct hs_process_copy *process, void **ret_state,
+                              struct hs_error *err)
 {
-    const struct hs_object *object = hs_cpython_object(scene->objects);
+    const struct hs_object *object = hs_cpython_object(process->objects);
     struct cpython *cpython;
 
     if (object == NULL)
         return HS_OK;
     HS_TRY(HS_ALLOC(&cpython, 1, err));
-    cpython->scene = scene;
+    cpython->process = process;
     cpython_read_version(cpython, object);
     hs_status status =
-        hs_cpython_types_new(scene, cpython_is_old(cpython->version), &cpython->types, err);
+        hs_cpython_types_new(process, cpython_is_old(cpython->version), &cpython->types, err);
     if (status == HS_OK)
-        status = hs_cpython_find_arenas(scene, &cpython->heap, err);
+        status = hs_cpython_find_arenas(process, &cpython->heap, err);
     if (status != HS_OK)
         cpython_close(cpython);
     else

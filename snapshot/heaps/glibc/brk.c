@@ -26,14 +26,14 @@ static hs_status main_take(struct glibc_state *g, struct glibc_segment *segment,
         if (hs_glibc_word(&chain->view, segment->stop + 8, &size))
             size &= ~(uint64_t)GLIBC_FLAGS;
         if (size < GLIBC_MIN_CHUNK || size > chain->limit - segment->stop) {
-            g->scene->findings->n_torn++;
+            g->process->findings->n_torn++;
             size = chain->limit - segment->stop;
         }
         segment->end = segment->stop + size;
         arena->top_is_found = true;
     } else {
         segment->end = chain->limit;
-        g->scene->findings->n_torn++;
+        g->process->findings->n_torn++;
     }
     if (*ret_taken) {
         arena->segment_bytes += segment->end - segment->begin;
@@ -46,14 +46,14 @@ static hs_status main_take(struct glibc_state *g, struct glibc_segment *segment,
  * right behind it is none of it, and may be of any size. */
 static hs_addr readable_end(const struct glibc_state *g, hs_addr address)
 {
-    const struct hs_target *target = g->scene->target;
+    const struct hs_target *target = g->process->target;
     hs_addr end = address;
 
     for (size_t i = 0; i < target->n_mappings; i++) {
         const struct hs_mapping *m = &target->mappings[i];
         if (m->begin <= end && end < m->end) {
             if (!m->readable || strcmp(hs_mapping_path(target, m), "[heap]") != 0 ||
-                hs_image_find(g->scene->image, end, NULL) == NULL)
+                hs_image_find(g->process->image, end, NULL) == NULL)
                 break;
             end = m->end;
         }
@@ -64,7 +64,7 @@ static hs_addr readable_end(const struct glibc_state *g, hs_addr address)
 /* From where the first segment in brk runs; 0 when there is none. */
 static hs_addr brk_begin(const struct glibc_state *g, const struct glibc_instance *instance)
 {
-    const struct hs_target *target = g->scene->target;
+    const struct hs_target *target = g->process->target;
     const struct hs_mapping *at = NULL;
 
     if (instance->params.sbrk_base != 0) {
@@ -84,7 +84,7 @@ static hs_addr brk_begin(const struct glibc_state *g, const struct glibc_instanc
 static hs_status find_in_brk(struct glibc_state *g, uint32_t number, hs_addr begin,
                              struct hs_error *err)
 {
-    struct glibc_chain chain = {.view.image = g->scene->image,
+    struct glibc_chain chain = {.view.image = g->process->image,
                                 .limit = readable_end(g, begin),
                                 .top = g->arenas[number].top,
                                 .is_main = true};
@@ -208,7 +208,7 @@ static hs_status search_mapping(struct glibc_state *g, struct piece_search *s, h
 
 static hs_status search_pieces(struct glibc_state *g, struct piece_search *s, struct hs_error *err)
 {
-    const struct hs_target *target = g->scene->target;
+    const struct hs_target *target = g->process->target;
 
     for (size_t i = 0; i < target->n_mappings; i++) {
         hs_addr begin;
@@ -233,9 +233,9 @@ hs_status hs_glibc_find_main(struct glibc_state *g, uint32_t number, struct hs_e
         return HS_OK;
     hs_glibc_segments_sort(g);
     struct piece_search search = {
-        .chain = {.view.image = g->scene->image, .top = arena->top, .is_main = true},
+        .chain = {.view.image = g->process->image, .top = arena->top, .is_main = true},
         .arena = number};
     HS_TRY(search_pieces(g, &search, err));
-    g->scene->findings->n_torn += !arena->top_is_found;
+    g->process->findings->n_torn += !arena->top_is_found;
     return HS_OK;
 }

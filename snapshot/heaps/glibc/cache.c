@@ -20,7 +20,7 @@ uint64_t hs_glibc_user_bytes(const struct glibc_state *g, hs_addr user)
 {
     uint64_t size = 0;
 
-    if (!hs_image_u64(g->scene->image, user - 8, &size))
+    if (!hs_image_u64(g->process->image, user - 8, &size))
         return 0;
     size &= ~(uint64_t)GLIBC_FLAGS;
     return size < GLIBC_MIN_CHUNK ? 0 : size - 8;
@@ -56,7 +56,7 @@ hs_addr hs_glibc_link(const struct glibc_state *g, struct glibc_instance *instan
 {
     uint64_t stored;
 
-    if (!hs_image_u64(g->scene->image, at, &stored))
+    if (!hs_image_u64(g->process->image, at, &stored))
         return 0;
     hs_addr masked = stored ^ at >> 12;
     if (!instance->knows_links) {
@@ -74,7 +74,7 @@ static hs_status take_fastbin(struct glibc_state *g, struct glibc_instance *inst
 {
     hs_addr p = 0;
 
-    if (!hs_image_u64(g->scene->image, head, &p))
+    if (!hs_image_u64(g->process->image, head, &p))
         return HS_OK;
     while (p != 0) {
         bool taken = false;
@@ -82,7 +82,7 @@ static hs_status take_fastbin(struct glibc_state *g, struct glibc_instance *inst
         if (hs_glibc_user_bytes(g, p + 16) == n_bytes)
             HS_TRY(hs_glibc_take(g, p + 16, HS_MEMORY_CACHED, ledger, &taken, err));
         if (!taken) {
-            g->scene->findings->n_torn++;
+            g->process->findings->n_torn++;
             return HS_OK;
         }
         g->n_fast_known++;
@@ -139,7 +139,7 @@ static bool bin_step(struct glibc_state *g, struct glibc_view *view, struct bin_
     g->n_binned++;
     if (c->word == NULL || (*c->word & c->mask) == 0 || !hs_glibc_word(view, c->at + 24, &back) ||
         back != c->before || !hs_glibc_word(view, c->at + 16, &next) || g->n_binned_known >= most) {
-        g->scene->findings->n_torn++;
+        g->process->findings->n_torn++;
         return false;
     }
     g->n_binned_known++;
@@ -153,7 +153,7 @@ static bool bin_step(struct glibc_state *g, struct glibc_view *view, struct bin_
 
 static void check_arena(struct glibc_state *g, hs_addr bins, uint64_t most)
 {
-    struct glibc_view view = {.image = g->scene->image};
+    struct glibc_view view = {.image = g->process->image};
     struct bin_cursor cursors[GLIBC_N_BINS];
     size_t n = 0;
 

@@ -101,7 +101,7 @@ struct glibc_mmapped {
 };
 
 struct glibc_state {
-    const struct hs_scene *scene;
+    const struct hs_process_copy *process;
     struct glibc_instance *instances; /* owned */
     size_t n_instances, instances_capacity;
     struct glibc_arena *arenas; /* owned */

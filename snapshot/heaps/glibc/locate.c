@@ -81,7 +81,7 @@ static hs_addr arena_word(const struct glibc_state *g, hs_addr arena, unsigned o
 {
     uint64_t word = 0;
 
-    hs_image_u64(g->scene->image, arena + offset, &word);
+    hs_image_u64(g->process->image, arena + offset, &word);
     return word;
 }
 
@@ -94,7 +94,7 @@ static bool ring_closes(const struct glibc_state *g, hs_addr main_arena, unsigne
     size_t n = 0, until = 2;
 
     do {
-        if (!hs_image_u64(g->scene->image, at + next, &at) || (at & 7) != 0 || ++n > ARENAS_MAX)
+        if (!hs_image_u64(g->process->image, at + next, &at) || (at & 7) != 0 || ++n > ARENAS_MAX)
             return false;
         if (at == mark && at != main_arena)
             return false;
@@ -158,7 +158,7 @@ static hs_status bins_found(struct glibc_state *g, struct glibc_view *view, hs_a
  * instances as there can be, following further rings would lead to nothing. */
 static hs_status scan_part(struct glibc_state *g, hs_addr begin, hs_addr end, struct hs_error *err)
 {
-    struct glibc_view view = {.image = g->scene->image}, other = view;
+    struct glibc_view view = {.image = g->process->image}, other = view;
     struct bin_window windows[2] = {0};
     hs_addr skip_until = 0;
 
@@ -178,7 +178,7 @@ static hs_status scan_data(struct glibc_state *g, hs_addr begin, hs_addr end, st
 {
     hs_addr part, part_end;
 
-    for (; hs_image_next_present(g->scene->image, begin, end, &part, &part_end); begin = part_end)
+    for (; hs_image_next_present(g->process->image, begin, end, &part, &part_end); begin = part_end)
         HS_TRY(scan_part(g, part, part_end, err));
     return HS_OK;
 }
@@ -198,7 +198,7 @@ static bool is_module_data(const struct hs_target *target, size_t at, bool previ
 
 static hs_status scan_modules(struct glibc_state *g, struct hs_error *err)
 {
-    const struct hs_target *target = g->scene->target;
+    const struct hs_target *target = g->process->target;
     bool previous = false;
 
     for (size_t i = 0; i < target->n_mappings; i++) {
@@ -209,7 +209,7 @@ static hs_status scan_modules(struct glibc_state *g, struct hs_error *err)
             continue;
         hs_addr end = m->end;
         if (m->inode == 0) { /* what was mapped behind .bss is none of it */
-            const struct hs_object *object = hs_objects_object_at(g->scene->objects, m->begin);
+            const struct hs_object *object = hs_objects_object_at(g->process->objects, m->begin);
             if (object != NULL && object->end < end)
                 end = object->end;
         }
@@ -221,10 +221,10 @@ static hs_status scan_modules(struct glibc_state *g, struct hs_error *err)
 /* Where symbols say `main_arena` is: of use when too many of its lists are damaged. */
 static hs_status ask_symbols(struct glibc_state *g, struct hs_error *err)
 {
-    struct glibc_view view = {.image = g->scene->image};
+    struct glibc_view view = {.image = g->process->image};
 
-    for (size_t i = 0; i < g->scene->objects->n; i++) {
-        const struct hs_object *object = &g->scene->objects->objects[i];
+    for (size_t i = 0; i < g->process->objects->n; i++) {
+        const struct hs_object *object = &g->process->objects->objects[i];
         const struct hs_elf_symbol *symbol = NULL;
         if (object->elf != NULL)
             symbol = hs_elf_find(object->elf, "main_arena");
@@ -254,7 +254,7 @@ static hs_status instance_arenas(struct glibc_state *g, uint32_t number, struct 
     size_t n = 1;
 
     if (!ring_closes(g, at, next, &n) || n > ARENAS_MAX - g->n_arenas) {
-        g->scene->findings->n_torn++;
+        g->process->findings->n_torn++;
         n = 1;
     }
     instance->first_arena = g->n_arenas;
@@ -263,7 +263,7 @@ static hs_status instance_arenas(struct glibc_state *g, uint32_t number, struct 
         struct glibc_arena arena = {.address = at, .instance = number};
         arena.top = arena_word(g, at, layout->top);
         arena.system_mem = arena_word(g, at, layout->bins + (unsigned)GLIBC_SYSTEM_MEM);
-        hs_image_u32(g->scene->image, at + 4, &arena.flags);
+        hs_image_u32(g->process->image, at + 4, &arena.flags);
         g->arenas[g->n_arenas++] = arena;
         at = arena_word(g, at, next);
     }

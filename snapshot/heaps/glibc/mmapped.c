@@ -20,7 +20,7 @@
  * also be something of malloc's in the gaps between an object's segments. */
 static hs_addr behind_bss(const struct glibc_state *g, hs_addr begin)
 {
-    const struct hs_object *object = hs_objects_object_at(g->scene->objects, begin);
+    const struct hs_object *object = hs_objects_object_at(g->process->objects, begin);
     const struct hs_elf_segment *segment = NULL;
 
     if (object != NULL && object->elf != NULL)
@@ -35,7 +35,7 @@ bool hs_glibc_next_page(const struct glibc_state *g, hs_addr *page, hs_addr end)
 {
     hs_addr begin, part_end;
 
-    if (*page >= end || !hs_image_next_present(g->scene->image, *page, end, &begin, &part_end))
+    if (*page >= end || !hs_image_next_present(g->process->image, *page, end, &begin, &part_end))
         return false;
     if (begin != *page) /* a page begins there: pages are present or not as a whole */
         *page = (begin + GLIBC_PAGE - 1) & ~(GLIBC_PAGE - 1);
@@ -45,7 +45,7 @@ bool hs_glibc_next_page(const struct glibc_state *g, hs_addr *page, hs_addr end)
 bool hs_glibc_may_map(const struct glibc_state *g, const struct hs_mapping *mapping,
                       hs_addr *ret_begin)
 {
-    const char *path = hs_mapping_path(g->scene->target, mapping);
+    const char *path = hs_mapping_path(g->process->target, mapping);
     bool is_huge = strncmp(path, "/anon_hugepage", 14) == 0;
     hs_addr begin = mapping->begin;
 
@@ -158,9 +158,9 @@ static hs_status search_mapping(struct glibc_state *g, struct mmapped_search *s,
 
 static hs_status search_all(struct glibc_state *g, bool is_thorough, struct hs_error *err)
 {
-    const struct hs_target *target = g->scene->target;
+    const struct hs_target *target = g->process->target;
     struct mmapped_search search = {
-        .view.image = g->scene->image,
+        .view.image = g->process->image,
         .has_inner_size = g->instances[0].layout->has_inner_mmap_size,
         .is_thorough = is_thorough,
         .n_left = PAGES_MAX,

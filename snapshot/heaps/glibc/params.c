@@ -100,7 +100,7 @@ static unsigned params_score(const struct glibc_state *g, const uint8_t *b,
     score += limit == 1032 || limit == 1033 || limit == 1040 || limit == 1041;
     score += params_word(b + 16) >= 4096; /* mmap_threshold */
     if (base != 0) /* what sbrk gave first: readable, and a page begins there or soon before */
-        score += hs_image_bytes(g->scene->image, base, 8) != NULL ? 2 : 0;
+        score += hs_image_bytes(g->process->image, base, 8) != NULL ? 2 : 0;
     return score;
 }
 
@@ -124,7 +124,7 @@ static bool params_search(const struct glibc_state *g, struct glibc_params *para
     unsigned best = PARAMS_SCORE - 1;
 
     for (hs_addr a = begin; a < end; a += 8) {
-        const uint8_t *b = hs_image_bytes(g->scene->image, a, PARAMS_BYTES);
+        const uint8_t *b = hs_image_bytes(g->process->image, a, PARAMS_BYTES);
         for (size_t i = 0; b != NULL && i < N_PARAMS_LAYOUTS; i++) {
             unsigned score = params_score(g, b, &params_layouts[i]);
             if (score > best) {
@@ -139,7 +139,7 @@ static bool params_search(const struct glibc_state *g, struct glibc_params *para
 void hs_glibc_find_params(struct glibc_state *g, struct glibc_instance *instance)
 {
     hs_addr arena = instance->main_arena;
-    const struct hs_object *object = hs_objects_object_at(g->scene->objects, arena);
+    const struct hs_object *object = hs_objects_object_at(g->process->objects, arena);
     const struct hs_elf_symbol *symbol = NULL;
 
     if (object != NULL && object->elf != NULL)
@@ -151,7 +151,7 @@ void hs_glibc_find_params(struct glibc_state *g, struct glibc_instance *instance
         if ((at & 7) == 0 && params_search(g, &instance->params, at, at + 8))
             return;
     }
-    const struct hs_mapping *module = hs_target_mapping_at(g->scene->target, arena);
+    const struct hs_mapping *module = hs_target_mapping_at(g->process->target, arena);
     if (module == NULL)
         return;
     hs_addr begin = arena - module->begin < PARAMS_NEAR ? module->begin : arena - PARAMS_NEAR;
@@ -186,7 +186,8 @@ static bool version_take(struct glibc_state *g, const uint8_t *bytes, size_t n)
 
 void hs_glibc_find_version(struct glibc_state *g, const struct glibc_instance *instance)
 {
-    const struct hs_object *object = hs_objects_object_at(g->scene->objects, instance->main_arena);
+    const struct hs_object *object =
+        hs_objects_object_at(g->process->objects, instance->main_arena);
     size_t n = 0;
 
     if (g->version[0] != '\0' || object == NULL || object->elf == NULL)

@@ -27,7 +27,7 @@ hs_status hs_glibc_bits_add(struct glibc_state *g, hs_addr begin, hs_addr end, s
 
     if (g->words_max == 0)
         g->words_max =
-            SPARSE_WORDS + (size_t)(hs_image_resident_bytes(g->scene->image, 0, UINT64_MAX) >> 6);
+            SPARSE_WORDS + (size_t)(hs_image_resident_bytes(g->process->image, 0, UINT64_MAX) >> 6);
     if (n > g->words_max)
         return hs_fail(err, HS_LIMIT, "cannot keep track of heaps that were hardly ever touched");
     HS_TRY(HS_GROW(&g->used, &g->used_capacity, n, err));
@@ -77,7 +77,7 @@ struct glibc_segment *hs_glibc_segment_at(const struct glibc_state *g, hs_addr a
 static bool heap_read(const struct glibc_state *g, hs_addr arena, hs_addr at, uint64_t most,
                       hs_addr *ret_previous, uint64_t *ret_bytes)
 {
-    const struct hs_image *image = g->scene->image;
+    const struct hs_image *image = g->process->image;
     uint64_t owner;
 
     return hs_image_u64(image, at, &owner) && owner == arena &&
@@ -89,7 +89,7 @@ static bool heap_read(const struct glibc_state *g, hs_addr arena, hs_addr at, ui
 /* The end of a heap as far as it is in the copy: its own word of its size is the target's. */
 static hs_addr heap_end(const struct glibc_state *g, hs_addr at, uint64_t n_bytes)
 {
-    const struct hs_image_range *range = hs_image_find(g->scene->image, at, NULL);
+    const struct hs_image_range *range = hs_image_find(g->process->image, at, NULL);
 
     return range != NULL && range->end - at < n_bytes ? range->end : at + n_bytes;
 }
@@ -126,7 +126,7 @@ static hs_status heaps_follow(struct glibc_state *g, uint32_t number, uint64_t m
         if (push) {
             uint64_t n_missing = at + n_bytes - s.end;
             g->arenas[number].segment_bytes += n_missing;
-            g->scene->findings->n_torn += n_missing != 0;
+            g->process->findings->n_torn += n_missing != 0;
             HS_TRY(hs_glibc_segment_push(g, &s, err));
         }
         *ret_score = at == home ? HEAPS_CLOSE : 1;
@@ -175,7 +175,7 @@ static hs_status heaps_gather(struct glibc_state *g, struct hs_error *err)
             unsigned score;
             HS_TRY(heaps_follow(g, (uint32_t)(instance->first_arena + k), instance->heap_bytes,
                                 true, &score, err));
-            g->scene->findings->n_torn += score != HEAPS_CLOSE;
+            g->process->findings->n_torn += score != HEAPS_CLOSE;
         }
     }
     hs_glibc_segments_sort(g);
@@ -187,7 +187,7 @@ static hs_status heap_walk(struct glibc_state *g, struct glibc_segment *segment,
 {
     struct glibc_arena *arena = &g->arenas[segment->arena];
     struct glibc_chain chain = {
-        .view.image = g->scene->image, .limit = segment->end, .top = arena->top};
+        .view.image = g->process->image, .limit = segment->end, .top = arena->top};
 
     if (segment->first > segment->end)
         segment->first = segment->end;
@@ -197,7 +197,7 @@ static hs_status heap_walk(struct glibc_state *g, struct glibc_segment *segment,
     HS_TRY(hs_glibc_walk(g, segment, &chain, err));
     arena->segment_bytes += segment->end - segment->begin;
     arena->top_is_found |= segment->how == GLIBC_END_TOP;
-    g->scene->findings->n_torn += segment->how == GLIBC_END_LOST;
+    g->process->findings->n_torn += segment->how == GLIBC_END_LOST;
     return HS_OK;
 }
 

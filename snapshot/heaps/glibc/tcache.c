@@ -40,7 +40,7 @@ struct tcache {
 static bool tcache_read(const struct glibc_state *g, hs_addr user, const struct tcache_layout *l,
                         struct tcache *ret)
 {
-    const uint8_t *b = hs_image_bytes(g->scene->image, user, l->chunk_bytes - 8u);
+    const uint8_t *b = hs_image_bytes(g->process->image, user, l->chunk_bytes - 8u);
 
     if (b == NULL)
         return false;
@@ -86,10 +86,10 @@ static unsigned tcache_score(struct glibc_state *g, uint32_t instance, hs_addr u
 
 static hs_addr tcache_of(const struct glibc_state *g, size_t thread, uint64_t distance)
 {
-    hs_addr tp = hs_regs_thread_pointer(&g->scene->target->threads[thread].regs), user = 0;
+    hs_addr tp = hs_regs_thread_pointer(&g->process->target->threads[thread].regs), user = 0;
 
     if (tp > distance)
-        hs_image_u64(g->scene->image, tp - distance, &user);
+        hs_image_u64(g->process->image, tp - distance, &user);
     return user;
 }
 
@@ -98,7 +98,7 @@ static hs_addr tcache_of(const struct glibc_state *g, size_t thread, uint64_t di
 static uint64_t tcache_vote(struct glibc_state *g, uint32_t instance, uint64_t distance,
                             const struct tcache_layout *l)
 {
-    size_t n = g->scene->target->n_threads, n_for = 0, n_against = 0;
+    size_t n = g->process->target->n_threads, n_for = 0, n_against = 0;
     uint64_t votes = 0;
 
     for (size_t i = 0; i < n && i < VOTERS_MAX; i++) {
@@ -116,7 +116,7 @@ static uint64_t tcache_vote(struct glibc_state *g, uint32_t instance, uint64_t d
 /* How far below the thread pointer thread-local variables may lie. */
 static uint64_t tls_bytes(const struct glibc_state *g)
 {
-    const struct hs_objects *objects = g->scene->objects;
+    const struct hs_objects *objects = g->process->objects;
     uint64_t most = TLS_USUAL_BYTES;
 
     for (size_t i = 0; i < objects->n; i++) {
@@ -159,7 +159,7 @@ static hs_status take_list(struct glibc_state *g, struct glibc_instance *instanc
         bool taken;
         HS_TRY(hs_glibc_take(g, user, HS_MEMORY_CACHED, ledger, &taken, err));
         if (!taken) {
-            g->scene->findings->n_torn++;
+            g->process->findings->n_torn++;
             break;
         }
         n++;
@@ -202,7 +202,7 @@ static hs_status take_instance(struct glibc_state *g, uint32_t number, struct hs
     struct tcache t;
     uint64_t bit;
 
-    for (size_t i = 0; l != NULL && i < g->scene->target->n_threads; i++) {
+    for (size_t i = 0; l != NULL && i < g->process->target->n_threads; i++) {
         hs_addr user = tcache_of(g, i, distance);
         if (user == 0 || !hs_glibc_is_used(g, user, &segment, &bit))
             continue;
@@ -210,7 +210,7 @@ static hs_status take_instance(struct glibc_state *g, uint32_t number, struct hs
         if ((over == 0 || over == 16) && tcache_read(g, user, l, &t))
             HS_TRY(take_tcache(g, &g->instances[number], l, &t, ledger, err));
         else
-            g->scene->findings->n_torn++;
+            g->process->findings->n_torn++;
     }
     return HS_OK;
 }

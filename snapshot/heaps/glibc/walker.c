@@ -22,13 +22,14 @@ static void glibc_close(void *state)
     hs_free(g);
 }
 
-static hs_status glibc_open(const struct hs_scene *scene, void **ret_state, struct hs_error *err)
+static hs_status glibc_open(const struct hs_process_copy *process, void **ret_state,
+                            struct hs_error *err)
 {
     void *memory;
 
     HS_TRY(hs_alloc(1, sizeof(struct glibc_state), &memory, err));
     struct glibc_state *g = memory;
-    g->scene = scene;
+    g->process = process;
     hs_status status = hs_glibc_find_instances(g, err);
     if (status == HS_OK && g->n_instances > 0) {
         *ret_state = g;
@@ -190,7 +191,7 @@ static hs_status mark_segment(const struct glibc_state *g, const struct glibc_se
         n++;
     }
     if (n == 0 && s->n_used != 0)
-        return hs_findings_note(g->scene->findings, true, err,
+        return hs_findings_note(g->process->findings, true, err,
                                 "a heap of glibc's malloc at 0x%llx overlaps another heap and was "
                                 "left out",
                                 (unsigned long long)s->begin);
@@ -236,8 +237,8 @@ static hs_status book_gaps(struct glibc_state *g, struct hs_ledger *ledger, stru
     }
     if (g->n_gaps == 0)
         return HS_OK;
-    g->scene->findings->n_torn += g->n_gaps;
-    return hs_findings_note(g->scene->findings, true, err,
+    g->process->findings->n_torn += g->n_gaps;
+    return hs_findings_note(g->process->findings, true, err,
                             "the heap of glibc's malloc is damaged in %zu place%s (%llu bytes are "
                             "no chain of blocks), first at 0x%llx",
                             g->n_gaps, g->n_gaps == 1 ? "" : "s", (unsigned long long)n_bytes,
@@ -247,8 +248,8 @@ static hs_status book_gaps(struct glibc_state *g, struct hs_ledger *ledger, stru
 static hs_status glibc_prove(struct glibc_state *g, const char *what, uint64_t expected,
                              uint64_t found, struct hs_error *err)
 {
-    g->scene->findings->n_torn += expected != found;
-    return hs_findings_proof(g->scene->findings, what, expected, found, err);
+    g->process->findings->n_torn += expected != found;
+    return hs_findings_proof(g->process->findings, what, expected, found, err);
 }
 
 /* What an arena has from the system; a main arena counts the holes that others' sbrk left. */
@@ -280,7 +281,7 @@ static hs_status prove_mmapped(struct glibc_state *g, struct hs_error *err)
 
     n = hs_glibc_mmapped_told(g, &n_bytes, &is_told);
     if (!is_told)
-        return hs_findings_note(g->scene->findings, true, err,
+        return hs_findings_note(g->process->findings, true, err,
                                 "the counters of glibc's malloc were not found: whether all "
                                 "blocks with a mapping of their own are listed is not proved");
     HS_TRY(
@@ -306,7 +307,7 @@ static hs_status prove_caches(struct glibc_state *g, struct hs_error *err)
     HS_TRY(glibc_prove(g, "glibc malloc: blocks in fast lists", g->n_fast, g->n_fast_known, err));
     if (g->n_tcaches == 0 && g->instances[0].params.tcache_count != 0 && g->n_segments > 0 &&
         has_early_tcaches(g))
-        return hs_findings_note(g->scene->findings, true, err,
+        return hs_findings_note(g->process->findings, true, err,
                                 "no thread cache of glibc's malloc was found: freed blocks in one "
                                 "are listed as live");
     return HS_OK;

@@ -227,11 +227,11 @@ static hs_status caches_follow(struct caches *caches, struct hs_error *err)
 }
 
 /* The caches of all threads, and those in a ring with them. */
-static hs_status caches_gather(struct caches *caches, const struct hs_scene *scene,
+static hs_status caches_gather(struct caches *caches, const struct hs_process_copy *process,
                                struct hs_error *err)
 {
-    const struct hs_target *target = scene->target;
-    uint64_t n_tls_bytes = caches_tls_bytes(scene->objects);
+    const struct hs_target *target = process->target;
+    uint64_t n_tls_bytes = caches_tls_bytes(process->objects);
     struct caches_offset offsets[CACHES_MAX_OFFSETS];
     size_t n_offsets = 0, best = 0;
 
@@ -349,14 +349,15 @@ static hs_status caches_take(struct caches *caches, hs_addr bins, struct hs_erro
     return HS_OK;
 }
 
-hs_status hs_jemalloc_caches(const struct hs_scene *scene, const struct jemalloc_tree *tree,
-                             struct hs_heap_map *map, struct hs_ledger *ledger,
-                             struct jemalloc_cached *ret, struct hs_error *err)
+hs_status hs_jemalloc_caches(const struct hs_process_copy *process,
+                             const struct jemalloc_tree *tree, struct hs_heap_map *map,
+                             struct hs_ledger *ledger, struct jemalloc_cached *ret,
+                             struct hs_error *err)
 {
     struct jemalloc_cached found = {0};
     struct caches caches = {
-        .image = scene->image, .tree = tree, .map = map, .ledger = ledger, .found = &found};
-    hs_status status = caches_gather(&caches, scene, err);
+        .image = process->image, .tree = tree, .map = map, .ledger = ledger, .found = &found};
+    hs_status status = caches_gather(&caches, process, err);
 
     if (status == HS_OK)
         caches_unique(&caches);

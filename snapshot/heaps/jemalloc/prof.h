@@ -28,7 +28,7 @@ struct prof_context {
 
 struct prof {
     const struct jemalloc_tree *tree;
-    const struct hs_scene *scene;
+    const struct hs_process_copy *process;
     struct prof_block *blocks; /* owned; by gctx, then address */
     size_t n_blocks, blocks_capacity;
     struct prof_context *contexts; /* owned; by gctx */

@@ -464,7 +464,7 @@ static hs_status root_take(struct root_search *search, bool is_strict, struct je
     return HS_OK;
 }
 
-hs_status hs_jemalloc_find(const struct hs_scene *scene, struct jemalloc_tree *trees,
+hs_status hs_jemalloc_find(const struct hs_process_copy *process, struct jemalloc_tree *trees,
                            size_t *ret_n_trees, struct hs_error *err)
 {
     static const uint8_t widths[] = {48, 57};
@@ -475,11 +475,11 @@ hs_status hs_jemalloc_find(const struct hs_scene *scene, struct jemalloc_tree *t
     HS_TRY(HS_ALLOC(&search, 1, err));
     for (size_t i = 0; i < sizeof widths; i++) {
         memset(search, 0, sizeof *search);
-        search->tree.image = scene->image;
+        search->tree.image = process->image;
         search->tree.bits = widths[i];
         search->budget = ROOT_BUDGET_WORDS;
-        root_scan_symbols(search, scene->objects);
-        root_scan_segments(search, scene->target);
+        root_scan_symbols(search, process->objects);
+        root_scan_segments(search, process->target);
         HS_TRY(root_take(search, true, trees, &n, err));
         HS_TRY(root_take(search, false, trees, &n, err));
         *ret_n_trees = n;

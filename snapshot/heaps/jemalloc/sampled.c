@@ -33,12 +33,12 @@ static const uint8_t *prof_bytes(const struct prof *prof, hs_addr address, size_
 {
     if (address % 8 != 0 || address < JEMALLOC_PAGE || address >= HS_USER_END)
         return NULL;
-    return hs_image_bytes(prof->scene->image, address, n_bytes);
+    return hs_image_bytes(prof->process->image, address, n_bytes);
 }
 
 static bool prof_is_code(const struct prof *prof, hs_addr address)
 {
-    const struct hs_mapping *m = hs_target_mapping_at(prof->scene->target, address);
+    const struct hs_mapping *m = hs_target_mapping_at(prof->process->target, address);
     return m != NULL && m->executable;
 }
 
@@ -163,7 +163,7 @@ static hs_status prof_gather_contexts(struct prof *prof, struct hs_error *err)
 
 static hs_status prof_prove(const struct prof *prof, struct hs_error *err)
 {
-    struct hs_findings *findings = prof->scene->findings;
+    struct hs_findings *findings = prof->process->findings;
     uint64_t n_agreeing = 0;
 
     for (size_t i = 0; i < prof->n_contexts; i++)
@@ -183,12 +183,12 @@ static hs_status prof_prove(const struct prof *prof, struct hs_error *err)
 
 static hs_status prof_add(struct prof *prof, struct hs_sampled_set *set, struct hs_error *err)
 {
-    const struct hs_scene *scene = prof->scene;
+    const struct hs_process_copy *process = prof->process;
     struct hs_sampled_by sampler = {.facts = {.kind = HS_SAMPLER_JEMALLOC}};
     uint64_t period_bytes;
 
-    if (scene->objects != NULL)
-        sampler.own = hs_objects_object_at(scene->objects, prof->tree->root);
+    if (process->objects != NULL)
+        sampler.own = hs_objects_object_at(process->objects, prof->tree->root);
     HS_TRY(prof_gather_contexts(prof, err));
     HS_TRY(prof_prove(prof, err));
     HS_TRY(hs_prof_period(prof, sampler.own, &period_bytes, err));
@@ -218,7 +218,7 @@ static hs_status prof_read(struct prof *prof, const struct hs_heap_map *map,
 }
 
 hs_status hs_jemalloc_sampled(const void *state, const struct hs_heap_map *map,
-                              const struct hs_scene *scene, struct hs_sampled_set *set,
+                              const struct hs_process_copy *process, struct hs_sampled_set *set,
                               struct hs_error *err)
 {
     size_t n_trees;
@@ -226,7 +226,7 @@ hs_status hs_jemalloc_sampled(const void *state, const struct hs_heap_map *map,
     hs_status status = HS_OK;
 
     for (size_t i = 0; status == HS_OK && i < n_trees; i++) {
-        struct prof prof = {.tree = &trees[i], .scene = scene};
+        struct prof prof = {.tree = &trees[i], .process = process};
         status = prof_read(&prof, map, set, err);
         hs_free(prof.blocks);
         hs_free(prof.contexts);

@@ -126,7 +126,7 @@ void hs_jemalloc_large(const struct jemalloc_tree *tree, const struct jemalloc_e
 /* ---- root.c: finds the trees, by symbol or else by what the words look like. `trees` has
  * room for JEMALLOC_MAX_TREES and is zeroed; each found one has its leaves and layout. Looks at
  * every word of large data segments, a bounded number of words of what they point to. */
-hs_status hs_jemalloc_find(const struct hs_scene *scene, struct jemalloc_tree *trees,
+hs_status hs_jemalloc_find(const struct hs_process_copy *process, struct jemalloc_tree *trees,
                            size_t *ret_n_trees, struct hs_error *err);
 /* Is `root` the root of a tree of tree->bits? Fills leaves and layout when so. Unless it is strict,
  * a few words may lead nowhere. Linear in the leaves. */
@@ -163,14 +163,15 @@ struct jemalloc_cached {
     uint64_t n_looks;                             /* private: see CACHES_MAX_LOOKS */
     uint64_t n_torn;
 };
-hs_status hs_jemalloc_caches(const struct hs_scene *scene, const struct jemalloc_tree *tree,
-                             struct hs_heap_map *map, struct hs_ledger *ledger,
-                             struct jemalloc_cached *ret, struct hs_error *err);
+hs_status hs_jemalloc_caches(const struct hs_process_copy *process,
+                             const struct jemalloc_tree *tree, struct hs_heap_map *map,
+                             struct hs_ledger *ledger, struct jemalloc_cached *ret,
+                             struct hs_error *err);
 
 /* ---- sampled.c: what its profiler has chosen (prof:true) */
 struct hs_sampled_set;
 hs_status hs_jemalloc_sampled(const void *state, const struct hs_heap_map *map,
-                              const struct hs_scene *scene, struct hs_sampled_set *set,
+                              const struct hs_process_copy *process, struct hs_sampled_set *set,
                               struct hs_error *err);
 
 #endif

@@ -6,7 +6,7 @@
 static const char owner_name[] = "jemalloc";
 
 struct jemalloc {
-    const struct hs_scene *scene; /* borrowed */
+    const struct hs_process_copy *process; /* borrowed */
     struct jemalloc_tree trees[JEMALLOC_MAX_TREES];
     size_t n_trees;
     uint64_t n_slabs, n_agreeing;    /* slabs whose counter equals their bitmap */
@@ -38,7 +38,7 @@ static uint64_t base_block_bytes(const struct hs_image *image, hs_addr address)
 static hs_status jemalloc_claim_base(const struct jemalloc *jemalloc, struct hs_ledger *ledger,
                                      struct hs_error *err)
 {
-    const struct hs_target *target = jemalloc->scene->target;
+    const struct hs_target *target = jemalloc->process->target;
     const uint64_t unit = UINT64_C(1) << 21;
 
     for (size_t i = 0; i < target->n_mappings; i++) {
@@ -46,13 +46,13 @@ static hs_status jemalloc_claim_base(const struct jemalloc *jemalloc, struct hs_
         if (m->inode != 0 || m->shared || !m->writable || m->end > HS_USER_END)
             continue;
         hs_addr at = (m->begin + unit - 1) & ~(unit - 1), part, part_end;
-        while (hs_image_next_present(jemalloc->scene->image, at, m->end, &part, &part_end)) {
+        while (hs_image_next_present(jemalloc->process->image, at, m->end, &part, &part_end)) {
             if (part != at) { /* a header was written, whatever else was not */
                 at = (part + unit - 1) & ~(unit - 1);
                 if (at >= part_end)
                     continue;
             }
-            uint64_t n_bytes = base_block_bytes(jemalloc->scene->image, at);
+            uint64_t n_bytes = base_block_bytes(jemalloc->process->image, at);
             if (n_bytes != 0 && n_bytes <= m->end - at)
                 HS_TRY(hs_ledger_claim(ledger, owner_name, HS_MEMORY_INTERNAL, at, at + n_bytes, 0,
                                        err));
@@ -168,7 +168,7 @@ static hs_status jemalloc_mark_slab(struct jemalloc *jemalloc, const struct jema
     jemalloc->n_slabs++;
     jemalloc->n_agreeing += agrees;
     jemalloc->n_allocated += n_live;
-    jemalloc->scene->findings->n_torn += !agrees;
+    jemalloc->process->findings->n_torn += !agrees;
     if (span != NULL) {
         struct hs_region_move move = {owner_name, HS_MEMORY_FREE, HS_MEMORY_LIVE, span->begin,
                                       span->unit_bytes};
@@ -223,7 +223,7 @@ static hs_status jemalloc_mark_tree(struct jemalloc *jemalloc, const struct jema
 static hs_status jemalloc_tell(const struct jemalloc *jemalloc, const struct jemalloc_cached *sum,
                                struct hs_error *err)
 {
-    struct hs_findings *findings = jemalloc->scene->findings;
+    struct hs_findings *findings = jemalloc->process->findings;
     uint64_t n_damaged = 0, n_huge_pages = 0;
 
     for (size_t i = 0; i < jemalloc->n_trees; i++) {
@@ -268,7 +268,8 @@ static hs_status jemalloc_mark(void *state, struct hs_heap_map *map, struct hs_l
     for (size_t i = 0; i < jemalloc->n_trees; i++) {
         struct jemalloc_cached found = {0};
         HS_TRY(jemalloc_mark_tree(jemalloc, &jemalloc->trees[i], map, ledger, err));
-        HS_TRY(hs_jemalloc_caches(jemalloc->scene, &jemalloc->trees[i], map, ledger, &found, err));
+        HS_TRY(
+            hs_jemalloc_caches(jemalloc->process, &jemalloc->trees[i], map, ledger, &found, err));
         sum.n_caches += found.n_caches;
         sum.n_torn += found.n_torn;
     }
@@ -289,13 +290,14 @@ static void jemalloc_close(void *state)
     hs_free(jemalloc);
 }
 
-static hs_status jemalloc_open(const struct hs_scene *scene, void **ret_state, struct hs_error *err)
+static hs_status jemalloc_open(const struct hs_process_copy *process, void **ret_state,
+                               struct hs_error *err)
 {
     struct jemalloc *jemalloc;
 
     HS_TRY(HS_ALLOC(&jemalloc, 1, err));
-    jemalloc->scene = scene;
-    hs_status status = hs_jemalloc_find(scene, jemalloc->trees, &jemalloc->n_trees, err);
+    jemalloc->process = process;
+    hs_status status = hs_jemalloc_find(process, jemalloc->trees, &jemalloc->n_trees, err);
     for (size_t i = 0; status == HS_OK && i < jemalloc->n_trees; i++)
         status = hs_jemalloc_read_extents(&jemalloc->trees[i], err);
     if (status != HS_OK || jemalloc->n_trees == 0)

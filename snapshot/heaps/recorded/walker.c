@@ -21,7 +21,7 @@ struct recorded {
 };
 
 struct record {
-    const struct hs_scene *scene; /* borrowed */
+    const struct hs_process_copy *process; /* borrowed */
     struct recorded tables[RECORD_MAX];
     size_t n;
 };
@@ -45,7 +45,7 @@ static hs_status record_add(struct record *record, const struct hs_object *objec
                             struct hs_error *err)
 {
     struct recorded table = {.address = address, .object = object};
-    const uint8_t *bytes = hs_image_bytes(record->scene->image, address, sizeof table.anchor);
+    const uint8_t *bytes = hs_image_bytes(record->process->image, address, sizeof table.anchor);
 
     for (size_t i = 0; i < record->n; i++)
         if (record->tables[i].address == address)
@@ -56,12 +56,12 @@ static hs_status record_add(struct record *record, const struct hs_object *objec
     if (table.anchor.magic == 0)
         return HS_OK; /* loaded, and never begun */
     if (table.anchor.magic != HS_RECORD_MAGIC || !record_is_sound(&table.anchor))
-        return hs_findings_note(record->scene->findings, true, err,
+        return hs_findings_note(record->process->findings, true, err,
                                 "'%s' has a record of samples that cannot be read: it is damaged, "
                                 "or of another version",
                                 object->name);
     if (record->n == RECORD_MAX)
-        return hs_findings_note(record->scene->findings, true, err,
+        return hs_findings_note(record->process->findings, true, err,
                                 "more than %d records of samples: those of '%s' are left out",
                                 RECORD_MAX, object->name);
     record->tables[record->n++] = table;
@@ -84,7 +84,7 @@ static hs_status record_find_in(struct record *record, const struct hs_object *o
 
 static hs_status record_find(struct record *record, struct hs_error *err)
 {
-    const struct hs_objects *objects = record->scene->objects;
+    const struct hs_objects *objects = record->process->objects;
 
     for (size_t i = 0; objects != NULL && i < objects->n; i++)
         HS_TRY(record_find_in(record, &objects->objects[i], err));
@@ -98,13 +98,14 @@ static void record_close(void *state)
     hs_free(state);
 }
 
-static hs_status record_open(const struct hs_scene *scene, void **ret_state, struct hs_error *err)
+static hs_status record_open(const struct hs_process_copy *process, void **ret_state,
+                             struct hs_error *err)
 {
     void *memory;
 
     HS_TRY(hs_alloc(1, sizeof(struct record), &memory, err));
     struct record *record = memory;
-    record->scene = scene;
+    record->process = process;
     hs_status status = record_find(record, err);
     if (status == HS_OK && record->n != 0)
         *ret_state = record;
@@ -116,7 +117,7 @@ static hs_status record_open(const struct hs_scene *scene, void **ret_state, str
 static hs_status record_claim(const struct record *record, struct hs_ledger *ledger, hs_addr begin,
                               uint64_t n_bytes, struct hs_error *err)
 {
-    const struct hs_image_range *range = hs_image_find(record->scene->image, begin, NULL);
+    const struct hs_image_range *range = hs_image_find(record->process->image, begin, NULL);
 
     if (range == NULL || n_bytes == 0)
         return HS_OK;
@@ -189,7 +190,7 @@ static bool record_is_own(const struct hs_target *target, uint32_t pid)
 static bool record_stack(const struct record *record, const struct hs_record_anchor *anchor,
                          uint32_t stack, struct hs_sampled *sample)
 {
-    const struct hs_image *image = record->scene->image;
+    const struct hs_image *image = record->process->image;
     uint64_t at = 8 * (uint64_t)stack;
     uint32_t n_frames;
 
@@ -231,14 +232,14 @@ static hs_status record_read_slot(const struct record *record, const struct reco
 static hs_status record_read_slots(const struct record *record, const struct recorded *table,
                                    struct hs_sampled_set *set, struct hs_error *err)
 {
-    const struct hs_image *image = record->scene->image;
+    const struct hs_image *image = record->process->image;
     const size_t size = sizeof(struct hs_record_slot);
     hs_addr begin = table->anchor.slots, end = begin + table->anchor.n_slots * size;
     hs_addr part, part_end;
     uint64_t n_damaged = 0;
 
     if (table->anchor.n_slots != 0 && hs_image_bytes(image, begin, (size_t)(end - begin)) == NULL)
-        return hs_findings_note(record->scene->findings, true, err,
+        return hs_findings_note(record->process->findings, true, err,
                                 "the samples recorded by '%s' are not in the copy",
                                 table->object->name);
     for (hs_addr at = begin; hs_image_next_present(image, at, end, &part, &part_end);
@@ -252,7 +253,7 @@ static hs_status record_read_slots(const struct record *record, const struct rec
     }
     if (n_damaged == 0)
         return HS_OK;
-    return hs_findings_note(record->scene->findings, true, err,
+    return hs_findings_note(record->process->findings, true, err,
                             "%llu samples recorded by '%s' are damaged: they lack their backtrace, "
                             "or were left out",
                             (unsigned long long)n_damaged, table->object->name);
@@ -283,26 +284,27 @@ static hs_status record_read(const struct record *record, const struct recorded 
                   .n_lost = anchor->n_lost},
         .own = table->object};
 
-    if (!record_is_own(record->scene->target, anchor->pid))
-        return hs_findings_note(record->scene->findings, false, err,
+    if (!record_is_own(record->process->target, anchor->pid))
+        return hs_findings_note(record->process->findings, false, err,
                                 "'%s' records in the process that this one was forked from "
                                 "(%u), not in this one: there are no samples of it",
                                 table->object->name, anchor->pid);
     if (!hs_mul_fits(anchor->begun_us, 1000, &sampler.facts.begun_ns))
         sampler.facts.begun_ns = 0;
-    HS_TRY(record_trace_name(anchor, record->scene->findings->strings, &sampler.facts.trace, err));
+    HS_TRY(
+        record_trace_name(anchor, record->process->findings->strings, &sampler.facts.trace, err));
     HS_TRY(hs_sampled_add_sampler(set, &sampler, err));
     return record_read_slots(record, table, set, err);
 }
 
 static hs_status record_sampled(const void *state, const struct hs_heap_map *map,
-                                const struct hs_scene *scene, struct hs_sampled_set *set,
+                                const struct hs_process_copy *process, struct hs_sampled_set *set,
                                 struct hs_error *err)
 {
     const struct record *record = state;
 
     (void)map;
-    (void)scene;
+    (void)process;
     for (size_t i = 0; i < record->n; i++)
         HS_TRY(record_read(record, &record->tables[i], set, err));
     return HS_OK;

@@ -147,7 +147,7 @@ static hs_status list_add_root(struct hs_registered *registered, const struct hs
                                       .object = object};
     const char *name = record->name[0] != '\0' ? record->name : "root without a name";
 
-    HS_TRY(hs_strtab_add(registered->scene->findings->strings, name, &root.name, err));
+    HS_TRY(hs_strtab_add(registered->process->findings->strings, name, &root.name, err));
     HS_TRY(HS_GROW(&registered->roots, &registered->roots_capacity, registered->n_roots + 1, err));
     registered->roots[registered->n_roots++] = root;
     return HS_OK;
@@ -164,10 +164,10 @@ static hs_status list_add_pool(struct hs_registered *registered, const struct li
     const char *name = record->name[0] != '\0' ? record->name : "pool without a name";
     uint64_t n_blocks = record->block_bytes == 0 ? 1 : record->n_bytes / record->block_bytes;
 
-    HS_TRY(hs_strtab_add(registered->scene->findings->strings, name, &pool.name, err));
+    HS_TRY(hs_strtab_add(registered->process->findings->strings, name, &pool.name, err));
     HS_TRY(HS_GROW(&registered->pools, &registered->pools_capacity, registered->n_pools + 1, err));
     if (pool.live_bits != 0)
-        pool.bits = hs_image_bytes(registered->scene->image, pool.live_bits,
+        pool.bits = hs_image_bytes(registered->process->image, pool.live_bits,
                                    (size_t)(n_blocks / 8 + (n_blocks % 8 != 0)));
     registered->n_blocks += n_blocks;
     registered->pools[registered->n_pools++] = pool;
@@ -191,9 +191,9 @@ static hs_status list_add(struct hs_registered *registered, const struct hs_obje
 {
     struct list_record record = {0};
     hs_addr end;
-    bool is_good = list_record(registered->scene->image, at, &record) &&
+    bool is_good = list_record(registered->process->image, at, &record) &&
                    hs_add_fits(record.begin, record.n_bytes, &end) &&
-                   list_is_copied(registered->scene->image, record.begin, end);
+                   list_is_copied(registered->process->image, record.begin, end);
 
     if (is_good && record.n_bytes == 0)
         return HS_OK;
@@ -217,13 +217,13 @@ static hs_status list_add_all(struct hs_registered *registered, const struct hs_
 hs_status hs_registered_read(struct hs_registered *registered, const struct hs_object *object,
                              hs_addr registry, struct hs_error *err)
 {
-    const struct hs_image *image = registered->scene->image;
+    const struct hs_image *image = registered->process->image;
     struct list_entries entries = {0};
     hs_addr first = 0;
     hs_status status = HS_OK;
 
     if (!list_first(image, registry, &first))
-        return hs_findings_note(registered->scene->findings, true, err,
+        return hs_findings_note(registered->process->findings, true, err,
                                 "'%s' has a note of registered memory, but no registry of a known "
                                 "version",
                                 object->name);
@@ -234,7 +234,7 @@ hs_status hs_registered_read(struct hs_registered *registered, const struct hs_o
     if (status == HS_OK)
         status = list_add_all(registered, object, &entries, err);
     if (status == HS_OK && entries.is_damaged)
-        status = hs_findings_note(registered->scene->findings, true, err,
+        status = hs_findings_note(registered->process->findings, true, err,
                                   "the list of registered memory of '%s' is damaged", object->name);
     hs_free(entries.at);
     return status;

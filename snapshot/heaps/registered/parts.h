@@ -23,7 +23,7 @@ struct hs_registered_pool {
 };
 
 struct hs_registered {
-    const struct hs_scene *scene;
+    const struct hs_process_copy *process;
     struct hs_registered_root *roots; /* owned */
     size_t n_roots, roots_capacity;
     struct hs_registered_pool *pools; /* owned */

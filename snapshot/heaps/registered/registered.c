@@ -35,7 +35,7 @@ static hs_status registered_read_object(struct hs_registered *registered,
         if (registry == before)
             continue;
         if (before != 0)
-            return hs_findings_note(registered->scene->findings, true, err,
+            return hs_findings_note(registered->process->findings, true, err,
                                     "'%s' has several registries of memory: only one is read",
                                     object->name);
         before = registry;
@@ -86,20 +86,20 @@ static void registered_disjoin_roots(struct hs_registered *registered)
 static hs_status registered_read_all(struct hs_registered *registered, bool *found,
                                      struct hs_error *err)
 {
-    const struct hs_objects *objects = registered->scene->objects;
+    const struct hs_objects *objects = registered->process->objects;
 
     for (size_t i = 0; objects != NULL && i < objects->n; i++)
         HS_TRY(registered_read_object(registered, &objects->objects[i], found, err));
     registered_disjoin_roots(registered);
     if (registered->n_left_out == 0)
         return HS_OK;
-    return hs_findings_note(registered->scene->findings, true, err,
+    return hs_findings_note(registered->process->findings, true, err,
                             "%llu registered areas are left out, the first is '%s': they must lie "
                             "in private writable memory, blocks have at least 8 bytes",
                             (unsigned long long)registered->n_left_out, registered->first_left_out);
 }
 
-static hs_status registered_open(const struct hs_scene *scene, void **ret_state,
+static hs_status registered_open(const struct hs_process_copy *process, void **ret_state,
                                  struct hs_error *err)
 {
     void *memory;
@@ -107,7 +107,7 @@ static hs_status registered_open(const struct hs_scene *scene, void **ret_state,
 
     HS_TRY(hs_alloc(1, sizeof(struct hs_registered), &memory, err));
     struct hs_registered *registered = memory;
-    registered->scene = scene;
+    registered->process = process;
     hs_status status = registered_read_all(registered, &found, err);
     if (status == HS_OK && found)
         *ret_state = registered;
@@ -252,11 +252,11 @@ static hs_status registered_mark(void *state, struct hs_heap_map *map, struct hs
         struct registered_run run = {.map = map, .ledger = ledger, .pool = (uint32_t)i};
         HS_TRY(registered_mark_pool(pool, &run, err));
         if (pool->live_bits != 0 && pool->bits == NULL)
-            HS_TRY(
-                hs_findings_note(registered->scene->findings, true, err,
-                                 "the bitmap of the registered pool '%s' is not in private "
-                                 "writable memory: which of its blocks are in use is unknown",
-                                 hs_strtab_get(registered->scene->findings->strings, pool->name)));
+            HS_TRY(hs_findings_note(
+                registered->process->findings, true, err,
+                "the bitmap of the registered pool '%s' is not in private "
+                "writable memory: which of its blocks are in use is unknown",
+                hs_strtab_get(registered->process->findings->strings, pool->name)));
     }
     return HS_OK;
 }

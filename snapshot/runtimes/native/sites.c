@@ -456,7 +456,7 @@ hs_status hs_native_collect_samples(struct hs_native *native, struct hs_native_s
     struct sites sites = {.native = native, .set = &set};
     struct hs_native_samples samples = {0};
 
-    HS_TRY(hs_sampled_read(&native->dump->heaps, &native->dump->scene, &set, err));
+    HS_TRY(hs_sampled_read(&native->dump->heaps, &native->dump->process, &set, err));
     hs_status status = set.n_samplers == 0 ? HS_OK : sites_find(&sites, err);
     if (status == HS_OK && set.n_samplers != 0)
         status = samples_make(&sites, &samples, err);

@@ -27,7 +27,8 @@ enum { HS_ALLOCATOR_SYMBOLS = 3 };
 struct hs_allocator {
     const char *name; /* "glibc" */
     /* Looks for the allocator. *ret_state stays NULL when the process does not use it. */
-    hs_status (*open)(const struct hs_scene *scene, void **ret_state, struct hs_error *err);
+    hs_status (*open)(const struct hs_process_copy *process, void **ret_state,
+                      struct hs_error *err);
     /* Adds its spans; claims its memory in the ledger, bookkeeping included. */
     hs_status (*add_spans)(void *state, struct hs_heap_map *map, struct hs_ledger *ledger,
                            struct hs_error *err);
@@ -56,14 +57,14 @@ struct hs_allocator {
     hs_str (*pool_name)(const void *state, uint32_t tag);
     /* Adds what its sampler has chosen (heaps/sampled.h). Map indexed. */
     hs_status (*sampled)(const void *state, const struct hs_heap_map *map,
-                         const struct hs_scene *scene, struct hs_sampled_set *set,
+                         const struct hs_process_copy *process, struct hs_sampled_set *set,
                          struct hs_error *err);
 };
 
 #define HS_ALLOCATOR_DECLARE(name) extern const struct hs_allocator hs_allocator_##name;
 HS_ALLOCATORS(HS_ALLOCATOR_DECLARE)
 
-/* All of them over one scene. */
+/* All of them over one copy of a process. */
 struct hs_heaps {
     struct hs_heap_map map;
     struct hs_ledger ledger;
@@ -74,13 +75,15 @@ extern const struct hs_allocator *const hs_allocators[HS_N_ALLOCATORS]; /* by ow
 /* Opens every allocator and lets it add its spans and claims. The caller may add spans of its own
  * (unclaimed mappings) before hs_heaps_mark, which seals, sets the one bit of every span of
  * HS_OWNER_MAPPING, lets the allocators mark, and indexes. */
-hs_status hs_heaps_open(struct hs_heaps *heaps, const struct hs_scene *scene, struct hs_error *err);
-hs_status hs_heaps_mark(struct hs_heaps *heaps, const struct hs_scene *scene, struct hs_error *err);
+hs_status hs_heaps_open(struct hs_heaps *heaps, const struct hs_process_copy *process,
+                        struct hs_error *err);
+hs_status hs_heaps_mark(struct hs_heaps *heaps, const struct hs_process_copy *process,
+                        struct hs_error *err);
 void hs_heaps_close(struct hs_heaps *heaps);
 
 /* ---- recognise.c: allocators that are seen but not supported: "tcmalloc (libtcmalloc.so.4)",
  * "mimalloc", "musl". One name per line into `text`, "" when there is none. */
-void hs_heaps_recognise(const struct hs_scene *scene, char *text, size_t n_bytes);
+void hs_heaps_recognise(const struct hs_process_copy *process, char *text, size_t n_bytes);
 
 /* ---- what the allocators in use say beyond their blocks */
 

@@ -11,7 +11,7 @@
 #ifndef HS_HEAPS_LEDGER_H
 #define HS_HEAPS_LEDGER_H
 
-#include "heaps/scene.h"
+#include "heaps/process_copy.h"
 #include "target/residency.h"
 
 /* Owners of what no walker claims; state HS_MEMORY_OTHER. */
@@ -81,14 +81,14 @@ bool hs_ledger_next_unclaimed(const struct hs_ledger *ledger, hs_addr begin, hs_
 /* Who claims the byte at `address`; 0 when nobody does. Sealed only. O(log n). */
 hs_str hs_ledger_owner_at(const struct hs_ledger *ledger, hs_addr address);
 
-/* Once, after everything else: sums of what lies in the scene's mappings; books the unclaimed rest
- * of each mapping; drops empty rows. No row has less than nothing or more resident than all bytes,
- * whatever was moved.
+/* Once, after everything else: sums of what lies in the mappings of the process; books the
+ * unclaimed rest of each mapping; drops empty rows. No row has less than nothing or more resident
+ * than all bytes, whatever was moved.
  *
  * *ret_resident_bytes is what the rows' resident bytes add up to: exactly the kernel's count, where
  * `residency` (parsed; read in the same stop as the image) has one; else, for mappings that it does
  * not have, what the image knows. */
-hs_status hs_ledger_close(struct hs_ledger *ledger, const struct hs_scene *scene,
+hs_status hs_ledger_close(struct hs_ledger *ledger, const struct hs_process_copy *process,
                           const struct hs_residency *residency, uint64_t *ret_resident_bytes,
                           struct hs_error *err);
 

@@ -34,7 +34,7 @@ struct hs_sampled_set {
 };
 
 /* Map indexed. Adds proofs and notes. A set without samplers is no error. */
-hs_status hs_sampled_read(const struct hs_heaps *heaps, const struct hs_scene *scene,
+hs_status hs_sampled_read(const struct hs_heaps *heaps, const struct hs_process_copy *process,
                           struct hs_sampled_set *ret, struct hs_error *err);
 void hs_sampled_fini(struct hs_sampled_set *set);
 

@@ -31,9 +31,9 @@ struct hs_dump {
     struct hs_residency residency; /* read under the stop, parsed after it */
     struct hs_strtab strings;
     struct hs_findings findings; /* of the allocators, and of the runtime that reads their blocks */
-    struct hs_scene scene;       /* over the above */
-    struct hs_heaps heaps;       /* listed when a runtime reads them (hs_runtime.reads_heaps) */
-    hs_str *debug_notes;         /* owned: what became of debug files that could not be used */
+    struct hs_process_copy process; /* over the above */
+    struct hs_heaps heaps;          /* listed when a runtime reads them (hs_runtime.reads_heaps) */
+    hs_str *debug_notes;            /* owned: what became of debug files that could not be used */
     size_t n_debug_notes, debug_notes_capacity;
     uint32_t n_stops;
     struct hs_serving serving[HS_N_RUNTIMES]; /* in the order of runtimes/runtimes.h */

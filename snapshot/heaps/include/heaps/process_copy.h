@@ -1,0 +1,23 @@
+/* What every allocator's code looks at: the copy of a process made during one stop, and what is
+ * learnt of it on the way. The process runs again: nothing here reads it.
+ *
+ * All of it is hostile input. An allocator's code reads memory through the image's bounds-checked
+ * accessors alone, bounds every loop by what the copy can hold, and turns damage into notes, never
+ * into a failed dump. */
+#ifndef HS_HEAPS_PROCESS_COPY_H
+#define HS_HEAPS_PROCESS_COPY_H
+
+#include "process/findings.h"
+#include "process/image.h"
+#include "process/objects.h"
+
+#define HS_WORD_BYTES 8
+
+struct hs_process_copy {
+    const struct hs_target *target; /* borrowed: mappings, threads, registers as at the stop */
+    const struct hs_image *image;   /* borrowed: all private writable memory that is present */
+    struct hs_objects *objects;     /* borrowed: executable and libraries with symbols */
+    struct hs_findings *findings;   /* borrowed */
+};
+
+#endif
