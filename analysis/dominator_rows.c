@@ -75,8 +75,8 @@ static hs_status look_up_rows(struct hs_view *view, struct hs_dominator_rows *ro
     for (size_t i = 0; i < rows->n; i++) {
         struct hs_dominator_row *row = &rows->rows[i];
         row->facts = facts[i];
-        if (!row->facts.is_root && !row->facts.is_static)
-            row->hidden_words -= row->facts.words;
+        if (!row->facts.is_root && !row->facts.is_static && row->hidden_words != 0)
+            row->hidden_words -= row->facts.words; /* 0: no root reaches it, it retains nothing */
     }
     return HS_OK;
 }
