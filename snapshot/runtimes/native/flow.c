@@ -284,7 +284,7 @@ static hs_ctype flow_unwish(struct flow *f, uint64_t rank)
 static hs_status flow_wait(struct flow *f, const struct hs_heap_block *block, hs_ctype pointee,
                            struct hs_error *err)
 {
-    hs_ntype one, had = hs_flow_type(f->result, block->rank), number;
+    hs_ntype one, had = hs_flow_type(f->result, block->rank), number = 0;
 
     if ((had & HS_FLOW_IS_WISH) != 0) {
         hs_ctype wished = flow_unwish(f, block->rank);
