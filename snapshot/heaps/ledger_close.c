@@ -168,7 +168,7 @@ hs_status hs_ledger_close(struct hs_ledger *ledger, const struct hs_process_copy
         HS_TRY(close_mapping(ledger, m, close_kind(process, m, has_stack[i]), residency,
                              &resident_bytes, err));
     }
-    hs_ledger_settle(ledger);
+    hs_ledger_resolve(ledger);
     close_drop_empty(ledger);
     *ret_resident_bytes = resident_bytes;
     return HS_OK;

@@ -17,6 +17,6 @@ hs_status hs_ledger_row(struct hs_ledger *ledger, const char *owner, enum hs_mem
 size_t hs_ledger_lower(const struct hs_ledger *ledger, hs_addr address);
 
 /* Adds what was moved to the rows' sums and makes them possible: see hs_ledger_close. */
-void hs_ledger_settle(struct hs_ledger *ledger);
+void hs_ledger_resolve(struct hs_ledger *ledger);
 
 #endif

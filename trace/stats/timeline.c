@@ -27,7 +27,7 @@ static void change(struct hs_trace_sum *sum, const struct hs_trace_shape *shape,
 }
 
 /* What was taken away again may leave a trace of rounding. */
-static void settle(struct hs_trace_sum *sum)
+static void clear_rounding(struct hs_trace_sum *sum)
 {
     if (sum->n_objects == 0 || sum->allocations < 0)
         sum->allocations = 0;
@@ -61,7 +61,7 @@ void hs_timeline_fill(const struct hs_trace_objects *objects, struct hs_timeline
         hs_trace_sum_merge(&points[i].selected, &points[i - 1].selected);
     }
     for (size_t i = 0; i < n; i++) {
-        settle(&points[i].all);
-        settle(&points[i].selected);
+        clear_rounding(&points[i].all);
+        clear_rounding(&points[i].selected);
     }
 }

@@ -84,9 +84,9 @@ static bool tree_spread(struct v8_run *run)
     return changed;
 }
 
-/* A round settles one level at least; files have three. What is not settled by then, or not
+/* A round decides one level at least; files have three. What is not decided by then, or not
  * reached, is of the heap: and so is all that it leads to. */
-static hs_status tree_settle(struct v8_run *run, struct hs_error *err)
+static hs_status tree_resolve(struct v8_run *run, struct hs_error *err)
 {
     enum { ROUNDS = 16 };
     bool changed = true;
@@ -111,7 +111,7 @@ static hs_status tree_settle(struct v8_run *run, struct hs_error *err)
 hs_status hs_v8_tree_read(struct v8_run *run, struct hs_error *err)
 {
     HS_TRY(tree_scan(run, err));
-    HS_TRY(tree_settle(run, err));
+    HS_TRY(tree_resolve(run, err));
     HS_TRY(hs_v8_bitmap(run, run->file.n_strings, &run->labels, err));
     for (size_t i = 0; i < run->n_groups; i++)
         hs_bitmap_set(&run->labels, run->groups[i].name);

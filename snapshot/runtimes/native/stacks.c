@@ -163,7 +163,7 @@ static hs_status add_stack_word(struct stacks *s, hs_addr at, uint64_t word)
 }
 
 /* Nobody's variable: a register, or where a frame saved one. */
-static hs_status settle(struct stacks *s, unsigned number)
+static hs_status add_register(struct stacks *s, unsigned number)
 {
     struct waiting *w = &s->waiting[number];
     struct hs_native_variable v =
@@ -210,7 +210,7 @@ static hs_status wait_for_saved(struct stacks *s)
         uint64_t word;
         if (at == 0)
             continue;
-        HS_TRY(settle(s, i));
+        HS_TRY(add_register(s, i));
         if (at < s->frames.low || at >= s->frames.high ||
             !hs_image_u64(&s->native->dump->image, at, &word) || !leads_somewhere(s, word))
             continue;
@@ -274,7 +274,7 @@ static hs_status add_frame(struct stacks *s)
             HS_TRY(add_stack_word(s, at, word));
     for (unsigned i = 0; !s->frames.is_return_address && i < STACKS_WAITING; i++)
         if ((HS_REGS_CALLER_SAVED >> i & 1) != 0)
-            HS_TRY(settle(s, i));
+            HS_TRY(add_register(s, i));
     HS_TRY(wait_for_saved(s));
     carry_arguments(s);
     /* Without a label nothing of it was asked for: its callee's arguments are not known either. */
@@ -349,7 +349,7 @@ static hs_status walk_stack(struct stacks *s, hs_addr end)
             HS_TRY(fold(s));
     }
     for (unsigned i = 0; i < STACKS_WAITING; i++)
-        HS_TRY(settle(s, i));
+        HS_TRY(add_register(s, i));
     return add_rest(s);
 }
 

@@ -285,7 +285,7 @@ bool hs_copy_caller_failed(struct hs_copy_caller *caller, enum hs_copy_called ca
 }
 
 /* Through a stop of its own: on that way the kernel sets a broken-off call to start again. */
-static bool thread_settle(struct hs_copy_caller *caller, bool *ret_has_run)
+static bool thread_stop_again(struct hs_copy_caller *caller, bool *ret_has_run)
 {
     pid_t tid = caller->thread->tid;
     uint64_t deadline_ns = caller->deadline_ns + THREAD_RESTORE_NS;
@@ -319,7 +319,7 @@ static bool thread_restore(struct hs_copy_caller *caller)
         return false;
     caller->is_armed = caller->is_masked = false;
     hs_copy_pass(HS_COPY_AT_RESTORED);
-    if (!thread_settle(caller, &has_run))
+    if (!thread_stop_again(caller, &has_run))
         return false;
     caller->is_written &= !has_run; /* a handler may be on its way over it */
     return true;

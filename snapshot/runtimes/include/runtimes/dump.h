@@ -69,7 +69,7 @@ hs_status hs_dump_find_debug(struct hs_dump *dump, struct hs_error *err);
 
 /* ---- facts.c */
 /* The dump's own part of the facts: process, stop, command, version of the tool. A runtime calls it
- * where it makes its own, which settles in what order their strings are numbered. */
+ * where it makes its own, which decides in what order their strings are numbered. */
 hs_status hs_dump_own_facts(struct hs_dump *dump, struct hs_snap_facts *facts,
                             struct hs_error *err);
 /* The files of the process, and what of its memory could not be read. The caller frees *ret with

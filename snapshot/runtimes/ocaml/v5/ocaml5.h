@@ -57,7 +57,7 @@ struct hs_ocaml5_domain {
      */
     pid_t holder;
     /* The kernel threads whose caml_state this is: with systhreads the one that sends ticks, too.
-     * It is told apart by having no thread structure, so hs_ocaml5_find_threads settles `holder`.
+     * It is told apart by having no thread structure, so hs_ocaml5_find_threads chooses `holder`.
      */
     pid_t holders[HS_HOLDERS5_MAX];
     uint32_t n_holders;

@@ -200,7 +200,7 @@ static bool holds(const struct hs_ocaml5_domain *domain, pid_t tid)
 }
 
 /* Of the kernel threads that seem to hold the domain, the one with a structure of its own does. */
-static void settle_holder(struct finder *f, struct hs_ocaml5_domain *domain, size_t first)
+static void choose_holder(struct finder *f, struct hs_ocaml5_domain *domain, size_t first)
 {
     uint32_t n = 0;
     if (f->stops->n == first)
@@ -221,7 +221,7 @@ static hs_status set_current(struct finder *f, uint32_t number, size_t first)
 {
     struct hs_ocaml5_domain *domain = &f->rt->five->domains[number];
     struct hs_ocaml_thread *threads = f->stops->threads, *current = NULL;
-    settle_holder(f, domain, first);
+    choose_holder(f, domain, first);
     for (size_t i = first; i < f->stops->n && current == NULL; i++) {
         if (domain->holder != 0 ? threads[i].tid == domain->holder
                                 : threads[i].stack == domain->words[HS_STATE5_CURRENT_STACK])

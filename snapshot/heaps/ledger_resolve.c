@@ -5,30 +5,30 @@
 
 #include "ledger_sums.h"
 
-struct settle_column {
+struct resolve_column {
     uint64_t *at;   /* a sum of row `row` */
     uint64_t limit; /* of the same row */
 };
 
-static struct settle_column settle_bytes(const struct hs_ledger *ledger, size_t row)
+static struct resolve_column resolve_bytes(const struct hs_ledger *ledger, size_t row)
 {
-    return (struct settle_column){&ledger->rows[row].n_bytes, INT64_MAX};
+    return (struct resolve_column){&ledger->rows[row].n_bytes, INT64_MAX};
 }
 
-static struct settle_column settle_resident(const struct hs_ledger *ledger, size_t row)
+static struct resolve_column resolve_resident(const struct hs_ledger *ledger, size_t row)
 {
-    return (struct settle_column){&ledger->rows[row].resident_bytes, ledger->rows[row].n_bytes};
+    return (struct resolve_column){&ledger->rows[row].resident_bytes, ledger->rows[row].n_bytes};
 }
 
 /* Brings the sums of one owner into [0, limit] and leaves their total as it is, if it can be. Sums
  * are signed here. */
-static void settle_owner(struct hs_ledger *ledger, hs_str owner,
-                         struct settle_column (*column)(const struct hs_ledger *, size_t))
+static void resolve_owner(struct hs_ledger *ledger, hs_str owner,
+                          struct resolve_column (*column)(const struct hs_ledger *, size_t))
 {
     uint64_t lacking = 0, spare = 0;
 
     for (size_t i = 0; i < ledger->n_rows; i++) {
-        struct settle_column c = column(ledger, i);
+        struct resolve_column c = column(ledger, i);
         if (ledger->rows[i].owner != owner)
             continue;
         if ((int64_t)*c.at < 0) {
@@ -40,7 +40,7 @@ static void settle_owner(struct hs_ledger *ledger, hs_str owner,
         }
     }
     for (size_t i = 0; i < ledger->n_rows && lacking != spare; i++) {
-        struct settle_column c = column(ledger, i);
+        struct resolve_column c = column(ledger, i);
         if (ledger->rows[i].owner != owner)
             continue;
         if (lacking > spare) {
@@ -56,7 +56,7 @@ static void settle_owner(struct hs_ledger *ledger, hs_str owner,
     }
 }
 
-void hs_ledger_settle(struct hs_ledger *ledger)
+void hs_ledger_resolve(struct hs_ledger *ledger)
 {
     for (size_t i = 0; i < ledger->n_rows; i++) {
         struct hs_memory_row *row = &ledger->rows[i];
@@ -69,7 +69,7 @@ void hs_ledger_settle(struct hs_ledger *ledger)
         *moved = (struct hs_ledger_moved){0};
     }
     for (size_t i = 0; i < ledger->n_rows; i++) { /* once per owner would do: it changes no more */
-        settle_owner(ledger, ledger->rows[i].owner, settle_bytes);
-        settle_owner(ledger, ledger->rows[i].owner, settle_resident);
+        resolve_owner(ledger, ledger->rows[i].owner, resolve_bytes);
+        resolve_owner(ledger, ledger->rows[i].owner, resolve_resident);
     }
 }
