@@ -57,9 +57,9 @@ static bool try_listen(const struct addrinfo *place, int *ret)
 static hs_status open_listener(const char *text, int *ret, struct hs_error *err)
 {
     char host[HS_FIELD_NAME_BYTES], port[HS_FIELD_NAME_BYTES];
-    struct addrinfo wish = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE}, *places = NULL;
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE}, *places = NULL;
     HS_TRY(hs_place_parse(text, host, port, err));
-    int why = getaddrinfo(host[0] != '\0' ? host : "127.0.0.1", port, &wish, &places);
+    int why = getaddrinfo(host[0] != '\0' ? host : "127.0.0.1", port, &hints, &places);
     if (why != 0)
         return hs_fail(err, HS_IO, "cannot listen on '%s': %s", text, gai_strerror(why));
     bool is_open = false;

@@ -70,9 +70,9 @@ static bool connect_within(int fd, const struct addrinfo *place)
 static hs_status connect_to(const char *text, int *ret, struct hs_error *err)
 {
     char host[HS_FIELD_NAME_BYTES], port[HS_FIELD_NAME_BYTES];
-    struct addrinfo wish = {.ai_socktype = SOCK_STREAM}, *places = NULL;
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *places = NULL;
     HS_TRY(hs_place_parse(text, host, port, err));
-    int why = getaddrinfo(host[0] != '\0' ? host : NULL, port, &wish, &places);
+    int why = getaddrinfo(host[0] != '\0' ? host : NULL, port, &hints, &places);
     if (why != 0)
         return hs_fail(err, HS_IO, "cannot send to '%s': %s", text, gai_strerror(why));
     int fd = -1;

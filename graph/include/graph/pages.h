@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 
-/* Wishes for huge pages under memory that is there already: a bitmap that is read all over. */
+/* Requests for huge pages under memory that is there already: a bitmap that is read all over. */
 void hs_dense_advise(void *memory, size_t n_bytes);
 
 /* n zeroed elements; freed with hs_pages_free(memory, n, size). */

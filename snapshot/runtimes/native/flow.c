@@ -25,11 +25,11 @@ struct flow {
     const struct hs_mapping *mapped; /* the last one that a pointer led into */
     uint64_t n_looks, most_looks;    /* words of blocks read to see what they are arrays of */
     uint64_t n_far_looks;
-    struct flow_wish {
+    struct flow_tentative {
         uint64_t had_pointee; /* the type that the block had << 32 | what it may be */
-    } * wishes;               /* owned: each pair once */
-    size_t n_wishes, wishes_capacity;
-    struct hs_table wish_of;
+    } * tentative;            /* owned: each pair once */
+    size_t n_tentative, tentative_capacity;
+    struct hs_table tentative_of;
 };
 
 void hs_flow_fini(struct hs_flow *flow)
@@ -252,44 +252,45 @@ static hs_status flow_judge(struct flow *f, const struct hs_heap_block *block, u
     return HS_OK;
 }
 
-static hs_status flow_wish(struct flow *f, hs_ntype had, hs_ctype pointee, hs_ntype *ret,
-                           struct hs_error *err)
+static hs_status flow_tentative_number(struct flow *f, hs_ntype had, hs_ctype pointee,
+                                       hs_ntype *ret, struct hs_error *err)
 {
     uint64_t key = (uint64_t)had << 32 | pointee;
 
-    uint32_t at = HS_TABLE_FIND(&f->wish_of, hs_hash(key), i, f->wishes[i].had_pointee == key);
+    uint32_t at =
+        HS_TABLE_FIND(&f->tentative_of, hs_hash(key), i, f->tentative[i].had_pointee == key);
     if (at == HS_NO_NUMBER) {
-        if (f->n_wishes >= HS_FLOW_IS_WISH / 2)
+        if (f->n_tentative >= HS_FLOW_IS_TENTATIVE / 2)
             return hs_fail(err, HS_LIMIT, "more types of blocks than a snapshot holds");
-        HS_TRY(hs_grow((void **)&f->wishes, &f->wishes_capacity, f->n_wishes + 1, sizeof *f->wishes,
-                       err));
-        HS_TRY(hs_table_add(&f->wish_of, hs_hash(key), f->n_wishes, err));
-        at = (uint32_t)f->n_wishes;
-        f->wishes[f->n_wishes++].had_pointee = key;
+        HS_TRY(hs_grow((void **)&f->tentative, &f->tentative_capacity, f->n_tentative + 1,
+                       sizeof *f->tentative, err));
+        HS_TRY(hs_table_add(&f->tentative_of, hs_hash(key), f->n_tentative, err));
+        at = (uint32_t)f->n_tentative;
+        f->tentative[f->n_tentative++].had_pointee = key;
     }
-    *ret = (hs_ntype)at | HS_FLOW_IS_WISH;
+    *ret = (hs_ntype)at | HS_FLOW_IS_TENTATIVE;
     return HS_OK;
 }
 
-/* Takes the wish out of the column again. */
-static hs_ctype flow_unwish(struct flow *f, uint64_t rank)
+/* Removes the tentative type from the column again; returns what the block may be. */
+static hs_ctype flow_tentative_remove(struct flow *f, uint64_t rank)
 {
-    uint64_t key = f->wishes[hs_flow_type(f->result, rank) & ~HS_FLOW_IS_WISH].had_pointee;
+    uint64_t key = f->tentative[hs_flow_type(f->result, rank) & ~HS_FLOW_IS_TENTATIVE].had_pointee;
     hs_flow_set_type(f->result, rank, (hs_ntype)(key >> 32));
     return (hs_ctype)key;
 }
 
-/* A block that is not at hand: its words are looked at when its turn comes. The first wish counts,
- * unless it is weak. */
+/* A block whose words are not at hand: they are looked at when it comes out of the queue. Until
+ * then its type is tentative; the first tentative type counts, unless it is weak. */
 static hs_status flow_wait(struct flow *f, const struct hs_heap_block *block, hs_ctype pointee,
                            struct hs_error *err)
 {
     hs_ntype one, had = hs_flow_type(f->result, block->rank), number = 0;
 
-    if ((had & HS_FLOW_IS_WISH) != 0) {
-        hs_ctype wished = flow_unwish(f, block->rank);
+    if ((had & HS_FLOW_IS_TENTATIVE) != 0) {
+        hs_ctype pointee_before = flow_tentative_remove(f, block->rank);
         hs_ntype first;
-        HS_TRY(flow_judge(f, block, 0, wished, &first, err));
+        HS_TRY(flow_judge(f, block, 0, pointee_before, &first, err));
         HS_TRY(flow_judge(f, block, 0, pointee, &one, err));
         bool gives_way =
             first == 0 || (one != 0 && flow_is_weak(f, first) && !flow_is_weak(f, one));
@@ -302,7 +303,7 @@ static hs_status flow_wait(struct flow *f, const struct hs_heap_block *block, hs
     HS_TRY(flow_judge(f, block, 0, pointee, &one, err));
     if (one == 0)
         return HS_OK;
-    HS_TRY(flow_wish(f, had, pointee, &number, err));
+    HS_TRY(flow_tentative_number(f, had, pointee, &number, err));
     hs_flow_set_type(f->result, block->rank, number);
     return hs_block_queue_push(&f->queue, block, err);
 }
@@ -338,14 +339,15 @@ static hs_status flow_try(struct flow *f, const struct hs_heap_block *block, uin
     if (!hs_block_queue_is_at_hand(&f->queue, block)) {
         if (offset == 0)
             return flow_wait(f, block, pointee, err);
-        if ((hs_flow_type(f->result, block->rank) & HS_FLOW_IS_WISH) != 0 ||
+        if ((hs_flow_type(f->result, block->rank) & HS_FLOW_IS_TENTATIVE) != 0 ||
             f->n_far_looks == FAR_LOOKS)
             return HS_OK;
         f->n_far_looks++;
     }
-    if ((hs_flow_type(f->result, block->rank) & HS_FLOW_IS_WISH) != 0) {
-        hs_ctype wished = flow_unwish(f, block->rank); /* it came first */
-        HS_TRY(flow_look(f, block, 0, wished, err));
+    if ((hs_flow_type(f->result, block->rank) & HS_FLOW_IS_TENTATIVE) != 0) {
+        hs_ctype pointee_before =
+            flow_tentative_remove(f, block->rank); /* the tentative one came first */
+        HS_TRY(flow_look(f, block, 0, pointee_before, err));
     }
     return flow_look(f, block, offset, pointee, err);
 }
@@ -473,13 +475,14 @@ static hs_status flow_drain(struct flow *f, struct hs_error *err)
     uint64_t n_done = 0;
 
     while (hs_block_queue_pop(&f->queue, &block)) {
-        if ((hs_flow_type(f->result, block.rank) & HS_FLOW_IS_WISH) != 0) {
-            hs_ctype wished = flow_unwish(f, block.rank);
-            HS_TRY(flow_look(f, &block, 0, wished, err)); /* queues it again, if it is to be */
+        if ((hs_flow_type(f->result, block.rank) & HS_FLOW_IS_TENTATIVE) != 0) {
+            hs_ctype pointee_before = flow_tentative_remove(f, block.rank);
+            HS_TRY(
+                flow_look(f, &block, 0, pointee_before, err)); /* queues it again, if it is to be */
             continue;
         }
         if (hs_flow_type(f->result, block.rank) == 0)
-            continue; /* a wish that was tried before its turn */
+            continue; /* a tentative type, tried before the block came out */
         HS_TRY(flow_from_block(f, &block, err));
         if (++n_done % BLOCKS_PER_TELL == 0)
             HS_TRY(hs_progress_tell(f->native->dump->options->progress, "naming types", n_done,
@@ -544,8 +547,8 @@ hs_status hs_native_flow(struct hs_native *native, struct hs_flow *ret, struct h
     if (status == HS_OK)
         status = flow_run(&f, err);
     hs_block_queue_fini(&f.queue);
-    hs_free(f.wishes);
-    hs_table_fini(&f.wish_of);
+    hs_free(f.tentative);
+    hs_table_fini(&f.tentative_of);
     hs_rtti_close(&f.rtti);
     if (status == HS_OK)
         *ret = result;

@@ -104,8 +104,8 @@ struct hs_flow {
     struct hs_native_types types;
     uint64_t n_typed, n_by_rtti, n_by_shape, n_python;
 };
-/* While types flow, a block's type may be one that is still to be tried: flow.c's own. */
-#define HS_FLOW_IS_WISH ((hs_ntype)1 << 31)
+/* While types flow, a block's type may be tentative, still to be tried: flow.c's own. */
+#define HS_FLOW_IS_TENTATIVE ((hs_ntype)1 << 31)
 #define HS_FLOW_IS_LARGE ((uint16_t)0x7fff)
 /* Of a block by its rank; 0: unknown. */
 static inline hs_ntype hs_flow_type(const struct hs_flow *flow, uint64_t rank)
@@ -113,11 +113,11 @@ static inline hs_ntype hs_flow_type(const struct hs_flow *flow, uint64_t rank)
     uint16_t small = flow->small[rank];
     if (small == HS_FLOW_IS_LARGE)
         return flow->large[rank];
-    return small < HS_FLOW_IS_LARGE ? small : (small & HS_FLOW_IS_LARGE) | HS_FLOW_IS_WISH;
+    return small < HS_FLOW_IS_LARGE ? small : (small & HS_FLOW_IS_LARGE) | HS_FLOW_IS_TENTATIVE;
 }
 static inline void hs_flow_set_type(struct hs_flow *flow, uint64_t rank, hs_ntype type)
 {
-    hs_ntype number = type & ~HS_FLOW_IS_WISH;
+    hs_ntype number = type & ~HS_FLOW_IS_TENTATIVE;
     bool is_large = number >= HS_FLOW_IS_LARGE;
     if (is_large)
         flow->large[rank] = type;
