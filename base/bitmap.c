@@ -1,5 +1,6 @@
 /* Bits in anonymous pages: an untouched stretch of the address space costs nothing. Ranks apart. */
 #include "base/bitmap.h"
+#include "base/bisect.h"
 
 #include <assert.h>
 
@@ -106,14 +107,9 @@ uint64_t hs_bitmap_rank(const struct hs_bitmap *map, uint64_t at)
 uint64_t hs_bitmap_select(const struct hs_bitmap *map, uint64_t rank)
 {
     assert(map->ranks != NULL);
-    uint64_t low = 0, high = bitmap_n_ranks(map->n_bits);
-    while (high - low > 1) { /* the last block with at most `rank` bits before it */
-        uint64_t middle = low + (high - low) / 2;
-        if (map->ranks[middle] >> PARTS_BITS <= rank)
-            low = middle;
-        else
-            high = middle;
-    }
+    /* The last block with at most `rank` bits before it. */
+    uint64_t low =
+        HS_FIRST_NOT(at, 1, bitmap_n_ranks(map->n_bits), map->ranks[at] >> PARTS_BITS <= rank) - 1;
     uint64_t left = rank - (map->ranks[low] >> PARTS_BITS), word = low * BLOCK_WORDS;
     for (;; word++) {
         assert(word < bitmap_n_words(map->n_bits));
@@ -194,13 +190,7 @@ uint64_t hs_bitmap_previous_ranked(const struct hs_bitmap *map, uint64_t at)
         high = low;
         low = low > step ? low - step : 0;
     }
-    while (high - low > 1) {
-        uint64_t middle = low + (high - low) / 2;
-        if (bitmap_before(map, middle) == n_set)
-            high = middle;
-        else
-            low = middle;
-    }
+    low = HS_FIRST_NOT(i, low + 1, high, bitmap_before(map, i) != n_set) - 1;
     word = low * BLOCK_WORDS + BLOCK_WORDS - 1;
     return bitmap_last(map, low * BLOCK_WORDS, word, map->words[word]);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/load.h"
 #include "base/units.h"
 
 #define PAGE HS_PAGED_PAGE_BYTES
@@ -109,9 +110,7 @@ static hs_status run_add(struct hs_paged *paged, struct file_run *run, uint64_t 
 
 static bool page_is_zero(const uint8_t *page)
 {
-    uint64_t first;
-
-    memcpy(&first, page, sizeof first);
+    uint64_t first = hs_load_u64(page);
     return first == 0 && memcmp(page, page + sizeof first, PAGE - sizeof first) == 0;
 }
 

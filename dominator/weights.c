@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "base/bisect.h"
 #include "base/checked.h"
 #include "graph/pages.h"
 
@@ -65,14 +66,7 @@ hs_status hs_weights_set(struct hs_weights *weights, uint32_t node, uint64_t wor
 
 uint64_t hs_weights_huge(const struct hs_weights *weights, uint32_t node)
 {
-    size_t low = 0, high = weights->n_huge;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (weights->huge[middle].node <= node)
-            low = middle;
-        else
-            high = middle;
-    }
+    size_t low = HS_FIRST_NOT(at, 0, weights->n_huge, weights->huge[at].node < node);
     assert(low < weights->n_huge && weights->huge[low].node == node);
     return weights->huge[low].words;
 }

@@ -6,6 +6,7 @@
 #include <xxhash.h>
 
 #include "base/alloc.h"
+#include "base/load.h"
 #include "packed_table.h"
 
 #define RELEASE_BYTES ((uint64_t)4 << 20)
@@ -105,8 +106,7 @@ void hs_packed_skip_number(struct hs_cursor *cursor)
 static void numbers_skip(struct hs_cursor *cursor, uint64_t n)
 {
     while (n >= 8 && hs_cursor_left(cursor) >= 8) {
-        uint64_t word;
-        memcpy(&word, cursor->bytes + cursor->at, sizeof word);
+        uint64_t word = hs_load_u64(cursor->bytes + cursor->at);
         n -= (unsigned)__builtin_popcountll(~word & 0x8080808080808080U);
         cursor->at += 8;
     }

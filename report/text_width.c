@@ -1,6 +1,7 @@
 /* Terminal columns of code points. The tables are derived from the Unicode Character Database 14:
  * wide are those of East_Asian_Width W and F with the ideographic planes, without width those of
  * General_Category Mn and Me with the conjoining jamo; unassigned gaps between two are filled. */
+#include "base/bisect.h"
 #include "report/text.h"
 
 struct width_range {
@@ -102,16 +103,7 @@ static const struct width_range width_none[] = {
 
 static bool width_in(const struct width_range *table, size_t n, uint32_t code)
 {
-    size_t low = 0;
-    size_t high = n;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (code > table[middle].last)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = HS_FIRST_NOT(at, 0, n, code > table[at].last);
     return low < n && code >= table[low].first;
 }
 

@@ -5,6 +5,7 @@
 #include "arch/operands.h"
 #include "arch/registers.h"
 #include "arch/sigframe.h"
+#include "base/load.h"
 
 struct hs_registers hs_registers_of(const struct hs_regs *regs)
 {
@@ -27,8 +28,7 @@ const char *hs_register_name(unsigned number)
 /* BL, BLR. */
 bool hs_code_ends_in_call(const uint8_t *bytes)
 {
-    uint32_t code;
-    memcpy(&code, bytes, sizeof code);
+    uint32_t code = hs_load_u32(bytes);
     return code >> 26 == 0x25 || (code & 0xfffffc1f) == 0xd63f0000;
 }
 

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "base/load.h"
 #include "graph/pages.h"
 
 #define TAKE_BYTES ((uint64_t)1 << 20)
@@ -135,8 +136,7 @@ hs_status forest_lists_add(struct forest_lists *lists, hs_node node, const hs_no
 static uint64_t lists_step_over(const uint8_t *bytes, uint64_t at, unsigned n)
 {
     for (;; at += 8) {
-        uint64_t word;
-        memcpy(&word, bytes + at, sizeof word);
+        uint64_t word = hs_load_u64(bytes + at);
         uint64_t ends = word << 1 & ~word & HIGH_BITS;
         unsigned n_ends = (unsigned)((ends >> 7) * LOW_BITS >> 56);
         if (n_ends >= n) {

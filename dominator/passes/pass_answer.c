@@ -2,6 +2,7 @@
  * turn is at hand when the positions are swept, and positions on it ascend. */
 #include <assert.h>
 
+#include "base/load.h"
 #include "pass_steps.h"
 
 #define SHORT 32 /* sorted by insertion */
@@ -117,8 +118,7 @@ static void answer_batch(struct answerer *answerer, const uint8_t *depths, uint6
 {
     for (size_t i = 0; i < n; i++) {
         uint64_t position = first + i;
-        uint32_t depth;
-        memcpy(&depth, depths + i * sizeof depth, sizeof depth);
+        uint32_t depth = hs_load_u32(depths + i * sizeof depth);
         assert(depth <= answerer->passes->max_depth);
         hs_ids_set(&answerer->way, depth, position);
         const struct pass_query *query = answerer->queries;

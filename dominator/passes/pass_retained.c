@@ -11,6 +11,7 @@
 
 #include "attach_places.h"
 #include "base/alloc.h"
+#include "base/load.h"
 #include "pass_scatter.h"
 #include "pass_stack.h"
 #include "pass_weights.h"
@@ -74,8 +75,7 @@ static hs_status sums_init(uint64_t n, uint64_t max, struct hs_budget *budget, s
 
 static inline uint64_t sums_get(const struct sums *sums, uint64_t at)
 {
-    uint64_t value;
-    memcpy(&value, sums->bytes + at * sums->width, sizeof value);
+    uint64_t value = hs_load_u64(sums->bytes + at * sums->width);
     return value & UINT64_MAX >> (64 - 8 * sums->width);
 }
 

@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "base/alloc.h"
+#include "base/bisect.h"
 #include "base/checked.h"
 #include "graph/pages.h"
 #include "pass_steps.h"
@@ -115,14 +116,7 @@ void pass_weights_fini(struct pass_weights *weights)
 
 static uint64_t weights_huge(const struct pass_weights *weights, hs_node node)
 {
-    size_t low = 0, high = weights->n_huge;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (weights->huge[middle].node <= node)
-            low = middle;
-        else
-            high = middle;
-    }
+    size_t low = HS_FIRST_NOT(at, 0, weights->n_huge, weights->huge[at].node < node);
     assert(low < weights->n_huge && weights->huge[low].node == node);
     return weights->huge[low].words;
 }

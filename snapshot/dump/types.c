@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/bisect.h"
 #include "parts.h"
 
 void hs_type_numbers_fini(struct hs_type_numbers *numbers)
@@ -53,16 +54,7 @@ hs_status hs_type_numbers_get(struct hs_type_numbers *numbers, unsigned source, 
 /* Index of the first member of a type or a later one. */
 static size_t members_from(const struct hs_type_tables *tables, uint32_t type)
 {
-    size_t low = 0, high = tables->n_members;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (tables->members[middle].type < type)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return HS_FIRST_NOT(at, 0, tables->n_members, tables->members[at].type < type);
 }
 
 /* The members of the types that blocks have, by their new numbers; into `to`, which has room for

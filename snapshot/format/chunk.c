@@ -192,14 +192,7 @@ hs_status hs_snap_load_chunk(const struct hs_snap *snap, uint64_t at, unsigned c
 /* The block of the chunk that contains the address. */
 static hs_node chunk_find(const struct hs_chunk *chunk, uint32_t word_bytes, hs_addr address)
 {
-    uint32_t low = 0;
-    for (uint32_t high = chunk->n_blocks; low < high;) {
-        uint32_t middle = low + (high - low) / 2;
-        if (chunk->address[middle] <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = HS_FIRST_NOT(at, 0, chunk->n_blocks, chunk->address[at] <= address);
     if (low == 0)
         return HS_NO_NODE;
     uint64_t inside = address - chunk->address[low - 1];

@@ -209,16 +209,10 @@ const struct hs_type *hs_snap_type(const struct hs_snap *snap, uint32_t type)
 /* The first member that is not before (type, offset). */
 static size_t reader_lower_bound(const struct hs_snap *snap, uint64_t type, uint64_t offset_bytes)
 {
-    size_t low = 0;
-    for (size_t high = snap->n_members; low < high;) {
-        size_t middle = low + (high - low) / 2;
-        const struct hs_member *member = &snap->members[middle];
-        if (member->type < type || (member->type == type && member->offset_bytes < offset_bytes))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return HS_FIRST_NOT(
+        at, 0, snap->n_members,
+        snap->members[at].type < type ||
+            (snap->members[at].type == type && snap->members[at].offset_bytes < offset_bytes));
 }
 
 const struct hs_member *hs_snap_members(const struct hs_snap *snap, uint32_t type, size_t *ret_n)
@@ -270,14 +264,7 @@ uint32_t hs_snap_n_sites(const struct hs_snap *snap)
 const struct hs_site_frame *hs_snap_site(const struct hs_snap *snap, uint32_t site, size_t *ret_n)
 {
     assert(site < snap->n_sites);
-    size_t low = 0, high = snap->n_site_frames;
-    while (low < high) { /* the first frame of the site */
-        size_t middle = low + (high - low) / 2;
-        if (snap->site_frames[middle].site < site)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = HS_FIRST_NOT(at, 0, snap->n_site_frames, snap->site_frames[at].site < site);
     size_t end = low;
     while (end < snap->n_site_frames && snap->site_frames[end].site == site)
         end++;

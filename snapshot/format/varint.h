@@ -6,6 +6,7 @@
 #include <endian.h>
 #include <string.h>
 
+#include "base/load.h"
 #include "base/types.h"
 
 struct hs_varint {
@@ -21,8 +22,7 @@ static inline struct hs_varint hs_varint_take_any(const uint8_t *at, const uint8
 {
     if (end - at < 8)
         return hs_varint_careful(at, end);
-    uint64_t x;
-    memcpy(&x, at, sizeof x);
+    uint64_t x = hs_load_u64(at);
     x = le64toh(x);
     uint64_t ends = ~x & UINT64_C(0x8080808080808080); /* top bit clear: a last byte */
     if (ends == 0)

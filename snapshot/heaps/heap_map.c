@@ -145,19 +145,11 @@ const struct hs_heap_span *hs_heap_map_span_at(const struct hs_heap_map *map, hs
     const struct hs_heap_span *span = &map->spans[at];
     if (span->begin > address) {
         /* Several begin in this page. The last one that does so before it is a lower bound. */
-        size_t low = 0, high = at;
         uint32_t before = address >> HS_PAGE_BITS != 0
                               ? hs_page_table_at(map->pages, address - (1 << HS_PAGE_BITS))
                               : HS_PAGE_NO_SPAN;
-        if (before != HS_PAGE_NO_SPAN)
-            low = before;
-        while (high - low > 1) {
-            size_t middle = low + (high - low) / 2;
-            if (map->spans[middle].begin > address)
-                high = middle;
-            else
-                low = middle;
-        }
+        size_t low = before != HS_PAGE_NO_SPAN ? before : 0;
+        low = HS_FIRST_NOT(i, low + 1, at, map->spans[i].begin <= address) - 1;
         span = &map->spans[low];
     }
     return span->begin <= address && address < span->end ? span : NULL;

@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "base/alloc.h"
+#include "base/bisect.h"
 
 enum { IDS_PER_GUESS = 16 };
 
@@ -113,13 +114,7 @@ uint64_t hs_id_find(const struct id_table *table, uint64_t id)
         return UINT64_MAX;
     uint64_t run = (id - table->places[0].id) >> table->shift;
     assert(run + 1 < table->n_first);
-    uint64_t low = table->first[run], high = table->first[run + 1];
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (table->places[middle].id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint64_t low =
+        HS_FIRST_NOT(at, table->first[run], table->first[run + 1], table->places[at].id < id);
     return low < table->n && table->places[low].id == id ? low : UINT64_MAX;
 }

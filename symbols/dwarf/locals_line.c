@@ -3,6 +3,7 @@
 #include <dwarf.h>
 #include <stdlib.h>
 
+#include "base/bisect.h"
 #include "types/form.h"
 
 enum {
@@ -232,14 +233,7 @@ bool hs_locals_line_at_(struct debug_info *info, const struct debug_unit *unit,
     p.wanted = vaddr;
     if (!marks->is_listed)
         marks_list(p, marks);
-    size_t low = 0, high = marks->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (marks->items[middle].vaddr <= vaddr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = HS_FIRST_NOT(at, 0, marks->n, marks->items[at].vaddr <= vaddr);
     if (!marks->is_listed)
         run_whole(&p);
     for (size_t back = 0; back < LINE_WALK_BACK && back < low && !p.found; back++)

@@ -7,6 +7,7 @@
 
 #include "arch/processor.h"
 #include "base/checked.h"
+#include "base/load.h"
 
 enum { LOADED_SEGMENTS_MAX = 64, LOADED_DYNAMIC_MAX = 1024, LOADED_NAMES_BYTES = 128 };
 #define LOADED_PAGE ((uint64_t)4096)
@@ -130,9 +131,7 @@ static uint8_t *loaded_at(const struct loaded *l, uint64_t vaddr, uint64_t n_byt
 
 static uint32_t loaded_u32(const uint8_t *bytes, uint64_t number)
 {
-    uint32_t value;
-    memcpy(&value, bytes + number * sizeof value, sizeof value);
-    return value;
+    return hs_load_u32(bytes + number * sizeof(uint32_t));
 }
 
 /* States a section of bytes that are in the image; none when they are not. */

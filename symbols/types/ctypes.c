@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "pool.h"
 
 enum { CTYPES_WALK_BACK = 32 };
@@ -154,14 +155,7 @@ static bool variable_find(struct hs_ctypes *types, hs_type_file number,
                           struct ctypes_variables *variables, uint64_t vaddr,
                           struct hs_cvariable *ret)
 {
-    size_t low = 0, high = variables->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (variables->items[middle].vaddr <= vaddr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = HS_FIRST_NOT(at, 0, variables->n, variables->items[at].vaddr <= vaddr);
     /* Several entries at one address: the same variable told by several units. */
     for (size_t back = 0; back < CTYPES_WALK_BACK && back < low; back++) {
         const struct hs_cvariable *detail =

@@ -210,14 +210,7 @@ void hs_directory_units_(struct debug_info *info, const struct debug_directory *
 {
     uint32_t wanted = (uint32_t)(hash >> 32);
     struct directory_finding finding = {info, give, context};
-    size_t low = 0, high = directory->n_names;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (directory->names[middle].hash < wanted)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = HS_FIRST_NOT(at, 0, directory->n_names, directory->names[at].hash < wanted);
     bool goes_on = true;
     for (; goes_on && low < directory->n_names && directory->names[low].hash == wanted; low++) {
         uint64_t at = directory->names[low].at;

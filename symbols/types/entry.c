@@ -3,6 +3,7 @@
 #include <dwarf.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "form.h"
 
 /* Brought in at a time. A larger entry is read again, with all that follows it in the unit. */
@@ -191,14 +192,8 @@ const char *hs_entry_text_(struct debug_info *info, const struct debug_entry *en
 
 static hs_die signature_find(const struct debug_info *info, uint64_t signature)
 {
-    size_t low = 0, high = info->n_signatures;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (info->signatures[middle].signature < signature)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low =
+        HS_FIRST_NOT(at, 0, info->n_signatures, info->signatures[at].signature < signature);
     return low < info->n_signatures && info->signatures[low].signature == signature
                ? info->signatures[low].type
                : 0;

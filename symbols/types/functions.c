@@ -2,6 +2,7 @@
 #include <dwarf.h>
 #include <stdlib.h>
 
+#include "base/bisect.h"
 #include "pool.h"
 
 enum { FUNCTIONS_WALK_BACK = 32 };
@@ -62,14 +63,7 @@ static bool function_at(struct hs_ctypes *types, struct ctypes_file *file, hs_ad
         return false;
     if (!notes->has_functions)
         functions_list(types, &file->info, unit, notes);
-    size_t low = 0, high = notes->n_functions;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (notes->functions[middle].begin <= vaddr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = HS_FIRST_NOT(at, 0, notes->n_functions, notes->functions[at].begin <= vaddr);
     for (size_t back = 0; back < FUNCTIONS_WALK_BACK && back < low; back++)
         if (vaddr < notes->functions[low - 1 - back].end)
             return hs_entry_read_(&file->info, notes->functions[low - 1 - back].die, ret);

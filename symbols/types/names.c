@@ -2,6 +2,7 @@
 #include <dwarf.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "pool.h"
 
 enum { NAMES_MAX_PARTS = 48 };
@@ -141,14 +142,7 @@ static bool scope_around(struct hs_ctypes *types, hs_type_file number,
         return false;
     if (!notes->has_scopes)
         scopes_list(types, &file->info, entry->unit, notes);
-    size_t low = 0, high = notes->n_scopes;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (notes->scopes[middle].die < entry->die)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = HS_FIRST_NOT(at, 0, notes->n_scopes, notes->scopes[at].die < entry->die);
     for (size_t at = low; at != 0; at = notes->scopes[at - 1].parent)
         if (entry->die < notes->scopes[at - 1].end)
             return hs_entry_read_(&file->info, notes->scopes[at - 1].die, ret);

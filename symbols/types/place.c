@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "containers.h"
 #include "pool.h"
 
@@ -56,17 +57,10 @@ static void place_put(struct place_text *t, const char *part)
 /* Whether the flat slots of a type have one at `offset`. */
 static bool has_slot_at(struct hs_ctypes *types, hs_ctype type, uint64_t offset)
 {
-    size_t n, low = 0;
+    size_t n;
     bool is_cut;
     const struct hs_cslot *slots = hs_ctypes_slots(types, type, &n, &is_cut);
-    size_t high = n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (slots[middle].offset_bytes < offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = HS_FIRST_NOT(at, 0, n, slots[at].offset_bytes < offset);
     return low < n && slots[low].offset_bytes == offset;
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "form.h"
 
 enum {
@@ -320,14 +321,7 @@ bool hs_debug_unit_load_(struct debug_info *info, struct debug_unit *unit)
 
 struct debug_unit *hs_debug_unit_of_(struct debug_info *info, hs_die die)
 {
-    size_t low = 0, high = info->n_units;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (info->units[middle].begin <= die)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = HS_FIRST_NOT(at, 0, info->n_units, info->units[at].begin <= die);
     if (low == 0)
         return NULL;
     struct debug_unit *unit = &info->units[low - 1];

@@ -14,6 +14,7 @@
 #include <xxhash.h>
 
 #include "base/alloc.h"
+#include "base/load.h"
 #include "edge_list.h"
 #include "graph/packed_table.h"
 #include "graph_builder.h"
@@ -238,8 +239,7 @@ static void damage(const uint8_t *bytes)
 static void blocks_seal(uint8_t *bytes, size_t begin, size_t end)
 {
     while (end - begin >= PACKED_BLOCK_HEAD) {
-        uint32_t n;
-        memcpy(&n, bytes + begin + 8, sizeof n);
+        uint32_t n = hs_load_u32(bytes + begin + 8);
         if (n > end - begin - PACKED_BLOCK_HEAD)
             n = (uint32_t)(end - begin - PACKED_BLOCK_HEAD);
         uint64_t hash = XXH3_64bits(bytes + begin + PACKED_BLOCK_HEAD, n);

@@ -103,7 +103,7 @@ uint8_t *fake_jemalloc_edata(struct fake_jemalloc *fake, unsigned extent)
 
 hs_addr fake_jemalloc_begin(struct fake_jemalloc *fake, unsigned extent)
 {
-    return jemalloc_word(fake_jemalloc_edata(fake, extent), 8);
+    return hs_load_u64(fake_jemalloc_edata(fake, extent) + 8);
 }
 
 uint8_t *fake_jemalloc_entry(struct fake_jemalloc *fake, uint64_t page)
@@ -162,7 +162,7 @@ unsigned fake_jemalloc_slab(struct fake_jemalloc *fake, unsigned n_pages, unsign
         n_free += is_free;
     }
     memcpy(bytes + 64, bitmap, sizeof bitmap);
-    fake_put(bytes, 0, jemalloc_word(bytes, 0) | n_free << (fake->is_52 ? 26 : 28));
+    fake_put(bytes, 0, hs_load_u64(bytes) | n_free << (fake->is_52 ? 26 : 28));
     return extent;
 }
 

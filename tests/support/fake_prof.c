@@ -94,11 +94,11 @@ unsigned fake_prof_sample(struct fake_prof *prof, unsigned context, unsigned szi
 
     fake_put(edata, prof->fake->is_52 ? 72 : 80, fake_prof_tctx_at(prof, context));
     if (prof->fake->is_52) {
-        fake_put(tctx, 24, jemalloc_word(tctx, 24) + 1);
+        fake_put(tctx, 24, hs_load_u64(tctx + 24) + 1);
         return extent;
     }
     double weight = size / (1 - exp(-size / (double)(UINT64_C(1) << lg_period)));
-    fake_put(tctx, 32, jemalloc_word(tctx, 32) + 1);
-    fake_put(tctx, 56, jemalloc_word(tctx, 56) + (uint64_t)(weight + 0.5));
+    fake_put(tctx, 32, hs_load_u64(tctx + 32) + 1);
+    fake_put(tctx, 56, hs_load_u64(tctx + 56) + (uint64_t)(weight + 0.5));
     return extent;
 }

@@ -46,6 +46,18 @@ static void knows_the_borders(void **state)
     assert_int_equal(HS_FIRST_ABOVE(things, 3, key, UINT64_MAX), 3);
 }
 
+/* A field of 32 bits, from some index on. */
+static void finds_by_an_expression(void **state)
+{
+    (void)state;
+    const struct thing things[] = {{.other = 1}, {.other = 2}, {.other = 2}, {.other = UINT32_MAX}};
+    assert_int_equal(HS_FIRST_NOT(at, 0, 4, things[at].other < 2), 1);
+    assert_int_equal(HS_FIRST_NOT(at, 0, 4, things[at].other <= 2), 3);
+    assert_int_equal(HS_FIRST_NOT(at, 2, 4, things[at].other < 2), 2);
+    assert_int_equal(HS_FIRST_NOT(at, 0, 3, things[at].other <= 2), 3);
+    assert_int_equal(HS_FIRST_NOT(at, 4, 3, things[at].other <= 2), 4);
+}
+
 /* What is out of order was foreign: the answer is of no use, but no index beyond the end. */
 static void stays_inside_of_what_is_unsorted(void **state)
 {
@@ -61,6 +73,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finds_by_definition),
+        cmocka_unit_test(finds_by_an_expression),
         cmocka_unit_test(knows_the_borders),
         cmocka_unit_test(stays_inside_of_what_is_unsorted),
     };

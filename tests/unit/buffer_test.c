@@ -6,10 +6,9 @@
 
 #include <cmocka.h>
 
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/buffer.h"
+#include "base/load.h"
 
 static void encodes_little_endian(void **state)
 {
@@ -47,8 +46,7 @@ static void grows_amortised(void **state)
     assert_int_equal(b.n_bytes, 400000);
     assert_true(hs_alloc_count() - before < 25);
     for (uint32_t i = 0; i < 100000; i++) {
-        uint32_t value;
-        memcpy(&value, b.bytes + 4 * i, 4);
+        uint32_t value = hs_load_u32(b.bytes + 4 * i);
         assert_int_equal(value, i);
     }
     hs_buffer_fini(&b);

@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/load.h"
+
 #include <cmocka.h>
 
 #include <errno.h>
@@ -128,9 +130,7 @@ static void make_xstate(uint8_t *bytes, size_t n, uint64_t features, uint64_t us
 
 static uint32_t word_at(const uint8_t *bytes, size_t at)
 {
-    uint32_t word;
-    memcpy(&word, bytes + at, sizeof word);
-    return word;
+    return hs_load_u32(bytes + at);
 }
 
 static void extended_state_gets_both_magic_words(void **state)

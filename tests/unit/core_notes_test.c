@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/load.h"
+
 #include <cmocka.h>
 
 #include <string.h>
@@ -46,8 +48,7 @@ static uint8_t *note_at(size_t number)
 {
     uint8_t *at = w.bytes + w.notes_at;
     for (; number != 0; number--) {
-        uint32_t n;
-        memcpy(&n, at + 4, sizeof n);
+        uint32_t n = hs_load_u32(at + 4);
         at += 20 + ((n + 3) & ~3u);
     }
     return at;

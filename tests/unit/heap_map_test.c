@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/load.h"
 #include "fail_each.h"
 #include "heaps/heap_map.h"
 #include "heaps/heap_map_pages.h"
@@ -357,8 +358,7 @@ static void make_chunks(hs_addr begin, hs_addr end)
 static void set_chunks(hs_addr begin, hs_addr end)
 {
     for (hs_addr at = begin; at + 64 < end;) {
-        uint64_t size;
-        memcpy(&size, memory + (at - 8 - BASE), 8);
+        uint64_t size = hs_load_u64(memory + (at - 8 - BASE));
         size &= ~UINT64_C(7);
         const struct hs_heap_span *span = hs_heap_map_span_at(&map, at);
         if (next_random(3) != 0 && span != NULL && span->form == HS_SPAN_HEADERS) {

@@ -113,7 +113,7 @@ static void damage_stays_where_it_is(void **state)
     assert_int_equal(tree.n_damaged, 0);
 
     uint8_t *edata = fake_jemalloc_edata(&fake, lost);
-    uint64_t bits = jemalloc_word(edata, 0), size = jemalloc_word(edata, 16);
+    uint64_t bits = hs_load_u64(edata), size = hs_load_u64(edata + 16);
     static const uint64_t sizes[] = {0, 4096, 2 * 4096, 4 * 4096, UINT64_MAX, UINT64_C(1) << 46};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         fake_put(edata, 16, sizes[i]);
@@ -148,7 +148,7 @@ static void what_is_being_changed_is_torn(void **state)
     unsigned merging = fake_jemalloc_extent(&fake, 4, 232, false, 5);
     unsigned classless = fake_jemalloc_slab(&fake, 3, 3, some);
     uint8_t *edata = fake_jemalloc_edata(&fake, classless);
-    fake_put(edata, 0, (jemalloc_word(edata, 0) & ~(UINT64_C(255) << 20)) | UINT64_C(232) << 20);
+    fake_put(edata, 0, (hs_load_u64(edata) & ~(UINT64_C(255) << 20)) | UINT64_C(232) << 20);
     read_tree();
     assert_int_equal(count(JEMALLOC_SLAB), 2);
     assert_int_equal(count(JEMALLOC_UNUSED), 2);

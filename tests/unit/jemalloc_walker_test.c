@@ -241,7 +241,7 @@ static void a_slab_that_disagrees_is_told(void **state)
     set_up_layout(48, false);
     add_caches();
     uint8_t *edata = fake_jemalloc_edata(&fake, SPARSE);
-    fake_put(edata, 0, jemalloc_word(edata, 0) + (UINT64_C(1) << 28));
+    fake_put(edata, 0, hs_load_u64(edata) + (UINT64_C(1) << 28));
     run();
     assert_false(holds());
     assert_int_equal(fake.findings.n_torn, 1);

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/load.h"
+
 #include <cmocka.h>
 
 #include "fail_each.h"
@@ -34,7 +36,7 @@ static uint64_t kind_of(const void *state, const struct hs_heap_block *block)
 {
     if (state == NULL || block->n_bytes < AT_TYPE + 8)
         return 0;
-    uint64_t kind = hs_native_load(block->bytes + AT_TYPE);
+    uint64_t kind = hs_load_u64(block->bytes + AT_TYPE);
     return kind >= OBJECT && kind <= TEXT ? kind : 0;
 }
 

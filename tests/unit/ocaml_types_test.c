@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
+#include "base/load.h"
 #include "fail_each.h"
 #include "fake_heap.h"
 #include "ocaml/types.h"
@@ -139,8 +140,7 @@ static void names_customs_from_files_only(void **state)
 {
     (void)state;
     struct fake_heap *fake = fake_heap_new();
-    uint64_t secret;
-    memcpy(&secret, "SECRET!", 8);
+    uint64_t secret = hs_load_u64("SECRET!");
     hs_addr text = fake_block(fake, HS_TAG_STRING, 1, &secret);
     hs_addr static_text = fake_static(fake, HS_TAG_STRING, 1, &secret);
     hs_addr operations[4];

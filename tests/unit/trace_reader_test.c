@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/load.h"
 #include "ctf_writer.h"
 #include "fail_each.h"
 #include "trace/trace_packet.h"
@@ -194,8 +195,7 @@ static void takes_any_cut(void **state)
     write_small(&w, 2);
     size_t ends[3], n_whole = 0, at = 0;
     for (unsigned i = 0; i < 3; i++) {
-        uint32_t n_bits;
-        memcpy(&n_bits, w.out.bytes + at + 4, 4);
+        uint32_t n_bits = hs_load_u32(w.out.bytes + at + 4);
         ends[i] = at += n_bits / 8;
     }
     for (size_t n = 0; n <= w.out.n_bytes; n++) {

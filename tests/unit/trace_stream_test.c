@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/load.h"
+
 #include <cmocka.h>
 
 #include <stdlib.h>
@@ -276,8 +278,7 @@ static void test_split(void **state)
         assert_int_equal(hs_location_put(&locations, &like, code, names, 3, &err), HS_OK);
     hs_location_close(&locations);
     for (size_t at = 0; at < locations.buffer.n_bytes; at += found.n_bytes, n_packets++) {
-        uint32_t n_bits;
-        memcpy(&n_bits, locations.buffer.bytes + at + 4, sizeof n_bits);
+        uint32_t n_bits = hs_load_u32(locations.buffer.bytes + at + 4);
         assert_true(n_bits / 8 <= HS_PACKET_PLAIN_BYTES);
         assert_int_equal(hs_packet_open(locations.buffer.bytes + at, n_bits / 8, &found, &err),
                          HS_OK);

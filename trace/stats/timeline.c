@@ -1,17 +1,10 @@
 #include "stats/timeline.h"
+#include "base/bisect.h"
 
 /* The first point at or after a time; n when there is none. */
 static size_t point_at(const struct hs_timeline_point *points, size_t n, uint64_t at_us)
 {
-    size_t low = 0, high = n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (points[middle].at_us < at_us)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return HS_FIRST_NOT(at, 0, n, points[at].at_us < at_us);
 }
 
 static void change(struct hs_trace_sum *sum, const struct hs_trace_shape *shape, bool is_birth)

@@ -5,12 +5,12 @@
  *   size_t at = HS_FIRST_ABOVE(ranges, n_ranges, end, address);
  *   if (at < n_ranges && ranges[at].begin <= address)     the range that holds `address`
  *
- * `items` may be NULL when `n` is 0. The field has 64 bits. O(log n). */
+ * `items` may be NULL when `n` is 0. The field has 64 bits: of others, and of orders of several
+ * fields, HS_FIRST_NOT tells by an expression. O(log n). */
 #ifndef HS_BASE_BISECT_H
 #define HS_BASE_BISECT_H
 
-#include <string.h>
-
+#include "base/load.h"
 #include "base/types.h"
 
 /* Index of the first of `n` things whose `field` is greater than `key`; n when there is none. */
@@ -21,6 +21,23 @@
 #define HS_FIRST_FROM(items, n, field, key) \
     hs_bisect_((items), (n), sizeof *(items), HS_FIELD_AT_(items, field), (key), false)
 
+/* The first index in [begin, end) for which `is_before`, an expression of `at`, does not hold;
+ * `end` when it holds for all. Where it holds must come first.
+ *
+ *   size_t first = HS_FIRST_NOT(at, 0, n, members[at].type < type); */
+#define HS_FIRST_NOT(at, begin, end, is_before)             \
+    ({                                                      \
+        size_t hs_low_ = (begin), hs_high_ = (end);         \
+        while (hs_low_ < hs_high_) {                        \
+            size_t at = hs_low_ + (hs_high_ - hs_low_) / 2; \
+            if (is_before)                                  \
+                hs_low_ = at + 1;                           \
+            else                                            \
+                hs_high_ = at;                              \
+        }                                                   \
+        hs_low_;                                            \
+    })
+
 /* Offset of a field of 64 bits; any other does not compile. */
 #define HS_FIELD_AT_(items, field) \
     (offsetof(__typeof__(*(items)), field) / (sizeof((items)->field) == sizeof(uint64_t)))
@@ -29,18 +46,11 @@
 static inline size_t hs_bisect_(const void *items, size_t n, size_t item_bytes, size_t field_at,
                                 uint64_t key, bool passes_equal)
 {
-    size_t low = 0, high = n;
+    const uint8_t *fields = (const uint8_t *)items + field_at;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        uint64_t found;
-        memcpy(&found, (const uint8_t *)items + middle * item_bytes + field_at, sizeof found);
-        if (found < key || (passes_equal && found == key))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return HS_FIRST_NOT(at, 0, n,
+                        hs_load_u64(fields + at * item_bytes) < key ||
+                            (passes_equal && hs_load_u64(fields + at * item_bytes) == key));
 }
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/budget.h"
+#include "base/load.h"
 
 #define HS_IDS_NONE UINT64_MAX
 
@@ -33,12 +34,10 @@ void hs_ids_fill_none(struct hs_ids *ids);
 static inline uint64_t hs_ids_get(const struct hs_ids *ids, uint64_t at)
 {
     if (ids->width == 4) {
-        uint32_t value;
-        memcpy(&value, ids->bytes + at * 4, sizeof value);
+        uint32_t value = hs_load_u32(ids->bytes + at * 4);
         return value == UINT32_MAX ? HS_IDS_NONE : value;
     }
-    uint64_t value;
-    memcpy(&value, ids->bytes + at * 5, sizeof value);
+    uint64_t value = hs_load_u64(ids->bytes + at * 5);
     value &= ((uint64_t)1 << 40) - 1;
     return value == ((uint64_t)1 << 40) - 1 ? HS_IDS_NONE : value;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/load.h"
 #include "pools.h"
 
 enum {
@@ -34,26 +35,12 @@ const struct hs_object *hs_cpython_object(const struct hs_objects *objects)
     return NULL;
 }
 
-static uint64_t arenas_word(const uint8_t *bytes, size_t at)
-{
-    uint64_t word;
-    memcpy(&word, bytes + at, sizeof word);
-    return word;
-}
-
-static uint32_t arenas_half(const uint8_t *bytes, size_t at)
-{
-    uint32_t half;
-    memcpy(&half, bytes + at, sizeof half);
-    return half;
-}
-
 /* Reads an entry. False when it cannot be one; an unused one gives begin 0. */
 static bool arenas_entry(const uint8_t *entry, uint32_t pool_bytes, struct cpython_arena *ret)
 {
     uint64_t arena_bytes = (uint64_t)pool_bytes * CPYTHON_POOLS_IN_ARENA;
-    hs_addr begin = arenas_word(entry, 0), pools_end = arenas_word(entry, 8);
-    uint32_t n_free = arenas_half(entry, 16), n_total = arenas_half(entry, 20);
+    hs_addr begin = hs_load_u64(entry), pools_end = hs_load_u64(entry + 8);
+    uint32_t n_free = hs_load_u32(entry + 16), n_total = hs_load_u32(entry + 20);
 
     if (begin == 0) {
         ret->begin = 0;
@@ -147,7 +134,7 @@ static hs_status arenas_scan_part(const struct hs_process_copy *process, hs_addr
     if (bytes == NULL)
         return HS_OK;
     for (hs_addr at = begin; at + 8 <= end && *budget > 0; at += 8) {
-        hs_addr vector = arenas_word(bytes, at - begin);
+        hs_addr vector = hs_load_u64(bytes + at - begin);
         size_t n_before = heap->n_arenas;
         if (vector == last || !arenas_may_be(process, vector, heap->pool_bytes))
             continue;

@@ -17,6 +17,7 @@
  * wr_prev and wr_next of a weak reference (weakrefobject.h, the same from 3.6 to 3.14); the head of
  * an object's list of weak references, at tp_weaklistoffset or since 3.12 before the object. */
 #include "base/alloc.h"
+#include "base/load.h"
 #include "pools.h"
 #include "symbols/elf.h"
 
@@ -70,13 +71,6 @@ hs_status hs_cpython_types_new(const struct hs_process_copy *process, bool is_ol
 void hs_cpython_types_free(struct cpython_types *types)
 {
     hs_free(types);
-}
-
-static uint64_t types_word(const uint8_t *bytes, size_t at)
-{
-    uint64_t word;
-    memcpy(&word, bytes + at, sizeof word);
-    return word;
 }
 
 static const uint8_t *types_head(const struct cpython_types *types, hs_addr type)
@@ -141,13 +135,13 @@ static bool types_is_type(struct cpython_types *types, hs_addr type)
         const uint8_t *head = types_head(types, type);
         if (head == NULL)
             return false;
-        hs_addr next = types_word(head, TYPES_AT_TYPE);
+        hs_addr next = hs_load_u64(head + TYPES_AT_TYPE);
         if (next != type) {
             type = next;
             continue;
         }
         if (types->type_type == 0 &&
-            types_text(types, types_word(head, TYPES_AT_NAME), name, sizeof name) &&
+            types_text(types, hs_load_u64(head + TYPES_AT_NAME), name, sizeof name) &&
             strcmp(name, "type") == 0)
             types->type_type = type;
         return types->type_type == type;
@@ -221,7 +215,7 @@ static bool types_is_ascii(const struct types_slot *slot, const struct hs_heap_b
 
     if (block->n_bytes < at + 8)
         return false;
-    uint64_t state = types_word(block->bytes, at);
+    uint64_t state = hs_load_u64(block->bytes + at);
     uint64_t flags = (state & ALL) != 0 ? state & ALL : state >> 14 & ALL;
     return flags == (BYTE_KIND | COMPACT | ASCII);
 }
@@ -283,10 +277,10 @@ static const struct types_slot *types_look_up(struct cpython_types *types, hs_ad
     slot->at = 0;
     const uint8_t *head = types_head(types, type);
     if (head == NULL || !types_is_type(types, type) ||
-        !types_text(types, types_word(head, TYPES_AT_NAME), slot->name, sizeof slot->name) ||
+        !types_text(types, hs_load_u64(head + TYPES_AT_NAME), slot->name, sizeof slot->name) ||
         !types_is_name(slot->name))
         return slot;
-    uint64_t flags = types_word(head, TYPES_AT_FLAGS);
+    uint64_t flags = hs_load_u64(head + TYPES_AT_FLAGS);
     if ((flags & TYPES_HAS_GC) == 0)
         slot->at = 8;
     else if (types->is_old)
@@ -314,9 +308,9 @@ static const struct types_slot *types_of_block(struct cpython_types *types,
     if (types == NULL || block->bytes == NULL)
         return NULL;
     for (size_t i = 0; i < sizeof places && places[i] + 8u <= block->n_bytes; i++) {
-        hs_addr type = types_word(block->bytes, places[i]);
+        hs_addr type = hs_load_u64(block->bytes + places[i]);
         if (type % 8 != 0 || type < 4096 || type >= HS_USER_END ||
-            !types_is_count(types_word(block->bytes, places[i] - 8u)))
+            !types_is_count(hs_load_u64(block->bytes + places[i] - 8u)))
             continue;
         const struct types_slot *slot = types_look_up(types, type);
         if (slot->at == places[i])
@@ -362,8 +356,8 @@ static bool object_is_list_end(const void *state, const struct hs_heap_block *bl
     size_t head = (size_t)__builtin_ctzll(words.links) * 8;
     if (head + 16 > block->n_bytes || (word & ~flags) != block->begin + head)
         return false;
-    return (types_word(block->bytes, head + 8) & ~flags) == slot ||
-           (types_word(block->bytes, head) & ~flags) == slot - 8;
+    return (hs_load_u64(block->bytes + head + 8) & ~flags) == slot ||
+           (hs_load_u64(block->bytes + head) & ~flags) == slot - 8;
 }
 
 static size_t object_parts(const void *state, const struct hs_heap_block *block,

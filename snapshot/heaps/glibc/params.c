@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/load.h"
 #include "heap.h"
 #include "symbols/elf.h"
 
@@ -43,20 +44,6 @@ static const struct params_layout params_layouts[] = {
 };
 enum { N_PARAMS_LAYOUTS = sizeof params_layouts / sizeof params_layouts[0] };
 
-static uint64_t params_word(const uint8_t *at)
-{
-    uint64_t word;
-    memcpy(&word, at, sizeof word);
-    return word;
-}
-
-static uint32_t params_int(const uint8_t *at)
-{
-    uint32_t word;
-    memcpy(&word, at, sizeof word);
-    return word;
-}
-
 static bool is_power_or_zero(uint64_t value)
 {
     return (value & (value - 1)) == 0;
@@ -66,39 +53,39 @@ static bool is_power_or_zero(uint64_t value)
 static bool params_possible(const uint8_t *b, const struct params_layout *l)
 {
     const uint8_t *n_mmaps = b + l->n_mmaps, *tcache = b + l->tcache_bins;
-    uint64_t arena_test = params_word(b + 24);
+    uint64_t arena_test = hs_load_u64(b + 24);
 
-    if (l->huge != 0 && (!is_power_or_zero(params_word(b + l->huge)) ||
-                         !is_power_or_zero(params_word(b + l->huge + 8))))
+    if (l->huge != 0 && (!is_power_or_zero(hs_load_u64(b + l->huge)) ||
+                         !is_power_or_zero(hs_load_u64(b + l->huge + 8))))
         return false;
-    return arena_test >= 1 && arena_test <= 1 << 16 && params_int(n_mmaps) <= 1u << 30 &&
-           params_int(n_mmaps + 4) <= 1u << 30 && params_int(n_mmaps + 12) <= 1 &&
-           params_word(b + l->mmapped_mem) % l->mmapped_unit == 0 &&
-           params_word(b + l->mmapped_mem + 8) % l->mmapped_unit == 0 && params_word(tcache) >= 1 &&
-           params_word(tcache) <= 76 && params_word(tcache + 8) <= UINT64_C(8) << 20 &&
-           params_word(tcache + 16) <= UINT16_MAX;
+    return arena_test >= 1 && arena_test <= 1 << 16 && hs_load_u32(n_mmaps) <= 1u << 30 &&
+           hs_load_u32(n_mmaps + 4) <= 1u << 30 && hs_load_u32(n_mmaps + 12) <= 1 &&
+           hs_load_u64(b + l->mmapped_mem) % l->mmapped_unit == 0 &&
+           hs_load_u64(b + l->mmapped_mem + 8) % l->mmapped_unit == 0 && hs_load_u64(tcache) >= 1 &&
+           hs_load_u64(tcache) <= 76 && hs_load_u64(tcache + 8) <= UINT64_C(8) << 20 &&
+           hs_load_u64(tcache + 16) <= UINT16_MAX;
 }
 
 /* How much speaks for it: values that hardly anybody changes, and numbers that fit each other. */
 static unsigned params_score(const struct glibc_state *g, const uint8_t *b,
                              const struct params_layout *l)
 {
-    uint64_t bytes = params_word(b + l->mmapped_mem), base = params_word(b + l->sbrk_base);
-    uint64_t limit = params_word(b + l->tcache_bins + 8);
-    uint32_t n = params_int(b + l->n_mmaps);
+    uint64_t bytes = hs_load_u64(b + l->mmapped_mem), base = hs_load_u64(b + l->sbrk_base);
+    uint64_t limit = hs_load_u64(b + l->tcache_bins + 8);
+    uint32_t n = hs_load_u32(b + l->n_mmaps);
     unsigned score = 0;
 
     if (!params_possible(b, l))
         return 0;
-    score += params_word(b + 8) == 128 << 10;         /* top_pad */
-    score += params_word(b + 24) == 8;                /* arena_test */
-    score += params_int(b + l->n_mmaps + 4) == 65536; /* n_mmaps_max */
-    score += params_int(b + l->n_mmaps + 8) >= n;     /* max_n_mmaps */
+    score += hs_load_u64(b + 8) == 128 << 10;          /* top_pad */
+    score += hs_load_u64(b + 24) == 8;                 /* arena_test */
+    score += hs_load_u32(b + l->n_mmaps + 4) == 65536; /* n_mmaps_max */
+    score += hs_load_u32(b + l->n_mmaps + 8) >= n;     /* max_n_mmaps */
     score += (n == 0) == (bytes == 0);
-    score += params_word(b + l->mmapped_mem + 8) >= bytes;
-    score += params_word(b + l->tcache_bins) == 64;
+    score += hs_load_u64(b + l->mmapped_mem + 8) >= bytes;
+    score += hs_load_u64(b + l->tcache_bins) == 64;
     score += limit == 1032 || limit == 1033 || limit == 1040 || limit == 1041;
-    score += params_word(b + 16) >= 4096; /* mmap_threshold */
+    score += hs_load_u64(b + 16) >= 4096; /* mmap_threshold */
     if (base != 0) /* what sbrk gave first: readable, and a page begins there or soon before */
         score += hs_image_bytes(g->process->image, base, 8) != NULL ? 2 : 0;
     return score;
@@ -110,10 +97,10 @@ static void params_take(struct glibc_params *params, hs_addr address, const uint
     *params = (struct glibc_params){
         .is_found = true,
         .address = address,
-        .sbrk_base = params_word(b + l->sbrk_base),
-        .n_mmaps = params_int(b + l->n_mmaps),
-        .mmapped_bytes = params_word(b + l->mmapped_mem),
-        .tcache_count = params_word(b + l->tcache_bins + 16),
+        .sbrk_base = hs_load_u64(b + l->sbrk_base),
+        .n_mmaps = hs_load_u32(b + l->n_mmaps),
+        .mmapped_bytes = hs_load_u64(b + l->mmapped_mem),
+        .tcache_count = hs_load_u64(b + l->tcache_bins + 16),
     };
 }
 

@@ -113,15 +113,15 @@ static bool caches_bin_at(const struct caches *caches, hs_addr bin, struct cache
     if (bytes == NULL)
         return false;
     if (caches->tree->is_52) {
-        uint64_t n = jemalloc_word(bytes, 0) >> 32, above = jemalloc_word(bytes, 16);
+        uint64_t n = hs_load_u64(bytes) >> 32, above = hs_load_u64(bytes + 16);
         if (above % 8 != 0 || above == 0 || above >= HS_USER_END || n > CACHES_MAX_BIN_BLOCKS ||
             above < n * 8 + 8)
             return false;
         *ret = (struct caches_bin){above - n * 8, n, above - 8};
         return true;
     }
-    hs_addr head = jemalloc_word(bytes, 0);
-    uint64_t marks = jemalloc_word(bytes, 16);
+    hs_addr head = hs_load_u64(bytes);
+    uint64_t marks = hs_load_u64(bytes + 16);
     uint16_t full = (uint16_t)(marks >> 16), empty = (uint16_t)(marks >> 32);
     uint16_t used = (uint16_t)(empty - (uint16_t)head), room = (uint16_t)(empty - full);
     if (head % 8 != 0 || head == 0 || head >= HS_USER_END || used > room || used % 8 != 0 ||
@@ -294,7 +294,7 @@ static hs_status caches_take_bin(struct caches *caches, const struct caches_bin 
         return HS_OK;
     }
     for (uint64_t i = 0; i < bin->n; i++) {
-        hs_addr address = jemalloc_word(stack, i * 8);
+        hs_addr address = hs_load_u64(stack + i * 8);
         struct caches_place place;
         if (!caches_find(caches, address, &place) || place.begin != address ||
             place.szind != szind) {

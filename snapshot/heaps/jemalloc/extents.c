@@ -3,6 +3,7 @@
  * Pages are visited in ascending order and each belongs to one run at most, so that no tree,
  * however false, gives overlapping runs or more work than its leaves have words. */
 #include "base/alloc.h"
+#include "base/bisect.h"
 #include "tree.h"
 
 /* Where the walk stands. */
@@ -25,17 +26,11 @@ static const uint8_t *extents_leaf(const struct jemalloc_tree *tree, size_t leaf
 static hs_addr extents_entered(const struct extents_walk *walk, uint64_t page)
 {
     const struct jemalloc_tree *tree = walk->tree;
-    size_t low = walk->leaf, high = tree->n_leaves;
+    size_t low = walk->leaf;
     const uint8_t *bytes = walk->leaf_bytes;
 
     if (page - tree->leaves[low].first_page >= jemalloc_leaf_pages(tree)) {
-        while (high - low > 1) {
-            size_t middle = low + (high - low) / 2;
-            if (tree->leaves[middle].first_page <= page)
-                low = middle;
-            else
-                high = middle;
-        }
+        low = HS_FIRST_NOT(at, low + 1, tree->n_leaves, tree->leaves[at].first_page <= page) - 1;
         if (page - tree->leaves[low].first_page >= jemalloc_leaf_pages(tree))
             return 0;
         bytes = extents_leaf(tree, low);
@@ -62,9 +57,9 @@ static bool extents_is_placed(const struct extents_walk *walk, const uint8_t *ed
                               const struct jemalloc_entry *entry, uint64_t page,
                               uint64_t *ret_n_pages)
 {
-    uint64_t n_pages = jemalloc_word(edata, 16) >> JEMALLOC_PAGE_SHIFT;
+    uint64_t n_pages = hs_load_u64(edata + 16) >> JEMALLOC_PAGE_SHIFT;
 
-    if (jemalloc_word(edata, 8) >> JEMALLOC_PAGE_SHIFT != page || n_pages == 0 ||
+    if (hs_load_u64(edata + 8) >> JEMALLOC_PAGE_SHIFT != page || n_pages == 0 ||
         n_pages > UINT32_MAX || n_pages > (HS_USER_END >> JEMALLOC_PAGE_SHIFT) - page)
         return false;
     *ret_n_pages = n_pages;
@@ -75,8 +70,8 @@ static bool extents_is_placed(const struct extents_walk *walk, const uint8_t *ed
 static bool extents_is_sound(struct extents_walk *walk, const struct jemalloc_extent *extent)
 {
     uint64_t usable, n_bytes = extent->n_pages * JEMALLOC_PAGE;
-    uint64_t bits = jemalloc_word(extent->edata, 0);
-    uint64_t address = jemalloc_word(extent->edata, 8);
+    uint64_t bits = hs_load_u64(extent->edata);
+    uint64_t address = hs_load_u64(extent->edata + 8);
 
     if ((bits >> 12 & 1) != (extent->kind == JEMALLOC_SLAB))
         return false;
@@ -101,7 +96,7 @@ unsigned hs_jemalloc_live_regions(const struct jemalloc_extent *extent, unsigned
 
     memset(live, 0, JEMALLOC_BITMAP_WORDS * sizeof *live);
     for (unsigned i = 0; i * 64 < n; i++) {
-        live[i] = ~jemalloc_word(extent->edata, 64 + 8 * (size_t)i);
+        live[i] = ~hs_load_u64(extent->edata + 64 + 8 * (size_t)i);
         if (n - i * 64 < 64)
             live[i] &= (UINT64_C(1) << (n - i * 64)) - 1;
         n_live += (unsigned)__builtin_popcountll(live[i]);
@@ -139,7 +134,7 @@ static struct jemalloc_extent extents_decode(struct extents_walk *walk,
 
     if (edata == NULL || !extents_is_placed(walk, edata, entry, page, &n_pages))
         return extent;
-    uint64_t bits = jemalloc_word(edata, 0);
+    uint64_t bits = hs_load_u64(edata);
     uint64_t szind = bits >> (tree->is_52 ? 18 : 20) & 255;
     unsigned state = (unsigned)(tree->is_52 ? bits >> 16 & 3 : bits >> 17 & 7);
     extent.edata = edata;
@@ -196,7 +191,7 @@ static hs_status extents_of_part(struct extents_walk *walk, uint64_t i, uint64_t
     if (walk->next_page > first && walk->next_page - first > i)
         i = walk->next_page - first;
     while (i < n) {
-        if (jemalloc_word(walk->leaf_bytes, i * unit) == 0) {
+        if (hs_load_u64(walk->leaf_bytes + i * unit) == 0) {
             i++;
             continue;
         }
@@ -264,7 +259,7 @@ hs_status hs_jemalloc_read_extents(struct jemalloc_tree *tree, struct hs_error *
 void hs_jemalloc_large(const struct jemalloc_tree *tree, const struct jemalloc_extent *extent,
                        hs_addr *ret_begin, uint64_t *ret_n_bytes)
 {
-    hs_addr begin = jemalloc_word(extent->edata, 8);
+    hs_addr begin = hs_load_u64(extent->edata + 8);
     uint64_t n_bytes = extent->n_pages * JEMALLOC_PAGE;
     uint64_t usable = hs_jemalloc_class_bytes(tree, extent->szind);
     uint64_t room = n_bytes - (begin - extent->begin);

@@ -42,15 +42,15 @@ struct jemalloc_entry hs_jemalloc_entry(const struct jemalloc_tree *tree, const 
     struct jemalloc_entry entry;
 
     if (tree->bits == 48) {
-        uint64_t word = jemalloc_word(leaf, number * 8);
+        uint64_t word = hs_load_u64(leaf + number * 8);
         /* 5.3 aligns an edata to 128 bytes and keeps the state below; 5.2 to 64 */
         entry.edata = (uint64_t)((int64_t)(word << 16) >> 16) & ~UINT64_C(63);
         entry.szind = word >> 48;
         entry.is_slab = (word & 1) != 0;
         return entry;
     }
-    uint64_t meta = jemalloc_word(leaf, number * 16 + 8);
-    entry.edata = jemalloc_word(leaf, number * 16);
+    uint64_t meta = hs_load_u64(leaf + number * 16 + 8);
+    entry.edata = hs_load_u64(leaf + number * 16);
     entry.szind = tree->is_52 ? meta & UINT32_MAX : (meta & UINT32_MAX) >> 5;
     entry.is_slab = ((tree->is_52 ? meta >> 32 : meta) & 1) != 0;
     return entry;
@@ -80,8 +80,8 @@ static bool root_place(const uint8_t *edata, bool is_slab, uint64_t mask, uint64
                        uint64_t *ret_first_page)
 {
     const uint64_t n_user = HS_USER_END >> JEMALLOC_PAGE_SHIFT;
-    uint64_t first = jemalloc_word(edata, 8) >> JEMALLOC_PAGE_SHIFT;
-    uint64_t n_pages = jemalloc_word(edata, 16) >> JEMALLOC_PAGE_SHIFT;
+    uint64_t first = hs_load_u64(edata + 8) >> JEMALLOC_PAGE_SHIFT;
+    uint64_t n_pages = hs_load_u64(edata + 16) >> JEMALLOC_PAGE_SHIFT;
 
     if (first == 0 || n_pages == 0 || first >= n_user || n_pages > n_user - first)
         return false;
@@ -117,7 +117,7 @@ static void root_sample(const struct jemalloc_tree *tree, const uint8_t *leaf, u
     evidence->n_good++;
     evidence->n_bad--;
     /* The entry of a last page, and any of a free run, may keep the class of an earlier block. */
-    uint64_t bits = jemalloc_word(edata, 0);
+    uint64_t bits = hs_load_u64(edata);
     evidence->n_53 += (bits >> 20 & 255) == entry.szind;
     evidence->n_52 += (bits >> 18 & 255) == entry_52.szind;
 }
@@ -129,7 +129,7 @@ static bool root_sample_part(const struct jemalloc_tree *tree, const uint8_t *le
     size_t unit = tree->bits == 48 ? 8 : 16, hint = 0;
 
     for (; i<n && * budget> 0; i++, --*budget) {
-        if (jemalloc_word(leaf, i * unit) == 0)
+        if (hs_load_u64(leaf + i * unit) == 0)
             continue;
         root_sample(tree, leaf, i, evidence, &hint);
         if (evidence->n_bad > 3 + evidence->n_good / 4 ||
@@ -179,7 +179,7 @@ static bool root_judge_child(const struct jemalloc_tree *tree, hs_addr address, 
     if (node == NULL)
         return false;
     for (uint64_t i = 0; i < UINT64_C(1) << 15 && *budget > 0; i++, --*budget) {
-        hs_addr leaf = jemalloc_word(node, i * 8);
+        hs_addr leaf = hs_load_u64(node + i * 8);
         if (leaf == 0)
             continue;
         if (++n_seen > ROOT_MAX_NODE_WORDS || !root_judge_leaf(tree, leaf, budget, &evidence))
@@ -219,7 +219,7 @@ static hs_status root_add_child(struct jemalloc_tree *tree, hs_addr child, uint6
         return HS_OK;
     }
     for (uint64_t k = 0; k < UINT64_C(1) << 15; k++) {
-        hs_addr leaf = jemalloc_word(node, k * 8);
+        hs_addr leaf = hs_load_u64(node + k * 8);
         if (leaf != 0)
             HS_TRY(root_add_leaf(tree, leaf, i << 30 | k << 15, n_bad, err));
     }
@@ -290,7 +290,7 @@ hs_status hs_jemalloc_accept(struct jemalloc_tree *tree, hs_addr root, bool is_s
     if (bytes == NULL)
         return HS_OK;
     for (uint64_t i = 0; i < jemalloc_root_bytes(tree) / 8; i++) {
-        hs_addr child = jemalloc_word(bytes, i * 8);
+        hs_addr child = hs_load_u64(bytes + i * 8);
         if (child != 0)
             HS_TRY(root_add_child(tree, child, i, &n_bad, err));
         if (n_bad > 4 + tree->n_leaves / 16)
@@ -366,7 +366,7 @@ static void root_scan_part(struct root_search *search, hs_addr begin, hs_addr en
     if (bytes == NULL)
         return;
     for (; at + 8 <= part_end && search->budget > 0; at += 8, bytes += 8) {
-        hs_addr child = jemalloc_word(bytes, 0);
+        hs_addr child = hs_load_u64(bytes);
         if (child == 0 || child % 64 != 0 || child >= HS_USER_END)
             continue;
         if (child != last) {

@@ -46,10 +46,10 @@ static bool prof_is_code(const struct prof *prof, hs_addr address)
  * code that was unmapped since. */
 static bool prof_is_backtrace(const struct prof *prof, const uint8_t *frames, uint32_t n)
 {
-    if (!prof_is_code(prof, jemalloc_word(frames, 0)))
+    if (!prof_is_code(prof, hs_load_u64(frames)))
         return false;
     for (uint32_t i = 0; i < n; i++) {
-        hs_addr frame = jemalloc_word(frames, 8 * (size_t)i);
+        hs_addr frame = hs_load_u64(frames + 8 * (size_t)i);
         if (frame < JEMALLOC_PAGE || frame >= HS_USER_END)
             return false;
     }
@@ -64,11 +64,11 @@ static bool prof_follow(const struct prof *prof, struct prof_block *block)
 
     if (tctx == NULL)
         return false;
-    block->gctx = jemalloc_word(tctx, layout->tctx_gctx);
+    block->gctx = hs_load_u64(tctx + layout->tctx_gctx);
     const uint8_t *gctx = prof_bytes(prof, block->gctx, layout->gctx_inline);
-    if (gctx == NULL || jemalloc_word(gctx, layout->gctx_vec) != block->gctx + layout->gctx_inline)
+    if (gctx == NULL || hs_load_u64(gctx + layout->gctx_vec) != block->gctx + layout->gctx_inline)
         return false;
-    uint64_t n_frames = jemalloc_word(gctx, layout->gctx_len) & UINT32_MAX;
+    uint64_t n_frames = hs_load_u64(gctx + layout->gctx_len) & UINT32_MAX;
     if (n_frames == 0 || n_frames > PROF_MAX_FRAMES)
         return false;
     block->n_frames = (uint32_t)n_frames;
@@ -85,7 +85,7 @@ static hs_status prof_look(struct prof *prof, const struct jemalloc_extent *exte
 
     if (extent->kind != JEMALLOC_LARGE)
         return HS_OK;
-    block.tctx = jemalloc_word(extent->edata, prof_layout(prof->tree)->edata_tctx);
+    block.tctx = hs_load_u64(extent->edata + prof_layout(prof->tree)->edata_tctx);
     if (block.tctx <= 1)
         return HS_OK;
     hs_jemalloc_large(prof->tree, extent, &block.address, &block.usable_bytes);
@@ -125,20 +125,20 @@ static bool prof_count(const struct prof *prof, hs_addr gctx, uint64_t *n_steps,
 
     if (bytes == NULL)
         return false;
-    stack[depth++] = jemalloc_word(bytes, layout->gctx_tctxs);
+    stack[depth++] = hs_load_u64(bytes + layout->gctx_tctxs);
     while (depth > 0) {
         hs_addr at = stack[--depth];
         if (at == 0)
             continue;
         const uint8_t *tctx = prof_bytes(prof, at, layout->tctx_bytes);
-        if (tctx == NULL || jemalloc_word(tctx, layout->tctx_gctx) != gctx ||
+        if (tctx == NULL || hs_load_u64(tctx + layout->tctx_gctx) != gctx ||
             ++*n_steps > PROF_MAX_STEPS || depth + 2 > PROF_MAX_DEPTH)
             return false;
-        context->n_counted += jemalloc_word(tctx, layout->tctx_curobjs);
+        context->n_counted += hs_load_u64(tctx + layout->tctx_curobjs);
         if (layout->tctx_unbiased != 0)
-            context->estimated_bytes += jemalloc_word(tctx, layout->tctx_unbiased);
-        stack[depth++] = jemalloc_word(tctx, layout->tctx_link);
-        stack[depth++] = jemalloc_word(tctx, layout->tctx_link + 8) & ~UINT64_C(1);
+            context->estimated_bytes += hs_load_u64(tctx + layout->tctx_unbiased);
+        stack[depth++] = hs_load_u64(tctx + layout->tctx_link);
+        stack[depth++] = hs_load_u64(tctx + layout->tctx_link + 8) & ~UINT64_C(1);
     }
     return true;
 }

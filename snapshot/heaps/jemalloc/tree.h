@@ -12,6 +12,7 @@
 #ifndef HS_JEMALLOC_TREE_H
 #define HS_JEMALLOC_TREE_H
 
+#include "base/load.h"
 #include "heaps/allocator.h"
 
 #define JEMALLOC_PAGE UINT64_C(4096)
@@ -78,13 +79,6 @@ static inline unsigned jemalloc_n_classes(const struct jemalloc_tree *tree)
 /* The bytes of size class `szind`; 0 out of range. */
 uint64_t hs_jemalloc_class_bytes(const struct jemalloc_tree *tree, unsigned szind);
 
-static inline uint64_t jemalloc_word(const uint8_t *bytes, size_t at)
-{
-    uint64_t word;
-    memcpy(&word, bytes + at, sizeof word);
-    return word;
-}
-
 /* Bytes of the root array. */
 static inline uint64_t jemalloc_root_bytes(const struct jemalloc_tree *tree)
 {
@@ -116,7 +110,7 @@ static inline unsigned jemalloc_n_regions(const struct jemalloc_tree *tree,
 static inline unsigned jemalloc_n_free(const struct jemalloc_tree *tree,
                                        const struct jemalloc_extent *extent)
 {
-    return (unsigned)(jemalloc_word(extent->edata, 0) >> (tree->is_52 ? 26 : 28) & 1023);
+    return (unsigned)(hs_load_u64(extent->edata) >> (tree->is_52 ? 26 : 28) & 1023);
 }
 
 /* The block of a large extent: where it begins and its usable bytes. */

@@ -26,8 +26,8 @@ static uint64_t base_block_bytes(const struct hs_image *image, hs_addr address)
 
     if (bytes == NULL)
         return 0;
-    uint64_t n_bytes = jemalloc_word(bytes, 0), next = jemalloc_word(bytes, 8);
-    uint64_t unused = jemalloc_word(bytes, 24), n_unused = jemalloc_word(bytes, 32);
+    uint64_t n_bytes = hs_load_u64(bytes), next = hs_load_u64(bytes + 8);
+    uint64_t unused = hs_load_u64(bytes + 24), n_unused = hs_load_u64(bytes + 32);
     if (n_bytes == 0 || n_bytes % unit != 0 || n_bytes >= HS_USER_END - address ||
         next % unit != 0 || next >= HS_USER_END || n_unused > n_bytes - 16 ||
         unused != address + n_bytes - n_unused)

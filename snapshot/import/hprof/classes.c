@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/bisect.h"
 #include "run.h"
 
 static hs_status name_text(const struct hprof_run *run, uint64_t string, const char **ret,
@@ -80,14 +81,7 @@ static int class_order(const void *a, const void *b)
 
 const struct hprof_class *hs_hprof_class(const struct hprof_run *run, uint64_t id)
 {
-    size_t low = 0, high = run->n_classes;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (run->classes[middle].id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = HS_FIRST_NOT(at, 0, run->n_classes, run->classes[at].id < id);
     return low < run->n_classes && run->classes[low].id == id ? &run->classes[low] : NULL;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/bisect.h"
 #include "base/checked.h"
 #include "readers.h"
 #include "run.h"
@@ -191,14 +192,7 @@ static hs_status local_edges(struct hprof_run *run, uint64_t object, uint64_t n,
     if (at == UINT64_MAX)
         return HS_OK;
     uint64_t thread = run->holders.places[at].at;
-    size_t low = 0, high = run->n_roots;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (run->roots[middle].thread < thread)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = HS_FIRST_NOT(i, 0, run->n_roots, run->roots[i].thread < thread);
     for (; low < run->n_roots && run->roots[low].thread == thread; low++)
         HS_TRY(edge_put(run, run->roots[low].id, ++n, EDGE_STRONG, err));
     return HS_OK;

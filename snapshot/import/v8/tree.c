@@ -8,18 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "run.h"
 
 static struct v8_group *group_find(struct v8_run *run, uint64_t node)
 {
-    size_t low = 0, high = run->n_groups;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (run->groups[middle].node < node)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = HS_FIRST_NOT(at, 0, run->n_groups, run->groups[at].node < node);
     return low < run->n_groups && run->groups[low].node == node ? &run->groups[low] : NULL;
 }
 
@@ -192,15 +186,7 @@ static hs_status leaf_make(struct v8_run *run, hs_node unit, const struct v8_tre
 /* The edges that leave a node stand side by side, in the order of the nodes. */
 static size_t first_edge(const struct v8_run *run, uint64_t from)
 {
-    size_t low = 0, high = run->n_tree_edges;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (run->tree_edges[middle].from < from)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return HS_FIRST_NOT(at, 0, run->n_tree_edges, run->tree_edges[at].from < from);
 }
 
 /* The next edge from `from` into the heap at or behind `at`; n_tree_edges when there is none. */

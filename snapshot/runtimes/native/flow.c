@@ -87,7 +87,7 @@ static bool flow_fits(struct flow *f, const uint8_t *element, const struct hs_na
         if (slot->offset_bytes + WORD > type->n_bytes)
             break;
         if (!slot->may_be_pointer_only &&
-            !flow_is_plausible(f, hs_native_load(element + slot->offset_bytes)))
+            !flow_is_plausible(f, hs_load_u64(element + slot->offset_bytes)))
             return false;
     }
     return true;
@@ -111,7 +111,7 @@ static bool flow_fits_middle(struct flow *f, const struct hs_heap_block *block, 
     uint64_t n_fit = 0, n_odd = 0;
 
     for (uint64_t i = 0; i < n; i++) {
-        uint64_t word = hs_native_load(block->bytes + i * WORD);
+        uint64_t word = hs_load_u64(block->bytes + i * WORD);
         bool fits = flow_is_plausible(f, word);
         n_fit += word != 0 && fits;
         n_odd += !fits;
@@ -132,7 +132,7 @@ static bool flow_fits_mostly(struct flow *f, const struct hs_heap_block *block,
             break;
         n_sure += !slot->may_be_pointer_only;
         n_fit += !slot->may_be_pointer_only &&
-                 flow_is_plausible(f, hs_native_load(block->bytes + slot->offset_bytes));
+                 flow_is_plausible(f, hs_load_u64(block->bytes + slot->offset_bytes));
     }
     return n_fit >= n_sure - n_fit;
 }
@@ -170,8 +170,7 @@ static bool flow_has_no_pointer(struct flow *f, const struct hs_heap_block *bloc
     struct hs_heap_block found;
 
     for (uint64_t at = 0; at + WORD <= block->n_bytes; at += WORD)
-        if (hs_flow_resolve(f->native, hs_native_load(block->bytes + at), &found) !=
-            HS_POINTER_NONE)
+        if (hs_flow_resolve(f->native, hs_load_u64(block->bytes + at), &found) != HS_POINTER_NONE)
             return false;
     return true;
 }
@@ -367,7 +366,7 @@ static hs_status flow_from_block(struct flow *f, const struct hs_heap_block *blo
             uint64_t at = i * type.n_bytes + type.slots[j].offset_bytes;
             if (type.slots[j].pointee == 0 || at > block->n_bytes - WORD)
                 continue;
-            uint64_t word = hs_native_load(block->bytes + at);
+            uint64_t word = hs_load_u64(block->bytes + at);
             enum hs_pointer how = hs_flow_resolve(f->native, word, &target);
             if (how != HS_POINTER_START && how != HS_POINTER_INTERIOR)
                 continue;
@@ -382,11 +381,11 @@ static hs_status flow_from_block(struct flow *f, const struct hs_heap_block *blo
 static bool flow_is_object_array(const struct hs_heap_block *block,
                                  const struct hs_native_type *type)
 {
-    uint64_t first = hs_native_load(block->bytes);
+    uint64_t first = hs_load_u64(block->bytes);
     uint64_t n = type->n_bytes == 0 ? 0 : block->n_bytes / type->n_bytes;
 
     for (uint64_t i = 1; i < n; i++)
-        if (hs_native_load(block->bytes + i * type->n_bytes) != first)
+        if (hs_load_u64(block->bytes + i * type->n_bytes) != first)
             return false;
     return n >= 2;
 }
@@ -397,7 +396,7 @@ static hs_status flow_by_rtti(struct flow *f, const struct hs_heap_block *block,
     struct hs_native_types *types = &f->result->types;
     hs_ntype type, many = 0;
 
-    HS_TRY(hs_rtti_find(&f->rtti, types, hs_native_load(block->bytes), &type, err));
+    HS_TRY(hs_rtti_find(&f->rtti, types, hs_load_u64(block->bytes), &type, err));
     if (type == 0)
         return HS_OK;
     const struct hs_native_type *found = hs_native_type_of(types, type);
@@ -423,7 +422,7 @@ static hs_status flow_python_parts(struct flow *f, const struct hs_interpreter *
         if (parts[i].at + WORD > block->n_bytes)
             continue;
         enum hs_pointer how =
-            hs_flow_resolve(f->native, hs_native_load(block->bytes + parts[i].at), &target);
+            hs_flow_resolve(f->native, hs_load_u64(block->bytes + parts[i].at), &target);
         if ((how != HS_POINTER_START && how != HS_POINTER_INTERIOR) ||
             !flow_may_have_type(&target) || hs_flow_type(f->result, target.rank) != 0 ||
             python->model->words(python->state, &target, &words))

@@ -2,14 +2,8 @@
 #ifndef HS_NATIVE_FLOW_H
 #define HS_NATIVE_FLOW_H
 
+#include "base/load.h"
 #include "native.h"
-
-static inline uint64_t hs_native_load(const uint8_t *bytes)
-{
-    uint64_t word;
-    __builtin_memcpy(&word, bytes, sizeof word); /* x86-64: the target's order is ours */
-    return word;
-}
 
 /* The block that a word leads to, as it is or else without the bits of --pointer-mask. */
 static inline enum hs_pointer hs_flow_resolve(const struct hs_native *native, uint64_t word,

@@ -3,7 +3,6 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/bisect.h"
@@ -243,8 +242,7 @@ bool hs_native_next_word(const struct hs_native *native, struct hs_word_scan *sc
         while (scan->at < scan->stop && scan->stop - scan->at >= HS_WORD_BYTES) {
             struct hs_heap_block block;
             enum hs_pointer how;
-            uint64_t word;
-            memcpy(&word, scan->bytes, sizeof word);
+            uint64_t word = hs_load_u64(scan->bytes);
             scan->at += HS_WORD_BYTES;
             scan->bytes += HS_WORD_BYTES;
             if (word == 0 || !hs_native_resolve(native, word, &how, &block))

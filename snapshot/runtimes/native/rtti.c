@@ -113,7 +113,7 @@ static bool rtti_word(const struct hs_rtti *rtti, hs_addr address, uint64_t *ret
     const uint8_t *bytes = hs_elf_bytes_at(object->elf, address - object->bias, WORD);
     if (bytes == NULL)
         return false;
-    *ret = hs_native_load(bytes);
+    *ret = hs_load_u64(bytes);
     return true;
 }
 

@@ -70,7 +70,7 @@ static inline hs_status mark_word(struct hs_scan *scan, struct hs_block_queue *q
                                   struct hs_error *err)
 {
     struct hs_heap_block target;
-    enum hs_pointer how = hs_flow_resolve(scan->native, hs_native_load(block->bytes + at), &target);
+    enum hs_pointer how = hs_flow_resolve(scan->native, hs_load_u64(block->bytes + at), &target);
 
     return how == HS_POINTER_NONE ? HS_OK : mark_block(scan, queue, &target, how, err);
 }
@@ -111,15 +111,7 @@ static hs_status scan_packed(struct hs_scan *scan, const struct hs_heap_block *b
 /* The address of a registered root stands first in a record of the collector's own. */
 static bool scan_is_record(const struct hs_scan *scan, hs_addr block)
 {
-    size_t low = 0, high = scan->n_records;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (scan->records[middle] < block)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = HS_FIRST_NOT(at, 0, scan->n_records, scan->records[at] < block);
     return low < scan->n_records && scan->records[low] == block;
 }
 
@@ -372,7 +364,7 @@ static hs_status scan_aligned(struct hs_scan *scan, const struct hs_heap_block *
         if (at + WORD > block->n_bytes || scan_is_masked(words.links, at))
             continue;
         enum hs_pointer how =
-            hs_flow_resolve(scan->native, hs_native_load(block->bytes + at), &target);
+            hs_flow_resolve(scan->native, hs_load_u64(block->bytes + at), &target);
         unsigned edge_class =
             scan_is_masked(words.weak, at) ? HS_EDGE_WEAK : scan_word_class(type, at, how);
         if (how != HS_POINTER_NONE)
@@ -387,7 +379,7 @@ static hs_status scan_packed_word(struct hs_scan *scan, struct hs_block_queue *q
                                   struct hs_error *err)
 {
     struct hs_heap_block target;
-    enum hs_pointer how = hs_flow_resolve(scan->native, hs_native_load(block->bytes + at), &target);
+    enum hs_pointer how = hs_flow_resolve(scan->native, hs_load_u64(block->bytes + at), &target);
 
     (void)queue;
     return how == HS_POINTER_NONE ? HS_OK : scan_add(scan, &target, at, hs_scan_class(how), err);
@@ -406,8 +398,7 @@ static hs_status scan_unaligned(struct hs_scan *scan, const struct hs_heap_block
         at = hs_flow_touched(scan->native, block, at);
         if (at + WORD > block->n_bytes)
             break;
-        uint64_t word =
-            hs_native_load(block->bytes + at) & ~scan->native->dump->options->pointer_mask;
+        uint64_t word = hs_load_u64(block->bytes + at) & ~scan->native->dump->options->pointer_mask;
         if (word - low >= high - low || at % WORD == 0 || word % WORD != 0 ||
             hs_heap_map_resolve(map, word, &target) != HS_POINTER_START ||
             hs_bitmap_get(&scan->reached, target.rank) || scan_is_unsure(scan, target.rank) ||

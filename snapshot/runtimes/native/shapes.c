@@ -39,7 +39,7 @@ bool hs_shapes_word(struct hs_shapes *s, hs_addr address, uint64_t *ret)
     range = hs_image_find(&s->native->dump->image, address, &s->hint);
     if (range == NULL || range->end - address < WORD)
         return false;
-    *ret = hs_native_load(range->bytes + (address - range->begin));
+    *ret = hs_load_u64(range->bytes + (address - range->begin));
     return true;
 }
 
@@ -84,10 +84,10 @@ static bool shapes_hangs_above(struct hs_shapes *s, hs_addr at, hs_addr child)
 
 static bool shapes_is_tree_node(struct hs_shapes *s, const struct hs_heap_block *block)
 {
-    uint64_t colour = hs_native_load(block->bytes) & UINT32_MAX;
-    uint64_t parent = hs_native_load(block->bytes + WORD);
-    uint64_t left = hs_native_load(block->bytes + 2 * WORD);
-    uint64_t right = hs_native_load(block->bytes + 3 * WORD);
+    uint64_t colour = hs_load_u64(block->bytes) & UINT32_MAX;
+    uint64_t parent = hs_load_u64(block->bytes + WORD);
+    uint64_t left = hs_load_u64(block->bytes + 2 * WORD);
+    uint64_t right = hs_load_u64(block->bytes + 3 * WORD);
 
     if (colour > 1 || parent == block->begin || left == block->begin || right == block->begin ||
         (left == right && left != 0))
@@ -99,7 +99,7 @@ static bool shapes_is_tree_node(struct hs_shapes *s, const struct hs_heap_block 
 
 static bool shapes_is_list_node(struct hs_shapes *s, const struct hs_heap_block *block)
 {
-    uint64_t next = hs_native_load(block->bytes), previous = hs_native_load(block->bytes + WORD);
+    uint64_t next = hs_load_u64(block->bytes), previous = hs_load_u64(block->bytes + WORD);
     uint64_t back, forth;
 
     return next != block->begin && previous != block->begin &&
@@ -158,11 +158,11 @@ static hs_status shapes_holders_in(struct hs_shapes *s, const struct hs_heap_blo
         at = hs_flow_touched(s->native, block, at);
         if (at + 3 * WORD > block->n_bytes)
             break;
-        if (hs_native_load(block->bytes + at) - s->low >= s->high - s->low)
+        if (hs_load_u64(block->bytes + at) - s->low >= s->high - s->low)
             continue;
         uint64_t n = (block->n_bytes - at) / WORD;
         for (size_t i = 0; i < HS_HOLDER_WORDS; i++)
-            words[i] = i < n ? hs_native_load(block->bytes + at + i * WORD) : 0;
+            words[i] = i < n ? hs_load_u64(block->bytes + at + i * WORD) : 0;
         HS_TRY(hs_shapes_try_holder(s, block->begin + at, words, err));
     }
     return HS_OK;

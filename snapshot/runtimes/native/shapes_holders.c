@@ -87,7 +87,7 @@ static bool hash_is_chain(struct hs_shapes *s, uint64_t first, uint64_t n)
             holder_spend(s, i);
             return false;
         }
-        at = hs_native_load(node.bytes);
+        at = hs_load_u64(node.bytes);
     }
     if (at != 0)
         holder_spend(s, n);
@@ -101,7 +101,7 @@ static bool hash_leads_back(struct hs_shapes *s, const struct hs_heap_block *buc
     uint64_t n_back = 0, n_odd = 0;
 
     for (uint64_t i = 0; i < n && n_odd == 0; i++) {
-        uint64_t word = hs_native_load(buckets->bytes + i * WORD);
+        uint64_t word = hs_load_u64(buckets->bytes + i * WORD);
         n_back += word == before_first;
         n_odd += word != before_first && word != 0 && !holder_in_heap(s, word);
     }
@@ -125,7 +125,7 @@ static hs_status try_hash(struct hs_shapes *s, hs_addr at, const uint64_t *words
         return HS_OK;
     for (uint64_t i = 0, next = words[2]; i < n_nodes && hs_shapes_body_at(s, next, &node); i++) {
         HS_TRY(hs_shapes_set(s, &node, HS_SHAPE_HASH_NODE, err));
-        next = hs_native_load(node.bytes);
+        next = hs_load_u64(node.bytes);
     }
     /* the chain does not lead through the buckets: these begin with a node or with the holder */
     return hs_flow_type(s->flow, buckets.rank) != 0
@@ -140,7 +140,7 @@ static bool deque_iterator(const uint64_t *iterator, uint64_t block_bytes, hs_ad
     uint64_t at = iterator[0] - iterator[1], place = iterator[3] - map;
 
     return iterator[2] - iterator[1] == block_bytes && at <= block_bytes && place < map_bytes &&
-           place % WORD == 0 && hs_native_load(map_content + place) == iterator[1];
+           place % WORD == 0 && hs_load_u64(map_content + place) == iterator[1];
 }
 
 /* Every place from the first to the last, in bytes of the map, has a block of this size. */
@@ -150,7 +150,7 @@ static bool deque_has_blocks(struct hs_shapes *s, const struct hs_heap_block *ma
     struct hs_heap_block block;
 
     for (uint64_t place = first; place < end; place += WORD) {
-        if (s->budget == 0 || !hs_shapes_body_at(s, hs_native_load(map->bytes + place), &block) ||
+        if (s->budget == 0 || !hs_shapes_body_at(s, hs_load_u64(map->bytes + place), &block) ||
             !holder_fits(&block, block_bytes)) {
             holder_spend(s, (place - first) / WORD);
             return false;
@@ -174,7 +174,7 @@ static hs_status try_deque(struct hs_shapes *s, const uint64_t *words, struct hs
     if (!deque_has_blocks(s, &map, first, end, block_bytes))
         return HS_OK;
     for (uint64_t place = first; place < end; place += WORD)
-        if (hs_shapes_body_at(s, hs_native_load(map.bytes + place), &block))
+        if (hs_shapes_body_at(s, hs_load_u64(map.bytes + place), &block))
             HS_TRY(hs_shapes_set(s, &block, HS_SHAPE_DEQUE_BLOCK, err));
     return hs_flow_type(s->flow, map.rank) != 0 ? HS_OK
                                                 : hs_shapes_set(s, &map, HS_SHAPE_DEQUE_MAP, err);

@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/bisect.h"
+#include "base/load.h"
 
 /* Of all distinct stacks; what is beyond has no site. */
 #define SITES_MAX_FRAMES ((size_t)1 << 24)
@@ -63,9 +65,7 @@ static void sites_fini(struct sites *s)
 
 static hs_addr stack_frame(const struct site_stack *stack, uint32_t i)
 {
-    hs_addr address;
-    memcpy(&address, stack->frames + 8 * (size_t)i, sizeof address);
-    return address;
+    return hs_load_u64(stack->frames + 8 * (size_t)i);
 }
 
 /* ---- distinct stacks */
@@ -240,15 +240,7 @@ static hs_status sites_find_kinds(struct sites *s, struct hs_error *err)
 
 static const struct site_place *sites_place(const struct sites *s, hs_addr address)
 {
-    size_t low = 0, high = s->n_places;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (s->places[middle].address < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = HS_FIRST_NOT(at, 0, s->n_places, s->places[at].address < address);
     return low < s->n_places && s->places[low].address == address ? &s->places[low] : NULL;
 }
 
@@ -389,15 +381,7 @@ static uint32_t sites_of(const struct sites *s, const struct hs_sampled *block)
 {
     const struct site_stack key = {
         .frames = block->frames, .n_frames = block->n_frames, .sampler = block->sampler};
-    size_t low = 0, high = s->n_stacks;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (stack_compare(&s->stacks[middle], &key) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = HS_FIRST_NOT(at, 0, s->n_stacks, stack_compare(&s->stacks[at], &key) < 0);
     return low < s->n_stacks && stack_is_same(&s->stacks[low], &key) ? s->stacks[low].site
                                                                      : HS_NO_SITE;
 }

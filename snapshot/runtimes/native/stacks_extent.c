@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/load.h"
 #include "link_map.h"
 
 #define EXTENT_PAGE UINT64_C(4096)
@@ -177,8 +178,7 @@ static bool find_in_page(const struct hs_native *native, hs_addr page, hs_addr b
 {
     const uint8_t *bytes = hs_image_bytes(&native->dump->image, page, EXTENT_PAGE);
     for (size_t i = 0; bytes != NULL && i < EXTENT_PAGE; i += TCB_ALIGN) {
-        uint64_t word;
-        memcpy(&word, bytes + i, sizeof word);
+        uint64_t word = hs_load_u64(bytes + i);
         if (word != page + i || *n_left == 0)
             continue;
         --*n_left;

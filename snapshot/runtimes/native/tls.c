@@ -167,14 +167,7 @@ static bool static_block_at(const struct tls *t, hs_addr at, struct tls_block *r
 {
     const struct hs_owned_range *modules = t->all->modules;
     hs_addr key = TLS_TOP - (t->tcb.tcb - at);
-    size_t low = 0, high = t->all->n_modules;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (modules[middle].end <= key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = HS_FIRST_NOT(i, 0, t->all->n_modules, modules[i].end <= key);
     if (low == t->all->n_modules || modules[low].begin > key)
         return false;
     ret->begin = t->tcb.tcb - (TLS_TOP - modules[low].begin);
@@ -204,15 +197,7 @@ static hs_status scan_static(struct tls *t)
 /* The first range of number `of` or a higher one. */
 static size_t first_of(const struct hs_owned_range *ranges, size_t n, size_t of)
 {
-    size_t low = 0, high = n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (ranges[middle].of < of)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return HS_FIRST_NOT(at, 0, n, ranges[at].of < of);
 }
 
 static hs_status scan_dynamic(struct tls *t)

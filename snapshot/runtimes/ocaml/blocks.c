@@ -306,7 +306,7 @@ static bool map_enclosing_closure(const struct hs_block_map *map, const struct h
 /* In a minor collection: the copy of a block already moved. */
 static bool map_moved(const struct hs_block_map *map, const uint8_t *at, struct hs_block *ret)
 {
-    uint64_t copy = hs_load(at);
+    uint64_t copy = hs_load_u64(at);
 
     if (copy % HS_WORD != 0)
         return false;
@@ -325,7 +325,7 @@ bool hs_map_resolve_slow(const struct hs_block_map *map, uint64_t value, struct 
     if (value - span->begin < HS_WORD)
         return false; /* no room for a header */
     const uint8_t *at = hs_map_bytes(span, value);
-    uint64_t header = hs_load(at - HS_WORD);
+    uint64_t header = hs_load_u64(at - HS_WORD);
     if (HS_HEADER_TAG(header) == HS_TAG_INFIX)
         return map_enclosing_closure(map, span, value, HS_HEADER_WOSIZE(header), ret);
     switch ((enum hs_area)span->area) {
@@ -359,5 +359,5 @@ uint64_t hs_block_header(const struct hs_block_map *map, hs_addr block)
 
     if (span == NULL || block - span->begin < HS_WORD)
         return 0;
-    return hs_load(hs_map_bytes(span, block) - HS_WORD);
+    return hs_load_u64(hs_map_bytes(span, block) - HS_WORD);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/load.h"
 #include "marker.h"
 #include "session.h"
 #include "types.h"
@@ -74,7 +75,7 @@ static hs_status emit_fields(struct hs_ocaml_emitter *e, const struct hs_block *
     hs_block_fields(block, header, &from, &end);
     HS_TRY(emit_reserve(e, end - from, err));
     for (uint64_t i = from; i < end; i++) {
-        uint64_t value = hs_load(fields + i * HS_WORD);
+        uint64_t value = hs_load_u64(fields + i * HS_WORD);
         if ((value & 1) == 0 && emit_target(e, value, &target))
             emit_edge(e, &target, i, HS_EDGE_EXACT);
     }
@@ -125,7 +126,7 @@ static hs_status emit_ephemeron(struct hs_ocaml_emitter *e, const struct hs_bloc
 
     HS_TRY(emit_reserve(e, wosize, err));
     for (uint64_t i = HS_EPHE_DATA; i < wosize; i++) {
-        uint64_t value = hs_load(fields + i * HS_WORD);
+        uint64_t value = hs_load_u64(fields + i * HS_WORD);
         if (value == e->map->rt->ephe_none || !emit_target(e, value, &target))
             continue;
         unsigned edge_class = i != HS_EPHE_DATA ? HS_EDGE_WEAK
@@ -292,11 +293,11 @@ static hs_status emit_list_keys(struct hs_ocaml_emitter *e, struct hs_error *err
             continue;
         const uint8_t *fields = hs_map_bytes(self.span, self.address);
         uint64_t wosize = HS_HEADER_WOSIZE(hs_block_head(&self));
-        uint64_t value = hs_load(fields + HS_EPHE_DATA * HS_WORD);
+        uint64_t value = hs_load_u64(fields + HS_EPHE_DATA * HS_WORD);
         if (value == e->map->rt->ephe_none || !emit_target(e, value, &data))
             continue;
         for (uint64_t j = HS_EPHE_FIRST_KEY; j < wosize; j++) {
-            if (!hs_ephe_key(e->map, hs_load(fields + j * HS_WORD), &key))
+            if (!hs_ephe_key(e->map, hs_load_u64(fields + j * HS_WORD), &key))
                 continue;
             HS_TRY(hs_grow(&array, &e->keys_capacity, e->n_keys + 1, sizeof *e->keys, err));
             e->keys = array;

@@ -28,7 +28,7 @@ enum walk_kind { WALK_IMPOSSIBLE, WALK_BLOCK, WALK_FREE, WALK_FRAGMENT, WALK_FOR
 static enum walk_kind walk_heap(const struct hs_block_map *map, const uint8_t *at, uint64_t left,
                                 uint64_t *ret_words)
 {
-    uint64_t header = hs_load(at);
+    uint64_t header = hs_load_u64(at);
     uint64_t wosize = HS_HEADER_WOSIZE(header);
     unsigned tag = HS_HEADER_TAG(header);
 
@@ -47,11 +47,11 @@ static enum walk_kind walk_heap(const struct hs_block_map *map, const uint8_t *a
 static enum walk_kind walk_young(const struct hs_block_map *map, const uint8_t *at, uint64_t left,
                                  uint64_t *ret_words)
 {
-    uint64_t header = hs_load(at);
+    uint64_t header = hs_load_u64(at);
     struct hs_block copy;
 
     if (header == 0) {
-        if (left < 2 || !hs_map_resolve(map, hs_load(at + HS_WORD), &copy) ||
+        if (left < 2 || !hs_map_resolve(map, hs_load_u64(at + HS_WORD), &copy) ||
             copy.span->area != HS_AREA_HEAP)
             return WALK_IMPOSSIBLE;
         header = hs_block_head(&copy);
@@ -151,7 +151,7 @@ void hs_map_enumerate_pool(struct hs_block_map *map, const struct hs_span *span,
     for (uint64_t word = 0; word + slot <= n_words; word += slot) {
         const uint8_t *at = span->bytes + word * HS_WORD;
         uint64_t n;
-        if (hs_load(at) == 0) {
+        if (hs_load_u64(at) == 0) {
             walk->n_free_words += slot;
         } else if (walk_heap(map, at, slot, &n) == WALK_BLOCK) {
             hs_bitmap_set(&map->starts, span->first_bit + word + 1);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/load.h"
 #include "marker.h"
 #include "v5/ocaml5.h"
 
@@ -53,7 +54,7 @@ static hs_status ephe_add_list(const struct hs_block_map *map, uint64_t at,
         marks->ephemerons = array;
         marks->ephemerons[marks->n_ephemerons++] = (struct hs_ocaml_ephemeron){.block = at};
         n++;
-        at = hs_load(hs_map_bytes(block.span, at));
+        at = hs_load_u64(hs_map_bytes(block.span, at));
     }
     return HS_OK;
 }
@@ -119,7 +120,7 @@ hs_status hs_ephe_list(const struct hs_ocaml *rt, const struct hs_block_map *map
 static bool ephe_forward(const struct hs_block_map *map, const struct hs_block *block,
                          struct hs_block *ret)
 {
-    uint64_t value = hs_load(hs_map_bytes(block->span, block->address));
+    uint64_t value = hs_load_u64(hs_map_bytes(block->span, block->address));
 
     if (!hs_map_resolve(map, value, ret))
         return false;
@@ -224,12 +225,12 @@ static hs_status ephe_advance(struct hs_marker *m, struct ephe_waits *waits, uin
     uint64_t wosize = HS_HEADER_WOSIZE(hs_block_head(&self));
     for (uint64_t i = waits->next_key[number]; i < wosize; i++) {
         waits->next_key[number] = i;
-        if (hs_ephe_key(m->map, hs_load(fields + i * HS_WORD), &key) &&
+        if (hs_ephe_key(m->map, hs_load_u64(fields + i * HS_WORD), &key) &&
             !hs_marker_is_reached(m, &key))
             return ephe_wait_for(m, waits, number, &key, err);
     }
     ephemeron->is_active = true;
-    uint64_t data = hs_load(fields + HS_EPHE_DATA * HS_WORD);
+    uint64_t data = hs_load_u64(fields + HS_EPHE_DATA * HS_WORD);
     if (data != m->map->rt->ephe_none)
         hs_marker_value(m, data);
     return HS_OK;

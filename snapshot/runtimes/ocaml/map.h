@@ -5,17 +5,10 @@
 
 #include <string.h>
 
+#include "base/load.h"
 #include "ocaml.h"
 
 #define HS_GRANULE_BITS 20
-
-/* A word of the copy. The bytes are those of the target, little-endian as the only target is. */
-static inline uint64_t hs_load(const uint8_t *bytes)
-{
-    uint64_t word;
-    memcpy(&word, bytes, sizeof word);
-    return word;
-}
 
 static inline size_t hs_granule_slot(const struct hs_block_map *map, uint64_t key)
 {
@@ -65,7 +58,7 @@ struct hs_block {
 
 static inline uint64_t hs_block_head(const struct hs_block *block)
 {
-    return hs_load(hs_map_bytes(block->span, block->address) - HS_WORD);
+    return hs_load_u64(hs_map_bytes(block->span, block->address) - HS_WORD);
 }
 
 /* Resolves a value to the block it points to or into (infix). Static blocks that are not known yet
@@ -100,7 +93,7 @@ static inline void hs_block_fields(const struct hs_block *block, uint64_t header
     if (tag >= HS_TAG_NO_SCAN) {
         *ret_end = 0;
     } else if (tag == HS_TAG_CLOSURE) {
-        uint64_t info = hs_load(hs_map_bytes(block->span, block->address) + HS_WORD);
+        uint64_t info = hs_load_u64(hs_map_bytes(block->span, block->address) + HS_WORD);
         uint64_t start_env = info << 8 >> 9;
         *ret_from = wosize < 2 || start_env > wosize ? wosize : start_env;
     }

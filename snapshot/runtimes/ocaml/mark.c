@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/bisect.h"
+#include "base/load.h"
 #include "marker.h"
 #include "v5/ocaml5.h"
 
@@ -123,7 +124,7 @@ static void mark_dangling(struct hs_marker *m, const struct hs_block *at, uint64
     m->marks->n_dangling++;
     if (value - at->span->begin < HS_WORD)
         return;
-    uint64_t header = hs_load(hs_map_bytes(at->span, value) - HS_WORD);
+    uint64_t header = hs_load_u64(hs_map_bytes(at->span, value) - HS_WORD);
     m->marks->n_free_reached +=
         m->map->rt->five != NULL ? header == 0 : HS_HEADER_COLOUR(header) == HS_BLUE;
 }
@@ -203,7 +204,7 @@ static void mark_scan(struct hs_marker *m, hs_addr address)
     hs_block_fields(&block, header, &from, &end);
     const uint8_t *fields = hs_map_bytes(block.span, address);
     for (uint64_t i = from; i < end; i++) {
-        uint64_t value = hs_load(fields + i * HS_WORD);
+        uint64_t value = hs_load_u64(fields + i * HS_WORD);
         if ((value & 1) == 0)
             hs_marker_value(m, value);
     }
@@ -265,7 +266,7 @@ static void mark_discover_fields(struct hs_marker *m, const struct hs_block *blo
         return;
     hs_block_fields(block, hs_block_head(block), &from, &end);
     for (uint64_t i = from; i < end; i++)
-        mark_discover(m, hs_load(hs_map_bytes(block->span, block->address) + i * HS_WORD));
+        mark_discover(m, hs_load_u64(hs_map_bytes(block->span, block->address) + i * HS_WORD));
     if (m->map->rt->five != NULL && HS_HEADER_TAG(hs_block_head(block)) == HS_TAG_CONT)
         mark_fibers(m, block->address, mark_discover_slot);
 }
@@ -335,7 +336,7 @@ static void mark_discover_weak(struct hs_marker *m)
         struct hs_block block = {.span = hs_map_span(m->map, address), .address = address};
         uint64_t wosize = HS_HEADER_WOSIZE(hs_block_head(&block));
         for (uint64_t j = HS_EPHE_DATA; j < wosize; j++) {
-            uint64_t value = hs_load(hs_map_bytes(block.span, address) + j * HS_WORD);
+            uint64_t value = hs_load_u64(hs_map_bytes(block.span, address) + j * HS_WORD);
             if (value != m->map->rt->ephe_none)
                 mark_discover(m, value);
         }

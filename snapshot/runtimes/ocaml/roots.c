@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/bisect.h"
 
 void hs_ocaml_roots_fini(struct hs_ocaml_roots *roots)
 {
@@ -24,14 +25,7 @@ void hs_ocaml_roots_fini(struct hs_ocaml_roots *roots)
 
 bool hs_ocaml_is_module_block(const struct hs_ocaml_roots *roots, hs_addr block)
 {
-    size_t low = 0, high = roots->n_module_blocks;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (roots->module_blocks[middle] < block)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = HS_FIRST_NOT(at, 0, roots->n_module_blocks, roots->module_blocks[at] < block);
     return low < roots->n_module_blocks && roots->module_blocks[low] == block;
 }
 

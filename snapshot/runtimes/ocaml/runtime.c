@@ -280,7 +280,7 @@ static hs_status ocaml_foreign_words(void *state,
 
     while (hs_ocaml_emitter_next_foreign(s->emitter, &block))
         for (uint64_t i = 0; i < block.n_foreign_words; i++)
-            HS_TRY(visit(context, hs_load(block.foreign + i * HS_WORD), err));
+            HS_TRY(visit(context, hs_load_u64(block.foreign + i * HS_WORD), err));
     hs_ocaml_emitter_rewind(s->emitter);
     return HS_OK;
 }

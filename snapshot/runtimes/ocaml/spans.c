@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/bisect.h"
 #include "ocaml.h"
 
 hs_status hs_spans_add(struct hs_spans *spans, hs_addr begin, hs_addr end, struct hs_error *err)
@@ -49,17 +50,6 @@ void hs_spans_fini(struct hs_spans *spans)
 
 const struct hs_span *hs_spans_find(const struct hs_spans *spans, hs_addr address)
 {
-    size_t low = 0, high = spans->n;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct hs_span *span = &spans->spans[middle];
-        if (address < span->begin)
-            high = middle;
-        else if (address >= span->end)
-            low = middle + 1;
-        else
-            return span;
-    }
-    return NULL;
+    size_t low = HS_FIRST_ABOVE(spans->spans, spans->n, end, address);
+    return low < spans->n && spans->spans[low].begin <= address ? &spans->spans[low] : NULL;
 }

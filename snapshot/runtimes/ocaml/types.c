@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/load.h"
 #include "symbols/demangle.h"
 #include "symbols/elf.h"
 
@@ -209,14 +210,14 @@ static hs_status type_of_address(struct hs_ocaml_types *types, hs_addr address, 
 static hs_status type_of_closure(struct hs_ocaml_types *types, const uint8_t *fields,
                                  uint64_t wosize, uint32_t *ret, struct hs_error *err)
 {
-    int64_t arity = (int64_t)hs_load(fields + HS_WORD) >> 56;
+    int64_t arity = (int64_t)hs_load_u64(fields + HS_WORD) >> 56;
     bool is_wrapper;
     uint32_t inner;
 
-    HS_TRY(type_of_address(types, hs_load(fields), HS_TAG_CLOSURE, ret, &is_wrapper, err));
+    HS_TRY(type_of_address(types, hs_load_u64(fields), HS_TAG_CLOSURE, ret, &is_wrapper, err));
     if (!is_wrapper || wosize < 3 || arity == 0 || arity == 1)
         return HS_OK;
-    HS_TRY(type_of_address(types, hs_load(fields + 2 * HS_WORD), HS_TAG_CLOSURE, &inner,
+    HS_TRY(type_of_address(types, hs_load_u64(fields + 2 * HS_WORD), HS_TAG_CLOSURE, &inner,
                            &is_wrapper, err));
     if (!is_wrapper)
         *ret = inner;
@@ -233,13 +234,13 @@ hs_status hs_ocaml_type(struct hs_ocaml_types *types, const struct hs_block *blo
     if (tag < HS_SHAPE_TAGS)
         return type_of_shape(types, tag, wosize, ret, err);
     if (is_ephemeron)
-        return type_of_ephemeron(types, hs_load(fields + HS_WORD) != types->rt->ephe_none, ret,
+        return type_of_ephemeron(types, hs_load_u64(fields + HS_WORD) != types->rt->ephe_none, ret,
                                  err);
     if (tag == HS_TAG_CLOSURE && wosize >= 2)
         return type_of_closure(types, fields, wosize, ret, err);
     if (tag == HS_TAG_CUSTOM && wosize >= 1) {
         bool is_wrapper;
-        return type_of_address(types, hs_load(fields), tag, ret, &is_wrapper, err);
+        return type_of_address(types, hs_load_u64(fields), tag, ret, &is_wrapper, err);
     }
     return type_of_tag(types, tag, ret, err);
 }

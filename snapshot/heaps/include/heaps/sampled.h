@@ -7,6 +7,7 @@
 #ifndef HS_HEAPS_SAMPLED_H
 #define HS_HEAPS_SAMPLED_H
 
+#include "base/load.h"
 #include "heaps/allocator.h"
 
 struct hs_sampled {
@@ -40,9 +41,7 @@ void hs_sampled_fini(struct hs_sampled_set *set);
 
 static inline hs_addr hs_sampled_frame(const struct hs_sampled *block, uint32_t frame)
 {
-    hs_addr address;
-    memcpy(&address, block->frames + 8 * (size_t)frame, sizeof address);
-    return address;
+    return hs_load_u64(block->frames + 8 * (size_t)frame);
 }
 
 /* ---- for the readers */

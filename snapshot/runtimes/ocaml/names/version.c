@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/load.h"
 #include "private.h"
 #include "symbols/elf.h"
 
@@ -16,13 +17,6 @@ enum {
     STRING_TAG = 252,
     MAX_DATA_BYTES = 1 << 16,
 };
-
-static uint64_t version_load(const uint8_t *bytes)
-{
-    uint64_t word;
-    memcpy(&word, bytes, sizeof word);
-    return word;
-}
 
 /* "5.3.0", "4.14.2+flambda", "5.4.0~rc1". */
 static bool version_is_sane(const char *text, size_t n)
@@ -36,7 +30,7 @@ static bool version_is_sane(const char *text, size_t n)
 /* The string block whose header lies at `at`; false when it is none that holds a version. */
 static bool version_at(const uint8_t *at, size_t n_left, char *version, size_t n_version)
 {
-    uint64_t header = version_load(at), n_words = header >> 10;
+    uint64_t header = hs_load_u64(at), n_words = header >> 10;
     if ((header & 255) != STRING_TAG || n_words == 0 || n_words > MAX_WORDS ||
         n_left / WORD <= n_words)
         return false;

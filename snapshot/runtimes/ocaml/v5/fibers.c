@@ -86,8 +86,8 @@ static hs_status fibers_scan(struct hs_ocaml *rt, hs_addr begin, hs_addr end, ui
         hs_addr stop = range->end < end ? range->end : end;
         for (; stop - begin >= 2 * HS_WORD && begin < stop; begin += step * HS_WORD) {
             const uint8_t *at = range->bytes + (begin - range->begin);
-            if (fibers_is_one(hs_load(at), hs_load(at + HS_WORD)))
-                HS_TRY(fibers_add(rt->five, begin + HS_WORD, hs_load(at + HS_WORD) - 1, err));
+            if (fibers_is_one(hs_load_u64(at), hs_load_u64(at + HS_WORD)))
+                HS_TRY(fibers_add(rt->five, begin + HS_WORD, hs_load_u64(at + HS_WORD) - 1, err));
             if (stop - begin <= step * HS_WORD)
                 return HS_OK;
         }

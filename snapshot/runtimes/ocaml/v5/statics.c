@@ -5,8 +5,8 @@
  *                   locks the mutex and takes the address of stats
  *   orph_structs:   {ephe_list_live, final_info}   major_gc.c: one function that hands over
  *                   ephemerons uses the first word, another for finalisers the second */
-#include <string.h>
 
+#include "base/load.h"
 #include "mentions.h"
 #include "ocaml5.h"
 #include "symbols/elf.h"
@@ -16,8 +16,7 @@ enum { ATOMS = 256, NOT_MARKABLE = 3, POOL_CLASS = 3, FREELIST_LISTS = 14, N_CLA
 static bool statics_are_atoms(const uint8_t *bytes)
 {
     for (uint64_t i = 0; i < ATOMS; i++) {
-        uint64_t word;
-        memcpy(&word, bytes + i * HS_WORD, sizeof word);
+        uint64_t word = hs_load_u64(bytes + i * HS_WORD);
         if (word != (NOT_MARKABLE << 8 | i))
             return false;
     }
