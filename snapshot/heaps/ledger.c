@@ -28,7 +28,7 @@ void hs_ledger_fini(struct hs_ledger *ledger)
 
 /* ---- rows */
 
-/* Makes `owner` the one whose rows are at hand. Walkers come with the same one again and again. */
+/* Looks up the rows of `owner`, unless it did so last: an allocator books its blocks in a row. */
 static hs_status ledger_turn_to(struct hs_ledger *ledger, const char *owner, struct hs_error *err)
 {
     hs_str id;

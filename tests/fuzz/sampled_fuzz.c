@@ -44,7 +44,8 @@ static void check_set(const struct hs_sampled_set *set)
     assert(sum != 1);
 }
 
-static void read_samples(const struct hs_process_copy *process, const struct hs_allocator *walker)
+static void read_samples(const struct hs_process_copy *process,
+                         const struct hs_allocator *allocator)
 {
     struct hs_error err = HS_ERROR_INIT;
     struct hs_heaps heaps = {0};
@@ -54,16 +55,16 @@ static void read_samples(const struct hs_process_copy *process, const struct hs_
     hs_heap_map_init(&heaps.map, process->image);
     hs_ledger_init(&heaps.ledger, process->findings->strings, process->image);
     for (size_t i = 0; i < HS_N_ALLOCATORS; i++) {
-        if (hs_allocators[i] != walker)
+        if (hs_allocators[i] != allocator)
             continue;
-        hs_status status = walker->open(process, &heaps.states[i], &err);
+        hs_status status = allocator->open(process, &heaps.states[i], &err);
         if (status == HS_OK && heaps.states[i] != NULL)
-            status = walker->add_spans(heaps.states[i], &heaps.map, &heaps.ledger, &err);
+            status = allocator->add_spans(heaps.states[i], &heaps.map, &heaps.ledger, &err);
         hs_ledger_seal(&heaps.ledger);
         if (status == HS_OK)
             status = hs_heap_map_seal(&heaps.map, &n_refused, &err);
         if (status == HS_OK && heaps.states[i] != NULL)
-            status = walker->mark(heaps.states[i], &heaps.map, &heaps.ledger, &err);
+            status = allocator->mark(heaps.states[i], &heaps.map, &heaps.ledger, &err);
         if (status == HS_OK)
             status = hs_heap_map_index(&heaps.map, &err);
         if (status == HS_OK)

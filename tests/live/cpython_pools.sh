@@ -23,6 +23,6 @@ for version in 3.7 3.8 3.9 3.10 3.12 3.13; do
     done
 done
 
-# The same objects where malloc is jemalloc: two walkers in one process.
+# The same objects where malloc is jemalloc: two allocators in one process.
 library=$(jemalloc_library)
 [ -z "$library" ] || check env LD_PRELOAD="$library" /usr/bin/python3

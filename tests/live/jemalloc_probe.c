@@ -1,6 +1,6 @@
-/* What the heap walkers make of a live process, for tests.
+/* What the allocators make of a live process, for tests.
  *
- *   jemalloc_probe PID [types]    "V walker version", "B owner address bytes [type]" per block,
+ *   jemalloc_probe PID [types]    "V allocator version", "B owner address bytes [type]" per block,
  *                                 "M owner: state bytes resident blocks", "P expected found what",
  *                                 "N gap text", "T torn"
  *
@@ -13,9 +13,9 @@
 #include "base/progress.h"
 #include "heaps/allocator.h"
 
-enum { N_WALKERS = 3, CPYTHON = 2 };
+enum { N_ALLOCATORS = 3, CPYTHON = 2 };
 
-static const struct hs_allocator *const walkers[N_WALKERS] = {
+static const struct hs_allocator *const allocators[N_ALLOCATORS] = {
     &hs_allocator_glibc, &hs_allocator_jemalloc, &hs_allocator_cpython};
 
 struct probe {
@@ -27,7 +27,7 @@ struct probe {
     struct hs_heap_map map;
     struct hs_ledger ledger;
     struct hs_process_copy process;
-    void *states[N_WALKERS];
+    void *states[N_ALLOCATORS];
 };
 
 static void probe_check(hs_status status, const struct hs_error *err)
@@ -60,7 +60,7 @@ static double probe_lap(uint64_t *began)
 
 static void probe_walk(struct probe *p, struct hs_error *err)
 {
-    double laps[N_WALKERS][3] = {{0}};
+    double laps[N_ALLOCATORS][3] = {{0}};
     uint64_t n_refused, resident, began;
 
     p->findings.strings = &p->strings;
@@ -68,27 +68,27 @@ static void probe_walk(struct probe *p, struct hs_error *err)
     hs_heap_map_init(&p->map, &p->image);
     hs_ledger_init(&p->ledger, &p->strings, &p->image);
     began = hs_now_ns();
-    for (size_t i = 0; i < N_WALKERS; i++) {
-        probe_check(walkers[i]->open(&p->process, &p->states[i], err), err);
+    for (size_t i = 0; i < N_ALLOCATORS; i++) {
+        probe_check(allocators[i]->open(&p->process, &p->states[i], err), err);
         laps[i][0] = probe_lap(&began);
     }
-    for (size_t i = 0; i < N_WALKERS; i++) {
+    for (size_t i = 0; i < N_ALLOCATORS; i++) {
         if (p->states[i] != NULL)
-            probe_check(walkers[i]->add_spans(p->states[i], &p->map, &p->ledger, err), err);
+            probe_check(allocators[i]->add_spans(p->states[i], &p->map, &p->ledger, err), err);
         laps[i][1] = probe_lap(&began);
     }
     hs_ledger_seal(&p->ledger);
     probe_check(hs_heap_map_seal(&p->map, &n_refused, err), err);
     double sealed = probe_lap(&began);
-    for (size_t i = 0; i < N_WALKERS; i++) {
+    for (size_t i = 0; i < N_ALLOCATORS; i++) {
         if (p->states[i] != NULL)
-            probe_check(walkers[i]->mark(p->states[i], &p->map, &p->ledger, err), err);
+            probe_check(allocators[i]->mark(p->states[i], &p->map, &p->ledger, err), err);
         laps[i][2] = probe_lap(&began);
     }
     probe_check(hs_ledger_close(&p->ledger, &p->process, NULL, &resident, err), err);
     probe_check(hs_heap_map_index(&p->map, err), err);
-    for (size_t i = 0; i < N_WALKERS; i++)
-        fprintf(stderr, "%s: open %.1f ms, spans %.1f ms, mark %.1f ms\n", walkers[i]->name,
+    for (size_t i = 0; i < N_ALLOCATORS; i++)
+        fprintf(stderr, "%s: open %.1f ms, spans %.1f ms, mark %.1f ms\n", allocators[i]->name,
                 laps[i][0], laps[i][1], laps[i][2]);
     fprintf(stderr, "seal %.1f ms, %" PRIu64 " blocks, %" PRIu64 " spans refused\n", sealed,
             p->map.n_blocks, n_refused);
@@ -100,9 +100,9 @@ static void probe_print(const struct probe *p, bool with_types)
     struct hs_heap_block b;
     char type[96];
 
-    for (size_t i = 0; i < N_WALKERS; i++)
+    for (size_t i = 0; i < N_ALLOCATORS; i++)
         if (p->states[i] != NULL)
-            printf("V %s %s\n", walkers[i]->name, walkers[i]->version(p->states[i]));
+            printf("V %s %s\n", allocators[i]->name, allocators[i]->version(p->states[i]));
     while (hs_heap_map_next(&it, &b)) {
         bool has_type = with_types && hs_allocator_cpython.objects->type_name(
                                           p->states[CPYTHON], &b, type, sizeof type);
@@ -136,8 +136,8 @@ int main(int n_arguments, char **arguments)
     probe_copy(&p, &err);
     probe_walk(&p, &err);
     probe_print(&p, n_arguments > 2 && strcmp(arguments[2], "types") == 0);
-    for (size_t i = 0; i < N_WALKERS; i++)
-        walkers[i]->close(p.states[i]);
+    for (size_t i = 0; i < N_ALLOCATORS; i++)
+        allocators[i]->close(p.states[i]);
     hs_heap_map_fini(&p.map);
     hs_ledger_fini(&p.ledger);
     hs_findings_fini(&p.findings);

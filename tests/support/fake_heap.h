@@ -1,5 +1,5 @@
 /* An OCaml 4 heap made by a test: a chunk, a minor heap, static data, atoms and the few runtime
- * variables that the walker reads, as an image at made-up addresses.
+ * variables that the allocator's code reads, as an image at made-up addresses.
  *
  *   heap    blocks appended upwards         young   pushed downwards, newest first
  *   statics appended upwards, in the object atoms   256 headers

@@ -3,9 +3,9 @@
  *   states, heaps, malloc memory, threads' blocks, a C stack | pools, large block | stacks |
  *   minor heaps | a program: code, read-only data, data
  *
- * The heap alone (fake_ocaml5_heap), or all that the walker reads (fake_ocaml5_process): two
- * domains of two threads each, fibers, frames, C locals and roots, finalisers, memprof, ephemerons,
- * and what an ended domain has left. */
+ * The heap alone (fake_ocaml5_heap), or all that the runtime's code reads (fake_ocaml5_process):
+ * two domains of two threads each, fibers, frames, C locals and roots, finalisers, memprof,
+ * ephemerons, and what an ended domain has left. */
 #ifndef HS_TESTS_FAKE_OCAML5_H
 #define HS_TESTS_FAKE_OCAML5_H
 

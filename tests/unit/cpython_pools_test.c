@@ -46,7 +46,7 @@ static struct {
     struct hs_process_copy process;
     struct hs_heap_map map;
     struct hs_ledger ledger;
-    void *walker;
+    void *allocator;
 } world;
 
 static struct hs_error err;
@@ -163,8 +163,8 @@ static int set_up(void **state)
 
 static void forget(void)
 {
-    hs_allocator_cpython.close(world.walker);
-    world.walker = NULL;
+    hs_allocator_cpython.close(world.allocator);
+    world.allocator = NULL;
     hs_heap_map_fini(&world.map);
     hs_ledger_fini(&world.ledger);
     hs_findings_fini(&world.findings);
@@ -192,15 +192,15 @@ static hs_status walk(hs_addr claimed_begin, hs_addr claimed_end)
 
     hs_heap_map_init(&world.map, &world.image);
     hs_ledger_init(&world.ledger, &world.strings, &world.image);
-    HS_TRY(hs_allocator_cpython.open(&world.process, &world.walker, &err));
-    if (world.walker == NULL)
+    HS_TRY(hs_allocator_cpython.open(&world.process, &world.allocator, &err));
+    if (world.allocator == NULL)
         return HS_OK;
     HS_TRY(hs_ledger_claim(&world.ledger, "glibc", HS_MEMORY_LIVE, claimed_begin, claimed_end, 0,
                            &err));
-    HS_TRY(hs_allocator_cpython.add_spans(world.walker, &world.map, &world.ledger, &err));
+    HS_TRY(hs_allocator_cpython.add_spans(world.allocator, &world.map, &world.ledger, &err));
     hs_ledger_seal(&world.ledger);
     HS_TRY(hs_heap_map_seal(&world.map, &n_refused, &err));
-    HS_TRY(hs_allocator_cpython.mark(world.walker, &world.map, &world.ledger, &err));
+    HS_TRY(hs_allocator_cpython.mark(world.allocator, &world.map, &world.ledger, &err));
     HS_TRY(hs_ledger_close(&world.ledger, &world.process, NULL, &resident, &err));
     return hs_heap_map_index(&world.map, &err);
 }
@@ -225,8 +225,8 @@ static void pools_of_an_arena(void **state)
     make_pool(world.arena, ARENA_AT, 2, 0, 1021, NULL, 0);                     /* 16 bytes, full */
     make_pool(world.arena, ARENA_AT, 3, 2, 3, (const unsigned[]){0, 1, 2}, 3); /* empty */
     assert_int_equal(walk(0, 0), HS_OK);
-    assert_non_null(world.walker);
-    assert_string_equal(hs_allocator_cpython.version(world.walker), "3.11");
+    assert_non_null(world.allocator);
+    assert_string_equal(hs_allocator_cpython.version(world.allocator), "3.11");
     assert_int_equal(world.map.n_blocks, 97 + 31 + 1021);
     assert_int_equal(world.findings.n_proofs, 1);
     assert_int_equal(world.findings.proofs[0].expected, 3);
@@ -358,7 +358,7 @@ static void other_programs_are_left_alone(void **state)
     make_pool(world.arena, ARENA_AT, 0, 2, 10, NULL, 0);
     world.objects.n = 0;
     assert_int_equal(walk(0, 0), HS_OK);
-    assert_null(world.walker);
+    assert_null(world.allocator);
     assert_false(hs_allocator_cpython.objects->type_name(NULL, &block, text, sizeof text));
     assert_string_equal(hs_allocator_cpython.version(NULL), "");
 }
@@ -369,7 +369,7 @@ static bool name_of(const uint64_t *words, char *text, size_t n)
 {
     struct hs_heap_block block = {
         .begin = STRAY_AT, .n_bytes = BLOCK_WORDS * 8, .bytes = (const uint8_t *)words};
-    return hs_allocator_cpython.objects->type_name(world.walker, &block, text, n);
+    return hs_allocator_cpython.objects->type_name(world.allocator, &block, text, n);
 }
 
 #define WORDS(...) ((const uint64_t[BLOCK_WORDS]){__VA_ARGS__})
@@ -426,7 +426,7 @@ static struct hs_object_words words_of(const uint64_t words[BLOCK_WORDS])
     struct hs_heap_block block = {
         .begin = STRAY_AT, .n_bytes = BLOCK_WORDS * 8, .bytes = (const uint8_t *)words};
     struct hs_object_words ret;
-    hs_allocator_cpython.objects->words(world.walker, &block, &ret);
+    hs_allocator_cpython.objects->words(world.allocator, &block, &ret);
     return ret;
 }
 
@@ -480,7 +480,7 @@ static bool is_list_end(const uint64_t words[BLOCK_WORDS], hs_addr slot, uint64_
 {
     struct hs_heap_block block = {
         .begin = STRAY_AT, .n_bytes = BLOCK_WORDS * 8, .bytes = (const uint8_t *)words};
-    return hs_allocator_cpython.objects->is_list_end(world.walker, &block, slot, word);
+    return hs_allocator_cpython.objects->is_list_end(world.allocator, &block, slot, word);
 }
 
 static void ends_of_the_list_of_the_tracked(void **state)
@@ -516,18 +516,18 @@ static void parts_of_objects(void **state)
     hs_addr list = make_type(1, 0, 10, GC | IS_LIST), set = make_type(2, 0, 37, GC);
     hs_addr dict = make_type(3, 0, 10, GC | DICT | IS_DICT);
     assert_int_equal(walk(0, 0), HS_OK);
-    assert_int_equal(hs_allocator_cpython.objects->parts(world.walker, &block, parts), 0);
+    assert_int_equal(hs_allocator_cpython.objects->parts(world.allocator, &block, parts), 0);
     words[3] = list;
-    assert_int_equal(hs_allocator_cpython.objects->parts(world.walker, &block, parts), 1);
+    assert_int_equal(hs_allocator_cpython.objects->parts(world.allocator, &block, parts), 1);
     assert_int_equal(parts[0].at, 16 + 24);
     assert_string_equal(parts[0].name, "list items");
     words[3] = set;
-    assert_int_equal(hs_allocator_cpython.objects->parts(world.walker, &block, parts), 1);
+    assert_int_equal(hs_allocator_cpython.objects->parts(world.allocator, &block, parts), 1);
     assert_int_equal(parts[0].at, 16 + 40);
     words[3] = 0;
     words[4] = 1;
     words[5] = dict;
-    assert_int_equal(hs_allocator_cpython.objects->parts(world.walker, &block, parts), 4);
+    assert_int_equal(hs_allocator_cpython.objects->parts(world.allocator, &block, parts), 4);
     assert_int_equal(parts[1].at, 32 + 40);
     assert_string_equal(parts[2].name, "instance values");
     assert_int_equal(hs_allocator_cpython.objects->parts(NULL, &block, parts), 0);

@@ -13,7 +13,7 @@
 #include "fail_each.h"
 #include "heaps/allocator.h"
 
-/* Walkers of our own take the place of the real ones. Each tells what was asked of it. */
+/* Allocators of our own take the place of the real ones. Each tells what was asked of it. */
 #define BASE ((hs_addr)0x10000000)
 static uint8_t memory[16384];
 static char told[512];
@@ -37,15 +37,15 @@ static hs_status tell(const char *what, const char *who)
 }
 
 struct fake {
-    const struct hs_allocator *walker;
+    const struct hs_allocator *allocator;
     unsigned number;
 };
 static struct fake fakes[HS_N_ALLOCATORS];
 
-static hs_status fake_open(const struct hs_allocator *walker, unsigned number, void **ret)
+static hs_status fake_open(const struct hs_allocator *allocator, unsigned number, void **ret)
 {
-    HS_TRY(tell("open", walker->name));
-    fakes[number] = (struct fake){walker, number};
+    HS_TRY(tell("open", allocator->name));
+    fakes[number] = (struct fake){allocator, number};
     if (!is_absent[number])
         *ret = &fakes[number];
     return HS_OK;
@@ -61,9 +61,9 @@ static hs_status fake_add_spans(void *state, struct hs_heap_map *map, struct hs_
                                 .unit_bytes = 64,
                                 .form = HS_SPAN_UNIFORM,
                                 .owner = (uint8_t)fake->number};
-    HS_TRY(tell("add", fake->walker->name));
+    HS_TRY(tell("add", fake->allocator->name));
     HS_TRY(hs_heap_map_add(map, &span, error));
-    return hs_ledger_claim(ledger, fake->walker->name, HS_MEMORY_LIVE, begin, begin + 1024, 0,
+    return hs_ledger_claim(ledger, fake->allocator->name, HS_MEMORY_LIVE, begin, begin + 1024, 0,
                            error);
 }
 
@@ -72,7 +72,7 @@ static hs_status fake_mark(void *state, struct hs_heap_map *map, struct hs_ledge
 {
     const struct fake *fake = state;
     (void)ledger, (void)error;
-    HS_TRY(tell("mark", fake->walker->name));
+    HS_TRY(tell("mark", fake->allocator->name));
     for (unsigned i = 0; i <= fake->number; i++)
         assert_true(hs_heap_map_set(map, BASE + fake->number * 2048 + i * 64));
     return HS_OK;
@@ -81,7 +81,7 @@ static hs_status fake_mark(void *state, struct hs_heap_map *map, struct hs_ledge
 static void fake_close(void *state)
 {
     const struct fake *fake = state;
-    (void)tell("close", fake->walker->name);
+    (void)tell("close", fake->allocator->name);
 }
 
 static const char *fake_version(const void *state)
@@ -129,7 +129,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void walkers_come_in_turn(void **state)
+static void allocators_are_called_in_order(void **state)
 {
     (void)state;
     struct hs_heaps heaps;
@@ -195,7 +195,7 @@ static void every_allocation_may_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(walkers_come_in_turn, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(allocators_are_called_in_order, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_fails_leaves_nothing_open, set_up, tear_down),
         cmocka_unit_test_setup_teardown(every_allocation_may_fail, set_up, tear_down),
     };

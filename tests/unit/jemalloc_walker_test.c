@@ -1,5 +1,6 @@
 /* links: hs_heaps */
-/* The walker and the thread caches: blocks, what is cached, what is jemalloc's own, the ledger. */
+/* The allocator and the thread caches: blocks, what is cached, what is jemalloc's own, the ledger.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +16,7 @@
 static struct fake_jemalloc fake;
 static struct hs_heap_map map;
 static struct hs_ledger ledger;
-static void *walker;
+static void *allocator;
 static uint64_t n_resident;
 
 /* Extents of the standard heap, by number. */
@@ -46,8 +47,8 @@ static void set_up_layout(unsigned bits, bool is_52)
 
 static void forget(void)
 {
-    hs_allocator_jemalloc.close(walker);
-    walker = NULL;
+    hs_allocator_jemalloc.close(allocator);
+    allocator = NULL;
     hs_heap_map_fini(&map);
     hs_ledger_fini(&ledger);
     hs_findings_fini(&fake.findings);
@@ -67,13 +68,13 @@ static hs_status walk(struct hs_error *err)
 
     hs_heap_map_init(&map, &fake.image);
     hs_ledger_init(&ledger, &fake.strings, &fake.image);
-    HS_TRY(hs_allocator_jemalloc.open(&fake.process, &walker, err));
-    if (walker == NULL)
+    HS_TRY(hs_allocator_jemalloc.open(&fake.process, &allocator, err));
+    if (allocator == NULL)
         return HS_OK;
-    HS_TRY(hs_allocator_jemalloc.add_spans(walker, &map, &ledger, err));
+    HS_TRY(hs_allocator_jemalloc.add_spans(allocator, &map, &ledger, err));
     hs_ledger_seal(&ledger);
     HS_TRY(hs_heap_map_seal(&map, &n_refused, err));
-    HS_TRY(hs_allocator_jemalloc.mark(walker, &map, &ledger, err));
+    HS_TRY(hs_allocator_jemalloc.mark(allocator, &map, &ledger, err));
     HS_TRY(hs_ledger_close(&ledger, &fake.process, NULL, &n_resident, err));
     return hs_heap_map_index(&map, err);
 }
@@ -83,7 +84,7 @@ static void run(void)
     struct hs_error err = HS_ERROR_INIT;
 
     assert_int_equal(walk(&err), HS_OK);
-    assert_non_null(walker);
+    assert_non_null(allocator);
 }
 
 static uint64_t booked(enum hs_memory_state state, bool blocks)
@@ -117,7 +118,7 @@ static void blocks_and_sums_without_caches(void **state)
     for (unsigned layout = 0; layout < 8; layout++) {
         set_up_quantum(layout & 1 ? 57 : 48, (layout & 2) != 0, layout & 4 ? 3 : 4);
         run();
-        assert_string_equal(hs_allocator_jemalloc.version(walker), layout & 2 ? "5.2" : "5.3");
+        assert_string_equal(hs_allocator_jemalloc.version(allocator), layout & 2 ? "5.2" : "5.3");
         assert_int_equal(map.n_blocks, 256 + 6 + 2);
         assert_true(holds());
         assert_int_equal(n_gaps(), 1); /* there is no thread cache */
@@ -267,8 +268,8 @@ static void another_pool_inside_a_block(void **state)
     set_up_layout(48, false);
     hs_heap_map_init(&map, &fake.image);
     hs_ledger_init(&ledger, &fake.strings, &fake.image);
-    assert_int_equal(hs_allocator_jemalloc.open(&fake.process, &walker, &err), HS_OK);
-    assert_int_equal(hs_allocator_jemalloc.add_spans(walker, &map, &ledger, &err), HS_OK);
+    assert_int_equal(hs_allocator_jemalloc.open(&fake.process, &allocator, &err), HS_OK);
+    assert_int_equal(hs_allocator_jemalloc.add_spans(allocator, &map, &ledger, &err), HS_OK);
     hs_addr large = fake_jemalloc_begin(&fake, LARGE), small = fake_jemalloc_begin(&fake, SMALL);
     struct hs_heap_span pool = {.begin = large + 4096,
                                 .end = large + 8192,
@@ -282,7 +283,7 @@ static void another_pool_inside_a_block(void **state)
     assert_int_equal(hs_heap_map_add(&map, &pool, &err), HS_OK);
     hs_ledger_seal(&ledger);
     assert_int_equal(hs_heap_map_seal(&map, &n_refused, &err), HS_OK);
-    assert_int_equal(hs_allocator_jemalloc.mark(walker, &map, &ledger, &err), HS_OK);
+    assert_int_equal(hs_allocator_jemalloc.mark(allocator, &map, &ledger, &err), HS_OK);
     assert_int_equal(hs_heap_map_index(&map, &err), HS_OK);
     assert_true(holds());
     assert_true(hs_heap_map_is_set(&map, large));
@@ -298,7 +299,7 @@ static void unused_in_other_programs(void **state)
 
     fake_jemalloc_init(&fake, 48, false);
     assert_int_equal(walk(&err), HS_OK);
-    assert_null(walker);
+    assert_null(allocator);
     assert_string_equal(hs_allocator_jemalloc.version(NULL), "");
     tear_down();
 }

@@ -28,9 +28,9 @@ enum {
 static struct world *w;
 static struct hs_flow flow;
 static struct hs_scan scan;
-static int interpreter; /* stands for the walker's state */
+static int interpreter; /* stands for the allocator's state */
 
-/* ---- what stands for the walker of heaps/ */
+/* ---- what stands for the allocator of heaps/ */
 
 static uint64_t kind_of(const void *state, const struct hs_heap_block *block)
 {

@@ -15,7 +15,7 @@ static struct hs_registered_root ranges[4];
 static size_t n_ranges;
 static hs_str pool_name;
 
-/* The registry of the test instead of the walker's: nothing else of heaps/ is asked. */
+/* The registry of the test instead of the allocator's: nothing else of heaps/ is asked. */
 static hs_str name_of_pool(const void *state, uint32_t tag)
 {
     (void)state;

@@ -20,7 +20,7 @@ static struct fake_jemalloc fake;
 static struct fake_prof prof;
 static struct hs_heap_map map;
 static struct hs_ledger ledger;
-static void *walker;
+static void *allocator;
 static struct hs_sampled_set set;
 
 static void begin(bool is_52, const char *environment)
@@ -41,13 +41,13 @@ static hs_status walk(struct hs_error *err)
 
     hs_heap_map_init(&map, &fake.image);
     hs_ledger_init(&ledger, &fake.strings, &fake.image);
-    HS_TRY(hs_allocator_jemalloc.open(&fake.process, &walker, err));
-    if (walker == NULL)
+    HS_TRY(hs_allocator_jemalloc.open(&fake.process, &allocator, err));
+    if (allocator == NULL)
         return hs_fail(err, HS_BUG, "no jemalloc");
-    HS_TRY(hs_allocator_jemalloc.add_spans(walker, &map, &ledger, err));
+    HS_TRY(hs_allocator_jemalloc.add_spans(allocator, &map, &ledger, err));
     hs_ledger_seal(&ledger);
     HS_TRY(hs_heap_map_seal(&map, &n_refused, err));
-    HS_TRY(hs_allocator_jemalloc.mark(walker, &map, &ledger, err));
+    HS_TRY(hs_allocator_jemalloc.mark(allocator, &map, &ledger, err));
     return hs_heap_map_index(&map, err);
 }
 
@@ -59,7 +59,7 @@ static void run(void)
     if (walk(&err) != HS_OK)
         fail_msg("%s", err.message);
     for (size_t i = 0; i < HS_N_ALLOCATORS; i++)
-        heaps.states[i] = hs_allocators[i] == &hs_allocator_jemalloc ? walker : NULL;
+        heaps.states[i] = hs_allocators[i] == &hs_allocator_jemalloc ? allocator : NULL;
     heaps.map = map;
     assert_int_equal(hs_sampled_read(&heaps, &fake.process, &set, &err), HS_OK);
 }
@@ -67,8 +67,8 @@ static void run(void)
 static void end(void)
 {
     hs_sampled_fini(&set);
-    hs_allocator_jemalloc.close(walker);
-    walker = NULL;
+    hs_allocator_jemalloc.close(allocator);
+    allocator = NULL;
     hs_heap_map_fini(&map);
     hs_ledger_fini(&ledger);
     fake_jemalloc_fini(&fake);
@@ -281,7 +281,7 @@ static void every_allocation_may_fail(void **state)
     assert_int_equal(walk(&err), HS_OK);
     FAIL_EACH (each, .mode = FAIL_REST, .at_least = 3) {
         hs_status status =
-            FAIL_EACH_TRY(each, hs_jemalloc_sampled(walker, &map, &fake.process, &set, &err));
+            FAIL_EACH_TRY(each, hs_jemalloc_sampled(allocator, &map, &fake.process, &set, &err));
         if (status != HS_OK)
             hs_sampled_fini(&set);
     }

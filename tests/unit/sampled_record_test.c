@@ -38,7 +38,7 @@ static struct hs_process_copy process;
 static struct hs_heap_map map;
 static struct hs_ledger ledger;
 static struct hs_sampled_set set;
-static void *walker;
+static void *allocator;
 
 static void put(hs_addr at, const void *bytes, size_t n)
 {
@@ -110,8 +110,8 @@ static int tear_down(void **state)
 {
     (void)state;
     hs_sampled_fini(&set);
-    hs_allocator_recorded.close(walker);
-    walker = NULL;
+    hs_allocator_recorded.close(allocator);
+    allocator = NULL;
     hs_heap_map_fini(&map);
     hs_ledger_fini(&ledger);
     hs_findings_fini(&findings);
@@ -128,14 +128,14 @@ static hs_status read_all(void)
     put(ANCHOR, &anchor, sizeof anchor);
     hs_heap_map_init(&map, &image);
     hs_ledger_init(&ledger, &strings, &image);
-    HS_TRY(hs_allocator_recorded.open(&process, &walker, &err));
-    if (walker != NULL) {
-        HS_TRY(hs_allocator_recorded.add_spans(walker, &map, &ledger, &err));
-        HS_TRY(hs_allocator_recorded.mark(walker, &map, &ledger, &err));
+    HS_TRY(hs_allocator_recorded.open(&process, &allocator, &err));
+    if (allocator != NULL) {
+        HS_TRY(hs_allocator_recorded.add_spans(allocator, &map, &ledger, &err));
+        HS_TRY(hs_allocator_recorded.mark(allocator, &map, &ledger, &err));
     }
     hs_ledger_seal(&ledger);
     for (size_t i = 0; i < HS_N_ALLOCATORS; i++)
-        heaps.states[i] = hs_allocators[i] == &hs_allocator_recorded ? walker : NULL;
+        heaps.states[i] = hs_allocators[i] == &hs_allocator_recorded ? allocator : NULL;
     return hs_sampled_read(&heaps, &process, &set, &err);
 }
 
@@ -196,7 +196,7 @@ static void what_never_began_is_no_sampler(void **state)
     (void)state;
     anchor.magic = 0;
     assert_int_equal(read_all(), HS_OK);
-    assert_null(walker);
+    assert_null(allocator);
     assert_int_equal(set.n_samplers + findings.n_notes, 0);
 }
 

@@ -1,4 +1,5 @@
-/* The walker of glibc's malloc: what glibc_*.c find, as spans, claims, live bits and proofs. */
+/* The allocator glibc's malloc: what the files beside it find, as spans, claims, live bits and
+ * proofs. */
 #include <assert.h>
 
 #include "base/alloc.h"

@@ -128,7 +128,7 @@ hs_status hs_jemalloc_accept(struct jemalloc_tree *tree, hs_addr root, bool is_s
                              bool *ret_accepted, struct hs_error *err);
 void hs_jemalloc_tree_fini(struct jemalloc_tree *tree);
 
-/* ---- walker.c: borrowed from the walker's state; NULL state: none. */
+/* ---- walker.c: borrowed from the allocator's state; NULL state: none. */
 const struct jemalloc_tree *hs_jemalloc_trees(const void *state, size_t *ret_n);
 
 /* ---- extents.c: fills tree->extents from the leaves, and tells the quantum by what the

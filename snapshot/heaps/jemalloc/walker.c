@@ -277,7 +277,7 @@ static hs_status jemalloc_mark(void *state, struct hs_heap_map *map, struct hs_l
     return jemalloc_tell(jemalloc, &sum, err);
 }
 
-/* ---- the walker ---- */
+/* ---- the allocator ---- */
 
 static void jemalloc_close(void *state)
 {

@@ -91,7 +91,7 @@ static hs_status record_find(struct record *record, struct hs_error *err)
     return HS_OK;
 }
 
-/* ---- the walker: no blocks, only claims */
+/* ---- the allocator: no blocks, only claims */
 
 static void record_close(void *state)
 {

@@ -1,4 +1,4 @@
-/* The walker of registered pools, and the list of registered roots. */
+/* Registered pools as an allocator, and the list of registered roots. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,8 +56,9 @@ static int registered_compare(const void *left, const void *right)
     return a->entry < b->entry ? -1 : a->entry > b->entry;
 }
 
-/* Roots may lie over each other, but a million of them over the same memory must cost as much as
- * one: when they are large, of what two have the first in order of address keeps it. */
+/* Registered roots may overlap, but a million of them over the same memory must cost no more than
+ * one. When they are large in sum, each is cut to what no root before it in order of address has.
+ */
 static void registered_disjoin_roots(struct hs_registered *registered)
 {
     struct hs_registered_root *roots = registered->roots;

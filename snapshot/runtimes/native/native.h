@@ -72,7 +72,8 @@ hs_status hs_native_collect_stacks(struct hs_native *native, struct hs_error *er
 hs_status hs_native_collect_registered(struct hs_native *native, struct hs_error *err);
 
 /* Before hs_heaps_mark: adds the private mappings that nobody claims as spans (pieces of at most
- * 1 MiB), leaving out data of objects, stacks, static TLS, the loader's, and claims of walkers. */
+ * 1 MiB), leaving out data of objects, stacks, static TLS, the loader's, and claims of allocators.
+ */
 hs_status hs_native_add_unclaimed(struct hs_native *native, struct hs_error *err);
 /* After the other roots: a root of kind unclaimed for each mapping that no root reaches (in address
  * order, what is reached from one before counts as reached). One bit per block. */

@@ -1,4 +1,4 @@
-/* The walker of OCaml native programs, 4.13, 4.14 and 5.1 to 5.4: what its parts share. What only
+/* The runtime of OCaml native programs, 4.13, 4.14 and 5.1 to 5.4: what its parts share. What only
  * OCaml 5 has is in ocaml5.h.
  *
  *   while stopped:  locate -> judge the stop -> copy the heap -> copy what roots need

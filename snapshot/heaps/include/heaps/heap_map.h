@@ -51,7 +51,7 @@ struct hs_heap_span {
     uint64_t first_bit;   /* set by seal */
     uint64_t unit_bytes;  /* 16; the size of each region, at least 8; of a SINGLE span, set by add:
                              its size before seal cut it */
-    uint32_t tag;         /* the walker's own: a size class, the number of a pool */
+    uint32_t tag;         /* the allocator's own: a size class, the number of a pool */
     uint8_t form, owner;
     uint8_t states; /* enum hs_block_state bits that all its blocks have */
 };

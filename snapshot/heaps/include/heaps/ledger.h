@@ -1,12 +1,12 @@
 /* Where the process's memory is: every byte of every mapping under one owner and one state, so that
  * the resident bytes of all rows add up to the resident size.
  *
- * Walkers book what they know in address ranges; what nobody books of a mapping is booked by the
+ * Allocators book what they know in address ranges; what nobody books of a mapping is booked by the
  * closing pass under what the mapping is (see HS_LEDGER_STACKS and so on).
  *
  * Order of use, by who dumps a process:
  *   stopped:     hs_residency_read (target/residency.h)
- *   afterwards:  claims (walkers' add_spans), moves (walkers' mark), hs_ledger_close
+ *   afterwards:  claims (add_spans of allocators), moves (their mark), hs_ledger_close
  * hs_heaps_open and hs_heaps_mark do the middle part. */
 #ifndef HS_HEAPS_LEDGER_H
 #define HS_HEAPS_LEDGER_H
@@ -14,7 +14,7 @@
 #include "heaps/process_copy.h"
 #include "target/residency.h"
 
-/* Owners of what no walker claims; state HS_MEMORY_OTHER. */
+/* Owners of what no allocator claims; state HS_MEMORY_OTHER. */
 #define HS_LEDGER_STACKS "stacks"
 #define HS_LEDGER_DATA "data of binaries"
 #define HS_LEDGER_CODE "code and constants of binaries"

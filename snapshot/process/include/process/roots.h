@@ -1,4 +1,4 @@
-/* Builds the tree of roots while the walkers enumerate them, in any order.
+/* Builds the tree of roots while the runtimes enumerate them, in any order.
  *
  *   all -> kind -> binary or thread -> unit or frame [-> variable] -> variable, field or slot
  *
