@@ -204,8 +204,8 @@ struct range_sink {
     void *context;
 };
 
-static hs_status range_give(const struct range_sink *sink, hs_addr begin, hs_addr end,
-                            struct hs_error *err)
+static hs_status range_add(const struct range_sink *sink, hs_addr begin, hs_addr end,
+                           struct hs_error *err)
 {
     /* Discarded sections leave ranges at 0; an empty or turned range covers nothing. */
     return begin < end && begin != 0 ? sink->add(sink->context, begin, end, err) : HS_OK;
@@ -236,7 +236,7 @@ static hs_status ranges_new(struct hs_dwarf *dwarf, Dwarf_Attribute attribute, D
         if (res != DW_DLV_OK || code == DW_RLE_end_of_list || status != HS_OK)
             break;
         if (!is_base && !unavailable)
-            status = range_give(sink, begin, end, err);
+            status = range_add(sink, begin, end, err);
     }
     if (head != NULL)
         dwarf_dealloc_rnglists_head(head);
@@ -265,7 +265,7 @@ static hs_status ranges_old(struct hs_dwarf *dwarf, Dwarf_Die die, Dwarf_Attribu
         if (ranges[i].dwr_type == DW_RANGES_ADDRESS_SELECTION)
             base = ranges[i].dwr_addr2;
         else
-            status = range_give(sink, base + ranges[i].dwr_addr1, base + ranges[i].dwr_addr2, err);
+            status = range_add(sink, base + ranges[i].dwr_addr1, base + ranges[i].dwr_addr2, err);
     }
     if (res == DW_DLV_OK)
         compat_ranges_dealloc(dwarf->object.dbg, ranges, n);
@@ -289,7 +289,7 @@ static hs_status ranges_single(struct hs_dwarf *dwarf, Dwarf_Die die, const stru
         return HS_OK;
     if (class == DW_FORM_CLASS_CONSTANT && __builtin_add_overflow(low, high, &high))
         return HS_OK;
-    return range_give(sink, low, high, err);
+    return range_add(sink, low, high, err);
 }
 
 hs_status hs_dwarf_entry_ranges_(struct hs_dwarf *dwarf, const struct dwarf_unit *unit,

@@ -14,7 +14,7 @@ struct code_adding {
     uint32_t unit;
 };
 
-static bool unit_give(void *context, hs_addr begin, hs_addr end)
+static bool unit_visit(void *context, hs_addr begin, hs_addr end)
 {
     const struct code_adding *adding = context;
     struct debug_info *info = adding->info;
@@ -71,7 +71,7 @@ void hs_directory_ranges_(struct debug_info *info, uint64_t *told)
             uint64_t n = hs_directory_number_(info, DEBUG_ARANGES, pair + 8, 8);
             if (begin == 0 || n == 0 || n > UINT64_MAX - begin)
                 continue; /* the end, or a section that the linker left out */
-            if (!unit_give(&adding, begin, begin + n))
+            if (!unit_visit(&adding, begin, begin + n))
                 return;
             told[unit / 64] |= UINT64_C(1) << unit % 64;
         }
@@ -97,7 +97,7 @@ static void ranges_of_roots(struct debug_info *info, const uint64_t *told)
             continue;
         if (hs_debug_unit_load_(info, &info->units[i]) &&
             hs_entry_read_(info, info->units[i].root, &root))
-            hs_entry_ranges_(info, &root, unit_give, &adding);
+            hs_entry_ranges_(info, &root, unit_visit, &adding);
         hs_debug_trim_(info);
     }
     if (info->n_ranges > 0)

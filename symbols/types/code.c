@@ -193,7 +193,7 @@ bool hs_entry_expression_(struct debug_info *info, const struct debug_entry *ent
 }
 
 void hs_entry_ranges_(struct debug_info *info, const struct debug_entry *entry,
-                      debug_range_give *give, void *context)
+                      debug_range_visit *visit, void *context)
 {
     struct debug_value value;
     struct code_list list;
@@ -202,7 +202,7 @@ void hs_entry_ranges_(struct debug_info *info, const struct debug_entry *entry,
         if (!list_open(info, entry, &value, false, &list))
             return;
         for (int n = 0; n < DEBUG_MAX_RANGES && list_next(&list, &part); n++)
-            if (part.begin < part.end && part.begin != 0 && !give(context, part.begin, part.end))
+            if (part.begin < part.end && part.begin != 0 && !visit(context, part.begin, part.end))
                 return;
         return;
     }
@@ -212,10 +212,10 @@ void hs_entry_ranges_(struct debug_info *info, const struct debug_entry *entry,
         return; /* 0: a section that the linker left out */
     if (hs_entry_address_(info, entry, DW_AT_high_pc, &high)) {
         if (low < high)
-            give(context, low, high);
+            visit(context, low, high);
     } else if (hs_entry_number_(info, entry, DW_AT_high_pc, &n_bytes) && n_bytes != 0 &&
                n_bytes <= UINT64_MAX - low) {
-        give(context, low, low + n_bytes);
+        visit(context, low, low + n_bytes);
     }
 }
 
@@ -224,7 +224,7 @@ struct code_covers {
     bool found;
 };
 
-static bool covers_give(void *context, hs_addr begin, hs_addr end)
+static bool covers_visit(void *context, hs_addr begin, hs_addr end)
 {
     struct code_covers *covers = context;
     covers->found = begin <= covers->vaddr && covers->vaddr < end;
@@ -234,11 +234,11 @@ static bool covers_give(void *context, hs_addr begin, hs_addr end)
 bool hs_entry_covers_(struct debug_info *info, const struct debug_entry *entry, hs_addr vaddr)
 {
     struct code_covers covers = {vaddr, false};
-    hs_entry_ranges_(info, entry, covers_give, &covers);
+    hs_entry_ranges_(info, entry, covers_visit, &covers);
     return covers.found;
 }
 
-static bool low_give(void *context, hs_addr begin, hs_addr end)
+static bool low_visit(void *context, hs_addr begin, hs_addr end)
 {
     (void)end;
     *(hs_addr *)context = begin;
@@ -251,7 +251,7 @@ bool hs_entry_low_(struct debug_info *info, const struct debug_entry *entry, hs_
     if (hs_entry_address_(info, entry, DW_AT_low_pc, ret) ||
         hs_entry_address_(info, entry, DW_AT_entry_pc, ret))
         return true;
-    hs_entry_ranges_(info, entry, low_give, &low);
+    hs_entry_ranges_(info, entry, low_visit, &low);
     if (low == 0)
         return false;
     *ret = low;

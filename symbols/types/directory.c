@@ -145,7 +145,7 @@ static hs_status gdb_open(struct debug_info *info, struct debug_directory *direc
 }
 
 static bool gdb_units(struct debug_info *info, const struct debug_directory *directory, uint64_t at,
-                      directory_give *give, void *context)
+                      directory_visit *visit, void *context)
 {
     uint64_t n = hs_directory_number_(info, DEBUG_GDB_INDEX, at, 4);
     for (uint64_t i = 1; i <= n && i <= GDB_MAX_UNITS; i++) {
@@ -157,7 +157,7 @@ static bool gdb_units(struct debug_info *info, const struct debug_directory *dir
             continue; /* a type unit */
         size_t unit = hs_directory_unit_at_(
             info, hs_directory_number_(info, DEBUG_GDB_INDEX, directory->units + 16 * number, 8));
-        if (unit < info->n_units && !give(context, unit))
+        if (unit < info->n_units && !visit(context, unit))
             return false;
     }
     return true;
@@ -194,28 +194,28 @@ void hs_directory_close_(struct debug_directory *directory)
 
 struct directory_finding {
     struct debug_info *info;
-    directory_give *give;
+    directory_visit *visit;
     void *context;
 };
 
-static bool finding_give(void *context, uint64_t begin)
+static bool finding_visit(void *context, uint64_t begin)
 {
     const struct directory_finding *finding = context;
     size_t unit = hs_directory_unit_at_(finding->info, begin);
-    return unit == finding->info->n_units || finding->give(finding->context, unit);
+    return unit == finding->info->n_units || finding->visit(finding->context, unit);
 }
 
 void hs_directory_units_(struct debug_info *info, const struct debug_directory *directory,
-                         uint64_t hash, directory_give *give, void *context)
+                         uint64_t hash, directory_visit *visit, void *context)
 {
     uint32_t wanted = (uint32_t)(hash >> 32);
-    struct directory_finding finding = {info, give, context};
+    struct directory_finding finding = {info, visit, context};
     size_t low = HS_FIRST_NOT(at, 0, directory->n_names, directory->names[at].hash < wanted);
     bool goes_on = true;
     for (; goes_on && low < directory->n_names && directory->names[low].hash == wanted; low++) {
         uint64_t at = directory->names[low].at;
         goes_on = directory->kind == DIRECTORY_GDB_INDEX
-                      ? gdb_units(info, directory, at, give, context)
-                      : hs_directory_names_units_(info, directory, at, finding_give, &finding);
+                      ? gdb_units(info, directory, at, visit, context)
+                      : hs_directory_names_units_(info, directory, at, finding_visit, &finding);
     }
 }

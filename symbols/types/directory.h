@@ -43,10 +43,10 @@ hs_status hs_directory_open_(struct debug_info *info, struct debug_directory *re
 void hs_directory_close_(struct debug_directory *directory);
 bool hs_directory_covers_(const struct debug_directory *directory, size_t unit);
 
-/* The units of a name: calls `give` with their numbers in `info` until it is false. */
-typedef bool directory_give(void *context, size_t unit);
+/* The units of a name: calls `visit` with their numbers in `info` until it is false. */
+typedef bool directory_visit(void *context, size_t unit);
 void hs_directory_units_(struct debug_info *info, const struct debug_directory *directory,
-                         uint64_t hash, directory_give *give, void *context);
+                         uint64_t hash, directory_visit *visit, void *context);
 
 /* aranges.c: lists the code of units in info->ranges, and sets the bit of each unit in
  * `told` that .debug_aranges speaks of. */

@@ -163,7 +163,7 @@ static bool names_entry(struct debug_info *info, const struct directory_table *t
 }
 
 bool hs_directory_names_units_(struct debug_info *info, const struct debug_directory *directory,
-                               uint64_t at, directory_give_begin *give, void *context)
+                               uint64_t at, directory_visit_begin *visit, void *context)
 {
     size_t low = HS_FIRST_ABOVE(directory->tables, directory->n_tables, begin, at);
     if (low == 0)
@@ -179,7 +179,7 @@ bool hs_directory_names_units_(struct debug_info *info, const struct debug_direc
         if (unit >= table->n_units)
             continue;
         unsigned n = table->n_offset_bytes;
-        if (!give(context, hs_directory_number_(info, DEBUG_NAMES, table->units + unit * n, n)))
+        if (!visit(context, hs_directory_number_(info, DEBUG_NAMES, table->units + unit * n, n)))
             return false;
     }
     return true;

@@ -21,9 +21,9 @@ void hs_directory_hash_(struct debug_info *info, struct debug_directory *directo
 
 hs_status hs_directory_names_open_(struct debug_info *info, struct debug_directory *directory,
                                    struct hs_error *err);
-/* Calls `give` with the offset of each unit until it is false, and is then false itself. */
-typedef bool directory_give_begin(void *context, uint64_t begin);
+/* Calls `visit` with the offset of each unit until it is false, and is then false itself. */
+typedef bool directory_visit_begin(void *context, uint64_t begin);
 bool hs_directory_names_units_(struct debug_info *info, const struct debug_directory *directory,
-                               uint64_t at, directory_give_begin *give, void *context);
+                               uint64_t at, directory_visit_begin *visit, void *context);
 
 #endif

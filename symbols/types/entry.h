@@ -184,10 +184,10 @@ bool hs_debug_indexed_address_(struct debug_info *info, const struct debug_unit 
 bool hs_entry_expression_(struct debug_info *info, const struct debug_entry *entry,
                           uint16_t attribute, hs_addr vaddr, struct debug_bytes *ret);
 
-/* [begin, end) parts of code of an entry; calls `give` for each until it is false. */
-typedef bool debug_range_give(void *context, hs_addr begin, hs_addr end);
+/* [begin, end) parts of code of an entry; calls `visit` for each until it is false. */
+typedef bool debug_range_visit(void *context, hs_addr begin, hs_addr end);
 void hs_entry_ranges_(struct debug_info *info, const struct debug_entry *entry,
-                      debug_range_give *give, void *context);
+                      debug_range_visit *visit, void *context);
 bool hs_entry_covers_(struct debug_info *info, const struct debug_entry *entry, hs_addr vaddr);
 /* The lowest address of the entry's code (DW_AT_low_pc, DW_AT_entry_pc or the first range). */
 bool hs_entry_low_(struct debug_info *info, const struct debug_entry *entry, hs_addr *ret);

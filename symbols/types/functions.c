@@ -13,7 +13,7 @@ struct functions_adding {
     hs_die die;
 };
 
-static bool functions_give(void *context, hs_addr begin, hs_addr end)
+static bool functions_visit(void *context, hs_addr begin, hs_addr end)
 {
     const struct functions_adding *adding = context;
     struct ctypes_unit *unit = adding->unit;
@@ -47,7 +47,7 @@ static void functions_list(struct hs_ctypes *types, struct debug_info *info,
         if (entry.tag != DW_TAG_subprogram)
             continue;
         struct functions_adding adding = {types, notes, entry.die};
-        hs_entry_ranges_(info, &entry, functions_give, &adding);
+        hs_entry_ranges_(info, &entry, functions_visit, &adding);
         hs_walk_skip_(&walk, &entry);
     }
     if (notes->n_functions > 0)

@@ -174,8 +174,8 @@ static hs_status export_graph(struct hs_tool *tool, struct hs_view *view, struct
     return status == HS_OK ? table_commit(edges, err) : status;
 }
 
-static hs_status directory_give(const struct hs_tool *tool, const char *directory,
-                                struct hs_error *err)
+static hs_status directory_set_access(const struct hs_tool *tool, const char *directory,
+                                      struct hs_error *err)
 {
     struct hs_out_access access = tool->access;
     access.mode = hs_access_directory_mode(&access);
@@ -195,7 +195,7 @@ static hs_status make_directory(const struct hs_tool *tool, const char *director
     bool is_new = mkdir(directory, 0700) == 0;
     if (!is_new && errno != EEXIST)
         return hs_fail_errno(err, HS_IO, "cannot make the directory '%s'", directory);
-    return is_new ? directory_give(tool, directory, err) : HS_OK;
+    return is_new ? directory_set_access(tool, directory, err) : HS_OK;
 }
 
 hs_status hs_export_graph(struct hs_tool *tool, const struct hs_invocation *inv,
