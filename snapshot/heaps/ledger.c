@@ -29,7 +29,7 @@ void hs_ledger_fini(struct hs_ledger *ledger)
 /* ---- rows */
 
 /* Looks up the rows of `owner`, unless it did so last: an allocator books its blocks in a row. */
-static hs_status ledger_turn_to(struct hs_ledger *ledger, const char *owner, struct hs_error *err)
+static hs_status ledger_select(struct hs_ledger *ledger, const char *owner, struct hs_error *err)
 {
     hs_str id;
 
@@ -50,7 +50,7 @@ hs_status hs_ledger_row(struct hs_ledger *ledger, const char *owner, enum hs_mem
                         uint32_t *ret, struct hs_error *err)
 {
     assert(state < HS_N_MEMORY_STATES && owner[0] != '\0');
-    HS_TRY(ledger_turn_to(ledger, owner, err));
+    HS_TRY(ledger_select(ledger, owner, err));
     if (ledger->of_last[state] == LEDGER_NO_ROW) {
         size_t n = ledger->n_rows + 1;
         HS_TRY(HS_GROW(&ledger->rows, &ledger->rows_capacity, n, err));

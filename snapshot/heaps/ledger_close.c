@@ -80,9 +80,9 @@ static struct close_sums close_claimed(struct hs_ledger *ledger, const struct hs
     return sums;
 }
 
-/* Takes `excess` resident bytes off the claimed parts of a mapping again: pages of zeros that were
+/* Subtracts `excess` resident bytes from the claimed parts of a mapping: pages of zeros that were
  * only read are in the page map, but the kernel does not count them. */
-static void close_take_off(struct hs_ledger *ledger, const struct hs_mapping *m, size_t first,
+static void close_subtract(struct hs_ledger *ledger, const struct hs_mapping *m, size_t first,
                            uint64_t excess)
 {
     for (size_t i = first; excess != 0; i++) {
@@ -128,7 +128,7 @@ static hs_status close_mapping(struct hs_ledger *ledger, const struct hs_mapping
     uint64_t rest = n_bytes - claimed.n_bytes;
     uint64_t of_rest = resident > claimed.resident_bytes ? resident - claimed.resident_bytes : 0;
     if (resident < claimed.resident_bytes)
-        close_take_off(ledger, m, first, claimed.resident_bytes - resident);
+        close_subtract(ledger, m, first, claimed.resident_bytes - resident);
     if (of_rest > rest) {
         close_top_up(ledger, m, first, of_rest - rest);
         of_rest = rest;

@@ -355,9 +355,9 @@ static hs_status image_insert_zero(struct hs_image *image, hs_addr begin, hs_add
 }
 
 /* A part of [begin, ...) at `place` of which all or nothing is there. */
-static hs_status image_take_run(struct hs_image *image, struct hs_target *target, bool is_there,
-                                hs_addr begin, hs_addr end, struct image_place place,
-                                struct hs_error *err)
+static hs_status image_add_run(struct hs_image *image, struct hs_target *target, bool is_there,
+                               hs_addr begin, hs_addr end, struct image_place place,
+                               struct hs_error *err)
 {
     if (begin >= end)
         return HS_OK;
@@ -389,8 +389,8 @@ static hs_status image_copy_anonymous(struct hs_image *image, struct hs_target *
         for (size_t i = 0; i < n && at < end; i++) {
             bool there = (entries[i] & IMAGE_PAGE_IS_THERE) != 0;
             if (there != run_there) {
-                HS_TRY(image_take_run(image, target, run_there, run_begin, at,
-                                      image_place_at(place, run_begin - begin), err));
+                HS_TRY(image_add_run(image, target, run_there, run_begin, at,
+                                     image_place_at(place, run_begin - begin), err));
                 run_begin = at;
             }
             run_there = there;
@@ -401,15 +401,15 @@ static hs_status image_copy_anonymous(struct hs_image *image, struct hs_target *
     }
     if (at < end) { /* no page map from here on: all is read, and taken as present */
         if (!run_there) {
-            HS_TRY(image_take_run(image, target, false, run_begin, at,
-                                  image_place_at(place, run_begin - begin), err));
+            HS_TRY(image_add_run(image, target, false, run_begin, at,
+                                 image_place_at(place, run_begin - begin), err));
             run_begin = at;
         }
         run_there = true;
         image_set_present(image, place.shadow, at, end);
     }
-    return image_take_run(image, target, run_there, run_begin, end,
-                          image_place_at(place, run_begin - begin), err);
+    return image_add_run(image, target, run_there, run_begin, end,
+                         image_place_at(place, run_begin - begin), err);
 }
 
 /* [begin, end) lies in mapping number `at` and nothing of it is in the image yet. */

@@ -220,7 +220,7 @@ static hs_status object_open_loaded(struct hs_object *object, struct hs_target *
     if (file->lowest->file_offset != 0)
         return hs_fail(err, HS_TARGET, "cannot read '%s' from memory: its head is not mapped",
                        mapped);
-    HS_TRY(hs_elf_take_loaded(&reader, file->lowest->begin, file->end, &bytes,
+    HS_TRY(hs_elf_read_loaded(&reader, file->lowest->begin, file->end, &bytes,
                               &object->n_loaded_bytes, err));
     object->loaded = bytes;
     HS_TRY(hs_elf_open_memory(object->loaded, object->n_loaded_bytes, mapped, &object->elf, err));

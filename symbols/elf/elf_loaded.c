@@ -328,7 +328,7 @@ static void loaded_finish(struct loaded *l)
     memcpy(l->image + head.e_shoff, l->sections, sizeof l->sections);
 }
 
-hs_status hs_elf_take_loaded(const struct hs_memory_reader *memory, hs_addr begin, hs_addr end,
+hs_status hs_elf_read_loaded(const struct hs_memory_reader *memory, hs_addr begin, hs_addr end,
                              void **ret, size_t *ret_n_bytes, struct hs_error *err)
 {
     struct loaded l = {.memory = memory, .begin = begin, .end = end};

@@ -66,7 +66,7 @@ struct loaded {
 static struct loaded take(const struct hs_memory_reader *memory, hs_addr begin, hs_addr end)
 {
     struct loaded loaded = {0};
-    if (hs_elf_take_loaded(memory, begin, end, &loaded.bytes, &loaded.n_bytes, &err) == HS_OK &&
+    if (hs_elf_read_loaded(memory, begin, end, &loaded.bytes, &loaded.n_bytes, &err) == HS_OK &&
         hs_elf_open_memory(loaded.bytes, loaded.n_bytes, "loaded", &loaded.elf, &err) != HS_OK)
         loaded.elf = NULL;
     return loaded;
@@ -240,9 +240,9 @@ static void what_is_none(void **state)
     const struct hs_memory_reader memory = {read_window, &window};
     void *bytes = NULL;
     size_t n;
-    assert_int_equal(hs_elf_take_loaded(&memory, 0x1000, 0x2000, &bytes, &n, &err), HS_FORMAT);
-    assert_int_equal(hs_elf_take_loaded(&memory, 0x5000, 0x6000, &bytes, &n, &err), HS_TARGET);
-    assert_int_equal(hs_elf_take_loaded(&memory, 0x1000, 0x1000, &bytes, &n, &err), HS_FORMAT);
+    assert_int_equal(hs_elf_read_loaded(&memory, 0x1000, 0x2000, &bytes, &n, &err), HS_FORMAT);
+    assert_int_equal(hs_elf_read_loaded(&memory, 0x5000, 0x6000, &bytes, &n, &err), HS_TARGET);
+    assert_int_equal(hs_elf_read_loaded(&memory, 0x1000, 0x1000, &bytes, &n, &err), HS_FORMAT);
     assert_null(bytes);
 }
 
@@ -253,7 +253,7 @@ static void out_of_memory(void **state)
     void *bytes = NULL;
     size_t n;
     hs_alloc_fail_at(1, true);
-    hs_status status = hs_elf_take_loaded(&own_memory, place.begin, place.end, &bytes, &n, &err);
+    hs_status status = hs_elf_read_loaded(&own_memory, place.begin, place.end, &bytes, &n, &err);
     hs_alloc_fail_at(0, false);
     assert_int_equal(status, HS_LIMIT);
     assert_null(bytes);

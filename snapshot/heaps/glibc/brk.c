@@ -11,14 +11,14 @@
 
 enum { BRK_SEGMENTS_MAX = 1 << 16 };
 
-/* Closes a walked segment of a main arena and takes it, unless there is nothing in it. */
-static hs_status main_take(struct glibc_state *g, struct glibc_segment *segment,
-                           struct glibc_chain *chain, bool *ret_taken, struct hs_error *err)
+/* Closes a walked segment of a main arena and adds it, unless there is nothing in it. */
+static hs_status main_add(struct glibc_state *g, struct glibc_segment *segment,
+                          struct glibc_chain *chain, bool *ret_is_added, struct hs_error *err)
 {
     struct glibc_arena *arena = &g->arenas[segment->arena];
     uint64_t size = 0;
 
-    *ret_taken = segment->how == GLIBC_END_TOP || segment->n_used + segment->n_free > 0;
+    *ret_is_added = segment->how == GLIBC_END_TOP || segment->n_used + segment->n_free > 0;
     segment->end = segment->stop;
     if (segment->how == GLIBC_END_FENCE) {
         segment->end = segment->stop + hs_glibc_fence_bytes(chain, segment->stop);
@@ -35,7 +35,7 @@ static hs_status main_take(struct glibc_state *g, struct glibc_segment *segment,
         segment->end = chain->limit;
         g->process->findings->n_torn++;
     }
-    if (*ret_taken) {
+    if (*ret_is_added) {
         arena->segment_bytes += segment->end - segment->begin;
         HS_TRY(hs_glibc_segment_push(g, segment, err));
     }
@@ -98,15 +98,15 @@ static hs_status find_in_brk(struct glibc_state *g, uint32_t number, hs_addr beg
     HS_TRY(hs_glibc_bits_add(g, base, chain.limit, &bits_at, err));
     for (unsigned i = 0; i < BRK_SEGMENTS_MAX && first < chain.limit; i++) {
         struct glibc_segment s = {.begin = i == 0 ? begin : first, .first = first, .arena = number};
-        bool taken;
+        bool is_added;
         s.bits_base = base;
         s.bits_at = bits_at;
         s.bits_end = chain.limit;
         HS_TRY(hs_glibc_walk(g, &s, &chain, err));
-        HS_TRY(main_take(g, &s, &chain, &taken, err));
-        if (taken && ended != 0)
+        HS_TRY(main_add(g, &s, &chain, &is_added, err));
+        if (is_added && ended != 0)
             g->arenas[number].hole_bytes += s.begin - ended;
-        if (taken)
+        if (is_added)
             ended = s.end;
         if (s.how != GLIBC_END_FENCE)
             break;
@@ -155,12 +155,12 @@ static bool piece_probe(struct piece_search *s, hs_addr p, hs_addr *ret_stop)
     return true;
 }
 
-static hs_status piece_take(struct glibc_state *g, struct piece_search *s, hs_addr begin,
-                            hs_addr stop, hs_addr *ret_end, struct hs_error *err)
+static hs_status piece_add(struct glibc_state *g, struct piece_search *s, hs_addr begin,
+                           hs_addr stop, hs_addr *ret_end, struct hs_error *err)
 {
     struct glibc_segment segment = {.begin = begin, .first = begin, .arena = s->arena};
     struct glibc_chain chain = s->chain;
-    bool taken;
+    bool is_added;
 
     segment.bits_base = begin;
     segment.bits_end = stop;
@@ -168,7 +168,7 @@ static hs_status piece_take(struct glibc_state *g, struct piece_search *s, hs_ad
     if (stop != chain.top)
         chain.limit = stop + hs_glibc_fence_bytes(&chain, stop);
     HS_TRY(hs_glibc_walk(g, &segment, &chain, err));
-    HS_TRY(main_take(g, &segment, &chain, &taken, err));
+    HS_TRY(main_add(g, &segment, &chain, &is_added, err));
     *ret_end = segment.end;
     return HS_OK;
 }
@@ -182,7 +182,7 @@ static hs_status search_pages(struct glibc_state *g, struct piece_search *s, hs_
         if (known != NULL) {
             p = (known->end + GLIBC_PAGE - 1) & ~(GLIBC_PAGE - 1);
         } else if (piece_probe(s, p, &stop)) {
-            HS_TRY(piece_take(g, s, p, stop, &piece_end, err));
+            HS_TRY(piece_add(g, s, p, stop, &piece_end, err));
             p = (piece_end + GLIBC_PAGE - 1) & ~(GLIBC_PAGE - 1);
         } else {
             p += GLIBC_PAGE;

@@ -26,14 +26,14 @@ uint64_t hs_glibc_user_bytes(const struct glibc_state *g, hs_addr user)
     return size < GLIBC_MIN_CHUNK ? 0 : size - 8;
 }
 
-hs_status hs_glibc_take(struct glibc_state *g, hs_addr user, enum hs_memory_state to,
-                        struct hs_ledger *ledger, bool *ret_taken, struct hs_error *err)
+hs_status hs_glibc_clear_used(struct glibc_state *g, hs_addr user, enum hs_memory_state to,
+                              struct hs_ledger *ledger, bool *ret_was_used, struct hs_error *err)
 {
     struct glibc_segment *segment;
     uint64_t bit, n_bytes;
 
-    *ret_taken = hs_glibc_is_used(g, user, &segment, &bit);
-    if (!*ret_taken)
+    *ret_was_used = hs_glibc_is_used(g, user, &segment, &bit);
+    if (!*ret_was_used)
         return HS_OK;
     g->used[segment->bits_at + (bit >> 6)] &= ~(UINT64_C(1) << (bit & 63));
     n_bytes = hs_glibc_user_bytes(g, user);
@@ -68,7 +68,7 @@ hs_addr hs_glibc_link(const struct glibc_state *g, struct glibc_instance *instan
     return instance->has_safe_links ? masked : stored;
 }
 
-/* One list; each member is taken out as it is met, so that a list without end has one. */
+/* One list; each member is cleared as it is met, so that a list without end has one. */
 static hs_status take_fastbin(struct glibc_state *g, struct glibc_instance *instance, hs_addr head,
                               uint64_t n_bytes, struct hs_ledger *ledger, struct hs_error *err)
 {
@@ -77,11 +77,11 @@ static hs_status take_fastbin(struct glibc_state *g, struct glibc_instance *inst
     if (!hs_image_u64(g->process->image, head, &p))
         return HS_OK;
     while (p != 0) {
-        bool taken = false;
+        bool was_used = false;
         g->n_fast++;
         if (hs_glibc_user_bytes(g, p + 16) == n_bytes)
-            HS_TRY(hs_glibc_take(g, p + 16, HS_MEMORY_CACHED, ledger, &taken, err));
-        if (!taken) {
+            HS_TRY(hs_glibc_clear_used(g, p + 16, HS_MEMORY_CACHED, ledger, &was_used, err));
+        if (!was_used) {
             g->process->findings->n_torn++;
             return HS_OK;
         }
@@ -91,8 +91,8 @@ static hs_status take_fastbin(struct glibc_state *g, struct glibc_instance *inst
     return HS_OK;
 }
 
-hs_status hs_glibc_take_fastbins(struct glibc_state *g, struct hs_ledger *ledger,
-                                 struct hs_error *err)
+hs_status hs_glibc_clear_fastbins(struct glibc_state *g, struct hs_ledger *ledger,
+                                  struct hs_error *err)
 {
     for (size_t i = 0; i < g->n_arenas; i++) {
         struct glibc_instance *instance = &g->instances[g->arenas[i].instance];

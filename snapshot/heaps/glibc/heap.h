@@ -208,16 +208,16 @@ bool hs_glibc_next_page(const struct glibc_state *g, hs_addr *page, hs_addr end)
 bool hs_glibc_is_used(const struct glibc_state *g, hs_addr user, struct glibc_segment **ret,
                       uint64_t *ret_bit);
 uint64_t hs_glibc_user_bytes(const struct glibc_state *g, hs_addr user);
-/* Takes a used block out and books it. False when it was not in use. */
-hs_status hs_glibc_take(struct glibc_state *g, hs_addr user, enum hs_memory_state to,
-                        struct hs_ledger *ledger, bool *ret_taken, struct hs_error *err);
+/* Clears the bit of a used block and books its bytes as `to`. False when it was not in use. */
+hs_status hs_glibc_clear_used(struct glibc_state *g, hs_addr user, enum hs_memory_state to,
+                              struct hs_ledger *ledger, bool *ret_was_used, struct hs_error *err);
 /* The address that the link stored at `at` holds; learns on the way whether links are masked. */
 hs_addr hs_glibc_link(const struct glibc_state *g, struct glibc_instance *instance, hs_addr at,
                       unsigned user_offset);
-hs_status hs_glibc_take_fastbins(struct glibc_state *g, struct hs_ledger *ledger,
+hs_status hs_glibc_clear_fastbins(struct glibc_state *g, struct hs_ledger *ledger,
+                                  struct hs_error *err);
+hs_status hs_glibc_clear_tcaches(struct glibc_state *g, struct hs_ledger *ledger,
                                  struct hs_error *err);
-hs_status hs_glibc_take_tcaches(struct glibc_state *g, struct hs_ledger *ledger,
-                                struct hs_error *err);
 /* Follows the bins of all arenas: are the members what the walk found free? */
 void hs_glibc_check_bins(struct glibc_state *g);
 

@@ -91,7 +91,7 @@ static unsigned params_score(const struct glibc_state *g, const uint8_t *b,
     return score;
 }
 
-static void params_take(struct glibc_params *params, hs_addr address, const uint8_t *b,
+static void params_read(struct glibc_params *params, hs_addr address, const uint8_t *b,
                         const struct params_layout *l)
 {
     *params = (struct glibc_params){
@@ -116,7 +116,7 @@ static bool params_search(const struct glibc_state *g, struct glibc_params *para
             unsigned score = params_score(g, b, &params_layouts[i]);
             if (score > best) {
                 best = score;
-                params_take(params, a, b, &params_layouts[i]);
+                params_read(params, a, b, &params_layouts[i]);
             }
         }
     }
@@ -147,7 +147,7 @@ void hs_glibc_find_params(struct glibc_state *g, struct glibc_instance *instance
 }
 
 /* "... stable release version 2.36.": digits and one dot. */
-static bool version_take(struct glibc_state *g, const uint8_t *bytes, size_t n)
+static bool version_read(struct glibc_state *g, const uint8_t *bytes, size_t n)
 {
     static const char before[] = "release version ";
     const uint8_t *at = memmem(bytes, n, before, sizeof before - 1);
@@ -188,7 +188,7 @@ void hs_glibc_find_version(struct glibc_state *g, const struct glibc_instance *i
         if (bytes == NULL || n_bytes > BANNER_BYTES_MAX - g->banner_bytes)
             continue;
         g->banner_bytes += n_bytes;
-        if (version_take(g, bytes, n_bytes))
+        if (version_read(g, bytes, n_bytes))
             return;
     }
 }

@@ -149,16 +149,16 @@ static const struct tcache_layout *tcache_search(struct glibc_state *g, uint32_t
     return layout;
 }
 
-/* One list. What is taken out is in use no more: a list without end has one. */
+/* One list. What is cleared is in use no more: a list without end has one. */
 static hs_status take_list(struct glibc_state *g, struct glibc_instance *instance, hs_addr user,
                            struct hs_ledger *ledger, uint64_t *ret_n, struct hs_error *err)
 {
     uint64_t n = 0;
 
     while (user != 0) {
-        bool taken;
-        HS_TRY(hs_glibc_take(g, user, HS_MEMORY_CACHED, ledger, &taken, err));
-        if (!taken) {
+        bool was_used;
+        HS_TRY(hs_glibc_clear_used(g, user, HS_MEMORY_CACHED, ledger, &was_used, err));
+        if (!was_used) {
             g->process->findings->n_torn++;
             break;
         }
@@ -173,10 +173,10 @@ static hs_status take_tcache(struct glibc_state *g, struct glibc_instance *insta
                              const struct tcache_layout *l, const struct tcache *t,
                              struct hs_ledger *ledger, struct hs_error *err)
 {
-    bool taken;
+    bool was_used;
 
-    HS_TRY(hs_glibc_take(g, t->user, HS_MEMORY_INTERNAL, ledger, &taken, err));
-    if (!taken) /* another thread's */
+    HS_TRY(hs_glibc_clear_used(g, t->user, HS_MEMORY_INTERNAL, ledger, &was_used, err));
+    if (!was_used) /* another thread's */
         return HS_OK;
     g->n_tcaches++;
     for (unsigned i = 0; i < l->n_bins; i++) {
@@ -215,8 +215,8 @@ static hs_status take_instance(struct glibc_state *g, uint32_t number, struct hs
     return HS_OK;
 }
 
-hs_status hs_glibc_take_tcaches(struct glibc_state *g, struct hs_ledger *ledger,
-                                struct hs_error *err)
+hs_status hs_glibc_clear_tcaches(struct glibc_state *g, struct hs_ledger *ledger,
+                                 struct hs_error *err)
 {
     for (size_t i = 0; i < g->n_instances; i++)
         HS_TRY(take_instance(g, (uint32_t)i, ledger, err));

@@ -330,8 +330,8 @@ static hs_status glibc_mark(void *state, struct hs_heap_map *map, struct hs_ledg
 {
     struct glibc_state *g = state;
 
-    HS_TRY(hs_glibc_take_tcaches(g, ledger, err));
-    HS_TRY(hs_glibc_take_fastbins(g, ledger, err));
+    HS_TRY(hs_glibc_clear_tcaches(g, ledger, err));
+    HS_TRY(hs_glibc_clear_fastbins(g, ledger, err));
     hs_glibc_check_bins(g);
     for (size_t i = 0; i < g->n_segments; i++)
         HS_TRY(mark_segment(g, &g->segments[i], map, err));

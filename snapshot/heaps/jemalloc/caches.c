@@ -284,8 +284,8 @@ static bool caches_find(const struct caches *caches, hs_addr address, struct cac
     return true;
 }
 
-static hs_status caches_take_bin(struct caches *caches, const struct caches_bin *bin,
-                                 unsigned szind, struct hs_error *err)
+static hs_status caches_clear_bin(struct caches *caches, const struct caches_bin *bin,
+                                  unsigned szind, struct hs_error *err)
 {
     const uint8_t *stack = hs_image_bytes(caches->image, bin->stack, bin->n * 8);
 
@@ -317,8 +317,8 @@ static hs_status caches_take_bin(struct caches *caches, const struct caches_bin 
 }
 
 /* The block that the bins' pointer stacks lie in is jemalloc's own. */
-static hs_status caches_take_stack(struct caches *caches, const struct caches_bin *bin,
-                                   struct hs_error *err)
+static hs_status caches_clear_stack(struct caches *caches, const struct caches_bin *bin,
+                                    struct hs_error *err)
 {
     struct caches_place place;
 
@@ -331,7 +331,7 @@ static hs_status caches_take_stack(struct caches *caches, const struct caches_bi
                           place.begin, place.begin + place.n_bytes, 1, err);
 }
 
-static hs_status caches_take(struct caches *caches, hs_addr bins, struct hs_error *err)
+static hs_status caches_clear(struct caches *caches, hs_addr bins, struct hs_error *err)
 {
     unsigned n_bins = caches_n_bins(caches, bins);
     struct caches_bin bin;
@@ -343,9 +343,9 @@ static hs_status caches_take(struct caches *caches, hs_addr bins, struct hs_erro
     caches->found->n_caches++;
     for (unsigned i = 0; i < n_bins; i++)
         if (caches_bin_at(caches, caches_bin_address(caches, bins, i), &bin))
-            HS_TRY(caches_take_bin(caches, &bin, i, err));
+            HS_TRY(caches_clear_bin(caches, &bin, i, err));
     if (caches_bin_at(caches, bins, &bin))
-        HS_TRY(caches_take_stack(caches, &bin, err));
+        HS_TRY(caches_clear_stack(caches, &bin, err));
     return HS_OK;
 }
 
@@ -362,7 +362,7 @@ hs_status hs_jemalloc_caches(const struct hs_process_copy *process,
     if (status == HS_OK)
         caches_unique(&caches);
     for (size_t i = 0; status == HS_OK && i < caches.n; i++)
-        status = caches_take(&caches, caches.bins[i], err);
+        status = caches_clear(&caches, caches.bins[i], err);
     hs_free(caches.bins);
     if (status == HS_OK)
         *ret = found;

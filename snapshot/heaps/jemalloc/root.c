@@ -442,8 +442,8 @@ static bool root_is_known(const struct jemalloc_tree *trees, size_t n, hs_addr r
 
 /* Moves the candidates that prove themselves to `trees`. Strictly first: of a word that holds a
  * copy of a root's word the place is false and the true root disagrees with it. */
-static hs_status root_take(struct root_search *search, bool is_strict, struct jemalloc_tree *trees,
-                           size_t *n_trees, struct hs_error *err)
+static hs_status root_accept(struct root_search *search, bool is_strict,
+                             struct jemalloc_tree *trees, size_t *n_trees, struct hs_error *err)
 {
     for (size_t i = 0; i < search->n_candidates && *n_trees < JEMALLOC_MAX_TREES; i++) {
         struct jemalloc_tree *tree = &trees[*n_trees];
@@ -480,8 +480,8 @@ hs_status hs_jemalloc_find(const struct hs_process_copy *process, struct jemallo
         search->budget = ROOT_BUDGET_WORDS;
         root_scan_symbols(search, process->objects);
         root_scan_segments(search, process->target);
-        HS_TRY(root_take(search, true, trees, &n, err));
-        HS_TRY(root_take(search, false, trees, &n, err));
+        HS_TRY(root_accept(search, true, trees, &n, err));
+        HS_TRY(root_accept(search, false, trees, &n, err));
         *ret_n_trees = n;
     }
     return HS_OK;

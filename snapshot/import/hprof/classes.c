@@ -21,7 +21,7 @@ static hs_status name_text(const struct hprof_run *run, uint64_t string, const c
         return HS_OK;
     uint64_t body = run->strings.places[at].at;
     struct hprof_reader length = hs_hprof_read(&run->file, body - 4, UINT64_MAX);
-    uint64_t n = hs_hprof_take(&length, 4);
+    uint64_t n = hs_hprof_number(&length, 4);
     if (n < run->file.id_bytes)
         return HS_OK;
     *ret = (const char *)run->file.map.bytes + body + run->file.id_bytes;
@@ -101,7 +101,7 @@ static hs_status own_fields(const struct hprof_run *run, const struct hprof_clas
     while (hs_hprof_static_next(&walk, &ignored))
         ;
     ret->reader = walk.reader;
-    ret->n_left = hs_hprof_take(&ret->reader, 2);
+    ret->n_left = hs_hprof_number(&ret->reader, 2);
     return ret->reader.failed ? hs_hprof_fail(&ret->reader, "a class", err) : HS_OK;
 }
 
@@ -111,7 +111,7 @@ static bool own_next(struct own_fields *fields, uint64_t *name, uint64_t *type)
         return false;
     fields->n_left--;
     *name = hs_hprof_id(&fields->reader);
-    *type = hs_hprof_take(&fields->reader, 1);
+    *type = hs_hprof_number(&fields->reader, 1);
     return !fields->reader.failed && hs_hprof_type_bytes(fields->reader.file, *type) != 0;
 }
 

@@ -19,7 +19,7 @@ static hs_status header_read(struct hprof_file *file, struct hs_error *err)
     if (zero == NULL || n - (size_t)(zero - bytes) < 13)
         return hs_fail(err, HS_FORMAT, "it is cut in its header");
     struct hprof_reader r = hs_hprof_read(file, (uint64_t)(zero - bytes) + 1, n);
-    uint64_t id_bytes = hs_hprof_take(&r, 4);
+    uint64_t id_bytes = hs_hprof_number(&r, 4);
     if (id_bytes != 4 && id_bytes != 8)
         return hs_fail(err, HS_FORMAT, "its identifiers have %llu bytes instead of 4 or 8",
                        (unsigned long long)id_bytes);
@@ -57,7 +57,7 @@ struct hprof_reader hs_hprof_read(const struct hprof_file *file, uint64_t at, ui
     return r;
 }
 
-uint64_t hs_hprof_take(struct hprof_reader *r, unsigned n_bytes)
+uint64_t hs_hprof_number(struct hprof_reader *r, unsigned n_bytes)
 {
     if (r->failed || r->end - r->at < n_bytes) {
         r->failed = true;
@@ -91,19 +91,19 @@ static void skip_class(struct hprof_reader *r)
 {
     unsigned id = r->file->id_bytes;
     hs_hprof_skip(r, 7 * id + 8);
-    for (uint64_t n = hs_hprof_take(r, 2); n != 0 && !r->failed; n--) {
+    for (uint64_t n = hs_hprof_number(r, 2); n != 0 && !r->failed; n--) {
         hs_hprof_skip(r, 2);
-        unsigned bytes = hs_hprof_type_bytes(r->file, hs_hprof_take(r, 1));
+        unsigned bytes = hs_hprof_type_bytes(r->file, hs_hprof_number(r, 1));
         hs_hprof_skip(r, bytes);
         r->failed |= bytes == 0;
     }
-    for (uint64_t n = hs_hprof_take(r, 2); n != 0 && !r->failed; n--) {
+    for (uint64_t n = hs_hprof_number(r, 2); n != 0 && !r->failed; n--) {
         hs_hprof_skip(r, id);
-        unsigned bytes = hs_hprof_type_bytes(r->file, hs_hprof_take(r, 1));
+        unsigned bytes = hs_hprof_type_bytes(r->file, hs_hprof_number(r, 1));
         hs_hprof_skip(r, bytes);
         r->failed |= bytes == 0;
     }
-    hs_hprof_skip(r, hs_hprof_take(r, 2) * (id + 1));
+    hs_hprof_skip(r, hs_hprof_number(r, 2) * (id + 1));
 }
 
 /* Sub-records of fixed size: how many identifiers they have, and bytes beside; identifiers 0: none.
@@ -132,18 +132,18 @@ void hs_hprof_skip_sub(struct hprof_reader *r, uint64_t tag)
         return;
     case HPROF_INSTANCE:
         hs_hprof_skip(r, 2 * id + 4);
-        hs_hprof_skip(r, hs_hprof_take(r, 4));
+        hs_hprof_skip(r, hs_hprof_number(r, 4));
         return;
     case HPROF_OBJECT_ARRAY:
         hs_hprof_skip(r, id + 4);
-        n = hs_hprof_take(r, 4);
+        n = hs_hprof_number(r, 4);
         hs_hprof_skip(r, id + n * id);
         return;
     case HPROF_PRIMITIVE_ARRAY:
     case HPROF_ARRAY_NO_DATA: {
         hs_hprof_skip(r, id + 4);
-        n = hs_hprof_take(r, 4);
-        unsigned bytes = hs_hprof_type_bytes(r->file, hs_hprof_take(r, 1));
+        n = hs_hprof_number(r, 4);
+        unsigned bytes = hs_hprof_type_bytes(r->file, hs_hprof_number(r, 1));
         hs_hprof_skip(r, tag == HPROF_ARRAY_NO_DATA ? 0 : n * bytes);
         r->failed |= bytes == 0;
         return;

@@ -65,10 +65,10 @@ struct hprof_reader {
 };
 
 struct hprof_reader hs_hprof_read(const struct hprof_file *file, uint64_t at, uint64_t end);
-uint64_t hs_hprof_take(struct hprof_reader *r, unsigned n_bytes);
+uint64_t hs_hprof_number(struct hprof_reader *r, unsigned n_bytes);
 static inline uint64_t hs_hprof_id(struct hprof_reader *r)
 {
-    return hs_hprof_take(r, r->file->id_bytes);
+    return hs_hprof_number(r, r->file->id_bytes);
 }
 void hs_hprof_skip(struct hprof_reader *r, uint64_t n_bytes);
 /* Bytes of a value of a basic type, or 0. */

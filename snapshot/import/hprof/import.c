@@ -24,17 +24,17 @@ struct hprof_object {
 static struct hprof_object object_at(const struct hprof_run *run, uint64_t index)
 {
     struct hprof_reader r = hs_hprof_read(&run->file, run->objects.places[index].at, UINT64_MAX);
-    struct hprof_object object = {.tag = hs_hprof_take(&r, 1)};
+    struct hprof_object object = {.tag = hs_hprof_number(&r, 1)};
     object.id = hs_hprof_id(&r);
     switch (object.tag) {
     case HPROF_INSTANCE:
-        (void)hs_hprof_take(&r, 4);
+        (void)hs_hprof_number(&r, 4);
         object.of = hs_hprof_class(run, hs_hprof_id(&r));
-        object.n = hs_hprof_take(&r, 4);
+        object.n = hs_hprof_number(&r, 4);
         break;
     case HPROF_OBJECT_ARRAY:
-        (void)hs_hprof_take(&r, 4);
-        object.n = hs_hprof_take(&r, 4);
+        (void)hs_hprof_number(&r, 4);
+        object.n = hs_hprof_number(&r, 4);
         object.of = hs_hprof_class(run, hs_hprof_id(&r));
         object.element = HPROF_OBJECT;
         break;
@@ -42,9 +42,9 @@ static struct hprof_object object_at(const struct hprof_run *run, uint64_t index
         object.of = hs_hprof_class(run, object.id);
         break;
     default:
-        (void)hs_hprof_take(&r, 4);
-        object.n = hs_hprof_take(&r, 4);
-        object.element = hs_hprof_take(&r, 1);
+        (void)hs_hprof_number(&r, 4);
+        object.n = hs_hprof_number(&r, 4);
+        object.element = hs_hprof_number(&r, 1);
         if (object.element >= HPROF_N_TYPES)
             object.element = 0; /* the file has changed since it was scanned */
         object.of = hs_hprof_class(run, run->array_classes[object.element]);

@@ -102,7 +102,7 @@ static uint64_t frame_find(const struct hprof_run *run, uint32_t thread, uint32_
         return 0;
     struct hprof_reader r = hs_hprof_read(&run->file, run->traces.places[trace].at, UINT64_MAX);
     hs_hprof_skip(&r, 8);
-    uint64_t n = hs_hprof_take(&r, 4);
+    uint64_t n = hs_hprof_number(&r, 4);
     if (at >= n)
         return 0;
     hs_hprof_skip(&r, (uint64_t)at * run->file.id_bytes);
@@ -133,8 +133,8 @@ static hs_status frame_describe(struct hprof_run *run, uint64_t body, uint32_t a
     HS_TRY(hs_hprof_name(run, hs_hprof_id(&r), false, &ret->where.function, err));
     (void)hs_hprof_id(&r);
     HS_TRY(hs_hprof_name(run, hs_hprof_id(&r), false, &ret->where.file, err));
-    hs_str class_name = class_of_serial(run, hs_hprof_take(&r, 4));
-    uint64_t line = hs_hprof_take(&r, 4);
+    hs_str class_name = class_of_serial(run, hs_hprof_number(&r, 4));
+    uint64_t line = hs_hprof_number(&r, 4);
     ret->where.line = line <= INT32_MAX ? (uint32_t)line : 0; /* negative: unknown, native */
     const struct hs_strtab *strings = &run->maker->strings;
     (void)snprintf(ret->text, sizeof ret->text, "#%u %s.%s", at + 1,

@@ -14,10 +14,10 @@ static hs_status class_put(struct hprof_run *run, uint64_t at, struct hs_error *
     struct hprof_reader r = hs_hprof_read(&run->file, at, UINT64_MAX);
     struct hprof_class made = {.body = at, .super = UINT32_MAX};
     made.id = hs_hprof_id(&r);
-    (void)hs_hprof_take(&r, 4);
+    (void)hs_hprof_number(&r, 4);
     made.super_id = hs_hprof_id(&r);
     hs_hprof_skip(&r, 5 * run->file.id_bytes);
-    made.raw_size = (uint32_t)hs_hprof_take(&r, 4);
+    made.raw_size = (uint32_t)hs_hprof_number(&r, 4);
     if (run->n_classes == UINT32_MAX / 4)
         return hs_fail(err, HS_LIMIT, "more than %u classes", UINT32_MAX / 4);
     HS_TRY(maker_grow(run->maker, (void **)&run->classes, &run->class_capacity, run->n_classes + 1,
@@ -36,9 +36,9 @@ static hs_status root_read(struct hprof_run *run, uint64_t tag, uint64_t at, str
                       tag == HPROF_NATIVE_STACK || tag == HPROF_THREAD_BLOCK ||
                       tag == HPROF_THREAD_OBJECT || tag == HPROF_JNI_MONITOR;
     if (has_thread)
-        root.thread = (uint32_t)hs_hprof_take(&r, 4);
+        root.thread = (uint32_t)hs_hprof_number(&r, 4);
     if (tag == HPROF_JNI_LOCAL || tag == HPROF_JAVA_FRAME || tag == HPROF_THREAD_OBJECT)
-        root.frame = (uint32_t)hs_hprof_take(&r, 4); /* of a thread object: its trace */
+        root.frame = (uint32_t)hs_hprof_number(&r, 4); /* of a thread object: its trace */
     if (tag == HPROF_THREAD_OBJECT)
         HS_TRY(hs_id_put(run->maker, &run->threads, root.thread, run->n_roots, "threads", err));
     return root_put(run, root, err);
@@ -71,7 +71,7 @@ static hs_status heap_scan(struct hprof_run *run, uint64_t at, uint64_t end, str
     uint64_t n = 0;
     while (r.at < r.end) {
         size_t began = r.at;
-        uint64_t tag = hs_hprof_take(&r, 1);
+        uint64_t tag = hs_hprof_number(&r, 1);
         hs_hprof_skip_sub(&r, tag);
         if (r.failed) {
             r.at = began;
@@ -94,7 +94,7 @@ static hs_status record_read(struct hprof_run *run, uint64_t tag, uint64_t at, u
     case HPROF_STRING:
         return hs_id_put(maker, &run->strings, hs_hprof_id(&r), at, "names", err);
     case HPROF_LOAD_CLASS: {
-        uint64_t serial = hs_hprof_take(&r, 4);
+        uint64_t serial = hs_hprof_number(&r, 4);
         uint64_t id = hs_hprof_id(&r);
         HS_TRY(hs_id_put(maker, &run->serials, serial, id, "classes", err));
         return hs_id_put(maker, &run->load_classes, id, at, "classes", err);
@@ -102,7 +102,7 @@ static hs_status record_read(struct hprof_run *run, uint64_t tag, uint64_t at, u
     case HPROF_FRAME:
         return hs_id_put(maker, &run->frames, hs_hprof_id(&r), at, "frames", err);
     case HPROF_TRACE:
-        return hs_id_put(maker, &run->traces, hs_hprof_take(&r, 4), at, "traces", err);
+        return hs_id_put(maker, &run->traces, hs_hprof_number(&r, 4), at, "traces", err);
     case HPROF_HEAP_DUMP:
     case HPROF_HEAP_SEGMENT:
         return heap_scan(run, at, end, err);
@@ -116,9 +116,9 @@ hs_status hs_hprof_scan(struct hprof_run *run, struct hs_error *err)
     struct hprof_reader r = hs_hprof_read(&run->file, run->file.first, UINT64_MAX);
     while (r.at < r.end) {
         size_t began = r.at;
-        uint64_t tag = hs_hprof_take(&r, 1);
+        uint64_t tag = hs_hprof_number(&r, 1);
         hs_hprof_skip(&r, 4);
-        uint64_t n_bytes = hs_hprof_take(&r, 4);
+        uint64_t n_bytes = hs_hprof_number(&r, 4);
         uint64_t at = r.at;
         hs_hprof_skip(&r, n_bytes);
         if (r.failed) {

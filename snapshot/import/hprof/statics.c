@@ -13,7 +13,7 @@ hs_status hs_hprof_statics(const struct hprof_run *run, const struct hprof_class
     for (unsigned i = 0; i < PART_CONSTANTS; i++)
         walk.fixed[i] = hs_hprof_id(&walk.reader);
     hs_hprof_skip(&walk.reader, 2 * id_bytes + 4);
-    walk.n_left = hs_hprof_take(&walk.reader, 2);
+    walk.n_left = hs_hprof_number(&walk.reader, 2);
     if (walk.reader.failed)
         return hs_hprof_fail(&walk.reader, "a class", err);
     *ret = walk;
@@ -24,12 +24,12 @@ static bool value_take(struct hprof_statics *walk, struct hprof_static *ret)
 {
     struct hprof_reader *r = &walk->reader;
     if (walk->part == PART_CONSTANTS)
-        (void)hs_hprof_take(r, 2);
+        (void)hs_hprof_number(r, 2);
     else
         ret->name = hs_hprof_id(r);
-    ret->type = (unsigned)hs_hprof_take(r, 1);
+    ret->type = (unsigned)hs_hprof_number(r, 1);
     unsigned n_bytes = hs_hprof_type_bytes(r->file, ret->type);
-    ret->target = hs_hprof_take(r, n_bytes);
+    ret->target = hs_hprof_number(r, n_bytes);
     r->failed |= n_bytes == 0;
     walk->n_left--;
     return !r->failed;
@@ -49,7 +49,7 @@ bool hs_hprof_static_next(struct hprof_statics *walk, struct hprof_static *ret)
     }
     if (walk->part == PART_CONSTANTS && walk->n_left == 0) {
         walk->part = PART_FIELDS;
-        walk->n_left = hs_hprof_take(&walk->reader, 2);
+        walk->n_left = hs_hprof_number(&walk->reader, 2);
     }
     if (walk->part == PART_FIELDS && walk->n_left == 0)
         walk->part = PART_END;

@@ -114,8 +114,8 @@ static void queue_block(struct hs_heap_iterator *it, uint64_t rank, struct hs_he
         ;
 }
 
-/* Takes the noted blocks of the next region that has any. */
-static void queue_turn(struct hs_block_queue *queue)
+/* Queues the noted blocks of the next region that has any. */
+static void queue_fill(struct hs_block_queue *queue)
 {
     struct hs_heap_iterator it = {.map = queue->map};
     struct hs_heap_block block = {0};
@@ -161,7 +161,7 @@ bool hs_block_queue_pop(struct hs_block_queue *queue, struct hs_heap_block *ret)
 {
     if (queue->begin == queue->end && queue->n_pending != 0) {
         if (queue->goes_by_region)
-            queue_turn(queue);
+            queue_fill(queue);
         else
             queue_refill(queue);
     }

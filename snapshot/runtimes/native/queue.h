@@ -27,7 +27,7 @@ struct hs_block_queue {
     struct hs_heap_iterator sweep; /* first in, first out */
     bool goes_by_region;
     uint64_t region; /* at hand: addresses >> HS_QUEUE_REGION_BITS; UINT64_MAX: none yet */
-    uint64_t cursor; /* rank: regions before it have had their turn */
+    uint64_t cursor; /* rank: regions before it are done */
 };
 
 /* May the block be looked at now? Else what is to be done with it waits until it is popped. */

@@ -272,13 +272,13 @@ static hs_status scan_reserve(struct hs_scan *scan, const struct hs_heap_block *
 {
     size_t capacity = scan->edges_capacity == 0 ? 2 * EDGES_STEP : scan->edges_capacity;
 
-    if (scan->n_edges_taken > EDGES_STEP) { /* of the block before */
-        uint64_t n_steps = scan->n_edges_taken / EDGES_STEP - 1;
-        hs_pages_discard(scan->edges, scan->n_edges_taken * sizeof *scan->edges);
+    if (scan->n_edges_reserved > EDGES_STEP) { /* of the block before */
+        uint64_t n_steps = scan->n_edges_reserved / EDGES_STEP - 1;
+        hs_pages_discard(scan->edges, scan->n_edges_reserved * sizeof *scan->edges);
         hs_dump_plan_release(&scan->native->dump->plan, n_steps * EDGES_STEP_BYTES);
     }
     scan->n_edges = 0;
-    scan->n_edges_taken = EDGES_STEP;
+    scan->n_edges_reserved = EDGES_STEP;
     while (capacity < 2 * block->n_bytes && capacity <= SIZE_MAX / 4)
         capacity *= 2;
     if (capacity == scan->edges_capacity)
@@ -287,15 +287,15 @@ static hs_status scan_reserve(struct hs_scan *scan, const struct hs_heap_block *
     return scan->edges_capacity != 0 ? HS_OK : status; /* it grows as it must, else */
 }
 
-/* Takes memory for the next edges. The writer keeps the columns of the longest block. */
-static hs_status scan_take(struct hs_scan *scan, struct hs_error *err)
+/* Reserves memory for the next edges. The writer keeps the columns of the longest block. */
+static hs_status scan_reserve_step(struct hs_scan *scan, struct hs_error *err)
 {
-    size_t step = scan->n_edges_taken / EDGES_STEP;
+    size_t step = scan->n_edges_reserved / EDGES_STEP;
     uint64_t n_bytes = EDGES_STEP_BYTES + (step > scan->n_column_steps ? COLUMN_STEP_BYTES : 0);
 
     HS_TRY(
         hs_dump_plan_reserve(&scan->native->dump->plan, n_bytes, "the pointers of one block", err));
-    scan->n_edges_taken += EDGES_STEP;
+    scan->n_edges_reserved += EDGES_STEP;
     if (step > scan->n_column_steps)
         scan->n_column_steps = step;
     return HS_OK;
@@ -309,8 +309,8 @@ hs_node hs_scan_node(const struct hs_scan *scan, const struct hs_heap_block *blo
 static hs_status scan_add_edge(struct hs_scan *scan, const struct hs_edge *edge,
                                struct hs_error *err)
 {
-    if (scan->n_edges == scan->n_edges_taken)
-        HS_TRY(scan_take(scan, err));
+    if (scan->n_edges == scan->n_edges_reserved)
+        HS_TRY(scan_reserve_step(scan, err));
     if (scan->n_edges == scan->edges_capacity) /* a type with many pointers in one place */
         HS_TRY(scan_move(scan, scan->edges_capacity * 2, err));
     scan->edges[scan->n_edges++] = *edge;

@@ -32,7 +32,7 @@ struct hs_scan {
     uint64_t n_unreached;         /* neither reached nor unsure; mappings not counted */
     uint64_t n_interior_only;     /* reached, but by no word that leads to the start */
     struct hs_edge *edges;        /* owned pages: of the last block;  */
-    size_t n_edges, edges_capacity, n_edges_taken, n_column_steps;
+    size_t n_edges, edges_capacity, n_edges_reserved, n_column_steps;
     uint8_t states;         /* of the last block, enum hs_block_state */
     const hs_addr *records; /* borrowed; ascending: blocks whose first word keeps nothing */
     size_t n_records;

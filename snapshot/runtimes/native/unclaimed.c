@@ -11,47 +11,48 @@
 #define UNCLAIMED_PIECE (UINT64_C(1) << 20)
 
 /* Memory that is no unclaimed mapping. */
-struct taken {
+struct excluded {
     struct hs_range_set set;
     hs_status status;
     struct hs_error *err;
 };
 
-static void take(void *context, hs_addr begin, hs_addr end)
+static void exclude(void *context, hs_addr begin, hs_addr end)
 {
-    struct taken *taken = context;
-    if (taken->status == HS_OK)
-        taken->status = hs_range_set_add(&taken->set, begin, end, taken->err);
+    struct excluded *excluded = context;
+    if (excluded->status == HS_OK)
+        excluded->status = hs_range_set_add(&excluded->set, begin, end, excluded->err);
 }
 
-static void take_objects(const struct hs_native *native, struct taken *taken)
+static void exclude_objects(const struct hs_native *native, struct excluded *excluded)
 {
     for (size_t i = 0; i < native->dump->objects.n; i++) {
         const struct hs_object *object = &native->dump->objects.objects[i];
-        take(taken, object->begin, (object->end + UNCLAIMED_PAGE - 1) & ~(UNCLAIMED_PAGE - 1));
+        exclude(excluded, object->begin,
+                (object->end + UNCLAIMED_PAGE - 1) & ~(UNCLAIMED_PAGE - 1));
     }
 }
 
-static void take_threads(const struct hs_native *native, struct taken *taken)
+static void exclude_threads(const struct hs_native *native, struct excluded *excluded)
 {
     for (size_t i = 0; i < native->dump->target.n_threads; i++) {
         const struct hs_thread *thread = &native->dump->target.threads[i];
         struct hs_stack_extent extent;
         hs_addr begin, end;
         if (hs_native_stack_extent(native, thread, &extent))
-            take(taken, extent.mapping_begin, extent.end);
+            exclude(excluded, extent.mapping_begin, extent.end);
         if (hs_native_static_tls(native, thread, &begin, &end))
-            take(taken, begin, (end + UNCLAIMED_PAGE - 1) & ~(UNCLAIMED_PAGE - 1));
+            exclude(excluded, begin, (end + UNCLAIMED_PAGE - 1) & ~(UNCLAIMED_PAGE - 1));
     }
 }
 
 /* Else what is registered would be kept by the mapping as well as by the root of its name. */
-static void take_registered(const struct hs_native *native, struct taken *taken)
+static void exclude_registered(const struct hs_native *native, struct excluded *excluded)
 {
     size_t n;
     const struct hs_registered_root *roots = hs_heaps_roots(&native->dump->heaps, &n);
     for (size_t i = 0; i < n; i++)
-        take(taken, roots[i].begin, roots[i].end);
+        exclude(excluded, roots[i].begin, roots[i].end);
 }
 
 /* All are found before the first is claimed: a claim unseals the ledger that is asked on the way.
@@ -120,11 +121,12 @@ static hs_status add_pieces(struct hs_native *native, hs_addr begin, hs_addr end
     return HS_OK;
 }
 
-static hs_status add_free(struct hs_native *native, const struct taken *taken, hs_addr begin,
+static hs_status add_free(struct hs_native *native, const struct excluded *excluded, hs_addr begin,
                           hs_addr end, uint32_t mapping, struct hs_error *err)
 {
     hs_addr part, part_end;
-    for (; hs_range_set_next_outside(&taken->set, begin, end, &part, &part_end); begin = part_end)
+    for (; hs_range_set_next_outside(&excluded->set, begin, end, &part, &part_end);
+         begin = part_end)
         HS_TRY(add_pieces(native, part, part_end, mapping, err));
     return HS_OK;
 }
@@ -136,7 +138,7 @@ static bool may_be_unclaimed(const struct hs_target *target, const struct hs_map
            strncmp(path, "[v", 2) != 0 && strncmp(path, "[uprobes", 8) != 0;
 }
 
-static hs_status add_mappings(struct hs_native *native, const struct taken *taken,
+static hs_status add_mappings(struct hs_native *native, const struct excluded *excluded,
                               struct hs_error *err)
 {
     for (size_t i = 0; i < native->dump->target.n_mappings; i++) {
@@ -147,26 +149,26 @@ static hs_status add_mappings(struct hs_native *native, const struct taken *take
         for (;
              hs_ledger_next_unclaimed(&native->dump->heaps.ledger, begin, m->end, &part, &part_end);
              begin = part_end)
-            HS_TRY(add_free(native, taken, part, part_end, (uint32_t)i, err));
+            HS_TRY(add_free(native, excluded, part, part_end, (uint32_t)i, err));
     }
     return HS_OK;
 }
 
 hs_status hs_native_add_unclaimed(struct hs_native *native, struct hs_error *err)
 {
-    struct taken taken = {.err = err};
+    struct excluded excluded = {.err = err};
     hs_ledger_seal(&native->dump->heaps.ledger);
     hs_native_read_link_map(native);
-    take_objects(native, &taken);
-    take_threads(native, &taken);
-    take_registered(native, &taken);
-    hs_native_each_loader_range(native, take, &taken);
+    exclude_objects(native, &excluded);
+    exclude_threads(native, &excluded);
+    exclude_registered(native, &excluded);
+    hs_native_each_loader_range(native, exclude, &excluded);
     hs_status status = claim_ended(native, err);
     if (status == HS_OK)
-        status = taken.status;
-    hs_range_set_merge(&taken.set);
+        status = excluded.status;
+    hs_range_set_merge(&excluded.set);
     if (status == HS_OK)
-        status = add_mappings(native, &taken, err);
-    hs_range_set_fini(&taken.set);
+        status = add_mappings(native, &excluded, err);
+    hs_range_set_fini(&excluded.set);
     return status;
 }

@@ -63,7 +63,7 @@ static hs_addr mark_address(const struct hs_marker *m, uint64_t bit, const struc
 }
 
 /* Puts what waits of the next region on the stack. */
-static void mark_turn(struct hs_marker *m)
+static void mark_fill(struct hs_marker *m)
 {
     const struct hs_span *span;
     uint64_t n_bits = m->waiting.n_bits, bit = mark_next(m, m->cursor);
@@ -94,7 +94,7 @@ static void mark_turn(struct hs_marker *m)
 static bool mark_pop(struct hs_marker *m, hs_addr *ret)
 {
     if (m->n_stack == 0 && m->n_waiting != 0)
-        mark_turn(m);
+        mark_fill(m);
     if (m->n_stack == 0)
         return false;
     *ret = m->stack[--m->n_stack];

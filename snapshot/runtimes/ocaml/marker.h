@@ -16,7 +16,7 @@ struct hs_marker {
     hs_addr *stack; /* owned pages */
     size_t n_stack, stack_capacity;
     struct hs_bitmap waiting, groups; /* large: bits of blocks; which words of these are not 0 */
-    uint64_t n_waiting, cursor;       /* bits before it have had their turn */
+    uint64_t n_waiting, cursor;       /* bits before it are done */
     uint64_t region;                  /* addresses >> MARK_REGION_BITS */
     struct hs_bitmap
         watched;    /* bits of keys that ephemerons wait for; unset before the second half */

@@ -37,7 +37,7 @@ hs_status hs_memprof_add_sample(struct hs_root_walk *walk, const struct hs_mempr
     return HS_OK;
 }
 
-void hs_memprof_take_lambda(struct hs_root_walk *walk, uint64_t bits_of_lambda)
+void hs_memprof_note_lambda(struct hs_root_walk *walk, uint64_t bits_of_lambda)
 {
     struct hs_ocaml_roots *roots = walk->roots;
     double lambda;

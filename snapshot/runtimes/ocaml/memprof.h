@@ -16,8 +16,8 @@ hs_status hs_memprof_add_leaf(struct hs_root_walk *walk, hs_addr address, uint64
 /* A sample, whose id is the immediate user_data. */
 hs_status hs_memprof_add_sample(struct hs_root_walk *walk, const struct hs_memprof_entry *entry);
 
-/* Takes the share of words that is sampled, 0 < lambda <= 1; another share than before makes the
+/* Notes the share of words that is sampled, 0 < lambda <= 1; another share than before makes the
  * period unknown. */
-void hs_memprof_take_lambda(struct hs_root_walk *walk, uint64_t bits_of_lambda);
+void hs_memprof_note_lambda(struct hs_root_walk *walk, uint64_t bits_of_lambda);
 
 #endif

@@ -17,7 +17,7 @@
  * hs_elf_open_memory; the caller frees it with hs_pages_free(*ret, *ret_n_bytes, 1). HS_FORMAT for
  * what is no 64-bit x86-64 object, HS_TARGET when it cannot be read, HS_LIMIT also when its
  * read-only part is larger than 512 MiB. Costs the copy of that part. */
-hs_status hs_elf_take_loaded(const struct hs_memory_reader *memory, hs_addr begin, hs_addr end,
+hs_status hs_elf_read_loaded(const struct hs_memory_reader *memory, hs_addr begin, hs_addr end,
                              void **ret, size_t *ret_n_bytes, struct hs_error *err);
 
 #endif

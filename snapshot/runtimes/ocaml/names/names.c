@@ -131,7 +131,7 @@ static uint64_t names_count(const char *line, size_t n_bytes, const char *key)
 }
 
 /* "#compiler 4.13.1" */
-static void names_take_compiler(struct hs_names *names, const char *text, size_t n)
+static void names_read_compiler(struct hs_names *names, const char *text, size_t n)
 {
     static const char letters[] = "+~-.abcdefghijklmnopqrstuvwxyz0123456789";
     if (n == 0 || n >= sizeof names->compiler)
@@ -144,11 +144,11 @@ static void names_take_compiler(struct hs_names *names, const char *text, size_t
     names->compiler[n] = '\0';
 }
 
-static void names_take_comment(struct hs_names *names, const char *line, size_t n)
+static void names_read_comment(struct hs_names *names, const char *line, size_t n)
 {
     static const char compiler[] = "#compiler ";
     if (n > strlen(compiler) && memcmp(line, compiler, strlen(compiler)) == 0)
-        names_take_compiler(names, line + strlen(compiler), n - strlen(compiler));
+        names_read_compiler(names, line + strlen(compiler), n - strlen(compiler));
     if (n < 6 || memcmp(line, "#units", 6) != 0)
         return;
     names->n_units = names_count(line, n, " wanted=");
@@ -201,7 +201,7 @@ static hs_status names_parse_all(struct hs_names *names, const char *text, size_
         size_t n = (size_t)((stop != NULL ? stop : end) - text);
         bool good = true;
         if (n > 0 && text[0] == '#')
-            names_take_comment(names, text, n);
+            names_read_comment(names, text, n);
         else if (n > 0)
             HS_TRY(names_parse_line(names, text, n, &good, err));
         if (!good) {

@@ -83,14 +83,14 @@ static hs_status walk_array(struct hs_root_walk *walk, hs_addr array, bool has_i
 }
 
 /* `lambda` is a C static variable: without .symtab the period stays unknown. */
-static void take_lambda(struct hs_root_walk *walk)
+static void read_lambda(struct hs_root_walk *walk)
 {
     struct hs_live_symbol symbol;
     uint64_t lambda;
     if (!hs_walk_is_copying(walk) && walk->roots->n_samples != 0 &&
         hs_objects_find(walk->rt->objects, "lambda", &symbol) &&
         hs_walk_u64(walk, symbol.address, &lambda))
-        hs_memprof_take_lambda(walk, lambda);
+        hs_memprof_note_lambda(walk, lambda);
 }
 
 hs_status hs_ocaml_walk_memprof(struct hs_root_walk *walk)
@@ -114,6 +114,6 @@ hs_status hs_ocaml_walk_memprof(struct hs_root_walk *walk)
             continue;
         HS_TRY(walk_array(walk, context + CONTEXT_ENTRIES, false));
     }
-    take_lambda(walk);
+    read_lambda(walk);
     return HS_OK;
 }

@@ -73,7 +73,7 @@ static hs_status walk_config(struct hs_root_walk *walk, hs_addr entries, bool ha
         hs_image_u64(walk->rt->image, block + CONFIG_LAMBDA, &boxed) &&
         hs_block_of_value(walk->blocks, boxed, &block) &&
         hs_image_u64(walk->rt->image, block, &lambda))
-        hs_memprof_take_lambda(walk, lambda);
+        hs_memprof_note_lambda(walk, lambda);
     return HS_OK;
 }
 

@@ -89,7 +89,7 @@ static bool enter_chunk(const struct hs_image *image, const struct hs_frame_tabl
 }
 
 /* Frames of a parent are of the same chunk: no C is between. */
-static hs_status take_chunk(struct walk5 *w)
+static hs_status find_chunk(struct walk5 *w)
 {
     if (w->has_chunk)
         return HS_OK;
@@ -102,7 +102,7 @@ static hs_status begin_chunk(struct walk5 *w, hs_addr at)
     struct hs_stack_walk *s = &w->s;
     if (!enter_chunk(s->walk->rt->image, s->walk->roots->frames, at, &s->sp, &s->pc))
         return hs_stack_cut(s, "the stack cannot be read");
-    return take_chunk(w);
+    return find_chunk(w);
 }
 
 /* A return into C or out of the fiber. *ret_more: there is another chunk on this stack. */
@@ -179,7 +179,7 @@ static hs_status walk_stack(struct walk5 *w, bool is_first)
     if (!is_in_stack(&w->stack, is_first ? s->sp - HS_WORD : w->stack.saved_sp))
         return hs_stack_cut(s, "its stack pointer is not in its stack");
     if (is_first)
-        HS_TRY(take_chunk(w));
+        HS_TRY(find_chunk(w));
     else
         HS_TRY(begin_chunk(w, w->stack.saved_sp));
     HS_TRY(walk_frames(w));
