@@ -28,7 +28,7 @@ void hs_ledger_fini(struct hs_ledger *ledger)
 
 /* ---- rows */
 
-/* Looks up the rows of `owner`, unless it did so last: an allocator books its blocks in a row. */
+/* Looks up the rows of `owner`, unless it did so last: allocators come one after another. */
 static hs_status ledger_select(struct hs_ledger *ledger, const char *owner, struct hs_error *err)
 {
     hs_str id;

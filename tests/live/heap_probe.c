@@ -1,4 +1,4 @@
-/* The allocator glibc's malloc on a live process, for tests.
+/* What is found of glibc's malloc in a live process, for tests.
  *
  *   heap_probe PID                every block, the ledger, proofs and notes:
  *                                 "B address bytes state", "M owner state bytes resident blocks",

@@ -1,4 +1,4 @@
-/* The allocator glibc's malloc: what the files beside it find, as spans, claims, live bits and
+/* glibc's malloc as an allocator: what the files beside it find, as spans, claims, live bits and
  * proofs. */
 #include <assert.h>
 

@@ -57,8 +57,7 @@ static int registered_compare(const void *left, const void *right)
 }
 
 /* Registered roots may overlap, but a million of them over the same memory must cost no more than
- * one. When they are large in sum, each is cut to what no root before it in order of address has.
- */
+ * one. When they are large in sum, each is cut to what no root before it by address has. */
 static void registered_disjoin_roots(struct hs_registered *registered)
 {
     struct hs_registered_root *roots = registered->roots;
