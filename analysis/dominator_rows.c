@@ -19,7 +19,7 @@ struct tree_walk {
 
 static hs_status push(struct tree_walk *walk, hs_node node, uint32_t depth, struct hs_error *err)
 {
-    HS_TRY(hs_grow((void **)&walk->stack, &walk->capacity, walk->n + 1, sizeof *walk->stack, err));
+    HS_TRY(HS_GROW(&walk->stack, &walk->capacity, walk->n + 1, err));
     walk->stack[walk->n++] = (struct waiting){node, depth};
     return HS_OK;
 }
@@ -56,7 +56,7 @@ static hs_status visit(struct tree_walk *walk, struct waiting at, struct hs_erro
     row.retained = hs_index_retained(index, at.node);
     row.hidden_words = row.retained.words;
     HS_TRY(wait_for_children(walk, at, &row, err));
-    HS_TRY(hs_grow((void **)&rows->rows, &rows->capacity, rows->n + 1, sizeof row, err));
+    HS_TRY(HS_GROW(&rows->rows, &rows->capacity, rows->n + 1, err));
     rows->rows[rows->n++] = row;
     return HS_OK;
 }
@@ -67,8 +67,8 @@ static hs_status look_up_rows(struct hs_view *view, struct hs_dominator_rows *ro
 {
     hs_auto_free hs_node *nodes = NULL;
     hs_auto_free struct hs_node_facts *facts = NULL;
-    HS_TRY(hs_alloc(rows->n, sizeof *nodes, (void **)&nodes, err));
-    HS_TRY(hs_alloc(rows->n, sizeof *facts, (void **)&facts, err));
+    HS_TRY(HS_ALLOC(&nodes, rows->n, err));
+    HS_TRY(HS_ALLOC(&facts, rows->n, err));
     for (size_t i = 0; i < rows->n; i++)
         nodes[i] = rows->rows[i].node;
     HS_TRY(hs_view_facts_of(view, nodes, rows->n, facts, err));

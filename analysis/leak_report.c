@@ -43,8 +43,8 @@ static hs_status look_up(struct hs_leak_report *report, struct hs_error *err)
 {
     hs_auto_free hs_node *nodes = NULL;
     size_t n = 2 * report->groups.n_groups;
-    HS_TRY(hs_alloc(n, sizeof *nodes, (void **)&nodes, err));
-    HS_TRY(hs_alloc(n, sizeof *report->facts, (void **)&report->facts, err));
+    HS_TRY(HS_ALLOC(&nodes, n, err));
+    HS_TRY(HS_ALLOC(&report->facts, n, err));
     for (size_t i = 0; i < report->groups.n_groups; i++) {
         nodes[2 * i] = report->groups.groups[i].first;
         nodes[2 * i + 1] = head_of(report, nodes[2 * i]);
@@ -63,7 +63,7 @@ hs_status hs_leak_path(const struct hs_leak_report *report, const struct hs_leak
     hs_auto_free hs_node *nodes = NULL;
     HS_TRY(hs_budget_reserve(report->view->session.budget, n * sizeof *nodes, "the steps of a path",
                              err));
-    hs_status status = hs_alloc(n, sizeof *nodes, (void **)&nodes, err);
+    hs_status status = HS_ALLOC(&nodes, n, err);
     uint32_t rank = first;
     for (size_t i = n; status == HS_OK && i-- > 0; rank = parent[rank])
         nodes[i] = hs_leak_node(&report->set, rank);

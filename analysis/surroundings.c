@@ -67,7 +67,7 @@ hs_status hs_surroundings_keep_links(const struct hs_surroundings *around,
     size_t n = links->n - from < around->piece ? links->n - from : around->piece;
     if (from % around->piece != 0)
         return HS_OK;
-    HS_TRY(hs_alloc(n, sizeof *nodes, (void **)&nodes, err));
+    HS_TRY(HS_ALLOC(&nodes, n, err));
     for (size_t i = 0; i < n; i++)
         nodes[i] = links->links[from + i].other;
     return hs_view_keep_facts(around->view, nodes, n, err);
@@ -80,7 +80,7 @@ hs_status hs_surroundings_keep_children(const struct hs_surroundings *around, ui
     uint64_t left = around->n_shown - from, n = left < around->piece ? left : around->piece;
     if (from % around->piece != 0)
         return HS_OK;
-    HS_TRY(hs_alloc(n, sizeof *nodes, (void **)&nodes, err));
+    HS_TRY(HS_ALLOC(&nodes, n, err));
     for (size_t i = 0; i < n; i++)
         nodes[i] = around->children[from + i].node;
     return hs_view_keep_facts(around->view, nodes, n, err);

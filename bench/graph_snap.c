@@ -34,8 +34,7 @@ static hs_str name_of(struct writing *w, const char *format, uint64_t number)
 
 static struct hs_root *add_root(struct writing *w, hs_node parent, uint8_t level, hs_str name)
 {
-    bench_must(hs_grow((void **)&w->roots, &w->capacity, w->n_roots + 1, sizeof *w->roots, &w->err),
-               &w->err);
+    bench_must(HS_GROW(&w->roots, &w->capacity, w->n_roots + 1, &w->err), &w->err);
     struct hs_root *root = &w->roots[w->n_roots++];
     *root = (struct hs_root){.parent = parent,
                              .target = HS_NO_NODE,
@@ -88,8 +87,7 @@ static void write_blocks(struct writing *w)
 
     for (uint32_t node = graph->n_tree; node < graph->n_nodes; node++) {
         uint32_t n = graph->begin[node + 1] - graph->begin[node], words = n + 1;
-        bench_must(hs_grow((void **)&w->edges, &w->edges_capacity, n, sizeof *w->edges, &w->err),
-                   &w->err);
+        bench_must(HS_GROW(&w->edges, &w->edges_capacity, n, &w->err), &w->err);
         for (uint32_t i = 0; i < n; i++)
             w->edges[i] =
                 (struct hs_edge){w->n_roots + graph->target[graph->begin[node] + i] - graph->n_tree,

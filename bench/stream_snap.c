@@ -30,8 +30,7 @@ static hs_str name_of(struct writing *w, const char *format, uint64_t number)
 
 static struct hs_root *add_root(struct writing *w, hs_node parent, uint8_t level, hs_str name)
 {
-    bench_must(hs_grow((void **)&w->roots, &w->capacity, w->n_roots + 1, sizeof *w->roots, &w->err),
-               &w->err);
+    bench_must(HS_GROW(&w->roots, &w->capacity, w->n_roots + 1, &w->err), &w->err);
     struct hs_root *root = &w->roots[w->n_roots++];
     *root = (struct hs_root){.parent = parent,
                              .target = HS_NO_NODE,

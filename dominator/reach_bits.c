@@ -249,10 +249,8 @@ static hs_status pass_answer(struct bit_pass *pass, struct hs_error *err)
 {
     const struct bit_sets *sets = &pass->sets;
     uint32_t n_bytes = sets->n_words * 8;
-    void *memory;
-
-    HS_TRY(hs_pages_alloc((size_t)n_bytes * 256, sizeof(struct hs_sizes), &memory, err));
-    struct hs_sizes *tables = memory;
+    struct hs_sizes *tables;
+    HS_TRY(HS_PAGES_ALLOC(&tables, (size_t)n_bytes * 256, err));
     for (uint32_t set = 1; set < sets->n_sets; set++) {
         for (uint32_t byte = 0; byte < n_bytes; byte++) {
             unsigned value = set_bits(sets, set)[byte / 8] >> (byte % 8 * 8) & 0xff;

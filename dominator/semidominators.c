@@ -261,7 +261,6 @@ static hs_status parents_keep(const struct depth_first *search, struct semi_work
 {
     struct hs_budget *budget = work->budget;
     uint32_t n = work->n_reached;
-    void *memory;
 
     HS_TRY(engine_bitmap_init(budget, n, "the paths", &work->is_moved, err));
     if (search->is_tight) { /* as if all of them had been moved before */
@@ -270,10 +269,8 @@ static hs_status parents_keep(const struct depth_first *search, struct semi_work
                              (uint64_t)n * sizeof *search->parent, &work->parents, err);
     }
     HS_TRY(hs_budget_reserve(budget, old_bytes(work), "the paths", err));
-    hs_status status = hs_pages_alloc(n, sizeof *work->old, &memory, err);
-    if (status == HS_OK)
-        work->old = memory;
-    else
+    hs_status status = HS_PAGES_ALLOC(&work->old, n, err);
+    if (status != HS_OK)
         hs_budget_release(budget, old_bytes(work));
     return status;
 }

@@ -54,10 +54,7 @@ hs_status hs_weights_set(struct hs_weights *weights, uint32_t node, uint64_t wor
         weights->words[node] = (uint32_t)words;
         return HS_OK;
     }
-    void *huge = weights->huge;
-    HS_TRY(
-        hs_grow(&huge, &weights->huge_capacity, weights->n_huge + 1, sizeof *weights->huge, err));
-    weights->huge = huge;
+    HS_TRY(HS_GROW(&weights->huge, &weights->huge_capacity, weights->n_huge + 1, err));
     assert(weights->n_huge == 0 || weights->huge[weights->n_huge - 1].node < node);
     weights->huge[weights->n_huge++] = (struct hs_huge_block){node, words};
     weights->words[node] = UINT32_MAX;

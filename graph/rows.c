@@ -25,12 +25,8 @@ static void piece_fini(struct piece *piece)
 static hs_status piece_reserve(struct piece *piece, uint64_t n_nodes, uint64_t n_edges,
                                struct hs_error *err)
 {
-    void *begin = piece->begin, *target = piece->target;
-
-    HS_TRY(hs_grow(&begin, &piece->begin_capacity, n_nodes + 1, sizeof *piece->begin, err));
-    piece->begin = begin;
-    HS_TRY(hs_grow(&target, &piece->target_capacity, n_edges, sizeof *piece->target, err));
-    piece->target = target;
+    HS_TRY(HS_GROW(&piece->begin, &piece->begin_capacity, n_nodes + 1, err));
+    HS_TRY(HS_GROW(&piece->target, &piece->target_capacity, n_edges, err));
     return HS_OK;
 }
 

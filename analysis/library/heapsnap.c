@@ -98,7 +98,7 @@ int heapsnap_open(const char *path, const struct heapsnap_options *options, stru
 {
     struct hs_error error = HS_ERROR_INIT;
     struct heapsnap *snap = NULL;
-    hs_status status = hs_alloc(1, sizeof *snap, (void **)&snap, &error);
+    hs_status status = HS_ALLOC(&snap, 1, &error);
     if (status == HS_OK)
         status = open_snap(snap, path, options, &error);
     if (status == HS_OK)
@@ -175,7 +175,7 @@ int heapsnap_roots(struct heapsnap *snap, struct heapsnap_root **ret, size_t *re
     hs_auto_free struct heapsnap_root *roots = NULL;
     hs_status status = hs_root_rows_select(&snap->view, &query, &rows, &error);
     if (status == HS_OK)
-        status = hs_alloc(rows.n_rows, sizeof *roots, (void **)&roots, &error);
+        status = HS_ALLOC(&roots, rows.n_rows, &error);
     for (size_t i = 0; status == HS_OK && i < rows.n_rows; i++)
         roots[i] = root_of(&snap->view, &rows.rows[i]);
     int result = finish(snap, status, &error, err);
@@ -237,7 +237,7 @@ int heapsnap_find(struct heapsnap *snap, const char *text, uint64_t *ret,
 static hs_status add_edges(const struct hs_links *links, struct heapsnap_edge **edges, size_t *n,
                            size_t *capacity, struct hs_error *err)
 {
-    HS_TRY(hs_grow((void **)edges, capacity, *n + links->n, sizeof **edges, err));
+    HS_TRY(HS_GROW(edges, capacity, *n + links->n, err));
     for (size_t i = 0; i < links->n; i++)
         (*edges)[(*n)++] = (struct heapsnap_edge){
             .other = links->links[i].other,
@@ -310,7 +310,7 @@ int heapsnap_dominated(struct heapsnap *snap, uint64_t node, uint64_t most,
             status = hs_index_largest(snap->view.index, node, n, &found, &n, &error);
     }
     if (status == HS_OK)
-        status = hs_alloc(n, sizeof *children, (void **)&children, &error);
+        status = HS_ALLOC(&children, n, &error);
     for (size_t i = 0; status == HS_OK && i < n; i++)
         children[i] = (struct heapsnap_child){found[i].node, found[i].words};
     int result = finish(snap, status, &error, err);
@@ -333,7 +333,7 @@ int heapsnap_path(struct heapsnap *snap, uint64_t node, uint64_t **ret, size_t *
         status = hs_paths_to(&snap->view, node, 1, /* disjoint= */ false, &paths, &error);
     if (status == HS_OK && paths.n_paths != 0) {
         n = paths.begin[1];
-        status = hs_alloc(n, sizeof *nodes, (void **)&nodes, &error);
+        status = HS_ALLOC(&nodes, n, &error);
     }
     if (status == HS_OK && n != 0)
         memcpy(nodes, paths.nodes, n * sizeof *nodes);
@@ -358,7 +358,7 @@ int heapsnap_types(struct heapsnap *snap, struct heapsnap_type **ret, size_t *re
     hs_auto_free struct heapsnap_type *types = NULL;
     hs_status status = hs_type_rows_select(view, &query, &rows, &error);
     if (status == HS_OK)
-        status = hs_alloc(rows.n_rows, sizeof *types, (void **)&types, &error);
+        status = HS_ALLOC(&types, rows.n_rows, &error);
     for (size_t i = 0; status == HS_OK && i < rows.n_rows; i++) {
         const struct hs_type_row *row = &rows.rows[i];
         types[i] = (struct heapsnap_type){

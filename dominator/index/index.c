@@ -241,15 +241,14 @@ static hs_status index_build(struct hs_index *index, const struct hs_snap *snap,
 hs_status hs_index_open(const struct hs_snap *snap, const struct hs_index_options *options,
                         struct hs_index **ret, struct hs_error *err)
 {
-    void *memory;
     bool found;
 
     if (hs_snap_is_cut(snap)) {
         (void)hs_fail(err, HS_FORMAT, "the snapshot is cut: what it holds cannot be added up");
         return hs_hint(err, "'heapsnap info' shows what is whole; dump the process again");
     }
-    HS_TRY(hs_alloc(1, sizeof(struct hs_index), &memory, err));
-    struct hs_index *index = memory;
+    struct hs_index *index;
+    HS_TRY(HS_ALLOC(&index, 1, err));
     hs_status status = index_open_any(index, snap, options, &found, err);
     if (status == HS_OK && !found && options->only_kept) {
         hs_index_close(index);

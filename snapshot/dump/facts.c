@@ -45,7 +45,6 @@ static hs_status facts_join(const struct hs_runtime_facts *parts, size_t n_parts
 {
     struct hs_snap_facts *facts = &ret->facts;
     size_t n_runtimes = 0, n_proofs = 0, n_notes = 0, n_samplers = 0;
-    void *array;
 
     for (size_t i = 0; i < n_parts; i++) {
         ret->first_sampler[i] = (uint32_t)n_samplers;
@@ -54,14 +53,14 @@ static hs_status facts_join(const struct hs_runtime_facts *parts, size_t n_parts
         n_notes += parts[i].findings->n_notes;
         n_samplers += parts[i].n_samplers;
     }
-    HS_TRY(hs_alloc(n_runtimes, sizeof *ret->runtimes, &array, err));
-    facts->runtimes = ret->runtimes = array;
-    HS_TRY(hs_alloc(n_proofs, sizeof *ret->proofs, &array, err));
-    facts->proofs = ret->proofs = array;
-    HS_TRY(hs_alloc(n_notes, sizeof *ret->notes, &array, err));
-    facts->notes = ret->notes = array;
-    HS_TRY(hs_alloc(n_samplers, sizeof *ret->samplers, &array, err));
-    facts->samplers = ret->samplers = array;
+    HS_TRY(HS_ALLOC(&ret->runtimes, n_runtimes, err));
+    facts->runtimes = ret->runtimes;
+    HS_TRY(HS_ALLOC(&ret->proofs, n_proofs, err));
+    facts->proofs = ret->proofs;
+    HS_TRY(HS_ALLOC(&ret->notes, n_notes, err));
+    facts->notes = ret->notes;
+    HS_TRY(HS_ALLOC(&ret->samplers, n_samplers, err));
+    facts->samplers = ret->samplers;
     for (size_t i = 0; i < n_parts; i++) {
         const struct hs_findings *findings = parts[i].findings;
         facts_append(ret->runtimes, &facts->n_runtimes, parts[i].runtimes, parts[i].n_runtimes,

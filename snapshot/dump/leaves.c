@@ -35,10 +35,7 @@ static bool leaf_is_held(const struct hs_dump *dump, const struct hs_serving *of
 static hs_status leaves_hold(struct hs_leaves *leaves, const struct hs_serving *of,
                              const struct hs_root_leaf *leaf, struct hs_error *err)
 {
-    void *array = leaves->held;
-
-    HS_TRY(hs_grow(&array, &leaves->held_capacity, leaves->n_held + 1, sizeof *leaves->held, err));
-    leaves->held = array;
+    HS_TRY(HS_GROW(&leaves->held, &leaves->held_capacity, leaves->n_held + 1, err));
     leaves->held[leaves->n_held++] =
         (struct hs_held){.at = leaf->root.address, .block = leaf->target, .of = of};
     return HS_OK;

@@ -28,15 +28,13 @@ static hs_status numbers_add(struct hs_type_numbers *numbers, unsigned source, u
     size_t *capacity = &numbers->numbers_capacity[source];
     size_t before = *capacity;
 
-    HS_TRY(hs_grow((void **)&numbers->numbers[source], capacity, (size_t)index + 1,
-                   sizeof *numbers->numbers[source], err));
+    HS_TRY(HS_GROW(&numbers->numbers[source], capacity, (size_t)index + 1, err));
     if (*capacity > before)
         memset(numbers->numbers[source] + before, 0,
                (*capacity - before) * sizeof *numbers->numbers[source]);
     if (numbers->numbers[source][index] != 0)
         return HS_OK;
-    HS_TRY(hs_grow((void **)&numbers->types, &numbers->types_capacity, numbers->n_types + 1,
-                   sizeof *numbers->types, err));
+    HS_TRY(HS_GROW(&numbers->types, &numbers->types_capacity, numbers->n_types + 1, err));
     numbers->types[numbers->n_types++] = (struct hs_type_source){.source = source, .index = index};
     numbers->numbers[source][index] = (uint32_t)numbers->n_types;
     return HS_OK;
@@ -80,17 +78,14 @@ static hs_status merge(const struct hs_type_numbers *numbers, const struct hs_ty
                        size_t n_sources, struct hs_type_tables *ret, struct hs_error *err)
 {
     size_t n_members = 0;
-    void *array;
 
     for (size_t i = 0; i < n_sources; i++)
         n_members += sources[i].n_members;
-    HS_TRY(hs_alloc(numbers->n_types, sizeof *ret->types, &array, err));
-    ret->types = array;
+    HS_TRY(HS_ALLOC(&ret->types, numbers->n_types, err));
     ret->n_types = numbers->n_types;
     for (size_t i = 0; i < numbers->n_types; i++)
         ret->types[i] = sources[numbers->types[i].source].types[numbers->types[i].index];
-    HS_TRY(hs_alloc(n_members, sizeof *ret->members, &array, err));
-    ret->members = array;
+    HS_TRY(HS_ALLOC(&ret->members, n_members, err));
     ret->n_members = merge_members(numbers, sources, ret->members);
     return HS_OK;
 }

@@ -53,10 +53,7 @@ static hs_status write_open(struct write *w, struct hs_out *out, struct hs_error
 static hs_status write_edge(struct write *w, hs_node target, uint64_t offset_words,
                             unsigned edge_class, struct hs_error *err)
 {
-    void *array = w->edges;
-
-    HS_TRY(hs_grow(&array, &w->edges_capacity, w->n_edges + 1, sizeof *w->edges, err));
-    w->edges = array;
+    HS_TRY(HS_GROW(&w->edges, &w->edges_capacity, w->n_edges + 1, err));
     w->edges[w->n_edges++] = (struct hs_edge){
         .target = target, .offset_words = offset_words, .edge_class = (uint8_t)edge_class};
     return HS_OK;

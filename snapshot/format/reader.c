@@ -118,9 +118,8 @@ static hs_status reader_open(struct hs_snap *snap, unsigned flags, struct hs_err
 hs_status hs_snap_open_bytes(const void *bytes, size_t n_bytes, unsigned flags,
                              struct hs_snap **ret, struct hs_error *err)
 {
-    void *memory;
-    HS_TRY(hs_alloc(1, sizeof(struct hs_snap), &memory, err));
-    struct hs_snap *snap = memory;
+    struct hs_snap *snap;
+    HS_TRY(HS_ALLOC(&snap, 1, err));
     snap->file = (struct hs_file_bytes){
         .bytes = bytes,
         .n_bytes = n_bytes,

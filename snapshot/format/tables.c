@@ -82,10 +82,8 @@ static hs_status tables_types(struct hs_snap *snap, struct hs_cursor *c, struct 
 /* Version 1 knew samples of Gc.Memprof only, and no sites. */
 static hs_status tables_samples_from_first(struct hs_snap *snap, struct hs_error *err)
 {
-    void *memory;
-
-    HS_TRY(hs_alloc(1, sizeof(struct hs_sampler), &memory, err));
-    struct hs_sampler *sampler = memory;
+    struct hs_sampler *sampler;
+    HS_TRY(HS_ALLOC(&sampler, 1, err));
     *sampler = (struct hs_sampler){.kind = HS_SAMPLER_MEMPROF};
     snap->facts.samplers = sampler;
     snap->facts.n_samplers = 1;

@@ -130,9 +130,8 @@ hs_status hs_snap_writer_new(struct hs_out *out, const struct hs_strtab *strings
     if (n_blocks > HS_MAX_BLOCKS || n_roots > HS_MAX_BLOCKS)
         return hs_fail(err, HS_LIMIT, "%llu blocks are more than a snapshot holds",
                        (unsigned long long)n_blocks);
-    void *memory;
-    HS_TRY(hs_alloc(1, sizeof(struct hs_snap_writer), &memory, err));
-    struct hs_snap_writer *w = memory;
+    struct hs_snap_writer *w;
+    HS_TRY(HS_ALLOC(&w, 1, err));
     w->strings = strings;
     w->n_promised = n_blocks;
     hs_status status = hs_section_writer_init(&w->sections, out, err);

@@ -81,11 +81,9 @@ static hs_status pages_alloc(struct hs_page_table *table, struct hs_error *err)
 hs_status hs_page_table_new(const struct hs_heap_span *spans, size_t n_spans,
                             struct hs_page_table **ret, struct hs_error *err)
 {
-    void *memory;
-
     assert(n_spans < HS_PAGE_NO_SPAN);
-    HS_TRY(hs_alloc(1, sizeof(struct hs_page_table), &memory, err));
-    struct hs_page_table *table = memory;
+    struct hs_page_table *table;
+    HS_TRY(HS_ALLOC(&table, 1, err));
     table->n_middles = pages_count_regions(spans, n_spans, HS_PAGE_MIDDLE_BITS);
     table->n_leaves = pages_count_regions(spans, n_spans, HS_PAGE_LEAF_BITS);
     hs_status status = pages_alloc(table, err);

@@ -126,10 +126,9 @@ hs_status hs_heap_spans_flatten(struct hs_heap_span **spans, size_t *n, size_t *
                                 uint64_t *ret_n_refused, struct hs_error *err)
 {
     struct seal_kept kept = {.spans = *spans, .outer = SEAL_NONE};
-    void *memory;
 
-    HS_TRY(hs_alloc(2 * *n + 1, sizeof **spans, &memory, err));
-    struct hs_heap_span *flat = memory;
+    struct hs_heap_span *flat;
+    HS_TRY(HS_ALLOC(&flat, 2 * *n + 1, err));
     if (*n > 1)
         qsort(*spans, *n, sizeof **spans, seal_compare);
     for (size_t i = 0; i < *n; i++) {

@@ -8,10 +8,8 @@
 /* Whether a thread's stack pointer is in each mapping. */
 static hs_status close_find_stacks(const struct hs_target *target, bool **ret, struct hs_error *err)
 {
-    void *memory;
-
-    HS_TRY(hs_alloc(target->n_mappings, sizeof(bool), &memory, err));
-    bool *has_stack = memory;
+    bool *has_stack;
+    HS_TRY(HS_ALLOC(&has_stack, target->n_mappings, err));
     for (size_t i = 0; i < target->n_threads; i++) {
         const struct hs_mapping *m =
             hs_target_mapping_at(target, hs_regs_sp(&target->threads[i].regs));

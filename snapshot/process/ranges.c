@@ -18,7 +18,7 @@ hs_status hs_range_set_add(struct hs_range_set *set, hs_addr begin, hs_addr end,
 {
     if (begin >= end)
         return HS_OK;
-    HS_TRY(hs_grow((void **)&set->ranges, &set->capacity, set->n + 1, sizeof *set->ranges, err));
+    HS_TRY(HS_GROW(&set->ranges, &set->capacity, set->n + 1, err));
     set->ranges[set->n++] = (struct hs_range){begin, end};
     return HS_OK;
 }

@@ -67,8 +67,7 @@ static hs_status prepare_note(struct hs_dump *dump, const struct hs_object *obje
     hs_debugfile_explain(search, why, sizeof why);
     snprintf(text, sizeof text, "names of '%.200s' are missing: %.600s", object->name, why);
     HS_TRY(hs_strtab_add(&dump->strings, text, &note, err));
-    HS_TRY(hs_grow((void **)&dump->debug_notes, &dump->debug_notes_capacity,
-                   dump->n_debug_notes + 1, sizeof note, err));
+    HS_TRY(HS_GROW(&dump->debug_notes, &dump->debug_notes_capacity, dump->n_debug_notes + 1, err));
     dump->debug_notes[dump->n_debug_notes++] = note;
     return HS_OK;
 }

@@ -33,10 +33,8 @@ hs_status hs_dump_list_binaries(struct hs_dump *dump, struct hs_binary **ret, st
 {
     const struct hs_objects *objects = &dump->objects;
     hs_auto_free struct hs_binary *binaries = NULL;
-    void *array;
 
-    HS_TRY(hs_alloc(objects->n, sizeof *binaries, &array, err));
-    binaries = array;
+    HS_TRY(HS_ALLOC(&binaries, objects->n, err));
     for (size_t i = 0; i < objects->n; i++)
         HS_TRY(facts_binary(&objects->objects[i], &dump->strings, &binaries[i], err));
     *ret = HS_STEAL(binaries);
@@ -46,10 +44,8 @@ hs_status hs_dump_list_binaries(struct hs_dump *dump, struct hs_binary **ret, st
 hs_status hs_dump_list_unreadable(const struct hs_image *image, struct hs_range **ret,
                                   struct hs_error *err)
 {
-    void *array;
-
-    HS_TRY(hs_alloc(image->n_gaps, sizeof **ret, &array, err));
-    struct hs_range *ranges = array;
+    struct hs_range *ranges;
+    HS_TRY(HS_ALLOC(&ranges, image->n_gaps, err));
     for (size_t i = 0; i < image->n_gaps; i++)
         ranges[i] = (struct hs_range){image->gaps[i].begin, image->gaps[i].end};
     *ret = ranges;

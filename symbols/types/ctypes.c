@@ -69,8 +69,7 @@ hs_status hs_ctypes_add(struct hs_ctypes *types, struct hs_elf *elf, hs_type_fil
     struct ctypes_file *file = NULL;
     if (types->n_files >= CTYPES_MAX_FILES)
         return hs_fail(err, HS_LIMIT, "too many files with debug information");
-    HS_TRY(hs_grow((void **)&types->files, &types->files_capacity, types->n_files + 1,
-                   sizeof(struct ctypes_file *), err));
+    HS_TRY(HS_GROW(&types->files, &types->files_capacity, types->n_files + 1, err));
     HS_TRY(HS_ALLOC(&file, 1, err));
     file->elf = elf;
     hs_status status = hs_debug_open_(elf, &types->views, &file->info, err);

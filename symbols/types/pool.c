@@ -43,8 +43,7 @@ struct ctypes_unit *hs_ctypes_unit_(struct hs_ctypes *types, struct ctypes_file 
                                     const struct debug_unit *unit)
 {
     struct hs_error err = HS_ERROR_INIT;
-    if (file->units == NULL &&
-        hs_alloc(file->info.n_units, sizeof(*file->units), (void **)&file->units, &err) != HS_OK) {
+    if (file->units == NULL && HS_ALLOC(&file->units, file->info.n_units, &err) != HS_OK) {
         hs_ctypes_out_(types);
         return NULL;
     }
@@ -59,13 +58,11 @@ static bool text_is(const char *known, const char *text, size_t n_bytes)
 /* Room for one more text. */
 static hs_status text_make_room(struct hs_ctypes *types, size_t n_bytes, struct hs_error *err)
 {
-    HS_TRY(hs_grow((void **)&types->texts, &types->texts_capacity, types->n_texts + 1,
-                   sizeof(*types->texts), err));
+    HS_TRY(HS_GROW(&types->texts, &types->texts_capacity, types->n_texts + 1, err));
     struct ctypes_kept *last = types->n_kept == 0 ? NULL : &types->kept[types->n_kept - 1];
     if (last != NULL && last->capacity - last->n > n_bytes)
         return HS_OK;
-    HS_TRY(hs_grow((void **)&types->kept, &types->kept_capacity, types->n_kept + 1,
-                   sizeof(*types->kept), err));
+    HS_TRY(HS_GROW(&types->kept, &types->kept_capacity, types->n_kept + 1, err));
     struct ctypes_kept block = {.capacity = POOL_BLOCK_BYTES};
     if (n_bytes >= POOL_BLOCK_BYTES)
         block.capacity = n_bytes + 1;

@@ -127,9 +127,7 @@ static hs_status scan_one(void *context, const char *name, struct hs_error *err)
         series->max_number = number;
     if (number < scan->first_number)
         return HS_OK;
-    void *files = series->files;
-    HS_TRY(hs_grow(&files, &series->capacity, series->n + 1, sizeof *series->files, err));
-    series->files = files;
+    HS_TRY(HS_GROW(&series->files, &series->capacity, series->n + 1, err));
     struct hs_watch_file *file = &series->files[series->n++];
     *file = (struct hs_watch_file){.number = number, .n_bytes = (uint64_t)about.st_size};
     (void)snprintf(file->name, sizeof file->name, "%s", name);

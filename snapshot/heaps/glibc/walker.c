@@ -26,10 +26,8 @@ static void glibc_close(void *state)
 static hs_status glibc_open(const struct hs_process_copy *process, void **ret_state,
                             struct hs_error *err)
 {
-    void *memory;
-
-    HS_TRY(hs_alloc(1, sizeof(struct glibc_state), &memory, err));
-    struct glibc_state *g = memory;
+    struct glibc_state *g;
+    HS_TRY(HS_ALLOC(&g, 1, err));
     g->process = process;
     hs_status status = hs_glibc_find_instances(g, err);
     if (status == HS_OK && g->n_instances > 0) {

@@ -101,10 +101,8 @@ static void record_close(void *state)
 static hs_status record_open(const struct hs_process_copy *process, void **ret_state,
                              struct hs_error *err)
 {
-    void *memory;
-
-    HS_TRY(hs_alloc(1, sizeof(struct record), &memory, err));
-    struct record *record = memory;
+    struct record *record;
+    HS_TRY(HS_ALLOC(&record, 1, err));
     record->process = process;
     hs_status status = record_find(record, err);
     if (status == HS_OK && record->n != 0)

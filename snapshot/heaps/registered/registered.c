@@ -102,11 +102,9 @@ static hs_status registered_read_all(struct hs_registered *registered, bool *fou
 static hs_status registered_open(const struct hs_process_copy *process, void **ret_state,
                                  struct hs_error *err)
 {
-    void *memory;
     bool found = false;
-
-    HS_TRY(hs_alloc(1, sizeof(struct hs_registered), &memory, err));
-    struct hs_registered *registered = memory;
+    struct hs_registered *registered;
+    HS_TRY(HS_ALLOC(&registered, 1, err));
     registered->process = process;
     hs_status status = registered_read_all(registered, &found, err);
     if (status == HS_OK && found)

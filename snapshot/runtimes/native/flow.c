@@ -261,8 +261,7 @@ static hs_status flow_tentative_number(struct flow *f, hs_ntype had, hs_ctype po
     if (at == HS_NO_NUMBER) {
         if (f->n_tentative >= HS_FLOW_IS_TENTATIVE / 2)
             return hs_fail(err, HS_LIMIT, "more types of blocks than a snapshot holds");
-        HS_TRY(hs_grow((void **)&f->tentative, &f->tentative_capacity, f->n_tentative + 1,
-                       sizeof *f->tentative, err));
+        HS_TRY(HS_GROW(&f->tentative, &f->tentative_capacity, f->n_tentative + 1, err));
         HS_TRY(hs_table_add(&f->tentative_of, hs_hash(key), f->n_tentative, err));
         at = (uint32_t)f->n_tentative;
         f->tentative[f->n_tentative++].had_pointee = key;
@@ -523,12 +522,8 @@ static hs_status flow_run(struct flow *f, struct hs_error *err)
 
 static hs_status flow_alloc(struct hs_flow *flow, struct hs_error *err)
 {
-    void *pages;
-
-    HS_TRY(hs_pages_alloc(flow->n_blocks, sizeof *flow->small, &pages, err));
-    flow->small = pages;
-    HS_TRY(hs_pages_alloc(flow->n_blocks, sizeof *flow->large, &pages, err));
-    flow->large = pages;
+    HS_TRY(HS_PAGES_ALLOC(&flow->small, flow->n_blocks, err));
+    HS_TRY(HS_PAGES_ALLOC(&flow->large, flow->n_blocks, err));
     return HS_OK;
 }
 

@@ -105,8 +105,7 @@ static hs_status find_segments(struct globals *g, size_t number)
         end = (end + GLOBALS_PAGE - 1) & ~(GLOBALS_PAGE - 1);
         if (begin >= end)
             continue;
-        HS_TRY(hs_grow((void **)&g->segments, &g->segments_capacity, g->n_segments + 1,
-                       sizeof *g->segments, g->err));
+        HS_TRY(HS_GROW(&g->segments, &g->segments_capacity, g->n_segments + 1, g->err));
         g->segments[g->n_segments++] = (struct hs_owned_range){begin, end, number};
     }
     return HS_OK;

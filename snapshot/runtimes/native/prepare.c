@@ -22,10 +22,7 @@ static bool prepare_is_system(const char *name)
 
 hs_status hs_native_prepare_objects(struct hs_native *native, struct hs_error *err)
 {
-    void *array;
-
-    HS_TRY(hs_alloc(native->dump->objects.n, sizeof *native->of_object, &array, err));
-    native->of_object = array;
+    HS_TRY(HS_ALLOC(&native->of_object, native->dump->objects.n, err));
     if (!native->dump->options->no_names)
         HS_TRY(hs_ctypes_new(&native->ctypes, err));
     for (size_t i = 0; i < native->dump->objects.n; i++) {

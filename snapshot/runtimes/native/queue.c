@@ -9,12 +9,9 @@ enum { PREFETCH_AHEAD = 8, STEPS_BEFORE_SEEK = 64, SPARSE_BYTES = 64 << 10 };
 hs_status hs_block_queue_init(struct hs_block_queue *queue, const struct hs_heap_map *map,
                               uint64_t capacity, struct hs_error *err)
 {
-    void *pages;
-
     assert(capacity != 0 && (capacity & (capacity - 1)) == 0);
     *queue = (struct hs_block_queue){.map = map, .capacity = capacity, .sweep = {.map = map}};
-    HS_TRY(hs_pages_alloc(capacity, sizeof *queue->ring, &pages, err));
-    queue->ring = pages;
+    HS_TRY(HS_PAGES_ALLOC(&queue->ring, capacity, err));
     return HS_OK;
 }
 

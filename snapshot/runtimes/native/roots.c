@@ -36,8 +36,7 @@ static uint8_t edge_class_of(enum hs_pointer how)
 static hs_status add_seed(struct hs_native *native, const struct hs_heap_block *block,
                           uint64_t word, hs_ctype pointee, struct hs_error *err)
 {
-    HS_TRY(hs_grow((void **)&native->seeds, &native->seeds_capacity, native->n_seeds + 1,
-                   sizeof *native->seeds, err));
+    HS_TRY(HS_GROW(&native->seeds, &native->seeds_capacity, native->n_seeds + 1, err));
     native->seeds[native->n_seeds++] =
         (struct hs_native_seed){.block = block->begin, .word = word, .pointee = pointee};
     return HS_OK;

@@ -45,8 +45,7 @@ static hs_status rtti_list_segments(struct hs_rtti *rtti, struct hs_error *err)
             if ((!segments[j].writable && hs_elf_is_dyn(object->elf)) || segments[j].executable ||
                 !rtti_segment(object, &segments[j], &segment))
                 continue;
-            HS_TRY(hs_grow((void **)&rtti->segments, &capacity, rtti->n_segments + 1,
-                           sizeof segment, err));
+            HS_TRY(HS_GROW(&rtti->segments, &capacity, rtti->n_segments + 1, err));
             rtti->segments[rtti->n_segments++] = segment;
         }
     }

@@ -40,10 +40,8 @@ static bool native_serves(const struct hs_objects *objects)
 
 static hs_status native_open(struct hs_dump *dump, void **ret_state, struct hs_error *err)
 {
-    void *memory;
-
-    HS_TRY(hs_alloc(1, sizeof(struct native_state), &memory, err));
-    struct native_state *s = memory;
+    struct native_state *s;
+    HS_TRY(HS_ALLOC(&s, 1, err));
     s->native.dump = dump;
     *ret_state = s;
     return HS_OK;

@@ -90,11 +90,9 @@ static bool stack_is_same(const struct site_stack *a, const struct site_stack *b
 
 static hs_status sites_find_stacks(struct sites *s, struct hs_error *err)
 {
-    void *memory;
     size_t n = 0, n_frames = 0;
 
-    HS_TRY(hs_alloc(s->set->n_blocks, sizeof *s->stacks, &memory, err));
-    s->stacks = memory;
+    HS_TRY(HS_ALLOC(&s->stacks, s->set->n_blocks, err));
     for (size_t i = 0; i < s->set->n_blocks; i++) {
         const struct hs_sampled *block = &s->set->blocks[i];
         if (block->n_frames != 0)
@@ -130,13 +128,11 @@ static int address_compare(const void *left, const void *right)
 static hs_status sites_find_places(struct sites *s, struct hs_error *err)
 {
     hs_auto_free hs_addr *all = NULL;
-    void *memory;
     size_t n = 0, n_all = 0;
 
     for (size_t i = 0; i < s->n_stacks; i++)
         n_all += s->stacks[i].n_frames;
-    HS_TRY(hs_alloc(n_all, sizeof *all, &memory, err));
-    all = memory;
+    HS_TRY(HS_ALLOC(&all, n_all, err));
     for (size_t i = 0, at = 0; i < s->n_stacks; i++)
         for (uint32_t k = 0; k < s->stacks[i].n_frames; k++)
             all[at++] = stack_frame(&s->stacks[i], k);
@@ -145,8 +141,7 @@ static hs_status sites_find_places(struct sites *s, struct hs_error *err)
     for (size_t i = 0; i < n_all; i++)
         if (n == 0 || all[n - 1] != all[i])
             all[n++] = all[i];
-    HS_TRY(hs_alloc(n, sizeof *s->places, &memory, err));
-    s->places = memory;
+    HS_TRY(HS_ALLOC(&s->places, n, err));
     for (size_t i = 0; i < n; i++)
         s->places[i].address = all[i];
     s->n_places = n;
@@ -157,16 +152,13 @@ static hs_status sites_name_places(struct sites *s, struct hs_error *err)
 {
     hs_auto_free struct hs_locals *locals = NULL;
     struct hs_native_place named;
-    void *memory;
 
-    HS_TRY(hs_alloc(1, sizeof *locals, &memory, err));
-    locals = memory;
+    HS_TRY(HS_ALLOC(&locals, 1, err));
     for (size_t i = 0; i < s->n_places && i < SITES_MAX_PLACES; i++) {
         struct site_place *place = &s->places[i];
         named.address = place->address;
         HS_TRY(hs_native_name_place(s->native, locals, &named, err));
-        HS_TRY(hs_grow((void **)&s->named, &s->named_capacity, s->n_named + named.n_frames,
-                       sizeof *s->named, err));
+        HS_TRY(HS_GROW(&s->named, &s->named_capacity, s->n_named + named.n_frames, err));
         memcpy(s->named + s->n_named, named.frames, named.n_frames * sizeof *s->named);
         place->object = named.object;
         place->is_allocator = named.is_allocator;
@@ -218,12 +210,9 @@ static hs_status sites_find_kinds(struct sites *s, struct hs_error *err)
 {
     hs_auto_free struct kind_key *keys = NULL;
     uint32_t n_kinds = 0;
-    void *memory;
 
-    HS_TRY(hs_alloc(s->n_places, sizeof *keys, &memory, err));
-    keys = memory;
-    HS_TRY(hs_alloc(s->n_places, sizeof *s->of_kind, &memory, err));
-    s->of_kind = memory;
+    HS_TRY(HS_ALLOC(&keys, s->n_places, err));
+    HS_TRY(HS_ALLOC(&s->of_kind, s->n_places, err));
     for (size_t i = 0; i < s->n_places; i++)
         keys[i] = (struct kind_key){s->named + s->places[i].first, &s->places[i]};
     if (s->n_places > 1)
@@ -270,12 +259,10 @@ static void sites_trim(struct sites *s, struct site_stack *stack)
 static hs_status sites_trim_all(struct sites *s, struct hs_error *err)
 {
     size_t n = 0;
-    void *memory;
 
     for (size_t i = 0; i < s->n_stacks; i++)
         n += s->stacks[i].n_frames;
-    HS_TRY(hs_alloc(n, sizeof *s->kinds, &memory, err));
-    s->kinds = memory;
+    HS_TRY(HS_ALLOC(&s->kinds, n, err));
     for (size_t i = 0; i < s->n_stacks; i++)
         sites_trim(s, &s->stacks[i]);
     return HS_OK;
@@ -321,8 +308,7 @@ static hs_status sites_write(struct sites *s, const struct site_stack *stack, st
 {
     for (uint32_t i = 0; i < stack->n_kinds; i++) {
         const struct site_place *place = s->of_kind[s->kinds[stack->first + i]];
-        HS_TRY(hs_grow((void **)&s->frames, &s->frames_capacity, s->n_frames + place->n,
-                       sizeof *s->frames, err));
+        HS_TRY(HS_GROW(&s->frames, &s->frames_capacity, s->n_frames + place->n, err));
         for (uint32_t k = 0; k < place->n; k++) {
             s->frames[s->n_frames] = s->named[place->first + k];
             s->frames[s->n_frames++].site = s->n_sites;
@@ -338,12 +324,9 @@ static hs_status sites_number(struct sites *s, struct hs_error *err)
     hs_auto_free struct site_key *keys = NULL;
     hs_auto_free struct site_key **leaders = NULL;
     size_t n_leaders = 0, n = 0;
-    void *memory;
 
-    HS_TRY(hs_alloc(s->n_stacks, sizeof *keys, &memory, err));
-    keys = memory;
-    HS_TRY(hs_alloc(s->n_stacks, sizeof *leaders, &memory, err));
-    leaders = memory;
+    HS_TRY(HS_ALLOC(&keys, s->n_stacks, err));
+    HS_TRY(HS_ALLOC(&leaders, s->n_stacks, err));
     for (size_t i = 0; i < s->n_stacks; i++)
         if (s->stacks[i].n_kinds != 0)
             keys[n++] =
@@ -393,14 +376,11 @@ static hs_status samples_make(const struct sites *s, struct hs_native_samples *r
 {
     const struct hs_heap_map *map = &s->native->dump->heaps.map;
     uint64_t n_lost = 0;
-    void *memory;
 
-    HS_TRY(hs_alloc(s->set->n_samplers, sizeof *ret->samplers, &memory, err));
-    ret->samplers = memory;
+    HS_TRY(HS_ALLOC(&ret->samplers, s->set->n_samplers, err));
     for (size_t i = 0; i < s->set->n_samplers; i++)
         ret->samplers[ret->n_samplers++] = s->set->samplers[i].facts;
-    HS_TRY(hs_alloc(s->set->n_blocks, sizeof *ret->samples, &memory, err));
-    ret->samples = memory;
+    HS_TRY(HS_ALLOC(&ret->samples, s->set->n_blocks, err));
     for (size_t i = 0; i < s->set->n_blocks; i++) {
         const struct hs_sampled *block = &s->set->blocks[i];
         struct hs_heap_block found;
@@ -461,10 +441,8 @@ hs_status hs_native_samples_place(const struct hs_native *native,
 {
     const struct hs_heap_map *map = &native->dump->heaps.map;
     struct hs_heap_block block;
-    void *memory;
-
-    HS_TRY(hs_alloc(samples->n_samples, sizeof *ret->samples, &memory, err));
-    struct hs_sample *placed = memory;
+    struct hs_sample *placed;
+    HS_TRY(HS_ALLOC(&placed, samples->n_samples, err));
     for (size_t i = 0; i < samples->n_samples; i++) {
         struct hs_heap_iterator it = {.map = map};
         placed[i] = samples->samples[i];

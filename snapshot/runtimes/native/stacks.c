@@ -368,8 +368,8 @@ static hs_status find_ends(const struct hs_native *native, hs_addr **ret, struct
     hs_auto_free struct hs_owned_range *ranges = NULL;
     hs_addr *ends = NULL;
     size_t n = 0;
-    HS_TRY(hs_alloc(native->dump->target.n_threads, sizeof *ranges, (void **)&ranges, err));
-    HS_TRY(hs_alloc(native->dump->target.n_threads, sizeof *ends, (void **)&ends, err));
+    HS_TRY(HS_ALLOC(&ranges, native->dump->target.n_threads, err));
+    HS_TRY(HS_ALLOC(&ends, native->dump->target.n_threads, err));
     for (size_t i = 0; i < native->dump->target.n_threads; i++) {
         struct hs_stack_extent extent;
         if (hs_native_stack_extent(native, &native->dump->target.threads[i], &extent))
@@ -387,8 +387,8 @@ hs_status hs_native_collect_stacks(struct hs_native *native, struct hs_error *er
     hs_auto_free struct hs_locals *locals = NULL;
     hs_auto_free struct stacks *s = NULL;
     hs_auto_free hs_addr *ends = NULL;
-    HS_TRY(hs_alloc(1, sizeof *locals, (void **)&locals, err));
-    HS_TRY(hs_alloc(1, sizeof *s, (void **)&s, err));
+    HS_TRY(HS_ALLOC(&locals, 1, err));
+    HS_TRY(HS_ALLOC(&s, 1, err));
     HS_TRY(find_ends(native, &ends, err));
     for (size_t i = 0; i < native->dump->target.n_threads; i++)
         HS_TRY(collect_thread(native, locals, s, &native->dump->target.threads[i], ends[i], err));

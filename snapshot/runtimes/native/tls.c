@@ -286,7 +286,7 @@ static hs_status scan_thread(struct hs_native *native, const struct tls_all *all
 static hs_status add_owned(struct hs_owned_range **ranges, size_t *n, size_t *capacity,
                            const struct hs_owned_range *range, struct hs_error *err)
 {
-    HS_TRY(hs_grow((void **)ranges, capacity, *n + 1, sizeof **ranges, err));
+    HS_TRY(HS_GROW(ranges, capacity, *n + 1, err));
     (*ranges)[(*n)++] = *range;
     return HS_OK;
 }

@@ -30,8 +30,7 @@ static hs_status types_add(struct hs_native_types *types, const struct hs_native
 {
     if (types->n_types == UINT32_MAX - 1)
         return hs_fail(err, HS_LIMIT, "more types of blocks than a snapshot holds");
-    HS_TRY(hs_grow((void **)&types->types, &types->capacity, types->n_types + 1,
-                   sizeof *types->types, err));
+    HS_TRY(HS_GROW(&types->types, &types->capacity, types->n_types + 1, err));
     types->types[types->n_types++] = *type;
     *ret = (hs_ntype)types->n_types;
     return HS_OK;
@@ -156,10 +155,7 @@ hs_status hs_native_types_of_ctype(struct hs_native_types *types, hs_ctype ctype
 hs_status hs_native_types_list(struct hs_native_types *types, struct hs_type **ret,
                                struct hs_error *err)
 {
-    void *array;
-
-    HS_TRY(hs_alloc(types->n_types, sizeof **ret, &array, err));
-    *ret = array;
+    HS_TRY(HS_ALLOC(ret, types->n_types, err));
     for (size_t i = 0; i < types->n_types; i++)
         (*ret)[i] = types->types[i].type;
     return HS_OK;
@@ -186,7 +182,7 @@ static hs_status types_add_member(struct hs_native_types *types, size_t index, u
     HS_TRY(hs_strtab_add(types->strings, n == 0 ? "value" : name, &member.name, err));
     if (inner != 0)
         HS_TRY(hs_strtab_add(types->strings, facts.name, &member.type_name, err));
-    HS_TRY(hs_grow((void **)&list->members, &list->capacity, list->n + 1, sizeof member, err));
+    HS_TRY(HS_GROW(&list->members, &list->capacity, list->n + 1, err));
     list->members[list->n++] = member;
     return HS_OK;
 }

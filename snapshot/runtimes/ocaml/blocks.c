@@ -105,7 +105,6 @@ static hs_status map_hash(struct hs_block_map *map, struct hs_error *err)
 {
     uint64_t n_keys = 0;
     size_t n_slots = 16;
-    void *granules;
 
     for (size_t i = 0; i < map->spans.n; i++) {
         const struct hs_span *span = &map->spans.spans[i];
@@ -115,8 +114,7 @@ static hs_status map_hash(struct hs_block_map *map, struct hs_error *err)
         return hs_fail(err, HS_LIMIT, "the heap is scattered over too many places");
     while (n_slots < 2 * n_keys)
         n_slots *= 2;
-    HS_TRY(hs_alloc(n_slots, sizeof *map->granules, &granules, err));
-    map->granules = granules;
+    HS_TRY(HS_ALLOC(&map->granules, n_slots, err));
     map->n_granules = n_slots;
     for (size_t i = 0; i < map->spans.n; i++) {
         const struct hs_span *span = &map->spans.spans[i];

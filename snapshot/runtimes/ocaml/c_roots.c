@@ -96,8 +96,7 @@ static hs_status names_add(struct hs_root_walk *walk, struct names *names, hs_ad
         hs_image_string(walk->rt->image, cell + NAMED_TEXT, text, sizeof text) &&
         is_printable(text) && is_in_binaries(names, walk->rt->objects, text))
         HS_TRY(hs_walk_name(walk, &named.label, "caml_register_named_value \"%s\"", text));
-    HS_TRY(hs_grow((void **)&names->named, &names->capacity, names->n + 1, sizeof *names->named,
-                   walk->err));
+    HS_TRY(HS_GROW(&names->named, &names->capacity, names->n + 1, walk->err));
     names->named[names->n++] = named;
     return HS_OK;
 }
@@ -222,8 +221,7 @@ static hs_status name_root(struct hs_root_walk *walk, struct names *names,
 static hs_status add_cell(struct hs_root_walk *walk, hs_addr cell)
 {
     struct hs_ocaml_roots *roots = walk->roots;
-    HS_TRY(hs_grow((void **)&roots->cells, &roots->cells_capacity, roots->n_cells + 1,
-                   sizeof *roots->cells, walk->err));
+    HS_TRY(HS_GROW(&roots->cells, &roots->cells_capacity, roots->n_cells + 1, walk->err));
     roots->cells[roots->n_cells++] = cell;
     return HS_OK;
 }
@@ -275,8 +273,8 @@ static hs_status walk_list(struct hs_root_walk *walk, struct names *names, const
 static hs_status walk_lists(struct hs_root_walk *walk, struct names *names)
 {
     size_t n_objects = walk->rt->objects->n;
-    HS_TRY(hs_alloc(n_objects, sizeof *names->lines, (void **)&names->lines, walk->err));
-    HS_TRY(hs_alloc(n_objects, sizeof *names->has_tried, (void **)&names->has_tried, walk->err));
+    HS_TRY(HS_ALLOC(&names->lines, n_objects, walk->err));
+    HS_TRY(HS_ALLOC(&names->has_tried, n_objects, walk->err));
     HS_TRY(hs_strtab_add(walk->rt->strings, "malloc memory", &names->heap_module, walk->err));
     HS_TRY(names_collect(walk, names));
     HS_TRY(walk_list(walk, names, "caml_global_roots", "plain"));

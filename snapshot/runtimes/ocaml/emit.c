@@ -35,12 +35,9 @@ struct hs_ocaml_emitter {
 
 static hs_status emit_reserve(struct hs_ocaml_emitter *e, uint64_t n, struct hs_error *err)
 {
-    void *array = e->edges;
-
     if (e->n_edges + n <= e->edges_capacity)
         return HS_OK;
-    HS_TRY(hs_grow(&array, &e->edges_capacity, e->n_edges + (size_t)n, sizeof *e->edges, err));
-    e->edges = array;
+    HS_TRY(HS_GROW(&e->edges, &e->edges_capacity, e->n_edges + (size_t)n, err));
     return HS_OK;
 }
 
@@ -319,10 +316,8 @@ hs_status hs_ocaml_emitter_samples(const struct hs_ocaml_emitter *e, struct hs_r
                                    struct hs_error *err)
 {
     const struct hs_ocaml_roots *roots = &e->session->roots;
-    void *array;
-
-    HS_TRY(hs_alloc(roots->n_samples, sizeof *ret->samples, &array, err));
-    struct hs_sample *samples = array;
+    struct hs_sample *samples;
+    HS_TRY(HS_ALLOC(&samples, roots->n_samples, err));
     for (size_t i = 0; i < roots->n_samples; i++) {
         hs_addr block = roots->samples[i].block;
         uint64_t rank = hs_block_map_rank(e->map, block);
@@ -350,11 +345,9 @@ hs_status hs_ocaml_emitter_types(const struct hs_ocaml_emitter *e, struct hs_typ
 hs_status hs_ocaml_emitter_new(struct hs_ocaml_session *session, struct hs_ocaml_emitter **ret,
                                struct hs_error *err)
 {
-    void *memory;
-
     HS_TRY(hs_block_map_index(&session->map, err));
-    HS_TRY(hs_alloc(1, sizeof(struct hs_ocaml_emitter), &memory, err));
-    struct hs_ocaml_emitter *e = memory;
+    struct hs_ocaml_emitter *e;
+    HS_TRY(HS_ALLOC(&e, 1, err));
     e->session = session;
     e->map = &session->map;
     e->types.rt = &session->rt;

@@ -37,7 +37,6 @@ static hs_status ephe_add_list(const struct hs_block_map *map, uint64_t at,
                                struct hs_ocaml_marks *marks, bool *ret_is_damaged,
                                struct hs_error *err)
 {
-    void *array = marks->ephemerons;
     size_t n = 0;
     hs_addr turtle = 0; /* Brent's: a mark that is moved up at powers of two */
 
@@ -49,9 +48,8 @@ static hs_status ephe_add_list(const struct hs_block_map *map, uint64_t at,
         }
         if ((n & (n - 1)) == 0)
             turtle = at;
-        HS_TRY(hs_grow(&array, &marks->ephemerons_capacity, marks->n_ephemerons + 1,
-                       sizeof *marks->ephemerons, err));
-        marks->ephemerons = array;
+        HS_TRY(
+            HS_GROW(&marks->ephemerons, &marks->ephemerons_capacity, marks->n_ephemerons + 1, err));
         marks->ephemerons[marks->n_ephemerons++] = (struct hs_ocaml_ephemeron){.block = at};
         n++;
         at = hs_load_u64(hs_map_bytes(block.span, at));
@@ -174,10 +172,8 @@ static struct ephe_wait *ephe_slot(const struct ephe_waits *waits, uint64_t bit)
 static hs_status ephe_waits_rehash(struct ephe_waits *waits, size_t n_slots, struct hs_error *err)
 {
     struct ephe_waits bigger = *waits;
-    void *slots;
 
-    HS_TRY(hs_alloc(n_slots, sizeof *waits->slots, &slots, err));
-    bigger.slots = slots;
+    HS_TRY(HS_ALLOC(&bigger.slots, n_slots, err));
     bigger.n_slots = n_slots;
     bigger.n_used = 0;
     for (size_t i = 0; i < waits->n_slots; i++) {
@@ -260,16 +256,12 @@ static hs_status ephe_wake(struct hs_marker *m, struct ephe_waits *waits, struct
 static hs_status ephe_run(struct hs_marker *m, struct ephe_waits *waits, struct hs_error *err)
 {
     size_t n = m->marks->n_ephemerons;
-    void *next, *next_key, *woken;
 
     HS_TRY(ephe_waits_rehash(waits, 64, err));
-    HS_TRY(hs_alloc(n, sizeof *waits->next, &next, err));
-    waits->next = next;
-    HS_TRY(hs_alloc(n, sizeof *waits->next_key, &next_key, err));
-    waits->next_key = next_key;
+    HS_TRY(HS_ALLOC(&waits->next, n, err));
+    HS_TRY(HS_ALLOC(&waits->next_key, n, err));
     /* At any time at most one key per ephemeron is watched and not yet reached. */
-    HS_TRY(hs_alloc(n, sizeof *m->woken, &woken, err));
-    m->woken = woken;
+    HS_TRY(HS_ALLOC(&m->woken, n, err));
     m->woken_capacity = n;
     HS_TRY(hs_bitmap_init(&m->watched, m->map->starts.n_bits, err));
     m->is_watching = true;

@@ -119,15 +119,13 @@ hs_status hs_frame_label_of(struct hs_root_walk *walk, struct hs_frame_labels *l
 {
     const struct hs_frame_table *table = walk->roots->frames;
     if (labels->of_entry == NULL)
-        HS_TRY(hs_alloc(table->n_entries, sizeof *labels->of_entry, (void **)&labels->of_entry,
-                        walk->err));
+        HS_TRY(HS_ALLOC(&labels->of_entry, table->n_entries, walk->err));
     uint32_t *slot = &labels->of_entry[entry - table->entries];
     if (*slot == 0) {
         struct hs_frame_label label;
         HS_TRY(hs_frame_label_of_code(walk, entry->return_address, &label));
         HS_TRY(add_place(walk, entry, &label));
-        HS_TRY(hs_grow((void **)&labels->labels, &labels->capacity, labels->n + 1,
-                       sizeof *labels->labels, walk->err));
+        HS_TRY(HS_GROW(&labels->labels, &labels->capacity, labels->n + 1, walk->err));
         labels->labels[labels->n++] = label;
         *slot = (uint32_t)labels->n;
     }

@@ -77,8 +77,7 @@ hs_status hs_frame_table_add(struct hs_frame_table *table, const struct hs_image
         table->n_damaged++;
         count = fitting;
     }
-    HS_TRY(hs_grow((void **)&table->entries, &table->capacity, table->n_entries + count,
-                   sizeof *table->entries, err));
+    HS_TRY(HS_GROW(&table->entries, &table->capacity, table->n_entries + count, err));
     for (uint64_t i = 0; i < count; i++) {
         size_t at = c.at;
         struct hs_cursor peek = c;

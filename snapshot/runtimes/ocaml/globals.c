@@ -42,8 +42,7 @@ static hs_status tables_add(struct tables *tables, hs_addr address, bool is_dyna
 {
     if (tables->n == MAX_TABLES)
         return HS_OK;
-    HS_TRY(hs_grow((void **)&tables->tables, &tables->capacity, tables->n + 1,
-                   sizeof *tables->tables, err));
+    HS_TRY(HS_GROW(&tables->tables, &tables->capacity, tables->n + 1, err));
     tables->tables[tables->n] = (struct table){address, (uint32_t)tables->n, is_dynamic};
     tables->n++;
     return HS_OK;
@@ -176,8 +175,8 @@ static hs_status name_field(struct hs_root_walk *walk, const struct unit *unit, 
 static hs_status register_block(struct hs_root_walk *walk, hs_addr block)
 {
     struct hs_ocaml_roots *roots = walk->roots;
-    HS_TRY(hs_grow((void **)&roots->module_blocks, &roots->module_blocks_capacity,
-                   roots->n_module_blocks + 1, sizeof *roots->module_blocks, walk->err));
+    HS_TRY(HS_GROW(&roots->module_blocks, &roots->module_blocks_capacity,
+                   roots->n_module_blocks + 1, walk->err));
     roots->module_blocks[roots->n_module_blocks++] = block;
     return HS_OK;
 }

@@ -403,7 +403,6 @@ static hs_status mark_prepare(struct hs_marker *m, struct hs_error *err)
 {
     uint64_t n_starts = 0;
     uint64_t n_static_words = 0;
-    void *stack;
 
     for (size_t i = 0; i < m->map->spans.n; i++) {
         const struct hs_span *span = &m->map->spans.spans[i];
@@ -420,8 +419,7 @@ static hs_status mark_prepare(struct hs_marker *m, struct hs_error *err)
         HS_TRY(hs_bitmap_init(&m->waiting, m->map->starts.n_bits, err));
         HS_TRY(hs_bitmap_init(&m->groups, m->map->starts.n_bits / 64 + 1, err));
     }
-    HS_TRY(hs_pages_alloc(m->stack_capacity, sizeof *m->stack, &stack, err));
-    m->stack = stack;
+    HS_TRY(HS_PAGES_ALLOC(&m->stack, m->stack_capacity, err));
     return hs_bitmap_init(&m->marks->reached, m->map->starts.n_bits, err);
 }
 

@@ -24,8 +24,7 @@ hs_status hs_memprof_add_sample(struct hs_root_walk *walk, const struct hs_mempr
     hs_addr block;
     if (!hs_block_of_value(walk->blocks, entry->block, &block))
         block = entry->block;
-    HS_TRY(hs_grow((void **)&roots->samples, &roots->samples_capacity, roots->n_samples + 1,
-                   sizeof *roots->samples, walk->err));
+    HS_TRY(HS_GROW(&roots->samples, &roots->samples_capacity, roots->n_samples + 1, walk->err));
     roots->samples[roots->n_samples++] = (struct hs_ocaml_sample){
         .block = block,
         .sample = {.id = entry->user_data >> 1,

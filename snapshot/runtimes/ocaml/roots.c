@@ -106,9 +106,9 @@ hs_status hs_ocaml_copy_roots(struct hs_ocaml *rt, struct hs_ocaml_roots *roots,
                               struct hs_error *err)
 {
     if (roots->stops == NULL)
-        HS_TRY(hs_alloc(1, sizeof *roots->stops, (void **)&roots->stops, err));
+        HS_TRY(HS_ALLOC(&roots->stops, 1, err));
     if (roots->frames == NULL)
-        HS_TRY(hs_alloc(1, sizeof *roots->frames, (void **)&roots->frames, err));
+        HS_TRY(HS_ALLOC(&roots->frames, 1, err));
     enum hs_stop_verdict verdict;
     const char *reason = NULL;
     hs_ocaml_stops_fini(roots->stops);

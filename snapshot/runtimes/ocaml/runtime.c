@@ -34,10 +34,8 @@ static void ocaml_forget(void *state)
 
 static hs_status ocaml_open(struct hs_dump *dump, void **ret_state, struct hs_error *err)
 {
-    void *memory;
-
-    HS_TRY(hs_alloc(1, sizeof(struct hs_ocaml_session), &memory, err));
-    struct hs_ocaml_session *s = memory;
+    struct hs_ocaml_session *s;
+    HS_TRY(HS_ALLOC(&s, 1, err));
     s->dump = dump;
     ocaml_forget(s);
     *ret_state = s;

@@ -7,9 +7,7 @@
 
 hs_status hs_spans_add(struct hs_spans *spans, hs_addr begin, hs_addr end, struct hs_error *err)
 {
-    void *array = spans->spans;
-    HS_TRY(hs_grow(&array, &spans->capacity, spans->n + 1, sizeof *spans->spans, err));
-    spans->spans = array;
+    HS_TRY(HS_GROW(&spans->spans, &spans->capacity, spans->n + 1, err));
     spans->spans[spans->n++] = (struct hs_span){.begin = begin, .end = end};
     return HS_OK;
 }

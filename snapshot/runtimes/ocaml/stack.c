@@ -289,8 +289,7 @@ hs_status hs_stack_chunk_here(struct hs_stack_walk *s, struct hs_stack_chunk *re
 
 hs_status hs_stack_add_chunk(struct hs_stack_walk *s, const struct hs_stack_chunk *chunk)
 {
-    HS_TRY(hs_grow((void **)&s->chunks, &s->chunks_capacity, s->n_chunks + 1, sizeof *s->chunks,
-                   s->walk->err));
+    HS_TRY(HS_GROW(&s->chunks, &s->chunks_capacity, s->n_chunks + 1, s->walk->err));
     s->chunks[s->n_chunks++] = *chunk;
     return HS_OK;
 }

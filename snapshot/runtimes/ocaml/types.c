@@ -29,17 +29,12 @@ void hs_ocaml_types_fini(struct hs_ocaml_types *types)
 static hs_status type_named(struct hs_ocaml_types *types, const char *name, unsigned tag,
                             enum hs_type_form form, uint32_t *ret, struct hs_error *err)
 {
-    void *by_name = types->by_name, *array = types->types;
     hs_str text;
 
     HS_TRY(hs_strtab_add(types->rt->strings, name, &text, err));
-    HS_TRY(
-        hs_grow(&by_name, &types->by_name_capacity, (size_t)text + 1, sizeof *types->by_name, err));
-    types->by_name = by_name;
+    HS_TRY(HS_GROW(&types->by_name, &types->by_name_capacity, (size_t)text + 1, err));
     if (types->by_name[text] == 0) {
-        HS_TRY(
-            hs_grow(&array, &types->types_capacity, types->n_types + 1, sizeof *types->types, err));
-        types->types = array;
+        HS_TRY(HS_GROW(&types->types, &types->types_capacity, types->n_types + 1, err));
         types->types[types->n_types++] =
             (struct hs_type){.name = text, .tag = (uint16_t)tag, .form = (uint8_t)form};
         types->by_name[text] = (uint32_t)types->n_types;

@@ -290,13 +290,12 @@ hs_status hs_copy_make(struct hs_target *target, struct hs_copy **ret, char *why
                        struct hs_error *err)
 {
     hs_auto_free struct hs_copy_caller *caller = NULL;
-    void *memory;
 
     assert(target->is_stopped && target->copy_plan != NULL);
     why[0] = '\0';
     HS_TRY(HS_ALLOC(&caller, 1, err));
-    HS_TRY(hs_alloc(1, sizeof **ret, &memory, err));
-    struct hs_copy *copy = memory;
+    struct hs_copy *copy;
+    HS_TRY(HS_ALLOC(&copy, 1, err));
     copy->memory = HS_MEMORY_INIT;
     hs_status status = hs_copy_saved_init(
         &copy->saved, target->copy_plan->outlook.saved_bytes * 2 + HS_SIGFRAME_BYTES_MAX, err);

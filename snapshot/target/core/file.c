@@ -127,10 +127,8 @@ void hs_core_file_close(struct hs_core_file *file)
 hs_status hs_core_file_open(const struct hs_core_options *options, struct hs_core_file **ret,
                             struct hs_error *err)
 {
-    void *memory;
-
-    HS_TRY(hs_alloc(1, sizeof(struct hs_core_file), &memory, err));
-    struct hs_core_file *file = memory;
+    struct hs_core_file *file;
+    HS_TRY(HS_ALLOC(&file, 1, err));
     file->fd = -1;
     hs_status status = file_fill(options, file, err);
     if (status != HS_OK) {

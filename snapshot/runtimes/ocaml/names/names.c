@@ -94,8 +94,7 @@ static hs_status names_add(struct hs_names *names, const struct names_field *fie
     HS_TRY(hs_strtab_add_n(strings, fields[0].text, fields[0].n_bytes, &entry->unit, err));
     HS_TRY(hs_strtab_add_n(strings, fields[2].text, fields[2].n_bytes, &entry->name, err));
     HS_TRY(hs_strtab_add_n(strings, fields[3].text, fields[3].n_bytes, &entry->file, err));
-    HS_TRY(hs_grow((void **)&names->entries, &names->capacity, names->n_entries + 1, sizeof *entry,
-                   err));
+    HS_TRY(HS_GROW(&names->entries, &names->capacity, names->n_entries + 1, err));
     entry->number = names->n_entries;
     names->entries[names->n_entries++] = *entry;
     return HS_OK;

@@ -43,8 +43,7 @@ static bool read_words(struct hs_ocaml *rt, hs_addr address, uint64_t *words, si
 static hs_status add_thread(struct hs_ocaml_stops *stops, const struct hs_ocaml_thread *thread,
                             struct hs_error *err)
 {
-    HS_TRY(hs_grow((void **)&stops->threads, &stops->capacity, stops->n + 1, sizeof *stops->threads,
-                   err));
+    HS_TRY(HS_GROW(&stops->threads, &stops->capacity, stops->n + 1, err));
     stops->threads[stops->n++] = *thread;
     return HS_OK;
 }

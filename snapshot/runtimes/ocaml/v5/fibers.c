@@ -59,10 +59,7 @@ hs_status hs_ocaml5_copy_stack(struct hs_ocaml *rt, hs_addr stack, hs_addr from,
 static hs_status fibers_add(struct hs_ocaml5 *five, hs_addr block, hs_addr stack,
                             struct hs_error *err)
 {
-    void *array = five->fibers;
-
-    HS_TRY(hs_grow(&array, &five->fibers_capacity, five->n_fibers + 1, sizeof *five->fibers, err));
-    five->fibers = array;
+    HS_TRY(HS_GROW(&five->fibers, &five->fibers_capacity, five->n_fibers + 1, err));
     five->fibers[five->n_fibers++] = (struct hs_ocaml5_fiber){.stack = stack, .block = block};
     return HS_OK;
 }

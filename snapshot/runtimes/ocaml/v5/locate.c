@@ -128,14 +128,11 @@ static hs_status locate_add(struct locate *l, hs_addr state, const uint64_t *wor
                             struct hs_error *err)
 {
     const struct hs_ocaml5_layout *layout = &l->five->layout;
-    void *array = l->five->domains;
 
     *ret = l->five->n_domains < HS_DOMAINS5_MAX;
     if (!*ret)
         return HS_OK;
-    HS_TRY(hs_grow(&array, &l->five->domains_capacity, l->five->n_domains + 1,
-                   sizeof *l->five->domains, err));
-    l->five->domains = array;
+    HS_TRY(HS_GROW(&l->five->domains, &l->five->domains_capacity, l->five->n_domains + 1, err));
     struct hs_ocaml5_domain *d = &l->five->domains[l->five->n_domains++];
     *d = (struct hs_ocaml5_domain){.state = state,
                                    .id = (uint32_t)words[layout->id],
@@ -280,10 +277,7 @@ static int by_id(const void *a, const void *b)
 
 static hs_status locate_domains(struct locate *l, struct hs_error *err)
 {
-    void *block;
-
-    HS_TRY(hs_alloc(TLS_WORDS_MAX, sizeof *l->block, &block, err));
-    l->block = block;
+    HS_TRY(HS_ALLOC(&l->block, TLS_WORDS_MAX, err));
     for (size_t i = 0; i < l->rt->target->n_threads; i++)
         HS_TRY(locate_thread(l, &l->rt->target->threads[i], err));
     if (l->five->n_domains > 1)

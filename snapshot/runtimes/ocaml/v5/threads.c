@@ -82,8 +82,7 @@ static bool is_thread(struct hs_ocaml *rt, hs_addr info, uint64_t *words)
 
 static hs_status add_known(struct finder *f, hs_addr info, const uint64_t *words, pid_t tid)
 {
-    HS_TRY(
-        hs_grow((void **)&f->known, &f->known_capacity, f->n_known + 1, sizeof *f->known, f->err));
+    HS_TRY(HS_GROW(&f->known, &f->known_capacity, f->n_known + 1, f->err));
     f->known[f->n_known++] = (struct known){info, tid, (uint32_t)words[THREAD_DOMAIN_ID]};
     return HS_OK;
 }
@@ -137,8 +136,7 @@ static pid_t tid_of(const struct finder *f, hs_addr info)
 static hs_status add_thread(struct finder *f, const struct hs_ocaml_thread *thread)
 {
     struct hs_ocaml_stops *stops = f->stops;
-    HS_TRY(hs_grow((void **)&stops->threads, &stops->capacity, stops->n + 1, sizeof *stops->threads,
-                   f->err));
+    HS_TRY(HS_GROW(&stops->threads, &stops->capacity, stops->n + 1, f->err));
     stops->threads[stops->n++] = *thread;
     return HS_OK;
 }
