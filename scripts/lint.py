@@ -171,7 +171,8 @@ PRINTERS = {"printf", "puts", "putchar", "perror", "exit", "abort", "err", "errx
 STREAMS = {"stdout", "stderr"}
 
 C_DIRS = tuple(sorted({folder.split("/")[0] for folder in FLOORS})) + ("tests", "bench", "include")
-TEXT_SUFFIXES = (".c", ".h", ".sh", ".py", ".ml", ".mli", ".cmake", ".txt", ".md", ".json", "")
+TEXT_SUFFIXES = (".c", ".h", ".sh", ".py", ".ml", ".mli", ".cmake", ".txt", ".md", ".json",
+                 ".def", "")
 PROSE_SUFFIXES = (".md", ".json", ".txt")
 SKIPPED_DIRS = {".git", "__pycache__", "corpus", "golden"}
 
@@ -569,6 +570,8 @@ class Lint:
             if name.startswith(".") or name.startswith("/"):
                 message = "'%s': include by the header's own folder, not by a path" % name
                 self.report(source.path, line, "layers", message)
+            elif name.endswith(".def") and self.is_beside(source, name):
+                continue # a list of macro calls, included more than once: no header
             elif source.production and self.is_private(source, name):
                 if source.public_header:
                     message = "a public header may not include the private '%s'" % name
@@ -602,6 +605,9 @@ class Lint:
         found = self.headers.find(source, name)
         return (found is not None and not found.public_header and found.folder is not None
                 and (source.folder + "/").startswith(found.folder + "/"))
+
+    def is_beside(self, source, name):
+        return (os.path.dirname(source.path), name) in {os.path.split(p) for p, _ in self.texts}
 
     def check_circles(self):
         state = {}
