@@ -3,7 +3,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -41,27 +40,38 @@ static void types_are_numbered_by_first_use(void **state)
     hs_type_numbers_fini(&numbers);
 }
 
-/* The second source has two types with members, of which the second alone is used. */
-static hs_status make(struct hs_type_numbers *numbers, struct hs_type_tables *ret)
+static hs_status fill(struct hs_type_tables *ret, size_t n_members)
 {
     static const struct hs_type types[2] = {{.tag = 11}, {.tag = 22}};
     static const struct hs_member members[3] = {{.type = 0, .offset_bytes = 1},
                                                 {.type = 1, .offset_bytes = 2},
                                                 {.type = 1, .offset_bytes = 3}};
-    struct hs_type_tables sources[2] = {{0}};
+
+    HS_TRY(HS_ALLOC(&ret->types, 2, &err));
+    HS_TRY(HS_ALLOC(&ret->members, n_members, &err));
+    memcpy(ret->types, types, sizeof types);
+    memcpy(ret->members, members, n_members * sizeof *members);
+    ret->n_types = 2;
+    ret->n_members = n_members;
+    return HS_OK;
+}
+
+static hs_status number_and_fill(struct hs_type_numbers *numbers, struct hs_type_tables *sources)
+{
     uint32_t ignored;
 
-    for (size_t i = 0; i < 2; i++) {
-        sources[i].types = malloc(sizeof types);
-        sources[i].members = malloc(sizeof members);
-        memcpy(sources[i].types, types, sizeof types);
-        memcpy(sources[i].members, members, sizeof members);
-        sources[i].n_types = 2;
-        sources[i].n_members = i == SECOND ? 3 : 0;
-    }
-    hs_status status = hs_type_numbers_get(numbers, SECOND, 1, &ignored, &err);
-    if (status == HS_OK)
-        status = hs_type_numbers_get(numbers, FIRST, 0, &ignored, &err);
+    HS_TRY(fill(&sources[FIRST], 0));
+    HS_TRY(fill(&sources[SECOND], 3));
+    HS_TRY(hs_type_numbers_get(numbers, SECOND, 1, &ignored, &err));
+    return hs_type_numbers_get(numbers, FIRST, 0, &ignored, &err);
+}
+
+/* The second source has two types with members, of which the second alone is used. */
+static hs_status make(struct hs_type_numbers *numbers, struct hs_type_tables *ret)
+{
+    struct hs_type_tables sources[2] = {{0}};
+    hs_status status = number_and_fill(numbers, sources);
+
     if (status == HS_OK)
         return hs_type_numbers_merge(numbers, sources, 2, ret, &err);
     hs_type_tables_fini(&sources[0]);
@@ -92,9 +102,10 @@ static void one_source_is_taken_as_it_is(void **state)
 {
     (void)state;
     struct hs_type_numbers numbers = {0};
-    struct hs_type_tables source = {.types = malloc(sizeof(struct hs_type)), .n_types = 1}, ret;
-    struct hs_type *types = source.types;
+    struct hs_type_tables source = {0}, ret;
 
+    assert_int_equal(fill(&source, 3), HS_OK);
+    struct hs_type *types = source.types;
     assert_int_equal(hs_type_numbers_merge(&numbers, &source, 1, &ret, &err), HS_OK);
     assert_ptr_equal(ret.types, types);
     hs_type_tables_fini(&ret);
@@ -103,7 +114,7 @@ static void one_source_is_taken_as_it_is(void **state)
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
-    FAIL_EACH (each, .at_least = 4) {
+    FAIL_EACH (each, .at_least = 8) {
         struct hs_type_numbers numbers = {0};
         struct hs_type_tables tables = {0};
         (void)FAIL_EACH_TRY(each, make(&numbers, &tables));
