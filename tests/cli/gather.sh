@@ -40,6 +40,7 @@ gather_on()
 {
     local port=$1
     shift
+    : >listening # or what the gather before said is read, until the new one has begun
     "$HEAPSNAP" gather --listen "127.0.0.1:$port" --token token -o traces "$@" >listening \
         2>gather.err &
     gatherer=$!
