@@ -82,10 +82,10 @@ static void capture_forget(struct hs_dump *dump)
 static void capture_rehearse(struct hs_dump *dump)
 {
     uint64_t read_bytes = dump->target.read_bytes;
-    bool copies = dump->image.paged == NULL && !hs_copy_is_expected(&dump->target);
 
     if (dump->target.core != NULL)
         return;
+    bool copies = dump->image.paged == NULL && !hs_copy_is_expected(&dump->target);
     capture_forget(dump);
     for (size_t i = 0; i < dump->n_serving; i++)
         dump->serving[i].runtime->rehearse(dump->serving[i].state, copies);

@@ -141,6 +141,8 @@ static hs_status ocaml_copy(void *state, struct hs_error *err)
 static hs_status ocaml_list(void *state, struct hs_error *err)
 {
     struct hs_ocaml_session *s = state;
+
+    HS_TRY(hs_progress_tell(s->dump->options->progress, "listing blocks", 0, 0, err));
     return hs_block_map_build(&s->map, &s->rt, err);
 }
 

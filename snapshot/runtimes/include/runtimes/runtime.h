@@ -8,7 +8,7 @@
  *   before any stop    serves  open  prepare  rehearse
  *   stopped            judge                 again (after forget) until all judge the moment good
  *   frozen or stopped  copy
- *   let go             list  claim  seal     again (after forget) when what was copied is torn
+ *   let go             list  claim           again (after forget) when what was copied is torn
  *                      roots  mark_word  mark_end  facts
  *   writing            peek  next  types  samples
  *
@@ -87,7 +87,8 @@ struct hs_runtime {
     /* Into dump->image; by ptrace's stop or from the frozen copy. */
     hs_status (*copy)(void *state, struct hs_error *err);
 
-    /* The blocks, with proofs; *ret_is_torn: caught in the middle of a change. */
+    /* The blocks, with proofs. What allocators are caught in the middle of is counted in
+     * dump->findings, and the driver copies again. */
     hs_status (*list)(void *state, struct hs_error *err);
     /* Memory that is the runtime's, in dump->heaps, before it is sealed. May be NULL. */
     hs_status (*claim)(void *state, struct hs_error *err);
