@@ -51,6 +51,12 @@ const char *hs_certainty_name(unsigned certainty)
     return MODEL_NAME(names, certainty);
 }
 
+const char *hs_tier_name(unsigned tier)
+{
+    static const char *const names[HS_N_TIERS] = {"firm", "runtime", "doubtful"};
+    return MODEL_NAME(names, tier);
+}
+
 const char *hs_edge_class_name(unsigned edge_class)
 {
     static const char *const names[HS_N_EDGE_CLASSES] = {

@@ -43,6 +43,8 @@ hs_status hs_roots_verify(const struct hs_root *roots, const struct hs_root_limi
 
 /* From the levels of version 1, which has none of variables, to ours. Before they are verified. */
 void hs_roots_from_first(struct hs_root *roots, uint64_t n_roots);
+/* Before version 3 no tiers were written: what is surely in doubt is what a file says of words. */
+void hs_roots_tiers_from_second(struct hs_root *roots, uint64_t n_roots);
 
 /* The rules of members: of types that exist, ascending, within the element. */
 hs_status hs_members_verify(const struct hs_member *members, size_t n_members,

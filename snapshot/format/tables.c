@@ -58,6 +58,8 @@ static hs_status tables_roots(struct hs_snap *snap, struct hs_cursor *c, struct 
     HS_TRY(hs_schema_decode_list(&hs_schema_roots, c, &limits, &snap->roots, &snap->n_roots, err));
     if (limits.version == 1)
         hs_roots_from_first(snap->roots, snap->n_roots);
+    if (limits.version < 3)
+        hs_roots_tiers_from_second(snap->roots, snap->n_roots);
     const struct hs_root_limits of_roots = {
         .version = limits.version,
         .n_roots = snap->n_roots,

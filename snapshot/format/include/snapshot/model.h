@@ -48,6 +48,19 @@ const char *hs_root_group_name(unsigned kind);
 enum hs_certainty { HS_EXACT, HS_CONSERVATIVE, HS_SAMPLED, HS_N_CERTAINTIES };
 const char *hs_certainty_name(unsigned certainty);
 
+/* What a root or an edge is worth as a reason for memory to be alive: a word of a higher tier keeps
+ * only what no lower one keeps. A block's tier is the smallest, over all ways to it, of the largest
+ * tier on the way. */
+enum hs_tier {
+    HS_TIER_FIRM,     /* a variable of the program, a member that is a pointer */
+    HS_TIER_RUNTIME,  /* the tables of a loader, of libc or of a language's runtime */
+    HS_TIER_DOUBTFUL, /* a word that may be no pointer, or one that nobody reads any more */
+    HS_N_TIERS,
+    HS_TIER_NONE = HS_N_TIERS /* of a block that no root reaches */
+};
+/* The JSON names: "firm", "runtime", "doubtful"; NULL for a tier out of range. */
+const char *hs_tier_name(unsigned tier);
+
 /* One node of the root tree. Parents stand before their children. */
 struct hs_root {
     hs_node parent;  /* tree node, smaller than the own number; 0 for node 0 */
@@ -56,6 +69,7 @@ struct hs_root {
     uint64_t offset; /* bytes from `symbol` */
     uint8_t level, kind, certainty;
     uint8_t edge_class; /* of a leaf: how its word leads to the target, a strong class */
+    uint8_t tier;       /* of a leaf, enum hs_tier; of the others HS_TIER_FIRM */
     bool weak;      /* listed, but keeps nothing alive (Gc.finalise_last values, memprof blocks) */
     uint32_t field; /* HS_NO_FIELD when it has none */
     uint32_t line, char_begin, char_end; /* 0 when unknown */
@@ -91,6 +105,12 @@ static inline bool hs_edge_is_strong(unsigned edge_class)
 static inline bool hs_edge_is_sure(unsigned edge_class)
 {
     return edge_class == HS_EDGE_EXACT || edge_class == HS_EDGE_INTERIOR;
+}
+
+static inline unsigned hs_edge_tier(unsigned edge_class)
+{
+    return edge_class == HS_EDGE_PAST_END || edge_class == HS_EDGE_GUESSED ? HS_TIER_DOUBTFUL
+                                                                          : HS_TIER_FIRM;
 }
 
 struct hs_edge {
