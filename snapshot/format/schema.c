@@ -280,8 +280,8 @@ void hs_roots_from_first(struct hs_root *roots, uint64_t n_roots)
 void hs_roots_tiers_from_second(struct hs_root *roots, uint64_t n_roots)
 {
     for (uint64_t i = 0; i < n_roots; i++)
-        if (roots[i].level == HS_LEVEL_LEAF && (hs_edge_tier(roots[i].edge_class) != 0 ||
-                                                roots[i].kind == HS_ROOT_REGISTER))
+        if (roots[i].level == HS_LEVEL_LEAF &&
+            (hs_edge_tier(roots[i].edge_class) != 0 || roots[i].kind == HS_ROOT_REGISTER))
             roots[i].tier = HS_TIER_DOUBTFUL;
 }
 

@@ -110,7 +110,7 @@ static inline bool hs_edge_is_sure(unsigned edge_class)
 static inline unsigned hs_edge_tier(unsigned edge_class)
 {
     return edge_class == HS_EDGE_PAST_END || edge_class == HS_EDGE_GUESSED ? HS_TIER_DOUBTFUL
-                                                                          : HS_TIER_FIRM;
+                                                                           : HS_TIER_FIRM;
 }
 
 struct hs_edge {
