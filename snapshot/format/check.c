@@ -13,15 +13,11 @@ struct check {
     struct hs_chunk chunk;
 };
 
-static hs_status check_block(struct check *check, uint32_t at, struct hs_error *err)
+static hs_status check_edges(struct check *check, uint32_t at, struct hs_error *err)
 {
     const struct hs_chunk *chunk = &check->chunk;
     hs_node first_block = check->snap->n_roots;
     unsigned long long node = chunk->first + at;
-    /* Inside a chunk the encoding cannot go backwards; between two it can. */
-    if (chunk->address[at] < check->end_address)
-        return hs_fail(err, HS_FORMAT, "block %llu begins before the one before it ends", node);
-    check->end_address = chunk->address[at] + chunk->words[at] * check->snap->header.word_bytes;
     for (uint64_t e = chunk->edge_begin[at]; e < chunk->edge_begin[at + 1]; e++) {
         if (chunk->offset_words[e] >= chunk->words[at])
             return hs_fail(err, HS_FORMAT, "block %llu of %llu words has an edge at word %llu",
@@ -31,7 +27,20 @@ static hs_status check_block(struct check *check, uint32_t at, struct hs_error *
         if (repeats && chunk->offset_words[e] < chunk->offset_words[e - 1])
             return hs_fail(err, HS_FORMAT, "the edges of block %llu are out of order", node);
         check->in_degrees[(chunk->target[e] - first_block) >> HS_HISTOGRAM_SHIFT]++;
+        check->totals.n_doubtful_edges += !hs_edge_is_sure(chunk->edge_class[e]);
     }
+    return HS_OK;
+}
+
+static hs_status check_block(struct check *check, uint32_t at, struct hs_error *err)
+{
+    const struct hs_chunk *chunk = &check->chunk;
+    unsigned long long node = chunk->first + at;
+    /* Inside a chunk the encoding cannot go backwards; between two it can. */
+    if (chunk->address[at] < check->end_address)
+        return hs_fail(err, HS_FORMAT, "block %llu begins before the one before it ends", node);
+    check->end_address = chunk->address[at] + chunk->words[at] * check->snap->header.word_bytes;
+    HS_TRY(check_edges(check, at, err));
     bool is_static = chunk->state[at] & HS_BLOCK_STATIC;
     if ((chunk->state[at] & HS_BLOCK_MAPPING) && !is_static)
         return hs_fail(err, HS_FORMAT, "block %llu is of a mapping and counts as heap", node);
@@ -83,6 +92,9 @@ static hs_status check_totals(const struct check *check, struct hs_error *err)
     HS_TRY(check_equal("blocks", stored->n_blocks, counted->n_blocks, err));
     HS_TRY(check_equal("edges", stored->n_edges, counted->n_edges, err));
     HS_TRY(check_equal("extra edges", stored->n_extra_edges, counted->n_extra_edges, err));
+    if (stored->n_doubtful_edges != HS_UNKNOWN_DOUBT)
+        HS_TRY(check_equal("doubtful edges", stored->n_doubtful_edges, counted->n_doubtful_edges,
+                           err));
     HS_TRY(check_equal("static blocks", stored->n_static_blocks, counted->n_static_blocks, err));
     HS_TRY(check_equal("heap words", stored->heap_words, counted->heap_words, err));
     return check_equal("static words", stored->static_words, counted->static_words, err);

@@ -50,9 +50,24 @@ static hs_status chunk_decode_edges(const struct hs_section_view *view,
     return hs_targets_decode(view->bytes + used, view->n_bytes - used, limits, chunk, err);
 }
 
+/* All of it, or the classes alone. */
+static hs_status chunk_decode_fields(const struct hs_section_view *view, unsigned columns,
+                                     const struct hs_chunk_limits *limits, struct hs_chunk *chunk,
+                                     struct hs_error *err)
+{
+    struct hs_chunk_storage *s = chunk->storage;
+    CHUNK_ROOM(s, edge_class, class_capacity, (size_t)chunk->n_edges);
+    chunk->edge_class = s->edge_class;
+    if ((columns & HS_COL_FIELDS) == 0)
+        return hs_classes_decode(view->bytes, view->n_bytes, limits, chunk, err);
+    CHUNK_ROOM(s, offset_words, offset_capacity, (size_t)chunk->n_edges);
+    chunk->offset_words = s->offset_words;
+    return hs_fields_decode(view->bytes, view->n_bytes, limits, chunk, err);
+}
+
 static hs_status chunk_decode(enum hs_section_kind kind, const struct hs_section_view *view,
-                              const struct hs_chunk_limits *limits, struct hs_chunk *chunk,
-                              struct hs_error *err)
+                              unsigned columns, const struct hs_chunk_limits *limits,
+                              struct hs_chunk *chunk, struct hs_error *err)
 {
     struct hs_chunk_storage *s = chunk->storage;
     switch (kind) {
@@ -71,11 +86,7 @@ static hs_status chunk_decode(enum hs_section_kind kind, const struct hs_section
     case HS_SECTION_EDGES:
         return chunk_decode_edges(view, limits, chunk, err);
     case HS_SECTION_FIELDS:
-        CHUNK_ROOM(s, offset_words, offset_capacity, (size_t)chunk->n_edges);
-        CHUNK_ROOM(s, edge_class, class_capacity, (size_t)chunk->n_edges);
-        chunk->offset_words = s->offset_words;
-        chunk->edge_class = s->edge_class;
-        return hs_fields_decode(view->bytes, view->n_bytes, chunk, err);
+        return chunk_decode_fields(view, columns, limits, chunk, err);
     default:
         assert(kind == HS_SECTION_EXTRA);
         HS_TRY(hs_extra_count(view->bytes, view->n_bytes, &chunk->n_extra, err));
@@ -86,11 +97,12 @@ static hs_status chunk_decode(enum hs_section_kind kind, const struct hs_section
 }
 
 static hs_status chunk_load_column(const struct hs_snap *snap, uint64_t at,
-                                   enum hs_section_kind kind, struct hs_chunk *chunk,
-                                   struct hs_error *err)
+                                   enum hs_section_kind kind, unsigned columns,
+                                   struct hs_chunk *chunk, struct hs_error *err)
 {
     /* A file cut before its types has a single type, given to all. */
     struct hs_chunk_limits limits = {
+        .version = snap->header.version,
         .word_bytes = snap->header.word_bytes,
         .n_tree = snap->n_roots,
         .n_blocks = snap->header.n_blocks,
@@ -102,7 +114,7 @@ static hs_status chunk_load_column(const struct hs_snap *snap, uint64_t at,
     struct hs_section_view view;
     const struct hs_section *section = hs_snap_chunk_section(snap, at, kind);
     HS_TRY(hs_section_load(&snap->file, section, &chunk->storage->unpacker, &view, err));
-    if (chunk_decode(kind, &view, &limits, chunk, err) != HS_OK)
+    if (chunk_decode(kind, &view, columns, &limits, chunk, err) != HS_OK)
         return hs_section_context(section, err);
     return HS_OK;
 }
@@ -118,10 +130,10 @@ static void chunk_drop_edges(struct hs_chunk *chunk, hs_node limit)
             if (chunk->target[e] >= limit)
                 continue;
             chunk->target[n] = chunk->target[e];
-            if (chunk->offset_words != NULL) {
+            if (chunk->offset_words != NULL)
                 chunk->offset_words[n] = chunk->offset_words[e];
+            if (chunk->edge_class != NULL)
                 chunk->edge_class[n] = chunk->edge_class[e];
-            }
             n++;
         }
         chunk->edge_begin[i + 1] = n;
@@ -173,14 +185,14 @@ hs_status hs_snap_load_chunk(const struct hs_snap *snap, uint64_t at, unsigned c
                              struct hs_chunk *chunk, struct hs_error *err)
 {
     static const unsigned bits[HS_CHUNK_SECTIONS] = {HS_COL_SIZES, HS_COL_TYPES, HS_COL_EDGES,
-                                                     HS_COL_FIELDS, HS_COL_EXTRA};
+                                                     HS_COL_FIELDS | HS_COL_CLASSES, HS_COL_EXTRA};
     HS_TRY(chunk_begin(snap, at, chunk, err));
-    if (columns & HS_COL_FIELDS)
+    if (columns & (HS_COL_FIELDS | HS_COL_CLASSES))
         columns |= HS_COL_EDGES;
     for (unsigned i = 0; i < HS_CHUNK_SECTIONS; i++)
         if (columns & bits[i])
-            HS_TRY(chunk_load_column(snap, at, (enum hs_section_kind)(HS_SECTION_SIZES + i), chunk,
-                                     err));
+            HS_TRY(chunk_load_column(snap, at, (enum hs_section_kind)(HS_SECTION_SIZES + i),
+                                     columns, chunk, err));
     if (!snap->is_cut)
         return chunk_verify_counts(snap, at, columns, chunk, err);
     chunk_drop_edges(chunk, snap->n_roots + snap->totals.n_blocks);

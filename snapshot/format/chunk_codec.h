@@ -4,8 +4,9 @@
  *   SIZES        gap varint * n | words varint * n | runs of (state, length)
  *   BLOCK_TYPES  type varint * n
  *   EDGES        degree varint * n | per block: first target - own node, zigzag; then gaps
- *   FIELDS       per block: first offset; then zigzag(offset - previous - 1) | runs of (class,
- * length) EXTRA        count | per edge: source gap, target - source zigzag, offset, class
+ *   FIELDS       runs of (class, length) | per block: first offset; then zigzag(offset -
+ *                previous - 1); before version 3 the runs stand last
+ *   EXTRA        count | per edge: source gap, target - source zigzag, offset, class
  *
  * The encoder trusts its caller (the writer has checked); the decoders trust nobody. */
 #ifndef HS_FORMAT_CHUNK_CODEC_H
@@ -26,7 +27,7 @@ struct hs_chunk_encoder {
     uint32_t word_bytes;
     hs_node first; /* node number of the first block */
     uint32_t n_blocks;
-    uint64_t n_edges, n_extra;
+    uint64_t n_edges, n_extra, n_doubtful;
     hs_addr first_address, end_address; /* end of the last block */
     hs_node extra_source;               /* of the last extra edge */
     struct hs_runs states, classes;
@@ -49,6 +50,7 @@ hs_status hs_chunk_encoder_column(struct hs_chunk_encoder *encoder, enum hs_sect
 
 /* What the numbers of a chunk are held against. */
 struct hs_chunk_limits {
+    uint32_t version; /* of the file */
     uint32_t word_bytes;
     hs_node n_tree; /* targets are in [n_tree, n_tree + n_blocks) */
     uint64_t n_blocks;
@@ -72,8 +74,13 @@ hs_status hs_targets_decode(const uint8_t *bytes, size_t n_bytes,
                             const struct hs_chunk_limits *limits, struct hs_chunk *chunk,
                             struct hs_error *err);
 /* offset_words[n_edges] and edge_class[n_edges] have room; needs edge_begin. */
-hs_status hs_fields_decode(const uint8_t *bytes, size_t n_bytes, struct hs_chunk *chunk,
+hs_status hs_fields_decode(const uint8_t *bytes, size_t n_bytes,
+                           const struct hs_chunk_limits *limits, struct hs_chunk *chunk,
                            struct hs_error *err);
+/* edge_class[n_edges] alone: offsets are passed over, and not verified. */
+hs_status hs_classes_decode(const uint8_t *bytes, size_t n_bytes,
+                            const struct hs_chunk_limits *limits, struct hs_chunk *chunk,
+                            struct hs_error *err);
 /* Reads the count alone: at most a quarter of n_bytes. */
 hs_status hs_extra_count(const uint8_t *bytes, size_t n_bytes, uint64_t *ret, struct hs_error *err);
 /* extra[n_extra] has room, n_extra set from the count. */

@@ -112,27 +112,75 @@ static hs_status decode_out_of_range(hs_node source, struct hs_error *err)
                    (unsigned long long)source);
 }
 
-hs_status hs_fields_decode(const uint8_t *bytes, size_t n_bytes, struct hs_chunk *chunk,
-                           struct hs_error *err)
+/* The offsets of all edges; returns where they end, NULL with err set when they are bad. */
+static const uint8_t *decode_offsets(const uint8_t *at, const uint8_t *end, struct hs_chunk *chunk,
+                                     struct hs_error *err)
 {
-    const uint8_t *at = bytes;
-    const uint8_t *end = bytes + n_bytes;
     for (uint32_t i = 0; i < chunk->n_blocks; i++) {
         uint64_t offset = 0;
         for (uint64_t e = chunk->edge_begin[i]; e < chunk->edge_begin[i + 1]; e++) {
             struct hs_varint v = hs_varint_take(at, end);
-            if (v.next == NULL)
-                return decode_short(chunk->first + i, err);
+            if (v.next == NULL) {
+                (void)decode_short(chunk->first + i, err);
+                return NULL;
+            }
             offset = e == chunk->edge_begin[i] ? v.value
                                                : offset + 1 + (uint64_t)hs_zigzag_decode(v.value);
             chunk->offset_words[e] = offset;
             at = v.next;
         }
     }
+    return at;
+}
+
+static const uint8_t *decode_classes(const uint8_t *at, const uint8_t *end, struct hs_chunk *chunk,
+                                     struct hs_error *err)
+{
     at = decode_runs(at, end, HS_EDGE_GUESSED, chunk->edge_class, chunk->n_edges);
     if (at == NULL)
-        return hs_fail(err, HS_FORMAT, "its runs of edge classes are malformed");
-    return decode_end(at, end, err);
+        (void)hs_fail(err, HS_FORMAT, "its runs of edge classes are malformed");
+    return at;
+}
+
+/* The classes stand in front since version 3. */
+static bool has_classes_first(const struct hs_chunk_limits *limits)
+{
+    return limits->version >= 3;
+}
+
+hs_status hs_fields_decode(const uint8_t *bytes, size_t n_bytes,
+                           const struct hs_chunk_limits *limits, struct hs_chunk *chunk,
+                           struct hs_error *err)
+{
+    const uint8_t *at = bytes;
+    const uint8_t *end = bytes + n_bytes;
+    const bool classes_first = has_classes_first(limits);
+    if (classes_first)
+        at = decode_classes(at, end, chunk, err);
+    if (at != NULL)
+        at = decode_offsets(at, end, chunk, err);
+    if (at != NULL && !classes_first)
+        at = decode_classes(at, end, chunk, err);
+    return at == NULL ? HS_FORMAT : decode_end(at, end, err);
+}
+
+hs_status hs_classes_decode(const uint8_t *bytes, size_t n_bytes,
+                            const struct hs_chunk_limits *limits, struct hs_chunk *chunk,
+                            struct hs_error *err)
+{
+    const uint8_t *at = bytes;
+    const uint8_t *end = bytes + n_bytes;
+    if (!has_classes_first(limits)) {
+        uint64_t n_left = chunk->n_edges; /* a number ends with the byte without the top bit */
+        for (; n_left != 0 && at < end; at++)
+            n_left -= *at < 0x80;
+        if (n_left != 0)
+            return hs_fail(err, HS_FORMAT, "it ends before its edge classes");
+    }
+    at = decode_classes(at, end, chunk, err);
+    if (at == NULL)
+        return HS_FORMAT;
+    return has_classes_first(limits) ? HS_OK : decode_end(at, end, err);
 }
 
 hs_status hs_extra_count(const uint8_t *bytes, size_t n_bytes, uint64_t *ret, struct hs_error *err)

@@ -26,6 +26,7 @@ hs_status hs_chunk_encoder_begin(struct hs_chunk_encoder *encoder, hs_node first
     encoder->n_blocks = 0;
     encoder->n_edges = 0;
     encoder->n_extra = 0;
+    encoder->n_doubtful = 0;
     encoder->first_address = 0;
     encoder->end_address = 0;
     encoder->extra_source = first;
@@ -121,6 +122,7 @@ static hs_status encode_edges(struct hs_chunk_encoder *encoder, const struct hs_
                                  (int64_t)(edge->offset_words - previous->offset_words - 1));
         }
         HS_TRY(runs_add(&encoder->classes, edge->edge_class, err));
+        encoder->n_doubtful += !hs_edge_is_sure(edge->edge_class);
         previous = edge;
         n++;
     }
@@ -174,8 +176,8 @@ hs_status hs_chunk_encoder_column(struct hs_chunk_encoder *encoder, enum hs_sect
         return encode_append(out, &encoder->targets, err);
     case HS_SECTION_FIELDS:
         HS_TRY(runs_end(&encoder->classes, err));
-        HS_TRY(encode_append(out, &encoder->fields, err));
-        return encode_append(out, &encoder->classes.pairs, err);
+        HS_TRY(encode_append(out, &encoder->classes.pairs, err));
+        return encode_append(out, &encoder->fields, err);
     case HS_SECTION_EXTRA:
         HS_TRY(hs_buffer_reserve(out, HS_VARINT_MAX_BYTES, err));
         hs_buffer_put_varint(out, encoder->n_extra);

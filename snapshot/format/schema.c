@@ -104,6 +104,7 @@ static const struct hs_column roots_columns[] = {
     HS_COLUMN(hs_root, certainty, PLAIN, HS_N_CERTAINTIES - 1),
     HS_COLUMN(hs_root, weak, PLAIN, 1),
     HS_COLUMN_SINCE(hs_root, edge_class, PLAIN, HS_EDGE_GUESSED, 2),
+    HS_COLUMN_SINCE(hs_root, tier, PLAIN, HS_N_TIERS - 1, 3),
     HS_COLUMN(hs_root, target, DELTA | NONE, ANY),
     HS_COLUMN(hs_root, address, DELTA, ANY),
     HS_COLUMN(hs_root, offset, DELTA, ANY),
@@ -171,6 +172,7 @@ static const struct hs_column totals_columns[] = {
     HS_COLUMN(hs_snap_totals, n_strings, PLAIN, UINT32_MAX),
     HS_COLUMN(hs_snap_totals, n_chunks, PLAIN, HS_MAX_BLOCKS),
     HS_COLUMN_SINCE(hs_snap_totals, n_members, PLAIN, ANY, 2),
+    HS_COLUMN_SINCE(hs_snap_totals, n_doubtful_edges, PLAIN, HS_UNKNOWN_DOUBT - 1, 3),
 };
 SCHEMA(totals, "totals", hs_snap_totals);
 
@@ -299,6 +301,8 @@ static hs_status roots_verify_leaf(const struct hs_root *root, uint64_t at,
     unsigned long long node = at;
     if (root->level != HS_LEVEL_LEAF && (root->target != HS_NO_NODE || root->edge_class != 0))
         return hs_fail(err, HS_FORMAT, "root %llu: only a leaf has a target", node);
+    if (root->tier >= HS_N_TIERS || (root->level != HS_LEVEL_LEAF && root->tier != HS_TIER_FIRM))
+        return hs_fail(err, HS_FORMAT, "root %llu: only a leaf has a tier", node);
     if (root->target != HS_NO_NODE &&
         (root->target < limits->n_roots || root->target - limits->n_roots >= limits->n_blocks))
         return hs_fail(err, HS_FORMAT, "root %llu: its target %llu is out of range", node,

@@ -262,6 +262,7 @@ static hs_status trailer_decode(struct hs_snap *snap, const struct hs_section_vi
 {
     struct hs_cursor c = hs_cursor_make(view->bytes, view->n_bytes);
     const struct hs_column_limits limits = {.version = snap->header.version};
+    snap->totals.n_doubtful_edges = HS_UNKNOWN_DOUBT;
     HS_TRY(hs_schema_decode(&hs_schema_totals, &c, &snap->totals, 1, &limits, err));
     HS_TRY(
         hs_schema_decode_list(&hs_schema_chunks, &c, &limits, &snap->chunks, &snap->n_chunks, err));

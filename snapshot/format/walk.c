@@ -54,7 +54,7 @@ hs_status hs_snap_walk(struct hs_snap *snap, struct hs_walk *ret, struct hs_erro
 static hs_status walk_count_chunk(struct hs_snap *snap, uint64_t at, struct hs_chunk *chunk,
                                   struct hs_error *err)
 {
-    HS_TRY(hs_snap_load_chunk(snap, at, HS_COL_SIZES | HS_COL_EDGES | HS_COL_EXTRA, chunk, err));
+    HS_TRY(hs_snap_load_chunk(snap, at, HS_COL_SIZES | HS_COL_CLASSES | HS_COL_EXTRA, chunk, err));
     struct hs_snap_totals *totals = &snap->totals;
     for (uint32_t i = 0; i < chunk->n_blocks; i++) {
         bool is_static = chunk->state[i] & HS_BLOCK_STATIC;
@@ -62,6 +62,8 @@ static hs_status walk_count_chunk(struct hs_snap *snap, uint64_t at, struct hs_c
         totals->static_words += is_static ? chunk->words[i] : 0;
         totals->heap_words += is_static ? 0 : chunk->words[i];
     }
+    for (uint64_t e = 0; e < chunk->n_edges; e++)
+        totals->n_doubtful_edges += !hs_edge_is_sure(chunk->edge_class[e]);
     totals->n_edges += chunk->n_edges;
     totals->n_extra_edges += chunk->n_extra;
     snap->chunks[at] = (struct hs_chunk_info){

@@ -161,6 +161,7 @@ static hs_status writer_flush_chunk(struct hs_snap_writer *w, struct hs_error *e
     };
     w->totals.n_edges += w->chunk.n_edges;
     w->totals.n_extra_edges += w->chunk.n_extra;
+    w->totals.n_doubtful_edges += w->chunk.n_doubtful;
     return hs_chunk_encoder_begin(&w->chunk, w->totals.n_tree + w->totals.n_blocks, err);
 }
 

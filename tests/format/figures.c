@@ -67,13 +67,14 @@ static void figures_print(const struct hs_snap *snap)
         {"n_strings", t->n_strings},
         {"n_chunks", t->n_chunks},
         {"n_members", t->n_members},
+        {"n_doubtful_edges", t->n_doubtful_edges}, /* -1: unknown */
     };
     printf("version %u\n", hs_snap_format_version(snap));
     printf("word_bytes %u\n", facts->word_bytes);
     printf("pid %u\n", facts->pid);
     printf("command %s\n", hs_snap_string(snap, facts->command));
     for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++)
-        printf("%s %llu\n", figures[i].name, (unsigned long long)figures[i].value);
+        printf("%s %lld\n", figures[i].name, (long long)figures[i].value);
     printf("resident_bytes %llu\n", (unsigned long long)facts->resident_bytes);
     printf("stop %u %llu %llu %s\n", facts->stop_way, (unsigned long long)facts->predicted_ns,
            (unsigned long long)facts->growth_bytes, hs_snap_string(snap, facts->why_no_copy));
@@ -94,7 +95,7 @@ static void figures_print(const struct hs_snap *snap)
             printf("leaf %llu None ", (unsigned long long)i);
         else
             printf("leaf %llu %llu ", (unsigned long long)i, (unsigned long long)root->target);
-        printf("%u %s\n", root->edge_class, hs_snap_string(snap, root->name));
+        printf("%u %u %s\n", root->edge_class, root->tier, hs_snap_string(snap, root->name));
     }
     figures_print_members(snap);
     figures_print_samples(snap);

@@ -164,7 +164,7 @@ MEMORY = (("owner", "", "string"), ("state", "", 6), ("bytes", "", ""),
 SAMPLERS = (("kind", "", 2), ("period_words", "fixed", ""), ("begun_ns", "", ""),
             ("n_lost", "", ""), ("trace", "", "string"))
 ROOTS = (("parent", "delta", ""), ("level", "", (4, 5)), ("kind", "", 11), ("certainty", "", 2),
-         ("weak", "", 1), ("edge_class", "", 3, 2), ("target", "delta +1", ""),
+         ("weak", "", 1), ("edge_class", "", 3, 2), ("tier", "", 2, 3), ("target", "delta +1", ""),
          ("address", "delta", ""), ("offset", "delta", ""), ("field", "+1", "32"),
          ("line", "delta", "32"),
          ("char_begin", "", "32"), ("char_end", "", "32"), ("thread", "delta", "32"),
@@ -181,7 +181,8 @@ FRAMES = (("site", "delta", "32"), ("function", "delta", "string"), ("file", "de
           ("module", "delta", "string"), ("line", "delta", "32"), ("offset", "delta", ""))
 TOTALS = tuple((name, "", "") for name in (
     "n_tree", "n_blocks", "n_edges", "n_extra_edges", "n_static_blocks", "heap_words",
-    "static_words", "n_types", "n_samples", "n_strings", "n_chunks")) + (("n_members", "", "", 2),)
+    "static_words", "n_types", "n_samples", "n_strings", "n_chunks")) + (
+        ("n_members", "", "", 2), ("n_doubtful_edges", "", "", 3))
 CHUNKS = (("n_edges", "", ""), ("n_extra", "", ""), ("first_address", "delta", ""))
 SECTIONS = (("kind", "", 12), ("flags", "", 1), ("id", "", ""), ("raw_bytes", "", ""),
             ("stored_bytes", "", ""), ("hash", "fixed", ""))
@@ -206,7 +207,7 @@ class Snapshot:
         need(len(data) >= 64 and data[:8] == b"\x89HSNAP\r\n", "not a snapshot")
         version, flags, self.word_bytes = struct.unpack_from("<IHH", data, 8)
         self.n_blocks, found = struct.unpack_from("<QQ", data, 16)
-        need(version in (1, 2), "version %d" % version)
+        need(version in (1, 2, 3), "version %d" % version)
         self.version = version
         need(found == xxh64(data[:24], 0), "the header is damaged")
         words = (1, 4, 8) if version >= 2 else (4, 8)
@@ -281,6 +282,11 @@ class Snapshot:
         if self.version == 1:  # which has no variables
             self.roots["level"] = [5 if level == 4 else level for level in self.roots["level"]]
             self.roots["edge_class"] = [0] * self.n_tree
+        if self.version < 3:  # which has no tiers
+            self.roots["tier"] = [
+                2 if level == 5 and (edge_class >= 2 or kind == 5) else 0
+                for level, edge_class, kind in zip(self.roots["level"], self.roots["edge_class"],
+                                                   self.roots["kind"])]
         self.verify_tree()
         self.in_degree = [0] * -(-self.n_blocks // 1024)
         for target, weak in zip(self.roots["target"], self.roots["weak"]):
@@ -305,6 +311,7 @@ class Snapshot:
             need(target is None or self.is_block(target), "a bad target")
             need(level == 5 or (target is None and roots["edge_class"][node] == 0),
                  "what is no leaf has a target")
+            need(level == 5 or roots["tier"][node] == 0, "what is no leaf has a tier")
 
     def back_tables(self):
         at = 3 + 5 * self.n_chunks
@@ -389,6 +396,7 @@ class Snapshot:
         c, fields = self.contents(at), self.contents(at + 1)
         degrees = [c.varint() for _ in range(n)]
         need(sum(degrees) <= len(c.data), "too many edges")
+        classes = fields.runs(sum(degrees)) if self.version >= 3 else None
         for i, degree in enumerate(degrees):
             target = offset = None
             for _ in range(degree):
@@ -402,7 +410,10 @@ class Snapshot:
                 need(self.is_block(target), "an edge to nowhere")
                 need(0 <= offset < words[i], "an edge from outside its block")
                 self.in_degree[(target - self.n_tree) // 1024] += 1
-        need(all(k <= 3 for k in fields.runs(sum(degrees))), "an edge of an unknown class")
+        if classes is None:
+            classes = fields.runs(sum(degrees))
+        need(all(k <= 3 for k in classes), "an edge of an unknown class")
+        self.counted["n_doubtful_edges"] += sum(k >= 2 for k in classes)
         c.done()
         fields.done()
         return sum(degrees)
@@ -435,6 +446,8 @@ class Snapshot:
         self.counted.update(n_tree=self.n_tree, n_strings=len(self.strings) - 1,
                             n_chunks=self.n_chunks)
         totals.setdefault("n_members", 0)
+        if self.version < 3:
+            totals["n_doubtful_edges"] = self.counted["n_doubtful_edges"] = -1  # unknown
         need(totals == self.counted, "the totals are wrong")
         need(list(zip(*infos.values())) == self.infos and n_chunks == self.n_chunks,
              "the list of chunks is wrong")
@@ -462,7 +475,7 @@ class Snapshot:
         for node in range(self.n_tree):
             if self.roots["level"][node] == 5:
                 print("leaf", node, self.roots["target"][node], self.roots["edge_class"][node],
-                      self.text(self.roots["name"][node]))
+                      self.roots["tier"][node], self.text(self.roots["name"][node]))
         for number, offset, name, type_name in zip(*self.members.values()):
             print("member", number, offset, self.text(name), self.text(type_name))
         self.report_samples()

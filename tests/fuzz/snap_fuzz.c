@@ -32,8 +32,8 @@ static void fuzz_chunks(const struct hs_snap *snap, struct hs_error *err)
 {
     struct hs_chunk chunk = {0};
     hs_node node;
-    static const unsigned sets[] = {HS_COL_SIZES,  HS_COL_TYPES, HS_COL_EDGES,
-                                    HS_COL_FIELDS, HS_COL_EXTRA, HS_COL_ALL};
+    static const unsigned sets[] = {HS_COL_SIZES, HS_COL_TYPES,   HS_COL_EDGES, HS_COL_FIELDS,
+                                    HS_COL_EXTRA, HS_COL_CLASSES, HS_COL_ALL};
     for (uint64_t at = 0; at < hs_snap_totals(snap)->n_chunks && at < MAX_CHUNKS; at++)
         for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++)
             if (hs_snap_load_chunk(snap, at, sets[i], &chunk, err) == HS_OK)

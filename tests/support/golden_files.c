@@ -148,11 +148,11 @@ static void forge_kind(struct hs_forge *f)
 }
 static void forge_inner_target(struct hs_forge *f)
 {
-    hs_golden_set_cell(f, HS_SECTION_ROOTS, EXAMPLE_TREE, 6, 1, 22); /* node 1 targets node 10 */
+    hs_golden_set_cell(f, HS_SECTION_ROOTS, EXAMPLE_TREE, 7, 1, 22); /* node 1 targets node 10 */
 }
 static void forge_target_in_tree(struct hs_forge *f)
 {
-    hs_golden_set_cell(f, HS_SECTION_ROOTS, EXAMPLE_TREE, 6, 7, 4); /* leaf 7 targets node 1 */
+    hs_golden_set_cell(f, HS_SECTION_ROOTS, EXAMPLE_TREE, 7, 7, 4); /* leaf 7 targets node 1 */
 }
 static void forge_no_tree(struct hs_forge *f)
 {
@@ -230,12 +230,40 @@ static void forge_edges_short(struct hs_forge *f)
 }
 static void forge_field(struct hs_forge *f)
 {
-    hs_golden_set(f, HS_SECTION_FIELDS, 0, 7);
+    hs_golden_set(f, HS_SECTION_FIELDS, 2, 7); /* behind the one run of classes */
 }
 static void forge_class(struct hs_forge *f)
 {
+    hs_golden_set(f, HS_SECTION_FIELDS, 0, HS_EDGE_WEAK);
+}
+static void forge_class_run(struct hs_forge *f)
+{
+    hs_golden_set(f, HS_SECTION_FIELDS, 1, 4); /* of three edges */
+}
+static void forge_offset_missing(struct hs_forge *f)
+{
     struct hs_forge_section *fields = hs_forge_section(f, HS_SECTION_FIELDS, 0);
-    hs_forge_set_byte(fields, fields->raw.n_bytes - 2, HS_EDGE_WEAK);
+    hs_forge_splice(fields, fields->raw.n_bytes - 1, 1, "", 0);
+}
+static void forge_offset_left(struct hs_forge *f)
+{
+    forge_append_byte(f, HS_SECTION_FIELDS, 0);
+}
+static void forge_doubtful(struct hs_forge *f)
+{
+    f->totals.n_doubtful_edges++;
+}
+static void forge_tier_range(struct hs_forge *f)
+{
+    hs_golden_set_cell(f, HS_SECTION_ROOTS, EXAMPLE_TREE, 6, 7, HS_N_TIERS);
+}
+static void forge_tier_top(struct hs_forge *f)
+{
+    hs_golden_set_cell(f, HS_SECTION_ROOTS, EXAMPLE_TREE, 6, 0, HS_TIER_RUNTIME);
+}
+static void forge_tier_inner(struct hs_forge *f)
+{
+    hs_golden_set_cell(f, HS_SECTION_ROOTS, EXAMPLE_TREE, 6, 3, HS_TIER_DOUBTFUL);
 }
 static void forge_extra_class(struct hs_forge *f)
 {
@@ -409,7 +437,7 @@ static void forge_raw_size(struct hs_forge *f)
 }
 
 static const struct hs_golden_forged forged[] = {
-    {"future_version", forge_version, OPEN, "format version 3", false},
+    {"future_version", forge_version, OPEN, "format version 4", false},
     {"version_zero", forge_version_zero, OPEN, "its header is damaged", false},
     {"header_flags", forge_header_flags, OPEN, "its header is damaged", false},
     {"word_bytes", forge_word_bytes, OPEN, "its header is damaged", false},
@@ -457,6 +485,13 @@ static const struct hs_golden_forged forged[] = {
     {"edges_short", forge_edges_short, CHECK, "is damaged", false},
     {"field_beyond_block", forge_field, CHECK, "has an edge at word 7", false},
     {"class_weak", forge_class, CHECK, "edge classes are malformed", false},
+    {"class_run", forge_class_run, CHECK, "edge classes are malformed", false},
+    {"offset_missing", forge_offset_missing, CHECK, "at block 12", false},
+    {"offset_left_over", forge_offset_left, CHECK, "1 bytes are left over", false},
+    {"doubtful_edges", forge_doubtful, CHECK, "counts 1 doubtful edges, and there are 0", false},
+    {"tier_range", forge_tier_range, OPEN, "over its limit 2", false},
+    {"tier_top", forge_tier_top, OPEN, "root 0: only a leaf has a tier", false},
+    {"tier_inner", forge_tier_inner, OPEN, "root 3: only a leaf has a tier", false},
     {"extra_strong", forge_extra_class, CHECK, "has class 0", false},
     {"extra_source", forge_extra_source, CHECK, "from outside its chunk", false},
     {"extra_target", forge_extra_target, CHECK, "a node that does not exist", false},
@@ -469,7 +504,7 @@ static const struct hs_golden_forged forged[] = {
     {"zstd_broken", forge_pack_broken, CHECK, "is damaged", true},
 };
 
-/* ---- files of version 1, which nothing writes any more ---- */
+/* ---- files of versions 1 and 2, which nothing writes any more ---- */
 
 struct golden_kept {
     const char *name;
@@ -483,6 +518,22 @@ static const struct golden_kept kept[] = {
     {"v1_level_five", OPEN, "over its limit 4"},
     {"v1_state_mapping", CHECK, "runs of states are malformed"},
     {"v1_word_bytes", OPEN, "its header is damaged"},
+    {"v2_example", HS_GOLDEN_OPENS, ""},
+    {"v2_minimal", HS_GOLDEN_OPENS, ""},
+    {"v2_classes", HS_GOLDEN_OPENS, ""},
+    {"v2_native", HS_GOLDEN_OPENS, ""},
+    {"v2_samples", HS_GOLDEN_OPENS, ""},
+    {"v2_chunks", HS_GOLDEN_OPENS, ""},
+    {"v2_cut_06_FIELDS", OPEN, "it is cut at byte 682, in section FIELDS"},
+    {"v2_cut_12_TRAILER", OPEN, "it is cut at byte 1042, in section TRAILER"},
+    {"v2_flip_06_FIELDS", CHECK, "section FIELDS of chunk 0 at byte 640 is damaged"},
+    {"v2_n_edges", CHECK, "its trailer counts 4 edges, and there are 3"},
+    {"v2_many_roots", OPEN, "cannot stand in"},
+    {"v2_root_inner_target", OPEN, "only a leaf has a target"},
+    {"v2_root_class_weak", OPEN, "over its limit 3"},
+    {"v2_root_class_inner", OPEN, "only a leaf has a target"},
+    {"v2_field_beyond_block", CHECK, "has an edge at word 7"},
+    {"v2_class_weak", CHECK, "edge classes are malformed"},
 };
 
 /* ---- whole files that are something else ---- */

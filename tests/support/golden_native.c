@@ -84,7 +84,9 @@ void hs_golden_native(struct hs_graph_builder *b)
     slot = hs_graph_builder_leaf(b, HS_ROOT_STACK, "thread 7", "#1 main", "sp+8", table);
     b->leaves[slot].edge_class = HS_EDGE_GUESSED;
     b->leaves[slot].certainty = HS_CONSERVATIVE;
-    (void)hs_graph_builder_leaf(b, HS_ROOT_UNCLAIMED, "mappings", NULL, "0x7f0000000000", 4);
+    b->leaves[slot].tier = HS_TIER_DOUBTFUL;
+    slot = hs_graph_builder_leaf(b, HS_ROOT_UNCLAIMED, "mappings", NULL, "0x7f0000000000", 4);
+    b->leaves[slot].tier = HS_TIER_RUNTIME;
 }
 
 /* ---- the C program with one thing wrong */
@@ -110,7 +112,7 @@ static void forge_leaf_of_leaf(struct hs_forge *f)
 }
 static void forge_variable_target(struct hs_forge *f)
 {
-    hs_golden_set_cell(f, HS_SECTION_ROOTS, NATIVE_TREE, 6, 4, 36); /* the variable: node 17 */
+    hs_golden_set_cell(f, HS_SECTION_ROOTS, NATIVE_TREE, 7, 4, 36); /* the variable: node 17 */
 }
 static void forge_root_class_weak(struct hs_forge *f)
 {

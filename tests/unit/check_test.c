@@ -91,7 +91,8 @@ static void test_edges_of_one_target_out_of_order(void **state)
     hs_forge_open(&forge, bytes, n);
     assert_int_equal(check_forged(&forge, &err), HS_OK);
     struct hs_forge_section *fields = hs_forge_section(&forge, HS_SECTION_FIELDS, 0);
-    hs_forge_set_byte(fields, 1, 3); /* word 1, then 1 + 1 - 2 = word 0 */
+    hs_forge_set_byte(fields, 3,
+                      3); /* behind the run of classes: word 1, then 1 + 1 - 2 = word 0 */
     assert_int_equal(check_forged(&forge, &err), HS_FORMAT);
     assert_non_null(strstr(err.message, "are out of order"));
     hs_forge_close(&forge);

@@ -77,8 +77,12 @@ enum { N = 200, FIRST = 7, MAX_EDGES = 2 * N };
 
 static uint64_t begin[N + 1];
 static hs_node target[MAX_EDGES];
-static const struct hs_chunk_limits limits = {
-    .word_bytes = 8, .n_tree = FIRST, .n_blocks = N, .n_types = 3, .max_state = HS_BLOCK_STATES};
+static const struct hs_chunk_limits limits = {.version = HS_FORMAT_VERSION,
+                                              .word_bytes = 8,
+                                              .n_tree = FIRST,
+                                              .n_blocks = N,
+                                              .n_types = 3,
+                                              .max_state = HS_BLOCK_STATES};
 
 static void encode_edges(struct hs_buffer *ret)
 {

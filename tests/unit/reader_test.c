@@ -295,7 +295,7 @@ static void test_native_tables(void **state)
     struct hs_snap *snap = NULL;
     make("native.snap", &file);
     assert_int_equal(hs_snap_open_bytes(file.bytes, file.n_bytes, 0, &snap, &err), HS_OK);
-    assert_int_equal(hs_snap_format_version(snap), 2);
+    assert_int_equal(hs_snap_format_version(snap), HS_FORMAT_VERSION);
     const struct hs_snap_facts *facts = hs_snap_facts(snap);
     assert_int_equal(facts->n_memory, HS_N_MEMORY_STATES);
     uint64_t sum = 0;
@@ -326,6 +326,59 @@ static void test_native_tables(void **state)
     expect_member(snap, 3, 0, 0, NULL);
     hs_snap_close(snap);
     hs_golden_fini(&file);
+}
+
+/* The tiers of a file, and what is made of a file of version 2, which has none. */
+static void expect_tiers(const struct hs_snap *snap, const uint8_t *by_kind)
+{
+    for (hs_node i = 0; i < hs_snap_totals(snap)->n_tree; i++) {
+        const struct hs_root *root = hs_snap_root(snap, i);
+        assert_int_equal(root->tier, root->level == HS_LEVEL_LEAF ? by_kind[root->kind] : 0);
+    }
+}
+
+static void test_tiers(void **state)
+{
+    (void)state;
+    static const uint8_t now[HS_N_ROOT_KINDS] = {
+        [HS_ROOT_STACK] = HS_TIER_DOUBTFUL, [HS_ROOT_UNCLAIMED] = HS_TIER_RUNTIME};
+    static const uint8_t before[HS_N_ROOT_KINDS] = {[HS_ROOT_STACK] = HS_TIER_DOUBTFUL};
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_snap *snap = NULL;
+    assert_int_equal(hs_snap_open(HS_SOURCE_DIR "/tests/golden/native.snap", 0, &snap, &err),
+                     HS_OK);
+    expect_tiers(snap, now);
+    assert_int_equal(hs_snap_totals(snap)->n_doubtful_edges, 2);
+    hs_snap_close(snap);
+    assert_int_equal(hs_snap_open(HS_SOURCE_DIR "/tests/golden/v2_native.snap", 0, &snap, &err),
+                     HS_OK);
+    assert_int_equal(hs_snap_format_version(snap), 2);
+    expect_tiers(snap, before);
+    assert_true(hs_snap_totals(snap)->n_doubtful_edges == HS_UNKNOWN_DOUBT);
+    hs_snap_close(snap);
+}
+
+/* Classes alone, whichever side of the offsets they stand on. */
+static void test_classes_alone(void **state)
+{
+    (void)state;
+    static const char *const paths[] = {HS_SOURCE_DIR "/tests/golden/classes.snap",
+                                        HS_SOURCE_DIR "/tests/golden/v2_classes.snap",
+                                        HS_SOURCE_DIR "/tests/golden/v1_classes.snap"};
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+        struct hs_error err = HS_ERROR_INIT;
+        struct hs_snap *snap = NULL;
+        struct hs_chunk all = {0}, alone = {0};
+        assert_int_equal(hs_snap_open(paths[i], 0, &snap, &err), HS_OK);
+        assert_int_equal(hs_snap_load_chunk(snap, 0, HS_COL_ALL, &all, &err), HS_OK);
+        assert_int_equal(hs_snap_load_chunk(snap, 0, HS_COL_CLASSES, &alone, &err), HS_OK);
+        assert_int_equal(alone.n_edges, all.n_edges);
+        assert_int_equal(alone.n_edges, 6);
+        assert_memory_equal(alone.edge_class, all.edge_class, (size_t)all.n_edges);
+        hs_chunk_fini(&all);
+        hs_chunk_fini(&alone);
+        hs_snap_close(snap);
+    }
 }
 
 /* Leaves of version 1 stand where ours do; what it does not have is as if nothing were known. */
@@ -371,6 +424,10 @@ static void test_columns_on_demand(void **state)
     assert_non_null(chunk.target);
     assert_non_null(chunk.edge_class);
     assert_int_equal(chunk.n_edges, 3);
+    assert_int_equal(hs_snap_load_chunk(snap, 0, HS_COL_CLASSES, &chunk, &err), HS_OK);
+    assert_non_null(chunk.target);
+    assert_non_null(chunk.edge_class);
+    assert_null(chunk.offset_words);
     assert_int_equal(hs_snap_load_chunk(snap, 1, HS_COL_EDGES, &chunk, &err), HS_BUG);
     hs_chunk_fini(&chunk);
     hs_chunk_fini(&chunk);
@@ -393,6 +450,8 @@ int main(void)
         cmocka_unit_test(test_native_tables),
         cmocka_unit_test(test_reads_version_one),
         cmocka_unit_test(test_columns_on_demand),
+        cmocka_unit_test(test_tiers),
+        cmocka_unit_test(test_classes_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

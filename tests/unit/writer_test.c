@@ -514,8 +514,11 @@ static void test_large_node_numbers(void **state)
     (void)state;
     enum { N = 1000 };
     const hs_node first = (UINT64_C(1) << 40) + 12345;
-    const struct hs_chunk_limits limits = {
-        .word_bytes = 8, .n_tree = 5, .n_blocks = UINT64_C(1) << 45, .n_types = 1};
+    const struct hs_chunk_limits limits = {.version = HS_FORMAT_VERSION,
+                                           .word_bytes = 8,
+                                           .n_tree = 5,
+                                           .n_blocks = UINT64_C(1) << 45,
+                                           .n_types = 1};
     struct hs_error err = HS_ERROR_INIT;
     struct hs_chunk_encoder encoder = {.word_bytes = 8};
     struct hs_buffer raw = {0};

@@ -56,6 +56,8 @@ hs_status hs_native_add_word(struct hs_native *native, uint64_t word, struct hs_
     leaf->target = block.begin;
     if (leaf->root.edge_class != HS_EDGE_GUESSED)
         leaf->root.edge_class = edge_class_of(how);
+    if (leaf->root.kind == HS_ROOT_REGISTER || hs_edge_tier(leaf->root.edge_class) != 0)
+        leaf->root.tier = HS_TIER_DOUBTFUL;
     if (pointee != 0) {
         leaf->root.certainty = HS_EXACT;
         HS_TRY(add_seed(native, &block, word, pointee, err));

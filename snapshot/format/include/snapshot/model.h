@@ -304,13 +304,17 @@ struct hs_snap_facts {
     size_t n_notes;
 };
 
+#define HS_UNKNOWN_DOUBT UINT64_MAX
+
 /* Known only at the end; the reader takes it from the trailer. */
 struct hs_snap_totals {
     uint64_t n_tree, n_blocks, n_edges, n_extra_edges, n_static_blocks;
     uint64_t heap_words, static_words;
     uint64_t n_types, n_samples, n_strings, n_chunks;
-    uint64_t n_members; /* of all types; 0 in files of version 1 */
-    uint64_t checksum;  /* of the whole file: the key of its index */
+    uint64_t n_members;        /* of all types; 0 in files of version 1 */
+    uint64_t n_doubtful_edges; /* strong ones of a class that is not sure; HS_UNKNOWN_DOUBT in
+                                  whole files of before version 3 */
+    uint64_t checksum;         /* of the whole file: the key of its index */
     uint64_t file_bytes;
 };
 

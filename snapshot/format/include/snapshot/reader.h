@@ -13,7 +13,7 @@
 #include "base/progress.h"
 #include "snapshot/model.h"
 
-#define HS_FORMAT_VERSION 2 /* the one that is written; all from 1 on are read */
+#define HS_FORMAT_VERSION 3 /* the one that is written; all from 1 on are read */
 #define HS_CHUNK_BLOCKS 65536
 
 struct hs_snap;
@@ -62,12 +62,14 @@ const struct hs_site_frame *hs_snap_site(const struct hs_snap *snap, uint32_t si
 const uint64_t *hs_snap_in_degrees(const struct hs_snap *snap, size_t *ret_n);
 
 enum hs_columns {
-    HS_COL_SIZES = 1 << 0,  /* address[], words[], state[] */
-    HS_COL_TYPES = 1 << 1,  /* type[] */
-    HS_COL_EDGES = 1 << 2,  /* edge_begin[], target[] */
-    HS_COL_FIELDS = 1 << 3, /* offset_words[], edge_class[]; needs HS_COL_EDGES too */
-    HS_COL_EXTRA = 1 << 4,  /* extra[] */
-    HS_COL_ALL = (1 << 5) - 1
+    HS_COL_SIZES = 1 << 0,   /* address[], words[], state[] */
+    HS_COL_TYPES = 1 << 1,   /* type[] */
+    HS_COL_EDGES = 1 << 2,   /* edge_begin[], target[] */
+    HS_COL_FIELDS = 1 << 3,  /* offset_words[], edge_class[]; brings HS_COL_EDGES too */
+    HS_COL_EXTRA = 1 << 4,   /* extra[] */
+    HS_COL_CLASSES = 1 << 5, /* edge_class[] alone, at a fraction of the cost; brings
+                                HS_COL_EDGES too */
+    HS_COL_ALL = (1 << 6) - 1
 };
 
 struct hs_extra_edge {
