@@ -7,22 +7,23 @@
 #include "base/alloc.h"
 #include "base/units.h"
 #include "report/text.h"
+#include "sheet_layout.h"
 #include "sheet_private.h"
 
-#define GAP 2         /* spaces between columns */
-#define LEAST_WIDTH 8 /* of a flexible column, however narrow the terminal */
 /* One name must not make every line as long as itself; the other formats have it whole. */
 #define MOST_WIDTH 1000
+#define LEAST_NAME 16 /* of a tree's row, however deep */
 
 enum table_part { TABLE_HEADING, TABLE_ROW, TABLE_OTHERS, TABLE_CLOSING, TABLE_TOTAL };
 
 struct table {
     const struct hs_sheet *sheet;
-    size_t *widths;        /* owned: per column */
-    size_t label;          /* the column that names others and TOTAL, or n_columns */
-    size_t last;           /* the last column shown */
-    struct hs_buffer cell; /* safe text of one cell */
+    struct layout_column *columns; /* owned */
+    struct layout_label label;     /* what names others, closing rows and TOTAL */
+    size_t last;                   /* the last column shown */
+    struct hs_buffer cell;         /* safe text of one cell */
     struct hs_buffer line;
+    size_t rest; /* of the cell that wraps: what of it is printed */
 };
 
 static bool table_shows(const struct hs_sheet *sheet, size_t column)
@@ -153,9 +154,9 @@ static hs_status table_put_sum(struct table *table, enum table_part part, size_t
     bool total = part == TABLE_TOTAL;
     char text[48] = "";
 
-    if (column == table->label && total)
+    if (column == table->label.column && total)
         (void)snprintf(text, sizeof text, "TOTAL");
-    else if (column == table->label)
+    else if (column == table->label.column)
         (void)snprintf(text, sizeof text, "[%" PRIu64 " other%s]", sheet->n_others,
                        sheet->n_others == 1 ? "" : "s");
     else if ((sheet->columns[column].flags & HS_COLUMN_SUMMED) != 0) {
@@ -194,48 +195,50 @@ static size_t table_cell_width(const struct table *table)
 
 /* ---- layout ---- */
 
-static hs_status table_measure(struct table *table, struct hs_error *err)
+static bool table_is_label(const struct table *table, size_t line, size_t column)
 {
-    const struct hs_sheet *sheet = table->sheet;
-    size_t n_lines = table_n_lines(sheet);
+    size_t row = 0;
+    enum table_part part = table_part_of(table->sheet, line, &row);
+    return column == table->label.column && part != TABLE_HEADING && part != TABLE_ROW;
+}
 
-    for (size_t line = 0; line < n_lines; line++)
-        for (size_t column = 0; column < sheet->n_columns; column++) {
-            if (!table_shows(sheet, column))
-                continue;
-            HS_TRY(table_form_cell(table, line, column, err));
-            size_t width = table_cell_width(table);
-            if (width > table->widths[column])
-                table->widths[column] = width < MOST_WIDTH ? width : MOST_WIDTH;
+static hs_status table_measure_line(struct table *table, size_t line, struct hs_error *err)
+{
+    bool label_passed = false;
+    for (size_t i = 0; i < table->sheet->n_columns; i++) {
+        struct layout_column *column = &table->columns[i];
+        if (!column->shown)
+            continue;
+        HS_TRY(table_form_cell(table, line, i, err));
+        size_t width = table_cell_width(table);
+        width = width < MOST_WIDTH ? width : MOST_WIDTH;
+        if (label_passed && width != 0)
+            table->label.runs_on = false;
+        if (table_is_label(table, line, i)) {
+            label_passed = true;
+            if (width > table->label.width)
+                table->label.width = width;
+        } else if (width > column->width) {
+            column->width = width;
         }
+    }
     return HS_OK;
 }
 
-/* Gives the flexible column what the others leave of the terminal. */
-static void table_fit(struct table *table)
+static hs_status table_measure(struct table *table, struct hs_error *err)
 {
     const struct hs_sheet *sheet = table->sheet;
-    size_t used = 0;
-    size_t flexible = sheet->n_columns;
+    struct layout_label *label = &table->label;
+    size_t n_lines = table_n_lines(sheet);
 
-    for (size_t i = 0; i < sheet->n_columns; i++) {
-        if (!table_shows(sheet, i))
-            continue;
-        if ((sheet->columns[i].flags & HS_COLUMN_FLEXIBLE) != 0) {
-            assert(flexible == sheet->n_columns && "one flexible column");
-            flexible = i;
-        } else {
-            used += table->widths[i];
-        }
-        used += i == table->last ? 0 : GAP;
-    }
-    if (flexible == sheet->n_columns || sheet->options.width == 0)
-        return;
-    size_t left = sheet->options.width > used ? sheet->options.width - used : 0;
-    if (left < LEAST_WIDTH)
-        left = LEAST_WIDTH;
-    if (table->widths[flexible] > left)
-        table->widths[flexible] = left;
+    for (size_t line = 0; line < n_lines; line++)
+        HS_TRY(table_measure_line(table, line, err));
+    if (label->column == sheet->n_columns)
+        return HS_OK;
+    label->others = table->columns[label->column].width;
+    if (label->others < label->width)
+        table->columns[label->column].width = label->width;
+    return HS_OK;
 }
 
 /* The flexible column, or the first of strings, carries the words. */
@@ -243,18 +246,28 @@ static void table_choose_columns(struct table *table)
 {
     const struct hs_sheet *sheet = table->sheet;
 
-    table->label = sheet->n_columns;
+    table->label = (struct layout_label){.column = sheet->n_columns, .runs_on = true};
     for (size_t i = sheet->n_columns; i-- > 0;) {
         const struct hs_column *column = &sheet->columns[i];
-        if (!table_shows(sheet, i))
+        table->columns[i] = (struct layout_column){
+            .flags = column->flags, .shown = (column->flags & HS_COLUMN_DATA_ONLY) == 0};
+        if (!table->columns[i].shown)
             continue;
-        if (i > table->last)
-            table->last = i;
-        bool flexible = table->label < sheet->n_columns &&
-                        (sheet->columns[table->label].flags & HS_COLUMN_FLEXIBLE) != 0;
+        size_t label = table->label.column;
+        bool flexible =
+            label < sheet->n_columns && (sheet->columns[label].flags & HS_COLUMN_FLEXIBLE) != 0;
         if (column->kind == HS_COLUMN_STRING && !flexible)
-            table->label = i;
+            table->label.column = i;
     }
+}
+
+static void table_lay_out(struct table *table)
+{
+    size_t n = table->sheet->n_columns;
+    hs_layout_fit(table->columns, n, &table->label, table->sheet->options.width);
+    for (size_t i = 0; i < n; i++)
+        if (table->columns[i].shown)
+            table->last = i;
 }
 
 /* ---- printing ---- */
@@ -275,23 +288,69 @@ static hs_status table_append(struct table *table, const char *text, struct hs_e
     return HS_OK;
 }
 
-/* Appends the formed cell, cut and aligned. */
-static hs_status table_append_cell(struct table *table, size_t column, struct hs_error *err)
+/* The name of a tree's row, behind as much of its indentation as leaves room for the name. */
+static hs_status table_append_tree(struct table *table, size_t width, struct hs_error *err)
 {
-    size_t begin = table->line.n_bytes;
-    size_t width = table->widths[column];
+    const char *text = (const char *)table->cell.bytes;
+    size_t n = table->cell.n_bytes, depth = 0;
+    size_t most = width > LEAST_NAME ? width - LEAST_NAME : 0;
+
+    while (depth < n && text[depth] == ' ')
+        depth++;
+    size_t indent = depth < most ? depth : most;
+    HS_TRY(table_pad(table, indent, err));
+    return hs_text_fit(text + depth, n - depth, width - indent, &table->line, err);
+}
+
+/* In what is no terminal, a row is a line. */
+static bool table_wraps(const struct table *table, size_t column)
+{
+    return table->sheet->options.width != 0 &&
+           (table->columns[column].flags & HS_COLUMN_WRAPS) != 0;
+}
+
+/* As much of the cell as one line holds; the rest waits in table->rest. */
+static hs_status table_append_wrapped(struct table *table, size_t width, struct hs_error *err)
+{
+    const char *text = (const char *)table->cell.bytes + table->rest;
+    size_t n = table->cell.n_bytes - table->rest;
+    size_t taken = hs_text_line(text, n, width);
+    HS_TRY(hs_buffer_reserve(&table->line, taken, err));
+    hs_buffer_put_bytes(&table->line, text, taken);
+    table->rest += taken;
+    return HS_OK;
+}
+
+static hs_status table_append_text(struct table *table, size_t line, size_t column, size_t width,
+                                   struct hs_error *err)
+{
+    unsigned flags = table->columns[column].flags;
+    if (table_wraps(table, column))
+        return table_append_wrapped(table, width, err);
+    if ((flags & HS_COLUMN_TREE) != 0)
+        return table_append_tree(table, width, err);
+    if (table_is_label(table, line, column) && table->label.runs_on)
+        width = table_cell_width(table);
+    return ((flags & HS_COLUMN_PATH) != 0 ? hs_text_fit_end : hs_text_fit)(
+        (const char *)table->cell.bytes, table->cell.n_bytes, width, &table->line, err);
+}
+
+/* Appends the formed cell, cut and aligned. */
+static hs_status table_append_cell(struct table *table, size_t line, size_t column,
+                                   struct hs_error *err)
+{
+    size_t width = table->columns[column].width;
     size_t natural = table_cell_width(table);
     bool is_left = table->sheet->columns[column].kind == HS_COLUMN_STRING;
 
     if (!is_left && natural < width)
         HS_TRY(table_pad(table, width - natural, err));
-    begin = table->line.n_bytes;
-    HS_TRY(hs_text_fit((const char *)table->cell.bytes, table->cell.n_bytes, width, &table->line,
-                       err));
+    size_t begin = table->line.n_bytes;
+    HS_TRY(table_append_text(table, line, column, width, err));
     size_t shown =
         hs_text_width((const char *)table->line.bytes + begin, table->line.n_bytes - begin);
-    size_t behind = is_left ? width - shown : 0;
-    return table_pad(table, column == table->last ? 0 : behind + GAP, err);
+    size_t behind = is_left && shown < width ? width - shown : 0;
+    return table_pad(table, column == table->last ? 0 : behind + HS_LAYOUT_GAP, err);
 }
 
 static const char *table_colour(enum table_part part)
@@ -299,6 +358,37 @@ static const char *table_colour(enum table_part part)
     if (part == TABLE_HEADING || part == TABLE_TOTAL)
         return "\033[1m";
     return part == TABLE_ROW ? NULL : "\033[2m";
+}
+
+static hs_status table_end_line(struct table *table, const char *colour, struct hs_out *out,
+                                struct hs_error *err)
+{
+    while (table->line.n_bytes != 0 && table->line.bytes[table->line.n_bytes - 1] == ' ')
+        table->line.n_bytes--;
+    if (colour != NULL)
+        HS_TRY(table_append(table, "\033[0m", err));
+    HS_TRY(table_append(table, "\n", err));
+    return hs_out_write(out, table->line.bytes, table->line.n_bytes, err);
+}
+
+/* The lines below a row that its last cell, which is still formed, goes on in. */
+static hs_status table_print_rest(struct table *table, const char *colour, struct hs_out *out,
+                                  struct hs_error *err)
+{
+    size_t indent = 0;
+    if (!table_wraps(table, table->last))
+        return HS_OK;
+    for (size_t i = 0; i < table->last; i++)
+        indent += table->columns[i].shown ? table->columns[i].width + HS_LAYOUT_GAP : 0;
+    while (table->rest < table->cell.n_bytes) {
+        table->line.n_bytes = 0;
+        if (colour != NULL)
+            HS_TRY(table_append(table, colour, err));
+        HS_TRY(table_pad(table, indent, err));
+        HS_TRY(table_append_wrapped(table, table->columns[table->last].width, err));
+        HS_TRY(table_end_line(table, colour, out, err));
+    }
+    return HS_OK;
 }
 
 static hs_status table_print_line(struct table *table, size_t line, struct hs_out *out,
@@ -310,30 +400,27 @@ static hs_status table_print_line(struct table *table, size_t line, struct hs_ou
     const char *colour = sheet->options.colour ? table_colour(part) : NULL;
 
     table->line.n_bytes = 0;
+    table->rest = 0;
     if (colour != NULL)
         HS_TRY(table_append(table, colour, err));
     for (size_t column = 0; column < sheet->n_columns; column++) {
-        if (!table_shows(sheet, column))
+        if (!table->columns[column].shown)
             continue;
         HS_TRY(table_form_cell(table, line, column, err));
-        HS_TRY(table_append_cell(table, column, err));
+        HS_TRY(table_append_cell(table, line, column, err));
     }
-    while (table->line.n_bytes != 0 && table->line.bytes[table->line.n_bytes - 1] == ' ')
-        table->line.n_bytes--;
-    if (colour != NULL)
-        HS_TRY(table_append(table, "\033[0m", err));
-    HS_TRY(table_append(table, "\n", err));
-    return hs_out_write(out, table->line.bytes, table->line.n_bytes, err);
+    HS_TRY(table_end_line(table, colour, out, err));
+    return table_print_rest(table, colour, out, err);
 }
 
 static hs_status table_print(struct table *table, struct hs_out *out, struct hs_error *err)
 {
     size_t n_lines = table_n_lines(table->sheet);
 
-    HS_TRY(HS_ALLOC(&table->widths, table->sheet->n_columns, err));
+    HS_TRY(HS_ALLOC(&table->columns, table->sheet->n_columns, err));
     table_choose_columns(table);
     HS_TRY(table_measure(table, err));
-    table_fit(table);
+    table_lay_out(table);
     for (size_t line = 0; line < n_lines; line++)
         HS_TRY(table_print_line(table, line, out, err));
     return HS_OK;
@@ -343,7 +430,7 @@ hs_status hs_sheet_put_table(const struct hs_sheet *sheet, struct hs_out *out, s
 {
     struct table table = {.sheet = sheet};
     hs_status status = table_print(&table, out, err);
-    hs_free(table.widths);
+    hs_free(table.columns);
     hs_buffer_fini(&table.cell);
     hs_buffer_fini(&table.line);
     return status;

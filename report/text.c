@@ -140,6 +140,92 @@ hs_status hs_text_fit(const char *text, size_t n_bytes, size_t width, struct hs_
     return text_put(b, tail, (size_t)(end - tail), err);
 }
 
+hs_status hs_text_fit_end(const char *text, size_t n_bytes, size_t width, struct hs_buffer *b,
+                          struct hs_error *err)
+{
+    const char *end = text + n_bytes;
+
+    if (hs_text_width(text, n_bytes) <= width)
+        return text_put(b, text, n_bytes, err);
+    if (width == 0)
+        return HS_OK;
+    const char *tail = text_tail(text, end, width - 1);
+    HS_TRY(text_put(b, ELLIPSIS, strlen(ELLIPSIS), err));
+    return text_put(b, tail, (size_t)(end - tail), err);
+}
+
+size_t hs_text_line(const char *text, size_t n_bytes, size_t width)
+{
+    const char *end = text + n_bytes;
+    const char *head = text_head(text, end, width);
+    const char *soft = NULL;
+
+    if (head == end)
+        return n_bytes;
+    if (head == text)
+        (void)hs_text_next(&head, end); /* wider than the line: it must go somewhere */
+    if (*head == ' ')
+        return (size_t)(head + 1 - text);
+    for (const char *at = head; at-- > text;) {
+        if (*at == ' ')
+            return (size_t)(at + 1 - text);
+        if (soft == NULL && strchr("/,:;>", *at) != NULL)
+            soft = at + 1;
+    }
+    return (size_t)((soft != NULL ? soft : head) - text);
+}
+
+/* The end of what stands in quotes at `at`, or `at` when no quotation begins there: an apostrophe
+ * inside a word does not. */
+static const char *text_quoted(const char *text, const char *at, const char *end)
+{
+    if (*at != '\'' || (at != text && at[-1] != ' ' && at[-1] != '('))
+        return at;
+    const char *close = memchr(at + 1, '\'', (size_t)(end - at - 1));
+    return close != NULL ? close + 1 : at;
+}
+
+/* Where a line of `width` columns ends: as hs_text_line, outside of quotes. */
+static size_t text_unquoted_line(const char *text, size_t n_bytes, size_t width)
+{
+    size_t n = hs_text_line(text, n_bytes, width);
+    const char *end = text + n_bytes;
+    for (const char *at = text; at < text + n; at++) {
+        const char *behind = text_quoted(text, at, end);
+        if (behind > text + n && at != text)
+            return (size_t)(at - text);
+        if (behind > text + n) {
+            const char *space = memchr(behind, ' ', (size_t)(end - behind));
+            return space != NULL ? (size_t)(space + 1 - text) : n_bytes;
+        }
+        if (behind != at)
+            at = behind - 1;
+    }
+    return n;
+}
+
+hs_status hs_text_fill(const char *text, size_t n_bytes, size_t width, struct hs_buffer *b,
+                       struct hs_error *err)
+{
+    enum { INDENT = 2, LEAST = 20 };
+    bool is_first = true;
+    size_t room = width == 0 ? SIZE_MAX : width < LEAST ? LEAST : width;
+
+    do {
+        size_t n = text_unquoted_line(text, n_bytes, room - (is_first ? 0 : INDENT));
+        size_t shown = n;
+        while (shown != 0 && text[shown - 1] == ' ' && n != n_bytes)
+            shown--;
+        HS_TRY(text_put(b, "  ", is_first ? 0 : INDENT, err));
+        HS_TRY(text_put(b, text, shown, err));
+        HS_TRY(text_put(b, "\n", 1, err));
+        text += n;
+        n_bytes -= n;
+        is_first = false;
+    } while (n_bytes != 0);
+    return HS_OK;
+}
+
 /* ---- terminals ---- */
 
 static bool terminal_colour(void)
@@ -150,27 +236,31 @@ static bool terminal_colour(void)
            strcmp(term, "dumb") != 0;
 }
 
-static size_t terminal_width(int fd)
+/* What the terminal does not know itself is what the environment says, if that can be. */
+static size_t terminal_size(unsigned asked, const char *variable, uint64_t least, size_t otherwise)
 {
-    struct winsize size = {0};
     struct hs_error ignored = HS_ERROR_INIT;
-    const char *columns = getenv("COLUMNS");
-    uint64_t width = 0;
+    const char *text = getenv(variable);
+    uint64_t size = 0;
 
-    if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col != 0)
-        return size.ws_col;
-    if (columns != NULL && hs_parse_count(columns, &width, &ignored) == HS_OK && width >= 20 &&
-        width <= 10000)
-        return (size_t)width;
-    return 80;
+    if (asked != 0)
+        return asked;
+    if (text != NULL && hs_parse_count(text, &size, &ignored) == HS_OK && size >= least &&
+        size <= 10000)
+        return (size_t)size;
+    return otherwise;
 }
 
 void hs_terminal_ask(int fd, struct hs_terminal *ret)
 {
     bool is_terminal = isatty(fd) == 1;
+    struct winsize size = {0};
+    if (is_terminal && ioctl(fd, TIOCGWINSZ, &size) != 0)
+        size = (struct winsize){0};
     *ret = (struct hs_terminal){
         .is_terminal = is_terminal,
         .colour = is_terminal && terminal_colour(),
-        .width = is_terminal ? terminal_width(fd) : 0,
+        .width = is_terminal ? terminal_size(size.ws_col, "COLUMNS", 20, 80) : 0,
+        .height = is_terminal ? terminal_size(size.ws_row, "LINES", 5, 24) : 0,
     };
 }

@@ -12,7 +12,7 @@ struct line {
 static const struct hs_field fields[] = {
     HS_COLUMN(1, STRING, name, "CHECK", 0),
     HS_COLUMN(2, STRING, verdict, "VERDICT", 0),
-    HS_COLUMN(3, STRING, found, "FOUND", 0),
+    HS_COLUMN(3, STRING, found, "FOUND", HS_COLUMN_FLEXIBLE | HS_COLUMN_WRAPS),
     HS_COLUMN(4, STRING, hint, "HINT", HS_COLUMN_DATA_ONLY),
 };
 static const struct hs_record record = HS_RECORD(fields);

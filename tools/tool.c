@@ -154,13 +154,23 @@ hs_status hs_tool_init(struct hs_tool *tool, const struct hs_invocation *inv, st
 static void talk_line(const char *prefix, const char *text)
 {
     struct hs_error err = HS_ERROR_INIT;
-    struct hs_buffer clean = {0};
-    if (hs_text_sanitise(text, strlen(text), HS_TEXT_TERMINAL, &clean, &err) == HS_OK)
-        (void)fprintf(stderr, "%s: %.*s\n", prefix, (int)clean.n_bytes,
-                      clean.n_bytes == 0 ? "" : (const char *)clean.bytes);
+    struct hs_terminal talk;
+    struct hs_buffer line = {0}, filled = {0};
+    hs_terminal_ask(STDERR_FILENO, &talk);
+    hs_status status = hs_buffer_reserve(&line, strlen(prefix) + 2, &err);
+    if (status == HS_OK) {
+        hs_buffer_put_bytes(&line, prefix, strlen(prefix));
+        hs_buffer_put_bytes(&line, ": ", 2);
+        status = hs_text_sanitise(text, strlen(text), HS_TEXT_TERMINAL, &line, &err);
+    }
+    if (status == HS_OK)
+        status = hs_text_fill((const char *)line.bytes, line.n_bytes, talk.width, &filled, &err);
+    if (status == HS_OK)
+        (void)fwrite(filled.bytes, 1, filled.n_bytes, stderr);
     else
         (void)fprintf(stderr, "%s: out of memory\n", prefix);
-    hs_buffer_fini(&clean);
+    hs_buffer_fini(&line);
+    hs_buffer_fini(&filled);
 }
 
 hs_status hs_tool_commit(struct hs_tool *tool, struct hs_error *err)
@@ -203,6 +213,21 @@ hs_status hs_tool_print_clean(struct hs_tool *tool, const char *text, struct hs_
     if (status == HS_OK)
         status = hs_out_write(&tool->out, clean.bytes, clean.n_bytes, err);
     hs_buffer_fini(&clean);
+    return status;
+}
+
+hs_status hs_tool_say(struct hs_tool *tool, struct hs_error *err, const char *format, ...)
+{
+    char text[512];
+    struct hs_buffer filled = {0};
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    hs_status status = hs_text_fill(text, strlen(text), tool->terminal.width, &filled, err);
+    if (status == HS_OK)
+        status = hs_out_write(&tool->out, filled.bytes, filled.n_bytes, err);
+    hs_buffer_fini(&filled);
     return status;
 }
 

@@ -70,11 +70,16 @@ hs_status hs_tool_list(struct hs_tool *tool, const struct hs_invocation *inv,
 /* Prints a name from the target, made safe for a terminal. */
 hs_status hs_tool_print_clean(struct hs_tool *tool, const char *text, struct hs_error *err);
 
+/* Prints a sentence to the output, filled to the width of the terminal; ends the line. */
+hs_status hs_tool_say(struct hs_tool *tool, struct hs_error *err, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 /* A hint that is said once the product is out (hs_tool_commit), and not at all when it fails. */
 void hs_tool_hint(struct hs_tool *tool, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Talk: one line on standard error. Never fails: nobody can be told. */
+/* Talk: a line on standard error, filled to the width of a terminal. Never fails: nobody can be
+ * told. */
 void hs_talk(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* "heapsnap: cannot ..." and the hint, sanitised. */
 void hs_talk_error(const struct hs_error *err);

@@ -38,6 +38,12 @@ def on_terminal(*arguments, columns=80, stderr_too=False, **env):
         os.waitpid(pid, 0)[1])
 
 
+def plain_lines(*arguments, **more):
+    text, code = on_terminal(*arguments, **more)
+    equal(code, 0, f"exit code of {arguments}")
+    return ESCAPE.sub("", text).splitlines()
+
+
 def columns_of(line):
     return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line)
 
@@ -54,6 +60,38 @@ def human_and_wide():
             for line in ESCAPE.sub("", text).splitlines():
                 check(columns_of(line) <= max(columns, 80), f"{command}: {columns_of(line)} "
                       f"columns on a terminal of {columns}: {line}")
+
+
+def nothing_that_counts_is_cut():
+    """Ids, addresses and closing rows whole, at 80 columns, with names as long as they get."""
+    snap = a_snap()
+    blocks = [snap.block(1000 + i) for i in range(3)]
+    for i, block in enumerate(blocks):
+        snap.root(block, f"A_rather_long_module_name.with_a_variable_{i}", "dynamic_global",
+                  file="plugins/deep/down/in/a/tree.ml", line=1234)
+        snap.sample(123456 + i, block, words=1000 + i)
+    both = snap.block(5000)
+    for block in blocks:
+        snap.edge(block, both)
+    here = snap.write("cut.snap")
+    lines = plain_lines("roots", here)
+    for label in ["[shared: kept by several roots]", "[unreached]", "TOTAL"]:
+        check(any(line.endswith(" " + label) for line in lines), f"{label} is cut: {lines}")
+    names = [line for line in lines if "…" in line]
+    check(all(re.search(r"A_rath\w+….*variable_\d  ….*tree.ml:1234$", line) for line in names),
+          f"{names}")
+    equal(len(names), 3, "rows that are cut")
+    lines = plain_lines("samples", here)
+    for i in range(3):
+        check(any(line.split()[0] == str(123456 + i) for line in lines), f"{123456 + i}: {lines}")
+    graph = run("object", here, f"sample:{123456}", "--json").json()["object"]
+    lines = plain_lines("paths", here, "--to", graph["address"])
+    check(graph["id"] in lines[0] and graph["address"] in lines[0], lines[0])
+    for command in [["roots"], ["types"], ["samples"], ["dominators"], ["info"], ["leaks"],
+                    ["object", graph["address"]], ["paths", "--to", graph["address"]],
+                    ["samples", "--group-by", "site,root,type"], ["roots", "--sites"]]:
+        for line in plain_lines(command[0], here, *command[1:]):
+            check(columns_of(line) <= 80, f"{command}: {columns_of(line)} columns: {line}")
 
 
 def colour():
@@ -95,13 +133,16 @@ def progress():
 def hints_come_last():
     text, _ = on_terminal("leaks", path, stderr_too=True)
     lines = [ESCAPE.sub("", line) for line in text.splitlines()]
-    check(any("TOTAL" in line for line in lines[:-1]), text)
-    check(lines[-1].startswith(f"hint: 'heapsnap object {path} 0x"), text)
-    words = lines[-1].split("'")[1].split()[1:]
+    first = next(i for i, line in enumerate(lines) if line.startswith("hint: "))
+    check(any("TOTAL" in line for line in lines[:first]), text)
+    check(lines[first].startswith(f"hint: 'heapsnap object {path} 0x"), text)
+    check(all(line.startswith("  ") for line in lines[first + 1:]), f"nothing behind it: {text}")
+    words = lines[first].split("'")[1].split()[1:]
     equal(run(*words, "--json").json()["object"]["reached"], False, "the block of the hint")
     text, code = on_terminal("leaks", path, "-o", "/dev/full", stderr_too=True)
     check(code != 0 and "hint: 'heapsnap object" not in text, "no hint after a failure")
 
 
-main(human_and_wide, colour, no_snapshot_to_a_terminal, hints_come_last, progress)
+main(human_and_wide, nothing_that_counts_is_cut, colour, no_snapshot_to_a_terminal,
+     hints_come_last, progress)
 END

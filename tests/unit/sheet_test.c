@@ -323,6 +323,109 @@ static void a_narrow_terminal_cuts_the_flexible_column(void **state)
                     "     200  20.0%        2  short\n");
 }
 
+/* RETAINED is spared last, NOTE first; the label reaches over what stands behind it. */
+static void what_can_be_spared_is_left_out_first(void **state)
+{
+    (void)state;
+    static const struct hs_column columns[] = {
+        {"words", "WORDS", HS_COLUMN_COUNT, HS_COLUMN_SPARE(1)},
+        {"note", "NOTE", HS_COLUMN_STRING, HS_COLUMN_SPARE(2)},
+        {"id", "ID", HS_COLUMN_NODE, 0},
+        {"name", "NAME", HS_COLUMN_STRING, HS_COLUMN_FLEXIBLE},
+        {"file", "FILE", HS_COLUMN_STRING, HS_COLUMN_SHRINKS | HS_COLUMN_PATH},
+    };
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_sheet_options options = {.width = 48};
+    assert_int_equal(hs_sheet_init(&sheet, columns, 5, &options, &err), HS_OK);
+    hs_sheet_u64(&sheet, 1234567);
+    hs_sheet_string(&sheet, "a note");
+    hs_sheet_u64(&sheet, 123456);
+    hs_sheet_string(&sheet, "Module.with_a_long_name");
+    hs_sheet_string(&sheet, "source/of/the/file.ml:12");
+    hs_sheet_close_rows(&sheet);
+    hs_sheet_u64(&sheet, 7);
+    hs_sheet_null(&sheet);
+    hs_sheet_null(&sheet);
+    hs_sheet_string(&sheet, "[a long label here]");
+    hs_sheet_null(&sheet);
+    assert_rendered("  WORDS       ID  NAME              FILE\n"
+                    "1234567  #123456  Module.w\xe2\x80\xa6ng_name  \xe2\x80\xa6/file.ml:12\n"
+                    "      7           [a long label here]\n");
+    sheet.options.width = 40;
+    assert_rendered("     ID  NAME           FILE\n"
+                    "#123456  Module\xe2\x80\xa6g_name  \xe2\x80\xa6/the/file.ml:12\n"
+                    "         [a long label here]\n");
+    sheet.options.width = 31; /* the least: eight columns for the name */
+    assert_rendered("     ID  NAME      FILE\n"
+                    "#123456  Modu\xe2\x80\xa6"
+                    "ame  \xe2\x80\xa6/file.ml:12\n"
+                    "         [a long label here]\n");
+}
+
+static void a_wrapped_column_is_not_cut(void **state)
+{
+    (void)state;
+    static const struct hs_column columns[] = {
+        {"what", "WHAT", HS_COLUMN_STRING, 0},
+        {"value", "VALUE", HS_COLUMN_STRING, HS_COLUMN_FLEXIBLE | HS_COLUMN_WRAPS},
+    };
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_sheet_options options = {.width = 20};
+    assert_int_equal(hs_sheet_init(&sheet, columns, 2, &options, &err), HS_OK);
+    hs_sheet_string(&sheet, "note");
+    hs_sheet_string(&sheet, "one two three, four five");
+    hs_sheet_string(&sheet, "id");
+    hs_sheet_string(&sheet, "0123456789abcdef");
+    hs_sheet_string(&sheet, "path");
+    hs_sheet_string(&sheet, "/usr/lib/x86_64-linux");
+    assert_rendered("WHAT  VALUE\n"
+                    "note  one two three,\n"
+                    "      four five\n"
+                    "id    0123456789abcd\n"
+                    "      ef\n"
+                    "path  /usr/lib/\n"
+                    "      x86_64-linux\n");
+    sheet.options.width = 0;
+    assert_rendered("WHAT  VALUE\n"
+                    "note  one two three, four five\n"
+                    "id    0123456789abcdef\n"
+                    "path  /usr/lib/x86_64-linux\n");
+}
+
+static void deep_rows_of_a_tree_keep_their_names(void **state)
+{
+    (void)state;
+    static const struct hs_column columns[] = {
+        {"name", "NAME", HS_COLUMN_STRING, HS_COLUMN_FLEXIBLE | HS_COLUMN_TREE},
+    };
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_sheet_options options = {.width = 24};
+    assert_int_equal(hs_sheet_init(&sheet, columns, 1, &options, &err), HS_OK);
+    hs_sheet_string(&sheet, "  a long name that is cut");
+    hs_sheet_string(&sheet, "                                    deep");
+    hs_sheet_string(&sheet, "                                      [17 others]");
+    assert_rendered("NAME\n"
+                    "  a long name\xe2\x80\xa6hat is cut\n"
+                    "        deep\n"
+                    "        [17 others]\n");
+}
+
+static void numbers_that_name_are_not_rounded(void **state)
+{
+    (void)state;
+    static const struct hs_column columns[] = {
+        {"count", "COUNT", HS_COLUMN_COUNT, 0},
+        {"sample", "SAMPLE", HS_COLUMN_NUMBER, 0},
+    };
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_sheet_options options = {.human = true};
+    assert_int_equal(hs_sheet_init(&sheet, columns, 2, &options, &err), HS_OK);
+    hs_sheet_u64(&sheet, 123456);
+    hs_sheet_u64(&sheet, 123456);
+    assert_rendered("COUNT  SAMPLE\n"
+                    "123 k  123456\n");
+}
+
 static void a_flexible_column_may_stand_in_the_middle(void **state)
 {
     (void)state;
@@ -496,6 +599,10 @@ int main(void)
         FILLED(json_rows_leave_out_what_is_for_eyes),
         FILLED(rows_go_into_an_envelope),
         FILLED(a_narrow_terminal_cuts_the_flexible_column),
+        FILLED(what_can_be_spared_is_left_out_first),
+        FILLED(a_wrapped_column_is_not_cut),
+        FILLED(deep_rows_of_a_tree_keep_their_names),
+        FILLED(numbers_that_name_are_not_rounded),
         FILLED(a_flexible_column_may_stand_in_the_middle),
         FILLED(hostile_names_stay_on_their_line),
         FILLED(colours_only_the_frame),

@@ -201,6 +201,53 @@ static void cuts_in_the_middle(void **state)
          5, "ab\xe2\x80\xa6yz");
 }
 
+static void fills(const char *text, size_t width, const char *expected)
+{
+    struct hs_error err = HS_ERROR_INIT;
+    buffer.n_bytes = 0;
+    assert_int_equal(hs_text_fill(text, strlen(text), width, &buffer, &err), HS_OK);
+    assert_int_equal(buffer.n_bytes, strlen(expected));
+    assert_memory_equal(buffer.bytes, expected, buffer.n_bytes);
+}
+
+static void sentences_are_filled(void **state)
+{
+    (void)state;
+    fills("", 30, "\n");
+    fills("short", 30, "short\n");
+    fills("hint: most of the heap is kept by several", 0,
+          "hint: most of the heap is kept by several\n");
+    fills("hint: most of the heap is kept by several", 24,
+          "hint: most of the heap\n  is kept by several\n");
+    /* An exact fit, and a space just behind it. */
+    fills("hint: most of the heap i", 24, "hint: most of the heap i\n");
+    fills("hint: most of the heap i k", 24, "hint: most of the heap i\n  k\n");
+    /* A command is not broken, an apostrophe is no quote. */
+    fills("the heap's words: 'heapsnap dominators a.snap' shows", 30,
+          "the heap's words:\n  'heapsnap dominators a.snap'\n  shows\n");
+    fills("'heapsnap object a.snap 0x7f0000001230' shows a block", 24,
+          "'heapsnap object a.snap 0x7f0000001230'\n  shows a block\n");
+    fills("it's what the process's own words, and so on, say", 24,
+          "it's what the process's\n  own words, and so on,\n  say\n");
+}
+
+static void lines_of_wide_text_fit(void **state)
+{
+    (void)state;
+    const char *text = "a \xe4\xb8\xad e\xcc\x81 /lib/x86_64\xe4\xb8\xad-linux,b\xcc\x81";
+    for (size_t width = 2; width < 30; width++)
+        for (size_t at = 0; text[at] != 0;) {
+            size_t n = hs_text_line(text + at, strlen(text + at), width);
+            assert_true(n != 0 && n <= strlen(text + at));
+            size_t shown = n > 1 && text[at + n - 1] == ' ' ? n - 1 : n;
+            assert_true(hs_text_width(text + at, shown) <= width);
+            at += n;
+            assert_true((text[at] & 0xc0) != 0x80);
+        }
+    assert_int_equal(hs_text_line("", 0, 5), 0);
+    assert_int_equal(hs_text_line("\xe4\xb8\xad", 3, 1), 3);
+}
+
 static void cut_text_always_fits(void **state)
 {
     (void)state;
@@ -239,7 +286,7 @@ static void says_when_there_is_no_room(void **state)
 static void what_is_no_terminal_is_plain_and_unlimited(void **state)
 {
     (void)state;
-    struct hs_terminal terminal = {true, true, 7};
+    struct hs_terminal terminal = {true, true, 7, 7};
     int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
     hs_terminal_ask(fd, &terminal);
     assert_false(terminal.is_terminal);
@@ -301,6 +348,8 @@ int main(void)
         WITH_BUFFER(nothing_hidden_comes_out),
         WITH_BUFFER(measures_columns),
         WITH_BUFFER(cuts_in_the_middle),
+        WITH_BUFFER(sentences_are_filled),
+        WITH_BUFFER(lines_of_wide_text_fit),
         WITH_BUFFER(cut_text_always_fits),
         WITH_BUFFER(says_when_there_is_no_room),
         WITH_BUFFER(what_is_no_terminal_is_plain_and_unlimited),

@@ -31,7 +31,8 @@ static const struct hs_field fields[] = {
     HS_FIELD(WORDS, static_retained_words),
     HS_FIELD(COUNT, hidden_children),
     HS_FIELD(WORDS, hidden_words),
-    HS_COLUMN_AS("name", 6, STRING, what, "WHAT", HS_COLUMN_FLEXIBLE | HS_COLUMN_NOT_JSON),
+    HS_COLUMN_AS("name", 6, STRING, what, "WHAT",
+                 HS_COLUMN_FLEXIBLE | HS_COLUMN_TREE | HS_COLUMN_NOT_JSON),
 };
 static const struct hs_record record = HS_RECORD(fields);
 

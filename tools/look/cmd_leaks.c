@@ -47,7 +47,7 @@ static const struct hs_field fields[] = {
     HS_FIELD(STRING, head_type),
     HS_COLUMN(11, STRING, expression, "EXPRESSION", HS_COLUMN_DATA_ONLY),
     HS_FIELD(LIST, path),
-    HS_COLUMN(8, STRING, what, "WHAT", HS_COLUMN_FLEXIBLE | HS_COLUMN_TABLE_ONLY),
+    HS_COLUMN(8, STRING, what, "WHAT", HS_COLUMN_FLEXIBLE | HS_COLUMN_WRAPS | HS_COLUMN_TABLE_ONLY),
 };
 static const struct hs_record record = HS_RECORD(fields);
 

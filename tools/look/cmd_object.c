@@ -174,11 +174,11 @@ static const char out_relation[] = "points to";
 
 static const struct hs_column columns[] = {
     {"relation", "", HS_COLUMN_STRING, 0},
-    {"field", "FIELD", HS_COLUMN_COUNT, 0},
+    {"field", "FIELD", HS_COLUMN_NUMBER, 0},
     {"class", "CLASS", HS_COLUMN_STRING, 0},
     {"id", "ID", HS_COLUMN_NODE, 0},
-    {"address", "ADDRESS", HS_COLUMN_ADDRESS, 0},
-    {"words", "WORDS", HS_COLUMN_WORDS, 0},
+    {"address", "ADDRESS", HS_COLUMN_ADDRESS, HS_COLUMN_SPARE(2)},
+    {"words", "WORDS", HS_COLUMN_WORDS, HS_COLUMN_SPARE(1)},
     {"retained_words", "RETAINED", HS_COLUMN_WORDS, 0},
     {"what", "WHAT", HS_COLUMN_STRING, HS_COLUMN_FLEXIBLE},
 };

@@ -30,9 +30,9 @@ static const struct hs_field fields[] = {
                  HS_COLUMN_SUMMED | HS_COLUMN_TABLE_ONLY),
     HS_COLUMN(3, WORDS, reachable_words, "REACHABLE", 0),
     HS_COLUMN(4, NODE, id, "ID", 0),
-    HS_COLUMN(5, STRING, kind, "KIND", 0),
+    HS_COLUMN(5, STRING, kind, "KIND", HS_COLUMN_SPARE(1)),
     HS_COLUMN(6, STRING, name, "ROOT", HS_COLUMN_FLEXIBLE),
-    HS_COLUMN(7, STRING, place, "WHERE", 0),
+    HS_COLUMN(7, STRING, place, "WHERE", HS_COLUMN_SHRINKS | HS_COLUMN_PATH),
 };
 static const struct hs_record record = HS_RECORD(fields);
 
@@ -61,6 +61,8 @@ static hs_status put_row(struct hs_sink *sink, const struct hs_view *view,
         .name = hs_view_string(view, root->name),
         .place = hs_or_null(sink->is_table ? hs_file_short(place) : place),
     };
+    if (sink->is_table && line.place != NULL && strcmp(line.place, line.name) == 0)
+        line.place = NULL; /* the symbol that gave the name */
     return hs_sink_row(sink, &line, err);
 }
 

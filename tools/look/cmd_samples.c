@@ -20,11 +20,11 @@ struct line {
 enum { FIELD_SAMPLER = 6, N_FIELDS = 18 };
 #define HS_ROW struct line
 static const struct hs_field all_fields[N_FIELDS] = {
-    HS_COLUMN(1, COUNT, sample, "SAMPLE", 0),
+    HS_COLUMN(1, NUMBER, sample, "SAMPLE", 0),
     HS_FIELD(NODE, id),
-    HS_COLUMN(7, ADDRESS, address, "ADDRESS", 0),
-    HS_COLUMN(9, STRING, type, "TYPE", 0),
-    HS_COLUMN(4, WORDS, words, "WORDS", 0),
+    HS_COLUMN(7, ADDRESS, address, "ADDRESS", HS_COLUMN_SPARE(2)),
+    HS_COLUMN(9, STRING, type, "TYPE", HS_COLUMN_SHRINKS),
+    HS_COLUMN(4, WORDS, words, "WORDS", HS_COLUMN_SPARE(1)),
     HS_COLUMN(5, COUNT, n_samples, "SAMPLES", HS_COLUMN_DATA_ONLY),
     HS_COLUMN(2, STRING, sampler, "SAMPLER", 0), /* in a table only when there are several */
     HS_COLUMN(6, WORDS, estimated_words, "STANDS FOR", HS_COLUMN_DATA_ONLY),
@@ -36,7 +36,7 @@ static const struct hs_field all_fields[N_FIELDS] = {
     HS_FIELD(NODE, root_id),
     HS_FIELD(STRING, join),
     HS_FIELD(ONE, site),
-    HS_COLUMN_AS("root", 10, STRING, keeper, "RETAINED BY", HS_COLUMN_NOT_JSON),
+    HS_COLUMN_AS("root", 10, STRING, keeper, "RETAINED BY", HS_COLUMN_SHRINKS | HS_COLUMN_NOT_JSON),
     HS_COLUMN_AS("site", 11, STRING, place, "SITE", HS_COLUMN_FLEXIBLE | HS_COLUMN_NOT_JSON),
 };
 

@@ -19,7 +19,8 @@ static const struct hs_field fields[] = {
     HS_COLUMN_AS("words_percent", 3, PERCENT, shallow.words, "%",
                  HS_COLUMN_SUMMED | HS_COLUMN_TABLE_ONLY),
     HS_FIELD_AS("static_objects", COUNT, shallow.static_objects),
-    HS_COLUMN_AS("static_words", 4, WORDS, shallow.static_words, "STATIC", HS_COLUMN_SUMMED),
+    HS_COLUMN_AS("static_words", 4, WORDS, shallow.static_words, "STATIC",
+                 HS_COLUMN_SUMMED | HS_COLUMN_SPARE(1)),
     HS_COLUMN(5, WORDS, retained_words, "RETAINED", 0),
 };
 static const struct hs_record record = HS_RECORD(fields);

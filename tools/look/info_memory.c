@@ -45,7 +45,7 @@ struct info_line {
 #define HS_ROW struct info_line
 static const struct hs_field info_fields[] = {
     HS_COLUMN(1, STRING, key, "WHAT", 0),
-    HS_COLUMN(2, STRING, value, "VALUE", HS_COLUMN_FLEXIBLE),
+    HS_COLUMN(2, STRING, value, "VALUE", HS_COLUMN_FLEXIBLE | HS_COLUMN_WRAPS),
 };
 #undef HS_ROW
 const struct hs_record hs_info_record = HS_RECORD(info_fields);

@@ -91,14 +91,14 @@ hs_status hs_path_json(struct hs_json *json, const char *key, struct hs_view *vi
 /* ---- table */
 
 const struct hs_column hs_path_columns[HS_N_PATH_COLUMNS] = {
-    {"path", "PATH", HS_COLUMN_COUNT, 0},
+    {"path", "PATH", HS_COLUMN_NUMBER, 0},
     {"repeat", "TIMES", HS_COLUMN_COUNT, 0},
-    {"field", "FIELD", HS_COLUMN_COUNT, 0},
+    {"field", "FIELD", HS_COLUMN_NUMBER, 0},
     {"id", "ID", HS_COLUMN_NODE, 0},
-    {"address", "ADDRESS", HS_COLUMN_ADDRESS, 0},
-    {"words", "WORDS", HS_COLUMN_WORDS, 0},
+    {"address", "ADDRESS", HS_COLUMN_ADDRESS, HS_COLUMN_SPARE(2)},
+    {"words", "WORDS", HS_COLUMN_WORDS, HS_COLUMN_SPARE(1)},
     {"retained_words", "RETAINED", HS_COLUMN_WORDS, 0},
-    {"what", "WHAT", HS_COLUMN_STRING, HS_COLUMN_FLEXIBLE},
+    {"what", "WHAT", HS_COLUMN_STRING, HS_COLUMN_FLEXIBLE | HS_COLUMN_TREE},
 };
 
 /* A variable with the slot that the path begins in, by the slot's name. */

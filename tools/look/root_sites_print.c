@@ -60,15 +60,15 @@ struct line {
 static const struct hs_field fields[] = {
     HS_COLUMN(1, WORDS, retained_words, "RETAINED (EXACT)", HS_COLUMN_SUMMED),
     HS_COLUMN_AS("retained_percent", 2, PERCENT, retained_words, "%",
-                 HS_COLUMN_SUMMED | HS_COLUMN_TABLE_ONLY),
+                 HS_COLUMN_SUMMED | HS_COLUMN_TABLE_ONLY | HS_COLUMN_SPARE(1)),
     HS_COLUMN(3, WORDS, sampled_words, "SAMPLED", 0),
     HS_COLUMN(4, WORDS, sampled_error_words, "+-", 0),
-    HS_COLUMN(5, COUNT, n_samples, "SAMPLES", 0),
+    HS_COLUMN(5, COUNT, n_samples, "SAMPLES", HS_COLUMN_SPARE(1)),
     HS_COLUMN(6, NODE, id, "ID", 0),
-    HS_COLUMN(7, STRING, kind, "KIND", 0),
+    HS_COLUMN(7, STRING, kind, "KIND", HS_COLUMN_SPARE(3)),
     HS_COLUMN(8, STRING, name, "ROOT, AND WHO ALLOCATED WHAT IT RETAINS", HS_COLUMN_FLEXIBLE),
     HS_COLUMN(9, STRING, site, "SITE", HS_COLUMN_DATA_ONLY),
-    HS_COLUMN(10, STRING, place, "WHERE", 0),
+    HS_COLUMN(10, STRING, place, "WHERE", HS_COLUMN_SHRINKS | HS_COLUMN_PATH | HS_COLUMN_SPARE(2)),
 };
 static const struct hs_record record = HS_RECORD(fields);
 

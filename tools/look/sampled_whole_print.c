@@ -1,31 +1,33 @@
 /* What each sampler says of all live words. */
 #include "sampled_whole_print.h"
 
+#include <stdio.h>
+
 #include "base/alloc.h"
 
 static hs_status print_one(struct hs_tool *tool, const struct hs_sampler *sampler,
                            const struct hs_sampled_whole *whole, struct hs_error *err)
 {
-    struct hs_out *out = &tool->out;
     const char *kind = hs_sampler_kind_name(sampler->kind);
     bool as_asked = sampler->kind == HS_SAMPLER_RECORD; /* it draws from the bytes asked for */
     if (sampler->period_words > 0)
-        HS_TRY(hs_print(out, err, "estimate of all live words%s: %lu +- %lu (sampled, %s)\n",
-                        as_asked ? " asked for" : "",
-                        (unsigned long)hs_estimate_words(&whole->estimate),
-                        (unsigned long)hs_estimate_error_words(&whole->estimate), kind));
+        HS_TRY(hs_tool_say(tool, err, "estimate of all live words%s: %lu +- %lu (sampled, %s)",
+                           as_asked ? " asked for" : "",
+                           (unsigned long)hs_estimate_words(&whole->estimate),
+                           (unsigned long)hs_estimate_error_words(&whole->estimate), kind));
     else
-        HS_TRY(hs_print(out, err, "%lu samples of %s; its rate is not known: counts, no words\n",
-                        (unsigned long)whole->estimate.n_samples, kind));
-    HS_TRY(hs_print(out, err, "  heap: %lu words%s (exact)", (unsigned long)whole->exact_words,
-                    as_asked ? " with what the allocator adds" : ""));
+        HS_TRY(hs_tool_say(tool, err, "%lu samples of %s; its rate is not known: counts, no words",
+                           (unsigned long)whole->estimate.n_samples, kind));
+    char since[64] = "", lost[48] = "";
     if (whole->since == HS_SINCE_LATER)
-        HS_TRY(hs_print(out, err, "; sampled from %.1f s on", whole->later_seconds));
+        (void)snprintf(since, sizeof since, "; sampled from %.1f s on", whole->later_seconds);
     else if (whole->since == HS_SINCE_UNKNOWN)
-        HS_TRY(hs_print(out, err, "; since when is not known"));
+        (void)snprintf(since, sizeof since, "; since when is not known");
     if (sampler->n_lost != 0)
-        HS_TRY(hs_print(out, err, "; %lu samples lost", (unsigned long)sampler->n_lost));
-    return hs_print(out, err, "\n");
+        (void)snprintf(lost, sizeof lost, "; %lu samples lost", (unsigned long)sampler->n_lost);
+    return hs_tool_say(tool, err, "  heap: %lu words%s (exact)%s%s",
+                       (unsigned long)whole->exact_words,
+                       as_asked ? " with what the allocator adds" : "", since, lost);
 }
 
 hs_status hs_sampled_wholes_print(struct hs_tool *tool, const struct hs_sample_join *join,

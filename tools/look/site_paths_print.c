@@ -107,13 +107,13 @@ static hs_status print_ndjson(struct hs_tool *tool, struct hs_site_paths *ways,
 /* ---- table: the paths, then the path of one sample of each */
 
 static const struct hs_column columns[] = {
-    {"path", "PATH", HS_COLUMN_COUNT, 0},
+    {"path", "PATH", HS_COLUMN_NUMBER, 0},
     {"estimated_words", "SAMPLED", HS_COLUMN_WORDS, HS_COLUMN_SUMMED},
     {"error_words", "+-", HS_COLUMN_WORDS, 0},
     {"share_percent", "%", HS_COLUMN_PERCENT, HS_COLUMN_SUMMED | HS_COLUMN_TABLE_ONLY},
     {"n_samples", "SAMPLES", HS_COLUMN_COUNT, HS_COLUMN_SUMMED},
-    {"n_blocks", "BLOCKS", HS_COLUMN_COUNT, HS_COLUMN_SUMMED},
-    {"example", "EXAMPLE", HS_COLUMN_COUNT, 0},
+    {"n_blocks", "BLOCKS", HS_COLUMN_COUNT, HS_COLUMN_SUMMED | HS_COLUMN_SPARE(1)},
+    {"example", "EXAMPLE", HS_COLUMN_NUMBER, 0},
     {"kept_by", "KEPT BY", HS_COLUMN_STRING, HS_COLUMN_FLEXIBLE},
 };
 enum { N_COLUMNS = sizeof columns / sizeof *columns };

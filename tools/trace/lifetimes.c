@@ -21,20 +21,21 @@ struct line {
 #define HS_ROW struct line
 static const struct hs_field fields[] = {
     HS_COLUMN(12, STRING, name, "SITE", HS_COLUMN_FLEXIBLE),
-    HS_COLUMN(1, COUNT, samples, "SAMPLES", HS_COLUMN_SUMMED),
+    HS_COLUMN(1, COUNT, samples, "SAMPLES", HS_COLUMN_SUMMED | HS_COLUMN_SPARE(5)),
     HS_COLUMN_AS("percent", 2, PERCENT, samples, "%", HS_COLUMN_SUMMED | HS_COLUMN_NOT_JSON),
-    HS_COLUMN_AS("words", 3, WORDS, words.value, "WORDS", HS_COLUMN_SUMMED),
-    HS_COLUMN_AS("words_error", 4, WORDS, words.error, "+-", 0),
+    HS_COLUMN_AS("words", 3, WORDS, words.value, "WORDS", HS_COLUMN_SUMMED | HS_COLUMN_SPARE(2)),
+    HS_COLUMN_AS("words_error", 4, WORDS, words.error, "+-", HS_COLUMN_SPARE(2)),
     HS_COLUMN(11, STRING, estimates, "ESTIMATES", HS_COLUMN_DATA_ONLY),
     HS_FIELD(COUNT, never_samples),
-    HS_COLUMN(5, SHARE, never_percent, "NEVER", HS_COLUMN_NOT_JSON),
+    HS_COLUMN(5, SHARE, never_percent, "NEVER", HS_COLUMN_SPARE(1) | HS_COLUMN_NOT_JSON),
     HS_COLUMN(6, SECONDS, median_us, "MEDIAN", 0),
-    HS_COLUMN(7, SECONDS, p90_us, "P90", 0),
-    HS_COLUMN(8, SECONDS, mean_us, "MEAN", 0),
+    HS_COLUMN(7, SECONDS, p90_us, "P90", HS_COLUMN_SPARE(4)),
+    HS_COLUMN(8, SECONDS, mean_us, "MEAN", HS_COLUMN_SPARE(6)),
     HS_FIELD(LIST, histogram),
     HS_FIELD(LIST, parts),
     HS_COLUMN_AS("histogram", 9, STRING, lives, "LIVES", HS_COLUMN_NOT_JSON),
-    HS_COLUMN_AS("part_medians_us", 10, STRING, medians, "MEDIANS BY BIRTH", HS_COLUMN_NOT_JSON),
+    HS_COLUMN_AS("part_medians_us", 10, STRING, medians, "MEDIANS BY BIRTH",
+                 HS_COLUMN_SPARE(3) | HS_COLUMN_NOT_JSON),
 };
 static const struct hs_record record = HS_RECORD(fields);
 
@@ -235,7 +236,7 @@ static hs_status print_lives(struct hs_tool *tool, const struct hs_invocation *i
     };
     char legend[96] = "";
     if (lives->end_bucket != 0)
-        (void)snprintf(legend, sizeof legend, "lives: from %llu us on, a bar for each doubling\n",
+        (void)snprintf(legend, sizeof legend, "lives: from %llu us on, a bar for each doubling",
                        (unsigned long long)bucket_begin_us(lives->first_bucket));
     return hs_trace_look_list(lives->look, tool, inv, listing, legend, err);
 }

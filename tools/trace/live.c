@@ -17,12 +17,12 @@ struct line {
 #define HS_ROW struct line
 static const struct hs_field live_fields[] = {
     HS_COLUMN(1, SECONDS, time_us, "TIME", 0),
-    HS_COLUMN(2, COUNT, live_samples, "SAMPLES", 0),
+    HS_COLUMN(2, COUNT, live_samples, "SAMPLES", HS_COLUMN_SPARE(1)),
     HS_COLUMN_AS("live_words", 3, WORDS, live.value, "LIVE", 0),
     HS_COLUMN_AS("live_words_error", 4, WORDS, live.error, "+-", 0),
     HS_COLUMN_AS("live_percent", 5, PERCENT, live_samples, "% OF PEAK", HS_COLUMN_TABLE_ONLY),
-    HS_COLUMN(6, COUNT, live_allocations, "ALLOCS", 0),
-    HS_COLUMN(7, COUNT, live_allocations_error, "+-", 0),
+    HS_COLUMN(6, COUNT, live_allocations, "ALLOCS", HS_COLUMN_SPARE(2)),
+    HS_COLUMN(7, COUNT, live_allocations_error, "+-", HS_COLUMN_SPARE(2)),
     HS_COLUMN(8, COUNT, selected_samples, "SELECTED SAMPLES", HS_COLUMN_DATA_ONLY),
     HS_COLUMN_AS("selected_words", 9, WORDS, selected.value, "SELECTED", 0),
     HS_COLUMN_AS("selected_words_error", 10, WORDS, selected.error, "+-", 0),

@@ -284,12 +284,13 @@ hs_status hs_trace_look_list(const struct hs_trace_look *look, struct hs_tool *t
     HS_TRY(hs_tool_list(tool, inv, &listing, err));
     if (hs_tool_format(inv) != HS_FORMAT_TABLE)
         return HS_OK;
-    HS_TRY(hs_print(&tool->out, err, "%s", legend));
+    if (legend[0] != 0)
+        HS_TRY(hs_tool_say(tool, err, "%s", legend));
     if (look->scale.is_exact)
         return hs_print(&tool->out, err, "exact: every word was sampled\n");
-    return hs_print(
-        &tool->out, err,
-        "sampled: words, allocations, shares and lifetimes, from 1 in %llu words; +- is "
-        "a standard error\nexact: samples and times\n",
-        (unsigned long long)words_per_sample(look));
+    HS_TRY(hs_tool_say(tool, err,
+                       "sampled: words, allocations, shares and lifetimes, from 1 in %llu words; "
+                       "+- is a standard error",
+                       (unsigned long long)words_per_sample(look)));
+    return hs_print(&tool->out, err, "exact: samples and times\n");
 }

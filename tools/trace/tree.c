@@ -21,11 +21,11 @@ static const struct hs_field fields[] = {
     HS_COLUMN_AS("words_error", 2, WORDS, words.error, "+-", 0),
     HS_COLUMN_AS("percent", 3, PERCENT, samples, "%", 0),
     HS_COLUMN(4, WORDS, own_words, "OWN", 0),
-    HS_COLUMN_AS("live_words", 5, WORDS, live.value, "LIVE", 0),
+    HS_COLUMN_AS("live_words", 5, WORDS, live.value, "LIVE", HS_COLUMN_SPARE(1)),
     HS_COLUMN_AS("live_words_error", 6, WORDS, live.error, "LIVE +-", HS_COLUMN_DATA_ONLY),
     HS_COLUMN_AS("allocations", 7, COUNT, allocations.value, "ALLOCS", HS_COLUMN_DATA_ONLY),
     HS_COLUMN_AS("allocations_error", 8, COUNT, allocations.error, "", HS_COLUMN_DATA_ONLY),
-    HS_COLUMN(9, COUNT, samples, "SAMPLES", 0),
+    HS_COLUMN(9, COUNT, samples, "SAMPLES", HS_COLUMN_SPARE(2)),
     HS_COLUMN(10, COUNT, own_samples, "OWN SAMPLES", HS_COLUMN_DATA_ONLY),
     HS_COLUMN(11, COUNT, hidden_samples, "HIDDEN", HS_COLUMN_DATA_ONLY),
     HS_COLUMN(12, COUNT, hidden_children, "HIDDEN", HS_COLUMN_DATA_ONLY),
@@ -33,7 +33,7 @@ static const struct hs_field fields[] = {
     HS_COLUMN(14, COUNT, parent, "PARENT", HS_COLUMN_DATA_ONLY),
     HS_COLUMN(15, COUNT, depth, "DEPTH", HS_COLUMN_DATA_ONLY),
     HS_COLUMN(16, STRING, estimates, "ESTIMATES", HS_COLUMN_DATA_ONLY),
-    HS_COLUMN(17, STRING, name, "CALLS", HS_COLUMN_FLEXIBLE),
+    HS_COLUMN(17, STRING, name, "CALLS", HS_COLUMN_FLEXIBLE | HS_COLUMN_TREE),
 };
 static const struct hs_record record = HS_RECORD(fields);
 

@@ -41,6 +41,7 @@ enum hs_column_kind {
     HS_COLUMN_BOOL,
     HS_COLUMN_SECONDS, /* microseconds, in tables as seconds; UINT64_MAX: "never", null */
     HS_COLUMN_SHARE,   /* hundredths of a percent of whatever the row says */
+    HS_COLUMN_NUMBER,  /* names something, as an id or a line does: never rounded */
     /* JSON alone: of listing.h. */
     HS_COLUMN_OBJECT,
     HS_COLUMN_END,
@@ -55,7 +56,15 @@ enum hs_column_flags {
     HS_COLUMN_SUMMED = 1 << 1,     /* shown in "[n others]" and TOTAL */
     HS_COLUMN_TABLE_ONLY = 1 << 2, /* for eyes: percent, marks */
     HS_COLUMN_DATA_ONLY = 1 << 3,  /* not in the table */
+    HS_COLUMN_SHRINKS = 1 << 4,    /* strings: cut, too, when the flexible column has too little */
+    HS_COLUMN_PATH = 1 << 7,       /* cut at its beginning: the end of a path says more */
+    HS_COLUMN_WRAPS = 1 << 5,      /* the last column: goes on in the next line, never cut */
+    HS_COLUMN_TREE = 1 << 6,       /* the flexible column: leading spaces are the depth in a tree */
 };
+/* A flag: on a narrow terminal the column is left out of the table, those with the highest rank (1
+ * to 15) first. */
+#define HS_COLUMN_SPARE(rank) ((unsigned)(rank) << 12)
+#define HS_COLUMN_SPARED(flags) ((flags) >> 12 & 15)
 
 struct hs_column {
     const char *key;   /* JSON and TSV: lower case, with its unit */

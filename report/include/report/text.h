@@ -34,11 +34,27 @@ size_t hs_text_width(const char *text, size_t n_bytes);
 hs_status hs_text_fit(const char *text, size_t n_bytes, size_t width, struct hs_buffer *b,
                       struct hs_error *err);
 
+/* The same cut at its beginning. */
+hs_status hs_text_fit_end(const char *text, size_t n_bytes, size_t width, struct hs_buffer *b,
+                          struct hs_error *err);
+
+/* How many bytes of a sanitised text go on a line of `width` columns: all where they fit, else up
+ * to behind the last space, or behind the last of / , : ; > or wherever the line ends. Not 0 but of
+ * an empty text. */
+size_t hs_text_line(const char *text, size_t n_bytes, size_t width);
+
+/* Appends a sanitised text as lines of at most `width` columns (0: one line), each ended; those
+ * after the first are indented. What stands in quotes, such as a command to copy, stays on one
+ * line, be it longer. */
+hs_status hs_text_fill(const char *text, size_t n_bytes, size_t width, struct hs_buffer *b,
+                       struct hs_error *err);
+
 /* What an output can show. */
 struct hs_terminal {
     bool is_terminal;
-    bool colour;  /* a terminal, TERM is set and not "dumb", NO_COLOR is unset or empty */
-    size_t width; /* columns; 0 = no limit, for what is not a terminal */
+    bool colour;   /* a terminal, TERM is set and not "dumb", NO_COLOR is unset or empty */
+    size_t width;  /* columns; 0 = no limit, for what is not a terminal */
+    size_t height; /* lines; 0 = no limit */
 };
 
 void hs_terminal_ask(int fd, struct hs_terminal *ret);
