@@ -324,6 +324,7 @@ COMMAND(roots_json, "roots", snap, "--json", "-o", out)
 COMMAND(roots_by_unit, "roots", snap, "--group-by", "unit", "-o", out)
 COMMAND(dominators, "dominators", snap, "--json", "-o", out)
 COMMAND(paths, "paths", snap, "--to", "1234", "-o", out)
+COMMAND(paths_cut, "paths", snap, "--to", "1234", "--cut", "--json", "-o", out)
 COMMAND(paths_disjoint, "paths", snap, "--to", "1234", "--disjoint", "--json", "-o", out)
 COMMAND(types, "types", snap, "-o", out)
 COMMAND(object, "object", snap, "1234", "-o", out)
@@ -354,22 +355,39 @@ COMMAND(completion, "completion", "zsh")
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(info),          cmocka_unit_test(info_json),
-        cmocka_unit_test(roots),         cmocka_unit_test(roots_json),
-        cmocka_unit_test(roots_by_unit), cmocka_unit_test(dominators),
-        cmocka_unit_test(paths),         cmocka_unit_test(paths_disjoint),
-        cmocka_unit_test(types),         cmocka_unit_test(object),
-        cmocka_unit_test(object_root),   cmocka_unit_test(samples),
-        cmocka_unit_test(export_graph),  cmocka_unit_test(export_v8),
-        cmocka_unit_test(import_v8),     cmocka_unit_test(import_hprof),
-        cmocka_unit_test(import_graph),  cmocka_unit_test(make_index),
-        cmocka_unit_test(deep_check),    cmocka_unit_test(help),
-        cmocka_unit_test(completion),    cmocka_unit_test(leaks),
-        cmocka_unit_test(leaks_json),    cmocka_unit_test(doctor),
-        cmocka_unit_test(version),       cmocka_unit_test(samples_traced),
-        cmocka_unit_test(roots_traced),  cmocka_unit_test(samples_grouped),
-        cmocka_unit_test(roots_sites),   cmocka_unit_test(paths_traced),
-        cmocka_unit_test(paths_site),    cmocka_unit_test(paths_site_json),
+        cmocka_unit_test(info),
+        cmocka_unit_test(info_json),
+        cmocka_unit_test(roots),
+        cmocka_unit_test(roots_json),
+        cmocka_unit_test(roots_by_unit),
+        cmocka_unit_test(dominators),
+        cmocka_unit_test(paths),
+        cmocka_unit_test(paths_disjoint),
+        cmocka_unit_test(paths_cut),
+        cmocka_unit_test(types),
+        cmocka_unit_test(object),
+        cmocka_unit_test(object_root),
+        cmocka_unit_test(samples),
+        cmocka_unit_test(export_graph),
+        cmocka_unit_test(export_v8),
+        cmocka_unit_test(import_v8),
+        cmocka_unit_test(import_hprof),
+        cmocka_unit_test(import_graph),
+        cmocka_unit_test(make_index),
+        cmocka_unit_test(deep_check),
+        cmocka_unit_test(help),
+        cmocka_unit_test(completion),
+        cmocka_unit_test(leaks),
+        cmocka_unit_test(leaks_json),
+        cmocka_unit_test(doctor),
+        cmocka_unit_test(version),
+        cmocka_unit_test(samples_traced),
+        cmocka_unit_test(roots_traced),
+        cmocka_unit_test(samples_grouped),
+        cmocka_unit_test(roots_sites),
+        cmocka_unit_test(paths_traced),
+        cmocka_unit_test(paths_site),
+        cmocka_unit_test(paths_site_json),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

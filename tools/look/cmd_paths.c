@@ -3,6 +3,7 @@
 
 #include "analysis/object_lookup.h"
 #include "commands.h"
+#include "cut_print.h"
 #include "open_view.h"
 #include "path_print.h"
 #include "root_json.h"
@@ -74,6 +75,21 @@ static hs_status print_json(struct hs_tool *tool, struct hs_sample_join *join,
     return hs_json_finish(&json, err);
 }
 
+static hs_status print_cut_json(struct hs_tool *tool, struct hs_sample_join *join,
+                                const struct hs_object_spec *what, hs_node target,
+                                const struct hs_cut *cut, bool is_compact, struct hs_error *err)
+{
+    struct hs_json json;
+    hs_json_init(&json, &tool->out, is_compact ? HS_JSON_COMPACT : HS_JSON_PRETTY);
+    hs_json_begin_object(&json, NULL, HS_JSON_BLOCK);
+    hs_json_string(&json, "schema", "heapsnap.paths/1");
+    hs_json_string(&json, "snapshot", join->view->path);
+    HS_TRY(put_target(&json, join, what, target, err));
+    HS_TRY(hs_cut_json(&json, join->view, cut, err));
+    hs_json_end_object(&json);
+    return hs_json_finish(&json, err);
+}
+
 /* ---- table */
 
 /* What the target is and who retains it, before the paths. */
@@ -130,6 +146,22 @@ static hs_status print_sheet(struct hs_tool *tool, const struct hs_invocation *i
 static uint64_t limit_of(const struct hs_invocation *inv)
 {
     return hs_given(inv, HS_OPT_LIMIT) ? inv->number[HS_OPT_LIMIT] : 10;
+}
+
+static hs_status show_cut(struct hs_tool *tool, const struct hs_invocation *inv,
+                          struct hs_sample_join *join, const struct hs_object_spec *what,
+                          hs_node target, struct hs_error *err)
+{
+    struct hs_cut cut;
+    HS_TRY(hs_cut_find(join->view, &target, 1, &cut, err));
+    enum hs_format format = hs_tool_format(inv);
+    if (format == HS_FORMAT_JSON || format == HS_FORMAT_NDJSON)
+        return print_cut_json(tool, join, what, target, &cut, format == HS_FORMAT_NDJSON, err);
+    if (format == HS_FORMAT_TABLE) {
+        HS_TRY(print_heading(tool, join, what, target, err));
+        HS_TRY(hs_cut_sentence(tool, join->view, &cut, err));
+    }
+    return hs_cut_rows(tool, inv, join->view, &cut, err);
 }
 
 static hs_status show_target(struct hs_tool *tool, const struct hs_invocation *inv,
@@ -200,7 +232,8 @@ static hs_status show_objects(struct hs_tool *tool, const struct hs_invocation *
     /* One answer holds one target; of a type the instances that retain most follow each other in
      * the other formats, JSON and TSV show the first. */
     enum hs_format format = hs_tool_format(inv);
-    bool is_single = format == HS_FORMAT_JSON || format == HS_FORMAT_TSV;
+    bool is_cut = hs_given(inv, HS_OPT_CUT);
+    bool is_single = format == HS_FORMAT_JSON || format == HS_FORMAT_TSV || is_cut;
     unsigned n = is_single ? 1 : what.n_nodes;
     for (unsigned i = 0; i < n; i++) {
         hs_node target = what.nodes[i];
@@ -208,7 +241,7 @@ static hs_status show_objects(struct hs_tool *tool, const struct hs_invocation *
             HS_TRY(target_of_root(view, inv->text[HS_OPT_TO], target, &target, err));
         if (i > 0 && format == HS_FORMAT_TABLE)
             HS_TRY(hs_print(&tool->out, err, "\n"));
-        HS_TRY(show_target(tool, inv, join, &what, target, err));
+        HS_TRY((is_cut ? show_cut : show_target)(tool, inv, join, &what, target, err));
     }
     return HS_OK;
 }
@@ -221,6 +254,8 @@ static hs_status run(struct hs_tool *tool, const struct hs_invocation *inv, stru
     struct hs_sample_join join = {0};
     struct hs_sample_name name;
     bool is_sample = hs_sample_is_named(to);
+    if (hs_given(inv, HS_OPT_CUT) && strncmp(to, "site:", 5) == 0)
+        return hs_fail(err, HS_USAGE, "--cut frees one object, and '%.100s' is many", to);
     if (is_sample && hs_sample_parse(to, &name, err) != HS_OK)
         return hs_context(err, "cannot find '%.100s'", to);
     HS_TRY(hs_sample_join_open(view, trace, is_sample ? &name.id : NULL, &join, err));
