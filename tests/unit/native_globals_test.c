@@ -93,6 +93,11 @@ static void debug_information_comes_first(void **state)
     fake_n_asked = 0;
     collect(f);
     assert_where(f, "ns::nodes[0].next", "prog", "/src/a.c", "ns::nodes");
+    assert_int_equal(fake_native_leaf(f, "ns::nodes[0].next")->root.tier, HS_TIER_FIRM);
+    assert_int_equal(fake_native_leaf(f, "ns::nodes[0].maybe")->root.tier, HS_TIER_FIRM);
+    /* No pointer is there by its type. */
+    assert_int_equal(fake_native_leaf(f, "ns::nodes[0].tag")->root.edge_class, HS_EDGE_GUESSED);
+    assert_int_equal(fake_native_leaf(f, "ns::nodes[0].tag")->root.tier, HS_TIER_DOUBTFUL);
     assert_where(f, "ns::nodes[3].maybe", "prog", "/src/a.c", "ns::nodes");
     const struct hs_root_leaf *leaf = fake_native_leaf(f, "ns::nodes[1].next");
     assert_int_equal(leaf->root.line, 12);

@@ -143,6 +143,11 @@ static void assert_named(const struct fake_native *f, const struct hs_root_leaf 
                          const char *unit, const char *name)
 {
     assert_string_equal(fake_native_text(f, leaf->group_module), "thread 42");
+    /* A word of a variable is firm; a register or slot of none may be dead. */
+    assert_int_equal(leaf->root.tier,
+                     strstr(name, " local ") != NULL || strstr(name, " argument ") != NULL
+                         ? HS_TIER_FIRM
+                         : HS_TIER_DOUBTFUL);
     assert_string_equal(fake_native_text(f, leaf->group_unit), unit);
     const char *found = fake_native_text(f, leaf->root.name);
     if (strncmp(found, name, strlen(name)) != 0)
@@ -252,6 +257,7 @@ static void a_slot_of_no_variable_says_so(void **state)
     assert_int_equal(leaf->root.certainty, HS_CONSERVATIVE);
     const char *name = fake_native_text(f, leaf->root.name);
     assert_non_null(strstr(name, "stacks_test_outer slot without a variable sp+"));
+    assert_int_equal(leaf->root.tier, HS_TIER_DOUBTFUL);
     fake_native_free(f);
     fake_locals = NULL;
 }

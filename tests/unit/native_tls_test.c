@@ -91,7 +91,12 @@ static void static_blocks_by_debug_information(void **state)
     f->native.roots.n_leaves = 0;
     f->of_object.is_system = true;
     collect(f);
-    (void)must_find(f, "current.next", "system: prog", "current");
+    assert_int_equal(leaf->root.tier, HS_TIER_FIRM);
+    f->of_object.is_runtime = true;
+    f->native.roots.n_leaves = 0;
+    collect(f);
+    leaf = must_find(f, "current.next", "system: prog", "current");
+    assert_int_equal(leaf->root.tier, HS_TIER_RUNTIME);
     fake_n_tls_variables = 0;
     fake_native_free(f);
 }
@@ -108,10 +113,16 @@ static void the_control_block_is_told_by_what_it_proves(void **state)
     f->tls[TCB + 90] = fake_native_block(7);
     collect(f);
     assert_int_equal(f->native.roots.n_leaves, 4);
-    (void)must_find(f, "dynamic thread vector", "thread control block", "");
-    (void)must_find(f, "pthread_setspecific key 1", "thread control block", "");
-    (void)must_find(f, "pthread_setspecific keys 32 to 63", "thread control block", "");
-    (void)must_find(f, "control block+0x2d0", "thread control block", "");
+    static const struct {
+        const char *name;
+        uint8_t tier;
+    } expected[] = {{"dynamic thread vector", HS_TIER_RUNTIME},
+                    {"pthread_setspecific key 1", HS_TIER_FIRM},
+                    {"pthread_setspecific keys 32 to 63", HS_TIER_FIRM},
+                    {"control block+0x2d0", HS_TIER_RUNTIME}};
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
+        assert_int_equal(must_find(f, expected[i].name, "thread control block", "")->root.tier,
+                         expected[i].tier);
     f->tls[BLOCKS] = 0; /* without the proof: by offset */
     f->native.roots.n_leaves = 0;
     collect(f);

@@ -72,6 +72,7 @@ static void what_nothing_leads_to_is_a_root(void **state)
     assert_string_equal(fake_native_text(f, leaf->group_variable), "[anon 0x7f6000000000 2.0 MiB]");
     assert_string_equal(fake_native_text(f, leaf->group_module), "anonymous");
     assert_int_equal(leaf->root.certainty, HS_CONSERVATIVE);
+    assert_int_equal(leaf->root.tier, HS_TIER_DOUBTFUL);
     leaf = fake_native_leaf(f, "[data.bin 0x7f6000400000 4.0 KiB]");
     assert_non_null(leaf);
     assert_int_equal(leaf->group_variable, 0);

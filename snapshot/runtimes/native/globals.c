@@ -155,7 +155,8 @@ static hs_status scan_loader(struct globals *g)
 {
     struct hs_native_variable *v = &g->variable;
     *v = (struct hs_native_variable){.is_whole = true};
-    v->leaf.root = (struct hs_root){.kind = HS_ROOT_GLOBAL, .certainty = HS_CONSERVATIVE};
+    v->leaf.root = (struct hs_root){
+        .kind = HS_ROOT_GLOBAL, .certainty = HS_CONSERVATIVE, .tier = HS_TIER_RUNTIME};
     HS_TRY(hs_native_name(g->native, &v->name, g->err, "memory of the dynamic linker"));
     hs_native_variable_text(g->native, v);
     HS_TRY(hs_native_name(g->native, &v->leaf.group_module, g->err, "system: dynamic linker"));

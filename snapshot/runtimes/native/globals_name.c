@@ -5,6 +5,7 @@
 #include "base/bisect.h"
 #include "globals.h"
 #include "symbols/demangle.h"
+#include "tiers.h"
 
 #define NAME_PAGE UINT64_C(4096)
 /* Sections of an object that are asked, for each variable. Linked ones have some forty. */
@@ -70,11 +71,16 @@ static hs_status find_described(struct hs_native *native, size_t object, hs_addr
 {
     const struct hs_object *o = &native->dump->objects.objects[object];
     struct hs_cvariable found = {0};
+    ret->leaf.root.tier = hs_native_tier_of(native, object, NULL, false);
     *ret_found = native->ctypes != NULL && native->of_object[object].types != 0 &&
                  hs_ctypes_variable_at(native->ctypes, native->of_object[object].types,
                                        at - o->bias, &found);
-    return *ret_found ? hs_native_describe(native, &found, o->bias, at, ret, ret_found, err)
-                      : HS_OK;
+    if (!*ret_found)
+        return HS_OK;
+    HS_TRY(hs_native_describe(native, &found, o->bias, at, ret, ret_found, err));
+    if (*ret_found)
+        ret->leaf.root.tier = hs_native_tier_of(native, object, found.name, false);
+    return HS_OK;
 }
 
 /* Labels of linkers at the borders of sections. They name no variable. */
@@ -156,6 +162,7 @@ static hs_status name_by_symbol(struct hs_native *native, size_t object,
     else
         HS_TRY(hs_strtab_add(&native->dump->strings, text, &v->name, err));
     v->leaf.root.symbol = v->name;
+    v->leaf.root.tier = hs_native_tier_of(native, object, symbol->name, symbol->is_global);
     if (!o->is_executable || !symbol->is_global)
         return HS_OK;
     snprintf(plain, sizeof plain, "%.*s", (int)strcspn(symbol->name, "@"), symbol->name);

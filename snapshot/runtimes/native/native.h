@@ -30,6 +30,8 @@ struct hs_native_object {
     uint64_t tls_module; /* its number in each thread's DTV, from 1; 0: unknown or no TLS */
     uint64_t tls_offset; /* its block begins so far below each thread pointer; 0: not static */
     bool is_system;      /* the loader, libc, an allocator: their own group of roots */
+    bool is_runtime;     /* its data is a runtime's own: of tier runtime */
+    bool is_python;      /* CPython: likewise, but for what leads to the program's objects */
 };
 
 struct hs_native {

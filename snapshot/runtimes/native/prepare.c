@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "symbols/lines.h"
+#include "tiers.h"
 
 /* Whose variables are not the program's. */
 static bool prepare_is_system(const char *name)
@@ -29,6 +30,8 @@ hs_status hs_native_prepare_objects(struct hs_native *native, struct hs_error *e
         const struct hs_object *object = &native->dump->objects.objects[i];
         struct hs_native_object *known = &native->of_object[i];
         known->is_system = !object->is_executable && prepare_is_system(object->name);
+        known->is_runtime = !object->is_executable && hs_native_is_runtime(object->name);
+        known->is_python = hs_native_is_python(object);
         if (native->ctypes == NULL)
             continue;
         struct hs_elf *with_types =

@@ -3,10 +3,12 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/bisect.h"
 #include "flow.h"
+#include "tiers.h"
 
 enum { ROOTS_ARRAY_DEPTH = 16 };
 
@@ -56,8 +58,8 @@ hs_status hs_native_add_word(struct hs_native *native, uint64_t word, struct hs_
     leaf->target = block.begin;
     if (leaf->root.edge_class != HS_EDGE_GUESSED)
         leaf->root.edge_class = edge_class_of(how);
-    if (leaf->root.kind == HS_ROOT_REGISTER || hs_edge_tier(leaf->root.edge_class) != 0)
-        leaf->root.tier = HS_TIER_DOUBTFUL;
+    if (hs_edge_tier(leaf->root.edge_class) > leaf->root.tier)
+        leaf->root.tier = (uint8_t)hs_edge_tier(leaf->root.edge_class);
     if (pointee != 0) {
         leaf->root.certainty = HS_EXACT;
         HS_TRY(add_seed(native, &block, word, pointee, err));
@@ -186,6 +188,9 @@ hs_status hs_native_add_slot(struct hs_native *native, struct hs_native_variable
     if (variable->is_whole)
         leaf.group_variable = variable->name;
     HS_TRY(slot_name(native, variable, offset, &leaf.root.name, err));
+    if (leaf.root.tier == HS_TIER_FIRM && strcmp(variable->text, "_PyRuntime") == 0 &&
+        hs_native_is_python_cache(hs_strtab_get(&native->dump->strings, leaf.root.name)))
+        leaf.root.tier = HS_TIER_RUNTIME;
     return hs_native_add_word(native, word, &leaf, pointee, err);
 }
 

@@ -20,8 +20,8 @@ struct hs_native_variable {
     bool is_whole;    /* named and of several slots: they hang on a node of its own */
     hs_str name;      /* the variable; ".bss" for what has no name */
     uint64_t n_slots; /* so far */
-    /* What leaves are made from: kind, module, thread, frame, function, symbol, file, line and
-     * groups are set by the collector. */
+    /* What leaves are made from: kind, tier, module, thread, frame, function, symbol, file, line
+     * and groups are set by the collector; the class of a word may raise the tier. */
     struct hs_root_leaf leaf;
     char text[HS_VARIABLE_NAME_BYTES]; /* of the slots' names: "server", "main local reply" */
 };

@@ -5,6 +5,8 @@
  * variable in that register names it, and one that saves the register again shows that none did.
  * The registers of the thread itself are the first words that wait.
  *
+ * Only variables that live at the instruction are firm: what no variable is known for may be dead.
+ *
  *   frame 1   r3 in the thread          -> waits -> named by a variable of frame 1, 2, ...
  *   frame 2   saves r3 at sp+8          -> the one before is no variable's; this one waits
  */
@@ -144,6 +146,7 @@ static hs_status add_in_slot(struct stacks *s, hs_addr at, uint64_t word)
     bool is_bare = s->label.has_locals && s->locals->is_complete && !is_argument;
     struct hs_native_variable v = variable_in(s, HS_ROOT_STACK, &s->label);
     v.begin = at;
+    v.leaf.root.tier = HS_TIER_DOUBTFUL;
     snprintf(v.text, sizeof v.text, "%s %s sp%s%llu", function_of(s, &s->label),
              is_bare ? "slot without a variable" : "slot", at >= sp ? "+" : "-",
              (unsigned long long)(at >= sp ? at - sp : sp - at));
@@ -172,6 +175,7 @@ static hs_status add_register(struct stacks *s, unsigned number)
         return HS_OK;
     w->is_waiting = false;
     v.begin = w->address;
+    v.leaf.root.tier = HS_TIER_DOUBTFUL;
     if (w->address == 0) {
         snprintf(v.text, sizeof v.text, "register %s", hs_register_name(number));
         HS_TRY(hs_native_name(s->native, &v.leaf.group_unit, s->err, "registers"));
@@ -298,6 +302,7 @@ static hs_status add_rest(struct stacks *s)
     while (hs_native_next_word(s->native, &scan, &at, &word)) {
         struct hs_native_variable v = variable_in(s, HS_ROOT_STACK, &label);
         v.begin = at;
+        v.leaf.root.tier = HS_TIER_DOUBTFUL;
         snprintf(v.text, sizeof v.text, "stack end-0x%llx",
                  (unsigned long long)(s->frames.extent.end - at));
         HS_TRY(hs_native_add_slot(s->native, &v, 0, at, word, s->err));

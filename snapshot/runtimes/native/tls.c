@@ -13,6 +13,7 @@
 #include "globals.h"
 #include "link_map.h"
 #include "stacks_extent.h"
+#include "tiers.h"
 
 enum {
     DTV_ENTRY_BYTES = 16,
@@ -116,6 +117,7 @@ static hs_status find_by_symbol(struct tls *t, const struct tls_block *block, hs
     v->is_whole = n > HS_WORD_BYTES;
     HS_TRY(hs_strtab_add(&t->native->dump->strings, text, &v->name, t->err));
     v->leaf.root.symbol = v->name;
+    v->leaf.root.tier = hs_native_tier_of(t->native, block->object, symbol->name, false);
     return HS_OK;
 }
 
@@ -127,11 +129,14 @@ static hs_status find_in_block(struct tls *t, const struct tls_block *block, hs_
     struct hs_cvariable found = {0};
     bool is_described = false;
     *v = (struct hs_native_variable){.leaf = t->leaf};
+    v->leaf.root.tier = hs_native_tier_of(native, block->object, NULL, false);
     if (native->ctypes != NULL && native->of_object[block->object].types != 0 &&
         hs_ctypes_tls_variable_at(native->ctypes, native->of_object[block->object].types,
                                   at - block->begin, &found))
         HS_TRY(hs_native_describe(native, &found, block->begin, at, v, &is_described, t->err));
-    if (!is_described)
+    if (is_described)
+        v->leaf.root.tier = hs_native_tier_of(native, block->object, found.name, false);
+    else
         HS_TRY(find_by_symbol(t, block, at));
     /* Here the group of the object is the unit: the thread stands above it. */
     HS_TRY(hs_native_set_module(native, object, &v->leaf, t->err));
@@ -232,9 +237,14 @@ static hs_addr first_keys(const struct tls *t)
     return 0;
 }
 
-static hs_status name_of_control_word(struct tls *t, hs_addr keys, hs_addr at, hs_str *ret)
+/* The values of keys are the program's, the rest is the thread library's. */
+static hs_status name_of_control_word(struct tls *t, hs_addr keys, hs_addr at, uint8_t *ret_tier,
+                                      hs_str *ret)
 {
     hs_addr blocks = keys + (uint64_t)KEYS_PER_BLOCK * KEY_BYTES;
+    *ret_tier = keys != 0 && at >= keys && at < blocks + (uint64_t)KEYS_PER_BLOCK * HS_WORD_BYTES
+                    ? HS_TIER_FIRM
+                    : HS_TIER_RUNTIME;
     if (at == t->tcb.tcb + HS_WORD_BYTES)
         return hs_native_name(t->native, ret, t->err, "dynamic thread vector");
     if (keys != 0 && at >= keys && at < blocks)
@@ -256,7 +266,7 @@ static hs_status scan_control_block(struct tls *t)
     uint64_t word;
     while (hs_native_next_word(t->native, &scan, &at, &word)) {
         struct hs_native_variable v = {.leaf = t->leaf, .begin = at};
-        HS_TRY(name_of_control_word(t, keys, at, &v.name));
+        HS_TRY(name_of_control_word(t, keys, at, &v.leaf.root.tier, &v.name));
         HS_TRY(hs_native_name(t->native, &v.leaf.group_unit, t->err, "thread control block"));
         hs_native_variable_text(t->native, &v);
         HS_TRY(hs_native_add_slot(t->native, &v, 0, at, word, t->err));

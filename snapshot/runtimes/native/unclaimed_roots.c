@@ -110,8 +110,10 @@ static void mapping_label(const struct hs_native *native, const struct hs_mappin
 static hs_status add_piece(struct hs_native *native, const struct hs_heap_block *block,
                            struct hs_error *err)
 {
-    struct hs_root_leaf leaf = {
-        .root = {.kind = HS_ROOT_UNCLAIMED, .certainty = HS_CONSERVATIVE, .field = HS_NO_FIELD}};
+    struct hs_root_leaf leaf = {.root = {.kind = HS_ROOT_UNCLAIMED,
+                                         .certainty = HS_CONSERVATIVE,
+                                         .tier = HS_TIER_DOUBTFUL,
+                                         .field = HS_NO_FIELD}};
     const struct hs_mapping *mapping = hs_target_mapping_at(&native->dump->target, block->begin);
     char label[256];
     hs_str name;

@@ -1,0 +1,132 @@
+/* Whose a variable is, by the object that it is in and by its name. */
+#include "tiers.h"
+
+#include <string.h>
+
+enum { TIERS_NAME_BYTES = 256 };
+
+static bool begins_with(const char *name, const char *const *beginnings, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strncmp(name, beginnings[i], strlen(beginnings[i])) == 0)
+            return true;
+    return false;
+}
+
+#define BEGINS_WITH(name, beginnings) \
+    begins_with((name), (beginnings), sizeof(beginnings) / sizeof *(beginnings))
+
+bool hs_native_is_runtime(const char *name)
+{
+    /* glibc's parts, musl, the runtimes of C, C++ and Fortran, allocators */
+    static const char *const beginnings[] = {
+        "ld-linux",        "ld-2.",       "ld-musl",      "ld.so",      "libc.so",   "libc-2.",
+        "libm.so",         "libm-2.",     "libpthread",   "libdl.so",   "libdl-2.",  "librt.so",
+        "librt-2.",        "libresolv",   "libnss_",      "libutil.so", "libanl.so", "libmvec.so",
+        "libc_malloc_",    "libgcc_s",    "libstdc++.",   "libc++.so",  "libc++abi", "libthread_db",
+        "libBrokenLocale", "libatomic.",  "libgfortran.", "libgomp.",   "libsupc++", "linux-vdso",
+        "libjemalloc",     "libtcmalloc", "libmimalloc",
+    };
+    return BEGINS_WITH(name, beginnings);
+}
+
+bool hs_native_is_python(const struct hs_object *object)
+{
+    static const char *const beginnings[] = {"python", "libpython"};
+    return BEGINS_WITH(object->name, beginnings) && hs_elf_find(object->elf, "_PyRuntime") != NULL;
+}
+
+/* Names that a program must not use (ISO C 7.1.3), of what glibc, libstdc++ and the compilers'
+ * libraries have in a static program. */
+static bool is_reserved(const char *name)
+{
+    static const char *const beginnings[] = {
+        "_IO_",     "__libc_",  "_dl_",    "_nl_",          "__nptl_",   "__pthread_",
+        "_rtld_",   "__gconv_", "__exit_", "__nss_",        "__resolv",  "__malloc",
+        "__printf", "__rtld_",  "__gcc_",  "__gxx_",        "__cxa_",    "_ZSt",
+        "_ZNSt",    "_ZNKSt",   "_ZGVNSt", "_ZN9__gnu_cxx", "__environ", "__tzname"};
+    return BEGINS_WITH(name, beginnings);
+}
+
+/* Without underscores, in glibc's static archive: malloc.c, tzset.c, cxa_atexit.c, ... A program of
+ * its own may use them as well, unless libc is in it. */
+static bool is_of_static_libc(const char *name)
+{
+    static const char *const names[] = {
+        "main_arena",      "mp_",         "tcache",        "thread_arena", "free_list",
+        "tz_rules",        "old_tz",      "tzstring_list", "static_dtv",   "next_free",
+        "static_slotinfo", "transitions", "lock_arena",    "environ",      "known_derivations"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+static bool is_static(const struct hs_native *native)
+{
+    for (size_t i = 0; i < native->dump->objects.n; i++)
+        if (strncmp(native->dump->objects.objects[i].name, "libc.so", strlen("libc.so")) == 0 ||
+            strncmp(native->dump->objects.objects[i].name, "ld-", strlen("ld-")) == 0)
+            return false;
+    return true;
+}
+
+/* The executable has copies of variables of libraries that its code uses directly, and libraries
+ * use these: `environ`, `std::cout`. */
+static bool is_copied(const struct hs_native *native, size_t object, const char *name)
+{
+    const struct hs_objects *objects = &native->dump->objects;
+    for (size_t i = 0; i < objects->n; i++) {
+        if (i == object || !native->of_object[i].is_runtime)
+            continue;
+        const struct hs_elf_symbol *symbol = hs_elf_find(objects->objects[i].elf, name);
+        if (symbol != NULL && symbol->kind == HS_SYMBOL_DATA && symbol->is_global)
+            return true;
+    }
+    return false;
+}
+
+/* CPython's type objects are in every program that has it in itself. */
+static bool is_python_type(const char *name)
+{
+    static const char *const beginnings[] = {"Py", "_Py"};
+    size_t n = strlen(name);
+    return BEGINS_WITH(name, beginnings) && n > strlen("_Type") &&
+           strcmp(name + n - strlen("_Type"), "_Type") == 0;
+}
+
+static bool is_runtimes_own(const struct hs_native *native, size_t object, const char *name,
+                            bool is_global)
+{
+    const struct hs_object *o = &native->dump->objects.objects[object];
+    if (is_python_type(name))
+        return true;
+    if (!o->is_executable)
+        return false;
+    if (is_reserved(name) || (is_global && is_copied(native, object, name)))
+        return true;
+    return is_of_static_libc(name) && is_static(native);
+}
+
+bool hs_native_is_python_cache(const char *place)
+{
+    return strstr(place, "free_list") != NULL || strstr(place, "freelist") != NULL ||
+           strstr(place, "cache") != NULL;
+}
+
+uint8_t hs_native_tier_of(const struct hs_native *native, size_t object, const char *name,
+                          bool is_global)
+{
+    char plain[TIERS_NAME_BYTES] = "";
+    size_t n = name == NULL ? 0 : strcspn(name, "@"); /* a version follows */
+    if (native->of_object[object].is_runtime)
+        return HS_TIER_RUNTIME;
+    if (n != 0 && n < sizeof plain) {
+        memcpy(plain, name, n);
+        plain[n] = '\0';
+    }
+    if (native->of_object[object].is_python)
+        return strcmp(plain, "_PyRuntime") == 0 ? HS_TIER_FIRM : HS_TIER_RUNTIME;
+    return plain[0] != '\0' && is_runtimes_own(native, object, plain, is_global) ? HS_TIER_RUNTIME
+                                                                                 : HS_TIER_FIRM;
+}

@@ -1,0 +1,25 @@
+/* What the variables of an object are worth as roots: the program's own are firm, those of the
+ * loader, of libc and of a language's runtime are of tier runtime (snapshot/model.h). */
+#ifndef HS_NATIVE_TIERS_H
+#define HS_NATIVE_TIERS_H
+
+#include "native.h"
+
+/* Is all that an object of this name has in its data a runtime's own? "libc.so.6", "ld-linux...".
+ */
+bool hs_native_is_runtime(const char *name);
+
+/* Is it CPython itself? Then all but `_PyRuntime`, which leads to what the program has, is its own.
+ */
+bool hs_native_is_python(const struct hs_object *object);
+
+/* The tier of a variable of an object, by its name in the symbol table or the debug information;
+ * NULL: it has none. `is_global`: it is a symbol that other objects see. Some searches by name. */
+uint8_t hs_native_tier_of(const struct hs_native *native, size_t object, const char *name,
+                          bool is_global);
+
+/* Is this place in CPython's `_PyRuntime` a list of free objects or a cache? "dict_state.free_list"
+ */
+bool hs_native_is_python_cache(const char *place);
+
+#endif
