@@ -16,7 +16,7 @@ struct units_kind {
     const char *hint;
     const struct units_suffix *suffixes;
     size_t n_suffixes;
-    bool takes_b; /* one more letter B is allowed */
+    bool is_size; /* a fraction, a space and one more letter B are allowed */
 };
 
 static const struct units_suffix units_sizes[] = {
@@ -39,8 +39,8 @@ static const struct units_suffix units_times[] = {
 static const struct units_kind units_count = {"count", "write digits only, for example 1000",
                                               units_sizes, 1, false};
 static const struct units_kind units_size = {
-    "size", "write digits and k, M, G, T or Ki, Mi, Gi, Ti, for example 512Mi", units_sizes,
-    sizeof units_sizes / sizeof units_sizes[0], true};
+    "size", "write digits and k, M, G, T or Ki, Mi, Gi, Ti, for example 512Mi or 1.5GiB",
+    units_sizes, sizeof units_sizes / sizeof units_sizes[0], true};
 static const struct units_kind units_duration = {
     "duration", "write digits and ns, us, ms, s, m or h, for example 200ms", units_times,
     sizeof units_times / sizeof units_times[0], false};
@@ -69,26 +69,64 @@ static bool units_digits(const char **text, uint64_t *ret)
     return true;
 }
 
+/* What stands behind a point, in billionths: more digits than a printed size ever has. */
+struct units_fraction {
+    uint64_t billionths;
+    bool is_given;
+};
+#define UNITS_BILLION 1000000000U
+
+static struct units_fraction units_read_fraction(const char **text)
+{
+    struct units_fraction fraction = {0};
+    uint64_t scale = UNITS_BILLION;
+
+    if ((*text)[0] != '.' || (*text)[1] < '0' || (*text)[1] > '9')
+        return fraction;
+    fraction.is_given = true;
+    for (++*text; **text >= '0' && **text <= '9'; ++*text) {
+        scale /= 10;
+        fraction.billionths += (uint64_t)(**text - '0') * scale;
+    }
+    return fraction;
+}
+
+static bool units_scale(uint64_t whole, struct units_fraction fraction, uint64_t factor,
+                        uint64_t *ret)
+{
+    unsigned __int128 part =
+        ((unsigned __int128)fraction.billionths * factor + UNITS_BILLION / 2) / UNITS_BILLION;
+    return hs_mul_fits(whole, factor, &whole) && hs_add_fits(whole, (uint64_t)part, ret);
+}
+
 static hs_status units_parse(const struct units_kind *kind, const char *text, uint64_t *ret,
-                             struct hs_error *err)
+                             bool *ret_has_b, struct hs_error *err)
 {
     const char *rest = text;
+    struct units_fraction fraction = {0};
     uint64_t value;
 
     if (!units_digits(&rest, &value))
         return units_too_large(text, err);
-    size_t length = strlen(rest);
     if (rest == text)
         return units_wrong(kind, text, err);
-    if (kind->takes_b && length != 0 && rest[length - 1] == 'B')
-        length--;
+    if (kind->is_size) {
+        fraction = units_read_fraction(&rest);
+        rest += rest[0] == ' ' && rest[1] != 0;
+    }
+    size_t length = strlen(rest);
+    bool has_b = kind->is_size && length != 0 && rest[length - 1] == 'B';
+    length -= has_b;
     for (size_t i = 0; i < kind->n_suffixes; i++) {
         const struct units_suffix *suffix = &kind->suffixes[i];
         if (strlen(suffix->name) != length || memcmp(rest, suffix->name, length) != 0)
             continue;
-        if (!hs_mul_fits(value, suffix->factor, &value))
+        if (fraction.is_given && suffix->factor == 1)
+            break; /* a part of a byte or of a word */
+        if (!units_scale(value, fraction, suffix->factor, &value))
             return units_too_large(text, err);
         *ret = value;
+        *ret_has_b = has_b;
         return HS_OK;
     }
     return units_wrong(kind, text, err);
@@ -96,17 +134,25 @@ static hs_status units_parse(const struct units_kind *kind, const char *text, ui
 
 hs_status hs_parse_count(const char *text, uint64_t *ret, struct hs_error *err)
 {
-    return units_parse(&units_count, text, ret, err);
+    bool ignored;
+    return units_parse(&units_count, text, ret, &ignored, err);
 }
 
 hs_status hs_parse_size(const char *text, uint64_t *ret, struct hs_error *err)
 {
-    return units_parse(&units_size, text, ret, err);
+    bool ignored;
+    return units_parse(&units_size, text, ret, &ignored, err);
+}
+
+hs_status hs_parse_amount(const char *text, uint64_t *ret, bool *ret_in_bytes, struct hs_error *err)
+{
+    return units_parse(&units_size, text, ret, ret_in_bytes, err);
 }
 
 hs_status hs_parse_duration(const char *text, uint64_t *ret, struct hs_error *err)
 {
-    return units_parse(&units_duration, text, ret, err);
+    bool ignored;
+    return units_parse(&units_duration, text, ret, &ignored, err);
 }
 
 static int units_hex(char c)

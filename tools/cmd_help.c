@@ -20,13 +20,13 @@ static hs_status man_page(struct hs_tool *tool, const char *name, struct hs_erro
 hs_status hs_cmd_help(struct hs_tool *tool, const struct hs_invocation *inv, struct hs_error *err)
 {
     if (inv->n_arguments == 0)
-        return hs_help_overview(&tool->out, err);
+        return hs_tool_help(tool, NULL, /* is_short= */ false, err);
     const char *name = inv->arguments[0];
     if (strncmp(name, "man:", 4) == 0)
         return man_page(tool, name + 4, err);
     const struct hs_command *command = hs_find_command(name);
     if (command != NULL)
-        return hs_help_command(&tool->out, command, /* is_short= */ false, err);
+        return hs_tool_help(tool, command, /* is_short= */ false, err);
     (void)hs_fail(err, HS_USAGE, "no help for '%s'", name);
     return hs_hint(err, "'heapsnap help' lists the commands");
 }

@@ -12,9 +12,7 @@
 static hs_status show_help(struct hs_tool *tool, const struct hs_invocation *inv,
                            struct hs_error *err)
 {
-    if (inv->command == NULL)
-        return hs_help_overview(&tool->out, err);
-    return hs_help_command(&tool->out, inv->command, inv->wants_short_help, err);
+    return hs_tool_help(tool, inv->command, inv->wants_short_help, err);
 }
 
 static hs_status run(struct hs_tool *tool, const struct hs_invocation *inv, struct hs_error *err)
@@ -69,6 +67,8 @@ int main(int argc, char **argv)
     /* Without a command the overview is an answer, but not to what a script wanted. */
     if (is_bare && status == HS_OK)
         return hs_exit_code(HS_USAGE);
+    if (status != HS_OK && hs_tool_interrupted() != 0)
+        return 128 + hs_tool_interrupted(); /* as shells say it: 130 after Ctrl-C */
     if (status != HS_OK)
         return hs_exit_code(status);
     if (tool.exit_signal != 0)

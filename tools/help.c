@@ -4,7 +4,7 @@
 
 #include "options.h"
 
-enum { TEXT_COLUMNS = 78, OPTION_COLUMNS = 100, HELP_COLUMN = 27 };
+enum { TEXT_COLUMNS = 78, OPTION_COLUMNS = 80, HELP_COLUMN = 27 };
 
 /* Prints `text` filled to a width; `indent` columns before each line; paragraphs end at '\n'. */
 static hs_status fill_to(struct hs_out *out, const char *text, unsigned indent, unsigned columns,
@@ -37,10 +37,33 @@ static hs_status fill(struct hs_out *out, const char *text, unsigned indent, str
     return fill_to(out, text, indent, TEXT_COLUMNS, err);
 }
 
-/* What an option does, begun in its column and gone on with below it. */
-static hs_status option_help(struct hs_out *out, const char *text, struct hs_error *err)
+/* What an option does, as far as one line has room, when that ends where a sentence may; else 0. */
+static size_t first_line(const char *text, size_t room)
+{
+    enum { LEAST = 18 };
+    size_t end = 0;
+    unsigned depth = 0;
+    for (size_t i = 0; i <= room; i++) {
+        bool is_end = text[i] == 0 || strncmp(text + i, "; ", 2) == 0 ||
+                      strncmp(text + i, " (", 2) == 0 || strncmp(text + i, ": ", 2) == 0;
+        if (is_end && depth == 0 && i >= LEAST)
+            end = i;
+        depth += text[i] == '(';
+        depth -= text[i] == ')' && depth != 0;
+        if (text[i] == 0)
+            break;
+    }
+    return end;
+}
+
+/* The same whole: begun in its column and gone on with below it. */
+static hs_status option_help(struct hs_out *out, const char *text, bool is_short,
+                             struct hs_error *err)
 {
     enum { ROOM = OPTION_COLUMNS - HELP_COLUMN };
+    size_t most = is_short ? first_line(text, ROOM) : 0;
+    if (most != 0)
+        return hs_print(out, err, "%.*s\n", (int)most, text);
     for (;;) {
         size_t n = strlen(text);
         if (n <= ROOM)
@@ -54,7 +77,7 @@ static hs_status option_help(struct hs_out *out, const char *text, struct hs_err
     }
 }
 
-static hs_status option_line(struct hs_out *out, const struct hs_option *option,
+static hs_status option_line(struct hs_out *out, const struct hs_option *option, bool is_short,
                              struct hs_error *err)
 {
     char left[64];
@@ -67,7 +90,7 @@ static hs_status option_line(struct hs_out *out, const struct hs_option *option,
         HS_TRY(hs_print(out, err, "  %-24s ", left));
     else
         HS_TRY(hs_print(out, err, "  %s\n%*s", left, HELP_COLUMN, ""));
-    return option_help(out, option->help, err);
+    return option_help(out, option->help, is_short, err);
 }
 
 bool hs_choices_unsaid(const struct hs_option *option, char *text)
@@ -89,18 +112,23 @@ bool hs_choices_unsaid(const struct hs_option *option, char *text)
 }
 
 /* Named on one line, by what they are of. */
-#define BRIEF \
-    (HS_OPTIONS_OF_LIMITS | HS_OPTIONS_OF_FILES | HS_OPTIONS_OF_STOP | HS_OPTIONS_OF_TRACES)
+#define BRIEF                                                                                      \
+    (HS_OPTIONS_OF_LIMITS | HS_OPTIONS_OF_FILES | HS_OPTIONS_OF_STOP | HS_OPTIONS_OF_TRACES |      \
+     HS_OPTIONS_OF_RULES | HS_OPTIONS_OF_OUTPUT | HS_BIT(HS_OPT_NAMES) | HS_BIT(HS_OPT_NO_NAMES) | \
+     HS_BIT(HS_OPT_POINTER_MASK))
 
 static hs_status brief_line(struct hs_out *out, const struct hs_command *command,
                             struct hs_error *err)
 {
-    char text[512] = "-v";
+    char text[640] = "also:";
     for (int id = 0; id < HS_N_OPTIONS; id++) {
         const struct hs_option *option = &hs_options[id];
         size_t n = strlen(text);
+        const char letter[] = {option->letter, 0};
+        const char *dashes = option->letter != 0 ? "-" : "--";
         if (BRIEF >> id & command->options >> id & 1)
-            (void)snprintf(text + n, sizeof text - n, ", --%s%s%s", option->name,
+            (void)snprintf(text + n, sizeof text - n, "%s %s%s%s%s", n > 5 ? "," : "", dashes,
+                           option->letter != 0 ? letter : option->name,
                            option->argument != NULL ? " " : "",
                            option->argument != NULL ? option->argument : "");
     }
@@ -116,7 +144,7 @@ static hs_status option_lines(struct hs_out *out, const struct hs_command *comma
         const struct hs_option *option = &hs_options[id];
         if (!(command->options >> id & 1) || (is_short && (BRIEF >> id & 1)))
             continue;
-        HS_TRY(option_line(out, option, err));
+        HS_TRY(option_line(out, option, is_short, err));
         char text[HS_CHOICES_BYTES];
         if (!is_short && hs_choices_unsaid(option, text))
             HS_TRY(fill(out, text, HELP_COLUMN, err));
@@ -156,8 +184,9 @@ hs_status hs_help_overview(struct hs_out *out, struct hs_error *err)
     return hs_print(
         out, err,
         "\nEvery command explains itself with -h (short) and --help. A word is 8 bytes.\n"
-        "Exit codes: 0 done, 2 usage, 3 target refused or gone, 4 damaged snapshot,\n"
-        "5 input/output, 6 over a limit, 70 a bug of heapsnap.\n");
+        "Exit codes: 0 done, 1 a threshold that an option set was crossed, 2 usage,\n"
+        "3 target refused or gone, 4 damaged snapshot, 5 input/output, 6 over a limit,\n"
+        "70 a bug of heapsnap, 130 interrupted (Ctrl-C).\n");
 }
 
 hs_status hs_help_command(struct hs_out *out, const struct hs_command *command, bool is_short,
@@ -175,5 +204,9 @@ hs_status hs_help_command(struct hs_out *out, const struct hs_command *command, 
         HS_TRY(fill(out, command->description, 0, err));
         HS_TRY(hs_print(out, err, "\n"));
     }
-    return option_lines(out, command, is_short, err);
+    HS_TRY(option_lines(out, command, is_short, err));
+    if ((command->options & HS_OPTIONS_OF_THRESHOLDS) == 0)
+        return HS_OK;
+    return hs_print(out, err, "\nexit code 1: done, and --%s was crossed\n",
+                    hs_options[HS_OPT_FAIL_OVER].name);
 }

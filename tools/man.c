@@ -79,8 +79,10 @@ static hs_status man_commands(struct hs_out *out, struct hs_error *err)
 }
 
 static const char exit_status[] =
-    ".SH EXIT STATUS\n0 done, 2 usage, 3 target refused or gone, 4 not a snapshot, damaged, cut or "
-    "too new, 5 input or output, 6 over a limit, 70 a bug of heapsnap.\n";
+    ".SH EXIT STATUS\n0 done, 1 done and a threshold asked for by an option was crossed, 2 usage, "
+    "3 target refused or gone, 4 not a snapshot, damaged, cut or "
+    "too new, 5 input or output, 6 over a limit, 70 a bug of heapsnap, 130 interrupted by Ctrl-C "
+    "(143 by SIGTERM).\n";
 
 hs_status hs_help_man_overview(struct hs_out *out, struct hs_error *err)
 {
@@ -95,6 +97,7 @@ hs_status hs_help_man_overview(struct hs_out *out, struct hs_error *err)
          "where the index goes when the snapshot's directory is read-only: heapsnap/ in the "
          "first, .cache/heapsnap/ in the second"},
         {"", "NO_COLOR, TERM=dumb", "no escape sequences on a terminal"},
+        {"", "PAGER", "what shows a help that is longer than the terminal; less when not set"},
     };
     HS_TRY(hs_print(out, err,
                     ".TH HEAPSNAP 1 \"\" \"heapsnap\" \"User Commands\"\n"

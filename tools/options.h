@@ -12,6 +12,7 @@ enum hs_option_kind {
     HS_OPTION_FLAG,
     HS_OPTION_COUNT,    /* a plain decimal number */
     HS_OPTION_SIZE,     /* bytes, with k M G Ki Mi Gi */
+    HS_OPTION_WORDS,    /* words, with the same; with a B at the end bytes: hs_tool_words */
     HS_OPTION_DURATION, /* nanoseconds, from ns us ms s m h */
     HS_OPTION_TEXT,
     HS_OPTION_CHOICE,  /* one of `choices` */
@@ -37,6 +38,7 @@ enum hs_option_id {
     HS_OPT_MAX_GROWTH,
     HS_OPT_NO_RESTART_SYSCALLS,
     HS_OPT_MIN_WORDS,
+    HS_OPT_MIN_BYTES, /* kept as HS_OPT_MIN_WORDS, in bytes */
     HS_OPT_ROOT_SORT,
     HS_OPT_TYPE_SORT,
     HS_OPT_KIND,
@@ -153,10 +155,20 @@ static inline bool hs_takes_rest(const struct hs_command *command)
 #define HS_OPTIONS_OF_LIMITS                                                     \
     (HS_BIT(HS_OPT_MEMORY) | HS_BIT(HS_OPT_SPILL_DIR) | HS_BIT(HS_OPT_THREADS) | \
      HS_BIT(HS_OPT_VERBOSE))
+/* The least that a row must have, in either unit. */
+#define HS_OPTIONS_OF_LEAST (HS_BIT(HS_OPT_MIN_WORDS) | HS_BIT(HS_OPT_MIN_BYTES))
 /* Of commands that stop a process. */
 #define HS_OPTIONS_OF_STOP                                                        \
     (HS_BIT(HS_OPT_STOP) | HS_BIT(HS_OPT_MAX_PAUSE) | HS_BIT(HS_OPT_MAX_GROWTH) | \
      HS_BIT(HS_OPT_NO_RESTART_SYSCALLS))
+/* Of listings. */
+#define HS_OPTIONS_OF_OUTPUT \
+    (HS_BIT(HS_OPT_FORMAT) | HS_BIT(HS_OPT_JSON) | HS_BIT(HS_OPT_OUTPUT) | HS_BIT(HS_OPT_PROGRESS))
+/* Of imports: single rules below --policy. */
+#define HS_OPTIONS_OF_RULES                                                      \
+    (HS_BIT(HS_OPT_WEAK) | HS_BIT(HS_OPT_SHORTCUTS) | HS_BIT(HS_OPT_WEAKMAP) |   \
+     HS_BIT(HS_OPT_PAGE) | HS_BIT(HS_OPT_SIZES) | HS_BIT(HS_OPT_THREAD_LOCALS) | \
+     HS_BIT(HS_OPT_CLASS_EDGES) | HS_BIT(HS_OPT_STATICS))
 /* Of looks at traces: which objects count, and how they are shown. */
 #define HS_OPTIONS_OF_TRACES                                                         \
     (HS_BIT(HS_OPT_ALLOCATED) | HS_BIT(HS_OPT_LIVE_AT) | HS_BIT(HS_OPT_COLLECTED) |  \
@@ -165,6 +177,8 @@ static inline bool hs_takes_rest(const struct hs_command *command)
      HS_BIT(HS_OPT_GROUP_ALLOCATIONS) | HS_BIT(HS_OPT_GROUP_LEAKED) |                \
      HS_BIT(HS_OPT_GROUP_INTERVAL) | HS_BIT(HS_OPT_TRACE_SORT) | HS_BIT(HS_OPT_BY) | \
      HS_BIT(HS_OPT_POINTS))
+/* Their crossing is exit code 1. */
+#define HS_OPTIONS_OF_THRESHOLDS HS_BIT(HS_OPT_FAIL_OVER)
 /* Of every command that writes a file, an index included; on the same line. */
 #define HS_OPTIONS_OF_FILES (HS_BIT(HS_OPT_MODE) | HS_BIT(HS_OPT_GROUP))
 _Static_assert(HS_N_OPTIONS <= 128, "options have a bit each");
@@ -177,7 +191,8 @@ struct hs_invocation {
     unsigned n_arguments;
     char **rest; /* of a command that takes the rest: borrowed, ends with NULL like argv */
     unsigned n_rest;
-    hs_option_set given; /* of hs_option_id */
+    hs_option_set given;    /* of hs_option_id */
+    hs_option_set in_bytes; /* of HS_OPTION_WORDS: given with a B */
     uint64_t number[HS_N_OPTIONS];
     const char *text[HS_N_OPTIONS];
     const char *repeated[HS_MAX_REPEATED];          /* values of repeatable options, in order */

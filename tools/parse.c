@@ -146,9 +146,33 @@ size_t hs_repeated(const struct hs_invocation *invocation, enum hs_option_id id,
     return n;
 }
 
+static hs_status parse_number(struct hs_invocation *inv, const struct hs_option *option, int id,
+                              const char *value, struct hs_error *err)
+{
+    bool in_bytes = false;
+    switch (option->kind) {
+    case HS_OPTION_COUNT:
+        return hs_parse_count(value, &inv->number[id], err);
+    case HS_OPTION_SIZE:
+        return hs_parse_size(value, &inv->number[id], err);
+    case HS_OPTION_DURATION:
+        return hs_parse_duration(value, &inv->number[id], err);
+    case HS_OPTION_WORDS:
+        HS_TRY(hs_parse_amount(value, &inv->number[id], &in_bytes, err));
+        inv->in_bytes |= in_bytes ? HS_BIT(id) : 0;
+        return HS_OK;
+    default:
+        return HS_OK;
+    }
+}
+
 static hs_status store(struct hs_invocation *inv, int id, const char *value, struct hs_error *err)
 {
     const struct hs_option *option = &hs_options[id];
+    if (id == HS_OPT_MIN_BYTES) {
+        id = HS_OPT_MIN_WORDS;
+        inv->in_bytes |= HS_BIT(id);
+    }
     if (option->kind == HS_OPTION_REPEATED) {
         if (inv->n_repeated == HS_MAX_REPEATED)
             return hs_fail(err, HS_USAGE, "--%s is given more than %d times", option->name,
@@ -156,14 +180,10 @@ static hs_status store(struct hs_invocation *inv, int id, const char *value, str
         inv->repeated_id[inv->n_repeated] = (enum hs_option_id)id;
         inv->repeated[inv->n_repeated++] = value;
     } else if (inv->given >> id & 1) {
-        return hs_fail(err, HS_USAGE, "--%s is given twice", option->name);
+        return hs_fail(err, HS_USAGE, "--%s is given twice%s", option->name,
+                       id == HS_OPT_MIN_WORDS ? ", as words or as bytes" : "");
     }
-    if (option->kind == HS_OPTION_COUNT && hs_parse_count(value, &inv->number[id], err) != HS_OK)
-        return hs_context(err, "--%s", option->name);
-    if (option->kind == HS_OPTION_SIZE && hs_parse_size(value, &inv->number[id], err) != HS_OK)
-        return hs_context(err, "--%s", option->name);
-    if (option->kind == HS_OPTION_DURATION &&
-        hs_parse_duration(value, &inv->number[id], err) != HS_OK)
+    if (parse_number(inv, option, id, value, err) != HS_OK)
         return hs_context(err, "--%s", option->name);
     if (option->choices != NULL)
         HS_TRY(check_choices(option, value, err));
@@ -224,10 +244,27 @@ static hs_status check_arguments(const struct hs_invocation *inv, struct hs_erro
                    hs_takes_rest(command) ? "[OPTION]... " : "", command->arguments);
 }
 
+/* The second of two snapshots: to compare them is another command, or none yet. */
+static hs_status hint_compare(const struct hs_invocation *inv, const char *word,
+                              struct hs_error *err)
+{
+    if (hs_find_command("diff") != NULL)
+        return hs_hint(err, "'heapsnap diff %s %s' compares two snapshots", inv->arguments[0],
+                       word);
+    return hs_hint(err,
+                   "it looks at one snapshot; to compare two, run it on each with --format tsv and "
+                   "compare the rows by name");
+}
+
 static hs_status add_argument(struct hs_invocation *inv, const char *word, struct hs_error *err)
 {
-    if (inv->n_arguments == inv->command->max_arguments)
-        return hs_fail(err, HS_USAGE, "'%s' does not take '%s'", inv->command->name, word);
+    const struct hs_command *command = inv->command;
+    if (inv->n_arguments == command->max_arguments) {
+        (void)hs_fail(err, HS_USAGE, "'%s' does not take '%s'", command->name, word);
+        if (strcmp(command->group, "look") == 0 && strcmp(command->arguments, "SNAP") == 0)
+            return hint_compare(inv, word, err);
+        return HS_USAGE;
+    }
     inv->arguments[inv->n_arguments++] = word;
     return HS_OK;
 }
@@ -290,7 +327,8 @@ hs_status hs_parse(int argc, char **argv, struct hs_invocation *ret, struct hs_e
         return HS_OK;
     }
     if (argc > 1) {
-        const char *word = strcmp(argv[1], "--version") == 0 ? "version" : argv[1];
+        bool is_version = strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0;
+        const char *word = is_version ? "version" : argv[1];
         inv.command = hs_find_command(word);
         if (inv.command == NULL)
             return unknown_command(word, err);

@@ -23,8 +23,12 @@ static volatile sig_atomic_t was_interrupted;
 
 static void on_interrupt(int signal)
 {
-    (void)signal;
-    was_interrupted = 1;
+    was_interrupted = signal;
+}
+
+int hs_tool_interrupted(void)
+{
+    return was_interrupted;
 }
 
 static void progress_print(struct hs_tool *tool, const char *phase, uint64_t done, uint64_t total)
@@ -204,6 +208,19 @@ uint64_t hs_tool_rows(const struct hs_invocation *inv)
     if (hs_given(inv, HS_OPT_ROWS))
         return inv->number[HS_OPT_ROWS] == 0 ? UINT64_MAX : inv->number[HS_OPT_ROWS];
     return hs_tool_format(inv) == HS_FORMAT_TABLE ? 40 : UINT64_MAX;
+}
+
+uint64_t hs_tool_words(const struct hs_invocation *inv, enum hs_option_id id, uint64_t word_bytes)
+{
+    bool in_bytes = (inv->in_bytes & HS_BIT(id)) != 0 && word_bytes != 0;
+    return in_bytes ? inv->number[id] / word_bytes : inv->number[id];
+}
+
+uint64_t hs_tool_min_words(const struct hs_invocation *inv, uint64_t word_bytes)
+{
+    uint64_t words = hs_tool_words(inv, HS_OPT_MIN_WORDS, word_bytes);
+    bool in_bytes = (inv->in_bytes & HS_BIT(HS_OPT_MIN_WORDS)) != 0 && word_bytes != 0;
+    return words + (in_bytes && words * word_bytes < inv->number[HS_OPT_MIN_WORDS]);
 }
 
 hs_status hs_tool_print_clean(struct hs_tool *tool, const char *text, struct hs_error *err)

@@ -58,6 +58,11 @@ enum hs_format hs_tool_format(const struct hs_invocation *inv);
 /* Rows to print: -n, or the default of the format. UINT64_MAX = all. */
 uint64_t hs_tool_rows(const struct hs_invocation *inv);
 
+/* The value of an option of HS_OPTION_WORDS, whole words of what was given in bytes; and
+ * --min-words or --min-bytes, of which a started word counts. */
+uint64_t hs_tool_words(const struct hs_invocation *inv, enum hs_option_id id, uint64_t word_bytes);
+uint64_t hs_tool_min_words(const struct hs_invocation *inv, uint64_t word_bytes);
+
 /* What a sheet needs to know of the output and of the invocation. `whole` is what percent are of.
  */
 struct hs_sheet_options hs_tool_sheet(const struct hs_tool *tool, const struct hs_invocation *inv,
@@ -73,6 +78,13 @@ hs_status hs_tool_print_clean(struct hs_tool *tool, const char *text, struct hs_
 /* Prints a sentence to the output, filled to the width of the terminal; ends the line. */
 hs_status hs_tool_say(struct hs_tool *tool, struct hs_error *err, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* The overview, or the help of a command: through a pager when it is longer than the terminal. */
+hs_status hs_tool_help(struct hs_tool *tool, const struct hs_command *command, bool is_short,
+                       struct hs_error *err);
+
+/* The signal that asked us to end, or 0. */
+int hs_tool_interrupted(void);
 
 /* A hint that is said once the product is out (hs_tool_commit), and not at all when it fails. */
 void hs_tool_hint(struct hs_tool *tool, const char *format, ...)

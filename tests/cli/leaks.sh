@@ -195,7 +195,14 @@ def thresholds():
             equal("more than the" in found.err, code == 1, found.err)
     check(f"{LOST['certain']} words have leaked, more than the 5 of --fail-over" in
           leaks("--fail-over", 5, code=1).err, "the message")
-    for bad in ["", "-1", "1k", "5%", "all", "18446744073709551616"]:
+    certain = 8 * LOST["certain"] # as bytes: whole words of them may be lost
+    for words, code in [(f"{certain}B", 0), (f"{certain - 1}B", 1), ("1k", 0), ("0.0 KiB", 1)]:
+        leaks("--fail-over", words, code=code)
+    least = max(g["words"] for g in leaks("--json").json()["groups"])
+    for limit, bytes in [(least, 8 * least), (least, 8 * least - 7), (least + 1, 8 * least + 1)]:
+        equal(leaks("--min-bytes", bytes).out, leaks("--min-words", limit).out, f"{bytes} bytes")
+        equal(leaks("--min-words", f"{bytes}B").out, leaks("--min-words", limit).out, f"{bytes}B")
+    for bad in ["", "-1", "1.5", "5%", "all", "18446744073709551616"]:
         check("--fail-over: " in leaks("--fail-over", bad, code=2).err, f"--fail-over '{bad}'")
     leaks("--fail-over", code=2)
 

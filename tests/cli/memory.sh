@@ -43,10 +43,10 @@ left()
 
 # ---- sizes, and what is too little: exit 6 with the figures, and nothing is begun
 
-for wrong in 12Q 1.5G -1 '' 0x10 1GG; do
+for wrong in 12Q 1.5 -1 '' 0x10 1GG; do
     exits 2 index "$snap" "--memory=$wrong"
     says "--memory: '$wrong' is not a size"
-    hints "write digits and k, M, G, T or Ki, Mi, Gi, Ti, for example 512Mi"
+    hints "write digits and k, M, G, T or Ki, Mi, Gi, Ti, for example 512Mi or 1.5GiB"
 done
 for wrong in 0 257; do
     exits 2 index "$snap" --threads $wrong
@@ -137,7 +137,7 @@ if [ "$(id -u)" -eq 0 ]; then
 fi
 cmp -s "$snap.idx" "$work/reference" || fail "another index after a full disk"
 
-# ---- interrupted: exit 6, and the next run goes on
+# ---- interrupted: exit 130, and the next run goes on
 
 rm "$snap.idx"
 was_resumed=no
@@ -155,7 +155,7 @@ for tenth in 3 8 13 18 25 32; do
     if [ $code -eq 130 ] && [ ! -s "$work/err" ]; then
         continue # it had not yet begun to listen
     fi
-    [ $code -eq 6 ] || fail "interrupted: exit $code: $(cat "$work/err")"
+    [ $code -eq 130 ] || fail "interrupted: exit $code: $(cat "$work/err")"
     mentions '^heapsnap: cannot compute the index of .*: interrupted while '
     interrupted=$((interrupted + 1))
     whole "interrupted after $tenth tenths"

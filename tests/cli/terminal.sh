@@ -3,7 +3,7 @@
 . "$(dirname "$0")/lib.sh"
 
 python <<'END'
-import fcntl, pty, re, select, struct, termios, time, unicodedata
+import fcntl, pty, re, select, signal, struct, subprocess, termios, time, unicodedata
 from snapcli import *
 
 snap = a_snap()
@@ -94,6 +94,43 @@ def nothing_that_counts_is_cut():
             check(columns_of(line) <= 80, f"{command}: {columns_of(line)} columns: {line}")
 
 
+def long_help_is_paged():
+    """Through PAGER, where it is longer than the terminal; else, and for no terminal, as it is."""
+    pager = os.path.join(WORK, "pager")
+    with open(pager, "w") as file:
+        file.write("#!/bin/sh\necho PAGED $LESS\nexec cat\n")
+    os.chmod(pager, 0o755)
+    long = run("trace", "--help").out
+    check(len(long.splitlines()) > 24, "a help that is long")
+    equal(on_terminal("trace", "--help", PAGER=pager)[0], "PAGED FRX\n" + long, "trace --help")
+    equal(on_terminal("help", "trace", PAGER=pager, LESS="S")[0], "PAGED S\n" + long, "help trace")
+    text, code = on_terminal("trace", "--help", PAGER=os.path.join(WORK, "no such pager"),
+                             stderr_too=False)
+    equal((text, code), (long, 0), "a pager that is not there")
+    for empty in ["", "cat"]:
+        equal(on_terminal("trace", "--help", PAGER=empty)[0], long, f"PAGER={empty}")
+    for arguments in [["roots", "-h"], ["version", "--help"]]:
+        equal(on_terminal(*arguments, PAGER=pager)[0], run(*arguments).out, "what fits")
+    equal(run("trace", "--help", env={"PAGER": pager}).out, long, "no terminal, no pager")
+
+
+def interrupted():
+    """Ctrl-C ends with 130, SIGTERM with 143, and a word."""
+    slow = os.path.join(WORK, "slow.snap")
+    for number in [signal.SIGINT, signal.SIGTERM]:
+        fifo = os.path.join(WORK, f"core.{number}")
+        os.mkfifo(fifo)
+        process = subprocess.Popen([HEAPSNAP, "dump", "--core", fifo, "-o", slow],
+                                   stderr=subprocess.PIPE, text=True)
+        with open(fifo, "wb") as core:
+            core.write(b"\x7fELF")
+            core.flush()
+            time.sleep(0.3)
+            process.send_signal(number)
+            time.sleep(0.1)
+        equal(process.wait(timeout=60), 128 + number, process.stderr.read())
+
+
 def colour():
     check("\x1b[" in on_terminal("roots", path)[0], "a heading stands out")
     for env in [{"NO_COLOR": "1"}, {"TERM": "dumb"}, {"TERM": ""}]:
@@ -143,6 +180,6 @@ def hints_come_last():
     check(code != 0 and "hint: 'heapsnap object" not in text, "no hint after a failure")
 
 
-main(human_and_wide, nothing_that_counts_is_cut, colour, no_snapshot_to_a_terminal,
-     hints_come_last, progress)
+main(human_and_wide, nothing_that_counts_is_cut, long_help_is_paged, interrupted, colour,
+     no_snapshot_to_a_terminal, hints_come_last, progress)
 END

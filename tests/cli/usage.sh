@@ -43,20 +43,34 @@ refuses "'globe' is not a value of --kind" "" roots x --kind global,globe
 refuses "'' is not a value of --kind" "" roots x --kind global,
 refuses "'size' is not a value of --sort" "one of retained|reachable|name" roots x --sort size
 
-for bad in -1 +1 1k 1.5 0x10 ' 1' '1 ' ''; do
+for bad in -1 +1 1.5 0x10 ' 1' '1 ' ''; do
     exits 2 roots x --min-words "$bad"
-    says "--min-words: '$bad' is not a count"
+    says "--min-words: '$bad' is not a size"
     exits 2 roots x "--min-words=$bad"
-    says "--min-words: '$bad' is not a count"
+    says "--min-words: '$bad' is not a size"
+    exits 2 roots x --min-bytes "$bad"
+    says "--min-bytes: '$bad' is not a size"
+    exits 2 leaks x --fail-over "$bad"
+    says "--fail-over: '$bad' is not a size"
+done
+for bad in -1 +1 1k 1.5 0x10 ' 1' '1 ' ''; do
     exits 2 roots x -n "$bad"
     says "--rows: '$bad' is not a count"
 done
 exits 2 roots x --min-words 18446744073709551616
 says "--min-words: '18446744073709551616' is too large: it does not fit 64 bits"
+refuses "--min-bytes is given twice, as words or as bytes" "" \
+    roots x --min-words 3 --min-bytes 1MiB
 
 refuses "'roots' needs SNAP" "usage: heapsnap roots SNAP" roots
 refuses "'object' needs SNAP WHAT" "usage: heapsnap object SNAP WHAT" object x
-refuses "'roots' does not take 'y'" "" roots x y
+for command in info roots dominators paths types leaks samples; do
+    exits 2 $command x y
+    says "'$command' does not take 'y'"
+    hints "it looks at one snapshot; to compare two, run it on each with --format tsv and compare\
+ the rows by name"
+done
+refuses "'object' does not take 'z'" "" object x y z
 refuses "'version' does not take 'x'" "" version x
 refuses "no help for 'rots'" "" help rots
 refuses "no completion for the shell 'tcsh'" "one of bash, zsh, fish" completion tcsh
@@ -77,11 +91,12 @@ exits 2 $'\e[31mred'
 # -h fits one screen, examples first; --help says more; both name every option of the table.
 while read -r command; do
     exits 0 "$command" -h
-    [ "$(wc -l <"$work/out")" -le 24 ] || fail "$command -h is longer than a screen"
+    [ "$(wc -l <"$work/out")" -le 23 ] || fail "$command -h is longer than a screen"
+    [ "$(wc -L <"$work/out")" -le 80 ] || fail "$command -h is wider than 80 columns"
     cp "$work/out" "$work/short"
     exits 0 "$command" --help
     [ "$(wc -c <"$work/out")" -ge "$(wc -c <"$work/short")" ] || fail "$command --help says less"
-    [ "$(wc -L <"$work/out")" -le 100 ] || fail "$command --help is wider than 100 columns"
+    [ "$(wc -L <"$work/out")" -le 80 ] || fail "$command --help is wider than 80 columns"
     cp "$work/out" "$work/long"
     exits 0 help "$command"
     cmp -s "$work/out" "$work/long" || fail "help $command differs from $command --help"
@@ -90,6 +105,15 @@ done < <("$HEAPSNAP" --help | sed -n 's/^  \([a-z]\+\) .*/\1/p' | grep -v '^heap
 exits 0 --version
 grep -qxE 'heapsnap [0-9]+\.[0-9]+\.[0-9]+ \(heap\.snap format [0-9]+\)' "$work/out" ||
     fail "unexpected version line"
+cp "$work/out" "$work/version"
+exits 0 -V
+cmp -s "$work/out" "$work/version" || fail "-V is not --version"
+# Thresholds are named with their exit code, codes in the overview.
+exits 0 leaks -h
+grep -qx 'exit code 1: done, and --fail-over was crossed' "$work/out" || fail "leaks -h: no code 1"
+exits 0 -h
+grep -q '^Exit codes: 0 done, 1 a threshold' "$work/out" || fail "no exit codes"
+grep -q '130 interrupted (Ctrl-C)' "$work/out" || fail "no exit code 130"
 # Help wins over what is wrong elsewhere on the line.
 exits 0 roots --nonsense -h
 exits 0 -h

@@ -5,7 +5,7 @@ python <<'END'
 from faults_lib import *
 
 program = compile_ocaml("faults_busy", "unix,threads.posix")
-INTERRUPTED = 6  # by its user: over a limit that was set
+INTERRUPTED = 128  # and the number of the signal, as shells say it
 
 
 def one(target, number, what, when):
@@ -26,7 +26,7 @@ def one(target, number, what, when):
         if "heap.snap" in dump.left():
             check_snapshot(dump.path, what)
     else: # -number: in the first moments, before it is caught
-        dump.check_result(what, (0, INTERRUPTED, -number))
+        dump.check_result(what, (0, INTERRUPTED + number, -number))
         if code == -number:
             check(when is not None and when < 0.1, f"{what}: died of it after {when} s")
     return code, seized

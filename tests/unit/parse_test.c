@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <string.h>
 
 #include "tools/options.h"
@@ -68,7 +69,13 @@ static void arguments(void **state)
     assert_null(inv.command);
     bad("roots", "'roots' needs SNAP", "usage: heapsnap roots SNAP");
     bad("object a", "'object' needs SNAP WHAT", "usage: heapsnap object SNAP WHAT");
-    bad("roots a b", "'roots' does not take 'b'", "");
+    bad("roots a b", "'roots' does not take 'b'",
+        "it looks at one snapshot; to compare two, run it on each with --format tsv and compare "
+        "the "
+        "rows by name");
+    bad("object a b c", "'object' does not take 'c'", "");
+    inv = good("-V");
+    assert_string_equal(inv.command->name, "version");
     bad("version a", "'version' does not take 'a'", "");
 }
 
@@ -82,6 +89,19 @@ static void values(void **state)
     assert_true(hs_given(&inv, HS_OPT_JSON));
     assert_string_equal(inv.text[HS_OPT_OUTPUT], "-");
     assert_false(hs_given(&inv, HS_OPT_KIND));
+    inv = good("roots x --min-words 100k");
+    assert_int_equal(inv.number[HS_OPT_MIN_WORDS], 100000);
+    assert_true(inv.in_bytes == 0);
+    static const char *const in_bytes[] = {"--min-words 1.5MiB", "--min-bytes 1.5Mi",
+                                           "--min-bytes 1572864"};
+    for (size_t i = 0; i < 3; i++) {
+        char line[64];
+        (void)snprintf(line, sizeof line, "types x %s", in_bytes[i]);
+        inv = good(line);
+        assert_int_equal(inv.number[HS_OPT_MIN_WORDS], 1572864);
+        assert_true(inv.in_bytes == HS_BIT(HS_OPT_MIN_WORDS));
+        assert_true(hs_given(&inv, HS_OPT_MIN_WORDS));
+    }
     inv = good("roots -n5 -ofile x"); /* a letter's value may stand right behind it */
     assert_int_equal(inv.number[HS_OPT_ROWS], 5);
     assert_string_equal(inv.text[HS_OPT_OUTPUT], "file");
@@ -135,12 +155,15 @@ static void wrong_values(void **state)
     bad("roots x -n", "--rows needs a value (ROWS)", "");
     bad("roots x --rows", "--rows needs a value (ROWS)", "");
     bad("roots x -n -1", "--rows: '-1' is not a count", digits);
-    bad("roots x --min-words 1k", "--min-words: '1k' is not a count", digits);
-    bad("roots x --min-words=", "--min-words: '' is not a count", digits);
-    static const char sizes[] = "write digits and k, M, G, T or Ki, Mi, Gi, Ti, for example 512Mi";
+    static const char sizes[] =
+        "write digits and k, M, G, T or Ki, Mi, Gi, Ti, for example 512Mi or 1.5GiB";
+    bad("roots x --min-words 1q", "--min-words: '1q' is not a size", sizes);
+    bad("roots x --min-words=", "--min-words: '' is not a size", sizes);
+    bad("roots x --min-bytes 1 --min-words 1", "--min-words is given twice, as words or as bytes",
+        "");
     bad("roots x --memory 12Q", "--memory: '12Q' is not a size", sizes);
     bad("roots x --memory -1", "--memory: '-1' is not a size", sizes);
-    bad("roots x --memory 1.5G", "--memory: '1.5G' is not a size", sizes);
+    bad("roots x --memory 1.5", "--memory: '1.5' is not a size", sizes);
     bad("roots x --memory=", "--memory: '' is not a size", sizes);
     bad("roots x --memory 99999999999Gi",
         "--memory: '99999999999Gi' is too large: it does not fit 64 bits", "");

@@ -40,6 +40,8 @@ static void test_good_ranges(void **state)
         {"25%", HS_RANGE_LIFE, 50 * S, 50 * S},
         {"24", HS_RANGE_SIZE, 24, 24},
         {"1k..1.5Mi", HS_RANGE_SIZE, 1000, 1572864},
+        {"1 KiB..1.5 MiB", HS_RANGE_SIZE, 1024, 1572864},
+        {"1 TiB", HS_RANGE_SIZE, (uint64_t)1 << 40, (uint64_t)1 << 40},
         {"..2GiB", HS_RANGE_SIZE, 0, (uint64_t)2 << 30},
         {"100B..", HS_RANGE_SIZE, 100, UINT64_MAX},
         {"2.5k..", HS_RANGE_COUNT, 2500, UINT64_MAX},

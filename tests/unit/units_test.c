@@ -71,12 +71,50 @@ static void sizes(void **state)
     refuses(hs_parse_size, "1mi", "'1mi' is not a size");
     refuses(hs_parse_size, "1BB", "'1BB' is not a size");
     refuses(hs_parse_size, "1MiBx", "'1MiBx' is not a size");
-    refuses(hs_parse_size, "1 Mi", "'1 Mi' is not a size");
+    /* As they are printed. */
+    takes(hs_parse_size, "1 Mi", 1U << 20);
+    takes(hs_parse_size, "1.5 GiB", 3ULL << 29);
+    takes(hs_parse_size, "1.5Gi", 3ULL << 29);
+    takes(hs_parse_size, "38.3k", 38300);
+    takes(hs_parse_size, "38.3 KiB", 39219);
+    takes(hs_parse_size, "0.1 Ki", 102);
+    takes(hs_parse_size, "6.34 M", 6340000);
+    takes(hs_parse_size, "1.000000000000000000001k", 1000);
+    takes(hs_parse_size, "312 B", 312);
+    refuses(hs_parse_size, "1  Mi", "'1  Mi' is not a size");
+    refuses(hs_parse_size, "1 ", "'1 ' is not a size");
+    refuses(hs_parse_size, "1.Mi", "'1.Mi' is not a size");
+    refuses(hs_parse_size, ".5Mi", "'.5Mi' is not a size");
+    refuses(hs_parse_size, "1.5", "'1.5' is not a size");
+    refuses(hs_parse_size, "1.5 B", "'1.5 B' is not a size");
+    refuses(hs_parse_size, "1.5.5k", "'1.5.5k' is not a size");
+    refuses(hs_parse_size, "1.5 MiB B", "'1.5 MiB B' is not a size");
+    takes(hs_parse_size, "16777215.9 TiB", 18446743963758388838U);
+    refuses(hs_parse_size, "18446744073709551.7k",
+            "'18446744073709551.7k' is too large: it does not fit 64 bits");
     refuses(hs_parse_size, "Mi", "'Mi' is not a size");
     refuses(hs_parse_size, "B", "'B' is not a size");
     refuses(hs_parse_size, "", "'' is not a size");
     refuses(hs_parse_size, "-1Mi", "'-1Mi' is not a size");
-    refuses(hs_parse_size, "1.5Gi", "'1.5Gi' is not a size");
+}
+
+static void amounts(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        uint64_t value;
+        bool in_bytes;
+    } cases[] = {{"100k", 100000, false}, {"1.5 k", 1500, false}, {"2Mi", 2U << 20, false},
+                 {"7", 7, false},         {"7B", 7, true},        {"1.5 MiB", 3U << 19, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct hs_error err = HS_ERROR_INIT;
+        uint64_t value = 0;
+        bool in_bytes = !cases[i].in_bytes;
+        assert_int_equal(hs_parse_amount(cases[i].text, &value, &in_bytes, &err), HS_OK);
+        assert_true(value == cases[i].value);
+        assert_int_equal(in_bytes, cases[i].in_bytes);
+    }
 }
 
 static void durations(void **state)
@@ -186,13 +224,10 @@ static void counts_for_eyes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts),
-        cmocka_unit_test(sizes),
-        cmocka_unit_test(durations),
-        cmocka_unit_test(addresses),
-        cmocka_unit_test(hints_say_how_to_write_it),
-        cmocka_unit_test(bytes_for_eyes),
-        cmocka_unit_test(durations_for_eyes),
+        cmocka_unit_test(counts),          cmocka_unit_test(sizes),
+        cmocka_unit_test(amounts),         cmocka_unit_test(durations),
+        cmocka_unit_test(addresses),       cmocka_unit_test(hints_say_how_to_write_it),
+        cmocka_unit_test(bytes_for_eyes),  cmocka_unit_test(durations_for_eyes),
         cmocka_unit_test(counts_for_eyes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

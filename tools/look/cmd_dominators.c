@@ -139,7 +139,7 @@ static hs_status run(struct hs_tool *tool, const struct hs_invocation *inv, stru
     struct hs_dominator_query query = {
         .max_depth = hs_given(inv, HS_OPT_DEPTH) ? inv->number[HS_OPT_DEPTH] : 4,
         .max_children = has_rows ? hs_tool_rows(inv) : 8,
-        .min_words = inv->number[HS_OPT_MIN_WORDS],
+        .min_words = hs_tool_min_words(inv, view->facts->word_bytes),
     };
     struct listing listing = {.view = view};
     hs_status status = hs_dominator_rows_select(view, from.nodes[0], &query, &listing.rows, err);

@@ -203,7 +203,7 @@ static hs_status find(const struct hs_invocation *inv, struct hs_view *view,
     struct hs_leak_query query = {
         .suppressions = suppressions,
         .certainties = r->certainties,
-        .min_words = inv->number[HS_OPT_MIN_WORDS],
+        .min_words = hs_tool_min_words(inv, view->facts->word_bytes),
         .max_rows = hs_tool_rows(inv),
     };
     return hs_leak_report_find(view, &query, &r->found, err);
@@ -221,16 +221,16 @@ static hs_status print(struct hs_tool *tool, const struct hs_invocation *inv, st
 static void judge(struct hs_tool *tool, const struct hs_invocation *inv, const struct report *r)
 {
     uint64_t words = 0;
+    uint64_t most = hs_tool_words(inv, HS_OPT_FAIL_OVER, r->found.view->facts->word_bytes);
     unsigned certainties =
         hs_given(inv, HS_OPT_CERTAINTY) ? certainties_of(inv) : 1U << HS_LEAK_CERTAIN;
     for (unsigned i = 0; i < HS_N_LEAK_CERTAINTIES; i++)
         if (certainties >> i & 1)
             words += r->found.groups.totals[i].words;
-    if (!hs_given(inv, HS_OPT_FAIL_OVER) || words <= inv->number[HS_OPT_FAIL_OVER])
+    if (!hs_given(inv, HS_OPT_FAIL_OVER) || words <= most)
         return;
     hs_talk("%lu words %s, more than the %lu of --fail-over", (unsigned long)words,
-            r->is_garbage ? "are garbage" : "have leaked",
-            (unsigned long)inv->number[HS_OPT_FAIL_OVER]);
+            r->is_garbage ? "are garbage" : "have leaked", (unsigned long)most);
     tool->threshold_crossed = true;
 }
 

@@ -201,12 +201,12 @@ hs_status hs_cmd_roots(struct hs_tool *tool, const struct hs_invocation *inv, st
                 .group_by = (enum hs_group_by)inv->number[HS_OPT_GROUP_BY],
                 .sort = (enum hs_root_sort)inv->number[HS_OPT_ROOT_SORT],
                 .kinds = kinds_of(inv),
-                .min_words = inv->number[HS_OPT_MIN_WORDS],
                 .max_rows = hs_tool_rows(inv),
             },
         .has_sites = hs_given(inv, HS_OPT_SITES) || hs_given(inv, HS_OPT_TRACE),
     };
     HS_TRY(hs_tool_open_view(tool, inv->arguments[0], HS_VIEW_INDEX, &listing.view, err));
+    listing.query.min_words = hs_tool_min_words(inv, listing.view.facts->word_bytes);
     hs_status status = run(tool, inv, &listing, err);
     hs_root_sites_fini(&listing.sites);
     hs_sample_join_close(&listing.join);

@@ -145,8 +145,9 @@ static hs_status list_samples(struct hs_tool *tool, const struct hs_invocation *
                               struct hs_sample_join *join, struct hs_error *err)
 {
     struct hs_sample_rows rows = {0};
-    hs_status status = hs_sample_rows_select(join->view, inv->number[HS_OPT_MIN_WORDS],
-                                             hs_tool_rows(inv), &rows, err);
+    hs_status status =
+        hs_sample_rows_select(join->view, hs_tool_min_words(inv, join->view->facts->word_bytes),
+                              hs_tool_rows(inv), &rows, err);
     if (status == HS_OK)
         status = print_rows(tool, inv, join, &rows, err);
     hs_sample_rows_fini(&rows);

@@ -75,7 +75,8 @@ hs_status hs_cmd_types(struct hs_tool *tool, const struct hs_invocation *inv, st
     struct listing listing = {0};
     HS_TRY(hs_tool_open_view(tool, inv->arguments[0], HS_VIEW_INDEX, &listing.view, err));
     struct hs_type_query query = {(enum hs_type_sort)inv->number[HS_OPT_TYPE_SORT],
-                                  inv->number[HS_OPT_MIN_WORDS], hs_tool_rows(inv)};
+                                  hs_tool_min_words(inv, listing.view.facts->word_bytes),
+                                  hs_tool_rows(inv)};
     hs_status status = hs_type_rows_select(&listing.view, &query, &listing.rows, err);
     if (status == HS_OK)
         status = print(tool, inv, &listing, err);

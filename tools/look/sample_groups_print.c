@@ -197,7 +197,7 @@ hs_status hs_sample_groups_print(struct hs_tool *tool, const struct hs_invocatio
     struct listing listing = {.join = join, .keys = keys};
     const struct hs_sample_query query = {
         .keys = keys,
-        .min_words = inv->number[HS_OPT_MIN_WORDS],
+        .min_words = hs_tool_min_words(inv, join->view->facts->word_bytes),
         .max_rows = hs_tool_rows(inv),
     };
     HS_TRY(hs_sample_groups_find(join, &query, &listing.groups, err));

@@ -21,13 +21,13 @@
     X(info, 0)                                                                                  \
     X(top, HS_TRACE_ROWS)                                                                       \
     X(tree, HS_TRACE_FILTERS | HS_BIT(HS_OPT_BY) | HS_BIT(HS_OPT_ROWS) | HS_BIT(HS_OPT_DEPTH) | \
-                HS_BIT(HS_OPT_MIN_WORDS))                                                       \
+                HS_OPTIONS_OF_LEAST)                                                            \
     X(live, HS_TRACE_FILTERS | HS_BIT(HS_OPT_POINTS))                                           \
     X(lifetimes, HS_TRACE_ROWS | HS_BIT(HS_OPT_POINTS))                                         \
     X(names, HS_BIT(HS_OPT_DEBUG_PATH) | HS_BIT(HS_OPT_PROGRESS))
 /* What some of them take. */
-#define HS_TRACE_SPECIAL                                                                       \
-    (HS_TRACE_ROWS | HS_BIT(HS_OPT_POINTS) | HS_BIT(HS_OPT_DEPTH) | HS_BIT(HS_OPT_MIN_WORDS) | \
+#define HS_TRACE_SPECIAL                                                                  \
+    (HS_TRACE_ROWS | HS_BIT(HS_OPT_POINTS) | HS_BIT(HS_OPT_DEPTH) | HS_OPTIONS_OF_LEAST | \
      HS_BIT(HS_OPT_DEBUG_PATH))
 
 #define HS_TRACE_COMMAND(name, options)                                                  \

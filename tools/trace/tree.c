@@ -168,7 +168,7 @@ static uint64_t least_samples(const struct hs_invocation *inv, const struct hs_t
                               const struct hs_call_tree *tree, bool is_table)
 {
     if (hs_given(inv, HS_OPT_MIN_WORDS)) {
-        double n = (double)inv->number[HS_OPT_MIN_WORDS] * look->scale.rate;
+        double n = (double)hs_tool_min_words(inv, look->info->word_bytes) * look->scale.rate;
         uint64_t whole = n >= 0x1p63 ? UINT64_MAX : (uint64_t)n;
         return whole + ((double)whole < n);
     }

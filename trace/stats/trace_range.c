@@ -16,9 +16,25 @@ static const struct range_unit times[] = {
     {"s", 1000000000U}, {"m", 60000000000U}, {"h", 3600000000000U}, {NULL, 0},
 };
 static const struct range_unit sizes[] = {
-    {"", 1},          {"B", 1},           {"k", 1000U},        {"kB", 1000U},     {"M", 1000000U},
-    {"MB", 1000000U}, {"G", 1000000000U}, {"GB", 1000000000U}, {"Ki", 1U << 10},  {"KiB", 1U << 10},
-    {"Mi", 1U << 20}, {"MiB", 1U << 20},  {"Gi", 1U << 30},    {"GiB", 1U << 30}, {NULL, 0},
+    {"", 1},
+    {"B", 1},
+    {"k", 1000U},
+    {"kB", 1000U},
+    {"M", 1000000U},
+    {"MB", 1000000U},
+    {"G", 1000000000U},
+    {"GB", 1000000000U},
+    {"Ki", 1U << 10},
+    {"KiB", 1U << 10},
+    {"Mi", 1U << 20},
+    {"MiB", 1U << 20},
+    {"Gi", 1U << 30},
+    {"GiB", 1U << 30},
+    {"T", 1000000000000U},
+    {"TB", 1000000000000U},
+    {"Ti", 1ULL << 40},
+    {"TiB", 1ULL << 40},
+    {NULL, 0},
 };
 static const struct range_unit counts[] = {
     {"", 1}, {"k", 1000U}, {"M", 1000000U}, {"G", 1000000000U}, {NULL, 0},
@@ -105,6 +121,7 @@ static bool read_bound(const char *text, size_t n, enum hs_stats_range_kind kind
         return scale_number(number, HS_PERCENT_WHOLE / 100, &ret->value) &&
                ret->value <= HS_PERCENT_WHOLE;
     }
+    at += at + 1 < n && text[at] == ' '; /* as it is printed */
     ret->kind = HS_BOUND_VALUE;
     for (const struct range_unit *unit = kinds[kind].units; unit->name != NULL; unit++)
         if (is_word(text + at, n - at, unit->name))
