@@ -159,6 +159,8 @@ hs_status hs_condensed_reverse(struct hs_condensed *condensed, struct hs_error *
     uint64_t n_bytes = hs_condensed_graph_bytes(condensed->n_nodes, condensed->graph.n_edges);
     struct hs_graph reverse;
 
+    if (condensed->is_reversed)
+        return HS_OK;
     HS_TRY(hs_budget_reserve(condensed->budget, n_bytes, "reversing the condensed graph", err));
     hs_status status = hs_graph_reverse(&condensed->graph, &reverse, err);
     if (status != HS_OK) {
@@ -169,11 +171,22 @@ hs_status hs_condensed_reverse(struct hs_condensed *condensed, struct hs_error *
     hs_budget_release(condensed->budget, condensed->graph_bytes);
     condensed->graph_bytes = n_bytes;
     condensed->graph = reverse;
+    condensed->is_reversed = true;
     return HS_OK;
+}
+
+void hs_condensed_drop_signatures(struct hs_condensed *condensed)
+{
+    if (condensed->signature == NULL)
+        return;
+    hs_pages_free(condensed->signature, condensed->sizes.n, sizeof *condensed->signature);
+    hs_budget_release(condensed->budget, condensed->sizes.n * sizeof *condensed->signature);
+    condensed->signature = NULL;
 }
 
 void hs_condensed_fini(struct hs_condensed *condensed)
 {
+    hs_condensed_drop_signatures(condensed);
     hs_pages_free(condensed->ends.degree, condensed->n_nodes, sizeof(uint8_t));
     hs_spill_close(&condensed->ends.spill);
     hs_graph_fini(&condensed->graph);

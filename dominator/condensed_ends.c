@@ -142,6 +142,8 @@ static void batch_credit(struct ends_batch *batch, uint32_t node, uint32_t end)
         batch->last[search] = end + 1;
         hs_unit_sizes_sum(&condensed->sizes, (uint64_t)condensed->n_nodes + end,
                           &batch->sums[search]);
+        if (batch->numbers != NULL)
+            condensed->signature[(uint64_t)condensed->n_nodes + end] ^= batch->numbers[search];
     }
 }
 

@@ -32,7 +32,9 @@ static inline uint64_t condensed_ends_of(const struct hs_condensed *condensed, u
  * each search gets what those weigh that it has met a node before, and all begins anew. */
 struct ends_batch {
     const struct hs_condensed *condensed;
-    struct hs_sizes *sums; /* borrowed: by search */
+    struct hs_sizes *sums;   /* borrowed: by search */
+    const uint64_t *numbers; /* borrowed: by search, what it adds to signatures; NULL: nothing.
+                                Set by whoever has any */
     uint32_t n_searches;
     uint32_t *node, *search;   /* owned pages: met, in pairs */
     uint32_t *by_node, *begin; /* owned pages: the searches of each node that was met */

@@ -18,11 +18,13 @@
 /* Each distinct thing asked: a node of the condensed graph. */
 struct reach_work {
     struct hs_condensed *condensed;
-    uint32_t *query_of;        /* by tree node: what answers for it; HS_NONE: nothing */
-    struct hs_bitmap is_asked; /* by condensed node; indexed */
-    uint32_t *queries;         /* descending nodes */
-    struct hs_sizes *answers;  /* of the queries */
-    struct hs_bitmap is_done;  /* by query */
+    const struct hs_owner_roots *roots; /* NULL: no signatures */
+    uint32_t *query_of;                 /* by tree node: what answers for it; HS_NONE: nothing */
+    struct hs_bitmap is_asked;          /* by condensed node; indexed */
+    uint32_t *queries;                  /* descending nodes */
+    struct hs_sizes *answers;           /* of the queries */
+    uint64_t *numbers;        /* by query: of the roots it answers for; NULL without roots */
+    struct hs_bitmap is_done; /* by query */
     uint32_t n_queries;
     uint64_t reserved_bytes;
 };
@@ -50,6 +52,7 @@ static void work_fini(struct reach_work *work)
     hs_pages_free(work->query_of, work->condensed->n_tree, sizeof *work->query_of);
     hs_free(work->queries);
     hs_free(work->answers);
+    hs_free(work->numbers);
     hs_bitmap_fini(&work->is_asked);
     hs_bitmap_fini(&work->is_done);
     hs_budget_release(work->condensed->budget, work->reserved_bytes);
@@ -114,6 +117,28 @@ static uint32_t query_at(const struct reach_work *work, uint32_t node)
     return work->n_queries - 1 - (uint32_t)hs_bitmap_rank(&work->is_asked, node);
 }
 
+/* ---- signatures ---- */
+
+/* What a query reaches, all roots reach that it answers for. Groups of roots add nothing. */
+static hs_status numbers_find(struct reach_work *work, struct hs_error *err)
+{
+    struct hs_condensed *condensed = work->condensed;
+    const struct hs_bitmap *is_root = &work->roots->is_root;
+    uint64_t n_bytes = condensed->sizes.n * sizeof *condensed->signature;
+
+    HS_TRY(work_reserve(work, work->n_queries * sizeof *work->numbers, err));
+    HS_TRY(HS_ALLOC(&work->numbers, work->n_queries, err));
+    for (uint64_t i = hs_bitmap_next(is_root, 1); i < condensed->n_tree;
+         i = hs_bitmap_next(is_root, i + 1))
+        if (work->query_of[i] != HS_NONE)
+            work->numbers[query_at(work, work->query_of[i])] ^= hs_owner_number(work->roots, i);
+    HS_TRY(hs_budget_reserve(condensed->budget, n_bytes, WHAT, err));
+    hs_status status = HS_PAGES_ALLOC(&condensed->signature, condensed->sizes.n, err);
+    if (status != HS_OK)
+        hs_budget_release(condensed->budget, n_bytes);
+    return status;
+}
+
 /* ---- searches alone ---- */
 
 /* An upper bound on the steps of a search from each node: as if nothing were shared. */
@@ -167,6 +192,9 @@ static hs_status solo_credit(struct solo *solo, uint32_t query, struct hs_error 
         hs_unit_sizes_sum(&condensed->sizes, solo->queue[i], &sum);
     hs_sizes_add(&solo->work->answers[query], &sum);
     hs_bitmap_set(&solo->work->is_done, query);
+    if (solo->work->numbers != NULL)
+        for (uint32_t i = 0; i < solo->n; i++)
+            condensed->signature[solo->queue[i]] ^= solo->work->numbers[query];
     if (condensed->ends.degree == NULL)
         return HS_OK;
     HS_TRY(condensed_ends_batch_reserve(&solo->ends, solo->n, err));
@@ -224,8 +252,10 @@ static hs_status solo_alloc(struct solo *solo, struct hs_error *err)
     HS_TRY(HS_PAGES_ALLOC(&solo->bound, n_nodes, err));
     if (work->condensed->ends.degree == NULL)
         return HS_OK;
-    return condensed_ends_batch_init(work->condensed, solo->n_queue, work->answers, work->n_queries,
-                                     &solo->ends, err);
+    HS_TRY(condensed_ends_batch_init(work->condensed, solo->n_queue, work->answers, work->n_queries,
+                                     &solo->ends, err));
+    solo->ends.numbers = work->numbers;
+    return HS_OK;
 }
 
 static hs_status queries_search(struct reach_work *work, struct hs_error *err)
@@ -256,7 +286,10 @@ static hs_status rest_run(struct reach_work *work, struct root_query *rest, uint
 
     for (uint32_t i = 0; i < work->n_queries; i++)
         if (!hs_bitmap_get(&work->is_done, i))
-            rest[n++].node = work->queries[i];
+            rest[n++] = (struct root_query){
+                .node = work->queries[i],
+                .number = work->numbers == NULL ? 0 : work->numbers[i],
+            };
     assert(n == n_rest);
     HS_TRY(hs_condensed_reverse(work->condensed, err));
     HS_TRY(reach_bits_run(work->condensed, rest, n, &options, err));
@@ -304,6 +337,8 @@ static hs_status reachable_find(struct reach_work *work, const struct hs_progres
     void *memory;
 
     HS_TRY(queries_collect(work, err));
+    if (work->roots != NULL)
+        HS_TRY(numbers_find(work, err));
     HS_TRY(queries_search(work, err));
     HS_TRY(queries_together(work, progress, err));
     HS_TRY(hs_alloc(work->condensed->n_tree, sizeof **ret, &memory, err));
@@ -312,10 +347,11 @@ static hs_status reachable_find(struct reach_work *work, const struct hs_progres
     return HS_OK;
 }
 
-hs_status hs_condensed_reach(struct hs_condensed *condensed, const struct hs_progress *progress,
-                             struct hs_sizes **ret, struct hs_error *err)
+hs_status hs_condensed_reach(struct hs_condensed *condensed, const struct hs_owner_roots *roots,
+                             const struct hs_progress *progress, struct hs_sizes **ret,
+                             struct hs_error *err)
 {
-    struct reach_work work = {.condensed = condensed};
+    struct reach_work work = {.condensed = condensed, .roots = roots};
 
     hs_status status = reachable_find(&work, progress, ret, err);
     work_fini(&work);

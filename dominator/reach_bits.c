@@ -17,6 +17,7 @@ struct bit_sets {
     uint32_t n_sets, max_sets;
     uint64_t *bits;        /* max_sets * n_words */
     struct hs_sizes *sums; /* credited to each set */
+    uint64_t *numbers;     /* of each set */
     uint32_t *slots;       /* open addressing; 0 = free */
     size_t n_slots;        /* a power of two */
     struct hs_budget *budget;
@@ -27,13 +28,14 @@ struct bit_sets {
  */
 static uint64_t set_bytes(uint32_t n_words)
 {
-    return n_words * sizeof(uint64_t) + sizeof(struct hs_sizes) + 10 * sizeof(uint32_t);
+    return (n_words + 1) * sizeof(uint64_t) + sizeof(struct hs_sizes) + 10 * sizeof(uint32_t);
 }
 
 /* Of the tables that tell the bits apart, and of the first slots. */
 static uint64_t pass_fixed_bytes(uint32_t n_words)
 {
-    return n_words * (uint64_t)8 * 256 * sizeof(struct hs_sizes) + SETS_MIN * sizeof(uint32_t);
+    return n_words * (uint64_t)8 * 256 * (sizeof(struct hs_sizes) + sizeof(uint64_t)) +
+           SETS_MIN * sizeof(uint32_t);
 }
 
 struct bit_pass {
@@ -41,8 +43,11 @@ struct bit_pass {
     struct root_query *queries;           /* of this pass, descending nodes */
     uint32_t n_queries;
     struct bit_sets sets;
-    uint32_t *set_of; /* by node */
-    uint64_t *mixed;  /* the set being made */
+    uint32_t *set_of;  /* by node */
+    uint64_t *mixed;   /* the set being made */
+    uint64_t *tables;  /* by byte of a set and its value: the number of those queries; NULL where
+                          there are no signatures */
+    uint64_t n_signed; /* ends that have the pass's numbers in their signatures */
     bool overflowed;
 };
 
@@ -60,6 +65,7 @@ static void sets_fini(struct bit_sets *sets)
 {
     hs_pages_free(sets->bits, (size_t)sets->max_sets * sets->n_words, sizeof(uint64_t));
     hs_pages_free(sets->sums, sets->max_sets, sizeof *sets->sums);
+    hs_pages_free(sets->numbers, sets->max_sets, sizeof *sets->numbers);
     hs_pages_free(sets->slots, sets->n_slots, sizeof(uint32_t));
     hs_budget_release(sets->budget, sets->reserved_bytes);
     *sets = (struct bit_sets){0};
@@ -76,6 +82,7 @@ static hs_status sets_init(struct bit_sets *sets, uint32_t n_words, uint32_t max
     sets->reserved_bytes = n_bytes;
     HS_TRY(HS_PAGES_ALLOC(&sets->bits, (size_t)max_sets * n_words, err));
     HS_TRY(HS_PAGES_ALLOC(&sets->sums, max_sets, err));
+    HS_TRY(HS_PAGES_ALLOC(&sets->numbers, max_sets, err));
     HS_TRY(HS_PAGES_ALLOC(&sets->slots, SETS_MIN, err));
     sets->n_slots = SETS_MIN;
     return HS_OK;
@@ -131,6 +138,48 @@ static hs_status sets_intern(struct bit_sets *sets, const uint64_t *bits, uint32
     return sets->n_sets * (uint64_t)2 > sets->n_slots ? sets_grow(sets, err) : HS_OK;
 }
 
+/* ---- numbers ---- */
+
+static size_t tables_n(const struct bit_sets *sets)
+{
+    return (size_t)sets->n_words * 8 * 256;
+}
+
+/* Each value of a byte is one with a bit less, and that bit. */
+static hs_status tables_make(struct bit_pass *pass, struct hs_error *err)
+{
+    if (pass->condensed->signature == NULL)
+        return HS_OK;
+    HS_TRY(HS_PAGES_ALLOC(&pass->tables, tables_n(&pass->sets), err));
+    for (uint32_t byte = 0; byte < pass->sets.n_words * 8; byte++) {
+        uint64_t *table = pass->tables + (size_t)byte * 256;
+        for (uint32_t value = 1; value < 256; value++) {
+            uint32_t bit = byte * 8 + (uint32_t)__builtin_ctz(value);
+            uint64_t number = bit < pass->n_queries ? pass->queries[bit].number : 0;
+            table[value] = table[value & (value - 1)] ^ number;
+        }
+    }
+    return HS_OK;
+}
+
+static void set_number(struct bit_pass *pass, uint32_t set)
+{
+    const uint64_t *bits = set_bits(&pass->sets, set);
+    uint64_t number = 0;
+
+    for (uint32_t i = 0; i < pass->sets.n_words; i++)
+        for (uint32_t byte = 0; byte < 8 && bits[i] >> (byte * 8) != 0; byte++)
+            number ^= pass->tables[((size_t)i * 8 + byte) * 256 + (bits[i] >> (byte * 8) & 0xff)];
+    pass->sets.numbers[set] = number;
+}
+
+/* Of the nodes, once the pass has come to its end. */
+static void nodes_sign(struct bit_pass *pass)
+{
+    for (uint32_t node = 0; node <= pass->queries[0].node; node++)
+        pass->condensed->signature[node] ^= pass->sets.numbers[pass->set_of[node]];
+}
+
 /* ---- one pass ---- */
 
 static void mixed_add(struct bit_pass *pass, uint32_t set)
@@ -172,8 +221,11 @@ static hs_status arrivals_set(struct bit_pass *pass, const struct arrivals *arri
     *ret = arrivals->first;
     if (!arrivals->is_mixed)
         return HS_OK;
+    uint32_t n_sets = pass->sets.n_sets;
     HS_TRY(sets_intern(&pass->sets, pass->mixed, ret, err));
     pass->overflowed = *ret == 0;
+    if (pass->tables != NULL && pass->sets.n_sets != n_sets)
+        set_number(pass, *ret);
     return HS_OK;
 }
 
@@ -212,9 +264,19 @@ static hs_status pass_sweep(struct bit_pass *pass, struct hs_error *err)
     return HS_OK;
 }
 
-static hs_status ends_sweep(struct bit_pass *pass, struct ends_reader *reader, struct hs_error *err)
+static void end_sign(struct bit_pass *pass, uint32_t set, uint64_t at)
 {
-    while (!pass->overflowed) {
+    if (pass->tables == NULL)
+        return;
+    pass->condensed->signature[at] ^= pass->sets.numbers[set];
+    pass->n_signed++;
+}
+
+/* At most so many ends. */
+static hs_status ends_sweep(struct bit_pass *pass, uint64_t most, struct ends_reader *reader,
+                            struct hs_error *err)
+{
+    for (uint64_t n = 0; n < most; n++) {
         struct arrivals arrivals = {0};
         uint32_t end, node, set;
         bool more;
@@ -228,20 +290,38 @@ static hs_status ends_sweep(struct bit_pass *pass, struct ends_reader *reader, s
             arrivals_add(pass, &arrivals, node);
         }
         HS_TRY(arrivals_set(pass, &arrivals, &set, err));
+        if (pass->overflowed)
+            return HS_OK;
         set_credit(pass, set, (uint64_t)pass->condensed->n_nodes + end);
+        end_sign(pass, set, (uint64_t)pass->condensed->n_nodes + end);
     }
     return HS_OK;
 }
 
-static hs_status pass_ends(struct bit_pass *pass, struct hs_error *err)
+static hs_status pass_ends(struct bit_pass *pass, uint64_t most, struct hs_error *err)
 {
     struct ends_reader reader;
 
     hs_status status = condensed_ends_open(pass->condensed, &reader, err);
     if (status == HS_OK)
-        status = ends_sweep(pass, &reader, err);
+        status = ends_sweep(pass, most, &reader, err);
     condensed_ends_close(&reader);
     return status;
+}
+
+/* Takes back what a pass that is done again has added to the signatures of ends: the same once
+ * more. All sets that these get are there. */
+static hs_status pass_unsign(struct bit_pass *pass, struct hs_error *err)
+{
+    uint64_t n_signed = pass->n_signed;
+
+    if (n_signed == 0)
+        return HS_OK;
+    pass->overflowed = false;
+    HS_TRY(pass_ends(pass, n_signed, err));
+    assert(!pass->overflowed);
+    pass->overflowed = true;
+    return HS_OK;
 }
 
 /* Distributes the sums of sets over the bits in them, by way of one table per byte of a set. */
@@ -269,6 +349,19 @@ static hs_status pass_answer(struct bit_pass *pass, struct hs_error *err)
     return HS_OK;
 }
 
+static hs_status pass_steps(struct bit_pass *pass, struct hs_error *err)
+{
+    HS_TRY(tables_make(pass, err));
+    HS_TRY(pass_sweep(pass, err));
+    if (!pass->overflowed)
+        HS_TRY(pass_ends(pass, UINT64_MAX, err));
+    if (pass->overflowed)
+        return pass_unsign(pass, err);
+    if (pass->tables != NULL)
+        nodes_sign(pass);
+    return pass_answer(pass, err);
+}
+
 static hs_status pass_run(struct bit_pass *pass, uint32_t width, uint32_t max_sets,
                           struct hs_error *err)
 {
@@ -277,13 +370,11 @@ static hs_status pass_run(struct bit_pass *pass, uint32_t width, uint32_t max_se
     assert(width % 64 == 0 && width <= BITS_MAX && pass->n_queries <= width);
     pass->mixed = mixed;
     pass->overflowed = false;
+    pass->n_signed = 0;
     hs_status status = sets_init(&pass->sets, width / 64, max_sets, pass->condensed->budget, err);
     if (status == HS_OK)
-        status = pass_sweep(pass, err);
-    if (status == HS_OK && !pass->overflowed)
-        status = pass_ends(pass, err);
-    if (status == HS_OK && !pass->overflowed)
-        status = pass_answer(pass, err);
+        status = pass_steps(pass, err);
+    hs_pages_free(HS_STEAL(pass->tables), tables_n(&pass->sets), sizeof(uint64_t));
     return status;
 }
 

@@ -6,8 +6,9 @@
  *
  *   pass:    queries 0..511        one sweep over nodes and edges each
  *   set:     bits of the pass's queries that reach a node, interned; 0 = none
- *   tables:  per byte of a set and value of that byte, the sum of sizes; what each bit comes to is
- *            read from them once, at the end of the pass */
+ *   numbers: of a set, the XOR of its queries' numbers: added to the signatures of its nodes and
+ * ends tables:  per byte of a set and value of that byte, the sum of sizes; what each bit comes to
+ * is read from them once, at the end of the pass */
 #ifndef HS_REACH_BITS_H
 #define HS_REACH_BITS_H
 
@@ -15,6 +16,7 @@
 
 struct root_query {
     uint32_t node;         /* of the condensed graph */
+    uint64_t number;       /* added to the signatures of all that it reaches, where there are any */
     struct hs_sizes sizes; /* the answer: all that the node reaches, itself included */
 };
 

@@ -13,13 +13,16 @@
 struct units {
     uint32_t n_nodes, n_tree, n_units;
     const struct hs_domtree *tree;
-    uint32_t *by_number;       /* unit by preorder number */
-    struct hs_bitmap is_head;  /* by node */
-    struct hs_bitmap is_inner; /* by tree node */
+    uint32_t *by_number;                /* unit by preorder number */
+    struct hs_bitmap is_head;           /* by node */
+    struct hs_bitmap is_inner;          /* by tree node */
+    const struct hs_owner_roots *roots; /* NULL: sets are not asked for */
+    struct hs_bitmap is_top;            /* by node, with roots: heads that are top units */
 };
 
 static void units_fini(struct units *units)
 {
+    hs_bitmap_fini(&units->is_top);
     hs_pages_free(units->by_number, units->tree->n_reached, sizeof(uint32_t));
     hs_bitmap_fini(&units->is_head);
     hs_bitmap_fini(&units->is_inner);
@@ -45,8 +48,13 @@ static void units_mark_inner(struct units *units)
     hs_bitmap_set(&units->is_inner, 0);
 }
 
-/* Numbers the units of blocks, in preorder; `starts` gets the preorder numbers of heads. */
-static void units_number(struct units *units, struct hs_bitmap *starts)
+/* Preorder numbers of heads, and of those that are top units. */
+struct starts {
+    struct hs_bitmap heads, tops;
+};
+
+/* Numbers the units of blocks, in preorder. */
+static void units_number(struct units *units, struct starts *starts)
 {
     const struct hs_domtree *tree = units->tree;
     uint32_t *by_number = units->by_number, n_tree = units->n_tree;
@@ -61,34 +69,56 @@ static void units_number(struct units *units, struct hs_bitmap *starts)
         bool is_head = above < n_tree && hs_bitmap_get(&units->is_inner, above);
         by_number[i] = is_head ? units->n_units++ : above;
         if (is_head)
-            hs_bitmap_set(starts, i);
+            hs_bitmap_set(&starts->heads, i);
+        if (is_head && units->roots != NULL && !hs_bitmap_get(&units->roots->is_root, above))
+            hs_bitmap_set(&starts->tops, i);
     }
 }
 
-static void units_mark_heads(struct units *units, const struct hs_bitmap *starts)
+static void units_mark_heads(struct units *units, const struct starts *starts)
 {
     for (uint32_t i = units->n_tree; i < units->n_nodes; i++) {
         uint32_t number = units->tree->number[i];
-        if (number != 0 && hs_bitmap_get(starts, number - 1))
-            hs_bitmap_set(&units->is_head, i);
+        if (number == 0 || !hs_bitmap_get(&starts->heads, number - 1))
+            continue;
+        hs_bitmap_set(&units->is_head, i);
+        if (units->roots != NULL && hs_bitmap_get(&starts->tops, number - 1))
+            hs_bitmap_set(&units->is_top, i);
     }
+}
+
+static hs_status starts_init(const struct units *units, struct starts *starts, struct hs_error *err)
+{
+    HS_TRY(hs_bitmap_init(&starts->heads, units->tree->n_reached, err));
+    return units->roots == NULL ? HS_OK
+                                : hs_bitmap_init(&starts->tops, units->tree->n_reached, err);
+}
+
+static void starts_fini(struct starts *starts)
+{
+    hs_bitmap_fini(&starts->heads);
+    hs_bitmap_fini(&starts->tops);
 }
 
 static hs_status units_find(struct units *units, struct hs_error *err)
 {
-    struct hs_bitmap starts = {0};
+    struct starts starts = {0};
     void *memory;
 
     HS_TRY(hs_bitmap_init(&units->is_inner, units->n_tree, err));
     HS_TRY(hs_bitmap_init(&units->is_head, units->n_nodes, err));
     HS_TRY(hs_dense_pages(units->tree->n_reached, sizeof(uint32_t), &memory, err));
     units->by_number = memory;
-    HS_TRY(hs_bitmap_init(&starts, units->tree->n_reached, err));
-    units_mark_inner(units);
-    units_number(units, &starts);
-    units_mark_heads(units, &starts);
-    hs_bitmap_fini(&starts);
-    return HS_OK;
+    if (units->roots != NULL)
+        HS_TRY(hs_bitmap_init(&units->is_top, units->n_nodes, err));
+    hs_status status = starts_init(units, &starts, err);
+    if (status == HS_OK) {
+        units_mark_inner(units);
+        units_number(units, &starts);
+        units_mark_heads(units, &starts);
+    }
+    starts_fini(&starts);
+    return status;
 }
 
 /* ---- edges between units ---- */
@@ -195,10 +225,59 @@ static hs_status units_weigh(const struct units *units, const uint32_t *componen
     return HS_OK;
 }
 
-static hs_status units_condense(const struct units *units, const struct hs_row_source *source,
+/* The top units, once units are no longer told apart. */
+struct tops {
+    struct hs_bitmap is_top; /* by node; indexed */
+    uint64_t n;
+    uint32_t *place; /* owned pages: by rank, its node of the condensed graph */
+};
+
+static void tops_fini(struct tops *tops)
+{
+    hs_bitmap_fini(&tops->is_top);
+    hs_pages_free(tops->place, tops->n, sizeof *tops->place);
+}
+
+static hs_status tops_run(const void *context,
+                          hs_status (*put)(void *sink, hs_node top, uint64_t place,
+                                           struct hs_error *err),
+                          void *sink, struct hs_error *err)
+{
+    const struct tops *tops = context;
+    uint64_t i = 0;
+
+    for (uint64_t node = hs_bitmap_next(&tops->is_top, 0); node < tops->is_top.n_bits;
+         node = hs_bitmap_next(&tops->is_top, node + 1))
+        HS_TRY(put(sink, node, tops->place[i++], err));
+    return HS_OK;
+}
+
+/* Takes the bitmap. */
+static hs_status tops_find(struct units *units, const uint32_t *component, struct tops *tops,
+                           struct hs_error *err)
+{
+    uint64_t i = 0;
+
+    if (units->roots == NULL)
+        return HS_OK;
+    HS_TRY(hs_bitmap_index(&units->is_top, &tops->n, err));
+    hs_status status = HS_PAGES_ALLOC(&tops->place, tops->n, err);
+    if (status != HS_OK) {
+        tops->n = 0;
+        return status;
+    }
+    tops->is_top = units->is_top;
+    units->is_top = (struct hs_bitmap){0};
+    for (uint64_t node = hs_bitmap_next(&tops->is_top, 0); node < units->n_nodes;
+         node = hs_bitmap_next(&tops->is_top, node + 1))
+        tops->place[i++] = component[units_of(units, (uint32_t)node)];
+    return HS_OK;
+}
+
+static hs_status units_condense(struct units *units, const struct hs_row_source *source,
                                 const struct hs_weights *weights,
                                 const struct hs_progress *progress, struct hs_condensed *ret,
-                                struct hs_error *err)
+                                struct tops *tops, struct hs_error *err)
 {
     struct hs_graph graph = {0};
     uint32_t *component;
@@ -210,26 +289,51 @@ static hs_status units_condense(const struct units *units, const struct hs_row_s
     }
     HS_TRY(hs_condensed_join(&graph, units->n_tree, NULL, NULL, ret, &component, err));
     status = units_weigh(units, component, weights, ret, err);
+    if (status == HS_OK)
+        status = tops_find(units, component, tops, err);
     hs_pages_free(component, units->n_units, sizeof *component);
     return status;
 }
 
-hs_status hs_reachable_find(const struct hs_row_source *source, const struct hs_domtree *tree,
-                            const struct hs_weights *weights, const struct hs_progress *progress,
-                            struct hs_sizes **ret, struct hs_error *err)
+/* Sizes, and sets where they are asked for. */
+static hs_status condensed_answer(struct hs_condensed *condensed, const struct tops *tops,
+                                  const struct hs_owner_request *owners,
+                                  const struct hs_progress *progress, struct hs_sizes **ret,
+                                  struct hs_error *err)
 {
-    struct units units = {.n_nodes = tree->n_nodes, .n_tree = weights->n_tree, .tree = tree};
+    const struct hs_owner_tops source = {tops_run, tops};
+    hs_auto_free struct hs_sizes *sizes = NULL;
+
+    HS_TRY(hs_condensed_reach(condensed, owners == NULL ? NULL : owners->roots, progress, &sizes,
+                              err));
+    if (owners != NULL)
+        HS_TRY(hs_owner_sets_give(condensed, &source, owners, progress, err));
+    *ret = HS_STEAL(sizes);
+    return HS_OK;
+}
+
+hs_status hs_reachable_find(const struct hs_row_source *source, const struct hs_domtree *tree,
+                            const struct hs_weights *weights, const struct hs_owner_request *owners,
+                            const struct hs_progress *progress, struct hs_sizes **ret,
+                            struct hs_error *err)
+{
+    struct units units = {.n_nodes = tree->n_nodes,
+                          .n_tree = weights->n_tree,
+                          .tree = tree,
+                          .roots = owners == NULL ? NULL : owners->roots};
     struct hs_condensed condensed = {0};
+    struct tops tops = {0};
 
     assert(weights->n_nodes == tree->n_nodes);
     hs_status status = hs_progress_tell(progress, "condensing the graph", 0, 0, err);
     if (status == HS_OK)
         status = units_find(&units, err);
     if (status == HS_OK)
-        status = units_condense(&units, source, weights, progress, &condensed, err);
+        status = units_condense(&units, source, weights, progress, &condensed, &tops, err);
     units_fini(&units);
     if (status == HS_OK)
-        status = hs_condensed_reach(&condensed, progress, ret, err);
+        status = condensed_answer(&condensed, &tops, owners, progress, ret, err);
+    tops_fini(&tops);
     hs_condensed_fini(&condensed);
     return status;
 }

@@ -32,6 +32,7 @@ hs_status hs_packed_open(const void *bytes, uint64_t n_bytes, uint64_t n_nodes,
         .bytes = bytes,
         .n_bytes = n_bytes - n_pages * HS_PACKED_TABLE_ENTRY,
         .n_nodes = n_nodes,
+        .n_values = n_nodes,
         .skip = skip,
         .is_verified = bits,
     };
@@ -149,7 +150,7 @@ hs_status packed_row_at(struct hs_packed *packed, hs_node node, uint64_t before,
                         const struct hs_cursor *cursor, struct hs_row *ret, struct hs_error *err)
 {
     struct hs_row row = {
-        .packed = packed, .cursor = *cursor, .node = node, .n_nodes = packed->n_nodes};
+        .packed = packed, .cursor = *cursor, .node = node, .n_values = packed->n_values};
 
     row.n = row.left = hs_packed_number(&row.cursor);
     row.is_long = row.n > HS_PACKED_LONG;
@@ -157,7 +158,7 @@ hs_status packed_row_at(struct hs_packed *packed, hs_node node, uint64_t before,
         row.block = hs_cursor_varint(&row.cursor);
         row.blocks_end = (uint64_t)(row.cursor.bytes - packed->bytes);
     }
-    if (row.cursor.failed || row.n > row.n_nodes)
+    if (row.cursor.failed || row.n > row.n_values)
         return packed_damaged(err, "a row is too long");
     if (row.is_long && (row.block < before || row.block > row.blocks_end))
         return packed_damaged(err, "a row lies outside its place");
@@ -211,11 +212,11 @@ bool hs_row_next(struct hs_row *row, hs_node *ret)
         return row_fail(row);
     if (row->left == row->n)
         value = row->node + (uint64_t)hs_zigzag_decode(code); /* wraps: then it is out of range */
-    else if (code >= row->n_nodes - row->last - 1)
+    else if (code >= row->n_values - row->last - 1)
         return row_fail(row);
     else
         value = row->last + 1 + code;
-    if (value >= row->n_nodes)
+    if (value >= row->n_values)
         return row_fail(row);
     row->left--;
     row->last = *ret = value;

@@ -19,7 +19,8 @@ hs_status hs_packed_writer_init(const struct hs_packed_sink *sink, uint64_t n_no
     void *table;
 
     HS_TRY(hs_pages_alloc(packed_pages(n_nodes), HS_PACKED_TABLE_ENTRY, &table, err));
-    *ret = (struct hs_packed_writer){.sink = *sink, .n_nodes = n_nodes, .table = table};
+    *ret = (struct hs_packed_writer){
+        .sink = *sink, .n_nodes = n_nodes, .n_values = n_nodes, .table = table};
     return HS_OK;
 }
 
@@ -100,7 +101,7 @@ static hs_status block_flush(struct hs_packed_writer *writer, struct hs_error *e
 
 hs_status hs_packed_row_begin(struct hs_packed_writer *writer, uint64_t n, struct hs_error *err)
 {
-    assert(writer->row_left == 0 && writer->next < writer->n_nodes && n <= writer->n_nodes);
+    assert(writer->row_left == 0 && writer->next < writer->n_nodes && n <= writer->n_values);
     HS_TRY(hs_buffer_reserve(&writer->page, HS_PACKED_NUMBERS * HS_VARINT_MAX_BYTES, err));
     hs_buffer_put_varint(&writer->page, n);
     writer->row_n = writer->row_left = n;
@@ -121,12 +122,12 @@ static hs_status row_put(struct hs_packed_writer *writer, struct hs_buffer *buff
 
     HS_TRY(hs_buffer_reserve(buffer, VALUES_AT_ONCE * HS_VARINT_MAX_BYTES, err));
     if (writer->row_left == writer->row_n) {
-        assert(values[0] < writer->n_nodes);
+        assert(values[0] < writer->n_values);
         hs_buffer_put_zigzag(buffer, (int64_t)(values[0] - writer->next));
         last = values[i++];
     }
     for (; i < n; i++) {
-        assert(values[i] > last && values[i] < writer->n_nodes);
+        assert(values[i] > last && values[i] < writer->n_values);
         hs_buffer_put_varint(buffer, values[i] - last - 1);
         last = values[i];
     }

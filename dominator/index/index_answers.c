@@ -103,6 +103,69 @@ struct hs_row hs_index_dominated(struct hs_index *index, hs_node node)
     return index_row(index, INDEX_DOMINATED, node);
 }
 
+/* ---- owners ---- */
+
+uint32_t hs_index_n_sets(const struct hs_index *index)
+{
+    return (uint32_t)index->file.header->n_sets;
+}
+
+struct hs_sizes hs_index_other_sets(const struct hs_index *index, uint64_t *ret_n)
+{
+    *ret_n = index->file.header->n_other_sets;
+    return index->file.header->other_sets;
+}
+
+struct hs_owner_set hs_index_set(struct hs_index *index, uint32_t set)
+{
+    struct hs_owner_set found;
+    struct hs_error err;
+
+    assert(set >= 1 && set <= index->file.header->n_sets);
+    hs_status status = index_cells_set(&index->file.packed[INDEX_SETS], set, &found, &err);
+    return index_holds(index, status) ? found : (struct hs_owner_set){0};
+}
+
+struct hs_row hs_index_set_roots(struct hs_index *index, uint32_t set)
+{
+    struct hs_row row;
+    struct hs_error err;
+
+    assert(set >= 1 && set <= index->file.header->n_sets);
+    hs_status status = hs_packed_row_of(&index->file.packed[INDEX_SET_ROOTS], set, &row, &err);
+    return index_holds(index, status) ? row : (struct hs_row){0};
+}
+
+static void index_owner(struct hs_index *index, hs_node node, unsigned *ret_tier, uint32_t *ret_set)
+{
+    const struct index_header *header = index->file.header;
+    struct hs_error err;
+
+    assert(node < header->n_nodes);
+    *ret_tier = HS_TIER_NONE;
+    *ret_set = 0;
+    (void)index_holds(index, index_cells_owner(&index->file.packed[INDEX_OWNERS], header->n_sets,
+                                               node, ret_tier, ret_set, &err));
+}
+
+uint32_t hs_index_set_of(struct hs_index *index, hs_node node)
+{
+    unsigned tier;
+    uint32_t set;
+
+    index_owner(index, node, &tier, &set);
+    return set;
+}
+
+unsigned hs_index_tier(struct hs_index *index, hs_node node)
+{
+    unsigned tier;
+    uint32_t set;
+
+    index_owner(index, node, &tier, &set);
+    return tier;
+}
+
 /* ---- the largest children: a heap whose top is the least of those that are kept ---- */
 
 struct largest {

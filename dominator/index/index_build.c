@@ -7,6 +7,7 @@
 #include "dominator/reachable.h"
 #include "dominator/retained.h"
 #include "graph/pages.h"
+#include "index_owners.h"
 #include "index_rows.h"
 
 #define TELL_NODES ((uint32_t)1 << 18) /* between two words to whoever listens */
@@ -94,15 +95,32 @@ static hs_status graph_hold(struct hs_graph *graph, const struct hs_bitmap *held
 
 /* ---- sizes ---- */
 
-/* Reachable sizes do not pass through ephemerons. */
-static hs_status put_reachable(struct build *b, struct hs_error *err)
+/* Of the edges whose dominators are there: sizes where they are wanted of these. */
+static hs_status put_sizes(struct build *b, enum hs_graph_edges edges, bool reachable,
+                           const struct hs_owner_request *owners, struct hs_error *err)
 {
-    const struct hs_row_source source = {.snap = b->snap, .edges = HS_GRAPH_STRONG};
+    const struct hs_row_source source = {.snap = b->snap, .edges = edges};
+    hs_status status = HS_OK;
     struct hs_sizes *sizes;
 
-    HS_TRY(hs_reachable_find(&source, &b->tree, &b->weights, b->progress, &sizes, err));
-    hs_status status = index_write_reachable(b->writer, sizes, err);
+    HS_TRY(hs_reachable_find(&source, &b->tree, &b->weights, owners, b->progress, &sizes, err));
+    if (reachable)
+        status = index_write_reachable(b->writer, sizes, err);
     hs_free(sizes);
+    return status;
+}
+
+/* Reachable sizes do not pass through ephemerons, ownership does. */
+static hs_status put_owners(struct build *b, bool reachable, struct hs_error *err)
+{
+    struct index_owners owners;
+
+    if (!index_owners_wanted(b->writer))
+        return reachable ? put_sizes(b, HS_GRAPH_STRONG, true, NULL, err) : HS_OK;
+    HS_TRY(index_owners_init(b->writer, NULL, &owners, err));
+    hs_status status = put_sizes(b, b->has_held ? HS_GRAPH_RETAINING : HS_GRAPH_STRONG, reachable,
+                                 &owners.request, err);
+    index_owners_fini(&owners);
     return status;
 }
 
@@ -175,33 +193,46 @@ static hs_status put_retained(struct build *b, struct hs_error *err)
 
 /* ---- the dominator tree, upward and downward ---- */
 
-/* Immediate dominators as nodes, in place of the preorder numbers. */
-static hs_status put_idoms(struct build *b, const uint32_t *order, struct hs_error *err)
+/* The immediate dominator of a node with a preorder number. */
+static uint32_t build_idom(const struct build *b, const uint32_t *order, uint32_t node)
 {
-    uint32_t *number = b->tree.number;
+    uint32_t at = b->tree.number[node];
+    return at <= 1 ? HS_NONE : order[b->tree.idom[at - 1]];
+}
 
+static hs_status idoms_put(struct build *b, const uint32_t *order, struct hs_error *err)
+{
     HS_TRY(index_write_begin(b->writer, INDEX_IDOM, err));
     for (uint32_t node = 0; node < b->n_nodes; node++) {
-        uint32_t at = number[node];
+        uint32_t idom = build_idom(b, order, node);
         HS_TRY(build_tell(b, "writing dominators", node, err));
-        number[node] = at <= 1 ? HS_NONE : order[b->tree.idom[at - 1]];
-        HS_TRY(index_write_idom(b->writer, node, at <= 1 ? HS_NO_NODE : number[node], err));
+        HS_TRY(index_write_idom(b->writer, node, idom == HS_NONE ? HS_NO_NODE : idom, err));
     }
     return index_write_end(b->writer, err);
 }
 
-/* Leaves `parent` of the tree. */
-static hs_status build_idoms(struct build *b, struct hs_error *err)
+static hs_status put_idoms(struct build *b, struct hs_error *err)
 {
     uint32_t *order;
 
     HS_TRY(hs_domtree_order(&b->tree, &order, err));
-    hs_status status = put_idoms(b, order, err);
+    hs_status status = idoms_put(b, order, err);
     hs_pages_free(order, b->n_nodes, sizeof(uint32_t));
-    if (status == HS_OK)
-        b->parent = HS_STEAL(b->tree.number);
-    hs_domtree_fini(&b->tree);
     return status;
+}
+
+/* Immediate dominators as nodes, in place of the preorder numbers: leaves `parent` of the tree. */
+static hs_status build_parents(struct build *b, struct hs_error *err)
+{
+    uint32_t *order;
+
+    HS_TRY(hs_domtree_order(&b->tree, &order, err));
+    for (uint32_t node = 0; node < b->n_nodes; node++)
+        b->tree.number[node] = build_idom(b, order, node);
+    hs_pages_free(order, b->n_nodes, sizeof(uint32_t));
+    b->parent = HS_STEAL(b->tree.number);
+    hs_domtree_fini(&b->tree);
+    return HS_OK;
 }
 
 static hs_status put_parents(void *context, const struct hs_piece *piece, struct hs_error *err)
@@ -249,7 +280,7 @@ static hs_status build_strong(struct build *b, struct hs_error *err)
     HS_TRY(graph_hold(&b->graph, &b->held, err));
     HS_TRY(hs_domtree_consume(&b->graph, b->progress, &b->tree, err));
     HS_TRY(hs_weights_load(b->snap, b->progress, &b->weights, err));
-    return put_reachable(b, err);
+    return put_sizes(b, HS_GRAPH_STRONG, true, NULL, err);
 }
 
 /* What follows from the dominators of the graph that retains. */
@@ -257,25 +288,23 @@ static hs_status build_results(struct build *b, bool reachable, struct hs_error 
 {
     HS_TRY(hs_domtree_consume(&b->graph, b->progress, &b->tree, err));
     HS_TRY(hs_weights_load(b->snap, b->progress, &b->weights, err));
-    if (reachable)
-        HS_TRY(put_reachable(b, err));
     if (!index_write_has(b->writer, INDEX_RETAINED))
         HS_TRY(put_retained(b, err));
-    hs_weights_fini(&b->weights);
     if (!index_write_has(b->writer, INDEX_IDOM))
-        HS_TRY(build_idoms(b, err));
-    hs_domtree_fini(&b->tree);
-    return HS_OK;
+        HS_TRY(put_idoms(b, err));
+    HS_TRY(put_owners(b, reachable, err));
+    hs_weights_fini(&b->weights);
+    return build_parents(b, err);
 }
 
 static hs_status build_all(struct build *b, struct hs_error *err)
 {
     bool reachable = !index_write_has(b->writer, INDEX_REACHABLE);
 
-    if (reachable)
+    if (reachable || index_owners_wanted(b->writer))
         HS_TRY(held_find(b, err));
     bool results = (reachable && !b->has_held) || !index_write_has(b->writer, INDEX_RETAINED) ||
-                   !index_write_has(b->writer, INDEX_IDOM);
+                   !index_write_has(b->writer, INDEX_IDOM) || index_owners_wanted(b->writer);
     if (results || !index_write_has(b->writer, INDEX_PREDECESSORS))
         HS_TRY(hs_graph_load(b->snap, HS_GRAPH_RETAINING, b->progress, &b->graph, err));
     if (!index_write_has(b->writer, INDEX_PREDECESSORS))

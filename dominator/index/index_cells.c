@@ -65,22 +65,68 @@ hs_status index_cells_idom(struct hs_packed *idoms, struct hs_packed *predecesso
     return HS_OK;
 }
 
+/* As index_write.c writes them. */
+static struct hs_sizes cell_sizes(struct hs_cursor *cursor)
+{
+    struct hs_sizes sizes = {.words = hs_packed_number(cursor)};
+    uint64_t objects = hs_packed_number(cursor);
+
+    sizes.objects = objects >> 1;
+    if ((objects & 1) != 0) {
+        sizes.static_words = hs_packed_number(cursor);
+        sizes.static_objects = hs_packed_number(cursor);
+    }
+    return sizes;
+}
+
 hs_status index_cells_sizes(struct hs_packed *retained, hs_node node, struct hs_sizes *ret,
                             struct hs_error *err)
 {
     struct hs_cursor cursor;
-    struct hs_sizes sizes = {0};
 
     HS_TRY(hs_packed_cell_of(retained, node, &cursor, err));
-    sizes.words = hs_packed_number(&cursor);
-    uint64_t objects = hs_packed_number(&cursor);
-    sizes.objects = objects >> 1;
-    if ((objects & 1) != 0) {
-        sizes.static_words = hs_packed_number(&cursor);
-        sizes.static_objects = hs_packed_number(&cursor);
-    }
+    struct hs_sizes sizes = cell_sizes(&cursor);
     if (cursor.failed)
         return cell_damaged(err);
     *ret = sizes;
+    return HS_OK;
+}
+
+/* ---- owners ---- */
+
+hs_status index_cells_owner(struct hs_packed *owners, uint64_t n_sets, hs_node node,
+                            unsigned *ret_tier, uint32_t *ret_set, struct hs_error *err)
+{
+    struct hs_cursor cursor;
+
+    HS_TRY(hs_packed_cell_of(owners, node, &cursor, err));
+    uint64_t number = hs_packed_number(&cursor), code = number >> INDEX_TIER_BITS;
+    if (cursor.failed || (code > n_sets && code != INDEX_OWNER_OTHERS))
+        return cell_damaged(err);
+    *ret_tier = number & ((1 << INDEX_TIER_BITS) - 1);
+    *ret_set = (uint32_t)code;
+    return HS_OK;
+}
+
+void index_cells_skip_set(struct hs_cursor *cursor)
+{
+    index_cells_skip_sizes(cursor);
+    for (unsigned i = 0; i < 3; i++)
+        hs_packed_skip_number(cursor);
+}
+
+hs_status index_cells_set(struct hs_packed *sets, uint32_t set, struct hs_owner_set *ret,
+                          struct hs_error *err)
+{
+    struct hs_cursor cursor;
+
+    HS_TRY(hs_packed_cell_of(sets, set, &cursor, err));
+    struct hs_owner_set found = {.retained = cell_sizes(&cursor)};
+    found.n_tops = hs_packed_number(&cursor);
+    found.n_roots = hs_packed_number(&cursor);
+    found.first_top = hs_packed_number(&cursor);
+    if (cursor.failed || found.first_top >= sets->n_values)
+        return cell_damaged(err);
+    *ret = found;
     return HS_OK;
 }

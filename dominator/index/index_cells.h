@@ -1,4 +1,5 @@
-/* What the cells of IDOM and RETAINED say, checked: for whoever writes, reads and verifies them. */
+/* What the cells of IDOM, RETAINED, OWNERS and SETS say, checked: for whoever writes, reads and
+ * verifies them. */
 #ifndef HS_INDEX_CELLS_H
 #define HS_INDEX_CELLS_H
 
@@ -6,6 +7,8 @@
 
 /* Steps over a cell of RETAINED. */
 hs_packed_skip index_cells_skip_sizes;
+/* Steps over a cell of SETS. */
+hs_packed_skip index_cells_skip_set;
 
 /* HS_NO_NODE for none. HS_FORMAT for what is no node, or the node itself. */
 hs_status index_cells_idom(struct hs_packed *idoms, struct hs_packed *predecessors, hs_node node,
@@ -15,6 +18,13 @@ hs_status index_cells_has_idom(struct hs_packed *idoms, hs_node node, bool *ret,
                                struct hs_error *err);
 hs_status index_cells_sizes(struct hs_packed *retained, hs_node node, struct hs_sizes *ret,
                             struct hs_error *err);
+
+/* The tier of a node and its set: 0 for no top unit, HS_SET_OTHERS for one without a number. */
+hs_status index_cells_owner(struct hs_packed *owners, uint64_t n_sets, hs_node node,
+                            unsigned *ret_tier, uint32_t *ret_set, struct hs_error *err);
+/* One of 1 .. n_sets; its first top unit is a node. */
+hs_status index_cells_set(struct hs_packed *sets, uint32_t set, struct hs_owner_set *ret,
+                          struct hs_error *err);
 
 /* The way back. INDEX_IDOM_ONLY when `only` is the idom. */
 static inline uint64_t index_idom_code(hs_node node, hs_node idom, hs_node only)

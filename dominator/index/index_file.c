@@ -34,6 +34,8 @@ hs_status index_file_check_header(const struct index_header *header, const struc
         header->n_tree != totals->n_tree || header->n_nodes < header->n_tree ||
         header->n_nodes - header->n_tree != totals->n_blocks)
         return hs_fail(err, HS_FORMAT, "the index is of another snapshot");
+    if (header->n_sets > HS_OWNER_SETS_MAX)
+        return file_damaged(err, "it has too many sets");
     return HS_OK;
 }
 
@@ -51,8 +53,9 @@ bool index_file_section_fits(const struct index_header *header, enum index_secti
                              uint64_t n_bytes)
 {
     const struct index_extent *extent = &header->sections[section];
-    uint64_t least = section == INDEX_REACHABLE ? index_reachable_bytes(header->n_tree)
-                                                : hs_packed_table_bytes(header->n_nodes);
+    uint64_t least = section == INDEX_REACHABLE
+                         ? index_reachable_bytes(header->n_tree)
+                         : hs_packed_table_bytes(index_n_cells(header, section));
     uint64_t end;
 
     return extent->n_bytes >= least && (section != INDEX_REACHABLE || extent->n_bytes == least) &&
@@ -84,9 +87,9 @@ static hs_status sizes_verify(const struct index_file *file, struct hs_error *er
 }
 
 static hs_packed_skip *const section_skip[INDEX_N_SECTIONS] = {
-    [INDEX_PREDECESSORS] = hs_packed_skip_row,
-    [INDEX_RETAINED] = index_cells_skip_sizes,
-    [INDEX_IDOM] = hs_packed_skip_number,
+    [INDEX_PREDECESSORS] = hs_packed_skip_row, [INDEX_RETAINED] = index_cells_skip_sizes,
+    [INDEX_IDOM] = hs_packed_skip_number,      [INDEX_OWNERS] = hs_packed_skip_number,
+    [INDEX_SET_ROOTS] = hs_packed_skip_row,    [INDEX_SETS] = index_cells_skip_set,
     [INDEX_DOMINATED] = hs_packed_skip_row,
 };
 
@@ -94,8 +97,9 @@ static hs_status section_open(const struct index_file *file, enum index_section 
                               struct hs_packed *ret, struct hs_error *err)
 {
     const struct index_extent *extent = &file->header->sections[section];
-    HS_TRY(hs_packed_open(file->bytes + extent->offset, extent->n_bytes, file->header->n_nodes,
-                          section_skip[section], ret, err));
+    HS_TRY(hs_packed_open(file->bytes + extent->offset, extent->n_bytes,
+                          index_n_cells(file->header, section), section_skip[section], ret, err));
+    ret->n_values = index_n_values(file->header, section);
     ret->is_mapped = file->map.bytes != NULL;
     return HS_OK;
 }

@@ -13,7 +13,12 @@
  *   IDOM           packed cells of one number: INDEX_IDOM_NONE for node 0 and unreached blocks,
  *                  INDEX_IDOM_ONLY for the only predecessor where the row above has one alone, else
  *                  INDEX_IDOM_FAR + zigzag(node - idom)
- *   DOMINATED      packed rows: children in the dominator tree
+ *   OWNERS         packed cells of one number: tier (enum hs_tier, HS_TIER_NONE) | code << 2: 0 for
+ * a node that is no top unit (dominator/owner_sets.h), the set's number, or INDEX_OWNER_OTHERS for
+ * a set that has none SET_ROOTS      packed rows, one per set and an empty one before: nodes of the
+ * root tree. A set that is not listed has an empty one SETS           packed cells, one per set and
+ * one of zeros before: words, objects << 1 | has_static, [static words, static objects], top units,
+ * roots, first top unit DOMINATED      packed rows: children in the dominator tree
  *
  * The header is rewritten after each section, so that what is finished of a file that is being
  * written (`heap.snap.idx.part`) can be used by the next run; sections without bytes are not there.
@@ -21,11 +26,12 @@
 #ifndef HS_INDEX_FORMAT_H
 #define HS_INDEX_FORMAT_H
 
+#include "dominator/owner_sets.h"
 #include "dominator/weights.h"
 #include "graph/packed.h"
 
 #define INDEX_MAGIC 0x327864692e736e73ULL /* "sns.idx2" */
-#define INDEX_VERSION 2
+#define INDEX_VERSION 3
 #define INDEX_PAGE 4096
 #define INDEX_SIZES_PAGE 128
 
@@ -33,12 +39,18 @@
 #define INDEX_IDOM_ONLY 1
 #define INDEX_IDOM_FAR 2
 
+#define INDEX_TIER_BITS 2
+#define INDEX_OWNER_OTHERS ((uint64_t)HS_SET_OTHERS)
+
 /* In the order of the file. */
 enum index_section {
     INDEX_REACHABLE,
     INDEX_PREDECESSORS,
     INDEX_RETAINED,
     INDEX_IDOM,
+    INDEX_OWNERS,
+    INDEX_SET_ROOTS,
+    INDEX_SETS,
     INDEX_DOMINATED,
     INDEX_N_SECTIONS
 };
@@ -54,6 +66,8 @@ struct index_header {
     uint64_t n_nodes, n_tree;
     uint64_t n_predecessors;            /* in all rows */
     struct hs_sizes reached, unreached; /* 0 before RETAINED is there */
+    uint64_t n_sets, n_other_sets;      /* 0 before OWNERS is there; at most HS_OWNER_SETS_MAX */
+    struct hs_sizes other_sets;
     struct index_extent sections[INDEX_N_SECTIONS];
     uint64_t checksum; /* XXH3 of all before it */
 };
@@ -71,6 +85,19 @@ static inline uint64_t index_reachable_bytes(uint64_t n_tree)
 static inline uint64_t index_page_end(uint64_t offset)
 {
     return (offset + INDEX_PAGE - 1) / INDEX_PAGE * INDEX_PAGE;
+}
+
+/* The cells of a packed section. */
+static inline uint64_t index_n_cells(const struct index_header *header, enum index_section section)
+{
+    return section == INDEX_SETS || section == INDEX_SET_ROOTS ? header->n_sets + 1
+                                                               : header->n_nodes;
+}
+
+/* What the rows of a packed section hold is below it. */
+static inline uint64_t index_n_values(const struct index_header *header, enum index_section section)
+{
+    return section == INDEX_SET_ROOTS ? header->n_tree : header->n_nodes;
 }
 
 /* Where the first packed section begins. */

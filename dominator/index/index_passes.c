@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "graph/reverse.h"
+#include "index_owners.h"
 #include "passes/passes.h"
 
 struct passes_build {
@@ -124,14 +125,30 @@ static hs_status put_idoms(struct passes_build *b, struct hs_error *err)
     return index_write_end(b->writer, err);
 }
 
-static hs_status put_reachable(struct passes_build *b, struct hs_error *err)
+/* Of the edges of the passes: sizes where they are wanted of these. */
+static hs_status put_sizes(struct passes_build *b, bool reachable,
+                           const struct hs_owner_request *owners, struct hs_error *err)
 {
     const struct hs_weight_source weights = hs_weights_of_snap(b->input->snap);
+    hs_status status = HS_OK;
     struct hs_sizes *sizes;
 
-    HS_TRY(hs_passes_reachable(&b->passes, &weights, b->input->progress, &sizes, err));
-    hs_status status = index_write_reachable(b->writer, sizes, err);
+    HS_TRY(hs_passes_reachable(&b->passes, &weights, owners, b->input->progress, &sizes, err));
+    if (reachable)
+        status = index_write_reachable(b->writer, sizes, err);
     hs_free(sizes);
+    return status;
+}
+
+static hs_status put_owners(struct passes_build *b, bool reachable, struct hs_error *err)
+{
+    struct index_owners owners;
+
+    if (!index_owners_wanted(b->writer))
+        return reachable ? put_sizes(b, true, NULL, err) : HS_OK;
+    HS_TRY(index_owners_init(b->writer, b->input->budget, &owners, err));
+    hs_status status = put_sizes(b, reachable, &owners.request, err);
+    index_owners_fini(&owners);
     return status;
 }
 
@@ -165,8 +182,7 @@ static hs_status put_results(struct passes_build *b, const struct hs_sweep *forw
         HS_TRY(put_retained(b, err));
     if (!index_write_has(b->writer, INDEX_IDOM))
         HS_TRY(put_idoms(b, err));
-    if (reachable)
-        HS_TRY(put_reachable(b, err));
+    HS_TRY(put_owners(b, reachable, err));
     hs_passes_fini(&b->passes);
     return HS_OK;
 }
@@ -277,7 +293,7 @@ static hs_status put_strong(struct passes_build *b, struct hs_error *err)
     hs_status status = put_strong_with(b, &forward, &rows, err);
     strong_rows_close(b, &rows);
     held_drop(b);
-    return status == HS_OK ? put_reachable(b, err) : status;
+    return status == HS_OK ? put_sizes(b, true, NULL, err) : status;
 }
 
 /* ---- all of it ---- */
@@ -301,7 +317,7 @@ static hs_status build_all(struct passes_build *b, struct hs_error *err)
     if (reachable)
         HS_TRY(held_find(b, err));
     if (!index_write_has(writer, INDEX_RETAINED) || !index_write_has(writer, INDEX_IDOM) ||
-        (reachable && !b->has_held))
+        index_owners_wanted(writer) || (reachable && !b->has_held))
         HS_TRY(put_results(b, &forward, reachable && !b->has_held, err));
     if (!index_write_has(writer, INDEX_DOMINATED))
         HS_TRY(put_dominated(b, err));

@@ -26,6 +26,11 @@ static hs_status sections_accept(const struct index_file *file, struct index_hea
         header->reached = file->header->reached;
         header->unreached = file->header->unreached;
     }
+    if (header->sections[INDEX_OWNERS].n_bytes != 0) {
+        header->n_sets = file->header->n_sets;
+        header->n_other_sets = file->header->n_other_sets;
+        header->other_sets = file->header->other_sets;
+    }
     return HS_OK;
 }
 

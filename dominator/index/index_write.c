@@ -119,7 +119,8 @@ hs_status index_write_begin(struct index_writer *writer, enum index_section sect
                             struct hs_error *err)
 {
     const struct hs_packed_sink sink = {section_sink, writer};
-    uint64_t reserved_bytes = hs_packed_table_bytes(writer->header.n_nodes) + INDEX_WRITE_BYTES;
+    uint64_t n_cells = index_n_cells(&writer->header, section);
+    uint64_t reserved_bytes = hs_packed_table_bytes(n_cells) + INDEX_WRITE_BYTES;
 
     assert(writer->section == INDEX_N_SECTIONS && !index_write_has(writer, section));
     for (unsigned i = INDEX_PREDECESSORS; i < section; i++)
@@ -127,7 +128,8 @@ hs_status index_write_begin(struct index_writer *writer, enum index_section sect
     HS_TRY(hs_budget_reserve(writer->budget, reserved_bytes, "writing the index", err));
     writer->reserved_bytes = reserved_bytes;
     writer->section = section;
-    HS_TRY(hs_packed_writer_init(&sink, writer->header.n_nodes, &writer->packed, err));
+    HS_TRY(hs_packed_writer_init(&sink, n_cells, &writer->packed, err));
+    writer->packed.n_values = index_n_values(&writer->header, section);
     if (section == INDEX_IDOM)
         HS_TRY(index_reader_open(writer, INDEX_PREDECESSORS, hs_packed_skip_row, &writer->sources,
                                  err));
@@ -203,17 +205,52 @@ hs_status index_write_idom(struct index_writer *writer, hs_node node, hs_node id
     return hs_packed_cell(&writer->packed, &code, 1, err);
 }
 
+/* Room for two to four numbers; how many. */
+static unsigned sizes_numbers(const struct hs_sizes *sizes, uint64_t *numbers)
+{
+    bool has_static = sizes->static_words != 0 || sizes->static_objects != 0;
+
+    numbers[0] = sizes->words;
+    numbers[1] = sizes->objects << 1 | has_static;
+    if (!has_static)
+        return 2;
+    numbers[2] = sizes->static_words;
+    numbers[3] = sizes->static_objects;
+    return 4;
+}
+
 hs_status index_write_retained(struct index_writer *writer, hs_node node,
                                const struct hs_sizes *retained, struct hs_error *err)
 {
-    bool has_static = retained->static_words != 0 || retained->static_objects != 0;
-    const uint64_t numbers[] = {retained->words, retained->objects << 1 | has_static,
-                                retained->static_words, retained->static_objects};
+    uint64_t numbers[4];
 
     assert(writer->section == INDEX_RETAINED && node == writer->packed.next);
     if (node == 0)
         writer->header.reached = *retained;
-    return hs_packed_cell(&writer->packed, numbers, has_static ? 4 : 2, err);
+    return hs_packed_cell(&writer->packed, numbers, sizes_numbers(retained, numbers), err);
+}
+
+hs_status index_write_owner(struct index_writer *writer, hs_node node, unsigned tier, uint32_t set,
+                            struct hs_error *err)
+{
+    uint64_t number = (uint64_t)set << INDEX_TIER_BITS | tier;
+
+    assert(writer->section == INDEX_OWNERS && node == writer->packed.next);
+    assert(tier <= HS_TIER_NONE && (set <= writer->header.n_sets || set == HS_SET_OTHERS));
+    return hs_packed_cell(&writer->packed, &number, 1, err);
+}
+
+hs_status index_write_set(struct index_writer *writer, const struct hs_owner_set *set,
+                          struct hs_error *err)
+{
+    uint64_t numbers[7];
+
+    assert(writer->section == INDEX_SETS);
+    unsigned n = sizes_numbers(&set->retained, numbers);
+    numbers[n++] = set->n_tops;
+    numbers[n++] = set->n_roots;
+    numbers[n++] = set->first_top;
+    return hs_packed_cell(&writer->packed, numbers, n, err);
 }
 
 /* ---- reachable sizes ---- */

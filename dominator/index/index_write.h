@@ -4,6 +4,7 @@
  *   index_write_begin(PREDECESSORS)  index_write_rows ...       index_write_end
  *   index_write_begin(RETAINED)      index_write_retained ...   index_write_end
  *   index_write_begin(IDOM)          index_write_idom ...       index_write_end
+ *   index_owners_put (index_owners.h)    OWNERS, SET_ROOTS, SETS
  *   index_write_begin(DOMINATED)     index_write_rows ...       index_write_end
  *   index_write_reachable            at any time
  *
@@ -60,6 +61,11 @@ hs_status index_write_idom(struct index_writer *writer, hs_node node, hs_node id
                            struct hs_error *err);
 hs_status index_write_retained(struct index_writer *writer, hs_node node,
                                const struct hs_sizes *retained, struct hs_error *err);
+hs_status index_write_owner(struct index_writer *writer, hs_node node, unsigned tier, uint32_t set,
+                            struct hs_error *err);
+/* The sets, from 1 on. */
+hs_status index_write_set(struct index_writer *writer, const struct hs_owner_set *set,
+                          struct hs_error *err);
 /* n_tree sizes. */
 hs_status index_write_reachable(struct index_writer *writer, const struct hs_sizes *sizes,
                                 struct hs_error *err);

@@ -16,11 +16,13 @@ struct condense {
     uint32_t n_ends, n_inner;
     uint32_t *component; /* owned pages: by inner unit */
     struct hs_condensed condensed;
+    struct hs_spill tops; /* with places */
 };
 
 void pass_condense_links_fini(struct pass_links *links)
 {
     hs_spill_close(&links->sizes);
+    hs_spill_close(&links->tops);
     hs_spill_close(&links->edges);
     pass_bitmap_fini(links->budget, &links->leads);
     pass_array_fini(links->budget, &links->parent, links->n_tree);
@@ -290,6 +292,41 @@ static hs_status condensed_weigh(const struct ending *ending, struct hs_error *e
     return status;
 }
 
+/* ---- top units ---- */
+
+static hs_status tops_take(const struct ending *ending, struct hs_spill_reader *reader,
+                           struct hs_error *err)
+{
+    uint64_t gap, unit, place, skipped = 0;
+
+    while (!hs_spill_at_end(reader)) {
+        HS_TRY(hs_spill_get_varint(reader, &gap, err));
+        HS_TRY(hs_spill_get_varint(reader, &unit, err));
+        skipped += gap;
+        if (!unit_place(ending, unit, &place))
+            continue;
+        HS_TRY(hs_spill_put_varint(&ending->c->tops, skipped, err));
+        HS_TRY(hs_spill_put_varint(&ending->c->tops, place, err));
+        skipped = 0;
+    }
+    return hs_spill_seal(&ending->c->tops, err);
+}
+
+static hs_status tops_place(const struct ending *ending, struct hs_error *err)
+{
+    const struct hs_spill *tops = &ending->c->links->tops;
+    struct hs_spill_reader reader = {0};
+
+    if (!tops->is_open)
+        return HS_OK;
+    HS_TRY(hs_spill_open(ending->c->links->budget, WHAT, &ending->c->tops, err));
+    hs_status status = hs_spill_read(tops, 0, tops->n_bytes, &reader, err);
+    if (status == HS_OK)
+        status = tops_take(ending, &reader, err);
+    hs_spill_reader_close(&reader);
+    return status;
+}
+
 /* ---- all of it ---- */
 
 static hs_status ends_make(struct condense *c, struct hs_error *err)
@@ -302,6 +339,8 @@ static hs_status ends_make(struct condense *c, struct hs_error *err)
     hs_spill_close(&c->links->edges);
     if (status == HS_OK)
         status = condensed_weigh(&ending, err);
+    if (status == HS_OK)
+        status = tops_place(&ending, err);
     pass_bitmap_fini(c->links->budget, &ending.is_reached);
     return status;
 }
@@ -321,7 +360,7 @@ static hs_status condense_run(struct condense *c, struct hs_error *err)
 }
 
 hs_status pass_condense_run(struct pass_links *links, struct hs_condensed *ret,
-                            struct hs_error *err)
+                            struct hs_spill *ret_tops, struct hs_error *err)
 {
     struct condense c = {.links = links};
 
@@ -329,9 +368,12 @@ hs_status pass_condense_run(struct pass_links *links, struct hs_condensed *ret,
     pass_bitmap_fini(links->budget, &c.is_end);
     pass_array_fini(links->budget, &c.component, c.n_inner);
     pass_condense_links_fini(links);
-    if (status == HS_OK)
+    if (status == HS_OK) {
         *ret = c.condensed;
-    else
+        *ret_tops = c.tops;
+    } else {
         hs_condensed_fini(&c.condensed);
+        hs_spill_close(&c.tops);
+    }
     return status;
 }

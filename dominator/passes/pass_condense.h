@@ -10,6 +10,8 @@ struct pass_links {
     struct hs_budget *budget;
     uint32_t n_tree, n_units;
     struct hs_spill sizes;  /* unit | words | objects | static words | static objects, varints */
+    struct hs_spill tops;   /* top units, ascending: node - the one before | unit, varints. Not open
+                               where sets are not asked for */
     struct hs_spill edges;  /* unit | n | n units that lead to it, varints; records of a unit stand
                                together */
     uint64_t n_edges;       /* those of the root tree included */
@@ -19,8 +21,9 @@ struct pass_links {
 
 void pass_condense_links_fini(struct pass_links *links);
 
-/* Takes the links: they are freed on the way. */
+/* Takes the links: they are freed on the way. *ret_tops (not open where the links have none) gets
+ * top units with their places instead of units (dominator/owner_sets.h); it is zero before. */
 hs_status pass_condense_run(struct pass_links *links, struct hs_condensed *ret,
-                            struct hs_error *err);
+                            struct hs_spill *ret_tops, struct hs_error *err);
 
 #endif

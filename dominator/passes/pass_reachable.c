@@ -17,6 +17,8 @@ struct reach {
     const struct hs_progress *progress;
     struct pass_units units;
     struct pass_links links;
+    const struct hs_owner_request *owners; /* NULL: nobody wants sets */
+    hs_node last_top;
 };
 
 static void reach_fini(struct reach *reach)
@@ -56,6 +58,20 @@ static void sizes_add(const struct pass_weights *weights, hs_node node, struct h
         hs_sizes_add(sizes, &(struct hs_sizes){.words = words, .objects = 1});
 }
 
+/* Core nodes come in the order of their nodes. */
+static hs_status top_put(struct reach *reach, uint32_t core, hs_node node, struct hs_error *err)
+{
+    struct hs_spill *spill = &reach->links.tops;
+
+    if (reach->owners == NULL || !hs_bitmap_get(&reach->units.is_top, core))
+        return HS_OK;
+    assert(node > reach->last_top);
+    HS_TRY(hs_spill_put_varint(spill, node - reach->last_top, err));
+    HS_TRY(hs_spill_put_varint(spill, reach->units.of_core[core], err));
+    reach->last_top = node;
+    return HS_OK;
+}
+
 /* Whether another unit may begin here. */
 static inline bool run_begins(const struct reach *reach, uint64_t at)
 {
@@ -76,14 +92,18 @@ static hs_status sizes_read(struct reach *reach, const struct pass_weights *weig
         hs_node node;
         HS_TRY(hs_spill_get_fixed(order, width, &node, err));
         if (run_begins(reach, at)) {
+            bool is_mark = at < pass_units_end(&reach->units);
             HS_TRY(sizes_put(reach, unit, &sizes, err));
-            unit = at < pass_units_end(&reach->units) ? pass_units_of_mark(&reach->units, at)
-                                                      : reach->units.of_core[++core];
+            core += !is_mark;
+            unit = is_mark ? pass_units_of_mark(&reach->units, at) : reach->units.of_core[core];
+            HS_TRY(top_put(reach, core, node, err));
         }
         if (unit != HS_NONE)
             sizes_add(weights, node, &sizes);
     }
     HS_TRY(sizes_put(reach, unit, &sizes, err));
+    if (reach->owners != NULL)
+        HS_TRY(hs_spill_seal(&reach->links.tops, err));
     return hs_spill_seal(&reach->links.sizes, err);
 }
 
@@ -95,6 +115,8 @@ static hs_status sizes_find(struct reach *reach, const struct hs_weight_source *
     struct pass_weights weights;
 
     HS_TRY(hs_spill_open(reach->budget, WHAT, &reach->links.sizes, err));
+    if (reach->owners != NULL)
+        HS_TRY(hs_spill_open(reach->budget, WHAT, &reach->links.tops, err));
     HS_TRY(pass_weights_load(reach->passes, source, &weights, err));
     hs_status status = hs_spill_read(order, 0, order->n_bytes, &reader, err);
     if (status == HS_OK)
@@ -193,7 +215,9 @@ static void cores_drop(struct hs_passes *passes)
 static hs_status units_find(struct reach *reach, const struct hs_weight_source *weights,
                             struct hs_error *err)
 {
-    HS_TRY(pass_units_find(reach->passes, &reach->units, err));
+    const struct hs_owner_roots *roots = reach->owners == NULL ? NULL : reach->owners->roots;
+
+    HS_TRY(pass_units_find(reach->passes, roots, &reach->units, err));
     reach->links.n_tree = reach->units.n_tree;
     reach->links.n_units = reach->units.n_units;
     reach->links.parent = HS_STEAL(reach->units.parent);
@@ -206,24 +230,78 @@ static hs_status units_find(struct reach *reach, const struct hs_weight_source *
     return HS_OK;
 }
 
+/* ---- sets ---- */
+
+static hs_status tops_read(struct hs_spill_reader *reader,
+                           hs_status (*put)(void *sink, hs_node top, uint64_t place,
+                                            struct hs_error *err),
+                           void *sink, struct hs_error *err)
+{
+    uint64_t gap, place;
+    hs_node top = 0;
+
+    while (!hs_spill_at_end(reader)) {
+        HS_TRY(hs_spill_get_varint(reader, &gap, err));
+        HS_TRY(hs_spill_get_varint(reader, &place, err));
+        top += gap;
+        HS_TRY(put(sink, top, place, err));
+    }
+    return HS_OK;
+}
+
+static hs_status tops_run(const void *context,
+                          hs_status (*put)(void *sink, hs_node top, uint64_t place,
+                                           struct hs_error *err),
+                          void *sink, struct hs_error *err)
+{
+    const struct hs_spill *tops = context;
+    struct hs_spill_reader reader = {0};
+
+    HS_TRY(hs_spill_read(tops, 0, tops->n_bytes, &reader, err));
+    hs_status status = tops_read(&reader, put, sink, err);
+    hs_spill_reader_close(&reader);
+    return status;
+}
+
+/* Sizes, and sets where they are asked for. */
+static hs_status condensed_answer(const struct reach *reach, struct hs_condensed *condensed,
+                                  const struct hs_spill *tops, struct hs_sizes **ret,
+                                  struct hs_error *err)
+{
+    const struct hs_owner_request *owners = reach->owners;
+    const struct hs_owner_tops source = {tops_run, tops};
+    hs_auto_free struct hs_sizes *sizes = NULL;
+
+    HS_TRY(hs_condensed_reach(condensed, owners == NULL ? NULL : owners->roots, reach->progress,
+                              &sizes, err));
+    if (owners != NULL)
+        HS_TRY(hs_owner_sets_give(condensed, &source, owners, reach->progress, err));
+    *ret = HS_STEAL(sizes);
+    return HS_OK;
+}
+
 hs_status hs_passes_reachable(struct hs_passes *passes, const struct hs_weight_source *weights,
+                              const struct hs_owner_request *owners,
                               const struct hs_progress *progress, struct hs_sizes **ret,
                               struct hs_error *err)
 {
     struct reach reach = {.passes = passes,
                           .budget = passes->budget,
                           .progress = progress,
+                          .owners = owners,
                           .links = {.budget = passes->budget}};
     struct hs_condensed condensed = {0};
+    struct hs_spill tops = {0};
 
     hs_status status = hs_progress_tell(progress, "condensing the graph", 0, 0, err);
     if (status == HS_OK)
         status = units_find(&reach, weights, err);
     if (status == HS_OK)
-        status = pass_condense_run(&reach.links, &condensed, err);
+        status = pass_condense_run(&reach.links, &condensed, &tops, err);
     reach_fini(&reach);
     if (status == HS_OK)
-        status = hs_condensed_reach(&condensed, progress, ret, err);
+        status = condensed_answer(&reach, &condensed, &tops, ret, err);
+    hs_spill_close(&tops);
     hs_condensed_fini(&condensed);
     return status;
 }

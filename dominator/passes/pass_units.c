@@ -108,6 +108,8 @@ static uint32_t core_unit(struct pass_units *units, uint32_t core)
     if (unit == HS_NONE || unit >= units->n_tree || !hs_bitmap_get(&units->is_inner, unit))
         return unit;
     hs_bitmap_set(&units->is_head, core);
+    if (units->roots != NULL && !hs_bitmap_get(&units->roots->is_root, unit))
+        hs_bitmap_set(&units->is_top, core);
     return units->n_units++;
 }
 
@@ -137,6 +139,8 @@ static hs_status units_find(struct pass_units *units, struct hs_error *err)
     HS_TRY(pass_bitmap_init(budget, end, WHAT, &units->is_mark, err));
     HS_TRY(pass_bitmap_init(budget, units->n_tree, WHAT, &units->is_inner, err));
     HS_TRY(pass_bitmap_init(budget, passes->n_core, WHAT, &units->is_head, err));
+    if (units->roots != NULL)
+        HS_TRY(pass_bitmap_init(budget, passes->n_core, WHAT, &units->is_top, err));
     HS_TRY(pass_array_init(budget, max_marks(units), WHAT, &units->of_mark, err));
     HS_TRY(pass_array_init(budget, units->n_tree, WHAT, &units->parent, err));
     HS_TRY(pass_array_init(budget, passes->n_core, WHAT, &units->of_core, err));
@@ -147,10 +151,10 @@ static hs_status units_find(struct pass_units *units, struct hs_error *err)
     return cores_find(units, err);
 }
 
-hs_status pass_units_find(const struct hs_passes *passes, struct pass_units *ret,
-                          struct hs_error *err)
+hs_status pass_units_find(const struct hs_passes *passes, const struct hs_owner_roots *roots,
+                          struct pass_units *ret, struct hs_error *err)
 {
-    struct pass_units units = {.passes = passes};
+    struct pass_units units = {.passes = passes, .roots = roots};
 
     if (passes->n_tree >= HS_NONE / 2)
         return hs_fail(err, HS_LIMIT, "%llu roots are too many to tell apart",
@@ -172,6 +176,7 @@ void pass_units_fini(struct pass_units *units)
     pass_bitmap_fini(budget, &units->is_mark);
     pass_bitmap_fini(budget, &units->is_inner);
     pass_bitmap_fini(budget, &units->is_head);
+    pass_bitmap_fini(budget, &units->is_top);
     pass_array_fini(budget, &units->of_mark, max_marks(units));
     pass_array_fini(budget, &units->parent, units->n_tree);
     pass_array_fini(budget, &units->of_core, units->passes->n_core);

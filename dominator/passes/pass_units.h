@@ -10,6 +10,7 @@
 #ifndef HS_PASS_UNITS_H
 #define HS_PASS_UNITS_H
 
+#include "dominator/owner_sets.h"
 #include "passes/passes.h"
 
 struct pass_units {
@@ -21,10 +22,12 @@ struct pass_units {
     struct hs_bitmap is_inner; /* by node of the root tree: has children there */
     uint32_t *of_core;         /* owned pages: by core node; HS_NONE: none, or not reached */
     struct hs_bitmap is_head;  /* by core node: the first of its unit */
+    const struct hs_owner_roots *roots; /* borrowed; NULL: sets are not asked for */
+    struct hs_bitmap is_top;            /* by core node, with roots: heads that are top units */
 };
 
-hs_status pass_units_find(const struct hs_passes *passes, struct pass_units *ret,
-                          struct hs_error *err);
+hs_status pass_units_find(const struct hs_passes *passes, const struct hs_owner_roots *roots,
+                          struct pass_units *ret, struct hs_error *err);
 void pass_units_fini(struct pass_units *units);
 
 /* The end of region 0. */

@@ -4,7 +4,7 @@
  * or it is what an earlier run has left to go on with.
  *
  *   byte 0: bits 0..1: 0 and 1 an index, 2 to go on with in memory, 3 by passes; bit 2 the larger
- *           snapshot; bits 3..5 which sections are there to go on with
+ *           snapshot; bits 3..6 which sections are there to go on with
  *   then damages of 6 bytes: | what | section | place: 16 bits | value: 16 bits | */
 #include <assert.h>
 #include <stddef.h>
@@ -102,8 +102,8 @@ static void parts_take(const struct good *good)
         *part = (struct part){0};
         part->n_bytes = header.n_tree * sizeof(struct hs_sizes);
         if (i != INDEX_REACHABLE) {
-            part->n_pages = packed_pages(header.n_nodes);
-            part->n_bytes = extent->n_bytes - hs_packed_table_bytes(header.n_nodes);
+            part->n_pages = packed_pages(index_n_cells(&header, i));
+            part->n_bytes = extent->n_bytes - part->n_pages * HS_PACKED_TABLE_ENTRY;
         }
         assert(part->n_bytes < SECTION_ROOM / 2 && part->n_pages <= 64);
         memcpy(part->bytes, bytes + extent->offset, part->n_bytes);
@@ -198,7 +198,9 @@ static void total_set(unsigned which, unsigned value)
 {
     uint64_t *const totals[] = {&header.n_predecessors,  &header.reached.words,
                                 &header.reached.objects, &header.reached.static_words,
-                                &header.unreached.words, &header.unreached.static_objects};
+                                &header.unreached.words, &header.unreached.static_objects,
+                                &header.n_sets,          &header.n_other_sets,
+                                &header.other_sets.words};
     *totals[which % (sizeof totals / sizeof totals[0])] = extreme(value);
 }
 
@@ -347,9 +349,26 @@ static void walk_node(struct hs_index *index, hs_node node)
     }
 }
 
+static void walk_sets(struct hs_index *index)
+{
+    uint64_t n_others, n_nodes = hs_index_n_nodes(index);
+    (void)hs_index_other_sets(index, &n_others);
+    for (uint32_t set = 1; set <= hs_index_n_sets(index); set++) {
+        assert(hs_index_set(index, set).first_top < n_nodes);
+        walk_row(hs_index_set_roots(index, set), index->file.header->n_tree);
+    }
+    for (hs_node node = 0; node < n_nodes; node++) {
+        uint32_t set = hs_index_set_of(index, node);
+        assert(set <= hs_index_n_sets(index) || set == HS_SET_OTHERS);
+        assert(hs_index_tier(index, node) <= HS_TIER_NONE);
+    }
+}
+
 static void walk(struct hs_index *index)
 {
     struct hs_error err = HS_ERROR_INIT;
+
+    walk_sets(index);
 
     for (hs_node node = 0; node < hs_index_n_nodes(index); node++)
         walk_node(index, node);
@@ -448,7 +467,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
         return 0;
     }
     /* REACHABLE or not; the others up to one of them */
-    unsigned set = (2U << (data[0] >> 4 & 3)) - 2 + (data[0] >> 3 & 1);
+    unsigned set = (2U << (data[0] >> 4 & 7)) - 2 + (data[0] >> 3 & 1);
     try_part(good, set, (data[0] & 1) != 0);
     return 0;
 }

@@ -108,7 +108,7 @@ static hs_status reach(struct world *w, bool left_out, uint64_t room, struct hs_
     uint64_t used = w->budget.used_bytes;
     make(w, left_out, &condensed);
     w->budget.limit_bytes = w->budget.used_bytes + room;
-    hs_status status = hs_condensed_reach(&condensed, NULL, ret, &err);
+    hs_status status = hs_condensed_reach(&condensed, NULL, NULL, ret, &err);
     w->budget.limit_bytes = (uint64_t)64 << 20;
     hs_condensed_fini(&condensed);
     assert_true(w->budget.used_bytes == used);

@@ -47,8 +47,9 @@ static struct hs_snap *made_snap(struct hs_graph_builder *b, uint64_t seed,
         (void)snprintf(module, sizeof module, "m%u", i % 2);
         (void)snprintf(unit, sizeof unit, "U%u", i % 5);
         (void)snprintf(name, sizeof name, "U%u.v%u", i % 5, i);
-        uint32_t leaf = hs_graph_builder_leaf(b, i % 7 == 0 ? HS_ROOT_STACK : HS_ROOT_GLOBAL,
-                                              module, unit, name, hs_random_below(&random, n));
+        uint32_t leaf =
+            hs_graph_builder_slot(b, i % 7 == 0 ? HS_ROOT_STACK : HS_ROOT_GLOBAL, module, unit,
+                                  i % 4 == 1 ? "a" : NULL, name, hs_random_below(&random, n));
         b->leaves[leaf].weak = i % 11 == 3;
     }
     return hs_graph_builder_open(b);

@@ -44,8 +44,10 @@ static void fill(struct hs_graph_builder *b, uint64_t seed, uint32_t n, bool wit
         (void)snprintf(module, sizeof module, "m%u", i % 2);
         (void)snprintf(unit, sizeof unit, "U%u", i % 5);
         (void)snprintf(name, sizeof name, "U%u.v%u", i % 5, i);
-        uint32_t leaf = hs_graph_builder_leaf(b, i % 7 == 0 ? HS_ROOT_STACK : HS_ROOT_GLOBAL,
-                                              module, unit, name, hs_random_below(&random, n));
+        unsigned kind = i % 7 == 0 ? HS_ROOT_STACK : HS_ROOT_GLOBAL;
+        uint32_t target = hs_random_below(&random, n);
+        uint32_t leaf =
+            hs_graph_builder_slot(b, kind, module, unit, i % 4 == 1 ? "a" : NULL, name, target);
         b->leaves[leaf].weak = i % 11 == 3;
     }
 }
@@ -209,8 +211,91 @@ static void check_rows(const struct hs_snap *snap, struct hs_index *index)
     assert_int_equal(hs_index_check_all(index, NULL, &err), HS_OK);
 }
 
+/* ---- who owns what ---- */
+
+enum { MOST_ROOTS = 256 };
+
+struct owners {
+    uint32_t roots[MOST_ROOTS], n_roots;
+    uint64_t reached_by[4096][MOST_ROOTS / 64]; /* bits of roots */
+};
+
+static bool is_root(const struct hs_snap *snap, uint32_t node)
+{
+    const struct hs_root *root = hs_snap_root(snap, node);
+    return root->level == HS_LEVEL_VARIABLE ||
+           (root->level == HS_LEVEL_LEAF &&
+            hs_snap_root(snap, root->parent)->level != HS_LEVEL_VARIABLE);
+}
+
+/* One walk for each root, over what retains. */
+static void owners_find(const struct hs_snap *snap, struct owners *owners)
+{
+    static struct walk walk;
+    memset(owners, 0, sizeof *owners);
+    assert_int_equal(hs_graph_load(snap, HS_GRAPH_RETAINING, NULL, &walk.graph, &err), HS_OK);
+    assert_int_equal(hs_weights_load(snap, NULL, &walk.weights, &err), HS_OK);
+    for (uint32_t node = 0; node < walk.graph.n_tree; node++) {
+        uint32_t root = owners->n_roots;
+        if (!is_root(snap, node))
+            continue;
+        assert_true(root < MOST_ROOTS);
+        owners->roots[owners->n_roots++] = node;
+        (void)walk_from(&walk, node, HS_NONE);
+        for (uint32_t v = 0; v < walk.graph.n_nodes; v++)
+            owners->reached_by[v][root / 64] |= (uint64_t)walk.seen[v] << root % 64;
+    }
+    hs_graph_fini(&walk.graph);
+    hs_weights_fini(&walk.weights);
+}
+
+/* The roots of a top unit's set are those that reach it. */
+static void check_set_roots(struct hs_index *index, const struct owners *owners, uint32_t set,
+                            uint32_t top)
+{
+    static uint32_t row[4096];
+    uint32_t n = row_values(hs_index_set_roots(index, set), row), at = 0;
+    for (uint32_t i = 0; i < owners->n_roots; i++)
+        if (owners->reached_by[top][i / 64] >> i % 64 & 1)
+            assert_true(at < n && row[at++] == owners->roots[i]);
+    assert_true(at == n && n >= 2);
+    assert_int_equal(hs_index_set(index, set).n_roots, n);
+}
+
+/* Each block's set by climbing; what roots and sets keep and the unreached are the heap. */
+static void check_owners(const struct hs_snap *snap, struct hs_index *index)
+{
+    static struct owners owners;
+    struct hs_sizes sum = hs_index_unreached_total(index);
+    uint64_t n_others, n_sets = hs_index_n_sets(index);
+    struct hs_sizes others = hs_index_other_sets(index, &n_others);
+    owners_find(snap, &owners);
+    for (uint32_t i = 0; i < owners.n_roots; i++) {
+        struct hs_sizes retained = hs_index_retained(index, owners.roots[i]);
+        hs_sizes_add(&sum, &retained);
+    }
+    for (uint32_t set = 1; set <= n_sets; set++) {
+        struct hs_owner_set found = hs_index_set(index, set);
+        assert_int_equal(hs_index_set_of(index, found.first_top), set);
+        hs_sizes_add(&sum, &found.retained);
+    }
+    assert_int_equal(n_others + others.objects, 0);
+    assert_int_equal(sum.words, hs_snap_totals(snap)->heap_words);
+    assert_int_equal(sum.objects + sum.static_objects, hs_snap_totals(snap)->n_blocks);
+    for (uint32_t v = 0; v < hs_index_n_nodes(index); v++) {
+        hs_node idom = hs_index_idom(index, v);
+        bool is_top = v >= hs_snap_totals(snap)->n_tree && idom < hs_snap_totals(snap)->n_tree &&
+                      hs_snap_root(snap, idom)->level < HS_LEVEL_VARIABLE;
+        assert_int_equal(hs_index_tier(index, v) != HS_TIER_NONE, hs_index_is_reached(index, v));
+        assert_int_equal(hs_index_set_of(index, v) != 0, is_top);
+        if (is_top)
+            check_set_roots(index, &owners, hs_index_set_of(index, v), v);
+    }
+}
+
 static void check_all(const struct hs_snap *snap, struct hs_index *index)
 {
+    check_owners(snap, index);
     check_retained(snap, index);
     check_reachable(snap, index);
     check_rows(snap, index);

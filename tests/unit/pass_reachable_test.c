@@ -7,6 +7,7 @@
 
 #include "dominator/reachable.h"
 #include "edge_list.h"
+#include "made_owners.h"
 #include "made_passes.h"
 #include "made_weights.h"
 
@@ -18,24 +19,33 @@ struct world {
     struct hs_domtree tree;
     struct hs_weights weights;
     struct hs_sizes *expected;
+    struct made_owners owners;
     uint64_t seed, n_allocations;
+    bool is_owned; /* the root tree holds blocks below its leaves only: sets have a meaning */
 };
 
 /* Takes the graph. */
 static void world_init(struct world *w, struct hs_graph graph, uint64_t seed)
 {
+    uint32_t n;
+    const uint32_t *row = hs_graph_row(&graph, 0, &n);
     *w = (struct world){.graph = graph, .seed = seed};
+    w->is_owned = n == 0 || row[n - 1] < graph.n_tree;
     made_budget_init(&w->budget);
     assert_int_equal(hs_domtree_build(&w->graph, NULL, &w->tree, &err), HS_OK);
     made_weights_init(&w->graph, seed, &w->weights);
     const struct hs_row_source source = {.graph = &w->graph};
-    assert_int_equal(hs_reachable_find(&source, &w->tree, &w->weights, NULL, &w->expected, &err),
+    made_owners_init(&w->graph, seed, &w->owners);
+    assert_int_equal(hs_reachable_find(&source, &w->tree, &w->weights,
+                                       w->is_owned ? &w->owners.request : NULL, NULL, &w->expected,
+                                       &err),
                      HS_OK);
 }
 
 static void world_fini(struct world *w)
 {
     hs_free(w->expected);
+    made_owners_fini(&w->owners);
     hs_weights_fini(&w->weights);
     hs_domtree_fini(&w->tree);
     hs_graph_fini(&w->graph);
@@ -46,15 +56,18 @@ static hs_status world_fail(struct world *w, uint64_t room_bytes, uint64_t nth)
 {
     const struct hs_weight_source source = made_weight_source(&w->weights);
     struct hs_sizes *found = NULL;
+    struct made_owners owners;
     struct hs_passes passes;
     uint64_t used = w->budget.used_bytes;
     w->budget.limit_bytes = UINT64_MAX;
     made_passes_init(&w->graph, &w->tree, w->seed, &w->budget, &passes);
     if (room_bytes != UINT64_MAX)
         w->budget.limit_bytes = w->budget.used_bytes + room_bytes;
+    made_owners_init(&w->graph, w->seed, &owners);
     w->n_allocations = hs_alloc_count();
     hs_alloc_fail_at(nth, false);
-    hs_status status = hs_passes_reachable(&passes, &source, NULL, &found, &err);
+    hs_status status = hs_passes_reachable(&passes, &source, w->is_owned ? &owners.request : NULL,
+                                           NULL, &found, &err);
     hs_alloc_fail_at(0, false);
     w->n_allocations = hs_alloc_count() - w->n_allocations;
     made_passes_fini(&passes);
@@ -63,6 +76,9 @@ static hs_status world_fail(struct world *w, uint64_t room_bytes, uint64_t nth)
         assert_memory_equal(found, w->expected, w->graph.n_tree * sizeof *found);
     else
         assert_null(found);
+    if (status == HS_OK && w->is_owned)
+        assert_true(owners.is_taken && made_owners_equal(&owners, &w->owners));
+    made_owners_fini(&owners);
     hs_free(found);
     return status;
 }

@@ -29,7 +29,7 @@ static struct hs_row row_of(hs_node node, const uint32_t *values, uint32_t n, hs
         assert_true(bytes[i] < 0x80);
     }
     return (struct hs_row){
-        .cursor = hs_cursor_make(bytes, n), .node = node, .n = n, .left = n, .n_nodes = n_nodes};
+        .cursor = hs_cursor_make(bytes, n), .node = node, .n = n, .left = n, .n_values = n_nodes};
 }
 
 static struct hs_row small_of(void *context, hs_node node)
@@ -178,7 +178,7 @@ static struct hs_row chain_of(void *context, hs_node node)
         .node = node,
         .n = has_one,
         .left = has_one,
-        .n_nodes = *(const hs_node *)context,
+        .n_values = *(const hs_node *)context,
     };
 }
 

@@ -63,7 +63,7 @@ static void check_naive(const struct hs_graph *graph, uint64_t seed)
     assert_int_equal(hs_alloc(graph->n_nodes, sizeof(uint32_t), &stack, &err), HS_OK);
     assert_int_equal(hs_domtree_build(graph, NULL, &tree, &err), HS_OK);
     assert_int_equal(hs_reachable_find(&(struct hs_row_source){.graph = graph}, &tree, &weights,
-                                       NULL, &found, &err),
+                                       NULL, NULL, &found, &err),
                      HS_OK);
     for (uint32_t i = 0; i < graph->n_tree; i++) {
         struct hs_sizes expected = naive(graph, &weights, i, seen, stack);
@@ -195,7 +195,7 @@ static void test_no_blocks(void **state)
     assert_int_equal(hs_weights_init(2, 2, &weights, &err), HS_OK);
     assert_int_equal(hs_domtree_build(&graph, NULL, &tree, &err), HS_OK);
     assert_int_equal(hs_reachable_find(&(struct hs_row_source){.graph = &graph}, &tree, &weights,
-                                       NULL, &found, &err),
+                                       NULL, NULL, &found, &err),
                      HS_OK);
     assert_memory_equal(&found[0], &zero, sizeof zero);
     assert_memory_equal(&found[1], &zero, sizeof zero);
@@ -217,7 +217,7 @@ static void test_every_allocation_fails(void **state)
     assert_int_equal(hs_domtree_build(&graph, NULL, &tree, &err), HS_OK);
     FAIL_EACH (each, .at_least = 20) {
         (void)FAIL_EACH_TRY(each, hs_reachable_find(&(struct hs_row_source){.graph = &graph}, &tree,
-                                                    &weights, NULL, &found, &err));
+                                                    &weights, NULL, NULL, &found, &err));
         assert_true((found == NULL) == (each.status != HS_OK));
     }
     hs_free(found);

@@ -14,6 +14,7 @@
 #define HS_DOMINATOR_CONDENSED_H
 
 #include "base/spill.h"
+#include "dominator/owner_sets.h"
 #include "dominator/unit_sizes.h"
 #include "graph/graph.h"
 
@@ -32,6 +33,9 @@ struct hs_condensed {
     uint32_t *of_tree;          /* the node of each node of the root tree */
     uint32_t n_tree;
     struct hs_condensed_ends ends;
+    bool is_reversed;    /* the rows are of what leads to a node */
+    uint64_t *signature; /* owned pages: by node, then by end: XOR of the numbers of the roots that
+                            reach it (dominator/owner_sets.h); NULL where sets are not asked for */
     struct hs_budget *budget; /* borrowed; NULL: no limit */
     uint64_t graph_bytes;     /* taken for the graph */
     uint64_t reserved_bytes;  /* for the rest */
@@ -59,12 +63,16 @@ hs_status hs_condensed_join(struct hs_graph *units, uint32_t n_tree,
                             struct hs_condensed *ret, uint32_t **ret_component,
                             struct hs_error *err);
 void hs_condensed_fini(struct hs_condensed *condensed);
-/* Turns the graph round: rows of what leads to a node, ascending. */
+/* Turns the graph round: rows of what leads to a node, ascending. Nothing to do the second time. */
 hs_status hs_condensed_reverse(struct hs_condensed *condensed, struct hs_error *err);
 
 /* What every node of the root tree reaches: *ret has n_tree entries, freed with hs_free. Turns the
- * graph round. */
-hs_status hs_condensed_reach(struct hs_condensed *condensed, const struct hs_progress *progress,
-                             struct hs_sizes **ret, struct hs_error *err);
+ * graph round. With `roots` (else NULL), leaves the signatures that these give to all nodes and
+ * ends, 8 bytes each; those of nodes of the root tree mean nothing. */
+hs_status hs_condensed_reach(struct hs_condensed *condensed, const struct hs_owner_roots *roots,
+                             const struct hs_progress *progress, struct hs_sizes **ret,
+                             struct hs_error *err);
+/* Frees the signatures, which are no longer needed. */
+void hs_condensed_drop_signatures(struct hs_condensed *condensed);
 
 #endif

@@ -13,15 +13,18 @@
 #define HS_DOMINATOR_REACHABLE_H
 
 #include "dominator/dominators.h"
+#include "dominator/owner_sets.h"
 #include "dominator/weights.h"
 #include "graph/rows.h"
 
 /* `source` is what reachable sizes follow, a root tree in front: tree nodes have targets, but are
  * none of a block; `tree` its dominators. Edges from node 0 to blocks make dominators only and are
- * not followed: they stand for what is held in other ways than by roots. *ret has n_tree entries,
- * freed with hs_free. */
+ * not followed: they stand for what is held in other ways than by roots; where there are any, sets
+ * have no meaning. `owners` (NULL: nobody) takes the owner sets. *ret has n_tree entries, freed
+ * with hs_free. */
 hs_status hs_reachable_find(const struct hs_row_source *source, const struct hs_domtree *tree,
-                            const struct hs_weights *weights, const struct hs_progress *progress,
-                            struct hs_sizes **ret, struct hs_error *err);
+                            const struct hs_weights *weights, const struct hs_owner_request *owners,
+                            const struct hs_progress *progress, struct hs_sizes **ret,
+                            struct hs_error *err);
 
 #endif

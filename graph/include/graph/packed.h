@@ -5,6 +5,9 @@
  *   page:   cells of HS_PACKED_PAGE nodes, varints
  *   table:  per page u64: where it begins, 40 bits, and its bytes, 24 bits | u64 XXH3 of them
  *
+ * What has cells need not be nodes, nor what rows hold: n_nodes cells, of values below n_values,
+ * which is n_nodes unless it is set to something else once opened or made.
+ *
  * A cell that is a row of node numbers: varint n, then the first as zigzag(value - node), then the
  * gaps - 1 as varints (ascending, no duplicates): 2 to 3 bytes per edge of a heap. A row of more
  * than HS_PACKED_LONG values is kept out of its page, so that no page is large: its cell is n and
@@ -36,6 +39,7 @@ struct hs_packed_sink {
 struct hs_packed_writer {
     struct hs_packed_sink sink;
     uint64_t n_nodes;
+    uint64_t n_values;     /* rows hold numbers below it */
     uint64_t next;         /* node whose cell comes next; of a row begun: its own */
     uint64_t n_bytes;      /* written to the sink */
     struct hs_buffer page; /* being filled */
@@ -86,6 +90,7 @@ struct hs_packed {
     const uint8_t *bytes; /* borrowed */
     uint64_t n_bytes;     /* of pages and blocks, without the table */
     uint64_t n_nodes;
+    uint64_t n_values; /* rows hold numbers below it */
     hs_packed_skip *skip;
     uint64_t *is_verified; /* owned: one bit per page */
     hs_node near_node;     /* the cell found last, */
@@ -112,8 +117,8 @@ struct hs_row {
     struct hs_packed *packed; /* borrowed */
     struct hs_cursor cursor;
     hs_node node, last;
-    uint64_t n, left; /* values in all, at most n_nodes; still to come */
-    uint64_t n_nodes;
+    uint64_t n, left; /* values in all, at most n_values; still to come */
+    uint64_t n_values;
     uint64_t block, blocks_end; /* of a long row: where its next block begins, where all end */
     bool is_long;
 };

@@ -17,6 +17,7 @@
 
 #include "base/budget.h"
 #include "base/out_path.h"
+#include "dominator/owner_sets.h"
 #include "dominator/weights.h"
 #include "graph/packed.h"
 
@@ -82,6 +83,24 @@ struct hs_sizes hs_index_unreached_total(const struct hs_index *index);
 struct hs_row hs_index_predecessors(struct hs_index *index, hs_node node);
 /* Children in the dominator tree, by ascending node. */
 struct hs_row hs_index_dominated(struct hs_index *index, hs_node node);
+
+/* Owner sets (dominator/owner_sets.h): what several roots keep together, by the exact set of roots
+ * that reach it, ephemerons included. Ids are 1 .. n, by descending retained words. What roots
+ * retain and what sets do (those without an id included), and what is unreached, add up to the
+ * heap. */
+uint32_t hs_index_n_sets(const struct hs_index *index);
+struct hs_owner_set hs_index_set(struct hs_index *index, uint32_t set);
+/* Root tree nodes: variables, and leaves below none; ascending. row.n is n_roots of the set, or 0
+ * where there were too many roots to list (HS_OWNER_LISTED_MAX in all). */
+struct hs_row hs_index_set_roots(struct hs_index *index, uint32_t set);
+/* The sum of those that have no id, because more than HS_OWNER_SETS_MAX were found; how many. */
+struct hs_sizes hs_index_other_sets(const struct hs_index *index, uint64_t *ret_n);
+/* Of a *top unit*, a block whose immediate dominator is a node of the root tree that is no root
+ * (all, kind, module, unit): its set, or HS_SET_OTHERS. 0 for any other node: the set of a block is
+ * that of the last block on the way up from it to the root tree. */
+uint32_t hs_index_set_of(struct hs_index *index, hs_node node);
+/* enum hs_tier; HS_TIER_NONE for what is not reached. */
+unsigned hs_index_tier(struct hs_index *index, hs_node node);
 
 /* The children that retain most: at most `most`, by descending retained words, then node.
  * O(children

@@ -22,6 +22,7 @@
 
 #include "base/bitmap.h"
 #include "base/spill.h"
+#include "dominator/owner_sets.h"
 #include "dominator/weights.h"
 #include "graph/ids.h"
 #include "graph/sweep.h"
@@ -96,11 +97,12 @@ hs_status hs_passes_retained(const struct hs_passes *passes, const struct hs_wei
                              const struct hs_progress *progress,
                              const struct hs_retained_sink *sink, struct hs_error *err);
 
-/* What every node of the root tree reaches, as hs_reachable_find (dominator/reachable.h): *ret has
- * n_tree entries, freed with hs_free. The passes must be of the edges that reachable sizes follow,
- * and of edges from node 0 to blocks. The last thing to ask: the pieces are freed while it goes on,
- * and only hs_passes_fini may follow. */
+/* What every node of the root tree reaches, as hs_reachable_find (dominator/reachable.h), and owner
+ * sets for `owners`, if any: *ret has n_tree entries, freed with hs_free. The passes must be of the
+ * edges that reachable sizes follow, and of edges from node 0 to blocks. The last thing to ask: the
+ * pieces are freed while it goes on, and only hs_passes_fini may follow. */
 hs_status hs_passes_reachable(struct hs_passes *passes, const struct hs_weight_source *weights,
+                              const struct hs_owner_request *owners,
                               const struct hs_progress *progress, struct hs_sizes **ret,
                               struct hs_error *err);
 

@@ -1,0 +1,171 @@
+#include "index_owners.h"
+
+#include "index_cells.h"
+
+static const enum index_section sections[] = {INDEX_OWNERS, INDEX_SET_ROOTS, INDEX_SETS};
+
+bool index_owners_wanted(const struct index_writer *writer)
+{
+    for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
+        if (!index_write_has(writer, sections[i]))
+            return true;
+    return false;
+}
+
+/* ---- OWNERS ---- */
+
+struct owner_cells {
+    struct index_writer *writer;
+    struct index_reader idoms;
+    struct hs_cursor idom; /* in a page of it: at the next node's cell */
+    hs_node next;
+};
+
+/* What no root reaches has no tier. */
+static hs_status cell_put(struct owner_cells *cells, uint32_t set, struct hs_error *err)
+{
+    hs_node node = cells->next++;
+
+    if (node % HS_PACKED_PAGE == 0) {
+        HS_TRY(hs_packed_cell_of(&cells->idoms.packed, node, &cells->idom, err));
+        hs_packed_release(&cells->idoms.packed);
+    }
+    bool is_reached = hs_packed_number(&cells->idom) != INDEX_IDOM_NONE || node == 0;
+    return index_write_owner(cells->writer, node, is_reached ? HS_TIER_FIRM : HS_TIER_NONE, set,
+                             err);
+}
+
+static hs_status cells_put_top(void *context, hs_node top, uint32_t set, struct hs_error *err)
+{
+    struct owner_cells *cells = context;
+
+    while (cells->next < top)
+        HS_TRY(cell_put(cells, 0, err));
+    return cell_put(cells, set, err);
+}
+
+static hs_status cells_put(struct owner_cells *cells, const struct hs_owners *owners,
+                           struct hs_error *err)
+{
+    const struct hs_owner_top_sink sink = {cells_put_top, cells};
+
+    HS_TRY(hs_owners_tops(owners, &sink, err));
+    while (cells->next < cells->writer->header.n_nodes)
+        HS_TRY(cell_put(cells, 0, err));
+    return cells->idom.failed ? hs_fail(err, HS_FORMAT, "the index is damaged: a page ends early")
+                              : HS_OK;
+}
+
+static hs_status put_owners(struct index_writer *writer, const struct hs_owners *owners,
+                            struct hs_error *err)
+{
+    struct owner_cells cells = {.writer = writer};
+    struct index_header *header = &writer->header;
+
+    header->n_sets = hs_owners_n_sets(owners);
+    header->other_sets = hs_owners_others(owners, &header->n_other_sets);
+    HS_TRY(index_write_begin(writer, INDEX_OWNERS, err));
+    HS_TRY(index_reader_open(writer, INDEX_IDOM, hs_packed_skip_number, &cells.idoms, err));
+    hs_status status = cells_put(&cells, owners, err);
+    index_reader_close(&cells.idoms);
+    return status == HS_OK ? index_write_end(writer, err) : status;
+}
+
+/* ---- SET_ROOTS and SETS ---- */
+
+static hs_status list_begin(void *context, uint64_t n, struct hs_error *err)
+{
+    struct index_writer *writer = context;
+    return writer->section == INDEX_SET_ROOTS ? hs_packed_row_begin(&writer->packed, n, err)
+                                              : HS_OK;
+}
+
+static hs_status list_more(void *context, const hs_node *roots, uint64_t n, struct hs_error *err)
+{
+    struct index_writer *writer = context;
+    return writer->section == INDEX_SET_ROOTS ? hs_packed_row_more(&writer->packed, roots, n, err)
+                                              : HS_OK;
+}
+
+/* The lists are made in any case: the sizes of sets are known only then. */
+static hs_status put_set_roots(struct index_writer *writer, struct hs_owners *owners,
+                               struct hs_error *err)
+{
+    const struct hs_owner_list_sink sink = {list_begin, list_more, writer};
+
+    if (index_write_has(writer, INDEX_SET_ROOTS))
+        return hs_owners_lists(owners, &sink, err);
+    HS_TRY(index_write_begin(writer, INDEX_SET_ROOTS, err));
+    HS_TRY(hs_packed_row(&writer->packed, NULL, 0, err));
+    HS_TRY(hs_owners_lists(owners, &sink, err));
+    return index_write_end(writer, err);
+}
+
+static hs_status put_sets(struct index_writer *writer, const struct hs_owners *owners,
+                          struct hs_error *err)
+{
+    const struct hs_owner_set none = {0};
+
+    HS_TRY(index_write_begin(writer, INDEX_SETS, err));
+    HS_TRY(index_write_set(writer, &none, err));
+    for (uint32_t set = 1; set <= hs_owners_n_sets(owners); set++) {
+        const struct hs_owner_set found = hs_owners_set(owners, set);
+        HS_TRY(index_write_set(writer, &found, err));
+    }
+    return index_write_end(writer, err);
+}
+
+static hs_status owners_take(void *context, struct hs_owners *owners, struct hs_error *err)
+{
+    struct index_writer *writer = context;
+
+    if (!index_write_has(writer, INDEX_OWNERS))
+        HS_TRY(put_owners(writer, owners, err));
+    else if (writer->header.n_sets != hs_owners_n_sets(owners))
+        return hs_fail(err, HS_FORMAT, "the index has other sets than the snapshot");
+    if (!index_write_has(writer, INDEX_SETS)) {
+        HS_TRY(put_set_roots(writer, owners, err));
+        HS_TRY(put_sets(writer, owners, err));
+    }
+    return HS_OK;
+}
+
+/* ---- the roots ---- */
+
+/* Listings call variables roots, and leaves that are not below one. */
+static bool is_root(const struct hs_snap *snap, hs_node node)
+{
+    const struct hs_root *root = hs_snap_root(snap, node);
+
+    if (root->level == HS_LEVEL_LEAF)
+        return hs_snap_root(snap, root->parent)->level != HS_LEVEL_VARIABLE;
+    return root->level == HS_LEVEL_VARIABLE;
+}
+
+hs_status index_owners_init(struct index_writer *writer, struct hs_budget *budget,
+                            struct index_owners *ret, struct hs_error *err)
+{
+    uint64_t n_tree = writer->header.n_tree;
+
+    *ret = (struct index_owners){.budget = budget};
+    HS_TRY(hs_budget_reserve(budget, n_tree / 8 + 8, "the roots", err));
+    hs_status status = hs_bitmap_init(&ret->roots.is_root, n_tree, err);
+    if (status != HS_OK) {
+        hs_budget_release(budget, n_tree / 8 + 8);
+        return status;
+    }
+    for (hs_node node = 1; node < n_tree; node++)
+        if (is_root(writer->snap, node))
+            hs_bitmap_set(&ret->roots.is_root, node);
+    ret->roots.seed = writer->header.snap_checksum;
+    ret->request =
+        (struct hs_owner_request){.roots = &ret->roots, .take = owners_take, .context = writer};
+    return HS_OK;
+}
+
+void index_owners_fini(struct index_owners *owners)
+{
+    if (owners->roots.is_root.words != NULL)
+        hs_budget_release(owners->budget, owners->roots.is_root.n_bits / 8 + 8);
+    hs_bitmap_fini(&owners->roots.is_root);
+}

@@ -1,0 +1,40 @@
+/* Owner sets while they are told apart: those that are kept, and behind them those of the range of
+ * signatures that is being looked at. */
+#ifndef HS_OWNER_TABLE_H
+#define HS_OWNER_TABLE_H
+
+#include "dominator/condensed.h"
+
+struct owner_entry {
+    uint64_t signature;
+    uint64_t place; /* of its first top unit */
+    struct hs_owner_set set;
+};
+
+struct owner_table {
+    struct owner_entry *entries; /* owned pages */
+    uint64_t n, capacity;
+    uint32_t *slots;        /* owned pages: open addressing; 0 = free, else 1 + entry */
+    uint64_t n_slots;       /* a power of two */
+    struct hs_sizes others; /* of those that were cut off */
+    uint64_t n_others;
+    struct hs_budget *budget;
+    uint64_t reserved_bytes;
+};
+
+struct hs_owners {
+    struct hs_condensed *condensed;
+    const struct hs_owner_tops *tops;
+    const struct hs_owner_roots *roots;
+    const struct hs_progress *progress;
+    struct owner_table table; /* once made: entry i is set i + 1 */
+};
+
+/* Finds and numbers the sets; their roots are not known yet. */
+hs_status owner_table_make(struct hs_owners *owners, struct hs_error *err);
+void owner_table_fini(struct owner_table *table);
+
+/* NULL when there is none. */
+const struct owner_entry *owner_table_find(const struct owner_table *table, uint64_t signature);
+
+#endif
