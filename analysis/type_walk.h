@@ -3,10 +3,7 @@
  * What a type retains is the union of what its objects retain: an object below another one of the
  * same type in the dominator tree is in that one's subtree already, so only the topmost count.
  *
- * The walk leaves a node behind when it comes to its last child. Where more than 64 nodes wait all
- * the same, it visits the largest child last, so that no more than 64 others come to wait however
- * deep the tree: each holds less than half of what the one before it holds. Resident: 1, 2 or 4
- * bytes per block for its type. */
+ * Resident: 1, 2 or 4 bytes per block for its type. */
 #ifndef HS_ANALYSIS_TYPE_WALK_H
 #define HS_ANALYSIS_TYPE_WALK_H
 
@@ -18,7 +15,7 @@ struct hs_type_walk {
     unsigned width;
     uint32_t *open; /* owned: the rows that are open, the innermost last */
     uint32_t n_rows, n_open;
-    uint64_t n_entered;
+    struct hs_type_row *rows; /* of the run that is under way */
 };
 
 /* For up to *ret_lot of n_types types at a time, as the budget has room. HS_LIMIT when there is not

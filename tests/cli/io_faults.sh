@@ -47,6 +47,7 @@ COMMANDS = {
     "object": ["object", "SNAP", "1234", "--json", "-o", "OUT"],
     "leaks": ["leaks", "SNAP", "--suppressions", SUPPRESSIONS, "-o", "OUT"],
     "samples": ["samples", "SNAP", "-o", "OUT"],
+    "suspects": ["suspects", "SNAP", "--json", "-o", "OUT"],
     "index": ["index", "SNAP"],
     "check": ["check", "SNAP"],
     "export v8": ["export", "SNAP", "--to", "v8", "-o", "OUT"],

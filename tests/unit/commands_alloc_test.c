@@ -339,6 +339,7 @@ COMMAND(paths_traced, "paths", snap, "--to", "1", "--trace", trace, "--json", "-
 COMMAND(paths_site, "paths", snap, "--to", "site:Main.cons", "--trace", trace, "-o", out)
 COMMAND(paths_site_json, "paths", snap, "--to", "site:...Main", "--json", "-o", out)
 COMMAND(leaks, "leaks", snap, "-o", out)
+COMMAND(suspects, "suspects", snap, "--threshold=0", "-o", out)
 COMMAND(leaks_json, "leaks", snap, "--suppressions", known, "--json", "-o", out)
 COMMAND(doctor, "doctor", child_text)
 COMMAND(version, "version")
@@ -355,39 +356,23 @@ COMMAND(completion, "completion", "zsh")
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(info),
-        cmocka_unit_test(info_json),
-        cmocka_unit_test(roots),
-        cmocka_unit_test(roots_json),
-        cmocka_unit_test(roots_by_unit),
-        cmocka_unit_test(dominators),
-        cmocka_unit_test(paths),
-        cmocka_unit_test(paths_disjoint),
-        cmocka_unit_test(paths_cut),
-        cmocka_unit_test(types),
-        cmocka_unit_test(object),
-        cmocka_unit_test(object_root),
-        cmocka_unit_test(samples),
-        cmocka_unit_test(export_graph),
-        cmocka_unit_test(export_v8),
-        cmocka_unit_test(import_v8),
-        cmocka_unit_test(import_hprof),
-        cmocka_unit_test(import_graph),
-        cmocka_unit_test(make_index),
-        cmocka_unit_test(deep_check),
-        cmocka_unit_test(help),
-        cmocka_unit_test(completion),
-        cmocka_unit_test(leaks),
-        cmocka_unit_test(leaks_json),
-        cmocka_unit_test(doctor),
-        cmocka_unit_test(version),
-        cmocka_unit_test(samples_traced),
-        cmocka_unit_test(roots_traced),
-        cmocka_unit_test(samples_grouped),
-        cmocka_unit_test(roots_sites),
-        cmocka_unit_test(paths_traced),
-        cmocka_unit_test(paths_site),
-        cmocka_unit_test(paths_site_json),
+        cmocka_unit_test(info),          cmocka_unit_test(info_json),
+        cmocka_unit_test(roots),         cmocka_unit_test(roots_json),
+        cmocka_unit_test(roots_by_unit), cmocka_unit_test(dominators),
+        cmocka_unit_test(paths),         cmocka_unit_test(paths_disjoint),
+        cmocka_unit_test(paths_cut),     cmocka_unit_test(types),
+        cmocka_unit_test(object),        cmocka_unit_test(object_root),
+        cmocka_unit_test(samples),       cmocka_unit_test(export_graph),
+        cmocka_unit_test(export_v8),     cmocka_unit_test(import_v8),
+        cmocka_unit_test(import_hprof),  cmocka_unit_test(import_graph),
+        cmocka_unit_test(make_index),    cmocka_unit_test(deep_check),
+        cmocka_unit_test(help),          cmocka_unit_test(completion),
+        cmocka_unit_test(leaks),         cmocka_unit_test(leaks_json),
+        cmocka_unit_test(suspects),      cmocka_unit_test(doctor),
+        cmocka_unit_test(version),       cmocka_unit_test(samples_traced),
+        cmocka_unit_test(roots_traced),  cmocka_unit_test(samples_grouped),
+        cmocka_unit_test(roots_sites),   cmocka_unit_test(paths_traced),
+        cmocka_unit_test(paths_site),    cmocka_unit_test(paths_site_json),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

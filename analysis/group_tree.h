@@ -1,0 +1,74 @@
+/* The dominator tree below a place, by types: blocks whose dominators are of the same types, runs
+ * and recurrences folded, are one group.
+ *
+ *   list > cell > cell > text > cell > text        list  >  cell  >  text
+ *                                                     1       3       2 blocks
+ *
+ * A type that stands on the way from the top already is that group again, so a list, a tree and
+ * types that refer to each other by turns are one step, however deep. Blocks of which nothing is
+ * known but their size are of one type. At most HS_GROUP_STEPS steps, and HS_GROUPS_MOST groups in
+ * all: what would be more belongs to the group above it. */
+#ifndef HS_ANALYSIS_GROUP_TREE_H
+#define HS_ANALYSIS_GROUP_TREE_H
+
+#include "analysis/suspects.h"
+#include "base/table.h"
+
+#define HS_GROUPS_MOST (1u << 18)
+#define HS_NO_GROUP UINT32_MAX
+
+/* What blocks are grouped by: 0 for nodes of the root tree, which are part of the group they stand
+ * in, 1 for blocks without a type, behind these a type each. */
+struct hs_group_kinds {
+    struct hs_view *view; /* borrowed */
+    uint16_t *of_type;    /* owned: by type */
+    uint32_t *types;      /* owned: by kind */
+    uint32_t n_kinds;
+    void *of_block; /* owned pages: by block, 1 or 2 bytes */
+    unsigned width;
+    uint64_t reserved_bytes;
+};
+
+/* One pass over the types of the blocks. Resident: a byte per block, two when there are more than
+ * 255 types; types beyond 65,534 count as none. */
+hs_status hs_group_kinds_init(struct hs_view *view, struct hs_group_kinds *ret,
+                              struct hs_error *err);
+void hs_group_kinds_fini(struct hs_group_kinds *kinds);
+
+struct hs_group {
+    uint32_t parent; /* a smaller number; HS_NO_GROUP for the first */
+    uint32_t kind, steps;
+    uint64_t n_blocks;
+    uint64_t own_words, words; /* of its blocks; with the groups below it */
+};
+
+struct hs_group_tree {
+    const struct hs_group_kinds *kinds; /* borrowed */
+    struct hs_group *groups;            /* owned: number 0 is the place */
+    size_t n, capacity;
+    struct hs_table by_content;
+    uint64_t reserved_bytes;
+};
+
+/* Where a group tree begins: a node of the root tree, or the blocks that stand directly below inner
+ * nodes of the root tree and are of one owner set. */
+struct hs_group_place {
+    hs_node node; /* HS_NO_NODE: a set */
+    uint32_t set;
+};
+
+/* Walks all below the place once. 64 bytes a group, of the budget. */
+hs_status hs_group_tree_init(const struct hs_group_kinds *kinds, const struct hs_group_place *place,
+                             struct hs_group_tree *ret, struct hs_error *err);
+void hs_group_tree_fini(struct hs_group_tree *tree);
+
+/* The largest group directly below one, leaving out `except`; HS_NO_GROUP when there is none. Ties:
+ * the first type. */
+uint32_t hs_group_largest(const struct hs_group_tree *tree, uint32_t group, uint32_t except);
+
+/* Where what the place keeps has come together (analysis/suspects.h). Walks all of it once more. */
+hs_status hs_group_accumulation(const struct hs_group_tree *tree,
+                                const struct hs_group_place *place, unsigned follow_percent,
+                                struct hs_accumulation *ret, struct hs_error *err);
+
+#endif

@@ -1,0 +1,110 @@
+/* Suspects: the few answers to "where has the memory gone?", each with its evidence.
+ *
+ *   owner   a root that alone retains at least the threshold
+ *   joint   blocks that several roots keep together, by the exact set of roots
+ *   lost    blocks that no root reaches
+ *   waste   memory that is taken and not used, as far as a snapshot without contents can tell
+ *
+ * The words of owners, joint owners and lost blocks are of different blocks: what they name may be
+ * added. Waste looks at the same blocks from another side.
+ *
+ * Ranked by words, what has no known type last. Where there are more than asked for, the first of
+ * each list is among them. The same snapshot gives the same suspects whatever the memory and the
+ * threads. */
+#ifndef HS_ANALYSIS_SUSPECTS_H
+#define HS_ANALYSIS_SUSPECTS_H
+
+#include "analysis/view.h"
+
+#define HS_SUSPECT_OWNERS 12     /* roots that are looked into at most */
+#define HS_GROUP_STEPS 12        /* of an accumulation */
+#define HS_SUSPECT_SHOWN_ROOTS 8 /* of a set */
+
+enum hs_suspect_list {
+    HS_SUSPECT_OWNER,
+    HS_SUSPECT_JOINT,
+    HS_SUSPECT_LOST,
+    HS_SUSPECT_WASTE,
+    HS_N_SUSPECT_LISTS
+};
+const char *hs_suspect_list_name(unsigned list); /* "owner", ... */
+
+#define HS_UNTYPED UINT32_MAX /* blocks of which nothing is known but their sizes */
+
+/* Blocks of one type at one place of the dominator tree (group_tree.h). */
+struct hs_accumulated {
+    uint32_t type; /* or HS_UNTYPED */
+    uint64_t n_blocks;
+    uint64_t own_words, words; /* of these blocks; with all that hangs on them */
+};
+
+/* Where memory has come together below a place of the dominator tree: from the place downwards, by
+ * types, as long as one group has at least --follow percent of what the group above it has. Of the
+ * groups that are passed the members are those of the one whose number has grown most over the
+ * group above it; when none has grown to the double, of the one with most words of its own. */
+struct hs_accumulation {
+    struct hs_accumulated steps[HS_GROUP_STEPS + 1]; /* the first is the place itself */
+    unsigned n_steps;
+    unsigned members; /* index of the step; 0: no group is so large, the place itself */
+    struct hs_accumulated parts[2]; /* below the last step: its largest parts; n_blocks 0: none */
+    uint64_t median_words;          /* of a member's own; exact below 4096 words, else to 1 % */
+    hs_node top;                    /* the member that retains most; HS_NO_NODE without members */
+    hs_node point;                  /* the node that most members hang on directly */
+    uint64_t n_direct;              /* so many */
+};
+
+enum hs_suspect_waste {
+    HS_WASTE_NONE,
+    HS_WASTE_EMPTY_SLOTS, /* arrays of pointers, mostly without any */
+    HS_WASTE_ONE_ELEMENT, /* arrays of pointers with room for more that hold one */
+    HS_WASTE_ROUNDED_UP,  /* what the allocator gives beyond what was asked for (sampled) */
+    HS_WASTE_UNKNOWN      /* not wasted for all that is known: no type is known for it */
+};
+
+struct hs_suspect {
+    enum hs_suspect_list list;
+    uint64_t words, objects; /* what would be freed; objects HS_SUSPECT_UNKNOWN: not known */
+    uint8_t certainty;       /* enum hs_certainty */
+    hs_node roots[HS_SUSPECT_SHOWN_ROOTS];
+    uint64_t n_roots;          /* of which the first are shown */
+    uint32_t set;              /* of owners; 0: none */
+    uint32_t type;             /* of what has accumulated, was lost or is wasted; HS_UNTYPED */
+    uint64_t count;            /* blocks of it */
+    uint64_t each_words;       /* the median of these */
+    struct hs_accumulation at; /* owner and joint */
+    char *holder;              /* owned: "server.db[0].dict"; NULL: not known */
+    char *site;            /* owned: where most of it was allocated (sampled); NULL: not known */
+    uint64_t site_percent; /* of the samples of it */
+    enum hs_suspect_waste waste;
+    hs_node evidence; /* the node to look at; HS_NO_NODE: none */
+};
+#define HS_SUSPECT_UNKNOWN UINT64_MAX
+
+/* Whether what has accumulated hangs on one node rather than on each other: at.point, a table. */
+bool hs_suspect_has_table(const struct hs_suspect *suspect);
+
+struct hs_suspect_query {
+    unsigned threshold_percent;    /* of the heap's words */
+    unsigned follow_percent;       /* of an owner, for the accumulation */
+    unsigned follow_joint_percent; /* the same for what several roots share */
+    size_t max_rows;
+    bool is_brief; /* owners and joint ones by their sums alone: no block is looked at */
+};
+
+struct hs_suspects {
+    struct hs_suspect *rows; /* owned: ranked */
+    size_t n, capacity;
+    uint64_t n_others; /* found, but beyond max_rows */
+    uint64_t threshold_words;
+    hs_node largest_root; /* what retains most, suspect or not; HS_NO_NODE: no root retains any */
+    uint64_t largest_words;
+};
+
+/* Two walks of the dominator tree below each suspect, each block visited twice in all; what leaks
+ * costs (leak_report.h), and one pass over the chunks for waste. Resident: 1 or 2 bytes per block
+ * and at most 20 MiB, of the budget: HS_LIMIT when there is less. */
+hs_status hs_suspects_find(struct hs_view *view, const struct hs_suspect_query *query,
+                           struct hs_suspects *ret, struct hs_error *err);
+void hs_suspects_fini(struct hs_suspects *suspects);
+
+#endif

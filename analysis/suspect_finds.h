@@ -1,0 +1,21 @@
+/* The parts of which suspects.c makes its list. */
+#ifndef HS_ANALYSIS_SUSPECT_FINDS_H
+#define HS_ANALYSIS_SUSPECT_FINDS_H
+
+#include "analysis/suspects.h"
+
+/* One more row, of which nothing is known but its list. Valid until the next one is added. */
+hs_status hs_suspect_add(struct hs_suspects *suspects, enum hs_suspect_list list,
+                         struct hs_suspect **ret, struct hs_error *err);
+
+void hs_suspect_fini(struct hs_suspect *row);
+
+/* Where the samples that owners retain, and lost ones, were allocated. */
+hs_status hs_suspect_find_sites(struct hs_view *view, struct hs_suspects *found,
+                                struct hs_error *err);
+
+/* Adds what is wasted. One pass over types, sizes and edges; 32 bytes a type. */
+hs_status hs_suspect_find_waste(struct hs_view *view, struct hs_suspects *found,
+                                struct hs_error *err);
+
+#endif

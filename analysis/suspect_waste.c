@@ -1,0 +1,164 @@
+/* What is taken and not used, as far as sizes, types and pointers tell. */
+#include "analysis/estimate.h"
+#include "base/alloc.h"
+#include "suspect_finds.h"
+
+enum {
+    MANY_SLOTS = 16,     /* an array from here on is mostly empty rather than just small */
+    FILLED_PART = 4,     /* and has pointers in less than a quarter of its slots */
+    UNKNOWN_PERCENT = 5, /* of the heap, in blocks of one size and no type */
+    UNKNOWN_BLOCKS = 8,  /* at least */
+};
+
+/* Blocks of one type that roots reach. */
+struct usage {
+    uint64_t n, words; /* of types that are unknown: all of them */
+    uint64_t n_mostly_empty, empty_slots;
+    uint64_t n_of_one, spare_slots;
+    uint64_t largest_words; /* of those that are mostly empty, or that hold one element */
+    hs_node largest;
+};
+
+static void count_array(struct usage *usage, hs_node node, uint64_t words, uint64_t n_pointers)
+{
+    bool is_empty = words >= MANY_SLOTS && n_pointers < words / FILLED_PART;
+    bool is_of_one = words > 1 && words < MANY_SLOTS && n_pointers == 1;
+    if (is_empty) {
+        usage->n_mostly_empty++;
+        usage->empty_slots += words - n_pointers;
+    } else if (is_of_one) {
+        usage->n_of_one++;
+        usage->spare_slots += words - 1;
+    }
+    if ((is_empty || is_of_one) && words > usage->largest_words) {
+        usage->largest = node;
+        usage->largest_words = words;
+    }
+}
+
+static void count_chunk(const struct hs_view *view, const struct hs_chunk *chunk,
+                        struct usage *usages)
+{
+    for (uint32_t i = 0; i < chunk->n_blocks; i++) {
+        struct usage *usage = &usages[chunk->type[i]];
+        uint8_t form = hs_snap_type(view->snap, chunk->type[i])->form;
+        hs_node node = chunk->first + i;
+        if ((form != HS_FORM_POINTER && form != HS_FORM_BYTES) ||
+            chunk->state[i] & HS_BLOCK_STATIC || !hs_index_is_reached(view->index, node))
+            continue;
+        if (form == HS_FORM_POINTER)
+            count_array(usage, node, chunk->words[i],
+                        chunk->edge_begin[i + 1] - chunk->edge_begin[i]);
+        if (usage->n++ == 0 && form == HS_FORM_BYTES)
+            usage->largest = node;
+        usage->words += chunk->words[i];
+    }
+}
+
+static hs_status count_blocks(struct hs_view *view, struct usage *usages, struct hs_error *err)
+{
+    const unsigned columns = HS_COL_SIZES | HS_COL_TYPES | HS_COL_EDGES;
+    uint64_t n_chunks = view->totals->n_chunks;
+    struct hs_chunk chunk = {0};
+    hs_status status = HS_OK;
+    for (uint64_t i = 0; i < n_chunks && status == HS_OK; i++) {
+        status = hs_snap_load_chunk(view->snap, i, columns, &chunk, err);
+        if (status == HS_OK)
+            count_chunk(view, &chunk, usages);
+        if (status == HS_OK)
+            status = hs_progress_tell(view->session.progress, "looking for empty slots", i + 1,
+                                      n_chunks, err);
+    }
+    hs_chunk_fini(&chunk);
+    return status;
+}
+
+static hs_status add(struct hs_suspects *found, enum hs_suspect_waste waste, uint32_t type,
+                     const struct usage *usage, struct hs_error *err)
+{
+    struct hs_suspect *suspect;
+    HS_TRY(hs_suspect_add(found, HS_SUSPECT_WASTE, &suspect, err));
+    bool is_empty = waste == HS_WASTE_EMPTY_SLOTS, is_unknown = waste == HS_WASTE_UNKNOWN;
+    suspect->waste = waste;
+    suspect->certainty = HS_EXACT;
+    suspect->type = type;
+    suspect->evidence = usage->largest;
+    suspect->words = is_unknown ? usage->words : is_empty ? usage->empty_slots : usage->spare_slots;
+    suspect->count = is_unknown ? usage->n : is_empty ? usage->n_mostly_empty : usage->n_of_one;
+    return HS_OK;
+}
+
+/* Of types that are not known the one that has most. */
+static hs_status add_unknown(const struct hs_view *view, const struct usage *usages,
+                             struct hs_suspects *found, struct hs_error *err)
+{
+    uint32_t most = HS_UNTYPED;
+    uint64_t all_words = view->totals->heap_words;
+    for (uint32_t type = 0; type < view->totals->n_types; type++)
+        if (hs_snap_type(view->snap, type)->form == HS_FORM_BYTES &&
+            usages[type].n >= UNKNOWN_BLOCKS &&
+            usages[type].words > (most == HS_UNTYPED ? 0 : usages[most].words))
+            most = type;
+    if (most == HS_UNTYPED || usages[most].words <= all_words / 100 * UNKNOWN_PERCENT)
+        return HS_OK;
+    return add(found, HS_WASTE_UNKNOWN, most, &usages[most], err);
+}
+
+/* What the allocator gave beyond what was asked for: of each sample's block, times how many such
+ * blocks the sample stands for. Nothing is said where the sampler's period is not known. */
+static hs_status add_rounded_up(struct hs_view *view, struct hs_suspects *found,
+                                struct hs_error *err)
+{
+    double more_words = 0, n_blocks = 0;
+    for (uint64_t i = 0; i < view->totals->n_samples; i++) {
+        const struct hs_sample *sample = hs_snap_sample(view->snap, i);
+        const struct hs_sampler *sampler = &view->facts->samplers[sample->sampler];
+        struct hs_node_facts facts;
+        if (sample->node == HS_NO_NODE || sample->words == 0)
+            continue;
+        HS_TRY(hs_view_facts(view, sample->node, &facts, err));
+        if (facts.words <= sample->words)
+            continue;
+        double n = hs_sample_words(sampler, sample, NULL) / (double)sample->words;
+        n_blocks += n;
+        more_words += n * (double)(facts.words - sample->words);
+    }
+    if (!(more_words >= (double)found->threshold_words) || !(more_words >= 1) ||
+        more_words > (double)view->totals->heap_words)
+        return HS_OK;
+    struct hs_suspect *suspect;
+    HS_TRY(hs_suspect_add(found, HS_SUSPECT_WASTE, &suspect, err));
+    suspect->waste = HS_WASTE_ROUNDED_UP;
+    suspect->certainty = HS_SAMPLED;
+    suspect->words = (uint64_t)more_words;
+    suspect->count = (uint64_t)n_blocks;
+    return HS_OK;
+}
+
+static hs_status find_waste(struct hs_view *view, struct usage *usages, struct hs_suspects *found,
+                            struct hs_error *err)
+{
+    HS_TRY(count_blocks(view, usages, err));
+    for (uint32_t type = 0; type < view->totals->n_types; type++) {
+        const struct usage *usage = &usages[type];
+        if (usage->empty_slots > 0 && usage->empty_slots >= found->threshold_words)
+            HS_TRY(add(found, HS_WASTE_EMPTY_SLOTS, type, usage, err));
+        if (usage->spare_slots > 0 && usage->spare_slots >= found->threshold_words)
+            HS_TRY(add(found, HS_WASTE_ONE_ELEMENT, type, usage, err));
+    }
+    HS_TRY(add_unknown(view, usages, found, err));
+    return add_rounded_up(view, found, err);
+}
+
+hs_status hs_suspect_find_waste(struct hs_view *view, struct hs_suspects *found,
+                                struct hs_error *err)
+{
+    hs_auto_free struct usage *usages = NULL;
+    uint64_t n_bytes = view->totals->n_types * sizeof *usages;
+    HS_TRY(hs_budget_reserve(view->session.budget, n_bytes, "what types waste", err));
+    hs_status status = HS_ALLOC(&usages, view->totals->n_types, err);
+    if (status == HS_OK)
+        status = find_waste(view, usages, found, err);
+    hs_budget_release(view->session.budget, n_bytes);
+    return status;
+}

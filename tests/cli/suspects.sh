@@ -1,0 +1,271 @@
+# suspects: known culprits are named, with what, how much, through which member and who allocated
+# it; no word counts twice; each command that is printed works; and a script can fail on it.
+. "$(dirname "$0")/lib.sh"
+
+mkdir "$work/bin"
+ln -s "$HEAPSNAP" "$work/bin/heapsnap"
+PATH=$work/bin:$PATH python <<'END'
+from snapcli import *
+
+KEYS = ["list", "sentence", "words", "objects", "roots", "set", "holder", "type", "count",
+        "each_words", "site", "certainty", "command"]
+
+
+def suspects(name, *more, **options):
+    return run("suspects", name, *more, **options)
+
+
+def of(name, *more):
+    found = suspects(name, "--json", *more).json()
+    equal(found["schema"], "heapsnap.suspects/1", "the schema")
+    for row in found["suspects"]:
+        equal(list(row), KEYS, "the keys of a suspect")
+    return found["suspects"]
+
+
+def native(snap):
+    snap.record("runtime", "glibc", "2.36", 0)
+    return snap
+
+
+def a_table():
+    """A cache of 1,000 entries with a text each; something small beside it."""
+    snap = native(Snap())
+    holder, slots, entry, text = (snap.type(*t) for t in [
+        ("struct cache", 0, 12), ("entry *[]", 0, 13, 8), ("struct entry", 0, 12),
+        ("char[]", 0, 14)])
+    for type_, offset, name in [(holder, 8, "table"), (entry, 0, "text")]:
+        snap.record("member", type_, offset, name, "void *")
+    cache = snap.block(3, holder)
+    table = snap.block(1000, slots)
+    snap.edge(cache, table, 1)
+    for n in range(1000):
+        one, words = snap.block(3, entry), snap.block(9, text)
+        snap.edge(table, one, n)
+        snap.edge(one, words, 0)
+    snap.root(cache, "g_cache", unit="cache.c", file="src/cache.c", line=12)
+    snap.root(snap.block(4, text), "g_name", unit="cache.c")
+    return snap
+
+
+def an_owner():
+    rows = of(a_table().write())
+    equal([row["list"] for row in rows], ["owner"], "one suspect")
+    row = rows[0]
+    equal((row["words"], row["objects"]), (3 + 1000 + 12000, 2002), "what would be freed")
+    equal((row["type"], row["count"], row["each_words"]), ("struct entry", 1000, 3), "the members")
+    equal((row["holder"], row["certainty"]), ("g_cache->table", "exact"), "through what")
+    for part in ["g_cache (src/cache.c:12) alone keeps 101.6 KiB, 100.0 % of the heap",
+                 "1000 struct entry of 24 B", "all of them in one entry *[], at g_cache->table."]:
+        check(part in row["sentence"], f"'{part}' is not in: {row['sentence']}")
+    check(row["command"].startswith("heapsnap dominators "), row["command"])
+
+
+def a_list():
+    """200,000 links are one step."""
+    snap = native(Snap())
+    link = snap.type("struct link", 0, 12)
+    snap.record("member", link, 0, "next", "struct link *")
+    links = [snap.block(2, link) for _ in range(200000)]
+    for a, b in zip(links, links[1:]):
+        snap.edge(a, b, 0)
+    snap.root(links[0], "head", unit="list.c")
+    row, = of(snap.write())
+    equal((row["type"], row["count"], row["words"]), ("struct link", 200000, 400000), "the list")
+    check("200000 struct link of 16 B (median), linked to each other, at head." in row["sentence"],
+          row["sentence"])
+    check(row["command"].startswith("heapsnap paths "), row["command"])
+    shown(row["command"])
+
+
+def shown(command):
+    """A command as it is pasted into a shell."""
+    done = subprocess.run(["bash", "-c", command], capture_output=True, timeout=100)
+    equal((done.returncode, done.stderr), (0, b""), command)
+    check(done.stdout.count(b"\n") > 0, f"{command} prints nothing")
+
+
+def what_is_lost():
+    snap = a_table()
+    job, text = snap.type("app::Job"), snap.type("int[]", 0, 14)
+    for n in range(100):
+        one = snap.block(6, job)
+        snap.edge(one, snap.block(34, text), 2)
+    rows = of(snap.write())
+    equal([row["list"] for row in rows], ["owner", "lost"], "both")
+    lost = rows[1]
+    equal((lost["words"], lost["type"], lost["count"], lost["each_words"], lost["roots"]),
+          (4000, "app::Job", 100, 6, []), "what is lost")
+    check("No root leads to 100 app::Job of 48 B" in lost["sentence"], lost["sentence"])
+    equal(sum(row["words"] for row in rows) + 4,
+          sum(words for words, _, _, _ in snap.blocks), "no word twice, none left out")
+    # Small faults: together enough to be told, not one by one.
+    snap = a_table()
+    for n in range(60):
+        snap.block(1 + n % 20, snap.type(f"struct odd{n}"))
+    rows = of(snap.write())
+    equal([row["list"] for row in rows], ["owner", "lost"], "the largest of many small ones")
+
+
+def what_is_wasted():
+    snap = native(Snap())
+    slots, one, plain = (snap.type(*t) for t in [
+        ("void *[]", 0, 13, 8), ("node *[]", 0, 13, 8), ("block of 64 bytes", 0, 15)])
+    table = snap.block(5000, slots)
+    snap.root(table, "g_table", unit="a.c")
+    for n in range(1000):
+        small = snap.block(4, one)
+        snap.edge(table, small, n)
+        snap.edge(small, snap.block(8, plain), 0)
+    rows = {(row["list"], row["type"]): row for row in of(snap.write())}
+    equal({key[0] for key in rows}, {"owner", "waste"}, "lists")
+    wasted = rows["waste", "void *[]"]
+    equal((wasted["words"], wasted["count"]), (4000, 1), "slots that lead nowhere")
+    wasted = rows["waste", "node *[]"]
+    equal((wasted["words"], wasted["count"]), (3000, 1000), "spare slots")
+    unknown = rows["waste", "block of 64 bytes"]
+    equal((unknown["words"], unknown["count"]), (8000, 1000), "of no known type")
+    check("no known type" in unknown["sentence"], unknown["sentence"])
+
+
+def who_allocated():
+    snap = a_table()
+    snap.sampler("record", 100)
+    here = snap.site(("make_entry", "src/cache.c", 40), ("main", "src/main.c", 3))
+    there = snap.site(("other", "src/other.c", 7))
+    for n in range(20):
+        snap.sample(n, 3 + 2 * n, site=here if n % 4 else there)
+    row, = of(snap.write())
+    equal(row["site"], "make_entry src/cache.c:40", "the site")
+    check("Allocated by make_entry src/cache.c:40 (75 % of its samples)." in row["sentence"],
+          row["sentence"])
+
+
+def rounded_up():
+    snap = native(Snap())
+    snap.sampler("jemalloc", 1)
+    first = [snap.block(10) for _ in range(100)]
+    table = snap.block(100)
+    for n, block in enumerate(first):
+        snap.edge(table, block, n)
+        snap.sample(n, block, words=7)
+    snap.root(table, "t")
+    row = [row for row in of(snap.write()) if row["certainty"] == "sampled"][0]
+    equal((row["list"], row["site"], row["set"]), ("waste", None, None), "the list")
+    check(300 <= row["words"] <= 310, f"3 words of each: {row['words']}")
+
+
+def nothing_to_say():
+    snap = native(Snap())
+    for n in range(200):
+        snap.root(snap.block(5), f"root{n}", unit="a.c")
+    name = snap.write()
+    equal(of(name), [], "no suspect")
+    out = suspects(name).out
+    check(out.startswith("no suspect: nothing keeps 2 % of the heap; most is kept by root"), out)
+    check("40 B, 0.5 % of the heap" in " ".join(out.split()), out)
+    equal(len(of(name, "--threshold", 0, "-n", 0)), 12, "--threshold 0: as many as are looked into")
+    empty = native(Snap()).write("empty.snap")
+    equal((of(empty), suspects(empty).out), ([], "no suspect: the heap is empty\n"), "no block")
+
+
+def without_roots():
+    """No root at all: everything is lost."""
+    snap = native(Snap())
+    job = snap.type("app::Job")
+    for n in range(100):
+        snap.block(6, job)
+    row, = of(snap.write())
+    equal((row["list"], row["words"], row["type"]), ("lost", 600, "app::Job"), "all of it")
+    check("100.0 % of the heap is lost" in row["sentence"], row["sentence"])
+    snap = Snap()
+    snap.block(6)
+    snap.record("runtime", "ocaml", "4.14.1", 0)
+    name = snap.write("garbage.snap")
+    equal(of(name), [], "garbage is no leak")
+    check("no suspect" in suspects(name).out, "said so")
+
+
+def a_mixture():
+    snap = a_table()
+    for n in range(15):
+        block = snap.block(400 + n, snap.type(f"struct s{n}", 0, 12))
+        snap.root(block, f"g_{n}", unit="more.c")
+    for n in range(20):
+        snap.block(25, snap.type(f"struct l{n % 2}", 0, 12))
+    return snap
+
+
+def order_and_limits():
+    name = a_mixture().write()
+    rows = of(name)
+    equal(len(rows), 10, "at most ten")
+    check("lost" in {row["list"] for row in rows}, "the first of each list is there")
+    equal([row["words"] for row in rows], sorted((row["words"] for row in rows), reverse=True),
+          "most words first")
+    every = of(name, "-n", 0)
+    equal(len(every), 12 + 1, "twelve owners, one lost")
+    equal(of(name, "-n", 1), every[:1], "-n 1")
+    check(suspects(name).out.endswith("[3 others: -n 0 prints all]\n"), suspects(name).out)
+    equal({row["list"] for row in of(name, "-n", 2)}, {"owner", "lost"}, "-n 2: one of each")
+
+
+def all_formats():
+    name = a_mixture().write("it's a heap.snap")
+    found = of(name)
+    equal([json.loads(line) for line in suspects(name, "--format", "ndjson").lines()], found,
+          "ndjson")
+    lines = [line.split("\t") for line in suspects(name, "--format", "tsv").lines()]
+    for line, row in zip(lines[1:], found):
+        cells = dict(zip(lines[0], line))
+        for key in ["list", "words", "sentence", "command", "type", "holder", "certainty"]:
+            cell = "" if row[key] is None else str(row[key]).replace("\\", "\\\\")
+            equal(cells[key], cell, f"TSV: {key}")
+    equal(len(lines), 11, "rows of the TSV")
+    text = suspects(name).out
+    flat = " ".join(text.split())
+    for row in found:
+        check(row["sentence"] in flat, f"not in the table: {row['sentence']}")
+        check(f"\n    {row['command']}\n" in text, "the command on a line of its own")
+        shown(row["command"])
+    for line in text.splitlines():
+        check(len(line) <= 80 or line.startswith("    heapsnap "), f"too long: {line}")
+    equal(suspects(name).out, text, "the same again")
+    equal(suspects(name, "--memory", "24M", "--threads", 1).out, text, "with little memory")
+
+
+def hostile_names():
+    snap = native(Snap())
+    evil = snap.type("struct \x1b[31m" + "x" * 3000, 0, 12)
+    block = snap.block(50, evil)
+    snap.root(block, "g'; touch pwned #\n\x1b]0;x\x07", unit="$(a).c", file="\x1b[2J", line=3)
+    name = snap.write("$(touch pwned) `x`.snap")
+    text = suspects(name).out
+    check("\x1b" not in text and "\x07" not in text, "an escape sequence was passed on")
+    row, = of(name)
+    check("\x1b" not in row["sentence"] and "\x07" not in row["sentence"], "in JSON")
+    check(len(row["sentence"]) < 1000, "long names are cut")
+    shown(row["command"])
+    check(not os.path.exists("pwned"), "a name was run")
+
+
+def thresholds():
+    name = a_table().write()  # 13,003 words are 104,024 bytes
+    for size, code in [("1G", 0), ("13003", 0), ("13002", 1), ("13k", 1), ("14k", 0), ("0", 1),
+                       ("104024B", 0), ("104023B", 1), ("101KiB", 1), ("102KiB", 0)]:
+        for format in ["table", "json", "ndjson", "tsv"]:
+            found = suspects(name, "--fail-over", size, "--format", format, code=code)
+            equal(found.out, suspects(name, "--format", format).out, "the listing is the same")
+            equal("more than the" in found.err, code == 1, found.err)
+    for bad in ["", "-1", "5%", "all"]:
+        check("--fail-over: " in suspects(name, "--fail-over", bad, code=2).err, f"'{bad}'")
+    for option in ["--threshold", "--follow", "--follow-joint"]:
+        for bad in ["101", "-1", "x"]:
+            check(option in suspects(name, option, bad, code=2).err, f"{option} {bad}")
+    equal(of(name, "--follow", 100)[0]["type"], "struct cache", "--follow 100: no further")
+    suspects("no such file", code=5)
+
+
+main(an_owner, a_list, what_is_lost, what_is_wasted, who_allocated, rounded_up, nothing_to_say,
+     without_roots, order_and_limits, all_formats, hostile_names, thresholds)
+END

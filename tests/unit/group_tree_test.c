@@ -1,0 +1,398 @@
+/* links: hs_analysis */
+/* Groups and accumulations against their definition, on random heaps; long lists, tables, limits.
+ */
+#include "analysis/group_tree.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "edge_list.h"
+#include "fail_each.h"
+#include "made_view.h"
+
+/* A group is written as the types on its way, each a digit from 1 on: at most N_TYPES of them. */
+enum { N_TYPES = 3, N_CODES = 4 * 4 * 4 * 4, MAX_BLOCKS = 150 };
+
+struct plain_group {
+    uint64_t n, own, words;
+};
+
+struct plain {
+    struct plain_group groups[N_CODES];
+    unsigned code_of[MAX_BLOCKS];
+};
+
+static unsigned digits_of(unsigned code, unsigned *digits)
+{
+    unsigned reversed[8], n = 0;
+    for (; code != 0; code /= 4)
+        reversed[n++] = code % 4;
+    for (unsigned i = 0; i < n; i++)
+        digits[i] = reversed[n - 1 - i];
+    return n;
+}
+
+/* The code of a block of a type below a group: the way up to the type when it is on it. */
+static unsigned code_below(unsigned code, unsigned digit)
+{
+    unsigned digits[8], n = digits_of(code, digits), cut = 0;
+    for (unsigned i = 0; i < n; i++) {
+        cut = cut * 4 + digits[i];
+        if (digits[i] == digit)
+            return cut;
+    }
+    return code * 4 + digit;
+}
+
+static unsigned plain_code(const struct made_view *made, hs_node top, hs_node node)
+{
+    hs_node above = hs_index_idom(made->view.index, node);
+    unsigned digit =
+        made->builder.blocks[node - made->view.n_tree].type + 1; /* blocks are in order */
+    if (above < made->view.n_tree)
+        return digit;
+    return code_below(plain_code(made, top, above), digit);
+}
+
+static bool is_below(const struct made_view *made, hs_node top, hs_node node)
+{
+    for (; node != HS_NO_NODE && node != top; node = hs_index_idom(made->view.index, node))
+        if (node == 0)
+            return false;
+    return node == top;
+}
+
+/* By definition. */
+static void group_plainly(const struct made_view *made, hs_node top, struct plain *plain)
+{
+    memset(plain, 0, sizeof *plain);
+    for (uint32_t i = 0; i < made->builder.n_blocks; i++) {
+        hs_node node = made->view.n_tree + i;
+        if (!is_below(made, top, node))
+            continue;
+        unsigned code = plain->code_of[i] = plain_code(made, top, node), digits[8], cut = 0;
+        unsigned n = digits_of(code, digits);
+        uint64_t words = made->builder.blocks[i].words;
+        plain->groups[code].n++;
+        plain->groups[code].own += words;
+        plain->groups[0].words += words;
+        for (unsigned j = 0; j < n; j++) {
+            cut = cut * 4 + digits[j];
+            plain->groups[cut].words += words;
+        }
+    }
+}
+
+static unsigned plain_largest(const struct plain *plain, unsigned code)
+{
+    unsigned best = 0;
+    for (unsigned digit = 1; digit <= N_TYPES; digit++) {
+        unsigned at = code * 4 + digit;
+        if (at < N_CODES && plain->groups[at].n > 0 &&
+            (best == 0 || plain->groups[at].words > plain->groups[best].words))
+            best = at;
+    }
+    return best;
+}
+
+static void check_steps(const struct plain *plain, const struct hs_accumulation *at,
+                        unsigned percent, unsigned *codes)
+{
+    unsigned code = 0, n = 0;
+    for (;;) {
+        codes[n] = code;
+        assert_true(n < at->n_steps);
+        assert_int_equal(at->steps[n].words, plain->groups[code].words);
+        assert_int_equal(at->steps[n].n_blocks, plain->groups[code].n);
+        assert_int_equal(at->steps[n].own_words, plain->groups[code].own);
+        assert_int_equal(at->steps[n++].type, code == 0 ? HS_UNTYPED : code % 4 - 1);
+        unsigned next = plain_largest(plain, code);
+        if (next == 0 || plain->groups[next].words * 100 < plain->groups[code].words * percent)
+            break;
+        code = next;
+    }
+    assert_int_equal(at->n_steps, n);
+    unsigned next = plain_largest(plain, code);
+    assert_int_equal(at->parts[0].words, next == 0 ? 0 : plain->groups[next].words);
+}
+
+/* The group whose number has grown most; of equal ones the first. */
+static unsigned plain_members(const struct plain *plain, const unsigned *codes, unsigned n)
+{
+    unsigned best = 0, heaviest = 1;
+    double most = 0;
+    for (unsigned i = 1; i < n; i++) {
+        double above = i == 1 ? 1 : (double)plain->groups[codes[i - 1]].n;
+        double growth = (double)plain->groups[codes[i]].n / above;
+        if (growth > most * (1 + 1e-12)) {
+            most = growth;
+            best = i;
+        }
+        if (plain->groups[codes[i]].own > plain->groups[codes[heaviest]].own)
+            heaviest = i;
+    }
+    return n == 1 ? 0 : most >= 2 ? best : heaviest;
+}
+
+static int ascending(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+static void check_members(const struct made_view *made, hs_node top, const struct plain *plain,
+                          const struct hs_accumulation *at, unsigned members)
+{
+    struct hs_index *index = made->view.index;
+    uint64_t sizes[MAX_BLOCKS], n = 0, n_direct[MAX_BLOCKS] = {0}, n_at_place = 0;
+    hs_node first = made->view.n_tree, most = HS_NO_NODE, point = HS_NO_NODE;
+    for (uint32_t i = 0; i < made->builder.n_blocks; i++) {
+        hs_node node = first + i;
+        if (plain->code_of[i] != members)
+            continue;
+        sizes[n++] = made->builder.blocks[i].words;
+        if (most == HS_NO_NODE ||
+            hs_index_retained(index, node).words > hs_index_retained(index, most).words)
+            most = node;
+        hs_node above = hs_index_idom(index, node);
+        if (above < first)
+            n_at_place++;
+        else
+            n_direct[above - first]++;
+    }
+    uint64_t best = 0;
+    for (uint32_t i = 0; i < made->builder.n_blocks; i++)
+        if (n_direct[i] > best) {
+            best = n_direct[i];
+            point = first + i;
+        }
+    if (n_at_place > best) {
+        best = n_at_place;
+        point = top;
+    }
+    qsort(sizes, n, sizeof *sizes, ascending);
+    assert_int_equal(at->steps[at->members].n_blocks, n);
+    assert_int_equal(at->median_words, sizes[(n - 1) / 2]);
+    assert_int_equal(at->top, most);
+    assert_int_equal(at->n_direct, best);
+    assert_int_equal(at->point, point);
+}
+
+static void check_place(struct made_view *made, const struct hs_group_kinds *kinds,
+                        const struct plain *plain, hs_node top, unsigned percent)
+{
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_group_place place = {.node = top};
+    struct hs_group_tree tree;
+    struct hs_accumulation at;
+    unsigned codes[HS_GROUP_STEPS + 1];
+    assert_int_equal(hs_group_tree_init(kinds, &place, &tree, &err), HS_OK);
+    assert_int_equal(tree.groups[0].words, hs_index_retained(made->view.index, top).words);
+    assert_int_equal(hs_group_accumulation(&tree, &place, percent, &at, &err), HS_OK);
+    hs_group_tree_fini(&tree);
+    check_steps(plain, &at, percent, codes);
+    assert_int_equal(at.members, plain_members(plain, codes, at.n_steps));
+    if (at.members != 0)
+        check_members(made, top, plain, &at, codes[at.members]);
+}
+
+static void fill_randomly(struct hs_graph_builder *b, uint64_t *random)
+{
+    uint32_t n = 1 + hs_random_below(random, MAX_BLOCKS);
+    bool is_list = hs_random_below(random, 3) == 0;
+    for (uint32_t i = 0; i < N_TYPES; i++)
+        (void)hs_graph_builder_type(b, "a type", 0, 0);
+    for (uint32_t i = 0; i < n; i++) {
+        (void)hs_graph_builder_block(b, 2 + hs_random_below(random, 9), false);
+        b->blocks[i].type = hs_random_below(random, N_TYPES);
+    }
+    for (uint32_t i = 1; i < n; i++) {
+        uint32_t above = is_list ? i - 1 : hs_random_below(random, i);
+        hs_graph_builder_edge(b, above, i, HS_EDGE_EXACT);
+        if (hs_random_below(random, 20) == 0)
+            hs_graph_builder_edge(b, hs_random_below(random, n), i, HS_EDGE_EXACT);
+    }
+    hs_graph_builder_slot(b, HS_ROOT_GLOBAL, "m", "u", "v", "v.a", 0);
+    for (uint32_t i = 0; i < 3; i++)
+        hs_graph_builder_slot(b, HS_ROOT_GLOBAL, "m", "u", "v", "v.b", hs_random_below(random, n));
+}
+
+static hs_node variable_of(const struct hs_view *view)
+{
+    hs_node node = 0;
+    while (hs_snap_root(view->snap, node)->level != HS_LEVEL_VARIABLE)
+        node++;
+    return node;
+}
+
+static void random_heaps(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        struct made_view made = {0};
+        uint64_t random = seed * 987654321;
+        fill_randomly(&made.builder, &random);
+        made_view_open(&made);
+        struct hs_error err = HS_ERROR_INIT;
+        struct hs_group_kinds kinds;
+        struct plain plain;
+        hs_node variable = variable_of(&made.view);
+        group_plainly(&made, variable, &plain);
+        assert_int_equal(hs_group_kinds_init(&made.view, &kinds, &err), HS_OK);
+        for (unsigned percent = 0; percent <= 100; percent += 10)
+            check_place(&made, &kinds, &plain, variable, percent);
+        hs_group_kinds_fini(&kinds);
+        made_view_close(&made);
+    }
+}
+
+static struct hs_accumulation accumulate(struct made_view *made, hs_node node)
+{
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_group_place place = {.node = node};
+    struct hs_group_kinds kinds;
+    struct hs_group_tree tree;
+    struct hs_accumulation at = {0};
+    assert_int_equal(hs_group_kinds_init(&made->view, &kinds, &err), HS_OK);
+    assert_int_equal(hs_group_tree_init(&kinds, &place, &tree, &err), HS_OK);
+    assert_int_equal(hs_group_accumulation(&tree, &place, 70, &at, &err), HS_OK);
+    hs_group_tree_fini(&tree);
+    hs_group_kinds_fini(&kinds);
+    return at;
+}
+
+/* A list of 200,000 links, each with a text of half its size: one step, whose members are links. */
+static void a_long_list(void **state)
+{
+    (void)state;
+    enum { N = 200000 };
+    struct made_view made = {0};
+    struct hs_graph_builder *b = &made.builder;
+    uint32_t first = hs_graph_builder_blocks(b, N, 4);
+    uint32_t texts = hs_graph_builder_blocks(b, N, 2);
+    uint32_t link = hs_graph_builder_type(b, "struct link", 0, HS_FORM_RECORD);
+    for (uint32_t i = 0; i < N; i++) {
+        b->blocks[first + i].type = link;
+        hs_graph_builder_edge(b, first + i, texts + i, HS_EDGE_EXACT);
+        if (i + 1 < N)
+            hs_graph_builder_edge(b, first + i, first + i + 1, HS_EDGE_EXACT);
+    }
+    uint32_t leaf = hs_graph_builder_leaf(b, HS_ROOT_GLOBAL, "m", "u", "list", first);
+    made_view_open(&made);
+    struct hs_accumulation at = accumulate(&made, hs_graph_builder_leaf_node(b, leaf));
+    assert_int_equal(at.n_steps, 2);
+    assert_int_equal(at.members, 1);
+    assert_int_equal(at.steps[1].type, link);
+    assert_int_equal(at.steps[1].n_blocks, N);
+    assert_int_equal(at.steps[1].words, N * 6);
+    assert_int_equal(at.median_words, 4);
+    assert_int_equal(at.top, hs_graph_builder_node(b, first));
+    assert_int_equal(at.n_direct, 1);
+    assert_int_equal(at.parts[0].n_blocks, N);
+    made_view_close(&made);
+}
+
+/* struct cache -> entry *[] -> 500 entries -> a text each, which has most: the entries hang on the
+ * array. Texts and sizes without a type are one. */
+static void a_table(void **state)
+{
+    (void)state;
+    enum { N = 500 };
+    struct made_view made = {0};
+    struct hs_graph_builder *b = &made.builder;
+    uint32_t cache = hs_graph_builder_block(b, 3, false);
+    uint32_t array = hs_graph_builder_type(b, "entry *[]", 0, HS_FORM_POINTER);
+    uint32_t entry = hs_graph_builder_type(b, "struct entry", 0, HS_FORM_RECORD);
+    uint32_t small = hs_graph_builder_type(b, "block of 800 bytes", 0, HS_FORM_BYTES);
+    uint32_t large = hs_graph_builder_type(b, "block of 1600 bytes", 0, HS_FORM_BYTES);
+    uint32_t slots = hs_graph_builder_block(b, N, false);
+    b->blocks[slots].type = array;
+    hs_graph_builder_edge(b, cache, slots, HS_EDGE_EXACT);
+    for (uint32_t i = 0; i < N; i++) {
+        uint32_t one = hs_graph_builder_block(b, 3, false);
+        uint32_t text = hs_graph_builder_block(b, i % 5 == 0 ? 200 : 100, false);
+        b->blocks[one].type = entry;
+        b->blocks[text].type = i % 5 == 0 ? large : small;
+        hs_graph_builder_edge(b, slots, one, HS_EDGE_EXACT);
+        hs_graph_builder_edge(b, one, text, HS_EDGE_EXACT);
+    }
+    uint32_t leaf = hs_graph_builder_leaf(b, HS_ROOT_GLOBAL, "m", "u", "cache", cache);
+    made_view_open(&made);
+    struct hs_accumulation at = accumulate(&made, hs_graph_builder_leaf_node(b, leaf));
+    assert_int_equal(at.n_steps, 5);
+    assert_int_equal(at.steps[at.members].type, entry);
+    assert_int_equal(at.point, hs_graph_builder_node(b, slots));
+    assert_int_equal(at.n_direct, N);
+    assert_int_equal(at.steps[4].type, HS_UNTYPED);
+    assert_int_equal(at.steps[4].n_blocks, N);
+    made_view_close(&made);
+}
+
+/* A chain of more types than steps are kept, and the memory that it takes. */
+static void many_types(void **state)
+{
+    (void)state;
+    enum { N = 300 };
+    struct made_view made = {0};
+    struct hs_graph_builder *b = &made.builder;
+    struct hs_budget budget = {.limit_bytes = 64 << 10};
+    uint32_t first = hs_graph_builder_blocks(b, N, 2);
+    for (uint32_t i = 0; i < N; i++) {
+        b->blocks[first + i].type = hs_graph_builder_type(b, "a type", 0, 0);
+        if (i + 1 < N)
+            hs_graph_builder_edge(b, first + i, first + i + 1, HS_EDGE_EXACT);
+    }
+    uint32_t leaf = hs_graph_builder_leaf(b, HS_ROOT_GLOBAL, "m", "u", "v", first);
+    made_view_open(&made);
+    made.view.session.budget = &budget;
+    struct hs_accumulation at = accumulate(&made, hs_graph_builder_leaf_node(b, leaf));
+    assert_int_equal(at.n_steps, HS_GROUP_STEPS + 1);
+    assert_int_equal(at.steps[HS_GROUP_STEPS].n_blocks, N - HS_GROUP_STEPS + 1);
+    assert_int_equal(budget.used_bytes, 0);
+    struct hs_group_kinds kinds = {0};
+    struct hs_error err = HS_ERROR_INIT;
+    budget.limit_bytes = 100;
+    assert_int_equal(hs_group_kinds_init(&made.view, &kinds, &err), HS_LIMIT);
+    assert_int_equal(budget.used_bytes, 0);
+    made.view.session.budget = NULL;
+    made_view_close(&made);
+}
+
+static void allocations_fail(void **state)
+{
+    (void)state;
+    struct made_view made = {0};
+    struct hs_error err = HS_ERROR_INIT;
+    uint64_t random = 5;
+    fill_randomly(&made.builder, &random);
+    made_view_open(&made);
+    const struct hs_suspect_query query = {.max_rows = 10, .follow_percent = 70};
+    struct hs_suspects first = {0}; /* decoded chunks stay with the view */
+    assert_int_equal(hs_suspects_find(&made.view, &query, &first, &err), HS_OK);
+    assert_int_equal(first.n, 1);
+    hs_suspects_fini(&first);
+    FAIL_EACH (each, .at_least = 8, .may_do_without = true) {
+        struct hs_suspects found = {0};
+        hs_status status = FAIL_EACH_TRY(each, hs_suspects_find(&made.view, &query, &found, &err));
+        assert_true(status == HS_OK || status == HS_LIMIT);
+        hs_suspects_fini(&found);
+    }
+    made_view_close(&made);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_heaps),     cmocka_unit_test(a_long_list),
+        cmocka_unit_test(a_table),          cmocka_unit_test(many_types),
+        cmocka_unit_test(allocations_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,251 @@
+/* suspects: at most ten sentences on where the memory has gone. */
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/suspects.h"
+#include "base/units.h"
+#include "commands.h"
+#include "open_view.h"
+#include "suspect_text.h"
+
+enum { MOST_SENTENCES = 10, THRESHOLD = 2, FOLLOW = 70, FOLLOW_JOINT = 80, COLUMNS = 80 };
+
+struct listing {
+    struct hs_view view;
+    struct hs_suspects found;
+    const struct hs_suspect *row; /* that is put */
+};
+
+/* ---- rows */
+
+struct line {
+    const char *list, *sentence, *root, *set, *holder, *type, *site, *certainty, *command;
+    uint64_t words, objects, count, each_words;
+    const struct hs_list *roots;
+};
+
+#define HS_ROW struct line
+static const struct hs_field fields[] = {
+    HS_COLUMN(1, STRING, list, "LIST", 0),
+    HS_COLUMN(12, STRING, sentence, "SENTENCE", 0),
+    HS_COLUMN(2, WORDS, words, "WORDS", 0),
+    HS_COLUMN(3, COUNT, objects, "OBJECTS", 0),
+    HS_FIELD(LIST, roots),
+    HS_COLUMN_AS("root", 4, STRING, root, "ROOT", HS_COLUMN_NOT_JSON),
+    HS_COLUMN(5, STRING, set, "SET", 0),
+    HS_COLUMN(6, STRING, holder, "HOLDER", 0),
+    HS_COLUMN(7, STRING, type, "TYPE", 0),
+    HS_COLUMN(8, COUNT, count, "COUNT", 0),
+    HS_FIELD(WORDS, each_words),
+    HS_COLUMN(9, STRING, site, "SITE", 0),
+    HS_COLUMN(10, STRING, certainty, "CERTAINTY", 0),
+    HS_COLUMN(11, STRING, command, "COMMAND", 0),
+};
+static const struct hs_record record = HS_RECORD(fields);
+
+static hs_status put_roots(void *context, struct hs_sink *sink, struct hs_error *err)
+{
+    const struct listing *listing = context;
+    const struct hs_suspect *row = listing->row;
+    for (uint64_t i = 0; i < row->n_roots && i < HS_SUSPECT_SHOWN_ROOTS; i++)
+        HS_TRY(hs_sink_pairs(sink, HS_PAIRS(HS_VALUE(NULL, NODE, row->roots[i])), err));
+    return HS_OK;
+}
+
+static hs_status put_row(struct hs_sink *sink, struct listing *listing, struct hs_error *err)
+{
+    struct hs_view *view = &listing->view;
+    const struct hs_suspect *row = listing->row;
+    const struct hs_list roots = {.each = put_roots, .context = listing, .is_line = true};
+    struct hs_suspect_text text;
+    char set[32];
+    HS_TRY(hs_suspect_write(view, row, &text, err));
+    (void)snprintf(set, sizeof set, "set:%u", row->set);
+    bool has_type = row->type != HS_UNTYPED;
+    struct line line = {
+        .list = hs_suspect_list_name(row->list),
+        .sentence = text.sentence,
+        .words = row->words,
+        .objects = row->objects == HS_SUSPECT_UNKNOWN ? HS_UNKNOWN : row->objects,
+        .roots = &roots,
+        .root = row->n_roots == 0
+                    ? NULL
+                    : hs_view_string(view, hs_snap_root(view->snap, row->roots[0])->name),
+        .set = row->set != 0 ? set : NULL,
+        .holder = row->holder,
+        .type = has_type ? hs_view_string(view, hs_snap_type(view->snap, row->type)->name) : NULL,
+        .count = row->count != 0 ? row->count : HS_UNKNOWN,
+        .each_words = row->each_words != 0 ? row->each_words : HS_UNKNOWN,
+        .site = row->site,
+        .certainty = hs_certainty_name(row->certainty),
+        .command = text.command,
+    };
+    return hs_sink_row(sink, &line, err);
+}
+
+static hs_status put_rows(void *context, struct hs_sink *sink, struct hs_error *err)
+{
+    struct listing *listing = context;
+    for (size_t i = 0; i < listing->found.n; i++) {
+        listing->row = &listing->found.rows[i];
+        HS_TRY(put_row(sink, listing, err));
+    }
+    return HS_OK;
+}
+
+/* ---- sentences for a person */
+
+/* Breaks a text between words at so many columns, each line but the first indented. */
+static hs_status print_wrapped(struct hs_tool *tool, const char *first, const char *text,
+                               struct hs_error *err)
+{
+    size_t width = tool->terminal.width != 0 ? tool->terminal.width : COLUMNS;
+    size_t column = strlen(first);
+    HS_TRY(hs_print(&tool->out, err, "%s", first));
+    for (const char *at = text; *at != '\0';) {
+        size_t n = strcspn(at, " "), columns = hs_text_width(at, n);
+        bool is_begin = at == text;
+        if (!is_begin && column + 1 + columns > width) {
+            HS_TRY(hs_print(&tool->out, err, "\n%*s", (int)strlen(first), ""));
+            column = strlen(first);
+            is_begin = true;
+        }
+        HS_TRY(hs_print(&tool->out, err, "%s%.*s", is_begin ? "" : " ", (int)n, at));
+        column += columns + !is_begin;
+        at += n + strspn(at + n, " ");
+    }
+    return hs_print(&tool->out, err, "\n");
+}
+
+static hs_status print_none(struct hs_tool *tool, const struct listing *listing,
+                            unsigned threshold_percent, struct hs_error *err)
+{
+    const struct hs_suspects *found = &listing->found;
+    const struct hs_view *view = &listing->view;
+    char much[HS_SUSPECT_MUCH_BYTES], text[HS_SUSPECT_MUCH_BYTES + HS_SUSPECT_WHO_BYTES + 200];
+    char who[HS_SUSPECT_WHO_BYTES];
+    if (view->totals->heap_words == 0)
+        return hs_print(&tool->out, err, "no suspect: the heap is empty\n");
+    if (found->largest_root == HS_NO_NODE) {
+        return print_wrapped(tool, "",
+                             "no suspect: no root retains anything alone, and nothing "
+                             "is lost",
+                             err);
+    }
+    struct hs_suspect largest = {.roots = {found->largest_root}, .n_roots = 1};
+    HS_TRY(hs_suspect_who(view, &largest, who, err));
+    hs_suspect_much(view, found->largest_words, much);
+    (void)snprintf(text, sizeof text,
+                   "no suspect: nothing keeps %u %% of the heap; most is kept by "
+                   "%s: %s",
+                   threshold_percent, who, much);
+    return print_wrapped(tool, "", text, err);
+}
+
+static hs_status print_sentences(struct hs_tool *tool, struct listing *listing,
+                                 struct hs_error *err)
+{
+    const struct hs_suspects *found = &listing->found;
+    for (size_t i = 0; i < found->n; i++) {
+        struct hs_suspect_text text;
+        char number[32];
+        HS_TRY(hs_suspect_write(&listing->view, &found->rows[i], &text, err));
+        (void)snprintf(number, sizeof number, "%2zu. ", i + 1);
+        HS_TRY(hs_print(&tool->out, err, "%s", i == 0 ? "" : "\n"));
+        HS_TRY(print_wrapped(tool, number, text.sentence, err));
+        HS_TRY(hs_print(&tool->out, err, "    "));
+        HS_TRY(hs_tool_print_clean(tool, text.command, err));
+        HS_TRY(hs_print(&tool->out, err, "\n"));
+    }
+    if (found->n_others != 0)
+        HS_TRY(hs_print(&tool->out, err, "\n[%lu others: -n 0 prints all]\n",
+                        (unsigned long)found->n_others));
+    return HS_OK;
+}
+
+static hs_status print(struct hs_tool *tool, const struct hs_invocation *inv,
+                       struct listing *listing, const struct hs_suspect_query *query,
+                       struct hs_error *err)
+{
+    const struct hs_view *view = &listing->view;
+    const struct hs_list list = {.record = &record, .each = put_rows, .context = listing};
+    const struct hs_listing all = {
+        .rows = &list,
+        .word_bytes = view->facts->word_bytes,
+        .document =
+            HS_PAIRS(HS_TEXT("schema", "heapsnap.suspects/1"), HS_TEXT("snapshot", view->path),
+                     HS_COUNT("word_bytes", view->facts->word_bytes),
+                     HS_COUNT("heap_words", view->totals->heap_words),
+                     HS_COUNT("attributed_words", HS_UNKNOWN), HS_ROWS("suspects", &list),
+                     HS_OBJECT("others"), HS_COUNT("count", listing->found.n_others), HS_END),
+    };
+    if (hs_tool_format(inv) != HS_FORMAT_TABLE)
+        return hs_tool_list(tool, inv, &all, err);
+    if (listing->found.n == 0)
+        return print_none(tool, listing, query->threshold_percent, err);
+    return print_sentences(tool, listing, err);
+}
+
+/* ---- the command */
+
+static hs_status percent_of(const struct hs_invocation *inv, enum hs_option_id id, unsigned preset,
+                            unsigned *ret, struct hs_error *err)
+{
+    *ret = preset;
+    if (!hs_given(inv, id))
+        return HS_OK;
+    if (inv->number[id] > 100)
+        return hs_fail(err, HS_USAGE, "--%s: '%s' is more than 100 percent", hs_options[id].name,
+                       inv->text[id]);
+    *ret = (unsigned)inv->number[id];
+    return HS_OK;
+}
+
+static hs_status query_of(const struct hs_invocation *inv, struct hs_suspect_query *query,
+                          struct hs_error *err)
+{
+    *query = (struct hs_suspect_query){.max_rows = MOST_SENTENCES};
+    if (hs_given(inv, HS_OPT_SENTENCES))
+        query->max_rows =
+            inv->number[HS_OPT_SENTENCES] == 0 ? SIZE_MAX : inv->number[HS_OPT_SENTENCES];
+    HS_TRY(percent_of(inv, HS_OPT_THRESHOLD, THRESHOLD, &query->threshold_percent, err));
+    HS_TRY(percent_of(inv, HS_OPT_FOLLOW, FOLLOW, &query->follow_percent, err));
+    return percent_of(inv, HS_OPT_FOLLOW_JOINT, FOLLOW_JOINT, &query->follow_joint_percent, err);
+}
+
+/* The threshold of --fail-over is of one suspect. What has no known type is none of anything. */
+static void judge(struct hs_tool *tool, const struct hs_invocation *inv,
+                  const struct listing *listing)
+{
+    char most_text[HS_UNIT_TEXT_BYTES];
+    unsigned word_bytes = listing->view.facts->word_bytes;
+    uint64_t most = 0;
+    for (size_t i = 0; i < listing->found.n; i++) {
+        const struct hs_suspect *row = &listing->found.rows[i];
+        if (row->waste != HS_WASTE_UNKNOWN && row->words > most)
+            most = row->words;
+    }
+    if (!hs_given(inv, HS_OPT_FAIL_OVER_SIZE) ||
+        most <= hs_tool_words(inv, HS_OPT_FAIL_OVER_SIZE, word_bytes))
+        return;
+    hs_format_bytes(most * word_bytes, most_text);
+    hs_talk("a suspect has %lu words (%s), more than the %s of --fail-over", (unsigned long)most,
+            most_text, inv->text[HS_OPT_FAIL_OVER_SIZE]);
+    tool->threshold_crossed = true;
+}
+
+hs_status hs_cmd_suspects(struct hs_tool *tool, const struct hs_invocation *inv,
+                          struct hs_error *err)
+{
+    struct listing listing = {0};
+    struct hs_suspect_query query;
+    HS_TRY(query_of(inv, &query, err));
+    HS_TRY(hs_tool_open_view(tool, inv->arguments[0], HS_VIEW_INDEX, &listing.view, err));
+    hs_status status = hs_suspects_find(&listing.view, &query, &listing.found, err);
+    if (status == HS_OK)
+        status = print(tool, inv, &listing, &query, err);
+    if (status == HS_OK)
+        judge(tool, inv, &listing);
+    hs_suspects_fini(&listing.found);
+    return hs_view_finish(&listing.view, status, err);
+}

@@ -1,0 +1,403 @@
+#include "suspect_text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/field_path.h"
+#include "analysis/object_lookup.h"
+#include "analysis/root_rows.h"
+#include "base/units.h"
+#include "report/text.h"
+
+enum { NAME_COLUMNS = 60, HOLDER_COLUMNS = 100, NAME_BYTES = 512, LINKED = 8 };
+
+struct writer {
+    char *text;
+    size_t n_bytes, n; /* n < n_bytes */
+    hs_status status;  /* of the first name that there was no memory for */
+    struct hs_error *err;
+};
+
+static void put(struct writer *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void put(struct writer *w, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    int more = vsnprintf(w->text + w->n, w->n_bytes - w->n, format, arguments);
+    va_end(arguments);
+    if (more > 0)
+        w->n = (size_t)more < w->n_bytes - w->n ? w->n + (size_t)more : w->n_bytes - 1;
+}
+
+/* A name made safe, cut in the middle to so many columns. */
+static void put_name(struct writer *w, const char *name, size_t columns)
+{
+    struct hs_buffer clean = {0}, fit = {0};
+    hs_status status = w->status;
+    if (status == HS_OK)
+        status = hs_text_sanitise(name, strlen(name), HS_TEXT_TERMINAL, &clean, w->err);
+    if (status == HS_OK && clean.n_bytes != 0)
+        status = hs_text_fit((const char *)clean.bytes, clean.n_bytes, columns, &fit, w->err);
+    if (status == HS_OK && fit.n_bytes != 0)
+        put(w, "%.*s", (int)fit.n_bytes, (const char *)fit.bytes);
+    hs_buffer_fini(&clean);
+    hs_buffer_fini(&fit);
+    w->status = status;
+}
+
+static void put_bytes(struct writer *w, const struct hs_view *view, uint64_t words)
+{
+    char text[HS_UNIT_TEXT_BYTES];
+    hs_format_bytes(words * view->facts->word_bytes, text);
+    put(w, "%s", text);
+}
+
+/* Tenths of a percent, rounded. */
+static void put_percent(struct writer *w, uint64_t part, uint64_t whole)
+{
+    uint64_t tenths = whole == 0 ? 0 : (uint64_t)((double)part / (double)whole * 1000 + 0.5);
+    put(w, "%lu.%lu %%", (unsigned long)(tenths / 10), (unsigned long)(tenths % 10));
+}
+
+void hs_suspect_much(const struct hs_view *view, uint64_t words, char *text)
+{
+    struct writer w = {.text = text, .n_bytes = HS_SUSPECT_MUCH_BYTES};
+    put_bytes(&w, view, words);
+    put(&w, ", ");
+    put_percent(&w, words, view->totals->heap_words);
+    put(&w, " of the heap");
+}
+
+/* ---- who */
+
+static void put_root(struct writer *w, const struct hs_view *view, hs_node node)
+{
+    const struct hs_root *root = hs_snap_root(view->snap, node);
+    const char *name = hs_view_string(view, root->name),
+               *module = hs_view_string(view, root->module);
+    char place[NAME_BYTES];
+    put_name(w, name, NAME_COLUMNS);
+    hs_root_place(view, root, place, sizeof place);
+    if (root->file != 0 && root->line != 0) {
+        put(w, " (");
+        put_name(w, hs_file_short(place), NAME_COLUMNS);
+        put(w, ")");
+    } else if (root->thread != 0) {
+        const char *function = hs_view_string(view, root->function);
+        put(w, " (%s", root->kind == HS_ROOT_REGISTER ? "a register" : "on the stack");
+        if (function[0] != 0 && strstr(name, function) == NULL) {
+            put(w, ", ");
+            put_name(w, function, NAME_COLUMNS);
+        }
+        put(w, ", thread %u)", root->thread);
+    } else if (module[0] != 0) {
+        put(w, " (");
+        put_name(w, module, NAME_COLUMNS);
+        put(w, ")");
+    }
+}
+
+hs_status hs_suspect_who(const struct hs_view *view, const struct hs_suspect *suspect, char *text,
+                         struct hs_error *err)
+{
+    struct writer w = {.text = text, .n_bytes = HS_SUSPECT_WHO_BYTES, .err = err};
+    enum { NAMED = 3 };
+    text[0] = '\0';
+    if (suspect->list == HS_SUSPECT_OWNER) {
+        put_root(&w, view, suspect->roots[0]);
+        return w.status;
+    }
+    put(&w, "%lu roots together (", (unsigned long)suspect->n_roots);
+    for (uint64_t i = 0; i < suspect->n_roots && i < NAMED; i++) {
+        put(&w, "%s", i == 0 ? "" : ", ");
+        put_name(&w, hs_view_string(view, hs_snap_root(view->snap, suspect->roots[i])->name),
+                 NAME_COLUMNS / NAMED * 2);
+    }
+    put(&w, suspect->n_roots > NAMED ? ", ...)" : ")");
+    return w.status;
+}
+
+/* ---- what */
+
+static void put_type(struct writer *w, const struct hs_view *view, uint32_t type)
+{
+    if (type == HS_UNTYPED)
+        put(w, "of unknown type");
+    else
+        put_name(w, hs_view_string(view, hs_snap_type(view->snap, type)->name), NAME_COLUMNS);
+}
+
+/* "200000 struct node of 32 B", "one char[] of 1.2 MiB". */
+static void put_blocks(struct writer *w, const struct hs_view *view, uint32_t type, uint64_t n,
+                       uint64_t each_words)
+{
+    if (n == 1)
+        put(w, "one ");
+    else
+        put(w, "%lu ", (unsigned long)n);
+    if (type == HS_UNTYPED)
+        put(w, n == 1 ? "block " : "blocks ");
+    put_type(w, view, type);
+    if (each_words != 0) {
+        put(w, type == HS_UNTYPED ? ", " : " of ");
+        put_bytes(w, view, each_words);
+        put(w, "%s", n == 1 ? "" : type == HS_UNTYPED ? " each" : "");
+    }
+}
+
+/* What has come together: the members, and what hangs on them below. */
+static void put_members(struct writer *w, const struct hs_view *view,
+                        const struct hs_suspect *suspect)
+{
+    const struct hs_accumulation *at = &suspect->at;
+    const struct hs_accumulated *members = &at->steps[at->members];
+    put_blocks(w, view, suspect->type, suspect->count, suspect->each_words);
+    if (members->n_blocks > 1 && at->median_words != 0)
+        put(w, " (median)");
+    if (members->words / 10 * 9 > members->own_words) {
+        put(w, ", ");
+        put_bytes(w, view, members->words);
+        put(w, " with what hangs on %s", members->n_blocks == 1 ? "it" : "them");
+    }
+}
+
+static void put_holder(struct writer *w, const struct hs_suspect *suspect)
+{
+    if (suspect->holder == NULL || suspect->holder[0] == '\0')
+        return;
+    put(w, ", at ");
+    put_name(w, suspect->holder, HOLDER_COLUMNS);
+}
+
+/* Where no kind of block has most of it. */
+static void put_parts(struct writer *w, const struct hs_view *view,
+                      const struct hs_accumulation *at)
+{
+    for (unsigned i = 0; i < 2 && at->parts[i].n_blocks != 0; i++) {
+        put(w, "%s", i == 0 ? "Its largest parts: " : " and ");
+        put_percent(w, at->parts[i].words, at->steps[at->n_steps - 1].words);
+        put(w, "%s is ", i == 0 ? " of it" : "");
+        put_blocks(w, view, at->parts[i].type, at->parts[i].n_blocks, 0);
+        put(w, " with what hangs on %s", at->parts[i].n_blocks == 1 ? "it" : "them");
+    }
+    put(w, "%s", at->parts[0].n_blocks != 0 ? ". " : "");
+}
+
+/* What many of the members hang on. */
+static void put_table(struct writer *w, struct hs_view *view, const struct hs_suspect *suspect)
+{
+    const struct hs_accumulation *at = &suspect->at;
+    struct hs_node_facts facts;
+    if (at->point < view->n_tree || at->point == HS_NO_NODE || w->status != HS_OK)
+        return;
+    w->status = hs_view_facts(view, at->point, &facts, w->err);
+    if (w->status != HS_OK)
+        return;
+    if (at->n_direct == suspect->count)
+        put(w, ", all of them in one ");
+    else
+        put(w, ", %lu of them in one ", (unsigned long)at->n_direct);
+    bool is_known = hs_snap_type(view->snap, facts.type)->form != HS_FORM_BYTES;
+    put_name(w, is_known ? facts.label : "block", NAME_COLUMNS);
+}
+
+static void put_accumulation(struct writer *w, struct hs_view *view,
+                             const struct hs_suspect *suspect)
+{
+    const struct hs_accumulation *at = &suspect->at;
+    if (at->members == 0) {
+        put_parts(w, view, at);
+        return;
+    }
+    put(w, "Most of it is ");
+    put_members(w, view, suspect);
+    if (suspect->count > 1 && hs_suspect_has_table(suspect))
+        put_table(w, view, suspect);
+    else if (suspect->count >= LINKED)
+        put(w, ", linked to each other");
+    put_holder(w, suspect);
+    put(w, ". ");
+    if (suspect->count == 1)
+        put_parts(w, view, at);
+}
+
+static void put_sureness(struct writer *w, const struct hs_suspect *suspect)
+{
+    static const char *const texts[] = {
+        [HS_EXACT] = "This is exact.",
+        [HS_CONSERVATIVE] = "Conservative: words count as pointers by their values alone.",
+        [HS_SAMPLED] = "This is an estimate from samples.",
+    };
+    if (suspect->site != NULL) {
+        put(w, "Allocated by ");
+        put_name(w, suspect->site, NAME_COLUMNS);
+        put(w, " (%lu %% of its samples). ", (unsigned long)suspect->site_percent);
+    }
+    put(w, "%s", texts[suspect->certainty]);
+}
+
+static void put_owner(struct writer *w, struct hs_view *view, const struct hs_suspect *suspect)
+{
+    char text[HS_SUSPECT_WHO_BYTES] = "", much[HS_SUSPECT_MUCH_BYTES];
+    bool is_joint = suspect->list == HS_SUSPECT_JOINT;
+    if (w->status == HS_OK)
+        w->status = hs_suspect_who(view, suspect, text, w->err);
+    hs_suspect_much(view, suspect->words, much);
+    put(w, "%s %s %s. ", text, is_joint ? "keep" : "alone keeps", much);
+    put_accumulation(w, view, suspect);
+    put(w, "%s",
+        is_joint ? "Letting go of all of them frees it; of one, nothing. "
+                 : "Letting go of it frees all of that. ");
+    put_sureness(w, suspect);
+}
+
+static void put_lost(struct writer *w, const struct hs_view *view, const struct hs_suspect *suspect)
+{
+    char much[HS_SUSPECT_MUCH_BYTES];
+    hs_suspect_much(view, suspect->words, much);
+    put(w, "No root leads to ");
+    put_blocks(w, view, suspect->type, suspect->count, suspect->each_words);
+    put(w, " and what hangs on %s: %s %s lost. ", suspect->count == 1 ? "it" : "them", much, "is");
+    put(w, "Freeing these would free all of that. ");
+    put_sureness(w, suspect);
+}
+
+static void put_waste(struct writer *w, const struct hs_view *view,
+                      const struct hs_suspect *suspect)
+{
+    char much[HS_SUSPECT_MUCH_BYTES];
+    hs_suspect_much(view, suspect->words, much);
+    switch (suspect->waste) {
+    case HS_WASTE_EMPTY_SLOTS:
+        put(w, "%s is slots that lead nowhere, in ", much);
+        put_blocks(w, view, suspect->type, suspect->count, 0);
+        put(w, " with a pointer in less than a quarter of the slots. ");
+        break;
+    case HS_WASTE_ONE_ELEMENT:
+        put(w, "%s is spare room in ", much);
+        put_blocks(w, view, suspect->type, suspect->count, 0);
+        put(w, " that hold one pointer each. ");
+        break;
+    case HS_WASTE_ROUNDED_UP:
+        put(w, "%s is what the allocator gave beyond what was asked for, in some %lu blocks. ",
+            much, (unsigned long)suspect->count);
+        break;
+    case HS_WASTE_UNKNOWN:
+        put(w, "%s has no known type: %lu x ", much, (unsigned long)suspect->count);
+        put_type(w, view, suspect->type);
+        put(w, ". Debug information would name them. ");
+        break;
+    case HS_WASTE_NONE:
+        break;
+    }
+    put(w, "These words count above, too, for who keeps them. ");
+    put_sureness(w, suspect);
+}
+
+/* ---- the command */
+
+void hs_suspect_quote(const char *word, char *text, size_t n_bytes)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_-./:=,+@%";
+    struct writer w = {.text = text, .n_bytes = n_bytes, .n = strlen(text)};
+    if (word[0] != '\0' && strspn(word, plain) == strlen(word)) {
+        put(&w, "%s", word);
+        return;
+    }
+    put(&w, "'");
+    for (const char *at = word; *at != '\0'; at++) {
+        if (*at == '\'')
+            put(&w, "'\\''");
+        else
+            put(&w, "%c", *at);
+    }
+    put(&w, "'");
+}
+
+/* A root by its name when that finds it, else by its number. */
+static void put_what(struct writer *w, struct hs_view *view, hs_node node)
+{
+    char what[NAME_BYTES] = "";
+    struct hs_object_spec found;
+    struct hs_error none = HS_ERROR_INIT;
+    bool is_plain = node < view->n_tree;
+    const char *name = is_plain ? hs_view_string(view, hs_snap_root(view->snap, node)->name) : "";
+    is_plain &= strlen(name) < NAME_COLUMNS;
+    for (const char *at = name; *at != '\0'; at++)
+        is_plain &= *at > ' ' && *at < 0x7f && *at != '\'';
+    (void)snprintf(what, sizeof what, "root:%.400s", name);
+    hs_status status = is_plain ? hs_object_lookup(view, what, &found, &none) : HS_USAGE;
+    if (status == HS_LIMIT && w->status == HS_OK) {
+        *w->err = none;
+        w->status = status;
+    }
+    if (status != HS_OK || found.nodes[0] != node)
+        (void)snprintf(what, sizeof what, "#%lu", (unsigned long)node);
+    hs_suspect_quote(what, w->text, w->n_bytes);
+    w->n = strlen(w->text);
+}
+
+static void put_begin(struct writer *w, const struct hs_view *view, const char *command)
+{
+    put(w, "heapsnap %s ", command);
+    hs_suspect_quote(view->path, w->text, w->n_bytes);
+    w->n = strlen(w->text);
+    put(w, " ");
+}
+
+static void write_owner_command(struct writer *w, struct hs_view *view,
+                                const struct hs_suspect *suspect)
+{
+    bool is_path = suspect->at.members != 0 && suspect->evidence >= view->n_tree &&
+                   suspect->evidence == suspect->at.top;
+    put_begin(w, view, is_path ? "paths" : "dominators");
+    put(w, is_path ? "--to " : "--from ");
+    put_what(w, view, suspect->evidence);
+    if (!is_path)
+        put(w, " --depth 2");
+}
+
+static void write_waste_command(struct writer *w, struct hs_view *view,
+                                const struct hs_suspect *suspect)
+{
+    if (suspect->waste == HS_WASTE_ROUNDED_UP) {
+        put_begin(w, view, "samples");
+        put(w, "--group-by site");
+    } else if (suspect->waste == HS_WASTE_UNKNOWN) {
+        put_begin(w, view, "types");
+        put(w, "--sort words");
+    } else {
+        put_begin(w, view, "object");
+        put_what(w, view, suspect->evidence);
+    }
+}
+
+hs_status hs_suspect_write(struct hs_view *view, const struct hs_suspect *suspect,
+                           struct hs_suspect_text *ret, struct hs_error *err)
+{
+    struct writer sentence = {.text = ret->sentence, .n_bytes = sizeof ret->sentence, .err = err};
+    struct writer command = {.text = ret->command, .n_bytes = sizeof ret->command, .err = err};
+    ret->sentence[0] = ret->command[0] = '\0';
+    switch (suspect->list) {
+    case HS_SUSPECT_OWNER:
+    case HS_SUSPECT_JOINT:
+        put_owner(&sentence, view, suspect);
+        write_owner_command(&command, view, suspect);
+        break;
+    case HS_SUSPECT_LOST:
+        put_lost(&sentence, view, suspect);
+        put_begin(&command, view, "leaks");
+        put(&command, "--certainty certain");
+        break;
+    case HS_SUSPECT_WASTE:
+        put_waste(&sentence, view, suspect);
+        write_waste_command(&command, view, suspect);
+        break;
+    case HS_N_SUSPECT_LISTS:
+        break;
+    }
+    return sentence.status != HS_OK ? sentence.status : command.status;
+}

@@ -1,0 +1,28 @@
+/* Suspects as sentences, and the command that shows the evidence of each. */
+#ifndef HS_LOOK_SUSPECT_TEXT_H
+#define HS_LOOK_SUSPECT_TEXT_H
+
+#include "analysis/suspects.h"
+
+struct hs_suspect_text {
+    char sentence[4096]; /* long names are cut in the middle; safe to print */
+    char command[2048];  /* for a shell */
+};
+
+hs_status hs_suspect_write(struct hs_view *view, const struct hs_suspect *suspect,
+                           struct hs_suspect_text *ret, struct hs_error *err);
+
+/* "server (shop.cpp:51)" or "3 roots together (server.db, lctx, ...)". `text` has
+ * HS_SUSPECT_WHO_BYTES. */
+enum { HS_SUSPECT_WHO_BYTES = 768 };
+hs_status hs_suspect_who(const struct hs_view *view, const struct hs_suspect *suspect, char *text,
+                         struct hs_error *err);
+
+/* "1.3 MiB, 88.0 % of the heap". `text` has HS_SUSPECT_MUCH_BYTES. */
+enum { HS_SUSPECT_MUCH_BYTES = 96 };
+void hs_suspect_much(const struct hs_view *view, uint64_t words, char *text);
+
+/* Appends a word to a command, in quotes where a shell would make something of it. */
+void hs_suspect_quote(const char *word, char *text, size_t n_bytes);
+
+#endif
