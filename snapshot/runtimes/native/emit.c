@@ -51,6 +51,8 @@ hs_status hs_native_block_record(struct hs_native *native, struct hs_flow *flow,
 
     if (type == 0)
         HS_TRY(emit_plain_type(native, flow, block, &type, err));
+    else if (hs_native_type_of(&flow->types, type)->listed_as != 0)
+        type = hs_native_type_of(&flow->types, type)->listed_as;
     *ret = (struct hs_block_record){
         .address = block->begin, .words = (block->n_bytes + WORD - 1) / WORD, .type = type - 1};
     return HS_OK;

@@ -197,6 +197,12 @@ static bool flow_is_weak(const struct flow *f, hs_ntype type)
     return type == 0 || hs_native_type_of(&f->result->types, type)->type.form == HS_FORM_SCALAR;
 }
 
+/* A pointer into its middle said what it is: one to its start knows better. */
+static bool flow_is_of_middle(const struct flow *f, hs_ntype type)
+{
+    return type != 0 && hs_native_type_of(&f->result->types, type)->listed_as != 0;
+}
+
 static bool flow_may_have_type(const struct hs_heap_block *block)
 {
     return block->bytes != NULL && block->n_bytes >= WORD &&
@@ -242,7 +248,8 @@ static hs_status flow_judge(struct flow *f, const struct hs_heap_block *block, u
     if (!flow_is_weak(f, had) || !flow_may_have_type(block))
         return HS_OK;
     HS_TRY(hs_native_types_of_ctype(types, pointee, false, &one, err));
-    if (one == 0 || had == one || (had != 0 && flow_is_weak(f, one)))
+    if (one == 0 || had == one ||
+        (had != 0 && flow_is_weak(f, one) && (offset != 0 || !flow_is_of_middle(f, had))))
         return HS_OK;
     HS_TRY(flow_larger(f, block, &one, err));
     const struct hs_native_type *type = hs_native_type_of(types, one);
@@ -324,7 +331,9 @@ static hs_status flow_look(struct flow *f, const struct hs_heap_block *block, ui
     if (!is_array && (offset != 0 || !flow_fits_mostly(f, block, type)))
         return HS_OK;
     many = one;
-    if (is_array)
+    if (is_array && offset != 0 && type->type.form == HS_FORM_SCALAR)
+        HS_TRY(hs_native_types_of_middle(types, type->ctype, &many, err));
+    else if (is_array)
         HS_TRY(hs_native_types_of_ctype(types, type->ctype, true, &many, err));
     return flow_set(f, block, many, err);
 }
@@ -513,6 +522,7 @@ static hs_status flow_run(struct flow *f, struct hs_error *err)
         hs_block_queue_go_by_region(&f->queue);
     HS_TRY(hs_rtti_open(&f->rtti, f->native, err));
     HS_TRY(flow_from_within(f, err));
+    HS_TRY(hs_native_stdio(f->native, f->result, err));
     if (native->ctypes != NULL) {
         HS_TRY(flow_from_seeds(f, err));
         HS_TRY(flow_drain(f, err));

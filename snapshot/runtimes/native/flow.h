@@ -69,6 +69,11 @@ void hs_rtti_close(struct hs_rtti *rtti);
 hs_status hs_rtti_find(struct hs_rtti *rtti, struct hs_native_types *types, uint64_t word,
                        hs_ntype *ret, struct hs_error *err);
 
+/* ---- stdio.c: gives the buffers of glibc's open files a type that has no pointers. Blocks that
+ * have a type keep it. */
+hs_status hs_native_stdio(const struct hs_native *native, struct hs_flow *flow,
+                          struct hs_error *err);
+
 /* ---- shapes.c: containers of C++ that no debug information describes, known by pointers
  * that agree with each other. `flow`: blocks that have a type keep it. */
 hs_status hs_native_shapes(struct hs_native *native, struct hs_flow *flow, struct hs_error *err);

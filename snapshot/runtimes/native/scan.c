@@ -7,6 +7,8 @@
 #include "flow.h"
 
 enum { WORD = 8, BLOCKS_PER_TELL = 1 << 20 };
+/* All allocators round to 16. */
+enum { ROUNDED_BYTES = 16, WIDE_ONE_IN = 8 };
 /* Memory for edges is taken in steps, with what the writer makes of them; the first is free. */
 enum { EDGES_STEP = 1 << 16, COLUMN_BYTES = 12 };
 #define EDGES_STEP_BYTES (EDGES_STEP * sizeof(struct hs_edge))
@@ -21,6 +23,7 @@ void hs_scan_close(struct hs_scan *scan)
     hs_bitmap_fini(&scan->unsure);
     hs_block_queue_fini(&scan->queue);
     hs_pages_free(scan->edges, scan->edges_capacity, sizeof *scan->edges);
+    hs_free(scan->sizes);
     *scan = (struct hs_scan){0};
 }
 
@@ -75,8 +78,7 @@ static inline hs_status mark_word(struct hs_scan *scan, struct hs_block_queue *q
     return how == HS_POINTER_NONE ? HS_OK : mark_block(scan, queue, &target, how, err);
 }
 
-/* The type of a block as far as the debug information describes its words, or NULL. A pointer to
- * single bytes says nothing of them: C and Rust take it for memory of any use. */
+/* The type of a block as far as something is known of its words, or NULL. */
 static const struct hs_native_type *scan_type(const struct hs_scan *scan,
                                               const struct hs_heap_block *block)
 {
@@ -85,7 +87,7 @@ static const struct hs_native_type *scan_type(const struct hs_scan *scan,
     if (number == 0)
         return NULL;
     const struct hs_native_type *type = hs_native_type_of(&scan->flow->types, number);
-    return type->ctype == 0 || type->n_bytes == 1 ? NULL : type;
+    return (type->ctype == 0 && !type->is_plain) || type->is_memory ? NULL : type;
 }
 
 /* Calls `visit` for each place that is no multiple of 8 where the type has a pointer. */
@@ -161,7 +163,29 @@ static hs_status mark_words(struct hs_scan *scan, struct hs_block_queue *queue,
                : HS_OK;
 }
 
-/* What the notes say. */
+/* May an allocator have made a block of this size for `n` bytes? */
+static bool scan_is_tight(const struct hs_heap_block *block, uint64_t n)
+{
+    return block->n_bytes - n < ROUNDED_BYTES ||
+           (block->span->owner < HS_N_ALLOCATORS &&
+            hs_allocators[block->span->owner]->may_round != NULL &&
+            hs_allocators[block->span->owner]->may_round(block, n));
+}
+
+/* Counts it among the sizes of its type. */
+static void mark_size(struct hs_scan *scan, const struct hs_heap_block *block)
+{
+    const struct hs_native_type *type = scan_type(scan, block);
+
+    if (type == NULL || type->is_array || type->n_bytes == 0 || type->n_bytes > block->n_bytes)
+        return;
+    struct hs_scan_sizes *sizes = &scan->sizes[hs_flow_type(scan->flow, block->rank) - 1];
+    bool is_tight = scan_is_tight(block, type->n_bytes);
+    sizes->n_tight += is_tight;
+    sizes->n_wide += !is_tight;
+}
+
+/* What the notes say, and sizes. */
 static void mark_count(struct hs_scan *scan)
 {
     struct hs_heap_iterator it = {.map = &scan->native->dump->heaps.map};
@@ -171,6 +195,7 @@ static void mark_count(struct hs_scan *scan)
         if ((block.span->states & HS_BLOCK_STATIC) != 0)
             continue;
         bool is_reached = hs_bitmap_get(&scan->reached, block.rank);
+        mark_size(scan, &block);
         scan->n_unreached += !is_reached && !scan_is_unsure(scan, block.rank);
         scan->n_interior_only += is_reached && !hs_bitmap_get(&scan->by_start, block.rank);
     }
@@ -217,6 +242,7 @@ hs_status hs_scan_begin(struct hs_scan *scan, struct hs_native *native, const st
     *scan = (struct hs_scan){
         .native = native, .flow = flow, .python = hs_heaps_interpreter(&native->dump->heaps)};
     scan->records = hs_dump_records(native->dump, native, &scan->n_records);
+    HS_TRY(HS_ALLOC(&scan->sizes, flow->types.n_types, err));
     for (size_t i = 0; i < flow->types.n_types; i++)
         scan->any_packed |= flow->types.types[i].has_unaligned;
     HS_TRY(hs_bitmap_init(&scan->reached, native->dump->heaps.map.n_blocks, err));
@@ -341,11 +367,51 @@ static bool scan_has_slot(const struct hs_native_type *type, uint64_t offset)
     return low < type->n_slots && type->slots[low].offset_bytes == offset;
 }
 
-/* The class of an aligned word that leads somewhere, by what the block's type says. */
-static unsigned scan_word_class(const struct hs_native_type *type, uint64_t at, enum hs_pointer how)
+/* What a type says of the words of one block. */
+struct scan_said {
+    const struct hs_native_type *type; /* NULL: nothing */
+    uint64_t end;                      /* where what it covers ends: [0, end) */
+    bool has_rest; /* what lies behind is the allocator's rounding, or text: no pointers */
+};
+
+/* glibc leaves no rest below 32 bytes, so that some blocks are 16 larger: when nearly all others of
+ * the type are not, these are. Else there may be more behind what the type describes. */
+static bool scan_is_rounded(const struct hs_scan *scan, const struct hs_heap_block *block,
+                            uint64_t end)
 {
-    if (type == NULL || (!type->is_array && at >= type->said_bytes))
+    if (scan_is_tight(block, end))
+        return true;
+    const struct hs_scan_sizes *sizes = &scan->sizes[hs_flow_type(scan->flow, block->rank) - 1];
+    return block->n_bytes - end < 2 * ROUNDED_BYTES &&
+           sizes->n_wide <= sizes->n_tight / WIDE_ONE_IN;
+}
+
+static struct scan_said scan_said(const struct hs_scan *scan, const struct hs_native_type *type,
+                                  const struct hs_heap_block *block)
+{
+    struct scan_said said = {.type = type};
+
+    if (type == NULL || type->is_plain)
+        return said;
+    said.end = type->is_array ? block->n_bytes - block->n_bytes % type->n_bytes : type->n_bytes;
+    if (said.end > block->n_bytes)
+        said.end = block->n_bytes;
+    said.has_rest = type->is_open_text || (!type->is_open && type->said_bytes == type->n_bytes &&
+                                           scan_is_rounded(scan, block, said.end));
+    return said;
+}
+
+/* The class of an aligned word that leads somewhere, by what the block's type says. */
+static unsigned scan_word_class(const struct scan_said *said, uint64_t at, enum hs_pointer how)
+{
+    const struct hs_native_type *type = said->type;
+
+    if (type == NULL)
         return hs_scan_class(how);
+    if (type->is_plain)
+        return HS_EDGE_GUESSED;
+    if (at >= said->end)
+        return said->has_rest ? HS_EDGE_GUESSED : hs_scan_class(how);
     uint64_t offset = at % type->n_bytes;
     if (offset >= type->said_bytes || scan_has_slot(type, offset))
         return hs_scan_class(how);
@@ -355,6 +421,7 @@ static unsigned scan_word_class(const struct hs_native_type *type, uint64_t at, 
 static hs_status scan_aligned(struct hs_scan *scan, const struct hs_heap_block *block,
                               const struct hs_native_type *type, struct hs_error *err)
 {
+    const struct scan_said said = scan_said(scan, type, block);
     struct hs_object_words words;
     struct hs_heap_block target;
 
@@ -366,7 +433,7 @@ static hs_status scan_aligned(struct hs_scan *scan, const struct hs_heap_block *
         enum hs_pointer how =
             hs_flow_resolve(scan->native, hs_load_u64(block->bytes + at), &target);
         unsigned edge_class =
-            scan_is_masked(words.weak, at) ? HS_EDGE_WEAK : scan_word_class(type, at, how);
+            scan_is_masked(words.weak, at) ? HS_EDGE_WEAK : scan_word_class(&said, at, how);
         if (how != HS_POINTER_NONE)
             HS_TRY(scan_add(scan, &target, at, edge_class, err));
     }
@@ -402,7 +469,7 @@ static hs_status scan_unaligned(struct hs_scan *scan, const struct hs_heap_block
         if (word - low >= high - low || at % WORD == 0 || word % WORD != 0 ||
             hs_heap_map_resolve(map, word, &target) != HS_POINTER_START ||
             hs_bitmap_get(&scan->reached, target.rank) || scan_is_unsure(scan, target.rank) ||
-            (type != NULL && scan_has_slot(type, at % type->n_bytes)))
+            (type != NULL && type->n_slots != 0 && scan_has_slot(type, at % type->n_bytes)))
             continue;
         HS_TRY(scan_add(scan, &target, at, HS_EDGE_GUESSED, err));
     }

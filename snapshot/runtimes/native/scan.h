@@ -3,10 +3,14 @@
  * Marking goes first: notes and the weights of doubtful words need to know what no root reaches.
  * Every aligned word that leads to a block is followed, whatever its class.
  *
- * Classes (snapshot/model.h): in a block of known type a word where the type has a pointer is exact
- * or interior, any other is guessed; in a block of unknown type, or of bytes, every aligned word
- * may be a pointer. An unaligned word counts, as guessed, only when it leads to the start of a
- * block that nothing else reaches: a packed record would otherwise look like a leak.
+ * Classes (snapshot/model.h): in a block of known type a word where the type has a pointer, a union
+ * or a uintptr_t is exact or interior; a number, a character, padding and what the allocator
+ * rounded up behind it are guessed. In a block of unknown type, or one that is larger than its type
+ * can tell, every aligned word may be a pointer. Types are known when they flow from a typed root
+ * to the start of a block, or when the object says its own; a container known by its shape says
+ * nothing of other words than its links. An unaligned word counts, as guessed, only when it leads
+ * to the start of a block that nothing else reaches: a packed record would otherwise look like a
+ * leak.
  *
  * Python's collector links all that it tracks in lists, in both directions: these words give no
  * edges, and those of weak references weak ones. What the collector tracks and no root reaches is
@@ -20,6 +24,11 @@
 
 #include "native.h"
 #include "queue.h"
+
+/* How many blocks of a type are just as large as an allocator makes them, and how many larger. */
+struct hs_scan_sizes {
+    uint64_t n_tight, n_wide;
+};
 
 struct hs_scan {
     struct hs_native *native;     /* borrowed */
@@ -38,7 +47,8 @@ struct hs_scan {
     size_t n_records;
     struct hs_block_queue queue; /* while marking */
     uint64_t n_marked;
-    bool any_packed; /* some type has pointers that are not at multiples of 8 */
+    struct hs_scan_sizes *sizes; /* owned: by type, of blocks of one element */
+    bool any_packed;             /* some type has pointers that are not at multiples of 8 */
 };
 
 /* What marking takes: its bits, one for blocks that wait, and their groups; half of it is given

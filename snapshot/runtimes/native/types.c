@@ -1,13 +1,14 @@
 #include "types.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/alloc.h"
 
 enum { NAME_BYTES = 1024, MEMBERS_PER_TYPE = 4096, ARRAYS_NESTED = 16 };
 
 /* What a key in the table is about. */
-enum types_key { KEY_CTYPE = 1, KEY_SIZE, KEY_NAME };
+enum types_key { KEY_CTYPE = 1, KEY_SIZE, KEY_NAME, KEY_MIDDLE };
 #define KEY_SHIFT 60
 #define WORD 8
 
@@ -73,6 +74,14 @@ hs_status hs_native_types_of_name(struct hs_native_types *types, const char *nam
     return types_intern(types, name, &type, ret, err);
 }
 
+hs_status hs_native_types_of_plain(struct hs_native_types *types, const char *name, hs_ntype *ret,
+                                   struct hs_error *err)
+{
+    HS_TRY(hs_native_types_of_name(types, name, HS_FORM_SCALAR, ret, err));
+    types->types[*ret - 1].is_plain = true;
+    return HS_OK;
+}
+
 hs_status hs_native_types_of_size(struct hs_native_types *types, uint64_t n_bytes, hs_ntype *ret,
                                   struct hs_error *err)
 {
@@ -110,6 +119,35 @@ static enum hs_type_form types_form(unsigned kind)
                                      : HS_FORM_RECORD;
 }
 
+/* C's characters are text until something else is said of them; what other languages call a byte
+ * (u8, std::byte) is memory of any use. */
+static bool types_is_memory(const struct hs_ctype_facts *facts)
+{
+    static const char *const text[] = {"char", "signed char", "unsigned char",
+                                       "bool", "_Bool",       "char8_t"};
+    for (size_t i = 0; i < sizeof text / sizeof *text; i++)
+        if (strcmp(facts->name, text[i]) == 0)
+            return false;
+    return facts->n_bytes == 1;
+}
+
+/* What may stand behind a record: more of its last member, when that is an array without a length.
+ */
+static void types_learn_end(struct hs_native_types *types, struct hs_native_type *type)
+{
+    char place[NAME_BYTES];
+    struct hs_ctype_facts facts;
+    hs_ctype inner = 0;
+
+    if (type->is_array || type->type.form != HS_FORM_RECORD ||
+        hs_ctypes_place(types->ctypes, type->ctype, type->n_bytes, place, sizeof place, &inner) ==
+            0)
+        return;
+    hs_ctype_facts(types->ctypes, inner, &facts);
+    type->is_open_text = facts.kind == HS_CTYPE_SCALAR && !types_is_memory(&facts);
+    type->is_open = !type->is_open_text;
+}
+
 static void types_learn_slots(struct hs_native_types *types, struct hs_native_type *type)
 {
     bool is_cut = false;
@@ -144,11 +182,34 @@ hs_status hs_native_types_of_ctype(struct hs_native_types *types, hs_ctype ctype
         .type = {.form = (uint8_t)types_form(facts.kind),
                  .stride_bytes = is_array ? facts.n_bytes : 0},
     };
+    type.is_memory = facts.kind == HS_CTYPE_SCALAR && types_is_memory(&facts);
     types_learn_slots(types, &type);
+    types_learn_end(types, &type);
     if (!is_array)
         type.larger = hs_ctypes_larger(types->ctypes, ctype);
     snprintf(name, sizeof name, "%s%s", facts.name, is_array ? "[]" : "");
     HS_TRY(types_intern(types, name, &type, ret, err));
+    return hs_dict_put(&types->by_key, key, *ret, err);
+}
+
+hs_status hs_native_types_of_middle(struct hs_native_types *types, hs_ctype ctype, hs_ntype *ret,
+                                    struct hs_error *err)
+{
+    hs_ntype listed;
+
+    HS_TRY(hs_native_types_of_ctype(types, ctype, true, &listed, err));
+    uint64_t key = types_key(KEY_MIDDLE, listed);
+    *ret = (hs_ntype)hs_dict_get(&types->by_key, key, 0);
+    if (*ret != 0 || listed == 0)
+        return HS_OK;
+    struct hs_native_type type = *hs_native_type_of(types, listed);
+    if (type.is_memory) {
+        *ret = listed;
+        return HS_OK;
+    }
+    type.is_memory = true;
+    type.listed_as = listed;
+    HS_TRY(types_add(types, &type, ret, err));
     return hs_dict_put(&types->by_key, key, *ret, err);
 }
 

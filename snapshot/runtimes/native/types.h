@@ -24,6 +24,11 @@ struct hs_native_type {
     bool is_array;
     bool has_pointees;  /* types flow on from it */
     bool has_unaligned; /* pointers that are not at multiples of 8 */
+    bool is_open;       /* behind a record may be more of it that is not known */
+    bool is_open_text;  /* behind a record are numbers or characters of its last member */
+    bool is_memory;     /* bytes of any use: nothing is known of its words */
+    bool is_plain;      /* no word of it is a pointer; of a type without a ctype */
+    hs_ntype listed_as; /* 0, or the type that blocks of this one are written with */
 };
 
 struct hs_native_types {
@@ -46,9 +51,16 @@ static inline const struct hs_native_type *hs_native_type_of(const struct hs_nat
  * of no size. Arrays are looked through to their elements. Fails with HS_LIMIT, as all here. */
 hs_status hs_native_types_of_ctype(struct hs_native_types *types, hs_ctype ctype, bool is_array,
                                    hs_ntype *ret, struct hs_error *err);
+/* An array of scalars, as a pointer into the middle of a block says: its name is known, and nothing
+ * of its words. */
+hs_status hs_native_types_of_middle(struct hs_native_types *types, hs_ctype ctype, hs_ntype *ret,
+                                    struct hs_error *err);
 /* A name of a form: of run-time type information, of Python, a pool, a mapping. */
 hs_status hs_native_types_of_name(struct hs_native_types *types, const char *name,
                                   enum hs_type_form form, hs_ntype *ret, struct hs_error *err);
+/* A name of what holds no pointer: the buffer of a file. */
+hs_status hs_native_types_of_plain(struct hs_native_types *types, const char *name, hs_ntype *ret,
+                                   struct hs_error *err);
 /* "block of 48 bytes". */
 hs_status hs_native_types_of_size(struct hs_native_types *types, uint64_t n_bytes, hs_ntype *ret,
                                   struct hs_error *err);

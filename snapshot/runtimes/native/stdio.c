@@ -1,0 +1,59 @@
+/* The buffers of open files: bytes that were read or written, and below them what the memory held
+ * before. Words in there are pointers by accident.
+ *
+ *   _IO_list_all -> FILE | flags, magic | ... | +0x38 buffer begin, end | ... | +0x68 next FILE
+ *
+ * Source: glibc, libio/bits/types/struct_FILE.h, which has not changed its layout since 2.1. */
+#include "flow.h"
+
+enum {
+    STDIO_BUFFER_AT = 0x38,
+    STDIO_END_AT = 0x40,
+    STDIO_NEXT_AT = 0x68,
+    STDIO_MAX_FILES = 1 << 20, /* so that any list ends */
+};
+#define STDIO_MAGIC UINT64_C(0xfbad0000)
+#define STDIO_MAGIC_MASK UINT64_C(0xffff0000)
+
+static hs_status stdio_file(const struct hs_native *native, struct hs_flow *flow, hs_addr file,
+                            struct hs_error *err)
+{
+    const struct hs_image *image = &native->dump->image;
+    struct hs_heap_block block;
+    uint64_t begin, end;
+    hs_ntype type;
+
+    if (!hs_image_u64(image, file + STDIO_BUFFER_AT, &begin) ||
+        !hs_image_u64(image, file + STDIO_END_AT, &end) || begin >= end ||
+        hs_flow_resolve(native, begin, &block) != HS_POINTER_START || end - begin > block.n_bytes ||
+        hs_flow_type(flow, block.rank) != 0 || (block.span->states & HS_BLOCK_MAPPING) != 0)
+        return HS_OK;
+    HS_TRY(hs_native_types_of_plain(&flow->types, "buffer of a FILE", &type, err));
+    hs_flow_set_type(flow, block.rank, type);
+    flow->n_typed++;
+    return HS_OK;
+}
+
+hs_status hs_native_stdio(const struct hs_native *native, struct hs_flow *flow,
+                          struct hs_error *err)
+{
+    const struct hs_image *image = &native->dump->image;
+
+    for (size_t i = 0; i < native->dump->objects.n; i++) {
+        const struct hs_object *object = &native->dump->objects.objects[i];
+        const struct hs_elf_symbol *list = hs_elf_find(object->elf, "_IO_list_all");
+        uint64_t file, flags;
+        if (list == NULL || list->kind != HS_SYMBOL_DATA ||
+            !hs_image_u64(image, list->vaddr + object->bias, &file))
+            continue;
+        for (unsigned n = 0;
+             n < STDIO_MAX_FILES && file != 0 && hs_image_u64(image, file, &flags) &&
+             (flags & STDIO_MAGIC_MASK) == STDIO_MAGIC;
+             n++) {
+            HS_TRY(stdio_file(native, flow, file, err));
+            if (!hs_image_u64(image, file + STDIO_NEXT_AT, &file))
+                break;
+        }
+    }
+    return HS_OK;
+}
