@@ -24,10 +24,20 @@ static const char *cache_dir(char *text, size_t n)
     return text;
 }
 
+/* Of a kept index that is of no use: it is computed again, which somebody may wonder at. */
+static void say_stale(void *context, const char *path, const char *why)
+{
+    const struct hs_session *session = context;
+    char line[PATH_MAX + 256];
+    (void)snprintf(line, sizeof line, "'%s' is not used: %s", path, why);
+    session->say(session->context, line);
+}
+
 static hs_status index_open(struct hs_view *view, struct hs_index_options *options,
                             struct hs_error *err)
 {
     char cache[PATH_MAX];
+    options->policy = view->session.policy;
     options->snap_path = strcmp(view->path, "-") == 0 ? NULL : view->path;
     options->cache_dir = cache_dir(cache, sizeof cache);
     options->budget = view->session.budget;
@@ -40,6 +50,10 @@ static hs_status index_open(struct hs_view *view, struct hs_index_options *optio
 static hs_status open_index(bool rebuild, struct hs_view *view, struct hs_error *err)
 {
     struct hs_index_options kept = {.only_kept = true}, computed = {.rebuild = rebuild};
+    if (view->session.say != NULL) {
+        kept.stale = say_stale;
+        kept.context = &view->session;
+    }
     if (!rebuild)
         HS_TRY(index_open(view, &kept, err));
     if (view->index != NULL)

@@ -54,11 +54,14 @@ static hs_status graph_append(void *context, const struct hs_rows *rows, struct 
     return HS_OK;
 }
 
-static hs_status graph_load(const struct hs_snap *snap, enum hs_graph_edges edges,
+static hs_status graph_load(const struct hs_snap *snap, const struct hs_edge_choice *choice,
                             const struct hs_progress *progress, struct hs_graph *graph,
                             struct hs_error *err)
 {
-    const struct hs_row_source source = {.snap = snap, .edges = edges};
+    const struct hs_row_source source = {.snap = snap,
+                                         .edges = choice->edges,
+                                         .tiers = choice->tiers,
+                                         .pointers_in = choice->pointers_in};
     const struct hs_row_sink sink = {graph_append, graph};
     struct hs_row_counts counts;
 
@@ -69,18 +72,26 @@ static hs_status graph_load(const struct hs_snap *snap, enum hs_graph_edges edge
     return HS_OK;
 }
 
-hs_status hs_graph_load(const struct hs_snap *snap, enum hs_graph_edges edges,
-                        const struct hs_progress *progress, struct hs_graph *ret,
-                        struct hs_error *err)
+hs_status hs_graph_load_chosen(const struct hs_snap *snap, const struct hs_edge_choice *choice,
+                               const struct hs_progress *progress, struct hs_graph *ret,
+                               struct hs_error *err)
 {
     struct hs_graph graph = {0};
-    hs_status status = graph_load(snap, edges, progress, &graph, err);
+    hs_status status = graph_load(snap, choice, progress, &graph, err);
 
     if (status == HS_OK)
         *ret = graph;
     else
         hs_graph_fini(&graph);
     return status;
+}
+
+hs_status hs_graph_load(const struct hs_snap *snap, enum hs_graph_edges edges,
+                        const struct hs_progress *progress, struct hs_graph *ret,
+                        struct hs_error *err)
+{
+    const struct hs_edge_choice choice = {.edges = edges};
+    return hs_graph_load_chosen(snap, &choice, progress, ret, err);
 }
 
 /* ---- reversal ---- */

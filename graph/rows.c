@@ -32,18 +32,18 @@ static hs_status piece_reserve(struct piece *piece, uint64_t n_nodes, uint64_t n
 
 /* ---- the tree ---- */
 
-/* Whether a tree node has an edge to a block. */
-static bool root_holds(const struct hs_root *root, enum hs_graph_edges edges)
+static struct hs_edge_choice choice_of(const struct hs_row_source *source)
 {
-    return root->target != HS_NO_NODE && !root->weak &&
-           (edges != HS_GRAPH_SURE || hs_edge_is_sure(root->edge_class));
+    return (struct hs_edge_choice){source->edges, source->tiers, source->pointers_in};
 }
 
 /* Rows of the tree: children in ascending order, then the block that the root holds, if any. A
  * child stands behind its parent, so the rows ascend. */
-static hs_status piece_fill_tree(const struct hs_snap *snap, enum hs_graph_edges edges,
-                                 uint32_t n_tree, struct piece *piece, struct hs_error *err)
+static hs_status piece_fill_tree(const struct hs_row_source *source, uint32_t n_tree,
+                                 struct piece *piece, struct hs_error *err)
 {
+    const struct hs_edge_choice choice = choice_of(source);
+    const struct hs_snap *snap = source->snap;
     hs_auto_free uint32_t *cursor = NULL;
 
     HS_TRY(piece_reserve(piece, n_tree, 2 * (uint64_t)n_tree, err));
@@ -53,7 +53,7 @@ static hs_status piece_fill_tree(const struct hs_snap *snap, enum hs_graph_edges
         assert(i == 0 || root->parent < i);
         if (i != 0)
             cursor[root->parent]++;
-        cursor[i] += root_holds(root, edges);
+        cursor[i] += hs_root_holds(root, &choice);
     }
     for (uint32_t i = 0, sum = 0; i < n_tree; i++) {
         uint32_t n = cursor[i];
@@ -65,7 +65,7 @@ static hs_status piece_fill_tree(const struct hs_snap *snap, enum hs_graph_edges
         piece->target[cursor[hs_snap_root(snap, i)->parent]++] = i;
     for (uint32_t i = 0; i < n_tree; i++) {
         const struct hs_root *root = hs_snap_root(snap, i);
-        if (root_holds(root, edges))
+        if (hs_root_holds(root, &choice))
             piece->target[cursor[i]] = (uint32_t)root->target;
     }
     return HS_OK;
@@ -121,22 +121,6 @@ static uint32_t *row_copy(const struct hs_chunk *chunk, uint32_t block, uint32_t
     return out;
 }
 
-/* Takes the doubtful edges out of a chunk, in place. */
-static void chunk_keep_sure(struct hs_chunk *chunk)
-{
-    uint64_t kept = 0, begin = 0;
-
-    for (uint32_t i = 0; i < chunk->n_blocks; i++) {
-        uint64_t end = chunk->edge_begin[i + 1];
-        for (uint64_t e = begin; e < end; e++)
-            if (hs_edge_is_sure(chunk->edge_class[e]))
-                chunk->target[kept++] = chunk->target[e];
-        chunk->edge_begin[i + 1] = kept;
-        begin = end;
-    }
-    chunk->n_edges = kept;
-}
-
 static hs_status piece_fill_chunk(const struct hs_chunk *chunk, bool with_extra,
                                   struct piece *piece, struct hs_error *err)
 {
@@ -176,9 +160,9 @@ static hs_status sweep_chunks(const struct hs_row_source *source,
                               struct hs_error *err)
 {
     const struct hs_snap_totals *totals = hs_snap_totals(source->snap);
-    bool sure = source->edges == HS_GRAPH_SURE;
+    const struct hs_edge_choice choice = choice_of(source);
     bool with_extra = source->edges != HS_GRAPH_STRONG && totals->n_extra_edges != 0;
-    unsigned columns = HS_COL_EDGES | (with_extra ? HS_COL_EXTRA : 0) | (sure ? HS_COL_FIELDS : 0);
+    unsigned columns = HS_COL_EDGES | (with_extra ? HS_COL_EXTRA : 0) | hs_edge_columns(&choice);
     uint64_t n_chunks = totals->n_chunks, next = counts->n_tree;
     struct hs_chunk chunk = {0};
     hs_status status = HS_OK;
@@ -190,8 +174,8 @@ static hs_status sweep_chunks(const struct hs_row_source *source,
         if (status == HS_OK && (chunk.first != next || chunk.n_blocks > counts->n_nodes - next))
             status = hs_fail(err, HS_FORMAT, "chunk %llu does not follow the one before it",
                              (unsigned long long)at);
-        if (status == HS_OK && sure)
-            chunk_keep_sure(&chunk);
+        if (status == HS_OK)
+            hs_chunk_choose(&chunk, &choice);
         if (status == HS_OK)
             status = piece_fill_chunk(&chunk, with_extra, piece, err);
         if (status == HS_OK)
@@ -239,7 +223,7 @@ hs_status hs_rows_sweep(const struct hs_row_source *source, const struct hs_prog
         return sink->put(sink->context, &rows, err);
     }
     HS_TRY(hs_rows_count(source, &counts, err));
-    hs_status status = piece_fill_tree(source->snap, source->edges, counts.n_tree, &piece, err);
+    hs_status status = piece_fill_tree(source, counts.n_tree, &piece, err);
     if (status == HS_OK)
         status = piece_emit(&piece, 0, counts.n_tree, &counts, sink, err);
     if (status == HS_OK)

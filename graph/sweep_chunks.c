@@ -30,6 +30,7 @@ struct slot {
 
 struct decoding {
     const struct hs_snap_sweep *source;
+    struct hs_edge_choice choice;
     unsigned columns;
     bool merges;
     uint64_t n_chunks;
@@ -46,23 +47,6 @@ struct decoding {
 };
 
 /* ---- rows of one chunk ---- */
-
-/* Takes the doubtful edges out of a chunk, in place. */
-static void rows_keep_sure(struct hs_chunk *chunk)
-{
-    uint64_t kept = 0, begin = 0;
-
-    for (uint32_t i = 0; i < chunk->n_blocks; i++) {
-        uint64_t end = chunk->edge_begin[i + 1];
-        for (uint64_t e = begin; e < end; e++) {
-            chunk->target[kept] = chunk->target[e];
-            kept += hs_edge_is_sure(chunk->edge_class[e]);
-        }
-        chunk->edge_begin[i + 1] = kept;
-        begin = end;
-    }
-    chunk->n_edges = kept;
-}
 
 /* Takes duplicates and self loops out of a chunk, in place. */
 static void rows_compact(struct hs_chunk *chunk)
@@ -147,8 +131,7 @@ static hs_status slot_decode(const struct decoding *d, uint64_t at, struct slot 
                              struct hs_error *err)
 {
     HS_TRY(hs_snap_load_chunk(d->source->snap, at, d->columns, &slot->chunk, err));
-    if (d->source->edges == HS_GRAPH_SURE)
-        rows_keep_sure(&slot->chunk);
+    hs_chunk_choose(&slot->chunk, &d->choice);
     if (d->merges && slot->chunk.n_extra != 0)
         return slot_merge(slot, err);
     if (!slot->chunk.has_plain_rows)
@@ -255,12 +238,14 @@ static hs_status decoding_init(const struct hs_snap_sweep *source, struct decodi
     unsigned n = source->budget == NULL ? 1 : source->budget->n_threads;
     uint64_t room = hs_budget_left_bytes(source->budget) / SLOT_BYTES;
 
-    *d = (struct decoding){.source = source, .n_chunks = totals->n_chunks, .n_slots = 1};
+    *d = (struct decoding){.source = source,
+                           .choice = hs_sweep_choice(source),
+                           .n_chunks = totals->n_chunks,
+                           .n_slots = 1};
     (void)pthread_mutex_init(&d->mutex, NULL);
     (void)pthread_cond_init(&d->changed, NULL);
     d->merges = source->edges != HS_GRAPH_STRONG && totals->n_extra_edges != 0;
-    d->columns = HS_COL_EDGES | (d->merges ? HS_COL_EXTRA : 0) |
-                 (source->edges == HS_GRAPH_SURE ? HS_COL_FIELDS : 0);
+    d->columns = HS_COL_EDGES | (d->merges ? HS_COL_EXTRA : 0) | hs_edge_columns(&d->choice);
     if (n > MAX_SLOTS - 1)
         n = MAX_SLOTS - 1;
     if (n > 1 && room > 1)

@@ -19,6 +19,11 @@ hs_status hs_sweep_emit(struct hs_sweep_out *out, hs_node first, uint32_t n, uin
 hs_status hs_sweep_emit_part(struct hs_sweep_out *out, hs_node node, uint64_t of_row,
                              const hs_node *target, uint64_t n, struct hs_error *err);
 
+static inline struct hs_edge_choice hs_sweep_choice(const struct hs_snap_sweep *source)
+{
+    return (struct hs_edge_choice){source->edges, source->tiers, source->pointers_in};
+}
+
 /* The rows of the tree. */
 hs_status hs_sweep_tree(const struct hs_snap_sweep *source, struct hs_sweep_out *out,
                         struct hs_error *err);

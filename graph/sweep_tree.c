@@ -31,9 +31,8 @@ static void tree_rows_fini(struct tree_rows *rows)
 static hs_node tree_target(const struct hs_snap_sweep *source, hs_node node)
 {
     const struct hs_root *root = hs_snap_root(source->snap, node);
-    bool holds =
-        !root->weak && (source->edges != HS_GRAPH_SURE || hs_edge_is_sure(root->edge_class));
-    return holds ? root->target : HS_NO_NODE;
+    const struct hs_edge_choice choice = hs_sweep_choice(source);
+    return hs_root_holds(root, &choice) ? root->target : HS_NO_NODE;
 }
 
 static hs_status tree_rows_init(const struct hs_snap_sweep *source, struct hs_sweep_out *out,

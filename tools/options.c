@@ -94,6 +94,12 @@ const struct hs_option hs_options[HS_N_OPTIONS] = {
                         "hprof: static fields are roots of their own, or are held by their class"},
     [HS_OPT_DIRECTORY] = {"output", 'o', HS_OPTION_TEXT, "DIR", NULL,
                           "the file, or for graph the directory, to write to; made when missing"},
+    [HS_OPT_TIER_POLICY] = {"policy", 0, HS_OPTION_CHOICE, "NAME", "firm|conservative",
+                            "firm (default): a doubtful word keeps only what nothing firmer "
+                            "keeps; conservative: all that it leads to"},
+    [HS_OPT_POINTERS_IN] = {"pointers-in", 0, HS_OPTION_REPEATED, "TYPE", NULL,
+                            "blocks of TYPE hold pointers although their type has none (arenas of "
+                            "char, say); may be repeated"},
     [HS_OPT_REBUILD] = {"rebuild", 0, HS_OPTION_FLAG, NULL, NULL,
                         "compute the index anew, whatever is there"},
     [HS_OPT_PROGRESS] = {"progress", 0, HS_OPTION_CHOICE, "WHEN", "auto|always|never",
@@ -210,7 +216,7 @@ const struct hs_option hs_options[HS_N_OPTIONS] = {
 
 #define LOOK                                                               \
     (HS_BIT(HS_OPT_FORMAT) | HS_BIT(HS_OPT_JSON) | HS_BIT(HS_OPT_OUTPUT) | \
-     HS_BIT(HS_OPT_PROGRESS) | HS_OPTIONS_OF_FILES | HS_OPTIONS_OF_LIMITS)
+     HS_BIT(HS_OPT_PROGRESS) | HS_OPTIONS_OF_POLICY | HS_OPTIONS_OF_FILES | HS_OPTIONS_OF_LIMITS)
 
 const struct hs_command hs_commands[] = {
 #define HS_COMMAND(name, ...) {#name, __VA_ARGS__, hs_cmd_##name},

@@ -62,6 +62,8 @@ enum hs_option_id {
     HS_OPT_CLASS_EDGES,
     HS_OPT_STATICS,
     HS_OPT_DIRECTORY,
+    HS_OPT_TIER_POLICY,
+    HS_OPT_POINTERS_IN,
     HS_OPT_REBUILD,
     HS_OPT_PROGRESS,
     HS_OPT_EVERY,
@@ -184,6 +186,8 @@ static inline bool hs_takes_rest(const struct hs_command *command)
      HS_BIT(HS_OPT_POINTS))
 /* Their crossing is exit code 1. */
 #define HS_OPTIONS_OF_THRESHOLDS HS_BIT(HS_OPT_FAIL_OVER)
+/* Of every command that asks who keeps what. */
+#define HS_OPTIONS_OF_POLICY (HS_BIT(HS_OPT_TIER_POLICY) | HS_BIT(HS_OPT_POINTERS_IN))
 /* Of every command that writes a file, an index included; on the same line. */
 #define HS_OPTIONS_OF_FILES (HS_BIT(HS_OPT_MODE) | HS_BIT(HS_OPT_GROUP))
 _Static_assert(HS_N_OPTIONS <= 128, "options have a bit each");

@@ -120,6 +120,22 @@ static hs_status open_budget(struct hs_tool *tool, const struct hs_invocation *i
     return HS_OK;
 }
 
+/* What doubtful words count for in the index that is asked. */
+static hs_status open_policy(struct hs_tool *tool, const struct hs_invocation *inv,
+                             struct hs_error *err)
+{
+    if (hs_given(inv, HS_OPT_TIER_POLICY))
+        tool->policy.kind = (enum hs_policy_kind)inv->number[HS_OPT_TIER_POLICY];
+    if (!hs_given(inv, HS_OPT_POINTERS_IN))
+        return HS_OK;
+    tool->policy.pointers_in = tool->pointers_in;
+    tool->policy.n_pointers_in = hs_repeated(inv, HS_OPT_POINTERS_IN, tool->pointers_in);
+    if (tool->policy.kind == HS_POLICY_FIRM)
+        return HS_OK;
+    (void)hs_fail(err, HS_USAGE, "--pointers-in says which words --policy firm may trust");
+    return hs_hint(err, "--policy conservative trusts all words: leave one of the two out");
+}
+
 static void take_signal(struct hs_tool *tool, int number, const struct sigaction *action)
 {
     struct sigaction old;
@@ -145,6 +161,7 @@ hs_status hs_tool_init(struct hs_tool *tool, const struct hs_invocation *inv, st
     take_signal(tool, SIGPIPE, &action);
     HS_TRY(open_budget(tool, inv, err));
     HS_TRY(hs_access_parse(inv, &tool->access, err));
+    HS_TRY(open_policy(tool, inv, err));
     const char *path = hs_given(inv, HS_OPT_OUTPUT) ? inv->text[HS_OPT_OUTPUT] : "-";
     bool is_file = inv->command != NULL && (inv->command->options >> HS_OPT_OUTPUT & 1);
     hs_tool_spill_beside(tool, path);

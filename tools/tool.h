@@ -7,6 +7,7 @@
 #include "base/budget.h"
 #include "base/file.h"
 #include "base/progress.h"
+#include "index/index.h"
 #include "options.h"
 #include "report/listing.h"
 #include "report/text.h"
@@ -34,6 +35,8 @@ struct hs_tool {
     struct hs_progress progress;
     char hint[512]; /* what to ask next; empty: nothing */
     bool is_verbose;
+    struct hs_policy policy; /* of --policy and --pointers-in */
+    const char *pointers_in[HS_MAX_REPEATED];
     struct hs_budget budget; /* of --memory, --spill-dir and --threads */
     bool has_spill_dir;
     char *spill_dir; /* owned; without --spill-dir: beside the file that is worked on */

@@ -7,18 +7,27 @@
 
 #include "base/alloc.h"
 #include "index_engine.h"
+#include "index_policy.h"
 #include "index_private.h"
+
+struct index_task {
+    const struct hs_snap *snap;
+    const struct hs_index_options *options;
+    struct index_policy policy; /* owned */
+    struct hs_index_estimate estimate;
+};
 
 /* ---- where ---- */
 
 enum index_place { PLACE_BESIDE, PLACE_CACHE, N_PLACES };
 
 /* The path for a place, or NULL in *ret when there is none. */
-static hs_status index_place_path(const struct hs_snap *snap,
-                                  const struct hs_index_options *options, enum index_place place,
-                                  char **ret, struct hs_error *err)
+static hs_status index_place_path(const struct index_task *task, enum index_place place, char **ret,
+                                  struct hs_error *err)
 {
-    const struct hs_snap_totals *totals = hs_snap_totals(snap);
+    const struct hs_snap_totals *totals = hs_snap_totals(task->snap);
+    const struct hs_index_options *options = task->options;
+    char suffix[32];
     bool beside = place == PLACE_BESIDE;
     const char *base = beside ? options->snap_path : options->cache_dir;
     void *memory;
@@ -26,12 +35,14 @@ static hs_status index_place_path(const struct hs_snap *snap,
     *ret = NULL;
     if (base == NULL || options->snap_path == NULL)
         return HS_OK;
-    size_t n = strlen(base) + 48;
+    index_policy_suffix(&task->policy, suffix, sizeof suffix);
+    size_t n = strlen(base) + sizeof suffix + 48;
     HS_TRY(hs_alloc(n, 1, &memory, err));
     if (beside)
-        (void)snprintf(memory, n, "%s.idx", base);
+        (void)snprintf(memory, n, "%s%s.idx", base, suffix);
     else
-        (void)snprintf(memory, n, "%s/%016llx.idx", base, (unsigned long long)totals->checksum);
+        (void)snprintf(memory, n, "%s/%016llx%s.idx", base, (unsigned long long)totals->checksum,
+                       suffix);
     *ret = memory;
     return HS_OK;
 }
@@ -64,18 +75,29 @@ static uid_t index_maker(const struct hs_index_options *options, enum index_plac
     return is_known ? about.st_uid : geteuid();
 }
 
-static hs_status index_open_any(struct hs_index *index, const struct hs_snap *snap,
-                                const struct hs_index_options *options, bool *ret_found,
-                                struct hs_error *err)
+/* What is there and of no use is computed again, which takes time: somebody may wonder why. */
+static void index_tell_stale(const struct hs_index_options *options, const char *path,
+                             hs_status status, const struct hs_error *err)
 {
+    if (status == HS_FORMAT && options->stale != NULL)
+        options->stale(options->context, path, err->message);
+}
+
+static hs_status index_open_any(struct hs_index *index, const struct index_task *task,
+                                bool *ret_found, struct hs_error *err)
+{
+    const struct hs_index_options *options = task->options;
+
     *ret_found = false;
     for (unsigned place = 0; place < N_PLACES && !options->rebuild; place++) {
         char *path;
-        HS_TRY(index_place_path(snap, options, place, &path, err));
+        HS_TRY(index_place_path(task, place, &path, err));
         if (path == NULL)
             continue;
-        hs_status status = index_file_open(path, snap, index_maker(options, place),
-                                           index_is_small(path), &index->file, err);
+        hs_status status =
+            index_file_open(path, task->snap, task->policy.key, index_maker(options, place),
+                            index_is_small(path), &index->file, err);
+        index_tell_stale(options, path, status, err);
         *ret_found = status == HS_OK;
         if (status == HS_OK) {
             index->path = path;
@@ -90,12 +112,6 @@ static hs_status index_open_any(struct hs_index *index, const struct hs_snap *sn
 
 /* ---- building ---- */
 
-struct index_task {
-    const struct hs_snap *snap;
-    const struct hs_index_options *options;
-    struct hs_index_estimate estimate;
-};
-
 /* `*ret_keep`: it ended early, with work done that the next run may use. */
 static hs_status index_write(const struct index_task *task, struct index_output *out,
                              bool *ret_keep, bool *ret_resumed, struct hs_error *err)
@@ -103,9 +119,14 @@ static hs_status index_write(const struct index_task *task, struct index_output 
     struct hs_budget *budget = task->options->budget;
     struct index_writer writer = {0};
 
-    hs_status status = index_write_init(out, task->snap, budget, &writer, err);
+    hs_status status = index_write_init(out, task->snap, task->policy.key, budget, &writer, err);
     if (status == HS_OK)
-        status = index_engine_run(task->snap, task->options, &task->estimate, &writer, err);
+        status = index_engine_run(&(struct index_work){.snap = task->snap,
+                                                       .policy = &task->policy,
+                                                       .budget = budget,
+                                                       .progress = task->options->progress,
+                                                       .in_memory = task->estimate.in_memory},
+                                  &writer, err);
     if (status == HS_OK)
         status = index_write_finish(&writer, err);
     if (status == HS_OK)
@@ -140,7 +161,7 @@ static hs_status index_build_into(struct hs_index *index, const struct index_tas
     hs_status status = index_write_anew(task, out, &keep, err);
     *ret_unwritable = out->failed;
     if (status == HS_OK)
-        status = index_file_of_output(out, task->snap, &index->file, err);
+        status = index_file_of_output(out, task->snap, task->policy.key, &index->file, err);
     if (status == HS_OK && index->file.map.bytes == NULL) {
         index->memory = *out;
         *out = (struct index_output){0};
@@ -212,7 +233,7 @@ static hs_status index_build_any(struct hs_index *index, const struct index_task
     for (unsigned place = 0; place < N_PLACES && !options->no_write; place++) {
         bool unwritable;
         char *path;
-        HS_TRY(index_place_path(task->snap, options, place, &path, err));
+        HS_TRY(index_place_path(task, place, &path, err));
         if (path == NULL)
             continue;
         if (place == PLACE_CACHE)
@@ -229,38 +250,44 @@ static hs_status index_build_any(struct hs_index *index, const struct index_task
     return index_build_unnamed(index, task, err);
 }
 
-static hs_status index_build(struct hs_index *index, const struct hs_snap *snap,
-                             const struct hs_index_options *options, struct hs_error *err)
+static hs_status index_build(struct hs_index *index, struct index_task *task, struct hs_error *err)
 {
-    struct index_task task = {.snap = snap, .options = options};
-    HS_TRY(index_engine_choose(snap, options->budget, &task.estimate, err));
+    HS_TRY(index_engine_choose(task->snap, task->options->budget, &task->estimate, err));
     index->was_built = true;
-    return index_build_any(index, &task, err);
+    return index_build_any(index, task, err);
+}
+
+/* A kept one, or one that is computed unless only a kept one is wanted: *ret_found false. */
+static hs_status index_find(struct hs_index *index, struct index_task *task, bool *ret_found,
+                            struct hs_error *err)
+{
+    HS_TRY(index_policy_init(task->snap, &task->options->policy, &task->policy, err));
+    hs_status status = index_open_any(index, task, ret_found, err);
+    if (status == HS_OK && !*ret_found && !task->options->only_kept) {
+        status = index_build(index, task, err);
+        *ret_found = status == HS_OK;
+    }
+    index_policy_fini(&task->policy);
+    return status;
 }
 
 hs_status hs_index_open(const struct hs_snap *snap, const struct hs_index_options *options,
                         struct hs_index **ret, struct hs_error *err)
 {
-    bool found;
+    bool found = false;
 
     if (hs_snap_is_cut(snap)) {
         (void)hs_fail(err, HS_FORMAT, "the snapshot is cut: what it holds cannot be added up");
         return hs_hint(err, "'heapsnap info' shows what is whole; dump the process again");
     }
+    struct index_task task = {.snap = snap, .options = options};
     struct hs_index *index;
     HS_TRY(HS_ALLOC(&index, 1, err));
-    hs_status status = index_open_any(index, snap, options, &found, err);
-    if (status == HS_OK && !found && options->only_kept) {
+    hs_status status = index_find(index, &task, &found, err);
+    if (status != HS_OK || !found)
         hs_index_close(index);
-        *ret = NULL;
-        return HS_OK;
-    }
-    if (status == HS_OK && !found)
-        status = index_build(index, snap, options, err);
     if (status == HS_OK)
-        *ret = index;
-    else
-        hs_index_close(index);
+        *ret = found ? index : NULL;
     return status;
 }
 
@@ -282,4 +309,10 @@ const char *hs_index_path(const struct hs_index *index)
 bool hs_index_was_built(const struct hs_index *index)
 {
     return index->was_built;
+}
+
+enum hs_policy_kind hs_index_policy(const struct hs_index *index)
+{
+    bool is_conservative = index->file.header->policy == INDEX_POLICY_CONSERVATIVE;
+    return is_conservative ? HS_POLICY_CONSERVATIVE : HS_POLICY_FIRM;
 }

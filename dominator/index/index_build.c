@@ -7,15 +7,18 @@
 #include "dominator/reachable.h"
 #include "dominator/retained.h"
 #include "graph/pages.h"
+#include "index/tiers.h"
 #include "index_owners.h"
 #include "index_rows.h"
 
 #define TELL_NODES ((uint32_t)1 << 18) /* between two words to whoever listens */
 
 struct build {
+    const struct index_work *work;
     const struct hs_snap *snap;
     const struct hs_progress *progress;
     struct index_writer *writer;
+    struct hs_tiers tiers; /* where the policy has any */
     struct hs_bitmap held; /* targets of active ephemeron edges */
     bool has_held;
     struct hs_graph graph;
@@ -27,6 +30,7 @@ struct build {
 
 static void build_fini(struct build *b)
 {
+    hs_tiers_fini(&b->tiers, NULL);
     hs_bitmap_fini(&b->held);
     hs_graph_fini(&b->graph);
     hs_domtree_fini(&b->tree);
@@ -38,6 +42,27 @@ static hs_status build_tell(struct build *b, const char *phase, uint32_t node, s
 {
     return node % TELL_NODES == 0 ? hs_progress_tell(b->progress, phase, node, b->n_nodes, err)
                                   : HS_OK;
+}
+
+/* ---- tiers ---- */
+
+/* Which edges take part, once the tiers are found. */
+static struct hs_edge_choice build_choice(const struct build *b, enum hs_graph_edges edges)
+{
+    return (struct hs_edge_choice){.edges = edges,
+                                   .tiers = b->work->policy->has_tiers ? &b->tiers : NULL,
+                                   .pointers_in = index_policy_types(b->work->policy)};
+}
+
+static hs_status build_tiers(struct build *b, struct hs_error *err)
+{
+    const struct hs_tier_search search = {
+        .snap = b->snap,
+        .pointers_in = index_policy_types(b->work->policy),
+        .progress = b->progress,
+        .in_memory = true,
+    };
+    return b->work->policy->has_tiers ? hs_tiers_find(&search, &b->tiers, err) : HS_OK;
 }
 
 /* ---- ephemerons ---- */
@@ -99,7 +124,11 @@ static hs_status graph_hold(struct hs_graph *graph, const struct hs_bitmap *held
 static hs_status put_sizes(struct build *b, enum hs_graph_edges edges, bool reachable,
                            const struct hs_owner_request *owners, struct hs_error *err)
 {
-    const struct hs_row_source source = {.snap = b->snap, .edges = edges};
+    const struct hs_edge_choice choice = build_choice(b, edges);
+    const struct hs_row_source source = {.snap = b->snap,
+                                         .edges = choice.edges,
+                                         .tiers = choice.tiers,
+                                         .pointers_in = choice.pointers_in};
     hs_status status = HS_OK;
     struct hs_sizes *sizes;
 
@@ -117,7 +146,8 @@ static hs_status put_owners(struct build *b, bool reachable, struct hs_error *er
 
     if (!index_owners_wanted(b->writer))
         return reachable ? put_sizes(b, HS_GRAPH_STRONG, true, NULL, err) : HS_OK;
-    HS_TRY(index_owners_init(b->writer, NULL, &owners, err));
+    HS_TRY(
+        index_owners_init(b->writer, build_choice(b, HS_GRAPH_STRONG).tiers, NULL, &owners, err));
     hs_status status = put_sizes(b, b->has_held ? HS_GRAPH_RETAINING : HS_GRAPH_STRONG, reachable,
                                  &owners.request, err);
     index_owners_fini(&owners);
@@ -276,7 +306,8 @@ static hs_status put_dominated(struct build *b, struct hs_error *err)
 /* Where ephemerons hold something, reachable sizes are of another graph with other dominators. */
 static hs_status build_strong(struct build *b, struct hs_error *err)
 {
-    HS_TRY(hs_graph_load(b->snap, HS_GRAPH_STRONG, b->progress, &b->graph, err));
+    const struct hs_edge_choice choice = build_choice(b, HS_GRAPH_STRONG);
+    HS_TRY(hs_graph_load_chosen(b->snap, &choice, b->progress, &b->graph, err));
     HS_TRY(graph_hold(&b->graph, &b->held, err));
     HS_TRY(hs_domtree_consume(&b->graph, b->progress, &b->tree, err));
     HS_TRY(hs_weights_load(b->snap, b->progress, &b->weights, err));
@@ -297,6 +328,25 @@ static hs_status build_results(struct build *b, bool reachable, struct hs_error 
     return build_parents(b, err);
 }
 
+/* Predecessors are those by all edges, whether they take part or not. */
+static hs_status put_predecessors(struct build *b, struct hs_error *err)
+{
+    HS_TRY(hs_graph_load(b->snap, HS_GRAPH_RETAINING, b->progress, &b->graph, err));
+    HS_TRY(index_rows_put_predecessors(b->writer, &b->graph, b->progress, err));
+    if (b->work->policy->has_tiers)
+        hs_graph_fini(&b->graph);
+    return HS_OK;
+}
+
+/* The graph that dominators are of: where all edges take part it is that of the predecessors. */
+static hs_status load_used(struct build *b, struct hs_error *err)
+{
+    const struct hs_edge_choice choice = build_choice(b, HS_GRAPH_RETAINING);
+    if (b->graph.n_nodes != 0)
+        return HS_OK;
+    return hs_graph_load_chosen(b->snap, &choice, b->progress, &b->graph, err);
+}
+
 static hs_status build_all(struct build *b, struct hs_error *err)
 {
     bool reachable = !index_write_has(b->writer, INDEX_REACHABLE);
@@ -305,10 +355,12 @@ static hs_status build_all(struct build *b, struct hs_error *err)
         HS_TRY(held_find(b, err));
     bool results = (reachable && !b->has_held) || !index_write_has(b->writer, INDEX_RETAINED) ||
                    !index_write_has(b->writer, INDEX_IDOM) || index_owners_wanted(b->writer);
-    if (results || !index_write_has(b->writer, INDEX_PREDECESSORS))
-        HS_TRY(hs_graph_load(b->snap, HS_GRAPH_RETAINING, b->progress, &b->graph, err));
+    if (results || reachable)
+        HS_TRY(build_tiers(b, err));
     if (!index_write_has(b->writer, INDEX_PREDECESSORS))
-        HS_TRY(index_rows_put_predecessors(b->writer, &b->graph, b->progress, err));
+        HS_TRY(put_predecessors(b, err));
+    if (results)
+        HS_TRY(load_used(b, err));
     if (results)
         HS_TRY(build_results(b, reachable && !b->has_held, err));
     hs_graph_fini(&b->graph);
@@ -317,15 +369,16 @@ static hs_status build_all(struct build *b, struct hs_error *err)
     return reachable && b->has_held ? build_strong(b, err) : HS_OK;
 }
 
-hs_status index_build_run(const struct hs_snap *snap, const struct hs_progress *progress,
-                          struct index_writer *writer, struct hs_error *err)
+hs_status index_build_run(const struct index_work *work, struct index_writer *writer,
+                          struct hs_error *err)
 {
-    struct build b = {.snap = snap,
-                      .progress = progress,
+    struct build b = {.work = work,
+                      .snap = work->snap,
+                      .progress = work->progress,
                       .writer = writer,
                       .n_nodes = (uint32_t)writer->header.n_nodes};
 
-    HS_TRY(hs_graph_fits(writer->header.n_nodes, hs_snap_totals(snap)->n_edges, err));
+    HS_TRY(hs_graph_fits(writer->header.n_nodes, hs_snap_totals(work->snap)->n_edges, err));
     hs_status status = build_all(&b, err);
     build_fini(&b);
     return status;
@@ -338,5 +391,5 @@ hs_status index_build_run(const struct hs_snap *snap, const struct hs_progress *
 uint64_t index_build_bytes(uint64_t n_nodes, uint64_t n_edges)
 {
     uint64_t search = 12 * n_nodes + 4 * n_edges, sizes = 24 * n_nodes;
-    return search > sizes ? search : sizes;
+    return (search > sizes ? search : sizes) + hs_tiers_bytes(n_nodes);
 }

@@ -2,12 +2,13 @@
 #ifndef HS_INDEX_BUILD_H
 #define HS_INDEX_BUILD_H
 
+#include "index_work.h"
 #include "index_write.h"
 
 /* Writes the sections that the writer has not yet, in an order that keeps few arrays alive at a
  * time. */
-hs_status index_build_run(const struct hs_snap *snap, const struct hs_progress *progress,
-                          struct index_writer *writer, struct hs_error *err);
+hs_status index_build_run(const struct index_work *work, struct index_writer *writer,
+                          struct hs_error *err);
 
 /* What it has resident at most, what the writer takes left out. */
 uint64_t index_build_bytes(uint64_t n_nodes, uint64_t n_edges);

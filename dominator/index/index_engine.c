@@ -2,6 +2,7 @@
 
 #include "base/units.h"
 #include "graph/reverse.h"
+#include "index/tiers.h"
 #include "index_build.h"
 #include "index_passes.h"
 #include "index_progress.h"
@@ -69,7 +70,7 @@ static uint64_t passes_least_bytes(uint64_t n_nodes, uint64_t n_tree)
     uint64_t least = hs_passes_min_bytes(n_nodes, n_tree);
     if (least < HS_REVERSE_MIN_BYTES)
         least = HS_REVERSE_MIN_BYTES;
-    return least + writer_bytes(n_nodes);
+    return least + writer_bytes(n_nodes) + hs_tiers_bytes(n_nodes);
 }
 
 void hs_index_estimate(const struct hs_snap *snap, const struct hs_budget *budget,
@@ -113,26 +114,25 @@ hs_status index_engine_choose(const struct hs_snap *snap, const struct hs_budget
     return hs_hint(err, "allow more with --memory");
 }
 
-static hs_status run_in_memory(const struct hs_snap *snap, const struct hs_index_options *options,
-                               struct index_writer *writer, struct hs_error *err)
+static hs_status run_in_memory(const struct index_work *work, struct index_writer *writer,
+                               struct hs_error *err)
 {
-    uint64_t n_bytes = index_build_bytes(snap_nodes(snap), snap_edges(snap));
+    uint64_t n_bytes = index_build_bytes(snap_nodes(work->snap), snap_edges(work->snap));
 
-    HS_TRY(hs_budget_reserve(options->budget, n_bytes, "the graph", err));
-    hs_status status = index_build_run(snap, options->progress, writer, err);
-    hs_budget_release(options->budget, n_bytes);
+    HS_TRY(hs_budget_reserve(work->budget, n_bytes, "the graph", err));
+    hs_status status = index_build_run(work, writer, err);
+    hs_budget_release(work->budget, n_bytes);
     return status;
 }
 
-hs_status index_engine_run(const struct hs_snap *snap, const struct hs_index_options *options,
-                           const struct hs_index_estimate *estimate, struct index_writer *writer,
+hs_status index_engine_run(const struct index_work *work, struct index_writer *writer,
                            struct hs_error *err)
 {
     struct index_progress progress;
-    const struct index_passes_input input = {
-        .snap = snap, .budget = options->budget, .progress = &progress.counted};
+    struct index_work counted = *work;
 
-    index_progress_init(options->progress, &progress);
-    return estimate->in_memory ? run_in_memory(snap, options, writer, err)
-                               : index_passes_build(&input, writer, err);
+    index_progress_init(work->progress, &progress);
+    counted.progress = &progress.counted;
+    return work->in_memory ? run_in_memory(work, writer, err)
+                           : index_passes_build(&counted, writer, err);
 }

@@ -3,14 +3,14 @@
 #define HS_INDEX_ENGINE_H
 
 #include "index/index.h"
+#include "index_work.h"
 #include "index_write.h"
 
 /* HS_LIMIT with the figures when the budget allows neither engine. */
 hs_status index_engine_choose(const struct hs_snap *snap, const struct hs_budget *budget,
                               struct hs_index_estimate *ret, struct hs_error *err);
 /* Writes what the writer has not yet. */
-hs_status index_engine_run(const struct hs_snap *snap, const struct hs_index_options *options,
-                           const struct hs_index_estimate *estimate, struct index_writer *writer,
+hs_status index_engine_run(const struct index_work *work, struct index_writer *writer,
                            struct hs_error *err);
 
 /* What a file of an index has, by experience; and what none can have more of. */

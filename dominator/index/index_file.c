@@ -21,19 +21,21 @@ static hs_status file_damaged(struct hs_error *err, const char *what)
 /* ---- the header, and what it says of sections ---- */
 
 hs_status index_file_check_header(const struct index_header *header, const struct hs_snap *snap,
-                                  struct hs_error *err)
+                                  uint64_t policy, struct hs_error *err)
 {
     const struct hs_snap_totals *totals = hs_snap_totals(snap);
 
     if (header->magic != INDEX_MAGIC || header->version != INDEX_VERSION ||
         header->n_sections != INDEX_N_SECTIONS)
-        return hs_fail(err, HS_FORMAT, "not an index of this version");
+        return hs_fail(err, HS_FORMAT, "the index is not of this version");
     if (header->checksum != XXH3_64bits(header, offsetof(struct index_header, checksum)))
         return file_damaged(err, "its header does not match its checksum");
     if (header->snap_checksum != totals->checksum || header->snap_bytes != totals->file_bytes ||
         header->n_tree != totals->n_tree || header->n_nodes < header->n_tree ||
         header->n_nodes - header->n_tree != totals->n_blocks)
         return hs_fail(err, HS_FORMAT, "the index is of another snapshot");
+    if (header->policy != policy)
+        return hs_fail(err, HS_FORMAT, "the index is of another policy");
     if (header->n_sets > HS_OWNER_SETS_MAX)
         return file_damaged(err, "it has too many sets");
     return HS_OK;
@@ -119,13 +121,13 @@ hs_status index_file_section_verify(const struct index_file *file, enum index_se
 
 /* ---- opening ---- */
 
-static hs_status file_check(struct index_file *file, const struct hs_snap *snap, bool deeply,
-                            struct hs_error *err)
+static hs_status file_check(struct index_file *file, const struct hs_snap *snap, uint64_t policy,
+                            bool deeply, struct hs_error *err)
 {
     if (file->n_bytes < INDEX_PAGE)
         return file_damaged(err, "it is cut");
     file->header = (const void *)file->bytes;
-    HS_TRY(index_file_check_header(file->header, snap, err));
+    HS_TRY(index_file_check_header(file->header, snap, policy, err));
     for (unsigned i = 0; i < INDEX_N_SECTIONS; i++)
         if (!index_file_section_fits(file->header, i, file->n_bytes))
             return file_damaged(err, "a section lies outside the file");
@@ -139,10 +141,10 @@ static hs_status file_check(struct index_file *file, const struct hs_snap *snap,
     return HS_OK;
 }
 
-static hs_status file_accept(struct index_file *file, const struct hs_snap *snap, bool deeply,
-                             struct index_file *ret, struct hs_error *err)
+static hs_status file_accept(struct index_file *file, const struct hs_snap *snap, uint64_t policy,
+                             bool deeply, struct index_file *ret, struct hs_error *err)
 {
-    hs_status status = file_check(file, snap, deeply, err);
+    hs_status status = file_check(file, snap, policy, deeply, err);
     if (status == HS_OK)
         *ret = *file;
     else
@@ -164,8 +166,8 @@ static hs_status file_is_trusted(int fd, const char *path, uid_t maker, struct h
     return HS_OK;
 }
 
-hs_status index_file_open(const char *path, const struct hs_snap *snap, uid_t maker, bool deeply,
-                          struct index_file *ret, struct hs_error *err)
+hs_status index_file_open(const char *path, const struct hs_snap *snap, uint64_t policy,
+                          uid_t maker, bool deeply, struct index_file *ret, struct hs_error *err)
 {
     struct index_file file = {0};
 
@@ -180,15 +182,15 @@ hs_status index_file_open(const char *path, const struct hs_snap *snap, uid_t ma
     HS_TRY(status);
     file.bytes = file.map.bytes;
     file.n_bytes = file.map.n_bytes;
-    return file_accept(&file, snap, deeply, ret, err);
+    return file_accept(&file, snap, policy, deeply, ret, err);
 }
 
 hs_status index_file_of_output(struct index_output *out, const struct hs_snap *snap,
-                               struct index_file *ret, struct hs_error *err)
+                               uint64_t policy, struct index_file *ret, struct hs_error *err)
 {
     struct index_file file = {.n_bytes = index_output_size(out)};
     HS_TRY(index_output_view(out, 0, file.n_bytes, &file.map, &file.bytes, err));
-    return file_accept(&file, snap, false, ret, err);
+    return file_accept(&file, snap, policy, false, ret, err);
 }
 
 void index_file_close(struct index_file *file)

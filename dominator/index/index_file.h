@@ -22,18 +22,19 @@ struct index_file {
 /* Checks the header against the snapshot; with `deeply` every checksum, too. Pages that were only
  * checked do not stay resident. An index can be sound and lie: HS_FORMAT also when it is neither
  * ours, nor root's, nor of `maker`, who could as well have lied in the snapshot. */
-hs_status index_file_open(const char *path, const struct hs_snap *snap, uid_t maker, bool deeply,
-                          struct index_file *ret, struct hs_error *err);
+hs_status index_file_open(const char *path, const struct hs_snap *snap, uint64_t policy,
+                          uid_t maker, bool deeply, struct index_file *ret, struct hs_error *err);
 /* The same of an output that is whole; one in memory is borrowed. */
 hs_status index_file_of_output(struct index_output *out, const struct hs_snap *snap,
-                               struct index_file *ret, struct hs_error *err);
+                               uint64_t policy, struct index_file *ret, struct hs_error *err);
 void index_file_close(struct index_file *file);
 
 /* ---- the parts of it, for files that are not whole, too ---- */
 
-/* Whether it is a header of this version, as it was written, with the key of `snap`. */
+/* Whether it is a header of this version, as it was written, with the key of `snap` and of the
+ * policy (struct index_policy). */
 hs_status index_file_check_header(const struct index_header *header, const struct hs_snap *snap,
-                                  struct hs_error *err);
+                                  uint64_t policy, struct hs_error *err);
 /* Where a section has to begin, given those before it. */
 uint64_t index_file_section_begin(const struct index_header *header, enum index_section section);
 /* Whether a section is where it has to be and fits into n_bytes. */

@@ -30,7 +30,7 @@
 #include "dominator/weights.h"
 #include "graph/packed.h"
 
-#define INDEX_MAGIC 0x327864692e736e73ULL /* "sns.idx2" */
+#define INDEX_MAGIC 0x337864692e736e73ULL /* "sns.idx3" */
 #define INDEX_VERSION 3
 #define INDEX_PAGE 4096
 #define INDEX_SIZES_PAGE 128
@@ -63,6 +63,7 @@ struct index_header {
     uint64_t magic;
     uint32_t version, n_sections;
     uint64_t snap_checksum, snap_bytes;
+    uint64_t policy; /* struct index_policy: 0 firm, 1 conservative */
     uint64_t n_nodes, n_tree;
     uint64_t n_predecessors;            /* in all rows */
     struct hs_sizes reached, unreached; /* 0 before RETAINED is there */

@@ -31,8 +31,9 @@ static hs_status cell_put(struct owner_cells *cells, uint32_t set, struct hs_err
         hs_packed_release(&cells->idoms.packed);
     }
     bool is_reached = hs_packed_number(&cells->idom) != INDEX_IDOM_NONE || node == 0;
-    return index_write_owner(cells->writer, node, is_reached ? HS_TIER_FIRM : HS_TIER_NONE, set,
-                             err);
+    const struct hs_tiers *tiers = cells->writer->tiers;
+    unsigned tier = tiers == NULL ? HS_TIER_FIRM : hs_tiers_of(tiers, node);
+    return index_write_owner(cells->writer, node, is_reached ? tier : HS_TIER_NONE, set, err);
 }
 
 static hs_status cells_put_top(void *context, hs_node top, uint32_t set, struct hs_error *err)
@@ -142,8 +143,9 @@ static bool is_root(const struct hs_snap *snap, hs_node node)
     return root->level == HS_LEVEL_VARIABLE;
 }
 
-hs_status index_owners_init(struct index_writer *writer, struct hs_budget *budget,
-                            struct index_owners *ret, struct hs_error *err)
+hs_status index_owners_init(struct index_writer *writer, const struct hs_tiers *tiers,
+                            struct hs_budget *budget, struct index_owners *ret,
+                            struct hs_error *err)
 {
     uint64_t n_tree = writer->header.n_tree;
 
@@ -157,6 +159,7 @@ hs_status index_owners_init(struct index_writer *writer, struct hs_budget *budge
     for (hs_node node = 1; node < n_tree; node++)
         if (is_root(writer->snap, node))
             hs_bitmap_set(&ret->roots.is_root, node);
+    writer->tiers = tiers;
     ret->roots.seed = writer->header.snap_checksum;
     ret->request =
         (struct hs_owner_request){.roots = &ret->roots, .take = owners_take, .context = writer};

@@ -3,17 +3,43 @@
 
 #include "base/alloc.h"
 #include "graph/reverse.h"
+#include "index/tiers.h"
 #include "index_owners.h"
+#include "index_turned.h"
 #include "passes/passes.h"
 
 struct passes_build {
-    const struct index_passes_input *input;
+    const struct index_work *work;
     struct index_writer *writer;
+    struct hs_tiers tiers; /* where the policy has any */
     struct hs_bitmap held; /* by node: targets of active ephemeron edges */
     uint64_t held_bytes;   /* taken for it */
     bool has_held;
     struct hs_passes passes;
 };
+
+/* ---- tiers ---- */
+
+/* Which edges take part, once the tiers are found. */
+static struct hs_snap_sweep edges_of(const struct passes_build *b, enum hs_graph_edges edges)
+{
+    return (struct hs_snap_sweep){.snap = b->work->snap,
+                                  .edges = edges,
+                                  .tiers = b->work->policy->has_tiers ? &b->tiers : NULL,
+                                  .pointers_in = index_policy_types(b->work->policy),
+                                  .budget = b->work->budget,
+                                  .progress = b->work->progress,
+                                  .phase = "reading the graph"};
+}
+
+static hs_status tiers_find(struct passes_build *b, struct hs_error *err)
+{
+    const struct hs_tier_search search = {.snap = b->work->snap,
+                                          .pointers_in = index_policy_types(b->work->policy),
+                                          .budget = b->work->budget,
+                                          .progress = b->work->progress};
+    return b->work->policy->has_tiers ? hs_tiers_find(&search, &b->tiers, err) : HS_OK;
+}
 
 /* ---- ephemerons ---- */
 
@@ -30,20 +56,20 @@ static void held_add_chunk(struct passes_build *b, const struct hs_chunk *chunk)
 static void held_drop(struct passes_build *b)
 {
     hs_bitmap_fini(&b->held);
-    hs_budget_release(b->input->budget, b->held_bytes);
+    hs_budget_release(b->work->budget, b->held_bytes);
     b->held_bytes = 0;
 }
 
 static hs_status held_read(struct passes_build *b, struct hs_error *err)
 {
-    uint64_t n_chunks = hs_snap_totals(b->input->snap)->n_chunks;
+    uint64_t n_chunks = hs_snap_totals(b->work->snap)->n_chunks;
     struct hs_chunk chunk = {0};
     hs_status status = HS_OK;
 
     for (uint64_t at = 0; at < n_chunks && status == HS_OK; at++) {
-        status = hs_progress_tell(b->input->progress, "looking for ephemerons", at, n_chunks, err);
+        status = hs_progress_tell(b->work->progress, "looking for ephemerons", at, n_chunks, err);
         if (status == HS_OK)
-            status = hs_snap_load_chunk(b->input->snap, at, HS_COL_EXTRA, &chunk, err);
+            status = hs_snap_load_chunk(b->work->snap, at, HS_COL_EXTRA, &chunk, err);
         if (status == HS_OK)
             held_add_chunk(b, &chunk);
     }
@@ -56,9 +82,9 @@ static hs_status held_find(struct passes_build *b, struct hs_error *err)
 {
     uint64_t n_nodes = b->writer->header.n_nodes;
 
-    if (hs_snap_totals(b->input->snap)->n_extra_edges == 0)
+    if (hs_snap_totals(b->work->snap)->n_extra_edges == 0)
         return HS_OK;
-    HS_TRY(hs_budget_reserve(b->input->budget, n_nodes / 8 + 8, "what ephemerons hold", err));
+    HS_TRY(hs_budget_reserve(b->work->budget, n_nodes / 8 + 8, "what ephemerons hold", err));
     b->held_bytes = n_nodes / 8 + 8;
     HS_TRY(hs_bitmap_init(&b->held, n_nodes, err));
     HS_TRY(held_read(b, err));
@@ -74,21 +100,25 @@ static hs_status reverse_into(struct passes_build *b, const struct hs_sweep *for
                               struct hs_error *err)
 {
     struct hs_reverse_options options = {
-        .budget = b->input->budget, .progress = b->input->progress, .phase = phase};
+        .budget = b->work->budget, .progress = b->work->progress, .phase = phase};
     size_t n_runs = 0;
-    const uint64_t *runs = is_graph ? hs_snap_in_degrees(b->input->snap, &n_runs) : NULL;
+    const uint64_t *runs = is_graph ? hs_snap_in_degrees(b->work->snap, &n_runs) : NULL;
 
     options.in_degrees = n_runs == 0 ? NULL : runs;
     return hs_reverse(forward, &options, sink, err);
 }
 
-static hs_status put_predecessors(struct passes_build *b, const struct hs_sweep *forward,
-                                  struct hs_error *err)
+/* Predecessors are those by all edges, whether they take part or not. */
+static hs_status put_predecessors(struct passes_build *b, struct hs_error *err)
 {
     const struct hs_piece_sink sink = index_write_sink(b->writer);
+    struct hs_snap_sweep source = edges_of(b, HS_GRAPH_RETAINING);
+    struct hs_sweep forward;
 
+    source.tiers = NULL;
+    HS_TRY(hs_sweep_of_snap(&source, &forward, err));
     HS_TRY(index_write_begin(b->writer, INDEX_PREDECESSORS, err));
-    HS_TRY(reverse_into(b, forward, "reversing the graph", true, &sink, err));
+    HS_TRY(reverse_into(b, &forward, "reversing the graph", true, &sink, err));
     return index_write_end(b->writer, err);
 }
 
@@ -103,10 +133,10 @@ static hs_status retained_put(void *context, hs_node node, const struct hs_sizes
 static hs_status put_retained(struct passes_build *b, struct hs_error *err)
 {
     const struct hs_retained_sink sink = {retained_put, b->writer};
-    const struct hs_weight_source weights = hs_weights_of_snap(b->input->snap);
+    const struct hs_weight_source weights = hs_weights_of_snap(b->work->snap);
 
     HS_TRY(index_write_begin(b->writer, INDEX_RETAINED, err));
-    HS_TRY(hs_passes_retained(&b->passes, &weights, b->input->progress, &sink, err));
+    HS_TRY(hs_passes_retained(&b->passes, &weights, b->work->progress, &sink, err));
     return index_write_end(b->writer, err);
 }
 
@@ -119,7 +149,7 @@ static hs_status put_idoms(struct passes_build *b, struct hs_error *err)
 {
     const struct hs_idom_sink sink = {idom_put, b->writer};
 
-    HS_TRY(hs_progress_tell(b->input->progress, "writing dominators", 0, 0, err));
+    HS_TRY(hs_progress_tell(b->work->progress, "writing dominators", 0, 0, err));
     HS_TRY(index_write_begin(b->writer, INDEX_IDOM, err));
     HS_TRY(hs_passes_idoms(&b->passes, &sink, err));
     return index_write_end(b->writer, err);
@@ -129,11 +159,11 @@ static hs_status put_idoms(struct passes_build *b, struct hs_error *err)
 static hs_status put_sizes(struct passes_build *b, bool reachable,
                            const struct hs_owner_request *owners, struct hs_error *err)
 {
-    const struct hs_weight_source weights = hs_weights_of_snap(b->input->snap);
+    const struct hs_weight_source weights = hs_weights_of_snap(b->work->snap);
     hs_status status = HS_OK;
     struct hs_sizes *sizes;
 
-    HS_TRY(hs_passes_reachable(&b->passes, &weights, owners, b->input->progress, &sizes, err));
+    HS_TRY(hs_passes_reachable(&b->passes, &weights, owners, b->work->progress, &sizes, err));
     if (reachable)
         status = index_write_reachable(b->writer, sizes, err);
     hs_free(sizes);
@@ -146,7 +176,8 @@ static hs_status put_owners(struct passes_build *b, bool reachable, struct hs_er
 
     if (!index_owners_wanted(b->writer))
         return reachable ? put_sizes(b, true, NULL, err) : HS_OK;
-    HS_TRY(index_owners_init(b->writer, b->input->budget, &owners, err));
+    HS_TRY(index_owners_init(b->writer, edges_of(b, HS_GRAPH_STRONG).tiers, b->work->budget,
+                             &owners, err));
     hs_status status = put_sizes(b, reachable, &owners.request, err);
     index_owners_fini(&owners);
     return status;
@@ -157,9 +188,21 @@ static hs_status passes_run(struct passes_build *b, const struct hs_sweep *forwa
 {
     const struct hs_passes_input input = {.forward = *forward,
                                           .backward = *backward,
-                                          .budget = b->input->budget,
-                                          .progress = b->input->progress};
+                                          .budget = b->work->budget,
+                                          .progress = b->work->progress};
     return hs_passes_run(&input, &b->passes, err);
+}
+
+/* Where not all edges take part, those that do are reversed again. */
+static hs_status passes_find_turned(struct passes_build *b, const struct hs_sweep *forward,
+                                    struct hs_error *err)
+{
+    const struct index_turned turned = {.forward = *forward,
+                                        .options = {.budget = b->work->budget,
+                                                    .progress = b->work->progress,
+                                                    .phase = "reversing the graph"}};
+    const struct hs_sweep backward = index_turned_sweep(&turned);
+    return passes_run(b, forward, &backward, err);
 }
 
 static hs_status passes_find(struct passes_build *b, const struct hs_sweep *forward,
@@ -167,17 +210,23 @@ static hs_status passes_find(struct passes_build *b, const struct hs_sweep *forw
 {
     struct index_sweep backward;
 
-    HS_TRY(index_sweep_open(b->writer, INDEX_PREDECESSORS, b->input->progress,
+    if (b->work->policy->has_tiers)
+        return passes_find_turned(b, forward, err);
+
+    HS_TRY(index_sweep_open(b->writer, INDEX_PREDECESSORS, b->work->progress,
                             "reading predecessors", &backward, err));
     hs_status status = passes_run(b, forward, &backward.sweep, err);
     index_sweep_close(&backward);
     return status;
 }
 
-static hs_status put_results(struct passes_build *b, const struct hs_sweep *forward, bool reachable,
-                             struct hs_error *err)
+static hs_status put_results(struct passes_build *b, bool reachable, struct hs_error *err)
 {
-    HS_TRY(passes_find(b, forward, err));
+    const struct hs_snap_sweep source = edges_of(b, HS_GRAPH_RETAINING);
+    struct hs_sweep forward;
+
+    HS_TRY(hs_sweep_of_snap(&source, &forward, err));
+    HS_TRY(passes_find(b, &forward, err));
     if (!index_write_has(b->writer, INDEX_RETAINED))
         HS_TRY(put_retained(b, err));
     if (!index_write_has(b->writer, INDEX_IDOM))
@@ -193,7 +242,7 @@ static hs_status put_dominated(struct passes_build *b, struct hs_error *err)
     struct index_sweep idoms;
 
     HS_TRY(index_write_begin(b->writer, INDEX_DOMINATED, err));
-    HS_TRY(index_sweep_open(b->writer, INDEX_IDOM, b->input->progress, "reading dominators", &idoms,
+    HS_TRY(index_sweep_open(b->writer, INDEX_IDOM, b->work->progress, "reading dominators", &idoms,
                             err));
     hs_status status =
         reverse_into(b, &idoms.sweep, "writing the dominator tree", false, &sink, err);
@@ -219,7 +268,7 @@ static void strong_rows_close(struct passes_build *b, struct strong_rows *rows)
     hs_map_close(&rows->map);
     hs_packed_writer_fini(&rows->writer);
     index_output_close(&rows->out, false);
-    hs_budget_release(b->input->budget, rows->reserved_bytes);
+    hs_budget_release(b->work->budget, rows->reserved_bytes);
 }
 
 static hs_status strong_sink(void *context, const void *bytes, size_t n_bytes, struct hs_error *err)
@@ -240,15 +289,15 @@ static hs_status strong_rows_make(struct passes_build *b, const struct hs_sweep 
     uint64_t n_bytes = hs_packed_table_bytes(forward->n_nodes) + INDEX_WRITE_BYTES;
     const uint8_t *bytes;
 
-    HS_TRY(index_output_open_unnamed(b->input->budget, &rows->out, err));
-    HS_TRY(hs_budget_reserve(b->input->budget, n_bytes, "strong predecessors", err));
+    HS_TRY(index_output_open_unnamed(b->work->budget, &rows->out, err));
+    HS_TRY(hs_budget_reserve(b->work->budget, n_bytes, "strong predecessors", err));
     rows->reserved_bytes = n_bytes;
     HS_TRY(hs_packed_writer_init(&sink, forward->n_nodes, &rows->writer, err));
     HS_TRY(reverse_into(b, forward, "reversing strong edges", true, &pieces, err));
     HS_TRY(hs_packed_finish(&rows->writer, err));
     n_bytes = rows->writer.n_bytes;
     hs_packed_writer_fini(&rows->writer);
-    hs_budget_release(b->input->budget, hs_packed_table_bytes(forward->n_nodes));
+    hs_budget_release(b->work->budget, hs_packed_table_bytes(forward->n_nodes));
     rows->reserved_bytes = INDEX_WRITE_BYTES; /* for what is read of the map */
     HS_TRY(index_output_view(&rows->out, 0, n_bytes, &rows->map, &bytes, err));
     HS_TRY(
@@ -264,7 +313,7 @@ static hs_status put_strong_with(struct passes_build *b, const struct hs_sweep *
         .packed = &rows->packed,
         .n_tree = forward->n_tree,
         .max_edges = forward->max_edges,
-        .progress = b->input->progress,
+        .progress = b->work->progress,
         .phase = "reading predecessors",
     };
 
@@ -278,14 +327,9 @@ static hs_status put_strong_with(struct passes_build *b, const struct hs_sweep *
  */
 static hs_status put_strong(struct passes_build *b, struct hs_error *err)
 {
-    const struct hs_snap_sweep source = {
-        .snap = b->input->snap,
-        .edges = HS_GRAPH_STRONG,
-        .held = &b->held,
-        .budget = b->input->budget,
-        .progress = b->input->progress,
-        .phase = "reading strong edges",
-    };
+    struct hs_snap_sweep source = edges_of(b, HS_GRAPH_STRONG);
+    source.held = &b->held;
+    source.phase = "reading strong edges";
     struct strong_rows rows = {0};
     struct hs_sweep forward;
 
@@ -301,36 +345,31 @@ static hs_status put_strong(struct passes_build *b, struct hs_error *err)
 static hs_status build_all(struct passes_build *b, struct hs_error *err)
 {
     const struct index_writer *writer = b->writer;
-    const struct hs_snap_sweep source = {
-        .snap = b->input->snap,
-        .edges = HS_GRAPH_RETAINING,
-        .budget = b->input->budget,
-        .progress = b->input->progress,
-        .phase = "reading the graph",
-    };
     bool reachable = !index_write_has(writer, INDEX_REACHABLE);
-    struct hs_sweep forward;
 
-    HS_TRY(hs_sweep_of_snap(&source, &forward, err));
     if (!index_write_has(writer, INDEX_PREDECESSORS))
-        HS_TRY(put_predecessors(b, &forward, err));
+        HS_TRY(put_predecessors(b, err));
     if (reachable)
         HS_TRY(held_find(b, err));
-    if (!index_write_has(writer, INDEX_RETAINED) || !index_write_has(writer, INDEX_IDOM) ||
-        index_owners_wanted(writer) || (reachable && !b->has_held))
-        HS_TRY(put_results(b, &forward, reachable && !b->has_held, err));
+    bool results = (reachable && !b->has_held) || !index_write_has(writer, INDEX_RETAINED) ||
+                   !index_write_has(writer, INDEX_IDOM) || index_owners_wanted(writer);
+    if (results || reachable)
+        HS_TRY(tiers_find(b, err));
+    if (results)
+        HS_TRY(put_results(b, reachable && !b->has_held, err));
     if (!index_write_has(writer, INDEX_DOMINATED))
         HS_TRY(put_dominated(b, err));
     return reachable && b->has_held ? put_strong(b, err) : HS_OK;
 }
 
-hs_status index_passes_build(const struct index_passes_input *input, struct index_writer *writer,
+hs_status index_passes_build(const struct index_work *work, struct index_writer *writer,
                              struct hs_error *err)
 {
-    struct passes_build b = {.input = input, .writer = writer};
+    struct passes_build b = {.work = work, .writer = writer};
 
     hs_status status = build_all(&b, err);
     hs_passes_fini(&b.passes);
+    hs_tiers_fini(&b.tiers, work->budget);
     held_drop(&b);
     return status;
 }

@@ -44,7 +44,7 @@ hs_status index_resume_adopt(struct index_output *out, const struct hs_snap *sna
         return HS_OK;
     HS_TRY(index_output_view(out, 0, file.n_bytes, &file.map, &file.bytes, err));
     file.header = (const void *)file.bytes;
-    if (index_file_check_header(file.header, snap, err) == HS_OK)
+    if (index_file_check_header(file.header, snap, header->policy, err) == HS_OK)
         status = sections_accept(&file, header, err);
     index_file_close(&file);
     return status;

@@ -49,7 +49,7 @@ static hs_status writer_start(struct index_writer *writer, struct hs_error *err)
     return header_write(writer, err);
 }
 
-hs_status index_write_init(struct index_output *out, const struct hs_snap *snap,
+hs_status index_write_init(struct index_output *out, const struct hs_snap *snap, uint64_t policy,
                            struct hs_budget *budget, struct index_writer *ret, struct hs_error *err)
 {
     const struct hs_snap_totals *totals = hs_snap_totals(snap);
@@ -65,6 +65,7 @@ hs_status index_write_init(struct index_output *out, const struct hs_snap *snap,
                 .n_sections = INDEX_N_SECTIONS,
                 .snap_checksum = totals->checksum,
                 .snap_bytes = totals->file_bytes,
+                .policy = policy,
                 .n_nodes = totals->n_tree + totals->n_blocks,
                 .n_tree = totals->n_tree,
             },

@@ -33,6 +33,7 @@ struct index_writer {
     struct hs_budget *budget;
     struct index_output *out;
     struct index_header header;
+    const struct hs_tiers *tiers;   /* set while OWNERS is written; NULL: all are firm */
     bool is_resumed;                /* sections were taken over */
     enum index_section section;     /* being written; INDEX_N_SECTIONS: none */
     struct hs_packed_writer packed; /* its pages */
@@ -40,8 +41,9 @@ struct index_writer {
     struct index_reader sources;    /* the predecessors, while IDOM is written */
 };
 
-/* Takes over from `out` what is whole of an index of this snapshot; the rest of it is cut off. */
-hs_status index_write_init(struct index_output *out, const struct hs_snap *snap,
+/* Takes over from `out` what is whole of an index of this snapshot and policy (its key); the rest
+ * of it is cut off. */
+hs_status index_write_init(struct index_output *out, const struct hs_snap *snap, uint64_t policy,
                            struct hs_budget *budget, struct index_writer *ret,
                            struct hs_error *err);
 void index_write_fini(struct index_writer *writer);

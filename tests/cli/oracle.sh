@@ -20,11 +20,11 @@ def table(name, keys):
     return rows
 
 
-def exported(path):
-    run("export", path, "--to", "graph", "-o", directory)
+def exported(path, *options):
+    run("export", path, "--to", "graph", "-o", directory, *options)
     nodes = table("nodes.tsv", ["id", "address", "words", "static", "type", "idom",
-                                "retained_words"])
-    edges = table("edges.tsv", ["from", "to", "offset", "strength"])
+                                "retained_words", "tier"])
+    edges = table("edges.tsv", ["from", "to", "offset", "strength", "class", "tier", "used"])
     equal([row[0] for row in nodes], [str(n) for n in range(len(nodes))], "ids are plain and dense")
     return nodes, edges
 
@@ -32,9 +32,11 @@ def exported(path):
 def against_definition(nodes, edges, what):
     """Uses nothing but the two tables."""
     successors = [[] for _ in nodes]
-    for source, target, _, strength in edges:
+    for source, target, _, strength, edge_class, _, used in edges:
         check(strength in ("strong", "weak"), f"{what}: strength {strength}")
-        if strength == "strong":
+        check(edge_class in CLASSES, f"{what}: class {edge_class}")
+        check(used in ("01" if strength == "strong" else "0"), f"{what}: {strength}, used {used}")
+        if used == "1":
             successors[int(source)].append(int(target))
     idom, kept = dominators(successors)
     words = [0 if row[3] == "1" else int(row[2]) for row in nodes]
@@ -44,6 +46,37 @@ def against_definition(nodes, edges, what):
         equal(int(row[6]), sum(words[n] for n in kept.get(node, ())),
               f"{what}: what {node} retains")
     return idom
+
+
+def by_the_rule(nodes, edges, what):
+    """Tiers and `used` out of nothing but strengths, classes and the tiers of roots."""
+    tier = [None] * len(nodes)
+    tier[0] = 0
+    strong = [(int(row[0]), int(row[1]), int(row[5])) for row in edges if row[3] == "strong"]
+    changed = True
+    while changed:
+        changed = False
+        for source, target, own in strong:
+            if tier[source] is None:
+                continue
+            way = max(tier[source], own)
+            if tier[target] is None or way < tier[target]:
+                tier[target] = way
+                changed = True
+    for node, row in enumerate(nodes):
+        equal(row[7], "-" if tier[node] is None else str(tier[node]), f"{what}: tier of {node}")
+    for source, target, _, strength, edge_class, own, used in edges:
+        source, target, own = int(source), int(target), int(own)
+        if target >= n_roots(nodes):
+            equal(own, 2 if edge_class in ("past_end", "guessed") else 0,
+                  f"{what}: tier of {edge_class}")
+        takes_part = (strength == "strong" and tier[source] is not None and
+                      max(tier[source], own) <= tier[target])
+        equal(used, str(int(takes_part)), f"{what}: whether {source} -> {target} is used")
+
+
+def n_roots(nodes):
+    return sum(row[2] == "0" for row in nodes)
 
 
 def against_description(snap, nodes, edges, what):
@@ -65,7 +98,7 @@ def against_description(snap, nodes, edges, what):
         for target, offset, edge_class in outgoing:
             strength = "strong" if edge_class <= EPHEMERON else "weak"
             expected.append((n_tree + source, n_tree + target, 8 * offset, strength))
-    found = [(int(a), int(b), int(c), d) for a, b, c, d in edges]
+    found = [(int(a), int(b), int(c), d) for a, b, c, d, _, _, _ in edges]
     equal(sorted(found), sorted(expected), f"{what}: edges")
 
 
@@ -85,6 +118,36 @@ def random_graphs():
         shapes["deep"] += any(d is not None and d >= n_tree for d in idom.values())
     for shape, count in shapes.items():
         check(count >= N_GRAPHS // 10, f"only {count} of {N_GRAPHS} graphs are {shape}")
+
+
+def random_tiers():
+    """The rule of tiers, and the tree that comes of it; conservatively all edges are used."""
+    moved = 0
+    for seed in range(N_GRAPHS // 2):
+        snap = random_snap(seed)
+        rng = random.Random(seed + 1)
+        for outgoing in snap.edges:
+            for at, (target, offset, edge_class) in enumerate(outgoing):
+                if edge_class == EXACT and rng.random() < 0.3:
+                    outgoing[at] = (target, offset, rng.choice([INTERIOR, PAST_END, GUESSED]))
+        for binaries in snap.kinds.values():
+            for units in binaries.values():
+                for leaves in units.values():
+                    for leaf in leaves:
+                        leaf[4]["tier"] = rng.choice([0, 0, 1, 2])
+                        leaf[4]["class"] = rng.choice([EXACT, EXACT, INTERIOR, GUESSED])
+        path = snap.write()
+        nodes, edges = exported(path)
+        by_the_rule(nodes, edges, f"tiers {seed}")
+        firm = against_definition(nodes, edges, f"tiers {seed}")
+        nodes, edges = exported(path, "--policy", "conservative")
+        all_of_them = against_definition(nodes, edges, f"conservative {seed}")
+        equal(set(firm), set(all_of_them), f"tiers {seed}: what is reached by either policy")
+        for row in edges:
+            reached = int(row[0]) in all_of_them or row[0] == "0"
+            equal(row[6], str(int(row[3] == "strong" and reached)), f"conservative {seed}: {row}")
+        moved += firm != all_of_them
+    check(moved >= N_GRAPHS // 20, f"only in {moved} graphs do policies differ")
 
 
 def known_shapes():
@@ -130,5 +193,5 @@ def into_a_directory():
     check("is not a value of --to" in found.err, found.err)
 
 
-main(known_shapes, random_graphs, into_a_directory)
+main(known_shapes, random_graphs, random_tiers, into_a_directory)
 END

@@ -15,7 +15,8 @@ KINDS = ["global", "dynamic_global", "c_root", "stack", "local", "register", "tl
 KIND_NAMES = ["globals", "dynamic globals", "c_roots", "stacks", "locals", "registers", "tls",
               "finalisers", "memprof", "hooks", "registered", "unclaimed"]
 SAMPLERS = ["memprof", "jemalloc", "record"]
-EXACT, EPHEMERON, WEAK, EPHEMERON_OFF = 0, 4, 5, 6
+CLASSES = ["exact", "interior", "past_end", "guessed", "ephemeron", "weak", "ephemeron_off"]
+EXACT, INTERIOR, PAST_END, GUESSED, EPHEMERON, WEAK, EPHEMERON_OFF = range(7)
 STATIC, YOUNG = 1, 2
 NO_OFFSET = 0
 

@@ -33,6 +33,7 @@ struct good {
     struct hs_graph_builder builder;
     struct hs_snap *snap;
     struct index_output out;
+    struct index_policy policy;
 };
 
 static struct good goods[2];
@@ -74,8 +75,10 @@ static void good_make(struct good *good, uint32_t n_blocks)
     good->snap = hs_graph_builder_open(&good->builder);
     must(index_output_open_memory(index_engine_file_bytes_max(good->snap), NULL, &good->out, &err),
          &err);
-    must(index_write_init(&good->out, good->snap, NULL, &writer, &err), &err);
-    must(index_build_run(good->snap, NULL, &writer, &err), &err);
+    must(index_write_init(&good->out, good->snap, 0, NULL, &writer, &err), &err);
+    must(index_policy_init(good->snap, &(struct hs_policy){0}, &good->policy, &err), &err);
+    const struct index_work work = {.snap = good->snap, .policy = &good->policy};
+    must(index_build_run(&work, &writer, &err), &err);
     must(index_write_finish(&writer, &err), &err);
     index_write_fini(&writer);
 }
@@ -390,7 +393,7 @@ static void try_index(const struct good *good)
     uint8_t *bytes = file_make(~0U, &n_bytes);
     struct index_output out = {.memory = bytes, .capacity = n_bytes, .n_bytes = n_bytes};
 
-    hs_status status = index_file_of_output(&out, good->snap, &index.file, &err);
+    hs_status status = index_file_of_output(&out, good->snap, 0, &index.file, &err);
     assert(status == HS_OK || status == HS_FORMAT);
     if (status == HS_OK)
         walk(&index);
@@ -403,13 +406,14 @@ static void try_index(const struct good *good)
 static hs_status go_on(const struct good *good, bool by_passes, struct hs_budget *budget,
                        struct index_output *out, struct hs_error *err)
 {
-    const struct index_passes_input input = {.snap = good->snap, .budget = budget};
+    const struct index_work work = {
+        .snap = good->snap, .policy = &good->policy, .budget = by_passes ? budget : NULL};
     struct index_writer writer = {0};
 
-    hs_status status = index_write_init(out, good->snap, budget, &writer, err);
+    hs_status status = index_write_init(out, good->snap, 0, budget, &writer, err);
     if (status == HS_OK)
-        status = by_passes ? index_passes_build(&input, &writer, err)
-                           : index_build_run(good->snap, NULL, &writer, err);
+        status = by_passes ? index_passes_build(&work, &writer, err)
+                           : index_build_run(&work, &writer, err);
     if (status == HS_OK)
         status = index_write_finish(&writer, err);
     index_write_fini(&writer);
@@ -434,7 +438,7 @@ static void try_part(const struct good *good, unsigned set, bool by_passes)
     hs_status status = go_on(good, by_passes, &budget, &index.memory, &err);
     assert(budget.used_bytes == used);
     if (status == HS_OK) {
-        must(index_file_of_output(&index.memory, good->snap, &index.file, &err), &err);
+        must(index_file_of_output(&index.memory, good->snap, 0, &index.file, &err), &err);
         walk(&index);
     } else { /* it did not fit together: without it */
         must(index_output_cut(&index.memory, 0, &err), &err);

@@ -56,7 +56,7 @@ static void spill(const void *content, size_t n)
 static bool open_lazily(struct hs_index *ret)
 {
     *ret = (struct hs_index){0};
-    return index_file_open(path, snap, geteuid(), false, &ret->file, &err) == HS_OK;
+    return index_file_open(path, snap, 0, geteuid(), false, &ret->file, &err) == HS_OK;
 }
 
 static bool row_equals(struct hs_row row, struct hs_row expected)
@@ -220,7 +220,7 @@ static void forge(hs_node liar, uint64_t code)
     struct index_output out;
     struct index_writer writer;
     assert_int_equal(index_output_open_named(path, false, NULL, &out, &err), HS_OK);
-    assert_int_equal(index_write_init(&out, snap, NULL, &writer, &err), HS_OK);
+    assert_int_equal(index_write_init(&out, snap, 0, NULL, &writer, &err), HS_OK);
     copy_rows(&writer, INDEX_PREDECESSORS);
     writer.header.n_predecessors = good->file.header->n_predecessors;
     copy_sizes(&writer);

@@ -61,13 +61,22 @@ typedef hs_status build_engine(const struct hs_snap *snap, struct index_writer *
 
 static hs_status in_memory(const struct hs_snap *snap, struct index_writer *writer)
 {
-    return index_build_run(snap, NULL, writer, &err);
+    struct index_policy policy;
+    assert_int_equal(index_policy_init(snap, &(struct hs_policy){0}, &policy, &err), HS_OK);
+    const struct index_work work = {.snap = snap, .policy = &policy};
+    hs_status status = index_build_run(&work, writer, &err);
+    index_policy_fini(&policy);
+    return status;
 }
 
 static hs_status by_passes(const struct hs_snap *snap, struct index_writer *writer)
 {
-    const struct index_passes_input input = {.snap = snap};
-    return index_passes_build(&input, writer, &err);
+    struct index_policy policy;
+    assert_int_equal(index_policy_init(snap, &(struct hs_policy){0}, &policy, &err), HS_OK);
+    const struct index_work work = {.snap = snap, .policy = &policy};
+    hs_status status = index_passes_build(&work, writer, &err);
+    index_policy_fini(&policy);
+    return status;
 }
 
 static void run(const struct hs_snap *snap, build_engine *engine, struct index_output *ret)
@@ -75,7 +84,7 @@ static void run(const struct hs_snap *snap, build_engine *engine, struct index_o
     struct index_writer writer;
     assert_int_equal(index_output_open_memory(index_engine_file_bytes_max(snap), NULL, ret, &err),
                      HS_OK);
-    assert_int_equal(index_write_init(ret, snap, NULL, &writer, &err), HS_OK);
+    assert_int_equal(index_write_init(ret, snap, 0, NULL, &writer, &err), HS_OK);
     hs_status status = engine(snap, &writer);
     if (status != HS_OK)
         print_error("%s\n", err.message);

@@ -70,8 +70,12 @@ static void build_in_memory(const struct hs_snap *snap, struct index_output *out
 {
     struct index_writer writer;
     out_open(out, snap);
-    assert_int_equal(index_write_init(out, snap, NULL, &writer, &err), HS_OK);
-    assert_int_equal(index_build_run(snap, NULL, &writer, &err), HS_OK);
+    assert_int_equal(index_write_init(out, snap, 0, NULL, &writer, &err), HS_OK);
+    struct index_policy policy;
+    assert_int_equal(index_policy_init(snap, &(struct hs_policy){0}, &policy, &err), HS_OK);
+    const struct index_work work = {.snap = snap, .policy = &policy};
+    assert_int_equal(index_build_run(&work, &writer, &err), HS_OK);
+    index_policy_fini(&policy);
     assert_int_equal(index_write_finish(&writer, &err), HS_OK);
     index_write_fini(&writer);
 }
@@ -80,15 +84,19 @@ static void build_in_memory(const struct hs_snap *snap, struct index_output *out
 static hs_status build_more(const struct hs_snap *snap, struct hs_budget *budget,
                             const struct hs_progress *progress, struct index_output *out)
 {
-    const struct index_passes_input input = {snap, budget, progress};
+    struct index_policy policy;
+    assert_int_equal(index_policy_init(snap, &(struct hs_policy){0}, &policy, &err), HS_OK);
+    const struct index_work work = {
+        .snap = snap, .policy = &policy, .budget = budget, .progress = progress};
     struct index_writer writer = {0};
     uint64_t used = budget->used_bytes;
-    hs_status status = index_write_init(out, snap, budget, &writer, &err);
+    hs_status status = index_write_init(out, snap, 0, budget, &writer, &err);
     if (status == HS_OK)
-        status = index_passes_build(&input, &writer, &err);
+        status = index_passes_build(&work, &writer, &err);
     if (status == HS_OK)
         status = index_write_finish(&writer, &err);
     index_write_fini(&writer);
+    index_policy_fini(&policy);
     assert_true(budget->used_bytes == used);
     return status;
 }

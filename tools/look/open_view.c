@@ -20,6 +20,7 @@ static struct hs_session session_of(struct hs_tool *tool)
         .budget = hs_tool_budget(tool),
         .access = &tool->access,
         .progress = &tool->progress,
+        .policy = tool->policy,
         .say = say,
         .before_index = before_index,
         .context = tool,

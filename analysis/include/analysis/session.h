@@ -7,12 +7,13 @@
 #include "base/budget.h"
 #include "base/out_path.h"
 #include "base/progress.h"
-#include "snapshot/reader.h"
+#include "index/index.h"
 
 struct hs_session {
     struct hs_budget *budget;           /* NULL: no limit */
     const struct hs_out_access *access; /* of the files that are written; NULL: the default */
     const struct hs_progress *progress;
+    struct hs_policy policy; /* of the index that is asked for */
     /* One line for a person, without a final newline; NULL: nobody reads it. */
     void (*say)(void *context, const char *line);
     /* Before the index of a snapshot is computed, which is long work; NULL: nobody asks. */

@@ -8,7 +8,7 @@
 #define HS_GRAPH_GRAPH_H
 
 #include "base/progress.h"
-#include "snapshot/reader.h"
+#include "graph/edges.h"
 
 #define HS_NONE UINT32_MAX
 
@@ -20,13 +20,6 @@ struct hs_graph {
     uint64_t target_capacity;
 };
 
-enum hs_graph_edges {
-    HS_GRAPH_STRONG,    /* strong edges only: what reachable sizes follow */
-    HS_GRAPH_RETAINING, /* strong and active ephemeron edges: liveness and dominators */
-    HS_GRAPH_SURE /* as retaining, without past_end and guessed edges and roots: what surely lives
-                   */
-};
-
 /* Room for `capacity` edges and no edge yet: `begin` and `target` are zero, lazily backed. For
  * graphs that do not come from a snapshot; n_tree >= 1 tree nodes come first. */
 hs_status hs_graph_init(uint64_t n_nodes, uint64_t n_tree, uint64_t capacity, struct hs_graph *ret,
@@ -35,8 +28,12 @@ hs_status hs_graph_init(uint64_t n_nodes, uint64_t n_tree, uint64_t capacity, st
 /* HS_LIMIT when so many nodes or edges have no room in a graph. */
 hs_status hs_graph_fits(uint64_t n_nodes, uint64_t capacity, struct hs_error *err);
 
-/* Decodes degrees and targets of all chunks (for HS_GRAPH_SURE edge classes too). Weak roots have
- * no edge. O(n + m). */
+/* Decodes degrees and targets of all chunks, and the classes of edges where the choice needs them.
+ * Weak roots have no edge. O(n + m). */
+hs_status hs_graph_load_chosen(const struct hs_snap *snap, const struct hs_edge_choice *choice,
+                               const struct hs_progress *progress, struct hs_graph *ret,
+                               struct hs_error *err);
+/* The same of edges whatever their tiers. */
 hs_status hs_graph_load(const struct hs_snap *snap, enum hs_graph_edges edges,
                         const struct hs_progress *progress, struct hs_graph *ret,
                         struct hs_error *err);

@@ -16,7 +16,9 @@
 struct hs_row_source {
     const struct hs_graph *graph;
     const struct hs_snap *snap; /* when graph is NULL */
-    enum hs_graph_edges edges;  /* of the snapshot's */
+    enum hs_graph_edges edges;  /* of the snapshot's, these; the same as of struct hs_edge_choice */
+    const struct hs_tiers *tiers;
+    const struct hs_bitmap *pointers_in;
 };
 
 /* Borrowed, valid during the call that gets it. begin[0] is 0 unless the graph is in memory. */

@@ -49,7 +49,9 @@ struct hs_sweep {
  * meanwhile. */
 struct hs_snap_sweep {
     const struct hs_snap *snap;
-    enum hs_graph_edges edges;
+    enum hs_graph_edges edges; /* the same as of struct hs_edge_choice */
+    const struct hs_tiers *tiers;
+    const struct hs_bitmap *pointers_in;
     const struct hs_bitmap
         *held;                /* NULL, or by node: node 0 gets an edge to each of these blocks */
     struct hs_budget *budget; /* NULL: no limit, one thread */

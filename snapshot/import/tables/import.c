@@ -1,10 +1,11 @@
 /* The two tables of `export --to graph` become a snapshot again.
  *
- *   nodes.tsv   id address words static type idom retained_words    ids count from 0
- *   edges.tsv   from to offset strength         first those of roots, then by chunks of 65,536
- *                                                                   blocks, in any order within
+ *   nodes.tsv   id address words static type idom retained_words tier     ids count from 0
+ *   edges.tsv   from to offset strength class tier used     first those of roots, then by chunks of
+ *                                                           65,536 blocks, in any order within
  *
- * Tables may be made by others too: idom and retained_words are not read, and may be missing. What
+ * Tables may be made by others too: of idom, retained_words, used and an edge's tier nothing is
+ * read, and they may be missing, and so may classes (then exact, or weak) and tiers of roots. What
  * has no words is part of the root tree; its parent and its target are edges. The tables say
  * nothing of how wide a word is: 8 bytes, or 4 or 1 when blocks of 8 would overlap, or when offsets
  * are not multiples of it. */
@@ -32,12 +33,14 @@ struct node_row {
     bool is_static;
     const char *type;
     size_t n_type;
+    uint8_t tier; /* of a leaf of the root tree; 0 when the table does not say */
 };
 
 struct edge_row {
     uint64_t from, to, offset;
     uint64_t line; /* of the file */
     bool is_strong;
+    uint8_t edge_class;
 };
 
 struct tables {
@@ -123,6 +126,33 @@ static hs_status row_fail(const struct lines *lines, const char *what, struct hs
     return hs_fail(err, HS_FORMAT, "line %llu of its %s", (unsigned long long)lines->number, what);
 }
 
+/* The tier of a node, three cells on; 0 when there is none: it is no failure, also not what is
+ * none.
+ */
+static uint8_t cell_tier(struct cells cells)
+{
+    const char *text = "";
+    size_t n = 0;
+    for (int i = 0; i < 3; i++)
+        text = cell_next(&cells, &n);
+    bool is_tier = !cells.failed && n == 1 && text[0] >= '0' && text[0] < '0' + HS_N_TIERS;
+    return is_tier ? (uint8_t)(text[0] - '0') : HS_TIER_FIRM;
+}
+
+/* The class of an edge in the next cell, if it is one of such a strength. */
+static uint8_t cell_class(struct cells cells, bool is_strong)
+{
+    size_t n;
+    const char *text = cell_next(&cells, &n);
+    for (uint8_t i = 0; !cells.failed && i < HS_N_EDGE_CLASSES; i++) {
+        const char *name = hs_edge_class_name(i);
+        bool may_be = is_strong ? i <= HS_EDGE_EPHEMERON : i > HS_EDGE_EPHEMERON;
+        if (may_be && strlen(name) == n && memcmp(name, text, n) == 0)
+            return i;
+    }
+    return is_strong ? HS_EDGE_EXACT : HS_EDGE_WEAK;
+}
+
 /* False at the end, with *status set. */
 static bool node_next(struct tables *t, struct node_row *ret, hs_status *status,
                       struct hs_error *err)
@@ -137,6 +167,7 @@ static bool node_next(struct tables *t, struct node_row *ret, hs_status *status,
     ret->words = cell_number(&cells);
     ret->is_static = cell_number(&cells) != 0;
     ret->type = cell_next(&cells, &ret->n_type);
+    ret->tier = cell_tier(cells);
     if (!cells.failed && ret->id == t->nodes.number - 2)
         return true;
     *status = row_fail(&t->nodes, "nodes is malformed or out of order", err);
@@ -156,6 +187,7 @@ static bool edge_next(struct tables *t, struct edge_row *ret, hs_status *status,
     ret->offset = cell_number(&cells);
     const char *strength = cell_next(&cells, &n_strength);
     ret->is_strong = n_strength == 6 && memcmp(strength, "strong", 6) == 0;
+    ret->edge_class = cell_class(cells, ret->is_strong);
     ret->line = t->edges.number;
     uint64_t n_nodes = t->n_tree + t->n_blocks;
     if (!cells.failed && ret->from < n_nodes && ret->to < n_nodes)
@@ -225,6 +257,7 @@ static hs_status tree_node(struct tables *t, const struct node_row *row, struct 
     HS_TRY(maker_group(t->maker, 0, HS_ROOT_GLOBAL, name, NULL, err));
     t->maker->roots[row->id].level = row->id == 0 ? HS_LEVEL_ALL : HS_N_LEVELS;
     t->maker->roots[row->id].address = row->address;
+    t->maker->roots[row->id].tier = row->tier;
     return HS_OK;
 }
 
@@ -244,6 +277,7 @@ static hs_status tree_edge(struct tables *t, const struct edge_row *edge, struct
             return row_fail(&t->edges, "edges gives a root a second target", err);
         from->target = edge->to;
         from->weak = !edge->is_strong;
+        from->edge_class = edge->edge_class <= HS_EDGE_GUESSED ? edge->edge_class : HS_EDGE_EXACT;
         return HS_OK;
     }
     struct hs_root *to = &t->maker->roots[edge->to];
@@ -266,6 +300,8 @@ static hs_status tree_close(struct tables *t, struct hs_error *err)
         struct hs_root *root = &t->maker->roots[i];
         if (root->target != HS_NO_NODE && root->level == HS_LEVEL_VARIABLE)
             root->level = HS_LEVEL_LEAF;
+        if (root->level != HS_LEVEL_LEAF)
+            root->tier = HS_TIER_FIRM;
         if (root->level == HS_N_LEVELS ||
             (i != 0 && t->maker->roots[root->parent].level >= HS_LEVEL_LEAF) ||
             (root->target != HS_NO_NODE) > (root->level == HS_LEVEL_LEAF))
@@ -351,7 +387,7 @@ static hs_status edge_put(struct tables *t, const struct edge_row *edge, struct 
     const struct hs_edge made = {
         .target = edge->to,
         .offset_words = edge->offset / t->maker->word_bytes,
-        .edge_class = edge->is_strong ? HS_EDGE_EXACT : HS_EDGE_WEAK,
+        .edge_class = edge->edge_class,
     };
     return maker_edge(t->maker, made, err);
 }

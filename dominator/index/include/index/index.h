@@ -25,22 +25,45 @@
 
 struct hs_index;
 
+/* What a doubtful word counts for. */
+enum hs_policy_kind {
+    HS_POLICY_FIRM,         /* it keeps only what nothing firmer keeps (graph/edges.h) */
+    HS_POLICY_CONSERVATIVE, /* it keeps what it leads to, as any other word */
+    HS_N_POLICY_KINDS
+};
+/* "firm", "conservative"; NULL for a policy out of range. */
+const char *hs_policy_name(unsigned kind);
+
+/* Zeroed: firm. Borrowed as long as the call that gets it. */
+struct hs_policy {
+    enum hs_policy_kind kind;
+    /* Names of types whose blocks hold pointers where their words are called guessed: arenas that
+     * are declared as characters. Of no account to a conservative policy. */
+    const char *const *pointers_in;
+    size_t n_pointers_in;
+};
+
 struct hs_index_options {
     const char *snap_path;              /* NULL: keep nothing on disk */
     const char *cache_dir;              /* second choice; NULL: none */
     const struct hs_out_access *access; /* of the file; NULL: for its owner alone */
+    struct hs_policy policy;            /* each has an index file of its own */
     bool rebuild;                       /* ignore what is there */
     bool no_write;
     bool only_kept;           /* give NULL (and HS_OK) rather than compute one */
     struct hs_budget *budget; /* chooses the engine; NULL: no limit. Borrowed until close */
     const struct hs_progress *progress; /* may be NULL */
+    /* Told of a kept index that is of no use, and why; may be NULL. */
+    void (*stale)(void *context, const char *path, const char *why);
+    void *context;
 };
 
 /* Opens a valid index or computes one, in memory when the budget has room for that, else by passes
  * over files: the bytes are the same. A damaged or foreign index is rebuilt, never trusted, and so
  * is one of a user who is neither we, nor root, nor the snapshot's owner. Failing to *write* it is
  * not a failure of the call where it can be kept in memory (see hs_index_path). HS_LIMIT, before
- * anything is computed, when the budget does not allow it. */
+ * anything is computed, when the budget does not allow it; HS_USAGE when the policy names a type
+ * that the snapshot has not. */
 hs_status hs_index_open(const struct hs_snap *snap, const struct hs_index_options *options,
                         struct hs_index **ret, struct hs_error *err);
 void hs_index_close(struct hs_index *index);
@@ -56,6 +79,8 @@ struct hs_index_estimate {
 void hs_index_estimate(const struct hs_snap *snap, const struct hs_budget *budget,
                        struct hs_index_estimate *ret);
 
+/* By which policy it was computed. */
+enum hs_policy_kind hs_index_policy(const struct hs_index *index);
 /* Where it is kept; NULL when it is only in memory. */
 const char *hs_index_path(const struct hs_index *index);
 bool hs_index_was_built(const struct hs_index *index);

@@ -1,0 +1,15 @@
+/* The edges of a sweep reversed, each time they are asked for: nothing is kept on disk for it. */
+#ifndef HS_INDEX_TURNED_H
+#define HS_INDEX_TURNED_H
+
+#include "graph/reverse.h"
+
+struct index_turned {
+    struct hs_sweep forward;
+    struct hs_reverse_options options;
+};
+
+/* `turned` is borrowed by what is returned. */
+struct hs_sweep index_turned_sweep(const struct index_turned *turned);
+
+#endif

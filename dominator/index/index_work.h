@@ -1,0 +1,15 @@
+/* What an engine is given to compute an index from; all borrowed. */
+#ifndef HS_INDEX_WORK_H
+#define HS_INDEX_WORK_H
+
+#include "index_policy.h"
+
+struct index_work {
+    const struct hs_snap *snap; /* not cut */
+    const struct index_policy *policy;
+    struct hs_budget *budget; /* NULL: no limit. By passes everything is taken from it */
+    const struct hs_progress *progress;
+    bool in_memory; /* the engine */
+};
+
+#endif
