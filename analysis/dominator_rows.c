@@ -2,6 +2,7 @@
 #include "analysis/dominator_rows.h"
 
 #include "base/alloc.h"
+#include "largest_rows.h"
 
 /* Room for the walk: a node waits on the stack with its depth. */
 struct waiting {
@@ -38,6 +39,7 @@ static hs_status wait_for_children(struct tree_walk *walk, struct waiting at,
     while (n > 0 && children[n - 1].words < walk->query->min_words)
         n--;
     row->n_hidden -= n < row->n_hidden ? n : row->n_hidden;
+    row->n_shown = n;
     for (uint64_t i = n; i-- > 0;) {
         row->hidden_words -= children[i].words;
         HS_TRY(push(walk, children[i].node, at.depth + 1, err));
@@ -91,7 +93,7 @@ static hs_status walk_down(struct hs_view *view, hs_node from,
         status = rows->n < view->n_nodes ? visit(&walk, walk.stack[--walk.n], err)
                                          : hs_view_fail_circle(view, err);
     hs_free(walk.stack);
-    return status == HS_OK ? look_up_rows(view, rows, err) : status;
+    return status;
 }
 
 hs_status hs_dominator_rows_select(struct hs_view *view, hs_node from,
@@ -99,7 +101,10 @@ hs_status hs_dominator_rows_select(struct hs_view *view, hs_node from,
                                    struct hs_dominator_rows *ret, struct hs_error *err)
 {
     struct hs_dominator_rows rows = {0};
-    hs_status status = walk_down(view, from, query, &rows, err);
+    hs_status status = query->max_rows == 0 ? walk_down(view, from, query, &rows, err)
+                                            : hs_largest_rows(view, from, query, &rows, err);
+    if (status == HS_OK)
+        status = look_up_rows(view, &rows, err);
     if (status == HS_OK)
         *ret = rows;
     else

@@ -63,15 +63,73 @@ static bool sheet_begin_cell(struct hs_sheet *sheet)
            HS_GROW(&sheet->known, &sheet->known_capacity, needed, &sheet->error) == HS_OK;
 }
 
+/* A row that a table would print as 0.0 %. */
+static bool sheet_is_small(const struct hs_sheet *sheet, size_t row)
+{
+    bool weighs = false;
+
+    if (!sheet->options.folds_small || sheet->options.format != HS_SHEET_TABLE || row == 0)
+        return false;
+    for (size_t i = 0; i < sheet->n_columns; i++) {
+        struct sheet_cell cell = sheet_cell_at(sheet, row, i);
+        if ((sheet->columns[i].flags & HS_COLUMN_WEIGHS) == 0)
+            continue;
+        weighs = true;
+        if (cell.known && cell.value >= hs_percent_least(sheet->options.whole))
+            return false;
+    }
+    return weighs;
+}
+
+/* Moves a row to the others; it is counted in all of them already. */
+static void sheet_fold_row(struct hs_sheet *sheet, size_t row)
+{
+    size_t n = sheet->n_columns;
+    size_t begin = row * n, behind = sheet->n_cells - begin - n;
+
+    for (size_t i = 0; i < n; i++) {
+        struct sheet_cell cell = sheet_cell_at(sheet, row, i);
+        if ((sheet->columns[i].flags & HS_COLUMN_SUMMED) != 0 && cell.known)
+            sheet_add(&sheet->sums[i], cell.value);
+    }
+    memmove(sheet->cells + begin, sheet->cells + begin + n, behind * sizeof *sheet->cells);
+    memmove(sheet->known + begin, sheet->known + begin + n, behind);
+    sheet->n_cells -= n;
+    sheet->n_rows--;
+    sheet->n_others++;
+}
+
+/* The only small row joins the others once there are some: alone it takes no more than their line.
+ */
+static void sheet_fold_small(struct hs_sheet *sheet)
+{
+    if (sheet->n_small != 1 || sheet->n_others == 0)
+        return;
+    sheet_fold_row(sheet, sheet->small_row);
+    sheet->n_small++;
+}
+
 static void sheet_end_row(struct hs_sheet *sheet)
 {
     sheet->column = 0;
-    if (sheet->closing)
+    if (sheet->closing) {
         sheet->n_closing++;
-    else if (sheet_folds(sheet))
+        return;
+    }
+    if (sheet_folds(sheet)) {
         sheet->n_others++;
-    else
-        sheet->n_rows++;
+        return;
+    }
+    size_t row = sheet->n_rows++;
+    if (!sheet_is_small(sheet, row))
+        return;
+    if (++sheet->n_small == 1) {
+        sheet->small_row = row;
+        return;
+    }
+    sheet_fold_row(sheet, row);
+    if (sheet->n_small == 2)
+        sheet_fold_row(sheet, sheet->small_row);
 }
 
 static void sheet_append(struct hs_sheet *sheet, uint64_t value, bool known)
@@ -132,6 +190,8 @@ void hs_sheet_fold(struct hs_sheet *sheet, uint64_t n_rows, const uint64_t *sums
 void hs_sheet_close_rows(struct hs_sheet *sheet)
 {
     assert(sheet->column == 0 || sheet->error.status != HS_OK);
+    if (!sheet->closing && sheet->error.status == HS_OK)
+        sheet_fold_small(sheet);
     sheet->closing = true;
 }
 
@@ -157,6 +217,8 @@ hs_status hs_sheet_write(struct hs_sheet *sheet, struct hs_out *out, struct hs_e
     struct hs_json json;
 
     HS_TRY(sheet_check(sheet, err));
+    if (!sheet->closing)
+        sheet_fold_small(sheet);
     switch (sheet->options.format) {
     case HS_SHEET_JSON:
         hs_json_init(&json, out, HS_JSON_PRETTY);

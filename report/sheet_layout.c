@@ -127,4 +127,6 @@ void hs_layout_fit(struct layout_column *columns, size_t n, const struct layout_
         for (size_t i = 0; i < n; i++)
             columns[i].width = natural[i].width;
     }
+    for (size_t i = 0; i < n; i++)
+        columns[i].is_cut = columns[i].width < natural[i].width;
 }

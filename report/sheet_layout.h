@@ -9,6 +9,7 @@
 struct layout_column {
     unsigned flags; /* enum hs_column_flags */
     bool shown;
+    bool is_cut;  /* after: it gets less than it wants */
     size_t width; /* before: what its widest cell wants; after: what it gets */
 };
 

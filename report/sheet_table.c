@@ -289,11 +289,13 @@ static hs_status table_append(struct table *table, const char *text, struct hs_e
 }
 
 /* The name of a tree's row, behind as much of its indentation as leaves room for the name. */
-static hs_status table_append_tree(struct table *table, size_t width, struct hs_error *err)
+static hs_status table_append_tree(struct table *table, size_t column, struct hs_error *err)
 {
     const char *text = (const char *)table->cell.bytes;
-    size_t n = table->cell.n_bytes, depth = 0;
-    size_t most = width > LEAST_NAME ? width - LEAST_NAME : 0;
+    size_t n = table->cell.n_bytes, depth = 0, width = table->columns[column].width;
+    size_t most = !table->columns[column].is_cut ? width
+                  : width > LEAST_NAME           ? width - LEAST_NAME
+                                                 : 0;
 
     while (depth < n && text[depth] == ' ')
         depth++;
@@ -328,7 +330,7 @@ static hs_status table_append_text(struct table *table, size_t line, size_t colu
     if (table_wraps(table, column))
         return table_append_wrapped(table, width, err);
     if ((flags & HS_COLUMN_TREE) != 0)
-        return table_append_tree(table, width, err);
+        return table_append_tree(table, column, err);
     if (table_is_label(table, line, column) && table->label.runs_on)
         width = table_cell_width(table);
     return ((flags & HS_COLUMN_PATH) != 0 ? hs_text_fit_end : hs_text_fit)(

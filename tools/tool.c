@@ -299,6 +299,10 @@ struct hs_sheet_options hs_tool_sheet(const struct hs_tool *tool, const struct h
         [HS_FORMAT_NDJSON] = HS_SHEET_NDJSON,
         [HS_FORMAT_TSV] = HS_SHEET_TSV,
     };
+    /* Who asks for small rows, or for another order, has them. */
+    static const hs_option_set unfolded = HS_OPTIONS_OF_LEAST | HS_BIT(HS_OPT_KIND) |
+                                          HS_BIT(HS_OPT_ROOT_SORT) | HS_BIT(HS_OPT_TYPE_SORT) |
+                                          HS_BIT(HS_OPT_TRACE_SORT);
     uint64_t rows = hs_tool_rows(inv);
     return (struct hs_sheet_options){
         .format = formats[hs_tool_format(inv)],
@@ -306,6 +310,7 @@ struct hs_sheet_options hs_tool_sheet(const struct hs_tool *tool, const struct h
         .colour = tool->terminal.colour,
         .width = tool->terminal.width,
         .limit = rows == UINT64_MAX ? 0 : rows,
+        .folds_small = rows != UINT64_MAX && (inv->given & unfolded) == 0,
         .whole = whole,
     };
 }

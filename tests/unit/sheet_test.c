@@ -323,6 +323,71 @@ static void a_narrow_terminal_cuts_the_flexible_column(void **state)
                     "     200  20.0%        2  short\n");
 }
 
+/* Parts of 40,000: the least that is not 0.0 % is 20. */
+static void fill_small(unsigned n_small, uint64_t limit)
+{
+    static const struct hs_column columns[] = {
+        {"words", "WORDS", HS_COLUMN_COUNT, HS_COLUMN_SUMMED | HS_COLUMN_WEIGHS},
+        {"reached", "REACHED", HS_COLUMN_COUNT, HS_COLUMN_WEIGHS},
+        {"name", "NAME", HS_COLUMN_STRING, HS_COLUMN_FLEXIBLE},
+    };
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_sheet_options options = {.folds_small = true, .whole = 40000, .limit = limit};
+    hs_sheet_fini(&sheet);
+    assert_int_equal(hs_sheet_init(&sheet, columns, 3, &options, &err), HS_OK);
+    const struct {
+        uint64_t words, reached;
+        const char *name;
+    } rows[] = {{500, 500, "large"}, {19, 19, "a"}, {20, 20, "large enough"},
+                {3, 900, "reaches"}, {2, 2, "b"},   {0, 0, "c"}};
+    for (unsigned i = 0, small = 0; i < sizeof rows / sizeof *rows; i++) {
+        small += rows[i].reached < 20;
+        if (rows[i].reached < 20 && small > n_small)
+            continue;
+        hs_sheet_u64(&sheet, rows[i].words);
+        hs_sheet_u64(&sheet, rows[i].reached);
+        hs_sheet_string(&sheet, rows[i].name);
+    }
+}
+
+static void small_rows_are_folded_and_one_is_not(void **state)
+{
+    (void)state;
+    fill_small(3, 0);
+    assert_rendered("WORDS  REACHED  NAME\n"
+                    "  500      500  large\n"
+                    "   20       20  large enough\n"
+                    "    3      900  reaches\n"
+                    "   21           [3 others]\n"
+                    "  544           TOTAL\n");
+    fill_small(1, 0);
+    assert_rendered("WORDS  REACHED  NAME\n"
+                    "  500      500  large\n"
+                    "   19       19  a\n"
+                    "   20       20  large enough\n"
+                    "    3      900  reaches\n"
+                    "  542           TOTAL\n");
+    const uint64_t others[] = {1, 0, 0};
+    hs_sheet_fold(&sheet, 7, others);
+    hs_sheet_close_rows(&sheet);
+    assert_rendered("WORDS  REACHED  NAME\n"
+                    "  500      500  large\n"
+                    "   20       20  large enough\n"
+                    "    3      900  reaches\n"
+                    "   20           [8 others]\n"
+                    "  543           TOTAL\n");
+    fill_small(3, 3); /* with a limit */
+    assert_rendered("WORDS  REACHED  NAME\n"
+                    "  500      500  large\n"
+                    "   20       20  large enough\n"
+                    "   24           [4 others]\n"
+                    "  544           TOTAL\n");
+    hs_sheet_fini(&sheet);
+    begin_roots((struct hs_sheet_options){.folds_small = true}); /* nothing weighs there */
+    fill_roots();
+    assert_int_equal(sheet.n_rows, 4);
+}
+
 /* RETAINED is spared last, NOTE first; the label reaches over what stands behind it. */
 static void what_can_be_spared_is_left_out_first(void **state)
 {
@@ -599,6 +664,7 @@ int main(void)
         FILLED(json_rows_leave_out_what_is_for_eyes),
         FILLED(rows_go_into_an_envelope),
         FILLED(a_narrow_terminal_cuts_the_flexible_column),
+        FILLED(small_rows_are_folded_and_one_is_not),
         FILLED(what_can_be_spared_is_left_out_first),
         FILLED(a_wrapped_column_is_not_cut),
         FILLED(deep_rows_of_a_tree_keep_their_names),

@@ -39,10 +39,12 @@ static const struct hs_record record = HS_RECORD(fields);
 static hs_status put_row(struct hs_sink *sink, const struct hs_dominator_row *row,
                          struct hs_error *err)
 {
-    char what[NAME_BYTES];
+    char what[NAME_BYTES], below[48] = "";
     int indent = (int)(row->depth < INDENT_LEVELS ? row->depth : INDENT_LEVELS);
-    (void)snprintf(what, sizeof what, "%*s%s", sink->is_table ? 2 * indent : 0, "",
-                   row->facts.label);
+    if (sink->is_table && row->n_shown == 0 && row->n_hidden != 0)
+        (void)snprintf(below, sizeof below, "  [%lu below]", (unsigned long)row->n_hidden);
+    (void)snprintf(what, sizeof what, "%*s%.400s%s", sink->is_table ? 2 * indent : 0, "",
+                   row->facts.label, below);
     struct line line = {
         .id = row->node,
         .dominator = row->dominator,
@@ -77,14 +79,15 @@ static hs_status put_hidden(struct hs_sink *sink, const struct hs_dominator_row 
                        err);
 }
 
-/* A line "[n others]" stands where the last of the shown children's subtrees ends: before the first
- * following row that is not deeper. `open` holds the row that waits at each depth. */
+/* Where some children are shown, a line "[n others]" stands where the last of the shown children's
+ * subtrees ends: before the first following row that is not deeper. `open` holds the row that waits
+ * at each depth. */
 static hs_status close_deeper(struct hs_sink *sink, const struct hs_dominator_row **open,
                               size_t *n_open, uint32_t depth, struct hs_error *err)
 {
     while (*n_open > depth) {
         const struct hs_dominator_row *row = open[--*n_open];
-        if (row->n_hidden != 0)
+        if (row->n_hidden != 0 && row->n_shown != 0)
             HS_TRY(put_hidden(sink, row, err));
     }
     return HS_OK;
@@ -129,17 +132,33 @@ static hs_status print(struct hs_tool *tool, const struct hs_invocation *inv,
     return hs_tool_list(tool, inv, &all, err);
 }
 
+/* What a table would say retains 0.0 % of the heap, or of the node that it begins at where that is
+ * less, joins the others, unless all rows are asked for. */
+static uint64_t least_words(const struct hs_invocation *inv, struct hs_view *view, hs_node from,
+                            uint64_t max_rows)
+{
+    uint64_t heap = view->totals->heap_words, start = hs_index_retained(view->index, from).words;
+    if (hs_given(inv, HS_OPT_MIN_WORDS) || hs_tool_format(inv) != HS_FORMAT_TABLE ||
+        max_rows == UINT64_MAX)
+        return hs_tool_min_words(inv, view->facts->word_bytes);
+    return hs_percent_least(start < heap ? start : heap);
+}
+
 static hs_status run(struct hs_tool *tool, const struct hs_invocation *inv, struct hs_view *view,
                      struct hs_error *err)
 {
     struct hs_object_spec from = {.nodes = {0}, .n_nodes = 1};
     if (hs_given(inv, HS_OPT_FROM))
         HS_TRY(hs_object_lookup(view, inv->text[HS_OPT_FROM], &from, err));
-    bool has_rows = hs_given(inv, HS_OPT_ROWS);
+    bool is_table = hs_tool_format(inv) == HS_FORMAT_TABLE;
+    bool has_rows = is_table || hs_given(inv, HS_OPT_ROWS);
+    uint64_t max_rows = has_rows ? hs_tool_rows(inv) : 0;
     struct hs_dominator_query query = {
         .max_depth = hs_given(inv, HS_OPT_DEPTH) ? inv->number[HS_OPT_DEPTH] : 4,
-        .max_children = has_rows ? hs_tool_rows(inv) : 8,
-        .min_words = hs_tool_min_words(inv, view->facts->word_bytes),
+        .max_children = has_rows ? UINT64_MAX : 8,
+        .max_rows = max_rows == UINT64_MAX ? 0 : max_rows,
+        .min_words = least_words(inv, view, from.nodes[0], max_rows),
+        .is_table = is_table,
     };
     struct listing listing = {.view = view};
     hs_status status = hs_dominator_rows_select(view, from.nodes[0], &query, &listing.rows, err);

@@ -25,10 +25,10 @@ struct line {
 
 #define HS_ROW struct line
 static const struct hs_field fields[] = {
-    HS_COLUMN(1, WORDS, retained_words, "RETAINED", HS_COLUMN_SUMMED),
+    HS_COLUMN(1, WORDS, retained_words, "RETAINED", HS_COLUMN_SUMMED | HS_COLUMN_WEIGHS),
     HS_COLUMN_AS("retained_percent", 2, PERCENT, retained_words, "%",
                  HS_COLUMN_SUMMED | HS_COLUMN_TABLE_ONLY),
-    HS_COLUMN(3, WORDS, reachable_words, "REACHABLE", 0),
+    HS_COLUMN(3, WORDS, reachable_words, "REACHABLE", HS_COLUMN_WEIGHS),
     HS_COLUMN(4, NODE, id, "ID", 0),
     HS_COLUMN(5, STRING, kind, "KIND", HS_COLUMN_SPARE(1)),
     HS_COLUMN(6, STRING, name, "ROOT", HS_COLUMN_FLEXIBLE),

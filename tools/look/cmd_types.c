@@ -15,13 +15,13 @@ static const struct hs_field fields[] = {
     HS_FIELD(STRING, form),
     HS_FIELD(COUNT, tag),
     HS_COLUMN_AS("objects", 1, COUNT, shallow.objects, "OBJECTS", HS_COLUMN_SUMMED),
-    HS_COLUMN_AS("words", 2, WORDS, shallow.words, "WORDS", HS_COLUMN_SUMMED),
+    HS_COLUMN_AS("words", 2, WORDS, shallow.words, "WORDS", HS_COLUMN_SUMMED | HS_COLUMN_WEIGHS),
     HS_COLUMN_AS("words_percent", 3, PERCENT, shallow.words, "%",
                  HS_COLUMN_SUMMED | HS_COLUMN_TABLE_ONLY),
     HS_FIELD_AS("static_objects", COUNT, shallow.static_objects),
     HS_COLUMN_AS("static_words", 4, WORDS, shallow.static_words, "STATIC",
-                 HS_COLUMN_SUMMED | HS_COLUMN_SPARE(1)),
-    HS_COLUMN(5, WORDS, retained_words, "RETAINED", 0),
+                 HS_COLUMN_SUMMED | HS_COLUMN_WEIGHS | HS_COLUMN_SPARE(1)),
+    HS_COLUMN(5, WORDS, retained_words, "RETAINED", HS_COLUMN_WEIGHS),
 };
 static const struct hs_record record = HS_RECORD(fields);
 

@@ -22,7 +22,8 @@ struct line {
 static const struct hs_field fields[] = {
     HS_COLUMN(12, STRING, name, "SITE", HS_COLUMN_FLEXIBLE),
     HS_COLUMN(1, COUNT, samples, "SAMPLES", HS_COLUMN_SUMMED | HS_COLUMN_SPARE(5)),
-    HS_COLUMN_AS("percent", 2, PERCENT, samples, "%", HS_COLUMN_SUMMED | HS_COLUMN_NOT_JSON),
+    HS_COLUMN_AS("percent", 2, PERCENT, samples, "%",
+                 HS_COLUMN_SUMMED | HS_COLUMN_WEIGHS | HS_COLUMN_NOT_JSON),
     HS_COLUMN_AS("words", 3, WORDS, words.value, "WORDS", HS_COLUMN_SUMMED | HS_COLUMN_SPARE(2)),
     HS_COLUMN_AS("words_error", 4, WORDS, words.error, "+-", HS_COLUMN_SPARE(2)),
     HS_COLUMN(11, STRING, estimates, "ESTIMATES", HS_COLUMN_DATA_ONLY),

@@ -19,7 +19,7 @@ static const struct hs_field top_fields[] = {
     HS_COLUMN(1, COUNT, samples, "SAMPLES", HS_COLUMN_SUMMED | HS_COLUMN_SPARE(3)),
     HS_COLUMN_AS("words", 2, WORDS, words.value, "WORDS", HS_COLUMN_SUMMED),
     HS_COLUMN_AS("words_error", 3, WORDS, words.error, "+-", 0),
-    HS_COLUMN_AS("percent", 4, PERCENT, samples, "%", HS_COLUMN_SUMMED),
+    HS_COLUMN_AS("percent", 4, PERCENT, samples, "%", HS_COLUMN_SUMMED | HS_COLUMN_WEIGHS),
     HS_COLUMN_AS("allocations", 5, COUNT, allocations.value, "ALLOCS",
                  HS_COLUMN_SUMMED | HS_COLUMN_SPARE(4)),
     HS_COLUMN_AS("allocations_error", 6, COUNT, allocations.error, "+-", HS_COLUMN_SPARE(4)),

@@ -10,7 +10,8 @@ struct hs_dominator_row {
     struct hs_node_facts facts;
     struct hs_sizes retained;
     uint32_t depth;    /* below the first row */
-    uint64_t n_hidden; /* children that are not shown */
+    uint64_t n_shown;  /* children that are rows */
+    uint64_t n_hidden; /* children that are not */
     uint64_t hidden_words;
 };
 
@@ -23,9 +24,14 @@ struct hs_dominator_query {
     uint64_t max_depth;
     uint64_t max_children; /* of each node */
     uint64_t min_words;    /* retained, of a child */
+    uint64_t max_rows;     /* of all; 0: no limit. The rows that retain most, wherever they are */
+    /* The rows are for eyes: what hides beside a shown child takes a line, too, of the same limit,
+     * and is shown itself where it is a single child. */
+    bool is_table;
 };
 
-/* O(children of the nodes that are shown). HS_FORMAT when the tree goes round in a circle. */
+/* O(children of the nodes that are shown), with a limit of rows times the logarithm of it.
+ * HS_FORMAT when the tree goes round in a circle. */
 hs_status hs_dominator_rows_select(struct hs_view *view, hs_node from,
                                    const struct hs_dominator_query *query,
                                    struct hs_dominator_rows *ret, struct hs_error *err);

@@ -60,11 +60,18 @@ enum hs_column_flags {
     HS_COLUMN_PATH = 1 << 7,       /* cut at its beginning: the end of a path says more */
     HS_COLUMN_WRAPS = 1 << 5,      /* the last column: goes on in the next line, never cut */
     HS_COLUMN_TREE = 1 << 6,       /* the flexible column: leading spaces are the depth in a tree */
+    HS_COLUMN_WEIGHS = 1 << 9,     /* a part of the whole: a row is small when all of these are */
 };
 /* A flag: on a narrow terminal the column is left out of the table, those with the highest rank (1
  * to 15) first. */
 #define HS_COLUMN_SPARE(rank) ((unsigned)(rank) << 12)
 #define HS_COLUMN_SPARED(flags) ((flags) >> 12 & 15)
+
+/* The least part of `whole` that a table does not print as 0.0 %; 0 of 0. */
+static inline uint64_t hs_percent_least(uint64_t whole)
+{
+    return whole / 2000 + (whole % 2000 != 0);
+}
 
 struct hs_column {
     const char *key;   /* JSON and TSV: lower case, with its unit */
@@ -77,6 +84,7 @@ struct hs_sheet_options {
     enum hs_sheet_format format;
     bool human;          /* units instead of plain integers */
     bool colour;         /* heading and closing lines stand out */
+    bool folds_small;    /* tables: rows whose weighing cells are all 0.0 % join the others */
     bool no_total;       /* tables without TOTAL line: trees, where rows contain each other */
     size_t width;        /* terminal columns; 0 = no limit */
     uint64_t limit;      /* rows kept; 0 = all */
@@ -97,6 +105,8 @@ struct hs_sheet {
     size_t n_closing;  /* closing rows */
     uint64_t n_others; /* rows beyond the limit */
     uint64_t *sums;    /* owned: per column, [0, n) of others, [n, 2n) of all */
+    size_t n_small;    /* rows that were small, from the second row on */
+    size_t small_row;  /* the only one of them, kept in case that it remains so */
     bool closing;
     struct hs_error error;
 };
