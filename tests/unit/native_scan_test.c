@@ -10,7 +10,7 @@
 #include "native/scan.h"
 #include "native_world.h"
 
-enum { NODE = 1, PACKED, CUT, TEXT, NUMBERS, MEMORY, LIST, NAMED, NODE_POINTER };
+enum { NODE = 1, PACKED, CUT, TEXT, NUMBERS, MEMORY, LIST, NAMED, NODE_POINTER, BUFFER };
 
 static struct world *w;
 static struct hs_flow flow;
@@ -34,6 +34,9 @@ static int set_up(void **state)
     world_type(NUMBERS, "long", HS_CTYPE_SCALAR, 8);
     world_type(MEMORY, "u8", HS_CTYPE_SCALAR, 1);
     world_type(NODE_POINTER, "struct node *", HS_CTYPE_POINTER, 8);
+    world_type(BUFFER, "struct buffer", HS_CTYPE_RECORD, 16); /* { char *begin, *end; } */
+    world_slot(BUFFER, "begin", 0, TEXT);
+    world_slot(BUFFER, "end", 8, TEXT);
     world_type(LIST, "struct list", HS_CTYPE_RECORD, 16); /* { ...; struct node *items[]; } */
     world_slot(LIST, "items[0]", 16, NODE_POINTER);
     world_type(NAMED, "struct named", HS_CTYPE_RECORD, 16); /* { ...; char name[]; } */
@@ -213,6 +216,31 @@ static void text_from_its_middle(void **state)
     assert_string_equal(world_type_of(w, &flow, both), "char[]");
 }
 
+/* Where blocks have no headers, a pointer behind the end of one leads to the next. */
+static void the_end_of_the_block_before(void **state)
+{
+    (void)state;
+    hs_addr holder = world_block(w, 16), other = world_block(w, 16), target = world_block(w, 16);
+    hs_addr text = world_block(w, 32), next, last;
+    w->next = text + 32;
+    next = world_block(w, 32);
+    w->next = next + 32;
+    last = world_block(w, 32);
+    *world_word(w, holder) = text;
+    *world_word(w, holder + 8) = next;
+    *world_word(w, other + 8) = last; /* and nothing leads into the block before it */
+    *world_word(w, text + 8) = *world_word(w, next + 8) = *world_word(w, last + 8) = target;
+    world_seed(w, holder, BUFFER);
+    world_seed(w, other, BUFFER);
+    run();
+    edges_of(text);
+    is_edge(0, target, 1, HS_EDGE_GUESSED);
+    edges_of(next);
+    is_edge(0, target, 1, HS_EDGE_EXACT);
+    edges_of(last);
+    is_edge(0, target, 1, HS_EDGE_GUESSED);
+}
+
 static void reached_by_their_middle(void **state)
 {
     (void)state;
@@ -359,6 +387,7 @@ int main(void)
         TEST(words_behind_a_type),
         TEST(one_block_of_many_is_larger),
         TEST(text_from_its_middle),
+        TEST(the_end_of_the_block_before),
         TEST(reached_by_their_middle),
         TEST(odd_places),
         TEST(packed_records),

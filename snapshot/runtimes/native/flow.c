@@ -15,6 +15,11 @@ enum { WORD = 8, NAME_BYTES = 256, BLOCKS_PER_TELL = 1 << 20 };
 #define SLACK_BYTES 16
 /* Pointers into the middle of blocks that are not at hand, of which all words may be needed. */
 enum { FAR_LOOKS = 1 << 16 };
+/* Around a pointer, where those to the same block may stand: begin, end, end of room. */
+enum { NEAR_WORDS = 4 };
+/* Of a scalar that a pointer leads to, which may as well be one behind the end of another block. No
+ * type has such a number. */
+#define FLOW_MAY_BE_END ((hs_ctype)1 << 31)
 enum { SWISS_GROUP = 16, SWISS_DELETED = 0x80, SWISS_EMPTY = 0xff };
 
 struct flow {
@@ -243,13 +248,13 @@ static hs_status flow_judge(struct flow *f, const struct hs_heap_block *block, u
 {
     struct hs_native_types *types = &f->result->types;
     hs_ntype had = hs_flow_type(f->result, block->rank), one;
+    bool is_better = offset == 0 && (pointee & FLOW_MAY_BE_END) == 0 && flow_is_of_middle(f, had);
 
     *ret = 0;
     if (!flow_is_weak(f, had) || !flow_may_have_type(block))
         return HS_OK;
-    HS_TRY(hs_native_types_of_ctype(types, pointee, false, &one, err));
-    if (one == 0 || had == one ||
-        (had != 0 && flow_is_weak(f, one) && (offset != 0 || !flow_is_of_middle(f, had))))
+    HS_TRY(hs_native_types_of_ctype(types, pointee & ~FLOW_MAY_BE_END, false, &one, err));
+    if (one == 0 || had == one || (had != 0 && flow_is_weak(f, one) && !is_better))
         return HS_OK;
     HS_TRY(flow_larger(f, block, &one, err));
     const struct hs_native_type *type = hs_native_type_of(types, one);
@@ -297,8 +302,9 @@ static hs_status flow_wait(struct flow *f, const struct hs_heap_block *block, hs
         hs_ntype first;
         HS_TRY(flow_judge(f, block, 0, pointee_before, &first, err));
         HS_TRY(flow_judge(f, block, 0, pointee, &one, err));
-        bool gives_way =
-            first == 0 || (one != 0 && flow_is_weak(f, first) && !flow_is_weak(f, one));
+        bool is_better = (pointee_before & ~pointee & FLOW_MAY_BE_END) != 0;
+        bool gives_way = first == 0 || (one != 0 && flow_is_weak(f, first) &&
+                                        (is_better || !flow_is_weak(f, one)));
         if (!gives_way) {
             hs_flow_set_type(f->result, block->rank, had);
             return HS_OK;
@@ -311,6 +317,46 @@ static hs_status flow_wait(struct flow *f, const struct hs_heap_block *block, hs
     HS_TRY(flow_tentative_number(f, had, pointee, &number, err));
     hs_flow_set_type(f->result, block->rank, number);
     return hs_block_queue_push(&f->queue, block, err);
+}
+
+/* Where a pointer stands: in memory at `at`, or in words[at / 8] of a block. */
+struct flow_place {
+    hs_addr address; /* of `bytes`; 0: in no memory */
+    const uint8_t *bytes;
+    uint64_t n_bytes, at;
+};
+
+static bool flow_near_word(const struct flow *f, const struct flow_place *place, int nth,
+                           uint64_t *ret)
+{
+    uint64_t at = place->at + (uint64_t)(int64_t)(nth * WORD);
+
+    if (place->bytes == NULL)
+        return place->address != 0 &&
+               hs_image_u64(&f->native->dump->image, place->address + at, ret);
+    if (at > place->n_bytes || place->n_bytes - at < WORD)
+        return false;
+    *ret = hs_load_u64(place->bytes + at);
+    return true;
+}
+
+/* Is a pointer to the start of this block rather one behind the end of the block before it? Where
+ * blocks have no headers both are the same word; then a pointer to that block stands beside it. */
+static bool flow_may_be_end(const struct flow *f, const struct hs_heap_block *block,
+                            const struct flow_place *place)
+{
+    struct hs_heap_block before;
+
+    if (block->span->form == HS_SPAN_HEADERS ||
+        hs_flow_resolve(f->native, block->begin - 1, &before) == HS_POINTER_NONE ||
+        before.begin + before.n_bytes != block->begin)
+        return false;
+    for (int i = -NEAR_WORDS; i <= NEAR_WORDS; i++) {
+        uint64_t word;
+        if (flow_near_word(f, place, i, &word) && word - before.begin < before.n_bytes)
+            return true;
+    }
+    return false;
 }
 
 /* The words of the block are at hand. */
@@ -331,7 +377,8 @@ static hs_status flow_look(struct flow *f, const struct hs_heap_block *block, ui
     if (!is_array && (offset != 0 || !flow_fits_mostly(f, block, type)))
         return HS_OK;
     many = one;
-    if (is_array && offset != 0 && type->type.form == HS_FORM_SCALAR)
+    if (is_array && type->type.form == HS_FORM_SCALAR &&
+        (offset != 0 || (pointee & FLOW_MAY_BE_END) != 0))
         HS_TRY(hs_native_types_of_middle(types, type->ctype, &many, err));
     else if (is_array)
         HS_TRY(hs_native_types_of_ctype(types, type->ctype, true, &many, err));
@@ -341,8 +388,13 @@ static hs_status flow_look(struct flow *f, const struct hs_heap_block *block, ui
 /* A pointer to `pointee` leads to `offset` in the block. In the middle of a block it tells the type
  * only of an array that begins with the block. */
 static hs_status flow_try(struct flow *f, const struct hs_heap_block *block, uint64_t offset,
-                          hs_ctype pointee, struct hs_error *err)
+                          hs_ctype pointee, const struct flow_place *place, struct hs_error *err)
 {
+    struct hs_ctype_facts facts;
+
+    hs_ctype_facts(f->native->ctypes, pointee, &facts);
+    if (facts.kind == HS_CTYPE_SCALAR && offset == 0 && flow_may_be_end(f, block, place))
+        pointee |= FLOW_MAY_BE_END;
     if (!hs_block_queue_is_at_hand(&f->queue, block)) {
         if (offset == 0)
             return flow_wait(f, block, pointee, err);
@@ -378,8 +430,9 @@ static hs_status flow_from_block(struct flow *f, const struct hs_heap_block *blo
             enum hs_pointer how = hs_flow_resolve(f->native, word, &target);
             if (how != HS_POINTER_START && how != HS_POINTER_INTERIOR)
                 continue;
+            const struct flow_place place = {block->begin, block->bytes, block->n_bytes, at};
             HS_TRY(flow_try(f, &target, hs_flow_offset(f->native, word, &target),
-                            type.slots[j].pointee, err));
+                            type.slots[j].pointee, &place, err));
         }
     }
     return HS_OK;
@@ -484,8 +537,8 @@ static hs_status flow_drain(struct flow *f, struct hs_error *err)
     while (hs_block_queue_pop(&f->queue, &block)) {
         if ((hs_flow_type(f->result, block.rank) & HS_FLOW_IS_TENTATIVE) != 0) {
             hs_ctype pointee_before = flow_tentative_remove(f, block.rank);
-            HS_TRY(
-                flow_look(f, &block, 0, pointee_before, err)); /* queues it again, if it is to be */
+            /* queues it again, if it is to be */
+            HS_TRY(flow_look(f, &block, 0, pointee_before, err));
             continue;
         }
         if (hs_flow_type(f->result, block.rank) == 0)
@@ -508,7 +561,9 @@ static hs_status flow_from_seeds(struct flow *f, struct hs_error *err)
         enum hs_pointer how = hs_flow_resolve(native, seed->word, &block);
         if (how != HS_POINTER_START && how != HS_POINTER_INTERIOR)
             continue;
-        HS_TRY(flow_try(f, &block, hs_flow_offset(native, seed->word, &block), seed->pointee, err));
+        const struct flow_place place = {.address = seed->at};
+        HS_TRY(flow_try(f, &block, hs_flow_offset(native, seed->word, &block), seed->pointee,
+                        &place, err));
     }
     return HS_OK;
 }

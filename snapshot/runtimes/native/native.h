@@ -19,6 +19,7 @@
 
 /* Where types begin to flow from: a root's slot that is a typed pointer. */
 struct hs_native_seed {
+    hs_addr at;    /* of the slot; 0: it is in no memory */
     hs_addr block; /* start of the block that it leads to */
     hs_addr word;  /* what the slot holds */
     hs_ctype pointee;

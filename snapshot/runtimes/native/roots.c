@@ -35,12 +35,12 @@ static uint8_t edge_class_of(enum hs_pointer how)
     return how == HS_POINTER_PAST_END ? HS_EDGE_PAST_END : HS_EDGE_EXACT;
 }
 
-static hs_status add_seed(struct hs_native *native, const struct hs_heap_block *block,
+static hs_status add_seed(struct hs_native *native, hs_addr at, const struct hs_heap_block *block,
                           uint64_t word, hs_ctype pointee, struct hs_error *err)
 {
     HS_TRY(HS_GROW(&native->seeds, &native->seeds_capacity, native->n_seeds + 1, err));
     native->seeds[native->n_seeds++] =
-        (struct hs_native_seed){.block = block->begin, .word = word, .pointee = pointee};
+        (struct hs_native_seed){.at = at, .block = block->begin, .word = word, .pointee = pointee};
     return HS_OK;
 }
 
@@ -62,7 +62,7 @@ hs_status hs_native_add_word(struct hs_native *native, uint64_t word, struct hs_
         leaf->root.tier = (uint8_t)hs_edge_tier(leaf->root.edge_class);
     if (pointee != 0) {
         leaf->root.certainty = HS_EXACT;
-        HS_TRY(add_seed(native, &block, word, pointee, err));
+        HS_TRY(add_seed(native, leaf->root.address, &block, word, pointee, err));
     }
     return hs_roots_add(&native->roots, leaf, err);
 }
