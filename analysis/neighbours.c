@@ -156,9 +156,10 @@ hs_status hs_link_offset(struct hs_view *view, hs_node source, hs_node target,
     unsigned columns = HS_COL_EDGES | HS_COL_FIELDS | HS_COL_EXTRA;
     HS_TRY(hs_view_chunk(view, source, columns, &chunk, &at, err));
     uint64_t offset = HS_NO_OFFSET;
-    for (uint64_t e = chunk->edge_begin[at]; e < chunk->edge_begin[at + 1]; e++)
-        if (chunk->target[e] == target && chunk->offset_words[e] < offset)
-            offset = chunk->offset_words[e];
+    uint64_t end = chunk->edge_begin[at + 1];
+    uint64_t first = HS_FIRST_NOT(e, chunk->edge_begin[at], end, chunk->target[e] < target);
+    if (first < end && chunk->target[first] == target) /* offsets ascend, too */
+        offset = chunk->offset_words[first];
     for (uint64_t e = first_extra(chunk, source); e < chunk->n_extra; e++) {
         const struct hs_extra_edge *edge = &chunk->extra[e];
         if (edge->source != source)

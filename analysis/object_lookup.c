@@ -144,7 +144,7 @@ static hs_status scan_type(struct hs_view *view, uint32_t type, struct hs_object
                            struct hs_error *err)
 {
     uint64_t words[HS_OBJECT_INSTANCES] = {0};
-    struct hs_object_spec what = {.kind = HS_OBJECT_TYPE};
+    struct hs_object_spec what = {.kind = HS_OBJECT_TYPE, .type = type};
     struct hs_chunk chunk = {0};
     hs_status status = HS_OK;
     for (uint64_t i = 0; i < view->totals->n_chunks && status == HS_OK; i++) {

@@ -136,6 +136,9 @@ static hs_status find_paths(struct hs_site_paths *paths, uint64_t limit, struct 
     HS_TRY(hs_sample_join_reserve(paths->join, sizeof *picked, err));
     HS_TRY(HS_ALLOC(&picked, view->totals->n_samples, err));
     HS_TRY(pick(paths->join, paths->name, picked, &n, err));
+    HS_TRY(HS_ALLOC(&paths->samples, n, err));
+    for (size_t i = 0; i < n; i++)
+        paths->samples[paths->n_samples++] = picked[i].sample;
     HS_TRY(hs_chains_init(view, &paths->chains, err));
     for (size_t i = 0; i < n; i++) {
         if (picked[i].sample->node != HS_NO_NODE)
@@ -154,6 +157,7 @@ void hs_site_paths_fini(struct hs_site_paths *paths)
 {
     hs_chains_fini(&paths->chains);
     hs_free(paths->paths);
+    hs_free(paths->samples);
     *paths = (struct hs_site_paths){0};
 }
 

@@ -222,8 +222,16 @@ def paths_of_a_site():
     limited = run("paths", path, "--to", "site:Cache.add", "--limit", 1, "--json").json()
     equal((len(limited["paths"]), limited["others"]["count"]), (1, 2), "--limit")
     out = run("paths", path, "--to", "site:Cache.add").out
-    check("Cache.table > cons > string" in out and "[unreached] > string" in out, out)
-    check("global Cache.table" in out, out)
+    equal(out.splitlines()[0], "Cache.add: 8 samples that stand for 800 words, +- 283", "heading")
+    rows = [line.split() for line in out.splitlines()[2:]]
+    equal([(row[0], row[1], " ".join(row[5:])) for row in rows[:3]],
+          [("6", "600", "global Cache.table"), ("5", "500", "cons{*} > string"),
+           ("1", "100", "cons+0 > string")], "one tree")
+    check("[unreached]" in out and "[not in the heap]" in out, out)
+    top, = found["tree"]
+    equal((top["root"]["name"], top["n_samples"], top["estimated_words"]),
+          ("Cache.table", 6, 600), "its root")
+    equal([node["step"]["type"] for node in top["children"]], ["cons", "cons"], "its steps")
     equal(len(run("paths", path, "--to", "site:add", "--format", "ndjson").lines()), 3, "ndjson")
     equal(len(run("paths", path, "--to", "site:add", "--format", "tsv").lines()), 4, "tsv")
     err = run("paths", path, "--to", "site:Main.run", code=2).err

@@ -156,5 +156,79 @@ def default_limit():
     equal(len(found["paths"]), 25, "--limit 25")
 
 
-main(a_long_list, a_long_path_of_unlike_steps, by_brute_force, disjoint, default_limit)
+def one_tree_for_a_type():
+    """All blocks of a type in one tree: by root, then by type and member; elements are one."""
+    snap = Snap()
+    item, shop = snap.type("struct item", 0, 12), snap.type("struct shop", 0, 12)
+    table = snap.type("struct item *[]", 0, 13, 8)
+    snap.record("member", shop, 0, "items", "struct item **")
+    snap.record("member", shop, 8, "last", "struct item *")
+    holder, array = snap.block(2, shop), snap.block(50, table)
+    snap.edge(holder, array, 0)
+    items = [snap.block(4, item) for _ in range(40)]
+    for at, block in enumerate(items[:38]):
+        snap.edge(array, block, at)
+    snap.edge(holder, items[38], 1)
+    other = snap.block(5, item)
+    snap.root(holder, "g_shop", file="shop.c", line=3)
+    snap.root(other, "g_spare")
+    path = snap.write()
+    lines = run("paths", path, "--to", "type:struct item").lines()
+    equal(lines[0], "struct item: 40 objects that roots reach, 161 words", "heading")
+    equal([line.split(None, 3)[0::3] for line in lines[2:]],
+          [["39", "global g_shop (shop.c:3)"],
+           ["38", "struct shop.items > struct item *[][*] > struct item"],
+           ["1", "struct shop.last > struct item"],
+           ["1", "global g_spare > struct item"],
+           ["1", "[unreached]"]], "the tree")
+    lines = run("paths", path, "--to", "type:struct item", "-n", "2").lines()
+    equal([line.split(None, 3)[3] for line in lines[4:]],
+          ["struct shop.last > struct item", "global g_spare > struct item", "[unreached]"],
+          "a single other one is shown")
+    lines = run("paths", path, "--to", "type:struct item", "-n", "1").lines()
+    equal([line.split(None, 3)[3] for line in lines[3:]],
+          ["[2 others]", "global g_spare > struct item", "[unreached]"], "-n 1")
+    found = run("paths", path, "--to", "type:struct item", "--json").json()
+    equal(found["schema"], "heapsnap.paths/1", "schema")
+    equal(found["instances"], {"type": "struct item", "objects": 40, "words": 161,
+                               "followed_objects": 40, "unreached_objects": 1,
+                               "unreached_words": 4}, "instances")
+    equal([(top["root"]["name"], top["objects"], top["words"]) for top in found["tree"]],
+          [("g_shop", 39, 156), ("g_spare", 1, 5)], "roots")
+    step = found["tree"][0]["children"][0]
+    equal((step["step"]["type"], step["step"]["place"], step["step"]["field"], step["objects"]),
+          ("struct shop", "items", 0, 38), "a step")
+    step = step["children"][0]
+    equal((step["step"]["place"], step["step"]["any_element"]), ("[*]", True), "an element")
+    few = run("paths", path, "--to", "type:struct item", "--json", "-n", "1").json()
+    equal((len(few["tree"]), few["tree_others"]),
+          (1, {"count": 1, "objects": 1, "words": 5}), "-n 1 of nodes")
+    rows = run("paths", path, "--to", "type:struct item", "--format", "tsv").lines()
+    equal(rows[0].split("\t"), ["node", "parent", "objects", "words", "what"], "TSV")
+    lines = run("paths", path, "--to", "type:struct item", "--format", "ndjson").lines()
+    equal(len(lines), len(rows) - 1, "a line for each node")
+    equal(json.loads(lines[0])["root"]["name"], "g_shop", "NDJSON")
+
+
+def trees_close():
+    """The objects of all roots of a tree are those that any root reaches."""
+    for seed in range(30):
+        snap = random_snap(9000 + seed)
+        path = snap.write()
+        graph = snap.graph()
+        live = reach(graph.retaining, 0)
+        for number, (name, _, _, _) in enumerate(snap.types):
+            of_type = [graph.n_tree + at for at, block in enumerate(snap.blocks)
+                       if block[1] == number and graph.n_tree + at in live]
+            if not of_type:
+                continue
+            found = run("paths", path, "--to", f"type:{name}", "--json").json()
+            equal(found["instances"]["objects"], len(of_type), "reached ones")
+            equal(sum(top["objects"] for top in found["tree"]), len(of_type), "in the tree")
+            equal(sum(top["words"] for top in found["tree"]),
+                  sum(graph.words[node] for node in of_type), "words")
+
+
+main(one_tree_for_a_type, trees_close,
+     a_long_list, a_long_path_of_unlike_steps, by_brute_force, disjoint, default_limit)
 END

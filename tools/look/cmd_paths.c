@@ -10,6 +10,7 @@
 #include "sample_print.h"
 #include "site_paths_print.h"
 #include "site_print.h"
+#include "type_paths_print.h"
 
 /* ---- JSON */
 
@@ -56,21 +57,32 @@ static hs_status put_target(struct hs_json *json, struct hs_sample_join *join,
     return HS_OK;
 }
 
-static hs_status print_json(struct hs_tool *tool, struct hs_sample_join *join,
-                            const struct hs_object_spec *what, hs_node target,
-                            const struct hs_paths *paths, bool is_compact, struct hs_error *err)
+struct answer {
+    const struct hs_object_spec *what;
+    hs_node target;
+    struct hs_paths paths;
+    const struct hs_type_paths *all; /* of a type, or NULL */
+};
+
+static hs_status print_json(struct hs_tool *tool, const struct hs_invocation *inv,
+                            struct hs_sample_join *join, const struct answer *answer,
+                            struct hs_error *err)
 {
+    const struct hs_paths *paths = &answer->paths;
+    bool is_compact = hs_tool_format(inv) == HS_FORMAT_NDJSON;
     struct hs_json json;
     hs_json_init(&json, &tool->out, is_compact ? HS_JSON_COMPACT : HS_JSON_PRETTY);
     hs_json_begin_object(&json, NULL, HS_JSON_BLOCK);
     hs_json_string(&json, "schema", "heapsnap.paths/1");
     hs_json_string(&json, "snapshot", join->view->path);
-    HS_TRY(put_target(&json, join, what, target, err));
+    HS_TRY(put_target(&json, join, answer->what, answer->target, err));
     hs_json_begin_array(&json, "paths", HS_JSON_BLOCK);
     for (size_t i = 0; i < paths->n_paths; i++)
         HS_TRY(hs_path_json(&json, NULL, join->view, paths, i, err));
     hs_json_end_array(&json);
     hs_json_bool(&json, "complete", paths->is_complete);
+    if (answer->all != NULL)
+        HS_TRY(hs_type_paths_json(&json, answer->all, hs_tool_rows(inv), err));
     hs_json_end_object(&json);
     return hs_json_finish(&json, err);
 }
@@ -168,21 +180,20 @@ static hs_status show_target(struct hs_tool *tool, const struct hs_invocation *i
                              struct hs_sample_join *join, const struct hs_object_spec *what,
                              hs_node target, struct hs_error *err)
 {
-    struct hs_paths paths = {0};
-    HS_TRY(hs_paths_to(join->view, target, limit_of(inv), hs_given(inv, HS_OPT_DISJOINT), &paths,
-                       err));
+    struct answer answer = {.what = what, .target = target};
+    HS_TRY(hs_paths_to(join->view, target, limit_of(inv), hs_given(inv, HS_OPT_DISJOINT),
+                       &answer.paths, err));
     enum hs_format format = hs_tool_format(inv);
     hs_status status = HS_OK;
     if (format == HS_FORMAT_JSON || format == HS_FORMAT_NDJSON) {
-        bool is_compact = format == HS_FORMAT_NDJSON;
-        status = print_json(tool, join, what, target, &paths, is_compact, err);
+        status = print_json(tool, inv, join, &answer, err);
     } else {
         if (format == HS_FORMAT_TABLE)
             status = print_heading(tool, join, what, target, err);
         if (status == HS_OK)
-            status = print_sheet(tool, inv, join->view, &paths, err);
+            status = print_sheet(tool, inv, join->view, &answer.paths, err);
     }
-    hs_paths_fini(&paths);
+    hs_paths_fini(&answer.paths);
     return status;
 }
 
@@ -223,27 +234,42 @@ static hs_status target_of_root(const struct hs_view *view, const char *text, hs
     return hs_hint(err, "paths lead to an object: name one of %s", slots);
 }
 
+/* All blocks of a type; JSON tells of the one that retains most besides. */
+static hs_status show_type(struct hs_tool *tool, const struct hs_invocation *inv,
+                           struct hs_sample_join *join, const struct hs_object_spec *what,
+                           struct hs_error *err)
+{
+    struct hs_type_paths all;
+    struct answer answer = {.what = what, .target = what->nodes[0], .all = &all};
+    HS_TRY(hs_type_paths_find(join->view, what->type, &all, err));
+    hs_status status;
+    if (hs_tool_format(inv) == HS_FORMAT_JSON) {
+        status = hs_paths_to(join->view, answer.target, limit_of(inv),
+                             hs_given(inv, HS_OPT_DISJOINT), &answer.paths, err);
+        if (status == HS_OK)
+            status = print_json(tool, inv, join, &answer, err);
+    } else {
+        status = hs_type_paths_print(tool, inv, &all, err);
+    }
+    hs_paths_fini(&answer.paths);
+    hs_type_paths_fini(&all);
+    return status;
+}
+
 static hs_status show_objects(struct hs_tool *tool, const struct hs_invocation *inv,
                               struct hs_sample_join *join, struct hs_error *err)
 {
     const struct hs_view *view = join->view;
     struct hs_object_spec what;
     HS_TRY(hs_object_lookup_joined(join, inv->text[HS_OPT_TO], &what, err));
-    /* One answer holds one target; of a type the instances that retain most follow each other in
-     * the other formats, JSON and TSV show the first. */
-    enum hs_format format = hs_tool_format(inv);
-    bool is_cut = hs_given(inv, HS_OPT_CUT);
-    bool is_single = format == HS_FORMAT_JSON || format == HS_FORMAT_TSV || is_cut;
-    unsigned n = is_single ? 1 : what.n_nodes;
-    for (unsigned i = 0; i < n; i++) {
-        hs_node target = what.nodes[i];
-        if (target < view->n_tree)
-            HS_TRY(target_of_root(view, inv->text[HS_OPT_TO], target, &target, err));
-        if (i > 0 && format == HS_FORMAT_TABLE)
-            HS_TRY(hs_print(&tool->out, err, "\n"));
-        HS_TRY((is_cut ? show_cut : show_target)(tool, inv, join, &what, target, err));
-    }
-    return HS_OK;
+    hs_node target = what.nodes[0];
+    if (what.kind == HS_OBJECT_TYPE && !hs_given(inv, HS_OPT_CUT))
+        return show_type(tool, inv, join, &what, err);
+    if (target < view->n_tree)
+        HS_TRY(target_of_root(view, inv->text[HS_OPT_TO], target, &target, err));
+    if (hs_given(inv, HS_OPT_CUT))
+        return show_cut(tool, inv, join, &what, target, err);
+    return show_target(tool, inv, join, &what, target, err);
 }
 
 static hs_status run(struct hs_tool *tool, const struct hs_invocation *inv, struct hs_view *view,

@@ -24,6 +24,7 @@ struct hs_object_spec {
     const struct hs_sample *sample;     /* when asked for by sample id */
     hs_node nodes[HS_OBJECT_INSTANCES]; /* at least one; several only for a type */
     unsigned n_nodes;
+    uint32_t type; /* when asked for by type */
 };
 
 /* HS_USAGE when there is no such thing (what was looked for, and how to see what there is) or a

@@ -21,6 +21,8 @@ struct hs_site_paths {
     struct hs_sample_join *join; /* borrowed */
     const char *name;            /* borrowed */
     struct hs_chains chains;
+    const struct hs_sample **samples; /* owned: all of the site, borrowed from the snapshot */
+    size_t n_samples;
     struct hs_site_path *paths; /* owned: those that stand for most first */
     size_t n, capacity;
     size_t n_shown; /* the first; the rest are others */

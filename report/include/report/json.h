@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/file.h"
 
-#define HS_JSON_MAX_DEPTH 32
+#define HS_JSON_MAX_DEPTH 96
 
 enum hs_json_style {
     HS_JSON_PRETTY, /* two spaces per level */

@@ -1,0 +1,78 @@
+/* All blocks of a type. */
+#include "analysis/path_tree.h"
+#include "base/alloc.h"
+
+struct pass {
+    struct hs_view *view;
+    uint32_t type;
+    struct hs_instances *instances;
+    bool collects; /* else it counts */
+    uint64_t n;    /* reached ones so far */
+};
+
+static hs_status add(struct pass *pass, hs_node node, uint64_t words, struct hs_error *err)
+{
+    struct hs_instances *all = pass->instances;
+    bool is_reached = hs_index_is_reached(pass->view->index, node);
+    if (!pass->collects) {
+        struct hs_path_tree_sums *sums = is_reached ? &all->reached : &all->unreached;
+        sums->objects++;
+        sums->words += words;
+    } else if (is_reached && pass->n++ % all->stride == 0) {
+        HS_TRY(HS_GROW(&all->targets, &all->capacity, all->n + 1, err));
+        all->targets[all->n++] = (struct hs_path_tree_target){node, words, pass->type};
+    }
+    return HS_OK;
+}
+
+static hs_status run(struct pass *pass, struct hs_error *err)
+{
+    const struct hs_view *view = pass->view;
+    struct hs_chunk chunk = {0};
+    hs_status status = HS_OK;
+    for (uint64_t i = 0; i < view->totals->n_chunks && status == HS_OK; i++) {
+        status = hs_snap_load_chunk(view->snap, i, HS_COL_TYPES | HS_COL_SIZES, &chunk, err);
+        for (uint32_t j = 0; status == HS_OK && j < chunk.n_blocks; j++)
+            if (chunk.type[j] == pass->type)
+                status = add(pass, chunk.first + j, chunk.words[j], err);
+        if (status == HS_OK)
+            status = hs_progress_tell(view->session.progress, "reading types", i + 1,
+                                      view->totals->n_chunks, err);
+    }
+    hs_chunk_fini(&chunk);
+    return status;
+}
+
+static hs_status collect(struct hs_view *view, uint32_t type, struct hs_instances *all,
+                         struct hs_error *err)
+{
+    struct pass pass = {.view = view, .type = type, .instances = all};
+    HS_TRY(run(&pass, err));
+    uint64_t n = all->reached.objects;
+    all->stride = n == 0 ? 1 : (n + HS_INSTANCES_MOST - 1) / HS_INSTANCES_MOST;
+    uint64_t n_bytes = (n / all->stride + 1) * sizeof *all->targets;
+    HS_TRY(hs_budget_reserve(all->budget, n_bytes, "the blocks of a type", err));
+    all->taken_bytes = n_bytes;
+    HS_TRY(HS_GROW(&all->targets, &all->capacity, (size_t)(n / all->stride + 1), err));
+    pass.collects = true;
+    return run(&pass, err);
+}
+
+hs_status hs_instances_of(struct hs_view *view, uint32_t type, struct hs_instances *ret,
+                          struct hs_error *err)
+{
+    struct hs_instances all = {.budget = view->session.budget};
+    hs_status status = collect(view, type, &all, err);
+    if (status == HS_OK)
+        *ret = all;
+    else
+        hs_instances_fini(&all);
+    return status;
+}
+
+void hs_instances_fini(struct hs_instances *instances)
+{
+    hs_budget_release(instances->budget, instances->taken_bytes);
+    hs_free(instances->targets);
+    *instances = (struct hs_instances){0};
+}

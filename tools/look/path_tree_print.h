@@ -1,0 +1,43 @@
+/* A tree of merged paths: as lines of a table, as rows, and as nested JSON. */
+#ifndef HS_LOOK_PATH_TREE_PRINT_H
+#define HS_LOOK_PATH_TREE_PRINT_H
+
+#include "analysis/path_tree.h"
+#include "report/json.h"
+#include "tool.h"
+
+/* What each node stands for besides its sums; all NULL for counted blocks. */
+struct hs_path_tree_extra {
+    const uint64_t *error_words; /* by node: of estimates */
+    const uint64_t *examples;    /* by node: the id of the largest sample */
+};
+
+struct hs_path_tree_shown {
+    struct hs_view *view;
+    const struct hs_path_tree *tree;
+    const struct hs_path_tree_sums *sums; /* by node */
+    struct hs_path_tree_extra extra;
+    struct hs_path_tree_sums unreached, gone; /* closing lines: what no root reaches, and samples
+                                                 whose blocks are not in the heap */
+};
+
+/* Sums by node of what ends at the targets, for the tree to be shown with. Owned by the caller. */
+hs_status hs_path_tree_sum(const struct hs_path_tree *tree,
+                           const struct hs_path_tree_target *targets,
+                           struct hs_path_tree_sums **ret, struct hs_error *err);
+
+/* A table or TSV of the `-n` largest lines. */
+hs_status hs_path_tree_rows(struct hs_tool *tool, const struct hs_invocation *inv,
+                            const struct hs_path_tree_shown *shown, struct hs_error *err);
+
+/* The array `key`: each node with its root or step, its sums, and its children; and "tree_others":
+ * the roots beyond the limit. */
+hs_status hs_path_tree_json(struct hs_json *json, const char *key,
+                            const struct hs_path_tree_shown *shown, uint64_t limit,
+                            struct hs_error *err);
+
+/* A line of JSON for each node, with the number of its parent. */
+hs_status hs_path_tree_ndjson(struct hs_tool *tool, const struct hs_path_tree_shown *shown,
+                              uint64_t limit, struct hs_error *err);
+
+#endif

@@ -1,0 +1,87 @@
+#include "type_paths_print.h"
+
+#include "base/alloc.h"
+
+hs_status hs_type_paths_find(struct hs_view *view, uint32_t type, struct hs_type_paths *ret,
+                             struct hs_error *err)
+{
+    struct hs_type_paths paths = {.view = view, .type = type};
+    hs_status status = hs_instances_of(view, type, &paths.instances, err);
+    if (status == HS_OK)
+        status =
+            hs_path_tree_make(view, paths.instances.targets, paths.instances.n, &paths.tree, err);
+    if (status == HS_OK)
+        status = hs_path_tree_sum(&paths.tree, paths.instances.targets, &paths.sums, err);
+    if (status == HS_OK)
+        *ret = paths;
+    else
+        hs_type_paths_fini(&paths);
+    return status;
+}
+
+void hs_type_paths_fini(struct hs_type_paths *paths)
+{
+    hs_instances_fini(&paths->instances);
+    hs_path_tree_fini(&paths->tree);
+    hs_free(paths->sums);
+    *paths = (struct hs_type_paths){0};
+}
+
+static struct hs_path_tree_shown shown_of(const struct hs_type_paths *paths)
+{
+    struct hs_path_tree_shown shown = {
+        .view = paths->view,
+        .tree = &paths->tree,
+        .sums = paths->sums,
+    };
+    if (paths->instances.stride == 1) /* else they are of other measure */
+        shown.unreached = paths->instances.unreached;
+    return shown;
+}
+
+static uint64_t n_followed(const struct hs_type_paths *paths)
+{
+    return paths->instances.n - paths->tree.n_unfollowed;
+}
+
+static hs_status print_heading(struct hs_tool *tool, const struct hs_type_paths *paths,
+                               struct hs_error *err)
+{
+    const struct hs_instances *all = &paths->instances;
+    const struct hs_type *type = hs_snap_type(paths->view->snap, paths->type);
+    HS_TRY(hs_tool_print_clean(tool, hs_view_string(paths->view, type->name), err));
+    HS_TRY(hs_print(&tool->out, err, ": %lu objects that roots reach, %lu words\n",
+                    (unsigned long)all->reached.objects, (unsigned long)all->reached.words));
+    if (n_followed(paths) == all->reached.objects)
+        return HS_OK;
+    return hs_print(&tool->out, err, "counted are %lu of them, one of every %lu\n",
+                    (unsigned long)n_followed(paths), (unsigned long)all->stride);
+}
+
+hs_status hs_type_paths_print(struct hs_tool *tool, const struct hs_invocation *inv,
+                              const struct hs_type_paths *paths, struct hs_error *err)
+{
+    struct hs_path_tree_shown shown = shown_of(paths);
+    if (hs_tool_format(inv) == HS_FORMAT_NDJSON)
+        return hs_path_tree_ndjson(tool, &shown, hs_tool_rows(inv), err);
+    if (hs_tool_format(inv) == HS_FORMAT_TABLE)
+        HS_TRY(print_heading(tool, paths, err));
+    return hs_path_tree_rows(tool, inv, &shown, err);
+}
+
+hs_status hs_type_paths_json(struct hs_json *json, const struct hs_type_paths *paths,
+                             uint64_t limit, struct hs_error *err)
+{
+    const struct hs_instances *all = &paths->instances;
+    struct hs_path_tree_shown shown = shown_of(paths);
+    hs_json_begin_object(json, "instances", HS_JSON_LINE);
+    hs_json_string(json, "type",
+                   hs_view_string(paths->view, hs_snap_type(paths->view->snap, paths->type)->name));
+    hs_json_u64(json, "objects", all->reached.objects);
+    hs_json_u64(json, "words", all->reached.words);
+    hs_json_u64(json, "followed_objects", n_followed(paths));
+    hs_json_u64(json, "unreached_objects", all->unreached.objects);
+    hs_json_u64(json, "unreached_words", all->unreached.words);
+    hs_json_end_object(json);
+    return hs_path_tree_json(json, "tree", &shown, limit, err);
+}

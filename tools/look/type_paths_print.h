@@ -1,0 +1,29 @@
+/* paths --to type:NAME: one tree of the shortest paths to all blocks of a type. */
+#ifndef HS_LOOK_TYPE_PATHS_PRINT_H
+#define HS_LOOK_TYPE_PATHS_PRINT_H
+
+#include "analysis/path_tree.h"
+#include "path_tree_print.h"
+#include "report/json.h"
+#include "tool.h"
+
+struct hs_type_paths {
+    struct hs_view *view;
+    uint32_t type;
+    struct hs_instances instances;
+    struct hs_path_tree tree;
+    struct hs_path_tree_sums *sums; /* owned */
+};
+
+hs_status hs_type_paths_find(struct hs_view *view, uint32_t type, struct hs_type_paths *ret,
+                             struct hs_error *err);
+void hs_type_paths_fini(struct hs_type_paths *paths);
+
+/* Table, TSV and NDJSON. */
+hs_status hs_type_paths_print(struct hs_tool *tool, const struct hs_invocation *inv,
+                              const struct hs_type_paths *paths, struct hs_error *err);
+/* The members "instances", "tree" and "tree_others" of the object being written. */
+hs_status hs_type_paths_json(struct hs_json *json, const struct hs_type_paths *paths,
+                             uint64_t limit, struct hs_error *err);
+
+#endif
