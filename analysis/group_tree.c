@@ -134,6 +134,17 @@ static uint32_t find_group(const struct hs_group_tree *tree, uint32_t above, uin
                          groups[i].kind == kind && groups[i].parent == above);
 }
 
+/* Whether all below is doubtful, and its dominator is not: what a doubtful block dominates is no
+ * firmer. */
+static bool is_first_doubtful(const struct hs_view *view, hs_node node)
+{
+    if (node < view->n_tree || hs_index_tier(view->index, node) != HS_TIER_DOUBTFUL)
+        return false;
+    hs_node above = hs_index_idom(view->index, node);
+    return above == HS_NO_NODE || above < view->n_tree ||
+           hs_index_tier(view->index, above) != HS_TIER_DOUBTFUL;
+}
+
 static hs_status enter(void *context, hs_node node, uint32_t above, uint32_t *ret,
                        struct hs_error *err)
 {
@@ -149,6 +160,8 @@ static hs_status enter(void *context, hs_node node, uint32_t above, uint32_t *re
         HS_TRY(add_group(tree, above, kind, err));
     }
     tree->groups[at].n_blocks += kind != KIND_TREE;
+    if (is_first_doubtful(view, node))
+        tree->doubtful_words += words;
     /* What a node retains is its own and what its children retain. */
     tree->groups[at].own_words += words;
     tree->groups[above].own_words -= words;
@@ -156,11 +169,35 @@ static hs_status enter(void *context, hs_node node, uint32_t above, uint32_t *re
     return HS_OK;
 }
 
-/* Walks all below the place, which is entered with group 0. */
-static hs_status walk_place(const struct hs_group_place *place, struct hs_tree_walk *walk,
-                            struct hs_error *err)
+/* Enters the top units of a set below one node of the root tree. */
+static hs_status walk_tops(hs_node inner, uint32_t set, struct hs_tree_walk *walk,
+                           uint64_t *ret_words, struct hs_error *err)
 {
-    return hs_tree_walk_run(walk, place->node, 0, err);
+    struct hs_index *index = walk->view->index;
+    struct hs_row row = hs_index_dominated(index, inner);
+    for (hs_node top; hs_row_next(&row, &top);) {
+        if (top < walk->view->n_tree || hs_index_set_of(index, top) != set)
+            continue;
+        *ret_words += hs_index_retained(index, top).words;
+        HS_TRY(hs_tree_walk_run(walk, top, 0, err));
+    }
+    return hs_row_check(&row, err);
+}
+
+/* Walks all below the place, which is entered with group 0. *ret_words: what it retains. */
+static hs_status walk_place(const struct hs_group_place *place, struct hs_tree_walk *walk,
+                            uint64_t *ret_words, struct hs_error *err)
+{
+    const struct hs_view *view = walk->view;
+    *ret_words = 0;
+    if (place->node != HS_NO_NODE) {
+        *ret_words = hs_index_retained(view->index, place->node).words;
+        return hs_tree_walk_run(walk, place->node, 0, err);
+    }
+    for (hs_node inner = 0; inner < view->n_tree; inner++)
+        if (hs_view_root_of(view, inner) == HS_NO_NODE)
+            HS_TRY(walk_tops(inner, place->set, walk, ret_words, err));
+    return HS_OK;
 }
 
 static void sum_up(struct hs_group_tree *tree)
@@ -178,10 +215,10 @@ static hs_status group_place(struct hs_group_tree *tree, const struct hs_group_p
 {
     struct hs_tree_walk walk = {
         .view = tree->kinds->view, .enter = enter, .context = tree, .what = "grouping blocks"};
+    uint64_t words;
     HS_TRY(add_group(tree, HS_NO_GROUP, KIND_TREE, err));
-    HS_TRY(walk_place(place, &walk, err));
-    /* The place was entered as part of itself. */
-    tree->groups[0].own_words += hs_index_retained(walk.view->index, place->node).words;
+    HS_TRY(walk_place(place, &walk, &words, err));
+    tree->groups[0].own_words += words; /* of which all that hangs on it was taken */
     sum_up(tree);
     return HS_OK;
 }
@@ -314,7 +351,8 @@ static hs_status look_at_members(struct member_walk *walk, const struct hs_group
                                 .enter = enter_again,
                                 .context = walk,
                                 .what = "looking at members"};
-    HS_TRY(walk_place(place, &tree, err));
+    uint64_t words;
+    HS_TRY(walk_place(place, &tree, &words, err));
     struct hs_accumulation *at = walk->at;
     if (walk->n_at_place > at->n_direct) {
         at->n_direct = walk->n_at_place;

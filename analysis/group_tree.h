@@ -47,6 +47,7 @@ struct hs_group_tree {
     struct hs_group *groups;            /* owned: number 0 is the place */
     size_t n, capacity;
     struct hs_table by_content;
+    uint64_t doubtful_words; /* of the place, which nothing but doubtful words keep */
     uint64_t reserved_bytes;
 };
 

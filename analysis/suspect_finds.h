@@ -10,6 +10,10 @@ hs_status hs_suspect_add(struct hs_suspects *suspects, enum hs_suspect_list list
 
 void hs_suspect_fini(struct hs_suspect *row);
 
+/* Finds where the memory of owners and joint owners has come together. */
+hs_status hs_suspect_look_into(struct hs_view *view, const struct hs_suspect_query *query,
+                               struct hs_suspects *found, struct hs_error *err);
+
 /* Where the samples that owners retain, and lost ones, were allocated. */
 hs_status hs_suspect_find_sites(struct hs_view *view, struct hs_suspects *found,
                                 struct hs_error *err);

@@ -3,12 +3,9 @@
 
 #include <stdlib.h>
 
-#include "analysis/field_path.h"
 #include "analysis/leak_report.h"
-#include "analysis/neighbours.h"
 #include "analysis/root_rows.h"
 #include "base/alloc.h"
-#include "group_tree.h"
 #include "suspect_finds.h"
 
 /* `percent` of the words, rounded up: what has as much has reached it. */
@@ -19,7 +16,26 @@ static uint64_t share_of(uint64_t words, unsigned percent)
 
 /* ---- owners */
 
-static hs_status add_owners(struct hs_view *view, struct hs_suspects *found, struct hs_error *err)
+/* The tier of each node of the root tree that is a root: of a variable that of its firmest slot. */
+static hs_status find_tiers(const struct hs_view *view, uint8_t **ret, struct hs_error *err)
+{
+    uint8_t *tiers;
+    HS_TRY(HS_ALLOC(&tiers, view->n_tree, err));
+    for (hs_node node = 0; node < view->n_tree; node++) {
+        const struct hs_root *root = hs_snap_root(view->snap, node);
+        tiers[node] = HS_TIER_NONE;
+        if (root->level != HS_LEVEL_LEAF)
+            continue;
+        tiers[node] = root->tier;
+        if (root->tier < tiers[root->parent])
+            tiers[root->parent] = root->tier;
+    }
+    *ret = tiers;
+    return HS_OK;
+}
+
+static hs_status add_owners(struct hs_view *view, const uint8_t *tiers, struct hs_suspects *found,
+                            struct hs_error *err)
 {
     struct hs_root_rows rows = {0};
     const struct hs_root_query query = {.kinds = UINT64_MAX, .max_rows = HS_SUSPECT_OWNERS};
@@ -40,129 +56,56 @@ static hs_status add_owners(struct hs_view *view, struct hs_suspects *found, str
         suspect->words = row->retained.words;
         suspect->objects = row->retained.objects;
         suspect->certainty = hs_snap_root(view->snap, row->node)->certainty;
+        suspect->tier = tiers[row->node];
         suspect->roots[0] = suspect->evidence = row->node;
-        suspect->n_roots = 1;
+        suspect->n_roots = suspect->n_shown = 1;
     }
     hs_root_rows_fini(&rows);
     return status;
 }
 
-/* ---- where it has accumulated */
+/* ---- joint owners */
 
-enum { MOST_STEPS = 4096 };
-
-/* The dominators of a block from its root's leaf, or the root itself, downwards: their number, 0
- * when they are more than MOST_STEPS. */
-static size_t way_down(const struct hs_view *view, hs_node node, hs_node *way, hs_node *ret_root)
+/* Those of the set's roots that are shown: firm ones first. What is not exact of one is not exact
+ * of all. */
+static hs_status take_roots(struct hs_view *view, const uint8_t *tiers, struct hs_suspect *suspect,
+                            struct hs_error *err)
 {
     size_t n = 0;
-    hs_node at = node;
-    for (; at != HS_NO_NODE && at >= view->n_tree; at = hs_index_idom(view->index, at)) {
-        if (n == MOST_STEPS)
-            return 0;
-        way[n++] = at;
-    }
-    for (size_t i = 0; i < n / 2; i++) {
-        hs_node swapped = way[i];
-        way[i] = way[n - 1 - i];
-        way[n - 1 - i] = swapped;
-    }
-    *ret_root = at;
-    return n;
-}
-
-/* Folds a way by dominators; where one does not point to the next there is a gap. */
-static hs_status fold_way(struct hs_view *view, const hs_node *way, size_t n,
-                          struct hs_path_fold *fold, struct hs_error *err)
-{
-    for (size_t i = 0; i < n; i++) {
-        struct hs_path_step step = {.node = way[i], .offset_words = HS_NO_OFFSET, .repeat = 1};
-        struct hs_node_facts facts;
-        HS_TRY(hs_view_facts(view, way[i], &facts, err));
-        step.type = facts.type;
-        if (i + 1 < n)
-            HS_TRY(hs_link_offset(view, way[i], way[i + 1], &step.offset_words, err));
-        HS_TRY(hs_path_fold_add(fold, &step, err));
-        if (i + 1 < n && step.offset_words == HS_NO_OFFSET) {
-            const struct hs_path_step gap = {.node = HS_NO_NODE, .repeat = 1};
-            HS_TRY(hs_path_fold_add(fold, &gap, err));
+    for (unsigned tier = 0; tier < HS_N_TIERS; tier++) {
+        struct hs_row row = hs_index_set_roots(view->index, suspect->set);
+        for (hs_node node; hs_row_next(&row, &node);) {
+            const struct hs_root *root = hs_snap_root(view->snap, node);
+            if (tier == 0 && root->certainty > suspect->certainty)
+                suspect->certainty = root->certainty;
+            if (n < HS_SUSPECT_SHOWN_ROOTS && tiers[node] == tier)
+                suspect->roots[n++] = node;
         }
+        HS_TRY(hs_row_check(&row, err));
     }
-    hs_path_fold_finish(fold);
+    suspect->n_shown = (uint32_t)n;
+    suspect->tier = n > 0 ? tiers[suspect->roots[0]] : HS_TIER_NONE;
     return HS_OK;
 }
 
-/* How the block is called from the root on; the root's name alone where types say nothing. */
-static hs_status name_holder(struct hs_view *view, hs_node block, struct hs_suspect *suspect,
-                             struct hs_error *err)
-{
-    hs_auto_free hs_node *way = NULL;
-    hs_auto_free char *text = NULL;
-    struct hs_path_fold fold = {0};
-    hs_node root = suspect->roots[0];
-    HS_TRY(HS_ALLOC(&way, MOST_STEPS, err));
-    HS_TRY(HS_ALLOC(&text, HS_FIELD_PATH_BYTES, err));
-    size_t n = way_down(view, block, way, &root);
-    hs_status status = root == HS_NO_NODE ? hs_view_fail_circle(view, err) : HS_OK;
-    if (status == HS_OK)
-        status = fold_way(view, way, n, &fold, err);
-    const char *name = root == HS_NO_NODE || root >= view->n_tree
-                           ? ""
-                           : hs_view_string(view, hs_snap_root(view->snap, root)->name);
-    if (status == HS_OK && hs_field_path(view, name, &fold, text, HS_FIELD_PATH_BYTES) == 0)
-        status = hs_strdup(name, &suspect->holder, err);
-    else if (status == HS_OK)
-        status = hs_strdup(text, &suspect->holder, err);
-    hs_path_fold_fini(&fold);
-    return status;
-}
-
-/* Whether the members hang on one node rather than on each other. */
-bool hs_suspect_has_table(const struct hs_suspect *suspect)
-{
-    const struct hs_accumulation *at = &suspect->at;
-    enum { LEAST = 8, LEAST_PART = 50 };
-    return at->n_direct >= LEAST && at->n_direct >= at->steps[at->members].n_blocks / LEAST_PART;
-}
-
-static hs_status look_into(const struct hs_group_kinds *kinds, const struct hs_group_place *place,
-                           unsigned follow_percent, struct hs_suspect *suspect,
+static hs_status add_joint(struct hs_view *view, const uint8_t *tiers, struct hs_suspects *found,
                            struct hs_error *err)
 {
-    struct hs_group_tree tree;
-    HS_TRY(hs_group_tree_init(kinds, place, &tree, err));
-    hs_status status = hs_group_accumulation(&tree, place, follow_percent, &suspect->at, err);
-    hs_group_tree_fini(&tree);
-    HS_TRY(status);
-    const struct hs_accumulation *at = &suspect->at;
-    if (at->members == 0)
-        return HS_OK;
-    const struct hs_accumulated *members = &at->steps[at->members];
-    bool is_block = at->point != HS_NO_NODE && at->point >= kinds->view->n_tree;
-    suspect->type = members->type;
-    suspect->count = members->n_blocks;
-    suspect->each_words = at->median_words;
-    suspect->evidence = hs_suspect_has_table(suspect) && is_block ? at->point : at->top;
-    if (suspect->list == HS_SUSPECT_OWNER)
-        return name_holder(kinds->view, suspect->evidence, suspect, err);
-    return HS_OK;
-}
-
-static hs_status look_into_all(struct hs_view *view, const struct hs_suspect_query *query,
-                               struct hs_suspects *found, struct hs_error *err)
-{
-    struct hs_group_kinds kinds;
-    HS_TRY(hs_group_kinds_init(view, &kinds, err));
-    hs_status status = HS_OK;
-    for (size_t i = 0; i < found->n && status == HS_OK; i++) {
-        struct hs_suspect *suspect = &found->rows[i];
-        struct hs_group_place place = {suspect->roots[0], suspect->set};
-        unsigned percent = query->follow_percent;
-        if (suspect->list == HS_SUSPECT_OWNER)
-            status = look_into(&kinds, &place, percent, suspect, err);
+    uint32_t n_sets = hs_index_n_sets(view->index);
+    for (uint32_t set = 1; set <= n_sets && set <= HS_SUSPECT_OWNERS; set++) {
+        const struct hs_owner_set owners = hs_index_set(view->index, set);
+        struct hs_suspect *suspect;
+        if (owners.retained.words < found->threshold_words || owners.retained.words == 0)
+            break;
+        HS_TRY(hs_suspect_add(found, HS_SUSPECT_JOINT, &suspect, err));
+        suspect->words = owners.retained.words;
+        suspect->objects = owners.retained.objects;
+        suspect->set = set;
+        suspect->n_roots = owners.n_roots;
+        suspect->evidence = owners.first_top;
+        HS_TRY(take_roots(view, tiers, suspect, err));
     }
-    hs_group_kinds_fini(&kinds);
-    return status;
+    return HS_OK;
 }
 
 /* ---- lost */
@@ -256,14 +199,17 @@ static void keep_first(struct hs_suspects *found, size_t max_rows)
 static hs_status find(struct hs_view *view, const struct hs_suspect_query *query,
                       struct hs_suspects *found, struct hs_error *err)
 {
+    hs_auto_free uint8_t *tiers = NULL;
     found->largest_root = HS_NO_NODE;
     found->threshold_words = share_of(view->totals->heap_words, query->threshold_percent);
-    HS_TRY(add_owners(view, found, err));
+    HS_TRY(find_tiers(view, &tiers, err));
+    HS_TRY(add_owners(view, tiers, found, err));
+    HS_TRY(add_joint(view, tiers, found, err));
     if (!query->is_brief) {
         /* First what takes most memory: the chunks that later steps look at stay decoded. */
         HS_TRY(add_lost(view, found, err));
         HS_TRY(hs_suspect_find_waste(view, found, err));
-        HS_TRY(look_into_all(view, query, found, err));
+        HS_TRY(hs_suspect_look_into(view, query, found, err));
         HS_TRY(hs_suspect_find_sites(view, found, err));
     }
     if (found->n > 1)

@@ -7,8 +7,8 @@ ln -s "$HEAPSNAP" "$work/bin/heapsnap"
 PATH=$work/bin:$PATH python <<'END'
 from snapcli import *
 
-KEYS = ["list", "sentence", "words", "objects", "roots", "set", "holder", "type", "count",
-        "each_words", "site", "certainty", "command"]
+KEYS = ["list", "sentence", "words", "objects", "roots", "n_roots", "set", "holder", "type",
+        "count", "each_words", "site", "certainty", "doubtful_words", "command"]
 
 
 def suspects(name, *more, **options):
@@ -83,6 +83,89 @@ def shown(command):
     done = subprocess.run(["bash", "-c", command], capture_output=True, timeout=100)
     equal((done.returncode, done.stderr), (0, b""), command)
     check(done.stdout.count(b"\n") > 0, f"{command} prints nothing")
+
+
+def joint_owners():
+    """A table that two variables lead to; a third owns the rest."""
+    snap = native(Snap())
+    holder, slots, entry = (snap.type(*t) for t in [
+        ("struct db", 0, 12), ("entry *[]", 0, 13, 8), ("struct entry", 0, 12)])
+    snap.record("member", holder, 0, "dict", "entry **")
+    db, table = snap.block(4, holder), snap.block(300, slots)
+    snap.edge(db, table, 0)
+    for n in range(300):
+        snap.edge(table, snap.block(9, entry), n)
+    server, lua = snap.block(2, holder), snap.block(2, holder)
+    snap.edge(server, db, 1)
+    snap.edge(lua, db, 1)
+    for block, name in [(server, "server"), (lua, "lctx")]:
+        snap.root(block, name, unit="server.c", file="src/server.c", line=86)
+    snap.root(snap.block(1000, slots), "spare", unit="server.c")
+    name = snap.write()
+    joint, = [row for row in of(name) if row["list"] == "joint"]
+    equal((joint["words"], joint["objects"]), (4 + 300 + 2700, 302), "what both keep")
+    ids = {row["name"]: row["id"] for row in run("roots", name, "--json").json()["roots"]}
+    equal((joint["roots"], joint["n_roots"], joint["set"]), ([ids["server"], ids["lctx"]], 2,
+                                                             "set:1"), "by whom")
+    equal((joint["type"], joint["count"], joint["each_words"]), ("struct entry", 300, 9), "of what")
+    check(joint["holder"] in ("server->(+8)->dict", "lctx->(+8)->dict"), joint["holder"])
+    check(joint["sentence"].startswith("2 roots together (server, lctx) keep 23.5 KiB, 75.0 % of"),
+          joint["sentence"])
+    check("frees it; of fewer, nothing" in joint["sentence"], joint["sentence"])
+    shown(joint["command"])
+    listed = [row for row in of(name) if row["list"] in ("owner", "joint", "lost")]
+    equal(sum(row["words"] for row in listed) + 4, sum(b[0] for b in snap.blocks),
+          "no word is of two suspects")
+
+
+def doubtful():
+    """What a stale word alone keeps, and what one firm owner keeps beside it."""
+    snap = native(Snap())
+    user, plain = snap.type("struct user", 0, 12), snap.type("char[]", 0, 14)
+    users = [snap.block(10, user) for _ in range(100)]
+    for a, b in zip(users, users[1:]):
+        snap.edge(a, b, 0)
+    snap.root(users[0], "registry", unit="a.c")
+    old = snap.block(500, plain)
+    snap.edge(users[0], old, 5, 3)
+    late = snap.block(300, plain)
+    for block, name in [(users[50], "main r13"), (late, "main slot sp+16")]:
+        snap.root(block, name, kind="stack", binary="thread 7", unit="#1 main", thread=7, frame=1,
+                  tier=2, function="main")
+    name = snap.write()
+    rows = {row["roots"][0]: row for row in of(name)}
+    ids = {row["name"]: row["id"] for row in run("roots", name, "--json").json()["roots"]}
+    firm, stale = rows[ids["registry"]], rows[ids["main slot sp+16"]]
+    equal((firm["words"], firm["doubtful_words"]), (1500, 500), "the firm owner has all users")
+    check("Of it 33.3 % hangs on doubtful words alone." in firm["sentence"], firm["sentence"])
+    equal((stale["words"], stale["doubtful_words"]), (300, 300), "what only the slot keeps")
+    check("main slot sp+16 (on the stack, thread 7) alone keeps" in stale["sentence"] and
+          "Doubtful: these words may be stale" in stale["sentence"], stale["sentence"])
+    other = suspects(name, "--policy", "conservative", "--json").json()["suspects"]
+    check({"joint"} <= {row["list"] for row in other}, "all words alike: shared")
+    for row in other:
+        check(row["command"].endswith(" --policy conservative"), row["command"])
+        shown(row["command"])
+
+
+def at_the_end_of_info():
+    snap = a_table()
+    for n in range(50):
+        snap.block(20)
+    name = snap.write("info.snap")
+    last = run("info", name).out.splitlines()[-1]
+    equal(last, f"who keeps the memory: heapsnap suspects {name}", "without an index")
+    check(not os.path.exists(name + ".idx"), "info computes none")
+    suspects(name)
+    lines = run("info", name).out.splitlines()[-3:]
+    equal(lines, [f"who keeps the memory (more: heapsnap suspects {name})",
+                  "  101.6 KiB, 92.8 % of the heap: g_cache (src/cache.c:12)",
+                  "  7.8 KiB, 7.1 % of the heap: no root leads to it"], "with one")
+    snap = a_mixture()
+    name = snap.write("more.snap")
+    suspects(name)
+    text = run("info", name).out
+    equal(text[text.index("who keeps the memory"):].count("% of the heap"), 3, "three lines")
 
 
 def what_is_lost():
@@ -266,6 +349,7 @@ def thresholds():
     suspects("no such file", code=5)
 
 
-main(an_owner, a_list, what_is_lost, what_is_wasted, who_allocated, rounded_up, nothing_to_say,
-     without_roots, order_and_limits, all_formats, hostile_names, thresholds)
+main(an_owner, a_list, joint_owners, doubtful, at_the_end_of_info, what_is_lost, what_is_wasted,
+     who_allocated, rounded_up, nothing_to_say, without_roots, order_and_limits, all_formats,
+     hostile_names, thresholds)
 END

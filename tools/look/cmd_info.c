@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "commands.h"
 #include "info_memory.h"
+#include "info_suspects.h"
 
 static const char *const way_names[HS_N_SNAP_WAYS] = {
     [HS_SNAP_WAY_READ] = "read",
@@ -343,7 +344,10 @@ static hs_status print_all(struct hs_tool *tool, const struct hs_invocation *inv
                 : (struct hs_pair)HS_COUNT("unclaimed_words", unclaimed_words)),
     };
     HS_TRY(hs_tool_list(tool, inv, &listing, err));
-    return hs_tool_format(inv) == HS_FORMAT_TABLE ? hs_memory_table(tool, inv, view, err) : HS_OK;
+    if (hs_tool_format(inv) != HS_FORMAT_TABLE)
+        return HS_OK;
+    HS_TRY(hs_memory_table(tool, inv, view, err));
+    return hs_info_suspects(tool, view, err);
 }
 
 static hs_status print_info(struct hs_tool *tool, const struct hs_invocation *inv,
@@ -365,13 +369,15 @@ hs_status hs_cmd_info(struct hs_tool *tool, const struct hs_invocation *inv, str
         .path = inv->arguments[0],
         .session.budget = hs_tool_budget(tool),
         .session.progress = &tool->progress,
+        .session.policy = tool->policy,
     };
     HS_TRY(hs_snap_open(view.path, HS_SNAP_ALLOW_CUT, &view.snap, err));
     view.totals = hs_snap_totals(view.snap);
     view.facts = hs_snap_facts(view.snap);
     view.n_tree = view.totals->n_tree;
+    view.n_nodes = view.n_tree + view.totals->n_blocks;
     hs_status status = HS_OK;
-    if (hs_unclaimed_node(&view) != HS_NO_NODE && !hs_snap_is_cut(view.snap))
+    if (!hs_snap_is_cut(view.snap))
         status = hs_view_find_index(&view, err);
     if (status == HS_OK)
         status = print_info(tool, inv, &view, err);

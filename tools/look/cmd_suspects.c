@@ -20,7 +20,7 @@ struct listing {
 
 struct line {
     const char *list, *sentence, *root, *set, *holder, *type, *site, *certainty, *command;
-    uint64_t words, objects, count, each_words;
+    uint64_t words, objects, n_roots, count, each_words, doubtful_words;
     const struct hs_list *roots;
 };
 
@@ -31,6 +31,7 @@ static const struct hs_field fields[] = {
     HS_COLUMN(2, WORDS, words, "WORDS", 0),
     HS_COLUMN(3, COUNT, objects, "OBJECTS", 0),
     HS_FIELD(LIST, roots),
+    HS_FIELD(COUNT, n_roots),
     HS_COLUMN_AS("root", 4, STRING, root, "ROOT", HS_COLUMN_NOT_JSON),
     HS_COLUMN(5, STRING, set, "SET", 0),
     HS_COLUMN(6, STRING, holder, "HOLDER", 0),
@@ -39,6 +40,7 @@ static const struct hs_field fields[] = {
     HS_FIELD(WORDS, each_words),
     HS_COLUMN(9, STRING, site, "SITE", 0),
     HS_COLUMN(10, STRING, certainty, "CERTAINTY", 0),
+    HS_FIELD(WORDS, doubtful_words),
     HS_COLUMN(11, STRING, command, "COMMAND", 0),
 };
 static const struct hs_record record = HS_RECORD(fields);
@@ -47,7 +49,7 @@ static hs_status put_roots(void *context, struct hs_sink *sink, struct hs_error 
 {
     const struct listing *listing = context;
     const struct hs_suspect *row = listing->row;
-    for (uint64_t i = 0; i < row->n_roots && i < HS_SUSPECT_SHOWN_ROOTS; i++)
+    for (uint64_t i = 0; i < row->n_shown; i++)
         HS_TRY(hs_sink_pairs(sink, HS_PAIRS(HS_VALUE(NULL, NODE, row->roots[i])), err));
     return HS_OK;
 }
@@ -68,7 +70,8 @@ static hs_status put_row(struct hs_sink *sink, struct listing *listing, struct h
         .words = row->words,
         .objects = row->objects == HS_SUSPECT_UNKNOWN ? HS_UNKNOWN : row->objects,
         .roots = &roots,
-        .root = row->n_roots == 0
+        .n_roots = row->n_roots,
+        .root = row->n_shown == 0
                     ? NULL
                     : hs_view_string(view, hs_snap_root(view->snap, row->roots[0])->name),
         .set = row->set != 0 ? set : NULL,
@@ -78,6 +81,7 @@ static hs_status put_row(struct hs_sink *sink, struct listing *listing, struct h
         .each_words = row->each_words != 0 ? row->each_words : HS_UNKNOWN,
         .site = row->site,
         .certainty = hs_certainty_name(row->certainty),
+        .doubtful_words = row->tier == HS_TIER_DOUBTFUL ? row->words : row->doubtful_words,
         .command = text.command,
     };
     return hs_sink_row(sink, &line, err);

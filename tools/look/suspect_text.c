@@ -10,7 +10,7 @@
 #include "base/units.h"
 #include "report/text.h"
 
-enum { NAME_COLUMNS = 60, HOLDER_COLUMNS = 100, NAME_BYTES = 512, LINKED = 8 };
+enum { NAME_COLUMNS = 60, HOLDER_COLUMNS = 100, NAME_BYTES = 512, LINKED = 8, LEAST_PART = 20 };
 
 struct writer {
     char *text;
@@ -110,7 +110,7 @@ hs_status hs_suspect_who(const struct hs_view *view, const struct hs_suspect *su
         return w.status;
     }
     put(&w, "%lu roots together (", (unsigned long)suspect->n_roots);
-    for (uint64_t i = 0; i < suspect->n_roots && i < NAMED; i++) {
+    for (uint64_t i = 0; i < suspect->n_shown && i < NAMED; i++) {
         put(&w, "%s", i == 0 ? "" : ", ");
         put_name(&w, hs_view_string(view, hs_snap_root(view->snap, suspect->roots[i])->name),
                  NAME_COLUMNS / NAMED * 2);
@@ -175,14 +175,16 @@ static void put_holder(struct writer *w, const struct hs_suspect *suspect)
 static void put_parts(struct writer *w, const struct hs_view *view,
                       const struct hs_accumulation *at)
 {
-    for (unsigned i = 0; i < 2 && at->parts[i].n_blocks != 0; i++) {
+    uint64_t whole = at->steps[at->n_steps - 1].words;
+    bool has_parts = at->parts[0].words >= whole / LEAST_PART;
+    for (unsigned i = 0; i < 2 && has_parts && at->parts[i].words >= whole / LEAST_PART; i++) {
         put(w, "%s", i == 0 ? "Its largest parts: " : " and ");
-        put_percent(w, at->parts[i].words, at->steps[at->n_steps - 1].words);
+        put_percent(w, at->parts[i].words, whole);
         put(w, "%s is ", i == 0 ? " of it" : "");
         put_blocks(w, view, at->parts[i].type, at->parts[i].n_blocks, 0);
         put(w, " with what hangs on %s", at->parts[i].n_blocks == 1 ? "it" : "them");
     }
-    put(w, "%s", at->parts[0].n_blocks != 0 ? ". " : "");
+    put(w, "%s", has_parts ? ". " : "");
 }
 
 /* What many of the members hang on. */
@@ -226,16 +228,27 @@ static void put_accumulation(struct writer *w, struct hs_view *view,
 static void put_sureness(struct writer *w, const struct hs_suspect *suspect)
 {
     static const char *const texts[] = {
-        [HS_EXACT] = "This is exact.",
+        [HS_EXACT] = "Exact.",
         [HS_CONSERVATIVE] = "Conservative: words count as pointers by their values alone.",
-        [HS_SAMPLED] = "This is an estimate from samples.",
+        [HS_SAMPLED] = "An estimate from samples.",
     };
     if (suspect->site != NULL) {
         put(w, "Allocated by ");
         put_name(w, suspect->site, NAME_COLUMNS);
         put(w, " (%lu %% of its samples). ", (unsigned long)suspect->site_percent);
     }
+    if (suspect->tier == HS_TIER_DOUBTFUL) {
+        put(w, "Doubtful: these words may be stale, but nothing firmer leads to it.");
+        return;
+    }
+    if (suspect->tier == HS_TIER_RUNTIME)
+        put(w, "Nothing of the program's own leads to it. ");
     put(w, "%s", texts[suspect->certainty]);
+    if (suspect->doubtful_words != 0) {
+        put(w, " Of it ");
+        put_percent(w, suspect->doubtful_words, suspect->words);
+        put(w, " hangs on doubtful words alone.");
+    }
 }
 
 static void put_owner(struct writer *w, struct hs_view *view, const struct hs_suspect *suspect)
@@ -248,7 +261,7 @@ static void put_owner(struct writer *w, struct hs_view *view, const struct hs_su
     put(w, "%s %s %s. ", text, is_joint ? "keep" : "alone keeps", much);
     put_accumulation(w, view, suspect);
     put(w, "%s",
-        is_joint ? "Letting go of all of them frees it; of one, nothing. "
+        is_joint ? "Letting go of all of them frees it; of fewer, nothing. "
                  : "Letting go of it frees all of that. ");
     put_sureness(w, suspect);
 }
@@ -351,8 +364,8 @@ static void put_begin(struct writer *w, const struct hs_view *view, const char *
 static void write_owner_command(struct writer *w, struct hs_view *view,
                                 const struct hs_suspect *suspect)
 {
-    bool is_path = suspect->at.members != 0 && suspect->evidence >= view->n_tree &&
-                   suspect->evidence == suspect->at.top;
+    bool is_table = hs_suspect_has_table(suspect) && suspect->evidence == suspect->at.point;
+    bool is_path = suspect->list == HS_SUSPECT_JOINT || (suspect->at.members != 0 && !is_table);
     put_begin(w, view, is_path ? "paths" : "dominators");
     put(w, is_path ? "--to " : "--from ");
     put_what(w, view, suspect->evidence);
@@ -372,6 +385,19 @@ static void write_waste_command(struct writer *w, struct hs_view *view,
     } else {
         put_begin(w, view, "object");
         put_what(w, view, suspect->evidence);
+    }
+}
+
+/* The command has to see the heap as this one does. */
+static void put_policy(struct writer *w, const struct hs_view *view)
+{
+    const struct hs_policy *policy = &view->session.policy;
+    if (policy->kind != HS_POLICY_FIRM)
+        put(w, " --policy %s", hs_policy_name(policy->kind));
+    for (size_t i = 0; i < policy->n_pointers_in; i++) {
+        put(w, " --pointers-in ");
+        hs_suspect_quote(policy->pointers_in[i], w->text, w->n_bytes);
+        w->n = strlen(w->text);
     }
 }
 
@@ -399,5 +425,6 @@ hs_status hs_suspect_write(struct hs_view *view, const struct hs_suspect *suspec
     case HS_N_SUSPECT_LISTS:
         break;
     }
+    put_policy(&command, view);
     return sentence.status != HS_OK ? sentence.status : command.status;
 }

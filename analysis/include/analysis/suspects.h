@@ -66,7 +66,10 @@ struct hs_suspect {
     uint64_t words, objects; /* what would be freed; objects HS_SUSPECT_UNKNOWN: not known */
     uint8_t certainty;       /* enum hs_certainty */
     hs_node roots[HS_SUSPECT_SHOWN_ROOTS];
-    uint64_t n_roots;          /* of which the first are shown */
+    uint64_t n_roots;
+    uint32_t n_shown;          /* of these in roots[], the firmest first */
+    uint8_t tier;              /* of the firmest: enum hs_tier; lost and waste: HS_TIER_FIRM */
+    uint64_t doubtful_words;   /* of it, which nothing but doubtful words keep */
     uint32_t set;              /* of owners; 0: none */
     uint32_t type;             /* of what has accumulated, was lost or is wasted; HS_UNTYPED */
     uint64_t count;            /* blocks of it */
@@ -100,9 +103,10 @@ struct hs_suspects {
     uint64_t largest_words;
 };
 
-/* Two walks of the dominator tree below each suspect, each block visited twice in all; what leaks
- * costs (leak_report.h), and one pass over the chunks for waste. Resident: 1 or 2 bytes per block
- * and at most 20 MiB, of the budget: HS_LIMIT when there is less. */
+/* Two walks of the dominator tree below each suspect, each block visited twice in all; a search for
+ * paths to each joint one; what leaks costs (leak_report.h), and one pass over the chunks for
+ * waste. Resident: 1 or 2 bytes per block and at most 20 MiB, of the budget: HS_LIMIT when there is
+ * less. */
 hs_status hs_suspects_find(struct hs_view *view, const struct hs_suspect_query *query,
                            struct hs_suspects *ret, struct hs_error *err);
 void hs_suspects_fini(struct hs_suspects *suspects);
