@@ -389,6 +389,34 @@ static void objects_prefer_program(struct hs_objects *objects)
     }
 }
 
+/* The program as its user knows it: what was executed may be a link to a file of another name
+ * (redis-server to redis-check-rdb), and one file many programs. It is believed when the first word
+ * of the command line and the kernel's name of the process agree; what a script or the linker runs
+ * has two names there. */
+static hs_status objects_name_program(struct hs_objects *objects, const struct hs_target *target,
+                                      struct hs_error *err)
+{
+    struct hs_object *program = &objects->objects[0];
+    size_t n = strcspn(target->command, " ");
+    const char *begin = target->command, *slash = memrchr(begin, '/', n);
+    char *name = NULL;
+
+    n -= slash != NULL ? (size_t)(slash + 1 - begin) : 0;
+    begin = slash != NULL ? slash + 1 : begin;
+    /* gdb's gcore takes that name from the command line: it may go on behind the first word. */
+    size_t n_known = strlen(target->name);
+    bool agree = strncmp(begin, target->name, n_known) == 0 &&
+                 (n_known == n || n_known == sizeof target->name - 1 || begin[n_known] == '\0');
+    if (n == 0 || n_known == 0 || !agree || strncmp(begin, "ld-", 3) == 0 ||
+        strncmp(begin, "ld.so", 5) == 0)
+        return HS_OK;
+    HS_TRY(hs_strdup(begin, &name, err));
+    name[n] = '\0';
+    hs_free(program->name);
+    program->name = name;
+    return HS_OK;
+}
+
 hs_status hs_objects_update(struct hs_objects *objects, struct hs_target *target,
                             struct hs_error *err)
 {
@@ -431,7 +459,7 @@ static hs_status objects_open_all(struct hs_objects *objects, struct hs_target *
     }
     HS_TRY(hs_objects_update(objects, target, err));
     objects_prefer_program(objects);
-    return HS_OK;
+    return objects_name_program(objects, target, err);
 }
 
 hs_status hs_objects_open(struct hs_objects *objects, struct hs_target *target,

@@ -80,6 +80,21 @@ bool hs_elf_section_named(const struct hs_elf *elf, const char *name, struct hs_
     return hs_elf_section(elf, section_number(elf, name), ret);
 }
 
+bool hs_elf_section_at(const struct hs_elf *elf, hs_addr vaddr, struct hs_elf_section *ret)
+{
+    enum { MOST = 512, ALLOCATED = 2, THREAD_LOCAL = 0x400 }; /* linked files have some forty */
+    for (size_t i = 0; i < hs_elf_n_sections(elf) && i < MOST; i++) {
+        struct hs_elf_section section;
+        if (hs_elf_section(elf, i, &section) && section.vaddr != 0 &&
+            (section.flags & (ALLOCATED | THREAD_LOCAL)) == ALLOCATED && vaddr >= section.vaddr &&
+            vaddr - section.vaddr < section.n_bytes && section.name[0] != '\0') {
+            *ret = section;
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Deflate makes at most 1032 bytes of one: a larger claim is a lie, not a reason to allocate. */
 static bool section_decompress(struct elf_section *section)
 {

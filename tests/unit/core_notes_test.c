@@ -154,6 +154,7 @@ static void the_command_of_the_note(void **state)
     core_writer_finish(&w);
     struct hs_target target = opened();
     assert_string_equal(target.command, "a?b");
+    assert_string_equal(target.name, "name");
     assert_int_equal(target.pid, 40);
     hs_target_close(&target);
     core_writer_fini(&w);
@@ -166,6 +167,7 @@ static void the_command_of_the_note(void **state)
     core_writer_finish(&w);
     target = opened();
     assert_string_equal(target.command, "sixteenletters!!");
+    assert_string_equal(target.name, "sixteenletters!");
     hs_target_close(&target);
     core_writer_fini(&w);
 

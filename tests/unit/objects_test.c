@@ -191,6 +191,73 @@ static void a_program_run_by_the_linker_is_found(void **state)
     live_child_end(&child);
 }
 
+static char server[] = "/tmp/hs_objects_server.XXXXXX";
+
+static void body_by_link(struct live_shared *shared)
+{
+    live_child_ready(shared);
+    execl(server, strrchr(server, '/') + 1, "60", (char *)NULL);
+}
+
+static void a_program_is_called_as_it_was_started(void **state)
+{
+    (void)state;
+    int fd = mkstemp(server);
+    assert_true(fd >= 0);
+    (void)close(fd);
+    (void)unlink(server);
+    assert_int_equal(symlink("/bin/sleep", server), 0);
+    struct live_child child = live_child_start(body_by_link);
+    struct hs_target target;
+    struct hs_objects objects = {0};
+    assert_true(live_wait_state(child.pid, 'S'));
+    live_sleep_us(100000);
+    open_all(&child, &target, &objects);
+    assert_string_equal(objects.objects[0].name, strrchr(server, '/') + 1);
+    assert_non_null(strstr(objects.objects[0].path, "sleep"));
+    hs_objects_close(&objects);
+    hs_target_close(&target);
+    live_child_end(&child);
+    (void)unlink(server);
+}
+
+static void its_name_is_what_two_sources_say(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *command, *name, *expected;
+    } cases[] = {
+        {"redis-server *:7399", "redis-server", "redis-server"},
+        {"/usr/bin/redis-server *:7399", "redis-server", "redis-server"},
+        {"redis-server *:7399", "redis-server *:", "redis-server"},
+        {"a b", "a b", "a"},
+        {"/opt/a_very_long_name_of_a_server -x", "a_very_long_nam", "a_very_long_name_of_a_server"},
+        {"/usr/bin/python3 ./tool.py", "tool.py", "objects_test"},
+        {"nginx: master process", "nginx", "objects_test"},
+        {"-sh", "sh", "objects_test"},
+        {"server", "serve", "objects_test"},
+        {"serve", "server", "objects_test"},
+        {"server", "", "objects_test"},
+        {"", "server", "objects_test"},
+        {"/bin/", "bin", "objects_test"},
+        {"ld.so /bin/server", "ld.so", "objects_test"},
+    };
+    struct live_child child = live_child_start(body_sleep);
+    struct hs_target target;
+    assert_int_equal(hs_target_open(child.pid, &target, &err), HS_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct hs_objects objects = {0};
+        hs_free(target.command);
+        assert_int_equal(hs_strdup(cases[i].command, &target.command, &err), HS_OK);
+        (void)snprintf(target.name, sizeof target.name, "%s", cases[i].name);
+        assert_int_equal(hs_objects_open(&objects, &target, &err), HS_OK);
+        assert_string_equal(objects.objects[0].name, cases[i].expected);
+        hs_objects_close(&objects);
+    }
+    hs_target_close(&target);
+    live_child_end(&child);
+}
+
 static void every_failed_allocation(void **state)
 {
     (void)state;
@@ -213,6 +280,8 @@ int main(void)
         cmocka_unit_test(finds_symbols_at_their_run_time_addresses),
         cmocka_unit_test(update_adds_what_was_loaded_since),
         cmocka_unit_test(a_program_run_by_the_linker_is_found),
+        cmocka_unit_test(a_program_is_called_as_it_was_started),
+        cmocka_unit_test(its_name_is_what_two_sources_say),
         cmocka_unit_test(every_failed_allocation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,8 +8,6 @@
 #include "tiers.h"
 
 #define NAME_PAGE UINT64_C(4096)
-/* Sections of an object that are asked, for each variable. Linked ones have some forty. */
-#define NAME_SECTIONS 512
 /* Objects that are asked what a copied variable is, in all. */
 #define NAME_COPY_LOOKS (UINT64_C(1) << 22)
 
@@ -109,15 +107,8 @@ static hs_addr next_symbol(const struct hs_elf *elf, hs_addr vaddr, hs_addr end)
 static void find_section(const struct hs_elf *elf, hs_addr vaddr, struct hs_elf_section *ret)
 {
     const struct hs_elf_segment *segment = hs_elf_segment_at(elf, vaddr);
-    for (size_t i = 0; i < hs_elf_n_sections(elf) && i < NAME_SECTIONS; i++) {
-        struct hs_elf_section section;
-        if (hs_elf_section(elf, i, &section) && section.vaddr != 0 && (section.flags & 2) != 0 &&
-            (section.flags & 0x400) == 0 && vaddr >= section.vaddr && /* SHF_ALLOC, SHF_TLS */
-            vaddr - section.vaddr < section.n_bytes && section.name[0] != '\0') {
-            *ret = section;
-            return;
-        }
-    }
+    if (hs_elf_section_at(elf, vaddr, ret))
+        return;
     *ret = (struct hs_elf_section){.name = "data",
                                    .vaddr = segment != NULL ? segment->vaddr : vaddr,
                                    .n_bytes = segment != NULL ? segment->n_memory_bytes : 0};

@@ -157,9 +157,9 @@ static hs_status name_by_dwarf(struct hs_root_walk *walk, struct names *names,
     return hs_strtab_add(walk->rt->strings, source.name, &root->name, walk->err);
 }
 
-/* The nearest symbol at or below an address, whatever its size: a C static of a stripped program
- * lies after a variable that kept its name. */
-static const struct hs_elf_symbol *symbol_below(const struct hs_object *object, hs_addr address)
+/* The symbol that holds an address. The nearest one below it would mislead: a C static of a
+ * stripped program lies after a variable that kept its name and is none of its. */
+static const struct hs_elf_symbol *symbol_around(const struct hs_object *object, hs_addr address)
 {
     size_t n;
     const struct hs_elf_symbol *symbols = hs_elf_symbols(object->elf, &n);
@@ -171,13 +171,15 @@ static const struct hs_elf_symbol *symbol_below(const struct hs_object *object, 
     hs_addr nearest = symbols[low - 1].vaddr;
     while (low > 1 && symbols[low - 2].vaddr == nearest)
         low--; /* global ones come first */
-    return &symbols[low - 1];
+    return vaddr - nearest < symbols[low - 1].n_bytes || vaddr == nearest ? &symbols[low - 1]
+                                                                          : NULL;
 }
 
 static hs_status name_by_object(struct hs_root_walk *walk, struct names *names,
                                 const struct hs_object *object, struct hs_root *root)
 {
-    const struct hs_elf_symbol *symbol = symbol_below(object, root->address);
+    const struct hs_elf_symbol *symbol = symbol_around(object, root->address);
+    struct hs_elf_section section;
     HS_TRY(hs_strtab_add(walk->rt->strings, object->name, &root->module, walk->err));
     if (symbol != NULL) {
         root->offset = root->address - object->bias - symbol->vaddr;
@@ -187,6 +189,11 @@ static hs_status name_by_object(struct hs_root_walk *walk, struct names *names,
         else
             HS_TRY(hs_walk_name(walk, &root->name, "%s+%llu", symbol->name,
                                 (unsigned long long)root->offset));
+    } else if (hs_elf_section_at(object->elf, root->address - object->bias, &section)) {
+        root->offset = root->address - object->bias - section.vaddr;
+        HS_TRY(hs_walk_name(walk, &root->symbol, "%.255s", section.name));
+        HS_TRY(hs_walk_name(walk, &root->name, "%.255s+0x%llx", section.name,
+                            (unsigned long long)root->offset));
     } else {
         HS_TRY(hs_walk_name(walk, &root->name, "%s+0x%llx", object->name,
                             (unsigned long long)(root->address - object->begin)));

@@ -103,6 +103,8 @@ static hs_status notes_command(struct hs_target *target, const uint8_t *info, st
     char text[INFO_ARGS_BYTES + 1] = {0};
     size_t n;
 
+    memcpy(target->name, info + INFO_NAME_AT, INFO_NAME_BYTES);
+    target->name[INFO_NAME_BYTES - 1] = '\0';
     memcpy(text, info + INFO_NAME_AT + INFO_NAME_BYTES, INFO_ARGS_BYTES);
     for (n = strlen(text); n > 0 && text[n - 1] == ' '; n--)
         text[n - 1] = '\0';

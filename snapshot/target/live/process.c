@@ -69,6 +69,20 @@ static hs_status process_read_command(struct hs_target *target, struct hs_error 
     return hs_strdup(text, &target->command, err);
 }
 
+/* What the kernel calls the main thread: at first the last component of what was executed. */
+static void process_read_name(struct hs_target *target)
+{
+    struct hs_error ignored = HS_ERROR_INIT; /* the program's file has a name, too */
+    hs_auto_free char *text = NULL;
+    size_t n = 0;
+
+    if (hs_proc_read_of(target->pid, "comm", &text, &n, &ignored) != HS_OK)
+        return;
+    n = strcspn(text, "\n");
+    if (n < sizeof target->name)
+        memcpy(target->name, text, n);
+}
+
 static hs_status process_read_user(struct hs_target *target, struct hs_error *err)
 {
     hs_auto_free char *text = NULL;
@@ -90,6 +104,7 @@ hs_status hs_process_open(struct hs_target *target, struct hs_error *err)
     hs_memory_open(target->pid, &target->live);
     HS_TRY(process_read_user(target, err));
     HS_TRY(process_read_command(target, err));
+    process_read_name(target);
     return hs_mappings_refresh(target, err);
 }
 

@@ -125,6 +125,8 @@ bool hs_elf_bias(const struct hs_elf *elf, hs_addr mapping_start, uint64_t mappi
 size_t hs_elf_n_sections(const struct hs_elf *elf);
 bool hs_elf_section(const struct hs_elf *elf, size_t number, struct hs_elf_section *ret);
 bool hs_elf_section_named(const struct hs_elf *elf, const char *name, struct hs_elf_section *ret);
+/* The section in memory, thread-local ones apart, around `vaddr`; asks the first 512. */
+bool hs_elf_section_at(const struct hs_elf *elf, hs_addr vaddr, struct hs_elf_section *ret);
 /* The section's contents, decompressed where need be, borrowed until close. An empty section gives
  * 0 bytes. Fails with HS_FORMAT when they are not in the file or damaged, HS_LIMIT beyond 2 GiB. */
 hs_status hs_elf_section_bytes(struct hs_elf *elf, size_t number, const uint8_t **ret,

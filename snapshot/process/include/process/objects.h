@@ -17,7 +17,9 @@ struct hs_object {
     hs_addr bias;       /* run-time address = link-time address + bias */
     hs_addr begin, end; /* lowest and one past the highest mapped address */
     char *path;         /* owned: as mapped in the target */
-    char *name;         /* owned: its last component without .cmxs: "coqtop", "ltac_plugin" */
+    /* owned: its last component without .cmxs: "coqtop", "ltac_plugin"; of the program, what it was
+     * started as */
+    char *name;
     bool is_executable; /* the main program */
     /* The file could not be read, or is not the one that was loaded (`why`): this is what the
      * process has of it in memory, with dynamic symbols, frame tables and build-id, but without

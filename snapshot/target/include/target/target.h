@@ -76,6 +76,8 @@ struct hs_stop_report {
     char why_no_copy[160]; /* HS_WAY_READ though a copy was allowed: what spoke against it */
 };
 
+#define HS_TARGET_NAME_BYTES 16 /* TASK_COMM_LEN */
+
 struct hs_copy; /* target/freeze.h */
 struct hs_copy_plan;
 struct hs_core; /* target/core.h */
@@ -89,8 +91,9 @@ struct hs_target {
     struct hs_copy_plan *copy_plan; /* owned: what was foreseen before the last stop; or NULL */
     struct hs_stop_options options; /* set before the first stop */
     struct hs_stop_report report;   /* of the last stop */
-    char *command;             /* owned: the command line, sanitised, spaces between arguments */
-    struct hs_thread *threads; /* owned; ascending tid; valid after stop */
+    char *command; /* owned: the command line, sanitised, spaces between arguments */
+    char name[HS_TARGET_NAME_BYTES]; /* the main thread's (comm), cut as the kernel does; or "" */
+    struct hs_thread *threads;       /* owned; ascending tid; valid after stop */
     size_t n_threads, threads_capacity;
     struct hs_mapping *mappings; /* owned; ascending; refreshed by every stop */
     size_t n_mappings, mappings_capacity;
