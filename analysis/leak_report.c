@@ -95,10 +95,20 @@ hs_status hs_leak_expression(const struct hs_leak_report *report, size_t at, cha
     return status;
 }
 
+/* Runtimes whose heap is a collector's alone. */
+static bool is_collected(const char *runtime)
+{
+    static const char *const names[] = {"ocaml", "Java heap dump", "V8 heap snapshot"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(runtime, names[i]) == 0)
+            return true;
+    return false;
+}
+
 bool hs_leak_is_garbage(const struct hs_view *view)
 {
     for (size_t i = 0; i < view->facts->n_runtimes; i++)
-        if (strcmp(hs_view_string(view, view->facts->runtimes[i].name), "ocaml") != 0)
+        if (!is_collected(hs_view_string(view, view->facts->runtimes[i].name)))
             return false;
     return view->facts->n_runtimes != 0;
 }

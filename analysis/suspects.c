@@ -137,7 +137,11 @@ static hs_status add_lost(struct hs_view *view, struct hs_suspects *found, struc
         .max_rows = MOST_GROUPS,
     };
     struct hs_leak_report report = {0};
-    if (hs_leak_is_garbage(view) || hs_index_unreached_total(view->index).words == 0)
+    if (hs_leak_is_garbage(view)) {
+        found->garbage_words = hs_index_unreached_total(view->index).words;
+        return HS_OK;
+    }
+    if (hs_index_unreached_total(view->index).words == 0)
         return HS_OK;
     HS_TRY(hs_leak_report_find(view, &query, &report, err));
     hs_status status = HS_OK;

@@ -101,6 +101,10 @@ def joint_owners():
     for block, name in [(server, "server"), (lua, "lctx")]:
         snap.root(block, name, unit="server.c", file="src/server.c", line=86)
     snap.root(snap.block(1000, slots), "spare", unit="server.c")
+    snap.sampler("record", 100)
+    here, there = (snap.site((f, "src/db.c", 9), ("main", "src/main.c", 3)) for f in ["add", "old"])
+    for n in range(10):
+        snap.sample(n, table + 1 + n, site=there if n < 2 else here)
     name = snap.write()
     joint, = [row for row in of(name) if row["list"] == "joint"]
     equal((joint["words"], joint["objects"]), (4 + 300 + 2700, 302), "what both keep")
@@ -108,6 +112,9 @@ def joint_owners():
     equal((joint["roots"], joint["n_roots"], joint["set"]), ([ids["server"], ids["lctx"]], 2,
                                                              "set:1"), "by whom")
     equal((joint["type"], joint["count"], joint["each_words"]), ("struct entry", 300, 9), "of what")
+    equal(joint["site"], "add src/db.c:9", "who allocated it")
+    check("Allocated by add src/db.c:9 (80 % of its samples)." in joint["sentence"],
+          joint["sentence"])
     check(joint["holder"] in ("server->(+8)->dict", "lctx->(+8)->dict"), joint["holder"])
     check(joint["sentence"].startswith("2 roots together (server, lctx) keep 23.5 KiB, 75.0 % of"),
           joint["sentence"])
@@ -266,7 +273,9 @@ def without_roots():
     snap.record("runtime", "ocaml", "4.14.1", 0)
     name = snap.write("garbage.snap")
     equal(of(name), [], "garbage is no leak")
-    check("no suspect" in suspects(name).out, "said so")
+    check(suspects(name).out.endswith(
+        "48 B, 100.0 % of the heap is garbage, which its collector will free\n"), "said so")
+    equal(suspects(name, "--json").json()["garbage_words"], 6, "in JSON")
 
 
 def a_mixture():

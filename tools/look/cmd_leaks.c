@@ -245,7 +245,7 @@ hs_status hs_cmd_leaks(struct hs_tool *tool, const struct hs_invocation *inv, st
     if (status == HS_OK)
         r.is_garbage = hs_leak_is_garbage(&view);
     if (r.is_garbage)
-        hs_talk("what no root reaches in an OCaml heap is garbage, which its collector frees");
+        hs_talk("what no root reaches in a collected heap is garbage, which its collector frees");
     if (status == HS_OK)
         status = find(inv, &view, &suppressions, &r, err);
     if (status == HS_OK)

@@ -146,6 +146,19 @@ static hs_status print_none(struct hs_tool *tool, const struct listing *listing,
     return print_wrapped(tool, "", text, err);
 }
 
+/* What a collector has not freed yet is nobody's fault. */
+static hs_status print_garbage(struct hs_tool *tool, const struct listing *listing,
+                               struct hs_error *err)
+{
+    const struct hs_suspects *found = &listing->found;
+    char much[HS_SUSPECT_MUCH_BYTES];
+    if (found->garbage_words == 0 || found->garbage_words < found->threshold_words)
+        return HS_OK;
+    hs_suspect_much(&listing->view, found->garbage_words, much);
+    return hs_print(&tool->out, err, "%s%s is garbage, which its collector will free\n",
+                    found->n != 0 ? "\n" : "", much);
+}
+
 static hs_status print_sentences(struct hs_tool *tool, struct listing *listing,
                                  struct hs_error *err)
 {
@@ -164,7 +177,7 @@ static hs_status print_sentences(struct hs_tool *tool, struct listing *listing,
     if (found->n_others != 0)
         HS_TRY(hs_print(&tool->out, err, "\n[%lu others: -n 0 prints all]\n",
                         (unsigned long)found->n_others));
-    return HS_OK;
+    return print_garbage(tool, listing, err);
 }
 
 static hs_status print(struct hs_tool *tool, const struct hs_invocation *inv,
@@ -180,14 +193,16 @@ static hs_status print(struct hs_tool *tool, const struct hs_invocation *inv,
             HS_PAIRS(HS_TEXT("schema", "heapsnap.suspects/1"), HS_TEXT("snapshot", view->path),
                      HS_COUNT("word_bytes", view->facts->word_bytes),
                      HS_COUNT("heap_words", view->totals->heap_words),
+                     HS_COUNT("garbage_words", listing->found.garbage_words),
                      HS_COUNT("attributed_words", HS_UNKNOWN), HS_ROWS("suspects", &list),
                      HS_OBJECT("others"), HS_COUNT("count", listing->found.n_others), HS_END),
     };
     if (hs_tool_format(inv) != HS_FORMAT_TABLE)
         return hs_tool_list(tool, inv, &all, err);
-    if (listing->found.n == 0)
-        return print_none(tool, listing, query->threshold_percent, err);
-    return print_sentences(tool, listing, err);
+    if (listing->found.n != 0)
+        return print_sentences(tool, listing, err);
+    HS_TRY(print_none(tool, listing, query->threshold_percent, err));
+    return print_garbage(tool, listing, err);
 }
 
 /* ---- the command */

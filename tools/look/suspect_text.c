@@ -121,30 +121,42 @@ hs_status hs_suspect_who(const struct hs_view *view, const struct hs_suspect *su
 
 /* ---- what */
 
-static void put_type(struct writer *w, const struct hs_view *view, uint32_t type)
+static bool has_type(const struct hs_view *view, uint32_t type)
 {
-    if (type == HS_UNTYPED)
-        put(w, "of unknown type");
-    else
-        put_name(w, hs_view_string(view, hs_snap_type(view->snap, type)->name), NAME_COLUMNS);
+    return type != HS_UNTYPED && hs_snap_type(view->snap, type)->form != HS_FORM_BYTES;
 }
 
-/* "200000 struct node of 32 B", "one char[] of 1.2 MiB". */
+/* "200000 struct node of 32 B", "one char[] of 1.2 MiB", "5 blocks of unknown type, 48 B each". */
 static void put_blocks(struct writer *w, const struct hs_view *view, uint32_t type, uint64_t n,
                        uint64_t each_words)
 {
+    bool is_known = has_type(view, type);
     if (n == 1)
         put(w, "one ");
     else
         put(w, "%lu ", (unsigned long)n);
-    if (type == HS_UNTYPED)
-        put(w, n == 1 ? "block " : "blocks ");
-    put_type(w, view, type);
-    if (each_words != 0) {
-        put(w, type == HS_UNTYPED ? ", " : " of ");
-        put_bytes(w, view, each_words);
-        put(w, "%s", n == 1 ? "" : type == HS_UNTYPED ? " each" : "");
-    }
+    if (is_known)
+        put_name(w, hs_view_string(view, hs_snap_type(view->snap, type)->name), NAME_COLUMNS);
+    else
+        put(w, "%s of unknown type", n == 1 ? "block" : "blocks");
+    if (each_words == 0)
+        return;
+    put(w, is_known ? " of " : ", ");
+    put_bytes(w, view, each_words);
+    put(w, "%s", is_known || n == 1 ? "" : " each");
+}
+
+/* What hangs on the members, where one kind of block is much of it. */
+static void put_below(struct writer *w, const struct hs_view *view,
+                      const struct hs_accumulation *at)
+{
+    bool is_step = at->members + 1 < at->n_steps;
+    const struct hs_accumulated *below = is_step ? &at->steps[at->members + 1] : &at->parts[0];
+    if (at->steps[at->members].n_blocks == 1 || below->n_blocks == 0 ||
+        below->words < at->steps[at->members].words / LEAST_PART * 4)
+        return;
+    put(w, ", such as ");
+    put_blocks(w, view, below->type, below->n_blocks, 0);
 }
 
 /* What has come together: the members, and what hangs on them below. */
@@ -160,6 +172,7 @@ static void put_members(struct writer *w, const struct hs_view *view,
         put(w, ", ");
         put_bytes(w, view, members->words);
         put(w, " with what hangs on %s", members->n_blocks == 1 ? "it" : "them");
+        put_below(w, view, at);
     }
 }
 
@@ -298,9 +311,10 @@ static void put_waste(struct writer *w, const struct hs_view *view,
             much, (unsigned long)suspect->count);
         break;
     case HS_WASTE_UNKNOWN:
-        put(w, "%s has no known type: %lu x ", much, (unsigned long)suspect->count);
-        put_type(w, view, suspect->type);
-        put(w, ". Debug information would name them. ");
+        put(w, "%s has no known type: %lu times a ", much, (unsigned long)suspect->count);
+        put_name(w, hs_view_string(view, hs_snap_type(view->snap, suspect->type)->name),
+                 NAME_COLUMNS);
+        put(w, ". Debug information may name them. ");
         break;
     case HS_WASTE_NONE:
         break;

@@ -99,7 +99,8 @@ struct hs_suspects {
     size_t n, capacity;
     uint64_t n_others; /* found, but beyond max_rows */
     uint64_t threshold_words;
-    hs_node largest_root; /* what retains most, suspect or not; HS_NO_NODE: no root retains any */
+    uint64_t garbage_words; /* what no root leads to in a heap that is a collector's alone */
+    hs_node largest_root;   /* what retains most, suspect or not; HS_NO_NODE: no root retains any */
     uint64_t largest_words;
 };
 
