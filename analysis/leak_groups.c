@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/table.h"
+#include "graph/edges.h"
 
 struct grouper {
     const struct hs_view *view;
@@ -82,14 +83,31 @@ static hs_status group_chunk(struct grouper *g, const struct hs_suppressions *su
     return HS_OK;
 }
 
-static void reason_add(struct grouper *g, hs_node target, unsigned edge_class)
+static void reason_add(struct grouper *g, hs_node target, enum hs_leak_reason reason)
 {
-    if (target == HS_NO_NODE || hs_edge_is_sure(edge_class) ||
-        !hs_bitmap_get(&g->set->lost, target))
+    if (!hs_bitmap_get(&g->set->lost, target))
         return;
     struct hs_leak_group *group = &g->found.groups[g->group_of[hs_leak_rank(g->set, target)]];
     if (group->certainty == HS_LEAK_POSSIBLE)
-        group->reasons |= edge_class == HS_EDGE_PAST_END ? HS_LEAK_PAST_END : HS_LEAK_GUESSED;
+        group->reasons |= (uint8_t)reason;
+}
+
+static enum hs_leak_reason reason_of_class(unsigned edge_class)
+{
+    return edge_class == HS_EDGE_PAST_END ? HS_LEAK_PAST_END : HS_LEAK_GUESSED;
+}
+
+static void reason_of_root(struct grouper *g, const struct hs_root *root)
+{
+    if (root->target == HS_NO_NODE || root->weak || hs_root_tier(root) != HS_TIER_DOUBTFUL)
+        return;
+    bool is_sure = hs_edge_is_sure(root->edge_class);
+    bool is_stack = root->kind == HS_ROOT_STACK || root->kind == HS_ROOT_LOCAL ||
+                    root->kind == HS_ROOT_REGISTER;
+    reason_add(g, root->target,
+               is_sure && is_stack                          ? HS_LEAK_STACK
+               : is_sure && root->kind == HS_ROOT_UNCLAIMED ? HS_LEAK_MAPPING
+                                                            : reason_of_class(root->edge_class));
 }
 
 static hs_status reason_chunk(struct grouper *g, const struct hs_suppressions *suppressions,
@@ -98,7 +116,8 @@ static hs_status reason_chunk(struct grouper *g, const struct hs_suppressions *s
     (void)suppressions;
     (void)err;
     for (uint64_t e = 0; e < chunk->n_edges; e++)
-        reason_add(g, chunk->target[e], chunk->edge_class[e]);
+        if (!hs_edge_is_sure(chunk->edge_class[e]))
+            reason_add(g, chunk->target[e], reason_of_class(chunk->edge_class[e]));
     return HS_OK;
 }
 
@@ -139,6 +158,11 @@ static void sum_up(struct grouper *g)
             is_suppressed ? &g->found.suppressed : &g->found.totals[group->certainty];
         sum->count++;
         sum->words += group->words_each;
+        if (!is_suppressed && group->certainty == HS_LEAK_POSSIBLE &&
+            hs_bitmap_get(&set->on_stack, rank)) {
+            g->found.on_stack.count++;
+            g->found.on_stack.words += group->words_each;
+        }
         if (is_suppressed) {
             hs_bitmap_set(&g->suppressed, rank);
             continue;
@@ -208,12 +232,9 @@ static hs_status grouper_run(struct grouper *g, const struct hs_leak_query *quer
     for (size_t i = 0; i < g->found.n_groups; i++)
         has_possible |= g->found.groups[i].certainty == HS_LEAK_POSSIBLE;
     if (has_possible) {
-        HS_TRY(
-            visit_chunks(g, query->suppressions, HS_COL_EDGES | HS_COL_FIELDS, reason_chunk, err));
-        for (uint64_t i = 0; i < g->view->n_tree; i++) {
-            const struct hs_root *root = hs_snap_root(g->view->snap, i);
-            reason_add(g, root->target, root->edge_class);
-        }
+        HS_TRY(visit_chunks(g, query->suppressions, HS_COL_CLASSES, reason_chunk, err));
+        for (uint64_t i = 0; i < g->view->n_tree; i++)
+            reason_of_root(g, hs_snap_root(g->view->snap, i));
     }
     sum_up(g);
     select_groups(g, query);

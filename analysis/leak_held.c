@@ -1,6 +1,7 @@
 #include "leak_held.h"
 
 #include "base/alloc.h"
+#include "graph/edges.h"
 #include "graph/reverse.h"
 #include "passes/passes.h"
 
@@ -12,18 +13,23 @@ static bool is_doubtful(const struct hs_chunk *chunk)
     return any;
 }
 
-/* Whether any root or edge that the index followed is not sure. */
+/* Whether any root or edge that the index followed is doubtful. Files say how many edges are, since
+ * version 3. */
 static hs_status look_for_doubt(const struct hs_view *view, bool *ret, struct hs_error *err)
 {
-    bool found = false;
+    bool is_told = view->totals->n_doubtful_edges != HS_UNKNOWN_DOUBT;
+    bool found = is_told && view->totals->n_doubtful_edges != 0;
     for (hs_node node = 0; node < view->n_tree && !found; node++) {
         const struct hs_root *root = hs_snap_root(view->snap, node);
-        found = root->target != HS_NO_NODE && !root->weak && !hs_edge_is_sure(root->edge_class);
+        found = root->target != HS_NO_NODE && !root->weak && hs_root_tier(root) == HS_TIER_DOUBTFUL;
     }
+    *ret = found;
+    if (is_told)
+        return HS_OK;
     struct hs_chunk chunk = {0};
     hs_status status = HS_OK;
     for (uint64_t at = 0; at < view->totals->n_chunks && status == HS_OK && !found; at++) {
-        status = hs_snap_load_chunk(view->snap, at, HS_COL_EDGES | HS_COL_FIELDS, &chunk, err);
+        status = hs_snap_load_chunk(view->snap, at, HS_COL_CLASSES, &chunk, err);
         if (status == HS_OK) {
             found = is_doubtful(&chunk);
             status = hs_progress_tell(view->session.progress, "looking for doubtful pointers",
@@ -41,37 +47,56 @@ static bool is_holder(const struct hs_leak_holders *holders, const struct hs_roo
            holders->holds(holders->context, root);
 }
 
+/* A word as good as any, where it is not known that anybody will read it again. */
+static bool is_on_stack(const struct hs_root *root)
+{
+    return root->target != HS_NO_NODE && !root->weak && hs_edge_is_sure(root->edge_class) &&
+           hs_root_tier(root) == HS_TIER_DOUBTFUL &&
+           (root->kind == HS_ROOT_STACK || root->kind == HS_ROOT_LOCAL ||
+            root->kind == HS_ROOT_REGISTER);
+}
+
 /* ---- in memory */
 
 struct search {
     struct hs_graph graph;
-    struct hs_bitmap *held;
+    struct hs_bitmap *held, *on_stack;
     uint32_t *queue; /* owned pages: n_nodes */
     uint32_t n_queued;
 };
 
-static void hold(struct search *s, uint32_t node)
+static void hold(struct search *s, struct hs_bitmap *set, uint32_t node)
 {
-    if (hs_bitmap_get(s->held, node))
+    if (hs_bitmap_get(s->held, node) || hs_bitmap_get(set, node))
         return;
-    hs_bitmap_set(s->held, node);
+    hs_bitmap_set(set, node);
     s->queue[s->n_queued++] = node;
 }
 
-/* Everything that surely lives, breadth first. */
-static void search(struct search *s, const struct hs_view *view,
-                   const struct hs_leak_holders *holders)
+static void hold_from_queue(struct search *s, struct hs_bitmap *set)
 {
-    hold(s, 0);
-    for (uint32_t i = 1; i < s->graph.n_tree; i++)
-        if (is_holder(holders, hs_snap_root(view->snap, i)))
-            hold(s, (uint32_t)hs_snap_root(view->snap, i)->target);
     for (uint32_t at = 0; at < s->n_queued; at++) {
         uint32_t n;
         const uint32_t *row = hs_graph_row(&s->graph, s->queue[at], &n);
         for (uint32_t i = 0; i < n; i++)
-            hold(s, row[i]);
+            hold(s, set, row[i]);
     }
+    s->n_queued = 0;
+}
+
+/* Everything that surely lives, breadth first; then what stacks hold. */
+static void search(struct search *s, const struct hs_view *view,
+                   const struct hs_leak_holders *holders)
+{
+    hold(s, s->held, 0);
+    for (uint32_t i = 1; i < s->graph.n_tree; i++)
+        if (is_holder(holders, hs_snap_root(view->snap, i)))
+            hold(s, s->held, (uint32_t)hs_snap_root(view->snap, i)->target);
+    hold_from_queue(s, s->held);
+    for (uint32_t i = 1; i < s->graph.n_tree; i++)
+        if (is_on_stack(hs_snap_root(view->snap, i)))
+            hold(s, s->on_stack, (uint32_t)hs_snap_root(view->snap, i)->target);
+    hold_from_queue(s, s->on_stack);
 }
 
 /* What that takes; UINT64_MAX when no such graph has room in memory. */
@@ -86,9 +111,10 @@ static uint64_t search_bytes(const struct hs_view *view)
 }
 
 hs_status hs_leak_held_in_memory(const struct hs_view *view, const struct hs_leak_holders *holders,
-                                 struct hs_bitmap *held, struct hs_error *err)
+                                 struct hs_bitmap *held, struct hs_bitmap *on_stack,
+                                 struct hs_error *err)
 {
-    struct search s = {.held = held};
+    struct search s = {.held = held, .on_stack = on_stack};
     uint64_t n = view->n_nodes, n_bytes = search_bytes(view);
     HS_TRY(hs_budget_reserve(view->session.budget, n_bytes, "the graph of sure pointers", err));
     hs_status status =
@@ -146,14 +172,37 @@ static hs_status run_passes(const struct hs_snap_sweep *source, struct hs_bitmap
     return status;
 }
 
+/* Once more, as if stacks held what they lead to, when that is anything new. */
+static hs_status run_with_stacks(const struct hs_view *view, const struct hs_snap_sweep *source,
+                                 struct hs_bitmap *by_root, const struct hs_bitmap *held,
+                                 struct hs_bitmap *on_stack, struct hs_error *err)
+{
+    bool is_new = false;
+    for (hs_node node = 1; node < view->n_tree; node++) {
+        const struct hs_root *root = hs_snap_root(view->snap, node);
+        if (!is_on_stack(root) || hs_bitmap_get(held, root->target))
+            continue;
+        is_new = true;
+        hs_bitmap_set(by_root, root->target);
+    }
+    if (!is_new)
+        return HS_OK;
+    HS_TRY(run_passes(source, on_stack, err));
+    for (hs_node node = 0; node < view->n_nodes; node++)
+        if (hs_bitmap_get(held, node))
+            hs_bitmap_clear(on_stack, node);
+    return HS_OK;
+}
+
 hs_status hs_leak_held_by_passes(const struct hs_view *view, const struct hs_leak_holders *holders,
-                                 struct hs_bitmap *held, struct hs_error *err)
+                                 struct hs_bitmap *held, struct hs_bitmap *on_stack,
+                                 struct hs_error *err)
 {
     struct hs_bitmap by_root = {0};
     struct hs_snap_sweep source = {
         .snap = view->snap,
         .edges = HS_GRAPH_SURE,
-        .held = holders != NULL ? &by_root : NULL,
+        .held = &by_root,
         .budget = view->session.budget,
         .progress = view->session.progress,
         .phase = "following sure pointers",
@@ -166,21 +215,24 @@ hs_status hs_leak_held_by_passes(const struct hs_view *view, const struct hs_lea
             hs_bitmap_set(&by_root, hs_snap_root(view->snap, node)->target);
     if (status == HS_OK)
         status = run_passes(&source, held, err);
+    if (status == HS_OK)
+        status = run_with_stacks(view, &source, &by_root, held, on_stack, err);
     hs_bitmap_fini(&by_root);
     hs_budget_release(view->session.budget, n_bytes);
     return status;
 }
 
 hs_status hs_leak_find_held(const struct hs_view *view, const struct hs_leak_holders *holders,
-                            struct hs_bitmap *held, struct hs_error *err)
+                            struct hs_bitmap *held, struct hs_bitmap *on_stack,
+                            struct hs_error *err)
 {
     bool has_doubt = holders != NULL;
     if (!has_doubt)
         HS_TRY(look_for_doubt(view, &has_doubt, err));
     if (has_doubt && search_bytes(view) <= hs_budget_left_bytes(view->session.budget))
-        return hs_leak_held_in_memory(view, holders, held, err);
+        return hs_leak_held_in_memory(view, holders, held, on_stack, err);
     if (has_doubt)
-        return hs_leak_held_by_passes(view, holders, held, err);
+        return hs_leak_held_by_passes(view, holders, held, on_stack, err);
     for (hs_node node = 0; node < view->n_nodes; node++)
         if (hs_index_is_reached(view->index, node))
             hs_bitmap_set(held, node);

@@ -11,6 +11,22 @@ const char *hs_leak_reason_text(const struct hs_leak_group *group)
         return "nothing leads to it";
     if (group->reasons & HS_LEAK_UNSURE)
         return "its owner does not tell whether it is in use";
+    bool is_other = (group->reasons & (HS_LEAK_PAST_END | HS_LEAK_GUESSED)) != 0;
+    switch (group->reasons & (HS_LEAK_STACK | HS_LEAK_MAPPING)) {
+    case HS_LEAK_STACK:
+        return is_other ? "only stack slots or registers without a variable, or words that need "
+                          "not be pointers, lead to it"
+                        : "only stack slots or registers without a variable lead to it";
+    case HS_LEAK_MAPPING:
+        return is_other ? "only mappings that nobody claims, or words that need not be pointers, "
+                          "lead to it"
+                        : "only a mapping that nobody claims leads to it";
+    case HS_LEAK_STACK | HS_LEAK_MAPPING:
+        return "only stack slots or registers without a variable, or mappings that nobody claims, "
+               "lead to it";
+    default:
+        break;
+    }
     switch (group->reasons & (HS_LEAK_PAST_END | HS_LEAK_GUESSED)) {
     case HS_LEAK_PAST_END:
         return "only words one past its end lead to it";

@@ -15,8 +15,9 @@ enum { STEP_EDGES = 1 << 18 };
 
 struct finder {
     const struct hs_view *view;
-    struct hs_bitmap held, seen; /* by node; by rank */
-    uint32_t *begin, *target;    /* owned pages: edges between lost blocks, by rank */
+    struct hs_bitmap held, on_stack; /* by node */
+    struct hs_bitmap seen;           /* by rank */
+    uint32_t *begin, *target;        /* owned pages: edges between lost blocks, by rank */
     uint64_t n_targets, n_reserved, target_capacity, n_begun;
     hs_node last_begun;
     uint32_t *queue; /* owned pages: ranks in the order of finishing */
@@ -30,6 +31,7 @@ static void finder_fini(struct finder *f)
 {
     uint64_t n = f->n_lost;
     hs_bitmap_fini(&f->held);
+    hs_bitmap_fini(&f->on_stack);
     hs_bitmap_fini(&f->seen);
     hs_pages_free(f->begin, n + 1, sizeof *f->begin);
     hs_pages_free(f->target, f->target_capacity, sizeof *f->target);
@@ -69,6 +71,16 @@ static hs_status find_lost(struct finder *f, struct hs_error *err)
     if (status == HS_OK)
         f->set.n_lost = f->n_lost = n_lost;
     return status;
+}
+
+static hs_status rank_on_stack(struct finder *f, struct hs_error *err)
+{
+    HS_TRY(reserve(f, f->set.n_lost / 8, &f->set.reserved_bytes, err));
+    HS_TRY(hs_bitmap_init(&f->set.on_stack, f->set.n_lost, err));
+    for (hs_node node = f->view->n_tree; node < f->view->n_nodes; node++)
+        if (hs_bitmap_get(&f->on_stack, node) && hs_bitmap_get(&f->set.lost, node))
+            hs_bitmap_set(&f->set.on_stack, hs_leak_rank(&f->set, node));
+    return HS_OK;
 }
 
 /* ---- the edges between lost blocks */
@@ -210,15 +222,19 @@ static hs_status find_bundles(struct finder *f, struct hs_error *err)
 static hs_status find(struct finder *f, const struct hs_leak_holders *holders, struct hs_error *err)
 {
     const uint64_t n_nodes = f->view->n_nodes, n_bytes = n_nodes / 8;
-    HS_TRY(reserve(f, n_bytes, &f->reserved_bytes, err));
+    HS_TRY(reserve(f, 2 * n_bytes, &f->reserved_bytes, err));
     HS_TRY(hs_bitmap_init(&f->held, n_nodes, err));
-    HS_TRY(hs_leak_find_held(f->view, holders, &f->held, err));
+    HS_TRY(hs_bitmap_init(&f->on_stack, n_nodes, err));
+    HS_TRY(hs_leak_find_held(f->view, holders, &f->held, &f->on_stack, err));
     HS_TRY(reserve(f, n_bytes + n_bytes / 8, &f->set.reserved_bytes, err));
     HS_TRY(hs_bitmap_init(&f->set.lost, n_nodes, err));
     HS_TRY(find_lost(f, err));
+    if (f->set.n_lost != 0)
+        HS_TRY(rank_on_stack(f, err));
     hs_bitmap_fini(&f->held);
-    hs_budget_release(f->view->session.budget, n_bytes);
-    f->reserved_bytes -= n_bytes;
+    hs_bitmap_fini(&f->on_stack);
+    hs_budget_release(f->view->session.budget, 2 * n_bytes);
+    f->reserved_bytes -= 2 * n_bytes;
     if (f->set.n_lost == 0)
         return HS_OK;
     HS_TRY(keep_edges(f, err));
@@ -241,6 +257,7 @@ hs_status hs_leak_set_find(struct hs_view *view, const struct hs_leak_holders *h
 void hs_leak_set_fini(struct hs_leak_set *set)
 {
     hs_bitmap_fini(&set->lost);
+    hs_bitmap_fini(&set->on_stack);
     hs_pages_free(set->head, set->n_lost, sizeof *set->head);
     hs_pages_free(set->parent, set->n_lost, sizeof *set->parent);
     hs_pages_free(set->order, set->n_lost, sizeof *set->order);

@@ -242,6 +242,7 @@ def heads_of(lost, edges):
 
 
 def by_brute_force():
+    n_on_stack = 0
     for seed in range(60):
         rng = random.Random(seed)
         snap = random_snap(5000 + seed, rng.randint(0, 30), with_weak=False)
@@ -251,20 +252,27 @@ def by_brute_force():
         for b, edges in enumerate(snap.edges):
             snap.edges[b] = [(t, offset, rng.choice([EXACT, EXACT, INTERIOR, PAST_END, GUESSED]))
                              for t, offset, _ in edges]
-        classes = {}
+        classes, tiers = {}, {}
         for binaries in snap.kinds.values():
             for units in binaries.values():
                 for leaves in units.values():
                     for target, name, _, _, more in leaves:
                         more["class"] = classes[name] = rng.choice([EXACT, PAST_END, GUESSED])
+                        more["tier"] = tiers[name] = rng.choice([0, 0, 1, 2])
         snap.record("runtime", "glibc", "2.36", 0)
         name = snap.write("random.snap")
         graph = snap.graph()
         n_tree = graph.n_tree
         sure = [list(targets) for targets in graph.strong]
-        for node, (_, level, _, target, _, leaf, _) in enumerate(snap.tree()):
-            if level == 5 and classes[leaf] > INTERIOR:
+        stack = []
+        for node, (_, level, kind, target, weak, leaf, _) in enumerate(snap.tree()):
+            if level != 5:
+                continue
+            if classes[leaf] > INTERIOR or tiers[leaf] == 2:
                 sure[node] = []
+            if (classes[leaf] <= INTERIOR and tiers[leaf] == 2 and not weak and
+                    target is not None and KINDS[kind] in ("stack", "local", "register")):
+                stack.append(n_tree + target)
         for b, edges in enumerate(snap.edges):
             sure[n_tree + b] = [n_tree + t for t, _, kind in edges if kind <= INTERIOR]
         held, reached = reach(sure, 0), reach(graph.strong, 0)
@@ -272,6 +280,11 @@ def by_brute_force():
                 if not state & STATIC and n_tree + b not in held}
         possible = {n for n in lost if n in reached or snap.blocks[n - n_tree][2] & UNSURE}
         found = leaks("--json", snapshot=name).json()
+        on_stack = set().union(*(reach(sure, node) for node in stack)) & possible
+        n_on_stack += len(on_stack)
+        equal(found["possible_on_stack"], {"count": len(on_stack),
+                                           "words": sum(graph.words[n] for n in on_stack)},
+              f"seed {seed}: on stacks and in registers")
         for certainty, nodes in [("certain", lost - possible), ("possible", possible)]:
             words = sum(graph.words[n] for n in nodes)
             equal(found[certainty], {"count": len(nodes), "words": words},
@@ -286,6 +299,7 @@ def by_brute_force():
         known = leaks("--json", *suppressions("type:string\n"), snapshot=name).json()
         equal(sum(known[key]["words"] for key in ["certain", "possible", "suppressed"]),
               sum(graph.words[n] for n in lost), f"seed {seed}: with suppressions")
+    check(n_on_stack > 3, "some hang on stacks and registers")
 
 
 def long_chains():

@@ -174,18 +174,28 @@ static void check_held(struct made_view *made, const struct hs_leak_holders *hol
                        const struct hs_leak_set *set)
 {
     struct hs_error err = HS_ERROR_INIT;
-    struct hs_bitmap held[2];
+    struct hs_bitmap held[2], on_stack[2];
     for (unsigned i = 0; i < 2; i++)
-        assert_int_equal(hs_bitmap_init(&held[i], made->view.n_nodes, &err), HS_OK);
-    assert_int_equal(hs_leak_held_in_memory(&made->view, holders, &held[0], &err), HS_OK);
-    assert_int_equal(hs_leak_held_by_passes(&made->view, holders, &held[1], &err), HS_OK);
+        assert_int_equal(hs_bitmap_init(&held[i], made->view.n_nodes, &err) |
+                             hs_bitmap_init(&on_stack[i], made->view.n_nodes, &err),
+                         HS_OK);
+    assert_int_equal(hs_leak_held_in_memory(&made->view, holders, &held[0], &on_stack[0], &err),
+                     HS_OK);
+    assert_int_equal(hs_leak_held_by_passes(&made->view, holders, &held[1], &on_stack[1], &err),
+                     HS_OK);
     for (hs_node node = 0; node < made->view.n_nodes; node++) {
         assert_int_equal(hs_bitmap_get(&held[0], node), hs_bitmap_get(&held[1], node));
+        assert_int_equal(hs_bitmap_get(&on_stack[0], node), hs_bitmap_get(&on_stack[1], node));
+        if (hs_bitmap_get(&set->lost, node))
+            assert_int_equal(hs_bitmap_get(&on_stack[0], node),
+                             hs_bitmap_get(&set->on_stack, hs_leak_rank(set, node)));
         if (node >= made->view.n_tree)
             assert_int_equal(hs_bitmap_get(&held[0], node), !hs_bitmap_get(&set->lost, node));
     }
-    for (unsigned i = 0; i < 2; i++)
+    for (unsigned i = 0; i < 2; i++) {
         hs_bitmap_fini(&held[i]);
+        hs_bitmap_fini(&on_stack[i]);
+    }
 }
 
 static bool holds_guessed(const void *context, const struct hs_root *root)
@@ -216,6 +226,53 @@ static void test_doubtful_root(void **state)
     check_held(&made, &holders, &f.set);
     assert_int_equal(f.set.n_lost, 0);
     assert_int_equal(f.groups.n_groups, 0);
+    found_fini(&f);
+    made_view_close(&made);
+}
+
+/* Words as good as any, where nobody may read them again. What a runtime's table holds is alive. */
+static void test_roots_by_tier(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *type;
+        uint8_t kind, tier;
+        uint64_t words;
+        unsigned reasons; /* 0: alive */
+    } cases[] = {{"global", HS_ROOT_GLOBAL, HS_TIER_FIRM, 1, 0},
+                 {"runtime", HS_ROOT_GLOBAL, HS_TIER_RUNTIME, 2, 0},
+                 {"live", HS_ROOT_STACK, HS_TIER_FIRM, 3, 0},
+                 {"slot", HS_ROOT_STACK, HS_TIER_DOUBTFUL, 4, HS_LEAK_STACK},
+                 {"register", HS_ROOT_REGISTER, HS_TIER_DOUBTFUL, 5, HS_LEAK_STACK},
+                 {"mapping", HS_ROOT_UNCLAIMED, HS_TIER_DOUBTFUL, 6, HS_LEAK_MAPPING}};
+    enum { N = sizeof cases / sizeof *cases };
+    struct made_view made = {0};
+    struct hs_graph_builder *b = &made.builder;
+    uint32_t block[N];
+    for (size_t i = 0; i < N; i++) {
+        uint32_t type = hs_graph_builder_type(b, cases[i].type, 0, HS_FORM_RECORD);
+        block[i] = hs_graph_builder_block(b, cases[i].words, false);
+        b->blocks[block[i]].type = type;
+        uint32_t leaf = hs_graph_builder_leaf(b, cases[i].kind, "m", "u", cases[i].type, block[i]);
+        b->leaves[leaf].tier = cases[i].tier;
+    }
+    uint32_t below = hs_graph_builder_block(b, 7, false);
+    b->blocks[below].type = hs_graph_builder_type(b, "below", 0, HS_FORM_RECORD);
+    hs_graph_builder_edge(b, block[3], below, HS_EDGE_EXACT);
+    made_view_open(&made);
+    struct found f = find(&made, &everything, NULL);
+    check_held(&made, NULL, &f.set);
+    for (size_t i = 0; i < N; i++) {
+        const struct hs_leak_group *g = group_of(&made, &f, cases[i].type, HS_LEAK_POSSIBLE);
+        assert_int_equal(g != NULL, cases[i].reasons != 0);
+        if (g != NULL)
+            assert_int_equal(g->reasons, cases[i].reasons);
+    }
+    assert_int_equal(group_of(&made, &f, "below", HS_LEAK_POSSIBLE)->reasons, HS_LEAK_BELOW);
+    assert_int_equal(f.groups.totals[HS_LEAK_POSSIBLE].words, 4 + 5 + 6 + 7);
+    assert_int_equal(f.groups.totals[HS_LEAK_CERTAIN].words, 0);
+    assert_int_equal(f.groups.on_stack.count, 3);
+    assert_int_equal(f.groups.on_stack.words, 4 + 5 + 7);
     found_fini(&f);
     made_view_close(&made);
 }
@@ -319,9 +376,10 @@ static void test_allocations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kinds),        cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_suppressions), cmocka_unit_test(test_doubtful_root),
-        cmocka_unit_test(test_random),       cmocka_unit_test(test_allocations),
+        cmocka_unit_test(test_kinds),         cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_suppressions),  cmocka_unit_test(test_doubtful_root),
+        cmocka_unit_test(test_roots_by_tier), cmocka_unit_test(test_random),
+        cmocka_unit_test(test_allocations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -176,8 +176,10 @@ static hs_status print_rows(struct hs_tool *tool, const struct hs_invocation *in
             HS_OBJECT(hs_leak_certainty_name(HS_LEAK_CERTAIN)), HS_COUNT("count", certain->count),
             HS_COUNT("words", certain->words), HS_END,
             HS_OBJECT(hs_leak_certainty_name(HS_LEAK_POSSIBLE)), HS_COUNT("count", possible->count),
-            HS_COUNT("words", possible->words), HS_END, HS_OBJECT("suppressed"),
-            HS_COUNT("count", g->suppressed.count), HS_COUNT("words", g->suppressed.words), HS_END),
+            HS_COUNT("words", possible->words), HS_END, HS_OBJECT("possible_on_stack"),
+            HS_COUNT("count", g->on_stack.count), HS_COUNT("words", g->on_stack.words), HS_END,
+            HS_OBJECT("suppressed"), HS_COUNT("count", g->suppressed.count),
+            HS_COUNT("words", g->suppressed.words), HS_END),
     };
     if (hs_tool_format(inv) == HS_FORMAT_TABLE && r->found.set.n_lost == 0)
         return hs_print(&tool->out, err, "no block is lost\n");
@@ -187,6 +189,11 @@ static hs_status print_rows(struct hs_tool *tool, const struct hs_invocation *in
 /* The next step. */
 static void talk_closing(struct hs_tool *tool, const struct report *r)
 {
+    const struct hs_leak_groups *g = &r->found.groups;
+    if ((r->certainties >> HS_LEAK_POSSIBLE & 1) != 0 && g->on_stack.count != 0)
+        hs_talk("%lu of %lu possible words hang on stack slots and registers in which no variable "
+                "is known to live",
+                (unsigned long)g->on_stack.words, (unsigned long)g->totals[HS_LEAK_POSSIBLE].words);
     if (r->found.groups.n_groups != 0 && tool->talk_is_terminal)
         hs_tool_hint(tool,
                      "'heapsnap object %s 0x%lx' shows a block and what it points to; --json has a "

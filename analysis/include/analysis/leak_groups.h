@@ -14,6 +14,8 @@ enum hs_leak_reason {
     HS_LEAK_GUESSED = 1 << 1,  /* an unaligned word, or one where no pointer is expected */
     HS_LEAK_UNSURE = 1 << 2,   /* its owner does not tell whether it is in use */
     HS_LEAK_BELOW = 1 << 3,    /* it hangs on blocks of such groups alone */
+    HS_LEAK_STACK = 1 << 4,    /* a register or a stack slot where no variable is known to live */
+    HS_LEAK_MAPPING = 1 << 5,  /* a mapping that nobody claims */
 };
 
 struct hs_leak_group {
@@ -37,6 +39,7 @@ struct hs_leak_groups {
         *groups; /* owned; certain before possible, then by descending held words */
     size_t n_groups, capacity;
     struct hs_leak_sum totals[HS_N_LEAK_CERTAINTIES]; /* suppressed ones left out */
+    struct hs_leak_sum on_stack; /* of the possible ones: held by stacks and registers alone */
     struct hs_leak_sum suppressed;
     uint64_t n_others; /* groups below the threshold or beyond the limit */
     struct hs_leak_sum others;

@@ -1,8 +1,9 @@
 /* Which blocks are lost, and which lost block each of them hangs on.
  *
- * Lost is what no chain of sure edges leads to from a root (hs_edge_is_sure); static data and
- * unclaimed mappings are never lost. Lost blocks that point at each other form bundles: each hangs
- * on one *head*, a block to which no lost block outside its own cycle points.
+ * Lost is what no chain of sure edges (hs_edge_is_sure) leads to from a root that is firm or a
+ * runtime's own; static data and unclaimed mappings are never lost. Lost blocks that point at each
+ * other form bundles: each hangs on one *head*, a block to which no lost block outside its own
+ * cycle points.
  *
  *   lost blocks:  head -> a -> b      cycle: c <-> d      e.g. of a cycle the first found is the
  *                  \-> e               \-> f              head
@@ -20,6 +21,9 @@
 
 struct hs_leak_set {
     struct hs_bitmap lost; /* by node, indexed */
+    /* By rank: a chain of sure edges leads there from a register, or from a slot of a stack, where
+     * no variable is known to live. */
+    struct hs_bitmap on_stack;
     uint64_t n_lost;
     uint32_t *head;   /* owned pages, by rank: the rank of its head */
     uint32_t *parent; /* owned pages, by rank: the lost block through which it hangs on its head;
