@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "analysis/neighbours.h"
-#include "analysis/path_find.h"
+#include "analysis/used_edges.h"
 #include "base/alloc.h"
 #include "cut_flow.h"
 
@@ -107,7 +107,7 @@ static hs_status add_places_to(struct search *search, hs_node node, struct hs_er
     hs_node source;
     while (hs_row_next(&row, &source)) {
         uint32_t unit;
-        if (!hs_path_edge_is_used(search->view, source, node))
+        if (!hs_edge_is_used(search->view, source, node))
             continue;
         HS_TRY(cut_flow_unit(&search->flow, source, &unit, err));
         struct leaving *leaving = unit == HS_NO_NUMBER ? NULL : leaving_of(search, unit);
@@ -150,8 +150,7 @@ static hs_status add_dominator(struct search *search, hs_node target, struct hs_
     HS_TRY(add_place(search, leaving, above, err));
     struct hs_row row = hs_index_predecessors(search->view->index, target);
     while (leaving->is_single && hs_row_next(&row, &source))
-        leaving->is_single = source == above ||
-                             !hs_path_edge_is_used(search->view, source, target) ||
+        leaving->is_single = source == above || !hs_edge_is_used(search->view, source, target) ||
                              is_under(search->view, source, target, above);
     return hs_row_check(&row, err);
 }
@@ -197,15 +196,28 @@ static bool leads_on(const struct search *search, hs_node other)
     return flow->n_targets == 1 && flow->targets[0] == other;
 }
 
+/* Whether this one word does, whatever others there are. */
+static bool takes_part(const struct hs_view *view, const struct hs_node_facts *holder,
+                       const struct hs_link *link)
+{
+    unsigned tier = hs_view_edge_tier(view, holder->node, holder->type, link->edge_class);
+    return hs_edge_is_used(view, holder->node, link->other) &&
+           (tier <= hs_index_tier(view->index, link->other) ||
+            hs_index_policy(view->index) == HS_POLICY_CONSERVATIVE);
+}
+
 /* A block that the ways leave by one word alone is cut by that word. */
 static hs_status find_field(struct search *search, struct hs_cut_point *point, struct hs_error *err)
 {
     struct hs_links links = {0};
     uint64_t n = 0, offset_words = HS_NO_OFFSET;
+    struct hs_node_facts holder;
+    HS_TRY(hs_view_facts(search->view, point->node, &holder, err));
     HS_TRY(hs_links_out(search->view, point->node, &links, err));
     for (size_t i = 0; i < links.n; i++) {
         const struct hs_link *link = &links.links[i];
-        bool is_one = link->edge_class <= HS_EDGE_EPHEMERON && leads_on(search, link->other);
+        bool is_one = link->edge_class <= HS_EDGE_EPHEMERON && leads_on(search, link->other) &&
+                      takes_part(search->view, &holder, link);
         n += is_one;
         offset_words = is_one ? link->offset_words : offset_words;
     }
@@ -269,6 +281,8 @@ hs_status hs_cut_find(struct hs_view *view, const hs_node *targets, size_t n_tar
         add_freed(view, targets[i], &cut);
     HS_TRY(cut_flow_init(view, targets, n_targets, &search.flow, err));
     hs_status status = find(&search, &cut, err);
+    if (status == HS_OK)
+        status = hs_used_edges_check(view, err);
     for (unsigned i = 0; i < HS_CUT_MOST; i++)
         hs_dict_fini(&search.leaving[i].met);
     hs_free(search.side);

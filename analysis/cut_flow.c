@@ -3,7 +3,7 @@
 
 #include <assert.h>
 
-#include "analysis/path_find.h"
+#include "analysis/used_edges.h"
 #include "base/alloc.h"
 
 enum { BEFORE, BEHIND, TARGETS = 0, TELL_EVERY = 1 << 16 };
@@ -108,7 +108,7 @@ static hs_status add_arcs(struct cut_flow *flow, hs_node node, uint32_t to, stru
     hs_node source;
     while (hs_row_next(&row, &source)) {
         HS_TRY(tell(flow, err));
-        if (hs_path_edge_is_used(flow->view, source, node))
+        if (hs_edge_is_used(flow->view, source, node))
             HS_TRY(add_arc(flow, source, to, err));
     }
     return hs_row_check(&row, err);

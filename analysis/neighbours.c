@@ -158,8 +158,13 @@ hs_status hs_link_offset(struct hs_view *view, hs_node source, hs_node target,
     uint64_t offset = HS_NO_OFFSET;
     uint64_t end = chunk->edge_begin[at + 1];
     uint64_t first = HS_FIRST_NOT(e, chunk->edge_begin[at], end, chunk->target[e] < target);
-    if (first < end && chunk->target[first] == target) /* offsets ascend, too */
-        offset = chunk->offset_words[first];
+    unsigned least = HS_N_TIERS;
+    for (uint64_t e = first; e < end && chunk->target[e] == target; e++) {
+        unsigned tier = hs_edge_tier(chunk->edge_class[e]);
+        if (tier < least) /* offsets ascend, too */
+            offset = chunk->offset_words[e];
+        least = tier < least ? tier : least;
+    }
     for (uint64_t e = first_extra(chunk, source); e < chunk->n_extra; e++) {
         const struct hs_extra_edge *edge = &chunk->extra[e];
         if (edge->source != source)

@@ -1,9 +1,17 @@
 /* What a search of paths asks of an index. */
 #include "analysis/path_find.h"
 
+#include "analysis/used_edges.h"
+
 static struct hs_row sources_of(void *context, hs_node node)
 {
-    return hs_index_predecessors(context, node);
+    const struct hs_view *view = context;
+    return hs_index_predecessors(view->index, node);
+}
+
+static bool takes_part(void *context, hs_node source, hs_node target)
+{
+    return hs_edge_is_used(context, source, target);
 }
 
 hs_node hs_path_root(const struct hs_view *view, hs_node leaf)
@@ -20,7 +28,8 @@ static hs_node root_of(const void *context, hs_node leaf)
 hs_status hs_paths_to(const struct hs_view *view, hs_node target, uint64_t limit, bool disjoint,
                       struct hs_paths *ret, struct hs_error *err)
 {
-    struct hs_predecessors predecessors = {sources_of, view->index, view->n_nodes, view->n_tree};
+    struct hs_predecessors predecessors = {sources_of, (void *)(uintptr_t)view, view->n_nodes,
+                                           view->n_tree, takes_part};
     struct hs_path_query query = {
         .target = target,
         .limit = limit == 0 ? UINT64_MAX : limit,
@@ -30,5 +39,13 @@ hs_status hs_paths_to(const struct hs_view *view, hs_node target, uint64_t limit
         .budget = view->session.budget,
         .progress = view->session.progress,
     };
-    return hs_paths_find(&predecessors, &query, ret, err);
+    struct hs_paths paths = {0};
+    hs_status status = hs_paths_find(&predecessors, &query, &paths, err);
+    if (status == HS_OK)
+        status = hs_used_edges_check(view, err);
+    if (status == HS_OK)
+        *ret = paths;
+    else
+        hs_paths_fini(&paths);
+    return status;
 }

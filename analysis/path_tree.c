@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analysis/neighbours.h"
+#include "analysis/used_edges.h"
 #include "base/alloc.h"
 #include "base/bisect.h"
 #include "shortest.h"
@@ -243,6 +244,8 @@ hs_status hs_path_tree_make(struct hs_view *view, const struct hs_path_tree_targ
     struct merge merge = {.view = view, .tree = {.view = view}};
     shortest_init(view, &merge.paths);
     hs_status status = make(&merge, targets, n_targets, err);
+    if (status == HS_OK)
+        status = hs_used_edges_check(view, err);
     size_t n = merge.paths.n;
     hs_pages_free(merge.steps, n, sizeof *merge.steps);
     hs_pages_free(merge.order, n, sizeof *merge.order);

@@ -2,7 +2,7 @@
 
 #include <assert.h>
 
-#include "analysis/path_find.h"
+#include "analysis/used_edges.h"
 #include "base/alloc.h"
 
 enum { TELL_EVERY = 1 << 16 };
@@ -98,7 +98,7 @@ static hs_status meet(struct shortest *paths, hs_node node, uint32_t from, uint6
     if (seen != HS_NO_NUMBER && (paths->seen[seen].search == paths->search ||
                                  steps + (uint64_t)paths->seen[seen].bound > nearest))
         return HS_OK;
-    if (from != HS_NO_NUMBER && !hs_path_edge_is_used(paths->view, node, paths->met[from].node))
+    if (from != HS_NO_NUMBER && !hs_edge_is_used(paths->view, node, paths->met[from].node))
         return HS_OK;
     if (seen == HS_NO_NUMBER)
         HS_TRY(see(paths, node, &seen, err));
@@ -163,8 +163,7 @@ static hs_status look_behind(struct shortest *paths, uint32_t at, uint64_t least
         uint64_t distance;
         if (!is_known(paths, source, &distance))
             HS_TRY(meet(paths, source, at, best->distance, err));
-        else if (steps + distance < best->distance &&
-                 hs_path_edge_is_used(paths->view, source, node))
+        else if (steps + distance < best->distance && hs_edge_is_used(paths->view, source, node))
             *best = (struct best){source, at, steps + distance};
     }
     return hs_row_check(&row, err);
@@ -198,7 +197,7 @@ static hs_status find_direct(struct shortest *paths, hs_node block, hs_node abov
     *ret = HS_NO_NODE;
     while (hs_row_next(&row, &source) && source <= last) {
         bool is_it = above < paths->view->n_tree || source == above;
-        if (is_it && hs_path_edge_is_used(paths->view, source, block)) {
+        if (is_it && hs_edge_is_used(paths->view, source, block)) {
             *ret = source;
             return HS_OK;
         }

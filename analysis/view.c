@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/used_edges.h"
 #include "base/alloc.h"
 #include "base/bisect.h"
 #include "nearest_dominator.h"
@@ -43,7 +44,8 @@ static hs_status index_open(struct hs_view *view, struct hs_index_options *optio
     options->budget = view->session.budget;
     options->access = view->session.access;
     options->progress = view->session.progress;
-    return hs_index_open(view->snap, options, &view->index, err);
+    HS_TRY(hs_index_open(view->snap, options, &view->index, err));
+    return view->index == NULL ? HS_OK : hs_used_edges_open(view, err);
 }
 
 /* The one that is kept, or else one that is computed, after saying what that costs. */
@@ -113,6 +115,7 @@ void hs_view_close(struct hs_view *view)
         hs_chunk_fini(&view->chunks[i].chunk);
     hs_free(view->kept);
     hs_budget_release(view->session.budget, view->n_chunks * HS_VIEW_CHUNK_BYTES);
+    hs_used_edges_close(view);
     hs_index_close(view->index);
     hs_snap_close(view->snap);
     *view = (struct hs_view){0};

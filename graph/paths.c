@@ -86,6 +86,12 @@ static hs_status tell(const struct search *search, uint64_t n, struct hs_error *
                             search->predecessors->n_nodes, err);
 }
 
+static bool takes_part(const struct hs_predecessors *predecessors, hs_node source, hs_node target)
+{
+    return predecessors->takes_part == NULL ||
+           predecessors->takes_part(predecessors->context, source, target);
+}
+
 /* Looks at the sources of the entry's node. *found: paths added. */
 static hs_status expand(struct search *search, hs_node node, uint64_t entry, uint64_t limit,
                         uint64_t *found, struct hs_error *err)
@@ -95,7 +101,8 @@ static hs_status expand(struct search *search, hs_node node, uint64_t entry, uin
     while (*found < limit && hs_row_next(&row, &source)) {
         assert(source < search->predecessors->n_nodes);
         HS_TRY(tell(search, row.left, err));
-        if (trail_is_marked(&search->trail, source) || source == search->query->target)
+        if (trail_is_marked(&search->trail, source) || source == search->query->target ||
+            !takes_part(search->predecessors, source, node))
             continue;
         if (source >= search->predecessors->n_tree)
             HS_TRY(trail_put(&search->trail, source, err));

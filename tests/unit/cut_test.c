@@ -39,6 +39,13 @@ static void plain_edge(struct plain *plain, hs_node from, hs_node to, uint64_t o
     plain->edges[plain->n_edges++].offset_words = offset_words;
 }
 
+static bool takes_part(struct hs_view *view, hs_node from, const struct hs_link *link)
+{
+    unsigned tier = hs_edge_tier(link->edge_class), own = hs_index_tier(view->index, from);
+    return link->edge_class <= HS_EDGE_EPHEMERON && own != HS_TIER_NONE &&
+           (tier > own ? tier : own) <= hs_index_tier(view->index, link->other);
+}
+
 static void plain_of(struct hs_view *view, struct plain *plain)
 {
     struct hs_error err = HS_ERROR_INIT;
@@ -51,7 +58,7 @@ static void plain_of(struct hs_view *view, struct plain *plain)
             plain_edge(plain, hs_snap_root(view->snap, node)->parent, node, 0);
         assert_int_equal(hs_links_out(view, node, &links, &err), HS_OK);
         for (size_t i = 0; i < links.n; i++)
-            if (links.links[i].edge_class <= HS_EDGE_EPHEMERON)
+            if (takes_part(view, node, &links.links[i]))
                 plain_edge(plain, node, links.links[i].other, links.links[i].offset_words);
         hs_links_fini(&links);
     }
@@ -185,12 +192,13 @@ static void make_random(struct hs_graph_builder *b, uint64_t seed)
     uint32_t n = 2 + hs_random_below(&random, 9), dense = 1 + hs_random_below(&random, 3);
     hs_graph_builder_blocks(b, n, 12);
     for (uint32_t i = 0; i < n * dense; i++) {
-        static const unsigned classes[] = {HS_EDGE_EXACT, HS_EDGE_EXACT, HS_EDGE_INTERIOR,
-                                           HS_EDGE_EPHEMERON, HS_EDGE_WEAK};
+        static const unsigned classes[] = {HS_EDGE_EXACT,     HS_EDGE_EXACT, HS_EDGE_INTERIOR,
+                                           HS_EDGE_EPHEMERON, HS_EDGE_WEAK,  HS_EDGE_GUESSED,
+                                           HS_EDGE_PAST_END};
         uint32_t from = hs_random_below(&random, n);
         if (b->n_blocks == n && from < n)
             hs_graph_builder_edge(b, from, hs_random_below(&random, n),
-                                  classes[hs_random_below(&random, 5)]);
+                                  classes[hs_random_below(&random, seed % 2 == 0 ? 5 : 7)]);
     }
     uint32_t n_leaves = hs_random_below(&random, 8);
     for (uint32_t i = 0; i < n_leaves; i++) {
@@ -201,6 +209,8 @@ static void make_random(struct hs_graph_builder *b, uint64_t seed)
                                               variables[hs_random_below(&random, 4)], name,
                                               hs_random_below(&random, n));
         b->leaves[leaf].weak = hs_random_below(&random, 12) == 0;
+        if (seed % 2 != 0)
+            b->leaves[leaf].tier = (uint8_t)hs_random_below(&random, HS_N_TIERS);
     }
 }
 

@@ -19,6 +19,13 @@
 
 enum { MAX_NODES = 400 };
 
+static bool takes_part(struct hs_view *view, hs_node from, const struct hs_link *link)
+{
+    unsigned tier = hs_edge_tier(link->edge_class), own = hs_index_tier(view->index, from);
+    return link->edge_class <= HS_EDGE_EPHEMERON && own != HS_TIER_NONE &&
+           (tier > own ? tier : own) <= hs_index_tier(view->index, link->other);
+}
+
 /* Fewest blocks on a path from a leaf, the end included; UINT64_MAX for what is not reached. */
 static void plain_distances(struct hs_view *view, uint64_t *distance)
 {
@@ -32,7 +39,7 @@ static void plain_distances(struct hs_view *view, uint64_t *distance)
             assert_int_equal(hs_links_out(view, node, &links, &err), HS_OK);
             for (size_t i = 0; i < links.n && distance[node] != UINT64_MAX; i++) {
                 hs_node other = links.links[i].other;
-                if (links.links[i].edge_class > HS_EDGE_EPHEMERON ||
+                if (!takes_part(view, node, &links.links[i]) ||
                     distance[other] <= distance[node] + 1)
                     continue;
                 distance[other] = distance[node] + 1;
@@ -50,7 +57,7 @@ static bool leads_to(struct hs_view *view, hs_node from, hs_node to)
     bool found = false;
     assert_int_equal(hs_links_out(view, from, &links, &err), HS_OK);
     for (size_t i = 0; i < links.n; i++)
-        found |= links.links[i].other == to && links.links[i].edge_class <= HS_EDGE_EPHEMERON;
+        found |= links.links[i].other == to && takes_part(view, from, &links.links[i]);
     hs_links_fini(&links);
     return found;
 }
@@ -61,13 +68,17 @@ static void make_random(struct hs_graph_builder *b, uint64_t seed)
     uint32_t n = 2 + hs_random_below(&random, 200);
     hs_graph_builder_blocks(b, n, 40);
     for (uint32_t i = 0; i < n + hs_random_below(&random, 2 * n); i++) {
-        bool is_weak = hs_random_below(&random, 9) == 0;
+        static const unsigned classes[] = {HS_EDGE_WEAK, HS_EDGE_GUESSED, HS_EDGE_PAST_END};
+        uint32_t other = hs_random_below(&random, 9);
         hs_graph_builder_edge(b, hs_random_below(&random, n), hs_random_below(&random, n),
-                              is_weak ? HS_EDGE_WEAK : HS_EDGE_EXACT);
+                              other < 1 + 2 * (seed % 2) ? classes[other] : HS_EDGE_EXACT);
     }
-    for (uint32_t i = 0; i < 1 + hs_random_below(&random, 6); i++)
-        hs_graph_builder_slot(b, HS_ROOT_GLOBAL, "m", "u", i % 2 == 0 ? NULL : "v", "l",
-                              hs_random_below(&random, n));
+    for (uint32_t i = 0; i < 1 + hs_random_below(&random, 6); i++) {
+        uint32_t leaf = hs_graph_builder_slot(b, HS_ROOT_GLOBAL, "m", "u", i % 2 == 0 ? NULL : "v",
+                                              "l", hs_random_below(&random, n));
+        if (seed % 2 != 0)
+            b->leaves[leaf].tier = (uint8_t)hs_random_below(&random, HS_N_TIERS);
+    }
 }
 
 static void random_heaps(void **state)

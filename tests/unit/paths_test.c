@@ -40,7 +40,7 @@ static struct hs_row small_of(void *context, hs_node node)
 
 static struct hs_predecessors small_predecessors(struct small *graph)
 {
-    return (struct hs_predecessors){small_of, graph, graph->n_nodes, graph->n_tree};
+    return (struct hs_predecessors){small_of, graph, graph->n_nodes, graph->n_tree, NULL};
 }
 
 static uint64_t seed = 12345;
@@ -188,7 +188,7 @@ static void test_a_long_list(void **state)
     enum { N_CELLS = 3000000 };
     hs_node n_nodes = N_CELLS + 2;
     struct hs_budget budget = {.limit_bytes = (uint64_t)64 << 20};
-    struct hs_predecessors predecessors = {chain_of, &n_nodes, n_nodes, 2};
+    struct hs_predecessors predecessors = {chain_of, &n_nodes, n_nodes, 2, NULL};
     struct hs_path_query query = {.target = N_CELLS + 1, .limit = 10, .budget = &budget};
     struct hs_paths paths = {0};
     struct hs_error err = HS_ERROR_INIT;
@@ -211,7 +211,7 @@ static void test_beyond_32_bits(void **state)
     (void)state;
     hs_node n_nodes = ((hs_node)1 << 32) + 10;
     enum { N_CELLS = 200 };
-    struct hs_predecessors predecessors = {chain_of, &n_nodes, n_nodes, n_nodes - N_CELLS};
+    struct hs_predecessors predecessors = {chain_of, &n_nodes, n_nodes, n_nodes - N_CELLS, NULL};
     struct hs_path_query query = {.target = n_nodes - 1, .limit = 10};
     struct hs_paths paths = {0};
     struct hs_error err = HS_ERROR_INIT;
@@ -237,7 +237,7 @@ static void test_a_damaged_row(void **state)
 {
     (void)state;
     hs_node n_nodes = 9;
-    struct hs_predecessors predecessors = {damaged_of, &n_nodes, n_nodes, 2};
+    struct hs_predecessors predecessors = {damaged_of, &n_nodes, n_nodes, 2, NULL};
     struct hs_path_query query = {.target = 8, .limit = 10};
     struct hs_paths paths = {0};
     struct hs_error err = HS_ERROR_INIT;

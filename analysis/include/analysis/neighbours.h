@@ -39,8 +39,9 @@ struct hs_referrers hs_referrers_of(struct hs_view *view, hs_node node, uint64_t
 hs_status hs_referrers_next(struct hs_referrers *referrers, uint64_t most, struct hs_links *links,
                             struct hs_error *err);
 
-/* The smallest offset at which `source` points to `target` by a strong or active ephemeron edge;
- * HS_NO_OFFSET from a root, or when there is none. */
+/* The smallest offset, of words that are not doubtful where there is one, at which `source` points
+ * to `target` by a strong or active ephemeron edge; HS_NO_OFFSET from a root, or when there is
+ * none. */
 hs_status hs_link_offset(struct hs_view *view, hs_node source, hs_node target,
                          uint64_t *ret_offset_words, struct hs_error *err);
 

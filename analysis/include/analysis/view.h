@@ -18,6 +18,8 @@ struct hs_view_chunk {
     uint64_t used_at;
 };
 
+struct hs_used_edges;
+
 struct hs_view {
     const char *path;
     struct hs_snap *snap;
@@ -31,6 +33,7 @@ struct hs_view {
     struct hs_session session;
     struct hs_node_facts *kept; /* owned: by node, of hs_view_keep_facts */
     size_t n_kept;
+    struct hs_used_edges *used; /* owned: of used_edges.h; NULL without an index */
 };
 
 enum hs_view_needs { HS_VIEW_SNAP, HS_VIEW_INDEX };

@@ -19,6 +19,8 @@ struct hs_predecessors {
     struct hs_row (*of)(void *context, hs_node node);
     void *context;
     hs_node n_nodes, n_tree;
+    /* Whether an edge of a row takes part; NULL: all do. */
+    bool (*takes_part)(void *context, hs_node source, hs_node target);
 };
 
 struct hs_path_query {

@@ -1,0 +1,27 @@
+/* Which of the edges that rows of predecessors tell of keep anything: an edge that would reach a
+ * node at a higher tier than the node has takes no part (graph/edges.h), and what no root reaches
+ * keeps nothing. Every search from an object to its roots asks here.
+ *
+ * What classes the edges of a block are of is read with its chunk, once, when an edge of it is
+ * first in question: where the source is not worse than the target, and the target is not doubtful.
+ * Resident, reserved in the budget: 40 bytes per edge that takes no part, of the chunks read. */
+#ifndef HS_ANALYSIS_USED_EDGES_H
+#define HS_ANALYSIS_USED_EDGES_H
+
+#include "analysis/view.h"
+
+/* Of a view that has its index; closed with the view. O(tree). */
+hs_status hs_used_edges_open(struct hs_view *view, struct hs_error *err);
+void hs_used_edges_close(struct hs_view *view);
+
+/* False also when that cannot be found out: whoever asks, asks hs_used_edges_check before anything
+ * is shown. */
+bool hs_edge_is_used(const struct hs_view *view, hs_node source, hs_node target);
+hs_status hs_used_edges_check(const struct hs_view *view, struct hs_error *err);
+
+/* The tier of an edge by itself: of its class, unless its source is of a type that is trusted
+ * (--pointers-in). `type` is ignored for nodes of the root tree. */
+unsigned hs_view_edge_tier(const struct hs_view *view, hs_node source, uint32_t type,
+                           unsigned edge_class);
+
+#endif
