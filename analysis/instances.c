@@ -20,7 +20,8 @@ static hs_status add(struct pass *pass, hs_node node, uint64_t words, struct hs_
         sums->words += words;
     } else if (is_reached && pass->n++ % all->stride == 0) {
         HS_TRY(HS_GROW(&all->targets, &all->capacity, all->n + 1, err));
-        all->targets[all->n++] = (struct hs_path_tree_target){node, words, pass->type};
+        all->targets[all->n++] = (struct hs_path_tree_target){
+            .node = node, .words = words, .objects = 1, .type = pass->type};
     }
     return HS_OK;
 }

@@ -3,7 +3,10 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
+#include "analysis/set_tops.h"
+#include "base/nearest.h"
 #include "base/units.h"
 
 static hs_status found(struct hs_object_spec *ret, enum hs_object_kind kind, hs_node node)
@@ -97,6 +100,70 @@ static enum root_fit fit_of(const struct hs_view *view, hs_node node, const char
     return root == node ? FIT_ROOT_END : FIT_SLOT_END;
 }
 
+/* ---- what was meant */
+
+enum { NEAR_NAMES = 3 };
+
+struct near_name {
+    const char *prefix, *name;
+    unsigned distance;
+};
+
+/* How far a name is from what was asked for: 0 when only letters' cases differ. */
+static unsigned distance_of(const char *asked, const char *name)
+{
+    size_t n = strlen(asked);
+    if (strcasecmp(asked, name) == 0)
+        return 0;
+    unsigned distance = hs_edit_distance(asked, name);
+    unsigned most = n < 4 ? 1 : n < 12 ? 2 : 3;
+    if (distance <= most)
+        return distance;
+    return n >= 4 && strcasestr(name, asked) != NULL ? most + 1 : UINT32_MAX;
+}
+
+static void put_near(struct near_name *near, const char *asked, const char *prefix,
+                     const char *name)
+{
+    unsigned distance = distance_of(asked, name), at = NEAR_NAMES;
+    for (unsigned i = 0; i < NEAR_NAMES; i++)
+        if (near[i].name != NULL && strcmp(near[i].name, name) == 0 && near[i].prefix == prefix)
+            return;
+    while (at > 0 && (near[at - 1].name == NULL || near[at - 1].distance > distance))
+        at--;
+    if (at == NEAR_NAMES || distance == UINT32_MAX || name[0] == 0)
+        return;
+    memmove(&near[at + 1], &near[at], (NEAR_NAMES - 1 - at) * sizeof *near);
+    near[at] = (struct near_name){prefix, name, distance};
+}
+
+static const char root_prefix[] = "root:", type_prefix[] = "type:";
+
+/* The hint: names near to the one that was asked for, and where to look for others. */
+static hs_status hint_near(const struct hs_view *view, const char *asked, bool roots, bool types,
+                           struct hs_error *err)
+{
+    struct near_name near[NEAR_NAMES] = {{NULL, NULL, 0}};
+    char list[160] = "";
+    for (hs_node node = 1; node < view->n_tree && roots; node++)
+        put_near(near, asked, root_prefix,
+                 hs_view_string(view, hs_snap_root(view->snap, node)->name));
+    for (uint32_t type = 0; type < view->totals->n_types && types; type++)
+        put_near(near, asked, type_prefix,
+                 hs_view_string(view, hs_snap_type(view->snap, type)->name));
+    for (unsigned i = 0; i < NEAR_NAMES && near[i].name != NULL; i++) {
+        size_t used = strlen(list);
+        (void)snprintf(list + used, sizeof list - used, "%s%s%.44s", i == 0 ? "" : ", ",
+                       near[i].prefix, near[i].name);
+    }
+    if (list[0] != 0)
+        return hs_hint(err, "did you mean %s? 'heapsnap %s' lists all", list,
+                       roots ? "roots -n 0" : "types -n 0");
+    return hs_hint(err, "'heapsnap %s %s -n 0' lists all", roots ? "roots" : "types", view->path);
+}
+
+/* ---- roots by name */
+
 static hs_status find_root(struct hs_view *view, const char *name, struct hs_object_spec *ret,
                            struct hs_error *err)
 {
@@ -114,7 +181,7 @@ static hs_status find_root(struct hs_view *view, const char *name, struct hs_obj
         return found(ret, HS_OBJECT_ROOT, match->first);
     if (match->n == 0) {
         (void)hs_fail(err, HS_USAGE, "there is no root '%s'", name);
-        return hs_hint(err, "'heapsnap roots %s -n 0' lists all", view->path);
+        return hint_near(view, name, /* roots= */ true, /* types= */ false, err);
     }
     (void)hs_fail(err, HS_USAGE, "%lu roots are called '%s'", (unsigned long)match->n, name);
     return hs_hint(err, "name one of them: %s%s", match->list, match->n > LISTED ? ", ..." : "");
@@ -175,24 +242,102 @@ static hs_status find_type(struct hs_view *view, const char *name, struct hs_obj
         return HS_OK;
     }
     (void)hs_fail(err, HS_USAGE, "there is no type '%s'", name);
-    return hs_hint(err, "'heapsnap types %s -n 0' lists all", view->path);
+    return hint_near(view, name, /* roots= */ false, /* types= */ true, err);
+}
+
+/* ---- sets */
+
+static hs_status find_set(struct hs_view *view, const char *text, struct hs_object_spec *ret,
+                          struct hs_error *err)
+{
+    struct hs_object_spec what = {.kind = HS_OBJECT_SET};
+    uint64_t words[HS_OBJECT_INSTANCES] = {0}, set;
+    uint32_t n_sets = hs_index_n_sets(view->index);
+    HS_TRY(hs_parse_count(text, &set, err));
+    if (set == 0 || set > n_sets) {
+        (void)hs_fail(err, HS_USAGE, "there is no owner set 'set:%s'", text);
+        if (n_sets == 0)
+            return hs_hint(err, "no blocks are kept by several roots together");
+        return hs_hint(err, "there are %u: set:1 to set:%u", n_sets, n_sets);
+    }
+    what.set = (uint32_t)set;
+    struct hs_set_tops tops = hs_set_tops_of(view, what.set);
+    hs_node top;
+    while (hs_set_tops_next(&tops, &top))
+        keep_largest(&what, words, top, hs_index_retained(view->index, top).words);
+    if (what.n_nodes == 0)
+        return hs_view_fail_circle(view, err);
+    *ret = what;
+    return HS_OK;
+}
+
+/* ---- bare names */
+
+bool hs_object_is_bare(const char *text)
+{
+    static const char *const prefixes[] = {root_prefix, type_prefix, "set:", "site:", "0x", "#"};
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+        if (strncmp(text, prefixes[i], strlen(prefixes[i])) == 0)
+            return false;
+    return text[0] != 0 && !hs_sample_is_named(text);
+}
+
+static bool has_root(const struct hs_view *view, const char *name, bool by_end)
+{
+    for (hs_node node = 1; node < view->n_tree; node++) {
+        enum root_fit fit = fit_of(view, node, name);
+        if (by_end ? fit != N_FITS : fit <= FIT_GROUP)
+            return true;
+    }
+    return false;
+}
+
+static bool has_type(const struct hs_view *view, const char *name)
+{
+    for (uint32_t type = 0; type < view->totals->n_types; type++)
+        if (strcmp(hs_view_string(view, hs_snap_type(view->snap, type)->name), name) == 0)
+            return true;
+    return false;
+}
+
+bool hs_object_is_known(const struct hs_view *view, const char *name)
+{
+    return has_root(view, name, /* by_end= */ true) || has_type(view, name);
+}
+
+/* A root or a type of that very name, then a root whose name ends so. */
+static hs_status find_bare(struct hs_view *view, const char *name, struct hs_object_spec *ret,
+                           struct hs_error *err)
+{
+    if (has_root(view, name, /* by_end= */ false))
+        return find_root(view, name, ret, err);
+    if (has_type(view, name))
+        return find_type(view, name, ret, err);
+    if (has_root(view, name, /* by_end= */ true))
+        return find_root(view, name, ret, err);
+    (void)hs_fail(err, HS_USAGE, "no root and no type is called '%s'", name);
+    return hint_near(view, name, /* roots= */ true, /* types= */ true, err);
 }
 
 static hs_status find(struct hs_view *view, struct hs_sample_join *join, const char *text,
                       struct hs_object_spec *ret, struct hs_error *err)
 {
-    if (strncmp(text, "root:", 5) == 0)
+    if (strncmp(text, root_prefix, 5) == 0)
         return find_root(view, text + 5, ret, err);
-    if (strncmp(text, "type:", 5) == 0)
+    if (strncmp(text, type_prefix, 5) == 0)
         return find_type(view, text + 5, ret, err);
+    if (strncmp(text, "set:", 4) == 0)
+        return find_set(view, text + 4, ret, err);
     if (strncmp(text, "0x", 2) == 0)
         return find_address(view, text, ret, err);
     if (text[0] == '#')
         return find_node(view, text + 1, ret, err);
     if (hs_sample_is_named(text))
         return find_sample(view, join, text, ret, err);
+    if (hs_object_is_bare(text))
+        return find_bare(view, text, ret, err);
     (void)hs_fail(err, HS_USAGE, "'%s' names no object", text);
-    return hs_hint(err, "write N or sample:N, 0xADDR, #N, root:NAME or type:NAME");
+    return hs_hint(err, "write N or sample:N, 0xADDR, #N, root:NAME, type:NAME, set:N or a name");
 }
 
 static hs_status find_named(struct hs_view *view, struct hs_sample_join *join, const char *text,

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/nearest.h"
 
 enum hs_option_kind {
     HS_OPTION_FLAG,
@@ -230,11 +231,6 @@ size_t hs_repeated(const struct hs_invocation *invocation, enum hs_option_id id,
 int hs_choice_at(const char *choices, const char *text, size_t n_bytes);
 
 const struct hs_command *hs_find_command(const char *name);
-
-/* The candidate nearest to `word` by edits, or NULL when none is near. `name_of` is called for
- * 0 <= i < n and may return NULL. */
-const char *hs_nearest(const char *word, const char *(*name_of)(const void *, size_t),
-                       const void *context, size_t n);
 
 /* The choices as "a, b, c" when the help of the option does not name them itself, else false.
  * `text` has HS_CHOICES_BYTES. */

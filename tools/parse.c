@@ -25,48 +25,6 @@ int hs_choice_at(const char *choices, const char *text, size_t n_bytes)
     return -1;
 }
 
-/* Levenshtein distance of two short words, by one row. Long words are far from everything. */
-static unsigned edit_distance(const char *a, const char *b)
-{
-    enum { LONGEST = 31 };
-    unsigned row[LONGEST + 1];
-    size_t n_a = strlen(a), n_b = strlen(b);
-    if (n_a > LONGEST || n_b > LONGEST)
-        return LONGEST;
-    for (unsigned j = 0; j <= n_b; j++)
-        row[j] = j;
-    for (unsigned i = 1; i <= n_a; i++) {
-        unsigned diagonal = row[0];
-        row[0] = i;
-        for (unsigned j = 1; j <= n_b; j++) {
-            unsigned change = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal = row[j];
-            unsigned best = row[j] + 1 < row[j - 1] + 1 ? row[j] + 1 : row[j - 1] + 1;
-            row[j] = change < best ? change : best;
-        }
-    }
-    return row[n_b];
-}
-
-const char *hs_nearest(const char *word, const char *(*name_of)(const void *, size_t),
-                       const void *context, size_t n)
-{
-    const char *best = NULL;
-    unsigned best_distance = 3;
-    for (size_t i = 0; i < n; i++) {
-        const char *name = name_of(context, i);
-        if (name == NULL)
-            continue;
-        unsigned distance = edit_distance(word, name);
-        /* A word that shares nothing with the name is not "near" it however short both are. */
-        if (distance < best_distance && distance < strlen(name)) {
-            best = name;
-            best_distance = distance;
-        }
-    }
-    return best;
-}
-
 static const char *command_name(const void *context, size_t at)
 {
     (void)context;

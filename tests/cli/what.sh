@@ -89,9 +89,58 @@ def unknown():
     refused("root:Nobody.knows", "there is no root 'Nobody.knows'", "hint: 'heapsnap roots")
     refused("root:", "there is no root ''")
     refused("type:nothing", "there is no type 'nothing'", "hint: 'heapsnap types")
-    refused("Stm.VCS", "'Stm.VCS' names no object", "hint: write N or sample:N")
-    refused("", "'' names no object")
-    refused("\x1b[31m", "names no object")
+    refused("", "'' names no object", "hint: write N or sample:N")
+    refused("\x1b[31m", "no root and no type is called")
+
+
+def bare_names():
+    tree = [node[5] for node in snap.tree()]
+    names("Stm.VCS", tree.index("Stm.VCS"), n_tree)
+    names("tables", tree.index("Summary.tables"), n_tree + 10)  # the end of a root's name
+    found = run("object", path, "ephemeron", "--json").json()
+    equal(found["object"]["type"], "ephemeron", "a type")
+    refused("VCS", "2 roots are called 'VCS'", "Vernac.VCS")
+    refused("Stm.VSC", "no root and no type is called 'Stm.VSC'", "did you mean root:Stm.VCS")
+    refused("stm.vcs", "no root and no type is called", "did you mean root:Stm.VCS")
+    refused("ephemern", "no root and no type is called", "did you mean type:ephemeron")
+    refused("root:Stm.VC", "there is no root", "did you mean root:Stm.VCS")
+    refused("type:strng", "there is no type", "did you mean type:string")
+    check("did you mean" not in run("object", path, "Nobody.knows", code=2).err, "nothing is near")
+
+
+def sites_by_name():
+    again = Snap()
+    again.sampler("memprof", 100)
+    site = again.site(("Cache.add", "cache.ml", 12))
+    block = again.block(3)
+    again.root(block, "A.a")
+    again.sample(7, block, site=site)
+    where = again.write("sites.snap")
+    out = run("paths", where, "--to", "Cache.add").out
+    check(out.startswith("Cache.add: 1 samples"), out)
+    check("no root and no type" in run("paths", where, "--to", "Cache.ad-", code=2).err, "no site")
+
+
+def sets():
+    """What two roots hold together is set:1 here."""
+    both = Snap()
+    both.type("t")
+    held, under = both.block(5), both.block(7)
+    both.edge(held, under)
+    both.root(held, "A.a")
+    both.root(held, "B.b", unit="B")
+    where = both.write("sets.snap")
+    top = f"#{len(both.tree())}"
+    equal(run("object", where, "set:1", "--json").json()["object"]["id"], top, "its top unit")
+    for what, message in [("set:2", "there is no owner set 'set:2'"), ("set:0", "no owner set"),
+                          ("set:x", "not a count"), ("set:", "not a count")]:
+        found = run("object", where, what, code=2)
+        check(message in found.err, found.err)
+    check("there are 1: set:1 to set:1" in run("object", where, "set:9", code=2).err, "how many")
+    alone = Snap()
+    alone.root(alone.block(3), "A.a")
+    found = run("object", alone.write("alone.snap"), "set:1", code=2)
+    check("no blocks are kept by several roots together" in found.err, found.err)
 
 
 def groups_have_no_paths():
@@ -130,6 +179,7 @@ def four_cases():
     check("no root reaches" in texts[2].out + texts[2].err, texts[2].out + texts[2].err)
 
 
-main(found, printed_is_accepted, unknown, groups_have_no_paths, ambiguous,
+main(found, printed_is_accepted, unknown, bare_names, sites_by_name, sets,
+     groups_have_no_paths, ambiguous,
      of_a_heap_without_samples, four_cases)
 END

@@ -177,9 +177,38 @@ static void anything_else(void **state)
 {
     struct fixture *f = *state;
     finds_nothing(f, "", "'' names no object");
-    finds_nothing(f, "Stm.VCS", "'Stm.VCS' names no object");
-    finds_nothing(f, "-1", "names no object");
-    finds_nothing(f, "Root:Stm.VCS", "names no object");
+    finds_nothing(f, "-1", "no root and no type is called '-1'");
+    finds_nothing(f, "Root:Stm.VCS", "no root and no type is called");
+}
+
+/* A root or a type of that very name, then the end of a root's name. */
+static void bare_names(void **state)
+{
+    struct fixture *f = *state;
+    struct hs_graph_builder *b = &f->made.builder;
+    finds(f, "Stm.VCS", HS_OBJECT_ROOT, hs_graph_builder_leaf_node(b, f->stm));
+    finds(f, "string", HS_OBJECT_TYPE, hs_graph_builder_node(b, f->shared));
+    finds(f, "nac.VCS", HS_OBJECT_ROOT, hs_graph_builder_leaf_node(b, f->vernac));
+    finds_nothing(f, "VCS", "2 roots are called 'VCS'");
+    assert_true(hs_object_is_bare("Stm.VCS"));
+    assert_false(hs_object_is_bare("site:x"));
+    assert_false(hs_object_is_bare("12"));
+    assert_true(hs_object_is_known(&f->made.view, "nac.VCS"));
+    assert_false(hs_object_is_known(&f->made.view, "nac.VC"));
+}
+
+/* Several roots hold `shared` together: it is the only top unit of the only set. */
+static void sets(void **state)
+{
+    struct fixture *f = *state;
+    struct hs_object_spec what = find(f, "set:1");
+    assert_int_equal(what.kind, HS_OBJECT_SET);
+    assert_int_equal(what.set, 1);
+    assert_int_equal(what.n_nodes, 1);
+    assert_int_equal(what.nodes[0], hs_graph_builder_node(&f->made.builder, f->shared));
+    finds_nothing(f, "set:2", "there is no owner set 'set:2'");
+    finds_nothing(f, "set:0", "there is no owner set");
+    finds_nothing(f, "set:18446744073709551616", "too large");
 }
 
 int main(void)
@@ -188,7 +217,8 @@ int main(void)
         cmocka_unit_test(samples),       cmocka_unit_test(addresses),
         cmocka_unit_test(nodes),         cmocka_unit_test(roots),
         cmocka_unit_test(types),         cmocka_unit_test(largest_instances),
-        cmocka_unit_test(anything_else),
+        cmocka_unit_test(anything_else), cmocka_unit_test(bare_names),
+        cmocka_unit_test(sets),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -68,12 +68,13 @@ static void make_random(struct hs_graph_builder *b, uint64_t seed)
     uint32_t n = 2 + hs_random_below(&random, 200);
     hs_graph_builder_blocks(b, n, 40);
     for (uint32_t i = 0; i < n + hs_random_below(&random, 2 * n); i++) {
-        static const unsigned classes[] = {HS_EDGE_WEAK, HS_EDGE_GUESSED, HS_EDGE_PAST_END};
+        static const unsigned classes[] = {HS_EDGE_WEAK, HS_EDGE_GUESSED, HS_EDGE_PAST_END,
+                                           HS_EDGE_GUESSED};
         uint32_t other = hs_random_below(&random, 9);
         hs_graph_builder_edge(b, hs_random_below(&random, n), hs_random_below(&random, n),
-                              other < 1 + 2 * (seed % 2) ? classes[other] : HS_EDGE_EXACT);
+                              other < 1 + 3 * (seed % 2) ? classes[other] : HS_EDGE_EXACT);
     }
-    for (uint32_t i = 0; i < 1 + hs_random_below(&random, 6); i++) {
+    for (uint32_t i = 0; i < 1 + hs_random_below(&random, 6) + 8 * (seed % 2); i++) {
         uint32_t leaf = hs_graph_builder_slot(b, HS_ROOT_GLOBAL, "m", "u", i % 2 == 0 ? NULL : "v",
                                               "l", hs_random_below(&random, n));
         if (seed % 2 != 0)
@@ -133,7 +134,7 @@ static void add_text(struct shapes *s, uint32_t holder)
     uint32_t block = hs_graph_builder_block(b, 2, false);
     b->blocks[block].type = s->text;
     hs_graph_builder_edge_at(b, holder, block, HS_EDGE_EXACT, 0);
-    s->targets[s->n++] = (struct hs_path_tree_target){block, 2, s->text};
+    s->targets[s->n++] = (struct hs_path_tree_target){block, 2, 1, s->text};
 }
 
 static void make_shapes(struct shapes *s)
@@ -165,10 +166,10 @@ static void make_shapes(struct shapes *s)
         uint32_t block = hs_graph_builder_block(b, 2, false);
         b->blocks[block].type = s->text;
         hs_graph_builder_edge_at(b, array, block, HS_EDGE_EXACT, 50 + i);
-        s->targets[s->n++] = (struct hs_path_tree_target){block, 2, s->text};
+        s->targets[s->n++] = (struct hs_path_tree_target){block, 2, 1, s->text};
     }
     uint32_t lost = hs_graph_builder_block(b, 2, false);
-    s->targets[s->n++] = (struct hs_path_tree_target){lost, 2, s->text};
+    s->targets[s->n++] = (struct hs_path_tree_target){lost, 2, 1, s->text};
     hs_graph_builder_leaf(b, HS_ROOT_GLOBAL, "m", "u", "list", list[0]);
     hs_graph_builder_leaf(b, HS_ROOT_GLOBAL, "m", "u", "tree", tree[0]);
     hs_graph_builder_leaf(b, HS_ROOT_GLOBAL, "m", "u", "array", array);

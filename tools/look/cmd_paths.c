@@ -285,11 +285,18 @@ static hs_status run(struct hs_tool *tool, const struct hs_invocation *inv, stru
     if (is_sample && hs_sample_parse(to, &name, err) != HS_OK)
         return hs_context(err, "cannot find '%.100s'", to);
     HS_TRY(hs_sample_join_open(view, trace, is_sample ? &name.id : NULL, &join, err));
-    hs_status status;
-    if (strncmp(to, "site:", 5) == 0)
+    hs_status status = HS_USAGE;
+    struct hs_error no_site = HS_ERROR_INIT;
+    bool is_site = strncmp(to, "site:", 5) == 0;
+    /* A bare name that is neither a root's nor a type's may be a site's. */
+    if (hs_object_is_bare(to) && !hs_object_is_known(view, to) && !hs_given(inv, HS_OPT_CUT))
+        status = hs_site_paths_print(tool, inv, &join, to, limit_of(inv), &no_site);
+    if (is_site)
         status = hs_site_paths_print(tool, inv, &join, to + 5, limit_of(inv), err);
-    else
+    else if (status == HS_USAGE)
         status = show_objects(tool, inv, &join, err);
+    else if (status != HS_OK)
+        *err = no_site;
     if (status == HS_OK)
         hs_sample_join_talk(tool, &join);
     hs_sample_join_close(&join);

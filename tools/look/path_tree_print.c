@@ -22,7 +22,7 @@ hs_status hs_path_tree_sum(const struct hs_path_tree *tree,
         uint32_t end = tree->of_target[i];
         if (end == HS_PATH_TREE_NONE)
             continue;
-        sums[end].objects++;
+        sums[end].objects += targets[i].objects;
         sums[end].words += targets[i].words;
     }
     for (size_t i = tree->n; i-- > 0;) {

@@ -210,6 +210,7 @@ static hs_status find_targets(struct sampled_tree *t, const struct hs_site_paths
         t->targets[i] = (struct hs_path_tree_target){
             .node = nodes[i],
             .words = ways->samples[i]->words,
+            .objects = 1,
             .type = is_untyped ? HS_PATH_TREE_UNTYPED : facts[i].type,
         };
     }

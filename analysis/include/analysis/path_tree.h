@@ -38,8 +38,8 @@ struct hs_path_tree_node {
 };
 
 struct hs_path_tree_target {
-    hs_node node; /* HS_NO_NODE: none, it counts as unreached */
-    uint64_t words;
+    hs_node node;            /* HS_NO_NODE: none, it counts as unreached */
+    uint64_t words, objects; /* that it counts for */
     uint32_t type;
 };
 
