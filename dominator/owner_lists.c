@@ -17,6 +17,7 @@
 #define LANES_BYTES_MAX ((uint64_t)64 << 20)
 #define ROOM_MAX ((uint64_t)1 << 20) /* roots in memory at a time */
 #define ROOM_LEAST ((uint64_t)4096)
+#define PLANES 32 /* roots are less than 2^32 */
 #define WHAT "listing the roots of what is shared"
 
 /* An end that is some set's first top unit. */
@@ -33,12 +34,14 @@ struct lanes {
     struct hs_bitmap is_end; /* by end: among the wanted ones */
     struct wanted_end *ends; /* owned; ascending, of a pass */
     uint32_t n_ends;
-    uint64_t *numbers; /* owned: by lane, what its signature comes to */
-    hs_node *room;     /* owned pages */
+    uint64_t *planes; /* owned: by word of a row, the binary digits of a counter for each lane */
+    hs_node *room;    /* owned pages */
     uint64_t n_room;
-    uint64_t next[WORDS_MAX * 64]; /* by lane: where its next root goes in the room */
-    uint32_t first, n;             /* of the pass: entries */
-    uint64_t left;                 /* roots that may still be listed */
+    uint64_t next[WORDS_MAX * 64];   /* by lane: where its next root goes in the room */
+    uint64_t number[WORDS_MAX * 64]; /* by lane: of the roots that are in the room */
+    uint64_t wanted[WORDS_MAX];      /* lanes whose roots go there */
+    uint32_t first, n;               /* of the pass: entries */
+    uint64_t left;                   /* roots that may still be listed */
     uint64_t reserved_bytes;
 };
 
@@ -60,7 +63,7 @@ static void lanes_fini(struct lanes *lanes)
     hs_bitmap_fini(&lanes->is_met);
     hs_bitmap_fini(&lanes->is_end);
     hs_free(lanes->ends);
-    hs_free(lanes->numbers);
+    hs_free(lanes->planes);
     hs_pages_free(lanes->room, lanes->n_room, sizeof *lanes->room);
     hs_budget_release(condensed->budget, lanes->reserved_bytes);
 }
@@ -84,7 +87,8 @@ static hs_status lanes_alloc(struct lanes *lanes, struct hs_error *err)
     uint64_t n_nodes = condensed->n_nodes, n_bits = n_nodes + condensed->ends.n;
     uint32_t n_lanes = lanes->n_words * 64;
     uint64_t n_bytes = n_nodes * lanes->n_words * sizeof(uint64_t) + n_bits / 8 + 16 +
-                       n_lanes * (sizeof *lanes->ends + sizeof *lanes->numbers);
+                       n_lanes * sizeof *lanes->ends +
+                       lanes->n_words * PLANES * sizeof *lanes->planes;
 
     HS_TRY(hs_budget_reserve(condensed->budget, n_bytes, WHAT, err));
     lanes->reserved_bytes = n_bytes;
@@ -92,7 +96,7 @@ static hs_status lanes_alloc(struct lanes *lanes, struct hs_error *err)
     HS_TRY(hs_bitmap_init(&lanes->is_met, n_nodes, err));
     HS_TRY(hs_bitmap_init(&lanes->is_end, condensed->ends.n, err));
     HS_TRY(HS_ALLOC(&lanes->ends, n_lanes, err));
-    HS_TRY(HS_ALLOC(&lanes->numbers, n_lanes, err));
+    HS_TRY(HS_ALLOC(&lanes->planes, (size_t)lanes->n_words * PLANES, err));
     uint64_t room = hs_budget_left_bytes(condensed->budget) / 2 / sizeof *lanes->room;
     lanes->n_room = room > ROOM_MAX ? ROOM_MAX : room < ROOM_LEAST ? ROOM_LEAST : room;
     n_bytes = lanes->n_room * sizeof *lanes->room;
@@ -175,6 +179,18 @@ static hs_status lanes_begin(struct lanes *lanes, struct hs_error *err)
 
 /* ---- against the edges ---- */
 
+/* Wide rows by cache lines, which compilers make wide instructions of. */
+static inline void row_add(uint64_t *restrict to, const uint64_t *restrict row, uint32_t n_words)
+{
+    uint32_t i = 0;
+
+    for (; i + 8 <= n_words; i += 8)
+        for (uint32_t k = 0; k < 8; k++)
+            to[i + k] |= row[i + k];
+    for (; i < n_words; i++)
+        to[i] |= row[i];
+}
+
 static void lanes_run(struct lanes *lanes)
 {
     const struct hs_graph *reverse = &lanes->owners->condensed->graph;
@@ -184,10 +200,8 @@ static void lanes_run(struct lanes *lanes)
          node = hs_bitmap_next(&lanes->is_met, node + 1)) {
         const uint64_t *row = lanes_row(lanes, node);
         for (uint32_t e = reverse->begin[node]; e < reverse->begin[node + 1]; e++) {
-            uint64_t *above = lanes_row(lanes, reverse->target[e]);
             hs_bitmap_set(&lanes->is_met, reverse->target[e]);
-            for (uint32_t i = 0; i < n_words; i++)
-                above[i] |= row[i];
+            row_add(lanes_row(lanes, reverse->target[e]), row, n_words);
         }
     }
 }
@@ -223,43 +237,64 @@ static uint64_t root_next(const struct lanes *lanes, uint64_t root, const uint64
     return root;
 }
 
-static hs_status lanes_count(struct lanes *lanes, struct hs_error *err)
+/* Counts for 64 lanes at once, as one adds in binary: a digit of all of them is one word. */
+static void planes_add(uint64_t *planes, uint64_t bits)
+{
+    for (uint32_t i = 0; bits != 0; i++) {
+        uint64_t carry = planes[i] & bits;
+        planes[i] ^= bits;
+        bits = carry;
+    }
+}
+
+static uint64_t planes_count(const uint64_t *planes, uint32_t lane)
+{
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < PLANES; i++)
+        n |= (planes[i] >> lane & 1) << i;
+    return n;
+}
+
+static void lanes_count(struct lanes *lanes)
 {
     uint64_t n_tree = lanes->owners->condensed->n_tree;
     const uint64_t *row;
 
-    memset(lanes->numbers, 0, lanes->n * sizeof *lanes->numbers);
+    memset(lanes->planes, 0, (size_t)lanes->n_words * PLANES * sizeof *lanes->planes);
     for (uint64_t root = root_next(lanes, 1, &row); root < n_tree;
-         root = root_next(lanes, root + 1, &row)) {
-        uint64_t number = hs_owner_number(lanes->owners->roots, root);
+         root = root_next(lanes, root + 1, &row))
         for (uint32_t word = 0; word < lanes->n_words; word++)
-            for (uint64_t bits = row[word]; bits != 0; bits &= bits - 1) {
-                uint32_t lane = word * 64 + (uint32_t)__builtin_ctzll(bits);
-                lanes->numbers[lane] ^= number;
-                lane_entry(lanes, lane)->set.n_roots++;
-            }
-    }
+            planes_add(lanes->planes + (size_t)word * PLANES, row[word]);
     for (uint32_t lane = 0; lane < lanes->n; lane++)
-        if (lanes->numbers[lane] != lane_entry(lanes, lane)->signature)
-            return hs_fail(err, HS_BUG, "the roots of set %u are not those that reach it",
-                           lanes->first + lane + 1);
-    return HS_OK;
+        lane_entry(lanes, lane)->set.n_roots =
+            planes_count(lanes->planes + (size_t)lane / 64 * PLANES, lane % 64);
 }
 
-/* Puts the roots of lanes [first, end) where their places are. */
+/* What was found backward must be what was found forward. */
+static hs_status list_check(const struct lanes *lanes, uint32_t lane, struct hs_error *err)
+{
+    if (lanes->number[lane] == lane_entry(lanes, lane)->signature)
+        return HS_OK;
+    return hs_fail(err, HS_BUG, "the roots of set %u are not those that reach it",
+                   lanes->first + lane + 1);
+}
+
+/* Puts the roots of the wanted lanes, which are among [first, end), where their places are. */
 static void room_fill(struct lanes *lanes, uint32_t first, uint32_t end)
 {
     uint64_t n_tree = lanes->owners->condensed->n_tree;
     const uint64_t *row;
 
     for (uint64_t root = root_next(lanes, 1, &row); root < n_tree;
-         root = root_next(lanes, root + 1, &row))
+         root = root_next(lanes, root + 1, &row)) {
+        uint64_t number = hs_owner_number(lanes->owners->roots, root);
         for (uint32_t word = first / 64; word <= (end - 1) / 64; word++)
-            for (uint64_t bits = row[word]; bits != 0; bits &= bits - 1) {
+            for (uint64_t bits = row[word] & lanes->wanted[word]; bits != 0; bits &= bits - 1) {
                 uint32_t lane = word * 64 + (uint32_t)__builtin_ctzll(bits);
-                if (lane >= first && lane < end && lanes->next[lane] != UINT64_MAX)
-                    lanes->room[lanes->next[lane]++] = root;
+                lanes->room[lanes->next[lane]++] = root;
+                lanes->number[lane] ^= number;
             }
+    }
 }
 
 /* The roots of one set, which has more of them than there is room for. */
@@ -269,18 +304,21 @@ static hs_status long_list(struct lanes *lanes, uint32_t lane, struct hs_error *
     uint64_t n_tree = lanes->owners->condensed->n_tree, n = 0;
     const uint64_t *row;
 
+    lanes->number[lane] = 0;
     HS_TRY(sink->begin(sink->context, lane_entry(lanes, lane)->set.n_roots, err));
     for (uint64_t root = root_next(lanes, 1, &row); root < n_tree;
          root = root_next(lanes, root + 1, &row)) {
         if ((row[lane / 64] >> lane % 64 & 1) == 0)
             continue;
+        lanes->number[lane] ^= hs_owner_number(lanes->owners->roots, root);
         lanes->room[n++] = root;
         if (n == lanes->n_room) {
             HS_TRY(sink->more(sink->context, lanes->room, n, err));
             n = 0;
         }
     }
-    return sink->more(sink->context, lanes->room, n, err);
+    HS_TRY(sink->more(sink->context, lanes->room, n, err));
+    return list_check(lanes, lane, err);
 }
 
 /* How many roots of a set are listed. */
@@ -290,25 +328,38 @@ static uint64_t lane_listed(struct lanes *lanes, uint32_t lane)
     return n <= lanes->left ? n : 0;
 }
 
-/* The lists from `first` on that have room together; their end. */
-static hs_status short_lists(struct lanes *lanes, uint32_t first, uint32_t *ret_end,
-                             struct hs_error *err)
+/* Gives the lists from `first` on that fit into the room together their places; their end. */
+static uint32_t room_plan(struct lanes *lanes, uint32_t first)
 {
-    const struct hs_owner_list_sink *sink = lanes->sink;
     uint32_t end = first;
 
+    memset(lanes->wanted, 0, sizeof lanes->wanted);
     for (uint64_t used = 0, n; end < lanes->n; end++, used += n) {
         n = lane_listed(lanes, end);
         if (n > lanes->n_room - used)
             break;
-        lanes->next[end] = n == 0 ? UINT64_MAX : used;
+        lanes->next[end] = used;
+        lanes->number[end] = 0;
         lanes->left -= n;
+        if (n != 0)
+            lanes->wanted[end / 64] |= (uint64_t)1 << end % 64;
     }
+    return end;
+}
+
+static hs_status short_lists(struct lanes *lanes, uint32_t first, uint32_t *ret_end,
+                             struct hs_error *err)
+{
+    const struct hs_owner_list_sink *sink = lanes->sink;
+    uint32_t end = room_plan(lanes, first);
+
     room_fill(lanes, first, end);
     for (uint64_t lane = first, at = 0, n; lane < end; lane++, at += n) {
-        n = lanes->next[lane] == UINT64_MAX ? 0 : lanes->next[lane] - at;
+        n = lanes->next[lane] - at;
         HS_TRY(sink->begin(sink->context, n, err));
         HS_TRY(sink->more(sink->context, lanes->room + at, n, err));
+        if (n != 0)
+            HS_TRY(list_check(lanes, (uint32_t)lane, err));
     }
     *ret_end = end;
     return HS_OK;
@@ -343,7 +394,7 @@ static hs_status lanes_passes(struct lanes *lanes, struct hs_error *err)
         lanes->n = left < n_lanes ? (uint32_t)left : n_lanes;
         HS_TRY(lanes_begin(lanes, err));
         lanes_run(lanes);
-        HS_TRY(lanes_count(lanes, err));
+        lanes_count(lanes);
         HS_TRY(lanes_put(lanes, err));
         lanes_clear(lanes);
     }
@@ -362,7 +413,7 @@ hs_status hs_owners_lists(struct hs_owners *owners, const struct hs_owner_list_s
     HS_TRY(HS_ALLOC(&lanes, 1, err));
     lanes->owners = owners;
     lanes->sink = sink;
-    lanes->left = HS_OWNER_LISTED_MAX;
+    lanes->left = owners->max_listed;
     lanes->n_words = lanes_words(owners);
     hs_status status = lanes_alloc(lanes, err);
     if (status == HS_OK)

@@ -9,7 +9,12 @@ hs_status hs_owner_sets_give(struct hs_condensed *condensed, const struct hs_own
                              const struct hs_progress *progress, struct hs_error *err)
 {
     struct hs_owners owners = {
-        .condensed = condensed, .tops = tops, .roots = request->roots, .progress = progress};
+        .condensed = condensed,
+        .tops = tops,
+        .roots = request->roots,
+        .max_listed = request->max_listed,
+        .progress = progress,
+    };
 
     assert(condensed->signature != NULL);
     hs_status status = owner_table_make(&owners, err);

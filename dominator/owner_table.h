@@ -26,6 +26,7 @@ struct hs_owners {
     struct hs_condensed *condensed;
     const struct hs_owner_tops *tops;
     const struct hs_owner_roots *roots;
+    uint64_t max_listed;
     const struct hs_progress *progress;
     struct owner_table table; /* once made: entry i is set i + 1 */
 };

@@ -74,6 +74,24 @@ hs_status hs_packed_cell(struct hs_packed_writer *writer, const uint64_t *number
     return cell_end(writer, err);
 }
 
+hs_status hs_packed_small_cells(struct hs_packed_writer *writer, const uint8_t *numbers, uint64_t n,
+                                struct hs_error *err)
+{
+    assert(writer->row_left == 0 && n <= writer->n_nodes - writer->next);
+    while (n != 0) {
+        uint64_t some = HS_PACKED_PAGE - writer->next % HS_PACKED_PAGE;
+        some = some < n ? some : n;
+        HS_TRY(hs_buffer_reserve(&writer->page, some, err));
+        hs_buffer_put_bytes(&writer->page, numbers, some);
+        writer->next += some;
+        numbers += some;
+        n -= some;
+        if (writer->next % HS_PACKED_PAGE == 0)
+            HS_TRY(page_flush(writer, err));
+    }
+    return HS_OK;
+}
+
 /* ---- rows ---- */
 
 static hs_status block_begin(struct hs_packed_writer *writer, struct hs_error *err)

@@ -132,7 +132,7 @@ static hs_status check_all(struct check *check, struct hs_error *err)
     HS_TRY(check_rows(check, INDEX_PREDECESSORS, check->file->header->n_predecessors,
                       &check->n_predecessors, err));
     HS_TRY(check_rows(check, INDEX_DOMINATED, n_nodes, &check->n_dominated, err));
-    HS_TRY(check_rows(check, INDEX_SET_ROOTS, HS_OWNER_LISTED_MAX, &check->n_listed, err));
+    HS_TRY(check_rows(check, INDEX_SET_ROOTS, index_max_listed(n_nodes), &check->n_listed, err));
     HS_TRY(HS_PAGES_ALLOC(&check->n_tops, check->file->header->n_sets + 1, err));
     HS_TRY(HS_PAGES_ALLOC(&check->sums, check->file->header->n_sets + 1, err));
     for (hs_node node = 0; node < n_nodes; node++) {

@@ -33,8 +33,8 @@ static uint64_t distance_bytes(uint64_t n_nodes)
 static uint64_t owners_bytes_max(uint64_t n_nodes, uint64_t n_tree)
 {
     uint64_t n_sets = n_nodes < HS_OWNER_SETS_MAX ? n_nodes : HS_OWNER_SETS_MAX;
-    uint64_t n_listed =
-        n_tree > HS_OWNER_LISTED_MAX / n_sets ? HS_OWNER_LISTED_MAX : n_tree * n_sets;
+    uint64_t most = index_max_listed(n_nodes);
+    uint64_t n_listed = n_tree > most / n_sets ? most : n_tree * n_sets;
     uint64_t rows = n_listed * (distance_bytes(n_nodes) + 1) + n_listed / 64;
     return 3 * n_nodes + rows + (n_sets + 1) * (7 * HS_VARINT_MAX_BYTES + 2 + 20);
 }

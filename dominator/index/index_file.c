@@ -25,6 +25,8 @@ hs_status index_file_check_header(const struct index_header *header, const struc
 {
     const struct hs_snap_totals *totals = hs_snap_totals(snap);
 
+    if (header->magic == INDEX_MAGIC && header->version < INDEX_VERSION)
+        return hs_fail(err, HS_FORMAT, "it is of an older version");
     if (header->magic != INDEX_MAGIC || header->version != INDEX_VERSION ||
         header->n_sections != INDEX_N_SECTIONS)
         return hs_fail(err, HS_FORMAT, "the index is not of this version");

@@ -88,6 +88,14 @@ static inline uint64_t index_page_end(uint64_t offset)
     return (offset + INDEX_PAGE - 1) / INDEX_PAGE * INDEX_PAGE;
 }
 
+/* Roots in all rows of SET_ROOTS: they take a part of the time and of the room that all else takes.
+ */
+static inline uint64_t index_max_listed(uint64_t n_nodes)
+{
+    const uint64_t least = (uint64_t)1 << 20, most = (uint64_t)1 << 26;
+    return n_nodes < least ? least : n_nodes > most ? most : n_nodes;
+}
+
 /* The cells of a packed section. */
 static inline uint64_t index_n_cells(const struct index_header *header, enum index_section section)
 {

@@ -22,7 +22,7 @@ struct owner_cells {
 };
 
 /* What no root reaches has no tier. */
-static hs_status cell_put(struct owner_cells *cells, uint32_t set, struct hs_error *err)
+static hs_status cell_tier(struct owner_cells *cells, unsigned *ret, struct hs_error *err)
 {
     hs_node node = cells->next++;
 
@@ -33,16 +33,35 @@ static hs_status cell_put(struct owner_cells *cells, uint32_t set, struct hs_err
     bool is_reached = hs_packed_number(&cells->idom) != INDEX_IDOM_NONE || node == 0;
     const struct hs_tiers *tiers = cells->writer->tiers;
     unsigned tier = tiers == NULL ? HS_TIER_FIRM : hs_tiers_of(tiers, node);
-    return index_write_owner(cells->writer, node, is_reached ? tier : HS_TIER_NONE, set, err);
+    *ret = is_reached ? tier : HS_TIER_NONE;
+    return HS_OK;
+}
+
+/* Most nodes are no top units. */
+static hs_status cells_put_until(struct owner_cells *cells, hs_node end, struct hs_error *err)
+{
+    uint8_t tiers[HS_PACKED_PAGE];
+
+    while (cells->next < end) {
+        hs_node n = end - cells->next < sizeof tiers ? end - cells->next : sizeof tiers;
+        for (hs_node i = 0; i < n; i++) {
+            unsigned tier;
+            HS_TRY(cell_tier(cells, &tier, err));
+            tiers[i] = (uint8_t)tier;
+        }
+        HS_TRY(hs_packed_small_cells(&cells->writer->packed, tiers, n, err));
+    }
+    return HS_OK;
 }
 
 static hs_status cells_put_top(void *context, hs_node top, uint32_t set, struct hs_error *err)
 {
     struct owner_cells *cells = context;
+    unsigned tier;
 
-    while (cells->next < top)
-        HS_TRY(cell_put(cells, 0, err));
-    return cell_put(cells, set, err);
+    HS_TRY(cells_put_until(cells, top, err));
+    HS_TRY(cell_tier(cells, &tier, err));
+    return index_write_owner(cells->writer, top, tier, set, err);
 }
 
 static hs_status cells_put(struct owner_cells *cells, const struct hs_owners *owners,
@@ -51,8 +70,7 @@ static hs_status cells_put(struct owner_cells *cells, const struct hs_owners *ow
     const struct hs_owner_top_sink sink = {cells_put_top, cells};
 
     HS_TRY(hs_owners_tops(owners, &sink, err));
-    while (cells->next < cells->writer->header.n_nodes)
-        HS_TRY(cell_put(cells, 0, err));
+    HS_TRY(cells_put_until(cells, cells->writer->header.n_nodes, err));
     return cells->idom.failed ? hs_fail(err, HS_FORMAT, "the index is damaged: a page ends early")
                               : HS_OK;
 }
@@ -161,8 +179,12 @@ hs_status index_owners_init(struct index_writer *writer, const struct hs_tiers *
             hs_bitmap_set(&ret->roots.is_root, node);
     writer->tiers = tiers;
     ret->roots.seed = writer->header.snap_checksum;
-    ret->request =
-        (struct hs_owner_request){.roots = &ret->roots, .take = owners_take, .context = writer};
+    ret->request = (struct hs_owner_request){
+        .roots = &ret->roots,
+        .max_listed = index_max_listed(writer->header.n_nodes),
+        .take = owners_take,
+        .context = writer,
+    };
     return HS_OK;
 }
 

@@ -41,6 +41,14 @@ says "'$snap.idx' is damaged or of another snapshot: it is not used, and made an
 ! grep -q idx "$work/out" || fail "check finds a damaged index sound"
 cp "$work/first.idx" "$snap.idx"
 
+# Made by an older version, before there were sets: computed anew, and said so.
+printf '\002\000\000\000' | dd of="$snap.idx" bs=1 seek=8 conv=notrunc 2>/dev/null
+exits 0 roots "$snap"
+says "'$snap.idx' is not used: it is of an older version"
+cmp -s "$snap.idx" "$work/first.idx" || fail "the index of an older version was not computed again"
+exits 0 roots "$snap"
+! grep -q "not used" "$work/err" || fail "an index of this version is said to be older"
+
 # Damaged: never trusted. Every place is tried, with a bit turned, a cut and a tail.
 WORK=$work python <<'END'
 from snapcli import *

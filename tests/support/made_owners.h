@@ -11,6 +11,8 @@
 #include "dominator/owner_sets.h"
 #include "edge_list.h"
 
+#define MADE_MAX_LISTED ((uint64_t)1 << 25)
+
 struct made_owners {
     struct hs_owner_roots roots;
     struct hs_owner_request request;
@@ -132,8 +134,8 @@ static inline void made_owners_init(const struct hs_graph *graph, uint64_t seed,
     *ret = (struct made_owners){.n_nodes = graph->n_nodes};
     made_roots(graph, seed, &ret->roots);
     made_owners_must(HS_ALLOC(&ret->set_of, graph->n_nodes, &err));
-    ret->request =
-        (struct hs_owner_request){.roots = &ret->roots, .take = made_take, .context = ret};
+    ret->request = (struct hs_owner_request){
+        .roots = &ret->roots, .max_listed = MADE_MAX_LISTED, .take = made_take, .context = ret};
 }
 
 static inline void made_owners_fini(struct made_owners *made)

@@ -333,8 +333,8 @@ static void test_more_sets_than_numbers(void **state)
 static void test_more_roots_than_are_listed(void **state)
 {
     (void)state;
-    enum { ROOTS = 1060000, CHAIN = 64, N = ROOTS + CHAIN + 2 };
-    uint64_t left = HS_OWNER_LISTED_MAX, n_unlisted = 0;
+    enum { ROOTS = 1060000, CHAIN = 32, N = ROOTS + CHAIN + 2 };
+    uint64_t left = MADE_MAX_LISTED, n_unlisted = 0;
     struct made m;
     struct world w;
     made_tree_init(&m, N, CHAIN + 1);

@@ -181,6 +181,34 @@ static void test_sets_that_differ(void **state)
     hs_edge_list_fini(&list);
 }
 
+/* Every pair of roots and more has a block of its own: more sets than can be numbered, or than the
+ * table has room for where there is little memory, so that they are looked at part by part. */
+static void test_many_sets_in_little_memory(void **state)
+{
+    (void)state;
+    enum { LEAVES = 17, BLOCKS = 1 << LEAVES, FIRST = LEAVES + 1 };
+    struct hs_edge_list list = {0};
+    for (uint32_t root = 0; root < LEAVES; root++) {
+        hs_edge_list_add(&list, 0, 1 + root);
+        for (uint32_t i = 0; i < BLOCKS; i++)
+            if (i >> root & 1)
+                hs_edge_list_add(&list, 1 + root, FIRST + i);
+    }
+    struct world w;
+    world_init(&w, hs_edge_list_graph(&list, FIRST + BLOCKS, FIRST, false), 4);
+    assert_int_equal(w.owners.n_sets, HS_OWNER_SETS_MAX);
+    assert_int_equal(w.owners.n_others, BLOCKS - 1 - LEAVES - HS_OWNER_SETS_MAX);
+    unsigned n_refused = 0;
+    for (uint64_t room = (uint64_t)20 << 20; n_refused == 0; room -= room / 4) {
+        hs_status status = world_run(&w, room);
+        assert_true(status == HS_OK || status == HS_LIMIT);
+        n_refused += status == HS_LIMIT;
+        assert_true(status == HS_OK || room < (uint64_t)12 << 20);
+    }
+    world_fini(&w);
+    hs_edge_list_fini(&list);
+}
+
 static void test_every_allocation_fails(void **state)
 {
     (void)state;
@@ -202,6 +230,7 @@ int main(void)
         cmocka_unit_test(test_held_blocks_are_not_followed),
         cmocka_unit_test(test_little_memory),
         cmocka_unit_test(test_sets_that_differ),
+        cmocka_unit_test(test_many_sets_in_little_memory),
         cmocka_unit_test(test_every_allocation_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

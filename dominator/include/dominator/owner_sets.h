@@ -15,8 +15,8 @@
  *   condensed graph -> signatures -> table of sets -> largest ones, numbered -> their roots
  *
  * Sets are numbered from 1 by descending words, then objects, then by their first top unit. At most
- * HS_OWNER_SETS_MAX are told apart; the others are one sum. The roots of a set are listed, or all
- * of them are not: with those of the sets before it there are at most HS_OWNER_LISTED_MAX.
+ * HS_OWNER_SETS_MAX are told apart; the others are one sum. The roots of a set are listed all or
+ * not at all: so many as may be listed go to the first sets that they are enough for.
  *
  * Results do not depend on the budget. */
 #ifndef HS_DOMINATOR_OWNER_SETS_H
@@ -29,7 +29,6 @@
 #include "graph/ids.h"
 
 #define HS_OWNER_SETS_MAX 65534
-#define HS_OWNER_LISTED_MAX ((uint64_t)1 << 26)
 #define HS_SET_OTHERS 65535 /* in place of the number of a set that has none */
 
 struct hs_condensed;
@@ -60,6 +59,7 @@ struct hs_owner_set {
  * and asks for what it wants of `owners`, which is gone afterwards. */
 struct hs_owner_request {
     const struct hs_owner_roots *roots;
+    uint64_t max_listed; /* roots of all sets together */
     hs_status (*take)(void *context, struct hs_owners *owners, struct hs_error *err);
     void *context;
 };

@@ -68,6 +68,9 @@ hs_status hs_packed_piece(struct hs_packed_writer *writer, const struct hs_piece
 #define HS_PACKED_NUMBERS 8
 hs_status hs_packed_cell(struct hs_packed_writer *writer, const uint64_t *numbers, unsigned n,
                          struct hs_error *err);
+/* Cells of one number below 128 each, of the next n nodes. */
+hs_status hs_packed_small_cells(struct hs_packed_writer *writer, const uint8_t *numbers, uint64_t n,
+                                struct hs_error *err);
 /* Writes the table. All n_nodes cells must be there. */
 hs_status hs_packed_finish(struct hs_packed_writer *writer, struct hs_error *err);
 

@@ -116,7 +116,8 @@ struct hs_row hs_index_dominated(struct hs_index *index, hs_node node);
 uint32_t hs_index_n_sets(const struct hs_index *index);
 struct hs_owner_set hs_index_set(struct hs_index *index, uint32_t set);
 /* Root tree nodes: variables, and leaves below none; ascending. row.n is n_roots of the set, or 0
- * where there were too many roots to list (HS_OWNER_LISTED_MAX in all). */
+ * where there were too many to list: in all sets as many as there are nodes, but at least 2^20 and
+ * at most 2^26, first come first served. */
 struct hs_row hs_index_set_roots(struct hs_index *index, uint32_t set);
 /* The sum of those that have no id, because more than HS_OWNER_SETS_MAX were found; how many. */
 struct hs_sizes hs_index_other_sets(const struct hs_index *index, uint64_t *ret_n);
