@@ -9,7 +9,8 @@ ROOT = {"id": ID, "kind": TEXT, "name": TEXT, "group": list, "module": TEXT, "sy
         "offset": COUNT, "field": COUNT, "file": TEXT, "line": COUNT, "function": TEXT,
         "thread": COUNT, "frame": COUNT, "address": ADDRESS, "reachable_words": COUNT,
         "reachable_objects": COUNT, "static_reachable_words": COUNT, "retained_words": COUNT,
-        "retained_objects": COUNT, "static_retained_words": COUNT, "certainty": TEXT}
+        "retained_objects": COUNT, "static_retained_words": COUNT, "certainty": TEXT,
+        "tier": TEXT}
 NULLABLE = {"module", "symbol", "offset", "field", "file", "line", "function", "thread", "frame",
             "address", "site", "trace", "version", "build_id", "root", "root_id", "dominator",
             "name", "type", "kind", "id", "sample"}
@@ -76,7 +77,7 @@ def roots():
                        "line": 318, "function": None, "thread": None, "frame": None,
                        "address": "0x5500001000", "reachable_words": 165, "reachable_objects": 7,
                        "static_reachable_words": 0, "retained_words": 115, "retained_objects": 6,
-                       "certainty": "exact"}.items():
+                       "certainty": "exact", "tier": "firm"}.items():
         equal(vcs[key], value, f"Stm.VCS: {key}")
     slot = next(root for root in found["roots"] if root["kind"] == "stack")
     for key, value in {"thread": 4242, "frame": 1, "function": "Stm.observe", "symbol": None,

@@ -1,6 +1,8 @@
 /* Roots as JSON. */
 #include "root_json.h"
 
+#include "graph/edges.h"
+
 /* The names from the kind down to the parent, outermost first. */
 static void put_group(struct hs_json *json, const struct hs_view *view, const struct hs_root *root)
 {
@@ -58,6 +60,23 @@ static void put_sizes(struct hs_json *json, const struct hs_root_row *row)
     hs_json_u64(json, "static_retained_words", row->retained.static_words);
 }
 
+/* The smallest of its slots': a variable is firm when one of them is. Nodes below stand behind it.
+ */
+static unsigned tier_of(const struct hs_view *view, hs_node node)
+{
+    const struct hs_root *root = hs_snap_root(view->snap, node);
+    unsigned tier = root->level == HS_LEVEL_LEAF ? hs_root_tier(root) : HS_TIER_DOUBTFUL;
+    for (hs_node at = node + 1;
+         root->level != HS_LEVEL_LEAF && tier != HS_TIER_FIRM && at < view->n_tree &&
+         hs_snap_root(view->snap, at)->level > root->level;
+         at++) {
+        const struct hs_root *below = hs_snap_root(view->snap, at);
+        if (below->level == HS_LEVEL_LEAF && hs_root_tier(below) < tier)
+            tier = hs_root_tier(below);
+    }
+    return tier;
+}
+
 void hs_root_json_begin(struct hs_json *json, const char *key, const struct hs_view *view,
                         const struct hs_root_row *row)
 {
@@ -71,6 +90,7 @@ void hs_root_json_begin(struct hs_json *json, const char *key, const struct hs_v
     put_place(json, view, root);
     put_sizes(json, row);
     hs_json_string(json, "certainty", hs_certainty_name(root->certainty));
+    hs_json_string(json, "tier", hs_tier_name(tier_of(view, row->node)));
 }
 
 void hs_root_json(struct hs_json *json, const char *key, const struct hs_view *view,

@@ -5,7 +5,7 @@
 #include "analysis/root_rows.h"
 #include "report/json.h"
 
-/* Writes one object: id, kind, name, group, where it stands, sizes, certainty. */
+/* Writes one object: id, kind, name, group, where it stands, sizes, certainty, tier. */
 void hs_root_json(struct hs_json *json, const char *key, const struct hs_view *view,
                   const struct hs_root_row *row);
 
