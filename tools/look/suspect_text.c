@@ -109,7 +109,8 @@ hs_status hs_suspect_who(const struct hs_view *view, const struct hs_suspect *su
         put_root(&w, view, suspect->roots[0]);
         return w.status;
     }
-    put(&w, "%lu roots together (", (unsigned long)suspect->n_roots);
+    put(&w, "%lu roots together (set:%u%s", (unsigned long)suspect->n_roots, suspect->set,
+        suspect->n_shown != 0 ? ": " : "");
     for (uint64_t i = 0; i < suspect->n_shown && i < NAMED; i++) {
         put(&w, "%s", i == 0 ? "" : ", ");
         put_name(&w, hs_view_string(view, hs_snap_root(view->snap, suspect->roots[i])->name),
@@ -246,9 +247,9 @@ static void put_sureness(struct writer *w, const struct hs_suspect *suspect)
         [HS_SAMPLED] = "An estimate from samples.",
     };
     if (suspect->site != NULL) {
-        put(w, "Allocated by ");
+        put(w, "Of its samples %lu %% were allocated by ", (unsigned long)suspect->site_percent);
         put_name(w, suspect->site, NAME_COLUMNS);
-        put(w, " (%lu %% of its samples). ", (unsigned long)suspect->site_percent);
+        put(w, ". ");
     }
     if (suspect->tier == HS_TIER_DOUBTFUL) {
         put(w, "Doubtful: these words may be stale, but nothing firmer leads to it.");
@@ -379,12 +380,20 @@ static void write_owner_command(struct writer *w, struct hs_view *view,
                                 const struct hs_suspect *suspect)
 {
     bool is_table = hs_suspect_has_table(suspect) && suspect->evidence == suspect->at.point;
-    bool is_path = suspect->list == HS_SUSPECT_JOINT || (suspect->at.members != 0 && !is_table);
+    bool is_path = suspect->at.members != 0 && !is_table;
     put_begin(w, view, is_path ? "paths" : "dominators");
     put(w, is_path ? "--to " : "--from ");
     put_what(w, view, suspect->evidence);
     if (!is_path)
         put(w, " --depth 2");
+}
+
+/* The ways from each of its roots. */
+static void write_joint_command(struct writer *w, struct hs_view *view,
+                                const struct hs_suspect *suspect)
+{
+    put_begin(w, view, "paths");
+    put(w, "--to set:%u", suspect->set);
 }
 
 static void write_waste_command(struct writer *w, struct hs_view *view,
@@ -423,9 +432,12 @@ hs_status hs_suspect_write(struct hs_view *view, const struct hs_suspect *suspec
     ret->sentence[0] = ret->command[0] = '\0';
     switch (suspect->list) {
     case HS_SUSPECT_OWNER:
-    case HS_SUSPECT_JOINT:
         put_owner(&sentence, view, suspect);
         write_owner_command(&command, view, suspect);
+        break;
+    case HS_SUSPECT_JOINT:
+        put_owner(&sentence, view, suspect);
+        write_joint_command(&command, view, suspect);
         break;
     case HS_SUSPECT_LOST:
         put_lost(&sentence, view, suspect);
