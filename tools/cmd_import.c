@@ -61,15 +61,13 @@ static hs_status rules_check(const struct hs_invocation *inv, enum hs_import_fro
 
 hs_status hs_cmd_import(struct hs_tool *tool, const struct hs_invocation *inv, struct hs_error *err)
 {
-    if (!hs_given(inv, HS_OPT_IMPORT_FROM)) {
-        (void)hs_fail(err, HS_USAGE, "'import' needs --from FORMAT");
-        return hs_hint(err, "heapsnap import --from v8 %s -o heap.snap", inv->arguments[0]);
-    }
     if (tool->terminal.is_terminal) {
         (void)hs_fail(err, HS_USAGE, "cannot write a snapshot to a terminal");
         return hs_hint(err, "give a file with -o heap.snap");
     }
     enum hs_import_from from = (enum hs_import_from)inv->number[HS_OPT_IMPORT_FROM];
+    if (!hs_given(inv, HS_OPT_IMPORT_FROM))
+        HS_TRY(hs_import_recognise(inv->arguments[0], &from, err));
     HS_TRY(rules_check(inv, from, err));
     struct hs_import_options options = {
         .from = from,

@@ -69,8 +69,10 @@ const struct hs_option hs_options[HS_N_OPTIONS] = {
                      "start at this object instead of at all roots"},
     [HS_OPT_EXPORT_TO] = {"to", 0, HS_OPTION_CHOICE, "FORMAT", HS_EXPORTER_CHOICES,
                           "graph: nodes.tsv and edges.tsv in a directory; v8: a .heapsnapshot"},
-    [HS_OPT_IMPORT_FROM] = {"from", 0, HS_OPTION_CHOICE, "FORMAT", "v8|hprof|graph",
-                            "what it is: v8, a .heapsnapshot; hprof, of Java; graph, as exported"},
+    [HS_OPT_IMPORT_FROM] =
+        {"from", 0, HS_OPTION_CHOICE, "FORMAT", "v8|hprof|graph",
+         "what it is (found out without): v8, a .heapsnapshot; hprof, of Java; graph, as "
+         "exported"},
     [HS_OPT_POLICY] = {"policy", 0, HS_OPTION_CHOICE, "NAME",
                        "own|mat|visualvm|memlab|devtools|all",
                        "whose rules say which edges retain: own (default for hprof), mat or "

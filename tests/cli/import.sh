@@ -6,8 +6,9 @@ v8=$corpus/importv8/all_kinds.heapsnapshot
 hprof=$corpus/importhprof/id8.hprof
 
 # Usage.
-exits 2 import "$v8" -o "$work/x.snap"
-says "'import' needs --from FORMAT"
+exits 2 import - -o "$work/x.snap" <"$v8"
+says "cannot look into standard input beforehand"
+hints "say what it is: --from v8, hprof or graph"
 exits 2 import --from v8 --policy mat "$v8" -o "$work/x.snap"
 hints "the default is 'devtools'"
 exits 2 import --from hprof --weakmap key "$hprof" -o "$work/x.snap"
@@ -22,6 +23,35 @@ exits 4 import --from v8 "$hprof" -o "$work/x.snap"
 exits 5 import --from v8 "$work/none" -o "$work/x.snap"
 exits 5 import --from graph "$work" -o "$work/x.snap"
 [ ! -e "$work/x.snap" ] || fail "a snapshot was left"
+
+# What it is is found out.
+for file in "$v8" "$hprof"; do
+    kind=v8
+    [ "$file" = "$v8" ] || kind=hprof
+    exits 0 import "$file" -o "$work/found.snap"
+    exits 0 import --from $kind "$file" -o "$work/told.snap"
+    cmp "$work/found.snap" "$work/told.snap" || fail "$kind is not recognised"
+done
+unknown()
+{
+    exits "$1" import "$2" -o "$work/never.snap"
+    hints "$3"
+    [ ! -e "$work/never.snap" ] || fail "a snapshot was left"
+}
+: >"$work/empty"
+unknown 4 "$work/empty" "it is empty"
+says "cannot tell what '$work/empty' is"
+gzip -c "$v8" >"$work/packed"
+unknown 4 "$work/packed" "it is compressed: unpack it first"
+echo '{"nodes": []}' >"$work/other.json"
+unknown 4 "$work/other.json" "say what it is: --from v8, hprof or graph"
+printf 'id\taddress\twords\n' >"$work/nodes.tsv"
+unknown 4 "$work/nodes.tsv" "give the directory that it and edges.tsv stand in"
+mkfifo "$work/fifo"
+unknown 2 "$work/fifo" "say what it is: --from v8, hprof or graph"
+exits 2 import --weakmap key "$hprof" -o "$work/x.snap" # what was found counts as what is told
+says "--weakmap says nothing about such a file"
+exits 5 import "$work/none" -o "$work/x.snap"
 
 # From a pipe, to a pipe; what was chosen is told.
 "$HEAPSNAP" import --from v8 - --weak drop <"$v8" 2>/dev/null | cat >"$work/piped.snap"
@@ -44,7 +74,7 @@ for snap in "$work"/{java,piped}.snap "$golden"/{example,native}.snap; do
     cp "$snap" "$work/there.snap"
     rm -rf "$work/one" "$work/two" "$work"/*.idx
     exits 0 export "$work/there.snap" --to graph -o "$work/one"
-    exits 0 import --from graph "$work/one" -o "$work/back.snap"
+    exits 0 import "$work/one" -o "$work/back.snap"
     exits 0 check "$work/back.snap"
     exits 0 export "$work/back.snap" --to graph -o "$work/two"
     cmp "$work/one/nodes.tsv" "$work/two/nodes.tsv" || fail "other nodes of $snap"
@@ -75,3 +105,69 @@ exits 0 import --from v8 --policy all "$work/native.heapsnapshot" -o "$work/agai
 exits 0 check "$work/again.snap"
 exits 4 export "$v8" --to v8 -o "$work/none.heapsnapshot"
 [ ! -e "$work/none.heapsnapshot" ] || fail "half a file was left"
+
+# Names of properties: numbered by type where objects have the bytes for it, else by place.
+python <<'END'
+import json
+from snapcli import *
+
+def v8(name, nodes, edges):
+    """nodes: (kind, name, bytes); edges of each: (kind, name or index, number of the target)."""
+    kinds = ["hidden", "array", "string", "object", "code", "closure", "synthetic"]
+    edge_kinds = ["context", "element", "property", "internal", "hidden", "shortcut", "weak"]
+    strings, flat_nodes, flat_edges = [], [], []
+    def string(text):
+        if text not in strings:
+            strings.append(text)
+        return strings.index(text)
+    for at, (kind, text, size) in enumerate(nodes):
+        flat_nodes += [kinds.index(kind), string(text), 2 * at + 1, size, len(edges[at])]
+        for edge_kind, label, target in edges[at]:
+            flat_edges += [edge_kinds.index(edge_kind),
+                           label if isinstance(label, int) else string(label), 5 * target]
+    meta = {"node_fields": ["type", "name", "id", "self_size", "edge_count"],
+            "node_types": [kinds, "string", "number", "number", "number"],
+            "edge_fields": ["type", "name_or_index", "to_node"],
+            "edge_types": [edge_kinds, "string_or_number", "node"]}
+    where = os.path.join(WORK, name)
+    with open(where, "w") as file:
+        json.dump({"snapshot": {"meta": meta, "node_count": len(nodes),
+                                "edge_count": len(flat_edges) // 3},
+                   "nodes": flat_nodes, "edges": flat_edges, "strings": strings}, file)
+    return where
+
+nodes = [("synthetic", "", 0), ("object", "global", 64), ("object", "User", 24),
+         ("object", "User", 24), ("object", "Small", 2), ("object", "Small", 2),
+         ("array", "list", 32), ("string", "secret", 16)]
+edges = [[("element", 1, 1)],
+         [("property", "leaky", 6), ("property", "map", 2), ("property", "a b", 7),
+          ("property", "user@example.com", 7), ("property", "small", 4)],
+         [("property", "name", 7), ("internal", "map", 7)],
+         [("internal", "map", 7), ("property", "name", 7), ("property", "next", 2)],
+         [("property", "same", 7), ("property", "x", 5), ("property", "far", 7)],
+         [("property", "same", 7), ("property", "y", 7)],
+         [("element", 0, 2), ("element", 1, 3), ("hidden", 9, 7)],
+         []]
+file = v8("names.heapsnapshot", nodes, edges)
+snap = os.path.join(WORK, "names.snap")
+for more in [[], ["--sizes", "folded"], ["--policy", "memlab"], ["--policy", "all"]]:
+    run("import", file, "-o", snap, *more)
+    run("check", snap)
+    fields = lambda what: sorted(f["place"] or "-" for f in
+                                 run("object", snap, what, "--json").json()["fields"])
+    equal(fields("type:object global"), ["-", "-", "leaky", "map", "small"], f"global {more}")
+    found = {n["id"]: n for n in run("dominators", snap, "--json", "-n", "0", "--depth", "9")
+             .json()["nodes"]}
+    users = [id for id, n in found.items() if n["type"] == "object User"]
+    equal(sorted(fields(id) for id in users), [["map", "name"], ["map", "name", "next"]],
+          f"users {more}")
+    smalls = [id for id, n in found.items() if n["type"] == "object Small"]
+    # Three names and two bytes: places, of which the first says the same in both.
+    equal(sorted(fields(id) for id in smalls), [["-", "-", "same"], ["-", "same"]],
+          f"places {more}")
+    check("example" not in open(snap, "rb").read().decode("latin1"), "a key that is data is kept")
+    last = next(id for id in users if len(fields(id)) == 3)
+    check("leaky" in run("paths", snap, "--to", last).out, run("paths", snap, "--to", last).out)
+list_fields = run("object", snap, "type:array list", "--json").json()["fields"]
+equal(sorted(f["place"] or "-" for f in list_fields), ["-", "[0]", "[1]"], "elements")
+END

@@ -119,6 +119,7 @@ static hs_status facts_make(struct v8_run *run, struct hs_error *err)
 static hs_status edges_write(struct v8_run *run, uint64_t from, const struct v8_node *node,
                              struct v8_walk *walk, struct hs_error *err)
 {
+    uint32_t type = hs_v8_type(run, node);
     for (uint64_t i = 0; i < node->n_edges; i++) {
         struct v8_edge edge;
         HS_TRY(hs_v8_next_edge(walk, &edge, err));
@@ -133,7 +134,7 @@ static hs_status edges_write(struct v8_run *run, uint64_t from, const struct v8_
             continue;
         const struct hs_edge made = {
             .target = hs_v8_block(run, edge.to),
-            .offset_words = i,
+            .offset_words = hs_v8_offset(run, type, &edge, i),
             .edge_class = retains ? HS_EDGE_EXACT : HS_EDGE_WEAK,
         };
         HS_TRY(maker_edge(run->maker, made, err));
@@ -162,7 +163,9 @@ static hs_status run_all(struct v8_run *run, struct hs_import_report *ret, struc
     HS_TRY(hs_v8_file_open(run->maker->options->path, &run->file, err));
     HS_TRY(hs_v8_nodes_read(run, err));
     HS_TRY(hs_v8_tree_read(run, err));
+    HS_TRY(hs_v8_places_read(run, err));
     HS_TRY(hs_v8_names_read(run, err));
+    HS_TRY(hs_v8_members_make(run, err));
     HS_TRY(hs_v8_graph_rules(run, err));
     HS_TRY(hs_v8_retained_read(run, err));
     HS_TRY(address_shift(run, err));
@@ -178,12 +181,13 @@ hs_status hs_v8_import(struct maker *maker, struct hs_import_report *ret, struct
 {
     struct v8_run run = {.maker = maker, .policy = &maker->options->policy};
     hs_status status = run_all(&run, ret, err);
-    struct hs_bitmap *const bitmaps[] = {&run.tree,  &run.wanted, &run.labels,
-                                         &run.pairs, &run.page,   &run.retained};
+    struct hs_bitmap *const bitmaps[] = {&run.tree, &run.wanted,   &run.labels,    &run.pairs,
+                                         &run.page, &run.retained, &run.properties};
     for (size_t i = 0; i < sizeof bitmaps / sizeof *bitmaps; i++)
         hs_bitmap_fini(bitmaps[i]);
     hs_budget_release(maker->options->budget, run.n_bitmap_bytes);
     maker_pages_free(maker, run.sizes, run.file.n_nodes, sizeof *run.sizes);
+    hs_v8_places_free(&run);
     hs_free(run.groups);
     hs_free(run.tree_edges);
     hs_free(run.label);

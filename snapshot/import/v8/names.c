@@ -126,30 +126,62 @@ static bool is_wanted(const struct v8_run *run, uint64_t string)
     return hs_bitmap_next(&run->wanted, first) < first + V8_N_KEPT;
 }
 
+/* A name as source has it. */
+static bool is_identifier(const char *text, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        char c = text[i];
+        bool is_digit = c >= '0' && c <= '9';
+        bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$';
+        if (!is_letter && !(is_digit && i != 0))
+            return false;
+    }
+    return n != 0 && n <= V8_LONGEST_PROPERTY;
+}
+
+/* The name of a property when it is one that is kept, else 0. */
+static hs_status property_name(struct v8_run *run, const char *text, size_t n, hs_str *ret,
+                               struct hs_error *err)
+{
+    *ret = 0;
+    return is_identifier(text, n) ? maker_name(run->maker, "", text, n, ret, err) : HS_OK;
+}
+
+/* How many of each have been read. */
+struct names_counts {
+    uint64_t n_labels, n_properties;
+};
+
 static hs_status name_read(struct v8_run *run, uint64_t string, struct json_slice value,
-                           uint64_t *n_labels, struct hs_error *err)
+                           struct names_counts *counts, struct hs_error *err)
 {
     HS_TRY(pair_note(run, string, value, err));
     known_note(value, "(Document DOM trees)", string, run->dom_trees, &run->n_dom_trees);
     known_note(value, "system / ExternalStringData", string, run->external_data,
                &run->n_external_data);
     bool is_label = hs_bitmap_get(&run->labels, string);
-    if (!is_label && !is_wanted(run, string))
+    bool is_property = hs_bitmap_get(&run->properties, string);
+    if (!is_label && !is_property && !is_wanted(run, string))
         return HS_OK;
     char text[2 * MAKER_NAME_BYTES];
     size_t n = hs_scan_text(value, text, sizeof text);
     if (is_label)
-        HS_TRY(maker_name(run->maker, "", text, n, &run->label[(*n_labels)++], err));
+        HS_TRY(maker_name(run->maker, "", text, n, &run->label[counts->n_labels++], err));
+    if (is_property)
+        HS_TRY(property_name(run, text, n, &run->property_name[counts->n_properties++], err));
     return types_make(run, string, text, n, err);
 }
 
 static hs_status names_prepare(struct v8_run *run, struct hs_error *err)
 {
-    uint64_t n_labels, n_wanted;
+    uint64_t n_labels, n_wanted, n_properties;
     HS_TRY(hs_v8_bitmap(run, run->file.n_strings, &run->pairs, err));
+    HS_TRY(hs_bitmap_index(&run->properties, &n_properties, err));
     HS_TRY(hs_bitmap_index(&run->labels, &n_labels, err));
     HS_TRY(hs_bitmap_index(&run->wanted, &n_wanted, err));
-    size_t capacity = 0;
+    size_t capacity = 0, n_names = 0;
+    HS_TRY(maker_grow(run->maker, (void **)&run->property_name, &n_names, (size_t)n_properties + 1,
+                      sizeof *run->property_name, "names of properties", err));
     HS_TRY(maker_grow(run->maker, (void **)&run->label, &capacity, (size_t)n_labels + 1,
                       sizeof *run->label, "names of roots", err));
     for (unsigned kind = 0; kind < V8_N_NODE_KINDS; kind++) {
@@ -164,8 +196,9 @@ hs_status hs_v8_names_read(struct v8_run *run, struct hs_error *err)
 {
     HS_TRY(names_prepare(run, err));
     struct json_slice walk = hs_scan_enter(run->file.strings), value;
-    uint64_t n_labels = 0, n_pairs;
+    struct names_counts counts = {0};
+    uint64_t n_pairs;
     for (uint64_t string = 0; hs_scan_next(&walk, NULL, &value); string++)
-        HS_TRY(name_read(run, string, value, &n_labels, err));
+        HS_TRY(name_read(run, string, value, &counts, err));
     return hs_bitmap_index(&run->pairs, &n_pairs, err);
 }

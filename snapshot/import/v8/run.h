@@ -2,6 +2,7 @@
  *
  *   hs_v8_nodes_read     nodes: totals, names of types that are wanted, synthetic nodes
  *   hs_v8_tree_read      edges: what stands above the heap
+ *   hs_v8_places_read    edges: which name stands at which place of a type's objects
  *   hs_v8_names_read     strings: the wanted names, names of pairs in WeakMaps
  *   hs_v8_graph_rules    edges: for page rules and folded sizes, the graph in memory
  *   hs_v8_retained_read  edges: which objects nothing retains
@@ -13,7 +14,7 @@
 #include "file.h"
 #include "maker.h"
 
-enum { V8_MAX_TREE = 1024, V8_MAX_GROUP = 4096, V8_MAX_KNOWN = 4 };
+enum { V8_MAX_TREE = 1024, V8_MAX_GROUP = 4096, V8_MAX_KNOWN = 4, V8_LONGEST_PROPERTY = 64 };
 
 /* A synthetic node of no size: part of the tree above the heap unless something of the heap leads
  * to it or it holds more than V8_MAX_GROUP things. */
@@ -29,6 +30,12 @@ struct v8_tree_edge {
     uint8_t kind;
 };
 
+/* The number of a name among those of a type; place 0: none. */
+struct v8_slot {
+    uint64_t place;
+    uint32_t type, number;
+};
+
 struct v8_run {
     struct maker *maker;
     const struct hs_import_policy *policy;
@@ -41,8 +48,16 @@ struct v8_run {
     struct hs_bitmap wanted; /* string * V8_N_KEPT + kind: types to be made */
     struct hs_bitmap labels; /* strings: names of groups and of their edges */
     hs_str *label;           /* owned: by rank in labels */
-    struct hs_bitmap pairs;  /* strings: names of pairs in WeakMaps */
-    uint64_t *pair_table;    /* owned: by rank in pairs, the identifier of the table */
+    uint64_t *place_begin;   /* owned pages: by type, and one more (members.c) */
+    uint64_t *places;        /* owned pages */
+    uint64_t n_place_types, n_places;
+    uint32_t *n_numbered;  /* owned pages: by type, names that have a number */
+    struct v8_slot *slots; /* owned pages: a hash table of the numbers */
+    uint64_t slots_size, n_slots;
+    struct hs_bitmap properties; /* strings: names of properties */
+    hs_str *property_name;       /* owned: by rank in properties; 0: not kept */
+    struct hs_bitmap pairs;      /* strings: names of pairs in WeakMaps */
+    uint64_t *pair_table;        /* owned: by rank in pairs, the identifier of the table */
     size_t n_pairs, pair_capacity;
     struct hs_bitmap page;     /* nodes that are the page's; no words: no such rule */
     struct hs_bitmap retained; /* nodes with an edge that retains them */
@@ -69,6 +84,14 @@ hs_status hs_v8_tell(const struct v8_run *run, const struct v8_walk *walk, const
 
 hs_status hs_v8_nodes_read(struct v8_run *run, struct hs_error *err);
 hs_status hs_v8_tree_read(struct v8_run *run, struct hs_error *err);
+/* Needs the wanted types. */
+hs_status hs_v8_places_read(struct v8_run *run, struct hs_error *err);
+/* The offset of an edge: the number of its name, or its place. */
+uint64_t hs_v8_offset(const struct v8_run *run, uint32_t type, const struct v8_edge *edge,
+                      uint64_t at);
+/* After the names. */
+hs_status hs_v8_members_make(struct v8_run *run, struct hs_error *err);
+void hs_v8_places_free(struct v8_run *run);
 hs_status hs_v8_names_read(struct v8_run *run, struct hs_error *err);
 hs_status hs_v8_graph_rules(struct v8_run *run, struct hs_error *err);
 hs_status hs_v8_retained_read(struct v8_run *run, struct hs_error *err);

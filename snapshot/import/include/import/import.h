@@ -60,6 +60,10 @@ hs_status hs_import_policy_init(enum hs_import_from from, enum hs_import_preset 
 /* The default for a kind of file. */
 enum hs_import_preset hs_import_default(enum hs_import_from from);
 
+/* What a file is, by its first bytes; a directory is HS_IMPORT_GRAPH. HS_FORMAT when they tell
+ * nothing, HS_USAGE of what cannot be read twice (a pipe). */
+hs_status hs_import_recognise(const char *path, enum hs_import_from *ret, struct hs_error *err);
+
 struct hs_import_options {
     enum hs_import_from from;
     const char *path; /* "-" is standard input; of HS_IMPORT_GRAPH a directory */
