@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "root_groups.h"
 
 static unsigned level_of(enum hs_group_by group_by)
 {
@@ -160,17 +159,85 @@ static void limit_reachable(const struct hs_view *view, struct hs_root_rows *row
     }
 }
 
-static hs_status join_rows(const struct hs_view *view, enum hs_group_by group_by,
+/* ---- what is shared ---- */
+
+struct parts {
+    struct hs_root_rows *rows;
+    uint32_t *part_of, *group_of; /* owned: by tree node, as of struct hs_set_groups */
+    uint32_t *row_of;             /* owned: by tree node, 1 + the row that it is a part of */
+    uint64_t together_words;
+};
+
+static void parts_fini(struct parts *parts)
+{
+    hs_free(parts->part_of);
+    hs_free(parts->group_of);
+    hs_free(parts->row_of);
+}
+
+/* What several parts of a row keep together. */
+static void parts_add(void *context, hs_node group, const struct hs_sizes *sizes)
+{
+    struct parts *parts = context;
+    uint32_t row = parts->row_of[group];
+    if (row == 0)
+        return;
+    hs_sizes_add(&parts->rows->rows[row - 1].retained, sizes);
+    parts->together_words += sizes->words;
+}
+
+static hs_status parts_init(const struct hs_view *view, enum hs_group_by group_by,
+                            struct parts *parts, struct hs_error *err)
+{
+    unsigned level = level_of(group_by);
+    HS_TRY(HS_ALLOC(&parts->part_of, view->n_tree, err));
+    HS_TRY(HS_ALLOC(&parts->group_of, view->n_tree, err));
+    HS_TRY(HS_ALLOC(&parts->row_of, view->n_tree, err));
+    for (hs_node node = 0; node < view->n_tree; node++) {
+        const struct hs_root *root = hs_snap_root(view->snap, node);
+        uint32_t above = node == 0 ? HS_NONE : parts->part_of[root->parent];
+        parts->part_of[node] = root->level == level ? (uint32_t)node : above;
+        parts->group_of[node] = (uint32_t)node;
+    }
+    return HS_OK;
+}
+
+static hs_status find_group_sets(const struct hs_view *view, enum hs_group_by group_by,
+                                 struct parts *parts, struct hs_error *err)
+{
+    struct hs_root_rows *rows = parts->rows;
+    const struct hs_set_groups groups = {
+        .part_of = parts->part_of,
+        .group_of = parts->group_of,
+        .add = parts_add,
+        .context = parts,
+    };
+    size_t n_parts = rows->n_rows;
+
+    if (group_by == HS_BY_THREAD || group_by == HS_BY_FRAME)
+        join_parts(view, group_by, rows, parts->row_of);
+    for (hs_node node = 0; node < view->n_tree; node++)
+        if (parts->row_of[node] != 0)
+            parts->group_of[node] = (uint32_t)rows->rows[parts->row_of[node] - 1].node;
+    if (rows->n_rows != n_parts)
+        limit_reachable(view, rows);
+    return hs_set_rows_of_groups(view, &groups, &rows->sets, err);
+}
+
+/* The sets of the rows; *ret_words is what they add to rows of several parts. */
+static hs_status find_sets(const struct hs_view *view, enum hs_group_by group_by,
                            struct hs_root_rows *rows, uint64_t *ret_words, struct hs_error *err)
 {
-    hs_auto_free uint32_t *row_of = NULL;
-    size_t n_parts = rows->n_rows;
-    HS_TRY(HS_ALLOC(&row_of, view->n_tree, err));
-    join_parts(view, group_by, rows, row_of);
-    if (rows->n_rows == n_parts)
-        return HS_OK;
-    limit_reachable(view, rows);
-    return hs_root_groups_complete(view, row_of, rows, ret_words, err);
+    struct parts parts = {.rows = rows};
+
+    if (group_by == HS_BY_ROOT)
+        return hs_set_rows_all(view, &rows->sets, err);
+    hs_status status = parts_init(view, group_by, &parts, err);
+    if (status == HS_OK)
+        status = find_group_sets(view, group_by, &parts, err);
+    *ret_words = parts.together_words;
+    parts_fini(&parts);
+    return status;
 }
 
 static void drop_small(uint64_t min_words, struct hs_root_rows *rows)
@@ -208,8 +275,7 @@ static hs_status select_rows(const struct hs_view *view, const struct hs_root_qu
         rows->rows[rows->n_rows++] = row;
     }
     uint64_t together_words = 0;
-    if (query->group_by == HS_BY_THREAD || query->group_by == HS_BY_FRAME)
-        HS_TRY(join_rows(view, query->group_by, rows, &together_words, err));
+    HS_TRY(find_sets(view, query->group_by, rows, &together_words, err));
     level_words += together_words;
     drop_small(query->min_words, rows);
     rows->shared_words = hs_index_reached_total(view->index).words - level_words;
@@ -237,6 +303,7 @@ hs_status hs_root_rows_select(const struct hs_view *view, const struct hs_root_q
 void hs_root_rows_fini(struct hs_root_rows *rows)
 {
     hs_free(rows->rows);
+    hs_set_rows_fini(&rows->sets);
     *rows = (struct hs_root_rows){0};
 }
 

@@ -291,6 +291,7 @@ static hs_status rest_run(struct reach_work *work, struct root_query *rest, uint
                 .number = work->numbers == NULL ? 0 : work->numbers[i],
             };
     assert(n == n_rest);
+    (void)n_rest;
     HS_TRY(hs_condensed_reverse(work->condensed, err));
     HS_TRY(reach_bits_run(work->condensed, rest, n, &options, err));
     for (uint32_t i = 0; i < n; i++)

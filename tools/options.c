@@ -96,6 +96,11 @@ const struct hs_option hs_options[HS_N_OPTIONS] = {
                         "hprof: static fields are roots of their own, or are held by their class"},
     [HS_OPT_DIRECTORY] = {"output", 'o', HS_OPTION_TEXT, "DIR", NULL,
                           "the file, or for graph the directory, to write to; made when missing"},
+    [HS_OPT_WITHOUT] = {"without", 0, HS_OPTION_REPEATED, "NAME,...", NULL,
+                        "what would be freed if these let go: roots, set:N, threads, modules, "
+                        "frames; may be repeated"},
+    [HS_OPT_BEST] = {"best", 0, HS_OPTION_COUNT, "N", NULL,
+                     "the roots that free most together: one, a pair, ... up to N (at most 8)"},
     [HS_OPT_TIER_POLICY] = {"policy", 0, HS_OPTION_CHOICE, "NAME", "firm|conservative",
                             "firm (default): a doubtful word keeps only what nothing firmer "
                             "keeps; conservative: all that it leads to"},
@@ -152,7 +157,8 @@ const struct hs_option hs_options[HS_N_OPTIONS] = {
                       "the process's allocation trace (memtrace, heapsnap record): where samples "
                       "were allocated"},
     [HS_OPT_SITES] = {"sites", 0, HS_OPTION_FLAG, NULL, NULL,
-                      "below each root, where most of what it retains was allocated (sampled)"},
+                      "below each root the sites it was allocated at: where most of what it "
+                      "retains comes from (sampled)"},
     [HS_OPT_SAMPLE_GROUP_BY] = {"group-by", 0, HS_OPTION_CHOICES, "WHAT,...", "site|root|type",
                                 "one row for each site, root or type, or each pair of them"},
     [HS_OPT_ALLOCATED] = {"allocated", 0, HS_OPTION_TEXT, "A..B", NULL,

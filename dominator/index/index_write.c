@@ -237,6 +237,7 @@ hs_status index_write_owner(struct index_writer *writer, hs_node node, unsigned 
     uint64_t number = (uint64_t)set << INDEX_TIER_BITS | tier;
 
     assert(writer->section == INDEX_OWNERS && node == writer->packed.next);
+    (void)node;
     assert(tier <= HS_TIER_NONE && (set <= writer->header.n_sets || set == HS_SET_OTHERS));
     return hs_packed_cell(&writer->packed, &number, 1, err);
 }

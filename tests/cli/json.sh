@@ -63,7 +63,12 @@ def document(name, *arguments):
 def roots():
     found = document("roots", "roots", path)
     has(found, {"snapshot": TEXT, "pid": COUNT, "word_bytes": COUNT, "heap": dict, "roots": list,
-                "shared": dict, "others": dict, "unreached": dict}, "roots")
+                "shared": dict, "others": dict, "unreached": dict, "policy": TEXT,
+                "owned_words": COUNT, "attributed_words": COUNT, "kept_by": dict, "sets": list,
+                "other_sets": dict}, "roots")
+    for at, found_set in enumerate(found["sets"]):
+        has(found_set, {"id": TEXT, "roots": list, "n_roots": COUNT, "retained_words": COUNT,
+                        "retained_objects": COUNT}, "a set")
     equal(found["pid"], 4242, "pid")
     equal(found["word_bytes"], 8, "word_bytes")
     equal(set(found["heap"]), {"objects", "words", "reachable_objects", "reachable_words",

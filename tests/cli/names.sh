@@ -47,7 +47,7 @@ def tables():
         text = clean(run(*command))
         check("\t" not in text, f"{command}: a tab in a table")
     lines = run("roots", path, "-n", "0").lines()
-    equal(len(lines), len(HOSTILE) + 4, "a name cannot make lines")
+    equal(len(lines), len(HOSTILE) + 6, "a name cannot make lines")
     check(any("red" in line and "\\x1b" in line for line in lines), "an escape is shown as \\x1b")
 
 
@@ -89,7 +89,7 @@ def exported():
     run("export", path, "--to", "graph", "-o", os.path.join(WORK, "graph"))
     raw = open(os.path.join(WORK, "graph", "nodes.tsv"), "rb").read()
     text = raw.decode("utf-8", errors="strict")
-    equal({line.count("\t") for line in text.splitlines()}, {6}, "cells of nodes.tsv")
+    equal({line.count("\t") for line in text.splitlines()}, {7}, "cells of nodes.tsv")
     equal(len(text.splitlines()), 1 + len(snap.tree()) + len(HOSTILE), "lines of nodes.tsv")
     check(FORBIDDEN.search(text.replace("\t", "")) is None, "nodes.tsv is printable")
 

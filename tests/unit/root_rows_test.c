@@ -65,6 +65,7 @@ static void selects(const struct hs_view *view, const struct hs_root_query *quer
     assert_int_equal(rows.n_rows, n);
     assert_int_equal(rows.n_others, n_others);
     assert_int_equal(sum(view, &rows), view->totals->heap_words);
+    assert_int_equal(hs_set_rows_words(&rows.sets), rows.shared_words);
     hs_root_rows_fini(&rows);
 }
 

@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "commands.h"
 #include "info_memory.h"
+#include "info_owners.h"
 #include "info_suspects.h"
 
 static const char *const way_names[HS_N_SNAP_WAYS] = {
@@ -310,6 +311,10 @@ static hs_status print_all(struct hs_tool *tool, const struct hs_invocation *inv
     const struct hs_list notes = {.each = put_notes, .context = view};
     const struct hs_list memory = {.each = hs_memory_rows, .context = view};
     uint64_t unclaimed_words = hs_unclaimed_words(view);
+    struct hs_info_owners owners;
+    struct hs_pair owner_pairs[HS_INFO_OWNER_PAIRS];
+    HS_TRY(hs_info_owners_find(view, &owners, err));
+    hs_info_owners_json(&owners, owner_pairs);
     const struct hs_listing listing = {
         .rows = &lines,
         .is_one = true,
@@ -325,8 +330,8 @@ static hs_status print_all(struct hs_tool *tool, const struct hs_invocation *inv
             HS_COUNT("static_objects", totals->n_static_blocks), HS_COUNT("edges", totals->n_edges),
             HS_COUNT("extra_edges", totals->n_extra_edges), HS_COUNT("roots", n_roots(view)),
             HS_COUNT("samples", totals->n_samples), HS_COUNT("words", totals->heap_words),
-            HS_COUNT("static_words", totals->static_words), HS_COUNT("pause_ns", facts->pause_ns),
-            HS_TEXT("stop", way_names[facts->stop_way]),
+            HS_COUNT("static_words", totals->static_words), HS_SPLICE(owner_pairs),
+            HS_COUNT("pause_ns", facts->pause_ns), HS_TEXT("stop", way_names[facts->stop_way]),
             HS_COUNT("predicted_pause_ns", or_unknown(facts->predicted_ns)),
             HS_COUNT("growth_bytes", facts->growth_bytes),
             HS_TEXT("why_no_copy", hs_or_null(hs_view_string(view, facts->why_no_copy))),
@@ -347,6 +352,7 @@ static hs_status print_all(struct hs_tool *tool, const struct hs_invocation *inv
     if (hs_tool_format(inv) != HS_FORMAT_TABLE)
         return HS_OK;
     HS_TRY(hs_memory_table(tool, inv, view, err));
+    HS_TRY(hs_info_owners_print(tool, &owners, err));
     return hs_info_suspects(tool, view, err);
 }
 

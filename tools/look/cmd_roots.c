@@ -1,4 +1,5 @@
 /* roots: reachable and retained words of every root, or of every group of roots. */
+#include <stdio.h>
 #include <string.h>
 
 #include "analysis/field_path.h"
@@ -7,20 +8,24 @@
 #include "root_json.h"
 #include "root_sites_print.h"
 #include "sampled_whole_print.h"
+#include "set_print.h"
 #include "site_print.h"
+#include "what_if_print.h"
 
 struct listing {
     struct hs_view view;
     struct hs_root_query query;
     struct hs_root_rows rows;
+    struct hs_attribution attribution;
+    struct hs_what_if_answers what_if;
     bool has_sites; /* of --sites */
     struct hs_sample_join join;
     struct hs_root_sites sites;
 };
 
 struct line {
-    const char *kind, *name, *place;
-    uint64_t retained_words, reachable_words, id;
+    const char *id, *kind, *name, *place;
+    uint64_t retained_words, reachable_words;
 };
 
 #define HS_ROW struct line
@@ -29,7 +34,7 @@ static const struct hs_field fields[] = {
     HS_COLUMN_AS("retained_percent", 2, PERCENT, retained_words, "%",
                  HS_COLUMN_SUMMED | HS_COLUMN_TABLE_ONLY),
     HS_COLUMN(3, WORDS, reachable_words, "REACHABLE", HS_COLUMN_WEIGHS),
-    HS_COLUMN(4, NODE, id, "ID", 0),
+    HS_COLUMN(4, STRING, id, "ID", 0),
     HS_COLUMN(5, STRING, kind, "KIND", HS_COLUMN_SPARE(1)),
     HS_COLUMN(6, STRING, name, "ROOT", HS_COLUMN_FLEXIBLE),
     HS_COLUMN(7, STRING, place, "WHERE", HS_COLUMN_SHRINKS | HS_COLUMN_PATH),
@@ -51,12 +56,13 @@ static hs_status put_row(struct hs_sink *sink, const struct hs_view *view,
                          const struct hs_root_row *row, struct hs_error *err)
 {
     const struct hs_root *root = hs_snap_root(view->snap, row->node);
-    char place[512];
+    char place[512], id[32];
     hs_root_place(view, root, place, sizeof place);
+    (void)snprintf(id, sizeof id, "#%lu", (unsigned long)row->node);
     struct line line = {
         .retained_words = row->retained.words,
         .reachable_words = row->reachable.words,
-        .id = row->node,
+        .id = id,
         .kind = hs_root_kind_name(root->kind),
         .name = hs_view_string(view, root->name),
         .place = hs_or_null(sink->is_table ? hs_file_short(place) : place),
@@ -69,25 +75,98 @@ static hs_status put_row(struct hs_sink *sink, const struct hs_view *view,
 /* A line that belongs to the sum and is no root. */
 static void put_closing(struct hs_sink *sink, const char *name, uint64_t words)
 {
-    hs_sink_close(sink, &(struct line){.name = name,
-                                       .retained_words = words,
-                                       .reachable_words = HS_UNKNOWN,
-                                       .id = HS_UNKNOWN});
+    hs_sink_close(
+        sink, &(struct line){.name = name, .retained_words = words, .reachable_words = HS_UNKNOWN});
+}
+
+static hs_status put_set(struct hs_sink *sink, const struct listing *listing, size_t at,
+                         struct hs_error *err)
+{
+    const struct hs_set_rows *sets = &listing->rows.sets;
+    char text[HS_SET_TEXT_BYTES], id[32];
+    hs_set_text(&listing->view, sets, at, listing->query.group_by, text);
+    (void)snprintf(id, sizeof id, "set:%u", sets->rows[at].id);
+    const struct line line = {
+        .retained_words = sets->rows[at].retained.words,
+        .reachable_words = HS_UNKNOWN,
+        .id = sets->rows[at].id != 0 ? id : NULL,
+        .kind = "set",
+        .name = text,
+    };
+    return hs_sink_row(sink, &line, err);
+}
+
+/* Whether a set stands before a root: by retained words; in another order behind all roots. */
+static bool set_is_first(const struct listing *listing, size_t set, size_t root)
+{
+    const struct hs_root_rows *rows = &listing->rows;
+    if (set == rows->sets.n || root == rows->n_rows)
+        return set < rows->sets.n;
+    return listing->query.sort == HS_SORT_RETAINED &&
+           rows->sets.rows[set].retained.words > rows->rows[root].retained.words;
+}
+
+/* Roots and sets together, as many as are asked for; the rest of each as a sum. */
+static hs_status put_merged(struct hs_sink *sink, const struct listing *listing,
+                            struct hs_error *err)
+{
+    const struct hs_root_rows *rows = &listing->rows;
+    uint64_t n_others = rows->n_others, others_words = rows->others_words;
+    uint64_t shared_words = rows->shared_words, room = listing->query.max_rows;
+    size_t root = 0, set = 0;
+
+    for (; room != 0 && (root < rows->n_rows || set < rows->sets.n); room--) {
+        if (!set_is_first(listing, set, root)) {
+            HS_TRY(put_row(sink, &listing->view, &rows->rows[root++], err));
+            continue;
+        }
+        shared_words -= rows->sets.rows[set].retained.words;
+        HS_TRY(put_set(sink, listing, set++, err));
+    }
+    for (; root < rows->n_rows; root++, n_others++)
+        others_words += rows->rows[root].retained.words;
+    hs_sink_others(sink, n_others, &(struct line){.retained_words = others_words});
+    if (shared_words != 0 || rows->sets.n == 0)
+        put_closing(
+            sink, set == 0 ? "[shared: kept by several roots]" : "[shared by other sets of roots]",
+            shared_words);
+    put_closing(sink, "[unreached]", hs_index_unreached_total(listing->view.index).words);
+    return HS_OK;
 }
 
 static hs_status put_rows(void *context, struct hs_sink *sink, struct hs_error *err)
 {
     struct listing *listing = context;
     const struct hs_root_rows *rows = &listing->rows;
+    if (sink->is_table)
+        return put_merged(sink, listing, err);
     for (size_t i = 0; i < rows->n_rows; i++)
         HS_TRY(sink->json != NULL ? put_object(sink, listing, i, err)
                                   : put_row(sink, &listing->view, &rows->rows[i], err));
-    hs_sink_others(sink, rows->n_others, &(struct line){.retained_words = rows->others_words});
-    put_closing(sink, "[shared: kept by several roots]", rows->shared_words);
-    put_closing(sink, "[unreached]", hs_index_unreached_total(listing->view.index).words);
     return HS_OK;
 }
 
+static hs_status put_sets(void *context, struct hs_sink *sink, struct hs_error *err)
+{
+    const struct listing *listing = context;
+    const struct hs_set_rows *sets = &listing->rows.sets;
+    (void)err;
+    for (size_t i = 0; i < sets->n && i < listing->query.max_rows; i++)
+        hs_set_json(sink->json, &listing->view, sets, i, listing->query.group_by);
+    return HS_OK;
+}
+
+/* What the sets are in sum that are not listed. */
+static uint64_t other_sets_words(const struct listing *listing, uint64_t *ret_n)
+{
+    const struct hs_set_rows *sets = &listing->rows.sets;
+    uint64_t words = listing->rows.shared_words;
+    size_t n = sets->n < listing->query.max_rows ? sets->n : listing->query.max_rows;
+    for (size_t i = 0; i < n; i++)
+        words -= sets->rows[i].retained.words;
+    *ret_n = sets->n - n + sets->n_others;
+    return words;
+}
 static hs_status print_list(struct hs_tool *tool, const struct hs_invocation *inv,
                             struct listing *listing, struct hs_error *err)
 {
@@ -95,12 +174,17 @@ static hs_status print_list(struct hs_tool *tool, const struct hs_invocation *in
     const struct hs_root_rows *rows = &listing->rows;
     struct hs_sizes reached = hs_index_reached_total(view->index);
     struct hs_sizes unreached = hs_index_unreached_total(view->index);
+    const struct hs_attribution *attributed = &listing->attribution;
     const struct hs_list list = {.record = &record, .each = put_rows, .context = listing};
+    const struct hs_list sets = {.each = put_sets, .context = listing};
+    struct hs_what_if_pairs what_if;
+    uint64_t n_other_sets, other_words = other_sets_words(listing, &n_other_sets);
     const struct hs_list samplers = {.each = hs_sampled_wholes_rows, .context = &listing->join};
     const struct hs_pair *sampled =
         listing->has_sites
             ? HS_PAIRS(HS_TEXT("trace", listing->join.path), HS_ROWS("samplers", &samplers))
             : (const struct hs_pair[]){HS_PAIRS_END};
+    hs_what_if_pairs_init(view, &listing->what_if, &what_if);
     const struct hs_listing all = {
         .rows = &list,
         .word_bytes = view->facts->word_bytes,
@@ -115,11 +199,21 @@ static hs_status print_list(struct hs_tool *tool, const struct hs_invocation *in
             HS_COUNT("reachable_words", reached.words),
             HS_COUNT("unreached_objects", unreached.objects),
             HS_COUNT("unreached_words", unreached.words),
-            HS_COUNT("static_words", view->totals->static_words), HS_END, HS_SPLICE(sampled),
-            HS_ROWS("roots", &list), HS_OBJECT("shared"),
-            HS_COUNT("retained_words", rows->shared_words), HS_END, HS_OBJECT("others"),
-            HS_COUNT("count", rows->n_others), HS_COUNT("retained_words", rows->others_words),
-            HS_END, HS_OBJECT("unreached"), HS_COUNT("words", unreached.words), HS_END),
+            HS_COUNT("static_words", view->totals->static_words), HS_END,
+            HS_TEXT("policy", hs_policy_name(hs_index_policy(view->index))),
+            HS_COUNT("owned_words", attributed->owned_words),
+            HS_COUNT("attributed_words", attributed->attributed_words), HS_OBJECT("kept_by"),
+            HS_COUNT("one_root_words", attributed->by_1_words),
+            HS_COUNT("two_to_three_words", attributed->by_2_3_words),
+            HS_COUNT("four_to_eight_words", attributed->by_4_8_words),
+            HS_COUNT("more_words", attributed->by_more_words), HS_END,
+            HS_SPLICE(what_if.without_members), HS_SPLICE(what_if.best_members), HS_SPLICE(sampled),
+            HS_ROWS("roots", &list), HS_ROWS("sets", &sets), HS_OBJECT("other_sets"),
+            HS_COUNT("count", n_other_sets), HS_COUNT("retained_words", other_words), HS_END,
+            HS_OBJECT("shared"), HS_COUNT("retained_words", rows->shared_words), HS_END,
+            HS_OBJECT("others"), HS_COUNT("count", rows->n_others),
+            HS_COUNT("retained_words", rows->others_words), HS_END, HS_OBJECT("unreached"),
+            HS_COUNT("words", unreached.words), HS_END),
     };
     return hs_tool_list(tool, inv, &all, err);
 }
@@ -151,23 +245,35 @@ static hs_status print_rows(struct hs_tool *tool, const struct hs_invocation *in
     return print_list(tool, inv, listing, err);
 }
 
-/* When the table answers little, what to ask next: who keeps it is a group of roots, or an object
- * below several of them. */
-static void talk_shared(struct hs_tool *tool, const struct hs_view *view,
-                        const struct hs_root_query *query, const struct hs_root_rows *rows)
+/* When the table answers little, what to ask next: who keeps it is many roots, or has no name. */
+static void talk_unattributed(struct hs_tool *tool, const struct listing *listing)
 {
-    if (rows->shared_words <= view->totals->heap_words / 2)
+    const struct hs_attribution *a = &listing->attribution;
+    const char *path = listing->view.path;
+
+    if (a->attributed_words >= a->reached_words - a->attributed_words ||
+        listing->query.group_by != HS_BY_ROOT)
         return;
-    if (query->group_by == HS_BY_ROOT)
-        hs_tool_hint(tool,
-                     "most of the heap is kept by several roots together: ask --sort reachable, "
-                     "--group-by module or thread, or 'heapsnap dominators %s'",
-                     view->path);
+    if (a->by_more_words > a->reached_words - a->by_more_words)
+        hs_tool_hint(
+            tool,
+            "most of the heap is kept by more than 8 roots together: ask --group-by module "
+            "or thread, or 'heapsnap dominators %s'",
+            path);
     else
         hs_tool_hint(tool,
-                     "most of the heap is kept by several of these together: 'heapsnap dominators "
-                     "%s' shows below what",
-                     view->path);
+                     "most of the heap is kept by roots without a name: debug information would "
+                     "give them one ('heapsnap info %s' says of which binaries it is missing)",
+                     path);
+}
+
+/* Under a table that lists roots. */
+static hs_status print_attribution(struct hs_tool *tool, const struct listing *listing,
+                                   struct hs_error *err)
+{
+    if (listing->attribution.reached_words == 0)
+        return HS_OK;
+    return hs_attribution_print(tool, &listing->attribution, err);
 }
 
 static hs_status find_sites(const struct hs_invocation *inv, struct listing *listing,
@@ -183,11 +289,18 @@ static hs_status run(struct hs_tool *tool, const struct hs_invocation *inv, stru
                      struct hs_error *err)
 {
     HS_TRY(hs_root_rows_select(&listing->view, &listing->query, &listing->rows, err));
+    hs_attribution_find(&listing->view, &listing->attribution);
+    HS_TRY(hs_what_if_answer(&listing->view, inv, &listing->what_if, err));
     if (listing->has_sites)
         HS_TRY(find_sites(inv, listing, err));
+    bool is_table = hs_tool_format(inv) == HS_FORMAT_TABLE;
+    if (is_table)
+        HS_TRY(hs_what_if_sentences(tool, &listing->view, &listing->what_if, err));
     HS_TRY(print_rows(tool, inv, listing, err));
-    if (hs_tool_format(inv) == HS_FORMAT_TABLE)
-        talk_shared(tool, &listing->view, &listing->query, &listing->rows);
+    if (is_table) {
+        HS_TRY(print_attribution(tool, listing, err));
+        talk_unattributed(tool, listing);
+    }
     if (listing->has_sites)
         hs_sample_join_talk(tool, &listing->join);
     return HS_OK;
@@ -208,6 +321,7 @@ hs_status hs_cmd_roots(struct hs_tool *tool, const struct hs_invocation *inv, st
     HS_TRY(hs_tool_open_view(tool, inv->arguments[0], HS_VIEW_INDEX, &listing.view, err));
     listing.query.min_words = hs_tool_min_words(inv, listing.view.facts->word_bytes);
     hs_status status = run(tool, inv, &listing, err);
+    hs_what_if_answers_fini(&listing.what_if);
     hs_root_sites_fini(&listing.sites);
     hs_sample_join_close(&listing.join);
     hs_root_rows_fini(&listing.rows);

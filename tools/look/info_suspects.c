@@ -21,8 +21,7 @@ static hs_status print_one(struct hs_tool *tool, const struct hs_view *view,
     char who[HS_SUSPECT_WHO_BYTES], much[HS_SUSPECT_MUCH_BYTES];
     HS_TRY(hs_suspect_who(view, suspect, who, err));
     hs_suspect_much(view, suspect->words, much);
-    HS_TRY(hs_print(&tool->out, err, "  %s: ", much));
-    return print_clean(tool, "", who, "\n", err);
+    return hs_tool_say(tool, err, "  %s: %s", much, who);
 }
 
 /* What no root leads to is one figure of the index. */
@@ -34,9 +33,9 @@ static hs_status print_unreached(struct hs_tool *tool, const struct hs_view *vie
     if (words < view->totals->heap_words / 100 * THRESHOLD || words == 0)
         return HS_OK;
     hs_suspect_much(view, words, much);
-    return hs_print(&tool->out, err, "  %s: %s\n", much,
-                    hs_leak_is_garbage(view) ? "garbage, which its collector will free"
-                                             : "no root leads to it");
+    return hs_tool_say(tool, err, "  %s: %s", much,
+                       hs_leak_is_garbage(view) ? "garbage, which its collector will free"
+                                                : "no root leads to it");
 }
 
 static hs_status print_found(struct hs_tool *tool, const struct hs_view *view,

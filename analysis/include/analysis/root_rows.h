@@ -2,13 +2,16 @@
  *
  *   rows' retained + shared + others + unreached = heap, to the word
  *
+ * What is shared is told by sets of roots, or of groups: their sum is `shared_words`.
+ *
  * Of a thread or frame that stands in the tree more than once (its stack, its registers, its
- * thread-local variables) there is one row. Its retained size is exact (root_groups.h); its
- * reachable size counts what several parts reach more than once: a bound from above. */
+ * thread-local variables) there is one row. Its retained size is exact, unless there are more sets
+ * of roots than an index tells apart (sets.n_others): then a bound from below. Its reachable size
+ * counts what several parts reach more than once: a bound from above. */
 #ifndef HS_ANALYSIS_ROOT_ROWS_H
 #define HS_ANALYSIS_ROOT_ROWS_H
 
-#include "analysis/view.h"
+#include "analysis/set_rows.h"
 
 enum hs_group_by {
     HS_BY_ROOT,
@@ -40,6 +43,7 @@ struct hs_root_rows {
     size_t n_rows, capacity;
     uint64_t n_others, others_words;
     uint64_t shared_words;
+    struct hs_set_rows sets;
 };
 
 /* Weak roots keep nothing and are no rows. O(tree), no block is read. */

@@ -1,0 +1,100 @@
+#include "analysis/attribution.h"
+
+#include <string.h>
+
+#include "graph/edges.h"
+
+bool hs_root_is_named(const struct hs_view *view, hs_node node)
+{
+    const struct hs_root *root = hs_snap_root(view->snap, node);
+    const char *name = hs_view_string(view, root->name);
+
+    switch (root->kind) {
+    case HS_ROOT_REGISTER:
+    case HS_ROOT_UNCLAIMED:
+        return false;
+    case HS_ROOT_STACK: /* of a precise runtime: a slot that the frame needs */
+        return root->tier == HS_TIER_FIRM && root->function != 0;
+    default: /* ".bss+0x380" and "[anon]" are places */
+        return name[0] != 0 && name[0] != '.' && name[0] != '[';
+    }
+}
+
+static void add_chunk(const struct hs_view *view, const struct hs_chunk *chunk, uint64_t *words)
+{
+    for (uint32_t i = 0; i < chunk->n_blocks; i++) {
+        unsigned tier = hs_index_tier(view->index, chunk->first + i);
+        if (!(chunk->state[i] & HS_BLOCK_STATIC) && tier < HS_N_TIERS)
+            words[tier] += chunk->words[i];
+    }
+}
+
+hs_status hs_tier_words(const struct hs_view *view, uint64_t words[HS_N_TIERS],
+                        struct hs_error *err)
+{
+    struct hs_chunk chunk = {0};
+    hs_status status = HS_OK;
+
+    memset(words, 0, HS_N_TIERS * sizeof *words);
+    if (!hs_snap_has_tiers(view->snap) || hs_index_policy(view->index) == HS_POLICY_CONSERVATIVE) {
+        words[HS_TIER_FIRM] = hs_index_reached_total(view->index).words;
+        return HS_OK;
+    }
+    for (uint64_t at = 0; at < view->totals->n_chunks && status == HS_OK; at++) {
+        status = hs_snap_load_chunk(view->snap, at, HS_COL_SIZES, &chunk, err);
+        if (status == HS_OK)
+            add_chunk(view, &chunk, words);
+        if (status == HS_OK)
+            status = hs_progress_tell(view->session.progress, "adding up tiers", at + 1,
+                                      view->totals->n_chunks, err);
+    }
+    hs_chunk_fini(&chunk);
+    return status;
+}
+
+static bool all_named(const struct hs_view *view, uint32_t set)
+{
+    struct hs_row roots = hs_index_set_roots(view->index, set);
+    uint64_t n = 0;
+
+    for (hs_node root; hs_row_next(&roots, &root); n++)
+        if (!hs_root_is_named(view, root))
+            return false;
+    return n != 0;
+}
+
+static void add_root(const struct hs_view *view, hs_node node, struct hs_attribution *sum)
+{
+    uint64_t words = hs_index_retained(view->index, node).words;
+
+    sum->by_1_words += words;
+    if (words != 0 && hs_root_is_named(view, node))
+        sum->owned_words += words;
+}
+
+static void add_set(const struct hs_view *view, uint32_t id, struct hs_attribution *sum)
+{
+    const struct hs_owner_set set = hs_index_set(view->index, id);
+    uint64_t words = set.retained.words;
+
+    if (set.n_roots <= 3)
+        sum->by_2_3_words += words;
+    else if (set.n_roots <= HS_ATTRIBUTED_ROOTS)
+        sum->by_4_8_words += words;
+    if (set.n_roots <= HS_ATTRIBUTED_ROOTS && all_named(view, id))
+        sum->attributed_words += words;
+}
+
+void hs_attribution_find(const struct hs_view *view, struct hs_attribution *ret)
+{
+    struct hs_attribution sum = {.reached_words = hs_index_reached_total(view->index).words};
+
+    for (hs_node node = 0; node < view->n_tree; node++)
+        if (hs_view_root_of(view, node) == node)
+            add_root(view, node, &sum);
+    sum.attributed_words = sum.owned_words;
+    for (uint32_t id = 1; id <= hs_index_n_sets(view->index); id++)
+        add_set(view, id, &sum);
+    sum.by_more_words = sum.reached_words - sum.by_1_words - sum.by_2_3_words - sum.by_4_8_words;
+    *ret = sum;
+}

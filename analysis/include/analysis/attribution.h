@@ -1,0 +1,33 @@
+/* How much of what is reached has an owner that a person can act on: a named root, or a set of a
+ * few of them. The first measure of a snapshot's worth.
+ *
+ * A name is that of a variable, a field, a frame's live variable, a thread, something registered;
+ * not an address in a section, a register, an unclaimed mapping or a slot without a variable. */
+#ifndef HS_ANALYSIS_ATTRIBUTION_H
+#define HS_ANALYSIS_ATTRIBUTION_H
+
+#include "analysis/view.h"
+
+/* Sets of more roots are no answer any more. */
+#define HS_ATTRIBUTED_ROOTS 8
+
+/* Heap words; the last four add up to the first. */
+struct hs_attribution {
+    uint64_t reached_words;
+    uint64_t owned_words;      /* retained by one named root */
+    uint64_t attributed_words; /* and by a set of at most HS_ATTRIBUTED_ROOTS, all named */
+    uint64_t by_1_words, by_2_3_words, by_4_8_words, by_more_words; /* by the number of roots */
+};
+
+/* Of a variable, or a leaf below none. O(1). */
+bool hs_root_is_named(const struct hs_view *view, hs_node root);
+
+/* Heap words of blocks of each tier: what hangs on a runtime's own tables and what on doubt alone,
+ * by the policy of the index. O(n): decodes the sizes of all chunks. */
+hs_status hs_tier_words(const struct hs_view *view, uint64_t words[HS_N_TIERS],
+                        struct hs_error *err);
+
+/* O(tree + roots of small sets). */
+void hs_attribution_find(const struct hs_view *view, struct hs_attribution *ret);
+
+#endif

@@ -1,0 +1,23 @@
+/* How sets of roots, or of groups of them, are shown. */
+#ifndef HS_LOOK_SET_PRINT_H
+#define HS_LOOK_SET_PRINT_H
+
+#include "analysis/attribution.h"
+#include "analysis/root_rows.h"
+#include "tool.h"
+
+#define HS_SET_NAMES 8 /* that are shown of a set */
+#define HS_SET_TEXT_BYTES 1024
+
+/* "5 roots: Stm.VCS, Lib.lib_state, ...": what has a name first. `text` has HS_SET_TEXT_BYTES. */
+void hs_set_text(const struct hs_view *view, const struct hs_set_rows *sets, size_t row,
+                 enum hs_group_by group_by, char *text);
+/* One element of JSON's "sets". */
+void hs_set_json(struct hs_json *json, const struct hs_view *view, const struct hs_set_rows *sets,
+                 size_t row, enum hs_group_by group_by);
+
+/* "owned 41.0 %, attributed 98.8 % of 20,834,051 words ...", in two lines. */
+hs_status hs_attribution_print(struct hs_tool *tool, const struct hs_attribution *attribution,
+                               struct hs_error *err);
+
+#endif
