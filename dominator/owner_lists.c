@@ -14,7 +14,7 @@
 #include "owner_table.h"
 
 #define WORDS_MAX 64
-#define LANES_BYTES_MAX ((uint64_t)64 << 20)
+#define LANES_BYTES_MAX ((uint64_t)16 << 20)
 #define ROOM_MAX ((uint64_t)1 << 20) /* roots in memory at a time */
 #define ROOM_LEAST ((uint64_t)4096)
 #define PLANES 32 /* roots are less than 2^32 */
