@@ -13,6 +13,7 @@ listings()
     "$HEAPSNAP" roots "$work/heap.snap" --json -n 0 --group-by thread >"$work/threads.json" ||
         fail "roots --group-by thread"
     "$HEAPSNAP" leaks "$work/heap.snap" --json -n 0 >"$work/leaks.json" || fail "leaks"
+    "$HEAPSNAP" suspects "$work/heap.snap" --json -n 0 >"$work/suspects.json" || fail "suspects"
 }
 
 compare()
@@ -24,6 +25,8 @@ work, what = sys.argv[1:]
 roots = json.load(open(work + "/roots.json"))
 threads = json.load(open(work + "/threads.json"))
 leaks = json.load(open(work + "/leaks.json"))
+suspects = json.load(open(work + "/suspects.json"))["suspects"]
+owners = {row["roots"][0]: row for row in suspects if row["list"] == "owner"}
 wrong = 0
 # A stale pointer in the reserve of a vector may give a block a wrong type: what it holds is then
 # possible.
@@ -48,6 +51,11 @@ for word, *rest in truth:
         # The program knows what would be freed; what hangs on it besides is not less its own.
         expect(counted <= found <= 1.01 * counted, f"{rest[0]} keeps {found} words, not {counted}")
         expect(root["tier"] == "firm", f"{rest[0]} is {root['tier']}")
+        if found * 50 >= roots["heap"]["words"] and len(owners) < 12:
+            named = owners.get(root.get("id"), {"words": 0, "sentence": ""})
+            expect(named["words"] == found and f"{rest[0]} (" in named["sentence"],
+                   f"{rest[0]} is no suspect: {named}")
+            print(f"{what}: {named['sentence']}")
     elif word == "LOST":
         n = int(rest[0])
         expect(n * 0.998 <= lost <= n + SPARE and leaks["certain"]["count"] <= n,
@@ -68,6 +76,8 @@ for word, *rest in truth:
         thread = max(threads["roots"], key=lambda r: r["retained_words"])
         expect(thread["thread"] == keepers[0]["thread"] and
                thread["retained_words"] >= int(rest[1]), f"the thread keeps {thread}")
+        first = suspects[0]["sentence"]
+        expect(f"thread {keepers[0]['thread']}" in first, f"the first suspect is {first}")
         for keeper in keepers:
             print(f"{what}: {keeper['name']}, thread {keeper['thread']}, {keeper['tier']}")
 heap = roots["heap"]

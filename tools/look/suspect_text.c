@@ -10,7 +10,14 @@
 #include "base/units.h"
 #include "report/text.h"
 
-enum { NAME_COLUMNS = 60, HOLDER_COLUMNS = 100, NAME_BYTES = 512, LINKED = 8, LEAST_PART = 20 };
+enum {
+    NAME_COLUMNS = 60,
+    HOLDER_COLUMNS = 100,
+    NAME_BYTES = 512,
+    LINKED = 8,
+    LEAST_PART = 20,
+    MUCH = 1000
+};
 
 struct writer {
     char *text;
@@ -83,6 +90,8 @@ static void put_root(struct writer *w, const struct hs_view *view, hs_node node)
     if (root->file != 0 && root->line != 0) {
         put(w, " (");
         put_name(w, hs_file_short(place), NAME_COLUMNS);
+        if (root->thread != 0)
+            put(w, ", thread %u", root->thread);
         put(w, ")");
     } else if (root->thread != 0) {
         const char *function = hs_view_string(view, root->function);
@@ -97,6 +106,19 @@ static void put_root(struct writer *w, const struct hs_view *view, hs_node node)
         put_name(w, module, NAME_COLUMNS);
         put(w, ")");
     }
+}
+
+/* The thread that all shown roots are of; 0: none. */
+static uint32_t common_thread(const struct hs_view *view, const struct hs_suspect *suspect)
+{
+    uint32_t thread = 0;
+    for (uint32_t i = 0; i < suspect->n_shown; i++) {
+        uint32_t of = hs_snap_root(view->snap, suspect->roots[i])->thread;
+        if (of == 0 || (i > 0 && of != thread))
+            return 0;
+        thread = of;
+    }
+    return thread;
 }
 
 hs_status hs_suspect_who(const struct hs_view *view, const struct hs_suspect *suspect, char *text,
@@ -116,7 +138,11 @@ hs_status hs_suspect_who(const struct hs_view *view, const struct hs_suspect *su
         put_name(&w, hs_view_string(view, hs_snap_root(view->snap, suspect->roots[i])->name),
                  NAME_COLUMNS / NAMED * 2);
     }
-    put(&w, suspect->n_roots > NAMED ? ", ...)" : ")");
+    uint32_t thread = common_thread(view, suspect);
+    put(&w, "%s", suspect->n_roots > NAMED ? ", ..." : "");
+    if (thread != 0)
+        put(&w, "; of thread %u", thread);
+    put(&w, ")");
     return w.status;
 }
 
@@ -258,7 +284,7 @@ static void put_sureness(struct writer *w, const struct hs_suspect *suspect)
     if (suspect->tier == HS_TIER_RUNTIME)
         put(w, "Nothing of the program's own leads to it. ");
     put(w, "%s", texts[suspect->certainty]);
-    if (suspect->doubtful_words != 0) {
+    if (suspect->doubtful_words > suspect->words / MUCH) {
         put(w, " Of it ");
         put_percent(w, suspect->doubtful_words, suspect->words);
         put(w, " hangs on doubtful words alone.");
