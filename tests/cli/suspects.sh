@@ -18,6 +18,8 @@ def suspects(name, *more, **options):
 def of(name, *more):
     found = suspects(name, "--json", *more).json()
     equal(found["schema"], "heapsnap.suspects/1", "the schema")
+    equal(found["attributed_words"], run("roots", name, "--json").json()["attributed_words"],
+          "attributed words are those of roots")
     for row in found["suspects"]:
         equal(list(row), KEYS, "the keys of a suspect")
     return found["suspects"]

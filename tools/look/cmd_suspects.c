@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/attribution.h"
 #include "analysis/suspects.h"
 #include "base/units.h"
 #include "commands.h"
@@ -186,16 +187,18 @@ static hs_status print(struct hs_tool *tool, const struct hs_invocation *inv,
 {
     const struct hs_view *view = &listing->view;
     const struct hs_list list = {.record = &record, .each = put_rows, .context = listing};
+    struct hs_attribution attribution;
+    hs_attribution_find(view, &attribution);
     const struct hs_listing all = {
         .rows = &list,
         .word_bytes = view->facts->word_bytes,
-        .document =
-            HS_PAIRS(HS_TEXT("schema", "heapsnap.suspects/1"), HS_TEXT("snapshot", view->path),
-                     HS_COUNT("word_bytes", view->facts->word_bytes),
-                     HS_COUNT("heap_words", view->totals->heap_words),
-                     HS_COUNT("garbage_words", listing->found.garbage_words),
-                     HS_COUNT("attributed_words", HS_UNKNOWN), HS_ROWS("suspects", &list),
-                     HS_OBJECT("others"), HS_COUNT("count", listing->found.n_others), HS_END),
+        .document = HS_PAIRS(
+            HS_TEXT("schema", "heapsnap.suspects/1"), HS_TEXT("snapshot", view->path),
+            HS_COUNT("word_bytes", view->facts->word_bytes),
+            HS_COUNT("heap_words", view->totals->heap_words),
+            HS_COUNT("garbage_words", listing->found.garbage_words),
+            HS_COUNT("attributed_words", attribution.attributed_words), HS_ROWS("suspects", &list),
+            HS_OBJECT("others"), HS_COUNT("count", listing->found.n_others), HS_END),
     };
     if (hs_tool_format(inv) != HS_FORMAT_TABLE)
         return hs_tool_list(tool, inv, &all, err);
