@@ -252,15 +252,19 @@ hs_status hs_tool_print_clean(struct hs_tool *tool, const char *text, struct hs_
 
 hs_status hs_tool_say(struct hs_tool *tool, struct hs_error *err, const char *format, ...)
 {
-    char text[512];
-    struct hs_buffer filled = {0};
+    char text[8192];
+    struct hs_buffer clean = {0}, filled = {0};
     va_list arguments;
     va_start(arguments, format);
     (void)vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    hs_status status = hs_text_fill(text, strlen(text), tool->terminal.width, &filled, err);
+    hs_status status = hs_text_sanitise(text, strlen(text), HS_TEXT_TERMINAL, &clean, err);
+    if (status == HS_OK)
+        status = hs_text_fill((const char *)clean.bytes, clean.n_bytes, tool->terminal.width,
+                              &filled, err);
     if (status == HS_OK)
         status = hs_out_write(&tool->out, filled.bytes, filled.n_bytes, err);
+    hs_buffer_fini(&clean);
     hs_buffer_fini(&filled);
     return status;
 }

@@ -78,7 +78,8 @@ hs_status hs_tool_list(struct hs_tool *tool, const struct hs_invocation *inv,
 /* Prints a name from the target, made safe for a terminal. */
 hs_status hs_tool_print_clean(struct hs_tool *tool, const char *text, struct hs_error *err);
 
-/* Prints a sentence to the output, filled to the width of the terminal; ends the line. */
+/* Prints a sentence, not empty, to the output, made safe and filled to the width of the terminal;
+ * ends the line. */
 hs_status hs_tool_say(struct hs_tool *tool, struct hs_error *err, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -7,14 +7,6 @@
 
 enum { SENTENCES = 3, THRESHOLD = 2 };
 
-static hs_status print_clean(struct hs_tool *tool, const char *before, const char *text,
-                             const char *after, struct hs_error *err)
-{
-    HS_TRY(hs_print(&tool->out, err, "%s", before));
-    HS_TRY(hs_tool_print_clean(tool, text, err));
-    return hs_print(&tool->out, err, "%s", after);
-}
-
 static hs_status print_one(struct hs_tool *tool, const struct hs_view *view,
                            const struct hs_suspect *suspect, struct hs_error *err)
 {
@@ -65,11 +57,12 @@ hs_status hs_info_suspects(struct hs_tool *tool, struct hs_view *view, struct hs
     if (hs_snap_is_cut(view->snap) || view->totals->heap_words == 0)
         return HS_OK;
     hs_suspect_quote(view->path, path, sizeof path);
+    HS_TRY(hs_print(&tool->out, err, "\n"));
     if (view->index == NULL)
-        return print_clean(tool, "\nwho keeps the memory: heapsnap suspects ", path, "\n", err);
+        return hs_tool_say(tool, err, "who keeps the memory: heapsnap suspects %s", path);
     HS_TRY(hs_suspects_find(view, &query, &found, err));
     hs_status status =
-        print_clean(tool, "\nwho keeps the memory (more: heapsnap suspects ", path, ")\n", err);
+        hs_tool_say(tool, err, "who keeps the memory (more: heapsnap suspects %s)", path);
     if (status == HS_OK)
         status = print_found(tool, view, &found, err);
     hs_suspects_fini(&found);
