@@ -222,19 +222,54 @@ hs_status hs_leak_held_by_passes(const struct hs_view *view, const struct hs_lea
     return status;
 }
 
+/* The index knows what lives by its tiers, types of --pointers-in included. */
+static void held_by_index(const struct hs_view *view, struct hs_bitmap *held)
+{
+    bool has_tiers = hs_index_policy(view->index) == HS_POLICY_FIRM;
+    for (hs_node node = 0; node < view->n_nodes; node++)
+        if (has_tiers ? hs_index_tier(view->index, node) <= HS_TIER_RUNTIME
+                      : hs_index_is_reached(view->index, node))
+            hs_bitmap_set(held, node);
+}
+
+/* Whether stacks hold anything that is not held. */
+static bool stacks_hold(const struct hs_view *view, const struct hs_bitmap *held)
+{
+    for (hs_node node = 1; node < view->n_tree; node++) {
+        const struct hs_root *root = hs_snap_root(view->snap, node);
+        if (is_on_stack(root) && !hs_bitmap_get(held, root->target))
+            return true;
+    }
+    return false;
+}
+
+static hs_status held_by_search(const struct hs_view *view, const struct hs_leak_holders *holders,
+                                struct hs_bitmap *held, struct hs_bitmap *on_stack,
+                                struct hs_error *err)
+{
+    if (search_bytes(view) <= hs_budget_left_bytes(view->session.budget))
+        return hs_leak_held_in_memory(view, holders, held, on_stack, err);
+    return hs_leak_held_by_passes(view, holders, held, on_stack, err);
+}
+
 hs_status hs_leak_find_held(const struct hs_view *view, const struct hs_leak_holders *holders,
                             struct hs_bitmap *held, struct hs_bitmap *on_stack,
                             struct hs_error *err)
 {
     bool has_doubt = holders != NULL;
-    if (!has_doubt)
+    if (!has_doubt && hs_index_policy(view->index) != HS_POLICY_FIRM)
         HS_TRY(look_for_doubt(view, &has_doubt, err));
-    if (has_doubt && search_bytes(view) <= hs_budget_left_bytes(view->session.budget))
-        return hs_leak_held_in_memory(view, holders, held, on_stack, err);
     if (has_doubt)
-        return hs_leak_held_by_passes(view, holders, held, on_stack, err);
-    for (hs_node node = 0; node < view->n_nodes; node++)
-        if (hs_index_is_reached(view->index, node))
-            hs_bitmap_set(held, node);
-    return HS_OK;
+        return held_by_search(view, holders, held, on_stack, err);
+    held_by_index(view, held);
+    if (!stacks_hold(view, held))
+        return HS_OK;
+    struct hs_bitmap again = {0};
+    HS_TRY(hs_budget_reserve(view->session.budget, view->n_nodes / 8, "what stacks hold", err));
+    hs_status status = hs_bitmap_init(&again, view->n_nodes, err);
+    if (status == HS_OK)
+        status = held_by_search(view, holders, &again, on_stack, err);
+    hs_bitmap_fini(&again);
+    hs_budget_release(view->session.budget, view->n_nodes / 8);
+    return status;
 }

@@ -6,9 +6,10 @@
 
 /* Sets bits of `held`, a bit for each node; and of `on_stack` for what such a chain leads to from a
  * register, or from a slot of a stack, in which no variable is known to live, and for nothing that
- * is held. Where nothing is doubtful the index knows it; else one
- * search over the graph of sure edges, in memory where the budget has room for it, or by passes
- * over files (passes/passes.h). */
+ * is held. An index by the policy firm knows what is held by its tiers, types of --pointers-in
+ * included. One search over the graph of sure edges, in memory where the budget has room for it, or
+ * by passes over files (passes/passes.h), is for what stacks hold besides, for holders, and where
+ * the index is conservative and something doubtful. */
 hs_status hs_leak_find_held(const struct hs_view *view, const struct hs_leak_holders *holders,
                             struct hs_bitmap *held, struct hs_bitmap *on_stack,
                             struct hs_error *err);

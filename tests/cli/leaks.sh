@@ -302,6 +302,21 @@ def by_brute_force():
     check(n_on_stack > 3, "some hang on stacks and registers")
 
 
+def arenas():
+    """Of what a block of characters leads to it is known to live when such blocks hold pointers."""
+    snap = Snap()
+    text, plain = snap.type("char[]", 0, 15), snap.type("block of 24 bytes", 0, 15)
+    arena, inside, below = snap.block(9, text), snap.block(3, plain), snap.block(5, plain)
+    snap.root(arena, "arena")
+    snap.edge(arena, inside, 2, GUESSED)
+    snap.edge(inside, below, 0)
+    name = snap.write("arena.snap")
+    for more, words in [([], 8), (["--policy", "conservative"], 8),
+                        (["--pointers-in", "char[]"], 0)]:
+        found = leaks("--json", *more, snapshot=name).json()
+        equal((found["possible"]["words"], found["certain"]["words"]), (words, 0), more)
+
+
 def long_chains():
     """A list of 300 lost elements is one head, and its path is folded."""
     snap = Snap()
@@ -321,5 +336,5 @@ def long_chains():
 
 
 main(what_is_lost, all_formats, one_certainty, known_ones, bad_files, thresholds, nothing_lost,
-     garbage, by_brute_force, long_chains)
+     garbage, by_brute_force, arenas, long_chains)
 END
