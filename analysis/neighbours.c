@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "analysis/used_edges.h"
 #include "base/alloc.h"
 #include "base/bisect.h"
 
@@ -144,35 +145,65 @@ hs_status hs_referrers_next(struct hs_referrers *referrers, uint64_t most, struc
     return add_weak_sources(referrers->view, referrers->node, links, err);
 }
 
-hs_status hs_link_offset(struct hs_view *view, hs_node source, hs_node target,
-                         uint64_t *ret_offset_words, struct hs_error *err)
+hs_status hs_link_find(struct hs_view *view, hs_node source, hs_node target, struct hs_link *ret,
+                       struct hs_error *err)
 {
+    struct hs_link link = {target, HS_NO_OFFSET, HS_N_EDGE_CLASSES};
     if (source < view->n_tree) {
-        *ret_offset_words = HS_NO_OFFSET;
+        link.edge_class = hs_snap_root(view->snap, source)->edge_class;
+        *ret = link;
         return HS_OK;
     }
     const struct hs_chunk *chunk;
     uint32_t at;
     unsigned columns = HS_COL_EDGES | HS_COL_FIELDS | HS_COL_EXTRA;
     HS_TRY(hs_view_chunk(view, source, columns, &chunk, &at, err));
-    uint64_t offset = HS_NO_OFFSET;
     uint64_t end = chunk->edge_begin[at + 1];
     uint64_t first = HS_FIRST_NOT(e, chunk->edge_begin[at], end, chunk->target[e] < target);
     unsigned least = HS_N_TIERS;
     for (uint64_t e = first; e < end && chunk->target[e] == target; e++) {
         unsigned tier = hs_edge_tier(chunk->edge_class[e]);
-        if (tier < least) /* offsets ascend, too */
-            offset = chunk->offset_words[e];
-        least = tier < least ? tier : least;
+        if (tier < least) { /* offsets ascend, too */
+            link.offset_words = chunk->offset_words[e];
+            link.edge_class = chunk->edge_class[e];
+            least = tier;
+        }
     }
     for (uint64_t e = first_extra(chunk, source); e < chunk->n_extra; e++) {
         const struct hs_extra_edge *edge = &chunk->extra[e];
         if (edge->source != source)
             break;
         if (edge->target == target && edge->edge_class == HS_EDGE_EPHEMERON &&
-            edge->offset_words < offset)
-            offset = edge->offset_words;
+            (least != HS_TIER_FIRM || edge->offset_words < link.offset_words)) {
+            link.offset_words = edge->offset_words;
+            link.edge_class = edge->edge_class;
+            least = HS_TIER_FIRM;
+        }
     }
-    *ret_offset_words = offset;
+    *ret = link;
+    return HS_OK;
+}
+
+hs_status hs_link_offset(struct hs_view *view, hs_node source, hs_node target,
+                         uint64_t *ret_offset_words, struct hs_error *err)
+{
+    struct hs_link link;
+    HS_TRY(hs_link_find(view, source, target, &link, err));
+    *ret_offset_words = link.offset_words;
+    return HS_OK;
+}
+
+hs_status hs_link_tier(struct hs_view *view, hs_node source, unsigned edge_class, unsigned *ret,
+                       struct hs_error *err)
+{
+    unsigned own = hs_index_tier(view->index, source), tier = HS_TIER_FIRM;
+    struct hs_node_facts facts = {.type = 0};
+    *ret = HS_TIER_NONE;
+    if (own == HS_TIER_NONE || edge_class > HS_EDGE_EPHEMERON)
+        return HS_OK;
+    if (hs_edge_tier(edge_class) != HS_TIER_FIRM && source >= view->n_tree)
+        HS_TRY(hs_view_facts(view, source, &facts, err));
+    tier = hs_view_edge_tier(view, source, facts.type, edge_class);
+    *ret = tier > own ? tier : own;
     return HS_OK;
 }

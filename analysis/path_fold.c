@@ -24,7 +24,8 @@ hs_status hs_path_fold_add(struct hs_path_fold *fold, const struct hs_path_step 
 {
     if (fold->n_steps > 0) {
         struct hs_path_step *last = &fold->steps[fold->n_steps - 1];
-        if (last->type == step->type && last->offset_words == step->offset_words) {
+        if (last->type == step->type && last->offset_words == step->offset_words &&
+            last->tier == step->tier) {
             last->repeat += step->repeat;
             return HS_OK;
         }
@@ -63,11 +64,21 @@ static hs_status describe(struct hs_view *view, struct piece *piece, struct hs_e
         size_t at = piece->order[i];
         struct hs_path_step *step = &piece->steps[at];
         struct hs_node_facts facts;
-        *step = (struct hs_path_step){.node = nodes[at], .offset_words = HS_NO_OFFSET, .repeat = 1};
-        if (at + 1 < piece->n || !piece->is_last)
-            HS_TRY(hs_link_offset(view, nodes[at], nodes[at + 1], &step->offset_words, err));
+        struct hs_link link = {.offset_words = HS_NO_OFFSET, .edge_class = HS_N_EDGE_CLASSES};
+        unsigned tier = HS_TIER_NONE;
+        if (at + 1 < piece->n || !piece->is_last) {
+            HS_TRY(hs_link_find(view, nodes[at], nodes[at + 1], &link, err));
+            HS_TRY(hs_link_tier(view, nodes[at], link.edge_class, &tier, err));
+        }
         HS_TRY(hs_view_facts(view, nodes[at], &facts, err));
-        step->type = facts.type;
+        *step = (struct hs_path_step){
+            .node = nodes[at],
+            .offset_words = link.offset_words,
+            .type = facts.type,
+            .edge_class = link.edge_class,
+            .tier = (uint8_t)tier,
+            .repeat = 1,
+        };
         if (i % TELL_EVERY == TELL_EVERY - 1)
             HS_TRY(
                 hs_progress_tell(view->session.progress, "reading the path", i + 1, piece->n, err));

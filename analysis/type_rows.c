@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/bitmap.h"
+#include "tree_walk.h"
 #include "type_walk.h"
 
 /* The types of this walk, which a walk tells apart: 1 + the type - first, or 0 for others. */
@@ -28,16 +30,19 @@ struct counter {
     struct hs_type_row *rows;
     struct hs_type_walk *walk;
     struct type_lot lot;
-    bool is_first; /* pass: counts, too */
+    const struct hs_bitmap *within; /* by block; NULL: all count */
+    bool is_first;                  /* pass: counts, too */
 };
 
 static void count_chunk(const struct counter *c, const struct hs_chunk *chunk)
 {
     for (uint32_t i = 0; i < chunk->n_blocks; i++) {
         uint32_t type = chunk->type[i];
-        bool is_here = type - c->lot.first < c->lot.n; /* also when it is below */
+        uint64_t rank = chunk->first - c->view->n_tree + i;
+        bool is_within = c->within == NULL || hs_bitmap_get(c->within, rank);
+        bool is_here = is_within && type - c->lot.first < c->lot.n; /* also when it is below */
         hs_type_walk_set(c->walk, chunk->first + i, is_here ? type - c->lot.first + 1 : 0);
-        if (c->is_first && hs_index_is_reached(c->view->index, chunk->first + i))
+        if (c->is_first && is_within && hs_index_is_reached(c->view->index, chunk->first + i))
             add_block(&c->rows[type], chunk, i);
     }
 }
@@ -62,13 +67,14 @@ static hs_status count_blocks(const struct counter *c, struct hs_error *err)
 
 /* One pass over the blocks and one walk of the tree for as many types as a block's bytes tell
  * apart: for all of them unless memory is so short that there is but a byte for each block. */
-static hs_status count_lots(const struct hs_view *view, struct hs_type_rows *rows,
-                            struct hs_error *err)
+static hs_status count_lots(const struct hs_view *view, const struct hs_bitmap *within,
+                            struct hs_type_rows *rows, struct hs_error *err)
 {
     struct hs_type_walk walk;
     uint32_t n_types = (uint32_t)rows->n_rows, lot = 0;
     HS_TRY(hs_type_walk_init(view, n_types, &walk, &lot, err));
-    struct counter c = {.view = view, .rows = rows->rows, .walk = &walk, .is_first = true};
+    struct counter c = {
+        .view = view, .rows = rows->rows, .walk = &walk, .within = within, .is_first = true};
     hs_status status = HS_OK;
     for (uint32_t first = 0; first < n_types && status == HS_OK; first += c.lot.n) {
         c.lot = (struct type_lot){first, n_types - first < lot ? n_types - first : lot};
@@ -79,6 +85,41 @@ static hs_status count_lots(const struct hs_view *view, struct hs_type_rows *row
     }
     hs_type_walk_fini(&walk);
     return status;
+}
+
+/* ---- what some nodes retain */
+
+struct marking {
+    const struct hs_view *view;
+    struct hs_bitmap *marks;
+};
+
+static hs_status mark(void *context, hs_node node, uint32_t above, uint32_t *ret,
+                      struct hs_error *err)
+{
+    const struct marking *marking = context;
+    (void)err;
+    *ret = above;
+    if (node < marking->view->n_tree)
+        return HS_OK;
+    if (hs_bitmap_get(marking->marks, node - marking->view->n_tree))
+        *ret = HS_TREE_WALK_SKIP; /* one of the nodes retains another */
+    else
+        hs_bitmap_set(marking->marks, node - marking->view->n_tree);
+    return HS_OK;
+}
+
+static hs_status mark_within(const struct hs_view *view, const struct hs_type_query *query,
+                             struct hs_bitmap *ret, struct hs_error *err)
+{
+    struct marking marking = {view, ret};
+    HS_TRY(hs_bitmap_init(ret, view->totals->n_blocks, err));
+    for (size_t i = 0; i < query->n_within; i++) {
+        struct hs_tree_walk walk = {
+            .view = view, .enter = mark, .context = &marking, .what = "marking what is retained"};
+        HS_TRY(hs_tree_walk_run(&walk, query->within[i], 0, err));
+    }
+    return HS_OK;
 }
 
 struct order {
@@ -150,7 +191,13 @@ hs_status hs_type_rows_select(const struct hs_view *view, const struct hs_type_q
     HS_TRY(HS_ALLOC(&rows.rows, rows.n_rows, err));
     for (uint32_t i = 0; i < rows.n_rows; i++)
         rows.rows[i].type = i;
-    hs_status status = count_lots(view, &rows, err);
+    struct hs_bitmap within = {0};
+    hs_status status = HS_OK;
+    if (query->within != NULL)
+        status = mark_within(view, query, &within, err);
+    if (status == HS_OK)
+        status = count_lots(view, query->within == NULL ? NULL : &within, &rows, err);
+    hs_bitmap_fini(&within);
     if (status != HS_OK) {
         hs_type_rows_fini(&rows);
         return status;

@@ -63,6 +63,8 @@ const struct hs_option hs_options[HS_N_OPTIONS] = {
                          "paths that share no object on the way"},
     [HS_OPT_CUT] = {"cut", 0, HS_OPTION_FLAG, NULL, NULL,
                     "the smallest set of roots, fields or blocks (up to 4) that keeps it"},
+    [HS_OPT_OF] = {"of", 0, HS_OPTION_TEXT, "WHAT", NULL,
+                   "only the objects that this one, this root or this set retains"},
     [HS_OPT_DEPTH] = {"depth", 0, HS_OPTION_COUNT, "N", NULL,
                       "levels below the start (default 4; of trace tree 24)"},
     [HS_OPT_FROM] = {"from", 0, HS_OPTION_TEXT, "WHAT", NULL,

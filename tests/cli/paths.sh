@@ -210,6 +210,37 @@ def one_tree_for_a_type():
     equal(json.loads(lines[0])["root"]["name"], "g_shop", "NDJSON")
 
 
+def doubt_is_marked():
+    """Steps by words in doubt are marked, and whoever points in doubt is listed apart."""
+    snap = Snap()
+    snap.type("t")
+    first, second, third, firm = (snap.block(3) for _ in range(4))
+    snap.edge(first, second, 0, 3)  # guessed
+    snap.edge(second, third, 1)
+    snap.edge(first, firm, 1, 3)
+    snap.root(first, "A.a")
+    snap.root(firm, "B.b", unit="B")
+    path = snap.write()
+    n_tree = len(snap.tree())
+    steps = run("paths", path, "--to", f"#{n_tree + third}", "--json").json()["paths"][0]["steps"]
+    equal([(step["class"], step["tier"]) for step in steps],
+          [("guessed", "doubtful"), ("exact", "doubtful"), (None, None)], "tiers of steps")
+    out = run("paths", path, "--to", f"#{n_tree + second}").out
+    check("t  [doubtful]" in out, out)
+    found = run("paths", path, "--to", f"#{n_tree + firm}", "--json").json()["paths"]
+    equal([p["root"]["name"] for p in found], ["B.b"], "what takes no part is on no path")
+    found = run("paths", path, "--to", f"#{n_tree + firm}", "--json", "--policy",
+                "conservative").json()["paths"]
+    equal(len(found), 2, "unless all words count alike")
+    out = run("object", path, f"#{n_tree + firm}").out
+    rows = [line.rstrip() for line in out.splitlines() if line.startswith("held ")]
+    check(len(rows) == 2 and rows[0].startswith("held by ") and rows[0].endswith("B.b") and
+          rows[1].startswith("held in doubt "), out)
+    found = run("object", path, f"#{n_tree + firm}", "--json").json()["referrers"]
+    equal(sorted((r["class"], r["tier"]) for r in found),
+          [("exact", "firm"), ("guessed", "doubtful")], "tiers of referrers")
+
+
 def trees_close():
     """The objects of all roots of a tree are those that any root reaches."""
     for seed in range(30):
@@ -229,6 +260,6 @@ def trees_close():
                   sum(graph.words[node] for node in of_type), "words")
 
 
-main(one_tree_for_a_type, trees_close,
+main(doubt_is_marked, one_tree_for_a_type, trees_close,
      a_long_list, a_long_path_of_unlike_steps, by_brute_force, disjoint, default_limit)
 END

@@ -131,7 +131,35 @@ def sets():
     both.root(held, "B.b", unit="B")
     where = both.write("sets.snap")
     top = f"#{len(both.tree())}"
-    equal(run("object", where, "set:1", "--json").json()["object"]["id"], top, "its top unit")
+    found = run("object", where, "set:1", "--json").json()
+    one = found["set"]
+    equal((one["id"], one["n_roots"], one["n_tops"], one["retained_words"]), ("set:1", 2, 1, 12),
+          "the set")
+    equal([root["name"] for root in one["roots"]], ["A.a", "B.b"], "its roots")
+    equal([(t["id"], t["retained_words"]) for t in found["tops"]], [(top, 12)], "its top unit")
+    lines = run("object", where, "set:1").lines()
+    equal(lines[0], "set:1: 2 roots keep 12 words in 2 objects together", "in a sentence")
+    kept = run("object", where, f"#{len(both.tree()) + 1}", "--json").json()["object"]
+    equal((kept["root"], kept["set"]["id"]), (None, "set:1"), "who keeps a block below")
+    check("kept by set:1" in run("object", where, top).out, "in the table")
+    found = run("paths", where, "--to", "set:1", "--json").json()
+    equal([(t["root"]["name"], t["objects"], t["words"]) for t in found["tree"]],
+          [("A.a", 2, 12)], "one tree")
+    equal((found["set"]["id"], found["target"]["set"]["id"]), ("set:1", "set:1"), "of paths")
+    check("several share it\nset:1: 2 roots: A.a, B.b\n" in run("paths", where, "--to", top).out,
+          "who shares it")
+    cut = run("paths", where, "--to", "set:1", "--cut", "--json").json()["cut"]
+    equal([p["name"] for p in cut["near_object"]], ["A.a", "B.b"], "what keeps all of it")
+    rows = run("dominators", where, "--from", "set:1", "--json").json()["nodes"]
+    equal([(r["id"], r["depth"], r["retained_words"]) for r in rows],
+          [(None, 0, 12), (top, 1, 12), (f"#{len(both.tree()) + 1}", 2, 7)], "dominators")
+    equal(rows[0]["name"], "set:1: 2 roots: A.a, B.b", "the first row")
+    types = run("types", where, "--of", "set:1", "--json").json()["types"]
+    equal([(t["type"], t["objects"], t["words"]) for t in types], [("t", 2, 12)], "types --of")
+    for command in (["paths", where, "--to", "set:2"], ["dominators", where, "--from", "set:2"],
+                    ["types", where, "--of", "set:2"]):
+        found = run(*command, code=2)
+        check("there are 1: set:1 to set:1" in found.err, found.err)
     for what, message in [("set:2", "there is no owner set 'set:2'"), ("set:0", "no owner set"),
                           ("set:x", "not a count"), ("set:", "not a count")]:
         found = run("object", where, what, code=2)

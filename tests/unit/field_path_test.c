@@ -93,7 +93,8 @@ static void test_path(void **state)
     hs_path_fold_fini(&fold);
     /* nothing is known of a block of bytes */
     fold = (struct hs_path_fold){0};
-    struct hs_path_step step = {nodes[6], 2, types[BYTES], 1};
+    struct hs_path_step step = {
+        .node = nodes[6], .offset_words = 2, .type = types[BYTES], .repeat = 1};
     assert_int_equal(hs_path_fold_add(&fold, &step, &err), HS_OK);
     assert_int_equal(hs_field_path(&made.view, "x", &fold, text, sizeof text), 0);
     assert_string_equal(text, "");

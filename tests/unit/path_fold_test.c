@@ -15,7 +15,8 @@
 static void add(struct hs_path_fold *fold, hs_node node, uint32_t type, uint64_t offset_words)
 {
     struct hs_error err = HS_ERROR_INIT;
-    struct hs_path_step step = {node, offset_words, type, 1};
+    struct hs_path_step step = {
+        .node = node, .offset_words = offset_words, .type = type, .repeat = 1};
     assert_int_equal(hs_path_fold_add(fold, &step, &err), HS_OK);
 }
 
@@ -123,7 +124,7 @@ static void out_of_memory(void **state)
     (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_path_fold fold = {0};
-    struct hs_path_step step = {1, 0, 0, 1};
+    struct hs_path_step step = {.node = 1, .repeat = 1};
     hs_alloc_fail_at(1, false);
     assert_int_equal(hs_path_fold_add(&fold, &step, &err), HS_LIMIT);
     hs_alloc_fail_at(0, false);

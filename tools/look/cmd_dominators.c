@@ -7,6 +7,7 @@
 #include "commands.h"
 #include "open_view.h"
 #include "root_json.h"
+#include "set_object.h"
 
 enum { INDENT_LEVELS = 24, NAME_BYTES = 512 };
 
@@ -147,7 +148,7 @@ static uint64_t least_words(const struct hs_invocation *inv, struct hs_view *vie
 static hs_status run(struct hs_tool *tool, const struct hs_invocation *inv, struct hs_view *view,
                      struct hs_error *err)
 {
-    struct hs_object_spec from = {.nodes = {0}, .n_nodes = 1};
+    struct hs_object_spec from = {.kind = HS_OBJECT_NODE, .nodes = {0}, .n_nodes = 1};
     if (hs_given(inv, HS_OPT_FROM))
         HS_TRY(hs_object_lookup(view, inv->text[HS_OPT_FROM], &from, err));
     bool is_table = hs_tool_format(inv) == HS_FORMAT_TABLE;
@@ -161,7 +162,14 @@ static hs_status run(struct hs_tool *tool, const struct hs_invocation *inv, stru
         .is_table = is_table,
     };
     struct listing listing = {.view = view};
-    hs_status status = hs_dominator_rows_select(view, from.nodes[0], &query, &listing.rows, err);
+    char label[512];
+    hs_status status;
+    if (from.kind == HS_OBJECT_SET) {
+        hs_set_label(view, from.set, label, sizeof label);
+        status = hs_dominator_rows_of_set(view, from.set, label, &query, &listing.rows, err);
+    } else {
+        status = hs_dominator_rows_select(view, from.nodes[0], &query, &listing.rows, err);
+    }
     if (status == HS_OK)
         status = print(tool, inv, &listing, err);
     hs_dominator_rows_fini(&listing.rows);

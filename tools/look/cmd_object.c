@@ -9,6 +9,7 @@
 #include "open_view.h"
 #include "root_json.h"
 #include "sample_print.h"
+#include "set_object.h"
 
 struct object {
     struct hs_surroundings around;
@@ -54,7 +55,12 @@ static hs_status put_links(struct hs_json *json, const struct object *object,
         HS_TRY(
             hs_surroundings_place(&object->around, link, links == &object->around.out, place, err));
         hs_json_string(json, "place", hs_or_null(place));
+        unsigned tier;
+        bool is_out = links == &object->around.out;
+        hs_node source = is_out ? object->around.facts.node : link->other;
+        HS_TRY(hs_link_tier(object->around.view, source, link->edge_class, &tier, err));
         hs_json_string(json, "class", hs_edge_class_name(link->edge_class));
+        hs_json_string(json, "tier", hs_tier_name(tier));
         HS_TRY(put_other(json, object->around.view, link->other, err));
         hs_json_end_object(json);
     }
@@ -148,6 +154,8 @@ static hs_status put_object(struct hs_json *json, struct object *object, struct 
     } else {
         hs_json_null(json, "root");
     }
+    hs_set_object_json(json, "set", view, root == HS_NO_NODE ? hs_set_keeping(view, node) : 0,
+                       object->around.limit);
     HS_TRY(put_samples(json, object, err));
     hs_json_end_object(json);
     return HS_OK;
@@ -248,23 +256,61 @@ static hs_status put_link_lines(struct hs_sheet *sheet, const struct object *obj
     return HS_OK;
 }
 
-static hs_status put_all_link_lines(struct hs_sheet *sheet, struct object *object,
-                                    struct hs_error *err)
+/* Who points here: what is sure, or else what is in doubt. */
+struct referrer_list {
+    const char *relation;
+    bool is_doubtful;
+    uint64_t n, n_shown; /* links of this list */
+    uint64_t n_skipped;  /* of the other one */
+};
+
+static hs_status put_referrers_of(struct hs_sheet *sheet, const struct object *object,
+                                  struct referrer_list *list, struct hs_error *err)
+{
+    const struct hs_links *in = &object->around.in;
+    for (size_t i = 0; i < in->n; i++) {
+        unsigned tier;
+        const struct hs_link *link = &in->links[i];
+        HS_TRY(hs_surroundings_keep_links(&object->around, in, i, err));
+        HS_TRY(hs_link_tier(object->around.view, link->other, link->edge_class, &tier, err));
+        if ((tier == HS_TIER_DOUBTFUL) != list->is_doubtful) {
+            list->n_skipped++;
+            continue;
+        }
+        if (list->n++ >= object->around.limit)
+            continue;
+        list->n_shown++;
+        HS_TRY(put_line(sheet, object, list->relation, link, err));
+    }
+    return HS_OK;
+}
+
+static hs_status put_referrers(struct hs_sheet *sheet, struct object *object,
+                               struct referrer_list *list, struct hs_error *err)
 {
     struct hs_referrers referrers =
         hs_referrers_of(object->around.view, object->around.facts.node, object->around.limit);
-    uint64_t n_out = object->around.out.n, n_in = 0, limit = object->around.limit;
-    HS_TRY(put_link_lines(sheet, object, out_relation, &object->around.out, limit, err));
-    put_more(sheet, out_relation, n_out > limit ? n_out - limit : 0);
-    for (;; n_in += object->around.in.n) {
-        uint64_t left = n_in < limit ? limit - n_in : 0;
+    for (;;) {
         HS_TRY(hs_referrers_next(&referrers, object->around.piece, &object->around.in, err));
         if (object->around.in.n == 0)
             break;
-        HS_TRY(put_link_lines(sheet, object, "held by", &object->around.in, left, err));
+        HS_TRY(put_referrers_of(sheet, object, list, err));
     }
-    put_more(sheet, "held by", referrers.n_more + (n_in > limit ? n_in - limit : 0));
+    put_more(sheet, list->relation,
+             list->n - list->n_shown + (list->is_doubtful ? 0 : referrers.n_more));
     return HS_OK;
+}
+
+static hs_status put_all_link_lines(struct hs_sheet *sheet, struct object *object,
+                                    struct hs_error *err)
+{
+    uint64_t n_out = object->around.out.n, limit = object->around.limit;
+    struct referrer_list sure = {.relation = "held by"};
+    struct referrer_list doubtful = {.relation = "held in doubt", .is_doubtful = true};
+    HS_TRY(put_link_lines(sheet, object, out_relation, &object->around.out, limit, err));
+    put_more(sheet, out_relation, n_out > limit ? n_out - limit : 0);
+    HS_TRY(put_referrers(sheet, object, &sure, err));
+    return sure.n_skipped == 0 ? HS_OK : put_referrers(sheet, object, &doubtful, err);
 }
 
 static hs_status put_tree_lines(struct hs_sheet *sheet, const struct object *object,
@@ -289,6 +335,27 @@ static hs_status put_tree_lines(struct hs_sheet *sheet, const struct object *obj
     return HS_OK;
 }
 
+/* The roots that keep it together. */
+static hs_status put_keepers(struct hs_sheet *sheet, const struct object *object,
+                             struct hs_error *err)
+{
+    struct hs_view *view = object->around.view;
+    uint32_t set = hs_set_keeping(view, object->around.facts.node);
+    char relation[32];
+    hs_node root;
+    uint64_t n = 0;
+    if (set == 0)
+        return HS_OK;
+    struct hs_row row = hs_index_set_roots(view->index, set);
+    (void)snprintf(relation, sizeof relation, "kept by set:%u", set);
+    for (; n < object->around.limit && hs_row_next(&row, &root); n++) {
+        struct hs_link link = plain(root);
+        HS_TRY(put_line(sheet, object, relation, &link, err));
+    }
+    put_more(sheet, relation, hs_index_set(view->index, set).n_roots - n);
+    return HS_OK;
+}
+
 static hs_status put_lines(struct hs_sheet *sheet, struct object *object, struct hs_error *err)
 {
     struct hs_link self = plain(object->around.facts.node);
@@ -297,6 +364,8 @@ static hs_status put_lines(struct hs_sheet *sheet, struct object *object, struct
     if (root != HS_NO_NODE) {
         struct hs_link link = plain(root);
         HS_TRY(put_line(sheet, object, "retained by", &link, err));
+    } else {
+        HS_TRY(put_keepers(sheet, object, err));
     }
     HS_TRY(put_all_link_lines(sheet, object, err));
     return put_tree_lines(sheet, object, err);
@@ -334,6 +403,8 @@ static hs_status run(struct hs_tool *tool, const struct hs_invocation *inv, stru
         return hs_context(err, "cannot find '%.100s'", text);
     HS_TRY(hs_sample_join_open(view, trace, is_sample ? &name.id : NULL, &object->join, err));
     HS_TRY(hs_object_lookup_joined(&object->join, text, &what, err));
+    if (what.kind == HS_OBJECT_SET)
+        return hs_set_object_print(tool, inv, view, what.set, err);
     HS_TRY(hs_surroundings_find(view, what.nodes[0], hs_tool_rows(inv), &object->around, err));
     enum hs_format format = hs_tool_format(inv);
     if (format == HS_FORMAT_JSON || format == HS_FORMAT_NDJSON)

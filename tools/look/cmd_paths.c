@@ -2,12 +2,15 @@
 #include <string.h>
 
 #include "analysis/object_lookup.h"
+#include "analysis/set_tops.h"
+#include "base/alloc.h"
 #include "commands.h"
 #include "cut_print.h"
 #include "open_view.h"
 #include "path_print.h"
 #include "root_json.h"
 #include "sample_print.h"
+#include "set_object.h"
 #include "site_paths_print.h"
 #include "site_print.h"
 #include "type_paths_print.h"
@@ -53,6 +56,8 @@ static hs_status put_target(struct hs_json *json, struct hs_sample_join *join,
         struct hs_root_row row = hs_root_row_of(view, root);
         hs_root_json(json, "retaining_root", view, &row);
     }
+    hs_set_object_json(json, "set", view, root == HS_NO_NODE ? hs_set_keeping(view, target) : 0,
+                       16);
     hs_json_end_object(json);
     return HS_OK;
 }
@@ -126,8 +131,16 @@ static hs_status print_heading(struct hs_tool *tool, struct hs_sample_join *join
     if (idom == HS_NO_NODE)
         return hs_print(out, err, "no root reaches it\n");
     HS_TRY(hs_print(out, err, "dominator #%lu; retained by ", (unsigned long)idom));
-    if (root == HS_NO_NODE)
-        return hs_print(out, err, "no single root: several share it\n");
+    if (root == HS_NO_NODE) {
+        char label[512];
+        uint32_t set = hs_set_keeping(view, target);
+        HS_TRY(hs_print(out, err, "no single root: several share it\n"));
+        if (set == 0)
+            return HS_OK;
+        hs_set_label(view, set, label, sizeof label);
+        HS_TRY(hs_tool_print_clean(tool, label, err));
+        return hs_print(out, err, "\n");
+    }
     const struct hs_root *record = hs_snap_root(view->snap, root);
     HS_TRY(hs_print(out, err, "#%lu ", (unsigned long)root));
     HS_TRY(hs_tool_print_clean(tool, hs_view_string(view, record->name), err));
@@ -160,17 +173,42 @@ static uint64_t limit_of(const struct hs_invocation *inv)
     return hs_given(inv, HS_OPT_LIMIT) ? inv->number[HS_OPT_LIMIT] : 10;
 }
 
+/* Of a set: of all its top units together. */
+static hs_status find_cut(struct hs_view *view, const struct hs_object_spec *what, hs_node target,
+                          struct hs_cut *ret, struct hs_error *err)
+{
+    struct hs_instances tops;
+    hs_auto_free hs_node *nodes = NULL;
+    if (what->kind != HS_OBJECT_SET)
+        return hs_cut_find(view, &target, 1, ret, err);
+    HS_TRY(hs_instances_of_set(view, what->set, &tops, err));
+    hs_status status = HS_ALLOC(&nodes, tops.n, err);
+    for (size_t i = 0; i < tops.n && status == HS_OK; i++)
+        nodes[i] = tops.targets[i].node;
+    if (status == HS_OK)
+        status = hs_cut_find(view, nodes, tops.n, ret, err);
+    hs_instances_fini(&tops);
+    return status;
+}
+
 static hs_status show_cut(struct hs_tool *tool, const struct hs_invocation *inv,
                           struct hs_sample_join *join, const struct hs_object_spec *what,
                           hs_node target, struct hs_error *err)
 {
     struct hs_cut cut;
-    HS_TRY(hs_cut_find(join->view, &target, 1, &cut, err));
+    HS_TRY(find_cut(join->view, what, target, &cut, err));
     enum hs_format format = hs_tool_format(inv);
     if (format == HS_FORMAT_JSON || format == HS_FORMAT_NDJSON)
         return print_cut_json(tool, join, what, target, &cut, format == HS_FORMAT_NDJSON, err);
     if (format == HS_FORMAT_TABLE) {
-        HS_TRY(print_heading(tool, join, what, target, err));
+        char label[512] = "";
+        if (what->kind == HS_OBJECT_SET) {
+            hs_set_label(join->view, what->set, label, sizeof label);
+            HS_TRY(hs_tool_print_clean(tool, label, err));
+            HS_TRY(hs_print(&tool->out, err, "\n"));
+        } else {
+            HS_TRY(print_heading(tool, join, what, target, err));
+        }
         HS_TRY(hs_cut_sentence(tool, join->view, &cut, err));
     }
     return hs_cut_rows(tool, inv, join->view, &cut, err);
@@ -234,14 +272,17 @@ static hs_status target_of_root(const struct hs_view *view, const char *text, hs
     return hs_hint(err, "paths lead to an object: name one of %s", slots);
 }
 
-/* All blocks of a type; JSON tells of the one that retains most besides. */
+/* All blocks of a type or a set; JSON tells of the one that retains most besides. */
 static hs_status show_type(struct hs_tool *tool, const struct hs_invocation *inv,
                            struct hs_sample_join *join, const struct hs_object_spec *what,
                            struct hs_error *err)
 {
     struct hs_type_paths all;
     struct answer answer = {.what = what, .target = what->nodes[0], .all = &all};
-    HS_TRY(hs_type_paths_find(join->view, what->type, &all, err));
+    if (what->kind == HS_OBJECT_SET)
+        HS_TRY(hs_set_paths_find(join->view, what->set, &all, err));
+    else
+        HS_TRY(hs_type_paths_find(join->view, what->type, &all, err));
     hs_status status;
     if (hs_tool_format(inv) == HS_FORMAT_JSON) {
         status = hs_paths_to(join->view, answer.target, limit_of(inv),
@@ -263,7 +304,8 @@ static hs_status show_objects(struct hs_tool *tool, const struct hs_invocation *
     struct hs_object_spec what;
     HS_TRY(hs_object_lookup_joined(join, inv->text[HS_OPT_TO], &what, err));
     hs_node target = what.nodes[0];
-    if (what.kind == HS_OBJECT_TYPE && !hs_given(inv, HS_OPT_CUT))
+    bool is_many = what.kind == HS_OBJECT_TYPE || what.kind == HS_OBJECT_SET;
+    if (is_many && !hs_given(inv, HS_OPT_CUT))
         return show_type(tool, inv, join, &what, err);
     if (target < view->n_tree)
         HS_TRY(target_of_root(view, inv->text[HS_OPT_TO], target, &target, err));

@@ -49,6 +49,9 @@ static hs_status put_step(struct hs_json *json, struct hs_view *view,
         hs_json_u64(json, "words", facts.words);
         hs_json_u64(json, "retained_words", hs_index_retained(view->index, step->node).words);
     }
+    bool has_edge = !is_gap && step->edge_class < HS_N_EDGE_CLASSES;
+    hs_json_string(json, "class", has_edge ? hs_edge_class_name(step->edge_class) : NULL);
+    hs_json_string(json, "tier", has_edge ? hs_tier_name(step->tier) : NULL);
     hs_json_u64(json, "repeat", step->repeat);
     hs_json_end_object(json);
     return HS_OK;
@@ -110,9 +113,11 @@ static void put_root_line(struct hs_sheet *sheet, const struct hs_view *view, si
     char place[256], what[768];
     hs_root_place(view, root, place, sizeof place);
     bool is_table = sheet->options.format == HS_SHEET_TABLE;
-    (void)snprintf(what, sizeof what, "%s %.400s%s%s%s", hs_root_kind_name(root->kind),
+    bool is_doubtful = hs_index_tier(view->index, leaf) == HS_TIER_DOUBTFUL;
+    (void)snprintf(what, sizeof what, "%s %.400s%s%s%s%s", hs_root_kind_name(root->kind),
                    hs_view_string(view, root->name), place[0] != 0 ? " (" : "",
-                   is_table ? hs_file_short(place) : place, place[0] != 0 ? ")" : "");
+                   is_table ? hs_file_short(place) : place, place[0] != 0 ? ")" : "",
+                   is_doubtful ? "  [doubtful]" : "");
     hs_sheet_u64(sheet, path + 1);
     hs_sheet_null(sheet);
     hs_sheet_null(sheet);
@@ -146,11 +151,11 @@ static hs_status put_step_line(struct hs_sheet *sheet, struct hs_view *view, siz
     HS_TRY(hs_view_facts(view, step->node, &facts, err));
     char what[512 + HS_FIELD_NAME_BYTES], place[HS_FIELD_NAME_BYTES];
     hs_field_name(view, step->type, step->offset_words, place, sizeof place);
-    (void)snprintf(what, sizeof what, "  %.400s%s%s", facts.label,
+    (void)snprintf(what, sizeof what, "  %.400s%s%s%s", facts.label,
                    place[0] == 0     ? ""
                    : place[0] == '[' ? "  "
                                      : "  ->",
-                   place);
+                   place, step->tier == HS_TIER_DOUBTFUL ? "  [doubtful]" : "");
     hs_sheet_u64(sheet, path + 1);
     hs_sheet_u64(sheet, step->repeat);
     if (step->offset_words == HS_NO_OFFSET)

@@ -1,22 +1,41 @@
 #include "type_paths_print.h"
 
+#include "analysis/set_tops.h"
 #include "base/alloc.h"
+#include "set_object.h"
+
+static hs_status find(struct hs_type_paths *paths, struct hs_error *err)
+{
+    struct hs_instances *all = &paths->instances;
+    if (paths->set != 0)
+        HS_TRY(hs_instances_of_set(paths->view, paths->set, all, err));
+    else
+        HS_TRY(hs_instances_of(paths->view, paths->type, all, err));
+    HS_TRY(hs_path_tree_make(paths->view, all->targets, all->n, &paths->tree, err));
+    return hs_path_tree_sum(&paths->tree, all->targets, &paths->sums, err);
+}
+
+static hs_status keep(struct hs_type_paths *paths, hs_status status, struct hs_type_paths *ret)
+{
+    if (status == HS_OK)
+        *ret = *paths;
+    else
+        hs_type_paths_fini(paths);
+    return status;
+}
 
 hs_status hs_type_paths_find(struct hs_view *view, uint32_t type, struct hs_type_paths *ret,
                              struct hs_error *err)
 {
     struct hs_type_paths paths = {.view = view, .type = type};
-    hs_status status = hs_instances_of(view, type, &paths.instances, err);
-    if (status == HS_OK)
-        status =
-            hs_path_tree_make(view, paths.instances.targets, paths.instances.n, &paths.tree, err);
-    if (status == HS_OK)
-        status = hs_path_tree_sum(&paths.tree, paths.instances.targets, &paths.sums, err);
-    if (status == HS_OK)
-        *ret = paths;
-    else
-        hs_type_paths_fini(&paths);
-    return status;
+    return keep(&paths, find(&paths, err), ret);
+}
+
+hs_status hs_set_paths_find(struct hs_view *view, uint32_t set, struct hs_type_paths *ret,
+                            struct hs_error *err)
+{
+    struct hs_type_paths paths = {.view = view, .set = set};
+    return keep(&paths, find(&paths, err), ret);
 }
 
 void hs_type_paths_fini(struct hs_type_paths *paths)
@@ -49,6 +68,13 @@ static hs_status print_heading(struct hs_tool *tool, const struct hs_type_paths 
 {
     const struct hs_instances *all = &paths->instances;
     const struct hs_type *type = hs_snap_type(paths->view->snap, paths->type);
+    char label[512];
+    if (paths->set != 0) {
+        hs_set_label(paths->view, paths->set, label, sizeof label);
+        HS_TRY(hs_tool_print_clean(tool, label, err));
+        return hs_print(&tool->out, err, "\n%zu blocks with all that they retain: %lu words\n",
+                        all->n, (unsigned long)all->reached.words);
+    }
     HS_TRY(hs_tool_print_clean(tool, hs_view_string(paths->view, type->name), err));
     HS_TRY(hs_print(&tool->out, err, ": %lu objects that roots reach, %lu words\n",
                     (unsigned long)all->reached.objects, (unsigned long)all->reached.words));
@@ -74,6 +100,10 @@ hs_status hs_type_paths_json(struct hs_json *json, const struct hs_type_paths *p
 {
     const struct hs_instances *all = &paths->instances;
     struct hs_path_tree_shown shown = shown_of(paths);
+    if (paths->set != 0) {
+        hs_set_object_json(json, "set", paths->view, paths->set, UINT64_MAX);
+        return hs_path_tree_json(json, "tree", &shown, limit, err);
+    }
     hs_json_begin_object(json, "instances", HS_JSON_LINE);
     hs_json_string(json, "type",
                    hs_view_string(paths->view, hs_snap_type(paths->view->snap, paths->type)->name));

@@ -1,4 +1,5 @@
-/* paths --to type:NAME: one tree of the shortest paths to all blocks of a type. */
+/* paths --to type:NAME and set:N: one tree of the shortest paths to all blocks of a type, or to all
+ * top units of an owner set, which count for all that they retain. */
 #ifndef HS_LOOK_TYPE_PATHS_PRINT_H
 #define HS_LOOK_TYPE_PATHS_PRINT_H
 
@@ -10,6 +11,7 @@
 struct hs_type_paths {
     struct hs_view *view;
     uint32_t type;
+    uint32_t set; /* 0: of a type */
     struct hs_instances instances;
     struct hs_path_tree tree;
     struct hs_path_tree_sums *sums; /* owned */
@@ -17,12 +19,15 @@ struct hs_type_paths {
 
 hs_status hs_type_paths_find(struct hs_view *view, uint32_t type, struct hs_type_paths *ret,
                              struct hs_error *err);
+hs_status hs_set_paths_find(struct hs_view *view, uint32_t set, struct hs_type_paths *ret,
+                            struct hs_error *err);
 void hs_type_paths_fini(struct hs_type_paths *paths);
 
 /* Table, TSV and NDJSON. */
 hs_status hs_type_paths_print(struct hs_tool *tool, const struct hs_invocation *inv,
                               const struct hs_type_paths *paths, struct hs_error *err);
-/* The members "instances", "tree" and "tree_others" of the object being written. */
+/* The members "instances" (of a set: "set"), "tree" and "tree_others" of the object being written.
+ */
 hs_status hs_type_paths_json(struct hs_json *json, const struct hs_type_paths *paths,
                              uint64_t limit, struct hs_error *err);
 

@@ -35,6 +35,11 @@ struct hs_dominator_query {
 hs_status hs_dominator_rows_select(struct hs_view *view, hs_node from,
                                    const struct hs_dominator_query *query,
                                    struct hs_dominator_rows *ret, struct hs_error *err);
+/* The same below an owner set: a first row for the set, called `label` (borrowed), without a node;
+ * then its top units, each with its share of the rows. */
+hs_status hs_dominator_rows_of_set(struct hs_view *view, uint32_t set, const char *label,
+                                   const struct hs_dominator_query *query,
+                                   struct hs_dominator_rows *ret, struct hs_error *err);
 void hs_dominator_rows_fini(struct hs_dominator_rows *rows);
 
 #endif

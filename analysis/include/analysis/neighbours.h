@@ -39,10 +39,16 @@ struct hs_referrers hs_referrers_of(struct hs_view *view, hs_node node, uint64_t
 hs_status hs_referrers_next(struct hs_referrers *referrers, uint64_t most, struct hs_links *links,
                             struct hs_error *err);
 
-/* The smallest offset, of words that are not doubtful where there is one, at which `source` points
- * to `target` by a strong or active ephemeron edge; HS_NO_OFFSET from a root, or when there is
- * none. */
+/* The edge by which `source` points to `target`, strong or an active ephemeron's: one of the least
+ * tier, of these that of the smallest offset. HS_NO_OFFSET from a root, or when there is none. */
+hs_status hs_link_find(struct hs_view *view, hs_node source, hs_node target, struct hs_link *ret,
+                       struct hs_error *err);
 hs_status hs_link_offset(struct hs_view *view, hs_node source, hs_node target,
                          uint64_t *ret_offset_words, struct hs_error *err);
+
+/* What an edge of `source` is worth as a reason for memory to be alive, enum hs_tier: no more than
+ * its source is. HS_TIER_NONE when no root reaches the source, or the edge is weak. */
+hs_status hs_link_tier(struct hs_view *view, hs_node source, unsigned edge_class, unsigned *ret,
+                       struct hs_error *err);
 
 #endif

@@ -12,7 +12,9 @@ struct hs_path_step {
     hs_node node;          /* the first of the run; HS_NO_NODE for the gap */
     uint64_t offset_words; /* the field by which the path goes on; HS_NO_OFFSET at the end */
     uint32_t type;
-    uint64_t repeat; /* objects of the run; objects left out for the gap */
+    uint8_t edge_class; /* of that field; HS_N_EDGE_CLASSES at the end */
+    uint8_t tier;       /* enum hs_tier: what the step is worth; HS_TIER_NONE at the end */
+    uint64_t repeat;    /* objects of the run; objects left out for the gap */
 };
 
 struct hs_path_fold {

@@ -24,6 +24,9 @@ struct hs_type_query {
     enum hs_type_sort sort;
     uint64_t min_words; /* retained */
     uint64_t max_rows;
+    /* Only blocks that these nodes retain; NULL: all. A bit per block more. */
+    const hs_node *within;
+    size_t n_within;
 };
 
 /* The types that a root reaches, sorted. One pass over the sizes and types, one walk of the

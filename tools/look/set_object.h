@@ -1,0 +1,23 @@
+/* An owner set as WHAT: who it is, what it keeps, and who keeps a block together. */
+#ifndef HS_LOOK_SET_OBJECT_H
+#define HS_LOOK_SET_OBJECT_H
+
+#include "analysis/view.h"
+#include "report/json.h"
+#include "tool.h"
+
+/* "set:3: 5 roots: Stm.VCS, Lib.lib_state, ..."; `text` has n_bytes. */
+void hs_set_label(const struct hs_view *view, uint32_t set, char *text, size_t n_bytes);
+
+/* The set that keeps a block: 0 when a root alone does, or nothing. */
+uint32_t hs_set_keeping(const struct hs_view *view, hs_node node);
+
+/* The member "set": its id, sizes, and its roots up to `most`; null for 0. */
+void hs_set_object_json(struct hs_json *json, const char *key, const struct hs_view *view,
+                        uint32_t set, uint64_t most);
+
+/* `object set:N`: its roots, and its largest top units. */
+hs_status hs_set_object_print(struct hs_tool *tool, const struct hs_invocation *inv,
+                              struct hs_view *view, uint32_t set, struct hs_error *err);
+
+#endif
