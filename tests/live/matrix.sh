@@ -43,15 +43,21 @@ PYTHON
 cp "$fixtures/matrix.c" "$work/"
 cc -O1 -g -pthread -o "$work/matrix" "$work/matrix.c" || fail "building"
 cc -O1 -s -DSTRIPPED -pthread -o "$work/matrix.stripped" "$work/matrix.c" || fail "building"
+# What alloca gave is no variable's, and unclaimed mappings are nobody's: such words may be dead.
+doubtful="thread_stack=possible main_stack=possible unclaimed=possible"
 for program in matrix matrix.stripped; do
+    known=$doubtful
+    [ "$program" != matrix ] || known="$known packed=possible" # its type is char, at any place
     start "$work/$program" "$blocks"
     dump
-    compare "$program"
+    # shellcheck disable=SC2086
+    compare "$program" $known
     "$HEAPSNAP" roots "$work/heap.snap" --kind unclaimed,tls,stack --json >"$work/roots.json"
     for kind in unclaimed tls stack; do
         grep -q "\"kind\": \"$kind\"" "$work/roots.json" || fail "$program: no root of kind $kind"
     done
     dump --pointer-mask 0x8000000000000000
-    compare "$program with a mask" tagged=live
+    # shellcheck disable=SC2086
+    compare "$program with a mask" tagged=live $known
     leave
 done

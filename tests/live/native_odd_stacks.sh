@@ -10,16 +10,18 @@ plain = compile_c("odd_stacks.c", "stacks", "-O1", "-g", "-pthread",
 
 
 def held(program, *more, options=()):
-    """The dump's `info`, when every held block has an owner."""
+    """The dump's `info`, when every held block has an owner: a slot of no variable may be one."""
     what = " ".join(map(str, more))
     target = Target(program, *more)
     (words, count), = [map(int, line) for line in target.lines("HELD")]
     began = time.monotonic()
     dump(target, what, *options)
     target.check_lives(what)
-    lost = [(group["certainty"], group["count"]) for group in look("leaks")["groups"]
-            if group["words_each"] == words]
+    leaks = look("leaks")
+    lost = [group["count"] for group in leaks["groups"]
+            if group["words_each"] == words and group["certainty"] == "certain"]
     check(lost == [], f"{what}: of {count} held blocks are lost: {lost}")
+    check(leaks["possible_on_stack"] == leaks["possible"], f"{what}: not held by stacks: {leaks}")
     info = look("info")
     check(check_proofs(info, what) == 0, f"{what}: {info['proofs']}")
     target.end()
