@@ -83,8 +83,10 @@ static hs_status put_set(struct hs_sink *sink, const struct listing *listing, si
                          struct hs_error *err)
 {
     const struct hs_set_rows *sets = &listing->rows.sets;
-    char text[HS_SET_TEXT_BYTES], id[32];
-    hs_set_text(&listing->view, sets, at, listing->query.group_by, text);
+    char text[HS_SET_TEXT_BYTES], id[32], place[48];
+    hs_set_names(&listing->view, sets, at, listing->query.group_by, text);
+    (void)snprintf(place, sizeof place, "%lu %s", (unsigned long)sets->rows[at].n_members,
+                   hs_set_noun(listing->query.group_by));
     (void)snprintf(id, sizeof id, "set:%u", sets->rows[at].id);
     const struct line line = {
         .retained_words = sets->rows[at].retained.words,
@@ -92,6 +94,7 @@ static hs_status put_set(struct hs_sink *sink, const struct listing *listing, si
         .id = sets->rows[at].id != 0 ? id : NULL,
         .kind = "set",
         .name = text,
+        .place = place,
     };
     return hs_sink_row(sink, &line, err);
 }

@@ -4,7 +4,10 @@
 
 #include "set_print.h"
 
-hs_status hs_info_owners_find(const struct hs_view *view, struct hs_info_owners *ret,
+/* Less is not worth a hint. */
+enum { MUCH_PERCENT = 2 };
+
+hs_status hs_info_owners_find(struct hs_view *view, struct hs_info_owners *ret,
                               struct hs_error *err)
 {
     *ret = (struct hs_info_owners){.n_doubtful_edges = HS_UNKNOWN};
@@ -15,7 +18,12 @@ hs_status hs_info_owners_find(const struct hs_view *view, struct hs_info_owners 
     ret->is_known = true;
     ret->policy = hs_index_policy(view->index);
     hs_attribution_find(view, &ret->attribution);
-    return hs_tier_words(view, ret->tier_words, err);
+    HS_TRY(hs_tier_words(view, ret->tier_words, err));
+    if (ret->tier_words[HS_TIER_DOUBTFUL] < ret->attribution.reached_words / 100 * MUCH_PERCENT)
+        return HS_OK;
+    HS_TRY(hs_doubt_holder_find(view, &ret->holder, err));
+    ret->holder_type = hs_view_string(view, hs_snap_type(view->snap, ret->holder.type)->name);
+    return HS_OK;
 }
 
 hs_status hs_info_owners_print(struct hs_tool *tool, const struct hs_info_owners *owners,
@@ -29,6 +37,12 @@ hs_status hs_info_owners_print(struct hs_tool *tool, const struct hs_info_owners
     HS_TRY(hs_attribution_print(tool, &owners->attribution, err));
     if (words[HS_TIER_RUNTIME] == 0 && words[HS_TIER_DOUBTFUL] == 0)
         return HS_OK;
+    if (owners->holder.words >= owners->attribution.reached_words / 100 * MUCH_PERCENT &&
+        owners->holder.words != 0)
+        hs_tool_hint(tool,
+                     "%lu words hang on blocks of '%s' alone, whose type has no pointers: if they "
+                     "hold some, ask with --pointers-in '%s'",
+                     (unsigned long)owners->holder.words, owners->holder_type, owners->holder_type);
     return hs_tool_say(
         tool, err, "only a runtime's own tables keep %lu words, only doubtful words %lu",
         (unsigned long)words[HS_TIER_RUNTIME], (unsigned long)words[HS_TIER_DOUBTFUL]);

@@ -4,6 +4,7 @@
 #define HS_LOOK_INFO_OWNERS_H
 
 #include "analysis/attribution.h"
+#include "analysis/doubt_holder.h"
 #include "tool.h"
 
 struct hs_info_owners {
@@ -11,10 +12,12 @@ struct hs_info_owners {
     enum hs_policy_kind policy;
     struct hs_attribution attribution;
     uint64_t tier_words[HS_N_TIERS];
+    struct hs_doubt_holder holder; /* where much hangs on doubt */
+    const char *holder_type;
     uint64_t n_doubtful_edges; /* HS_UNKNOWN before version 3 */
 };
 
-hs_status hs_info_owners_find(const struct hs_view *view, struct hs_info_owners *ret,
+hs_status hs_info_owners_find(struct hs_view *view, struct hs_info_owners *ret,
                               struct hs_error *err);
 /* For a table. */
 hs_status hs_info_owners_print(struct hs_tool *tool, const struct hs_info_owners *owners,

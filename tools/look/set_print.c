@@ -25,13 +25,17 @@ static void names_add(struct names *names, const char *name)
     names->n++;
 }
 
-void hs_set_text(const struct hs_view *view, const struct hs_set_rows *sets, size_t row,
-                 enum hs_group_by group_by, char *text)
+const char *hs_set_noun(enum hs_group_by group_by)
+{
+    return nouns[group_by];
+}
+
+void hs_set_names(const struct hs_view *view, const struct hs_set_rows *sets, size_t row,
+                  enum hs_group_by group_by, char *text)
 {
     struct names names = {.text = text};
-    int n = snprintf(text, HS_SET_TEXT_BYTES, "%lu %s: ", (unsigned long)sets->rows[row].n_members,
-                     nouns[group_by]);
-    names.n_bytes = n > 0 ? (size_t)n : 0;
+
+    text[0] = 0;
     for (int named = 1; named >= 0; named--) {
         struct hs_set_walk walk = {0};
         for (hs_node node;

@@ -9,9 +9,11 @@
 #define HS_SET_NAMES 8 /* that are shown of a set */
 #define HS_SET_TEXT_BYTES 1024
 
-/* "5 roots: Stm.VCS, Lib.lib_state, ...": what has a name first. `text` has HS_SET_TEXT_BYTES. */
-void hs_set_text(const struct hs_view *view, const struct hs_set_rows *sets, size_t row,
-                 enum hs_group_by group_by, char *text);
+/* "Stm.VCS, Lib.lib_state, ...": what has a name first. `text` has HS_SET_TEXT_BYTES. */
+void hs_set_names(const struct hs_view *view, const struct hs_set_rows *sets, size_t row,
+                  enum hs_group_by group_by, char *text);
+/* "roots", "modules", ... */
+const char *hs_set_noun(enum hs_group_by group_by);
 /* One element of JSON's "sets". */
 void hs_set_json(struct hs_json *json, const struct hs_view *view, const struct hs_set_rows *sets,
                  size_t row, enum hs_group_by group_by);

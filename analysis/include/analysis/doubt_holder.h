@@ -1,0 +1,19 @@
+/* The type without pointers whose blocks are the only way to most of what hangs on doubt: an arena
+ * that is declared as characters, perhaps. Whoever knows it to be one says so with --pointers-in.
+ */
+#ifndef HS_ANALYSIS_DOUBT_HOLDER_H
+#define HS_ANALYSIS_DOUBT_HOLDER_H
+
+#include "analysis/view.h"
+
+struct hs_doubt_holder {
+    uint32_t type;  /* meaningful when words is not 0 */
+    uint64_t words; /* retained by doubtful blocks right below blocks of the type */
+};
+
+/* Of firm blocks and those of a runtime. Ties: the type with the lowest number. O(n), without a
+ * look at edges; 8 bytes per type. */
+hs_status hs_doubt_holder_find(struct hs_view *view, struct hs_doubt_holder *ret,
+                               struct hs_error *err);
+
+#endif
