@@ -69,7 +69,7 @@ static hs_status open_index(bool rebuild, struct hs_view *view, struct hs_error 
 
 hs_status hs_view_find_index(struct hs_view *view, struct hs_error *err)
 {
-    struct hs_index_options kept = {.only_kept = true};
+    struct hs_index_options kept = {.only_kept = true, .must_read = true};
     return index_open(view, &kept, err);
 }
 

@@ -99,12 +99,13 @@ static hs_status index_open_any(struct hs_index *index, const struct index_task 
                             index_is_small(path), &index->file, err);
         index_tell_stale(options, path, status, err);
         *ret_found = status == HS_OK;
+        bool is_there = status == HS_IO && options->must_read && access(path, F_OK) == 0;
         if (status == HS_OK) {
             index->path = path;
             return HS_OK;
         }
         hs_free(path);
-        if (status == HS_LIMIT)
+        if (status == HS_LIMIT || is_there)
             return status;
     }
     return HS_OK;

@@ -257,6 +257,6 @@ def indexes_of_policies():
     equal(found.out, expected, "the answer")
 
 
-main(a_known_heap, names_and_sums, pointers_in_characters, bad_input, indexes_of_policies, sets_by_brute_force,
-     groups_by_brute_force, what_if_by_brute_force)
+main(a_known_heap, names_and_sums, pointers_in_characters, bad_input, indexes_of_policies,
+     sets_by_brute_force, groups_by_brute_force, what_if_by_brute_force)
 END

@@ -77,7 +77,8 @@ def nothing_that_counts_is_cut():
     lines = plain_lines("roots", here)
     for label in ["[unreached]", "TOTAL"]:
         check(any(line.endswith(" " + label) for line in lines), f"{label} is cut: {lines}")
-    check(any(" set:1 " in line and "  A_ra" in line and line.endswith("  3 roots") for line in lines), f"{lines}")
+    check(any(" set:1 " in line and "  A_ra" in line and line.endswith("  3 roots")
+              for line in lines), f"{lines}")
     names = [line for line in lines if "…" in line and " set:" not in line]
     check(all(re.search(r"A_rath\w+….*variable_\d  ….*tree.ml:1234$", line) for line in names),
           f"{names}")

@@ -51,6 +51,7 @@ struct hs_index_options {
     bool rebuild;                       /* ignore what is there */
     bool no_write;
     bool only_kept;           /* give NULL (and HS_OK) rather than compute one */
+    bool must_read;           /* HS_IO when a kept one is there and cannot be read */
     struct hs_budget *budget; /* chooses the engine; NULL: no limit. Borrowed until close */
     const struct hs_progress *progress; /* may be NULL */
     /* Told of a kept index that is of no use, and why; may be NULL. */
