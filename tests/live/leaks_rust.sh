@@ -42,8 +42,9 @@ for line in open(sys.argv[1]):
         wrong += 1
 sys.exit(wrong != 0)
 PYTHON
-    "$HEAPSNAP" paths "$work/heap.snap" --to type:leaks_rust::Session --limit 1 >"$work/paths" ||
-        fail "paths"
+    session=$("$HEAPSNAP" paths "$work/heap.snap" --to type:leaks_rust::Session --json |
+        python3 -c 'import json, sys; print(json.load(sys.stdin)["target"]["id"])') || fail "paths"
+    "$HEAPSNAP" paths "$work/heap.snap" --to "$session" --limit 1 >"$work/paths" || fail "paths"
     grep -q '= leaks_rust::SERVER->sessions\[[0-9]*\]\.__1' "$work/paths" ||
         { cat "$work/paths"; fail "paths of $1"; }
 }
