@@ -152,7 +152,7 @@ static inline bool made_owners_equal(const struct made_owners *a, const struct m
     return a->n_sets == b->n_sets && a->n_others == b->n_others && a->n_listed == b->n_listed &&
            memcmp(&a->others, &b->others, sizeof a->others) == 0 &&
            memcmp(a->set_of, b->set_of, a->n_nodes * sizeof *a->set_of) == 0 &&
-           memcmp(a->sets, b->sets, a->n_sets * sizeof *a->sets) == 0 &&
+           (a->n_sets == 0 || memcmp(a->sets, b->sets, a->n_sets * sizeof *a->sets) == 0) &&
            memcmp(a->begin, b->begin, ((size_t)a->n_sets + 1) * sizeof *a->begin) == 0 &&
            (a->n_listed == 0 || memcmp(a->listed, b->listed, a->n_listed * sizeof *a->listed) == 0);
 }
