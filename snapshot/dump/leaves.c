@@ -10,7 +10,7 @@ void hs_leaves_fini(struct hs_leaves *leaves)
 {
     if (leaves == NULL)
         return;
-    hs_roots_fini(&leaves->roots);
+    hs_roots_fini(&leaves->merged);
     hs_free(leaves->held);
     *leaves = (struct hs_leaves){0};
 }
@@ -54,17 +54,22 @@ static hs_status leaves_add(const struct hs_dump *dump, const struct hs_serving 
 
     for (size_t i = 0; i < roots->n_leaves; i++) {
         struct hs_root_leaf leaf = roots->leaves[i];
-        if (dump->n_serving > 1 && leaf_is_held(dump, of, &leaf)) {
+        if (leaf_is_held(dump, of, &leaf)) {
             HS_TRY(leaves_hold(ret, of, &leaf, err));
             leaf.root.weak = true;
         }
-        HS_TRY(hs_roots_add(&ret->roots, &leaf, err));
+        HS_TRY(hs_roots_add(&ret->merged, &leaf, err));
     }
     return HS_OK;
 }
 
 hs_status hs_leaves_gather(const struct hs_dump *dump, struct hs_leaves *ret, struct hs_error *err)
 {
+    if (dump->n_serving == 1) {
+        ret->roots = dump->serving[0].runtime->leaves(dump->serving[0].state);
+        return HS_OK;
+    }
+    ret->roots = &ret->merged;
     for (size_t i = 0; i < dump->n_serving; i++)
         HS_TRY(leaves_add(dump, &dump->serving[i], ret, err));
     if (ret->n_held > 1)

@@ -23,7 +23,8 @@ struct hs_held {
     const struct hs_serving *of;
 };
 struct hs_leaves {
-    struct hs_roots roots; /* owned */
+    const struct hs_roots *roots; /* the runtime's own where one serves alone, else `merged` */
+    struct hs_roots merged;       /* owned */ /* owned */
     struct hs_held *held;  /* owned; ascending */
     size_t n_held, held_capacity;
 };

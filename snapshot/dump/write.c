@@ -40,7 +40,7 @@ static hs_status write_open(struct write *w, struct hs_out *out, struct hs_error
 
     for (size_t i = 0; i < dump->n_serving; i++)
         w->n_total += dump->serving[i].runtime->n_blocks(dump->serving[i].state);
-    HS_TRY(hs_roots_finish(&w->leaves->roots, &dump->strings, &rank_of, &tree, &n_tree, err));
+    HS_TRY(hs_roots_finish(w->leaves->roots, &dump->strings, &rank_of, &tree, &n_tree, err));
     dump->n_tree = n_tree;
     hs_status status = hs_snap_writer_new(out, &dump->strings, &w->facts->facts, tree, n_tree,
                                           w->n_total, &w->writer, err);

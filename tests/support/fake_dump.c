@@ -14,7 +14,7 @@ hs_status fake_dump_ocaml(const struct hs_ocaml *rt, struct hs_block_map *map,
     struct hs_dump dump = {.options = &options, .strings = *rt->strings};
     struct hs_ocaml_session session = {
         .dump = &dump, .rt = *rt, .roots = *roots, .map = *map, .marks = *marks};
-    const struct hs_leaves leaves = {.roots = roots->roots};
+    const struct hs_leaves leaves = {.roots = &roots->roots};
     const struct hs_dump_facts facts = {
         .facts = {.word_bytes = 8, .pid = 1, .samplers = &memprof, .n_samplers = 1}};
     struct hs_snap_totals totals;
