@@ -180,16 +180,20 @@ static void parts_add(void *context, hs_node group, const struct hs_sizes *sizes
 {
     struct parts *parts = context;
     uint32_t row = parts->row_of[group];
-    if (row == 0)
-        return;
-    hs_sizes_add(&parts->rows->rows[row - 1].retained, sizes);
+    if (row != 0)
+        hs_sizes_add(&parts->rows->rows[row - 1].retained, sizes);
+    else
+        parts->rows->others_words += sizes->words;
     parts->together_words += sizes->words;
 }
 
-static hs_status parts_init(const struct hs_view *view, enum hs_group_by group_by,
+/* Parts that are no rows by this grouping (modules beside threads, say) are one group, which node 0
+ * stands for. */
+static hs_status parts_init(const struct hs_view *view, const struct hs_root_query *query,
                             struct parts *parts, struct hs_error *err)
 {
-    unsigned level = level_of(group_by);
+    const struct hs_root_query whole = {.group_by = query->group_by, .kinds = UINT64_MAX};
+    unsigned level = level_of(query->group_by);
     HS_TRY(HS_ALLOC(&parts->part_of, view->n_tree, err));
     HS_TRY(HS_ALLOC(&parts->group_of, view->n_tree, err));
     HS_TRY(HS_ALLOC(&parts->row_of, view->n_tree, err));
@@ -197,7 +201,7 @@ static hs_status parts_init(const struct hs_view *view, enum hs_group_by group_b
         const struct hs_root *root = hs_snap_root(view->snap, node);
         uint32_t above = node == 0 ? HS_NONE : parts->part_of[root->parent];
         parts->part_of[node] = root->level == level ? (uint32_t)node : above;
-        parts->group_of[node] = (uint32_t)node;
+        parts->group_of[node] = is_wanted(&whole, root) ? (uint32_t)node : 0;
     }
     return HS_OK;
 }
@@ -224,17 +228,47 @@ static hs_status find_group_sets(const struct hs_view *view, enum hs_group_by gr
     return hs_set_rows_of_groups(view, &groups, &rows->sets, err);
 }
 
+static bool set_has_kind(const struct hs_view *view, const struct hs_set_rows *sets, size_t row,
+                         uint64_t kinds)
+{
+    struct hs_set_walk walk = {0};
+    for (hs_node root; hs_set_member_next(view, sets, row, &walk, &root);)
+        if (kinds >> hs_snap_root(view->snap, root)->kind & 1)
+            return true;
+    return false;
+}
+
+/* Sets without a root of the kinds that are asked for are not listed: part of what is shared. */
+static void keep_kinds(const struct hs_view *view, uint64_t kinds, struct hs_set_rows *sets)
+{
+    size_t n = 0;
+    if (kinds == UINT64_MAX)
+        return;
+    for (size_t i = 0; i < sets->n; i++) {
+        if (set_has_kind(view, sets, i, kinds)) {
+            sets->rows[n++] = sets->rows[i];
+        } else {
+            hs_sizes_add(&sets->others, &sets->rows[i].retained);
+            sets->n_others++;
+        }
+    }
+    sets->n = n;
+}
+
 /* The sets of the rows; *ret_words is what they add to rows of several parts. */
-static hs_status find_sets(const struct hs_view *view, enum hs_group_by group_by,
+static hs_status find_sets(const struct hs_view *view, const struct hs_root_query *query,
                            struct hs_root_rows *rows, uint64_t *ret_words, struct hs_error *err)
 {
     struct parts parts = {.rows = rows};
 
-    if (group_by == HS_BY_ROOT)
-        return hs_set_rows_all(view, &rows->sets, err);
-    hs_status status = parts_init(view, group_by, &parts, err);
+    if (query->group_by == HS_BY_ROOT) {
+        HS_TRY(hs_set_rows_all(view, &rows->sets, err));
+        keep_kinds(view, query->kinds, &rows->sets);
+        return HS_OK;
+    }
+    hs_status status = parts_init(view, query, &parts, err);
     if (status == HS_OK)
-        status = find_group_sets(view, group_by, &parts, err);
+        status = find_group_sets(view, query->group_by, &parts, err);
     *ret_words = parts.together_words;
     parts_fini(&parts);
     return status;
@@ -275,7 +309,7 @@ static hs_status select_rows(const struct hs_view *view, const struct hs_root_qu
         rows->rows[rows->n_rows++] = row;
     }
     uint64_t together_words = 0;
-    HS_TRY(find_sets(view, query->group_by, rows, &together_words, err));
+    HS_TRY(find_sets(view, query, rows, &together_words, err));
     level_words += together_words;
     drop_small(query->min_words, rows);
     rows->shared_words = hs_index_reached_total(view->index).words - level_words;
@@ -320,8 +354,11 @@ void hs_root_place(const struct hs_view *view, const struct hs_root *root, char 
 {
     const char *file = hs_view_string(view, root->file);
     const char *symbol = hs_view_string(view, root->symbol);
+    const char *module = hs_view_string(view, root->module);
     if (file[0] != 0 && root->line != 0)
         (void)snprintf(text, n, "%s:%u", file, root->line);
+    else if (symbol[0] == '.' && module[0] != 0) /* where in a section says the name */
+        (void)snprintf(text, n, "%s", module);
     else if (symbol[0] != 0 && root->offset != 0)
         (void)snprintf(text, n, "%s+%lu", symbol, (unsigned long)root->offset);
     else

@@ -24,8 +24,8 @@ struct hs_held {
 };
 struct hs_leaves {
     const struct hs_roots *roots; /* the runtime's own where one serves alone, else `merged` */
-    struct hs_roots merged;       /* owned */ /* owned */
-    struct hs_held *held;  /* owned; ascending */
+    struct hs_roots merged; /* owned */ /* owned */
+    struct hs_held *held;               /* owned; ascending */
     size_t n_held, held_capacity;
 };
 /* After the roots of each runtime, before their marking ends. */

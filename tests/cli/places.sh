@@ -96,7 +96,7 @@ def what_to_ask_next():
     equal(run("roots", path).err, "", "one root keeps most")
     for n_roots, name, hint in [
             (8, "v{}", ""), (9, "v{}", "hint: most of the heap is kept by more than 8 roots "
-                            "together: ask --group-by module or thread"),
+                            "together: 'heapsnap paths "),
             (2, ".bss+{}", "hint: most of the heap is kept by roots without a name: debug "
                            "information would give them one")]:
         shared, big = Snap(), 100

@@ -50,6 +50,9 @@ class Truth:
                 sum_[1] += 1
 
     def group(self, root, level):
+        """What has no row by this grouping is one group, of node 0."""
+        if level > 1 and KINDS[self.tree[root][2]] in ("stack", "local", "register"):
+            return 0
         while self.tree[root][1] > level:
             root = self.tree[root][0]
         return root
@@ -144,6 +147,16 @@ def what_if_by_brute_force():
             equal(answer["freed_words"], most, f"seed {seed}: the best {n}")
             equal(truth.freed(ids(answer["roots"])), most, f"seed {seed}: what they free")
             check(answer["n_roots"] <= n, f"{answer}")
+
+
+def sets_of_kinds():
+    """--kind keeps the sets that a root of the kind is in."""
+    path = a_known_heap()
+    for kind, n in [("global", 1), ("register", 0)]:
+        found = run("roots", path, "--json", "--kind", kind).json()
+        equal(len(found["sets"]), n, f"sets with a {kind}")
+        equal(found["shared"]["retained_words"], 20, "what is shared")
+        equal(found["other_sets"]["retained_words"], 20 * (1 - n), "what is not listed")
 
 
 def a_known_heap():
@@ -257,6 +270,6 @@ def indexes_of_policies():
     equal(found.out, expected, "the answer")
 
 
-main(a_known_heap, names_and_sums, pointers_in_characters, bad_input, indexes_of_policies,
-     sets_by_brute_force, groups_by_brute_force, what_if_by_brute_force)
+main(a_known_heap, names_and_sums, sets_of_kinds, pointers_in_characters, bad_input,
+     indexes_of_policies, sets_by_brute_force, groups_by_brute_force, what_if_by_brute_force)
 END

@@ -297,6 +297,21 @@ static hs_status show_type(struct hs_tool *tool, const struct hs_invocation *inv
     return status;
 }
 
+/* One tree has one way to each object; of a set the table shows, too, how each root reaches the
+ * largest of its top units, and that alone when there is but one. */
+static hs_status show_set(struct hs_tool *tool, const struct hs_invocation *inv,
+                          struct hs_sample_join *join, const struct hs_object_spec *what,
+                          struct hs_error *err)
+{
+    bool is_table = hs_tool_format(inv) == HS_FORMAT_TABLE;
+    bool is_one = hs_index_set(join->view->index, what->set).n_tops == 1;
+    if (!is_table || !is_one)
+        HS_TRY(show_type(tool, inv, join, what, err));
+    if (is_table && !is_one)
+        HS_TRY(hs_print(&tool->out, err, "\nhow its roots reach the largest of these:\n"));
+    return is_table ? show_target(tool, inv, join, what, what->nodes[0], err) : HS_OK;
+}
+
 static hs_status show_objects(struct hs_tool *tool, const struct hs_invocation *inv,
                               struct hs_sample_join *join, struct hs_error *err)
 {
@@ -304,8 +319,9 @@ static hs_status show_objects(struct hs_tool *tool, const struct hs_invocation *
     struct hs_object_spec what;
     HS_TRY(hs_object_lookup_joined(join, inv->text[HS_OPT_TO], &what, err));
     hs_node target = what.nodes[0];
-    bool is_many = what.kind == HS_OBJECT_TYPE || what.kind == HS_OBJECT_SET;
-    if (is_many && !hs_given(inv, HS_OPT_CUT))
+    if (what.kind == HS_OBJECT_SET && !hs_given(inv, HS_OPT_CUT))
+        return show_set(tool, inv, join, &what, err);
+    if (what.kind == HS_OBJECT_TYPE && !hs_given(inv, HS_OPT_CUT))
         return show_type(tool, inv, join, &what, err);
     if (target < view->n_tree)
         HS_TRY(target_of_root(view, inv->text[HS_OPT_TO], target, &target, err));

@@ -260,8 +260,8 @@ static void talk_unattributed(struct hs_tool *tool, const struct listing *listin
     if (a->by_more_words > a->reached_words - a->by_more_words)
         hs_tool_hint(
             tool,
-            "most of the heap is kept by more than 8 roots together: ask --group-by module "
-            "or thread, or 'heapsnap dominators %s'",
+            "most of the heap is kept by more than 8 roots together: 'heapsnap paths %s --to set:1 "
+            "--cut' says through which few places",
             path);
     else
         hs_tool_hint(tool,
@@ -270,11 +270,11 @@ static void talk_unattributed(struct hs_tool *tool, const struct listing *listin
                      path);
 }
 
-/* Under a table that lists roots. */
+/* Under a table that lists roots: groups have other shares. */
 static hs_status print_attribution(struct hs_tool *tool, const struct listing *listing,
                                    struct hs_error *err)
 {
-    if (listing->attribution.reached_words == 0)
+    if (listing->attribution.reached_words == 0 || listing->query.group_by != HS_BY_ROOT)
         return HS_OK;
     return hs_attribution_print(tool, &listing->attribution, err);
 }

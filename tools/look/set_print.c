@@ -42,7 +42,9 @@ void hs_set_names(const struct hs_view *view, const struct hs_set_rows *sets, si
              names.n <= HS_SET_NAMES && hs_set_member_next(view, sets, row, &walk, &node);) {
             bool is_named = group_by != HS_BY_ROOT || hs_root_is_named(view, node);
             if (is_named == (bool)named)
-                names_add(&names, hs_view_string(view, hs_snap_root(view->snap, node)->name));
+                names_add(&names, node == 0
+                                      ? "other roots"
+                                      : hs_view_string(view, hs_snap_root(view->snap, node)->name));
         }
     }
     if (sets->rows[row].n_members > HS_SET_NAMES)

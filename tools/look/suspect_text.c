@@ -338,10 +338,10 @@ static void put_waste(struct writer *w, const struct hs_view *view,
             much, (unsigned long)suspect->count);
         break;
     case HS_WASTE_UNKNOWN:
-        put(w, "%s has no known type: %lu times a ", much, (unsigned long)suspect->count);
+        put(w, "%s is %lu times a ", much, (unsigned long)suspect->count);
         put_name(w, hs_view_string(view, hs_snap_type(view->snap, suspect->type)->name),
                  NAME_COLUMNS);
-        put(w, ". Debug information may name them. ");
+        put(w, " of no known type. Debug information may name them. ");
         break;
     case HS_WASTE_NONE:
         break;

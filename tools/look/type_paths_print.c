@@ -71,9 +71,10 @@ static hs_status print_heading(struct hs_tool *tool, const struct hs_type_paths 
     char label[512];
     if (paths->set != 0) {
         hs_set_label(paths->view, paths->set, label, sizeof label);
-        HS_TRY(hs_tool_print_clean(tool, label, err));
-        return hs_print(&tool->out, err, "\n%zu blocks with all that they retain: %lu words\n",
-                        all->n, (unsigned long)all->reached.words);
+        HS_TRY(hs_tool_say(tool, err, "%s", label));
+        return hs_print(&tool->out, err, "%zu block%s, with all that hangs on %s %lu words\n",
+                        all->n, all->n == 1 ? "" : "s", all->n == 1 ? "it" : "them",
+                        (unsigned long)all->reached.words);
     }
     HS_TRY(hs_tool_print_clean(tool, hs_view_string(paths->view, type->name), err));
     HS_TRY(hs_print(&tool->out, err, ": %lu objects that roots reach, %lu words\n",
