@@ -17,12 +17,9 @@ static uint64_t doubtful_below(const struct hs_view *view, hs_node node)
 
 static void add_chunk(const struct hs_view *view, const struct hs_chunk *chunk, uint64_t *words)
 {
-    for (uint32_t i = 0; i < chunk->n_blocks; i++) {
-        const struct hs_type *type = hs_snap_type(view->snap, chunk->type[i]);
-        bool has_no_pointers = type->form == HS_FORM_SCALAR || type->form == HS_FORM_STRING;
-        if (has_no_pointers && hs_index_tier(view->index, chunk->first + i) < HS_TIER_DOUBTFUL)
+    for (uint32_t i = 0; i < chunk->n_blocks; i++)
+        if (hs_index_tier(view->index, chunk->first + i) < HS_TIER_DOUBTFUL)
             words[chunk->type[i]] += doubtful_below(view, chunk->first + i);
-    }
 }
 
 static hs_status add_all(const struct hs_view *view, uint64_t *words, struct hs_error *err)
@@ -42,7 +39,7 @@ static hs_status add_all(const struct hs_view *view, uint64_t *words, struct hs_
     return status;
 }
 
-hs_status hs_doubt_holder_find(struct hs_view *view, struct hs_doubt_holder *ret,
+hs_status hs_doubt_holder_find(const struct hs_view *view, struct hs_doubt_holder *ret,
                                struct hs_error *err)
 {
     hs_auto_free uint64_t *words = NULL;

@@ -4,10 +4,34 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/nearest.h"
+
 const char *hs_policy_name(unsigned kind)
 {
     static const char *const names[HS_N_POLICY_KINDS] = {"firm", "conservative"};
     return kind < HS_N_POLICY_KINDS ? names[kind] : NULL;
+}
+
+static const char *type_name(const void *context, size_t at)
+{
+    const struct hs_snap *snap = context;
+    return hs_snap_string(snap, hs_snap_type(snap, (uint32_t)at)->name);
+}
+
+/* "node" is "struct node"; a misspelt one is the nearest; or NULL. */
+static const char *meant_type(const struct hs_snap *snap, const char *name)
+{
+    uint64_t n_types = hs_snap_totals(snap)->n_types;
+    size_t n = strlen(name);
+
+    for (uint64_t i = 0; i < n_types; i++) {
+        const char *text = type_name(snap, i);
+        size_t n_text = strlen(text);
+        if (n != 0 && n_text > n && text[n_text - n - 1] == ' ' &&
+            strcmp(text + n_text - n, name) == 0)
+            return text;
+    }
+    return hs_nearest(name, type_name, snap, n_types);
 }
 
 /* Several types may have one name: all of them are meant. */
@@ -26,6 +50,9 @@ static hs_status mark_types(const struct hs_snap *snap, const char *name, struct
     if (found)
         return HS_OK;
     (void)hs_fail(err, HS_USAGE, "the snapshot has no type '%.100s'", name);
+    const char *meant = meant_type(snap, name);
+    if (meant != NULL)
+        return hs_hint(err, "did you mean '%.200s'?", meant);
     return hs_hint(err, "'heapsnap types' lists them: name one as it is printed there");
 }
 

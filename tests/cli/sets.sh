@@ -215,9 +215,11 @@ def pointers_in_characters():
           "doubt and a register share the last block")
     run("index", path)
     found = run("info", path)
-    check("hint: 1000 words hang on blocks of 'char[4096]' alone" in found.err and
+    check("hint: 1000 words hang on words of 'char[4096]' alone" in found.err and
           "--pointers-in 'char[4096]'" in found.err, found.err)
     check("only doubtful words 1500" in found.out, found.out)
+    found = run("roots", path, "--pointers-in", "arena", code=2)
+    check("did you mean 'struct arena'?" in found.err, found.err)
     found = run("roots", path, "--json", "--pointers-in", "char[4096]").json()
     equal([row["retained_words"] for row in found["roots"] if row["name"] == "arena"], [2016],
           "then the register keeps nothing of it")

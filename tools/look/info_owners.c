@@ -40,8 +40,8 @@ hs_status hs_info_owners_print(struct hs_tool *tool, const struct hs_info_owners
     if (owners->holder.words >= owners->attribution.reached_words / 100 * MUCH_PERCENT &&
         owners->holder.words != 0)
         hs_tool_hint(tool,
-                     "%lu words hang on blocks of '%s' alone, whose type has no pointers: if they "
-                     "hold some, ask with --pointers-in '%s'",
+                     "%lu words hang on words of '%s' alone that its type calls no pointers: if "
+                     "they are, ask with --pointers-in '%s'",
                      (unsigned long)owners->holder.words, owners->holder_type, owners->holder_type);
     return hs_tool_say(
         tool, err, "only a runtime's own tables keep %lu words, only doubtful words %lu",

@@ -1,6 +1,6 @@
-/* The type without pointers whose blocks are the only way to most of what hangs on doubt: an arena
- * that is declared as characters, perhaps. Whoever knows it to be one says so with --pointers-in.
- */
+/* The type whose blocks, by words that are no pointers for all that it says, are the only way to
+ * most of what hangs on doubt: an arena that is declared as characters, perhaps, or packed nodes.
+ * Whoever knows that these are pointers says so with --pointers-in. */
 #ifndef HS_ANALYSIS_DOUBT_HOLDER_H
 #define HS_ANALYSIS_DOUBT_HOLDER_H
 
@@ -13,7 +13,7 @@ struct hs_doubt_holder {
 
 /* Of firm blocks and those of a runtime. Ties: the type with the lowest number. O(n), without a
  * look at edges; 8 bytes per type. */
-hs_status hs_doubt_holder_find(struct hs_view *view, struct hs_doubt_holder *ret,
+hs_status hs_doubt_holder_find(const struct hs_view *view, struct hs_doubt_holder *ret,
                                struct hs_error *err);
 
 #endif
