@@ -17,7 +17,7 @@ def main():
     with open(sys.argv[2] + "/nodes.tsv") as lines:
         next(lines)
         for line in lines:
-            _, address, words, static, of, idom, retained = line.rstrip("\n").split("\t")
+            _, address, words, static, of, idom, retained = line.rstrip("\n").split("\t")[:7]
             what, size, kept = theirs.pop(int(address, 16), (None, 0, 0)) if words != "0" else \
                 (None, 0, 0)
             if what is None:

@@ -20,7 +20,7 @@ def ours(directory):
     with open(directory + "/nodes.tsv") as lines:
         next(lines)
         for line in lines:
-            node, address, words, static, _, idom, retained = line.rstrip("\n").split("\t")
+            node, address, words, static, _, idom, retained = line.rstrip("\n").split("\t")[:7]
             yield (int(node), int(address, 16), int(words), static == "1",
                    None if idom == "-" else int(idom), int(retained))
 
