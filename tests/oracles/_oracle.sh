@@ -55,5 +55,5 @@ graph()
 {
     rm -rf "$work/graph"
     "$HEAPSNAP" check "$1" >/dev/null || fail "$1 is not sound"
-    "$HEAPSNAP" export "$1" --to graph -o "$work/graph" || fail "export of $1"
+    "$HEAPSNAP" export "$1" --to graph -o "$work/graph" "${@:2}" || fail "export of $1"
 }
