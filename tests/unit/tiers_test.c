@@ -190,7 +190,7 @@ static void test_tiers(void **state)
         for (int named = 0; named < 2; named++) {
             world_read(&w, named);
             check_tiers(&w, named ? &types : NULL, true);
-            if (seed % 4 == 0)
+            if (seed % 16 == 0)
                 check_tiers(&w, named ? &types : NULL, false);
         }
         hs_bitmap_fini(&types);
@@ -296,7 +296,7 @@ static void test_policies(void **state)
             assert_int_equal(hs_index_policy(index), policies[i].kind);
             check_index(&w, index, policies[i].kind == HS_POLICY_FIRM);
             hs_index_close(index);
-            if (seed % 3 == 0)
+            if (seed % 6 == 0)
                 check_same_bytes(&w, &policies[i]);
         }
         world_fini(&w);

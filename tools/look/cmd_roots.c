@@ -230,7 +230,7 @@ static uint64_t kinds_of(const struct hs_invocation *inv)
     for (const char *at = inv->text[HS_OPT_KIND];;) {
         size_t n = strcspn(at, ",");
         int kind = hs_choice_at(hs_options[HS_OPT_KIND].choices, at, n);
-        kinds |= kind >= 0 ? HS_BIT(kind) : 0;
+        kinds |= kind >= 0 ? (uint64_t)1 << kind : 0;
         if (at[n] == 0)
             return kinds;
         at += n + 1;
