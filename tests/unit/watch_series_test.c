@@ -183,6 +183,17 @@ static void removes_the_oldest_with_their_indexes(void **state)
     char part[HS_WATCH_NAME_BYTES + 16];
     snprintf(part, sizeof part, "%s.idx.part", name);
     put(part, 1);
+    char careful[HS_WATCH_NAME_BYTES + 32], typed[HS_WATCH_NAME_BYTES + 32];
+    snprintf(careful, sizeof careful, "%s.conservative.idx", name);
+    snprintf(typed, sizeof typed, "%s.00c0ffee00c0ffee.idx.part", name);
+    put(careful, 1);
+    put(typed, 1);
+    char stays[HS_WATCH_NAME_BYTES + 16], notes[HS_WATCH_NAME_BYTES + 16];
+    snprintf(notes, sizeof notes, "%s.txt", name);
+    put(notes, 1);
+    name_of(6, name);
+    snprintf(stays, sizeof stays, "%s.idx", name);
+    put(stays, 1);
     scan(3, &series);
     assert_int_equal(hs_watch_series_remove(dir_fd, &series, hs_watch_series_excess(&series, 2, 0)),
                      2);
@@ -190,6 +201,10 @@ static void removes_the_oldest_with_their_indexes(void **state)
         assert_int_equal(has_snap(i), i < 3 || i > 4); /* 1 and 2 are of an earlier series */
     assert_false(is_there(index));
     assert_false(is_there(part));
+    assert_false(is_there(careful));
+    assert_false(is_there(typed));
+    assert_true(is_there(notes)); /* somebody else's */
+    assert_true(is_there(stays));
     hs_watch_series_fini(&series);
 }
 

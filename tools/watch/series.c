@@ -184,19 +184,49 @@ static bool remove_ours(int dir_fd, const char *name)
     return is_ours(dir_fd, name, &about) && unlinkat(dir_fd, name, 0) == 0;
 }
 
-size_t hs_watch_series_remove(int dir_fd, const struct hs_watch_series *series, size_t n)
-{
-    static const char *const made[] = {".idx", ".idx.part"};
-    size_t n_removed = 0;
+/* Snapshots that have gone, whose indexes go as well. */
+struct gone {
+    int dir_fd;
+    const struct hs_watch_series *series;
+    size_t n;
+};
 
-    for (size_t i = 0; i < n; i++) {
-        char name[HS_WATCH_NAME_BYTES + 16];
-        n_removed += remove_ours(dir_fd, series->files[i].name);
-        for (size_t j = 0; j < sizeof made / sizeof *made; j++) {
-            (void)snprintf(name, sizeof name, "%s%s", series->files[i].name, made[j]);
-            (void)remove_ours(dir_fd, name);
+static bool ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), n_end = strlen(end);
+    return n >= n_end && strcmp(text + n - n_end, end) == 0;
+}
+
+/* Each policy has an index: SNAP.idx, SNAP.conservative.idx, ... */
+static hs_status remove_index(void *context, const char *name, struct hs_error *err)
+{
+    const struct gone *gone = context;
+    (void)err;
+    if (!ends_with(name, ".idx") && !ends_with(name, ".idx.part"))
+        return HS_OK;
+    for (size_t i = 0; i < gone->n; i++) {
+        const char *snap = gone->series->files[i].name;
+        size_t n = strlen(snap);
+        if (strncmp(name, snap, n) == 0 && name[n] == '.') {
+            (void)remove_ours(gone->dir_fd, name);
+            break;
         }
     }
+    return HS_OK;
+}
+
+size_t hs_watch_series_remove(int dir_fd, const struct hs_watch_series *series, size_t n)
+{
+    struct hs_error ignored = HS_ERROR_INIT; /* an index that stays does no harm */
+    struct gone gone = {.dir_fd = dir_fd, .series = series, .n = n};
+    size_t n_removed = 0;
+
+    if (n == 0)
+        return 0;
+    for (size_t i = 0; i < n; i++)
+        n_removed += remove_ours(dir_fd, series->files[i].name);
+    hs_status status = list(dir_fd, remove_index, &gone, &ignored);
+    (void)status;
     return n_removed;
 }
 
