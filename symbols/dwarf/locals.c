@@ -233,7 +233,7 @@ hs_status hs_locals_at(struct hs_ctypes *types, const struct hs_frame_place *fra
         walk_begin(&walk, &function);
         walk_function(&walk, &function);
         chain_build(&walk);
-        locals.is_complete &= walk.info->n_damaged == n_damaged && walk.info->ranges_left > 0;
+        locals.is_complete &= walk.info->n_damaged == n_damaged && !hs_debug_is_spent_(walk.info);
     }
     if (hs_ctypes_ran_out_(types))
         return hs_fail(err, HS_LIMIT, "out of memory for the variables of a frame");

@@ -29,7 +29,8 @@ uint32_t hs_debugfile_crc(uint32_t crc, const void *bytes, size_t n_bytes)
     return ~crc;
 }
 
-static bool crc_of_fd(int fd, uint32_t *ret)
+/* Where holes are, a file may be longer than anybody could read. */
+static bool crc_of_fd(int fd, struct hs_effort effort, uint32_t *ret)
 {
     uint8_t buffer[16384];
     uint32_t crc = 0;
@@ -39,6 +40,8 @@ static bool crc_of_fd(int fd, uint32_t *ret)
             return false;
         if (n == 0)
             break;
+        if (!hs_effort_take(&effort, (uint64_t)n))
+            return false;
         crc = hs_debugfile_crc(crc, buffer, (size_t)n);
         at += n;
     }
@@ -85,7 +88,7 @@ static uint8_t candidate_verdict(const struct debugfile_search *search, int fd,
         return strcmp(wanted, id) == 0 ? HS_DEBUGFILE_FOUND : HS_DEBUGFILE_OTHER_BUILD;
     if (crc == NULL)
         return HS_DEBUGFILE_OTHER_BUILD;
-    if (!crc_of_fd(fd, &found))
+    if (!crc_of_fd(fd, hs_effort_of_file(fd), &found))
         return HS_DEBUGFILE_UNREADABLE;
     return found == *crc ? HS_DEBUGFILE_FOUND : HS_DEBUGFILE_OTHER_CONTENT;
 }

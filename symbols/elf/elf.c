@@ -1,6 +1,7 @@
 #include "symbols/elf.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
 #include <stdlib.h>
@@ -42,8 +43,16 @@ bool hs_elf_identify(const void *bytes, size_t n_bytes, struct hs_elf_identity *
 bool hs_elf_identify_fd(int fd, struct hs_elf_identity *ret)
 {
     uint8_t head[EI_NIDENT + 4];
-    ssize_t n = pread(fd, head, sizeof(head), 0);
-    return n == (ssize_t)sizeof(head) && hs_elf_identify(head, sizeof(head), ret);
+    size_t n = 0;
+    while (n < sizeof(head)) {
+        ssize_t got = pread(fd, head + n, sizeof(head) - n, (off_t)n);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return false;
+        n += (size_t)got;
+    }
+    return hs_elf_identify(head, sizeof(head), ret);
 }
 
 /* Says why a file that is not ours is not, in the words a user would search for. */
@@ -160,6 +169,7 @@ static hs_status elf_open(const struct elf_source *source, const char *name, str
     }
     elf->fd = fd;
     elf->n_file_bytes = source->n_bytes;
+    elf->effort = fd >= 0 ? hs_effort_of_file(fd) : hs_effort_of_bytes(source->n_bytes);
     HS_TRY(hs_strdup(name, &elf->name, err));
     struct hs_elf_identity id;
     bool is_elf = fd >= 0 ? hs_elf_identify_fd(fd, &id)
@@ -248,6 +258,11 @@ void hs_elf_close(struct hs_elf *elf)
 const char *hs_elf_name(const struct hs_elf *elf)
 {
     return elf->name;
+}
+
+bool hs_elf_asked_too_much(const struct hs_elf *elf)
+{
+    return elf->effort.is_spent;
 }
 
 bool hs_elf_is_dyn(const struct hs_elf *elf)

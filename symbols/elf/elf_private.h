@@ -5,6 +5,7 @@
 
 #include <libelf.h>
 
+#include "base/effort.h"
 #include "base/table.h"
 #include "symbols/elf.h"
 
@@ -36,6 +37,7 @@ struct hs_elf {
     char *name; /* owned */
     int fd;     /* owned; -1 for memory */
     uint64_t n_file_bytes;
+    struct hs_effort effort; /* what may still be read of it, by whomever */
     hs_addr entry;
     bool is_dyn, has_interpreter, has_tls, has_symtab;
     struct hs_elf_tls tls;

@@ -96,17 +96,19 @@ bool hs_elf_section_at(const struct hs_elf *elf, hs_addr vaddr, struct hs_elf_se
 }
 
 /* Deflate makes at most 1032 bytes of one: a larger claim is a lie, not a reason to allocate. */
-static bool section_decompress(struct elf_section *section)
+static bool section_decompress(struct elf_section *section, struct hs_effort *effort)
 {
     GElf_Chdr head;
     return gelf_getchdr(section->scn, &head) != NULL && head.ch_size <= ELF_MAX_CONTENT &&
-           head.ch_size / 1032 <= section->seen.n_bytes && elf_compress(section->scn, 0, 0) >= 0;
+           head.ch_size / 1032 <= section->seen.n_bytes && hs_effort_hold(effort, head.ch_size) &&
+           elf_compress(section->scn, 0, 0) >= 0;
 }
 
-static void section_read(struct elf_section *section)
+static void section_read(struct elf_section *section, struct hs_effort *effort)
 {
     section->content.tried = true;
-    if (section->seen.is_compressed && !section_decompress(section))
+    if (section->seen.is_compressed ? !section_decompress(section, effort)
+                                    : !hs_effort_hold(effort, section->seen.n_bytes))
         return;
     const Elf_Data *data = elf_rawdata(section->scn, NULL);
     if (data == NULL || data->d_buf == NULL ||
@@ -129,7 +131,7 @@ hs_status hs_elf_section_bytes(struct hs_elf *elf, size_t number, const uint8_t 
         return hs_fail(err, HS_LIMIT, "section '%s' of '%s' is larger than 2 GiB",
                        section->seen.name, elf->name);
     if (!section->content.tried)
-        section_read(section);
+        section_read(section, &elf->effort);
     if (section->content.bytes == NULL && section->seen.n_bytes != 0)
         return hs_fail(err, HS_FORMAT, "section '%s' of '%s' cannot be read%s", section->seen.name,
                        elf->name, section->seen.is_compressed ? " or decompressed" : "");
@@ -147,7 +149,8 @@ hs_status hs_elf_section_bytes_named(struct hs_elf *elf, const char *name, const
     return hs_elf_section_bytes(elf, number, ret, ret_n_bytes, err);
 }
 
-/* Loads a segment once; what the file is too short for is left off the end. */
+/* Loads a segment once; what the file is too short for is left off the end. What is mapped of a
+ * program is as large as its disk has it, or is not to be had. */
 static const struct elf_content *segment_content(struct hs_elf *elf, size_t number)
 {
     struct elf_content *content = &elf->segment_contents[number];
@@ -160,7 +163,7 @@ static const struct elf_content *segment_content(struct hs_elf *elf, size_t numb
     uint64_t n = elf->n_file_bytes - s->file_offset;
     if (n > s->n_file_bytes)
         n = s->n_file_bytes;
-    if (n > ELF_MAX_CONTENT)
+    if (n > ELF_MAX_CONTENT || !hs_effort_hold(&elf->effort, n))
         return content;
     const Elf_Data *data =
         elf_getdata_rawchunk(elf->elf, (int64_t)s->file_offset, (size_t)n, ELF_T_BYTE);

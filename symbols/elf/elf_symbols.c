@@ -11,6 +11,7 @@
 enum {
     SYMBOL_BYTES = 24,         /* Elf64_Sym */
     SYMBOL_MAX_NAME = 1 << 14, /* a million names may be ends of one text of any length */
+    SYMBOL_STEPS = 32,         /* to sort and hash one */
     SYMBOL_WALK_BACK = 64,     /* smaller symbols inside a larger one that symbol_at steps over */
 };
 
@@ -142,6 +143,8 @@ hs_status hs_elf_load_symbols_(struct hs_elf *elf, struct hs_error *err)
         if (section == 0 || !symbols_source(elf, section, &source))
             source = (struct symbol_source){0};
     }
+    if (!hs_effort_hold(&elf->effort, source.n * SYMBOL_STEPS))
+        source.n = 0;
     if (source.n > UINT32_MAX / 2)
         return hs_fail(err, HS_LIMIT, "'%s' claims %zu symbols", elf->name, source.n);
     HS_TRY(HS_ALLOC(&elf->symbols, source.n, err));

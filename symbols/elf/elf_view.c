@@ -10,16 +10,23 @@
 /* Larger is no section but a sparse file. */
 #define VIEW_MAX_BYTES (UINT64_C(1) << 36)
 
+enum { VIEW_READ_STEPS = 32, VIEW_LARGE_BYTES = 1 << 20 };
+
 static size_t view_n_chunks(const struct elf_view *view)
 {
     return (view->n_bytes + ELF_VIEW_CHUNK - 1) / ELF_VIEW_CHUNK;
+}
+
+struct hs_effort *hs_elf_effort_(struct hs_elf *elf)
+{
+    return &elf->effort;
 }
 
 hs_status hs_elf_view_open_(struct hs_elf *elf, const char *name, struct elf_view_total *total,
                             struct elf_view *ret, struct hs_error *err)
 {
     struct hs_elf_section section;
-    struct elf_view view = {.total = total, .fd = elf->fd};
+    struct elf_view view = {.total = total, .effort = &elf->effort, .fd = elf->fd};
     if (!hs_elf_section_named(elf, name, &section) || !section.is_in_file || elf->fd < 0 ||
         section.is_compressed || section.n_bytes <= ELF_VIEW_WHOLE_BYTES) {
         HS_TRY(hs_elf_section_bytes_named(elf, name, &view.bytes, &view.n_bytes, err));
@@ -75,10 +82,18 @@ static size_t view_read(const struct elf_view *view, uint64_t at, uint8_t *ret, 
     return done;
 }
 
+/* What is brought in little by little is given back in time; a large piece is held. */
+static uint64_t view_steps(size_t n_bytes)
+{
+    return VIEW_READ_STEPS + n_bytes / (n_bytes <= VIEW_LARGE_BYTES ? 64 : 4);
+}
+
 /* Chunks [first, end), none of which is there. What cannot be read stays zero. */
 static void view_fill_run(struct elf_view *view, size_t first, size_t end)
 {
     size_t at = first * ELF_VIEW_CHUNK, n = (end - first) * ELF_VIEW_CHUNK;
+    if (!hs_effort_take(view->effort, view_steps(n)))
+        return;
     if (n > view->n_bytes - at)
         n = view->n_bytes - at;
     if (view_read(view, at, (uint8_t *)(uintptr_t)view->bytes + at, n) < n)
@@ -114,7 +129,8 @@ size_t hs_elf_view_peek_(const struct elf_view *view, uint64_t at, void *ret, si
     if (n_bytes > view->n_bytes - at)
         n_bytes = view->n_bytes - (size_t)at;
     if (view->filled != NULL)
-        return view_read(view, at, ret, n_bytes);
+        return hs_effort_take(view->effort, view_steps(n_bytes)) ? view_read(view, at, ret, n_bytes)
+                                                                 : 0;
     memcpy(ret, view->bytes + at, n_bytes);
     return n_bytes;
 }

@@ -9,11 +9,13 @@
 #ifndef HS_ELF_ELF_VIEW_H
 #define HS_ELF_ELF_VIEW_H
 
+#include "base/effort.h"
 #include "symbols/elf.h"
 
 enum {
     ELF_VIEW_CHUNK = 4096,          /* the unit of filling */
     ELF_VIEW_WHOLE_BYTES = 1 << 16, /* up to this size sections are read whole */
+    ELF_VIEW_STEPS = 4,             /* that a look costs */
 };
 
 /* What several views share. */
@@ -28,9 +30,13 @@ struct elf_view {
     uint64_t *filled; /* owned: a bit per chunk; NULL: all is there */
     size_t n_resident;
     struct elf_view_total *total; /* borrowed */
+    struct hs_effort *effort;     /* the hs_elf's; NULL: there is no such section */
     uint64_t file_offset;
     int fd; /* the hs_elf's */
 };
+
+/* What may still be read of a file. */
+struct hs_effort *hs_elf_effort_(struct hs_elf *elf);
 
 /* Fails as hs_elf_section_bytes_named does, without its limit for sections that are not read whole.
  * `elf` and `total` are borrowed until close. */
@@ -38,10 +44,14 @@ hs_status hs_elf_view_open_(struct hs_elf *elf, const char *name, struct elf_vie
                             struct elf_view *ret, struct hs_error *err);
 void hs_elf_view_close_(struct elf_view *view);
 
-/* [at, at + n_bytes), as far as the section goes, is there from now on until the next drop. */
+/* [at, at + n_bytes), as far as the section goes, is there from now on until the next drop. Each
+ * call takes from the effort of the file; when that is spent nothing more is brought in, and loops
+ * end. */
 void hs_elf_view_fill_(struct elf_view *view, uint64_t at, uint64_t n_bytes);
 static inline void hs_elf_view_need_(struct elf_view *view, uint64_t at, uint64_t n_bytes)
 {
+    if (view->effort != NULL)
+        (void)hs_effort_take(view->effort, ELF_VIEW_STEPS);
     if (view->filled != NULL)
         hs_elf_view_fill_(view, at, n_bytes);
 }

@@ -55,7 +55,8 @@ static bool set_read(struct debug_info *info, uint64_t at, struct aranges_set *r
 void hs_directory_ranges_(struct debug_info *info, uint64_t *told)
 {
     struct aranges_set set;
-    for (uint64_t at = 0; at < info->sections[DEBUG_ARANGES].n_bytes; at = set.end) {
+    for (uint64_t at = 0; at < info->sections[DEBUG_ARANGES].n_bytes && !hs_debug_is_spent_(info);
+         at = set.end) {
         if (!set_read(info, at, &set)) {
             info->n_damaged++;
             return;
@@ -66,7 +67,8 @@ void hs_directory_ranges_(struct debug_info *info, uint64_t *told)
             info->n_damaged++;
             continue;
         }
-        for (uint64_t pair = set.first; pair + 16 <= set.end; pair += 16) {
+        for (uint64_t pair = set.first; pair + 16 <= set.end && !hs_debug_is_spent_(info);
+             pair += 16) {
             hs_addr begin = hs_directory_number_(info, DEBUG_ARANGES, pair, 8);
             uint64_t n = hs_directory_number_(info, DEBUG_ARANGES, pair + 8, 8);
             if (begin == 0 || n == 0 || n > UINT64_MAX - begin)

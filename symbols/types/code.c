@@ -70,7 +70,7 @@ static bool list_expression(struct code_list *list, uint64_t n_bytes, struct cod
 /* Before DWARF 5: pairs; two zeros end the list, a first of all ones sets the base. */
 static bool list_next_old(struct code_list *list, struct code_part *ret)
 {
-    while (list->info->ranges_left-- > 0) {
+    while (hs_effort_take(list->info->effort, 1)) {
         hs_elf_view_need_(list->section, list->c.at, CODE_PART_BYTES);
         uint64_t begin = hs_cursor_u64(&list->c), end = hs_cursor_u64(&list->c);
         if (list->c.failed || (begin == 0 && end == 0))
@@ -82,7 +82,6 @@ static bool list_next_old(struct code_list *list, struct code_part *ret)
         *ret = (struct code_part){.begin = list->base + begin, .end = list->base + end};
         return !list->has_expressions || list_expression(list, hs_cursor_u16(&list->c), ret);
     }
-    list->info->ranges_left = 0;
     return false;
 }
 
@@ -127,8 +126,7 @@ static bool list_part(struct code_list *list, uint8_t kind, struct code_part *re
 
 static bool list_next_new(struct code_list *list, struct code_part *ret)
 {
-    while (!list->c.failed && list->info->ranges_left > 0) {
-        list->info->ranges_left--;
+    while (!list->c.failed && hs_effort_take(list->info->effort, 1)) {
         hs_elf_view_need_(list->section, list->c.at, CODE_PART_BYTES);
         uint8_t kind = hs_cursor_u8(&list->c);
         struct code_part part = {.begin = 0, .end = UINT64_MAX};

@@ -78,7 +78,7 @@ void hs_directory_hash_(struct debug_info *info, struct debug_directory *directo
     if (first < directory->n_names)
         qsort(directory->names + first, directory->n_names - first, sizeof(*directory->names),
               name_order);
-    for (size_t i = first; i < directory->n_names; i++) {
+    for (size_t i = first; i < directory->n_names && !hs_debug_is_spent_(info); i++) {
         struct directory_name name = directory->names[i];
         if (name_hash(info, strings, base + name.hash, &name.hash))
             directory->names[n++] = name;
@@ -132,7 +132,8 @@ static hs_status gdb_open(struct debug_info *info, struct debug_directory *direc
         hs_directory_cover_(
             info, directory,
             hs_directory_number_(info, DEBUG_GDB_INDEX, head.units + 16 * (uint64_t)i, 8));
-    for (uint64_t at = head.symbols; at + 8 <= head.symbols_end; at += 8) {
+    for (uint64_t at = head.symbols; at + 8 <= head.symbols_end && !hs_debug_is_spent_(info);
+         at += 8) {
         uint64_t name = hs_directory_number_(info, DEBUG_GDB_INDEX, at, 4);
         uint64_t vector = hs_directory_number_(info, DEBUG_GDB_INDEX, at + 4, 4);
         if (name != 0 || vector != 0)

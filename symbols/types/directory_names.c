@@ -82,11 +82,11 @@ static hs_status names_add_table(struct debug_info *info, struct debug_directory
 {
     unsigned n = table->n_offset_bytes;
     size_t n_before = directory->n_names;
-    for (uint32_t i = 0; i < head->n_units; i++)
+    for (uint32_t i = 0; i < head->n_units && !hs_debug_is_spent_(info); i++)
         hs_directory_cover_(
             info, directory,
             hs_directory_number_(info, DEBUG_NAMES, table->units + (uint64_t)i * n, n));
-    for (uint32_t i = 0; i < head->n_names; i++) {
+    for (uint32_t i = 0; i < head->n_names && !hs_debug_is_spent_(info); i++) {
         uint64_t text = hs_directory_number_(info, DEBUG_NAMES, head->strings + (uint64_t)i * n, n);
         uint64_t entry =
             hs_directory_number_(info, DEBUG_NAMES, head->offsets + (uint64_t)i * n, n);
@@ -104,7 +104,7 @@ hs_status hs_directory_names_open_(struct debug_info *info, struct debug_directo
 {
     struct directory_table table = {.begin = 0};
     struct names_header head;
-    while (table.begin < info->sections[DEBUG_NAMES].n_bytes) {
+    while (table.begin < info->sections[DEBUG_NAMES].n_bytes && !hs_debug_is_spent_(info)) {
         if (!names_header_read(info, &table, &head)) {
             info->n_damaged++;
             return HS_OK;

@@ -35,7 +35,7 @@ static bool entry_read_in(struct debug_info *info, const struct debug_unit *unit
 bool hs_entry_read_(struct debug_info *info, hs_die die, struct debug_entry *ret)
 {
     struct debug_entry entry;
-    const struct debug_unit *unit = hs_debug_unit_of_(info, die);
+    const struct debug_unit *unit = hs_debug_is_spent_(info) ? NULL : hs_debug_unit_of_(info, die);
     if (unit == NULL || !entry_read_in(info, unit, die, &entry) || entry.tag == 0)
         return false;
     *ret = entry;
@@ -302,7 +302,7 @@ bool hs_walk_next_(struct debug_walk *walk, struct debug_entry *ret)
 {
     while (!walk->is_over) {
         struct debug_entry entry;
-        if (walk->at >= walk->unit->end)
+        if (walk->at >= walk->unit->end || hs_debug_is_spent_(walk->info))
             break;
         if (!entry_read_in(walk->info, walk->unit, walk->at, &entry)) {
             walk->info->n_damaged++;

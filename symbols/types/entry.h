@@ -103,7 +103,7 @@ struct debug_info {
     size_t n_ranges, ranges_capacity;
     struct debug_signature *signatures; /* owned, ascending */
     size_t n_signatures, signatures_capacity;
-    uint64_t ranges_left;        /* parts of lists that may still be read */
+    struct hs_effort *effort;    /* the hs_elf's: what may still be read */
     uint64_t abbreviations_left; /* codes that may still be listed: the section's worth */
     uint64_t n_damaged;
     bool is_out_of_memory;
@@ -123,6 +123,11 @@ static inline void hs_debug_need_(struct debug_info *info, enum debug_section_nu
     hs_elf_view_need_(&info->sections[section], at, n_bytes);
 }
 void hs_debug_drop_(struct debug_info *info);
+/* Whether the file asked for more than it is worth: whoever goes through a list stops then. */
+static inline bool hs_debug_is_spent_(const struct debug_info *info)
+{
+    return info->effort->left == 0;
+}
 /* The same when they are more than DEBUG_VIEW_BYTES, for the middle of a long pass. */
 void hs_debug_trim_(struct debug_info *info);
 

@@ -73,9 +73,8 @@ static bool list_new(struct files_header *header, uint64_t wanted, struct files_
             return false;
     uint64_t n = hs_cursor_varint(&header->c);
     /* An entry has a byte at least, or is of no use; all lists together are bounded. */
-    if (n > hs_cursor_left(&header->c) || n > header->info->ranges_left)
+    if (n > hs_cursor_left(&header->c) || !hs_effort_take(header->info->effort, n))
         return false;
-    header->info->ranges_left -= n;
     for (uint64_t i = 0; i < n; i++)
         for (uint8_t j = 0; j < n_formats; j++) {
             value = formats[j];
@@ -97,9 +96,8 @@ static bool list_old(struct files_header *header, uint64_t wanted, bool has_numb
     bool found = false;
     for (uint64_t i = 1;; i++) {
         const char *name = hs_cursor_string(&header->c);
-        if (name == NULL || *name == '\0' || header->info->ranges_left == 0)
+        if (name == NULL || *name == '\0' || !hs_effort_take(header->info->effort, 1))
             return found && name != NULL;
-        header->info->ranges_left--;
         uint64_t directory = 0;
         if (has_numbers) {
             directory = hs_cursor_varint(&header->c);

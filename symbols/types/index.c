@@ -12,6 +12,7 @@
 enum {
     INDEX_WINDOW = 1 << 20, /* of a unit, brought in at a time */
     INDEX_ENTRY = 1 << 14,  /* nearly all entries are smaller */
+    INDEX_STEPS = 2,        /* that an entry costs */
 };
 
 struct index_plan {
@@ -230,7 +231,7 @@ static void index_entries(struct index_pass *pass, const struct debug_unit *unit
         }
         uint64_t n_damaged = pass->info->n_damaged;
         before = c;
-        if (hs_cursor_left(&c) == 0)
+        if (hs_cursor_left(&c) == 0 || !hs_effort_take(pass->info->effort, INDEX_STEPS))
             return;
         if (index_step(pass, &c, shift))
             continue;
@@ -299,7 +300,7 @@ static bool index_units(struct hs_ctypes *types, hs_type_file number, size_t fir
     struct ctypes_file *file = hs_ctypes_file_(types, number);
     struct index_pass pass = {.types = types, .file = file, .info = &file->info};
     bool did_some = false;
-    for (size_t i = first; i < end; i++) {
+    for (size_t i = first; i < end && !hs_debug_is_spent_(&file->info); i++) {
         struct ctypes_unit *notes = hs_ctypes_unit_(types, file, &file->info.units[i]);
         if (notes == NULL || notes->is_indexed)
             continue;

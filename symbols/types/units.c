@@ -12,6 +12,8 @@ enum {
     UNITS_SPARE_CODES = 4096,
     UNITS_ROOT_BYTES = 1024,
     UNITS_HEAD_BYTES = 48, /* more than any header has */
+    UNITS_PEEK_BYTES = 4096,
+    UNITS_STEPS = 4, /* to list one */
 };
 
 static const char *const section_names[DEBUG_N_SECTIONS] = {
@@ -79,15 +81,36 @@ static hs_status units_add(struct debug_info *info, const struct debug_unit *uni
     return HS_OK;
 }
 
+/* A few bytes of a section, read on where units are small. */
+struct units_peeking {
+    uint8_t bytes[UNITS_PEEK_BYTES];
+    uint64_t at; /* of `bytes` */
+    size_t n;
+};
+
+/* A cursor over a unit's header, or what there is of it. */
+static struct hs_cursor peeking_at(struct units_peeking *p, const struct elf_view *section,
+                                   uint64_t at)
+{
+    bool is_near = p->n != 0 && at - p->at < 2 * UNITS_PEEK_BYTES;
+    if (p->n == 0 || at - p->at > p->n || p->n - (at - p->at) < UNITS_HEAD_BYTES) {
+        p->n =
+            hs_elf_view_peek_(section, at, p->bytes, is_near ? sizeof(p->bytes) : UNITS_HEAD_BYTES);
+        p->at = at;
+    }
+    size_t n = p->n - (size_t)(at - p->at);
+    return hs_cursor_make(p->bytes + (at - p->at), n < UNITS_HEAD_BYTES ? n : UNITS_HEAD_BYTES);
+}
+
 static hs_status units_list(struct debug_info *info, enum debug_section_number number,
                             struct hs_error *err)
 {
     const struct elf_view *section = &info->sections[number];
     uint64_t shift = number == DEBUG_TYPES ? info->sections[DEBUG_INFO].n_bytes : 0, at = 0;
-    while (at < section->n_bytes && info->n_units < DEBUG_MAX_UNITS) {
-        uint8_t head[UNITS_HEAD_BYTES];
-        struct hs_cursor c =
-            hs_cursor_make(head, hs_elf_view_peek_(section, at, head, sizeof(head)));
+    struct units_peeking peeking = {.n = 0};
+    while (at < section->n_bytes && info->n_units < DEBUG_MAX_UNITS &&
+           hs_effort_take(info->effort, UNITS_STEPS)) {
+        struct hs_cursor c = peeking_at(&peeking, section, at);
         struct debug_unit unit = {.begin = shift + at, .n_offset_bytes = 4};
         uint64_t n = hs_cursor_u32(&c);
         if (n == UINT32_MAX) {
@@ -136,11 +159,10 @@ static hs_status units_open_section(struct hs_elf *elf, enum debug_section_numbe
 hs_status hs_debug_open_(struct hs_elf *elf, struct elf_view_total *total, struct debug_info *ret,
                          struct hs_error *err)
 {
-    struct debug_info info = {0};
+    struct debug_info info = {.effort = hs_elf_effort_(elf)};
     hs_status status = HS_OK;
     for (int i = 0; i < DEBUG_N_SECTIONS && status == HS_OK; i++)
         status = units_open_section(elf, (enum debug_section_number)i, total, &info, err);
-    info.ranges_left = UINT64_C(1) << 32;
     info.abbreviations_left = info.sections[DEBUG_ABBREV].n_bytes + UNITS_SPARE_CODES;
     if (status == HS_OK)
         status = units_list(&info, DEBUG_INFO, err);
@@ -309,6 +331,8 @@ bool hs_debug_unit_load_(struct debug_info *info, struct debug_unit *unit)
     struct hs_error err = HS_ERROR_INIT;
     if (unit->has_root)
         return !unit->is_damaged;
+    if (hs_debug_is_spent_(info))
+        return false;
     if (table_find(info, unit->abbreviations_at, &unit->table, &err) != HS_OK) {
         info->is_out_of_memory = true; /* asked again, it may work */
         return false;

@@ -97,6 +97,10 @@ HS_DEFINE_AUTO(hs_elf, close)
 
 const char *hs_elf_name(const struct hs_elf *elf);
 
+/* Whether the file asked for more reading than its bytes on the disk are worth (base/effort.h):
+ * what is not read by now never is, and counts as not there. */
+bool hs_elf_asked_too_much(const struct hs_elf *elf);
+
 /* Position-independent (ET_DYN): the bias is chosen at run time. Otherwise it is 0. */
 bool hs_elf_is_dyn(const struct hs_elf *elf);
 /* Has a PT_INTERP: a program (or something that can be run as one). */
