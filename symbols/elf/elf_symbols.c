@@ -188,11 +188,24 @@ static size_t symbols_up_to(const struct hs_elf *elf, hs_addr vaddr)
     return HS_FIRST_ABOVE(elf->symbols, elf->n_symbols, vaddr, vaddr);
 }
 
+/* A symbol that does not say its size ends with its section, or where one that does has ended: what
+ * comes then is something else, whose own name was stripped. */
+static bool symbol_reaches(const struct hs_elf *elf, const struct hs_elf_symbol *symbol,
+                           hs_addr last_end, hs_addr vaddr)
+{
+    struct hs_elf_section section;
+    if (last_end > symbol->vaddr ||
+        hs_elf_segment_at(elf, symbol->vaddr) != hs_elf_segment_at(elf, vaddr))
+        return false;
+    return !hs_elf_section_at(elf, vaddr, &section) || symbol->vaddr >= section.vaddr;
+}
+
 const struct hs_elf_symbol *hs_elf_symbol_at(const struct hs_elf *elf, hs_addr vaddr,
                                              uint64_t *ret_offset)
 {
     const struct hs_elf_symbol *holds = NULL, *nearest = NULL;
     size_t end = symbols_up_to(elf, vaddr);
+    hs_addr last_end = 0; /* of the symbols that end before vaddr */
     for (size_t i = end; i > 0 && end - i < SYMBOL_WALK_BACK; i--) {
         const struct hs_elf_symbol *s = &elf->symbols[i - 1];
         if (holds != NULL && s->vaddr != holds->vaddr)
@@ -200,11 +213,12 @@ const struct hs_elf_symbol *hs_elf_symbol_at(const struct hs_elf *elf, hs_addr v
         /* Going down within one address, the last that fits is the global one. */
         if (s->n_bytes != 0 && vaddr - s->vaddr < s->n_bytes)
             holds = s;
+        else if (s->n_bytes != 0 && s->vaddr + s->n_bytes > last_end)
+            last_end = s->vaddr + s->n_bytes;
         else if (s->n_bytes == 0 && (nearest == NULL || s->vaddr == nearest->vaddr))
             nearest = s;
     }
-    if (holds == NULL && nearest != NULL &&
-        hs_elf_segment_at(elf, nearest->vaddr) != hs_elf_segment_at(elf, vaddr))
+    if (holds == NULL && nearest != NULL && !symbol_reaches(elf, nearest, last_end, vaddr))
         nearest = NULL;
     const struct hs_elf_symbol *found = holds != NULL ? holds : nearest;
     if (found != NULL && ret_offset != NULL)

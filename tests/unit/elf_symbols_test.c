@@ -170,13 +170,39 @@ static void finds_by_address(void **state)
     hs_auto(hs_elf) *elf = open_sample();
     assert_string_equal(at(elf, 0x1000, 0), "outer"); /* sized and global before the others */
     assert_string_equal(at(elf, 0x1018, 8), "inner");
-    assert_string_equal(at(elf, 0x1020, 0x20), "outer");  /* behind the inner one again */
-    assert_string_equal(at(elf, 0x1150, 0x150), "label"); /* behind all that say their size */
+    assert_string_equal(at(elf, 0x1020, 0x20), "outer"); /* behind the inner one again */
+    assert_null(at(elf, 0x1150, 0)); /* no label stretches over the end of what says its size */
     assert_string_equal(at(elf, 0x1300, 0x100), "open_end");
     assert_string_equal(at(elf, 0x8107, 7), "far");
     assert_null(at(elf, 0x8108, 0)); /* a label of another segment is no answer */
     assert_null(at(elf, 0x500, 0));
     assert_null(at(elf, UINT64_MAX, 0));
+}
+
+/* A stripped program: a few variables and functions have kept their names, what lies between has
+ * not. */
+static void no_name_stretches_over_an_end(void **state)
+{
+    (void)state;
+    elf_writer_init(&w);
+    elf_writer_segment(&w, PT_LOAD, PF_R, 0x1000, 0x2000, 0);
+    static const char zeros[0x200];
+    size_t init = elf_writer_section(&w, ".init", SHT_PROGBITS, 0x1000, zeros, 0x20);
+    size_t text = elf_writer_section(&w, ".text", SHT_PROGBITS, 0x1020, zeros, sizeof zeros);
+    elf_writer_symbol(&w, "_init", STT_FUNC, STB_GLOBAL, 0x1000, 0, (uint16_t)init);
+    elf_writer_symbol(&w, "start", STT_NOTYPE, STB_GLOBAL, 0x1040, 0, (uint16_t)text);
+    elf_writer_symbol(&w, "caml_exe_name", STT_OBJECT, STB_GLOBAL, 0x1100, 8, (uint16_t)text);
+    elf_writer_symbol(&w, "last", STT_NOTYPE, STB_GLOBAL, 0x1180, 0, (uint16_t)text);
+    elf_writer_finish(&w);
+    elf_writer_section_header(&w, init)->sh_flags = SHF_ALLOC;
+    elf_writer_section_header(&w, text)->sh_flags = SHF_ALLOC;
+    hs_auto(hs_elf) *elf = open_sample();
+    assert_string_equal(at(elf, 0x1008, 8), "_init");
+    assert_null(at(elf, 0x1028, 0)); /* another section */
+    assert_string_equal(at(elf, 0x1050, 0x10), "start");
+    assert_string_equal(at(elf, 0x1107, 7), "caml_exe_name");
+    assert_null(at(elf, 0x1108, 0)); /* neither caml_exe_name+8 nor start+0xc8 */
+    assert_string_equal(at(elf, 0x1190, 0x10), "last");
 }
 
 extern const char __ehdr_start[];
@@ -241,6 +267,7 @@ int main(void)
         cmocka_unit_test(leaves_out_endless_names),
         cmocka_unit_test(prefers_the_global_of_one_name),
         cmocka_unit_test(finds_by_address),
+        cmocka_unit_test(no_name_stretches_over_an_end),
         cmocka_unit_test(knows_this_program),
         cmocka_unit_test(knows_a_stripped_ocaml_program),
     };

@@ -155,8 +155,9 @@ const struct hs_elf_symbol *hs_elf_tls_symbols(const struct hs_elf *elf, size_t 
 /* The symbol of exactly this name, thread-local ones included; NULL when there is none. Of several
  * a global one is taken, else the lowest. O(1). */
 const struct hs_elf_symbol *hs_elf_find(const struct hs_elf *elf, const char *name);
-/* The symbol that holds `vaddr`, else the nearest below it in the same segment that does not say
- * its size; NULL when neither exists. `*ret_offset` (may be NULL) is vaddr - symbol->vaddr. */
+/* The symbol that holds `vaddr`, else the nearest below it that does not say its size, when it is
+ * of the same section and none that says its size has ended between; NULL when neither exists.
+ * `*ret_offset` (may be NULL) is vaddr - symbol->vaddr. */
 const struct hs_elf_symbol *hs_elf_symbol_at(const struct hs_elf *elf, hs_addr vaddr,
                                              uint64_t *ret_offset);
 
