@@ -62,7 +62,8 @@ static hs_status prepare_note(struct hs_dump *dump, const struct hs_object *obje
     hs_str note;
 
     if (search->outcome != HS_DEBUGFILE_UNREADABLE && search->outcome != HS_DEBUGFILE_OTHER_BUILD &&
-        search->outcome != HS_DEBUGFILE_OTHER_CONTENT)
+        search->outcome != HS_DEBUGFILE_OTHER_CONTENT &&
+        search->outcome != HS_DEBUGFILE_OTHER_LAYOUT)
         return HS_OK;
     hs_debugfile_explain(search, why, sizeof why);
     snprintf(text, sizeof text, "names of '%.200s' are missing: %.600s", object->name, why);

@@ -64,7 +64,7 @@ static int outcome_worth(uint8_t outcome)
         [HS_DEBUGFILE_FOUND] = 9,       [HS_DEBUGFILE_UNNAMED] = 0,
         [HS_DEBUGFILE_MISSING] = 1,     [HS_DEBUGFILE_UNREADABLE] = 2,
         [HS_DEBUGFILE_OTHER_BUILD] = 4, [HS_DEBUGFILE_OTHER_CONTENT] = 4,
-        [HS_DEBUGFILE_ITSELF] = 3,
+        [HS_DEBUGFILE_ITSELF] = 3,      [HS_DEBUGFILE_OTHER_LAYOUT] = 5,
     };
     return worth[outcome];
 }
@@ -77,6 +77,23 @@ static void search_note(struct debugfile_search *search, const char *path, uint8
     snprintf(search->seen.path, sizeof(search->seen.path), "%s", path);
 }
 
+/* A build-id can be chosen, copied or forgotten in a build. What is made of one program has the
+ * same code and data at the same places: tools that change a program afterwards move other
+ * sections.
+ */
+static bool layout_agrees(const struct hs_elf *program, const struct hs_elf *debug)
+{
+    static const char *const names[] = {".text", ".rodata", ".data", ".bss"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        struct hs_elf_section own, its;
+        if (hs_elf_section_named(program, names[i], &own) &&
+            hs_elf_section_named(debug, names[i], &its) &&
+            (own.vaddr != its.vaddr || own.n_bytes != its.n_bytes))
+            return false;
+    }
+    return true;
+}
+
 /* Whether an open file is the debug file. Build-ids decide when both have one; else the checksum,
  * where there is a link that wants one. */
 static uint8_t candidate_verdict(const struct debugfile_search *search, int fd,
@@ -84,8 +101,10 @@ static uint8_t candidate_verdict(const struct debugfile_search *search, int fd,
 {
     const char *wanted = hs_elf_build_id(search->elf), *id = hs_elf_build_id(elf);
     uint32_t found = 0;
+    if (*wanted != '\0' && *id != '\0' && strcmp(wanted, id) != 0)
+        return HS_DEBUGFILE_OTHER_BUILD;
     if (*wanted != '\0' && *id != '\0')
-        return strcmp(wanted, id) == 0 ? HS_DEBUGFILE_FOUND : HS_DEBUGFILE_OTHER_BUILD;
+        return layout_agrees(search->elf, elf) ? HS_DEBUGFILE_FOUND : HS_DEBUGFILE_OTHER_LAYOUT;
     if (crc == NULL)
         return HS_DEBUGFILE_OTHER_BUILD;
     if (!crc_of_fd(fd, hs_effort_of_file(fd), &found))
@@ -251,6 +270,7 @@ size_t hs_debugfile_explain(const struct hs_debugfile_search *search, char *text
         [HS_DEBUGFILE_OTHER_BUILD] = "its debug file '%s' is of another build",
         [HS_DEBUGFILE_OTHER_CONTENT] = "its debug file '%s' has another checksum",
         [HS_DEBUGFILE_ITSELF] = "its debug file '%s' is the file itself",
+        [HS_DEBUGFILE_OTHER_LAYOUT] = "its debug file '%s' has its build-id but not its layout",
     };
     assert(n_text > 0 && search->outcome < sizeof(forms) / sizeof(forms[0]));
     int n = snprintf(text, n_text, forms[search->outcome], search->path);

@@ -304,6 +304,33 @@ static void compares_builds_of_linked_files(void **state)
     }
 }
 
+/* Two programs with one build-id, and the debug file of the other. */
+static void compares_the_layout_of_the_same_build(void **state)
+{
+    (void)state;
+    static const uint8_t id[] = {4, 0, 0, 0, 4, 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0, 1, 2, 3, 4};
+    static const uint8_t code[32] = {0x90};
+    for (int has_other = 0; has_other < 2; has_other++) {
+        uint8_t section[16] = "x.debug";
+        elf_writer_init(&debug);
+        elf_writer_section(&debug, ".note", SHT_NOTE, 0, id, sizeof(id));
+        elf_writer_section(&debug, ".text", SHT_PROGBITS, 0x1000, code, has_other ? 16 : 32);
+        elf_writer_finish(&debug);
+        uint32_t crc = hs_debugfile_crc(0, debug.bytes, debug.n_bytes);
+        memcpy(section + 8, &crc, 4);
+        elf_writer_init(&program);
+        elf_writer_section(&program, ".gnu_debuglink", SHT_PROGBITS, 0, section, 12);
+        elf_writer_section(&program, ".note", SHT_NOTE, 0, id, sizeof(id));
+        elf_writer_section(&program, ".text", SHT_PROGBITS, 0x1000, code, 32);
+        elf_writer_finish(&program);
+        hs_auto(hs_elf) *elf = open_writer(&program);
+        write_file("x.debug", debug.bytes, debug.n_bytes);
+        struct hs_debugfile_search search = search_for(elf, NULL);
+        assert_int_equal(search.outcome,
+                         has_other ? HS_DEBUGFILE_OTHER_LAYOUT : HS_DEBUGFILE_FOUND);
+    }
+}
+
 static void names_the_supplement_of_dwz(void **state)
 {
     (void)state;
@@ -367,6 +394,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(looks_under_the_path_of_another_root, set_up, tear_down),
         cmocka_unit_test_setup_teardown(is_never_its_own_debug_file, set_up, tear_down),
         cmocka_unit_test_setup_teardown(compares_builds_of_linked_files, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(compares_the_layout_of_the_same_build, set_up, tear_down),
         cmocka_unit_test(names_the_supplement_of_dwz),
         cmocka_unit_test_setup_teardown(reports_running_out_of_memory, set_up, tear_down),
         cmocka_unit_test(computes_the_crc),

@@ -17,6 +17,7 @@ enum hs_debugfile_outcome {
     HS_DEBUGFILE_OTHER_BUILD,   /* there, with another build-id */
     HS_DEBUGFILE_OTHER_CONTENT, /* there, with another checksum than .gnu_debuglink wants */
     HS_DEBUGFILE_ITSELF,        /* leads back to the file itself */
+    HS_DEBUGFILE_OTHER_LAYOUT,  /* there, with the build-id, and its code or data lie elsewhere */
 };
 
 /* What a search came to, for people: how to get more. */
