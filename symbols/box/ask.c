@@ -21,7 +21,8 @@ enum ask_end {
     ASK_DIED,
     ASK_SLOW,
     ASK_NONSENSE,
-    ASK_LIMIT, /* it says that it has reached a limit */
+    ASK_UNCONFINED, /* it says that it is, and reads nothing */
+    ASK_LIMIT,      /* it says that it has reached a limit */
 };
 
 static uint64_t ask_used_ns(const struct hs_dwarf_box *box)
@@ -105,7 +106,12 @@ static enum ask_end ask(struct hs_dwarf_box *box, struct box_request *request, c
     enum ask_end end = ask_wait(box);
     if (end == ASK_ANSWERED)
         end = ask_take(box, request, ret, ret_answer);
-    return end == ASK_ANSWERED && ret->status == HS_LIMIT ? ASK_LIMIT : end;
+    if (end != ASK_ANSWERED)
+        return end;
+    box->how = ret->how;
+    if ((ret->how & BOX_HOW_FAILED) != 0)
+        return ASK_UNCONFINED;
+    return ret->status == HS_LIMIT ? ASK_LIMIT : end;
 }
 
 /* --- files --- */
@@ -131,11 +137,10 @@ static bool file_is_guilty(const struct box_file *file)
 
 static hs_status file_blame(struct box_file *file, enum ask_end end, struct hs_error *err)
 {
-    static const char *const verbs[] = {[ASK_GONE] = "broke the reader",
-                                        [ASK_DIED] = "broke the reader",
-                                        [ASK_SLOW] = "took the reader too long",
-                                        [ASK_NONSENSE] = "broke the reader",
-                                        [ASK_LIMIT] = "is too much for the reader"};
+    static const char *const verbs[] = {
+        [ASK_GONE] = "broke the reader",         [ASK_DIED] = "broke the reader",
+        [ASK_SLOW] = "took the reader too long", [ASK_NONSENSE] = "broke the reader",
+        [ASK_UNCONFINED] = "broke the reader",   [ASK_LIMIT] = "is too much for the reader"};
     struct hs_dwarf_box *box = file->box;
     bool is_frames = file->kind == BOX_OPEN_FRAMES;
     hs_box_stop_(box);
@@ -194,6 +199,21 @@ static hs_status file_from_memory(const struct box_file *file, int *ret, struct 
     return HS_IO;
 }
 
+/* No fault of the file, and the next box would be no better. */
+static hs_status box_unconfined(struct box_file *file, const struct box_answer *why,
+                                struct hs_error *err)
+{
+    struct hs_error said = HS_ERROR_INIT;
+    (void)file_refused(why, &said);
+    hs_box_stop_(file->box);
+    file->box->is_given_up = true;
+    hs_box_note_(file->box,
+                 "stacks and names from debug information are incomplete: their reader could not "
+                 "give up its rights (%.100s), and reads nothing with them",
+                 said.message);
+    return hs_fail(err, HS_IO, "'%s' could not give up its rights", BOX_PROGRAM);
+}
+
 /* Opens it in the box as it now is. */
 static hs_status file_send_fd(struct box_file *file, int fd, struct box_answer *ret,
                               struct hs_error *err)
@@ -208,6 +228,8 @@ static hs_status file_send_fd(struct box_file *file, int fd, struct box_answer *
         HS_TRY(hs_box_start_(file->box, err));
         end = ask(file->box, &request, file->name, fd, &reply, ret);
     }
+    if (end == ASK_UNCONFINED)
+        return box_unconfined(file, ret, err);
     if (end != ASK_ANSWERED)
         return file_blame(file, end, err);
     if (reply.status != HS_OK)

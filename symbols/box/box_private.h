@@ -26,6 +26,7 @@ struct hs_dwarf_box {
     uint64_t answer_ns;
     pid_t pid;           /* 0: does not run */
     int socket;          /* -1: does not run */
+    uint32_t how;        /* as it says: enum box_how */
     clockid_t clock;     /* its processor time */
     uint64_t generation; /* counts starts: what was opened in an earlier one is gone */
     uint64_t serial;

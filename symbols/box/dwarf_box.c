@@ -58,6 +58,25 @@ const char *hs_dwarf_box_note(const struct hs_dwarf_box *box, size_t number)
     return box->notes[number];
 }
 
+void hs_dwarf_box_how(const struct hs_dwarf_box *box, char *text)
+{
+    static const struct {
+        uint32_t how;
+        const char *words;
+    } all[] = {
+        {BOX_HOW_NOBODY, "as nobody"},
+        {BOX_HOW_PLAIN, "without capabilities"},
+        {BOX_HOW_CALLS, "with few system calls"},
+        {BOX_HOW_LIMITS, "under limits"},
+    };
+    size_t n = 0;
+    text[0] = '\0';
+    for (size_t i = 0; box != NULL && i < sizeof all / sizeof *all; i++)
+        if ((box->how & all[i].how) != 0)
+            n += (size_t)snprintf(text + n, HS_DWARF_BOX_HOW_BYTES - n, "%s%s", n != 0 ? ", " : "",
+                                  all[i].words);
+}
+
 void hs_box_note_(struct hs_dwarf_box *box, const char *format, ...)
 {
     va_list arguments;

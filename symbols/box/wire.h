@@ -5,7 +5,7 @@
 
 #include "dwarf/frame_row.h"
 
-#define BOX_MAGIC UINT32_C(0x48534231) /* "1BSH" */
+#define BOX_MAGIC UINT32_C(0x48534232) /* "2BSH" */
 #define BOX_PROGRAM "heapsnap-dwarf"
 
 enum {
@@ -13,6 +13,15 @@ enum {
     BOX_TEXT_BYTES = 1 << 16,  /* one text of an answer; longer ones are left out */
     BOX_MAX_BYTES = 150 << 10, /* one message: what a socket takes at once is 208 KiB */
     BOX_MAX_FILES = 1 << 16,
+};
+
+/* How the box is confined, told with every answer. */
+enum box_how {
+    BOX_HOW_NOBODY = 1, /* another user, of no group */
+    BOX_HOW_PLAIN = 2,  /* no capabilities */
+    BOX_HOW_CALLS = 4,  /* a filter of system calls */
+    BOX_HOW_LIMITS = 8,
+    BOX_HOW_FAILED = 16, /* it is not, and reads nothing: the answer says why */
 };
 
 enum box_kind {
@@ -39,6 +48,7 @@ struct box_reply {
     uint64_t serial;      /* the request's */
     uint32_t status;
     uint32_t n_bytes;
+    uint32_t how, unused; /* enum box_how */
 };
 
 struct box_opened {

@@ -3,10 +3,13 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/audit.h>
+#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -14,6 +17,7 @@
 #include <unistd.h>
 
 #include "arch/processor.h"
+#include "box/wire.h"
 #include "boxed/serve.h"
 
 enum {
@@ -22,24 +26,49 @@ enum {
     CONFINE_NOBODY = 65534,
 };
 
-static void confine_limit(__rlimit_resource_t what, uint64_t most)
+/* The first thing that could not be done is what is told. */
+static void confine_failed(struct hs_box_confinement *ret, const char *what)
+{
+    if ((ret->how & BOX_HOW_FAILED) == 0)
+        (void)snprintf(ret->why, sizeof ret->why, "%s: %s", what, strerror(errno));
+    ret->how |= BOX_HOW_FAILED;
+}
+
+/* Above a limit that is there already: that one stays. */
+static void confine_limit(struct hs_box_confinement *ret, __rlimit_resource_t what, uint64_t most)
 {
     const struct rlimit limit = {most, most};
-    (void)setrlimit(what, &limit); /* above a limit that is there already: that one stays */
+    struct rlimit now;
+    if (setrlimit(what, &limit) != 0 && (getrlimit(what, &now) != 0 || now.rlim_max > most))
+        confine_failed(ret, "setrlimit");
 }
 
 #ifndef HS_SANITIZED
 
-/* A user in whose name nothing can be done. Its files are given to it, so it needs no name. */
-static void confine_user(void)
+/* A user in whose name nothing can be done. Its files are given to it, so it needs no name. Root of
+ * a namespace, or without the capability, often cannot; then it has none either, which is seen to
+ * next. */
+static bool confine_user(void)
 {
-    if (geteuid() != 0)
-        return;
-    /* In a user namespace the number may not exist; then it is root of that one, and the filter
-     * is what holds it. */
-    if (setgroups(0, NULL) != 0 || setresgid(CONFINE_NOBODY, CONFINE_NOBODY, CONFINE_NOBODY) != 0 ||
-        setresuid(CONFINE_NOBODY, CONFINE_NOBODY, CONFINE_NOBODY) != 0)
-        errno = 0;
+    return geteuid() == 0 && setgroups(0, NULL) == 0 &&
+           setresgid(CONFINE_NOBODY, CONFINE_NOBODY, CONFINE_NOBODY) == 0 &&
+           setresuid(CONFINE_NOBODY, CONFINE_NOBODY, CONFINE_NOBODY) == 0;
+}
+
+/* Root without capabilities is a user like others, and the kernel says that there are none. */
+static bool confine_capabilities(void)
+{
+    struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {{0}},
+                                  now[_LINUX_CAPABILITY_U32S_3];
+    if (syscall(SYS_capset, &head, none) != 0 || syscall(SYS_capget, &head, now) != 0)
+        return false;
+    for (int i = 0; i < _LINUX_CAPABILITY_U32S_3; i++)
+        if ((now[i].effective | now[i].permitted) != 0) {
+            errno = EPERM;
+            return false;
+        }
+    return true;
 }
 
 #define FILTER_LOAD(field) \
@@ -62,7 +91,7 @@ static void confine_user(void)
 
 /* Everything else fails with EPERM instead of killing: what a C library tries at the side it can do
  * without. */
-static void confine_calls(void)
+static bool confine_calls(void)
 {
     struct sock_filter filter[] = {
         FILTER_LOAD(arch),
@@ -95,34 +124,47 @@ static void confine_calls(void)
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
     };
     const struct sock_fprog program = {.len = sizeof(filter) / sizeof(filter[0]), .filter = filter};
-    (void)prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
+    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
 }
 
-static void confine_self(uint64_t memory_bytes)
+static void confine_self(uint64_t memory_bytes, struct hs_box_confinement *ret)
 {
-    confine_user();
+    if (confine_user())
+        ret->how |= BOX_HOW_NOBODY;
+    if (confine_capabilities())
+        ret->how |= BOX_HOW_PLAIN;
+    else
+        confine_failed(ret, "capset");
     (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-    confine_limit(RLIMIT_AS, memory_bytes);
-    confine_limit(RLIMIT_FSIZE, 0);
-    confine_limit(RLIMIT_NOFILE, CONFINE_FILES);
+    confine_limit(ret, RLIMIT_AS, memory_bytes);
+    confine_limit(ret, RLIMIT_FSIZE, 0);
+    confine_limit(ret, RLIMIT_NOFILE, CONFINE_FILES);
+    if ((ret->how & BOX_HOW_FAILED) == 0)
+        ret->how |= BOX_HOW_LIMITS;
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* after the user, which takes it back */
-    (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    confine_calls();
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+        confine_failed(ret, "no_new_privs");
+    if (confine_calls())
+        ret->how |= BOX_HOW_CALLS;
+    else
+        confine_failed(ret, "seccomp");
 }
 
 #else
 
-static void confine_self(uint64_t memory_bytes)
+static void confine_self(uint64_t memory_bytes, struct hs_box_confinement *ret)
 {
     (void)memory_bytes;
+    (void)ret;
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 }
 
 #endif
 
-void hs_box_confine(uint64_t memory_bytes)
+void hs_box_confine(uint64_t memory_bytes, struct hs_box_confinement *ret)
 {
-    confine_limit(RLIMIT_CORE, 0);
-    confine_limit(RLIMIT_CPU, CONFINE_CPU_SECONDS);
-    confine_self(memory_bytes);
+    *ret = (struct hs_box_confinement){.how = 0};
+    confine_limit(ret, RLIMIT_CORE, 0);
+    confine_limit(ret, RLIMIT_CPU, CONFINE_CPU_SECONDS);
+    confine_self(memory_bytes, ret);
 }

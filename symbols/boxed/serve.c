@@ -19,6 +19,7 @@ struct server_file {
 
 struct server {
     int socket;
+    const struct hs_box_confinement *confinement;
     struct server_file *files; /* owned, by number */
     size_t n_files, capacity;
     uint8_t *answer; /* owned: BOX_MAX_BYTES */
@@ -75,7 +76,8 @@ static bool server_send(struct server *server, const struct box_request *request
                                    .kind = request->kind,
                                    .serial = request->serial,
                                    .status = status,
-                                   .n_bytes = (uint32_t)server->n_answer};
+                                   .n_bytes = (uint32_t)server->n_answer,
+                                   .how = server->confinement->how};
     struct iovec parts[2] = {{(void *)(uintptr_t)&head, sizeof(head)},
                              {server->answer, server->n_answer}};
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
@@ -170,6 +172,8 @@ static hs_status answer(struct server *server, const struct box_request *request
     static struct server_file none;
     struct server_file *file =
         request->file < server->n_files ? &server->files[request->file] : &none;
+    if ((server->confinement->how & BOX_HOW_FAILED) != 0)
+        return hs_fail(err, HS_FORMAT, "%s", server->confinement->why);
     switch (request->kind) {
     case BOX_OPEN_FRAMES:
     case BOX_OPEN_LINES:
@@ -211,9 +215,10 @@ static hs_status server_run(struct server *server, struct hs_error *err)
     return status;
 }
 
-hs_status hs_box_serve(int socket, struct hs_error *err)
+hs_status hs_box_serve(int socket, const struct hs_box_confinement *confinement,
+                       struct hs_error *err)
 {
-    struct server server = {.socket = socket};
+    struct server server = {.socket = socket, .confinement = confinement};
     HS_TRY(hs_alloc(1, BOX_MAX_BYTES, (void **)&server.answer, err));
     hs_status status = server_run(&server, err);
     for (size_t i = 0; i < server.n_files; i++)

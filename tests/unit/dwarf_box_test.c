@@ -85,7 +85,8 @@ static void say(const struct box_request *request, size_t n_body, struct box_rep
 
 static void eat_memory(void)
 {
-    hs_box_confine(UINT64_C(64) << 20);
+    struct hs_box_confinement confinement;
+    hs_box_confine(UINT64_C(64) << 20, &confinement);
     for (size_t n = 1 << 20;; n *= 2) {
         void *p = malloc(n);
         if (p == NULL)
@@ -660,8 +661,9 @@ static void confines_itself(void **state)
 #endif
     pid_t child = fork();
     if (child == 0) {
+        struct hs_box_confinement confinement;
         int report = 0;
-        hs_box_confine(UINT64_C(256) << 20);
+        hs_box_confine(UINT64_C(256) << 20, &confinement);
         report |= geteuid() == 0 && access("/proc/self/uid_map", R_OK) == 0 ? 1 : 0;
         report |= fopen("/etc/passwd", "r") != NULL ? 2 : 0;
         report |= socket(AF_UNIX, SOCK_STREAM, 0) >= 0 ? 4 : 0;

@@ -20,6 +20,7 @@ static bool is_socket(int fd)
 int main(int n_arguments, char **arguments)
 {
     struct hs_error err = HS_ERROR_INIT;
+    struct hs_box_confinement confinement;
     uint64_t memory_bytes;
     if (n_arguments != 2 || hs_parse_count(arguments[1], &memory_bytes, &err) != HS_OK ||
         !is_socket(STDIN_FILENO)) {
@@ -27,6 +28,6 @@ int main(int n_arguments, char **arguments)
                               "information\n");
         return 2;
     }
-    hs_box_confine(memory_bytes);
-    return hs_box_serve(STDIN_FILENO, &err) == HS_OK ? 0 : 1;
+    hs_box_confine(memory_bytes, &confinement);
+    return hs_box_serve(STDIN_FILENO, &confinement, &err) == HS_OK ? 0 : 1;
 }

@@ -36,4 +36,9 @@ HS_DEFINE_AUTO(hs_dwarf_box, free)
 size_t hs_dwarf_box_n_notes(const struct hs_dwarf_box *box);
 const char *hs_dwarf_box_note(const struct hs_dwarf_box *box, size_t number);
 
+/* How the process is confined, in words, of the last answer; "" before the first one. `text` has
+ * HS_DWARF_BOX_HOW_BYTES. */
+#define HS_DWARF_BOX_HOW_BYTES 128
+void hs_dwarf_box_how(const struct hs_dwarf_box *box, char *text);
+
 #endif
