@@ -46,11 +46,12 @@
 static inline size_t hs_bisect_(const void *items, size_t n, size_t item_bytes, size_t field_at,
                                 uint64_t key, bool passes_equal)
 {
-    const uint8_t *fields = (const uint8_t *)items + field_at;
+    const uint8_t *bytes = items; /* nothing is added to it where there is none */
 
-    return HS_FIRST_NOT(at, 0, n,
-                        hs_load_u64(fields + at * item_bytes) < key ||
-                            (passes_equal && hs_load_u64(fields + at * item_bytes) == key));
+    return HS_FIRST_NOT(
+        at, 0, n,
+        hs_load_u64(bytes + (field_at + at * item_bytes)) < key ||
+            (passes_equal && hs_load_u64(bytes + (field_at + at * item_bytes)) == key));
 }
 
 #endif
