@@ -34,11 +34,21 @@ static uint64_t default_limit(void)
 void hs_budget_init(uint64_t limit_bytes, const char *spill_dir, unsigned n_threads,
                     struct hs_budget *ret)
 {
+    const char *bound_by = NULL;
     if (limit_bytes == 0)
         limit_bytes = default_limit();
+    if (limit_bytes != UINT64_MAX) {
+        struct hs_memory_bound bound;
+        hs_memory_bound(&bound);
+        if (bound.left_bytes < limit_bytes) {
+            limit_bytes = bound.left_bytes;
+            bound_by = bound.by;
+        }
+    }
     *ret = (struct hs_budget){.limit_bytes = limit_bytes,
                               .used_bytes = least(HS_BUDGET_BASE_BYTES, limit_bytes),
                               .spill_dir = spill_dir,
+                              .bound_by = bound_by,
                               .n_threads = n_threads == 0 ? default_threads() : n_threads};
     ret->peak_bytes = ret->used_bytes;
 }
@@ -48,6 +58,13 @@ uint64_t hs_budget_left_bytes(const struct hs_budget *budget)
     if (budget == NULL || budget->limit_bytes == UINT64_MAX)
         return UINT64_MAX;
     return budget->limit_bytes - least(budget->limit_bytes, budget->used_bytes);
+}
+
+hs_status hs_budget_hint(const struct hs_budget *budget, struct hs_error *err)
+{
+    if (budget != NULL && budget->bound_by != NULL)
+        return hs_hint(err, "%s allows no more", budget->bound_by);
+    return hs_hint(err, "allow more with --memory");
 }
 
 hs_status hs_budget_reserve(struct hs_budget *budget, uint64_t n_bytes, const char *what,
@@ -70,7 +87,7 @@ hs_status hs_budget_reserve(struct hs_budget *budget, uint64_t n_bytes, const ch
     hs_format_bytes(budget->limit_bytes, limit);
     hs_status status = hs_fail(err, HS_LIMIT, "%s needs %s of memory, %s of %s are left", what,
                                needed, left, limit);
-    (void)hs_hint(err, "allow more with --memory");
+    (void)hs_budget_hint(budget, err);
     return status;
 }
 

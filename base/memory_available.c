@@ -87,18 +87,27 @@ static uint64_t group_number(const char *directory, const char *file, const char
     return n < 0 || (size_t)n >= sizeof path ? otherwise : file_number(path, key, otherwise);
 }
 
+/* A limit of 2^63 less a page is none (v1). */
+#define GROUP_LIMIT_MAX ((uint64_t)1 << 60)
+
+/* The limit of one group. */
+static uint64_t group_limit(const char *directory, bool is_v2)
+{
+    if (!is_v2)
+        return group_number(directory, "memory.limit_in_bytes", "", UINT64_MAX);
+    return least(group_number(directory, "memory.max", "", UINT64_MAX),
+                 group_number(directory, "memory.high", "", UINT64_MAX));
+}
+
 /* What is left in one group. Reclaim takes file pages of the inactive list first, so they are as
  * good as free. */
 static uint64_t group_left(const char *directory, bool is_v2)
 {
-    uint64_t limit, used, cached;
+    uint64_t limit = group_limit(directory, is_v2), used, cached;
     if (is_v2) {
-        limit = least(group_number(directory, "memory.max", "", UINT64_MAX),
-                      group_number(directory, "memory.high", "", UINT64_MAX));
         used = group_number(directory, "memory.current", "", 0);
         cached = group_number(directory, "memory.stat", "inactive_file ", 0);
     } else {
-        limit = group_number(directory, "memory.limit_in_bytes", "", UINT64_MAX);
         used = group_number(directory, "memory.usage_in_bytes", "", 0);
         cached = group_number(directory, "memory.stat", "total_inactive_file ", 0);
     }
@@ -106,13 +115,30 @@ static uint64_t group_left(const char *directory, bool is_v2)
     return limit == UINT64_MAX ? limit : limit - least(limit, used);
 }
 
+static void groups_add(struct hs_memory_groups *groups, const char *directory, bool is_v2)
+{
+    size_t n = strlen(directory);
+
+    if (group_limit(directory, is_v2) >= GROUP_LIMIT_MAX)
+        return;
+    if (groups->n == HS_MEMORY_GROUPS_MAX || n >= sizeof groups->groups->path) {
+        groups->has_more = true;
+        return;
+    }
+    memcpy(groups->groups[groups->n].path, directory, n + 1);
+    groups->groups[groups->n++].is_v2 = is_v2;
+}
+
 /* The least of a group and all groups above it, as far as they are mounted: `path` is cut at its
- * last slashes down to the length of the mount point. */
-static uint64_t groups_left(char *path, size_t n_mount, bool is_v2)
+ * last slashes down to the length of the mount point. `groups` (may be NULL) takes those with a
+ * limit. */
+static uint64_t groups_left(char *path, size_t n_mount, bool is_v2, struct hs_memory_groups *groups)
 {
     uint64_t left = UINT64_MAX;
     for (;;) {
         left = least(left, group_left(path, is_v2));
+        if (groups != NULL)
+            groups_add(groups, path, is_v2);
         char *slash = strrchr(path, '/');
         if (slash == NULL || (size_t)(slash - path) < n_mount)
             return left;
@@ -227,7 +253,8 @@ static bool mount_of_memory(struct line line, bool is_v2, struct mount *ret)
 
 /* Where a group of the hierarchy stands under a mount whose root is a group, too. A group outside
  * the root (a namespace of its own) is looked for at the mount point itself. */
-static uint64_t mount_left(struct mount *mount, const char *group, bool is_v2)
+static uint64_t mount_left(struct mount *mount, const char *group, bool is_v2,
+                           struct hs_memory_groups *groups)
 {
     char path[2 * PATH_MAX];
     size_t n_root = strlen(mount->root), n_point = strlen(mount->point);
@@ -238,10 +265,11 @@ static uint64_t mount_left(struct mount *mount, const char *group, bool is_v2)
         strncmp(group, mount->root, n_root) == 0 && (group[n_root] == '/' || group[n_root] == '\0');
     const char *rest = below ? group + n_root : "";
     (void)snprintf(path, sizeof path, "%s%s", mount->point, strcmp(rest, "/") == 0 ? "" : rest);
-    return groups_left(path, n_point, is_v2);
+    return groups_left(path, n_point, is_v2, groups);
 }
 
-static uint64_t hierarchy_left(const char *proc, const char *who, bool is_v2)
+static uint64_t hierarchy_left(const char *proc, const char *who, bool is_v2,
+                               struct hs_memory_groups *groups)
 {
     char group[PATH_MAX], path[PATH_MAX];
     struct hs_map map;
@@ -254,35 +282,66 @@ static uint64_t hierarchy_left(const char *proc, const char *who, bool is_v2)
     struct line line = line_open(path, &map);
     while (line_next(&line))
         if (mount_of_memory(line, is_v2, &mount))
-            left = least(left, mount_left(&mount, group, is_v2));
+            left = least(left, mount_left(&mount, group, is_v2, groups));
     hs_map_close(&map);
     return left;
 }
 
-static uint64_t available_to(const char *proc, const char *who)
+static uint64_t machine_left(const char *proc)
 {
     char path[PATH_MAX];
+    uint64_t left;
+
     (void)snprintf(path, sizeof path, "%s/meminfo", proc);
-    uint64_t kib = file_number(path, "MemAvailable:", UINT64_MAX), left;
+    uint64_t kib = file_number(path, "MemAvailable:", UINT64_MAX);
     if (kib == UINT64_MAX || __builtin_mul_overflow(kib, 1024, &left))
-        left = UINT64_MAX;
-    left = least(left, hierarchy_left(proc, who, false));
-    return least(left, hierarchy_left(proc, who, true));
+        return UINT64_MAX;
+    return left;
+}
+
+static uint64_t available_to(const char *proc, const char *who, struct hs_memory_groups *groups)
+{
+    uint64_t left = machine_left(proc);
+
+    left = least(left, hierarchy_left(proc, who, false, groups));
+    return least(left, hierarchy_left(proc, who, true, groups));
 }
 
 uint64_t hs_memory_available_under(const char *proc)
 {
-    return available_to(proc, "self");
+    return available_to(proc, "self", NULL);
 }
 
 uint64_t hs_memory_available_bytes(void)
 {
-    return available_to("/proc", "self");
+    return available_to("/proc", "self", NULL);
 }
 
 uint64_t hs_memory_available_to(pid_t pid)
 {
     char who[32];
     (void)snprintf(who, sizeof who, "%d", pid);
-    return available_to("/proc", who);
+    return available_to("/proc", who, NULL);
+}
+
+uint64_t hs_memory_groups_find(const char *proc, const char *who, struct hs_memory_groups *ret)
+{
+    *ret = (struct hs_memory_groups){0};
+    (void)snprintf(ret->proc, sizeof ret->proc, "%s", proc);
+    return available_to(proc, who, ret);
+}
+
+uint64_t hs_memory_available_at_least(const struct hs_memory_groups *groups)
+{
+    uint64_t left = groups->has_more ? 0 : machine_left(groups->proc);
+
+    for (size_t i = 0; i < groups->n; i++) {
+        const char *path = groups->groups[i].path;
+        bool is_v2 = groups->groups[i].is_v2;
+        uint64_t limit = group_limit(path, is_v2);
+        uint64_t used =
+            group_number(path, is_v2 ? "memory.current" : "memory.usage_in_bytes", "", 0);
+        left = least(left, limit == UINT64_MAX ? limit : limit - least(limit, used));
+    }
+    return left;
 }

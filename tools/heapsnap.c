@@ -48,12 +48,26 @@ static void end_by(int number)
     (void)raise(number);
 }
 
+/* Where a limit leaves next to nothing the allocator itself breaks, with its first call. */
+static void refuse_without_memory(void)
+{
+    static const char text[] =
+        "heapsnap: cannot begin: the limits of this process (ulimit -v, ulimit -d) leave it less "
+        "than 12 MiB\nhint: ulimit -v 100000, or unlimited\n";
+    if (hs_memory_can_begin(HS_TOOL_BEGIN_BYTES))
+        return;
+    ssize_t n = write(STDERR_FILENO, text, sizeof text - 1);
+    (void)n; /* nobody else can be told */
+    _exit(hs_exit_code(HS_LIMIT));
+}
+
 int main(int argc, char **argv)
 {
     struct hs_error err = HS_ERROR_INIT;
     struct hs_invocation inv = {0};
     struct hs_tool tool = {0};
     hold_standard_descriptors();
+    refuse_without_memory();
     hs_lost_file_watch();
     hs_status status = hs_parse(argc, argv, &inv, &err);
     bool is_bare = status == HS_OK && argc < 2;

@@ -1,6 +1,7 @@
 /* Output, progress and talk of the command line. */
 #include "tool.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -108,8 +109,8 @@ static hs_status open_budget(struct hs_tool *tool, const struct hs_invocation *i
     if (hs_given(inv, HS_OPT_MEMORY) && limit < HS_TOOL_MIN_BYTES) {
         (void)hs_fail(err, HS_LIMIT,
                       "--memory %s is too little: nothing can be done with less "
-                      "than %lu MiB",
-                      inv->text[HS_OPT_MEMORY], (unsigned long)(HS_TOOL_MIN_BYTES >> 20));
+                      "than %luM",
+                      inv->text[HS_OPT_MEMORY], (unsigned long)(HS_TOOL_MIN_BYTES / 1000000));
         return hs_hint(err, "without --memory a quarter of what is available is the limit");
     }
     if (spill_dir != NULL && access(spill_dir, W_OK | X_OK) != 0)
@@ -267,6 +268,17 @@ hs_status hs_tool_say(struct hs_tool *tool, struct hs_error *err, const char *fo
     hs_buffer_fini(&clean);
     hs_buffer_fini(&filled);
     return status;
+}
+
+void hs_tool_go_first(void)
+{
+    static const char most[] = "1000"; /* proc(5): to raise it needs no right */
+    int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    ssize_t n = write(fd, most, sizeof most - 1);
+    (void)n; /* then it is as it was */
+    (void)close(fd);
 }
 
 void hs_talk(const char *format, ...)

@@ -12,8 +12,10 @@
 #include "report/listing.h"
 #include "report/text.h"
 
-/* The least --memory: code, stacks, and the buffers of any command. */
-#define HS_TOOL_MIN_BYTES ((uint64_t)16 << 20)
+/* The least --memory: code, stacks, and the buffers of any command. 16M as it is read. */
+#define HS_TOOL_MIN_BYTES ((uint64_t)16000000)
+/* The least that limits from outside must leave at the start. */
+#define HS_TOOL_BEGIN_BYTES ((uint64_t)12 << 20)
 
 #define HS_TOOL_VERSION "0.1.0"
 
@@ -86,6 +88,10 @@ hs_status hs_tool_say(struct hs_tool *tool, struct hs_error *err, const char *fo
 /* The overview, or the help of a command: through a pager when it is longer than the terminal. */
 hs_status hs_tool_help(struct hs_tool *tool, const struct hs_command *command, bool is_short,
                        struct hs_error *err);
+
+/* Where memory runs out, this process goes before any other: the one that is looked at must not,
+ * for our sake. For commands that start nobody else's program. */
+void hs_tool_go_first(void);
 
 /* The signal that asked us to end, or 0. */
 int hs_tool_interrupted(void);

@@ -99,6 +99,9 @@ static void budgets(void **state)
     diagnose(child.pid, &budget, &diagnosis);
     expect(&diagnosis, "memory", HS_VERDICT_REFUSED, "needs at least");
     assert_non_null(strstr(check_named(&diagnosis, "memory")->hint, "--memory"));
+    budget.bound_by = "its group"; /* then an option would not help */
+    diagnose(child.pid, &budget, &diagnosis);
+    assert_string_equal(check_named(&diagnosis, "memory")->hint, "its group allows no more");
     live_child_end(&child);
 }
 

@@ -156,6 +156,34 @@ static void reads_version_2(void **state)
     assert_int_equal(available(), 300);
 }
 
+static void looks_quickly_at_the_groups_with_a_limit(void **state)
+{
+    struct hs_memory_groups groups;
+    char path[128];
+    (void)state;
+    put("proc/meminfo", "MemAvailable:    100000000 kB\n");
+    put("proc/self/cgroup", "0::/slice/scope\n");
+    put("proc/self/mountinfo", "35 31 0:32 / @/v2 rw - cgroup2 cgroup2 rw,nsdelegate\n");
+    put("v2/slice/scope/memory.max", "max\n");
+    put("v2/slice/memory.max", "9000\n");
+    put("v2/slice/memory.current", "3000\n");
+    put("v2/slice/memory.stat", "anon 5\ninactive_file 500\n");
+    (void)snprintf(path, sizeof path, "%s/proc", root);
+    assert_int_equal(hs_memory_groups_find(path, "self", &groups), 6500);
+    assert_int_equal(groups.n, 1);
+    assert_int_equal(hs_memory_available_at_least(&groups), 6000);
+    put("v2/slice/memory.current", "8999\n");
+    assert_int_equal(hs_memory_available_at_least(&groups), 1);
+    put("v2/slice/memory.current", "10000\n");
+    assert_int_equal(hs_memory_available_at_least(&groups), 0);
+    put("v2/slice/memory.max", "max\n");
+    assert_int_equal(hs_memory_available_at_least(&groups), 100000000ULL * 1024);
+    put("proc/meminfo", "MemAvailable:    7 kB\n");
+    assert_int_equal(hs_memory_available_at_least(&groups), 7 * 1024);
+    groups.has_more = true;
+    assert_int_equal(hs_memory_available_at_least(&groups), 0);
+}
+
 static void bears_nonsense(void **state)
 {
     (void)state;
@@ -176,6 +204,8 @@ int main(void)
                                         remove_machine),
         cmocka_unit_test_setup_teardown(follows_mounts_of_a_part, make_machine, remove_machine),
         cmocka_unit_test_setup_teardown(reads_version_2, make_machine, remove_machine),
+        cmocka_unit_test_setup_teardown(looks_quickly_at_the_groups_with_a_limit, make_machine,
+                                        remove_machine),
         cmocka_unit_test_setup_teardown(bears_nonsense, make_machine, remove_machine),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
