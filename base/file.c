@@ -121,6 +121,16 @@ hs_status hs_map_open(const char *path, struct hs_map *ret, struct hs_error *err
     return status;
 }
 
+void hs_map_release(const struct hs_map *map, uint64_t begin, uint64_t end)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+    if (!map->is_file || begin >= end || end > map->n_bytes)
+        return;
+    begin -= begin % page;
+    (void)madvise((uint8_t *)(uintptr_t)map->bytes + begin, (size_t)(end - begin), MADV_DONTNEED);
+}
+
 void hs_map_close(struct hs_map *map)
 {
     if (map == NULL)

@@ -9,8 +9,10 @@
 #include "base/load.h"
 #include "packed_table.h"
 
-#define RELEASE_BYTES ((uint64_t)4 << 20)
+#define RELEASE_BYTES ((uint64_t)1 << 20)
 #define SYSTEM_PAGE 4096
+/* What the system maps around a byte that is looked at. */
+#define STRETCH ((uint64_t)64 << 10)
 
 static hs_status packed_damaged(struct hs_error *err, const char *what)
 {
@@ -55,6 +57,23 @@ static uint64_t table_number(const struct hs_packed *packed, uint64_t page, unsi
     return value;
 }
 
+/* Counts what is looked at here and there, twice for the table; when that is as much as is allowed
+ * all of the section is given back, and comes again from the file. */
+static void packed_visit(struct hs_packed *packed, uint64_t at)
+{
+    if (packed->near_bytes == 0 || at / STRETCH == packed->near_at)
+        return;
+    packed->near_at = at / STRETCH;
+    packed->near_used += 2 * STRETCH;
+    if (packed->near_used <= packed->near_bytes)
+        return;
+    uintptr_t begin = (uintptr_t)packed->bytes;
+    uintptr_t end = begin + packed->n_bytes + packed_pages(packed->n_nodes) * HS_PACKED_TABLE_ENTRY;
+    begin -= begin % SYSTEM_PAGE;
+    (void)madvise((void *)begin, end - begin, MADV_DONTNEED);
+    packed->near_used = 2 * STRETCH;
+}
+
 hs_status packed_page_of(struct hs_packed *packed, uint64_t page, struct hs_cursor *ret,
                          uint64_t *ret_before, struct hs_error *err)
 {
@@ -71,6 +90,7 @@ hs_status packed_page_of(struct hs_packed *packed, uint64_t page, struct hs_curs
         XXH3_64bits(packed->bytes + place.begin, place.n_bytes) != table_number(packed, page, 1))
         return packed_damaged(err, "a page does not match its checksum");
     *word |= bit;
+    packed_visit(packed, place.begin);
     *ret = hs_cursor_make(packed->bytes + place.begin, place.n_bytes);
     *ret_before = before;
     return HS_OK;

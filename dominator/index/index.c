@@ -83,6 +83,21 @@ static void index_tell_stale(const struct hs_index_options *options, const char 
         options->stale(options->context, path, err->message);
 }
 
+/* What is looked at here and there of a file does not stay resident beyond the limit: a section has
+ * its share of half of it. */
+static void index_bound(struct hs_index *index, const struct hs_budget *budget)
+{
+    const uint64_t least = (uint64_t)1 << 20;
+
+    if (budget == NULL || budget->limit_bytes == UINT64_MAX)
+        return;
+    for (unsigned i = 0; i < INDEX_N_SECTIONS; i++) {
+        uint64_t share = budget->limit_bytes / (2 * INDEX_N_SECTIONS);
+        if (index->file.packed[i].is_mapped)
+            index->file.packed[i].near_bytes = share > least ? share : least;
+    }
+}
+
 static hs_status index_open_any(struct hs_index *index, const struct index_task *task,
                                 bool *ret_found, struct hs_error *err)
 {
@@ -101,6 +116,7 @@ static hs_status index_open_any(struct hs_index *index, const struct index_task 
         *ret_found = status == HS_OK;
         bool is_there = status == HS_IO && options->must_read && access(path, F_OK) == 0;
         if (status == HS_OK) {
+            index_bound(index, options->budget);
             index->path = path;
             return HS_OK;
         }
@@ -163,6 +179,8 @@ static hs_status index_build_into(struct hs_index *index, const struct index_tas
     *ret_unwritable = out->failed;
     if (status == HS_OK)
         status = index_file_of_output(out, task->snap, task->policy.key, &index->file, err);
+    if (status == HS_OK)
+        index_bound(index, task->options->budget);
     if (status == HS_OK && index->file.map.bytes == NULL) {
         index->memory = *out;
         *out = (struct index_output){0};

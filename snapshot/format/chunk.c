@@ -114,9 +114,9 @@ static hs_status chunk_load_column(const struct hs_snap *snap, uint64_t at,
     struct hs_section_view view;
     const struct hs_section *section = hs_snap_chunk_section(snap, at, kind);
     HS_TRY(hs_section_load(&snap->file, section, &chunk->storage->unpacker, &view, err));
-    if (chunk_decode(kind, &view, columns, &limits, chunk, err) != HS_OK)
-        return hs_section_context(section, err);
-    return HS_OK;
+    hs_status status = chunk_decode(kind, &view, columns, &limits, chunk, err);
+    hs_map_release(&snap->map, section->offset, section->offset + section->stored_bytes);
+    return status == HS_OK ? HS_OK : hs_section_context(section, err);
 }
 
 /* In a file that is cut, edges into what is missing are left out. */

@@ -102,6 +102,9 @@ struct hs_packed {
     bool is_mapped;        /* of a file's map; set by whoever opens it */
     bool is_damaged;       /* a row that was read was not in order */
     uint64_t released;     /* bytes of the map given back */
+    uint64_t near_bytes;   /* of the map, that may be resident at a time; 0: as much as it likes */
+    uint64_t near_used;    /* of these, since all were given back */
+    uint64_t near_at;      /* the stretch that was looked at last */
 };
 
 /* HS_FORMAT when the bytes are too few for their table. O(1): the table is checked as it is used.
