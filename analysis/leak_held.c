@@ -163,7 +163,7 @@ static hs_status run_passes(const struct hs_snap_sweep *source, struct hs_bitmap
     input.backward = input.forward;
     input.backward.run = turned_run;
     input.backward.context = &turned;
-    struct hs_idom_sink sink = {put_idom, held};
+    struct hs_idom_sink sink = {.put = put_idom, .context = held};
     struct hs_passes passes = {0};
     hs_status status = hs_passes_run(&input, &passes, err);
     if (status == HS_OK)

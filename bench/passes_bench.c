@@ -148,7 +148,7 @@ static bool compare_all(const struct bench *bench, const struct hs_passes *passe
     struct hs_error err;
     uint32_t *order;
     struct compare compare = {.tree = tree};
-    const struct hs_idom_sink sink = {compare_put, &compare};
+    const struct hs_idom_sink sink = {.put = compare_put, .context = &compare};
 
     bench_must(hs_domtree_order(tree, &order, &err), &err);
     compare.order = order;

@@ -13,8 +13,6 @@
 #include "sweep_parts.h"
 
 #define MAX_SLOTS 8
-/* What a slot takes from the budget at first: a chunk of a heap, unpacked and decoded. */
-#define SLOT_BYTES ((uint64_t)3 << 20)
 
 struct slot {
     struct hs_chunk chunk;
@@ -236,7 +234,9 @@ static hs_status decoding_init(const struct hs_snap_sweep *source, struct decodi
 {
     const struct hs_snap_totals *totals = hs_snap_totals(source->snap);
     unsigned n = source->budget == NULL ? 1 : source->budget->n_threads;
-    uint64_t room = hs_budget_left_bytes(source->budget) / SLOT_BYTES;
+    uint64_t slot =
+        source->slot_bytes > HS_SWEEP_SLOT_BYTES ? source->slot_bytes : HS_SWEEP_SLOT_BYTES;
+    uint64_t room = hs_budget_left_bytes(source->budget) / slot;
 
     *d = (struct decoding){.source = source,
                            .choice = hs_sweep_choice(source),
@@ -250,8 +250,8 @@ static hs_status decoding_init(const struct hs_snap_sweep *source, struct decodi
         n = MAX_SLOTS - 1;
     if (n > 1 && room > 1)
         d->n_slots = room < n + 1 ? (unsigned)room : n + 1;
-    HS_TRY(hs_budget_reserve(source->budget, d->n_slots * SLOT_BYTES, "decoding", err));
-    d->reserved = d->n_slots * SLOT_BYTES;
+    HS_TRY(hs_budget_reserve(source->budget, d->n_slots * slot, "decoding", err));
+    d->reserved = d->n_slots * slot;
     HS_TRY(HS_ALLOC(&d->slots, d->n_slots, err));
     while (d->n_threads + 1 < n && d->n_threads + 1 < d->n_slots &&
            pthread_create(&d->threads[d->n_threads], NULL, decoding_thread, d) == 0)

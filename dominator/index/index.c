@@ -142,7 +142,8 @@ static hs_status index_write(const struct index_task *task, struct index_output 
                                                        .policy = &task->policy,
                                                        .budget = budget,
                                                        .progress = task->options->progress,
-                                                       .in_memory = task->estimate.in_memory},
+                                                       .in_memory = task->estimate.in_memory,
+                                                       .slot_bytes = task->estimate.slot_bytes},
                                   &writer, err);
     if (status == HS_OK)
         status = index_write_finish(&writer, err);

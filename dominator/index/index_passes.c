@@ -28,6 +28,7 @@ static struct hs_snap_sweep edges_of(const struct passes_build *b, enum hs_graph
                                   .tiers = b->work->policy->has_tiers ? &b->tiers : NULL,
                                   .pointers_in = index_policy_types(b->work->policy),
                                   .budget = b->work->budget,
+                                  .slot_bytes = b->work->slot_bytes,
                                   .progress = b->work->progress,
                                   .phase = "reading the graph"};
 }
@@ -37,7 +38,8 @@ static hs_status tiers_find(struct passes_build *b, struct hs_error *err)
     const struct hs_tier_search search = {.snap = b->work->snap,
                                           .pointers_in = index_policy_types(b->work->policy),
                                           .budget = b->work->budget,
-                                          .progress = b->work->progress};
+                                          .progress = b->work->progress,
+                                          .slot_bytes = b->work->slot_bytes};
     return b->work->policy->has_tiers ? hs_tiers_find(&search, &b->tiers, err) : HS_OK;
 }
 
@@ -124,33 +126,42 @@ static hs_status put_predecessors(struct passes_build *b, struct hs_error *err)
 
 /* ---- what follows from the dominators ---- */
 
+/* A section is begun when its first node is put: what it takes is not needed before. */
+static hs_status section_begin(struct index_writer *writer, enum index_section section,
+                               struct hs_error *err)
+{
+    return writer->section == section ? HS_OK : index_write_begin(writer, section, err);
+}
+
 static hs_status retained_put(void *context, hs_node node, const struct hs_sizes *retained,
                               struct hs_error *err)
 {
+    HS_TRY(section_begin(context, INDEX_RETAINED, err));
     return index_write_retained(context, node, retained, err);
 }
 
 static hs_status put_retained(struct passes_build *b, struct hs_error *err)
 {
-    const struct hs_retained_sink sink = {retained_put, b->writer};
+    const struct hs_retained_sink sink = {retained_put, b->writer,
+                                          index_write_bytes(b->writer, INDEX_RETAINED)};
     const struct hs_weight_source weights = hs_weights_of_snap(b->work->snap);
 
-    HS_TRY(index_write_begin(b->writer, INDEX_RETAINED, err));
     HS_TRY(hs_passes_retained(&b->passes, &weights, b->work->progress, &sink, err));
     return index_write_end(b->writer, err);
 }
 
 static hs_status idom_put(void *context, hs_node node, hs_node idom, struct hs_error *err)
 {
+    HS_TRY(section_begin(context, INDEX_IDOM, err));
     return index_write_idom(context, node, idom, err);
 }
 
 static hs_status put_idoms(struct passes_build *b, struct hs_error *err)
 {
-    const struct hs_idom_sink sink = {idom_put, b->writer};
+    const struct hs_idom_sink sink = {idom_put, b->writer,
+                                      index_write_bytes(b->writer, INDEX_IDOM)};
 
     HS_TRY(hs_progress_tell(b->work->progress, "writing dominators", 0, 0, err));
-    HS_TRY(index_write_begin(b->writer, INDEX_IDOM, err));
     HS_TRY(hs_passes_idoms(&b->passes, &sink, err));
     return index_write_end(b->writer, err);
 }

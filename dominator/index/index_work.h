@@ -9,7 +9,8 @@ struct index_work {
     const struct index_policy *policy;
     struct hs_budget *budget; /* NULL: no limit. By passes everything is taken from it */
     const struct hs_progress *progress;
-    bool in_memory; /* the engine */
+    bool in_memory;      /* the engine */
+    uint64_t slot_bytes; /* by passes: what the largest chunk takes, when it is known; else 0 */
 };
 
 #endif

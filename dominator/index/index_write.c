@@ -116,12 +116,17 @@ static hs_status section_sink(void *context, const void *bytes, size_t n_bytes,
     return index_output_append(writer->out, bytes, n_bytes, err);
 }
 
+uint64_t index_write_bytes(const struct index_writer *writer, enum index_section section)
+{
+    return hs_packed_table_bytes(index_n_cells(&writer->header, section)) + INDEX_WRITE_BYTES;
+}
+
 hs_status index_write_begin(struct index_writer *writer, enum index_section section,
                             struct hs_error *err)
 {
     const struct hs_packed_sink sink = {section_sink, writer};
     uint64_t n_cells = index_n_cells(&writer->header, section);
-    uint64_t reserved_bytes = hs_packed_table_bytes(n_cells) + INDEX_WRITE_BYTES;
+    uint64_t reserved_bytes = index_write_bytes(writer, section);
 
     assert(writer->section == INDEX_N_SECTIONS && !index_write_has(writer, section));
     for (unsigned i = INDEX_PREDECESSORS; i < section; i++)

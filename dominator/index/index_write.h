@@ -20,7 +20,7 @@
 #include "index_format.h"
 #include "index_output.h"
 
-#define INDEX_WRITE_BYTES ((uint64_t)8 << 20)
+#define INDEX_WRITE_BYTES ((uint64_t)4 << 20)
 
 /* What is finished of a section, to be read while others are written. */
 struct index_reader {
@@ -48,6 +48,8 @@ hs_status index_write_init(struct index_output *out, const struct hs_snap *snap,
                            struct hs_error *err);
 void index_write_fini(struct index_writer *writer);
 
+/* What index_write_begin reserves. */
+uint64_t index_write_bytes(const struct index_writer *writer, enum index_section section);
 bool index_write_has(const struct index_writer *writer, enum index_section section);
 
 hs_status index_write_begin(struct index_writer *writer, enum index_section section,
@@ -82,7 +84,7 @@ void index_reader_close(struct index_reader *reader);
 
 /* A finished section as something to sweep, any number of times: PREDECESSORS (node -> sources), or
  * IDOM (node -> its immediate dominator: one target or none). Do not move it while it is open.
- * Resident: 1 MiB and 4 MiB of the file's map. */
+ * Resident: 1 MiB and 1 MiB of the file's map. */
 struct index_sweep {
     struct index_reader reader;  /* of the section */
     struct index_reader sources; /* of the predecessors, for IDOM */

@@ -140,10 +140,11 @@ static hs_status find_by_passes(const struct hs_tier_search *search, enum hs_gra
         .edges = edges,
         .pointers_in = search->pointers_in,
         .budget = search->budget,
+        .slot_bytes = search->slot_bytes,
         .progress = search->progress,
         .phase = "following firm pointers",
     };
-    const struct hs_idom_sink sink = {put_idom, met};
+    const struct hs_idom_sink sink = {.put = put_idom, .context = met};
     struct hs_passes_input input = {.budget = search->budget, .progress = search->progress};
     struct hs_passes passes = {0};
 

@@ -82,6 +82,22 @@ static hs_status rows_sweep(struct spread *spread,
     return core_rows_sweep(spread->rows, &spread->work->is_resolved, &sink, err);
 }
 
+/* Room for the edges, and for two arrays of nodes while one of values is on disk. */
+static hs_status edges_fit(struct spread *spread, struct hs_error *err)
+{
+    uint64_t n = spread->n_nodes, n_core = spread->work->passes->n_core;
+    uint64_t n_bytes =
+        (n + 1 + spread->n_edges + (2 * n > n_core ? 2 * n - n_core : 0)) * sizeof(uint32_t);
+
+    hs_status status = hs_budget_reserve(spread->budget, n_bytes, "the core's cycles", err);
+    if (status == HS_OK)
+        hs_budget_release(spread->budget, n_bytes);
+    else if (spread->budget != NULL)
+        status = pass_cycles_refuse(spread->budget, spread->budget->used_bytes + n_bytes, n,
+                                    spread->n_edges, err);
+    return status;
+}
+
 static hs_status edges_index(struct spread *spread, struct hs_error *err)
 {
     const char *what = "the core's cycles";
@@ -94,6 +110,7 @@ static hs_status edges_index(struct spread *spread, struct hs_error *err)
     HS_TRY(hs_bitmap_index(&spread->is_in, &n_in, err));
     HS_TRY(hs_graph_fits(n_in, spread->n_edges, err));
     spread->n_nodes = (uint32_t)n_in;
+    HS_TRY(edges_fit(spread, err));
     HS_TRY(pass_array_init(spread->budget, n_in + 1, what, &spread->begin, err));
     return pass_array_init(spread->budget, spread->n_edges, what, &spread->target, err);
 }

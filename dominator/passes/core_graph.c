@@ -242,12 +242,19 @@ hs_status core_graph_resolve(struct core_work *work, const struct core_rows *row
                              struct hs_error *err)
 {
     struct core_graph g = {.work = work, .rows = rows};
+    const struct hs_budget *budget = work->passes->budget;
+    uint64_t used_bytes = budget == NULL ? 0 : budget->used_bytes;
 
     if (rows->n_edges == 0)
         return HS_OK;
     hs_status status = graph_build(&g, err);
     if (status == HS_OK)
         status = graph_answer(&g, err);
+    if (status == HS_LIMIT && g.n_nodes != 0)
+        status = pass_cycles_refuse(budget,
+                                    used_bytes + hs_graph_bytes(g.n_nodes, g.n_edges) +
+                                        hs_domtree_room_bytes(g.n_nodes, g.n_edges),
+                                    g.n_nodes, g.n_edges, err);
     work->counts.n_in_graph = g.n_nodes;
     work->counts.n_in_graph_edges = g.n_edges;
     graph_fini(&g);

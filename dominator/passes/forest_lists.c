@@ -5,7 +5,6 @@
 #include "base/load.h"
 #include "graph/pages.h"
 
-#define TAKE_BYTES ((uint64_t)1 << 20)
 #define SLACK 16 /* eight bytes are looked at from anywhere, and ten written */
 #define HIGH_BITS 0x8080808080808080U
 #define LOW_BITS 0x0101010101010101U
@@ -41,23 +40,34 @@ static hs_status lists_alloc(struct forest_lists *lists, struct hs_error *err)
     return HS_OK;
 }
 
+static unsigned lists_longest(uint64_t n_nodes)
+{
+    uint8_t longest[SLACK];
+    return list_put(longest, 2 * n_nodes);
+}
+
+uint64_t forest_lists_max_bytes(uint64_t n_nodes, uint64_t n_children)
+{
+    return (n_nodes / 64 + 1) * sizeof(struct forest_group) + n_children * lists_longest(n_nodes);
+}
+
 hs_status forest_lists_init(struct hs_budget *budget, uint64_t n_nodes, uint64_t n_children,
                             struct forest_lists *ret, struct hs_error *err)
 {
     struct forest_lists lists = {.budget = budget, .n_groups = n_nodes / 64 + 1};
-    uint8_t longest[SLACK];
 
     assert(n_nodes < (uint64_t)1 << 62);
-    lists.longest = list_put(longest, 2 * n_nodes);
+    lists.longest = lists_longest(n_nodes);
     lists.capacity = n_children * lists.longest;
-    HS_TRY(hs_budget_reserve(budget, lists.n_groups * sizeof *lists.groups, "the forest", err));
+    lists.reserved = forest_lists_max_bytes(n_nodes, n_children);
+    HS_TRY(hs_budget_reserve(budget, lists.reserved, "the forest", err));
     hs_status status = lists_alloc(&lists, err);
     if (status == HS_OK) {
         *ret = lists;
         return HS_OK;
     }
     hs_pages_free(lists.groups, lists.n_groups, sizeof *lists.groups);
-    hs_budget_release(budget, lists.n_groups * sizeof *lists.groups);
+    hs_budget_release(budget, lists.reserved);
     return status;
 }
 
@@ -67,31 +77,24 @@ void forest_lists_fini(struct forest_lists *lists)
         return;
     hs_pages_free(lists->groups, lists->n_groups, sizeof *lists->groups);
     hs_pages_free(lists->bytes, lists->capacity + SLACK, 1);
-    hs_budget_release(lists->budget, lists->n_groups * sizeof *lists->groups + lists->reserved);
+    hs_budget_release(lists->budget, lists->reserved);
     *lists = (struct forest_lists){0};
 }
 
-static hs_status lists_reserve(struct forest_lists *lists, uint32_t n, struct hs_error *err)
-{
-    uint64_t needed = lists->n_bytes + (uint64_t)n * lists->longest;
-
-    if (needed > lists->capacity)
-        return hs_fail(err, HS_BUG, "a second sweep gave other edges than the first");
-    if (needed <= lists->reserved)
-        return HS_OK;
-    uint64_t left = lists->capacity - lists->reserved, n_bytes = needed - lists->reserved;
-    if (n_bytes < TAKE_BYTES)
-        n_bytes = left < TAKE_BYTES ? left : TAKE_BYTES;
-    HS_TRY(hs_budget_reserve(lists->budget, n_bytes, "the forest", err));
-    lists->reserved += n_bytes;
-    return HS_OK;
-}
-
-void forest_lists_finish(struct forest_lists *lists)
+/* Ends the list that is open. */
+static void lists_close(struct forest_lists *lists)
 {
     if (lists->is_open)
         lists->bytes[lists->n_bytes - 1] |= 0x40;
     lists->is_open = false;
+}
+
+void forest_lists_finish(struct forest_lists *lists)
+{
+    lists_close(lists);
+    uint64_t used = lists->n_groups * sizeof *lists->groups + lists->n_bytes;
+    hs_budget_release(lists->budget, lists->reserved - used);
+    lists->reserved = used;
 }
 
 /* Opens the list of a node with its first child. */
@@ -100,7 +103,7 @@ static void lists_begin(struct forest_lists *lists, hs_node node, hs_node child)
     struct forest_group *group = &lists->groups[node >> 6];
 
     assert(!lists->is_open || node > lists->node);
-    forest_lists_finish(lists);
+    lists_close(lists);
     if (group->has == 0)
         group->at = lists->n_bytes;
     group->has |= (uint64_t)1 << (node & 63);
@@ -116,7 +119,8 @@ hs_status forest_lists_add(struct forest_lists *lists, hs_node node, const hs_no
     hs_node last = lists->last;
     uint32_t i = 0;
 
-    HS_TRY(lists_reserve(lists, n, err));
+    if (lists->n_bytes + (uint64_t)n * lists->longest > lists->capacity)
+        return hs_fail(err, HS_BUG, "a second sweep gave other edges than the first");
     if (!lists->is_open || lists->node != node) {
         last = children[i++];
         lists_begin(lists, node, last);

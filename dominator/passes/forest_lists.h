@@ -6,8 +6,8 @@
  *
  * So a list ends at a byte of the form 01xxxxxx, and lists that are not wanted are stepped over
  * eight bytes at a time. About 1.3 bytes per child of a heap, 6 at most, and a quarter of a byte
- * per node. The bytes are pages of which only what is written costs memory, and reserved in the
- * budget piece by piece. */
+ * per node. The bytes are pages of which only what is written costs memory, but the most that they
+ * can be is reserved from the start: how much it is shows while others take memory, too. */
 #ifndef HS_FOREST_LISTS_H
 #define HS_FOREST_LISTS_H
 
@@ -24,7 +24,7 @@ struct forest_lists {
     struct forest_group *groups; /* owned pages */
     uint8_t *bytes;              /* owned pages */
     uint64_t n_groups, n_bytes, capacity;
-    uint64_t reserved; /* of the budget, for bytes */
+    uint64_t reserved; /* of the budget: the most, once finished what is used */
     hs_node node;      /* whose list is being written */
     hs_node last;      /* its last child */
     bool is_open;      /* there is such a list */
@@ -32,6 +32,8 @@ struct forest_lists {
     struct hs_budget *budget;
 };
 
+/* What forest_lists_init reserves. */
+uint64_t forest_lists_max_bytes(uint64_t n_nodes, uint64_t n_children);
 hs_status forest_lists_init(struct hs_budget *budget, uint64_t n_nodes, uint64_t n_children,
                             struct forest_lists *ret, struct hs_error *err);
 void forest_lists_fini(struct forest_lists *lists);
@@ -39,6 +41,7 @@ void forest_lists_fini(struct forest_lists *lists);
  * there are more children than said. */
 hs_status forest_lists_add(struct forest_lists *lists, hs_node node, const hs_node *children,
                            uint32_t n, struct hs_error *err);
+/* Gives back what was reserved too much. */
 void forest_lists_finish(struct forest_lists *lists);
 
 static inline bool forest_has_list(const struct forest_lists *lists, hs_node node)

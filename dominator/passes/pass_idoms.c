@@ -38,7 +38,10 @@ static hs_status idoms_init(struct idoms *idoms, struct hs_error *err)
         .n_keys = passes->n_nodes,
         .n_columns = 1,
         .max = {passes->n_nodes}, /* the number after each node; 0: none */
-        .reserve_bytes = pass_stack_max_bytes(max_rows, sizeof(hs_node)),
+        .reserve_bytes = pass_scatter_leave(pass_stack_max_bytes(max_rows, sizeof(hs_node)),
+                                            attach_places_bytes(&idoms->places) +
+                                                hs_ids_width(passes->n_nodes) * idoms->places.n,
+                                            idoms->sink->first_bytes),
     };
     return pass_scatter_init(&shape, passes->budget, "the immediate dominators", &idoms->scatter,
                              err);
@@ -129,6 +132,9 @@ static hs_status idoms_run(struct idoms *idoms, struct hs_error *err)
     if (status == HS_OK)
         status = idoms_read(idoms, &positions, err);
     position_reader_close(&positions);
+    attach_places_fini(&idoms->places);
+    hs_ids_fini(&idoms->node_of_place);
+    pass_stack_fini(&idoms->way);
     return status == HS_OK ? pass_scatter_emit(&idoms->scatter, &sink, err) : status;
 }
 

@@ -250,7 +250,10 @@ static hs_status retained_init(struct retained *r, struct hs_error *err)
     struct pass_scatter_shape shape = {
         .n_keys = passes->n_nodes,
         .n_columns = r->n_dims,
-        .reserve_bytes = pass_stack_max_bytes(max_rows, open_row_bytes(r)),
+        .reserve_bytes =
+            pass_scatter_leave(pass_stack_max_bytes(max_rows, open_row_bytes(r)),
+                               attach_places_bytes(&r->places) + pass_weights_bytes(&r->weights),
+                               r->sink->first_bytes),
     };
 
     memcpy(shape.max, r->total, sizeof shape.max);
@@ -381,6 +384,8 @@ static hs_status retained_emit(struct retained *r, const struct hs_weight_source
         status = back_read(r, &back, err);
     back_close(&back);
     pass_weights_fini(&r->weights);
+    attach_places_fini(&r->places);
+    pass_stack_fini(&r->open);
     return status == HS_OK ? pass_scatter_emit(&r->scatter, &sink, err) : status;
 }
 

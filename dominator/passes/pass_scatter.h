@@ -34,6 +34,14 @@ struct pass_scatter_shape {
     uint64_t reserve_bytes;        /* of the budget, left for others */
 };
 
+/* What must be left when some bytes of what is taken now are given back before `later` are taken.
+ */
+static inline uint64_t pass_scatter_leave(uint64_t now, uint64_t given_back, uint64_t later)
+{
+    uint64_t missing = later > given_back ? later - given_back : 0;
+    return now > missing ? now : missing;
+}
+
 /* As few parts as the budget allows. HS_LIMIT when SCATTER_PARTS do not do. */
 hs_status pass_scatter_init(const struct pass_scatter_shape *shape, struct hs_budget *budget,
                             const char *what, struct pass_scatter *ret, struct hs_error *err);

@@ -34,6 +34,11 @@ struct pass_weights {
 hs_status pass_weights_load(const struct hs_passes *passes, const struct hs_weight_source *source,
                             struct pass_weights *ret, struct hs_error *err);
 void pass_weights_fini(struct pass_weights *weights);
+/* What pass_weights_fini gives back, at least. */
+static inline uint64_t pass_weights_bytes(const struct pass_weights *weights)
+{
+    return weights->n_nodes + weights->n_nodes / 8 + weights->large_taken * sizeof *weights->large;
+}
 
 /* The words of a block that is not small. */
 uint64_t pass_weights_large(const struct pass_weights *weights, hs_node node);

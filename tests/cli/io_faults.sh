@@ -202,7 +202,7 @@ def temporary_files():
     big = os.path.join(WORK, "big.snap")
     subprocess.run([os.path.join(os.environ["BUILD_DIR"], "bin", "make_heap"), "400000", big],
                    check=True, stdout=subprocess.DEVNULL)
-    words = ["index", "SNAP", "--memory", "28Mi", "--spill-dir", "DIR", "--threads", "1"]
+    words = ["index", "SNAP", "--memory", "24Mi", "--spill-dir", "DIR", "--threads", "1"]
     run("index", big)
     whole_index = content(big + ".idx")
     n_failed = 0

@@ -289,4 +289,18 @@ static inline struct hs_graph odd_mixed(uint32_t n)
     return graph;
 }
 
+/* A random heap of 3,000 blocks, of a shape that the seed tells. */
+static inline struct hs_graph odd_heap(uint64_t seed)
+{
+    struct hs_random_shape shape = {
+        .n_leaves = 40,
+        .n_blocks = 3000,
+        .n_edges = 1500 * (1 + (uint32_t)(seed % 5)),
+        .flat = seed % 4 == 0,
+        .keep_duplicates = seed % 5 == 0,
+        .local = seed % 2 == 0,
+    };
+    return hs_random_graph(seed + 1, &shape);
+}
+
 #endif

@@ -1,5 +1,4 @@
 /* links: hs_passes hs_dominator hs_graph hs_format */
-#include "fail_each.h"
 #include "passes/pass_core.h"
 
 #include <setjmp.h>
@@ -8,6 +7,7 @@
 #include <cmocka.h>
 
 #include "dominator/dominators.h"
+#include "forest_shortage.h"
 #include "graph/pages.h"
 #include "made_forest.h"
 #include "odd_graphs.h"
@@ -104,15 +104,7 @@ static void test_heaps(void **state)
 
     (void)state;
     for (uint64_t seed = 0; seed < 24; seed++) {
-        struct hs_random_shape shape = {
-            .n_leaves = 40,
-            .n_blocks = 3000,
-            .n_edges = 1500 * (1 + (uint32_t)(seed % 5)),
-            .flat = seed % 4 == 0,
-            .keep_duplicates = seed % 5 == 0,
-            .local = seed % 2 == 0,
-        };
-        struct hs_graph graph = hs_random_graph(seed + 1, &shape);
+        struct hs_graph graph = odd_heap(seed);
         check_graph(&graph, 3, &counts);
         hs_graph_fini(&graph);
     }
@@ -136,90 +128,24 @@ static void test_large(void **state)
 
 /* ---- without enough ---- */
 
-static hs_status passes_run(const struct hs_passes_input *with, struct hs_passes *passes)
-{
-    return pass_core_run(with, passes, &err);
-}
+static const struct forest_step step = {pass_core_run, check_regions};
 
 static void test_allocations_fail(void **state)
 {
-    struct hs_graph graph = odd_mixed(400);
-    struct made_forest made;
-
     (void)state;
-    FAIL_EACH (each, .mode = FAIL_BOTH, .at_least = 20) {
-        made_forest_init(&graph, 3, &made);
-        hs_status status = FAIL_EACH_TRY(each, passes_run(&input, &made.passes));
-        if (status == HS_OK)
-            check_regions(&made, &graph);
-        made_forest_fini(&made);
-        assert_int_equal(made.budget.used_bytes, HS_BUDGET_BASE_BYTES);
-    }
-    hs_graph_fini(&graph);
+    forest_allocations_fail(&step);
 }
 
-/* Every limit up to what is taken when there is none: the answer, or a refusal. */
 static void test_budgets(void **state)
 {
-    struct hs_graph graph = odd_mixed(60000);
-    struct made_forest made;
-    uint32_t n_refused = 0, n_tight = 0;
-
     (void)state;
-    made_forest_init(&graph, CORE_EDGES_MAX, &made);
-    uint64_t least = made.budget.used_bytes;
-    assert_int_equal(passes_run(&input, &made.passes), HS_OK);
-    uint64_t most = made.budget.peak_bytes;
-    made_forest_fini(&made);
-    for (uint64_t limit = most; limit > least; limit -= (most - least) / 32 + 1) {
-        made_forest_init(&graph, CORE_EDGES_MAX, &made);
-        made.budget.limit_bytes = limit;
-        hs_status status = passes_run(&input, &made.passes);
-        assert_true(made.budget.peak_bytes <= limit);
-        assert_true(status == HS_OK || limit != most);
-        if (status == HS_OK)
-            check_regions(&made, &graph);
-        else
-            assert_int_equal(status, HS_LIMIT);
-        n_refused += status != HS_OK;
-        n_tight += status == HS_OK && limit != most;
-        made_forest_fini(&made);
-        assert_int_equal(made.budget.used_bytes, HS_BUDGET_BASE_BYTES);
-    }
-    assert_true(n_refused > 2);
-    assert_true(n_tight > 2);
-    hs_graph_fini(&graph);
-}
-
-/* Interrupted at each telling. */
-static bool tell_until(void *context, const char *phase, uint64_t done, uint64_t total)
-{
-    uint32_t *left = context;
-    (void)phase;
-    assert_true(done <= total || total == 0);
-    return (*left)-- != 0;
+    forest_budgets(&step);
 }
 
 static void test_interrupted(void **state)
 {
-    struct hs_graph graph = odd_mixed(400);
-    struct made_forest made;
-    hs_status status = HS_LIMIT;
-    uint32_t n_tellings = 0;
-
     (void)state;
-    for (; status != HS_OK; n_tellings++) {
-        uint32_t left = n_tellings;
-        const struct hs_progress progress = {tell_until, &left};
-        const struct hs_passes_input watched = {.progress = &progress};
-        made_forest_init(&graph, CORE_EDGES_MAX, &made);
-        status = passes_run(&watched, &made.passes);
-        assert_true(status == HS_OK || status == HS_LIMIT);
-        made_forest_fini(&made);
-        assert_int_equal(made.budget.used_bytes, HS_BUDGET_BASE_BYTES);
-    }
-    assert_true(n_tellings > 5);
-    hs_graph_fini(&graph);
+    forest_interrupted(&step);
 }
 
 int main(void)

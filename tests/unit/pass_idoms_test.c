@@ -36,7 +36,8 @@ static hs_status run(const struct hs_passes *passes, const struct hs_domtree *tr
     uint32_t *order;
     made_must(hs_domtree_order(tree, &order, &err), &err);
     check.order = order;
-    hs_status status = hs_passes_idoms(passes, &(struct hs_idom_sink){check_take, &check}, &err);
+    hs_status status =
+        hs_passes_idoms(passes, &(struct hs_idom_sink){.put = check_take, .context = &check}, &err);
     if (status == HS_OK)
         assert_true(check.next == passes->n_nodes);
     hs_pages_free(order, tree->n_nodes, sizeof *order);
@@ -141,7 +142,7 @@ static void test_every_allocation_fails(void **state)
     struct check check = {.tree = &tree};
     uint32_t *order;
     made_must(hs_domtree_order(&tree, &order, &err), &err);
-    const struct hs_idom_sink sink = {check_take, &check};
+    const struct hs_idom_sink sink = {.put = check_take, .context = &check};
     check.order = order;
     FAIL_EACH (each, .at_least = 6) {
         check.next = 0;

@@ -74,7 +74,7 @@ static void world_fini(struct world *w)
 static hs_status world_run(struct world *w, uint64_t room_bytes)
 {
     const struct hs_weight_source source = made_weight_source(&w->weights);
-    const struct hs_retained_sink sink = {check_take, &w->check};
+    const struct hs_retained_sink sink = {.put = check_take, .context = &w->check};
     w->check.next = 0;
     w->budget.limit_bytes = room_bytes == UINT64_MAX ? UINT64_MAX : w->used + room_bytes;
     hs_status status = hs_passes_retained(&w->passes, &source, NULL, &sink, &err);
@@ -176,7 +176,7 @@ static void test_sizes_out_of_place(void **state)
     const hs_node bad[][2] = {{2, 3}, {5, 5}, {5, 4}, {5, 303}, {5, UINT64_MAX}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         const struct hs_weight_source source = {bad_run, bad[i]};
-        const struct hs_retained_sink sink = {check_take, &w.check};
+        const struct hs_retained_sink sink = {.put = check_take, .context = &w.check};
         assert_int_equal(hs_passes_retained(&w.passes, &source, NULL, &sink, &err), HS_FORMAT);
         assert_true(w.budget.used_bytes == w.used);
     }

@@ -20,7 +20,7 @@
 #include "base/cursor.h"
 
 #define HS_SPILL_BUFFER_BYTES ((size_t)256 << 10)
-#define HS_SPILL_PIECE_BYTES ((uint64_t)2 << 20)
+#define HS_SPILL_PIECE_BYTES ((uint64_t)1 << 20)
 
 struct hs_spill {
     int fd; /* of a zeroed object: not open; see is_open */

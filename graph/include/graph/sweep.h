@@ -13,6 +13,9 @@
 #include "base/budget.h"
 #include "graph/graph.h"
 
+/* What a sweep over a snapshot takes from the budget, at first, for each chunk that it decodes
+ * ahead and at least for one: a chunk of a heap, unpacked and decoded. */
+#define HS_SWEEP_SLOT_BYTES ((uint64_t)3 << 20)
 /* Nodes that share a counter of in-edges. */
 #define HS_SWEEP_RUN 1024
 /* Nodes and targets of one piece at most. */
@@ -56,7 +59,8 @@ struct hs_snap_sweep {
         *held;                /* NULL, or by node: node 0 gets an edge to each of these blocks */
     struct hs_budget *budget; /* NULL: no limit, one thread */
     const struct hs_progress *progress;
-    const char *phase; /* told to progress with the chunks of the pass */
+    const char *phase;   /* told to progress with the chunks of the pass */
+    uint64_t slot_bytes; /* what the largest chunk takes, when it is known; else 0 */
 };
 /* `source` and what it points to are borrowed as long as the sweep is used. */
 hs_status hs_sweep_of_snap(const struct hs_snap_sweep *source, struct hs_sweep *ret,

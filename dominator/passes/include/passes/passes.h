@@ -67,12 +67,31 @@ void hs_passes_fini(struct hs_passes *passes);
 /* The least that hs_passes_run takes at a time for so many nodes: to refuse before starting. */
 uint64_t hs_passes_min_bytes(uint64_t n_nodes, uint64_t n_tree);
 
+/* What hs_passes_run and what follows from it (below) take at a time, foreseen. */
+struct hs_passes_counts {
+    uint64_t n_nodes, n_tree;
+    uint64_t n_single; /* nodes with one predecessor, at most */
+    uint64_t n_core;   /* with several, and node 0; at most */
+    uint64_t n_words, n_static_words, n_static_blocks;
+    uint64_t forward_bytes, backward_bytes; /* what the sweeps take of the budget */
+    uint64_t first_bytes;                   /* of the sinks */
+};
+/* Enough, but for what peeling may leave of a core that is all cycles: that is known later. */
+uint64_t hs_passes_plan_bytes(const struct hs_passes_counts *counts);
+/* Fills n_nodes, n_tree, n_single and n_core in one sweep, with hs_passes_count_bytes resident,
+ * which are not taken from a budget. */
+hs_status hs_passes_count(const struct hs_sweep *forward, struct hs_passes_counts *ret,
+                          struct hs_error *err);
+uint64_t hs_passes_count_bytes(uint64_t n_nodes);
+
 /* ---- what follows from it, node by node in ascending order ---- */
 
-/* Every node once: its immediate dominator, HS_NO_NODE for node 0 and unreached ones. */
+/* Every node once: its immediate dominator, HS_NO_NODE for node 0 and unreached ones. Most of what
+ * was needed to find them is given back before the first is put. */
 struct hs_idom_sink {
     hs_status (*put)(void *context, hs_node node, hs_node idom, struct hs_error *err);
     void *context;
+    uint64_t first_bytes; /* what it takes of the budget when the first is put: kept free for it */
 };
 hs_status hs_passes_idoms(const struct hs_passes *passes, const struct hs_idom_sink *sink,
                           struct hs_error *err);
@@ -87,11 +106,12 @@ struct hs_weight_source {
 };
 struct hs_weight_source hs_weights_of_snap(const struct hs_snap *snap);
 
-/* Every node once: what it retains; zero for unreached ones. */
+/* Every node once: what it retains; zero for unreached ones. As hs_idom_sink. */
 struct hs_retained_sink {
     hs_status (*put)(void *context, hs_node node, const struct hs_sizes *retained,
                      struct hs_error *err);
     void *context;
+    uint64_t first_bytes;
 };
 hs_status hs_passes_retained(const struct hs_passes *passes, const struct hs_weight_source *weights,
                              const struct hs_progress *progress,

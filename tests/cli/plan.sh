@@ -1,0 +1,77 @@
+# index --memory keeps its word at every MiB: what is refused is refused at once, with how much is
+# needed; what is begun comes to its end, with the same bytes. HS_LONG=1 for every MiB of all sizes.
+. "$(dirname "$0")/lib.sh"
+
+snap=$work/heap.snap
+
+# The MiB that a refusal names.
+needed()
+{
+    sed -nE 's/.*an index of [0-9]+ nodes needs (at least )?([0-9.]+) MiB of memory, .*/\2/p' \
+        "$work/err" | awk '{ print int($1) }'
+}
+
+refused()
+{
+    exits 6 index "$snap" -v --memory "$1Mi"
+    hints "allow more with --memory"
+    mentions '^heapsnap: memory: at most 12.0 MiB were taken'
+    [ ! -e "$snap.idx" ] && [ ! -e "$snap.idx.part" ] || fail "$1 MiB: something was begun"
+}
+
+# At `limit` MiB: all of it, by passes as long as that is what there is memory for.
+done_at()
+{
+    exits 0 index "$snap" -v --memory "$1Mi"
+    cmp -s "$snap.idx" "$work/whole.idx" || fail "$1 MiB: other bytes"
+    rm "$snap.idx"
+}
+
+for blocks in 300000 1000000 3000000; do
+    "$BUILD_DIR/bin/make_heap" $blocks "$snap" >/dev/null
+    exits 0 index "$snap" --memory 4GiB
+    mv "$snap.idx" "$work/whole.idx"
+
+    # The least that can be, before the graph is looked at; then what it takes.
+    refused 17
+    least=$(needed)
+    [ -n "$least" ] || fail "$blocks blocks at 17 MiB: no figure: $(cat "$work/err")"
+    at=$((least > 20 ? 20 : least - 1))
+    refused $at
+    enough=$(needed)
+    [ "$enough" -ge "$least" ] || fail "$blocks blocks: $least MiB, then $enough MiB"
+    [ $blocks != 3000000 ] || [ "$enough" -le $((8 * blocks / 1048576 + 12)) ] ||
+        fail "$blocks blocks need $enough MiB: more than 8 bytes each and 12 MiB"
+
+    every=1
+    last=$((enough + 24))
+    if [ -z "${HS_LONG:-}" ]; then
+        [ $blocks = 300000 ] && last=$((enough + 8)) || last=$((enough + 3))
+        [ $blocks != 3000000 ] || last=$enough
+    fi
+    for limit in $(seq $((at + 1)) $every $((enough - 1))); do
+        refused "$limit"
+        [ "$(needed)" -eq "$enough" ] || fail "$limit MiB: needs $(needed), not $enough"
+    done
+    for limit in $(seq "$enough" $every $last); do
+        done_at "$limit"
+        [ "$limit" -eq "$enough" ] || continue
+        # The plan is not far above what was taken.
+        mentions 'computed by passes'
+        taken=$(sed -nE 's/.*: at most ([0-9.]+) MiB were taken.*/\1/p' "$work/err")
+        awk -v p="$enough" -v t="$taken" 'BEGIN { exit !(p <= 1.15 * t) }' ||
+            fail "$blocks blocks: $enough MiB were asked for, $taken MiB taken"
+    done
+    # What a watcher sees, mapped files and code included, stays near the limit; and under it where
+    # there is little but files.
+    if [ -z "${SANITIZED:-}" ] || [ "$SANITIZED" = OFF ]; then
+        exits 0 index "$snap" -v --memory "${enough}Mi"
+        resident=$(sed -nE 's/.*: at most ([0-9.]+) MiB were resident.*/\1/p' "$work/err")
+        awk -v r="$resident" -v l="$enough" 'BEGIN { exit !(r <= l + 8) }' ||
+            fail "$blocks blocks: $resident MiB were resident under a limit of $enough MiB"
+        exits 0 types "$snap" -v --memory 32Mi
+        mentions ': at most ([0-9]|[12][0-9]|3[01])(\.[0-9])? MiB were resident'
+        rm "$snap.idx"
+    fi
+    echo "$blocks blocks: $enough MiB are asked for, $taken MiB were taken"
+done
