@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/table.h"
 #include "condensed_ends.h"
 #include "graph/pages.h"
 
@@ -51,14 +52,10 @@ struct bit_pass {
     bool overflowed;
 };
 
+/* Who makes a snapshot chooses the sets: not those that collide. */
 static uint64_t set_hash(const uint64_t *bits, uint32_t n_words)
 {
-    uint64_t hash = 0;
-    for (uint32_t i = 0; i < n_words; i++) {
-        hash = (hash ^ bits[i]) * 0x9E3779B97F4A7C15ULL;
-        hash ^= hash >> 32;
-    }
-    return hash;
+    return hs_hash_bytes(bits, n_words * sizeof *bits);
 }
 
 static void sets_fini(struct bit_sets *sets)
