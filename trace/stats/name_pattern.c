@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "expression.h"
 #include "stats/pattern.h"
 
 static bool is_digit(char c)
@@ -43,7 +44,7 @@ static bool has_reference(const char *at)
 
 static hs_status compile(struct hs_name_pattern *ret, const char *expression, struct hs_error *err)
 {
-    char why[96];
+    const char *why;
     if (has_reference(expression)) {
         (void)hs_fail(err, HS_USAGE, "'%s' refers back to what it matched", ret->text);
         return hs_hint(err, "that can take forever: write out what may stand there");
@@ -53,10 +54,9 @@ static hs_status compile(struct hs_name_pattern *ret, const char *expression, st
         return hs_hint(err, "use * or +, or counts that multiply to at most %d",
                        HS_PATTERN_MAX_REPEATS);
     }
-    int code = regcomp(&ret->regex, expression, REG_EXTENDED | REG_NOSUB);
-    if (code == 0)
-        return HS_OK;
-    (void)regerror(code, NULL, why, sizeof why);
+    hs_status status = hs_expression_new(expression, &ret->expression, &why, err);
+    if (status == HS_OK || why == NULL)
+        return status;
     (void)hs_fail(err, HS_USAGE, "'%s' is no regular expression: %s", ret->text, why);
     return hs_hint(err, "without the slashes it is plain text");
 }
@@ -83,14 +83,13 @@ hs_status hs_name_pattern_init(struct hs_name_pattern *pattern, const char *text
 
 void hs_name_pattern_fini(struct hs_name_pattern *pattern)
 {
-    if (pattern->is_regex)
-        regfree(&pattern->regex);
+    hs_expression_free(pattern->expression);
     *pattern = (struct hs_name_pattern){0};
 }
 
 bool hs_name_pattern_matches(const struct hs_name_pattern *pattern, const char *name)
 {
     if (pattern->is_regex)
-        return regexec(&pattern->regex, name, 0, NULL, 0) == 0;
+        return hs_expression_matches(pattern->expression, name);
     return strstr(name, pattern->text) != NULL;
 }
