@@ -90,7 +90,7 @@ static void domain_rewind(struct trace_domain *domain)
 {
     domain_clear(domain);
     domain->next_mask = 0;
-    domain->is_backtrace_lost = false;
+    domain->is_backtrace_lost = domain->is_begun = false;
     hs_trace_names_init(domain->names);
     domain->ways.n = 0;
     domain->last_us = 0;
@@ -103,6 +103,7 @@ static hs_status find_domain(struct hs_trace *trace, uint32_t number, struct tra
     for (size_t i = 0; i < trace->n_domains; i++) {
         if (trace->domains[i]->number == number) {
             *ret = trace->domains[i];
+            (*ret)->is_begun = true;
             return HS_OK;
         }
     }
@@ -111,6 +112,7 @@ static hs_status find_domain(struct hs_trace *trace, uint32_t number, struct tra
         return HS_OK;
     HS_TRY(HS_GROW(&trace->domains, &trace->domains_capacity, trace->n_domains + 1, err));
     HS_TRY(domain_new(number, ret, err));
+    (*ret)->is_begun = true;
     trace->domains[trace->n_domains++] = *ret;
     return HS_OK;
 }
@@ -314,7 +316,8 @@ static void skip_garbage(struct hs_trace *trace, bool is_cut)
         trace->gaps.cut_bytes += found - at;
     } else {
         for (size_t i = 0; i < trace->n_domains; i++) /* whose it was is lost, too */
-            domain_lose(trace->domains[i]);
+            if (trace->domains[i]->is_begun)
+                domain_lose(trace->domains[i]);
     }
     trace->next_packet = found;
 }

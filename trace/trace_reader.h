@@ -27,6 +27,7 @@ struct trace_domain {
     uint16_t next_mask;       /* so that a zeroed slot leads to slot 0, or once some were lost to
                                  TRACE_LOST_SLOT */
     bool is_backtrace_lost;   /* the last one */
+    bool is_begun;            /* a packet of it was met in this reading */
     struct trace_slot *slots; /* pages, TRACE_N_SLOTS + 1 */
     uint64_t *frames;         /* owned: the last backtrace */
     size_t n_frames, capacity;
