@@ -223,6 +223,98 @@ static void hprof_edges_follow_the_policy(void **state)
     imported_fini(&x);
 }
 
+/* ---- tables ---- */
+
+static void import_tables(const char *text, struct imported *ret)
+{
+    struct hs_error err = HS_ERROR_INIT;
+    const struct hs_import_policy policy =
+        preset(HS_IMPORT_GRAPH, hs_import_default(HS_IMPORT_GRAPH));
+    *ret = (struct imported){0};
+    if (hs_import_bytes(text, strlen(text), HS_IMPORT_GRAPH, &policy, LIMIT_BYTES, &ret->bytes,
+                        &err) != HS_OK)
+        fail_msg("%s", err.message);
+    assert_int_equal(hs_snap_open_bytes(ret->bytes.bytes, ret->bytes.n_bytes, 0, &ret->snap, &err),
+                     HS_OK);
+    assert_int_equal(hs_snap_check(ret->snap, NULL, &err), HS_OK);
+}
+
+#define NODES "id\taddress\twords\tstatic\ttype\n"
+#define EDGES "\1from\tto\toffset\tstrength\n"
+
+/* The names above a root, from its module down. */
+static void stands_in(const struct hs_snap *snap, const char *name, const char *module,
+                      const char *unit, const char *variable)
+{
+    const struct hs_root *root = root_named(snap, name);
+    assert_non_null(root);
+    const struct hs_root *above = hs_snap_root(snap, root->parent);
+    if (variable != NULL) {
+        assert_string_equal(hs_snap_string(snap, above->name), variable);
+        above = hs_snap_root(snap, above->parent);
+    }
+    assert_int_equal(above->level, HS_LEVEL_UNIT);
+    assert_string_equal(hs_snap_string(snap, above->name), unit);
+    above = hs_snap_root(snap, above->parent);
+    assert_string_equal(hs_snap_string(snap, above->name), module);
+}
+
+/* One row for a root of several objects, and no row above it. */
+static void tables_of_one_root(void **state)
+{
+    (void)state;
+    struct imported x;
+    import_tables(NODES "0\t0x0\t0\t0\tcache\n"
+                        "1\t0x1000\t2\t0\titem\n2\t0x2000\t2\t0\titem\n3\t0x3000\t1\t0\tkey\n" EDGES
+                        "0\t1\t0\tstrong\n0\t2\t0\tstrong\n1\t3\t8\tstrong\n2\t3\t0\tweak\n",
+                  &x);
+    const struct hs_snap_totals *totals = hs_snap_totals(x.snap);
+    assert_int_equal(totals->n_blocks, 3);
+    assert_int_equal(totals->n_tree,
+                     7); /* all, global, cache, its unit, the variable, two leaves */
+    stands_in(x.snap, "cache[0]", "cache", "cache", "cache");
+    assert_int_equal(root_named(x.snap, "cache[0]")->target, 7);
+    assert_int_equal(root_named(x.snap, "cache[1]")->target, 8);
+    assert_int_equal(edge_between(x.snap, 0x1000, 0x3000), 1);
+    imported_fini(&x);
+}
+
+/* Rows below rows; one that holds nothing leaves nothing; edges without offsets and strengths. */
+static void tables_of_any_depth(void **state)
+{
+    (void)state;
+    struct imported x;
+    import_tables(NODES
+                  "0\t0\t0\t0\teverything\n1\t0\t0\t0\tserver\n2\t0\t0\t0\tpools\n"
+                  "3\t0\t0\t0\tsmall\n4\t0x77\t0\t0\tlist\n5\t0\t0\t0\tidle\n"
+                  "6\t0\t0\t0\tdeeper\n7\t0x1000\t2\t0\titem\n8\t0x2000\t2\t0\titem\n"
+                  "\1from\tto\n0\t1\n1\t2\n2\t3\n3\t4\n1\t5\n4\t6\n4\t7\n6\t7\n6\t8\n1\t8\n7\t8\n",
+                  &x);
+    stands_in(x.snap, "list", "server", "pools.small", NULL);
+    assert_int_equal(root_named(x.snap, "list")->address, 0x77);
+    stands_in(x.snap, "deeper[0]", "server", "pools.small.list", "deeper");
+    stands_in(x.snap, "server", "server", "server", NULL);
+    assert_null(root_named(x.snap, "idle"));
+    assert_string_equal(hs_snap_string(x.snap, hs_snap_root(x.snap, 0)->name), "everything");
+    assert_int_equal(edge_between(x.snap, 0x1000, 0x2000), 1);
+    imported_fini(&x);
+}
+
+/* Several roots, none above the others; an object that two of them hold. */
+static void tables_of_many_roots(void **state)
+{
+    (void)state;
+    struct imported x;
+    import_tables(NODES "0\t0\t0\t0\ta\n1\t0\t0\t0\tb\n2\t0x1000\t2\t0\titem\n" EDGES
+                        "0\t2\t0\tstrong\n1\t2\t0\tweak\n",
+                  &x);
+    stands_in(x.snap, "a", "a", "a", NULL);
+    stands_in(x.snap, "b", "b", "b", NULL);
+    assert_int_equal(root_named(x.snap, "b")->weak, 1);
+    assert_int_equal(root_named(x.snap, "a")->target, root_named(x.snap, "b")->target);
+    imported_fini(&x);
+}
+
 /* ---- all ---- */
 
 static void cuts_and_failures_are_held(void **state)
@@ -236,6 +328,7 @@ static void cuts_and_failures_are_held(void **state)
         {KEPT "importv8/other_fields.heapsnapshot", HS_IMPORT_V8, 1},
         {KEPT "importhprof/id4.hprof", HS_IMPORT_HPROF, 3}, /* each record of a heap */
         {KEPT "importgraph/native.tables", HS_IMPORT_GRAPH, 0},
+        {KEPT "importgraph/deep.tables", HS_IMPORT_GRAPH, 0},
     };
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         struct hs_buffer bytes = {0};
@@ -276,6 +369,19 @@ static void refusals_say_why(void **state)
             "line 3 of its nodes");
     refused(HS_IMPORT_GRAPH, "id\n0\t0x0\t0\t0\tall\n1\t0x10\t2\t0\tx\n\1from\n1\t0\t0\tstrong\n",
             LIMIT_BYTES, HS_FORMAT, "leads from a block to a root");
+#define THREE NODES "0\t0\t0\t0\ta\n1\t0\t0\t0\tb\n2\t0\t0\t0\tc\n3\t9\t1\t0\tx\n" EDGES
+    refused(HS_IMPORT_GRAPH, THREE "0\t2\t0\tstrong\n1\t2\t0\tstrong\n", LIMIT_BYTES, HS_FORMAT,
+            "line 3 of its edges: root 2 stands below two others, 0 and 1");
+    refused(HS_IMPORT_GRAPH, THREE "2\t1\t0\tstrong\n", LIMIT_BYTES, HS_FORMAT,
+            "line 2 of its edges: root 1 stands below root 2, whose row must come before its own");
+    refused(HS_IMPORT_GRAPH, THREE "1\t1\t0\tstrong\n", LIMIT_BYTES, HS_FORMAT,
+            "line 2 of its edges: root 1 stands below itself");
+    refused(HS_IMPORT_GRAPH, THREE "3\t3\t0\tstrong\n0\t3\t0\tstrong\n", LIMIT_BYTES, HS_FORMAT,
+            "line 3 of its edges is out of order: edges stand by their source, those of roots");
+    refused(HS_IMPORT_GRAPH, THREE "0\t4\t0\tstrong\n", LIMIT_BYTES, HS_FORMAT,
+            "line 2 of its edges is malformed");
+    refused(HS_IMPORT_GRAPH, NODES "0\t0\t0\t0\ta\n1\t9\t1\t0\tx\n2\t99\t0\t0\tb\n" EDGES,
+            LIMIT_BYTES, HS_FORMAT, "line 4 of its nodes has no words, as roots have");
     struct hs_error err = HS_ERROR_INIT;
     struct hs_import_policy policy;
     assert_int_equal(hs_import_policy_init(HS_IMPORT_V8, HS_POLICY_MAT, &policy, &err), HS_USAGE);
@@ -323,6 +429,9 @@ int main(void)
         cmocka_unit_test(v8_edges_follow_the_policy),
         cmocka_unit_test(hprof_is_taken_whole),
         cmocka_unit_test(hprof_edges_follow_the_policy),
+        cmocka_unit_test(tables_of_one_root),
+        cmocka_unit_test(tables_of_any_depth),
+        cmocka_unit_test(tables_of_many_roots),
         cmocka_unit_test(cuts_and_failures_are_held),
         cmocka_unit_test(refusals_say_why),
         cmocka_unit_test(the_budget_refuses),

@@ -5,10 +5,11 @@
  *                                                           65,536 blocks, in any order within
  *
  * Tables may be made by others too: of idom, retained_words, used and an edge's tier nothing is
- * read, and they may be missing, and so may classes (then exact, or weak) and tiers of roots. What
- * has no words is part of the root tree; its parent and its target are edges. The tables say
- * nothing of how wide a word is: 8 bytes, or 4 or 1 when blocks of 8 would overlap, or when offsets
- * are not multiples of it. */
+ * read, and they may be missing, and so may classes (then exact, or weak), tiers of roots, and
+ * strengths (then strong) and offsets (then an edge's place among those of its source). What has no
+ * words is part of the root tree; its parent and its targets are edges; a tree that is not laid out
+ * as ours is turned into one (free_roots.h). The tables say nothing of how wide a word is: 8 bytes,
+ * or 4 or 1 when blocks of 8 would overlap, or when offsets are not multiples of it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,9 +17,12 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/strtab.h"
+#include "free_roots.h"
 #include "json_scan.h"
 #include "readers.h"
 #include "snapshot/reader.h"
+
+#define EDGE_ORDER "is out of order: edges stand by their source, those of roots first"
 
 enum { LABEL_BYTES = 1024 };
 
@@ -26,6 +30,7 @@ struct lines {
     struct hs_map map;
     size_t at;
     uint64_t number;
+    unsigned n_columns; /* of its header */
 };
 
 struct node_row {
@@ -51,7 +56,9 @@ struct tables {
     size_t n_chunk, chunk_capacity;
     struct edge_row next; /* the first edge of the chunk behind */
     bool has_next;
-    uint64_t n_tree, n_blocks;
+    uint64_t n_tree, n_blocks; /* rows: of roots, of blocks */
+    bool is_free;              /* the roots do not stand as ours do */
+    struct free_roots roots;   /* then */
 };
 
 /* ---- lines ---- */
@@ -174,18 +181,24 @@ static bool node_next(struct tables *t, struct node_row *ret, hs_status *status,
     return false;
 }
 
+static bool has_offsets(const struct tables *t)
+{
+    return t->edges.n_columns > 2;
+}
+
 static bool edge_next(struct tables *t, struct edge_row *ret, hs_status *status,
                       struct hs_error *err)
 {
-    const char *text;
-    size_t n, n_strength;
+    const char *text, *strength = "strong";
+    size_t n, n_strength = 6;
     if (!line_next(&t->edges, &text, &n))
         return false;
     struct cells cells = {.at = text, .end = text + n};
     ret->from = cell_number(&cells);
     ret->to = cell_number(&cells);
-    ret->offset = cell_number(&cells);
-    const char *strength = cell_next(&cells, &n_strength);
+    ret->offset = has_offsets(t) ? cell_number(&cells) : 0;
+    if (t->edges.n_columns > 3)
+        strength = cell_next(&cells, &n_strength);
     ret->is_strong = n_strength == 6 && memcmp(strength, "strong", 6) == 0;
     ret->edge_class = cell_class(cells, ret->is_strong);
     ret->line = t->edges.number;
@@ -242,7 +255,11 @@ static void lines_rewind(struct lines *lines)
     size_t n;
     lines->at = 0;
     lines->number = 0;
-    (void)line_next(lines, &header, &n);
+    if (!line_next(lines, &header, &n))
+        return;
+    lines->n_columns = 1;
+    for (size_t i = 0; i < n; i++)
+        lines->n_columns += header[i] == '\t';
 }
 
 /* ---- the root tree ---- */
@@ -269,56 +286,115 @@ static unsigned kind_named(const char *group)
     return HS_ROOT_GLOBAL;
 }
 
-static hs_status tree_edge(struct tables *t, const struct edge_row *edge, struct hs_error *err)
+static uint8_t leaf_class(const struct edge_row *edge)
+{
+    return edge->edge_class <= HS_EDGE_GUESSED ? edge->edge_class : HS_EDGE_EXACT;
+}
+
+/* False when the tree is not one of ours. */
+static bool tree_edge(struct tables *t, const struct edge_row *edge)
 {
     struct hs_root *from = &t->maker->roots[edge->from];
     if (edge->to >= t->n_tree) {
         if (from->target != HS_NO_NODE)
-            return row_fail(&t->edges, "edges gives a root a second target", err);
+            return false;
         from->target = edge->to;
         from->weak = !edge->is_strong;
-        from->edge_class = edge->edge_class <= HS_EDGE_GUESSED ? edge->edge_class : HS_EDGE_EXACT;
-        return HS_OK;
+        from->edge_class = leaf_class(edge);
+        return true;
     }
     struct hs_root *to = &t->maker->roots[edge->to];
     if (edge->to <= edge->from || to->level != HS_N_LEVELS || from->level >= HS_LEVEL_LEAF)
-        return row_fail(&t->edges, "edges does not make a tree of the roots", err);
+        return false;
     to->parent = edge->from;
     to->level = from->level + 1;
     to->kind = from->kind;
     if (to->level == HS_LEVEL_KIND)
         to->kind = (uint8_t)kind_named(hs_strtab_get(&t->maker->strings, to->name));
     to->module = to->level == HS_LEVEL_MODULE ? to->name : from->module;
-    return HS_OK;
+    return true;
 }
 
 /* A leaf below a unit has got the level of a variable until its target is seen; then it may have
  * nothing below it. Parents come first. */
-static hs_status tree_close(struct tables *t, struct hs_error *err)
+static bool tree_close(struct tables *t)
 {
     for (uint64_t i = 0; i < t->n_tree; i++) {
         struct hs_root *root = &t->maker->roots[i];
         if (root->target != HS_NO_NODE && root->level == HS_LEVEL_VARIABLE)
             root->level = HS_LEVEL_LEAF;
-        if (root->level != HS_LEVEL_LEAF)
-            root->tier = HS_TIER_FIRM;
         if (root->level == HS_N_LEVELS ||
             (i != 0 && t->maker->roots[root->parent].level >= HS_LEVEL_LEAF) ||
             (root->target != HS_NO_NODE) > (root->level == HS_LEVEL_LEAF))
-            return hs_fail(err, HS_FORMAT, "its root %llu does not stand where roots do",
-                           (unsigned long long)i);
+            return false;
     }
-    return HS_OK;
+    return true;
 }
 
-static hs_status tree_read(struct tables *t, struct hs_error *err)
+/* The edges of roots stand before all others; `take` may be NULL. */
+static hs_status tree_edges(struct tables *t,
+                            hs_status (*take)(struct tables *, const struct edge_row *,
+                                              struct hs_error *),
+                            struct hs_error *err)
 {
     hs_status status = HS_OK;
     lines_rewind(&t->edges);
     while ((t->has_next = edge_next(t, &t->next, &status, err)) && t->next.from < t->n_tree)
-        HS_TRY(tree_edge(t, &t->next, err));
-    HS_TRY(status);
-    return tree_close(t, err);
+        HS_TRY(take(t, &t->next, err));
+    return status;
+}
+
+static hs_status strict_take(struct tables *t, const struct edge_row *edge, struct hs_error *err)
+{
+    (void)err;
+    t->is_free |= !t->is_free && !tree_edge(t, edge);
+    return HS_OK;
+}
+
+static hs_status free_count(struct tables *t, const struct edge_row *edge, struct hs_error *err)
+{
+    if (edge->to >= t->n_tree) {
+        free_roots_hold(&t->roots, edge->from);
+        return HS_OK;
+    }
+    hs_status status = free_roots_below(&t->roots, edge->from, edge->to, err);
+    return status == HS_OK
+               ? HS_OK
+               : hs_context(err, "line %llu of its edges", (unsigned long long)t->edges.number);
+}
+
+/* Targets are rows until all roots are made. */
+static hs_status free_take(struct tables *t, const struct edge_row *edge, struct hs_error *err)
+{
+    const struct hs_root root = {
+        .target = edge->to, .weak = !edge->is_strong, .edge_class = leaf_class(edge)};
+    return edge->to < t->n_tree ? HS_OK : free_roots_leaf(&t->roots, edge->from, &root, err);
+}
+
+/* The node of a block, of its row. */
+static hs_node block_node(const struct tables *t, uint64_t row)
+{
+    return row - t->n_tree + t->maker->n_roots;
+}
+
+static hs_status tree_read(struct tables *t, struct hs_error *err)
+{
+    HS_TRY(tree_edges(t, strict_take, err));
+    t->is_free |= !tree_close(t);
+    if (!t->is_free) {
+        for (uint64_t i = 0; i < t->n_tree; i++)
+            if (t->maker->roots[i].level != HS_LEVEL_LEAF)
+                t->maker->roots[i].tier = HS_TIER_FIRM;
+        return HS_OK;
+    }
+    HS_TRY(free_roots_init(t->maker, &t->roots, err));
+    HS_TRY(tree_edges(t, free_count, err));
+    HS_TRY(free_roots_begin(&t->roots, err));
+    HS_TRY(tree_edges(t, free_take, err));
+    for (size_t i = 0; i < t->maker->n_roots; i++)
+        if (t->maker->roots[i].target != HS_NO_NODE)
+            t->maker->roots[i].target = block_node(t, t->maker->roots[i].target);
+    return HS_OK;
 }
 
 /* ---- nodes and blocks ---- */
@@ -336,9 +412,12 @@ static hs_status nodes_read(struct tables *t, struct hs_error *err)
             continue;
         }
         uint64_t room = row.address - before.address;
-        if (row.words == 0 || row.words > UINT64_MAX / 8 ||
+        if (row.words == 0)
+            return row_fail(&t->nodes, "nodes has no words, as roots have: they must come first",
+                            err);
+        if (row.words > UINT64_MAX / 8 ||
             (t->n_blocks != 0 && (row.address <= before.address || room < before.words)))
-            return row_fail(&t->nodes, "nodes overlaps the one before or has no size", err);
+            return row_fail(&t->nodes, "nodes does not stand behind the one before", err);
         while (t->n_blocks != 0 && word_bytes > 1 && room < before.words * word_bytes)
             word_bytes = word_bytes == 8 ? 4 : 1;
         hs_str type;
@@ -385,8 +464,8 @@ static hs_status edge_put(struct tables *t, const struct edge_row *edge, struct 
     if (edge->to < t->n_tree)
         return row_fail(&t->edges, "edges leads from a block to a root", err);
     const struct hs_edge made = {
-        .target = edge->to,
-        .offset_words = edge->offset / t->maker->word_bytes,
+        .target = block_node(t, edge->to),
+        .offset_words = has_offsets(t) ? edge->offset / t->maker->word_bytes : t->maker->n_edges,
         .edge_class = edge->edge_class,
     };
     return maker_edge(t->maker, made, err);
@@ -414,7 +493,7 @@ static hs_status chunk_read(struct tables *t, uint64_t begin, uint64_t end, stru
     t->n_chunk = 0;
     for (; t->has_next && t->next.from < end; t->has_next = edge_next(t, &t->next, &status, err)) {
         if (t->next.from < begin)
-            return row_fail(&t->edges, "edges is out of order", err);
+            return row_fail(&t->edges, "edges " EDGE_ORDER, err);
         HS_TRY(maker_grow(t->maker, (void **)&t->chunk, &t->chunk_capacity, t->n_chunk + 1,
                           sizeof *t->chunk, "the edges of a chunk", err));
         t->chunk[t->n_chunk++] = t->next;
@@ -444,7 +523,7 @@ static hs_status blocks_write(struct tables *t, struct hs_error *err)
         HS_TRY(block_put(t, &row, err));
     }
     HS_TRY(status);
-    return t->has_next ? row_fail(&t->edges, "edges is out of order", err) : HS_OK;
+    return t->has_next ? row_fail(&t->edges, "edges " EDGE_ORDER, err) : HS_OK;
 }
 
 static hs_status tables_all(struct tables *t, struct hs_import_report *ret, struct hs_error *err)
@@ -472,6 +551,7 @@ hs_status hs_tables_import(struct maker *maker, struct hs_import_report *ret, st
     hs_map_close(&t.nodes.map);
     hs_map_close(&t.edges.map);
     hs_strtab_fini(&t.types);
+    free_roots_fini(&t.roots);
     hs_free(t.chunk);
     return status;
 }
