@@ -34,8 +34,9 @@ struct hs_chunk_encoder {
     struct hs_buffer gaps, words, types, degrees, targets, fields, extra;
 };
 
-/* Begins a chunk whose first block is node `first`; buffers are kept. */
-hs_status hs_chunk_encoder_begin(struct hs_chunk_encoder *encoder, hs_node first,
+/* Begins a chunk whose first block is node `first`, with room for n_left blocks or a whole chunk of
+ * them, whichever is less: no more may be added. Buffers are kept. */
+hs_status hs_chunk_encoder_begin(struct hs_chunk_encoder *encoder, hs_node first, uint64_t n_left,
                                  struct hs_error *err);
 void hs_chunk_encoder_fini(struct hs_chunk_encoder *encoder);
 

@@ -6,14 +6,15 @@
 enum { BLOCK_BUFFERS = 4, EDGES_PER_RESERVE = 4096 };
 
 /* Room for a whole chunk at once, so that adding a block asks only for its edges. */
-hs_status hs_chunk_encoder_begin(struct hs_chunk_encoder *encoder, hs_node first,
+hs_status hs_chunk_encoder_begin(struct hs_chunk_encoder *encoder, hs_node first, uint64_t n_left,
                                  struct hs_error *err)
 {
+    size_t n_blocks = n_left < HS_CHUNK_BLOCKS ? (size_t)n_left : HS_CHUNK_BLOCKS;
     struct hs_buffer *per_block[BLOCK_BUFFERS] = {&encoder->gaps, &encoder->words, &encoder->types,
                                                   &encoder->degrees};
     for (size_t i = 0; i < BLOCK_BUFFERS; i++) {
         per_block[i]->n_bytes = 0;
-        HS_TRY(hs_buffer_reserve(per_block[i], HS_CHUNK_BLOCKS * HS_VARINT_MAX_BYTES, err));
+        HS_TRY(hs_buffer_reserve(per_block[i], n_blocks * HS_VARINT_MAX_BYTES, err));
     }
     encoder->targets.n_bytes = 0;
     encoder->fields.n_bytes = 0;

@@ -117,7 +117,7 @@ static hs_status writer_begin(struct hs_snap_writer *w, const struct hs_snap_fac
     HS_TRY(writer_put(w, HS_SECTION_META, 0, err));
     HS_TRY(writer_put_roots(w, roots, n_roots, err));
     w->chunk.word_bytes = facts->word_bytes;
-    return hs_chunk_encoder_begin(&w->chunk, n_roots, err);
+    return hs_chunk_encoder_begin(&w->chunk, n_roots, w->n_promised, err);
 }
 
 hs_status hs_snap_writer_new(struct hs_out *out, const struct hs_strtab *strings,
@@ -162,7 +162,8 @@ static hs_status writer_flush_chunk(struct hs_snap_writer *w, struct hs_error *e
     w->totals.n_edges += w->chunk.n_edges;
     w->totals.n_extra_edges += w->chunk.n_extra;
     w->totals.n_doubtful_edges += w->chunk.n_doubtful;
-    return hs_chunk_encoder_begin(&w->chunk, w->totals.n_tree + w->totals.n_blocks, err);
+    return hs_chunk_encoder_begin(&w->chunk, w->totals.n_tree + w->totals.n_blocks,
+                                  w->n_promised - w->totals.n_blocks, err);
 }
 
 static hs_status writer_verify_edge(const struct hs_snap_writer *w,

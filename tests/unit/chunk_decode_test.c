@@ -88,7 +88,7 @@ static void encode_edges(struct hs_buffer *ret)
 {
     struct hs_error err = HS_ERROR_INIT;
     struct hs_chunk_encoder encoder = {.word_bytes = 8};
-    assert_int_equal(hs_chunk_encoder_begin(&encoder, FIRST, &err), HS_OK);
+    assert_int_equal(hs_chunk_encoder_begin(&encoder, FIRST, HS_CHUNK_BLOCKS, &err), HS_OK);
     for (uint64_t i = 0; i < N; i++) {
         struct hs_block_record block = {.address = 16 * i, .words = 2};
         struct hs_edge edges[2] = {{.target = FIRST + test_random() % N},

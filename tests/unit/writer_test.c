@@ -525,7 +525,7 @@ static void test_large_node_numbers(void **state)
     static hs_node expected[N][2];
     static uint64_t begin[N + 1];
     static hs_node target[2 * N];
-    assert_int_equal(hs_chunk_encoder_begin(&encoder, first, &err), HS_OK);
+    assert_int_equal(hs_chunk_encoder_begin(&encoder, first, HS_CHUNK_BLOCKS, &err), HS_OK);
     for (uint64_t i = 0; i < N; i++) {
         struct hs_block_record block = {.address = 0x1000 + 16 * i, .words = 2};
         hs_node a = 5 + test_random(limits.n_blocks);
