@@ -10,13 +10,14 @@
 
 #include "base/alloc.h"
 #include "base/checked.h"
+#include "base/progress.h"
 
 /* maps of a process with tens of thousands of mappings has a few megabytes. */
 #define PROC_READ_BYTES ((size_t)64 << 10)
 #define PROC_LIMIT_BYTES ((size_t)1 << 30)
 
-static hs_status proc_read_fd(int fd, const char *path, char **ret, size_t *ret_n_bytes,
-                              struct hs_error *err)
+static hs_status proc_read_fd(int fd, const char *path, uint64_t deadline_ns, char **ret,
+                              size_t *ret_n_bytes, struct hs_error *err)
 {
     hs_auto_free char *text = NULL;
     size_t n = 0, capacity = 0;
@@ -24,6 +25,8 @@ static hs_status proc_read_fd(int fd, const char *path, char **ret, size_t *ret_
     for (;;) {
         if (n > PROC_LIMIT_BYTES)
             return hs_fail(err, HS_LIMIT, "cannot read '%s': over %zu bytes", path, n);
+        if (deadline_ns != 0 && hs_now_ns() > deadline_ns)
+            return hs_fail(err, HS_LIMIT, "cannot read '%s' in the time that is allowed", path);
         HS_TRY(HS_GROW(&text, &capacity, n + PROC_READ_BYTES + 1, err));
         ssize_t got = read(fd, text + n, capacity - n - 1);
         if (got < 0 && errno == EINTR)
@@ -40,22 +43,34 @@ static hs_status proc_read_fd(int fd, const char *path, char **ret, size_t *ret_
     return HS_OK;
 }
 
-hs_status hs_proc_read(const char *path, char **ret, size_t *ret_n_bytes, struct hs_error *err)
+static hs_status proc_read(const char *path, uint64_t deadline_ns, char **ret, size_t *ret_n_bytes,
+                           struct hs_error *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return hs_fail_errno(err, HS_TARGET, "cannot open '%s'", path);
-    hs_status status = proc_read_fd(fd, path, ret, ret_n_bytes, err);
+    hs_status status = proc_read_fd(fd, path, deadline_ns, ret, ret_n_bytes, err);
     close(fd);
     return status;
+}
+
+hs_status hs_proc_read(const char *path, char **ret, size_t *ret_n_bytes, struct hs_error *err)
+{
+    return proc_read(path, 0, ret, ret_n_bytes, err);
+}
+
+hs_status hs_proc_read_until(pid_t pid, const char *name, uint64_t deadline_ns, char **ret,
+                             size_t *ret_n_bytes, struct hs_error *err)
+{
+    char path[HS_PROC_PATH_BYTES];
+    snprintf(path, sizeof path, "/proc/%d/%s", pid, name);
+    return proc_read(path, deadline_ns, ret, ret_n_bytes, err);
 }
 
 hs_status hs_proc_read_of(pid_t pid, const char *name, char **ret, size_t *ret_n_bytes,
                           struct hs_error *err)
 {
-    char path[HS_PROC_PATH_BYTES];
-    snprintf(path, sizeof path, "/proc/%d/%s", pid, name);
-    return hs_proc_read(path, ret, ret_n_bytes, err);
+    return hs_proc_read_until(pid, name, 0, ret, ret_n_bytes, err);
 }
 
 bool hs_proc_number(const char *status, const char *key, int base, uint64_t *ret)
@@ -116,6 +131,8 @@ bool hs_proc_parse_stat(const char *text, struct hs_proc_stat *ret)
         at = end;
         if (field == 9)
             stat.flags = value;
+        else if (field == 10)
+            stat.n_faults = value;
         else if (field == 22)
             stat.start_time = value;
         else if (field == 26)

@@ -16,6 +16,11 @@ hs_status hs_proc_read(const char *path, char **ret, size_t *ret_n_bytes, struct
 hs_status hs_proc_read_of(pid_t pid, const char *name, char **ret, size_t *ret_n_bytes,
                           struct hs_error *err);
 
+/* The same, given up with HS_LIMIT at a time by hs_now_ns(); 0: never. A list of a hundred thousand
+ * mappings takes seconds. */
+hs_status hs_proc_read_until(pid_t pid, const char *name, uint64_t deadline_ns, char **ret,
+                             size_t *ret_n_bytes, struct hs_error *err);
+
 /* The number after "KEY:" at the start of a line of a status file; false when there is none. */
 bool hs_proc_number(const char *status, const char *key, int base, uint64_t *ret);
 
@@ -24,8 +29,9 @@ bool hs_proc_number(const char *status, const char *key, int base, uint64_t *ret
 bool hs_proc_digits(const char **at, const char *end, unsigned base, uint64_t *ret);
 
 struct hs_proc_stat {
-    char state;     /* R S D T t Z X I */
-    uint64_t flags; /* PF_* */
+    char state;        /* R S D T t Z X I */
+    uint64_t flags;    /* PF_* */
+    uint64_t n_faults; /* minor ones: of a process those of all its threads */
     uint64_t start_time;
     hs_addr code_begin, stack_begin; /* 0 or 1 when we may not know */
 };
