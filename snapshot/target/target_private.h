@@ -115,4 +115,10 @@ void hs_seize_guard_begin(void);
 long hs_seize_guarded(const struct hs_target *target, pid_t tid, long options);
 void hs_seize_guard_end(void);
 
+/* live/kernel_queues.c: may what the process writes there come back to it? Of sockets: the peer is
+ * its own. Others of theirs are not opened. Five calls. */
+bool hs_queue_leads_back(const struct hs_target *target, const struct hs_queue_file *file);
+/* Before the stop, when all are listed: by inode, as the stop looks for both ends of a pipe. */
+void hs_queue_files_sort(struct hs_target *target);
+
 #endif

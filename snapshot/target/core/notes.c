@@ -1,4 +1,5 @@
-/* The notes of a core: one NT_PRSTATUS per thread, NT_PRPSINFO, NT_AUXV, NT_FILE.
+/* The notes of a core: one NT_PRSTATUS per thread and its vector registers, NT_PRPSINFO, NT_AUXV,
+ * NT_FILE.
  *
  *   u32 name bytes, u32 contents bytes, u32 type, name, contents     each padded to 4 bytes
  *
@@ -11,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "core_private.h"
+#include "target/kernel_words.h"
 
 enum {
     NOTE_HEAD_BYTES = 12,
@@ -28,6 +30,7 @@ enum {
     AUXV_MAX_BYTES = 1 << 14,
     FILE_ROW_BYTES = 24,
     FILE_MAX_BYTES = 1 << 26,
+    STATE_MAX_BYTES = 1 << 14,
 };
 
 struct note {
@@ -41,9 +44,11 @@ struct notes_read {
     bool has_info, has_files;
 };
 
+enum note_origin { NOTE_OF_CORE, NOTE_OF_LINUX, NOTE_OF_OTHERS };
+
 /* The next note at *at; false at the end or where the rest makes no sense. */
 static bool notes_next(struct hs_core *core, uint64_t *at, uint64_t end, struct note *ret,
-                       bool *ret_is_core)
+                       enum note_origin *ret_origin)
 {
     uint8_t bytes[NOTE_HEAD_BYTES + NOTE_NAME_BYTES];
     struct hs_error ignored = HS_ERROR_INIT;
@@ -54,7 +59,11 @@ static bool notes_next(struct hs_core *core, uint64_t *at, uint64_t end, struct 
     struct hs_cursor c = hs_cursor_make(bytes, sizeof bytes);
     uint64_t n_name = hs_cursor_u32(&c), n = hs_cursor_u32(&c);
     ret->type = hs_cursor_u32(&c);
-    *ret_is_core = n_name == 5 && memcmp(bytes + NOTE_HEAD_BYTES, "CORE", 5) == 0;
+    *ret_origin = NOTE_OF_OTHERS;
+    if (n_name == 5 && memcmp(bytes + NOTE_HEAD_BYTES, "CORE", 5) == 0)
+        *ret_origin = NOTE_OF_CORE;
+    if (n_name == 6 && memcmp(bytes + NOTE_HEAD_BYTES, "LINUX", 6) == 0)
+        *ret_origin = NOTE_OF_LINUX;
     ret->at = *at + NOTE_HEAD_BYTES + ((n_name + 3) & ~UINT64_C(3));
     ret->n_bytes = n;
     if (ret->at > end || n > end - ret->at) {
@@ -228,6 +237,19 @@ static hs_status notes_files(struct notes_read *r, const struct note *note, stru
     return status;
 }
 
+/* Vector registers of the thread whose status stands before. */
+static hs_status notes_state(struct notes_read *r, const struct note *note, struct hs_error *err)
+{
+    uint8_t bytes[STATE_MAX_BYTES];
+    size_t n_bytes = note->n_bytes < sizeof bytes ? note->n_bytes : sizeof bytes;
+
+    if (r->target->n_threads == 0)
+        return HS_OK;
+    HS_TRY(notes_contents(r->core, note, n_bytes, bytes, err));
+    return hs_kernel_words_of_state(r->target, r->target->threads[r->target->n_threads - 1].tid,
+                                    bytes, n_bytes, err);
+}
+
 static hs_status notes_take(struct notes_read *r, const struct note *note, struct hs_error *err)
 {
     switch (note->type) {
@@ -239,6 +261,8 @@ static hs_status notes_take(struct notes_read *r, const struct note *note, struc
         return notes_auxv(r, note, err);
     case NT_FILE:
         return notes_files(r, note, err);
+    case NT_FPREGSET:
+        return notes_state(r, note, err);
     default:
         return HS_OK;
     }
@@ -300,13 +324,16 @@ hs_status hs_core_read_notes(struct hs_core *core, struct hs_target *target, str
 {
     struct notes_read r = {.core = core, .target = target};
     struct note note;
-    bool is_core;
+    enum note_origin origin;
 
     for (size_t i = 0; i < core->n_notes; i++) {
         uint64_t at = core->notes[i].at, end = at + core->notes[i].n_bytes;
-        while (notes_next(core, &at, end, &note, &is_core))
-            if (is_core)
+        while (notes_next(core, &at, end, &note, &origin)) {
+            if (origin == NOTE_OF_CORE)
                 HS_TRY(notes_take(&r, &note, err));
+            if (origin == NOTE_OF_LINUX && note.type == HS_ARCH_STATE_NOTE)
+                HS_TRY(notes_state(&r, &note, err));
+        }
     }
     if (target->n_threads == 0) {
         (void)hs_fail(err, HS_FORMAT, "cannot use '%s' as a core: no thread is in it",

@@ -115,6 +115,8 @@ void hs_process_close(struct hs_target *target)
     hs_memory_close(&target->live);
     hs_mappings_fini(target);
     hs_free(target->threads);
+    hs_free(target->kernel_words);
+    hs_free(target->queue_files);
     hs_free(target->command);
     memset(target, 0, sizeof *target);
 }

@@ -32,6 +32,38 @@ struct hs_thread {
     struct hs_regs regs; /* valid while or after a stop */
 };
 
+/* A word that the kernel holds for the program: target/kernel_words.h. */
+enum hs_kernel_place {
+    HS_KERNEL_VECTOR, /* these are of one stop, up to: */
+    HS_KERNEL_SIGNAL,
+    HS_KERNEL_QUEUE, /* a pipe or a socket */
+    HS_KERNEL_EPOLL, /* these are collected before and after it */
+    HS_KERNEL_TIMER,
+    HS_KERNEL_EVENTFD,
+    HS_KERNEL_URING
+};
+struct hs_kernel_word {
+    uint8_t place;
+    pid_t tid;      /* of a vector register, of a signal */
+    uint32_t fd;    /* of the file */
+    uint32_t of_fd; /* of the file in an epoll set; the number of a timer, of a signal */
+    uint64_t word;
+};
+/* What the kernel holds and tells nobody: bits. Any block may be held there. */
+enum hs_untold {
+    HS_UNTOLD_URING = 1 << 0,    /* requests under way */
+    HS_UNTOLD_QUEUE = 1 << 1,    /* what waits in pipes, in sockets, as signals */
+    HS_UNTOLD_FILES = 1 << 2,    /* files of a thread that has a table of its own */
+    HS_UNTOLD_MANY = 1 << 3,     /* more than are kept */
+    HS_UNTOLD_MESSAGES = 1 << 4, /* queues of messages */
+};
+/* A pipe or a socket of the process. */
+struct hs_queue_file {
+    uint64_t inode;
+    uint32_t fd;
+    bool is_pipe;
+};
+
 /* What tells one program of one process from the next: a pid may be used again, and exec keeps it.
  * Of two programs in the same file the start of the stack differs, as it is placed at random. */
 struct hs_identity {
@@ -95,6 +127,11 @@ struct hs_target {
     char name[HS_TARGET_NAME_BYTES]; /* the main thread's (comm), cut as the kernel does; or "" */
     struct hs_thread *threads;       /* owned; ascending tid; valid after stop */
     size_t n_threads, threads_capacity;
+    struct hs_kernel_word *kernel_words; /* owned; see target/kernel_words.h */
+    size_t n_kernel_words, kernel_words_capacity;
+    unsigned untold;                   /* of enum hs_untold */
+    struct hs_queue_file *queue_files; /* owned; as of the last look at its files */
+    size_t n_queue_files, queue_files_capacity;
     struct hs_mapping *mappings; /* owned; ascending; refreshed by every stop */
     size_t n_mappings, mappings_capacity;
     char *path_text; /* owned */

@@ -1,0 +1,66 @@
+/* Words that the kernel holds for a program, not its memory. Each may be the only pointer to a
+ * block: without them a block that an event loop has given to epoll would pass for lost.
+ *
+ *   vector registers     PTRACE_GETREGSET in a stop; the notes of a core
+ *   signals              values of those that are queued (PTRACE_PEEKSIGINFO, in a stop)
+ *   pipes and sockets    what the program wrote to itself, without taking it (in a stop)
+ *   epoll                data of each file in the set (proc(5), fdinfo)
+ *   POSIX timers         sigev_value (proc(5), timers)
+ *   eventfd              the counter (fdinfo)
+ *   io_uring             requests that were not taken yet, results, registered buffers (fdinfo)
+ *
+ * What the kernel tells nobody: of io_uring the data of requests under way, of a pipe or socket
+ * what cannot be had without taking it (packets behind the first), and messages in queues, with
+ * what mq_notify(3) was given; these are `untold`, as is what would take too long to look at in a
+ * stop, and files that one thread alone has. And the address of the alternate signal stack. */
+#ifndef HS_TARGET_KERNEL_WORDS_H
+#define HS_TARGET_KERNEL_WORDS_H
+
+#include "target/target.h"
+
+/* Adds the words of all threads' vector registers that are addresses of private writable memory;
+ * all words of an earlier stop go. In a stop, of a process; of a core they are there from the
+ * start. A thread that does not tell is passed over. HS_LIMIT, also when the pause has come to its
+ * limit; HS_TARGET when it is gone. About 2 us a thread. */
+hs_status hs_kernel_words_of_threads(struct hs_target *target, struct hs_error *err);
+
+/* In a stop, after the registers: adds the values of queued signals, and what waits in the pipes
+ * and sockets that were listed. What cannot be seen is noted in `untold`. HS_LIMIT. A call per
+ * thread and per 32 signals, of at most 1,024; three for each file (5 us), of at most 4,096 and
+ * 16 MiB in all. */
+hs_status hs_kernel_words_of_queues(struct hs_target *target, struct hs_error *err);
+
+/* Adds those of epoll, timers, counters and rings, as they are now: nothing is stopped for it.
+ * Taken before and after a stop both are sure to have what was held in it, but for what came and
+ * went between. A word may be there several times. Lists the pipes and sockets, which the next
+ * stop looks into. HS_LIMIT. One readlink per open file. */
+hs_status hs_kernel_words_of_files(struct hs_target *target, struct hs_error *err);
+
+/* One word more, unless it is no address or there are too many. HS_LIMIT. O(log mappings). */
+hs_status hs_kernel_words_add(struct hs_target *target, const struct hs_kernel_word *word,
+                              struct hs_error *err);
+/* Those among n bytes of vector registers, of a thread. */
+hs_status hs_kernel_words_of_state(struct hs_target *target, pid_t tid, const uint8_t *bytes,
+                                   size_t n_bytes, struct hs_error *err);
+/* Of the text of a file of fdinfo of the file `fd`, and of the file timers. Of a ring also whether
+ * requests are under way. */
+hs_status hs_kernel_words_of_epoll(struct hs_target *target, uint32_t fd, const char *text,
+                                   struct hs_error *err);
+hs_status hs_kernel_words_of_eventfd(struct hs_target *target, uint32_t fd, const char *text,
+                                     struct hs_error *err);
+hs_status hs_kernel_words_of_uring(struct hs_target *target, uint32_t fd, const char *text,
+                                   struct hs_error *err);
+hs_status hs_kernel_words_of_timers(struct hs_target *target, const char *text,
+                                    struct hs_error *err);
+
+/* Whether messages wait in a queue of POSIX that is the file `fd`, or somebody waits to be notified
+ * of one: `untold`. `link` is what it leads to; 3 us for what is no queue. The same of such a
+ * file's text. */
+void hs_kernel_words_of_queue_file(struct hs_target *target, uint32_t fd, const char *link);
+void hs_kernel_words_of_mqueue(struct hs_target *target, const char *text);
+/* Whether messages wait in a queue of System V to which the process was the last to send. Those of
+ * another IPC namespace than ours are not seen. The same of the text of sysvipc/msg. */
+void hs_kernel_words_of_messages(struct hs_target *target);
+void hs_kernel_words_of_msg(struct hs_target *target, const char *text);
+
+#endif

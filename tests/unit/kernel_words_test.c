@@ -1,0 +1,232 @@
+/* links: hs_target */
+/* The texts of /proc that tell what the kernel holds, and damaged ones. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "target/kernel_words.h"
+
+static struct hs_error err;
+static struct hs_mapping mappings[2] = {
+    {.begin = 0x10000, .end = 0x20000, .readable = true, .writable = true},
+    {.begin = 0x7f0000000000, .end = 0x7f0000100000, .readable = true, .writable = true},
+};
+static struct hs_target target = {.mappings = mappings, .n_mappings = 2};
+
+static int forget(void **state)
+{
+    (void)state;
+    hs_free(target.kernel_words);
+    target.kernel_words = NULL;
+    target.n_kernel_words = target.kernel_words_capacity = 0;
+    return 0;
+}
+
+static void epoll_sets(void **state)
+{
+    static const char text[] =
+        "pos:\t0\nflags:\t02\nmnt_id:\t15\nino:\t2065\n"
+        "tfd:        5 events:       19 data:     7f0000000010  pos:0 ino:811 sdev:f\n"
+        "tfd:       12 events: 80000019 data:               c  pos:0 ino:811 sdev:f\n"
+        "tfd:       13 events:       19 data: ffffffffffffffff  pos:0 ino:811 sdev:f\n"
+        "tfd:       14 events:       19 data:           10008  pos:0 ino:811 sdev:f";
+    (void)state;
+    assert_int_equal(hs_kernel_words_of_epoll(&target, 4, text, &err), HS_OK);
+    assert_int_equal(target.n_kernel_words, 2);
+    assert_int_equal(target.kernel_words[0].place, HS_KERNEL_EPOLL);
+    assert_int_equal(target.kernel_words[0].fd, 4);
+    assert_int_equal(target.kernel_words[0].of_fd, 5);
+    assert_int_equal(target.kernel_words[0].word, 0x7f0000000010);
+    assert_int_equal(target.kernel_words[1].of_fd, 14);
+    assert_int_equal(target.kernel_words[1].word, 0x10008);
+}
+
+static void timers(void **state)
+{
+    static const char text[] =
+        "ID: 0\nsignal: 64/00007f0000000020\nnotify: signal/pid.7\nClockID: 1\n"
+        "ID: 7\nsignal: 0/0000000000000000\nnotify: none/pid.7\nClockID: 1\n"
+        "ID: 9\nsignal: 34/0000000000010010\n";
+    (void)state;
+    assert_int_equal(hs_kernel_words_of_timers(&target, text, &err), HS_OK);
+    assert_int_equal(target.n_kernel_words, 2);
+    assert_int_equal(target.kernel_words[0].of_fd, 0);
+    assert_int_equal(target.kernel_words[0].word, 0x7f0000000020);
+    assert_int_equal(target.kernel_words[1].of_fd, 9);
+    assert_int_equal(target.kernel_words[1].place, HS_KERNEL_TIMER);
+}
+
+static void counters(void **state)
+{
+    (void)state;
+    assert_int_equal(hs_kernel_words_of_eventfd(&target, 3,
+                                                "pos:\t0\neventfd-count:      7f0000000010\n"
+                                                "eventfd-id: 4\n",
+                                                &err),
+                     HS_OK);
+    assert_int_equal(hs_kernel_words_of_eventfd(&target, 4, "eventfd-count:  1\n", &err), HS_OK);
+    assert_int_equal(target.n_kernel_words, 1);
+    assert_int_equal(target.kernel_words[0].place, HS_KERNEL_EVENTFD);
+    assert_int_equal(target.kernel_words[0].word, 0x7f0000000010);
+}
+
+/* What waits at both ends of a ring is told; what is under way only counted. */
+static void rings(void **state)
+{
+    static const char quiet[] = "SqHead:\t3\nCachedSqHead:\t3\nCqTail:\t3\nCachedCqTail:\t3\n"
+                                "SQEs:\t1\n    3: opcode:READ, fd:9, flags:0, off:0, "
+                                "addr:0x7f0000000020, rw_flags:0x0, buf_index:0 user_data:65552\n"
+                                "CQEs:\t1\n    2: user_data:139637976727600, res:1, flags:0\n"
+                                "UserBufs:\t1\n    0: 0x7f0000000040/4096\n"
+                                "CqOverflowList:\n  user_data=65560, res=0, flags=0\n";
+    static const char busy[] = "CachedSqHead:\t4\nCachedCqTail:\t3\n";
+    (void)state;
+    assert_int_equal(hs_kernel_words_of_uring(&target, 3, quiet, &err), HS_OK);
+    assert_int_equal(target.untold, 0);
+    assert_int_equal(target.n_kernel_words, 5);
+    assert_int_equal(target.kernel_words[0].word, 0x7f0000000020);
+    assert_int_equal(target.kernel_words[1].word, 0x10010);
+    assert_int_equal(target.kernel_words[2].word, 0x7f0000000030);
+    assert_int_equal(target.kernel_words[3].word, 0x7f0000000040);
+    assert_int_equal(target.kernel_words[4].word, 0x10018);
+    assert_int_equal(hs_kernel_words_of_uring(&target, 3, busy, &err), HS_OK);
+    assert_int_equal(target.untold, HS_UNTOLD_URING);
+    target.untold = 0;
+    assert_int_equal(hs_kernel_words_of_uring(&target, 3, "pos: 0\n", &err), HS_OK);
+    assert_int_equal(target.untold, HS_UNTOLD_URING); /* an older kernel tells nothing */
+    target.untold = 0;
+}
+
+static void queues_of_messages(void **state)
+{
+    static const char heading[] =
+        "       key      msqid perms      cbytes       qnum lspid lrpid\n";
+    static const struct {
+        const char *of_posix, *of_system_v;
+        bool is_untold;
+    } cases[] = {
+        {"QSIZE:0          NOTIFY:0     SIGNO:0     NOTIFY_PID:0     ", "", false},
+        {"QSIZE:16         NOTIFY:0     SIGNO:0     NOTIFY_PID:0     ", "", true},
+        {"QSIZE:0          NOTIFY:0     SIGNO:34    NOTIFY_PID:9     ", "", true},
+        {"QSIZE:", "", true}, /* whatever it is */
+        {NULL, "         -5          0   600           8          1    77     0\n", true},
+        {NULL, "         -5          0   600           0          0    77     0\n", false},
+        {NULL, "         -5          0   600           8          1    78     0\n", false},
+        {NULL, "          5          0   600           8          1", false},
+        {NULL, "          5 99999999999999999999 600 8 1 77\n", false},
+    };
+
+    (void)state;
+    target.pid = 77;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        target.untold = 0;
+        if (cases[i].of_posix != NULL)
+            hs_kernel_words_of_mqueue(&target, cases[i].of_posix);
+        hs_kernel_words_of_msg(&target, heading);
+        hs_kernel_words_of_msg(&target, cases[i].of_system_v);
+        assert_int_equal(target.untold, cases[i].is_untold ? HS_UNTOLD_MESSAGES : 0);
+    }
+    target.untold = 0;
+    target.pid = 0;
+}
+
+static void damaged_texts(void **state)
+{
+    static const char *const texts[] = {
+        "",
+        "\n\n",
+        "tfd:",
+        "tfd: 5 data:",
+        "tfd: x data: 10008",
+        "data: 10008 tfd: 5",
+        "tfd: 5\ndata: 10008",
+        "tfd: 5 data: 110000000000000000008",
+        "tfd: 5 data: g",
+        "ID: 1 signal:",
+        "signal: 3/",
+        "signal: /10008",
+        "signal: 99999999999999999999/10008",
+        "signal: 3 10008",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        assert_int_equal(hs_kernel_words_of_epoll(&target, 4, texts[i], &err), HS_OK);
+        assert_int_equal(hs_kernel_words_of_timers(&target, texts[i], &err), HS_OK);
+        assert_int_equal(hs_kernel_words_of_eventfd(&target, 4, texts[i], &err), HS_OK);
+        assert_int_equal(hs_kernel_words_of_uring(&target, 4, texts[i], &err), HS_OK);
+        assert_int_equal(target.n_kernel_words, 0);
+    }
+    target.untold = 0;
+}
+
+static void vector_registers(void **state)
+{
+    uint64_t words[] = {0, 0x10000, 0x10000, 0x1ffff, 0x20000, 0x7f0000000000, UINT64_MAX, 3};
+    (void)state;
+    assert_int_equal(
+        hs_kernel_words_of_state(&target, 77, (const uint8_t *)words, sizeof words + 0, &err),
+        HS_OK);
+    assert_int_equal(target.n_kernel_words, 3);
+    assert_int_equal(target.kernel_words[2].word, 0x7f0000000000);
+    assert_int_equal(target.kernel_words[2].tid, 77);
+    assert_int_equal(hs_kernel_words_of_state(&target, 77, (const uint8_t *)words, 7, &err), HS_OK);
+    assert_int_equal(target.n_kernel_words, 3);
+}
+
+/* Memory that is shared or may not be written to holds no block of this process. */
+static void other_memory(void **state)
+{
+    const struct hs_kernel_word word = {.word = 0x10000};
+    (void)state;
+    mappings[0].shared = true;
+    assert_int_equal(hs_kernel_words_add(&target, &word, &err), HS_OK);
+    mappings[0].shared = false;
+    mappings[0].writable = false;
+    mappings[0].inode = 5;
+    assert_int_equal(hs_kernel_words_add(&target, &word, &err), HS_OK);
+    assert_int_equal(target.n_kernel_words, 0);
+    mappings[0].inode = 0;
+    assert_int_equal(hs_kernel_words_add(&target, &word, &err), HS_OK);
+    assert_int_equal(target.n_kernel_words, 1);
+    mappings[0].writable = true;
+}
+
+/* What is over the limit is not dropped in silence. */
+static void too_many(void **state)
+{
+    struct hs_kernel_word word = {.word = 0x10000};
+    (void)state;
+    for (size_t i = 0; i < (size_t)1 << 20; i++)
+        assert_int_equal(hs_kernel_words_add(&target, &word, &err), HS_OK);
+    assert_int_equal(target.untold, 0);
+    word.word = 0x30000; /* no address */
+    assert_int_equal(hs_kernel_words_add(&target, &word, &err), HS_OK);
+    assert_int_equal(target.untold, 0);
+    word.word = 0x10000;
+    assert_int_equal(hs_kernel_words_add(&target, &word, &err), HS_OK);
+    assert_int_equal(target.untold, HS_UNTOLD_MANY);
+    assert_int_equal(target.n_kernel_words, (size_t)1 << 20);
+    target.untold = 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(epoll_sets, forget),
+        cmocka_unit_test_teardown(timers, forget),
+        cmocka_unit_test_teardown(counters, forget),
+        cmocka_unit_test_teardown(rings, forget),
+        cmocka_unit_test_teardown(queues_of_messages, forget),
+        cmocka_unit_test_teardown(damaged_texts, forget),
+        cmocka_unit_test_teardown(vector_registers, forget),
+        cmocka_unit_test_teardown(other_memory, forget),
+        cmocka_unit_test_teardown(too_many, forget),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
