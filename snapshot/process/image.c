@@ -13,37 +13,27 @@
 #include "base/alloc.h"
 #include "base/bisect.h"
 #include "base/units.h"
+#include "image_shadow.h"
 
 #define IMAGE_PAGE ((uint64_t)4096)
-#define IMAGE_PAGE_SHIFT 12
-#define IMAGE_PAGEMAP_ENTRIES ((size_t)512)
-/* pagemap entries, Documentation/admin-guide/mm/pagemap.rst: bit 63 present, bit 62 swapped */
-#define IMAGE_PAGE_IS_PRESENT ((uint64_t)1 << 63)
-#define IMAGE_PAGE_IS_THERE ((uint64_t)3 << 62)
+#define IMAGE_RUNS ((size_t)512)
+/* Runs that stand alone take a reservation each. */
+#define IMAGE_LONE_RUNS ((size_t)4096)
 /* A larger run of mappings is shadowed around the request only. */
 #define IMAGE_SHADOW_BYTES ((uint64_t)1 << 40)
 /* What is read at once on its way to a file. */
 #define IMAGE_BOUNCE_BYTES ((size_t)4 << 20)
 
-/* Words of a shadow's bits of present pages. */
-static size_t image_present_words(const struct hs_image_shadow *shadow)
-{
-    return (size_t)((shadow->end - shadow->begin) >> IMAGE_PAGE_SHIFT) / 64 + 1;
-}
-
 void hs_image_fini(struct hs_image *image)
 {
     if (image == NULL)
         return;
-    for (size_t i = 0; i < image->n_shadows; i++) {
-        const struct hs_image_shadow *shadow = &image->shadows[i];
-        if (image->paged == NULL)
-            hs_pages_free(shadow->bytes, shadow->end - shadow->begin, 1);
-        hs_pages_free(shadow->present, image_present_words(shadow), sizeof *shadow->present);
-    }
+    for (size_t i = 0; i < image->n_shadows; i++)
+        hs_image_shadow_fini(image->paged, &image->shadows[i]);
     hs_paged_free(image->paged);
     hs_pages_free(image->bounce, IMAGE_BOUNCE_BYTES, 1);
     hs_free(image->shadows);
+    hs_free(image->by_address);
     hs_free(image->ranges);
     hs_free(image->gaps);
     memset(image, 0, sizeof *image);
@@ -54,13 +44,13 @@ void hs_image_rewind(struct hs_image *image)
     image->n_ranges = 0;
     image->n_gaps = 0;
     image->kept_bytes = 0;
+    image->n_lone_runs = 0;
+    image->lacks_runs = false;
     image->shadows_are_used = true;
     if (image->paged != NULL)
         hs_paged_clear(image->paged);
-    for (size_t i = 0; i < image->n_shadows; i++) {
-        const struct hs_image_shadow *shadow = &image->shadows[i];
-        hs_pages_discard(shadow->present, image_present_words(shadow) * sizeof *shadow->present);
-    }
+    for (size_t i = 0; i < image->n_shadows; i++)
+        hs_image_shadow_forget(&image->shadows[i]);
 }
 
 hs_status hs_image_spill(struct hs_image *image, struct hs_budget *budget, uint64_t resident_bytes,
@@ -146,6 +136,9 @@ static hs_status image_add_gap(struct hs_image *image, hs_addr begin, hs_addr en
 {
     size_t low = HS_FIRST_FROM(image->gaps, image->n_gaps, end, begin);
     size_t past = low;
+
+    if (begin >= end)
+        return HS_OK;
     for (; past < image->n_gaps && image->gaps[past].begin <= end; past++) {
         if (image->gaps[past].begin < begin)
             begin = image->gaps[past].begin;
@@ -161,51 +154,79 @@ static hs_status image_add_gap(struct hs_image *image, hs_addr begin, hs_addr en
     return HS_OK;
 }
 
-/* The span of adjacent mappings around mapping number `at`, cut around [begin, end) when huge. */
-static void image_shadow_span(const struct hs_target *target, size_t at, hs_addr begin, hs_addr end,
-                              struct hs_image_shadow *ret)
+/* The mappings around number `at` that touch. They are asked for one by one, and there may be tens
+ * of thousands of them. */
+static const struct hs_image_piece *image_piece(struct hs_image *image,
+                                                const struct hs_target *target, size_t at)
 {
-    size_t first = at, last = at;
+    struct hs_image_piece *piece = &image->piece;
     const struct hs_mapping *m = target->mappings;
 
-    while (first > 0 && m[first - 1].end == m[first].begin)
-        first--;
-    while (last + 1 < target->n_mappings && m[last + 1].begin == m[last].end)
-        last++;
-    ret->begin = m[first].begin;
-    ret->end = m[last].end;
+    if (piece->n_refreshes == target->n_refreshes && at >= piece->first && at < piece->past)
+        return piece;
+    *piece = (struct hs_image_piece){target->n_refreshes, at, at + 1};
+    while (piece->first > 0 && m[piece->first - 1].end == m[piece->first].begin)
+        piece->first--;
+    while (piece->past < target->n_mappings && m[piece->past].begin == m[piece->past - 1].end)
+        piece->past++;
+    return piece;
+}
+
+/* The span of adjacent mappings around mapping number `at`, cut around [begin, end) when huge. */
+static void image_shadow_span(struct hs_image *image, const struct hs_target *target, size_t at,
+                              hs_addr begin, hs_addr end, struct hs_image_shadow *ret)
+{
+    const struct hs_image_piece *piece = image_piece(image, target, at);
+
+    ret->begin = target->mappings[piece->first].begin;
+    ret->end = target->mappings[piece->past - 1].end;
     if (ret->end - ret->begin > IMAGE_SHADOW_BYTES) {
         ret->begin = begin;
         ret->end = end;
     }
 }
 
+/* Where the first shadow stands that ends behind `address`, of those by address. */
+static size_t image_shadow_lower(const struct hs_image *image, hs_addr address)
+{
+    size_t low = 0, high = image->n_by_address;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (image->shadows[image->by_address[middle]].end > address)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
 /* The number of the shadow that holds [begin, end), or n_shadows. */
 static size_t image_shadow_at(const struct hs_image *image, hs_addr begin, hs_addr end)
 {
-    for (size_t i = image->n_shadows; i-- > 0;)
-        if (image->shadows[i].begin <= begin && end <= image->shadows[i].end)
-            return i;
-    return image->n_shadows;
+    size_t at = image_shadow_lower(image, begin);
+
+    if (at == image->n_by_address)
+        return image->n_shadows;
+    const struct hs_image_shadow *shadow = &image->shadows[image->by_address[at]];
+    return shadow->begin <= begin && end <= shadow->end ? image->by_address[at] : image->n_shadows;
 }
 
-/* Reserves the bytes and the bits of a shadow. */
-static hs_status image_reserve(struct hs_paged *paged, struct hs_image_shadow *shadow,
-                               struct hs_error *err)
+/* From now on the new shadow is found where it lies, and none that it overlaps. */
+static hs_status image_add_shadow(struct hs_image *image, const struct hs_image_shadow *new,
+                                  struct hs_error *err)
 {
-    void *bytes, *present;
-    uint64_t n_bytes = shadow->end - shadow->begin;
-
-    HS_TRY(hs_pages_alloc(image_present_words(shadow), sizeof(uint64_t), &present, err));
-    hs_status status = paged != NULL ? hs_paged_reserve(paged, n_bytes, &shadow->bytes, err)
-                                     : hs_pages_alloc(n_bytes, 1, &bytes, err);
-    if (status != HS_OK) {
-        hs_pages_free(present, image_present_words(shadow), sizeof(uint64_t));
-        return status;
-    }
-    if (paged == NULL)
-        shadow->bytes = bytes;
-    shadow->present = present;
+    HS_TRY(HS_GROW(&image->by_address, &image->by_address_capacity, image->n_by_address + 1, err));
+    HS_TRY(HS_GROW(&image->shadows, &image->shadows_capacity, image->n_shadows + 1, err));
+    size_t at = image_shadow_lower(image, new->begin), past = at;
+    while (past < image->n_by_address && image->shadows[image->by_address[past]].begin < new->end)
+        past++;
+    memmove(image->by_address + at + 1, image->by_address + past,
+            (image->n_by_address - past) * sizeof *image->by_address);
+    image->n_by_address -= past - at;
+    image->by_address[at] = image->n_shadows;
+    image->n_by_address++;
+    image->shadows[image->n_shadows++] = *new;
     return HS_OK;
 }
 
@@ -222,6 +243,24 @@ static bool image_outgrown(const struct hs_image_shadow *shadow, const struct hs
     return !shadow->is_part && (now->begin < shadow->begin || now->end > shadow->end);
 }
 
+/* A shadow for [begin, end), as large as *new says if there is room. */
+static hs_status image_make_shadow(struct hs_image *image, struct hs_image_shadow *new,
+                                   hs_addr begin, hs_addr end, struct hs_error *err)
+{
+    bool is_part = hs_image_shadow_reserve(image->paged, new, err) != HS_OK;
+
+    if (is_part) {
+        new->begin = begin; /* a limit on address space: reserve just this */
+        new->end = end;
+        HS_TRY(hs_image_shadow_reserve(image->paged, new, err));
+    }
+    new->is_part = is_part;
+    hs_status status = image_add_shadow(image, new, err);
+    if (status != HS_OK)
+        hs_image_shadow_fini(image->paged, new);
+    return status;
+}
+
 /* The place for [begin, end), which lies in mapping number `at`. */
 static hs_status image_place(struct hs_image *image, const struct hs_target *target, size_t at,
                              hs_addr begin, hs_addr end, struct image_place *ret,
@@ -230,42 +269,18 @@ static hs_status image_place(struct hs_image *image, const struct hs_target *tar
     size_t found = image_shadow_at(image, begin, end);
     struct hs_image_shadow new = {0};
 
-    image_shadow_span(target, at, begin, end, &new);
+    image_shadow_span(image, target, at, begin, end, &new);
     if (found != image->n_shadows && image_outgrown(&image->shadows[found], &new)) {
         const struct hs_image_shadow *old = &image->shadows[found];
         if (image->paged == NULL)
             hs_pages_discard(old->bytes, old->end - old->begin); /* of an earlier copy */
         found = image->n_shadows;
     }
-    if (found == image->n_shadows) {
-        HS_TRY(HS_GROW(&image->shadows, &image->shadows_capacity, image->n_shadows + 1, err));
-        if (image_reserve(image->paged, &new, err) != HS_OK) {
-            new.begin = begin; /* a limit on address space: reserve just this */
-            new.end = end;
-            new.is_part = true;
-            HS_TRY(image_reserve(image->paged, &new, err));
-        }
-        image->shadows[image->n_shadows++] = new;
-    }
+    if (found == image->n_shadows)
+        HS_TRY(image_make_shadow(image, &new, begin, end, err));
     ret->shadow = found;
     ret->bytes = image->shadows[found].bytes + (begin - image->shadows[found].begin);
     return HS_OK;
-}
-
-/* Notes the pages of [begin, end) as present. */
-static void image_set_present(const struct hs_image *image, size_t shadow, hs_addr begin,
-                              hs_addr end)
-{
-    const struct hs_image_shadow *in = &image->shadows[shadow];
-    uint64_t page = (begin - in->begin) >> IMAGE_PAGE_SHIFT;
-    uint64_t stop = (end - in->begin + IMAGE_PAGE - 1) >> IMAGE_PAGE_SHIFT;
-
-    for (; page < stop && page % 64 != 0; page++)
-        in->present[page / 64] |= (uint64_t)1 << (page % 64);
-    for (; page + 64 <= stop; page += 64)
-        in->present[page / 64] = UINT64_MAX;
-    for (; page < stop; page++)
-        in->present[page / 64] |= (uint64_t)1 << (page % 64);
 }
 
 static hs_status image_is_full(struct hs_image *image, struct hs_error *err)
@@ -331,18 +346,6 @@ static hs_status image_read_run(struct hs_image *image, struct hs_target *target
     return HS_OK;
 }
 
-/* Which pages from that of `begin` on are there; number of entries read, 0 when unknown. */
-static size_t image_pages_there(const struct hs_target *target, hs_addr begin, hs_addr end,
-                                uint64_t *entries)
-{
-    uint64_t first = begin >> IMAGE_PAGE_SHIFT;
-    uint64_t n = ((end + IMAGE_PAGE - 1) >> IMAGE_PAGE_SHIFT) - first;
-
-    if (n > IMAGE_PAGEMAP_ENTRIES)
-        n = IMAGE_PAGEMAP_ENTRIES;
-    return hs_target_pages(target, begin, entries, n);
-}
-
 /* Inserts [begin, end), which the target never touched: the place is zero unless used before. */
 static hs_status image_insert_zero(struct hs_image *image, hs_addr begin, hs_addr end,
                                    struct image_place place, struct hs_error *err)
@@ -354,62 +357,147 @@ static hs_status image_insert_zero(struct hs_image *image, hs_addr begin, hs_add
     return image_insert(image, zero, err);
 }
 
-/* A part of [begin, ...) at `place` of which all or nothing is there. */
-static hs_status image_add_run(struct hs_image *image, struct hs_target *target, bool is_there,
-                               hs_addr begin, hs_addr end, struct image_place place,
-                               struct hs_error *err)
-{
-    if (begin >= end)
-        return HS_OK;
-    if (is_there)
-        return image_read_run(image, target, begin, end, place, err);
-    return image_insert_zero(image, begin, end, place, err);
-}
-
 static struct image_place image_place_at(struct image_place place, uint64_t offset)
 {
     place.bytes += offset;
     return place;
 }
 
-/* Private anonymous memory: pages that are not there are zero in the shadow already. */
+/* What is being copied of private anonymous memory. Up to `done` it is in the image, up to `there`
+ * it is still to be read: runs that touch are read as one. */
+struct image_anonymous {
+    hs_addr begin, end;
+    struct image_place place;
+    hs_addr done, there;
+};
+
+static hs_status image_read_there(struct hs_image *image, struct hs_target *target,
+                                  struct image_anonymous *what, struct hs_error *err)
+{
+    hs_addr begin = what->done;
+
+    what->done = what->there;
+    return image_read_run(image, target, begin, what->there,
+                          image_place_at(what->place, begin - what->begin), err);
+}
+
+/* Up to `until` nothing is there. */
+static hs_status image_pass_hole(struct hs_image *image, struct hs_target *target,
+                                 struct image_anonymous *what, hs_addr until, struct hs_error *err)
+{
+    if (until <= what->there)
+        return HS_OK;
+    HS_TRY(image_read_there(image, target, what, err));
+    hs_addr begin = what->done;
+    what->done = what->there = until;
+    return image_insert_zero(image, begin, until, image_place_at(what->place, begin - what->begin),
+                             err);
+}
+
+static hs_status image_add_pages(struct hs_image *image, struct hs_target *target,
+                                 struct image_anonymous *what, const struct hs_page_run *run,
+                                 struct hs_error *err)
+{
+    hs_addr begin = run->begin > what->there ? run->begin : what->there;
+    hs_addr end = run->end < what->end ? run->end : what->end;
+
+    if (begin >= end)
+        return HS_OK;
+    HS_TRY(image_pass_hole(image, target, what, begin, err));
+    what->there = end;
+    if (run->kind & HS_PAGES_PRESENT)
+        hs_image_shadow_set_present(&image->shadows[what->place.shadow], begin, end);
+    return HS_OK;
+}
+
+/* Pages that are not there are zero in the shadow already. Where the system does not tell, all is
+ * read, and taken as present. */
 static hs_status image_copy_anonymous(struct hs_image *image, struct hs_target *target,
                                       hs_addr begin, hs_addr end, struct image_place place,
                                       struct hs_error *err)
 {
-    uint64_t entries[IMAGE_PAGEMAP_ENTRIES];
-    hs_addr run_begin = begin; /* what is to be taken up to here lies in [run_begin, at) */
-    hs_addr at = begin;
-    bool run_there = true;
+    struct hs_page_run runs[IMAGE_RUNS];
+    struct image_anonymous what = {begin, end, place, begin, begin};
+    hs_addr at = begin, told;
 
-    while (at < end) {
-        size_t n = image_pages_there(target, at, end, entries);
-        if (n == 0)
+    for (; at < end; at = told) {
+        size_t n = hs_target_page_runs(target, at, end, runs, IMAGE_RUNS, &told);
+        for (size_t i = 0; i < n; i++)
+            HS_TRY(image_add_pages(image, target, &what, &runs[i], err));
+        if (told <= at)
             break;
-        for (size_t i = 0; i < n && at < end; i++) {
-            bool there = (entries[i] & IMAGE_PAGE_IS_THERE) != 0;
-            if (there != run_there) {
-                HS_TRY(image_add_run(image, target, run_there, run_begin, at,
-                                     image_place_at(place, run_begin - begin), err));
-                run_begin = at;
-            }
-            run_there = there;
-            if (entries[i] & IMAGE_PAGE_IS_PRESENT)
-                image_set_present(image, place.shadow, at, at + 1);
-            at = (at & ~(IMAGE_PAGE - 1)) + IMAGE_PAGE;
+        HS_TRY(image_pass_hole(image, target, &what, told < end ? told : end, err));
+    }
+    if (at < end) {
+        hs_image_shadow_set_present(&image->shadows[place.shadow], at, end);
+        what.there = end;
+    }
+    return image_read_there(image, target, &what, err);
+}
+
+/* Memory of which only the pages that are there may be asked for: what the program has protected
+ * since it wrote to it, else a reserve without a page, and shared memory, in which to read where
+ * there is no page would make one. */
+static bool image_goes_by_page(const struct hs_target *target, const struct hs_mapping *mapping)
+{
+    return hs_mapping_is_shared_memory(target, mapping) ||
+           (!mapping->readable && !mapping->shared && mapping->inode == 0);
+}
+
+/* Such memory: each run of pages for itself, the rest is a gap. */
+static hs_status image_copy_by_page(struct hs_image *image, struct hs_target *target, size_t at,
+                                    hs_addr begin, hs_addr end, struct hs_error *err)
+{
+    struct hs_page_run runs[IMAGE_RUNS];
+    struct image_place place;
+    hs_addr told;
+
+    while (begin < end && image->n_lone_runs < IMAGE_LONE_RUNS) {
+        size_t n = hs_target_page_runs(target, begin, end, runs, IMAGE_RUNS, &told);
+        for (size_t i = 0; i < n && image->n_lone_runs < IMAGE_LONE_RUNS; i++) {
+            HS_TRY(image_add_gap(image, begin, runs[i].begin, err));
+            begin = runs[i].end;
+            image->n_lone_runs++;
+            HS_TRY(image_place(image, target, at, runs[i].begin, begin, &place, err));
+            hs_image_shadow_set_present(&image->shadows[place.shadow], runs[i].begin, begin);
+            HS_TRY(image_read_run(image, target, runs[i].begin, begin, place, err));
+        }
+        if (told <= begin && n == 0)
+            break;
+        if (image->n_lone_runs < IMAGE_LONE_RUNS && told > begin) {
+            HS_TRY(image_add_gap(image, begin, told, err));
+            begin = told;
         }
     }
-    if (at < end) { /* no page map from here on: all is read, and taken as present */
-        if (!run_there) {
-            HS_TRY(image_add_run(image, target, false, run_begin, at,
-                                 image_place_at(place, run_begin - begin), err));
-            run_begin = at;
+    image->lacks_runs |= begin < end;
+    return image_add_gap(image, begin, end, err);
+}
+
+/* Of memory for which there is not even room to reserve, only what is there: in the rest there
+ * is nothing to be found. */
+static hs_status image_copy_parts(struct hs_image *image, struct hs_target *target, size_t at,
+                                  hs_addr begin, hs_addr end, struct hs_error *err)
+{
+    struct hs_page_run runs[IMAGE_RUNS];
+    struct image_place place;
+    hs_addr told;
+
+    for (; begin < end; begin = told) {
+        size_t n = hs_target_page_runs(target, begin, end, runs, IMAGE_RUNS, &told);
+        if (told <= begin)
+            return hs_fail(err, HS_LIMIT, "there is no room for %llu bytes of addresses",
+                           (unsigned long long)(end - begin));
+        told = told < end ? told : end;
+        for (size_t i = 0; i < n; i++) {
+            hs_addr from = runs[i].begin > begin ? runs[i].begin : begin;
+            hs_addr to = runs[i].end < told ? runs[i].end : told;
+            HS_TRY(image_place(image, target, at, from, to, &place, err));
+            if (runs[i].kind & HS_PAGES_PRESENT)
+                hs_image_shadow_set_present(&image->shadows[place.shadow], from, to);
+            HS_TRY(image_read_run(image, target, from, to, place, err));
         }
-        run_there = true;
-        image_set_present(image, place.shadow, at, end);
     }
-    return image_add_run(image, target, run_there, run_begin, end,
-                         image_place_at(place, run_begin - begin), err);
+    return HS_OK;
 }
 
 /* [begin, end) lies in mapping number `at` and nothing of it is in the image yet. */
@@ -420,13 +508,19 @@ static hs_status image_copy_mapped(struct hs_image *image, struct hs_target *tar
     const char *path = hs_mapping_path(target, mapping);
     struct image_place place;
 
+    if (image_goes_by_page(target, mapping))
+        return image_copy_by_page(image, target, at, begin, end, err);
     if (!mapping->readable)
         return image_add_gap(image, begin, end, err);
-    HS_TRY(image_place(image, target, at, begin, end, &place, err));
     bool special = path[0] == '[' && (strncmp(path, "[v", 2) == 0); /* vdso, vvar, vsyscall */
-    if (mapping->inode == 0 && !mapping->shared && !special)
+    bool is_anonymous = mapping->inode == 0 && !mapping->shared && !special;
+    hs_status status = image_place(image, target, at, begin, end, &place, err);
+    if (status == HS_LIMIT && is_anonymous)
+        return image_copy_parts(image, target, at, begin, end, err);
+    HS_TRY(status);
+    if (is_anonymous)
         return image_copy_anonymous(image, target, begin, end, place, err);
-    image_set_present(image, place.shadow, begin, end);
+    hs_image_shadow_set_present(&image->shadows[place.shadow], begin, end);
     return image_read_run(image, target, begin, end, place, err);
 }
 
@@ -508,32 +602,6 @@ hs_status hs_image_add(struct hs_image *image, hs_addr begin, const void *bytes,
     return HS_OK;
 }
 
-/* Bytes of the present pages in [begin, end), which lies in one shadow. */
-static uint64_t image_present_bytes(const struct hs_image_shadow *shadow, hs_addr begin,
-                                    hs_addr end)
-{
-    uint64_t first = (begin - shadow->begin) >> IMAGE_PAGE_SHIFT;
-    uint64_t last = (end - 1 - shadow->begin) >> IMAGE_PAGE_SHIFT;
-    uint64_t n_pages = 0;
-
-    for (uint64_t word = first / 64; word <= last / 64; word++) {
-        uint64_t bits = shadow->present[word];
-        if (word == first / 64)
-            bits &= UINT64_MAX << (first % 64);
-        if (word == last / 64)
-            bits &= UINT64_MAX >> (63 - last % 64);
-        if (bits != 0) /* most of a large reserve is not there */
-            n_pages += (uint64_t)__builtin_popcountll(bits);
-    }
-    uint64_t n_bytes = n_pages << IMAGE_PAGE_SHIFT;
-    /* less what lies outside of the range on its first and last page */
-    if (shadow->present[first / 64] >> (first % 64) & 1)
-        n_bytes -= begin & (IMAGE_PAGE - 1);
-    if (shadow->present[last / 64] >> (last % 64) & 1)
-        n_bytes -= (IMAGE_PAGE - (end & (IMAGE_PAGE - 1))) & (IMAGE_PAGE - 1);
-    return n_bytes;
-}
-
 uint64_t hs_image_resident_bytes(const struct hs_image *image, hs_addr begin, hs_addr end)
 {
     uint64_t n_bytes = 0;
@@ -547,44 +615,10 @@ uint64_t hs_image_resident_bytes(const struct hs_image *image, hs_addr begin, hs
             break;
         n_bytes += range->owned_bytes == 0
                        ? stop - begin
-                       : image_present_bytes(&image->shadows[range->shadow], begin, stop);
+                       : hs_image_shadow_present_bytes(&image->shadows[range->shadow], begin, stop);
         begin = stop;
     }
     return n_bytes;
-}
-
-/* The first page from `page` on, below `stop`, whose bit is `value`; `stop` when there is none. */
-static uint64_t image_next_page(const uint64_t *present, uint64_t page, uint64_t stop, bool value)
-{
-    while (page < stop) {
-        uint64_t word = (value ? present[page / 64] : ~present[page / 64]) >> (page % 64);
-        if (word != 0) {
-            page += (uint64_t)__builtin_ctzll(word);
-            return page < stop ? page : stop;
-        }
-        page = (page / 64 + 1) * 64;
-    }
-    return stop;
-}
-
-/* The first present part of [begin, end), which lies in one shadow. */
-static bool image_present_part(const struct hs_image_shadow *shadow, hs_addr begin, hs_addr end,
-                               hs_addr *ret_begin, hs_addr *ret_end)
-{
-    uint64_t stop = ((end - 1 - shadow->begin) >> IMAGE_PAGE_SHIFT) + 1;
-    uint64_t page = (begin - shadow->begin) >> IMAGE_PAGE_SHIFT;
-    uint64_t first = image_next_page(shadow->present, page, stop, true);
-
-    if (first == stop)
-        return false;
-    uint64_t last = image_next_page(shadow->present, first, stop, false);
-    if (first > page)
-        begin = shadow->begin + (first << IMAGE_PAGE_SHIFT);
-    if (last < stop)
-        end = shadow->begin + (last << IMAGE_PAGE_SHIFT);
-    *ret_begin = begin;
-    *ret_end = end;
-    return true;
 }
 
 bool hs_image_next_present(const struct hs_image *image, hs_addr begin, hs_addr end,
@@ -602,7 +636,8 @@ bool hs_image_next_present(const struct hs_image *image, hs_addr begin, hs_addr 
             *ret_end = stop;
             return true;
         }
-        if (image_present_part(&image->shadows[range->shadow], begin, stop, ret_begin, ret_end))
+        if (hs_image_shadow_present_part(&image->shadows[range->shadow], begin, stop, ret_begin,
+                                         ret_end))
             return true;
         begin = stop;
     }

@@ -25,8 +25,22 @@ void hs_memory_close(struct hs_memory *memory);
 /* One request: how many bytes, 0 when the first page cannot be read, -1 when the process is gone.
  */
 ssize_t hs_memory_read(struct hs_memory *memory, hs_addr address, void *bytes, size_t n_bytes);
-/* As hs_target_pages. */
-size_t hs_memory_pages(const struct hs_memory *memory, hs_addr begin, uint64_t *entries, size_t n);
+
+/* ---- live/page_runs.c */
+/* As hs_target_page_runs. */
+size_t hs_memory_page_runs(const struct hs_memory *memory, hs_addr begin, hs_addr end,
+                           struct hs_page_run *runs, size_t n, hs_addr *ret_told);
+/* Is this page map one that the kernel lists pages of? */
+bool hs_pagemap_lists(int pagemap_fd);
+
+/* ---- live/page_map.c */
+/* The number of the page that all processes share for zeros that were only read; 0: not to be told
+ * (it takes CAP_SYS_ADMIN). */
+uint64_t hs_pagemap_zero_page(void);
+/* Adds [begin, end) behind the *n_runs runs, of n at most. False, and nothing is added, when there
+ * is no room. */
+bool hs_page_runs_add(struct hs_page_run *runs, size_t n, size_t *n_runs, hs_addr begin,
+                      hs_addr end, uint64_t kind);
 
 /* ---- live/refusal.c */
 /* HS_OK for a process that may be dumped; else HS_TARGET with message and hint. */
@@ -48,6 +62,33 @@ void hs_mappings_fini(struct hs_target *target);
 hs_status hs_stop_all(struct hs_target *target, struct hs_error *err);
 /* Sets broken-off calls to start again, detaches all threads; a copy stays. */
 void hs_stop_let_go(struct hs_target *target);
+/* Of one that its user had stopped: has he let it go on meanwhile (SIGCONT)? From then on it is we
+ * who hold it. Looks every few ms at most. */
+void hs_stop_look_for_continue(struct hs_target *target);
+
+/* ---- bound.c */
+/* It is held by us, and has been for longer than is allowed. */
+bool hs_bound_is_late(const struct hs_target *target);
+/* After a tenth of the limit: can a stopped read of so many bytes, at the pace at which requests
+ * were answered until now, not end within it? *ret_ns is how long all of it would take. What is
+ * foreseen is of all memory, of which less may be read, and a pace changes: nearly twice the limit
+ * is let pass at first, and less as time goes by. */
+bool hs_bound_is_hopeless(const struct hs_target *target, uint64_t n_bytes, uint64_t *ret_ns);
+/* When it will be, by hs_now_ns(); 0: never. */
+uint64_t hs_bound_deadline_ns(const struct hs_target *target);
+/* Of [begin, end), where to stop and look at the time when page maps are read. */
+hs_addr hs_bound_end(const struct hs_target *target, hs_addr begin, hs_addr end);
+
+/* ---- stuck.c */
+/* The control group that has frozen a process, as its path in the hierarchy; false when none has.
+ * Of cgroup v2 a frozen thread can be stopped and read, of v1 (*ret_is_v1) it cannot. */
+bool hs_stuck_is_frozen(pid_t pid, char *ret_group, size_t n, bool *ret_is_v1);
+/* A thread waits in the kernel where no signal and no tracer reaches it. */
+bool hs_stuck_is_blocked(pid_t pid, pid_t tid);
+/* Why a thread has not stopped within waited_ns: which one, in which state, for what it waits.
+ * Always fails: HS_TARGET, or HS_LIMIT when it may have been on its way. */
+hs_status hs_stuck_explain(const struct hs_target *target, pid_t tid, uint64_t waited_ns,
+                           struct hs_error *err);
 
 /* ---- freeze.c */
 /* Before every request: has the pause, or the growth of the target, come to its limit? HS_LIMIT;
@@ -58,7 +99,18 @@ hs_status hs_freeze_check(struct hs_target *target, struct hs_error *err);
 /* ---- copy.c */
 /* Reads of the copy, with what it lacks. As hs_memory_read. */
 ssize_t hs_copy_read(struct hs_copy *copy, hs_addr address, void *bytes, size_t n_bytes);
-size_t hs_copy_pages(const struct hs_copy *copy, hs_addr begin, uint64_t *entries, size_t n);
+/* Should so much be read by several threads? Begins them. */
+bool hs_copy_reads_wide(struct hs_copy *copy, unsigned n_threads, size_t n_bytes);
+/* Asks them for any number of bytes. Whoever asks looks at the process until the answer is there.
+ */
+void hs_copy_ask_wide(struct hs_copy *copy, hs_addr address, uint8_t *bytes, size_t n_bytes);
+/* Waits for 5 ms at most: true when the answer is there. As hs_memory_read, but that there are
+ * fewer bytes only before a page that cannot be read. */
+bool hs_copy_answers_wide(struct hs_copy *copy, ssize_t *ret);
+
+/* ---- copy/copy.c, copy/proc.c */
+size_t hs_copy_page_runs(const struct hs_copy *copy, hs_addr begin, hs_addr end,
+                         struct hs_page_run *runs, size_t n, hs_addr *ret_told);
 hs_status hs_copy_proc(const struct hs_target *target, const char *name, char **ret,
                        size_t *ret_n_bytes, struct hs_error *err);
 /* Why the copy is gone. Always fails. */
@@ -94,7 +146,8 @@ hs_status hs_core_file_path(const struct hs_target *target, const struct hs_mapp
                             char *path, size_t path_bytes, struct hs_error *err);
 hs_status hs_core_read_once(struct hs_target *target, hs_addr address, uint8_t *bytes,
                             size_t n_bytes, size_t *ret_n, struct hs_error *err);
-size_t hs_core_pages(const struct hs_target *target, hs_addr begin, uint64_t *entries, size_t n);
+size_t hs_core_page_runs(const struct hs_target *target, hs_addr begin, hs_addr end,
+                         struct hs_page_run *runs, size_t n, hs_addr *ret_told);
 
 /* ---- deadman.c */
 /* From arm to disarm: should one step take over 30 s, or we be asked to pause (control-Z), the

@@ -53,10 +53,21 @@ static void fuzz_read(struct hs_target *t, hs_addr at, size_t n_bytes)
     }
 }
 
+static void fuzz_runs(const struct hs_target *t, const struct hs_mapping *m)
+{
+    struct hs_page_run runs[PAGES];
+    hs_addr told, end = m->begin;
+    size_t n = hs_target_page_runs(t, m->begin, m->end, runs, PAGES, &told);
+    assert(n <= PAGES && told > m->begin);
+    for (size_t i = 0; i < n; i++) {
+        assert(runs[i].begin >= (end & ~(hs_addr)4095) && runs[i].begin < runs[i].end);
+        end = runs[i].end;
+    }
+}
+
 static void fuzz_mapping(struct hs_target *t, const struct hs_mapping *m)
 {
     struct hs_error err = HS_ERROR_INIT;
-    uint64_t pages[PAGES];
     char path[4096];
     uint64_t n_bytes = m->end - m->begin < READ_BYTES ? m->end - m->begin : READ_BYTES;
     check_mapping(t, m);
@@ -64,7 +75,7 @@ static void fuzz_mapping(struct hs_target *t, const struct hs_mapping *m)
     fuzz_read(t, m->end - 8, 8);
     fuzz_read(t, m->end - 8, 16); /* into what follows, if anything does */
     fuzz_read(t, m->begin + 1, 7);
-    assert(hs_target_pages(t, m->begin, pages, PAGES) <= PAGES);
+    fuzz_runs(t, m);
     (void)hs_core_found_path(t, m->begin);
     if (hs_target_file_path(t, m, path, sizeof path, &err) == HS_OK)
         assert(memchr(path, '\0', sizeof path) != NULL);

@@ -97,24 +97,18 @@ static hs_status read_pages(struct hs_target *target, hs_addr begin, hs_addr end
 static hs_status read_mapping(struct hs_target *target, const struct hs_mapping *mapping,
                               struct hs_error *err)
 {
-    static uint64_t entries[1 << 14];
-    const uint64_t present = (uint64_t)1 << 63;
+    struct hs_page_run runs[256];
+    hs_addr told;
 
-    for (hs_addr at = mapping->begin; at < mapping->end;) {
-        size_t n = (size_t)((mapping->end - at) / PAGE), known = 0;
-        if (!plan.is_blind)
-            known = hs_target_pages(target, at, entries, n < 1 << 14 ? n : 1 << 14);
-        if (known == 0)
+    for (hs_addr at = mapping->begin; at < mapping->end; at = told) {
+        told = at;
+        size_t n =
+            plan.is_blind ? 0 : hs_target_page_runs(target, at, mapping->end, runs, 256, &told);
+        if (told <= at)
             return read_pages(target, at, mapping->end, err);
-        for (size_t i = 0; i < known;) {
-            size_t begin = i;
-            while (i < known && (entries[i] & present) != 0)
-                i++;
-            HS_TRY(read_pages(target, at + begin * PAGE, at + i * PAGE, err));
-            while (i < known && (entries[i] & present) == 0)
-                i++;
-        }
-        at += known * PAGE;
+        for (size_t i = 0; i < n; i++)
+            if (runs[i].kind & HS_PAGES_PRESENT)
+                HS_TRY(read_pages(target, runs[i].begin, runs[i].end, err));
     }
     return HS_OK;
 }

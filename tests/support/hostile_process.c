@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "process/image_shadow.h"
 
 #define DATA FAKE_DATA_AT /* jemalloc's is there too */
 #define BIAS (DATA - 0x3000)
@@ -275,14 +276,13 @@ static void add_mapping(struct hostile_process *p, const struct hs_mapping *mapp
 static void add_sparse(struct hostile_process *p, hs_addr begin, uint64_t n_bytes)
 {
     struct hs_image *image = &p->dump.image;
+    struct hs_image_shadow shadow = {.begin = begin, .end = begin + n_bytes};
     uint64_t page = n_bytes / 8192, word = p->areas[1].at + 16;
-    void *bytes, *present;
     size_t at = 0;
 
-    MUST(hs_pages_alloc(n_bytes, 1, &bytes, &fatal));
-    MUST(hs_pages_alloc(n_bytes / 4096 / 64 + 1, 8, &present, &fatal));
-    ((uint64_t *)present)[page / 64] = UINT64_C(1) << page % 64;
-    memcpy((uint8_t *)bytes + page * 4096, &word, sizeof word);
+    MUST(hs_image_shadow_reserve(NULL, &shadow, &fatal));
+    hs_image_shadow_set_present(&shadow, begin + page * 4096, begin + (page + 1) * 4096);
+    memcpy(shadow.bytes + page * 4096, &word, sizeof word);
     MUST(hs_grow((void **)&image->shadows, &image->shadows_capacity, image->n_shadows + 1,
                  sizeof *image->shadows, &fatal));
     MUST(hs_grow((void **)&image->ranges, &image->capacity, image->n_ranges + 1,
@@ -292,9 +292,8 @@ static void add_sparse(struct hostile_process *p, hs_addr begin, uint64_t n_byte
     memmove(image->ranges + at + 1, image->ranges + at,
             (image->n_ranges++ - at) * sizeof *image->ranges);
     image->ranges[at] =
-        (struct hs_image_range){begin, begin + n_bytes, bytes, n_bytes, image->n_shadows};
-    image->shadows[image->n_shadows++] = (struct hs_image_shadow){
-        .begin = begin, .end = begin + n_bytes, .bytes = bytes, .present = present};
+        (struct hs_image_range){begin, begin + n_bytes, shadow.bytes, n_bytes, image->n_shadows};
+    image->shadows[image->n_shadows++] = shadow;
     add_mapping(p, &(struct hs_mapping){
                        .begin = begin, .end = begin + n_bytes, .readable = true, .writable = true});
 }

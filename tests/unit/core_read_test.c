@@ -13,10 +13,11 @@
 #include <unistd.h>
 
 #include "core_writer.h"
+#include "page_kinds.h"
 #include "target/core/core_private.h"
 
-#define PRESENT (UINT64_C(1) << 63)
-#define SWAPPED (UINT64_C(1) << 62)
+#define PRESENT HS_PAGES_PRESENT
+#define SWAPPED HS_PAGES_SWAPPED
 
 static struct core_writer w;
 
@@ -171,14 +172,14 @@ static void pages_with_bytes_are_present(void **state)
     (void)state;
     struct hs_target target = opened_sample();
     memset(entries, 0xff, sizeof entries);
-    assert_int_equal(hs_target_pages(&target, CORE_SAMPLE_HEAP, entries, 5), 5);
+    assert_int_equal(page_kinds(&target, CORE_SAMPLE_HEAP, entries, 5), 5);
     assert_true(entries[0] == PRESENT && entries[1] == 0 && entries[2] == PRESENT);
     assert_true(entries[3] == 0 && entries[4] == 0); /* no mapping */
-    assert_int_equal(hs_target_pages(&target, CORE_SAMPLE_HEAP + 2 * 4096 + 7, entries, 1), 1);
+    assert_int_equal(page_kinds(&target, CORE_SAMPLE_HEAP + 2 * 4096 + 7, entries, 1), 1);
     assert_true(entries[0] == PRESENT);
-    assert_int_equal(hs_target_pages(&target, CORE_SAMPLE_UNTOUCHED, entries, 2), 2);
+    assert_int_equal(page_kinds(&target, CORE_SAMPLE_UNTOUCHED, entries, 2), 2);
     assert_true(entries[0] == 0 && entries[1] == 0);
-    assert_int_equal(hs_target_pages(&target, CORE_SAMPLE_GUARD, entries, 1), 1);
+    assert_int_equal(page_kinds(&target, CORE_SAMPLE_GUARD, entries, 1), 1);
     assert_true(entries[0] == SWAPPED);
     hs_target_close(&target);
 }
@@ -198,7 +199,7 @@ static void holes_are_pages_without_bytes(void **state)
     core_writer_segment(&w, a, a + sizeof pages, PF_R | PF_W, pages, sizeof pages);
     core_writer_finish(&w);
     struct hs_target target = opened();
-    assert_int_equal(hs_target_pages(&target, a, without, N), N);
+    assert_int_equal(page_kinds(&target, a, without, N), N);
     assert_int_equal(hs_core_data_bytes(&target, a, a + sizeof pages), sizeof pages);
     assert_int_equal(hs_core_data_bytes(&target, a + 4096, a + 8192), 4096);
     hs_target_close(&target);
@@ -217,7 +218,7 @@ static void holes_are_pages_without_bytes(void **state)
     struct hs_core_options options = {.path = path};
     struct hs_error err = HS_ERROR_INIT;
     assert_int_equal(hs_core_open(&options, &target, &err), HS_OK);
-    assert_int_equal(hs_target_pages(&target, a, with_holes, N), N);
+    assert_int_equal(page_kinds(&target, a, with_holes, N), N);
     assert_memory_equal(with_holes, without, sizeof without);
     assert_int_equal(read_some(&target, a, 1 << 20), 1 << 20);
     uint64_t n_data = 0;
@@ -227,7 +228,7 @@ static void holes_are_pages_without_bytes(void **state)
     assert_true(hs_core_data_bytes(&target, a, a + sizeof pages) >= n_data);
     for (size_t i = N; i-- > 0;) { /* in any order */
         uint64_t entry;
-        assert_int_equal(hs_target_pages(&target, a + i * 4096, &entry, 1), 1);
+        assert_int_equal(page_kinds(&target, a + i * 4096, &entry, 1), 1);
         assert_true(entry == without[i]);
     }
     hs_target_close(&target);
@@ -246,7 +247,7 @@ static void memory_that_was_left_out_is_not_taken_for_zeros(void **state)
     struct hs_target target = opened();
     assert_int_equal(read_some(&target, CORE_SAMPLE_HEAP, 16), 0);
     assert_int_equal(read_some(&target, CORE_SAMPLE_UNTOUCHED, 16), 0);
-    assert_int_equal(hs_target_pages(&target, CORE_SAMPLE_HEAP, &entry, 1), 1);
+    assert_int_equal(page_kinds(&target, CORE_SAMPLE_HEAP, &entry, 1), 1);
     assert_true(entry == SWAPPED);
     assert_non_null(strstr(hs_core_note(&target), "coredump_filter"));
     hs_target_close(&target);

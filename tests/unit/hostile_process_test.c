@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "hostile_process.h"
+#include "process/image_shadow.h"
 
 static struct hs_error err;
 
@@ -87,7 +88,7 @@ static void a_large_block_may_be_empty(void **state)
         if (range->begin == HOSTILE_RESERVE_AT) {
             struct hs_image_shadow *shadow = &p->dump.image.shadows[range->shadow];
             ((uint64_t *)(void *)shadow->bytes)[1] = HOSTILE_RESERVE_BYTES | GLIBC_IS_MMAPPED;
-            shadow->present[0] |= 1;
+            hs_image_shadow_set_present(shadow, shadow->begin, shadow->begin + 4096);
         }
     }
     dump(p);

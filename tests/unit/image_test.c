@@ -24,8 +24,9 @@ static struct live_child child;
 static struct hs_target target;
 static hs_addr area;
 
-/* Every third page of the area is written, pages [1000, 1100) are unreadable, and behind it is
- * nothing. A word holds its own distance from the start of the area. */
+/* Every third page of the area is written, pages [1000, 1100) are unreadable and were given back,
+ * and behind it is nothing. A word holds its own distance from the start of the area. Behind that
+ * nothing lie PROTECTED pages that were written, every third, and protected since. */
 static bool is_written(size_t page)
 {
     return page % 3 == 0;
@@ -36,10 +37,13 @@ static bool is_hidden(size_t page)
     return page >= 1000 && page < 1100;
 }
 
+#define PROTECTED ((size_t)9)
+#define PROTECTED_AT (area + (PAGES + 2) * PAGE)
+
 static void body_area(struct live_shared *shared)
 {
-    uint8_t *at =
-        mmap(NULL, (PAGES + 2) * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uint8_t *at = mmap(NULL, (PAGES + 3 + PROTECTED) * PAGE, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (at == MAP_FAILED)
         _exit(1);
     munmap(at, PAGE);
@@ -49,7 +53,11 @@ static void body_area(struct live_shared *shared)
     for (size_t page = 0; page < PAGES; page++)
         for (size_t i = 0; is_written(page) && i < PAGE; i += 8)
             *(uint64_t *)(void *)(at + page * PAGE + i) = page * PAGE + i;
+    madvise(at + 1000 * PAGE, 100 * PAGE, MADV_DONTNEED);
     mprotect(at + 1000 * PAGE, 100 * PAGE, PROT_NONE);
+    for (size_t page = 0; page < PROTECTED; page += 3)
+        *(uint64_t *)(void *)(at + (PAGES + 2 + page) * PAGE) = page;
+    mprotect(at + (PAGES + 2) * PAGE, PROTECTED * PAGE, PROT_NONE);
     atomic_store(&shared->begin, (uint64_t)(uintptr_t)at);
     live_child_ready(shared);
     for (;;)
@@ -93,6 +101,8 @@ static void check_invariants(const struct hs_image *image)
 {
     for (size_t i = 1; i < image->n_ranges; i++)
         assert_true(image->ranges[i - 1].end <= image->ranges[i].begin);
+    for (size_t i = 0; i < image->n_gaps; i++)
+        assert_true(image->gaps[i].begin < image->gaps[i].end);
     for (size_t i = 1; i < image->n_gaps; i++)
         assert_true(image->gaps[i - 1].end < image->gaps[i].begin);
 }
@@ -128,6 +138,26 @@ static void copies_what_is_there_and_only_that(void **state)
     copy(&image, area, area + PAGES * PAGE); /* nothing is read twice */
     assert_int_equal(target.read_bytes, n_written * PAGE);
     hs_image_fini(&image);
+    hs_image_fini(&image);
+}
+
+/* What the program may not read any more may still be all that leads to a block. */
+static void protected_pages_are_copied_one_by_one(void **state)
+{
+    (void)state;
+    struct hs_image image = image_new();
+
+    copy(&image, PROTECTED_AT, PROTECTED_AT + PROTECTED * PAGE);
+    check_invariants(&image);
+    for (size_t page = 0; page < PROTECTED; page++) {
+        uint64_t word = 1;
+        assert_int_equal(hs_image_u64(&image, PROTECTED_AT + page * PAGE, &word), page % 3 == 0);
+        assert_int_equal(word, page % 3 == 0 ? page : 1);
+    }
+    assert_int_equal(image.n_ranges, PROTECTED / 3);
+    assert_int_equal(target.read_bytes, PROTECTED / 3 * PAGE);
+    assert_int_equal(hs_image_resident_bytes(&image, PROTECTED_AT, PROTECTED_AT + PROTECTED * PAGE),
+                     PROTECTED / 3 * PAGE);
     hs_image_fini(&image);
 }
 
@@ -438,6 +468,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(copies_what_is_there_and_only_that, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(protected_pages_are_copied_one_by_one, set_up, tear_down),
         cmocka_unit_test_setup_teardown(works_without_a_page_map, set_up, tear_down),
         cmocka_unit_test_setup_teardown(small_pieces_merge, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_not_mapped_is_a_gap, set_up, tear_down),

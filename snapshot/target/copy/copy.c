@@ -16,12 +16,14 @@ ssize_t hs_copy_read(struct hs_copy *copy, hs_addr address, void *bytes, size_t 
     return hs_memory_read(&copy->memory, address, bytes, n);
 }
 
-size_t hs_copy_pages(const struct hs_copy *copy, hs_addr begin, uint64_t *entries, size_t n)
+size_t hs_copy_page_runs(const struct hs_copy *copy, hs_addr begin, hs_addr end,
+                         struct hs_page_run *runs, size_t n, hs_addr *ret_told)
 {
-    size_t got = hs_memory_pages(&copy->memory, begin, entries, n);
+    size_t n_runs = 0;
 
-    hs_copy_saved_pages(&copy->saved, begin, entries, got);
-    return got;
+    if (hs_copy_saved_page_runs(&copy->saved, begin, &end, runs, n, &n_runs, ret_told))
+        return n_runs;
+    return hs_memory_page_runs(&copy->memory, begin, end, runs, n, ret_told);
 }
 
 hs_status hs_copy_lost(struct hs_target *target, struct hs_error *err)

@@ -90,9 +90,10 @@ void hs_copy_saved_sort(struct hs_copy_saved *saved);
  * when they are to be read from the copy. */
 bool hs_copy_saved_read(const struct hs_copy_saved *saved, hs_addr address, void *bytes, size_t n,
                         size_t *ret_n);
-/* Corrects n page map entries. */
-void hs_copy_saved_pages(const struct hs_copy_saved *saved, hs_addr begin, uint64_t *entries,
-                         size_t n);
+/* As hs_copy_page_runs where `begin` is saved. False where it is to be asked of the copy, up to
+ * *end, which may come down. */
+bool hs_copy_saved_page_runs(const struct hs_copy_saved *saved, hs_addr begin, hs_addr *end,
+                             struct hs_page_run *runs, size_t n, size_t *ret_n, hs_addr *ret_told);
 
 /* ---- left.c */
 enum { HS_COPY_LEFT_MAX = 64 };

@@ -10,10 +10,8 @@
 #include "target/residency.h"
 
 #define PROC_LINES_BYTES 96
-#define PROC_ENTRIES ((size_t)512)
-#define PROC_PAGE ((hs_addr)4096)
-#define PROC_PAGE_PRESENT (UINT64_C(1) << 63)
-/* More than that is not counted page by page: 32 GiB of addresses. */
+#define PROC_RUNS ((size_t)256)
+/* More than that is not counted where the kernel does not list pages: 32 GiB of addresses. */
 #define PROC_COUNTED_BYTES_MAX ((uint64_t)32 << 30)
 
 static bool proc_is_elsewhere(const struct hs_target *target, const struct hs_mapping *m)
@@ -27,20 +25,18 @@ static bool proc_is_elsewhere(const struct hs_target *target, const struct hs_ma
 
 static uint64_t proc_count_present(const struct hs_memory *memory, hs_addr begin, hs_addr end)
 {
-    uint64_t entries[PROC_ENTRIES];
-    uint64_t n_present = 0;
+    struct hs_page_run runs[PROC_RUNS];
+    uint64_t n_bytes = 0;
+    hs_addr told;
 
-    while (begin < end) {
-        size_t n_pages = (end - begin) / PROC_PAGE;
-        size_t n = hs_memory_pages(memory, begin, entries,
-                                   n_pages < PROC_ENTRIES ? n_pages : PROC_ENTRIES);
-        if (n == 0)
-            break;
+    for (; begin < end; begin = told) {
+        size_t n = hs_memory_page_runs(memory, begin, end, runs, PROC_RUNS, &told);
         for (size_t i = 0; i < n; i++)
-            n_present += (entries[i] & PROC_PAGE_PRESENT) != 0;
-        begin += n * PROC_PAGE;
+            n_bytes += runs[i].kind & HS_PAGES_PRESENT ? runs[i].end - runs[i].begin : 0;
+        if (told <= begin)
+            break;
     }
-    return n_present * PROC_PAGE;
+    return n_bytes;
 }
 
 static uint64_t proc_saved_bytes(const struct hs_copy_saved *saved, hs_addr begin, hs_addr end)
@@ -79,7 +75,7 @@ static hs_status proc_smaps(const struct hs_target *target, const struct hs_resi
         uint64_t resident = 0, elsewhere = 0;
         (void)hs_residency_of(copied, m->begin, m->end, &resident);
         if (proc_is_elsewhere(target, m) && n_counted < PROC_COUNTED_BYTES_MAX) {
-            n_counted += m->end - m->begin;
+            n_counted += target->live.lists_pages ? 0 : m->end - m->begin;
             elsewhere = proc_count_present(&target->live, m->begin, m->end);
         } else {
             elsewhere = proc_saved_bytes(&target->copy->saved, m->begin, m->end);

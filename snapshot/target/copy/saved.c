@@ -9,11 +9,8 @@
 #include "copy_private.h"
 
 #define SAVED_PAGE ((hs_addr)4096)
-#define SAVED_ENTRIES ((size_t)512)
+#define SAVED_RUNS ((size_t)256)
 #define SAVED_REQUEST_BYTES ((size_t)1 << 20)
-/* Documentation/admin-guide/mm/pagemap.rst: present, or swapped */
-#define SAVED_PAGE_PRESENT (UINT64_C(1) << 63)
-#define SAVED_PAGE_IS_THERE (UINT64_C(3) << 62)
 
 hs_status hs_copy_saved_init(struct hs_copy_saved *saved, size_t n_bytes, struct hs_error *err)
 {
@@ -67,28 +64,19 @@ static hs_status saved_read_run(struct hs_copy_saved *saved, struct hs_memory *m
     return HS_OK;
 }
 
-/* The pages of [begin, end) that are there, by the page map. */
+/* The pages of [begin, end) that are there, or all when the system does not tell. */
 static hs_status saved_read_area(struct hs_copy_saved *saved, struct hs_memory *memory,
                                  hs_addr begin, hs_addr end, struct hs_error *err)
 {
-    uint64_t entries[SAVED_ENTRIES];
+    struct hs_page_run runs[SAVED_RUNS];
+    hs_addr told;
 
-    while (begin < end) {
-        size_t n_pages = (end - begin) / SAVED_PAGE;
-        size_t n = hs_memory_pages(memory, begin, entries,
-                                   n_pages < SAVED_ENTRIES ? n_pages : SAVED_ENTRIES);
-        if (n == 0)
+    for (; begin < end; begin = told) {
+        size_t n = hs_memory_page_runs(memory, begin, end, runs, SAVED_RUNS, &told);
+        if (told <= begin)
             return saved_read_run(saved, memory, begin, end, err);
-        for (size_t i = 0; i < n;) {
-            size_t first = i;
-            bool is_there = (entries[i] & SAVED_PAGE_IS_THERE) != 0;
-            while (i < n && ((entries[i] & SAVED_PAGE_IS_THERE) != 0) == is_there)
-                i++;
-            if (is_there)
-                HS_TRY(saved_read_run(saved, memory, begin + first * SAVED_PAGE,
-                                      begin + i * SAVED_PAGE, err));
-        }
-        begin += n * SAVED_PAGE;
+        for (size_t i = 0; i < n; i++)
+            HS_TRY(saved_read_run(saved, memory, runs[i].begin, runs[i].end, err));
     }
     return HS_OK;
 }
@@ -162,20 +150,29 @@ bool hs_copy_saved_read(const struct hs_copy_saved *saved, hs_addr address, void
     return is_saved;
 }
 
-void hs_copy_saved_pages(const struct hs_copy_saved *saved, hs_addr begin, uint64_t *entries,
-                         size_t n)
+bool hs_copy_saved_page_runs(const struct hs_copy_saved *saved, hs_addr begin, hs_addr *end,
+                             struct hs_page_run *runs, size_t n, size_t *ret_n, hs_addr *ret_told)
 {
     size_t area = HS_FIRST_ABOVE(saved->areas, saved->n_areas, end, begin);
+    size_t run = HS_FIRST_ABOVE(saved->runs, saved->n_runs, end, begin);
 
-    begin &= ~(SAVED_PAGE - 1);
-    for (size_t i = 0; i < n && area < saved->n_areas; i++) {
-        hs_addr at = begin + i * SAVED_PAGE;
-        if (at >= saved->areas[area].end)
-            area++;
-        if (area == saved->n_areas || at < saved->areas[area].begin)
-            continue;
-        size_t run = HS_FIRST_ABOVE(saved->runs, saved->n_runs, end, at);
-        bool is_there = run < saved->n_runs && saved->runs[run].begin <= at;
-        entries[i] = is_there ? SAVED_PAGE_PRESENT : 0;
+    if (area == saved->n_areas)
+        return false;
+    if (saved->areas[area].begin > begin) {
+        if (saved->areas[area].begin < *end)
+            *end = saved->areas[area].begin;
+        return false;
     }
+    hs_addr stop = saved->areas[area].end < *end ? saved->areas[area].end : *end;
+    *ret_n = 0;
+    *ret_told = stop;
+    for (; run < saved->n_runs && saved->runs[run].begin < stop; run++) {
+        hs_addr from = saved->runs[run].begin > begin ? saved->runs[run].begin : begin;
+        hs_addr to = saved->runs[run].end < stop ? saved->runs[run].end : stop;
+        if (!hs_page_runs_add(runs, n, ret_n, from, to, HS_PAGES_PRESENT)) {
+            *ret_told = from;
+            break;
+        }
+    }
+    return true;
 }

@@ -148,6 +148,8 @@ const char *hs_core_note(const struct hs_target *target)
         hs_format_bytes(core->n_lost_bytes, size);
         note_add(&note, "the core is cut: %s of memory are missing", size);
     }
+    if (core->is_unread)
+        note_add(&note, "the core cannot be read in places: its file system failed, or it was cut");
     if (core->n_damaged != 0)
         note_add(&note, "the core is damaged: %llu of its headers and notes make no sense",
                  (unsigned long long)core->n_damaged);

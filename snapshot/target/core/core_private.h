@@ -13,6 +13,10 @@
 /* Where the kernel's old entry points are mapped in every process (asm/vsyscall.h). */
 #define HS_CORE_VSYSCALL UINT64_C(0xffffffffff600000)
 
+/* Above is no memory of a process but that (5 levels of page tables; half of it is the kernel's).
+ */
+#define HS_CORE_USER_END (UINT64_C(1) << 56)
+
 enum { HS_CORE_NONE = UINT32_MAX };
 
 /* The bytes of a core, wherever they came from, to be read at any place. */
@@ -109,6 +113,7 @@ struct hs_core {
     uint32_t program;                 /* of binaries; HS_CORE_NONE */
     uint32_t n_looked_at;             /* of binaries */
     bool lacks_anonymous;             /* coredump_filter left private memory out */
+    bool is_unread;                   /* bytes that the file had could not be read */
     uint64_t n_lost_bytes, n_damaged; /* cut off; headers and rows that make no sense */
     uint64_t extent_begin, extent_data, extent_end; /* file: [begin, data) is a hole, then data */
     uint8_t *buffer;                                /* owned: HS_CORE_BUFFER_BYTES */

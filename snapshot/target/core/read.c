@@ -8,10 +8,6 @@
 #include "core_private.h"
 #include "target_private.h"
 
-/* Bits of a page map entry: has a page; has one in swap, that is, must be read to be known. */
-#define READ_PRESENT ((uint64_t)1 << 63)
-#define READ_SWAPPED ((uint64_t)1 << 62)
-
 /* Behind what the core has of a mapping. A page of a file has zeros behind the file's end, further
  * pages are none. */
 static size_t read_row(struct hs_core *core, const struct hs_core_row *row, hs_addr address,
@@ -28,6 +24,14 @@ static size_t read_row(struct hs_core *core, const struct hs_core_row *row, hs_a
         end = n_bytes;
     memset(bytes + got, 0, end - got);
     return end;
+}
+
+/* Bytes of the core's own file, which it had when it was opened: what is missing now is lost. */
+static size_t read_own(struct hs_core *core, uint64_t at, uint8_t *bytes, size_t n_bytes)
+{
+    size_t got = hs_core_read_at(core->file->fd, at, bytes, n_bytes);
+    core->is_unread |= got < n_bytes;
+    return got;
 }
 
 enum read_way { READ_NOTHING, READ_CORE, READ_FILE, READ_ZERO };
@@ -79,7 +83,7 @@ hs_status hs_core_read_once(struct hs_target *target, hs_addr address, uint8_t *
         n_bytes = (size_t)(end - address);
     if (way == READ_CORE) {
         const struct hs_core_segment *s = &core->segments[core->sources[at].segment];
-        *ret_n = hs_core_read_at(core->file->fd, s->file_at + (address - s->begin), bytes, n_bytes);
+        *ret_n = read_own(core, s->file_at + (address - s->begin), bytes, n_bytes);
     } else if (way == READ_FILE) {
         *ret_n = read_row(core, &core->rows[core->sources[at].row], address, bytes, n_bytes);
     } else if (way == READ_ZERO) {
@@ -116,61 +120,88 @@ static bool read_is_zero(const uint8_t *bytes, size_t n)
     return n == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, n - 1) == 0);
 }
 
-/* Pages from file byte `at` on, of which the core has n_bytes: as many as fit the buffer. */
-static size_t read_mark_data(struct hs_core *core, uint64_t at, uint64_t n_bytes, uint64_t *entries,
-                             size_t n)
+/* What is being listed: up to `address`. */
+struct read_runs {
+    struct hs_page_run *runs;
+    size_t n, n_runs;
+    hs_addr address;
+};
+
+/* The next n_pages are of one kind; 0: not there. False when there is no room for them. */
+static bool read_add_run(struct read_runs *list, uint64_t n_pages, uint64_t kind)
 {
-    uint64_t end;
+    hs_addr end = list->address + n_pages * HS_CORE_PAGE;
+
+    if (kind != 0 &&
+        !hs_page_runs_add(list->runs, list->n, &list->n_runs, list->address, end, kind))
+        return false;
+    list->address = end;
+    return true;
+}
+
+/* Pages from file byte `at` on, of which the core has n_bytes: a hole, or as many as fit the
+ * buffer. */
+static bool read_add_data(struct hs_core *core, uint64_t at, uint64_t n_bytes,
+                          struct read_runs *list)
+{
+    uint64_t end, most = HS_CORE_BUFFER_BYTES / HS_CORE_PAGE * HS_CORE_PAGE;
     bool is_hole = read_is_hole(core, at, &end);
     uint64_t same = end - at < n_bytes ? end - at : n_bytes;
 
-    if (is_hole && same >= HS_CORE_PAGE) {
-        n = same / HS_CORE_PAGE < n ? (size_t)(same / HS_CORE_PAGE) : n;
-        memset(entries, 0, n * sizeof *entries);
-        return n;
+    if (is_hole && same >= HS_CORE_PAGE)
+        return read_add_run(list, same / HS_CORE_PAGE, 0);
+    size_t n_read = n_bytes < most ? (size_t)n_bytes : (size_t)most;
+    size_t got = read_own(core, at, core->buffer, n_read);
+    memset(core->buffer + got, 0, most - got);
+    for (size_t i = 0; i * HS_CORE_PAGE < n_read; i++) {
+        bool is_zero = read_is_zero(core->buffer + i * HS_CORE_PAGE, HS_CORE_PAGE);
+        bool is_lost = got < n_read && (i + 1) * HS_CORE_PAGE > got; /* no zeros: not known */
+        if (!read_add_run(list, 1, is_lost ? HS_PAGES_SWAPPED : is_zero ? 0 : HS_PAGES_PRESENT))
+            return false;
     }
-    if (n > HS_CORE_BUFFER_BYTES / HS_CORE_PAGE)
-        n = HS_CORE_BUFFER_BYTES / HS_CORE_PAGE;
-    size_t n_read = n_bytes < n * HS_CORE_PAGE ? (size_t)n_bytes : n * HS_CORE_PAGE;
-    size_t got = hs_core_read_at(core->file->fd, at, core->buffer, n_read);
-    memset(core->buffer + got, 0, n * HS_CORE_PAGE - got);
-    n = (n_read + HS_CORE_PAGE - 1) / HS_CORE_PAGE;
-    for (size_t i = 0; i < n; i++)
-        entries[i] = read_is_zero(core->buffer + i * HS_CORE_PAGE, HS_CORE_PAGE) ? 0 : READ_PRESENT;
-    return n;
+    return true;
 }
 
-size_t hs_core_pages(const struct hs_target *target, hs_addr begin, uint64_t *entries, size_t n)
+/* From list->address on, in mapping number `at`: a part of it that is read in one way. */
+static bool read_add_part(const struct hs_target *target, size_t at, hs_addr end,
+                          struct read_runs *list)
 {
     struct hs_core *core = target->core;
-    hs_addr address = begin & ~(HS_CORE_PAGE - 1), end;
-    size_t done = 0;
+    hs_addr part_end;
+    enum read_way way = read_judge(target, at, list->address, &part_end);
 
-    while (done < n) {
-        const struct hs_mapping *mapping = hs_target_mapping_at(target, address);
-        if (mapping == NULL) {
-            entries[done++] = 0;
-            address += HS_CORE_PAGE;
-            continue;
-        }
-        size_t at = (size_t)(mapping - target->mappings), took;
-        enum read_way way = read_judge(target, at, address, &end);
-        if (way == READ_CORE) {
-            const struct hs_core_segment *s = &core->segments[core->sources[at].segment];
-            took = read_mark_data(core, s->file_at + (address - s->begin), end - address,
-                                  entries + done, n - done);
-        } else {
-            uint64_t n_pages = (end - address + HS_CORE_PAGE - 1) / HS_CORE_PAGE;
-            took = n_pages < n - done ? (size_t)n_pages : n - done;
-            for (size_t i = 0; i < took; i++)
-                entries[done + i] = way == READ_ZERO      ? 0
-                                    : way == READ_NOTHING ? READ_SWAPPED
-                                                          : READ_PRESENT;
-        }
-        done += took;
-        address += took * HS_CORE_PAGE;
+    if (part_end > end)
+        part_end = end;
+    if (way == READ_CORE) {
+        const struct hs_core_segment *s = &core->segments[core->sources[at].segment];
+        return read_add_data(core, s->file_at + (list->address - s->begin),
+                             part_end - list->address, list);
     }
-    return done;
+    uint64_t n_pages = (part_end - list->address - 1) / HS_CORE_PAGE + 1;
+    return read_add_run(list, n_pages,
+                        way == READ_ZERO      ? 0
+                        : way == READ_NOTHING ? HS_PAGES_SWAPPED
+                                              : HS_PAGES_PRESENT);
+}
+
+size_t hs_core_page_runs(const struct hs_target *target, hs_addr begin, hs_addr end,
+                         struct hs_page_run *runs, size_t n, hs_addr *ret_told)
+{
+    struct read_runs list = {.runs = runs, .n = n, .address = begin & ~(HS_CORE_PAGE - 1)};
+
+    if (end > UINT64_MAX - HS_CORE_PAGE)
+        end = UINT64_MAX - HS_CORE_PAGE;
+    while (list.address < end) {
+        size_t at = HS_FIRST_ABOVE(target->mappings, target->n_mappings, end, list.address);
+        if (at == target->n_mappings || target->mappings[at].begin >= end)
+            list.address = end;
+        else if (target->mappings[at].begin > list.address)
+            list.address = target->mappings[at].begin;
+        else if (!read_add_part(target, at, end, &list))
+            break;
+    }
+    *ret_told = list.address;
+    return list.n_runs;
 }
 
 uint64_t hs_core_data_bytes(const struct hs_target *target, hs_addr begin, hs_addr end)

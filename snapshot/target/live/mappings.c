@@ -179,6 +179,7 @@ hs_status hs_mappings_parse(struct hs_target *target, const char *text, size_t n
         return status;
     }
     hs_mappings_fini(target);
+    target->n_refreshes++;
     target->mappings = new.mappings;
     target->n_mappings = new.n;
     target->mappings_capacity = new.capacity;
@@ -210,6 +211,27 @@ void hs_mappings_fini(struct hs_target *target)
 const char *hs_mapping_path(const struct hs_target *target, const struct hs_mapping *mapping)
 {
     return mapping->path_at < target->path_text_bytes ? target->path_text + mapping->path_at : "";
+}
+
+static bool mappings_begins(const char *path, const char *const *beginnings, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strncmp(path, beginnings[i], strlen(beginnings[i])) == 0)
+            return true;
+    return false;
+}
+
+/* Devices and what drivers map may notice that they are read, and are no memory of the program. */
+bool hs_mapping_is_shared_memory(const struct hs_target *target, const struct hs_mapping *mapping)
+{
+    static const char *const memory[] = {"/dev/zero", "/dev/shm/", "/dev/hugepages/"};
+    static const char *const others[] = {"/dev/", "/proc/", "/sys/", "/[aio]", "/dmabuf:"};
+    const char *path = hs_mapping_path(target, mapping);
+
+    if (!mapping->shared || !mapping->readable || !mapping->writable || path[0] != '/')
+        return false;
+    return mappings_begins(path, memory, sizeof memory / sizeof *memory) ||
+           !mappings_begins(path, others, sizeof others / sizeof *others);
 }
 
 const struct hs_mapping *hs_target_mapping_at(const struct hs_target *target, hs_addr address)

@@ -5,10 +5,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "page_search.h"
 #include "target/procfs.h"
 #include "target_private.h"
-
-#define MEMORY_PAGE_BYTES ((hs_addr)4096)
 
 static int memory_open_file(pid_t pid, const char *name)
 {
@@ -22,6 +21,9 @@ void hs_memory_open(pid_t pid, struct hs_memory *ret)
     ret->pid = pid;
     ret->mem_fd = memory_open_file(pid, "mem");
     ret->pagemap_fd = memory_open_file(pid, "pagemap");
+    ret->lists_pages = hs_pagemap_lists(ret->pagemap_fd);
+    ret->zero_page = ret->lists_pages ? 0 : hs_pagemap_zero_page();
+    ret->search = ret->lists_pages ? NULL : hs_page_search_new();
     ret->reads_by_file = false;
 }
 
@@ -36,6 +38,8 @@ void hs_memory_close(struct hs_memory *memory)
 {
     memory_close_fd(&memory->mem_fd);
     memory_close_fd(&memory->pagemap_fd);
+    hs_page_search_free(memory->search);
+    memory->search = NULL;
 }
 
 /* Through the mem file, which also reads what the program itself may not. A file of a dead process
@@ -69,13 +73,4 @@ ssize_t hs_memory_read(struct hs_memory *memory, hs_addr address, void *bytes, s
         memory->reads_by_file = n < 0 && (errno == EPERM || errno == ENOSYS);
     }
     return memory_read_file(memory, address, bytes, n_bytes);
-}
-
-size_t hs_memory_pages(const struct hs_memory *memory, hs_addr begin, uint64_t *entries, size_t n)
-{
-    if (memory->pagemap_fd < 0)
-        return 0;
-    ssize_t got = pread(memory->pagemap_fd, entries, n * sizeof *entries,
-                        (off_t)(begin / MEMORY_PAGE_BYTES * sizeof *entries));
-    return got > 0 ? (size_t)got / sizeof *entries : 0;
 }

@@ -44,12 +44,22 @@ static hs_status target_gone(const struct hs_target *target, struct hs_error *er
     return hs_fail(err, HS_TARGET, "cannot read process '%d': it has ended", target->pid);
 }
 
-size_t hs_target_pages(const struct hs_target *target, hs_addr begin, uint64_t *entries, size_t n)
+size_t hs_target_page_runs(const struct hs_target *target, hs_addr begin, hs_addr end,
+                           struct hs_page_run *runs, size_t n, hs_addr *ret_told)
 {
+    *ret_told = begin;
+    if (begin >= end || n == 0)
+        return 0;
     if (target->core != NULL)
-        return hs_core_pages(target, begin, entries, n);
-    return target->copy != NULL ? hs_copy_pages(target->copy, begin, entries, n)
-                                : hs_memory_pages(&target->live, begin, entries, n);
+        return hs_core_page_runs(target, begin, end, runs, n, ret_told);
+    const struct hs_mapping *m = hs_target_mapping_at(target, begin);
+    bool is_shared = m != NULL && m->shared; /* a child has no entries of it until it asks */
+    if (target->copy != NULL && !is_shared)
+        return hs_copy_page_runs(target->copy, begin, end, runs, n, ret_told);
+    if (hs_bound_is_late(target))
+        return 0;
+    return hs_memory_page_runs(&target->live, begin, hs_bound_end(target, begin, end), runs, n,
+                               ret_told);
 }
 
 hs_status hs_target_proc(const struct hs_target *target, const char *name, char **ret,

@@ -28,7 +28,8 @@ struct hs_image_range {
 struct hs_image_shadow {
     hs_addr begin, end;
     uint8_t *bytes;
-    uint64_t *present; /* owned pages: a bit per page that was present when it was copied */
+    uint64_t *present; /* owned: a bit per page that was present when it was copied */
+    uint64_t *groups;  /* part of it: a bit per page of these bits that has any */
     bool is_part;      /* of what lies in one piece in the target: there was no room for all */
 };
 
@@ -41,6 +42,14 @@ struct hs_image {
     size_t n_gaps, gaps_capacity;
     struct hs_image_shadow *shadows; /* owned: where owned ranges keep their bytes */
     size_t n_shadows, shadows_capacity;
+    size_t n_lone_runs; /* of pages, copied one by one since the last rewind */
+    bool lacks_runs;    /* there were more of them than are copied */
+    size_t *by_address; /* owned: numbers of shadows that do not overlap, ascending */
+    size_t n_by_address, by_address_capacity;
+    struct hs_image_piece { /* of the target's mappings: the last that was asked for */
+        uint64_t n_refreshes;
+        size_t first, past; /* mappings that touch */
+    } piece;
     bool shadows_are_used;  /* by an earlier copy: what is not read must be made zero */
     struct hs_paged *paged; /* owned: what the shadows' bytes are areas of; NULL: plain memory */
     uint8_t *bounce;        /* owned pages: on the way there */
@@ -65,21 +74,23 @@ hs_status hs_image_spill(struct hs_image *image, struct hs_budget *budget, uint6
 hs_status hs_image_check(const struct hs_image *image, struct hs_error *err);
 
 /* Copies [begin, end) from the stopped target in large runs. Parts already in the image are not
- * read again. Unreadable pages become gaps, not failures. HS_TARGET when the target is gone, HS_IO
- * when the disk is full. */
+ * read again. Unreadable pages become gaps, not failures; so do the pages that are not there of
+ * shared memory (whose contents are those of the moment of reading, copy or no) and of memory that
+ * the program may not read itself: of these the first 4,096 runs of pages are copied. HS_TARGET
+ * when the target is gone, HS_IO when the disk is full. */
 hs_status hs_image_copy(struct hs_image *image, struct hs_target *target, hs_addr begin,
                         hs_addr end, struct hs_error *err);
 
 /* How many bytes of [begin, end) are of pages that were present in the target (not merely mapped,
- * not swapped out). O(log ranges + pages / 64). What was added by hs_image_add counts as present,
- * and so does what was copied from a file's mapping or without a page map; what is not in the copy
- * does not. Pages of zeros that were only read are present, although the kernel does not count
- * them. */
+ * not swapped out). O(log ranges + present pages / 64 + pages / 2 million). What was added by
+ * hs_image_add counts as present, and so does what was copied from a file's mapping or without a
+ * page map; what is not in the copy does not. Pages of zeros that were only read count where the
+ * system does not tell them from others. */
 uint64_t hs_image_resident_bytes(const struct hs_image *image, hs_addr begin, hs_addr end);
 
 /* The first run of such bytes in [begin, end), inside of one range; false when there is none. What
  * goes over memory that was perhaps never touched goes from run to run: reading the copy of such a
- * page costs a page. O(log ranges), and pages passed over / 64. */
+ * page costs a page. O(log ranges), and pages passed over / 2 million. */
 bool hs_image_next_present(const struct hs_image *image, hs_addr begin, hs_addr end,
                            hs_addr *ret_begin, hs_addr *ret_end);
 

@@ -74,9 +74,12 @@ struct hs_identity {
 
 /* Where bytes are read from: a live process or its frozen copy. */
 struct hs_memory {
-    pid_t pid;
-    int mem_fd, pagemap_fd; /* -1 when the system does not offer them */
-    bool reads_by_file;     /* process_vm_readv is refused here: read through mem_fd */
+    pid_t pid; /* who is asked: of a process whose main thread has ended another thread */
+    int mem_fd, pagemap_fd;        /* -1 when the system does not offer them */
+    bool lists_pages;              /* it has PAGEMAP_SCAN */
+    uint64_t zero_page;            /* else: the page of zeros, by its number; 0: not to be told */
+    struct hs_page_search *search; /* owned, private; NULL: pages are listed */
+    bool reads_by_file;            /* process_vm_readv is refused here: read through mem_fd */
 };
 
 /* How the process was kept still while it was read. Numbers are part of the snapshot format. */
@@ -134,7 +137,8 @@ struct hs_target {
     size_t n_queue_files, queue_files_capacity;
     struct hs_mapping *mappings; /* owned; ascending; refreshed by every stop */
     size_t n_mappings, mappings_capacity;
-    char *path_text; /* owned */
+    uint64_t n_refreshes; /* of the mappings, so far */
+    char *path_text;      /* owned */
     size_t path_text_bytes, path_text_capacity;
     bool is_stopped;
     bool is_over_limit;       /* let go in the middle: reads fail until the next stop */
@@ -142,6 +146,7 @@ struct hs_target {
     uint64_t stopped_at_ns;
     uint64_t pause_ns; /* length of the last stop, from first interrupt to last detach */
     uint64_t read_bytes;
+    uint64_t pace_ns, pace_bytes; /* of a stopped read: time in requests, and what they gave */
     struct hs_identity identity;
     uint32_t uid, gid; /* the user it runs as */
 };
@@ -175,10 +180,25 @@ hs_status hs_target_read(struct hs_target *target, hs_addr address, void *bytes,
 hs_status hs_target_read_some(struct hs_target *target, hs_addr address, void *bytes,
                               size_t n_bytes, size_t *ret_n, struct hs_error *err);
 
-/* The kernel's page map entries (Documentation/admin-guide/mm/pagemap.rst) of the pages from that
- * of `begin` on, at most n; how many, 0 when the system does not tell. A core tells of pages with
- * bytes in it as present. */
-size_t hs_target_pages(const struct hs_target *target, hs_addr begin, uint64_t *entries, size_t n);
+/* Pages of one kind in a row. The kinds are numbered as in the kernel's struct page_region
+ * (include/uapi/linux/fs.h), which fills these in. */
+enum { HS_PAGES_PRESENT = 1 << 3, HS_PAGES_SWAPPED = 1 << 4 };
+
+struct hs_page_run {
+    hs_addr begin, end; /* half-open, whole pages */
+    uint64_t kind;      /* HS_PAGES_... */
+};
+
+/* The pages of [begin, end) that are there: at most n runs, ascending; two that touch may be of one
+ * kind. *ret_told: they are all up to here, which is `begin` when the system does not tell. In no
+ * run is what was never touched; what was only read and is zero, where that can be told from other
+ * pages; and of a core what is zero or not in it.
+ *
+ * Costs what is there where the kernel lists it (PAGEMAP_SCAN, since 6.7), and a request per n
+ * runs. Otherwise the page map is read: 8 bytes a page, less where smaps says that nothing is left
+ * to be found. Tells nothing when the pause has come to its limit: the next read says so. */
+size_t hs_target_page_runs(const struct hs_target *target, hs_addr begin, hs_addr end,
+                           struct hs_page_run *runs, size_t n, hs_addr *ret_told);
 
 /* A file of /proc of what is read: of the process, or (maps, smaps) of its copy. HS_TARGET of a
  * core. */
@@ -189,6 +209,9 @@ hs_status hs_target_proc(const struct hs_target *target, const char *name, char 
  * looked for could then not be found. Every other status is returned as it is. */
 hs_status hs_refusal_if_ended(pid_t pid, hs_status status, struct hs_error *err);
 
+/* Memory that several processes may write to: anonymous, of a memfd, of System V, of a file. Not
+ * that of devices. */
+bool hs_mapping_is_shared_memory(const struct hs_target *target, const struct hs_mapping *mapping);
 const char *hs_mapping_path(const struct hs_target *target, const struct hs_mapping *mapping);
 const struct hs_mapping *hs_target_mapping_at(const struct hs_target *target, hs_addr address);
 
