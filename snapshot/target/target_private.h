@@ -9,6 +9,10 @@
 #include "target/target.h"
 
 /* ---- live/process.c */
+/* Whom to ask of the memory and the files of a process: itself, or a thread that lives when its
+ * main thread has ended: the kernel tells of these by the memory of the one that is named (exit_mm
+ * in kernel/exit.c). 0 when it has ended. */
+pid_t hs_process_speaker(pid_t pid);
 /* Who is behind the pid now. HS_TARGET when nobody, or when it may not be asked. */
 hs_status hs_target_identify(pid_t pid, struct hs_identity *ret, struct hs_error *err);
 bool hs_identity_equal(const struct hs_identity *a, const struct hs_identity *b);
@@ -16,6 +20,9 @@ bool hs_identity_equal(const struct hs_identity *a, const struct hs_identity *b)
  * failure, when nothing is stopped and no copy or core is there. */
 hs_status hs_process_open(struct hs_target *target, struct hs_error *err);
 void hs_process_close(struct hs_target *target);
+/* In a stop: what was found of its pages no longer holds, and another thread is asked from now on
+ * when the one that was has ended. */
+void hs_process_follow(struct hs_target *target);
 
 /* ---- live/memory.c */
 #define HS_MEMORY_INIT ((struct hs_memory){.mem_fd = -1, .pagemap_fd = -1})

@@ -172,8 +172,11 @@ static void who_has_ended(void **state)
     facts.state = 'Z';
     facts.has_memory = false;
     expect_refusal(&facts, "zombie", "it is a zombie", "parent 7");
-    facts.has_other_threads = true;
-    expect_refusal(&facts, "zombie", "main thread has ended", "core");
+    facts.speaker = 41;
+    facts.has_memory = true;
+    expect(&facts, "zombie", HS_VERDICT_OK, "main thread has ended", "");
+    facts.has_memory = false;
+    expect_refusal(&facts, "zombie", "it is a zombie", "parent 7");
     facts = sound();
     facts.has_memory = false;
     expect_refusal(&facts, "zombie", "it is ending", "already gone");
@@ -484,6 +487,35 @@ static void a_filter_of_our_own_is_found(void **state)
                      0);
 }
 
+/* Whatever stands in the way of root, it is not told to become root. */
+static void root_is_not_told_to_become_root(void **state)
+{
+    (void)state;
+    enum { SETTINGS = 1 << 9 };
+    for (unsigned bits = 0; bits < SETTINGS; bits++) {
+        for (int yama = -1; yama <= 3; yama++) {
+            struct hs_process_facts facts = refused_to_root();
+            struct hs_diagnosis diagnosis;
+            facts.yama_scope = yama;
+            facts.exists = !(bits & 1);
+            facts.is_hidden = (bits & 1) != 0;
+            facts.is_other_user = (bits & 2) != 0;
+            facts.is_other_group = (bits & 4) != 0;
+            facts.has_ptrace = (bits & 8) != 0;
+            facts.userns = bits & 16 ? HS_USERNS_ELSEWHERE : HS_USERNS_SAME;
+            facts.has_more_capabilities = (bits & 32) != 0;
+            facts.is_dumpable = bits & 64 ? HS_FACT_NO : HS_FACT_YES;
+            facts.may_call_ptrace = bits & 128 ? HS_FACT_NO : HS_FACT_YES;
+            (void)snprintf(facts.modules, sizeof facts.modules, "%s", bits & 256 ? "apparmor" : "");
+            hs_facts_judge(&facts, &diagnosis);
+            for (size_t i = 0; i < diagnosis.n_checks; i++)
+                if (strstr(diagnosis.checks[i].hint, "as root") != NULL ||
+                    strstr(diagnosis.checks[i].hint, "sudo") != NULL)
+                    fail_msg("%s: %s", diagnosis.checks[i].name, diagnosis.checks[i].hint);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -499,6 +531,7 @@ int main(void)
         cmocka_unit_test(own_filter),
         cmocka_unit_test(pid_namespaces),
         cmocka_unit_test(every_refusal_has_a_hint),
+        cmocka_unit_test(root_is_not_told_to_become_root),
         cmocka_unit_test(more_than_there_is_room_for),
         cmocka_unit_test(other_machines_are_named),
         cmocka_unit_test(a_child),

@@ -17,11 +17,13 @@
 #include <unistd.h>
 
 #include "live_child.h"
+#include "target/freeze.h"
 #include "target/procfs.h"
 #include "target/target.h"
 #include "target/target_private.h"
 
 static struct hs_error err;
+static uint64_t known_word = 0x1234567890abcdef;
 
 static void body_sleep(struct live_shared *shared)
 {
@@ -130,7 +132,54 @@ static void a_process_whose_main_thread_ended(void **state)
     (void)state;
     struct live_child child = live_child_start(body_main_thread_ends);
     assert_true(live_wait_state(child.pid, 'Z'));
-    expect_refusal(child.pid, "main thread has ended", "core");
+    struct hs_target target = {0};
+    uint64_t word = 0;
+    assert_int_equal(hs_target_open(child.pid, &target, &err), HS_OK);
+    assert_true(target.pid == child.pid && target.live.pid != child.pid);
+    hs_addr at = (hs_addr)(uintptr_t)&known_word; /* forked: it lies where ours lies */
+    assert_int_equal(hs_target_stop(&target, &err), HS_OK);
+    assert_int_equal(target.n_threads, 1);
+    assert_int_equal(hs_target_freeze(&target, &err), HS_OK);
+    assert_int_equal(target.report.way, HS_WAY_READ);
+    assert_int_equal(hs_target_read(&target, at, &word, sizeof word, &err), HS_OK);
+    assert_int_equal(word, known_word);
+    assert_non_null(hs_target_mapping_at(&target, at));
+    hs_target_resume(&target);
+    assert_int_equal(hs_refusal_if_ended(child.pid, HS_TARGET, &err), HS_TARGET);
+    hs_target_close(&target);
+    live_child_end(&child);
+    assert_int_equal(hs_target_open(child.pid, &target, &err), HS_TARGET);
+}
+
+/* Its main thread ends between opening and a stop. */
+static void body_main_thread_ends_later(struct live_shared *shared)
+{
+    live_thread(wait_forever, NULL);
+    live_child_ready(shared);
+    while (!atomic_load(&shared->counters[1]))
+        live_sleep_us(1000);
+    pthread_exit(NULL);
+}
+
+static void a_main_thread_that_ends_meanwhile(void **state)
+{
+    (void)state;
+    struct live_child child = live_child_start(body_main_thread_ends_later);
+    struct hs_target target = {0};
+    uint64_t word = 0;
+    assert_int_equal(hs_target_open(child.pid, &target, &err), HS_OK);
+    assert_int_equal(target.live.pid, child.pid);
+    atomic_store(&child.shared->counters[1], 1);
+    assert_true(live_wait_state(child.pid, 'Z'));
+    target.options.mode = HS_STOP_READ;
+    assert_int_equal(hs_stop_all(&target, &err), HS_OK);
+    assert_true(target.live.pid != child.pid && target.n_mappings > 0);
+    hs_addr at = (hs_addr)(uintptr_t)&known_word;
+    assert_int_equal(hs_target_read(&target, at, &word, sizeof word, &err), HS_OK);
+    assert_int_equal(word, known_word);
+    hs_target_resume(&target);
+    assert_true(live_runs_free(target.live.pid));
+    hs_target_close(&target);
     live_child_end(&child);
 }
 
@@ -231,6 +280,7 @@ int main(void)
         cmocka_unit_test(a_kernel_thread),
         cmocka_unit_test(a_thread_is_not_a_process),
         cmocka_unit_test(a_process_whose_main_thread_ended),
+        cmocka_unit_test(a_main_thread_that_ends_meanwhile),
         cmocka_unit_test(already_traced_names_the_tracer),
         cmocka_unit_test(another_user),
         cmocka_unit_test(not_dumpable),

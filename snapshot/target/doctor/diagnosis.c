@@ -39,6 +39,16 @@ advise(struct hs_check *check, const char *format, ...)
     va_end(args);
 }
 
+/* More rights are needed. Root has them but in a container, where it is not told to become root. */
+static void advise_rights(const struct hs_process_facts *f, struct hs_check *check,
+                          const char *advice)
+{
+    advise(check, "%s",
+           f->own_uid != 0
+               ? advice
+               : "start the container with --cap-add SYS_PTRACE, or dump from the host");
+}
+
 bool hs_facts_has_capability(const struct hs_process_facts *facts)
 {
     if (facts->userns == HS_USERNS_ELSEWHERE)
@@ -62,7 +72,10 @@ static void judge_process(const struct hs_process_facts *f, struct hs_check *che
                       "--mount-proc)");
     } else if (f->is_hidden) {
         say(check, HS_VERDICT_REFUSED, "it exists, but /proc does not show it");
-        advise(check, "/proc is mounted with hidepid: run heapsnap as that user or as root");
+        advise(check,
+               f->own_uid != 0
+                   ? "/proc is mounted with hidepid: run heapsnap as that user or as root"
+                   : "/proc is mounted with hidepid: it shows all to whom has CAP_SYS_PTRACE");
     } else if (!f->exists && f->namesake != 0) {
         say(check, HS_VERDICT_REFUSED,
             "no such process here; '%s' has that number inside a container", f->namesake_name);
@@ -83,9 +96,9 @@ static void judge_zombie(const struct hs_process_facts *f, struct hs_check *chec
 {
     bool has_ended = f->state == 'Z' || f->state == 'X';
 
-    if (has_ended && f->has_other_threads) {
-        say(check, HS_VERDICT_REFUSED, "its main thread has ended before the others");
-        advise(check, "the kernel shows no memory of such a process; take a core file of a thread");
+    if (has_ended && f->speaker != 0 && f->has_memory) {
+        say(check, HS_VERDICT_OK,
+            "its main thread has ended before the others; it is read by thread %d", f->speaker);
     } else if (has_ended) {
         say(check, HS_VERDICT_REFUSED, "it is a zombie, its memory is already gone");
         advise(check, "its parent %d has not collected its exit status yet", f->parent);
@@ -182,10 +195,11 @@ static void judge_yama(const struct hs_process_facts *f, struct hs_check *check)
         "not permitted while kernel.yama.ptrace_scope is %d: %s", f->yama_scope,
         meanings[f->yama_scope]);
     if (f->yama_scope == 1)
-        advise(check, "run heapsnap as root, or once: sudo sysctl kernel.yama.ptrace_scope=0; or "
+        advise_rights(f, check,
+                      "run heapsnap as root, or once: sudo sysctl kernel.yama.ptrace_scope=0; or "
                       "let the program call prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY)");
     else if (f->yama_scope == 2)
-        advise(check, "only a tool with CAP_SYS_PTRACE may trace: run heapsnap as root");
+        advise_rights(f, check, "only a tool with CAP_SYS_PTRACE may trace: run heapsnap as root");
     else
         advise(check, "nobody may trace until the next boot; change the value in sysctl.d first");
 }
@@ -207,7 +221,7 @@ static void judge_capability_refused(const struct hs_process_facts *f, struct hs
                       "container");
     } else if (f->own_uid == 0) {
         say(check, HS_VERDICT_REFUSED, "not permitted, this root lacks CAP_SYS_PTRACE");
-        advise(check, "start the container with --cap-add SYS_PTRACE, or dump from the host");
+        advise_rights(f, check, "");
     } else if (f->has_more_capabilities && !f->is_other_user) {
         say(check, HS_VERDICT_REFUSED, "not permitted, it has capabilities that heapsnap has not");
         advise(check, "run heapsnap as root, or give it CAP_SYS_PTRACE");
@@ -236,7 +250,7 @@ static void judge_dumpable(const struct hs_process_facts *f, struct hs_check *ch
     if (f->is_dumpable == HS_FACT_NO && is_refused(f) && !hs_facts_has_capability(f)) {
         say(check, HS_VERDICT_REFUSED,
             "it is not dumpable (set-user-id, capabilities, or prctl PR_SET_DUMPABLE)");
-        advise(check, "run heapsnap as root");
+        advise_rights(f, check, "run heapsnap as root");
     } else if (f->is_dumpable == HS_FACT_NO) {
         say(check, HS_VERDICT_OK, "it is not dumpable; CAP_SYS_PTRACE overrides that");
     } else if (f->is_dumpable == HS_FACT_UNKNOWN && is_refused(f)) {
@@ -371,8 +385,10 @@ void hs_facts_judge(const struct hs_process_facts *facts, struct hs_diagnosis *r
     }
     if (facts->may_trace == HS_FACT_NO && hs_diagnosis_refusal(ret) == NULL)
         hs_diagnosis_add(ret, "permission", HS_VERDICT_REFUSED, "the system does not permit it",
-                         "run heapsnap as root; in a container, allow ptrace in its seccomp "
-                         "profile");
+                         facts->own_uid != 0
+                             ? "run heapsnap as root; in a container, allow ptrace in its seccomp "
+                               "profile"
+                             : "in a container, allow ptrace in its seccomp profile");
 }
 
 void hs_diagnosis_add(struct hs_diagnosis *diagnosis, const char *name, enum hs_verdict verdict,

@@ -22,6 +22,12 @@
 #define FACTS_MAX_NAMESPACES 33      /* MAX_PID_NS_LEVEL and ours: linux/pid_namespace.h */
 #define FACTS_ELF_HEAD_BYTES 64
 
+/* Whose files of /proc are asked: of a zombie some are there, too. */
+static pid_t facts_whom(const struct hs_process_facts *facts)
+{
+    return facts->speaker != 0 ? facts->speaker : facts->pid;
+}
+
 /* Copies one line of text, printable. */
 static void facts_copy_line(const char *text, char *ret, size_t n_bytes)
 {
@@ -145,28 +151,6 @@ static void facts_of_nobody(struct hs_process_facts *facts)
 
 /* ---- one that it has */
 
-static bool facts_have_other_threads(pid_t pid)
-{
-    char path[HS_PROC_PATH_BYTES];
-    bool found = false;
-
-    snprintf(path, sizeof path, "/proc/%d/task", pid);
-    DIR *tasks = opendir(path);
-    if (tasks == NULL)
-        return false;
-    for (struct dirent *e; !found && (e = readdir(tasks)) != NULL;) {
-        struct hs_error ignored = HS_ERROR_INIT;
-        struct hs_proc_stat stat;
-        long tid = strtol(e->d_name, NULL, 10);
-        if (tid <= 0 || tid == pid)
-            continue;
-        found = hs_proc_stat_of(pid, (pid_t)tid, &stat, &ignored) == HS_OK && stat.state != 'Z' &&
-                stat.state != 'X';
-    }
-    closedir(tasks);
-    return found;
-}
-
 static void facts_of_status(struct hs_process_facts *facts, const char *status)
 {
     uint64_t number = (uint64_t)facts->pid, numbers[FACTS_MAX_NAMESPACES];
@@ -196,11 +180,11 @@ static hs_status facts_mapped_head(const struct hs_process_facts *facts, uint8_t
     char path[HS_PROC_PATH_BYTES];
     bool found = false;
 
-    snprintf(path, sizeof path, "/proc/%d/exe", facts->pid);
+    snprintf(path, sizeof path, "/proc/%d/exe", facts_whom(facts));
     if (stat(path, &exe) != 0)
         return HS_TARGET;
-    HS_TRY(hs_mappings_refresh(&view, err));
-    hs_memory_open(facts->pid, &view.live);
+    hs_memory_open(facts_whom(facts), &view.live);
+    hs_status status = hs_mappings_refresh(&view, err);
     for (size_t i = 0; !found && i < view.n_mappings; i++) {
         const struct hs_mapping *m = &view.mappings[i];
         if (m->inode == exe.st_ino && m->file_offset == 0)
@@ -209,7 +193,7 @@ static hs_status facts_mapped_head(const struct hs_process_facts *facts, uint8_t
     }
     hs_memory_close(&view.live);
     hs_mappings_fini(&view);
-    return found ? HS_OK : HS_TARGET;
+    return status == HS_OK && !found ? HS_TARGET : status;
 }
 
 static void facts_of_identity(struct hs_process_facts *facts, bool is_elf,
@@ -254,16 +238,16 @@ static hs_status facts_of_memory(struct hs_process_facts *facts, struct hs_error
     uint8_t head[FACTS_ELF_HEAD_BYTES];
     char path[HS_PROC_PATH_BYTES];
 
-    snprintf(path, sizeof path, "/proc/%d/exe", facts->pid);
+    snprintf(path, sizeof path, "/proc/%d/exe", facts_whom(facts));
     hs_facts_of_program(facts, path);
-    snprintf(path, sizeof path, "/proc/%d/mem", facts->pid);
+    snprintf(path, sizeof path, "/proc/%d/mem", facts_whom(facts));
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0 && errno == ESRCH)
         facts->has_memory = false;
     else if (fd < 0 && errno == ENOENT)
         facts_of_nobody(facts);
     else
-        facts->may_trace = fd >= 0 || facts_may_read(facts->pid) ? HS_FACT_YES : HS_FACT_NO;
+        facts->may_trace = fd >= 0 || facts_may_read(facts_whom(facts)) ? HS_FACT_YES : HS_FACT_NO;
     if (fd >= 0)
         close(fd);
     bool is_hidden_program = facts->is_readable_program != HS_FACT_YES && facts->has_memory &&
@@ -271,6 +255,21 @@ static hs_status facts_of_memory(struct hs_process_facts *facts, struct hs_error
     hs_status status = is_hidden_program ? facts_mapped_head(facts, head, err) : HS_TARGET;
     if (status == HS_OK)
         facts_of_identity(facts, hs_elf_identify(head, sizeof head, &identity), &identity);
+    return status == HS_LIMIT ? HS_LIMIT : HS_OK;
+}
+
+/* Its main thread has ended: another one may still have its memory. */
+static hs_status facts_of_speaker(struct hs_process_facts *facts, struct hs_error *err)
+{
+    hs_auto_free char *text = NULL;
+    size_t n;
+    uint64_t n_kib;
+
+    facts->speaker = hs_process_speaker(facts->pid);
+    if (facts->speaker == 0)
+        return HS_OK;
+    hs_status status = hs_proc_read_of(facts->speaker, "status", &text, &n, err);
+    facts->has_memory = status == HS_OK && hs_proc_number(text, "VmSize", 10, &n_kib);
     return status == HS_LIMIT ? HS_LIMIT : HS_OK;
 }
 
@@ -293,13 +292,14 @@ hs_status hs_facts_of_process(pid_t pid, struct hs_process_facts *ret, struct hs
         return HS_OK;
     }
     facts.exists = true;
+    facts.speaker = pid;
     facts.is_ourselves = pid == getpid();
     facts.state = stat.state;
     facts.is_kernel_thread = (stat.flags & FACTS_PF_KTHREAD) != 0;
     facts_of_status(&facts, text);
     if (stat.state == 'Z' || stat.state == 'X')
-        facts.has_other_threads = facts_have_other_threads(pid);
-    else if (facts.has_memory && facts.leader == pid)
+        HS_TRY(facts_of_speaker(&facts, err));
+    if (facts.has_memory && facts.leader == pid)
         HS_TRY(facts_of_memory(&facts, err));
     *ret = facts;
     return HS_OK;
@@ -381,7 +381,7 @@ static void facts_of_dumpable(struct hs_process_facts *facts)
     char path[HS_PROC_PATH_BYTES];
     struct stat owner;
 
-    snprintf(path, sizeof path, "/proc/%d/maps", facts->pid);
+    snprintf(path, sizeof path, "/proc/%d/maps", facts_whom(facts));
     if (stat(path, &owner) != 0) {
         facts_of_nobody(facts);
         return;
@@ -416,7 +416,7 @@ hs_status hs_facts_of_permission(struct hs_process_facts *facts, struct hs_error
     size_t n;
     uint64_t n_kib;
 
-    hs_status got = hs_proc_read_of(facts->pid, "status", &text, &n, err);
+    hs_status got = hs_proc_read_of(facts_whom(facts), "status", &text, &n, err);
     if (got == HS_LIMIT)
         return got;
     if (got != HS_OK) {

@@ -27,7 +27,8 @@ struct hs_process_facts {
     bool is_ourselves;
     pid_t leader, parent; /* leader: of the thread group that pid is a thread of */
     char state;           /* R S D T t Z X I */
-    bool is_kernel_thread, has_other_threads, has_memory;
+    pid_t speaker; /* whom to ask of it: pid, or a thread when the main one has ended; or 0 */
+    bool is_kernel_thread, has_memory;
     pid_t tracer; /* 0: none */
     char tracer_name[HS_FACT_NAME_BYTES];
     uint32_t n_namespaces;  /* pid namespaces that count it, ours included */

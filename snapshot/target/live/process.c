@@ -1,15 +1,63 @@
 /* What is known of a process without a stop of it. */
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "page_search.h"
 #include "target/procfs.h"
 #include "target_private.h"
 
 #define PROCESS_COMMAND_BYTES ((size_t)4096)
+#define PROCESS_SPEAKERS 8 /* so many threads may end while they are asked */
+
+pid_t hs_process_of_thread(pid_t tid)
+{
+    struct hs_error ignored = HS_ERROR_INIT;
+    hs_auto_free char *text = NULL;
+    size_t n;
+    uint64_t leader;
+
+    if (hs_proc_read_of(tid, "status", &text, &n, &ignored) != HS_OK ||
+        !hs_proc_number(text, "Tgid", 10, &leader) || leader == 0 || leader > INT_MAX)
+        return tid;
+    return (pid_t)leader;
+}
+
+static bool process_thread_lives(pid_t pid, pid_t tid)
+{
+    struct hs_error ignored = HS_ERROR_INIT;
+    struct hs_proc_stat stat;
+
+    return hs_proc_stat_of(pid, tid, &stat, &ignored) == HS_OK && stat.state != 'Z' &&
+           stat.state != 'X';
+}
+
+pid_t hs_process_speaker(pid_t pid)
+{
+    char path[HS_PROC_PATH_BYTES];
+    pid_t found = 0;
+
+    if (process_thread_lives(pid, 0))
+        return pid;
+    snprintf(path, sizeof path, "/proc/%d/task", pid);
+    DIR *tasks = opendir(path);
+    if (tasks == NULL)
+        return 0;
+    for (struct dirent *e; found == 0 && (e = readdir(tasks)) != NULL;) {
+        long tid = strtol(e->d_name, NULL, 10);
+        if (tid > 0 && tid != pid && process_thread_lives(pid, (pid_t)tid))
+            found = (pid_t)tid;
+    }
+    closedir(tasks);
+    return found;
+}
 
 hs_status hs_target_identify(pid_t pid, struct hs_identity *ret, struct hs_error *err)
 {
@@ -19,9 +67,18 @@ hs_status hs_target_identify(pid_t pid, struct hs_identity *ret, struct hs_error
     char path[HS_PROC_PATH_BYTES];
 
     HS_TRY(hs_proc_stat_of(pid, 0, &stat_file, err));
-    if (stat_file.state == 'Z' || stat_file.state == 'X')
+    bool has_ended = stat_file.state == 'Z' || stat_file.state == 'X';
+    pid_t speaker = has_ended ? hs_process_speaker(pid) : pid;
+    if (speaker == 0)
         return hs_fail(err, HS_TARGET, "process %d has ended", pid);
-    snprintf(path, sizeof path, "/proc/%d/exe", pid);
+    if (speaker != pid) { /* it no longer knows where its code and stack are */
+        uint64_t start_time = stat_file.start_time;
+        HS_TRY(hs_proc_stat_of(speaker, 0, &stat_file, err));
+        stat_file.start_time = start_time;
+    }
+    snprintf(path, sizeof path, "/proc/%d/exe", speaker);
+    if (stat(path, &exe) != 0 && (errno == ENOENT || errno == ESRCH))
+        return hs_fail(err, HS_TARGET, "process %d is ending: it has no program any more", pid);
     if (stat(path, &exe) != 0)
         return hs_fail_errno(err, HS_TARGET, "cannot look at '%s'", path);
     identity.start_time = stat_file.start_time;
@@ -47,7 +104,7 @@ static hs_status process_read_command(struct hs_target *target, struct hs_error 
     size_t n;
     bool is_empty;
 
-    HS_TRY(hs_proc_read_of(target->pid, "cmdline", &text, &n, err));
+    HS_TRY(hs_proc_read_of(target->live.pid, "cmdline", &text, &n, err));
     if (n > PROCESS_COMMAND_BYTES)
         n = PROCESS_COMMAND_BYTES;
     while (n > 0 && (text[n - 1] == '\0' || text[n - 1] == ' '))
@@ -97,15 +154,48 @@ static hs_status process_read_user(struct hs_target *target, struct hs_error *er
     return HS_OK;
 }
 
+void hs_process_follow(struct hs_target *target)
+{
+    hs_page_search_forget(target->live.search);
+    if (process_thread_lives(target->pid, target->live.pid))
+        return;
+    pid_t speaker = hs_process_speaker(target->pid);
+    if (speaker == 0)
+        return;
+    hs_memory_close(&target->live);
+    hs_memory_open(speaker, &target->live);
+}
+
+static hs_status process_read_speaker(struct hs_target *target, struct hs_error *err)
+{
+    hs_free(target->command);
+    target->command = NULL;
+    HS_TRY(process_read_command(target, err));
+    return hs_mappings_refresh(target, err);
+}
+
+static bool process_speaker_is_gone(const struct hs_target *target, hs_status status)
+{
+    return status == HS_TARGET && !process_thread_lives(target->pid, target->live.pid);
+}
+
 hs_status hs_process_open(struct hs_target *target, struct hs_error *err)
 {
     HS_TRY(hs_target_identify(target->pid, &target->identity, err));
     target->pidfd = (int)syscall(SYS_pidfd_open, target->pid, 0);
-    hs_memory_open(target->pid, &target->live);
+    pid_t speaker = hs_process_speaker(target->pid);
+    hs_memory_open(speaker != 0 ? speaker : target->pid, &target->live);
     HS_TRY(process_read_user(target, err));
-    HS_TRY(process_read_command(target, err));
     process_read_name(target);
-    return hs_mappings_refresh(target, err);
+    hs_status status = process_read_speaker(target, err);
+    /* The thread that was asked may end before the others do: then another one is asked. */
+    for (int i = 0; i < PROCESS_SPEAKERS && process_speaker_is_gone(target, status); i++) {
+        hs_process_follow(target);
+        status = process_read_speaker(target, err);
+    }
+    if (process_speaker_is_gone(target, status))
+        return hs_fail(err, HS_TARGET, "process %d is ending", target->pid);
+    return status;
 }
 
 void hs_process_close(struct hs_target *target)

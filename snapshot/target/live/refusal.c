@@ -9,15 +9,14 @@
 hs_status hs_refusal_if_ended(pid_t pid, hs_status status, struct hs_error *err)
 {
     struct hs_error ignored = HS_ERROR_INIT;
-    struct hs_proc_stat stat;
     hs_auto_free char *text = NULL;
     size_t n;
     uint64_t n_kib;
 
     if (status != HS_TARGET)
         return status;
-    if (hs_proc_stat_of(pid, 0, &stat, &ignored) == HS_OK && stat.state != 'Z' &&
-        stat.state != 'X' && hs_proc_read_of(pid, "status", &text, &n, &ignored) == HS_OK &&
+    pid_t speaker = hs_process_speaker(pid);
+    if (speaker != 0 && hs_proc_read_of(speaker, "status", &text, &n, &ignored) == HS_OK &&
         hs_proc_number(text, "VmSize", 10, &n_kib))
         return status;
     if (ignored.status == HS_LIMIT)

@@ -69,7 +69,8 @@ hs_status hs_target_proc(const struct hs_target *target, const char *name, char 
         return hs_fail(err, HS_TARGET, "a core has no '%s'", name);
     if (target->copy != NULL)
         return hs_copy_proc(target, name, ret, ret_n_bytes, err);
-    return hs_proc_read_of(target->live.pid, name, ret, ret_n_bytes, err);
+    return hs_proc_read_until(target->live.pid, name, hs_bound_deadline_ns(target), ret,
+                              ret_n_bytes, err);
 }
 
 hs_status hs_residency_read(struct hs_residency *residency, const struct hs_target *target,
@@ -164,16 +165,16 @@ hs_status hs_target_file_path(const struct hs_target *target, const struct hs_ma
     if (mapping->inode == 0 || mapped[0] != '/')
         return hs_fail(err, HS_TARGET, "no file is mapped at 0x%llx",
                        (unsigned long long)mapping->begin);
-    snprintf(found, sizeof found, "/proc/%d/exe", target->pid);
+    snprintf(found, sizeof found, "/proc/%d/exe", target->live.pid);
     bool good = target->identity.exe_inode == mapping->inode && target_can_open(found);
     if (!good) { /* needs CAP_CHECKPOINT_RESTORE; leads to deleted and hidden files too */
-        snprintf(found, sizeof found, "/proc/%d/map_files/%llx-%llx", target->pid,
+        snprintf(found, sizeof found, "/proc/%d/map_files/%llx-%llx", target->live.pid,
                  (unsigned long long)mapping->begin, (unsigned long long)mapping->end);
         good = target_can_open(found);
     }
     if (!good) {
-        int n = snprintf(found, sizeof found, "/proc/%d/root%s", target->pid,
-                         target_below_root(target->pid, mapped));
+        int n = snprintf(found, sizeof found, "/proc/%d/root%s", target->live.pid,
+                         target_below_root(target->live.pid, mapped));
         good = n > 0 && (size_t)n < sizeof found && target_can_open(found);
     }
     if (!good)

@@ -155,6 +155,8 @@ struct hs_target {
  * such process, zombie, kernel thread, already traced (names the tracer), not permitted (names the
  * setting: other user, yama ptrace_scope, not dumpable), 32-bit program, ourselves. */
 hs_status hs_target_open(pid_t pid, struct hs_target *ret, struct hs_error *err);
+/* The process of which `tid` is a thread; `tid` itself when it is one, or nobody's. */
+pid_t hs_process_of_thread(pid_t tid);
 void hs_target_close(struct hs_target *target);
 
 /* Seizes and interrupts every thread (re-lists until stable), reads registers, refreshes mappings.
