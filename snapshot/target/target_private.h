@@ -157,15 +157,28 @@ size_t hs_core_page_runs(const struct hs_target *target, hs_addr begin, hs_addr 
                          struct hs_page_run *runs, size_t n, hs_addr *ret_told);
 
 /* ---- deadman.c */
-/* From arm to disarm: should one step take over 30 s, or we be asked to pause (control-Z), the
- * target shall not pay for it. The first ends us by SIGALRM (the kernel then lets the target go),
- * the second waits. Nothing is armed when the caller uses the timer or the signal itself. */
-void hs_deadman_arm(void);
+/* Makes ready what arm needs, while we are small: under 1 ms, once. */
+void hs_deadman_prepare(void);
+/* From arm to rest the process is about to be held, or is: whatever hinders us from letting it go
+ * ends us, and the kernel lets it go. Until hold, and when limit_ns is 0, a step may take 30 s and
+ * is renewed; from hold on it is limit_ns in all. A quarter over that (50 ms at least) the voice
+ * speaks, or SIGALRM ends us; half over it (100 ms at least) SIGKILL does. Control-Z waits until
+ * disarm. SIGALRM is left alone when the caller uses the timer. */
+void hs_deadman_arm(pid_t pid, uint64_t limit_ns);
+void hs_deadman_hold(void);
 void hs_deadman_renew(void);
 void hs_deadman_disarm(void);
 /* From now, once: so long, or as long as it always is where that is less. */
 void hs_deadman_within(uint64_t limit_ns);
-/* Another length than 30 s, at least 1 us, from the next arm or renewal on: for tests. */
+/* All but stragglers run again: a second is left to these. */
+void hs_deadman_loosen(void);
+/* It stands still for its user, however long we take: only should he let it go on while we cannot
+ * is it held by us. */
+void hs_deadman_attend(void);
+/* Nothing is held any more: what comes is harmless, however long it takes. */
+void hs_deadman_rest(void);
+void hs_deadman_disarm(void);
+/* Another length of a step than 30 s, at least 1 us, from the next arm or renewal on: for tests. */
 void hs_deadman_limit(uint64_t limit_ns);
 
 /* ---- seize_guard.c */

@@ -7,10 +7,13 @@
 #include <cmocka.h>
 
 #include <signal.h>
+#include <string.h>
 #include <sys/time.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "target/deadman.h"
 #include "target/target_private.h"
 
 static bool timer_runs(void)
@@ -37,7 +40,7 @@ static void arms_and_leaves_no_trace(void **state)
     (void)state;
     struct sigaction own = {.sa_handler = on_alarm}, now;
     assert_int_equal(sigaction(SIGALRM, &own, NULL), 0);
-    hs_deadman_arm();
+    hs_deadman_arm(getpid(), 0);
     assert_true(timer_runs());
     assert_true(is_blocked(SIGTSTP));
     assert_int_equal(sigaction(SIGALRM, NULL, &now), 0);
@@ -56,7 +59,7 @@ static void leaves_a_running_timer_alone(void **state)
     (void)state;
     struct itimerval hour = {.it_value = {.tv_sec = 3600}}, off = {0}, left;
     assert_int_equal(setitimer(ITIMER_REAL, &hour, NULL), 0);
-    hs_deadman_arm();
+    hs_deadman_arm(getpid(), 0);
     hs_deadman_renew();
     assert_int_equal(getitimer(ITIMER_REAL, &left), 0);
     assert_true(left.it_value.tv_sec > 3000);
@@ -81,7 +84,7 @@ static void hang(bool alarms_are_blocked)
     if (child == 0) {
         if (alarms_are_blocked)
             block_alarm(SIG_BLOCK);
-        hs_deadman_arm();
+        hs_deadman_arm(getpid(), 0);
         struct itimerval soon = {.it_value = {.tv_usec = 1000}};
         setitimer(ITIMER_REAL, &soon, NULL); /* as if its time had come */
         for (;;)
@@ -109,11 +112,98 @@ static void an_alarm_that_waits_already_does_not(void **state)
     (void)state;
     block_alarm(SIG_BLOCK);
     assert_int_equal(raise(SIGALRM), 0);
-    hs_deadman_arm();
+    hs_deadman_arm(getpid(), 0);
     assert_true(timer_runs());
     hs_deadman_disarm();
     assert_true(is_blocked(SIGALRM));
     block_alarm(SIG_UNBLOCK);
+}
+
+static void say(const char *text, size_t n_bytes)
+{
+    (void)!write(STDERR_FILENO, text, n_bytes);
+}
+
+/* In a child with its standard error in a pipe, which both may hold: the wait status. */
+static int end_of(void (*body)(void), char *said, size_t n)
+{
+    int ends[2], report;
+    ssize_t got;
+    size_t at = 0;
+
+    assert_int_equal(pipe(ends), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        dup2(ends[1], STDERR_FILENO);
+        close(ends[0]);
+        close(ends[1]);
+        hs_deadman_speak(&(struct hs_deadman_voice){say, 6});
+        hs_deadman_arm(4242, 100000000);
+        hs_deadman_hold();
+        body();
+        _exit(0);
+    }
+    close(ends[1]);
+    while (at < n - 1 && (got = read(ends[0], said + at, n - 1 - at)) > 0)
+        at += (size_t)got;
+    said[at] = '\0';
+    close(ends[0]);
+    assert_int_equal(waitpid(child, &report, 0), child);
+    return report;
+}
+
+static void be_stopped(void)
+{
+    (void)raise(SIGSTOP);
+}
+
+static void be_hung(void)
+{
+    for (;;)
+        pause();
+}
+
+static void be_stopped_but_harmless(void)
+{
+    struct timespec while_stopped = {.tv_nsec = 400000000};
+
+    hs_deadman_rest();
+    if (fork() == 0) { /* who lets it go on */
+        close(STDERR_FILENO);
+        nanosleep(&while_stopped, NULL);
+        kill(getppid(), SIGCONT);
+        _exit(0);
+    }
+    (void)raise(SIGSTOP);
+}
+
+static void a_stop_of_ours_ends_us(void **state)
+{
+    (void)state;
+    char said[512];
+    int report = end_of(be_stopped, said, sizeof said);
+    assert_true(WIFSIGNALED(report) && WTERMSIG(report) == SIGKILL);
+    assert_non_null(strstr(said, "process '4242'"));
+    assert_non_null(strstr(said, "100.0 ms"));
+}
+
+static void a_hang_is_said(void **state)
+{
+    (void)state;
+    char said[512];
+    int report = end_of(be_hung, said, sizeof said);
+    assert_true(WIFEXITED(report) && WEXITSTATUS(report) == 6);
+    assert_non_null(strstr(said, "--max-pause"));
+}
+
+static void nobody_is_ended_who_holds_nothing(void **state)
+{
+    (void)state;
+    char said[512];
+    int report = end_of(be_stopped_but_harmless, said, sizeof said);
+    assert_true(WIFEXITED(report) && WEXITSTATUS(report) == 0);
+    assert_string_equal(said, "");
 }
 
 int main(void)
@@ -124,6 +214,9 @@ int main(void)
         cmocka_unit_test(a_hang_ends_us),
         cmocka_unit_test(a_hang_ends_us_though_alarms_were_blocked),
         cmocka_unit_test(an_alarm_that_waits_already_does_not),
+        cmocka_unit_test(a_stop_of_ours_ends_us),
+        cmocka_unit_test(a_hang_is_said),
+        cmocka_unit_test(nobody_is_ended_who_holds_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,6 +24,7 @@
 #include "base/progress.h"
 #include "live_child.h"
 #include "process/image.h"
+#include "target/freeze.h"
 #include "target/target.h"
 
 static struct hs_error err;
@@ -89,6 +90,43 @@ static void stops_every_thread_and_reads_its_registers(void **state)
     assert_true(live_runs_free(child.pid));
     for (unsigned i = 0; i < SPINNERS; i++)
         assert_true(live_child_progresses(&child, i, 1));
+    hs_target_close(&target);
+    live_child_end(&child);
+}
+
+/* As if time had gone by, at a good pace and at a bad one: that of 60 s allowed 10 are gone says
+ * nothing, that a page took half of them does. */
+static void a_read_that_cannot_end_in_time_is_given_up_early(void **state)
+{
+    (void)state;
+    struct live_child child = live_child_start(body_spin);
+    const uint64_t second_ns = 1000000000;
+    struct hs_target target;
+    uint64_t word;
+    uint8_t page[4096];
+
+    open_target(&target, child.pid);
+    target.options.mode = HS_STOP_READ;
+    target.options.max_pause_ns = 60 * second_ns;
+    stop_target(&target);
+    assert_int_equal(hs_target_freeze(&target, &err), HS_OK);
+    hs_addr sp = target.threads[0].regs.rsp;
+    assert_int_equal(hs_target_read(&target, sp, &word, sizeof word, &err), HS_OK);
+    assert_int_equal(target.pace_bytes, 0); /* single words are no pace */
+    assert_int_equal(hs_target_read(&target, sp & -sizeof page, page, sizeof page, &err), HS_OK);
+    assert_int_equal(target.pace_bytes, sizeof page);
+    target.stopped_at_ns -= 10 * second_ns;
+    target.pace_ns = 1000;
+    target.pace_bytes = 4096;
+    assert_int_equal(hs_target_read(&target, sp, &word, sizeof word, &err), HS_OK);
+    target.pace_ns = 5 * second_ns;
+    target.pace_bytes = 4096;
+    assert_int_equal(hs_target_read(&target, sp, &word, sizeof word, &err), HS_LIMIT);
+    assert_non_null(strstr(err.message, "it is read so slowly"));
+    assert_false(target.is_stopped);
+    assert_true(live_runs_free(child.pid));
+    assert_true(live_child_progresses(&child, 0, 1000));
+    assert_int_equal(hs_target_read(&target, sp, &word, sizeof word, &err), HS_LIMIT);
     hs_target_close(&target);
     live_child_end(&child);
 }
@@ -558,6 +596,7 @@ int main(void)
 #endif
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stops_every_thread_and_reads_its_registers),
+        cmocka_unit_test(a_read_that_cannot_end_in_time_is_given_up_early),
         cmocka_unit_test(stops_a_spinning_process_200_times),
         cmocka_unit_test(close_lets_a_stopped_process_go),
         cmocka_unit_test(stops_while_threads_come_and_go),

@@ -154,19 +154,45 @@ static hs_status freeze_too_long(const struct hs_target *target, struct hs_error
     return hs_hint(err, "allow more with --max-pause");
 }
 
+/* It goes on at once: what was read is of no use without the rest. */
+static void freeze_give_up(struct hs_target *target)
+{
+    hs_stop_let_go(target);
+    hs_deadman_disarm();
+    target->is_over_limit = true;
+}
+
+/* What was foreseen too low shows in the pace, long before the limit. */
+static hs_status freeze_too_slow(struct hs_target *target, uint64_t would_take_ns,
+                                 struct hs_error *err)
+{
+    char would_take[HS_UNIT_TEXT_BYTES], limit[HS_UNIT_TEXT_BYTES], held[HS_UNIT_TEXT_BYTES];
+
+    freeze_give_up(target);
+    hs_format_duration(would_take_ns, would_take);
+    hs_format_duration(target->options.max_pause_ns, limit);
+    hs_format_duration(target->pause_ns, held);
+    (void)hs_fail(err, HS_LIMIT,
+                  "it is read so slowly that it would be stopped for about %s, %s are allowed; it "
+                  "runs again, after %s",
+                  would_take, limit, held);
+    return hs_hint(err, "allow more with --max-pause");
+}
+
 hs_status hs_freeze_check(struct hs_target *target, struct hs_error *err)
 {
-    uint64_t limit_ns = target->options.max_pause_ns;
+    uint64_t would_take_ns;
 
     if (target->copy != NULL)
         return hs_copy_watch(target, err);
     if (target->is_over_limit)
         return freeze_too_long(target, err);
-    if (!target->is_stopped || target->core != NULL || target->was_stopped_already ||
-        limit_ns == 0 || hs_now_ns() - target->stopped_at_ns <= limit_ns)
+    hs_stop_look_for_continue(target);
+    if (target->report.way == HS_WAY_READ && target->copy_plan != NULL &&
+        hs_bound_is_hopeless(target, target->copy_plan->outlook.resident_bytes, &would_take_ns))
+        return freeze_too_slow(target, would_take_ns, err);
+    if (!hs_bound_is_late(target))
         return HS_OK;
-    hs_stop_let_go(target);
-    hs_deadman_disarm();
-    target->is_over_limit = true;
+    freeze_give_up(target);
     return freeze_too_long(target, err);
 }

@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,19 +23,29 @@
 #include "base/progress.h"
 #include "target/procfs.h"
 #include "target_private.h"
+#include "witness.h"
 
 #define STOP_DEADLINE_NS ((uint64_t)3000000000)
+#define STOP_LEAST_NS ((uint64_t)10000000)    /* a busy machine takes as long */
+#define STOP_BLOCKED_NS ((uint64_t)500000000) /* for a thread that no tracer reaches */
+#define STOP_LOOK_NS ((uint64_t)2000000)
 #define STOP_PATIENT_ROUNDS 32 /* then look for threads that will never stop */
+#define STOP_WINDOW 64         /* threads that are looked at while one is waited for */
 #define STOP_NAP_MIN_NS 10000
 #define STOP_NAP_MAX_NS 500000
 #define STOP_LEFT_OVER_NAP_NS 2000000
+#define STOP_SOCKETS_NS ((uint64_t)50000000)
+#define STOP_SINGLY_NS ((uint64_t)2000000) /* for threads that are interrupted one by one */
+#define STOP_SINGLE_NS ((uint64_t)1000000) /* for each; then it is waited for with the others */
+#define STOP_SINGLE_NAP_NS 1000
 
 enum thread_state { THREAD_SEIZED, THREAD_INTERRUPTED, THREAD_STOPPED, THREAD_DYING, THREAD_GONE };
 
 struct stop {
     struct hs_target *target;
     uint64_t deadline_ns;
-    size_t n_sorted; /* threads [0, n_sorted) ascend by tid; behind are new ones */
+    uint64_t since_ns; /* of the first interrupt, or of what is undone */
+    size_t n_sorted;   /* threads [0, n_sorted) ascend by tid; behind are new ones */
     bool has_executed, has_ended;
 };
 
@@ -188,37 +199,97 @@ static void stop_nap(unsigned round)
     nanosleep(&nap, NULL);
 }
 
-static hs_status stop_too_slow(struct stop *stop, pid_t tid, struct hs_error *err)
+/* All others stand still meanwhile: it is not waited for where that is known to be in vain. */
+static bool stop_is_in_vain(const struct stop *stop, pid_t tid, unsigned round)
 {
-    struct hs_error ignored = HS_ERROR_INIT;
-    struct hs_proc_stat stat = {.state = '?'};
-    (void)hs_fail(err, HS_TARGET, "cannot stop process '%d': thread %d does not stop",
-                  stop->target->pid, tid);
-    if (hs_proc_stat_of(stop->target->pid, tid, &stat, &ignored) == HS_OK && stat.state == 'D')
-        return hs_hint(err, "it waits in the kernel for a device or file system; try again later");
-    return hs_hint(err, "try again");
+    char group[PATH_MAX];
+    bool is_v1 = false;
+    uint64_t now_ns = hs_now_ns();
+
+    if (now_ns > stop->deadline_ns)
+        return true;
+    if (round == STOP_PATIENT_ROUNDS)
+        return hs_stuck_is_frozen(stop->target->pid, group, sizeof group, &is_v1) && is_v1;
+    return now_ns - stop->since_ns > STOP_BLOCKED_NS && hs_stuck_is_blocked(stop->target->pid, tid);
 }
 
-static hs_status stop_wait_all(struct stop *stop, struct hs_error *err)
+/* The first thread from number *at on that does not stand yet; NULL: there is none. */
+static struct hs_thread *stop_next_waiting(struct stop *stop, size_t *at)
 {
     struct hs_target *target = stop->target;
 
-    for (unsigned round = 0;; round++) {
-        pid_t waiting = 0;
-        for (size_t i = 0; i < target->n_threads; i++) {
-            struct hs_thread *thread = &target->threads[i];
-            if (thread->state == THREAD_INTERRUPTED)
-                stop_poll(stop, thread);
-            if (thread->state == THREAD_INTERRUPTED)
-                waiting = thread->tid;
-        }
-        if (waiting == 0 || stop->has_ended)
+    for (; *at < target->n_threads; ++*at) {
+        struct hs_thread *thread = &target->threads[*at];
+        if (thread->state == THREAD_INTERRUPTED)
+            stop_poll(stop, thread);
+        if (thread->state == THREAD_INTERRUPTED)
+            return thread;
+    }
+    return NULL;
+}
+
+/* Up to n threads behind number `at`: one that has stopped for a signal goes on meanwhile. */
+static void stop_poll_behind(struct stop *stop, size_t at, size_t n)
+{
+    struct hs_target *target = stop->target;
+
+    for (; n > 0 && ++at < target->n_threads; n--)
+        if (target->threads[at].state == THREAD_INTERRUPTED)
+            stop_poll(stop, &target->threads[at]);
+}
+
+/* They come to stand in about the order in which they were interrupted, so one is waited for after
+ * the other: to look at all of them in every round takes the square of their number. All are looked
+ * at when one takes its time: it may wait for another to be collected. */
+static hs_status stop_wait_all(struct stop *stop, struct hs_error *err)
+{
+    const struct hs_target *target = stop->target;
+    size_t at = 0, last = SIZE_MAX;
+    unsigned round = 0; /* of waiting for the same thread */
+
+    for (;;) {
+        const struct hs_thread *waiting = stop_next_waiting(stop, &at);
+        if (waiting == NULL || stop->has_ended)
             return HS_OK;
-        if (hs_now_ns() > stop->deadline_ns)
-            return stop_too_slow(stop, waiting, err);
+        round = at == last ? round + 1 : 0;
+        last = at;
+        if (stop_is_in_vain(stop, waiting->tid, round))
+            return hs_stuck_explain(target, waiting->tid, hs_now_ns() - stop->since_ns, err);
+        stop_poll_behind(stop, at, round < STOP_PATIENT_ROUNDS ? STOP_WINDOW : SIZE_MAX);
         if (round >= STOP_PATIENT_ROUNDS)
             stop_look_closer(stop);
         stop_nap(round);
+    }
+}
+
+static void stop_interrupt(struct hs_thread *thread)
+{
+    if (thread->state != THREAD_SEIZED)
+        return;
+    thread->state = THREAD_INTERRUPTED;
+    thread->interrupted_ns = hs_now_ns();
+    ptrace(PTRACE_INTERRUPT, thread->tid, NULL, NULL); /* ended: the wait will tell */
+}
+
+/* Those that would return EINTR come first and one by one, as far as time allows: what a thread
+ * takes from its interrupt until it is set to start again is then short, and not that of all. */
+static void stop_interrupt_singly(struct stop *stop)
+{
+    struct hs_target *target = stop->target;
+    struct timespec nap = {.tv_nsec = STOP_SINGLE_NAP_NS};
+    uint64_t end_ns = hs_now_ns() + STOP_SINGLY_NS;
+
+    for (size_t i = 0; i < target->n_threads && hs_now_ns() < end_ns; i++) {
+        struct hs_thread *thread = &target->threads[i];
+        if (!thread->may_break_off || thread->state != THREAD_SEIZED)
+            continue;
+        stop_interrupt(thread);
+        stop_poll(stop, thread);
+        while (thread->state == THREAD_INTERRUPTED &&
+               hs_now_ns() - thread->interrupted_ns < STOP_SINGLE_NS) {
+            nanosleep(&nap, NULL);
+            stop_poll(stop, thread);
+        }
     }
 }
 
@@ -226,13 +297,28 @@ static void stop_interrupt_all(struct stop *stop)
 {
     struct hs_target *target = stop->target;
 
-    for (size_t i = 0; i < target->n_threads; i++) {
-        struct hs_thread *thread = &target->threads[i];
-        if (thread->state != THREAD_SEIZED)
-            continue;
-        thread->state = THREAD_INTERRUPTED;
-        ptrace(PTRACE_INTERRUPT, thread->tid, NULL, NULL); /* ended: the wait will tell */
-    }
+    stop_interrupt_singly(stop);
+    for (size_t i = 0; i < target->n_threads; i++)
+        stop_interrupt(&target->threads[i]);
+}
+
+static uint64_t stop_patience_ns(const struct hs_target *target)
+{
+    uint64_t limit_ns = target->options.max_pause_ns;
+
+    if (limit_ns == 0 || limit_ns > STOP_DEADLINE_NS)
+        return STOP_DEADLINE_NS;
+    return limit_ns < STOP_LEAST_NS ? STOP_LEAST_NS : limit_ns;
+}
+
+/* From here on it stands still. */
+static void stop_begin(struct stop *stop)
+{
+    struct hs_target *target = stop->target;
+
+    target->stopped_at_ns = stop->since_ns = hs_now_ns();
+    stop->deadline_ns = stop->since_ns + stop_patience_ns(target);
+    hs_deadman_hold();
 }
 
 static hs_status stop_too_many(const struct stop *stop, struct hs_error *err)
@@ -243,9 +329,21 @@ static hs_status stop_too_many(const struct stop *stop, struct hs_error *err)
                    stop->target->pid, stop->target->n_threads);
 }
 
+/* Are all threads that the process has known? They all stand, so that none can come, and those that
+ * have ended are counted until they are collected, by us. */
+static bool stop_has_all(const struct stop *stop)
+{
+    struct hs_error ignored = HS_ERROR_INIT;
+    hs_auto_free char *text = NULL;
+    size_t n;
+    uint64_t n_threads;
+
+    return hs_proc_read_of(stop->target->pid, "status", &text, &n, &ignored) == HS_OK &&
+           hs_proc_number(text, "Threads", 10, &n_threads) && n_threads == stop->target->n_threads;
+}
+
 static hs_status stop_all(struct stop *stop, struct hs_error *err)
 {
-    struct hs_target *target = stop->target;
     bool any_new = true;
 
     while (any_new) {
@@ -254,7 +352,7 @@ static hs_status stop_all(struct stop *stop, struct hs_error *err)
         if (hs_now_ns() > stop->deadline_ns)
             return stop_too_many(stop, err);
     }
-    target->stopped_at_ns = hs_now_ns();
+    stop_begin(stop);
     do {
         any_new = false;
         stop_interrupt_all(stop);
@@ -262,7 +360,8 @@ static hs_status stop_all(struct stop *stop, struct hs_error *err)
         stop_tidy(stop);
         if (stop->has_ended || stop->has_executed)
             return HS_OK;
-        HS_TRY(stop_seize_new(stop, &any_new, err));
+        if (!stop_has_all(stop)) /* to list them takes as long as to stop them */
+            HS_TRY(stop_seize_new(stop, &any_new, err));
         if (any_new && hs_now_ns() > stop->deadline_ns)
             return stop_too_many(stop, err);
     } while (any_new);
@@ -364,7 +463,9 @@ static void stop_undo(struct stop *stop)
 {
     struct hs_error ignored = HS_ERROR_INIT;
 
-    stop->deadline_ns = hs_now_ns() + STOP_DEADLINE_NS / 30;
+    hs_deadman_loosen();
+    stop->since_ns = hs_now_ns();
+    stop->deadline_ns = stop->since_ns + STOP_DEADLINE_NS / 30;
     stop->has_ended = false; /* the rest of it is waited for, too */
     stop_interrupt_all(stop);
     if (stop_wait_all(stop, &ignored) != HS_OK)
@@ -383,6 +484,7 @@ static hs_status stop_whole(struct stop *stop, struct hs_error *err)
     stop_read_registers(stop);
     if (stop->target->n_threads == 0)
         return stop_ended(err);
+    hs_process_follow(stop->target);
     return hs_mappings_refresh(stop->target, err);
 }
 
@@ -394,7 +496,7 @@ static hs_status stop_once(struct hs_target *target, struct hs_error *err)
     target->n_threads = 0;
     target->was_stopped_already = false;
     target->pause_ns = 0;
-    hs_deadman_arm();
+    hs_deadman_arm(target->pid, target->options.max_pause_ns);
     hs_priority_raise(&saved);
     stop.deadline_ns = hs_now_ns() + STOP_DEADLINE_NS;
     hs_status status = stop_whole(&stop, err);
@@ -405,7 +507,42 @@ static hs_status stop_once(struct hs_target *target, struct hs_error *err)
     target->is_stopped = status == HS_OK;
     if (status != HS_OK)
         hs_deadman_disarm();
+    else if (target->was_stopped_already)
+        hs_deadman_attend();
+    target->looked_at_ns = hs_now_ns();
     return status;
+}
+
+/* Linux keeps a SIGCONT for a traced process, whatever it does with it, until we let go. */
+static bool stop_is_continued(pid_t pid)
+{
+    struct hs_error ignored = HS_ERROR_INIT;
+    hs_auto_free char *text = NULL;
+    size_t n;
+    uint64_t own = 0, shared = 0;
+
+    return hs_proc_read_of(pid, "status", &text, &n, &ignored) == HS_OK &&
+           hs_proc_number(text, "SigPnd", 16, &own) &&
+           hs_proc_number(text, "ShdPnd", 16, &shared) &&
+           ((own | shared) >> (SIGCONT - 1) & 1) != 0;
+}
+
+void hs_stop_look_for_continue(struct hs_target *target)
+{
+    uint64_t now_ns = hs_now_ns();
+
+    if (!target->is_stopped || !target->was_stopped_already ||
+        now_ns - target->looked_at_ns < STOP_LOOK_NS)
+        return;
+    if (stop_is_continued(target->pid)) {
+        target->was_stopped_already = false;
+        uint64_t seen_ns = hs_witness_continued_at();
+        /* since then at most: the witness looks all the time */
+        target->stopped_at_ns = seen_ns > target->looked_at_ns ? seen_ns : target->looked_at_ns;
+        hs_deadman_arm(target->pid, target->options.max_pause_ns);
+        hs_deadman_hold();
+    }
+    target->looked_at_ns = now_ns;
 }
 
 /* Sets an interrupted call to start again. One SETREGS, valid before and after, so that our death
@@ -428,6 +565,7 @@ void hs_stop_let_go(struct hs_target *target)
 
     if (!target->is_stopped)
         return;
+    hs_stop_look_for_continue(target);
     hs_priority_raise(&saved);
     for (size_t i = 0; i < target->n_threads && !target->options.leaves_interrupted; i++)
         stop_restart(target, &target->threads[i]);
@@ -435,6 +573,7 @@ void hs_stop_let_go(struct hs_target *target)
     target->is_stopped = false;
     if (!target->was_stopped_already)
         target->pause_ns = hs_now_ns() - target->stopped_at_ns;
+    hs_deadman_rest();
     hs_priority_restore(&saved);
 }
 

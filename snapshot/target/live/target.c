@@ -9,11 +9,14 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/progress.h"
 #include "target/procfs.h"
 #include "target/residency.h"
+#include "witness.h"
 
 /* Requests of 256 KiB to 1 MiB were the fastest; larger ones gain nothing and cannot be renewed. */
 #define TARGET_REQUEST_BYTES ((size_t)1 << 20)
+#define TARGET_PACED_BYTES ((size_t)4096)
 
 hs_status hs_target_open(pid_t pid, struct hs_target *ret, struct hs_error *err)
 {
@@ -25,6 +28,7 @@ hs_status hs_target_open(pid_t pid, struct hs_target *ret, struct hs_error *err)
         hs_target_close(&target);
         return status;
     }
+    hs_deadman_prepare();
     *ret = target;
     return HS_OK;
 }
@@ -34,6 +38,8 @@ void hs_target_close(struct hs_target *target)
     if (target == NULL || target->pid == 0)
         return;
     hs_target_resume(target);
+    if (target->core == NULL)
+        hs_witness_end();
     hs_core_close(target->core);
     hs_copy_plan_free(target->copy_plan);
     hs_process_close(target);
@@ -98,16 +104,22 @@ static hs_status target_read_once(struct hs_target *target, hs_addr address, uin
 hs_status hs_target_read_some(struct hs_target *target, hs_addr address, void *bytes,
                               size_t n_bytes, size_t *ret_n, struct hs_error *err)
 {
+    /* Words that are looked up one by one say nothing of how fast pages are read. */
+    bool is_paced =
+        target->report.way == HS_WAY_READ && target->is_stopped && n_bytes >= TARGET_PACED_BYTES;
     size_t done = 0;
 
     while (done < n_bytes) {
         size_t n = n_bytes - done < TARGET_REQUEST_BYTES ? n_bytes - done : TARGET_REQUEST_BYTES;
+        uint64_t begun_ns = is_paced ? hs_now_ns() : 0;
         size_t got = 0;
         uint8_t *to = (uint8_t *)bytes + done;
         HS_TRY(target->core != NULL ? hs_core_read_once(target, address + done, to, n, &got, err)
                                     : target_read_once(target, address + done, to, n, &got, err));
         if (got == 0)
             break;
+        target->pace_ns += is_paced ? hs_now_ns() - begun_ns : 0;
+        target->pace_bytes += is_paced ? got : 0;
         done += got;
         target->read_bytes += got;
         hs_deadman_renew();

@@ -30,6 +30,14 @@ struct hs_thread {
     pid_t tid;
     uint8_t state;       /* private to live/stop.c */
     struct hs_regs regs; /* valid while or after a stop */
+    /* Private to live/waits.c and live/restart.c: since when it was seen asleep in a call with a
+     * limit, 0 when it was not; how often it had gone to sleep; when it was interrupted,
+     * and when it was found to stand; when its
+     * wait ends; a signal waits that it will handle; the limit of its socket is the rest; it was
+     * seen asleep in a call that a stop may break off; the number of the call, of a main thread in
+     * one that the kernel starts again for the rest. */
+    uint64_t asleep_since_ns, n_sleeps, interrupted_ns, reported_ns, deadline_ns, kept_number;
+    bool has_signal, has_socket, may_break_off;
 };
 
 /* A word that the kernel holds for the program: target/kernel_words.h. */
@@ -143,8 +151,9 @@ struct hs_target {
     bool is_stopped;
     bool is_over_limit;       /* let go in the middle: reads fail until the next stop */
     bool was_stopped_already; /* by its user: group-stop or SIGSTOP. Then our pause is 0 */
-    uint64_t stopped_at_ns;
-    uint64_t pause_ns; /* length of the last stop, from first interrupt to last detach */
+    uint64_t stopped_at_ns;   /* one that was stopped already: its SIGCONT, when that came */
+    uint64_t looked_at_ns;    /* for that */
+    uint64_t pause_ns;        /* length of the last stop, from first interrupt to last detach */
     uint64_t read_bytes;
     uint64_t pace_ns, pace_bytes; /* of a stopped read: time in requests, and what they gave */
     struct hs_identity identity;

@@ -1,0 +1,31 @@
+/* A process beside ours that says why ours was ended: who gets SIGKILL says nothing. It stands in a
+ * session of its own, takes no signal of a terminal, holds none of our files but standard error,
+ * and ends when we do. It knows us by a pidfd: never another process.
+ *
+ * Where the kernel gives us no timer it also ends us. It is started while we are small, takes a
+ * fork (0.3 ms), and wakes 20 times a second. */
+#ifndef HS_LIVE_WITNESS_H
+#define HS_LIVE_WITNESS_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#define HS_WITNESS_TEXT_BYTES 400
+
+/* Once per process, as long as it lives; no failure: it is then missing. */
+void hs_witness_start(void (*say)(const char *text, size_t n_bytes));
+/* It is not needed any more: ended and collected. */
+void hs_witness_end(void);
+/* What is to be said of an end while this process was held. */
+void hs_witness_words(pid_t held, const char *text);
+/* When we are to be ended; 0: nothing is held. */
+void hs_witness_tell(uint64_t kill_at_ns);
+/* Until told otherwise: it is held so long after a SIGCONT, and we do not run. */
+void hs_witness_attend(uint64_t hold_ns);
+/* The last look before the SIGCONT was seen; 0: it was not. */
+uint64_t hs_witness_continued_at(void);
+/* A copy of it lives, and we are stopped: it ends with us when so little memory is left to the
+ * process. 0: there is none. */
+void hs_witness_guard_room(uint64_t room_bytes);
+
+#endif
