@@ -36,6 +36,12 @@ const uint8_t hs_ocaml_saved[HS_OCAML_N_SAVED] = {
     0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 19, 20, 21, 22, 23, 24, 25, 16, 17, 29};
 const uint8_t hs_ocaml_preserved[HS_OCAML_N_PRESERVED] = {19, 20, 21, 22, 23, 24, 25};
 
+bool hs_call_may_break_off(uint64_t number)
+{
+    (void)number;
+    return false;
+}
+
 bool hs_regs_call_is_broken_off(const struct hs_regs *regs)
 {
     (void)regs;
@@ -46,6 +52,46 @@ bool hs_regs_call_restart(struct hs_regs *regs)
 {
     (void)regs;
     return false;
+}
+
+struct hs_wait hs_wait_of(uint64_t number, const uint64_t arguments[6])
+{
+    (void)number, (void)arguments;
+    return (struct hs_wait){.form = HS_WAIT_UNTIMED};
+}
+
+struct hs_wait hs_regs_wait(const struct hs_regs *regs)
+{
+    (void)regs;
+    return (struct hs_wait){.form = HS_WAIT_UNTIMED};
+}
+
+struct hs_wait hs_regs_wait_kept(const struct hs_regs *framed)
+{
+    (void)framed;
+    return (struct hs_wait){.form = HS_WAIT_UNTIMED};
+}
+
+uint64_t hs_regs_call_number(const struct hs_regs *regs)
+{
+    (void)regs;
+    return 0;
+}
+
+bool hs_call_is_kept(uint64_t number)
+{
+    (void)number;
+    return false;
+}
+
+void hs_regs_wait_ms(struct hs_regs *regs, const struct hs_wait *wait, uint64_t ms)
+{
+    (void)regs, (void)wait, (void)ms;
+}
+
+void hs_regs_wait_at(struct hs_regs *regs, const struct hs_wait *wait, hs_addr at)
+{
+    (void)regs, (void)wait, (void)at;
 }
 
 bool hs_regs_may_call(const struct hs_regs *regs)
@@ -97,9 +143,9 @@ bool hs_sigframe_state(uint8_t *xstate, size_t *n_bytes, size_t capacity)
     return false;
 }
 
-struct hs_regs hs_sigframe_regs(const struct hs_regs *regs, const uint8_t *code)
+struct hs_regs hs_sigframe_regs(const struct hs_regs *regs, const uint8_t *code, uint64_t noted)
 {
-    (void)code;
+    (void)code, (void)noted;
     return *regs;
 }
 

@@ -137,11 +137,13 @@ bool hs_sigframe_state(uint8_t *xstate, size_t *n_bytes, size_t capacity)
 /* Calls that the kernel restarts by restart_syscall, and whose own number is then forgotten. A
  * restart of it after sigreturn would fail with EINTR; the code says which it was: `mov $nr, %eax;
  * syscall`, as every C library has it. */
-static uint64_t frame_restarted_number(const uint8_t *code)
+static uint64_t frame_restarted_number(const uint8_t *code, uint64_t noted)
 {
     static const uint16_t calls[] = {SYS_nanosleep, SYS_clock_nanosleep, SYS_poll, SYS_futex};
     uint32_t number;
 
+    if (noted != 0)
+        return noted;
     if (code == NULL || code[0] != 0xb8 || code[5] != 0x0f || code[6] != 0x05)
         return SYS_restart_syscall;
     memcpy(&number, code + 1, sizeof number);
@@ -151,7 +153,7 @@ static uint64_t frame_restarted_number(const uint8_t *code)
     return SYS_restart_syscall;
 }
 
-struct hs_regs hs_sigframe_regs(const struct hs_regs *regs, const uint8_t *code)
+struct hs_regs hs_sigframe_regs(const struct hs_regs *regs, const uint8_t *code, uint64_t noted)
 {
     struct hs_regs result = *regs;
     int64_t rax = (int64_t)regs->rax;
@@ -160,8 +162,8 @@ struct hs_regs hs_sigframe_regs(const struct hs_regs *regs, const uint8_t *code)
         return result;
     if (rax == RESTARTSYS || rax == RESTARTNOINTR || rax == RESTARTNOHAND || rax == RESTART_BLOCK) {
         result.rip -= 2; /* onto the two bytes of `syscall` */
-        result.rax =
-            regs->orig_rax == SYS_restart_syscall ? frame_restarted_number(code) : regs->orig_rax;
+        result.rax = regs->orig_rax == SYS_restart_syscall ? frame_restarted_number(code, noted)
+                                                           : regs->orig_rax;
     }
     return result;
 }

@@ -5,7 +5,9 @@
 #define HS_TARGET_PRIVATE_H
 
 #include <sched.h>
+#include <sys/time.h>
 
+#include "arch/calls.h"
 #include "target/target.h"
 
 /* ---- live/process.c */
@@ -103,7 +105,7 @@ hs_status hs_stuck_explain(const struct hs_target *target, pid_t tid, uint64_t w
  * alike. */
 hs_status hs_freeze_check(struct hs_target *target, struct hs_error *err);
 
-/* ---- copy.c */
+/* ---- copy/readers.c */
 /* Reads of the copy, with what it lacks. As hs_memory_read. */
 ssize_t hs_copy_read(struct hs_copy *copy, hs_addr address, void *bytes, size_t n_bytes);
 /* Should so much be read by several threads? Begins them. */
@@ -131,6 +133,10 @@ void hs_copy_plan_free(struct hs_copy_plan *plan);
  * one had stopped it. Its registers say nothing then, and it is to be let go for a moment. */
 bool hs_copy_is_left_over(const struct hs_target *target);
 
+/* ---- copy/points.c */
+/* A place where tests end us: all threads stand, and nothing else was done. */
+void hs_copy_pass_standing(void);
+
 /* ---- priority.c */
 struct hs_priority {
     bool is_raised;
@@ -143,9 +149,72 @@ void hs_priority_restore(const struct hs_priority *saved);
 /* The same for a thread that will not live on. */
 void hs_priority_lend(pid_t tid);
 
-/* ---- restart.c */
-/* A signal waits that the thread will handle: then EINTR is its due. */
-bool hs_call_has_signal(pid_t pid, pid_t tid);
+/* ---- live/waits.c */
+/* Just before the first interrupt: which threads sleep in calls with a limit, and since when.
+ * About 10 us a thread, 60 for each that does. Never fails: what cannot be seen is not known. */
+void hs_waits_look(struct hs_target *target);
+/* How often the thread has gone to sleep; false when the system does not tell. About 20 us. */
+bool hs_wait_count(const struct hs_target *target, const struct hs_thread *thread, uint64_t *ret);
+/* In the stop: when the wait began that the stop broke off. */
+uint64_t hs_wait_began(const struct hs_thread *thread, uint64_t n_sleeps);
+/* Asleep in a call with a limit? Of the main thread also in one that the kernel itself starts
+ * again.
+ */
+bool hs_wait_is_in_call(const struct hs_target *target, const struct hs_thread *thread);
+
+/* ---- live/sockets.c */
+enum { HS_SOCKETS_MAX = 64 };
+/* Waits at sockets that are begun again at the same time, each at a socket of its own. */
+struct hs_socket_round {
+    struct hs_socket_limit {
+        int fd, option;
+        struct timeval limit;
+        dev_t device;
+        ino_t inode;
+        pid_t tid;
+        uint64_t deadline_ns;
+    } limits[HS_SOCKETS_MAX];
+    size_t n;
+    pid_t guard;
+    int to_guard;
+};
+/* The limit of a wait at a socket; false when it has none, or is none. */
+bool hs_socket_limit(const struct hs_target *target, const struct hs_wait *wait, uint64_t *ret_ns);
+/* False when there is no room, or no way. */
+bool hs_socket_take(struct hs_socket_round *round, const struct hs_target *target,
+                    const struct hs_thread *thread);
+/* Sets the sockets' limits to the rest; false when nothing was done. hs_socket_end in any case,
+ * when all threads of the round have been let go: it waits until they sleep, 20 ms at most. */
+bool hs_socket_begin(struct hs_socket_round *round);
+void hs_socket_end(struct hs_socket_round *round, const struct hs_target *target);
+
+/* ---- live/restart.c */
+enum hs_restart {
+    HS_RESTART_NOT,   /* nothing was broken off, or by a signal */
+    HS_RESTART_WHOLE, /* as it began: it has no limit, or not one that passes */
+    HS_RESTART_REST,  /* for the rest of its time */
+    HS_RESTART_LATE,  /* at a socket: with all of its time */
+    HS_RESTART_LOST   /* the rest is not known: EINTR, as a debugger's stop would make it */
+};
+/* In the stop, once: when do the waits end that the stop broke off? */
+void hs_restart_confirm(struct hs_target *target);
+/* Before the first is let go, or made to call: whom does EINTR wait for, by a signal? */
+void hs_restart_prepare(const struct hs_target *target, struct hs_thread *thread);
+/* Whether its limit is that of a socket, and passes. */
+bool hs_restart_is_at_socket(const struct hs_thread *thread);
+/* Sets a call that the stop broke off to start again, in registers that are the thread's own. The
+ * target may have changed below the thread's stack pointer: valid before and after. */
+enum hs_restart hs_restart_call(const struct hs_target *target, const struct hs_thread *thread,
+                                struct hs_regs *regs);
+/* Registers as a frame is to hold them (arch/sigframe.h). */
+struct hs_regs hs_restart_framed(const struct hs_target *target, const struct hs_thread *thread,
+                                 const struct hs_regs *regs);
+/* The main thread's: by a frame the kernel forgets when a wait ends, so it is told the rest. */
+void hs_restart_frame(const struct hs_target *target, const struct hs_thread *thread,
+                      struct hs_regs *framed);
+/* Takes the pause off a wait that the kernel will start again with the rest that it saw. True when
+ * it is one. */
+bool hs_restart_rest(const struct hs_target *target, const struct hs_thread *thread);
 
 /* ---- core.c, core/read.c: the same of a core. What is missing is not read, and no failure. */
 void hs_core_close(struct hs_core *core);
@@ -167,8 +236,7 @@ void hs_deadman_prepare(void);
 void hs_deadman_arm(pid_t pid, uint64_t limit_ns);
 void hs_deadman_hold(void);
 void hs_deadman_renew(void);
-void hs_deadman_disarm(void);
-/* From now, once: so long, or as long as it always is where that is less. */
+/* From now, once, where there is no limit: so long, or as long as a step where that is less. */
 void hs_deadman_within(uint64_t limit_ns);
 /* All but stragglers run again: a second is left to these. */
 void hs_deadman_loosen(void);

@@ -94,14 +94,14 @@ static void calls_broken_off_start_again(void **state)
 
     for (size_t i = 0; i < sizeof results / sizeof *results; i++) {
         struct hs_regs regs = regs_in(SYS_futex, results[i]);
-        struct hs_regs found = hs_sigframe_regs(&regs, NULL);
+        struct hs_regs found = hs_sigframe_regs(&regs, NULL, 0);
         assert_int_equal(found.rip, 0x401000);
         assert_int_equal(found.rax, SYS_futex);
         assert_int_equal(found.rsp, 0x7000);
     }
     struct hs_regs ended = regs_in(SYS_futex, -EINTR), outside = regs_in(UINT64_MAX, -512);
-    assert_int_equal(hs_sigframe_regs(&ended, NULL).rip, 0x401002);
-    assert_int_equal(hs_sigframe_regs(&outside, NULL).rip, 0x401002);
+    assert_int_equal(hs_sigframe_regs(&ended, NULL, 0).rip, 0x401002);
+    assert_int_equal(hs_sigframe_regs(&outside, NULL, 0).rip, 0x401002);
 }
 
 static void a_call_restarted_before_gets_its_own_number(void **state)
@@ -110,13 +110,14 @@ static void a_call_restarted_before_gets_its_own_number(void **state)
     uint8_t code[7] = {0xb8, SYS_clock_nanosleep, 0, 0, 0, 0x0f, 0x05};
     struct hs_regs regs = regs_in(SYS_restart_syscall, -516);
 
-    assert_int_equal(hs_sigframe_regs(&regs, code).rax, SYS_clock_nanosleep);
-    assert_int_equal(hs_sigframe_regs(&regs, NULL).rax, SYS_restart_syscall);
+    assert_int_equal(hs_sigframe_regs(&regs, code, 0).rax, SYS_clock_nanosleep);
+    assert_int_equal(hs_sigframe_regs(&regs, NULL, 0).rax, SYS_restart_syscall);
+    assert_int_equal(hs_sigframe_regs(&regs, NULL, SYS_poll).rax, SYS_poll);
     code[1] = SYS_write; /* is never restarted like this: the code says something else */
-    assert_int_equal(hs_sigframe_regs(&regs, code).rax, SYS_restart_syscall);
+    assert_int_equal(hs_sigframe_regs(&regs, code, 0).rax, SYS_restart_syscall);
     code[1] = SYS_poll;
     code[0] = 0xb9;
-    assert_int_equal(hs_sigframe_regs(&regs, code).rax, SYS_restart_syscall);
+    assert_int_equal(hs_sigframe_regs(&regs, code, 0).rax, SYS_restart_syscall);
 }
 
 /* ---- bytes */

@@ -5,11 +5,53 @@
 
 #include "arch/processor.h"
 
+/* Calls that a mere stop may break off: those of which the next is true when it has. */
+bool hs_call_may_break_off(uint64_t number);
 /* A call that failed with EINTR because of the stop, or of a signal; one of those that have done
- * nothing then. */
+ * nothing then. Or one that the kernel would start again with all of its time. */
 bool hs_regs_call_is_broken_off(const struct hs_regs *regs);
-/* Sets it back onto its instruction; false when it is none of these. */
+/* Makes it one that the kernel starts again itself as the thread goes on, unless it runs a handler
+ * first: then it returns EINTR. False when it is none of these. */
 bool hs_regs_call_restart(struct hs_regs *regs);
+
+/* How a call says how long it waits at most. Calls that are not named here, those that wait until a
+ * point in time, and those that were told no limit, are untimed: to start again is all they need.
+ */
+enum hs_wait_form {
+    HS_WAIT_UNTIMED,
+    HS_WAIT_MS,       /* milliseconds in a register */
+    HS_WAIT_TIMESPEC, /* seconds, nanoseconds in memory */
+    HS_WAIT_TIMEVAL,  /* seconds, microseconds */
+    HS_WAIT_NESTED,   /* HS_WAIT_NESTED_BYTES of arguments in memory, the last word the address of
+                         a timespec */
+    HS_WAIT_SOCKET,   /* a property of the file `fd`, if that is a socket */
+};
+#define HS_WAIT_NESTED_BYTES 24
+
+struct hs_wait {
+    enum hs_wait_form form;
+    uint8_t argument; /* that says it */
+    bool has_rest; /* the kernel has written the rest to `at`, and starts the call again itself */
+    bool sends;    /* HS_WAIT_SOCKET: the limit is that of sending */
+    uint64_t ms;
+    hs_addr at;
+    int fd;
+};
+
+/* Of a call with this number and these arguments, as it begins. */
+struct hs_wait hs_wait_of(uint64_t number, const uint64_t arguments[6]);
+/* Of the call that a stop interrupted. */
+struct hs_wait hs_regs_wait(const struct hs_regs *regs);
+/* A call of which the kernel keeps when it ends, and starts it again for the rest by itself; in
+ * registers of hs_sigframe_regs, by which that is lost: the call begins anew. Untimed: none. */
+struct hs_wait hs_regs_wait_kept(const struct hs_regs *framed);
+/* Which call registers make that are about to make one. */
+uint64_t hs_regs_call_number(const struct hs_regs *regs);
+/* May it be one of these, asleep? */
+bool hs_call_is_kept(uint64_t number);
+/* Another limit for a call that starts again: of HS_WAIT_MS; of the forms in memory. */
+void hs_regs_wait_ms(struct hs_regs *regs, const struct hs_wait *wait, uint64_t ms);
+void hs_regs_wait_at(struct hs_regs *regs, const struct hs_wait *wait, hs_addr at);
 
 /* Whether a call made by hs_regs_call is one of this processor's 64-bit mode. */
 bool hs_regs_may_call(const struct hs_regs *regs);

@@ -42,9 +42,9 @@ bool hs_sigframe_state(uint8_t *xstate, size_t *n_bytes, size_t capacity);
 
 /* Registers as sigreturn is to restore them: a system call that the stop broke off starts again.
  * `code` are the HS_CODE_RESTARTED_BYTES before the instruction pointer, or NULL: they tell the
- * number of a call that was already restarted once. */
+ * number of a call that was already restarted once, unless it was noted then (else 0). */
 #define HS_CODE_RESTARTED_BYTES 7 /* of `mov $nr, %eax; syscall` */
-struct hs_regs hs_sigframe_regs(const struct hs_regs *regs, const uint8_t *code);
+struct hs_regs hs_sigframe_regs(const struct hs_regs *regs, const uint8_t *code, uint64_t noted);
 
 struct hs_sigframe {
     struct hs_sigframe_place place;

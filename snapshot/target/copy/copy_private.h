@@ -29,6 +29,7 @@ enum hs_copy_point {
     HS_COPY_AT_GONE,        /* C was killed. Direct: it still waits for its second stop */
     HS_COPY_AT_SECOND,      /* direct only: T is armed for the second time, to wait for C */
     HS_COPY_AT_COLLECTED,   /* direct only: T has waited for C, not yet restored */
+    HS_COPY_AT_STANDING,    /* before all others: the last thread has just come to stand */
     HS_COPY_POINTS_END
 };
 
@@ -157,6 +158,7 @@ struct hs_copy_caller {
     struct hs_thread *thread;
     struct hs_copy_call call;
     struct hs_sigframe frame;
+    struct hs_regs again; /* as it is left: a call that the stop broke off starts again */
     uint64_t deadline_ns;
     long options; /* of the thread while it calls */
     bool is_written, is_armed, is_masked, is_lost;

@@ -50,6 +50,7 @@ void hs_copy_collect(struct hs_target *target, struct hs_copy *copy)
         return;
     }
     second.options.leaves_interrupted = target->options.leaves_interrupted;
+    second.options.max_pause_ns = target->options.max_pause_ns;
     second.copy_plan = HS_STEAL(target->copy_plan);
     for (int i = 0; i < DIRECT_TRIES && !is_done; i++) {
         struct hs_priority saved;
@@ -62,6 +63,9 @@ void hs_copy_collect(struct hs_target *target, struct hs_copy *copy)
         hs_priority_restore(&saved);
         target->pause_ns += second.pause_ns;
         target->report.n_restarted += second.report.n_restarted;
+        target->report.n_shortened += second.report.n_shortened;
+        target->report.n_late += second.report.n_late;
+        target->report.n_broken_off += second.report.n_broken_off;
     }
     target->copy_plan = HS_STEAL(second.copy_plan);
     hs_process_close(&second);

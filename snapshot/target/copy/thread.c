@@ -119,6 +119,21 @@ bool hs_copy_is_left_over(const struct hs_target *target)
     return false;
 }
 
+bool hs_copy_suits(struct hs_target *target)
+{
+    const struct hs_mapping *stack = thread_stack(target);
+
+    if (stack == NULL || target->options.mode == HS_STOP_READ || target->copy_plan == NULL ||
+        target->copy_plan->outlook.variant == HS_COPY_NONE)
+        return true;
+    for (size_t i = 0; i < target->n_threads; i++) {
+        hs_addr sp = hs_regs_sp(&target->threads[i].regs);
+        if (target->threads[i].tid == target->pid && sp >= stack->begin && sp < stack->end)
+            return sp - stack->begin >= HS_SIGFRAME_STACK_BYTES;
+    }
+    return true;
+}
+
 static bool thread_is_zero(const uint8_t *bytes, size_t n)
 {
     return n == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, n - 1) == 0);
@@ -154,18 +169,15 @@ static void thread_choose_regs(struct hs_copy_caller *caller)
 {
     const struct hs_target *target = caller->target;
     struct hs_regs regs = caller->thread->regs;
-    struct hs_memory memory = target->live;
-    uint8_t code[HS_CODE_RESTARTED_BYTES];
 
-    if (hs_regs_call_is_broken_off(&regs) && !target->options.leaves_interrupted &&
-        !hs_call_has_signal(target->pid, caller->thread->tid) && hs_regs_call_restart(&regs)) {
-        caller->frame.regs = regs;
-        return;
+    if (!target->options.leaves_interrupted) {
+        hs_restart_prepare(target, caller->thread);
+        (void)hs_restart_call(target, caller->thread, &regs);
     }
-    hs_addr pc = hs_regs_pc(&regs);
-    bool has_code = pc > sizeof code && hs_memory_read(&memory, pc - sizeof code, code,
-                                                       sizeof code) == (ssize_t)sizeof code;
-    caller->frame.regs = hs_sigframe_regs(&regs, has_code ? code : NULL);
+    caller->again = regs;
+    caller->frame.regs = hs_restart_framed(target, caller->thread, &regs);
+    if (!target->options.leaves_interrupted)
+        hs_restart_frame(target, caller->thread, &caller->frame.regs);
 }
 
 static bool thread_make_frame(struct hs_copy_caller *caller)
@@ -315,7 +327,7 @@ static bool thread_restore(struct hs_copy_caller *caller)
     if (caller->is_masked && ptrace(PTRACE_SETSIGMASK, tid, (void *)sizeof mask, &mask) != 0)
         return false;
     hs_copy_pass(HS_COPY_AT_UNMASKED);
-    if (ptrace(PTRACE_SETREGS, tid, NULL, &caller->thread->regs) != 0)
+    if (ptrace(PTRACE_SETREGS, tid, NULL, &caller->again) != 0)
         return false;
     caller->is_armed = caller->is_masked = false;
     hs_copy_pass(HS_COPY_AT_RESTORED);

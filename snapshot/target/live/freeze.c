@@ -15,7 +15,10 @@ hs_status hs_target_stop(struct hs_target *target, struct hs_error *err)
     if (target->core != NULL)
         return HS_OK; /* stopped for good */
     assert(!target->is_stopped && target->copy == NULL);
-    target->report = (struct hs_stop_report){.n_restarted = target->report.n_restarted};
+    target->report = (struct hs_stop_report){.n_restarted = target->report.n_restarted,
+                                             .n_shortened = target->report.n_shortened,
+                                             .n_late = target->report.n_late,
+                                             .n_broken_off = target->report.n_broken_off};
     target->is_over_limit = false;
     HS_TRY(hs_copy_plan_make(target, err));
     return hs_stop_all(target, err);

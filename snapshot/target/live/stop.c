@@ -2,6 +2,9 @@
  *
  *   seize all threads -> interrupt all -> wait for all -> list again, until nobody is new
  *
+ * A stop makes some calls return EINTR, unless their threads are told otherwise before they go on.
+ * Should we be killed nobody tells them, so that is done at once, thread by thread.
+ *
  * PTRACE_SEIZE and PTRACE_INTERRUPT send no signal (ptrace(2)). A stop that is not ours is a signal
  * on its way: it is passed on and the thread waited for again. Threads that end meanwhile are no
  * error. Every wait is bounded: a hang of ours would hold the target. */
@@ -141,6 +144,25 @@ static hs_status stop_seize_new(struct stop *stop, bool *ret_any_new, struct hs_
     return status;
 }
 
+/* From the interrupt until here it would return EINTR without us. That its time is the rest, not
+ * the whole, comes later (stop_restart_early); the registers kept are those of the stop. */
+static void stop_spare(struct hs_target *target, struct hs_thread *thread)
+{
+    struct hs_stop_report *told = &target->report;
+
+    if (target->options.leaves_interrupted || hs_regs_sp(&thread->regs) != 0 ||
+        ptrace(PTRACE_GETREGS, thread->tid, NULL, &thread->regs) != 0)
+        return;
+    struct hs_regs again = thread->regs;
+    if (!hs_regs_call_restart(&again) || ptrace(PTRACE_SETREGS, thread->tid, NULL, &again) != 0)
+        return;
+    uint64_t exposed_ns = hs_now_ns() - thread->interrupted_ns;
+    told->n_exposed++;
+    told->exposed_ns += exposed_ns;
+    if (told->exposed_most_ns < exposed_ns)
+        told->exposed_most_ns = exposed_ns;
+}
+
 /* A thread has reported: our stop, a signal to pass on, its end, or a new program. */
 static void stop_take_report(struct stop *stop, struct hs_thread *thread, int report)
 {
@@ -151,8 +173,11 @@ static void stop_take_report(struct stop *stop, struct hs_thread *thread, int re
         stop->has_ended |= thread->tid == target->pid;
     } else if (report >> 16 == PTRACE_EVENT_STOP) {
         thread->state = THREAD_STOPPED;
+        thread->reported_ns = hs_now_ns();
         /* ptrace(2): the stopping signal in a group-stop, else SIGTRAP */
         target->was_stopped_already |= WSTOPSIG(report) != SIGTRAP;
+        if (WSTOPSIG(report) == SIGTRAP)
+            stop_spare(target, thread);
     } else if (report >> 16 == PTRACE_EVENT_EXEC) {
         thread->state = THREAD_STOPPED;
         stop->has_executed = true;
@@ -352,11 +377,14 @@ static hs_status stop_all(struct stop *stop, struct hs_error *err)
         if (hs_now_ns() > stop->deadline_ns)
             return stop_too_many(stop, err);
     }
+    if (!stop->target->options.leaves_interrupted)
+        hs_waits_look(stop->target);
     stop_begin(stop);
     do {
         any_new = false;
         stop_interrupt_all(stop);
         HS_TRY(stop_wait_all(stop, err));
+        hs_copy_pass_standing();
         stop_tidy(stop);
         if (stop->has_ended || stop->has_executed)
             return HS_OK;
@@ -433,9 +461,12 @@ static void stop_read_registers(struct stop *stop)
 
     for (size_t i = 0; i < target->n_threads; i++) {
         struct hs_thread *thread = &target->threads[i];
-        if (ptrace(PTRACE_GETREGS, thread->tid, NULL, &thread->regs) != 0) {
+        struct hs_regs now;
+        if (ptrace(PTRACE_GETREGS, thread->tid, NULL, &now) != 0) {
             thread->state = THREAD_DYING; /* killed in this moment */
             any_died = true;
+        } else if (hs_regs_sp(&thread->regs) == 0) {
+            thread->regs = now;
         }
     }
     if (any_died)
@@ -446,15 +477,123 @@ static void stop_read_registers(struct stop *stop)
     stop_tidy(stop);
 }
 
-static void stop_detach_all(struct hs_target *target)
+static void stop_detach(struct hs_thread *thread)
+{
+    if (thread->state != THREAD_STOPPED)
+        return;
+    bool has_died = ptrace(PTRACE_DETACH, thread->tid, NULL, NULL) != 0 && errno == ESRCH;
+    thread->state = has_died ? THREAD_DYING : THREAD_GONE;
+}
+
+/* Sets an interrupted call to start again. One SETREGS, valid before and after, so that our death
+ * in between is harmless. Elsewhere by now: a handler has run, and EINTR is its due. */
+static enum hs_restart stop_set_restart(struct hs_target *target, const struct hs_thread *thread)
+{
+    struct hs_regs now, regs = thread->regs;
+
+    if (!hs_regs_call_is_broken_off(&regs) ||
+        ptrace(PTRACE_GETREGS, thread->tid, NULL, &now) != 0 ||
+        hs_regs_sp(&now) != hs_regs_sp(&regs))
+        return HS_RESTART_NOT;
+    enum hs_restart how = hs_restart_call(target, thread, &regs);
+    /* also when it is none: a signal has come, and the call was set to start again before */
+    return ptrace(PTRACE_SETREGS, thread->tid, NULL, &regs) == 0 ? how : HS_RESTART_NOT;
+}
+
+static void stop_restart(struct hs_target *target, const struct hs_thread *thread)
+{
+    struct hs_stop_report *report = &target->report;
+
+    report->n_shortened += hs_restart_rest(target, thread);
+    enum hs_restart how = stop_set_restart(target, thread);
+    report->n_restarted += how != HS_RESTART_NOT && how != HS_RESTART_LOST;
+    report->n_shortened += how == HS_RESTART_REST;
+    report->n_late += how == HS_RESTART_LATE;
+    report->n_broken_off += how == HS_RESTART_LOST;
+}
+
+static bool stop_restarts(const struct hs_target *target, const struct hs_thread *thread)
+{
+    return thread->state == THREAD_STOPPED && !target->options.leaves_interrupted &&
+           !target->was_stopped_already;
+}
+
+/* At once, and again when they are let go: should we be killed in the stop, they go on for the rest
+ * of their time and the pause. */
+static void stop_restart_early(struct hs_target *target)
+{
+    if (target->options.leaves_interrupted)
+        return;
+    hs_restart_confirm(target);
+    for (size_t i = 0; i < target->n_threads; i++) {
+        struct hs_thread *thread = &target->threads[i];
+        if (!stop_restarts(target, thread))
+            continue;
+        hs_restart_prepare(target, thread);
+        (void)stop_set_restart(target, thread);
+    }
+}
+
+static size_t stop_take_sockets(struct hs_target *target, struct hs_socket_round *round)
 {
     for (size_t i = 0; i < target->n_threads; i++) {
         struct hs_thread *thread = &target->threads[i];
-        if (thread->state == THREAD_STOPPED &&
-            ptrace(PTRACE_DETACH, thread->tid, NULL, NULL) != 0 && errno == ESRCH)
-            thread->state = THREAD_DYING;
+        thread->has_socket = stop_restarts(target, thread) && hs_restart_is_at_socket(thread) &&
+                             hs_socket_take(round, target, thread);
+    }
+    return round->n;
+}
+
+/* While all others stand: whoever else uses these sockets shall not see another limit. */
+static void stop_let_go_sockets(struct hs_target *target)
+{
+    uint64_t until_ns = hs_now_ns() + STOP_SOCKETS_NS;
+    bool is_good = true;
+
+    while (is_good && hs_now_ns() < until_ns) {
+        struct hs_socket_round round = {.guard = -1};
+        if (stop_take_sockets(target, &round) == 0)
+            return;
+        is_good = hs_socket_begin(&round);
+        for (size_t i = 0; i < target->n_threads; i++) {
+            struct hs_thread *thread = &target->threads[i];
+            thread->has_socket &= is_good;
+            if (!thread->has_socket)
+                continue;
+            stop_restart(target, thread);
+            stop_detach(thread);
+        }
+        hs_socket_end(&round, target);
+    }
+}
+
+/* What takes long comes first; then each goes as soon as it is ready: the rest of its wait passes.
+ */
+static void stop_let_go_all(struct hs_target *target)
+{
+    for (size_t i = 0; i < target->n_threads; i++)
+        if (stop_restarts(target, &target->threads[i]))
+            hs_restart_prepare(target, &target->threads[i]);
+    stop_let_go_sockets(target);
+    for (size_t i = 0; i < target->n_threads; i++) {
+        struct hs_thread *thread = &target->threads[i];
+        if (stop_restarts(target, thread))
+            stop_restart(target, thread);
+        stop_detach(thread);
     }
     stop_collect_dead(target);
+}
+
+/* Lets go of those that have stopped; their registers may not have been read yet. */
+static void stop_release(struct hs_target *target)
+{
+    for (size_t i = 0; i < target->n_threads; i++) {
+        struct hs_thread *thread = &target->threads[i];
+        if (thread->state == THREAD_STOPPED && hs_regs_sp(&thread->regs) == 0)
+            (void)ptrace(PTRACE_GETREGS, thread->tid, NULL, &thread->regs);
+    }
+    hs_restart_confirm(target);
+    stop_let_go_all(target);
 }
 
 /* After a failure: seized threads that run cannot be detached until they stop. One that does not
@@ -463,6 +602,7 @@ static void stop_undo(struct stop *stop)
 {
     struct hs_error ignored = HS_ERROR_INIT;
 
+    stop_release(stop->target); /* those that stand still have waited for long enough */
     hs_deadman_loosen();
     stop->since_ns = hs_now_ns();
     stop->deadline_ns = stop->since_ns + STOP_DEADLINE_NS / 30;
@@ -470,7 +610,7 @@ static void stop_undo(struct stop *stop)
     stop_interrupt_all(stop);
     if (stop_wait_all(stop, &ignored) != HS_OK)
         stop_tidy(stop);
-    stop_detach_all(stop->target);
+    stop_release(stop->target);
     stop->target->n_threads = 0;
 }
 
@@ -484,6 +624,7 @@ static hs_status stop_whole(struct stop *stop, struct hs_error *err)
     stop_read_registers(stop);
     if (stop->target->n_threads == 0)
         return stop_ended(err);
+    stop_restart_early(stop->target);
     hs_process_follow(stop->target);
     return hs_mappings_refresh(stop->target, err);
 }
@@ -545,20 +686,6 @@ void hs_stop_look_for_continue(struct hs_target *target)
     target->looked_at_ns = now_ns;
 }
 
-/* Sets an interrupted call to start again. One SETREGS, valid before and after, so that our death
- * in between is harmless. */
-static void stop_restart(struct hs_target *target, const struct hs_thread *thread)
-{
-    struct hs_regs regs;
-
-    if (thread->state != THREAD_STOPPED || !hs_regs_call_is_broken_off(&thread->regs) ||
-        hs_call_has_signal(target->pid, thread->tid) ||
-        ptrace(PTRACE_GETREGS, thread->tid, NULL, &regs) != 0 || !hs_regs_call_restart(&regs))
-        return;
-    if (ptrace(PTRACE_SETREGS, thread->tid, NULL, &regs) == 0)
-        target->report.n_restarted++;
-}
-
 void hs_stop_let_go(struct hs_target *target)
 {
     struct hs_priority saved;
@@ -567,9 +694,7 @@ void hs_stop_let_go(struct hs_target *target)
         return;
     hs_stop_look_for_continue(target);
     hs_priority_raise(&saved);
-    for (size_t i = 0; i < target->n_threads && !target->options.leaves_interrupted; i++)
-        stop_restart(target, &target->threads[i]);
-    stop_detach_all(target);
+    stop_let_go_all(target);
     target->is_stopped = false;
     if (!target->was_stopped_already)
         target->pause_ns = hs_now_ns() - target->stopped_at_ns;

@@ -41,6 +41,10 @@ hs_status hs_copy_foresee(const struct hs_target *target, struct hs_copy_outlook
  * some seconds. */
 bool hs_copy_is_expected(struct hs_target *target);
 
+/* In a stop: false when a copy is expected, but not at this moment, as the main thread is deeper in
+ * its stack than ever before, and there is no room below it. A little later there is. */
+bool hs_copy_suits(struct hs_target *target);
+
 /* After a failure with this status: true when a copy was abandoned because it cost the process too
  * much, and the options allow to read the process while it is stopped. The process has then been
  * resumed, every later read is of the stopped process, and the report of the next stop says why. */

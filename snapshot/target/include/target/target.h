@@ -116,6 +116,12 @@ struct hs_stop_report {
     uint64_t copying_ns;   /* HS_WAY_COPY: the injected clone */
     uint64_t growth_bytes; /* the target's own, seen while the copy was read */
     uint64_t n_restarted;  /* since open: calls set to start again; they alone notice a stop */
+    uint64_t n_shortened;  /* since open: waits that were given the rest of their time */
+    uint64_t n_late;       /* since open: waits at sockets that were given all of their time */
+    uint64_t n_broken_off; /* since open: waits whose rest is not known; they return EINTR */
+    /* Since open: threads in calls that only we set to start again, and how long each of them would
+     * have returned EINTR had we been killed, in all and at most. */
+    uint64_t n_exposed, exposed_ns, exposed_most_ns;
     char why_no_copy[160]; /* HS_WAY_READ though a copy was allowed: what spoke against it */
 };
 
