@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "live_child.h"
-#include "target/copy/foresee.h"
+#include "target/copy/forecast.h"
 
 static struct hs_error err;
 
@@ -101,7 +101,10 @@ static void no_figure_is_larger_than_its_mapping(void **state)
 static struct hs_copy_facts good_facts(void)
 {
     return (struct hs_copy_facts){
-        .has_code = true, .small_bytes = UINT64_C(1) << 30, .room_bytes = UINT64_C(1) << 32};
+        .has_code = true,
+        .small_bytes = UINT64_C(1) << 30,
+        .room_bytes = UINT64_C(1) << 32,
+        .costs = {.page_ns = 40, .child_ns = 200000, .mib_read_ns = 180000}};
 }
 
 static void refuses(struct hs_copy_facts facts, const char *word)
@@ -145,7 +148,13 @@ static void each_obstacle_is_named(void **state)
     facts.has_code = false;
     refuses(facts, "code");
     facts = good_facts();
-    facts.saved_bytes = UINT64_C(1) << 30;
+    facts.saved_bytes = UINT64_C(1) << 30; /* all of it */
+    facts.own_room_bytes = UINT64_C(1) << 40;
+    refuses(facts, "take as long");
+    facts.saved_bytes /= 4;
+    hs_copy_facts_judge(&facts, &outlook);
+    assert_int_equal(outlook.variant, HS_COPY_MIDDLE);
+    facts.own_room_bytes = facts.saved_bytes;
     refuses(facts, "DONTFORK");
     facts = good_facts();
     facts.room_bytes = 1 << 20;
@@ -172,6 +181,51 @@ static void the_pause_grows_with_the_memory(void **state)
     facts.huge_bytes = 0;
     hs_copy_facts_judge(&facts, &large);
     assert_true(large.read_pause_ns > large.copy_pause_ns);
+}
+
+static void page_tables_and_threads_count(void **state)
+{
+    (void)state;
+    struct hs_copy_facts facts = good_facts();
+    struct hs_copy_outlook before, after;
+
+    hs_copy_facts_judge(&facts, &before);
+    facts.table_bytes = UINT64_C(64) << 20; /* eight times those of full ones */
+    hs_copy_facts_judge(&facts, &after);
+    assert_true(after.copy_pause_ns > 3 * before.copy_pause_ns / 2);
+    facts.table_bytes = facts.small_bytes / 512;
+    hs_copy_facts_judge(&facts, &after);
+    assert_int_equal(after.copy_pause_ns, before.copy_pause_ns);
+    facts.n_threads = 10000;
+    hs_copy_facts_judge(&facts, &after);
+    assert_true(after.copy_pause_ns > before.copy_pause_ns + 50000000);
+    assert_true(hs_copy_facts_status(&facts, "Pid:\t1\nThreads:\t77\nVmPTE:\t 100 kB\n"));
+    assert_int_equal(facts.n_threads, 77);
+    assert_int_equal(facts.table_bytes, 100 << 10);
+}
+
+static void costs_are_tried(void **state)
+{
+    (void)state;
+    struct hs_copy_costs costs = {0}, again = {0};
+
+    hs_copy_costs_probe(&costs);
+    assert_true(costs.page_ns > 0 && costs.page_ns < 100000);
+    assert_true(costs.child_ns > 1000);
+    assert_true(costs.mib_read_ns > 1000);
+    hs_copy_costs_probe(&again);
+    assert_memory_equal(&costs, &again, sizeof costs); /* known for a while */
+}
+
+static void a_range_is_told_in_one_unit_where_it_can_be(void **state)
+{
+    (void)state;
+    char text[HS_FORESEEN_TEXT_BYTES];
+
+    hs_foreseen_text(15000000, text, sizeof text);
+    assert_string_equal(text, "9.0 to 25.0 ms");
+    hs_foreseen_text(900000, text, sizeof text);
+    assert_non_null(strstr(text, " to 1.5 ms"));
 }
 
 static void body_sleep(struct live_shared *shared)
@@ -209,6 +263,9 @@ int main(void)
         cmocka_unit_test(no_figure_is_larger_than_its_mapping),
         cmocka_unit_test(each_obstacle_is_named),
         cmocka_unit_test(the_pause_grows_with_the_memory),
+        cmocka_unit_test(page_tables_and_threads_count),
+        cmocka_unit_test(costs_are_tried),
+        cmocka_unit_test(a_range_is_told_in_one_unit_where_it_can_be),
         cmocka_unit_test(a_live_process_is_foreseen_without_a_stop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

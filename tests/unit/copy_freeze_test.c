@@ -460,10 +460,18 @@ static void a_long_pause_is_refused_before_it(void **state)
 
     open_target(&target, child.pid);
     target.options = (struct hs_stop_options){.mode = HS_STOP_READ, .max_pause_ns = 1000};
-    assert_int_equal(hs_target_stop(&target, &err), HS_OK);
-    assert_int_equal(hs_target_freeze(&target, &err), HS_LIMIT);
+    assert_int_equal(hs_target_stop(&target, &err), HS_LIMIT);
     assert_non_null(strstr(err.message, "allowed"));
     assert_non_null(strstr(err.hint, "--max-pause"));
+    assert_false(target.is_stopped);
+    assert_int_equal(target.report.stopping_ns, 0); /* it was not even begun */
+
+    /* beside the stop itself */
+    target.options.max_pause_ns = UINT64_C(5000000000);
+    assert_int_equal(hs_target_stop(&target, &err), HS_OK);
+    target.copy_plan->outlook.read_pause_ns = UINT64_C(5000000000);
+    assert_int_equal(hs_target_freeze(&target, &err), HS_LIMIT);
+    assert_non_null(strstr(err.message, "allowed"));
     hs_target_resume(&target);
     assert_true(live_child_progresses(&child, 0, 1));
     hs_target_close(&target);
@@ -475,13 +483,20 @@ static void a_pause_that_becomes_too_long_ends(void **state)
     (void)state;
     struct live_child child = live_child_start(body_write);
     struct hs_target target;
+    struct hs_page_run run;
+    char *text;
+    size_t n;
     uint64_t word;
 
     open_target(&target, child.pid);
     target.options.mode = HS_STOP_READ;
     freeze_target(&target);
-    target.options.max_pause_ns = 1; /* over by now */
-    hs_addr begin = atomic_load(&child.shared->begin);
+    hs_addr begin = atomic_load(&child.shared->begin), told = 0;
+    assert_int_equal(hs_target_page_runs(&target, begin, begin + 4096, &run, 1, &told), 1);
+    target.options.max_pause_ns = 1; /* over by now: also where nothing is read */
+    assert_int_equal(hs_target_page_runs(&target, begin, begin + 4096, &run, 1, &told), 0);
+    assert_true(told == begin);
+    assert_int_equal(hs_target_proc(&target, "smaps", &text, &n, &err), HS_LIMIT);
     assert_int_equal(hs_target_read(&target, begin, &word, sizeof word, &err), HS_LIMIT);
     assert_false(target.is_stopped);
     assert_true(live_child_progresses(&child, 0, 1));
@@ -623,8 +638,9 @@ static void one_that_its_user_stopped_is_read(void **state)
     open_target(&target, child.pid);
     kill(child.pid, SIGSTOP);
     assert_true(live_wait_state(child.pid, 'T'));
+    assert_int_equal(hs_target_stop(&target, &err), HS_OK);
     target.options.max_pause_ns = 1;
-    freeze_target(&target);
+    assert_int_equal(hs_target_freeze(&target, &err), HS_OK);
     assert_int_equal(target.report.way, HS_WAY_STOPPED);
     hs_target_close(&target);
     assert_true(live_wait_state(child.pid, 'T'));

@@ -9,16 +9,29 @@
 #include "arch/calls.h"
 #include "base/progress.h"
 #include "copy_private.h"
+#include "target/procfs.h"
 
 #define CALL_NAP_MIN_NS 5000
 #define CALL_NAP_MAX_NS 100000
+#define CALL_LOOKS 16 /* so many naps lie between two looks at a thread that does not report */
 #define CALL_STOP (SIGTRAP | 0x80) /* PTRACE_O_TRACESYSGOOD */
+
+/* The death of a main thread is reported when all others were collected, which stand still for us:
+ * who waits for it alone waits in vain. */
+static bool call_is_dead(pid_t tid)
+{
+    struct hs_error ignored = HS_ERROR_INIT;
+    struct hs_proc_stat stat;
+
+    return hs_proc_stat_of(tid, 0, &stat, &ignored) == HS_OK &&
+           (stat.state == 'Z' || stat.state == 'X');
+}
 
 bool hs_copy_wait(pid_t tid, uint64_t deadline_ns, int *ret_report)
 {
     struct timespec nap = {.tv_nsec = CALL_NAP_MIN_NS};
 
-    for (;;) {
+    for (unsigned round = 1;; round++) {
         pid_t found = waitpid(tid, ret_report, __WALL | WNOHANG);
         if (found == tid)
             return true;
@@ -26,6 +39,12 @@ bool hs_copy_wait(pid_t tid, uint64_t deadline_ns, int *ret_report)
             return false;
         if (hs_now_ns() > deadline_ns) {
             errno = ETIMEDOUT;
+            return false;
+        }
+        if (round % CALL_LOOKS == 0 && call_is_dead(tid)) {
+            if (waitpid(tid, ret_report, __WALL | WNOHANG) == tid)
+                return true;
+            errno = ESRCH;
             return false;
         }
         nanosleep(&nap, NULL);

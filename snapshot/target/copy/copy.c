@@ -7,15 +7,6 @@
 #include "copy_private.h"
 #include "target/procfs.h"
 
-ssize_t hs_copy_read(struct hs_copy *copy, hs_addr address, void *bytes, size_t n_bytes)
-{
-    size_t n = 0;
-
-    if (hs_copy_saved_read(&copy->saved, address, bytes, n_bytes, &n))
-        return (ssize_t)n;
-    return hs_memory_read(&copy->memory, address, bytes, n);
-}
-
 size_t hs_copy_page_runs(const struct hs_copy *copy, hs_addr begin, hs_addr end,
                          struct hs_page_run *runs, size_t n, hs_addr *ret_told)
 {
@@ -49,6 +40,7 @@ void hs_copy_end(struct hs_target *target)
     hs_copy_pass(HS_COPY_AT_READ);
     struct hs_copy *copy = HS_STEAL(target->copy);
     hs_copy_give_up(copy);
+    target->report.reading_ns = hs_now_ns() - copy->watch.began_ns;
     hs_copy_pass(HS_COPY_AT_GONE);
     if (copy->variant == HS_COPY_DIRECT)
         hs_copy_collect(target, copy);

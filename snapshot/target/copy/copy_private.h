@@ -3,7 +3,11 @@
 #ifndef HS_COPY_COPY_PRIVATE_H
 #define HS_COPY_COPY_PRIVATE_H
 
+#include <pthread.h>
+#include <stdatomic.h>
+
 #include "arch/sigframe.h"
+#include "base/budget.h"
 #include "target/freeze.h"
 #include "target_private.h"
 
@@ -64,7 +68,7 @@ struct hs_copy_area {
 
 struct hs_copy_run {
     hs_addr begin, end;
-    const uint8_t *bytes; /* borrowed from the store */
+    uint8_t *bytes; /* borrowed from the store */
 };
 
 struct hs_copy_saved {
@@ -76,12 +80,20 @@ struct hs_copy_saved {
     size_t store_bytes, store_capacity;
 };
 
-/* Room for so many bytes. HS_LIMIT. */
-hs_status hs_copy_saved_init(struct hs_copy_saved *saved, size_t n_bytes, struct hs_error *err);
+/* For what becomes resident between the look and the stop, and what stands under the frame. */
+#define HS_COPY_STORE_SPARE(n_bytes) ((n_bytes) + HS_SIGFRAME_BYTES_MAX)
+/* Room for so many bytes, of which `ready` are made resident: the pause shall not pay for that.
+ * HS_LIMIT. */
+hs_status hs_copy_saved_init(struct hs_copy_saved *saved, size_t n_bytes, size_t ready,
+                             struct hs_error *err);
 void hs_copy_saved_fini(struct hs_copy_saved *saved);
-/* Reads the pages of an area that are there. HS_LIMIT when there is no more room. */
+/* Finds the pages of an area that are there. HS_LIMIT when there is no more room. */
 hs_status hs_copy_save_area(struct hs_copy_saved *saved, const struct hs_target *target,
                             hs_addr begin, hs_addr end, struct hs_error *err);
+/* Reads those of all areas, by as many threads as the options say: everything of the process stands
+ * still, so that processors are free. HS_LIMIT when that comes to be longer than a pause may be. */
+hs_status hs_copy_save_all(struct hs_copy_saved *saved, const struct hs_target *target,
+                           struct hs_error *err);
 /* Lays n bytes over the copy. */
 hs_status hs_copy_save_bytes(struct hs_copy_saved *saved, hs_addr begin, const void *bytes,
                              size_t n_bytes, struct hs_error *err);
@@ -114,13 +126,18 @@ struct hs_copy_plan {
     bool is_final;              /* a copy was tried and given up: not to be made anew */
     struct hs_copy_area *areas; /* owned: what a copy would lack */
     size_t n_areas, areas_capacity;
-    bool is_lent;                 /* other processes share much of its memory by a fork */
-    pid_t left[HS_COPY_LEFT_MAX]; /* to be collected */
+    struct hs_copy_saved store;     /* room for them, made ready before the stop */
+    uint64_t room_bytes;            /* that it may still grow by */
+    struct hs_memory_groups groups; /* that limit it */
+    bool is_lent;                   /* other processes share much of its memory by a fork */
+    pid_t left[HS_COPY_LEFT_MAX];   /* to be collected */
     size_t n_left;
 };
 
 /* Makes target->copy_plan unless a recent one is there. */
 hs_status hs_copy_plan_make(struct hs_target *target, struct hs_error *err);
+/* Before the stop: room for what a copy would lack. HS_LIMIT. */
+hs_status hs_copy_plan_prepare(struct hs_target *target, struct hs_error *err);
 
 /* ---- call.c: one system call in a stopped thread */
 enum hs_copy_called {
@@ -182,6 +199,37 @@ bool hs_copy_caller_close(struct hs_copy_caller *caller);
 bool hs_copy_caller_failed(struct hs_copy_caller *caller, enum hs_copy_called called,
                            const char *what);
 
+/* ---- watch.c */
+/* What was seen of the target since its copy was made. */
+struct hs_copy_watch {
+    struct hs_memory_groups groups;
+    uint64_t reserve_bytes; /* that must stay available */
+    uint64_t began_ns, watched_ns, cost_ns, identity_ns;
+    uint64_t growth_at_ns, growth_cost_ns, growth_bytes; /* as measured last */
+    uint64_t faults_then, faults_now;                    /* minor ones: at that moment, and now */
+    uint64_t room_at_ns, room_cost_ns;
+};
+
+/* ---- readers.c */
+enum { HS_COPY_READERS_MAX = 4 };
+/* What is worth waking threads for. */
+#define HS_COPY_WIDE_BYTES ((size_t)1 << 20)
+
+struct hs_copy_readers {
+    pthread_t threads[HS_COPY_READERS_MAX];
+    unsigned n_threads, n_busy;
+    pthread_mutex_t mutex;
+    pthread_cond_t asked, answered;
+    uint64_t n_requests;
+    bool is_begun, stops;
+    /* of the request */
+    hs_addr address;
+    uint8_t *bytes;
+    size_t n_bytes;
+    _Atomic size_t next, end; /* offsets: not taken yet; of what cannot be read */
+    _Atomic bool is_lost;     /* the copy is gone */
+};
+
 /* ---- inject.c */
 struct hs_copy {
     enum hs_copy_variant variant;
@@ -189,8 +237,8 @@ struct hs_copy {
     pid_t inner_pid;         /* direct: its number in the target's own namespace */
     uint64_t copying_ns;
     struct hs_copy_saved saved;
-    /* watch.c */
-    uint64_t watched_ns, growth_at_ns, growth_cost_ns;
+    struct hs_copy_watch watch;
+    struct hs_copy_readers readers;
     bool is_ended;
     char why_given_up[160];  /* a clause, with a failure of HS_LIMIT */
     struct hs_error failure; /* given up: of all that is read from now */
@@ -206,11 +254,18 @@ hs_status hs_copy_make(struct hs_target *target, struct hs_copy **ret, char *why
 void hs_copy_collect(struct hs_target *target, struct hs_copy *copy);
 
 /* ---- watch.c */
-/* Looks at the target while its copy is read. */
+/* When the process has been let go. */
+void hs_copy_watch_begin(struct hs_target *target);
+/* Looks at the target while its copy is read: every 5 ms, or at a twentieth of the time where
+ * looking takes long. */
 hs_status hs_copy_watch(struct hs_target *target, struct hs_error *err);
 /* What the copy has cost the target so far, into its report. */
 void hs_copy_measure(struct hs_target *target);
 /* Ends it at once; what is left of it stays until resume. */
 void hs_copy_give_up(struct hs_copy *copy);
+
+/* ---- readers.c */
+/* Ends the threads; in the middle of a request, too. */
+void hs_copy_readers_end(struct hs_copy *copy);
 
 #endif

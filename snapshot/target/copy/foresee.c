@@ -1,26 +1,23 @@
 /* What speaks for or against a copy, and how long either way will take: looked at without a stop.
  */
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/budget.h"
+#include "base/checked.h"
 #include "base/progress.h"
 #include "copy_private.h"
-#include "foresee.h"
+#include "forecast.h"
 #include "target/procfs.h"
 
 #define FORESEE_FRESH_NS ((uint64_t)5000000000)
-#define FORESEE_GIB ((uint64_t)1 << 30)
-/* Nanoseconds per GiB, measured on a quiet machine with 9 threads; a busy one takes two to five
- * times as long. docs/performance.md */
-#define FORESEE_COPY_NS ((uint64_t)12000000)
-#define FORESEE_COPY_HUGE_NS ((uint64_t)1000000)
-#define FORESEE_READ_NS ((uint64_t)180000000)
-#define FORESEE_READ_HUGE_NS ((uint64_t)120000000)
-#define FORESEE_FIXED_NS ((uint64_t)1500000)
-/* What is saved in the pause is read at the price of a stopped read. */
-#define FORESEE_SAVED_BYTES_MAX ((uint64_t)64 << 20)
+/* What is saved in the pause is kept twice, here and in the image, for as long as the copy lives.
+ */
+#define FORESEE_SAVED_SHARE 4
+/* What is saved in a moment is no reason to hold a process while all is gone through. */
+#define FORESEE_SAVED_FEW ((uint64_t)16 << 20)
 /* What others share may be pinned page by page; more is read by a way that does not. */
 #define FORESEE_LENT_BYTES_MAX ((uint64_t)1 << 20)
 /* Page tables of the copy, and what the target writes meanwhile. */
@@ -33,6 +30,10 @@ bool hs_copy_facts_status(struct hs_copy_facts *facts, const char *text)
 
     if (!hs_proc_number(text, "Seccomp", 10, &seccomp))
         seccomp = 0;
+    (void)hs_proc_number(text, "Threads", 10, &facts->n_threads);
+    if (!hs_proc_number(text, "VmPTE", 10, &facts->table_bytes) ||
+        !hs_mul_fits(facts->table_bytes, 1024, &facts->table_bytes))
+        facts->table_bytes = 0;
     facts->is_filtered = seccomp != 0;
     if (pids != NULL) {
         const char *end = strchrnul(pids + 1, '\n'), *last = end;
@@ -77,6 +78,7 @@ hs_status hs_copy_facts_smaps(struct hs_copy_facts *facts, const char *text, siz
         if (entry.begin < end)
             continue; /* of a later moment */
         end = entry.end;
+        facts->n_mappings++;
         facts->has_own_faults |= entry.has_own_faults;
         facts->huge_bytes += entry.huge_bytes;
         if (!entry.shared)
@@ -89,13 +91,11 @@ hs_status hs_copy_facts_smaps(struct hs_copy_facts *facts, const char *text, siz
     return HS_OK;
 }
 
-static uint64_t foresee_time(uint64_t n_bytes, uint64_t ns_per_gib)
+static const char *foresee_why_not(const struct hs_copy_facts *facts, uint64_t copy_pause_ns,
+                                   uint64_t read_pause_ns)
 {
-    return (uint64_t)((double)n_bytes / (double)FORESEE_GIB * (double)ns_per_gib);
-}
-
-static const char *foresee_why_not(const struct hs_copy_facts *facts)
-{
+    if (facts->lacks_main_thread)
+        return "its main thread has ended";
     if (facts->has_shadow_stack)
         return "a shadow stack guards its returns";
     if (facts->is_filtered && !facts->may_suspend_filter)
@@ -106,8 +106,15 @@ static const char *foresee_why_not(const struct hs_copy_facts *facts)
         return "the system promises no more memory than it has (vm.overcommit_memory is 2)";
     if (!facts->has_code)
         return "its code has no such calls as a copy needs";
-    if (facts->saved_bytes > FORESEE_SAVED_BYTES_MAX)
-        return "it keeps much memory from its children (MADV_DONTFORK, MADV_WIPEONFORK, hugetlb)";
+    /* Children that wait for a processor are of this moment: they decide nothing. */
+    read_pause_ns += FORECAST_CHILDREN * facts->costs.child_ns;
+    if (facts->saved_bytes > FORESEE_SAVED_FEW && copy_pause_ns >= read_pause_ns)
+        return "it keeps so much memory from its children (MADV_DONTFORK, MADV_WIPEONFORK, "
+               "hugetlb) that a copy would take as long";
+    if (facts->saved_bytes > FORESEE_SAVED_FEW &&
+        facts->saved_bytes > facts->own_room_bytes / FORESEE_SAVED_SHARE)
+        return "it keeps much memory from its children (MADV_DONTFORK, MADV_WIPEONFORK, hugetlb), "
+               "and little is left to save it in";
     if (facts->room_bytes < FORESEE_ROOM(facts->small_bytes + facts->huge_bytes))
         return "little memory is left to it, under the limit of its control group or at all";
     return NULL;
@@ -115,21 +122,16 @@ static const char *foresee_why_not(const struct hs_copy_facts *facts)
 
 void hs_copy_facts_judge(const struct hs_copy_facts *facts, struct hs_copy_outlook *ret)
 {
-    const char *why = foresee_why_not(facts);
-    struct hs_copy_outlook outlook = {
-        .variant = why != NULL       ? HS_COPY_NONE
-                   : facts->is_first ? HS_COPY_DIRECT
-                                     : HS_COPY_MIDDLE,
-        .resident_bytes = facts->small_bytes + facts->huge_bytes,
-        .saved_bytes = facts->saved_bytes,
-    };
+    struct hs_copy_outlook outlook = {0};
 
+    hs_copy_forecast(facts, &outlook.copy_pause_ns, &outlook.read_pause_ns);
+    const char *why = foresee_why_not(facts, outlook.copy_pause_ns, outlook.read_pause_ns);
+    outlook.variant = why != NULL       ? HS_COPY_NONE
+                      : facts->is_first ? HS_COPY_DIRECT
+                                        : HS_COPY_MIDDLE;
+    outlook.resident_bytes = facts->small_bytes + facts->huge_bytes;
+    outlook.saved_bytes = facts->saved_bytes;
     snprintf(outlook.why, sizeof outlook.why, "%s", why == NULL ? "" : why);
-    outlook.read_pause_ns = FORESEE_FIXED_NS + foresee_time(facts->small_bytes, FORESEE_READ_NS) +
-                            foresee_time(facts->huge_bytes, FORESEE_READ_HUGE_NS);
-    outlook.copy_pause_ns = FORESEE_FIXED_NS + foresee_time(facts->small_bytes, FORESEE_COPY_NS) +
-                            foresee_time(facts->huge_bytes, FORESEE_COPY_HUGE_NS) +
-                            foresee_time(facts->saved_bytes, FORESEE_READ_NS);
     *ret = outlook;
 }
 
@@ -166,22 +168,44 @@ static bool foresee_commits_strictly(struct hs_error *err)
            text[0] == '2';
 }
 
+/* A thread of a frozen group can be stopped and read, but not made to call. */
+static void foresee_frozen(struct hs_copy_outlook *outlook, pid_t pid)
+{
+    char group[PATH_MAX];
+    bool is_v1 = false;
+
+    if (!hs_stuck_is_frozen(pid, group, sizeof group, &is_v1))
+        return;
+    outlook->variant = HS_COPY_NONE;
+    snprintf(outlook->why, sizeof outlook->why, "its control group '%.*s' is frozen",
+             (int)sizeof outlook->why - 40, group);
+}
+
 static hs_status foresee_facts(const struct hs_target *target, struct hs_copy_plan *plan,
                                struct hs_copy_facts *facts, struct hs_error *err)
 {
     struct hs_error ignored = HS_ERROR_INIT;
     hs_auto_free char *status_text = NULL;
     hs_auto_free char *smaps = NULL;
+    char who[32];
     size_t n;
 
     HS_TRY(foresee_text(target->pid, "status", &status_text, &n, err));
     (void)hs_copy_facts_status(facts, status_text);
     plan->n_left = hs_copy_left_find(target->pid, status_text, plan->left, HS_COPY_LEFT_MAX);
-    HS_TRY(foresee_text(target->pid, "smaps", &smaps, &n, err));
+    uint64_t begun_ns = hs_now_ns();
+    HS_TRY(foresee_text(target->live.pid, "smaps", &smaps, &n, err));
+    facts->smaps_ns = hs_now_ns() - begun_ns;
     HS_TRY(hs_copy_facts_smaps(facts, smaps, n, err));
+    hs_copy_costs_probe(&facts->costs);
+    facts->n_readers = target->options.n_threads;
     facts->may_suspend_filter = facts->is_filtered && foresee_may_suspend(&ignored);
+    facts->lacks_main_thread = target->live.pid != target->pid;
     facts->commits_strictly = foresee_commits_strictly(&ignored);
-    facts->room_bytes = hs_memory_available_to(target->pid);
+    snprintf(who, sizeof who, "%d", target->pid);
+    facts->room_bytes = hs_memory_groups_find("/proc", who, &plan->groups);
+    plan->room_bytes = facts->room_bytes;
+    facts->own_room_bytes = facts->saved_bytes == 0 ? 0 : hs_memory_available_bytes();
     if (!hs_copy_code_is_whole(&plan->code) || !hs_copy_code_stands(target, &plan->code))
         HS_TRY(hs_copy_code_find(target, &plan->code, err));
     facts->has_code = hs_copy_code_is_whole(&plan->code);
@@ -196,9 +220,10 @@ static hs_status foresee_plan(const struct hs_target *target, struct hs_copy_pla
 
     if (status == HS_OK) {
         hs_copy_facts_judge(&facts, &plan->outlook);
+        foresee_frozen(&plan->outlook, target->pid);
         hs_free(plan->areas);
         plan->areas = HS_STEAL(facts.areas);
-        plan->n_areas = facts.n_areas;
+        plan->n_areas = plan->areas_capacity = facts.n_areas;
         plan->is_lent = facts.lent_bytes > FORESEE_LENT_BYTES_MAX;
         plan->made_at_ns = hs_now_ns();
     }
@@ -206,10 +231,23 @@ static hs_status foresee_plan(const struct hs_target *target, struct hs_copy_pla
     return status;
 }
 
+/* Code that was not found may lie in pages that a shortage of memory kept from being read, or in
+ * mappings that changed while they were listed: it is looked for once more. */
+static hs_status foresee_plan_twice(struct hs_target *target, struct hs_copy_plan *plan,
+                                    struct hs_error *err)
+{
+    HS_TRY(foresee_plan(target, plan, err));
+    if (hs_copy_code_is_whole(&plan->code) || target->is_stopped)
+        return HS_OK;
+    HS_TRY(hs_mappings_refresh(target, err));
+    return foresee_plan(target, plan, err);
+}
+
 void hs_copy_plan_free(struct hs_copy_plan *plan)
 {
     if (plan == NULL)
         return;
+    hs_copy_saved_fini(&plan->store);
     hs_free(plan->areas);
     hs_free(plan);
 }
@@ -224,12 +262,25 @@ hs_status hs_copy_plan_make(struct hs_target *target, struct hs_error *err)
     if (target->copy_plan->made_at_ns != 0 &&
         hs_now_ns() - target->copy_plan->made_at_ns < FORESEE_FRESH_NS)
         return HS_OK;
-    HS_TRY(foresee_plan(target, target->copy_plan, err));
+    HS_TRY(foresee_plan_twice(target, target->copy_plan, err));
     /* As a copy is read (freeze.c): to pin a page that is shared by a fork gives the process one of
      * its own, for good. */
     if (target->copy_plan->is_lent && target->live.mem_fd >= 0)
         target->live.reads_by_file = true;
     return HS_OK;
+}
+
+hs_status hs_copy_plan_prepare(struct hs_target *target, struct hs_error *err)
+{
+    struct hs_copy_plan *plan = target->copy_plan;
+    uint64_t n_bytes = plan->outlook.saved_bytes;
+
+    if (n_bytes == 0 || target->options.mode == HS_STOP_READ ||
+        plan->outlook.variant == HS_COPY_NONE ||
+        plan->store.store_capacity >= n_bytes + HS_COPY_STORE_SPARE(n_bytes))
+        return HS_OK;
+    hs_copy_saved_fini(&plan->store);
+    return hs_copy_saved_init(&plan->store, n_bytes + HS_COPY_STORE_SPARE(n_bytes), n_bytes, err);
 }
 
 hs_status hs_copy_foresee(const struct hs_target *target, struct hs_copy_outlook *ret,

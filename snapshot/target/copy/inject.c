@@ -248,8 +248,11 @@ static hs_status inject_save(struct hs_copy *copy, const struct hs_target *targe
     *ret_is_saved = status == HS_OK;
     if (status == HS_LIMIT)
         snprintf(why, why_bytes, "what a copy would lack has grown too large");
+    status = status == HS_OK      ? hs_copy_save_all(&copy->saved, target, err)
+             : status == HS_LIMIT ? HS_OK
+                                  : status;
     hs_copy_pass(HS_COPY_AT_SAVED);
-    return status == HS_LIMIT ? HS_OK : status;
+    return status;
 }
 
 static uint64_t inject_deadline(const struct hs_target *target)
@@ -297,8 +300,12 @@ hs_status hs_copy_make(struct hs_target *target, struct hs_copy **ret, char *why
     struct hs_copy *copy;
     HS_TRY(HS_ALLOC(&copy, 1, err));
     copy->memory = HS_MEMORY_INIT;
-    hs_status status = hs_copy_saved_init(
-        &copy->saved, target->copy_plan->outlook.saved_bytes * 2 + HS_SIGFRAME_BYTES_MAX, err);
+    copy->saved = target->copy_plan->store;
+    target->copy_plan->store = (struct hs_copy_saved){0};
+    hs_status status =
+        copy->saved.store != NULL
+            ? HS_OK
+            : hs_copy_saved_init(&copy->saved, HS_COPY_STORE_SPARE((size_t)0), 0, err);
     if (status == HS_OK)
         status = inject_into(target, copy, caller, why, why_bytes, err);
     if (status == HS_OK && why[0] == '\0') {

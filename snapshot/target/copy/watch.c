@@ -1,5 +1,9 @@
 /* While a copy is read, its process runs: it may end, become another program, or grow, because
- * every page that it writes for the first time is there twice from then on. */
+ * every page that it writes for the first time is there twice from then on.
+ *
+ * What is looked at often is cheap: how many page faults it has had (every page that comes to be
+ * there twice is one), and what is available at least. Only where these do not suffice the true
+ * figures are asked for, which walk page tables and count a group's pages: a share of the time. */
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,14 +13,21 @@
 #include "base/progress.h"
 #include "base/units.h"
 #include "copy_private.h"
+#include "live/witness.h"
 #include "target/procfs.h"
 
 #define WATCH_END_NS ((uint64_t)2000000000)
-#define WATCH_EVERY_NS ((uint64_t)100000000)
-/* Reading what became private walks the page tables: at most a twentieth of the time. */
-#define WATCH_SHARE 20
-/* What must be left to it under the limits of its memory. */
-#define WATCH_ROOM(bytes) ((bytes) / 256 + ((uint64_t)8 << 20))
+#define WATCH_EVERY_NS ((uint64_t)5000000)
+#define WATCH_IDENTITY_NS ((uint64_t)100000000)
+/* A cheap look takes at most a twentieth of the time, and a dear one at most a fifth. */
+#define WATCH_CHEAP_SHARE 20
+#define WATCH_DEAR_SHARE 5
+#define WATCH_PAGE 4096
+/* What must be left to it, and to the machine: a share of what there was. The least is what a
+ * process may write between two looks. */
+#define WATCH_RESERVE_SHARE 16
+#define WATCH_RESERVE_MIN ((uint64_t)16 << 20)
+#define WATCH_RESERVE_MAX ((uint64_t)1 << 30)
 
 static hs_status watch_failed(struct hs_copy *copy, struct hs_error *err)
 {
@@ -28,6 +39,8 @@ void hs_copy_give_up(struct hs_copy *copy)
 {
     if (copy->is_ended)
         return;
+    hs_copy_readers_end(copy);
+    hs_witness_guard_room(0);
     hs_memory_close(&copy->memory);
     (void)hs_copy_kill(copy->memory.pid, hs_now_ns() + WATCH_END_NS); /* late: it ends with us */
     copy->is_ended = true;
@@ -110,50 +123,109 @@ static hs_status watch_too_much(const struct hs_target *target, uint64_t growth,
 
 void hs_copy_measure(struct hs_target *target)
 {
-    struct hs_copy *copy = target->copy;
+    struct hs_copy_watch *watch = &target->copy->watch;
     uint64_t begun_ns = hs_now_ns(), growth;
 
-    if (watch_growth_bytes(target, &growth) && growth > target->report.growth_bytes)
-        target->report.growth_bytes = growth;
-    copy->growth_cost_ns = hs_now_ns() - begun_ns;
-    copy->growth_at_ns = hs_now_ns();
+    watch->faults_then = watch->faults_now;
+    if (watch_growth_bytes(target, &growth)) {
+        watch->growth_bytes = growth;
+        if (growth > target->report.growth_bytes)
+            target->report.growth_bytes = growth;
+    }
+    watch->growth_at_ns = hs_now_ns();
+    watch->growth_cost_ns = watch->growth_at_ns - begun_ns;
+}
+
+/* Of all its threads, since it began; unchanged when it has ended. */
+static void watch_faults(const struct hs_target *target, uint64_t *faults)
+{
+    struct hs_error ignored = HS_ERROR_INIT;
+    struct hs_proc_stat stat;
+
+    if (hs_proc_stat_of(target->pid, 0, &stat, &ignored) == HS_OK)
+        *faults = stat.n_faults;
+}
+
+/* Is a dear look due, whose last one ended at and took so long? */
+static bool watch_is_due(uint64_t at_ns, uint64_t cost_ns)
+{
+    return hs_now_ns() - at_ns >= WATCH_DEAR_SHARE * cost_ns;
 }
 
 static hs_status watch_growth(struct hs_target *target, struct hs_error *err)
 {
-    struct hs_copy *copy = target->copy;
+    struct hs_copy_watch *watch = &target->copy->watch;
     uint64_t limit = target->options.max_growth_bytes;
 
-    if (hs_now_ns() - copy->growth_at_ns < WATCH_SHARE * copy->growth_cost_ns)
+    if (limit == 0)
+        return HS_OK;
+    watch_faults(target, &watch->faults_now);
+    uint64_t n_faults = watch->faults_now - watch->faults_then;
+    bool is_small =
+        watch->growth_bytes <= limit && n_faults <= (limit - watch->growth_bytes) / WATCH_PAGE;
+    /* A fault may be of a huge page: what looks small is measured now and then all the same. */
+    if (is_small && hs_now_ns() - watch->growth_at_ns < WATCH_IDENTITY_NS)
+        return HS_OK;
+    if (!watch_is_due(watch->growth_at_ns, watch->growth_cost_ns))
         return HS_OK;
     hs_copy_measure(target);
-    return limit == 0 || target->report.growth_bytes <= limit
+    return target->report.growth_bytes <= limit
                ? HS_OK
                : watch_too_much(target, target->report.growth_bytes, err);
 }
 
-static hs_status watch_room(const struct hs_target *target, struct hs_error *err)
+static hs_status watch_no_room(const struct hs_target *target, uint64_t room, struct hs_error *err)
 {
     char left[HS_UNIT_TEXT_BYTES];
-    uint64_t room = hs_memory_available_to(target->pid);
 
-    if (room >= WATCH_ROOM(target->copy_plan->outlook.resident_bytes))
-        return HS_OK;
     hs_format_bytes(room, left);
     snprintf(target->copy->why_given_up, sizeof target->copy->why_given_up,
              "only %s were left to it beside a copy", left);
     (void)hs_fail(err, HS_LIMIT,
-                  "gave up the copy of process '%d': only %s are left under the limits of its "
-                  "memory",
-                  target->pid, left);
-    return hs_hint(err, "try again when it needs less, or use --stop read");
+                  "gave up the copy of process '%d': only %s of memory are left to it", target->pid,
+                  left);
+    return hs_hint(err, "try again when it writes less, or use --stop read");
+}
+
+static hs_status watch_room(struct hs_target *target, struct hs_error *err)
+{
+    struct hs_copy_watch *watch = &target->copy->watch;
+
+    if (hs_memory_available_at_least(&watch->groups) >= watch->reserve_bytes ||
+        !watch_is_due(watch->room_at_ns, watch->room_cost_ns))
+        return HS_OK;
+    uint64_t begun_ns = hs_now_ns(), room = hs_memory_available_to(target->pid);
+    watch->room_at_ns = hs_now_ns();
+    watch->room_cost_ns = watch->room_at_ns - begun_ns;
+    return room >= watch->reserve_bytes ? HS_OK : watch_no_room(target, room, err);
 }
 
 static hs_status watch_all(struct hs_target *target, struct hs_error *err)
 {
-    HS_TRY(watch_identity(target, err));
+    struct hs_copy_watch *watch = &target->copy->watch;
+
+    if (watch_has_ended(target) || hs_now_ns() - watch->identity_ns >= WATCH_IDENTITY_NS) {
+        HS_TRY(watch_identity(target, err));
+        watch->identity_ns = hs_now_ns();
+    }
     HS_TRY(watch_growth(target, err));
     return watch_room(target, err);
+}
+
+void hs_copy_watch_begin(struct hs_target *target)
+{
+    struct hs_copy_watch *watch = &target->copy->watch;
+    uint64_t room = target->copy_plan->room_bytes, reserve = room / WATCH_RESERVE_SHARE;
+
+    if (reserve > WATCH_RESERVE_MAX)
+        reserve = WATCH_RESERVE_MAX;
+    if (reserve < WATCH_RESERVE_MIN)
+        reserve = WATCH_RESERVE_MIN;
+    watch->groups = target->copy_plan->groups;
+    watch->reserve_bytes = reserve;
+    watch->began_ns = watch->growth_at_ns = watch->identity_ns = hs_now_ns();
+    watch_faults(target, &watch->faults_then);
+    watch->faults_now = watch->faults_then;
 }
 
 hs_status hs_copy_watch(struct hs_target *target, struct hs_error *err)
@@ -163,11 +235,14 @@ hs_status hs_copy_watch(struct hs_target *target, struct hs_error *err)
 
     if (copy->failure.status != HS_OK)
         return watch_failed(copy, err);
-    bool has_ended = watch_has_ended(target);
-    if (!has_ended && now_ns - copy->watched_ns < WATCH_EVERY_NS)
+    uint64_t every_ns = WATCH_CHEAP_SHARE * copy->watch.cost_ns;
+    if (every_ns < WATCH_EVERY_NS)
+        every_ns = WATCH_EVERY_NS;
+    if (!watch_has_ended(target) && now_ns - copy->watch.watched_ns < every_ns)
         return HS_OK;
-    copy->watched_ns = now_ns;
     hs_status status = watch_all(target, err);
+    copy->watch.watched_ns = hs_now_ns();
+    copy->watch.cost_ns = copy->watch.watched_ns - now_ns;
     if (status == HS_OK)
         return HS_OK;
     copy->failure = *err;

@@ -9,6 +9,66 @@
 #include "base/progress.h"
 #include "base/units.h"
 #include "copy/copy_private.h"
+#include "target/procfs.h"
+#include "witness.h"
+
+static hs_status freeze_over_limit(const struct hs_target *target, uint64_t predicted_ns,
+                                   const char *why, struct hs_error *err)
+{
+    char predicted[HS_UNIT_TEXT_BYTES], limit[HS_UNIT_TEXT_BYTES];
+
+    hs_format_duration(predicted_ns, predicted);
+    hs_format_duration(target->options.max_pause_ns, limit);
+    (void)hs_fail(err, HS_LIMIT, "it would be stopped for about %s, %s are allowed%s%s", predicted,
+                  limit, why[0] == '\0' ? "" : "; no copy can be made: ", why);
+    return hs_hint(err, "allow more with --max-pause");
+}
+
+static hs_status freeze_check_prediction(struct hs_target *target, uint64_t predicted_ns,
+                                         const char *why, struct hs_error *err)
+{
+    uint64_t limit_ns = target->options.max_pause_ns;
+
+    target->report.predicted_ns = predicted_ns;
+    uint64_t spent_ns = hs_now_ns() - target->stopped_at_ns;
+    return limit_ns == 0 || spent_ns + predicted_ns <= limit_ns
+               ? HS_OK
+               : freeze_over_limit(target, predicted_ns, why, err);
+}
+
+static hs_status freeze_no_copy(const struct hs_target *target, const char *why,
+                                struct hs_error *err)
+{
+    (void)hs_fail(err, HS_TARGET, "cannot copy process '%d': %s", target->pid, why);
+    return hs_hint(err, "--stop read reads it while it is stopped");
+}
+
+/* Its user has stopped it: whatever we do takes nothing from it. */
+static bool freeze_is_still(const struct hs_target *target)
+{
+    struct hs_error ignored = HS_ERROR_INIT;
+    struct hs_proc_stat stat;
+
+    return hs_proc_stat_of(target->pid, 0, &stat, &ignored) == HS_OK && stat.state == 'T';
+}
+
+/* A stop that would be too long, or in vain, is not begun. */
+static hs_status freeze_foresee(struct hs_target *target, struct hs_error *err)
+{
+    const struct hs_copy_outlook *outlook = &target->copy_plan->outlook;
+    enum hs_stop_mode mode = target->options.mode;
+    bool has_copy = mode != HS_STOP_READ && outlook->variant != HS_COPY_NONE;
+    const char *why = mode == HS_STOP_READ || has_copy ? "" : outlook->why;
+    uint64_t predicted_ns = has_copy ? outlook->copy_pause_ns : outlook->read_pause_ns;
+    bool is_vain = mode == HS_STOP_COPY && !has_copy;
+    bool is_long = target->options.max_pause_ns != 0 && predicted_ns > target->options.max_pause_ns;
+
+    if ((!is_vain && !is_long) || freeze_is_still(target))
+        return HS_OK;
+    target->report.predicted_ns = predicted_ns;
+    return is_vain ? freeze_no_copy(target, why, err)
+                   : freeze_over_limit(target, predicted_ns, why, err);
+}
 
 hs_status hs_target_stop(struct hs_target *target, struct hs_error *err)
 {
@@ -20,7 +80,10 @@ hs_status hs_target_stop(struct hs_target *target, struct hs_error *err)
                                              .n_late = target->report.n_late,
                                              .n_broken_off = target->report.n_broken_off};
     target->is_over_limit = false;
+    target->pace_ns = target->pace_bytes = 0;
     HS_TRY(hs_copy_plan_make(target, err));
+    HS_TRY(freeze_foresee(target, err));
+    HS_TRY(hs_copy_plan_prepare(target, err));
     return hs_stop_all(target, err);
 }
 
@@ -58,38 +121,13 @@ bool hs_freeze_falls_back(struct hs_target *target, hs_status status)
     return true;
 }
 
-static hs_status freeze_over_limit(const struct hs_target *target, uint64_t predicted_ns,
-                                   const char *why, struct hs_error *err)
-{
-    char predicted[HS_UNIT_TEXT_BYTES], limit[HS_UNIT_TEXT_BYTES];
-
-    hs_format_duration(predicted_ns, predicted);
-    hs_format_duration(target->options.max_pause_ns, limit);
-    (void)hs_fail(err, HS_LIMIT, "it would be stopped for about %s, %s are allowed%s%s", predicted,
-                  limit, why[0] == '\0' ? "" : "; no copy can be made: ", why);
-    return hs_hint(err, "allow more with --max-pause");
-}
-
-static hs_status freeze_check_prediction(struct hs_target *target, uint64_t predicted_ns,
-                                         const char *why, struct hs_error *err)
-{
-    uint64_t limit_ns = target->options.max_pause_ns;
-
-    target->report.predicted_ns = predicted_ns;
-    return limit_ns == 0 || predicted_ns <= limit_ns
-               ? HS_OK
-               : freeze_over_limit(target, predicted_ns, why, err);
-}
-
 /* It stays stopped. */
 static hs_status freeze_for_reading(struct hs_target *target, const char *why, struct hs_error *err)
 {
     struct hs_stop_report *report = &target->report;
 
-    if (target->options.mode == HS_STOP_COPY) {
-        (void)hs_fail(err, HS_TARGET, "cannot copy process '%d': %s", target->pid, why);
-        return hs_hint(err, "--stop read reads it while it is stopped");
-    }
+    if (target->options.mode == HS_STOP_COPY)
+        return freeze_no_copy(target, why, err);
     report->way = HS_WAY_READ;
     snprintf(report->why_no_copy, sizeof report->why_no_copy, "%s", why);
     return freeze_check_prediction(target, target->copy_plan->outlook.read_pause_ns, why, err);
@@ -102,12 +140,13 @@ static void freeze_let_go(struct hs_target *target, struct hs_copy *copy)
     target->report.copying_ns = copy->copying_ns;
     hs_stop_let_go(target);
     target->copy = copy;
+    hs_copy_watch_begin(target);
+    hs_witness_guard_room(copy->watch.reserve_bytes);
     hs_memory_open(copy->memory.pid, &copy->memory);
     /* Through the file: process_vm_readv pins pages, and the kernel gives whoever pins a page that
      * two processes share one of its own first (mm/gup.c, gup_must_unshare): a copy so read would
      * come to take as much memory as the process. */
     copy->memory.reads_by_file = copy->memory.mem_fd >= 0;
-    hs_deadman_within(UINT64_MAX);
     hs_copy_pass(HS_COPY_AT_LET_GO);
 }
 

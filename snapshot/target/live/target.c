@@ -101,6 +101,35 @@ static hs_status target_read_once(struct hs_target *target, hs_addr address, uin
     return HS_OK;
 }
 
+/* Until then the process is looked at; a failure has ended the threads. */
+static hs_status target_read_wide(struct hs_target *target, hs_addr address, uint8_t *bytes,
+                                  size_t n_bytes, size_t *ret_n, struct hs_error *err)
+{
+    ssize_t n = 0;
+
+    HS_TRY(hs_freeze_check(target, err));
+    hs_copy_ask_wide(target->copy, address, bytes, n_bytes);
+    while (!hs_copy_answers_wide(target->copy, &n))
+        HS_TRY(hs_freeze_check(target, err));
+    if (n < 0)
+        return hs_copy_lost(target, err);
+    *ret_n = (size_t)n;
+    return HS_OK;
+}
+
+/* The next bytes of a longer request. */
+static hs_status target_read_next(struct hs_target *target, hs_addr address, uint8_t *bytes,
+                                  size_t n_bytes, size_t *ret_n, struct hs_error *err)
+{
+    if (target->copy != NULL &&
+        hs_copy_reads_wide(target->copy, target->options.n_threads, n_bytes))
+        return target_read_wide(target, address, bytes, n_bytes, ret_n, err);
+    if (n_bytes > TARGET_REQUEST_BYTES)
+        n_bytes = TARGET_REQUEST_BYTES;
+    return target->core != NULL ? hs_core_read_once(target, address, bytes, n_bytes, ret_n, err)
+                                : target_read_once(target, address, bytes, n_bytes, ret_n, err);
+}
+
 hs_status hs_target_read_some(struct hs_target *target, hs_addr address, void *bytes,
                               size_t n_bytes, size_t *ret_n, struct hs_error *err)
 {
@@ -110,12 +139,10 @@ hs_status hs_target_read_some(struct hs_target *target, hs_addr address, void *b
     size_t done = 0;
 
     while (done < n_bytes) {
-        size_t n = n_bytes - done < TARGET_REQUEST_BYTES ? n_bytes - done : TARGET_REQUEST_BYTES;
         uint64_t begun_ns = is_paced ? hs_now_ns() : 0;
         size_t got = 0;
-        uint8_t *to = (uint8_t *)bytes + done;
-        HS_TRY(target->core != NULL ? hs_core_read_once(target, address + done, to, n, &got, err)
-                                    : target_read_once(target, address + done, to, n, &got, err));
+        HS_TRY(target_read_next(target, address + done, (uint8_t *)bytes + done, n_bytes - done,
+                                &got, err));
         if (got == 0)
             break;
         target->pace_ns += is_paced ? hs_now_ns() - begun_ns : 0;

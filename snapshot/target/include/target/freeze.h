@@ -36,6 +36,11 @@ struct hs_copy_outlook {
 hs_status hs_copy_foresee(const struct hs_target *target, struct hs_copy_outlook *ret,
                           struct hs_error *err);
 
+/* "12 to 25 ms": between which a pause of which that is foreseen will lie on a quiet machine, into
+ * text[HS_FORESEEN_TEXT_BYTES]. */
+#define HS_FORESEEN_TEXT_BYTES 80
+void hs_foreseen_text(uint64_t ns, char *text, size_t n_bytes);
+
 /* Whether freezing will make a copy, as far as that can be foreseen: then reading the memory once
  * before the stop, to have it ready, is in vain. Looks at the process when it has not done so for
  * some seconds. */

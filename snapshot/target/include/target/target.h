@@ -104,7 +104,8 @@ enum hs_stop_mode { HS_STOP_AUTO, HS_STOP_COPY, HS_STOP_READ };
 struct hs_stop_options {
     enum hs_stop_mode mode;
     uint64_t max_pause_ns;     /* 0: no limit */
-    uint64_t max_growth_bytes; /* of the target while a copy of it lives; 0: no limit */
+    uint64_t max_growth_bytes; /* of the target while a copy of it lives; 0: as memory allows */
+    unsigned n_threads;        /* to read a copy by; 0 and 1: by the one that asks */
     bool leaves_interrupted;   /* do not set interrupted calls to start again */
 };
 
@@ -114,6 +115,7 @@ struct hs_stop_report {
     uint64_t predicted_ns; /* of the pause, before it; 0: not predicted */
     uint64_t stopping_ns;  /* from the first interrupt to all registers read */
     uint64_t copying_ns;   /* HS_WAY_COPY: the injected clone */
+    uint64_t reading_ns;   /* HS_WAY_COPY: as long as the copy lived */
     uint64_t growth_bytes; /* the target's own, seen while the copy was read */
     uint64_t n_restarted;  /* since open: calls set to start again; they alone notice a stop */
     uint64_t n_shortened;  /* since open: waits that were given the rest of their time */

@@ -1,0 +1,73 @@
+/* How long a stop will take by either way: arithmetic over what is known of the process and what
+ * the machine takes now. */
+#include "forecast.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/units.h"
+
+#define FORECAST_MIB ((uint64_t)1 << 20)
+#define FORECAST_PAGE ((uint64_t)4096)
+#define FORECAST_HUGE_PAGE ((uint64_t)2 << 20)
+#define FORECAST_TABLE_PAGES ((uint64_t)512) /* pages of memory that one of tables maps */
+#define FORECAST_BYTES_MAX ((uint64_t)1 << 46)
+/* Looking again at the process in the stop: its threads, its mappings, its files. */
+#define FORECAST_FIXED_NS ((uint64_t)500000)
+#define FORECAST_THREAD_NS ((uint64_t)15000)
+#define FORECAST_MAPPING_NS ((uint64_t)2000)
+/* A place of its own in the image, a page map. */
+#define FORECAST_READ_MAPPING_NS ((uint64_t)10000)
+#define FORECAST_HUGE_PAGE_NS ((uint64_t)1000)
+/* Memory that was not touched for long is copied more slowly than what was just tried. */
+#define FORECAST_COLD(ns) ((ns) + (ns) / 4)
+
+/* By several threads into memory that is ready: half as much again is gained, no more. */
+#define FORECAST_SAVED(ns, n) ((n) > 1 ? (ns) / 3 * 2 : (ns))
+
+static uint64_t forecast_clip(uint64_t n_bytes)
+{
+    return n_bytes < FORECAST_BYTES_MAX ? n_bytes : FORECAST_BYTES_MAX;
+}
+
+/* A page table with one page in it takes nearly as long to copy as a tenth of a full one. */
+static uint64_t forecast_tables_ns(const struct hs_copy_facts *facts, uint64_t n_pages,
+                                   uint64_t page_ns)
+{
+    uint64_t n_full = n_pages / FORECAST_TABLE_PAGES;
+    uint64_t n_tables = forecast_clip(facts->table_bytes) / FORECAST_PAGE;
+
+    n_full += facts->n_areas; /* a copy has none of those */
+    return n_tables > n_full ? (n_tables - n_full) * page_ns * (FORECAST_TABLE_PAGES / 10) : 0;
+}
+
+void hs_copy_forecast(const struct hs_copy_facts *facts, uint64_t *ret_copy_ns,
+                      uint64_t *ret_read_ns)
+{
+    const struct hs_copy_costs *costs = &facts->costs;
+    uint64_t small = forecast_clip(facts->small_bytes), huge = forecast_clip(facts->huge_bytes);
+    uint64_t saved = forecast_clip(facts->saved_bytes);
+    uint64_t fixed_ns = FORECAST_FIXED_NS + facts->n_threads * FORECAST_THREAD_NS +
+                        facts->n_mappings * FORECAST_MAPPING_NS;
+    uint64_t n_pages = (small > saved ? small - saved : 0) / FORECAST_PAGE;
+
+    *ret_copy_ns =
+        fixed_ns + FORECAST_CHILDREN * costs->child_ns + FORECAST_COLD(n_pages * costs->page_ns) +
+        forecast_tables_ns(facts, n_pages, costs->page_ns) +
+        huge / FORECAST_HUGE_PAGE * FORECAST_HUGE_PAGE_NS +
+        FORECAST_SAVED(FORECAST_COLD(saved / FORECAST_MIB * costs->mib_read_ns), facts->n_readers);
+    *ret_read_ns = fixed_ns + facts->smaps_ns + facts->n_mappings * FORECAST_READ_MAPPING_NS +
+                   FORECAST_COLD((small + huge) / FORECAST_MIB * costs->mib_read_ns);
+}
+
+void hs_foreseen_text(uint64_t ns, char *text, size_t n_bytes)
+{
+    char low[HS_UNIT_TEXT_BYTES], high[HS_UNIT_TEXT_BYTES];
+
+    hs_format_duration(ns / 5 * 3, low);
+    hs_format_duration(ns / 3 * 5, high);
+    char *unit = strrchr(low, ' '), *of_high = strrchr(high, ' ');
+    if (unit != NULL && of_high != NULL && strcmp(unit, of_high) == 0)
+        *unit = '\0';
+    (void)snprintf(text, n_bytes, "%s to %s", low, high);
+}
