@@ -28,8 +28,9 @@ static struct {
     sigset_t old_mask;
 } guard;
 
-/* Only the ends of known threads are taken, no stop's report. The main thread is not waited for by
- * the one that executes, and its end is told to the program's parent. */
+/* Only the ends of known threads are taken, no stop's report: a tracer is told of those, too, and
+ * would lose them (kernel/exit.c, wait_task_stopped), so it first looks. The main thread is not
+ * waited for by the one that executes, and its end is told to the program's parent. */
 static void guard_collect(int number)
 {
     const struct hs_target *target = guard.target;
@@ -37,9 +38,12 @@ static void guard_collect(int number)
 
     (void)number;
     for (size_t i = 0; target != NULL && i < target->n_threads; i++) {
-        siginfo_t info;
+        siginfo_t info = {.si_code = 0};
         pid_t tid = target->threads[i].tid;
-        if (tid != target->pid)
+        if (tid == target->pid ||
+            waitid(P_PID, (id_t)tid, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) != 0)
+            continue;
+        if (info.si_code == CLD_EXITED || info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED)
             (void)waitid(P_PID, (id_t)tid, &info, WEXITED | WNOHANG | __WALL);
     }
     errno = saved_errno;
