@@ -195,6 +195,8 @@ static void segments_that_make_no_sense_are_left_out(void **state)
         {UINT64_MAX & ~UINT64_C(4095), 8192, 0, 0},         /* wraps */
         {CORE_SAMPLE_UNTOUCHED, UINT64_MAX, 0, 0},          /* the same */
         {CORE_SAMPLE_UNTOUCHED, 4096, UINT64_MAX - 2, 100}, /* wraps in the file */
+        {CORE_SAMPLE_UNTOUCHED, 0xc700000000042000, 0, 0},  /* more than there are addresses */
+        {UINT64_C(1) << 60, 4096, 0, 4096},                 /* where no process has memory */
     };
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -213,6 +215,20 @@ static void segments_that_make_no_sense_are_left_out(void **state)
         hs_target_close(&target);
         core_writer_fini(&w);
     }
+}
+
+static void what_the_file_has_of_an_endless_segment_is_kept(void **state)
+{
+    struct hs_target target;
+    (void)state;
+    made();
+    uint64_t n_bytes = core_writer_program_header(&w, 4)->p_filesz; /* the heap */
+    core_writer_program_header(&w, 4)->p_memsz = 0xc700000000042000;
+    assert_opens(&target);
+    assert_int_equal(target.core->n_segments, w.n_segments);
+    assert_int_equal(readable_bytes(&target, CORE_SAMPLE_HEAP, 16384), n_bytes);
+    assert_non_null(strstr(hs_core_note(&target), "1 of its headers and notes"));
+    hs_target_close(&target);
 }
 
 static void more_bytes_in_the_file_than_in_memory_are_not_read(void **state)
@@ -334,6 +350,7 @@ int main(void)
         cmocka_unit_test_teardown(more_headers_than_fit_are_counted_in_a_section, done),
         cmocka_unit_test_teardown(many_segments, done),
         cmocka_unit_test_teardown(segments_that_make_no_sense_are_left_out, done),
+        cmocka_unit_test_teardown(what_the_file_has_of_an_endless_segment_is_kept, done),
         cmocka_unit_test_teardown(more_bytes_in_the_file_than_in_memory_are_not_read, done),
         cmocka_unit_test_teardown(overlapping_segments_are_the_first_ones, done),
         cmocka_unit_test_teardown(cut_cores_give_what_is_whole, done),

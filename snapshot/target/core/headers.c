@@ -108,6 +108,14 @@ static uint64_t headers_bytes_there(const struct hs_core *core, uint64_t at, uin
     return n_claimed <= left ? n_claimed : left - left % HS_CORE_PAGE;
 }
 
+/* Is it more than an address space has? */
+static bool headers_is_endless(hs_addr begin, uint64_t n_bytes)
+{
+    hs_addr last;
+    return hs_add_fits(begin, n_bytes - 1, &last) && last >= HS_CORE_USER_END &&
+           (begin != HS_CORE_VSYSCALL || n_bytes > HS_CORE_PAGE);
+}
+
 static hs_status headers_add_segment(struct hs_core *core, struct hs_core_segment segment,
                                      uint64_t n_memory_bytes, struct hs_error *err)
 {
@@ -115,6 +123,14 @@ static hs_status headers_add_segment(struct hs_core *core, struct hs_core_segmen
 
     if (n_memory_bytes == 0)
         return HS_OK;
+    if (headers_is_endless(segment.begin, n_memory_bytes)) {
+        core->n_damaged++;
+        if (segment.n_claimed_bytes == 0 || n_memory_bytes <= segment.n_claimed_bytes)
+            return HS_OK;
+        n_memory_bytes = segment.n_claimed_bytes; /* that much may be true */
+        if (headers_is_endless(segment.begin, n_memory_bytes))
+            return HS_OK;
+    }
     if (segment.begin % HS_CORE_PAGE != 0 ||
         !hs_add_fits(n_memory_bytes, HS_CORE_PAGE - 1, &rounded) ||
         !hs_add_fits(segment.begin, rounded - rounded % HS_CORE_PAGE, &segment.end) ||
