@@ -1,6 +1,8 @@
 /* The names of the model, as JSON spells them. */
 #include "snapshot/model.h"
 
+#include <string.h>
+
 #define MODEL_NAME(table, at) ((at) < sizeof table / sizeof table[0] ? table[at] : NULL)
 
 const char *hs_root_kind_name(unsigned kind)
@@ -43,10 +45,11 @@ const char *hs_root_group_name(unsigned kind)
 
 const char *hs_certainty_name(unsigned certainty)
 {
-    static const char *const names[HS_N_CERTAINTIES] = {
+    static const char *const names[HS_UNREAD + 1] = {
         [HS_EXACT] = "exact",
         [HS_CONSERVATIVE] = "conservative",
         [HS_SAMPLED] = "sampled",
+        [HS_UNREAD] = "unread",
     };
     return MODEL_NAME(names, certainty);
 }
@@ -124,4 +127,31 @@ const char *hs_memory_state_name(unsigned state)
         [HS_MEMORY_OTHER] = "other",
     };
     return MODEL_NAME(names, state);
+}
+
+bool hs_memory_is_private(const char *owner)
+{
+    static const char *const others[] = {HS_MEMORY_OF_CODE, HS_MEMORY_OF_FILES, HS_MEMORY_OF_SHARED,
+                                         HS_MEMORY_OF_KERNEL};
+
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (strcmp(owner, others[i]) == 0)
+            return false;
+    return true;
+}
+
+void hs_unread_add(struct hs_unread_sum *sum, const char *owner, uint64_t resident_bytes)
+{
+    if (!hs_memory_is_private(owner))
+        return;
+    sum->private_bytes += resident_bytes;
+    if (strcmp(owner, HS_MEMORY_OF_NOBODY) == 0)
+        sum->unread_bytes += resident_bytes;
+}
+
+unsigned hs_unread_percent(const struct hs_unread_sum *sum)
+{
+    if (sum->private_bytes == 0)
+        return 0;
+    return (unsigned)(100.0 * (double)sum->unread_bytes / (double)sum->private_bytes);
 }

@@ -42,7 +42,7 @@ SCHEMA(facts, "facts", hs_snap_facts);
 static const struct hs_column runtimes_columns[] = {
     HS_COLUMN(hs_runtime_fact, name, STRING, 0),
     HS_COLUMN(hs_runtime_fact, version, STRING, 0),
-    HS_COLUMN(hs_runtime_fact, certainty, PLAIN, HS_N_CERTAINTIES - 1),
+    HS_COLUMN(hs_runtime_fact, certainty, PLAIN, HS_UNREAD),
 };
 SCHEMA(runtimes, "runtime", hs_runtime_fact);
 

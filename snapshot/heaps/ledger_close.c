@@ -29,18 +29,18 @@ static const char *close_kind(const struct hs_process_copy *process, const struc
         process->objects != NULL && hs_objects_object_at(process->objects, m->begin) != NULL;
 
     if (m->inode == 0 && strncmp(path, "[v", 2) == 0)
-        return HS_LEDGER_KERNEL;
+        return HS_MEMORY_OF_KERNEL;
     if (has_stack || strcmp(path, "[stack]") == 0)
-        return HS_LEDGER_STACKS;
+        return HS_MEMORY_OF_STACKS;
     if (m->shared)
-        return HS_LEDGER_SHARED;
+        return HS_MEMORY_OF_SHARED;
     if (is_binary)
-        return m->writable ? HS_LEDGER_DATA : HS_LEDGER_CODE;
+        return m->writable ? HS_MEMORY_OF_DATA : HS_MEMORY_OF_CODE;
     if (m->inode != 0)
-        return HS_LEDGER_FILES;
+        return HS_MEMORY_OF_FILES;
     if (!m->readable && !m->writable && !m->executable)
-        return HS_LEDGER_RESERVED;
-    return HS_LEDGER_UNCLAIMED;
+        return HS_MEMORY_OF_RESERVES;
+    return HS_MEMORY_OF_NOBODY;
 }
 
 /* The part of a claim in [begin, end). */

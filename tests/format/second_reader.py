@@ -153,7 +153,7 @@ FACTS = (("pid", "", "32"), ("command", "", "string"), ("tool_version", "", "str
          ("resident_bytes", "", "", 2), ("stop_way", "", 4, 2), ("predicted_ns", "", "", 2),
          ("growth_bytes", "", "", 2), ("why_no_copy", "", "string", 2), ("taken_ns", "", "", 2),
          ("started_ns", "", "", 2))
-RUNTIMES = (("name", "", "string"), ("version", "", "string"), ("certainty", "", 2))
+RUNTIMES = (("name", "", "string"), ("version", "", "string"), ("certainty", "", 3))
 PROOFS = (("what", "", "string"), ("expected", "", ""), ("found", "", ""), ("holds", "", 1))
 BINARIES = (("path", "", "string"), ("build_id", "", "string"), ("begin", "delta", ""),
             ("has_symtab", "", 1), ("has_debug_info", "", 1), ("debug_file", "", "string", 2))

@@ -158,7 +158,7 @@ static void claims_and_moves(void **state)
     expect("glibc", HS_MEMORY_FREE, 2 * PAGE + 50, PAGE + 50, 2);
     expect("glibc", HS_MEMORY_CACHED, 50, 50, 1);
     expect("glibc", HS_MEMORY_INTERNAL, 800, 800, 0);
-    expect(HS_LEDGER_UNCLAIMED, HS_MEMORY_OTHER, 2 * PAGE, 0, 0);
+    expect(HS_MEMORY_OF_NOBODY, HS_MEMORY_OTHER, 2 * PAGE, 0, 0);
 }
 
 static void the_number_of_blocks_can_be_set(void **state)
@@ -193,14 +193,14 @@ static void mappings_are_what_they_are(void **state)
     present(1, 1);
     present(30, 1);
     assert_int_equal(close_ledger(NULL), 2 * PAGE);
-    expect(HS_LEDGER_CODE, HS_MEMORY_OTHER, PAGE, 0, 0);
-    expect(HS_LEDGER_DATA, HS_MEMORY_OTHER, 3 * PAGE, PAGE, 0);
-    expect(HS_LEDGER_FILES, HS_MEMORY_OTHER, PAGE, 0, 0);
-    expect(HS_LEDGER_SHARED, HS_MEMORY_OTHER, 3 * PAGE, 0, 0);
-    expect(HS_LEDGER_STACKS, HS_MEMORY_OTHER, PAGE, PAGE, 0);
-    expect(HS_LEDGER_RESERVED, HS_MEMORY_OTHER, 4 * PAGE, 0, 0);
-    expect(HS_LEDGER_KERNEL, HS_MEMORY_OTHER, PAGE, 0, 0);
-    assert_int_equal(row(HS_LEDGER_UNCLAIMED, HS_MEMORY_OTHER).n_bytes, 0);
+    expect(HS_MEMORY_OF_CODE, HS_MEMORY_OTHER, PAGE, 0, 0);
+    expect(HS_MEMORY_OF_DATA, HS_MEMORY_OTHER, 3 * PAGE, PAGE, 0);
+    expect(HS_MEMORY_OF_FILES, HS_MEMORY_OTHER, PAGE, 0, 0);
+    expect(HS_MEMORY_OF_SHARED, HS_MEMORY_OTHER, 3 * PAGE, 0, 0);
+    expect(HS_MEMORY_OF_STACKS, HS_MEMORY_OTHER, PAGE, PAGE, 0);
+    expect(HS_MEMORY_OF_RESERVES, HS_MEMORY_OTHER, 4 * PAGE, 0, 0);
+    expect(HS_MEMORY_OF_KERNEL, HS_MEMORY_OTHER, PAGE, 0, 0);
+    assert_int_equal(row(HS_MEMORY_OF_NOBODY, HS_MEMORY_OTHER).n_bytes, 0);
 }
 
 static void the_main_stack_by_name(void **state)
@@ -209,7 +209,7 @@ static void the_main_stack_by_name(void **state)
     map_pages(0, 5, PATH_STACK);
     process.objects = NULL;
     close_ledger(NULL);
-    expect(HS_LEDGER_STACKS, HS_MEMORY_OTHER, 5 * PAGE, 0, 0);
+    expect(HS_MEMORY_OF_STACKS, HS_MEMORY_OTHER, 5 * PAGE, 0, 0);
 }
 
 /* The kernel has the last word, and the rows add up to it: in the rest of a mapping, and when the
@@ -241,8 +241,8 @@ static void the_kernel_has_the_last_word(void **state)
     expect("b", HS_MEMORY_FREE, 2 * PAGE, PAGE, 0);
     expect("a", HS_MEMORY_FREE, 3 * PAGE, 3 * PAGE, 0);
     expect("c", HS_MEMORY_LIVE, PAGE, PAGE, 0);
-    expect(HS_LEDGER_UNCLAIMED, HS_MEMORY_OTHER, 9 * PAGE, 3 * PAGE, 0);
-    expect(HS_LEDGER_SHARED, HS_MEMORY_OTHER, PAGE, PAGE, 0);
+    expect(HS_MEMORY_OF_NOBODY, HS_MEMORY_OTHER, 9 * PAGE, 3 * PAGE, 0);
+    expect(HS_MEMORY_OF_SHARED, HS_MEMORY_OTHER, PAGE, PAGE, 0);
 }
 
 static void of_two_claims_the_first_stays(void **state)

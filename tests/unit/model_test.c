@@ -37,9 +37,9 @@ static void test_root_groups(void **state)
 
 static void test_certainties(void **state)
 {
-    static const char *const names[] = {"exact", "conservative", "sampled"};
+    static const char *const names[] = {"exact", "conservative", "sampled", "unread"};
     (void)state;
-    expect_names(hs_certainty_name, HS_N_CERTAINTIES, names);
+    expect_names(hs_certainty_name, HS_UNREAD + 1, names);
 }
 
 static void test_edge_classes(void **state)

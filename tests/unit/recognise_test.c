@@ -92,6 +92,53 @@ static void by_a_symbol_or_a_section(void **state)
     }
 }
 
+/* Languages' runtimes have a list of their own. */
+static void runtimes_apart(void **state)
+{
+    (void)state;
+    static char ruby[] = "libruby-3.1.so.3.1", malloc_name[] = "libmimalloc.so.2",
+                program[] = "app";
+    struct hs_mapping mapping = {.begin = 0x1000, .end = 0x2000};
+    static char name[] = "[anon:partition_alloc]";
+    struct hs_target target = {
+        .mappings = &mapping, .n_mappings = 1, .path_text = name, .path_text_bytes = sizeof name};
+
+    memset(object, 0, sizeof object);
+    object[0].name = ruby;
+    object[1].name = malloc_name;
+    assert_string_equal(recognise(2), "mimalloc (libmimalloc.so.2)\n");
+    hs_heaps_recognise_runtimes(&process, text, sizeof text);
+    assert_string_equal(text, "Ruby (libruby-3.1.so.3.1)\n");
+    object[0].name = program;
+    hs_heaps_recognise_runtimes(&process, text, sizeof text);
+    assert_string_equal(text, "");
+
+    process.target = &target;
+    assert_string_equal(recognise(1), "PartitionAlloc (app)\n");
+    name[1] = 'b';
+    assert_string_equal(recognise(1), "");
+    process.target = NULL;
+}
+
+static void names_become_a_list(void **state)
+{
+    (void)state;
+    char three[32] = "Ruby (a)\nV8 (b)\nmusl (c)\n", none[4] = "", one[] = "V8 (b)\n";
+    char full[18] = "Ruby (a)\nV8 (b)\n";
+
+    hs_heaps_join_names(three, sizeof three);
+    assert_string_equal(three, "Ruby (a), V8 (b), musl (c)");
+    hs_heaps_join_names(none, sizeof none);
+    assert_string_equal(none, "");
+    hs_heaps_join_names(one, sizeof one);
+    assert_string_equal(one, "V8 (b)");
+    hs_heaps_join_names(full, sizeof full);
+    assert_string_equal(full, "Ruby (a), V8 (b)");
+    memcpy(full, "Ruby (a)\nV8 (bc)\n", sizeof full);
+    hs_heaps_join_names(full, sizeof full - 1); /* one less than it is long */
+    assert_string_equal(full, "Ruby (a)");
+}
+
 static void each_once_and_several(void **state)
 {
     (void)state;
@@ -141,10 +188,9 @@ static void real_libraries(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_the_name_of_a_file),
-        cmocka_unit_test(by_a_symbol_or_a_section),
-        cmocka_unit_test(each_once_and_several),
-        cmocka_unit_test(real_libraries),
+        cmocka_unit_test(by_the_name_of_a_file), cmocka_unit_test(by_a_symbol_or_a_section),
+        cmocka_unit_test(runtimes_apart),        cmocka_unit_test(names_become_a_list),
+        cmocka_unit_test(each_once_and_several), cmocka_unit_test(real_libraries),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,7 +45,13 @@ const char *hs_root_kind_name(unsigned kind);
 /* What the tree's node above all roots of a kind is called: "globals", "stacks", ... */
 const char *hs_root_group_name(unsigned kind);
 
-enum hs_certainty { HS_EXACT, HS_CONSERVATIVE, HS_SAMPLED, HS_N_CERTAINTIES };
+enum hs_certainty {
+    HS_EXACT,
+    HS_CONSERVATIVE,
+    HS_SAMPLED,
+    HS_N_CERTAINTIES,
+    HS_UNREAD = HS_N_CERTAINTIES, /* of a runtime alone: it has a heap, which was not read */
+};
 const char *hs_certainty_name(unsigned certainty);
 
 /* What a root or an edge is worth as a reason for memory to be alive: a word of a higher tier keeps
@@ -150,6 +156,9 @@ enum hs_type_form {
 };
 const char *hs_type_form_name(unsigned form);
 
+/* Between the two parts of the name of a type of form HS_FORM_BYTES: what is known, and a guess. */
+#define HS_TYPE_PERHAPS ", perhaps "
+
 struct hs_type {
     hs_str name; /* "closure Stm.observe", "block tag 0, 3 fields", "string", "struct dict",
                     "dictEntry *[]", "block of 48 bytes" */
@@ -229,6 +238,27 @@ enum hs_memory_state {
 };
 const char *hs_memory_state_name(unsigned state);
 
+/* Owners of memory that no allocator claims; state HS_MEMORY_OTHER. */
+#define HS_MEMORY_OF_STACKS "stacks"
+#define HS_MEMORY_OF_DATA "data of binaries"
+#define HS_MEMORY_OF_CODE "code and constants of binaries"
+#define HS_MEMORY_OF_FILES "mapped files"
+#define HS_MEMORY_OF_SHARED "shared memory"
+#define HS_MEMORY_OF_NOBODY "unclaimed"  /* private and writable: some heap that was not read */
+#define HS_MEMORY_OF_RESERVES "reserved" /* private, not accessible, no file */
+#define HS_MEMORY_OF_KERNEL "vdso and others"
+/* Whether an owner's memory is the process's own: neither of a file nor shared. */
+bool hs_memory_is_private(const char *owner);
+/* So much of it may be nobody's before everyone is told; less where a runtime or an allocator is
+ * recognised whose heap it is. */
+enum { HS_UNREAD_MOST_PERCENT = 50, HS_UNREAD_KNOWN_PERCENT = 10 };
+struct hs_unread_sum {
+    uint64_t unread_bytes, private_bytes; /* resident: nobody's, and all of the process's own */
+};
+void hs_unread_add(struct hs_unread_sum *sum, const char *owner, uint64_t resident_bytes);
+/* Rounded down; 0 of nothing. */
+unsigned hs_unread_percent(const struct hs_unread_sum *sum);
+
 struct hs_memory_row {
     hs_str owner; /* "glibc", "jemalloc", "cpython", "stacks", "data of binaries", "code", ... */
     uint8_t state;
@@ -256,6 +286,9 @@ struct hs_binary {
     bool has_symtab, has_debug_info;
     hs_str debug_file; /* the separate one that was used; 0: none */
 };
+
+/* How a note ends that says why no leak is certain. */
+#define HS_NOTE_NOT_CERTAIN "; what only it holds is possibly leaked"
 
 /* The words of warning and of method that `info` prints: what was assumed, what is missing. */
 struct hs_note {

@@ -84,6 +84,11 @@ void hs_heaps_close(struct hs_heaps *heaps);
 /* ---- recognise.c: allocators that are seen but not supported: "tcmalloc (libtcmalloc.so.4)",
  * "mimalloc", "musl". One name per line into `text`, "" when there is none. */
 void hs_heaps_recognise(const struct hs_process_copy *process, char *text, size_t n_bytes);
+/* The same of languages' runtimes that have heaps of their own: "Ruby (libruby-3.1.so.3.1)". */
+void hs_heaps_recognise_runtimes(const struct hs_process_copy *process, char *text, size_t n_bytes);
+/* Lines of such names become a list, in place: "Ruby (ruby), mimalloc (app)"; cut where there is no
+ * room. */
+void hs_heaps_join_names(char *text, size_t n_bytes);
 
 /* ---- what the allocators in use say beyond their blocks */
 

@@ -2,7 +2,7 @@
  * the resident bytes of all rows add up to the resident size.
  *
  * Allocators book what they know in address ranges; what nobody books of a mapping is booked by the
- * closing pass under what the mapping is (see HS_LEDGER_STACKS and so on).
+ * closing pass under what the mapping is (see HS_MEMORY_OF_STACKS and so on).
  *
  * Order of use, by who dumps a process:
  *   stopped:     hs_residency_read (target/residency.h)
@@ -13,16 +13,6 @@
 
 #include "heaps/process_copy.h"
 #include "target/residency.h"
-
-/* Owners of what no allocator claims; state HS_MEMORY_OTHER. */
-#define HS_LEDGER_STACKS "stacks"
-#define HS_LEDGER_DATA "data of binaries"
-#define HS_LEDGER_CODE "code and constants of binaries"
-#define HS_LEDGER_FILES "mapped files"
-#define HS_LEDGER_SHARED "shared memory"
-#define HS_LEDGER_UNCLAIMED "unclaimed"
-#define HS_LEDGER_RESERVED "reserved" /* private, not accessible, no file */
-#define HS_LEDGER_KERNEL "vdso and others"
 
 struct hs_ledger_range {
     hs_addr begin, end;
