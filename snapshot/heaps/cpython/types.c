@@ -28,23 +28,35 @@ enum {
     TYPES_HEAD_BYTES = 176, /* of PyTypeObject, up to tp_flags */
     TYPES_AT_TYPE = 8,
     TYPES_AT_NAME = 24,
+    TYPES_AT_BASIC_SIZE = 32,
+    TYPES_AT_ITEM_SIZE = 40,
     TYPES_AT_FLAGS = 168,
     TYPES_AT_WEAK_LIST = 208,
     TYPES_AT_BASE = 256,
     /* tp_flags: object.h */
-    TYPES_HAS_WEAK = 1 << 3, /* Py_TPFLAGS_MANAGED_WEAKREF, 3.12 */
-    TYPES_HAS_DICT = 1 << 4, /* Py_TPFLAGS_MANAGED_DICT, 3.11 */
+    TYPES_HAS_INLINE = 1 << 2, /* Py_TPFLAGS_INLINE_VALUES, 3.13: more stands behind the object */
+    TYPES_HAS_WEAK = 1 << 3,   /* Py_TPFLAGS_MANAGED_WEAKREF, 3.12 */
+    TYPES_HAS_DICT = 1 << 4,   /* Py_TPFLAGS_MANAGED_DICT, 3.11 */
     TYPES_HAS_GC = 1 << 14,
     TYPES_IS_LIST = 1 << 25,
+    TYPES_IS_STR = 1 << 28,
     TYPES_IS_DICT = 1 << 29,
+    TYPES_STR_BYTES = 40,     /* the smallest, since 3.12; a long one has its text elsewhere */
+    TYPES_ROUNDED_BYTES = 16, /* all that a pool adds to what was asked for */
     TEXT_WORDS = 10,
     ASCII_WORDS = 6,
 };
+
+/* Below are no heaps; above is no object. */
+#define TYPES_SURE_COUNT (UINT64_C(1) << 22)
+#define TYPES_MAX_BYTES (UINT64_C(1) << 30)
 
 struct types_slot {
     hs_addr address; /* of the type object; 0: empty */
     uint8_t at;      /* where ob_type stands in a block of it; 0: no type */
     uint8_t n_parts;
+    bool is_fixed;        /* its objects are of one size */
+    uint64_t least_bytes; /* of a block of it */
     struct hs_object_words words;
     struct hs_object_part parts[HS_OBJECT_PARTS];
     char name[TYPES_NAME_BYTES]; /* tp_name */
@@ -265,6 +277,30 @@ static size_t types_parts(const struct types_slot *slot, uint64_t flags,
     return n;
 }
 
+/* How large the blocks of its objects are: what stands before the object, tp_basicsize, and behind
+ * that items or text. */
+static void types_size(const struct cpython_types *types, struct types_slot *slot, uint64_t flags)
+{
+    uint64_t n_bytes = types_field(types, slot->address, TYPES_AT_BASIC_SIZE);
+    bool is_str = (flags & TYPES_IS_STR) != 0;
+
+    if (n_bytes > TYPES_MAX_BYTES) /* damaged */
+        n_bytes = 0;
+    slot->is_fixed = n_bytes != 0 && !is_str && (flags & TYPES_HAS_INLINE) == 0 &&
+                     types_field(types, slot->address, TYPES_AT_ITEM_SIZE) == 0;
+    slot->least_bytes = types_object_at(slot) + (is_str ? TYPES_STR_BYTES : n_bytes);
+}
+
+/* Memory that is no object may well have a type where an object has its own, as the states of
+ * modules do: its size gives it away, unless it fits, too. */
+static bool types_fits(const struct types_slot *slot, const struct hs_heap_block *block)
+{
+    if (block->n_bytes < slot->least_bytes)
+        return false;
+    return !slot->is_fixed || block->n_bytes > CPYTHON_MAX_BLOCK_BYTES ||
+           block->n_bytes - slot->least_bytes < TYPES_ROUNDED_BYTES;
+}
+
 /* What is known of `type`; filled on first sight. */
 static const struct types_slot *types_look_up(struct cpython_types *types, hs_addr type)
 {
@@ -287,16 +323,20 @@ static const struct types_slot *types_look_up(struct cpython_types *types, hs_ad
         slot->at = 40;
     else
         slot->at = (flags & (TYPES_HAS_DICT | TYPES_HAS_WEAK)) != 0 ? 40 : 24;
+    types_size(types, slot, flags);
     slot->words = types_words(types, slot, flags);
     slot->n_parts = (uint8_t)types_parts(slot, flags, slot->parts);
     return slot;
 }
 
 /* A count of references: 32 bits, above them an overflow that is 0 and flags (3.14); never the
- * upper half of a pointer. */
-static bool types_is_count(uint64_t word)
+ * upper half of a pointer. Where a program is not moved when it is loaded the addresses of its heap
+ * have no more bits than a count: such a word is an address when something is there. */
+static bool types_is_count(const struct cpython_types *types, uint64_t word)
 {
-    return (uint32_t)word != 0 && (word >> 32 & 0xffff) == 0 && word >> 56 == 0;
+    if ((uint32_t)word == 0 || (word >> 32 & 0xffff) != 0 || word >> 56 != 0)
+        return false;
+    return word < TYPES_SURE_COUNT || hs_image_bytes(types->process->image, word, 1) == NULL;
 }
 
 /* The type of the object in a block; NULL when it holds none. */
@@ -310,10 +350,10 @@ static const struct types_slot *types_of_block(struct cpython_types *types,
     for (size_t i = 0; i < sizeof places && places[i] + 8u <= block->n_bytes; i++) {
         hs_addr type = hs_load_u64(block->bytes + places[i]);
         if (type % 8 != 0 || type < 4096 || type >= HS_USER_END ||
-            !types_is_count(hs_load_u64(block->bytes + places[i] - 8u)))
+            !types_is_count(types, hs_load_u64(block->bytes + places[i] - 8u)))
             continue;
         const struct types_slot *slot = types_look_up(types, type);
-        if (slot->at == places[i])
+        if (slot->at == places[i] && types_fits(slot, block))
             return slot;
     }
     return NULL;
