@@ -137,7 +137,7 @@ static bool object_is_linked(const struct hs_target *target, const char *path,
     char root[64];
     struct stat found;
 
-    snprintf(root, sizeof root, "/proc/%d/%s/", target->pid, "root");
+    snprintf(root, sizeof root, "/proc/%d/%s/", target->live.pid, "root");
     if (target->core != NULL || strncmp(path, root, strlen(root)) != 0)
         return true;
     return stat(path, &found) == 0 && found.st_ino == mapping->inode;
@@ -154,6 +154,9 @@ static hs_status object_place(struct hs_object *object, const struct object_file
                        mapped);
     object->begin = (low + object->bias) & ~(OBJECTS_PAGE - 1);
     object->end = high + object->bias; /* the file says so; what is mapped decides */
+    /* A program may give its first pages back, or never have had them. */
+    if (file->lowest->file_offset != 0 && object->begin < file->begin)
+        object->begin = file->begin;
     if (object->end > file->end)
         object->end = file->end;
     if (object->begin != file->begin || object->end <= object->begin)
@@ -341,6 +344,35 @@ static hs_status objects_try(struct hs_objects *objects, struct hs_target *targe
     return objects_lose(objects, target, file, err);
 }
 
+static bool objects_is_same_file(const struct hs_target *target, const struct hs_mapping *a,
+                                 const struct hs_mapping *b)
+{
+    return a->inode == b->inode &&
+           strcmp(hs_mapping_path(target, a), hs_mapping_path(target, b)) == 0;
+}
+
+/* The last file that was asked for: a file may be mapped in thousands of pieces. */
+struct object_head {
+    const struct hs_mapping *asked; /* NULL: none yet */
+    bool is_mapped;
+};
+
+/* Code of a file that is loaded elsewhere, and more than this of it: V8 maps its builtins once more
+ * beside what it compiles. */
+static bool objects_is_copy(const struct hs_target *target, const struct hs_mapping *mapping,
+                            struct object_head *head)
+{
+    if (mapping->file_offset == 0)
+        return false;
+    if (head->asked != NULL && objects_is_same_file(target, head->asked, mapping))
+        return head->is_mapped;
+    *head = (struct object_head){.asked = mapping};
+    for (size_t i = 0; i < target->n_mappings && !head->is_mapped; i++)
+        head->is_mapped = target->mappings[i].file_offset == 0 &&
+                          objects_is_same_file(target, &target->mappings[i], mapping);
+    return head->is_mapped;
+}
+
 static bool objects_is_file(const struct hs_target *target, size_t at)
 {
     const struct hs_mapping *m = &target->mappings[at];
@@ -420,13 +452,14 @@ static hs_status objects_name_program(struct hs_objects *objects, const struct h
 hs_status hs_objects_update(struct hs_objects *objects, struct hs_target *target,
                             struct hs_error *err)
 {
+    struct object_head head = {0};
     for (size_t i = 0; i < target->n_mappings; i++) {
         if (!objects_is_file(target, i) ||
             hs_objects_object_at(objects, target->mappings[i].begin) != NULL ||
             objects_is_lost(objects, target, &target->mappings[i]))
             continue;
         struct object_file file = object_gather(target, i);
-        if (file.has_code)
+        if (file.has_code && !objects_is_copy(target, file.lowest, &head))
             HS_TRY(objects_try(objects, target, &file, false, err));
     }
     return HS_OK;

@@ -160,6 +160,86 @@ static void update_adds_what_was_loaded_since(void **state)
     live_child_end(&child);
 }
 
+static const char *const maths = "/lib/x86_64-linux-gnu/libm.so.6";
+
+/* Loads a library; counters: 0 the load address, 1 where cbrt is. */
+static uint8_t *load_maths(struct live_shared *shared)
+{
+    void *cbrt_at = dlsym(dlopen(maths, RTLD_NOW), "cbrt");
+    Dl_info info;
+    if (cbrt_at == NULL || dladdr(cbrt_at, &info) == 0)
+        abort();
+    atomic_store(&shared->counters[0], (uint64_t)(uintptr_t)info.dli_fbase);
+    atomic_store(&shared->counters[1], (uint64_t)(uintptr_t)cbrt_at);
+    return info.dli_fbase;
+}
+
+static void body_without_head(struct live_shared *shared)
+{
+    if (munmap(load_maths(shared), 4096) != 0)
+        abort();
+    live_child_ready(shared);
+    for (;;)
+        pause();
+}
+
+/* As V8 does with its builtins. */
+static void body_with_code_twice(struct live_shared *shared)
+{
+    (void)load_maths(shared);
+    uint64_t code = atomic_load(&shared->counters[1]) & ~UINT64_C(4095);
+    off_t offset = (off_t)(code - atomic_load(&shared->counters[0]));
+    int fd = open(maths, O_RDONLY);
+    /* Where no other mapping follows: the file's others would be taken for more of this one. */
+    if (mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED ||
+        mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, offset) == MAP_FAILED ||
+        mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED)
+        abort();
+    close(fd);
+    live_child_ready(shared);
+    for (;;)
+        pause();
+}
+
+/* Whatever of it is mapped, it is one object, with its names, and nothing is missing. */
+static void expect_maths(live_body *body)
+{
+    struct live_child child = live_child_start(body);
+    struct hs_target target;
+    struct hs_objects objects = {0};
+    struct hs_live_symbol found;
+    char missing[512];
+    size_t n = 0;
+    open_all(&child, &target, &objects);
+    for (size_t i = 0; i < objects.n; i++)
+        n += strcmp(objects.objects[i].name, "libm.so.6") == 0;
+    assert_int_equal(n, 1);
+    assert_true(hs_objects_find(&objects, "cbrt", &found));
+    assert_true(found.address == atomic_load(&child.shared->counters[1]));
+    assert_ptr_equal(hs_objects_object_at(&objects, found.address), found.object);
+    if (hs_objects_missing(&objects, 0, missing, sizeof missing))
+        fail_msg("%s", missing);
+    hs_objects_close(&objects);
+    hs_target_close(&target);
+    live_child_end(&child);
+}
+
+static void a_file_without_its_first_page_has_names(void **state)
+{
+    (void)state;
+    if (access(maths, R_OK) != 0)
+        skip();
+    expect_maths(body_without_head);
+}
+
+static void code_that_is_mapped_twice_is_no_other_file(void **state)
+{
+    (void)state;
+    if (access(maths, R_OK) != 0)
+        skip();
+    expect_maths(body_with_code_twice);
+}
+
 static void body_by_linker(struct live_shared *shared)
 {
     live_child_ready(shared);
@@ -279,6 +359,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finds_symbols_at_their_run_time_addresses),
         cmocka_unit_test(update_adds_what_was_loaded_since),
+        cmocka_unit_test(a_file_without_its_first_page_has_names),
+        cmocka_unit_test(code_that_is_mapped_twice_is_no_other_file),
         cmocka_unit_test(a_program_run_by_the_linker_is_found),
         cmocka_unit_test(a_program_is_called_as_it_was_started),
         cmocka_unit_test(its_name_is_what_two_sources_say),

@@ -57,8 +57,9 @@ struct hs_live_symbol {
 
 /* Opens every mapped ELF file once. The file must be the one that was loaded: by its build-id, or
  * else by the way that led to it. What cannot be read, or was replaced since, is taken from memory;
- * what cannot be had at all is listed as lost, except the executable: HS_TARGET. May run before the
- * stop; hs_objects_update adds what has been mapped since. */
+ * what cannot be had at all is listed as lost, except the executable: HS_TARGET. The first pages
+ * may be missing; code of a file that is mapped once more is no object of its own. May run before
+ * the stop; hs_objects_update adds what has been mapped since. */
 hs_status hs_objects_open(struct hs_objects *objects, struct hs_target *target,
                           struct hs_error *err);
 hs_status hs_objects_update(struct hs_objects *objects, struct hs_target *target,
