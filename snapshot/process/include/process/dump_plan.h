@@ -25,6 +25,8 @@ hs_status hs_dump_copy_bytes(const struct hs_target *target, uint64_t *ret, stru
 /* What a dump of so much comes to under a budget. */
 struct hs_dump_needs {
     uint64_t memory_bytes; /* with the copy in memory */
+    uint64_t seen_bytes;   /* resident at the most with that, mapped files and our code included:
+                              likely, told, and nothing depends on it */
     uint64_t least_bytes;  /* of memory, with the copy in a file */
     bool spills;           /* the copy goes to a file: copy_bytes of disk */
 };
