@@ -55,6 +55,7 @@ void fake_native_free(struct fake_native *f)
     hs_roots_fini(&n->roots);
     hs_range_set_fini(&n->root_ranges);
     hs_free(n->seeds);
+    hs_free(n->ended);
     hs_image_fini(&f->dump.image);
     hs_strtab_fini(&f->dump.strings);
     free(f);

@@ -67,9 +67,10 @@ static void what_nobody_claims_is_cut_in_pieces(void **state)
     fake_native_map(f, FILE_AT + 0x30000, file, sizeof file, "rw-p", "[vvar]");
     fake_native_map(f, FILE_AT + 0x40000, NULL, 0x1000, "rw-p", ""); /* not in the copy */
     add(f);
-    /* Three of the anonymous mapping, one of the private file; data, stack and TLS are others'. */
-    assert_int_equal(n_pieces(f, &begin, &end), 4);
-    assert_true(begin == ANON_AT && end == FILE_AT + sizeof file);
+    /* Three of the anonymous mapping, one of the private file and one of shared memory; data, stack
+     * and TLS are others'. */
+    assert_int_equal(n_pieces(f, &begin, &end), 5);
+    assert_true(begin == ANON_AT && end == FILE_AT + 0x10000 + sizeof file);
     fake_native_mark(f);
     struct hs_heap_block block;
     assert_int_equal(hs_heap_map_resolve(&f->dump.heaps.map, ANON_AT + (2 << 20) + 5, &block),

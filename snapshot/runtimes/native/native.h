@@ -42,11 +42,15 @@ struct hs_native {
     struct hs_roots roots;
     struct hs_native_seed *seeds; /* owned */
     size_t n_seeds, seeds_capacity;
+    bool is_blind;                   /* to a place that may hold any block: no leak is certain */
+    bool has_signal_stacks;          /* the program may have set some */
     struct hs_range_set root_ranges; /* owned: see hs_native_is_root_memory */
-    uint64_t tcb_bytes;              /* of a thread's control block, by libc; 0: not asked yet */
-    uint64_t n_frames;               /* unwound so far, of all stacks */
-    bool is_large;                   /* blocks are gone through by region: see queue.h */
-    uint64_t n_copy_looks;           /* for the library that a variable was copied from */
+    hs_addr *ended; /* owned: control blocks of ended threads whose stacks are kept */
+    size_t n_ended, ended_capacity;
+    uint64_t tcb_bytes;    /* of a thread's control block, by libc; 0: not asked yet */
+    uint64_t n_frames;     /* unwound so far, of all stacks */
+    bool is_large;         /* blocks are gone through by region: see queue.h */
+    uint64_t n_copy_looks; /* for the library that a variable was copied from */
 };
 
 /* ---- roots (all on the copy, after hs_heaps_mark) */
@@ -73,6 +77,11 @@ hs_status hs_native_collect_tls(struct hs_native *native, struct hs_error *err);
 hs_status hs_native_collect_stacks(struct hs_native *native, struct hs_error *err);
 /* Ranges that the program registered. */
 hs_status hs_native_collect_registered(struct hs_native *native, struct hs_error *err);
+
+/* Words that the kernel holds (target/kernel_words.h): data of epoll and of timers as roots of kind
+ * registered, vector registers as doubtful roots of their threads. Asks once more for what may have
+ * come since the stop. */
+hs_status hs_native_collect_kernel(struct hs_native *native, struct hs_error *err);
 
 /* Before hs_heaps_mark: adds the private mappings that nobody claims as spans (pieces of at most
  * 1 MiB), leaving out data of objects, stacks, static TLS, the loader's, and claims of allocators.

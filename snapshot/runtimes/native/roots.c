@@ -229,12 +229,18 @@ static bool scan_refill(const struct hs_native *native, struct hs_word_scan *sca
             next = range->end;
         if (next > scan->end)
             next = scan->end;
-        if (next > scan->at && next - scan->at >= HS_WORD_BYTES &&
-            hs_image_resident_bytes(&native->dump->image, scan->at, next) != 0) {
+        hs_addr there = scan->at, there_end;
+        bool is_there = next > scan->at && hs_image_next_present(&native->dump->image, scan->at,
+                                                                 range->end, &there, &there_end);
+        if (is_there && there < next && next - scan->at >= HS_WORD_BYTES) {
             scan->bytes = range->bytes + (scan->at - range->begin);
             scan->stop = next;
             return true;
         }
+        if (!is_there) /* nothing in all the rest of the range */
+            next = range->end < scan->end ? range->end : scan->end;
+        else if ((there & ~(hs_addr)(ROOTS_SKIP_BYTES - 1)) > next)
+            next = there & ~(hs_addr)(ROOTS_SKIP_BYTES - 1);
         scan->at = (next + HS_WORD_BYTES - 1) & ~(hs_addr)(HS_WORD_BYTES - 1);
     }
     scan->at = scan->stop = scan->end;

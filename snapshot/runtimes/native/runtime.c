@@ -9,6 +9,7 @@
 #include "flow.h"
 #include "prepare.h"
 #include "sites.h"
+#include "target/kernel_words.h"
 
 /* From here on order goes by region, whatever memory there is: the same heap gives the same types.
  */
@@ -69,6 +70,7 @@ static void native_close(void *state)
     hs_roots_fini(&s->native.roots);
     hs_range_set_fini(&s->native.root_ranges);
     hs_free(s->native.seeds);
+    hs_free(s->native.ended);
     native_forget(s);
     hs_free(s);
 }
@@ -79,7 +81,20 @@ static hs_status native_prepare(void *state, struct hs_error *err)
     struct hs_dump *dump = s->native.dump;
 
     HS_TRY(hs_progress_tell(dump->options->progress, "looking for debug information", 0, 0, err));
-    return hs_dump_find_debug(dump, err);
+    HS_TRY(hs_dump_find_debug(dump, err));
+    return dump->target.core != NULL ? HS_OK : hs_kernel_words_of_files(&dump->target, err);
+}
+
+/* Every moment is good; what is gone after it is taken. */
+static hs_status native_judge(void *state, struct hs_moment *moment, struct hs_error *err)
+{
+    struct native_state *s = state;
+    struct hs_target *target = &s->native.dump->target;
+    (void)moment;
+    if (target->core != NULL)
+        return HS_OK;
+    HS_TRY(hs_kernel_words_of_threads(target, err));
+    return hs_kernel_words_of_queues(target, err);
 }
 
 static void native_rehearse(void *state, bool copies)
@@ -147,6 +162,7 @@ static hs_status native_collect(struct hs_native *native, struct hs_error *err)
     HS_TRY(hs_native_collect_tls(native, err));
     HS_TRY(hs_native_collect_stacks(native, err));
     HS_TRY(hs_native_collect_registered(native, err));
+    HS_TRY(hs_native_collect_kernel(native, err));
     return hs_native_collect_unclaimed(native, err);
 }
 
@@ -157,8 +173,8 @@ static hs_status native_roots(void *state, struct hs_error *err)
     const struct hs_progress *progress = dump->options->progress;
 
     HS_TRY(native_reserve(&s->native, err));
-    HS_TRY(hs_native_note_uncopied(&s->native, err));
     HS_TRY(native_collect(&s->native, err));
+    HS_TRY(hs_native_note_uncopied(&s->native, err));
     HS_TRY(hs_progress_tell(progress, "naming types", 0, 0, err));
     HS_TRY(hs_native_flow(&s->native, &s->flow, err));
     HS_TRY(hs_progress_tell(progress, "marking", 0, dump->heaps.map.n_blocks, err));
@@ -328,6 +344,7 @@ const struct hs_runtime hs_runtime_native = {
     .prepare = native_prepare,
     .rehearse = native_rehearse,
     .forget = native_forget,
+    .judge = native_judge,
     .copy = native_copy,
     .list = native_list,
     .claim = native_claim,

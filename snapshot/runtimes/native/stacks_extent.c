@@ -212,14 +212,21 @@ static bool find_ended(const struct hs_native *native, const struct hs_mapping *
     return false;
 }
 
+/* A stack stands above a guard. In the cores that gdb writes it may be read. */
+static bool is_guarded(const struct hs_target *target, const struct hs_mapping *guard,
+                       const struct hs_mapping *stack)
+{
+    return guard->end == stack->begin && (!guard->readable || target->core != NULL) &&
+           !guard->writable && guard->inode == 0;
+}
+
 bool hs_native_next_ended(const struct hs_native *native, size_t *at, struct hs_native_tcb *ret)
 {
     const struct hs_target *target = &native->dump->target;
     for (size_t i = *at; i + 1 < target->n_mappings; i++) {
         const struct hs_mapping *guard = &target->mappings[i], *stack = guard + 1;
-        if (guard->readable || guard->writable || guard->inode != 0 || guard->end != stack->begin ||
-            !stack->writable || stack->shared || stack->inode != 0 ||
-            is_claimed(native, stack->begin))
+        if (!is_guarded(target, guard, stack) || !stack->writable || stack->shared ||
+            stack->inode != 0 || is_claimed(native, stack->begin))
             continue;
         if (find_ended(native, stack, ret)) {
             *at = i + 1;

@@ -339,6 +339,27 @@ static hs_status find_all(struct hs_native *native, struct tls_all *all, struct 
     return HS_OK;
 }
 
+/* A stack that is kept for the next thread keeps the dynamic thread vector of the last one. */
+static hs_status scan_ended(struct hs_native *native, struct hs_error *err)
+{
+    for (size_t i = 0; i < native->n_ended; i++) {
+        struct hs_root_leaf leaf = {.root = {.kind = HS_ROOT_TLS,
+                                             .certainty = HS_CONSERVATIVE,
+                                             .tier = HS_TIER_RUNTIME,
+                                             .field = HS_NO_FIELD}};
+        uint64_t word;
+        leaf.root.address = native->ended[i] + HS_WORD_BYTES;
+        if (!hs_image_u64(&native->dump->image, leaf.root.address, &word))
+            continue;
+        HS_TRY(hs_native_name(native, &leaf.group_module, err, "ended threads"));
+        HS_TRY(hs_native_name(native, &leaf.group_unit, err, "thread control block"));
+        HS_TRY(hs_native_name(native, &leaf.root.name, err, "dynamic thread vector"));
+        leaf.root.module = leaf.group_module;
+        HS_TRY(hs_native_add_word(native, word, &leaf, 0, err));
+    }
+    return HS_OK;
+}
+
 hs_status hs_native_collect_tls(struct hs_native *native, struct hs_error *err)
 {
     struct tls_all all = {0};
@@ -351,5 +372,5 @@ hs_status hs_native_collect_tls(struct hs_native *native, struct hs_error *err)
     hs_free(all.modules);
     HS_TRY(status);
     hs_range_set_merge(&native->root_ranges);
-    return HS_OK;
+    return scan_ended(native, err);
 }

@@ -57,12 +57,16 @@ static void exclude_registered(const struct hs_native *native, struct excluded *
 
 /* All are found before the first is claimed: a claim unseals the ledger that is asked on the way.
  */
-static hs_status find_ended(const struct hs_native *native, struct hs_range_set *set,
+static hs_status find_ended(struct hs_native *native, struct hs_range_set *set,
                             struct hs_error *err)
 {
     struct hs_native_tcb tcb;
-    for (size_t at = 0; hs_native_next_ended(native, &at, &tcb);)
+    native->n_ended = 0;
+    for (size_t at = 0; hs_native_next_ended(native, &at, &tcb);) {
+        HS_TRY(HS_GROW(&native->ended, &native->ended_capacity, native->n_ended + 1, err));
+        native->ended[native->n_ended++] = tcb.tcb;
         HS_TRY(hs_range_set_add(set, tcb.stack_begin, tcb.stack_end, err));
+    }
     return HS_OK;
 }
 
@@ -103,9 +107,17 @@ static hs_status add_pieces(struct hs_native *native, hs_addr begin, hs_addr end
     while (hs_image_next_present(&native->dump->image, begin, end, &part, &part_end)) {
         if (part - begin >= UNCLAIMED_PIECE) /* whole pieces were never touched */
             begin = part & ~(UNCLAIMED_PIECE - 1);
+        const struct hs_image_range *copied =
+            hs_image_find(&native->dump->image, begin, /* hint= */ NULL);
+        if (copied == NULL) { /* of shared and protected memory only pages that are there are */
+            begin = part;
+            copied = hs_image_find(&native->dump->image, part, /* hint= */ NULL);
+        }
         hs_addr next = (begin | (UNCLAIMED_PIECE - 1)) + 1;
         if (next > end || next <= begin)
             next = end;
+        if (copied != NULL && next > copied->end)
+            next = copied->end;
         struct hs_heap_span span = {.begin = begin,
                                     .end = next,
                                     .unit_bytes = next - begin,
@@ -113,8 +125,7 @@ static hs_status add_pieces(struct hs_native *native, hs_addr begin, hs_addr end
                                     .form = HS_SPAN_SINGLE,
                                     .owner = HS_OWNER_MAPPING,
                                     .states = HS_BLOCK_STATIC | HS_BLOCK_MAPPING};
-        if (hs_image_find(&native->dump->image, begin, NULL) != NULL &&
-            hs_image_resident_bytes(&native->dump->image, begin, next) != 0)
+        if (copied != NULL && hs_image_resident_bytes(&native->dump->image, begin, next) != 0)
             HS_TRY(hs_heap_map_add(&native->dump->heaps.map, &span, err));
         begin = next;
     }
@@ -134,8 +145,10 @@ static hs_status add_free(struct hs_native *native, const struct excluded *exclu
 static bool may_be_unclaimed(const struct hs_target *target, const struct hs_mapping *m)
 {
     const char *path = hs_mapping_path(target, m);
-    return m->readable && !m->shared && (m->writable || m->inode == 0) &&
-           strncmp(path, "[v", 2) != 0 && strncmp(path, "[uprobes", 8) != 0;
+    if (m->shared) /* as far as it was copied */
+        return hs_mapping_is_shared_memory(target, m);
+    return (m->inode == 0 || (m->readable && m->writable)) && strncmp(path, "[v", 2) != 0 &&
+           strncmp(path, "[uprobes", 8) != 0;
 }
 
 static hs_status add_mappings(struct hs_native *native, const struct excluded *excluded,

@@ -129,7 +129,9 @@ static hs_status add_piece(struct hs_native *native, const struct hs_heap_block 
                          : slash != NULL ? slash + 1
                                          : path,
                          &leaf.group_module, err));
-    HS_TRY(hs_strtab_add(&native->dump->strings, "private mappings", &leaf.group_unit, err));
+    HS_TRY(hs_strtab_add(&native->dump->strings,
+                         mapping->shared ? "shared memory" : "private mappings", &leaf.group_unit,
+                         err));
     leaf.root.module = leaf.group_module;
     leaf.root.name = name;
     if (block->n_bytes != mapping->end - mapping->begin) {
