@@ -40,6 +40,17 @@ static hs_status facts_note_names(struct hs_native *native, struct hs_error *err
                             program->name);
 }
 
+static hs_status facts_note_effort(struct hs_native *native, const struct hs_elf *elf,
+                                   const char *path, struct hs_error *err)
+{
+    if (elf == NULL || !hs_elf_asked_too_much(elf))
+        return HS_OK;
+    return hs_findings_note(&native->dump->findings, true, err,
+                            "names of '%s' are incomplete: it claims more than its bytes on the "
+                            "disk can hold",
+                            path);
+}
+
 static hs_status facts_note_types(struct hs_native *native, const struct hs_flow *flow,
                                   struct hs_error *err)
 {
@@ -57,6 +68,12 @@ static hs_status facts_note_types(struct hs_native *native, const struct hs_flow
             (unsigned long long)flow->n_typed, (unsigned long long)flow->n_blocks,
             (unsigned long long)flow->n_by_rtti, (unsigned long long)flow->n_by_shape,
             (unsigned long long)flow->n_python));
+    for (size_t i = 0; i < native->dump->objects.n; i++) {
+        const struct hs_object *object = &native->dump->objects.objects[i];
+        HS_TRY(facts_note_effort(native, object->elf, object->path, err));
+        if (object->debug != NULL)
+            HS_TRY(facts_note_effort(native, object->debug, hs_elf_name(object->debug), err));
+    }
     uint64_t n_damaged = native->ctypes == NULL ? 0 : hs_ctypes_n_damaged(native->ctypes);
     if (n_damaged == 0)
         return HS_OK;
@@ -74,6 +91,14 @@ static hs_status facts_note_marks(struct hs_native *native, const struct hs_scan
         HS_TRY(hs_findings_note(&native->dump->findings, false, err,
                                 "%llu blocks are reached by pointers into their middle only",
                                 (unsigned long long)scan->n_interior_only));
+    if (scan->n_signal_stacks != 0)
+        HS_TRY(hs_findings_note(&native->dump->findings, false, err,
+                                "a block of 2 KiB or more may be an alternate signal stack, whose "
+                                "address the kernel does not tell" HS_NOTE_NOT_CERTAIN));
+    if (scan->n_computed != 0)
+        HS_TRY(hs_findings_note(&native->dump->findings, false, err,
+                                "two words together (neighbours by xor, or a base and an offset) "
+                                "may lead to some blocks" HS_NOTE_NOT_CERTAIN));
     if (hs_dump_plan_tell(&native->dump->plan, text, sizeof text))
         HS_TRY(hs_findings_note(&native->dump->findings, false, err, "%s", text));
     const char *core_note =

@@ -3,7 +3,9 @@
 #include <stddef.h>
 
 #include "base/alloc.h"
+#include "computed.h"
 #include "copy.h"
+#include "disguise.h"
 #include "emit.h"
 #include "facts.h"
 #include "flow.h"
@@ -178,7 +180,9 @@ static hs_status native_roots(void *state, struct hs_error *err)
     HS_TRY(hs_progress_tell(progress, "naming types", 0, 0, err));
     HS_TRY(hs_native_flow(&s->native, &s->flow, err));
     HS_TRY(hs_progress_tell(progress, "marking", 0, dump->heaps.map.n_blocks, err));
-    return hs_scan_begin(&s->scan, &s->native, &s->flow, err);
+    hs_native_find_signal_stacks(&s->native);
+    HS_TRY(hs_scan_begin(&s->scan, &s->native, &s->flow, err));
+    return hs_native_collect_disguised(&s->native, &s->scan, err);
 }
 
 static const struct hs_roots *native_leaves(const void *state)
@@ -196,6 +200,7 @@ static hs_status native_mark_word(void *state, uint64_t word, struct hs_error *e
 static hs_status native_mark_end(void *state, struct hs_error *err)
 {
     struct native_state *s = state;
+    HS_TRY(hs_scan_mark_computed(&s->scan, err));
     return hs_scan_end(&s->scan, err);
 }
 

@@ -4,13 +4,16 @@
 
 #include "base/alloc.h"
 #include "base/bisect.h"
+#include "disguise.h"
 #include "flow.h"
 
 enum { WORD = 8, BLOCKS_PER_TELL = 1 << 20 };
 /* All allocators round to 16. */
 enum { ROUNDED_BYTES = 16, WIDE_ONE_IN = 8 };
+enum { SIGNAL_STACK_BYTES = 2048, SIGNAL_STACK_SIZES = 1 << 16, SIGNAL_STACK_SHIFT = 48 };
 /* Memory for edges is taken in steps, with what the writer makes of them; the first is free. */
 enum { EDGES_STEP = 1 << 16, COLUMN_BYTES = 12 };
+#define SCAN_HASH_FACTOR UINT64_C(0x9e3779b97f4a7c15)
 #define EDGES_STEP_BYTES (EDGES_STEP * sizeof(struct hs_edge))
 #define COLUMN_STEP_BYTES ((uint64_t)EDGES_STEP * COLUMN_BYTES)
 
@@ -24,13 +27,14 @@ void hs_scan_close(struct hs_scan *scan)
     hs_block_queue_fini(&scan->queue);
     hs_pages_free(scan->edges, scan->edges_capacity, sizeof *scan->edges);
     hs_free(scan->sizes);
+    hs_free(scan->disguise);
     *scan = (struct hs_scan){0};
 }
 
 /* Not reached, but not lost for sure either? */
 static inline bool scan_is_unsure(const struct hs_scan *scan, uint64_t rank)
 {
-    return scan->python.model != NULL && hs_bitmap_get(&scan->unsure, rank);
+    return scan->has_unsure && hs_bitmap_get(&scan->unsure, rank);
 }
 
 /* A word leads to `block`, which is queued when it is new. */
@@ -247,7 +251,8 @@ hs_status hs_scan_begin(struct hs_scan *scan, struct hs_native *native, const st
         scan->any_packed |= flow->types.types[i].has_unaligned;
     HS_TRY(hs_bitmap_init(&scan->reached, native->dump->heaps.map.n_blocks, err));
     HS_TRY(hs_bitmap_init(&scan->by_start, native->dump->heaps.map.n_blocks, err));
-    if (scan->python.model != NULL)
+    scan->has_unsure = scan->python.model != NULL || native->has_signal_stacks;
+    if (scan->has_unsure)
         HS_TRY(hs_bitmap_init(&scan->unsure, native->dump->heaps.map.n_blocks, err));
     HS_TRY(hs_block_queue_init(&scan->queue, &native->dump->heaps.map, HS_QUEUE_BLOCKS, err));
     if (native->is_large)
@@ -267,11 +272,85 @@ hs_status hs_scan_mark_word(struct hs_scan *scan, uint64_t word, struct hs_error
     return mark_drain(scan, &scan->queue, &scan->n_marked, err);
 }
 
+hs_status hs_scan_mark_unsure(struct hs_scan *scan, const struct hs_heap_block *block,
+                              struct hs_error *err)
+{
+    if (!scan->has_unsure)
+        HS_TRY(hs_bitmap_init(&scan->unsure, scan->native->dump->heaps.map.n_blocks, err));
+    scan->has_unsure = true;
+    scan->is_unsure_pass = true;
+    hs_status status = mark_block(scan, &scan->queue, block, HS_POINTER_INTERIOR, err);
+    if (status == HS_OK)
+        status = mark_drain(scan, &scan->queue, &scan->n_marked, err);
+    scan->is_unsure_pass = false;
+    return status;
+}
+
+bool hs_scan_is_lost(const struct hs_scan *scan, const struct hs_heap_block *block)
+{
+    return (block->span->states & HS_BLOCK_STATIC) == 0 &&
+           !hs_bitmap_get(&scan->reached, block->rank) && !scan_is_unsure(scan, block->rank);
+}
+
+static bool may_be_signal_stack(const struct hs_scan *scan, const struct hs_heap_block *block)
+{
+    return block->n_bytes >= SIGNAL_STACK_BYTES && (block->span->states & HS_BLOCK_STATIC) == 0 &&
+           !hs_bitmap_get(&scan->reached, block->rank) && !scan_is_unsure(scan, block->rank);
+}
+
+static inline size_t signal_stack_size(const struct hs_heap_block *block)
+{
+    return (size_t)(block->n_bytes / WORD * SCAN_HASH_FACTOR >> SIGNAL_STACK_SHIFT);
+}
+
+/* Each thread has one at most: more blocks of one size are none of them, or not all. Sizes that
+ * share a number by chance are taken for one. */
+static hs_status mark_signal_stacks(struct hs_scan *scan, struct hs_error *err)
+{
+    struct hs_heap_iterator it = {.map = &scan->native->dump->heaps.map}, again = it;
+    hs_auto_free uint32_t *counts = NULL;
+    struct hs_heap_block block;
+
+    HS_TRY(HS_ALLOC(&counts, SIGNAL_STACK_SIZES, err));
+    while (hs_heap_map_next(&it, &block))
+        counts[signal_stack_size(&block)] += may_be_signal_stack(scan, &block);
+    scan->is_unsure_pass = true;
+    while (hs_heap_map_next(&again, &block)) {
+        if (!may_be_signal_stack(scan, &block) ||
+            counts[signal_stack_size(&block)] > scan->native->dump->target.n_threads)
+            continue;
+        scan->n_signal_stacks++;
+        HS_TRY(mark_block(scan, &scan->queue, &block, HS_POINTER_INTERIOR, err));
+        HS_TRY(mark_drain(scan, &scan->queue, &scan->n_marked, err));
+    }
+    scan->is_unsure_pass = false;
+    return HS_OK;
+}
+
+bool hs_scan_reaches_all(const struct hs_scan *scan)
+{
+    const struct hs_heap_map *map = &scan->native->dump->heaps.map;
+    struct hs_heap_iterator it = {.map = map};
+    struct hs_heap_block block;
+
+    while (hs_heap_map_next(&it, &block))
+        if ((block.span->states & HS_BLOCK_STATIC) == 0 &&
+            !hs_bitmap_get(&scan->reached, block.rank))
+            return false;
+    return true;
+}
+
 hs_status hs_scan_end(struct hs_scan *scan, struct hs_error *err)
 {
     if (scan->python.model != NULL)
         HS_TRY(mark_unsure(scan, &scan->queue, &scan->n_marked, err));
+    if (scan->native->has_signal_stacks)
+        HS_TRY(mark_signal_stacks(scan, err));
     mark_count(scan);
+    if (scan->n_unreached != 0) {
+        HS_TRY(HS_ALLOC(&scan->disguise, 1, err));
+        *scan->disguise = hs_disguise_begin(scan->native);
+    }
     hs_block_queue_fini(&scan->queue);
     hs_bitmap_fini(&scan->by_start); /* it was counted */
     hs_dump_plan_release(&scan->native->dump->plan,
@@ -465,11 +544,37 @@ static hs_status scan_unaligned(struct hs_scan *scan, const struct hs_heap_block
         at = hs_flow_touched(scan->native, block, at);
         if (at + WORD > block->n_bytes)
             break;
-        uint64_t word = hs_load_u64(block->bytes + at) & ~scan->native->dump->options->pointer_mask;
+        uint64_t word = hs_load_u64(block->bytes + at);
+        if (word == 0) { /* zeros are passed by the word, up to where memory may be untouched */
+            while (at % HS_FLOW_PART < HS_FLOW_PART - 2 * WORD && at + 2 * WORD <= block->n_bytes &&
+                   hs_load_u64(block->bytes + at + WORD) == 0)
+                at += WORD;
+            continue;
+        }
+        word &= ~scan->native->dump->options->pointer_mask;
         if (word - low >= high - low || at % WORD == 0 || word % WORD != 0 ||
             hs_heap_map_resolve(map, word, &target) != HS_POINTER_START ||
             hs_bitmap_get(&scan->reached, target.rank) || scan_is_unsure(scan, target.rank) ||
             (type != NULL && type->n_slots != 0 && scan_has_slot(type, at % type->n_bytes)))
+            continue;
+        HS_TRY(scan_add(scan, &target, at, HS_EDGE_GUESSED, err));
+    }
+    return HS_OK;
+}
+
+/* Words in disguise that lead to what nothing reaches. */
+static hs_status scan_disguised(struct hs_scan *scan, const struct hs_heap_block *block,
+                                struct hs_error *err)
+{
+    struct hs_heap_block target;
+
+    for (uint64_t at = 0; at + WORD <= block->n_bytes; at += WORD) {
+        at = hs_flow_touched(scan->native, block, at);
+        if (at + WORD > block->n_bytes)
+            break;
+        uint64_t word = hs_load_u64(block->bytes + at);
+        if (word == 0 || !hs_disguise_resolve(scan->disguise, word, &target) ||
+            hs_bitmap_get(&scan->reached, target.rank) || scan_is_unsure(scan, target.rank))
             continue;
         HS_TRY(scan_add(scan, &target, at, HS_EDGE_GUESSED, err));
     }
@@ -481,7 +586,9 @@ hs_status hs_scan_block(struct hs_scan *scan, const struct hs_heap_block *block,
 {
     HS_TRY(scan_reserve(scan, block, err));
     scan->states = block->span->states;
-    if (scan_is_unsure(scan, block->rank))
+    if (scan_is_unsure(scan, block->rank) ||
+        (scan->native->is_blind && !hs_bitmap_get(&scan->reached, block->rank) &&
+         (scan->states & HS_BLOCK_STATIC) == 0))
         scan->states |= HS_BLOCK_UNSURE;
     if (block->bytes == NULL || block->n_bytes < WORD ||
         hs_native_is_root_memory(scan->native, block))
@@ -492,7 +599,8 @@ hs_status hs_scan_block(struct hs_scan *scan, const struct hs_heap_block *block,
     HS_TRY(scan_aligned(scan, &cut, type, err));
     if (type != NULL && type->has_unaligned)
         HS_TRY(scan_packed(scan, &cut, type, NULL, scan_packed_word, err));
-    if (scan->n_unreached != 0)
-        HS_TRY(scan_unaligned(scan, &cut, type, err));
-    return HS_OK;
+    if (scan->n_unreached == 0)
+        return HS_OK;
+    HS_TRY(scan_unaligned(scan, &cut, type, err));
+    return scan_disguised(scan, &cut, err);
 }

@@ -15,15 +15,19 @@
  * Python's collector links all that it tracks in lists, in both directions: these words give no
  * edges, and those of weak references weak ones. What the collector tracks and no root reaches is
  * garbage that it has yet to find, or an object that only a C module knows of: it and all that
- * hangs on it are unsure.
+ * hangs on it are unsure. So is a large block that may be a thread's alternate signal stack, whose
+ * address the kernel tells nobody: in a program that calls sigaltstack, when there are no more of
+ * its size than threads.
  *
- * Resident: 2 bits per block, 3 in a process of Python, and the queue of queue.h while
+ * Resident: 2 bits per block, 3 where blocks may be unsure, and the queue of queue.h while
  * marking. */
 #ifndef HS_NATIVE_SCAN_H
 #define HS_NATIVE_SCAN_H
 
 #include "native.h"
 #include "queue.h"
+
+struct hs_disguise;
 
 /* How many blocks of a type are just as large as an allocator makes them, and how many larger. */
 struct hs_scan_sizes {
@@ -36,9 +40,12 @@ struct hs_scan {
     struct hs_bitmap reached;     /* by rank: from a root that keeps */
     struct hs_bitmap by_start;    /* by rank: a word leads to its start */
     struct hs_interpreter python; /* whose objects there are */
-    struct hs_bitmap unsure;      /* by rank, with Python only: not reached, nor lost for sure */
+    struct hs_bitmap unsure;      /* by rank, with `has_unsure`: not reached, nor lost for sure */
+    bool has_unsure;              /* Python's objects, or what may be a signal stack */
     bool is_unsure_pass;          /* marking of `unsure` goes on */
     uint64_t n_unreached;         /* neither reached nor unsure; mappings not counted */
+    uint64_t n_signal_stacks;     /* blocks that may be one */
+    uint64_t n_computed;          /* blocks that two words together lead to */
     uint64_t n_interior_only;     /* reached, but by no word that leads to the start */
     struct hs_edge *edges;        /* owned pages: of the last block;  */
     size_t n_edges, edges_capacity, n_edges_reserved, n_column_steps;
@@ -47,8 +54,9 @@ struct hs_scan {
     size_t n_records;
     struct hs_block_queue queue; /* while marking */
     uint64_t n_marked;
-    struct hs_scan_sizes *sizes; /* owned: by type, of blocks of one element */
-    bool any_packed;             /* some type has pointers that are not at multiples of 8 */
+    struct hs_scan_sizes *sizes;  /* owned: by type, of blocks of one element */
+    struct hs_disguise *disguise; /* owned; see disguise.h */
+    bool any_packed;              /* some type has pointers that are not at multiples of 8 */
 };
 
 /* What marking takes: its bits, one for blocks that wait, and their groups; half of it is given
@@ -60,6 +68,13 @@ struct hs_scan {
 hs_status hs_scan_begin(struct hs_scan *scan, struct hs_native *native, const struct hs_flow *flow,
                         struct hs_error *err);
 hs_status hs_scan_mark_word(struct hs_scan *scan, uint64_t word, struct hs_error *err);
+/* The block, and what hangs on it, is not lost for sure. */
+hs_status hs_scan_mark_unsure(struct hs_scan *scan, const struct hs_heap_block *block,
+                              struct hs_error *err);
+/* Neither reached nor unsure, and no mapping? */
+bool hs_scan_is_lost(const struct hs_scan *scan, const struct hs_heap_block *block);
+/* Is nothing but mappings left that is not reached? */
+bool hs_scan_reaches_all(const struct hs_scan *scan);
 hs_status hs_scan_end(struct hs_scan *scan, struct hs_error *err);
 /* The node of a block of the heap map. */
 hs_node hs_scan_node(const struct hs_scan *scan, const struct hs_heap_block *block);

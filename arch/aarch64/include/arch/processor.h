@@ -44,6 +44,13 @@ static inline hs_addr hs_regs_thread_pointer(const struct hs_regs *regs)
     return regs->tpidr;
 }
 
+/* Limit: glibc keeps it in a variable of the loader. */
+#define HS_ARCH_POINTER_GUARD_AT 0
+static inline uint64_t hs_arch_unmangle(uint64_t word, uint64_t guard)
+{
+    return word ^ guard;
+}
+
 static inline bool hs_regs_in_call(const struct hs_regs *regs)
 {
     return regs->system_call >= 0;

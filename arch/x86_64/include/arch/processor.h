@@ -45,6 +45,13 @@ static inline hs_addr hs_regs_thread_pointer(const struct hs_regs *regs)
     return regs->fs_base;
 }
 
+/* Where in the control block glibc keeps what it mangles pointers with (PTR_MANGLE, in jmp_buf). */
+#define HS_ARCH_POINTER_GUARD_AT 48
+static inline uint64_t hs_arch_unmangle(uint64_t word, uint64_t guard)
+{
+    return (word >> 17 | word << 47) ^ guard;
+}
+
 /* The thread was stopped inside of a system call. */
 static inline bool hs_regs_in_call(const struct hs_regs *regs)
 {
