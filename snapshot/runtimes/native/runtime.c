@@ -9,6 +9,7 @@
 #include "emit.h"
 #include "facts.h"
 #include "flow.h"
+#include "guess.h"
 #include "prepare.h"
 #include "sites.h"
 #include "target/kernel_words.h"
@@ -201,7 +202,8 @@ static hs_status native_mark_end(void *state, struct hs_error *err)
 {
     struct native_state *s = state;
     HS_TRY(hs_scan_mark_computed(&s->scan, err));
-    return hs_scan_end(&s->scan, err);
+    HS_TRY(hs_scan_end(&s->scan, err));
+    return hs_native_guess(&s->native, &s->flow, &s->scan, err);
 }
 
 /* Mappings that nobody claims keep nothing for others: their blocks are guesses. */

@@ -1,0 +1,21 @@
+/* What a lost block may be.
+ *
+ * Types flow from roots, and none leads to a lost block. But where all other blocks of its size
+ * that have a type are of one record, and few that are reached have none, and its own words agree
+ * with that record, it is perhaps one more: "block of 56 bytes, perhaps struct rec". Agreement
+ * (decision 029): each pointer of the record is null or leads where it may, one at least to a block
+ * of the pointed record or to a lost one that has room for it, and no other word leads to the start
+ * of a block. It stays a type of which nothing is known.
+ *
+ * Cost: a look at the types of all blocks, and at the words of the lost ones; records of more than
+ * 256 pointers are left out. */
+#ifndef HS_NATIVE_GUESS_H
+#define HS_NATIVE_GUESS_H
+
+#include "scan.h"
+
+/* After hs_scan_end. Fails with HS_LIMIT. */
+hs_status hs_native_guess(const struct hs_native *native, struct hs_flow *flow,
+                          const struct hs_scan *scan, struct hs_error *err);
+
+#endif
