@@ -98,15 +98,37 @@ static bool flow_fits(struct flow *f, const uint8_t *element, const struct hs_na
     return true;
 }
 
-/* The first half of `n` elements and more: what a vector has in reserve may hold anything. */
+/* A structure that surely has pointers. */
+static bool flow_is_record(const struct hs_native_type *type)
+{
+    for (size_t i = 0; i < type->n_slots && type->type.form != HS_FORM_POINTER; i++)
+        if (!type->slots[i].may_be_pointer_only)
+            return true;
+    return false;
+}
+
+/* Is any word of an element not zero? */
+static bool flow_is_used(const uint8_t *element, const struct hs_native_type *type)
+{
+    for (uint64_t at = 0; at + WORD <= type->n_bytes; at += WORD)
+        if (hs_load_u64(element + at) != 0)
+            return true;
+    return false;
+}
+
+/* The first half of `n` elements and more: what a vector has in reserve may hold anything. Zeros
+ * fit every type: a block of which only the first element is used is none of them, but one
+ * structure that begins with another. */
 static bool flow_fits_half(struct flow *f, const struct hs_heap_block *block,
                            const struct hs_native_type *type, uint64_t n)
 {
-    uint64_t n_fit = 0;
+    uint64_t n_fit = 0, n_used = 0, first_used = 0;
 
-    while (n_fit < n && flow_fits(f, block->bytes + n_fit * type->n_bytes, type))
-        n_fit++;
-    return n_fit >= 2 && n_fit >= n / 2;
+    for (; n_fit < n && flow_fits(f, block->bytes + n_fit * type->n_bytes, type); n_fit++)
+        if (flow_is_used(block->bytes + n_fit * type->n_bytes, type) && n_used++ == 0)
+            first_used = n_fit;
+    return n_fit >= 2 && n_fit >= n / 2 &&
+           (n_used >= 2 || first_used != 0 || !flow_is_record(type));
 }
 
 /* An array of pointers may be in use in its middle only, as a deque's map: then most of what is not

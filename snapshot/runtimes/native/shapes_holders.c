@@ -16,6 +16,7 @@
 enum { WORD = 8, SSO_BYTES = 15, SLACK_BYTES = 32, PAGE_BYTES = 4096, MAPPED_BYTES = 1 << 17 };
 enum { DEQUE_BLOCK_BYTES_MAX = 1 << 20 };
 #define BODY_BYTES_MAX (UINT64_C(1) << 40)
+#define TEXT_BYTES_MAX (UINT64_C(1) << 12)
 
 /* A block for `n` bytes: an allocator adds no more than it must. All round to 16 and leave no rest
  * below 32; what is mapped has whole pages. */
@@ -62,11 +63,13 @@ static hs_status try_vector(struct hs_shapes *s, hs_addr at, const uint64_t *wor
     return hs_shapes_set(s, &body, HS_SHAPE_VECTOR, err);
 }
 
+/* A small text may be told by its shape; what is larger may as well be anybody's buffer that holds
+ * text for now, and is called so only where a type says it. */
 static hs_status try_string(struct hs_shapes *s, const uint64_t *words, struct hs_error *err)
 {
     struct hs_heap_block body;
 
-    if (words[1] > words[2] || words[2] <= SSO_BYTES || words[2] >= BODY_BYTES_MAX ||
+    if (words[1] > words[2] || words[2] <= SSO_BYTES || words[2] >= TEXT_BYTES_MAX ||
         !hs_shapes_body_at(s, words[0], &body) || !holder_fits(&body, words[2] + 1))
         return HS_OK;
     size_t n_text = (size_t)words[1]; /* below the block's size */
