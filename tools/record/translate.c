@@ -3,6 +3,8 @@
 #include <limits.h>
 #include <string.h>
 
+#include "base/table.h"
+
 enum { MAX_PROCESSES = 256, FIRST_SLOTS = 1024, MAX_SLOTS = 1 << 23 };
 
 void hs_translator_fini(struct hs_translator *t)
@@ -19,16 +21,13 @@ void hs_translator_fini(struct hs_translator *t)
 
 static uint64_t hash_text(uint64_t hash, const char *text)
 {
-    for (; *text != '\0'; text++)
-        hash = (hash ^ (uint8_t)*text) * UINT64_C(0x100000001b3);
-    return hash * UINT64_C(0x9e3779b97f4a7c15);
+    return hs_hash_pair(hash, hs_hash_bytes(text, strlen(text)));
 }
 
 /* With the module in it: another one may be loaded to where one was. */
 static uint64_t place_hash(const struct hs_packet_event *event)
 {
-    uint64_t hash = (event->code ^ UINT64_C(0xcbf29ce484222325)) * UINT64_C(0x9e3779b97f4a7c15);
-    hash = hash_text(hash_text(hash, event->file), event->name);
+    uint64_t hash = hash_text(hash_text(event->code, event->file), event->name);
     return hash != 0 ? hash : 1;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/bisect.h"
+#include "base/table.h"
 #include "map.h"
 #include "v5/ocaml5.h"
 
@@ -116,6 +117,7 @@ static hs_status map_hash(struct hs_block_map *map, struct hs_error *err)
         n_slots *= 2;
     HS_TRY(HS_ALLOC(&map->granules, n_slots, err));
     map->n_granules = n_slots;
+    map->granule_factor = hs_hash(n_slots) | 1;
     for (size_t i = 0; i < map->spans.n; i++) {
         const struct hs_span *span = &map->spans.spans[i];
         uint64_t last = (span->end - 1) >> HS_GRANULE_BITS;

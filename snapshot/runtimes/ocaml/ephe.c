@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/load.h"
+#include "base/table.h"
 #include "marker.h"
 #include "v5/ocaml5.h"
 
@@ -162,7 +163,7 @@ struct ephe_waits {
 
 static struct ephe_wait *ephe_slot(const struct ephe_waits *waits, uint64_t bit)
 {
-    size_t slot = (size_t)((bit + 1) * UINT64_C(0x9e3779b97f4a7c15) >> 20) & (waits->n_slots - 1);
+    size_t slot = (size_t)hs_hash(bit) & (waits->n_slots - 1);
 
     while (waits->slots[slot].bit != 0 && waits->slots[slot].bit != bit + 1)
         slot = (slot + 1) & (waits->n_slots - 1);

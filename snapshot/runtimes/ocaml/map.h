@@ -12,7 +12,7 @@
 
 static inline size_t hs_granule_slot(const struct hs_block_map *map, uint64_t key)
 {
-    return (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (map->n_granules - 1);
+    return (size_t)(key * map->granule_factor >> 32) & (map->n_granules - 1);
 }
 
 /* The span that holds `address`, or NULL. One hash probe and, where spans are small, a short

@@ -137,6 +137,7 @@ struct hs_block_map {
     struct hs_spans spans;       /* all areas, with first_bit; only what is in the copy */
     struct hs_granule *granules; /* owned: open addressing, from address to spans */
     size_t n_granules;           /* a power of two */
+    uint64_t granule_factor;     /* odd, and of this process alone: hashes by multiplication */
     struct hs_bitmap starts;
     uint64_t n_blocks;     /* valid after hs_block_map_index */
     uint64_t n_live_words; /* of heap and young blocks, headers included, garbage too */
