@@ -279,6 +279,7 @@ static void files_of_another_build_are_refused(void **state)
 static void run_helper(const char *bytes, size_t n, struct hs_buffer *out, char *note)
 {
     struct hs_names_process process = {.program = helper,
+                                       .what = "source names",
                                        .input = bytes,
                                        .n_input_bytes = n,
                                        .uid = geteuid(),

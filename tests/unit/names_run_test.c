@@ -38,6 +38,7 @@ static hs_status run_script(const char *text, const char *input, uint64_t timeou
     write_script(text);
     struct hs_names_process process = {
         .program = script,
+        .what = "source names",
         .input = input,
         .n_input_bytes = strlen(input),
         .uid = geteuid(),
@@ -162,8 +163,11 @@ static void runs_as_the_owner_of_the_target(void **state)
     assert_true(fd >= 0);
     snprintf(text, sizeof text, "id -u; id -g; id -G; cat %s && echo read", secret);
     write_script(text);
-    struct hs_names_process process = {
-        .program = script, .uid = 65534, .gid = 65533, .timeout_ns = 20 * SECOND};
+    struct hs_names_process process = {.program = script,
+                                       .what = "source names",
+                                       .uid = 65534,
+                                       .gid = 65533,
+                                       .timeout_ns = 20 * SECOND};
     assert_int_equal(hs_names_run(&process, &out, note, sizeof note, &err), HS_OK);
     assert_int_equal(hs_buffer_reserve(&out, 1, &err), HS_OK);
     hs_buffer_put_u8(&out, 0);
@@ -183,7 +187,8 @@ static void does_not_read_another_users_files_as_us(void **state)
     bool is_root = geteuid() == 0;
     uint32_t us = is_root ? 65534 : geteuid();
     write_script("echo read");
-    struct hs_names_process process = {.program = script, .uid = us - 1, .timeout_ns = SECOND};
+    struct hs_names_process process = {
+        .program = script, .what = "source names", .uid = us - 1, .timeout_ns = SECOND};
     if (is_root)
         assert_int_equal(seteuid(us), 0);
     hs_status status = hs_names_run(&process, &out, note, sizeof note, &err);

@@ -63,6 +63,35 @@ static void finds_by_unit_and_slot(void **state)
     assert_false(hs_names_find(&names, "Stm", 63, &name));
 }
 
+static void told(const char *comments, const char *expected)
+{
+    struct hs_names names = {0};
+    char text[640];
+    assert_int_equal(hs_names_parse(&names, comments, strlen(comments), "t", &err), HS_OK);
+    assert_int_equal(hs_names_tell(&names, text, sizeof text), expected[0] != '\0');
+    assert_string_equal(text, expected);
+    hs_names_fini(&names);
+}
+
+static void tells_how_many_units_have_names(void **state)
+{
+    (void)state;
+    told("#compiler 5.3.0\n", "");
+    told("#units wanted=12 named=12 partial=0 stale=0 missing=0\n#missing A\n",
+         "names of variables: 12 of 12 OCaml units");
+    told("#units wanted=12 named=6 partial=1 stale=2 missing=3\n#partial Wp\n#stale A B\n"
+         "#missing One Two\n",
+         "names of variables: 6 of 12 OCaml units, 1 only what the .cmi exports, for want of a "
+         ".cmt (Wp), 2 without: only a .cmi of another build (A, B), 3 without: no .cmi (One, Two, "
+         "...); they come with -dev packages, or --names-path leads to where it was built");
+    told("#units wanted=3 named=0 partial=0 stale=0 missing=3\n#missing \033[1m Two\n",
+         "names of variables: 0 of 3 OCaml units, 3 without: no .cmi; they come with -dev "
+         "packages, or --names-path leads to where it was built");
+    told("#units wanted=3 named=2 partial=0 stale=1 missing=0\n#stale Good  Empty\n",
+         "names of variables: 2 of 3 OCaml units, 1 without: only a .cmi of another build (Good); "
+         "they come with -dev packages, or --names-path leads to where it was built");
+}
+
 static void finds_all_of_many(void **state)
 {
     (void)state;
@@ -183,6 +212,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finds_by_unit_and_slot),
+        cmocka_unit_test(tells_how_many_units_have_names),
         cmocka_unit_test(finds_all_of_many),
         cmocka_unit_test(says_which_line_is_none),
         cmocka_unit_test(a_field_of_any_length_is_bounded),

@@ -9,10 +9,12 @@
 
 open Typedtree
 
-type slot = { path : string; loc : Location.t }
-
 (* Names are unique per kind: an exception and a module may share one. *)
 type kind = Value | Extension | Module | Class
+
+(* `id`: of the implementation where that defines it, so that a definition that hides another of the
+   same name is told from it. *)
+type slot = { path : string; loc : Location.t; kind : kind; id : Ident.t; is_exported : bool }
 
 type definition = { kind : kind; id : Ident.t; prefix : string; at : Location.t }
 
@@ -99,13 +101,31 @@ let more_defined items =
       | None -> [])
     items
 
-let slot d = { path = d.prefix ^ Ident.name d.id; loc = d.at }
+let slot ~is_exported d =
+  { path = d.prefix ^ Ident.name d.id; loc = d.at; kind = d.kind; id = d.id; is_exported }
+
+let of_interface (kind, id, loc) = { path = Ident.name id; loc; kind; id; is_exported = true }
 
 (* From the interface alone: part 1. *)
-let of_signature signature =
-  List.map
-    (fun (_, id, loc) -> { path = Ident.name id; loc })
-    (exported_items signature)
+let of_signature signature = List.map of_interface (exported_items signature)
+
+(* A unit that calls methods keeps a cache of them in one more field, its last (translobj.ml,
+   transl_store_label_init); which calls need it is not told, so that it may or may not be there. *)
+let uses_methods (structure : structure) =
+  let found = ref false in
+  let expr (iterator : Tast_iterator.iterator) (e : expression) =
+    (match e.exp_desc with Texp_send _ | Texp_new _ | Texp_object _ -> found := true | _ -> ());
+    if not !found then Tast_iterator.default_iterator.expr iterator e
+  in
+  let class_declaration _ _ = found := true in
+  let iterator = { Tast_iterator.default_iterator with expr; class_declaration } in
+  iterator.structure iterator structure;
+  !found
+
+let method_cache =
+  let name = "(method cache)" in
+  { path = name; loc = Location.none; kind = Value; id = Ident.create_local name;
+    is_exported = false }
 
 let of_structure signature structure =
   let own = List.concat_map (defined "") structure.str_items in
@@ -117,9 +137,10 @@ let of_structure signature structure =
     match Hashtbl.find_opt last (kind, Ident.name id) with
     | Some d ->
       Hashtbl.replace taken (Ident.unique_name d.id) ();
-      slot d
-    | None -> { path = Ident.name id; loc } (* a primitive or alias, exported as a value *)
+      slot ~is_exported:true d
+    | None -> of_interface (kind, id, loc) (* a primitive or alias, exported as a value *)
   in
   let first = List.map export exported in
   let rest = List.filter (fun d -> not (Hashtbl.mem taken (Ident.unique_name d.id))) own in
-  first @ List.map slot rest @ List.map slot (more_defined structure.str_items)
+  let own = List.map (slot ~is_exported:false) in
+  first @ own rest @ own (more_defined structure.str_items)

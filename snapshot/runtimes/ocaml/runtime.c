@@ -299,7 +299,11 @@ static hs_status ocaml_facts(void *state, struct hs_runtime_facts *ret, struct h
         if (s->roots.roots.leaves[i].root.certainty == HS_CONSERVATIVE)
             s->fact.certainty = HS_CONSERVATIVE;
     *ret = (struct hs_runtime_facts){
-        .runtimes = &s->fact, .n_runtimes = 1, .findings = &s->rt.findings};
+        .runtimes = &s->fact,
+        .n_runtimes = 1,
+        .findings = &s->rt.findings,
+        .remark = s->names_remark,
+    };
     if (s->roots.n_samples != 0) {
         s->sampler =
             (struct hs_sampler){.kind = HS_SAMPLER_MEMPROF, .period_words = s->roots.period_words};

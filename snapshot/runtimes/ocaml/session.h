@@ -11,6 +11,7 @@ struct hs_ocaml_session {
     struct hs_dump *dump; /* borrowed */
     struct hs_names names;
     char names_failure[256]; /* why the helper gave no names; empty when it ran */
+    hs_str names_remark;     /* how many units have names; 0: nobody was asked */
     struct hs_ocaml rt;
     struct hs_ocaml_roots roots;
     struct hs_block_map map;

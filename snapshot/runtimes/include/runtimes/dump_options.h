@@ -11,10 +11,12 @@ struct hs_dump_options {
     pid_t pid;                          /* of the process; not looked at with a core */
     const struct hs_core_options *core; /* NULL: the live process */
     struct hs_stop_options stop;
-    unsigned max_growth_percent;   /* of the resident size, at least 64 MiB; if stop has no bytes */
-    const char *names_file;        /* a ready names.tsv, or NULL */
+    unsigned max_growth_percent; /* of the resident size, at least 64 MiB; if stop has no bytes. 0:
+                                  * as memory allows */
+    const char *names_file;      /* a ready names.tsv, or NULL */
     const char *const *names_dirs; /* further directories for .cmi/.cmt */
     size_t n_names_dirs;
+    uint64_t names_timeout_ns;     /* of each search for names and types; 0: 30 s */
     bool no_names;                 /* do not look for source names */
     const char *names_helper;      /* path of heapsnap-ocaml-names, or NULL: none is installed */
     const char *const *debug_dirs; /* further directories of separate debug files */

@@ -59,6 +59,7 @@ struct hs_runtime_facts {
     const struct hs_findings *findings;
     const struct hs_sampler *samplers;
     size_t n_samplers;
+    hs_str remark; /* one of the notes, which who dumps is told, too; 0: none */
 };
 
 struct hs_runtime {

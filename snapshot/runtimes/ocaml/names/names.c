@@ -8,16 +8,8 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "fields.h"
 #include "private.h"
-
-#define NAMES_FIELDS 6
-#define NAMES_TEXT_BYTES ((size_t)4096)
-#define NAMES_TIMEOUT_NS ((uint64_t)10000000000)
-
-struct names_field {
-    const char *text;
-    size_t n_bytes;
-};
 
 void hs_names_fini(struct hs_names *names)
 {
@@ -28,53 +20,7 @@ void hs_names_fini(struct hs_names *names)
     memset(names, 0, sizeof *names);
 }
 
-/* Splits a line at tabs; false when there are too many fields or one is too long. */
-static bool names_split(const char *line, size_t n_bytes, struct names_field *fields, size_t *ret_n)
-{
-    size_t n = 0;
-    const char *end = line + n_bytes;
-
-    for (;;) {
-        const char *tab = memchr(line, '\t', (size_t)(end - line));
-        const char *stop = tab != NULL ? tab : end;
-        if (n == NAMES_FIELDS || (size_t)(stop - line) > NAMES_TEXT_BYTES)
-            return false;
-        fields[n++] = (struct names_field){line, (size_t)(stop - line)};
-        if (tab == NULL)
-            break;
-        line = tab + 1;
-    }
-    *ret_n = n;
-    return true;
-}
-
-static bool names_number(struct names_field field, uint32_t *ret)
-{
-    uint64_t value = 0;
-
-    if (field.n_bytes == 0 || field.n_bytes > 10)
-        return false;
-    for (size_t i = 0; i < field.n_bytes; i++) {
-        if (field.text[i] < '0' || field.text[i] > '9')
-            return false;
-        value = value * 10 + (uint64_t)(field.text[i] - '0');
-    }
-    if (value > UINT32_MAX)
-        return false;
-    *ret = (uint32_t)value;
-    return true;
-}
-
-/* No control characters: these texts go to terminals and files of others. */
-static bool names_is_clean(struct names_field field)
-{
-    for (size_t i = 0; i < field.n_bytes; i++)
-        if ((unsigned char)field.text[i] < 0x20 || field.text[i] == 0x7f)
-            return false;
-    return true;
-}
-
-static bool names_is_unit(struct names_field field)
+static bool names_is_unit(struct hs_text_field field)
 {
     for (size_t i = 0; i < field.n_bytes; i++) {
         char c = field.text[i];
@@ -86,7 +32,7 @@ static bool names_is_unit(struct names_field field)
     return field.n_bytes != 0;
 }
 
-static hs_status names_add(struct hs_names *names, const struct names_field *fields,
+static hs_status names_add(struct hs_names *names, const struct hs_text_field *fields,
                            struct hs_name_entry *entry, struct hs_error *err)
 {
     struct hs_strtab *strings = &names->strings;
@@ -104,14 +50,14 @@ static hs_status names_add(struct hs_names *names, const struct names_field *fie
 static hs_status names_parse_line(struct hs_names *names, const char *line, size_t n_bytes,
                                   bool *ret_good, struct hs_error *err)
 {
-    struct names_field fields[NAMES_FIELDS];
+    struct hs_text_field fields[HS_FIELDS_MAX];
     struct hs_name_entry entry = {0};
     size_t n;
 
-    *ret_good = names_split(line, n_bytes, fields, &n) && n >= 5 && names_is_unit(fields[0]) &&
-                names_number(fields[1], &entry.slot) && fields[2].n_bytes != 0 &&
-                names_is_clean(fields[2]) && names_is_clean(fields[3]) &&
-                (fields[4].n_bytes == 0 || names_number(fields[4], &entry.line));
+    *ret_good = hs_fields_split(line, n_bytes, fields, &n) && n >= 5 && names_is_unit(fields[0]) &&
+                hs_field_number(fields[1], UINT32_MAX, &entry.slot) && fields[2].n_bytes != 0 &&
+                hs_field_is_clean(fields[2]) && hs_field_is_clean(fields[3]) &&
+                (fields[4].n_bytes == 0 || hs_field_number(fields[4], UINT32_MAX, &entry.line));
     return *ret_good ? names_add(names, fields, &entry, err) : HS_OK;
 }
 
@@ -129,25 +75,34 @@ static uint64_t names_count(const char *line, size_t n_bytes, const char *key)
     return value;
 }
 
-/* "#compiler 4.13.1" */
-static void names_read_compiler(struct hs_names *names, const char *text, size_t n)
+/* "#missing Wp Eva__Main": names of units alone. */
+static void names_read_examples(char *ret, const char *line, size_t n, const char *word)
 {
-    static const char letters[] = "+~-.abcdefghijklmnopqrstuvwxyz0123456789";
-    if (n == 0 || n >= sizeof names->compiler)
+    size_t n_word = strlen(word), at = 0;
+
+    if (n <= n_word || memcmp(line, word, n_word) != 0)
         return;
-    for (size_t i = 0; i < n; i++) {
-        if (text[i] == '\0' || strchr(letters, text[i]) == NULL)
-            return;
+    for (size_t i = n_word; i < n;) {
+        const char *space = memchr(line + i, ' ', n - i);
+        size_t n_unit = (size_t)(space != NULL ? space - line : (ptrdiff_t)n) - i;
+        const struct hs_text_field unit = {line + i, n_unit};
+        if (!names_is_unit(unit) || at + n_unit + sizeof ", " > HS_NAMES_EXAMPLES_BYTES)
+            break;
+        at += (size_t)snprintf(ret + at, HS_NAMES_EXAMPLES_BYTES - at, "%s%.*s",
+                               at == 0 ? "" : ", ", (int)n_unit, line + i);
+        i += n_unit + 1;
     }
-    memcpy(names->compiler, text, n);
-    names->compiler[n] = '\0';
 }
 
 static void names_read_comment(struct hs_names *names, const char *line, size_t n)
 {
     static const char compiler[] = "#compiler ";
+    names_read_examples(names->partial, line, n, "#partial ");
+    names_read_examples(names->stale, line, n, "#stale ");
+    names_read_examples(names->missing, line, n, "#missing ");
     if (n > strlen(compiler) && memcmp(line, compiler, strlen(compiler)) == 0)
-        names_read_compiler(names, line + strlen(compiler), n - strlen(compiler));
+        hs_field_word(line + strlen(compiler), n - strlen(compiler), names->compiler,
+                      sizeof names->compiler);
     if (n < 6 || memcmp(line, "#units", 6) != 0)
         return;
     names->n_units = names_count(line, n, " wanted=");
@@ -261,6 +216,43 @@ bool hs_names_find(const struct hs_names *names, const char *unit, uint32_t slot
     return false;
 }
 
+/* ", 5 none: no .cmi (Wp, Eva__Main, ...)" */
+static size_t names_tell_some(char *text, size_t n_bytes, uint64_t n_units, const char *what,
+                              const char *examples)
+{
+    if (n_units == 0)
+        return 0;
+    size_t n_told = examples[0] != '\0';
+    for (const char *c = examples; *c != '\0'; c++)
+        n_told += *c == ',';
+    int n = snprintf(text, n_bytes, ", %llu %s%s%s%s%s", (unsigned long long)n_units, what,
+                     n_told != 0 ? " (" : "", examples,
+                     n_units > n_told && n_told != 0 ? ", ..." : "", n_told != 0 ? ")" : "");
+    return n < 0 || (size_t)n >= n_bytes ? 0 : (size_t)n;
+}
+
+bool hs_names_tell(const struct hs_names *names, char *text, size_t n_bytes)
+{
+    text[0] = '\0';
+    if (names->n_units == 0)
+        return false;
+    bool is_all = names->n_named == names->n_units;
+    int head = snprintf(text, n_bytes, "names of variables: %llu of %llu OCaml units",
+                        (unsigned long long)names->n_named, (unsigned long long)names->n_units);
+    size_t n = head < 0 || (size_t)head >= n_bytes ? 0 : (size_t)head;
+    n += names_tell_some(text + n, n_bytes - n, names->n_partial,
+                         "only what the .cmi exports, for want of a .cmt", names->partial);
+    n += names_tell_some(text + n, n_bytes - n, names->n_stale,
+                         "without: only a .cmi of another build", names->stale);
+    n += names_tell_some(text + n, n_bytes - n, names->n_missing, "without: no .cmi",
+                         names->missing);
+    if (!is_all)
+        (void)snprintf(
+            text + n, n_bytes - n,
+            "; they come with -dev packages, or --names-path leads to where it was built");
+    return true;
+}
+
 static size_t names_series_bytes(const char *version)
 {
     size_t n = strspn(version, "0123456789");
@@ -293,11 +285,12 @@ static hs_status names_ask(const struct hs_names_request *request, const struct 
     HS_TRY(hs_names_write_request(request, target, objects, question, err));
     struct hs_names_process process = {
         .program = helper,
+        .what = "source names",
         .input = question->bytes,
         .n_input_bytes = question->n_bytes,
         .uid = target->uid,
         .gid = target->gid,
-        .timeout_ns = request->timeout_ns != 0 ? request->timeout_ns : NAMES_TIMEOUT_NS,
+        .timeout_ns = request->timeout_ns != 0 ? request->timeout_ns : HS_NAMES_TIMEOUT_NS,
     };
     HS_TRY(hs_names_run(&process, answer, note, sizeof note, err));
     /* A line that was cut short is not one. */

@@ -15,6 +15,7 @@ hs_status hs_names_write_request(const struct hs_names_request *request,
 /* ---- run.c */
 struct hs_names_process {
     const char *program;
+    const char *what; /* is searched for: "source names"; for notes */
     const void *input;
     size_t n_input_bytes;
     uint32_t uid, gid; /* whose files are read; run as them when we are root */
@@ -25,6 +26,21 @@ struct hs_names_process {
  * (of note_bytes) says what went wrong after the start; empty when nothing did. */
 hs_status hs_names_run(const struct hs_names_process *process, struct hs_buffer *out, char *note,
                        size_t note_bytes, struct hs_error *err);
+
+/* The same in two steps: the program works while others do. Of `process` only `what` must stay
+ * until the end. What it says before it is collected waits in a socket, so it must work first and
+ * talk then. What it is asked `later` it reads from its output, to the end of that. */
+struct hs_names_later {
+    const uint8_t *bytes; /* borrowed */
+    size_t n_bytes;
+    bool is_over;
+};
+
+hs_status hs_names_start(const struct hs_names_process *process, struct hs_names_running *ret,
+                         struct hs_error *err);
+hs_status hs_names_collect(struct hs_names_running *running, struct hs_names_later later,
+                           struct hs_buffer *out, char *note, size_t note_bytes,
+                           struct hs_error *err);
 
 /* version.c: the compiler's version as the program's file states it, "5.3.0"; false when the
  * program does not have Stdlib.Sys. Reads files only. */

@@ -49,7 +49,7 @@ static void request_root(const struct hs_target *target, char *root, size_t n)
     root[0] = '\0';
     if (target->core != NULL)
         return; /* its program was found among our files */
-    snprintf(path, sizeof path, "/proc/%d/root", target->pid);
+    snprintf(path, sizeof path, "/proc/%d/root", target->live.pid);
     if (stat("/", &ours) == 0 && stat(path, &theirs) == 0 &&
         (ours.st_dev != theirs.st_dev || ours.st_ino != theirs.st_ino))
         snprintf(root, n, "%s", path);
@@ -65,7 +65,7 @@ static bool request_read_link(const struct hs_target *target, const char *name, 
             snprintf(path, PATH_MAX, "%s", found);
         return found != NULL && found[0] == '/';
     }
-    snprintf(link, sizeof link, "/proc/%d/%s", target->pid, name);
+    snprintf(link, sizeof link, "/proc/%d/%s", target->live.pid, name);
     ssize_t n = readlink(link, path, PATH_MAX - 1);
     if (n <= 0)
         return false;
@@ -82,7 +82,7 @@ static bool request_is_ours(const struct hs_target *target, const char *name, co
 
     if (target->core != NULL)
         return true;
-    snprintf(link, sizeof link, "/proc/%d/%s", target->pid, name);
+    snprintf(link, sizeof link, "/proc/%d/%s", target->live.pid, name);
     return stat(path, &ours) == 0 && stat(link, &theirs) == 0 && ours.st_dev == theirs.st_dev &&
            ours.st_ino == theirs.st_ino;
 }
@@ -102,14 +102,39 @@ static hs_status request_put_lib(struct hs_buffer *out, const char *root, const 
     return request_put_dir(out, root, path, err);
 }
 
-/* The executable's own directory; the whole of dune's build context when it lies in one; and the
- * libraries of the installation that its bin/ is of. */
+/* What an installation calls its program and its directory: "frama-c-gui.byte" is of frama-c. */
+static hs_status request_by_name(struct hs_buffer *out, const char *root, const char *prefix,
+                                 const char *program, struct hs_error *err)
+{
+    static const char *const libraries[] = {"/lib/", "/lib/" HS_ARCH_LIBRARIES "/", "/share/"};
+    char name[NAME_MAX + 1], path[PATH_MAX + 64];
+    char *border = name;
+
+    snprintf(name, sizeof name, "%s", program);
+    while (border != NULL && name[0] != '\0') {
+        for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
+            snprintf(path, sizeof path, "%s%s", libraries[i], name);
+            if (request_exists(root, prefix, path))
+                HS_TRY(request_put_lib(out, root, prefix, path, err));
+        }
+        border = strpbrk(name, ".-_");
+        for (char *next = border; next != NULL; next = strpbrk(border + 1, ".-_"))
+            border = next;
+        if (border != NULL)
+            *border = '\0';
+    }
+    return HS_OK;
+}
+
+/* The executable's own directory; the whole of dune's build context when it lies in one; and of the
+ * installation that its bin/ is of, what has the program's name, and the libraries. */
 static hs_status request_beside(struct hs_buffer *out, const char *root, char *exe,
                                 struct hs_error *err)
 {
     /* Debian has the second since its release 13. */
     static const char *const libraries[] = {"/lib/ocaml", "/lib/" HS_ARCH_LIBRARIES "/ocaml"};
     char *slash = strrchr(exe, '/');
+    const char *program;
     char *build = strstr(exe, "/_build/");
 
     if (build != NULL) {
@@ -119,10 +144,12 @@ static hs_status request_beside(struct hs_buffer *out, const char *root, char *e
     }
     *slash = '\0';
     HS_TRY(request_put_dir(out, root, exe, err));
+    program = build != NULL ? "" : slash + 1;
     slash = strrchr(exe, '/');
     if (slash == NULL || strcmp(slash, "/bin") != 0)
         return HS_OK;
     *slash = '\0';
+    HS_TRY(request_by_name(out, root, exe, program, err));
     if (request_exists(root, exe, "/.opam-switch"))
         return request_put_lib(out, root, exe, "/lib", err);
     for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
@@ -132,9 +159,30 @@ static hs_status request_beside(struct hs_buffer *out, const char *root, char *e
     return HS_OK;
 }
 
+/* Plugins lie beside their interfaces. */
+static hs_status request_plugins(struct hs_buffer *out, const char *root,
+                                 const struct hs_objects *objects, struct hs_error *err)
+{
+    char path[PATH_MAX], last[PATH_MAX] = "";
+
+    for (size_t i = 0; i < objects->n; i++) {
+        if (hs_elf_find(objects->objects[i].elf, "caml_plugin_header") == NULL)
+            continue;
+        snprintf(path, sizeof path, "%s", objects->objects[i].path);
+        char *slash = strrchr(path, '/');
+        if (path[0] != '/' || slash == path)
+            continue;
+        *slash = '\0';
+        if (strcmp(path, last) != 0) /* ascending by address: those of one directory are together */
+            HS_TRY(request_put_dir(out, root, path, err));
+        memcpy(last, path, sizeof last);
+    }
+    return HS_OK;
+}
+
 static hs_status request_dirs(const struct hs_names_request *request,
-                              const struct hs_target *target, struct hs_buffer *out,
-                              struct hs_error *err)
+                              const struct hs_target *target, const struct hs_objects *objects,
+                              struct hs_buffer *out, struct hs_error *err)
 {
     char root[HS_PROC_PATH_BYTES], path[PATH_MAX];
     const char *seen;
@@ -145,6 +193,7 @@ static hs_status request_dirs(const struct hs_names_request *request,
     if (request_read_link(target, "exe", path)) {
         seen = request_is_ours(target, "exe", path) ? "" : root;
         HS_TRY(request_beside(out, seen, path, err));
+        HS_TRY(request_plugins(out, seen, objects, err));
     }
     if (request_read_link(target, "cwd", path) && strcmp(path, "/") != 0) {
         seen = request_is_ours(target, "cwd", path) ? "" : root;
@@ -228,7 +277,7 @@ hs_status hs_names_write_request(const struct hs_names_request *request,
                                  const struct hs_target *target, const struct hs_objects *objects,
                                  struct hs_buffer *out, struct hs_error *err)
 {
-    HS_TRY(request_dirs(request, target, out, err));
+    HS_TRY(request_dirs(request, target, objects, out, err));
     for (size_t i = 0; i < objects->n; i++) {
         const struct hs_object *object = &objects->objects[i];
         bool is_plugin = hs_elf_find(object->elf, "caml_plugin_header") != NULL;

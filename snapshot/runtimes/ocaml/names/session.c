@@ -5,7 +5,7 @@
 #include "session.h"
 #include "symbols/demangle.h"
 
-enum { ROOT_NAME_BYTES = 1024 };
+enum { ROOT_NAME_BYTES = 1024, NAMES_NOTE_BYTES = 640 };
 
 /* A table that the user gave must be good; the helper's failure only costs names. */
 hs_status hs_ocaml_find_names(struct hs_ocaml_session *s, struct hs_error *err)
@@ -17,8 +17,10 @@ hs_status hs_ocaml_find_names(struct hs_ocaml_session *s, struct hs_error *err)
         return hs_names_load_file(o->names_file, &s->names, err);
     if (o->no_names || o->names_helper == NULL)
         return HS_OK;
-    struct hs_names_request request = {
-        .helper = o->names_helper, .dirs = o->names_dirs, .n_dirs = o->n_names_dirs};
+    struct hs_names_request request = {.helper = o->names_helper,
+                                       .dirs = o->names_dirs,
+                                       .n_dirs = o->n_names_dirs,
+                                       .timeout_ns = o->names_timeout_ns};
     hs_status status =
         hs_names_run_helper(&request, &s->dump->target, &s->dump->objects, &s->names, &failure);
     if (status == HS_IO || status == HS_FORMAT) {
@@ -49,12 +51,23 @@ static hs_status names_apply_leaf(struct hs_ocaml_session *s, struct hs_root *ro
     return hs_strtab_add(&s->dump->strings, name.file, &root->file, err);
 }
 
+static hs_status names_note(struct hs_ocaml_session *s, struct hs_error *err)
+{
+    char text[NAMES_NOTE_BYTES];
+
+    if (s->names_failure[0] != '\0')
+        snprintf(text, sizeof text, "%s", s->names_failure);
+    else if (s->names.note[0] != '\0')
+        snprintf(text, sizeof text, "%s", s->names.note);
+    else if (!hs_names_tell(&s->names, text, sizeof text))
+        return HS_OK;
+    HS_TRY(hs_strtab_add(&s->dump->strings, text, &s->names_remark, err));
+    return hs_findings_note(&s->rt.findings, false, err, "%s", text);
+}
+
 hs_status hs_ocaml_apply_names(struct hs_ocaml_session *s, struct hs_error *err)
 {
-    if (s->names_failure[0] != '\0')
-        HS_TRY(hs_findings_note(&s->rt.findings, false, err, "%s", s->names_failure));
-    if (s->names.note[0] != '\0')
-        HS_TRY(hs_findings_note(&s->rt.findings, false, err, "%s", s->names.note));
+    HS_TRY(names_note(s, err));
     for (size_t i = 0; i < s->roots.roots.n_leaves && s->names.n_entries != 0; i++) {
         struct hs_root *root = &s->roots.roots.leaves[i].root;
         if (root->kind == HS_ROOT_GLOBAL || root->kind == HS_ROOT_DYNAMIC_GLOBAL)

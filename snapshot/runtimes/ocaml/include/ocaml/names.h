@@ -20,12 +20,17 @@ struct hs_name_entry {
     uint64_t number;         /* of the line in the table: the first of equal ones counts */
 };
 
+/* The largest of some units, "Wp, Eva__Main"; as the helper names them. */
+#define HS_NAMES_EXAMPLES_BYTES 96
+
 struct hs_names {
     struct hs_strtab strings;      /* owned */
     struct hs_name_entry *entries; /* owned; ascending by unit text and slot after parsing */
     size_t n_entries, capacity;
     /* What the helper said of the units that the program consists of; all 0 for a ready table. */
     uint64_t n_units, n_named, n_partial, n_stale, n_missing;
+    char partial[HS_NAMES_EXAMPLES_BYTES], stale[HS_NAMES_EXAMPLES_BYTES],
+        missing[HS_NAMES_EXAMPLES_BYTES];
     char compiler[32]; /* the helper's, "5.3.0"; empty when it did not say */
     char note[240];    /* why names are missing that could be there; empty when all went well */
 };
@@ -49,13 +54,29 @@ hs_status hs_names_load_file(const char *path, struct hs_names *ret, struct hs_e
 bool hs_names_find(const struct hs_names *names, const char *unit, uint32_t slot,
                    struct hs_name *ret);
 
+/* Of how many units the variables have names, which lack files, and what helps; false, and empty,
+ * when nobody was asked. */
+bool hs_names_tell(const struct hs_names *names, char *text, size_t n_bytes);
+
+#define HS_NAMES_TIMEOUT_NS ((uint64_t)30000000000) /* unless a request says otherwise */
+
+/* A helper that was started. */
+struct hs_names_running {
+    pid_t child; /* 0: none */
+    int output;
+    uint64_t deadline_ns, timeout_ns;
+    const char *what; /* borrowed: a literal */
+};
+/* Ends one that was not collected; none is passed over. */
+void hs_names_abandon(struct hs_names_running *running);
+
 struct hs_names_request {
     /* Path of heapsnap-ocaml-names. Beside it may lie others, which are preferred for programs of
      * their version: heapsnap-ocaml-names-5.3 */
     const char *helper;
     const char *const *dirs; /* searched first; may be NULL */
     size_t n_dirs;
-    uint64_t timeout_ns; /* 0: 10 s */
+    uint64_t timeout_ns; /* 0: HS_NAMES_TIMEOUT_NS */
 };
 
 /* Asks the helper about all units of a program and its plugins. Needs no stop: what it reads is
