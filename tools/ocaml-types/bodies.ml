@@ -1,0 +1,212 @@
+(* What function bodies tell: the variables in scope at a call, and those that a closure captures.
+
+   Both are asked for by lines of the request:
+     frame FILE LINE FIRST LAST      a call, as the frame tables say where it stands
+     closure UNIT FUNCTION N         a closure's code, "name_123", and how many values it captured;
+                                     FUNCTION and N may be "*"
+     lambda UNIT FUNCTION FILE LINE FIRST LAST
+                                     the same of a function without a name, by a place in it
+   A variable in scope need not be live at the call, so its type is only probable. *)
+
+open Typedtree
+
+type frame = { file : string; line : int; first_char : int; last_char : int }
+
+type variable = { id : Ident.t; expr : Types.type_expr }
+
+let max_variables = 64
+let max_answers = 20_000
+let frames : (string * int, frame) Hashtbl.t = Hashtbl.create 97
+let closures : (string, string * int option) Hashtbl.t = Hashtbl.create 97
+
+(* Answers wait until the units are evaluated. *)
+type answer = { where : Modules.context; head : string list; variables : variable list }
+
+type lambda = { place : frame; of_unit : string; name : string }
+
+let lambdas : (string * int, lambda) Hashtbl.t = Hashtbl.create 97
+
+let answers : answer Queue.t = Queue.create ()
+
+let answer a = if Queue.length answers < max_answers then Queue.push a answers
+
+let place_of words =
+  match List.rev words with
+  | last :: first :: line :: (_ :: _ as file) -> (
+    let file = String.concat " " (List.rev file) in
+    match (int_of_string_opt line, int_of_string_opt first, int_of_string_opt last) with
+    | Some line, Some first_char, Some last_char -> Some { file; line; first_char; last_char }
+    | _ -> None)
+  | _ -> None
+
+let ask_frame text =
+  match place_of (String.split_on_char ' ' text) with
+  | Some f ->
+    Hashtbl.add frames (f.file, f.line) f;
+    true
+  | None -> false
+
+let ask_lambda text =
+  match String.split_on_char ' ' text with
+  | of_unit :: name :: words -> (
+    match place_of words with
+    | Some place ->
+      Hashtbl.add lambdas (place.file, place.line) { place; of_unit; name };
+      true
+    | None -> false)
+  | _ -> false
+
+let ask_closure text =
+  match String.split_on_char ' ' text with
+  | [ unit_name; f; n ] when n = "*" || int_of_string_opt n <> None ->
+    Hashtbl.add closures unit_name (f, int_of_string_opt n);
+    true
+  | _ -> false
+
+(* ---- scopes *)
+
+let start_of (loc : Location.t) =
+  let at = loc.loc_start in
+  (at.pos_fname, at.pos_lnum, at.pos_cnum - at.pos_bol, loc.loc_end.pos_cnum - at.pos_bol)
+
+let rec first_of n = function x :: rest when n > 0 -> x :: first_of (n - 1) rest | _ -> []
+
+let is_at first last f = f.first_char = first && f.last_char = last
+
+let note_call where scope (e : expression) =
+  let file, line, first, last = start_of e.exp_loc in
+  let is_it = is_at first last in
+  if List.exists is_it (Hashtbl.find_all frames (file, line)) then
+    answer
+      { where; variables = first_of max_variables scope;
+        head = "scope" :: file :: List.map string_of_int [ line; first; last ] }
+
+(* ---- closures *)
+
+let used_in expressions =
+  let used = Hashtbl.create 16 in
+  let default = Tast_iterator.default_iterator in
+  let expr (it : Tast_iterator.iterator) (e : expression) =
+    (match e.exp_desc with
+    | Texp_ident (Pident id, _, _) -> Hashtbl.replace used (Ident.unique_name id) ()
+    | _ -> ());
+    default.expr it e
+  in
+  let it = { default with expr } in
+  List.iter (it.expr it) expressions;
+  used
+
+let in_order variables = List.sort_uniq (fun a b -> Ident.compare a.id b.id) variables
+
+let is_function (vb : value_binding) =
+  match vb.vb_expr.exp_desc with Texp_function _ -> true | _ -> false
+
+(* Functions that are defined together share one closure: it holds what any of them uses. In the
+   order of their stamps, as the closure conversion stores them. *)
+let note_functions where unit_name scope (bindings : value_binding list) =
+  let wanted = Hashtbl.find_all closures unit_name in
+  if wanted <> [] && scope <> [] && List.for_all is_function bindings then begin
+    let own = Tree_view.bound bindings in
+    let used = used_in (List.map (fun vb -> vb.vb_expr) bindings) in
+    let is_own v = List.exists (fun (id, _) -> Ident.same id v.id) own in
+    let is_free v = Hashtbl.mem used (Ident.unique_name v.id) && not (is_own v) in
+    let free = in_order (List.filter is_free scope) in
+    let n = List.length free in
+    let one (id, _) =
+      let name = Ident.unique_name id in
+      let is_wanted (f, count) =
+        (f = "*" || f = name) && match count with None -> true | Some c -> c = n
+      in
+      if n > 0 && List.exists is_wanted wanted then
+        answer
+          { where; variables = free;
+            head = [ "captured"; unit_name; name; string_of_int n ] }
+    in
+    List.iter one own
+  end
+
+(* A function without a name, and what was in scope before it. *)
+type within = { lambda : expression; outer_scope : variable list; is_named : bool }
+
+let note_place where unit_name (w : within) (e : expression) =
+  if not (w.is_named || e.exp_loc.loc_ghost) then begin
+    let file, line, first, last = start_of e.exp_loc in
+    let is_it l = l.of_unit = unit_name && is_at first last l.place in
+    match List.find_opt is_it (Hashtbl.find_all lambdas (file, line)) with
+    | None -> ()
+    | Some l ->
+      let used = used_in [ w.lambda ] in
+      let is_free v = Hashtbl.mem used (Ident.unique_name v.id) in
+      let free = in_order (List.filter is_free w.outer_scope) in
+      let n = List.length free in
+      if n > 0 then
+        answer
+          { where; variables = free;
+            head = [ "captured"; unit_name; l.name; string_of_int n ] }
+  end
+
+(* Patterns are visited before the expressions that see their variables. *)
+let walk where unit_name structure =
+  let default = Tast_iterator.default_iterator in
+  let scope = ref [] and depth = ref 0 in
+  let within = ref None and named = ref [] in
+  let enter (e : expression) =
+    match (e.exp_desc, !within) with
+    | Texp_function _, Some w when Tree_view.is_body w.lambda e -> ()
+    | Texp_function _, _ ->
+      within := Some { lambda = e; outer_scope = !scope; is_named = List.memq e !named }
+    | _ -> ()
+  in
+  let name (bindings : value_binding list) =
+    named := List.rev_append (List.map (fun vb -> vb.vb_expr) bindings) !named
+  in
+  let add (id, expr) = scope := { id; expr } :: !scope in
+  let pat (type k) _ (p : k general_pattern) =
+    if !depth > 0 then List.iter add (Tree_view.of_pattern p)
+  in
+  let kept f =
+    let saved = !scope in
+    f ();
+    scope := saved
+  in
+  let expr (it : Tast_iterator.iterator) (e : expression) =
+    let outer = !within and outer_names = !named in
+    kept (fun () ->
+        incr depth;
+        enter e;
+        Option.iter (fun w -> note_place where unit_name w e) !within;
+        (match e.exp_desc with
+        | Texp_apply _ -> note_call where !scope e
+        | Texp_let (_, bindings, _) ->
+          name bindings;
+          note_functions where unit_name !scope bindings
+        | _ -> ());
+        default.expr it e;
+        decr depth);
+    within := outer;
+    named := outer_names
+  in
+  let case (type k) (it : Tast_iterator.iterator) (c : k case) =
+    kept (fun () -> default.case it c)
+  in
+  let it = { default with expr; pat; case } in
+  it.structure it structure
+
+let on_structure where unit_name (structure : structure) =
+  if Hashtbl.length frames + Hashtbl.length lambdas > 0 || Hashtbl.mem closures unit_name then
+    try walk where unit_name structure with Stack_overflow -> ()
+
+(* After the roots: what was found since it was last said, with the types of the variables. *)
+let say () =
+  let variable env v =
+    Answer.child (Nodes.eval env Nodes.max_fuel v.expr, Ident.name v.id)
+  in
+  let one a =
+    Budget.check ();
+    Answer.line (List.map Answer.text a.head);
+    let env = Nodes.env a.where [] in
+    List.iter (variable env) a.variables
+  in
+  Queue.iter one answers;
+  Queue.clear answers;
+  Answer.close ()
