@@ -20,11 +20,11 @@ void hs_frame_labels_fini(struct hs_frame_labels *labels)
 }
 
 /* Text that lies in the binary whose frame table mentions it: never the program's own data. */
-static bool text_at(const struct hs_root_walk *walk, hs_addr at, const struct hs_object *object,
+static bool text_at(const struct hs_ocaml *rt, hs_addr at, const struct hs_object *object,
                     char *text, size_t n)
 {
     return object != NULL && at >= object->begin && at < object->end &&
-           hs_image_string(walk->rt->image, at, text, n) && text[0] != '\0';
+           hs_image_string(rt->image, at, text, n) && text[0] != '\0';
 }
 
 /* "Ltac_plugin__Tacenv.f" -> "Ltac_plugin.Tacenv.f", in place: a packed module's path. */
@@ -42,9 +42,9 @@ static void unpack(char *text)
     *to = '\0';
 }
 
-static enum hs_place_packing packing_of(const struct hs_root_walk *walk)
+static enum hs_place_packing packing_of(const struct hs_ocaml *rt)
 {
-    const struct hs_ocaml5 *five = walk->rt->five;
+    const struct hs_ocaml5 *five = rt->five;
     return five != NULL && five->layout.minor >= 2 ? HS_PLACES_FROM_5_2 : HS_PLACES_UP_TO_5_1;
 }
 
@@ -56,8 +56,8 @@ static void append_callers(const struct hs_root_walk *walk, const struct hs_obje
     const char *before = " (inlined in ";
     for (unsigned i = 0; place.has_next && i < HS_FRAME_MAX_INLINED; i++) {
         char caller[TEXT_BYTES];
-        if (!hs_frame_place_read(walk->rt->image, packing_of(walk), place.next, &place) ||
-            !text_at(walk, place.function, object, caller, sizeof caller))
+        if (!hs_frame_place_read(walk->rt->image, packing_of(walk->rt), place.next, &place) ||
+            !text_at(walk->rt, place.function, object, caller, sizeof caller))
             break;
         unpack(caller);
         int added = snprintf(text + used, n - used, "%s%s", before, caller);
@@ -99,14 +99,14 @@ static hs_status add_place(struct hs_root_walk *walk, const struct hs_frame_entr
     struct hs_frame_place place;
     char text[TEXT_BYTES];
     if (!hs_frame_descriptor_read(walk->rt->image, entry->at, &d) ||
-        !hs_frame_first_place(walk->rt->image, packing_of(walk), &d, &place))
+        !hs_frame_first_place(walk->rt->image, packing_of(walk->rt), &d, &place))
         return HS_OK;
-    if (text_at(walk, place.function, object, text, sizeof text)) {
+    if (text_at(walk->rt, place.function, object, text, sizeof text)) {
         unpack(text);
         append_callers(walk, object, place, text, sizeof text);
         HS_TRY(hs_strtab_add(walk->rt->strings, text, &label->function, walk->err));
     }
-    if (!text_at(walk, place.file, object, text, sizeof text))
+    if (!text_at(walk->rt, place.file, object, text, sizeof text))
         return HS_OK;
     label->line = place.line;
     label->char_begin = place.char_begin;
@@ -131,4 +131,19 @@ hs_status hs_frame_label_of(struct hs_root_walk *walk, struct hs_frame_labels *l
     }
     *ret = labels->labels[*slot - 1];
     return HS_OK;
+}
+
+bool hs_frame_own_place(const struct hs_ocaml *rt, const struct hs_frame_entry *entry, char *file,
+                        size_t n, struct hs_frame_place *ret)
+{
+    const struct hs_object *object = hs_objects_object_at(rt->objects, entry->at);
+    struct hs_frame_descriptor d;
+
+    if (!hs_frame_descriptor_read(rt->image, entry->at, &d) ||
+        !hs_frame_first_place(rt->image, packing_of(rt), &d, ret))
+        return false;
+    for (unsigned i = 0; ret->has_next && i < HS_FRAME_MAX_INLINED; i++)
+        if (!hs_frame_place_read(rt->image, packing_of(rt), ret->next, ret))
+            return false;
+    return text_at(rt, ret->file, object, file, n);
 }

@@ -29,4 +29,9 @@ hs_status hs_frame_label_of(struct hs_root_walk *walk, struct hs_frame_labels *l
 hs_status hs_frame_label_of_code(struct hs_root_walk *walk, hs_addr code,
                                  struct hs_frame_label *ret);
 
+/* The place that a descriptor has in the function that it is of, behind all inlined ones; false
+ * when there is none. `file` has n bytes. */
+bool hs_frame_own_place(const struct hs_ocaml *rt, const struct hs_frame_entry *entry, char *file,
+                        size_t n, struct hs_frame_place *ret);
+
 #endif

@@ -99,6 +99,14 @@ static inline void hs_block_fields(const struct hs_block *block, uint64_t header
     }
 }
 
+/* The code of a closure of at least 2 fields: of several arguments it begins with caml_curryN, its
+ * own is in field 2 (mlvalues.h, cmm_helpers.ml emit_constant_closure). */
+static inline hs_addr hs_closure_code(const uint8_t *fields, uint64_t wosize)
+{
+    int64_t arity = (int64_t)hs_load_u64(fields + HS_WORD) >> 56;
+    return hs_load_u64(fields + (wosize < 3 || arity == 0 || arity == 1 ? 0 : 2 * HS_WORD));
+}
+
 /* enumerate.c: walks one span of the heap or the minor heap from its first header on. */
 struct hs_walk {
     uint64_t n_live_words, n_free_words, n_fragment_words, n_damaged_words, n_unborn_words;

@@ -17,7 +17,8 @@ enum {
     MARK_REGION_BITS = 24,
     SPARSE_BYTES = 64 << 10, /* per block that waits: then little of what lies between is wanted */
     REMNANT_MAX_WOSIZE = 16, /* BF_NUM_SMALL, freelist.c */
-    NEWEST_WORDS = 257       /* what one allocation of OCaml code can take: Max_young_wosize + 1 */
+    FUNCTIONS_MAX = 1 << 14,
+    NEWEST_WORDS = 257 /* what one allocation of OCaml code can take: Max_young_wosize + 1 */
 };
 
 bool hs_marker_is_reached(const struct hs_marker *m, const struct hs_block *block)
@@ -186,6 +187,19 @@ static void mark_fibers(struct hs_marker *m, hs_addr block, hs_ocaml5_slot_fn sl
     }
 }
 
+/* What is beyond the bound, or finds no memory, is not asked about: a name less. */
+static void mark_function(struct hs_marker *m, hs_addr code)
+{
+    struct hs_dict *functions = &m->marks->functions;
+    uint64_t *n = hs_dict_find(functions, code);
+    struct hs_error ignored = HS_ERROR_INIT;
+
+    if (n != NULL)
+        ++*n;
+    else if (functions->n < FUNCTIONS_MAX)
+        (void)hs_dict_put(functions, code, 1, &ignored);
+}
+
 static void mark_scan(struct hs_marker *m, hs_addr address)
 {
     struct hs_block block = {.span = hs_map_span(m->map, address), .address = address};
@@ -195,6 +209,10 @@ static void mark_scan(struct hs_marker *m, hs_addr address)
     if (block.span->area == HS_AREA_HEAP || block.span->area == HS_AREA_YOUNG) {
         m->marks->n_reached_blocks++;
         m->marks->n_reached_words += HS_HEADER_WOSIZE(header) + 1;
+        if (HS_HEADER_TAG(header) < HS_TAG_LAZY && HS_HEADER_WOSIZE(header) != 0) {
+            m->marks->n_structured_blocks++;
+            m->marks->n_structured_words += HS_HEADER_WOSIZE(header) + 1;
+        }
     } else if (hs_ocaml_is_module_block(m->roots, address)) {
         return; /* its fields are roots of their own */
     }
@@ -209,6 +227,8 @@ static void mark_scan(struct hs_marker *m, hs_addr address)
             hs_marker_value(m, value);
     }
     m->is_newest = false;
+    if (HS_HEADER_TAG(header) == HS_TAG_CLOSURE && from < end && end >= 2)
+        mark_function(m, hs_closure_code(fields, end));
     if (HS_HEADER_TAG(header) == HS_TAG_CONT && m->map->rt->five != NULL)
         mark_fibers(m, address, mark_slot);
 }
@@ -488,6 +508,7 @@ void hs_ocaml_marks_fini(struct hs_ocaml_marks *marks)
     if (marks == NULL)
         return;
     hs_bitmap_fini(&marks->reached);
+    hs_dict_fini(&marks->functions);
     hs_free(marks->ephemerons);
     *marks = (struct hs_ocaml_marks){0};
 }

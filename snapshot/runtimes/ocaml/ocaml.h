@@ -198,6 +198,10 @@ struct hs_ocaml_marks {
     struct hs_ocaml_ephemeron *ephemerons; /* owned; ascending */
     size_t n_ephemerons, ephemerons_capacity;
     uint64_t n_reached_blocks, n_reached_words; /* heap and young */
+    /* Of these, blocks with fields of any values: tag below HS_TAG_LAZY, not empty. */
+    uint64_t n_structured_blocks, n_structured_words;
+    /* The first functions whose closures captured something: code address to how many of them. */
+    struct hs_dict functions;
     uint64_t n_dangling;      /* fields of reached blocks that lead into the heap but to no block */
     uint64_t n_free_reached;  /* of these, to free ones */
     uint64_t n_unborn_fields; /* of the newest young blocks: not counted above */
