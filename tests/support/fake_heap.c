@@ -37,7 +37,8 @@ static void fake_elf(struct fake_heap *fake)
     } symbols[] = {{"camlM__f_12", 0x1000, 16, true},
                    {"camlM__g_13", 0x1010, 16, true},
                    {"caml_curry2", 0x1020, 16, true},
-                   {"caml_ephe_list_head", 0x3000, 8, false}};
+                   {"caml_ephe_list_head", 0x3000, 8, false},
+                   {"camlM", FAKE_UNIT_AT - FAKE_OBJECT_AT, 8, false}};
     for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++)
         elf_writer_symbol(w, symbols[i].name, symbols[i].is_code ? STT_FUNC : STT_OBJECT,
                           STB_GLOBAL, symbols[i].vaddr, symbols[i].n_bytes,

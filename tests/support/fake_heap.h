@@ -18,6 +18,9 @@ enum { FAKE_HEAP_WORDS = 1 << 16, FAKE_YOUNG_WORDS = 1 << 12, FAKE_STATIC_WORDS 
 #define FAKE_OBJECT_AT UINT64_C(0x550000000000)
 #define FAKE_STATIC_AT (FAKE_OBJECT_AT + 0x3000)
 #define FAKE_ATOM_AT UINT64_C(0x560000000000)
+#define FAKE_UNIT_AT                                                                           \
+    (FAKE_STATIC_AT + 5 * 8)                /* camlM: the first static block that a test makes \
+                                             */
 #define FAKE_NONE (FAKE_OBJECT_AT + 0x8000) /* what marks an empty ephemeron slot */
 
 /* Code addresses with symbols. */

@@ -190,7 +190,13 @@ static hs_status emit_block(struct hs_ocaml_emitter *e, const struct hs_block *b
         record.state = HS_BLOCK_YOUNG;
     else if (block->span->area != HS_AREA_HEAP)
         record.state = HS_BLOCK_STATIC;
-    HS_TRY(hs_ocaml_type(&e->types, block, header, ephemeron != NULL, &record.type, err));
+    bool is_source = false;
+    if (ephemeron == NULL)
+        HS_TRY(hs_ocaml_source_type(&e->types, block, header, &record.type, &is_source, err));
+    if (!is_source)
+        HS_TRY(hs_ocaml_type(&e->types, block, header, ephemeron != NULL, &record.type, err));
+    if (HS_HEADER_TAG(header) == HS_TAG_CLOSURE && HS_HEADER_WOSIZE(header) >= 2)
+        hs_ocaml_source_captured(&e->types, block, header, record.type);
     *ret = (struct hs_runtime_block){.record = record};
     e->n_edges = 0;
     if (ephemeron != NULL)
@@ -333,13 +339,17 @@ hs_status hs_ocaml_emitter_samples(const struct hs_ocaml_emitter *e, struct hs_r
 hs_status hs_ocaml_emitter_types(const struct hs_ocaml_emitter *e, struct hs_type_tables *ret,
                                  struct hs_error *err)
 {
-    void *array;
+    struct hs_type_tables made = {.n_types = e->types.n_types};
 
-    HS_TRY(hs_alloc(e->types.n_types, sizeof *ret->types, &array, err));
+    HS_TRY(HS_ALLOC(&made.types, e->types.n_types, err));
     if (e->types.n_types != 0)
-        memcpy(array, e->types.types, e->types.n_types * sizeof *ret->types);
-    *ret = (struct hs_type_tables){.types = array, .n_types = e->types.n_types};
-    return HS_OK;
+        memcpy(made.types, e->types.types, e->types.n_types * sizeof *made.types);
+    hs_status status = hs_ocaml_source_members(&e->types, &made.members, &made.n_members, err);
+    if (status == HS_OK)
+        *ret = made;
+    else
+        hs_free(made.types);
+    return status;
 }
 
 hs_status hs_ocaml_emitter_new(struct hs_ocaml_session *session, struct hs_ocaml_emitter **ret,
@@ -351,6 +361,8 @@ hs_status hs_ocaml_emitter_new(struct hs_ocaml_session *session, struct hs_ocaml
     e->session = session;
     e->map = &session->map;
     e->types.rt = &session->rt;
+    e->types.map = &session->map;
+    e->types.push = &session->push;
     hs_status status = emit_list_keys(e, err);
     if (status != HS_OK)
         hs_ocaml_emitter_free(e);

@@ -53,6 +53,9 @@ static void ocaml_close(void *state)
     ocaml_forget(s);
     hs_ocaml_fini(&s->rt);
     hs_names_fini(&s->names);
+    hs_names_abandon(&s->types_helper);
+    hs_spush_fini(&s->push);
+    hs_stables_fini(&s->source_types);
     hs_free(s);
 }
 
@@ -76,6 +79,7 @@ static hs_status ocaml_prepare(void *state, struct hs_error *err)
 
     hs_ocaml_prepare(&s->dump->objects);
     HS_TRY(hs_progress_tell(s->dump->options->progress, "looking for source names", 0, 0, err));
+    HS_TRY(hs_ocaml_start_source_types(s, err));
     return hs_ocaml_find_names(s, err);
 }
 
@@ -261,7 +265,8 @@ static hs_status ocaml_roots(void *state, struct hs_error *err)
     if (s->map.n_live_words == 0)
         return hs_fail(err, HS_TARGET, "no block was found in the OCaml heap of '%s'",
                        s->dump->objects.objects[0].name);
-    return hs_ocaml_emitter_new(s, &s->emitter, err);
+    HS_TRY(hs_ocaml_emitter_new(s, &s->emitter, err));
+    return hs_ocaml_push_source_types(s, err);
 }
 
 static const struct hs_roots *ocaml_leaves(const void *state)

@@ -6,6 +6,7 @@
 #include "ocaml.h"
 #include "ocaml/names.h"
 #include "runtimes/runtime.h"
+#include "source_types/push.h"
 
 struct hs_ocaml_session {
     struct hs_dump *dump; /* borrowed */
@@ -17,6 +18,10 @@ struct hs_ocaml_session {
     struct hs_block_map map;
     struct hs_ocaml_marks marks;
     bool was_located; /* the runtime was found once: not to find it again is a bad moment */
+    struct hs_names_running types_helper;
+    struct hs_stables source_types;   /* what the helper said */
+    char source_types_note[320];      /* why it said nothing, or not all; empty when it did */
+    struct hs_spush push;             /* the source type of each block */
     struct hs_ocaml_emitter *emitter; /* owned: made when the roots are known */
     struct hs_runtime_fact fact;
     struct hs_sampler sampler; /* of Gc.Memprof */
@@ -25,5 +30,11 @@ struct hs_ocaml_session {
 /* names/session.c: before the stop, and after the roots are collected. */
 hs_status hs_ocaml_find_names(struct hs_ocaml_session *session, struct hs_error *err);
 hs_status hs_ocaml_apply_names(struct hs_ocaml_session *session, struct hs_error *err);
+
+/* source_types/session.c: before the stop the helper is started, and works while the process is
+ * read; after marking, when the map has its index, its answer is used. Types that cannot be had
+ * cost the dump nothing but a note. */
+hs_status hs_ocaml_start_source_types(struct hs_ocaml_session *session, struct hs_error *err);
+hs_status hs_ocaml_push_source_types(struct hs_ocaml_session *session, struct hs_error *err);
 
 #endif

@@ -22,7 +22,21 @@ void hs_ocaml_types_fini(struct hs_ocaml_types *types)
     hs_free(types->types);
     hs_dict_fini(&types->by_address);
     hs_free(types->by_name);
+    hs_free(types->by_row);
+    hs_free(types->row_of);
+    hs_free(types->captured_of);
     *types = (struct hs_ocaml_types){0};
+}
+
+hs_status hs_ocaml_types_add(struct hs_ocaml_types *types, const struct hs_type *type,
+                             uint32_t *ret, struct hs_error *err)
+{
+    HS_TRY(HS_GROW(&types->types, &types->types_capacity, types->n_types + 1, err));
+    HS_TRY(HS_GROW(&types->row_of, &types->row_of_capacity, types->n_types + 1, err));
+    HS_TRY(HS_GROW(&types->captured_of, &types->captured_of_capacity, types->n_types + 1, err));
+    types->types[types->n_types] = *type;
+    *ret = (uint32_t)types->n_types++;
+    return HS_OK;
 }
 
 /* The type of this name: the one there is, or a new one. */
@@ -34,10 +48,10 @@ static hs_status type_named(struct hs_ocaml_types *types, const char *name, unsi
     HS_TRY(hs_strtab_add(types->rt->strings, name, &text, err));
     HS_TRY(HS_GROW(&types->by_name, &types->by_name_capacity, (size_t)text + 1, err));
     if (types->by_name[text] == 0) {
-        HS_TRY(HS_GROW(&types->types, &types->types_capacity, types->n_types + 1, err));
-        types->types[types->n_types++] =
-            (struct hs_type){.name = text, .tag = (uint16_t)tag, .form = (uint8_t)form};
-        types->by_name[text] = (uint32_t)types->n_types;
+        const struct hs_type type = {.name = text, .tag = (uint16_t)tag, .form = (uint8_t)form};
+        uint32_t added;
+        HS_TRY(hs_ocaml_types_add(types, &type, &added, err));
+        types->by_name[text] = added + 1;
     }
     *ret = types->by_name[text] - 1;
     return HS_OK;

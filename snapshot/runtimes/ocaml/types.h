@@ -3,6 +3,8 @@
  *   closure Stm.observe | custom _z | string | float | float array | abstract | weak array
  *   ephemeron | object | lazy | forward | block tag 0, 2 fields | block tag 0, 17+ fields
  *
+ * and where source types are known, those: "Constr.t.App", with the names of fields.
+ *
  * Every text comes from the program's files: function names from symbols, custom identifiers from
  * read-only data of a mapped file. Nothing is ever read from the heap but addresses. */
 #ifndef HS_OCAML_TYPES_H
@@ -10,6 +12,7 @@
 
 #include "base/table.h"
 #include "map.h"
+#include "source_types/push.h"
 
 enum { HS_SHAPE_FIELDS = 17, HS_SHAPE_TAGS = 246 };
 
@@ -25,6 +28,18 @@ struct hs_ocaml_types {
     uint32_t shapes[HS_SHAPE_TAGS][HS_SHAPE_FIELDS + 1]; /* type id plus 1 */
     uint32_t others[256];                                /* by tag; abstract: 251 */
     uint32_t weak[2];                                    /* weak array, ephemeron */
+    /* Source types, where there are any. */
+    const struct hs_spush *push;    /* borrowed; may be NULL */
+    const struct hs_block_map *map; /* borrowed: with its index, where there is a push */
+    uint32_t *by_row;               /* owned: from a row of its tables to type id plus 1 */
+    uint32_t *row_of;               /* owned: by type id: the row plus 1; 0: none */
+    size_t by_row_capacity, row_of_capacity;
+    /* Of closures: by type id, which variables they captured, and in which fields from on. */
+    struct hs_captured {
+        uint32_t number; /* in the tables, plus 1; 0: not known */
+        uint32_t from;
+    } * captured_of; /* owned */
+    size_t captured_of_capacity;
 };
 
 void hs_ocaml_types_fini(struct hs_ocaml_types *types);
@@ -33,5 +48,21 @@ void hs_ocaml_types_fini(struct hs_ocaml_types *types);
  * HS_LIMIT when out of memory. Cost: a table look-up, or a hash probe for closures and customs. */
 hs_status hs_ocaml_type(struct hs_ocaml_types *types, const struct hs_block *block, uint64_t header,
                         bool is_ephemeron, uint32_t *ret, struct hs_error *err);
+
+/* source_types/named.c */
+/* The type of a block that is no ephemeron by its source type; *ret_found is false when it has
+ * none, or when its form says more: a function's name, operations. */
+hs_status hs_ocaml_source_type(struct hs_ocaml_types *types, const struct hs_block *block,
+                               uint64_t header, uint32_t *ret, bool *ret_found,
+                               struct hs_error *err);
+/* Notes what a closure captured, for the members of its type. */
+void hs_ocaml_source_captured(struct hs_ocaml_types *types, const struct hs_block *block,
+                              uint64_t header, uint32_t type);
+/* The fields of the types that were given so far; owned by the caller (hs_free). */
+hs_status hs_ocaml_source_members(const struct hs_ocaml_types *types, struct hs_member **ret,
+                                  size_t *ret_n, struct hs_error *err);
+/* Adds a type. */
+hs_status hs_ocaml_types_add(struct hs_ocaml_types *types, const struct hs_type *type,
+                             uint32_t *ret, struct hs_error *err);
 
 #endif
