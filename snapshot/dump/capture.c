@@ -10,6 +10,8 @@
 
 /* Stops until the moment is good; copies until nothing in them is torn. */
 enum { STOPS_MAX = 50, COPIES_MAX = 6 };
+/* Stops, of a few milliseconds at most, until a copy can be made: it spares a stopped read. */
+enum { COPY_STOPS_MAX = 12 };
 enum { FIRST_PAUSE_US = 1000, LAST_PAUSE_US = 5000, ALLOCATORS_BYTES = 256 };
 
 /* ---- opening */
@@ -48,6 +50,7 @@ hs_status hs_dump_open(const struct hs_dump_options *options, struct hs_target *
     }
     HS_TRY(hs_target_open(options->pid, ret, err));
     ret->options = options->stop;
+    ret->options.n_threads = options->budget == NULL ? 1 : options->budget->n_threads;
     if (options->max_growth_percent != 0 && ret->options.max_growth_bytes == 0)
         ret->options.max_growth_bytes =
             capture_growth_bytes(capture_resident_bytes(options->pid), options->max_growth_percent);
@@ -107,6 +110,8 @@ static hs_status capture_stop(struct hs_dump *dump, struct hs_moment *moment, st
     for (size_t i = 0; i < dump->n_serving && moment->is_good; i++)
         if (dump->serving[i].runtime->judge != NULL)
             HS_TRY(dump->serving[i].runtime->judge(dump->serving[i].state, moment, err));
+    if (moment->is_good && !moment->is_last && moment->attempt < COPY_STOPS_MAX)
+        moment->is_good = dump->target.core != NULL || hs_copy_suits(&dump->target);
     return HS_OK;
 }
 
@@ -210,9 +215,7 @@ static hs_status capture_check(struct hs_dump *dump, struct hs_error *err)
         if (dump->serving[i].runtime->has_own_heap)
             return HS_OK;
     hs_heaps_recognise(&dump->process, seen, sizeof seen);
-    for (char *c = seen; *c != '\0'; c++)
-        if (*c == '\n')
-            *c = c[1] == '\0' ? '\0' : ',';
+    hs_heaps_join_names(seen, sizeof seen);
     if (!capture_has_block(&dump->heaps.map))
         return capture_refuse(dump, seen, err);
     if (seen[0] == '\0')

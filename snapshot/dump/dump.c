@@ -2,6 +2,7 @@
 #include "dump/dump.h"
 
 #include "base/alloc.h"
+#include "base/own_pages.h"
 #include "parts.h"
 
 #define RUNTIME_ENTRY(name) [HS_RUNTIME_##name] = &hs_runtime_##name,
@@ -83,6 +84,16 @@ static hs_status dump_walk(struct hs_dump *dump, struct hs_leaves *leaves, struc
 
 /* ---- all of it */
 
+static void dump_tell_memory(const struct hs_dump *dump, struct hs_dump_report *ret)
+{
+    struct hs_dump_needs needs;
+
+    hs_dump_foresee(dump->options->budget, dump->plan.copy_bytes, &needs);
+    ret->copy_bytes = dump->plan.copy_bytes;
+    ret->has_spilled = dump->image.paged != NULL;
+    ret->foreseen_bytes = ret->has_spilled ? needs.least_bytes : needs.seen_bytes;
+}
+
 static hs_status dump_write(struct hs_dump *dump, struct hs_leaves *leaves,
                             struct hs_dump_facts *facts, struct hs_out *out,
                             struct hs_dump_report *ret, struct hs_error *err)
@@ -91,8 +102,9 @@ static hs_status dump_write(struct hs_dump *dump, struct hs_leaves *leaves,
     HS_TRY(hs_dump_facts_gather(dump, facts, err));
     HS_TRY(hs_dump_write(dump, leaves, facts, out, &ret->totals, err));
     HS_TRY(hs_image_check(&dump->image, err));
-    hs_dump_facts_tell(&facts->facts, &dump->strings, ret);
+    hs_dump_facts_tell(facts, &dump->strings, ret);
     ret->stop = dump->target.report;
+    dump_tell_memory(dump, ret);
     return HS_OK;
 }
 
@@ -104,6 +116,7 @@ static hs_status dump_run(struct hs_dump *dump, struct hs_out *out, struct hs_du
     struct hs_leaves leaves = {0};
 
     HS_TRY(dump_prepare(dump, err));
+    (void)hs_own_pages_load();
     HS_TRY(hs_dump_capture(dump, err));
     hs_status status = dump_write(dump, &leaves, &facts, out, &report, err);
     hs_dump_facts_fini(&facts);

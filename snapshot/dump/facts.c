@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/units.h"
+#include "heaps/allocator.h"
 #include "parts.h"
 
 void hs_dump_facts_fini(struct hs_dump_facts *facts)
@@ -31,6 +33,63 @@ static hs_status facts_memory(struct hs_dump *dump, struct hs_dump_facts *ret, s
     return HS_OK;
 }
 
+/* ---- what was not read */
+
+enum { UNREAD_NAMES_BYTES = 512, UNREAD_NAMES_MAX = 8 };
+
+/* "Ruby (libruby-3.1.so.3.1), V8 (node)": runtimes first, then allocators. */
+static void facts_unread_names(const struct hs_dump *dump, char *text, size_t n_bytes)
+{
+    size_t n;
+
+    hs_heaps_recognise_runtimes(&dump->process, text, n_bytes);
+    n = strlen(text);
+    hs_heaps_recognise(&dump->process, text + n, n_bytes - n);
+    hs_heaps_join_names(text, n_bytes);
+}
+
+static hs_status facts_note_unread(struct hs_dump *dump, const struct hs_snap_facts *facts,
+                                   struct hs_error *err)
+{
+    char names[UNREAD_NAMES_BYTES], unread[HS_UNIT_TEXT_BYTES];
+    struct hs_unread_sum sum = {0};
+
+    for (size_t i = 0; i < facts->n_memory; i++)
+        hs_unread_add(&sum, hs_strtab_get(&dump->strings, facts->memory[i].owner),
+                      facts->memory[i].resident_bytes);
+    unsigned percent = hs_unread_percent(&sum);
+    facts_unread_names(dump, names, sizeof names);
+    if (percent < (names[0] != '\0' ? HS_UNREAD_KNOWN_PERCENT : HS_UNREAD_MOST_PERCENT))
+        return HS_OK;
+    hs_format_bytes(sum.unread_bytes, unread);
+    return hs_findings_note(
+        &dump->findings, percent >= HS_UNREAD_MOST_PERCENT, err,
+        "%u %% of its own memory (%s) is not read as blocks: %s%s%s; what only it keeps is "
+        "possibly leaked",
+        percent, unread, names[0] != '\0' ? "the heap of " : "no allocator that is known has it",
+        names, names[0] != '\0' ? " is not supported yet" : "");
+}
+
+/* A row for each runtime whose heap is not read. */
+static hs_status facts_unread_runtimes(struct hs_dump *dump,
+                                       struct hs_runtime_fact rows[UNREAD_NAMES_MAX], size_t *ret_n,
+                                       struct hs_error *err)
+{
+    char names[UNREAD_NAMES_BYTES];
+
+    *ret_n = 0;
+    hs_heaps_recognise_runtimes(&dump->process, names, sizeof names);
+    for (char *at = names; *at != '\0' && *ret_n < UNREAD_NAMES_MAX;) {
+        char *end = strchrnul(at, '\n'), *next = *end == '\0' ? end : end + 1;
+        *end = '\0';
+        struct hs_runtime_fact *row = &rows[(*ret_n)++];
+        *row = (struct hs_runtime_fact){.certainty = HS_UNREAD};
+        HS_TRY(hs_strtab_add(&dump->strings, at, &row->name, err));
+        at = next;
+    }
+    return HS_OK;
+}
+
 /* Copies behind what is there already. */
 static void *facts_append(void *to, size_t *n, const void *more, size_t n_more, size_t size)
 {
@@ -41,10 +100,11 @@ static void *facts_append(void *to, size_t *n, const void *more, size_t n_more, 
 }
 
 static hs_status facts_join(const struct hs_runtime_facts *parts, size_t n_parts,
+                            const struct hs_runtime_fact *unread, size_t n_unread,
                             struct hs_dump_facts *ret, struct hs_error *err)
 {
     struct hs_snap_facts *facts = &ret->facts;
-    size_t n_runtimes = 0, n_proofs = 0, n_notes = 0, n_samplers = 0;
+    size_t n_runtimes = n_unread, n_proofs = 0, n_notes = 0, n_samplers = 0;
 
     for (size_t i = 0; i < n_parts; i++) {
         ret->first_sampler[i] = (uint32_t)n_samplers;
@@ -52,6 +112,8 @@ static hs_status facts_join(const struct hs_runtime_facts *parts, size_t n_parts
         n_proofs += parts[i].findings->n_proofs;
         n_notes += parts[i].findings->n_notes;
         n_samplers += parts[i].n_samplers;
+        if (ret->remark == 0)
+            ret->remark = parts[i].remark;
     }
     HS_TRY(HS_ALLOC(&ret->runtimes, n_runtimes, err));
     facts->runtimes = ret->runtimes;
@@ -72,6 +134,7 @@ static hs_status facts_join(const struct hs_runtime_facts *parts, size_t n_parts
         facts_append(ret->samplers, &facts->n_samplers, parts[i].samplers, parts[i].n_samplers,
                      sizeof *ret->samplers);
     }
+    facts_append(ret->runtimes, &facts->n_runtimes, unread, n_unread, sizeof *unread);
     return HS_OK;
 }
 
@@ -79,6 +142,8 @@ hs_status hs_dump_facts_gather(struct hs_dump *dump, struct hs_dump_facts *ret,
                                struct hs_error *err)
 {
     struct hs_runtime_facts parts[HS_N_RUNTIMES] = {{0}};
+    struct hs_runtime_fact unread[UNREAD_NAMES_MAX];
+    size_t n_unread = 0;
     bool has_heaps = false;
 
     for (size_t i = 0; i < dump->n_serving; i++) {
@@ -92,14 +157,18 @@ hs_status hs_dump_facts_gather(struct hs_dump *dump, struct hs_dump_facts *ret,
     ret->facts.n_binaries = dump->objects.n;
     ret->facts.unreadable = ret->unreadable;
     ret->facts.n_unreadable = dump->image.n_gaps;
-    if (has_heaps)
+    if (has_heaps) {
         HS_TRY(facts_memory(dump, ret, err));
-    return facts_join(parts, dump->n_serving, ret, err);
+        HS_TRY(facts_note_unread(dump, &ret->facts, err));
+        HS_TRY(facts_unread_runtimes(dump, unread, &n_unread, err));
+    }
+    return facts_join(parts, dump->n_serving, unread, n_unread, ret, err);
 }
 
-void hs_dump_facts_tell(const struct hs_snap_facts *facts, const struct hs_strtab *strings,
+void hs_dump_facts_tell(const struct hs_dump_facts *found, const struct hs_strtab *strings,
                         struct hs_dump_report *ret)
 {
+    const struct hs_snap_facts *facts = &found->facts;
     size_t n = 0;
 
     ret->note[0] = '\0';
@@ -114,6 +183,7 @@ void hs_dump_facts_tell(const struct hs_snap_facts *facts, const struct hs_strta
             break;
         n += (size_t)more;
     }
+    (void)snprintf(ret->remark, sizeof ret->remark, "%s", hs_strtab_get(strings, found->remark));
     ret->pause_ns = facts->pause_ns;
     ret->read_bytes = facts->read_bytes;
     ret->n_stop_attempts = facts->n_stop_attempts;

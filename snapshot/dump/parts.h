@@ -77,12 +77,13 @@ struct hs_dump_facts {
     struct hs_binary *binaries;
     struct hs_range *unreadable;
     uint32_t first_sampler[HS_N_RUNTIMES];
+    hs_str remark; /* of a runtime, for who dumps; 0: none */
 };
 hs_status hs_dump_facts_gather(struct hs_dump *dump, struct hs_dump_facts *ret,
                                struct hs_error *err);
 void hs_dump_facts_fini(struct hs_dump_facts *facts);
-/* What of the facts the user is told: figures of the stop, and the gaps in one line. */
-void hs_dump_facts_tell(const struct hs_snap_facts *facts, const struct hs_strtab *strings,
+/* What of the facts the user is told: figures of the stop, the gaps in one line, a remark. */
+void hs_dump_facts_tell(const struct hs_dump_facts *found, const struct hs_strtab *strings,
                         struct hs_dump_report *ret);
 
 /* ---- write.c: the blocks of all runtimes in one pass by address. */
