@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/spill.h"
@@ -73,15 +74,23 @@ static hs_status check_own_heap(const struct hs_dump *dump, const struct hs_runt
 
 static void check_runtime(struct hs_dump *dump, struct hs_diagnosis *d)
 {
+    const struct hs_process_copy process = {.target = &dump->target, .objects = &dump->objects};
     const struct hs_objects *objects = &dump->objects;
-    const char *kind = hs_program_kind(objects);
+    const char *kind = hs_program_kind(objects), *hint = NULL;
+    char unread[NAMES_BYTES];
 
+    hs_heaps_recognise_runtimes(&process, unread, sizeof unread);
     if (has_library(objects, "libjvm."))
-        add(d, "runtime", HS_VERDICT_WARNING,
-            "for its own heap: jcmd PID GC.heap_dump FILE, then heapsnap import --from hprof",
-            "%s: of it only the memory of malloc is read", kind);
-    else
+        hint = "for its own heap: jcmd PID GC.heap_dump FILE, then heapsnap import --from hprof";
+    else if (strncmp(unread, "V8 ", 3) == 0)
+        hint = "for its own heap: node --heapsnapshot-signal=SIGUSR2, then heapsnap import FILE";
+    hs_heaps_join_names(unread, sizeof unread);
+    if (unread[0] == '\0')
         add(d, "runtime", HS_VERDICT_OK, NULL, "%s", kind);
+    else
+        add(d, "runtime", HS_VERDICT_WARNING, hint,
+            "%s; %s: its heap is not supported yet, only the memory of malloc is read", kind,
+            unread);
 }
 
 /* What is supported, by name: a dump finds allocators by their structure, which needs a copy. */
@@ -109,9 +118,7 @@ static void check_allocator(struct hs_dump *dump, struct hs_diagnosis *d)
 
     list_supported(&dump->objects, known, sizeof known);
     hs_heaps_recognise(&process, other, sizeof other);
-    for (char *c = other; *c != '\0'; c++)
-        if (*c == '\n')
-            *c = c[1] == '\0' ? '\0' : ',';
+    hs_heaps_join_names(other, sizeof other);
     if (other[0] != '\0')
         add(d, "allocator", known[0] != '\0' ? HS_VERDICT_WARNING : HS_VERDICT_REFUSED,
             "supported are glibc, jemalloc, CPython's, and pools registered with register.h",
@@ -133,18 +140,18 @@ static void check_allocator(struct hs_dump *dump, struct hs_diagnosis *d)
 static hs_status check_stop(struct hs_dump *dump, struct hs_diagnosis *d, struct hs_error *err)
 {
     struct hs_copy_outlook outlook;
-    char pause[HS_UNIT_TEXT_BYTES], reading[HS_UNIT_TEXT_BYTES], size[HS_UNIT_TEXT_BYTES];
+    char pause[HS_FORESEEN_TEXT_BYTES], reading[HS_FORESEEN_TEXT_BYTES];
+    char size[HS_UNIT_TEXT_BYTES];
 
     if (hs_copy_foresee(&dump->target, &outlook, err) != HS_OK)
         return add_failure(d, "stop", err);
-    hs_format_duration(outlook.copy_pause_ns, pause);
-    hs_format_duration(outlook.read_pause_ns, reading);
+    hs_foreseen_text(outlook.copy_pause_ns, pause, sizeof pause);
+    hs_foreseen_text(outlook.read_pause_ns, reading, sizeof reading);
     hs_format_bytes(outlook.resident_bytes, size);
     if (outlook.variant != HS_COPY_NONE)
         add(d, "stop", HS_VERDICT_OK, NULL,
-            "for about %s, until a frozen copy of its %s is made%s; reading them would take %s",
-            pause, size,
-            outlook.variant == HS_COPY_DIRECT ? " (directly: it would get the orphan)" : "",
+            "for %s, until a frozen copy of its %s is made%s; reading them would take %s", pause,
+            size, outlook.variant == HS_COPY_DIRECT ? " (directly: it would get the orphan)" : "",
             reading);
     else
         add(d, "stop",
@@ -152,7 +159,7 @@ static hs_status check_stop(struct hs_dump *dump, struct hs_diagnosis *d, struct
             outlook.read_pause_ns > DIAGNOSIS_MAX_PAUSE_NS
                 ? "longer than --max-pause allows (2s): give more, or take a core for --core"
                 : NULL,
-            "for about %s, until its %s are read; no copy of it can be made: %s", reading, size,
+            "for %s, until its %s are read; no copy of it can be made: %s", reading, size,
             outlook.why);
     return HS_OK;
 }
@@ -170,11 +177,14 @@ static hs_status check_memory(struct hs_dump *dump, struct hs_diagnosis *d, stru
         return add_failure(d, "memory", err);
     hs_dump_foresee(budget, copy_bytes, &needs);
     hs_format_bytes(copy_bytes, copy);
-    hs_format_bytes(needs.spills ? needs.least_bytes : needs.memory_bytes, needs_text);
+    hs_format_bytes(needs.spills ? needs.least_bytes : needs.seen_bytes, needs_text);
     hs_format_bytes(left, has);
     if (needs.spills && needs.least_bytes > left) {
-        add(d, "memory", HS_VERDICT_REFUSED, "allow more with --memory",
-            "the dump of %s needs at least %s of memory, %s are left", copy, needs_text, has);
+        struct hs_error refused = HS_ERROR_INIT;
+        (void)hs_fail(&refused, HS_LIMIT, "the dump of %s needs at least %s of memory, %s are left",
+                      copy, needs_text, has);
+        (void)hs_budget_hint(budget, &refused);
+        hs_diagnosis_add(d, "memory", HS_VERDICT_REFUSED, refused.message, refused.hint);
         return HS_OK;
     }
     add(d, "memory", HS_VERDICT_OK, NULL, "%s to copy, which takes %s%s%s%s", copy, needs_text,
@@ -210,8 +220,11 @@ static void check_binaries(struct hs_dump *dump, struct hs_diagnosis *d)
     if (n_missing > 1)
         snprintf(more, sizeof more, "; and %zu more", n_missing - 1);
     add(d, "binaries", HS_VERDICT_WARNING,
-        "run heapsnap as root to read files that were deleted or are hidden; their debug files "
-        "are found by build-id either way",
+        geteuid() != 0
+            ? "run heapsnap as root to read files that were deleted or are hidden; their debug "
+              "files are found by build-id either way"
+            : "what is read from memory has no local names but those of its debug file, which is "
+              "found by build-id (--debug-path)",
         "%s%s", first, more);
 }
 
@@ -246,6 +259,7 @@ static void check_unwind(struct hs_dump *dump, struct hs_diagnosis *d)
 {
     struct hs_objects *objects = &dump->objects;
     const char *first = NULL;
+    char how[HS_DWARF_BOX_HOW_BYTES];
     size_t n = 0;
 
     for (size_t i = 0; i < objects->n; i++) {
@@ -254,12 +268,17 @@ static void check_unwind(struct hs_dump *dump, struct hs_diagnosis *d)
         first = first == NULL ? objects->objects[i].name : first;
         n++;
     }
+    hs_dwarf_box_how(objects->box, how);
     if (hs_dwarf_box_n_notes(objects->box) != 0)
         add(d, "unwind", HS_VERDICT_WARNING,
-            "see that heapsnap-dwarf is installed beside heapsnap; the rest of a dump is sound",
+            "see that heapsnap-dwarf is installed beside heapsnap and may confine itself (capset, "
+            "seccomp); the rest of a dump is sound",
             "%s", hs_dwarf_box_note(objects->box, 0));
     else if (n == 0)
-        add(d, "unwind", HS_VERDICT_OK, NULL, "all %zu files have frame tables", objects->n);
+        add(d, "unwind", HS_VERDICT_OK, NULL,
+            "all %zu files have frame tables; their reader is "
+            "%s%s",
+            objects->n, how[0] != '\0' ? "a process confined: " : "not confined", how);
     else
         add(d, "unwind", HS_VERDICT_WARNING,
             "link it with -Wl,--eh-frame-hdr, and compile it with -fasynchronous-unwind-tables",
