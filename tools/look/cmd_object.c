@@ -233,18 +233,6 @@ static struct hs_link plain(hs_node other)
     return (struct hs_link){other, HS_NO_OFFSET, HS_N_EDGE_CLASSES};
 }
 
-static void put_more(struct hs_sheet *sheet, const char *relation, uint64_t n)
-{
-    char text[48];
-    if (n == 0)
-        return;
-    (void)snprintf(text, sizeof text, "[%lu more]", (unsigned long)n);
-    hs_sheet_string(sheet, relation);
-    for (size_t i = 1; i + 1 < sizeof columns / sizeof *columns; i++)
-        hs_sheet_null(sheet);
-    hs_sheet_string(sheet, text);
-}
-
 static hs_status put_link_lines(struct hs_sheet *sheet, const struct object *object,
                                 const char *relation, const struct hs_links *links, uint64_t most,
                                 struct hs_error *err)
@@ -296,8 +284,8 @@ static hs_status put_referrers(struct hs_sheet *sheet, struct object *object,
             break;
         HS_TRY(put_referrers_of(sheet, object, list, err));
     }
-    put_more(sheet, list->relation,
-             list->n - list->n_shown + (list->is_doubtful ? 0 : referrers.n_more));
+    hs_object_more(sheet, list->relation,
+                   list->n - list->n_shown + (list->is_doubtful ? 0 : referrers.n_more));
     return HS_OK;
 }
 
@@ -308,7 +296,7 @@ static hs_status put_all_link_lines(struct hs_sheet *sheet, struct object *objec
     struct referrer_list sure = {.relation = "held by"};
     struct referrer_list doubtful = {.relation = "held in doubt", .is_doubtful = true};
     HS_TRY(put_link_lines(sheet, object, out_relation, &object->around.out, limit, err));
-    put_more(sheet, out_relation, n_out > limit ? n_out - limit : 0);
+    hs_object_more(sheet, out_relation, n_out > limit ? n_out - limit : 0);
     HS_TRY(put_referrers(sheet, object, &sure, err));
     return sure.n_skipped == 0 ? HS_OK : put_referrers(sheet, object, &doubtful, err);
 }
@@ -331,7 +319,7 @@ static hs_status put_tree_lines(struct hs_sheet *sheet, const struct object *obj
         struct hs_link link = plain(object->around.children[i].node);
         HS_TRY(put_line(sheet, object, "dominates", &link, err));
     }
-    put_more(sheet, "dominates", object->around.n_children - object->around.n_shown);
+    hs_object_more(sheet, "dominates", object->around.n_children - object->around.n_shown);
     return HS_OK;
 }
 
@@ -352,7 +340,7 @@ static hs_status put_keepers(struct hs_sheet *sheet, const struct object *object
         struct hs_link link = plain(root);
         HS_TRY(put_line(sheet, object, relation, &link, err));
     }
-    put_more(sheet, relation, hs_index_set(view->index, set).n_roots - n);
+    hs_object_more(sheet, relation, hs_index_set(view->index, set).n_roots - n);
     return HS_OK;
 }
 

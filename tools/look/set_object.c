@@ -132,14 +132,14 @@ static hs_status put_node(struct hs_sheet *sheet, struct hs_view *view, const ch
     return HS_OK;
 }
 
-static void put_more(struct hs_sheet *sheet, const char *relation, uint64_t n)
+void hs_object_more(struct hs_sheet *sheet, const char *relation, uint64_t n)
 {
     char text[48];
     if (n == 0)
         return;
     (void)snprintf(text, sizeof text, "[%lu more]", (unsigned long)n);
     hs_sheet_string(sheet, relation);
-    for (size_t i = 1; i + 1 < sizeof columns / sizeof *columns; i++)
+    for (size_t i = 1; i + 1 < sheet->n_columns; i++)
         hs_sheet_null(sheet);
     hs_sheet_string(sheet, text);
 }
@@ -152,10 +152,10 @@ static hs_status put_rows(struct hs_sheet *sheet, struct hs_view *view, uint32_t
     hs_node root;
     for (; n < most && hs_row_next(&row, &root); n++)
         HS_TRY(put_node(sheet, view, "kept by", root, err));
-    put_more(sheet, "kept by", n_roots - n);
+    hs_object_more(sheet, "kept by", n_roots - n);
     for (n = 0; n < tops->n && n < most; n++)
         HS_TRY(put_node(sheet, view, "keeps", tops->targets[n].node, err));
-    put_more(sheet, "keeps", tops->n - n);
+    hs_object_more(sheet, "keeps", tops->n - n);
     return HS_OK;
 }
 
