@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/neighbours.h"
+#include "analysis/type_family.h"
 
 struct writer {
     char *text;
@@ -45,6 +46,13 @@ size_t hs_field_name(const struct hs_view *view, uint32_t type, uint64_t offset_
     return w.n;
 }
 
+const char *hs_field_arrow(const struct hs_view *view, uint32_t type, const char *place)
+{
+    if (place[0] == '[' || place[0] == '\0')
+        return "";
+    return hs_type_is_source(view, type) ? "." : "->";
+}
+
 static bool put_step(struct writer *w, const struct hs_view *view, const struct hs_path_step *step)
 {
     char place[HS_FIELD_NAME_BYTES];
@@ -52,7 +60,7 @@ static bool put_step(struct writer *w, const struct hs_view *view, const struct 
     if (!has_name)
         put(w, "->(+%" PRIu64 ")", step->offset_words * view->facts->word_bytes);
     else
-        put(w, "%s%s", place[0] == '[' ? "" : "->", place);
+        put(w, "%s%s", hs_field_arrow(view, step->type, place), place);
     if (step->repeat > 1)
         put(w, "{x%" PRIu64 "}", step->repeat);
     return has_name;

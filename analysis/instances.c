@@ -4,13 +4,14 @@
 
 struct pass {
     struct hs_view *view;
-    uint32_t type;
+    struct hs_bitmap types;
     struct hs_instances *instances;
     bool collects; /* else it counts */
     uint64_t n;    /* reached ones so far */
 };
 
-static hs_status add(struct pass *pass, hs_node node, uint64_t words, struct hs_error *err)
+static hs_status add(struct pass *pass, hs_node node, uint32_t type, uint64_t words,
+                     struct hs_error *err)
 {
     struct hs_instances *all = pass->instances;
     bool is_reached = hs_index_is_reached(pass->view->index, node);
@@ -20,8 +21,8 @@ static hs_status add(struct pass *pass, hs_node node, uint64_t words, struct hs_
         sums->words += words;
     } else if (is_reached && pass->n++ % all->stride == 0) {
         HS_TRY(HS_GROW(&all->targets, &all->capacity, all->n + 1, err));
-        all->targets[all->n++] = (struct hs_path_tree_target){
-            .node = node, .words = words, .objects = 1, .type = pass->type};
+        all->targets[all->n++] =
+            (struct hs_path_tree_target){.node = node, .words = words, .objects = 1, .type = type};
     }
     return HS_OK;
 }
@@ -34,8 +35,8 @@ static hs_status run(struct pass *pass, struct hs_error *err)
     for (uint64_t i = 0; i < view->totals->n_chunks && status == HS_OK; i++) {
         status = hs_snap_load_chunk(view->snap, i, HS_COL_TYPES | HS_COL_SIZES, &chunk, err);
         for (uint32_t j = 0; status == HS_OK && j < chunk.n_blocks; j++)
-            if (chunk.type[j] == pass->type)
-                status = add(pass, chunk.first + j, chunk.words[j], err);
+            if (hs_bitmap_get(&pass->types, chunk.type[j]))
+                status = add(pass, chunk.first + j, chunk.type[j], chunk.words[j], err);
         if (status == HS_OK)
             status = hs_progress_tell(view->session.progress, "reading types", i + 1,
                                       view->totals->n_chunks, err);
@@ -44,26 +45,28 @@ static hs_status run(struct pass *pass, struct hs_error *err)
     return status;
 }
 
-static hs_status collect(struct hs_view *view, uint32_t type, struct hs_instances *all,
-                         struct hs_error *err)
+static hs_status collect(struct pass *pass, struct hs_type_family type, struct hs_error *err)
 {
-    struct pass pass = {.view = view, .type = type, .instances = all};
-    HS_TRY(run(&pass, err));
+    struct hs_instances *all = pass->instances;
+    HS_TRY(hs_type_family_members(pass->view, type, &pass->types, err));
+    HS_TRY(run(pass, err));
     uint64_t n = all->reached.objects;
     all->stride = n == 0 ? 1 : (n + HS_INSTANCES_MOST - 1) / HS_INSTANCES_MOST;
     uint64_t n_bytes = (n / all->stride + 1) * sizeof *all->targets;
     HS_TRY(hs_budget_reserve(all->budget, n_bytes, "the blocks of a type", err));
     all->taken_bytes = n_bytes;
     HS_TRY(HS_GROW(&all->targets, &all->capacity, (size_t)(n / all->stride + 1), err));
-    pass.collects = true;
-    return run(&pass, err);
+    pass->collects = true;
+    return run(pass, err);
 }
 
-hs_status hs_instances_of(struct hs_view *view, uint32_t type, struct hs_instances *ret,
-                          struct hs_error *err)
+hs_status hs_instances_of(struct hs_view *view, struct hs_type_family type,
+                          struct hs_instances *ret, struct hs_error *err)
 {
     struct hs_instances all = {.budget = view->session.budget};
-    hs_status status = collect(view, type, &all, err);
+    struct pass pass = {.view = view, .instances = &all};
+    hs_status status = collect(&pass, type, err);
+    hs_bitmap_fini(&pass.types);
     if (status == HS_OK)
         *ret = all;
     else

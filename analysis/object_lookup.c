@@ -207,22 +207,24 @@ static void keep_largest(struct hs_object_spec *what, uint64_t *words, hs_node n
     what->n_nodes = n_moved + 1;
 }
 
-static hs_status scan_type(struct hs_view *view, uint32_t type, struct hs_object_spec *ret,
-                           struct hs_error *err)
+static hs_status scan_type(struct hs_view *view, struct hs_type_family type,
+                           struct hs_object_spec *ret, struct hs_error *err)
 {
     uint64_t words[HS_OBJECT_INSTANCES] = {0};
     struct hs_object_spec what = {.kind = HS_OBJECT_TYPE, .type = type};
     struct hs_chunk chunk = {0};
-    hs_status status = HS_OK;
+    struct hs_bitmap types = {0};
+    hs_status status = hs_type_family_members(view, type, &types, err);
     for (uint64_t i = 0; i < view->totals->n_chunks && status == HS_OK; i++) {
         status = hs_snap_load_chunk(view->snap, i, HS_COL_TYPES, &chunk, err);
         for (uint32_t j = 0; status == HS_OK && j < chunk.n_blocks; j++) {
             hs_node node = chunk.first + j;
-            if (chunk.type[j] == type && hs_index_is_reached(view->index, node))
+            if (hs_bitmap_get(&types, chunk.type[j]) && hs_index_is_reached(view->index, node))
                 keep_largest(&what, words, node, hs_index_retained(view->index, node).words);
         }
     }
     hs_chunk_fini(&chunk);
+    hs_bitmap_fini(&types);
     if (status == HS_OK)
         *ret = what;
     return status;
@@ -232,9 +234,8 @@ static hs_status find_type(struct hs_view *view, const char *name, struct hs_obj
                            struct hs_error *err)
 {
     struct hs_object_spec what = {0};
-    for (uint32_t type = 0; type < view->totals->n_types; type++) {
-        if (strcmp(hs_view_string(view, hs_snap_type(view->snap, type)->name), name) != 0)
-            continue;
+    struct hs_type_family type;
+    if (hs_type_family_find(view, name, &type)) {
         HS_TRY(scan_type(view, type, &what, err));
         if (what.n_nodes == 0)
             return hs_fail(err, HS_USAGE, "no root reaches an object of type '%s'", name);
@@ -294,10 +295,8 @@ static bool has_root(const struct hs_view *view, const char *name, bool by_end)
 
 static bool has_type(const struct hs_view *view, const char *name)
 {
-    for (uint32_t type = 0; type < view->totals->n_types; type++)
-        if (strcmp(hs_view_string(view, hs_snap_type(view->snap, type)->name), name) == 0)
-            return true;
-    return false;
+    struct hs_type_family type;
+    return hs_type_family_find(view, name, &type);
 }
 
 bool hs_object_is_known(const struct hs_view *view, const char *name)

@@ -28,6 +28,7 @@ static void add_block(struct hs_type_row *row, const struct hs_chunk *chunk, uin
 struct counter {
     const struct hs_view *view;
     struct hs_type_row *rows;
+    const uint32_t *families; /* by type: its row */
     struct hs_type_walk *walk;
     struct type_lot lot;
     const struct hs_bitmap *within; /* by block; NULL: all count */
@@ -37,7 +38,7 @@ struct counter {
 static void count_chunk(const struct counter *c, const struct hs_chunk *chunk)
 {
     for (uint32_t i = 0; i < chunk->n_blocks; i++) {
-        uint32_t type = chunk->type[i];
+        uint32_t type = c->families[chunk->type[i]];
         uint64_t rank = chunk->first - c->view->n_tree + i;
         bool is_within = c->within == NULL || hs_bitmap_get(c->within, rank);
         bool is_here = is_within && type - c->lot.first < c->lot.n; /* also when it is below */
@@ -68,13 +69,18 @@ static hs_status count_blocks(const struct counter *c, struct hs_error *err)
 /* One pass over the blocks and one walk of the tree for as many types as a block's bytes tell
  * apart: for all of them unless memory is so short that there is but a byte for each block. */
 static hs_status count_lots(const struct hs_view *view, const struct hs_bitmap *within,
-                            struct hs_type_rows *rows, struct hs_error *err)
+                            const uint32_t *families, struct hs_type_rows *rows,
+                            struct hs_error *err)
 {
     struct hs_type_walk walk;
     uint32_t n_types = (uint32_t)rows->n_rows, lot = 0;
     HS_TRY(hs_type_walk_init(view, n_types, &walk, &lot, err));
-    struct counter c = {
-        .view = view, .rows = rows->rows, .walk = &walk, .within = within, .is_first = true};
+    struct counter c = {.view = view,
+                        .rows = rows->rows,
+                        .families = families,
+                        .walk = &walk,
+                        .within = within,
+                        .is_first = true};
     hs_status status = HS_OK;
     for (uint32_t first = 0; first < n_types && status == HS_OK; first += c.lot.n) {
         c.lot = (struct type_lot){first, n_types - first < lot ? n_types - first : lot};
@@ -125,6 +131,7 @@ static hs_status mark_within(const struct hs_view *view, const struct hs_type_qu
 struct order {
     const struct hs_view *view;
     enum hs_type_sort sort;
+    enum hs_type_level level;
 };
 
 static uint64_t sort_key(const struct hs_type_row *row, enum hs_type_sort sort)
@@ -145,13 +152,13 @@ static int compare_rows(const void *left, const void *right, void *context)
 {
     const struct hs_type_row *a = left, *b = right;
     const struct order *order = context;
-    int by_name =
-        strcmp(hs_view_string(order->view, hs_snap_type(order->view->snap, a->type)->name),
-               hs_view_string(order->view, hs_snap_type(order->view->snap, b->type)->name));
+    char name_a[HS_TYPE_NAME_BYTES], name_b[HS_TYPE_NAME_BYTES];
     uint64_t key_a = sort_key(a, order->sort), key_b = sort_key(b, order->sort);
     if (order->sort != HS_TYPE_BY_NAME && key_a != key_b)
         return key_a < key_b ? 1 : -1;
-    return by_name;
+    hs_type_family_name(order->view, a->type, order->level, name_a, sizeof name_a);
+    hs_type_family_name(order->view, b->type, order->level, name_b, sizeof name_b);
+    return strcmp(name_a, name_b);
 }
 
 static void add_other(struct hs_type_rows *rows, const struct hs_type_row *row)
@@ -178,7 +185,7 @@ static void finish_rows(const struct hs_view *view, const struct hs_type_query *
             add_other(rows, row);
     }
     rows->n_rows = n;
-    struct order order = {view, query->sort};
+    struct order order = {view, query->sort, query->level};
     qsort_r(rows->rows, n, sizeof *rows->rows, compare_rows, &order);
     while (rows->n_rows > query->max_rows)
         add_other(rows, &rows->rows[--rows->n_rows]);
@@ -189,14 +196,17 @@ hs_status hs_type_rows_select(const struct hs_view *view, const struct hs_type_q
 {
     struct hs_type_rows rows = {.n_rows = view->totals->n_types};
     HS_TRY(HS_ALLOC(&rows.rows, rows.n_rows, err));
-    for (uint32_t i = 0; i < rows.n_rows; i++)
-        rows.rows[i].type = i;
     struct hs_bitmap within = {0};
-    hs_status status = HS_OK;
-    if (query->within != NULL)
+    hs_auto_free uint32_t *families = NULL;
+    hs_status status = hs_type_families(view, query->level, &families, err);
+    for (uint32_t i = 0; i < rows.n_rows && status == HS_OK; i++) {
+        rows.rows[i].type = i;
+        rows.rows[families[i]].n_types++;
+    }
+    if (query->within != NULL && status == HS_OK)
         status = mark_within(view, query, &within, err);
     if (status == HS_OK)
-        status = count_lots(view, query->within == NULL ? NULL : &within, &rows, err);
+        status = count_lots(view, query->within == NULL ? NULL : &within, families, &rows, err);
     hs_bitmap_fini(&within);
     if (status != HS_OK) {
         hs_type_rows_fini(&rows);

@@ -93,6 +93,7 @@ enum hs_option_id {
     HS_OPT_TRACE,
     HS_OPT_SITES,
     HS_OPT_SAMPLE_GROUP_BY,
+    HS_OPT_TYPE_GROUP_BY,
     HS_OPT_ALLOCATED,
     HS_OPT_LIVE_AT,
     HS_OPT_COLLECTED,

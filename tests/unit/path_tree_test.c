@@ -250,7 +250,7 @@ static void a_long_list(void **state)
     struct hs_instances all;
     struct hs_path_tree tree;
     struct hs_path_tree_lines lines;
-    assert_int_equal(hs_instances_of(&made.view, 0, &all, &err), HS_OK);
+    assert_int_equal(hs_instances_of(&made.view, (struct hs_type_family){0}, &all, &err), HS_OK);
     assert_int_equal(all.n, N);
     assert_int_equal(hs_path_tree_make(&made.view, all.targets, all.n, &tree, &err), HS_OK);
     assert_true(tree.n <= 8);

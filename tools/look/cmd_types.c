@@ -10,12 +10,15 @@ struct line {
     const char *type, *form;
     uint64_t tag, retained_words;
     struct hs_sizes shallow;
+    uint64_t known;
 };
 
 #define HS_ROW struct line
 static const struct hs_field fields[] = {
     HS_COLUMN(6, STRING, type, "TYPE", HS_COLUMN_FLEXIBLE),
     HS_FIELD(STRING, form),
+    HS_FIELD_AS("kind", STRING, form),
+    HS_FIELD(BOOL, known),
     HS_FIELD(COUNT, tag),
     HS_COLUMN_AS("objects", 1, COUNT, shallow.objects, "OBJECTS", HS_COLUMN_SUMMED),
     HS_COLUMN_AS("words", 2, WORDS, shallow.words, "WORDS", HS_COLUMN_SUMMED | HS_COLUMN_WEIGHS),
@@ -30,6 +33,7 @@ static const struct hs_record record = HS_RECORD(fields);
 
 struct listing {
     struct hs_view view;
+    enum hs_type_level level;
     bool is_part; /* of WHAT alone */
     struct hs_type_rows rows;
 };
@@ -42,8 +46,14 @@ static hs_status put_rows(void *context, struct hs_sink *sink, struct hs_error *
     for (size_t i = 0; i < rows->n_rows; i++) {
         const struct hs_type_row *row = &rows->rows[i];
         const struct hs_type *type = hs_snap_type(view->snap, row->type);
-        struct line line = {hs_view_string(view, type->name), hs_type_form_name(type->form),
-                            type->tag, row->retained_words, row->shallow};
+        char name[HS_TYPE_NAME_BYTES];
+        hs_type_family_name(view, row->type, listing->level, name, sizeof name);
+        struct line line = {name,
+                            hs_type_form_name(type->form),
+                            row->n_types == 1 ? type->tag : HS_UNKNOWN,
+                            row->retained_words,
+                            row->shallow,
+                            hs_type_is_known(view, row->type)};
         HS_TRY(hs_sink_row(sink, &line, err));
     }
     hs_sink_others(sink, rows->n_others, &(struct line){.shallow = rows->others});
@@ -109,9 +119,13 @@ static hs_status run(struct hs_tool *tool, const struct hs_invocation *inv, stru
     hs_auto_free hs_node *nodes = NULL;
     struct hs_type_query query = {
         .sort = (enum hs_type_sort)inv->number[HS_OPT_TYPE_SORT],
+        .level = hs_given(inv, HS_OPT_TYPE_GROUP_BY)
+                     ? (enum hs_type_level)inv->number[HS_OPT_TYPE_GROUP_BY]
+                     : HS_TYPE_HEAD,
         .min_words = hs_tool_min_words(inv, listing->view.facts->word_bytes),
         .max_rows = hs_tool_rows(inv),
     };
+    listing->level = query.level;
     listing->is_part = hs_given(inv, HS_OPT_OF);
     if (listing->is_part)
         HS_TRY(nodes_of(&listing->view, inv->text[HS_OPT_OF], &nodes, &query.n_within, err));

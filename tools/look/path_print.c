@@ -151,11 +151,9 @@ static hs_status put_step_line(struct hs_sheet *sheet, struct hs_view *view, siz
     HS_TRY(hs_view_facts(view, step->node, &facts, err));
     char what[512 + HS_FIELD_NAME_BYTES], place[HS_FIELD_NAME_BYTES];
     hs_field_name(view, step->type, step->offset_words, place, sizeof place);
-    (void)snprintf(what, sizeof what, "  %.400s%s%s%s", facts.label,
-                   place[0] == 0     ? ""
-                   : place[0] == '[' ? "  "
-                                     : "  ->",
-                   place, step->tier == HS_TIER_DOUBTFUL ? "  [doubtful]" : "");
+    (void)snprintf(what, sizeof what, "  %.400s%s%s%s%s", facts.label, place[0] == 0 ? "" : "  ",
+                   hs_field_arrow(view, step->type, place), place,
+                   step->tier == HS_TIER_DOUBTFUL ? "  [doubtful]" : "");
     hs_sheet_u64(sheet, path + 1);
     hs_sheet_u64(sheet, step->repeat);
     if (step->offset_words == HS_NO_OFFSET)

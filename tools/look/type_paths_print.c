@@ -24,8 +24,8 @@ static hs_status keep(struct hs_type_paths *paths, hs_status status, struct hs_t
     return status;
 }
 
-hs_status hs_type_paths_find(struct hs_view *view, uint32_t type, struct hs_type_paths *ret,
-                             struct hs_error *err)
+hs_status hs_type_paths_find(struct hs_view *view, struct hs_type_family type,
+                             struct hs_type_paths *ret, struct hs_error *err)
 {
     struct hs_type_paths paths = {.view = view, .type = type};
     return keep(&paths, find(&paths, err), ret);
@@ -67,8 +67,7 @@ static hs_status print_heading(struct hs_tool *tool, const struct hs_type_paths 
                                struct hs_error *err)
 {
     const struct hs_instances *all = &paths->instances;
-    const struct hs_type *type = hs_snap_type(paths->view->snap, paths->type);
-    char label[512];
+    char label[512], name[HS_TYPE_NAME_BYTES];
     if (paths->set != 0) {
         hs_set_label(paths->view, paths->set, label, sizeof label);
         HS_TRY(hs_tool_say(tool, err, "%s", label));
@@ -76,7 +75,8 @@ static hs_status print_heading(struct hs_tool *tool, const struct hs_type_paths 
                         all->n, all->n == 1 ? "" : "s", all->n == 1 ? "it" : "them",
                         (unsigned long)all->reached.words);
     }
-    HS_TRY(hs_tool_print_clean(tool, hs_view_string(paths->view, type->name), err));
+    hs_type_family_name(paths->view, paths->type.first, paths->type.level, name, sizeof name);
+    HS_TRY(hs_tool_print_clean(tool, name, err));
     HS_TRY(hs_print(&tool->out, err, ": %lu objects that roots reach, %lu words\n",
                     (unsigned long)all->reached.objects, (unsigned long)all->reached.words));
     if (n_followed(paths) == all->reached.objects)
@@ -106,8 +106,9 @@ hs_status hs_type_paths_json(struct hs_json *json, const struct hs_type_paths *p
         return hs_path_tree_json(json, "tree", &shown, limit, err);
     }
     hs_json_begin_object(json, "instances", HS_JSON_LINE);
-    hs_json_string(json, "type",
-                   hs_view_string(paths->view, hs_snap_type(paths->view->snap, paths->type)->name));
+    char name[HS_TYPE_NAME_BYTES];
+    hs_type_family_name(paths->view, paths->type.first, paths->type.level, name, sizeof name);
+    hs_json_string(json, "type", name);
     hs_json_u64(json, "objects", all->reached.objects);
     hs_json_u64(json, "words", all->reached.words);
     hs_json_u64(json, "followed_objects", n_followed(paths));

@@ -10,15 +10,15 @@
 
 struct hs_type_paths {
     struct hs_view *view;
-    uint32_t type;
+    struct hs_type_family type;
     uint32_t set; /* 0: of a type */
     struct hs_instances instances;
     struct hs_path_tree tree;
     struct hs_path_tree_sums *sums; /* owned */
 };
 
-hs_status hs_type_paths_find(struct hs_view *view, uint32_t type, struct hs_type_paths *ret,
-                             struct hs_error *err);
+hs_status hs_type_paths_find(struct hs_view *view, struct hs_type_family type,
+                             struct hs_type_paths *ret, struct hs_error *err);
 hs_status hs_set_paths_find(struct hs_view *view, uint32_t set, struct hs_type_paths *ret,
                             struct hs_error *err);
 void hs_type_paths_fini(struct hs_type_paths *paths);

@@ -1,6 +1,7 @@
 /* Places in objects as the program's source calls them, from the members of types.
  *
  *   one step     "ht_table[0]"   "[17].key"   "[17]"   "[17]+8"   ""
+ *   one in OCaml Stm.VCS.contents.vcs.nodes
  *   a path       server.db[0].dict->ht_table[0][17]->next{x3}->v.val
  *
  * Text is cut at its room and always terminated; it is not yet cleaned for a terminal. */
@@ -13,6 +14,10 @@
  * says nothing of it. O(log members). */
 size_t hs_field_name(const struct hs_view *view, uint32_t type, uint64_t offset_words, char *text,
                      size_t n_bytes);
+
+/* What stands before such a name: "->", of source types of OCaml ".", and "" before an element of
+ * an array. */
+const char *hs_field_arrow(const struct hs_view *view, uint32_t type, const char *place);
 
 /* The whole path from the root's slot called `root` on. A run of alike steps is written once with
  * its count, left out ones are dots, a place without a name is its offset in bytes: (+24). Returns

@@ -3,13 +3,14 @@
  *   N, sample:N    a sampled allocation's id          #N          a node
  *   sample:KIND:N  the same, of one of two samplers   root:NAME   a root
  *   0xADDR         a target address, inside is fine
- *   type:NAME      a type: its instances that retain most
+ *   type:NAME      a type, or a family of types: the blocks that retain most
  *   set:N          an owner set: its top units that retain most
  *   NAME           a root, or else a type: of that very name, else a root that it is the end of */
 #ifndef HS_ANALYSIS_OBJECT_LOOKUP_H
 #define HS_ANALYSIS_OBJECT_LOOKUP_H
 
 #include "analysis/sample_lookup.h"
+#include "analysis/type_family.h"
 
 #define HS_OBJECT_INSTANCES 10
 
@@ -27,8 +28,8 @@ struct hs_object_spec {
     const struct hs_sample *sample;     /* when asked for by sample id */
     hs_node nodes[HS_OBJECT_INSTANCES]; /* at least one; several only for a type or a set */
     unsigned n_nodes;
-    uint32_t type; /* when asked for by type */
-    uint32_t set;  /* when asked for by set */
+    struct hs_type_family type; /* when asked for by type */
+    uint32_t set;               /* when asked for by set */
 };
 
 /* HS_USAGE when there is no such thing (what was looked for, what it may be meant to be, and how to

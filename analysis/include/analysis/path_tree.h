@@ -16,7 +16,7 @@
 #ifndef HS_ANALYSIS_PATH_TREE_H
 #define HS_ANALYSIS_PATH_TREE_H
 
-#include "analysis/view.h"
+#include "analysis/type_family.h"
 #include "base/table.h"
 
 #define HS_PATH_TREE_DEPTH 32
@@ -105,8 +105,8 @@ struct hs_instances {
 };
 
 /* Two passes over the types. At most HS_INSTANCES_MOST targets. */
-hs_status hs_instances_of(struct hs_view *view, uint32_t type, struct hs_instances *ret,
-                          struct hs_error *err);
+hs_status hs_instances_of(struct hs_view *view, struct hs_type_family type,
+                          struct hs_instances *ret, struct hs_error *err);
 void hs_instances_fini(struct hs_instances *instances);
 
 #endif

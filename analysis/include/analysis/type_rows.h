@@ -2,12 +2,13 @@
 #ifndef HS_ANALYSIS_TYPE_ROWS_H
 #define HS_ANALYSIS_TYPE_ROWS_H
 
-#include "analysis/view.h"
+#include "analysis/type_family.h"
 
 enum hs_type_sort { HS_TYPE_BY_RETAINED, HS_TYPE_BY_WORDS, HS_TYPE_BY_OBJECTS, HS_TYPE_BY_NAME };
 
 struct hs_type_row {
-    uint32_t type;
+    uint32_t type;           /* the smallest of the family */
+    uint32_t n_types;        /* that are in it */
     struct hs_sizes shallow; /* of the objects that a root reaches */
     uint64_t retained_words; /* freed if all objects of the type went away */
     bool is_open;            /* of the walk: an object of this type stands above */
@@ -22,7 +23,8 @@ struct hs_type_rows {
 
 struct hs_type_query {
     enum hs_type_sort sort;
-    uint64_t min_words; /* retained */
+    enum hs_type_level level; /* one row for each family of types */
+    uint64_t min_words;       /* retained */
     uint64_t max_rows;
     /* Only blocks that these nodes retain; NULL: all. A bit per block more. */
     const hs_node *within;
