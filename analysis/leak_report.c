@@ -1,16 +1,19 @@
 /* Groups of lost blocks with what they hang on. */
 #include "analysis/leak_report.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
 
-const char *hs_leak_reason_text(const struct hs_leak_group *group)
+const char *hs_leak_reason_text(const struct hs_leak_report *report,
+                                const struct hs_leak_group *group)
 {
     if (group->certainty == HS_LEAK_CERTAIN)
         return "nothing leads to it";
     if (group->reasons & HS_LEAK_UNSURE)
-        return "its owner does not tell whether it is in use";
+        return report->blind[0] != '\0' ? report->blind
+                                        : "its owner does not tell whether it is in use";
     bool is_other = (group->reasons & (HS_LEAK_PAST_END | HS_LEAK_GUESSED)) != 0;
     switch (group->reasons & (HS_LEAK_STACK | HS_LEAK_MAPPING)) {
     case HS_LEAK_STACK:
@@ -43,6 +46,18 @@ const char *hs_leak_type_name(const struct hs_leak_report *report,
                               const struct hs_leak_group *group)
 {
     return hs_view_string(report->view, hs_snap_type(report->view->snap, group->type)->name);
+}
+
+const char *hs_leak_perhaps(const struct hs_leak_report *report, const struct hs_leak_group *group,
+                            char *text, size_t n_bytes)
+{
+    const char *name = hs_leak_type_name(report, group);
+    const char *cut = hs_snap_type(report->view->snap, group->type)->form == HS_FORM_BYTES
+                          ? strstr(name, HS_TYPE_PERHAPS)
+                          : NULL;
+    (void)snprintf(text, n_bytes, "%.*s", cut == NULL ? (int)strlen(name) : (int)(cut - name),
+                   name);
+    return cut == NULL ? NULL : cut + strlen(HS_TYPE_PERHAPS);
 }
 
 static hs_node head_of(const struct hs_leak_report *report, hs_node node)
@@ -135,6 +150,22 @@ static bool root_holds(const void *context, const struct hs_root *root)
     return hs_suppressions_match(pair[0], HS_SUPPRESS_ROOT, hs_view_string(pair[1], root->name));
 }
 
+/* The notes that say that no leak is certain, without these words. A block may be unsure for any of
+ * them. */
+static void find_blind(struct hs_leak_report *report)
+{
+    const struct hs_snap_facts *facts = report->view->facts;
+    size_t n = 0;
+    for (size_t i = 0; i < facts->n_notes; i++) {
+        const char *text = hs_view_string(report->view, facts->notes[i].text);
+        const char *end = strstr(text, HS_NOTE_NOT_CERTAIN);
+        if (end == NULL || n >= sizeof report->blind)
+            continue;
+        n += (size_t)snprintf(report->blind + n, sizeof report->blind - n, "%s%.*s",
+                              n != 0 ? "; or " : "", (int)(end - text), text);
+    }
+}
+
 static hs_status find(struct hs_leak_report *report, const struct hs_leak_query *query,
                       struct hs_error *err)
 {
@@ -144,6 +175,7 @@ static hs_status find(struct hs_leak_report *report, const struct hs_leak_query 
     const struct hs_leak_holders *held_by = suppressions->n != 0 ? &holders : NULL;
     HS_TRY(hs_leak_set_find(report->view, held_by, &report->set, err));
     HS_TRY(hs_leak_groups_find(report->view, &report->set, query, &report->groups, err));
+    find_blind(report);
     return look_up(report, err);
 }
 

@@ -4,6 +4,7 @@
 
 #include "analysis/leak_report.h"
 #include "analysis/neighbours.h"
+#include "analysis/type_family.h"
 #include "commands.h"
 #include "open_view.h"
 
@@ -25,7 +26,7 @@ static unsigned certainties_of(const struct hs_invocation *inv)
 /* ---- rows */
 
 struct line {
-    const char *certainty, *label, *why, *type, *head_type, *expression, *what;
+    const char *certainty, *label, *why, *type, *perhaps, *head_type, *expression, *what;
     uint64_t words_each, count, words, heads, held_words, first, first_id, head;
     const struct hs_list *path;
 };
@@ -36,6 +37,7 @@ static const struct hs_field fields[] = {
     HS_COLUMN_AS("certainty", 1, STRING, label, "LEAK", HS_COLUMN_NOT_JSON),
     HS_COLUMN(10, STRING, why, "WHY", HS_COLUMN_DATA_ONLY),
     HS_COLUMN(9, STRING, type, "TYPE", HS_COLUMN_DATA_ONLY),
+    HS_FIELD(STRING, perhaps),
     HS_COLUMN(4, WORDS, words_each, "EACH", HS_COLUMN_DATA_ONLY),
     HS_COLUMN(2, COUNT, count, "COUNT", HS_COLUMN_SUMMED),
     HS_COLUMN(3, WORDS, words, "WORDS", HS_COLUMN_SUMMED),
@@ -88,7 +90,7 @@ static void write_what(const struct report *r, size_t at, const char *expression
     const struct hs_node_facts *head = &r->found.facts[2 * at + 1];
     const char *type = hs_leak_type_name(&r->found, group);
     if (group->certainty == HS_LEAK_POSSIBLE)
-        (void)snprintf(text, n_bytes, "%.400s (%s)", type, hs_leak_reason_text(group));
+        (void)snprintf(text, n_bytes, "%.400s (%s)", type, hs_leak_reason_text(&r->found, group));
     else if (expression[0] != '\0')
         (void)snprintf(text, n_bytes, "%.400s = %s", type, expression);
     else if (!hs_leak_is_head(&r->found, group->first))
@@ -103,15 +105,18 @@ static hs_status put_row(struct hs_sink *sink, struct report *r, size_t at, stru
     const struct hs_leak_group *group = &r->found.groups.groups[at];
     const struct hs_list path = {.each = put_path, .context = r, .is_line = true};
     bool is_garbage = r->is_garbage && group->certainty == HS_LEAK_CERTAIN && sink->is_table;
-    char expression[HS_FIELD_PATH_BYTES], what[1024 + HS_FIELD_PATH_BYTES];
+    char expression[HS_FIELD_PATH_BYTES], what[1024 + HS_FIELD_PATH_BYTES],
+        type[HS_TYPE_NAME_BYTES];
     HS_TRY(hs_leak_expression(&r->found, at, expression, err));
     write_what(r, at, expression, what, sizeof what);
+    const char *perhaps = hs_leak_perhaps(&r->found, group, type, sizeof type);
     r->at = at;
     struct line line = {
         .certainty = hs_leak_certainty_name(group->certainty),
         .label = is_garbage ? "garbage" : hs_leak_certainty_name(group->certainty),
-        .why = hs_leak_reason_text(group),
-        .type = hs_leak_type_name(&r->found, group),
+        .why = hs_leak_reason_text(&r->found, group),
+        .type = type,
+        .perhaps = perhaps,
         .words_each = group->words_each,
         .count = group->count,
         .words = group->words,

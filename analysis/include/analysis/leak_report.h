@@ -10,6 +10,7 @@ struct hs_leak_report {
     struct hs_leak_set set;
     struct hs_leak_groups groups;
     struct hs_node_facts *facts; /* owned: of each group's first block and of its head, in pairs */
+    char blind[512];             /* why no leak is certain: "..." was not read; empty: some are */
 };
 
 /* hs_leak_set_find and hs_leak_groups_find; roots that the query suppresses count as holding what
@@ -22,11 +23,15 @@ void hs_leak_report_fini(struct hs_leak_report *report);
 bool hs_leak_is_garbage(const struct hs_view *view);
 
 /* Why the blocks of a group count as lost, for a person. */
-const char *hs_leak_reason_text(const struct hs_leak_group *group);
+const char *hs_leak_reason_text(const struct hs_leak_report *report,
+                                const struct hs_leak_group *group);
 /* The type of a group, and of the head on which the first block of group `at` hangs. Borrowed. */
 const char *hs_leak_type_name(const struct hs_leak_report *report,
                               const struct hs_leak_group *group);
 const char *hs_leak_head_type(const struct hs_leak_report *report, size_t at);
+/* What the blocks of a group may be, or NULL; `text` gets what is known of their type, cut. */
+const char *hs_leak_perhaps(const struct hs_leak_report *report, const struct hs_leak_group *group,
+                            char *text, size_t n_bytes);
 /* Whether a lost block hangs on no other one. */
 bool hs_leak_is_head(const struct hs_leak_report *report, hs_node node);
 /* From the head on which the group's first block hangs to that block. On failure `fold` holds what
