@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "analysis/unread.h"
 #include "graph/edges.h"
 
 bool hs_root_is_named(const struct hs_view *view, hs_node node)
@@ -85,6 +86,33 @@ static void add_set(const struct hs_view *view, uint32_t id, struct hs_attributi
         sum->attributed_words += words;
 }
 
+/* Pages that are no heap are no part of the measure, and neither are a few of a heap. */
+static uint64_t unread_words(const struct hs_view *view, uint64_t reached_words)
+{
+    struct hs_unread unread;
+
+    hs_unread_find(view, &unread);
+    uint64_t words = unread.sum.unread_bytes / view->facts->word_bytes;
+    return words > (reached_words + words) / 100 ? words : 0;
+}
+
+static double percent(uint64_t words, const struct hs_attribution *of)
+{
+    double all = (double)of->reached_words + (double)of->unread_words;
+
+    return all > 0 ? 100.0 * (double)words / all : 0;
+}
+
+double hs_owned_percent(const struct hs_attribution *attribution)
+{
+    return percent(attribution->owned_words, attribution);
+}
+
+double hs_attributed_percent(const struct hs_attribution *attribution)
+{
+    return percent(attribution->attributed_words, attribution);
+}
+
 void hs_attribution_find(const struct hs_view *view, struct hs_attribution *ret)
 {
     struct hs_attribution sum = {.reached_words = hs_index_reached_total(view->index).words};
@@ -96,5 +124,6 @@ void hs_attribution_find(const struct hs_view *view, struct hs_attribution *ret)
     for (uint32_t id = 1; id <= hs_index_n_sets(view->index); id++)
         add_set(view, id, &sum);
     sum.by_more_words = sum.reached_words - sum.by_1_words - sum.by_2_3_words - sum.by_4_8_words;
+    sum.unread_words = unread_words(view, sum.reached_words);
     *ret = sum;
 }

@@ -115,7 +115,8 @@ bool hs_choices_unsaid(const struct hs_option *option, char *text)
 #define BRIEF                                                                                   \
     (HS_OPTIONS_OF_LIMITS | HS_OPTIONS_OF_POLICY | HS_OPTIONS_OF_FILES | HS_OPTIONS_OF_STOP |   \
      HS_OPTIONS_OF_TRACES | HS_OPTIONS_OF_RULES | HS_OPTIONS_OF_OUTPUT | HS_BIT(HS_OPT_NAMES) | \
-     HS_BIT(HS_OPT_NO_NAMES) | HS_BIT(HS_OPT_POINTER_MASK))
+     HS_BIT(HS_OPT_NO_NAMES) | HS_BIT(HS_OPT_POINTER_MASK) |                                    \
+     HS_BIT(HS_OPT_FAIL_UNLESS_ATTRIBUTED))
 
 static hs_status brief_line(struct hs_out *out, const struct hs_command *command,
                             struct hs_error *err)
@@ -205,8 +206,10 @@ hs_status hs_help_command(struct hs_out *out, const struct hs_command *command, 
         HS_TRY(hs_print(out, err, "\n"));
     }
     HS_TRY(option_lines(out, command, is_short, err));
-    if ((command->options & HS_OPTIONS_OF_THRESHOLDS) == 0)
-        return HS_OK;
-    return hs_print(out, err, "\nexit code 1: done, and --%s was crossed\n",
-                    hs_options[HS_OPT_FAIL_OVER].name);
+    for (unsigned i = 0; i < HS_N_OPTIONS; i++)
+        if (command->options & HS_OPTIONS_OF_THRESHOLDS & HS_BIT(i) &&
+            !(is_short && BRIEF >> i & 1))
+            return hs_print(out, err, "\nexit code 1: done, and --%s was crossed\n",
+                            hs_options[i].name);
+    return HS_OK;
 }

@@ -135,6 +135,9 @@ const struct hs_option hs_options[HS_N_OPTIONS] = {
          "--certainty"},
     [HS_OPT_FAIL_OVER_SIZE] = {"fail-over", 0, HS_OPTION_WORDS, "WORDS", NULL,
                                "exit with 1 when one suspect has more than WORDS (100k, 1MiB)"},
+    [HS_OPT_FAIL_UNLESS_ATTRIBUTED] =
+        {"fail-unless-attributed", 0, HS_OPTION_COUNT, "PERCENT", NULL,
+         "exit with 1 when less of the heap than PERCENT is attributed"},
     [HS_OPT_THRESHOLD] = {"threshold", 0, HS_OPTION_COUNT, "PERCENT", NULL,
                           "name who keeps so much of the heap or more (default 2)"},
     [HS_OPT_SENTENCES] = {"rows", 'n', HS_OPTION_COUNT, "ROWS", NULL,

@@ -80,6 +80,7 @@ enum hs_option_id {
     HS_OPT_SUPPRESSIONS,
     HS_OPT_FAIL_OVER,
     HS_OPT_FAIL_OVER_SIZE,
+    HS_OPT_FAIL_UNLESS_ATTRIBUTED,
     HS_OPT_THRESHOLD,
     HS_OPT_SENTENCES,
     HS_OPT_FOLLOW,
@@ -190,7 +191,7 @@ static inline bool hs_takes_rest(const struct hs_command *command)
      HS_BIT(HS_OPT_GROUP_INTERVAL) | HS_BIT(HS_OPT_TRACE_SORT) | HS_BIT(HS_OPT_BY) | \
      HS_BIT(HS_OPT_POINTS))
 /* Their crossing is exit code 1. */
-#define HS_OPTIONS_OF_THRESHOLDS HS_BIT(HS_OPT_FAIL_OVER)
+#define HS_OPTIONS_OF_THRESHOLDS (HS_BIT(HS_OPT_FAIL_OVER) | HS_BIT(HS_OPT_FAIL_UNLESS_ATTRIBUTED))
 /* Of every command that asks who keeps what. */
 #define HS_OPTIONS_OF_POLICY (HS_BIT(HS_OPT_TIER_POLICY) | HS_BIT(HS_OPT_POINTERS_IN))
 /* Of every command that writes a file, an index included; on the same line. */
@@ -223,6 +224,10 @@ static inline bool hs_given(const struct hs_invocation *invocation, enum hs_opti
 {
     return (invocation->given & HS_BIT(id)) != 0;
 }
+
+/* Of an option that is a count of percent: `preset` when it is not given. HS_USAGE above 100. */
+hs_status hs_option_percent(const struct hs_invocation *invocation, enum hs_option_id id,
+                            unsigned preset, unsigned *ret, struct hs_error *err);
 
 /* Parses argv[1..argc). HS_USAGE with the nearest name as hint. `--help` and `-h` anywhere win over
  * missing arguments. With no command at all, ret->command is NULL. */

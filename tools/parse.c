@@ -299,3 +299,16 @@ hs_status hs_parse(int argc, char **argv, struct hs_invocation *ret, struct hs_e
     *ret = inv;
     return HS_OK;
 }
+
+hs_status hs_option_percent(const struct hs_invocation *inv, enum hs_option_id id, unsigned preset,
+                            unsigned *ret, struct hs_error *err)
+{
+    *ret = preset;
+    if (!hs_given(inv, id))
+        return HS_OK;
+    if (inv->number[id] > 100)
+        return hs_fail(err, HS_USAGE, "--%s: '%s' is more than 100 percent", hs_options[id].name,
+                       inv->text[id]);
+    *ret = (unsigned)inv->number[id];
+    return HS_OK;
+}

@@ -74,8 +74,8 @@ def roots():
     equal(set(found["heap"]), {"objects", "words", "reachable_objects", "reachable_words",
                                "unreached_objects", "unreached_words", "static_words"}, "heap")
     for root in found["roots"]:
-        equal(set(root), set(ROOT), "the keys of a root")
-        has(root, ROOT, "a root")
+        equal(set(root), set(ROOT) | {"type"}, "the keys of a root")
+        has(root, ROOT | {"type": TEXT}, "a root")
     vcs = next(root for root in found["roots"] if root["name"] == "Stm.VCS")
     for key, value in {"kind": "global", "group": ["globals", "coqtop", "Stm"], "module": "coqtop",
                        "symbol": "camlStm", "offset": 504, "field": 63, "file": "stm/stm.ml",
@@ -134,9 +134,11 @@ def types():
     found = document("types", "types", path)
     has(found, {"word_bytes": COUNT, "types": list, "others": dict, "unreached": dict}, "types")
     for row in found["types"]:
-        has(row, {"type": TEXT, "objects": COUNT, "words": COUNT, "static_words": COUNT,
-                  "retained_words": COUNT}, "a type")
+        has(row, {"type": TEXT, "kind": TEXT, "known": BOOL, "objects": COUNT, "words": COUNT,
+                  "static_words": COUNT, "retained_words": COUNT}, "a type")
+        equal(row["known"], not row["type"].startswith("block tag "), f"{row['type']} is known")
     by_name = {row["type"]: row for row in found["types"]}
+    equal(by_name["string"]["kind"], "string", "the kind of strings")
     equal(by_name["string"]["words"], 170, "words of strings")
     equal(by_name["block tag 0, 2 fields"]["objects"], 6, "cells")
     equal(by_name["block tag 0, 2 fields"]["retained_words"], 117, "what cells retain")

@@ -10,6 +10,9 @@
 #include "info_owners.h"
 #include "info_suspects.h"
 
+/* In a table; JSON has all. */
+enum { UNREADABLE_LINES = 10 };
+
 static const char *const way_names[HS_N_SNAP_WAYS] = {
     [HS_SNAP_WAY_READ] = "read",
     [HS_SNAP_WAY_COPY] = "copy",
@@ -218,7 +221,9 @@ static void put_process(struct hs_sink *sink, const struct hs_view *view)
     hs_info_line(sink, "command", hs_view_string(view, facts->command));
     for (size_t i = 0; i < facts->n_runtimes; i++) {
         (void)snprintf(text, sizeof text, "%s %s", hs_view_string(view, facts->runtimes[i].name),
-                       hs_view_string(view, facts->runtimes[i].version));
+                       facts->runtimes[i].certainty == HS_UNREAD
+                           ? "(its heap is not read)"
+                           : hs_view_string(view, facts->runtimes[i].version));
         hs_info_line(sink, "runtime", text);
     }
     put_date(sink, "began", facts->started_ns);
@@ -274,9 +279,15 @@ static void put_evidence(struct hs_sink *sink, const struct hs_view *view)
     for (size_t i = 0; i < facts->n_notes; i++)
         hs_info_line(sink, facts->notes[i].is_gap ? "missing" : "note",
                      hs_view_string(view, facts->notes[i].text));
-    for (size_t i = 0; i < facts->n_unreadable; i++) {
+    size_t n_said = sink->is_table && facts->n_unreadable > UNREADABLE_LINES ? UNREADABLE_LINES
+                                                                             : facts->n_unreadable;
+    for (size_t i = 0; i < n_said; i++) {
         (void)snprintf(text, sizeof text, "0x%lx-0x%lx", (unsigned long)facts->unreadable[i].begin,
                        (unsigned long)facts->unreadable[i].end);
+        hs_info_line(sink, "unreadable", text);
+    }
+    if (n_said < facts->n_unreadable) {
+        (void)snprintf(text, sizeof text, "[%zu others]", facts->n_unreadable - n_said);
         hs_info_line(sink, "unreadable", text);
     }
     for (size_t i = 0; i < facts->n_binaries; i++)

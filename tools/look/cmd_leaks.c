@@ -7,6 +7,7 @@
 #include "analysis/type_family.h"
 #include "commands.h"
 #include "open_view.h"
+#include "unread_print.h"
 
 struct report {
     struct hs_leak_report found;
@@ -195,6 +196,7 @@ static hs_status print_rows(struct hs_tool *tool, const struct hs_invocation *in
 static void talk_closing(struct hs_tool *tool, const struct report *r)
 {
     const struct hs_leak_groups *g = &r->found.groups;
+    hs_unread_talk(r->found.view);
     if ((r->certainties >> HS_LEAK_POSSIBLE & 1) != 0 && g->on_stack.count != 0)
         hs_talk("%lu of %lu possible words hang on stack slots and registers in which no variable "
                 "is known to live",

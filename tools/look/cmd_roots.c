@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "analysis/field_path.h"
+#include "analysis/type_family.h"
+#include "base/alloc.h"
 #include "commands.h"
 #include "open_view.h"
 #include "root_json.h"
@@ -10,6 +12,7 @@
 #include "sampled_whole_print.h"
 #include "set_print.h"
 #include "site_print.h"
+#include "unread_print.h"
 #include "what_if_print.h"
 
 struct listing {
@@ -17,14 +20,17 @@ struct listing {
     struct hs_root_query query;
     struct hs_root_rows rows;
     struct hs_attribution attribution;
+    unsigned least_percent; /* that are to be attributed */
     struct hs_what_if_answers what_if;
-    bool has_sites; /* of --sites */
+    struct hs_node_facts *values; /* owned: by row, what a variable leads to */
+    bool has_types;               /* some of them are of a source type */
+    bool has_sites;               /* of --sites */
     struct hs_sample_join join;
     struct hs_root_sites sites;
 };
 
 struct line {
-    const char *id, *kind, *name, *place;
+    const char *id, *kind, *name, *type, *place;
     uint64_t retained_words, reachable_words;
 };
 
@@ -38,25 +44,60 @@ static const struct hs_field fields[] = {
     HS_COLUMN(5, STRING, kind, "KIND", HS_COLUMN_SPARE(1)),
     HS_COLUMN(6, STRING, name, "ROOT", HS_COLUMN_FLEXIBLE),
     HS_COLUMN(7, STRING, place, "WHERE", HS_COLUMN_SHRINKS | HS_COLUMN_PATH),
+    HS_COLUMN(8, STRING, type, "TYPE", HS_COLUMN_SHRINKS | HS_COLUMN_SPARE(2)),
 };
-static const struct hs_record record = HS_RECORD(fields);
+static const struct hs_record typed_record = HS_RECORD(fields);
+/* The last column is for where source types are known. */
+static const struct hs_record record = {fields, sizeof fields / sizeof *fields - 1};
+
+/* The type of what a variable leads to, without arguments of a constructor; NULL when it is not
+ * known, or the row is no variable of one slot. */
+static const char *type_of(const struct listing *listing, size_t at, char *text, size_t n)
+{
+    const struct hs_node_facts *value = &listing->values[at];
+    if (value->node == HS_NO_NODE || !hs_type_is_source(&listing->view, value->type))
+        return value->node == HS_NO_NODE || strncmp(value->label, "block ", 6) == 0 ? NULL
+                                                                                    : value->label;
+    hs_type_family_name(&listing->view, value->type, HS_TYPE_INSTANCE, text, n);
+    return text;
+}
+
+static hs_status find_types(struct listing *listing, struct hs_error *err)
+{
+    const struct hs_root_rows *rows = &listing->rows;
+    hs_auto_free hs_node *nodes = NULL;
+
+    HS_TRY(HS_ALLOC(&nodes, rows->n_rows, err));
+    HS_TRY(HS_ALLOC(&listing->values, rows->n_rows, err));
+    for (size_t i = 0; i < rows->n_rows; i++)
+        nodes[i] = hs_snap_root(listing->view.snap, rows->rows[i].node)->target;
+    HS_TRY(hs_view_facts_of(&listing->view, nodes, rows->n_rows, listing->values, err));
+    for (size_t i = 0; i < rows->n_rows && !listing->has_types; i++)
+        listing->has_types =
+            nodes[i] != HS_NO_NODE && hs_type_is_source(&listing->view, listing->values[i].type);
+    return HS_OK;
+}
 
 /* In JSON a root has more to say than columns have room for. */
 static hs_status put_object(struct hs_sink *sink, struct listing *listing, size_t at,
                             struct hs_error *err)
 {
     hs_root_json_begin(sink->json, NULL, &listing->view, &listing->rows.rows[at]);
+    char type[HS_TYPE_NAME_BYTES];
+    hs_json_string(sink->json, "type", type_of(listing, at, type, sizeof type));
     if (listing->has_sites)
         HS_TRY(hs_root_sites_json(sink->json, &listing->join, &listing->sites, at, err));
     hs_json_end_object(sink->json);
     return HS_OK;
 }
 
-static hs_status put_row(struct hs_sink *sink, const struct hs_view *view,
-                         const struct hs_root_row *row, struct hs_error *err)
+static hs_status put_row(struct hs_sink *sink, const struct listing *listing, size_t at,
+                         struct hs_error *err)
 {
+    const struct hs_view *view = &listing->view;
+    const struct hs_root_row *row = &listing->rows.rows[at];
     const struct hs_root *root = hs_snap_root(view->snap, row->node);
-    char place[512], id[32];
+    char place[512], id[32], type[HS_TYPE_NAME_BYTES];
     hs_root_place(view, root, place, sizeof place);
     (void)snprintf(id, sizeof id, "#%lu", (unsigned long)row->node);
     struct line line = {
@@ -65,6 +106,7 @@ static hs_status put_row(struct hs_sink *sink, const struct hs_view *view,
         .id = id,
         .kind = hs_root_kind_name(root->kind),
         .name = hs_view_string(view, root->name),
+        .type = type_of(listing, at, type, sizeof type),
         .place = hs_or_null(sink->is_table ? hs_file_short(place) : place),
     };
     if (sink->is_table && line.place != NULL && strcmp(line.place, line.name) == 0)
@@ -120,7 +162,7 @@ static hs_status put_merged(struct hs_sink *sink, const struct listing *listing,
 
     for (; room != 0 && (root < rows->n_rows || set < rows->sets.n); room--) {
         if (!set_is_first(listing, set, root)) {
-            HS_TRY(put_row(sink, &listing->view, &rows->rows[root++], err));
+            HS_TRY(put_row(sink, listing, root++, err));
             continue;
         }
         shared_words -= rows->sets.rows[set].retained.words;
@@ -145,7 +187,7 @@ static hs_status put_rows(void *context, struct hs_sink *sink, struct hs_error *
         return put_merged(sink, listing, err);
     for (size_t i = 0; i < rows->n_rows; i++)
         HS_TRY(sink->json != NULL ? put_object(sink, listing, i, err)
-                                  : put_row(sink, &listing->view, &rows->rows[i], err));
+                                  : put_row(sink, listing, i, err));
     return HS_OK;
 }
 
@@ -178,7 +220,9 @@ static hs_status print_list(struct hs_tool *tool, const struct hs_invocation *in
     struct hs_sizes reached = hs_index_reached_total(view->index);
     struct hs_sizes unreached = hs_index_unreached_total(view->index);
     const struct hs_attribution *attributed = &listing->attribution;
-    const struct hs_list list = {.record = &record, .each = put_rows, .context = listing};
+    const struct hs_list list = {.record = listing->has_types ? &typed_record : &record,
+                                 .each = put_rows,
+                                 .context = listing};
     const struct hs_list sets = {.each = put_sets, .context = listing};
     struct hs_what_if_pairs what_if;
     uint64_t n_other_sets, other_words = other_sets_words(listing, &n_other_sets);
@@ -210,13 +254,13 @@ static hs_status print_list(struct hs_tool *tool, const struct hs_invocation *in
             HS_COUNT("two_to_three_words", attributed->by_2_3_words),
             HS_COUNT("four_to_eight_words", attributed->by_4_8_words),
             HS_COUNT("more_words", attributed->by_more_words), HS_END,
-            HS_SPLICE(what_if.without_members), HS_SPLICE(what_if.best_members), HS_SPLICE(sampled),
-            HS_ROWS("roots", &list), HS_ROWS("sets", &sets), HS_OBJECT("other_sets"),
-            HS_COUNT("count", n_other_sets), HS_COUNT("retained_words", other_words), HS_END,
-            HS_OBJECT("shared"), HS_COUNT("retained_words", rows->shared_words), HS_END,
-            HS_OBJECT("others"), HS_COUNT("count", rows->n_others),
-            HS_COUNT("retained_words", rows->others_words), HS_END, HS_OBJECT("unreached"),
-            HS_COUNT("words", unreached.words), HS_END),
+            HS_COUNT("unread_words", attributed->unread_words), HS_SPLICE(what_if.without_members),
+            HS_SPLICE(what_if.best_members), HS_SPLICE(sampled), HS_ROWS("roots", &list),
+            HS_ROWS("sets", &sets), HS_OBJECT("other_sets"), HS_COUNT("count", n_other_sets),
+            HS_COUNT("retained_words", other_words), HS_END, HS_OBJECT("shared"),
+            HS_COUNT("retained_words", rows->shared_words), HS_END, HS_OBJECT("others"),
+            HS_COUNT("count", rows->n_others), HS_COUNT("retained_words", rows->others_words),
+            HS_END, HS_OBJECT("unreached"), HS_COUNT("words", unreached.words), HS_END),
     };
     return hs_tool_list(tool, inv, &all, err);
 }
@@ -279,6 +323,17 @@ static hs_status print_attribution(struct hs_tool *tool, const struct listing *l
     return hs_attribution_print(tool, &listing->attribution, err);
 }
 
+static void judge(struct hs_tool *tool, const struct listing *listing)
+{
+    double percent = hs_attributed_percent(&listing->attribution);
+
+    if (percent >= (double)listing->least_percent)
+        return;
+    hs_talk("%.1f %% are attributed, less than the %u %% of --%s", percent, listing->least_percent,
+            hs_options[HS_OPT_FAIL_UNLESS_ATTRIBUTED].name);
+    tool->threshold_crossed = true;
+}
+
 static hs_status find_sites(const struct hs_invocation *inv, struct listing *listing,
                             struct hs_error *err)
 {
@@ -296,6 +351,7 @@ static hs_status run(struct hs_tool *tool, const struct hs_invocation *inv, stru
     HS_TRY(hs_what_if_answer(&listing->view, inv, &listing->what_if, err));
     if (listing->has_sites)
         HS_TRY(find_sites(inv, listing, err));
+    HS_TRY(find_types(listing, err));
     bool is_table = hs_tool_format(inv) == HS_FORMAT_TABLE;
     if (is_table)
         HS_TRY(hs_what_if_sentences(tool, &listing->view, &listing->what_if, err));
@@ -303,7 +359,9 @@ static hs_status run(struct hs_tool *tool, const struct hs_invocation *inv, stru
     if (is_table) {
         HS_TRY(print_attribution(tool, listing, err));
         talk_unattributed(tool, listing);
+        hs_unread_talk(&listing->view);
     }
+    judge(tool, listing);
     if (listing->has_sites)
         hs_sample_join_talk(tool, &listing->join);
     return HS_OK;
@@ -321,6 +379,7 @@ hs_status hs_cmd_roots(struct hs_tool *tool, const struct hs_invocation *inv, st
             },
         .has_sites = hs_given(inv, HS_OPT_SITES) || hs_given(inv, HS_OPT_TRACE),
     };
+    HS_TRY(hs_option_percent(inv, HS_OPT_FAIL_UNLESS_ATTRIBUTED, 0, &listing.least_percent, err));
     HS_TRY(hs_tool_open_view(tool, inv->arguments[0], HS_VIEW_INDEX, &listing.view, err));
     listing.query.min_words = hs_tool_min_words(inv, listing.view.facts->word_bytes);
     hs_status status = run(tool, inv, &listing, err);
@@ -328,5 +387,6 @@ hs_status hs_cmd_roots(struct hs_tool *tool, const struct hs_invocation *inv, st
     hs_root_sites_fini(&listing.sites);
     hs_sample_join_close(&listing.join);
     hs_root_rows_fini(&listing.rows);
+    hs_free(listing.values);
     return hs_view_finish(&listing.view, status, err);
 }

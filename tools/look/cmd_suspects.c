@@ -8,6 +8,7 @@
 #include "commands.h"
 #include "open_view.h"
 #include "suspect_text.h"
+#include "unread_print.h"
 
 enum { MOST_SENTENCES = 10, THRESHOLD = 2, FOLLOW = 70, FOLLOW_JOINT = 80, COLUMNS = 80 };
 
@@ -202,6 +203,7 @@ static hs_status print(struct hs_tool *tool, const struct hs_invocation *inv,
     };
     if (hs_tool_format(inv) != HS_FORMAT_TABLE)
         return hs_tool_list(tool, inv, &all, err);
+    hs_unread_talk(view);
     if (listing->found.n != 0)
         return print_sentences(tool, listing, err);
     HS_TRY(print_none(tool, listing, query->threshold_percent, err));
@@ -210,19 +212,6 @@ static hs_status print(struct hs_tool *tool, const struct hs_invocation *inv,
 
 /* ---- the command */
 
-static hs_status percent_of(const struct hs_invocation *inv, enum hs_option_id id, unsigned preset,
-                            unsigned *ret, struct hs_error *err)
-{
-    *ret = preset;
-    if (!hs_given(inv, id))
-        return HS_OK;
-    if (inv->number[id] > 100)
-        return hs_fail(err, HS_USAGE, "--%s: '%s' is more than 100 percent", hs_options[id].name,
-                       inv->text[id]);
-    *ret = (unsigned)inv->number[id];
-    return HS_OK;
-}
-
 static hs_status query_of(const struct hs_invocation *inv, struct hs_suspect_query *query,
                           struct hs_error *err)
 {
@@ -230,9 +219,10 @@ static hs_status query_of(const struct hs_invocation *inv, struct hs_suspect_que
     if (hs_given(inv, HS_OPT_SENTENCES))
         query->max_rows =
             inv->number[HS_OPT_SENTENCES] == 0 ? SIZE_MAX : inv->number[HS_OPT_SENTENCES];
-    HS_TRY(percent_of(inv, HS_OPT_THRESHOLD, THRESHOLD, &query->threshold_percent, err));
-    HS_TRY(percent_of(inv, HS_OPT_FOLLOW, FOLLOW, &query->follow_percent, err));
-    return percent_of(inv, HS_OPT_FOLLOW_JOINT, FOLLOW_JOINT, &query->follow_joint_percent, err);
+    HS_TRY(hs_option_percent(inv, HS_OPT_THRESHOLD, THRESHOLD, &query->threshold_percent, err));
+    HS_TRY(hs_option_percent(inv, HS_OPT_FOLLOW, FOLLOW, &query->follow_percent, err));
+    return hs_option_percent(inv, HS_OPT_FOLLOW_JOINT, FOLLOW_JOINT, &query->follow_joint_percent,
+                             err);
 }
 
 /* The threshold of --fail-over is of one suspect. What has no known type is none of anything. */

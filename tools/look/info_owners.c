@@ -58,6 +58,7 @@ void hs_info_owners_json(const struct hs_info_owners *owners, struct hs_pair *pa
         HS_COUNT("reached_words", known ? a->reached_words : HS_UNKNOWN),
         HS_COUNT("owned_words", known ? a->owned_words : HS_UNKNOWN),
         HS_COUNT("attributed_words", known ? a->attributed_words : HS_UNKNOWN),
+        HS_COUNT("unread_words", known ? a->unread_words : HS_UNKNOWN),
         HS_COUNT("runtime_words", known ? owners->tier_words[HS_TIER_RUNTIME] : HS_UNKNOWN),
         HS_COUNT("doubtful_words", known ? owners->tier_words[HS_TIER_DOUBTFUL] : HS_UNKNOWN),
         HS_PAIRS_END,

@@ -23,7 +23,7 @@ hs_status hs_info_owners_find(struct hs_view *view, struct hs_info_owners *ret,
 hs_status hs_info_owners_print(struct hs_tool *tool, const struct hs_info_owners *owners,
                                struct hs_error *err);
 /* Members of JSON, null where nothing is known; `pairs` has HS_INFO_OWNER_PAIRS. */
-#define HS_INFO_OWNER_PAIRS 8
+#define HS_INFO_OWNER_PAIRS 9
 void hs_info_owners_json(const struct hs_info_owners *owners, struct hs_pair *pairs);
 
 #endif

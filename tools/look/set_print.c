@@ -84,10 +84,13 @@ static double percent(uint64_t words, const struct hs_attribution *of)
 hs_status hs_attribution_print(struct hs_tool *tool, const struct hs_attribution *a,
                                struct hs_error *err)
 {
-    HS_TRY(hs_tool_say(tool, err,
-                       "owned %.1f %%, attributed %.1f %% of what is reached (%lu words)",
-                       percent(a->owned_words, a), percent(a->attributed_words, a),
-                       (unsigned long)a->reached_words));
+    char unread[64] = "";
+    if (a->unread_words != 0)
+        (void)snprintf(unread, sizeof unread, " and not read (%lu)",
+                       (unsigned long)a->unread_words);
+    HS_TRY(hs_tool_say(
+        tool, err, "owned %.1f %%, attributed %.1f %% of what is reached (%lu words)%s",
+        hs_owned_percent(a), hs_attributed_percent(a), (unsigned long)a->reached_words, unread));
     return hs_tool_say(tool, err,
                        "kept by 1 root %.1f %%, by 2-3 %.1f %%, by 4-8 %.1f %%, by more %.1f %%",
                        percent(a->by_1_words, a), percent(a->by_2_3_words, a),

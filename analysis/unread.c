@@ -1,0 +1,18 @@
+#include "analysis/unread.h"
+
+void hs_unread_find(const struct hs_view *view, struct hs_unread *ret)
+{
+    const struct hs_snap_facts *facts = view->facts;
+    struct hs_unread unread = {.runtime = ""};
+
+    for (size_t i = 0; i < facts->n_memory; i++)
+        hs_unread_add(&unread.sum, hs_view_string(view, facts->memory[i].owner),
+                      facts->memory[i].resident_bytes);
+    for (size_t i = facts->n_runtimes; i-- > 0;)
+        if (facts->runtimes[i].certainty == HS_UNREAD)
+            unread.runtime = hs_view_string(view, facts->runtimes[i].name);
+    unread.percent = hs_unread_percent(&unread.sum);
+    unread.is_worth_saying = unread.percent >= (unread.runtime[0] != 0 ? HS_UNREAD_KNOWN_PERCENT
+                                                                       : HS_UNREAD_MOST_PERCENT);
+    *ret = unread;
+}

@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# A program most of whose memory is in no heap that can be read is told of on every first line, with
+# the runtime's name where it is known; one without is not.
+. "$(dirname "$0")/_native.sh"
+need cc
+
+told='of the process.s own memory ([0-9.]* MiB) is not read'
+build()
+{
+    cc -O1 -o "$work/$1" "$fixtures/unread.c" "${@:2}" || fail "building $1"
+}
+# says COMMAND PATTERN [OPTION...]: the command says it, on either of its outputs.
+says()
+{
+    "$HEAPSNAP" "$1" "$work/heap.snap" "${@:3}" >"$work/said" 2>&1 || fail "$1"
+    grep -q "$2" "$work/said" || { cat "$work/said"; fail "$1 does not say: $2"; }
+}
+silent()
+{
+    "$HEAPSNAP" "$1" "$work/heap.snap" >"$work/said" 2>&1 || fail "$1"
+    ! grep -q "$told" "$work/said" || { cat "$work/said"; fail "$1 tells of little"; }
+}
+
+build unread
+build beam -DRUNTIME -rdynamic
+start "$work/beam" 16
+"$HEAPSNAP" doctor "$pid" >"$work/said" 2>&1 || fail "doctor"
+grep -q "the Erlang machine (beam)" "$work/said" || { cat "$work/said"; fail "doctor"; }
+dump
+head -1 "$work/talk" | grep -q 'not exact: 9[0-9] % of its own memory' ||
+    { cat "$work/talk"; fail "the first line of dump"; }
+head -1 "$work/talk" | grep -q 'the heap of the Erlang machine (beam) is not supported' ||
+    { cat "$work/talk"; fail "the runtime in dump"; }
+for command in roots leaks suspects; do
+    says "$command" "^heapsnap: 9[0-9] % $told: the heap of the Erlang machine (beam)"
+done
+says info 'the Erlang machine (beam) (its heap is not read)'
+says info '^missing .*9[0-9] % of its own memory'
+says info '"certainty": *"unread"' --json
+says leaks 'possible  *1  *125' # what that heap alone holds is no certain leak
+says roots 'and not read (20[0-9]*)'
+[ "$("$HEAPSNAP" roots "$work/heap.snap" --json |
+    python3 -c 'import json, sys; print(json.load(sys.stdin)["unread_words"] // 1000)')" \
+    -ge 2000 ] || fail "unread words in JSON"
+"$HEAPSNAP" roots "$work/heap.snap" --fail-unless-attributed 0 >"$work/said" 2>&1 || fail "0 %"
+if "$HEAPSNAP" roots "$work/heap.snap" --fail-unless-attributed 50 >"$work/said" 2>&1; then
+    fail "attributed though nothing is"
+else
+    [ $? = 1 ] || fail "the exit code of --fail-unless-attributed"
+fi
+grep -q 'less than the 50 % of --fail-unless-attributed' "$work/said" || fail "why"
+leave
+
+start "$work/unread" 16
+dump
+grep -q 'not exact: 9[0-9] % of its own memory .*no allocator that is known has it' "$work/talk" ||
+    { cat "$work/talk"; fail "no runtime"; }
+says roots "$told: no known allocator has it"
+leave
+
+start "$work/unread" 0
+dump
+! grep -q 'own memory' "$work/talk" || { cat "$work/talk"; fail "there is nothing to tell"; }
+silent roots
+silent leaks
+"$HEAPSNAP" roots "$work/heap.snap" --fail-unless-attributed 90 >"$work/said" 2>&1 ||
+    { cat "$work/said"; fail "90 %"; }
+leave
+echo "told of a runtime, of no runtime, and not told where there is nothing"
