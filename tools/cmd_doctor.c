@@ -58,6 +58,7 @@ hs_status hs_cmd_doctor(struct hs_tool *tool, const struct hs_invocation *inv, s
         .budget = hs_tool_budget(tool),
     };
     struct hs_diagnosis diagnosis;
+    hs_tool_go_first();
     HS_TRY(hs_pid_parse(inv->arguments[0], &options.pid, err));
     HS_TRY(hs_diagnose_dump(&options, &diagnosis, err));
     HS_TRY(print_checks(tool, inv, &diagnosis, err));

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/units.h"
@@ -10,6 +11,8 @@
 #include "dump/dump.h"
 #include "dump_run.h"
 #include "stop_options.h"
+#include "target/deadman.h"
+#include "target/freeze.h"
 #include "tool.h"
 
 /* The helper that reads .cmi and .cmt files lies beside our own program. */
@@ -34,7 +37,9 @@ hs_status hs_pid_parse(const char *text, pid_t *ret, struct hs_error *err)
         (void)hs_fail(err, HS_USAGE, "'%s' is not a process id", text);
         return hs_hint(err, "a process id is a number: 'pidof PROGRAM' tells it");
     }
-    *ret = (pid_t)pid;
+    *ret = hs_process_of_thread((pid_t)pid);
+    if (*ret != (pid_t)pid)
+        hs_talk("%d is a thread: its process is %d", (int)pid, *ret);
     return HS_OK;
 }
 
@@ -55,7 +60,11 @@ static void describe_pause(const struct hs_dump_report *report, char *text, size
     if (report->stop.way == HS_WAY_CORE)
         (void)snprintf(text, n_bytes, "from a core");
     else if (report->stop.way == HS_WAY_STOPPED)
-        (void)snprintf(text, n_bytes, "it was stopped already");
+        (void)snprintf(text, n_bytes,
+                       report->pause_ns == 0 ? "it was stopped already"
+                                             : "it was stopped already, and held "
+                                               "for %s after its SIGCONT",
+                       pause);
     else
         (void)snprintf(text, n_bytes, "paused for %s%s", pause, ways[report->stop.way]);
 }
@@ -63,32 +72,61 @@ static void describe_pause(const struct hs_dump_report *report, char *text, size
 /* For -v: the parts of the pause. */
 static void talk_stop(const struct hs_stop_report *stop)
 {
-    char foreseen[HS_UNIT_TEXT_BYTES], stopping[HS_UNIT_TEXT_BYTES], copying[HS_UNIT_TEXT_BYTES],
-        growth[HS_UNIT_TEXT_BYTES];
+    char foreseen[HS_FORESEEN_TEXT_BYTES], stopping[HS_UNIT_TEXT_BYTES],
+        copying[HS_UNIT_TEXT_BYTES], growth[HS_UNIT_TEXT_BYTES], reading[HS_UNIT_TEXT_BYTES];
 
-    hs_format_duration(stop->predicted_ns, foreseen);
+    hs_foreseen_text(stop->predicted_ns, foreseen, sizeof foreseen);
+    hs_format_duration(stop->reading_ns, reading);
     hs_format_duration(stop->stopping_ns, stopping);
     hs_format_duration(stop->copying_ns, copying);
     hs_format_bytes(stop->growth_bytes, growth);
-    hs_talk("pause: foreseen %s; stopping all threads %s, making the copy %s; it grew by %s, %lu "
-            "system calls were set to start again",
-            foreseen, stopping, copying, growth, (unsigned long)stop->n_restarted);
+    hs_talk("pause: foreseen %s; stopping all threads %s, making the copy %s; it was read for %s, "
+            "and the process grew by %s; %lu system calls were set to start again, %lu waits for "
+            "the rest of their time",
+            foreseen, stopping, copying, reading, growth, (unsigned long)stop->n_restarted,
+            (unsigned long)stop->n_shortened);
+    if (stop->n_late != 0)
+        hs_talk("%lu waits at sockets begin anew: their limits could not be changed for a moment",
+                (unsigned long)stop->n_late);
+    if (stop->n_broken_off != 0)
+        hs_talk("%lu system calls return EINTR, as under a debugger: how long they have waited is "
+                "not known",
+                (unsigned long)stop->n_broken_off);
+}
+
+static void talk_memory(const struct hs_dump_report *report)
+{
+    char copy[HS_UNIT_TEXT_BYTES], foreseen[HS_UNIT_TEXT_BYTES];
+
+    hs_format_bytes(report->copy_bytes, copy);
+    hs_format_bytes(report->foreseen_bytes, foreseen);
+    hs_talk("memory: foreseen %s %s for a copy of %s%s", report->has_spilled ? "at least" : "about",
+            foreseen, copy, report->has_spilled ? " in a temporary file" : " and its tables");
 }
 
 static void talk_report(const struct hs_tool *tool, const struct hs_dump_report *report)
 {
-    char pause[2 * HS_UNIT_TEXT_BYTES], bytes[HS_UNIT_TEXT_BYTES];
+    char pause[2 * HS_UNIT_TEXT_BYTES], bytes[HS_UNIT_TEXT_BYTES], statics[64] = "";
+    const struct hs_snap_totals *totals = &report->totals;
     describe_pause(report, pause, sizeof pause);
     hs_format_bytes(report->totals.file_bytes, bytes);
-    hs_talk("%lu blocks, %lu words, %lu edges; %s; snapshot of %s",
-            (unsigned long)report->totals.n_blocks, (unsigned long)report->totals.heap_words,
-            (unsigned long)report->totals.n_edges, pause, bytes);
+    if (!report->is_exact) /* what is missing stands before all that is counted */
+        hs_talk("not exact: %s", report->note);
+    if (totals->n_static_blocks != 0)
+        (void)snprintf(statics, sizeof statics, " and %lu static ones",
+                       (unsigned long)totals->n_static_blocks);
+    hs_talk("%lu objects of %lu words%s, %lu edges; %s; snapshot of %s",
+            (unsigned long)(totals->n_blocks - totals->n_static_blocks),
+            (unsigned long)totals->heap_words, statics, (unsigned long)totals->n_edges, pause,
+            bytes);
+    if (report->remark[0] != '\0')
+        hs_talk("%s", report->remark);
     if (report->stop.why_no_copy[0] != '\0')
         hs_talk("no frozen copy was made: %s", report->stop.why_no_copy);
     if (tool->is_verbose && report->stop.way != HS_WAY_CORE)
         talk_stop(&report->stop);
-    if (!report->is_exact)
-        hs_talk("not exact: %s", report->note);
+    if (tool->is_verbose)
+        talk_memory(report);
 }
 
 static hs_status parse_mask(const struct hs_invocation *inv, uint64_t *ret, struct hs_error *err)
@@ -113,6 +151,34 @@ static void leave_no_core(void)
     (void)setrlimit(RLIMIT_CORE, &limit);
 }
 
+/* When we are ended because we hold a process for too long. No function but of the system: it may
+ * be said in a signal handler, or in a process beside us. */
+static void say_last(const char *text, size_t n_bytes)
+{
+    static const char begin[] = "heapsnap: ", between[] = "\nhint: ", end[] = "\n";
+    const char *newline = memchr(text, '\n', n_bytes);
+    size_t n_message = newline == NULL ? n_bytes : (size_t)(newline - text);
+    bool has_hint = newline != NULL && n_message + 1 < n_bytes;
+    struct iovec parts[] = {
+        {(void *)(uintptr_t)begin, sizeof begin - 1},
+        {(void *)(uintptr_t)text, n_message},
+        {(void *)(uintptr_t)between, has_hint ? sizeof between - 1 : 0},
+        {(void *)(uintptr_t)(text + n_message + 1), has_hint ? n_bytes - n_message - 1 : 0},
+        {(void *)(uintptr_t)end, sizeof end - 1},
+    };
+    (void)!writev(STDERR_FILENO, parts, sizeof parts / sizeof *parts);
+}
+
+static hs_status parse_names_timeout(const struct hs_invocation *inv, uint64_t *ret_ns,
+                                     struct hs_error *err)
+{
+    *ret_ns = hs_given(inv, HS_OPT_NAMES_TIMEOUT) ? inv->number[HS_OPT_NAMES_TIMEOUT] : 0;
+    if (*ret_ns != 0 || !hs_given(inv, HS_OPT_NAMES_TIMEOUT))
+        return HS_OK;
+    (void)hs_fail(err, HS_USAGE, "--names-timeout: there is no search in no time");
+    return hs_hint(err, "--no-names leaves the search out");
+}
+
 hs_status hs_dump_run(struct hs_tool *tool, const struct hs_invocation *inv,
                       struct hs_dump_report *ret, struct hs_error *err)
 {
@@ -133,11 +199,13 @@ hs_status hs_dump_run(struct hs_tool *tool, const struct hs_invocation *inv,
         .budget = hs_tool_budget(tool),
     };
     leave_no_core();
+    hs_deadman_speak(&(struct hs_deadman_voice){say_last, hs_exit_code(HS_LIMIT)});
     struct hs_core_options core;
     HS_TRY(hs_core_options_parse(inv, &core, &options, err));
     HS_TRY(hs_stop_options_parse(inv, &options, err));
     if (options.core == NULL)
         HS_TRY(hs_pid_parse(inv->arguments[0], &options.pid, err));
+    HS_TRY(parse_names_timeout(inv, &options.names_timeout_ns, err));
     HS_TRY(parse_mask(inv, &options.pointer_mask, err));
     if (tool->terminal.is_terminal) {
         (void)hs_fail(err, HS_USAGE, "cannot write a snapshot to a terminal");
@@ -157,6 +225,7 @@ hs_status hs_dump_run(struct hs_tool *tool, const struct hs_invocation *inv,
 hs_status hs_cmd_dump(struct hs_tool *tool, const struct hs_invocation *inv, struct hs_error *err)
 {
     struct hs_dump_report report;
+    hs_tool_go_first();
     HS_TRY(hs_dump_run(tool, inv, &report, err));
     talk_report(tool, &report);
     return HS_OK;

@@ -187,7 +187,7 @@ hs_status hs_help_overview(struct hs_out *out, struct hs_error *err)
         "\nEvery command explains itself with -h (short) and --help. A word is 8 bytes.\n"
         "Exit codes: 0 done, 1 a threshold that an option set was crossed, 2 usage,\n"
         "3 target refused or gone, 4 damaged snapshot, 5 input/output, 6 over a limit,\n"
-        "70 a bug of heapsnap, 130 interrupted (Ctrl-C).\n");
+        "70 a bug of heapsnap, 130 interrupted (Ctrl-C), 137 killed: also by its own guard.\n");
 }
 
 hs_status hs_help_command(struct hs_out *out, const struct hs_command *command, bool is_short,

@@ -82,7 +82,9 @@ static const char exit_status[] =
     ".SH EXIT STATUS\n0 done, 1 done and a threshold asked for by an option was crossed, 2 usage, "
     "3 target refused or gone, 4 not a snapshot, damaged, cut or "
     "too new, 5 input or output, 6 over a limit, 70 a bug of heapsnap, 130 interrupted by Ctrl-C "
-    "(143 by SIGTERM).\n";
+    "(143 by SIGTERM), 137 killed: also by its own guard, when it was stopped or frozen while it "
+    "held "
+    "the process that it dumps.\n";
 
 hs_status hs_help_man_overview(struct hs_out *out, struct hs_error *err)
 {

@@ -13,6 +13,9 @@ const struct hs_option hs_options[HS_N_OPTIONS] = {
                       "take variable names and lines from this table (names.tsv)"},
     [HS_OPT_NAMES_PATH] = {"names-path", 0, HS_OPTION_REPEATED, "DIR", NULL,
                            "also look for .cmi and .cmt files below DIR; may be repeated"},
+    [HS_OPT_NAMES_TIMEOUT] =
+        {"names-timeout", 0, HS_OPTION_DURATION, "TIME", NULL,
+         "end the search for OCaml's names and types after TIME (ms s m; default 30s)"},
     [HS_OPT_NO_NAMES] = {"no-names", 0, HS_OPTION_FLAG, NULL, NULL,
                          "do not look for variable names: print module and field number"},
     [HS_OPT_HEAPS] = {"heaps", 0, HS_OPTION_CHOICE, "WHICH", "all|ocaml",
@@ -31,10 +34,13 @@ const struct hs_option hs_options[HS_N_OPTIONS] = {
     [HS_OPT_STOP] = {"stop", 0, HS_OPTION_CHOICE, "HOW", "auto|copy|read",
                      "copy: stop until a frozen copy is made; read: until all is read; auto "
                      "(default): copy when it can be made"},
-    [HS_OPT_MAX_PAUSE] = {"max-pause", 0, HS_OPTION_TEXT, "TIME", NULL,
-                          "let go and exit with 6 after TIME (ms s m; default 2s; 0: no limit)"},
-    [HS_OPT_MAX_GROWTH] = {"max-growth", 0, HS_OPTION_TEXT, "SIZE|N%", NULL,
-                           "give the copy up when the process grows so much by it (default 10%)"},
+    [HS_OPT_MAX_PAUSE] =
+        {"max-pause", 0, HS_OPTION_TEXT, "TIME", NULL,
+         "let go and exit with 6 after TIME (ms s m; default 2s; 0: no limit); should "
+         "heapsnap itself be stopped meanwhile, within twice that"},
+    [HS_OPT_MAX_GROWTH] =
+        {"max-growth", 0, HS_OPTION_TEXT, "SIZE|N%", NULL,
+         "give the copy up when the process grows so much by it (default: as memory allows)"},
     [HS_OPT_NO_RESTART_SYSCALLS] = {"no-restart-syscalls", 0, HS_OPTION_FLAG, NULL, NULL,
                                     "leave system calls that the stop broke off as they are"},
     [HS_OPT_MIN_WORDS] =

@@ -27,6 +27,7 @@ enum hs_option_id {
     HS_OPT_OUTPUT,
     HS_OPT_NAMES,
     HS_OPT_NAMES_PATH,
+    HS_OPT_NAMES_TIMEOUT,
     HS_OPT_NO_NAMES,
     HS_OPT_HEAPS,
     HS_OPT_DEBUG_PATH,

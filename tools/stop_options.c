@@ -5,7 +5,7 @@
 #include "base/units.h"
 
 #define DEFAULT_PAUSE_NS ((uint64_t)2000000000)
-enum { DEFAULT_GROWTH_PERCENT = 10, MAX_PERCENT = 1000 };
+enum { MAX_PERCENT = 1000 };
 
 static hs_status parse_growth(const char *text, struct hs_dump_options *ret, struct hs_error *err)
 {
@@ -38,7 +38,7 @@ hs_status hs_stop_options_parse(const struct hs_invocation *inv, struct hs_dump_
     static const enum hs_stop_mode modes[] = {HS_STOP_AUTO, HS_STOP_COPY, HS_STOP_READ};
 
     ret->stop = (struct hs_stop_options){.mode = HS_STOP_AUTO, .max_pause_ns = DEFAULT_PAUSE_NS};
-    ret->max_growth_percent = DEFAULT_GROWTH_PERCENT;
+    ret->max_growth_percent = 0; /* as much as memory allows */
     if (hs_given(inv, HS_OPT_STOP))
         ret->stop.mode = modes[inv->number[HS_OPT_STOP]];
     ret->stop.leaves_interrupted = hs_given(inv, HS_OPT_NO_RESTART_SYSCALLS);

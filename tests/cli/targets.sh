@@ -101,8 +101,11 @@ def already_traced():
 def a_thread():
     thread = threading.Thread(target=time.sleep, args=(5,), daemon=True)
     thread.start()
-    refused(thread.native_id, f"it is a thread of process {os.getpid()}",
-            f"heapsnap dump {os.getpid()}")
+    done = subprocess.run([HEAPSNAP, "doctor", str(thread.native_id)], capture_output=True,
+                          timeout=60, check=False)
+    equal(done.returncode, 0, f"doctor of a thread: {done.stderr}")
+    check(f"{thread.native_id} is a thread: its process is {os.getpid()}" in done.stderr.decode(),
+          f"doctor of a thread said {done.stderr}")
 
 
 def as_nobody():

@@ -57,6 +57,8 @@ for bad in -1 +1 1k 1.5 0x10 ' 1' '1 ' ''; do
     exits 2 roots x -n "$bad"
     says "--rows: '$bad' is not a count"
 done
+exits 2 roots x --fail-unless-attributed 101
+says "--fail-unless-attributed: '101' is more than 100 percent"
 exits 2 roots x --min-words 18446744073709551616
 says "--min-words: '18446744073709551616' is too large: it does not fit 64 bits"
 refuses "--min-bytes is given twice, as words or as bytes" "" \
@@ -64,6 +66,8 @@ refuses "--min-bytes is given twice, as words or as bytes" "" \
 
 refuses "'roots' needs SNAP" "usage: heapsnap roots SNAP" roots
 refuses "'object' needs SNAP WHAT" "usage: heapsnap object SNAP WHAT" object x
+refuses "--names-timeout: there is no search in no time" "--no-names leaves the search out" \
+    dump 1 --names-timeout 0
 for command in info roots dominators paths types leaks samples; do
     exits 2 $command x y
     says "'$command' does not take 'y'"

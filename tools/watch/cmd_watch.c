@@ -185,6 +185,7 @@ static hs_status begin(struct hs_tool *tool, const struct hs_invocation *inv,
 hs_status hs_cmd_watch(struct hs_tool *tool, const struct hs_invocation *inv, struct hs_error *err)
 {
     struct hs_watch watch = {.inv = inv, .dir_fd = -1, .target_fd = -1, .signal_fd = -1};
+    hs_tool_go_first();
     hs_status status = begin(tool, inv, &watch, err);
     if (status == HS_OK)
         status = hs_watch_run(&watch, err);

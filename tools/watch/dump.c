@@ -175,6 +175,11 @@ static void explain_end(int wait_status, struct hs_watch_outcome *ret)
                       strsignal(ret->signal));
         return;
     }
+    if (WEXITSTATUS(wait_status) == hs_exit_code(HS_LIMIT)) { /* target/deadman.h: said already */
+        ret->status = HS_LIMIT;
+        (void)hs_fail(&ret->error, HS_LIMIT, "it stood still for longer than is allowed");
+        return;
+    }
     (void)hs_fail(&ret->error, HS_BUG, "the dump ended with %d and said nothing",
                   WEXITSTATUS(wait_status));
 }

@@ -99,7 +99,7 @@ static void talk_dump(struct hs_watch *watch, const struct hs_dump_report *repor
     hs_watch_line_begin(&line, wall_s(), "dump");
     hs_watch_line_text(&line, "file", dump->name);
     hs_watch_line_u64(&line, "pause_ns", report->pause_ns);
-    hs_watch_line_u64(&line, "blocks", report->totals.n_blocks);
+    hs_watch_line_u64(&line, "blocks", report->totals.n_blocks - report->totals.n_static_blocks);
     hs_watch_line_u64(&line, "words", report->totals.heap_words);
     hs_watch_line_u64(&line, "rss_bytes", dump->rss_bytes);
     hs_watch_line_u64(&line, "file_bytes", report->totals.file_bytes);
