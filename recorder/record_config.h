@@ -14,6 +14,7 @@ struct hs_record_config {
     int signal;            /* 0: none */
     enum hs_record_stacks stacks;
     bool is_on, with_children;
+    bool holds; /* who reads the socket takes what is held, too: recorder/held.h */
 };
 
 /* What cannot be understood counts as not said. */

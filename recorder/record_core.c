@@ -184,9 +184,12 @@ static void begin_output(void)
     bool is_open = false;
 
     trace->output.fd = -1;
+    trace->holder = (struct hs_record_holder){NULL, NULL};
     trace->is_wanted = config->file != NULL || config->fd >= 0;
     if (config->fd >= 0)
         is_open = hs_record_output_socket(&trace->output, config->fd);
+    if (is_open && config->holds)
+        hs_record_held_open(&trace->holder, trace->output.fd);
     if (!is_open && config->file != NULL)
         is_open = hs_record_output_file(&trace->output, config->file, (long)trace->pid);
     (void)memcpy(heapsnap_record_anchor.trace_path, trace->output.path, HS_RECORD_PATH_BYTES);
@@ -452,6 +455,7 @@ static void after_fork_in_child(void)
     }
     if (state_now() != STATE_RECORDING)
         return;
+    hs_record_held_close(&recorder.trace.holder); /* it is the parent's */
     if (!recorder.trace.output.is_socket || !is_recording)
         hs_record_output_close(&recorder.trace.output);
     recorder.state = STATE_NEVER;

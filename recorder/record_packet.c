@@ -3,7 +3,6 @@
 #include <string.h>
 
 #define MAGIC UINT32_C(0xC1FC1FC1)
-#define HEADER_BYTES 68U
 #define TIME_BITS 25
 #define STRING_BYTES 4096U
 #define NO_CHECK 0xFFFFU
@@ -83,7 +82,8 @@ void hs_record_packet_begin(struct hs_record_packet *packet, uint64_t now_us, ui
     packet->pid = pid;
     packet->id_begin = packet->id_next;
     packet->n_events = 0;
-    packet->n_bytes = HEADER_BYTES;
+    packet->n_bytes = HS_RECORD_HEADER_BYTES;
+    packet->n_shared = 0;
     if (packet->codes == NULL)
         return;
     packet->codes->n_last = 0;

@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 #define HS_RECORD_PACKET_BYTES 32768U
+#define HS_RECORD_HEADER_BYTES 68U
 #define HS_RECORD_CODES (1U << 12) /* so many of the cache slots of the format are used */
 
 /* What a reader of this packet has in its cache of codes by now. */
@@ -28,6 +29,7 @@ struct hs_record_packet {
     uint64_t id_begin, id_next; /* of allocations */
     uint64_t n_events;
     uint32_t n_bytes;              /* 0: nothing begun */
+    uint32_t n_shared;             /* of them, those that record_held.c has copied */
     struct hs_record_codes *codes; /* NULL: there will be no allocations */
     uint8_t bytes[HS_RECORD_PACKET_BYTES];
 };

@@ -33,7 +33,7 @@ static bool flush_names(struct hs_record_trace *trace)
     return is_written;
 }
 
-bool hs_record_trace_flush(struct hs_record_trace *trace, uint64_t now_us)
+static bool flush(struct hs_record_trace *trace, uint64_t now_us)
 {
     bool is_written = flush_names(trace);
 
@@ -41,6 +41,28 @@ bool hs_record_trace_flush(struct hs_record_trace *trace, uint64_t now_us)
         trace->n_lost += trace->events.n_events;
         is_written = false;
     }
+    return is_written;
+}
+
+/* What the reader has taken is as good as sent. */
+static void hold_begin(struct hs_record_trace *trace)
+{
+    if (hs_record_held_begin(&trace->holder))
+        trace->events.n_bytes = trace->names.n_bytes = trace->n_pending = 0;
+}
+
+static void hold_end(struct hs_record_trace *trace, uint64_t now_us)
+{
+    hs_record_held_end(&trace->holder, &trace->names, &trace->events, now_us);
+}
+
+bool hs_record_trace_flush(struct hs_record_trace *trace, uint64_t now_us)
+{
+    bool is_written;
+
+    hold_begin(trace);
+    is_written = flush(trace, now_us);
+    hold_end(trace, now_us);
     return is_written;
 }
 
@@ -72,7 +94,7 @@ static void make_ready(struct hs_record_trace *trace, uint64_t now_us)
     struct hs_record_packet *events = &trace->events;
 
     if (events->n_bytes != 0 && now_us - events->begin_us > HS_RECORD_FLUSH_US)
-        (void)hs_record_trace_flush(trace, now_us);
+        (void)flush(trace, now_us);
     if (events->n_bytes == 0) {
         events->id_next = trace->next_id;
         hs_record_packet_begin(events, now_us, trace->pid);
@@ -132,6 +154,7 @@ void hs_record_trace_alloc(struct hs_record_trace *trace, const struct hs_record
         trace->next_id++;
         return;
     }
+    hold_begin(trace);
     make_ready(trace, now_us);
     if (sample->stack == 0 || *plain != sample->stack) {
         *plain = sample->stack; /* before: what is lost on the way clears it */
@@ -141,21 +164,24 @@ void hs_record_trace_alloc(struct hs_record_trace *trace, const struct hs_record
         }
     }
     if (!hs_record_packet_alloc(&trace->events, sample, frames, n_frames, now_us)) {
-        (void)hs_record_trace_flush(trace, now_us);
+        (void)flush(trace, now_us);
         make_ready(trace, now_us);
         (void)hs_record_packet_alloc(&trace->events, sample, frames, n_frames, now_us);
     }
     trace->next_id++;
+    hold_end(trace, now_us);
 }
 
 void hs_record_trace_free(struct hs_record_trace *trace, uint64_t id, uint64_t now_us)
 {
     if (!trace->is_wanted)
         return;
+    hold_begin(trace);
     make_ready(trace, now_us);
     if (!hs_record_packet_free(&trace->events, id, now_us)) {
-        (void)hs_record_trace_flush(trace, now_us);
+        (void)flush(trace, now_us);
         make_ready(trace, now_us);
         (void)hs_record_packet_free(&trace->events, id, now_us);
     }
+    hold_end(trace, now_us);
 }

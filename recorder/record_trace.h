@@ -3,12 +3,13 @@
 #ifndef HS_RECORD_TRACE_H
 #define HS_RECORD_TRACE_H
 
+#include "record_held.h"
 #include "record_output.h"
 #include "record_packet.h"
 #include "record_places.h"
 
 #define HS_RECORD_PLAIN (1U << 12)
-#define HS_RECORD_FLUSH_US UINT64_C(2000000)
+#define HS_RECORD_FLUSH_US UINT64_C(1000000)
 
 struct hs_record_trace {
     bool is_wanted;   /* events that cannot be written count as lost */
@@ -16,6 +17,7 @@ struct hs_record_trace {
     uint64_t n_lost;
     uint64_t pid;
     struct hs_record_output output;
+    struct hs_record_holder holder; /* shares what is held back */
     struct hs_record_places places;
     struct hs_record_packet events, names;
     struct hs_record_known *pending[HS_RECORD_PACKET_BYTES / 16]; /* explained in `names` */

@@ -28,12 +28,13 @@ static hs_status check_options(const struct hs_invocation *inv, struct hs_error 
 /* A traced file is worth nothing when the program never spoke. */
 static void talk_result(const struct hs_recording *r)
 {
-    uint64_t n_allocs = 0, n_missing = 0, n_bytes = 0;
+    uint64_t n_allocs = 0, n_missing = 0, n_bytes = 0, n_cut = r->files.n_homeless;
     char size[HS_UNIT_TEXT_BYTES];
     for (size_t i = 0; i < r->files.n_files; i++) {
         n_allocs += r->files.files[i].n_allocs;
         n_missing += r->files.files[i].n_missing;
         n_bytes += r->files.files[i].n_bytes;
+        n_cut += r->files.files[i].n_cut;
     }
     hs_format_bytes(n_bytes, size);
     if (r->files.n_files != 0)
@@ -42,6 +43,11 @@ static void talk_result(const struct hs_recording *r)
                 r->files.n_files > 1 ? " and others beside it" : "");
     if (n_missing != 0)
         hs_talk("%lu more were lost on the way: too many at once", (unsigned long)n_missing);
+    if (n_cut != 0)
+        hs_talk("%lu more came and could not be written", (unsigned long)n_cut);
+    if (r->held.n_torn != 0)
+        hs_talk("the last packet of %lu programs was being written when they ended, and is lost",
+                (unsigned long)r->held.n_torn);
     if (r->n_damaged != 0)
         hs_talk("%lu packets were damaged and left out", (unsigned long)r->n_damaged);
     for (size_t i = 0; i < hs_namer_n_notes(r->namer); i++)
@@ -97,6 +103,23 @@ static hs_status open_sender(const struct hs_invocation *inv, struct hs_token *t
     return hs_sender_open(inv->text[HS_OPT_SEND_TO], token, ret, err);
 }
 
+/* A place that cannot be reached is no reason for the program not to run; words that cannot be
+ * meant are. */
+static hs_status open_or_go_without(const struct hs_invocation *inv, struct hs_token *token,
+                                    struct hs_sender **ret, bool *ret_is_failed,
+                                    struct hs_error *err)
+{
+    hs_status status = open_sender(inv, token, ret, err);
+    if (status == HS_OK || status == HS_USAGE)
+        return status;
+    *ret_is_failed = true;
+    hs_talk_error(err);
+    *err = (struct hs_error)HS_ERROR_INIT;
+    if (!hs_given(inv, HS_OPT_TRACE_FILE))
+        hs_talk("'%s' runs all the same; nothing is recorded", inv->rest[0]);
+    return HS_OK;
+}
+
 hs_status hs_cmd_record(struct hs_tool *tool, const struct hs_invocation *inv, struct hs_error *err)
 {
     char program[PATH_MAX], library[PATH_MAX];
@@ -107,7 +130,8 @@ hs_status hs_cmd_record(struct hs_tool *tool, const struct hs_invocation *inv, s
     HS_TRY(hs_program_find(inv->rest[0], program, err));
     HS_TRY(hs_program_library(library, err));
     hs_auto(hs_sender) *sender = NULL;
-    hs_status status = open_sender(inv, &token, &sender, err);
+    bool is_failed = false;
+    hs_status status = open_or_go_without(inv, &token, &sender, &is_failed, err);
     struct hs_recording r = {
         .command = inv->rest,
         .program = program,
@@ -119,7 +143,8 @@ hs_status hs_cmd_record(struct hs_tool *tool, const struct hs_invocation *inv, s
         .stacks = hs_given(inv, HS_OPT_STACKS) ? inv->text[HS_OPT_STACKS] : NULL,
         .start = hs_given(inv, HS_OPT_START) ? inv->text[HS_OPT_START] : NULL,
         .with_children = hs_given(inv, HS_OPT_CHILDREN),
-        .keeps_file = hs_given(inv, HS_OPT_TRACE_FILE) || sender == NULL,
+        .keeps_file = hs_given(inv, HS_OPT_TRACE_FILE) || !hs_given(inv, HS_OPT_SEND_TO),
+        .is_failed = is_failed,
         .sender = sender,
     };
     if (status == HS_OK) {

@@ -187,7 +187,7 @@ static hs_status begin_file(struct hs_record_files *files, const struct hs_packe
     unsigned number;
     struct hs_record_file *last = file_of(files, info->pid, &number);
     if (last != NULL && is_reusable(last)) {
-        last->n_bytes = last->n_samples = 0;
+        last->n_bytes = 0;
         *ret = last;
         return HS_OK;
     }
@@ -212,13 +212,18 @@ static hs_status begin_file(struct hs_record_files *files, const struct hs_packe
     return HS_OK;
 }
 
+/* What is not in the file is not said to be. */
 static void count(struct hs_record_file *file, const struct hs_packet *packet)
 {
+    uint64_t n_allocs = packet->id_end - packet->id_begin;
     if (packet->id_begin > file->next_id)
         file->n_missing += packet->id_begin - file->next_id;
     if (packet->id_end > file->next_id)
         file->next_id = packet->id_end;
-    file->n_allocs += packet->id_end - packet->id_begin;
+    if (file->is_failed)
+        file->n_cut += n_allocs;
+    else
+        file->n_allocs += n_allocs;
 }
 
 hs_status hs_record_files_put(struct hs_record_files *files, const struct hs_packet *packet,
@@ -231,11 +236,11 @@ hs_status hs_record_files_put(struct hs_record_files *files, const struct hs_pac
     else
         file = file_of(files, packet->pid, &number);
     if (file == NULL || file->fd < 0) {
-        files->n_homeless += !is_info;
+        files->n_homeless += packet->id_end - packet->id_begin;
         return HS_OK;
     }
-    count(file, packet);
     write_whole(files, file, bytes, n_bytes);
+    count(file, packet);
     return HS_OK;
 }
 

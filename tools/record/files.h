@@ -15,7 +15,9 @@ struct hs_record_file {
     int fd;
     char *name; /* owned */
     uint64_t pid, n_bytes, max_bytes;
-    uint64_t n_samples, n_allocs, n_missing; /* ids that no packet had */
+    uint64_t n_allocs;  /* in what was written */
+    uint64_t n_missing; /* ids that no packet had */
+    uint64_t n_cut;     /* in packets that could not be written */
     uint64_t next_id;
     bool is_regular;
     bool is_failed; /* nothing more is written */
@@ -30,7 +32,7 @@ struct hs_record_files {
     void *context;
     struct hs_record_file *files; /* owned; the last of a pid is the one that is written */
     size_t n_files, capacity;
-    uint64_t n_homeless; /* packets of processes without a file */
+    uint64_t n_homeless; /* sampled allocations of processes without a file */
     bool is_failed;      /* some file is not whole */
 };
 

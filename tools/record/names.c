@@ -95,16 +95,38 @@ const char *hs_namer_note(const struct hs_namer *namer, size_t number)
     return hs_strtab_get(&namer->strings, namer->notes[number]);
 }
 
+static hs_status add_text(struct hs_namer *namer, const char *text, struct hs_error *err)
+{
+    hs_str note;
+    HS_TRY(hs_strtab_add(&namer->strings, text, &note, err));
+    for (size_t i = 0; i < namer->n_notes; i++)
+        if (namer->notes[i] == note)
+            return HS_OK;
+    HS_TRY(HS_GROW(&namer->notes, &namer->notes_capacity, namer->n_notes + 1, err));
+    namer->notes[namer->n_notes++] = note;
+    return HS_OK;
+}
+
 static hs_status add_note(struct hs_namer *namer, const char *path, const char *why,
                           struct hs_error *err)
 {
     char text[PATH_MAX + 128];
-    hs_str note;
     (void)snprintf(text, sizeof text, "no names of '%s': %s", path, why);
-    HS_TRY(hs_strtab_add(&namer->strings, text, &note, err));
-    HS_TRY(HS_GROW(&namer->notes, &namer->notes_capacity, namer->n_notes + 1, err));
-    namer->notes[namer->n_notes++] = note;
-    return HS_OK;
+    return add_text(namer, text, err);
+}
+
+/* CPython has objects of up to 512 bytes in pools of its own, which it asks the system for; malloc
+ * sees the larger ones alone (Objects/obmalloc.c). */
+static hs_status note_pools(struct hs_namer *namer, const struct namer_module *module,
+                            struct hs_error *err)
+{
+    if (module->elf == NULL || hs_elf_find(module->elf, "PyObject_Malloc") == NULL ||
+        hs_elf_find(module->elf, "Py_BytesMain") == NULL)
+        return HS_OK;
+    return add_text(namer,
+                    "Python objects of up to 512 bytes are not sampled one by one: CPython has "
+                    "them in pools of its own (PYTHONMALLOC=malloc has them sampled)",
+                    err);
 }
 
 /* ---- is it the file that the program has loaded? ---- */
@@ -210,6 +232,8 @@ static hs_status open_module(struct hs_namer *namer, const char *path, struct na
     hs_status status = open_elf(namer, &module, path, fd, err);
     if (fd >= 0)
         (void)close(fd); /* was only read */
+    if (status == HS_OK)
+        status = note_pools(namer, &module, err);
     namer->modules[namer->n_modules++] = module;
     *ret = &namer->modules[namer->n_modules - 1];
     return status;

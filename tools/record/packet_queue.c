@@ -10,6 +10,7 @@
 #include "trace/stream.h"
 
 enum { LENGTH_BYTES = 8 };
+#define IS_SENT (UINT64_C(1) << 63) /* in a length: struct hs_packet_sent follows */
 
 static void ring_put(struct hs_packet_queue *q, const void *bytes, size_t n)
 {
@@ -36,14 +37,14 @@ static void tell(const struct hs_packet_queue *q)
     (void)n; /* it can only be full, and then it is readable */
 }
 
-static void put(struct hs_packet_queue *q, const void *bytes, size_t n)
+static bool put(struct hs_packet_queue *q, const void *bytes, size_t n, uint64_t flags)
 {
-    uint64_t length = n;
+    uint64_t length = n | flags;
     (void)pthread_mutex_lock(&q->lock);
     while (q->capacity - q->n_bytes < n + LENGTH_BYTES && !q->has_ended)
         (void)pthread_cond_wait(&q->room, &q->lock);
-    bool was_empty = q->n_packets == 0;
-    if (!q->has_ended) {
+    bool was_empty = q->n_packets == 0, is_taken = !q->has_ended;
+    if (is_taken) {
         ring_put(q, &length, LENGTH_BYTES);
         ring_put(q, bytes, n);
         q->n_packets++;
@@ -51,19 +52,74 @@ static void put(struct hs_packet_queue *q, const void *bytes, size_t n)
     (void)pthread_mutex_unlock(&q->lock);
     if (was_empty)
         tell(q);
+    return is_taken;
+}
+
+/* Of descriptors that came together: there is room for two in what is left by alignment. */
+static void take_first(const struct cmsghdr *head, int *fd)
+{
+    int got;
+    for (size_t at = CMSG_LEN(0); at + sizeof got <= head->cmsg_len; at += sizeof got) {
+        memcpy(&got, (const uint8_t *)head + at, sizeof got);
+        if (*fd < 0)
+            *fd = got;
+        else
+            (void)close(got);
+    }
+}
+
+/* Whatever else is in a message than what belongs there is closed or was cut off by the kernel. */
+static struct hs_packet_sent what_came_along(struct msghdr *message)
+{
+    struct hs_packet_sent sent = {.fd = -1};
+    for (struct cmsghdr *head = CMSG_FIRSTHDR(message); head != NULL;
+         head = CMSG_NXTHDR(message, head)) {
+        struct ucred who;
+        if (head->cmsg_level != SOL_SOCKET)
+            continue;
+        if (head->cmsg_type == SCM_RIGHTS) {
+            take_first(head, &sent.fd);
+        } else if (head->cmsg_type == SCM_CREDENTIALS) {
+            memcpy(&who, CMSG_DATA(head), sizeof who);
+            sent.pid = who.pid;
+        }
+    }
+    return sent;
+}
+
+static ssize_t receive_one(struct hs_packet_queue *q, uint8_t *bytes, struct hs_packet_sent *ret)
+{
+    union {
+        struct cmsghdr head;
+        char bytes[CMSG_SPACE(sizeof(int)) + CMSG_SPACE(sizeof(struct ucred))];
+    } control;
+    struct iovec part = {bytes, HS_PACKET_MAX_BYTES};
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = control.bytes,
+                             .msg_controllen = sizeof control.bytes};
+    ssize_t n = recvmsg(q->socket, &message, MSG_CMSG_CLOEXEC);
+    *ret = (struct hs_packet_sent){.fd = -1};
+    if (n >= 0)
+        *ret = what_came_along(&message);
+    return n;
 }
 
 static void *receive(void *context)
 {
     static uint8_t bytes[HS_PACKET_MAX_BYTES];
     struct hs_packet_queue *q = context;
+    struct hs_packet_sent sent;
     for (;;) {
-        ssize_t n = recv(q->socket, bytes, sizeof bytes, 0);
+        ssize_t n = receive_one(q, bytes, &sent);
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
             break;
-        put(q, bytes, (size_t)n);
+        if (sent.fd < 0)
+            (void)put(q, bytes, (size_t)n, 0);
+        else if (!put(q, &sent, sizeof sent, IS_SENT))
+            (void)close(sent.fd);
     }
     (void)pthread_mutex_lock(&q->lock);
     q->has_ended = true;
@@ -105,6 +161,24 @@ void hs_packet_queue_finish(struct hs_packet_queue *q)
     (void)shutdown(q->socket, SHUT_RD); /* fails when the other side is gone, which does as well */
 }
 
+/* Packets that nobody took are of no use; descriptors are closed. */
+static void drop_descriptors(struct hs_packet_queue *q)
+{
+    while (q->n_packets != 0) {
+        struct hs_packet_sent sent;
+        uint64_t length;
+        ring_take(q, &length, LENGTH_BYTES);
+        q->n_packets--;
+        if ((length & IS_SENT) != 0) {
+            ring_take(q, &sent, sizeof sent);
+            (void)close(sent.fd);
+            continue;
+        }
+        q->begin = (q->begin + (size_t)length) % q->capacity;
+        q->n_bytes -= (size_t)length;
+    }
+}
+
 void hs_packet_queue_close(struct hs_packet_queue *q)
 {
     if (q->ring == NULL)
@@ -119,22 +193,29 @@ void hs_packet_queue_close(struct hs_packet_queue *q)
         (void)pthread_mutex_destroy(&q->lock);
         (void)pthread_cond_destroy(&q->room);
     }
+    drop_descriptors(q);
     if (q->ready_fd >= 0)
         (void)close(q->ready_fd); /* no file */
     hs_pages_free(q->ring, q->capacity, 1);
     *q = (struct hs_packet_queue){0};
 }
 
-size_t hs_packet_queue_take(struct hs_packet_queue *q, uint8_t *bytes, bool *ret_has_ended)
+size_t hs_packet_queue_take(struct hs_packet_queue *q, uint8_t *bytes,
+                            struct hs_packet_sent *ret_sent, bool *ret_has_ended)
 {
     uint64_t length = 0, ignored;
+    *ret_sent = (struct hs_packet_sent){.fd = -1};
     (void)pthread_mutex_lock(&q->lock);
     if (q->n_packets == 0) {
         ssize_t n = q->has_ended ? 0 : read(q->ready_fd, &ignored, sizeof ignored);
         (void)n; /* nothing to read is as good */
     } else {
         ring_take(q, &length, LENGTH_BYTES);
-        ring_take(q, bytes, (size_t)length);
+        if ((length & IS_SENT) != 0)
+            ring_take(q, ret_sent, sizeof *ret_sent);
+        else
+            ring_take(q, bytes, (size_t)length);
+        length &= (length & IS_SENT) != 0 ? 0 : length;
         q->n_packets--;
         (void)pthread_cond_signal(&q->room);
     }

@@ -25,8 +25,16 @@ hs_status hs_packet_queue_open(int socket, size_t capacity, struct hs_packet_que
                                struct hs_error *err);
 /* Ends the thread. Takes a zeroed queue. */
 void hs_packet_queue_close(struct hs_packet_queue *queue);
-/* Copies the next packet into `bytes` (HS_PACKET_MAX_BYTES); 0: there is none now. */
-size_t hs_packet_queue_take(struct hs_packet_queue *queue, uint8_t *bytes, bool *ret_has_ended);
+/* A descriptor that came in place of a packet, and who sent it. */
+struct hs_packet_sent {
+    int fd; /* -1: none */
+    pid_t pid;
+};
+
+/* Copies the next packet into `bytes` (HS_PACKET_MAX_BYTES); 0: there is none now, or a descriptor
+ * came, which is the caller's. */
+size_t hs_packet_queue_take(struct hs_packet_queue *queue, uint8_t *bytes,
+                            struct hs_packet_sent *ret_sent, bool *ret_has_ended);
 /* Receives what is in the socket, and nothing that is sent from now on; senders get EPIPE. */
 void hs_packet_queue_finish(struct hs_packet_queue *queue);
 

@@ -12,7 +12,7 @@
 
 #include "tool.h"
 
-enum { QUEUE_BYTES = 64 << 20, POLL_MS = 1000, PACKETS_AT_ONCE = 64 };
+enum { QUEUE_BYTES = 64 << 20, POLL_MS = 400, PACKETS_AT_ONCE = 64 };
 
 /* ---- signals ---- */
 
@@ -86,6 +86,18 @@ static hs_status open_first(struct hs_recording *r, struct hs_error *err)
     return hs_record_file_new(AT_FDCWD, name, r->access, &r->first, err);
 }
 
+/* Whatever becomes of the trace, the program is run: who starts a service through us wants the
+ * service. */
+static void go_without(struct hs_recording *r, struct hs_error *why)
+{
+    r->is_failed = true;
+    r->keeps_file = false;
+    hs_talk_error(why);
+    if (r->sender == NULL)
+        hs_talk("'%s' runs all the same; nothing is recorded", r->program);
+    *why = (struct hs_error)HS_ERROR_INIT;
+}
+
 /* ---- packets ---- */
 
 static hs_status take_packet(struct hs_recording *r, const uint8_t *bytes, size_t n_bytes,
@@ -101,10 +113,12 @@ static hs_status take_packet(struct hs_recording *r, const uint8_t *bytes, size_
         r->n_foreign++;
         return HS_OK;
     }
+    if (!r->keeps_file && r->sender == NULL)
+        return HS_OK;
     HS_TRY(hs_translate(&r->translator, &packet, &out, &n_out, &is_info, err));
     if (n_out == 0)
         return HS_OK;
-    if (r->keeps_file)
+    if (r->keeps_file) /* what the file cannot take is said there */
         HS_TRY(hs_record_files_put(&r->files, &packet, is_info, out, n_out, err));
     if (r->sender != NULL && !hs_sender_put(r->sender, out, n_out))
         hs_translate_undo(&r->translator, packet.pid);
@@ -118,16 +132,26 @@ static void say_once(struct hs_recording *r, const struct hs_error *err)
         hs_talk("%s", err->message);
 }
 
+static void take_held(void *context, const uint8_t *bytes, size_t n_bytes)
+{
+    struct hs_error err = HS_ERROR_INIT;
+    if (take_packet(context, bytes, n_bytes, &err) != HS_OK)
+        say_once(context, &err);
+}
+
 /* False: there was nothing. */
 static bool take_packets(struct hs_recording *r, bool *ret_has_ended)
 {
     static uint8_t bytes[HS_PACKET_MAX_BYTES];
     for (int i = 0; i < PACKETS_AT_ONCE; i++) {
         struct hs_error err = HS_ERROR_INIT;
-        size_t n = hs_packet_queue_take(&r->queue, bytes, ret_has_ended);
-        if (n == 0)
+        struct hs_packet_sent sent;
+        size_t n = hs_packet_queue_take(&r->queue, bytes, &sent, ret_has_ended);
+        if (sent.fd >= 0)
+            hs_held_add(&r->held, sent.fd, sent.pid);
+        else if (n == 0)
             return false;
-        if (take_packet(r, bytes, n, &err) != HS_OK)
+        if (n != 0 && take_packet(r, bytes, n, &err) != HS_OK)
             say_once(r, &err);
     }
     return true;
@@ -146,7 +170,7 @@ static void reap(struct hs_recording *r)
         r->exit_signal = WTERMSIG(status);
     else
         r->exit_code = WEXITSTATUS(status);
-    if (!r->with_children)
+    if (!r->with_children && r->queue.is_started)
         hs_packet_queue_finish(&r->queue);
 }
 
@@ -165,25 +189,28 @@ static void wait_for_more(struct hs_recording *r, bool has_ended)
 
 static void follow(struct hs_recording *r)
 {
-    for (bool has_ended = false; !has_ended || !r->has_ended;) {
-        if (!take_packets(r, &has_ended))
+    for (bool has_ended = !r->queue.is_started; !has_ended || !r->has_ended;) {
+        if (!r->queue.is_started || !take_packets(r, &has_ended)) {
+            hs_held_look(&r->held); /* what was sent before is taken */
             wait_for_more(r, has_ended);
+        }
         reap(r);
         if (r->sender != NULL)
             hs_sender_work(r->sender);
-        if (wants_end)
+        if (wants_end && r->queue.is_started)
             hs_packet_queue_finish(&r->queue);
     }
+    hs_held_finish(&r->held);
 }
 
 /* Was there an exec? The pipe tells the errno of one that failed, and closes with one that did not.
  */
-static hs_status let_go(struct hs_recording *r, int go, int trouble, hs_status status,
-                        struct hs_error *err)
+static hs_status let_go(struct hs_recording *r, int go, int trouble, struct hs_error *err)
 {
     int why = 0;
     ssize_t n = 0;
-    if (status == HS_OK && write(go, "", 1) != 1)
+    hs_status status = HS_OK;
+    if (write(go, "", 1) != 1)
         status = hs_fail_errno(err, HS_IO, "cannot start '%s'", r->program);
     (void)close(go); /* a pipe */
     if (status == HS_OK)
@@ -202,21 +229,23 @@ static hs_status let_go(struct hs_recording *r, int go, int trouble, hs_status s
 hs_status hs_recording_run(struct hs_recording *r, struct hs_error *err)
 {
     int go, trouble;
-    r->socket = r->pid_fd = r->first.fd = -1;
+    r->socket = r->pid_fd = r->first.fd = r->queue.ready_fd = -1;
     r->files.open = open_file;
     r->files.complain = complain;
     r->files.context = r;
+    r->held.take = take_held;
+    r->held.context = r;
     r->translator.namer = r->namer;
     r->translator.is_live = true;
-    if (r->output != NULL)
-        HS_TRY(open_first(r, err));
     HS_TRY(hs_recording_start(r, &go, &trouble, err));
-    hs_status status = r->first.fd < 0 ? open_first(r, err) : HS_OK;
-    if (status == HS_OK)
-        status = hs_packet_queue_open(r->socket, QUEUE_BYTES, &r->queue, err);
-    if (status == HS_OK)
-        take_signals(r->pid);
-    HS_TRY(let_go(r, go, trouble, status, err));
+    if (open_first(r, err) != HS_OK)
+        go_without(r, err);
+    if (hs_packet_queue_open(r->socket, QUEUE_BYTES, &r->queue, err) != HS_OK) {
+        r->sender = NULL; /* it has nothing to send */
+        go_without(r, err);
+    }
+    take_signals(r->pid);
+    HS_TRY(let_go(r, go, trouble, err));
     follow(r);
     if (r->sender != NULL)
         hs_sender_finish(r->sender);

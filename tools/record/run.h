@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include "files.h"
+#include "held.h"
 #include "packet_queue.h"
 #include "sender.h"
 #include "translate.h"
@@ -19,7 +20,8 @@ struct hs_recording {
     const sigset_t *ignored;    /* signals that the program ignores from the start */
     uint64_t rate_bytes;        /* 0: the library's own */
     const char *stacks, *start; /* NULL: the library's own */
-    bool with_children, keeps_file;
+    bool with_children;
+    bool keeps_file;          /* false later: it cannot be written */
     struct hs_sender *sender; /* or NULL */
     struct hs_namer *namer;
     /* What it came to. */
@@ -33,12 +35,14 @@ struct hs_recording {
     /* The inside. */
     struct hs_record_file first; /* opened before the program begins */
     struct hs_packet_queue queue;
+    struct hs_held_list held; /* what the processes have not sent */
     int socket, pid_fd;
     bool has_ended; /* the program */
 };
 
-/* Starts the program and stays until it has ended. Fails only before the program runs; from then on
- * trouble is said and is_failed. */
+/* Starts the program and stays until it has ended. Fails only when the program cannot be run;
+ * whatever goes wrong with the trace is said, and is_failed. When the system has no process or no
+ * descriptors for a recording this process becomes the program. */
 hs_status hs_recording_run(struct hs_recording *recording, struct hs_error *err);
 void hs_recording_fini(struct hs_recording *recording);
 

@@ -12,7 +12,8 @@
 #include "base/progress.h"
 #include "trace/stream.h"
 
-enum { BUFFER_BYTES = 8 << 20, PATIENCE_MS = 10000 };
+/* The program waits for the first words, not for anything later. */
+enum { BUFFER_BYTES = 8 << 20, PATIENCE_MS = 10000, OPEN_MS = 10000, TRIES = 3 };
 #define ALIVE_NS (UINT64_C(60) * 1000000000)
 
 struct hs_sender {
@@ -21,7 +22,8 @@ struct hs_sender {
     uint8_t thanks[HS_WIRE_MAC_BYTES]; /* what the end is answered with */
     uint64_t serial;
     struct hs_buffer out;
-    size_t n_gone; /* of out: sent */
+    size_t n_gone;     /* of out: sent */
+    size_t next_frame; /* of out: the first frame that begins in it; the end if none does */
     struct hs_wire_counts counts;
     uint64_t sent_ns; /* when something was sent last */
     bool is_broken, is_ending;
@@ -48,7 +50,18 @@ hs_status hs_place_parse(const char *text, char *host, char *port, struct hs_err
 
 /* ---- the connection ---- */
 
-static bool connect_within(int fd, const struct addrinfo *place)
+static uint64_t in_ms(int ms)
+{
+    return hs_now_ns() + (uint64_t)ms * 1000000;
+}
+
+static int left_ms(uint64_t until)
+{
+    uint64_t now = hs_now_ns();
+    return now >= until ? 0 : (int)((until - now) / 1000000) + 1;
+}
+
+static bool connect_until(int fd, const struct addrinfo *place, uint64_t until)
 {
     struct pollfd wait = {.fd = fd, .events = POLLOUT};
     int why = 0;
@@ -57,7 +70,7 @@ static bool connect_within(int fd, const struct addrinfo *place)
         return true;
     if (errno != EINPROGRESS)
         return false;
-    if (poll(&wait, 1, PATIENCE_MS) <= 0) {
+    if (poll(&wait, 1, left_ms(until)) <= 0) {
         errno = ETIMEDOUT;
         return false;
     }
@@ -67,7 +80,8 @@ static bool connect_within(int fd, const struct addrinfo *place)
     return why == 0;
 }
 
-static hs_status connect_to(const char *text, int *ret, struct hs_error *err)
+/* Limit: how long the name of a host is looked for is the resolver's. */
+static hs_status connect_to(const char *text, uint64_t until, int *ret, struct hs_error *err)
 {
     char host[HS_FIELD_NAME_BYTES], port[HS_FIELD_NAME_BYTES];
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *places = NULL;
@@ -78,7 +92,7 @@ static hs_status connect_to(const char *text, int *ret, struct hs_error *err)
     int fd = -1;
     for (const struct addrinfo *place = places; place != NULL && fd < 0; place = place->ai_next) {
         fd = socket(place->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-        if (fd >= 0 && !connect_within(fd, place)) {
+        if (fd >= 0 && !connect_until(fd, place, until)) {
             int reason = errno;
             (void)close(fd);
             fd = -1;
@@ -94,10 +108,9 @@ static hs_status connect_to(const char *text, int *ret, struct hs_error *err)
 }
 
 /* All of it or not; for the first words, which are waited for. */
-static bool exchange(int fd, void *bytes, size_t n_bytes, bool is_reading)
+static bool exchange(int fd, void *bytes, size_t n_bytes, bool is_reading, uint64_t until)
 {
     uint8_t *at = bytes;
-    uint64_t until = hs_now_ns() + (uint64_t)PATIENCE_MS * 1000000;
     while (n_bytes != 0) {
         ssize_t n = is_reading ? recv(fd, at, n_bytes, 0) : send(fd, at, n_bytes, MSG_NOSIGNAL);
         struct pollfd wait = {.fd = fd, .events = is_reading ? POLLIN : POLLOUT};
@@ -110,11 +123,11 @@ static bool exchange(int fd, void *bytes, size_t n_bytes, bool is_reading)
             n_bytes -= (size_t)n;
             continue;
         }
-        if (hs_now_ns() > until) {
+        if (left_ms(until) == 0) {
             errno = ETIMEDOUT;
             return false;
         }
-        (void)poll(&wait, 1, 1000); /* whatever it says, the call itself is tried */
+        (void)poll(&wait, 1, left_ms(until)); /* whatever it says, the call itself is tried */
     }
     return true;
 }
@@ -127,12 +140,12 @@ static void put_u64(uint8_t *at, uint64_t value)
 
 /* Who we are, and that we know the token. */
 static hs_status introduce(struct hs_sender *s, const char *place, const struct hs_token *token,
-                           struct hs_error *err)
+                           uint64_t until, struct hs_error *err)
 {
     uint8_t greeting[HS_WIRE_GREETING_BYTES], hello[HS_WIRE_HELLO_BYTES] = {0};
     uint8_t expected[HS_WIRE_MAC_BYTES], answer[HS_WIRE_MAC_BYTES];
     uint8_t *body = hello + HS_WIRE_MAGIC_BYTES, *proof = body + HS_WIRE_BODY_BYTES;
-    if (!exchange(s->fd, greeting, sizeof greeting, true))
+    if (!exchange(s->fd, greeting, sizeof greeting, true, until))
         return hs_fail_errno(err, HS_IO, "cannot send to '%s'", place);
     if (memcmp(greeting, HS_WIRE_GATHER_MAGIC, HS_WIRE_MAGIC_BYTES) != 0)
         return hs_fail(err, HS_FORMAT, "cannot send to '%s': it is no heapsnap gather", place);
@@ -141,10 +154,10 @@ static hs_status introduce(struct hs_sender *s, const char *place, const struct 
     put_u64(body + HS_WIRE_NONCE_BYTES, (uint64_t)getpid());
     (void)gethostname((char *)body + HS_WIRE_NONCE_BYTES + 8, HS_WIRE_HOST_BYTES - 1);
     hs_wire_sender_mac(token, greeting, body, proof);
-    if (!exchange(s->fd, hello, sizeof hello, false) ||
-        !exchange(s->fd, answer, sizeof answer, true)) {
+    if (!exchange(s->fd, hello, sizeof hello, false, until) ||
+        !exchange(s->fd, answer, sizeof answer, true, until)) {
         (void)hs_fail_errno(err, HS_TARGET, "cannot send to '%s': it does not take us", place);
-        return hs_hint(err, "has it the same --token?");
+        return hs_hint(err, "has it the same --token, and room for us (--peers)?");
     }
     hs_wire_gather_mac(token, greeting, proof, expected);
     if (!hs_wire_same(expected, answer, sizeof answer))
@@ -154,14 +167,30 @@ static hs_status introduce(struct hs_sender *s, const char *place, const struct 
     return HS_OK;
 }
 
+/* Where many push in we may have been let go before we were heard. */
+static hs_status meet(struct hs_sender *s, const char *place, const struct hs_token *token,
+                      struct hs_error *err)
+{
+    uint64_t until = in_ms(OPEN_MS);
+    for (int tries = 1;; tries++) {
+        HS_TRY(connect_to(place, until, &s->fd, err));
+        errno = 0;
+        hs_status status = introduce(s, place, token, until, err);
+        if (status == HS_OK || tries == TRIES || (errno != ECONNRESET && errno != EPIPE))
+            return status;
+        (void)close(s->fd);
+        s->fd = -1;
+        *err = (struct hs_error)HS_ERROR_INIT;
+    }
+}
+
 hs_status hs_sender_open(const char *place, const struct hs_token *token, struct hs_sender **ret,
                          struct hs_error *err)
 {
     hs_auto(hs_sender) *s = NULL;
     HS_TRY(HS_ALLOC(&s, 1, err));
     s->fd = -1;
-    HS_TRY(connect_to(place, &s->fd, err));
-    HS_TRY(introduce(s, place, token, err));
+    HS_TRY(meet(s, place, token, err));
     s->sent_ns = hs_now_ns();
     *ret = HS_STEAL(s);
     return HS_OK;
@@ -180,10 +209,40 @@ void hs_sender_free(struct hs_sender *s)
 
 /* ---- sending ---- */
 
+static size_t frame_bytes(const uint8_t *frame)
+{
+    struct hs_cursor c = hs_cursor_make(frame, HS_WIRE_HEAD_BYTES);
+    return HS_WIRE_HEAD_BYTES + hs_cursor_u32(&c) + HS_WIRE_TAG_BYTES;
+}
+
+/* What still lies here was not sent, and is not said to be: frames that are not gone whole. The one
+ * that began before the buffer is a packet, or nothing that anybody misses. */
+static void count_unsent(struct hs_sender *s)
+{
+    uint64_t n_unsent = s->next_frame > s->n_gone;
+    uint64_t n_bytes = n_unsent != 0 ? s->next_frame - s->n_gone : 0;
+    for (size_t at = s->next_frame; at < s->out.n_bytes;) {
+        size_t n = frame_bytes(s->out.bytes + at);
+        bool is_packet = s->out.bytes[at + 4] == HS_WIRE_PACKET;
+        at += n;
+        if (!is_packet || at <= s->n_gone)
+            continue;
+        n_unsent++;
+        n_bytes += n - HS_WIRE_HEAD_BYTES - HS_WIRE_TAG_BYTES;
+    }
+    s->counts.n_sent -= n_unsent < s->counts.n_sent ? n_unsent : s->counts.n_sent;
+    s->counts.n_dropped += n_unsent;
+    s->counts.n_dropped_bytes += n_bytes;
+}
+
 static void break_off(struct hs_sender *s, const char *why)
 {
+    if (s->is_broken)
+        return;
     s->is_broken = true;
-    (void)snprintf(s->trouble, sizeof s->trouble, "%s", why);
+    count_unsent(s);
+    (void)snprintf(s->trouble, sizeof s->trouble, "%s; the last of those sent may not have arrived",
+                   why);
 }
 
 static hs_status put_frame(struct hs_sender *s, enum hs_wire_kind kind, const void *bytes, size_t n,
@@ -207,6 +266,9 @@ static void forget_sent(struct hs_sender *s)
 {
     if (s->n_gone == 0)
         return;
+    while (s->next_frame < s->n_gone)
+        s->next_frame += frame_bytes(s->out.bytes + s->next_frame);
+    s->next_frame -= s->n_gone;
     memmove(s->out.bytes, s->out.bytes + s->n_gone, s->out.n_bytes - s->n_gone);
     s->out.n_bytes -= s->n_gone;
     s->n_gone = 0;
@@ -276,13 +338,14 @@ void hs_sender_work(struct hs_sender *s)
         s->n_gone += (size_t)n;
         s->sent_ns = now;
     }
-    s->out.n_bytes = s->n_gone = 0;
+    if (!s->is_broken)
+        s->out.n_bytes = s->n_gone = s->next_frame = 0;
 }
 
 void hs_sender_finish(struct hs_sender *s)
 {
     struct hs_error err = HS_ERROR_INIT;
-    uint64_t until = hs_now_ns() + (uint64_t)PATIENCE_MS * 1000000;
+    uint64_t until = in_ms(PATIENCE_MS);
     uint8_t counts[24];
     s->is_ending = true;
     put_u64(counts, s->counts.n_sent);
@@ -292,7 +355,7 @@ void hs_sender_finish(struct hs_sender *s)
         break_off(s, err.message);
     for (hs_sender_work(s); !s->is_broken && s->n_gone < s->out.n_bytes; hs_sender_work(s)) {
         struct pollfd wait = {.fd = s->fd, .events = POLLOUT};
-        if (hs_now_ns() > until)
+        if (left_ms(until) == 0)
             break_off(s, "the rest could not be sent in time");
         else
             (void)poll(&wait, 1, 1000); /* whatever it says, sending is tried */
@@ -300,7 +363,7 @@ void hs_sender_finish(struct hs_sender *s)
     uint8_t answer[HS_WIRE_MAC_BYTES];
     if (s->is_broken)
         return;
-    if (!exchange(s->fd, answer, sizeof answer, true) ||
+    if (!exchange(s->fd, answer, sizeof answer, true, in_ms(PATIENCE_MS)) ||
         !hs_wire_same(answer, s->thanks, sizeof answer))
         break_off(s, "it did not say that all has arrived");
 }

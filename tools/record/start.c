@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "run.h"
+#include "tool.h"
 
 enum {
     SOCKET_BYTES = 8 << 20, /* what the kernel grants of it */
@@ -45,13 +46,36 @@ static void set_environment(const struct hs_recording *r, int fd)
 {
     set_preload(r->library);
     (void)unsetenv("HEAPSNAP_RECORD_FILE");
-    set_number("HEAPSNAP_RECORD_FD", (uint64_t)fd);
+    (void)unsetenv("HEAPSNAP_RECORD_FD");
+    if (fd >= 0) {
+        set_number("HEAPSNAP_RECORD_FD", (uint64_t)fd);
+        set("HEAPSNAP_RECORD_HELD", "1");
+    }
     if (r->rate_bytes != 0)
         set_number("HEAPSNAP_RECORD_RATE", r->rate_bytes);
     set("HEAPSNAP_RECORD_STACKS", r->stacks);
     set("HEAPSNAP_RECORD_START", r->start);
     if (r->with_children)
         set("HEAPSNAP_RECORD_CHILDREN", "1");
+}
+
+/* Exec keeps what is ignored. */
+static void put_signals_back(const struct hs_recording *r)
+{
+    for (int number = 1; number < SIGRTMIN; number++)
+        if (number == SIGPIPE || sigismember(r->ignored, number) == 1)
+            (void)signal(number, sigismember(r->ignored, number) == 1 ? SIG_IGN : SIG_DFL);
+}
+
+/* Without a process for it, or descriptors: the library keeps its table for dumps. */
+static hs_status become_unrecorded(const struct hs_recording *r, struct hs_error *err)
+{
+    hs_talk_error(err);
+    hs_talk("'%s' runs all the same; nothing is recorded", r->program);
+    put_signals_back(r);
+    set_environment(r, -1);
+    (void)execv(r->program, r->command);
+    return hs_fail_errno(err, HS_TARGET, "cannot start '%s'", r->program);
 }
 
 /* In the child: waits until its file is there, then becomes the program. */
@@ -65,9 +89,7 @@ static _Noreturn void become(const struct hs_recording *r, int socket, int go, i
     while ((n = read(go, &byte, 1)) < 0 && errno == EINTR)
         ;
     if (n == 1 && fd >= 0) {
-        for (int number = 1; number < SIGRTMIN; number++) /* exec keeps what is ignored */
-            if (number == SIGPIPE || sigismember(r->ignored, number) == 1)
-                (void)signal(number, sigismember(r->ignored, number) == 1 ? SIG_IGN : SIG_DFL);
+        put_signals_back(r);
         set_environment(r, fd);
         (void)execv(r->program, r->command);
     }
@@ -97,19 +119,22 @@ hs_status hs_recording_start(struct hs_recording *r, int *ret_go, int *ret_troub
     int sockets[2] = {-1, -1}, go[2] = {-1, -1}, trouble[2] = {-1, -1};
     bool is_open = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) == 0 &&
                    pipe2(go, O_CLOEXEC) == 0 && pipe2(trouble, O_CLOEXEC) == 0;
-    if (is_open)
+    if (is_open) {
+        int yes = 1; /* who sends is told by the kernel */
+        (void)setsockopt(sockets[0], SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes);
         enlarge(sockets[1]);
+    }
     r->pid = is_open ? fork() : -1;
     if (r->pid == 0) {
         (void)close(go[1]); /* else it would never see the end */
         become(r, sockets[1], go[0], trouble[1]);
     }
     if (r->pid < 0) {
-        hs_status status = hs_fail_errno(err, HS_IO, "cannot start '%s'", r->program);
+        (void)hs_fail_errno(err, HS_IO, "cannot record '%s'", r->program);
         close_pair(sockets);
         close_pair(go);
         close_pair(trouble);
-        return status;
+        return become_unrecorded(r, err);
     }
     r->socket = sockets[0];
     r->pid_fd = (int)syscall(SYS_pidfd_open, r->pid, 0);
