@@ -81,6 +81,14 @@ exits 2 gather --token short -o traces
 exits 5 gather --token token -o busy
 exits 5 record --to 127.0.0.1:1 --token token -- ./busy
 mentions "cannot send to '127.0.0.1:1': Connection refused"
+mentions "'./busy' runs all the same; nothing is recorded"
+grep -q "said by the program" out || fail "the program was not started"
+ls heapsnap.*.trace 2>/dev/null && fail "a file that nobody asked for"
+exits 5 record --to 127.0.0.1:1 --token token -o kept.trace -- ./busy 20000
+mentions "[1-9][0-9]* sampled allocations of process [0-9]+ in 'kept.trace'"
+exits 5 record --to 127.0.0.1:1 --token missing -- ./busy
+mentions "cannot read the token 'missing'"
+grep -q "said by the program" out || fail "without a token it was not started"
 
 # --- two senders at once ---
 gather_on 0
@@ -112,8 +120,9 @@ cmp -s local.trace traces/*-"$(sed -n 's/.*process \([0-9]*\) in.*/\1/p' two.err
     fail "what was sent is not what was kept"
 
 # --- another token, and no token at all ---
-exits 3 record --to "$place" --token other -- ./busy
+exits 5 record --to "$place" --token other -- ./busy
 mentions "does not take us"
+grep -q "said by the program" out || fail "refused, and the program was not started"
 told 'refused: it has another token'
 python3 - "$port" <<'PYTHON' || fail "garbage"
 import os, socket, sys
@@ -185,9 +194,17 @@ gather_on 0 --peers 1 --peer-bytes 10k --idle 1s
 grep -q "it closed the connection\|reset by peer\|Broken pipe\|did not say that all" limit.err ||
     fail "the sender does not know: $(cat limit.err)"
 told 'sends more than --peer-bytes allows'
-exec 8<>"/dev/tcp/127.0.0.1/${place##*:}"
+end_gather
+gather_on 0 --peers 1
+"$HEAPSNAP" record --to "$place" --token token -- ./busy 100 fast wait <hold >one.out 2>one.err &
+one=$!
+started+=("$one")
+exec 9>hold
+for _ in $(seq 600); do grep -q ready one.out && break; sleep 0.1; done
 exits 5 record --to "$place" --token token -- ./busy
-told 'a sender is refused: there are 1 already'
-told 'refused: silent for too long|refused: it did not say who it is'
-exec 8>&-
+told 'refused: there are 1 senders already'
+mentions "does not take us"
+grep -q "said by the program" out || fail "no room there, and the program was not started"
+exec 9>&-
+wait "$one" || fail "who was there: $(cat one.err)"
 end_gather

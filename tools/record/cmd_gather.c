@@ -12,7 +12,7 @@
 #include "gather_run.h"
 #include "watch/series.h"
 
-enum { DEFAULT_PEERS = 64, BACKLOG = 32 };
+enum { DEFAULT_PEERS = 64, BACKLOG = 1024 };
 #define DEFAULT_PEER_BYTES (UINT64_C(4) << 30)
 #define DEFAULT_IDLE_NS (UINT64_C(300) * 1000000000)
 

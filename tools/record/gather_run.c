@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -15,7 +16,13 @@
 #include "tool.h"
 
 enum { READ_BYTES = 64 << 10, READS_AT_ONCE = 16, POLL_MS = 1000, FILES_PER_PEER = 64 };
-#define HELLO_NS (UINT64_C(10) * 1000000000) /* to prove the token in */
+/* Who has not proved the token yet is a stranger. There are few places for them beside those of
+ * --peers, for a short time: who floods us delays others, and shuts nobody out. */
+enum { STRANGERS = 64, ACCEPTS_AT_ONCE = 16, LINES_AT_ONCE = 8 };
+#define HELLO_NS (UINT64_C(2) * 1000000000)  /* to prove the token in */
+#define STAY_NS (UINT64_C(300) * 1000000)    /* that a stranger has, however many others come */
+#define PAUSE_NS (UINT64_C(1000) * 1000000)  /* when the system gives us no descriptor */
+#define LINES_NS (UINT64_C(10) * 1000000000) /* LINES_AT_ONCE refusals are told in that time */
 
 struct hs_gather_peer {
     struct hs_gather *gather; /* borrowed */
@@ -106,7 +113,7 @@ static void talk_peer(const struct hs_gather_peer *peer, const char *why)
     uint64_t n_allocs = 0, n_missing = 0;
     for (size_t i = 0; i < peer->files.n_files; i++) {
         n_allocs += peer->files.files[i].n_allocs;
-        n_missing += peer->files.files[i].n_missing;
+        n_missing += peer->files.files[i].n_missing + peer->files.files[i].n_cut;
     }
     const char *name = peer->files.n_files != 0 ? peer->files.files[0].name : "nothing";
     hs_talk("%s: %s: %lu sampled allocations in '%s', %lu lost; %lu packets, dropped %lu "
@@ -126,15 +133,48 @@ static void free_peer(struct hs_gather_peer *peer)
     hs_free(peer);
 }
 
-/* Who proved nothing is told in few words. */
+/* What anybody can make us say must not fill a disk: after some lines the rest is only counted. */
+static void talk_refusals(struct hs_gather *gather, uint64_t now)
+{
+    if (now - gather->lines_begun_ns < LINES_NS)
+        return;
+    if (gather->n_unsaid != 0)
+        hs_talk("%lu more were refused within %lu s", (unsigned long)gather->n_unsaid,
+                (unsigned long)((now - gather->lines_begun_ns) / 1000000000));
+    gather->lines_begun_ns = now;
+    gather->n_lines = gather->n_unsaid = 0;
+}
+
+static void talk_refusal(struct hs_gather *gather, const char *from, const char *why)
+{
+    talk_refusals(gather, hs_now_ns());
+    if (gather->n_lines++ < LINES_AT_ONCE)
+        hs_talk("%s: refused: %s", from, why);
+    else
+        gather->n_unsaid++;
+}
+
+/* Who proved nothing is told in few words. The caller has taken it off the list. */
 static void let_go(struct hs_gather_peer *peer, const char *why)
 {
     hs_record_files_close(&peer->files);
     if (!peer->wire.is_known)
-        hs_talk("%s: refused: %s", peer->from, why);
+        talk_refusal(peer->gather, peer->from, why);
     else if (!peer->gather->is_quiet || !peer->wire.has_ended)
         talk_peer(peer, why);
+    peer->gather->n_known -= peer->wire.is_known;
     free_peer(peer);
+}
+
+/* The token is proved: from here on it counts against --peers. */
+static hs_status admit(void *context, struct hs_error *err)
+{
+    struct hs_gather *gather = ((struct hs_gather_peer *)context)->gather;
+    if (gather->n_known >= gather->n_peers_max)
+        return hs_fail(err, HS_LIMIT, "there are %lu senders already",
+                       (unsigned long)gather->n_known);
+    gather->n_known++;
+    return HS_OK;
 }
 
 static bool send_waiting(struct hs_gather_peer *peer)
@@ -199,6 +239,7 @@ static hs_status add_peer(struct hs_gather *gather, int fd, const struct sockadd
     peer->files.open = open_file;
     peer->files.complain = complain;
     peer->files.context = peer;
+    peer->wire.admit = admit;
     peer->wire.take = take_packet;
     peer->wire.context = peer;
     name_peer(peer, place, n_place);
@@ -212,31 +253,103 @@ static hs_status add_peer(struct hs_gather *gather, int fd, const struct sockadd
     return HS_OK;
 }
 
-/* One too many is let in and out at once: it learns of it sooner than by waiting. */
+/* Where it comes from, without the port. */
+static size_t host_bytes(const struct hs_gather_peer *peer)
+{
+    const char *colon = strrchr(peer->from, ':');
+    return colon == NULL ? strlen(peer->from) : (size_t)(colon - peer->from);
+}
+
+static size_t n_strangers_of(const struct hs_gather *gather, const struct hs_gather_peer *one)
+{
+    size_t n = 0, n_host = host_bytes(one);
+    for (size_t i = 0; i < gather->n_peers; i++) {
+        const struct hs_gather_peer *peer = gather->peers[i];
+        n += !peer->wire.is_known && host_bytes(peer) == n_host &&
+             memcmp(peer->from, one->from, n_host) == 0;
+    }
+    return n;
+}
+
+/* Which stranger goes when another one comes: of the host that has the most, the oldest. */
+static bool find_oldest(const struct hs_gather *gather, size_t *ret)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < gather->n_peers; i++) {
+        const struct hs_gather_peer *peer = gather->peers[i];
+        if (peer->wire.is_known)
+            continue;
+        size_t n = n_strangers_of(gather, peer);
+        if (n > most || (n == most && peer->begun_ns < gather->peers[*ret]->begun_ns)) {
+            most = n;
+            *ret = i;
+        }
+    }
+    return most != 0;
+}
+
+static void take_off(struct hs_gather *gather, size_t at, const char *why)
+{
+    struct hs_gather_peer *peer = gather->peers[at];
+    gather->peers[at] = gather->peers[--gather->n_peers];
+    let_go(peer, why);
+}
+
+/* False: all strangers have just come, and the next one waits before the door. */
+static bool make_room(struct hs_gather *gather, uint64_t now)
+{
+    size_t at = 0;
+    if (gather->n_peers - gather->n_known < STRANGERS || !find_oldest(gather, &at))
+        return true;
+    uint64_t until = gather->peers[at]->begun_ns + STAY_NS;
+    if (now < until) {
+        gather->closed_until_ns = until;
+        return false;
+    }
+    take_off(gather, at, "it did not say who it is before others came");
+    return true;
+}
+
+/* The connection stays before the door and would wake us again and again: it is not looked at for a
+ * while. A stranger's descriptor is one that can be had. */
+static void pause_accept(struct hs_gather *gather, int why, uint64_t now)
+{
+    size_t at = 0;
+    gather->closed_until_ns = now + PAUSE_NS;
+    talk_refusal(gather, "a sender", strerror(why));
+    if (find_oldest(gather, &at) && now > gather->peers[at]->begun_ns + STAY_NS) {
+        gather->closed_until_ns = 0;
+        take_off(gather, at, "it did not say who it is before others came");
+    }
+}
+
+static bool is_transient(int why)
+{
+    return why == EAGAIN || why == EINTR || why == ECONNABORTED || why == EPROTO;
+}
+
+/* Few at a time, so that those who are there are heard in between. */
 static hs_status accept_peers(struct hs_gather *gather, struct hs_error *err)
 {
-    for (;;) {
+    for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
         struct sockaddr_storage place;
         socklen_t n = sizeof place;
+        uint64_t now = hs_now_ns();
+        if (!make_room(gather, now))
+            return HS_OK;
         int fd =
             accept4(gather->listener, (struct sockaddr *)&place, &n, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd < 0 && !is_transient(errno))
+            pause_accept(gather, errno, now);
         if (fd < 0)
             return HS_OK; /* none, or none that can be had now */
-        if (gather->n_peers >= gather->n_peers_max) {
-            if (gather->n_refused++ == 0 || !gather->is_full)
-                hs_talk("a sender is refused: there are %lu already",
-                        (unsigned long)gather->n_peers);
-            gather->is_full = true;
-            (void)close(fd);
-            continue;
-        }
-        gather->is_full = false;
         hs_status status = add_peer(gather, fd, (struct sockaddr *)&place, n, err);
         if (status != HS_OK) {
             (void)close(fd);
             return status;
         }
     }
+    return HS_OK;
 }
 
 static void serve(struct hs_gather *gather, size_t at, short events)
@@ -253,38 +366,61 @@ static void serve(struct hs_gather *gather, size_t at, short events)
         why = is_late(peer, now);
     if (why == NULL)
         return;
-    gather->peers[at] = gather->peers[--gather->n_peers];
-    let_go(peer, why);
+    take_off(gather, at, why);
+}
+
+/* Until when nobody is let in, at most as long as late ones may wait for us to look. */
+static int patience_ms(const struct hs_gather *gather, uint64_t now)
+{
+    uint64_t left_ns = gather->closed_until_ns > now ? gather->closed_until_ns - now : 0;
+    return left_ns == 0 || left_ns / 1000000 >= POLL_MS ? POLL_MS : (int)(left_ns / 1000000) + 1;
 }
 
 static hs_status wait_and_serve(struct hs_gather *gather, struct pollfd *waits,
                                 struct hs_error *err)
 {
     size_t n = gather->n_peers;
-    waits[0] = (struct pollfd){.fd = gather->listener, .events = POLLIN};
+    uint64_t now = hs_now_ns();
+    bool is_open = now >= gather->closed_until_ns;
+    waits[0] = (struct pollfd){.fd = is_open ? gather->listener : -1, .events = POLLIN};
     for (size_t i = 0; i < n; i++) {
         bool has_out = gather->peers[i]->wire.out.n_bytes != 0;
         waits[i + 1] = (struct pollfd){.fd = gather->peers[i]->fd,
                                        .events = (short)(POLLIN | (has_out ? POLLOUT : 0))};
     }
-    if (poll(waits, n + 1, POLL_MS) < 0)
+    if (poll(waits, n + 1, is_open ? POLL_MS : patience_ms(gather, now)) < 0)
         return errno == EINTR ? HS_OK : hs_fail_errno(err, HS_IO, "cannot wait for senders");
+    talk_refusals(gather, now);
     for (size_t i = n; i-- > 0;) /* from the end: who goes is replaced by one that was served */
         serve(gather, i, waits[i + 1].revents);
     return waits[0].revents != 0 ? accept_peers(gather, err) : HS_OK;
+}
+
+/* A sender is a descriptor, and each of its files. */
+static void raise_files(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit); /* what is there must do otherwise */
 }
 
 hs_status hs_gather_run(struct hs_gather *gather, struct hs_error *err)
 {
     struct sigaction action = {.sa_handler = on_signal};
     hs_auto_free struct pollfd *waits = NULL;
-    HS_TRY(HS_ALLOC(&waits, gather->n_peers_max + 1, err));
+    HS_TRY(HS_ALLOC(&waits, gather->n_peers_max + STRANGERS + 1, err));
+    raise_files();
+    gather->lines_begun_ns = hs_now_ns();
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);
     while (!wants_end)
         HS_TRY(wait_and_serve(gather, waits, err));
     while (gather->n_peers != 0)
         let_go(gather->peers[--gather->n_peers], "ended by us: what came is kept");
+    gather->lines_begun_ns = hs_now_ns() - LINES_NS; /* what is not said yet */
+    talk_refusals(gather, hs_now_ns());
     return HS_OK;
 }
 

@@ -19,8 +19,10 @@ struct hs_gather {
     /* The inside. */
     struct hs_gather_peer **peers; /* owned */
     size_t n_peers, capacity;
-    uint64_t n_refused;
-    bool is_full; /* that was said */
+    size_t n_known;           /* of them: who proved the token, at most n_peers_max */
+    uint64_t closed_until_ns; /* nobody is let in before */
+    uint64_t lines_begun_ns;  /* what is said of refusals counts from here */
+    uint64_t n_lines, n_unsaid;
 };
 
 /* Until SIGINT or SIGTERM. A sender's faults are said and end that sender alone. HS_IO, HS_LIMIT.

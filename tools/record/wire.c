@@ -189,6 +189,8 @@ static hs_status hear_hello(struct hs_wire_peer *peer, const uint8_t *bytes, str
     hs_wire_end_mac(peer->token, peer->greeting, claimed, peer->thanks);
     hs_wire_gather_mac(peer->token, peer->greeting, claimed, proof);
     HS_TRY(hs_buffer_reserve(&peer->out, sizeof proof, err));
+    if (peer->admit != NULL)
+        HS_TRY(peer->admit(peer->context, err));
     hs_buffer_put_bytes(&peer->out, proof, sizeof proof);
     peer->is_known = true;
     return HS_OK;

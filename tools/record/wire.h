@@ -80,6 +80,8 @@ struct hs_wire_peer {
     uint64_t pid;
     char host[HS_WIRE_HOST_BYTES]; /* any bytes but NUL */
     struct hs_wire_counts counts;
+    /* Called once, when the token is proved; may refuse. NULL: all are let in. */
+    hs_status (*admit)(void *context, struct hs_error *err);
     /* Called for each packet, which is borrowed. */
     hs_status (*take)(void *context, const uint8_t *bytes, size_t n_bytes, struct hs_error *err);
     void *context;
@@ -90,7 +92,7 @@ hs_status hs_wire_peer_init(struct hs_wire_peer *peer, const struct hs_token *to
                             struct hs_error *err);
 void hs_wire_peer_fini(struct hs_wire_peer *peer);
 /* Takes bytes in any portions. HS_FORMAT for what is no such protocol or was changed on the way,
- * HS_TARGET for another token; what `take` fails with. The peer is to be let go then. */
+ * HS_TARGET for another token; what `admit` and `take` fail with. The peer is to be let go then. */
 hs_status hs_wire_peer_hear(struct hs_wire_peer *peer, const void *bytes, size_t n_bytes,
                             struct hs_error *err);
 
