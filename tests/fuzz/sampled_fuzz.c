@@ -1,4 +1,5 @@
 /* links: hs_heaps hs_ocaml hs_runtimes hs_process hs_symbols hs_base */
+/* fuzz: -entropic=0 */
 /* The readers of samples against any memory.
  *
  *   'R' then the anchor and what lies behind it: slots and stacks     the recorder's table
@@ -116,7 +117,7 @@ static void fuzz_jemalloc(const uint8_t *bytes, size_t n_bytes, bool is_52)
     static struct fake_prof prof;
     static const uint64_t live[8] = {0xffff};
 
-    fake_jemalloc_init(&fake, 48, is_52);
+    fake_jemalloc_init_small(&fake, is_52, 48);
     fake_prof_init(&prof, &fake, "MALLOC_CONF=prof:true,lg_prof_sample:12");
     for (unsigned i = 0; i < 4; i++)
         fake_jemalloc_slab(&fake, 1, 1, live);

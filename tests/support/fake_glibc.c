@@ -18,10 +18,10 @@ struct fake_area {
 static size_t fake_areas(struct fake_glibc *fake, struct fake_area areas[6])
 {
     areas[0] = (struct fake_area){FAKE_DATA_AT, fake->data, sizeof fake->data};
-    areas[1] = (struct fake_area){FAKE_BREAK_AT, fake->brk, sizeof fake->brk};
-    areas[2] = (struct fake_area){FAKE_HEAP_AT, fake->heaps[0], FAKE_HEAP_BYTES};
-    areas[3] = (struct fake_area){FAKE_HEAP_AT + FAKE_HEAP_MAX, fake->heaps[1], FAKE_HEAP_BYTES};
-    areas[4] = (struct fake_area){FAKE_MAP_AT, fake->maps, sizeof fake->maps};
+    areas[1] = (struct fake_area){FAKE_BREAK_AT, fake->brk, fake->sizes.brk};
+    areas[2] = (struct fake_area){FAKE_HEAP_AT, fake->heaps[0], fake->sizes.heap};
+    areas[3] = (struct fake_area){FAKE_HEAP_AT + FAKE_HEAP_MAX, fake->heaps[1], fake->sizes.heap};
+    areas[4] = (struct fake_area){FAKE_MAP_AT, fake->maps, fake->sizes.maps};
     areas[5] = (struct fake_area){FAKE_TLS_AT, fake->tls, sizeof fake->tls};
     return 6;
 }
@@ -90,11 +90,20 @@ void fake_system_mem(struct fake_glibc *fake, hs_addr arena, uint64_t bytes)
 
 struct fake_glibc *fake_glibc_new(unsigned layout)
 {
+    return fake_glibc_sized(
+        layout, &(struct fake_sizes){FAKE_BREAK_BYTES, FAKE_HEAP_BYTES, FAKE_MAP_BYTES});
+}
+
+struct fake_glibc *fake_glibc_sized(unsigned layout, const struct fake_sizes *sizes)
+{
     struct fake_glibc *fake = calloc(1, sizeof *fake);
     struct fake_area areas[6];
     struct hs_error err = HS_ERROR_INIT;
 
     DIE_UNLESS(fake != NULL);
+    DIE_UNLESS(sizes->brk <= FAKE_BREAK_BYTES && sizes->heap <= FAKE_HEAP_BYTES &&
+               sizes->maps <= FAKE_MAP_BYTES);
+    fake->sizes = *sizes;
     fake->layout = &hs_glibc_layouts[layout];
     fake->params_kind = layout == 2 ? 2 : layout;
     static const char paths[] = "\0/lib/libc.so.6\0[heap]";
@@ -196,8 +205,8 @@ static hs_addr fake_heap_info(struct fake_glibc *fake, unsigned number, hs_addr 
 
     fake_put(fake, at, arena);
     fake_put(fake, at + 8, number == 0 ? 0 : at - FAKE_HEAP_MAX);
-    fake_put(fake, at + 16, FAKE_HEAP_BYTES);
-    fake_put(fake, at + 24, FAKE_HEAP_BYTES);
+    fake_put(fake, at + 16, fake->sizes.heap);
+    fake_put(fake, at + 24, fake->sizes.heap);
     return at;
 }
 
@@ -210,7 +219,7 @@ struct fake_pen fake_arena(struct fake_glibc *fake, uint64_t info_bytes)
     fake_state(fake, arena);
     fake_put(fake, FAKE_ARENA_AT + fake->layout->bins + GLIBC_NEXT, arena);
     fake_put(fake, arena + fake->layout->bins + GLIBC_NEXT, FAKE_ARENA_AT);
-    fake_system_mem(fake, arena, FAKE_HEAP_BYTES);
+    fake_system_mem(fake, arena, fake->sizes.heap);
     return (struct fake_pen){
         .fake = fake, .at = (first + 15) & ~(hs_addr)15, .arena = arena, .is_main = false};
 }
@@ -219,7 +228,7 @@ struct fake_pen fake_second_heap(struct fake_glibc *fake, uint64_t info_bytes)
 {
     hs_addr arena = FAKE_HEAP_AT + info_bytes, at = fake_heap_info(fake, 1, arena);
 
-    fake_system_mem(fake, arena, 2 * FAKE_HEAP_BYTES);
+    fake_system_mem(fake, arena, 2 * fake->sizes.heap);
     return (struct fake_pen){.fake = fake, .at = at + info_bytes, .arena = arena};
 }
 

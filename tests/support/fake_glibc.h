@@ -30,7 +30,13 @@ enum {
     FAKE_TLS_BYTES = 4096 * FAKE_THREADS,
 };
 
+/* How much of the areas there is, in bytes: multiples of a page. */
+struct fake_sizes {
+    uint64_t brk, heap, maps;
+};
+
 struct fake_glibc {
+    struct fake_sizes sizes;
     uint64_t data[FAKE_DATA_BYTES / 8], brk[FAKE_BREAK_BYTES / 8];
     uint64_t heaps[2][FAKE_HEAP_BYTES / 8], maps[FAKE_MAP_BYTES / 8], tls[FAKE_TLS_BYTES / 8];
     struct hs_mapping mappings[6];
@@ -58,6 +64,8 @@ struct fake_pen {
 
 /* With an empty main arena of this layout (number in hs_glibc_layouts) and an mp_. */
 struct fake_glibc *fake_glibc_new(unsigned layout);
+/* The same with less in its areas than there is room for. */
+struct fake_glibc *fake_glibc_sized(unsigned layout, const struct fake_sizes *sizes);
 void fake_glibc_free(struct fake_glibc *fake);
 
 /* The word at an address of any of the areas, to read or to damage. */

@@ -25,11 +25,11 @@ static uint8_t *fake_pages(size_t n_bytes)
 
 static void fake_header(struct fake_jemalloc *fake)
 {
-    const uint64_t used = 0x380000;
+    const uint64_t used = (fake->edata_offset + fake->base_bytes) / 2;
 
-    fake_put(fake->base, 0, FAKE_JE_BASE_BYTES);
+    fake_put(fake->base, 0, fake->base_bytes);
     fake_put(fake->base, 24, FAKE_JE_BASE_AT + used);
-    fake_put(fake->base, 32, FAKE_JE_BASE_BYTES - used);
+    fake_put(fake->base, 32, fake->base_bytes - used);
     if (fake->bits == 48) {
         fake_put(fake->data, FAKE_JE_ROOT_AT - FAKE_JE_DATA_AT + (FAKE_JE_HEAP_AT >> 30) * 8,
                  FAKE_JE_LEAF_AT);
@@ -51,20 +51,19 @@ static void fake_map(struct fake_jemalloc *fake, size_t i, hs_addr begin, const 
     assert_int_equal(hs_image_add(&fake->image, begin, bytes, n_bytes, &err), HS_OK);
 }
 
-void fake_jemalloc_init(struct fake_jemalloc *fake, unsigned bits, bool is_52)
+static void fake_make(struct fake_jemalloc *fake, unsigned bits, bool is_52)
 {
-    memset(fake, 0, sizeof *fake);
     fake->bits = bits;
     fake->is_52 = is_52;
     fake->lg_quantum = 4;
-    fake->data = fake_pages(FAKE_JE_DATA_BYTES);
-    fake->base = fake_pages(FAKE_JE_BASE_BYTES);
-    fake->heap = fake_pages(FAKE_JE_HEAP_PAGES * JEMALLOC_PAGE);
-    fake->tls = fake_pages(FAKE_JE_TLS_BYTES);
-    fake_map(fake, 0, FAKE_JE_DATA_AT, fake->data, FAKE_JE_DATA_BYTES);
-    fake_map(fake, 1, FAKE_JE_BASE_AT, fake->base, FAKE_JE_BASE_BYTES);
-    fake_map(fake, 2, FAKE_JE_HEAP_AT, fake->heap, FAKE_JE_HEAP_PAGES * JEMALLOC_PAGE);
-    fake_map(fake, 3, FAKE_JE_TLS_AT, fake->tls, FAKE_JE_TLS_BYTES);
+    fake->data = fake_pages(fake->data_bytes);
+    fake->base = fake_pages(fake->base_bytes);
+    fake->heap = fake_pages(fake->heap_pages * JEMALLOC_PAGE);
+    fake->tls = fake_pages(fake->tls_stride * FAKE_JE_THREADS);
+    fake_map(fake, 0, FAKE_JE_DATA_AT, fake->data, fake->data_bytes);
+    fake_map(fake, 1, FAKE_JE_BASE_AT, fake->base, fake->base_bytes);
+    fake_map(fake, 2, FAKE_JE_HEAP_AT, fake->heap, fake->heap_pages * JEMALLOC_PAGE);
+    fake_map(fake, 3, FAKE_JE_TLS_AT, fake->tls, fake->tls_stride * FAKE_JE_THREADS);
     fake->mappings[0].inode = 7;
     fake->target = (struct hs_target){.mappings = fake->mappings,
                                       .n_mappings = 4,
@@ -73,10 +72,32 @@ void fake_jemalloc_init(struct fake_jemalloc *fake, unsigned bits, bool is_52)
                                       .path_text = fake->path_text,
                                       .path_text_bytes = sizeof fake->path_text};
     for (unsigned i = 0; i < FAKE_JE_THREADS; i++)
-        fake->threads[i].regs.fs_base = FAKE_JE_TLS_AT + 0x8000 * (i + 1);
+        fake->threads[i].regs.fs_base = FAKE_JE_TLS_AT + (hs_addr)fake->tls_stride * (i + 1);
     fake->findings.strings = &fake->strings;
     fake->process = (struct hs_process_copy){&fake->target, &fake->image, NULL, &fake->findings};
     fake_header(fake);
+}
+
+void fake_jemalloc_init(struct fake_jemalloc *fake, unsigned bits, bool is_52)
+{
+    memset(fake, 0, sizeof *fake);
+    fake->data_bytes = FAKE_JE_DATA_BYTES;
+    fake->base_bytes = FAKE_JE_BASE_BYTES;
+    fake->heap_pages = FAKE_JE_HEAP_PAGES;
+    fake->tls_stride = 0x8000;
+    fake->edata_offset = FAKE_JE_EDATA_AT - FAKE_JE_BASE_AT;
+    fake_make(fake, bits, is_52);
+}
+
+void fake_jemalloc_init_small(struct fake_jemalloc *fake, bool is_52, unsigned heap_pages)
+{
+    memset(fake, 0, sizeof *fake);
+    fake->data_bytes = FAKE_JE_SMALL_DATA_BYTES;
+    fake->base_bytes = FAKE_JE_SMALL_BASE_BYTES;
+    fake->heap_pages = heap_pages;
+    fake->tls_stride = 0x2000;
+    fake->edata_offset = 0x100000;
+    fake_make(fake, 57, is_52);
 }
 
 void fake_jemalloc_fini(struct fake_jemalloc *fake)
@@ -84,16 +105,16 @@ void fake_jemalloc_fini(struct fake_jemalloc *fake)
     hs_findings_fini(&fake->findings);
     hs_strtab_fini(&fake->strings);
     hs_image_fini(&fake->image);
-    hs_pages_free(fake->data, FAKE_JE_DATA_BYTES, 1);
-    hs_pages_free(fake->base, FAKE_JE_BASE_BYTES, 1);
-    hs_pages_free(fake->heap, FAKE_JE_HEAP_PAGES * JEMALLOC_PAGE, 1);
-    hs_pages_free(fake->tls, FAKE_JE_TLS_BYTES, 1);
+    hs_pages_free(fake->data, fake->data_bytes, 1);
+    hs_pages_free(fake->base, fake->base_bytes, 1);
+    hs_pages_free(fake->heap, fake->heap_pages * JEMALLOC_PAGE, 1);
+    hs_pages_free(fake->tls, fake->tls_stride * FAKE_JE_THREADS, 1);
 }
 
 hs_addr fake_jemalloc_edata_at(const struct fake_jemalloc *fake, unsigned extent)
 {
     /* 5.2 aligns them to 64 bytes only: here to nothing better */
-    return FAKE_JE_EDATA_AT + extent * 256 + (fake->is_52 ? 64 : 0);
+    return FAKE_JE_BASE_AT + fake->edata_offset + extent * 256 + (fake->is_52 ? 64 : 0);
 }
 
 uint8_t *fake_jemalloc_edata(struct fake_jemalloc *fake, unsigned extent)
@@ -134,7 +155,7 @@ unsigned fake_jemalloc_extent(struct fake_jemalloc *fake, unsigned n_pages, unsi
     uint8_t *bytes = fake_jemalloc_edata(fake, extent);
     uint64_t bits = (uint64_t)is_slab << 12;
 
-    assert_true(fake->pen + n_pages <= FAKE_JE_HEAP_PAGES);
+    assert_true(fake->pen + n_pages <= fake->heap_pages);
     bits |= fake->is_52 ? (uint64_t)state << 16 | (uint64_t)szind << 18
                         : (uint64_t)state << 17 | (uint64_t)szind << 20;
     fake_put(bytes, 0, bits);

@@ -2,9 +2,10 @@
  * of base memory with leaf and extents, a heap, threads with thread caches.
  *
  *   data   FAKE_JE_DATA_AT   | ... | root at FAKE_JE_ROOT_AT | ... |
- *   base   FAKE_JE_BASE_AT   | header | node | leaf | edata ... |     2 MiB-aligned
+ *   base   FAKE_JE_BASE_AT   | header | node | leaf | ... | edata ... |     2 MiB-aligned
  *   heap   FAKE_JE_HEAP_AT   pages; extents are appended with a pen, then fake_jemalloc_run
- *   TLS    FAKE_JE_TLS_AT    thread i has its fs_base at FAKE_JE_TLS_AT + 0x8000 * (i + 1) */
+ *   TLS    FAKE_JE_TLS_AT    thread i has its fs_base at FAKE_JE_TLS_AT + 0x8000 * (i + 1), of a
+ *                            small one 0x2000 * (i + 1) */
 #ifndef HS_TESTS_FAKE_JEMALLOC_H
 #define HS_TESTS_FAKE_JEMALLOC_H
 
@@ -15,7 +16,7 @@
 #define FAKE_JE_BASE_AT ((hs_addr)0x7f0000200000)
 #define FAKE_JE_NODE_AT (FAKE_JE_BASE_AT + 0x1000)
 #define FAKE_JE_LEAF_AT (FAKE_JE_BASE_AT + 0x80000)
-#define FAKE_JE_EDATA_AT (FAKE_JE_BASE_AT + 0x300000)
+#define FAKE_JE_EDATA_AT (FAKE_JE_BASE_AT + 0x300000) /* unless it is a small one */
 #define FAKE_JE_HEAP_AT ((hs_addr)0x7f1000100000)
 #define FAKE_JE_TLS_AT ((hs_addr)0x7f6000000000)
 #define FAKE_JE_CACHE_OFFSET ((uint64_t)0x1800) /* bins below fs_base */
@@ -25,11 +26,17 @@ enum {
     FAKE_JE_BASE_BYTES = 1 << 22,
     FAKE_JE_HEAP_PAGES = 256,
     FAKE_JE_THREADS = 3,
-    FAKE_JE_TLS_BYTES = 0x8000 * FAKE_JE_THREADS,
+    /* A small one, of 57 address bits: its root takes an eighth, its edata lie behind its leaf. */
+    FAKE_JE_SMALL_ROOT_BYTES = 1 << 18,
+    FAKE_JE_SMALL_DATA_BYTES = FAKE_JE_SMALL_ROOT_BYTES + 0x20000,
+    FAKE_JE_SMALL_BASE_BYTES = 0x120000,
 };
 
 struct fake_jemalloc {
     uint8_t *data, *base, *heap, *tls; /* owned */
+    size_t data_bytes, base_bytes;
+    unsigned heap_pages, tls_stride;
+    uint64_t edata_offset; /* in the base */
     unsigned bits;
     bool is_52;
     uint8_t lg_quantum; /* 4 unless the test sets it to 3 before it adds anything */
@@ -46,6 +53,8 @@ struct fake_jemalloc {
 };
 
 void fake_jemalloc_init(struct fake_jemalloc *fake, unsigned bits, bool is_52);
+/* With that many pages of heap. */
+void fake_jemalloc_init_small(struct fake_jemalloc *fake, bool is_52, unsigned heap_pages);
 void fake_jemalloc_fini(struct fake_jemalloc *fake);
 
 /* The next n_pages of the heap as an extent in the tree; its number. `szind` 232 for a free one. */

@@ -11,8 +11,13 @@
 #include <cmocka.h>
 
 /* A context has 1 KiB: gctx in front, tctx in the middle. */
-#define CONTEXTS_AT (FAKE_JE_DATA_AT + (UINT64_C(1) << 21) + 0x4000)
-enum { CONTEXT_BYTES = 1024, TCTX_OFFSET = 512, MAX_CONTEXTS = 40, SAMPLED_PAGES = 5 };
+enum {
+    CONTEXTS_BYTES = 0xc000, /* at the end of the data, behind the root */
+    CONTEXT_BYTES = 1024,
+    TCTX_OFFSET = 512,
+    MAX_CONTEXTS = 40,
+    SAMPLED_PAGES = 5
+};
 
 static void map_more(struct fake_prof *prof, size_t at, hs_addr begin, hs_addr end)
 {
@@ -50,8 +55,8 @@ void fake_prof_init(struct fake_prof *prof, struct fake_jemalloc *fake, const ch
 
 hs_addr fake_prof_gctx_at(const struct fake_prof *prof, unsigned context)
 {
-    (void)prof;
-    return CONTEXTS_AT + context * (hs_addr)CONTEXT_BYTES;
+    return FAKE_JE_DATA_AT + prof->fake->data_bytes - CONTEXTS_BYTES +
+           context * (hs_addr)CONTEXT_BYTES;
 }
 
 hs_addr fake_prof_tctx_at(const struct fake_prof *prof, unsigned context)

@@ -73,14 +73,17 @@ static void add_mmapped(struct hostile_process *p)
 /* Every kind of chunk, in the break and in an arena of two heaps. */
 static void make_glibc(struct hostile_process *p, unsigned layout)
 {
-    struct fake_glibc *g = p->glibc = fake_glibc_new(layout);
+    static const struct fake_sizes small = {0x4000, 0x4000, 0x8000};
+    struct fake_glibc *g = p->glibc =
+        p->is_small ? fake_glibc_sized(layout, &small) : fake_glibc_new(layout);
+    const hs_addr heap_end = FAKE_HEAP_AT + g->sizes.heap;
     struct fake_pen pen = fake_pen_main(g, FAKE_BREAK_AT);
 
     add_area(p, FAKE_DATA_AT, g->data, sizeof g->data);
-    add_area(p, FAKE_BREAK_AT, g->brk, sizeof g->brk);
-    add_area(p, FAKE_HEAP_AT, g->heaps[0], FAKE_HEAP_BYTES);
-    add_area(p, FAKE_HEAP_AT + FAKE_HEAP_MAX, g->heaps[1], FAKE_HEAP_BYTES);
-    add_area(p, FAKE_MAP_AT, g->maps, sizeof g->maps);
+    add_area(p, FAKE_BREAK_AT, g->brk, g->sizes.brk);
+    add_area(p, FAKE_HEAP_AT, g->heaps[0], g->sizes.heap);
+    add_area(p, FAKE_HEAP_AT + FAKE_HEAP_MAX, g->heaps[1], g->sizes.heap);
+    add_area(p, FAKE_MAP_AT, g->maps, g->sizes.maps);
     add_area(p, FAKE_TLS_AT, g->tls, sizeof g->tls);
     *fake_tcache_slot(g, 0) = fake_used(&pen, layout == 2 ? 0x300 : layout == 1 ? 0x250 : 0x290);
     for (unsigned i = 0; i < 40; i++) {
@@ -93,17 +96,17 @@ static void make_glibc(struct hostile_process *p, unsigned layout)
     pen.at += 0x1000;
     for (unsigned i = 0; i < 20; i++)
         fake_used(&pen, 64);
-    fake_top(&pen, FAKE_BREAK_AT + FAKE_BREAK_BYTES);
+    fake_top(&pen, FAKE_BREAK_AT + g->sizes.brk);
     struct fake_pen arena = fake_arena(g, layout == 0 ? 48 : 32);
     fake_used(&arena, 0x2000);
     fake_freed(&arena, 0x1010);
-    for (; arena.at < FAKE_HEAP_AT + FAKE_HEAP_BYTES - 0x400;)
+    for (; arena.at < heap_end - 0x400;)
         fake_used(&arena, 0x200);
-    fake_used(&arena, FAKE_HEAP_AT + FAKE_HEAP_BYTES - 32 - arena.at);
+    fake_used(&arena, heap_end - 32 - arena.at);
     fake_heap_fence(&arena);
     struct fake_pen second = fake_second_heap(g, layout == 0 ? 48 : 32);
     fake_used(&second, 0x80);
-    fake_top(&second, FAKE_HEAP_AT + FAKE_HEAP_MAX + FAKE_HEAP_BYTES);
+    fake_top(&second, heap_end + FAKE_HEAP_MAX);
     add_mmapped(p);
 }
 
@@ -112,11 +115,14 @@ static void make_jemalloc(struct hostile_process *p, bool is_52)
     struct fake_jemalloc *j = &p->jemalloc;
     const uint64_t live[8] = {0x5555555555555555, 0xff, 1, 0, 3, 0, 7, 0};
 
-    fake_jemalloc_init(j, 57, is_52);
-    add_area(p, FAKE_JE_DATA_AT, j->data, FAKE_JE_DATA_BYTES);
-    add_area(p, FAKE_JE_BASE_AT, j->base, FAKE_JE_BASE_BYTES);
-    add_area(p, FAKE_JE_HEAP_AT, j->heap, FAKE_JE_HEAP_PAGES * JEMALLOC_PAGE);
-    add_area(p, FAKE_JE_TLS_AT, j->tls, FAKE_JE_TLS_BYTES);
+    if (p->is_small)
+        fake_jemalloc_init_small(j, is_52, 24);
+    else
+        fake_jemalloc_init(j, 57, is_52);
+    add_area(p, FAKE_JE_DATA_AT, j->data, j->data_bytes);
+    add_area(p, FAKE_JE_BASE_AT, j->base, j->base_bytes);
+    add_area(p, FAKE_JE_HEAP_AT, j->heap, j->heap_pages * JEMALLOC_PAGE);
+    add_area(p, FAKE_JE_TLS_AT, j->tls, j->tls_stride * FAKE_JE_THREADS);
     unsigned small = fake_jemalloc_slab(j, 1, 2, live);
     fake_jemalloc_slab(j, 3, 3, live);
     fake_jemalloc_extent(j, 5, 232, false, JEMALLOC_DIRTY);
@@ -178,7 +184,7 @@ static void make_python(struct hostile_process *p)
     put(p, VECTOR_AT, FAKE_MAP_AT);
     put(p, VECTOR_AT + 8, FAKE_MAP_AT + 8 * POOL_BYTES);
     put_bytes(p, VECTOR_AT + 16, counts, 2);
-    memset(word_at(p, FAKE_MAP_AT), 0, FAKE_MAP_BYTES);
+    memset(word_at(p, FAKE_MAP_AT), 0, p->glibc->sizes.maps);
     for (unsigned i = 0; i < 8; i++) {
         hs_addr pool = FAKE_MAP_AT + i * POOL_BYTES, first = pool + 48;
         uint32_t size = 32, tail[4] = {0, 1, 48 + 16 * size, (uint32_t)POOL_BYTES - size};
@@ -224,11 +230,16 @@ static void make_graph(struct hostile_process *p)
 
 /* ---- the process around it */
 
+static uint64_t bss_bytes(const struct hostile_process *p)
+{
+    return p->is_small ? UINT64_C(1) << 26 : HOSTILE_BSS_BYTES;
+}
+
 static void make_program(struct hostile_process *p)
 {
     struct elf_writer *w = &p->writer;
     struct hs_object *o = &p->object;
-    size_t n_bytes = p->areas[0].n_bytes + (p->is_sparse ? HOSTILE_BSS_BYTES : 0);
+    size_t n_bytes = p->areas[0].n_bytes + (p->is_sparse ? bss_bytes(p) : 0);
     uint32_t note[10] = {9, 16, 1};
     uint64_t distance = REGISTRY_AT - (BIAS + NOTE_VADDR + 32);
 
@@ -327,8 +338,8 @@ static void make_target(struct hostile_process *p)
         MUST(hs_image_add(&p->dump.image, at, p->areas[i].words, p->areas[i].n_bytes, &fatal));
     }
     if (p->is_sparse) {
-        add_sparse(p, HOSTILE_RESERVE_AT, HOSTILE_RESERVE_BYTES);
-        add_sparse(p, DATA + p->areas[0].n_bytes, HOSTILE_BSS_BYTES);
+        add_sparse(p, HOSTILE_RESERVE_AT, p->is_small ? UINT64_C(1) << 30 : HOSTILE_RESERVE_BYTES);
+        add_sparse(p, DATA + p->areas[0].n_bytes, bss_bytes(p));
     }
     add_mapping(p, &(struct hs_mapping){.begin = BIAS,
                                         .end = DATA,
@@ -463,14 +474,19 @@ static void open_runtime(struct hostile_process *p)
 
 struct hostile_process *hostile_process_new(const uint8_t *bytes, size_t n_bytes)
 {
-    struct hostile_process *p = calloc(1, sizeof *p);
     unsigned kind = n_bytes > 0 ? bytes[0] % HOSTILE_KINDS : 0;
     unsigned flags = n_bytes > 1 ? bytes[1] : 0;
+    bool is_small = (flags & HOSTILE_SMALL) != 0;
+    size_t n_threads = is_small ? 3 : HOSTILE_THREADS;
+    struct hostile_process *p = calloc(1, sizeof *p + n_threads * sizeof p->threads[0]);
 
     if (p == NULL)
         abort();
-    p->data_at = kind < 4 ? DATA : DATA + 0x100000; /* behind the root of the tree */
+    p->is_small = is_small;
     p->is_sparse = (flags & HOSTILE_SPARSE) != 0;
+    p->data_at = DATA; /* behind the root of the tree */
+    if (kind >= 4)
+        p->data_at += is_small ? FAKE_JE_SMALL_ROOT_BYTES + 0x4000 : 0x100000;
     if (kind < 4)
         make_glibc(p, kind % 3);
     else

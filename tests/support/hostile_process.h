@@ -24,7 +24,7 @@ enum {
     HOSTILE_AREAS = 8,
     HOSTILE_WORDS = 1 << 13, /* words that mean something */
     HOSTILE_STACK_BYTES = 0x4000,
-    HOSTILE_THREADS = 4096, /* three unless a test says otherwise */
+    HOSTILE_THREADS = 4096, /* room for; three unless a test says otherwise */
     HOSTILE_OPERATION_BYTES = 6,
 };
 #define HOSTILE_STACK_AT ((hs_addr)0x7ffd00000000)
@@ -37,7 +37,8 @@ enum hostile_flags {
     HOSTILE_NO_NAMES = 1,
     HOSTILE_MASK = 2,
     HOSTILE_SPARSE =
-        4, /* with a large .bss and a large mapping, of each of which a page is there */
+        4,             /* with a large .bss and a large mapping, of each of which a page is there */
+    HOSTILE_SMALL = 8, /* of everything no more than the readers need: to be made a million times */
 };
 
 struct hostile_process {
@@ -59,10 +60,10 @@ struct hostile_process {
     struct elf_writer writer;
     struct hs_object object;
     struct hs_mapping mappings[14];
-    struct hs_thread threads[HOSTILE_THREADS];
     char paths[96];
-    bool is_sparse;
+    bool is_sparse, is_small;
     hs_addr data_at; /* of what is made up in the program's data */
+    struct hs_thread threads[];
 };
 
 /* Kind and options are the first two bytes; the rest are operations. */
