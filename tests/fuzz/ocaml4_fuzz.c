@@ -1,4 +1,5 @@
 /* links: hs_ocaml hs_runtimes hs_process hs_format hs_symbols hs_base */
+/* fuzz: -entropic=0 */
 /* A valid OCaml 4 process and any damage to its memory. The first byte chooses what is asked: the
  * list of its chunks and its bounds (locate), or blocks, roots, marks and the snapshot that comes
  * of them. Then comes the damage (word_damage.h). */

@@ -1,4 +1,5 @@
 /* links: hs_ocaml hs_runtimes hs_process hs_format hs_target hs_symbols hs_base */
+/* fuzz: -entropic=0 */
 /* A valid OCaml 5 process in a core and any damage to its memory and registers: domains, pools,
  * large blocks, stacks, threads, roots of every kind, marks, and the snapshot that comes of them.
  * The first byte chooses the version (two bits), how its first thread stands (the next two), and

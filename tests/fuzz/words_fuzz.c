@@ -113,8 +113,11 @@ static void fuzz_command(int argc, char **argv)
         return;
     assert((inv.given & ~inv.command->options) == 0);
     assert(inv.n_arguments <= HS_MAX_ARGUMENTS && inv.n_repeated <= HS_MAX_REPEATED);
+    /* Those of a command that runs another program are that program's. */
+    unsigned n = hs_takes_rest(inv.command) ? inv.n_rest : inv.n_arguments;
     assert(inv.n_arguments <= inv.command->max_arguments);
-    assert(inv.wants_help || inv.wants_short_help || inv.n_arguments >= inv.command->min_arguments);
+    assert(!hs_takes_rest(inv.command) || inv.n_arguments == 0);
+    assert(inv.wants_help || inv.wants_short_help || n >= inv.command->min_arguments);
     for (int id = 0; id < HS_N_OPTIONS; id++) {
         enum hs_option_kind kind = hs_options[id].kind;
         if (!hs_given(&inv, (enum hs_option_id)id))
