@@ -3,11 +3,12 @@
  *
  *   stop_driver PID [key=value...]
  *
- * mode=auto|copy|read; cycles=N; max_pause_ns=N, max_growth=N; alarm_ms=N (of the dead-man timer);
- * interrupted=1 (calls are left so); nap_us=N after every request; die_us=N (SIGKILL so long after
- * the first step); arrays=FIRST,SECOND,N,STRIDE (hexadecimal, decimal), unlocked=1 (of these alone,
- * without a stop); blind=1 (reads holes, too); empty=1 (reads nothing); at=POINT with
- * act=kill|term|int|hang|ask.
+ * mode=auto|copy|read; cycles=N; threads=N (to read a copy by); max_pause_ns=N, max_growth=N;
+ * alarm_ms=N (of the dead-man timer); interrupted=1 (calls are left so); nap_us=N after every
+ * request; die_us=N (SIGKILL so long after the first step); stop_us=N (SIGSTOP);
+ * arrays=FIRST,SECOND,N,STRIDE (hexadecimal, decimal), unlocked=1 (of these alone, without a stop);
+ * blind=1 (reads holes, too); empty=1 (reads nothing); at=POINT with
+ * act=kill|term|int|stop|hang|ask.
  *
  * A point is one of the copy's own (copy_private.h), or 101 stopped, 102 frozen, 103 half of the
  * mappings read, 104 read, 105 let go. To ask is to print "POINT n" and to wait for a line.
@@ -24,13 +25,14 @@
 
 #include "base/progress.h"
 #include "target/copy/copy_private.h"
+#include "target/deadman.h"
 #include "target/target_private.h"
 
-enum { PAGE = 4096, REQUEST_BYTES = 1 << 20, N_POINTS = 128 };
+enum { PAGE = 4096, REQUEST_BYTES = 1 << 20, N_POINTS = 128, OVER_LIMIT = 6 };
 enum { AT_STOPPED = 101, AT_FROZEN, AT_HALF, AT_READ, AT_RESUMED };
 
 static struct {
-    uint64_t cycles, nap_us, die_us, alarm_ms, at;
+    uint64_t threads, cycles, nap_us, die_us, stop_us, alarm_ms, at;
     uint64_t first, second, n_pairs, stride_bytes;
     bool is_unlocked, is_blind, is_empty;
     const char *mode, *act;
@@ -53,6 +55,10 @@ static void act(void)
         kill(getpid(), SIGTERM);
     else if (strcmp(plan.act, "int") == 0)
         kill(getpid(), SIGINT);
+    else if (strcmp(plan.act, "stop") == 0)
+        (void)kill(getpid(), SIGSTOP);
+    if (strcmp(plan.act, "stop") == 0)
+        return; /* somebody made us go on */
     while (strcmp(plan.act, "hang") == 0)
         pause();
     printf("POINT %" PRIu64 "\n", plan.at);
@@ -168,6 +174,7 @@ static hs_status run_once(pid_t pid, struct hs_target *target, struct hs_error *
 {
     HS_TRY(hs_target_open(pid, target, err));
     target->options = plan.stop;
+    target->options.n_threads = (unsigned)plan.threads;
     hs_status status = run_steps(target, err);
     uint64_t resumed_ns = hs_now_ns() - target->stopped_at_ns;
     hs_target_resume(target);
@@ -189,9 +196,14 @@ static void tell(const struct hs_target *target)
     printf("pause_ns %" PRIu64 "\nworst_pause_ns %" PRIu64 "\n", target->pause_ns, worst.pause_ns);
     printf("predicted_ns %" PRIu64 "\nstopping_ns %" PRIu64 "\ncopying_ns %" PRIu64 "\n",
            report->predicted_ns, report->stopping_ns, report->copying_ns);
+    printf("reading_ns %" PRIu64 "\n", report->reading_ns);
     printf("letting_go_ns %" PRIu64 "\n", worst.letting_go_ns);
     printf("read_bytes %" PRIu64 "\ngrowth_bytes %" PRIu64 "\nrestarted %" PRIu64 "\n",
            target->read_bytes, report->growth_bytes, report->n_restarted);
+    printf("shortened %" PRIu64 "\nbroken_off %" PRIu64 "\n", report->n_shortened,
+           report->n_broken_off);
+    printf("exposed %" PRIu64 "\nexposed_ns %" PRIu64 "\nexposed_most_ns %" PRIu64 "\n",
+           report->n_exposed, report->exposed_ns, report->exposed_most_ns);
     printf("torn %" PRIu64 "\nwild %" PRIu64 "\nwhy %s\npoints", worst.n_torn, worst.n_wild,
            report->why_no_copy);
     for (int i = 1; i < N_POINTS; i++)
@@ -221,10 +233,12 @@ static bool take_number(const char *word)
         {"cycles=", &plan.cycles},
         {"nap_us=", &plan.nap_us},
         {"die_us=", &plan.die_us},
+        {"stop_us=", &plan.stop_us},
         {"alarm_ms=", &plan.alarm_ms},
         {"at=", &plan.at},
         {"max_pause_ns=", &plan.stop.max_pause_ns},
         {"max_growth=", &plan.stop.max_growth_bytes},
+        {"threads=", &plan.threads},
     };
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (strncmp(word, numbers[i].key, strlen(numbers[i].key)) == 0) {
@@ -256,15 +270,21 @@ static bool take_word(const char *word)
     return true;
 }
 
-static void die_later(void)
+static void say_last(const char *text, size_t n_bytes)
 {
-    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
-    struct itimerspec when = {.it_value.tv_sec = (time_t)(plan.die_us / 1000000),
-                              .it_value.tv_nsec = (long)(plan.die_us % 1000000 * 1000)};
+    (void)!write(STDERR_FILENO, "stop_driver: ", 13);
+    (void)!write(STDERR_FILENO, text, n_bytes);
+}
+
+static void signal_later(int number, uint64_t us)
+{
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = number};
+    struct itimerspec when = {.it_value.tv_sec = (time_t)(us / 1000000),
+                              .it_value.tv_nsec = (long)(us % 1000000 * 1000)};
     timer_t timer;
 
-    if (plan.die_us != 0 && (timer_create(CLOCK_MONOTONIC, &event, &timer) != 0 ||
-                             timer_settime(timer, 0, &when, NULL) != 0))
+    if (us != 0 && (timer_create(CLOCK_MONOTONIC, &event, &timer) != 0 ||
+                    timer_settime(timer, 0, &when, NULL) != 0))
         exit(70);
 }
 
@@ -282,10 +302,12 @@ int main(int argc, char **argv)
     plan.stop.mode = strcmp(plan.mode, "copy") == 0   ? HS_STOP_COPY
                      : strcmp(plan.mode, "read") == 0 ? HS_STOP_READ
                                                       : HS_STOP_AUTO;
+    hs_deadman_speak(&(struct hs_deadman_voice){say_last, OVER_LIMIT});
     if (plan.alarm_ms != 0)
         hs_deadman_limit(plan.alarm_ms * 1000000);
     hs_copy_point = on_point;
-    die_later();
+    signal_later(SIGKILL, plan.die_us);
+    signal_later(SIGSTOP, plan.stop_us);
     began_ns = hs_now_ns();
     for (uint64_t i = 0; status == HS_OK && i < plan.cycles; i++) {
         hs_target_close(&target);

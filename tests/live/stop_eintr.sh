@@ -1,5 +1,6 @@
 # 32 calls that block: none of them notices a stop, in any thread, nor in the one that is made to
-# call in the process's name. Left as they were stopped, some do: the test can see it.
+# call in the process's name, nor a death of ours at any place of it. Left as they were stopped,
+# some do: the test can see it.
 . "$(dirname "$0")/_stop.sh"
 
 python "$@" <<'END_OF_TEST'
@@ -77,6 +78,25 @@ def main_thread():
     return f"{n_stops} copies each, 0 of {N_CALLS} calls see EINTR"
 
 
+def killed():
+    """At each place of a stop, with the main thread in a call that only we set to start again."""
+    n = 0
+    for mode in ("read", "copy"):
+        target = Calls(0)
+        check(target.names[0] in NOTICING, f"{target.names[0]} is none that notices")
+        for point in points_of(target, mode):
+            for turn in range(storms(2)):
+                what = f"{mode} killed at point {point}, turn {turn}"
+                run(target, what, f"mode={mode}", f"at={point}", "act=kill",
+                    codes=(-signal.SIGKILL,))
+                target.wait_asleep(what)
+                seen = [line for line in target.counts() if line[1] + line[2] != 0]
+                check(not seen, f"{what}: {seen}")
+                n += 1
+        target.end()
+    return f"{n} deaths, 0 of {N_CALLS} calls see EINTR"
+
+
 def control():
     """Nobody repairs anything: the calls that notice are those that are known to."""
     for mode in ("read", "copy"):
@@ -92,5 +112,5 @@ def control():
 if len(sys.argv) > 1:
     main(*[globals()[name] for name in sys.argv[1:]])
 else:
-    main(read, copy, main_thread, control)
+    main(read, copy, main_thread, killed, control)
 END_OF_TEST

@@ -221,7 +221,7 @@ def closes():
     one.wait_point("closes")
     target.tell("close")
     target.wait_word("obeyed", 1)
-    readable, _, _ = select.select([read_end], [], [], 5)
+    readable, _, _ = select.select([read_end], [], [], PATIENCE_SECONDS)
     check(readable and os.read(read_end, 1) == b"", "the copy keeps a closed file open")
     one.go_on()
     one.finish("closes")

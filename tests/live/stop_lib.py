@@ -13,8 +13,9 @@ STORM = float(os.environ.get("HS_STORM", "1"))
 PATIENCE_SECONDS = 60
 SIGTERM_BIT = 1 << (signal.SIGTERM - 1)
 WORDS = {"broken": 0, "children": 1, "sigchlds": 2, "sleeper_calls": 3, "main_calls": 4,
-         "main_turns": 5, "gap_ns": 6, "obeyed": 7}
-FIRST_TURN = 8
+         "main_turns": 5, "gap_ns": 6, "obeyed": 7, "waits_cut": 8, "wait_early_ns": 9,
+         "wait_late_ns": 10, "waits": 11, "wait_early": 12}
+FIRST_TURN = 13
 
 
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # targets that crash

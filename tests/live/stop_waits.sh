@@ -1,0 +1,130 @@
+# Waits with a limit, in every call that has one: each takes as long as it would have taken without
+# us, however many stops fall into it, in any thread and in the one that makes the copy.
+. "$(dirname "$0")/_stop.sh"
+
+python "$@" <<'END_OF_TEST'
+import re
+
+from stop_lib import *
+
+program = compile_c("stop_waits.c", "stop_waits", "-g", "-O1", "-std=gnu2x", "-pthread", "-lrt")
+LIMIT_MS = 1500
+STOPS_MS = [150 * i for i in range(1, 9)]
+# Of a loaded machine, which wakes late; what is wrong is wrong by the time between two stops.
+LATE_MS, EARLY_MS = 90, 12
+# Kept by the kernel, which begins them anew by itself (docs/waits.md).
+BEGUN_ANEW = {"terminal, VTIME"}
+ARMED, RETURNED = 4, 9 # of the copy's points
+NAMES = re.findall(r'^    \{"([^"]*)", call_', open(f"{FIXTURES}/stop_waits.c").read(), re.M)
+
+
+class Waits(Target):
+    def __init__(self, *more):
+        super().__init__(program, LIMIT_MS, *more)
+        self.names = [" ".join(line[1:]) for line in self.lines("CALL")]
+
+    def round(self, stops_ms, *options, codes=(0,), plain_ms=()):
+        """One round with stops at these times, plain copies at others: [(name, ms, result, errno)];
+        the main thread's is called so."""
+        self.process.stdin.write("go\n")
+        self.process.stdin.flush()
+        began, self.shortened = time.monotonic(), 0
+        for at in sorted((*stops_ms, *plain_ms)):
+            time.sleep(max(0, began + at / 1000 - time.monotonic()))
+            if time.monotonic() - began > (LIMIT_MS - 100) / 1000:
+                break # so busy that the rest would come too late
+            is_plain = at in plain_ms
+            one = run(self, f"stop at {at}", *(("mode=copy",) if is_plain else options),
+                      codes=(0,) if is_plain else codes)
+            if one.code != 0:
+                continue
+            figures = one.figures
+            self.shortened += figures["shortened"]
+            check(figures["broken_off"] == 0, f"{figures['broken_off']} calls return EINTR")
+        took = []
+        for line in self.process.stdout:
+            if line.startswith("READY"):
+                return took
+            _, at, us, result, number = line.split()
+            name = self.names[int(at)] if int(at) < len(self.names) else "main"
+            took.append((name, int(us) / 1000, int(result), int(number)))
+        raise Failure("the target ended")
+
+
+def wrong(alone, found):
+    """What did not end as it does when nobody stops it. A busy machine is late with both."""
+    lines = []
+    for (name, ms, result, number), (_, alone_ms, alone_result, alone_number) in zip(found, alone):
+        late = ms - LIMIT_MS
+        if VERBOSE:
+            print(f"    {name:28} {ms:8.1f} ms, alone {alone_ms:8.1f}: {result} {number}")
+        if (result, number) != (alone_result, alone_number) or \
+                name not in BEGUN_ANEW and not -EARLY_MS < late < LATE_MS:
+            lines.append(f"{name}: {ms:.1f} ms, {result}, errno {number}; "
+                         f"alone {alone_ms:.1f} ms, {alone_result}, errno {alone_number}")
+    return lines
+
+
+VERBOSE = "HS_VERBOSE" in os.environ
+
+
+def on_time(*options, more=()):
+    """Tried some times: what is late every time is no accident."""
+    target = Waits(*more)
+    alone = target.round(())
+    always = None
+    for _ in range(6):
+        lines = wrong(alone, target.round(STOPS_MS, *options))
+        names = {line.split(": ")[0] for line in lines}
+        always = names if always is None else always & names
+        if not always:
+            break
+    target.end()
+    check(not always, "\n".join(lines))
+    return f"{len(alone)} calls, {len(STOPS_MS)} stops in each, {target.shortened} shortened"
+
+
+def read():
+    return on_time("mode=read")
+
+
+def copy():
+    return on_time("mode=copy")
+
+
+def main_thread():
+    """Those that have a limit of their own, in the thread that makes the copy."""
+    for name in ("epoll_wait", "semtimedop", "io_pgetevents", "ppoll", "nanosleep",
+                 "recv, SO_RCVTIMEO"):
+        on_time("mode=copy", more=[NAMES.index(name)])
+    return "6 calls"
+
+
+def killed():
+    """In the middle of a copy: the thread that makes it returns by a frame, and the kernel has
+    forgotten when its wait ends. Those that it starts again itself, and one that we do. The deaths
+    find calls that a stop or another death has broken off before."""
+    for name in ("nanosleep", "clock_nanosleep", "poll", "futex", "epoll_wait"):
+        for point in (ARMED, RETURNED):
+            main_thread_killed(name, point)
+    return "5 calls, twice each at two places"
+
+
+def main_thread_killed(name, point):
+    target = Waits(NAMES.index(name))
+    for turn in range(3):
+        found = target.round((500, 1000), "mode=copy", f"at={point}", "act=kill",
+                             codes=(-signal.SIGKILL,), plain_ms=(250, 750))
+        took = [(ms, result) for who, ms, result, _ in found if who == "main"]
+        if -EARLY_MS < took[0][0] - LIMIT_MS < LATE_MS:
+            break
+    target.end()
+    check(turn < 2 or -EARLY_MS < took[0][0] - LIMIT_MS < LATE_MS,
+          f"{name}, killed at point {point}: {took[0][0]:.1f} ms")
+
+
+if len(sys.argv) > 1:
+    main(*[globals()[name] for name in sys.argv[1:]])
+else:
+    main(read, copy, main_thread, killed)
+END_OF_TEST
