@@ -48,10 +48,20 @@ with_names()
     cp "$SOURCE_DIR"/tools/ocaml-names/*.ml "$work/names/"
     echo 'let findlib = []' >"$work/names/build_paths.ml"
     (cd "$work/names" && "$ocaml5" -w -a -I +compiler-libs -I +unix unix.cmxa ocamlcommon.cmxa \
-        build_paths.ml wanted.ml slots.ml search.ml heapsnap_ocaml_names.ml -o helper) ||
+        build_paths.ml wanted.ml slots.ml search.ml request.ml compiled.ml \
+        heapsnap_ocaml_names.ml -o helper) ||
         fail "building heapsnap-ocaml-names"
     cp "$work/names/helper" "$work/bin/heapsnap-ocaml-names-$("$ocaml5" -version | cut -d. -f1,2)"
     [ -e "$work/bin/heapsnap-ocaml-names" ] ||
         cp "$work/names/helper" "$work/bin/heapsnap-ocaml-names"
     HEAPSNAP=$work/bin/heapsnap
+}
+
+# with_types: the helper of source types beside the other, after with_names.
+with_types()
+{
+    "$SOURCE_DIR/tools/ocaml-types/compile" \
+        -o "$work/bin/heapsnap-ocaml-types-$("$ocaml5" -version | cut -d. -f1,2)" \
+        -- "$ocaml5" -I +compiler-libs -I +unix unix.cmxa ocamlcommon.cmxa >"$work/log" 2>&1 ||
+        fail "building heapsnap-ocaml-types"
 }
