@@ -86,7 +86,7 @@ END
     pid=$!
     started+=("$pid")
     exec 9>"$work/in"
-    for _ in $(seq 200); do grep -q READY "$work/ready" && break; sleep 0.05; done
+    for _ in $(seq 1200); do grep -q READY "$work/ready" && break; sleep 0.05; done
     rm -rf "${tiny:?}"/*
     echo old >"$tiny/heap.snap"
     fill 1000

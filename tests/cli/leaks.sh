@@ -243,7 +243,7 @@ def heads_of(lost, edges):
 
 def by_brute_force():
     n_on_stack = 0
-    for seed in range(60):
+    for seed in range(rounds(60)):
         rng = random.Random(seed)
         snap = random_snap(5000 + seed, rng.randint(0, 30), with_weak=False)
         for b, (words, type_, state, where) in enumerate(snap.blocks):
@@ -299,7 +299,7 @@ def by_brute_force():
         known = leaks("--json", *suppressions("type:string\n"), snapshot=name).json()
         equal(sum(known[key]["words"] for key in ["certain", "possible", "suppressed"]),
               sum(graph.words[n] for n in lost), f"seed {seed}: with suppressions")
-    check(n_on_stack > 3, "some hang on stacks and registers")
+    check(n_on_stack > rounds(3), "some hang on stacks and registers")
 
 
 def arenas():

@@ -6,7 +6,7 @@
 python <<'END'
 from snapcli import *
 
-N_GRAPHS = int(os.environ.get("ORACLE_GRAPHS", "400"))
+N_GRAPHS = rounds(int(os.environ.get("ORACLE_GRAPHS", "400")))
 directory = os.path.join(WORK, "graph")
 
 

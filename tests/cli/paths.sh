@@ -78,7 +78,7 @@ def distances(graph, target):
 
 
 def by_brute_force():
-    for seed in range(60):
+    for seed in range(rounds(60)):
         snap = random_snap(3000 + seed)
         if not snap.blocks:
             continue
@@ -120,7 +120,7 @@ def walk(graph, snap, path, target):
 
 
 def disjoint():
-    for seed in range(40):
+    for seed in range(rounds(40)):
         snap = random_snap(4000 + seed)
         if not snap.blocks:
             continue
@@ -243,7 +243,7 @@ def doubt_is_marked():
 
 def trees_close():
     """The objects of all roots of a tree are those that any root reaches."""
-    for seed in range(30):
+    for seed in range(rounds(30)):
         snap = random_snap(9000 + seed)
         path = snap.write()
         graph = snap.graph()

@@ -7,7 +7,7 @@ import itertools
 import re
 from snapcli import *
 
-N_GRAPHS = 120
+N_GRAPHS = rounds(120)
 GROUP_LEVELS = {"kind": 1, "module": 2, "unit": 3}
 directory = os.path.join(WORK, "graph")
 

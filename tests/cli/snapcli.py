@@ -25,6 +25,12 @@ class Failure(Exception):
     pass
 
 
+def rounds(n):
+    """So many random heaps, of which a third do where a sanitizer makes a process cost ten times
+    as much: it sees in one what it sees in all."""
+    return max(1, n // 3) if os.environ.get("SANITIZED") else n
+
+
 def check(condition, text):
     if not condition:
         raise Failure(text)

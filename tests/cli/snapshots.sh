@@ -92,7 +92,7 @@ def cut():
 def flipped():
     """Every byte matters: whatever bit is turned, check refuses, and nothing crashes."""
     refused_by_roots = 0
-    step = max(1, len(bytes_) // 150)
+    step = max(1, len(bytes_) // rounds(150))
     for place in sorted(set(range(0, len(bytes_), step)) | set(range(32)) |
                         set(range(len(bytes_) - 32, len(bytes_)))):
         data = bytearray(bytes_)
@@ -108,7 +108,7 @@ def flipped():
         for name in os.listdir(WORK):
             if name.startswith("flipped.snap.idx"):
                 os.unlink(os.path.join(WORK, name))
-    check(refused_by_roots > 50, f"roots refused only {refused_by_roots} damaged files")
+    check(refused_by_roots > rounds(50), f"roots refused only {refused_by_roots} damaged files")
 
 
 def appended():

@@ -40,7 +40,7 @@ def every_mode():
 
 
 def rows_by_brute_force():
-    for seed in range(25):
+    for seed in range(rounds(25)):
         snap = random_snap(1000 + seed)
         path = snap.write()
         graph = snap.graph()
@@ -119,7 +119,7 @@ def tables_close():
 
 
 def types_by_brute_force():
-    for seed in range(25):
+    for seed in range(rounds(25)):
         snap = random_snap(2000 + seed)
         path = snap.write()
         graph = snap.graph()

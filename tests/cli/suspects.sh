@@ -365,7 +365,7 @@ def by_brute_force():
     """Of random heaps: every block is its one owner's, or of the exact set of roots that reach it,
     or lost."""
     n_joint = 0
-    for seed in range(80):
+    for seed in range(rounds(80)):
         snap = native(random_snap(7000 + seed, random.Random(seed).randint(0, 40), with_weak=False))
         name = snap.write("random.snap")
         graph, owned = snap.graph(), {}
@@ -386,7 +386,7 @@ def by_brute_force():
         n_joint += sum(row["list"] == "joint" for row in rows)
         for row in rows[:1]:
             shown(row["command"])
-    check(n_joint > 40, f"only {n_joint} sets")
+    check(n_joint > rounds(40), f"only {n_joint} sets")
 
 
 main(an_owner, a_list, joint_owners, doubtful, at_the_end_of_info, what_is_lost, what_is_wasted,

@@ -43,7 +43,7 @@ start_at_home() { start env -C "$work/run" "$@"; }
 stop_by_user()
 {
     kill -STOP "$pid"
-    for _ in $(seq 200); do
+    for _ in $(seq 1200); do
         grep -h '^State:' "/proc/$pid"/task/*/status | grep -v 'T (stopped)' >/dev/null || return 0
         sleep 0.05
     done

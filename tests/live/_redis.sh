@@ -21,7 +21,7 @@ get_redis()
     rm -rf "$home"
     mkdir -p "$home"
     tar -xf "$apt"/redis_*.orig.tar.gz -C "$home" --strip-components 1
-    make -j2 -C "$home/src" redis-server "MALLOC=$malloc" OPTIMIZATION=-O2 CFLAGS=-g \
+    make -j2 -C "$home/src" redis-server "MALLOC=$malloc" OPTIMIZATION=-O1 CFLAGS=-g \
         USE_SYSTEMD=no >"$home/log" 2>&1 ||
         { tail -5 "$home/log"; fail "building redis"; }
 }
@@ -32,7 +32,7 @@ start_redis()
     "$redis" --port 0 --unixsocket "$work/socket" --save "" --appendonly no --dir "$work" \
         --daemonize no "$@" >"$work/log" 2>&1 &
     pid=$!
-    for _ in $(seq 200); do
+    for _ in $(seq 600); do
         redis-cli -s "$work/socket" ping 2>/dev/null | grep PONG >/dev/null && return
         sleep 0.1
     done

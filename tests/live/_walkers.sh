@@ -20,7 +20,7 @@ start()
         fi
         sleep 0.1
     done
-    for _ in $(seq 50); do # until it sleeps
+    for _ in $(seq 300); do # until it sleeps
         [ "$(awk '{ print $3 }' "/proc/$pid/stat")" != S ] || break
         sleep 0.1
     done

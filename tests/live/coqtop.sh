@@ -29,7 +29,7 @@ cat >&9 <<'EOF'
 From Coq Require Import Reals Lia Lra MSets ssreflect.
 Definition loaded := tt.
 EOF
-for _ in $(seq 600); do
+for _ in $(seq 1200); do
     grep -q "loaded is defined" "$work/log" && break
     kill -0 "$pid" || fail "coqtop ended: $(tail -3 "$work/log")"
     sleep 0.2
@@ -40,7 +40,7 @@ sleep 0.5
 "$HEAPSNAP" dump "$pid" -o "$work/live.snap" || fail "the dump of the waiting process"
 kill -0 "$pid" || fail "coqtop did not survive the dump"
 kill -STOP "$pid"
-for _ in $(seq 50); do
+for _ in $(seq 600); do # until it is stopped
     grep -q '^State:.*T' "/proc/$pid/status" && break
     sleep 0.1
 done
@@ -106,7 +106,7 @@ if equal != len(chosen):
 EOF
 kill -CONT "$pid"
 echo 'Definition again := loaded.' >&9
-for _ in $(seq 100); do
+for _ in $(seq 1200); do
     grep -q "again is defined" "$work/log" && break
     sleep 0.1
 done

@@ -15,7 +15,7 @@ keys=60000
 redis-server --port 0 --unixsocket "$work/socket" --save "" --appendonly no --dir "$work" \
     --daemonize no >"$work/log" 2>"$work/errors" &
 pid=$!
-for _ in $(seq 100); do
+for _ in $(seq 600); do
     redis-cli -s "$work/socket" ping 2>/dev/null | grep PONG >/dev/null && break
     sleep 0.1
 done

@@ -78,7 +78,7 @@ code=0
 bash -c 'echo $$ >"$1/cgroup.procs"; shift; exec "$@"' - "$group" "$BUDGET_DUMP" "$pid" \
     "$work/heap.snap" "$limit" >"$work/told" 2>"$work/talk" || code=$?
 peak=$(cat "$group/memory.max_usage_in_bytes")
-for _ in $(seq 50); do
+for _ in $(seq 600); do
     rmdir "$group" 2>/dev/null && break
     sleep 0.1
 done

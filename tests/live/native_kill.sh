@@ -28,7 +28,7 @@ def killed():
         check(code in (0, -signal.SIGKILL), f"turn {turn}: exit {code}: {one.said}")
         if "heap.snap" in one.left():
             check_snapshot(one.path, f"turn {turn}")
-        until = time.monotonic() + 5 # the kernel lets go of a target some time after the kill
+        until = time.monotonic() + 60 # the kernel lets go of a target some time after the kill
         while time.monotonic() < until and any(state in "Tt" or tracer
                                                for _, state, tracer in states(target.pid)):
             time.sleep(0.002)

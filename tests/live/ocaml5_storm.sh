@@ -14,7 +14,7 @@ for run in "ocaml5_storm alloc 8" "ocaml5_storm.stripped alloc 4" \
     start "$work/$program" "$mode"
     for i in $(seq "$stops"); do
         n=$((n + 1))
-        compare_roots "$run: stop $i" >"$work/out" 2>&1 ||
+        (compare_roots "$run: stop $i") >"$work/out" 2>&1 ||
             { cat "$work/out"; fail "$run: stop $i"; }
         if grep "not exact" "$work/out"; then
             continue

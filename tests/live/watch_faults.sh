@@ -14,8 +14,8 @@ NOBODY = 65534
 def ended_at_any_moment():
     target = Busy(program, 3, 20000)
     directory = new_directory("snaps")
-    n_busy = 0
-    for turn in range(turns(12)):
+    n_busy = turn = 0
+    while turn < turns(12) or (n_busy == 0 and turn < turns(60)):
         number = (signal.SIGTERM, signal.SIGINT)[turn % 2]
         watch = Watch(target.pid, directory, "--every", "50ms", "--keep", "3")
         watch.wait_log("start", turn + 1, "a start")
@@ -30,17 +30,19 @@ def ended_at_any_moment():
         watch.stop(f"turn {turn}", number)
         target.check_goes_on(f"turn {turn}")
         check(not os.path.exists(f"/proc/{dump}"), f"turn {turn}: dump {dump} is left")
+        turn += 1
     check(n_busy > 0, "no dump was ever hit")
     watch.check_sound("after all")
     target.end()
-    return f"{turns(12)} watches ended, {n_busy} while a dump was at work"
+    return f"{turn} watches ended, {n_busy} while a dump was at work"
 
 
 def killed_dumps():
     target = Busy(program, 3, 20000)
     watch = Watch(target.pid, new_directory("snaps"), "--every", "100ms", "--keep", "5")
-    n_killed = 0
-    for turn in range(turns(4)):
+    turn = 0
+    while turn < turns(4) or (not watch.log("fail") and turn < turns(60)):
+        turn += 1
         dump = until(watch.dump_pid, "a dump")
         time.sleep(random.choice((0, 0.002, 0.01, 0.05)))
         try:

@@ -106,7 +106,7 @@ END
 chmod 755 "$work/bin/init"
 need nsenter
 start unshare -mpf --kill-child --mount-proc "$work/bin/init" "$root/app/where"
-for _ in $(seq 100); do
+for _ in $(seq 600); do
     [ "$(grep -c '^READY' "$work/log")" -lt 2 ] || break
     sleep 0.1
 done

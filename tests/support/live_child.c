@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LIVE_PATIENCE_MS 5000
+#define LIVE_PATIENCE_MS 60000
 
 static void live_abort(const char *what)
 {

@@ -32,11 +32,11 @@ void live_child_end(struct live_child *child);
 
 /* Starts a detached thread; aborts when it cannot. */
 void live_thread(void *(*body)(void *), void *argument);
-/* Waits until a counter has grown by n; false after about five seconds. */
+/* Waits until a counter has grown by n; false after a minute. */
 bool live_child_progresses(const struct live_child *child, unsigned counter, uint64_t n);
 /* The state letter of a process or thread in /proc; '?' when it is gone. */
 char live_state_of(pid_t pid, pid_t tid);
-/* Waits up to about five seconds for a state. */
+/* Waits up to a minute for a state. */
 bool live_wait_state(pid_t pid, char state);
 /* True when no thread of the process is stopped or traced. */
 bool live_runs_free(pid_t pid);
