@@ -87,15 +87,19 @@ void live_thread(void *(*body)(void *), void *argument)
     pthread_attr_destroy(&attributes);
 }
 
-bool live_child_progresses(const struct live_child *child, unsigned counter, uint64_t n)
+bool live_child_reaches(const struct live_child *child, unsigned counter, uint64_t value)
 {
-    uint64_t before = atomic_load(&child->shared->counters[counter]);
     for (int ms = 0; ms < LIVE_PATIENCE_MS; ms++) {
-        if (atomic_load(&child->shared->counters[counter]) >= before + n)
+        if (atomic_load(&child->shared->counters[counter]) >= value)
             return true;
         live_sleep_us(1000);
     }
     return false;
+}
+
+bool live_child_progresses(const struct live_child *child, unsigned counter, uint64_t n)
+{
+    return live_child_reaches(child, counter, atomic_load(&child->shared->counters[counter]) + n);
 }
 
 char live_state_of(pid_t pid, pid_t tid)

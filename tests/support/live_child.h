@@ -32,7 +32,10 @@ void live_child_end(struct live_child *child);
 
 /* Starts a detached thread; aborts when it cannot. */
 void live_thread(void *(*body)(void *), void *argument);
-/* Waits until a counter has grown by n; false after a minute. */
+/* Waits until a counter is at least `value`; false after a minute. For what happens once: the
+ * value is taken before it is caused. */
+bool live_child_reaches(const struct live_child *child, unsigned counter, uint64_t value);
+/* Waits until a counter that never rests has grown by n; false after a minute. */
 bool live_child_progresses(const struct live_child *child, unsigned counter, uint64_t n);
 /* The state letter of a process or thread in /proc; '?' when it is gone. */
 char live_state_of(pid_t pid, pid_t tid);
