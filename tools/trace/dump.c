@@ -4,7 +4,6 @@
 
 #include "base/buffer.h"
 #include "gaps.h"
-#include "report/json.h"
 #include "trace/trace.h"
 #include "trace_commands.h"
 
@@ -140,80 +139,80 @@ static hs_status dump_lines(struct hs_tool *tool, struct hs_trace *trace, struct
 
 /* ---- JSON ---- */
 
-static void json_frames(struct hs_json *json, const struct hs_trace *trace,
-                        const struct hs_trace_event *event)
+static const char *name_or_null(const struct hs_trace *trace, hs_str id)
 {
-    char code[32];
-    hs_json_begin_array(json, "backtrace", HS_JSON_LINE);
-    for (size_t i = 0; i < event->n_frames; i++) {
-        size_t n;
-        const struct hs_trace_location *locations = hs_trace_locations(trace, event->frames[i], &n);
-        for (size_t j = 0; j < n; j++) {
-            hs_json_begin_object(json, NULL, HS_JSON_LINE);
-            hs_json_string(
-                json, "function",
-                locations[j].function == 0 ? NULL : hs_trace_string(trace, locations[j].function));
-            hs_json_string(json, "file",
-                           locations[j].file == 0 ? NULL
-                                                  : hs_trace_string(trace, locations[j].file));
-            hs_json_u64(json, "line", locations[j].line);
-            hs_json_u64(json, "char_begin", locations[j].char_begin);
-            hs_json_u64(json, "char_end", locations[j].char_end);
-            if (locations[j].is_damaged)
-                hs_json_bool(json, "damaged", true);
-            hs_json_end_object(json);
-        }
-        if (n == 0) {
-            (void)snprintf(code, sizeof code, "0x%llx", (unsigned long long)event->frames[i]);
-            hs_json_begin_object(json, NULL, HS_JSON_LINE);
-            hs_json_string(json, "code", code);
-            hs_json_end_object(json);
-        }
-    }
-    hs_json_end_array(json);
+    return id == 0 ? NULL : hs_trace_string(trace, id);
 }
 
-static void json_event(struct hs_json *json, const struct hs_trace *trace,
-                       const struct hs_trace_event *event)
+struct backtrace {
+    const struct hs_trace *trace;
+    const struct hs_trace_event *event;
+};
+
+static hs_status put_object(struct hs_sink *sink, const struct hs_trace *trace,
+                            const struct hs_trace_location *location, struct hs_error *err)
+{
+    return hs_sink_pairs(
+        sink,
+        HS_PAIRS(HS_TEXT("function", name_or_null(trace, location->function)),
+                 HS_TEXT("file", name_or_null(trace, location->file)),
+                 HS_COUNT("line", location->line), HS_COUNT("char_begin", location->char_begin),
+                 HS_COUNT("char_end", location->char_end),
+                 location->is_damaged ? (struct hs_pair)HS_VALUE("damaged", BOOL, true)
+                                      : (struct hs_pair)HS_PAIRS_END),
+        err);
+}
+
+static hs_status put_backtrace(void *context, struct hs_sink *sink, struct hs_error *err)
+{
+    const struct backtrace *of = context;
+    for (size_t i = 0; i < of->event->n_frames; i++) {
+        size_t n;
+        uint64_t code = of->event->frames[i];
+        const struct hs_trace_location *locations = hs_trace_locations(of->trace, code, &n);
+        for (size_t j = 0; j < n; j++)
+            HS_TRY(put_object(sink, of->trace, &locations[j], err));
+        if (n == 0)
+            HS_TRY(hs_sink_pairs(sink, HS_PAIRS(HS_VALUE("code", ADDRESS, code)), err));
+    }
+    return HS_OK;
+}
+
+static hs_status put_events(void *context, struct hs_sink *sink, struct hs_error *err)
 {
     static const char *const kinds[] = {"alloc", "promote", "collect"};
-    hs_json_begin_object(json, NULL, HS_JSON_LINE);
-    hs_json_u64(json, "time_us", event->time_us);
-    hs_json_u64(json, "id", event->id);
-    hs_json_string(json, "event", kinds[event->kind]);
-    hs_json_u64(json, "domain", event->domain);
-    if (event->kind == HS_TRACE_ALLOC) {
-        hs_json_string(json, "source", hs_trace_source_name(event->source));
-        hs_json_u64(json, "n_samples", event->n_samples);
-        hs_json_u64(json, "words", event->words);
-        hs_json_u64(json, "n_common", event->n_common);
-        json_frames(json, trace, event);
+    struct hs_trace *trace = context;
+    struct hs_trace_event event;
+    struct backtrace backtrace = {trace, &event};
+    const struct hs_list frames = {.each = put_backtrace, .context = &backtrace, .is_line = true};
+    for (bool more;;) {
+        HS_TRY(hs_trace_next(trace, &event, &more, err));
+        if (!more)
+            return HS_OK;
+        bool is_alloc = event.kind == HS_TRACE_ALLOC;
+        HS_TRY(hs_sink_pairs(
+            sink,
+            HS_PAIRS(HS_COUNT("time_us", event.time_us), HS_COUNT("id", event.id),
+                     HS_TEXT("event", kinds[event.kind]), HS_COUNT("domain", event.domain),
+                     is_alloc
+                         ? (struct hs_pair)HS_TEXT("source", hs_trace_source_name(event.source))
+                         : (struct hs_pair)HS_PAIRS_END,
+                     HS_COUNT("n_samples", event.n_samples), HS_COUNT("words", event.words),
+                     HS_COUNT("n_common", event.n_common), HS_ROWS("backtrace", &frames)),
+            err));
     }
-    hs_json_end_object(json);
 }
 
-static hs_status dump_json(struct hs_tool *tool, struct hs_trace *trace, bool is_lines,
-                           struct hs_error *err)
+static hs_status dump_json(struct hs_tool *tool, const struct hs_invocation *inv,
+                           struct hs_trace *trace, struct hs_error *err)
 {
-    struct hs_trace_event event;
-    struct hs_json json;
-    bool more;
-    hs_json_init(&json, &tool->out, is_lines ? HS_JSON_COMPACT : HS_JSON_PRETTY);
-    if (!is_lines) {
-        hs_json_begin_object(&json, NULL, HS_JSON_BLOCK);
-        hs_json_string(&json, "schema", "heapsnap.trace-dump/1");
-        hs_json_begin_array(&json, "events", HS_JSON_BLOCK);
-    }
-    HS_TRY(hs_trace_next(trace, &event, &more, err));
-    while (more) {
-        json_event(&json, trace, &event);
-        HS_TRY(hs_trace_next(trace, &event, &more, err));
-    }
-    if (!is_lines) {
-        hs_json_end_array(&json);
-        hs_json_end_object(&json);
-    }
-    return hs_json_finish(&json, err);
+    const struct hs_list events = {.each = put_events, .context = trace};
+    const struct hs_listing listing = {
+        .rows = &events,
+        .document =
+            HS_PAIRS(HS_TEXT("schema", "heapsnap.trace-dump/1"), HS_ROWS("events", &events)),
+    };
+    return hs_tool_list(tool, inv, &listing, err);
 }
 
 hs_status hs_trace_cmd_dump(struct hs_tool *tool, const struct hs_invocation *inv,
@@ -227,9 +226,8 @@ hs_status hs_trace_cmd_dump(struct hs_tool *tool, const struct hs_invocation *in
     struct hs_trace *trace;
     HS_TRY(hs_trace_open(inv->arguments[1], &trace, err));
     struct hs_buffer buffer = {0};
-    hs_status status = format == HS_FORMAT_TABLE
-                           ? dump_lines(tool, trace, &buffer, err)
-                           : dump_json(tool, trace, format == HS_FORMAT_NDJSON, err);
+    hs_status status = format == HS_FORMAT_TABLE ? dump_lines(tool, trace, &buffer, err)
+                                                 : dump_json(tool, inv, trace, err);
     hs_buffer_fini(&buffer);
     if (status == HS_OK)
         hs_trace_tell_gaps(inv->arguments[1], trace);
