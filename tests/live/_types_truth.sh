@@ -7,7 +7,7 @@ truth()
     local program=$1
     shift
     start "$work/$program"
-    "$HEAPSNAP" dump "$pid" -o "$work/$program.snap" "$@" 2>"$work/talk" ||
+    "$HEAPSNAP" dump "$pid" --names-timeout 600s -o "$work/$program.snap" "$@" 2>"$work/talk" ||
         fail "$program: $(cat "$work/talk")"
     cp "$work/log" "$work/counts"
     leave

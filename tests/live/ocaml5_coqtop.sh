@@ -26,15 +26,18 @@ for _ in $(seq 1200); do
 done
 sleep 0.5
 
-"$HEAPSNAP" dump "$pid" -o "$work/live.snap" || fail "the dump of the waiting process"
+"$HEAPSNAP" dump "$pid" --names-timeout 600s -o "$work/live.snap" ||
+    fail "the dump of the waiting process"
 kill -0 "$pid" || fail "coqtop did not survive the dump"
 kill -STOP "$pid"
 for _ in $(seq 600); do # until it is stopped
     grep -q '^State:.*T' "/proc/$pid/status" && break
     sleep 0.1
 done
-"$HEAPSNAP" dump "$pid" -o "$work/one.snap" || fail "the first dump of the stopped process"
-"$HEAPSNAP" dump "$pid" -o "$work/two.snap" || fail "the second dump of the stopped process"
+"$HEAPSNAP" dump "$pid" --names-timeout 600s -o "$work/one.snap" ||
+    fail "the first dump of the stopped process"
+"$HEAPSNAP" dump "$pid" --names-timeout 600s -o "$work/two.snap" ||
+    fail "the second dump of the stopped process"
 python3 -B "$SOURCE_DIR/tests/live/_same_graph.py" "$work/one.snap" "$work/two.snap" ||
     fail "two dumps of one stopped process differ"
 "$HEAPSNAP" check "$work/one.snap" || fail "check"

@@ -33,7 +33,8 @@ for _ in $(seq 600); do
     before=${stat[13]}
     sleep 0.1
 done
-"$HEAPSNAP" dump "$pid" -o "$work/heap.snap" 2>"$work/talk" || fail "dump: $(cat "$work/talk")"
+"$HEAPSNAP" dump "$pid" --names-timeout 600s -o "$work/heap.snap" 2>"$work/talk" ||
+    fail "dump: $(cat "$work/talk")"
 "$HEAPSNAP" check "$work/heap.snap" >"$work/talk" 2>&1 || fail "check: $(cat "$work/talk")"
 "$HEAPSNAP" info "$work/heap.snap" >"$work/info" || fail "info"
 grep 'source types' "$work/info" || fail "no source types"
