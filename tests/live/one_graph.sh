@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # An OCaml heap and memory of malloc as one graph: bigarrays and custom blocks lead to their memory,
 # registered roots in memory of malloc lead back. Also stripped, over jemalloc, and from a core.
+# What looks like a pointer in text takes nothing from a registered root; a stripped program does
+# not tell text from pointers, and has none.
 . "$(dirname "$0")/_roots.sh"
 build one_graph unix one_graph.ml one_graph_stubs.c
 compare=$SOURCE_DIR/tests/live/_one_graph_compare.py
@@ -19,8 +21,10 @@ for variant in one_graph one_graph.stripped jemalloc; do
     case $variant in
     jemalloc)
         [ -n "$jemalloc" ] || { echo "no libjemalloc: left out"; continue; }
-        start env LD_PRELOAD="$jemalloc" MALLOC_CONF=prof:true,lg_prof_sample:12 "$work/one_graph"
+        start env LD_PRELOAD="$jemalloc" MALLOC_CONF=prof:true,lg_prof_sample:12 \
+            "$work/one_graph" guesses
         ;;
+    one_graph) start "$work/one_graph" guesses ;;
     *) start "$work/$variant" ;;
     esac
     "$HEAPSNAP" dump --heaps all "$pid" -o "$work/$variant.snap" || fail "dump of $variant"
@@ -48,7 +52,7 @@ done
 
 if command -v gcore >/dev/null; then
     echo core
-    start "$work/one_graph"
+    start "$work/one_graph" guesses
     (cd "$work" && gcore -o core "$pid" >/dev/null 2>&1) || fail "gcore"
     "$HEAPSNAP" dump --heaps all --core "$work/core.$pid" -o "$work/core.snap" || fail "dump --core"
     look core

@@ -1,5 +1,6 @@
 /* C, C++, Rust and what interpreters have from malloc, as the driver of a dump sees them
  * (runtimes/runtime.h). The blocks are the allocators', in dump->heaps. */
+#include <limits.h>
 #include <stddef.h>
 
 #include "base/alloc.h"
@@ -147,7 +148,8 @@ static hs_status native_reserve(struct hs_native *native, struct hs_error *err)
     uint64_t table_bytes = hs_heap_map_table_bytes(&dump->heaps.map);
 
     if (dump->n_serving > 1) /* the tables of the other were thought of first */
-        HS_TRY(hs_dump_plan_reserve(&dump->plan, table_bytes, "the table of blocks", err));
+        HS_TRY(hs_dump_plan_reserve(&dump->plan, table_bytes + n_blocks / CHAR_BIT,
+                                    "the table of blocks", err));
     else
         HS_TRY(hs_dump_plan_adjust(&dump->plan, table_bytes, err));
     HS_TRY(hs_dump_plan_reserve(&dump->plan, HS_MARK_BYTES(n_blocks), "the marks of blocks", err));
@@ -183,6 +185,8 @@ static hs_status native_roots(void *state, struct hs_error *err)
     HS_TRY(hs_progress_tell(progress, "marking", 0, dump->heaps.map.n_blocks, err));
     hs_native_find_signal_stacks(&s->native);
     HS_TRY(hs_scan_begin(&s->scan, &s->native, &s->flow, err));
+    if (dump->n_serving > 1)
+        HS_TRY(hs_scan_mark_firm(&s->scan, err));
     return hs_native_collect_disguised(&s->native, &s->scan, err);
 }
 
@@ -206,7 +210,8 @@ static hs_status native_mark_end(void *state, struct hs_error *err)
     return hs_native_guess(&s->native, &s->flow, &s->scan, err);
 }
 
-/* Mappings that nobody claims keep nothing for others: their blocks are guesses. */
+/* Mappings that nobody claims keep nothing for others: their blocks are guesses. Nor does a block
+ * that is only guessed to be in use. */
 static bool native_keeps(const void *state, hs_addr at)
 {
     const struct native_state *s = state;
@@ -216,7 +221,7 @@ static bool native_keeps(const void *state, hs_addr at)
     return (how == HS_POINTER_START || how == HS_POINTER_INTERIOR) &&
            (block.span->states & HS_BLOCK_MAPPING) == 0 &&
            block.begin + block.n_bytes - at >= HS_WORD_BYTES &&
-           hs_bitmap_get(&s->scan.reached, block.rank);
+           hs_bitmap_get(&s->scan.firm, block.rank);
 }
 
 static hs_status native_facts(void *state, struct hs_runtime_facts *ret,

@@ -22,6 +22,7 @@ void hs_scan_close(struct hs_scan *scan)
     if (scan == NULL)
         return;
     hs_bitmap_fini(&scan->reached);
+    hs_bitmap_fini(&scan->firm);
     hs_bitmap_fini(&scan->by_start);
     hs_bitmap_fini(&scan->unsure);
     hs_block_queue_fini(&scan->queue);
@@ -517,6 +518,112 @@ static hs_status scan_aligned(struct hs_scan *scan, const struct hs_heap_block *
             HS_TRY(scan_add(scan, &target, at, edge_class, err));
     }
     return HS_OK;
+}
+
+/* ---- what is reached without a guess */
+
+static hs_status firm_block(struct hs_scan *scan, struct hs_block_queue *queue,
+                            const struct hs_heap_block *block, struct hs_error *err)
+{
+    if (hs_bitmap_get(&scan->firm, block->rank))
+        return HS_OK;
+    hs_bitmap_set(&scan->firm, block->rank);
+    return block->bytes == NULL ? HS_OK : hs_block_queue_push(queue, block, err);
+}
+
+static hs_status firm_words(struct hs_scan *scan, struct hs_block_queue *queue,
+                            const struct hs_heap_block *block, struct hs_error *err)
+{
+    const struct scan_said said = scan_said(scan, scan_type(scan, block), block);
+    struct hs_object_words words;
+    struct hs_heap_block target;
+
+    scan_python(scan, block, &words);
+    for (uint64_t at = 0; at + WORD <= block->n_bytes; at += WORD) {
+        at = hs_flow_touched(scan->native, block, at);
+        if (at + WORD > block->n_bytes || scan_is_masked(words.links | words.weak, at))
+            continue;
+        enum hs_pointer how =
+            hs_flow_resolve(scan->native, hs_load_u64(block->bytes + at), &target);
+        if (how != HS_POINTER_NONE &&
+            hs_edge_tier(scan_word_class(&said, at, how)) < HS_TIER_DOUBTFUL)
+            HS_TRY(firm_block(scan, queue, &target, err));
+    }
+    return HS_OK;
+}
+
+/* A pointer of the type at a place that is no multiple of 8. */
+static hs_status firm_packed_word(struct hs_scan *scan, struct hs_block_queue *queue,
+                                  const struct hs_heap_block *block, uint64_t at,
+                                  struct hs_error *err)
+{
+    struct hs_heap_block target;
+    enum hs_pointer how = hs_flow_resolve(scan->native, hs_load_u64(block->bytes + at), &target);
+
+    return how == HS_POINTER_NONE || hs_edge_tier(hs_scan_class(how)) >= HS_TIER_DOUBTFUL
+               ? HS_OK
+               : firm_block(scan, queue, &target, err);
+}
+
+static hs_status firm_roots(struct hs_scan *scan, struct hs_block_queue *queue,
+                            struct hs_error *err)
+{
+    const struct hs_roots *roots = &scan->native->roots;
+    struct hs_heap_block block;
+
+    for (size_t i = 0; i < roots->n_leaves; i++) {
+        const struct hs_root_leaf *leaf = &roots->leaves[i];
+        if (!leaf->root.weak && leaf->root.tier < HS_TIER_DOUBTFUL &&
+            hs_heap_map_resolve(&scan->native->dump->heaps.map, leaf->target, &block) ==
+                HS_POINTER_START)
+            HS_TRY(firm_block(scan, queue, &block, err));
+    }
+    return HS_OK;
+}
+
+/* The sizes of types are those that the notes will have counted when edges are written. */
+static void firm_sizes(struct hs_scan *scan)
+{
+    struct hs_heap_iterator it = {.map = &scan->native->dump->heaps.map};
+    struct hs_heap_block block;
+
+    while (hs_heap_map_next(&it, &block))
+        if ((block.span->states & HS_BLOCK_STATIC) == 0)
+            mark_size(scan, &block);
+}
+
+static hs_status firm_drain(struct hs_scan *scan, struct hs_block_queue *queue,
+                            struct hs_error *err)
+{
+    struct hs_heap_block block;
+
+    while (hs_block_queue_pop(queue, &block)) {
+        if (block.n_bytes < WORD || hs_native_is_root_memory(scan->native, &block))
+            continue;
+        const struct hs_native_type *type = scan_type(scan, &block);
+        scan_cut(scan, &block);
+        HS_TRY(firm_words(scan, queue, &block, err));
+        if (type != NULL && type->has_unaligned)
+            HS_TRY(scan_packed(scan, &block, type, queue, firm_packed_word, err));
+    }
+    return HS_OK;
+}
+
+hs_status hs_scan_mark_firm(struct hs_scan *scan, struct hs_error *err)
+{
+    struct hs_block_queue queue;
+
+    HS_TRY(hs_bitmap_init(&scan->firm, scan->native->dump->heaps.map.n_blocks, err));
+    HS_TRY(hs_block_queue_init(&queue, &scan->native->dump->heaps.map, HS_QUEUE_BLOCKS, err));
+    if (scan->native->is_large)
+        hs_block_queue_go_by_region(&queue);
+    firm_sizes(scan);
+    hs_status status = firm_roots(scan, &queue, err);
+    if (status == HS_OK)
+        status = firm_drain(scan, &queue, err);
+    hs_block_queue_fini(&queue);
+    memset(scan->sizes, 0, scan->flow->types.n_types * sizeof *scan->sizes);
+    return status;
 }
 
 /* A pointer of the type at a place that is no multiple of 8. */

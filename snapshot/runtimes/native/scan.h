@@ -38,6 +38,7 @@ struct hs_scan {
     struct hs_native *native;     /* borrowed */
     const struct hs_flow *flow;   /* borrowed */
     struct hs_bitmap reached;     /* by rank: from a root that keeps */
+    struct hs_bitmap firm;        /* by rank: without a doubtful word; see hs_scan_mark_firm */
     struct hs_bitmap by_start;    /* by rank: a word leads to its start */
     struct hs_interpreter python; /* whose objects there are */
     struct hs_bitmap unsure;      /* by rank, with `has_unsure`: not reached, nor lost for sure */
@@ -68,6 +69,10 @@ struct hs_scan {
 hs_status hs_scan_begin(struct hs_scan *scan, struct hs_native *native, const struct hs_flow *flow,
                         struct hs_error *err);
 hs_status hs_scan_mark_word(struct hs_scan *scan, uint64_t word, struct hs_error *err);
+/* Where other runtimes serve, after begin: which blocks are reached from roots that are not in
+ * doubt by words that are not. A root of OCaml's in a block that only a guess leads to stays a
+ * root: the guess must not take its place. Linear in the words of those blocks. */
+hs_status hs_scan_mark_firm(struct hs_scan *scan, struct hs_error *err);
 /* The block, and what hangs on it, is not lost for sure. */
 hs_status hs_scan_mark_unsure(struct hs_scan *scan, const struct hs_heap_block *block,
                               struct hs_error *err);
