@@ -40,3 +40,37 @@ rows = [row for row in json.load(sys.stdin)["types"] if ", perhaps " in row["typ
 sys.exit(any(row["known"] for row in rows))' || fail "a guess counts as known"
     leave
 done
+
+# By the place of allocation, whatever else has the size: of each size all that is guessed, and how
+# often. Without the recorder nothing is guessed of sizes that two records have.
+recorder=$(dirname "$HEAPSNAP")/libheapsnap-record.so
+gcc -O1 -g -o "$work/site" "$fixtures/leaks_guess_site.c" || fail "building"
+for preload in "$recorder" ""; do
+    start env LD_PRELOAD="$preload" HEAPSNAP_RECORD_RATE=1 HEAPSNAP_RECORD_FILE="$work/trace" \
+        "$work/site"
+    rm -f "$work/heap.snap.idx" # of the one before
+    dump
+    "$HEAPSNAP" leaks "$work/heap.snap" --json -n 0 >"$work/leaks.json" || fail "leaks"
+    python3 - "$work/log" "$work/leaks.json" "$preload" <<'PYTHON' || fail "by site '$preload'"
+import json, sys
+groups, expected, wrong = json.load(open(sys.argv[2]))["groups"], {}, 0
+for line in open(sys.argv[1]):
+    if line.startswith("LOST"):
+        _, size, count, perhaps = line.rstrip().split(" ", 3)
+        words = (int(size) + 23) // 16 * 2 - 1 # as glibc rounds
+        name = perhaps if perhaps != "-" and sys.argv[3] else None
+        of = expected.setdefault(words, {})
+        of[name] = of.get(name, 0) + int(count)
+for words, of in expected.items():
+    found = {}
+    for group in groups: # a stale pointer may hold a few
+        if group["words_each"] == words and group["certainty"] == "certain":
+            found[group["perhaps"]] = found.get(group["perhaps"], 0) + group["count"]
+    if set(found) != set(of) or any(not n - 3 <= found[name] <= n for name, n in of.items()):
+        print(f"{words} words: {found}, expected {of}")
+        wrong += 1
+print(expected)
+sys.exit(wrong != 0 or len(expected) < 5)
+PYTHON
+    leave
+done

@@ -7,15 +7,21 @@
  * of the pointed record or to a lost one that has room for it, and no other word leads to the start
  * of a block. It stays a type of which nothing is known.
  *
- * Cost: a look at the types of all blocks, and at the words of the lost ones; records of more than
- * 256 pointers are left out. */
+ * The same holds of the samples of one place of allocation (docs/sampling.md), whatever else has
+ * their size: when all that have a type are of one record, two at least; all were asked for with
+ * its size; and of the lost ones the words of at most one disagree for eight that agree.
+ *
+ * Cost: a look at the types of all blocks, three at each sample, and at the words of the lost ones;
+ * records of more than 256 pointers are left out. */
 #ifndef HS_NATIVE_GUESS_H
 #define HS_NATIVE_GUESS_H
 
 #include "scan.h"
+#include "sites.h"
 
 /* After hs_scan_end. Fails with HS_LIMIT. */
 hs_status hs_native_guess(const struct hs_native *native, struct hs_flow *flow,
-                          const struct hs_scan *scan, struct hs_error *err);
+                          const struct hs_scan *scan, const struct hs_native_samples *samples,
+                          struct hs_error *err);
 
 #endif

@@ -207,7 +207,8 @@ static hs_status native_mark_end(void *state, struct hs_error *err)
     struct native_state *s = state;
     HS_TRY(hs_scan_mark_computed(&s->scan, err));
     HS_TRY(hs_scan_end(&s->scan, err));
-    return hs_native_guess(&s->native, &s->flow, &s->scan, err);
+    HS_TRY(hs_native_collect_samples(&s->native, &s->samples, err));
+    return hs_native_guess(&s->native, &s->flow, &s->scan, &s->samples, err);
 }
 
 /* Mappings that nobody claims keep nothing for others: their blocks are guesses. Nor does a block
@@ -230,7 +231,6 @@ static hs_status native_facts(void *state, struct hs_runtime_facts *ret,
     struct native_state *s = state;
     struct hs_dump *dump = s->native.dump;
 
-    HS_TRY(hs_native_collect_samples(&s->native, &s->samples, err));
     HS_TRY(hs_dump_own_facts(dump, facts, err));
     HS_TRY(hs_native_list_allocators(&s->native, &s->allocators, err));
     HS_TRY(hs_native_note(&s->native, &s->flow, &s->scan, err));

@@ -1,0 +1,267 @@
+/* links: hs_native */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "fail_each.h"
+#include "native/guess.h"
+#include "native_world.h"
+
+/* ITEM and OTHER are of one size. The rest is what only a damaged file describes. */
+enum {
+    ITEM = 1,
+    OTHER,
+    POINTER,
+    CYCLE,
+    CYCLE_POINTER,
+    EMPTY_CYCLE,
+    OUTSIDE,
+    HUGE_TYPE,
+    WRAPPED,
+    OPEN_ARRAY,
+    UNKNOWN
+};
+enum { ITEM_BYTES = 56, N = 20, SITES = 4 };
+
+/* As in native_world.h: each type is itself alone. */
+bool hs_ctypes_same(struct hs_ctypes *types, hs_ctype a, hs_ctype b)
+{
+    (void)types;
+    return a == b;
+}
+
+static struct world *w;
+static struct hs_flow flow;
+static struct hs_scan scan;
+static struct hs_sample sampled[4 * N];
+static struct hs_site_frame frames[SITES];
+static hs_addr sampled_at[4 * N];
+static struct hs_native_samples samples;
+
+static int set_up(void **state)
+{
+    (void)state;
+    w = world_new();
+    world_no_types();
+    world_type(ITEM, "struct item", HS_CTYPE_RECORD, ITEM_BYTES);
+    world_slot(ITEM, "next", 0, ITEM);
+    world_type(OTHER, "struct other", HS_CTYPE_RECORD, ITEM_BYTES);
+    world_slot(OTHER, "next", 0, OTHER);
+    samples = (struct hs_native_samples){.samples = sampled, .frames = frames, .n_frames = SITES};
+    for (uint32_t i = 0; i < SITES; i++)
+        frames[i] = (struct hs_site_frame){.site = i};
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    hs_scan_close(&scan);
+    hs_flow_fini(&flow);
+    world_free(w);
+    return 0;
+}
+
+/* A sample of `n_bytes` that was asked for at a site. */
+static void sample(hs_addr block, uint64_t n_bytes, uint32_t site)
+{
+    sampled_at[samples.n_samples] = block;
+    sampled[samples.n_samples++] =
+        (struct hs_sample){.node = 0, .words = (n_bytes + 7) / 8, .site = site};
+}
+
+static void run(void)
+{
+    struct hs_heap_block block;
+
+    world_seal(w);
+    for (size_t i = 0; i < samples.n_samples; i++) {
+        assert_int_equal(hs_heap_map_resolve(&w->dump.heaps.map, sampled_at[i], &block),
+                         HS_POINTER_START);
+        sampled[i].node = block.rank;
+    }
+    WORLD_OK(hs_native_flow(&w->native, &flow, &world_err));
+    WORLD_OK(hs_scan_begin(&scan, &w->native, &flow, &world_err));
+    WORLD_OK(hs_scan_end(&scan, &world_err));
+    WORLD_OK(hs_native_guess(&w->native, &flow, &scan, &samples, &world_err));
+}
+
+/* A list of N that a root holds, its nodes of this type. */
+static void hold(hs_addr *ret, uint64_t n_bytes, hs_ctype type)
+{
+    for (int i = 0; i < N; i++) {
+        ret[i] = world_block(w, n_bytes);
+        *world_word(w, ret[i]) = i == 0 ? 0 : ret[i - 1];
+    }
+    world_seed(w, ret[N - 1], type);
+    world_root(w, ret[N - 1], HS_EDGE_EXACT);
+}
+
+/* One whose first word leads to itself. */
+static hs_addr lose(uint64_t n_bytes)
+{
+    hs_addr lost = world_block(w, n_bytes);
+    *world_word(w, lost) = lost;
+    return lost;
+}
+
+static void is(hs_addr block, const char *name)
+{
+    assert_string_equal(world_type_of(w, &flow, block), name);
+}
+
+static void by_size(void **state)
+{
+    (void)state;
+    hs_addr held[N], lost = lose(ITEM_BYTES), zeros = world_block(w, ITEM_BYTES);
+    hs_addr odd = lose(ITEM_BYTES), astray = world_block(w, ITEM_BYTES);
+    *world_word(w, odd + 16) = lost; /* where the record has a number */
+    *world_word(w, astray) = WORLD_UNMAPPED;
+    hold(held, ITEM_BYTES, ITEM);
+    run();
+    is(held[3], "struct item");
+    is(lost, "block of 56 bytes, perhaps struct item");
+    is(zeros, "");
+    is(odd, "");
+    is(astray, "");
+}
+
+static void not_by_a_size_of_two(void **state)
+{
+    (void)state;
+    hs_addr held[N], others[N], lost = lose(ITEM_BYTES);
+    hold(held, ITEM_BYTES, ITEM);
+    hold(others, ITEM_BYTES, OTHER);
+    run();
+    is(lost, "");
+}
+
+static void by_site(void **state)
+{
+    (void)state;
+    hs_addr held[N], others[N], lost = lose(ITEM_BYTES), other = lose(ITEM_BYTES);
+    hs_addr nobody = lose(ITEM_BYTES), usable = lose(ITEM_BYTES + 8), wide[N];
+    hold(held, ITEM_BYTES, ITEM);
+    hold(wide, ITEM_BYTES + 8, ITEM);
+    hold(others, ITEM_BYTES, OTHER);
+    for (int i = 0; i < 2; i++) {
+        sample(held[i], ITEM_BYTES, 0);
+        sample(others[i], ITEM_BYTES, 1);
+    }
+    sample(lost, ITEM_BYTES, 0);
+    sample(other, ITEM_BYTES, 1);
+    sample(nobody, ITEM_BYTES, 2);
+    sample(usable, ITEM_BYTES + 8, 3); /* a sampler that tells what may be used */
+    sample(wide[0], ITEM_BYTES + 8, 3);
+    sample(wide[1], ITEM_BYTES + 8, 3);
+    run();
+    is(lost, "block of 56 bytes, perhaps struct item");
+    is(other, "block of 56 bytes, perhaps struct other");
+    is(nobody, "");
+    is(usable, "block of 64 bytes, perhaps struct item");
+}
+
+static void not_by_a_site_in_doubt(void **state)
+{
+    (void)state;
+    hs_addr held[N], others[N], mixed = lose(ITEM_BYTES), sized = lose(ITEM_BYTES);
+    hs_addr single = lose(ITEM_BYTES), odd = lose(ITEM_BYTES), beside = lose(ITEM_BYTES);
+    *world_word(w, odd + 16) = odd;
+    hold(held, ITEM_BYTES, ITEM);
+    hold(others, ITEM_BYTES, OTHER);
+    sample(held[0], ITEM_BYTES, 0); /* two types */
+    sample(others[0], ITEM_BYTES, 0);
+    sample(mixed, ITEM_BYTES, 0);
+    for (int i = 1; i < 3; i++) {
+        sample(held[i], ITEM_BYTES - 8, 1); /* of another size than the record */
+        sample(others[i], ITEM_BYTES, 3);   /* one of its lost ones has other words */
+    }
+    sample(sized, ITEM_BYTES - 8, 1);
+    sample(held[3], ITEM_BYTES, 2); /* one witness */
+    sample(single, ITEM_BYTES, 2);
+    sample(odd, ITEM_BYTES, 3);
+    sample(beside, ITEM_BYTES, 3);
+    run();
+    is(mixed, "");
+    is(sized, "");
+    is(single, "");
+    is(odd, "");
+    is(beside, "");
+}
+
+/* Types that lead to themselves without an end, lie outside of themselves, or whose sizes wrap:
+ * whatever a file says, no word outside of a block is read, and nothing is guessed. */
+static void hostile_types(void **state)
+{
+    static const uint64_t sizes[] = {0,         1, 7, ITEM_BYTES, ITEM_BYTES + 1, UINT64_MAX - 7,
+                                     UINT64_MAX};
+    (void)state;
+    world_type(POINTER, "struct outside *", HS_CTYPE_POINTER, 8);
+    world_slot(POINTER, NULL, 0, OUTSIDE);
+    world_type(CYCLE_POINTER, "cycle *", HS_CTYPE_POINTER, 8);
+    world_slot(CYCLE_POINTER, NULL, 0, CYCLE_POINTER); /* to itself, without a record */
+    world_type(CYCLE, "struct cycle", HS_CTYPE_RECORD, ITEM_BYTES);
+    world_slot(CYCLE, "me", 0, CYCLE);
+    world_slot(CYCLE, "to", 8, CYCLE_POINTER);
+    world_slot(CYCLE, "none", 16, EMPTY_CYCLE);
+    world_type(EMPTY_CYCLE, "struct empty", HS_CTYPE_RECORD, 0);
+    world_slot(EMPTY_CYCLE, "me", 0, EMPTY_CYCLE);
+    world_type(OUTSIDE, "struct outside", HS_CTYPE_RECORD, ITEM_BYTES);
+    world_slot(OUTSIDE, "next", 0, OUTSIDE);
+    world_slot(OUTSIDE, "behind", ITEM_BYTES, OUTSIDE);
+    world_slot(OUTSIDE, "far", UINT64_MAX - 7, OUTSIDE);
+    world_slot(OUTSIDE, "wraps", UINT64_MAX - 3, OUTSIDE);
+    world_type(WRAPPED, "struct wrapped", HS_CTYPE_RECORD, UINT64_MAX - 7);
+    world_slot(WRAPPED, "next", 0, WRAPPED);
+    world_type(OPEN_ARRAY, "struct outside []", HS_CTYPE_ARRAY, UINT64_MAX);
+    world_types[OPEN_ARRAY].facts.of = OPEN_ARRAY;
+    world_types[OPEN_ARRAY].facts.n_elements = UINT64_MAX;
+    for (hs_ctype type = POINTER; type <= UNKNOWN; type++)
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+            hs_addr held[N], lost = lose(ITEM_BYTES);
+            world_types[HUGE_TYPE] = world_types[type];
+            world_types[HUGE_TYPE].facts.n_bytes = sizes[i];
+            *world_word(w, lost + 48) = lost;
+            hold(held, ITEM_BYTES, HUGE_TYPE);
+            samples.n_samples = 0;
+            for (int k = 0; k < N; k++)
+                sample(held[k], ITEM_BYTES, 0);
+            sample(lost, ITEM_BYTES, 0);
+            run();
+            const char *name = world_type_of(w, &flow, lost);
+            if (*name != '\0')
+                fail_msg("type %u of %llu bytes: %s", type, (unsigned long long)sizes[i], name);
+            tear_down(state);
+            scan = (struct hs_scan){0};
+            w = world_new();
+        }
+}
+
+static void out_of_memory(void **state)
+{
+    (void)state;
+    hs_addr held[N], lost = lose(ITEM_BYTES);
+    hold(held, ITEM_BYTES, ITEM);
+    sample(held[0], ITEM_BYTES, 0);
+    sample(held[1], ITEM_BYTES, 0);
+    sample(lost, ITEM_BYTES, 0);
+    run();
+    FAIL_EACH (f, .at_least = 2)
+        (void)FAIL_EACH_TRY(f, hs_native_guess(&w->native, &flow, &scan, &samples, &world_err));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(by_size, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(not_by_a_size_of_two, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(by_site, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(not_by_a_site_in_doubt, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(hostile_types, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(out_of_memory, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
