@@ -58,18 +58,26 @@ hs_status depth_first_fetch(struct depth_first *search, struct hs_error *err)
     return hs_parked_get(&search->parked_number, search->number, err);
 }
 
-static hs_status search_alloc(const struct hs_graph *graph, struct depth_first *search,
-                              struct pending *pending, struct hs_error *err)
+hs_status depth_first_alloc(struct depth_first *search, uint64_t n_edges, struct hs_error *err)
 {
     struct hs_budget *budget = search->budget;
-    size_t n = graph->n_nodes, n_edges = graph->n_edges;
+    size_t n = search->n_nodes;
 
     HS_TRY(numbers_init(search, err));
     HS_TRY(engine_array_init(budget, n, "the search's tree", &search->parent, err));
     hs_dense_advise(search->parent, n * sizeof *search->parent);
     HS_TRY(engine_bitmap_init(budget, n, "the core", &search->is_core, err));
     HS_TRY(engine_bitmap_init(budget, n, "the core", &search->is_resolved, err));
-    HS_TRY(edge_log_init(budget, n_edges, search->is_tight, &search->log, err));
+    return edge_log_init(budget, n_edges, search->is_tight, &search->log, err);
+}
+
+static hs_status search_alloc(const struct hs_graph *graph, struct depth_first *search,
+                              struct pending *pending, struct hs_error *err)
+{
+    struct hs_budget *budget = search->budget;
+    size_t n_edges = graph->n_edges;
+
+    HS_TRY(depth_first_alloc(search, n_edges, err));
     HS_TRY(engine_stack_init(budget, n_edges + 1, sizeof(uint64_t), "the search's stack",
                              &pending->edges, err));
     if (budget == NULL)
@@ -83,17 +91,6 @@ static void spine_enter(struct depth_first *search, uint32_t number, bool is_las
     search->branch = number;
     if (is_last && search->n_spine < SPINE_MAX)
         search->spine[search->n_spine++] = number;
-}
-
-static inline void edge_met(struct depth_first *search, uint32_t target, uint32_t source)
-{
-    if (target == 0 || target == source)
-        return;
-    hs_bitmap_set(&search->is_core, target);
-    if (target < search->branch || source < search->branch)
-        hs_bitmap_set(&search->is_resolved, target);
-    else if (!hs_bitmap_get(&search->is_resolved, target))
-        search->log.edges[search->log.n++] = (struct numbered_edge){target, source};
 }
 
 /* Follows up to `n_pops` pending edges, each of which may be logged; stops before a node whose row
@@ -111,7 +108,7 @@ static void search_run(const struct hs_graph *graph, struct depth_first *search,
         uint32_t node = (uint32_t)edge, source = (uint32_t)(edge >> 32);
         uint32_t known = number[node];
         if (known != 0) {
-            edge_met(search, known - 1, source);
+            depth_first_met(search, known - 1, source);
             continue;
         }
         if (begin[node + 1] - begin[node] > room - n) {
@@ -195,4 +192,11 @@ uint64_t hs_domtree_room_bytes(uint64_t n_nodes, uint64_t n_edges)
 {
     enum { SLACK_BYTES = 64 << 10 };
     return 29 * n_nodes + 16 * n_edges + SLACK_BYTES;
+}
+
+/* While searching, with as many edges that wait as there are, and blocks of the log and of stacks;
+ * evaluating takes no more, with what is read in sequence in files. */
+uint64_t hs_domtree_least_bytes(uint64_t n_nodes, uint64_t n_edges)
+{
+    return 9 * n_nodes + 8 * n_edges + 4 * HS_STORED_LEAST_BYTES;
 }

@@ -11,6 +11,7 @@
 #define HS_DEPTH_FIRST_H
 
 #include "base/parked.h"
+#include "dominator/stored_rows.h"
 #include "edge_log.h"
 #include "engine.h"
 #include "graph/graph.h"
@@ -41,10 +42,30 @@ static inline uint32_t depth_first_bound(const struct depth_first *search, uint3
     return search->spine[at];
 }
 
+/* An edge that is no tree edge, between preorder numbers; there is room in the log. */
+static inline void depth_first_met(struct depth_first *search, uint32_t target, uint32_t source)
+{
+    if (target == 0 || target == source)
+        return;
+    hs_bitmap_set(&search->is_core, target);
+    if (target < search->branch || source < search->branch)
+        hs_bitmap_set(&search->is_resolved, target);
+    else if (!hs_bitmap_get(&search->is_resolved, target))
+        search->log.edges[search->log.n++] = (struct numbered_edge){target, source};
+}
+
+/* All but what waits: numbers, parents, bits and a log for so many edges. */
+hs_status depth_first_alloc(struct depth_first *search, uint64_t n_edges, struct hs_error *err);
+
 /* The arrays that are made are reserved in the budget. */
 hs_status depth_first_search(const struct hs_graph *graph, struct hs_budget *budget,
                              const struct hs_progress *progress, struct depth_first *ret,
                              struct hs_error *err);
+/* The same of rows in a file, which lose their begins: 16.3 bytes per node, those of the rows
+ * included, and twice HS_STORED_LEAST_BYTES, however many edges there are. Children of node 0 may
+ * be taken in another order. */
+hs_status depth_first_stored_search(struct hs_stored_rows *rows, const struct hs_progress *progress,
+                                    struct depth_first *ret, struct hs_error *err);
 void depth_first_fini(struct depth_first *search);
 
 /* `number` to disk, when memory is short, and back. */

@@ -18,7 +18,6 @@ struct jumps {
     struct hs_budget *budget;
     uint32_t *idom;
     uint32_t *depth, *to; /* NULL before the first long climb */
-    struct engine_stack path;
     size_t n;
     uint64_t n_steps;
 };
@@ -27,36 +26,33 @@ static hs_status jumps_init(struct jumps *jumps, struct hs_error *err)
 {
     const char *what = "climbs to dominators";
     HS_TRY(engine_array_init(jumps->budget, jumps->n, what, &jumps->depth, err));
-    HS_TRY(engine_array_init(jumps->budget, jumps->n, what, &jumps->to, err));
-    return engine_stack_init(jumps->budget, jumps->n, sizeof(uint32_t), what, &jumps->path, err);
+    return engine_array_init(jumps->budget, jumps->n, what, &jumps->to, err);
 }
 
 static void jumps_fini(struct jumps *jumps)
 {
     engine_array_fini(jumps->budget, &jumps->depth, jumps->n);
     engine_array_fini(jumps->budget, &jumps->to, jumps->n);
-    engine_stack_fini(&jumps->path);
 }
 
-/* Makes the pointers of `node` and of everything above it: once per node in all. */
-static hs_status jumps_make(struct jumps *jumps, uint32_t node, struct hs_error *err)
+/* Makes the pointers of `node` and of everything above it: once per node in all. The way back down
+ * stands in those that are not made yet. */
+static void jumps_make(struct jumps *jumps, uint32_t node)
 {
-    uint32_t *depth = jumps->depth, *to = jumps->to, *path = jumps->path.items;
-    size_t n = 0;
+    uint32_t *depth = jumps->depth, *to = jumps->to, below = 0;
 
     for (; node != 0 && depth[node] == 0; node = jumps->idom[node]) {
-        if (n == jumps->path.n_reserved)
-            HS_TRY(engine_stack_reserve(&jumps->path, n + 1, err));
-        path[n++] = node;
+        to[node] = below;
+        below = node;
+        jumps->n_steps++;
     }
-    jumps->n_steps += n;
-    while (n-- > 0) {
-        uint32_t x = path[n], up = jumps->idom[x], far = to[up];
+    while (below != 0) {
+        uint32_t x = below, up = jumps->idom[x], far = to[up];
         assert(up < x);
+        below = to[x];
         depth[x] = depth[up] + 1;
         to[x] = depth[up] - depth[far] == depth[far] - depth[to[far]] ? to[far] : up;
     }
-    return HS_OK;
 }
 
 /* The first node <= semi on the way from *ret to the root. */
@@ -67,10 +63,10 @@ static hs_status jumps_climb(struct jumps *jumps, uint32_t semi, uint32_t *ret,
 
     for (int i = 0; i < FREE_STEPS && node > semi; i++, jumps->n_steps++)
         node = jumps->idom[node];
-    if (node > semi && jumps->path.items == NULL)
+    if (node > semi && jumps->to == NULL)
         HS_TRY(jumps_init(jumps, err));
     if (node > semi)
-        HS_TRY(jumps_make(jumps, node, err));
+        jumps_make(jumps, node);
     for (; node > semi; jumps->n_steps++)
         node = jumps->to[node] >= semi ? jumps->to[node] : jumps->idom[node];
     *ret = node;
@@ -160,6 +156,15 @@ hs_status hs_domtree_consume_within(struct hs_graph *graph, struct hs_budget *bu
     hs_status status = depth_first_search(graph, budget, progress, &search, err);
     hs_budget_release(budget, hs_graph_bytes(graph->n_nodes, graph->target_capacity));
     hs_graph_fini(graph);
+    return status == HS_OK ? domtree_finish(&search, progress, ret, err) : status;
+}
+
+hs_status hs_domtree_consume_stored(struct hs_stored_rows *rows, const struct hs_progress *progress,
+                                    struct hs_domtree *ret, struct hs_error *err)
+{
+    struct depth_first search;
+    hs_status status = depth_first_stored_search(rows, progress, &search, err);
+    hs_stored_rows_fini(rows);
     return status == HS_OK ? domtree_finish(&search, progress, ret, err) : status;
 }
 

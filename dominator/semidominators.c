@@ -9,6 +9,8 @@
 #define FETCH_LOG 16
 #define FETCH_PATH 6
 
+#define EDGES "the edges to evaluate"
+
 /* A tree parent that path compression has overwritten. */
 struct old_parent {
     uint32_t number, parent;
@@ -27,8 +29,10 @@ struct semi_work {
     uint32_t *label;  /* the semidominator; later the least one of what `ancestor` jumps over */
     uint32_t *row;    /* n_core + 2: begins of the in-edges that need an evaluation; behind what is
                          done, semidominators */
-    uint32_t *source; /* their sources */
+    uint32_t *source; /* their sources; NULL: in a file */
     uint64_t n_sources;
+    struct hs_spill sources;             /* 4 bytes each */
+    struct hs_spill_reader sources_back; /* from the last one on */
     uint32_t *ancestor; /* by preorder number: borrowed parents, compressed, put back */
     struct old_parent *old;
     uint32_t n_old;
@@ -70,6 +74,8 @@ static void work_fini(struct semi_work *work)
     engine_array_fini(budget, &work->label, work->n_core);
     engine_array_fini(budget, &work->row, (size_t)work->n_core + 2);
     engine_array_fini(budget, &work->source, work->n_sources);
+    hs_spill_reader_close(&work->sources_back);
+    hs_spill_close(&work->sources);
     engine_stack_fini(&work->path);
     hs_parked_close(&work->parents);
     if (work->old != NULL)
@@ -145,18 +151,109 @@ static void edges_place(void *context, const struct numbered_edge *log, uint64_t
         work->source[work->row[log[i].target + 1]++] = log[i].source;
 }
 
-static hs_status log_sort(struct edge_log *log, struct semi_work *work, struct hs_error *err)
+/* Begins of rows, in row[rank + 1], and the number of sources. */
+static hs_status log_count(struct edge_log *log, struct semi_work *work, struct hs_error *err)
 {
-    const char *what = "the edges to evaluate";
-
-    HS_TRY(engine_array_init(work->budget, (size_t)work->n_core + 2, what, &work->row, err));
+    HS_TRY(engine_array_init(work->budget, (size_t)work->n_core + 2, EDGES, &work->row, err));
     HS_TRY(edge_log_filter(log, edges_keep, work, err));
     for (uint32_t i = 0; i < work->n_core; i++)
         work->row[i + 2] += work->row[i + 1];
     work->n_sources = log->n_all;
-    HS_TRY(engine_array_init(work->budget, work->n_sources, what, &work->source, err));
+    return HS_OK;
+}
+
+static hs_status log_sort(struct edge_log *log, struct semi_work *work, struct hs_error *err)
+{
+    HS_TRY(engine_array_init(work->budget, work->n_sources, EDGES, &work->source, err));
     hs_dense_advise(work->source, work->n_sources * sizeof *work->source);
-    HS_TRY(edge_log_read(log, edges_place, work, err));
+    return edge_log_read(log, edges_place, work, err);
+}
+
+/* ---- the same into a file ---- */
+
+/* The sources of the ranks [first, end) while they are sorted. */
+struct sort_window {
+    struct semi_work *work;
+    uint32_t first, end;
+    uint32_t *sources; /* NULL: one rank, whose sources go straight to the file */
+    uint32_t base;     /* the number of the first of them */
+};
+
+static void window_place(void *context, const struct numbered_edge *log, uint64_t n)
+{
+    struct sort_window *window = context;
+    struct semi_work *work = window->work;
+
+    for (uint64_t i = 0; i < n; i++) {
+        uint32_t rank = log[i].target;
+        if (rank < window->first || rank >= window->end)
+            continue;
+        uint32_t at = work->row[rank + 1]++;
+        if (window->sources != NULL)
+            window->sources[at - window->base] = log[i].source;
+        else if (work->status == HS_OK)
+            work->status =
+                hs_spill_put_fixed(&work->sources, log[i].source, sizeof(uint32_t), work->err);
+    }
+}
+
+static hs_status window_run(struct sort_window *window, struct edge_log *log, struct hs_error *err)
+{
+    struct semi_work *work = window->work;
+
+    HS_TRY(edge_log_read(log, window_place, window, err));
+    HS_TRY(work->status);
+    if (window->sources == NULL)
+        return HS_OK;
+    uint64_t n = work->row[window->end] - window->base; /* begins have moved to ends */
+    return hs_spill_write(&work->sources, window->sources, n * sizeof(uint32_t), err);
+}
+
+static hs_status windows_run(struct semi_work *work, struct edge_log *log, uint32_t *sources,
+                             uint64_t n_sources, struct hs_error *err)
+{
+    struct sort_window window = {.work = work};
+
+    while (window.end < work->n_core) {
+        window.first = window.end;
+        window.base = work->row[window.first + 1];
+        while (window.end < work->n_core && work->row[window.end + 2] - window.base <= n_sources)
+            window.end++;
+        window.sources = window.end == window.first ? NULL : sources;
+        window.end += window.end == window.first;
+        HS_TRY(window_run(&window, log, err));
+    }
+    HS_TRY(hs_spill_seal(&work->sources, err));
+    return hs_spill_read(&work->sources, 0, work->sources.n_bytes, &work->sources_back, err);
+}
+
+/* Window by window of ranks, in one reading of the log each. */
+static hs_status log_sort_stored(struct edge_log *log, struct semi_work *work, struct hs_error *err)
+{
+    uint64_t n = hs_budget_left_bytes(work->budget) / 4 / sizeof(uint32_t);
+    uint64_t least = HS_STORED_LEAST_BYTES / sizeof(uint32_t);
+    uint32_t *sources = NULL;
+
+    n = n < least ? least : n;
+    n = n < work->n_sources ? n : work->n_sources;
+    HS_TRY(hs_spill_open(work->budget, EDGES, &work->sources, err));
+    HS_TRY(engine_array_init(work->budget, n, EDGES, &sources, err));
+    hs_status status = windows_run(work, log, sources, n, err);
+    engine_array_fini(work->budget, &sources, n);
+    return status;
+}
+
+/* In a file when memory has no room for the sources beside the longest path. */
+static hs_status log_take(const struct depth_first *search, struct edge_log *log,
+                          struct semi_work *work, struct hs_error *err)
+{
+    HS_TRY(log_count(log, work, err));
+    uint64_t path_bytes = (uint64_t)work->n_reached * sizeof(uint32_t) + work->n_reached / 8;
+    uint64_t needed = work->n_sources * sizeof(uint32_t) + path_bytes + HS_STORED_LEAST_BYTES;
+    if (search->is_tight && hs_budget_left_bytes(work->budget) < needed)
+        HS_TRY(log_sort_stored(log, work, err));
+    else
+        HS_TRY(log_sort(log, work, err));
     edge_log_fini(log);
     return HS_OK;
 }
@@ -236,6 +333,25 @@ static inline void semi_evaluate(const struct depth_first *search, struct semi_w
     work->label[i] = work->row[i + 1] = semi;
 }
 
+/* The same of sources in a file, which are all taken out of it. */
+static void semi_evaluate_stored(const struct depth_first *search, struct semi_work *work,
+                                 uint32_t number, uint32_t i, uint64_t *n_evals)
+{
+    uint32_t semi = work->label[i], bound = depth_first_bound(search, number);
+
+    for (uint32_t n = work->row[i + 1] - work->row[i]; n != 0 && work->status == HS_OK; n--) {
+        uint64_t source = 0;
+        work->status =
+            hs_spill_get_fixed_back(&work->sources_back, sizeof(uint32_t), &source, work->err);
+        if (work->status != HS_OK || semi <= bound)
+            continue;
+        uint32_t found = path_eval(work, (uint32_t)source, number);
+        semi = found < semi ? found : semi;
+        ++*n_evals;
+    }
+    work->label[i] = work->row[i + 1] = semi;
+}
+
 static hs_status semis_evaluate(const struct depth_first *search, struct semi_work *work,
                                 uint64_t *n_evals)
 {
@@ -245,7 +361,10 @@ static hs_status semis_evaluate(const struct depth_first *search, struct semi_wo
         for (uint64_t bits = work->is_core->words[word]; bits != 0;) {
             uint32_t top = 63 - (uint32_t)__builtin_clzll(bits);
             bits &= ~((uint64_t)1 << top);
-            semi_evaluate(search, work, (uint32_t)(word * 64) + top, --i, n_evals);
+            if (work->source != NULL)
+                semi_evaluate(search, work, (uint32_t)(word * 64) + top, --i, n_evals);
+            else
+                semi_evaluate_stored(search, work, (uint32_t)(word * 64) + top, --i, n_evals);
         }
         if (work->status != HS_OK)
             return work->status;
@@ -294,7 +413,7 @@ static hs_status semis_find(struct depth_first *search, struct semi_work *work, 
     work->is_resolved = &search->is_resolved;
     HS_TRY(core_index(work, err));
     HS_TRY(core_label(search, work, err));
-    HS_TRY(log_sort(&search->log, work, err));
+    HS_TRY(log_take(search, &search->log, work, err));
     HS_TRY(parents_keep(search, work, err));
     HS_TRY(engine_stack_init(work->budget, work->n_reached, sizeof(uint32_t), "the paths",
                              &work->path, err));

@@ -5,9 +5,6 @@
 
 #include "base/alloc.h"
 
-/* Questions asked at a time, whatever the budget. */
-#define MIN_QUERIES 4096
-
 struct query_batch {
     struct pass_query *queries;
     uint64_t n, capacity;
@@ -59,30 +56,51 @@ static hs_status batches_ask(struct attach_work *work, struct query_batch *batch
     return batch_ask(work, batch, err);
 }
 
-/* All at once when half of what is left has room for them: each batch is a sweep over the regions.
- */
-static hs_status queries_ask(struct attach_work *work, struct hs_error *err)
+/* As many at a time as half of what is left has room for, beside the way through a region: each
+ * batch is a sweep over the regions. */
+static uint64_t batch_capacity(const struct attach_work *work, uint64_t n_queries)
+{
+    uint64_t left = hs_budget_left_bytes(work->passes->budget),
+             way = pass_answer_bytes(work->passes);
+    uint64_t room = left > way ? (left - way) / 2 / sizeof(struct pass_query) : 0;
+
+    room = room < ATTACH_QUERIES_MIN ? ATTACH_QUERIES_MIN : room;
+    return n_queries < room ? n_queries : room;
+}
+
+static hs_status batches_run(struct attach_work *work, uint64_t n_queries, struct hs_error *err)
 {
     struct hs_budget *budget = work->passes->budget;
-    uint64_t room = hs_budget_left_bytes(budget) / 2 / sizeof(struct pass_query);
-    struct query_batch batch = {.capacity = queries_count(work)};
-    void *memory;
-
-    if (batch.capacity == 0)
-        return HS_OK;
-    if (room < MIN_QUERIES)
-        room = MIN_QUERIES;
-    if (batch.capacity > room)
-        batch.capacity = room;
+    struct query_batch batch = {.capacity = batch_capacity(work, n_queries)};
     uint64_t n_bytes = batch.capacity * sizeof *batch.queries;
+
     HS_TRY(hs_budget_reserve(budget, n_bytes, "questions to the regions", err));
-    hs_status status = hs_pages_alloc(batch.capacity, sizeof *batch.queries, &memory, err);
+    hs_status status = HS_PAGES_ALLOC(&batch.queries, batch.capacity, err);
     if (status == HS_OK) {
-        batch.queries = memory;
         status = batches_ask(work, &batch, err);
         hs_pages_free(batch.queries, batch.capacity, sizeof *batch.queries);
     }
     hs_budget_release(budget, n_bytes);
+    return status;
+}
+
+/* A region may be as deep as there are nodes: then region[] is on disk meanwhile. */
+static hs_status queries_ask(struct attach_work *work, struct hs_error *err)
+{
+    struct hs_passes *passes = work->passes;
+    uint64_t n_queries = queries_count(work);
+    uint64_t least = pass_answer_bytes(passes) + ATTACH_QUERIES_MIN * sizeof(struct pass_query);
+    struct hs_parked region = {0};
+
+    if (n_queries == 0)
+        return HS_OK;
+    bool is_parked = hs_budget_left_bytes(passes->budget) < least;
+    if (is_parked)
+        HS_TRY(core_work_region_park(passes, &region, err));
+    hs_status status = batches_run(work, n_queries, err);
+    if (status == HS_OK && is_parked)
+        status = core_work_region_fetch(passes, &region, err);
+    hs_parked_close(&region);
     return status;
 }
 

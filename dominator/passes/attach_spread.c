@@ -1,15 +1,17 @@
 /* Points along cycles of siblings, in linear time: starts in ascending order of their first point,
  * each visits what it reaches and what no start before it did; the same with the last points,
- * descending. */
+ * descending. Where memory has no room for the edges, they are put into a file and read there. */
 #include "pass_attach.h"
 
 #include <assert.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "dominator/stored_rows.h"
 
 #define DIGIT_BITS 11
 #define NODES_PER_TELL ((uint32_t)1 << 20)
+#define WHAT "the core's cycles"
 
 struct spread {
     struct attach_work *work;
@@ -21,6 +23,12 @@ struct spread {
     uint64_t n_edges;
     uint32_t *begin;  /* n_nodes + 1, by rank */
     uint32_t *target; /* core nodes */
+    bool is_stored;
+    struct hs_stored_rows stored; /* instead of both */
+    struct link_sink {
+        void (*put)(void *sink, uint32_t from, uint32_t to);
+        void *sink;
+    } links;          /* where the edges go that are to be stored */
     uint32_t *starts; /* n_nodes: core nodes with points */
     uint32_t *other;  /* n_nodes: for sorting; the stack */
 };
@@ -33,6 +41,7 @@ static void spread_fini(struct spread *spread)
     pass_array_fini(spread->budget, &spread->target, spread->n_edges);
     pass_array_fini(spread->budget, &spread->starts, spread->n_nodes);
     pass_array_fini(spread->budget, &spread->other, spread->n_nodes);
+    hs_stored_rows_fini(&spread->stored);
 }
 
 static inline uint32_t spread_rank(const struct spread *spread, uint32_t core)
@@ -82,43 +91,44 @@ static hs_status rows_sweep(struct spread *spread,
     return core_rows_sweep(spread->rows, &spread->work->is_resolved, &sink, err);
 }
 
-/* Room for the edges, and for two arrays of nodes while one of values is on disk. */
-static hs_status edges_fit(struct spread *spread, struct hs_error *err)
+/* Of two arrays of nodes, made while one of values is on disk. */
+static uint64_t starts_bytes(const struct spread *spread)
 {
-    uint64_t n = spread->n_nodes, n_core = spread->work->passes->n_core;
-    uint64_t n_bytes =
-        (n + 1 + spread->n_edges + (2 * n > n_core ? 2 * n - n_core : 0)) * sizeof(uint32_t);
+    const struct hs_ids *high = &spread->work->high;
+    uint64_t n_bytes = 2 * (uint64_t)spread->n_nodes * sizeof(uint32_t);
+    uint64_t parked = high->n * high->width;
 
-    hs_status status = hs_budget_reserve(spread->budget, n_bytes, "the core's cycles", err);
-    if (status == HS_OK)
-        hs_budget_release(spread->budget, n_bytes);
-    else if (spread->budget != NULL)
-        status = pass_cycles_refuse(spread->budget, spread->budget->used_bytes + n_bytes, n,
-                                    spread->n_edges, err);
-    return status;
+    return n_bytes > parked ? n_bytes - parked : 0;
 }
 
-static hs_status edges_index(struct spread *spread, struct hs_error *err)
+static bool edges_fit(const struct spread *spread)
 {
-    const char *what = "the core's cycles";
+    uint64_t n_bytes = hs_graph_bytes(spread->n_nodes, spread->n_edges) + starts_bytes(spread);
+    return hs_budget_left_bytes(spread->budget) >= n_bytes;
+}
+
+static hs_status nodes_find(struct spread *spread, struct hs_error *err)
+{
     uint32_t n_core = spread->work->passes->n_core;
     uint64_t n_in;
 
-    HS_TRY(pass_bitmap_init(spread->budget, n_core, what, &spread->is_in, err));
-    HS_TRY(pass_bitmap_init(spread->budget, n_core, what, &spread->is_visited, err));
+    HS_TRY(pass_bitmap_init(spread->budget, n_core, WHAT, &spread->is_in, err));
+    HS_TRY(pass_bitmap_init(spread->budget, n_core, WHAT, &spread->is_visited, err));
     HS_TRY(rows_sweep(spread, row_mark, err));
     HS_TRY(hs_bitmap_index(&spread->is_in, &n_in, err));
     HS_TRY(hs_graph_fits(n_in, spread->n_edges, err));
     spread->n_nodes = (uint32_t)n_in;
-    HS_TRY(edges_fit(spread, err));
-    HS_TRY(pass_array_init(spread->budget, n_in + 1, what, &spread->begin, err));
-    return pass_array_init(spread->budget, spread->n_edges, what, &spread->target, err);
+    spread->is_stored = !edges_fit(spread);
+    return HS_OK;
 }
 
 static hs_status edges_fill(struct spread *spread, struct hs_error *err)
 {
-    uint32_t *begin = spread->begin, n = spread->n_nodes;
+    uint64_t n_begin = (uint64_t)spread->n_nodes + 1;
 
+    HS_TRY(pass_array_init(spread->budget, n_begin, WHAT, &spread->begin, err));
+    HS_TRY(pass_array_init(spread->budget, spread->n_edges, WHAT, &spread->target, err));
+    uint32_t *begin = spread->begin, n = spread->n_nodes;
     HS_TRY(rows_sweep(spread, row_count, err));
     for (uint32_t i = 0; i < n; i++)
         begin[i + 1] += begin[i];
@@ -127,6 +137,33 @@ static hs_status edges_fill(struct spread *spread, struct hs_error *err)
     memmove(begin + 1, begin, (size_t)n * sizeof *begin);
     begin[0] = 0;
     return HS_OK;
+}
+
+/* ---- edges in a file ---- */
+
+static hs_status row_link(void *context, struct core_row *row, struct hs_error *err)
+{
+    const struct spread *spread = context;
+
+    (void)err;
+    for (uint32_t i = 0; i < row->n; i++)
+        spread->links.put(spread->links.sink, spread_rank(spread, row->source[i]), row->node);
+    return HS_OK;
+}
+
+static hs_status edges_run(const void *context, void (*put)(void *sink, uint32_t from, uint32_t to),
+                           void *sink, struct hs_error *err)
+{
+    struct spread spread = *(const struct spread *)context;
+
+    spread.links = (struct link_sink){put, sink};
+    return rows_sweep(&spread, row_link, err);
+}
+
+static hs_status edges_store(struct spread *spread, struct hs_error *err)
+{
+    const struct hs_unit_edge_source edges = {edges_run, spread};
+    return hs_stored_rows_make(spread->n_nodes, &edges, spread->budget, WHAT, &spread->stored, err);
 }
 
 /* ---- starts in order ---- */
@@ -167,8 +204,30 @@ static void starts_sort(struct spread *spread, const struct hs_ids *values)
 
 /* ---- the search ---- */
 
+/* The stack has room: each node comes once. */
+static inline void node_meet(struct spread *spread, uint32_t to, uint32_t *n_stack)
+{
+    spread->work->counts.n_spread++;
+    if (hs_bitmap_get(&spread->is_visited, to))
+        return;
+    hs_bitmap_set(&spread->is_visited, to);
+    spread->other[(*n_stack)++] = to;
+}
+
+static hs_status stored_row_meet(struct spread *spread, uint32_t rank, uint32_t *n_stack,
+                                 struct hs_error *err)
+{
+    for (uint32_t at = spread->stored.begin[rank], to;; at++) {
+        HS_TRY(hs_stored_rows_word(&spread->stored, at, &to, err));
+        if (to == HS_NONE)
+            return HS_OK;
+        node_meet(spread, to, n_stack);
+    }
+}
+
 /* Gives the value of a start to all it reaches that have none from a start before. */
-static void start_spread(struct spread *spread, struct hs_ids *values, uint32_t start)
+static hs_status start_spread(struct spread *spread, struct hs_ids *values, uint32_t start,
+                              struct hs_error *err)
 {
     uint64_t value = hs_ids_get(values, start);
     uint32_t n = 0, *stack = spread->other;
@@ -178,25 +237,25 @@ static void start_spread(struct spread *spread, struct hs_ids *values, uint32_t 
     while (n != 0) {
         uint32_t core = stack[--n], rank = spread_rank(spread, core);
         hs_ids_set(values, core, value);
-        for (uint32_t e = spread->begin[rank]; e < spread->begin[rank + 1]; e++) {
-            uint32_t to = spread->target[e];
-            spread->work->counts.n_spread++;
-            if (hs_bitmap_get(&spread->is_visited, to))
-                continue;
-            hs_bitmap_set(&spread->is_visited, to);
-            stack[n++] = to; /* each node once: there is room */
+        if (spread->is_stored) {
+            HS_TRY(stored_row_meet(spread, rank, &n, err));
+            continue;
         }
+        for (uint32_t e = spread->begin[rank]; e < spread->begin[rank + 1]; e++)
+            node_meet(spread, spread->target[e], &n);
     }
+    return HS_OK;
 }
 
 static hs_status values_spread(struct spread *spread, struct hs_ids *values, bool ascending,
                                struct hs_error *err)
 {
-    const char *what = "the core's cycles";
     struct hs_bitmap *visited = &spread->is_visited;
 
-    HS_TRY(pass_array_init(spread->budget, spread->n_nodes, what, &spread->starts, err));
-    HS_TRY(pass_array_init(spread->budget, spread->n_nodes, what, &spread->other, err));
+    HS_TRY(pass_array_init(spread->budget, spread->n_nodes, WHAT, &spread->starts, err));
+    HS_TRY(pass_array_init(spread->budget, spread->n_nodes, WHAT, &spread->other, err));
+    if (spread->is_stored)
+        HS_TRY(hs_stored_rows_open(&spread->stored, 0, err));
     starts_list(spread, values);
     starts_sort(spread, values);
     hs_pages_discard(visited->words, (size_t)((visited->n_bits + 63) / 64 * sizeof(uint64_t)));
@@ -206,10 +265,11 @@ static hs_status values_spread(struct spread *spread, struct hs_ids *values, boo
             HS_TRY(hs_progress_tell(spread->work->progress, "attaching the core's cycles", i,
                                     spread->n_starts, err));
         if (!hs_bitmap_get(visited, start))
-            start_spread(spread, values, start);
+            HS_TRY(start_spread(spread, values, start, err));
     }
     pass_array_fini(spread->budget, &spread->starts, spread->n_nodes);
     pass_array_fini(spread->budget, &spread->other, spread->n_nodes);
+    hs_stored_rows_shut(&spread->stored);
     return HS_OK;
 }
 
@@ -237,8 +297,8 @@ static hs_status spread_run(struct spread *spread, struct hs_error *err)
 {
     struct attach_work *work = spread->work;
 
-    HS_TRY(edges_index(spread, err));
-    HS_TRY(edges_fill(spread, err));
+    HS_TRY(nodes_find(spread, err));
+    HS_TRY(spread->is_stored ? edges_store(spread, err) : edges_fill(spread, err));
     HS_TRY(values_turn(spread, &work->passes->attach, true, &work->high, err));
     HS_TRY(values_turn(spread, &work->high, false, &work->passes->attach, err));
     for (uint64_t core = hs_bitmap_next(&spread->is_in, 0); core < spread->is_in.n_bits;

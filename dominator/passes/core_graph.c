@@ -3,7 +3,10 @@
  * A resolved node stands for all that was folded into it: its own dominators are known, so that one
  * edge from region[] says what its sources said. The graph has the nodes of the rows, the resolved
  * nodes that dominate these, an edge from each node's region[] (for what is not resolved: where its
- * resolved sources meet), and the rows. */
+ * resolved sources meet), and the rows.
+ *
+ * Where memory has no room for it, its edges are put into a file, and the search reads them there:
+ * it takes longer, and less than what the whole pass takes anyway. */
 #include "pass_core.h"
 
 #include <assert.h>
@@ -16,8 +19,13 @@ struct core_graph {
     const struct core_rows *rows;
     struct hs_bitmap is_in; /* by core node; ranks are the graph's numbers */
     uint32_t n_nodes;
-    uint64_t n_edges, n_regions; /* of all, those from a region[] */
-    struct hs_graph graph;       /* reserved in the budget */
+    uint64_t n_edges, n_regions;  /* of all, those from a region[] */
+    struct hs_graph graph;        /* reserved in the budget */
+    struct hs_stored_rows stored; /* instead of it */
+    struct link_sink {
+        void (*put)(void *sink, uint32_t from, uint32_t to);
+        void *sink;
+    } links; /* where the edges go that are to be stored */
 };
 
 static void graph_fini(struct core_graph *g)
@@ -27,6 +35,7 @@ static void graph_fini(struct core_graph *g)
     if (g->graph.begin != NULL)
         hs_budget_release(budget, hs_graph_bytes(g->n_nodes, g->n_edges));
     hs_graph_fini(&g->graph);
+    hs_stored_rows_fini(&g->stored);
     pass_bitmap_fini(budget, &g->is_in);
 }
 
@@ -148,7 +157,7 @@ static hs_status graph_init(struct core_graph *g, struct hs_error *err)
     return status;
 }
 
-static hs_status graph_build(struct core_graph *g, struct hs_error *err)
+static hs_status nodes_find(struct core_graph *g, struct hs_error *err)
 {
     struct hs_passes *passes = g->work->passes;
     uint64_t n_in;
@@ -159,9 +168,36 @@ static hs_status graph_build(struct core_graph *g, struct hs_error *err)
     g->n_edges += g->n_regions;
     HS_TRY(hs_bitmap_index(&g->is_in, &n_in, err));
     g->n_nodes = (uint32_t)n_in;
-    HS_TRY(hs_graph_fits(g->n_nodes, g->n_edges, err));
-    HS_TRY(graph_init(g, err));
-    return graph_fill(g, err);
+    return hs_graph_fits(g->n_nodes, g->n_edges, err);
+}
+
+/* ---- its edges, for a file ---- */
+
+static hs_status row_link(void *context, struct core_row *row, struct hs_error *err)
+{
+    const struct core_graph *g = context;
+    uint32_t target = graph_number(g, row->node);
+
+    (void)err;
+    for (uint32_t i = 0; i < row->n; i++)
+        g->links.put(g->links.sink, graph_number(g, row->source[i]), target);
+    return HS_OK;
+}
+
+static hs_status edges_run(const void *context, void (*put)(void *sink, uint32_t from, uint32_t to),
+                           void *sink, struct hs_error *err)
+{
+    struct core_graph g = *(const struct core_graph *)context;
+    const uint32_t *region = g.work->passes->region;
+    uint32_t target = 0;
+
+    for (uint64_t core = 0; core < g.is_in.n_bits; core = hs_bitmap_next(&g.is_in, core + 1)) {
+        if (region[core] != HS_NONE)
+            put(sink, graph_number(&g, region[core]), target);
+        target++;
+    }
+    g.links = (struct link_sink){put, sink};
+    return rows_sweep(&g, row_link, err);
 }
 
 /* ---- the answer ---- */
@@ -195,39 +231,79 @@ static hs_status tree_resolve(struct core_graph *g, const struct hs_domtree *tre
     return HS_OK;
 }
 
+static hs_status region_return(struct hs_passes *passes, struct hs_parked *region, hs_status status,
+                               struct hs_error *err)
+{
+    if (status == HS_OK)
+        status = core_work_region_fetch(passes, region, err);
+    hs_parked_close(region);
+    return status;
+}
+
 /* When memory is short, region[] is on disk meanwhile. */
 static hs_status graph_search(struct core_graph *g, struct hs_domtree *ret, struct hs_error *err)
 {
     struct hs_passes *passes = g->work->passes;
     uint64_t room = hs_domtree_room_bytes(g->n_nodes, g->n_edges);
     struct hs_parked region = {0};
-    struct hs_domtree tree = {0};
-    hs_status status = HS_OK;
 
     tree_drop(g, room);
-    if (hs_budget_left_bytes(passes->budget) < room)
-        status = core_work_region_park(passes, &region, err);
-    if (status == HS_OK)
-        status =
-            hs_domtree_consume_within(&g->graph, passes->budget, g->work->progress, &tree, err);
-    if (status == HS_OK && passes->region == NULL)
-        status = core_work_region_fetch(passes, &region, err);
-    hs_parked_close(&region);
-    if (status == HS_OK)
-        *ret = tree;
-    else
-        hs_domtree_fini(&tree);
-    return status;
+    bool is_parked = hs_budget_left_bytes(passes->budget) < room;
+    if (is_parked)
+        HS_TRY(core_work_region_park(passes, &region, err));
+    hs_status status =
+        hs_domtree_consume_within(&g->graph, passes->budget, g->work->progress, ret, err);
+    return is_parked ? region_return(passes, &region, status, err) : status;
+}
+
+static hs_status stored_search(struct core_graph *g, struct hs_domtree *ret, struct hs_error *err)
+{
+    const struct hs_unit_edge_source edges = {edges_run, g};
+    struct hs_passes *passes = g->work->passes;
+    struct hs_parked region = {0};
+
+    HS_TRY(hs_progress_tell(g->work->progress, "storing the core's graph", 0, 0, err));
+    tree_drop(g, UINT64_MAX);
+    HS_TRY(hs_stored_rows_make(g->n_nodes, &edges, passes->budget, "the core's graph", &g->stored,
+                               err));
+    HS_TRY(core_work_region_park(passes, &region, err));
+    hs_status status = hs_domtree_consume_stored(&g->stored, g->work->progress, ret, err);
+    return region_return(passes, &region, status, err);
+}
+
+/* Whether the graph has room, and the search of it, whatever it meets. */
+static bool graph_fits(const struct core_graph *g)
+{
+    const struct core_work *work = g->work;
+    uint64_t n_bytes = hs_graph_bytes(g->n_nodes, g->n_edges);
+    uint64_t left = hs_budget_left_bytes(work->passes->budget);
+    uint64_t region_bytes = (uint64_t)work->passes->n_core * sizeof(uint32_t);
+
+    if (left == UINT64_MAX)
+        return true;
+    left += work->tree.n_nodes * sizeof *work->tree.jump; /* may be dropped */
+    return left >= n_bytes &&
+           left + region_bytes >= n_bytes + hs_domtree_least_bytes(g->n_nodes, g->n_edges);
+}
+
+static hs_status graph_tree(struct core_graph *g, struct hs_domtree *ret, struct hs_error *err)
+{
+    if (!graph_fits(g))
+        return stored_search(g, ret, err);
+    HS_TRY(graph_init(g, err));
+    HS_TRY(graph_fill(g, err));
+    return graph_search(g, ret, err);
 }
 
 static hs_status graph_answer(struct core_graph *g, struct hs_error *err)
 {
     struct hs_budget *budget = g->work->passes->budget;
-    struct hs_domtree tree;
+    struct hs_domtree tree = {0};
     uint32_t *order = NULL;
 
-    HS_TRY(graph_search(g, &tree, err));
-    hs_status status = pass_array_init(budget, g->n_nodes, "the core's dominators", &order, err);
+    hs_status status = graph_tree(g, &tree, err);
+    if (status == HS_OK)
+        status = pass_array_init(budget, g->n_nodes, "the core's dominators", &order, err);
     if (status == HS_OK) {
         order_fill(g, &tree, order);
         hs_domtree_drop_number(&tree);
@@ -242,19 +318,12 @@ hs_status core_graph_resolve(struct core_work *work, const struct core_rows *row
                              struct hs_error *err)
 {
     struct core_graph g = {.work = work, .rows = rows};
-    const struct hs_budget *budget = work->passes->budget;
-    uint64_t used_bytes = budget == NULL ? 0 : budget->used_bytes;
 
     if (rows->n_edges == 0)
         return HS_OK;
-    hs_status status = graph_build(&g, err);
+    hs_status status = nodes_find(&g, err);
     if (status == HS_OK)
         status = graph_answer(&g, err);
-    if (status == HS_LIMIT && g.n_nodes != 0)
-        status = pass_cycles_refuse(budget,
-                                    used_bytes + hs_graph_bytes(g.n_nodes, g.n_edges) +
-                                        hs_domtree_room_bytes(g.n_nodes, g.n_edges),
-                                    g.n_nodes, g.n_edges, err);
     work->counts.n_in_graph = g.n_nodes;
     work->counts.n_in_graph_edges = g.n_edges;
     graph_fini(&g);

@@ -1,7 +1,6 @@
 /* The parts of the passes' result, reserved in the budget and given back. */
 #include "pass_steps.h"
 
-#include "base/units.h"
 #include "graph/pages.h"
 
 /* Bits, a rank of 8 bytes per 512 of them, and one more. */
@@ -28,22 +27,6 @@ void pass_bitmap_fini(struct hs_budget *budget, struct hs_bitmap *map)
         return;
     hs_budget_release(budget, bitmap_bytes(map->n_bits));
     hs_bitmap_fini(map);
-}
-
-hs_status pass_cycles_refuse(const struct hs_budget *budget, uint64_t n_bytes, uint64_t n_nodes,
-                             uint64_t n_edges, struct hs_error *err)
-{
-    char enough[HS_UNIT_TEXT_BYTES], limit[HS_UNIT_TEXT_BYTES];
-
-    if (budget == NULL || n_bytes <= budget->limit_bytes) /* was interrupted, or fits no array */
-        return err->status;
-    hs_format_bytes(hs_budget_round_up(n_bytes), enough);
-    hs_format_bytes(budget->limit_bytes, limit);
-    (void)hs_fail(err, HS_LIMIT,
-                  "%llu nodes and %llu edges of the graph are cycles that are entered at several "
-                  "places, for which %s of memory are needed, %s are allowed",
-                  (unsigned long long)n_nodes, (unsigned long long)n_edges, enough, limit);
-    return hs_budget_hint(budget, err);
 }
 
 hs_status pass_array_init(struct hs_budget *budget, uint64_t n, const char *what, uint32_t **ret,

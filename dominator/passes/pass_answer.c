@@ -151,6 +151,11 @@ static hs_status answer_all(struct answerer *answerer, const struct hs_progress 
     return HS_OK;
 }
 
+uint64_t pass_answer_bytes(const struct hs_passes *passes)
+{
+    return (passes->max_depth + 1) * hs_ids_width(passes->n_positions) + sizeof(uint64_t);
+}
+
 hs_status pass_answer_run(struct hs_passes *passes, struct pass_query *queries, uint64_t n,
                           const struct hs_progress *progress, struct hs_error *err)
 {

@@ -13,6 +13,9 @@
 #include "graph/ids.h"
 #include "pass_core.h"
 
+/* Questions asked at a time, whatever the budget. */
+#define ATTACH_QUERIES_MIN 4096
+
 struct pass_attach_counts {
     uint64_t n_edges;   /* between siblings that went through rounds, each time */
     uint64_t n_climbed; /* steps to siblings */

@@ -1,7 +1,9 @@
 /* What the passes take at a time, step by step, from what counting shows: the same sums as each
  * step reserves. */
+#include "dominator/dominators.h"
 #include "forest_lists.h"
 #include "forest_stack.h"
+#include "pass_attach.h"
 #include "pass_scatter.h"
 #include "pass_stack.h"
 #include "pass_steps.h"
@@ -30,14 +32,21 @@ static uint64_t plan_forest(const struct hs_passes_counts *c)
                 most(ways_in + lists + stack, places + c->backward_bytes));
 }
 
-/* Beside the bits of the regions' heads: the tree of the core, then where it hangs. What peeling
- * leaves of the core as a graph is not counted: a small part of it, or nothing, in heaps. */
+/* Beside the bits of the regions' heads: the tree of the core, then where it hangs; and what takes
+ * their place meanwhile, where all of the core is cycles that have no room in memory: the search of
+ * their graph (core_graph.c), their values (attach_spread.c), the questions to the regions, one of
+ * which may be as deep as there are nodes (attach_ask.c). */
 static uint64_t plan_core(const struct hs_passes_counts *c)
 {
-    uint64_t attach = hs_ids_width(c->n_nodes);
-    uint64_t tree = sizeof(uint32_t) + 2 * sizeof(uint32_t); /* region, jumps */
+    uint64_t n = c->n_core, attach = n * hs_ids_width(c->n_nodes);
+    uint64_t tree = n * (sizeof(uint32_t) + 2 * sizeof(uint32_t)); /* region, jumps */
+    uint64_t search = 4 * bits(n) + hs_domtree_stored_bytes(n);
+    uint64_t spread = 7 * bits(n) + attach + 3 * n * sizeof(uint32_t) + HS_STORED_LEAST_BYTES;
+    uint64_t ask = 3 * bits(n) + 2 * attach + (c->n_single + 1) * hs_ids_width(c->n_nodes) +
+                   ATTACH_QUERIES_MIN * sizeof(struct pass_query);
 
-    return bits(c->n_nodes) + 5 * bits(c->n_core) + c->n_core * (tree + 2 * attach);
+    return bits(c->n_nodes) +
+           most(most(5 * bits(n) + tree + 2 * attach, search), most(spread, ask));
 }
 
 static uint64_t plan_scatter(uint64_t n_keys, unsigned row_bytes)

@@ -14,12 +14,6 @@ hs_status pass_array_init(struct hs_budget *budget, uint64_t n, const char *what
                           struct hs_error *err);
 void pass_array_fini(struct hs_budget *budget, uint32_t **array, uint64_t n);
 
-/* How much of the core is cycles is known only when it has been sifted, so that they may be what
- * there is no room for: HS_LIMIT tells what would be enough for all of the work. To be called when
- * something failed; other errors than that are kept. */
-hs_status pass_cycles_refuse(const struct hs_budget *budget, uint64_t n_bytes, uint64_t n_nodes,
-                             uint64_t n_edges, struct hs_error *err);
-
 /* Each step tells input->progress of its own phases and pieces, whatever the sweeps tell besides,
  * and leaves what it has made to hs_passes_fini when it fails. passes->{n_nodes, n_tree, budget}
  * are set before the first. */
@@ -38,6 +32,8 @@ struct pass_query {
  * the queries. */
 hs_status pass_answer_run(struct hs_passes *passes, struct pass_query *queries, uint64_t n,
                           const struct hs_progress *progress, struct hs_error *err);
+/* What that takes beside the queries: the way. */
+uint64_t pass_answer_bytes(const struct hs_passes *passes);
 
 /* core: is_reached, region, sequence. */
 hs_status pass_core_run(const struct hs_passes_input *input, struct hs_passes *passes,

@@ -11,8 +11,9 @@
 
 #include "base/alloc.h"
 #include "dominator/dominators.h"
-#include "edge_list.h"
 #include "fail_each.h"
+#include "graph/pages.h"
+#include "odd_graphs.h"
 
 static struct hs_error err;
 
@@ -258,6 +259,96 @@ static void test_full_disk(void **state)
     hs_graph_fini(&graph);
 }
 
+/* ---- edges in a file ---- */
+
+static hs_status edges_run(const void *context, void (*put)(void *sink, uint32_t from, uint32_t to),
+                           void *sink, struct hs_error *error)
+{
+    const struct hs_graph *graph = context;
+
+    (void)error;
+    for (uint32_t node = graph->n_nodes; node-- > 0;)
+        for (uint32_t e = graph->begin[node]; e < graph->begin[node + 1]; e++)
+            put(sink, node, graph->target[e]);
+    return HS_OK;
+}
+
+/* By node, from 1; 0: not reached. */
+static uint32_t *idoms_by_node(const struct hs_domtree *tree)
+{
+    uint32_t *order, *idoms = NULL;
+
+    assert_int_equal(hs_domtree_order(tree, &order, &err), HS_OK);
+    assert_int_equal(HS_ALLOC(&idoms, tree->n_nodes, &err), HS_OK);
+    memset(idoms, 0, tree->n_nodes * sizeof *idoms);
+    for (uint32_t i = 0; i < tree->n_reached; i++)
+        idoms[order[i]] = 1 + order[tree->idom[i]];
+    hs_pages_free(order, tree->n_nodes, sizeof *order);
+    return idoms;
+}
+
+static hs_status run_stored(const struct hs_graph *graph, struct hs_budget *budget,
+                            struct hs_domtree *ret)
+{
+    const struct hs_unit_edge_source edges = {edges_run, graph};
+    struct hs_stored_rows rows = {0};
+
+    HS_TRY(hs_stored_rows_make(graph->n_nodes, &edges, budget, "the test", &rows, &err));
+    return hs_domtree_consume_stored(&rows, NULL, ret, &err);
+}
+
+static void check_stored(struct hs_graph graph)
+{
+    struct hs_domtree expected = expected_tree(&graph), tree = {0};
+    struct hs_budget budget;
+
+    hs_budget_init(UINT64_MAX, NULL, 1, &budget);
+    budget.limit_bytes = HS_BUDGET_BASE_BYTES + hs_domtree_stored_bytes(graph.n_nodes);
+    if (run_stored(&graph, &budget, &tree) != HS_OK)
+        fail_msg("%s", err.message);
+    assert_int_equal(tree.n_reached, expected.n_reached);
+    uint32_t *idoms = idoms_by_node(&tree), *others = idoms_by_node(&expected);
+    assert_memory_equal(idoms, others, graph.n_nodes * sizeof *idoms);
+    hs_free(idoms);
+    hs_free(others);
+    hs_domtree_fini(&tree);
+    hs_domtree_fini(&expected);
+    hs_graph_fini(&graph);
+    assert_int_equal(budget.used_bytes, HS_BUDGET_BASE_BYTES);
+}
+
+/* The bound holds and the dominators are right: rows longer than what is made at a time (all nodes
+ * but one in one row, and into one node), many edges to evaluate, long ways and climbs. */
+static void test_stored(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 300; seed++)
+        check_stored(graph_of(seed, 1 + (uint32_t)(seed % 60)));
+    for (uint64_t seed = 0; seed < 6; seed++)
+        check_stored(graph_of(seed, 60000));
+    for (uint32_t shape = 0; shape < ODD_SHAPES; shape++)
+        check_stored(odd_shape(shape, 150000));
+    check_stored(deep_graph(150000, false));
+    check_stored(deep_graph(150000, true));
+}
+
+static void test_stored_allocations_fail(void **state)
+{
+    struct hs_graph graph = deep_graph(40000, true);
+
+    (void)state;
+    FAIL_EACH (each, .mode = FAIL_BOTH, .at_least = 12) {
+        struct hs_domtree tree = {0};
+        struct hs_budget budget;
+        hs_budget_init(UINT64_MAX, NULL, 1, &budget);
+        budget.limit_bytes = HS_BUDGET_BASE_BYTES + hs_domtree_stored_bytes(graph.n_nodes);
+        if (FAIL_EACH_TRY(each, run_stored(&graph, &budget, &tree)) == HS_OK)
+            hs_domtree_fini(&tree);
+        assert_int_equal(budget.used_bytes, HS_BUDGET_BASE_BYTES);
+    }
+    hs_graph_fini(&graph);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -268,6 +359,8 @@ int main(void)
         cmocka_unit_test(test_bound),
         cmocka_unit_test(test_every_allocation_fails),
         cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_stored),
+        cmocka_unit_test(test_stored_allocations_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

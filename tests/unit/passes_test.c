@@ -11,7 +11,7 @@
 
 #include "base/alloc.h"
 #include "dominator/lengauer_tarjan.h"
-#include "edge_list.h"
+#include "odd_graphs.h"
 #include "piece_sweep.h"
 
 static struct hs_error err;
@@ -411,6 +411,29 @@ static void test_budget(void **state)
     world_fini(&world);
 }
 
+/* What is planned from a count is enough, also where all of the core is cycles. */
+static void check_planned(struct hs_graph graph)
+{
+    struct world world;
+    struct hs_passes_counts counts = {.n_words = 2 * (uint64_t)graph.n_nodes};
+    world_init(&world, graph);
+    const struct hs_sweep forward = hs_piece_sweep(&world.forward);
+    assert_int_equal(hs_passes_count(&forward, &counts, &err), HS_OK);
+    world.budget.limit_bytes = HS_BUDGET_BASE_BYTES + hs_passes_plan_bytes(&counts);
+    world_check(&world);
+    world_fini(&world);
+}
+
+static void test_planned(void **state)
+{
+    (void)state;
+    for (uint32_t shape = 0; shape < ODD_SHAPES; shape++)
+        check_planned(odd_shape(shape, 150000));
+    for (uint64_t seed = 0; seed < 2 * ODD_KINDS; seed++)
+        check_planned(odd_graph(seed, 60000));
+    check_planned(odd_mixed(100000));
+}
+
 static void test_every_allocation_fails(void **state)
 {
     (void)state;
@@ -484,6 +507,7 @@ int main(void)
         cmocka_unit_test(test_large),
         cmocka_unit_test(test_beyond_32_bits),
         cmocka_unit_test(test_budget),
+        cmocka_unit_test(test_planned),
         cmocka_unit_test(test_every_allocation_fails),
         cmocka_unit_test(test_interrupted),
         cmocka_unit_test(test_no_spill),

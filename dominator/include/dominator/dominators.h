@@ -16,7 +16,7 @@
 #define HS_DOMINATOR_DOMINATORS_H
 
 #include "base/budget.h"
-#include "graph/graph.h"
+#include "dominator/stored_rows.h"
 
 struct hs_domtree_counts {
     uint64_t n_core;    /* reached nodes with an in-edge that is no tree edge */
@@ -45,10 +45,10 @@ hs_status hs_domtree_consume(struct hs_graph *graph, const struct hs_progress *p
  * it. With less than hs_domtree_room_bytes left, what is used in sequence goes to temporary files:
  *
  *   while searching   8.3 bytes per node, and the stack of edges that wait, 8 bytes each
- *   while evaluating  4.4 per node reached, 8.1 per node of the core, 4 per edge to evaluate, and
- *                     4 per node of the longest path
+ *   while evaluating  4.4 per node reached, 8.1 per node of the core, 4 per node of the longest
+ *                     path, and 4 per edge to evaluate, unless that goes to a file, too
  *   while climbing    4.3 per node reached, 4 per node of the core; when there is a long climb,
- *                     8 more per node reached and 4 per node of the longest
+ *                     8 more per node reached
  *
  * HS_LIMIT when that does not fit, HS_IO for what temporary files may say. A NULL budget is
  * hs_domtree_consume. */
@@ -57,6 +57,15 @@ hs_status hs_domtree_consume_within(struct hs_graph *graph, struct hs_budget *bu
                                     struct hs_error *err);
 /* What is enough, beside the graph, to need no temporary files. */
 uint64_t hs_domtree_room_bytes(uint64_t n_nodes, uint64_t n_edges);
+/* What is enough, beside the graph, for any graph of that size. */
+uint64_t hs_domtree_least_bytes(uint64_t n_nodes, uint64_t n_edges);
+
+/* hs_domtree_consume_within of rows in a file, which are freed in any case: takes at most
+ * hs_domtree_stored_bytes of the budget at a time, 4 bytes per node of the rows included, however
+ * many edges there are. Preorder numbers may be others, with the same dominators. */
+hs_status hs_domtree_consume_stored(struct hs_stored_rows *rows, const struct hs_progress *progress,
+                                    struct hs_domtree *ret, struct hs_error *err);
+uint64_t hs_domtree_stored_bytes(uint64_t n_nodes);
 
 void hs_domtree_fini(struct hs_domtree *tree);
 /* `number` alone, when it is not needed any more. */

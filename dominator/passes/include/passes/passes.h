@@ -76,7 +76,7 @@ struct hs_passes_counts {
     uint64_t forward_bytes, backward_bytes; /* what the sweeps take of the budget */
     uint64_t first_bytes;                   /* of the sinks */
 };
-/* Enough, but for what peeling may leave of a core that is all cycles: that is known later. */
+/* Enough, whatever the graph. */
 uint64_t hs_passes_plan_bytes(const struct hs_passes_counts *counts);
 /* Fills n_nodes, n_tree, n_single and n_core in one sweep, with hs_passes_count_bytes resident,
  * which are not taken from a budget. */
