@@ -12,30 +12,6 @@
 
 enum { TEXT_BYTES = 2048, FIT_COLUMNS = 60 };
 
-hs_status hs_path_tree_sum(const struct hs_path_tree *tree,
-                           const struct hs_path_tree_target *targets,
-                           struct hs_path_tree_sums **ret, struct hs_error *err)
-{
-    struct hs_path_tree_sums *sums;
-    HS_TRY(HS_ALLOC(&sums, tree->n, err));
-    for (size_t i = 0; i < tree->n_targets; i++) {
-        uint32_t end = tree->of_target[i];
-        if (end == HS_PATH_TREE_NONE)
-            continue;
-        sums[end].objects += targets[i].objects;
-        sums[end].words += targets[i].words;
-    }
-    for (size_t i = tree->n; i-- > 0;) {
-        uint32_t parent = tree->nodes[i].parent;
-        if (parent == HS_PATH_TREE_NONE)
-            continue;
-        sums[parent].objects += sums[i].objects;
-        sums[parent].words += sums[i].words;
-    }
-    *ret = sums;
-    return HS_OK;
-}
-
 /* ---- what a node is called */
 
 /* "x", "table[17]", "[*].key"; "" when the type does not say. */

@@ -21,11 +21,6 @@ struct hs_path_tree_shown {
                                                  whose blocks are not in the heap */
 };
 
-/* Sums by node of what ends at the targets, for the tree to be shown with. Owned by the caller. */
-hs_status hs_path_tree_sum(const struct hs_path_tree *tree,
-                           const struct hs_path_tree_target *targets,
-                           struct hs_path_tree_sums **ret, struct hs_error *err);
-
 /* A table or TSV of the `-n` largest lines. */
 hs_status hs_path_tree_rows(struct hs_tool *tool, const struct hs_invocation *inv,
                             const struct hs_path_tree_shown *shown, struct hs_error *err);

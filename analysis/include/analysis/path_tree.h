@@ -84,6 +84,11 @@ struct hs_path_tree_lines {
     struct hs_path_tree_sums hidden;
 };
 
+/* Sums by node of what ends at the targets. Owned by the caller. O(targets + nodes). */
+hs_status hs_path_tree_sum(const struct hs_path_tree *tree,
+                           const struct hs_path_tree_target *targets,
+                           struct hs_path_tree_sums **ret, struct hs_error *err);
+
 /* The `limit` lines (0: all) whose sums are largest, `chained` or a line for each node. `sums` are
  * by node, children within their parents'. Sorting; 16 bytes a node meanwhile. */
 hs_status hs_path_tree_show(const struct hs_path_tree *tree, const struct hs_path_tree_sums *sums,
