@@ -95,8 +95,7 @@ static void begin_row(struct hs_sink *sink)
     hs_json_begin_object(sink->json, sink->key, sink->is_block ? HS_JSON_BLOCK : HS_JSON_LINE);
 }
 
-static hs_status put_members(struct hs_sink *sink, const struct hs_pair *pairs,
-                             struct hs_error *err)
+hs_status hs_sink_members(struct hs_sink *sink, const struct hs_pair *pairs, struct hs_error *err)
 {
     for (; pairs->kind != HS_N_COLUMN_KINDS; pairs++)
         HS_TRY(put_member(sink, pairs, err));
@@ -109,7 +108,7 @@ hs_status hs_sink_pairs(struct hs_sink *sink, const struct hs_pair *pairs, struc
         return put_member(sink, pairs, err);
     begin_row(sink);
     for (; pairs->kind != HS_N_COLUMN_KINDS; pairs++)
-        HS_TRY(pairs->kind == HS_COLUMN_SPLICE ? put_members(sink, pairs->pairs, err)
+        HS_TRY(pairs->kind == HS_COLUMN_SPLICE ? hs_sink_members(sink, pairs->pairs, err)
                                                : put_member(sink, pairs, err));
     hs_json_end_object(sink->json);
     return HS_OK;

@@ -34,12 +34,6 @@ static uint64_t n_roots(const struct hs_view *view)
     return n;
 }
 
-/* 0 is unknown. */
-static uint64_t or_unknown(uint64_t value)
-{
-    return value != 0 ? value : HS_UNKNOWN;
-}
-
 static hs_status put_runtimes(void *context, struct hs_sink *sink, struct hs_error *err)
 {
     const struct hs_view *view = context;
@@ -94,9 +88,10 @@ static hs_status put_samplers(void *context, struct hs_sink *sink, struct hs_err
         HS_TRY(hs_sink_pairs(
             sink,
             HS_PAIRS(HS_TEXT("kind", hs_sampler_kind_name(sampler->kind)),
-                     HS_COUNT("period_bytes", or_unknown(sampler_period_bytes(view, sampler))),
+                     HS_COUNT("period_bytes", hs_or_unknown(sampler_period_bytes(view, sampler))),
                      HS_COUNT("samples", n_samples_of(view, i)), HS_COUNT("lost", sampler->n_lost),
-                     HS_COUNT("begun_ns", or_unknown(sampler->begun_ns)), HS_TEXT("trace", trace)),
+                     HS_COUNT("begun_ns", hs_or_unknown(sampler->begun_ns)),
+                     HS_TEXT("trace", trace)),
             err));
     }
     return HS_OK;
@@ -343,17 +338,17 @@ static hs_status print_all(struct hs_tool *tool, const struct hs_invocation *inv
             HS_COUNT("samples", totals->n_samples), HS_COUNT("words", totals->heap_words),
             HS_COUNT("static_words", totals->static_words), HS_SPLICE(owner_pairs),
             HS_COUNT("pause_ns", facts->pause_ns), HS_TEXT("stop", way_names[facts->stop_way]),
-            HS_COUNT("predicted_pause_ns", or_unknown(facts->predicted_ns)),
+            HS_COUNT("predicted_pause_ns", hs_or_unknown(facts->predicted_ns)),
             HS_COUNT("growth_bytes", facts->growth_bytes),
             HS_TEXT("why_no_copy", hs_or_null(hs_view_string(view, facts->why_no_copy))),
-            HS_COUNT("taken_ns", or_unknown(facts->taken_ns)),
-            HS_COUNT("started_ns", or_unknown(facts->started_ns)),
+            HS_COUNT("taken_ns", hs_or_unknown(facts->taken_ns)),
+            HS_COUNT("started_ns", hs_or_unknown(facts->started_ns)),
             HS_COUNT("stop_attempts", facts->n_stop_attempts),
             HS_COUNT("read_bytes", facts->read_bytes), HS_COUNT("file_bytes", totals->file_bytes),
             HS_ROWS("runtimes", &runtimes), HS_ROWS("samplers", &samplers),
             HS_ROWS("proofs", &proofs), HS_ROWS("unreadable", &unreadable),
             HS_ROWS("build_ids", &binaries), HS_ROWS("notes", &notes),
-            HS_COUNT("resident_bytes", or_unknown(facts->resident_bytes)),
+            HS_COUNT("resident_bytes", hs_or_unknown(facts->resident_bytes)),
             HS_ROWS("memory", &memory),
             unclaimed_words == HS_UNKNOWN
                 ? (struct hs_pair)HS_PAIRS_END

@@ -15,7 +15,7 @@
 #include "site_print.h"
 #include "type_paths_print.h"
 
-/* ---- JSON */
+/* ---- the target */
 
 /* The sample that was asked for, else the first one of the target. */
 static const struct hs_sample *sample_of(const struct hs_view *view,
@@ -29,85 +29,48 @@ static const struct hs_sample *sample_of(const struct hs_view *view,
     return NULL;
 }
 
-static hs_status put_target(struct hs_json *json, struct hs_sample_join *join,
-                            const struct hs_object_spec *what, hs_node target, struct hs_error *err)
+struct sample_of {
+    struct hs_sample_join *join;
+    const struct hs_sample *sample;
+};
+
+static hs_status put_sample(void *context, struct hs_sink *sink, struct hs_error *err)
 {
-    struct hs_view *view = join->view;
-    const struct hs_sample *sample = sample_of(view, what, target);
-    struct hs_node_facts facts;
-    HS_TRY(hs_view_facts(view, target, &facts, err));
-    hs_node idom = hs_index_idom(view->index, target);
-    hs_node root = hs_view_retaining_root(view, target);
-    hs_json_begin_object(json, "target", HS_JSON_BLOCK);
-    hs_json_node(json, "id", target);
-    hs_json_address(json, "address", facts.address);
-    hs_json_u64(json, "words", facts.words);
-    hs_json_string(json, "type", facts.label);
-    hs_json_bool(json, "reached", hs_index_is_reached(view->index, target));
-    hs_json_u64(json, "retained_words", hs_index_retained(view->index, target).words);
-    if (sample != NULL)
-        HS_TRY(hs_sample_json(json, "sample", join, sample, err));
-    else
-        hs_json_null(json, "sample");
-    hs_json_node(json, "dominator", idom);
-    if (root == HS_NO_NODE) {
-        hs_json_null(json, "retaining_root");
-    } else {
-        struct hs_root_row row = hs_root_row_of(view, root);
-        hs_root_json(json, "retaining_root", view, &row);
-    }
-    hs_set_object_json(json, "set", view, root == HS_NO_NODE ? hs_set_keeping(view, target) : 0,
-                       16);
-    hs_json_end_object(json);
-    return HS_OK;
+    const struct sample_of *of = context;
+    return of->sample != NULL ? hs_sample_put(sink, of->join, of->sample, err) : HS_OK;
 }
 
 struct answer {
+    struct hs_sample_join *join;
     const struct hs_object_spec *what;
     hs_node target;
     struct hs_paths paths;
-    const struct hs_type_paths *all; /* of a type, or NULL */
 };
 
-static hs_status print_json(struct hs_tool *tool, const struct hs_invocation *inv,
-                            struct hs_sample_join *join, const struct answer *answer,
-                            struct hs_error *err)
+static hs_status put_target(void *context, struct hs_sink *sink, struct hs_error *err)
 {
-    const struct hs_paths *paths = &answer->paths;
-    bool is_compact = hs_tool_format(inv) == HS_FORMAT_NDJSON;
-    struct hs_json json;
-    hs_json_init(&json, &tool->out, is_compact ? HS_JSON_COMPACT : HS_JSON_PRETTY);
-    hs_json_begin_object(&json, NULL, HS_JSON_BLOCK);
-    hs_json_string(&json, "schema", "heapsnap.paths/1");
-    hs_json_string(&json, "snapshot", join->view->path);
-    HS_TRY(put_target(&json, join, answer->what, answer->target, err));
-    hs_json_begin_array(&json, "paths", HS_JSON_BLOCK);
-    for (size_t i = 0; i < paths->n_paths; i++)
-        HS_TRY(hs_path_json(&json, NULL, join->view, paths, i, err));
-    hs_json_end_array(&json);
-    hs_json_bool(&json, "complete", paths->is_complete);
-    if (answer->all != NULL)
-        HS_TRY(hs_type_paths_json(&json, answer->all, hs_tool_rows(inv), err));
-    hs_json_end_object(&json);
-    return hs_json_finish(&json, err);
+    const struct answer *answer = context;
+    struct hs_view *view = answer->join->view;
+    hs_node target = answer->target, root = hs_view_retaining_root(view, target);
+    struct sample_of sample_context = {answer->join, sample_of(view, answer->what, target)};
+    struct hs_root_of root_of = {view, root};
+    struct hs_set_of set_of = {view, root == HS_NO_NODE ? hs_set_keeping(view, target) : 0, 16};
+    const struct hs_list sample = {.each = put_sample, .context = &sample_context};
+    const struct hs_list keeper = {.each = hs_root_one, .context = &root_of};
+    const struct hs_list set = {.each = hs_set_one, .context = &set_of, .is_block = true};
+    struct hs_node_facts facts;
+    HS_TRY(hs_view_facts(view, target, &facts, err));
+    return hs_sink_pairs(
+        sink,
+        HS_PAIRS(HS_VALUE("id", NODE, target), HS_VALUE("address", ADDRESS, facts.address),
+                 HS_COUNT("words", facts.words), HS_TEXT("type", facts.label),
+                 HS_VALUE("reached", BOOL, hs_index_is_reached(view->index, target)),
+                 HS_COUNT("retained_words", hs_index_retained(view->index, target).words),
+                 HS_ONE("sample", &sample),
+                 HS_VALUE("dominator", NODE, hs_index_idom(view->index, target)),
+                 HS_ONE("retaining_root", &keeper), HS_ONE("set", &set)),
+        err);
 }
-
-static hs_status print_cut_json(struct hs_tool *tool, struct hs_sample_join *join,
-                                const struct hs_object_spec *what, hs_node target,
-                                const struct hs_cut *cut, bool is_compact, struct hs_error *err)
-{
-    struct hs_json json;
-    hs_json_init(&json, &tool->out, is_compact ? HS_JSON_COMPACT : HS_JSON_PRETTY);
-    hs_json_begin_object(&json, NULL, HS_JSON_BLOCK);
-    hs_json_string(&json, "schema", "heapsnap.paths/1");
-    hs_json_string(&json, "snapshot", join->view->path);
-    HS_TRY(put_target(&json, join, what, target, err));
-    HS_TRY(hs_cut_json(&json, join->view, cut, err));
-    hs_json_end_object(&json);
-    return hs_json_finish(&json, err);
-}
-
-/* ---- table */
 
 /* What the target is and who retains it, before the paths. */
 static hs_status print_heading(struct hs_tool *tool, struct hs_sample_join *join,
@@ -147,23 +110,36 @@ static hs_status print_heading(struct hs_tool *tool, struct hs_sample_join *join
     return hs_print(out, err, "\n");
 }
 
-static hs_status print_sheet(struct hs_tool *tool, const struct hs_invocation *inv,
-                             struct hs_view *view, const struct hs_paths *paths,
-                             struct hs_error *err)
+/* ---- its paths */
+
+static hs_status put_paths(void *context, struct hs_sink *sink, struct hs_error *err)
 {
-    struct hs_sheet_options options = hs_tool_sheet(tool, inv, 0);
-    options.word_bytes = view->facts->word_bytes;
-    options.no_total = true;
-    options.limit = 0;
-    struct hs_sheet sheet;
-    HS_TRY(hs_sheet_init(&sheet, hs_path_columns, HS_N_PATH_COLUMNS, &options, err));
-    hs_status status = HS_OK;
-    for (size_t i = 0; i < paths->n_paths && status == HS_OK; i++)
-        status = hs_path_lines(&sheet, view, i, paths, i, err);
-    if (status == HS_OK && (paths->n_paths != 0 || options.format != HS_SHEET_TABLE))
-        status = hs_sheet_write(&sheet, &tool->out, err);
-    hs_sheet_fini(&sheet);
-    return status;
+    const struct answer *answer = context;
+    for (size_t i = 0; i < answer->paths.n_paths; i++)
+        HS_TRY(hs_path_put(sink, answer->join->view, &answer->paths, i, err));
+    return HS_OK;
+}
+
+static hs_status list_paths(struct hs_tool *tool, const struct hs_invocation *inv,
+                            struct answer *answer, const struct hs_type_paths_pairs *all,
+                            struct hs_error *err)
+{
+    const struct hs_view *view = answer->join->view;
+    const struct hs_list target = {.each = put_target, .context = answer, .is_block = true};
+    const struct hs_list paths = {
+        .record = &hs_path_record, .each = put_paths, .context = answer, .is_block = true};
+    const struct hs_listing listing = {
+        .rows = &paths,
+        .is_one = true,
+        .no_total = true,
+        .word_bytes = view->facts->word_bytes,
+        .document = HS_PAIRS(HS_TEXT("schema", "heapsnap.paths/1"), HS_TEXT("snapshot", view->path),
+                             HS_ONE("target", &target), HS_ROWS("paths", &paths),
+                             HS_VALUE("complete", BOOL, answer->paths.is_complete),
+                             HS_SPLICE(all != NULL ? all->members : HS_NO_PAIRS),
+                             HS_SPLICE(all != NULL ? all->tree.members : HS_NO_PAIRS)),
+    };
+    return hs_tool_list(tool, inv, &listing, err);
 }
 
 /* ---- the command */
@@ -191,16 +167,32 @@ static hs_status find_cut(struct hs_view *view, const struct hs_object_spec *wha
     return status;
 }
 
+static hs_status list_cut(struct hs_tool *tool, const struct hs_invocation *inv,
+                          struct answer *answer, const struct hs_cut *cut, struct hs_error *err)
+{
+    struct hs_view *view = answer->join->view;
+    struct hs_cut_pairs pairs;
+    const struct hs_list target = {.each = put_target, .context = answer, .is_block = true};
+    hs_cut_pairs_init(view, cut, &pairs);
+    const struct hs_listing listing = {
+        .rows = &pairs.rows,
+        .is_one = true,
+        .no_total = true,
+        .word_bytes = view->facts->word_bytes,
+        .document = HS_PAIRS(HS_TEXT("schema", "heapsnap.paths/1"), HS_TEXT("snapshot", view->path),
+                             HS_ONE("target", &target), HS_SPLICE(pairs.members)),
+    };
+    return hs_tool_list(tool, inv, &listing, err);
+}
+
 static hs_status show_cut(struct hs_tool *tool, const struct hs_invocation *inv,
                           struct hs_sample_join *join, const struct hs_object_spec *what,
                           hs_node target, struct hs_error *err)
 {
+    struct answer answer = {.join = join, .what = what, .target = target};
     struct hs_cut cut;
     HS_TRY(find_cut(join->view, what, target, &cut, err));
-    enum hs_format format = hs_tool_format(inv);
-    if (format == HS_FORMAT_JSON || format == HS_FORMAT_NDJSON)
-        return print_cut_json(tool, join, what, target, &cut, format == HS_FORMAT_NDJSON, err);
-    if (format == HS_FORMAT_TABLE) {
+    if (hs_tool_format(inv) == HS_FORMAT_TABLE) {
         char label[512] = "";
         if (what->kind == HS_OBJECT_SET) {
             hs_set_label(join->view, what->set, label, sizeof label);
@@ -210,27 +202,23 @@ static hs_status show_cut(struct hs_tool *tool, const struct hs_invocation *inv,
             HS_TRY(print_heading(tool, join, what, target, err));
         }
         HS_TRY(hs_cut_sentence(tool, join->view, &cut, err));
+        if (cut.n == 0 || cut.n > HS_CUT_MOST)
+            return HS_OK;
     }
-    return hs_cut_rows(tool, inv, join->view, &cut, err);
+    return list_cut(tool, inv, &answer, &cut, err);
 }
 
 static hs_status show_target(struct hs_tool *tool, const struct hs_invocation *inv,
                              struct hs_sample_join *join, const struct hs_object_spec *what,
                              hs_node target, struct hs_error *err)
 {
-    struct answer answer = {.what = what, .target = target};
+    struct answer answer = {.join = join, .what = what, .target = target};
+    bool is_table = hs_tool_format(inv) == HS_FORMAT_TABLE;
     HS_TRY(hs_paths_to(join->view, target, limit_of(inv), hs_given(inv, HS_OPT_DISJOINT),
                        &answer.paths, err));
-    enum hs_format format = hs_tool_format(inv);
-    hs_status status = HS_OK;
-    if (format == HS_FORMAT_JSON || format == HS_FORMAT_NDJSON) {
-        status = print_json(tool, inv, join, &answer, err);
-    } else {
-        if (format == HS_FORMAT_TABLE)
-            status = print_heading(tool, join, what, target, err);
-        if (status == HS_OK)
-            status = print_sheet(tool, inv, join->view, &answer.paths, err);
-    }
+    hs_status status = is_table ? print_heading(tool, join, what, target, err) : HS_OK;
+    if (status == HS_OK && (answer.paths.n_paths != 0 || !is_table))
+        status = list_paths(tool, inv, &answer, NULL, err);
     hs_paths_fini(&answer.paths);
     return status;
 }
@@ -272,27 +260,37 @@ static hs_status target_of_root(const struct hs_view *view, const char *text, hs
     return hs_hint(err, "paths lead to an object: name one of %s", slots);
 }
 
-/* All blocks of a type or a set; JSON tells of the one that retains most besides. */
+/* JSON tells of the one that retains most, too. */
+static hs_status list_type(struct hs_tool *tool, const struct hs_invocation *inv,
+                           struct answer *answer, const struct hs_type_paths *all,
+                           struct hs_error *err)
+{
+    struct hs_type_paths_pairs pairs;
+    HS_TRY(hs_paths_to(answer->join->view, answer->target, limit_of(inv),
+                       hs_given(inv, HS_OPT_DISJOINT), &answer->paths, err));
+    hs_status status = hs_type_paths_pairs_init(all, hs_tool_rows(inv), &pairs, err);
+    if (status == HS_OK) {
+        status = list_paths(tool, inv, answer, &pairs, err);
+        hs_path_tree_pairs_fini(&pairs.tree);
+    }
+    hs_paths_fini(&answer->paths);
+    return status;
+}
+
+/* All blocks of a type or a set. */
 static hs_status show_type(struct hs_tool *tool, const struct hs_invocation *inv,
                            struct hs_sample_join *join, const struct hs_object_spec *what,
                            struct hs_error *err)
 {
     struct hs_type_paths all;
-    struct answer answer = {.what = what, .target = what->nodes[0], .all = &all};
+    struct answer answer = {.join = join, .what = what, .target = what->nodes[0]};
     if (what->kind == HS_OBJECT_SET)
         HS_TRY(hs_set_paths_find(join->view, what->set, &all, err));
     else
         HS_TRY(hs_type_paths_find(join->view, what->type, &all, err));
-    hs_status status;
-    if (hs_tool_format(inv) == HS_FORMAT_JSON) {
-        status = hs_paths_to(join->view, answer.target, limit_of(inv),
-                             hs_given(inv, HS_OPT_DISJOINT), &answer.paths, err);
-        if (status == HS_OK)
-            status = print_json(tool, inv, join, &answer, err);
-    } else {
-        status = hs_type_paths_print(tool, inv, &all, err);
-    }
-    hs_paths_fini(&answer.paths);
+    hs_status status = hs_tool_format(inv) == HS_FORMAT_JSON
+                           ? list_type(tool, inv, &answer, &all, err)
+                           : hs_type_paths_print(tool, inv, &all, err);
     hs_type_paths_fini(&all);
     return status;
 }

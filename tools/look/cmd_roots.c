@@ -82,13 +82,15 @@ static hs_status find_types(struct listing *listing, struct hs_error *err)
 static hs_status put_object(struct hs_sink *sink, struct listing *listing, size_t at,
                             struct hs_error *err)
 {
-    hs_root_json_begin(sink->json, NULL, &listing->view, &listing->rows.rows[at]);
     char type[HS_TYPE_NAME_BYTES];
-    hs_json_string(sink->json, "type", type_of(listing, at, type, sizeof type));
-    if (listing->has_sites)
-        HS_TRY(hs_root_sites_json(sink->json, &listing->join, &listing->sites, at, err));
-    hs_json_end_object(sink->json);
-    return HS_OK;
+    struct hs_root_sites_pairs sites;
+    struct hs_pair more[6] = {HS_TEXT("type", type_of(listing, at, type, sizeof type)),
+                              HS_PAIRS_END};
+    if (listing->has_sites) {
+        hs_root_sites_pairs_init(&listing->join, &listing->sites, at, &sites);
+        memcpy(more + 1, sites.members, sizeof sites.members);
+    }
+    return hs_root_put(sink, &listing->view, &listing->rows.rows[at], more, err);
 }
 
 static hs_status put_row(struct hs_sink *sink, const struct listing *listing, size_t at,
@@ -230,7 +232,7 @@ static hs_status print_list(struct hs_tool *tool, const struct hs_invocation *in
     const struct hs_pair *sampled =
         listing->has_sites
             ? HS_PAIRS(HS_TEXT("trace", listing->join.path), HS_ROWS("samplers", &samplers))
-            : (const struct hs_pair[]){HS_PAIRS_END};
+            : HS_NO_PAIRS;
     hs_what_if_pairs_init(view, &listing->what_if, &what_if);
     const struct hs_listing all = {
         .rows = &list,

@@ -35,7 +35,7 @@ static const struct hs_field all_fields[N_FIELDS] = {
     HS_FIELD(STRING, root),
     HS_FIELD(NODE, root_id),
     HS_FIELD(STRING, join),
-    HS_FIELD(ONE, site),
+    HS_FIELD(LIST, site),
     HS_COLUMN_AS("root", 10, STRING, keeper, "RETAINED BY", HS_COLUMN_SHRINKS | HS_COLUMN_NOT_JSON),
     HS_COLUMN_AS("site", 11, STRING, place, "SITE", HS_COLUMN_FLEXIBLE | HS_COLUMN_NOT_JSON),
 };
@@ -43,29 +43,21 @@ static const struct hs_field all_fields[N_FIELDS] = {
 struct listing {
     struct hs_sample_join *join;
     const struct hs_sample_rows *rows;
-    uint32_t site; /* of the row that is put */
 };
 
-static hs_status put_site(void *context, struct hs_sink *sink, struct hs_error *err)
-{
-    const struct listing *listing = context;
-    sink->n++;
-    return hs_sample_join_site_json(sink->json, sink->key, listing->join, listing->site, err);
-}
-
-static hs_status put_row(struct hs_sink *sink, struct listing *listing,
+static hs_status put_row(struct hs_sink *sink, const struct listing *listing,
                          const struct hs_sample_row *row, struct hs_error *err)
 {
     struct hs_sample_join *join = listing->join;
     const struct hs_view *view = join->view;
     const struct hs_sampler *sampler = hs_sample_join_sampler(join, row->sample);
-    const struct hs_list site = {.each = put_site, .context = listing};
+    struct hs_site_of of = {join, join->sites[row->at]};
+    const struct hs_list site = {.each = hs_site_frames, .context = &of, .is_line = true};
     bool is_known = sampler->period_words > 0;
     struct hs_estimate estimate = {0};
     char place[HS_FRAME_BYTES];
-    listing->site = join->sites[row->at];
     hs_estimate_add(&estimate, sampler, row->sample);
-    HS_TRY(hs_sample_join_site_text(join, listing->site, place, sizeof place, err));
+    HS_TRY(hs_sample_join_site_text(join, of.site, place, sizeof place, err));
     struct line line = {
         .sample = row->sample->id,
         .id = row->sample->node,
@@ -82,7 +74,7 @@ static hs_status put_row(struct hs_sink *sink, struct listing *listing,
         .root = hs_sample_root_name(view, row),
         .root_id = row->root,
         .join = hs_sample_join_case_name(join->cases[row->at]),
-        .site = &site,
+        .site = of.site != HS_NO_SITE ? &site : NULL,
         .keeper = hs_keeper_text(view, hs_keeper_of(view, row->sample, row->root), row->root),
         .place = hs_or_null(place),
     };
@@ -91,7 +83,7 @@ static hs_status put_row(struct hs_sink *sink, struct listing *listing,
 
 static hs_status put_rows(void *context, struct hs_sink *sink, struct hs_error *err)
 {
-    struct listing *listing = context;
+    const struct listing *listing = context;
     for (size_t i = 0; i < listing->rows->n; i++)
         HS_TRY(put_row(sink, listing, &listing->rows->rows[i], err));
     hs_sink_others(sink, listing->rows->n_others, &(struct line){0});

@@ -1,4 +1,4 @@
-/* Cuts as a sentence, as rows and as JSON. */
+/* Cuts as a sentence and as rows. */
 #include "cut_print.h"
 
 #include <stdio.h>
@@ -8,7 +8,6 @@
 #include "analysis/neighbours.h"
 #include "analysis/path_find.h"
 #include "analysis/path_fold.h"
-#include "report/sheet.h"
 
 enum { NAME_BYTES = 1024 };
 
@@ -116,140 +115,102 @@ hs_status hs_cut_sentence(struct hs_tool *tool, struct hs_view *view, const stru
 
 /* ---- rows */
 
-static const struct hs_column columns[] = {
-    {"near", "NEAR", HS_COLUMN_STRING, 0},
-    {"kind", "KIND", HS_COLUMN_STRING, 0},
-    {"field", "FIELD", HS_COLUMN_COUNT, 0},
-    {"id", "ID", HS_COLUMN_NODE, 0},
-    {"address", "ADDRESS", HS_COLUMN_ADDRESS, HS_COLUMN_DATA_ONLY},
-    {"words", "WORDS", HS_COLUMN_WORDS, 0},
-    {"retained_words", "RETAINED", HS_COLUMN_WORDS, 0},
-    {"what", "WHAT", HS_COLUMN_STRING, HS_COLUMN_FLEXIBLE},
+struct line {
+    const char *near, *kind, *place, *type, *name, *expression, *what;
+    uint64_t field, offset, id, address, words, retained_words;
 };
-enum { N_COLUMNS = sizeof columns / sizeof *columns };
 
-static hs_status put_row(struct hs_sheet *sheet, struct hs_view *view, const char *near,
-                         const struct hs_cut_point *point, struct hs_error *err)
+#define HS_ROW struct line
+static const struct hs_field fields[] = {
+    HS_COLUMN(1, STRING, near, "NEAR", HS_COLUMN_NOT_JSON),
+    HS_COLUMN(2, STRING, kind, "KIND", 0),
+    HS_COLUMN(4, NODE, id, "ID", 0),
+    HS_COLUMN(5, ADDRESS, address, "ADDRESS", HS_COLUMN_DATA_ONLY),
+    HS_FIELD(COUNT, offset),
+    HS_COLUMN(3, COUNT, field, "FIELD", 0),
+    HS_FIELD(STRING, place),
+    HS_FIELD(STRING, type),
+    HS_FIELD(STRING, name),
+    HS_FIELD(STRING, expression),
+    HS_COLUMN(6, WORDS, words, "WORDS", 0),
+    HS_COLUMN(7, WORDS, retained_words, "RETAINED", 0),
+    HS_COLUMN(8, STRING, what, "WHAT", HS_COLUMN_FLEXIBLE | HS_COLUMN_NOT_JSON),
+};
+static const struct hs_record record = HS_RECORD(fields);
+
+static hs_status put_point(struct hs_sink *sink, struct hs_view *view, const char *near,
+                           const struct hs_cut_point *point, struct hs_error *err)
 {
     struct hs_node_facts facts;
     char name[NAME_BYTES], way[HS_FIELD_PATH_BYTES] = "", what[NAME_BYTES + HS_FIELD_PATH_BYTES];
+    char place[HS_FIELD_NAME_BYTES] = "";
+    bool has_offset = point->offset_words != HS_NO_OFFSET;
     HS_TRY(hs_view_facts(view, point->node, &facts, err));
     short_name(view, point, &facts, name, sizeof name);
     if (!facts.is_root)
         HS_TRY(expression(view, point, way, sizeof way, err));
+    if (has_offset)
+        hs_field_name(view, facts.type, point->offset_words, place, sizeof place);
     (void)snprintf(what, sizeof what, "%s%s%s", name, way[0] != 0 ? "  = " : "", way);
-    hs_sheet_string(sheet, near);
-    hs_sheet_string(sheet, hs_cut_kind_name(point->kind));
-    if (point->offset_words == HS_NO_OFFSET)
-        hs_sheet_null(sheet);
-    else
-        hs_sheet_u64(sheet, point->offset_words);
-    hs_sheet_u64(sheet, point->node);
-    if (facts.address == 0)
-        hs_sheet_null(sheet);
-    else
-        hs_sheet_u64(sheet, facts.address);
-    if (facts.is_root)
-        hs_sheet_null(sheet);
-    else
-        hs_sheet_u64(sheet, facts.words);
-    hs_sheet_u64(sheet, hs_index_retained(view->index, point->node).words);
-    hs_sheet_string(sheet, what);
+    const struct line line = {
+        .near = near,
+        .kind = hs_cut_kind_name(point->kind),
+        .id = point->node,
+        .address = hs_or_unknown(facts.address),
+        .offset = has_offset ? point->offset_words * view->facts->word_bytes : HS_UNKNOWN,
+        .field = has_offset ? point->offset_words : HS_UNKNOWN,
+        .place = hs_or_null(place),
+        .type = facts.is_root ? NULL : facts.label,
+        .name = facts.is_root ? facts.label : NULL,
+        .expression = hs_or_null(way),
+        .words = facts.is_root ? HS_UNKNOWN : facts.words,
+        .retained_words = hs_index_retained(view->index, point->node).words,
+        .what = what,
+    };
+    return hs_sink_row(sink, &line, err);
+}
+
+static unsigned n_points(const struct hs_cut *cut)
+{
+    return cut->n > HS_CUT_MOST ? 0 : cut->n;
+}
+
+static hs_status put_near_roots(void *context, struct hs_sink *sink, struct hs_error *err)
+{
+    const struct hs_cut_pairs *pairs = context;
+    for (unsigned i = 0; i < n_points(pairs->cut); i++)
+        HS_TRY(put_point(sink, pairs->view, "roots", &pairs->cut->near_roots[i], err));
     return HS_OK;
 }
 
-hs_status hs_cut_rows(struct hs_tool *tool, const struct hs_invocation *inv, struct hs_view *view,
-                      const struct hs_cut *cut, struct hs_error *err)
+static hs_status put_near_object(void *context, struct hs_sink *sink, struct hs_error *err)
 {
-    struct hs_sheet_options options = hs_tool_sheet(tool, inv, 0);
-    options.word_bytes = view->facts->word_bytes;
-    options.no_total = true;
-    options.limit = 0;
-    struct hs_sheet sheet;
-    HS_TRY(hs_sheet_init(&sheet, columns, N_COLUMNS, &options, err));
-    hs_status status = HS_OK;
-    unsigned n = cut->n > HS_CUT_MOST ? 0 : cut->n;
-    for (unsigned i = 0; i < n && status == HS_OK; i++)
-        status = put_row(&sheet, view, "roots", &cut->near_roots[i], err);
-    for (unsigned i = 0; i < n && status == HS_OK; i++)
-        status = put_row(&sheet, view, "object", &cut->near_object[i], err);
-    if (status == HS_OK && (n != 0 || options.format != HS_SHEET_TABLE))
-        status = hs_sheet_write(&sheet, &tool->out, err);
-    hs_sheet_fini(&sheet);
-    return status;
-}
-
-/* ---- JSON */
-
-static void put_field(struct hs_json *json, const struct hs_view *view,
-                      const struct hs_cut_point *point, const struct hs_node_facts *facts)
-{
-    char place[HS_FIELD_NAME_BYTES] = "";
-    if (point->offset_words == HS_NO_OFFSET) {
-        hs_json_null(json, "offset");
-        hs_json_null(json, "field");
-    } else {
-        hs_json_u64(json, "offset", point->offset_words * view->facts->word_bytes);
-        hs_json_u64(json, "field", point->offset_words);
-        hs_field_name(view, facts->type, point->offset_words, place, sizeof place);
-    }
-    hs_json_string(json, "place", hs_or_null(place));
-}
-
-static hs_status put_point(struct hs_json *json, struct hs_view *view,
-                           const struct hs_cut_point *point, struct hs_error *err)
-{
-    struct hs_node_facts facts;
-    char way[HS_FIELD_PATH_BYTES] = "";
-    HS_TRY(hs_view_facts(view, point->node, &facts, err));
-    if (!facts.is_root)
-        HS_TRY(expression(view, point, way, sizeof way, err));
-    hs_json_begin_object(json, NULL, HS_JSON_LINE);
-    hs_json_string(json, "kind", hs_cut_kind_name(point->kind));
-    hs_json_node(json, "id", point->node);
-    if (facts.address == 0)
-        hs_json_null(json, "address");
-    else
-        hs_json_address(json, "address", facts.address);
-    put_field(json, view, point, &facts);
-    hs_json_string(json, "type", facts.is_root ? NULL : facts.label);
-    hs_json_string(json, "name", facts.is_root ? facts.label : NULL);
-    hs_json_string(json, "expression", hs_or_null(way));
-    if (facts.is_root)
-        hs_json_null(json, "words");
-    else
-        hs_json_u64(json, "words", facts.words);
-    hs_json_u64(json, "retained_words", hs_index_retained(view->index, point->node).words);
-    hs_json_end_object(json);
+    const struct hs_cut_pairs *pairs = context;
+    for (unsigned i = 0; i < n_points(pairs->cut); i++)
+        HS_TRY(put_point(sink, pairs->view, "object", &pairs->cut->near_object[i], err));
     return HS_OK;
 }
 
-static hs_status put_points(struct hs_json *json, const char *key, struct hs_view *view,
-                            const struct hs_cut_point *points, unsigned n, struct hs_error *err)
+static hs_status put_rows(void *context, struct hs_sink *sink, struct hs_error *err)
 {
-    hs_json_begin_array(json, key, HS_JSON_BLOCK);
-    for (unsigned i = 0; i < n; i++)
-        HS_TRY(put_point(json, view, &points[i], err));
-    hs_json_end_array(json);
-    return HS_OK;
+    HS_TRY(put_near_roots(context, sink, err));
+    return put_near_object(context, sink, err);
 }
 
-hs_status hs_cut_json(struct hs_json *json, struct hs_view *view, const struct hs_cut *cut,
-                      struct hs_error *err)
+void hs_cut_pairs_init(struct hs_view *view, const struct hs_cut *cut, struct hs_cut_pairs *ret)
 {
     bool is_complete = cut->n <= HS_CUT_MOST;
-    unsigned n = is_complete ? cut->n : 0;
-    hs_json_begin_object(json, "cut", HS_JSON_BLOCK);
-    if (is_complete)
-        hs_json_u64(json, "size", cut->n);
-    else
-        hs_json_null(json, "size");
-    hs_json_u64(json, "at_least", cut->n);
-    hs_json_bool(json, "complete", is_complete);
-    hs_json_u64(json, "freed_words", cut->freed.words);
-    hs_json_u64(json, "freed_objects", cut->freed.objects);
-    HS_TRY(put_points(json, "near_roots", view, cut->near_roots, n, err));
-    HS_TRY(put_points(json, "near_object", view, cut->near_object, n, err));
-    hs_json_end_object(json);
-    return HS_OK;
+    *ret = (struct hs_cut_pairs){
+        .view = view,
+        .cut = cut,
+        .rows = {.record = &record, .each = put_rows, .context = ret},
+        .near_roots = {.record = &record, .each = put_near_roots, .context = ret},
+        .near_object = {.record = &record, .each = put_near_object, .context = ret},
+        .members = {HS_BLOCK("cut"), HS_COUNT("size", is_complete ? cut->n : HS_UNKNOWN),
+                    HS_COUNT("at_least", cut->n), HS_VALUE("complete", BOOL, is_complete),
+                    HS_COUNT("freed_words", cut->freed.words),
+                    HS_COUNT("freed_objects", cut->freed.objects),
+                    HS_ROWS("near_roots", &ret->near_roots),
+                    HS_ROWS("near_object", &ret->near_object), HS_END, HS_PAIRS_END},
+    };
 }

@@ -3,19 +3,19 @@
 #define HS_LOOK_CUT_PRINT_H
 
 #include "analysis/cut.h"
-#include "report/json.h"
 #include "tool.h"
-
-/* The member "cut" of the object being written. */
-hs_status hs_cut_json(struct hs_json *json, struct hs_view *view, const struct hs_cut *cut,
-                      struct hs_error *err);
 
 /* The sentence that says it, below a heading. */
 hs_status hs_cut_sentence(struct hs_tool *tool, struct hs_view *view, const struct hs_cut *cut,
                           struct hs_error *err);
 
-/* The rows of both cuts as a table or as TSV. */
-hs_status hs_cut_rows(struct hs_tool *tool, const struct hs_invocation *inv, struct hs_view *view,
-                      const struct hs_cut *cut, struct hs_error *err);
+/* The rows of both cuts, and the member "cut" of a document. `ret` stays where it is. */
+struct hs_cut_pairs {
+    struct hs_view *view;
+    const struct hs_cut *cut;
+    struct hs_list rows, near_roots, near_object;
+    struct hs_pair members[10];
+};
+void hs_cut_pairs_init(struct hs_view *view, const struct hs_cut *cut, struct hs_cut_pairs *ret);
 
 #endif

@@ -1,4 +1,4 @@
-/* Paths as JSON and as lines of a table. */
+/* Paths as objects of JSON and as lines. */
 #include "path_print.h"
 
 #include <stdio.h>
@@ -7,192 +7,164 @@
 #include "analysis/neighbours.h"
 #include "root_json.h"
 
-/* Folds the objects of path `at`, the root's leaf left out. */
-static hs_status fold_path(struct hs_view *view, const struct hs_paths *paths, size_t at,
-                           struct hs_path_fold *fold, struct hs_error *err)
-{
-    size_t begin = paths->begin[at] + 1;
-    return hs_path_fold_nodes(fold, view, paths->nodes + begin, paths->begin[at + 1] - begin, err);
-}
-
-/* ---- JSON */
-
-static hs_status put_step(struct hs_json *json, struct hs_view *view,
-                          const struct hs_path_step *step, struct hs_error *err)
-{
-    struct hs_node_facts facts = {.label = NULL};
-    bool is_gap = step->node == HS_NO_NODE;
-    if (!is_gap)
-        HS_TRY(hs_view_facts(view, step->node, &facts, err));
-    hs_json_begin_object(json, NULL, HS_JSON_LINE);
-    hs_json_node(json, "id", step->node);
-    if (is_gap)
-        hs_json_null(json, "address");
-    else
-        hs_json_address(json, "address", facts.address);
-    if (is_gap || step->offset_words == HS_NO_OFFSET) {
-        hs_json_null(json, "offset");
-        hs_json_null(json, "field");
-    } else {
-        hs_json_u64(json, "offset", step->offset_words * view->facts->word_bytes);
-        hs_json_u64(json, "field", step->offset_words);
-    }
-    char place[HS_FIELD_NAME_BYTES] = "";
-    if (!is_gap)
-        hs_field_name(view, step->type, step->offset_words, place, sizeof place);
-    hs_json_string(json, "place", hs_or_null(place));
-    hs_json_string(json, "type", facts.label);
-    if (is_gap) {
-        hs_json_null(json, "words");
-        hs_json_null(json, "retained_words");
-    } else {
-        hs_json_u64(json, "words", facts.words);
-        hs_json_u64(json, "retained_words", hs_index_retained(view->index, step->node).words);
-    }
-    bool has_edge = !is_gap && step->edge_class < HS_N_EDGE_CLASSES;
-    hs_json_string(json, "class", has_edge ? hs_edge_class_name(step->edge_class) : NULL);
-    hs_json_string(json, "tier", has_edge ? hs_tier_name(step->tier) : NULL);
-    hs_json_u64(json, "repeat", step->repeat);
-    hs_json_end_object(json);
-    return HS_OK;
-}
-
-/* The path as source would write it; null when no type says how. */
-static void put_expression(struct hs_json *json, const struct hs_view *view, hs_node leaf,
-                           const struct hs_path_fold *fold)
-{
-    char text[HS_FIELD_PATH_BYTES];
-    const char *root = hs_view_string(view, hs_snap_root(view->snap, leaf)->name);
-    hs_field_path(view, root, fold, text, sizeof text);
-    hs_json_string(json, "expression", hs_or_null(text));
-}
-
-hs_status hs_path_json(struct hs_json *json, const char *key, struct hs_view *view,
-                       const struct hs_paths *paths, size_t at, struct hs_error *err)
-{
-    struct hs_path_fold fold = {0};
-    hs_status status = fold_path(view, paths, at, &fold, err);
-    if (status == HS_OK) {
-        hs_node leaf = paths->nodes[paths->begin[at]];
-        struct hs_root_row root = hs_root_row_of(view, hs_path_root(view, leaf));
-        hs_json_begin_object(json, key, HS_JSON_BLOCK);
-        hs_root_json(json, "root", view, &root);
-        if (root.node != leaf)
-            hs_slot_json(json, "slot", view, leaf);
-        hs_json_u64(json, "length", paths->begin[at + 1] - paths->begin[at] - 1);
-        put_expression(json, view, paths->nodes[paths->begin[at]], &fold);
-        hs_json_begin_array(json, "steps", HS_JSON_BLOCK);
-        for (size_t i = 0; i < fold.n_steps && status == HS_OK; i++)
-            status = put_step(json, view, &fold.steps[i], err);
-        hs_json_end_array(json);
-        hs_json_end_object(json);
-    }
-    hs_path_fold_fini(&fold);
-    return status;
-}
-
-/* ---- table */
-
-const struct hs_column hs_path_columns[HS_N_PATH_COLUMNS] = {
-    {"path", "PATH", HS_COLUMN_NUMBER, 0},
-    {"repeat", "TIMES", HS_COLUMN_COUNT, 0},
-    {"field", "FIELD", HS_COLUMN_NUMBER, 0},
-    {"id", "ID", HS_COLUMN_NODE, 0},
-    {"address", "ADDRESS", HS_COLUMN_ADDRESS, HS_COLUMN_SPARE(2)},
-    {"words", "WORDS", HS_COLUMN_WORDS, HS_COLUMN_SPARE(1)},
-    {"retained_words", "RETAINED", HS_COLUMN_WORDS, 0},
-    {"what", "WHAT", HS_COLUMN_STRING, HS_COLUMN_FLEXIBLE | HS_COLUMN_TREE},
+struct line {
+    uint64_t path, repeat, offset, field, id, address, words, retained_words;
+    const char *place, *type, *class, *tier, *what;
 };
 
-/* A variable with the slot that the path begins in, by the slot's name. */
-static void put_root_line(struct hs_sheet *sheet, const struct hs_view *view, size_t path,
-                          hs_node leaf)
+#define HS_ROW struct line
+static const struct hs_field fields[] = {
+    HS_COLUMN(1, NUMBER, path, "PATH", HS_COLUMN_NOT_JSON),
+    HS_COLUMN(4, NODE, id, "ID", 0),
+    HS_COLUMN(5, ADDRESS, address, "ADDRESS", HS_COLUMN_SPARE(2)),
+    HS_FIELD(COUNT, offset),
+    HS_COLUMN(3, NUMBER, field, "FIELD", 0),
+    HS_FIELD(STRING, place),
+    HS_FIELD(STRING, type),
+    HS_COLUMN(6, WORDS, words, "WORDS", HS_COLUMN_SPARE(1)),
+    HS_COLUMN(7, WORDS, retained_words, "RETAINED", 0),
+    HS_FIELD(STRING, class),
+    HS_FIELD(STRING, tier),
+    HS_COLUMN(2, COUNT, repeat, "TIMES", 0),
+    HS_COLUMN(8, STRING, what, "WHAT", HS_COLUMN_FLEXIBLE | HS_COLUMN_TREE | HS_COLUMN_NOT_JSON),
+};
+const struct hs_record hs_path_record = HS_RECORD(fields);
+
+/* A line that tells nothing but `what`. */
+static struct line line_of(size_t path, const char *what)
 {
-    const struct hs_root *root = hs_snap_root(view->snap, leaf);
-    hs_node node = hs_path_root(view, leaf);
-    char place[256], what[768];
-    hs_root_place(view, root, place, sizeof place);
-    bool is_table = sheet->options.format == HS_SHEET_TABLE;
-    bool is_doubtful = hs_index_tier(view->index, leaf) == HS_TIER_DOUBTFUL;
-    (void)snprintf(what, sizeof what, "%s %.400s%s%s%s%s", hs_root_kind_name(root->kind),
-                   hs_view_string(view, root->name), place[0] != 0 ? " (" : "",
-                   is_table ? hs_file_short(place) : place, place[0] != 0 ? ")" : "",
-                   is_doubtful ? "  [doubtful]" : "");
-    hs_sheet_u64(sheet, path + 1);
-    hs_sheet_null(sheet);
-    hs_sheet_null(sheet);
-    hs_sheet_u64(sheet, node);
-    if (root->address != 0)
-        hs_sheet_u64(sheet, root->address);
-    else
-        hs_sheet_null(sheet);
-    hs_sheet_null(sheet);
-    hs_sheet_u64(sheet, hs_index_retained(view->index, node).words);
-    hs_sheet_string(sheet, what);
+    return (struct line){
+        .path = path + 1,
+        .repeat = HS_UNKNOWN,
+        .offset = HS_UNKNOWN,
+        .field = HS_UNKNOWN,
+        .id = HS_UNKNOWN,
+        .address = HS_UNKNOWN,
+        .words = HS_UNKNOWN,
+        .retained_words = HS_UNKNOWN,
+        .what = what,
+    };
 }
 
-static void put_gap_line(struct hs_sheet *sheet, size_t path, uint64_t n_objects)
+static hs_status put_step(struct hs_sink *sink, struct hs_view *view, size_t path,
+                          const struct hs_path_step *step, struct hs_error *err)
 {
-    hs_sheet_u64(sheet, path + 1);
-    hs_sheet_u64(sheet, n_objects);
-    for (size_t i = 2; i + 1 < HS_N_PATH_COLUMNS; i++)
-        hs_sheet_null(sheet);
-    hs_sheet_string(sheet, "  [objects left out]");
-}
-
-static hs_status put_step_line(struct hs_sheet *sheet, struct hs_view *view, size_t path,
-                               const struct hs_path_step *step, struct hs_error *err)
-{
-    if (step->node == HS_NO_NODE) {
-        put_gap_line(sheet, path, step->repeat);
-        return HS_OK;
-    }
     struct hs_node_facts facts;
-    HS_TRY(hs_view_facts(view, step->node, &facts, err));
     char what[512 + HS_FIELD_NAME_BYTES], place[HS_FIELD_NAME_BYTES];
+    struct line line = line_of(path, "  [objects left out]");
+    line.repeat = step->repeat;
+    if (step->node == HS_NO_NODE)
+        return hs_sink_row(sink, &line, err);
+    HS_TRY(hs_view_facts(view, step->node, &facts, err));
     hs_field_name(view, step->type, step->offset_words, place, sizeof place);
     (void)snprintf(what, sizeof what, "  %.400s%s%s%s%s", facts.label, place[0] == 0 ? "" : "  ",
                    hs_field_arrow(view, step->type, place), place,
                    step->tier == HS_TIER_DOUBTFUL ? "  [doubtful]" : "");
-    hs_sheet_u64(sheet, path + 1);
-    hs_sheet_u64(sheet, step->repeat);
-    if (step->offset_words == HS_NO_OFFSET)
-        hs_sheet_null(sheet);
-    else
-        hs_sheet_u64(sheet, step->offset_words);
-    hs_sheet_u64(sheet, step->node);
-    hs_sheet_u64(sheet, facts.address);
-    hs_sheet_u64(sheet, facts.words);
-    hs_sheet_u64(sheet, hs_index_retained(view->index, step->node).words);
-    hs_sheet_string(sheet, what);
+    line.id = step->node;
+    line.address = facts.address;
+    if (step->offset_words != HS_NO_OFFSET) {
+        line.offset = step->offset_words * view->facts->word_bytes;
+        line.field = step->offset_words;
+    }
+    line.place = hs_or_null(place);
+    line.type = facts.label;
+    line.words = facts.words;
+    line.retained_words = hs_index_retained(view->index, step->node).words;
+    if (step->edge_class < HS_N_EDGE_CLASSES) {
+        line.class = hs_edge_class_name(step->edge_class);
+        line.tier = hs_tier_name(step->tier);
+    }
+    line.what = what;
+    return hs_sink_row(sink, &line, err);
+}
+
+/* The path as source would write it; 0 when no type says how. */
+static size_t expression_of(const struct hs_view *view, hs_node leaf,
+                            const struct hs_path_fold *fold, char *text, size_t n_bytes)
+{
+    const char *root = hs_view_string(view, hs_snap_root(view->snap, leaf)->name);
+    return hs_field_path(view, root, fold, text, n_bytes);
+}
+
+/* ---- JSON */
+
+struct steps {
+    struct hs_view *view;
+    const struct hs_path_fold *fold;
+};
+
+static hs_status put_steps(void *context, struct hs_sink *sink, struct hs_error *err)
+{
+    const struct steps *steps = context;
+    for (size_t i = 0; i < steps->fold->n_steps; i++)
+        HS_TRY(put_step(sink, steps->view, 0, &steps->fold->steps[i], err));
     return HS_OK;
 }
 
-/* The whole path once more, as source would write it. */
-static void put_expression_line(struct hs_sheet *sheet, const struct hs_view *view, size_t path,
-                                hs_node leaf, const struct hs_path_fold *fold)
+static hs_status put_object(struct hs_sink *sink, struct hs_view *view, hs_node leaf,
+                            const struct hs_path_fold *fold, uint64_t length, struct hs_error *err)
 {
-    char text[HS_FIELD_PATH_BYTES] = "= ";
-    const char *root = hs_view_string(view, hs_snap_root(view->snap, leaf)->name);
-    if (hs_field_path(view, root, fold, text + 2, sizeof text - 2) == 0)
-        return;
-    hs_sheet_u64(sheet, path + 1);
-    for (size_t i = 1; i + 1 < HS_N_PATH_COLUMNS; i++)
-        hs_sheet_null(sheet);
-    hs_sheet_string(sheet, text);
+    struct hs_root_of root_of = {view, hs_path_root(view, leaf)}, leaf_of = {view, leaf};
+    struct steps context = {view, fold};
+    const struct hs_list root = {.each = hs_root_one, .context = &root_of};
+    const struct hs_list slot = {.each = hs_slot_one, .context = &leaf_of};
+    const struct hs_list steps = {
+        .record = &hs_path_record, .each = put_steps, .context = &context};
+    char text[HS_FIELD_PATH_BYTES];
+    (void)expression_of(view, leaf, fold, text, sizeof text);
+    return hs_sink_pairs(
+        sink,
+        HS_PAIRS(HS_ONE("root", &root),
+                 HS_SPLICE(root_of.node != leaf ? HS_PAIRS(HS_ONE("slot", &slot)) : HS_NO_PAIRS),
+                 HS_COUNT("length", length), HS_TEXT("expression", hs_or_null(text)),
+                 HS_ROWS("steps", &steps)),
+        err);
 }
 
-hs_status hs_path_lines(struct hs_sheet *sheet, struct hs_view *view, size_t number,
-                        const struct hs_paths *paths, size_t at, struct hs_error *err)
+/* ---- table and TSV */
+
+/* A variable with the slot that the path begins in, by the slot's name. */
+static hs_status put_root_line(struct hs_sink *sink, const struct hs_view *view, size_t path,
+                               hs_node leaf, struct hs_error *err)
+{
+    const struct hs_root *root = hs_snap_root(view->snap, leaf);
+    char place[256], what[768];
+    struct line line = line_of(path, what);
+    hs_root_place(view, root, place, sizeof place);
+    bool is_doubtful = hs_index_tier(view->index, leaf) == HS_TIER_DOUBTFUL;
+    (void)snprintf(what, sizeof what, "%s %.400s%s%s%s%s", hs_root_kind_name(root->kind),
+                   hs_view_string(view, root->name), place[0] != 0 ? " (" : "",
+                   sink->is_table ? hs_file_short(place) : place, place[0] != 0 ? ")" : "",
+                   is_doubtful ? "  [doubtful]" : "");
+    line.id = hs_path_root(view, leaf);
+    line.address = hs_or_unknown(root->address);
+    line.retained_words = hs_index_retained(view->index, line.id).words;
+    return hs_sink_row(sink, &line, err);
+}
+
+static hs_status put_lines(struct hs_sink *sink, struct hs_view *view, size_t path, hs_node leaf,
+                           const struct hs_path_fold *fold, struct hs_error *err)
+{
+    char text[HS_FIELD_PATH_BYTES] = "= ";
+    HS_TRY(put_root_line(sink, view, path, leaf, err));
+    for (size_t i = 0; i < fold->n_steps; i++)
+        HS_TRY(put_step(sink, view, path, &fold->steps[i], err));
+    if (expression_of(view, leaf, fold, text + 2, sizeof text - 2) == 0)
+        return HS_OK;
+    struct line line = line_of(path, text);
+    return hs_sink_row(sink, &line, err);
+}
+
+hs_status hs_path_put(struct hs_sink *sink, struct hs_view *view, const struct hs_paths *paths,
+                      size_t at, struct hs_error *err)
 {
     struct hs_path_fold fold = {0};
-    hs_status status = fold_path(view, paths, at, &fold, err);
+    size_t begin = paths->begin[at] + 1, n = paths->begin[at + 1] - begin;
+    hs_node leaf = paths->nodes[begin - 1]; /* of the root; objects follow */
+    hs_status status = hs_path_fold_nodes(&fold, view, paths->nodes + begin, n, err);
     if (status == HS_OK)
-        put_root_line(sheet, view, number, paths->nodes[paths->begin[at]]);
-    for (size_t i = 0; i < fold.n_steps && status == HS_OK; i++)
-        status = put_step_line(sheet, view, number, &fold.steps[i], err);
-    if (status == HS_OK)
-        put_expression_line(sheet, view, number, paths->nodes[paths->begin[at]], &fold);
+        status = sink->json != NULL ? put_object(sink, view, leaf, &fold, n, err)
+                                    : put_lines(sink, view, at, leaf, &fold, err);
     hs_path_fold_fini(&fold);
     return status;
 }

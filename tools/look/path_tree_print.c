@@ -7,7 +7,6 @@
 #include "analysis/neighbours.h"
 #include "analysis/root_rows.h"
 #include "base/alloc.h"
-#include "report/sheet.h"
 #include "root_json.h"
 
 enum { TEXT_BYTES = 2048, FIT_COLUMNS = 60 };
@@ -73,66 +72,66 @@ static void node_text(const struct hs_path_tree_shown *shown, uint32_t at, char 
         step_text(shown->view, node, text, n_bytes);
 }
 
-/* ---- table and TSV */
+/* ---- table, TSV and NDJSON */
 
-static const struct hs_column columns[] = {
-    {"node", "NODE", HS_COLUMN_COUNT, HS_COLUMN_DATA_ONLY},
-    {"parent", "PARENT", HS_COLUMN_COUNT, HS_COLUMN_DATA_ONLY},
-    {"objects", "OBJECTS", HS_COLUMN_COUNT, 0},
-    {"words", "WORDS", HS_COLUMN_WORDS, 0},
-    {"words_percent", "%", HS_COLUMN_PERCENT, HS_COLUMN_TABLE_ONLY},
-    {"what", "WHAT", HS_COLUMN_STRING, HS_COLUMN_FLEXIBLE},
+struct line {
+    uint64_t node, parent, objects, words, error_words, example;
+    const char *what;
 };
-static const struct hs_column sampled_columns[] = {
-    {"node", "NODE", HS_COLUMN_COUNT, HS_COLUMN_DATA_ONLY},
-    {"parent", "PARENT", HS_COLUMN_COUNT, HS_COLUMN_DATA_ONLY},
-    {"n_samples", "SAMPLES", HS_COLUMN_COUNT, 0},
-    {"estimated_words", "SAMPLED", HS_COLUMN_WORDS, 0},
-    {"error_words", "+-", HS_COLUMN_WORDS, 0},
-    {"share_percent", "%", HS_COLUMN_PERCENT, HS_COLUMN_TABLE_ONLY},
-    {"example", "EXAMPLE", HS_COLUMN_COUNT, 0},
-    {"what", "WHAT", HS_COLUMN_STRING, HS_COLUMN_FLEXIBLE},
+
+#define HS_ROW struct line
+static const struct hs_field fields[] = {
+    HS_COLUMN(1, COUNT, node, "NODE", HS_COLUMN_DATA_ONLY),
+    HS_COLUMN(2, COUNT, parent, "PARENT", HS_COLUMN_DATA_ONLY),
+    HS_COLUMN(3, COUNT, objects, "OBJECTS", 0),
+    HS_COLUMN(4, WORDS, words, "WORDS", 0),
+    HS_COLUMN_AS("words_percent", 5, PERCENT, words, "%", HS_COLUMN_TABLE_ONLY),
+    HS_COLUMN(6, STRING, what, "WHAT", HS_COLUMN_FLEXIBLE),
 };
-enum {
-    N_COLUMNS = sizeof columns / sizeof *columns,
-    N_SAMPLED_COLUMNS = sizeof sampled_columns / sizeof *sampled_columns
+static const struct hs_field sampled_fields[] = {
+    HS_COLUMN(1, COUNT, node, "NODE", HS_COLUMN_DATA_ONLY),
+    HS_COLUMN(2, COUNT, parent, "PARENT", HS_COLUMN_DATA_ONLY),
+    HS_COLUMN_AS("n_samples", 3, COUNT, objects, "SAMPLES", 0),
+    HS_COLUMN_AS("estimated_words", 4, WORDS, words, "SAMPLED", 0),
+    HS_COLUMN(5, WORDS, error_words, "+-", 0),
+    HS_COLUMN_AS("share_percent", 6, PERCENT, words, "%", HS_COLUMN_TABLE_ONLY),
+    HS_COLUMN(7, COUNT, example, "EXAMPLE", 0),
+    HS_COLUMN(8, STRING, what, "WHAT", HS_COLUMN_FLEXIBLE),
 };
+static const struct hs_record record = HS_RECORD(fields);
+static const struct hs_record sampled_record = HS_RECORD(sampled_fields);
 
 struct rows {
     const struct hs_path_tree_shown *shown;
     struct hs_path_tree_lines lines;
-    struct hs_sheet sheet;
-    bool is_table;
+    struct hs_sink *sink;
 };
 
-static void put_number(struct hs_sheet *sheet, bool is_known, uint64_t number)
-{
-    if (is_known)
-        hs_sheet_u64(sheet, number);
-    else
-        hs_sheet_null(sheet);
-}
-
 /* One row; `sums` NULL: a line that goes on with the one above. `node` may be HS_PATH_TREE_NONE. */
-static void put_row(struct rows *rows, uint32_t node, const struct hs_path_tree_sums *sums,
-                    const char *text)
+static struct line line_of(const struct rows *rows, uint32_t node,
+                           const struct hs_path_tree_sums *sums, const char *text)
 {
     const struct hs_path_tree_extra *extra = &rows->shown->extra;
-    const struct hs_path_tree_node *nodes = rows->shown->tree->nodes;
     bool is_node = node != HS_PATH_TREE_NONE && sums != NULL;
     bool has_words = sums != NULL && (extra->examples == NULL || extra->error_words != NULL);
-    put_number(&rows->sheet, is_node, node);
-    put_number(&rows->sheet, is_node && nodes[node].parent != HS_PATH_TREE_NONE,
-               is_node ? nodes[node].parent : 0);
-    put_number(&rows->sheet, sums != NULL, sums != NULL ? sums->objects : 0);
-    put_number(&rows->sheet, has_words, sums != NULL ? sums->words : 0);
-    if (extra->examples != NULL)
-        put_number(&rows->sheet, is_node && has_words,
-                   is_node && has_words ? extra->error_words[node] : 0);
-    put_number(&rows->sheet, has_words, sums != NULL ? sums->words : 0);
-    if (extra->examples != NULL)
-        put_number(&rows->sheet, is_node, is_node ? extra->examples[node] : 0);
-    hs_sheet_string(&rows->sheet, text);
+    uint32_t parent = is_node ? rows->shown->tree->nodes[node].parent : HS_PATH_TREE_NONE;
+    return (struct line){
+        .node = is_node ? node : HS_UNKNOWN,
+        .parent = parent != HS_PATH_TREE_NONE ? parent : HS_UNKNOWN,
+        .objects = sums != NULL ? sums->objects : HS_UNKNOWN,
+        .words = has_words ? sums->words : HS_UNKNOWN,
+        .error_words = is_node && has_words && extra->error_words != NULL ? extra->error_words[node]
+                                                                          : HS_UNKNOWN,
+        .example = is_node && extra->examples != NULL ? extra->examples[node] : HS_UNKNOWN,
+        .what = text,
+    };
+}
+
+static hs_status put_row(struct rows *rows, uint32_t node, const struct hs_path_tree_sums *sums,
+                         const char *text, struct hs_error *err)
+{
+    struct line line = line_of(rows, node, sums, text);
+    return hs_sink_row(rows->sink, &line, err);
 }
 
 /* The nodes from `first` down to `last`, the root's side first: their number. */
@@ -154,21 +153,22 @@ static unsigned chain_of(const struct hs_path_tree *tree, const struct hs_path_t
 }
 
 /* A chain on one line where it fits, else on several. */
-static void put_line(struct rows *rows, const struct hs_path_tree_line *line)
+static hs_status put_line(struct rows *rows, const struct hs_path_tree_line *line,
+                          struct hs_error *err)
 {
     const struct hs_path_tree_shown *shown = rows->shown;
     uint32_t nodes[HS_PATH_TREE_DEPTH + 4];
     unsigned n = chain_of(shown->tree, line, nodes);
     const struct hs_path_tree_sums *sums = &shown->sums[line->first];
     char text[TEXT_BYTES];
-    int indent = rows->is_table ? 2 * (int)line->depth : 0;
+    int indent = rows->sink->is_table ? 2 * (int)line->depth : 0;
     size_t used = (size_t)snprintf(text, sizeof text, "%*s", indent, "");
     for (unsigned i = 0; i < n; i++) {
         char one[1024];
         node_text(shown, nodes[i], one, sizeof one);
         bool fits = used + strlen(one) + 3 < FIT_COLUMNS || (int)used == indent;
-        if (rows->is_table && !fits) {
-            put_row(rows, line->first, sums, text);
+        if (rows->sink->is_table && !fits) {
+            HS_TRY(put_row(rows, line->first, sums, text, err));
             sums = NULL;
             used = (size_t)snprintf(text, sizeof text, "%*s> ", indent + 1, "");
         } else if ((int)used > indent) {
@@ -179,21 +179,28 @@ static void put_line(struct rows *rows, const struct hs_path_tree_line *line)
         if (used + 700 > sizeof text)
             break;
     }
-    put_row(rows, line->first, sums, text);
+    return put_row(rows, line->first, sums, text, err);
 }
 
-static void put_hidden(struct rows *rows, uint32_t depth, uint64_t n,
-                       const struct hs_path_tree_sums *sums)
+static hs_status put_hidden(struct rows *rows, uint32_t depth, uint64_t n,
+                            const struct hs_path_tree_sums *sums, struct hs_error *err)
 {
     char text[128];
-    if (n == 0 || !rows->is_table)
-        return;
+    if (n == 0 || !rows->sink->is_table)
+        return HS_OK;
     (void)snprintf(text, sizeof text, "%*s[%lu others]", 2 * (int)depth, "", (unsigned long)n);
-    put_row(rows, HS_PATH_TREE_NONE, sums, text);
+    return put_row(rows, HS_PATH_TREE_NONE, sums, text, err);
+}
+
+static void put_closing(struct rows *rows, const struct hs_path_tree_sums *sums, const char *text)
+{
+    struct line line = line_of(rows, HS_PATH_TREE_NONE, sums, text);
+    if (sums->objects != 0)
+        hs_sink_close(rows->sink, &line);
 }
 
 /* "[n others]" stands behind what is shown below the same line. */
-static void put_lines(struct rows *rows)
+static hs_status put_lines(struct rows *rows, struct hs_error *err)
 {
     const struct hs_path_tree_line *open[HS_PATH_TREE_DEPTH + 4];
     uint32_t n_open = 0;
@@ -202,157 +209,162 @@ static void put_lines(struct rows *rows)
         uint32_t depth = i < rows->lines.n ? line->depth : 0;
         while (n_open > depth) {
             n_open--;
-            put_hidden(rows, n_open + 1, open[n_open]->n_hidden, &open[n_open]->hidden);
+            HS_TRY(
+                put_hidden(rows, n_open + 1, open[n_open]->n_hidden, &open[n_open]->hidden, err));
         }
         if (i == rows->lines.n)
             break;
-        put_line(rows, line);
+        HS_TRY(put_line(rows, line, err));
         open[n_open++] = line;
     }
-    put_hidden(rows, 0, rows->lines.n_hidden, &rows->lines.hidden);
-    if (!rows->is_table)
-        return;
-    hs_sheet_close_rows(&rows->sheet);
-    if (rows->shown->unreached.objects != 0)
-        put_row(rows, HS_PATH_TREE_NONE, &rows->shown->unreached, "[unreached]");
-    if (rows->shown->gone.objects != 0)
-        put_row(rows, HS_PATH_TREE_NONE, &rows->shown->gone, "[not in the heap]");
-}
-
-hs_status hs_path_tree_rows(struct hs_tool *tool, const struct hs_invocation *inv,
-                            const struct hs_path_tree_shown *shown, struct hs_error *err)
-{
-    bool is_sampled = shown->extra.examples != NULL;
-    uint64_t whole = shown->unreached.words + shown->gone.words;
-    for (size_t i = 0; i < shown->tree->n; i++)
-        if (shown->tree->nodes[i].parent == HS_PATH_TREE_NONE)
-            whole += shown->sums[i].words;
-    struct hs_sheet_options options = hs_tool_sheet(tool, inv, whole);
-    uint64_t limit = options.limit;
-    options.word_bytes = shown->view->facts->word_bytes;
-    options.no_total = true;
-    options.limit = 0;
-    struct rows rows = {.shown = shown, .is_table = options.format == HS_SHEET_TABLE};
-    HS_TRY(hs_path_tree_show(shown->tree, shown->sums, limit, rows.is_table, &rows.lines, err));
-    hs_status status =
-        hs_sheet_init(&rows.sheet, is_sampled ? sampled_columns : columns,
-                      is_sampled ? (size_t)N_SAMPLED_COLUMNS : (size_t)N_COLUMNS, &options, err);
-    if (status == HS_OK) {
-        put_lines(&rows);
-        status = hs_sheet_write(&rows.sheet, &tool->out, err);
-        hs_sheet_fini(&rows.sheet);
-    }
-    hs_path_tree_lines_fini(&rows.lines);
-    return status;
+    HS_TRY(put_hidden(rows, 0, rows->lines.n_hidden, &rows->lines.hidden, err));
+    put_closing(rows, &rows->shown->unreached, "[unreached]");
+    put_closing(rows, &rows->shown->gone, "[not in the heap]");
+    return HS_OK;
 }
 
 /* ---- JSON */
 
-static void put_step(struct hs_json *json, const struct hs_view *view,
-                     const struct hs_path_tree_node *node)
+static hs_status put_step(struct hs_sink *sink, const struct hs_view *view,
+                          const struct hs_path_tree_node *node, struct hs_error *err)
 {
     char place[HS_FIELD_NAME_BYTES + 8];
     bool has_offset = node->offset_words < HS_PATH_TREE_ANY;
     place_of(view, node, place, sizeof place);
-    hs_json_begin_object(json, "step", HS_JSON_LINE);
-    hs_json_string(json, "type", type_of(view, node));
-    if (has_offset) {
-        hs_json_u64(json, "offset", node->offset_words * view->facts->word_bytes);
-        hs_json_u64(json, "field", node->offset_words);
-    } else {
-        hs_json_null(json, "offset");
-        hs_json_null(json, "field");
-    }
-    hs_json_string(json, "place", hs_or_null(place));
-    hs_json_bool(json, "any_element", node->is_element);
-    hs_json_bool(json, "repeated", node->is_run);
-    hs_json_bool(json, "end", node->offset_words == HS_NO_OFFSET);
-    hs_json_end_object(json);
+    return hs_sink_members(
+        sink,
+        HS_PAIRS(HS_OBJECT("step"), HS_TEXT("type", type_of(view, node)),
+                 HS_COUNT("offset",
+                          has_offset ? node->offset_words * view->facts->word_bytes : HS_UNKNOWN),
+                 HS_COUNT("field", has_offset ? node->offset_words : HS_UNKNOWN),
+                 HS_TEXT("place", hs_or_null(place)),
+                 HS_VALUE("any_element", BOOL, node->is_element),
+                 HS_VALUE("repeated", BOOL, node->is_run),
+                 HS_VALUE("end", BOOL, node->offset_words == HS_NO_OFFSET), HS_END),
+        err);
 }
 
-static void put_node(struct hs_json *json, const struct hs_path_tree_shown *shown, uint32_t at)
+static hs_status put_node(struct hs_sink *sink, const struct hs_path_tree_shown *shown, uint32_t at,
+                          struct hs_error *err)
 {
     const struct hs_path_tree_node *node = &shown->tree->nodes[at];
-    if (node->root != HS_NO_NODE) {
-        struct hs_root_row root = hs_root_row_of(shown->view, node->root);
-        hs_root_json(json, "root", shown->view, &root);
-    } else {
-        put_step(json, shown->view, node);
-    }
-    if (shown->extra.examples == NULL) {
-        hs_json_u64(json, "objects", shown->sums[at].objects);
-        hs_json_u64(json, "words", shown->sums[at].words);
-        return;
-    }
-    hs_json_u64(json, "n_samples", shown->sums[at].objects);
-    if (shown->extra.error_words == NULL) {
-        hs_json_null(json, "estimated_words");
-        hs_json_null(json, "error_words");
-    } else {
-        hs_json_u64(json, "estimated_words", shown->sums[at].words);
-        hs_json_u64(json, "error_words", shown->extra.error_words[at]);
-    }
-    hs_json_u64(json, "example", shown->extra.examples[at]);
+    const struct hs_path_tree_sums *sums = &shown->sums[at];
+    const struct hs_path_tree_extra *extra = &shown->extra;
+    struct hs_root_of root_of = {shown->view, node->root};
+    const struct hs_list root = {.each = hs_root_one, .context = &root_of};
+    if (node->root != HS_NO_NODE)
+        HS_TRY(hs_sink_members(sink, HS_PAIRS(HS_ONE("root", &root)), err));
+    else
+        HS_TRY(put_step(sink, shown->view, node, err));
+    if (extra->examples == NULL)
+        return hs_sink_members(
+            sink, HS_PAIRS(HS_COUNT("objects", sums->objects), HS_COUNT("words", sums->words)),
+            err);
+    bool is_weighted = extra->error_words != NULL;
+    return hs_sink_members(
+        sink,
+        HS_PAIRS(HS_COUNT("n_samples", sums->objects),
+                 HS_COUNT("estimated_words", is_weighted ? sums->words : HS_UNKNOWN),
+                 HS_COUNT("error_words", is_weighted ? extra->error_words[at] : HS_UNKNOWN),
+                 HS_COUNT("example", extra->examples[at])),
+        err);
 }
 
-static void put_others(struct hs_json *json, const char *key, uint64_t n,
-                       const struct hs_path_tree_sums *sums)
+/* Objects within objects, as deep as the tree is: no list of rows has that shape. */
+static hs_status put_nested(void *context, struct hs_sink *sink, struct hs_error *err)
 {
-    hs_json_begin_object(json, key, HS_JSON_LINE);
-    hs_json_u64(json, "count", n);
-    hs_json_u64(json, "objects", sums->objects);
-    hs_json_u64(json, "words", sums->words);
-    hs_json_end_object(json);
-}
-
-hs_status hs_path_tree_json(struct hs_json *json, const char *key,
-                            const struct hs_path_tree_shown *shown, uint64_t limit,
-                            struct hs_error *err)
-{
-    struct hs_path_tree_lines lines;
+    const struct hs_path_tree_pairs *pairs = context;
+    const struct hs_path_tree_lines *lines = &pairs->lines;
+    struct hs_json *json = sink->json;
     uint32_t depth = 0;
-    HS_TRY(hs_path_tree_show(shown->tree, shown->sums, limit, /* chained= */ false, &lines, err));
-    hs_json_begin_array(json, key, HS_JSON_BLOCK);
-    for (size_t i = 0; i < lines.n; i++) {
-        const struct hs_path_tree_line *line = &lines.lines[i];
-        for (; depth > line->depth; depth--) {
+    for (size_t i = 0; i <= lines->n; i++) {
+        const struct hs_path_tree_line *line = &lines->lines[i];
+        for (uint32_t end = i < lines->n ? line->depth : 0; depth > end; depth--) {
             hs_json_end_array(json);
             hs_json_end_object(json);
         }
+        if (i == lines->n)
+            break;
         hs_json_begin_object(json, NULL, HS_JSON_BLOCK);
-        put_node(json, shown, line->first);
-        put_others(json, "others", line->n_hidden, &line->hidden);
+        HS_TRY(put_node(sink, pairs->shown, line->first, err));
+        HS_TRY(hs_sink_members(sink,
+                               HS_PAIRS(HS_OBJECT("others"), HS_COUNT("count", line->n_hidden),
+                                        HS_COUNT("objects", line->hidden.objects),
+                                        HS_COUNT("words", line->hidden.words), HS_END),
+                               err));
         hs_json_begin_array(json, "children", HS_JSON_BLOCK);
         depth++;
     }
-    for (; depth > 0; depth--) {
-        hs_json_end_array(json);
-        hs_json_end_object(json);
-    }
-    hs_json_end_array(json);
-    put_others(json, "tree_others", lines.n_hidden, &lines.hidden);
-    hs_path_tree_lines_fini(&lines);
     return HS_OK;
 }
 
-hs_status hs_path_tree_ndjson(struct hs_tool *tool, const struct hs_path_tree_shown *shown,
-                              uint64_t limit, struct hs_error *err)
+hs_status hs_path_tree_pairs_init(const struct hs_path_tree_shown *shown, uint64_t limit,
+                                  struct hs_path_tree_pairs *ret, struct hs_error *err)
 {
     struct hs_path_tree_lines lines;
-    struct hs_json json;
     HS_TRY(hs_path_tree_show(shown->tree, shown->sums, limit, /* chained= */ false, &lines, err));
-    hs_json_init(&json, &tool->out, HS_JSON_COMPACT);
-    for (size_t i = 0; i < lines.n; i++) {
-        uint32_t at = lines.lines[i].first, parent = shown->tree->nodes[at].parent;
-        hs_json_begin_object(&json, NULL, HS_JSON_BLOCK);
-        hs_json_u64(&json, "node", at);
-        if (parent == HS_PATH_TREE_NONE)
-            hs_json_null(&json, "parent");
-        else
-            hs_json_u64(&json, "parent", parent);
-        put_node(&json, shown, at);
-        hs_json_end_object(&json);
+    *ret = (struct hs_path_tree_pairs){
+        .shown = shown,
+        .lines = lines,
+        .list = {.each = put_nested, .context = ret},
+        .members = {HS_ROWS("tree", &ret->list), HS_OBJECT("tree_others"),
+                    HS_COUNT("count", lines.n_hidden), HS_COUNT("objects", lines.hidden.objects),
+                    HS_COUNT("words", lines.hidden.words), HS_END, HS_PAIRS_END},
+    };
+    return HS_OK;
+}
+
+void hs_path_tree_pairs_fini(struct hs_path_tree_pairs *pairs)
+{
+    hs_path_tree_lines_fini(&pairs->lines);
+}
+
+/* NDJSON: a line for each node, with the number of its parent. */
+static hs_status put_nodes(struct rows *rows, struct hs_error *err)
+{
+    struct hs_json *json = rows->sink->json;
+    for (size_t i = 0; i < rows->lines.n; i++) {
+        uint32_t at = rows->lines.lines[i].first, parent = rows->shown->tree->nodes[at].parent;
+        hs_json_begin_object(json, NULL, HS_JSON_BLOCK);
+        HS_TRY(hs_sink_members(
+            rows->sink,
+            HS_PAIRS(HS_COUNT("node", at),
+                     HS_COUNT("parent", parent != HS_PATH_TREE_NONE ? parent : HS_UNKNOWN)),
+            err));
+        HS_TRY(put_node(rows->sink, rows->shown, at, err));
+        hs_json_end_object(json);
     }
-    hs_path_tree_lines_fini(&lines);
-    return hs_json_finish(&json, err);
+    return HS_OK;
+}
+
+static hs_status put_rows(void *context, struct hs_sink *sink, struct hs_error *err)
+{
+    struct rows *rows = context;
+    rows->sink = sink;
+    return sink->json != NULL ? put_nodes(rows, err) : put_lines(rows, err);
+}
+
+hs_status hs_path_tree_print(struct hs_tool *tool, const struct hs_invocation *inv,
+                             const struct hs_path_tree_shown *shown, struct hs_error *err)
+{
+    struct rows rows = {.shown = shown};
+    const struct hs_list list = {
+        .record = shown->extra.examples != NULL ? &sampled_record : &record,
+        .each = put_rows,
+        .context = &rows,
+    };
+    struct hs_listing listing = {
+        .rows = &list,
+        .no_total = true,
+        .word_bytes = shown->view->facts->word_bytes,
+        .whole = shown->unreached.words + shown->gone.words,
+    };
+    for (size_t i = 0; i < shown->tree->n; i++)
+        if (shown->tree->nodes[i].parent == HS_PATH_TREE_NONE)
+            listing.whole += shown->sums[i].words;
+    HS_TRY(hs_path_tree_show(shown->tree, shown->sums, hs_tool_rows(inv),
+                             hs_tool_format(inv) == HS_FORMAT_TABLE, &rows.lines, err));
+    hs_status status = hs_tool_list(tool, inv, &listing, err);
+    hs_path_tree_lines_fini(&rows.lines);
+    return status;
 }

@@ -3,7 +3,6 @@
 #define HS_LOOK_PATH_TREE_PRINT_H
 
 #include "analysis/path_tree.h"
-#include "report/json.h"
 #include "tool.h"
 
 /* What each node stands for besides its sums; all NULL for counted blocks. */
@@ -21,18 +20,21 @@ struct hs_path_tree_shown {
                                                  whose blocks are not in the heap */
 };
 
-/* A table or TSV of the `-n` largest lines. */
-hs_status hs_path_tree_rows(struct hs_tool *tool, const struct hs_invocation *inv,
-                            const struct hs_path_tree_shown *shown, struct hs_error *err);
+/* Of the `-n` largest lines: a table or TSV, or a line of JSON for each node, with the number of
+ * its parent. */
+hs_status hs_path_tree_print(struct hs_tool *tool, const struct hs_invocation *inv,
+                             const struct hs_path_tree_shown *shown, struct hs_error *err);
 
-/* The array `key`: each node with its root or step, its sums, and its children; and "tree_others":
- * the roots beyond the limit. */
-hs_status hs_path_tree_json(struct hs_json *json, const char *key,
-                            const struct hs_path_tree_shown *shown, uint64_t limit,
-                            struct hs_error *err);
-
-/* A line of JSON for each node, with the number of its parent. */
-hs_status hs_path_tree_ndjson(struct hs_tool *tool, const struct hs_path_tree_shown *shown,
-                              uint64_t limit, struct hs_error *err);
+/* The members "tree" of a document: each node with its root or step, its sums, and its children;
+ * and "tree_others": the roots beyond the limit. `ret` stays where it is. */
+struct hs_path_tree_pairs {
+    const struct hs_path_tree_shown *shown;
+    struct hs_path_tree_lines lines; /* owned */
+    struct hs_list list;
+    struct hs_pair members[7];
+};
+hs_status hs_path_tree_pairs_init(const struct hs_path_tree_shown *shown, uint64_t limit,
+                                  struct hs_path_tree_pairs *ret, struct hs_error *err);
+void hs_path_tree_pairs_fini(struct hs_path_tree_pairs *pairs);
 
 #endif

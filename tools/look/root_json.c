@@ -3,61 +3,25 @@
 
 #include "graph/edges.h"
 
+struct group {
+    const struct hs_view *view;
+    const struct hs_root *root;
+};
+
 /* The names from the kind down to the parent, outermost first. */
-static void put_group(struct hs_json *json, const struct hs_view *view, const struct hs_root *root)
+static hs_status put_group(void *context, struct hs_sink *sink, struct hs_error *err)
 {
+    const struct group *group = context;
+    const struct hs_view *view = group->view;
     const char *names[HS_N_LEVELS];
     unsigned n = 0;
-    for (const struct hs_root *at = root; at->level > HS_LEVEL_KIND && n < HS_N_LEVELS;) {
+    for (const struct hs_root *at = group->root; at->level > HS_LEVEL_KIND && n < HS_N_LEVELS;) {
         at = hs_snap_root(view->snap, at->parent);
         names[n++] = hs_view_string(view, at->name);
     }
-    hs_json_begin_array(json, "group", HS_JSON_LINE);
     while (n > 0)
-        hs_json_string(json, NULL, names[--n]);
-    hs_json_end_array(json);
-}
-
-static void put_string(struct hs_json *json, const char *key, const struct hs_view *view, hs_str id)
-{
-    hs_json_string(json, key, hs_or_null(hs_view_string(view, id)));
-}
-
-static void put_number(struct hs_json *json, const char *key, uint64_t number, bool is_known)
-{
-    if (is_known)
-        hs_json_u64(json, key, number);
-    else
-        hs_json_null(json, key);
-}
-
-static void put_place(struct hs_json *json, const struct hs_view *view, const struct hs_root *root)
-{
-    put_string(json, "module", view, root->module);
-    put_string(json, "symbol", view, root->symbol);
-    /* A variable is its symbol; its slots have offsets. */
-    bool has_offset = root->symbol != 0 && root->level != HS_LEVEL_VARIABLE;
-    put_number(json, "offset", root->offset, has_offset);
-    put_number(json, "field", root->field, root->field != HS_NO_FIELD);
-    put_string(json, "file", view, root->file);
-    put_number(json, "line", root->line, root->line != 0);
-    put_string(json, "function", view, root->function);
-    put_number(json, "thread", root->thread, root->thread != 0);
-    put_number(json, "frame", root->frame, root->frame != 0);
-    if (root->address != 0)
-        hs_json_address(json, "address", root->address);
-    else
-        hs_json_null(json, "address");
-}
-
-static void put_sizes(struct hs_json *json, const struct hs_root_row *row)
-{
-    hs_json_u64(json, "reachable_words", row->reachable.words);
-    hs_json_u64(json, "reachable_objects", row->reachable.objects);
-    hs_json_u64(json, "static_reachable_words", row->reachable.static_words);
-    hs_json_u64(json, "retained_words", row->retained.words);
-    hs_json_u64(json, "retained_objects", row->retained.objects);
-    hs_json_u64(json, "static_retained_words", row->retained.static_words);
+        HS_TRY(hs_sink_pairs(sink, HS_PAIRS(HS_TEXT(NULL, names[--n])), err));
+    return HS_OK;
 }
 
 /* The smallest of its slots': a variable is firm when one of them is. Nodes below stand behind it.
@@ -77,41 +41,67 @@ static unsigned tier_of(const struct hs_view *view, hs_node node)
     return tier;
 }
 
-void hs_root_json_begin(struct hs_json *json, const char *key, const struct hs_view *view,
-                        const struct hs_root_row *row)
+static const char *text_of(const struct hs_view *view, hs_str id)
+{
+    return hs_or_null(hs_view_string(view, id));
+}
+
+hs_status hs_root_put(struct hs_sink *sink, const struct hs_view *view,
+                      const struct hs_root_row *row, const struct hs_pair *more,
+                      struct hs_error *err)
 {
     const struct hs_root *root = hs_snap_root(view->snap, row->node);
+    const struct hs_sizes *reachable = &row->reachable, *retained = &row->retained;
     bool has_kind = root->level != HS_LEVEL_ALL;
-    hs_json_begin_object(json, key, HS_JSON_LINE);
-    hs_json_node(json, "id", row->node);
-    hs_json_string(json, "kind", has_kind ? hs_root_kind_name(root->kind) : NULL);
-    put_string(json, "name", view, root->name);
-    put_group(json, view, root);
-    put_place(json, view, root);
-    put_sizes(json, row);
-    hs_json_string(json, "certainty", hs_certainty_name(root->certainty));
-    hs_json_string(json, "tier", hs_tier_name(tier_of(view, row->node)));
+    /* A variable is its symbol; its slots have offsets. */
+    bool has_offset = root->symbol != 0 && root->level != HS_LEVEL_VARIABLE;
+    struct group context = {view, root};
+    const struct hs_list group = {.each = put_group, .context = &context, .is_line = true};
+    return hs_sink_pairs(
+        sink,
+        HS_PAIRS(HS_VALUE("id", NODE, row->node),
+                 HS_TEXT("kind", has_kind ? hs_root_kind_name(root->kind) : NULL),
+                 HS_TEXT("name", text_of(view, root->name)), HS_ROWS("group", &group),
+                 HS_TEXT("module", text_of(view, root->module)),
+                 HS_TEXT("symbol", text_of(view, root->symbol)),
+                 HS_COUNT("offset", has_offset ? root->offset : HS_UNKNOWN),
+                 HS_COUNT("field", root->field != HS_NO_FIELD ? root->field : HS_UNKNOWN),
+                 HS_TEXT("file", text_of(view, root->file)),
+                 HS_COUNT("line", hs_or_unknown(root->line)),
+                 HS_TEXT("function", text_of(view, root->function)),
+                 HS_COUNT("thread", hs_or_unknown(root->thread)),
+                 HS_COUNT("frame", hs_or_unknown(root->frame)),
+                 HS_VALUE("address", ADDRESS, hs_or_unknown(root->address)),
+                 HS_COUNT("reachable_words", reachable->words),
+                 HS_COUNT("reachable_objects", reachable->objects),
+                 HS_COUNT("static_reachable_words", reachable->static_words),
+                 HS_COUNT("retained_words", retained->words),
+                 HS_COUNT("retained_objects", retained->objects),
+                 HS_COUNT("static_retained_words", retained->static_words),
+                 HS_TEXT("certainty", hs_certainty_name(root->certainty)),
+                 HS_TEXT("tier", hs_tier_name(tier_of(view, row->node))), HS_SPLICE(more)),
+        err);
 }
 
-void hs_root_json(struct hs_json *json, const char *key, const struct hs_view *view,
-                  const struct hs_root_row *row)
+hs_status hs_root_one(void *context, struct hs_sink *sink, struct hs_error *err)
 {
-    hs_root_json_begin(json, key, view, row);
-    hs_json_end_object(json);
+    const struct hs_root_of *of = context;
+    if (of->node == HS_NO_NODE)
+        return HS_OK;
+    struct hs_root_row row = hs_root_row_of(of->view, of->node);
+    return hs_root_put(sink, of->view, &row, HS_NO_PAIRS, err);
 }
 
-void hs_slot_json(struct hs_json *json, const char *key, const struct hs_view *view, hs_node leaf)
+hs_status hs_slot_one(void *context, struct hs_sink *sink, struct hs_error *err)
 {
-    const struct hs_root *root = hs_snap_root(view->snap, leaf);
-    hs_json_begin_object(json, key, HS_JSON_LINE);
-    hs_json_node(json, "id", leaf);
-    put_string(json, "name", view, root->name);
-    put_number(json, "offset", root->offset, root->symbol != 0);
-    put_number(json, "field", root->field, root->field != HS_NO_FIELD);
-    if (root->address != 0)
-        hs_json_address(json, "address", root->address);
-    else
-        hs_json_null(json, "address");
-    hs_json_string(json, "class", hs_edge_class_name(root->edge_class));
-    hs_json_end_object(json);
+    const struct hs_root_of *of = context;
+    const struct hs_root *root = hs_snap_root(of->view->snap, of->node);
+    return hs_sink_pairs(
+        sink,
+        HS_PAIRS(HS_VALUE("id", NODE, of->node), HS_TEXT("name", text_of(of->view, root->name)),
+                 HS_COUNT("offset", root->symbol != 0 ? root->offset : HS_UNKNOWN),
+                 HS_COUNT("field", root->field != HS_NO_FIELD ? root->field : HS_UNKNOWN),
+                 HS_VALUE("address", ADDRESS, hs_or_unknown(root->address)),
+                 HS_TEXT("class", hs_edge_class_name(root->edge_class))),
+        err);
 }

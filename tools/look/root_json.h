@@ -3,17 +3,21 @@
 #define HS_LOOK_ROOT_JSON_H
 
 #include "analysis/root_rows.h"
-#include "report/json.h"
+#include "report/listing.h"
 
-/* Writes one object: id, kind, name, group, where it stands, sizes, certainty, tier. */
-void hs_root_json(struct hs_json *json, const char *key, const struct hs_view *view,
-                  const struct hs_root_row *row);
+/* One object: id, kind, name, group, where it stands, sizes, certainty, tier, and `more`. */
+hs_status hs_root_put(struct hs_sink *sink, const struct hs_view *view,
+                      const struct hs_root_row *row, const struct hs_pair *more,
+                      struct hs_error *err);
 
-/* The same without its end: the caller adds members and ends the object. */
-void hs_root_json_begin(struct hs_json *json, const char *key, const struct hs_view *view,
-                        const struct hs_root_row *row);
-
+/* The context of the rows below. */
+struct hs_root_of {
+    const struct hs_view *view;
+    hs_node node;
+};
+/* That root; nothing of HS_NO_NODE. */
+hs_status hs_root_one(void *context, struct hs_sink *sink, struct hs_error *err);
 /* A leaf below a variable: id, name, offset from the variable, address, how its word leads on. */
-void hs_slot_json(struct hs_json *json, const char *key, const struct hs_view *view, hs_node leaf);
+hs_status hs_slot_one(void *context, struct hs_sink *sink, struct hs_error *err);
 
 #endif

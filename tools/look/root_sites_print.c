@@ -5,49 +5,45 @@
 
 #include "analysis/field_path.h"
 #include "options.h"
-#include "root_json.h"
 #include "site_print.h"
 
-static void put_estimate(struct hs_json *json, const struct hs_sample_join *join,
-                         const char *words_key, const char *error_key,
-                         const struct hs_estimate *estimate)
+static hs_status put_json_sites(void *context, struct hs_sink *sink, struct hs_error *err)
 {
-    if (join->is_weighted) {
-        hs_json_u64(json, words_key, hs_estimate_words(estimate));
-        hs_json_u64(json, error_key, hs_estimate_error_words(estimate));
-    } else {
-        hs_json_null(json, words_key);
-        hs_json_null(json, error_key);
+    const struct hs_root_sites_pairs *of = context;
+    const struct hs_root_sites *sites = of->sites;
+    for (size_t i = sites->begin[of->row]; i < sites->begin[of->row + 1]; i++) {
+        const struct hs_estimate *estimate = &sites->sites[i].estimate;
+        bool is_weighted = of->join->is_weighted;
+        struct hs_site_of site_of = {of->join, sites->sites[i].site};
+        const struct hs_list site = {.each = hs_site_frame, .context = &site_of};
+        HS_TRY(hs_sink_pairs(
+            sink,
+            HS_PAIRS(
+                HS_COUNT("estimated_words", is_weighted ? hs_estimate_words(estimate) : HS_UNKNOWN),
+                HS_COUNT("error_words",
+                         is_weighted ? hs_estimate_error_words(estimate) : HS_UNKNOWN),
+                HS_COUNT("n_samples", estimate->n_samples), HS_ONE("site", &site)),
+            err));
     }
-    hs_json_u64(json, "n_samples", estimate->n_samples);
-}
-
-static hs_status put_site(struct hs_json *json, struct hs_sample_join *join,
-                          const struct hs_root_site *site, struct hs_error *err)
-{
-    const struct hs_frame *frames;
-    size_t n = 0;
-    hs_json_begin_object(json, NULL, HS_JSON_LINE);
-    put_estimate(json, join, "estimated_words", "error_words", &site->estimate);
-    if (site->site != HS_NO_SITE)
-        HS_TRY(hs_sample_join_frames(join, site->site, &frames, &n, err));
-    if (n != 0)
-        hs_frame_json(json, "site", &frames[hs_site_frame_at(frames, n)]);
-    else
-        hs_json_null(json, "site");
-    hs_json_end_object(json);
     return HS_OK;
 }
 
-hs_status hs_root_sites_json(struct hs_json *json, struct hs_sample_join *join,
-                             const struct hs_root_sites *sites, size_t row, struct hs_error *err)
+void hs_root_sites_pairs_init(struct hs_sample_join *join, const struct hs_root_sites *sites,
+                              size_t row, struct hs_root_sites_pairs *ret)
 {
-    put_estimate(json, join, "sampled_words", "sampled_error_words", &sites->totals[row]);
-    hs_json_begin_array(json, "sites", HS_JSON_LINE);
-    for (size_t i = sites->begin[row]; i < sites->begin[row + 1]; i++)
-        HS_TRY(put_site(json, join, &sites->sites[i], err));
-    hs_json_end_array(json);
-    return HS_OK;
+    const struct hs_estimate *total = &sites->totals[row];
+    bool is_weighted = join->is_weighted;
+    *ret = (struct hs_root_sites_pairs){
+        .join = join,
+        .sites = sites,
+        .row = row,
+        .list = {.each = put_json_sites, .context = ret, .is_line = true},
+        .members = {HS_COUNT("sampled_words", is_weighted ? hs_estimate_words(total) : HS_UNKNOWN),
+                    HS_COUNT("sampled_error_words",
+                             is_weighted ? hs_estimate_error_words(total) : HS_UNKNOWN),
+                    HS_COUNT("n_samples", total->n_samples), HS_ROWS("sites", &ret->list),
+                    HS_PAIRS_END},
+    };
 }
 
 struct line {

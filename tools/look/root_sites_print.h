@@ -9,8 +9,15 @@ struct hs_invocation;
 
 /* The members "sampled_words", "sampled_error_words", "n_samples" and "sites" of a root's object;
  * nothing more than null figures where the periods are not known. */
-hs_status hs_root_sites_json(struct hs_json *json, struct hs_sample_join *join,
-                             const struct hs_root_sites *sites, size_t row, struct hs_error *err);
+struct hs_root_sites_pairs {
+    struct hs_sample_join *join;
+    const struct hs_root_sites *sites;
+    size_t row;
+    struct hs_list list;
+    struct hs_pair members[5];
+};
+void hs_root_sites_pairs_init(struct hs_sample_join *join, const struct hs_root_sites *sites,
+                              size_t row, struct hs_root_sites_pairs *ret);
 
 /* The table (with indented rows) or TSV; `shared_words` and the rest of the sum as in roots. */
 hs_status hs_root_sites_sheet(struct hs_tool *tool, const struct hs_invocation *inv,

@@ -27,7 +27,7 @@ static const struct field {
      0},
     {HS_COLUMN(6, STRING, sampler, "SAMPLER", 0), 0},
     {HS_FIELD(ONE, site), HS_BIT(HS_KEY_SITE)},
-    {HS_FIELD(ONE, backtrace), HS_BIT(HS_KEY_SITE)},
+    {HS_FIELD(LIST, backtrace), HS_BIT(HS_KEY_SITE)},
     {HS_FIELD(COUNT, n_backtraces), HS_BIT(HS_KEY_SITE)},
     {HS_FIELD(STRING, keeper), HS_BIT(HS_KEY_ROOT)},
     {HS_FIELD(NODE, root_id), HS_BIT(HS_KEY_ROOT)},
@@ -48,7 +48,6 @@ struct listing {
     struct hs_sample_join *join;
     unsigned keys;
     struct hs_sample_groups groups;
-    uint32_t site; /* of the group that is put */
 };
 
 static bool is_shown(const struct hs_sample_join *join, const struct hs_field *field)
@@ -76,28 +75,6 @@ static size_t choose_fields(const struct listing *listing, struct hs_field *fiel
     return n;
 }
 
-/* The frame that gave a place its name. */
-static hs_status put_site(void *context, struct hs_sink *sink, struct hs_error *err)
-{
-    const struct listing *listing = context;
-    const struct hs_frame *frames;
-    size_t n = 0;
-    if (listing->site != HS_NO_SITE)
-        HS_TRY(hs_sample_join_frames(listing->join, listing->site, &frames, &n, err));
-    if (n == 0)
-        return HS_OK;
-    hs_frame_json(sink->json, sink->key, &frames[hs_site_frame_at(frames, n)]);
-    sink->n++;
-    return HS_OK;
-}
-
-static hs_status put_backtrace(void *context, struct hs_sink *sink, struct hs_error *err)
-{
-    const struct listing *listing = context;
-    sink->n++;
-    return hs_sample_join_site_json(sink->json, sink->key, listing->join, listing->site, err);
-}
-
 static struct line line_of(const struct hs_sample_join *join, const struct hs_estimate *estimate,
                            uint64_t words)
 {
@@ -110,13 +87,14 @@ static struct line line_of(const struct hs_sample_join *join, const struct hs_es
     };
 }
 
-static hs_status put_group(struct hs_sink *sink, struct listing *listing,
+static hs_status put_group(struct hs_sink *sink, const struct listing *listing,
                            const struct hs_sample_group *group, struct hs_error *err)
 {
-    const struct hs_sample_join *join = listing->join;
+    struct hs_sample_join *join = listing->join;
     const struct hs_view *view = join->view;
-    const struct hs_list site = {.each = put_site, .context = listing};
-    const struct hs_list backtrace = {.each = put_backtrace, .context = listing};
+    struct hs_site_of of = {join, group->site};
+    const struct hs_list site = {.each = hs_site_frame, .context = &of};
+    const struct hs_list frames = {.each = hs_site_frames, .context = &of, .is_line = true};
     bool by_root = (listing->keys & HS_BIT(HS_KEY_ROOT)) != 0;
     bool is_root = by_root && group->keeper == HS_KEEPER_ROOT;
     const char *keeper = by_root ? hs_keeper_text(view, group->keeper, group->root) : NULL;
@@ -126,7 +104,7 @@ static hs_status put_group(struct hs_sink *sink, struct listing *listing,
     line.type_text = line.type == NULL ? "[not in the heap]" : line.type;
     line.sampler = hs_sampler_kind_name(join->samplers[group->sampler].kind);
     line.site = &site;
-    line.backtrace = &backtrace;
+    line.backtrace = of.site != HS_NO_SITE ? &frames : NULL;
     line.n_backtraces = group->n_sites;
     line.keeper = hs_keeper_name(group->keeper);
     line.root_id = is_root ? group->root : HS_NO_NODE;
@@ -134,13 +112,12 @@ static hs_status put_group(struct hs_sink *sink, struct listing *listing,
     line.kind = is_root ? hs_root_kind_name(hs_snap_root(view->snap, group->root)->kind) : NULL;
     line.keeper_text = keeper;
     line.place = hs_sample_join_place_text(join, group->place);
-    listing->site = group->site;
     return hs_sink_row(sink, &line, err);
 }
 
 static hs_status put_groups(void *context, struct hs_sink *sink, struct hs_error *err)
 {
-    struct listing *listing = context;
+    const struct listing *listing = context;
     const struct hs_sample_groups *groups = &listing->groups;
     struct line others = line_of(listing->join, &groups->others, groups->others_words);
     for (size_t i = 0; i < groups->n; i++)

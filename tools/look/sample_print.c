@@ -3,45 +3,32 @@
 
 #include "site_print.h"
 
-static void put_traced(struct hs_json *json, const struct hs_traced *traced)
-{
-    bool is_known = traced != NULL && traced->is_allocated;
-    if (is_known)
-        hs_json_u64(json, "allocated_us", traced->allocated_us);
-    else
-        hs_json_null(json, "allocated_us");
-    if (is_known && traced->is_collected)
-        hs_json_u64(json, "collected_us", traced->collected_us);
-    else
-        hs_json_null(json, "collected_us");
-}
-
-hs_status hs_sample_json(struct hs_json *json, const char *key, struct hs_sample_join *join,
-                         const struct hs_sample *sample, struct hs_error *err)
+hs_status hs_sample_put(struct hs_sink *sink, struct hs_sample_join *join,
+                        const struct hs_sample *sample, struct hs_error *err)
 {
     const struct hs_sampler *sampler = hs_sample_join_sampler(join, sample);
     size_t at = hs_sample_join_at(join, sample);
+    const struct hs_traced *traced = hs_sample_join_traced(join, at);
+    bool is_known = sampler->period_words > 0, is_traced = traced != NULL && traced->is_allocated;
+    struct hs_site_of of = {join, join->sites[at]};
+    const struct hs_list site = {.each = hs_site_frames, .context = &of, .is_line = true};
     struct hs_estimate estimate = {0};
     hs_estimate_add(&estimate, sampler, sample);
-    hs_json_begin_object(json, key, HS_JSON_LINE);
-    hs_json_u64(json, "id", sample->id);
-    hs_json_string(json, "sampler", hs_sampler_kind_name(sampler->kind));
-    hs_json_string(json, "state", hs_sample_state_name(sample->state));
-    hs_json_u64(json, "words", sample->words);
-    hs_json_u64(json, "n_samples", sample->n_samples);
-    if (sampler->period_words > 0) {
-        hs_json_u64(json, "estimated_words", hs_estimate_words(&estimate));
-        hs_json_u64(json, "error_words", hs_estimate_error_words(&estimate));
-    } else {
-        hs_json_null(json, "estimated_words");
-        hs_json_null(json, "error_words");
-    }
-    HS_TRY(hs_sample_join_site_json(json, "site", join, join->sites[at], err));
-    hs_json_string(json, "join", hs_sample_join_case_name(join->cases[at]));
-    hs_json_string(json, "trace", hs_sample_join_case_text(join->cases[at]));
-    put_traced(json, hs_sample_join_traced(join, at));
-    hs_json_end_object(json);
-    return HS_OK;
+    return hs_sink_pairs(
+        sink,
+        HS_PAIRS(
+            HS_COUNT("id", sample->id), HS_TEXT("sampler", hs_sampler_kind_name(sampler->kind)),
+            HS_TEXT("state", hs_sample_state_name(sample->state)), HS_COUNT("words", sample->words),
+            HS_COUNT("n_samples", sample->n_samples),
+            HS_COUNT("estimated_words", is_known ? hs_estimate_words(&estimate) : HS_UNKNOWN),
+            HS_COUNT("error_words", is_known ? hs_estimate_error_words(&estimate) : HS_UNKNOWN),
+            HS_ROWS("site", of.site != HS_NO_SITE ? &site : NULL),
+            HS_TEXT("join", hs_sample_join_case_name(join->cases[at])),
+            HS_TEXT("trace", hs_sample_join_case_text(join->cases[at])),
+            HS_COUNT("allocated_us", is_traced ? traced->allocated_us : HS_UNKNOWN),
+            HS_COUNT("collected_us",
+                     is_traced && traced->is_collected ? traced->collected_us : HS_UNKNOWN)),
+        err);
 }
 
 static hs_status print_backtrace(struct hs_tool *tool, struct hs_sample_join *join, uint32_t site,

@@ -3,8 +3,6 @@
 #define HS_LOOK_SET_OBJECT_H
 
 #include "analysis/view.h"
-#include "report/json.h"
-#include "report/sheet.h"
 #include "tool.h"
 
 /* "set:3: 5 roots: Stm.VCS, Lib.lib_state, ..."; `text` has n_bytes. */
@@ -13,12 +11,14 @@ void hs_set_label(const struct hs_view *view, uint32_t set, char *text, size_t n
 /* The set that keeps a block: 0 when a root alone does, or nothing. */
 uint32_t hs_set_keeping(const struct hs_view *view, hs_node node);
 
-/* The member "set": its id, sizes, and its roots up to `most`; null for 0. */
-void hs_set_object_json(struct hs_json *json, const char *key, const struct hs_view *view,
-                        uint32_t set, uint64_t most);
-
-/* The line "[n more]" of a relation, the first column; none for 0. */
-void hs_object_more(struct hs_sheet *sheet, const char *relation, uint64_t n);
+/* The context of the row below: its roots up to `most`. */
+struct hs_set_of {
+    const struct hs_view *view;
+    uint32_t set;
+    uint64_t most;
+};
+/* One object: its id, sizes, and its roots; nothing of set 0. */
+hs_status hs_set_one(void *context, struct hs_sink *sink, struct hs_error *err);
 
 /* `object set:N`: its roots, and its largest top units. */
 hs_status hs_set_object_print(struct hs_tool *tool, const struct hs_invocation *inv,

@@ -5,168 +5,154 @@
 #include "options.h"
 #include "path_print.h"
 #include "path_tree_print.h"
-#include "root_json.h"
 
-/* ---- JSON */
+/* ---- a row for each way */
 
-static void put_estimate(struct hs_json *json, const struct hs_site_paths *ways,
-                         const struct hs_estimate *estimate, uint64_t words)
+struct line {
+    uint64_t path_number, estimated_words, error_words, n_samples, n_blocks, share, root_id;
+    uint64_t example, example_id;
+    const char *sampler, *keeper, *root, *kept_by;
+    const struct hs_list *types, *path;
+};
+
+#define HS_ROW struct line
+static const struct hs_field fields[] = {
+    HS_COLUMN_AS("path", 1, NUMBER, path_number, "PATH", HS_COLUMN_NOT_JSON),
+    HS_COLUMN(2, WORDS, estimated_words, "SAMPLED", 0),
+    HS_COLUMN(3, WORDS, error_words, "+-", 0),
+    HS_COLUMN(4, COUNT, n_samples, "SAMPLES", 0),
+    HS_COLUMN(5, COUNT, n_blocks, "BLOCKS", 0),
+    HS_FIELD_AS("share_percent", PERCENT, share),
+    HS_FIELD(STRING, sampler),
+    HS_FIELD(STRING, keeper),
+    HS_FIELD(NODE, root_id),
+    HS_FIELD(STRING, root),
+    HS_FIELD(LIST, types),
+    HS_COLUMN(6, NUMBER, example, "EXAMPLE", 0),
+    HS_FIELD(NODE, example_id),
+    HS_FIELD(ONE, path),
+    HS_COLUMN(7, STRING, kept_by, "KEPT BY", HS_COLUMN_FLEXIBLE | HS_COLUMN_NOT_JSON),
+};
+static const struct hs_record record = HS_RECORD(fields);
+
+struct way {
+    struct hs_site_paths *ways;
+    const struct hs_site_path *way;
+};
+
+static hs_status put_types(void *context, struct hs_sink *sink, struct hs_error *err)
 {
-    if (ways->join->is_weighted) {
-        hs_json_u64(json, "estimated_words", words);
-        hs_json_u64(json, "error_words", hs_estimate_error_words(estimate));
-    } else {
-        hs_json_null(json, "estimated_words");
-        hs_json_null(json, "error_words");
-    }
-    hs_json_u64(json, "n_samples", estimate->n_samples);
-    hs_json_u64(json, "n_blocks", estimate->n_blocks);
-}
-
-static void put_keepers(struct hs_json *json, const struct hs_site_paths *ways,
-                        const struct hs_site_path *way)
-{
+    const struct way *of = context;
     uint32_t runs[HS_CHAIN_RUNS + 1];
-    size_t n = way->chain == HS_NO_CHAIN ? 0 : hs_chain_runs(&ways->chains, way->chain, runs);
-    const struct hs_view *view = ways->join->view;
-    uint64_t key = n == 0 ? view->n_tree : hs_chain_first(&ways->chains, way->chain)->key;
-    hs_json_string(json, "keeper",
-                   key < view->n_tree          ? "root"
-                   : way->chain == HS_NO_CHAIN ? "not_in_heap"
-                                               : (key == view->n_tree ? "shared" : "unreached"));
-    hs_json_node(json, "root_id", key < view->n_tree ? key : HS_NO_NODE);
-    hs_json_string(json, "root", key < view->n_tree ? hs_site_path_keeper(ways, way) : NULL);
-    hs_json_begin_array(json, "types", HS_JSON_LINE);
-    for (size_t i = 0; i < n; i++)
-        hs_json_string(json, NULL, i == HS_CHAIN_RUNS ? "..." : hs_site_path_type(ways, runs[i]));
-    if (n > HS_CHAIN_RUNS)
-        hs_json_string(json, NULL, hs_site_path_type(ways, runs[HS_CHAIN_RUNS]));
-    hs_json_end_array(json);
+    size_t n =
+        of->way->chain == HS_NO_CHAIN ? 0 : hs_chain_runs(&of->ways->chains, of->way->chain, runs);
+    for (size_t i = 0; i < n; i++) {
+        const char *type = i == HS_CHAIN_RUNS ? "..." : hs_site_path_type(of->ways, runs[i]);
+        HS_TRY(hs_sink_pairs(sink, HS_PAIRS(HS_TEXT(NULL, type)), err));
+    }
+    if (n <= HS_CHAIN_RUNS)
+        return HS_OK;
+    const char *last = hs_site_path_type(of->ways, runs[HS_CHAIN_RUNS]);
+    return hs_sink_pairs(sink, HS_PAIRS(HS_TEXT(NULL, last)), err);
 }
 
-static hs_status put_way(struct hs_json *json, struct hs_site_paths *ways,
-                         const struct hs_site_path *way, struct hs_error *err)
+static hs_status put_path(void *context, struct hs_sink *sink, struct hs_error *err)
 {
+    const struct way *of = context;
+    struct hs_view *view = of->ways->join->view;
     struct hs_paths paths = {0};
-    hs_json_begin_object(json, NULL, HS_JSON_BLOCK);
-    put_estimate(json, ways, &way->estimate, hs_estimate_words(&way->estimate));
-    if (ways->join->is_weighted)
-        hs_json_percent(json, "share_percent", hs_estimate_words(&way->estimate),
-                        ways->total_words);
-    else
-        hs_json_percent(json, "share_percent", way->estimate.n_samples, ways->total.n_samples);
-    hs_json_string(json, "sampler", hs_sampler_kind_name(ways->join->samplers[way->sampler].kind));
-    put_keepers(json, ways, way);
-    hs_json_u64(json, "example", way->largest->id);
-    hs_json_node(json, "example_id", way->largest->node);
-    hs_status status = HS_OK;
-    if (hs_site_path_is_reached(ways, way))
-        status = hs_paths_to(ways->join->view, way->largest->node, 1, false, &paths, err);
+    if (!hs_site_path_is_reached(of->ways, of->way))
+        return HS_OK;
+    hs_status status = hs_paths_to(view, of->way->largest->node, 1, false, &paths, err);
     if (status == HS_OK && paths.n_paths != 0)
-        status = hs_path_json(json, "path", ways->join->view, &paths, 0, err);
-    else
-        hs_json_null(json, "path");
+        status = hs_path_put(sink, view, &paths, 0, err);
     hs_paths_fini(&paths);
-    hs_json_end_object(json);
     return status;
+}
+
+static hs_status put_way(struct hs_sink *sink, struct hs_site_paths *ways, size_t at,
+                         struct hs_error *err)
+{
+    const struct hs_site_path *way = &ways->paths[at];
+    const struct hs_view *view = ways->join->view;
+    bool is_weighted = ways->join->is_weighted;
+    uint64_t words = hs_estimate_words(&way->estimate), key = view->n_tree;
+    struct way context = {ways, way};
+    const struct hs_list types = {.each = put_types, .context = &context, .is_line = true};
+    const struct hs_list path = {.each = put_path, .context = &context, .is_block = true};
+    char text[1024];
+    uint32_t runs[HS_CHAIN_RUNS + 1];
+    if (way->chain != HS_NO_CHAIN && hs_chain_runs(&ways->chains, way->chain, runs) != 0)
+        key = hs_chain_first(&ways->chains, way->chain)->key;
+    hs_site_path_text(ways, way, text, sizeof text);
+    const struct line line = {
+        .path_number = at + 1,
+        .estimated_words = is_weighted ? words : HS_UNKNOWN,
+        .error_words = is_weighted ? hs_estimate_error_words(&way->estimate) : HS_UNKNOWN,
+        .n_samples = way->estimate.n_samples,
+        .n_blocks = way->estimate.n_blocks,
+        .share = is_weighted ? words : way->estimate.n_samples,
+        .sampler = hs_sampler_kind_name(ways->join->samplers[way->sampler].kind),
+        .keeper = key < view->n_tree          ? "root"
+                  : way->chain == HS_NO_CHAIN ? "not_in_heap"
+                                              : (key == view->n_tree ? "shared" : "unreached"),
+        .root_id = key < view->n_tree ? key : HS_NO_NODE,
+        .root = key < view->n_tree ? hs_site_path_keeper(ways, way) : NULL,
+        .types = &types,
+        .example = way->largest->id,
+        .example_id = way->largest->node,
+        .path = &path,
+        .kept_by = text,
+    };
+    return hs_sink_row(sink, &line, err);
+}
+
+static hs_status put_ways(void *context, struct hs_sink *sink, struct hs_error *err)
+{
+    struct hs_site_paths *ways = context;
+    for (size_t i = 0; i < ways->n_shown; i++)
+        HS_TRY(put_way(sink, ways, i, err));
+    return HS_OK;
+}
+
+/* JSON with the members of the tree, NDJSON and TSV. */
+static hs_status print_ways(struct hs_tool *tool, const struct hs_invocation *inv,
+                            struct hs_site_paths *ways, const struct hs_pair *tree,
+                            struct hs_error *err)
+{
+    const struct hs_estimate *others = &ways->others, *total = &ways->total;
+    bool is_weighted = ways->join->is_weighted;
+    const struct hs_list list = {
+        .record = &record, .each = put_ways, .context = ways, .is_block = true};
+    const struct hs_listing listing = {
+        .rows = &list,
+        .word_bytes = ways->join->view->facts->word_bytes,
+        .whole = is_weighted ? ways->total_words : total->n_samples,
+        .document = HS_PAIRS(
+            HS_TEXT("schema", "heapsnap.site-paths/1"), HS_TEXT("snapshot", ways->join->view->path),
+            HS_TEXT("trace", ways->join->path), HS_TEXT("site", ways->name),
+            HS_TEXT("certainty", hs_certainty_name(HS_SAMPLED)), HS_ROWS("paths", &list),
+            HS_OBJECT("others"), HS_COUNT("count", ways->n - ways->n_shown),
+            HS_COUNT("estimated_words", is_weighted ? ways->others_words : HS_UNKNOWN),
+            HS_COUNT("error_words", is_weighted ? hs_estimate_error_words(others) : HS_UNKNOWN),
+            HS_COUNT("n_samples", others->n_samples), HS_COUNT("n_blocks", others->n_blocks),
+            HS_END, HS_OBJECT("total"),
+            HS_COUNT("estimated_words", is_weighted ? ways->total_words : HS_UNKNOWN),
+            HS_COUNT("error_words", is_weighted ? hs_estimate_error_words(total) : HS_UNKNOWN),
+            HS_COUNT("n_samples", total->n_samples), HS_COUNT("n_blocks", total->n_blocks), HS_END,
+            HS_SPLICE(tree)),
+    };
+    return hs_tool_list(tool, inv, &listing, err);
 }
 
 static hs_status print_json(struct hs_tool *tool, const struct hs_invocation *inv,
                             struct hs_site_paths *ways, const struct hs_path_tree_shown *shown,
                             struct hs_error *err)
 {
-    struct hs_json json;
-    hs_json_init(&json, &tool->out, HS_JSON_PRETTY);
-    hs_json_begin_object(&json, NULL, HS_JSON_BLOCK);
-    hs_json_string(&json, "schema", "heapsnap.site-paths/1");
-    hs_json_string(&json, "snapshot", ways->join->view->path);
-    hs_json_string(&json, "trace", ways->join->path);
-    hs_json_string(&json, "site", ways->name);
-    hs_json_string(&json, "certainty", hs_certainty_name(HS_SAMPLED));
-    hs_json_begin_array(&json, "paths", HS_JSON_BLOCK);
-    for (size_t i = 0; i < ways->n_shown; i++)
-        HS_TRY(put_way(&json, ways, &ways->paths[i], err));
-    hs_json_end_array(&json);
-    hs_json_begin_object(&json, "others", HS_JSON_LINE);
-    hs_json_u64(&json, "count", ways->n - ways->n_shown);
-    put_estimate(&json, ways, &ways->others, ways->others_words);
-    hs_json_end_object(&json);
-    hs_json_begin_object(&json, "total", HS_JSON_LINE);
-    put_estimate(&json, ways, &ways->total, ways->total_words);
-    hs_json_end_object(&json);
-    HS_TRY(hs_path_tree_json(&json, "tree", shown, hs_tool_rows(inv), err));
-    hs_json_end_object(&json);
-    return hs_json_finish(&json, err);
-}
-
-static hs_status print_ndjson(struct hs_tool *tool, struct hs_site_paths *ways,
-                              struct hs_error *err)
-{
-    struct hs_json json;
-    hs_json_init(&json, &tool->out, HS_JSON_COMPACT);
-    for (size_t i = 0; i < ways->n_shown; i++)
-        HS_TRY(put_way(&json, ways, &ways->paths[i], err));
-    return hs_json_finish(&json, err);
-}
-
-/* ---- TSV: a row for each way */
-
-static const struct hs_column columns[] = {
-    {"path", "PATH", HS_COLUMN_NUMBER, 0},
-    {"estimated_words", "SAMPLED", HS_COLUMN_WORDS, HS_COLUMN_SUMMED},
-    {"error_words", "+-", HS_COLUMN_WORDS, 0},
-    {"share_percent", "%", HS_COLUMN_PERCENT, HS_COLUMN_SUMMED | HS_COLUMN_TABLE_ONLY},
-    {"n_samples", "SAMPLES", HS_COLUMN_COUNT, HS_COLUMN_SUMMED},
-    {"n_blocks", "BLOCKS", HS_COLUMN_COUNT, HS_COLUMN_SUMMED | HS_COLUMN_SPARE(1)},
-    {"example", "EXAMPLE", HS_COLUMN_NUMBER, 0},
-    {"kept_by", "KEPT BY", HS_COLUMN_STRING, HS_COLUMN_FLEXIBLE},
-};
-enum { N_COLUMNS = sizeof columns / sizeof *columns };
-
-static void put_row(struct hs_sheet *sheet, const struct hs_site_paths *ways, size_t at)
-{
-    const struct hs_site_path *way = &ways->paths[at];
-    bool is_weighted = ways->join->is_weighted;
-    uint64_t words = hs_estimate_words(&way->estimate);
-    char text[1024];
-    hs_site_path_text(ways, way, text, sizeof text);
-    hs_sheet_u64(sheet, at + 1);
-    if (is_weighted) {
-        hs_sheet_u64(sheet, words);
-        hs_sheet_u64(sheet, hs_estimate_error_words(&way->estimate));
-    } else {
-        hs_sheet_null(sheet);
-        hs_sheet_null(sheet);
-    }
-    hs_sheet_u64(sheet, is_weighted ? words : way->estimate.n_samples);
-    hs_sheet_u64(sheet, way->estimate.n_samples);
-    hs_sheet_u64(sheet, way->estimate.n_blocks);
-    hs_sheet_u64(sheet, way->largest->id);
-    hs_sheet_string(sheet, text);
-}
-
-static hs_status print_ways(struct hs_tool *tool, const struct hs_invocation *inv,
-                            const struct hs_site_paths *ways, struct hs_error *err)
-{
-    bool is_weighted = ways->join->is_weighted;
-    uint64_t whole = is_weighted ? ways->total_words : ways->total.n_samples;
-    struct hs_sheet_options options = hs_tool_sheet(tool, inv, whole);
-    options.word_bytes = ways->join->view->facts->word_bytes;
-    options.limit = 0;
-    struct hs_sheet sheet;
-    HS_TRY(hs_sheet_init(&sheet, columns, N_COLUMNS, &options, err));
-    for (size_t i = 0; i < ways->n_shown; i++)
-        put_row(&sheet, ways, i);
-    uint64_t sums[N_COLUMNS] = {
-        [1] = ways->others_words,
-        [3] = is_weighted ? ways->others_words : ways->others.n_samples,
-        [4] = ways->others.n_samples,
-        [5] = ways->others.n_blocks,
-    };
-    if (ways->n > ways->n_shown)
-        hs_sheet_fold(&sheet, ways->n - ways->n_shown, sums);
-    hs_status status = hs_sheet_write(&sheet, &tool->out, err);
-    hs_sheet_fini(&sheet);
+    struct hs_path_tree_pairs tree;
+    HS_TRY(hs_path_tree_pairs_init(shown, hs_tool_rows(inv), &tree, err));
+    hs_status status = print_ways(tool, inv, ways, tree.members, err);
+    hs_path_tree_pairs_fini(&tree);
     return status;
 }
 
@@ -309,24 +295,9 @@ static hs_status print_tree(struct hs_tool *tool, const struct hs_invocation *in
     else if (status == HS_OK)
         status = print_heading(tool, ways, err);
     if (status == HS_OK && hs_tool_format(inv) == HS_FORMAT_TABLE)
-        status = hs_path_tree_rows(tool, inv, &t.shown, err);
+        status = hs_path_tree_print(tool, inv, &t.shown, err);
     tree_fini(&t);
     return status;
-}
-
-static hs_status print(struct hs_tool *tool, const struct hs_invocation *inv,
-                       struct hs_site_paths *ways, struct hs_error *err)
-{
-    switch (hs_tool_format(inv)) {
-    case HS_FORMAT_NDJSON:
-        return print_ndjson(tool, ways, err);
-    case HS_FORMAT_TSV:
-        return print_ways(tool, inv, ways, err);
-    case HS_FORMAT_JSON:
-    case HS_FORMAT_TABLE:
-        break;
-    }
-    return print_tree(tool, inv, ways, err);
 }
 
 hs_status hs_site_paths_print(struct hs_tool *tool, const struct hs_invocation *inv,
@@ -335,7 +306,10 @@ hs_status hs_site_paths_print(struct hs_tool *tool, const struct hs_invocation *
 {
     struct hs_site_paths ways;
     HS_TRY(hs_site_paths_find(join, name, limit, &ways, err));
-    hs_status status = print(tool, inv, &ways, err);
+    enum hs_format format = hs_tool_format(inv);
+    bool has_tree = format == HS_FORMAT_TABLE || format == HS_FORMAT_JSON;
+    hs_status status = has_tree ? print_tree(tool, inv, &ways, err)
+                                : print_ways(tool, inv, &ways, HS_NO_PAIRS, err);
     hs_site_paths_fini(&ways);
     return status;
 }

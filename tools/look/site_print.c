@@ -3,48 +3,36 @@
 
 #include "trace/gaps.h"
 
-static void put_string(struct hs_json *json, const char *key, const char *text)
+hs_status hs_frame_put(struct hs_sink *sink, const struct hs_frame *frame, struct hs_error *err)
 {
-    hs_json_string(json, key, text[0] != 0 ? text : NULL);
+    return hs_sink_pairs(sink,
+                         HS_PAIRS(HS_TEXT("function", hs_or_null(frame->function)),
+                                  HS_TEXT("file", hs_or_null(frame->file)),
+                                  HS_COUNT("line", hs_or_unknown(frame->line)),
+                                  HS_TEXT("module", hs_or_null(frame->module)),
+                                  HS_VALUE("offset", ADDRESS, hs_or_unknown(frame->offset))),
+                         err);
 }
 
-void hs_frame_json(struct hs_json *json, const char *key, const struct hs_frame *frame)
+hs_status hs_site_frames(void *context, struct hs_sink *sink, struct hs_error *err)
 {
-    hs_json_begin_object(json, key, HS_JSON_LINE);
-    put_string(json, "function", frame->function);
-    put_string(json, "file", frame->file);
-    if (frame->line != 0)
-        hs_json_u64(json, "line", frame->line);
-    else
-        hs_json_null(json, "line");
-    put_string(json, "module", frame->module);
-    if (frame->offset != 0)
-        hs_json_address(json, "offset", frame->offset);
-    else
-        hs_json_null(json, "offset");
-    hs_json_end_object(json);
-}
-
-void hs_frames_json(struct hs_json *json, const char *key, const struct hs_frame *frames, size_t n)
-{
-    hs_json_begin_array(json, key, HS_JSON_LINE);
-    for (size_t i = 0; i < n; i++)
-        hs_frame_json(json, NULL, &frames[i]);
-    hs_json_end_array(json);
-}
-
-hs_status hs_sample_join_site_json(struct hs_json *json, const char *key,
-                                   struct hs_sample_join *join, uint32_t site, struct hs_error *err)
-{
+    const struct hs_site_of *of = context;
     const struct hs_frame *frames;
     size_t n;
-    if (site == HS_NO_SITE) {
-        hs_json_null(json, key);
-        return HS_OK;
-    }
-    HS_TRY(hs_sample_join_frames(join, site, &frames, &n, err));
-    hs_frames_json(json, key, frames, n);
+    HS_TRY(hs_sample_join_frames(of->join, of->site, &frames, &n, err));
+    for (size_t i = 0; i < n; i++)
+        HS_TRY(hs_frame_put(sink, &frames[i], err));
     return HS_OK;
+}
+
+hs_status hs_site_frame(void *context, struct hs_sink *sink, struct hs_error *err)
+{
+    const struct hs_site_of *of = context;
+    const struct hs_frame *frames;
+    size_t n = 0;
+    if (of->site != HS_NO_SITE)
+        HS_TRY(hs_sample_join_frames(of->join, of->site, &frames, &n, err));
+    return n == 0 ? HS_OK : hs_frame_put(sink, &frames[hs_site_frame_at(frames, n)], err);
 }
 
 /* ---- talk */

@@ -1,8 +1,9 @@
 #include "type_paths_print.h"
 
+#include <string.h>
+
 #include "analysis/set_tops.h"
 #include "base/alloc.h"
-#include "set_object.h"
 
 static hs_status find(struct hs_type_paths *paths, struct hs_error *err)
 {
@@ -89,31 +90,34 @@ hs_status hs_type_paths_print(struct hs_tool *tool, const struct hs_invocation *
                               const struct hs_type_paths *paths, struct hs_error *err)
 {
     struct hs_path_tree_shown shown = shown_of(paths);
-    if (hs_tool_format(inv) == HS_FORMAT_NDJSON)
-        return hs_path_tree_ndjson(tool, &shown, hs_tool_rows(inv), err);
     if (hs_tool_format(inv) == HS_FORMAT_TABLE)
         HS_TRY(print_heading(tool, paths, err));
-    return hs_path_tree_rows(tool, inv, &shown, err);
+    return hs_path_tree_print(tool, inv, &shown, err);
 }
 
-hs_status hs_type_paths_json(struct hs_json *json, const struct hs_type_paths *paths,
-                             uint64_t limit, struct hs_error *err)
+hs_status hs_type_paths_pairs_init(const struct hs_type_paths *paths, uint64_t limit,
+                                   struct hs_type_paths_pairs *ret, struct hs_error *err)
 {
     const struct hs_instances *all = &paths->instances;
-    struct hs_path_tree_shown shown = shown_of(paths);
-    if (paths->set != 0) {
-        hs_set_object_json(json, "set", paths->view, paths->set, UINT64_MAX);
-        return hs_path_tree_json(json, "tree", &shown, limit, err);
+    *ret = (struct hs_type_paths_pairs){
+        .shown = shown_of(paths),
+        .set_of = {paths->view, paths->set, UINT64_MAX},
+        .set = {.each = hs_set_one, .context = &ret->set_of, .is_block = true},
+        .members = {HS_ONE("set", &ret->set), HS_PAIRS_END},
+    };
+    if (paths->set == 0) {
+        hs_type_family_name(paths->view, paths->type.first, paths->type.level, ret->name,
+                            sizeof ret->name);
+        const struct hs_pair instances[] = {HS_OBJECT("instances"),
+                                            HS_TEXT("type", ret->name),
+                                            HS_COUNT("objects", all->reached.objects),
+                                            HS_COUNT("words", all->reached.words),
+                                            HS_COUNT("followed_objects", n_followed(paths)),
+                                            HS_COUNT("unreached_objects", all->unreached.objects),
+                                            HS_COUNT("unreached_words", all->unreached.words),
+                                            HS_END,
+                                            HS_PAIRS_END};
+        memcpy(ret->members, instances, sizeof instances);
     }
-    hs_json_begin_object(json, "instances", HS_JSON_LINE);
-    char name[HS_TYPE_NAME_BYTES];
-    hs_type_family_name(paths->view, paths->type.first, paths->type.level, name, sizeof name);
-    hs_json_string(json, "type", name);
-    hs_json_u64(json, "objects", all->reached.objects);
-    hs_json_u64(json, "words", all->reached.words);
-    hs_json_u64(json, "followed_objects", n_followed(paths));
-    hs_json_u64(json, "unreached_objects", all->unreached.objects);
-    hs_json_u64(json, "unreached_words", all->unreached.words);
-    hs_json_end_object(json);
-    return hs_path_tree_json(json, "tree", &shown, limit, err);
+    return hs_path_tree_pairs_init(&ret->shown, limit, &ret->tree, err);
 }

@@ -5,7 +5,7 @@
 
 #include "analysis/path_tree.h"
 #include "path_tree_print.h"
-#include "report/json.h"
+#include "set_object.h"
 #include "tool.h"
 
 struct hs_type_paths {
@@ -26,9 +26,17 @@ void hs_type_paths_fini(struct hs_type_paths *paths);
 /* Table, TSV and NDJSON. */
 hs_status hs_type_paths_print(struct hs_tool *tool, const struct hs_invocation *inv,
                               const struct hs_type_paths *paths, struct hs_error *err);
-/* The members "instances" (of a set: "set"), "tree" and "tree_others" of the object being written.
- */
-hs_status hs_type_paths_json(struct hs_json *json, const struct hs_type_paths *paths,
-                             uint64_t limit, struct hs_error *err);
+/* The members "instances" (of a set: "set") of a document, and those of the tree. `ret` stays where
+ * it is. */
+struct hs_type_paths_pairs {
+    struct hs_path_tree_shown shown;
+    struct hs_set_of set_of;
+    struct hs_list set;
+    char name[HS_TYPE_NAME_BYTES];
+    struct hs_pair members[9];
+    struct hs_path_tree_pairs tree; /* owned */
+};
+hs_status hs_type_paths_pairs_init(const struct hs_type_paths *paths, uint64_t limit,
+                                   struct hs_type_paths_pairs *ret, struct hs_error *err);
 
 #endif

@@ -30,6 +30,12 @@
 
 #define HS_UNKNOWN (UINT64_MAX - 1)
 
+/* For what is never 0. */
+static inline uint64_t hs_or_unknown(uint64_t value)
+{
+    return value != 0 ? value : HS_UNKNOWN;
+}
+
 struct hs_field {
     struct hs_column cell;
     size_t offset;   /* of the member in the row */
@@ -76,6 +82,7 @@ struct hs_pair {
         .kind = HS_N_COLUMN_KINDS \
     }
 #define HS_PAIRS(...) ((const struct hs_pair[]){__VA_ARGS__, HS_PAIRS_END})
+#define HS_NO_PAIRS ((const struct hs_pair[]){HS_PAIRS_END})
 #define HS_TEXT(key_, value)                                     \
     {                                                            \
         .key = (key_), .kind = HS_COLUMN_STRING, .text = (value) \
@@ -139,6 +146,9 @@ struct hs_list {
 hs_status hs_sink_row(struct hs_sink *sink, const void *row, struct hs_error *err);
 /* One row for JSON alone, of HS_PAIRS. A single member without a key is a value and no object. */
 hs_status hs_sink_pairs(struct hs_sink *sink, const struct hs_pair *members, struct hs_error *err);
+/* For JSON alone: more members of the object that is open. */
+hs_status hs_sink_members(struct hs_sink *sink, const struct hs_pair *members,
+                          struct hs_error *err);
 /* For tables, nothing elsewhere: what `n` rows that were left out are in sum, and a line that
  * belongs to the sum and is no row; such lines come last. */
 void hs_sink_others(struct hs_sink *sink, uint64_t n, const void *sums);
