@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analysis/neighbours.h"
+#include "analysis/set_tops.h"
 #include "analysis/used_edges.h"
 #include "base/alloc.h"
 #include "cut_flow.h"
@@ -290,5 +291,20 @@ hs_status hs_cut_find(struct hs_view *view, const hs_node *targets, size_t n_tar
     hs_budget_release(view->session.budget, search.taken_bytes);
     if (status == HS_OK)
         *ret = cut;
+    return status;
+}
+
+hs_status hs_cut_find_set(struct hs_view *view, uint32_t set, struct hs_cut *ret,
+                          struct hs_error *err)
+{
+    struct hs_instances tops;
+    hs_auto_free hs_node *nodes = NULL;
+    HS_TRY(hs_instances_of_set(view, set, &tops, err));
+    hs_status status = HS_ALLOC(&nodes, tops.n, err);
+    for (size_t i = 0; i < tops.n && status == HS_OK; i++)
+        nodes[i] = tops.targets[i].node;
+    if (status == HS_OK)
+        status = hs_cut_find(view, nodes, tops.n, ret, err);
+    hs_instances_fini(&tops);
     return status;
 }

@@ -358,3 +358,39 @@ hs_status hs_object_lookup_joined(struct hs_sample_join *join, const char *text,
 {
     return find_named(join->view, join, text, ret, err);
 }
+
+/* The one block that a variable's slots point to; HS_NO_NODE when there are several or none. */
+static hs_node only_target(const struct hs_view *view, hs_node variable)
+{
+    hs_node only = HS_NO_NODE;
+    for (hs_node node = variable + 1; node < view->n_tree; node++) {
+        const struct hs_root *root = hs_snap_root(view->snap, node);
+        if (root->parent != variable || root->target == HS_NO_NODE || root->target == only)
+            continue;
+        if (only != HS_NO_NODE)
+            return HS_NO_NODE;
+        only = root->target;
+    }
+    return only;
+}
+
+hs_status hs_object_target(const struct hs_view *view, const char *text, hs_node node, hs_node *ret,
+                           struct hs_error *err)
+{
+    const struct hs_root *root = hs_snap_root(view->snap, node);
+    hs_node target = root->level == HS_LEVEL_VARIABLE ? only_target(view, node) : root->target;
+    if (target != HS_NO_NODE) {
+        *ret = target;
+        return HS_OK;
+    }
+    if (root->level == HS_LEVEL_LEAF)
+        return hs_fail(err, HS_USAGE, "'%s' points to no block", text);
+    if (root->level != HS_LEVEL_VARIABLE) {
+        (void)hs_fail(err, HS_USAGE, "'%s' is a group of roots", text);
+        return hs_hint(err, "paths lead to an object: name one of its roots");
+    }
+    char slots[200] = "";
+    hs_object_list_slots(view, node, slots, sizeof slots);
+    (void)hs_fail(err, HS_USAGE, "'%s' is a variable of several slots", text);
+    return hs_hint(err, "paths lead to an object: name one of %s", slots);
+}

@@ -99,3 +99,27 @@ void hs_set_roots_text(const struct hs_view *view, uint32_t set, char *text, siz
         (void)snprintf(text + used, n_bytes - used, "%s%s", used == 0 ? "" : ", ", name);
     }
 }
+
+void hs_set_label(const struct hs_view *view, uint32_t set, char *text, size_t n_bytes)
+{
+    char roots[256];
+    uint64_t n = hs_index_set(view->index, set).n_roots;
+    hs_set_roots_text(view, set, roots, sizeof roots);
+    (void)snprintf(text, n_bytes, "set:%u: %lu roots%s%s", set, (unsigned long)n,
+                   roots[0] != 0 ? ": " : "", roots);
+}
+
+uint32_t hs_set_keeping(const struct hs_view *view, hs_node node)
+{
+    hs_node top = node;
+    if (node < view->n_tree || !hs_index_is_reached(view->index, node))
+        return 0;
+    for (uint64_t n = 0; n < view->n_nodes; n++) {
+        hs_node above = hs_index_idom(view->index, top);
+        if (above == HS_NO_NODE || above < view->n_tree)
+            break;
+        top = above;
+    }
+    uint32_t set = hs_index_set_of(view->index, top);
+    return set == HS_SET_OTHERS ? 0 : set;
+}

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "analysis/view.h"
+#include "analysis/snapshot_figures.h"
 #include "base/units.h"
 #include "commands.h"
 #include "info_memory.h"
@@ -25,14 +25,6 @@ static const char *const way_texts[HS_N_SNAP_WAYS] = {
     [HS_SNAP_WAY_CORE] = "a core: nothing was stopped",
     [HS_SNAP_WAY_STOPPED] = "its user had stopped it",
 };
-
-static uint64_t n_roots(const struct hs_view *view)
-{
-    uint64_t n = 0;
-    for (hs_node node = 0; node < view->n_tree; node++)
-        n += hs_view_root_of(view, node) == node;
-    return n;
-}
 
 static hs_status put_runtimes(void *context, struct hs_sink *sink, struct hs_error *err)
 {
@@ -64,21 +56,6 @@ static hs_status put_proofs(void *context, struct hs_sink *sink, struct hs_error
     return HS_OK;
 }
 
-static uint64_t n_samples_of(const struct hs_view *view, size_t sampler)
-{
-    uint64_t n = 0;
-    for (uint64_t i = 0; i < view->totals->n_samples; i++)
-        n += hs_snap_sample(view->snap, i)->sampler == sampler;
-    return n;
-}
-
-/* 0: unknown. */
-static uint64_t sampler_period_bytes(const struct hs_view *view, const struct hs_sampler *sampler)
-{
-    double bytes = sampler->period_words * view->facts->word_bytes;
-    return bytes < 0x1p63 ? (uint64_t)(bytes + 0.5) : 0;
-}
-
 static hs_status put_samplers(void *context, struct hs_sink *sink, struct hs_error *err)
 {
     const struct hs_view *view = context;
@@ -87,11 +64,12 @@ static hs_status put_samplers(void *context, struct hs_sink *sink, struct hs_err
         const char *trace = hs_or_null(hs_view_string(view, sampler->trace));
         HS_TRY(hs_sink_pairs(
             sink,
-            HS_PAIRS(HS_TEXT("kind", hs_sampler_kind_name(sampler->kind)),
-                     HS_COUNT("period_bytes", hs_or_unknown(sampler_period_bytes(view, sampler))),
-                     HS_COUNT("samples", n_samples_of(view, i)), HS_COUNT("lost", sampler->n_lost),
-                     HS_COUNT("begun_ns", hs_or_unknown(sampler->begun_ns)),
-                     HS_TEXT("trace", trace)),
+            HS_PAIRS(
+                HS_TEXT("kind", hs_sampler_kind_name(sampler->kind)),
+                HS_COUNT("period_bytes", hs_or_unknown(hs_sampler_period_bytes(view, sampler))),
+                HS_COUNT("samples", hs_sampler_n_samples(view, i)),
+                HS_COUNT("lost", sampler->n_lost),
+                HS_COUNT("begun_ns", hs_or_unknown(sampler->begun_ns)), HS_TEXT("trace", trace)),
             err));
     }
     return HS_OK;
@@ -194,14 +172,15 @@ static void put_sampler(struct hs_sink *sink, const struct hs_view *view, size_t
 {
     const struct hs_sampler *sampler = &view->facts->samplers[at];
     const char *trace = hs_view_string(view, sampler->trace);
-    uint64_t period_bytes = sampler_period_bytes(view, sampler);
+    uint64_t period_bytes = hs_sampler_period_bytes(view, sampler);
     char text[512], period[HS_UNIT_TEXT_BYTES] = "an unknown number of bytes";
 
     if (period_bytes != 0)
         hs_format_bytes(period_bytes, period);
     (void)snprintf(text, sizeof text, "%s: %lu samples, one in %s%s%s",
-                   hs_sampler_kind_name(sampler->kind), (unsigned long)n_samples_of(view, at),
-                   period, trace[0] != 0 ? ", trace " : "", trace);
+                   hs_sampler_kind_name(sampler->kind),
+                   (unsigned long)hs_sampler_n_samples(view, at), period,
+                   trace[0] != 0 ? ", trace " : "", trace);
     size_t n = strlen(text);
     if (sampler->n_lost != 0)
         (void)snprintf(text + n, sizeof text - n, ", %lu lost", (unsigned long)sampler->n_lost);
@@ -239,7 +218,7 @@ static void put_graph(struct hs_sink *sink, const struct hs_view *view)
     put_size(sink, "static words", totals->static_words, view->facts->word_bytes);
     put_count(sink, "edges", totals->n_edges);
     put_count(sink, "weak and ephemeron edges", totals->n_extra_edges);
-    put_count(sink, "roots", n_roots(view));
+    put_count(sink, "roots", hs_view_n_roots(view));
     put_count(sink, "samples", totals->n_samples);
     for (size_t i = 0; i < view->facts->n_samplers; i++)
         put_sampler(sink, view, i);
@@ -316,11 +295,12 @@ static hs_status print_all(struct hs_tool *tool, const struct hs_invocation *inv
     const struct hs_list binaries = {.each = put_binaries, .context = view};
     const struct hs_list notes = {.each = put_notes, .context = view};
     const struct hs_list memory = {.each = hs_memory_rows, .context = view};
-    uint64_t unclaimed_words = hs_unclaimed_words(view);
-    struct hs_info_owners owners;
+    uint64_t unclaimed_words;
+    bool has_unclaimed = hs_unclaimed_words(view, &unclaimed_words);
+    struct hs_owner_summary owners;
     struct hs_pair owner_pairs[HS_INFO_OWNER_PAIRS];
-    HS_TRY(hs_info_owners_find(view, &owners, err));
-    hs_info_owners_json(&owners, owner_pairs);
+    HS_TRY(hs_owner_summary_find(view, &owners, err));
+    hs_info_owners_json(view, &owners, owner_pairs);
     const struct hs_listing listing = {
         .rows = &lines,
         .is_one = true,
@@ -334,10 +314,11 @@ static hs_status print_all(struct hs_tool *tool, const struct hs_invocation *inv
             HS_COUNT("word_bytes", facts->word_bytes),
             HS_COUNT("objects", totals->n_blocks - totals->n_static_blocks),
             HS_COUNT("static_objects", totals->n_static_blocks), HS_COUNT("edges", totals->n_edges),
-            HS_COUNT("extra_edges", totals->n_extra_edges), HS_COUNT("roots", n_roots(view)),
-            HS_COUNT("samples", totals->n_samples), HS_COUNT("words", totals->heap_words),
-            HS_COUNT("static_words", totals->static_words), HS_SPLICE(owner_pairs),
-            HS_COUNT("pause_ns", facts->pause_ns), HS_TEXT("stop", way_names[facts->stop_way]),
+            HS_COUNT("extra_edges", totals->n_extra_edges),
+            HS_COUNT("roots", hs_view_n_roots(view)), HS_COUNT("samples", totals->n_samples),
+            HS_COUNT("words", totals->heap_words), HS_COUNT("static_words", totals->static_words),
+            HS_SPLICE(owner_pairs), HS_COUNT("pause_ns", facts->pause_ns),
+            HS_TEXT("stop", way_names[facts->stop_way]),
             HS_COUNT("predicted_pause_ns", hs_or_unknown(facts->predicted_ns)),
             HS_COUNT("growth_bytes", facts->growth_bytes),
             HS_TEXT("why_no_copy", hs_or_null(hs_view_string(view, facts->why_no_copy))),
@@ -350,9 +331,8 @@ static hs_status print_all(struct hs_tool *tool, const struct hs_invocation *inv
             HS_ROWS("build_ids", &binaries), HS_ROWS("notes", &notes),
             HS_COUNT("resident_bytes", hs_or_unknown(facts->resident_bytes)),
             HS_ROWS("memory", &memory),
-            unclaimed_words == HS_UNKNOWN
-                ? (struct hs_pair)HS_PAIRS_END
-                : (struct hs_pair)HS_COUNT("unclaimed_words", unclaimed_words)),
+            has_unclaimed ? (struct hs_pair)HS_COUNT("unclaimed_words", unclaimed_words)
+                          : (struct hs_pair)HS_PAIRS_END),
     };
     HS_TRY(hs_tool_list(tool, inv, &listing, err));
     if (hs_tool_format(inv) != HS_FORMAT_TABLE)

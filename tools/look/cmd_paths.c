@@ -2,8 +2,6 @@
 #include <string.h>
 
 #include "analysis/object_lookup.h"
-#include "analysis/set_tops.h"
-#include "base/alloc.h"
 #include "commands.h"
 #include "cut_print.h"
 #include "open_view.h"
@@ -149,24 +147,6 @@ static uint64_t limit_of(const struct hs_invocation *inv)
     return hs_given(inv, HS_OPT_LIMIT) ? inv->number[HS_OPT_LIMIT] : 10;
 }
 
-/* Of a set: of all its top units together. */
-static hs_status find_cut(struct hs_view *view, const struct hs_object_spec *what, hs_node target,
-                          struct hs_cut *ret, struct hs_error *err)
-{
-    struct hs_instances tops;
-    hs_auto_free hs_node *nodes = NULL;
-    if (what->kind != HS_OBJECT_SET)
-        return hs_cut_find(view, &target, 1, ret, err);
-    HS_TRY(hs_instances_of_set(view, what->set, &tops, err));
-    hs_status status = HS_ALLOC(&nodes, tops.n, err);
-    for (size_t i = 0; i < tops.n && status == HS_OK; i++)
-        nodes[i] = tops.targets[i].node;
-    if (status == HS_OK)
-        status = hs_cut_find(view, nodes, tops.n, ret, err);
-    hs_instances_fini(&tops);
-    return status;
-}
-
 static hs_status list_cut(struct hs_tool *tool, const struct hs_invocation *inv,
                           struct answer *answer, const struct hs_cut *cut, struct hs_error *err)
 {
@@ -191,7 +171,10 @@ static hs_status show_cut(struct hs_tool *tool, const struct hs_invocation *inv,
 {
     struct answer answer = {.join = join, .what = what, .target = target};
     struct hs_cut cut;
-    HS_TRY(find_cut(join->view, what, target, &cut, err));
+    if (what->kind == HS_OBJECT_SET)
+        HS_TRY(hs_cut_find_set(join->view, what->set, &cut, err));
+    else
+        HS_TRY(hs_cut_find(join->view, &target, 1, &cut, err));
     if (hs_tool_format(inv) == HS_FORMAT_TABLE) {
         char label[512] = "";
         if (what->kind == HS_OBJECT_SET) {
@@ -221,43 +204,6 @@ static hs_status show_target(struct hs_tool *tool, const struct hs_invocation *i
         status = list_paths(tool, inv, &answer, NULL, err);
     hs_paths_fini(&answer.paths);
     return status;
-}
-
-/* The one block that a variable's slots point to; HS_NO_NODE when there are several or none. */
-static hs_node only_target(const struct hs_view *view, hs_node variable)
-{
-    hs_node only = HS_NO_NODE;
-    for (hs_node node = variable + 1; node < view->n_tree; node++) {
-        const struct hs_root *root = hs_snap_root(view->snap, node);
-        if (root->parent != variable || root->target == HS_NO_NODE || root->target == only)
-            continue;
-        if (only != HS_NO_NODE)
-            return HS_NO_NODE;
-        only = root->target;
-    }
-    return only;
-}
-
-/* Where the node of the root tree points to that the user has named. */
-static hs_status target_of_root(const struct hs_view *view, const char *text, hs_node node,
-                                hs_node *ret, struct hs_error *err)
-{
-    const struct hs_root *root = hs_snap_root(view->snap, node);
-    hs_node target = root->level == HS_LEVEL_VARIABLE ? only_target(view, node) : root->target;
-    if (target != HS_NO_NODE) {
-        *ret = target;
-        return HS_OK;
-    }
-    if (root->level == HS_LEVEL_LEAF)
-        return hs_fail(err, HS_USAGE, "'%s' points to no block", text);
-    if (root->level != HS_LEVEL_VARIABLE) {
-        (void)hs_fail(err, HS_USAGE, "'%s' is a group of roots", text);
-        return hs_hint(err, "paths lead to an object: name one of its roots");
-    }
-    char slots[200] = "";
-    hs_object_list_slots(view, node, slots, sizeof slots);
-    (void)hs_fail(err, HS_USAGE, "'%s' is a variable of several slots", text);
-    return hs_hint(err, "paths lead to an object: name one of %s", slots);
 }
 
 /* JSON tells of the one that retains most, too. */
@@ -322,7 +268,7 @@ static hs_status show_objects(struct hs_tool *tool, const struct hs_invocation *
     if (what.kind == HS_OBJECT_TYPE && !hs_given(inv, HS_OPT_CUT))
         return show_type(tool, inv, join, &what, err);
     if (target < view->n_tree)
-        HS_TRY(target_of_root(view, inv->text[HS_OPT_TO], target, &target, err));
+        HS_TRY(hs_object_target(view, inv->text[HS_OPT_TO], target, &target, err));
     if (hs_given(inv, HS_OPT_CUT))
         return show_cut(tool, inv, join, &what, target, err);
     return show_target(tool, inv, join, &what, target, err);

@@ -4,23 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/snapshot_figures.h"
 #include "base/units.h"
-
-hs_node hs_unclaimed_node(const struct hs_view *view)
-{
-    for (hs_node node = 1; node < view->n_tree; node++) {
-        const struct hs_root *root = hs_snap_root(view->snap, node);
-        if (root->level == HS_LEVEL_KIND && root->kind == HS_ROOT_UNCLAIMED)
-            return node;
-    }
-    return HS_NO_NODE;
-}
-
-uint64_t hs_unclaimed_words(const struct hs_view *view)
-{
-    hs_node unclaimed = view->index != NULL ? hs_unclaimed_node(view) : HS_NO_NODE;
-    return unclaimed == HS_NO_NODE ? HS_UNKNOWN : hs_index_retained(view->index, unclaimed).words;
-}
 
 hs_status hs_memory_rows(void *context, struct hs_sink *sink, struct hs_error *err)
 {
@@ -70,13 +55,13 @@ static void put_row_line(struct hs_sink *sink, const struct hs_view *view,
 void hs_memory_lines(struct hs_sink *sink, const struct hs_view *view, bool with_rows)
 {
     const struct hs_snap_facts *facts = view->facts;
-    uint64_t words = hs_unclaimed_words(view);
+    uint64_t words;
     char text[2 * HS_UNIT_TEXT_BYTES + 32], bytes[HS_UNIT_TEXT_BYTES];
     if (facts->resident_bytes != 0) {
         hs_format_bytes(facts->resident_bytes, text);
         hs_info_line(sink, "resident", text);
     }
-    if (words != HS_UNKNOWN) {
+    if (hs_unclaimed_words(view, &words)) {
         uint64_t heap_words = view->totals->heap_words;
         double percent = heap_words == 0 ? 0 : 100.0 * (double)words / (double)heap_words;
         hs_format_bytes(words * facts->word_bytes, bytes);

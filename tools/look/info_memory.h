@@ -7,12 +7,6 @@
 #include "report/listing.h"
 #include "tool.h"
 
-/* The node above the roots of kind unclaimed; HS_NO_NODE when there are none. */
-hs_node hs_unclaimed_node(const struct hs_view *view);
-
-/* What is kept by these alone; HS_UNKNOWN without any, or without an index. */
-uint64_t hs_unclaimed_words(const struct hs_view *view);
-
 /* Owner, state, bytes, resident bytes, blocks: rows of JSON. The context is the view. */
 hs_status hs_memory_rows(void *context, struct hs_sink *sink, struct hs_error *err);
 

@@ -4,33 +4,8 @@
 #include <stdlib.h>
 
 #include "analysis/root_rows.h"
-#include "analysis/set_tops.h"
 #include "dominator/owner_sets.h"
 #include "root_json.h"
-
-void hs_set_label(const struct hs_view *view, uint32_t set, char *text, size_t n_bytes)
-{
-    char roots[256];
-    uint64_t n = hs_index_set(view->index, set).n_roots;
-    hs_set_roots_text(view, set, roots, sizeof roots);
-    (void)snprintf(text, n_bytes, "set:%u: %lu roots%s%s", set, (unsigned long)n,
-                   roots[0] != 0 ? ": " : "", roots);
-}
-
-uint32_t hs_set_keeping(const struct hs_view *view, hs_node node)
-{
-    hs_node top = node;
-    if (node < view->n_tree || !hs_index_is_reached(view->index, node))
-        return 0;
-    for (uint64_t n = 0; n < view->n_nodes; n++) {
-        hs_node above = hs_index_idom(view->index, top);
-        if (above == HS_NO_NODE || above < view->n_tree)
-            break;
-        top = above;
-    }
-    uint32_t set = hs_index_set_of(view->index, top);
-    return set == HS_SET_OTHERS ? 0 : set;
-}
 
 static hs_status put_set_roots(void *context, struct hs_sink *sink, struct hs_error *err)
 {

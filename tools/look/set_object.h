@@ -2,14 +2,8 @@
 #ifndef HS_LOOK_SET_OBJECT_H
 #define HS_LOOK_SET_OBJECT_H
 
-#include "analysis/view.h"
+#include "analysis/set_tops.h"
 #include "tool.h"
-
-/* "set:3: 5 roots: Stm.VCS, Lib.lib_state, ..."; `text` has n_bytes. */
-void hs_set_label(const struct hs_view *view, uint32_t set, char *text, size_t n_bytes);
-
-/* The set that keeps a block: 0 when a root alone does, or nothing. */
-uint32_t hs_set_keeping(const struct hs_view *view, hs_node node);
 
 /* The context of the row below: its roots up to `most`. */
 struct hs_set_of {

@@ -1,7 +1,7 @@
 /* The ways in which the samples of a site are kept, and all their paths as one tree. */
 #include "site_paths_print.h"
 
-#include "base/alloc.h"
+#include "analysis/sampled_tree.h"
 #include "options.h"
 #include "path_print.h"
 #include "path_tree_print.h"
@@ -158,121 +158,6 @@ static hs_status print_json(struct hs_tool *tool, const struct hs_invocation *in
 
 /* ---- the tree */
 
-/* The merged paths of all samples, and by node of the tree what they stand for. */
-struct sampled_tree {
-    struct hs_path_tree tree;
-    struct hs_path_tree_target *targets; /* owned */
-    struct hs_estimate *estimates;       /* owned */
-    struct hs_path_tree_sums *sums;      /* owned */
-    uint64_t *errors, *examples;         /* owned */
-    struct hs_path_tree_shown shown;
-};
-
-static void tree_fini(struct sampled_tree *t)
-{
-    hs_path_tree_fini(&t->tree);
-    hs_free(t->targets);
-    hs_free(t->estimates);
-    hs_free(t->sums);
-    hs_free(t->errors);
-    hs_free(t->examples);
-}
-
-static hs_status find_targets(struct sampled_tree *t, const struct hs_site_paths *ways,
-                              struct hs_error *err)
-{
-    struct hs_view *view = ways->join->view;
-    hs_auto_free hs_node *nodes = NULL;
-    hs_auto_free struct hs_node_facts *facts = NULL;
-    HS_TRY(HS_ALLOC(&nodes, ways->n_samples, err));
-    HS_TRY(HS_ALLOC(&facts, ways->n_samples, err));
-    HS_TRY(HS_ALLOC(&t->targets, ways->n_samples, err));
-    for (size_t i = 0; i < ways->n_samples; i++)
-        nodes[i] = ways->samples[i]->node;
-    HS_TRY(hs_view_facts_of(view, nodes, ways->n_samples, facts, err));
-    for (size_t i = 0; i < ways->n_samples; i++) {
-        bool is_untyped = nodes[i] != HS_NO_NODE &&
-                          hs_snap_type(view->snap, facts[i].type)->form == HS_FORM_BYTES;
-        t->targets[i] = (struct hs_path_tree_target){
-            .node = nodes[i],
-            .words = ways->samples[i]->words,
-            .objects = 1,
-            .type = is_untyped ? HS_PATH_TREE_UNTYPED : facts[i].type,
-        };
-    }
-    return HS_OK;
-}
-
-/* The largest sample below each node. */
-static void choose_example(struct sampled_tree *t, uint64_t *words, uint32_t node, uint64_t n_words,
-                           uint64_t id)
-{
-    if (t->sums[node].objects != 0 && words[node] >= n_words)
-        return;
-    words[node] = n_words;
-    t->examples[node] = id;
-}
-
-static void sum_closing(const struct hs_estimate *estimate, struct hs_path_tree_sums *ret)
-{
-    ret->objects = estimate->n_samples;
-    ret->words = hs_estimate_words(estimate);
-}
-
-static hs_status sum_up(struct sampled_tree *t, const struct hs_site_paths *ways,
-                        struct hs_error *err)
-{
-    const struct hs_path_tree *tree = &t->tree;
-    struct hs_estimate unreached = {0}, gone = {0};
-    hs_auto_free uint64_t *words = NULL;
-    HS_TRY(HS_ALLOC(&words, tree->n, err));
-    HS_TRY(HS_ALLOC(&t->estimates, tree->n, err));
-    HS_TRY(HS_ALLOC(&t->sums, tree->n, err));
-    HS_TRY(HS_ALLOC(&t->errors, tree->n, err));
-    HS_TRY(HS_ALLOC(&t->examples, tree->n, err));
-    for (size_t i = 0; i < ways->n_samples; i++) {
-        const struct hs_sample *sample = ways->samples[i];
-        uint32_t end = tree->of_target[i];
-        struct hs_estimate *estimate = end != HS_PATH_TREE_NONE     ? &t->estimates[end]
-                                       : sample->node == HS_NO_NODE ? &gone
-                                                                    : &unreached;
-        hs_estimate_add(estimate, hs_sample_join_sampler(ways->join, sample), sample);
-        if (end == HS_PATH_TREE_NONE)
-            continue;
-        choose_example(t, words, end, sample->words, sample->id);
-        t->sums[end].objects = 1; /* so that it counts as chosen */
-    }
-    for (size_t i = tree->n; i-- > 0;) {
-        uint32_t parent = tree->nodes[i].parent;
-        t->sums[i].objects = t->estimates[i].n_samples;
-        t->sums[i].words = hs_estimate_words(&t->estimates[i]);
-        t->errors[i] = hs_estimate_error_words(&t->estimates[i]);
-        if (parent == HS_PATH_TREE_NONE || t->sums[i].objects == 0)
-            continue;
-        hs_estimate_join(&t->estimates[parent], &t->estimates[i]);
-        choose_example(t, words, parent, words[i], t->examples[i]);
-        t->sums[parent].objects = 1;
-    }
-    sum_closing(&unreached, &t->shown.unreached);
-    sum_closing(&gone, &t->shown.gone);
-    return HS_OK;
-}
-
-static hs_status tree_find(const struct hs_site_paths *ways, struct sampled_tree *t,
-                           struct hs_error *err)
-{
-    struct hs_view *view = ways->join->view;
-    HS_TRY(find_targets(t, ways, err));
-    HS_TRY(hs_path_tree_make(view, t->targets, ways->n_samples, &t->tree, err));
-    HS_TRY(sum_up(t, ways, err));
-    t->shown.view = view;
-    t->shown.tree = &t->tree;
-    t->shown.sums = t->sums;
-    t->shown.extra.examples = t->examples;
-    t->shown.extra.error_words = ways->join->is_weighted ? t->errors : NULL;
-    return HS_OK;
-}
-
 static hs_status print_heading(struct hs_tool *tool, const struct hs_site_paths *ways,
                                struct hs_error *err)
 {
@@ -288,15 +173,26 @@ static hs_status print_heading(struct hs_tool *tool, const struct hs_site_paths 
 static hs_status print_tree(struct hs_tool *tool, const struct hs_invocation *inv,
                             struct hs_site_paths *ways, struct hs_error *err)
 {
-    struct sampled_tree t = {0};
-    hs_status status = tree_find(ways, &t, err);
-    if (status == HS_OK && hs_tool_format(inv) == HS_FORMAT_JSON)
-        status = print_json(tool, inv, ways, &t.shown, err);
-    else if (status == HS_OK)
+    struct hs_sampled_tree tree;
+    HS_TRY(hs_sampled_tree_find(ways, &tree, err));
+    const struct hs_path_tree_shown shown = {
+        .view = ways->join->view,
+        .tree = &tree.tree,
+        .sums = tree.sums,
+        .extra = {.examples = tree.examples,
+                  .error_words = ways->join->is_weighted ? tree.errors : NULL},
+        .unreached = tree.unreached,
+        .gone = tree.gone,
+    };
+    hs_status status;
+    if (hs_tool_format(inv) == HS_FORMAT_JSON) {
+        status = print_json(tool, inv, ways, &shown, err);
+    } else {
         status = print_heading(tool, ways, err);
-    if (status == HS_OK && hs_tool_format(inv) == HS_FORMAT_TABLE)
-        status = hs_path_tree_print(tool, inv, &t.shown, err);
-    tree_fini(&t);
+        if (status == HS_OK)
+            status = hs_path_tree_print(tool, inv, &shown, err);
+    }
+    hs_sampled_tree_fini(&tree);
     return status;
 }
 

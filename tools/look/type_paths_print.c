@@ -2,51 +2,6 @@
 
 #include <string.h>
 
-#include "analysis/set_tops.h"
-#include "base/alloc.h"
-
-static hs_status find(struct hs_type_paths *paths, struct hs_error *err)
-{
-    struct hs_instances *all = &paths->instances;
-    if (paths->set != 0)
-        HS_TRY(hs_instances_of_set(paths->view, paths->set, all, err));
-    else
-        HS_TRY(hs_instances_of(paths->view, paths->type, all, err));
-    HS_TRY(hs_path_tree_make(paths->view, all->targets, all->n, &paths->tree, err));
-    return hs_path_tree_sum(&paths->tree, all->targets, &paths->sums, err);
-}
-
-static hs_status keep(struct hs_type_paths *paths, hs_status status, struct hs_type_paths *ret)
-{
-    if (status == HS_OK)
-        *ret = *paths;
-    else
-        hs_type_paths_fini(paths);
-    return status;
-}
-
-hs_status hs_type_paths_find(struct hs_view *view, struct hs_type_family type,
-                             struct hs_type_paths *ret, struct hs_error *err)
-{
-    struct hs_type_paths paths = {.view = view, .type = type};
-    return keep(&paths, find(&paths, err), ret);
-}
-
-hs_status hs_set_paths_find(struct hs_view *view, uint32_t set, struct hs_type_paths *ret,
-                            struct hs_error *err)
-{
-    struct hs_type_paths paths = {.view = view, .set = set};
-    return keep(&paths, find(&paths, err), ret);
-}
-
-void hs_type_paths_fini(struct hs_type_paths *paths)
-{
-    hs_instances_fini(&paths->instances);
-    hs_path_tree_fini(&paths->tree);
-    hs_free(paths->sums);
-    *paths = (struct hs_type_paths){0};
-}
-
 static struct hs_path_tree_shown shown_of(const struct hs_type_paths *paths)
 {
     struct hs_path_tree_shown shown = {
@@ -57,11 +12,6 @@ static struct hs_path_tree_shown shown_of(const struct hs_type_paths *paths)
     if (paths->instances.stride == 1) /* else they are of other measure */
         shown.unreached = paths->instances.unreached;
     return shown;
-}
-
-static uint64_t n_followed(const struct hs_type_paths *paths)
-{
-    return paths->instances.n - paths->tree.n_unfollowed;
 }
 
 static hs_status print_heading(struct hs_tool *tool, const struct hs_type_paths *paths,
@@ -80,10 +30,10 @@ static hs_status print_heading(struct hs_tool *tool, const struct hs_type_paths 
     HS_TRY(hs_tool_print_clean(tool, name, err));
     HS_TRY(hs_print(&tool->out, err, ": %lu objects that roots reach, %lu words\n",
                     (unsigned long)all->reached.objects, (unsigned long)all->reached.words));
-    if (n_followed(paths) == all->reached.objects)
+    if (hs_type_paths_n_followed(paths) == all->reached.objects)
         return HS_OK;
     return hs_print(&tool->out, err, "counted are %lu of them, one of every %lu\n",
-                    (unsigned long)n_followed(paths), (unsigned long)all->stride);
+                    (unsigned long)hs_type_paths_n_followed(paths), (unsigned long)all->stride);
 }
 
 hs_status hs_type_paths_print(struct hs_tool *tool, const struct hs_invocation *inv,
@@ -108,15 +58,16 @@ hs_status hs_type_paths_pairs_init(const struct hs_type_paths *paths, uint64_t l
     if (paths->set == 0) {
         hs_type_family_name(paths->view, paths->type.first, paths->type.level, ret->name,
                             sizeof ret->name);
-        const struct hs_pair instances[] = {HS_OBJECT("instances"),
-                                            HS_TEXT("type", ret->name),
-                                            HS_COUNT("objects", all->reached.objects),
-                                            HS_COUNT("words", all->reached.words),
-                                            HS_COUNT("followed_objects", n_followed(paths)),
-                                            HS_COUNT("unreached_objects", all->unreached.objects),
-                                            HS_COUNT("unreached_words", all->unreached.words),
-                                            HS_END,
-                                            HS_PAIRS_END};
+        const struct hs_pair instances[] = {
+            HS_OBJECT("instances"),
+            HS_TEXT("type", ret->name),
+            HS_COUNT("objects", all->reached.objects),
+            HS_COUNT("words", all->reached.words),
+            HS_COUNT("followed_objects", hs_type_paths_n_followed(paths)),
+            HS_COUNT("unreached_objects", all->unreached.objects),
+            HS_COUNT("unreached_words", all->unreached.words),
+            HS_END,
+            HS_PAIRS_END};
         memcpy(ret->members, instances, sizeof instances);
     }
     return hs_path_tree_pairs_init(&ret->shown, limit, &ret->tree, err);

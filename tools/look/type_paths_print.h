@@ -1,27 +1,11 @@
-/* paths --to type:NAME and set:N: one tree of the shortest paths to all blocks of a type, or to all
- * top units of an owner set, which count for all that they retain. */
+/* paths --to type:NAME and set:N: the tree of all paths. */
 #ifndef HS_LOOK_TYPE_PATHS_PRINT_H
 #define HS_LOOK_TYPE_PATHS_PRINT_H
 
-#include "analysis/path_tree.h"
+#include "analysis/type_paths.h"
 #include "path_tree_print.h"
 #include "set_object.h"
 #include "tool.h"
-
-struct hs_type_paths {
-    struct hs_view *view;
-    struct hs_type_family type;
-    uint32_t set; /* 0: of a type */
-    struct hs_instances instances;
-    struct hs_path_tree tree;
-    struct hs_path_tree_sums *sums; /* owned */
-};
-
-hs_status hs_type_paths_find(struct hs_view *view, struct hs_type_family type,
-                             struct hs_type_paths *ret, struct hs_error *err);
-hs_status hs_set_paths_find(struct hs_view *view, uint32_t set, struct hs_type_paths *ret,
-                            struct hs_error *err);
-void hs_type_paths_fini(struct hs_type_paths *paths);
 
 /* Table, TSV and NDJSON. */
 hs_status hs_type_paths_print(struct hs_tool *tool, const struct hs_invocation *inv,

@@ -88,32 +88,13 @@ static hs_status print_points(struct hs_tool *tool, const struct hs_invocation *
     return hs_trace_look_list(points->look, tool, inv, listing, "", err);
 }
 
-/* Evenly from 0 to the end, and the peak where it belongs. */
-static size_t place_points(const struct hs_trace_counts *counts, uint64_t n_points,
-                           struct hs_timeline_point *points)
-{
-    size_t n = 0;
-    bool has_peak = false;
-    for (uint64_t i = 0; i < n_points; i++) {
-        uint64_t at_us = n_points == 1
-                             ? counts->end_us
-                             : (uint64_t)((__uint128_t)counts->end_us * i / (n_points - 1));
-        if (!has_peak && counts->peak_us < at_us)
-            points[n++] = (struct hs_timeline_point){.at_us = counts->peak_us};
-        has_peak = has_peak || counts->peak_us <= at_us;
-        if (n == 0 || points[n - 1].at_us != at_us)
-            points[n++] = (struct hs_timeline_point){.at_us = at_us};
-    }
-    return n;
-}
-
 static hs_status look_at_points(struct hs_tool *tool, const struct hs_invocation *inv,
                                 const struct hs_trace_look *look, uint64_t n_points,
                                 struct hs_error *err)
 {
     hs_auto_free struct hs_timeline_point *points = NULL;
     HS_TRY(HS_ALLOC(&points, n_points + 1, err));
-    size_t n = place_points(&look->objects.counts, n_points, points);
+    size_t n = hs_timeline_place(&look->objects.counts, n_points, points);
     hs_timeline_fill(&look->objects, points, n);
     return print_points(tool, inv, &(struct points){look, points, n}, err);
 }

@@ -58,3 +58,21 @@ void hs_timeline_fill(const struct hs_trace_objects *objects, struct hs_timeline
         clear_rounding(&points[i].selected);
     }
 }
+
+size_t hs_timeline_place(const struct hs_trace_counts *counts, uint64_t n_points,
+                         struct hs_timeline_point *points)
+{
+    size_t n = 0;
+    bool has_peak = false;
+    for (uint64_t i = 0; i < n_points; i++) {
+        uint64_t at_us = n_points == 1
+                             ? counts->end_us
+                             : (uint64_t)((__uint128_t)counts->end_us * i / (n_points - 1));
+        if (!has_peak && counts->peak_us < at_us)
+            points[n++] = (struct hs_timeline_point){.at_us = counts->peak_us};
+        has_peak = has_peak || counts->peak_us <= at_us;
+        if (n == 0 || points[n - 1].at_us != at_us)
+            points[n++] = (struct hs_timeline_point){.at_us = at_us};
+    }
+    return n;
+}

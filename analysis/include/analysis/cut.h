@@ -49,5 +49,8 @@ struct hs_cut {
  * end. */
 hs_status hs_cut_find(struct hs_view *view, const hs_node *targets, size_t n_targets,
                       struct hs_cut *ret, struct hs_error *err);
+/* The same for all top units of an owner set. */
+hs_status hs_cut_find_set(struct hs_view *view, uint32_t set, struct hs_cut *ret,
+                          struct hs_error *err);
 
 #endif

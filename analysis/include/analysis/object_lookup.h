@@ -46,6 +46,11 @@ hs_status hs_object_lookup_joined(struct hs_sample_join *join, const char *text,
 bool hs_object_is_bare(const char *text);
 bool hs_object_is_known(const struct hs_view *view, const char *name);
 
+/* The block that a root points to which the user has named `text`, or that the only pointer of a
+ * variable leads to. HS_USAGE when it is several, none, or a group of roots. */
+hs_status hs_object_target(const struct hs_view *view, const char *text, hs_node node, hs_node *ret,
+                           struct hs_error *err);
+
 /* The slots of a variable, as in "#12 server.db, #13 server.clients, ...". `text` has n bytes. */
 void hs_object_list_slots(const struct hs_view *view, hs_node variable, char *text, size_t n);
 
