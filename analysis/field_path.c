@@ -1,34 +1,16 @@
 #include "analysis/field_path.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "analysis/neighbours.h"
 #include "analysis/type_family.h"
-
-struct writer {
-    char *text;
-    size_t n_bytes, n; /* n < n_bytes */
-};
-
-static void put(struct writer *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void put(struct writer *w, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    int more = vsnprintf(w->text + w->n, w->n_bytes - w->n, format, arguments);
-    va_end(arguments);
-    if (more > 0)
-        w->n = (size_t)more < w->n_bytes - w->n ? w->n + (size_t)more : w->n_bytes - 1;
-}
+#include "base/append.h"
 
 size_t hs_field_name(const struct hs_view *view, uint32_t type, uint64_t offset_words, char *text,
                      size_t n_bytes)
 {
-    struct writer w = {text, n_bytes, 0};
     text[0] = '\0';
     if (offset_words == HS_NO_OFFSET)
         return 0;
@@ -38,12 +20,13 @@ size_t hs_field_name(const struct hs_view *view, uint32_t type, uint64_t offset_
     uint64_t within = stride != 0 ? offset % stride : offset;
     bool is_named = member != NULL && member->offset_bytes == within;
     if (stride != 0)
-        put(&w, "[%" PRIu64 "]", element);
+        hs_append(text, n_bytes, "[%" PRIu64 "]", element);
     if (is_named) /* a member that begins before the word may end before it too */
-        put(&w, "%s%s", stride != 0 ? "." : "", hs_view_string(view, member->name));
+        hs_append(text, n_bytes, "%s%s", stride != 0 ? "." : "",
+                  hs_view_string(view, member->name));
     else if (stride != 0 && within != 0)
-        put(&w, "+%" PRIu64, within);
-    return w.n;
+        hs_append(text, n_bytes, "+%" PRIu64, within);
+    return strlen(text);
 }
 
 const char *hs_field_arrow(const struct hs_view *view, uint32_t type, const char *place)
@@ -53,34 +36,34 @@ const char *hs_field_arrow(const struct hs_view *view, uint32_t type, const char
     return hs_type_is_source(view, type) ? "." : "->";
 }
 
-static bool put_step(struct writer *w, const struct hs_view *view, const struct hs_path_step *step)
+static bool put_step(const struct hs_view *view, const struct hs_path_step *step, char *text,
+                     size_t n_bytes)
 {
     char place[HS_FIELD_NAME_BYTES];
     bool has_name = hs_field_name(view, step->type, step->offset_words, place, sizeof place) != 0;
     if (!has_name)
-        put(w, "->(+%" PRIu64 ")", step->offset_words * view->facts->word_bytes);
+        hs_append(text, n_bytes, "->(+%" PRIu64 ")", step->offset_words * view->facts->word_bytes);
     else
-        put(w, "%s%s", hs_field_arrow(view, step->type, place), place);
+        hs_append(text, n_bytes, "%s%s", hs_field_arrow(view, step->type, place), place);
     if (step->repeat > 1)
-        put(w, "{x%" PRIu64 "}", step->repeat);
+        hs_append(text, n_bytes, "{x%" PRIu64 "}", step->repeat);
     return has_name;
 }
 
 size_t hs_field_path(const struct hs_view *view, const char *root, const struct hs_path_fold *fold,
                      char *text, size_t n_bytes)
 {
-    struct writer w = {text, n_bytes, 0};
     bool has_name = false;
-    put(&w, "%s", root);
+    (void)snprintf(text, n_bytes, "%s", root);
     for (size_t i = 0; i < fold->n_steps; i++) {
         const struct hs_path_step *step = &fold->steps[i];
         if (step->node == HS_NO_NODE)
-            put(&w, "->...");
+            hs_append(text, n_bytes, "->...");
         else if (step->offset_words != HS_NO_OFFSET)
-            has_name |= put_step(&w, view, step);
+            has_name |= put_step(view, step, text, n_bytes);
     }
     if (has_name)
-        return w.n;
+        return strlen(text);
     text[0] = '\0';
     return 0;
 }

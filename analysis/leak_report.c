@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/append.h"
 
 const char *hs_leak_reason_text(const struct hs_leak_report *report,
                                 const struct hs_leak_group *group)
@@ -155,14 +156,12 @@ static bool root_holds(const void *context, const struct hs_root *root)
 static void find_blind(struct hs_leak_report *report)
 {
     const struct hs_snap_facts *facts = report->view->facts;
-    size_t n = 0;
     for (size_t i = 0; i < facts->n_notes; i++) {
         const char *text = hs_view_string(report->view, facts->notes[i].text);
         const char *end = strstr(text, HS_NOTE_NOT_CERTAIN);
-        if (end == NULL || n >= sizeof report->blind)
-            continue;
-        n += (size_t)snprintf(report->blind + n, sizeof report->blind - n, "%s%.*s",
-                              n != 0 ? "; or " : "", (int)(end - text), text);
+        if (end != NULL)
+            hs_append(report->blind, sizeof report->blind, "%s%.*s",
+                      report->blind[0] != 0 ? "; or " : "", (int)(end - text), text);
     }
 }
 

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "analysis/set_tops.h"
+#include "base/append.h"
 #include "base/nearest.h"
 #include "base/units.h"
 
@@ -67,10 +68,9 @@ static void match_add(struct root_match *match, hs_node node, const char *name)
 {
     if (match->n == 0)
         match->first = node;
-    size_t used = strlen(match->list);
-    if (match->n < LISTED && used < sizeof match->list - 1)
-        (void)snprintf(match->list + used, sizeof match->list - used, "%s#%lu %.60s",
-                       used == 0 ? "" : ", ", (unsigned long)node, name);
+    if (match->n < LISTED)
+        hs_append(match->list, sizeof match->list, "%s#%lu %.60s", match->n == 0 ? "" : ", ",
+                  (unsigned long)node, name);
     match->n++;
 }
 
@@ -151,11 +151,8 @@ static hs_status hint_near(const struct hs_view *view, const char *asked, bool r
     for (uint32_t type = 0; type < view->totals->n_types && types; type++)
         put_near(near, asked, type_prefix,
                  hs_view_string(view, hs_snap_type(view->snap, type)->name));
-    for (unsigned i = 0; i < NEAR_NAMES && near[i].name != NULL; i++) {
-        size_t used = strlen(list);
-        (void)snprintf(list + used, sizeof list - used, "%s%s%.44s", i == 0 ? "" : ", ",
-                       near[i].prefix, near[i].name);
-    }
+    for (unsigned i = 0; i < NEAR_NAMES && near[i].name != NULL; i++)
+        hs_append(list, sizeof list, "%s%s%.44s", i == 0 ? "" : ", ", near[i].prefix, near[i].name);
     if (list[0] != 0)
         return hs_hint(err, "did you mean %s? 'heapsnap %s' lists all", list,
                        roots ? "roots -n 0" : "types -n 0");

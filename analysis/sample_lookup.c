@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/append.h"
 #include "base/units.h"
 
 static const char prefix[] = "sample:";
@@ -47,11 +48,9 @@ static hs_status fail_ambiguous(const struct hs_view *view, const char *text,
 {
     char list[200] = "";
     for (size_t i = 0; i < n; i++) {
-        size_t used = strlen(list);
         unsigned kind = view->facts->samplers[samples[i].sampler].kind;
-        if (used < sizeof list - 1)
-            (void)snprintf(list + used, sizeof list - used, "%s%s%s:%lu", i == 0 ? "" : ", ",
-                           prefix, hs_sampler_kind_name(kind), (unsigned long)samples[i].id);
+        hs_append(list, sizeof list, "%s%s%s:%lu", i == 0 ? "" : ", ", prefix,
+                  hs_sampler_kind_name(kind), (unsigned long)samples[i].id);
     }
     (void)hs_fail(err, HS_USAGE, "%zu sampled allocations are called '%.40s'", n, text);
     return hs_hint(err, "name one of them: %s", list);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/append.h"
 
 /* ---- which samples */
 
@@ -195,14 +196,9 @@ void hs_site_path_text(const struct hs_site_paths *paths, const struct hs_site_p
     uint32_t runs[HS_CHAIN_RUNS + 1];
     size_t n = way->chain == HS_NO_CHAIN ? 0 : hs_chain_runs(&paths->chains, way->chain, runs);
     (void)snprintf(text, n_bytes, "%.200s", hs_site_path_keeper(paths, way));
-    for (size_t i = 0; i < n; i++) {
-        size_t used = strlen(text);
-        if (used + 1 >= n_bytes)
-            return;
-        bool is_behind_gap = i == HS_CHAIN_RUNS;
-        (void)snprintf(text + used, n_bytes - used, "%s > %.100s", is_behind_gap ? " > ..." : "",
-                       hs_site_path_type(paths, runs[i]));
-    }
+    for (size_t i = 0; i < n; i++)
+        hs_append(text, n_bytes, "%s > %.100s", i == HS_CHAIN_RUNS ? " > ..." : "",
+                  hs_site_path_type(paths, runs[i]));
 }
 
 hs_status hs_site_paths_find(struct hs_sample_join *join, const char *name, uint64_t limit,

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/append.h"
 #include "options.h"
 
 enum { TEXT_COLUMNS = 78, OPTION_COLUMNS = 80, HELP_COLUMN = 27 };
@@ -124,17 +125,15 @@ static hs_status brief_line(struct hs_out *out, const struct hs_command *command
     char text[640] = "also:";
     for (int id = 0; id < HS_N_OPTIONS; id++) {
         const struct hs_option *option = &hs_options[id];
-        size_t n = strlen(text);
         const char letter[] = {option->letter, 0};
         const char *dashes = option->letter != 0 ? "-" : "--";
         if (BRIEF >> id & command->options >> id & 1)
-            (void)snprintf(text + n, sizeof text - n, "%s %s%s%s%s", n > 5 ? "," : "", dashes,
-                           option->letter != 0 ? letter : option->name,
-                           option->argument != NULL ? " " : "",
-                           option->argument != NULL ? option->argument : "");
+            hs_append(text, sizeof text, "%s %s%s%s%s", text[5] != 0 ? "," : "", dashes,
+                      option->letter != 0 ? letter : option->name,
+                      option->argument != NULL ? " " : "",
+                      option->argument != NULL ? option->argument : "");
     }
-    size_t n = strlen(text);
-    (void)snprintf(text + n, sizeof text - n, ": see --help");
+    hs_append(text, sizeof text, ": see --help");
     return fill_to(out, text, 2, OPTION_COLUMNS, err);
 }
 

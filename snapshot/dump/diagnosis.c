@@ -1,5 +1,6 @@
 /* The checks above those of the target. */
 #include "dump/diagnosis.h"
+#include "base/append.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -97,7 +98,6 @@ static void check_runtime(struct hs_dump *dump, struct hs_diagnosis *d)
 static void list_supported(const struct hs_objects *objects, char *text, size_t n_bytes)
 {
     struct hs_live_symbol symbol;
-    size_t used = 0;
 
     text[0] = '\0';
     for (size_t i = 0; i < HS_N_ALLOCATORS; i++) {
@@ -105,9 +105,8 @@ static void list_supported(const struct hs_objects *objects, char *text, size_t 
         bool is_there = a->known_as != NULL && has_library(objects, a->library);
         for (size_t k = 0; !is_there && k < HS_ALLOCATOR_SYMBOLS && a->symbols[k] != NULL; k++)
             is_there = hs_objects_find(objects, a->symbols[k], &symbol);
-        if (is_there && used < n_bytes)
-            used += (size_t)snprintf(text + used, n_bytes - used, "%s%s", used == 0 ? "" : ", ",
-                                     a->known_as);
+        if (is_there)
+            hs_append_item(text, n_bytes, ", ", a->known_as);
     }
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/append.h"
 #include "base/units.h"
 #include "heaps/allocator.h"
 #include "parts.h"
@@ -169,7 +170,6 @@ void hs_dump_facts_tell(const struct hs_dump_facts *found, const struct hs_strta
                         struct hs_dump_report *ret)
 {
     const struct hs_snap_facts *facts = &found->facts;
-    size_t n = 0;
 
     ret->note[0] = '\0';
     ret->is_exact = true;
@@ -177,11 +177,8 @@ void hs_dump_facts_tell(const struct hs_dump_facts *found, const struct hs_strta
         if (!facts->notes[i].is_gap)
             continue;
         ret->is_exact = false;
-        int more = snprintf(ret->note + n, sizeof ret->note - n, "%s%s", n == 0 ? "" : "; ",
-                            hs_strtab_get(strings, facts->notes[i].text));
-        if (more < 0 || n + (size_t)more >= sizeof ret->note)
-            break;
-        n += (size_t)more;
+        hs_append_item(ret->note, sizeof ret->note, "; ",
+                       hs_strtab_get(strings, facts->notes[i].text));
     }
     (void)snprintf(ret->remark, sizeof ret->remark, "%s", hs_strtab_get(strings, found->remark));
     ret->pause_ns = facts->pause_ns;

@@ -1,5 +1,6 @@
 /* The process of the box: starting it, ending it, and what is to be told of it. */
 #include "symbols/dwarf_box.h"
+#include "base/append.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -69,12 +70,10 @@ void hs_dwarf_box_how(const struct hs_dwarf_box *box, char *text)
         {BOX_HOW_CALLS, "with few system calls"},
         {BOX_HOW_LIMITS, "under limits"},
     };
-    size_t n = 0;
     text[0] = '\0';
     for (size_t i = 0; box != NULL && i < sizeof all / sizeof *all; i++)
         if ((box->how & all[i].how) != 0)
-            n += (size_t)snprintf(text + n, HS_DWARF_BOX_HOW_BYTES - n, "%s%s", n != 0 ? ", " : "",
-                                  all[i].words);
+            hs_append_item(text, HS_DWARF_BOX_HOW_BYTES, ", ", all[i].words);
 }
 
 void hs_box_note_(struct hs_dwarf_box *box, const char *format, ...)

@@ -1,9 +1,9 @@
 /* info: what is in a snapshot, how complete it is, what was assumed. */
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 #include "analysis/snapshot_figures.h"
+#include "base/append.h"
 #include "base/units.h"
 #include "commands.h"
 #include "info_memory.h"
@@ -140,9 +140,8 @@ static void put_pause(struct hs_sink *sink, const struct hs_view *view)
 
     hs_format_duration(facts->pause_ns, text);
     if (facts->predicted_ns != 0) {
-        size_t n = strlen(text);
         hs_format_duration(facts->predicted_ns, foreseen);
-        (void)snprintf(text + n, sizeof text - n, ", foreseen %s", foreseen);
+        hs_append(text, sizeof text, ", foreseen %s", foreseen);
     }
     hs_info_line(sink, "pause", text);
     if (facts->stop_way != HS_SNAP_WAY_UNKNOWN)
@@ -181,9 +180,8 @@ static void put_sampler(struct hs_sink *sink, const struct hs_view *view, size_t
                    hs_sampler_kind_name(sampler->kind),
                    (unsigned long)hs_sampler_n_samples(view, at), period,
                    trace[0] != 0 ? ", trace " : "", trace);
-    size_t n = strlen(text);
     if (sampler->n_lost != 0)
-        (void)snprintf(text + n, sizeof text - n, ", %lu lost", (unsigned long)sampler->n_lost);
+        hs_append(text, sizeof text, ", %lu lost", (unsigned long)sampler->n_lost);
     hs_info_line(sink, "sampler", text);
 }
 

@@ -1,12 +1,12 @@
 #include "suspect_text.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "analysis/field_path.h"
 #include "analysis/object_lookup.h"
 #include "analysis/root_rows.h"
+#include "base/append.h"
 #include "base/units.h"
 #include "report/text.h"
 
@@ -21,22 +21,12 @@ enum {
 
 struct writer {
     char *text;
-    size_t n_bytes, n; /* n < n_bytes */
-    hs_status status;  /* of the first name that there was no memory for */
+    size_t n_bytes;
+    hs_status status; /* of the first name that there was no memory for */
     struct hs_error *err;
 };
 
-static void put(struct writer *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void put(struct writer *w, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    int more = vsnprintf(w->text + w->n, w->n_bytes - w->n, format, arguments);
-    va_end(arguments);
-    if (more > 0)
-        w->n = (size_t)more < w->n_bytes - w->n ? w->n + (size_t)more : w->n_bytes - 1;
-}
+#define put(w, ...) hs_append((w)->text, (w)->n_bytes, __VA_ARGS__)
 
 /* A name made safe, cut in the middle to so many columns. */
 static void put_name(struct writer *w, const char *name, size_t columns)
@@ -71,6 +61,7 @@ static void put_percent(struct writer *w, uint64_t part, uint64_t whole)
 void hs_suspect_much(const struct hs_view *view, uint64_t words, char *text)
 {
     struct writer w = {.text = text, .n_bytes = HS_SUSPECT_MUCH_BYTES};
+    text[0] = '\0';
     put_bytes(&w, view, words);
     put(&w, ", ");
     put_percent(&w, words, view->totals->heap_words);
@@ -356,7 +347,7 @@ void hs_suspect_quote(const char *word, char *text, size_t n_bytes)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                 "_-./:=,+@%";
-    struct writer w = {.text = text, .n_bytes = n_bytes, .n = strlen(text)};
+    struct writer w = {.text = text, .n_bytes = n_bytes};
     if (word[0] != '\0' && strspn(word, plain) == strlen(word)) {
         put(&w, "%s", word);
         return;
@@ -391,14 +382,12 @@ static void put_what(struct writer *w, struct hs_view *view, hs_node node)
     if (status != HS_OK || found.nodes[0] != node)
         (void)snprintf(what, sizeof what, "#%lu", (unsigned long)node);
     hs_suspect_quote(what, w->text, w->n_bytes);
-    w->n = strlen(w->text);
 }
 
 static void put_begin(struct writer *w, const struct hs_view *view, const char *command)
 {
     put(w, "heapsnap %s ", command);
     hs_suspect_quote(view->path, w->text, w->n_bytes);
-    w->n = strlen(w->text);
     put(w, " ");
 }
 
@@ -446,7 +435,6 @@ static void put_policy(struct writer *w, const struct hs_view *view)
     for (size_t i = 0; i < policy->n_pointers_in; i++) {
         put(w, " --pointers-in ");
         hs_suspect_quote(policy->pointers_in[i], w->text, w->n_bytes);
-        w->n = strlen(w->text);
     }
 }
 

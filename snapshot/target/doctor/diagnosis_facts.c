@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/append.h"
 #include "symbols/elf.h"
 #include "target/procfs.h"
 #include "target_private.h"
@@ -333,17 +334,12 @@ static void facts_of_modules(struct hs_process_facts *facts)
 {
     static const char *const guards[] = {"apparmor", "selinux", "smack", "landlock", "bpf"};
     char list[256];
-    size_t used = 0;
 
     facts_line_of("/sys/kernel/security/lsm", list, sizeof list);
     facts->modules[0] = '\0';
-    for (size_t i = 0; i < sizeof guards / sizeof *guards; i++) {
-        if (!facts_is_in_list(list, guards[i]))
-            continue;
-        int n = snprintf(facts->modules + used, sizeof facts->modules - used, "%s%s",
-                         used == 0 ? "" : ", ", guards[i]);
-        used += (size_t)n;
-    }
+    for (size_t i = 0; i < sizeof guards / sizeof *guards; i++)
+        if (facts_is_in_list(list, guards[i]))
+            hs_append_item(facts->modules, sizeof facts->modules, ", ", guards[i]);
     facts_line_of_pid(facts->pid, "attr/current", facts->label, sizeof facts->label);
     facts_line_of("/proc/self/attr/current", facts->own_label, sizeof facts->own_label);
 }
