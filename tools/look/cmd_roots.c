@@ -197,9 +197,8 @@ static hs_status put_sets(void *context, struct hs_sink *sink, struct hs_error *
 {
     const struct listing *listing = context;
     const struct hs_set_rows *sets = &listing->rows.sets;
-    (void)err;
     for (size_t i = 0; i < sets->n && i < listing->query.max_rows; i++)
-        hs_set_json(sink->json, &listing->view, sets, i, listing->query.group_by);
+        HS_TRY(hs_set_put(sink, &listing->view, sets, i, listing->query.group_by, err));
     return HS_OK;
 }
 

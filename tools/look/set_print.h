@@ -15,8 +15,9 @@ void hs_set_names(const struct hs_view *view, const struct hs_set_rows *sets, si
 /* "roots", "modules", ... */
 const char *hs_set_noun(enum hs_group_by group_by);
 /* One element of JSON's "sets". */
-void hs_set_json(struct hs_json *json, const struct hs_view *view, const struct hs_set_rows *sets,
-                 size_t row, enum hs_group_by group_by);
+hs_status hs_set_put(struct hs_sink *sink, const struct hs_view *view,
+                     const struct hs_set_rows *sets, size_t row, enum hs_group_by group_by,
+                     struct hs_error *err);
 
 /* "owned 41.0 %, attributed 98.8 % of 20,834,051 words ...", in two lines. */
 hs_status hs_attribution_print(struct hs_tool *tool, const struct hs_attribution *attribution,

@@ -6,6 +6,7 @@
 
 #include "analysis/object_lookup.h"
 #include "base/alloc.h"
+#include "base/append.h"
 #include "base/units.h"
 
 /* ---- asking */
@@ -106,12 +107,6 @@ static double percent_of(const struct hs_view *view, uint64_t words)
 
 enum { NAMES_BYTES = 1024 };
 
-static void add_name(char *text, const char *name)
-{
-    size_t n = strlen(text);
-    (void)snprintf(text + n, NAMES_BYTES - n, "%s%s", n == 0 ? "" : ", ", name);
-}
-
 static hs_status say_best(struct hs_tool *tool, const struct hs_view *view,
                           const struct hs_best *best, struct hs_error *err)
 {
@@ -119,7 +114,8 @@ static hs_status say_best(struct hs_tool *tool, const struct hs_view *view,
     bool is_one = best->n_roots == 1;
 
     for (unsigned i = 0; i < best->n_roots; i++)
-        add_name(names, hs_view_string(view, hs_snap_root(view->snap, best->roots[i])->name));
+        hs_append_item(names, sizeof names, ", ",
+                       hs_view_string(view, hs_snap_root(view->snap, best->roots[i])->name));
     return hs_tool_say(tool, err, "%u root%s free%s %lu words (%.1f %%): %s", best->n_roots,
                        is_one ? "" : "s", is_one ? "s" : "", (unsigned long)best->freed.words,
                        percent_of(view, best->freed.words), names);
@@ -132,7 +128,7 @@ static hs_status say_without(struct hs_tool *tool, const struct hs_view *view,
     char names[NAMES_BYTES] = "";
 
     for (size_t i = 0; i < answers->n_names; i++)
-        add_name(names, answers->names[i]);
+        hs_append_item(names, sizeof names, ", ", answers->names[i]);
     return hs_tool_say(tool, err, "without %s: %s%lu words (%.1f %%) in %lu objects would be freed",
                        names, without->is_least ? "at least " : "",
                        (unsigned long)without->freed.words, percent_of(view, without->freed.words),
@@ -160,28 +156,42 @@ static hs_status put_names(void *context, struct hs_sink *sink, struct hs_error 
     return HS_OK;
 }
 
+struct best_of {
+    const struct hs_view *view;
+    const struct hs_best *best;
+};
+
+static hs_status put_best_roots(void *context, struct hs_sink *sink, struct hs_error *err)
+{
+    const struct best_of *of = context;
+    for (unsigned i = 0; i < of->best->n_roots; i++)
+        HS_TRY(hs_sink_pairs(sink, HS_PAIRS(HS_VALUE(NULL, NODE, of->best->roots[i])), err));
+    return HS_OK;
+}
+
+static hs_status put_best_names(void *context, struct hs_sink *sink, struct hs_error *err)
+{
+    const struct best_of *of = context;
+    for (unsigned i = 0; i < of->best->n_roots; i++) {
+        hs_str name = hs_snap_root(of->view->snap, of->best->roots[i])->name;
+        HS_TRY(hs_sink_pairs(sink, HS_PAIRS(HS_TEXT(NULL, hs_view_string(of->view, name))), err));
+    }
+    return HS_OK;
+}
+
 static hs_status put_best(void *context, struct hs_sink *sink, struct hs_error *err)
 {
     const struct hs_what_if_pairs *pairs = context;
-    struct hs_json *json = sink->json;
-    (void)err;
     for (unsigned i = 0; i < pairs->answers->n_best; i++) {
-        const struct hs_best *best = &pairs->answers->best[i];
-        hs_json_begin_object(json, NULL, HS_JSON_LINE);
-        hs_json_u64(json, "n_roots", best->n_roots);
-        hs_json_begin_array(json, "roots", HS_JSON_LINE);
-        for (unsigned k = 0; k < best->n_roots; k++)
-            hs_json_node(json, NULL, best->roots[k]);
-        hs_json_end_array(json);
-        hs_json_begin_array(json, "names", HS_JSON_LINE);
-        for (unsigned k = 0; k < best->n_roots; k++)
-            hs_json_string(
-                json, NULL,
-                hs_view_string(pairs->view, hs_snap_root(pairs->view->snap, best->roots[k])->name));
-        hs_json_end_array(json);
-        hs_json_u64(json, "freed_words", best->freed.words);
-        hs_json_u64(json, "freed_objects", best->freed.objects);
-        hs_json_end_object(json);
+        struct best_of of = {pairs->view, &pairs->answers->best[i]};
+        const struct hs_list roots = {.each = put_best_roots, .context = &of, .is_line = true};
+        const struct hs_list names = {.each = put_best_names, .context = &of, .is_line = true};
+        HS_TRY(hs_sink_pairs(sink,
+                             HS_PAIRS(HS_COUNT("n_roots", of.best->n_roots),
+                                      HS_ROWS("roots", &roots), HS_ROWS("names", &names),
+                                      HS_COUNT("freed_words", of.best->freed.words),
+                                      HS_COUNT("freed_objects", of.best->freed.objects)),
+                             err));
     }
     return HS_OK;
 }
