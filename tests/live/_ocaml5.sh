@@ -48,7 +48,7 @@ with_names()
     cp "$SOURCE_DIR"/tools/ocaml-names/*.ml "$work/names/"
     echo 'let findlib = []' >"$work/names/build_paths.ml"
     (cd "$work/names" && "$ocaml5" -w -a -I +compiler-libs -I +unix unix.cmxa ocamlcommon.cmxa \
-        build_paths.ml wanted.ml slots.ml search.ml request.ml compiled.ml \
+        build_paths.ml wanted.ml slots.ml search.ml request.ml compiled.ml names_table.ml \
         heapsnap_ocaml_names.ml -o helper) ||
         fail "building heapsnap-ocaml-names"
     cp "$work/names/helper" "$work/bin/heapsnap-ocaml-names-$("$ocaml5" -version | cut -d. -f1,2)"

@@ -97,6 +97,41 @@ helps "cat >/dev/null; cat '$work/swapped'"
 dump "exchanged types"
 [ "$(misfits)" -ge $((100 * (before + 1))) ] || fail "exchanged types: $(misfits) misfits"
 
+# Names of variables come with the types; else they are asked for by themselves, late.
+# named SCRIPT NAME: a variable is called so, no other is; types are there.
+named()
+{
+    helps "cat >/dev/null; $1"
+    dump "$1"
+    [ "$(misfits)" = "$before" ] || fail "$1: $(grep 'source types' "$work/info")"
+    "$heapsnap" roots "$work/heap.snap" --json >"$work/roots" || fail "roots: $1"
+    python3 - "$work/roots" "Program.$2" <<'PYTHON' || fail "names: $1"
+import json, sys
+roots = [(r["name"], r["file"], r["line"]) for r in json.load(open(sys.argv[1]))["roots"]]
+named = [r for r in roots if r[0] and r[0].startswith("Program.")]
+print(named)
+sys.exit(named != [(sys.argv[2], "program.ml", 5)])
+PYTHON
+}
+printf '#!/bin/sh\ncat >/dev/null\nprintf "Program\\t7\\tasked\\tprogram.ml\\t5\\t-\\n"\n' \
+    >"$work/bin/heapsnap-ocaml-names"
+named "cat '$work/table'" asked
+first="head -n 1 '$work/table'; echo '#names'"
+rest="tail -n +2 '$work/table'"
+row='Program\t8\tgiven\tprogram.ml\t5\t-\n'
+named "$first; printf '$row'; echo '#types'; $rest" given
+named "$first; printf '$row#units wanted=9\n'; echo '#types'; $rest" given
+grep -q 'names of variables: 0 of 9 OCaml units' "$work/info" || fail "the note on names"
+helps "cat >/dev/null; $first; echo garbage; echo '#types'; $rest"
+dump "garbage for names"
+grep -q 'no source names: .*line 1 is not a line of names' "$work/info" || fail "garbage for names"
+[ "$(misfits)" = "$before" ] || fail "garbage for names costs types"
+helps "cat >/dev/null; $first; printf '$row'"
+dump "names without an end"
+grep -q 'no source types: line 3' "$work/info" || fail "names without an end: types"
+"$heapsnap" roots "$work/heap.snap" --json >"$work/roots"
+grep -q 'Program.asked' "$work/roots" || fail "names without an end"
+
 # spoilt SCRIPT NOTE [OPTION...]: types are missing, a note says why; all else is there.
 spoilt()
 {

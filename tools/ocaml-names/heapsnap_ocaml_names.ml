@@ -19,75 +19,33 @@
    it may die on a damaged file without harm to who called it. One for each compiler may lie beside
    heapsnap, as heapsnap-ocaml-names-5.3 and so on. It builds with 4.13, 4.14 and 5.1 to 5.4. *)
 
-type outcome = Named | Partial | Stale | Missing
-
-let printable s = String.map (fun c -> if c < ' ' || c = '\127' then '?' else c) s
-
-let print_slots (wanted : Wanted.unit_wanted) slots =
-  let digest = Digest.to_hex wanted.interface in
-  List.iteri
-    (fun i (s : Slots.slot) ->
-      let start = s.loc.loc_start in
-      let is_known = start.pos_fname <> "" && start.pos_fname <> "_none_" && start.pos_lnum > 0 in
-      Printf.printf "%s\t%d\t%s\t%s\t%s\t%s\n" (printable wanted.name) i (printable s.path)
-        (if is_known then printable start.pos_fname else "")
-        (if is_known then string_of_int start.pos_lnum else "")
-        digest)
-    slots;
+let print_lines lines =
+  List.iter (fun line -> print_string line; print_char '\n') lines;
   flush stdout
 
-(* The fields' names, when there are as many as the unit's block has fields. *)
-let slots_that_fit size signature structure =
-  let slots = Slots.of_structure signature structure in
-  let n = List.length slots in
-  match size with
-  | None -> Some slots
-  | Some s when s = n -> Some slots
-  | Some s when s = n + 1 && Slots.uses_methods structure ->
-    Some (slots @ [ Slots.method_cache ])
-  | Some _ -> None
+let print_slots wanted slots = print_lines (Names_table.lines_of_slots wanted slots)
 
 let name_unit search slots_of (wanted : Wanted.unit_wanted) =
   let interfaces = Search.files search wanted.name ".cmi" in
   let size = Hashtbl.find_opt slots_of wanted.name in
   match Compiled.first_good (Compiled.read_interface wanted) interfaces with
-  | None -> if interfaces = [] then Missing else Stale
+  | None -> if interfaces = [] then Names_table.Missing else Stale
   | Some signature -> (
     let read file =
       match Compiled.read_implementation wanted file with
-      | Some structure -> slots_that_fit size signature structure
+      | Some structure ->
+        let slots = Slots.of_structure signature structure in
+        if Names_table.is_block_of size structure (List.length slots) then Some slots else None
       | None -> None
     in
     match Compiled.first_good read (Search.files search wanted.name ".cmt") with
     | Some slots ->
-      print_slots wanted slots;
+      print_slots wanted (Names_table.of_implementation size slots);
       Named
     | None ->
-      let exported = Slots.of_signature signature in
-      let n = List.length exported in
-      let may_be = match size with Some s -> n <= s | None -> true in
-      if may_be then print_slots wanted exported;
-      if not may_be then Stale else if size = Some n then Named else Partial)
-
-(* A unit of types alone is in the list of the program, and has no block in it. *)
-let units_with_blocks (request : Request.t) =
-  let has_block (u : Wanted.unit_wanted) = Hashtbl.mem request.slots u.name in
-  if Hashtbl.length request.slots = 0 then request.units
-  else List.filter has_block request.units
-
-let max_examples = 3
-
-(* The largest units of an outcome. *)
-let print_examples (request : Request.t) outcomes word outcome =
-  let fields (u : Wanted.unit_wanted) =
-    Option.value (Hashtbl.find_opt request.slots u.name) ~default:0
-  in
-  let largest a b = compare (fields b) (fields a) in
-  let units = List.filter_map (fun (u, o) -> if o = outcome then Some u else None) outcomes in
-  let chosen = List.filteri (fun i _ -> i < max_examples) (List.stable_sort largest units) in
-  if chosen <> [] then
-    Printf.printf "#%s %s\n" word
-      (String.concat " " (List.map (fun (u : Wanted.unit_wanted) -> printable u.name) chosen))
+      let outcome, slots = Names_table.of_interface size signature in
+      print_slots wanted slots;
+      outcome)
 
 let fail message =
   prerr_endline ("heapsnap-ocaml-names: " ^ message);
@@ -99,11 +57,5 @@ let () =
   in
   let search = Compiled.search request in
   let outcome u = (u, name_unit search request.slots u) in
-  let outcomes = List.map outcome (units_with_blocks request) in
-  let count o = List.length (List.filter (fun (_, found) -> found = o) outcomes) in
-  Printf.printf "#compiler %s\n" Sys.ocaml_version;
-  Printf.printf "#units wanted=%d named=%d partial=%d stale=%d missing=%d\n"
-    (List.length outcomes) (count Named) (count Partial) (count Stale) (count Missing);
-  print_examples request outcomes "partial" Partial;
-  print_examples request outcomes "stale" Stale;
-  print_examples request outcomes "missing" Missing
+  let units = List.filter (Names_table.has_block request) request.units in
+  print_lines (Names_table.summary request (List.map outcome units))

@@ -8,12 +8,32 @@ let started = Unix.gettimeofday ()
 let heap_words = 320 lsl 20 / (Sys.word_size / 8) * 8 (* 2.5 GiB of 8-byte words *)
 let asked = ref 0
 
-(* Cheap enough for every step: the clock is looked at in one of 256. *)
+(* Nine tenths of what is read is garbage at once, in pieces that nothing that is read later fits
+   into: to collect it and to compact what is left took more than half of the time. So it stays,
+   unless there is very much of it. *)
+let many_words = 128 lsl 20 (* 1 GiB *)
+let is_tight = ref false
+
+let collect_rarely () =
+  Gc.set
+    { (Gc.get ()) with Gc.minor_heap_size = 1 lsl 20; space_overhead = 1500;
+      max_overhead = 1_000_000 }
+
+let look_at_memory () =
+  if (not !is_tight) && (Gc.quick_stat ()).heap_words > many_words then begin
+    is_tight := true;
+    Gc.set { (Gc.get ()) with Gc.space_overhead = 200; max_overhead = 500 };
+    Gc.compact ()
+  end
+
+let check_now () =
+  look_at_memory ();
+  if Unix.gettimeofday () -. started > !seconds then raise (Over "time")
+
+(* Cheap enough for every step: clock and memory are looked at in one of 256. *)
 let check () =
   incr asked;
-  if !asked land 255 = 0 && Unix.gettimeofday () -. started > !seconds then raise (Over "time")
-
-let check_now () = if Unix.gettimeofday () -. started > !seconds then raise (Over "time")
+  if !asked land 255 = 0 then check_now ()
 
 (* What is asked late has a little time of its own. How much is left. *)
 let extend () =
@@ -26,9 +46,5 @@ let is_over () = Unix.gettimeofday () -. started > !seconds
 
 let check_memory () =
   if (Gc.quick_stat ()).heap_words > heap_words then raise (Over "memory")
-
-(* Most of what is read lives as long as we do: to look it over again and again is half the time. *)
-let collect_rarely () =
-  Gc.set { (Gc.get ()) with Gc.minor_heap_size = 1 lsl 20; space_overhead = 400 }
 
 let watch_memory () = ignore (Gc.create_alarm check_memory)

@@ -3,6 +3,8 @@
    Reads the request that heapsnap-ocaml-names reads (Request), and besides
      seconds N       how long it may take
      frame, closure, lambda  what function bodies are asked for (Bodies)
+     names 1         the answer begins with the table of heapsnap-ocaml-names, between lines of
+                     #names and #types, when it is whole
      later 1         more of these come where the answer goes, once the heap is known: standard
                      output is a socket then. Lines of
                        look UNIT   the bodies of this unit are to be read for frames
@@ -19,6 +21,7 @@ let fail message =
 let max_attempts = 6
 
 let later = ref false
+let names = ref false
 let looked_at : (string, unit) Hashtbl.t = Hashtbl.create 97
 let max_lines = 100_000
 
@@ -26,6 +29,9 @@ let other_verb verb rest =
   match (verb, float_of_string_opt rest) with
   | "later", _ ->
     later := true;
+    true
+  | "names", _ ->
+    names := true;
     true
   | "seconds", Some s when s > 0. && s < 86400. ->
     Budget.seconds := s;
@@ -81,6 +87,18 @@ let answer_later source talk =
   Bodies.say ();
   Roots.say_witnesses ()
 
+(* For the parent, who tells them from the other lines. *)
+let say_name line = Printf.printf "#name %s\n" line
+
+let say_names (u : Wanted.unit_wanted) (found : Units.t) named =
+  let outcome, slots = found.named in
+  List.iter say_name (Names_table.lines_of_slots u slots);
+  (u, outcome) :: named
+
+let say_summary request named =
+  List.iter say_name (Names_table.summary request (List.rev named));
+  print_string "#named\n"
+
 let run (request : Request.t) search unreadable talk =
   let wanted = Hashtbl.create 997 in
   List.iter (fun (u : Wanted.unit_wanted) -> Hashtbl.replace wanted u.name u) request.units;
@@ -90,10 +108,16 @@ let run (request : Request.t) search unreadable talk =
   in
   Units.start source;
   Budget.watch_memory ();
-  let of_unit (u : Wanted.unit_wanted) = Roots.of_unit u.name (Units.load source u.name) in
+  let named = ref [] in
+  let of_unit (u : Wanted.unit_wanted) =
+    let found = Units.load source u.name in
+    Roots.of_unit u.name found;
+    if !names && Names_table.has_block request u then named := say_names u found !named
+  in
   let stopped =
     match
       List.iter of_unit request.units;
+      if !names then say_summary request !named;
       Roots.say_witnesses ();
       Bodies.say ();
       Roots.say_witnesses ();
@@ -108,23 +132,32 @@ let run (request : Request.t) search unreadable talk =
 
 type attempt = {
   said : Buffer.t;
+  names_said : Buffer.t;
+  mutable has_names : bool; (* all of them *)
   mutable last_read : string option;
   mutable is_whole : bool;
   mutable is_of_time : bool; (* ended by the clock *)
 }
+
+let after prefix line =
+  let n = String.length prefix in
+  if String.length line >= n && String.sub line 0 n = prefix then
+    Some (String.sub line n (String.length line - n))
+  else None
 
 (* Its lines, without those that are for us. *)
 let listen attempt channel =
   try
     while true do
       let line = input_line channel in
-      if String.length line > 9 && String.sub line 0 9 = "#reading " then
-        attempt.last_read <- Some (String.sub line 9 (String.length line - 9))
-      else begin
+      match (after "#reading " line, after "#name " line) with
+      | Some file, _ -> attempt.last_read <- Some file
+      | _, Some name -> Buffer.add_string attempt.names_said (name ^ "\n")
+      | _ when line = "#named" -> attempt.has_names <- true
+      | _ ->
         if String.length line > 4 && String.sub line 0 4 = "#end" then attempt.is_whole <- true;
         Buffer.add_string attempt.said line;
         Buffer.add_char attempt.said '\n'
-      end
     done
   with End_of_file -> ()
 
@@ -148,7 +181,8 @@ let attempt request search unreadable =
     Unix.close output;
     let channel = Unix.in_channel_of_descr input in
     let a =
-      { said = Buffer.create 65536; last_read = None; is_whole = false; is_of_time = false }
+      { said = Buffer.create 65536; names_said = Buffer.create 65536; has_names = false;
+        last_read = None; is_whole = false; is_of_time = false }
     in
     listen a channel;
     close_in channel;
@@ -194,5 +228,10 @@ let () =
   in
   Printf.printf "#heapsnap-ocaml-types 1\n#compiler %s\n%!" Sys.ocaml_version;
   let a = attempts request (Compiled.search request) [] max_attempts in
+  if a.has_names then begin
+    print_string "#names\n";
+    Buffer.output_buffer stdout a.names_said;
+    print_string "#types\n"
+  end;
   print_string (whole_lines a);
   if not a.is_whole then print_string "#stopped early\n"

@@ -13,6 +13,7 @@ type t = {
   whole : Modules.t; (* with the fields that the interface has *)
   context : Modules.context;
   slots : Slots.slot array; (* empty unless Typed *)
+  named : Names_table.outcome * Slots.slot list; (* what the table of names says of it *)
   interface : Modules.structure option;
 }
 
@@ -30,6 +31,7 @@ let loaded : (string, t Lazy.t) Hashtbl.t = Hashtbl.create 997
 let guarded source read file =
   if List.mem file source.unreadable then None
   else begin
+    Budget.check_now ();
     Printf.printf "#reading %s\n%!" file;
     try read file with Budget.Over _ as e -> raise e | _ -> None
   end
@@ -58,12 +60,6 @@ let name_of unit_name =
   if whole = "Stdlib" then { Modules.head = whole; shown = "" }
   else { Modules.head = whole; shown = without "Dune.exe." (without "Stdlib." whole) }
 
-(* A unit that calls methods has one field more: the cache of methods. *)
-let fits source unit_name structure n =
-  match Hashtbl.find_opt source.sizes unit_name with
-  | None -> true
-  | Some size -> n = size || (n + 1 = size && Slots.uses_methods structure)
-
 type implementation = {
   items : Source.item list;
   signature : Types.signature;
@@ -76,7 +72,8 @@ let read_implementation source (wanted : Wanted.unit_wanted) interface file =
   | None -> None
   | Some structure ->
     let slots = Array.of_list (Slots.of_structure interface structure) in
-    if not (fits source wanted.name structure (Array.length slots)) then None
+    let size = Hashtbl.find_opt source.sizes wanted.name in
+    if not (Names_table.is_block_of size structure (Array.length slots)) then None
     else begin
       let its_context = Modules.new_context 0 in
       source.on_structure its_context wanted.name structure;
@@ -84,12 +81,12 @@ let read_implementation source (wanted : Wanted.unit_wanted) interface file =
       Some { items = Source.items structure; signature; its_slots = slots; its_context }
     end
 
-let nothing state path =
-  { state; path; whole = Modules.Unknown; context = Modules.new_context 0; slots = [||];
+let nothing state path named =
+  { state; path; whole = Modules.Unknown; context = Modules.new_context 0; slots = [||]; named;
     interface = None }
 
 let with_interface source (wanted : Wanted.unit_wanted) cmi signature =
-  let name = name_of wanted.name in
+  let name = name_of wanted.name and size = Hashtbl.find_opt source.sizes wanted.name in
   let interface = Modules.of_signature (Modules.new_context 0) name signature in
   let files = Search.files source.search wanted.name ".cmt" in
   match first (guarded source (read_implementation source wanted signature)) files with
@@ -98,33 +95,35 @@ let with_interface source (wanted : Wanted.unit_wanted) cmi signature =
     let whole =
       match Modules.coerce (Known own) (lazy (Modules.Known interface)) with
       | Known s ->
-        let slots = Array.length i.its_slots in
-        let size = Option.value (Hashtbl.find_opt source.sizes wanted.name) ~default:slots in
+        let size = Option.value size ~default:(Array.length i.its_slots) in
         Modules.Known { s with of_unit = Some { exported = s.fields; size } }
       | m -> m
     in
-    { state = Typed; path; whole; context = i.its_context; slots = i.its_slots;
+    let all_slots = Names_table.of_implementation size (Array.to_list i.its_slots) in
+    let named = (Names_table.Named, all_slots) in
+    { state = Typed; path; whole; context = i.its_context; slots = i.its_slots; named;
       interface = Some interface }
   | None ->
     let state = if files = [] then No_implementation else Stale in
     let path = match files with f :: _ -> f | [] -> cmi in
-    { (nothing state path) with whole = Known interface; interface = Some interface }
+    let named = Names_table.of_interface size signature in
+    { (nothing state path named) with whole = Known interface; interface = Some interface }
 
 let read source name =
   match Hashtbl.find_opt source.wanted name with
-  | None -> nothing No_file ""
+  | None -> nothing No_file "" (Missing, [])
   | Some wanted -> (
     let files = Search.files source.search name ".cmi" in
     match first (guarded source (Compiled.read_interface wanted)) files with
     | Some (cmi, signature) -> with_interface source wanted cmi signature
     | None ->
       let path = match files with f :: _ -> f | [] -> "" in
-      nothing (if files = [] then No_file else Stale) path)
+      if files = [] then nothing No_file path (Missing, []) else nothing Stale path (Stale, []))
 
 (* Each once; one that meets itself while it is read (only a lie can) is unknown. *)
 let load source name =
   match Hashtbl.find_opt loaded name with
-  | Some l -> ( try Lazy.force l with Lazy.Undefined -> nothing Stale "")
+  | Some l -> ( try Lazy.force l with Lazy.Undefined -> nothing Stale "" (Stale, []))
   | None ->
     let l = lazy (read source name) in
     Hashtbl.replace loaded name l;

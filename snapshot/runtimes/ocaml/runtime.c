@@ -54,6 +54,7 @@ static void ocaml_close(void *state)
     hs_ocaml_fini(&s->rt);
     hs_names_fini(&s->names);
     hs_names_abandon(&s->types_helper);
+    hs_buffer_fini(&s->question);
     hs_spush_fini(&s->push);
     hs_stables_fini(&s->source_types);
     hs_free(s);

@@ -274,15 +274,25 @@ static void names_note_foreign(struct hs_names *names, const char *version)
              names->compiler, version, (int)n, version);
 }
 
+hs_status hs_names_take(struct hs_names *ret, const char *text, size_t n_bytes, const char *helper,
+                        const struct hs_objects *objects, struct hs_error *err)
+{
+    char version[32] = "";
+
+    (void)hs_names_version(objects, version, sizeof version);
+    HS_TRY(hs_names_parse(ret, text, n_bytes, helper, err));
+    names_note_foreign(ret, version);
+    return HS_OK;
+}
+
 static hs_status names_ask(const struct hs_names_request *request, const struct hs_target *target,
-                           const struct hs_objects *objects, struct hs_buffer *question,
+                           const struct hs_objects *objects, const struct hs_buffer *question,
                            struct hs_buffer *answer, struct hs_names *ret, struct hs_error *err)
 {
     char note[sizeof ret->note] = "", version[32] = "", helper[PATH_MAX];
 
     (void)hs_names_version(objects, version, sizeof version);
     hs_names_choose_helper(request->helper, version, helper, sizeof helper);
-    HS_TRY(hs_names_write_request(request, target, objects, question, err));
     struct hs_names_process process = {
         .program = helper,
         .what = "source names",
@@ -302,14 +312,27 @@ static hs_status names_ask(const struct hs_names_request *request, const struct 
     return HS_OK;
 }
 
+hs_status hs_names_run_written(const struct hs_names_request *request,
+                               const struct hs_target *target, const struct hs_objects *objects,
+                               const struct hs_buffer *question, struct hs_names *ret,
+                               struct hs_error *err)
+{
+    struct hs_buffer answer = {0};
+    hs_status status = names_ask(request, target, objects, question, &answer, ret, err);
+
+    hs_buffer_fini(&answer);
+    return status;
+}
+
 hs_status hs_names_run_helper(const struct hs_names_request *request,
                               const struct hs_target *target, const struct hs_objects *objects,
                               struct hs_names *ret, struct hs_error *err)
 {
-    struct hs_buffer question = {0}, answer = {0};
-    hs_status status = names_ask(request, target, objects, &question, &answer, ret, err);
+    struct hs_buffer question = {0};
+    hs_status status = hs_names_write_request(request, target, objects, &question, err);
 
+    if (status == HS_OK)
+        status = hs_names_run_written(request, target, objects, &question, ret, err);
     hs_buffer_fini(&question);
-    hs_buffer_fini(&answer);
     return status;
 }

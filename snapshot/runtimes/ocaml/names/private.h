@@ -42,6 +42,16 @@ hs_status hs_names_collect(struct hs_names_running *running, struct hs_names_lat
                            struct hs_buffer *out, char *note, size_t note_bytes,
                            struct hs_error *err);
 
+/* ---- names.c */
+/* Runs the helper of the program's compiler with a request that was written before. */
+hs_status hs_names_run_written(const struct hs_names_request *request,
+                               const struct hs_target *target, const struct hs_objects *objects,
+                               const struct hs_buffer *question, struct hs_names *ret,
+                               struct hs_error *err);
+/* A table that came otherwise; `helper` is who gave it, for messages. */
+hs_status hs_names_take(struct hs_names *ret, const char *text, size_t n_bytes, const char *helper,
+                        const struct hs_objects *objects, struct hs_error *err);
+
 /* version.c: the compiler's version as the program's file states it, "5.3.0"; false when the
  * program does not have Stdlib.Sys. Reads files only. */
 bool hs_names_version(const struct hs_objects *objects, char *version, size_t n);

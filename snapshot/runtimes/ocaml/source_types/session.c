@@ -25,6 +25,17 @@ static bool helper_path(const char *names_helper, char *path, size_t n)
     return true;
 }
 
+/* It gives names, too, unless the helper of names alone is of the program's compiler. */
+static bool gives_names(const struct hs_dump_options *o, const char *version, const char *helper,
+                        const char *chosen)
+{
+    char names[PATH_MAX];
+
+    hs_names_choose_helper(o->names_helper, version, names, sizeof names);
+    return o->names_file == NULL &&
+           (strcmp(names, o->names_helper) == 0 || strcmp(chosen, helper) != 0);
+}
+
 /* Reads what was said in whole lines; a bad one costs all. */
 static hs_status types_read(struct hs_ocaml_session *s, struct hs_buffer *answer, const char *note,
                             struct hs_error *err)
@@ -54,19 +65,21 @@ static hs_status types_read(struct hs_ocaml_session *s, struct hs_buffer *answer
 }
 
 /* It ends by itself with what it has, a little before it would be ended. */
-static hs_status put_seconds(struct hs_buffer *out, uint64_t timeout_ns, struct hs_error *err)
+static hs_status put_seconds(struct hs_buffer *out, uint64_t timeout_ns, bool with_names,
+                             struct hs_error *err)
 {
-    char line[48];
-    int n = snprintf(line, sizeof line, "seconds %.3f\nlater 1\n", (double)timeout_ns / 1e9 * 0.8);
+    char line[64];
+    int n = snprintf(line, sizeof line, "seconds %.3f\nlater 1\n%s", (double)timeout_ns / 1e9 * 0.8,
+                     with_names ? "names 1\n" : "");
 
     HS_TRY(hs_buffer_reserve(out, (size_t)n, err));
     hs_buffer_put_bytes(out, line, (size_t)n);
     return HS_OK;
 }
 
-static hs_status types_ask(struct hs_ocaml_session *s, const char *helper,
-                           struct hs_buffer *question, struct hs_error *err)
+static hs_status types_ask(struct hs_ocaml_session *s, const char *helper, struct hs_error *err)
 {
+    struct hs_buffer *question = &s->question;
     const struct hs_dump_options *o = s->dump->options;
     const struct hs_names_request request = {.dirs = o->names_dirs, .n_dirs = o->n_names_dirs};
     const uint64_t timeout_ns =
@@ -79,7 +92,9 @@ static hs_status types_ask(struct hs_ocaml_session *s, const char *helper,
     if (access(chosen, X_OK) != 0)
         return HS_OK; /* none is installed */
     HS_TRY(hs_names_write_request(&request, &s->dump->target, &s->dump->objects, question, err));
-    HS_TRY(put_seconds(question, timeout_ns, err));
+    s->n_request_bytes = question->n_bytes;
+    bool with_names = gives_names(o, version, helper, chosen);
+    HS_TRY(put_seconds(question, timeout_ns, with_names, err));
     const struct hs_names_process process = {.program = chosen,
                                              .what = "source types",
                                              .input = question->bytes,
@@ -95,21 +110,19 @@ static hs_status types_ask(struct hs_ocaml_session *s, const char *helper,
     }
     if (status != HS_OK)
         *err = failure;
+    s->names_come_late = with_names;
     return status;
 }
 
 hs_status hs_ocaml_start_source_types(struct hs_ocaml_session *s, struct hs_error *err)
 {
     const struct hs_dump_options *o = s->dump->options;
-    struct hs_buffer question = {0};
     char helper[PATH_MAX];
 
     if (o->no_names || o->names_helper == NULL ||
         !helper_path(o->names_helper, helper, sizeof helper))
         return HS_OK;
-    hs_status status = types_ask(s, helper, &question, err);
-    hs_buffer_fini(&question);
-    return status;
+    return types_ask(s, helper, err);
 }
 
 static hs_status types_collect(struct hs_ocaml_session *s, struct hs_error *err)
@@ -123,6 +136,8 @@ static hs_status types_collect(struct hs_ocaml_session *s, struct hs_error *err)
     const struct hs_names_later later = {.bytes = question.bytes, .n_bytes = question.n_bytes};
     if (status == HS_OK)
         status = hs_names_collect(&s->types_helper, later, &answer, note, sizeof note, err);
+    if (status == HS_OK)
+        status = hs_ocaml_late_names(s, &answer, err);
     if (status == HS_OK)
         status = types_read(s, &answer, note, err);
     hs_buffer_fini(&answer);
