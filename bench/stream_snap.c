@@ -7,39 +7,15 @@
 #include "base/alloc.h"
 #include "heap_edges.h"
 #include "heap_stream.h"
+#include "made_roots.h"
 
 #define RUNS_PER_UNIT 64 /* roots of one source file */
 
 struct writing {
     struct heap_stream stream;
-    struct hs_error err;
-    struct hs_strtab strings;
-    struct hs_root *roots;
-    size_t n_roots, capacity;
+    struct made_roots made;
     struct hs_snap_writer *writer;
 };
-
-static hs_str name_of(struct writing *w, const char *format, uint64_t number)
-{
-    char text[64];
-    hs_str name;
-    (void)snprintf(text, sizeof text, format, (unsigned long long)number);
-    bench_must(hs_strtab_add(&w->strings, text, &name, &w->err), &w->err);
-    return name;
-}
-
-static struct hs_root *add_root(struct writing *w, hs_node parent, uint8_t level, hs_str name)
-{
-    bench_must(HS_GROW(&w->roots, &w->capacity, w->n_roots + 1, &w->err), &w->err);
-    struct hs_root *root = &w->roots[w->n_roots++];
-    *root = (struct hs_root){.parent = parent,
-                             .target = HS_NO_NODE,
-                             .level = level,
-                             .kind = HS_ROOT_GLOBAL,
-                             .field = HS_NO_FIELD,
-                             .name = name};
-    return root;
-}
 
 /* all -> globals -> the program -> a unit of 64 directories each -> directory */
 static void make_roots(struct writing *w)
@@ -47,24 +23,26 @@ static void make_roots(struct writing *w)
     uint64_t n_runs = w->stream.n_blocks / HEAP_STREAM_RUN;
     hs_node unit = 0;
 
-    (void)add_root(w, 0, HS_LEVEL_ALL, name_of(w, "all", 0));
-    (void)add_root(w, 0, HS_LEVEL_KIND, name_of(w, "globals", 0));
-    (void)add_root(w, 1, HS_LEVEL_MODULE, name_of(w, "program", 0));
+    (void)made_root(&w->made, 0, HS_LEVEL_ALL, made_name(&w->made, "all", 0));
+    (void)made_root(&w->made, 0, HS_LEVEL_KIND, made_name(&w->made, "globals", 0));
+    (void)made_root(&w->made, 1, HS_LEVEL_MODULE, made_name(&w->made, "program", 0));
     for (uint64_t run = 0; run < n_runs; run++) {
         if (run % RUNS_PER_UNIT == 0) {
-            unit = w->n_roots;
-            (void)add_root(w, 2, HS_LEVEL_UNIT, name_of(w, "unit%llu.c", run / RUNS_PER_UNIT));
+            unit = w->made.n_roots;
+            (void)made_root(&w->made, 2, HS_LEVEL_UNIT,
+                            made_name(&w->made, "unit%llu.c", run / RUNS_PER_UNIT));
         }
         uint64_t block = heap_stream_held(&w->stream, run);
         if (block == UINT64_MAX)
             continue;
-        struct hs_root *root = add_root(w, unit, HS_LEVEL_LEAF, name_of(w, "directory%llu", run));
+        struct hs_root *root =
+            made_root(&w->made, unit, HS_LEVEL_LEAF, made_name(&w->made, "directory%llu", run));
         root->target = block; /* made a node once the size of the tree is known */
         root->address = 0x1000 + 8 * run;
     }
-    for (size_t i = 0; i < w->n_roots; i++)
-        if (w->roots[i].target != HS_NO_NODE)
-            w->roots[i].target += w->n_roots;
+    for (size_t i = 0; i < w->made.n_roots; i++)
+        if (w->made.roots[i].target != HS_NO_NODE)
+            w->made.roots[i].target += w->made.n_roots;
 }
 
 static void write_blocks(struct writing *w)
@@ -79,9 +57,9 @@ static void write_blocks(struct writing *w)
         if (words < n)
             words = n;
         for (uint32_t i = 0; i < n; i++)
-            edges[i] = (struct hs_edge){w->n_roots + targets[i], i, HS_EDGE_EXACT};
+            edges[i] = (struct hs_edge){w->made.n_roots + targets[i], i, HS_EDGE_EXACT};
         struct hs_block_record record = {address, words, words < 9 ? words : 9, 0};
-        bench_must(hs_snap_writer_block(w->writer, &record, edges, n, &w->err), &w->err);
+        bench_must(hs_snap_writer_block(w->writer, &record, edges, n, &w->made.err), &w->made.err);
         address += words * 8 + 16;
     }
 }
@@ -92,10 +70,10 @@ static void write_end(struct writing *w)
     struct hs_snap_totals totals;
 
     for (unsigned i = 0; i < 10; i++)
-        types[i] =
-            (struct hs_type){.name = name_of(w, "block of %llu words", i), .form = HS_FORM_BYTES};
+        types[i] = (struct hs_type){.name = made_name(&w->made, "block of %llu words", i),
+                                    .form = HS_FORM_BYTES};
     const struct hs_snap_ending ending = {.types = types, .n_types = 10};
-    bench_must(hs_snap_writer_finish(w->writer, &ending, &totals, &w->err), &w->err);
+    bench_must(hs_snap_writer_finish(w->writer, &ending, &totals, &w->made.err), &w->made.err);
     (void)printf("%llu blocks, %llu edges, %llu bytes\n", (unsigned long long)totals.n_blocks,
                  (unsigned long long)totals.n_edges, (unsigned long long)totals.file_bytes);
 }
@@ -116,19 +94,19 @@ int main(int argc, char **argv)
     make_roots(&w);
     const struct hs_snap_facts facts = {.word_bytes = 8,
                                         .pid = 1,
-                                        .command = name_of(&w, "stream_snap", 0),
-                                        .tool_version = name_of(&w, "bench", 0),
+                                        .command = made_name(&w.made, "stream_snap", 0),
+                                        .tool_version = made_name(&w.made, "bench", 0),
                                         .n_stop_attempts = 1};
-    bench_must(hs_out_open_path(argv[2], &out, &w.err), &w.err);
-    bench_must(hs_snap_writer_new(&out, &w.strings, &facts, w.roots, w.n_roots, w.stream.n_blocks,
-                                  &w.writer, &w.err),
-               &w.err);
+    bench_must(hs_out_open_path(argv[2], &out, &w.made.err), &w.made.err);
+    bench_must(hs_snap_writer_new(&out, &w.made.strings, &facts, w.made.roots, w.made.n_roots,
+                                  w.stream.n_blocks, &w.writer, &w.made.err),
+               &w.made.err);
     write_blocks(&w);
     write_end(&w);
-    bench_must(hs_out_commit(&out, &w.err), &w.err);
+    bench_must(hs_out_commit(&out, &w.made.err), &w.made.err);
     hs_snap_writer_free(w.writer);
     hs_out_close(&out);
-    hs_strtab_fini(&w.strings);
-    hs_free(w.roots);
+    hs_strtab_fini(&w.made.strings);
+    hs_free(w.made.roots);
     return 0;
 }
