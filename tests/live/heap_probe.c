@@ -13,20 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/alloc.h"
-#include "heaps/allocator.h"
+#include "probe.h"
 
-struct probe {
-    struct hs_target target;
-    struct hs_objects objects;
-    struct hs_image image;
-    struct hs_strtab strings;
-    struct hs_findings findings;
-    struct hs_heap_map map;
-    struct hs_ledger ledger;
-    struct hs_process_copy process;
-    void *state;
-};
+static void *state; /* of the allocator */
 
 static double probe_now(void)
 {
@@ -35,51 +24,24 @@ static double probe_now(void)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-static void probe_check(hs_status status, const struct hs_error *err)
-{
-    if (status == HS_OK)
-        return;
-    fprintf(stderr, "heap_probe: %s\n", err->message);
-    exit(1);
-}
-
-/* Stops the process, copies its private writable memory, lets it go. */
-static void probe_copy(struct probe *p, struct hs_error *err)
-{
-    double began = probe_now();
-
-    probe_check(hs_target_stop(&p->target, err), err);
-    probe_check(hs_objects_update(&p->objects, &p->target, err), err);
-    for (size_t i = 0; i < p->target.n_mappings; i++) {
-        const struct hs_mapping *m = &p->target.mappings[i];
-        if (m->readable && m->writable && !m->shared)
-            probe_check(hs_image_copy(&p->image, &p->target, m->begin, m->end, err), err);
-    }
-    hs_target_resume(&p->target);
-    fprintf(stderr, "copy %.3f s\n", probe_now() - began);
-}
-
 static void probe_walk(struct probe *p, struct hs_error *err)
 {
     double began = probe_now(), found, sealed;
     uint64_t n_refused;
 
-    p->findings.strings = &p->strings;
-    p->process = (struct hs_process_copy){&p->target, &p->image, &p->objects, &p->findings};
-    hs_heap_map_init(&p->map, &p->image);
-    hs_ledger_init(&p->ledger, &p->strings, &p->image);
-    probe_check(hs_allocator_glibc.open(&p->process, &p->state, err), err);
-    if (p->state == NULL) {
+    probe_begin(p);
+    probe_check(hs_allocator_glibc.open(&p->process, &state, err), err);
+    if (state == NULL) {
         puts("unused");
         exit(0);
     }
     double opened = probe_now();
-    probe_check(hs_allocator_glibc.add_spans(p->state, &p->map, &p->ledger, err), err);
+    probe_check(hs_allocator_glibc.add_spans(state, &p->map, &p->ledger, err), err);
     found = probe_now();
     hs_ledger_seal(&p->ledger);
     probe_check(hs_heap_map_seal(&p->map, &n_refused, err), err);
     sealed = probe_now();
-    probe_check(hs_allocator_glibc.mark(p->state, &p->map, &p->ledger, err), err);
+    probe_check(hs_allocator_glibc.mark(state, &p->map, &p->ledger, err), err);
     double marked = probe_now();
     uint64_t resident;
     probe_check(hs_ledger_close(&p->ledger, &p->process, NULL, &resident, err), err);
@@ -93,12 +55,9 @@ static void probe_walk(struct probe *p, struct hs_error *err)
 
 static void probe_forget(struct probe *p)
 {
-    hs_allocator_glibc.close(p->state);
-    p->state = NULL;
-    hs_heap_map_fini(&p->map);
-    hs_ledger_fini(&p->ledger);
-    hs_findings_fini(&p->findings);
-    memset(&p->findings, 0, sizeof p->findings);
+    hs_allocator_glibc.close(state);
+    state = NULL;
+    probe_end(p);
     hs_image_rewind(&p->image);
 }
 
@@ -115,15 +74,8 @@ static void probe_print(const struct probe *p)
                hs_strtab_get(&p->strings, row->owner), hs_memory_state_name(row->state),
                row->n_bytes, row->resident_bytes, row->n_blocks);
     }
-    for (size_t i = 0; i < p->findings.n_proofs; i++) {
-        const struct hs_proof *proof = &p->findings.proofs[i];
-        printf("P %" PRIu64 " %" PRIu64 " %s\n", proof->expected, proof->found,
-               hs_strtab_get(&p->strings, proof->what));
-    }
-    for (size_t i = 0; i < p->findings.n_notes; i++)
-        printf("N %d %s\n", p->findings.notes[i].is_gap,
-               hs_strtab_get(&p->strings, p->findings.notes[i].text));
-    printf("T %" PRIu64 "\nV %s\n", p->findings.n_torn, hs_allocator_glibc.version(p->state));
+    probe_print_findings(p);
+    printf("V %s\n", hs_allocator_glibc.version(state));
 }
 
 static void probe_stops(struct probe *p, unsigned n, struct hs_error *err)
@@ -151,8 +103,7 @@ int main(int n_arguments, char **arguments)
 
     if (n_arguments < 2)
         return 2;
-    probe_check(hs_target_open((pid_t)strtol(arguments[1], NULL, 10), &p.target, &err), &err);
-    probe_check(hs_objects_open(&p.objects, &p.target, &err), &err);
+    probe_open(&p, arguments[1], &err);
     if (n_arguments > 3) {
         probe_stops(&p, (unsigned)strtoul(arguments[3], NULL, 10), &err);
     } else {
@@ -161,9 +112,6 @@ int main(int n_arguments, char **arguments)
         probe_print(&p);
     }
     probe_forget(&p);
-    hs_image_fini(&p.image);
-    hs_objects_close(&p.objects);
-    hs_target_close(&p.target);
-    hs_strtab_fini(&p.strings);
+    probe_close(&p);
     return 0;
 }

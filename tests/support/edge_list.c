@@ -138,3 +138,18 @@ struct hs_graph hs_random_graph(uint64_t seed, const struct hs_random_shape *sha
     hs_edge_list_fini(&list);
     return graph;
 }
+
+struct hs_graph hs_held_graph(const struct hs_graph *graph, uint64_t seed, uint32_t n_held)
+{
+    struct hs_edge_list list = {0};
+    uint64_t random = seed + 7;
+    for (uint32_t u = 0; u < graph->n_nodes; u++)
+        for (uint32_t e = graph->begin[u]; e < graph->begin[u + 1]; e++)
+            hs_edge_list_add(&list, u, graph->target[e]);
+    for (uint32_t i = 0; i < n_held; i++)
+        hs_edge_list_add(&list, 0,
+                         graph->n_tree + hs_random_below(&random, graph->n_nodes - graph->n_tree));
+    struct hs_graph ret = hs_edge_list_graph(&list, graph->n_nodes, graph->n_tree, false);
+    hs_edge_list_fini(&list);
+    return ret;
+}

@@ -30,5 +30,8 @@ struct hs_random_shape {
 
 /* A root tree of five levels over random blocks; what no leaf reaches is garbage. */
 struct hs_graph hs_random_graph(uint64_t seed, const struct hs_random_shape *shape);
+/* The graph with edges from node 0 to some blocks, as ephemeron data are held: single blocks under
+ * node 0, between the kinds of roots, and core nodes. */
+struct hs_graph hs_held_graph(const struct hs_graph *graph, uint64_t seed, uint32_t n_held);
 
 #endif

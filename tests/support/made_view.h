@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "analysis/view.h"
+#include "edge_list.h"
 #include "graph_builder.h"
 
 struct made_view {
@@ -29,6 +30,33 @@ static inline void made_view_write(struct made_view *made)
         abort();
     (void)snprintf(made->path, sizeof made->path, "%s/heap.snap", made->directory);
     hs_graph_builder_file(&made->builder, made->path);
+}
+
+/* Up to 300 blocks of one of n_types types (0: untyped) with an edge and a quarter each, and three
+ * roots: the number of blocks. */
+static inline uint32_t made_random(struct hs_graph_builder *b, uint64_t *random, uint32_t n_types)
+{
+    uint32_t n = 1 + hs_random_below(random, 300);
+    hs_graph_builder_blocks(b, n, 3);
+    for (uint32_t i = 0; i < n_types; i++)
+        (void)hs_graph_builder_type(b, "a type", 0, 0);
+    for (uint32_t i = 0; i < n && n_types != 0; i++)
+        b->blocks[i].type = hs_random_below(random, n_types);
+    for (uint32_t i = 0; i < n + n / 4; i++)
+        hs_graph_builder_edge(b, hs_random_below(random, n), hs_random_below(random, n),
+                              HS_EDGE_EXACT);
+    for (uint32_t i = 0; i < 3; i++)
+        hs_graph_builder_leaf(b, HS_ROOT_GLOBAL, "m", "u", "v", hs_random_below(random, n));
+    return n;
+}
+
+/* A list of n blocks whose first a root holds. */
+static inline void made_list(struct hs_graph_builder *b, uint32_t n)
+{
+    uint32_t first = hs_graph_builder_blocks(b, n, 3);
+    for (uint32_t i = 0; i + 1 < n; i++)
+        hs_graph_builder_edge(b, first + i, first + i + 1, HS_EDGE_EXACT);
+    hs_graph_builder_leaf(b, HS_ROOT_GLOBAL, "m", "U", "U.x", first);
 }
 
 static inline void made_view_open(struct made_view *made)

@@ -45,13 +45,7 @@ static void random_heaps(void **state)
         struct made_view made = {0};
         struct hs_graph_builder *b = &made.builder;
         uint64_t random = seed * 1234567;
-        uint32_t n = 1 + hs_random_below(&random, 300);
-        hs_graph_builder_blocks(b, n, 3);
-        for (uint32_t i = 0; i < n + n / 4; i++)
-            hs_graph_builder_edge(b, hs_random_below(&random, n), hs_random_below(&random, n),
-                                  HS_EDGE_EXACT);
-        for (uint32_t i = 0; i < 3; i++)
-            hs_graph_builder_leaf(b, HS_ROOT_GLOBAL, "m", "u", "v", hs_random_below(&random, n));
+        (void)made_random(b, &random, 0);
         made_view_open(&made);
         struct hs_error err = HS_ERROR_INIT;
         struct hs_nearest climb;
@@ -75,10 +69,7 @@ static void a_long_list(void **state)
     enum { N = 1000000 };
     struct made_view made = {0};
     struct hs_budget budget = {.limit_bytes = (uint64_t)16 << 20};
-    uint32_t first = hs_graph_builder_blocks(&made.builder, N, 3);
-    for (uint32_t i = 0; i + 1 < N; i++)
-        hs_graph_builder_edge(&made.builder, first + i, first + i + 1, HS_EDGE_EXACT);
-    hs_graph_builder_leaf(&made.builder, HS_ROOT_GLOBAL, "m", "U", "U.x", first);
+    made_list(&made.builder, N);
     made_view_open(&made);
     made.view.session.budget = &budget;
     struct hs_error err = HS_ERROR_INIT;
@@ -101,10 +92,7 @@ static void out_of_memory(void **state)
 {
     (void)state;
     struct made_view made = {0};
-    uint32_t first = hs_graph_builder_blocks(&made.builder, 3000, 3);
-    for (uint32_t i = 0; i + 1 < 3000; i++)
-        hs_graph_builder_edge(&made.builder, first + i, first + i + 1, HS_EDGE_EXACT);
-    hs_graph_builder_leaf(&made.builder, HS_ROOT_GLOBAL, "m", "U", "U.x", first);
+    made_list(&made.builder, 3000);
     made_view_open(&made);
     struct asked asked = {.view = &made.view};
     FAIL_EACH (each, .at_least = 2) {

@@ -105,23 +105,6 @@ static void test_small(void **state)
     }
 }
 
-/* The graph with edges from node 0 to some blocks, as ephemeron data are held: single blocks under
- * node 0, between the kinds of roots, and core nodes. */
-static struct hs_graph with_held(const struct hs_graph *graph, uint64_t seed, uint32_t n_held)
-{
-    struct hs_edge_list list = {0};
-    uint64_t random = seed + 7;
-    for (uint32_t u = 0; u < graph->n_nodes; u++)
-        for (uint32_t e = graph->begin[u]; e < graph->begin[u + 1]; e++)
-            hs_edge_list_add(&list, u, graph->target[e]);
-    for (uint32_t i = 0; i < n_held; i++)
-        hs_edge_list_add(&list, 0,
-                         graph->n_tree + hs_random_below(&random, graph->n_nodes - graph->n_tree));
-    struct hs_graph ret = hs_edge_list_graph(&list, graph->n_nodes, graph->n_tree, false);
-    hs_edge_list_fini(&list);
-    return ret;
-}
-
 static void test_held_blocks_are_not_followed(void **state)
 {
     (void)state;
@@ -131,7 +114,7 @@ static void test_held_blocks_are_not_followed(void **state)
                                         .n_edges = (uint32_t)(seed % 61)};
         struct hs_graph plain = hs_random_graph(seed, &shape);
         struct world w;
-        world_init(&w, with_held(&plain, seed, 1 + (uint32_t)(seed % 9)), seed);
+        world_init(&w, hs_held_graph(&plain, seed, 1 + (uint32_t)(seed % 9)), seed);
         assert_int_equal(world_run(&w, UINT64_MAX), HS_OK);
         world_fini(&w);
         hs_graph_fini(&plain);

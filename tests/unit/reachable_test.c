@@ -93,22 +93,6 @@ static void test_small(void **state)
     }
 }
 
-/* The graph with edges from node 0 to some blocks, as ephemeron data are held. */
-static struct hs_graph with_heads(const struct hs_graph *graph, uint64_t seed, uint32_t n_heads)
-{
-    struct hs_edge_list list = {0};
-    uint64_t random = seed + 7;
-    for (uint32_t u = 0; u < graph->n_nodes; u++)
-        for (uint32_t e = graph->begin[u]; e < graph->begin[u + 1]; e++)
-            hs_edge_list_add(&list, u, graph->target[e]);
-    for (uint32_t i = 0; i < n_heads; i++)
-        hs_edge_list_add(&list, 0,
-                         graph->n_tree + hs_random_below(&random, graph->n_nodes - graph->n_tree));
-    struct hs_graph ret = hs_edge_list_graph(&list, graph->n_nodes, graph->n_tree, false);
-    hs_edge_list_fini(&list);
-    return ret;
-}
-
 static void test_heads_are_not_followed(void **state)
 {
     (void)state;
@@ -117,7 +101,7 @@ static void test_heads_are_not_followed(void **state)
                                         .n_blocks = 2 + (uint32_t)(seed % 37),
                                         .n_edges = (uint32_t)(seed % 61)};
         struct hs_graph plain = hs_random_graph(seed, &shape);
-        struct hs_graph graph = with_heads(&plain, seed, 1 + (uint32_t)(seed % 5));
+        struct hs_graph graph = hs_held_graph(&plain, seed, 1 + (uint32_t)(seed % 5));
         check_naive(&graph, seed);
         hs_graph_fini(&plain);
         hs_graph_fini(&graph);
