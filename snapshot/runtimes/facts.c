@@ -1,7 +1,9 @@
 /* The facts of a snapshot: which process, which files, how it was read, what is missing. */
 #include <assert.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -14,10 +16,28 @@
 #define NS_PER_S UINT64_C(1000000000)
 enum { MISSING_NOTE_BYTES = 640, MISSING_NOTES_MAX = 64 };
 
+/* The path of a file by the name that the program goes by, where a link beside it has that name:
+ * /usr/bin/redis-server, which is a link to redis-check-rdb. Else its own. */
+static const char *facts_called(const struct hs_object *object, char *text, size_t n_bytes)
+{
+    const char *slash = strrchr(object->path, '/');
+    struct stat file, link;
+
+    if (!object->is_executable || slash == NULL || strcmp(slash + 1, object->name) == 0 ||
+        snprintf(text, n_bytes, "%.*s%s", (int)(slash + 1 - object->path), object->path,
+                 object->name) >= (int)n_bytes ||
+        stat(object->path, &file) != 0 || stat(text, &link) != 0 || file.st_dev != link.st_dev ||
+        file.st_ino != link.st_ino)
+        return object->path;
+    return text;
+}
+
 static hs_status facts_binary(const struct hs_object *object, struct hs_strtab *strings,
                               struct hs_binary *binary, struct hs_error *err)
 {
-    HS_TRY(hs_strtab_add(strings, object->path, &binary->path, err));
+    char path[PATH_MAX];
+
+    HS_TRY(hs_strtab_add(strings, facts_called(object, path, sizeof path), &binary->path, err));
     HS_TRY(hs_strtab_add(strings, hs_elf_build_id(object->elf), &binary->build_id, err));
     binary->begin = object->begin;
     binary->has_symtab = hs_elf_has_symtab(object->elf);

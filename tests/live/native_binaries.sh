@@ -46,6 +46,18 @@ def deleted():
     return info["command"]
 
 
+def by_link():
+    """Started by a link of another name, as redis-server: that name, of the program and its file.
+    A name alone (`exec -a`) is no file's."""
+    path, link = copy_of(basic, "checker"), os.path.join(WORK, "server")
+    os.symlink("checker", link)
+    info = judge(Target(link), "by a link", named=True)
+    check(info["build_ids"][0]["path"] == link, f"by a link: {info['build_ids'][0]}")
+    info = judge(Target("bash", "-c", f"exec -a {WORK}/nobody {path}"), "by a name", named=True)
+    check(info["build_ids"][0]["path"] == path, f"by a name: {info['build_ids'][0]}")
+    return "server"
+
+
 def replaced():
     """The path has another program with other symbols at the same places."""
     path = copy_of(basic, "replaced")
@@ -172,5 +184,5 @@ def no_sections():
     return said
 
 
-main(deleted, replaced, replaced_libc, symbols, wrong_debug_file, circle, no_sections)
+main(deleted, by_link, replaced, replaced_libc, symbols, wrong_debug_file, circle, no_sections)
 END_OF_TEST
