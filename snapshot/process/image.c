@@ -46,6 +46,7 @@ void hs_image_rewind(struct hs_image *image)
     image->kept_bytes = 0;
     image->n_lone_runs = 0;
     image->lacks_runs = false;
+    image->lacks_shared = false;
     image->shadows_are_used = true;
     if (image->paged != NULL)
         hs_paged_clear(image->paged);
@@ -292,6 +293,23 @@ static hs_status image_is_full(struct hs_image *image, struct hs_error *err)
     return hs_fail(err, HS_LIMIT, "the copy of the process does not fit in %s of memory", limit);
 }
 
+/* What is read in the place of the target: offset + (address - begin) of a file. */
+struct hs_image_file {
+    int fd;
+    hs_addr begin;
+    uint64_t offset;
+};
+
+static hs_status image_fetch(struct hs_image *image, struct hs_target *target, hs_addr begin,
+                             uint8_t *bytes, size_t n_bytes, size_t *ret_n, struct hs_error *err)
+{
+    const struct hs_image_file *file = image->file;
+
+    return file == NULL ? hs_target_read_some(target, begin, bytes, n_bytes, ret_n, err)
+                        : hs_shared_read(target, file->fd, begin - file->begin + file->offset,
+                                         bytes, n_bytes, ret_n, err);
+}
+
 /* The same on the way to a file, which takes whole pages. */
 static hs_status image_read_to_file(struct hs_image *image, struct hs_target *target, hs_addr begin,
                                     size_t most, uint8_t *place, size_t *ret_n,
@@ -302,7 +320,7 @@ static hs_status image_read_to_file(struct hs_image *image, struct hs_target *ta
     if (most > IMAGE_BOUNCE_BYTES - before)
         most = IMAGE_BOUNCE_BYTES - before;
     size_t whole = (before + most + IMAGE_PAGE - 1) / IMAGE_PAGE * IMAGE_PAGE;
-    HS_TRY(hs_target_read_some(target, begin - before, image->bounce, whole, &n, err));
+    HS_TRY(image_fetch(image, target, begin - before, image->bounce, whole, &n, err));
     size_t n_pages = (n + IMAGE_PAGE - 1) / IMAGE_PAGE;
     memset(image->bounce + n, 0, n_pages * IMAGE_PAGE - n);
     HS_TRY(hs_paged_store(image->paged, place - before, image->bounce, n_pages * IMAGE_PAGE, err));
@@ -319,7 +337,7 @@ static hs_status image_read_some(struct hs_image *image, struct hs_target *targe
         return image_read_to_file(image, target, begin, most, place, ret_n, err);
     if (image->limit_bytes != 0 && most > image->limit_bytes - image->kept_bytes)
         return image_is_full(image, err);
-    HS_TRY(hs_target_read_some(target, begin, place, most, ret_n, err));
+    HS_TRY(image_fetch(image, target, begin, place, most, ret_n, err));
     image->kept_bytes += *ret_n;
     return HS_OK;
 }
@@ -436,15 +454,14 @@ static hs_status image_copy_anonymous(struct hs_image *image, struct hs_target *
 }
 
 /* Memory of which only the pages that are there may be asked for: what the program has protected
- * since it wrote to it, else a reserve without a page, and shared memory, in which to read where
- * there is no page would make one. */
-static bool image_goes_by_page(const struct hs_target *target, const struct hs_mapping *mapping)
+ * since it wrote to it, else a reserve without a page. */
+static bool image_goes_by_page(const struct hs_mapping *mapping)
 {
-    return hs_mapping_is_shared_memory(target, mapping) ||
-           (!mapping->readable && !mapping->shared && mapping->inode == 0);
+    return !mapping->readable && !mapping->shared && mapping->inode == 0;
 }
 
-/* Such memory: each run of pages for itself, the rest is a gap. */
+/* Such memory, and shared memory, in which to read where there is no page would make one: each run
+ * of pages for itself, the rest is a gap. */
 static hs_status image_copy_by_page(struct hs_image *image, struct hs_target *target, size_t at,
                                     hs_addr begin, hs_addr end, struct hs_error *err)
 {
@@ -471,6 +488,47 @@ static hs_status image_copy_by_page(struct hs_image *image, struct hs_target *ta
     }
     image->lacks_runs |= begin < end;
     return image_add_gap(image, begin, end, err);
+}
+
+/* Shared memory by its file: each part that has pages for itself, the rest is a gap. */
+static hs_status image_copy_file(struct hs_image *image, struct hs_target *target, size_t at,
+                                 hs_addr begin, hs_addr end, struct hs_error *err)
+{
+    const uint64_t shift = image->file->offset - image->file->begin; /* may wrap, and back again */
+    struct image_place place;
+    uint64_t from, to;
+
+    while (image->n_lone_runs < IMAGE_LONE_RUNS &&
+           hs_shared_next(image->file->fd, begin + shift, end + shift, &from, &to)) {
+        HS_TRY(image_add_gap(image, begin, from - shift, err));
+        begin = to - shift;
+        image->n_lone_runs++;
+        HS_TRY(image_place(image, target, at, from - shift, begin, &place, err));
+        hs_image_shadow_set_present(&image->shadows[place.shadow], from - shift, begin);
+        HS_TRY(image_read_run(image, target, from - shift, begin, place, err));
+    }
+    image->lacks_runs |= begin < end && image->n_lone_runs == IMAGE_LONE_RUNS;
+    return image_add_gap(image, begin, end, err);
+}
+
+static hs_status image_copy_shared(struct hs_image *image, struct hs_target *target, size_t at,
+                                   hs_addr begin, hs_addr end, struct hs_error *err)
+{
+    const struct hs_mapping *mapping = &target->mappings[at];
+    const struct hs_image_file file = {hs_shared_open(target, mapping), mapping->begin,
+                                       mapping->file_offset};
+
+    if (file.fd < 0) {
+        HS_TRY(image_copy_by_page(image, target, at, begin, end, err));
+        image->lacks_shared |= target->core == NULL && hs_shared_is_in_memory(target, mapping) &&
+                               hs_image_resident_bytes(image, begin, end) < end - begin;
+        return HS_OK;
+    }
+    image->file = &file;
+    hs_status status = image_copy_file(image, target, at, begin, end, err);
+    image->file = NULL;
+    (void)close(file.fd);
+    return status;
 }
 
 /* Of memory for which there is not even room to reserve, only what is there: in the rest there
@@ -508,7 +566,9 @@ static hs_status image_copy_mapped(struct hs_image *image, struct hs_target *tar
     const char *path = hs_mapping_path(target, mapping);
     struct image_place place;
 
-    if (image_goes_by_page(target, mapping))
+    if (hs_mapping_is_shared_memory(target, mapping))
+        return image_copy_shared(image, target, at, begin, end, err);
+    if (image_goes_by_page(mapping))
         return image_copy_by_page(image, target, at, begin, end, err);
     if (!mapping->readable)
         return image_add_gap(image, begin, end, err);

@@ -2,42 +2,8 @@
 # Blocks whose only pointer is in an unusual place (mappings of all kinds, what the kernel holds,
 # pointers in disguise, places of threads): none of them is a certain leak, and every true leak is
 # one. What cannot be read makes leaks possible, and the row says why.
-. "$(dirname "$0")/_native.sh"
+. "$(dirname "$0")/_hidden.sh"
 need gcc gcore
-
-# compare WHAT EXPECTED [UNKNOWN...]: the listing against what the program says it has done; of what
-# is lost EXPECTED of 100 are certain.
-compare()
-{
-    "$HEAPSNAP" leaks "$work/heap.snap" --json -n 0 >"$work/leaks.json" 2>"$work/talk" ||
-        fail "leaks"
-    python3 - "$work/log" "$work/leaks.json" "$@" <<'PYTHON' || fail "$1"
-import json, sys
-groups = json.load(open(sys.argv[2]))["groups"]
-what, lost, unknown = sys.argv[3], int(sys.argv[4]), sys.argv[5:]
-certain, wrong, told = {}, 0, {}
-for group in groups:
-    if group["certainty"] == "certain":
-        certain[group["words_each"]] = certain.get(group["words_each"], 0) + group["count"]
-for line in open(sys.argv[1]):
-    kind, *rest = line.split()
-    if kind in ("HIDDEN", "LOST") and rest[0] not in unknown:
-        told[rest[0]] = kind, (int(rest[1]) + 23) // 16 * 2 - 1 # as glibc rounds, in words
-for place, (kind, words) in told.items():
-    found, expected = certain.get(words, 0), lost if kind == "LOST" else 0
-    # a stale pointer may hold a few of those that are lost
-    if found > expected or found < expected - 3:
-        print(f"{what}: {place}: {found} certain leaks, {expected} expected")
-        wrong += 1
-print(f"{what}: {len(told)} places, {wrong} wrong")
-sys.exit(wrong != 0 or len(told) < 3)
-PYTHON
-}
-
-reason()
-{
-    grep -q "\"why\": *\"[^\"]*$1" "$work/leaks.json" || fail "no row says '$1'"
-}
 
 gcc -O1 -g -msse4.1 -pthread -o "$work/hidden" "$fixtures"/hidden.c \
     "$fixtures"/hidden_{memory,disguise,kernel,threads}.c || fail "building"

@@ -160,9 +160,38 @@ static void a_live_process(void **state)
     hs_target_close(&target);
 }
 
+static void tells_what_userfaultfd_has_yet_to_bring(void **state)
+{
+    static const struct {
+        const char *text;
+        bool awaits;
+    } cases[] = {
+        {"", false},
+        {"10000-20000 rw-p 00000000 00:00 0\nRss: 60 kB\nVmFlags: rd wr um ac\n", true},
+        {"10000-20000 rw-p 00000000 00:00 0\nRss: 64 kB\nVmFlags: rd wr um ac\n", false},
+        {"10000-20000 rw-p 00000000 00:00 0\nRss: 0 kB\nVmFlags: rd wr uw ac\n"
+         "20000-21000 rw-p 00000000 00:00 0\nRss: 4 kB\nVmFlags: rd um",
+         false},
+        {"10000-20000 rw-p 00000000 00:00 0 /um um\nRss: 0 kB\nSize: um\n", false},
+        {"VmFlags: um\n10000-20000 rw-p 00000000 00:00 0\nVmFlags:", false},
+        {"10000-20000 rw-p 00000000 00:00 0\nVmFlags: um", true},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct hs_residency residency = {0};
+        assert_int_equal(parse(&residency, cases[i].text), HS_OK);
+        if (hs_residency_awaits_pages(&residency) != cases[i].awaits)
+            fail_msg("case %zu", i);
+        hs_residency_fini(&residency);
+    }
+    const struct hs_residency none = {0};
+    assert_false(hs_residency_awaits_pages(&none));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tells_what_userfaultfd_has_yet_to_bring),
         cmocka_unit_test(reads_what_the_kernel_writes),
         cmocka_unit_test(odd_texts),
         cmocka_unit_test(a_live_process),

@@ -216,6 +216,13 @@ hs_status hs_native_note_uncopied(struct hs_native *native, struct hs_error *err
                           "protected or shared memory was not all read: its pages lie apart in too "
                           "many places",
                           err));
+    if (native->dump->image.lacks_shared)
+        HS_TRY(note_blind(native,
+                          "shared memory that others may have filled could not be looked into "
+                          "without CAP_SYS_ADMIN",
+                          err));
+    if (hs_residency_awaits_pages(&native->dump->residency))
+        HS_TRY(note_blind(native, "userfaultfd has pages to bring that are not there yet", err));
     if (n_files == 0)
         return HS_OK;
     native->is_blind = true;

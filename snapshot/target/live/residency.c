@@ -86,6 +86,42 @@ hs_status hs_residency_parse(struct hs_residency *residency, struct hs_error *er
     return HS_OK;
 }
 
+/* Does a line of flags, two letters each, have this one? */
+static bool residency_has_flag(const char *at, const char *end, const char *flag)
+{
+    static const char key[] = "VmFlags:";
+
+    if ((size_t)(end - at) < sizeof key - 1 || memcmp(at, key, sizeof key - 1) != 0)
+        return false;
+    for (at += sizeof key - 1; end - at >= 3; at++)
+        if (at[0] == ' ' && at[1] == flag[0] && at[2] == flag[1])
+            return true;
+    return false;
+}
+
+bool hs_residency_awaits_pages(const struct hs_residency *residency)
+{
+    struct hs_residency_entry entry = {0}, next;
+    uint64_t n_bytes;
+
+    if (residency->text == NULL)
+        return false;
+    const char *end = residency->text + residency->n_bytes;
+    for (const char *at = residency->text; at < end;) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        if (stop == NULL)
+            stop = end;
+        if (residency_head(at, stop, &next))
+            entry = next;
+        else if (residency_key(at, stop, &n_bytes))
+            entry.resident_bytes = n_bytes;
+        if (residency_has_flag(at, stop, "um") && entry.resident_bytes < entry.end - entry.begin)
+            return true;
+        at = stop == end ? end : stop + 1;
+    }
+    return false;
+}
+
 bool hs_residency_of(const struct hs_residency *residency, hs_addr begin, hs_addr end,
                      uint64_t *ret_bytes)
 {

@@ -44,7 +44,9 @@ struct hs_image {
     size_t n_shadows, shadows_capacity;
     size_t n_lone_runs; /* of pages, copied one by one since the last rewind */
     bool lacks_runs;    /* there were more of them than are copied */
-    size_t *by_address; /* owned: numbers of shadows that do not overlap, ascending */
+    bool lacks_shared;  /* shared memory that others may have filled could not be looked into */
+    const struct hs_image_file *file; /* private: what is read in the place of the target */
+    size_t *by_address;               /* owned: numbers of shadows that do not overlap, ascending */
     size_t n_by_address, by_address_capacity;
     struct hs_image_piece { /* of the target's mappings: the last that was asked for */
         uint64_t n_refreshes;
@@ -76,7 +78,8 @@ hs_status hs_image_check(const struct hs_image *image, struct hs_error *err);
 /* Copies [begin, end) from the stopped target in large runs. Parts already in the image are not
  * read again. Unreadable pages become gaps, not failures; so do the pages that are not there of
  * shared memory (whose contents are those of the moment of reading, copy or no) and of memory that
- * the program may not read itself: of these the first 4,096 runs of pages are copied. HS_TARGET
+ * the program may not read itself: of these the first 4,096 runs of pages are copied. Shared memory
+ * without a disk is read by its file where that may be opened, whoever has filled it. HS_TARGET
  * when the target is gone, HS_IO when the disk is full. */
 hs_status hs_image_copy(struct hs_image *image, struct hs_target *target, hs_addr begin,
                         hs_addr end, struct hs_error *err);

@@ -32,6 +32,9 @@ hs_status hs_residency_read(struct hs_residency *residency, const struct hs_targ
 hs_status hs_residency_parse(struct hs_residency *residency, struct hs_error *err);
 void hs_residency_fini(struct hs_residency *residency);
 
+/* Any time after: does userfaultfd have pages to bring into some mapping that are not there yet? */
+bool hs_residency_awaits_pages(const struct hs_residency *residency);
+
 /* After parsing: false when nothing is known of a mapping with these borders. O(log n). */
 bool hs_residency_of(const struct hs_residency *residency, hs_addr begin, hs_addr end,
                      uint64_t *ret_bytes);

@@ -231,6 +231,20 @@ hs_status hs_refusal_if_ended(pid_t pid, hs_status status, struct hs_error *err)
 /* Memory that several processes may write to: anonymous, of a memfd, of System V, of a file. Not
  * that of devices. */
 bool hs_mapping_is_shared_memory(const struct hs_target *target, const struct hs_mapping *mapping);
+
+/* ---- live/shared_memory.c. Shared memory by its file: what others have written is there before
+ * this process touches it, and reading it so touches nothing of the process, userfaultfd or not. */
+
+/* Is there no disk behind it? */
+bool hs_shared_is_in_memory(const struct hs_target *target, const struct hs_mapping *mapping);
+/* The file of such a mapping of a live process, to be closed by the caller; -1 when it is another,
+ * or may not be opened: that takes CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE. */
+int hs_shared_open(const struct hs_target *target, const struct hs_mapping *mapping);
+/* The first part of [from, end), offsets of the file, in which there are pages; false: none. */
+bool hs_shared_next(int fd, uint64_t from, uint64_t end, uint64_t *ret_begin, uint64_t *ret_end);
+/* As hs_target_read_some, from the file. */
+hs_status hs_shared_read(struct hs_target *target, int fd, uint64_t offset, void *bytes,
+                         size_t n_bytes, size_t *ret_n, struct hs_error *err);
 const char *hs_mapping_path(const struct hs_target *target, const struct hs_mapping *mapping);
 const struct hs_mapping *hs_target_mapping_at(const struct hs_target *target, hs_addr address);
 
