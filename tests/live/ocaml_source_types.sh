@@ -63,7 +63,7 @@ dump()
 {
     rm -f "$work/heap.snap"*
     "$heapsnap" dump "$pid" -o "$work/heap.snap" "${@:2}" 2>"$work/talk" || fail "dump: $1"
-    "$heapsnap" check "$work/heap.snap" >"$work/talk" 2>&1 || fail "check: $1"
+    "$heapsnap" check "$work/heap.snap" >"$work/checked" 2>&1 || fail "check: $1"
     "$heapsnap" info "$work/heap.snap" >"$work/info" 2>&1 || fail "info: $1"
 }
 # misfits: as the note counts them.
@@ -150,6 +150,8 @@ spoilt "head -c 2000 '$work/table'" "not complete: the answer has no end"
 spoilt "head -n 1 '$work/table'; python3 -c 'x = bytearray(1 << 33)'" "not complete: .*exit status"
 spoilt "head -n 1 '$work/table'; yes '#' | head -c 400000000" "not complete: .*too \(much\|long\)"
 spoilt "exec sleep 60" "took too long" --names-timeout 1500ms
+grep -q 'took too long.* --names-timeout gives it more' "$work/talk" ||
+    fail "who dumps is not told that types are missing: $(cat "$work/talk")"
 rm "$helper"
 dump "no helper"
 if grep -q 'source types' "$work/info"; then

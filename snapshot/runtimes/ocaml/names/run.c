@@ -84,7 +84,8 @@ static hs_status run_collect(const struct hs_names_running *running, struct hs_n
         struct pollfd poll_fd = {.fd = running->output,
                                  .events = (short)(later->is_over ? POLLIN : POLLIN | POLLOUT)};
         if (now >= running->deadline_ns) {
-            snprintf(note, note_bytes, "the search for %s took too long and was ended",
+            snprintf(note, note_bytes,
+                     "the search for %s took too long and was ended; --names-timeout gives it more",
                      running->what);
             return HS_OK;
         }

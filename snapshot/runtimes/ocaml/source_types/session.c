@@ -55,9 +55,10 @@ static hs_status types_read(struct hs_ocaml_session *s, struct hs_buffer *answer
         snprintf(s->source_types_note, sizeof s->source_types_note,
                  "source types are not complete: %s", note);
     else if (s->source_types.stopped[0] != '\0')
-        snprintf(s->source_types_note, sizeof s->source_types_note,
-                 "source types are not complete: the search ended early (%s)",
-                 s->source_types.stopped);
+        snprintf(
+            s->source_types_note, sizeof s->source_types_note,
+            "source types are not complete: the search ended early (%s)%s", s->source_types.stopped,
+            strcmp(s->source_types.stopped, "time") == 0 ? "; --names-timeout gives it more" : "");
     else if (!s->source_types.is_whole)
         snprintf(s->source_types_note, sizeof s->source_types_note,
                  "source types are not complete: the answer has no end");
@@ -150,6 +151,18 @@ static hs_status types_collect(struct hs_ocaml_session *s, struct hs_error *err)
 static double share(uint64_t part, uint64_t whole)
 {
     return whole == 0 ? 0 : 100.0 * (double)part / (double)whole;
+}
+
+/* Who dumps is told, too: the same program has all types another time. */
+static hs_status tell_incomplete(struct hs_ocaml_session *s, struct hs_error *err)
+{
+    const char *of_names = hs_strtab_get(&s->dump->strings, s->names_remark);
+    char text[2 * sizeof s->source_types_note];
+
+    snprintf(text, sizeof text, "%s%s%s", of_names, s->names_remark == 0 ? "" : "; ",
+             s->source_types_note);
+    HS_TRY(hs_strtab_add(&s->dump->strings, text, &s->names_remark, err));
+    return hs_findings_note(&s->rt.findings, false, err, "%s", s->source_types_note);
 }
 
 static hs_status tell_counts(struct hs_ocaml_session *s, struct hs_error *err)
@@ -254,7 +267,7 @@ hs_status hs_ocaml_push_source_types(struct hs_ocaml_session *s, struct hs_error
     HS_TRY(hs_progress_tell(s->dump->options->progress, "finding source types", 0, 0, err));
     HS_TRY(types_collect(s, err));
     if (s->source_types_note[0] != '\0')
-        HS_TRY(hs_findings_note(&s->rt.findings, false, err, "%s", s->source_types_note));
+        HS_TRY(tell_incomplete(s, err));
     HS_TRY(tell_units(s, err));
     if (s->source_types.n_types == 0)
         return HS_OK;
