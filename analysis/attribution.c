@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "analysis/chunk_pass.h"
 #include "analysis/unread.h"
 #include "graph/edges.h"
 
@@ -33,24 +34,15 @@ static void add_chunk(const struct hs_view *view, const struct hs_chunk *chunk, 
 hs_status hs_tier_words(const struct hs_view *view, uint64_t words[HS_N_TIERS],
                         struct hs_error *err)
 {
-    struct hs_chunk chunk = {0};
-    hs_status status = HS_OK;
-
     memset(words, 0, HS_N_TIERS * sizeof *words);
     if (!hs_snap_has_tiers(view->snap) || hs_index_policy(view->index) == HS_POLICY_CONSERVATIVE) {
         words[HS_TIER_FIRM] = hs_index_reached_total(view->index).words;
         return HS_OK;
     }
-    for (uint64_t at = 0; at < view->totals->n_chunks && status == HS_OK; at++) {
-        status = hs_snap_load_chunk(view->snap, at, HS_COL_SIZES, &chunk, err);
-        if (status == HS_OK)
-            add_chunk(view, &chunk, words);
-        if (status == HS_OK)
-            status = hs_progress_tell(view->session.progress, "adding up tiers", at + 1,
-                                      view->totals->n_chunks, err);
-    }
-    hs_chunk_fini(&chunk);
-    return status;
+    struct hs_chunk_pass pass = hs_chunk_pass_of(view, HS_COL_SIZES, "adding up tiers");
+    while (hs_chunk_pass_next(&pass, err))
+        add_chunk(view, &pass.chunk, words);
+    return hs_chunk_pass_end(&pass);
 }
 
 static bool all_named(const struct hs_view *view, uint32_t set)

@@ -1,5 +1,6 @@
 #include "analysis/doubt_holder.h"
 
+#include "analysis/chunk_pass.h"
 #include "base/alloc.h"
 #include "graph/edges.h"
 
@@ -24,19 +25,10 @@ static void add_chunk(const struct hs_view *view, const struct hs_chunk *chunk, 
 
 static hs_status add_all(const struct hs_view *view, uint64_t *words, struct hs_error *err)
 {
-    struct hs_chunk chunk = {0};
-    hs_status status = HS_OK;
-
-    for (uint64_t at = 0; at < view->totals->n_chunks && status == HS_OK; at++) {
-        status = hs_snap_load_chunk(view->snap, at, HS_COL_TYPES, &chunk, err);
-        if (status == HS_OK)
-            add_chunk(view, &chunk, words);
-        if (status == HS_OK)
-            status = hs_progress_tell(view->session.progress, "looking at doubtful blocks", at + 1,
-                                      view->totals->n_chunks, err);
-    }
-    hs_chunk_fini(&chunk);
-    return status;
+    struct hs_chunk_pass pass = hs_chunk_pass_of(view, HS_COL_TYPES, "looking at doubtful blocks");
+    while (hs_chunk_pass_next(&pass, err))
+        add_chunk(view, &pass.chunk, words);
+    return hs_chunk_pass_end(&pass);
 }
 
 hs_status hs_doubt_holder_find(const struct hs_view *view, struct hs_doubt_holder *ret,

@@ -1,6 +1,7 @@
 /* Groups of blocks by the types of their dominators. */
 #include "group_tree.h"
 
+#include "analysis/chunk_pass.h"
 #include "base/alloc.h"
 #include "tree_walk.h"
 
@@ -44,24 +45,16 @@ static void set_kinds(struct hs_group_kinds *kinds, const struct hs_chunk *chunk
 static hs_status load_kinds(struct hs_group_kinds *kinds, struct hs_error *err)
 {
     struct hs_view *view = kinds->view;
-    uint64_t n = view->totals->n_blocks, n_chunks = view->totals->n_chunks;
-    struct hs_chunk chunk = {0};
-    hs_status status = HS_OK;
+    uint64_t n = view->totals->n_blocks;
     HS_TRY(name_kinds(kinds, err));
     HS_TRY(
         hs_budget_reserve(view->session.budget, n * kinds->width, "the types of all blocks", err));
     kinds->reserved_bytes = n * kinds->width;
     HS_TRY(hs_pages_alloc(n, kinds->width, &kinds->of_block, err));
-    for (uint64_t i = 0; i < n_chunks && status == HS_OK; i++) {
-        status = hs_snap_load_chunk(view->snap, i, HS_COL_TYPES, &chunk, err);
-        if (status == HS_OK)
-            set_kinds(kinds, &chunk);
-        if (status == HS_OK)
-            status =
-                hs_progress_tell(view->session.progress, "reading types", i + 1, n_chunks, err);
-    }
-    hs_chunk_fini(&chunk);
-    return status;
+    struct hs_chunk_pass pass = hs_chunk_pass_of(view, HS_COL_TYPES, "reading types");
+    while (hs_chunk_pass_next(&pass, err))
+        set_kinds(kinds, &pass.chunk);
+    return hs_chunk_pass_end(&pass);
 }
 
 hs_status hs_group_kinds_init(struct hs_view *view, struct hs_group_kinds *ret,

@@ -1,4 +1,5 @@
 /* All blocks of a type. */
+#include "analysis/chunk_pass.h"
 #include "analysis/path_tree.h"
 #include "base/alloc.h"
 
@@ -30,19 +31,15 @@ static hs_status add(struct pass *pass, hs_node node, uint32_t type, uint64_t wo
 static hs_status run(struct pass *pass, struct hs_error *err)
 {
     const struct hs_view *view = pass->view;
-    struct hs_chunk chunk = {0};
-    hs_status status = HS_OK;
-    for (uint64_t i = 0; i < view->totals->n_chunks && status == HS_OK; i++) {
-        status = hs_snap_load_chunk(view->snap, i, HS_COL_TYPES | HS_COL_SIZES, &chunk, err);
-        for (uint32_t j = 0; status == HS_OK && j < chunk.n_blocks; j++)
-            if (hs_bitmap_get(&pass->types, chunk.type[j]))
-                status = add(pass, chunk.first + j, chunk.type[j], chunk.words[j], err);
-        if (status == HS_OK)
-            status = hs_progress_tell(view->session.progress, "reading types", i + 1,
-                                      view->totals->n_chunks, err);
+    struct hs_chunk_pass blocks =
+        hs_chunk_pass_of(view, HS_COL_TYPES | HS_COL_SIZES, "reading types");
+    while (hs_chunk_pass_next(&blocks, err)) {
+        const struct hs_chunk *chunk = &blocks.chunk;
+        for (uint32_t i = 0; blocks.status == HS_OK && i < chunk->n_blocks; i++)
+            if (hs_bitmap_get(&pass->types, chunk->type[i]))
+                blocks.status = add(pass, chunk->first + i, chunk->type[i], chunk->words[i], err);
     }
-    hs_chunk_fini(&chunk);
-    return status;
+    return hs_chunk_pass_end(&blocks);
 }
 
 static hs_status collect(struct pass *pass, struct hs_type_family type, struct hs_error *err)

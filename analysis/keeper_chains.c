@@ -1,6 +1,7 @@
 /* Chains of dominators by type. */
 #include "analysis/keeper_chains.h"
 
+#include "analysis/chunk_pass.h"
 #include "base/alloc.h"
 
 enum { STRIDE = 64 };
@@ -149,20 +150,13 @@ hs_status hs_chains_find_alike(struct hs_chains *chains, hs_node block, uint32_t
 static hs_status load_types(struct hs_chains *chains, struct hs_error *err)
 {
     struct hs_view *view = chains->view;
-    struct hs_chunk chunk = {0};
-    hs_status status = HS_OK;
     HS_TRY(take(chains, view->totals->n_blocks * sizeof *chains->types, err));
     HS_TRY(HS_PAGES_ALLOC(&chains->types, view->totals->n_blocks, err));
-    for (uint64_t i = 0; i < view->totals->n_chunks && status == HS_OK; i++) {
-        status = hs_snap_load_chunk(view->snap, i, HS_COL_TYPES, &chunk, err);
-        for (uint32_t j = 0; status == HS_OK && j < chunk.n_blocks; j++)
-            chains->types[chunk.first - view->n_tree + j] = chunk.type[j];
-        if (status == HS_OK)
-            status = hs_progress_tell(view->session.progress, "reading types", i + 1,
-                                      view->totals->n_chunks, err);
-    }
-    hs_chunk_fini(&chunk);
-    return status;
+    struct hs_chunk_pass pass = hs_chunk_pass_of(view, HS_COL_TYPES, "reading types");
+    while (hs_chunk_pass_next(&pass, err))
+        for (uint32_t i = 0; i < pass.chunk.n_blocks; i++)
+            chains->types[pass.chunk.first - view->n_tree + i] = pass.chunk.type[i];
+    return hs_chunk_pass_end(&pass);
 }
 
 hs_status hs_chains_init(struct hs_view *view, struct hs_chains *ret, struct hs_error *err)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/chunk_pass.h"
 #include "base/alloc.h"
 #include "base/table.h"
 #include "graph/edges.h"
@@ -127,19 +128,10 @@ typedef hs_status chunk_visitor(struct grouper *g, const struct hs_suppressions 
 static hs_status visit_chunks(struct grouper *g, const struct hs_suppressions *suppressions,
                               unsigned columns, chunk_visitor *visit, struct hs_error *err)
 {
-    uint64_t n_chunks = g->view->totals->n_chunks;
-    struct hs_chunk chunk = {0};
-    hs_status status = HS_OK;
-    for (uint64_t at = 0; at < n_chunks && status == HS_OK; at++) {
-        status = hs_snap_load_chunk(g->view->snap, at, columns, &chunk, err);
-        if (status == HS_OK)
-            status = visit(g, suppressions, &chunk, err);
-        if (status == HS_OK)
-            status = hs_progress_tell(g->view->session.progress, "grouping lost blocks", at + 1,
-                                      n_chunks, err);
-    }
-    hs_chunk_fini(&chunk);
-    return status;
+    struct hs_chunk_pass pass = hs_chunk_pass_of(g->view, columns, "grouping lost blocks");
+    while (hs_chunk_pass_next(&pass, err))
+        pass.status = visit(g, suppressions, &pass.chunk, err);
+    return hs_chunk_pass_end(&pass);
 }
 
 /* ---- sums */

@@ -1,5 +1,6 @@
 #include "leak_held.h"
 
+#include "analysis/chunk_pass.h"
 #include "base/alloc.h"
 #include "graph/edges.h"
 #include "graph/reverse.h"
@@ -26,19 +27,12 @@ static hs_status look_for_doubt(const struct hs_view *view, bool *ret, struct hs
     *ret = found;
     if (is_told)
         return HS_OK;
-    struct hs_chunk chunk = {0};
-    hs_status status = HS_OK;
-    for (uint64_t at = 0; at < view->totals->n_chunks && status == HS_OK && !found; at++) {
-        status = hs_snap_load_chunk(view->snap, at, HS_COL_CLASSES, &chunk, err);
-        if (status == HS_OK) {
-            found = is_doubtful(&chunk);
-            status = hs_progress_tell(view->session.progress, "looking for doubtful pointers",
-                                      at + 1, view->totals->n_chunks, err);
-        }
-    }
-    hs_chunk_fini(&chunk);
+    struct hs_chunk_pass pass =
+        hs_chunk_pass_of(view, HS_COL_CLASSES, "looking for doubtful pointers");
+    while (!found && hs_chunk_pass_next(&pass, err))
+        found = is_doubtful(&pass.chunk);
     *ret = found;
-    return status;
+    return hs_chunk_pass_end(&pass);
 }
 
 static bool is_holder(const struct hs_leak_holders *holders, const struct hs_root *root)

@@ -6,6 +6,7 @@
 
 #include <assert.h>
 
+#include "analysis/chunk_pass.h"
 #include "base/alloc.h"
 #include "graph/sweep.h"
 #include "leak_held.h"
@@ -50,27 +51,20 @@ static hs_status reserve(struct finder *f, uint64_t n_bytes, uint64_t *reserved,
 
 static hs_status find_lost(struct finder *f, struct hs_error *err)
 {
-    const struct hs_view *view = f->view;
-    struct hs_chunk chunk = {0};
-    hs_status status = HS_OK;
-    for (uint64_t at = 0; at < view->totals->n_chunks && status == HS_OK; at++) {
-        status = hs_snap_load_chunk(view->snap, at, HS_COL_SIZES, &chunk, err);
-        for (uint32_t i = 0; status == HS_OK && i < chunk.n_blocks; i++)
-            if (!(chunk.state[i] & HS_BLOCK_STATIC) && !hs_bitmap_get(&f->held, chunk.first + i))
-                hs_bitmap_set(&f->set.lost, chunk.first + i);
-        if (status == HS_OK)
-            status = hs_progress_tell(f->view->session.progress, "looking for lost blocks", at + 1,
-                                      view->totals->n_chunks, err);
-    }
-    hs_chunk_fini(&chunk);
+    struct hs_chunk_pass pass = hs_chunk_pass_of(f->view, HS_COL_SIZES, "looking for lost blocks");
     uint64_t n_lost = 0;
-    if (status == HS_OK)
-        status = hs_bitmap_index(&f->set.lost, &n_lost, err);
-    if (status == HS_OK && n_lost >= HS_NONE)
-        status = hs_fail(err, HS_LIMIT, "%lu lost blocks are too many", (unsigned long)n_lost);
-    if (status == HS_OK)
-        f->set.n_lost = f->n_lost = n_lost;
-    return status;
+    while (hs_chunk_pass_next(&pass, err)) {
+        const struct hs_chunk *chunk = &pass.chunk;
+        for (uint32_t i = 0; i < chunk->n_blocks; i++)
+            if (!(chunk->state[i] & HS_BLOCK_STATIC) && !hs_bitmap_get(&f->held, chunk->first + i))
+                hs_bitmap_set(&f->set.lost, chunk->first + i);
+    }
+    HS_TRY(hs_chunk_pass_end(&pass));
+    HS_TRY(hs_bitmap_index(&f->set.lost, &n_lost, err));
+    if (n_lost >= HS_NONE)
+        return hs_fail(err, HS_LIMIT, "%lu lost blocks are too many", (unsigned long)n_lost);
+    f->set.n_lost = f->n_lost = n_lost;
+    return HS_OK;
 }
 
 static hs_status rank_on_stack(struct finder *f, struct hs_error *err)

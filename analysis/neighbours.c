@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "analysis/chunk_pass.h"
 #include "analysis/used_edges.h"
 #include "base/alloc.h"
 #include "base/bisect.h"
@@ -103,18 +104,14 @@ static hs_status add_weak_sources(struct hs_view *view, hs_node node, struct hs_
     }
     if (view->totals->n_extra_edges == 0)
         return HS_OK;
-    struct hs_chunk chunk = {0};
-    hs_status status = HS_OK;
-    for (uint64_t i = 0; i < view->totals->n_chunks && status == HS_OK; i++) {
-        status = hs_snap_load_chunk(view->snap, i, HS_COL_EXTRA, &chunk, err);
-        for (uint64_t e = 0; status == HS_OK && e < chunk.n_extra; e++) {
-            const struct hs_extra_edge *edge = &chunk.extra[e];
+    struct hs_chunk_pass pass = hs_chunk_pass_of(view, HS_COL_EXTRA, /* what= */ NULL);
+    while (hs_chunk_pass_next(&pass, err))
+        for (uint64_t e = 0; pass.status == HS_OK && e < pass.chunk.n_extra; e++) {
+            const struct hs_extra_edge *edge = &pass.chunk.extra[e];
             if (edge->target == node && edge->edge_class > HS_EDGE_EPHEMERON)
-                status = add(links, edge->source, edge->offset_words, edge->edge_class, err);
+                pass.status = add(links, edge->source, edge->offset_words, edge->edge_class, err);
         }
-    }
-    hs_chunk_fini(&chunk);
-    return status;
+    return hs_chunk_pass_end(&pass);
 }
 
 struct hs_referrers hs_referrers_of(struct hs_view *view, hs_node node, uint64_t limit)

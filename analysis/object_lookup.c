@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "analysis/chunk_pass.h"
 #include "analysis/set_tops.h"
 #include "base/append.h"
 #include "base/nearest.h"
@@ -209,18 +210,16 @@ static hs_status scan_type(struct hs_view *view, struct hs_type_family type,
 {
     uint64_t words[HS_OBJECT_INSTANCES] = {0};
     struct hs_object_spec what = {.kind = HS_OBJECT_TYPE, .type = type};
-    struct hs_chunk chunk = {0};
+    struct hs_chunk_pass pass = hs_chunk_pass_of(view, HS_COL_TYPES, /* what= */ NULL);
     struct hs_bitmap types = {0};
-    hs_status status = hs_type_family_members(view, type, &types, err);
-    for (uint64_t i = 0; i < view->totals->n_chunks && status == HS_OK; i++) {
-        status = hs_snap_load_chunk(view->snap, i, HS_COL_TYPES, &chunk, err);
-        for (uint32_t j = 0; status == HS_OK && j < chunk.n_blocks; j++) {
-            hs_node node = chunk.first + j;
-            if (hs_bitmap_get(&types, chunk.type[j]) && hs_index_is_reached(view->index, node))
+    HS_TRY(hs_type_family_members(view, type, &types, err));
+    while (hs_chunk_pass_next(&pass, err))
+        for (uint32_t i = 0; i < pass.chunk.n_blocks; i++) {
+            hs_node node = pass.chunk.first + i;
+            if (hs_bitmap_get(&types, pass.chunk.type[i]) && hs_index_is_reached(view->index, node))
                 keep_largest(&what, words, node, hs_index_retained(view->index, node).words);
         }
-    }
-    hs_chunk_fini(&chunk);
+    hs_status status = hs_chunk_pass_end(&pass);
     hs_bitmap_fini(&types);
     if (status == HS_OK)
         *ret = what;

@@ -1,6 +1,7 @@
 /* Estimates of everything, sampler by sampler. */
 #include "analysis/sampled_whole.h"
 
+#include "analysis/chunk_pass.h"
 #include "base/alloc.h"
 
 /* A sampler that is switched on by the program itself begins after the process did. */
@@ -39,18 +40,11 @@ static hs_status count_words(const struct hs_view *view, uint64_t *words, struct
             words[i] = is_there[i] ? view->totals->heap_words : 0;
         return HS_OK;
     }
-    struct hs_chunk chunk = {0};
-    hs_status status = HS_OK;
-    for (uint64_t i = 0; i < view->totals->n_chunks && status == HS_OK; i++) {
-        status = hs_snap_load_chunk(view->snap, i, HS_COL_SIZES | HS_COL_TYPES, &chunk, err);
-        if (status == HS_OK)
-            count_chunk(view, &chunk, words);
-        if (status == HS_OK)
-            status = hs_progress_tell(view->session.progress, "counting words", i + 1,
-                                      view->totals->n_chunks, err);
-    }
-    hs_chunk_fini(&chunk);
-    return status;
+    struct hs_chunk_pass pass =
+        hs_chunk_pass_of(view, HS_COL_SIZES | HS_COL_TYPES, "counting words");
+    while (hs_chunk_pass_next(&pass, err))
+        count_chunk(view, &pass.chunk, words);
+    return hs_chunk_pass_end(&pass);
 }
 
 static void find_since(const struct hs_sample_join *join, uint32_t sampler,

@@ -1,4 +1,5 @@
 /* What is taken and not used, as far as sizes, types and pointers tell. */
+#include "analysis/chunk_pass.h"
 #include "analysis/estimate.h"
 #include "base/alloc.h"
 #include "suspect_finds.h"
@@ -58,19 +59,10 @@ static void count_chunk(const struct hs_view *view, const struct hs_chunk *chunk
 static hs_status count_blocks(struct hs_view *view, struct usage *usages, struct hs_error *err)
 {
     const unsigned columns = HS_COL_SIZES | HS_COL_TYPES | HS_COL_EDGES;
-    uint64_t n_chunks = view->totals->n_chunks;
-    struct hs_chunk chunk = {0};
-    hs_status status = HS_OK;
-    for (uint64_t i = 0; i < n_chunks && status == HS_OK; i++) {
-        status = hs_snap_load_chunk(view->snap, i, columns, &chunk, err);
-        if (status == HS_OK)
-            count_chunk(view, &chunk, usages);
-        if (status == HS_OK)
-            status = hs_progress_tell(view->session.progress, "looking for empty slots", i + 1,
-                                      n_chunks, err);
-    }
-    hs_chunk_fini(&chunk);
-    return status;
+    struct hs_chunk_pass pass = hs_chunk_pass_of(view, columns, "looking for empty slots");
+    while (hs_chunk_pass_next(&pass, err))
+        count_chunk(view, &pass.chunk, usages);
+    return hs_chunk_pass_end(&pass);
 }
 
 static hs_status add(struct hs_suspects *found, enum hs_suspect_waste waste, uint32_t type,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/chunk_pass.h"
 #include "base/alloc.h"
 #include "base/bitmap.h"
 #include "tree_walk.h"
@@ -52,18 +53,10 @@ static hs_status count_blocks(const struct counter *c, struct hs_error *err)
 {
     const struct hs_view *view = c->view;
     const unsigned columns = c->is_first ? HS_COL_SIZES | HS_COL_TYPES : HS_COL_TYPES;
-    struct hs_chunk chunk = {0};
-    hs_status status = HS_OK;
-    for (uint64_t i = 0; i < view->totals->n_chunks && status == HS_OK; i++) {
-        status = hs_snap_load_chunk(view->snap, i, columns, &chunk, err);
-        if (status == HS_OK)
-            count_chunk(c, &chunk);
-        if (status == HS_OK)
-            status = hs_progress_tell(view->session.progress, "counting types", i + 1,
-                                      view->totals->n_chunks, err);
-    }
-    hs_chunk_fini(&chunk);
-    return status;
+    struct hs_chunk_pass pass = hs_chunk_pass_of(view, columns, "counting types");
+    while (hs_chunk_pass_next(&pass, err))
+        count_chunk(c, &pass.chunk);
+    return hs_chunk_pass_end(&pass);
 }
 
 /* One pass over the blocks and one walk of the tree for as many types as a block's bytes tell

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "access.h"
+#include "analysis/chunk_pass.h"
 #include "analysis/view.h"
 #include "base/buffer.h"
 #include "exporters.h"
@@ -237,26 +238,17 @@ static hs_status export_chunk(const struct rule *rule, const struct hs_chunk *ch
     return HS_OK;
 }
 
-static hs_status export_graph(struct hs_tool *tool, const struct rule *rule, struct table *nodes,
-                              struct table *edges, struct hs_error *err)
+static hs_status export_graph(const struct rule *rule, struct table *nodes, struct table *edges,
+                              struct hs_error *err)
 {
     struct hs_view *view = rule->view;
     HS_TRY(export_tree(rule, nodes, edges, err));
-    struct hs_chunk chunk = {0};
-    hs_status status = HS_OK;
-    uint64_t n_chunks = view->totals->n_chunks;
-    for (uint64_t i = 0; i < n_chunks && status == HS_OK; i++) {
-        status = hs_snap_load_chunk(view->snap, i, HS_COL_ALL, &chunk, err);
-        if (status == HS_OK)
-            status = export_chunk(rule, &chunk, nodes, edges, err);
-        if (status == HS_OK)
-            status = hs_progress_tell(&tool->progress, "exporting", i + 1, n_chunks, err);
-    }
-    hs_chunk_fini(&chunk);
-    status = hs_view_check(view, status, err);
-    if (status == HS_OK)
-        status = table_commit(nodes, err);
-    return status == HS_OK ? table_commit(edges, err) : status;
+    struct hs_chunk_pass pass = hs_chunk_pass_of(view, HS_COL_ALL, "exporting");
+    while (hs_chunk_pass_next(&pass, err))
+        pass.status = export_chunk(rule, &pass.chunk, nodes, edges, err);
+    HS_TRY(hs_view_check(view, hs_chunk_pass_end(&pass), err));
+    HS_TRY(table_commit(nodes, err));
+    return table_commit(edges, err);
 }
 
 static hs_status directory_set_access(const struct hs_tool *tool, const char *directory,
@@ -302,7 +294,7 @@ hs_status hs_export_graph(struct hs_tool *tool, const struct hs_invocation *inv,
     if (status == HS_OK)
         status = rule_open(&view, &rule, err);
     if (status == HS_OK)
-        status = export_graph(tool, &rule, &nodes, &edges, err);
+        status = export_graph(&rule, &nodes, &edges, err);
     hs_bitmap_fini(&rule.pointers_in);
     table_close(&nodes);
     table_close(&edges);
