@@ -713,36 +713,32 @@ const uint8_t *hs_image_bytes(const struct hs_image *image, hs_addr address, siz
     return range->bytes + (address - range->begin);
 }
 
+static inline bool load(const struct hs_image *image, hs_addr address, void *ret, size_t n_bytes)
+{
+    const uint8_t *bytes = hs_image_bytes(image, address, n_bytes);
+    if (bytes != NULL)
+        memcpy(ret, bytes, n_bytes);
+    return bytes != NULL;
+}
+
 bool hs_image_u64(const struct hs_image *image, hs_addr address, uint64_t *ret)
 {
-    const uint8_t *bytes = hs_image_bytes(image, address, sizeof *ret);
-    if (bytes != NULL)
-        memcpy(ret, bytes, sizeof *ret);
-    return bytes != NULL;
+    return load(image, address, ret, sizeof *ret);
 }
 
 bool hs_image_u32(const struct hs_image *image, hs_addr address, uint32_t *ret)
 {
-    const uint8_t *bytes = hs_image_bytes(image, address, sizeof *ret);
-    if (bytes != NULL)
-        memcpy(ret, bytes, sizeof *ret);
-    return bytes != NULL;
+    return load(image, address, ret, sizeof *ret);
 }
 
 bool hs_image_u16(const struct hs_image *image, hs_addr address, uint16_t *ret)
 {
-    const uint8_t *bytes = hs_image_bytes(image, address, sizeof *ret);
-    if (bytes != NULL)
-        memcpy(ret, bytes, sizeof *ret);
-    return bytes != NULL;
+    return load(image, address, ret, sizeof *ret);
 }
 
 bool hs_image_u8(const struct hs_image *image, hs_addr address, uint8_t *ret)
 {
-    const uint8_t *bytes = hs_image_bytes(image, address, sizeof *ret);
-    if (bytes != NULL)
-        *ret = *bytes;
-    return bytes != NULL;
+    return load(image, address, ret, sizeof *ret);
 }
 
 bool hs_image_string(const struct hs_image *image, hs_addr address, char *text, size_t n)
