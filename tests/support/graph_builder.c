@@ -404,3 +404,19 @@ struct hs_snap *hs_graph_builder_open(struct hs_graph_builder *b)
     builder_must(hs_snap_open_bytes(b->bytes, n, 0, &snap, &err), &err);
     return snap;
 }
+
+void hs_graph_builder_small(struct hs_graph_builder *b, uint32_t *leaf, uint32_t *weak_leaf)
+{
+    for (int i = 0; i < 4; i++)
+        (void)hs_graph_builder_block(b, 8, false);
+    hs_graph_builder_edge(b, 0, 1, HS_EDGE_EXACT);
+    hs_graph_builder_edge(b, 0, 1, HS_EDGE_INTERIOR);
+    hs_graph_builder_edge(b, 0, 0, HS_EDGE_EXACT);
+    hs_graph_builder_edge(b, 0, 2, HS_EDGE_WEAK);
+    hs_graph_builder_edge(b, 1, 3, HS_EDGE_EPHEMERON);
+    hs_graph_builder_edge(b, 1, 0, HS_EDGE_EPHEMERON);
+    hs_graph_builder_edge(b, 1, 2, HS_EDGE_EPHEMERON_OFF);
+    *leaf = hs_graph_builder_leaf(b, HS_ROOT_GLOBAL, "m", "U", "U.x", 0);
+    *weak_leaf = hs_graph_builder_leaf(b, HS_ROOT_FINALISER, NULL, NULL, "last", 2);
+    b->leaves[*weak_leaf].weak = true;
+}

@@ -95,6 +95,9 @@ hs_node hs_graph_builder_leaf_node(const struct hs_graph_builder *b, uint32_t le
 /* Writes. The status is returned, for tests that make it fail; *ret_totals may be NULL. */
 hs_status hs_graph_builder_write(struct hs_graph_builder *b, struct hs_out *out,
                                  struct hs_snap_totals *ret_totals, struct hs_error *err);
+/* Four blocks, a leaf that holds the first and a weak one at the third: 0 -> 1 twice, 0 -> 0,
+ * 0 -weak-> 2, 1 -ephemeron-> 3 and 0. The caller adds what else it wants. */
+void hs_graph_builder_small(struct hs_graph_builder *b, uint32_t *leaf, uint32_t *weak_leaf);
 /* Into memory: *ret is the caller's to hs_free. */
 void hs_graph_builder_bytes(struct hs_graph_builder *b, void **ret, size_t *ret_n);
 void hs_graph_builder_file(struct hs_graph_builder *b, const char *path);

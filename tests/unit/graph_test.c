@@ -27,19 +27,8 @@ static void check_row(const struct hs_graph *graph, hs_node node, uint32_t n,
 /* Four blocks: 0 -> 1 twice, 0 -> 0, 0 -weak-> 2, 1 -ephemeron-> 3 and 0, 1 -> 3 strongly. */
 static struct hs_snap *small(struct hs_graph_builder *b, uint32_t *leaf, uint32_t *weak_leaf)
 {
-    for (int i = 0; i < 4; i++)
-        (void)hs_graph_builder_block(b, 8, false);
-    hs_graph_builder_edge(b, 0, 1, HS_EDGE_EXACT);
-    hs_graph_builder_edge(b, 0, 1, HS_EDGE_INTERIOR);
-    hs_graph_builder_edge(b, 0, 0, HS_EDGE_EXACT);
-    hs_graph_builder_edge(b, 0, 2, HS_EDGE_WEAK);
-    hs_graph_builder_edge(b, 1, 3, HS_EDGE_EPHEMERON);
-    hs_graph_builder_edge(b, 1, 0, HS_EDGE_EPHEMERON);
-    hs_graph_builder_edge(b, 1, 2, HS_EDGE_EPHEMERON_OFF);
+    hs_graph_builder_small(b, leaf, weak_leaf);
     hs_graph_builder_edge(b, 1, 3, HS_EDGE_EXACT);
-    *leaf = hs_graph_builder_leaf(b, HS_ROOT_GLOBAL, "m", "U", "U.x", 0);
-    *weak_leaf = hs_graph_builder_leaf(b, HS_ROOT_FINALISER, NULL, NULL, "last", 2);
-    b->leaves[*weak_leaf].weak = true;
     return hs_graph_builder_open(b);
 }
 
