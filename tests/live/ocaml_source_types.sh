@@ -157,5 +157,17 @@ dump "no helper"
 if grep -q 'source types' "$work/info"; then
     fail "a note on types that nobody looked for"
 fi
+
+# A program of which there are no files at all: the helpers as they are find those of the library.
+if [ -x "$(dirname "$HEAPSNAP")/heapsnap-ocaml-types" ]; then
+    rm "$work"/program.cm* "$work/bin/heapsnap-ocaml-names"
+    cp "$(dirname "$HEAPSNAP")"/heapsnap-ocaml-* "$work/bin/"
+    dump "no .cmt" --names-timeout 600s
+    grep -q 'source types: of .* units, .*(.*Program' "$work/info" ||
+        fail "no .cmt: $(cat "$work/info")"
+    [ "$(misfits)" = 0 ] || fail "no .cmt: $(grep 'source types' "$work/info")"
+    "$heapsnap" roots "$work/heap.snap" >"$work/roots" || fail "roots: no .cmt"
+    grep -q "Program field 39" "$work/roots" || fail "no .cmt: a variable"
+fi
 leave
 echo "counts are equal"

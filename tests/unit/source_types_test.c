@@ -11,12 +11,10 @@
 
 #include "base/alloc.h"
 #include "fail_each.h"
-#include "fake_heap.h"
-#include "ocaml/source_types/push.h"
 #include "ocaml/types.h"
-#include "process/dump_plan.h"
+#include "typed_heap.h"
 
-#define HEAD "#heapsnap-ocaml-types 1\n"
+#define HEAD TYPES_HEAD
 
 static struct hs_error err;
 
@@ -232,84 +230,6 @@ static void finds_cases_by_hash(void **state)
 
 /* ---- the push */
 
-struct world {
-    struct fake_heap *fake;
-    struct hs_block_map map;
-    struct hs_ocaml_marks marks;
-    struct hs_stables tables;
-    struct hs_spush push;
-};
-
-enum { UNIT_FIELDS = 12 };
-
-/* A heap in which camlM is, the first of static data. */
-static struct fake_heap *unit_heap(void)
-{
-    struct fake_heap *fake = fake_heap_new();
-    uint64_t fields[UNIT_FIELDS];
-    for (size_t i = 0; i < UNIT_FIELDS; i++)
-        fields[i] = 1;
-    assert_int_equal(fake_static(fake, 0, UNIT_FIELDS, fields), FAKE_UNIT_AT);
-    return fake;
-}
-
-/* The fields of camlM, each that is a block a root. */
-static void put_unit(struct fake_heap *fake, const uint64_t *fields, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        struct hs_root_leaf leaf = {
-            .root = {.kind = HS_ROOT_GLOBAL, .level = HS_LEVEL_LEAF, .field = (uint32_t)i},
-            .target = fields[i]};
-        *fake_word(fake, FAKE_UNIT_AT + i * HS_WORD) = fields[i];
-        assert_int_equal(hs_strtab_add(&fake->strings, "camlM", &leaf.root.symbol, &err), HS_OK);
-        if ((fields[i] & 1) == 0)
-            assert_int_equal(hs_roots_add(&fake->roots.roots, &leaf, &err), HS_OK);
-    }
-}
-
-static hs_status world_push(struct world *w)
-{
-    struct hs_dump_plan plan = {0};
-    w->push.tables = &w->tables;
-    return hs_spush_run(&w->push, &w->fake->rt, &w->map, &w->fake->roots, &w->marks, &plan, &err);
-}
-
-static void world_open(struct world *w, struct fake_heap *fake, const char *first,
-                       const char *lines)
-{
-    char text[4096];
-    *w = (struct world){.fake = fake};
-    snprintf(text, sizeof text, "%s%s", first, lines);
-    fake_heap_seal(fake);
-    assert_int_equal(hs_stables_parse(&w->tables, text, strlen(text), &err), HS_OK);
-    assert_int_equal(hs_block_map_build(&w->map, &fake->rt, &err), HS_OK);
-    assert_int_equal(hs_ocaml_mark(&fake->rt, &w->map, &fake->roots, &w->marks, &err), HS_OK);
-    assert_int_equal(hs_block_map_index(&w->map, &err), HS_OK);
-}
-
-static void world_make(struct world *w, struct fake_heap *fake, const char *first,
-                       const char *lines)
-{
-    world_open(w, fake, first, lines);
-    assert_int_equal(world_push(w), HS_OK);
-}
-
-static void world_close(struct world *w)
-{
-    hs_spush_fini(&w->push);
-    hs_stables_fini(&w->tables);
-    hs_ocaml_marks_fini(&w->marks);
-    hs_block_map_fini(&w->map);
-    fake_heap_free(w->fake);
-}
-
-static const char *type_at(const struct world *w, hs_addr address)
-{
-    hs_stype type = hs_spush_type(&w->push, hs_block_map_rank(&w->map, address));
-    return type == HS_STYPE_NONE ? ""
-                                 : hs_strtab_get(&w->tables.strings, w->tables.types[type].display);
-}
-
 /* A table that begins with types 0 to 5. */
 static const char lists[] = HEAD "type\tblock\tlist\tint list\n"
                                  "row\t0\t0\t2\tfields\t::\nchild\t-\t0\nchild\t0\t1\n"
@@ -323,14 +243,6 @@ static const char lists[] = HEAD "type\tblock\tlist\tint list\n"
                                  "row\t4\t0\t2\tfields\t::\nchild\t2\t0\nchild\t4\t1\n"
                                  "type\tblock\tM.t\tM.t\n"
                                  "row\t5\t3\t1\tfields\tT\nchild\t2\tx\n";
-
-static hs_addr put_list(struct fake_heap *fake, size_t n, hs_addr element)
-{
-    hs_addr list = 1;
-    while (n-- > 0)
-        list = fake_block(fake, 0, 2, (const uint64_t[]){element, list});
-    return list;
-}
 
 static void types_flow(void **state)
 {
@@ -518,6 +430,122 @@ static void joins_end(void **state)
     world_close(&w);
 }
 
+/* ---- heaps by chance */
+
+enum { CHANCE_BLOCKS = 3000, CHANCE_ROOTS = 8 };
+
+static uint64_t chance(uint64_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state * UINT64_C(0x2545f4914f6cdd1d) >> 11;
+}
+
+/* Lists of strings, then lists of these, all with shared ends. */
+static void put_lists_by_chance(struct fake_heap *fake, uint64_t *seed, hs_addr *blocks)
+{
+    enum { HALF = CHANCE_BLOCKS / 2 };
+    hs_addr text = fake_block(fake, HS_TAG_STRING, 2, NULL);
+    uint64_t fields[CHANCE_ROOTS];
+    for (size_t i = 0; i < CHANCE_BLOCKS; i++) {
+        size_t first = i < HALF ? 0 : HALF;
+        hs_addr head = i < HALF ? text : blocks[chance(seed) % HALF];
+        hs_addr tail =
+            i == first ? 1 : blocks[i - 1 - chance(seed) % (i - first < 3 ? i - first : 3)];
+        blocks[i] = fake_block(fake, 0, 2, (const uint64_t[]){head, tail});
+    }
+    for (size_t i = 0; i < CHANCE_ROOTS; i++)
+        fields[i] = blocks[i < 3 ? HALF - 1 - i : CHANCE_BLOCKS - 1 - i % 4];
+    put_unit(fake, fields, CHANCE_ROOTS);
+}
+
+/* Variables that know less than others of the same lists. */
+static const char tied[] =
+    HEAD "type\tblock\tlist\t'a list\nrow\t0\t0\t2\tfields\t::\nchild\t-\t0\nchild\t0\t1\n"
+         "type\tblock\tlist\tstring list\nrow\t1\t0\t2\tfields\t::\nchild\t4\t0\nchild\t1\t1\n"
+         "type\tblock\tlist\t'a list list\nrow\t2\t0\t2\tfields\t::\nchild\t0\t0\nchild\t2\t1\n"
+         "type\tblock\tlist\tstring list list\n"
+         "row\t3\t0\t2\tfields\t::\nchild\t1\t0\nchild\t3\t1\n"
+         "type\tleaf\tstring\tstring\nrow\t4\t252\t*\tleaf\t-\n"
+         "root\tM\t0\t0\nroot\tM\t1\t1\nroot\tM\t2\t0\nroot\tM\t3\t0\nroot\tM\t4\t2\n"
+         "root\tM\t5\t3\nroot\tM\t6\t0\nroot\tM\t7\t2\n";
+
+/* Whatever is followed together, each block has the same type in the end. */
+static void regions_do_not_matter(void **state)
+{
+    (void)state;
+    static const unsigned sizes[] = {24, 20, 16, 12, 9, 6, 3};
+    static hs_addr blocks[CHANCE_BLOCKS];
+    static const char *known[CHANCE_BLOCKS];
+    for (uint64_t trial = 0; trial < 4; trial++) {
+        struct world first;
+        size_t n_typed = 0;
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+            struct fake_heap *fake = unit_heap();
+            struct world w;
+            uint64_t seed = trial + 1;
+            put_lists_by_chance(fake, &seed, blocks);
+            world_open(&w, fake, tied, "");
+            w.push.region_bits = sizes[s];
+            assert_int_equal(world_push(&w, &err), HS_OK);
+            for (size_t i = 0; i < CHANCE_BLOCKS && s == 0; i++)
+                n_typed += (known[i] = type_at(&w, blocks[i]))[0] != '\0';
+            for (size_t i = 0; i < CHANCE_BLOCKS && s != 0; i++)
+                assert_string_equal(type_at(&w, blocks[i]), known[i]);
+            assert_int_equal(w.push.counts.n_conflicts + w.push.counts.n_misfits, 0);
+            if (s == 0)
+                first = w;
+            else
+                world_close(&w);
+        }
+        assert_true(n_typed > CHANCE_BLOCKS / 2);
+        assert_true(first.push.counts.n_joins != 0);
+        world_close(&first);
+    }
+}
+
+/* Blocks of any tags and sizes, variables of any types: Obj.magic everywhere. What has a type has
+ * one that allows it, and the rest is counted. */
+static void magic_everywhere(void **state)
+{
+    (void)state;
+    static const unsigned tags[] = {0, 0, 0, 1, 3, 5, HS_TAG_STRING, HS_TAG_DOUBLE, 245, 0};
+    static hs_addr blocks[CHANCE_BLOCKS];
+    for (uint64_t seed = 1; seed < 40; seed++) {
+        struct fake_heap *fake = unit_heap();
+        struct world w;
+        uint64_t random = seed, fields[CHANCE_ROOTS], n_fit = 0;
+        for (size_t i = 0; i < CHANCE_BLOCKS; i++) {
+            uint64_t words[5];
+            size_t n = 1 + chance(&random) % 5;
+            for (size_t k = 0; k < n; k++) {
+                uint64_t r = chance(&random);
+                words[k] = i == 0 || r % 3 == 0 ? r | 1 : blocks[(r >> 8) % i];
+            }
+            blocks[i] = fake_block(fake, tags[chance(&random) % 10], n, words);
+        }
+        for (size_t i = 0; i < CHANCE_ROOTS; i++)
+            fields[i] = blocks[CHANCE_BLOCKS - 1 - i];
+        put_unit(fake, fields, CHANCE_ROOTS);
+        world_make(&w, fake, lists,
+                   "root\tM\t0\t0\nroot\tM\t1\t1\nroot\tM\t2\t2\nroot\tM\t3\t3\n"
+                   "root\tM\t4\t4\nroot\tM\t5\t5\nroot\tM\t6\t6\nroot\tM\t7\t6\n"
+                   "type\tblock\tarray\tint list array\nrow\t6\t0\t*\tall\t-\nchild\t2\t-\n");
+        for (size_t i = 0; i < CHANCE_BLOCKS; i++) {
+            uint64_t header = *fake_word(fake, blocks[i] - HS_WORD);
+            hs_stype type = hs_spush_type(&w.push, hs_block_map_rank(&w.map, blocks[i]));
+            if (type == HS_STYPE_NONE)
+                continue;
+            assert_non_null(
+                hs_stables_row(&w.tables, type, HS_HEADER_TAG(header), HS_HEADER_WOSIZE(header)));
+            n_fit++;
+        }
+        assert_int_equal(w.push.counts.n_fits, n_fit);
+        world_close(&w);
+    }
+}
+
 static void pushing_survives_failed_allocations(void **state)
 {
     (void)state;
@@ -529,7 +557,7 @@ static void pushing_survives_failed_allocations(void **state)
         world_open(&w, fake, lists,
                    "root\tM\t0\t2\nroot\tM\t1\t4\nknown\t3\t0\tM\t2\tvalue\n"
                    "ext\tM\t0\tBad\n");
-        (void)FAIL_EACH_TRY(f, world_push(&w));
+        (void)FAIL_EACH_TRY(f, world_push(&w, &err));
         world_close(&w);
     }
 }
@@ -598,6 +626,8 @@ int main(void)
         cmocka_unit_test(types_told_by_values),
         cmocka_unit_test(a_witness_of_two_types_is_none),
         cmocka_unit_test(joins_end),
+        cmocka_unit_test(regions_do_not_matter),
+        cmocka_unit_test(magic_everywhere),
         cmocka_unit_test(pushing_survives_failed_allocations),
         cmocka_unit_test(names_and_members),
     };

@@ -12,7 +12,7 @@
 enum {
     STRUCTURED_TAGS = 246, /* what is below has fields of any values */
     AHEAD = 16,            /* blocks that are fetched while others are looked at */
-    REGION_BITS = 24,
+    REGION_BITS = 24,      /* of an address: 16 MiB are followed together */
     STACK_BLOCKS = 1 << 16,
     UNIT_BYTES = 600,
     SPARSE_BYTES = 64 << 10,
@@ -50,6 +50,7 @@ struct flow {
     size_t n_stack;
     struct hs_bitmap waiting, groups; /* bits of blocks; which words of these are not 0 */
     uint64_t n_waiting, cursor, region;
+    unsigned region_bits;
     struct visit ahead[AHEAD];
     unsigned head, n_ahead;
     bool is_probable; /* what flows now is only probable */
@@ -79,7 +80,7 @@ static void column_set(struct hs_spush *push, uint64_t rank, hs_stype type)
 
 static void flow_wait(struct flow *f, const struct hs_block *block)
 {
-    if (block->address >> REGION_BITS == f->region && f->n_stack < STACK_BLOCKS) {
+    if (block->address >> f->region_bits == f->region && f->n_stack < STACK_BLOCKS) {
         f->stack[f->n_stack++] = block->address;
         return;
     }
@@ -120,10 +121,10 @@ static void flow_fill(struct flow *f)
     if (bit == n_bits)
         bit = waiting_next(f, 0);
     f->cursor = bit;
-    f->region = waiting_address(f, bit) >> REGION_BITS;
+    f->region = waiting_address(f, bit) >> f->region_bits;
     for (; bit < n_bits && f->n_stack < STACK_BLOCKS / 2; bit = waiting_next(f, bit + 1)) {
         hs_addr address = waiting_address(f, bit);
-        if (address >> REGION_BITS != f->region)
+        if (address >> f->region_bits != f->region)
             break;
         hs_bitmap_clear(&f->waiting, bit);
         if (f->waiting.words[bit / 64] == 0)
@@ -592,6 +593,7 @@ hs_status hs_spush_run(struct hs_spush *push, const struct hs_ocaml *rt,
                      .map = map,
                      .roots = roots,
                      .marks = marks,
+                     .region_bits = push->region_bits != 0 ? push->region_bits : REGION_BITS,
                      .err = err};
 
     push->n_blocks = map->n_blocks;

@@ -35,6 +35,7 @@ struct hs_spush_counts {
 
 struct hs_spush {
     struct hs_stables *tables; /* borrowed; joins add types */
+    unsigned region_bits;      /* of addresses that are followed together; 0: as they are */
     void *column;              /* owned pages: by rank, `width` bytes: type plus 1; 0: none */
     unsigned width;            /* 2, or 4 when there are more types */
     uint64_t n_blocks;

@@ -427,7 +427,15 @@ static int by_slot(const void *a, const void *b)
     return x->slot < y->slot ? -1 : x->slot > y->slot;
 }
 
-/* Equal ones in the order in which they came: theirs are the first children. */
+/* Equal ones in the order in which they came: theirs are the first children, and of what has none
+ * the same would be the next one's. */
+static int by_children(const struct hs_spart *x, const struct hs_spart *y)
+{
+    if (x->first != y->first)
+        return x->first < y->first ? -1 : 1;
+    return x->n < y->n ? -1 : x->n > y->n;
+}
+
 static int by_function(const void *a, const void *b)
 {
     const struct hs_scaptured *x = a, *y = b;
@@ -435,7 +443,7 @@ static int by_function(const void *a, const void *b)
         return x->unit < y->unit ? -1 : 1;
     if (x->function != y->function)
         return x->function < y->function ? -1 : 1;
-    return x->children.first < y->children.first ? -1 : x->children.first > y->children.first;
+    return by_children(&x->children, &y->children);
 }
 
 static int by_place(const void *a, const void *b)
@@ -449,7 +457,7 @@ static int by_place(const void *a, const void *b)
         return x->first_char < y->first_char ? -1 : 1;
     if (x->last_char != y->last_char)
         return x->last_char < y->last_char ? -1 : 1;
-    return x->children.first < y->children.first ? -1 : x->children.first > y->children.first;
+    return by_children(&x->children, &y->children);
 }
 
 static int by_hash(const void *a, const void *b)
