@@ -105,6 +105,21 @@ static hs_status components_find(const struct hs_graph *units, struct hs_budget 
     return status;
 }
 
+/* The rows go as soon as the components are found. */
+static hs_status components_find_stored(struct hs_stored_rows *rows, struct hs_budget *budget,
+                                        struct strong_components *ret, struct hs_error *err)
+{
+    uint64_t n_bytes = strong_components_bytes(rows->n_nodes);
+    uint64_t kept_bytes = (uint64_t)rows->n_nodes * sizeof(uint32_t);
+
+    HS_TRY(hs_budget_reserve(budget, n_bytes, WHAT, err));
+    hs_status status = hs_stored_rows_open(rows, 0, err);
+    if (status == HS_OK)
+        status = strong_components_stored(rows, ret, err);
+    hs_budget_release(budget, status == HS_OK ? n_bytes - kept_bytes : n_bytes);
+    return status;
+}
+
 static hs_status condensed_place_tree(const uint32_t *component, struct hs_condensed *condensed,
                                       struct hs_error *err)
 {
@@ -125,6 +140,29 @@ static void units_free(struct hs_graph *units, struct hs_budget *budget)
     hs_graph_fini(units);
 }
 
+/* From components on; takes them. `units` are freed when they are not looked at again. */
+static hs_status joining_finish(struct joining *joining, struct hs_graph *units, uint64_t max_edges,
+                                struct hs_condensed *ret, uint32_t **ret_component,
+                                struct hs_error *err)
+{
+    struct strong_components *components = &joining->components;
+    struct hs_condensed condensed = {.n_tree = ret->n_tree, .budget = ret->budget};
+
+    hs_status status = joining_graph(joining, max_edges, &condensed, err);
+    units_free(units, ret->budget);
+    if (status == HS_OK)
+        status = condensed_place_tree(components->of, &condensed, err);
+    if (status == HS_OK) {
+        *ret = condensed;
+        *ret_component = components->of;
+        return HS_OK;
+    }
+    hs_budget_release(ret->budget, components->n_nodes * sizeof(uint32_t));
+    strong_components_fini(components);
+    hs_condensed_fini(&condensed);
+    return status;
+}
+
 hs_status hs_condensed_join(struct hs_graph *units, uint32_t n_tree,
                             const struct hs_unit_edge_source *edges, struct hs_budget *budget,
                             struct hs_condensed *ret, uint32_t **ret_component,
@@ -135,23 +173,39 @@ hs_status hs_condensed_join(struct hs_graph *units, uint32_t n_tree,
     uint64_t max_edges = units->n_edges;
 
     hs_status status = components_find(units, budget, &joining.components, err);
-    if (edges != NULL)
+    if (edges != NULL || status != HS_OK)
         units_free(units, budget);
     if (status == HS_OK)
-        status = joining_graph(&joining, max_edges, &condensed, err);
-    units_free(units, budget);
+        status = joining_finish(&joining, units, max_edges, &condensed, ret_component, err);
     if (status == HS_OK)
-        status = condensed_place_tree(joining.components.of, &condensed, err);
-    if (status == HS_OK) {
         *ret = condensed;
-        *ret_component = joining.components.of;
-        return HS_OK;
-    }
-    if (joining.components.of != NULL)
-        hs_budget_release(budget, joining.components.n_nodes * sizeof(uint32_t));
-    strong_components_fini(&joining.components);
-    hs_condensed_fini(&condensed);
     return status;
+}
+
+hs_status hs_condensed_join_stored(uint32_t n_units, uint32_t n_tree,
+                                   const struct hs_unit_edge_source *edges,
+                                   struct hs_budget *budget, struct hs_condensed *ret,
+                                   uint32_t **ret_component, struct hs_error *err)
+{
+    struct hs_condensed condensed = {.n_tree = n_tree, .budget = budget};
+    struct joining joining = {.edges = edges};
+    struct hs_stored_rows rows = {0};
+    struct hs_graph none = {0};
+
+    HS_TRY(hs_stored_rows_make(n_units, edges, budget, WHAT, &rows, err));
+    uint64_t max_edges = rows.n_words - n_units;
+    hs_status status = components_find_stored(&rows, budget, &joining.components, err);
+    hs_stored_rows_fini(&rows);
+    if (status == HS_OK)
+        status = joining_finish(&joining, &none, max_edges, &condensed, ret_component, err);
+    if (status == HS_OK)
+        *ret = condensed;
+    return status;
+}
+
+uint64_t hs_condensed_join_bytes(uint64_t n_units, uint64_t n_edges)
+{
+    return hs_condensed_graph_bytes(n_units, n_edges) + strong_components_bytes(n_units);
 }
 
 hs_status hs_condensed_reverse(struct hs_condensed *condensed, struct hs_error *err)

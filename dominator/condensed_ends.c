@@ -67,13 +67,25 @@ static hs_status batch_alloc(struct ends_batch *batch, struct hs_error *err)
     return hs_bitmap_init(&batch->is_met, batch->condensed->n_nodes, err);
 }
 
+/* Beside the pairs. */
+static uint64_t batch_fixed_bytes(const struct hs_condensed *condensed, uint32_t n_searches)
+{
+    uint64_t n_nodes = condensed->n_nodes;
+    return (uint64_t)n_searches * sizeof(uint32_t) + n_nodes / 8 + n_nodes / 64 + 64;
+}
+
+uint64_t condensed_ends_batch_bytes(const struct hs_condensed *condensed, uint64_t least,
+                                    uint32_t n_searches)
+{
+    return least * PAIR_BYTES + batch_fixed_bytes(condensed, n_searches);
+}
+
 hs_status condensed_ends_batch_init(const struct hs_condensed *condensed, uint64_t least,
                                     struct hs_sizes *sums, uint32_t n_searches,
                                     struct ends_batch *ret, struct hs_error *err)
 {
     struct ends_batch batch = {.condensed = condensed, .sums = sums, .n_searches = n_searches};
-    uint64_t n_nodes = condensed->n_nodes;
-    uint64_t fixed = (uint64_t)n_searches * sizeof(uint32_t) + n_nodes / 8 + n_nodes / 64 + 64;
+    uint64_t fixed = batch_fixed_bytes(condensed, n_searches);
     uint64_t room = hs_budget_left_bytes(condensed->budget) / 2 / PAIR_BYTES;
 
     batch.capacity = room < least ? least : room > MAX_PAIRS ? MAX_PAIRS : room;

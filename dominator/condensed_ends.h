@@ -44,6 +44,9 @@ struct ends_batch {
     uint64_t reserved_bytes;
 };
 
+/* The least that condensed_ends_batch_init takes of the budget. */
+uint64_t condensed_ends_batch_bytes(const struct hs_condensed *condensed, uint64_t least,
+                                    uint32_t n_searches);
 /* Room for at least `least` pairs. */
 hs_status condensed_ends_batch_init(const struct hs_condensed *condensed, uint64_t least,
                                     struct hs_sizes *sums, uint32_t n_searches,

@@ -258,6 +258,19 @@ static hs_status solo_alloc(struct solo *solo, struct hs_error *err)
     return HS_OK;
 }
 
+/* Searches alone save time, and may be left out. */
+static bool solo_fits(const struct solo *solo)
+{
+    const struct reach_work *work = solo->work;
+    const struct hs_condensed *condensed = work->condensed;
+    uint64_t n_bytes =
+        map_bytes(condensed->n_nodes) + (solo->n_queue + condensed->n_nodes) * sizeof(uint32_t);
+
+    if (condensed->ends.degree != NULL)
+        n_bytes += condensed_ends_batch_bytes(condensed, solo->n_queue, work->n_queries);
+    return hs_budget_left_bytes(condensed->budget) >= n_bytes;
+}
+
 static hs_status queries_search(struct reach_work *work, struct hs_error *err)
 {
     const struct hs_condensed *condensed = work->condensed;
@@ -267,6 +280,8 @@ static hs_status queries_search(struct reach_work *work, struct hs_error *err)
     solo.most = sweep / SOLO_SHARE > SOLO_MIN ? sweep / SOLO_SHARE : SOLO_MIN;
     /* Every step adds one node at most. */
     solo.n_queue = solo.most < condensed->n_nodes ? solo.most + 1 : condensed->n_nodes;
+    if (!solo_fits(&solo))
+        return HS_OK;
     hs_status status = solo_alloc(&solo, err);
     if (status == HS_OK) {
         bounds_find(condensed, solo.bound);

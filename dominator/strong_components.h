@@ -3,7 +3,7 @@
 #ifndef HS_STRONG_COMPONENTS_H
 #define HS_STRONG_COMPONENTS_H
 
-#include "graph/graph.h"
+#include "dominator/stored_rows.h"
 
 struct strong_components {
     uint32_t n_nodes, n_components;
@@ -15,6 +15,9 @@ struct strong_components {
 uint64_t strong_components_bytes(uint64_t n_nodes);
 hs_status strong_components_find(const struct hs_graph *graph, struct strong_components *ret,
                                  struct hs_error *err);
+/* The same of rows in a file, which are open (dominator/stored_rows.h). */
+hs_status strong_components_stored(struct hs_stored_rows *rows, struct strong_components *ret,
+                                   struct hs_error *err);
 void strong_components_fini(struct strong_components *components);
 
 #endif

@@ -345,17 +345,49 @@ static hs_status ends_make(struct condense *c, struct hs_error *err)
     return status;
 }
 
-static hs_status condense_run(struct condense *c, struct hs_error *err)
+static void edge_count(void *sink, uint32_t from, uint32_t to)
+{
+    uint64_t *n = sink;
+    (void)from;
+    (void)to;
+    ++*n;
+}
+
+/* Whether the graph of units has room while its components are found. Most edges lead to ends as a
+ * rule, and are not of it: they are counted only where that matters. */
+static hs_status graph_fits(const struct condense *c, bool *ret, struct hs_error *err)
+{
+    uint64_t left = hs_budget_left_bytes(c->links->budget), n_edges = 0;
+
+    *ret = hs_condensed_join_bytes(c->n_inner, c->links->n_edges) <= left;
+    if (*ret)
+        return HS_OK;
+    HS_TRY(links_run(c, edge_count, &n_edges, err));
+    *ret = hs_condensed_join_bytes(c->n_inner, n_edges) <= left;
+    return HS_OK;
+}
+
+static hs_status condense_join(struct condense *c, struct hs_error *err)
 {
     const struct hs_unit_edge_source edges = {links_run, c};
     struct hs_budget *budget = c->links->budget;
     struct hs_graph graph = {0};
+    bool fits;
 
-    HS_TRY(ends_find(c, err));
+    HS_TRY(graph_fits(c, &fits, err));
+    if (!fits)
+        return hs_condensed_join_stored(c->n_inner, c->links->n_tree, &edges, budget, &c->condensed,
+                                        &c->component, err);
     HS_TRY(graph_make(c, &graph, err));
-    HS_TRY(hs_condensed_join(&graph, c->links->n_tree, &edges, budget, &c->condensed, &c->component,
-                             err));
-    pass_array_fini(budget, &c->links->parent, c->links->n_tree);
+    return hs_condensed_join(&graph, c->links->n_tree, &edges, budget, &c->condensed, &c->component,
+                             err);
+}
+
+static hs_status condense_run(struct condense *c, struct hs_error *err)
+{
+    HS_TRY(ends_find(c, err));
+    HS_TRY(condense_join(c, err));
+    pass_array_fini(c->links->budget, &c->links->parent, c->links->n_tree);
     return ends_make(c, err);
 }
 

@@ -82,9 +82,19 @@ static uint64_t plan_answers(const struct hs_passes_counts *c)
     return result + most(most(retained, idoms) + stack, most(sums, units));
 }
 
+/* The components of what several roots share, its edges in a file (dominator/condensed.h): at most
+ * a unit for each node of the root tree and of the core. */
+static uint64_t plan_shared(const struct hs_passes_counts *c)
+{
+    uint64_t n_units = c->n_core + c->n_tree;
+    return 2 * bits(n_units) + 16 * n_units + c->n_tree * sizeof(uint32_t) +
+           2 * HS_STORED_LEAST_BYTES;
+}
+
 uint64_t hs_passes_plan_bytes(const struct hs_passes_counts *counts)
 {
-    return most(most(plan_forest(counts), plan_core(counts)), plan_answers(counts));
+    return most(most(plan_forest(counts), plan_core(counts)),
+                most(plan_answers(counts), plan_shared(counts)));
 }
 
 /* ---- counting ---- */

@@ -83,8 +83,52 @@ static void test_deep(void **state)
     }
 }
 
+static hs_status edges_run(const void *context, void (*put)(void *sink, uint32_t from, uint32_t to),
+                           void *sink, struct hs_error *error)
+{
+    const struct hs_graph *graph = context;
+
+    (void)error;
+    for (uint32_t node = 0; node < graph->n_nodes; node++)
+        for (uint32_t e = graph->begin[node]; e < graph->begin[node + 1]; e++)
+            put(sink, node, graph->target[e]);
+    return HS_OK;
+}
+
+/* Rows in a file are searched in the same order. */
+static void test_stored(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 60; seed++) {
+        struct hs_random_shape shape = {.n_leaves = 3,
+                                        .n_blocks = seed % 20 == 0 ? 60000 : 50,
+                                        .n_edges = seed % 20 == 0 ? 90000 : 80};
+        struct hs_graph graph = hs_random_graph(seed, &shape);
+        const struct hs_unit_edge_source edges = {edges_run, &graph};
+        struct strong_components expected, found;
+        struct hs_stored_rows rows;
+        struct hs_budget budget;
+        hs_budget_init(UINT64_MAX, NULL, 1, &budget);
+        budget.limit_bytes =
+            HS_BUDGET_BASE_BYTES + 4 * (uint64_t)graph.n_nodes + 3 * HS_STORED_LEAST_BYTES;
+        assert_int_equal(strong_components_find(&graph, &expected, &err), HS_OK);
+        assert_int_equal(
+            hs_stored_rows_make(graph.n_nodes, &edges, &budget, "the test", &rows, &err), HS_OK);
+        assert_int_equal(hs_stored_rows_open(&rows, 0, &err), HS_OK);
+        assert_int_equal(strong_components_stored(&rows, &found, &err), HS_OK);
+        assert_int_equal(found.n_components, expected.n_components);
+        assert_memory_equal(found.of, expected.of, graph.n_nodes * sizeof *found.of);
+        hs_stored_rows_fini(&rows);
+        assert_int_equal(budget.used_bytes, HS_BUDGET_BASE_BYTES);
+        strong_components_fini(&found);
+        strong_components_fini(&expected);
+        hs_graph_fini(&graph);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random), cmocka_unit_test(test_deep)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random), cmocka_unit_test(test_deep),
+                                       cmocka_unit_test(test_stored)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -62,6 +62,14 @@ hs_status hs_condensed_join(struct hs_graph *units, uint32_t n_tree,
                             const struct hs_unit_edge_source *edges, struct hs_budget *budget,
                             struct hs_condensed *ret, uint32_t **ret_component,
                             struct hs_error *err);
+/* What that takes while components are found, the graph of units included. */
+uint64_t hs_condensed_join_bytes(uint64_t n_units, uint64_t n_edges);
+/* The same of units whose edges are put into a file (dominator/stored_rows.h): 16.1 bytes per unit
+ * and twice HS_STORED_LEAST_BYTES, however many edges there are between units. */
+hs_status hs_condensed_join_stored(uint32_t n_units, uint32_t n_tree,
+                                   const struct hs_unit_edge_source *edges,
+                                   struct hs_budget *budget, struct hs_condensed *ret,
+                                   uint32_t **ret_component, struct hs_error *err);
 void hs_condensed_fini(struct hs_condensed *condensed);
 /* Turns the graph round: rows of what leads to a node, ascending. Nothing to do the second time. */
 hs_status hs_condensed_reverse(struct hs_condensed *condensed, struct hs_error *err);

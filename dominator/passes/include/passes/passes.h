@@ -76,7 +76,8 @@ struct hs_passes_counts {
     uint64_t forward_bytes, backward_bytes; /* what the sweeps take of the budget */
     uint64_t first_bytes;                   /* of the sinks */
 };
-/* Enough, whatever the graph. */
+/* Enough, whatever the graph; for hs_passes_reachable, until the components are found of what
+ * several roots share. */
 uint64_t hs_passes_plan_bytes(const struct hs_passes_counts *counts);
 /* Fills n_nodes, n_tree, n_single and n_core in one sweep, with hs_passes_count_bytes resident,
  * which are not taken from a budget. */
