@@ -44,6 +44,12 @@ void hs_range_set_merge(struct hs_range_set *set)
     set->n = last + 1;
 }
 
+const struct hs_range *hs_range_set_find(const struct hs_range_set *set, hs_addr address)
+{
+    size_t low = HS_FIRST_ABOVE(set->ranges, set->n, end, address);
+    return low < set->n && set->ranges[low].begin <= address ? &set->ranges[low] : NULL;
+}
+
 bool hs_range_set_next_outside(const struct hs_range_set *set, hs_addr begin, hs_addr end,
                                hs_addr *ret_begin, hs_addr *ret_end)
 {

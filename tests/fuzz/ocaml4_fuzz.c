@@ -131,8 +131,8 @@ static void fuzz_locate(const uint8_t *bytes, size_t n_bytes, unsigned head_word
     if (status == HS_OK) {
         assert(l->rt.chunks.n > 0 && l->rt.findings.n_proofs >= 2);
         damage_check_spans(&l->rt.chunks);
-        damage_check_spans(&l->rt.statics);
-        damage_check_spans(&l->rt.code);
+        damage_check_ranges(&l->rt.statics);
+        damage_check_ranges(&l->rt.code);
         assert(l->rt.young_start <= l->rt.young_ptr && l->rt.young_ptr <= l->rt.young_end);
     }
     hs_ocaml_fini(&l->rt);

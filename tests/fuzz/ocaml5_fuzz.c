@@ -77,8 +77,8 @@ static void check(const struct fake_ocaml5 *fake)
     const struct hs_ocaml5 *five = fake->rt.five;
     assert(five->n_domains > 0 && fake->rt.findings.n_proofs >= 2);
     damage_check_spans(&fake->rt.chunks);
-    damage_check_spans(&fake->rt.statics);
-    damage_check_spans(&fake->rt.code);
+    damage_check_ranges(&fake->rt.statics);
+    damage_check_ranges(&fake->rt.code);
     damage_check_blocks(&fake->map);
     for (size_t i = 0; i < five->n_domains; i++) {
         const struct hs_ocaml5_domain *domain = &five->domains[i];

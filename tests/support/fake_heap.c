@@ -174,9 +174,9 @@ void fake_heap_seal(struct fake_heap *fake)
     rt->young_ptr = rt->young_alloc_end - fake->n_young * HS_WORD;
     rt->heap_words = fake->n_heap;
     DIE_UNLESS(hs_spans_add(&rt->chunks, FAKE_HEAP_AT, heap_end, &err) == HS_OK);
-    DIE_UNLESS(hs_spans_add(&rt->statics, FAKE_STATIC_AT + 4 * HS_WORD, static_end + HS_WORD,
-                            &err) == HS_OK);
-    DIE_UNLESS(hs_spans_add(&rt->code, FAKE_CODE_F, FAKE_CODE_F + 0x40, &err) == HS_OK);
+    DIE_UNLESS(hs_range_set_add(&rt->statics, FAKE_STATIC_AT + 4 * HS_WORD, static_end + HS_WORD,
+                                &err) == HS_OK);
+    DIE_UNLESS(hs_range_set_add(&rt->code, FAKE_CODE_F, FAKE_CODE_F + 0x40, &err) == HS_OK);
     DIE_UNLESS(hs_image_add(&fake->image, FAKE_HEAP_AT, fake->heap, fake->n_heap * HS_WORD, &err) ==
                HS_OK);
     if (fake->n_young != 0)

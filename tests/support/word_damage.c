@@ -65,6 +65,14 @@ void damage_check_spans(const struct hs_spans *spans)
     }
 }
 
+void damage_check_ranges(const struct hs_range_set *set)
+{
+    for (size_t i = 0; i < set->n; i++) {
+        assert(set->ranges[i].begin < set->ranges[i].end);
+        assert(i == 0 || set->ranges[i - 1].end < set->ranges[i].begin);
+    }
+}
+
 void damage_check_blocks(const struct hs_block_map *map)
 {
     uint64_t n_words = 0;

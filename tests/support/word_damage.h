@@ -22,6 +22,7 @@ void damage_add(struct damage_areas *areas, hs_addr at, uint64_t *words, size_t 
 void damage_apply(const struct damage_areas *areas, const uint8_t *bytes, size_t n_bytes);
 
 /* These abort. */
+void damage_check_ranges(const struct hs_range_set *set); /* as merged */
 void damage_check_spans(const struct hs_spans *spans);    /* ascending, disjoint, none empty */
 void damage_check_blocks(const struct hs_block_map *map); /* all words of the heap are accounted */
 void damage_check_snapshot(int fd);                       /* `check` finds nothing */

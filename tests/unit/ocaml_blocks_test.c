@@ -278,7 +278,8 @@ static void refuses_areas_that_overlap(void **state)
 
     fake_block(fake, 0, 3, NULL);
     fake_heap_seal(fake);
-    assert_int_equal(hs_spans_add(&fake->rt.statics, FAKE_HEAP_AT, FAKE_HEAP_AT + 16, &err), HS_OK);
+    assert_int_equal(hs_range_set_add(&fake->rt.statics, FAKE_HEAP_AT, FAKE_HEAP_AT + 16, &err),
+                     HS_OK);
     assert_int_equal(hs_block_map_build(&map, &fake->rt, &err), HS_TARGET);
     assert_non_null(strstr(err.message, "overlap"));
     hs_block_map_fini(&map);

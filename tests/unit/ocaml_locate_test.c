@@ -187,8 +187,8 @@ static void finds_both_layouts(void **state)
                 assert_int_equal(p->rt.chunks.spans[i].begin, chunk_at(i));
                 assert_int_equal(p->rt.chunks.spans[i].end, chunk_at(i) + 2 * PAGE * 8);
             }
-            assert_int_equal(p->rt.statics.spans[0].end, DATA_AT + 0x508); /* PR#5509 */
-            assert_int_equal(p->rt.code.spans[0].begin, BIAS + 0x3801);
+            assert_int_equal(p->rt.statics.ranges[0].end, DATA_AT + 0x508); /* PR#5509 */
+            assert_int_equal(p->rt.code.ranges[0].begin, BIAS + 0x3801);
             assert_int_equal(p->rt.young_ptr, STATE_AT + 0x800);
             assert_int_equal(p->rt.ephe_none, DATA_AT + 0x700);
             assert_true(all_proofs_hold(p));

@@ -35,6 +35,52 @@ static void merges_what_overlaps_or_touches(void **state)
     hs_range_set_fini(NULL);
 }
 
+/* Against one flag per address; ends before begins are as empty. */
+static void finds_what_is_inside(void **state)
+{
+    (void)state;
+    enum { N = 300 };
+    srand(6);
+    for (unsigned round = 0; round < 300; round++) {
+        struct hs_range_set set = {0};
+        bool inside[N] = {0};
+        for (unsigned i = 0; i < round % 40; i++) {
+            unsigned begin = (unsigned)rand() % N, end = (unsigned)rand() % N;
+            add(&set, begin, end);
+            for (unsigned at = begin; at < end; at++)
+                inside[at] = true;
+        }
+        hs_range_set_merge(&set);
+        for (size_t i = 0; i < set.n; i++) {
+            assert_true(set.ranges[i].begin < set.ranges[i].end);
+            assert_true(i == 0 || set.ranges[i - 1].end < set.ranges[i].begin);
+        }
+        for (hs_addr at = 0; at < N; at++) {
+            const struct hs_range *range = hs_range_set_find(&set, at);
+            assert_int_equal(range != NULL, inside[at]);
+            assert_true(range == NULL || (range->begin <= at && at < range->end));
+        }
+        hs_range_set_fini(&set);
+    }
+}
+
+static void takes_the_ends_of_the_address_space(void **state)
+{
+    (void)state;
+    struct hs_range_set set = {0};
+
+    assert_null(hs_range_set_find(&set, 0));
+    hs_range_set_merge(&set);
+    add(&set, UINT64_MAX - 8, UINT64_MAX);
+    add(&set, 0, 1);
+    hs_range_set_merge(&set);
+    assert_int_equal(set.n, 2);
+    assert_ptr_equal(hs_range_set_find(&set, 0), &set.ranges[0]);
+    assert_ptr_equal(hs_range_set_find(&set, UINT64_MAX - 1), &set.ranges[1]);
+    assert_null(hs_range_set_find(&set, UINT64_MAX));
+    hs_range_set_fini(&set);
+}
+
 /* Against one flag per address. */
 static void tells_what_is_outside(void **state)
 {
@@ -101,6 +147,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(merges_what_overlaps_or_touches),
+        cmocka_unit_test(finds_what_is_inside),
+        cmocka_unit_test(takes_the_ends_of_the_address_space),
         cmocka_unit_test(tells_what_is_outside),
         cmocka_unit_test(fails_without_memory),
         cmocka_unit_test(makes_ranges_disjoint),

@@ -50,17 +50,17 @@ static hs_status map_add_area(struct hs_block_map *map, hs_addr begin, hs_addr e
     return map_add_parts(map, begin, end, area, 0, n_missing_words, err);
 }
 
-static hs_status map_add_spans(struct hs_block_map *map, const struct hs_spans *spans,
-                               enum hs_area area, uint64_t *n_missing, struct hs_error *err)
+static hs_status map_add_chunks(struct hs_block_map *map, const struct hs_spans *chunks,
+                                uint64_t *n_missing, struct hs_error *err)
 {
-    for (size_t i = 0; i < spans->n; i++) {
-        const struct hs_span *span = &spans->spans[i];
+    for (size_t i = 0; i < chunks->n; i++) {
+        const struct hs_span *span = &chunks->spans[i];
         uint64_t n_bytes = span->end - span->begin;
         if (span->slot_words != 0 && hs_image_bytes(map->rt->image, span->begin, n_bytes) == NULL)
             *n_missing += n_bytes / HS_WORD; /* where slots begin is told by the whole alone */
         else
-            HS_TRY(
-                map_add_parts(map, span->begin, span->end, area, span->slot_words, n_missing, err));
+            HS_TRY(map_add_parts(map, span->begin, span->end, HS_AREA_HEAP, span->slot_words,
+                                 n_missing, err));
     }
     return HS_OK;
 }
@@ -220,14 +220,16 @@ static hs_status map_areas(struct hs_block_map *map, struct hs_ocaml *rt, struct
 {
     uint64_t n_missing = 0;
 
-    HS_TRY(map_add_spans(map, &rt->chunks, HS_AREA_HEAP, &n_missing, err));
+    HS_TRY(map_add_chunks(map, &rt->chunks, &n_missing, err));
     if (rt->five == NULL)
         HS_TRY(
             map_add_area(map, rt->young_ptr, rt->young_alloc_end, HS_AREA_YOUNG, &n_missing, err));
     for (size_t i = 0; rt->five != NULL && i < rt->five->n_domains; i++)
         HS_TRY(map_add_area(map, rt->five->domains[i].young_ptr, rt->five->domains[i].young_end,
                             HS_AREA_YOUNG, &n_missing, err));
-    HS_TRY(map_add_spans(map, &rt->statics, HS_AREA_STATIC, &n_missing, err));
+    for (size_t i = 0; i < rt->statics.n; i++)
+        HS_TRY(map_add_area(map, rt->statics.ranges[i].begin, rt->statics.ranges[i].end,
+                            HS_AREA_STATIC, &n_missing, err));
     HS_TRY(map_add_area(map, rt->atoms_begin, rt->atoms_end, HS_AREA_ATOM, &n_missing, err));
     if (n_missing != 0)
         HS_TRY(hs_findings_note(&rt->findings, true, err,

@@ -234,7 +234,7 @@ enum hs_area hs_ocaml_area(const struct hs_ocaml *rt, hs_addr address)
         return HS_AREA_HEAP;
     if (address >= rt->atoms_begin && address < rt->atoms_end)
         return HS_AREA_ATOM;
-    if (hs_spans_find(&rt->statics, address) != NULL)
+    if (hs_range_set_find(&rt->statics, address) != NULL)
         return HS_AREA_STATIC;
     return HS_AREA_NONE;
 }
@@ -246,7 +246,7 @@ void hs_ocaml_fini(struct hs_ocaml *rt)
     hs_findings_fini(&rt->findings);
     hs_ocaml5_free(rt->five);
     hs_spans_fini(&rt->chunks);
-    hs_spans_fini(&rt->statics);
-    hs_spans_fini(&rt->code);
+    hs_range_set_fini(&rt->statics);
+    hs_range_set_fini(&rt->code);
     *rt = (struct hs_ocaml){0};
 }

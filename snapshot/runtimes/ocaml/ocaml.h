@@ -14,12 +14,14 @@
 #include "process/findings.h"
 #include "process/image.h"
 #include "process/objects.h"
+#include "process/ranges.h"
 #include "process/roots.h"
 #include "snapshot/model.h"
 
 #define HS_WORD 8
 
-/* Half-open spans of target addresses, ascending and disjoint after hs_spans_seal. */
+/* Half-open spans of target addresses and how blocks lie in them; whoever adds them sees to it that
+ * they are ascending and disjoint. */
 struct hs_span {
     hs_addr begin, end;
     uint64_t first_bit; /* position of `begin` in the block bitmap (one bit per word) */
@@ -35,8 +37,6 @@ struct hs_spans {
 };
 
 hs_status hs_spans_add(struct hs_spans *spans, hs_addr begin, hs_addr end, struct hs_error *err);
-/* Sorts and joins spans that touch or overlap. Empty spans are dropped. */
-void hs_spans_seal(struct hs_spans *spans);
 void hs_spans_fini(struct hs_spans *spans);
 const struct hs_span *hs_spans_find(const struct hs_spans *spans, hs_addr address);
 
@@ -60,10 +60,11 @@ struct hs_ocaml {
     uint64_t heap_chunks; /* stat_heap_chunks */
     uint64_t heap_blocks; /* OCaml 5, where heap_words is of them alone: the same for blocks */
     /* OCaml 5: chunks are the slots of each pool, and large blocks; disjoint, but not joined */
-    struct hs_spans chunks, statics, code;
-    hs_addr atoms_begin, atoms_end; /* caml_atom_table: 256 headers */
-    hs_addr ephe_none;              /* the word that marks an empty ephemeron slot */
-    struct hs_findings findings;    /* proofs and notes gathered on the way, for the snapshot */
+    struct hs_spans chunks;
+    struct hs_range_set statics, code; /* merged */
+    hs_addr atoms_begin, atoms_end;    /* caml_atom_table: 256 headers */
+    hs_addr ephe_none;                 /* the word that marks an empty ephemeron slot */
+    struct hs_findings findings;       /* proofs and notes gathered on the way, for the snapshot */
 };
 
 /* ---- locate.c (stopped) */

@@ -104,7 +104,7 @@ static bool ocaml_is_calm(const struct hs_ocaml_session *s)
 
     for (size_t i = 0; i < target->n_threads; i++) {
         const struct hs_regs *regs = &target->threads[i].regs;
-        if (!hs_regs_in_call(regs) && hs_spans_find(&s->rt.code, hs_regs_pc(regs)) == NULL)
+        if (!hs_regs_in_call(regs) && hs_range_set_find(&s->rt.code, hs_regs_pc(regs)) == NULL)
             return false; /* neither in a system call nor in OCaml code */
     }
     return true;

@@ -29,7 +29,7 @@ static bool segment_is_sane(const struct hs_ocaml *rt, hs_addr begin, hs_addr en
 }
 
 static hs_status segments_of_executable(struct hs_ocaml *rt, const char *table, uint64_t more,
-                                        uint64_t alignment, struct hs_spans *spans,
+                                        uint64_t alignment, struct hs_range_set *set,
                                         struct hs_error *err)
 {
     struct hs_live_symbol symbol;
@@ -45,7 +45,7 @@ static hs_status segments_of_executable(struct hs_ocaml *rt, const char *table, 
         if (!segment_is_sane(rt, begin, end) || ((begin | end) & (alignment - 1)) != 0)
             n_bad++;
         else
-            HS_TRY(hs_spans_add(spans, begin, end + more, err));
+            HS_TRY(hs_range_set_add(set, begin, end + more, err));
     }
     if (n_bad != 0)
         HS_TRY(hs_findings_note(&rt->findings, true, err,
@@ -97,9 +97,9 @@ static hs_status segments_of_plugin(struct hs_ocaml *rt, const struct hs_object 
         if ((!is_data && !is_code) || !segment_of_symbol(rt, object, &symbols[i], &begin, &end))
             continue;
         if (is_code)
-            HS_TRY(hs_spans_add(&rt->code, begin, end, err));
+            HS_TRY(hs_range_set_add(&rt->code, begin, end, err));
         else if (((begin | end) & (HS_WORD - 1)) == 0)
-            HS_TRY(hs_spans_add(&rt->statics, begin, end + HS_WORD, err));
+            HS_TRY(hs_range_set_add(&rt->statics, begin, end + HS_WORD, err));
     }
     return HS_OK;
 }
@@ -125,8 +125,8 @@ hs_status hs_ocaml_find_segments(struct hs_ocaml *rt, struct hs_error *err)
         if (!rt->objects->objects[i].is_executable)
             HS_TRY(segments_of_plugin(rt, &rt->objects->objects[i], err));
     }
-    hs_spans_seal(&rt->statics);
-    hs_spans_seal(&rt->code);
+    hs_range_set_merge(&rt->statics);
+    hs_range_set_merge(&rt->code);
     return rt->five != NULL ? hs_ocaml5_find_statics(rt, err) : segments_atoms(rt, err);
 }
 

@@ -178,7 +178,7 @@ static void judge_init(struct judge *j)
 
 static bool is_ocaml_code(const struct judge *j, hs_addr pc)
 {
-    return hs_spans_find(&j->rt->code, pc) != NULL;
+    return hs_range_set_find(&j->rt->code, pc) != NULL;
 }
 
 static bool is_system_code(const struct judge *j, hs_addr pc)

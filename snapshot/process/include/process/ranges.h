@@ -1,4 +1,5 @@
-/* A set of address ranges: gathered in any order, then merged, then asked for what is outside. */
+/* A set of address ranges: gathered in any order, then merged, then asked what is in it and what is
+ * outside. */
 #ifndef HS_PROCESS_RANGES_H
 #define HS_PROCESS_RANGES_H
 
@@ -17,6 +18,8 @@ hs_status hs_range_set_add(struct hs_range_set *set, hs_addr begin, hs_addr end,
                            struct hs_error *err);
 /* O(n log n). */
 void hs_range_set_merge(struct hs_range_set *set);
+/* The range that has `address`, or NULL; merged only. O(log n). */
+const struct hs_range *hs_range_set_find(const struct hs_range_set *set, hs_addr address);
 /* The first part of [begin, end) outside of the set; false when there is none. Merged only. */
 bool hs_range_set_next_outside(const struct hs_range_set *set, hs_addr begin, hs_addr end,
                                hs_addr *ret_begin, hs_addr *ret_end);

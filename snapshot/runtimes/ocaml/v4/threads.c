@@ -147,7 +147,7 @@ static hs_status add_single(struct hs_ocaml *rt, const struct hs_ocaml_state *st
     struct hs_ocaml_thread thread = {0};
     set_by_state(&thread, state);
     for (size_t i = 0; i < rt->target->n_threads && thread.tid == 0; i++) {
-        if (hs_spans_find(&rt->code, hs_regs_pc(&rt->target->threads[i].regs)) != NULL)
+        if (hs_range_set_find(&rt->code, hs_regs_pc(&rt->target->threads[i].regs)) != NULL)
             thread.tid = rt->target->threads[i].tid;
     }
     if (thread.tid == 0)
