@@ -25,6 +25,9 @@ void hs_process_close(struct hs_target *target);
 /* In a stop: what was found of its pages no longer holds, and another thread is asked from now on
  * when the one that was has ended. */
 void hs_process_follow(struct hs_target *target);
+/* Reads the mappings anew; of a process whose threads end one after the other from one that is
+ * left. HS_TARGET, "is ending", when none is. */
+hs_status hs_process_mappings(struct hs_target *target, struct hs_error *err);
 
 /* ---- live/memory.c */
 #define HS_MEMORY_INIT ((struct hs_memory){.mem_fd = -1, .pagemap_fd = -1})

@@ -26,6 +26,7 @@
 #include "process/image.h"
 #include "target/freeze.h"
 #include "target/target.h"
+#include "target/target_private.h"
 
 static struct hs_error err;
 
@@ -461,6 +462,45 @@ static void a_process_that_ends_is_a_plain_error(void **state)
     }
 }
 
+static void *tell_and_end(void *argument)
+{
+    atomic_store((_Atomic uint64_t *)argument, (uint64_t)gettid());
+    return NULL;
+}
+
+static void body_lose_a_thread(struct live_shared *shared)
+{
+    live_thread(tell_and_end, &shared->counters[1]);
+    live_child_ready(shared);
+    spin(&shared->counters[0]);
+}
+
+/* Threads end one after the other, and with each the files by which it was asked. */
+static void another_thread_is_asked_when_one_has_ended(void **state)
+{
+    (void)state;
+    struct live_child child = live_child_start(body_lose_a_thread);
+    struct hs_target target;
+
+    assert_true(live_child_reaches(&child, 1, 1));
+    pid_t tid = (pid_t)atomic_load(&child.shared->counters[1]);
+    for (int ms = 0; ms < 60000 && live_state_of(child.pid, tid) != '?'; ms++)
+        live_sleep_us(1000);
+    open_target(&target, child.pid);
+    hs_memory_close(&target.live);
+    hs_memory_open(tid, &target.live);
+    assert_int_equal(hs_mappings_refresh(&target, &err), HS_TARGET);
+    assert_int_equal(hs_process_mappings(&target, &err), HS_OK);
+    assert_int_equal(target.live.pid, child.pid);
+    assert_true(target.n_mappings > 0);
+    hs_memory_close(&target.live);
+    hs_memory_open(tid, &target.live);
+    live_child_end(&child);
+    assert_int_equal(hs_process_mappings(&target, &err), HS_TARGET);
+    assert_non_null(strstr(err.message, "is ending"));
+    hs_target_close(&target);
+}
+
 static void body_exec_soon(struct live_shared *shared)
 {
     for (unsigned i = 1; i < 4; i++)
@@ -605,6 +645,7 @@ int main(void)
         cmocka_unit_test(a_signal_during_the_stop_still_interrupts_the_call),
         cmocka_unit_test(a_process_stopped_by_its_user_stays_stopped),
         cmocka_unit_test(a_process_that_ends_is_a_plain_error),
+        cmocka_unit_test(another_thread_is_asked_when_one_has_ended),
         cmocka_unit_test(a_process_that_executes_another_program_is_refused),
         cmocka_unit_test(a_process_that_executes_itself_is_told),
         cmocka_unit_test(the_target_survives_our_death_at_any_moment),

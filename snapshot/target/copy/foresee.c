@@ -239,7 +239,7 @@ static hs_status foresee_plan_twice(struct hs_target *target, struct hs_copy_pla
     HS_TRY(foresee_plan(target, plan, err));
     if (hs_copy_code_is_whole(&plan->code) || target->is_stopped)
         return HS_OK;
-    HS_TRY(hs_mappings_refresh(target, err));
+    HS_TRY(hs_process_mappings(target, err));
     return foresee_plan(target, plan, err);
 }
 

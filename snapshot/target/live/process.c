@@ -179,6 +179,27 @@ static bool process_speaker_is_gone(const struct hs_target *target, hs_status st
     return status == HS_TARGET && !process_thread_lives(target->pid, target->live.pid);
 }
 
+/* The thread that is asked may end before the others do: then another one is. */
+static hs_status process_ask(struct hs_target *target,
+                             hs_status (*ask)(struct hs_target *, struct hs_error *),
+                             struct hs_error *err)
+{
+    hs_status status = ask(target, err);
+
+    for (int i = 0; i < PROCESS_SPEAKERS && process_speaker_is_gone(target, status); i++) {
+        hs_process_follow(target);
+        status = ask(target, err);
+    }
+    if (process_speaker_is_gone(target, status))
+        return hs_fail(err, HS_TARGET, "process %d is ending", target->pid);
+    return status;
+}
+
+hs_status hs_process_mappings(struct hs_target *target, struct hs_error *err)
+{
+    return process_ask(target, hs_mappings_refresh, err);
+}
+
 hs_status hs_process_open(struct hs_target *target, struct hs_error *err)
 {
     HS_TRY(hs_target_identify(target->pid, &target->identity, err));
@@ -187,15 +208,7 @@ hs_status hs_process_open(struct hs_target *target, struct hs_error *err)
     hs_memory_open(speaker != 0 ? speaker : target->pid, &target->live);
     HS_TRY(process_read_user(target, err));
     process_read_name(target);
-    hs_status status = process_read_speaker(target, err);
-    /* The thread that was asked may end before the others do: then another one is asked. */
-    for (int i = 0; i < PROCESS_SPEAKERS && process_speaker_is_gone(target, status); i++) {
-        hs_process_follow(target);
-        status = process_read_speaker(target, err);
-    }
-    if (process_speaker_is_gone(target, status))
-        return hs_fail(err, HS_TARGET, "process %d is ending", target->pid);
-    return status;
+    return process_ask(target, process_read_speaker, err);
 }
 
 void hs_process_close(struct hs_target *target)

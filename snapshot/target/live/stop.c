@@ -626,7 +626,7 @@ static hs_status stop_whole(struct stop *stop, struct hs_error *err)
         return stop_ended(err);
     stop_restart_early(stop->target);
     hs_process_follow(stop->target);
-    return hs_mappings_refresh(stop->target, err);
+    return hs_process_mappings(stop->target, err);
 }
 
 static hs_status stop_once(struct hs_target *target, struct hs_error *err)
