@@ -1,0 +1,68 @@
+"""Roots of a coqtop against the runtime's own caml_obj_reachable_words.
+
+    _coqtop_counts.py choose|compare ocaml4|ocaml5 WORK
+
+choose reads WORK/roots.json, checks its sums and names, and writes what gdb is to ask (gdb.txt);
+compare reads what gdb said (gdb.log). OCaml 5 needs the domain lock, which a waiting thread has
+released, and its count has static data, too."""
+import json
+import re
+import sys
+
+
+def choose(is_five, work):
+    with open(work + "/roots.json", encoding="utf-8") as file:
+        roots = json.load(file)
+    heap = roots["heap"]
+    total = sum(r["retained_words"] for r in roots["roots"])
+    total += roots["shared"]["retained_words"] + roots["others"]["retained_words"]
+    total += roots["unreached"]["words"]
+    assert total == heap["words"], (total, heap["words"])
+    assert heap["words"] == heap["reachable_words"] + heap["unreached_words"]
+    named = [r for r in roots["roots"] if r["file"] and r["line"]]
+    known = [r for r in roots["roots"] if r["name"] == "Stm.VCS"]
+    print(f"roots: {len(roots['roots'])}, named with a line: {len(named)}, Stm.VCS: "
+          f"{[(r['file'], r['line']) for r in known]}")
+    assert len(named) > 1000, f"only {len(named)} roots have a source line"
+    assert known and known[0]["file"].endswith("stm.ml")
+    slots = [r for r in roots["roots"]
+             if r["kind"] in ("global", "dynamic_global") and r["address"]]
+    slots.sort(key=lambda r: -r["reachable_words"])
+    chosen = slots[:12] + slots[20:200:20] + slots[500:5000:500]
+    with open(work + "/gdb.txt", "w", encoding="ascii") as out:
+        out.write("set pagination off\nset confirm off\nset print frame-arguments none\n"
+                  "handle SIGSTOP SIGCONT nostop noprint nopass\n")
+        if is_five:
+            out.write("call (void)caml_acquire_domain_lock()\n")
+        for r in chosen:
+            out.write(f'printf "COUNT {r["id"]} %ld\\n", ((long(*)(long))caml_obj_reachable_words)'
+                      f"(*(long*){r['address']})\n")
+        if is_five:
+            out.write("call (void)caml_release_domain_lock()\n")
+        out.write("detach\nquit\n")
+    with open(work + "/chosen.json", "w", encoding="utf-8") as file:
+        json.dump(chosen, file)
+
+
+def compare(is_five, work):
+    with open(work + "/gdb.log", encoding="utf-8", errors="replace") as file:
+        log = file.read()
+    counts = {m[0]: int(m[1]) >> 1 for m in re.findall(r"COUNT (#\d+) (-?\d+)", log)}
+    with open(work + "/chosen.json", encoding="utf-8") as file:
+        chosen = json.load(file)
+    equal = 0
+    for r in chosen:
+        runtime = counts.get(r["id"])
+        ours = r["reachable_words"] + (r["static_reachable_words"] if is_five else 0)
+        equal += runtime == ours
+        if runtime != ours or ours > 1000000:
+            print(f"{r['name']:40} heapsnap {ours:10} runtime {runtime}")
+    print(f"{equal} of {len(chosen)} roots equal the runtime's own count")
+    if len(counts) < 10:
+        sys.stdout.write(log[-2000:])
+        sys.exit(f"gdb counted only {len(counts)} roots")
+    if equal != len(chosen):
+        sys.exit("they must all be equal")
+
+
+{"choose": choose, "compare": compare}[sys.argv[1]](sys.argv[2] == "ocaml5", sys.argv[3])
