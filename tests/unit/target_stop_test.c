@@ -25,6 +25,7 @@
 #include "live_child.h"
 #include "process/image.h"
 #include "target/freeze.h"
+#include "target/procfs.h"
 #include "target/target.h"
 #include "target/target_private.h"
 
@@ -539,18 +540,48 @@ static void body_shell(struct live_shared *shared)
     execl("/bin/sh", "sh", "-c", script, (char *)NULL);
 }
 
+static bool catches_usr1(pid_t pid)
+{
+    char *text = NULL;
+    size_t n;
+    uint64_t caught = 0;
+    bool is_read = hs_proc_read_of(pid, "status", &text, &n, &err) == HS_OK &&
+                   hs_proc_number(text, "SigCgt", 16, &caught);
+
+    hs_free(text);
+    return is_read && (caught & UINT64_C(1) << (SIGUSR1 - 1)) != 0;
+}
+
+static bool has_no_trap(pid_t pid)
+{
+    char *text = NULL;
+    size_t n;
+    bool is_so = hs_proc_read_of(pid, "cmdline", &text, &n, &err) == HS_OK && n > 0 &&
+                 memmem(text, n, "trap", 4) == NULL;
+
+    hs_free(text);
+    return is_so;
+}
+
+static void await(bool (*is_so)(pid_t), pid_t pid)
+{
+    for (int ms = 0; ms < 60000 && !is_so(pid); ms++)
+        live_sleep_us(1000);
+    assert_true(is_so(pid));
+}
+
 static void a_process_that_executes_itself_is_told(void **state)
 {
     (void)state;
     struct live_child child = live_child_start(body_shell);
     struct hs_target target;
 
-    live_sleep_us(100000);
+    await(catches_usr1, child.pid);
     open_target(&target, child.pid);
     stop_target(&target);
     hs_target_resume(&target);
     kill(child.pid, SIGUSR1);
-    live_sleep_us(100000);
+    await(has_no_trap, child.pid);
     assert_int_equal(hs_target_stop(&target, &err), HS_TARGET);
     assert_non_null(strstr(err.message, "executed another program"));
     assert_true(live_runs_free(child.pid));

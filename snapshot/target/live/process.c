@@ -59,34 +59,44 @@ pid_t hs_process_speaker(pid_t pid)
     return found;
 }
 
-hs_status hs_target_identify(pid_t pid, struct hs_identity *ret, struct hs_error *err)
+/* 0, or why the program that a thread runs cannot be told. */
+static int identify_by(pid_t speaker, struct hs_proc_stat *ret, struct stat *ret_exe)
 {
-    struct hs_identity identity = {0};
-    struct hs_proc_stat stat_file;
-    struct stat exe;
+    struct hs_error ignored = HS_ERROR_INIT;
     char path[HS_PROC_PATH_BYTES];
 
-    HS_TRY(hs_proc_stat_of(pid, 0, &stat_file, err));
-    bool has_ended = stat_file.state == 'Z' || stat_file.state == 'X';
-    pid_t speaker = has_ended ? hs_process_speaker(pid) : pid;
-    if (speaker == 0)
-        return hs_fail(err, HS_TARGET, "process %d has ended", pid);
-    if (speaker != pid) { /* it no longer knows where its code and stack are */
-        uint64_t start_time = stat_file.start_time;
-        HS_TRY(hs_proc_stat_of(speaker, 0, &stat_file, err));
-        stat_file.start_time = start_time;
-    }
+    if (hs_proc_stat_of(speaker, 0, ret, &ignored) != HS_OK)
+        return ENOENT;
     snprintf(path, sizeof path, "/proc/%d/exe", speaker);
-    if (stat(path, &exe) != 0 && (errno == ENOENT || errno == ESRCH))
+    return stat(path, ret_exe) == 0 ? 0 : errno;
+}
+
+hs_status hs_target_identify(pid_t pid, struct hs_identity *ret, struct hs_error *err)
+{
+    struct hs_proc_stat leader, stat_file = {0};
+    struct stat exe = {0};
+    int why = ENOENT;
+
+    HS_TRY(hs_proc_stat_of(pid, 0, &leader, err));
+    /* A main thread that has ended no longer knows where code and stack are. */
+    for (int i = 0; i < PROCESS_SPEAKERS && (why == ENOENT || why == ESRCH); i++) {
+        pid_t speaker = hs_process_speaker(pid);
+        if (speaker == 0)
+            return hs_fail(err, HS_TARGET, "process %d has ended", pid);
+        why = identify_by(speaker, &stat_file, &exe);
+    }
+    if (why == ENOENT || why == ESRCH)
         return hs_fail(err, HS_TARGET, "process %d is ending: it has no program any more", pid);
-    if (stat(path, &exe) != 0)
-        return hs_fail_errno(err, HS_TARGET, "cannot look at '%s'", path);
-    identity.start_time = stat_file.start_time;
-    identity.exe_device = exe.st_dev;
-    identity.exe_inode = exe.st_ino;
-    identity.code_begin = stat_file.code_begin;
-    identity.stack_begin = stat_file.stack_begin;
-    *ret = identity;
+    errno = why;
+    if (why != 0)
+        return hs_fail_errno(err, HS_TARGET, "cannot look at '/proc/%d/exe'", pid);
+    *ret = (struct hs_identity){
+        .start_time = leader.start_time,
+        .exe_device = exe.st_dev,
+        .exe_inode = exe.st_ino,
+        .code_begin = stat_file.code_begin,
+        .stack_begin = stat_file.stack_begin,
+    };
     return HS_OK;
 }
 
