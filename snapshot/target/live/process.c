@@ -59,16 +59,24 @@ pid_t hs_process_speaker(pid_t pid)
     return found;
 }
 
-/* 0, or why the program that a thread runs cannot be told. */
-static int identify_by(pid_t speaker, struct hs_proc_stat *ret, struct stat *ret_exe)
+/* *ret_why is 0, or why the program that a thread runs cannot be told. */
+static hs_status identify_by(pid_t speaker, struct hs_proc_stat *ret, struct stat *ret_exe,
+                             int *ret_why, struct hs_error *err)
 {
-    struct hs_error ignored = HS_ERROR_INIT;
+    struct hs_error failure = HS_ERROR_INIT;
     char path[HS_PROC_PATH_BYTES];
+    hs_status status = hs_proc_stat_of(speaker, 0, ret, &failure);
 
-    if (hs_proc_stat_of(speaker, 0, ret, &ignored) != HS_OK)
-        return ENOENT;
+    *ret_why = ENOENT;
+    if (status == HS_TARGET)
+        return HS_OK;
+    if (status != HS_OK) {
+        *err = failure;
+        return status;
+    }
     snprintf(path, sizeof path, "/proc/%d/exe", speaker);
-    return stat(path, ret_exe) == 0 ? 0 : errno;
+    *ret_why = stat(path, ret_exe) == 0 ? 0 : errno;
+    return HS_OK;
 }
 
 hs_status hs_target_identify(pid_t pid, struct hs_identity *ret, struct hs_error *err)
@@ -79,11 +87,13 @@ hs_status hs_target_identify(pid_t pid, struct hs_identity *ret, struct hs_error
 
     HS_TRY(hs_proc_stat_of(pid, 0, &leader, err));
     /* A main thread that has ended no longer knows where code and stack are. */
+    bool is_asked = leader.state != 'Z' && leader.state != 'X';
     for (int i = 0; i < PROCESS_SPEAKERS && (why == ENOENT || why == ESRCH); i++) {
-        pid_t speaker = hs_process_speaker(pid);
+        pid_t speaker = is_asked ? pid : hs_process_speaker(pid);
         if (speaker == 0)
             return hs_fail(err, HS_TARGET, "process %d has ended", pid);
-        why = identify_by(speaker, &stat_file, &exe);
+        HS_TRY(identify_by(speaker, &stat_file, &exe, &why, err));
+        is_asked = false;
     }
     if (why == ENOENT || why == ESRCH)
         return hs_fail(err, HS_TARGET, "process %d is ending: it has no program any more", pid);
