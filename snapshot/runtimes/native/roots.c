@@ -44,6 +44,13 @@ static hs_status add_seed(struct hs_native *native, hs_addr at, const struct hs_
     return HS_OK;
 }
 
+/* What a program has registered is called as it says. A loader or libc has nothing there: its word
+ * is of memory that was mapped at this place before, such as the loader's cache of libraries. */
+static bool is_left_over(const struct hs_root_leaf *leaf, const struct hs_heap_block *block)
+{
+    return leaf->root.tier == HS_TIER_RUNTIME && block->span->owner == HS_OWNER_registered;
+}
+
 hs_status hs_native_add_word(struct hs_native *native, uint64_t word, struct hs_root_leaf *leaf,
                              hs_ctype pointee, struct hs_error *err)
 {
@@ -60,7 +67,7 @@ hs_status hs_native_add_word(struct hs_native *native, uint64_t word, struct hs_
         leaf->root.edge_class = edge_class_of(how);
     if (hs_edge_tier(leaf->root.edge_class) > leaf->root.tier)
         leaf->root.tier = (uint8_t)hs_edge_tier(leaf->root.edge_class);
-    if (pointee != 0) {
+    if (pointee != 0 && !is_left_over(leaf, &block)) {
         leaf->root.certainty = HS_EXACT;
         HS_TRY(add_seed(native, leaf->root.address, &block, word, pointee, err));
     }
