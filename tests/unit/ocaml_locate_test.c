@@ -196,6 +196,19 @@ static void finds_both_layouts(void **state)
         }
 }
 
+/* A block that finds no room has been taken off already when the runtime is called for it. */
+static void takes_an_allocation_without_room(void **state)
+{
+    (void)state;
+    struct hs_error err = HS_ERROR_INIT;
+    struct process *p = process_new(native_symbols, segment_symbols);
+
+    fill_heap(p, 7);
+    p->state[1] = STATE_AT + 0x400 - 257 * 8;
+    assert_int_equal(locate(p, &err), HS_OK);
+    process_free(p);
+}
+
 static void says_when_the_count_differs(void **state)
 {
     (void)state;
@@ -252,6 +265,7 @@ static void refuses_a_runtime_that_is_not_sane(void **state)
                    {false, 4, 0, "has not started yet"},
                    {false, 42, 0, "has not started yet"},
                    {false, 1, 0, "impossible bounds"},
+                   {false, 1, STATE_AT + 0x400 - 258 * 8, "impossible bounds"},
                    {false, 1, STATE_AT + 0xc08, "impossible bounds"},
                    {false, 5, STATE_AT + 0x801, "impossible bounds"},
                    {false, 7, UINT64_MAX - 7, "impossible bounds"}};
@@ -391,6 +405,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finds_both_layouts),
+        cmocka_unit_test(takes_an_allocation_without_room),
         cmocka_unit_test(says_when_the_count_differs),
         cmocka_unit_test(refuses_a_damaged_list_of_chunks),
         cmocka_unit_test(refuses_a_runtime_that_is_not_sane),

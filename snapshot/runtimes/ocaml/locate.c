@@ -43,13 +43,20 @@ static bool locate_state_word(const struct hs_ocaml *rt, unsigned index, uint64_
     return hs_image_u64(rt->image, rt->state + (uint64_t)index * HS_WORD, ret);
 }
 
+/* What finds no room is taken off young_ptr all the same, until the runtime that is called for it
+ * puts it back (caml_alloc_small_dispatch, runtime/minor_gc.c): at most a block of Max_young_wosize
+ * words and its header lie below the minor heap meanwhile. Whether that is a good moment is not
+ * asked here. */
+enum { YOUNG_TAKEN_BYTES = 257 * HS_WORD };
+
 static bool locate_young_is_sane(const struct hs_ocaml *rt)
 {
     uint64_t all = rt->young_start | rt->young_end | rt->young_alloc_start | rt->young_alloc_end |
                    rt->young_ptr;
 
     return all % HS_WORD == 0 && all < HS_USER_END && rt->young_start != 0 &&
-           rt->young_start <= rt->young_alloc_start && rt->young_alloc_start <= rt->young_ptr &&
+           rt->young_start <= rt->young_alloc_start &&
+           rt->young_alloc_start <= rt->young_ptr + YOUNG_TAKEN_BYTES &&
            rt->young_ptr <= rt->young_alloc_end && rt->young_alloc_end <= rt->young_end;
 }
 
@@ -80,6 +87,8 @@ static hs_status locate_state(struct hs_ocaml *rt, struct hs_error *err)
                       rt->objects->objects[0].name);
         return hs_hint(err, "its runtime may be modified, or its memory damaged");
     }
+    if (rt->young_ptr < rt->young_alloc_start) /* what lies there is not known */
+        rt->young_ptr = rt->young_alloc_end;
     return HS_OK;
 }
 

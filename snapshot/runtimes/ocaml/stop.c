@@ -510,6 +510,16 @@ static void judge_domains(struct judge *j)
     }
 }
 
+/* What has been taken off for an allocation may be more than there was: then nothing is known of
+ * the minor heap. */
+static void judge_young(struct judge *j, hs_addr *young_ptr, hs_addr begin, hs_addr end)
+{
+    if (*young_ptr >= begin && *young_ptr <= end && *young_ptr % YOUNG_ALIGN == 0)
+        return;
+    retry(j, "in the middle of an allocation");
+    *young_ptr = end;
+}
+
 static void judge_threads(struct judge *j)
 {
     struct hs_ocaml5 *five = j->rt->five;
@@ -523,13 +533,11 @@ static void judge_threads(struct judge *j)
         if (j->thread->is_current)
             judge_current(j);
     }
+    if (five == NULL)
+        judge_young(j, &j->stops->young_ptr, j->rt->young_alloc_start, j->rt->young_alloc_end);
     for (size_t i = 0; five != NULL && i < five->n_domains; i++) {
         struct hs_ocaml5_domain *domain = &five->domains[i];
-        if (domain->young_ptr < domain->young_start || domain->young_ptr > domain->young_end ||
-            domain->young_ptr % HS_WORD != 0) {
-            retry(j, "in the middle of an allocation");
-            domain->young_ptr = domain->young_end;
-        }
+        judge_young(j, &domain->young_ptr, domain->young_start, domain->young_end);
     }
 }
 
