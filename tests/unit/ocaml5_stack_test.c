@@ -252,14 +252,17 @@ static void damage_ends_the_walk_and_is_said(void **state)
 
 struct seen {
     uint64_t values[16];
+    hs_addr places[16];
     size_t n;
 };
 
-static void see(void *context, uint64_t value)
+static void see(void *context, uint64_t value, hs_addr pc)
 {
     struct seen *seen = context;
-    if (seen->n < sizeof seen->values / sizeof *seen->values)
+    if (seen->n < sizeof seen->values / sizeof *seen->values) {
         seen->values[seen->n] = value;
+        seen->places[seen->n] = pc;
+    }
     seen->n++;
 }
 
@@ -277,6 +280,9 @@ static void tells_the_slots_of_a_suspended_stack(void **state)
     const uint64_t expected[] = {w.block, w.block, 1, 1, w.block};
     assert_int_equal(seen.n, 5);
     assert_memory_equal(seen.values, expected, sizeof expected);
+    for (size_t i = 0; i < 5; i++) /* the handler's values are of no frame */
+        assert_int_equal(seen.places[i] != 0, i < 2);
+    assert_non_null(hs_frame_table_find(w.fake->roots.frames, seen.places[0]));
     world_fini(&w);
 }
 

@@ -17,6 +17,8 @@
 
 static struct hs_error err;
 
+#define HEAP(w) ((struct hs_sheap){&(w)->fake->rt, &(w)->map, &(w)->fake->roots, &(w)->marks})
+
 /* Types 0 to 4; M.u differs from M.t in what its last field is. */
 #define FOUR(n, last) \
     "row\t" n "\t0\t4\tfields\t-\nchild\t-\ta\nchild\t-\tb\nchild\t-\tc\nchild\t" last "\td\n"
@@ -267,7 +269,7 @@ static void asks_what_the_heap_has(void **state)
     put_slot(fake, list);
     put_slot_of(fake, list, "m.ml\nlambda M fun_1 x.ml 1 2 3", 3);
     world_open(&w, fake, types, "");
-    assert_int_equal(hs_sbodies_ask(&fake->rt, &fake->roots, &w.marks, &text, &err), HS_OK);
+    assert_int_equal(hs_sbodies_ask(&HEAP(&w), &text, &err), HS_OK);
     assert_int_equal(count(&text, "closure M f_12 *\n"), 1);
     assert_int_equal(count(&text, "frame m.ml 3 4 9\n"), 1);
     assert_int_equal(count(&text, "look M\n"), 1);
@@ -287,7 +289,7 @@ static void asks_no_more_than_it_may(void **state)
     for (uint32_t i = 0; i < CALLS; i++)
         put_slot_of(fake, list, "m.ml", i + 1);
     world_open(&w, fake, types, "");
-    assert_int_equal(hs_sbodies_ask(&fake->rt, &fake->roots, &w.marks, &text, &err), HS_OK);
+    assert_int_equal(hs_sbodies_ask(&HEAP(&w), &text, &err), HS_OK);
     assert_int_equal(count(&text, "frame m.ml "), MOST);
     hs_buffer_fini(&text);
     world_close(&w);
@@ -295,7 +297,7 @@ static void asks_no_more_than_it_may(void **state)
 
 static hs_status bodies_use(struct world *w, struct hs_buffer *text)
 {
-    HS_TRY(hs_sbodies_ask(&w->fake->rt, &w->fake->roots, &w->marks, text, &err));
+    HS_TRY(hs_sbodies_ask(&HEAP(w), text, &err));
     return world_push(w, &err);
 }
 

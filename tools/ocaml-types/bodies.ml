@@ -65,9 +65,22 @@ let ask_closure text =
 
 (* ---- scopes *)
 
+(* Since 5.2 the end counts from the beginning of its own line; before, neither has room for what is
+   far to the right (emitaux.ml). *)
+let ends_on_own_line =
+  match List.map int_of_string_opt (String.split_on_char '.' Sys.ocaml_version) with
+  | Some major :: Some minor :: _ -> (major, minor) >= (5, 2)
+  | _ -> false
+
+(* A place as frame tables say it. *)
 let start_of (loc : Location.t) =
-  let at = loc.loc_start in
-  (at.pos_fname, at.pos_lnum, at.pos_cnum - at.pos_bol, loc.loc_end.pos_cnum - at.pos_bol)
+  let at = loc.loc_start and ending = loc.loc_end in
+  let first = at.pos_cnum - at.pos_bol in
+  let first, last =
+    if ends_on_own_line then (min first 0xFFFF, min (ending.pos_cnum - ending.pos_bol) 0xFFFF)
+    else (min first 0xFF, min (ending.pos_cnum - at.pos_bol) 0x3FF)
+  in
+  (at.pos_fname, at.pos_lnum, first, last)
 
 let rec first_of n = function x :: rest when n > 0 -> x :: first_of (n - 1) rest | _ -> []
 

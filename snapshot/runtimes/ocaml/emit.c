@@ -87,10 +87,11 @@ struct emit_fibers {
     hs_status status;
 };
 
-static void emit_slot(void *context, uint64_t value)
+static void emit_slot(void *context, uint64_t value, hs_addr pc)
 {
     struct emit_fibers *f = context;
     struct hs_block target;
+    (void)pc;
 
     if ((value & 1) != 0 || f->status != HS_OK || !emit_target(f->e, value, &target))
         return;

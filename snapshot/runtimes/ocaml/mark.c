@@ -168,8 +168,9 @@ void hs_marker_value(struct hs_marker *m, uint64_t value)
     mark_push(m, &block);
 }
 
-static void mark_slot(void *marker, uint64_t value)
+static void mark_slot(void *marker, uint64_t value, hs_addr pc)
 {
+    (void)pc;
     if ((value & 1) == 0)
         hs_marker_value(marker, value);
 }
@@ -273,8 +274,9 @@ static void mark_discover(struct hs_marker *m, uint64_t value)
     mark_push(m, &block);
 }
 
-static void mark_discover_slot(void *marker, uint64_t value)
+static void mark_discover_slot(void *marker, uint64_t value, hs_addr pc)
 {
+    (void)pc;
     mark_discover(marker, value);
 }
 

@@ -135,6 +135,53 @@ static hs_status ask_call(const struct hs_ocaml *rt, const struct hs_root *root,
     return put(out, err, "frame %s %u %u %u\n", file, root->line, root->char_begin, root->char_end);
 }
 
+struct ask_suspended {
+    const struct hs_ocaml *rt;
+    struct hs_dict *asked;
+    struct hs_buffer *out;
+};
+
+/* The call of a frame of a suspended stack, by the place in the function itself: what was inlined
+ * has its text in another unit. */
+static hs_status ask_slot(void *context, uint64_t value, const struct hs_frame_entry *entry,
+                          struct hs_error *err)
+{
+    const struct ask_suspended *a = context;
+    struct hs_live_symbol symbol;
+    struct hs_frame_place place;
+    struct function function;
+    char file[NAME_BYTES];
+
+    if ((value & 1) != 0 || a->asked->n >= CALLS_MAX ||
+        hs_dict_find(a->asked, entry->return_address) != NULL)
+        return HS_OK;
+    HS_TRY(hs_dict_put(a->asked, entry->return_address, 1, err));
+    if (!hs_objects_at(a->rt->objects, entry->return_address, &symbol) ||
+        !function_of(a->rt, symbol.name, &function) ||
+        !hs_frame_own_place(a->rt, entry, file, sizeof file, &place) || strchr(file, '\n') != NULL)
+        return HS_OK;
+    HS_TRY(put(a->out, err, "look %s\n", function.unit));
+    return put(a->out, err, "frame %s %u %u %u\n", file, place.line, place.char_begin,
+               place.char_end);
+}
+
+static hs_status ask_calls(const struct hs_sheap *heap, struct hs_buffer *out, struct hs_error *err)
+{
+    const struct hs_roots *roots = &heap->roots->roots;
+    struct hs_dict asked = {0}, suspended = {0};
+    struct ask_suspended a = {heap->rt, &suspended, out};
+    hs_status status = HS_OK;
+
+    for (size_t i = 0; i < roots->n_leaves && status == HS_OK && asked.n < CALLS_MAX; i++)
+        if (is_call(&roots->leaves[i]))
+            status = ask_call(heap->rt, &roots->leaves[i].root, &asked, out, err);
+    if (status == HS_OK)
+        status = hs_ssuspended_each(heap, ask_slot, &a, err);
+    hs_dict_fini(&asked);
+    hs_dict_fini(&suspended);
+    return status;
+}
+
 /* Functions of closures and, when they have no name, places in them: every call and allocation has
  * one in the frame tables. The first few of each are asked about, as not all can be found. */
 static hs_status ask_function(const struct hs_ocaml *rt, hs_addr code, struct hs_dict *nameless,
@@ -185,18 +232,10 @@ static hs_status ask_functions(const struct hs_ocaml *rt, const struct hs_ocaml_
     return status;
 }
 
-hs_status hs_sbodies_ask(const struct hs_ocaml *rt, const struct hs_ocaml_roots *roots,
-                         const struct hs_ocaml_marks *marks, struct hs_buffer *out,
-                         struct hs_error *err)
+hs_status hs_sbodies_ask(const struct hs_sheap *heap, struct hs_buffer *out, struct hs_error *err)
 {
-    struct hs_dict asked = {0};
-    hs_status status = HS_OK;
-
-    for (size_t i = 0; i < roots->roots.n_leaves && status == HS_OK && asked.n < CALLS_MAX; i++)
-        if (is_call(&roots->roots.leaves[i]))
-            status = ask_call(rt, &roots->roots.leaves[i].root, &asked, out, err);
-    hs_dict_fini(&asked);
-    return status == HS_OK ? ask_functions(rt, roots, marks, out, err) : status;
+    HS_TRY(ask_calls(heap, out, err));
+    return ask_functions(heap->rt, heap->roots, heap->marks, out, err);
 }
 
 /* ---- the answer */

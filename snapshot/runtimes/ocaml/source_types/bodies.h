@@ -1,16 +1,15 @@
 /* What function bodies tell of blocks: which variables a closure captured, and which were in scope
- * at the calls that the stopped threads stand in. The heap and the stacks say which functions and
- * calls are asked about; the answer is checked as the rest of the tables. */
+ * at the calls that the stopped threads and suspended fibers stand in. The heap and the stacks say
+ * which functions and calls are asked about; the answer is checked as the rest of the tables. */
 #ifndef HS_SOURCE_TYPES_BODIES_H
 #define HS_SOURCE_TYPES_BODIES_H
 
 #include "base/buffer.h"
 #include "push.h"
+#include "suspended.h"
 
 /* What the helper is asked once the heap is marked: nothing, or lines (bounded in number). */
-hs_status hs_sbodies_ask(const struct hs_ocaml *rt, const struct hs_ocaml_roots *roots,
-                         const struct hs_ocaml_marks *marks, struct hs_buffer *out,
-                         struct hs_error *err);
+hs_status hs_sbodies_ask(const struct hs_sheap *heap, struct hs_buffer *out, struct hs_error *err);
 
 /* What closures of each of the functions captured: from code address to number in
  * tables->captured. */
@@ -25,8 +24,7 @@ struct hs_sprobable {
     hs_addr block;
     hs_stype type;
 };
-hs_status hs_sbodies_slots(const struct hs_spush *push, const struct hs_ocaml *rt,
-                           const struct hs_block_map *map, const struct hs_ocaml_roots *roots,
+hs_status hs_sbodies_slots(const struct hs_spush *push, const struct hs_sheap *heap,
                            struct hs_sprobable **ret, size_t *ret_n, struct hs_error *err);
 
 #endif

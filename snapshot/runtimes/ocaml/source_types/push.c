@@ -533,7 +533,8 @@ static hs_status flow_slots(struct flow *f)
 {
     struct hs_sprobable *slots = NULL;
     size_t n;
-    hs_status status = hs_sbodies_slots(f->push, f->rt, f->map, f->roots, &slots, &n, f->err);
+    const struct hs_sheap heap = {f->rt, f->map, f->roots, f->marks};
+    hs_status status = hs_sbodies_slots(f->push, &heap, &slots, &n, f->err);
 
     f->is_probable = true;
     for (size_t i = 0; status == HS_OK && i < n; i++)

@@ -128,12 +128,13 @@ hs_status hs_ocaml_start_source_types(struct hs_ocaml_session *s, struct hs_erro
 
 static hs_status types_collect(struct hs_ocaml_session *s, struct hs_error *err)
 {
+    const struct hs_sheap heap = {&s->rt, &s->map, &s->roots, &s->marks};
     struct hs_buffer answer = {0}, question = {0};
     char note[200] = "";
 
     if (s->types_helper.child == 0)
         return HS_OK;
-    hs_status status = hs_sbodies_ask(&s->rt, &s->roots, &s->marks, &question, err);
+    hs_status status = hs_sbodies_ask(&heap, &question, err);
     const struct hs_names_later later = {.bytes = question.bytes, .n_bytes = question.n_bytes};
     if (status == HS_OK)
         status = hs_names_collect(&s->types_helper, later, &answer, note, sizeof note, err);

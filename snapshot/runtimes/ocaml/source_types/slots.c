@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/table.h"
+#include "frame_label.h"
 #include "joins.h"
 
 enum {
@@ -12,6 +13,7 @@ enum {
     ENOUGH_FIELDS = 4, /* or that a block of so many fields fits */
     STRUCTURED_TAGS = 246,
     MOST_TRIALS = 1 << 24, /* of blocks, in all: who chooses stack and scopes chooses this */
+    FILE_BYTES = 512,
 };
 
 /* A type, tried on a block and on what that leads to. */
@@ -138,45 +140,77 @@ static const struct hs_sscope *slot_scope(const struct hs_spush *push, const str
                             root->char_begin, root->char_end);
 }
 
-static hs_status slots_find(struct trial *t, const struct hs_ocaml *rt,
-                            const struct hs_ocaml_roots *roots, struct hs_sprobable **ret,
-                            size_t *ret_n, struct hs_error *err)
-{
-    size_t capacity = 0;
+/* What is found, of all slots. */
+struct slots {
+    struct trial t;
+    const struct hs_sheap *heap;
+    const struct hs_frame_entry *entry; /* of the suspended frame that came last, */
+    const struct hs_sscope *scope;      /* and what was in scope there */
+    struct hs_sprobable *found;
+    size_t n, capacity;
+};
 
-    for (size_t i = 0; i < roots->roots.n_leaves; i++) {
-        const struct hs_root_leaf *leaf = &roots->roots.leaves[i];
-        const struct hs_sscope *scope = slot_scope(t->push, rt, leaf);
-        struct hs_block block;
-        if (t->n_trials > MOST_TRIALS)
-            break;
-        if (scope == NULL || !block_at(t->map, leaf->target, &block) ||
-            HS_HEADER_TAG(hs_block_head(&block)) >= STRUCTURED_TAGS ||
-            hs_spush_type(t->push, hs_bitmap_rank(&t->map->starts, block.bit)) != HS_STYPE_NONE)
-            continue;
-        hs_stype type = slot_type(t, &block, scope);
-        if (type == HS_STYPE_NONE)
-            continue;
-        HS_TRY(HS_GROW(ret, &capacity, *ret_n + 1, err));
-        (*ret)[(*ret_n)++] = (struct hs_sprobable){block.address, type};
-    }
+static hs_status slots_try(struct slots *s, uint64_t value, const struct hs_sscope *scope,
+                           struct hs_error *err)
+{
+    struct trial *t = &s->t;
+    struct hs_block block;
+
+    if (scope == NULL || t->n_trials > MOST_TRIALS || !block_at(t->map, value, &block) ||
+        HS_HEADER_TAG(hs_block_head(&block)) >= STRUCTURED_TAGS ||
+        hs_spush_type(t->push, hs_bitmap_rank(&t->map->starts, block.bit)) != HS_STYPE_NONE)
+        return HS_OK;
+    hs_stype type = slot_type(t, &block, scope);
+    if (type == HS_STYPE_NONE)
+        return HS_OK;
+    HS_TRY(HS_GROW(&s->found, &s->capacity, s->n + 1, err));
+    s->found[s->n++] = (struct hs_sprobable){block.address, type};
     return HS_OK;
 }
 
-hs_status hs_sbodies_slots(const struct hs_spush *push, const struct hs_ocaml *rt,
-                           const struct hs_block_map *map, const struct hs_ocaml_roots *roots,
+static hs_status slots_suspended(void *context, uint64_t value, const struct hs_frame_entry *entry,
+                                 struct hs_error *err)
+{
+    struct slots *s = context;
+    struct hs_frame_place place;
+    char file[FILE_BYTES];
+
+    if (s->entry != entry) {
+        s->entry = entry;
+        s->scope = hs_frame_own_place(s->heap->rt, entry, file, sizeof file, &place)
+                       ? hs_stables_scope(s->t.push->tables, file, place.line, place.char_begin,
+                                          place.char_end)
+                       : NULL;
+    }
+    return slots_try(s, value, s->scope, err);
+}
+
+static hs_status slots_find(struct slots *s, struct hs_error *err)
+{
+    const struct hs_roots *roots = &s->heap->roots->roots;
+
+    for (size_t i = 0; i < roots->n_leaves && s->t.n_trials <= MOST_TRIALS; i++)
+        HS_TRY(slots_try(s, roots->leaves[i].target,
+                         slot_scope(s->t.push, s->heap->rt, &roots->leaves[i]), err));
+    return hs_ssuspended_each(s->heap, slots_suspended, s, err);
+}
+
+hs_status hs_sbodies_slots(const struct hs_spush *push, const struct hs_sheap *heap,
                            struct hs_sprobable **ret, size_t *ret_n, struct hs_error *err)
 {
-    struct trial *t;
+    struct slots *s;
 
     *ret = NULL;
     *ret_n = 0;
     if (push->tables->n_scopes == 0)
         return HS_OK;
-    HS_TRY(HS_ALLOC(&t, 1, err));
-    t->push = push;
-    t->map = map;
-    hs_status status = slots_find(t, rt, roots, ret, ret_n, err);
-    hs_free(t);
+    HS_TRY(HS_ALLOC(&s, 1, err));
+    s->heap = heap;
+    s->t.push = push;
+    s->t.map = heap->map;
+    hs_status status = slots_find(s, err);
+    *ret = s->found;
+    *ret_n = s->n;
+    hs_free(s);
     return status;
 }

@@ -63,7 +63,7 @@ static bool fiber_frame(struct fiber *f, const struct hs_frame_descriptor *d)
         if (!hs_frame_live(f->image, d, i, &live) || (live & 1) != 0 ||
             !hs_image_u64(f->image, f->sp + live, &value))
             return false;
-        f->slot(f->context, value);
+        f->slot(f->context, value, f->pc);
     }
     uint64_t n_bytes = hs_frame_bytes(d), pc;
     if (n_bytes < HS_WORD || !fiber_holds(f, f->sp + n_bytes) ||
@@ -107,7 +107,7 @@ bool hs_ocaml5_stack_slots(const struct hs_ocaml *rt, const struct hs_frame_tabl
     for (unsigned i = 0; i < N_HANDLERS; i++) {
         if (!hs_image_u64(f.image, f.end + i * HS_WORD, &value))
             return false;
-        slot(context, value);
+        slot(context, value, 0);
     }
     return is_whole;
 }

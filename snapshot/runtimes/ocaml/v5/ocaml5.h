@@ -148,11 +148,11 @@ hs_status hs_ocaml5_walk_finalisers(struct hs_root_walk *walk); /* of each domai
 hs_status hs_ocaml5_walk_memprof(struct hs_root_walk *walk);    /* 5.3 on */
 hs_status hs_ocaml5_walk_threads(struct hs_root_walk *walk);    /* systhreads: descr, last exn */
 
-/* Calls slot(context, value) for every live slot of one suspended stack and the three values of its
- * handler; parents are fibers of their own. On the copy, after roots were collected (`frames` is
- * sealed then). Bounded by the stack's length. False when the stack is damaged: what came before
- * that was told. */
-typedef void (*hs_ocaml5_slot_fn)(void *context, uint64_t value);
+/* Calls slot(context, value, pc) for every live slot of one suspended stack, with the return
+ * address that its frame goes on at, and for the three values of its handler, with 0; parents are
+ * fibers of their own. On the copy, after roots were collected (`frames` is sealed then). Bounded
+ * by the stack's length. False when the stack is damaged: what came before that was told. */
+typedef void (*hs_ocaml5_slot_fn)(void *context, uint64_t value, hs_addr pc);
 bool hs_ocaml5_stack_slots(const struct hs_ocaml *rt, const struct hs_frame_table *frames,
                            hs_addr stack, hs_ocaml5_slot_fn slot, void *context);
 
