@@ -6,9 +6,11 @@ writes the answer. The request is made from the program's file, as heapsnap make
 list of units, and the size of each unit's block from the header before its symbol.
 """
 import re
+import socket
 import struct
 import subprocess
 import sys
+import tempfile
 
 STRING_TAG = 252
 
@@ -133,6 +135,23 @@ class Answer:
 def ask(helper, text, timeout=60):
     done = subprocess.run([helper], input=text, capture_output=True, timeout=timeout)
     return done.returncode, done.stdout.decode()
+
+
+def ask_late(helper, text, late, timeout=60):
+    """Asks through a socket; `late` is asked where the answer comes from."""
+    ours, theirs = socket.socketpair()
+    with ours, tempfile.TemporaryFile() as question:
+        question.write(b"later 1\n" + text)
+        question.seek(0)
+        ours.settimeout(timeout)
+        with theirs, subprocess.Popen([helper], stdin=question, stdout=theirs.fileno()) as asked:
+            theirs.close()
+            ours.sendall(late)
+            ours.shutdown(socket.SHUT_WR)
+            said = b""
+            while part := ours.recv(1 << 16):
+                said += part
+    return asked.returncode, said.decode()
 
 
 def main():

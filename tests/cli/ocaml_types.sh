@@ -19,7 +19,7 @@ import shutil
 import struct
 import subprocess
 import time
-from _ocaml_types import Answer, ask, request
+from _ocaml_types import Answer, ask, ask_late, request
 
 work, helper = os.environ["WORK"], os.environ["HELPER"]
 program = work + "/p/ocaml_types"
@@ -147,6 +147,11 @@ let outer items (extra : float array) =
   let found = inner 3 in
   List.length found
 let _ = outer [ { key = ""; size = 1 } ] [| 1.5 |]
+let split ?(scale = 2) number items =
+  let own = [| number; scale |] in
+  let later n = if n < Array.length own then items else if number < scale then [] else items in
+  keep := later :: !keep
+let _ = split 1 []
 """
 
 
@@ -166,6 +171,10 @@ def bodies():
                            for t, label in found["children"]]
     captured = {f.rpartition("_")[0]: names(found) for (_, f), found in a.captured.items()}
     both = [("items", "Captures.item list"), ("scale", False)]
+    # Defaults split a function, and its parameters come after what it defines.
+    later = [("own", "int array"), ("scale", False), ("number", False),
+             ("items", "Captures.item list")]
+    check(captured.pop("later") == later, a.captured)
     check(captured == {"inner": both, "even": both, "odd": both}, captured)
     for _, function in a.captured:
         check(re.search(rf" camlCaptures(__|[.]){function}\b", symbols), f"no symbol {function}")
@@ -175,6 +184,16 @@ def bodies():
     few = answer([f"closure Captures {f} 2" for _, f in list(a.captured)[:1]] +
                  [f"closure Captures {f} 3" for _, f in list(a.captured)[1:]], program=built)
     check(list(few.captured) == list(a.captured)[:1], "the number of captured values counts")
+    late = f"closure Captures * *\nlook Captures\nframe captures.ml 9 {first} {first + 7}\n"
+    for lines in [[], ["memory 0"]]: # what was read is still there, or is read again
+        code, text = ask_late(helper, request(built, [work + "/p"], lines), late.encode())
+        later = Answer(text)
+        check(code == 0 and later.is_whole(), later.notes)
+        said = {f.rpartition("_")[0]: [label for _, label in found["children"]]
+                for (_, f), found in later.captured.items()}
+        del said["later"]
+        check(said == {f: [label for label, _ in both] for f in captured}, (lines, said))
+        check(len(later.scopes) == 1, (lines, later.scopes))
 
 
 def restore():

@@ -109,7 +109,28 @@ let used_in expressions =
   List.iter (it.expr it) expressions;
   used
 
-let in_order variables = List.sort_uniq (fun a b -> Ident.compare a.id b.id) variables
+(* A function whose parameters have defaults is split in two by the closure conversion, outer ones
+   first, and the inner one's parameters get new stamps: they come after all others
+   (Simplif.split_default_wrapper). By unique name: the order in which that happens. *)
+let remade : (string, int) Hashtbl.t = Hashtbl.create 97
+
+let note_remade e =
+  let parameters = Tree_view.with_defaults e in
+  let one id =
+    let name = Ident.unique_name id in
+    if not (Hashtbl.mem remade name) then Hashtbl.replace remade name (Hashtbl.length remade)
+  in
+  match List.find_opt snd parameters with
+  | Some (Some _, _) -> List.iter (fun (id, _) -> Option.iter one id) parameters
+  | _ -> () (* none, or one that is no variable: it is not split *)
+
+let compare_places a b =
+  let place v = Hashtbl.find_opt remade (Ident.unique_name v.id) in
+  match (place a, place b) with
+  | None, None -> Ident.compare a.id b.id
+  | a, b -> compare a b
+
+let in_order variables = List.sort_uniq compare_places variables
 
 let is_function (vb : value_binding) =
   match vb.vb_expr.exp_desc with Texp_function _ -> true | _ -> false
@@ -167,6 +188,7 @@ let walk where unit_name structure =
     match (e.exp_desc, !within) with
     | Texp_function _, Some w when Tree_view.is_body w.lambda e -> ()
     | Texp_function _, _ ->
+      note_remade e;
       within := Some { lambda = e; outer_scope = !scope; is_named = List.memq e !named }
     | _ -> ()
   in
@@ -207,6 +229,7 @@ let walk where unit_name structure =
 
 let on_structure where unit_name (structure : structure) =
   if Hashtbl.length frames + Hashtbl.length lambdas > 0 || Hashtbl.mem closures unit_name then
+    Hashtbl.reset remade;
     try walk where unit_name structure with Stack_overflow -> ()
 
 (* After the roots: what was found since it was last said, with the types of the variables. *)

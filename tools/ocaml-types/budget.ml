@@ -10,18 +10,22 @@ let asked = ref 0
 
 (* Nine tenths of what is read is garbage at once, in pieces that nothing that is read later fits
    into: to collect it and to compact what is left took more than half of the time. So it stays,
-   unless there is very much of it. *)
-let many_words = 128 lsl 20 (* 1 GiB *)
+   unless there is very much of it: then what was only kept to be read once (when_tight) goes. *)
+let many_words = ref (128 lsl 20) (* 1 GiB *)
 let is_tight = ref false
+let when_tight = ref (fun () -> ())
 
 let collect_rarely () =
   Gc.set
-    { (Gc.get ()) with Gc.minor_heap_size = 1 lsl 20; space_overhead = 1500;
+    { (Gc.get ()) with Gc.minor_heap_size = 1 lsl 20; space_overhead = 6000;
       max_overhead = 1_000_000 }
 
 let look_at_memory () =
-  if (not !is_tight) && (Gc.quick_stat ()).heap_words > many_words then begin
+  let words = (Gc.quick_stat ()).heap_words in
+  if words > heap_words then raise (Over "memory");
+  if (not !is_tight) && words > !many_words then begin
     is_tight := true;
+    !when_tight ();
     Gc.set { (Gc.get ()) with Gc.space_overhead = 200; max_overhead = 500 };
     Gc.compact ()
   end

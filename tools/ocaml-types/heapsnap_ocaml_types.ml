@@ -2,6 +2,7 @@
 
    Reads the request that heapsnap-ocaml-names reads (Request), and besides
      seconds N       how long it may take
+     memory N        from how many MiB on it collects what it has no use for (1024)
      frame, closure, lambda  what function bodies are asked for (Bodies)
      names 1         the answer begins with the table of heapsnap-ocaml-names, between lines of
                      #names and #types, when it is whole
@@ -35,6 +36,9 @@ let other_verb verb rest =
     true
   | "seconds", Some s when s > 0. && s < 86400. ->
     Budget.seconds := s;
+    true
+  | "memory", Some mib when mib >= 0. && mib < 65536. ->
+    Budget.many_words := int_of_float mib lsl 20 / (Sys.word_size / 8);
     true
   | "frame", _ -> Bodies.ask_frame rest
   | "closure", _ -> Bodies.ask_closure rest
@@ -76,12 +80,11 @@ let read_later talk =
    with End_of_file | Sys_error _ -> ());
   timer (Budget.extend () +. 0.5)
 
-(* Most units are of no interest to the heap, so bodies are read twice rather than kept. *)
 let answer_later source talk =
   read_later talk;
   let look unit_name () =
     Budget.check_now ();
-    Units.read_again source unit_name Bodies.on_structure
+    Units.look_again source unit_name Bodies.on_structure
   in
   Hashtbl.iter look looked_at;
   Bodies.say ();

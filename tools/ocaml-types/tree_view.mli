@@ -9,5 +9,8 @@ val applied_to_unit : Typedtree.module_expr -> Typedtree.module_expr option
 (* A function's parameters (those that a pattern takes apart have no name), and its body. *)
 val parameters : Typedtree.expression -> Ident.t option list * Typedtree.expression
 
+(* Likewise, and which of them are optional with a default. *)
+val with_defaults : Typedtree.expression -> (Ident.t option * bool) list
+
 (* Is the second the body of the first, so that both are one function to the compiler? *)
 val is_body : Typedtree.expression -> Typedtree.expression -> bool

@@ -14,7 +14,26 @@ let rec parameters (e : Typedtree.expression) =
     (name :: rest, body)
   | _ -> ([], e)
 
-let is_body (f : Typedtree.expression) body =
+(* `?(x = e)` is a parameter *opt*, which a `let` takes apart. *)
+let one_parameter (pattern : Typedtree.pattern) (rhs : Typedtree.expression) =
+  let name (p : Typedtree.pattern) =
+    match p.pat_desc with Tpat_var (id, _) -> Some id | _ -> None
+  in
+  match (name pattern, rhs.exp_desc) with
+  | Some opt, Texp_let (Nonrecursive, [ { vb_pat; _ } ], body) when Ident.name opt = "*opt*" ->
+    ((name vb_pat, true), body)
+  | id, _ -> ((id, false), rhs)
+
+let rec with_defaults (e : Typedtree.expression) =
+  match e.exp_desc with
+  | Texp_function { cases = [ { c_lhs; c_guard = None; c_rhs } ]; _ } ->
+    let parameter, rest = one_parameter c_lhs c_rhs in
+    parameter :: with_defaults rest
+  | _ -> []
+
+let rec is_body (f : Typedtree.expression) body =
   match f.exp_desc with
-  | Texp_function { cases = [ { c_guard = None; c_rhs; _ } ]; _ } -> c_rhs == body
+  | Texp_function { cases = [ { c_lhs; c_guard = None; c_rhs } ]; _ } ->
+    let _, rest = one_parameter c_lhs c_rhs in
+    rest == body || is_body rest body
   | _ -> false

@@ -18,4 +18,15 @@ let rec parameters (e : Typedtree.expression) =
     (List.map name l @ rest, body)
   | _ -> ([], e)
 
+let with_defaults (e : Typedtree.expression) =
+  let name (p : Typedtree.pattern) =
+    match p.pat_desc with Tpat_var (id, _, _) -> Some id | _ -> None
+  in
+  let one (p : Typedtree.function_param) =
+    match p.fp_kind with
+    | Tparam_pat p -> (name p, false)
+    | Tparam_optional_default (p, _) -> (name p, true)
+  in
+  match e.exp_desc with Texp_function (l, _) -> List.map one l | _ -> []
+
 let is_body _ _ = false (* `fun x -> (fun y -> ...)` is two functions since 5.2 *)

@@ -27,6 +27,10 @@ type source = {
 
 let loaded : (string, t Lazy.t) Hashtbl.t = Hashtbl.create 997
 
+(* What was read, until memory is short: some of it is looked at once more. *)
+let kept : (string, Typedtree.structure) Hashtbl.t = Hashtbl.create 997
+let () = Budget.when_tight := fun () -> Hashtbl.reset kept
+
 (* The parent learns which file it was that killed us. *)
 let guarded source read file =
   if List.mem file source.unreadable then None
@@ -76,6 +80,7 @@ let read_implementation source (wanted : Wanted.unit_wanted) interface file =
     if not (Names_table.is_block_of size structure (Array.length slots)) then None
     else begin
       let its_context = Modules.new_context 0 in
+      if not !Budget.is_tight then Hashtbl.replace kept wanted.name structure;
       source.on_structure its_context wanted.name structure;
       let signature = structure.str_type in
       Some { items = Source.items structure; signature; its_slots = slots; its_context }
@@ -129,12 +134,14 @@ let load source name =
     Hashtbl.replace loaded name l;
     Lazy.force l
 
-(* Reads an implementation once more, which is not kept: its identifiers are the same. *)
-let read_again source name f =
+(* An implementation once more. Where it was not kept it is read again: its identifiers are the
+   same. *)
+let look_again source name f =
   match (Hashtbl.find_opt loaded name, Hashtbl.find_opt source.wanted name) with
   | Some l, Some wanted when Lazy.is_val l -> (
-    match Lazy.force l with
-    | { state = Typed; path; context; _ } ->
+    match (Lazy.force l, Hashtbl.find_opt kept name) with
+    | { state = Typed; context; _ }, Some structure -> f context name structure
+    | { state = Typed; path; context; _ }, None ->
       let read file =
         Option.iter (f context name) (Compiled.read_implementation wanted file);
         None
