@@ -23,6 +23,8 @@ IS_SANITISED = bool(os.environ.get("SANITIZED")) # as the build was configured
 LIMIT_SECONDS = 60 if IS_SANITISED else 20
 SEED = int(os.environ.get("HS_FAULTS_SEED", str(time.time_ns() & 0xFFFF)))
 random.seed(SEED)
+# What a shell begins in the background ignores it, and so would all that is started here.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class Failure(Exception):

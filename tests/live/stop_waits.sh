@@ -3,6 +3,7 @@
 . "$(dirname "$0")/_stop.sh"
 
 python "$@" <<'END_OF_TEST'
+import concurrent.futures
 import re
 
 from stop_lib import *
@@ -15,6 +16,7 @@ LATE_MS, EARLY_MS = 90, 12
 # Kept by the kernel, which begins them anew by itself (docs/waits.md).
 BEGUN_ANEW = {"terminal, VTIME"}
 ARMED, RETURNED = 4, 9 # of the copy's points
+N_BESIDE = 6 # a stop takes a few milliseconds of a processor
 NAMES = re.findall(r'^    \{"([^"]*)", call_', open(f"{FIXTURES}/stop_waits.c").read(), re.M)
 
 
@@ -28,7 +30,7 @@ class Waits(Target):
         the main thread's is called so."""
         self.process.stdin.write("go\n")
         self.process.stdin.flush()
-        began, self.shortened = time.monotonic(), 0
+        began, self.shortened, self.n_stops = time.monotonic(), 0, 0
         for at in sorted((*stops_ms, *plain_ms)):
             time.sleep(max(0, began + at / 1000 - time.monotonic()))
             if time.monotonic() - began > (LIMIT_MS - 100) / 1000:
@@ -40,6 +42,7 @@ class Waits(Target):
                 continue
             figures = one.figures
             self.shortened += figures["shortened"]
+            self.n_stops += 1
             check(figures["broken_off"] == 0, f"{figures['broken_off']} calls return EINTR")
         took = []
         for line in self.process.stdout:
@@ -69,7 +72,8 @@ VERBOSE = "HS_VERBOSE" in os.environ
 
 
 def on_time(*options, more=()):
-    """Tried some times: what is late every time is no accident."""
+    """Tried some times: what is late every time is no accident. Nor does a round tell much into
+    which a busy machine lets few of the stops fall."""
     target = Waits(*more)
     alone = target.round(())
     always = None
@@ -77,37 +81,44 @@ def on_time(*options, more=()):
         lines = wrong(alone, target.round(STOPS_MS, *options))
         names = {line.split(": ")[0] for line in lines}
         always = names if always is None else always & names
-        if not always:
+        if not always and target.n_stops > len(STOPS_MS) / 2:
             break
     target.end()
     check(not always, "\n".join(lines))
-    return f"{len(alone)} calls, {len(STOPS_MS)} stops in each, {target.shortened} shortened"
+    return f"{len(alone)} calls, {target.n_stops} stops in each, {target.shortened} shortened"
 
 
-def read():
-    return on_time("mode=read")
+def beside_each_other(rounds):
+    """Nearly all of a round is waiting, so some targets wait at a time. Each is begun and ended by
+    one thread, with which it would end."""
+    with concurrent.futures.ThreadPoolExecutor(N_BESIDE) as pool:
+        return [done.result() for done in [pool.submit(*words) for words in rounds]]
 
 
-def copy():
-    return on_time("mode=copy")
+def any_thread():
+    return "; ".join(beside_each_other(((on_time, "mode=read"), (on_time, "mode=copy"))))
 
 
 def main_thread():
     """Those that have a limit of their own, in the thread that makes the copy."""
-    for name in ("epoll_wait", "semtimedop", "io_pgetevents", "ppoll", "nanosleep",
-                 "recv, SO_RCVTIMEO"):
-        on_time("mode=copy", more=[NAMES.index(name)])
-    return "6 calls"
+    names = ("epoll_wait", "semtimedop", "io_pgetevents", "ppoll", "nanosleep",
+             "recv, SO_RCVTIMEO")
+    beside_each_other((on_main_thread, name) for name in names)
+    return f"{len(names)} calls"
+
+
+def on_main_thread(name):
+    on_time("mode=copy", more=[NAMES.index(name)])
 
 
 def killed():
     """In the middle of a copy: the thread that makes it returns by a frame, and the kernel has
     forgotten when its wait ends. Those that it starts again itself, and one that we do. The deaths
     find calls that a stop or another death has broken off before."""
-    for name in ("nanosleep", "clock_nanosleep", "poll", "futex", "epoll_wait"):
-        for point in (ARMED, RETURNED):
-            main_thread_killed(name, point)
-    return "5 calls, twice each at two places"
+    names = ("nanosleep", "clock_nanosleep", "poll", "futex", "epoll_wait")
+    beside_each_other((main_thread_killed, name, point)
+                      for name in names for point in (ARMED, RETURNED))
+    return f"{len(names)} calls, twice each at two places"
 
 
 def main_thread_killed(name, point):
@@ -126,5 +137,5 @@ def main_thread_killed(name, point):
 if len(sys.argv) > 1:
     main(*[globals()[name] for name in sys.argv[1:]])
 else:
-    main(read, copy, main_thread, killed)
+    main(any_thread, main_thread, killed)
 END_OF_TEST

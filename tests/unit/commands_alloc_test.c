@@ -261,6 +261,13 @@ hs_status __wrap_hs_pages_alloc(size_t n, size_t size, void **ret, struct hs_err
     return status;
 }
 
+/* Of this machine, as any other: it is asked twice by each command, and allocates nothing. */
+uint64_t __wrap_hs_memory_available_bytes(void);
+uint64_t __wrap_hs_memory_available_bytes(void)
+{
+    return UINT64_C(4) << 30;
+}
+
 /* One that was not noted always fails. */
 static bool is_wanted(uint64_t nth, unsigned kind)
 {
