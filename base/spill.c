@@ -247,6 +247,8 @@ void hs_spill_expect(const struct hs_spill *spill, uint64_t begin, uint64_t end)
 /* The kernel keeps pages that are covered in part: the first is dropped whole. */
 void hs_spill_drop(const struct hs_spill *spill, uint64_t begin, uint64_t end)
 {
+    if (spill->is_read_often && spill->buffer == NULL)
+        return;
     begin -= begin % PAGE_BYTES;
     (void)posix_fadvise(spill->fd, (off_t)begin, (off_t)(end - begin), POSIX_FADV_DONTNEED);
 }

@@ -137,7 +137,8 @@ static double time_reachable(const struct hs_graph *graph, const struct hs_domtr
     struct hs_sizes *sizes;
     double start = now();
     const struct hs_row_source source = {.graph = graph};
-    bench_must(hs_reachable_find(&source, tree, weights, NULL, NULL, &sizes, &err), &err);
+    const struct hs_reachable_task task = {.source = &source, .tree = tree, .weights = weights};
+    bench_must(hs_reachable_find(&task, NULL, &sizes, &err), &err);
     double seconds = now() - start;
     hs_free(sizes);
     return seconds;

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "condensed_files.h"
 #include "graph/pages.h"
 #include "strong_components.h"
 #include "unit_rows.h"
@@ -20,7 +21,9 @@ uint64_t hs_condensed_graph_bytes(uint64_t n_nodes, uint64_t n_edges)
 struct joining {
     const struct hs_graph *units;            /* until it is freed */
     const struct hs_unit_edge_source *edges; /* NULL: those of the graph */
+    const struct hs_condensed_room *room;    /* NULL: in memory */
     struct strong_components components;
+    uint64_t max_edges;
     uint32_t *begin, *out; /* out NULL: count */
 };
 
@@ -74,8 +77,8 @@ static hs_status joining_fill(struct joining *joining, struct hs_condensed *cond
 }
 
 /* The graph, and the marks that keep its edges apart. */
-static hs_status joining_graph(struct joining *joining, uint64_t max_edges,
-                               struct hs_condensed *condensed, struct hs_error *err)
+static hs_status joining_graph(struct joining *joining, struct hs_condensed *condensed,
+                               struct hs_error *err)
 {
     uint64_t n = joining->components.n_components, seen_bytes = n * sizeof(uint32_t);
     uint64_t n_bytes = hs_condensed_graph_bytes(n, 0);
@@ -83,7 +86,7 @@ static hs_status joining_graph(struct joining *joining, uint64_t max_edges,
     HS_TRY(hs_budget_reserve(condensed->budget, n_bytes + seen_bytes, WHAT, err));
     condensed->graph_bytes = n_bytes;
     condensed->n_nodes = joining->components.n_components;
-    hs_status status = hs_graph_init(n, 1, max_edges, &condensed->graph, err);
+    hs_status status = hs_graph_init(n, 1, joining->max_edges, &condensed->graph, err);
     if (status == HS_OK)
         status = joining_fill(joining, condensed, err);
     hs_budget_release(condensed->budget, seen_bytes);
@@ -140,15 +143,49 @@ static void units_free(struct hs_graph *units, struct hs_budget *budget)
     hs_graph_fini(units);
 }
 
+static void joining_count(void *sink, uint32_t from, uint32_t to)
+{
+    struct joining *joining = sink;
+    const uint32_t *of = joining->components.of;
+    joining->max_edges += of[from] != HS_NONE && of[from] != of[to];
+}
+
+/* Whether the graph goes into memory. Its edges are counted only where that may matter. */
+static hs_status joining_fits(struct joining *joining, uint64_t n_tree, bool *ret,
+                              struct hs_error *err)
+{
+    const struct hs_condensed_room *room = joining->room;
+    uint64_t n = joining->components.n_components;
+
+    *ret = room == NULL || room->fits(room, n, joining->max_edges, n_tree);
+    if (*ret)
+        return HS_OK;
+    joining->max_edges = 0;
+    HS_TRY(joining->edges->run(joining->edges->context, joining_count, joining, err));
+    *ret = room->fits(room, n, joining->max_edges, n_tree);
+    return HS_OK;
+}
+
+static hs_status joining_put_graph(struct joining *joining, struct hs_condensed *condensed,
+                                   struct hs_error *err)
+{
+    const struct condensed_parts parts = {&joining->components, joining->edges};
+    bool fits;
+
+    HS_TRY(joining_fits(joining, condensed->n_tree, &fits, err));
+    return fits ? joining_graph(joining, condensed, err)
+                : condensed_files_make(&parts, condensed, err);
+}
+
 /* From components on; takes them. `units` are freed when they are not looked at again. */
-static hs_status joining_finish(struct joining *joining, struct hs_graph *units, uint64_t max_edges,
+static hs_status joining_finish(struct joining *joining, struct hs_graph *units,
                                 struct hs_condensed *ret, uint32_t **ret_component,
                                 struct hs_error *err)
 {
     struct strong_components *components = &joining->components;
     struct hs_condensed condensed = {.n_tree = ret->n_tree, .budget = ret->budget};
 
-    hs_status status = joining_graph(joining, max_edges, &condensed, err);
+    hs_status status = joining_put_graph(joining, &condensed, err);
     units_free(units, ret->budget);
     if (status == HS_OK)
         status = condensed_place_tree(components->of, &condensed, err);
@@ -164,19 +201,22 @@ static hs_status joining_finish(struct joining *joining, struct hs_graph *units,
 }
 
 hs_status hs_condensed_join(struct hs_graph *units, uint32_t n_tree,
-                            const struct hs_unit_edge_source *edges, struct hs_budget *budget,
-                            struct hs_condensed *ret, uint32_t **ret_component,
-                            struct hs_error *err)
+                            const struct hs_unit_edge_source *edges,
+                            const struct hs_condensed_room *room, struct hs_condensed *ret,
+                            uint32_t **ret_component, struct hs_error *err)
 {
+    struct hs_budget *budget = room == NULL ? NULL : room->budget;
     struct hs_condensed condensed = {.n_tree = n_tree, .budget = budget};
-    struct joining joining = {.units = units, .edges = edges};
-    uint64_t max_edges = units->n_edges;
+    struct joining joining = {
+        .units = units, .edges = edges, .room = room, .max_edges = units->n_edges};
+
+    assert(room == NULL || edges != NULL);
 
     hs_status status = components_find(units, budget, &joining.components, err);
     if (edges != NULL || status != HS_OK)
         units_free(units, budget);
     if (status == HS_OK)
-        status = joining_finish(&joining, units, max_edges, &condensed, ret_component, err);
+        status = joining_finish(&joining, units, &condensed, ret_component, err);
     if (status == HS_OK)
         *ret = condensed;
     return status;
@@ -184,20 +224,21 @@ hs_status hs_condensed_join(struct hs_graph *units, uint32_t n_tree,
 
 hs_status hs_condensed_join_stored(uint32_t n_units, uint32_t n_tree,
                                    const struct hs_unit_edge_source *edges,
-                                   struct hs_budget *budget, struct hs_condensed *ret,
+                                   const struct hs_condensed_room *room, struct hs_condensed *ret,
                                    uint32_t **ret_component, struct hs_error *err)
 {
+    struct hs_budget *budget = room->budget;
     struct hs_condensed condensed = {.n_tree = n_tree, .budget = budget};
-    struct joining joining = {.edges = edges};
+    struct joining joining = {.edges = edges, .room = room};
     struct hs_stored_rows rows = {0};
     struct hs_graph none = {0};
 
     HS_TRY(hs_stored_rows_make(n_units, edges, budget, WHAT, &rows, err));
-    uint64_t max_edges = rows.n_words - n_units;
+    joining.max_edges = rows.n_words - n_units;
     hs_status status = components_find_stored(&rows, budget, &joining.components, err);
     hs_stored_rows_fini(&rows);
     if (status == HS_OK)
-        status = joining_finish(&joining, &none, max_edges, &condensed, ret_component, err);
+        status = joining_finish(&joining, &none, &condensed, ret_component, err);
     if (status == HS_OK)
         *ret = condensed;
     return status;
@@ -213,7 +254,7 @@ hs_status hs_condensed_reverse(struct hs_condensed *condensed, struct hs_error *
     uint64_t n_bytes = hs_condensed_graph_bytes(condensed->n_nodes, condensed->graph.n_edges);
     struct hs_graph reverse;
 
-    if (condensed->is_reversed)
+    if (condensed->is_reversed || condensed->is_stored)
         return HS_OK;
     HS_TRY(hs_budget_reserve(condensed->budget, n_bytes, "reversing the condensed graph", err));
     hs_status status = hs_graph_reverse(&condensed->graph, &reverse, err);
@@ -233,14 +274,16 @@ void hs_condensed_drop_signatures(struct hs_condensed *condensed)
 {
     if (condensed->signature == NULL)
         return;
-    hs_pages_free(condensed->signature, condensed->sizes.n, sizeof *condensed->signature);
-    hs_budget_release(condensed->budget, condensed->sizes.n * sizeof *condensed->signature);
+    uint64_t n = hs_condensed_places(condensed);
+    hs_pages_free(condensed->signature, n, sizeof *condensed->signature);
+    hs_budget_release(condensed->budget, n * sizeof *condensed->signature);
     condensed->signature = NULL;
 }
 
 void hs_condensed_fini(struct hs_condensed *condensed)
 {
     hs_condensed_drop_signatures(condensed);
+    condensed_files_fini(condensed);
     hs_pages_free(condensed->ends.degree, condensed->n_nodes, sizeof(uint8_t));
     hs_spill_close(&condensed->ends.spill);
     hs_graph_fini(&condensed->graph);

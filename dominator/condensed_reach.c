@@ -4,6 +4,8 @@
 #include <assert.h>
 
 #include "condensed_ends.h"
+#include "condensed_files.h"
+#include "condensed_reach.h"
 #include "graph/pages.h"
 #include "reach_bits.h"
 
@@ -21,11 +23,12 @@ struct reach_work {
     const struct hs_owner_roots *roots; /* NULL: no signatures */
     uint32_t *query_of;                 /* by tree node: what answers for it; HS_NONE: nothing */
     struct hs_bitmap is_asked;          /* by condensed node; indexed */
-    uint32_t *queries;                  /* descending nodes */
+    uint32_t *queries;                  /* owned pages, as all by query: descending nodes */
     struct hs_sizes *answers;           /* of the queries */
     uint64_t *numbers;        /* by query: of the roots it answers for; NULL without roots */
     struct hs_bitmap is_done; /* by query */
     uint32_t n_queries;
+    uint64_t n_room; /* of the arrays by query */
     uint64_t reserved_bytes;
 };
 
@@ -50,9 +53,9 @@ static uint64_t map_bytes(uint64_t n_bits)
 static void work_fini(struct reach_work *work)
 {
     hs_pages_free(work->query_of, work->condensed->n_tree, sizeof *work->query_of);
-    hs_free(work->queries);
-    hs_free(work->answers);
-    hs_free(work->numbers);
+    hs_pages_free(work->queries, work->n_room, sizeof *work->queries);
+    hs_pages_free(work->answers, work->n_room, sizeof *work->answers);
+    hs_pages_free(work->numbers, work->n_room, sizeof *work->numbers);
     hs_bitmap_fini(&work->is_asked);
     hs_bitmap_fini(&work->is_done);
     hs_budget_release(work->condensed->budget, work->reserved_bytes);
@@ -67,10 +70,24 @@ static hs_status work_reserve(struct reach_work *work, uint64_t n_bytes, struct 
 
 /* ---- what to ask ---- */
 
+uint64_t condensed_reach_bytes(uint64_t n_nodes, uint64_t n_tree)
+{
+    const struct reach_work *work = NULL;
+    uint64_t n_together = n_tree < CONDENSED_REST_MAX ? n_tree : CONDENSED_REST_MAX;
+    uint64_t by_tree = 2 * sizeof(uint32_t) /* of_tree, alone */ + sizeof *work->query_of +
+                       sizeof *work->queries + sizeof *work->answers + sizeof *work->numbers +
+                       sizeof(struct hs_sizes) /* the result */;
+
+    return n_tree * by_tree + n_together * sizeof(struct root_query) + map_bytes(n_nodes) +
+           map_bytes(n_tree);
+}
+
 /* The node whose reach answers for a tree node: its only successor's, when it has but one; HS_NONE
  * when it has none. Own sizes are added afterwards. */
 static uint32_t tree_query(const struct hs_condensed *condensed, uint32_t tree_node)
 {
+    if (condensed->is_stored)
+        return condensed->files.alone[tree_node];
     uint32_t n, own = condensed->of_tree[tree_node];
     const uint32_t *row = hs_graph_row(&condensed->graph, own, &n);
     if (n > 1 || condensed_ends_of(condensed, own) != 0)
@@ -82,8 +99,9 @@ static hs_status queries_alloc(struct reach_work *work, uint64_t n, struct hs_er
 {
     HS_TRY(work_reserve(work, n * (sizeof *work->queries + sizeof *work->answers) + map_bytes(n),
                         err));
-    HS_TRY(HS_ALLOC(&work->queries, n, err));
-    HS_TRY(HS_ALLOC(&work->answers, n, err));
+    work->n_room = n;
+    HS_TRY(HS_PAGES_ALLOC(&work->queries, n, err));
+    HS_TRY(HS_PAGES_ALLOC(&work->answers, n, err));
     return hs_bitmap_init(&work->is_done, n, err);
 }
 
@@ -124,16 +142,17 @@ static hs_status numbers_find(struct reach_work *work, struct hs_error *err)
 {
     struct hs_condensed *condensed = work->condensed;
     const struct hs_bitmap *is_root = &work->roots->is_root;
-    uint64_t n_bytes = condensed->sizes.n * sizeof *condensed->signature;
+    uint64_t n_places = hs_condensed_places(condensed);
+    uint64_t n_bytes = n_places * sizeof *condensed->signature;
 
     HS_TRY(work_reserve(work, work->n_queries * sizeof *work->numbers, err));
-    HS_TRY(HS_ALLOC(&work->numbers, work->n_queries, err));
+    HS_TRY(HS_PAGES_ALLOC(&work->numbers, work->n_room, err));
     for (uint64_t i = hs_bitmap_next(is_root, 1); i < condensed->n_tree;
          i = hs_bitmap_next(is_root, i + 1))
         if (work->query_of[i] != HS_NONE)
             work->numbers[query_at(work, work->query_of[i])] ^= hs_owner_number(work->roots, i);
     HS_TRY(hs_budget_reserve(condensed->budget, n_bytes, WHAT, err));
-    hs_status status = HS_PAGES_ALLOC(&condensed->signature, condensed->sizes.n, err);
+    hs_status status = HS_PAGES_ALLOC(&condensed->signature, n_places, err);
     if (status != HS_OK)
         hs_budget_release(condensed->budget, n_bytes);
     return status;
@@ -258,11 +277,14 @@ static hs_status solo_alloc(struct solo *solo, struct hs_error *err)
     return HS_OK;
 }
 
-/* Searches alone save time, and may be left out. */
+/* Searches alone save time, and may be left out. They want rows of what nodes lead to. */
 static bool solo_fits(const struct solo *solo)
 {
     const struct reach_work *work = solo->work;
     const struct hs_condensed *condensed = work->condensed;
+
+    if (condensed->is_stored)
+        return false;
     uint64_t n_bytes =
         map_bytes(condensed->n_nodes) + (solo->n_queue + condensed->n_nodes) * sizeof(uint32_t);
 
@@ -293,24 +315,33 @@ static hs_status queries_search(struct reach_work *work, struct hs_error *err)
 
 /* ---- searches together ---- */
 
+/* The next ones from query *at on, as many as there is room for. */
+static uint32_t rest_take(const struct reach_work *work, uint32_t *at, struct root_query *rest,
+                          uint32_t n_rest)
+{
+    uint32_t n = 0;
+
+    for (; *at < work->n_queries && n < n_rest; ++*at)
+        if (!hs_bitmap_get(&work->is_done, *at))
+            rest[n++] = (struct root_query){
+                .node = work->queries[*at],
+                .number = work->numbers == NULL ? 0 : work->numbers[*at],
+            };
+    return n;
+}
+
 static hs_status rest_run(struct reach_work *work, struct root_query *rest, uint32_t n_rest,
                           const struct hs_progress *progress, struct hs_error *err)
 {
     const struct reach_bits_options options = {.progress = progress};
-    uint32_t n = 0;
+    uint32_t at = 0, n;
 
-    for (uint32_t i = 0; i < work->n_queries; i++)
-        if (!hs_bitmap_get(&work->is_done, i))
-            rest[n++] = (struct root_query){
-                .node = work->queries[i],
-                .number = work->numbers == NULL ? 0 : work->numbers[i],
-            };
-    assert(n == n_rest);
-    (void)n_rest;
     HS_TRY(hs_condensed_reverse(work->condensed, err));
-    HS_TRY(reach_bits_run(work->condensed, rest, n, &options, err));
-    for (uint32_t i = 0; i < n; i++)
-        work->answers[query_at(work, rest[i].node)] = rest[i].sizes;
+    while ((n = rest_take(work, &at, rest, n_rest)) != 0) {
+        HS_TRY(reach_bits_run(work->condensed, rest, n, &options, err));
+        for (uint32_t i = 0; i < n; i++)
+            work->answers[query_at(work, rest[i].node)] = rest[i].sizes;
+    }
     return HS_OK;
 }
 
@@ -318,49 +349,94 @@ static hs_status rest_run(struct reach_work *work, struct root_query *rest, uint
 static hs_status queries_together(struct reach_work *work, const struct hs_progress *progress,
                                   struct hs_error *err)
 {
-    hs_auto_free struct root_query *rest = NULL;
+    struct root_query *rest;
     uint32_t n = 0;
 
-    for (uint32_t i = 0; i < work->n_queries; i++)
+    for (uint32_t i = 0; i < work->n_queries && n < CONDENSED_REST_MAX; i++)
         n += !hs_bitmap_get(&work->is_done, i);
     if (n == 0)
         return HS_OK;
     HS_TRY(work_reserve(work, n * sizeof *rest, err));
-    HS_TRY(HS_ALLOC(&rest, n, err));
-    return rest_run(work, rest, n, progress, err);
+    HS_TRY(HS_PAGES_ALLOC(&rest, n, err));
+    hs_status status = rest_run(work, rest, n, progress, err);
+    hs_pages_free(rest, n, sizeof *rest);
+    return status;
 }
 
 /* ---- answers ---- */
 
-static void answers_fill(const struct reach_work *work, struct hs_sizes *answers)
+/* What all places weigh. */
+static hs_status answer_all(const struct hs_condensed *condensed, struct hs_sizes *ret,
+                            struct hs_error *err)
+{
+    struct hs_spill_reader reader = {0};
+    struct hs_sizes sizes;
+    hs_status status = condensed_files_sizes(condensed, true, true, &reader, err);
+
+    for (uint64_t i = 0; i < hs_condensed_places(condensed) && status == HS_OK; i++) {
+        if (!condensed->is_stored) {
+            hs_unit_sizes_sum(&condensed->sizes, i, ret);
+            continue;
+        }
+        status = condensed_files_next(&reader, &sizes, err);
+        hs_sizes_add(ret, &sizes);
+    }
+    hs_spill_reader_close(&reader);
+    return status;
+}
+
+static void answers_add(const struct reach_work *work, struct hs_sizes *answers)
 {
     const struct hs_condensed *condensed = work->condensed;
 
-    for (uint64_t i = 0; i < condensed->sizes.n; i++)
-        hs_unit_sizes_sum(&condensed->sizes, i, &answers[0]);
     for (uint32_t i = 1; i < condensed->n_tree; i++) {
         uint32_t own = condensed->of_tree[i], node = work->query_of[i];
-        if (node != own)
+        if (node == own)
+            answers[i] = (struct hs_sizes){0};
+        else if (!condensed->is_stored)
             hs_unit_sizes_sum(&condensed->sizes, own, &answers[i]);
         if (node != HS_NONE)
             hs_sizes_add(&answers[i], &work->answers[query_at(work, node)]);
     }
 }
 
+/* Room for the result, counted with the graph; of a stored one with own sizes in it. */
+static hs_status answers_begin(struct hs_condensed *condensed, struct hs_sizes **ret,
+                               struct hs_error *err)
+{
+    uint64_t n_bytes = condensed->n_tree * sizeof **ret;
+
+    if (condensed->is_stored) {
+        *ret = HS_STEAL(condensed->files.tree_own);
+        (*ret)[0] = (struct hs_sizes){0};
+        return HS_OK;
+    }
+    HS_TRY(hs_budget_reserve(condensed->budget, n_bytes, WHAT, err));
+    condensed->reserved_bytes += n_bytes;
+    return HS_ALLOC(ret, condensed->n_tree, err);
+}
+
+static hs_status answers_give(struct reach_work *work, struct hs_sizes **ret, struct hs_error *err)
+{
+    struct hs_condensed *condensed = work->condensed;
+    hs_auto_free struct hs_sizes *answers = NULL;
+
+    HS_TRY(answers_begin(condensed, &answers, err));
+    HS_TRY(answer_all(condensed, &answers[0], err));
+    answers_add(work, answers);
+    *ret = HS_STEAL(answers);
+    return HS_OK;
+}
+
 static hs_status reachable_find(struct reach_work *work, const struct hs_progress *progress,
                                 struct hs_sizes **ret, struct hs_error *err)
 {
-    void *memory;
-
     HS_TRY(queries_collect(work, err));
     if (work->roots != NULL)
         HS_TRY(numbers_find(work, err));
     HS_TRY(queries_search(work, err));
     HS_TRY(queries_together(work, progress, err));
-    HS_TRY(hs_alloc(work->condensed->n_tree, sizeof **ret, &memory, err));
-    answers_fill(work, memory);
-    *ret = memory;
-    return HS_OK;
+    return answers_give(work, ret, err);
 }
 
 hs_status hs_condensed_reach(struct hs_condensed *condensed, const struct hs_owner_roots *roots,

@@ -81,14 +81,24 @@ static uint32_t lanes_words(const struct hs_owners *owners)
     return n_words == 0 ? 1 : (uint32_t)n_words;
 }
 
+/* Without the room for roots. */
+static uint64_t lanes_bytes(uint64_t n_nodes, uint64_t n_ends, uint32_t n_words)
+{
+    return n_nodes * n_words * sizeof(uint64_t) + (n_nodes + n_ends) / 8 + 16 +
+           n_words * (64 * sizeof(struct wanted_end) + PLANES * sizeof(uint64_t));
+}
+
+uint64_t owner_lists_bytes(uint64_t n_nodes, uint64_t n_ends)
+{
+    return lanes_bytes(n_nodes, n_ends, 1) + ROOM_LEAST * sizeof(hs_node);
+}
+
 static hs_status lanes_alloc(struct lanes *lanes, struct hs_error *err)
 {
     const struct hs_condensed *condensed = lanes->owners->condensed;
-    uint64_t n_nodes = condensed->n_nodes, n_bits = n_nodes + condensed->ends.n;
+    uint64_t n_nodes = condensed->n_nodes;
     uint32_t n_lanes = lanes->n_words * 64;
-    uint64_t n_bytes = n_nodes * lanes->n_words * sizeof(uint64_t) + n_bits / 8 + 16 +
-                       n_lanes * sizeof *lanes->ends +
-                       lanes->n_words * PLANES * sizeof *lanes->planes;
+    uint64_t n_bytes = lanes_bytes(n_nodes, condensed->ends.n, lanes->n_words);
 
     HS_TRY(hs_budget_reserve(condensed->budget, n_bytes, WHAT, err));
     lanes->reserved_bytes = n_bytes;
@@ -191,7 +201,39 @@ static inline void row_add(uint64_t *restrict to, const uint64_t *restrict row, 
         to[i] |= row[i];
 }
 
-static void lanes_run(struct lanes *lanes)
+/* From the first row of the file to the last: the words of all are read, those of rows that are met
+ * count. */
+static hs_status stored_rows_run(struct lanes *lanes, struct hs_spill_reader *reader,
+                                 struct hs_error *err)
+{
+    uint64_t n_nodes = lanes->owners->condensed->n_nodes, to;
+    uint32_t n_words = lanes->n_words;
+
+    for (uint64_t node = 0; node < n_nodes;) {
+        HS_TRY(hs_spill_get_fixed(reader, sizeof(uint32_t), &to, err));
+        if (to == HS_NONE) {
+            node++;
+        } else if (hs_bitmap_get(&lanes->is_met, node)) {
+            hs_bitmap_set(&lanes->is_met, to);
+            row_add(lanes_row(lanes, to), lanes_row(lanes, node), n_words);
+        }
+    }
+    return HS_OK;
+}
+
+static hs_status lanes_run_stored(struct lanes *lanes, struct hs_error *err)
+{
+    const struct hs_spill *rows = &lanes->owners->condensed->files.rows;
+    struct hs_spill_reader reader = {0};
+
+    hs_status status = hs_spill_read(rows, 0, rows->n_bytes, &reader, err);
+    if (status == HS_OK)
+        status = stored_rows_run(lanes, &reader, err);
+    hs_spill_reader_close(&reader);
+    return status;
+}
+
+static void lanes_run_graph(struct lanes *lanes)
 {
     const struct hs_graph *reverse = &lanes->owners->condensed->graph;
     uint32_t n_words = lanes->n_words;
@@ -204,6 +246,14 @@ static void lanes_run(struct lanes *lanes)
             row_add(lanes_row(lanes, reverse->target[e]), row, n_words);
         }
     }
+}
+
+static hs_status lanes_run(struct lanes *lanes, struct hs_error *err)
+{
+    if (lanes->owners->condensed->is_stored)
+        return lanes_run_stored(lanes, err);
+    lanes_run_graph(lanes);
+    return HS_OK;
 }
 
 static void lanes_clear(struct lanes *lanes)
@@ -393,7 +443,7 @@ static hs_status lanes_passes(struct lanes *lanes, struct hs_error *err)
         lanes->first = (uint32_t)done;
         lanes->n = left < n_lanes ? (uint32_t)left : n_lanes;
         HS_TRY(lanes_begin(lanes, err));
-        lanes_run(lanes);
+        HS_TRY(lanes_run(lanes, err));
         lanes_count(lanes);
         HS_TRY(lanes_put(lanes, err));
         lanes_clear(lanes);

@@ -13,6 +13,7 @@ hs_status hs_owner_sets_give(struct hs_condensed *condensed, const struct hs_own
         .tops = tops,
         .roots = request->roots,
         .max_listed = request->max_listed,
+        .sink_bytes = request->sink_bytes,
         .progress = progress,
     };
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "condensed_files.h"
 
 #define ENTRIES_FIRST ((uint64_t)1024)
 #define ENTRIES_GROWTH 4
@@ -31,11 +32,32 @@ static uint64_t table_bytes(uint64_t n_entries)
     return n_entries * sizeof(struct owner_entry) + slots_for(n_entries) * sizeof(uint32_t);
 }
 
-/* There are no more sets than places. */
-static uint64_t capacity_most(const struct hs_condensed *condensed)
+uint64_t owner_table_bytes(uint64_t n_places)
 {
-    uint64_t most = condensed->sizes.n < ENTRIES_MAX ? condensed->sizes.n : ENTRIES_MAX;
-    uint64_t room = hs_budget_left_bytes(condensed->budget) / 2;
+    return table_bytes(n_places < ENTRIES_LEAST ? n_places : ENTRIES_LEAST);
+}
+
+/* What is kept for whoever takes the sets: signatures go before lists are made. */
+static uint64_t keep_bytes(const struct hs_owners *owners)
+{
+    const struct hs_condensed *c = owners->condensed;
+    uint64_t lists = owner_lists_bytes(c->n_nodes, c->ends.n), graph = 0;
+    uint64_t signatures = hs_condensed_places(c) * sizeof *c->signature;
+
+    if (!c->is_stored && !c->is_reversed)
+        graph = hs_condensed_graph_bytes(c->n_nodes, c->graph.n_edges);
+    lists = lists > graph ? lists : graph;
+    return owners->sink_bytes + (lists > signatures ? lists - signatures : 0);
+}
+
+/* There are no more sets than places. */
+static uint64_t capacity_most(const struct hs_owners *owners)
+{
+    const struct hs_condensed *condensed = owners->condensed;
+    uint64_t n_places = hs_condensed_places(condensed), keep = keep_bytes(owners);
+    uint64_t most = n_places < ENTRIES_MAX ? n_places : ENTRIES_MAX;
+    uint64_t left = hs_budget_left_bytes(condensed->budget);
+    uint64_t room = left > keep ? left - keep : 0;
 
     while (most > ENTRIES_LEAST && table_bytes(most) > room)
         most = most / 2 > ENTRIES_LEAST ? most / 2 : ENTRIES_LEAST;
@@ -115,20 +137,52 @@ static hs_status range_take_top(void *sink, hs_node top, uint64_t place, struct 
     return HS_OK;
 }
 
-/* Places that are no top unit's are in no set. */
-static void range_weigh(const struct range *range)
+/* Whose sum a place is added to; NULL: places that are no top unit's are in no set. */
+static struct hs_sizes *range_sum(const struct range *range, uint64_t place)
+{
+    const struct owner_table *table = &range->owners->table;
+    uint64_t signature = range->owners->condensed->signature[place];
+
+    if (signature == 0 || !range_has(range, signature))
+        return NULL;
+    uint32_t slot = table->slots[slot_of(table, signature)];
+    return slot == 0 ? NULL : &table->entries[slot - 1].set.retained;
+}
+
+static hs_status range_weigh_stored(const struct range *range, struct hs_spill_reader *reader,
+                                    struct hs_error *err)
 {
     const struct hs_condensed *condensed = range->owners->condensed;
-    const struct owner_table *table = &range->owners->table;
+    struct hs_sizes sizes, *sum;
 
-    for (uint64_t place = 0; place < condensed->sizes.n; place++) {
-        uint64_t signature = condensed->signature[place];
-        if (signature == 0 || !range_has(range, signature))
-            continue;
-        uint32_t slot = table->slots[slot_of(table, signature)];
-        if (slot != 0)
-            hs_unit_sizes_sum(&condensed->sizes, place, &table->entries[slot - 1].set.retained);
+    for (uint64_t at = 0; at < hs_condensed_places(condensed); at++) {
+        HS_TRY(condensed_files_next(reader, &sizes, err));
+        sum = range_sum(range, hs_condensed_turn(condensed, at));
+        if (sum != NULL)
+            hs_sizes_add(sum, &sizes);
     }
+    return HS_OK;
+}
+
+static hs_status range_weigh(const struct range *range, struct hs_error *err)
+{
+    const struct hs_condensed *condensed = range->owners->condensed;
+    struct hs_spill_reader reader = {0};
+    struct hs_sizes *sum;
+
+    if (condensed->is_stored) {
+        hs_status status = condensed_files_sizes(condensed, true, true, &reader, err);
+        if (status == HS_OK)
+            status = range_weigh_stored(range, &reader, err);
+        hs_spill_reader_close(&reader);
+        return status;
+    }
+    for (uint64_t place = 0; place < hs_condensed_places(condensed); place++) {
+        sum = range_sum(range, place);
+        if (sum != NULL)
+            hs_unit_sizes_sum(&condensed->sizes, place, sum);
+    }
+    return HS_OK;
 }
 
 static int by_rank(const void *left, const void *right)
@@ -176,7 +230,7 @@ static hs_status range_run(struct range *range, struct hs_error *err)
         table->n = range->n_kept;
         return HS_OK;
     }
-    range_weigh(range);
+    HS_TRY(range_weigh(range, err));
     range_cut(range);
     return HS_OK;
 }
@@ -194,7 +248,7 @@ static hs_status table_enlarge(struct hs_owners *owners, bool *ret, struct hs_er
     if (table->n != 0)
         return HS_OK;
     owner_table_fini(table);
-    uint64_t most = capacity_most(owners->condensed);
+    uint64_t most = capacity_most(owners);
     *ret = capacity < most;
     capacity = most / ENTRIES_GROWTH < capacity ? most : capacity * ENTRIES_GROWTH;
     return table_init(table, capacity, budget, err);
@@ -226,7 +280,7 @@ hs_status owner_table_make(struct hs_owners *owners, struct hs_error *err)
 {
     struct owner_table *table = &owners->table;
 
-    uint64_t most = capacity_most(owners->condensed);
+    uint64_t most = capacity_most(owners);
 
     HS_TRY(table_init(table, most < ENTRIES_FIRST ? most : ENTRIES_FIRST, owners->condensed->budget,
                       err));

@@ -27,9 +27,15 @@ struct hs_owners {
     const struct hs_owner_tops *tops;
     const struct hs_owner_roots *roots;
     uint64_t max_listed;
+    uint64_t sink_bytes; /* hs_owner_request's */
     const struct hs_progress *progress;
     struct owner_table table; /* once made: entry i is set i + 1 */
 };
+
+/* What tables of so many places take at the least, while sets are told apart and afterwards. */
+uint64_t owner_table_bytes(uint64_t n_places);
+/* What lists take at the least (hs_owners_lists). */
+uint64_t owner_lists_bytes(uint64_t n_nodes, uint64_t n_ends);
 
 /* Finds and numbers the sets; their roots are not known yet. */
 hs_status owner_table_make(struct hs_owners *owners, struct hs_error *err);

@@ -5,12 +5,14 @@
 
 #include "base/table.h"
 #include "condensed_ends.h"
+#include "condensed_files.h"
 #include "graph/pages.h"
 
 #define BITS_FIRST 512
 #define BITS_MAX 4096
-#define SETS_MIN 4096 /* a pass may always keep so many, if there is memory */
-#define SETS_LEAST 64 /* or else so many */
+#define SETS_MIN 4096                /* a pass may always keep so many, if there is memory */
+#define SETS_LEAST 64                /* or else so many */
+#define SETS_WANTED ((uint64_t)8192) /* where memory is planned: 13 bits a pass at the worst */
 
 /* Interned sets of queries, a bit for each. Set 0 is the empty one. */
 struct bit_sets {
@@ -40,7 +42,8 @@ static uint64_t pass_fixed_bytes(uint32_t n_words)
 }
 
 struct bit_pass {
-    const struct hs_condensed *condensed; /* its graph reversed */
+    const struct hs_condensed *condensed; /* its graph reversed, or stored */
+    struct hs_spill_reader rows, sizes;   /* of a stored one, while they are read */
     struct root_query *queries;           /* of this pass, descending nodes */
     uint32_t n_queries;
     struct bit_sets sets;
@@ -226,10 +229,18 @@ static hs_status arrivals_set(struct bit_pass *pass, const struct arrivals *arri
     return HS_OK;
 }
 
-static void set_credit(struct bit_pass *pass, uint32_t set, uint64_t at)
+static hs_status set_credit(struct bit_pass *pass, uint32_t set, uint64_t at, struct hs_error *err)
 {
-    if (set != 0)
+    struct hs_sizes sizes;
+
+    if (pass->condensed->is_stored) {
+        HS_TRY(condensed_files_next(&pass->sizes, &sizes, err));
+        if (set != 0)
+            hs_sizes_add(&pass->sets.sums[set], &sizes);
+    } else if (set != 0) {
         hs_unit_sizes_sum(&pass->condensed->sizes, at, &pass->sets.sums[set]);
+    }
+    return HS_OK;
 }
 
 /* Adds the bit of a query's own node. */
@@ -242,23 +253,72 @@ static void arrivals_add_bit(struct bit_pass *pass, struct arrivals *arrivals, u
     arrivals->is_mixed = true;
 }
 
-static hs_status pass_sweep(struct bit_pass *pass, struct hs_error *err)
+/* Of a stored graph the row before the one that was read last. */
+static hs_status stored_row_add(struct bit_pass *pass, struct arrivals *arrivals,
+                                struct hs_error *err)
+{
+    uint64_t from;
+
+    while (!hs_spill_at_end(&pass->rows)) {
+        HS_TRY(hs_spill_get_fixed_back(&pass->rows, sizeof(uint32_t), &from, err));
+        if (from == HS_NONE)
+            break;
+        arrivals_add(pass, arrivals, (uint32_t)from);
+    }
+    return HS_OK;
+}
+
+static hs_status row_add(struct bit_pass *pass, uint32_t node, struct arrivals *arrivals,
+                         struct hs_error *err)
 {
     const struct hs_graph *reverse = &pass->condensed->graph;
-    uint32_t bit = 0, n = pass->condensed->n_nodes;
 
-    memset(pass->set_of, 0, (size_t)n * sizeof(uint32_t));
-    for (uint32_t node = pass->queries[0].node + 1; node-- > 0 && !pass->overflowed;) {
+    if (pass->condensed->is_stored)
+        return stored_row_add(pass, arrivals, err);
+    for (uint32_t e = reverse->begin[node]; e < reverse->begin[node + 1]; e++)
+        arrivals_add(pass, arrivals, reverse->target[e]);
+    return HS_OK;
+}
+
+/* From the node `end` down. */
+static hs_status nodes_sweep(struct bit_pass *pass, uint32_t end, struct hs_error *err)
+{
+    uint32_t bit = 0;
+
+    for (uint32_t node = end; node-- > 0 && !pass->overflowed;) {
         struct arrivals arrivals = {0};
-        for (uint32_t e = reverse->begin[node]; e < reverse->begin[node + 1]; e++)
-            arrivals_add(pass, &arrivals, reverse->target[e]);
+        HS_TRY(row_add(pass, node, &arrivals, err));
         if (bit < pass->n_queries && pass->queries[bit].node == node)
             arrivals_add_bit(pass, &arrivals, bit++);
         HS_TRY(arrivals_set(pass, &arrivals, &pass->set_of[node], err));
-        set_credit(pass, pass->set_of[node], node);
+        HS_TRY(set_credit(pass, pass->set_of[node], node, err));
     }
     assert(bit == pass->n_queries || pass->overflowed);
     return HS_OK;
+}
+
+/* Files are read from their ends on, whichever node the first query is of. */
+static hs_status stored_sweep(struct bit_pass *pass, struct hs_error *err)
+{
+    const struct hs_spill *rows = &pass->condensed->files.rows;
+    uint64_t last;
+
+    HS_TRY(hs_spill_read(rows, 0, rows->n_bytes, &pass->rows, err));
+    HS_TRY(condensed_files_sizes(pass->condensed, true, false, &pass->sizes, err));
+    HS_TRY(hs_spill_get_fixed_back(&pass->rows, sizeof(uint32_t), &last, err));
+    assert(last == HS_NONE);
+    return nodes_sweep(pass, pass->condensed->n_nodes, err);
+}
+
+static hs_status pass_sweep(struct bit_pass *pass, struct hs_error *err)
+{
+    memset(pass->set_of, 0, (size_t)pass->condensed->n_nodes * sizeof(uint32_t));
+    if (!pass->condensed->is_stored)
+        return nodes_sweep(pass, pass->queries[0].node + 1, err);
+    hs_status status = stored_sweep(pass, err);
+    hs_spill_reader_close(&pass->rows);
+    hs_spill_reader_close(&pass->sizes);
+    return status;
 }
 
 static void end_sign(struct bit_pass *pass, uint32_t set, uint64_t at)
@@ -289,7 +349,7 @@ static hs_status ends_sweep(struct bit_pass *pass, uint64_t most, struct ends_re
         HS_TRY(arrivals_set(pass, &arrivals, &set, err));
         if (pass->overflowed)
             return HS_OK;
-        set_credit(pass, set, (uint64_t)pass->condensed->n_nodes + end);
+        HS_TRY(set_credit(pass, set, (uint64_t)pass->condensed->n_nodes + end, err));
         end_sign(pass, set, (uint64_t)pass->condensed->n_nodes + end);
     }
     return HS_OK;
@@ -301,7 +361,10 @@ static hs_status pass_ends(struct bit_pass *pass, uint64_t most, struct hs_error
 
     hs_status status = condensed_ends_open(pass->condensed, &reader, err);
     if (status == HS_OK)
+        status = condensed_files_sizes(pass->condensed, false, true, &pass->sizes, err);
+    if (status == HS_OK)
         status = ends_sweep(pass, most, &reader, err);
+    hs_spill_reader_close(&pass->sizes);
     condensed_ends_close(&reader);
     return status;
 }
@@ -381,7 +444,7 @@ static hs_status pass_run(struct bit_pass *pass, uint32_t width, uint32_t max_se
  * can be, where memory is not short. */
 static uint64_t pass_max_sets(const struct bit_pass *pass, uint32_t width, uint64_t limit)
 {
-    uint64_t n_nodes = pass->condensed->sizes.n;
+    uint64_t n_nodes = hs_condensed_places(pass->condensed);
     uint64_t most = width <= 64 || limit > n_nodes + 2 ? n_nodes + 2 : limit;
     uint32_t n_words = (width + 63) / 64;
     uint64_t left = hs_budget_left_bytes(pass->condensed->budget);
@@ -389,6 +452,11 @@ static uint64_t pass_max_sets(const struct bit_pass *pass, uint32_t width, uint6
     uint64_t room = left > fixed ? (left - fixed) / set_bytes(n_words) : 0;
 
     return room >= most ? most : room < SETS_LEAST ? SETS_LEAST : room;
+}
+
+uint64_t reach_bits_bytes(void)
+{
+    return SETS_WANTED * set_bytes(1) + pass_fixed_bytes(1);
 }
 
 static uint32_t width_halve(uint32_t width)
@@ -406,7 +474,7 @@ static bool pass_has_room(const struct bit_pass *pass, uint32_t width)
 static hs_status passes_loop(struct bit_pass *pass, struct root_query *queries, uint32_t n_queries,
                              const struct reach_bits_options *options, struct hs_error *err)
 {
-    uint64_t n_nodes = pass->condensed->sizes.n;
+    uint64_t n_nodes = hs_condensed_places(pass->condensed);
     uint64_t limit = options->max_sets != 0 ? options->max_sets : SETS_MIN + n_nodes / 2;
     uint32_t width = options->first_bits != 0 ? options->first_bits : BITS_FIRST;
 
@@ -418,8 +486,8 @@ static hs_status passes_loop(struct bit_pass *pass, struct root_query *queries, 
                                 err));
         pass->queries = queries + done;
         pass->n_queries = n;
-        hs_status status = pass_run(pass, (width + 63) / 64 * 64,
-                                    (uint32_t)pass_max_sets(pass, width, limit), err);
+        uint64_t max_sets = pass_max_sets(pass, width, limit);
+        hs_status status = pass_run(pass, (width + 63) / 64 * 64, (uint32_t)max_sets, err);
         uint32_t n_sets = pass->sets.n_sets;
         sets_fini(&pass->sets);
         if (status != HS_OK)
@@ -429,7 +497,7 @@ static hs_status passes_loop(struct bit_pass *pass, struct root_query *queries, 
             continue;
         }
         done += n;
-        if (n_sets < limit / 64 && width <= BITS_MAX / 2)
+        if (n_sets < (max_sets < limit ? max_sets : limit) / 64 && width <= BITS_MAX / 2)
             width *= 2;
     }
     return HS_OK;

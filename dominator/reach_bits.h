@@ -26,9 +26,12 @@ struct reach_bits_options {
     const struct hs_progress *progress;
 };
 
-/* Distinct nodes, descending; `condensed` is reversed (hs_condensed_reverse). A pass that has too
- * many sets (or more than the budget of the condensed graph has room for) is done again with half
- * as many bits; after one that has few, the next has more. */
+/* What that takes beside 4 bytes per node, where it is to get on. */
+uint64_t reach_bits_bytes(void);
+
+/* Distinct nodes, descending; `condensed` is reversed (hs_condensed_reverse), or stored. A pass
+ * that has too many sets (or more than the budget of the condensed graph has room for) is done
+ * again with half as many bits; after one that has few, the next has more. */
 hs_status reach_bits_run(const struct hs_condensed *condensed, struct root_query *queries,
                          uint32_t n_queries, const struct reach_bits_options *options,
                          struct hs_error *err);

@@ -312,28 +312,85 @@ static hs_status condensed_answer(struct hs_condensed *condensed, const struct t
     return HS_OK;
 }
 
-hs_status hs_reachable_find(const struct hs_row_source *source, const struct hs_domtree *tree,
-                            const struct hs_weights *weights, const struct hs_owner_request *owners,
-                            const struct hs_progress *progress, struct hs_sizes **ret,
-                            struct hs_error *err)
+/* From here on what the graph takes counts. Its largest sizes are made already. */
+static hs_status condensed_count(struct hs_condensed *condensed, struct hs_budget *budget,
+                                 struct hs_error *err)
 {
-    struct units units = {.n_nodes = tree->n_nodes,
-                          .n_tree = weights->n_tree,
-                          .tree = tree,
-                          .roots = owners == NULL ? NULL : owners->roots};
-    struct hs_condensed condensed = {0};
-    struct tops tops = {0};
+    uint64_t graph = hs_condensed_graph_bytes(condensed->n_nodes, condensed->graph.n_edges);
+    uint64_t rest = condensed->n_tree * sizeof(uint32_t) + condensed->sizes.n * sizeof(uint64_t) +
+                    condensed->sizes.wide_capacity * sizeof(struct hs_sizes);
 
-    assert(weights->n_nodes == tree->n_nodes);
+    HS_TRY(hs_budget_reserve(budget, graph + rest, "the condensed graph", err));
+    condensed->budget = budget;
+    condensed->graph_bytes = graph;
+    condensed->reserved_bytes = rest;
+    return HS_OK;
+}
+
+static hs_status reachable_condense(const struct hs_reachable_task *task,
+                                    const struct hs_progress *progress,
+                                    struct hs_condensed *condensed, struct tops *tops,
+                                    struct hs_error *err)
+{
+    struct units units = {.n_nodes = task->tree->n_nodes,
+                          .n_tree = task->weights->n_tree,
+                          .tree = task->tree,
+                          .roots = task->owners == NULL ? NULL : task->owners->roots};
+
     hs_status status = hs_progress_tell(progress, "condensing the graph", 0, 0, err);
     if (status == HS_OK)
         status = units_find(&units, err);
     if (status == HS_OK)
-        status = units_condense(&units, source, weights, progress, &condensed, &tops, err);
+        status =
+            units_condense(&units, task->source, task->weights, progress, condensed, tops, err);
     units_fini(&units);
+    return status == HS_OK ? condensed_count(condensed, task->budget, err) : status;
+}
+
+hs_status hs_reachable_find(const struct hs_reachable_task *task,
+                            const struct hs_progress *progress, struct hs_sizes **ret,
+                            struct hs_error *err)
+{
+    struct hs_condensed condensed = {0};
+    struct tops tops = {0};
+
+    assert(task->weights->n_nodes == task->tree->n_nodes);
+    hs_status status = reachable_condense(task, progress, &condensed, &tops, err);
     if (status == HS_OK)
-        status = condensed_answer(&condensed, &tops, owners, progress, ret, err);
+        status = condensed_answer(&condensed, &tops, task->owners, progress, ret, err);
     tops_fini(&tops);
     hs_condensed_fini(&condensed);
     return status;
+}
+
+/* ---- what it takes ---- */
+
+static uint64_t most(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+uint64_t hs_reachable_input_bytes(uint64_t n_nodes)
+{
+    const struct hs_weights *weights = NULL;
+    const struct hs_domtree *tree = NULL;
+    return n_nodes * (sizeof *tree->number + sizeof *tree->idom + sizeof *weights->words) +
+           n_nodes / 4;
+}
+
+/* Edges as pairs beside the graph of units; that beside its components and the graph of these; what
+ * is done with that graph, which may have as many nodes. */
+uint64_t hs_reachable_bytes(const struct hs_reachable_counts *counts)
+{
+    uint64_t n = counts->n_nodes, n_units = counts->n_shared + counts->n_tree;
+    uint64_t n_edges = counts->n_edges + counts->n_tree;
+    const struct hs_condensed_room later = {.n_wide = counts->n_wide,
+                                            .sink_bytes = counts->sink_bytes};
+    uint64_t graph = hs_condensed_graph_bytes(n_units, n_edges), number = 4 * n_units;
+    uint64_t units = 4 * n + n / 2, tops = n / 4 + number;
+    uint64_t made = units + number + 8 * n_edges + graph + number;
+    uint64_t joined = units + graph + most(hs_condensed_join_bytes(n_units, 0), 2 * number + graph);
+    uint64_t answered = tops + hs_condensed_memory_bytes(&later, n_units, n_edges, counts->n_tree);
+
+    return most(made, most(joined, answered));
 }

@@ -2,7 +2,16 @@
 
 #include "base/alloc.h"
 
+#define WIDE_FIRST ((size_t)64)
 #define WHAT "what roots share"
+
+uint64_t hs_unit_sizes_bytes(uint64_t n, uint64_t n_wide)
+{
+    uint64_t n_bytes = n * sizeof(uint64_t);
+    if (n_wide != 0)
+        n_bytes += (n_wide > WIDE_FIRST ? 2 * n_wide : WIDE_FIRST) * sizeof(struct hs_sizes);
+    return n_bytes;
+}
 
 hs_status hs_unit_sizes_init(uint64_t n, struct hs_budget *budget, struct hs_unit_sizes *ret,
                              struct hs_error *err)
@@ -31,7 +40,7 @@ void hs_unit_sizes_fini(struct hs_unit_sizes *sizes)
 /* Makes room for one more wide one, doubled when there is none. */
 static hs_status wide_reserve(struct hs_unit_sizes *sizes, struct hs_error *err)
 {
-    size_t n = sizes->wide_capacity == 0 ? 64 : 2 * sizes->wide_capacity;
+    size_t n = sizes->wide_capacity == 0 ? WIDE_FIRST : 2 * sizes->wide_capacity;
     uint64_t n_bytes = (n - sizes->wide_capacity) * sizeof *sizes->wide;
 
     if (sizes->n_wide < sizes->wide_capacity)

@@ -120,6 +120,17 @@ static hs_status graph_hold(struct hs_graph *graph, const struct hs_bitmap *held
 
 /* ---- sizes ---- */
 
+/* What was taken beyond what is reserved, for whoever asks how much it was. */
+static hs_status tell_peak(const struct build *b, uint64_t n_bytes, struct hs_error *err)
+{
+    if (n_bytes <= b->work->memory_bytes || hs_budget_left_bytes(b->work->budget) == UINT64_MAX)
+        return HS_OK;
+    n_bytes -= b->work->memory_bytes;
+    HS_TRY(hs_budget_reserve(b->work->budget, n_bytes, "the graph", err));
+    hs_budget_release(b->work->budget, n_bytes);
+    return HS_OK;
+}
+
 /* Of the edges whose dominators are there: sizes where they are wanted of these. */
 static hs_status put_sizes(struct build *b, enum hs_graph_edges edges, bool reachable,
                            const struct hs_owner_request *owners, struct hs_error *err)
@@ -129,11 +140,20 @@ static hs_status put_sizes(struct build *b, enum hs_graph_edges edges, bool reac
                                          .edges = choice.edges,
                                          .tiers = choice.tiers,
                                          .pointers_in = choice.pointers_in};
+    uint64_t held = hs_reachable_input_bytes(b->n_nodes) + hs_tiers_bytes(b->n_nodes);
+    uint64_t all = b->work->room_bytes == 0 ? UINT64_MAX : b->work->room_bytes;
+    struct hs_budget room = {.limit_bytes = all > held ? all - held : 0};
+    const struct hs_reachable_task task = {.source = &source,
+                                           .tree = &b->tree,
+                                           .weights = &b->weights,
+                                           .owners = owners,
+                                           .budget = &room};
     hs_status status = HS_OK;
     struct hs_sizes *sizes;
 
-    HS_TRY(hs_reachable_find(&source, &b->tree, &b->weights, owners, b->progress, &sizes, err));
-    if (reachable)
+    HS_TRY(hs_reachable_find(&task, b->progress, &sizes, err));
+    status = tell_peak(b, held + room.peak_bytes, err);
+    if (reachable && status == HS_OK)
         status = index_write_reachable(b->writer, sizes, err);
     hs_free(sizes);
     return status;
@@ -386,10 +406,11 @@ hs_status index_build_run(const struct index_work *work, struct index_writer *wr
 
 /* Bytes that are alive at a time: the graph is 4 per node and edge up to the end of the search,
  * beside which there are 8 more per node: when it is reversed, and in the search. Then 20 per
- * node for two numbers of the tree, a weight and two sums, or 12 and what reachable sizes want: up
- * to 23 in all where that was measured. */
-uint64_t index_build_bytes(uint64_t n_nodes, uint64_t n_edges)
+ * node for two numbers of the tree, a weight and two sums, or 12 and what reachable sizes want. */
+uint64_t index_build_bytes(const struct hs_reachable_counts *counts, uint64_t n_edges)
 {
-    uint64_t search = 12 * n_nodes + 4 * n_edges, sizes = 24 * n_nodes;
-    return (search > sizes ? search : sizes) + hs_tiers_bytes(n_nodes);
+    uint64_t n = counts->n_nodes, search = 12 * n + 4 * n_edges, sums = 20 * n;
+    uint64_t sizes = hs_reachable_input_bytes(n) + hs_reachable_bytes(counts);
+    uint64_t most = search > sums ? search : sums;
+    return (most > sizes ? most : sizes) + hs_tiers_bytes(n);
 }

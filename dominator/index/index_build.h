@@ -2,6 +2,7 @@
 #ifndef HS_INDEX_BUILD_H
 #define HS_INDEX_BUILD_H
 
+#include "dominator/reachable.h"
 #include "index_work.h"
 #include "index_write.h"
 
@@ -11,6 +12,6 @@ hs_status index_build_run(const struct index_work *work, struct index_writer *wr
                           struct hs_error *err);
 
 /* What it has resident at most, what the writer takes left out. */
-uint64_t index_build_bytes(uint64_t n_nodes, uint64_t n_edges);
+uint64_t index_build_bytes(const struct hs_reachable_counts *counts, uint64_t n_edges);
 
 #endif

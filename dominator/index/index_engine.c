@@ -1,12 +1,15 @@
 #include "index_engine.h"
 
 #include "base/units.h"
+#include "dominator/unit_sizes.h"
 #include "graph/reverse.h"
 #include "index/tiers.h"
 #include "index_build.h"
 #include "index_passes.h"
 #include "index_progress.h"
 #include "passes/passes.h"
+
+#define ROOTS_SMALL_BYTES ((uint64_t)1 << 20) /* of HS_BUDGET_BASE_BYTES */
 
 static uint64_t snap_nodes(const struct hs_snap *snap)
 {
@@ -122,13 +125,31 @@ static uint64_t spill_bytes(const struct hs_snap *snap, const struct hs_passes_c
     return passes > turning ? passes : turning;
 }
 
+/* The engine in memory, with what was counted; n_core is 1 as long as nothing was. */
+static uint64_t resident_bytes(const struct hs_snap *snap, const struct hs_passes_counts *counts)
+{
+    const struct hs_snap_totals *totals = hs_snap_totals(snap);
+    uint64_t n = counts->n_nodes, m = snap_edges(snap), n_single = counts->n_single;
+    bool is_counted = counts->n_core != 1;
+    const struct hs_reachable_counts sizes = {
+        .n_nodes = n,
+        .n_tree = counts->n_tree,
+        .n_shared = is_counted ? counts->n_core : totals->n_blocks,
+        .n_edges = is_counted && m > n_single ? m - n_single : m,
+        .n_wide = totals->n_static_blocks + hs_unit_sizes_wide(totals->heap_words, n),
+        .sink_bytes = writer_bytes(n),
+    };
+    return index_build_bytes(&sizes, m) + writer_bytes(n);
+}
+
 /* By passes: the least that can be, for there is a quick look at the graph to be taken first; then,
- * if that is there, what they need. */
+ * if that is there, what they need, and whether there is room for the other engine. */
 static void passes_estimate(const struct hs_snap *snap, uint64_t left,
                             struct hs_index_estimate *estimate)
 {
     const struct hs_snap_totals *totals = hs_snap_totals(snap);
-    struct hs_passes_counts counts = {.n_nodes = snap_nodes(snap),
+    uint64_t n = snap_nodes(snap), m = snap_edges(snap);
+    struct hs_passes_counts counts = {.n_nodes = n,
                                       .n_tree = totals->n_tree,
                                       .n_core = 1,
                                       .n_words = totals->heap_words,
@@ -137,9 +158,14 @@ static void passes_estimate(const struct hs_snap *snap, uint64_t left,
                                       .forward_bytes = HS_SWEEP_SLOT_BYTES};
 
     estimate->least_bytes = passes_bytes(snap, &counts);
+    estimate->memory_bytes = resident_bytes(snap, &counts);
+    bool fits = n < UINT32_MAX - 1 && m < UINT32_MAX - 1;
+    estimate->in_memory = fits && estimate->memory_bytes <= left;
     if (estimate->in_memory || !passes_count(snap, left, &counts))
         return;
     estimate->is_counted = true;
+    estimate->memory_bytes = resident_bytes(snap, &counts);
+    estimate->in_memory = fits && estimate->memory_bytes <= left;
     uint64_t file = index_engine_file_bytes(snap),
              spilled = file * 2 / 5 + spill_bytes(snap, &counts);
     estimate->disk_bytes = spilled > file ? spilled : file;
@@ -147,21 +173,32 @@ static void passes_estimate(const struct hs_snap *snap, uint64_t left,
     estimate->least_bytes = passes_bytes(snap, &counts);
 }
 
+/* The roots of an open snapshot, but for what is fixed and small. */
+static uint64_t roots_bytes(const struct hs_snap *snap)
+{
+    uint64_t n_bytes = hs_snap_totals(snap)->n_tree * sizeof(struct hs_root);
+    return n_bytes > ROOTS_SMALL_BYTES ? n_bytes - ROOTS_SMALL_BYTES : 0;
+}
+
+static uint64_t left_bytes(const struct hs_snap *snap, const struct hs_budget *budget)
+{
+    uint64_t left = hs_budget_left_bytes(budget), roots = roots_bytes(snap);
+    return left == UINT64_MAX ? left : left > roots ? left - roots : 0;
+}
+
 void hs_index_estimate(const struct hs_snap *snap, const struct hs_budget *budget,
                        struct hs_index_estimate *ret)
 {
     const struct hs_snap_totals *totals = hs_snap_totals(snap);
-    uint64_t n = snap_nodes(snap), m = snap_edges(snap), left = hs_budget_left_bytes(budget);
-    uint64_t resident = index_build_bytes(n, m) + writer_bytes(n);
+    uint64_t n = snap_nodes(snap), m = snap_edges(snap), left = left_bytes(snap, budget);
     const struct hs_sweep forward = {.n_nodes = n, .n_tree = totals->n_tree, .max_edges = m};
     struct hs_index_estimate estimate = {
-        .in_memory = n < UINT32_MAX - 1 && m < UINT32_MAX - 1 && resident <= left,
-        .memory_bytes = resident,
         .disk_bytes = index_engine_file_bytes(snap),
         .seconds = 1 + (n * 250 + m * 100) / 1000000000,
     };
 
     passes_estimate(snap, left, &estimate);
+    uint64_t resident = estimate.memory_bytes;
     if (estimate.least_bytes > resident && n < UINT32_MAX - 1 && m < UINT32_MAX - 1)
         estimate.least_bytes = resident; /* of small heaps, in memory */
     if (!estimate.in_memory) {
@@ -180,10 +217,11 @@ hs_status index_engine_choose(const struct hs_snap *snap, const struct hs_budget
     char needed[HS_UNIT_TEXT_BYTES], limit[HS_UNIT_TEXT_BYTES];
 
     hs_index_estimate(snap, budget, ret);
-    uint64_t left = hs_budget_left_bytes(budget);
+    uint64_t left = left_bytes(snap, budget), roots = roots_bytes(snap);
     if (ret->in_memory || ret->least_bytes <= left)
         return HS_OK;
-    hs_format_bytes(hs_budget_round_up(ret->least_bytes + (budget->limit_bytes - left)), needed);
+    uint64_t used = budget->limit_bytes - hs_budget_left_bytes(budget) + roots;
+    hs_format_bytes(hs_budget_round_up(ret->least_bytes + used), needed);
     hs_format_bytes(budget->limit_bytes, limit);
     (void)hs_fail(err, HS_LIMIT, "an index of %llu nodes needs %s%s of memory, %s are allowed",
                   (unsigned long long)snap_nodes(snap), ret->is_counted ? "" : "at least ", needed,
@@ -194,10 +232,17 @@ hs_status index_engine_choose(const struct hs_snap *snap, const struct hs_budget
 static hs_status run_in_memory(const struct index_work *work, struct index_writer *writer,
                                struct hs_error *err)
 {
-    uint64_t n_bytes = index_build_bytes(snap_nodes(work->snap), snap_edges(work->snap));
+    uint64_t needed = work->memory_bytes, left = hs_budget_left_bytes(work->budget);
+    uint64_t n_bytes = needed - writer_bytes(snap_nodes(work->snap));
+    uint64_t kept = needed + index_engine_file_bytes_max(work->snap);
+    struct index_work counted = *work;
 
+    counted.room_bytes = left == UINT64_MAX ? 0 : n_bytes;
+    if (left != UINT64_MAX && left > kept) /* what is faster with more room has half of it */
+        counted.room_bytes += (left - kept) / 2;
+    counted.memory_bytes = n_bytes;
     HS_TRY(hs_budget_reserve(work->budget, n_bytes, "the graph", err));
-    hs_status status = index_build_run(work, writer, err);
+    hs_status status = index_build_run(&counted, writer, err);
     hs_budget_release(work->budget, n_bytes);
     return status;
 }
@@ -207,9 +252,13 @@ hs_status index_engine_run(const struct index_work *work, struct index_writer *w
 {
     struct index_progress progress;
     struct index_work counted = *work;
+    uint64_t n_bytes = roots_bytes(work->snap);
 
+    HS_TRY(hs_budget_reserve(work->budget, n_bytes, "the roots", err));
     index_progress_init(work->progress, &progress);
     counted.progress = &progress.counted;
-    return work->in_memory ? run_in_memory(work, writer, err)
-                           : index_passes_build(&counted, writer, err);
+    hs_status status = work->in_memory ? run_in_memory(work, writer, err)
+                                       : index_passes_build(&counted, writer, err);
+    hs_budget_release(work->budget, n_bytes);
+    return status;
 }

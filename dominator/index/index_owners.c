@@ -182,6 +182,7 @@ hs_status index_owners_init(struct index_writer *writer, const struct hs_tiers *
     ret->request = (struct hs_owner_request){
         .roots = &ret->roots,
         .max_listed = index_max_listed(writer->header.n_nodes),
+        .sink_bytes = index_write_bytes(writer, INDEX_OWNERS),
         .take = owners_take,
         .context = writer,
     };

@@ -156,10 +156,10 @@ static hs_status graph_make(struct condense *c, struct hs_graph *ret, struct hs_
 struct ending {
     struct condense *c;
     struct hs_spill_reader reader;
-    struct hs_bitmap is_reached; /* by end */
-    uint32_t *seen;              /* owned pages: by node, 1 + the last end that it led to */
-    uint32_t *degree;            /* owned pages: by node */
-    uint32_t end;                /* whose row is open; HS_NONE: none is */
+    uint32_t *number; /* owned pages: by end, 1 + its number in the order of rows; 0: not reached */
+    uint32_t *seen;   /* owned pages: by node, 1 + the last end that it led to */
+    uint32_t *degree; /* owned pages: by node; NULL of a stored graph */
+    uint32_t end;     /* whose row is open; HS_NONE: none is */
 };
 
 static hs_status ending_close_row(struct ending *ending, struct hs_error *err)
@@ -179,12 +179,13 @@ static hs_status ending_put(struct ending *ending, uint32_t end, uint32_t node,
         return HS_OK;
     if (ending->end != end) {
         HS_TRY(ending_close_row(ending, err));
-        HS_TRY(hs_spill_put_varint(&ends->spill, end, err));
+        HS_TRY(hs_spill_put_varint(&ends->spill, ends->n, err));
         ending->end = end;
-        hs_bitmap_set(&ending->is_reached, end);
+        ending->number[end] = ++ends->n;
     }
     ending->seen[node] = end + 1;
-    ending->degree[node]++;
+    if (ending->degree != NULL)
+        ending->degree[node]++;
     ends->n_edges++;
     return hs_spill_put_varint(&ends->spill, (uint64_t)node + 1, err);
 }
@@ -202,26 +203,40 @@ static hs_status ending_take_record(struct ending *ending, struct hs_error *err)
         HS_TRY(hs_spill_get_varint(&ending->reader, &unit, err));
         if (is_end)
             HS_TRY(ending_put(ending, end, c->component[unit_inner(c, unit)], err));
+        if (is_end && c->condensed.is_stored && unit < c->links->n_tree)
+            c->condensed.files.alone[unit] = c->condensed.of_tree[unit];
     }
     return HS_OK;
 }
 
-static hs_status ending_run(struct ending *ending, struct hs_error *err)
+static hs_status ending_rows(struct ending *ending, struct hs_error *err)
 {
     struct condense *c = ending->c;
     struct hs_condensed *condensed = &c->condensed;
     struct hs_budget *budget = c->links->budget;
     const struct hs_spill *edges = &c->links->edges;
 
-    HS_TRY(pass_bitmap_init(budget, c->n_ends, WHAT, &ending->is_reached, err));
+    HS_TRY(pass_array_init(budget, c->n_ends, WHAT, &ending->number, err));
     HS_TRY(pass_array_init(budget, condensed->n_nodes, WHAT, &ending->seen, err));
-    HS_TRY(pass_array_init(budget, condensed->n_nodes, WHAT, &ending->degree, err));
+    if (!condensed->is_stored)
+        HS_TRY(pass_array_init(budget, condensed->n_nodes, WHAT, &ending->degree, err));
     HS_TRY(hs_spill_open(budget, WHAT, &condensed->ends.spill, err));
+    condensed->ends.spill.is_read_often = true;
     HS_TRY(hs_spill_read(edges, 0, edges->n_bytes, &ending->reader, err));
     while (!hs_spill_at_end(&ending->reader))
         HS_TRY(ending_take_record(ending, err));
     HS_TRY(ending_close_row(ending, err));
-    HS_TRY(hs_spill_seal(&condensed->ends.spill, err));
+    return hs_spill_seal(&condensed->ends.spill, err);
+}
+
+static hs_status ending_run(struct ending *ending, struct hs_error *err)
+{
+    struct hs_condensed *condensed = &ending->c->condensed;
+    struct hs_budget *budget = ending->c->links->budget;
+
+    HS_TRY(ending_rows(ending, err));
+    if (condensed->is_stored)
+        return HS_OK;
     HS_TRY(hs_budget_reserve(budget, condensed->n_nodes, WHAT, err));
     condensed->reserved_bytes += condensed->n_nodes;
     HS_TRY(HS_PAGES_ALLOC(&condensed->ends.degree, condensed->n_nodes, err));
@@ -249,20 +264,45 @@ static bool unit_place(const struct ending *ending, uint64_t unit, uint64_t *ret
 
     assert(unit < c->links->n_units);
     if (unit_is_end(c, unit)) {
-        uint32_t end = unit_end(c, unit);
-        *ret = (uint64_t)c->condensed.n_nodes + end;
-        return hs_bitmap_get(&ending->is_reached, end);
+        uint32_t number = ending->number[unit_end(c, unit)];
+        *ret = (uint64_t)c->condensed.n_nodes + number - 1;
+        return number != 0;
     }
     uint32_t node = c->component[unit_inner(c, unit)];
     *ret = node;
     return node != HS_NONE;
 }
 
-static hs_status sizes_take(const struct ending *ending, struct hs_spill_reader *reader,
+/* What all that is reached weighs: into memory, or those of some places, in the order in which a
+ * stored graph has them. */
+struct weighing {
+    const struct ending *ending;
+    struct hs_sizes *window; /* owned pages; NULL: into memory */
+    uint64_t first, n;       /* of them */
+};
+
+static hs_status weighing_add(const struct weighing *weighing, uint64_t unit,
+                              const struct hs_sizes *sizes, struct hs_error *err)
+{
+    struct hs_condensed *condensed = &weighing->ending->c->condensed;
+    uint64_t at;
+
+    if (!unit_place(weighing->ending, unit, &at))
+        return HS_OK;
+    if (weighing->window == NULL)
+        return hs_unit_sizes_add(&condensed->sizes, at, sizes, err);
+    if (unit < condensed->n_tree && weighing->first == 0)
+        hs_sizes_add(&condensed->files.tree_own[unit], sizes);
+    at = hs_condensed_turn(condensed, at);
+    if (at >= weighing->first && at - weighing->first < weighing->n)
+        hs_sizes_add(&weighing->window[at - weighing->first], sizes);
+    return HS_OK;
+}
+
+static hs_status sizes_take(const struct weighing *weighing, struct hs_spill_reader *reader,
                             struct hs_error *err)
 {
-    struct hs_unit_sizes *to = &ending->c->condensed.sizes;
-    uint64_t unit, at;
+    uint64_t unit;
     struct hs_sizes sizes;
 
     while (!hs_spill_at_end(reader)) {
@@ -271,25 +311,81 @@ static hs_status sizes_take(const struct ending *ending, struct hs_spill_reader 
         HS_TRY(hs_spill_get_varint(reader, &sizes.objects, err));
         HS_TRY(hs_spill_get_varint(reader, &sizes.static_words, err));
         HS_TRY(hs_spill_get_varint(reader, &sizes.static_objects, err));
-        if (unit_place(ending, unit, &at))
-            HS_TRY(hs_unit_sizes_add(to, at, &sizes, err));
+        HS_TRY(weighing_add(weighing, unit, &sizes, err));
     }
     return HS_OK;
 }
 
-static hs_status condensed_weigh(const struct ending *ending, struct hs_error *err)
+static hs_status weighing_run(const struct weighing *weighing, struct hs_error *err)
 {
-    struct condense *c = ending->c;
-    const struct hs_spill *sizes = &c->links->sizes;
+    const struct hs_spill *sizes = &weighing->ending->c->links->sizes;
     struct hs_spill_reader reader = {0};
 
-    HS_TRY(hs_unit_sizes_init((uint64_t)c->condensed.n_nodes + c->n_ends, c->links->budget,
-                              &c->condensed.sizes, err));
     hs_status status = hs_spill_read(sizes, 0, sizes->n_bytes, &reader, err);
     if (status == HS_OK)
-        status = sizes_take(ending, &reader, err);
+        status = sizes_take(weighing, &reader, err);
     hs_spill_reader_close(&reader);
     return status;
+}
+
+/* As many places at a time as there is room for. */
+static hs_status windows_run(struct weighing *weighing, uint64_t n_room, struct hs_error *err)
+{
+    struct hs_condensed *condensed = &weighing->ending->c->condensed;
+    struct hs_condensed_files *files = &condensed->files;
+    uint64_t n_places = hs_condensed_places(condensed);
+
+    for (; weighing->first < n_places; weighing->first += weighing->n) {
+        uint64_t left = n_places - weighing->first;
+        weighing->n = left < n_room ? left : n_room;
+        memset(weighing->window, 0, weighing->n * sizeof *weighing->window);
+        HS_TRY(weighing_run(weighing, err));
+        for (uint64_t i = 0; i < weighing->n; i++) {
+            if (weighing->first + i == condensed->n_nodes)
+                files->ends_at = files->sizes.n_bytes;
+            HS_TRY(hs_condensed_put_sizes(&files->sizes, &weighing->window[i], err));
+        }
+    }
+    if (condensed->ends.n == 0)
+        files->ends_at = files->sizes.n_bytes;
+    files->sizes.is_read_often = true;
+    return hs_spill_seal(&files->sizes, err);
+}
+
+static hs_status weigh_stored(const struct ending *ending, struct hs_error *err)
+{
+    struct hs_condensed *condensed = &ending->c->condensed;
+    struct hs_budget *budget = condensed->budget;
+    struct weighing weighing = {.ending = ending};
+    uint64_t tree_bytes = condensed->n_tree * sizeof(struct hs_sizes);
+    uint64_t least = HS_STORED_LEAST_BYTES / sizeof *weighing.window;
+
+    HS_TRY(hs_spill_open(budget, WHAT, &condensed->files.sizes, err));
+    HS_TRY(hs_budget_reserve(budget, tree_bytes, WHAT, err));
+    condensed->reserved_bytes += tree_bytes;
+    HS_TRY(HS_ALLOC(&condensed->files.tree_own, condensed->n_tree, err));
+    uint64_t room = hs_budget_left_bytes(budget) / 2 / sizeof *weighing.window;
+    room = room < least ? least : room;
+    room = room < hs_condensed_places(condensed) ? room : hs_condensed_places(condensed);
+    HS_TRY(hs_budget_reserve(budget, room * sizeof *weighing.window, WHAT, err));
+    hs_status status = HS_PAGES_ALLOC(&weighing.window, room, err);
+    if (status == HS_OK)
+        status = windows_run(&weighing, room, err);
+    hs_pages_free(weighing.window, room, sizeof *weighing.window);
+    hs_budget_release(budget, room * sizeof *weighing.window);
+    return status;
+}
+
+static hs_status condensed_weigh(const struct ending *ending, struct hs_error *err)
+{
+    struct hs_condensed *condensed = &ending->c->condensed;
+    const struct weighing weighing = {.ending = ending};
+
+    if (condensed->is_stored)
+        return weigh_stored(ending, err);
+    HS_TRY(hs_unit_sizes_init(hs_condensed_places(condensed), condensed->budget, &condensed->sizes,
+                              err));
+    return weighing_run(&weighing, err);
 }
 
 /* ---- top units ---- */
@@ -333,7 +429,6 @@ static hs_status ends_make(struct condense *c, struct hs_error *err)
 {
     struct ending ending = {.c = c, .end = HS_NONE};
 
-    c->condensed.ends.n = c->n_ends;
     hs_status status = c->n_ends == 0 ? HS_OK : ending_run(&ending, err);
     ending_fini(&ending);
     hs_spill_close(&c->links->edges);
@@ -341,7 +436,7 @@ static hs_status ends_make(struct condense *c, struct hs_error *err)
         status = condensed_weigh(&ending, err);
     if (status == HS_OK)
         status = tops_place(&ending, err);
-    pass_bitmap_fini(c->links->budget, &ending.is_reached);
+    pass_array_fini(c->links->budget, &ending.number, c->n_ends);
     return status;
 }
 
@@ -370,16 +465,20 @@ static hs_status graph_fits(const struct condense *c, bool *ret, struct hs_error
 static hs_status condense_join(struct condense *c, struct hs_error *err)
 {
     const struct hs_unit_edge_source edges = {links_run, c};
-    struct hs_budget *budget = c->links->budget;
+    const struct hs_condensed_room room = {.budget = c->links->budget,
+                                           .n_ends = c->n_ends,
+                                           .n_wide = c->links->n_wide,
+                                           .sink_bytes = c->links->sink_bytes,
+                                           .fits = hs_condensed_fits};
     struct hs_graph graph = {0};
     bool fits;
 
     HS_TRY(graph_fits(c, &fits, err));
     if (!fits)
-        return hs_condensed_join_stored(c->n_inner, c->links->n_tree, &edges, budget, &c->condensed,
+        return hs_condensed_join_stored(c->n_inner, c->links->n_tree, &edges, &room, &c->condensed,
                                         &c->component, err);
     HS_TRY(graph_make(c, &graph, err));
-    return hs_condensed_join(&graph, c->links->n_tree, &edges, budget, &c->condensed, &c->component,
+    return hs_condensed_join(&graph, c->links->n_tree, &edges, &room, &c->condensed, &c->component,
                              err);
 }
 

@@ -15,6 +15,8 @@ struct pass_links {
     struct hs_spill edges;  /* unit | n | n units that lead to it, varints; records of a unit stand
                                together */
     uint64_t n_edges;       /* those of the root tree included */
+    uint64_t n_wide;        /* nodes of the graph that are too large for hs_unit_sizes, at most */
+    uint64_t sink_bytes;    /* of whoever takes sets */
     struct hs_bitmap leads; /* by unit: leads to another block's unit */
     uint32_t *parent;       /* owned pages: of the nodes of the root tree */
 };

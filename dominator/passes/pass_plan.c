@@ -1,5 +1,6 @@
 /* What the passes take at a time, step by step, from what counting shows: the same sums as each
  * step reserves. */
+#include "dominator/condensed.h"
 #include "dominator/dominators.h"
 #include "forest_lists.h"
 #include "forest_stack.h"
@@ -82,13 +83,15 @@ static uint64_t plan_answers(const struct hs_passes_counts *c)
     return result + most(most(retained, idoms) + stack, most(sums, units));
 }
 
-/* The components of what several roots share, its edges in a file (dominator/condensed.h): at most
- * a unit for each node of the root tree and of the core. */
+/* What several roots share, the edges in a file (dominator/condensed.h): first the components of
+ * its units, at most one for each node of the root tree and of the core; then their graph, and
+ * sets. */
 static uint64_t plan_shared(const struct hs_passes_counts *c)
 {
-    uint64_t n_units = c->n_core + c->n_tree;
-    return 2 * bits(n_units) + 16 * n_units + c->n_tree * sizeof(uint32_t) +
-           2 * HS_STORED_LEAST_BYTES;
+    uint64_t n_units = c->n_core + c->n_tree, roots = c->n_tree / 8 + 8;
+    uint64_t joined =
+        2 * bits(n_units) + 16 * n_units + c->n_tree * sizeof(uint32_t) + 2 * HS_STORED_LEAST_BYTES;
+    return roots + most(joined, hs_condensed_stored_bytes(n_units, c->n_tree, c->first_bytes));
 }
 
 uint64_t hs_passes_plan_bytes(const struct hs_passes_counts *counts)

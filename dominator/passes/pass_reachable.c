@@ -19,6 +19,7 @@ struct reach {
     struct pass_links links;
     const struct hs_owner_request *owners; /* NULL: nobody wants sets */
     hs_node last_top;
+    uint64_t n_words, n_objects; /* of all units */
 };
 
 static void reach_fini(struct reach *reach)
@@ -41,6 +42,9 @@ static hs_status sizes_put(struct reach *reach, uint32_t unit, struct hs_sizes *
     HS_TRY(hs_spill_put_varint(spill, sizes->objects, err));
     HS_TRY(hs_spill_put_varint(spill, sizes->static_words, err));
     HS_TRY(hs_spill_put_varint(spill, sizes->static_objects, err));
+    reach->n_words += sizes->words;
+    reach->n_objects += sizes->objects;
+    reach->links.n_wide += sizes->static_objects != 0;
     *sizes = (struct hs_sizes){0};
     return HS_OK;
 }
@@ -102,6 +106,7 @@ static hs_status sizes_read(struct reach *reach, const struct pass_weights *weig
             sizes_add(weights, node, &sizes);
     }
     HS_TRY(sizes_put(reach, unit, &sizes, err));
+    reach->links.n_wide += hs_unit_sizes_wide(reach->n_words, reach->n_objects);
     if (reach->owners != NULL)
         HS_TRY(hs_spill_seal(&reach->links.tops, err));
     return hs_spill_seal(&reach->links.sizes, err);
@@ -285,11 +290,12 @@ hs_status hs_passes_reachable(struct hs_passes *passes, const struct hs_weight_s
                               const struct hs_progress *progress, struct hs_sizes **ret,
                               struct hs_error *err)
 {
-    struct reach reach = {.passes = passes,
-                          .budget = passes->budget,
-                          .progress = progress,
-                          .owners = owners,
-                          .links = {.budget = passes->budget}};
+    struct reach reach = {
+        .passes = passes,
+        .budget = passes->budget,
+        .progress = progress,
+        .owners = owners,
+        .links = {.budget = passes->budget, .sink_bytes = owners == NULL ? 0 : owners->sink_bytes}};
     struct hs_condensed condensed = {0};
     struct hs_spill tops = {0};
 

@@ -41,8 +41,11 @@ static hs_status world_find(struct world *w)
 {
     const struct hs_row_source source = {.graph = &w->graph};
     struct hs_sizes *found = NULL;
-    hs_status status =
-        hs_reachable_find(&source, &w->tree, &w->weights, &w->owners.request, NULL, &found, &err);
+    hs_status status = hs_reachable_find(&(struct hs_reachable_task){.source = &source,
+                                                                     .tree = &w->tree,
+                                                                     .weights = &w->weights,
+                                                                     .owners = &w->owners.request},
+                                         NULL, &found, &err);
     assert_true((found != NULL) == (status == HS_OK));
     assert_true(status != HS_OK || w->owners.is_taken);
     hs_free(found);

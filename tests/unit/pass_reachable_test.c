@@ -13,6 +13,9 @@
 
 static struct hs_error err;
 
+/* Room in which all is done, but with the graph of what roots share in files. */
+#define STORED ((uint64_t)1 << 40)
+
 struct world {
     struct hs_graph graph;
     struct hs_budget budget;
@@ -36,10 +39,11 @@ static void world_init(struct world *w, struct hs_graph graph, uint64_t seed)
     made_weights_init(&w->graph, seed, &w->weights);
     const struct hs_row_source source = {.graph = &w->graph};
     made_owners_init(&w->graph, seed, &w->owners);
-    assert_int_equal(hs_reachable_find(&source, &w->tree, &w->weights,
-                                       w->is_owned ? &w->owners.request : NULL, NULL, &w->expected,
-                                       &err),
-                     HS_OK);
+    const struct hs_reachable_task task = {.source = &source,
+                                           .tree = &w->tree,
+                                           .weights = &w->weights,
+                                           .owners = w->is_owned ? &w->owners.request : NULL};
+    assert_int_equal(hs_reachable_find(&task, NULL, &w->expected, &err), HS_OK);
 }
 
 static void world_fini(struct world *w)
@@ -64,6 +68,8 @@ static hs_status world_fail(struct world *w, uint64_t room_bytes, uint64_t nth)
     if (room_bytes != UINT64_MAX)
         w->budget.limit_bytes = w->budget.used_bytes + room_bytes;
     made_owners_init(&w->graph, w->seed, &owners);
+    if (room_bytes == STORED)
+        owners.request.sink_bytes = 2 * STORED; /* that there is no room for beside a graph */
     w->n_allocations = hs_alloc_count();
     hs_alloc_fail_at(nth, false);
     hs_status status = hs_passes_reachable(&passes, &source, w->is_owned ? &owners.request : NULL,
@@ -101,6 +107,8 @@ static void test_small(void **state)
         struct world w;
         world_init(&w, hs_random_graph(seed, &shape), seed);
         assert_int_equal(world_run(&w, UINT64_MAX), HS_OK);
+        if (w.is_owned && seed % 8 == 0)
+            assert_int_equal(world_run(&w, STORED), HS_OK);
         world_fini(&w);
     }
 }
@@ -160,6 +168,7 @@ static void test_sets_that_differ(void **state)
     world_init(&w, hs_edge_list_graph(&list, FIRST + BLOCKS, FIRST, false), 4);
     assert_int_equal(world_run(&w, UINT64_MAX), HS_OK);
     assert_int_equal(world_run(&w, (uint64_t)2600 << 10), HS_OK);
+    assert_int_equal(world_run(&w, STORED), HS_OK);
     world_fini(&w);
     hs_edge_list_fini(&list);
 }
@@ -181,6 +190,7 @@ static void test_many_sets_in_little_memory(void **state)
     world_init(&w, hs_edge_list_graph(&list, FIRST + BLOCKS, FIRST, false), 4);
     assert_int_equal(w.owners.n_sets, HS_OWNER_SETS_MAX);
     assert_int_equal(w.owners.n_others, BLOCKS - 1 - LEAVES - HS_OWNER_SETS_MAX);
+    assert_int_equal(world_run(&w, STORED), HS_OK);
     unsigned n_refused = 0;
     for (uint64_t room = (uint64_t)20 << 20; n_refused == 0; room -= room / 4) {
         hs_status status = world_run(&w, room);
@@ -203,6 +213,10 @@ static void test_every_allocation_fails(void **state)
     assert_true(n > 30);
     for (uint64_t nth = 1; nth <= n; nth++)
         assert_int_equal(world_fail(&w, UINT64_MAX, nth), HS_LIMIT);
+    assert_int_equal(world_run(&w, STORED), HS_OK);
+    n = w.n_allocations;
+    for (uint64_t nth = 1; nth <= n; nth++)
+        assert_int_equal(world_fail(&w, STORED, nth), HS_LIMIT);
     world_fini(&w);
 }
 

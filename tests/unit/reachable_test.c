@@ -52,6 +52,14 @@ static struct hs_sizes naive(const struct hs_graph *graph, const struct hs_weigh
     return sum;
 }
 
+static hs_status find(const struct hs_graph *graph, const struct hs_domtree *tree,
+                      const struct hs_weights *weights, struct hs_sizes **ret)
+{
+    const struct hs_row_source source = {.graph = graph};
+    const struct hs_reachable_task task = {.source = &source, .tree = tree, .weights = weights};
+    return hs_reachable_find(&task, NULL, ret, &err);
+}
+
 static void check_naive(const struct hs_graph *graph, uint64_t seed)
 {
     struct hs_weights weights = random_weights(graph, seed);
@@ -62,9 +70,7 @@ static void check_naive(const struct hs_graph *graph, uint64_t seed)
     assert_int_equal(hs_alloc(graph->n_nodes, sizeof(uint32_t), &seen, &err), HS_OK);
     assert_int_equal(hs_alloc(graph->n_nodes, sizeof(uint32_t), &stack, &err), HS_OK);
     assert_int_equal(hs_domtree_build(graph, NULL, &tree, &err), HS_OK);
-    assert_int_equal(hs_reachable_find(&(struct hs_row_source){.graph = graph}, &tree, &weights,
-                                       NULL, NULL, &found, &err),
-                     HS_OK);
+    assert_int_equal(find(graph, &tree, &weights, &found), HS_OK);
     for (uint32_t i = 0; i < graph->n_tree; i++) {
         struct hs_sizes expected = naive(graph, &weights, i, seen, stack);
         assert_memory_equal(&found[i], &expected, sizeof expected);
@@ -178,9 +184,7 @@ static void test_no_blocks(void **state)
     struct hs_graph graph = hs_edge_list_graph(&list, 2, 2, false);
     assert_int_equal(hs_weights_init(2, 2, &weights, &err), HS_OK);
     assert_int_equal(hs_domtree_build(&graph, NULL, &tree, &err), HS_OK);
-    assert_int_equal(hs_reachable_find(&(struct hs_row_source){.graph = &graph}, &tree, &weights,
-                                       NULL, NULL, &found, &err),
-                     HS_OK);
+    assert_int_equal(find(&graph, &tree, &weights, &found), HS_OK);
     assert_memory_equal(&found[0], &zero, sizeof zero);
     assert_memory_equal(&found[1], &zero, sizeof zero);
     hs_free(found);
@@ -200,8 +204,7 @@ static void test_every_allocation_fails(void **state)
     struct hs_sizes *found = NULL;
     assert_int_equal(hs_domtree_build(&graph, NULL, &tree, &err), HS_OK);
     FAIL_EACH (each, .at_least = 20) {
-        (void)FAIL_EACH_TRY(each, hs_reachable_find(&(struct hs_row_source){.graph = &graph}, &tree,
-                                                    &weights, NULL, NULL, &found, &err));
+        (void)FAIL_EACH_TRY(each, find(&graph, &tree, &weights, &found));
         assert_true((found == NULL) == (each.status != HS_OK));
     }
     hs_free(found);

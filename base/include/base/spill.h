@@ -31,6 +31,8 @@ struct hs_spill {
     uint64_t n_pushed;     /* of these on their way to disk */
     uint8_t *buffer;       /* owned; NULL once sealed */
     size_t n_buffered;
+    bool is_read_often; /* set by whoever reads it many times: what was read stays in the page cache
+                           as long as the system has room for it */
     bool ends_in_hole;
 };
 

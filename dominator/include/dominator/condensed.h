@@ -9,12 +9,16 @@
  *   end:   a unit that leads to no other one (most of what a heap shares: strings), left out of the
  *          graph and read from a file whenever it is needed. Out of core only
  *
+ * Where the graph has no room it is in files (struct hs_condensed_files), which searches read from
+ * end to end: 12 bytes a node are enough then, however many edges there are.
+ *
  * What is allocated is reserved in the budget first, where there is one. */
 #ifndef HS_DOMINATOR_CONDENSED_H
 #define HS_DOMINATOR_CONDENSED_H
 
 #include "base/spill.h"
 #include "dominator/owner_sets.h"
+#include "dominator/stored_rows.h"
 #include "dominator/unit_sizes.h"
 #include "graph/graph.h"
 
@@ -26,8 +30,21 @@ struct hs_condensed_ends {
                               to; NULL where no ends are left out */
 };
 
+/* Of a graph that is not in memory. */
+struct hs_condensed_files {
+    struct hs_spill rows;      /* sealed: words: what leads to node 0 | HS_NONE | to node 1 | ...;
+                                  not each once */
+    struct hs_spill sizes;     /* sealed: own sizes by descending node, then by end; varints */
+    uint64_t ends_at;          /* in it: where those of ends begin */
+    uint32_t *alone;           /* owned pages: by node of the root tree, the only node that it leads
+                                  to; HS_NONE: none; its own: several, or ends */
+    struct hs_sizes *tree_own; /* owned: own sizes of these, until the result takes them */
+};
+
 struct hs_condensed {
     uint32_t n_nodes;
+    bool is_stored; /* in files; graph, sizes and degrees are empty then */
+    struct hs_condensed_files files;
     struct hs_graph graph;      /* no duplicates, no self loops */
     struct hs_unit_sizes sizes; /* own sizes by node, then by end */
     uint32_t *of_tree;          /* the node of each node of the root tree */
@@ -41,37 +58,68 @@ struct hs_condensed {
     uint64_t reserved_bytes;  /* for the rest */
 };
 
+/* Nodes and ends. */
+static inline uint64_t hs_condensed_places(const struct hs_condensed *condensed)
+{
+    return (uint64_t)condensed->n_nodes + condensed->ends.n;
+}
+
+/* Of a stored graph: the place that comes so far in the order of its sizes, and the other way
+ * round; and the sizes of the next place, put by whoever makes the graph. */
+static inline uint64_t hs_condensed_turn(const struct hs_condensed *condensed, uint64_t at)
+{
+    return at < condensed->n_nodes ? condensed->n_nodes - 1 - at : at;
+}
+hs_status hs_condensed_put_sizes(struct hs_spill *spill, const struct hs_sizes *sizes,
+                                 struct hs_error *err);
+
+/* Where a graph goes: into memory if all that is done with it later has room there, too. */
+struct hs_condensed_room {
+    struct hs_budget *budget;
+    uint64_t n_ends;     /* at most */
+    uint64_t n_wide;     /* units that hs_unit_sizes has no 8 bytes for, at most */
+    uint64_t sink_bytes; /* hs_owner_request's */
+    bool (*fits)(const struct hs_condensed_room *room, uint64_t n_nodes, uint64_t n_edges,
+                 uint64_t n_tree); /* hs_condensed_fits */
+};
+
+/* What is done with a graph in memory takes at the most, once its components are known; whether
+ * that has room there. */
+uint64_t hs_condensed_memory_bytes(const struct hs_condensed_room *room, uint64_t n_nodes,
+                                   uint64_t n_edges, uint64_t n_tree);
+bool hs_condensed_fits(const struct hs_condensed_room *room, uint64_t n_nodes, uint64_t n_edges,
+                       uint64_t n_tree);
+
+/* What a graph in files takes at the most, from the time when its components are known: of so many
+ * units, those of the root tree included. */
+uint64_t hs_condensed_stored_bytes(uint64_t n_units, uint64_t n_tree, uint64_t sink_bytes);
+
 /* What a graph of units is counted with: whoever makes one takes so much, hs_condensed_join gives
  * it back. */
 uint64_t hs_condensed_graph_bytes(uint64_t n_nodes, uint64_t n_edges);
-
-/* The edges between units, given edge by edge as often as they are asked for. */
-struct hs_unit_edge_source {
-    hs_status (*run)(const void *context, void (*put)(void *sink, uint32_t from, uint32_t to),
-                     void *sink, struct hs_error *err);
-    const void *context;
-};
 
 /* From the edges between units: tree nodes are the first n_tree of them. The graph is freed in any
  * case; before the graph of components is made where `edges` gives the same edges, else after it.
  * Sizes are not made yet: the caller adds those of every unit to the node in *ret_component
  * (HS_NONE: not reached), n_units entries that are freed with hs_pages_free and counted as theirs.
+ * With `room` (else NULL: in memory) the graph goes to files where it has none.
  * O(n + m); 12 bytes per unit beside the graph of units while it runs, or what stays and 4 bytes
  * per node. */
 hs_status hs_condensed_join(struct hs_graph *units, uint32_t n_tree,
-                            const struct hs_unit_edge_source *edges, struct hs_budget *budget,
-                            struct hs_condensed *ret, uint32_t **ret_component,
-                            struct hs_error *err);
+                            const struct hs_unit_edge_source *edges,
+                            const struct hs_condensed_room *room, struct hs_condensed *ret,
+                            uint32_t **ret_component, struct hs_error *err);
 /* What that takes while components are found, the graph of units included. */
 uint64_t hs_condensed_join_bytes(uint64_t n_units, uint64_t n_edges);
 /* The same of units whose edges are put into a file (dominator/stored_rows.h): 16.1 bytes per unit
  * and twice HS_STORED_LEAST_BYTES, however many edges there are between units. */
 hs_status hs_condensed_join_stored(uint32_t n_units, uint32_t n_tree,
                                    const struct hs_unit_edge_source *edges,
-                                   struct hs_budget *budget, struct hs_condensed *ret,
+                                   const struct hs_condensed_room *room, struct hs_condensed *ret,
                                    uint32_t **ret_component, struct hs_error *err);
 void hs_condensed_fini(struct hs_condensed *condensed);
-/* Turns the graph round: rows of what leads to a node, ascending. Nothing to do the second time. */
+/* Turns the graph round: rows of what leads to a node, ascending. Nothing to do the second time,
+ * and where it is stored. */
 hs_status hs_condensed_reverse(struct hs_condensed *condensed, struct hs_error *err);
 
 /* What every node of the root tree reaches: *ret has n_tree entries, freed with hs_free. Turns the

@@ -62,6 +62,7 @@ struct hs_owner_request {
     uint64_t max_listed; /* roots of all sets together */
     hs_status (*take)(void *context, struct hs_owners *owners, struct hs_error *err);
     void *context;
+    uint64_t sink_bytes; /* what `take` reserves at a time */
 };
 
 /* ---- what an engine gives ---- */

@@ -7,8 +7,8 @@
  * roots in one pass over the condensed graph, one bit each.
  *
  * Cost: one sweep over the edges, which need not be in memory, and three over the nodes; per pass
- * one sweep over the condensed graph. Resident: 4 bytes per node, and 24 bytes per condensed node
- * and 16 per condensed edge. */
+ * one sweep over the condensed graph. Resident: 4.5 bytes per node, and 25 bytes per condensed node
+ * and 8 per condensed edge. */
 #ifndef HS_DOMINATOR_REACHABLE_H
 #define HS_DOMINATOR_REACHABLE_H
 
@@ -20,11 +20,29 @@
 /* `source` is what reachable sizes follow, a root tree in front: tree nodes have targets, but are
  * none of a block; `tree` its dominators. Edges from node 0 to blocks make dominators only and are
  * not followed: they stand for what is held in other ways than by roots; where there are any, sets
- * have no meaning. `owners` (NULL: nobody) takes the owner sets. *ret has n_tree entries, freed
- * with hs_free. */
-hs_status hs_reachable_find(const struct hs_row_source *source, const struct hs_domtree *tree,
-                            const struct hs_weights *weights, const struct hs_owner_request *owners,
+ * have no meaning. */
+struct hs_reachable_task {
+    const struct hs_row_source *source;
+    const struct hs_domtree *tree;
+    const struct hs_weights *weights;
+    const struct hs_owner_request *owners; /* takes the owner sets; NULL: nobody */
+    struct hs_budget *budget; /* what is taken beside tree and weights; NULL: no limit */
+};
+
+/* *ret has n_tree entries, freed with hs_free. HS_LIMIT. */
+hs_status hs_reachable_find(const struct hs_reachable_task *task,
                             const struct hs_progress *progress, struct hs_sizes **ret,
                             struct hs_error *err);
+
+/* What tree and weights take, and what is taken beside them at the most. */
+uint64_t hs_reachable_input_bytes(uint64_t n_nodes);
+struct hs_reachable_counts {
+    uint64_t n_nodes, n_tree;
+    uint64_t n_shared;   /* blocks with several predecessors, at most */
+    uint64_t n_edges;    /* into these, at most */
+    uint64_t n_wide;     /* hs_condensed_room's */
+    uint64_t sink_bytes; /* hs_owner_request's */
+};
+uint64_t hs_reachable_bytes(const struct hs_reachable_counts *counts);
 
 #endif

@@ -9,11 +9,18 @@
 #define HS_DOMINATOR_STORED_ROWS_H
 
 #include "base/spill.h"
-#include "dominator/condensed.h"
+#include "graph/graph.h"
 
 #define HS_STORED_BLOCK ((uint32_t)256) /* words of a block of the cache */
 /* What making rows and reading them take at the least beside 4 bytes per node, each. */
 #define HS_STORED_LEAST_BYTES ((uint64_t)128 << 10)
+
+/* The edges between units, given edge by edge as often as they are asked for. */
+struct hs_unit_edge_source {
+    hs_status (*run)(const void *context, void (*put)(void *sink, uint32_t from, uint32_t to),
+                     void *sink, struct hs_error *err);
+    const void *context;
+};
 
 struct hs_stored_rows {
     struct hs_budget *budget;

@@ -25,6 +25,16 @@ struct hs_unit_sizes {
     uint64_t reserved_bytes;
 };
 
+/* How many are large by words and objects on the heap, at the most, when they are so many in all.
+ */
+static inline uint64_t hs_unit_sizes_wide(uint64_t n_words, uint64_t n_objects)
+{
+    return n_words / HS_UNIT_MAX_WORDS + n_objects / HS_UNIT_MAX_OBJECTS;
+}
+
+/* What n take of which n_wide are large, at the most. */
+uint64_t hs_unit_sizes_bytes(uint64_t n, uint64_t n_wide);
+
 /* All zero. */
 hs_status hs_unit_sizes_init(uint64_t n, struct hs_budget *budget, struct hs_unit_sizes *ret,
                              struct hs_error *err);
