@@ -57,6 +57,12 @@ void hs_used_edges_close(struct hs_view *view)
     view->used = NULL;
 }
 
+bool hs_used_edges_by_tier(const struct hs_view *view, const struct hs_bitmap **ret)
+{
+    *ret = &view->used->pointers_in;
+    return view->used->has_tiers;
+}
+
 unsigned hs_view_edge_tier(const struct hs_view *view, hs_node source, uint32_t type,
                            unsigned edge_class)
 {

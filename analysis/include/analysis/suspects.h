@@ -14,6 +14,7 @@
 #ifndef HS_ANALYSIS_SUSPECTS_H
 #define HS_ANALYSIS_SUSPECTS_H
 
+#include "analysis/type_family.h"
 #include "analysis/view.h"
 
 #define HS_SUSPECT_OWNERS 12     /* roots that are looked into at most */
@@ -28,8 +29,6 @@ enum hs_suspect_list {
     HS_N_SUSPECT_LISTS
 };
 const char *hs_suspect_list_name(unsigned list); /* "owner", ... */
-
-#define HS_UNTYPED UINT32_MAX /* blocks of which nothing is known but their sizes */
 
 /* Blocks of one type at one place of the dominator tree (group_tree.h). */
 struct hs_accumulated {

@@ -16,6 +16,7 @@
 enum hs_type_level { HS_TYPE_CONSTRUCTOR, HS_TYPE_INSTANCE, HS_TYPE_HEAD };
 
 enum { HS_TYPE_NAME_BYTES = 4096 };
+#define HS_UNTYPED UINT32_MAX /* blocks of which nothing is known but their sizes */
 
 /* Whether it is a source type of OCaml. */
 bool hs_type_is_source(const struct hs_view *view, uint32_t type);

@@ -9,10 +9,14 @@
 #define HS_ANALYSIS_USED_EDGES_H
 
 #include "analysis/view.h"
+#include "base/bitmap.h"
 
 /* Of a view that has its index; closed with the view. O(tree). */
 hs_status hs_used_edges_open(struct hs_view *view, struct hs_error *err);
 void hs_used_edges_close(struct hs_view *view);
+
+/* Whether edges take part by tiers at all; *ret, borrowed: of which types all words are firm. */
+bool hs_used_edges_by_tier(const struct hs_view *view, const struct hs_bitmap **ret);
 
 /* False also when that cannot be found out: whoever asks, asks hs_used_edges_check before anything
  * is shown. */
