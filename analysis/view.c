@@ -34,13 +34,19 @@ static void say_stale(void *context, const char *path, const char *why)
     session->say(session->context, line);
 }
 
+void hs_view_index_places(const struct hs_view *view, char *cache, size_t n,
+                          struct hs_index_options *options)
+{
+    options->policy = view->session.policy;
+    options->snap_path = strcmp(view->path, "-") == 0 ? NULL : view->path;
+    options->cache_dir = cache_dir(cache, n);
+}
+
 static hs_status index_open(struct hs_view *view, struct hs_index_options *options,
                             struct hs_error *err)
 {
     char cache[PATH_MAX];
-    options->policy = view->session.policy;
-    options->snap_path = strcmp(view->path, "-") == 0 ? NULL : view->path;
-    options->cache_dir = cache_dir(cache, sizeof cache);
+    hs_view_index_places(view, cache, sizeof cache, options);
     options->budget = view->session.budget;
     options->access = view->session.access;
     options->progress = view->session.progress;

@@ -131,6 +131,33 @@ void hs_map_release(const struct hs_map *map, uint64_t begin, uint64_t end)
     (void)madvise((uint8_t *)(uintptr_t)map->bytes + begin, (size_t)(end - begin), MADV_DONTNEED);
 }
 
+/* Asked of what was opened, lest it is another by then. */
+static hs_status file_is_trusted(int fd, const char *path, uid_t maker, struct hs_error *err)
+{
+    struct stat about;
+
+    if (fstat(fd, &about) != 0)
+        return hs_fail_errno(err, HS_IO, "cannot open '%s'", path);
+    if (!S_ISREG(about.st_mode))
+        return hs_fail(err, HS_FORMAT, "'%s' is not a file", path);
+    if (about.st_uid != 0 && about.st_uid != geteuid() && about.st_uid != maker)
+        return hs_fail(err, HS_FORMAT, "'%s' is another user's", path);
+    return HS_OK;
+}
+
+hs_status hs_map_open_trusted(const char *path, uid_t maker, struct hs_map *ret,
+                              struct hs_error *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return hs_fail_errno(err, HS_IO, "cannot open '%s'", path);
+    hs_status status = file_is_trusted(fd, path, maker, err);
+    if (status == HS_OK)
+        status = hs_map_open_fd(fd, path, ret, err);
+    (void)close(fd);
+    return status;
+}
+
 void hs_map_close(struct hs_map *map)
 {
     if (map == NULL)

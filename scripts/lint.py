@@ -118,7 +118,7 @@ OWNED_HEADERS = {
     "gelf.h": {"symbols"},
     "libelf.h": {"symbols"},
     "sys/ptrace.h": {"target"},
-    "zstd.h": {"format", "target"},
+    "zstd.h": {"format", "target", "analysis"},
     "lz4frame.h": {"target"},
     "Zydis/Zydis.h": {"arch"},
     "sys/user.h": {"arch"},

@@ -2,9 +2,11 @@
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
-#include "analysis/view.h"
+#include "analysis/key_file.h"
+#include "base/alloc.h"
 #include "base/units.h"
 #include "commands.h"
 #include "look/open_view.h"
@@ -42,6 +44,26 @@ static hs_status print_index(struct hs_tool *tool, const struct hs_view *view, u
     return say_of(tool, path, err, "already there");
 }
 
+/* The key file beside it; that it cannot be kept was said of the index. An index that has room
+ * where keys have none is an index all the same: who compares later asks for them again. */
+static hs_status make_keys(struct hs_tool *tool, const char *snap_path, struct hs_error *err)
+{
+    struct hs_session session = hs_tool_session(tool, snap_path);
+    const struct hs_key_file_options options = {.session = &session};
+    struct hs_snap_keys table;
+    hs_auto_free char *path = NULL;
+    hs_status status = hs_key_file_of(snap_path, &options, &table, &path, err);
+    if (status == HS_OK) {
+        hs_snap_keys_fini(&table);
+        return HS_OK;
+    }
+    if (status != HS_LIMIT || hs_tool_interrupted() != 0)
+        return hs_context(err, "cannot compute the keys of '%s'", snap_path);
+    hs_talk("without the keys, which 'heapsnap diff' will ask for: %s", err->message);
+    *err = (struct hs_error)HS_ERROR_INIT;
+    return HS_OK;
+}
+
 hs_status hs_cmd_index(struct hs_tool *tool, const struct hs_invocation *inv, struct hs_error *err)
 {
     struct hs_view view = {0};
@@ -49,7 +71,9 @@ hs_status hs_cmd_index(struct hs_tool *tool, const struct hs_invocation *inv, st
     HS_TRY(hs_tool_open_view_index(tool, inv->arguments[0], hs_given(inv, HS_OPT_REBUILD), &view,
                                    err));
     hs_status status = print_index(tool, &view, hs_now_ns() - began_ns, err);
-    return hs_view_finish(&view, status, err);
+    bool has_path = strcmp(inv->arguments[0], "-") != 0;
+    status = hs_view_finish(&view, status, err);
+    return status == HS_OK && has_path ? make_keys(tool, inv->arguments[0], err) : status;
 }
 
 /* One that nobody would use does no harm, but is told of. */

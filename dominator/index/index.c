@@ -19,16 +19,14 @@ struct index_task {
 
 /* ---- where ---- */
 
-enum index_place { PLACE_BESIDE, PLACE_CACHE, N_PLACES };
-
 /* The path for a place, or NULL in *ret when there is none. */
-static hs_status index_place_path(const struct index_task *task, enum index_place place, char **ret,
-                                  struct hs_error *err)
+static hs_status place_path(const struct index_task *task, enum hs_index_place place,
+                            const char *end, char **ret, struct hs_error *err)
 {
     const struct hs_snap_totals *totals = hs_snap_totals(task->snap);
     const struct hs_index_options *options = task->options;
     char suffix[32];
-    bool beside = place == PLACE_BESIDE;
+    bool beside = place == HS_INDEX_BESIDE;
     const char *base = beside ? options->snap_path : options->cache_dir;
     void *memory;
 
@@ -39,11 +37,38 @@ static hs_status index_place_path(const struct index_task *task, enum index_plac
     size_t n = strlen(base) + sizeof suffix + 48;
     HS_TRY(hs_alloc(n, 1, &memory, err));
     if (beside)
-        (void)snprintf(memory, n, "%s%s.idx", base, suffix);
+        (void)snprintf(memory, n, "%s%s%s", base, suffix, end);
     else
-        (void)snprintf(memory, n, "%s/%016llx%s.idx", base, (unsigned long long)totals->checksum,
-                       suffix);
+        (void)snprintf(memory, n, "%s/%016llx%s%s", base, (unsigned long long)totals->checksum,
+                       suffix, end);
     *ret = memory;
+    return HS_OK;
+}
+
+static hs_status index_place_path(const struct index_task *task, enum hs_index_place place,
+                                  char **ret, struct hs_error *err)
+{
+    return place_path(task, place, ".idx", ret, err);
+}
+
+hs_status hs_index_place_path(const struct hs_snap *snap, const struct hs_index_options *options,
+                              enum hs_index_place place, const char *end, char **ret,
+                              struct hs_error *err)
+{
+    struct index_task task = {.snap = snap, .options = options};
+    HS_TRY(index_policy_init(snap, &options->policy, &task.policy, err));
+    hs_status status = place_path(&task, place, end, ret, err);
+    index_policy_fini(&task.policy);
+    return status;
+}
+
+hs_status hs_index_policy_key(const struct hs_snap *snap, const struct hs_policy *policy,
+                              uint64_t *ret, struct hs_error *err)
+{
+    struct index_policy found;
+    HS_TRY(index_policy_init(snap, policy, &found, err));
+    *ret = found.key;
+    index_policy_fini(&found);
     return HS_OK;
 }
 
@@ -67,11 +92,10 @@ static bool index_is_small(const char *path)
     return stat(path, &about) == 0 && (uint64_t)about.st_size <= HS_INDEX_EAGER_BYTES;
 }
 
-/* Who else may have made the index: whoever made the snapshot that it lies beside. */
-static uid_t index_maker(const struct hs_index_options *options, enum index_place place)
+uid_t hs_index_maker(const struct hs_index_options *options, enum hs_index_place place)
 {
     struct stat about;
-    bool is_known = place == PLACE_BESIDE && stat(options->snap_path, &about) == 0;
+    bool is_known = place == HS_INDEX_BESIDE && stat(options->snap_path, &about) == 0;
     return is_known ? about.st_uid : geteuid();
 }
 
@@ -104,13 +128,13 @@ static hs_status index_open_any(struct hs_index *index, const struct index_task 
     const struct hs_index_options *options = task->options;
 
     *ret_found = false;
-    for (unsigned place = 0; place < N_PLACES && !options->rebuild; place++) {
+    for (unsigned place = 0; place < HS_N_INDEX_PLACES && !options->rebuild; place++) {
         char *path;
         HS_TRY(index_place_path(task, place, &path, err));
         if (path == NULL)
             continue;
         hs_status status =
-            index_file_open(path, task->snap, task->policy.key, index_maker(options, place),
+            index_file_open(path, task->snap, task->policy.key, hs_index_maker(options, place),
                             index_is_small(path), &index->file, err);
         index_tell_stale(options, path, status, err);
         *ret_found = status == HS_OK;
@@ -251,13 +275,13 @@ static hs_status index_build_any(struct hs_index *index, const struct index_task
 {
     const struct hs_index_options *options = task->options;
 
-    for (unsigned place = 0; place < N_PLACES && !options->no_write; place++) {
+    for (unsigned place = 0; place < HS_N_INDEX_PLACES && !options->no_write; place++) {
         bool unwritable;
         char *path;
         HS_TRY(index_place_path(task, place, &path, err));
         if (path == NULL)
             continue;
-        if (place == PLACE_CACHE)
+        if (place == HS_INDEX_CACHE)
             index_make_parents(path);
         hs_status status = index_build_named(index, task, path, &unwritable, err);
         if (status == HS_OK) {

@@ -1,11 +1,8 @@
 #include "index_file.h"
 
 #include <assert.h>
-#include <fcntl.h>
 #include <stddef.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <xxhash.h>
 
 #include "base/alloc.h"
@@ -154,34 +151,12 @@ static hs_status file_accept(struct index_file *file, const struct hs_snap *snap
     return status;
 }
 
-/* Asked of what was opened, lest it is another by then. */
-static hs_status file_is_trusted(int fd, const char *path, uid_t maker, struct hs_error *err)
-{
-    struct stat about;
-
-    if (fstat(fd, &about) != 0)
-        return hs_fail_errno(err, HS_IO, "cannot open '%s'", path);
-    if (!S_ISREG(about.st_mode))
-        return hs_fail(err, HS_FORMAT, "'%s' is not a file", path);
-    if (about.st_uid != 0 && about.st_uid != geteuid() && about.st_uid != maker)
-        return hs_fail(err, HS_FORMAT, "'%s' is another user's", path);
-    return HS_OK;
-}
-
 hs_status index_file_open(const char *path, const struct hs_snap *snap, uint64_t policy,
                           uid_t maker, bool deeply, struct index_file *ret, struct hs_error *err)
 {
     struct index_file file = {0};
 
-    /* Not to hang at a pipe or a device that somebody put there. */
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0)
-        return hs_fail_errno(err, HS_IO, "cannot open '%s'", path);
-    hs_status status = file_is_trusted(fd, path, maker, err);
-    if (status == HS_OK)
-        status = hs_map_open_fd(fd, path, &file.map, err);
-    (void)close(fd);
-    HS_TRY(status);
+    HS_TRY(hs_map_open_trusted(path, maker, &file.map, err));
     file.bytes = file.map.bytes;
     file.n_bytes = file.map.n_bytes;
     return file_accept(&file, snap, policy, deeply, ret, err);

@@ -14,8 +14,9 @@ static void before_index(void *context, const struct hs_snap *snap)
     hs_tool_talk_plan(context, snap);
 }
 
-static struct hs_session session_of(struct hs_tool *tool)
+struct hs_session hs_tool_session(struct hs_tool *tool, const char *path)
 {
+    hs_tool_spill_beside(tool, path);
     return (struct hs_session){
         .budget = hs_tool_budget(tool),
         .access = &tool->access,
@@ -30,15 +31,13 @@ static struct hs_session session_of(struct hs_tool *tool)
 hs_status hs_tool_open_view(struct hs_tool *tool, const char *path, enum hs_view_needs needs,
                             struct hs_view *ret, struct hs_error *err)
 {
-    struct hs_session session = session_of(tool);
-    hs_tool_spill_beside(tool, path);
+    struct hs_session session = hs_tool_session(tool, path);
     return hs_view_open(&session, path, needs, ret, err);
 }
 
 hs_status hs_tool_open_view_index(struct hs_tool *tool, const char *path, bool rebuild,
                                   struct hs_view *ret, struct hs_error *err)
 {
-    struct hs_session session = session_of(tool);
-    hs_tool_spill_beside(tool, path);
+    struct hs_session session = hs_tool_session(tool, path);
     return hs_view_open_index(&session, path, rebuild, ret, err);
 }

@@ -46,6 +46,10 @@ hs_status hs_view_open_index(const struct hs_session *session, const char *path,
                              struct hs_view *ret, struct hs_error *err);
 /* For a view that was opened without: its index when one is kept, which is not computed for it. */
 hs_status hs_view_find_index(struct hs_view *view, struct hs_error *err);
+/* Fills in where the index of the view is kept, and its policy. `cache`, of n bytes (PATH_MAX), is
+ * borrowed by the options. */
+void hs_view_index_places(const struct hs_view *view, char *cache, size_t n,
+                          struct hs_index_options *options);
 void hs_view_close(struct hs_view *view);
 /* What the command's status is when the index met damage while it was asked: HS_FORMAT, in place of
  * success and of failures that may come of it. To be asked before anything is committed. */

@@ -25,6 +25,10 @@ struct hs_map {
 hs_status hs_map_open(const char *path, struct hs_map *ret, struct hs_error *err);
 /* The same of an open file, which stays the caller's and is read from where it stands. */
 hs_status hs_map_open_fd(int fd, const char *name, struct hs_map *ret, struct hs_error *err);
+/* A regular file of ours, of root or of `maker`: HS_FORMAT when it is anything else, for what is
+ * believed if it is sound. Never waits, be it a pipe or a device. */
+hs_status hs_map_open_trusted(const char *path, uid_t maker, struct hs_map *ret,
+                              struct hs_error *err);
 /* Limit: a mapped file that is cut short by others while open raises SIGBUS when read; the tool
  * ends with a message then (tools/lost_file.h). */
 void hs_map_close(struct hs_map *map);

@@ -15,6 +15,8 @@
 #ifndef HS_INDEX_INDEX_H
 #define HS_INDEX_INDEX_H
 
+#include <sys/types.h>
+
 #include "base/budget.h"
 #include "base/out_path.h"
 #include "dominator/owner_sets.h"
@@ -68,6 +70,20 @@ struct hs_index_options {
 hs_status hs_index_open(const struct hs_snap *snap, const struct hs_index_options *options,
                         struct hs_index **ret, struct hs_error *err);
 void hs_index_close(struct hs_index *index);
+
+/* Where what belongs to a snapshot and a policy is kept, the first place first. */
+enum hs_index_place { HS_INDEX_BESIDE, HS_INDEX_CACHE, HS_N_INDEX_PLACES };
+
+/* The path of a file there that ends with `end` (".idx"), of snap_path, cache_dir and policy: *ret
+ * (hs_free), NULL when there is no such place. HS_USAGE as of the policy. */
+hs_status hs_index_place_path(const struct hs_snap *snap, const struct hs_index_options *options,
+                              enum hs_index_place place, const char *end, char **ret,
+                              struct hs_error *err);
+/* Who else may have made what lies there: whoever made the snapshot that it lies beside. */
+uid_t hs_index_maker(const struct hs_index_options *options, enum hs_index_place place);
+/* A number that tells one policy's index from another's. HS_USAGE as of the policy. */
+hs_status hs_index_policy_key(const struct hs_snap *snap, const struct hs_policy *policy,
+                              uint64_t *ret, struct hs_error *err);
 
 /* What computing an index costs, to say before it is begun. */
 struct hs_index_estimate {
