@@ -1,0 +1,117 @@
+/* What grew: the key tables of two or more snapshots, in the order of time, side by side.
+ *
+ * Rows are matched by their names alone, never by addresses or numbers: keys step by step from the
+ * root down, all else within its list. Of each there is the series of its words and objects; of
+ * keys a score, in words a step:
+ *
+ *     steps   s1 .. s(n-1), the differences; m their mean; q the smallest and M the largest, or,
+ *             of more than ten, those at the 10th and the 90th percentile; h = (n-1) / 2, at least
+ *             1; r = mean of the last h steps / mean of the first h, at most 1
+ *     score   q * (q / m)^2 * (q / M) * r^2;  0 for q <= 0
+ *
+ * So what grows evenly counts more than what grew once, and what slows down less. Steps are taken
+ * between snapshots and, where all times are known, also by the time between them: the larger of
+ * the two scores counts. With two snapshots the score is their difference, and nothing tells a leak
+ * from a load. */
+#ifndef HS_ANALYSIS_SERIES_H
+#define HS_ANALYSIS_SERIES_H
+
+#include "analysis/key_file.h"
+
+/* What the series says as a whole. */
+enum hs_growth {
+    HS_GROWTH_NONE,   /* no key grew at every step */
+    HS_GROWTH_TWO,    /* two snapshots: something grew, and no more can be said */
+    HS_GROWTH_UNSURE, /* something grew at every step: unevenly, tiring, little, or in three */
+    HS_GROWTH_STEADY, /* something grew evenly, at every one of at least three steps */
+    HS_N_GROWTHS
+};
+/* "none", "two", "unsure", "steady"; NULL out of range. */
+const char *hs_growth_name(unsigned growth);
+
+/* Below these a growth is not called steady: the smallest step to the mean one, the last steps to
+ * the first, and the mean step to the heap. */
+#define HS_GROWTH_LEAST_EVEN 0.33
+#define HS_GROWTH_LEAST_LASTING 0.6
+#define HS_GROWTH_LEAST_SHARE 1e-4
+/* A key below another is the answer in its place when it keeps so much of its score. */
+#define HS_GROWTH_FOLLOW 0.7
+
+struct hs_series_score {
+    double score;   /* words a step; 0: not at every step */
+    double even;    /* the smallest step to the mean one, 0..1 */
+    double lasting; /* mean of the last steps to that of the first; 1 when that is not known */
+    uint32_t n_up;  /* steps upwards */
+};
+
+struct hs_series_row {
+    uint8_t list;    /* enum hs_key_list, sites excluded */
+    uint8_t form;    /* as of struct hs_key_row */
+    uint32_t parent; /* of keys a smaller row; HS_NO_KEY */
+    hs_str name;
+    uint64_t each_words; /* of leaks; else 0 */
+    struct hs_series_score score;
+    bool grows_itself;     /* of keys: its own blocks have a score, too */
+    double growth_words;   /* the last less the first */
+    double words_per_hour; /* NAN when times are not known */
+};
+
+struct hs_series_site {
+    hs_str name;
+    uint64_t words, samples; /* estimated, in the newest snapshot that has samples */
+};
+
+struct hs_series {
+    size_t n;                   /* snapshots */
+    uint64_t *taken_ns;         /* owned: of each; 0: unknown */
+    struct hs_series_row *rows; /* owned: list by list, a key behind its parent */
+    size_t n_rows, rows_capacity;
+    /* Owned pages: of each row n. Of keys `words` with those below, `own_words` without. */
+    uint64_t *words, *own_words, *objects;
+    struct hs_strtab names;
+    uint64_t heap_words;     /* of the last */
+    uint64_t resident_bytes; /* of the last; 0: unknown */
+    uint64_t room_bytes;     /* what was still available beside it; 0: unknown */
+    unsigned word_bytes;
+
+    enum hs_growth growth;
+    /* Owned: keys that grew, best first, each the deepest that keeps most of its parents' score,
+     * none below another. Only keys count of which blocks of their own grow: what merely leads to
+     * several that do is their sum. Where none does, all count but the whole heap. */
+    uint32_t *found;
+    size_t n_found, found_capacity;
+    struct hs_series_site sites[3]; /* that allocate the first found; largest first */
+    size_t n_sites;
+
+    struct hs_budget *budget; /* borrowed */
+    uint64_t reserved_bytes;
+};
+
+/* `tables` are n >= 2, borrowed for the call, in the order of time, of one word size. O(rows * n);
+ * 24 bytes a row and table, of the budget (NULL: no limit): HS_LIMIT. */
+hs_status hs_series_find(const struct hs_snap_keys *const *tables, size_t n,
+                         struct hs_budget *budget, struct hs_series *ret, struct hs_error *err);
+void hs_series_fini(struct hs_series *series);
+
+static inline const uint64_t *hs_series_words(const struct hs_series *series, size_t row)
+{
+    return series->words + row * series->n;
+}
+static inline const uint64_t *hs_series_objects(const struct hs_series *series, size_t row)
+{
+    return series->objects + row * series->n;
+}
+
+/* The name of a row, cut at n bytes: of a key "server.sessions > struct session > char[]", "" of
+ * all; of leaks the type alone. */
+void hs_series_text(const struct hs_series *series, uint32_t row, char *text, size_t n);
+
+/* The score of n >= 2 values; of times (NULL, or n, ascending) only the differences count. */
+struct hs_series_score hs_series_score(const uint64_t *values, const uint64_t *times_ns, size_t n);
+
+/* Hours until a growth of so many words an hour takes what was available; where that is not known,
+ * *ret_doubles, until it is as large as what was resident. NAN when nothing is known. */
+double hs_series_hours_left(const struct hs_series *series, double words_per_hour,
+                            bool *ret_doubles);
+
+#endif

@@ -1,0 +1,141 @@
+/* Which keys grew: of those that stand on each other's way the deepest that keeps the growth. */
+#include "series_growth.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+
+static double rank_of(const struct hs_series *series, uint32_t row)
+{
+    return series->rows[row].score.score;
+}
+
+static int best_first(const void *left, const void *right, void *context)
+{
+    const struct hs_series *series = context;
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    double of_a = rank_of(series, a), of_b = rank_of(series, b);
+    if (of_a != of_b)
+        return of_a > of_b ? -1 : 1;
+    return a < b ? -1 : a > b;
+}
+
+struct look {
+    struct hs_series *series;
+    size_t n_keys;
+    uint32_t *best_child; /* owned: by key, its child of the best score; HS_NO_KEY */
+    uint8_t *is_taken;    /* owned: by key, on the way to one that is found, or below it */
+    uint32_t *order;      /* owned: keys with a score, best first */
+    size_t n_order;
+};
+
+static void find_children(struct look *look)
+{
+    const struct hs_series *series = look->series;
+    for (uint32_t i = 0; i < look->n_keys; i++)
+        look->best_child[i] = HS_NO_KEY;
+    for (uint32_t i = 1; i < look->n_keys; i++) {
+        uint32_t parent = series->rows[i].parent;
+        uint32_t *best = &look->best_child[parent];
+        if (rank_of(series, i) > 0 &&
+            (*best == HS_NO_KEY || rank_of(series, i) > rank_of(series, *best)))
+            *best = i;
+    }
+}
+
+/* From a key down while one below it has most of its score; to the last that grows itself. */
+static uint32_t descend(const struct look *look, uint32_t key)
+{
+    uint32_t found = key;
+    for (;;) {
+        uint32_t child = look->best_child[key];
+        if (child == HS_NO_KEY ||
+            rank_of(look->series, child) < HS_GROWTH_FOLLOW * rank_of(look->series, key))
+            return found;
+        key = child;
+        if (look->series->rows[key].grows_itself || !look->series->rows[found].grows_itself)
+            found = key;
+    }
+}
+
+static void take_ways(struct look *look, uint32_t key)
+{
+    const struct hs_series_row *rows = look->series->rows;
+    for (uint32_t i = key; i != HS_NO_KEY; i = rows[i].parent)
+        look->is_taken[i] = 1;
+    /* Below it: a key stands behind its parent. */
+    enum { BELOW = 2 };
+    look->is_taken[key] = BELOW;
+    for (uint32_t i = key + 1; i < look->n_keys; i++)
+        if (look->is_taken[rows[i].parent] == BELOW)
+            look->is_taken[i] = BELOW;
+}
+
+static hs_status find_keys(struct look *look, struct hs_error *err)
+{
+    enum { MOST = 64 }; /* of these each costs a pass */
+    struct hs_series *series = look->series;
+    for (size_t i = 0; i < look->n_order && series->n_found < MOST; i++) {
+        if (look->is_taken[look->order[i]])
+            continue;
+        uint32_t key = descend(look, look->order[i]);
+        if (look->is_taken[key])
+            continue;
+        HS_TRY(HS_GROW(&series->found, &series->found_capacity, series->n_found + 1, err));
+        series->found[series->n_found++] = key;
+        take_ways(look, key);
+    }
+    /* The one that was descended to may have less than another's: they stand by their own. */
+    if (series->n_found > 1)
+        qsort_r(series->found + 1, series->n_found - 1, sizeof *series->found, best_first, series);
+    return HS_OK;
+}
+
+static enum hs_growth judge(const struct hs_series *series)
+{
+    if (series->n_found == 0)
+        return HS_GROWTH_NONE;
+    if (series->n == 2)
+        return HS_GROWTH_TWO;
+    const struct hs_series_row *row = &series->rows[series->found[0]];
+    double step = row->growth_words / (double)(series->n - 1);
+    bool is_steady = series->n > 3 && row->score.even >= HS_GROWTH_LEAST_EVEN &&
+                     row->score.lasting >= HS_GROWTH_LEAST_LASTING &&
+                     step >= HS_GROWTH_LEAST_SHARE * (double)series->heap_words;
+    return is_steady ? HS_GROWTH_STEADY : HS_GROWTH_UNSURE;
+}
+
+static void list_candidates(struct look *look)
+{
+    const struct hs_series *series = look->series;
+    for (int itself = 1; itself >= 0 && look->n_order == 0; itself--)
+        for (uint32_t i = 1; i < look->n_keys; i++)
+            if (rank_of(series, i) > 0 && series->rows[i].grows_itself >= itself)
+                look->order[look->n_order++] = i;
+}
+
+static hs_status look_for(struct look *look, struct hs_error *err)
+{
+    struct hs_series *series = look->series;
+    HS_TRY(HS_ALLOC(&look->best_child, look->n_keys, err));
+    HS_TRY(HS_ALLOC(&look->is_taken, look->n_keys, err));
+    HS_TRY(HS_ALLOC(&look->order, look->n_keys, err));
+    list_candidates(look);
+    qsort_r(look->order, look->n_order, sizeof *look->order, best_first, series);
+    find_children(look);
+    HS_TRY(find_keys(look, err));
+    series->growth = judge(series);
+    return HS_OK;
+}
+
+hs_status series_growth_find(struct hs_series *series, struct hs_error *err)
+{
+    struct look look = {.series = series};
+    while (look.n_keys < series->n_rows && series->rows[look.n_keys].list == HS_KEY_LIST_KEYS)
+        look.n_keys++;
+    hs_status status = look_for(&look, err);
+    hs_free(look.best_child);
+    hs_free(look.is_taken);
+    hs_free(look.order);
+    return status;
+}

@@ -1,0 +1,14 @@
+/* The parts of which series.c makes its answer. */
+#ifndef HS_ANALYSIS_SERIES_GROWTH_H
+#define HS_ANALYSIS_SERIES_GROWTH_H
+
+#include "analysis/series.h"
+
+/* From scores: what is found, and what the series says. HS_LIMIT. */
+hs_status series_growth_find(struct hs_series *series, struct hs_error *err);
+
+/* The sites of samples at and below the first found. `rows`: by table, the rows of its keys. */
+hs_status series_sites_find(struct hs_series *series, const struct hs_snap_keys *const *tables,
+                            uint32_t *const *rows, struct hs_error *err);
+
+#endif
