@@ -202,16 +202,11 @@ static hs_status check_arguments(const struct hs_invocation *inv, struct hs_erro
                    hs_takes_rest(command) ? "[OPTION]... " : "", command->arguments);
 }
 
-/* The second of two snapshots: to compare them is another command, or none yet. */
+/* The second of two snapshots: to compare them is another command. */
 static hs_status hint_compare(const struct hs_invocation *inv, const char *word,
                               struct hs_error *err)
 {
-    if (hs_find_command("diff") != NULL)
-        return hs_hint(err, "'heapsnap diff %s %s' compares two snapshots", inv->arguments[0],
-                       word);
-    return hs_hint(err,
-                   "it looks at one snapshot; to compare two, run it on each with --format tsv and "
-                   "compare the rows by name");
+    return hs_hint(err, "'heapsnap diff %s %s' compares two snapshots", inv->arguments[0], word);
 }
 
 static hs_status add_argument(struct hs_invocation *inv, const char *word, struct hs_error *err)

@@ -44,7 +44,7 @@ offers()
     [ "$found" = "$expected" ] || fail "heapsnap $*<TAB>: '$found', expected '$expected'"
 }
 touch "$work/heap.snap"
-offers "doctor dominators dump " d
+offers "diff doctor dominators dump " d
 offers "json " roots heap.snap --format js
 offers "json ndjson table tsv " roots heap.snap --format ""
 offers "--group-by " roots heap.snap --group-

@@ -2,7 +2,7 @@
  * record per line, fields separated by tabs, texts with %XX for a byte, numbers plain or 0x:
  *
  *   fact KEY VALUE                     pid, command, tool_version, pause_ns, read_bytes, attempts,
- *                                      resident_bytes, taken_ns, started_ns
+ *                                      resident_bytes, taken_ns, started_ns, word_bytes
  *   runtime NAME VERSION CERTAINTY     proof WHAT EXPECTED FOUND HOLDS     note TEXT GAP
  *   binary PATH BUILD_ID BEGIN SYMTAB DEBUG [DEBUG_FILE]     unreadable BEGIN END
  *   memory OWNER STATE BYTES RESIDENT BLOCKS
@@ -114,6 +114,8 @@ static void add_fact(struct made *made, char **field)
         facts->resident_bytes = number(field[2]);
     else if (strcmp(field[1], "taken_ns") == 0)
         facts->taken_ns = number(field[2]);
+    else if (strcmp(field[1], "word_bytes") == 0)
+        facts->word_bytes = (uint32_t)number(field[2]);
     else if (strcmp(field[1], "started_ns") == 0)
         facts->started_ns = number(field[2]);
     else if (strcmp(field[1], "attempts") == 0)
@@ -341,7 +343,8 @@ static void read_description(struct made *made)
 static void close_facts(struct made *made)
 {
     struct hs_snap_facts *facts = &made->facts;
-    facts->word_bytes = 8;
+    if (facts->word_bytes == 0)
+        facts->word_bytes = 8;
     facts->runtimes = made->runtimes.items;
     facts->n_runtimes = made->runtimes.n;
     facts->proofs = made->proofs.items;

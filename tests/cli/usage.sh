@@ -21,7 +21,7 @@ refuses "unknown command 'Dump'" "did you mean 'heapsnap dump'?" Dump 1
 refuses "unknown command 'frobnicate'" "'heapsnap help' lists the commands" frobnicate
 refuses "unknown command ''" "" ''
 # Commands that do not exist yet are unknown, not listed.
-for absent in diff serve report; do
+for absent in serve report; do
     exits 2 "$absent" x
     mentions "^heapsnap: unknown command '$absent'\$"
     ! "$HEAPSNAP" --help | grep -E "^ +$absent " >/dev/null || fail "--help lists '$absent'"
@@ -71,8 +71,7 @@ refuses "--names-timeout: there is no search in no time" "--no-names leaves the 
 for command in info roots dominators paths types leaks samples; do
     exits 2 $command x y
     says "'$command' does not take 'y'"
-    hints "it looks at one snapshot; to compare two, run it on each with --format tsv and compare\
- the rows by name"
+    hints "'heapsnap diff x y' compares two snapshots"
 done
 refuses "'object' does not take 'z'" "" object x y z
 refuses "'version' does not take 'x'" "" version x

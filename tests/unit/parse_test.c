@@ -69,10 +69,7 @@ static void arguments(void **state)
     assert_null(inv.command);
     bad("roots", "'roots' needs SNAP", "usage: heapsnap roots SNAP");
     bad("object a", "'object' needs SNAP WHAT", "usage: heapsnap object SNAP WHAT");
-    bad("roots a b", "'roots' does not take 'b'",
-        "it looks at one snapshot; to compare two, run it on each with --format tsv and compare "
-        "the "
-        "rows by name");
+    bad("roots a b", "'roots' does not take 'b'", "'heapsnap diff a b' compares two snapshots");
     bad("object a b c", "'object' does not take 'c'", "");
     inv = good("-V");
     assert_string_equal(inv.command->name, "version");

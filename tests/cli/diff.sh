@@ -1,0 +1,255 @@
+# diff: series of made snapshots: what is said first, in every format; what is refused, sorted,
+# left out or warned of; thresholds; key files in place of snapshots.
+. "$(dirname "$0")/lib.sh"
+
+mkdir "$work/bin"
+ln -s "$HEAPSNAP" "$work/bin/heapsnap"
+PATH=$work/bin:$PATH python <<'END'
+import os
+import shlex
+import shutil
+from snapcli import *
+
+HOUR = 3600 * 10**9
+
+
+n_made = 0
+
+
+def kept(snap):
+    """Written under a name of its own."""
+    global n_made
+    n_made += 1
+    return snap.write(f"{n_made}.snap")
+
+
+def heap(at, sessions, cache=100, command="./server", pid=42, build="aa", lost=0, **facts):
+    """So many sessions of 4 words with names of 6; a cache of texts; blocks that are lost."""
+    snap = Snap()
+    snap.facts.update(command=command, pid=pid, taken_ns=int(at * HOUR), started_ns=pid * HOUR,
+                      resident_bytes=1 << 20, **facts)
+    snap.record("runtime", "glibc", "2.36", 0)
+    snap.record("binary", "/opt/server", build, 0x1000, 1, 1)
+    session, text = snap.type("struct session", 0, 12), snap.type("char[]", 0, 14)
+    snap.record("member", session, 0, "next", "struct session *")
+    before = None
+    for _ in range(sessions):
+        one, name = snap.block(4, session), snap.block(6, text)
+        snap.edge(one, name, 1)
+        if before is not None:
+            snap.edge(before, one, 0)
+        else:
+            snap.root(one, "sessions", unit="server.c")
+        before = one
+    snap.root(snap.block(cache, text), "cache", unit="server.c")
+    for _ in range(lost):
+        snap.block(8, text)
+    return snap
+
+
+def series(*sessions, **more):
+    """Paths of snapshots an hour apart."""
+    return [kept(heap(1 + i, n, cache=100 + 37 * (i % 3), **more)) for i, n in
+            enumerate(sessions)]
+
+
+def fails(arguments, text, code=2):
+    result = run("diff", *arguments, code=code)
+    check(text in result.err, f"'{text}' is not in: {result.err}")
+
+
+def a_leak():
+    paths = series(10, 20, 30, 40, 50)
+    result = run("diff", *paths, "--json").json()
+    equal(list(result), ["schema", "word_bytes", "snapshots", "verdict", "growth", "growing",
+                         "sites", "command", "command_is_of_new", "keys", "roots", "sets", "types",
+                         "leaks"], "the document")
+    equal((result["schema"], result["growth"], result["growing"]),
+          ("heapsnap.diff/1", "steady", "sessions > struct session"), "what grows")
+    first = result["keys"][0]
+    equal(first, {"key": "sessions > struct session", "words": [100, 200, 300, 400, 500],
+                  "own_words": [40, 80, 120, 160, 200], "objects": [20, 40, 60, 80, 100],
+                  "score": 100, "growth_words": 400, "words_per_hour": 100, "steps_up": 4,
+                  "state": "grew"}, "its row")
+    for part in ["sessions > struct session grows at every step, from 800 B to 3.9 KiB, from 20 "
+                 "to 100 objects.", "+800 B an hour", "twice its size in 55 days"]:
+        check(part in result["verdict"], f"'{part}' is not in: {result['verdict']}")
+    words = shlex.split(result["command"])
+    equal(words[:2], ["heapsnap", "paths"], "the command")
+    run(*words[1:])
+    root = [row for row in result["roots"] if row["root"] == "sessions"][0]
+    equal(root["words"], [100, 200, 300, 400, 500], "the root")
+    table = run("diff", *paths).lines()
+    check(table[0].startswith("sessions > struct session grows at every step"), table[0])
+    check(any("▁▃▅▆█" in line and "4/4" in line for line in table), "a sparkline")
+    only = run("diff", *paths, "--by", "type", "-n", "1").out
+    check("types" in only and "keys:" not in only and "[1 others changed]" in only, only)
+
+
+def formats():
+    paths = series(10, 20, 30, 40)
+    lines = run("diff", *paths, "--format", "tsv").lines()
+    equal(lines[0].split("\t")[:4], ["list", "growth", "rate", "up"], "the heading")
+    first = dict(zip(lines[0].split("\t"), lines[1].split("\t")))
+    equal((first["list"], first["growth"], first["rate"], first["up"], first["name"]),
+          ("keys", "300", "100", "3/3", "sessions > struct session"), "the first row")
+    rows = [json.loads(line) for line in run("diff", *paths, "--format", "ndjson").lines()]
+    equal(rows[0]["list"], "keys", "a row a line")
+    equal({row["list"] for row in rows}, {"keys", "roots", "types"}, "lists")
+    equal(run("diff", *paths, "--json").raw, run("diff", *paths, "--json").raw, "twice the same")
+
+
+def two():
+    paths = series(10, 40)
+    text = run("diff", *paths).out.replace("\n", " ")
+    check("sessions > struct session grew most" in text, text)
+    check("Two snapshots cannot tell a leak from a load" in text, text)
+    check("One of the new ones: heapsnap paths" in text, text)
+    text = run("diff", kept(heap(1, 40)), kept(heap(2, 10))).out.replace("\n", " ")
+    check("Nothing grew. The heap went from" in text, text)
+
+
+def what_shrinks_comes_and_goes():
+    a, b = kept(heap(1, 30, cache=500)), kept(heap(2, 10, cache=100, lost=3))
+    result = run("diff", a, b, "--json").json()
+    states = {row["key"]: row["state"] for row in result["keys"]}
+    equal((states["sessions > struct session"], states["cache > char[]"]), ("shrank",) * 2, "keys")
+    equal(states["[unreached] > char[]"], "came", "lost blocks")
+    equal([(row["type"], row["certainty"], row["words_each"], row["objects"]) for row in
+           result["leaks"]], [("char[]", "certain", 8, [0, 3])], "leaks")
+
+
+def key_files():
+    paths = series(10, 20, 30, 40)
+    whole = run("diff", *paths, "--json").json()
+    keys = [path + ".keys" for path in paths]
+    for path in paths:
+        check(os.path.getsize(path + ".keys") < 2000, "a key file is small")
+        os.remove(path)
+        os.remove(path + ".idx")
+    alone = run("diff", *keys, "--json").json()
+    for part in ["verdict", "growing", "keys", "roots", "sets", "types", "leaks"]:
+        equal(alone[part], whole[part], part)
+    equal(alone["command"], None, "no block can be shown")
+    data = open(keys[1], "rb").read()
+    open(keys[1], "wb").write(data[:-3])
+    fails(keys, "the key file is damaged", code=4)
+
+
+def stale_keys_are_made_anew():
+    a, b = series(10, 20)
+    run("diff", a, b)
+    shutil.copy(b + ".keys", a + ".keys")
+    result = run("diff", a, b, "--json")
+    check("is not used: it is of another snapshot" in result.err, result.err)
+    equal(result.json()["keys"][0]["words"], [100, 200], "not what the stale one says")
+    os.remove(a + ".keys")
+    os.mkdir(a + ".keys")
+    equal(run("diff", a, b, "--json").json()["keys"][0]["words"], [100, 200], "cannot be kept")
+
+
+def a_folder():
+    folder = os.path.join(WORK, "folder")
+    os.mkdir(folder)
+    for i, path in enumerate(series(10, 20, 30, 40, 50)):
+        os.rename(path, f"{folder}/heap-{i}.snap")
+    heap(0.5, 500, pid=7).write(f"{folder}/heap-before.snap")
+    result = run("diff", folder, "--json")
+    check("1 snapshot of other processes is left out" in result.err, result.err)
+    equal(result.json()["keys"][0]["words"], [100, 200, 300, 400, 500], "the series")
+    os.remove(f"{folder}/heap-0.snap")
+    data = open(f"{folder}/heap-2.snap", "rb").read()
+    open(f"{folder}/heap-2.snap", "wb").write(data[:len(data) // 2])
+    result = run("diff", folder, "--json")
+    check("left out: " in result.err, result.err)
+    equal(result.json()["keys"][0]["words"], [100, 200, 400, 500], "the first by its keys")
+    fails([folder, folder], "give it alone")
+    empty = os.path.join(WORK, "empty")
+    os.mkdir(empty)
+    fails([empty], "the folder has no snapshot")
+
+
+def what_does_not_belong_together():
+    a, b = series(10, 20)
+    fails([a], "there is no other snapshot")
+    fails([a, kept(heap(3, 10, command="./client", build="bb"))],
+          "they are of different programs")
+    run("diff", a, kept(heap(3, 10, command="./other-name", build="aa")), code=2)
+    fails([a, kept(heap(3, 10, word_bytes=1))], "their words have different sizes")
+    run("diff", a, b, "--policy", "conservative")
+    fails([a + ".conservative.keys", b], "different policies")
+    for other, text in [(dict(build="bb"), "different builds"), (dict(pid=43), "started anew")]:
+        result = run("diff", a, kept(heap(3, 10, **other)))
+        check(text in result.err, result.err)
+    open(os.path.join(WORK, "junk"), "w").write("junk")
+    fails([a, os.path.join(WORK, "junk")], "junk", code=4)
+    fails([a, os.path.join(WORK, "absent")], "absent", code=5)
+
+
+def orders_and_twins():
+    a, b, c = series(10, 20, 30)
+    result = run("diff", c, a, b, "--json")
+    check("given in another order" in result.err, result.err)
+    equal(result.json()["keys"][0]["words"], [100, 200, 300], "sorted by time")
+    result = run("diff", a, b, b, c, "--json")
+    check("it counts once" in result.err, result.err)
+    equal(result.json()["keys"][0]["words"], [100, 200, 300], "once")
+    equal(run("diff", a, a).lines()[0], "Nothing grew: these are the same snapshot.", "twins")
+    result = run("diff", kept(heap(0, 30)), kept(heap(0, 10)), "--json")
+    check("not all snapshots say when" in result.err, result.err)
+    row = [r for r in result.json()["keys"] if r["key"] == "sessions > struct session"][0]
+    equal((row["words"], row["words_per_hour"]), ([300, 100], None), "in the order given")
+
+
+def thresholds():
+    paths = series(10, 20, 30, 40)
+    run("diff", *paths, "--fail-growth", "2400", code=0)
+    run("diff", *paths, "--fail-growth", "2399", code=1)
+    run("diff", *paths, "--fail-growth", "1KiB", "--json", code=1)
+    run("diff", *paths, "--fail-growth", "10%", code=1)
+    run("diff", *paths, "--fail-growth", "1000%", code=0)
+    fails([*paths, "--fail-growth", "much"], "--fail-growth")
+    fails([*paths, "--fail-growth", "x%"], "is no size and no percentage")
+    run("diff", "--baseline", paths[0], paths[3], "--fail-growth", "1KiB", code=1)
+    result = run("diff", "--baseline", paths[3], paths[0], paths[1], "--json").json()
+    equal([snap["baseline"] for snap in result["snapshots"]], [True, False, False], "first")
+    row = [r for r in result["keys"] if r["key"] == "sessions > struct session"][0]
+    equal(row["words"], [400, 100, 200], "whatever its time")
+
+
+def sites():
+    paths = []
+    for i in range(4):
+        snap = heap(1 + i, 10 + 10 * i)
+        record = snap.sampler("record", 4)
+        site = snap.site(("malloc", "", 0), ("add_session", "server.c", 12))
+        for n in range(5 + i):
+            snap.sample(n + 1, 2 * n, sampler=record, site=site)
+        paths.append(kept(snap))
+    result = run("diff", *paths, "--json").json()
+    check(len(result["sites"]) == 1 and "add_session" in result["sites"][0], result["sites"])
+    check("Allocated by add_session" in result["verdict"], result["verdict"])
+
+
+def hostile_names():
+    paths = []
+    for i in range(4):
+        snap = heap(1 + i, 10)
+        snap.root(snap.block(10 + 10 * i, snap.type("evil\x1b[31m\"\n\u202e", 0, 12)),
+                  "root\x1b]0;\u2066'", unit="server.c")
+        paths.append(kept(snap))
+    result = run("diff", *paths, "--json").json()
+    check("\x1b" in result["growing"], "JSON has the name itself")
+    for form in ["table", "tsv", "json", "ndjson"]:
+        out = run("diff", *paths, "--format", form).raw
+        check(b"\x1b" not in out and "\u202e".encode() not in out, f"{form} is safe")
+
+
+for test in [a_leak, formats, two, what_shrinks_comes_and_goes, key_files,
+             stale_keys_are_made_anew, a_folder, what_does_not_belong_together, orders_and_twins,
+             thresholds, sites, hostile_names]:
+    try:
+        test()
+    except Exception as error:
+        raise Failure(f"{test.__name__}: {error}") from error
+END

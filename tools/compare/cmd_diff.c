@@ -1,0 +1,145 @@
+/* diff: what grew, over two and more snapshots. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/newborn.h"
+#include "base/alloc.h"
+#include "base/units.h"
+#include "commands.h"
+#include "comparison.h"
+#include "diff_print.h"
+#include "look/open_view.h"
+#include "look/suspect_text.h"
+
+enum { COMMAND_BYTES = 4096 };
+
+/* ---- a threshold */
+
+struct threshold {
+    bool is_percent; /* of what the heap had first */
+    uint64_t value;  /* else bytes */
+};
+
+static hs_status parse_threshold(const struct hs_invocation *inv, struct threshold *ret,
+                                 struct hs_error *err)
+{
+    const char *text = inv->text[HS_OPT_FAIL_GROWTH];
+    char number[32];
+    size_t n = strlen(text);
+    if (n == 0 || text[n - 1] != '%' || n > sizeof number)
+        return hs_parse_size(text, &ret->value, err) == HS_OK ? HS_OK
+                                                              : hs_context(err, "--fail-growth");
+    (void)snprintf(number, sizeof number, "%.*s", (int)(n - 1), text);
+    ret->is_percent = true;
+    if (hs_parse_count(number, &ret->value, err) == HS_OK)
+        return HS_OK;
+    (void)hs_fail(err, HS_USAGE, "--fail-growth: '%s' is no size and no percentage", text);
+    return hs_hint(err, "write for example 10MiB or 5%%");
+}
+
+/* Of what has a score: keys that grew at every step, the whole heap among them. */
+static bool is_crossed(const struct hs_series *series, const struct threshold *threshold)
+{
+    double most = (double)threshold->value / series->word_bytes;
+    if (threshold->is_percent)
+        most = (double)hs_series_words(series, 0)[0] * (double)threshold->value / 100;
+    for (size_t i = 0; i < series->n_rows; i++) {
+        const struct hs_series_row *row = &series->rows[i];
+        if (row->list == HS_KEY_LIST_KEYS && row->score.score > 0 && row->growth_words > most)
+            return true;
+    }
+    return false;
+}
+
+/* ---- an example */
+
+/* The snapshot before the newest that can still be looked into; NULL when there is none. */
+static const struct hs_compared *older_of(const struct hs_comparison *comparison)
+{
+    const struct hs_compared *newest = &comparison->files[comparison->n - 1];
+    for (size_t i = comparison->n - 1; i-- > 0;) {
+        const struct hs_compared *file = &comparison->files[i];
+        bool is_one_run = file->keys.facts.pid == newest->keys.facts.pid &&
+                          file->keys.facts.started_ns == newest->keys.facts.started_ns;
+        if (file->is_snap && is_one_run && !newest->keys.facts.moves)
+            return file;
+    }
+    return NULL;
+}
+
+static hs_status look_for(struct hs_tool *tool, const struct hs_comparison *comparison,
+                          struct hs_newborn *ret, struct hs_error *err)
+{
+    const struct hs_compared *newest = &comparison->files[comparison->n - 1];
+    const struct hs_compared *older = older_of(comparison);
+    const struct hs_series *series = &comparison->series;
+    struct hs_view view, before;
+    HS_TRY(hs_tool_open_view(tool, newest->path, HS_VIEW_INDEX, &view, err));
+    hs_status status = HS_OK;
+    if (older != NULL)
+        status = hs_tool_open_view(tool, older->path, HS_VIEW_SNAP, &before, err);
+    if (status != HS_OK)
+        return hs_view_finish(&view, status, err);
+    status =
+        hs_newborn_find(&view, older != NULL ? &before : NULL, series, series->found[0], ret, err);
+    if (older != NULL)
+        hs_view_close(&before);
+    return hs_view_finish(&view, status, err);
+}
+
+/* "heapsnap paths NEW --to 0x..."; empty when there is no block to show. */
+static hs_status find_example(struct hs_tool *tool, const struct hs_comparison *comparison,
+                              char *command, bool *ret_is_new, struct hs_error *err)
+{
+    const struct hs_compared *newest = &comparison->files[comparison->n - 1];
+    struct hs_newborn found = {.node = HS_NO_NODE};
+    size_t n;
+    command[0] = '\0';
+    if (comparison->series.n_found == 0 || !newest->is_snap)
+        return HS_OK;
+    HS_TRY(look_for(tool, comparison, &found, err));
+    if (found.node == HS_NO_NODE)
+        return HS_OK;
+    (void)snprintf(command, COMMAND_BYTES, "heapsnap paths ");
+    hs_suspect_quote(newest->path, command, COMMAND_BYTES);
+    n = strlen(command);
+    (void)snprintf(command + n, COMMAND_BYTES - n, " --to 0x%llx",
+                   (unsigned long long)found.address);
+    if (tool->policy.kind == HS_POLICY_CONSERVATIVE) {
+        n = strlen(command);
+        (void)snprintf(command + n, COMMAND_BYTES - n, " --policy conservative");
+    }
+    *ret_is_new = found.is_new;
+    return HS_OK;
+}
+
+/* ---- */
+
+static hs_status run(struct hs_tool *tool, const struct hs_invocation *inv,
+                     const struct hs_comparison *comparison, struct hs_error *err)
+{
+    char command[COMMAND_BYTES];
+    struct hs_diff_print print = {.comparison = comparison};
+    struct threshold threshold = {0};
+    bool is_new = false;
+    if (hs_given(inv, HS_OPT_FAIL_GROWTH))
+        HS_TRY(parse_threshold(inv, &threshold, err));
+    HS_TRY(find_example(tool, comparison, command, &is_new, err));
+    print.example = command[0] == '\0' ? NULL : command;
+    print.example_is_new = is_new;
+    HS_TRY(hs_diff_print(tool, inv, &print, err));
+    if (hs_given(inv, HS_OPT_FAIL_GROWTH) && is_crossed(&comparison->series, &threshold))
+        tool->threshold_crossed = true;
+    return HS_OK;
+}
+
+hs_status hs_cmd_diff(struct hs_tool *tool, const struct hs_invocation *inv, struct hs_error *err)
+{
+    struct hs_comparison comparison;
+    const char *baseline = inv->text[HS_OPT_BASELINE];
+    HS_TRY(hs_comparison_open(tool, inv->arguments, inv->n_arguments, baseline, &comparison, err));
+    hs_status status = run(tool, inv, &comparison, err);
+    hs_comparison_fini(&comparison);
+    return status;
+}

@@ -1,0 +1,345 @@
+#include "diff_print.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/leak_groups.h"
+#include "base/units.h"
+#include "diff_rows.h"
+#include "verdict.h"
+
+enum { SHORT_ROWS = 10, TABLE_ROWS = 40 };
+
+static const struct hs_series *series_of(const struct hs_diff_print *print)
+{
+    return &print->comparison->series;
+}
+
+static bool is_asked(const struct hs_invocation *inv, unsigned list)
+{
+    return !hs_given(inv, HS_OPT_DIFF_BY) || inv->number[HS_OPT_DIFF_BY] == list;
+}
+
+/* ---- JSON */
+
+/* Whole words of a figure that may be negative or unknown. */
+static void put_whole(struct hs_json *json, const char *key, double value)
+{
+    if (isnan(value))
+        hs_json_null(json, key);
+    else
+        hs_json_i64(json, key, fabs(value) < 0x1p62 ? (int64_t)llround(value) : INT64_MAX);
+}
+
+static void put_values(struct hs_json *json, const char *key, const uint64_t *values, size_t n)
+{
+    hs_json_begin_array(json, key, HS_JSON_LINE);
+    for (size_t i = 0; i < n; i++)
+        hs_json_u64(json, NULL, values[i]);
+    hs_json_end_array(json);
+}
+
+static void put_name(struct hs_json *json, const struct hs_series *series, uint32_t row)
+{
+    static const char *const keys[] = {"key", "root", "set", "type", "type"};
+    const struct hs_series_row *of = &series->rows[row];
+    char text[HS_KEY_TEXT_BYTES];
+    hs_series_text(series, row, text, sizeof text);
+    hs_json_string(json, keys[of->list], text);
+    if (of->list != HS_KEY_LIST_LEAKS)
+        return;
+    hs_json_string(json, "certainty", hs_leak_certainty_name(of->form));
+    hs_json_u64(json, "words_each", of->each_words);
+}
+
+static void put_row(struct hs_json *json, const struct hs_series *series, uint32_t row, bool is_one)
+{
+    const struct hs_series_row *of = &series->rows[row];
+    hs_json_begin_object(json, NULL, HS_JSON_LINE);
+    if (is_one)
+        hs_json_string(json, "list", hs_key_list_name(of->list));
+    put_name(json, series, row);
+    put_values(json, "words", hs_series_words(series, row), series->n);
+    if (of->list == HS_KEY_LIST_KEYS)
+        put_values(json, "own_words", series->own_words + row * series->n, series->n);
+    put_values(json, "objects", hs_series_objects(series, row), series->n);
+    put_whole(json, "score", ceil(of->score.score));
+    put_whole(json, "growth_words", of->growth_words);
+    put_whole(json, "words_per_hour", of->words_per_hour);
+    hs_json_u64(json, "steps_up", of->score.n_up);
+    hs_json_string(json, "state", hs_diff_row_state(series, row));
+    hs_json_end_object(json);
+}
+
+/* Rows of one list; in NDJSON one a line. */
+static hs_status put_list(struct hs_json *json, const struct hs_invocation *inv,
+                          const struct hs_series *series, unsigned list, bool is_one,
+                          struct hs_error *err)
+{
+    uint64_t most = hs_tool_rows(inv);
+    struct hs_diff_rows rows;
+    HS_TRY(hs_diff_rows_of(series, list, /* all= */ true, &rows, err));
+    for (size_t i = 0; i < rows.n && i < most; i++)
+        put_row(json, series, rows.rows[i], is_one);
+    hs_diff_rows_fini(&rows);
+    return HS_OK;
+}
+
+static void put_snapshots(struct hs_json *json, const struct hs_comparison *comparison)
+{
+    hs_json_begin_array(json, "snapshots", HS_JSON_BLOCK);
+    for (size_t i = 0; i < comparison->n; i++) {
+        const struct hs_compared *file = &comparison->files[i];
+        const struct hs_key_facts *facts = &file->keys.facts;
+        hs_json_begin_object(json, NULL, HS_JSON_LINE);
+        hs_json_string(json, "snapshot", file->path);
+        hs_json_u64(json, "pid", facts->pid);
+        if (facts->taken_ns != 0)
+            hs_json_u64(json, "taken_ns", facts->taken_ns);
+        else
+            hs_json_null(json, "taken_ns");
+        hs_json_u64(json, "heap_words", facts->heap_words);
+        hs_json_bool(json, "baseline", file->is_base);
+        hs_json_end_object(json);
+    }
+    hs_json_end_array(json);
+}
+
+static void put_answer(struct hs_json *json, const struct hs_diff_print *print)
+{
+    const struct hs_series *series = series_of(print);
+    char text[HS_VERDICT_BYTES], key[HS_KEY_TEXT_BYTES];
+    hs_verdict_text(series, print->comparison->are_same, text, sizeof text);
+    hs_json_string(json, "verdict", text);
+    hs_json_string(json, "growth", hs_growth_name(series->growth));
+    if (series->n_found == 0)
+        hs_json_null(json, "growing");
+    else
+        hs_series_text(series, series->found[0], key, sizeof key);
+    if (series->n_found != 0)
+        hs_json_string(json, "growing", key);
+    hs_json_begin_array(json, "sites", HS_JSON_LINE);
+    for (size_t i = 0; i < series->n_sites; i++)
+        hs_json_string(json, NULL, hs_strtab_get(&series->names, series->sites[i].name));
+    hs_json_end_array(json);
+    hs_json_string(json, "command", print->example);
+    hs_json_bool(json, "command_is_of_new", print->example_is_new);
+}
+
+static hs_status print_json(struct hs_tool *tool, const struct hs_invocation *inv,
+                            const struct hs_diff_print *print, struct hs_error *err)
+{
+    struct hs_json json;
+    hs_json_init(&json, &tool->out, HS_JSON_PRETTY);
+    hs_json_begin_object(&json, NULL, HS_JSON_BLOCK);
+    hs_json_string(&json, "schema", "heapsnap.diff/1");
+    hs_json_u64(&json, "word_bytes", series_of(print)->word_bytes);
+    put_snapshots(&json, print->comparison);
+    put_answer(&json, print);
+    for (unsigned list = 0; list < HS_KEY_LIST_SITES; list++) {
+        if (!is_asked(inv, list))
+            continue;
+        hs_json_begin_array(&json, hs_key_list_name(list), HS_JSON_BLOCK);
+        HS_TRY(put_list(&json, inv, series_of(print), list, /* is_one= */ false, err));
+        hs_json_end_array(&json);
+    }
+    hs_json_end_object(&json);
+    return hs_json_finish(&json, err);
+}
+
+static hs_status print_ndjson(struct hs_tool *tool, const struct hs_invocation *inv,
+                              const struct hs_diff_print *print, struct hs_error *err)
+{
+    struct hs_json json;
+    hs_json_init(&json, &tool->out, HS_JSON_COMPACT);
+    for (unsigned list = 0; list < HS_KEY_LIST_SITES; list++)
+        if (is_asked(inv, list))
+            HS_TRY(put_list(&json, inv, series_of(print), list, /* is_one= */ true, err));
+    return hs_json_finish(&json, err);
+}
+
+/* ---- table and TSV */
+
+struct line {
+    const char *list, *spark, *growth, *rate, *up, *state, *name;
+    uint64_t words, objects, score;
+};
+
+#define HS_ROW struct line
+static const struct hs_field fields[] = {
+    HS_COLUMN(1, STRING, list, "LIST", HS_COLUMN_DATA_ONLY),
+    HS_COLUMN(2, STRING, spark, "SERIES", HS_COLUMN_TABLE_ONLY),
+    HS_COLUMN(3, STRING, growth, "    GROWTH", 0),
+    HS_COLUMN(4, STRING, rate, "  AN HOUR", HS_COLUMN_SPARE(1)),
+    HS_COLUMN(5, STRING, up, "UP", 0),
+    HS_COLUMN(6, WORDS, words, "NOW", 0),
+    HS_COLUMN(7, COUNT, objects, "OBJECTS", HS_COLUMN_SPARE(2)),
+    HS_COLUMN(8, STRING, state, "STATE", HS_COLUMN_DATA_ONLY),
+    HS_COLUMN(9, COUNT, score, "SCORE", HS_COLUMN_DATA_ONLY),
+    HS_COLUMN(10, STRING, name, "KEY", HS_COLUMN_FLEXIBLE),
+};
+static const struct hs_record record = HS_RECORD(fields);
+
+struct table {
+    const struct hs_series *series;
+    struct hs_diff_rows rows;
+    unsigned list;
+    uint64_t most;
+    bool human, is_tsv;
+};
+
+static void change_text(const struct table *table, double words, char *text, size_t n)
+{
+    char change[HS_UNIT_TEXT_BYTES + 2];
+    if (!table->human) {
+        (void)snprintf(text, n, "%*.0f", table->is_tsv ? 0 : 10, isnan(words) ? 0 : words);
+        return;
+    }
+    hs_verdict_change(table->series, words, change, sizeof change);
+    (void)snprintf(text, n, "%10s", change);
+}
+
+static hs_status put_line(struct hs_sink *sink, const struct table *table, uint32_t row,
+                          struct hs_error *err)
+{
+    const struct hs_series *series = table->series;
+    const struct hs_series_row *of = &series->rows[row];
+    char spark[HS_SPARK_BYTES], growth[48], rate[48], up[48], name[HS_KEY_TEXT_BYTES];
+    hs_spark(hs_series_words(series, row), series->n, spark);
+    change_text(table, of->growth_words, growth, sizeof growth);
+    change_text(table, of->words_per_hour, rate, sizeof rate);
+    (void)snprintf(up, sizeof up, "%u/%zu", of->score.n_up, series->n - 1);
+    hs_series_text(series, row, name, sizeof name);
+    const struct line line = {
+        .list = hs_key_list_name(of->list),
+        .spark = spark,
+        .growth = growth,
+        .rate = isnan(of->words_per_hour) ? NULL : rate,
+        .up = up,
+        .state = hs_diff_row_state(series, row),
+        .name = name,
+        .words = hs_series_words(series, row)[series->n - 1],
+        .objects = hs_series_objects(series, row)[series->n - 1],
+        .score = (uint64_t)fmin(ceil(of->score.score), 0x1p62),
+    };
+    return hs_sink_row(sink, &line, err);
+}
+
+static hs_status put_lines(void *context, struct hs_sink *sink, struct hs_error *err)
+{
+    const struct table *table = context;
+    for (size_t i = 0; i < table->rows.n && i < table->most; i++)
+        HS_TRY(put_line(sink, table, table->rows.rows[i], err));
+    return HS_OK;
+}
+
+static hs_status print_list(struct hs_tool *tool, const struct hs_invocation *inv,
+                            struct table *table, struct hs_error *err)
+{
+    const struct hs_list list = {.record = &record, .each = put_lines, .context = table};
+    const struct hs_listing listing = {
+        .rows = &list, .no_total = true, .word_bytes = table->series->word_bytes};
+    return hs_tool_list(tool, inv, &listing, err);
+}
+
+/* A heading, the rows of a list, and how many more there are. */
+static hs_status print_part(struct hs_tool *tool, const struct hs_invocation *inv,
+                            struct table *table, struct hs_error *err)
+{
+    static const char *const titles[] = {
+        "keys: who holds it, and what", "roots, by what they retain",
+        "owner sets: several roots together", "types", "lost blocks, by type and size"};
+    if (table->rows.n == 0)
+        return HS_OK;
+    HS_TRY(hs_print(&tool->out, err, "\n%s\n", titles[table->list]));
+    HS_TRY(print_list(tool, inv, table, err));
+    if (table->rows.n > table->most)
+        return hs_print(&tool->out, err, "[%zu others changed]\n",
+                        table->rows.n - (size_t)table->most);
+    return HS_OK;
+}
+
+static uint64_t rows_of_table(const struct hs_invocation *inv)
+{
+    if (hs_given(inv, HS_OPT_ROWS))
+        return hs_tool_rows(inv);
+    return hs_given(inv, HS_OPT_DIFF_BY) ? TABLE_ROWS : SHORT_ROWS;
+}
+
+static hs_status print_verdict(struct hs_tool *tool, const struct hs_diff_print *print,
+                               struct hs_error *err)
+{
+    char text[HS_VERDICT_BYTES];
+    hs_verdict_text(series_of(print), print->comparison->are_same, text, sizeof text);
+    HS_TRY(hs_tool_say(tool, err, "%s", text));
+    if (print->example == NULL)
+        return HS_OK;
+    return hs_tool_say(tool, err, "%s: %s",
+                       print->example_is_new ? "One of the new ones" : "One of them",
+                       print->example);
+}
+
+static hs_status print_table(struct hs_tool *tool, const struct hs_invocation *inv,
+                             const struct hs_diff_print *print, struct hs_error *err)
+{
+    struct table table = {.series = series_of(print),
+                          .most = rows_of_table(inv),
+                          .human = tool->terminal.is_terminal};
+    HS_TRY(print_verdict(tool, print, err));
+    for (table.list = 0; table.list < HS_KEY_LIST_SITES; table.list++) {
+        if (!is_asked(inv, table.list))
+            continue;
+        HS_TRY(hs_diff_rows_of(table.series, table.list, /* all= */ false, &table.rows, err));
+        hs_status status = print_part(tool, inv, &table, err);
+        hs_diff_rows_fini(&table.rows);
+        HS_TRY(status);
+    }
+    return HS_OK;
+}
+
+/* One heading for all lists: their rows as one. */
+static hs_status put_all(void *context, struct hs_sink *sink, struct hs_error *err)
+{
+    struct table *table = context;
+    const uint64_t asked = table->list;
+    for (unsigned list = 0; list < HS_KEY_LIST_SITES; list++) {
+        if (asked != HS_N_KEY_LISTS && asked != list)
+            continue;
+        HS_TRY(hs_diff_rows_of(table->series, list, /* all= */ true, &table->rows, err));
+        hs_status status = put_lines(table, sink, err);
+        hs_diff_rows_fini(&table->rows);
+        HS_TRY(status);
+    }
+    return HS_OK;
+}
+
+static hs_status print_tsv(struct hs_tool *tool, const struct hs_invocation *inv,
+                           const struct hs_diff_print *print, struct hs_error *err)
+{
+    struct table table = {.series = series_of(print),
+                          .most = hs_tool_rows(inv),
+                          .list = HS_N_KEY_LISTS,
+                          .is_tsv = true};
+    if (hs_given(inv, HS_OPT_DIFF_BY))
+        table.list = (unsigned)inv->number[HS_OPT_DIFF_BY];
+    const struct hs_list list = {.record = &record, .each = put_all, .context = &table};
+    const struct hs_listing listing = {
+        .rows = &list, .no_total = true, .word_bytes = table.series->word_bytes};
+    return hs_tool_list(tool, inv, &listing, err);
+}
+
+hs_status hs_diff_print(struct hs_tool *tool, const struct hs_invocation *inv,
+                        const struct hs_diff_print *print, struct hs_error *err)
+{
+    switch (hs_tool_format(inv)) {
+    case HS_FORMAT_JSON:
+        return print_json(tool, inv, print, err);
+    case HS_FORMAT_NDJSON:
+        return print_ndjson(tool, inv, print, err);
+    case HS_FORMAT_TSV:
+        return print_tsv(tool, inv, print, err);
+    default:
+        return print_table(tool, inv, print, err);
+    }
+}

@@ -1,0 +1,16 @@
+/* A comparison as table, JSON, NDJSON or TSV. */
+#ifndef HS_COMPARE_DIFF_PRINT_H
+#define HS_COMPARE_DIFF_PRINT_H
+
+#include "comparison.h"
+
+struct hs_diff_print {
+    const struct hs_comparison *comparison;
+    const char *example; /* the command that shows one block that grew; NULL: none */
+    bool example_is_new; /* it was not there before */
+};
+
+hs_status hs_diff_print(struct hs_tool *tool, const struct hs_invocation *inv,
+                        const struct hs_diff_print *print, struct hs_error *err);
+
+#endif
