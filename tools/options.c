@@ -241,6 +241,9 @@ const struct hs_option hs_options[HS_N_OPTIONS] = {
     [HS_OPT_BASELINE] = {"baseline", 0, HS_OPTION_TEXT, "FILE", NULL,
                          "compare with this snapshot or key file: it stands first, whatever its "
                          "time"},
+    [HS_OPT_OLDER] =
+        {"baseline", 0, HS_OPTION_REPEATED, "OLD", NULL,
+         "name first what grew since this older snapshot or key file; may be repeated"},
 };
 
 #define LOOK                                                               \

@@ -127,6 +127,7 @@ enum hs_option_id {
     HS_OPT_DIFF_BY,
     HS_OPT_FAIL_GROWTH,
     HS_OPT_BASELINE,
+    HS_OPT_OLDER,
     HS_N_OPTIONS
 };
 

@@ -245,9 +245,26 @@ def hostile_names():
         check(b"\x1b" not in out and "\u202e".encode() not in out, f"{form} is safe")
 
 
+def suspects_with_older_ones():
+    paths = series(10, 20, 30, 40, 50)
+    older = [word for path in paths[:-1] for word in ("--baseline", path)]
+    result = run("suspects", paths[-1], *older, "--json").json()["suspects"]
+    equal((result[0]["list"], result[0]["holder"], result[0]["words"], result[0]["type"]),
+          ("growing", "sessions > struct session", 500, "struct session"), "the first")
+    check("grows at every step" in result[0]["sentence"], result[0]["sentence"])
+    words = shlex.split(result[0]["command"])
+    equal(words, ["heapsnap", "diff", *paths], "the command")
+    run(*words[1:])
+    equal(result[1:], run("suspects", paths[-1], "--json").json()["suspects"], "the others")
+    text = run("suspects", paths[-1], *older).out
+    check(text.startswith(" 1. sessions > struct session grows at every step"), text)
+    failed = run("suspects", paths[0], "--baseline", paths[1], code=2)
+    check("is not older than" in failed.err, failed.err)
+
+
 for test in [a_leak, formats, two, what_shrinks_comes_and_goes, key_files,
              stale_keys_are_made_anew, a_folder, what_does_not_belong_together, orders_and_twins,
-             thresholds, sites, hostile_names]:
+             thresholds, sites, hostile_names, suspects_with_older_ones]:
     try:
         test()
     except Exception as error:

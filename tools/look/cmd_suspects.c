@@ -6,6 +6,7 @@
 #include "analysis/suspects.h"
 #include "base/units.h"
 #include "commands.h"
+#include "compare/growing.h"
 #include "open_view.h"
 #include "suspect_text.h"
 #include "unread_print.h"
@@ -16,6 +17,7 @@ struct listing {
     struct hs_view view;
     struct hs_suspects found;
     const struct hs_suspect *row; /* that is put */
+    struct hs_growing growing;
 };
 
 /* ---- rows */
@@ -89,9 +91,39 @@ static hs_status put_row(struct hs_sink *sink, struct listing *listing, struct h
     return hs_sink_row(sink, &line, err);
 }
 
+static hs_status put_none(void *context, struct hs_sink *sink, struct hs_error *err)
+{
+    (void)context;
+    (void)sink;
+    (void)err;
+    return HS_OK;
+}
+
+static hs_status put_growing(struct hs_sink *sink, const struct hs_growing *growing,
+                             struct hs_error *err)
+{
+    const struct hs_list no_roots = {.each = put_none, .is_line = true};
+    const struct line line = {
+        .list = "growing",
+        .sentence = growing->sentence,
+        .words = growing->words,
+        .objects = growing->objects,
+        .roots = &no_roots,
+        .holder = growing->holder,
+        .type = growing->type,
+        .count = HS_UNKNOWN,
+        .each_words = HS_UNKNOWN,
+        .site = growing->site[0] != '\0' ? growing->site : NULL,
+        .command = growing->command,
+    };
+    return hs_sink_row(sink, &line, err);
+}
+
 static hs_status put_rows(void *context, struct hs_sink *sink, struct hs_error *err)
 {
     struct listing *listing = context;
+    if (listing->growing.is_there)
+        HS_TRY(put_growing(sink, &listing->growing, err));
     for (size_t i = 0; i < listing->found.n; i++) {
         listing->row = &listing->found.rows[i];
         HS_TRY(put_row(sink, listing, err));
@@ -161,20 +193,30 @@ static hs_status print_garbage(struct hs_tool *tool, const struct listing *listi
                     found->n != 0 ? "\n" : "", much);
 }
 
+static hs_status print_sentence(struct hs_tool *tool, size_t number, const char *sentence,
+                                const char *command, struct hs_error *err)
+{
+    char first[32];
+    (void)snprintf(first, sizeof first, "%2zu. ", number);
+    HS_TRY(hs_print(&tool->out, err, "%s", number == 1 ? "" : "\n"));
+    HS_TRY(print_wrapped(tool, first, sentence, err));
+    HS_TRY(hs_print(&tool->out, err, "    "));
+    HS_TRY(hs_tool_print_clean(tool, command, err));
+    return hs_print(&tool->out, err, "\n");
+}
+
 static hs_status print_sentences(struct hs_tool *tool, struct listing *listing,
                                  struct hs_error *err)
 {
     const struct hs_suspects *found = &listing->found;
+    const struct hs_growing *growing = &listing->growing;
+    size_t number = 0;
+    if (growing->is_there)
+        HS_TRY(print_sentence(tool, ++number, growing->sentence, growing->command, err));
     for (size_t i = 0; i < found->n; i++) {
         struct hs_suspect_text text;
-        char number[32];
         HS_TRY(hs_suspect_write(&listing->view, &found->rows[i], &text, err));
-        (void)snprintf(number, sizeof number, "%2zu. ", i + 1);
-        HS_TRY(hs_print(&tool->out, err, "%s", i == 0 ? "" : "\n"));
-        HS_TRY(print_wrapped(tool, number, text.sentence, err));
-        HS_TRY(hs_print(&tool->out, err, "    "));
-        HS_TRY(hs_tool_print_clean(tool, text.command, err));
-        HS_TRY(hs_print(&tool->out, err, "\n"));
+        HS_TRY(print_sentence(tool, ++number, text.sentence, text.command, err));
     }
     if (found->n_others != 0)
         HS_TRY(hs_print(&tool->out, err, "\n[%lu others: -n 0 prints all]\n",
@@ -204,7 +246,7 @@ static hs_status print(struct hs_tool *tool, const struct hs_invocation *inv,
     if (hs_tool_format(inv) != HS_FORMAT_TABLE)
         return hs_tool_list(tool, inv, &all, err);
     hs_unread_talk(view);
-    if (listing->found.n != 0)
+    if (listing->found.n != 0 || listing->growing.is_there)
         return print_sentences(tool, listing, err);
     HS_TRY(print_none(tool, listing, query->threshold_percent, err));
     return print_garbage(tool, listing, err);
@@ -246,18 +288,34 @@ static void judge(struct hs_tool *tool, const struct hs_invocation *inv,
     tool->threshold_crossed = true;
 }
 
+/* What grows comes first, when there is something to compare with. */
+static hs_status find_growing(struct hs_tool *tool, const struct hs_invocation *inv,
+                              struct hs_growing *ret, struct hs_error *err)
+{
+    const char *older[HS_MAX_REPEATED];
+    size_t n = hs_repeated(inv, HS_OPT_OLDER, older);
+    return n == 0 ? HS_OK : hs_growing_find(tool, inv->arguments[0], older, n, ret, err);
+}
+
 hs_status hs_cmd_suspects(struct hs_tool *tool, const struct hs_invocation *inv,
                           struct hs_error *err)
 {
     struct listing listing = {0};
     struct hs_suspect_query query;
     HS_TRY(query_of(inv, &query, err));
-    HS_TRY(hs_tool_open_view(tool, inv->arguments[0], HS_VIEW_INDEX, &listing.view, err));
-    hs_status status = hs_suspects_find(&listing.view, &query, &listing.found, err);
+    HS_TRY(find_growing(tool, inv, &listing.growing, err));
+    hs_status status =
+        hs_tool_open_view(tool, inv->arguments[0], HS_VIEW_INDEX, &listing.view, err);
+    if (status != HS_OK) {
+        hs_growing_fini(&listing.growing);
+        return status;
+    }
+    status = hs_suspects_find(&listing.view, &query, &listing.found, err);
     if (status == HS_OK)
         status = print(tool, inv, &listing, &query, err);
     if (status == HS_OK)
         judge(tool, inv, &listing);
     hs_suspects_fini(&listing.found);
+    hs_growing_fini(&listing.growing);
     return hs_view_finish(&listing.view, status, err);
 }
