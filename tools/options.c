@@ -244,6 +244,8 @@ const struct hs_option hs_options[HS_N_OPTIONS] = {
     [HS_OPT_OLDER] =
         {"baseline", 0, HS_OPTION_REPEATED, "OLD", NULL,
          "name first what grew since this older snapshot or key file; may be repeated"},
+    [HS_OPT_WATCH_DIFF] = {"diff", 0, HS_OPTION_FLAG, NULL, NULL,
+                           "keep the keys of every dump, and say what grew"},
 };
 
 #define LOOK                                                               \

@@ -128,6 +128,7 @@ enum hs_option_id {
     HS_OPT_FAIL_GROWTH,
     HS_OPT_BASELINE,
     HS_OPT_OLDER,
+    HS_OPT_WATCH_DIFF,
     HS_N_OPTIONS
 };
 

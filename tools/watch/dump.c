@@ -12,8 +12,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "analysis/key_file.h"
 #include "dump_run.h"
 #include "look/memory_report.h"
+#include "look/open_view.h"
+#include "target/target.h"
 #include "tool.h"
 
 /* What the dump tells its watch: written at once, smaller than a pipe's promise (PIPE_BUF). */
@@ -21,6 +24,7 @@ struct message {
     hs_status status;
     struct hs_error error;
     struct hs_dump_report report;
+    char warning[HS_WATCH_WARNING_BYTES];
 };
 _Static_assert(sizeof(struct message) <= 4096, "one write to a pipe");
 
@@ -64,9 +68,32 @@ static hs_status check_target(const struct hs_invocation *inv, int target_pidfd,
     return HS_OK;
 }
 
-static hs_status run_dump(const struct hs_invocation *inv, const char *path, int target_pidfd,
-                          struct hs_dump_report *ret, struct hs_error *err)
+/* The index is made for the keys alone: it takes more room than the snapshot, and goes again. The
+ * process goes on since long. */
+static hs_status keep_keys(struct hs_tool *tool, const char *path, const char *target,
+                           struct hs_error *err)
 {
+    pid_t pid;
+    HS_TRY(hs_pid_parse(target, &pid, err));
+    char index[sizeof descriptor_path + HS_WATCH_NAME_BYTES + 32];
+    struct hs_session session = hs_tool_session(tool, path);
+    const struct hs_key_file_options options = {.session = &session,
+                                                .available_bytes = hs_memory_available_to(pid)};
+    struct hs_snap_keys keys;
+    session.say = NULL;
+    session.before_index = NULL;
+    hs_status status = hs_key_file_of(path, &options, &keys, NULL, err);
+    if (status == HS_OK)
+        hs_snap_keys_fini(&keys);
+    (void)snprintf(index, sizeof index, "%s.idx", path);
+    (void)unlink(index);
+    return status == HS_OK ? HS_OK : hs_context(err, "no keys of this dump");
+}
+
+static hs_status run_dump(const struct hs_invocation *inv, const char *path, int target_pidfd,
+                          struct message *message, struct hs_error *err)
+{
+    struct hs_error why = HS_ERROR_INIT;
     struct hs_tool tool = {0};
     struct hs_invocation dump = *inv;
 
@@ -79,7 +106,11 @@ static hs_status run_dump(const struct hs_invocation *inv, const char *path, int
     if (status == HS_OK)
         status = check_target(inv, target_pidfd, err);
     if (status == HS_OK)
-        status = hs_dump_run(&tool, &dump, ret, err);
+        status = hs_dump_run(&tool, &dump, &message->report, err);
+    if (status == HS_OK && hs_given(inv, HS_OPT_WATCH_DIFF) &&
+        keep_keys(&tool, path, inv->arguments[0], &why) != HS_OK)
+        (void)snprintf(message->warning, sizeof message->warning, "%.*s",
+                       HS_WATCH_WARNING_BYTES - 1, why.message);
     hs_tool_fini(&tool);
     if (tool.is_verbose)
         hs_talk_memory_report(&tool.budget);
@@ -94,7 +125,7 @@ static void be_dump(const struct hs_invocation *inv, const char *path, int targe
 
     (void)prctl(PR_SET_NAME, "heapsnap-dump");
     offer_to_oom_killer();
-    message.status = run_dump(inv, path, target_pidfd, &message.report, &message.error);
+    message.status = run_dump(inv, path, target_pidfd, &message, &message.error);
     (void)!write(report_fd, &message, sizeof message);
     (void)fflush(NULL);
     _exit(hs_exit_code(message.status));
@@ -197,6 +228,8 @@ void hs_watch_dump_collect(struct hs_watch_dump *dump, struct hs_watch_outcome *
         ret->status = message.status;
         ret->error = message.error;
         ret->report = message.report;
+        memcpy(ret->warning, message.warning, sizeof ret->warning);
+        hs_watch_dump_plain(ret->warning);
     } else {
         explain_end(wait_status, ret);
     }

@@ -21,11 +21,14 @@ struct hs_watch_dump {
     uint64_t began_ns, rss_bytes;
 };
 
+#define HS_WATCH_WARNING_BYTES 200
+
 struct hs_watch_outcome {
     hs_status status; /* HS_BUG when a signal ended it */
     struct hs_error error;
-    struct hs_dump_report report; /* of HS_OK */
-    int signal;                   /* that ended it, or 0 */
+    struct hs_dump_report report;         /* of HS_OK */
+    int signal;                           /* that ended it, or 0 */
+    char warning[HS_WATCH_WARNING_BYTES]; /* why there are no keys of it; empty: none */
 };
 
 /* Begins a dump of inv->arguments[0] with the options that `dump` takes, too. The mask of signals

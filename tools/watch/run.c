@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/progress.h"
 #include "base/units.h"
+#include "growth.h"
 #include "target/procfs.h"
 #include "tool.h"
 
@@ -172,6 +173,20 @@ static void dump_succeeded(struct hs_watch *watch, const struct hs_dump_report *
         warn(watch, &err);
 }
 
+/* What grew, when that is asked for. */
+static void tell_growth(struct hs_watch *watch, const char *warning)
+{
+    struct hs_error err = HS_ERROR_INIT;
+    if (!hs_given(watch->inv, HS_OPT_WATCH_DIFF))
+        return;
+    hs_status status =
+        warning[0] != '\0'
+            ? hs_fail(&err, HS_LIMIT, "%s", warning)
+            : hs_watch_growth_tell(watch->dir_fd, watch->state.first_number, &watch->log, &err);
+    if (status != HS_OK)
+        warn(watch, &err);
+}
+
 /* What will not go away by itself ends a watch that has not dumped anything yet. */
 static bool is_final(const struct hs_watch *watch, hs_status status)
 {
@@ -206,6 +221,7 @@ static hs_status collect(struct hs_watch *watch, struct hs_error *err)
     if (outcome.status != HS_OK)
         return dump_failed(watch, &outcome.error, err);
     dump_succeeded(watch, &outcome.report);
+    tell_growth(watch, outcome.warning);
     return HS_OK;
 }
 

@@ -1,0 +1,14 @@
+/* What a watch says of growth after each dump: by the key files of its series, which stay when
+ * their snapshots go. */
+#ifndef HS_WATCH_GROWTH_H
+#define HS_WATCH_GROWTH_H
+
+#include "log.h"
+
+/* Writes event=diff, against the dump before, and event=growth, of the newest key files of
+ * snapshots from this number on; nothing as long as there are not two. Key files that cannot be
+ * read, or are not ours, are passed over. HS_IO, HS_LIMIT. */
+hs_status hs_watch_growth_tell(int dir_fd, uint64_t first_number, struct hs_watch_log *log,
+                               struct hs_error *err);
+
+#endif
