@@ -75,6 +75,7 @@ FLOORS = {
     "dominator/index": ("index", "index"),
     "analysis": ("analysis", "analysis"),
     "analysis/library": ("library", "library"),
+    "export": ("export", "export"),
     "tools": ("tools", "tools"),
     "tools/dwarf-box": ("box program", "box program"),
 }
@@ -106,7 +107,8 @@ BELOW = {
     "analysis": {"base", "trace", "stats", "format", "graph", "dominator", "passes", "index"},
     "tools": {"base", "arch", "report", "trace", "stats", "recorder", "symbols", "format",
               "target", "process", "heaps", "runtimes", "dump", "import", "graph", "dominator",
-              "passes", "index", "analysis"},
+              "passes", "index", "analysis", "export"},
+    "export": {"base", "report", "format", "graph", "dominator", "index", "analysis"},
     "box program": {"base", "boxed"},
 }
 # System headers that only one floor may know.

@@ -76,7 +76,7 @@ const struct hs_option hs_options[HS_N_OPTIONS] = {
     [HS_OPT_FROM] = {"from", 0, HS_OPTION_TEXT, "WHAT", NULL,
                      "start at this object instead of at all roots"},
     [HS_OPT_EXPORT_TO] = {"to", 0, HS_OPTION_CHOICE, "FORMAT", HS_EXPORTER_CHOICES,
-                          "graph: nodes.tsv and edges.tsv in a directory; v8: a .heapsnapshot"},
+                          "the format of the file, or of the directory"},
     [HS_OPT_IMPORT_FROM] =
         {"from", 0, HS_OPTION_CHOICE, "FORMAT", "v8|hprof|graph",
          "what it is (found out without): v8, a .heapsnapshot; hprof, of Java; graph, as "

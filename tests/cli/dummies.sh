@@ -253,23 +253,23 @@ touches "a runtime"
 
 # ---- an export
 
-cat >"$tree/tools/export/export_dummy.c" <<'END'
-#include "exporters.h"
+cat >"$tree/export/export_dummy.c" <<'END'
+#include "export/exporter.h"
+#include "pen.h"
 
-hs_status hs_export_dummy(struct hs_tool *tool, const struct hs_invocation *inv,
-                          struct hs_error *err)
+static hs_status export_dummy(struct hs_view *view, const struct hs_export_target *target,
+                              struct hs_error *err)
 {
-    struct hs_out out;
+    struct hs_pen pen = hs_pen_of(target->out);
 
-    HS_TRY(hs_out_open_path_as(inv->text[HS_OPT_DIRECTORY], &tool->access, &out, err));
-    hs_status status = hs_print(&out, err, "exported %s\n", inv->arguments[0]);
-    if (status == HS_OK)
-        status = hs_out_commit(&out, err);
-    hs_out_close(&out);
-    return status;
+    hs_pen_text(&pen, "exported ");
+    hs_pen_text(&pen, view->path);
+    return hs_pen_finish(&pen, HS_OK, err);
 }
+
+const struct hs_exporter hs_exporter_dummy = {.needs = HS_VIEW_SNAP, .write = export_dummy};
 END
-a_line tools/export/exporters.h '^#define HS_EXPORTERS[(]' '    exporter(dummy) \'
+a_line export/include/export/exporters.h '^#define HS_EXPORTERS[(]' '    exporter(dummy) \'
 touches "an export"
 
 # ---- a command

@@ -85,7 +85,7 @@ done
 [ ! -e "$work/never" ] || fail "a file was made for a wrong command line"
 [ -z "$(ls -A "$work" | grep -F .never || true)" ] || fail "a neighbour was left behind"
 exits 2 export "$work/none"
-mentions "'export' needs --to FORMAT and -o DIR"
+mentions "'export' needs --to FORMAT"
 
 # Escape sequences in what was typed do not reach the terminal.
 exits 2 $'\e[31mred'

@@ -8,31 +8,28 @@
  * No shortcut edges and no other special edges are written, so that every reader's rules for them
  * are idle and all readers find the dominators that we find. The format has no specification: it
  * follows V8's heap-snapshot-generator.cc and the loader of DevTools (HeapSnapshotLoader.ts). */
-#include "exporters.h"
-
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/buffer.h"
+#include "export/exporter.h"
+#include "pen.h"
 #include "report/json.h"
-#include "snapshot/reader.h"
 
-enum { ROW_BYTES = 128, FLUSH_BYTES = 1 << 20 };
 enum { NODE_FIELDS = 5, NODE_OBJECT = 3, NODE_SYNTHETIC = 9 };
 enum { EDGE_ELEMENT = 1, EDGE_PROPERTY = 2, EDGE_WEAK = 6 };
 
 struct export
 {
-    struct hs_tool *tool;
+    const struct hs_progress *progress;
     const struct hs_snap *snap; /* borrowed */
     const struct hs_snap_totals *totals;
     uint64_t word_bytes;
-    struct hs_out *out;
-    struct hs_buffer buffer; /* not yet handed to `out` */
-    bool is_first;           /* of an array: no comma before it */
-    uint64_t n_done;         /* chunks, over all passes */
-    uint64_t *child_begin;   /* owned: of tree node i its children are child[child_begin[i]...] */
-    hs_node *child;          /* owned */
+    struct hs_pen pen;
+    bool is_first;         /* of an array: no comma before it */
+    uint64_t n_done;       /* chunks, over all passes */
+    uint64_t *child_begin; /* owned: of tree node i its children are child[child_begin[i]...] */
+    hs_node *child;        /* owned */
 };
 
 static const char head[] =
@@ -45,80 +42,52 @@ static const char head[] =
     "\"string_or_number\",\"node\"]},\"node_count\":%llu,\"edge_count\":%llu,"
     "\"trace_function_count\":0},\n\"nodes\":[";
 
-static hs_status export_room(struct export *x, struct hs_error *err)
+static void put_row(struct export *x, const uint64_t *fields, size_t n)
 {
-    if (x->buffer.n_bytes >= FLUSH_BYTES) {
-        HS_TRY(hs_out_write(x->out, x->buffer.bytes, x->buffer.n_bytes, err));
-        x->buffer.n_bytes = 0;
-    }
-    return hs_buffer_reserve(&x->buffer, ROW_BYTES, err);
-}
-
-static void put_number(struct hs_buffer *buffer, uint64_t number)
-{
-    char digits[20];
-    size_t at = sizeof digits;
-    do
-        digits[--at] = (char)('0' + number % 10);
-    while ((number /= 10) != 0);
-    hs_buffer_put_bytes(buffer, digits + at, sizeof digits - at);
-}
-
-static hs_status put_row(struct export *x, const uint64_t *fields, size_t n, struct hs_error *err)
-{
-    HS_TRY(export_room(x, err));
     for (size_t i = 0; i < n; i++) {
         if (i != 0 || !x->is_first)
-            hs_buffer_put_u8(&x->buffer, ',');
-        put_number(&x->buffer, fields[i]);
+            hs_pen_byte(&x->pen, ',');
+        hs_pen_number(&x->pen, fields[i]);
     }
-    hs_buffer_put_u8(&x->buffer, '\n');
+    hs_pen_byte(&x->pen, '\n');
     x->is_first = false;
-    return HS_OK;
 }
 
-static hs_status put_text(struct export *x, const char *text, struct hs_error *err)
+static void put_text(struct export *x, const char *text)
 {
-    HS_TRY(hs_buffer_reserve(&x->buffer, strlen(text), err));
-    hs_buffer_put_bytes(&x->buffer, text, strlen(text));
+    hs_pen_text(&x->pen, text);
     x->is_first = true;
-    return export_room(x, err);
 }
 
-static hs_status put_edge(struct export *x, uint64_t type, uint64_t name, hs_node to,
-                          struct hs_error *err)
+static void put_edge(struct export *x, uint64_t type, uint64_t name, hs_node to)
 {
-    return put_row(x, (uint64_t[]){type, name, to * NODE_FIELDS}, 3, err);
+    put_row(x, (uint64_t[]){type, name, to * NODE_FIELDS}, 3);
 }
 
-static hs_status put_string(struct export *x, const char *text, struct hs_error *err)
+static void put_string(struct export *x, const char *text)
 {
-    HS_TRY(export_room(x, err));
     if (!x->is_first)
-        hs_buffer_put_bytes(&x->buffer, ",", 1);
-    struct hs_json json;
-    hs_json_init_buffer(&json, &x->buffer, HS_JSON_COMPACT);
-    hs_json_string(&json, NULL, text);
+        hs_pen_byte(&x->pen, ',');
+    hs_pen_json(&x->pen, text);
+    hs_pen_byte(&x->pen, '\n');
     x->is_first = false;
-    return hs_json_finish(&json, err);
 }
 
 /* A pass over the chunks. */
-typedef hs_status export_chunk_function(struct export *x, const struct hs_chunk *chunk,
-                                        struct hs_error *err);
+typedef void export_chunk_function(struct export *x, const struct hs_chunk *chunk);
 
 static hs_status export_pass(struct export *x, unsigned columns, export_chunk_function *each,
                              struct hs_error *err)
 {
     struct hs_chunk chunk = {0};
     hs_status status = HS_OK;
-    for (uint64_t i = 0; i < x->totals->n_chunks && status == HS_OK; i++) {
+    for (uint64_t i = 0; i < x->totals->n_chunks && status == HS_OK && hs_pen_ok(&x->pen); i++) {
         status = hs_snap_load_chunk(x->snap, i, columns, &chunk, err);
         if (status == HS_OK)
-            status = each(x, &chunk, err);
-        if (status == HS_OK)
-            status = hs_progress_tell(&x->tool->progress, "exporting", ++x->n_done,
+            status = hs_progress_tell(x->progress, "exporting", ++x->n_done,
                                       2 * x->totals->n_chunks, err);
+        if (status == HS_OK)
+            each(x, &chunk);
     }
     hs_chunk_fini(&chunk);
     return status;
@@ -145,18 +114,16 @@ static hs_status children_find(struct export *x, struct hs_error *err)
     return HS_OK;
 }
 
-static hs_status tree_nodes(struct export *x, struct hs_error *err)
+static void tree_nodes(struct export *x)
 {
     for (hs_node node = 0; node < x->totals->n_tree; node++) {
         const struct hs_root *root = hs_snap_root(x->snap, node);
         uint64_t n_edges = n_children(x, node) + (root->target != HS_NO_NODE);
-        HS_TRY(put_row(x, (uint64_t[]){NODE_SYNTHETIC, root->name, 2 * node + 1, 0, n_edges},
-                       NODE_FIELDS, err));
+        put_row(x, (uint64_t[]){NODE_SYNTHETIC, root->name, 2 * node + 1, 0, n_edges}, NODE_FIELDS);
     }
-    return HS_OK;
 }
 
-static hs_status block_nodes(struct export *x, const struct hs_chunk *chunk, struct hs_error *err)
+static void block_nodes(struct export *x, const struct hs_chunk *chunk)
 {
     uint64_t extra = 0;
     for (uint32_t i = 0; i < chunk->n_blocks; i++) {
@@ -166,111 +133,100 @@ static hs_status block_nodes(struct export *x, const struct hs_chunk *chunk, str
             n_edges++;
         uint64_t name = hs_snap_type(x->snap, chunk->type[i])->name;
         uint64_t n_bytes = chunk->words[i] * x->word_bytes;
-        HS_TRY(put_row(x, (uint64_t[]){NODE_OBJECT, name, 2 * node + 1, n_bytes, n_edges},
-                       NODE_FIELDS, err));
+        put_row(x, (uint64_t[]){NODE_OBJECT, name, 2 * node + 1, n_bytes, n_edges}, NODE_FIELDS);
     }
-    return HS_OK;
 }
 
-static hs_status tree_edges(struct export *x, struct hs_error *err)
+static void tree_edges(struct export *x)
 {
     for (hs_node node = 0; node < x->totals->n_tree; node++) {
         const struct hs_root *root = hs_snap_root(x->snap, node);
         for (uint64_t i = 0; i < n_children(x, node); i++)
-            HS_TRY(put_edge(x, EDGE_ELEMENT, i, x->child[x->child_begin[node] + i], err));
+            put_edge(x, EDGE_ELEMENT, i, x->child[x->child_begin[node] + i]);
         if (root->target != HS_NO_NODE)
-            HS_TRY(put_edge(x, root->weak ? EDGE_WEAK : EDGE_ELEMENT, 0, root->target, err));
+            put_edge(x, root->weak ? EDGE_WEAK : EDGE_ELEMENT, 0, root->target);
     }
-    return HS_OK;
 }
 
 /* By the name of its member where the type has one just there. */
-static hs_status strong_edge(struct export *x, uint32_t type, uint64_t offset_words, hs_node to,
-                             struct hs_error *err)
+static void strong_edge(struct export *x, uint32_t type, uint64_t offset_words, hs_node to)
 {
     uint64_t offset = offset_words * x->word_bytes;
     const struct hs_member *member = NULL;
     if (hs_snap_type(x->snap, type)->stride_bytes == 0)
         member = hs_snap_member_at(x->snap, type, offset, NULL);
     if (member == NULL || member->offset_bytes != offset || member->name == 0)
-        return put_edge(x, EDGE_ELEMENT, offset_words, to, err);
-    return put_edge(x, EDGE_PROPERTY, member->name, to, err);
+        put_edge(x, EDGE_ELEMENT, offset_words, to);
+    else
+        put_edge(x, EDGE_PROPERTY, member->name, to);
 }
 
-static hs_status block_edges(struct export *x, const struct hs_chunk *chunk, struct hs_error *err)
+static void block_edges(struct export *x, const struct hs_chunk *chunk)
 {
     uint64_t extra = 0;
     for (uint32_t i = 0; i < chunk->n_blocks; i++) {
         for (uint64_t e = chunk->edge_begin[i]; e < chunk->edge_begin[i + 1]; e++)
-            HS_TRY(strong_edge(x, chunk->type[i], chunk->offset_words[e], chunk->target[e], err));
+            strong_edge(x, chunk->type[i], chunk->offset_words[e], chunk->target[e]);
         for (; extra < chunk->n_extra && chunk->extra[extra].source == chunk->first + i; extra++) {
             const struct hs_extra_edge *edge = &chunk->extra[extra];
             bool retains = edge->edge_class == HS_EDGE_EPHEMERON;
-            HS_TRY(put_edge(x, retains ? EDGE_ELEMENT : EDGE_WEAK, edge->offset_words, edge->target,
-                            err));
+            put_edge(x, retains ? EDGE_ELEMENT : EDGE_WEAK, edge->offset_words, edge->target);
         }
     }
-    return HS_OK;
 }
 
-static hs_status export_strings(struct export *x, struct hs_error *err)
+static void export_strings(struct export *x)
 {
     for (uint64_t id = 0; id <= x->totals->n_strings; id++)
-        HS_TRY(put_string(x, hs_snap_string(x->snap, (hs_str)id), err));
-    return HS_OK;
+        put_string(x, hs_snap_string(x->snap, (hs_str)id));
 }
 
-static hs_status export_head(struct export *x, struct hs_error *err)
+static void export_head(struct export *x)
 {
+    char text[sizeof head + 2 * 20];
     uint64_t n_edges = x->totals->n_tree - 1;
     for (hs_node node = 0; node < x->totals->n_tree; node++)
         n_edges += hs_snap_root(x->snap, node)->target != HS_NO_NODE;
     n_edges += x->totals->n_edges + x->totals->n_extra_edges;
-    x->is_first = true;
-    return hs_print(x->out, err, head,
-                    (unsigned long long)(x->totals->n_tree + x->totals->n_blocks),
-                    (unsigned long long)n_edges);
+    (void)snprintf(text, sizeof text, head,
+                   (unsigned long long)(x->totals->n_tree + x->totals->n_blocks),
+                   (unsigned long long)n_edges);
+    put_text(x, text);
 }
 
 static hs_status export_all(struct export *x, struct hs_error *err)
 {
     HS_TRY(children_find(x, err));
-    HS_TRY(export_head(x, err));
-    HS_TRY(tree_nodes(x, err));
+    export_head(x);
+    tree_nodes(x);
     HS_TRY(export_pass(x, HS_COL_SIZES | HS_COL_TYPES | HS_COL_EDGES | HS_COL_EXTRA, block_nodes,
                        err));
-    HS_TRY(put_text(x, "],\n\"edges\":[", err));
-    HS_TRY(tree_edges(x, err));
+    put_text(x, "],\n\"edges\":[");
+    tree_edges(x);
     HS_TRY(export_pass(x, HS_COL_ALL, block_edges, err));
-    HS_TRY(put_text(x, "],\n\"strings\":[", err));
-    HS_TRY(export_strings(x, err));
-    HS_TRY(put_text(x, "]}\n", err));
-    return hs_out_write(x->out, x->buffer.bytes, x->buffer.n_bytes, err);
+    put_text(x, "],\n\"strings\":[");
+    export_strings(x);
+    put_text(x, "]}\n");
+    return HS_OK;
 }
 
-hs_status hs_export_v8(struct hs_tool *tool, const struct hs_invocation *inv, struct hs_error *err)
+static hs_status export_v8(struct hs_view *view, const struct hs_export_target *target,
+                           struct hs_error *err)
 {
-    struct hs_snap *snap = NULL;
-    struct hs_out out = {.fd = -1};
-    HS_TRY(hs_snap_open(inv->arguments[0], 0, &snap, err));
     struct export x = {
-        .tool = tool,
-        .snap = snap,
-        .totals = hs_snap_totals(snap),
-        .word_bytes = hs_snap_facts(snap)->word_bytes,
-        .out = &out,
+        .progress = view->session.progress,
+        .snap = view->snap,
+        .totals = view->totals,
+        .word_bytes = view->facts->word_bytes,
+        .pen = hs_pen_of(target->out),
     };
-    const char *path = inv->text[HS_OPT_DIRECTORY];
-    hs_status status = strcmp(path, "-") == 0 ? hs_out_open_fd(1, "standard output", &out, err)
-                                              : hs_out_open_path_as(path, &tool->access, &out, err);
-    if (status == HS_OK)
-        status = export_all(&x, err);
-    if (status == HS_OK)
-        status = hs_out_commit(&out, err);
-    hs_out_close(&out);
-    hs_buffer_fini(&x.buffer);
+    hs_status status = hs_pen_finish(&x.pen, export_all(&x, err), err);
     hs_free(x.child_begin);
     hs_free(x.child);
-    hs_snap_close(snap);
     return status;
 }
+
+const struct hs_exporter hs_exporter_v8 = {
+    .needs = HS_VIEW_SNAP,
+    .write = export_v8,
+};

@@ -1,0 +1,25 @@
+/* The formats of `export --to`, each a file export_NAME.c with one struct hs_exporter
+ * hs_exporter_NAME, and a line here. */
+#ifndef HS_EXPORT_EXPORTERS_H
+#define HS_EXPORT_EXPORTERS_H
+
+#include "export/exporter.h"
+
+/* clang-format off */
+#define HS_EXPORTERS(exporter)                                                                     \
+    exporter(graph)      /* nodes.tsv and edges.tsv in a directory */                              \
+    exporter(v8)         /* a .heapsnapshot for Chrome's DevTools and memlab */
+/* clang-format on */
+
+/* The names as the choices of an option: a static string. */
+#define HS_EXPORTER_CHOICE(name) "|" #name
+#define HS_EXPORTER_CHOICES ((HS_EXPORTERS(HS_EXPORTER_CHOICE)) + 1)
+
+#define HS_EXPORTER_OBJECT(name) extern const struct hs_exporter hs_exporter_##name;
+HS_EXPORTERS(HS_EXPORTER_OBJECT)
+
+/* By the number of the choice. */
+extern const struct hs_exporter *const hs_exporters[];
+extern const char *const hs_exporter_names[];
+
+#endif
