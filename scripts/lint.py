@@ -122,6 +122,7 @@ OWNED_HEADERS = {
     "sys/ptrace.h": {"target"},
     "zstd.h": {"format", "target", "analysis"},
     "lz4frame.h": {"target"},
+    "zlib.h": {"export"},
     "Zydis/Zydis.h": {"arch"},
     "sys/user.h": {"arch"},
     "sys/reg.h": {"arch"},

@@ -332,7 +332,7 @@ static void add_line(struct made *made, char *line)
 
 static void read_description(struct made *made)
 {
-    char line[65536];
+    static char line[4 << 20]; /* of names of a megabyte, too */
     while (fgets(line, sizeof line, stdin) != NULL) {
         line[strcspn(line, "\n")] = 0;
         if (line[0] != 0)

@@ -490,6 +490,12 @@ COMMAND(doctor, "doctor", child_text)
 COMMAND(version, "version")
 COMMAND(export_graph, "export", snap, "--to", "graph", "-o", export_dir)
 COMMAND(export_v8, "export", snap, "--to", "v8", "-o", out)
+COMMAND(export_folded, "export", snap, "--to", "folded", "-o", out)
+COMMAND(export_pprof, "export", snap, "--to", "pprof", "-o", out)
+COMMAND(export_speedscope, "export", snap, "--to", "speedscope", "-o", out)
+COMMAND(export_heaptrack, "export", snap, "--to", "heaptrack", "-o", out)
+COMMAND(export_callgrind, "export", snap, "--to", "callgrind", "-o", out)
+COMMAND(export_ncdu, "export", snap, "--to", "ncdu", "-o", out)
 COMMAND(import_v8, "import", "--from", "v8", IMPORTS "v8/all_kinds.heapsnapshot", "-o", out)
 COMMAND(import_hprof, "import", "--from", "hprof", IMPORTS "hprof/id8.hprof", "-o", out)
 COMMAND(import_graph, "import", "--from", "graph", tables, "-o", out)
@@ -497,6 +503,12 @@ COMMAND(make_index, "index", snap)
 COMMAND(deep_check, "check", snap)
 COMMAND(help, "help", "roots")
 COMMAND(completion, "completion", "zsh")
+
+static const struct CMUnitTest exports[] = {
+    cmocka_unit_test(export_folded),     cmocka_unit_test(export_pprof),
+    cmocka_unit_test(export_speedscope), cmocka_unit_test(export_heaptrack),
+    cmocka_unit_test(export_callgrind),  cmocka_unit_test(export_ncdu),
+};
 
 int main(void)
 {
@@ -519,5 +531,6 @@ int main(void)
         cmocka_unit_test(roots_sites),   cmocka_unit_test(paths_traced),
         cmocka_unit_test(paths_site),    cmocka_unit_test(paths_site_json),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    int n_failed = cmocka_run_group_tests(exports, setup, teardown);
+    return n_failed + cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -8,7 +8,13 @@
 /* clang-format off */
 #define HS_EXPORTERS(exporter)                                                                     \
     exporter(graph)      /* nodes.tsv and edges.tsv in a directory */                              \
-    exporter(v8)         /* a .heapsnapshot for Chrome's DevTools and memlab */
+    exporter(v8)         /* a .heapsnapshot for Chrome's DevTools and memlab */                    \
+    exporter(folded)     /* stacks for flame graphs */                                             \
+    exporter(pprof)      /* a profile for go tool pprof and continuous profilers */                \
+    exporter(speedscope) /* for speedscope.app */                                                  \
+    exporter(heaptrack)  /* for heaptrack_print and heaptrack_gui */                               \
+    exporter(callgrind)  /* for callgrind_annotate and KCachegrind */                              \
+    exporter(ncdu)       /* folders for ncdu -f */
 /* clang-format on */
 
 /* The names as the choices of an option: a static string. */

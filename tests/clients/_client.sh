@@ -1,0 +1,41 @@
+# Sourced by the tests of exports: each opens a file of ours with the program that it is for.
+. "$SOURCE_DIR/tests/cli/lib.sh"
+
+clients=$SOURCE_DIR/tests/clients
+export PYTHONPATH=$SOURCE_DIR/tests/cli:$clients
+
+# need PROGRAM...
+need()
+{
+    local program
+    for program in "$@"; do
+        command -v "$program" >/dev/null || skip "there is no $program here: scripts/deps"
+    done
+}
+
+# The snapshot that all exports are tried on, and what info says of it.
+python3 -B "$clients/fixture.py" heap.snap
+heap=$work/heap.snap
+"$HEAPSNAP" info "$heap" --json >"$work/info.json"
+
+# export_to FORMAT [OPTION...]: to $work/heap.FORMAT, twice, with the same bytes.
+export_to()
+{
+    local format=$1
+    shift
+    exits 0 export "$heap" --to "$format" -o "$work/heap.$format" "$@"
+    exits 0 export "$heap" --to "$format" "$@"
+    cmp "$work/out" "$work/heap.$format" || fail "--to $format: two runs, two files"
+}
+
+# What info says of the snapshot, in bytes and objects.
+heap_bytes=$(python3 -c 'import json, sys; print(8 * json.load(open(sys.argv[1]))["words"])' \
+    "$work/info.json")
+heap_objects=$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["objects"])' \
+    "$work/info.json")
+
+# same WHAT FOUND EXPECTED
+same()
+{
+    [ "$2" = "$3" ] || fail "$1: found '$2', expected '$3'"
+}

@@ -1,0 +1,56 @@
+# go tool pprof opens our profiles: sums, names with their lines, labels, build id, growth.
+. "$(dirname "$0")/_client.sh"
+need go
+export PPROF_NO_BROWSER=1 HOME=$work # it keeps settings and looks for binaries there
+
+pprof()
+{
+    go tool pprof "$@" >"$work/pprof" 2>"$work/pprof.err" ||
+        fail "go tool pprof $*: $(cat "$work/pprof.err")"
+}
+
+# sum INDEX FILE: of the samples as pprof has read them.
+sum()
+{
+    pprof -raw "$2"
+    python3 - "$work/pprof" "$1" <<'PY'
+import re
+import sys
+total, at = 0, int(sys.argv[2])
+for line in open(sys.argv[1], encoding="utf-8"):
+    found = re.match(r" *((?:\d+ +)*\d+): [\d ]+$", line)
+    if found:
+        total += int(found.group(1).split()[at])
+    if line.startswith("Locations"):
+        break
+print(total)
+PY
+}
+
+export_to pprof
+profile=$work/heap.pprof
+same "objects" "$(sum 0 "$profile")" "$heap_objects"
+same "bytes" "$(sum 1 "$profile")" "$heap_bytes"
+pprof -raw "$profile"
+grep -q '/usr/bin/shop abcdef0123456789abcdef0123456789abcdef01' "$work/pprof" || fail "no build id"
+grep -q 'root global sessions /src/shop.c:318' "$work/pprof" || fail "no line of a root"
+
+# By itself it shows bytes; a name that looks like C++ is whole.
+pprof -top -nodecount=0 -nodefraction=0 "$profile"
+grep -q '^Type: inuse_space' "$work/pprof" || fail "not by bytes: $(head -5 "$work/pprof")"
+grep -qF 'struct session *[]' "$work/pprof" || fail "a name is cut"
+grep -qF 'root global </script><b>&amp;' "$work/pprof" || fail "a name is cut"
+pprof -sample_index=inuse_space -unit=B -peek '^char' "$profile"
+grep -q 'struct session$' "$work/pprof" || fail "no owner in: $(tail -12 "$work/pprof")"
+pprof -tags "$profile"
+for label in root type tier; do
+    grep -q "^ *$label: Total" "$work/pprof" || fail "no label $label: $(cat "$work/pprof")"
+done
+pprof -top -tagfocus 'root=root global sessions' "$profile"
+grep -q 'struct session' "$work/pprof" || fail "no sample of a root"
+
+# What has grown: ten sessions of 4 words.
+python3 -B "$clients/fixture.py" newer.snap 10
+exits 0 export "$work/newer.snap" --to pprof -o "$work/newer.pprof"
+pprof -top -unit=B -diff_base "$profile" -nodefraction=0 "$work/newer.pprof"
+grep -qE '^ +320B .* struct session$' "$work/pprof" || fail "no growth: $(head -12 "$work/pprof")"

@@ -1,0 +1,52 @@
+# speedscope opens our files in a headless browser; an independent reader checks their sums.
+. "$(dirname "$0")/_client.sh"
+need node npm chromium
+CHROMIUM=$(command -v chromium)
+export CHROMIUM
+kept=${HS_ORACLES:-${BUILD_DIR%/*}/oracles}/speedscope # shared by the builds of one tree
+if [ ! -e "$kept/whole" ]; then
+    rm -rf "$kept"
+    mkdir -p "$kept"
+    echo '{"private": true}' >"$kept/package.json"
+    (cd "$kept" && timeout 240 npm install --ignore-scripts --no-audit --no-fund --no-save \
+        --loglevel error speedscope@1.25.0 puppeteer-core@24.10.0) >"$work/npm.log" 2>&1 ||
+        skip "npm cannot install speedscope: $(tail -1 "$work/npm.log")"
+    touch "$kept/whole"
+fi
+cp "$clients/speedscope.mjs" "$kept/"
+
+# opens FILE NAME: it is the profile of that name then.
+opens()
+{
+    node "$kept/speedscope.mjs" "$kept/node_modules/speedscope/dist/release" "$1" \
+        >"$work/page" 2>"$work/page.err" || fail "speedscope: $(cat "$work/page" "$work/page.err")"
+    grep -qF "$2" "$work/page" || fail "no '$2' in: $(cut -c1-300 "$work/page")"
+}
+
+# sums FILE: the name and the sum of each profile.
+sums()
+{
+    python3 - "$1" <<'PY'
+import json
+import sys
+document = json.load(open(sys.argv[1], encoding="utf-8"))
+frames = document["shared"]["frames"]
+for profile in document["profiles"]:
+    assert len(profile["samples"]) == len(profile["weights"])
+    assert all(0 <= f < len(frames) for stack in profile["samples"] for f in stack)
+    assert sum(profile["weights"]) == profile["endValue"]
+    print(profile["name"], profile["endValue"])
+PY
+}
+
+export_to speedscope
+sums "$work/heap.speedscope" >"$work/sums"
+grep -qx "all roots $heap_bytes" "$work/sums" || fail "another sum: $(cat "$work/sums")"
+grep -q '^globals ' "$work/sums" || fail "no profile of globals: $(cat "$work/sums")"
+opens "$work/heap.speedscope" "all roots"
+
+# It reads folded stacks, too.
+export_to folded
+same "folded" "$(awk '{ sum += $NF } END { print sum }' "$work/heap.folded")" "$heap_bytes"
+cp "$work/heap.folded" "$work/heap.txt"
+opens "$work/heap.txt" "heap.txt"
