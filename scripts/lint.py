@@ -108,7 +108,8 @@ BELOW = {
     "tools": {"base", "arch", "report", "trace", "stats", "recorder", "symbols", "format",
               "target", "process", "heaps", "runtimes", "dump", "import", "graph", "dominator",
               "passes", "index", "analysis", "export"},
-    "export": {"base", "report", "format", "graph", "dominator", "index", "analysis"},
+    "export": {"base", "report", "trace", "stats", "format", "graph", "dominator", "index",
+               "analysis"},
     "box program": {"base", "boxed"},
 }
 # System headers that only one floor may know.

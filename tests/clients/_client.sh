@@ -39,3 +39,29 @@ same()
 {
     [ "$2" = "$3" ] || fail "$1: found '$2', expected '$3'"
 }
+
+# a_trace: an allocation trace, its figures as trace info has them in trace_bytes and live_bytes.
+a_trace()
+{
+    trace=$work/some.ctf
+    TRACE=$trace python <<'PY'
+import os
+from program_trace import Program, Writer
+Writer(Program(2, n=3000, n_wide=20), 2, 1e-4).write(os.environ["TRACE"])
+PY
+    "$HEAPSNAP" trace info "$trace" --json >"$work/trace.json"
+    read -r trace_bytes live_bytes < <(python3 -c 'import json, sys
+d = json.load(open(sys.argv[1]))
+print(*(d["word_bytes"] * d[key]["words"] for key in ("allocated", "live_at_end")))' \
+        "$work/trace.json")
+}
+
+# trace_to FORMAT [OPTION...]: to $work/trace.FORMAT, twice, with the same bytes.
+trace_to()
+{
+    local format=$1
+    shift
+    exits 0 trace export "$trace" --to "$format" -o "$work/trace.$format" "$@"
+    exits 0 trace export "$trace" --to "$format" "$@"
+    cmp "$work/out" "$work/trace.$format" || fail "trace --to $format: two runs, two files"
+}

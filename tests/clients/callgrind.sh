@@ -20,3 +20,9 @@ own=$("$HEAPSNAP" export "$heap" --to folded | awk -F'[ ]' '/^root global sessio
     END { print n }')
 grep -qE "^ *$own .*/src/shop.c:root global sessions" "$work/plain" ||
     fail "the root does not own $own: $(grep sessions "$work/plain")"
+
+a_trace
+trace_to callgrind
+annotate "$work/trace.callgrind"
+grep -qE "^ *$live_bytes .* $trace_bytes .*PROGRAM TOTALS" "$work/plain" ||
+    fail "other totals than $live_bytes and $trace_bytes: $(grep TOTALS "$work/plain")"

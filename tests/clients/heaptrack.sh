@@ -18,3 +18,10 @@ grep -qF 'root global sessions (shop.c);struct session *[];struct session' "$wor
 [ "$(wc -l <"$work/stacks")" -ge 20 ] || fail "stacks are missing: $(cut -c1-200 "$work/stacks")"
 gzip -c "$work/heap.heaptrack" >"$work/heap.gz"
 same "gzipped" "$(leaked "$work/heap.gz")" "$heap_bytes"
+
+a_trace
+trace_to heaptrack
+same "alive" "$(leaked "$work/trace.heaptrack")" "$live_bytes"
+heaptrack_print -F "$work/stacks" --flamegraph-cost-type peak "$work/trace.heaptrack" \
+    >"$work/report"
+same "allocated" "$(awk '{ sum += $NF } END { print sum }' "$work/stacks")" "$trace_bytes"

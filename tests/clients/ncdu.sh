@@ -36,3 +36,9 @@ screen "$work/heap.ncdu" ""
 grep -qF 'root finaliser watched' "$work/screen" || fail "no root in: $(cat "$work/screen")"
 grep -qF 'Total disk usage:' "$work/screen" || fail "not opened: $(cat "$work/screen")"
 grep -qF 'root global tab\x09here' "$work/screen" || fail "a hostile name is lost"
+
+a_trace
+trace_to ncdu
+same "allocated" "$(sum "$work/trace.ncdu")" "$trace_bytes"
+screen "$work/trace.ncdu" ""
+grep -qF 'Total disk usage:' "$work/screen" || fail "not opened: $(cat "$work/screen")"

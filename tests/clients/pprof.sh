@@ -54,3 +54,12 @@ python3 -B "$clients/fixture.py" newer.snap 10
 exits 0 export "$work/newer.snap" --to pprof -o "$work/newer.pprof"
 pprof -top -unit=B -diff_base "$profile" -nodefraction=0 "$work/newer.pprof"
 grep -qE '^ +320B .* struct session$' "$work/pprof" || fail "no growth: $(head -12 "$work/pprof")"
+
+a_trace
+trace_to pprof
+same "allocated" "$(sum 1 "$work/trace.pprof")" "$trace_bytes"
+same "alive" "$(sum 3 "$work/trace.pprof")" "$live_bytes"
+for type in alloc_objects alloc_space inuse_objects inuse_space; do
+    pprof -top -sample_index=$type "$work/trace.pprof"
+    grep -q "^Type: $type" "$work/pprof" || fail "no $type"
+done

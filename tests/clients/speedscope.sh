@@ -50,3 +50,14 @@ export_to folded
 same "folded" "$(awk '{ sum += $NF } END { print sum }' "$work/heap.folded")" "$heap_bytes"
 cp "$work/heap.folded" "$work/heap.txt"
 opens "$work/heap.txt" "heap.txt"
+
+a_trace
+trace_to speedscope
+sums "$work/trace.speedscope" >"$work/sums"
+grep -qx "alloc_space $trace_bytes" "$work/sums" || fail "another sum: $(cat "$work/sums")"
+grep -qx "inuse_space $live_bytes" "$work/sums" || fail "another sum: $(cat "$work/sums")"
+opens "$work/trace.speedscope" "alloc_space"
+trace_to folded
+same "folded" "$(awk '{ sum += $NF } END { print sum }' "$work/trace.folded")" "$trace_bytes"
+trace_to folded --collected never
+same "alive" "$(awk '{ sum += $NF } END { print sum }' "$work/trace.folded")" "$live_bytes"

@@ -24,11 +24,12 @@
                 HS_OPTIONS_OF_LEAST)                                                            \
     X(live, HS_TRACE_FILTERS | HS_BIT(HS_OPT_POINTS))                                           \
     X(lifetimes, HS_TRACE_ROWS | HS_BIT(HS_OPT_POINTS))                                         \
+    X(export, HS_TRACE_FILTERS | HS_BIT(HS_OPT_EXPORT_TO))                                      \
     X(names, HS_BIT(HS_OPT_DEBUG_PATH) | HS_BIT(HS_OPT_PROGRESS))
 /* What some of them take. */
 #define HS_TRACE_SPECIAL                                                                  \
     (HS_TRACE_ROWS | HS_BIT(HS_OPT_POINTS) | HS_BIT(HS_OPT_DEPTH) | HS_OPTIONS_OF_LEAST | \
-     HS_BIT(HS_OPT_DEBUG_PATH))
+     HS_BIT(HS_OPT_DEBUG_PATH) | HS_BIT(HS_OPT_EXPORT_TO))
 
 #define HS_TRACE_COMMAND(name, options)                                                  \
     hs_status hs_trace_cmd_##name(struct hs_tool *tool, const struct hs_invocation *inv, \
