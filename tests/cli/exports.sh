@@ -1,0 +1,87 @@
+# What exports do when something is wrong: the disk, the reader, the snapshot, the command line.
+# That what they write is right is the business of tests/clients.
+. "$(dirname "$0")/lib.sh"
+export PYTHONPATH=$SOURCE_DIR/tests/cli:$SOURCE_DIR/tests/clients
+
+python3 -B "$SOURCE_DIR/tests/clients/fixture.py" heap.snap
+export SNAP=$work/heap.snap TRACE=$work/some.ctf
+"$HEAPSNAP" index "$SNAP" 2>"$work/err"
+python <<'END'
+from program_trace import Program, Writer
+from snapcli import *
+Writer(Program(2, n=3000, n_wide=20), 2, 1e-4).write(os.environ["TRACE"])
+Snap().write("empty.snap")
+END
+stacks="folded pprof speedscope heaptrack callgrind ncdu"
+files="$stacks perfetto hprof v8"
+
+# A full disk: exit 5, told once.
+for format in $files; do
+    exits 5 export "$SNAP" --to "$format" -o /dev/full
+    mentions "^heapsnap: cannot .*No space left on device"
+done
+for format in $stacks; do
+    exits 5 trace export "$TRACE" --to "$format" -o /dev/full
+    mentions "^heapsnap: cannot .*No space left on device"
+done
+
+# A reader that is gone; a terminal, which binary formats do not go to.
+STACKS=$stacks FILES=$files python <<'END'
+import pty
+from snapcli import *
+
+BINARY = ("pprof", "perfetto", "hprof")
+commands = [(name, [HEAPSNAP, "export", os.environ["SNAP"], "--to", name])
+            for name in os.environ["FILES"].split()]
+commands += [(name, [HEAPSNAP, "trace", "export", os.environ["TRACE"], "--to", name])
+             for name in os.environ["STACKS"].split()]
+for name, command in commands:
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, timeout=100)
+    os.close(write)
+    check(done.returncode == 5 and b"Broken pipe" in done.stderr, f"{command}: {done}")
+    if name in BINARY:
+        master, slave = pty.openpty()
+        done = subprocess.run(command, stdout=slave, stderr=subprocess.PIPE, timeout=100)
+        os.close(slave)
+        os.close(master)
+        check(done.returncode == 2, f"{command} to a terminal: {done}")
+        check(b"to a terminal" in done.stderr and b"-o FILE" in done.stderr, str(done.stderr))
+END
+
+# A snapshot that is cut, and one with wrong bytes: exit 4, and no file.
+size=$(stat -c %s "$SNAP")
+head -c $((size / 2)) "$SNAP" >"$work/cut.snap"
+cp "$SNAP" "$work/damaged.snap"
+printf '\377\376\375\374' |
+    dd of="$work/damaged.snap" bs=1 seek=$((size / 2)) conv=notrunc status=none
+for format in $files; do
+    for which in cut damaged; do
+        exits 4 export "$work/$which.snap" --to "$format" -o "$work/never"
+        [ ! -e "$work/never" ] || fail "$format: a file of a $which snapshot"
+    done
+done
+exits 4 trace export "$SNAP" --to folded -o "$work/never"
+[ ! -e "$work/never" ] || fail "a file of what is no trace"
+
+# Wrong command lines.
+exits 2 export "$SNAP" --to graph
+says "'export --to graph' writes several files and needs -o DIR"
+exits 2 export "$SNAP"
+mentions "needs --to FORMAT"
+exits 2 export "$SNAP" --to pprov -o "$work/never"
+mentions "pprof"
+exits 2 trace export "$TRACE" --to hprof -o "$work/never"
+says "a trace has calls and no graph to export to hprof"
+exits 2 trace export "$TRACE"
+mentions "needs --to FORMAT"
+[ ! -e "$work/never" ] || fail "a file was made for a wrong command line"
+
+# An empty heap, and a trace of which nothing was asked for.
+for format in $files; do
+    exits 0 export "$work/empty.snap" --to "$format" -o "$work/small"
+done
+for format in $stacks; do
+    exits 0 trace export "$TRACE" --to "$format" --size 1Gi.. -o "$work/small"
+done
