@@ -111,7 +111,7 @@ BELOW = {
               "target", "process", "heaps", "runtimes", "dump", "import", "graph", "dominator",
               "passes", "index", "analysis", "export"},
     "export": {"base", "report", "trace", "stats", "format", "graph", "dominator", "index",
-               "analysis"},
+               "analysis", "parquet"},
     "box program": {"base", "boxed"},
 }
 # System headers that only one floor may know.

@@ -8,6 +8,7 @@
 #include "access.h"
 #include "commands.h"
 #include "export/exporters.h"
+#include "fleet_options.h"
 #include "look/open_view.h"
 
 static hs_status directory_set_access(const struct hs_tool *tool, const char *directory,
@@ -39,8 +40,10 @@ static hs_status write_directory(struct hs_tool *tool, const struct hs_invocatio
                                  struct hs_error *err)
 {
     const char *path = inv->text[HS_OPT_DIRECTORY];
+    struct hs_fleet_options fleet = hs_fleet_options_of(inv);
     HS_TRY(make_directory(tool, path, err));
-    return hs_export_view(exporter, view, &(struct hs_export_target){.directory = path}, err);
+    return hs_export_view(exporter, view,
+                          &(struct hs_export_target){.directory = path, .fleet = &fleet}, err);
 }
 
 static hs_status write_file(struct hs_tool *tool, const struct hs_invocation *inv,

@@ -1,6 +1,7 @@
 /* The options, stated once, and the table of the commands (commands.def). */
 #include "commands.h"
 #include "export/exporters.h"
+#include "export/fleet.h"
 #include "trace/trace_commands.h"
 
 const struct hs_option hs_options[HS_N_OPTIONS] = {
@@ -77,6 +78,14 @@ const struct hs_option hs_options[HS_N_OPTIONS] = {
                      "start at this object instead of at all roots"},
     [HS_OPT_EXPORT_TO] = {"to", 0, HS_OPTION_CHOICE, "FORMAT", HS_EXPORTER_CHOICES,
                           "the format of the file, or of the directory"},
+    [HS_OPT_TABLES] = {"tables", 0, HS_OPTION_CHOICES, "NAME,...", HS_FLEET_TABLES,
+                       "parquet: which tables (default: all)"},
+    [HS_OPT_HOST] = {"host", 0, HS_OPTION_TEXT, "NAME", NULL,
+                     "parquet: whose process it was (default: the name of this machine)"},
+    [HS_OPT_SERVICE] = {"service", 0, HS_OPTION_TEXT, "NAME", NULL,
+                        "parquet: which service it is (default: the name of its program)"},
+    [HS_OPT_NO_ADDRESSES] = {"no-addresses", 0, HS_OPTION_FLAG, NULL, NULL,
+                             "parquet: no addresses, neither in columns nor in names"},
     [HS_OPT_IMPORT_FROM] =
         {"from", 0, HS_OPTION_CHOICE, "FORMAT", "v8|hprof|graph",
          "what it is (found out without): v8, a .heapsnapshot; hprof, of Java; graph, as "
@@ -103,7 +112,7 @@ const struct hs_option hs_options[HS_N_OPTIONS] = {
     [HS_OPT_STATICS] = {"statics", 0, HS_OPTION_CHOICE, "HOW", "root|class",
                         "hprof: static fields are roots of their own, or are held by their class"},
     [HS_OPT_DIRECTORY] = {"output", 'o', HS_OPTION_TEXT, "DIR", NULL,
-                          "the file, or for graph the directory, to write to; made when missing"},
+                          "the file, or for graph and parquet the directory; made when missing"},
     [HS_OPT_WITHOUT] = {"without", 0, HS_OPTION_REPEATED, "NAME,...", NULL,
                         "what would be freed if these let go: roots, set:N, threads, modules, "
                         "frames; may be repeated"},

@@ -54,6 +54,10 @@ enum hs_option_id {
     HS_OPT_DEPTH,
     HS_OPT_FROM,
     HS_OPT_EXPORT_TO,
+    HS_OPT_TABLES,
+    HS_OPT_HOST,
+    HS_OPT_SERVICE,
+    HS_OPT_NO_ADDRESSES,
     HS_OPT_IMPORT_FROM,
     HS_OPT_POLICY,
     HS_OPT_WEAK,
@@ -196,6 +200,10 @@ static inline bool hs_takes_rest(const struct hs_command *command)
      HS_BIT(HS_OPT_GROUP_ALLOCATIONS) | HS_BIT(HS_OPT_GROUP_LEAKED) |                \
      HS_BIT(HS_OPT_GROUP_INTERVAL) | HS_BIT(HS_OPT_TRACE_SORT) | HS_BIT(HS_OPT_BY) | \
      HS_BIT(HS_OPT_POINTS))
+/* Of exports as tables of a fleet. */
+#define HS_OPTIONS_OF_FLEET                                                 \
+    (HS_BIT(HS_OPT_TABLES) | HS_BIT(HS_OPT_HOST) | HS_BIT(HS_OPT_SERVICE) | \
+     HS_BIT(HS_OPT_NO_ADDRESSES))
 /* Their crossing is exit code 1. */
 #define HS_OPTIONS_OF_THRESHOLDS (HS_BIT(HS_OPT_FAIL_OVER) | HS_BIT(HS_OPT_FAIL_UNLESS_ATTRIBUTED))
 /* Of every command that asks who keeps what. */
@@ -244,6 +252,9 @@ size_t hs_repeated(const struct hs_invocation *invocation, enum hs_option_id id,
 
 /* The number of the choice `text` in "a|b|c", or -1. Length-bounded, for list elements. */
 int hs_choice_at(const char *choices, const char *text, size_t n_bytes);
+
+/* The bit set of a list of choices: all when it is not given. */
+uint64_t hs_choices_given(const struct hs_invocation *invocation, enum hs_option_id id);
 
 const struct hs_command *hs_find_command(const char *name);
 

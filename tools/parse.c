@@ -25,6 +25,21 @@ int hs_choice_at(const char *choices, const char *text, size_t n_bytes)
     return -1;
 }
 
+uint64_t hs_choices_given(const struct hs_invocation *invocation, enum hs_option_id id)
+{
+    uint64_t bits = 0;
+    if (!hs_given(invocation, id))
+        return UINT64_MAX;
+    for (const char *at = invocation->text[id];;) {
+        size_t n = strcspn(at, ",");
+        int choice = hs_choice_at(hs_options[id].choices, at, n);
+        bits |= choice >= 0 ? (uint64_t)1 << choice : 0;
+        if (at[n] == 0)
+            return bits;
+        at += n + 1;
+    }
+}
+
 static const char *command_name(const void *context, size_t at)
 {
     (void)context;

@@ -56,6 +56,14 @@ for table in nodes edges; do
         cmp -s "$tiny/graph/$table.tsv" "$work/graph/$table.tsv" || fail "half of $table.tsv"
     fi
 done
+# The tables of a fleet: all or none, and no directory that was made for them. With a name whose
+# bytes zstd cannot press away, as the large table of blocks has too many of the same.
+rm -rf "${tiny:?}"/*
+fill 56
+mkdir "$tiny/fleet"
+exits 5 export "$SNAP" --to parquet -o "$tiny/fleet"
+mentions "No space left on device"
+[ -z "$(ls -A "$tiny/fleet")" ] || fail "left: $(find "$tiny/fleet")"
 [ -z "$(find "$tiny" -name '.*')" ] || fail "a neighbour was left: $(find "$tiny" -name '.*')"
 
 # The index cannot be kept: the answer is the same, and the snapshot is untouched.

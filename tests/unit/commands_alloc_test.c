@@ -15,6 +15,7 @@
 #include <dirent.h>
 #include <execinfo.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -108,6 +109,19 @@ static void empty(const char *path)
             (void)unlink(name);
     }
     closedir(dir);
+}
+
+static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *at)
+{
+    (void)about;
+    (void)kind;
+    (void)at;
+    return remove(path);
+}
+
+static void remove_tree(const char *path)
+{
+    (void)nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
 static size_t read_whole(const char *path, char *bytes, size_t n)
@@ -301,8 +315,7 @@ static void prepare(const struct trial *t)
     struct hs_error err = HS_ERROR_INIT;
     static const char *const index[] = {"index", snap, NULL};
     empty(out_dir);
-    empty(export_dir);
-    (void)rmdir(export_dir);
+    remove_tree(export_dir);
     if (t->with_index)
         assert_int_equal(run(index, &err), HS_OK);
     else
@@ -442,8 +455,7 @@ static int teardown(void **state)
     (void)kill(child, SIGKILL);
     (void)waitpid(child, NULL, 0);
     (void)unlink(known);
-    empty(export_dir);
-    (void)rmdir(export_dir);
+    remove_tree(export_dir);
     empty(tables);
     (void)rmdir(tables);
     empty(out_dir);
@@ -489,6 +501,7 @@ COMMAND(leaks_json, "leaks", snap, "--suppressions", known, "--json", "-o", out)
 COMMAND(doctor, "doctor", child_text)
 COMMAND(version, "version")
 COMMAND(export_graph, "export", snap, "--to", "graph", "-o", export_dir)
+COMMAND(export_parquet, "export", snap, "--to", "parquet", "--no-addresses", "-o", export_dir)
 COMMAND(export_v8, "export", snap, "--to", "v8", "-o", out)
 COMMAND(export_folded, "export", snap, "--to", "folded", "-o", out)
 COMMAND(export_pprof, "export", snap, "--to", "pprof", "-o", out)
@@ -518,23 +531,41 @@ static const struct CMUnitTest exports[] = {
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(info),          cmocka_unit_test(info_json),
-        cmocka_unit_test(roots),         cmocka_unit_test(roots_json),
-        cmocka_unit_test(roots_by_unit), cmocka_unit_test(dominators),
-        cmocka_unit_test(paths),         cmocka_unit_test(paths_disjoint),
-        cmocka_unit_test(paths_cut),     cmocka_unit_test(types),
-        cmocka_unit_test(object),        cmocka_unit_test(object_root),
-        cmocka_unit_test(samples),       cmocka_unit_test(export_graph),
-        cmocka_unit_test(export_v8),     cmocka_unit_test(import_v8),
-        cmocka_unit_test(import_hprof),  cmocka_unit_test(import_graph),
-        cmocka_unit_test(make_index),    cmocka_unit_test(deep_check),
-        cmocka_unit_test(help),          cmocka_unit_test(completion),
-        cmocka_unit_test(leaks),         cmocka_unit_test(leaks_json),
-        cmocka_unit_test(suspects),      cmocka_unit_test(doctor),
-        cmocka_unit_test(version),       cmocka_unit_test(samples_traced),
-        cmocka_unit_test(roots_traced),  cmocka_unit_test(samples_grouped),
-        cmocka_unit_test(roots_sites),   cmocka_unit_test(paths_traced),
-        cmocka_unit_test(paths_site),    cmocka_unit_test(paths_site_json),
+        cmocka_unit_test(info),
+        cmocka_unit_test(info_json),
+        cmocka_unit_test(roots),
+        cmocka_unit_test(roots_json),
+        cmocka_unit_test(roots_by_unit),
+        cmocka_unit_test(dominators),
+        cmocka_unit_test(paths),
+        cmocka_unit_test(paths_disjoint),
+        cmocka_unit_test(paths_cut),
+        cmocka_unit_test(types),
+        cmocka_unit_test(object),
+        cmocka_unit_test(object_root),
+        cmocka_unit_test(samples),
+        cmocka_unit_test(export_graph),
+        cmocka_unit_test(export_parquet),
+        cmocka_unit_test(export_v8),
+        cmocka_unit_test(import_v8),
+        cmocka_unit_test(import_hprof),
+        cmocka_unit_test(import_graph),
+        cmocka_unit_test(make_index),
+        cmocka_unit_test(deep_check),
+        cmocka_unit_test(help),
+        cmocka_unit_test(completion),
+        cmocka_unit_test(leaks),
+        cmocka_unit_test(leaks_json),
+        cmocka_unit_test(suspects),
+        cmocka_unit_test(doctor),
+        cmocka_unit_test(version),
+        cmocka_unit_test(samples_traced),
+        cmocka_unit_test(roots_traced),
+        cmocka_unit_test(samples_grouped),
+        cmocka_unit_test(roots_sites),
+        cmocka_unit_test(paths_traced),
+        cmocka_unit_test(paths_site),
+        cmocka_unit_test(paths_site_json),
     };
     int n_failed = cmocka_run_group_tests(exports, setup, teardown);
     return n_failed + cmocka_run_group_tests(tests, setup, teardown);

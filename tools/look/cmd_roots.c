@@ -266,22 +266,6 @@ static hs_status print_list(struct hs_tool *tool, const struct hs_invocation *in
     return hs_tool_list(tool, inv, &all, err);
 }
 
-/* The bit set of a comma-separated list that the parser has accepted. */
-static uint64_t kinds_of(const struct hs_invocation *inv)
-{
-    if (!hs_given(inv, HS_OPT_KIND))
-        return UINT64_MAX;
-    uint64_t kinds = 0;
-    for (const char *at = inv->text[HS_OPT_KIND];;) {
-        size_t n = strcspn(at, ",");
-        int kind = hs_choice_at(hs_options[HS_OPT_KIND].choices, at, n);
-        kinds |= kind >= 0 ? (uint64_t)1 << kind : 0;
-        if (at[n] == 0)
-            return kinds;
-        at += n + 1;
-    }
-}
-
 static hs_status print_rows(struct hs_tool *tool, const struct hs_invocation *inv,
                             struct listing *listing, struct hs_error *err)
 {
@@ -375,7 +359,7 @@ hs_status hs_cmd_roots(struct hs_tool *tool, const struct hs_invocation *inv, st
             {
                 .group_by = (enum hs_group_by)inv->number[HS_OPT_GROUP_BY],
                 .sort = (enum hs_root_sort)inv->number[HS_OPT_ROOT_SORT],
-                .kinds = kinds_of(inv),
+                .kinds = hs_choices_given(inv, HS_OPT_KIND),
                 .max_rows = hs_tool_rows(inv),
             },
         .has_sites = hs_given(inv, HS_OPT_SITES) || hs_given(inv, HS_OPT_TRACE),

@@ -11,10 +11,13 @@
 #include "base/file.h"
 #include "export/stacks.h"
 
+struct hs_fleet_options; /* export/fleet.h */
+
 /* Where an exporter writes to. */
 struct hs_export_target {
-    struct hs_out *out;    /* of one that writes a file; NULL for the others */
-    const char *directory; /* of one that writes several: it is there; else NULL */
+    struct hs_out *out;                   /* of one that writes a file; NULL for the others */
+    const char *directory;                /* of one that writes several: it is there; else NULL */
+    const struct hs_fleet_options *fleet; /* of parquet; NULL: the defaults */
 };
 
 struct hs_exporter {

@@ -9,6 +9,7 @@
 #define HS_EXPORTERS(exporter)                                                                     \
     exporter(graph)      /* nodes.tsv and edges.tsv in a directory */                              \
     exporter(v8)         /* a .heapsnapshot for Chrome's DevTools and memlab */                    \
+    exporter(parquet)    /* tables of a fleet, for DuckDB, ClickHouse, Spark */                    \
     exporter(perfetto)   /* a heap graph for ui.perfetto.dev */                                    \
     exporter(hprof)      /* a heap dump of Java for VisualVM and Eclipse MAT */                    \
     exporter(folded)     /* stacks for flame graphs */                                             \
