@@ -1,7 +1,9 @@
 #include "report/json.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "report/text.h"
@@ -206,6 +208,17 @@ void hs_json_i64(struct hs_json *json, const char *key, int64_t value)
 {
     char text[32];
     (void)snprintf(text, sizeof text, "%" PRId64, value);
+    json_put_value(json, key, text);
+}
+
+void hs_json_real(struct hs_json *json, const char *key, double value)
+{
+    char text[40] = "null";
+    for (int digits = 6; digits <= 17 && isfinite(value); digits++) {
+        (void)snprintf(text, sizeof text, "%.*g", digits, value);
+        if (strtod(text, NULL) == value)
+            break;
+    }
     json_put_value(json, key, text);
 }
 

@@ -53,6 +53,8 @@ void hs_json_string(struct hs_json *json, const char *key, const char *text);
 void hs_json_string_n(struct hs_json *json, const char *key, const char *text, size_t n_bytes);
 void hs_json_u64(struct hs_json *json, const char *key, uint64_t value);
 void hs_json_i64(struct hs_json *json, const char *key, int64_t value);
+/* As many digits as tell it from its neighbours; null for what is no finite number. */
+void hs_json_real(struct hs_json *json, const char *key, double value);
 void hs_json_bool(struct hs_json *json, const char *key, bool value);
 void hs_json_null(struct hs_json *json, const char *key);
 /* "0x..." */
