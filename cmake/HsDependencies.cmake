@@ -33,6 +33,14 @@ hs_find_dependency(xxhash libxxhash xxhash xxhash.h libxxhash-dev)
 hs_find_dependency(nettle nettle nettle nettle/hmac.h nettle-dev)
 hs_find_dependency(jemalloc jemalloc jemalloc jemalloc/jemalloc.h libjemalloc-dev OPTIONAL)
 
+if(HS_SQL)
+  hs_find_dependency(sqlite3 sqlite3 sqlite3 sqlite3.h libsqlite3-dev OPTIONAL)
+  if(NOT HS_LIB_sqlite3 OR NOT HS_INC_sqlite3)
+    message(FATAL_ERROR "sqlite3 not found: run scripts/deps, install 'libsqlite3-dev', or build "
+                        "without SQL: -DHS_SQL=OFF")
+  endif()
+endif()
+
 # libdwarf's interface changed in 0.x: dwarf_finish lost its error argument, and with it went the
 # access argument of dwarf_init_b and the names of several calls.
 file(WRITE "${CMAKE_BINARY_DIR}/probe/libdwarf_api.c" [[

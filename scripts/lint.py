@@ -133,6 +133,8 @@ OWNED_HEADERS = {
     "sys/reg.h": {"arch"},
     "cpuid.h": {"arch"},
     "libiberty/demangle.h": {"symbols"},
+    "sqlite3.h": {"query"},
+    "sqlite3ext.h": {"query"},
 }
 
 # What is of one processor: registers by their names, the kernel's numbers and layouts. The recorder

@@ -1,0 +1,10 @@
+/* The scalar functions: human(words), what(text), addr(number). */
+#ifndef HS_QUERY_FUNCTIONS_H
+#define HS_QUERY_FUNCTIONS_H
+
+#include "hub.h"
+
+/* SQLite's result code. */
+int hs_sql_functions_register(struct hs_sql_hub *hub);
+
+#endif

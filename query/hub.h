@@ -1,0 +1,59 @@
+/* What the tables of one connection share: the snapshots, the clock, and the last failure. */
+#ifndef HS_QUERY_HUB_H
+#define HS_QUERY_HUB_H
+
+#include "analysis/view.h"
+#include "query/query.h"
+#include "sqlite.h"
+#include "table.h"
+
+struct hs_sql_kept;
+
+/* One snapshot that is attached. */
+struct hs_sql_source {
+    struct hs_sql_hub *hub; /* borrowed */
+    char *name, *path;      /* owned */
+    struct hs_view view;
+    struct hs_sql_kept *kept; /* owned: what tables compute once; kept.h */
+};
+
+/* A table of a hub: what a module is registered with. */
+struct hs_sql_entry {
+    struct hs_sql_hub *hub;
+    const struct hs_sql_table *table;
+};
+
+struct hs_sql_hub {
+    sqlite3 *db; /* borrowed */
+    struct hs_session session;
+    struct hs_progress progress; /* of the session, with the clock */
+    uint64_t deadline_ns;        /* of the statement that runs; 0: none */
+    bool is_late;                /* it was reached */
+    bool is_setting_up;          /* the statements are our own */
+    bool has_failed;
+    struct hs_error error;        /* of the table that failed */
+    struct hs_sql_entry *entries; /* owned */
+    unsigned n_refs;              /* modules that are registered with it, and its owner */
+    struct hs_sql_source *sources[HS_SQL_SNAPSHOTS]; /* owned */
+    unsigned n_sources;
+    char denied[96]; /* what the authorizer refused last */
+};
+
+/* Registers tables and functions with a connection. The hub goes when its owner has released it and
+ * the connection is closed. */
+hs_status hs_sql_hub_new(sqlite3 *db, const struct hs_session *session, struct hs_sql_hub **ret,
+                         struct hs_error *err);
+void hs_sql_hub_release(struct hs_sql_hub *hub);
+
+hs_status hs_sql_hub_attach(struct hs_sql_hub *hub, const char *path, const char *name,
+                            struct hs_error *err);
+/* NULL name: the first. NULL when there is none. */
+struct hs_sql_source *hs_sql_hub_find(const struct hs_sql_hub *hub, const char *name);
+
+/* Damage that any snapshot's index has met, in place of success. */
+hs_status hs_sql_hub_check(const struct hs_sql_hub *hub, hs_status status, struct hs_error *err);
+
+/* Between statements. */
+void hs_sql_hub_begin(struct hs_sql_hub *hub, uint64_t timeout_ns);
+
+#endif

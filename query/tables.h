@@ -1,0 +1,17 @@
+/* The tables: one line each, for a file tables/NAME.c with hs_sql_table_NAME. */
+#ifndef HS_QUERY_TABLES_H
+#define HS_QUERY_TABLES_H
+
+#include "table.h"
+
+/* clang-format off */
+#define HS_SQL_TABLES(table) \
+    table(edges)             \
+    table(children)          \
+    table(up)
+/* clang-format on */
+
+#define HS_SQL_TABLE_DECLARED(name) extern const struct hs_sql_table hs_sql_table_##name;
+HS_SQL_TABLES(HS_SQL_TABLE_DECLARED)
+
+#endif
