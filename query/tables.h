@@ -6,9 +6,14 @@
 
 /* clang-format off */
 #define HS_SQL_TABLES(table) \
+    table(blocks)            \
     table(edges)             \
+    table(roots)             \
     table(children)          \
-    table(up)
+    table(up)                \
+    table(path)              \
+    table(holders)           \
+    table(reached_from)
 /* clang-format on */
 
 #define HS_SQL_TABLE_DECLARED(name) extern const struct hs_sql_table hs_sql_table_##name;
