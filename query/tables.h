@@ -9,11 +9,20 @@
     table(blocks)            \
     table(edges)             \
     table(roots)             \
+    table(sets)              \
+    table(types)             \
+    table(keys)              \
+    table(samples)           \
+    table(sites)             \
+    table(leaks)             \
+    table(suspects)          \
+    table(snapshots)         \
     table(children)          \
     table(up)                \
     table(path)              \
     table(holders)           \
-    table(reached_from)
+    table(reached_from)      \
+    table(diff)
 /* clang-format on */
 
 #define HS_SQL_TABLE_DECLARED(name) extern const struct hs_sql_table hs_sql_table_##name;
