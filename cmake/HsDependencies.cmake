@@ -37,8 +37,10 @@ if(HS_SQL)
   hs_find_dependency(sqlite3 sqlite3 sqlite3 sqlite3.h libsqlite3-dev OPTIONAL)
   if(NOT HS_LIB_sqlite3 OR NOT HS_INC_sqlite3)
     message(FATAL_ERROR "sqlite3 not found: run scripts/deps, install 'libsqlite3-dev', or build "
-                        "without SQL: -DHS_SQL=OFF")
+                        "without the command sql: -DHS_SQL=OFF")
   endif()
+  # Line editing with a history for its prompt; without it lines are read as they are typed.
+  hs_find_dependency(edit libedit edit editline/readline.h libedit-dev OPTIONAL)
 endif()
 
 # libdwarf's interface changed in 0.x: dwarf_finish lost its error argument, and with it went the

@@ -111,7 +111,7 @@ BELOW = {
     "parquet": {"base", "report"},
     "tools": {"base", "arch", "report", "trace", "stats", "recorder", "symbols", "format",
               "target", "process", "heaps", "runtimes", "dump", "import", "graph", "dominator",
-              "passes", "index", "analysis", "export"},
+              "passes", "index", "analysis", "export", "query"},
     "export": {"base", "report", "trace", "stats", "format", "graph", "dominator", "index",
                "analysis", "parquet"},
     "box program": {"base", "boxed"},
@@ -135,6 +135,7 @@ OWNED_HEADERS = {
     "libiberty/demangle.h": {"symbols"},
     "sqlite3.h": {"query"},
     "sqlite3ext.h": {"query"},
+    "editline/readline.h": {"tools"},
 }
 
 # What is of one processor: registers by their names, the kernel's numbers and layouts. The recorder

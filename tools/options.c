@@ -242,6 +242,8 @@ const struct hs_option hs_options[HS_N_OPTIONS] = {
                            "take at most SIZE from each sender (default 4GiB)"},
     [HS_OPT_IDLE] = {"idle", 0, HS_OPTION_DURATION, "TIME", NULL,
                      "let a sender go that is silent for TIME (default 5m)"},
+    [HS_OPT_TIMEOUT] = {"timeout", 0, HS_OPTION_DURATION, "TIME", NULL,
+                        "end a query that takes longer (ms s m h; default: none)"},
     [HS_OPT_DIFF_BY] = {"by", 0, HS_OPTION_CHOICE, "WHAT", "key|root|set|type|leak",
                         "rows by key, root, owner set (set), type or lost blocks (leak) alone"},
     [HS_OPT_FAIL_GROWTH] = {"fail-growth", 0, HS_OPTION_TEXT, "SIZE|PERCENT", NULL,

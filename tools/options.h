@@ -128,6 +128,7 @@ enum hs_option_id {
     HS_OPT_PEERS,
     HS_OPT_PEER_BYTES,
     HS_OPT_IDLE,
+    HS_OPT_TIMEOUT,
     HS_OPT_DIFF_BY,
     HS_OPT_FAIL_GROWTH,
     HS_OPT_BASELINE,
@@ -212,6 +213,7 @@ static inline bool hs_takes_rest(const struct hs_command *command)
 #define HS_OPTIONS_OF_FILES (HS_BIT(HS_OPT_MODE) | HS_BIT(HS_OPT_GROUP))
 _Static_assert(HS_N_OPTIONS <= 128, "options have a bit each");
 #define HS_MAX_REPEATED 32
+#define HS_SQL_ARGUMENTS 11  /* ten snapshots and a query */
 #define HS_MAX_ARGUMENTS 512 /* of diff */
 
 struct hs_invocation {

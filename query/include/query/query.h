@@ -4,7 +4,7 @@
  *     hs_sql_open -> hs_sql_attach (once for each snapshot) -> hs_sql_run (again and again)
  *
  * The first snapshot is the schema s1, the next s2, or what the caller calls them; an unqualified
- * name means the first that was attached.
+ * name means the first that was attached. docs/sql.md has the tables.
  *
  * Statements can only read: whatever would write, attach a file, load a library or change the
  * connection is refused (HS_USAGE) before it runs. A query that meets damage in an index fails with
