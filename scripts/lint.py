@@ -133,7 +133,7 @@ OWNED_HEADERS = {
     "sys/reg.h": {"arch"},
     "cpuid.h": {"arch"},
     "libiberty/demangle.h": {"symbols"},
-    "sqlite3.h": {"query"},
+    "sqlite3.h": {"export", "query"},
     "sqlite3ext.h": {"query"},
     "editline/readline.h": {"tools"},
 }

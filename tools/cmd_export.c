@@ -51,7 +51,7 @@ static hs_status write_file(struct hs_tool *tool, const struct hs_invocation *in
                             struct hs_error *err)
 {
     struct hs_out out = {.fd = -1};
-    const struct hs_export_target target = {.out = &out};
+    const struct hs_export_target target = {.out = &out, .of = inv->text[HS_OPT_OF]};
     const char *path = inv->text[HS_OPT_DIRECTORY];
     bool is_standard = path == NULL || strcmp(path, "-") == 0;
     HS_TRY(is_standard ? hs_out_open_fd(STDOUT_FILENO, "standard output", &out, err)
@@ -62,6 +62,16 @@ static hs_status write_file(struct hs_tool *tool, const struct hs_invocation *in
         status = hs_out_commit(&out, err);
     hs_out_close(&out);
     return status;
+}
+
+static hs_status check_of(const struct hs_invocation *inv, const struct hs_exporter *exporter,
+                          struct hs_error *err)
+{
+    if (!hs_given(inv, HS_OPT_OF) || exporter->takes_of)
+        return HS_OK;
+    (void)hs_fail(err, HS_USAGE, "'export --to %s' writes all and does not take --of",
+                  hs_exporter_names[inv->number[HS_OPT_EXPORT_TO]]);
+    return hs_hint(err, "--to dot draws one neighbourhood");
 }
 
 /* Before any work: what could not be written in the end. */
@@ -92,6 +102,7 @@ hs_status hs_cmd_export(struct hs_tool *tool, const struct hs_invocation *inv, s
     const struct hs_exporter *exporter = hs_exporters[inv->number[HS_OPT_EXPORT_TO]];
     struct hs_view view = {0};
     HS_TRY(check_output(tool, inv, exporter, err));
+    HS_TRY(check_of(inv, exporter, err));
     HS_TRY(hs_tool_open_view(tool, inv->arguments[0], exporter->needs, &view, err));
     hs_status status = exporter->makes_directory ? write_directory(tool, inv, exporter, &view, err)
                                                  : write_file(tool, inv, exporter, &view, err);

@@ -13,7 +13,8 @@ Writer(Program(2, n=3000, n_wide=20), 2, 1e-4).write(os.environ["TRACE"])
 Snap().write("empty.snap")
 END
 stacks="folded pprof speedscope heaptrack callgrind ncdu"
-files="$stacks perfetto hprof v8"
+files="$stacks perfetto hprof v8 dot"
+! grep -q "HS_SQL:BOOL=ON" "$BUILD_DIR/CMakeCache.txt" || files+=" sqlite"
 
 # A full disk: exit 5, told once.
 for format in $files; do
@@ -30,7 +31,7 @@ STACKS=$stacks FILES=$files python <<'END'
 import pty
 from snapcli import *
 
-BINARY = ("pprof", "perfetto", "hprof")
+BINARY = ("pprof", "perfetto", "hprof", "sqlite")
 commands = [(name, [HEAPSNAP, "export", os.environ["SNAP"], "--to", name])
             for name in os.environ["FILES"].split()]
 commands += [(name, [HEAPSNAP, "trace", "export", os.environ["TRACE"], "--to", name])

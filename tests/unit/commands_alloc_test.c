@@ -511,6 +511,8 @@ COMMAND(export_callgrind, "export", snap, "--to", "callgrind", "-o", out)
 COMMAND(export_ncdu, "export", snap, "--to", "ncdu", "-o", out)
 COMMAND(export_perfetto, "export", snap, "--to", "perfetto", "-o", out)
 COMMAND(export_hprof, "export", snap, "--to", "hprof", "-o", out)
+COMMAND(export_dot, "export", snap, "--to", "dot", "--of", "root:Main.list", "-o", out)
+COMMAND(export_sqlite, "export", snap, "--to", "sqlite", "-o", out)
 COMMAND(trace_export, "trace", "export", trace, "--to", "pprof", "-o", out)
 COMMAND(import_v8, "import", "--from", "v8", IMPORTS "v8/all_kinds.heapsnapshot", "-o", out)
 COMMAND(import_hprof, "import", "--from", "hprof", IMPORTS "hprof/id8.hprof", "-o", out)
@@ -525,6 +527,7 @@ static const struct CMUnitTest exports[] = {
     cmocka_unit_test(export_speedscope), cmocka_unit_test(export_heaptrack),
     cmocka_unit_test(export_callgrind),  cmocka_unit_test(export_ncdu),
     cmocka_unit_test(export_perfetto),   cmocka_unit_test(export_hprof),
+    cmocka_unit_test(export_dot),        cmocka_unit_test(export_sqlite),
     cmocka_unit_test(trace_export),
 };
 

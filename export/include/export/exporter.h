@@ -17,6 +17,7 @@ struct hs_fleet_options; /* export/fleet.h */
 struct hs_export_target {
     struct hs_out *out;                   /* of one that writes a file; NULL for the others */
     const char *directory;                /* of one that writes several: it is there; else NULL */
+    const char *of;                       /* WHAT, of one that takes_of; NULL: all */
     const struct hs_fleet_options *fleet; /* of parquet; NULL: the defaults */
 };
 
@@ -24,6 +25,7 @@ struct hs_exporter {
     enum hs_view_needs needs; /* of the view */
     bool makes_directory;     /* writes files into a directory, which it commits itself */
     bool is_binary;           /* not for a terminal */
+    bool takes_of;            /* writes a part of the heap, which one may choose */
     /* HS_FORMAT for damage, HS_IO, HS_LIMIT also when interrupted. The caller asks hs_view_check
      * before it commits. */
     hs_status (*write)(struct hs_view *view, const struct hs_export_target *target,

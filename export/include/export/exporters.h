@@ -17,7 +17,9 @@
     exporter(speedscope) /* for speedscope.app */                                                  \
     exporter(heaptrack)  /* for heaptrack_print and heaptrack_gui */                               \
     exporter(callgrind)  /* for callgrind_annotate and KCachegrind */                              \
-    exporter(ncdu)       /* folders for ncdu -f */
+    exporter(ncdu)       /* folders for ncdu -f */                                                 \
+    exporter(dot)        /* one neighbourhood, for Graphviz */                                     \
+    exporter(sqlite)     /* a database file */
 /* clang-format on */
 
 /* The names as the choices of an option: a static string. */
