@@ -704,7 +704,8 @@ class Lint:
         for function in source.functions:
             if source.path.endswith(".c") and not function.static and function.name != "main":
                 module = os.path.splitext(os.path.basename(source.path))[0]
-                if not function.name.startswith(("hs_", module + "_")):
+                theirs = "heapsnap_" if source.floor == "library" else "hs_"
+                if not function.name.startswith(("hs_", theirs, module + "_")):
                     message = "'%s': make it static or call it hs_%s" % ((function.name,) * 2)
                     self.report(source.path, function.line, "public-prefix", message, function.name)
         for statement in source.statements:

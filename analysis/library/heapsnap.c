@@ -12,25 +12,17 @@
 #include "analysis/root_rows.h"
 #include "analysis/type_rows.h"
 #include "base/alloc.h"
+#include "handle.h"
 
 static_assert((int)HS_USAGE == HEAPSNAP_USAGE && (int)HS_FORMAT == HEAPSNAP_FORMAT &&
               (int)HS_IO == HEAPSNAP_IO && (int)HS_LIMIT == HEAPSNAP_LIMIT &&
               (int)HS_BUG == HEAPSNAP_BUG);
 static_assert(HEAPSNAP_NO_NODE == HS_NO_NODE && HEAPSNAP_NO_OFFSET == HS_NO_OFFSET);
 
-struct heapsnap {
-    char *path, *spill_dir; /* owned */
-    struct heapsnap_options options;
-    struct hs_budget budget;
-    struct hs_progress progress;
-    struct hs_view view;
-};
-
 /* ---- errors */
 
-/* What a call returns: its status, with damage that the index met while it was asked. */
-static int finish(const struct heapsnap *snap, hs_status status, const struct hs_error *error,
-                  struct heapsnap_error *err)
+int heapsnap_finish_(const struct heapsnap *snap, hs_status status, const struct hs_error *error,
+                     struct heapsnap_error *err)
 {
     struct hs_error found = *error;
     if (snap != NULL)
@@ -105,7 +97,7 @@ int heapsnap_open(const char *path, const struct heapsnap_options *options, stru
         *ret = snap;
     else
         heapsnap_close(snap);
-    return finish(NULL, status, &error, err);
+    return heapsnap_finish_(NULL, status, &error, err);
 }
 
 void heapsnap_close(struct heapsnap *snap)
@@ -113,6 +105,11 @@ void heapsnap_close(struct heapsnap *snap)
     if (snap == NULL)
         return;
     hs_view_close(&snap->view);
+    hs_chunk_fini(&snap->chunk);
+    hs_free(snap->numbers);
+    hs_free(snap->marks);
+    hs_free(snap->keys);
+    hs_free(snap->key_texts);
     hs_free(snap->path);
     hs_free(snap->spill_dir);
     hs_free(snap);
@@ -178,7 +175,7 @@ int heapsnap_roots(struct heapsnap *snap, struct heapsnap_root **ret, size_t *re
         status = HS_ALLOC(&roots, rows.n_rows, &error);
     for (size_t i = 0; status == HS_OK && i < rows.n_rows; i++)
         roots[i] = root_of(&snap->view, &rows.rows[i]);
-    int result = finish(snap, status, &error, err);
+    int result = heapsnap_finish_(snap, status, &error, err);
     if (result == HEAPSNAP_OK) {
         *ret = HS_STEAL(roots);
         *ret_n = rows.n_rows;
@@ -205,7 +202,7 @@ int heapsnap_get_node(struct heapsnap *snap, uint64_t node, struct heapsnap_node
         retained = hs_index_retained(snap->view.index, node);
         dominator = hs_index_idom(snap->view.index, node);
     }
-    int result = finish(snap, status, &error, err);
+    int result = heapsnap_finish_(snap, status, &error, err);
     if (result == HEAPSNAP_OK)
         *ret = (struct heapsnap_node){
             .node = node,
@@ -227,7 +224,7 @@ int heapsnap_find(struct heapsnap *snap, const char *text, uint64_t *ret,
     struct hs_error error = HS_ERROR_INIT;
     struct hs_object_spec found;
     hs_status status = hs_object_lookup(&snap->view, text, &found, &error);
-    int result = finish(snap, status, &error, err);
+    int result = heapsnap_finish_(snap, status, &error, err);
     if (result == HEAPSNAP_OK)
         *ret = found.nodes[0];
     return result;
@@ -260,7 +257,7 @@ int heapsnap_targets(struct heapsnap *snap, uint64_t node, struct heapsnap_edge 
     if (status == HS_OK)
         status = add_edges(&links, &edges, &n, &capacity, &error);
     hs_links_fini(&links);
-    int result = finish(snap, status, &error, err);
+    int result = heapsnap_finish_(snap, status, &error, err);
     if (result == HEAPSNAP_OK) {
         *ret = HS_STEAL(edges);
         *ret_n = n;
@@ -287,7 +284,7 @@ int heapsnap_sources(struct heapsnap *snap, uint64_t node, uint64_t most,
         status = add_edges(&links, &edges, &n, &capacity, &error);
     }
     hs_links_fini(&links);
-    int result = finish(snap, status, &error, err);
+    int result = heapsnap_finish_(snap, status, &error, err);
     if (result == HEAPSNAP_OK) {
         *ret = HS_STEAL(edges);
         *ret_n = n;
@@ -313,7 +310,7 @@ int heapsnap_dominated(struct heapsnap *snap, uint64_t node, uint64_t most,
         status = HS_ALLOC(&children, n, &error);
     for (size_t i = 0; status == HS_OK && i < n; i++)
         children[i] = (struct heapsnap_child){found[i].node, found[i].words};
-    int result = finish(snap, status, &error, err);
+    int result = heapsnap_finish_(snap, status, &error, err);
     if (result == HEAPSNAP_OK) {
         *ret = HS_STEAL(children);
         *ret_n = (size_t)n;
@@ -338,7 +335,7 @@ int heapsnap_path(struct heapsnap *snap, uint64_t node, uint64_t **ret, size_t *
     if (status == HS_OK && n != 0)
         memcpy(nodes, paths.nodes, n * sizeof *nodes);
     hs_paths_fini(&paths);
-    int result = finish(snap, status, &error, err);
+    int result = heapsnap_finish_(snap, status, &error, err);
     if (result == HEAPSNAP_OK) {
         *ret = HS_STEAL(nodes);
         *ret_n = n;
@@ -368,7 +365,7 @@ int heapsnap_types(struct heapsnap *snap, struct heapsnap_type **ret, size_t *re
             .retained_words = row->retained_words,
         };
     }
-    int result = finish(snap, status, &error, err);
+    int result = heapsnap_finish_(snap, status, &error, err);
     if (result == HEAPSNAP_OK) {
         *ret = HS_STEAL(types);
         *ret_n = rows.n_rows;
@@ -388,7 +385,7 @@ int heapsnap_get_leaks(struct heapsnap *snap, struct heapsnap_leaks *ret,
     hs_status status = hs_leak_set_find(&snap->view, NULL, &set, &error);
     if (status == HS_OK)
         status = hs_leak_groups_find(&snap->view, &set, &query, &groups, &error);
-    int result = finish(snap, status, &error, err);
+    int result = heapsnap_finish_(snap, status, &error, err);
     if (result == HEAPSNAP_OK)
         *ret = (struct heapsnap_leaks){
             .certain_blocks = groups.totals[HS_LEAK_CERTAIN].count,

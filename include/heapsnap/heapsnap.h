@@ -33,9 +33,9 @@
  *
  * Threads. One handle is used by one thread at a time; handles do not share anything.
  *
- * Versions. Symbols carry the version of the library that brought them (HEAPSNAP_0.1). Structures
- * of rows do not change for a symbol's version; `struct heapsnap_options` may grow at its end and
- * tells its size. Until 1.0 the library's major version may change with any release. */
+ * Versions. Symbols carry the version of the library that brought them (HEAPSNAP_0.1, 0.2).
+ * Structures of rows do not change for a symbol's version; `struct heapsnap_options` may grow at
+ * its end and tells its size. Until 1.0 the library's major version may change with any release. */
 #ifndef HEAPSNAP_HEAPSNAP_H
 #define HEAPSNAP_HEAPSNAP_H
 
@@ -186,6 +186,67 @@ struct heapsnap_leaks {
 /* A few passes over the blocks. */
 int heapsnap_get_leaks(struct heapsnap *snap, struct heapsnap_leaks *ret,
                        struct heapsnap_error *err);
+
+/* ---- since 0.2: what several roots keep, keys, groups of leaks, all blocks */
+
+/* What several roots keep together: by the exact set of those that reach it. */
+struct heapsnap_set {
+    uint32_t id; /* from 1 on */
+    uint64_t n_roots;
+    uint64_t retained_words, retained_objects;
+};
+/* Those that retain most first. */
+int heapsnap_sets(struct heapsnap *snap, struct heapsnap_set **ret, size_t *ret_n,
+                  struct heapsnap_error *err);
+/* The nodes of a set's roots; none of a set whose roots were too many to list. */
+int heapsnap_set_roots(struct heapsnap *snap, uint32_t set, uint64_t **ret, size_t *ret_n,
+                       struct heapsnap_error *err);
+
+/* Who keeps what, by names that are the same in the next dump, after a restart and on another host:
+ * "cache > struct entry > char[]". */
+struct heapsnap_key {
+    const char *key;  /* borrowed; "" for the first, which is the whole heap */
+    const char *form; /* "all", "root", "type", "unreached" */
+    uint64_t parent;  /* place of the key above it in the array; HEAPSNAP_NO_NODE for the first */
+    uint64_t root;    /* the first of the roots that are called so; HEAPSNAP_NO_NODE: none */
+    uint32_t set;     /* that most of it is kept by; 0: one root, or none */
+    uint32_t steps;   /* types on the way */
+    uint64_t objects, words;         /* of its own */
+    uint64_t all_objects, all_words; /* with those of all keys below it */
+};
+/* Parents stand before their children. The first call is a search over all edges, 4 bytes a node.
+ */
+int heapsnap_keys(struct heapsnap *snap, struct heapsnap_key **ret, size_t *ret_n,
+                  struct heapsnap_error *err);
+
+struct heapsnap_leak_group {
+    const char *certainty; /* "certain", "possible" */
+    const char *type;      /* borrowed */
+    uint64_t words_each, objects, words;
+    uint64_t heads;      /* of these, how many hang on no other lost block */
+    uint64_t held_words; /* of all lost blocks that hang on them, their own included */
+    uint64_t first;      /* the node at the lowest address */
+};
+/* Certain ones first, then those that hold most. A few passes over the blocks. */
+int heapsnap_leak_groups(struct heapsnap *snap, struct heapsnap_leak_group **ret, size_t *ret_n,
+                         struct heapsnap_error *err);
+
+/* A piece of all blocks, as columns of n values that are borrowed until the next call for a piece
+ * or heapsnap_close. */
+struct heapsnap_blocks {
+    uint64_t first; /* node of the first */
+    size_t n;
+    const uint64_t *address, *words;
+    const uint32_t *type;      /* see heapsnap_type_name */
+    const uint64_t *dominator; /* HEAPSNAP_NO_NODE: of what nothing reaches */
+    const uint64_t *retained_words;
+    const uint8_t *is_static, *is_reached;
+};
+/* The piece with this number, from 0 on; n is 0 behind the last. */
+int heapsnap_get_blocks(struct heapsnap *snap, uint64_t chunk, struct heapsnap_blocks *ret,
+                        struct heapsnap_error *err);
+/* "" for a number that is no type's. Borrowed. */
+const char *heapsnap_type_name(const struct heapsnap *snap, uint32_t type);
 
 #ifdef __cplusplus
 }

@@ -19,7 +19,9 @@ export LD_LIBRARY_PATH=$lib
 map=$SOURCE_DIR/analysis/library/heapsnap.map
 nm -D --defined-only "$lib/libheapsnap.so" | awk '$2 != "A" {print $3}' |
     LC_ALL=C sort >"$work/exported"
-sed -n 's/^ *\(heapsnap_[a-z_]*\);$/\1@@HEAPSNAP_0.1/p' "$map" | LC_ALL=C sort >"$work/named"
+awk '/^HEAPSNAP_/ {version = $1}
+    /^ *heapsnap_[a-z_]*;$/ {print substr($1, 1, length($1) - 1) "@@" version}' "$map" |
+    LC_ALL=C sort >"$work/named"
 [ "$(wc -l <"$work/named")" -gt 10 ] || fail "the version script names $(wc -l <"$work/named")"
 diff "$work/named" "$work/exported" || fail "libheapsnap.so exports something else"
 readelf -d "$lib/libheapsnap.so" | grep -q 'SONAME.*\[libheapsnap\.so\.0\]' || fail "the soname"
