@@ -78,6 +78,7 @@ FLOORS = {
     "query": ("query", "query"),
     "export": ("export", "export"),
     "export/parquet": ("parquet", "parquet"),
+    "viewer": ("viewer", "viewer"),
     "tools": ("tools", "tools"),
     "tools/dwarf-box": ("box program", "box program"),
 }
@@ -109,11 +110,12 @@ BELOW = {
     "analysis": {"base", "trace", "stats", "format", "graph", "dominator", "passes", "index"},
     "query": {"base", "report", "format", "graph", "index", "analysis"},
     "parquet": {"base", "report"},
+    "viewer": {"base", "report", "format", "graph", "index", "analysis"},
     "tools": {"base", "arch", "report", "trace", "stats", "recorder", "symbols", "format",
               "target", "process", "heaps", "runtimes", "dump", "import", "graph", "dominator",
-              "passes", "index", "analysis", "export", "query"},
-    "export": {"base", "report", "trace", "stats", "format", "graph", "dominator", "index",
-               "analysis", "parquet"},
+              "passes", "index", "analysis", "export", "query", "viewer"},
+    "export": {"base", "report", "trace", "stats", "format", "graph", "dominator", "passes",
+               "index", "analysis", "parquet"},
     "box program": {"base", "boxed"},
 }
 # System headers that only one floor may know.
@@ -127,7 +129,7 @@ OWNED_HEADERS = {
     "sys/ptrace.h": {"target"},
     "zstd.h": {"format", "target", "parquet", "analysis"},
     "lz4frame.h": {"target"},
-    "zlib.h": {"export"},
+    "zlib.h": {"export", "viewer"},
     "Zydis/Zydis.h": {"arch"},
     "sys/user.h": {"arch"},
     "sys/reg.h": {"arch"},

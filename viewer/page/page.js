@@ -1,0 +1,144 @@
+/* The page around the screens: which one is shown, keys, what is said below. */
+const app = document.getElementById('app');
+let said = '', pointer = null;
+
+function say(text) {
+  said = text;
+  const place = document.getElementById('command');
+  if (place) place.textContent = text;
+}
+
+function tip(key, event) {
+  if (pointer) pointer.remove();
+  pointer = null;
+  if (key < 0) return;
+  pointer = make('div', { class: 'tip', role: 'tooltip' }, keyText(hs.keys, key), make('br'),
+    `${size(hs.keys.words[key])}, ${percent(hs.keys.words[key], hs.keys.words[0])}, ${grouped(hs.keys.objects[key])} objects`);
+  document.body.append(pointer);
+  const area = pointer.getBoundingClientRect();
+  pointer.style.left = Math.max(0, Math.min(event.clientX + 12, innerWidth - area.width - 8)) + 'px';
+  pointer.style.top = Math.max(0, Math.min(event.clientY + 12, innerHeight - area.height - 8)) + 'px';
+}
+
+function searchInput(search) {
+  return make('input', { type: 'search', placeholder: 'search (/)', 'aria-label': 'search',
+    oninput: event => search(event.target.value) });
+}
+
+function searchTools(rows) {
+  return make('div', { class: 'tools' }, searchInput(text => rows.search(text)));
+}
+
+function go(id, argument) {
+  location.hash = argument === undefined ? id : `${id}/${encodeURIComponent(argument)}`;
+}
+
+function screens() {
+  return hs.screens.filter(screen => !screen.when || screen.when(hs.data));
+}
+
+function show() {
+  const [id, argument] = location.hash.slice(1).split('/').map(part => {
+    try { return decodeURIComponent(part); } catch { return ''; }
+  });
+  const all = screens(), screen = all.find(one => one.id === id) || all[0];
+  tip(-1);
+  hs.at = screen;
+  say(screen.command());
+  for (const button of document.querySelectorAll('nav button'))
+    button.setAttribute('aria-selected', String(button.dataset.id === screen.id));
+  hs.shown = screen.draw(argument);
+  document.querySelector('main').replaceChildren(hs.shown.element);
+  if (hs.shown.start) hs.shown.start();
+  else if (hs.shown.tree) hs.shown.tree.draw();
+  if (screen.id === 'roots' && argument) {
+    const box = document.querySelector('main input');
+    box.value = argument;
+    box.dispatchEvent(new Event('input'));
+  }
+}
+
+function help() {
+  const lines = [['1 to 9', 'screens'], ['up, down or j, k', 'next row'], ['Enter', 'open it'], ['Backspace', 'one up in the tree'],
+    ['/', 'search'], ['Escape', 'out of the search'], ['m', 'icicle or treemap'], ['w', 'words or bytes'],
+    ['c', 'copy the command that prints this'], ['u', 'copy a link to this screen'], ['?', 'this']];
+  const dialog = make('dialog', {}, make('table', {}, make('tbody', {}, lines.map(([key, what]) =>
+    make('tr', {}, make('td', {}, make('code', {}, key)), make('td', {}, what))))),
+  make('p', {}, make('button', { onclick: () => dialog.close() }, 'close')));
+  dialog.addEventListener('close', () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
+}
+
+function copy(text) {
+  if (navigator.clipboard) navigator.clipboard.writeText(text).then(() => say('copied: ' + text), () => say(text));
+  else say(text);
+}
+
+const actions = {
+  '/': () => document.querySelector('main input')?.focus(),
+  'm': () => hs.shown.tree?.turn(),
+  'w': () => { hs.unit = hs.unit === 'words' ? 'bytes' : 'words'; show(); },
+  'c': () => copy(hs.at && said.startsWith('heapsnap') ? said : hs.at.command()),
+  'u': () => copy(location.href),
+  '?': help,
+  'ArrowDown': () => hs.shown.table?.move(1),
+  'j': () => hs.shown.table?.move(1),
+  'ArrowUp': () => hs.shown.table?.move(-1),
+  'k': () => hs.shown.table?.move(-1),
+  'Enter': () => hs.shown.table?.open?.(),
+  'Backspace': () => hs.shown.up?.(),
+};
+
+function onKey(event) {
+  const typing = event.target.tagName === 'INPUT';
+  if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog')) return;
+  if (typing && event.key === 'Escape') event.target.blur();
+  if (typing && event.key !== 'ArrowDown' && event.key !== 'ArrowUp' && event.key !== 'Enter') return;
+  if (event.target.tagName === 'BUTTON' && event.key === 'Enter') return;
+  const digit = '123456789'.indexOf(event.key), all = screens();
+  if (digit >= 0 && digit < all.length && !typing) go(all[digit].id);
+  else if (actions[event.key]) actions[event.key]();
+  else return;
+  event.preventDefault();
+}
+
+function frame() {
+  const info = hs.data.info;
+  const taken = info.taken_ns ? new Date(info.taken_ns / 1e6).toISOString().slice(0, 19).replace('T', ' ') + ' UTC' : '';
+  document.title = 'heapsnap: ' + (info.command || info.snapshot);
+  app.replaceChildren(
+    make('header', {},
+      make('h1', {}, info.command || info.snapshot),
+      make('div', { class: 'soft' }, [info.pid ? `process ${info.pid}` : '', taken, `${grouped(info.objects)} objects`,
+        `${size(info.words)} of heap`, `${percent(info.attributed_words, info.reached_words)} of what is reached has named owners`]
+        .filter(Boolean).join(' \u00b7 ')),
+      make('nav', { role: 'tablist' }, screens().map((screen, i) => make('button',
+        { role: 'tab', 'data-id': screen.id, title: `key ${i + 1}`, onclick: () => go(screen.id) }, screen.title)))),
+    make('main', {}),
+    make('footer', {}, make('code', { id: 'command' }), make('span', { class: 'soft' }, '? keys')));
+}
+
+async function begin() {
+  if (typeof DecompressionStream === 'undefined') {
+    app.textContent = 'This report needs a browser that can unpack gzip (DecompressionStream): Firefox 113, '
+      + 'Chromium 80, Safari 16.4 or newer. The commands of heapsnap print the same.';
+    return;
+  }
+  try {
+    hs.data = await readData();
+  } catch (error) {
+    app.textContent = 'This report is not whole: its data cannot be unpacked. Make it again.';
+    return;
+  }
+  hs.keys = buildKeys(hs.data.keys);
+  frame();
+  addEventListener('hashchange', show);
+  addEventListener('resize', () => hs.shown.tree?.draw());
+  addEventListener('keydown', onKey);
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', show);
+  show();
+  document.body.dataset.ready = 'yes';
+}
+
+begin();

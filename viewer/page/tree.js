@@ -1,0 +1,114 @@
+/* The tree of keys as an icicle and as a treemap, on a canvas; the table beside it has the same in words. */
+function squarify(items, x, y, w, h, put) {
+  let total = items.reduce((sum, item) => sum + item.value, 0);
+  let at = 0;
+  while (at < items.length && w > 1 && h > 1 && total > 0) {
+    const short = Math.min(w, h), scale = w * h / total;
+    let row = [], sum = 0, worst = Infinity;
+    for (; at + row.length < items.length;) {
+      const value = items[at + row.length].value;
+      const next = sum + value, side = next * scale / short;
+      const most = (row.length ? row[0].value : value) * scale / side;
+      const least = value * scale / side;
+      const ratio = Math.max(most / side, side / Math.max(least, 1e-9));
+      if (row.length && ratio > worst) break;
+      row.push(items[at + row.length]);
+      sum = next;
+      worst = ratio;
+    }
+    const side = sum * scale / short;
+    let along = 0;
+    for (const item of row) {
+      const length = item.value * scale / side;
+      if (w >= h) put(item, x, y + along, side, length);
+      else put(item, x + along, y, length, side);
+      along += length;
+    }
+    if (w >= h) { x += side; w -= side; } else { y += side; h -= side; }
+    total -= sum;
+    at += row.length;
+  }
+}
+
+function treeCanvas(keys, onOpen, onPoint) {
+  const canvas = make('canvas', { tabindex: 0, role: 'img',
+    'aria-label': 'what keeps the heap, by owner and types; the table has the same in words' });
+  let boxes = [], top = 0, mode = 'icicle';
+  const pen = canvas.getContext('2d');
+
+  function box(key, x, y, w, h, depth) {
+    const end = mode === 'treemap' ? chainEnd(keys, key) : key;
+    boxes.push({ key: end, x, y, w, h });
+    pen.fillStyle = keyColour(keys, end, depth);
+    pen.fillRect(x, y, Math.max(w - 1, 0.5), Math.max(h - 1, 0.5));
+    if (w > 36 && h > 13) {
+      const names = [];
+      for (let at = end; ; at = keys.parent[at]) { names.unshift(keyName(keys, at)); if (at === key) break; }
+      pen.save();
+      pen.beginPath();
+      pen.rect(x, y, w - 4, h);
+      pen.clip();
+      pen.fillStyle = getComputedStyle(document.body).color;
+      pen.fillText(names.join(' > ') + '  ' + size(keys.words[end]), x + 3, y + 11);
+      pen.restore();
+    }
+    return end;
+  }
+  function icicle(width, height) {
+    const line = 19, rows = Math.max(1, Math.floor(height / line));
+    const work = [[top, 0, width, 0]];
+    while (work.length > 0) {
+      const [key, x, w, depth] = work.pop();
+      if (w < 0.7 || depth >= rows) continue;
+      box(key, x, depth * line, w, line, depth);
+      let along = x;
+      for (const child of keys.children[key]) {
+        const part = keys.words[key] > 0 ? w * keys.words[child] / keys.words[key] : 0;
+        work.push([child, along, part, depth + 1]);
+        along += part;
+      }
+    }
+  }
+  function treemap(width, height) {
+    const work = [[top, 0, 0, width, height, 0]];
+    while (work.length > 0) {
+      const [key, x, y, w, h, depth] = work.pop();
+      const end = box(key, x, y, w, h, depth);
+      const items = keys.children[end].map(child => ({ child, value: keys.words[child] })).filter(i => i.value > 0);
+      if (keys.own_words[end] > 0) items.push({ child: -1, value: keys.own_words[end] });
+      items.sort((a, b) => b.value - a.value);
+      if (w > 24 && h > 26)
+        squarify(items, x + 2, y + 15, w - 5, h - 18, (item, bx, by, bw, bh) => {
+          if (item.child >= 0 && bw > 2 && bh > 2) work.push([item.child, bx, by, bw, bh, depth + 1]);
+        });
+    }
+  }
+  function draw() {
+    const width = canvas.clientWidth || 600, height = mode === 'icicle' ? 11 * 19 : 420, ratio = devicePixelRatio || 1;
+    canvas.style.height = height + 'px';
+    canvas.width = width * ratio;
+    canvas.height = height * ratio;
+    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    pen.font = '11px system-ui, sans-serif';
+    pen.clearRect(0, 0, width, height);
+    boxes = [];
+    (mode === 'icicle' ? icicle : treemap)(width, height);
+  }
+  function find(event) {
+    const area = canvas.getBoundingClientRect(), x = event.clientX - area.left, y = event.clientY - area.top;
+    for (let i = boxes.length; i-- > 0;) {
+      const b = boxes[i];
+      if (x >= b.x && x < b.x + b.w && y >= b.y && y < b.y + b.h) return b.key;
+    }
+    return -1;
+  }
+  canvas.addEventListener('mousemove', event => onPoint(find(event), event));
+  canvas.addEventListener('mouseleave', event => onPoint(-1, event));
+  canvas.addEventListener('click', event => { const key = find(event); if (key >= 0) onOpen(key); });
+  return {
+    element: canvas, draw, count: () => boxes.length,
+    show(key) { top = key; draw(); },
+    mode: () => mode,
+    turn() { mode = mode === 'icicle' ? 'treemap' : 'icicle'; draw(); },
+  };
+}
