@@ -514,6 +514,7 @@ COMMAND(export_hprof, "export", snap, "--to", "hprof", "-o", out)
 COMMAND(export_dot, "export", snap, "--to", "dot", "--of", "root:Main.list", "-o", out)
 COMMAND(export_sqlite, "export", snap, "--to", "sqlite", "-o", out)
 COMMAND(trace_export, "trace", "export", trace, "--to", "pprof", "-o", out)
+COMMAND(report, "report", snap, "-o", out)
 COMMAND(import_v8, "import", "--from", "v8", IMPORTS "v8/all_kinds.heapsnapshot", "-o", out)
 COMMAND(import_hprof, "import", "--from", "hprof", IMPORTS "hprof/id8.hprof", "-o", out)
 COMMAND(import_graph, "import", "--from", "graph", tables, "-o", out)
@@ -534,41 +535,24 @@ static const struct CMUnitTest exports[] = {
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(info),
-        cmocka_unit_test(info_json),
-        cmocka_unit_test(roots),
-        cmocka_unit_test(roots_json),
-        cmocka_unit_test(roots_by_unit),
-        cmocka_unit_test(dominators),
-        cmocka_unit_test(paths),
-        cmocka_unit_test(paths_disjoint),
-        cmocka_unit_test(paths_cut),
-        cmocka_unit_test(types),
-        cmocka_unit_test(object),
-        cmocka_unit_test(object_root),
-        cmocka_unit_test(samples),
-        cmocka_unit_test(export_graph),
-        cmocka_unit_test(export_parquet),
-        cmocka_unit_test(export_v8),
-        cmocka_unit_test(import_v8),
-        cmocka_unit_test(import_hprof),
-        cmocka_unit_test(import_graph),
-        cmocka_unit_test(make_index),
-        cmocka_unit_test(deep_check),
-        cmocka_unit_test(help),
-        cmocka_unit_test(completion),
-        cmocka_unit_test(leaks),
-        cmocka_unit_test(leaks_json),
-        cmocka_unit_test(suspects),
-        cmocka_unit_test(doctor),
-        cmocka_unit_test(version),
-        cmocka_unit_test(samples_traced),
-        cmocka_unit_test(roots_traced),
-        cmocka_unit_test(samples_grouped),
-        cmocka_unit_test(roots_sites),
-        cmocka_unit_test(paths_traced),
-        cmocka_unit_test(paths_site),
-        cmocka_unit_test(paths_site_json),
+        cmocka_unit_test(info),           cmocka_unit_test(info_json),
+        cmocka_unit_test(roots),          cmocka_unit_test(roots_json),
+        cmocka_unit_test(roots_by_unit),  cmocka_unit_test(dominators),
+        cmocka_unit_test(paths),          cmocka_unit_test(paths_disjoint),
+        cmocka_unit_test(paths_cut),      cmocka_unit_test(types),
+        cmocka_unit_test(object),         cmocka_unit_test(object_root),
+        cmocka_unit_test(samples),        cmocka_unit_test(export_graph),
+        cmocka_unit_test(export_parquet), cmocka_unit_test(export_v8),
+        cmocka_unit_test(report),         cmocka_unit_test(import_v8),
+        cmocka_unit_test(import_hprof),   cmocka_unit_test(import_graph),
+        cmocka_unit_test(make_index),     cmocka_unit_test(deep_check),
+        cmocka_unit_test(help),           cmocka_unit_test(completion),
+        cmocka_unit_test(leaks),          cmocka_unit_test(leaks_json),
+        cmocka_unit_test(suspects),       cmocka_unit_test(doctor),
+        cmocka_unit_test(version),        cmocka_unit_test(samples_traced),
+        cmocka_unit_test(roots_traced),   cmocka_unit_test(samples_grouped),
+        cmocka_unit_test(roots_sites),    cmocka_unit_test(paths_traced),
+        cmocka_unit_test(paths_site),     cmocka_unit_test(paths_site_json),
     };
     int n_failed = cmocka_run_group_tests(exports, setup, teardown);
     return n_failed + cmocka_run_group_tests(tests, setup, teardown);

@@ -1,0 +1,115 @@
+// report.mjs PAGE DIRECTORY: opens PAGE and walks it with keys; DIRECTORY has what info, roots and
+// the others print, as JSON. Prints what is wrong, and ends with 1 then.
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import puppeteer from 'puppeteer-core';
+
+const [file, directory] = process.argv.slice(2);
+const read = name => JSON.parse(fs.readFileSync(path.join(directory, name + '.json'), 'utf8'));
+const profile = fs.mkdtempSync(path.join(os.tmpdir(), 'report-'));
+const browser = await puppeteer.launch({
+    executablePath: process.env.CHROMIUM, userDataDir: profile,
+    args: ['--no-sandbox', '--disable-gpu'],
+});
+const wrong = [];
+const check = (holds, text) => { if (!holds) wrong.push(text); };
+const plain = text => text.replace(/\s/g, '');
+
+async function open(width, height) {
+    const page = await browser.newPage();
+    const requests = [];
+    await page.setViewport({width, height});
+    page.on('pageerror', error => wrong.push('error: ' + error));
+    page.on('console', said => { if (said.type() === 'error') wrong.push('said: ' + said.text()); });
+    page.on('dialog', dialog => { wrong.push('dialog: ' + dialog.message()); dialog.dismiss(); });
+    page.on('request', request => requests.push(request.url()));
+    await page.goto('file://' + file);
+    await page.waitForFunction(() => document.body.dataset.ready === 'yes', {timeout: 60000});
+    return {page, requests};
+}
+
+const cells = page => page.$$eval('main tbody tr', lines =>
+    lines.map(line => [...line.cells].map(cell => cell.innerText)));
+const chosen = page => page.evaluate(() => document.querySelector('nav [aria-selected=true]').dataset.id);
+
+try {
+    const {page, requests} = await open(1400, 900);
+    const info = read('info'), roots = read('roots'), types = read('types'), leaks = read('leaks');
+    check((await page.title()).startsWith('heapsnap: '), 'the title');
+    await page.keyboard.press('w'); // words, as the commands' JSON has them
+
+    const screens = await page.$$eval('nav button', all => all.map(one => one.dataset.id));
+    const expected = ['overview', 'roots', 'tree', 'shared', 'types', 'leaks', 'growth', 'about'];
+    check(expected.every(id => screens.includes(id)), 'screens: ' + screens);
+    for (let i = 0; i < screens.length; i++) {
+        await page.keyboard.press(String(i + 1));
+        await page.waitForFunction(id => document.querySelector('nav [aria-selected=true]')
+            .dataset.id === id, {timeout: 10000}, screens[i]);
+        check((await page.$eval('main', main => main.innerText)).length > 40, `${screens[i]} is empty`);
+    }
+    const to = async id => {
+        await page.keyboard.press(String(screens.indexOf(id) + 1));
+        await page.waitForFunction(wanted => document.querySelector('nav [aria-selected=true]')
+            .dataset.id === wanted, {timeout: 10000}, id);
+    };
+
+    await to('overview');
+    const sentences = await page.$$eval('ol.suspects code', all => all.map(one => one.innerText));
+    check(sentences.join() === read('suspects').suspects.map(one => one.command).join(),
+        'commands of suspects: ' + sentences);
+
+    await to('roots');
+    const rows = await cells(page);
+    check(rows.length === roots.roots.length, `${rows.length} roots of ${roots.roots.length}`);
+    roots.roots.forEach((root, i) => {
+        check(plain(rows[i][2]) === String(root.retained_words), `retained of ${i}: ${rows[i][2]}`);
+        check(plain(rows[i][4]) === String(root.reachable_words), `reachable of ${i}: ${rows[i][4]}`);
+    });
+    await page.keyboard.press('ArrowDown');
+    const said = await page.$eval('#command', code => code.innerText);
+    check(said.endsWith(`--to '${roots.roots[0].id}'`) || said.endsWith(`--to ${roots.roots[0].id}`),
+        'the command of the first root: ' + said);
+
+    await to('types');
+    const typed = await cells(page);
+    types.types.forEach((type, i) =>
+        check(plain(typed[i][3]) === String(type.words), `words of type ${i}: ${typed[i][3]}`));
+
+    await to('leaks');
+    const lost = await cells(page);
+    leaks.groups.forEach((group, i) =>
+        check(plain(lost[i][3]) === String(group.words), `words of leak ${i}: ${lost[i][3]}`));
+
+    await to('tree');
+    const tops = (await cells(page)).map(row => Number(plain(row[1])));
+    check(tops.reduce((sum, words) => sum + words, 0) === info.words, 'the tree adds up to ' + tops);
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.waitForFunction(() => /^#tree\/[1-9]/.test(location.hash), {timeout: 10000});
+    await page.keyboard.press('Backspace');
+    await page.waitForFunction(() => location.hash === '#tree/0', {timeout: 10000});
+    await page.keyboard.press('m');
+    await page.keyboard.press('/');
+    await page.keyboard.type('no such name at all');
+    check((await cells(page)).length === 0, 'a search that finds nothing');
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('?');
+    check(await page.$('dialog[open]') !== null, 'no help');
+    await page.keyboard.press('Escape');
+    check(await chosen(page) === 'tree', 'keys of the search changed the screen');
+    check(requests.length === 1, 'requests: ' + requests);
+
+    const small = await open(800, 600);
+    for (let i = 0; i < screens.length; i++) {
+        await small.page.keyboard.press(String(i + 1));
+        const wide = await small.page.evaluate(() =>
+            document.documentElement.scrollWidth > innerWidth);
+        check(!wide, `${screens[i]} is wider than 800`);
+    }
+} finally {
+    await browser.close();
+    fs.rmSync(profile, {recursive: true, force: true});
+}
+for (const each of wrong) console.log('wrong: ' + each);
+process.exit(wrong.length === 0 ? 0 : 1);

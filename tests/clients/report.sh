@@ -1,0 +1,28 @@
+# A report opens in a headless browser, from a file and with the network refused: every screen by
+# keys alone, without an error, with the figures that the commands print.
+. "$(dirname "$0")/_client.sh"
+need node npm chromium
+[ -z "$SANITIZED" ] || skip "the page does not depend on how heapsnap was built"
+CHROMIUM=$(command -v chromium)
+export CHROMIUM
+kept=${HS_ORACLES:-${BUILD_DIR%/*}/oracles}/browser # shared by the builds of one tree
+if [ ! -e "$kept/whole" ]; then
+    rm -rf "$kept"
+    mkdir -p "$kept"
+    echo '{"private": true}' >"$kept/package.json"
+    (cd "$kept" && timeout 240 npm install --ignore-scripts --no-audit --no-fund --no-save \
+        --loglevel error puppeteer-core@24.10.0) >"$work/npm.log" 2>&1 ||
+        skip "npm cannot install puppeteer-core: $(tail -1 "$work/npm.log")"
+    touch "$kept/whole"
+fi
+cp "$clients/report.mjs" "$kept/"
+
+# A second snapshot, for what grew: the same heap with more of it.
+python3 -B "$clients/fixture.py" "$work/older.snap"
+exits 0 report "$heap" "$work/older.snap" -o "$work/report.html"
+for command in info roots types leaks suspects; do
+    exits 0 "$command" "$heap" --json -o "$work/$command.json"
+done
+node "$kept/report.mjs" "$work/report.html" "$work" >"$work/page" 2>&1 ||
+    fail "the page: $(tail -20 "$work/page")"
+cat "$work/page"
