@@ -99,22 +99,27 @@ static hs_status claim_ended(struct hs_native *native, struct hs_error *err)
     return status;
 }
 
-/* One span per piece; pieces that were never touched hold nothing and are no nodes. */
+/* One span per piece; pieces that were never touched hold nothing and are no nodes. Pieces are
+ * counted from where the mapping begins: a mapping no longer than a piece is one node wherever it
+ * lies, which a pointer to its start holds whole. */
 static hs_status add_pieces(struct hs_native *native, hs_addr begin, hs_addr end, uint32_t mapping,
                             struct hs_error *err)
 {
+    const hs_addr first = begin;
     hs_addr part, part_end;
     while (hs_image_next_present(&native->dump->image, begin, end, &part, &part_end)) {
         if (part - begin >= UNCLAIMED_PIECE) /* whole pieces were never touched */
-            begin = part & ~(UNCLAIMED_PIECE - 1);
+            begin = first + ((part - first) & ~(UNCLAIMED_PIECE - 1));
         const struct hs_image_range *copied =
             hs_image_find(&native->dump->image, begin, /* hint= */ NULL);
         if (copied == NULL) { /* of shared and protected memory only pages that are there are */
             begin = part;
             copied = hs_image_find(&native->dump->image, part, /* hint= */ NULL);
         }
-        hs_addr next = (begin | (UNCLAIMED_PIECE - 1)) + 1;
-        if (next > end || next <= begin)
+        hs_addr next = end;
+        if (end - begin > UNCLAIMED_PIECE)
+            next = first + (((begin - first) | (UNCLAIMED_PIECE - 1)) + 1);
+        if (next > end)
             next = end;
         if (copied != NULL && next > copied->end)
             next = copied->end;
