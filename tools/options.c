@@ -137,7 +137,8 @@ const struct hs_option hs_options[HS_N_OPTIONS] = {
     [HS_OPT_KEEP_BYTES] = {"keep-bytes", 0, HS_OPTION_SIZE, "SIZE", NULL,
                            "and of these no more than fit in SIZE; the newest always stays"},
     [HS_OPT_WHEN] = {"when", 0, HS_OPTION_REPEATED, "CONDITION", NULL,
-                     "dump only when rss>SIZE, or growth>N% since the last dump; may be repeated"},
+                     "dump only when rss>SIZE, growth>N% since the last dump, or growing>SIZE/h; "
+                     "may be repeated"},
     [HS_OPT_QUIET] = {"quiet", 'q', HS_OPTION_FLAG, NULL, NULL,
                       "say nothing on standard error; a log goes to its file alone"},
     [HS_OPT_CERTAINTY] = {"certainty", 0, HS_OPTION_CHOICE, "WHICH", "all|certain|possible",
@@ -255,8 +256,9 @@ const struct hs_option hs_options[HS_N_OPTIONS] = {
     [HS_OPT_OLDER] =
         {"baseline", 0, HS_OPTION_REPEATED, "OLD", NULL,
          "name first what grew since this older snapshot or key file; may be repeated"},
-    [HS_OPT_WATCH_DIFF] = {"diff", 0, HS_OPTION_FLAG, NULL, NULL,
-                           "keep the keys of every dump, and say what grew"},
+    [HS_OPT_WATCH_DIFF] = {"diff", 0, HS_OPTION_FLAG, NULL, NULL, "say after every dump what grew"},
+    [HS_OPT_NO_KEYS] = {"no-keys", 0, HS_OPTION_FLAG, NULL, NULL,
+                        "keep no key files: no index is made of the dumps"},
 };
 
 #define LOOK                                                               \

@@ -1,19 +1,21 @@
 #!/usr/bin/env bash
-# watch --diff: each dump leaves its key file, also when its snapshot is deleted; what grew is
-# logged; 'heapsnap diff DIR' says the same of the whole series. Without --diff there is none.
+# Each dump of a watch leaves its key file, also when its snapshot is deleted; with --diff what grew
+# is logged; 'heapsnap diff DIR' says the same of the whole series. With --no-keys there is none.
+# --when 'growing>RATE' keeps the snapshots alone in which a key grows so fast.
 . "$(dirname "$0")/_native.sh"
 need gcc
 
 # dumps N: waits for so many in the log, a round of the program before each.
 dumps()
 {
-    local n=$1
+    local n=$1 event=${2:-dump}
     echo >&9
     for _ in $(seq 900); do
-        [ "$(cat "$work"/snaps/watch.log* 2>/dev/null | grep -c 'event=dump')" -ge "$n" ] && return
+        [ "$(cat "$work"/snaps/watch.log* 2>/dev/null | grep -c "event=$event")" -ge "$n" ] &&
+            return
         sleep 0.1
     done
-    fail "no dump $n"
+    fail "no $event $n"
 }
 
 # watching OPTIONS...: four dumps, of which two stay.
@@ -49,5 +51,39 @@ assert len(diff["snapshots"]) == int(sys.argv[2]), diff["snapshots"]
 assert any(row["key"].startswith("server.sessions") for row in diff["keys"])
 PYTHON
 watching
+[ "$(find "$work/snaps" -name '*.snap.keys' | wc -l)" -ge 3 ] || fail "no keys by default"
+grep -q 'event=\(diff\|growth\)' "$work/snaps/watch.log" && fail "growth that nobody asked for"
+watching --no-keys
 [ -z "$(find "$work/snaps" -name '*.keys')" ] || fail "keys that nobody asked for"
+grep 'event=warn' "$work/snaps/watch.log" && fail "a warning without keys"
+for wrong in "--diff" "--when=growing>1/s"; do
+    status=0
+    "$HEAPSNAP" watch "$pid" --no-keys "$wrong" -o "$work/never" 2>"$work/said" || status=$?
+    [ "$status" = 2 ] || fail "--no-keys $wrong: $status, $(cat "$work/said")"
+done
+
+# looking RATE: four dumps and more; of them the number that stayed.
+looking()
+{
+    rm -rf "$work/snaps"
+    "$HEAPSNAP" watch "$pid" --every 1s --keep 0 -q -o "$work/snaps" --when "growing>$1" &
+    watcher=$!
+    for n in 1 2 3; do
+        dumps "$n" look
+    done
+    dumps "$2" "$3"
+    kill "$watcher"
+    wait "$watcher" || fail "the watch"
+    [ "$(find "$work/snaps" -name '*.snap.keys' | wc -l)" -ge 4 ] || fail "$1: no keys"
+    [ "$(find "$work/snaps" -name '*.snap' | wc -l)" = \
+        "$(grep -c 'event=dump' "$work/snaps/watch.log")" ] || fail "$1: snapshots and log"
+    [ -z "$(find "$work/snaps" -name '*.idx*')" ] || fail "$1: an index is left"
+}
+# It leaks 150 sessions a round, and there is a round before each dump.
+looking 1KiB/h 1 dump
+grep -q 'event=dump .*when=growing>1024/h bytes_per_hour=[0-9]* key=' "$work/snaps/watch.log" ||
+    fail "why it stayed: $(cat "$work/snaps/watch.log")"
+looking 900TiB/s 5 look
+grep -q 'event=dump' "$work/snaps/watch.log" && fail "a snapshot stayed"
+grep -q 'event=look .*bytes_per_hour=[0-9]* key=' "$work/snaps/watch.log" || fail "no rate"
 leave

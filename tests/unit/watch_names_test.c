@@ -69,11 +69,29 @@ static void not_ours(void **state)
     }
 }
 
+static void key_files(void **state)
+{
+    (void)state;
+    uint64_t number = 0;
+    assert_true(hs_watch_name_parse_keys("heap-20261122T080000Z-000012.snap.keys", &number));
+    assert_int_equal(number, 12);
+    static const char *const names[] = {
+        "heap-20261122T080000Z-000013.snap",       "heap-20261122T080000Z-000013.keys",
+        "heap-20261122T080000Z-000013.snap.keysx", "heap-20261122T080000Z-000013.snap.key",
+        "heap-20261122T080000Z-13.snap.keys",      "good.snap.keys",
+        ".heap-20261122T080000Z-000013.snap.keys", "",
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        assert_false(hs_watch_name_parse_keys(names[i], &number));
+    assert_int_equal(number, 12);
+}
+
 static void neighbours(void **state)
 {
     (void)state;
     assert_true(hs_watch_name_is_neighbour(".heap-20261122T080000Z-000012.snap.abcxyz"));
     assert_true(hs_watch_name_is_neighbour(".heap-20261122T080000Z-1000012.snap.012345"));
+    assert_true(hs_watch_name_is_neighbour(".heap-20261122T080000Z-000012.snap.keys.abcxyz"));
     static const char *const names[] = {
         ".heap-20261122T080000Z-000012.snap.abcxy",
         ".heap-20261122T080000Z-000012.snap.abcxyzz",
@@ -113,10 +131,8 @@ static void many_times(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(there_and_back),
-        cmocka_unit_test(not_ours),
-        cmocka_unit_test(neighbours),
-        cmocka_unit_test(many_times),
+        cmocka_unit_test(there_and_back), cmocka_unit_test(not_ours),   cmocka_unit_test(key_files),
+        cmocka_unit_test(neighbours),     cmocka_unit_test(many_times),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

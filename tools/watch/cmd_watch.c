@@ -35,6 +35,20 @@ static hs_status parse_every(const struct hs_invocation *inv, uint64_t *ret, str
     return HS_OK;
 }
 
+static hs_status check_keys(const struct hs_invocation *inv, const struct hs_watch *watch,
+                            struct hs_error *err)
+{
+    if (!hs_given(inv, HS_OPT_NO_KEYS))
+        return HS_OK;
+    if (hs_given(inv, HS_OPT_WATCH_DIFF))
+        return hs_fail(err, HS_USAGE, "--diff compares the keys that --no-keys does without");
+    if (hs_watch_when_needs_keys(&watch->when))
+        return hs_fail(err, HS_USAGE,
+                       "--when 'growing>...' asks the keys that --no-keys does "
+                       "without");
+    return HS_OK;
+}
+
 /* What only the dumps use is looked at here, too: a slip is told before anything is begun. */
 static hs_status parse_options(const struct hs_invocation *inv, struct hs_watch *watch,
                                struct hs_error *err)
@@ -48,6 +62,7 @@ static hs_status parse_options(const struct hs_invocation *inv, struct hs_watch 
     HS_TRY(parse_every(inv, &watch->every_ns, err));
     for (size_t i = 0; i < n_when; i++)
         HS_TRY(hs_watch_when_add(&watch->when, when[i], err));
+    HS_TRY(check_keys(inv, watch, err));
     watch->keep = hs_given(inv, HS_OPT_KEEP) ? inv->number[HS_OPT_KEEP] : DEFAULT_KEEP;
     watch->keep_bytes = hs_given(inv, HS_OPT_KEEP_BYTES) ? inv->number[HS_OPT_KEEP_BYTES] : 0;
     if (hs_given(inv, HS_OPT_SERIES_DIR))

@@ -12,18 +12,22 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "analysis/key_file.h"
+#include "after.h"
+#include "base/progress.h"
 #include "dump_run.h"
 #include "look/memory_report.h"
-#include "look/open_view.h"
 #include "target/target.h"
 #include "tool.h"
 
-/* What the dump tells its watch: written at once, smaller than a pipe's promise (PIPE_BUF). */
+/* What the dump tells its watch: written at once, smaller than a pipe's promise (PIPE_BUF). Once
+ * when the snapshot is whole or has failed, and again when what is made of it is done: then the
+ * second holds. */
 struct message {
     hs_status status;
     struct hs_error error;
     struct hs_dump_report report;
+    uint64_t ended_ns; /* when the snapshot was whole */
+    bool is_over;      /* nothing more comes */
     char warning[HS_WATCH_WARNING_BYTES];
 };
 _Static_assert(sizeof(struct message) <= 4096, "one write to a pipe");
@@ -68,32 +72,15 @@ static hs_status check_target(const struct hs_invocation *inv, int target_pidfd,
     return HS_OK;
 }
 
-/* The index is made for the keys alone: it takes more room than the snapshot, and goes again. The
- * process goes on since long. */
-static hs_status keep_keys(struct hs_tool *tool, const char *path, const char *target,
-                           struct hs_error *err)
+static void say_message(const struct message *message, int report_fd)
 {
-    pid_t pid;
-    HS_TRY(hs_pid_parse(target, &pid, err));
-    char index[sizeof descriptor_path + HS_WATCH_NAME_BYTES + 32];
-    struct hs_session session = hs_tool_session(tool, path);
-    const struct hs_key_file_options options = {.session = &session,
-                                                .available_bytes = hs_memory_available_to(pid)};
-    struct hs_snap_keys keys;
-    session.say = NULL;
-    session.before_index = NULL;
-    hs_status status = hs_key_file_of(path, &options, &keys, NULL, err);
-    if (status == HS_OK)
-        hs_snap_keys_fini(&keys);
-    (void)snprintf(index, sizeof index, "%s.idx", path);
-    (void)unlink(index);
-    return status == HS_OK ? HS_OK : hs_context(err, "no keys of this dump");
+    (void)!write(report_fd, message, sizeof *message);
 }
 
 static hs_status run_dump(const struct hs_invocation *inv, const char *path, int target_pidfd,
-                          struct message *message, struct hs_error *err)
+                          int report_fd, struct message *message)
 {
-    struct hs_error why = HS_ERROR_INIT;
+    struct hs_error *err = &message->error;
     struct hs_tool tool = {0};
     struct hs_invocation dump = *inv;
 
@@ -107,10 +94,11 @@ static hs_status run_dump(const struct hs_invocation *inv, const char *path, int
         status = check_target(inv, target_pidfd, err);
     if (status == HS_OK)
         status = hs_dump_run(&tool, &dump, &message->report, err);
-    if (status == HS_OK && hs_given(inv, HS_OPT_WATCH_DIFF) &&
-        keep_keys(&tool, path, inv->arguments[0], &why) != HS_OK)
-        (void)snprintf(message->warning, sizeof message->warning, "%.*s",
-                       HS_WATCH_WARNING_BYTES - 1, why.message);
+    message->ended_ns = hs_now_ns();
+    if (status == HS_OK && hs_watch_after_is_wanted(inv)) {
+        say_message(message, report_fd);
+        hs_watch_after_dump(&tool, inv, path, message->warning, sizeof message->warning);
+    }
     hs_tool_fini(&tool);
     if (tool.is_verbose)
         hs_talk_memory_report(&tool.budget);
@@ -125,8 +113,9 @@ static void be_dump(const struct hs_invocation *inv, const char *path, int targe
 
     (void)prctl(PR_SET_NAME, "heapsnap-dump");
     offer_to_oom_killer();
-    message.status = run_dump(inv, path, target_pidfd, &message, &message.error);
-    (void)!write(report_fd, &message, sizeof message);
+    message.status = run_dump(inv, path, target_pidfd, report_fd, &message);
+    message.is_over = true;
+    say_message(&message, report_fd);
     (void)fflush(NULL);
     _exit(hs_exit_code(message.status));
 }
@@ -183,7 +172,7 @@ void hs_watch_dump_signal(const struct hs_watch_dump *dump, int number)
 }
 
 /* It has ended, so all it said is there; others that it began may still hold the pipe. */
-static bool hear(int fd, struct message *ret)
+static bool hear_one(int fd, struct message *ret)
 {
     size_t n = 0;
     while (n < sizeof *ret) {
@@ -195,6 +184,18 @@ static bool hear(int fd, struct message *ret)
         n += (size_t)got;
     }
     return true;
+}
+
+/* The last that it said. */
+static bool hear(int fd, struct message *ret)
+{
+    struct message next;
+    bool has_any = false;
+    while (hear_one(fd, &next)) {
+        *ret = next;
+        has_any = true;
+    }
+    return has_any;
 }
 
 static void explain_end(int wait_status, struct hs_watch_outcome *ret)
@@ -215,6 +216,20 @@ static void explain_end(int wait_status, struct hs_watch_outcome *ret)
                   WEXITSTATUS(wait_status));
 }
 
+/* The snapshot is whole, and what was to be made of it is not. */
+static void explain_cut(int wait_status, struct hs_watch_outcome *ret)
+{
+    ret->is_cut = true;
+    if (WIFSIGNALED(wait_status))
+        (void)snprintf(ret->warning, sizeof ret->warning,
+                       "no keys of this dump: ended by signal %d (%s)", WTERMSIG(wait_status),
+                       strsignal(WTERMSIG(wait_status)));
+    else
+        (void)snprintf(ret->warning, sizeof ret->warning,
+                       "no keys of this dump: it ended with %d and said nothing",
+                       WEXITSTATUS(wait_status));
+}
+
 void hs_watch_dump_collect(struct hs_watch_dump *dump, struct hs_watch_outcome *ret)
 {
     struct message message;
@@ -223,12 +238,14 @@ void hs_watch_dump_collect(struct hs_watch_dump *dump, struct hs_watch_outcome *
     while (waitpid(dump->pid, &wait_status, 0) < 0 && errno == EINTR)
         ;
     *ret = (struct hs_watch_outcome){.error = HS_ERROR_INIT};
-    /* What was told counts only of one that came to its end. */
-    if (WIFEXITED(wait_status) && hear(dump->report_fd, &message)) {
+    if (hear(dump->report_fd, &message)) {
         ret->status = message.status;
         ret->error = message.error;
         ret->report = message.report;
+        ret->ended_ns = message.ended_ns;
         memcpy(ret->warning, message.warning, sizeof ret->warning);
+        if (!message.is_over)
+            explain_cut(wait_status, ret);
         hs_watch_dump_plain(ret->warning);
     } else {
         explain_end(wait_status, ret);

@@ -19,16 +19,19 @@ struct hs_watch_dump {
     int report_fd; /* our end of the pipe */
     char name[HS_WATCH_NAME_BYTES];
     uint64_t began_ns, rss_bytes;
+    bool is_look; /* for its keys: the snapshot stays only if they say so */
 };
 
-#define HS_WATCH_WARNING_BYTES 200
+#define HS_WATCH_WARNING_BYTES 400
 
 struct hs_watch_outcome {
     hs_status status; /* HS_BUG when a signal ended it */
     struct hs_error error;
     struct hs_dump_report report;         /* of HS_OK */
+    uint64_t ended_ns;                    /* of HS_OK: when the snapshot was whole */
     int signal;                           /* that ended it, or 0 */
-    char warning[HS_WATCH_WARNING_BYTES]; /* why there are no keys of it; empty: none */
+    bool is_cut;                          /* ended while something was made of the snapshot */
+    char warning[HS_WATCH_WARNING_BYTES]; /* what could not be made of it; empty: nothing */
 };
 
 /* Begins a dump of inv->arguments[0] with the options that `dump` takes, too. The mask of signals

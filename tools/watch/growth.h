@@ -11,4 +11,17 @@
 hs_status hs_watch_growth_tell(int dir_fd, uint64_t first_number, struct hs_watch_log *log,
                                struct hs_error *err);
 
+#define HS_WATCH_KEY_BYTES 160
+
+struct hs_watch_rate {
+    double bytes_per_hour;        /* of the key that grows fastest; 0: none, or not known yet */
+    char key[HS_WATCH_KEY_BYTES]; /* it, cut */
+    size_t n_dumps;               /* that were looked at */
+};
+
+/* How fast what grew at every step grows, by the key files of the newest eight dumps from this
+ * number on; nothing as long as there are not four. HS_IO, HS_LIMIT. */
+hs_status hs_watch_growth_rate(int dir_fd, uint64_t first_number, struct hs_watch_rate *ret,
+                               struct hs_error *err);
+
 #endif

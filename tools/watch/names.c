@@ -5,7 +5,7 @@
 #include <time.h>
 
 static const char name_begin[] = "heap-";
-static const char name_end[] = ".snap";
+static const char name_end[] = ".snap", keys_end[] = ".keys";
 enum { MIN_DIGITS = 6, MAX_DIGITS = 12, RANDOM_LETTERS = 6 };
 
 static void format_time(int64_t unix_s, const char *format, char *text)
@@ -68,6 +68,16 @@ bool hs_watch_name_parse(const char *name, uint64_t *ret_number)
     return true;
 }
 
+bool hs_watch_name_parse_keys(const char *name, uint64_t *ret_number)
+{
+    uint64_t number;
+    size_t n = parse_at(name, &number);
+    if (n == 0 || strcmp(name + n, keys_end) != 0)
+        return false;
+    *ret_number = number;
+    return true;
+}
+
 bool hs_watch_name_is_neighbour(const char *name)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz012345";
@@ -77,6 +87,8 @@ bool hs_watch_name_is_neighbour(const char *name)
         return false;
     size_t n = parse_at(name + 1, &number);
     const char *tail = name + 1 + n;
+    if (n != 0 && strncmp(tail, keys_end, sizeof keys_end - 1) == 0)
+        tail += sizeof keys_end - 1;
     return n != 0 && tail[0] == '.' && strspn(tail + 1, letters) == RANDOM_LETTERS &&
            tail[1 + RANDOM_LETTERS] == '\0';
 }

@@ -1,6 +1,7 @@
 #include "run.h"
 
 #include <errno.h>
+#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #include "base/progress.h"
 #include "base/units.h"
 #include "growth.h"
+#include "kept_keys.h"
 #include "target/procfs.h"
 #include "tool.h"
 
@@ -88,28 +90,54 @@ void hs_watch_talk_end(struct hs_watch *watch, const char *why)
     hs_watch_log_put(&watch->log, &line);
 }
 
-static void talk_dump(struct hs_watch *watch, const struct hs_dump_report *report, size_t n_removed)
+/* What a dump turned out to be. */
+struct found {
+    bool stays;
+    size_t n_removed;
+    const struct hs_watch_condition *why; /* of a rate; NULL: none holds */
+    struct hs_watch_rate rate;
+};
+
+static void talk_rate(struct hs_watch_line *line, const struct found *found)
+{
+    char text[HS_WATCH_CONDITION_BYTES];
+    if (found->why != NULL) {
+        hs_watch_condition_describe(found->why, text);
+        hs_watch_line_text(line, "when", text);
+    }
+    if (found->rate.bytes_per_hour <= 0)
+        return;
+    hs_watch_line_u64(line, "bytes_per_hour",
+                      (uint64_t)fmin(found->rate.bytes_per_hour, (double)INT64_MAX));
+    hs_watch_line_text(line, "key", found->rate.key);
+}
+
+/* Of a dump that stays, and of one of which only the keys do. */
+static void talk_dump(struct hs_watch *watch, const struct hs_watch_outcome *outcome,
+                      const struct found *found)
 {
     static const char *const ways[] = {[HS_WAY_READ] = "read",
                                        [HS_WAY_COPY] = "copy",
                                        [HS_WAY_CORE] = "core",
                                        [HS_WAY_STOPPED] = "stopped"};
     const struct hs_watch_dump *dump = &watch->dump;
+    const struct hs_dump_report *report = &outcome->report;
     struct hs_watch_line line;
 
-    hs_watch_line_begin(&line, wall_s(), "dump");
+    hs_watch_line_begin(&line, wall_s(), found->stays ? "dump" : "look");
     hs_watch_line_text(&line, "file", dump->name);
     hs_watch_line_u64(&line, "pause_ns", report->pause_ns);
     hs_watch_line_u64(&line, "blocks", report->totals.n_blocks - report->totals.n_static_blocks);
     hs_watch_line_u64(&line, "words", report->totals.heap_words);
     hs_watch_line_u64(&line, "rss_bytes", dump->rss_bytes);
     hs_watch_line_u64(&line, "file_bytes", report->totals.file_bytes);
-    hs_watch_line_u64(&line, "duration_ns", hs_now_ns() - dump->began_ns);
+    hs_watch_line_u64(&line, "duration_ns", outcome->ended_ns - dump->began_ns);
     if (report->stop.way <= HS_WAY_STOPPED && ways[report->stop.way] != NULL)
         hs_watch_line_text(&line, "stop", ways[report->stop.way]);
-    hs_watch_line_u64(&line, "removed", n_removed);
+    hs_watch_line_u64(&line, "removed", found->n_removed);
     if (!report->is_exact)
         hs_watch_line_text(&line, "not_exact", report->note);
+    talk_rate(&line, found);
     hs_watch_log_put(&watch->log, &line);
 }
 
@@ -154,37 +182,64 @@ static bool list_series(struct hs_watch *watch)
     return true;
 }
 
-static void dump_succeeded(struct hs_watch *watch, const struct hs_dump_report *report)
+/* What could not be made of the dump; and what grew, when that is asked for. */
+static void tell_after(struct hs_watch *watch, const char *warning)
 {
     struct hs_error err = HS_ERROR_INIT;
-    size_t n_removed = 0;
-
-    hs_watch_plan_succeeded(&watch->plan);
-    watch->state.next_number++;
-    watch->state.last_rss_bytes = watch->dump.rss_bytes;
-    watch->state.last_file_bytes = report->totals.file_bytes;
-    watch->base_rss_bytes = watch->dump.rss_bytes;
-    if (list_series(watch))
-        n_removed = hs_watch_series_remove(
-            watch->dir_fd, &watch->series,
-            hs_watch_series_excess(&watch->series, watch->keep, watch->keep_bytes));
-    talk_dump(watch, report, n_removed);
-    if (hs_watch_state_write(watch->dir_fd, &watch->state, &err) != HS_OK)
+    hs_status status = HS_OK;
+    if (warning[0] != '\0')
+        status = hs_fail(&err, HS_LIMIT, "%s", warning);
+    else if (hs_given(watch->inv, HS_OPT_WATCH_DIFF))
+        status = hs_watch_growth_tell(watch->dir_fd, watch->state.first_number, &watch->log, &err);
+    if (status != HS_OK)
         warn(watch, &err);
 }
 
-/* What grew, when that is asked for. */
-static void tell_growth(struct hs_watch *watch, const char *warning)
+/* Of a dump that was made to know what grows. */
+static void judge_look(struct hs_watch *watch, struct found *found)
 {
     struct hs_error err = HS_ERROR_INIT;
-    if (!hs_given(watch->inv, HS_OPT_WATCH_DIFF))
-        return;
-    hs_status status =
-        warning[0] != '\0'
-            ? hs_fail(&err, HS_LIMIT, "%s", warning)
-            : hs_watch_growth_tell(watch->dir_fd, watch->state.first_number, &watch->log, &err);
-    if (status != HS_OK)
+    if (hs_watch_growth_rate(watch->dir_fd, watch->state.first_number, &found->rate, &err) != HS_OK)
         warn(watch, &err);
+    found->why = hs_watch_when_grows(&watch->when, found->rate.bytes_per_hour);
+    found->stays = found->why != NULL;
+    if (!found->stays)
+        hs_watch_series_remove_one(watch->dir_fd, watch->dump.name);
+}
+
+/* Removes what is too old. */
+static size_t prune(struct hs_watch *watch)
+{
+    struct hs_error err = HS_ERROR_INIT;
+    size_t n_keys, n = 0;
+    if (list_series(watch))
+        n = hs_watch_series_remove(
+            watch->dir_fd, &watch->series,
+            hs_watch_series_excess(&watch->series, watch->keep, watch->keep_bytes));
+    if (hs_watch_keys_thin(watch->dir_fd, watch->state.first_number, &n_keys, &err) != HS_OK)
+        warn(watch, &err);
+    return n;
+}
+
+static void dump_succeeded(struct hs_watch *watch, const struct hs_watch_outcome *outcome)
+{
+    struct hs_error err = HS_ERROR_INIT;
+    struct found found = {.stays = true};
+
+    hs_watch_plan_succeeded(&watch->plan);
+    if (outcome->is_cut)
+        hs_watch_series_remove_index(watch->dir_fd, watch->dump.name);
+    if (watch->dump.is_look)
+        judge_look(watch, &found);
+    watch->state.next_number++;
+    watch->state.last_file_bytes = outcome->report.totals.file_bytes;
+    if (found.stays)
+        watch->state.last_rss_bytes = watch->base_rss_bytes = watch->dump.rss_bytes;
+    found.n_removed = prune(watch);
+    talk_dump(watch, outcome, &found);
+    if (hs_watch_state_write(watch->dir_fd, &watch->state, &err) != HS_OK)
+        warn(watch, &err);
+    tell_after(watch, outcome->warning);
 }
 
 /* What will not go away by itself ends a watch that has not dumped anything yet. */
@@ -220,18 +275,19 @@ static hs_status collect(struct hs_watch *watch, struct hs_error *err)
     hs_watch_dump_collect(&watch->dump, &outcome);
     if (outcome.status != HS_OK)
         return dump_failed(watch, &outcome.error, err);
-    dump_succeeded(watch, &outcome.report);
-    tell_growth(watch, outcome.warning);
+    dump_succeeded(watch, &outcome);
     return HS_OK;
 }
 
-static hs_status begin_dump(struct hs_watch *watch, uint64_t rss_bytes, struct hs_error *err)
+static hs_status begin_dump(struct hs_watch *watch, uint64_t rss_bytes, bool is_look,
+                            struct hs_error *err)
 {
     struct hs_error error = HS_ERROR_INIT;
     uint64_t now_ms = hs_watch_wall_ms();
 
     hs_watch_name_format((int64_t)(now_ms / 1000), watch->state.next_number, watch->dump.name);
     watch->dump.rss_bytes = rss_bytes;
+    watch->dump.is_look = is_look;
     watch->dump.began_ns = hs_now_ns();
     watch->state.last_ms = now_ms;
     if (watch->state.next_number > HS_WATCH_MAX_NUMBER)
@@ -271,10 +327,11 @@ static hs_status on_ticks(struct hs_watch *watch, uint64_t n_ticks, struct hs_er
     if (is_busy || !hs_watch_plan_may_try(&watch->plan, n_ticks))
         return HS_OK;
     uint64_t rss_bytes = hs_watch_rss_bytes(watch->pid);
-    if (watch->when.n != 0 &&
-        hs_watch_when_holds(&watch->when, rss_bytes, watch->base_rss_bytes) == NULL)
+    bool is_look = watch->when.n != 0 &&
+                   hs_watch_when_holds(&watch->when, rss_bytes, watch->base_rss_bytes) == NULL;
+    if (is_look && !hs_watch_when_needs_keys(&watch->when))
         return HS_OK;
-    return has_room(watch) ? begin_dump(watch, rss_bytes, err) : HS_OK;
+    return has_room(watch) ? begin_dump(watch, rss_bytes, is_look, err) : HS_OK;
 }
 
 /* Until something happens; true when a signal asks for the end, whose number is *ret_signal. */
@@ -319,7 +376,7 @@ static void end_dump(struct hs_watch *watch)
         hs_watch_dump_signal(&watch->dump, SIGKILL);
     hs_watch_dump_collect(&watch->dump, &outcome);
     if (outcome.status == HS_OK) {
-        dump_succeeded(watch, &outcome.report);
+        dump_succeeded(watch, &outcome);
         return;
     }
     (void)hs_watch_neighbours_remove(watch->dir_fd);

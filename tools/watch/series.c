@@ -83,9 +83,11 @@ hs_status hs_watch_dir_open(const char *path, int *ret_fd, struct hs_error *err)
 
 /* ---- listing ---- */
 
-/* Calls `visit` for each name; a descriptor of its own, as the position in it is shared. */
-static hs_status list(int dir_fd, hs_status (*visit)(void *, const char *, struct hs_error *),
-                      void *context, struct hs_error *err)
+/* A descriptor of its own, as the position in it is shared. */
+hs_status hs_watch_dir_list(int dir_fd,
+                            hs_status (*visit)(void *context, const char *name,
+                                               struct hs_error *err),
+                            void *context, struct hs_error *err)
 {
     int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -102,7 +104,7 @@ static hs_status list(int dir_fd, hs_status (*visit)(void *, const char *, struc
     return status;
 }
 
-static bool is_ours(int dir_fd, const char *name, struct stat *about)
+bool hs_watch_is_ours(int dir_fd, const char *name, struct stat *about)
 {
     return fstatat(dir_fd, name, about, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(about->st_mode) &&
            about->st_uid == geteuid();
@@ -121,7 +123,9 @@ static hs_status scan_one(void *context, const char *name, struct hs_error *err)
     struct stat about;
     uint64_t number;
 
-    if (!hs_watch_name_parse(name, &number) || !is_ours(scan->dir_fd, name, &about))
+    if (hs_watch_name_parse_keys(name, &number) && number > series->max_number)
+        series->max_number = number;
+    if (!hs_watch_name_parse(name, &number) || !hs_watch_is_ours(scan->dir_fd, name, &about))
         return HS_OK;
     if (number > series->max_number)
         series->max_number = number;
@@ -148,7 +152,7 @@ hs_status hs_watch_series_scan(int dir_fd, uint64_t first_number, struct hs_watc
     struct scan scan = {dir_fd, first_number, series};
     series->n = 0;
     series->max_number = 0;
-    HS_TRY(list(dir_fd, scan_one, &scan, err));
+    HS_TRY(hs_watch_dir_list(dir_fd, scan_one, &scan, err));
     if (series->n != 0)
         qsort(series->files, series->n, sizeof *series->files, by_number);
     return HS_OK;
@@ -178,10 +182,10 @@ size_t hs_watch_series_excess(const struct hs_watch_series *series, uint64_t kee
     return at;
 }
 
-static bool remove_ours(int dir_fd, const char *name)
+bool hs_watch_remove_ours(int dir_fd, const char *name)
 {
     struct stat about;
-    return is_ours(dir_fd, name, &about) && unlinkat(dir_fd, name, 0) == 0;
+    return hs_watch_is_ours(dir_fd, name, &about) && unlinkat(dir_fd, name, 0) == 0;
 }
 
 /* Snapshots that have gone, whose indexes go as well. */
@@ -208,25 +212,44 @@ static hs_status remove_index(void *context, const char *name, struct hs_error *
         const char *snap = gone->series->files[i].name;
         size_t n = strlen(snap);
         if (strncmp(name, snap, n) == 0 && name[n] == '.') {
-            (void)remove_ours(gone->dir_fd, name);
+            (void)hs_watch_remove_ours(gone->dir_fd, name);
             break;
         }
     }
     return HS_OK;
 }
 
-size_t hs_watch_series_remove(int dir_fd, const struct hs_watch_series *series, size_t n)
+static void remove_indexes(int dir_fd, const struct hs_watch_series *series, size_t n)
 {
     struct hs_error ignored = HS_ERROR_INIT; /* an index that stays does no harm */
     struct gone gone = {.dir_fd = dir_fd, .series = series, .n = n};
+    hs_status status = hs_watch_dir_list(dir_fd, remove_index, &gone, &ignored);
+    (void)status;
+}
+
+void hs_watch_series_remove_index(int dir_fd, const char *name)
+{
+    struct hs_watch_file file = {0};
+    const struct hs_watch_series one = {.files = &file, .n = 1};
+    (void)snprintf(file.name, sizeof file.name, "%s", name);
+    remove_indexes(dir_fd, &one, 1);
+}
+
+void hs_watch_series_remove_one(int dir_fd, const char *name)
+{
+    (void)hs_watch_remove_ours(dir_fd, name);
+    hs_watch_series_remove_index(dir_fd, name);
+}
+
+size_t hs_watch_series_remove(int dir_fd, const struct hs_watch_series *series, size_t n)
+{
     size_t n_removed = 0;
 
     if (n == 0)
         return 0;
     for (size_t i = 0; i < n; i++)
-        n_removed += remove_ours(dir_fd, series->files[i].name);
-    hs_status status = list(dir_fd, remove_index, &gone, &ignored);
-    (void)status;
+        n_removed += hs_watch_remove_ours(dir_fd, series->files[i].name);
+    remove_indexes(dir_fd, series, n);
     return n_removed;
 }
 
@@ -240,7 +263,7 @@ static hs_status sweep_one(void *context, const char *name, struct hs_error *err
     struct sweep *sweep = context;
     (void)err;
     if (hs_watch_name_is_neighbour(name))
-        sweep->n_removed += remove_ours(sweep->dir_fd, name);
+        sweep->n_removed += hs_watch_remove_ours(sweep->dir_fd, name);
     return HS_OK;
 }
 
@@ -248,7 +271,7 @@ size_t hs_watch_neighbours_remove(int dir_fd)
 {
     struct hs_error ignored = HS_ERROR_INIT; /* the next start tries again */
     struct sweep sweep = {.dir_fd = dir_fd};
-    hs_status status = list(dir_fd, sweep_one, &sweep, &ignored);
+    hs_status status = hs_watch_dir_list(dir_fd, sweep_one, &sweep, &ignored);
     (void)status;
     return sweep.n_removed;
 }

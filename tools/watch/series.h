@@ -19,12 +19,23 @@ struct hs_watch_file {
 struct hs_watch_series {
     struct hs_watch_file *files; /* owned; ascending by number; from first_number on */
     size_t n, capacity;
-    uint64_t max_number; /* of all that lie there, earlier series included; 0: none */
+    uint64_t max_number; /* of all that lie there, earlier series and key files included; 0: none */
 };
 
 /* Opens the directory, made (for its owner alone) when it is missing, and locks it: one watch at a
  * time. *ret_fd is the caller's to close, which unlocks. HS_IO with a hint. */
 hs_status hs_watch_dir_open(const char *path, int *ret_fd, struct hs_error *err);
+
+/* Calls `visit` with each name in the directory until it fails. HS_IO, and what it fails with. */
+hs_status hs_watch_dir_list(int dir_fd,
+                            hs_status (*visit)(void *context, const char *name,
+                                               struct hs_error *err),
+                            void *context, struct hs_error *err);
+/* Whether it is a plain file of our own user; then *about tells of it. */
+struct stat;
+bool hs_watch_is_ours(int dir_fd, const char *name, struct stat *about);
+/* Removes such a file. Answers whether it went. */
+bool hs_watch_remove_ours(int dir_fd, const char *name);
 
 /* Lists the snapshots, replacing what was listed. HS_IO, HS_LIMIT. */
 hs_status hs_watch_series_scan(int dir_fd, uint64_t first_number, struct hs_watch_series *series,
@@ -38,6 +49,11 @@ size_t hs_watch_series_excess(const struct hs_watch_series *series, uint64_t kee
 
 /* Removes the n oldest and what `index` made of them. Answers how many went. */
 size_t hs_watch_series_remove(int dir_fd, const struct hs_watch_series *series, size_t n);
+
+/* Removes a snapshot of this name, and what `index` made of it. */
+void hs_watch_series_remove_one(int dir_fd, const char *name);
+/* Removes what `index` made of a snapshot that stays. */
+void hs_watch_series_remove_index(int dir_fd, const char *name);
 
 /* Removes the neighbours that killed dumps left. Only while no dump is at work here. Answers how
  * many went. */

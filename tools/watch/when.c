@@ -7,15 +7,23 @@
 
 enum { ONE_BYTES = 64 };
 
+#define SECONDS_PER_HOUR 3600.0
+
+static const struct {
+    const char *name;
+    double seconds;
+} rates[] = {{"s", 1}, {"min", 60}, {"h", SECONDS_PER_HOUR}, {"day", 24 * SECONDS_PER_HOUR}};
+enum { N_RATES = sizeof rates / sizeof *rates };
+
 static hs_status wrong(const char *text, struct hs_error *err)
 {
     (void)hs_fail(err, HS_USAGE, "--when: '%.80s' is not a condition", text);
-    return hs_hint(err, "write 'rss>SIZE' or 'growth>N%%', for example 'rss>4GiB'; quote it, or "
-                        "the shell takes > for itself");
+    return hs_hint(err, "write 'rss>SIZE', 'growth>N%%' or 'growing>SIZE/h' (/s /min /h /day), for "
+                        "example 'rss>4GiB'; quote it, or the shell takes > for itself");
 }
 
 /* The value behind "NAME>" or "NAME >", or NULL. */
-static const char *value_behind(const char *text, const char *name)
+static char *value_behind(char *text, const char *name)
 {
     size_t n = strlen(name);
     if (strncmp(text, name, n) != 0)
@@ -24,15 +32,41 @@ static const char *value_behind(const char *text, const char *name)
     return *text == '>' ? text + 1 + strspn(text + 1, " ") : NULL;
 }
 
+/* "1MiB/h", which may be changed. */
+static bool parse_rate(char *value, struct hs_watch_condition *ret)
+{
+    struct hs_error ignored = HS_ERROR_INIT;
+    char *slash = strrchr(value, '/');
+    if (slash == NULL)
+        return false;
+    for (ret->rate = 0; ret->rate < N_RATES; ret->rate++)
+        if (strcmp(slash + 1, rates[ret->rate].name) == 0)
+            break;
+    if (ret->rate == N_RATES)
+        return false;
+    *slash = '\0';
+    bool is_good = hs_parse_size(value, &ret->bound, &ignored) == HS_OK;
+    *slash = '/';
+    ret->measure = HS_WATCH_GROWING;
+    return is_good;
+}
+
 /* `text` may be changed. */
 static hs_status parse_one(char *text, struct hs_watch_condition *ret, struct hs_error *err)
 {
     struct hs_error ignored = HS_ERROR_INIT;
-    struct hs_watch_condition found = {HS_WATCH_RSS, 0};
-    const char *value = value_behind(text, "rss");
+    struct hs_watch_condition found = {.measure = HS_WATCH_RSS};
+    char *value = value_behind(text, "rss");
 
     if (value != NULL) {
         if (hs_parse_size(value, &found.bound, &ignored) != HS_OK)
+            return wrong(text, err);
+        *ret = found;
+        return HS_OK;
+    }
+    value = value_behind(text, "growing");
+    if (value != NULL) {
+        if (!parse_rate(value, &found))
             return wrong(text, err);
         *ret = found;
         return HS_OK;
@@ -86,6 +120,8 @@ static bool holds(const struct hs_watch_condition *condition, uint64_t rss_bytes
 {
     if (condition->measure == HS_WATCH_RSS)
         return rss_bytes > condition->bound;
+    if (condition->measure == HS_WATCH_GROWING)
+        return false;
     return base_bytes != 0 && (unsigned __int128)rss_bytes * 100 >
                                   (unsigned __int128)base_bytes * (100 + condition->bound);
 }
@@ -99,9 +135,35 @@ const struct hs_watch_condition *hs_watch_when_holds(const struct hs_watch_when 
     return NULL;
 }
 
+bool hs_watch_when_needs_keys(const struct hs_watch_when *when)
+{
+    for (size_t i = 0; i < when->n; i++)
+        if (when->conditions[i].measure == HS_WATCH_GROWING)
+            return true;
+    return false;
+}
+
+const struct hs_watch_condition *hs_watch_when_grows(const struct hs_watch_when *when,
+                                                     double bytes_per_hour)
+{
+    for (size_t i = 0; i < when->n; i++) {
+        const struct hs_watch_condition *condition = &when->conditions[i];
+        if (condition->measure == HS_WATCH_GROWING &&
+            bytes_per_hour * rates[condition->rate].seconds >
+                (double)condition->bound * SECONDS_PER_HOUR)
+            return condition;
+    }
+    return NULL;
+}
+
 void hs_watch_condition_describe(const struct hs_watch_condition *condition, char *text)
 {
-    bool is_rss = condition->measure == HS_WATCH_RSS;
-    (void)snprintf(text, HS_WATCH_CONDITION_BYTES, "%s>%llu%s", is_rss ? "rss" : "growth",
-                   (unsigned long long)condition->bound, is_rss ? "" : "%");
+    static const char *const names[] = {"rss", "growth", "growing"};
+    bool is_rate = condition->measure == HS_WATCH_GROWING;
+    (void)snprintf(text, HS_WATCH_CONDITION_BYTES, "%s>%llu%s%s", names[condition->measure],
+                   (unsigned long long)condition->bound,
+                   is_rate                                 ? "/"
+                   : condition->measure == HS_WATCH_GROWTH ? "%"
+                                                           : "",
+                   is_rate ? rates[condition->rate].name : "");
 }

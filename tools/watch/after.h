@@ -1,0 +1,16 @@
+/* What is made of a snapshot of a watch right after its dump, in the process of the dump, while the
+ * process that was dumped goes on: its key file. All of it needs an index, which goes again. None
+ * of its failures is one of the dump. */
+#ifndef HS_WATCH_AFTER_H
+#define HS_WATCH_AFTER_H
+
+#include "tool.h"
+
+/* Whether the command line asks for any of it. */
+bool hs_watch_after_is_wanted(const struct hs_invocation *inv);
+
+/* Does it for the snapshot at `path`; `warning` says what failed, "" when nothing did. */
+void hs_watch_after_dump(struct hs_tool *tool, const struct hs_invocation *inv, const char *path,
+                         char *warning, size_t n_warning);
+
+#endif
