@@ -135,6 +135,7 @@ enum hs_option_id {
     HS_OPT_OLDER,
     HS_OPT_WATCH_DIFF,
     HS_OPT_NO_KEYS,
+    HS_OPT_WATCH_EXPORT,
     HS_N_OPTIONS
 };
 

@@ -137,6 +137,15 @@ def fleet():
     odd = answer("unlike the others")
     equal(odd[0][:2], [f"web-{LEAKER}", leak], "unlike the others")
     equal(len(answer("by build")), 1, "builds")
+    # Below one folder each host may have a directory of its own, as of a watch, in any depth.
+    os.mkdir(f"{WORK}/watched")
+    for host in range(HOSTS):
+        if host % 2 == 0:
+            os.makedirs(f"{WORK}/watched/{host}")
+            os.rename(f"{WORK}/fleet/host=web-{host}", f"{WORK}/watched/{host}/host=web-{host}")
+    os.rename(f"{WORK}/fleet", f"{WORK}/watched/rest")
+    deep = known["the tables"].replace("/fleet/*/*/*/", "/watched/**/")
+    equal(ask(deep + "\n;\n" + known["what grows"]), growing, "what grows, by directories")
 
 main(sums, no_addresses, fleet)
 END

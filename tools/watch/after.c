@@ -7,21 +7,26 @@
 #include "analysis/key_file.h"
 #include "base/append.h"
 #include "dump_run.h"
+#include "fleet_options.h"
 #include "look/memory_report.h"
 #include "look/open_view.h"
 
 enum { NICER = 10 }; /* nobody waits for it */
 
+/* What a fleet asks by; blocks are for the one process that somebody looks at. */
+#define USUAL_TABLES                                                                               \
+    (1u << HS_FLEET_SNAPSHOTS | 1u << HS_FLEET_KEYS | 1u << HS_FLEET_ROOTS | 1u << HS_FLEET_SETS | \
+     1u << HS_FLEET_TYPES)
+
 struct after {
-    struct hs_tool *tool;
+    const struct hs_watch_made *made;
     const struct hs_invocation *inv;
-    const char *path;
     struct hs_session session;
 };
 
 bool hs_watch_after_is_wanted(const struct hs_invocation *inv)
 {
-    return !hs_given(inv, HS_OPT_NO_KEYS);
+    return !hs_given(inv, HS_OPT_NO_KEYS) || hs_given(inv, HS_OPT_WATCH_EXPORT);
 }
 
 static hs_status keep_keys(const struct after *after, struct hs_error *err)
@@ -31,9 +36,20 @@ static hs_status keep_keys(const struct after *after, struct hs_error *err)
     HS_TRY(hs_pid_parse(after->inv->arguments[0], &pid, err));
     const struct hs_key_file_options options = {.session = &after->session,
                                                 .available_bytes = hs_memory_available_to(pid)};
-    HS_TRY(hs_key_file_of(after->path, &options, &keys, NULL, err));
+    HS_TRY(hs_key_file_of(after->made->path, &options, &keys, NULL, err));
     hs_snap_keys_fini(&keys);
     return HS_OK;
+}
+
+static hs_status write_tables(const struct after *after, struct hs_error *err)
+{
+    struct hs_fleet_options options = hs_fleet_options_of(after->inv);
+    struct hs_view view;
+    if (!hs_given(after->inv, HS_OPT_TABLES))
+        options.tables = USUAL_TABLES;
+    HS_TRY(hs_view_open(&after->session, after->made->path, HS_VIEW_INDEX, &view, err));
+    return hs_view_finish(&view, hs_fleet_write(&view, after->made->directory, &options, NULL, err),
+                          err);
 }
 
 static void note(hs_status status, const char *what, const struct hs_error *error, char *warning,
@@ -46,20 +62,23 @@ static void note(hs_status status, const char *what, const struct hs_error *erro
     hs_append_item(warning, n_warning, "; ", text);
 }
 
-void hs_watch_after_dump(struct hs_tool *tool, const struct hs_invocation *inv, const char *path,
-                         char *warning, size_t n_warning)
+void hs_watch_after_dump(const struct hs_watch_made *made, char *warning, size_t n_warning)
 {
-    struct after after = {.tool = tool, .inv = inv, .path = path};
+    struct after after = {.made = made, .inv = made->inv};
     char index[PATH_MAX];
     warning[0] = '\0';
     (void)!nice(NICER);
-    after.session = hs_tool_session(tool, path);
+    after.session = hs_tool_session(made->tool, made->path);
     after.session.say = NULL;
     after.session.before_index = NULL;
-    if (!hs_given(inv, HS_OPT_NO_KEYS)) {
+    if (!hs_given(made->inv, HS_OPT_NO_KEYS)) {
         struct hs_error err = HS_ERROR_INIT;
         note(keep_keys(&after, &err), "keys", &err, warning, n_warning);
     }
-    (void)snprintf(index, sizeof index, "%s.idx", path);
+    if (hs_given(made->inv, HS_OPT_WATCH_EXPORT)) {
+        struct hs_error err = HS_ERROR_INIT;
+        note(write_tables(&after, &err), "tables", &err, warning, n_warning);
+    }
+    (void)snprintf(index, sizeof index, "%s.idx", made->path);
     (void)unlink(index);
 }

@@ -9,8 +9,14 @@
 /* Whether the command line asks for any of it. */
 bool hs_watch_after_is_wanted(const struct hs_invocation *inv);
 
-/* Does it for the snapshot at `path`; `warning` says what failed, "" when nothing did. */
-void hs_watch_after_dump(struct hs_tool *tool, const struct hs_invocation *inv, const char *path,
-                         char *warning, size_t n_warning);
+struct hs_watch_made {
+    struct hs_tool *tool;
+    const struct hs_invocation *inv;
+    const char *directory; /* of the watch */
+    const char *path;      /* of the snapshot */
+};
+
+/* Does it; `warning` says what failed, "" when nothing did. */
+void hs_watch_after_dump(const struct hs_watch_made *made, char *warning, size_t n_warning);
 
 #endif

@@ -49,6 +49,20 @@ static hs_status check_keys(const struct hs_invocation *inv, const struct hs_wat
     return HS_OK;
 }
 
+/* The names in the layout are looked at when it is first written, which is late. */
+static hs_status check_tables(const struct hs_invocation *inv, struct hs_error *err)
+{
+    static const enum hs_option_id of_tables[] = {HS_OPT_TABLES, HS_OPT_HOST, HS_OPT_SERVICE,
+                                                  HS_OPT_NO_ADDRESSES};
+    if (hs_given(inv, HS_OPT_WATCH_EXPORT))
+        return HS_OK;
+    for (size_t i = 0; i < sizeof of_tables / sizeof *of_tables; i++)
+        if (hs_given(inv, of_tables[i]))
+            return hs_fail(err, HS_USAGE, "--%s says something of the tables of --export parquet",
+                           hs_options[of_tables[i]].name);
+    return HS_OK;
+}
+
 /* What only the dumps use is looked at here, too: a slip is told before anything is begun. */
 static hs_status parse_options(const struct hs_invocation *inv, struct hs_watch *watch,
                                struct hs_error *err)
@@ -63,6 +77,7 @@ static hs_status parse_options(const struct hs_invocation *inv, struct hs_watch 
     for (size_t i = 0; i < n_when; i++)
         HS_TRY(hs_watch_when_add(&watch->when, when[i], err));
     HS_TRY(check_keys(inv, watch, err));
+    HS_TRY(check_tables(inv, err));
     watch->keep = hs_given(inv, HS_OPT_KEEP) ? inv->number[HS_OPT_KEEP] : DEFAULT_KEEP;
     watch->keep_bytes = hs_given(inv, HS_OPT_KEEP_BYTES) ? inv->number[HS_OPT_KEEP_BYTES] : 0;
     if (hs_given(inv, HS_OPT_SERIES_DIR))

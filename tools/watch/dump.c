@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -83,7 +84,9 @@ static hs_status run_dump(const struct hs_invocation *inv, const char *path, int
     struct hs_error *err = &message->error;
     struct hs_tool tool = {0};
     struct hs_invocation dump = *inv;
+    char directory[PATH_MAX];
 
+    (void)snprintf(directory, sizeof directory, "%.*s", (int)(strrchr(path, '/') - path), path);
     dump.command = hs_find_command("dump");
     dump.given = (inv->given & dump.command->options) | HS_BIT(HS_OPT_OUTPUT);
     dump.text[HS_OPT_OUTPUT] = path;
@@ -97,7 +100,8 @@ static hs_status run_dump(const struct hs_invocation *inv, const char *path, int
     message->ended_ns = hs_now_ns();
     if (status == HS_OK && hs_watch_after_is_wanted(inv)) {
         say_message(message, report_fd);
-        hs_watch_after_dump(&tool, inv, path, message->warning, sizeof message->warning);
+        hs_watch_after_dump(&(struct hs_watch_made){&tool, inv, directory, path}, message->warning,
+                            sizeof message->warning);
     }
     hs_tool_fini(&tool);
     if (tool.is_verbose)
@@ -222,11 +226,11 @@ static void explain_cut(int wait_status, struct hs_watch_outcome *ret)
     ret->is_cut = true;
     if (WIFSIGNALED(wait_status))
         (void)snprintf(ret->warning, sizeof ret->warning,
-                       "no keys of this dump: ended by signal %d (%s)", WTERMSIG(wait_status),
-                       strsignal(WTERMSIG(wait_status)));
+                       "nothing was made of this dump: ended by signal %d (%s)",
+                       WTERMSIG(wait_status), strsignal(WTERMSIG(wait_status)));
     else
         (void)snprintf(ret->warning, sizeof ret->warning,
-                       "no keys of this dump: it ended with %d and said nothing",
+                       "nothing was made of this dump: it ended with %d and said nothing",
                        WEXITSTATUS(wait_status));
 }
 
