@@ -26,6 +26,7 @@ static hs_status dump_recognise(struct hs_dump *dump, struct hs_error *err)
         HS_TRY(hs_runtimes[i]->open(dump, &serving->state, err));
         serving->runtime = hs_runtimes[i];
         dump->n_serving++;
+        dump->n_listing += !hs_runtimes[i]->has_no_blocks;
         is_alone |= dump_is_alone(dump, hs_runtimes[i]);
     }
     return HS_OK;

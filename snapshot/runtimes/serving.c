@@ -36,6 +36,18 @@ hs_node hs_dump_node_among(const struct hs_dump *dump, const void *self, hs_addr
     return node;
 }
 
+struct hs_interpreter hs_dump_interpreter(const struct hs_dump *dump)
+{
+    for (size_t i = 0; i < dump->n_serving; i++) {
+        const struct hs_serving *serving = &dump->serving[i];
+        const struct hs_object_model *model =
+            serving->runtime->objects == NULL ? NULL : serving->runtime->objects(serving->state);
+        if (model != NULL)
+            return (struct hs_interpreter){.model = model, .state = serving->state};
+    }
+    return hs_heaps_interpreter(&dump->heaps);
+}
+
 const hs_addr *hs_dump_records(const struct hs_dump *dump, const void *self, size_t *ret_n)
 {
     *ret_n = 0;

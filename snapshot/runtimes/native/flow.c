@@ -526,15 +526,21 @@ static hs_status flow_by_python(struct flow *f, const struct hs_interpreter *pyt
     if (!python->model->type_name(python->state, block, name, sizeof name))
         return HS_OK;
     HS_TRY(hs_native_types_of_name(&f->result->types, name, HS_FORM_PYTHON, &type, err));
-    f->result->n_python++;
     HS_TRY(flow_set(f, block, type, err));
+    if (python->model->knows_parts) {
+        struct hs_object_words words;
+        (void)python->model->words(python->state, block, &words);
+        f->result->n_python += !words.is_part;
+        return HS_OK;
+    }
+    f->result->n_python++;
     return flow_python_parts(f, python, block, err);
 }
 
 /* What every block says of itself. Sequential in memory. */
 static hs_status flow_from_within(struct flow *f, struct hs_error *err)
 {
-    const struct hs_interpreter python = hs_heaps_interpreter(&f->native->dump->heaps);
+    const struct hs_interpreter python = hs_dump_interpreter(f->native->dump);
     struct hs_heap_iterator it = {.map = &f->native->dump->heaps.map};
     struct hs_heap_block block;
 

@@ -58,7 +58,7 @@ hs_status hs_native_add_word(struct hs_native *native, uint64_t word, struct hs_
     enum hs_pointer how;
     if (!hs_native_resolve(native, word, &how, &block))
         return HS_OK;
-    const struct hs_interpreter python = hs_heaps_interpreter(&native->dump->heaps);
+    const struct hs_interpreter python = hs_dump_interpreter(native->dump);
     if (leaf->root.address != 0 && python.model != NULL &&
         python.model->is_list_end(python.state, &block, leaf->root.address, word))
         return HS_OK; /* the first and the last object that Python's collector tracks */

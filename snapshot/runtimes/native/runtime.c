@@ -147,7 +147,7 @@ static hs_status native_reserve(struct hs_native *native, struct hs_error *err)
     uint64_t n_blocks = dump->heaps.map.n_blocks;
     uint64_t table_bytes = hs_heap_map_table_bytes(&dump->heaps.map);
 
-    if (dump->n_serving > 1) /* the tables of the other were thought of first */
+    if (dump->n_listing > 1) /* the tables of the other were thought of first */
         HS_TRY(hs_dump_plan_reserve(&dump->plan, table_bytes + n_blocks / CHAR_BIT,
                                     "the table of blocks", err));
     else
@@ -185,7 +185,7 @@ static hs_status native_roots(void *state, struct hs_error *err)
     HS_TRY(hs_progress_tell(progress, "marking", 0, dump->heaps.map.n_blocks, err));
     hs_native_find_signal_stacks(&s->native);
     HS_TRY(hs_scan_begin(&s->scan, &s->native, &s->flow, err));
-    if (dump->n_serving > 1)
+    if (dump->n_listing > 1)
         HS_TRY(hs_scan_mark_firm(&s->scan, err));
     return hs_native_collect_disguised(&s->native, &s->scan, err);
 }

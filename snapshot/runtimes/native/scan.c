@@ -131,8 +131,16 @@ static inline bool scan_python(const struct hs_scan *scan, const struct hs_heap_
         ret->weak = 1;
         return false;
     }
-    return scan->python.model != NULL && hs_flow_type(scan->flow, block->rank) != 0 &&
+    return scan->python.model != NULL &&
+           (scan->python.model->knows_parts || hs_flow_type(scan->flow, block->rank) != 0) &&
            scan->python.model->words(scan->python.state, block, ret);
+}
+
+/* Are all its pointers known, each at its place? */
+static inline bool scan_is_exact(const struct hs_scan *scan, const struct hs_heap_block *block)
+{
+    struct hs_object_words words;
+    return scan_python(scan, block, &words) && words.is_exact;
 }
 
 /* Leaves out the characters of text and the like. */
@@ -150,6 +158,14 @@ static inline bool scan_is_masked(uint64_t mask, uint64_t at)
     return at < UINT64_C(64) * WORD && (mask >> (at / WORD) & 1) != 0;
 }
 
+/* Is the word at this offset known to be no pointer, or one of `masked`? */
+static inline bool scan_is_passed_over(const struct hs_object_words *words, uint64_t masked,
+                                       uint64_t at)
+{
+    return scan_is_masked(masked, at) || (words->is_exact && !hs_object_owns(words, at / WORD) &&
+                                          !scan_is_masked(words->weak, at));
+}
+
 static hs_status mark_words(struct hs_scan *scan, struct hs_block_queue *queue,
                             const struct hs_heap_block *block, struct hs_error *err)
 {
@@ -157,7 +173,8 @@ static hs_status mark_words(struct hs_scan *scan, struct hs_block_queue *queue,
     scan_python(scan, block, &words);
     for (uint64_t at = 0; at + WORD <= block->n_bytes; at += WORD) {
         at = hs_flow_touched(scan->native, block, at);
-        if (at + WORD <= block->n_bytes && !scan_is_masked(words.links | words.weak, at))
+        if (at + WORD <= block->n_bytes &&
+            !scan_is_passed_over(&words, words.links | words.weak, at))
             HS_TRY(mark_word(scan, queue, block, at, err));
     }
     if (!scan->any_packed || block->n_bytes < WORD)
@@ -245,7 +262,7 @@ hs_status hs_scan_begin(struct hs_scan *scan, struct hs_native *native, const st
                         struct hs_error *err)
 {
     *scan = (struct hs_scan){
-        .native = native, .flow = flow, .python = hs_heaps_interpreter(&native->dump->heaps)};
+        .native = native, .flow = flow, .python = hs_dump_interpreter(native->dump)};
     scan->records = hs_dump_records(native->dump, native, &scan->n_records);
     HS_TRY(HS_ALLOC(&scan->sizes, flow->types.n_types, err));
     for (size_t i = 0; i < flow->types.n_types; i++)
@@ -482,9 +499,15 @@ static struct scan_said scan_said(const struct hs_scan *scan, const struct hs_na
 }
 
 /* The class of an aligned word that leads somewhere, by what the block's type says. */
-static unsigned scan_word_class(const struct scan_said *said, uint64_t at, enum hs_pointer how)
+static unsigned scan_word_class(const struct scan_said *said, const struct hs_object_words *words,
+                                uint64_t at, enum hs_pointer how)
 {
     const struct hs_native_type *type = said->type;
+
+    if (words->is_plain)
+        return HS_EDGE_GUESSED;
+    if (words->is_exact)
+        return hs_scan_class(how);
 
     if (type == NULL)
         return hs_scan_class(how);
@@ -508,12 +531,12 @@ static hs_status scan_aligned(struct hs_scan *scan, const struct hs_heap_block *
     scan_python(scan, block, &words);
     for (uint64_t at = 0; at + WORD <= block->n_bytes; at += WORD) {
         at = hs_flow_touched(scan->native, block, at);
-        if (at + WORD > block->n_bytes || scan_is_masked(words.links, at))
+        if (at + WORD > block->n_bytes || scan_is_passed_over(&words, words.links, at))
             continue;
         enum hs_pointer how =
             hs_flow_resolve(scan->native, hs_load_u64(block->bytes + at), &target);
         unsigned edge_class =
-            scan_is_masked(words.weak, at) ? HS_EDGE_WEAK : scan_word_class(&said, at, how);
+            scan_is_masked(words.weak, at) ? HS_EDGE_WEAK : scan_word_class(&said, &words, at, how);
         if (how != HS_POINTER_NONE)
             HS_TRY(scan_add(scan, &target, at, edge_class, err));
     }
@@ -541,12 +564,12 @@ static hs_status firm_words(struct hs_scan *scan, struct hs_block_queue *queue,
     scan_python(scan, block, &words);
     for (uint64_t at = 0; at + WORD <= block->n_bytes; at += WORD) {
         at = hs_flow_touched(scan->native, block, at);
-        if (at + WORD > block->n_bytes || scan_is_masked(words.links | words.weak, at))
+        if (at + WORD > block->n_bytes || scan_is_passed_over(&words, words.links | words.weak, at))
             continue;
         enum hs_pointer how =
             hs_flow_resolve(scan->native, hs_load_u64(block->bytes + at), &target);
         if (how != HS_POINTER_NONE &&
-            hs_edge_tier(scan_word_class(&said, at, how)) < HS_TIER_DOUBTFUL)
+            hs_edge_tier(scan_word_class(&said, &words, at, how)) < HS_TIER_DOUBTFUL)
             HS_TRY(firm_block(scan, queue, &target, err));
     }
     return HS_OK;
@@ -706,7 +729,7 @@ hs_status hs_scan_block(struct hs_scan *scan, const struct hs_heap_block *block,
     HS_TRY(scan_aligned(scan, &cut, type, err));
     if (type != NULL && type->has_unaligned)
         HS_TRY(scan_packed(scan, &cut, type, NULL, scan_packed_word, err));
-    if (scan->n_unreached == 0)
+    if (scan->n_unreached == 0 || scan_is_exact(scan, block))
         return HS_OK;
     HS_TRY(scan_unaligned(scan, &cut, type, err));
     return scan_disguised(scan, &cut, err);

@@ -8,7 +8,17 @@
 #include "heaps/heap_map.h"
 
 /* What the words of an object's block are: bit i stands for word i. */
+enum { HS_OBJECT_RUNS = 2 };
 struct hs_object_words {
+    bool is_exact; /* no word but those of `owning` and of `runs` is a pointer */
+    bool is_plain; /* numbers and characters of the program: a pointer among them is a guess */
+    bool is_part;  /* no object: a block that an object has for itself */
+    uint64_t owning;
+    struct hs_word_run {
+        uint64_t begin, end; /* in words */
+        uint8_t period;      /* 1 to 8: of so many words, from `begin` on, ... */
+        uint8_t which;       /* ... those whose bits are set here */
+    } runs[HS_OBJECT_RUNS];
     uint64_t n_owning; /* words from here on are data, and what free memory held before: of text,
                           bytes and numbers; else UINT64_MAX */
     uint64_t links;    /* of the collector's list of all it tracks; of all weak references to one
@@ -18,6 +28,20 @@ struct hs_object_words {
                         may lead to it, though it is not lost */
 };
 
+/* May word number `word` be a pointer? Of exact words only. */
+static inline bool hs_object_owns(const struct hs_object_words *words, uint64_t word)
+{
+    if (word < 64 && (words->owning >> word & 1) != 0)
+        return true;
+    for (int i = 0; i < HS_OBJECT_RUNS; i++) {
+        const struct hs_word_run *run = &words->runs[i];
+        if (word >= run->begin && word < run->end &&
+            (run->which >> (word - run->begin) % run->period & 1) != 0)
+            return true;
+    }
+    return false;
+}
+
 /* A block that an object has for itself, as a type of its own. */
 struct hs_object_part {
     uint64_t at;      /* where in the object's block the pointer to it stands, in bytes */
@@ -26,10 +50,11 @@ struct hs_object_part {
 enum { HS_OBJECT_PARTS = 4 };
 
 struct hs_object_model {
+    bool knows_parts; /* `words` and `type_name` answer for them as for objects */
     /* The name of the object's class into text[n]; false when the block holds no object. */
     bool (*type_name)(const void *state, const struct hs_heap_block *block, char *text,
                       size_t n_bytes);
-    /* False, and *ret without bits, when the block holds no object. */
+    /* False, and *ret without bits, when the block holds no object nor a known part of one. */
     bool (*words)(const void *state, const struct hs_heap_block *block,
                   struct hs_object_words *ret);
     /* Is `word` at address `slot` an end of the collector's list of tracked objects? It leads to

@@ -38,7 +38,8 @@ struct hs_dump {
     uint32_t n_stops;
     struct hs_serving serving[HS_N_RUNTIMES]; /* in the order of runtimes/runtimes.h */
     size_t n_serving;
-    uint64_t n_tree; /* nodes of the tree of roots; known when blocks are written */
+    size_t n_listing; /* those of them that have blocks */
+    uint64_t n_tree;  /* nodes of the tree of roots; known when blocks are written */
 };
 
 /* Binds what points into the dump itself. */
@@ -53,12 +54,16 @@ hs_node hs_dump_node_among(const struct hs_dump *dump, const void *self, hs_addr
 static inline hs_node hs_dump_node(const struct hs_dump *dump, const void *self, hs_addr block,
                                    uint64_t rank)
 {
-    return dump->n_serving == 1 ? dump->n_tree + rank : hs_dump_node_among(dump, self, block, rank);
+    return dump->n_listing <= 1 ? dump->n_tree + rank : hs_dump_node_among(dump, self, block, rank);
 }
 
 /* Blocks that another runtime keeps records in: their first word keeps nothing alive. Ascending,
  * borrowed. */
 const hs_addr *hs_dump_records(const struct hs_dump *dump, const void *self, size_t *ret_n);
+
+/* Whose blocks say what they are: a runtime that knows better than the allocator; model NULL:
+ * nobody's. After the roots of those before the caller. */
+struct hs_interpreter hs_dump_interpreter(const struct hs_dump *dump);
 
 /* ---- debug_files.c */
 /* Looks for separate debug files of all objects that need one and were not asked about yet: in the

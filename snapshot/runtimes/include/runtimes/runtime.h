@@ -63,9 +63,10 @@ struct hs_runtime_facts {
 };
 
 struct hs_runtime {
-    const char *name;  /* "ocaml" */
-    bool has_own_heap; /* what it lists is no allocator's: it can be dumped alone */
-    bool reads_heaps;  /* the allocators' blocks are its */
+    const char *name;   /* "ocaml" */
+    bool has_own_heap;  /* what it lists is no allocator's: it can be dumped alone */
+    bool reads_heaps;   /* the allocators' blocks are its */
+    bool has_no_blocks; /* it only says what is in the allocators' */
     /* Does it serve the process? By symbols alone, without a stop. */
     bool (*serves)(const struct hs_objects *objects);
     /* For `doctor`: what it is, and what its heap is, into texts of n bytes each. HS_TARGET with
@@ -115,6 +116,9 @@ struct hs_runtime {
     uint64_t (*rank)(const void *state, hs_addr block);
     /* The node that a foreign word leads to, and how; false: none. May be NULL. */
     bool (*resolve)(const void *state, uint64_t word, hs_node *ret, unsigned *ret_class);
+    /* After roots: what objects of its are in the allocators' blocks; NULL when it does not know.
+     * May be NULL. */
+    const struct hs_object_model *(*objects)(const void *state);
     /* See hs_dump_records. May be NULL. */
     const hs_addr *(*records)(const void *state, size_t *ret_n);
 
