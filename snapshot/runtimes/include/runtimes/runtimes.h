@@ -1,12 +1,14 @@
 /* The list of runtimes. A new one is a folder snapshot/runtimes/NAME/ that defines
  * `const struct hs_runtime hs_runtime_NAME` (runtimes/runtime.h), and a line here.
  *
- * Those with a heap of their own stand before `native`, which reads what the allocators have. */
+ * Those with a heap of their own, and those that know what is in the allocators' blocks, stand
+ * before `native`, which reads what the allocators have. */
 #ifndef HS_RUNTIMES_RUNTIMES_H
 #define HS_RUNTIMES_RUNTIMES_H
 
 #define HS_RUNTIMES(X) \
     X(ocaml)           \
+    X(python)          \
     X(native)
 
 #define HS_RUNTIME_NUMBER(name) HS_RUNTIME_##name,

@@ -1,0 +1,304 @@
+/* Which blocks are objects, and which are parts of what objects.
+ *
+ * First every block says whether it is an object; then objects name their parts: a part is one of
+ * the first object that says so, and never an object by itself. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/load.h"
+#include "python.h"
+
+enum {
+    POOL_BLOCK_BYTES = 512, /* larger ones are malloc's, which rounds in its own ways */
+    ROUNDED_BYTES = 16,     /* all that a pool adds */
+    AT_TYPE = 8,
+    AT_SIZE = 16,
+    INLINE_HEAD_BYTES = 8,
+};
+
+void hs_python_blocks_fini(struct py_blocks *blocks)
+{
+    hs_pages_free(blocks->known, blocks->n, sizeof *blocks->known);
+    *blocks = (struct py_blocks){0};
+}
+
+/* ---- objects */
+
+/* A count of references: 32 bits, above them flags of 3.14; not the address of something that is
+ * there, which may have no more bits where a program is not moved when it is loaded. */
+static bool is_count(const struct py_view *view, uint64_t word)
+{
+    enum { SURE_COUNT = 1 << 22 };
+    const uint64_t immortal = UINT64_C(1) << 31;
+
+    if (word == 0 || word >> 32 != 0)
+        return false;
+    return word < SURE_COUNT || word >= immortal ||
+           hs_image_bytes(&view->dump->image, word, 1) == NULL;
+}
+
+/* How many items an object of several sizes says it has. */
+static uint64_t n_items(const struct py_view *view, const struct py_class *class,
+                        const uint8_t *object)
+{
+    enum { INT_SIZE_SHIFT = 3 };
+    uint64_t size = hs_load_u64(object + AT_SIZE);
+
+    if (class->kind == PY_INT && view->layout->minor >= 12)
+        return size >> INT_SIZE_SHIFT;
+    return (int64_t)size < 0 ? 0 - size : size;
+}
+
+static bool has_items(const struct py_class *class)
+{
+    return class->item_bytes != 0 && class->n_bytes >= AT_SIZE + PY_WORD &&
+           class->kind != PY_GENERATOR && class->kind != PY_FRAME;
+}
+
+/* Memory that is no object may have a type where an object has its own, as the states of modules
+ * do: it must be as large as one. */
+static bool fits(const struct py_view *view, const struct py_class *class,
+                 const struct hs_heap_block *block)
+{
+    uint64_t least = class->object_at + (uint64_t) class->n_bytes;
+
+    if (class->kind == PY_STR) /* those of ASCII are shorter than tp_basicsize */
+        least = class->object_at + (class->is_exact ? view->layout->str_ascii : class->n_bytes);
+    if (block->n_bytes < least)
+        return false;
+    uint64_t room = block->n_bytes - least;
+    const uint8_t *object = block->bytes + class->object_at;
+    if (class->has_inline)
+        return room >= INLINE_HEAD_BYTES &&
+               object[class->n_bytes] * (uint64_t)PY_WORD <= room - INLINE_HEAD_BYTES;
+    if (has_items(class))
+        return n_items(view, class, object) <= room / class->item_bytes;
+    return class->kind == PY_STR || class->item_bytes != 0 || block->n_bytes > POOL_BLOCK_BYTES ||
+           room < ROUNDED_BYTES;
+}
+
+static hs_status find_object(struct py_view *view, struct py_classes *classes,
+                             const struct hs_heap_block *block, uint64_t *ret, struct hs_error *err)
+{
+    static const uint8_t places[] = {0, 16, 32};
+    uint32_t number;
+
+    for (size_t i = 0; i < sizeof places && places[i] + 16U <= block->n_bytes; i++) {
+        hs_addr type = hs_load_u64(block->bytes + places[i] + AT_TYPE);
+        if (type % PY_WORD != 0 || type < 4096 || type >= HS_USER_END ||
+            !is_count(view, hs_load_u64(block->bytes + places[i])))
+            continue;
+        HS_TRY(hs_python_class(view, classes, type, &number, err));
+        if (number == HS_NO_NUMBER || classes->all[number].object_at != places[i] ||
+            !fits(view, &classes->all[number], block))
+            continue;
+        *ret = hs_python_known(PY_BLOCK_OBJECT, 0, number);
+        return HS_OK;
+    }
+    return HS_OK;
+}
+
+/* ---- parts */
+
+struct parts {
+    struct py_view *view;
+    const struct py_classes *classes;
+    struct py_blocks *blocks;
+};
+
+/* The block that a word leads into is a part: `at` is where in it the word leads. */
+static bool part_at(const struct parts *p, hs_addr word, struct hs_heap_block *ret, uint64_t *at)
+{
+    enum hs_pointer how = word == 0 || word % PY_WORD != 0
+                              ? HS_POINTER_NONE
+                              : hs_heap_map_resolve(&p->view->dump->heaps.map, word, ret);
+
+    if ((how != HS_POINTER_START && how != HS_POINTER_INTERIOR) || ret->bytes == NULL ||
+        p->blocks->known[ret->rank] != 0)
+        return false;
+    *at = (word - ret->begin) / PY_WORD;
+    return *at < UINT64_C(1) << PY_FIRST_BITS;
+}
+
+/* `n` words from where a word leads, as many as there are. */
+static void add_part(struct parts *p, enum py_block_kind kind, hs_addr word, uint64_t n)
+{
+    struct hs_heap_block block;
+    uint64_t at;
+
+    if (!part_at(p, word, &block, &at))
+        return;
+    uint64_t room = block.n_bytes / PY_WORD - at;
+    p->blocks->known[block.rank] = hs_python_known(kind, at, n < room ? n : room);
+}
+
+static uint64_t n_entries(const struct py_view *view, hs_addr table)
+{
+    struct py_keys keys;
+    return hs_python_keys(view, table, &keys) ? keys.n_entries : 0;
+}
+
+static void add_dict(struct parts *p, const uint8_t *object)
+{
+    hs_addr keys = hs_load_u64(object + 32), values = hs_load_u64(object + 40);
+
+    add_part(p, PY_BLOCK_KEYS, keys, 0);
+    if (values != 0)
+        add_part(p, PY_BLOCK_VALUES, values, n_entries(p->view, keys));
+}
+
+/* Of 3.11 and 3.12: values beside the object, as many as its class has names for. */
+static void add_values(struct parts *p, const struct py_class *class, const uint8_t *object)
+{
+    bool is_first = p->view->layout->minor == 11;
+    hs_addr values = hs_load_u64(is_first ? object - 32 : object - 24);
+
+    if (!is_first && (values & 1) == 0) /* a dictionary */
+        return;
+    values += !is_first;
+    hs_addr keys = !class->is_heap
+                       ? 0
+                       : hs_python_word(p->view, class->address + p->view->layout->ht_cached_keys);
+    add_part(p, PY_BLOCK_VALUES, values, n_entries(p->view, keys));
+}
+
+/* Blocks from the left to the right one; only the places between the two indices are in use. */
+static void add_deque(struct parts *p, const uint8_t *object)
+{
+    enum { LINK_RIGHT = PY_DEQUE_ITEMS + 1, MAX_BLOCKS = 1 << 26 };
+    hs_addr at = hs_load_u64(object + 24), last = hs_load_u64(object + 32);
+    uint64_t left = hs_load_u64(object + 40), right = hs_load_u64(object + 48);
+    bool is_first = true;
+
+    for (unsigned i = 0; i < MAX_BLOCKS && at != 0; i++) {
+        struct hs_heap_block block;
+        uint64_t offset, first = is_first ? left : 0;
+        uint64_t past =
+            at == last ? right + 1 : PY_DEQUE_ITEMS; /* an empty one: left = right + 1 */
+        if (!part_at(p, at, &block, &offset) || offset != 0 ||
+            block.n_bytes < (LINK_RIGHT + 1) * PY_WORD || first > past || past > PY_DEQUE_ITEMS)
+            return; /* also when it is met again */
+        uint64_t links =
+            (is_first ? 0U : PY_DEQUE_HAS_LEFT) | (at == last ? 0U : PY_DEQUE_HAS_RIGHT);
+        p->blocks->known[block.rank] =
+            hs_python_known(PY_BLOCK_DEQUE, first + 1, links | (past - first));
+        if (at == last)
+            return;
+        at = hs_load_u64(block.bytes + (uint64_t)LINK_RIGHT * PY_WORD);
+        is_first = false;
+    }
+}
+
+/* Blocks that a deque keeps for later, since 3.11. */
+static void add_spare(struct parts *p, const struct py_class *class, const uint8_t *object)
+{
+    enum { AT_COUNT = 72, MAX_SPARE = 16, PAST = AT_COUNT + (MAX_SPARE + 1) * PY_WORD };
+    uint64_t n = class->n_bytes < PAST ? 0 : hs_load_u64(object + AT_COUNT);
+
+    for (uint64_t i = 0; i < n && i < MAX_SPARE; i++)
+        add_part(p, PY_BLOCK_SPARE, hs_load_u64(object + AT_COUNT + (i + 1) * PY_WORD), 0);
+}
+
+/* numpy: what the items are is told by the kind of the array's type, a character. */
+static bool is_plain_array(const struct py_view *view, const uint8_t *object)
+{
+    enum { AT_TYPE_OF_ITEMS = 56, AT_KIND = 24 };
+    const uint8_t *kind =
+        hs_python_bytes(view, hs_load_u64(object + AT_TYPE_OF_ITEMS) + AT_KIND, 1);
+    return kind != NULL && *kind != '\0' && strchr("biufcSUmM?", *kind) != NULL;
+}
+
+static void add_raw(struct parts *p, const struct py_class *class, const uint8_t *object)
+{
+    if (class->kind == PY_BYTEARRAY && class->n_bytes >= 48)
+        add_part(p, PY_BLOCK_RAW, hs_load_u64(object + 32), 0);
+    else if (class->kind == PY_ARRAY && class->n_bytes >= 48)
+        add_part(p, PY_BLOCK_RAW, hs_load_u64(object + 24), 0);
+    else if (class->kind == PY_NDARRAY && class->n_bytes >= 72 && is_plain_array(p->view, object))
+        add_part(p, PY_BLOCK_RAW, hs_load_u64(object + 16), 0);
+}
+
+/* Two for each entry of its table. */
+static uint64_t n_set_words(const uint8_t *object)
+{
+    uint64_t mask = hs_load_u64(object + 32);
+    return mask < UINT32_MAX ? 2 * (mask + 1) : 0;
+}
+
+static void add_parts(struct parts *p, const struct py_class *class,
+                      const struct hs_heap_block *block)
+{
+    const uint8_t *object = block->bytes + class->object_at;
+
+    if (class->n_bytes < class->kind_bytes || class->kind_bytes < 32)
+        goto values; /* it says that it is shorter than its base */
+    switch (class->kind) {
+    case PY_LIST:
+        add_part(p, PY_BLOCK_ITEMS, hs_load_u64(object + 24), hs_load_u64(object + AT_SIZE));
+        break;
+    case PY_DICT:
+        if (class->n_bytes >= 48)
+            add_dict(p, object);
+        break;
+    case PY_SET:
+        if (class->n_bytes >= 64)
+            add_part(p, PY_BLOCK_SET_TABLE, hs_load_u64(object + 40), n_set_words(object));
+        break;
+    case PY_DEQUE:
+        if (class->n_bytes >= 56)
+            add_deque(p, object);
+        add_spare(p, class, object);
+        break;
+    case PY_TYPE:
+        if (p->view->layout->ht_cached_keys + (unsigned)PY_WORD <= class->n_bytes)
+            add_part(p, PY_BLOCK_KEYS, hs_load_u64(object + p->view->layout->ht_cached_keys), 0);
+        break;
+    default:
+        add_raw(p, class, object);
+    }
+values:
+    if (class->has_dict && class->object_at == 32 && p->view->layout->minor < 13)
+        add_values(p, class, object);
+}
+
+/* ---- both */
+
+static hs_status find_objects(struct py_view *view, struct py_classes *classes,
+                              struct py_blocks *blocks, struct hs_error *err)
+{
+    struct hs_heap_iterator it = {.map = &view->dump->heaps.map};
+    struct hs_heap_block block;
+
+    while (hs_heap_map_next(&it, &block)) {
+        uint64_t known = 0;
+        if (block.bytes == NULL || (block.span->states & HS_BLOCK_MAPPING) != 0)
+            continue;
+        HS_TRY(find_object(view, classes, &block, &known, err));
+        if (known != 0)
+            blocks->known[block.rank] = known;
+    }
+    return HS_OK;
+}
+
+static void find_parts(struct parts *p)
+{
+    struct hs_heap_iterator it = {.map = &p->view->dump->heaps.map};
+    struct hs_heap_block block;
+
+    while (hs_heap_map_next(&it, &block)) {
+        uint64_t known = p->blocks->known[block.rank];
+        if (block.bytes != NULL && hs_python_known_kind(known) == PY_BLOCK_OBJECT)
+            add_parts(p, &p->classes->all[hs_python_known_number(known)], &block);
+    }
+}
+
+hs_status hs_python_find_blocks(struct py_view *view, struct py_classes *classes,
+                                struct py_blocks *ret, struct hs_error *err)
+{
+    ret->n = view->dump->heaps.map.n_blocks;
+    HS_TRY(HS_PAGES_ALLOC(&ret->known, ret->n, err));
+    HS_TRY(find_objects(view, classes, ret, err));
+    struct parts parts = {.view = view, .classes = classes, .blocks = ret};
+    find_parts(&parts);
+    return HS_OK;
+}

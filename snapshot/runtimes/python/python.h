@@ -1,0 +1,191 @@
+/* CPython's objects as a copy of memory shows them: what its parts share. Private to
+ * snapshot/runtimes/python.
+ *
+ *   layout.c    where the fields of its structures are: a table per minor version
+ *   locate.c    which interpreter it is, and whether the table fits it
+ *   view.c      words, texts and dictionaries of the copy
+ *   classes.c   type objects: what kind their objects are, which of their words own
+ *   blocks.c    which blocks are objects, and which are parts of what objects
+ *   words.c     the words of a block that may be pointers
+ *   runtime.c   what the driver calls
+ *
+ * All that is read is hostile: addresses lead anywhere, sizes are up to 2^64, chains are cycles. */
+#ifndef HS_PYTHON_PYTHON_H
+#define HS_PYTHON_PYTHON_H
+
+#include "base/table.h"
+#include "runtimes/runtime.h"
+
+enum { PY_WORD = 8, PY_NAME_BYTES = 96, PY_MAX_CHAIN = 64 };
+
+/* Offsets in bytes, of one minor version; PY_NONE: it has no such field. */
+#define PY_NONE UINT16_MAX
+struct py_layout {
+    uint8_t minor;
+    uint16_t runtime_interpreters, interp_next, interp_modules, interp_threads;
+    uint16_t thread_next, thread_interp, thread_dict, thread_context, thread_native_id;
+    uint16_t thread_frame; /* its frame, or the C frame that leads there */
+    uint16_t cframe_frame; /* from the C frame to the frame */
+    uint16_t frame_code, frame_func, frame_globals, frame_locals, frame_object, frame_previous;
+    uint16_t frame_instr, frame_stacktop, frame_localsplus;
+    uint16_t frame_object_data; /* of a frame object: the frame that it may own */
+    uint16_t gen_frame, gen_state, gen_previous_item;
+    uint16_t code_local_names, code_file, code_qualname, code_first_line, code_lines;
+    uint16_t code_n_locals, code_bytes;
+    uint16_t ht_qualname, ht_cached_keys;
+    uint16_t str_ascii, str_compact; /* where characters begin */
+    uint16_t func_globals, func_code, func_closure, func_qualname, func_module;
+};
+/* NULL: unknown. */
+const struct py_layout *hs_python_layout(unsigned minor);
+
+/* ---- view.c */
+struct py_view {
+    const struct hs_dump *dump; /* borrowed */
+    const struct py_layout *layout;
+    hs_addr type_type; /* the type of types */
+};
+/* n bytes at an address: of the copy, else of the file mapped there; NULL: not there. */
+const uint8_t *hs_python_bytes(const struct py_view *view, hs_addr at, size_t n);
+/* A word; 0 when it is not there. */
+uint64_t hs_python_word(const struct py_view *view, hs_addr at);
+uint32_t hs_python_u32(const struct py_view *view, hs_addr at);
+/* A C string into text[n]; false, and "" when it is not there or longer. */
+bool hs_python_string(const struct py_view *view, hs_addr at, char *text, size_t n);
+
+/* ---- classes.c */
+/* What an object is made of, by the nearest of the interpreter's own types that its type derives
+ * from. */
+enum py_kind {
+    PY_OTHER, /* any word of its fixed part may be a pointer */
+    PY_STR,
+    PY_INT,
+    PY_BYTES,
+    PY_FLOAT,
+    PY_COMPLEX,
+    PY_TUPLE,
+    PY_LIST,
+    PY_DICT,
+    PY_SET,
+    PY_DEQUE,
+    PY_TYPE,
+    PY_CODE,
+    PY_GENERATOR,
+    PY_FRAME,
+    PY_BYTEARRAY,
+    PY_ARRAY,
+    PY_NDARRAY,
+    PY_MEMORYVIEW,
+    PY_N_KINDS
+};
+
+struct py_class {
+    hs_addr address; /* of the type object */
+    uint8_t kind;
+    uint8_t object_at; /* in bytes from the start of a block of it */
+    bool is_type;      /* false: no type object is there */
+    bool is_exact;     /* no class derived from that of its kind */
+    bool is_heap;      /* made while the program ran */
+    bool has_gc, has_inline;
+    bool has_dict;                /* before the object, since 3.11 */
+    bool has_dict_behind;         /* behind its items */
+    uint32_t n_bytes;             /* of the fixed part, from the object on */
+    uint32_t item_bytes;          /* 0: all of one size */
+    uint32_t kind_bytes;          /* of the fixed part of the type of its kind */
+    uint64_t owning, weak, links; /* of the first 64 words of a block */
+    char name[PY_NAME_BYTES];
+};
+
+struct py_classes {
+    struct py_class *all; /* owned */
+    size_t n, capacity;
+    struct hs_table by_address;
+};
+void hs_python_classes_fini(struct py_classes *classes);
+/* The number of the type object at an address; HS_NO_NUMBER when there is none. Remembered. Fails
+ * with HS_LIMIT. */
+hs_status hs_python_class(const struct py_view *view, struct py_classes *classes, hs_addr type,
+                          uint32_t *ret, struct hs_error *err);
+
+/* ---- blocks.c */
+/* What is known of a block: 8 bytes each, of which pages without any cost nothing. */
+enum py_block_kind {
+    PY_BLOCK_UNKNOWN,
+    PY_BLOCK_OBJECT,    /* number: of its class */
+    PY_BLOCK_ITEMS,     /* of a list: words [first, first + number) */
+    PY_BLOCK_VALUES,    /* of an instance or a dictionary: the same */
+    PY_BLOCK_KEYS,      /* of a dictionary: says itself what it is */
+    PY_BLOCK_SET_TABLE, /* number: words */
+    PY_BLOCK_DEQUE,     /* [first, first + number), links apart: see PY_DEQUE_* */
+    PY_BLOCK_SPARE,     /* of a deque: items to come */
+    PY_BLOCK_RAW,       /* bytes of bytearray, numbers of numpy */
+    PY_N_BLOCK_KINDS
+};
+enum { PY_FIRST_BITS = 20, PY_NUMBER_BITS = 40 };
+static inline uint64_t hs_python_known(enum py_block_kind kind, uint64_t first, uint64_t number)
+{
+    return (uint64_t)kind << (PY_FIRST_BITS + PY_NUMBER_BITS) | first << PY_NUMBER_BITS | number;
+}
+static inline enum py_block_kind hs_python_known_kind(uint64_t known)
+{
+    return known >> (PY_FIRST_BITS + PY_NUMBER_BITS);
+}
+static inline uint64_t hs_python_known_first(uint64_t known)
+{
+    return known >> PY_NUMBER_BITS & ((1U << PY_FIRST_BITS) - 1);
+}
+static inline uint64_t hs_python_known_number(uint64_t known)
+{
+    return known & ((UINT64_C(1) << PY_NUMBER_BITS) - 1);
+}
+/* A deque's block: | left | 64 items | right |; which of its links are of the chain is told by two
+ * bits of its number above the count of items. */
+enum { PY_DEQUE_ITEMS = 64, PY_DEQUE_HAS_LEFT = 1 << 8, PY_DEQUE_HAS_RIGHT = 1 << 9 };
+
+struct py_blocks {
+    uint64_t *known; /* owned pages: by rank */
+    uint64_t n;
+};
+void hs_python_blocks_fini(struct py_blocks *blocks);
+/* Looks at every block. Linear, with a look-up for each part. Fails with HS_LIMIT. */
+hs_status hs_python_find_blocks(struct py_view *view, struct py_classes *classes,
+                                struct py_blocks *ret, struct hs_error *err);
+/* The object at an address as far as a block holds it: its class, or NULL. */
+const struct py_class *hs_python_class_of(const struct py_view *view,
+                                          const struct py_classes *classes, hs_addr object);
+/* The header of a dictionary's table. */
+struct py_keys {
+    hs_addr entries;
+    uint64_t entries_at; /* from the start of the table */
+    uint64_t n_entries;
+    bool is_text; /* no hashes: two words an entry, else three */
+};
+bool hs_python_keys(const struct py_view *view, hs_addr table, struct py_keys *ret);
+
+/* ---- locate.c */
+struct py_interpreter {
+    const struct hs_object *object; /* whose it is; NULL: none */
+    hs_addr runtime;                /* _PyRuntime */
+    hs_addr first;                  /* the first interpreter's state */
+    hs_addr modules;                /* its sys.modules */
+};
+/* Whether one of the objects may be CPython. */
+const struct hs_object *hs_python_object(const struct hs_objects *objects);
+/* Fills view->layout and ->type_type. False with the reason in text[n] when the version is not
+ * known or does not fit: then nothing is to be believed; "" when there is none at all. */
+bool hs_python_locate(struct py_view *view, struct py_interpreter *ret, char *text, size_t n);
+
+/* ---- words.c */
+struct py_state {
+    struct hs_dump *dump; /* borrowed */
+    struct py_view view;
+    struct py_interpreter interpreter;
+    struct py_classes classes;
+    struct py_blocks blocks;
+    struct hs_roots roots;
+    struct hs_findings findings;
+    bool is_known; /* the layout fits: blocks is filled */
+};
+extern const struct hs_object_model hs_python_objects;
+
+#endif

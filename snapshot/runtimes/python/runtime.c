@@ -1,0 +1,177 @@
+/* CPython, as the driver of a dump sees it (runtimes/runtime.h). Its blocks are the allocators'. */
+#include "base/alloc.h"
+#include "python.h"
+
+enum { REASON_BYTES = 160 };
+
+static bool python_serves(const struct hs_objects *objects)
+{
+    return hs_python_object(objects) != NULL;
+}
+
+static hs_status python_open(struct hs_dump *dump, void **ret_state, struct hs_error *err)
+{
+    struct py_state *s;
+
+    HS_TRY(HS_ALLOC(&s, 1, err));
+    s->dump = dump;
+    s->view.dump = dump;
+    s->findings.strings = &dump->strings;
+    *ret_state = s;
+    return HS_OK;
+}
+
+static void python_forget(void *state)
+{
+    struct py_state *s = state;
+
+    hs_python_blocks_fini(&s->blocks);
+    hs_python_classes_fini(&s->classes);
+    hs_roots_fini(&s->roots);
+    s->roots = (struct hs_roots){0};
+    s->is_known = false;
+}
+
+static void python_close(void *state)
+{
+    struct py_state *s = state;
+
+    if (s == NULL)
+        return;
+    python_forget(s);
+    hs_findings_fini(&s->findings);
+    hs_free(s);
+}
+
+/* What is copied is the native runtime's to choose: all private memory. */
+static hs_status python_nothing(void *state, struct hs_error *err)
+{
+    (void)state;
+    (void)err;
+    return HS_OK;
+}
+
+static void python_rehearse(void *state, bool copies)
+{
+    (void)state;
+    (void)copies;
+}
+
+static hs_status python_roots(void *state, struct hs_error *err)
+{
+    struct py_state *s = state;
+    char reason[REASON_BYTES];
+
+    if (!hs_python_locate(&s->view, &s->interpreter, reason, sizeof reason))
+        return reason[0] == '\0'
+                   ? HS_OK
+                   : hs_findings_note(&s->findings, false, err,
+                                      "%s; its objects are read as memory of C", reason);
+    HS_TRY(hs_dump_plan_reserve(&s->dump->plan,
+                                s->dump->heaps.map.n_blocks * sizeof *s->blocks.known,
+                                "what Python's blocks are", err));
+    HS_TRY(hs_python_find_blocks(&s->view, &s->classes, &s->blocks, err));
+    s->is_known = true;
+    return HS_OK;
+}
+
+static const struct hs_roots *python_leaves(const void *state)
+{
+    const struct py_state *s = state;
+    return &s->roots;
+}
+
+static const struct hs_object_model *python_objects(const void *state)
+{
+    const struct py_state *s = state;
+    return s->is_known ? &hs_python_objects : NULL;
+}
+
+static hs_status python_facts(void *state, struct hs_runtime_facts *ret,
+                              struct hs_snap_facts *facts, struct hs_error *err)
+{
+    struct py_state *s = state;
+
+    (void)facts;
+    (void)err;
+    *ret = (struct hs_runtime_facts){.findings = &s->findings};
+    return HS_OK;
+}
+
+/* ---- it has no blocks of its own */
+
+static uint64_t python_n_blocks(const void *state)
+{
+    (void)state;
+    return 0;
+}
+
+static uint64_t python_below(const void *state, hs_addr address)
+{
+    (void)state;
+    (void)address;
+    return 0;
+}
+
+static uint64_t python_rank(const void *state, hs_addr block)
+{
+    (void)state;
+    (void)block;
+    return HS_NO_NODE;
+}
+
+static bool python_peek(void *state, hs_addr *ret)
+{
+    (void)state;
+    (void)ret;
+    return false;
+}
+
+static hs_status python_next(void *state, hs_addr not_before, struct hs_runtime_block *ret,
+                             struct hs_error *err)
+{
+    (void)state;
+    (void)not_before;
+    (void)ret;
+    return hs_fail(err, HS_LIMIT, "python has no blocks of its own");
+}
+
+static hs_status python_types(void *state, struct hs_type_tables *ret, struct hs_error *err)
+{
+    (void)state;
+    (void)err;
+    *ret = (struct hs_type_tables){0};
+    return HS_OK;
+}
+
+static hs_status python_samples(void *state, struct hs_runtime_samples *ret, struct hs_error *err)
+{
+    (void)state;
+    (void)err;
+    *ret = (struct hs_runtime_samples){0};
+    return HS_OK;
+}
+
+const struct hs_runtime hs_runtime_python = {
+    .name = "python",
+    .has_no_blocks = true,
+    .serves = python_serves,
+    .open = python_open,
+    .close = python_close,
+    .prepare = python_nothing,
+    .rehearse = python_rehearse,
+    .forget = python_forget,
+    .copy = python_nothing,
+    .list = python_nothing,
+    .roots = python_roots,
+    .leaves = python_leaves,
+    .facts = python_facts,
+    .n_blocks = python_n_blocks,
+    .below = python_below,
+    .rank = python_rank,
+    .peek = python_peek,
+    .next = python_next,
+    .objects = python_objects,
+    .types = python_types,
+    .samples = python_samples,
+};

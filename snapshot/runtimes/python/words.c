@@ -1,0 +1,361 @@
+/* The words of a block that may be pointers, by what the block is. */
+#include <string.h>
+
+#include "base/load.h"
+#include "python.h"
+
+enum { AT_SIZE = 16, MASK_WORDS = 64, ITEM_WORDS = 1 };
+
+static void add_run(struct hs_object_words *words, int i, uint64_t begin, uint64_t end)
+{
+    words->runs[i] =
+        (struct hs_word_run){.begin = begin, .end = end, .period = ITEM_WORDS, .which = 1};
+}
+
+static void own_not(struct hs_object_words *words, uint64_t from)
+{
+    if (from < MASK_WORDS)
+        words->owning &= (UINT64_C(1) << from) - 1;
+}
+
+/* { interned:2, kind:3, compact:1, ascii:1 }; since 3.14 { interned:16, ... }. Compact text has its
+ * characters in itself; up to 3.11 all may have a copy in wide characters. */
+static void words_of_text(const struct py_state *s, const struct py_class *class,
+                          const struct hs_heap_block *block, struct hs_object_words *words)
+{
+    enum { AT_STATE = 32, COMPACT = 1 << 5, ASCII = 1 << 6 };
+    uint64_t object = class->object_at / PY_WORD;
+    uint32_t state = hs_load_u32(block->bytes + class->object_at + AT_STATE);
+    uint64_t ascii = s->view.layout->str_ascii / PY_WORD;
+    uint64_t compact = s->view.layout->str_compact / PY_WORD;
+
+    words->owning &= ~(UINT64_C(1) << (object + ascii));     /* utf8_length */
+    words->owning &= ~(UINT64_C(1) << (object + ascii + 2)); /* wstr_length, or characters */
+    if (s->view.layout->minor < 12)                          /* wstr; below it only the state */
+        words->owning |= UINT64_C(1) << (object + ascii - 1);
+    else
+        words->owning |= UINT64_C(1) << (object + compact); /* characters elsewhere */
+    if ((state & COMPACT) != 0)
+        own_not(words, object + ((state & ASCII) != 0 ? ascii : compact));
+}
+
+/* Behind the digits of a number or the bytes of a text an object of a class of the program has its
+ * dictionary. */
+static void words_behind(const struct py_class *class, uint64_t n_bytes,
+                         struct hs_object_words *words)
+{
+    uint64_t begin = (class->object_at + class->kind_bytes + n_bytes + PY_WORD - 1) / PY_WORD;
+
+    own_not(words, (class->object_at + class->kind_bytes) / PY_WORD);
+    if (class->has_dict_behind)
+        add_run(words, 0, begin, begin + 1);
+}
+
+/* The sequences of C with names for their fields may have more of these than items: their types
+ * are called after a module. */
+static void words_of_tuple(const struct py_class *class, uint64_t n_items, uint64_t most,
+                           struct hs_object_words *words)
+{
+    uint64_t first = (class->object_at + class->kind_bytes) / PY_WORD;
+
+    if (!class->is_exact && strchr(class->name, '.') != NULL)
+        add_run(words, 0, first, most);
+    else
+        add_run(words, 0, first, first + n_items + class->has_dict_behind);
+}
+
+static uint64_t size_of(const struct py_state *s, const struct py_class *class,
+                        const uint8_t *object, uint64_t most)
+{
+    uint64_t size = hs_load_u64(object + AT_SIZE);
+
+    if (class->kind == PY_INT && s->view.layout->minor >= 12)
+        size >>= 3;
+    else if ((int64_t)size < 0)
+        size = 0 - size;
+    return size < most ? size : most;
+}
+
+/* A frame in an object: what lies above its stack is left from before. `at` is where it begins in
+ * the object. */
+static void words_of_frame(const struct py_state *s, const struct py_class *class,
+                           const struct hs_heap_block *block, uint16_t at, bool is_live,
+                           struct hs_object_words *words)
+{
+    const struct py_layout *layout = s->view.layout;
+    uint64_t frame = class->object_at + (uint64_t)at, first = frame + layout->frame_localsplus;
+
+    if (!is_live || first + PY_WORD > block->n_bytes + PY_WORD) {
+        own_not(words, frame / PY_WORD);
+        return;
+    }
+    own_not(words, first / PY_WORD);
+    int32_t top = (int32_t)hs_load_u32(block->bytes + frame + layout->frame_stacktop);
+    uint64_t room = (block->n_bytes - first) / PY_WORD;
+    uint64_t n = top < 0 || (uint64_t)top > room ? room : (uint64_t)top; /* -1: it runs */
+    add_run(words, 0, first / PY_WORD, first / PY_WORD + n);
+}
+
+static void words_of_frames(const struct py_state *s, const struct py_class *class,
+                            const struct hs_heap_block *block, struct hs_object_words *words)
+{
+    enum { CLEARED = 4, IN_FRAME_OBJECT = 2, AFTER_STACKTOP = 4 };
+    const struct py_layout *layout = s->view.layout;
+    const uint8_t *object = block->bytes + class->object_at;
+
+    if (layout->minor < 11) {
+        if (class->kind == PY_FRAME)
+            add_run(words, 0, (class->object_at + class->n_bytes) / PY_WORD,
+                    block->n_bytes / PY_WORD);
+        return;
+    }
+    if (class->kind == PY_GENERATOR) {
+        words_of_frame(s, class, block, layout->gen_frame,
+                       (int8_t)object[layout->gen_state] < CLEARED, words);
+        return;
+    }
+    uint64_t owner = (uint64_t)layout->frame_object_data + layout->frame_stacktop + AFTER_STACKTOP;
+    owner += layout->minor == 11 ? 1 : 2;
+    words_of_frame(s, class, block, layout->frame_object_data, object[owner] == IN_FRAME_OBJECT,
+                   words);
+}
+
+/* 3.13: values behind the fixed part: { room, used, is embedded, is valid }, values. */
+static void words_inline(const struct py_class *class, const struct hs_heap_block *block,
+                         struct hs_object_words *words)
+{
+    enum { VALID = 3 };
+    const uint8_t *values = block->bytes + class->object_at + class->n_bytes;
+    uint64_t first = (class->object_at + class->n_bytes) / PY_WORD + 1;
+
+    if (values[VALID] != 0)
+        add_run(words, 1, first, first + values[0]);
+}
+
+/* 3.13: the values of a dictionary may be those in an object. */
+static void words_of_dict(const struct py_state *s, const struct py_class *class,
+                          const struct hs_heap_block *block, struct hs_object_words *words)
+{
+    enum { AT_VALUES = 40, EMBEDDED = 2 };
+    const uint8_t *object = block->bytes + class->object_at;
+
+    if (s->view.layout->minor < 13 || class->n_bytes < AT_VALUES + PY_WORD)
+        return;
+    const uint8_t *head = hs_python_bytes(&s->view, hs_load_u64(object + AT_VALUES), 4);
+    if (head != NULL && head[EMBEDDED] != 0)
+        words->owning &= ~(UINT64_C(1) << (class->object_at + AT_VALUES) / PY_WORD);
+}
+
+/* The table of a small set is in itself; when there is another, what is left in it is old. */
+static void words_of_set(const struct py_class *class, const struct hs_heap_block *block,
+                         struct hs_object_words *words)
+{
+    enum { TABLE = 5, SMALL_TABLE = 8, SMALL_END = 24 };
+    unsigned object = class->object_at / PY_WORD;
+    hs_addr small = block->begin + class->object_at + (hs_addr)SMALL_TABLE * PY_WORD;
+
+    if (class->n_bytes < (SMALL_END + 1) * (unsigned)PY_WORD)
+        return;
+    if (hs_load_u64(block->bytes + (object + TABLE) * (size_t)PY_WORD) == small)
+        words->owning &= ~(UINT64_C(1) << (object + TABLE));
+    else
+        words->owning &=
+            ~(((UINT64_C(1) << (SMALL_END - SMALL_TABLE)) - 1) << (object + SMALL_TABLE));
+}
+
+/* Since 3.11 a deque keeps some blocks for later. */
+static void words_of_queue(const struct py_class *class, const struct hs_heap_block *block,
+                           struct hs_object_words *words)
+{
+    enum { COUNT = 9, FIRST = 10, PAST = 26 };
+    unsigned object = class->object_at / PY_WORD;
+
+    if (class->n_bytes < PAST * (unsigned)PY_WORD)
+        return;
+    uint64_t n = hs_load_u64(block->bytes + (object + COUNT) * (size_t)PY_WORD);
+    uint64_t first = n < PAST - FIRST ? FIRST + n : PAST;
+    words->owning &= ~(((UINT64_C(1) << (PAST - first)) - 1) << (object + first));
+    words->owning &= ~(UINT64_C(1) << (object + COUNT));
+}
+
+static void words_of_kind(const struct py_state *s, const struct py_class *class,
+                          const struct hs_heap_block *block, struct hs_object_words *words)
+{
+    const uint8_t *object = block->bytes + class->object_at;
+    uint64_t fixed = (class->object_at + class->n_bytes) / PY_WORD;
+    uint64_t most = block->n_bytes / PY_WORD;
+
+    switch (class->kind) {
+    case PY_STR:
+        words_of_text(s, class, block, words);
+        break;
+    case PY_INT:
+    case PY_BYTES:
+        words_behind(class, size_of(s, class, object, block->n_bytes) * class->item_bytes, words);
+        break;
+    case PY_TUPLE:
+        words_of_tuple(class, size_of(s, class, object, most), most, words);
+        break;
+    case PY_SET:
+        words_of_set(class, block, words);
+        break;
+    case PY_DEQUE:
+        words_of_queue(class, block, words);
+        break;
+    case PY_GENERATOR:
+    case PY_FRAME:
+        words_of_frames(s, class, block, words);
+        break;
+    case PY_DICT:
+        words_of_dict(s, class, block, words);
+        break;
+    case PY_CODE:
+    case PY_MEMORYVIEW: /* bytes, or sizes */
+        break;
+    default:
+        if (class->item_bytes != 0)
+            add_run(words, 0, fixed,
+                    fixed + size_of(s, class, object, most) * class->item_bytes / PY_WORD);
+    }
+}
+
+static void words_of_object(const struct py_state *s, const struct py_class *class,
+                            const struct hs_heap_block *block, struct hs_object_words *ret)
+{
+    ret->owning = class->owning;
+    ret->links = class->links;
+    ret->weak = class->weak;
+    ret->is_tracked = class->has_gc;
+    if ((class->object_at + class->n_bytes) / PY_WORD > MASK_WORDS)
+        add_run(ret, 1, MASK_WORDS, (class->object_at + class->n_bytes) / PY_WORD);
+    if (class->kind == PY_OTHER || class->n_bytes >= class->kind_bytes)
+        words_of_kind(s, class, block, ret);
+    if (class->has_inline)
+        words_inline(class, block, ret);
+}
+
+static void words_of_keys(const struct py_state *s, const struct hs_heap_block *block,
+                          struct hs_object_words *ret)
+{
+    enum { KEY_AND_VALUE = 3, VALUE_IS_SECOND = 6 };
+    struct py_keys keys;
+
+    if (!hs_python_keys(&s->view, block->begin, &keys))
+        return;
+    uint64_t begin = keys.entries_at / PY_WORD, period = keys.is_text ? 2 : 3;
+    ret->runs[0] = (struct hs_word_run){.begin = begin,
+                                        .end = begin + keys.n_entries * period,
+                                        .period = (uint8_t)period,
+                                        .which = keys.is_text ? KEY_AND_VALUE : VALUE_IS_SECOND};
+}
+
+static void words_of_deque(uint64_t known, struct hs_object_words *ret)
+{
+    enum { COUNT = PY_DEQUE_HAS_LEFT - 1, RIGHT = PY_DEQUE_ITEMS + 1 };
+    uint64_t first = hs_python_known_first(known), number = hs_python_known_number(known);
+
+    add_run(ret, 0, first, first + (number & COUNT));
+    ret->owning = (number & PY_DEQUE_HAS_LEFT) != 0;
+    if ((number & PY_DEQUE_HAS_RIGHT) != 0)
+        add_run(ret, 1, RIGHT, RIGHT + 1);
+}
+
+static bool object_words(const void *state, const struct hs_heap_block *block,
+                         struct hs_object_words *ret)
+{
+    const struct py_state *s = state;
+    uint64_t known = s->blocks.known[block->rank];
+    enum py_block_kind kind = hs_python_known_kind(known);
+    uint64_t first = hs_python_known_first(known), number = hs_python_known_number(known);
+
+    *ret = (struct hs_object_words){.n_owning = UINT64_MAX, .is_exact = true};
+    ret->is_part = kind != PY_BLOCK_OBJECT;
+    switch (kind) {
+    case PY_BLOCK_OBJECT:
+        words_of_object(s, &s->classes.all[number], block, ret);
+        return true;
+    case PY_BLOCK_ITEMS:
+    case PY_BLOCK_VALUES:
+        add_run(ret, 0, first, first + number);
+        return true;
+    case PY_BLOCK_KEYS:
+        words_of_keys(s, block, ret);
+        return true;
+    case PY_BLOCK_SET_TABLE: /* entries of key and hash */
+        ret->runs[0] = (struct hs_word_run){.begin = 0, .end = number, .period = 2, .which = 1};
+        return true;
+    case PY_BLOCK_DEQUE:
+        words_of_deque(known, ret);
+        return true;
+    case PY_BLOCK_SPARE:
+        return true;
+    case PY_BLOCK_RAW:
+        ret->is_exact = false;
+        ret->is_plain = true;
+        return true;
+    default:
+        ret->is_exact = false;
+        return false;
+    }
+}
+
+static bool object_type_name(const void *state, const struct hs_heap_block *block, char *text,
+                             size_t n_bytes)
+{
+    static const char *const parts[PY_N_BLOCK_KINDS] = {
+        [PY_BLOCK_ITEMS] = "list items",      [PY_BLOCK_VALUES] = "instance values",
+        [PY_BLOCK_KEYS] = "dict keys",        [PY_BLOCK_SET_TABLE] = "set table",
+        [PY_BLOCK_DEQUE] = "deque items",     [PY_BLOCK_SPARE] = "deque items",
+        [PY_BLOCK_RAW] = "bytes of an array",
+    };
+    const struct py_state *s = state;
+    uint64_t known = s->blocks.known[block->rank];
+    enum py_block_kind kind = hs_python_known_kind(known);
+    const char *name = kind == PY_BLOCK_OBJECT
+                           ? s->classes.all[hs_python_known_number(known)].name
+                           : parts[kind < PY_N_BLOCK_KINDS ? kind : PY_BLOCK_UNKNOWN];
+
+    if (name == NULL || n_bytes == 0)
+        return false;
+    size_t length = strlen(name);
+    length = length < n_bytes ? length : n_bytes - 1;
+    memcpy(text, name, length);
+    text[length] = '\0';
+    return true;
+}
+
+static bool object_is_list_end(const void *state, const struct hs_heap_block *block, hs_addr slot,
+                               uint64_t word)
+{
+    const uint64_t flags = 7; /* of gc_prev, and since 3.12 of gc_next */
+    const struct py_state *s = state;
+    uint64_t known = s->blocks.known[block->rank];
+
+    if (hs_python_known_kind(known) != PY_BLOCK_OBJECT)
+        return false;
+    const struct py_class *class = &s->classes.all[hs_python_known_number(known)];
+    if (!class->has_gc)
+        return false;
+    const uint8_t *head = block->bytes + class->object_at - 2 * PY_WORD;
+    if ((word & ~flags) != block->begin + class->object_at - 2 * PY_WORD)
+        return false;
+    return (hs_load_u64(head + PY_WORD) & ~flags) == slot ||
+           (hs_load_u64(head) & ~flags) == slot - PY_WORD;
+}
+
+static size_t object_parts(const void *state, const struct hs_heap_block *block,
+                           struct hs_object_part ret[HS_OBJECT_PARTS])
+{
+    (void)state;
+    (void)block;
+    (void)ret;
+    return 0; /* they are told as what they are */
+}
+
+const struct hs_object_model hs_python_objects = {
+    .knows_parts = true,
+    .type_name = object_type_name,
+    .words = object_words,
+    .is_list_end = object_is_list_end,
+    .parts = object_parts,
+};
