@@ -44,6 +44,14 @@ if(HS_SQL)
   hs_find_dependency(edit libedit edit editline/readline.h libedit-dev OPTIONAL)
 endif()
 
+if(HS_PUSH)
+  hs_find_dependency(curl libcurl curl curl/curl.h libcurl4-openssl-dev OPTIONAL)
+  if(NOT HS_LIB_curl OR NOT HS_INC_curl)
+    message(FATAL_ERROR "libcurl not found: run scripts/deps, install 'libcurl4-openssl-dev', or "
+                        "build without 'watch --push': -DHS_PUSH=OFF")
+  endif()
+endif()
+
 # libdwarf's interface changed in 0.x: dwarf_finish lost its error argument, and with it went the
 # access argument of dwarf_init_b and the names of several calls.
 file(WRITE "${CMAKE_BINARY_DIR}/probe/libdwarf_api.c" [[

@@ -260,6 +260,8 @@ const struct hs_option hs_options[HS_N_OPTIONS] = {
     [HS_OPT_NO_KEYS] = {"no-keys", 0, HS_OPTION_FLAG, NULL, NULL, "keep no key files"},
     [HS_OPT_WATCH_EXPORT] = {"export", 0, HS_OPTION_CHOICE, "FORMAT", "parquet",
                              "write every dump as tables into DIR, too: parquet"},
+    [HS_OPT_PUSH] = {"push", 0, HS_OPTION_TEXT, "URL", NULL,
+                     "send the pprof profile of every dump to a continuous profiler"},
 };
 
 #define LOOK                                                               \

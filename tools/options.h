@@ -136,6 +136,7 @@ enum hs_option_id {
     HS_OPT_WATCH_DIFF,
     HS_OPT_NO_KEYS,
     HS_OPT_WATCH_EXPORT,
+    HS_OPT_PUSH,
     HS_N_OPTIONS
 };
 

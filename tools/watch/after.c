@@ -7,6 +7,7 @@
 #include "analysis/key_file.h"
 #include "base/append.h"
 #include "dump_run.h"
+#include "export/exporters.h"
 #include "fleet_options.h"
 #include "look/memory_report.h"
 #include "look/open_view.h"
@@ -26,7 +27,8 @@ struct after {
 
 bool hs_watch_after_is_wanted(const struct hs_invocation *inv)
 {
-    return !hs_given(inv, HS_OPT_NO_KEYS) || hs_given(inv, HS_OPT_WATCH_EXPORT);
+    return !hs_given(inv, HS_OPT_NO_KEYS) || hs_given(inv, HS_OPT_WATCH_EXPORT) ||
+           hs_given(inv, HS_OPT_PUSH);
 }
 
 static hs_status keep_keys(const struct after *after, struct hs_error *err)
@@ -50,6 +52,32 @@ static hs_status write_tables(const struct after *after, struct hs_error *err)
     HS_TRY(hs_view_open(&after->session, after->made->path, HS_VIEW_INDEX, &view, err));
     return hs_view_finish(&view, hs_fleet_write(&view, after->made->directory, &options, NULL, err),
                           err);
+}
+
+static hs_status write_profile_of(struct hs_view *view, int fd, struct hs_error *err)
+{
+    struct hs_out out;
+    const struct hs_export_target target = {.out = &out};
+    HS_TRY(hs_out_open_fd(fd, "the profile", &out, err));
+    hs_status status = hs_export_view(&hs_exporter_pprof, view, &target, err);
+    status = hs_view_check(view, status, err);
+    if (status == HS_OK)
+        status = hs_out_commit(&out, err);
+    hs_out_close(&out);
+    return status;
+}
+
+/* Half a profile would be sent: then there is none. */
+static hs_status write_profile(const struct after *after, struct hs_error *err)
+{
+    struct hs_view view;
+    int fd = after->made->profile_fd;
+    HS_TRY(hs_view_open(&after->session, after->made->path, HS_VIEW_INDEX, &view, err));
+    hs_status status = write_profile_of(&view, fd, err);
+    hs_view_close(&view);
+    if (status != HS_OK)
+        (void)!ftruncate(fd, 0);
+    return status;
 }
 
 static void note(hs_status status, const char *what, const struct hs_error *error, char *warning,
@@ -78,6 +106,10 @@ void hs_watch_after_dump(const struct hs_watch_made *made, char *warning, size_t
     if (hs_given(made->inv, HS_OPT_WATCH_EXPORT)) {
         struct hs_error err = HS_ERROR_INIT;
         note(write_tables(&after, &err), "tables", &err, warning, n_warning);
+    }
+    if (made->profile_fd >= 0) {
+        struct hs_error err = HS_ERROR_INIT;
+        note(write_profile(&after, &err), "profile", &err, warning, n_warning);
     }
     (void)snprintf(index, sizeof index, "%s.idx", made->path);
     (void)unlink(index);

@@ -1,6 +1,6 @@
 /* What is made of a snapshot of a watch right after its dump, in the process of the dump, while the
- * process that was dumped goes on: its key file. All of it needs an index, which goes again. None
- * of its failures is one of the dump. */
+ * process that was dumped goes on: its key file, the tables of --export, the profile of --push. All
+ * of it needs an index, which goes again. None of its failures is one of the dump. */
 #ifndef HS_WATCH_AFTER_H
 #define HS_WATCH_AFTER_H
 
@@ -14,6 +14,7 @@ struct hs_watch_made {
     const struct hs_invocation *inv;
     const char *directory; /* of the watch */
     const char *path;      /* of the snapshot */
+    int profile_fd;        /* an empty file for the profile; -1: none is asked for */
 };
 
 /* Does it; `warning` says what failed, "" when nothing did. */

@@ -1,6 +1,7 @@
 /* watch: a series of snapshots of one process, until it ends. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -49,6 +50,12 @@ static hs_status check_keys(const struct hs_invocation *inv, const struct hs_wat
     return HS_OK;
 }
 
+/* Of a profile that is pushed, too. */
+static bool is_name(enum hs_option_id id)
+{
+    return id == HS_OPT_HOST || id == HS_OPT_SERVICE;
+}
+
 /* The names in the layout are looked at when it is first written, which is late. */
 static hs_status check_tables(const struct hs_invocation *inv, struct hs_error *err)
 {
@@ -57,7 +64,7 @@ static hs_status check_tables(const struct hs_invocation *inv, struct hs_error *
     if (hs_given(inv, HS_OPT_WATCH_EXPORT))
         return HS_OK;
     for (size_t i = 0; i < sizeof of_tables / sizeof *of_tables; i++)
-        if (hs_given(inv, of_tables[i]))
+        if (hs_given(inv, of_tables[i]) && !(is_name(of_tables[i]) && hs_given(inv, HS_OPT_PUSH)))
             return hs_fail(err, HS_USAGE, "--%s says something of the tables of --export parquet",
                            hs_options[of_tables[i]].name);
     return HS_OK;
@@ -196,10 +203,35 @@ static hs_status take_signals(struct hs_tool *tool, struct hs_watch *watch, stru
     return watch->signal_fd < 0 ? hs_fail_errno(err, HS_IO, "cannot take signals") : HS_OK;
 }
 
+/* Without --service it is called as the process. */
+static hs_status open_push(const struct hs_invocation *inv, struct hs_watch *watch,
+                           struct hs_error *err)
+{
+    struct hs_error ignored = HS_ERROR_INIT;
+    hs_auto_free char *name = NULL;
+    char host[HOST_NAME_MAX + 1] = "";
+    size_t n;
+    if (!hs_given(inv, HS_OPT_PUSH))
+        return HS_OK;
+    if (hs_proc_read_of(watch->pid, "comm", &name, &n, &ignored) != HS_OK)
+        name = NULL;
+    if (gethostname(host, sizeof host - 1) != 0 || host[0] == '\0')
+        (void)snprintf(host, sizeof host, "localhost");
+    HS_TRY(hs_watch_push_init(inv->text[HS_OPT_PUSH],
+                              hs_given(inv, HS_OPT_SERVICE) ? inv->text[HS_OPT_SERVICE]
+                              : name != NULL                ? name
+                                                            : "unknown",
+                              hs_given(inv, HS_OPT_HOST) ? inv->text[HS_OPT_HOST] : host,
+                              watch->every_ns, &watch->push, err));
+    watch->push.log = &watch->log;
+    return hs_watch_push_check(err);
+}
+
 static hs_status begin(struct hs_tool *tool, const struct hs_invocation *inv,
                        struct hs_watch *watch, struct hs_error *err)
 {
     HS_TRY(parse_options(inv, watch, err));
+    HS_TRY(open_push(inv, watch, err));
     HS_TRY(take_signals(tool, watch, err));
     HS_TRY(open_target(watch, err));
     (void)umask(0077);
@@ -214,7 +246,12 @@ static hs_status begin(struct hs_tool *tool, const struct hs_invocation *inv,
 
 hs_status hs_cmd_watch(struct hs_tool *tool, const struct hs_invocation *inv, struct hs_error *err)
 {
-    struct hs_watch watch = {.inv = inv, .dir_fd = -1, .target_fd = -1, .signal_fd = -1};
+    struct hs_watch watch = {.inv = inv,
+                             .dir_fd = -1,
+                             .target_fd = -1,
+                             .signal_fd = -1,
+                             .push = {.pidfd = -1, .answer_fd = -1},
+                             .dump.profile_fd = -1};
     hs_tool_go_first();
     hs_status status = begin(tool, inv, &watch, err);
     if (status == HS_OK)

@@ -78,10 +78,17 @@ static void say_message(const struct message *message, int report_fd)
     (void)!write(report_fd, message, sizeof *message);
 }
 
-static hs_status run_dump(const struct hs_invocation *inv, const char *path, int target_pidfd,
-                          int report_fd, struct message *message)
+struct work {
+    const struct hs_invocation *inv;
+    const char *path;
+    int target_pidfd, report_fd, profile_fd;
+};
+
+static hs_status run_dump(const struct work *work, struct message *message)
 {
     struct hs_error *err = &message->error;
+    const struct hs_invocation *inv = work->inv;
+    const char *path = work->path;
     struct hs_tool tool = {0};
     struct hs_invocation dump = *inv;
     char directory[PATH_MAX];
@@ -94,14 +101,14 @@ static hs_status run_dump(const struct hs_invocation *inv, const char *path, int
     tool.progress_when = HS_PROGRESS_NEVER;
     take_signals_often();
     if (status == HS_OK)
-        status = check_target(inv, target_pidfd, err);
+        status = check_target(inv, work->target_pidfd, err);
     if (status == HS_OK)
         status = hs_dump_run(&tool, &dump, &message->report, err);
     message->ended_ns = hs_now_ns();
     if (status == HS_OK && hs_watch_after_is_wanted(inv)) {
-        say_message(message, report_fd);
-        hs_watch_after_dump(&(struct hs_watch_made){&tool, inv, directory, path}, message->warning,
-                            sizeof message->warning);
+        say_message(message, work->report_fd);
+        hs_watch_after_dump(&(struct hs_watch_made){&tool, inv, directory, path, work->profile_fd},
+                            message->warning, sizeof message->warning);
     }
     hs_tool_fini(&tool);
     if (tool.is_verbose)
@@ -110,16 +117,15 @@ static hs_status run_dump(const struct hs_invocation *inv, const char *path, int
 }
 
 /* Never returns. */
-static void be_dump(const struct hs_invocation *inv, const char *path, int target_pidfd,
-                    int report_fd)
+static void be_dump(const struct work *work)
 {
     struct message message = {.error = HS_ERROR_INIT};
 
     (void)prctl(PR_SET_NAME, "heapsnap-dump");
     offer_to_oom_killer();
-    message.status = run_dump(inv, path, target_pidfd, report_fd, &message);
+    message.status = run_dump(work, &message);
     message.is_over = true;
-    say_message(&message, report_fd);
+    say_message(&message, work->report_fd);
     (void)fflush(NULL);
     _exit(hs_exit_code(message.status));
 }
@@ -154,7 +160,11 @@ hs_status hs_watch_dump_start(const struct hs_invocation *inv, int dir_fd, int t
         if (getppid() != watch)
             _exit(hs_exit_code(HS_LIMIT)); /* killed in between: nobody waits for this dump */
         (void)close(ends[0]);
-        be_dump(inv, path, target_pidfd, ends[1]);
+        be_dump(&(struct work){.inv = inv,
+                               .path = path,
+                               .target_pidfd = target_pidfd,
+                               .report_fd = ends[1],
+                               .profile_fd = dump->profile_fd});
     }
     hs_status status =
         pid < 0 ? hs_fail_errno(err, HS_IO, "cannot begin a dump: no process") : HS_OK;

@@ -19,7 +19,8 @@ struct hs_watch_dump {
     int report_fd; /* our end of the pipe */
     char name[HS_WATCH_NAME_BYTES];
     uint64_t began_ns, rss_bytes;
-    bool is_look; /* for its keys: the snapshot stays only if they say so */
+    int profile_fd; /* for the profile of it, the watch's; -1: none is asked for */
+    bool is_look;   /* for its keys: the snapshot stays only if they say so */
 };
 
 #define HS_WATCH_WARNING_BYTES 400

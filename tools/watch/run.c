@@ -20,6 +20,8 @@
 
 /* A dump that was asked to end gets so long to let go and to clean up. */
 enum { PATIENCE_MS = 20000 };
+/* And a profile, at the end of the process, to arrive. */
+enum { PUSH_PATIENCE_MS = 5000 };
 #define NS_PER_S ((uint64_t)1000000000)
 
 /* ---- looking ---- */
@@ -269,13 +271,25 @@ static hs_status dump_failed(struct hs_watch *watch, const struct hs_error *erro
     return HS_OK;
 }
 
+static void close_profile(struct hs_watch *watch)
+{
+    if (watch->dump.profile_fd >= 0)
+        (void)close(watch->dump.profile_fd);
+    watch->dump.profile_fd = -1;
+}
+
 static hs_status collect(struct hs_watch *watch, struct hs_error *err)
 {
     struct hs_watch_outcome outcome;
     hs_watch_dump_collect(&watch->dump, &outcome);
-    if (outcome.status != HS_OK)
+    if (outcome.status != HS_OK) {
+        close_profile(watch);
         return dump_failed(watch, &outcome.error, err);
+    }
     dump_succeeded(watch, &outcome);
+    if (!outcome.is_cut)
+        hs_watch_push_start(&watch->push, watch->dump.profile_fd, (uint64_t)wall_s());
+    close_profile(watch);
     return HS_OK;
 }
 
@@ -293,9 +307,12 @@ static hs_status begin_dump(struct hs_watch *watch, uint64_t rss_bytes, bool is_
     if (watch->state.next_number > HS_WATCH_MAX_NUMBER)
         return hs_fail(err, HS_IO, "cannot number another snapshot: %llu was the last",
                        (unsigned long long)HS_WATCH_MAX_NUMBER);
+    watch->dump.profile_fd = hs_watch_push_file(&watch->push);
     if (hs_watch_dump_start(watch->inv, watch->dir_fd, watch->target_fd, &watch->dump, &error) !=
-        HS_OK)
+        HS_OK) {
+        close_profile(watch);
         return dump_failed(watch, &error, err);
+    }
     return HS_OK;
 }
 
@@ -344,10 +361,12 @@ static bool wait_for_event(struct hs_watch *watch, int *ret_signal)
         {.fd = watch->signal_fd, .events = POLLIN},
         /* A dump may still be made of a process that has just ended. */
         {.fd = is_busy ? watch->dump.pidfd : watch->target_fd, .events = POLLIN},
+        {.fd = hs_watch_push_fd(&watch->push), .events = POLLIN},
     };
     struct signalfd_siginfo signal;
 
-    if (ppoll(events, 2, &timeout, NULL) <= 0 || events[0].revents == 0)
+    if (ppoll(events, sizeof events / sizeof *events, &timeout, NULL) <= 0 ||
+        events[0].revents == 0)
         return false;
     if (read(watch->signal_fd, &signal, sizeof signal) != (ssize_t)sizeof signal)
         return false;
@@ -388,6 +407,8 @@ static void end_by_signal(struct hs_watch *watch, int signal)
     char why[32];
     if (watch->dump.pid != 0)
         end_dump(watch);
+    close_profile(watch);
+    hs_watch_push_end(&watch->push, 0, -1);
     (void)snprintf(why, sizeof why, "SIG%s", sigabbrev_np(signal));
     hs_watch_talk_end(watch, why);
 }
@@ -398,7 +419,9 @@ hs_status hs_watch_run(struct hs_watch *watch, struct hs_error *err)
     for (;;) {
         if (dump_has_ended(watch))
             HS_TRY(collect(watch, err));
+        hs_watch_push_collect(&watch->push);
         if (watch->dump.pid == 0 && hs_watch_is_gone(watch->target_fd)) {
+            hs_watch_push_end(&watch->push, PUSH_PATIENCE_MS, watch->signal_fd);
             hs_watch_talk_end(watch, "the process has ended");
             return HS_OK;
         }

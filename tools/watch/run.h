@@ -6,6 +6,7 @@
 #include "log.h"
 #include "options.h"
 #include "plan.h"
+#include "push.h"
 #include "series.h"
 #include "state.h"
 #include "when.h"
@@ -21,6 +22,7 @@ struct hs_watch {
     struct hs_watch_state state;
     struct hs_watch_series series;
     struct hs_watch_dump dump;
+    struct hs_watch_push push;
     uint64_t base_rss_bytes; /* what growth is measured against */
 };
 
