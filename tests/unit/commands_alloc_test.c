@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/budget.h"
 #include "graph_builder.h"
 #include "tools/tool.h"
 #include "trace_writer.h"
@@ -275,11 +276,25 @@ hs_status __wrap_hs_pages_alloc(size_t n, size_t size, void **ret, struct hs_err
     return status;
 }
 
-/* Of this machine, as any other: it is asked twice by each command, and allocates nothing. */
+/* Of this machine, as any other: it is asked by each command. */
 uint64_t __wrap_hs_memory_available_bytes(void);
 uint64_t __wrap_hs_memory_available_bytes(void)
 {
     return UINT64_C(4) << 30;
+}
+
+/* To find what the system allows reads some forty files, which took two thirds of the time: one
+ * command does it, with every allocation of that failing, too. */
+static bool asks_the_system;
+
+void __real_hs_memory_bound(struct hs_memory_bound *ret);
+void __wrap_hs_memory_bound(struct hs_memory_bound *ret);
+void __wrap_hs_memory_bound(struct hs_memory_bound *ret)
+{
+    if (asks_the_system)
+        __real_hs_memory_bound(ret);
+    else
+        *ret = (struct hs_memory_bound){UINT64_MAX, NULL};
 }
 
 /* One that was not noted always fails. */
@@ -383,6 +398,7 @@ static void try_command(const char *const *words)
     static struct trial trial;
     uint64_t n[4], n_failed = 0;
     struct quiet saved = quiet_begin();
+    asks_the_system = strcmp(words[0], "types") == 0;
     for (unsigned i = 0; i < 4; i++) {
         trial = (struct trial){.words = words, .with_index = i % 2 == 1, .sticky = i >= 2};
         n[i] = try_all(&trial, i % 2 == 1 ? n[i - 1] : 0);
