@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 #include "parts.h"
 
-enum { BLOCKS_PER_TELL = 1 << 18 };
+enum { BLOCKS_PER_TELL = 1 << 18, EDGES_PER_PART = 1 << 20 };
 
 struct write {
     struct hs_dump *dump; /* borrowed, as the next two */
@@ -12,7 +12,7 @@ struct write {
     const struct hs_dump_facts *facts;
     struct hs_snap_writer *writer; /* owned, as all below */
     struct hs_type_numbers numbers;
-    struct hs_edge *edges; /* of a block with edges to other runtimes' */
+    struct hs_edge *edges; /* of a block with edges to other runtimes', but for parts */
     size_t n_edges, edges_capacity;
     uint64_t n_total, n_done;
 };
@@ -45,7 +45,10 @@ static hs_status write_open(struct write *w, struct hs_out *out, struct hs_error
     hs_status status = hs_snap_writer_new(out, &dump->strings, &w->facts->facts, tree, n_tree,
                                           w->n_total, &w->writer, err);
     hs_free(tree);
-    return status;
+    HS_TRY(status);
+    hs_snap_writer_set_budget(w->writer, dump->plan.image == NULL ? NULL : dump->options->budget);
+    dump->writer = w->writer;
+    return HS_OK;
 }
 
 /* ---- edges between runtimes */
@@ -53,6 +56,10 @@ static hs_status write_open(struct write *w, struct hs_out *out, struct hs_error
 static hs_status write_edge(struct write *w, hs_node target, uint64_t offset_words,
                             unsigned edge_class, struct hs_error *err)
 {
+    if (w->n_edges == EDGES_PER_PART) {
+        HS_TRY(hs_snap_writer_part(w->writer, w->edges, w->n_edges, err));
+        w->n_edges = 0;
+    }
     HS_TRY(HS_GROW(&w->edges, &w->edges_capacity, w->n_edges + 1, err));
     w->edges[w->n_edges++] = (struct hs_edge){
         .target = target, .offset_words = offset_words, .edge_class = (uint8_t)edge_class};
@@ -240,6 +247,7 @@ hs_status hs_dump_write(struct hs_dump *dump, const struct hs_leaves *leaves,
     struct write w = {.dump = dump, .leaves = leaves, .facts = facts};
     hs_status status = write_all(&w, out, ret, err);
 
+    dump->writer = NULL;
     hs_snap_writer_free(w.writer);
     hs_type_numbers_fini(&w.numbers);
     hs_free(w.edges);

@@ -14,12 +14,13 @@
 
 #include "base/buffer.h"
 #include "layout.h"
+#include "section_writer.h"
 #include "snapshot/reader.h"
 #include "snapshot/writer.h"
 
 /* Runs of equal small values. */
 struct hs_runs {
-    struct hs_buffer pairs;
+    struct hs_long_buffer pairs;
     uint64_t value, length; /* of the open run; length 0: none */
 };
 
@@ -31,7 +32,11 @@ struct hs_chunk_encoder {
     hs_addr first_address, end_address; /* end of the last block */
     hs_node extra_source;               /* of the last extra edge */
     struct hs_runs states, classes;
-    struct hs_buffer gaps, words, types, degrees, targets, fields, extra;
+    struct hs_buffer gaps, words, types;
+    struct hs_long_buffer degrees, targets, fields, extra_head, extra; /* any number of edges */
+    struct hs_budget *budget; /* borrowed: what is long goes to files beyond it; NULL: no limit */
+    uint64_t degree;          /* of the next block, whose edges are being added */
+    struct hs_edge previous;  /* the last of them */
 };
 
 /* Begins a chunk whose first block is node `first`, with room for n_left blocks or a whole chunk of
@@ -40,14 +45,20 @@ hs_status hs_chunk_encoder_begin(struct hs_chunk_encoder *encoder, hs_node first
                                  struct hs_error *err);
 void hs_chunk_encoder_fini(struct hs_chunk_encoder *encoder);
 
-/* Edges ordered by target, then offset, then class. */
+/* Edges of the block that is added next, any number of times: ordered by target, then offset, then
+ * class. */
+hs_status hs_chunk_encoder_edges(struct hs_chunk_encoder *encoder, const struct hs_edge *edges,
+                                 size_t n_edges, struct hs_error *err);
+/* The last edges, and the block. */
 hs_status hs_chunk_encoder_add(struct hs_chunk_encoder *encoder,
                                const struct hs_block_record *block, const struct hs_edge *edges,
                                size_t n_edges, struct hs_error *err);
 
-/* The raw bytes of one of the five sections of the chunk, appended to `out`. */
+/* The raw bytes of one of the five sections of the chunk, in the order of their kinds: appended to
+ * `out`, or, when there are more than HS_SECTION_LONG_BYTES, as parts that are borrowed. */
 hs_status hs_chunk_encoder_column(struct hs_chunk_encoder *encoder, enum hs_section_kind kind,
-                                  struct hs_buffer *out, struct hs_error *err);
+                                  struct hs_buffer *out, struct hs_section_parts *ret_long,
+                                  struct hs_error *err);
 
 /* What the numbers of a chunk are held against. */
 struct hs_chunk_limits {

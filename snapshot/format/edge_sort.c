@@ -7,7 +7,7 @@
 
 enum { FEW = 16, PARTS = 256, WORD_BYTES = 8, KEY_BYTES = 2 * WORD_BYTES + 1 };
 
-static bool edge_precedes(const struct hs_edge *x, const struct hs_edge *y)
+bool hs_edge_precedes(const struct hs_edge *x, const struct hs_edge *y)
 {
     if (x->target != y->target)
         return x->target < y->target;
@@ -21,7 +21,7 @@ static void edges_insert(struct hs_edge *edges, size_t n)
     for (size_t i = 1; i < n; i++) {
         struct hs_edge edge = edges[i];
         size_t at = i;
-        for (; at > 0 && edge_precedes(&edge, &edges[at - 1]); at--)
+        for (; at > 0 && hs_edge_precedes(&edge, &edges[at - 1]); at--)
             edges[at] = edges[at - 1];
         edges[at] = edge;
     }
@@ -30,7 +30,7 @@ static void edges_insert(struct hs_edge *edges, size_t n)
 static bool edges_are_sorted(const struct hs_edge *edges, size_t n)
 {
     for (size_t i = 1; i < n; i++)
-        if (edge_precedes(&edges[i], &edges[i - 1]))
+        if (hs_edge_precedes(&edges[i], &edges[i - 1]))
             return false;
     return true;
 }

@@ -5,6 +5,8 @@
 
 #include "snapshot/model.h"
 
+bool hs_edge_precedes(const struct hs_edge *x, const struct hs_edge *y);
+
 /* O(n) when they are sorted, else O(n) for each byte in which some differ. */
 void hs_edges_sort(struct hs_edge *edges, size_t n);
 

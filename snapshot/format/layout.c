@@ -65,12 +65,18 @@ void hs_head_decode(const uint8_t *bytes, uint64_t offset, struct hs_section *re
     };
 }
 
-uint64_t hs_head_hash(const struct hs_section *section, const uint8_t *stored)
+uint64_t hs_head_seed(const struct hs_section *section)
 {
     uint8_t head[HS_HEAD_BYTES];
     hs_head_encode(section, head);
-    uint64_t seed = XXH64(head, HS_HEAD_BYTES - 8, 0);
-    return XXH64(section->stored_bytes == 0 ? head : stored, (size_t)section->stored_bytes, seed);
+    return XXH64(head, HS_HEAD_BYTES - 8, 0);
+}
+
+uint64_t hs_head_hash(const struct hs_section *section, const uint8_t *stored)
+{
+    static const uint8_t none[1];
+    return XXH64(section->stored_bytes == 0 ? none : stored, (size_t)section->stored_bytes,
+                 hs_head_seed(section));
 }
 
 void hs_footer_encode(const struct hs_footer *footer, uint8_t *bytes)

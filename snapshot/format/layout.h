@@ -84,6 +84,8 @@ bool hs_header_decode(const uint8_t *bytes, struct hs_header *ret);
 void hs_head_encode(const struct hs_section *section, uint8_t *bytes);
 void hs_head_decode(const uint8_t *bytes, uint64_t offset, struct hs_section *ret);
 uint64_t hs_head_hash(const struct hs_section *section, const uint8_t *stored);
+/* What the hash of the stored bytes (XXH64) begins with, for who has them in pieces. */
+uint64_t hs_head_seed(const struct hs_section *section);
 
 void hs_footer_encode(const struct hs_footer *footer, uint8_t *bytes);
 /* False when the end magic is missing. */

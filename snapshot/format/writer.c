@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "chunk_codec.h"
+#include "edge_runs.h"
 #include "edge_sort.h"
 #include "schema.h"
 #include "section_writer.h"
@@ -33,7 +34,8 @@ struct hs_snap_writer {
     struct hs_chunk_info *chunks; /* owned */
     size_t n_chunks, chunk_capacity;
     struct hs_chunk_encoder chunk;
-    struct hs_buffer raw; /* the section being made */
+    struct hs_edge_runs runs; /* the next block's edges that came in parts */
+    struct hs_buffer raw;     /* the section being made */
 };
 
 static hs_status writer_put(struct hs_snap_writer *w, enum hs_section_kind kind, uint64_t id,
@@ -150,9 +152,15 @@ static hs_status writer_flush_chunk(struct hs_snap_writer *w, struct hs_error *e
 {
     HS_TRY(HS_GROW(&w->chunks, &w->chunk_capacity, w->n_chunks + 1, err));
     for (unsigned kind = HS_SECTION_SIZES; kind <= HS_SECTION_EXTRA; kind++) {
+        struct hs_section_parts parts;
         w->raw.n_bytes = 0;
-        HS_TRY(hs_chunk_encoder_column(&w->chunk, (enum hs_section_kind)kind, &w->raw, err));
-        HS_TRY(writer_put(w, (enum hs_section_kind)kind, w->n_chunks, err));
+        HS_TRY(
+            hs_chunk_encoder_column(&w->chunk, (enum hs_section_kind)kind, &w->raw, &parts, err));
+        if (parts.n_parts != 0)
+            HS_TRY(hs_section_writer_put_long(&w->sections, (enum hs_section_kind)kind, w->n_chunks,
+                                              &parts, err));
+        else
+            HS_TRY(writer_put(w, (enum hs_section_kind)kind, w->n_chunks, err));
     }
     w->chunks[w->n_chunks++] = (struct hs_chunk_info){
         .n_edges = w->chunk.n_edges,
@@ -201,19 +209,61 @@ static hs_status writer_verify_block(const struct hs_snap_writer *w,
     return HS_OK;
 }
 
+void hs_snap_writer_set_budget(struct hs_snap_writer *w, struct hs_budget *budget)
+{
+    assert(w->totals.n_blocks == 0 && w->chunk.n_blocks == 0);
+    w->chunk.budget = budget;
+    w->sections.budget = budget;
+}
+
+hs_status hs_snap_writer_part(struct hs_snap_writer *w, struct hs_edge *edges, size_t n_edges,
+                              struct hs_error *err)
+{
+    return hs_edge_runs_add(&w->runs, w->chunk.budget, edges, n_edges, err);
+}
+
+struct writer_edges {
+    struct hs_snap_writer *w;
+    const struct hs_block_record *block;
+};
+
+static hs_status writer_put_edges(void *context, const struct hs_edge *edges, size_t n_edges,
+                                  struct hs_error *err)
+{
+    const struct writer_edges *of = context;
+
+    for (size_t i = 0; i < n_edges; i++)
+        HS_TRY(writer_verify_edge(of->w, of->block, &edges[i], err));
+    HS_TRY(hs_chunk_encoder_edges(&of->w->chunk, edges, n_edges, err));
+    for (size_t i = 0; i < n_edges; i++)
+        if (hs_edge_is_strong(edges[i].edge_class))
+            writer_count_target(of->w, edges[i].target);
+    return HS_OK;
+}
+
+/* All edges of a block, in their order. */
+static hs_status writer_edges(struct hs_snap_writer *w, const struct hs_block_record *block,
+                              struct hs_edge *edges, size_t n_edges, struct hs_error *err)
+{
+    struct writer_edges of = {.w = w, .block = block};
+    const struct hs_edge_sink sink = {.put = writer_put_edges, .context = &of};
+
+    if (w->runs.n_runs == 0) {
+        hs_edges_sort(edges, n_edges);
+        return writer_put_edges(&of, edges, n_edges, err);
+    }
+    HS_TRY(hs_edge_runs_add(&w->runs, w->chunk.budget, edges, n_edges, err));
+    return hs_edge_runs_merge(&w->runs, w->chunk.budget, &sink, err);
+}
+
 hs_status hs_snap_writer_block(struct hs_snap_writer *w, const struct hs_block_record *block,
                                struct hs_edge *edges, size_t n_edges, struct hs_error *err)
 {
     hs_addr end_address = 0;
     HS_TRY(writer_verify_block(w, block, &end_address, err));
-    for (size_t i = 0; i < n_edges; i++)
-        HS_TRY(writer_verify_edge(w, block, &edges[i], err));
-    hs_edges_sort(edges, n_edges);
-    HS_TRY(hs_chunk_encoder_add(&w->chunk, block, edges, n_edges, err));
+    HS_TRY(writer_edges(w, block, edges, n_edges, err));
+    HS_TRY(hs_chunk_encoder_add(&w->chunk, block, NULL, 0, err));
 
-    for (size_t i = 0; i < n_edges; i++)
-        if (hs_edge_is_strong(edges[i].edge_class))
-            writer_count_target(w, edges[i].target);
     w->end_address = end_address;
     w->totals.n_blocks++;
     if (block->state & HS_BLOCK_STATIC) {
@@ -318,6 +368,7 @@ void hs_snap_writer_free(struct hs_snap_writer *w)
         return;
     hs_section_writer_fini(&w->sections);
     hs_chunk_encoder_fini(&w->chunk);
+    hs_edge_runs_fini(&w->runs);
     hs_pages_free(w->in_degrees, w->n_in_degrees, sizeof w->in_degrees[0]);
     hs_free(w->chunks);
     hs_buffer_fini(&w->raw);

@@ -64,6 +64,24 @@ is_stopped && fail "the target stays stopped"
 try 0 $((96 << 20))
 leave
 
+# One array is all there is: its pointers, described, are 4 times the process, and do not fit. What
+# is accepted works: the least that is, and a copy in memory beside which nothing is left.
+gcc -O1 -g -o "$work/one_array" "$fixtures/one_array.c" || fail "building"
+start "$work/one_array" 2500000
+try 0 0
+mv "$work/heap.snap" "$work/all.snap"
+try 6 $((32 << 20))
+least=$(sed -nE 's/.*needs at least ([0-9.]+) MiB of memory, ([0-9.]+) MiB are left.*/\1 \2/p' \
+    "$work/talk" | awk '{ print int((32 + $1 - $2 + 0.1) * 1024 * 1024) }')
+for limit in "$least" $((92 << 20)); do
+    try 0 "$limit"
+    "$HEAPSNAP" check "$work/heap.snap" >/dev/null || fail "check"
+    python3 -B "$here/_same_graph.py" "$work/all.snap" "$work/heap.snap" || fail "one array differs"
+    echo "one array of $(told edges) pointers in $((limit >> 20)) MiB: the same," \
+        "$(told peak_rss_mib) MiB resident"
+done
+leave
+
 # A hard limit, page cache and all: a quarter of the target.
 group=/sys/fs/cgroup/memory/heapsnap-test-$$
 if ! mkdir "$group" 2>/dev/null; then

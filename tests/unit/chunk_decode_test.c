@@ -95,7 +95,8 @@ static void encode_edges(struct hs_buffer *ret)
                                    {.target = FIRST + N - 1}};
         assert_int_equal(hs_chunk_encoder_add(&encoder, &block, edges, i % 3, &err), HS_OK);
     }
-    assert_int_equal(hs_chunk_encoder_column(&encoder, HS_SECTION_EDGES, ret, &err), HS_OK);
+    struct hs_section_parts parts;
+    assert_int_equal(hs_chunk_encoder_column(&encoder, HS_SECTION_EDGES, ret, &parts, &err), HS_OK);
     hs_chunk_encoder_fini(&encoder);
 }
 

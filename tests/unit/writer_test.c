@@ -483,7 +483,10 @@ static hs_status write_small(struct hs_error *err)
     for (uint64_t i = 0; i < 3000 && status == HS_OK; i++) {
         struct hs_block_record block = {.address = 0x1000 + 16 * i, .words = 2};
         struct hs_edge edges[2] = {{.target = 5 + i}, {.target = 5, .edge_class = HS_EDGE_WEAK}};
-        status = hs_snap_writer_block(writer, &block, edges, 2, err);
+        if (i % 1000 == 0)
+            status = hs_snap_writer_part(writer, edges, 2, err);
+        if (status == HS_OK)
+            status = hs_snap_writer_block(writer, &block, edges, i % 1000 == 0 ? 0 : 2, err);
     }
     if (status == HS_OK)
         status = hs_snap_writer_finish(
@@ -505,6 +508,112 @@ static void test_every_allocation_fails_once(void **state)
     FAIL_EACH (each, .mode = FAIL_BOTH, .at_least = 20) {
         (void)FAIL_EACH_TRY(each, write_small(&err));
     }
+}
+
+/* ---- edges that do not fit ---- */
+
+enum { LONG_EDGES = 1200000, LONG_TARGETS = 100000, LONG_WORDS = 1 << 20 };
+
+static hs_status write_long(int fd, struct hs_budget *budget, size_t part, struct hs_error *err)
+{
+    const struct hs_root root = {.target = HS_NO_NODE};
+    const struct hs_snap_facts facts = {.word_bytes = 8};
+    const struct hs_type type = {.stride_bytes = 8};
+    struct hs_strtab strings = {0};
+    struct hs_snap_writer *writer = NULL;
+    struct hs_snap_totals totals;
+    struct hs_out out = {0};
+    struct hs_edge *edges = calloc(LONG_EDGES, sizeof *edges);
+
+    assert_non_null(edges);
+    random_state = 88172645463325252;
+    for (size_t i = 0; i < LONG_EDGES; i++)
+        edges[i] = (struct hs_edge){.target = 1 + test_random(LONG_TARGETS),
+                                    .offset_words = test_random(LONG_WORDS),
+                                    .edge_class = (uint8_t)test_random(HS_N_EDGE_CLASSES)};
+    hs_status status = hs_out_open_fd(fd, "long", &out, err);
+    if (status == HS_OK)
+        status = hs_snap_writer_new(&out, &strings, &facts, &root, 1, LONG_TARGETS, &writer, err);
+    if (status == HS_OK)
+        hs_snap_writer_set_budget(writer, budget);
+    for (uint64_t i = 0; i < LONG_TARGETS && status == HS_OK; i++) {
+        struct hs_block_record block = {.address = 8 * i, .words = 1};
+        size_t at = 0;
+        if (i == LONG_TARGETS - 1)
+            block.words = LONG_WORDS;
+        for (; block.words != 1 && part != 0 && LONG_EDGES - at > part && status == HS_OK;
+             at += part)
+            status = hs_snap_writer_part(writer, edges + at, part, err);
+        if (status == HS_OK)
+            status = hs_snap_writer_block(writer, &block, edges + at,
+                                          block.words == 1 ? 0 : LONG_EDGES - at, err);
+    }
+    const struct hs_snap_ending ending = {.types = &type, .n_types = 1};
+    if (status == HS_OK)
+        status = hs_snap_writer_finish(writer, &ending, &totals, err);
+    if (status == HS_OK) {
+        assert_int_equal(totals.n_edges + totals.n_extra_edges, LONG_EDGES);
+        status = hs_out_commit(&out, err);
+    }
+    hs_snap_writer_free(writer);
+    hs_out_close(&out);
+    hs_strtab_fini(&strings);
+    free(edges);
+    return status;
+}
+
+static void assert_same_files(int a, int b)
+{
+    static uint8_t bytes[2][1 << 16];
+    uint64_t at = 0;
+    ssize_t n;
+
+    while ((n = pread(a, bytes[0], sizeof bytes[0], (off_t)at)) > 0) {
+        assert_int_equal(pread(b, bytes[1], sizeof bytes[1], (off_t)at), n);
+        assert_memory_equal(bytes[0], bytes[1], (size_t)n);
+        at += (uint64_t)n;
+    }
+    assert_int_equal(pread(b, bytes[1], 1, (off_t)at), 0);
+    assert_true(at > 3 * LONG_EDGES);
+}
+
+/* However the edges of a block come and wherever their columns lie: the same file. */
+static void test_parts_write_the_same(void **state)
+{
+    (void)state;
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_budget budget;
+    FILE *whole = tmpfile(), *parts = tmpfile(), *spilled = tmpfile();
+
+    assert_true(whole != NULL && parts != NULL && spilled != NULL);
+    assert_int_equal(write_long(fileno(whole), NULL, 0, &err), HS_OK);
+    assert_int_equal(write_long(fileno(parts), NULL, 100000, &err), HS_OK);
+    assert_same_files(fileno(whole), fileno(parts));
+    hs_budget_init(HS_BUDGET_BASE_BYTES + 4096, NULL, 1, &budget);
+    assert_int_equal(write_long(fileno(spilled), &budget, 3000, &err), HS_OK);
+    assert_same_files(fileno(whole), fileno(spilled));
+    assert_int_equal(budget.used_bytes, HS_BUDGET_BASE_BYTES);
+    assert_true(budget.peak_bytes <= budget.limit_bytes);
+    hs_budget_init(HS_BUDGET_BASE_BYTES + 4096, "/nowhere", 1, &budget);
+    assert_int_equal(write_long(fileno(spilled), &budget, 3000, &err), HS_IO);
+    assert_non_null(strstr(err.message, "/nowhere"));
+    (void)fclose(whole);
+    (void)fclose(parts);
+    (void)fclose(spilled);
+}
+
+/* A word that its block does not have is found behind the merge, too. */
+static void test_refuses_malformed_parts(void **state)
+{
+    (void)state;
+    struct refusal r;
+    struct hs_block_record block = {.address = 0x1000, .words = 4};
+    struct hs_edge edges[2] = {{.target = 5, .offset_words = 9}, {.target = 5}};
+    refusal_begin(&r);
+    assert_int_equal(refusal_new(&r, 1), HS_OK);
+    assert_int_equal(hs_snap_writer_part(r.writer, edges, 1, &r.err), HS_OK);
+    assert_int_equal(hs_snap_writer_block(r.writer, &block, edges + 1, 1, &r.err), HS_BUG);
+    refusal_end(&r, "at word 9");
 }
 
 /* ---- beyond 2^32 ---- */
@@ -535,7 +644,9 @@ static void test_large_node_numbers(void **state)
         const struct hs_edge edges[2] = {{.target = expected[i][0]}, {.target = expected[i][1]}};
         assert_int_equal(hs_chunk_encoder_add(&encoder, &block, edges, 2, &err), HS_OK);
     }
-    assert_int_equal(hs_chunk_encoder_column(&encoder, HS_SECTION_EDGES, &raw, &err), HS_OK);
+    struct hs_section_parts parts;
+    assert_int_equal(hs_chunk_encoder_column(&encoder, HS_SECTION_EDGES, &raw, &parts, &err),
+                     HS_OK);
 
     struct hs_chunk chunk = {.first = first, .n_blocks = N, .edge_begin = begin, .target = target};
     size_t used;
@@ -614,6 +725,8 @@ int main(void)
         cmocka_unit_test(test_refuses_a_wrong_end),
         cmocka_unit_test(test_full_device),
         cmocka_unit_test(test_every_allocation_fails_once),
+        cmocka_unit_test(test_parts_write_the_same),
+        cmocka_unit_test(test_refuses_malformed_parts),
         cmocka_unit_test(test_large_node_numbers),
         cmocka_unit_test(test_large_promise),
         cmocka_unit_test(test_wide_block),

@@ -11,11 +11,11 @@ enum { WORD = 8, BLOCKS_PER_TELL = 1 << 20 };
 /* All allocators round to 16. */
 enum { ROUNDED_BYTES = 16, WIDE_ONE_IN = 8 };
 enum { SIGNAL_STACK_BYTES = 2048, SIGNAL_STACK_SIZES = 1 << 16, SIGNAL_STACK_SHIFT = 48 };
-/* Memory for edges is taken in steps, with what the writer makes of them; the first is free. */
-enum { EDGES_STEP = 1 << 16, COLUMN_BYTES = 12 };
+/* Memory for edges is taken in steps; the first is free. Where the copy is in a file, the part of
+ * it that is in memory gives way to so many at most. */
+enum { EDGES_STEP = 1 << 16, EDGES_OF_PAGED = 1 << 20 };
 #define SCAN_HASH_FACTOR UINT64_C(0x9e3779b97f4a7c15)
 #define EDGES_STEP_BYTES (EDGES_STEP * sizeof(struct hs_edge))
-#define COLUMN_STEP_BYTES ((uint64_t)EDGES_STEP * COLUMN_BYTES)
 
 void hs_scan_close(struct hs_scan *scan)
 {
@@ -410,18 +410,31 @@ static hs_status scan_reserve(struct hs_scan *scan, const struct hs_heap_block *
     return scan->edges_capacity != 0 ? HS_OK : status; /* it grows as it must, else */
 }
 
-/* Reserves memory for the next edges. The writer keeps the columns of the longest block. */
+/* What there is no memory for beside the rest goes to the writer: the next begin anew. */
+static hs_status scan_put_part(struct hs_scan *scan, struct hs_error *err)
+{
+    HS_TRY(hs_snap_writer_part(scan->native->dump->writer, scan->edges, scan->n_edges, err));
+    scan->n_edges = 0;
+    return HS_OK;
+}
+
+/* Reserves memory for the next edges. */
 static hs_status scan_reserve_step(struct hs_scan *scan, struct hs_error *err)
 {
-    size_t step = scan->n_edges_reserved / EDGES_STEP;
-    uint64_t n_bytes = EDGES_STEP_BYTES + (step > scan->n_column_steps ? COLUMN_STEP_BYTES : 0);
+    struct hs_dump *dump = scan->native->dump;
+    bool may_part = dump->writer != NULL;
 
-    HS_TRY(
-        hs_dump_plan_reserve(&scan->native->dump->plan, n_bytes, "the pointers of one block", err));
-    scan->n_edges_reserved += EDGES_STEP;
-    if (step > scan->n_column_steps)
-        scan->n_column_steps = step;
-    return HS_OK;
+    if (may_part && dump->image.paged != NULL && scan->n_edges >= EDGES_OF_PAGED)
+        return scan_put_part(scan, err);
+    hs_status status =
+        hs_dump_plan_reserve(&dump->plan, EDGES_STEP_BYTES, "the pointers of one block", err);
+    if (status == HS_LIMIT && may_part) {
+        *err = (struct hs_error)HS_ERROR_INIT;
+        return scan_put_part(scan, err);
+    }
+    if (status == HS_OK)
+        scan->n_edges_reserved += EDGES_STEP;
+    return status;
 }
 
 hs_node hs_scan_node(const struct hs_scan *scan, const struct hs_heap_block *block)

@@ -18,6 +18,8 @@ struct emit_key {
     struct hs_block data;
 };
 
+enum { EDGES_PIECE = 1 << 14, EDGES_FREE = 1 << 16, EDGES_PER_PART = 1 << 20 };
+
 struct hs_ocaml_emitter {
     const struct hs_ocaml_session *session; /* borrowed */
     const struct hs_block_map *map;
@@ -33,12 +35,35 @@ struct hs_ocaml_emitter {
     bool has_next; /* it was peeked at */
 };
 
+/* Under a limit, edges beyond the first EDGES_FREE are reserved; of those that have no room, and
+ * beyond EDGES_PER_PART, the first go to the writer. */
+static hs_status emit_make_room(struct hs_ocaml_emitter *e, size_t n, struct hs_error *err)
+{
+    struct hs_dump *dump = e->session->dump;
+    bool may_part = dump->writer != NULL && hs_budget_left_bytes(dump->plan.budget) != UINT64_MAX;
+    size_t more = e->edges_capacity > n ? e->edges_capacity : n; /* as hs_grow will choose */
+    hs_status status = HS_OK;
+
+    if (!may_part || e->n_edges + n <= EDGES_FREE)
+        return HS_GROW(&e->edges, &e->edges_capacity, e->n_edges + n, err);
+    if (e->n_edges + n <= EDGES_PER_PART)
+        status = hs_dump_plan_reserve(&dump->plan, more * sizeof *e->edges,
+                                      "the pointers of one block", err);
+    if (status == HS_OK && e->n_edges + n <= EDGES_PER_PART)
+        return HS_GROW(&e->edges, &e->edges_capacity, e->n_edges + n, err);
+    if (status != HS_OK && status != HS_LIMIT)
+        return status;
+    *err = (struct hs_error)HS_ERROR_INIT;
+    HS_TRY(hs_snap_writer_part(dump->writer, e->edges, e->n_edges, err));
+    e->n_edges = 0;
+    return n <= e->edges_capacity ? HS_OK : HS_GROW(&e->edges, &e->edges_capacity, n, err);
+}
+
+/* Room for n more, at most EDGES_PIECE. */
 static hs_status emit_reserve(struct hs_ocaml_emitter *e, uint64_t n, struct hs_error *err)
 {
-    if (e->n_edges + n <= e->edges_capacity)
-        return HS_OK;
-    HS_TRY(HS_GROW(&e->edges, &e->edges_capacity, e->n_edges + (size_t)n, err));
-    return HS_OK;
+    assert(n <= EDGES_PIECE);
+    return e->n_edges + n <= e->edges_capacity ? HS_OK : emit_make_room(e, (size_t)n, err);
 }
 
 static hs_node emit_node(const struct hs_ocaml_emitter *e, hs_addr block, uint64_t rank)
@@ -70,8 +95,9 @@ static hs_status emit_fields(struct hs_ocaml_emitter *e, const struct hs_block *
     struct hs_block target;
 
     hs_block_fields(block, header, &from, &end);
-    HS_TRY(emit_reserve(e, end - from, err));
     for (uint64_t i = from; i < end; i++) {
+        if ((i - from) % EDGES_PIECE == 0)
+            HS_TRY(emit_reserve(e, end - i < EDGES_PIECE ? end - i : EDGES_PIECE, err));
         uint64_t value = hs_load_u64(fields + i * HS_WORD);
         if ((value & 1) == 0 && emit_target(e, value, &target))
             emit_edge(e, &target, i, HS_EDGE_EXACT);
@@ -122,8 +148,9 @@ static hs_status emit_ephemeron(struct hs_ocaml_emitter *e, const struct hs_bloc
     uint64_t wosize = HS_HEADER_WOSIZE(header);
     struct hs_block target;
 
-    HS_TRY(emit_reserve(e, wosize, err));
     for (uint64_t i = HS_EPHE_DATA; i < wosize; i++) {
+        if ((i - HS_EPHE_DATA) % EDGES_PIECE == 0)
+            HS_TRY(emit_reserve(e, wosize - i < EDGES_PIECE ? wosize - i : EDGES_PIECE, err));
         uint64_t value = hs_load_u64(fields + i * HS_WORD);
         if (value == e->map->rt->ephe_none || !emit_target(e, value, &target))
             continue;

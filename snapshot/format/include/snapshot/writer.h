@@ -6,10 +6,12 @@
  *   finish (types, members, samples, sites, the strings added since; trailer)
  *
  * Resident: one chunk (64 Ki blocks) of columns, about 8 MiB, and 8 bytes per 1024 blocks for the
- * in-degree histogram. The same calls give the same bytes. */
+ * in-degree histogram; columns of many edges as far as the budget has room for them. The same
+ * blocks and edges give the same bytes, whatever the budget and the parts. */
 #ifndef HS_SNAPSHOT_WRITER_H
 #define HS_SNAPSHOT_WRITER_H
 
+#include "base/budget.h"
 #include "base/file.h"
 #include "base/strtab.h"
 #include "snapshot/model.h"
@@ -30,7 +32,18 @@ struct hs_block_record {
     uint8_t state;  /* enum hs_block_state bits */
 };
 
-/* The next block. `edges` is reordered in place (by target, then offset). */
+/* What the edges of long blocks may take: before the first block. `budget` is borrowed until the
+ * writer is freed. Without it their columns are in memory. */
+void hs_snap_writer_set_budget(struct hs_snap_writer *writer, struct hs_budget *budget);
+
+/* Some of the edges of the next block, any number of times: for those of which there are more than
+ * the caller has memory for. They are sorted in place and put into a temporary file of 2 to 20
+ * bytes an edge. HS_IO when the disk is full. */
+hs_status hs_snap_writer_part(struct hs_snap_writer *writer, struct hs_edge *edges, size_t n_edges,
+                              struct hs_error *err);
+
+/* The next block, and its edges, but for those that were given in parts. `edges` is reordered in
+ * place (by target, then offset). */
 hs_status hs_snap_writer_block(struct hs_snap_writer *writer, const struct hs_block_record *block,
                                struct hs_edge *edges, size_t n_edges, struct hs_error *err);
 

@@ -15,6 +15,7 @@
 #include "target/residency.h"
 
 struct hs_runtime;
+struct hs_snap_writer;
 
 /* A runtime that serves the process, with its state. */
 struct hs_serving {
@@ -38,8 +39,9 @@ struct hs_dump {
     uint32_t n_stops;
     struct hs_serving serving[HS_N_RUNTIMES]; /* in the order of runtimes/runtimes.h */
     size_t n_serving;
-    size_t n_listing; /* those of them that have blocks */
-    uint64_t n_tree;  /* nodes of the tree of roots; known when blocks are written */
+    size_t n_listing;              /* those of them that have blocks */
+    uint64_t n_tree;               /* nodes of the tree of roots; known when blocks are written */
+    struct hs_snap_writer *writer; /* borrowed while blocks are written: for edges in parts */
 };
 
 /* Binds what points into the dump itself. */

@@ -1,0 +1,41 @@
+/* The edges of one block of which there are too many for memory: each part is sorted and put into a
+ * temporary file, a run; then all runs are merged.
+ *
+ *   runs:   level 1 | level 1 | level 0 | level 0 ...     16 runs of a level become one of the next
+ *
+ * A run takes 2 to 20 bytes an edge on disk. Resident: HS_EDGE_RUNS_BYTES while runs are merged,
+ * however many there are. */
+#ifndef HS_FORMAT_EDGE_RUNS_H
+#define HS_FORMAT_EDGE_RUNS_H
+
+#include "base/spill.h"
+#include "snapshot/model.h"
+
+enum { HS_EDGE_RUNS_FAN = 16, HS_EDGE_RUNS_LEVELS = 12 };
+#define HS_EDGE_RUNS_BYTES ((HS_EDGE_RUNS_FAN + 1) * (uint64_t)HS_SPILL_BUFFER_BYTES)
+
+struct hs_edge_run {
+    struct hs_spill spill;
+    unsigned level;
+};
+
+/* Zeroed: there are none. */
+struct hs_edge_runs {
+    struct hs_edge_run runs[HS_EDGE_RUNS_FAN * HS_EDGE_RUNS_LEVELS];
+    unsigned n_runs;
+};
+
+struct hs_edge_sink {
+    hs_status (*put)(void *context, const struct hs_edge *edges, size_t n, struct hs_error *err);
+    void *context;
+};
+
+/* One part, sorted in place. The budget names the directory. HS_IO when the disk is full. */
+hs_status hs_edge_runs_add(struct hs_edge_runs *runs, const struct hs_budget *budget,
+                           struct hs_edge *edges, size_t n, struct hs_error *err);
+/* All edges in their order (edge_sort.h), some thousands a call; no run is left. */
+hs_status hs_edge_runs_merge(struct hs_edge_runs *runs, const struct hs_budget *budget,
+                             const struct hs_edge_sink *sink, struct hs_error *err);
+void hs_edge_runs_fini(struct hs_edge_runs *runs);
+
+#endif
