@@ -153,9 +153,12 @@ static hs_status reversal_plan(struct reversal *r, struct hs_error *err)
     b->of_run = memory;
     b->n_runs = r->counts.n_runs;
     uint64_t left = hs_budget_left_bytes(budget);
-    if (left < HS_REVERSE_MIN_BYTES)
-        return hs_budget_reserve(r->options->budget, HS_REVERSE_MIN_BYTES, "turning edges round",
-                                 err);
+    uint64_t large = r->forward->large_bytes; /* is wanted beside the buckets */
+    if (left < HS_REVERSE_MIN_BYTES || left - HS_REVERSE_MIN_BYTES < large)
+        return hs_budget_reserve(r->options->budget, HS_REVERSE_MIN_BYTES + large,
+                                 "turning edges round", err);
+    if (left != UINT64_MAX)
+        left -= large;
     uint64_t usable = left - left / 8 - hs_reverse_emit_bytes();
     return hs_reverse_plan(&r->counts, r->forward, usable, budget == NULL ? 1 : budget->n_threads,
                            &r->plan, err);

@@ -39,7 +39,8 @@ hs_status hs_sweep_of_snap(const struct hs_snap_sweep *source, struct hs_sweep *
                              .context = source,
                              .n_nodes = n_nodes,
                              .n_tree = totals->n_tree,
-                             .max_edges = max_edges};
+                             .max_edges = max_edges,
+                             .large_bytes = hs_sweep_slot_bytes(source) - HS_SWEEP_SLOT_BYTES};
     return HS_OK;
 }
 

@@ -141,21 +141,6 @@ static hs_status slot_decode(const struct decoding *d, uint64_t at, struct slot 
 
 /* ---- emitting ---- */
 
-/* A chunk that is larger than usual is reserved when its size is known; it is never much larger
- * than its bytes in the snapshot allow. */
-static hs_status slot_pay(struct decoding *d, const struct slot *slot, struct hs_error *err)
-{
-    uint64_t n_bytes =
-        8 * ((uint64_t)slot->chunk.n_blocks + slot->begin_capacity + slot->target_capacity) +
-        12 * slot->chunk.n_edges;
-    if (n_bytes * d->n_slots <= d->reserved)
-        return HS_OK;
-    uint64_t more = n_bytes * d->n_slots - d->reserved;
-    HS_TRY(hs_budget_reserve(d->source->budget, more, "decoding", err));
-    d->reserved += more;
-    return HS_OK;
-}
-
 static hs_status slot_emit(struct decoding *d, uint64_t at, struct slot *slot, hs_node *next,
                            struct hs_sweep_out *out, struct hs_error *err)
 {
@@ -165,7 +150,6 @@ static hs_status slot_emit(struct decoding *d, uint64_t at, struct slot *slot, h
     if (chunk->first != *next || chunk->n_blocks > totals->n_tree + totals->n_blocks - *next)
         return hs_fail(err, HS_FORMAT, "chunk %llu does not follow the one before it",
                        (unsigned long long)at);
-    HS_TRY(slot_pay(d, slot, err));
     HS_TRY(hs_progress_tell(d->source->progress, d->source->phase, at, d->n_chunks, err));
     *next += chunk->n_blocks;
     return hs_sweep_emit(out, chunk->first, chunk->n_blocks, slot->begin, slot->target, err);
@@ -228,14 +212,39 @@ static void decoding_release(struct decoding *d, struct slot *slot)
     (void)pthread_mutex_unlock(&d->mutex);
 }
 
+static bool sweep_merges(const struct hs_snap_sweep *source)
+{
+    return source->edges != HS_GRAPH_STRONG && hs_snap_totals(source->snap)->n_extra_edges != 0;
+}
+
+static unsigned sweep_columns(const struct hs_snap_sweep *source)
+{
+    const struct hs_edge_choice choice = hs_sweep_choice(source);
+    return HS_COL_EDGES | (sweep_merges(source) ? HS_COL_EXTRA : 0) | hs_edge_columns(&choice);
+}
+
+uint64_t hs_sweep_slot_bytes(const struct hs_snap_sweep *source)
+{
+    uint64_t most = HS_SWEEP_SLOT_BYTES, n_chunks = hs_snap_totals(source->snap)->n_chunks;
+    unsigned columns = sweep_columns(source);
+
+    for (uint64_t at = 0; at < n_chunks; at++) {
+        uint64_t n_extra, n_edges = hs_snap_chunk_edges(source->snap, at, &n_extra);
+        uint64_t n_bytes = hs_snap_chunk_bytes(source->snap, at, columns);
+        if (sweep_merges(source) && n_extra != 0) /* rows of both */
+            n_bytes += (HS_CHUNK_BLOCKS + n_edges + n_extra + 2) * sizeof(uint64_t);
+        most = n_bytes > most ? n_bytes : most;
+    }
+    return most;
+}
+
 /* As many slots as there are threads and memory for. */
 static hs_status decoding_init(const struct hs_snap_sweep *source, struct decoding *d,
                                struct hs_error *err)
 {
     const struct hs_snap_totals *totals = hs_snap_totals(source->snap);
     unsigned n = source->budget == NULL ? 1 : source->budget->n_threads;
-    uint64_t slot =
-        source->slot_bytes > HS_SWEEP_SLOT_BYTES ? source->slot_bytes : HS_SWEEP_SLOT_BYTES;
+    uint64_t slot = hs_sweep_slot_bytes(source);
     uint64_t room = hs_budget_left_bytes(source->budget) / slot;
 
     *d = (struct decoding){.source = source,
@@ -244,8 +253,8 @@ static hs_status decoding_init(const struct hs_snap_sweep *source, struct decodi
                            .n_slots = 1};
     (void)pthread_mutex_init(&d->mutex, NULL);
     (void)pthread_cond_init(&d->changed, NULL);
-    d->merges = source->edges != HS_GRAPH_STRONG && totals->n_extra_edges != 0;
-    d->columns = HS_COL_EDGES | (d->merges ? HS_COL_EXTRA : 0) | hs_edge_columns(&d->choice);
+    d->merges = sweep_merges(source);
+    d->columns = sweep_columns(source);
     if (n > MAX_SLOTS - 1)
         n = MAX_SLOTS - 1;
     if (n > 1 && room > 1)

@@ -108,8 +108,14 @@ static hs_status open_chosen(struct hs_view *view, const struct hs_edge_choice *
 {
     uint64_t n_edges = view->totals->n_edges + view->totals->n_extra_edges + view->n_tree * 2;
     if (!in_file && view->n_nodes < HS_NONE - 1 && n_edges < HS_NONE - 1) {
+        const struct hs_snap_sweep source = {.snap = view->snap,
+                                             .edges = choice->edges,
+                                             .tiers = choice->tiers,
+                                             .pointers_in = choice->pointers_in};
         uint64_t n_bytes = hs_graph_bytes(view->n_nodes, n_edges);
-        if (n_bytes <= hs_budget_left_bytes(rows->budget) / 4 * 3)
+        /* A large chunk, and its rows before they are in the graph. */
+        uint64_t slot = hs_sweep_slot_bytes(&source), large = slot - HS_SWEEP_SLOT_BYTES;
+        if (n_bytes + large + large / 2 <= hs_budget_left_bytes(rows->budget) / 4 * 3)
             return open_in_memory(view, choice, rows, n_bytes, err);
     }
     return open_in_file(view, choice, rows, err);

@@ -167,8 +167,7 @@ static hs_status index_write(const struct index_task *task, struct index_output 
                                                        .budget = budget,
                                                        .progress = task->options->progress,
                                                        .in_memory = task->estimate.in_memory,
-                                                       .memory_bytes = task->estimate.memory_bytes,
-                                                       .slot_bytes = task->estimate.slot_bytes},
+                                                       .memory_bytes = task->estimate.memory_bytes},
                                   &writer, err);
     if (status == HS_OK)
         status = index_write_finish(&writer, err);

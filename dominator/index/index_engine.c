@@ -62,6 +62,17 @@ uint64_t index_engine_file_bytes(const struct hs_snap *snap)
     return INDEX_PAGE * 16 + index_reachable_bytes(hs_snap_totals(snap)->n_tree) + 8 * n + 3 * m;
 }
 
+/* What a sweep takes that reads the tiers of words and the types of blocks, where there are any. */
+static uint64_t slot_bytes(const struct hs_snap *snap)
+{
+    static const struct hs_bitmap any;
+    const struct hs_snap_sweep source = {.snap = snap,
+                                         .edges = hs_snap_has_tiers(snap) ? HS_GRAPH_FIRM
+                                                                          : HS_GRAPH_RETAINING,
+                                         .pointers_in = &any};
+    return hs_sweep_slot_bytes(&source);
+}
+
 static uint64_t writer_bytes(uint64_t n_nodes)
 {
     return INDEX_WRITE_BYTES + hs_packed_table_bytes(n_nodes);
@@ -71,12 +82,14 @@ static uint64_t writer_bytes(uint64_t n_nodes)
  * hold; edges turned round, in a section or again and again where only some of them take part. */
 static uint64_t passes_bytes(const struct hs_snap *snap, const struct hs_passes_counts *counts)
 {
-    uint64_t n = counts->n_nodes, slot = counts->forward_bytes;
+    uint64_t n = counts->n_nodes, slot = slot_bytes(snap);
     struct hs_passes_counts c = *counts;
     uint64_t turning = HS_REVERSE_MIN_BYTES + 16 * (n / HS_SWEEP_RUN + 1), held = 0;
 
     if (slot > HS_SWEEP_SLOT_BYTES)
         turning += slot - HS_SWEEP_SLOT_BYTES;
+    if (c.forward_bytes < slot)
+        c.forward_bytes = slot;
     c.first_bytes = writer_bytes(n);
     if (hs_snap_has_tiers(snap)) {
         held += hs_tiers_bytes(n);
@@ -139,7 +152,12 @@ static uint64_t resident_bytes(const struct hs_snap *snap, const struct hs_passe
         .n_wide = totals->n_static_blocks + hs_unit_sizes_wide(totals->heap_words, n),
         .sink_bytes = writer_bytes(n),
     };
-    return index_build_bytes(&sizes, m) + writer_bytes(n);
+    uint64_t n_bytes = index_build_bytes(&sizes, m), slot = slot_bytes(snap);
+    /* While a large chunk is read into the graph: its rows are there twice. */
+    uint64_t reading = 4 * n + 4 * m + slot + slot / 2 + hs_tiers_bytes(n);
+    if (slot > HS_SWEEP_SLOT_BYTES && reading > n_bytes)
+        n_bytes = reading;
+    return n_bytes + writer_bytes(n);
 }
 
 /* By passes: the least that can be, for there is a quick look at the graph to be taken first; then,
@@ -169,7 +187,6 @@ static void passes_estimate(const struct hs_snap *snap, uint64_t left,
     uint64_t file = index_engine_file_bytes(snap),
              spilled = file * 2 / 5 + spill_bytes(snap, &counts);
     estimate->disk_bytes = spilled > file ? spilled : file;
-    estimate->slot_bytes = counts.forward_bytes;
     estimate->least_bytes = passes_bytes(snap, &counts);
 }
 

@@ -28,7 +28,6 @@ static struct hs_snap_sweep edges_of(const struct passes_build *b, enum hs_graph
                                   .tiers = b->work->policy->has_tiers ? &b->tiers : NULL,
                                   .pointers_in = index_policy_types(b->work->policy),
                                   .budget = b->work->budget,
-                                  .slot_bytes = b->work->slot_bytes,
                                   .progress = b->work->progress,
                                   .phase = "reading the graph"};
 }
@@ -38,8 +37,7 @@ static hs_status tiers_find(struct passes_build *b, struct hs_error *err)
     const struct hs_tier_search search = {.snap = b->work->snap,
                                           .pointers_in = index_policy_types(b->work->policy),
                                           .budget = b->work->budget,
-                                          .progress = b->work->progress,
-                                          .slot_bytes = b->work->slot_bytes};
+                                          .progress = b->work->progress};
     return b->work->policy->has_tiers ? hs_tiers_find(&search, &b->tiers, err) : HS_OK;
 }
 

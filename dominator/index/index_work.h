@@ -12,7 +12,6 @@ struct index_work {
     bool in_memory;        /* the engine */
     uint64_t memory_bytes; /* in memory: what was estimated; while it runs, what is reserved */
     uint64_t room_bytes;   /* in memory: what may be taken, which may be more; 0: no limit */
-    uint64_t slot_bytes;   /* by passes: what the largest chunk takes, when it is known; else 0 */
 };
 
 #endif

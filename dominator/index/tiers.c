@@ -140,7 +140,6 @@ static hs_status find_by_passes(const struct hs_tier_search *search, enum hs_gra
         .edges = edges,
         .pointers_in = search->pointers_in,
         .budget = search->budget,
-        .slot_bytes = search->slot_bytes,
         .progress = search->progress,
         .phase = "following firm pointers",
     };

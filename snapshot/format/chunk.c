@@ -181,16 +181,58 @@ static hs_status chunk_verify_counts(const struct hs_snap *snap, uint64_t at, un
     return HS_OK;
 }
 
+static const unsigned column_bits[HS_CHUNK_SECTIONS] = {
+    HS_COL_SIZES, HS_COL_TYPES, HS_COL_EDGES, HS_COL_FIELDS | HS_COL_CLASSES, HS_COL_EXTRA};
+
+/* A number takes a byte at least: no trailer can claim more than its sections are large. */
+static uint64_t chunk_at_most(const struct hs_snap *snap, uint64_t at, enum hs_section_kind kind,
+                              uint64_t claimed, uint64_t n_numbers)
+{
+    uint64_t most = hs_snap_chunk_section(snap, at, kind)->raw_bytes / n_numbers;
+    return claimed < most ? claimed : most;
+}
+
+uint64_t hs_snap_chunk_edges(const struct hs_snap *snap, uint64_t at, uint64_t *ret_extra)
+{
+    const struct hs_chunk_info *info = &snap->chunks[at];
+
+    *ret_extra = chunk_at_most(snap, at, HS_SECTION_EXTRA, info->n_extra, 4);
+    return chunk_at_most(snap, at, HS_SECTION_EDGES, info->n_edges, 1);
+}
+
+uint64_t hs_snap_chunk_bytes(const struct hs_snap *snap, uint64_t at, unsigned columns)
+{
+    uint64_t left = snap->header.n_blocks - at * HS_CHUNK_BLOCKS, n_extra, unpacked = 0;
+    uint64_t n = left < HS_CHUNK_BLOCKS ? left : HS_CHUNK_BLOCKS;
+    uint64_t n_edges = hs_snap_chunk_edges(snap, at, &n_extra);
+    const bool has_classes = (columns & (HS_COL_FIELDS | HS_COL_CLASSES)) != 0;
+
+    columns |= has_classes ? HS_COL_EDGES : 0;
+    uint64_t decoded = (columns & HS_COL_SIZES ? n * (sizeof(hs_addr) + sizeof(uint64_t) + 1) : 0) +
+                       (columns & HS_COL_TYPES ? n * sizeof(uint32_t) : 0) +
+                       (columns & HS_COL_EDGES ? (n + 1 + n_edges) * sizeof(uint64_t) : 0) +
+                       (has_classes ? n_edges : 0) +
+                       (columns & HS_COL_FIELDS ? n_edges * sizeof(uint64_t) : 0) +
+                       (columns & HS_COL_EXTRA ? n_extra * sizeof(struct hs_extra_edge) : 0);
+    for (unsigned i = 0; i < HS_CHUNK_SECTIONS; i++) { /* each is unpacked into the same buffer */
+        const struct hs_section *section =
+            hs_snap_chunk_section(snap, at, (enum hs_section_kind)(HS_SECTION_SIZES + i));
+        uint64_t n_bytes = section->stored_bytes +
+                           ((section->flags & HS_SECTION_ZSTD) != 0 ? section->raw_bytes : 0);
+        if ((columns & column_bits[i]) != 0 && n_bytes > unpacked)
+            unpacked = n_bytes;
+    }
+    return unpacked + decoded;
+}
+
 hs_status hs_snap_load_chunk(const struct hs_snap *snap, uint64_t at, unsigned columns,
                              struct hs_chunk *chunk, struct hs_error *err)
 {
-    static const unsigned bits[HS_CHUNK_SECTIONS] = {HS_COL_SIZES, HS_COL_TYPES, HS_COL_EDGES,
-                                                     HS_COL_FIELDS | HS_COL_CLASSES, HS_COL_EXTRA};
     HS_TRY(chunk_begin(snap, at, chunk, err));
     if (columns & (HS_COL_FIELDS | HS_COL_CLASSES))
         columns |= HS_COL_EDGES;
     for (unsigned i = 0; i < HS_CHUNK_SECTIONS; i++)
-        if (columns & bits[i])
+        if (columns & column_bits[i])
             HS_TRY(chunk_load_column(snap, at, (enum hs_section_kind)(HS_SECTION_SIZES + i),
                                      columns, chunk, err));
     if (!snap->is_cut)

@@ -166,6 +166,39 @@ static void test_too_little(void **state)
     tear_down(&o);
 }
 
+/* A row of many pointers at few blocks is next to nothing as a graph, and has to be decoded. */
+static void test_one_long_row(void **state)
+{
+    (void)state;
+    enum { N_EDGES = 1 << 21 };
+    struct hs_graph_builder b = {0};
+    struct hs_index_estimate least;
+    struct hs_budget budget;
+    uint32_t array = hs_graph_builder_block(&b, 2 * N_EDGES, false);
+    for (uint32_t i = 0; i < 16; i++)
+        (void)hs_graph_builder_block(&b, 2, false);
+    for (uint32_t i = 0; i < N_EDGES; i++)
+        hs_graph_builder_edge_at(&b, array, 1 + i % 16, HS_EDGE_EXACT, i);
+    (void)hs_graph_builder_leaf(&b, HS_ROOT_GLOBAL, "m", "U", "held", array);
+    struct hs_snap *snap = hs_graph_builder_open(&b);
+    hs_budget_init(HS_BUDGET_BASE_BYTES + ((uint64_t)8 << 20), NULL, 1, &budget);
+    hs_index_estimate(snap, &budget, &least);
+    assert_false(least.in_memory);
+    assert_true(least.least_bytes >= N_EDGES * sizeof(hs_node));
+    const struct hs_index_options options = {.snap_path = snap_path, .budget = &budget};
+    struct hs_index *index = NULL;
+    assert_int_equal(hs_index_open(snap, &options, &index, &err), HS_LIMIT);
+    for (uint64_t more = 0; more < 3; more++) { /* what is accepted works */
+        hs_budget_init(HS_BUDGET_BASE_BYTES + least.least_bytes + (more << 22), NULL, 1, &budget);
+        assert_int_equal(hs_index_open(snap, &options, &index, &err), HS_OK);
+        assert_true(budget.peak_bytes <= budget.limit_bytes);
+        hs_index_close(index);
+        (void)unlink(index_path);
+    }
+    hs_snap_close(snap);
+    hs_graph_builder_fini(&b);
+}
+
 static void test_estimates(void **state)
 {
     (void)state;
@@ -278,9 +311,9 @@ static int group_teardown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same_bytes),        cmocka_unit_test(test_too_little),
-        cmocka_unit_test(test_estimates),         cmocka_unit_test(test_unkept),
-        cmocka_unit_test(test_passes_are_chosen),
+        cmocka_unit_test(test_same_bytes),   cmocka_unit_test(test_too_little),
+        cmocka_unit_test(test_one_long_row), cmocka_unit_test(test_estimates),
+        cmocka_unit_test(test_unkept),       cmocka_unit_test(test_passes_are_chosen),
     };
     return cmocka_run_group_tests(tests, group_setup, group_teardown);
 }

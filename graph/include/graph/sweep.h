@@ -13,8 +13,9 @@
 #include "base/budget.h"
 #include "graph/graph.h"
 
-/* What a sweep over a snapshot takes from the budget, at first, for each chunk that it decodes
- * ahead and at least for one: a chunk of a heap, unpacked and decoded. */
+/* What a sweep over a snapshot takes from the budget for each chunk that it decodes ahead and at
+ * least for one: a chunk of a heap, unpacked and decoded. More where a chunk has more edges, as one
+ * with a block of millions of pointers has (hs_sweep_slot_bytes). */
 #define HS_SWEEP_SLOT_BYTES ((uint64_t)3 << 20)
 /* Nodes that share a counter of in-edges. */
 #define HS_SWEEP_RUN 1024
@@ -41,15 +42,17 @@ struct hs_sweep {
     hs_status (*run)(const void *context, const struct hs_piece_sink *sink, struct hs_error *err);
     const void *context;
     uint64_t n_nodes, n_tree;
-    uint64_t max_edges; /* never more than these */
+    uint64_t max_edges;   /* never more than these */
+    uint64_t large_bytes; /* of the budget during a run, beyond HS_SWEEP_SLOT_BYTES: for a chunk
+                             that is larger than usual */
 };
 
 /* The edges of a snapshot, root tree first, then one piece per chunk (a long row in parts): strong
  * edges, or with active ephemeron edges. Self loops and duplicates are left out. HS_FORMAT when the
  * snapshot has other nodes or more edges than its trailer says. Resident, and reserved in the
  * budget during a run: 8 bytes per node of the tree at its start; then one chunk, 2 to 3 MiB on
- * heaps, for each thread that the budget allows and has memory for: the next chunks are decoded
- * meanwhile. */
+ * heaps (hs_sweep_slot_bytes), for each thread that the budget allows and has memory for: the next
+ * chunks are decoded meanwhile. */
 struct hs_snap_sweep {
     const struct hs_snap *snap;
     enum hs_graph_edges edges; /* the same as of struct hs_edge_choice */
@@ -59,9 +62,10 @@ struct hs_snap_sweep {
         *held;                /* NULL, or by node: node 0 gets an edge to each of these blocks */
     struct hs_budget *budget; /* NULL: no limit, one thread */
     const struct hs_progress *progress;
-    const char *phase;   /* told to progress with the chunks of the pass */
-    uint64_t slot_bytes; /* what the largest chunk takes, when it is known; else 0 */
+    const char *phase; /* told to progress with the chunks of the pass */
 };
+/* What the largest chunk takes, as the trailer has it; O(chunks). */
+uint64_t hs_sweep_slot_bytes(const struct hs_snap_sweep *source);
 /* `source` and what it points to are borrowed as long as the sweep is used. */
 hs_status hs_sweep_of_snap(const struct hs_snap_sweep *source, struct hs_sweep *ret,
                            struct hs_error *err);

@@ -90,7 +90,6 @@ struct hs_index_estimate {
     bool in_memory;        /* the engine that the budget allows */
     uint64_t memory_bytes; /* that engine's, beside HS_BUDGET_BASE_BYTES, as all of these */
     uint64_t least_bytes;  /* by passes: no budget below this will do */
-    uint64_t slot_bytes;   /* by passes: what the largest chunk takes; 0: not known */
     bool is_counted;       /* least_bytes is enough, and not only the least that can be */
     uint64_t disk_bytes;   /* index and spill files together, at most */
     uint64_t seconds;      /* a guess, from nodes and edges */

@@ -11,8 +11,7 @@ struct hs_tier_search {
     const struct hs_bitmap *pointers_in; /* by type, see struct hs_edge_choice; may be NULL */
     struct hs_budget *budget;            /* NULL: no limit */
     const struct hs_progress *progress;
-    bool in_memory;      /* else by passes over files */
-    uint64_t slot_bytes; /* by passes: as of struct hs_snap_sweep */
+    bool in_memory; /* else by passes over files */
 };
 
 /* *ret is freed with hs_tiers_fini; both engines find the same. O(n + m). Resident: 1/4 byte per

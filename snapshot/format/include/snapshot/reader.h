@@ -100,6 +100,11 @@ struct hs_chunk {
 hs_status hs_snap_load_chunk(const struct hs_snap *snap, uint64_t at, unsigned columns,
                              struct hs_chunk *chunk, struct hs_error *err);
 void hs_chunk_fini(struct hs_chunk *chunk);
+/* The most memory that chunk `at` takes while and after these columns of it are decoded, as the
+ * trailer has it: bytes of the file that are looked at included. O(1), without reading it. */
+uint64_t hs_snap_chunk_bytes(const struct hs_snap *snap, uint64_t at, unsigned columns);
+/* How many edges it has at most, and extra edges: the same. */
+uint64_t hs_snap_chunk_edges(const struct hs_snap *snap, uint64_t at, uint64_t *ret_extra);
 
 /* The block that contains a target address: its node, or HS_NO_NODE in *ret. Cost: one chunk. */
 hs_status hs_snap_find_address(const struct hs_snap *snap, hs_addr address, hs_node *ret,
