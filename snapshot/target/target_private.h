@@ -90,6 +90,9 @@ bool hs_bound_is_hopeless(const struct hs_target *target, uint64_t n_bytes, uint
 uint64_t hs_bound_deadline_ns(const struct hs_target *target);
 /* Of [begin, end), where to stop and look at the time when page maps are read. */
 hs_addr hs_bound_end(const struct hs_target *target, hs_addr begin, hs_addr end);
+/* hs_memory_page_runs of the process itself, no longer than until then. */
+size_t hs_bound_page_runs(const struct hs_target *target, hs_addr begin, hs_addr end,
+                          struct hs_page_run *runs, size_t n, hs_addr *ret_told);
 
 /* ---- stuck.c */
 /* The control group that has frozen a process, as its path in the hierarchy; false when none has.

@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/progress.h"
 #include "live_child.h"
 #include "page_kinds.h"
 #include "process/image.h"
@@ -234,6 +235,36 @@ static void few_pages_are_searched_for(void **state)
     assert_true(n_reads() - before <= 2); /* those of the counter */
 }
 
+/* smaps of a target with many mappings takes longer than the pause that is allowed. */
+static void what_takes_too_long_is_given_up(void **state)
+{
+    (void)state;
+    struct hs_page_run runs[8];
+    hs_addr told, end = reserve + RESERVE;
+    size_t n;
+    use_page_map();
+    if (target.live.zero_page == 0)
+        skip(); /* CAP_SYS_ADMIN */
+    target.live.search->until_ns = 1;
+    long before = n_reads();
+    assert_false(hs_page_search_runs(&target.live, reserve, end, runs, 8, &n, &told));
+    assert_true(n_reads() - before < 10); /* statm, and the counter's own */
+    assert_false(target.live.search->is_whole);
+
+    target.is_stopped = true;
+    target.stopped_at_ns = hs_now_ns();
+    target.options.max_pause_ns = UINT64_C(10000000000);
+    (void)hs_target_page_runs(&target, reserve, reserve + PAGE, runs, 8, &told);
+    assert_int_equal(target.live.search->until_ns,
+                     target.stopped_at_ns + target.options.max_pause_ns);
+    assert_int_equal(hs_mappings_refresh(&target, &err), HS_OK);
+    target.stopped_at_ns -= 2 * target.options.max_pause_ns;
+    assert_int_equal(hs_mappings_refresh(&target, &err), HS_LIMIT);
+    assert_non_null(strstr(err.message, "in the time that is allowed"));
+    target.is_stopped = false;
+    assert_int_equal(hs_mappings_refresh(&target, &err), HS_OK);
+}
+
 /* It has 2048 pages of bits. */
 static void a_copy_of_a_reserve_costs_what_is_there(void **state)
 {
@@ -303,6 +334,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_page_map_tells_the_same, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_reserve_is_one_request, set_up, tear_down),
         cmocka_unit_test_setup_teardown(few_pages_are_searched_for, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_takes_too_long_is_given_up, set_up, tear_down),
         cmocka_unit_test_setup_teardown(too_little_room_is_no_end, set_up, tear_down),
         cmocka_unit_test_setup_teardown(without_a_page_map_nothing_is_told, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_copy_of_a_reserve_costs_what_is_there, set_up, tear_down),

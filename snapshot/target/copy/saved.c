@@ -75,15 +75,13 @@ static hs_status saved_plan_run(struct hs_copy_saved *saved, hs_addr begin, hs_a
 static hs_status saved_plan_area(struct hs_copy_saved *saved, const struct hs_target *target,
                                  hs_addr begin, hs_addr end, struct hs_error *err)
 {
-    const struct hs_memory *memory = &target->live;
     struct hs_page_run runs[SAVED_RUNS];
     hs_addr told;
 
     for (; begin < end; begin = told) {
         if (hs_bound_is_late(target))
             return hs_fail(err, HS_LIMIT, "what a copy lacks was not read in time");
-        size_t n = hs_memory_page_runs(memory, begin, hs_bound_end(target, begin, end), runs,
-                                       SAVED_RUNS, &told);
+        size_t n = hs_bound_page_runs(target, begin, end, runs, SAVED_RUNS, &told);
         if (told <= begin)
             return saved_plan_run(saved, begin, end, err);
         for (size_t i = 0; i < n; i++)

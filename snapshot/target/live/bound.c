@@ -1,5 +1,6 @@
 /* How long the process may still be held: all that does something in the pause asks. */
 #include "base/progress.h"
+#include "page_search.h"
 #include "target_private.h"
 
 /* At 1.5 s for a TiB, where the kernel lists no pages: 25 ms. */
@@ -44,4 +45,13 @@ hs_addr hs_bound_end(const struct hs_target *target, hs_addr begin, hs_addr end)
     if (hs_bound_deadline_ns(target) == 0 || begin >= end || end - begin <= BOUND_WALK_BYTES)
         return end;
     return begin + BOUND_WALK_BYTES;
+}
+
+size_t hs_bound_page_runs(const struct hs_target *target, hs_addr begin, hs_addr end,
+                          struct hs_page_run *runs, size_t n, hs_addr *ret_told)
+{
+    if (target->live.search != NULL)
+        target->live.search->until_ns = hs_bound_deadline_ns(target);
+    return hs_memory_page_runs(&target->live, begin, hs_bound_end(target, begin, end), runs, n,
+                               ret_told);
 }

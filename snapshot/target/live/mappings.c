@@ -194,7 +194,8 @@ hs_status hs_mappings_refresh(struct hs_target *target, struct hs_error *err)
     hs_auto_free char *text = NULL;
     size_t n;
 
-    HS_TRY(hs_proc_read_of(target->live.pid, "maps", &text, &n, err));
+    HS_TRY(
+        hs_proc_read_until(target->live.pid, "maps", hs_bound_deadline_ns(target), &text, &n, err));
     return hs_mappings_parse(target, text, n, err);
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/bisect.h"
+#include "base/progress.h"
 #include "copy/smaps.h"
 #include "page_search.h"
 #include "target/procfs.h"
@@ -71,6 +72,8 @@ static hs_status search_window(struct search *search, size_t window, struct hs_e
         return HS_OK;
     search->seen[window / 64] |= (uint64_t)1 << (window % 64);
     search->n_looked++;
+    if (search->found->until_ns != 0 && hs_now_ns() > search->found->until_ns)
+        return hs_fail(err, HS_LIMIT, "its pages were not found in the time that is allowed");
     for (end = end < search->found->end ? end : search->found->end; at < end; at = told) {
         size_t n = hs_page_map_runs(search->memory, at, end, runs, SEARCH_RUNS, &told);
         for (size_t i = 0; i < n; i++)
@@ -163,7 +166,7 @@ static hs_status search_anew(const struct hs_memory *memory, hs_addr begin, stru
     size_t n;
 
     hs_page_search_forget(found);
-    HS_TRY(hs_proc_read_of(memory->pid, "smaps", &smaps, &n, err));
+    HS_TRY(hs_proc_read_until(memory->pid, "smaps", found->until_ns, &smaps, &n, err));
     if (!search_finds(smaps, n, begin, &entry))
         return HS_OK;
     found->begin = entry.begin;

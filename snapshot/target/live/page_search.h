@@ -10,6 +10,7 @@ struct hs_page_search {
     bool is_whole;            /* all of its pages were found */
     struct hs_page_run *runs; /* owned; ascending */
     size_t n, capacity;
+    uint64_t until_ns; /* by hs_now_ns(): then it is given up; 0: never */
 };
 
 /* NULL when there is no memory: then nothing is searched. */

@@ -25,8 +25,10 @@ static hs_status proc_read_fd(int fd, const char *path, uint64_t deadline_ns, ch
     for (;;) {
         if (n > PROC_LIMIT_BYTES)
             return hs_fail(err, HS_LIMIT, "cannot read '%s': over %zu bytes", path, n);
-        if (deadline_ns != 0 && hs_now_ns() > deadline_ns)
-            return hs_fail(err, HS_LIMIT, "cannot read '%s' in the time that is allowed", path);
+        if (deadline_ns != 0 && hs_now_ns() > deadline_ns) {
+            (void)hs_fail(err, HS_LIMIT, "cannot read '%s' in the time that is allowed", path);
+            return hs_hint(err, "allow more with --max-pause");
+        }
         HS_TRY(HS_GROW(&text, &capacity, n + PROC_READ_BYTES + 1, err));
         ssize_t got = read(fd, text + n, capacity - n - 1);
         if (got < 0 && errno == EINTR)

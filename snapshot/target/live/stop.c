@@ -626,6 +626,7 @@ static hs_status stop_whole(struct stop *stop, struct hs_error *err)
         return stop_ended(err);
     stop_restart_early(stop->target);
     hs_process_follow(stop->target);
+    stop->target->is_stopped = true; /* what is read from here on is read within the bound */
     return hs_process_mappings(stop->target, err);
 }
 

@@ -64,8 +64,7 @@ size_t hs_target_page_runs(const struct hs_target *target, hs_addr begin, hs_add
         return hs_copy_page_runs(target->copy, begin, end, runs, n, ret_told);
     if (hs_bound_is_late(target))
         return 0;
-    return hs_memory_page_runs(&target->live, begin, hs_bound_end(target, begin, end), runs, n,
-                               ret_told);
+    return hs_bound_page_runs(target, begin, end, runs, n, ret_told);
 }
 
 hs_status hs_target_proc(const struct hs_target *target, const char *name, char **ret,
