@@ -52,6 +52,14 @@ if(HS_PUSH)
   endif()
 endif()
 
+if(HS_BROWSE)
+  hs_find_dependency(ncursesw ncursesw ncursesw curses.h libncurses-dev OPTIONAL)
+  if(NOT HS_LIB_ncursesw OR NOT HS_INC_ncursesw)
+    message(FATAL_ERROR "ncursesw not found: run scripts/deps, install 'libncurses-dev', or build "
+                        "without the command browse: -DHS_BROWSE=OFF")
+  endif()
+endif()
+
 # libdwarf's interface changed in 0.x: dwarf_finish lost its error argument, and with it went the
 # access argument of dwarf_init_b and the names of several calls.
 file(WRITE "${CMAKE_BINARY_DIR}/probe/libdwarf_api.c" [[
