@@ -5,6 +5,13 @@
 
 #include "tool.h"
 
+static void (*restore_terminal)(void);
+
+void hs_lost_file_restore(void (*restore)(void))
+{
+    restore_terminal = restore;
+}
+
 static void on_lost(int number, siginfo_t *info, void *context)
 {
     static const char text[] = "heapsnap: cannot read on: a file was cut short meanwhile\n"
@@ -13,6 +20,8 @@ static void on_lost(int number, siginfo_t *info, void *context)
 
     (void)context;
     if (info->si_code == BUS_ADRERR) {
+        if (restore_terminal != NULL)
+            restore_terminal();
         (void)!write(STDERR_FILENO, text, sizeof text - 1);
         _exit(hs_exit_code(HS_IO));
     }

@@ -7,5 +7,8 @@
  * a failed read, in place of a death by signal. Nothing half written stays: outputs get their names
  * at the end. */
 void hs_lost_file_watch(void);
+/* Also calls `restore` before, which gives a terminal back and may be called in a signal; NULL: no
+ * more. */
+void hs_lost_file_restore(void (*restore)(void));
 
 #endif
