@@ -21,7 +21,7 @@ refuses "unknown command 'Dump'" "did you mean 'heapsnap dump'?" Dump 1
 refuses "unknown command 'frobnicate'" "'heapsnap help' lists the commands" frobnicate
 refuses "unknown command ''" "" ''
 # Commands that do not exist yet are unknown, not listed.
-for absent in serve browse; do
+for absent in serve; do
     exits 2 "$absent" x
     mentions "^heapsnap: unknown command '$absent'\$"
     ! "$HEAPSNAP" --help | grep -E "^ +$absent " >/dev/null || fail "--help lists '$absent'"
