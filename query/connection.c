@@ -247,6 +247,12 @@ static hs_status fail(const struct hs_sql *sql, int code, struct hs_error *err)
         return hs_hint(err, "allow more with --memory, or ask for less");
     }
     hs_status status = status_of(code);
+    int number = sqlite3_system_errno(sql->db);
+    if (status == HS_IO && number != 0) {
+        (void)hs_fail(err, status, "cannot run this: %s: %s", sqlite3_errmsg(sql->db),
+                      strerror(number));
+        return hs_hint(err, "what is sorted beyond --memory goes to files in --spill-dir");
+    }
     (void)hs_fail(err, status, "cannot run this: %s", sqlite3_errmsg(sql->db));
     return status == HS_USAGE ? hs_hint(err, ".tables, .schema and .questions tell what there is")
                               : status;

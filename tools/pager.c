@@ -52,6 +52,7 @@ static void run_pager(const char *pager, int fd)
 {
     (void)signal(SIGINT, SIG_DFL);
     (void)signal(SIGPIPE, SIG_DFL);
+    (void)signal(SIGXFSZ, SIG_DFL);
     if (dup2(fd, STDIN_FILENO) < 0)
         _exit(127);
     (void)setenv("LESS", "FRX", /* overwrite= */ 0); /* git's: ends where all fits, keeps colours */

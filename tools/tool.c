@@ -160,6 +160,7 @@ hs_status hs_tool_init(struct hs_tool *tool, const struct hs_invocation *inv, st
     take_signal(tool, SIGTERM, &action);
     action.sa_handler = SIG_IGN;
     take_signal(tool, SIGPIPE, &action);
+    take_signal(tool, SIGXFSZ, &action); /* ulimit -f: a failed write, as of a full disk */
     HS_TRY(open_budget(tool, inv, err));
     HS_TRY(hs_access_parse(inv, &tool->access, err));
     HS_TRY(open_policy(tool, inv, err));

@@ -63,7 +63,7 @@ static void set_environment(const struct hs_recording *r, int fd)
 static void put_signals_back(const struct hs_recording *r)
 {
     for (int number = 1; number < SIGRTMIN; number++)
-        if (number == SIGPIPE || sigismember(r->ignored, number) == 1)
+        if (number == SIGPIPE || number == SIGXFSZ || sigismember(r->ignored, number) == 1)
             (void)signal(number, sigismember(r->ignored, number) == 1 ? SIG_IGN : SIG_DFL);
 }
 
