@@ -16,8 +16,10 @@ struct hs_tree_walk {
     hs_status (*enter)(void *context, hs_node node, uint32_t above, uint32_t *ret,
                        struct hs_error *err);
     void *context;
-    const char *what;   /* for progress */
-    uint64_t n_entered; /* by all runs */
+    const uint64_t *dominates; /* borrowed: a bit by node, 0: it dominates nothing; NULL: not known.
+                                  Most nodes do not, and looking that up costs most of a walk */
+    const char *what;          /* for progress */
+    uint64_t n_entered;        /* by all runs */
 };
 
 /* Enters `from` with `above`, then all below it. HS_FORMAT when the runs together come to more

@@ -5,6 +5,32 @@
 #include "base/alloc.h"
 #include "tree_walk.h"
 
+static size_t n_words_of(const struct hs_view *view)
+{
+    return view->n_nodes / 64 + 1;
+}
+
+/* In the order of nodes a row is the next one; in that of a walk it is searched for in its page. */
+static hs_status find_dominators(struct hs_type_walk *walk, struct hs_error *err)
+{
+    const struct hs_view *view = walk->view;
+    uint64_t n_bytes = n_words_of(view) * sizeof *walk->dominates;
+    if (hs_budget_left_bytes(view->session.budget) / 2 < n_bytes)
+        return HS_OK;
+    HS_TRY(hs_budget_reserve(view->session.budget, n_bytes, "who dominates others", err));
+    void *pages;
+    hs_status status = hs_pages_alloc(n_words_of(view), sizeof *walk->dominates, &pages, err);
+    if (status != HS_OK) {
+        hs_budget_release(view->session.budget, n_bytes);
+        return status;
+    }
+    walk->dominates = pages;
+    for (hs_node node = 0; node < view->n_nodes; node++)
+        if (hs_index_dominated(view->index, node).n != 0)
+            walk->dominates[node / 64] |= (uint64_t)1 << node % 64;
+    return HS_OK;
+}
+
 hs_status hs_type_walk_init(const struct hs_view *view, uint32_t n_types, struct hs_type_walk *ret,
                             uint32_t *ret_lot, struct hs_error *err)
 {
@@ -17,6 +43,8 @@ hs_status hs_type_walk_init(const struct hs_view *view, uint32_t n_types, struct
     hs_status status = hs_pages_alloc(n, walk.width, &walk.types, err);
     if (status == HS_OK)
         status = HS_ALLOC(&walk.open, n_types, err);
+    if (status == HS_OK)
+        status = find_dominators(&walk, err);
     if (status != HS_OK) {
         if (walk.types == NULL)
             hs_budget_release(view->session.budget, n * walk.width);
@@ -33,6 +61,11 @@ void hs_type_walk_fini(struct hs_type_walk *walk)
     if (walk->types != NULL) {
         hs_pages_free(walk->types, walk->view->totals->n_blocks, walk->width);
         hs_budget_release(walk->view->session.budget, walk->view->totals->n_blocks * walk->width);
+    }
+    if (walk->dominates != NULL) {
+        hs_pages_free(walk->dominates, n_words_of(walk->view), sizeof *walk->dominates);
+        hs_budget_release(walk->view->session.budget,
+                          n_words_of(walk->view) * sizeof *walk->dominates);
     }
     hs_free(walk->open);
     *walk = (struct hs_type_walk){0};
@@ -90,8 +123,11 @@ static hs_status enter(void *context, hs_node node, uint32_t above, uint32_t *re
 hs_status hs_type_walk_run(struct hs_type_walk *walk, struct hs_type_row *rows,
                            struct hs_error *err)
 {
-    struct hs_tree_walk tree = {
-        .view = walk->view, .enter = enter, .context = walk, .what = "summing types"};
+    struct hs_tree_walk tree = {.view = walk->view,
+                                .enter = enter,
+                                .context = walk,
+                                .dominates = walk->dominates,
+                                .what = "summing types"};
     walk->rows = rows;
     hs_status status = hs_tree_walk_run(&tree, 0, 0, err);
     close_rows(walk, 0);

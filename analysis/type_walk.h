@@ -3,7 +3,7 @@
  * What a type retains is the union of what its objects retain: an object below another one of the
  * same type in the dominator tree is in that one's subtree already, so only the topmost count.
  *
- * Resident: 1, 2 or 4 bytes per block for its type. */
+ * Resident: 1, 2 or 4 bytes per block for its type, and a bit where there is room. */
 #ifndef HS_ANALYSIS_TYPE_WALK_H
 #define HS_ANALYSIS_TYPE_WALK_H
 
@@ -13,7 +13,8 @@ struct hs_type_walk {
     const struct hs_view *view;
     void *types; /* owned pages: by block, `width` bytes: 1 + its type's row; 0: not looked at */
     unsigned width;
-    uint32_t *open; /* owned: the rows that are open, the innermost last */
+    uint64_t *dominates; /* owned pages: a bit by node that dominates others; NULL: no room */
+    uint32_t *open;      /* owned: the rows that are open, the innermost last */
     uint32_t n_rows, n_open;
     struct hs_type_row *rows; /* of the run that is under way */
 };
