@@ -117,6 +117,11 @@ hs_status hs_view_open_index(const struct hs_session *session, const char *path,
 
 void hs_view_close(struct hs_view *view)
 {
+    if (view->give_back != NULL) {
+        view->give_back(view->lender, view);
+        *view = (struct hs_view){0};
+        return;
+    }
     for (size_t i = 0; i < HS_VIEW_CHUNKS; i++)
         hs_chunk_fini(&view->chunks[i].chunk);
     hs_free(view->kept);

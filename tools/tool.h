@@ -23,6 +23,15 @@ enum hs_format { HS_FORMAT_TABLE, HS_FORMAT_JSON, HS_FORMAT_NDJSON, HS_FORMAT_TS
 
 enum hs_progress_when { HS_PROGRESS_AUTO, HS_PROGRESS_ALWAYS, HS_PROGRESS_NEVER };
 
+struct hs_view;
+
+/* Who keeps views open from one command to the next. */
+struct hs_view_lender {
+    hs_status (*open)(void *context, struct hs_tool *tool, const char *path, struct hs_view *ret,
+                      struct hs_error *err);
+    void *context;
+};
+
 struct hs_tool {
     struct hs_out out;           /* standard output, or the file of -o */
     struct hs_out_access access; /* of every file that is written */
@@ -39,7 +48,8 @@ struct hs_tool {
     bool is_verbose;
     struct hs_policy policy; /* of --policy and --pointers-in */
     const char *pointers_in[HS_MAX_REPEATED];
-    struct hs_budget budget; /* of --memory, --spill-dir and --threads */
+    struct hs_budget budget;             /* of --memory, --spill-dir and --threads */
+    const struct hs_view_lender *lender; /* NULL: each command opens its own */
     bool has_spill_dir;
     char *spill_dir; /* owned; without --spill-dir: beside the file that is worked on */
 };

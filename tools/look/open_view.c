@@ -31,6 +31,8 @@ struct hs_session hs_tool_session(struct hs_tool *tool, const char *path)
 hs_status hs_tool_open_view(struct hs_tool *tool, const char *path, enum hs_view_needs needs,
                             struct hs_view *ret, struct hs_error *err)
 {
+    if (tool->lender != NULL && needs == HS_VIEW_INDEX)
+        return tool->lender->open(tool->lender->context, tool, path, ret, err);
     struct hs_session session = hs_tool_session(tool, path);
     return hs_view_open(&session, path, needs, ret, err);
 }

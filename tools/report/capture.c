@@ -15,6 +15,7 @@ static struct hs_tool tool_below(const struct hs_tool *tool)
     below.terminal = (struct hs_terminal){0};
     below.hint[0] = '\0';
     below.spill_dir = NULL;
+    below.lender = NULL;
     below.has_spill_dir = tool->budget.spill_dir != NULL;
     return below;
 }

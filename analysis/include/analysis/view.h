@@ -34,6 +34,10 @@ struct hs_view {
     struct hs_node_facts *kept; /* owned: by node, of hs_view_keep_facts */
     size_t n_kept;
     struct hs_used_edges *used; /* owned: of used_edges.h; NULL without an index */
+    /* Of a view that is lent by somebody who keeps it open: closing it gives it back. NULL: it is
+     * closed. */
+    void (*give_back)(void *lender, const struct hs_view *view);
+    void *lender;
 };
 
 enum hs_view_needs { HS_VIEW_SNAP, HS_VIEW_INDEX };
