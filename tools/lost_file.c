@@ -1,6 +1,8 @@
 #include "lost_file.h"
 
 #include <signal.h>
+#include <stdint.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "tool.h"
@@ -12,6 +14,17 @@ void hs_lost_file_restore(void (*restore)(void))
     restore_terminal = restore;
 }
 
+static volatile sig_atomic_t goes_on;
+static _Thread_local volatile sig_atomic_t was_met;
+
+/* mmap(2) is a bare system call, and safe where a fault stopped us. */
+static bool put_zeros(const void *address)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)address & ~(page - 1);
+    return mmap((void *)begin, page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) !=
+           MAP_FAILED;
+}
+
 static void on_lost(int number, siginfo_t *info, void *context)
 {
     static const char text[] = "heapsnap: cannot read on: a file was cut short meanwhile\n"
@@ -19,6 +32,10 @@ static void on_lost(int number, siginfo_t *info, void *context)
     struct sigaction plain = {.sa_handler = SIG_DFL};
 
     (void)context;
+    if (info->si_code == BUS_ADRERR && goes_on && put_zeros(info->si_addr)) {
+        was_met = 1;
+        return;
+    }
     if (info->si_code == BUS_ADRERR) {
         if (restore_terminal != NULL)
             restore_terminal();
@@ -35,4 +52,16 @@ void hs_lost_file_watch(void)
     struct sigaction action = {.sa_sigaction = on_lost, .sa_flags = SA_SIGINFO};
     sigemptyset(&action.sa_mask);
     (void)sigaction(SIGBUS, &action, NULL);
+}
+
+void hs_lost_file_go_on(void)
+{
+    goes_on = 1;
+}
+
+bool hs_lost_file_met(void)
+{
+    bool met = was_met != 0;
+    was_met = 0;
+    return met;
 }
