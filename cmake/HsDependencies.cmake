@@ -60,6 +60,14 @@ if(HS_BROWSE)
   endif()
 endif()
 
+if(HS_SERVE)
+  hs_find_dependency(microhttpd libmicrohttpd microhttpd microhttpd.h libmicrohttpd-dev OPTIONAL)
+  if(NOT HS_LIB_microhttpd OR NOT HS_INC_microhttpd)
+    message(FATAL_ERROR "libmicrohttpd not found: run scripts/deps, install 'libmicrohttpd-dev', "
+                        "or build without the command serve: -DHS_SERVE=OFF")
+  endif()
+endif()
+
 # libdwarf's interface changed in 0.x: dwarf_finish lost its error argument, and with it went the
 # access argument of dwarf_init_b and the names of several calls.
 file(WRITE "${CMAKE_BINARY_DIR}/probe/libdwarf_api.c" [[

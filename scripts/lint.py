@@ -79,6 +79,7 @@ FLOORS = {
     "export": ("export", "export"),
     "export/parquet": ("parquet", "parquet"),
     "viewer": ("viewer", "viewer"),
+    "server": ("server", "server"),
     "tools": ("tools", "tools"),
     "tools/dwarf-box": ("box program", "box program"),
 }
@@ -111,9 +112,11 @@ BELOW = {
     "query": {"base", "report", "format", "graph", "index", "analysis"},
     "parquet": {"base", "report"},
     "viewer": {"base", "report", "format", "graph", "index", "analysis"},
+    "server": {"base", "report"},
     "tools": {"base", "arch", "report", "trace", "stats", "recorder", "symbols", "format",
               "target", "process", "heaps", "runtimes", "dump", "import", "graph", "dominator",
-              "passes", "index", "analysis", "export", "query", "viewer"},
+              "passes", "index", "analysis", "export", "query", "viewer",
+              "server"},
     "export": {"base", "report", "trace", "stats", "format", "graph", "dominator", "passes",
                "index", "analysis", "parquet"},
     "box program": {"base", "boxed"},
@@ -138,6 +141,7 @@ OWNED_HEADERS = {
     "sqlite3.h": {"export", "query"},
     "sqlite3ext.h": {"query"},
     "editline/readline.h": {"tools"},
+    "microhttpd.h": {"tools"},
 }
 
 # What is of one processor: registers by their names, the kernel's numbers and layouts. The recorder
