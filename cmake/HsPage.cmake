@@ -1,6 +1,7 @@
-# hs_page_source(FILE CSS file... JS file...): C source with the texts of a page, made when the
-# build is configured, and again when one of them has changed. As numbers: compilers limit how long
-# a string may be, and no letter has to be escaped.
+# hs_page_source(FILE HEADER name file... name file...): C source with the texts of a page, an array
+# hs_NAME of the files behind each name, one after the other; made when the build is configured, and
+# again when one of them has changed. As numbers: compilers limit how long a string may be, and no
+# letter has to be escaped.
 function(hs_page_array ret name)
   set(hex "")
   foreach(file ${ARGN})
@@ -12,9 +13,20 @@ function(hs_page_array ret name)
   set(${ret} "const char ${name}[] = {${bytes}0};\n" PARENT_SCOPE)
 endfunction()
 
-function(hs_page_source output)
-  cmake_parse_arguments(arg "" "" "CSS;JS" ${ARGN})
-  hs_page_array(css hs_page_css ${arg_CSS})
-  hs_page_array(js hs_page_js ${arg_JS})
-  file(GENERATE OUTPUT "${output}" CONTENT "#include \"page_assets.h\"\n\n${css}${js}")
+function(hs_page_source output header)
+  set(text "#include \"${header}\"\n\n")
+  set(name "")
+  foreach(word ${ARGN} END)
+    if(NOT word MATCHES "^(hs_[a-z_]+|END)$")
+      list(APPEND files "${word}")
+      continue()
+    endif()
+    if(name)
+      hs_page_array(array ${name} ${files})
+      string(APPEND text "${array}")
+    endif()
+    set(name ${word})
+    set(files "")
+  endforeach()
+  file(GENERATE OUTPUT "${output}" CONTENT "${text}")
 endfunction()

@@ -3,6 +3,6 @@
 #define HS_VIEWER_PAGE_ASSETS_H
 
 extern const char hs_page_css[];
-extern const char hs_page_js[]; /* data, table, tree, screens, page, one after the other */
+extern const char hs_page_js[]; /* data, table, tree, screens, page, report */
 
 #endif

@@ -2,13 +2,6 @@
 /* What the page knows: the answers of the commands, as they are, and the keys in columns. */
 const hs = { data: null, unit: 'bytes', screens: [], at: null };
 
-async function readData() {
-  const text = document.getElementById('data').textContent.replace(/\s+/g, '');
-  const bytes = Uint8Array.from(atob(text), c => c.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
-  return JSON.parse(await new Response(stream).text());
-}
-
 /* ---- numbers */
 
 function grouped(number) {

@@ -37,16 +37,28 @@ function screens() {
   return hs.screens.filter(screen => !screen.when || screen.when(hs.data));
 }
 
-function show() {
+/* Which screen is wanted; live, its data may have to come first, and another one be wanted by then. */
+async function show() {
   const [id, argument] = location.hash.slice(1).split('/').map(part => {
     try { return decodeURIComponent(part); } catch { return ''; }
   });
   const all = screens(), screen = all.find(one => one.id === id) || all[0];
   tip(-1);
   hs.at = screen;
-  say(screen.command());
+  say(hs.need ? '' : screen.command());
   for (const button of document.querySelectorAll('nav button'))
     button.setAttribute('aria-selected', String(button.dataset.id === screen.id));
+  if (hs.need) {
+    const wanted = hs.wanted = {};
+    try {
+      await hs.need(screen, argument);
+    } catch (error) {
+      if (hs.wanted === wanted) fail(error);
+      return;
+    }
+    if (hs.wanted !== wanted) return;
+    say(screen.command(argument));
+  }
   hs.shown = screen.draw(argument);
   document.querySelector('main').replaceChildren(hs.shown.element);
   if (hs.shown.start) hs.shown.start();
@@ -58,10 +70,16 @@ function show() {
   }
 }
 
+function fail(error) {
+  hs.shown = { element: make('p', { class: 'error', 'aria-live': 'assertive' }, String(error.message || error)) };
+  document.querySelector('main').replaceChildren(hs.shown.element);
+}
+
 function help() {
-  const lines = [['1 to 9', 'screens'], ['up, down or j, k', 'next row'], ['Enter', 'open it'], ['Backspace', 'one up in the tree'],
+  const lines = [['1 to 9, 0', 'screens'], ['up, down or j, k', 'next row'], ['Enter', 'open it'], ['Backspace', 'one up in the tree'],
     ['/', 'search'], ['Escape', 'out of the search'], ['m', 'icicle or treemap'], ['w', 'words or bytes'],
-    ['c', 'copy the command that prints this'], ['u', 'copy a link to this screen'], ['?', 'this']];
+    ['c', 'copy the command that prints this'], ['u', 'copy a link to this screen'],
+    ...(hs.help || []), ['?', 'this']];
   const dialog = make('dialog', {}, make('table', {}, make('tbody', {}, lines.map(([key, what]) =>
     make('tr', {}, make('td', {}, make('code', {}, key)), make('td', {}, what))))),
   make('p', {}, make('button', { onclick: () => dialog.close() }, 'close')));
@@ -80,7 +98,7 @@ const actions = {
   'm': () => hs.shown.tree?.turn(),
   'w': () => { hs.unit = hs.unit === 'words' ? 'bytes' : 'words'; show(); },
   'c': () => copy(hs.at && said.startsWith('heapsnap') ? said : hs.at.command()),
-  'u': () => copy(location.href),
+  'u': () => copy(hs.link ? hs.link() : location.href),
   '?': help,
   'ArrowDown': () => hs.shown.table?.move(1),
   'j': () => hs.shown.table?.move(1),
@@ -91,12 +109,13 @@ const actions = {
 };
 
 function onKey(event) {
-  const typing = event.target.tagName === 'INPUT';
+  const typing = ['INPUT', 'TEXTAREA', 'SELECT'].includes(event.target.tagName) && event.target.type !== 'checkbox';
   if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog')) return;
   if (typing && event.key === 'Escape') event.target.blur();
+  if (typing && (event.target.tagName !== 'INPUT' || event.target.dataset.own)) return;
   if (typing && event.key !== 'ArrowDown' && event.key !== 'ArrowUp' && event.key !== 'Enter') return;
   if (event.target.tagName === 'BUTTON' && event.key === 'Enter') return;
-  const digit = '123456789'.indexOf(event.key), all = screens();
+  const digit = '1234567890'.indexOf(event.key), all = screens();
   if (digit >= 0 && digit < all.length && !typing) go(all[digit].id);
   else if (actions[event.key]) actions[event.key]();
   else return;
@@ -119,26 +138,12 @@ function frame() {
     make('footer', {}, make('code', { id: 'command' }), make('span', { class: 'soft' }, '? keys')));
 }
 
-async function begin() {
-  if (typeof DecompressionStream === 'undefined') {
-    app.textContent = 'This report needs a browser that can unpack gzip (DecompressionStream): Firefox 113, '
-      + 'Chromium 80, Safari 16.4 or newer. The commands of heapsnap print the same.';
-    return;
-  }
-  try {
-    hs.data = await readData();
-  } catch (error) {
-    app.textContent = 'This report is not whole: its data cannot be unpacked. Make it again.';
-    return;
-  }
-  hs.keys = buildKeys(hs.data.keys);
-  frame();
+/* Who made the page begins with this when the data that each screen needs is there. */
+function startPage(isFramed) {
+  if (!isFramed) frame();
   addEventListener('hashchange', show);
-  addEventListener('resize', () => hs.shown.tree?.draw());
+  addEventListener('resize', () => hs.shown?.tree?.draw());
   addEventListener('keydown', onKey);
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', show);
   show();
-  document.body.dataset.ready = 'yes';
 }
-
-begin();

@@ -75,7 +75,7 @@ function drawOverview() {
 function drawRoots() {
   const { roots, sets, shared, others, unreached } = hs.data.roots, heap = hs.data.info.words;
   const rows = table({ columns: rootColumns(heap), rows: roots,
-    select: row => say(command('paths', '--to', row.id)),
+    select: row => say(command('paths', '--to', row.id)), what: row => row.id,
     foot: ['total: roots, shared, others and unreached', '', size(heap), '100.0 %'].concat(Array(5).fill('')) });
   const shown = wordsOf(roots.map(row => row.retained_words));
   return { table: rows, element: make('div', {}, searchTools(rows),
@@ -144,7 +144,7 @@ function drawShared() {
   for (const set of sets)
     for (const id of set.roots) weight.set(id, (weight.get(id) || 0) + set.retained_words);
   const columns = [...weight].sort((a, b) => b[1] - a[1]).slice(0, 24).map(([id]) => id);
-  const rows = table({ grid: true, rows: sets, select: set => say(command('paths', '--to', set.id)), columns: [
+  const rows = table({ grid: true, rows: sets, select: set => say(command('paths', '--to', set.id)), what: set => set.id, columns: [
     { head: 'set', text: set => set.id },
     sizeColumn('kept together', set => set.retained_words, heap),
     { head: '%', number: true, value: set => set.retained_words, text: set => percent(set.retained_words, heap) },
@@ -160,7 +160,7 @@ function drawShared() {
 
 function drawTypes() {
   const { types, others, unreached } = hs.data.types, heap = hs.data.info.words;
-  const rows = table({ rows: types, select: row => say(command('paths', '--to', 'type:' + row.type)), columns: [
+  const rows = table({ rows: types, what: row => 'type:' + row.type, select: row => say(command('paths', '--to', 'type:' + row.type)), columns: [
     { head: 'type', name: true, text: row => row.type },
     { head: 'kind', text: row => row.kind },
     { head: 'objects', number: true, value: row => row.objects, text: row => grouped(row.objects) },
@@ -173,7 +173,7 @@ function drawTypes() {
 
 function drawLeaks() {
   const { groups, certain, possible, others } = hs.data.leaks;
-  const rows = table({ rows: groups, select: row => say(command('object', row.first_id)), columns: [
+  const rows = table({ rows: groups, what: row => row.first_id, select: row => say(command('object', row.first_id)), columns: [
     { head: 'certainty', text: row => row.certainty },
     { head: 'type', name: true, text: row => row.perhaps ? `${row.type}, perhaps ${row.perhaps}` : row.type },
     { head: 'count', number: true, value: row => row.count, text: row => grouped(row.count) },
@@ -215,7 +215,7 @@ function drawGrowth() {
 }
 
 function drawSites() {
-  const rows = table({ rows: hs.data.samples.samples, select: row => say(command('paths', '--to', 'sample:' + row.id)), columns: [
+  const rows = table({ rows: hs.data.samples.samples, what: row => 'sample:' + row.id, select: row => say(command('paths', '--to', 'sample:' + row.id)), columns: [
     { head: 'sample', number: true, value: row => row.id, text: row => String(row.id) },
     sizeColumn('words', row => row.words),
     { head: 'type', name: true, text: row => row.type || '' },
@@ -249,7 +249,7 @@ hs.screens = [
   { id: 'overview', title: 'Overview', draw: drawOverview, command: () => command('suspects') },
   { id: 'roots', title: 'Roots', draw: drawRoots, command: () => command('roots') },
   { id: 'tree', title: 'Tree', draw: drawTree, command: () => command('export', '--to', 'folded') },
-  { id: 'shared', title: 'Shared', draw: drawShared, command: () => command('roots'), when: d => d.roots.sets.length > 0 },
+  { id: 'shared', title: 'Shared', draw: drawShared, command: () => command('roots'), when: d => !d.roots || d.roots.sets.length > 0 },
   { id: 'types', title: 'Types', draw: drawTypes, command: () => command('types') },
   { id: 'leaks', title: 'Leaks', draw: drawLeaks, command: () => command('leaks') },
   { id: 'growth', title: 'Growth', draw: drawGrowth, command: () => 'heapsnap diff ' + hs.data.diff.snapshots

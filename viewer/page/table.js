@@ -1,6 +1,7 @@
 /* Tables that are sorted, searched and walked by keys. A column: { head, number, text(row), value(row), cell(row) }. */
 function table(options) {
-  const { columns, rows, foot, open } = options;
+  const { columns, rows, foot } = options;
+  const open = options.open || (hs.visit && options.what ? row => hs.visit(options.what(row)) : null);
   let order = rows.slice(), sorted = options.sorted ?? -1, down = true, filter = '', selected = -1;
   const body = make('tbody');
   const head = columns.map((column, i) =>

@@ -1,0 +1,224 @@
+/* The page of a server: data comes when a screen needs it, by requests with the token that stood in
+ * the address. It is kept for this tab alone, and out of the address that others may see. */
+hs.live = { snap: null, older: null, series: false, snapshots: [] };
+
+function takeToken() {
+  const found = /^#([0-9a-f]{32})\/?(.*)$/.exec(location.hash);
+  if (found) {
+    sessionStorage.setItem('heapsnap-token', found[1]);
+    history.replaceState(null, '', location.pathname + '#' + found[2]);
+  }
+  hs.token = sessionStorage.getItem('heapsnap-token');
+}
+
+hs.link = () => `${location.origin}/#${hs.token}/${location.hash.slice(1)}`;
+hs.visit = what => go('object', what);
+
+async function request(path, body) {
+  const answer = await fetch('/api/1/' + path, { method: body === undefined ? 'GET' : 'POST', body,
+    headers: { Authorization: 'Bearer ' + hs.token } });
+  const found = await answer.json();
+  if (!answer.ok) throw new Error(found.message + (found.hint ? '. ' + found.hint : ''));
+  hs.next = answer.headers.get('X-Heapsnap-Next');
+  return found;
+}
+
+/* Of the snapshot that is shown. */
+hs.api = (path, body) => request(hs.live.snap === null ? path
+  : path + (path.includes('?') ? '&' : '?') + 'snap=' + encodeURIComponent(hs.live.snap), body);
+
+function nodePath(what, rest) {
+  return 'node/' + encodeURIComponent(what) + (rest ? '/' + rest : '');
+}
+
+/* ---- what each screen needs, which comes once */
+
+const MOST = 400;
+const sources = {
+  info: () => hs.api('info'),
+  roots: () => hs.api('roots?limit=' + MOST),
+  suspects: () => hs.api('suspects'),
+  types: () => hs.api('types?limit=' + MOST),
+  leaks: () => hs.api('leaks?limit=' + MOST),
+  samples: () => hs.api('samples?limit=' + MOST),
+  keys: () => hs.api('keys?limit=20000'),
+  set_roots: async () => ({}),
+  diff: () => hs.live.older ? hs.api('diff?limit=200&old=' + encodeURIComponent(hs.live.older)) : request('series?limit=200'),
+};
+const needs = { overview: ['roots', 'suspects', 'keys'], roots: ['roots'], tree: ['keys'], shared: ['roots', 'set_roots'],
+  types: ['types'], leaks: ['leaks'], sites: ['samples'], growth: ['diff'], about: [], object: [], sql: [] };
+
+async function load(name) {
+  if (hs.data[name] !== undefined) return;
+  const data = hs.data, found = await sources[name]();
+  data[name] = found;
+  if (name === 'keys' && data === hs.data) hs.keys = buildKeys(found);
+}
+
+hs.need = async (screen, argument) => {
+  delete document.body.dataset.ready;
+  document.querySelector('main').replaceChildren(make('p', { class: 'soft', role: 'status' }, 'computing\u2026'));
+  try {
+    for (const name of needs[screen.id]) await load(name);
+    if (screen.id === 'object' && argument) hs.object = await hs.api(nodePath(argument));
+  } finally {
+    document.body.dataset.ready = screen.id;
+  }
+};
+
+/* ---- more rows, and rows that a search finds beyond those that are here */
+
+function moreTools(screen, name, list) {
+  const all = hs.data[name], holder = make('div', { class: 'tools' });
+  if (all[list].length < MOST) return holder;
+  const take = async path => {
+    const page = await hs.api(path);
+    hs.live.cursor[name] = hs.next;
+    return page.rows;
+  };
+  async function more() {
+    if (!hs.live.cursor[name]) await take(`${name}?limit=${MOST}&after=`);
+    const rows = hs.live.cursor[name] ? await take(`${name}?limit=${MOST}&after=${hs.live.cursor[name]}`) : [];
+    all[list].push(...rows);
+    show();
+  }
+  const box = make('input', { type: 'search', 'data-own': 'yes', placeholder: 'search all of them (Enter)', 'aria-label': 'search all' });
+  box.addEventListener('keydown', async event => {
+    if (event.key === 'Escape') box.blur();
+    if (event.key !== 'Enter') return;
+    const page = await hs.api(`${name}?limit=${MOST}&q=${encodeURIComponent(box.value)}`);
+    const kept = all[list];
+    all[list] = page.rows;
+    hs.shown = screen.plain();
+    all[list] = kept;
+    document.querySelector('main').replaceChildren(hs.shown.element);
+  });
+  holder.append(make('button', { onclick: more }, 'more rows'), box);
+  return holder;
+}
+
+function extend(id, name, list) {
+  const screen = hs.screens.find(one => one.id === id);
+  screen.plain = screen.draw;
+  screen.draw = argument => {
+    const shown = screen.plain(argument);
+    shown.element.append(moreTools(screen, name, list));
+    return shown;
+  };
+}
+
+/* ---- what if some roots let go */
+
+const ticked = new Map();
+async function letGo(row, is, line) {
+  if (is) ticked.set(row.id, row.name); else ticked.delete(row.id);
+  if (ticked.size === 0) return line.replaceChildren();
+  const names = [...ticked.keys()].join(',');
+  say(command('roots', '--without', names));
+  const found = await hs.api('roots?limit=1&without=' + encodeURIComponent(names));
+  line.replaceChildren(`If ${[...ticked.values()].join(', ')} let go: ${size(found.without.freed_words)} freed, `
+    + `${grouped(found.without.freed_objects)} objects.`);
+}
+
+const plainColumns = rootColumns;
+rootColumns = heap => [...plainColumns(heap), { head: 'let go', text: () => '',
+  cell: row => {
+    const box = make('input', { type: 'checkbox', 'aria-label': 'let go of ' + row.name });
+    box.checked = ticked.has(row.id);
+    box.addEventListener('change', () => letGo(row, box.checked, document.getElementById('let-go'))
+      .catch(error => say(error.message)));
+    return box;
+  } }];
+
+/* ---- snapshots */
+
+function choose(snap) {
+  hs.live.snap = snap;
+  hs.live.cursor = {};
+  hs.data = { };
+  ticked.clear();
+  return load('info');
+}
+
+function snapshotTools() {
+  const list = hs.live.snapshots, others = hs.live.series && list.length > 1;
+  if (!others) return null;
+  const pick = (label, value, empty, take) => {
+    const box = make('select', { 'aria-label': label }, empty && make('option', { value: '' }, empty),
+      list.map(one => make('option', { value: one.name }, one.name)));
+    box.value = value || '';
+    box.addEventListener('change', () => take(box.value));
+    return box;
+  };
+  return make('div', {}, pick('snapshot', hs.live.snap, null, async name => {
+    await choose(name).catch(fail);
+    frameLive();
+    show();
+  }), ' compared with ', pick('older snapshot', hs.live.older, 'all of the series', name => {
+    hs.live.older = name || null;
+    delete hs.data.diff;
+    go('growth');
+    show();
+  }));
+}
+
+function frameLive() {
+  frame();
+  const tools = snapshotTools();
+  if (tools) document.querySelector('header nav').before(tools);
+}
+
+/* ---- the same in SQL */
+
+const inSql = { roots: 'select * from roots where is_root order by retained_words desc', overview: 'select * from where_it_went',
+  tree: 'select * from owners', shared: 'select * from shared_by', types: 'select * from types order by retained_words desc',
+  leaks: 'select * from leaks', sites: 'select * from samples', object: 'select * from biggest' };
+actions.s = () => {
+  const [id, argument] = location.hash.slice(1).split('/').map(decodeURIComponent);
+  if (id === 'object' && argument) copy(`select * from holders('${argument.replace(/'/g, "''")}')`);
+  else if (inSql[hs.at.id]) copy(inSql[hs.at.id]);
+};
+hs.help = [['s', 'copy it as SQL']];
+
+function prepareScreens() {
+  const at = hs.screens.findIndex(one => one.id === 'about');
+  hs.screens.splice(at, 0,
+    { id: 'object', title: 'Object', draw: drawObject, command: what => what ? command('object', what) : command('dominators') },
+    { id: 'sql', title: 'SQL', draw: drawSql, command: () => command('sql') });
+  for (const [id, name, list] of [['roots', 'roots', 'roots'], ['types', 'types', 'types'], ['leaks', 'leaks', 'groups'],
+    ['sites', 'samples', 'samples']])
+    extend(id, name, list);
+  const roots = hs.screens.find(one => one.id === 'roots'), draw = roots.draw;
+  roots.draw = argument => {
+    const shown = draw(argument);
+    shown.element.prepend(make('p', { id: 'let-go', role: 'status' }));
+    return shown;
+  };
+  hs.screens.find(one => one.id === 'growth').when = () => hs.live.series && hs.live.snapshots.length > 1;
+  hs.screens.find(one => one.id === 'growth').command = () => hs.data.diff
+    ? 'heapsnap diff ' + hs.data.diff.snapshots.map(s => quoted(s.path || s.snapshot || String(s))).join(' ') : '';
+  hs.screens.find(one => one.id === 'sites').when = data => data.info.samples > 0;
+}
+
+async function beginLive() {
+  takeToken();
+  if (!hs.token) {
+    app.textContent = 'The token is missing: open the address that heapsnap serve printed, all of it.';
+    return;
+  }
+  try {
+    const found = await request('snapshots');
+    hs.live.series = found.is_series;
+    hs.live.snapshots = found.snapshots;
+    if (found.snapshots.length === 0) throw new Error('There is no snapshot in this folder yet.');
+    await choose(found.snapshots[0].name);
+  } catch (error) {
+    app.textContent = error.message;
+    return;
+  }
+  prepareScreens();
+  frameLive();
+  startPage(true);
+}
+
+beginLive();
