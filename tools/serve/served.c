@@ -1,0 +1,124 @@
+#include "served.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/alloc.h"
+#include "base/progress.h"
+#include "compare/folder.h"
+
+#define SECOND_NS ((uint64_t)1000000000)
+
+/* Spreads the bits of a number (the finaliser of splitmix64). */
+static uint64_t mix(uint64_t sum, uint64_t number)
+{
+    sum += number + 0x9e3779b97f4a7c15u;
+    sum = (sum ^ sum >> 30) * 0xbf58476d1ce4e5b9u;
+    sum = (sum ^ sum >> 27) * 0x94d049bb133111ebu;
+    return sum ^ sum >> 31;
+}
+
+static uint64_t time_ns(const struct timespec *time)
+{
+    return (uint64_t)time->tv_sec * SECOND_NS + (uint64_t)time->tv_nsec;
+}
+
+static uint64_t identity_of(const struct stat *about)
+{
+    uint64_t sum = mix(mix(0, about->st_dev), about->st_ino);
+    sum = mix(mix(sum, (uint64_t)about->st_size), time_ns(&about->st_mtim));
+    return sum != 0 ? sum : 1;
+}
+
+uint64_t hs_served_identity(const char *path)
+{
+    struct stat about;
+    return stat(path, &about) == 0 && S_ISREG(about.st_mode) ? identity_of(&about) : 0;
+}
+
+static hs_status add(struct hs_served_now *now, const char *path, struct hs_error *err)
+{
+    struct stat about;
+    char *copy;
+    if (stat(path, &about) != 0 || !S_ISREG(about.st_mode))
+        return HS_OK; /* gone since it was listed */
+    HS_TRY(hs_strdup(path, &copy, err));
+    const char *slash = strrchr(copy, '/');
+    now->items[now->list.n++] = (struct hs_served){
+        .name = slash != NULL ? slash + 1 : copy,
+        .path = copy,
+        .identity = identity_of(&about),
+        .n_bytes = (uint64_t)about.st_size,
+        .changed_ns = time_ns(&about.st_mtim),
+    };
+    return HS_OK;
+}
+
+static bool is_snapshot(const char *path)
+{
+    size_t n = strlen(path);
+    return n > strlen(".snap") && strcmp(path + n - strlen(".snap"), ".snap") == 0;
+}
+
+/* Names of a watch are times: the last is the newest. */
+static hs_status add_folder(struct hs_served_now *now, const struct hs_folder *folder,
+                            struct hs_error *err)
+{
+    HS_TRY(HS_ALLOC(&now->items, folder->n, err));
+    now->list.items = now->items;
+    for (size_t i = folder->n; i-- > 0;)
+        if (is_snapshot(folder->paths[i]))
+            HS_TRY(add(now, folder->paths[i], err));
+    return HS_OK;
+}
+
+static hs_status find(const char *path, struct hs_served_now *now, struct hs_error *err)
+{
+    now->n_users = 1;
+    now->found_ns = hs_now_ns();
+    if (hs_folder_is(path)) {
+        struct hs_folder folder;
+        HS_TRY(hs_folder_list(path, &folder, err));
+        now->list.folder = path;
+        hs_status status = add_folder(now, &folder, err);
+        hs_folder_fini(&folder);
+        return status;
+    }
+    HS_TRY(HS_ALLOC(&now->items, 1, err));
+    now->list.items = now->items;
+    HS_TRY(add(now, path, err));
+    return now->list.n == 1 ? HS_OK : hs_fail(err, HS_IO, "cannot open '%s': it is no file", path);
+}
+
+void hs_served_let_go(struct hs_served_now *now)
+{
+    if (now == NULL || --now->n_users > 0)
+        return;
+    for (size_t i = 0; i < now->list.n; i++)
+        hs_free((char *)(uintptr_t)now->items[i].path);
+    hs_free(now->items);
+    hs_free(now);
+}
+
+static bool is_true(const struct hs_served_now *now, const char *path)
+{
+    if (now->list.folder != NULL)
+        return hs_now_ns() - now->found_ns < SECOND_NS;
+    return hs_served_identity(path) == now->items[0].identity;
+}
+
+hs_status hs_served_refresh(const char *path, struct hs_served_now **now, struct hs_error *err)
+{
+    struct hs_served_now *found = NULL;
+    if (*now != NULL && is_true(*now, path))
+        return HS_OK;
+    HS_TRY(HS_ALLOC(&found, 1, err));
+    hs_status status = find(path, found, err);
+    if (status != HS_OK) {
+        hs_served_let_go(found);
+        return status;
+    }
+    hs_served_let_go(*now);
+    *now = found;
+    return HS_OK;
+}
