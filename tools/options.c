@@ -262,6 +262,10 @@ const struct hs_option hs_options[HS_N_OPTIONS] = {
                              "write every dump as tables into DIR, too: parquet"},
     [HS_OPT_PUSH] = {"push", 0, HS_OPTION_TEXT, "URL", NULL,
                      "send the pprof profile of every dump to a continuous profiler"},
+    [HS_OPT_PORT] = {"port", 0, HS_OPTION_COUNT, "N", NULL,
+                     "listen on this port of 127.0.0.1 (default: any that is free)"},
+    [HS_OPT_SOCKET] = {"socket", 0, HS_OPTION_TEXT, "PATH", NULL,
+                       "listen on a socket of this name instead, for ssh -L"},
 };
 
 #define LOOK                                                               \

@@ -137,6 +137,8 @@ enum hs_option_id {
     HS_OPT_NO_KEYS,
     HS_OPT_WATCH_EXPORT,
     HS_OPT_PUSH,
+    HS_OPT_PORT,
+    HS_OPT_SOCKET,
     HS_N_OPTIONS
 };
 

@@ -1,0 +1,79 @@
+/* serve: the screens of report, live, and what programs ask for. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "commands.h"
+#include "compare/folder.h"
+#include "http.h"
+#include "look/open_view.h"
+#include "lost_file.h"
+#include "server/exchange.h"
+
+static hs_status make_token(char *token, struct hs_error *err)
+{
+    uint8_t bytes[(HS_SERVER_TOKEN_BYTES - 1) / 2];
+    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
+        return hs_fail_errno(err, HS_IO, "cannot make a token");
+    for (size_t i = 0; i < sizeof bytes; i++)
+        (void)snprintf(token + 2 * i, 3, "%02x", bytes[i]);
+    return HS_OK;
+}
+
+/* Long work is done where it can be seen, and what cannot be served is said at once. */
+static hs_status prepare(struct hs_tool *tool, const char *path, struct hs_error *err)
+{
+    struct hs_view view = {0};
+    if (strcmp(path, "-") == 0)
+        return hs_fail(err, HS_USAGE, "'serve' needs a file: it is read again and again");
+    if (hs_folder_is(path))
+        return HS_OK;
+    HS_TRY(hs_tool_open_view(tool, path, HS_VIEW_INDEX, &view, err));
+    return hs_view_finish(&view, HS_OK, err);
+}
+
+static hs_status listen_at(const struct hs_invocation *inv, struct hs_listener *listener,
+                           struct hs_error *err)
+{
+    if (hs_given(inv, HS_OPT_PORT) && hs_given(inv, HS_OPT_SOCKET))
+        return hs_fail(err, HS_USAGE, "--port and --socket exclude each other");
+    if (hs_given(inv, HS_OPT_SOCKET))
+        return hs_listen_path(inv->text[HS_OPT_SOCKET], listener, err);
+    return hs_listen_port(hs_given(inv, HS_OPT_PORT) ? inv->number[HS_OPT_PORT] : 0, listener, err);
+}
+
+/* At once, for whoever waits for the address. */
+static hs_status tell(struct hs_tool *tool, const struct hs_listener *listener, const char *token,
+                      struct hs_error *err)
+{
+    if (listener->path == NULL)
+        HS_TRY(hs_print(&tool->out, err, "http://127.0.0.1:%u/#%s\n", listener->port, token));
+    else
+        HS_TRY(hs_print(&tool->out, err, "http://localhost/#%s\n", token));
+    HS_TRY(hs_out_commit(&tool->out, err));
+    hs_out_close(&tool->out);
+    HS_TRY(hs_out_open_fd(STDOUT_FILENO, "standard output", &tool->out, err));
+    if (listener->path != NULL)
+        hs_talk("ssh -L 8080:%s forwards it: http://localhost:8080/#... from there",
+                listener->path);
+    return HS_OK;
+}
+
+hs_status hs_cmd_serve(struct hs_tool *tool, const struct hs_invocation *inv, struct hs_error *err)
+{
+    const char *path = inv->arguments[0];
+    char token[HS_SERVER_TOKEN_BYTES];
+    struct hs_listener listener = {.fd = -1};
+    HS_TRY(make_token(token, err));
+    HS_TRY(listen_at(inv, &listener, err));
+    hs_status status = prepare(tool, path, err);
+    if (status == HS_OK)
+        status = tell(tool, &listener, token, err);
+    if (status == HS_OK) {
+        hs_lost_file_go_on();
+        status = hs_http_run(tool, path, token, &listener, err);
+    }
+    hs_listener_close(&listener);
+    return status;
+}
