@@ -3,18 +3,7 @@
 . "$(dirname "$0")/_client.sh"
 need node npm chromium
 [ -z "$SANITIZED" ] || skip "the page does not depend on how heapsnap was built"
-CHROMIUM=$(command -v chromium)
-export CHROMIUM
-kept=${HS_ORACLES:-${BUILD_DIR%/*}/oracles}/browser # shared by the builds of one tree
-if [ ! -e "$kept/whole" ]; then
-    rm -rf "$kept"
-    mkdir -p "$kept"
-    echo '{"private": true}' >"$kept/package.json"
-    (cd "$kept" && timeout 240 npm install --ignore-scripts --no-audit --no-fund --no-save \
-        --loglevel error puppeteer-core@24.10.0) >"$work/npm.log" 2>&1 ||
-        skip "npm cannot install puppeteer-core: $(tail -1 "$work/npm.log")"
-    touch "$kept/whole"
-fi
+a_browser
 cp "$clients/report.mjs" "$kept/"
 
 # A second snapshot, for what grew: the same heap with more of it.

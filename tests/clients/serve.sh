@@ -1,0 +1,36 @@
+# The served page in a headless browser: every screen by keys alone, without an error, with the
+# figures that the commands print; an object, its paths, SQL, a folder of snapshots, what if.
+. "$(dirname "$0")/_client.sh"
+need node npm chromium
+[ -z "$SANITIZED" ] || skip "the page does not depend on how heapsnap was built"
+"$HEAPSNAP" serve -h >/dev/null 2>&1 || skip "heapsnap was built without serve"
+a_browser
+cp "$clients/serve.mjs" "$kept/"
+
+mkdir "$work/series"
+for hour in 0 1 2; do
+    python3 -B "$clients/fixture.py" "heap-2026010${hour}T000000Z-000001.snap" $((5 * hour))
+    mv "$work"/heap-2026* "$work/series/"
+done
+newest=$work/series/heap-20260102T000000Z-000001.snap
+for command in info roots types leaks suspects; do
+    exits 0 "$command" "$newest" --json -o "$work/$command.json"
+done
+exits 0 diff "$work/series" --json -o "$work/diff.json"
+largest=$(python3 -c 'import json, sys
+print(json.load(open(sys.argv[1]))["roots"][0]["id"])' "$work/roots.json")
+exits 0 object "$newest" "$largest" --json -n 50 -o "$work/object.json"
+exits 0 sql "$newest" 'select count(*) as n from blocks' --json -o "$work/count.json"
+exits 0 roots "$newest" --without "$largest" --json -o "$work/without.json"
+"$HEAPSNAP" serve "$work/series" >"$work/address" 2>"$work/talk" &
+server=$!
+started+=("$server")
+for _ in $(seq 100); do
+    [ ! -s "$work/address" ] || break
+    sleep 0.1
+done
+node "$kept/serve.mjs" "$(cat "$work/address")" "$work" >"$work/page" 2>&1 ||
+    fail "the page: $(tail -20 "$work/page") $(cat "$work/talk")"
+cat "$work/page"
+kill -TERM "$server"
+wait "$server" || fail "the server ended with $?"
