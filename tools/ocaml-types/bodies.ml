@@ -28,6 +28,15 @@ let lambdas : (string * int, lambda) Hashtbl.t = Hashtbl.create 97
 
 let answers : answer Queue.t = Queue.create ()
 
+(* Which lines are asked about at all, by their last bits: almost every expression is on none of
+   them, and to look it up would cost more than all the rest. *)
+let line_bits = 0x3FFF
+let new_lines () = Bytes.make (line_bits + 1) '\000'
+let mark lines line = Bytes.set lines (line land line_bits) '\001'
+let is_marked lines line = Bytes.get lines (line land line_bits) <> '\000'
+let frame_lines = new_lines ()
+let lambda_lines : (string, Bytes.t) Hashtbl.t = Hashtbl.create 7 (* by unit *)
+
 let answer a = if Queue.length answers < max_answers then Queue.push a answers
 
 let place_of words =
@@ -43,8 +52,17 @@ let ask_frame text =
   match place_of (String.split_on_char ' ' text) with
   | Some f ->
     Hashtbl.add frames (f.file, f.line) f;
+    mark frame_lines f.line;
     true
   | None -> false
+
+let lines_of unit_name =
+  match Hashtbl.find_opt lambda_lines unit_name with
+  | Some lines -> lines
+  | None ->
+    let lines = new_lines () in
+    Hashtbl.replace lambda_lines unit_name lines;
+    lines
 
 let ask_lambda text =
   match String.split_on_char ' ' text with
@@ -52,6 +70,7 @@ let ask_lambda text =
     match place_of words with
     | Some place ->
       Hashtbl.add lambdas (place.file, place.line) { place; of_unit; name };
+      mark (lines_of of_unit) place.line;
       true
     | None -> false)
   | _ -> false
@@ -87,21 +106,24 @@ let rec first_of n = function x :: rest when n > 0 -> x :: first_of (n - 1) rest
 let is_at first last f = f.first_char = first && f.last_char = last
 
 let note_call where scope (e : expression) =
-  let file, line, first, last = start_of e.exp_loc in
-  let is_it = is_at first last in
-  if List.exists is_it (Hashtbl.find_all frames (file, line)) then
-    answer
-      { where; variables = first_of max_variables scope;
-        head = "scope" :: file :: List.map string_of_int [ line; first; last ] }
+  let line = e.exp_loc.loc_start.pos_lnum in
+  if is_marked frame_lines line then begin
+    let file, line, first, last = start_of e.exp_loc in
+    let is_it = is_at first last in
+    if List.exists is_it (Hashtbl.find_all frames (file, line)) then
+      answer
+        { where; variables = first_of max_variables scope;
+          head = "scope" :: file :: List.map string_of_int [ line; first; last ] }
+  end
 
 (* ---- closures *)
 
 let used_in expressions =
-  let used = Hashtbl.create 16 in
+  let used = Ident.Tbl.create 16 in
   let default = Tast_iterator.default_iterator in
   let expr (it : Tast_iterator.iterator) (e : expression) =
     (match e.exp_desc with
-    | Texp_ident (Pident id, _, _) -> Hashtbl.replace used (Ident.unique_name id) ()
+    | Texp_ident (Pident id, _, _) -> Ident.Tbl.replace used id ()
     | _ -> ());
     default.expr it e
   in
@@ -137,24 +159,23 @@ let is_function (vb : value_binding) =
 
 (* Functions that are defined together share one closure: it holds what any of them uses. In the
    order of their stamps, as the closure conversion stores them. *)
-let note_functions where unit_name scope (bindings : value_binding list) =
-  let wanted = Hashtbl.find_all closures unit_name in
-  if wanted <> [] && scope <> [] && List.for_all is_function bindings then begin
-    let own = Tree_view.bound bindings in
+let note_functions where unit_name wanted scope (bindings : value_binding list) =
+  let own = if wanted = [] || scope = [] then [] else Tree_view.bound bindings in
+  let is_of (f, _) (id, _) = f = "*" || f = Ident.unique_name id in
+  let is_any id = List.exists (fun w -> is_of w id) wanted in
+  if List.exists is_any own && List.for_all is_function bindings then begin
     let used = used_in (List.map (fun vb -> vb.vb_expr) bindings) in
     let is_own v = List.exists (fun (id, _) -> Ident.same id v.id) own in
-    let is_free v = Hashtbl.mem used (Ident.unique_name v.id) && not (is_own v) in
+    let is_free v = Ident.Tbl.mem used v.id && not (is_own v) in
     let free = in_order (List.filter is_free scope) in
     let n = List.length free in
-    let one (id, _) =
-      let name = Ident.unique_name id in
-      let is_wanted (f, count) =
-        (f = "*" || f = name) && match count with None -> true | Some c -> c = n
-      in
+    let one (id, e) =
+      let counts = function None -> true | Some c -> c = n in
+      let is_wanted (f, count) = is_of (f, count) (id, e) && counts count in
       if n > 0 && List.exists is_wanted wanted then
         answer
           { where; variables = free;
-            head = [ "captured"; unit_name; name; string_of_int n ] }
+            head = [ "captured"; unit_name; Ident.unique_name id; string_of_int n ] }
     in
     List.iter one own
   end
@@ -163,14 +184,14 @@ let note_functions where unit_name scope (bindings : value_binding list) =
 type within = { lambda : expression; outer_scope : variable list; is_named : bool }
 
 let note_place where unit_name (w : within) (e : expression) =
-  if not (w.is_named || e.exp_loc.loc_ghost) then begin
+  if not (w.is_named || e.exp_loc.loc_ghost || w.outer_scope = []) then begin
     let file, line, first, last = start_of e.exp_loc in
     let is_it l = l.of_unit = unit_name && is_at first last l.place in
     match List.find_opt is_it (Hashtbl.find_all lambdas (file, line)) with
     | None -> ()
     | Some l ->
       let used = used_in [ w.lambda ] in
-      let is_free v = Hashtbl.mem used (Ident.unique_name v.id) in
+      let is_free v = Ident.Tbl.mem used v.id in
       let free = in_order (List.filter is_free w.outer_scope) in
       let n = List.length free in
       if n > 0 then
@@ -184,6 +205,7 @@ let walk where unit_name structure =
   let default = Tast_iterator.default_iterator in
   let scope = ref [] and depth = ref 0 in
   let within = ref None and named = ref [] in
+  let wanted = Hashtbl.find_all closures unit_name and lines = lines_of unit_name in
   let enter (e : expression) =
     match (e.exp_desc, !within) with
     | Texp_function _, Some w when Tree_view.is_body w.lambda e -> ()
@@ -199,30 +221,29 @@ let walk where unit_name structure =
   let pat (type k) _ (p : k general_pattern) =
     if !depth > 0 then List.iter add (Tree_view.of_pattern p)
   in
-  let kept f =
-    let saved = !scope in
-    f ();
-    scope := saved
-  in
   let expr (it : Tast_iterator.iterator) (e : expression) =
-    let outer = !within and outer_names = !named in
-    kept (fun () ->
-        incr depth;
-        enter e;
-        Option.iter (fun w -> note_place where unit_name w e) !within;
-        (match e.exp_desc with
-        | Texp_apply _ -> note_call where !scope e
-        | Texp_let (_, bindings, _) ->
-          name bindings;
-          note_functions where unit_name !scope bindings
-        | _ -> ());
-        default.expr it e;
-        decr depth);
+    let outer = !within and outer_names = !named and outer_scope = !scope in
+    incr depth;
+    enter e;
+    (match !within with
+    | Some w when is_marked lines e.exp_loc.loc_start.pos_lnum -> note_place where unit_name w e
+    | _ -> ());
+    (match e.exp_desc with
+    | Texp_apply _ -> note_call where !scope e
+    | Texp_let (_, bindings, _) ->
+      name bindings;
+      note_functions where unit_name wanted !scope bindings
+    | _ -> ());
+    default.expr it e;
+    decr depth;
+    scope := outer_scope;
     within := outer;
     named := outer_names
   in
   let case (type k) (it : Tast_iterator.iterator) (c : k case) =
-    kept (fun () -> default.case it c)
+    let outer_scope = !scope in
+    default.case it c;
+    scope := outer_scope
   in
   let it = { default with expr; pat; case } in
   it.structure it structure

@@ -44,9 +44,12 @@ let note where parameters (body : expression) =
 let on_structure where (structure : structure) =
   let default = Tast_iterator.default_iterator in
   let expr it (e : expression) =
-    (match Tree_view.parameters e with
-    | (_ :: _ as parameters), body -> note where parameters body
-    | [], _ -> ());
+    (match e.exp_desc with
+    | Texp_function _ -> (
+      match Tree_view.parameters e with
+      | (_ :: _ as parameters), body -> note where parameters body
+      | [], _ -> ())
+    | _ -> ());
     default.expr it e
   in
   let it = { default with expr } in

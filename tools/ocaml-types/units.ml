@@ -36,6 +36,7 @@ let guarded source read file =
   if List.mem file source.unreadable then None
   else begin
     Budget.check_now ();
+    Budget.make_room file;
     Printf.printf "#reading %s\n%!" file;
     try read file with Budget.Over _ as e -> raise e | _ -> None
   end

@@ -568,6 +568,9 @@ const struct hs_srow *hs_stables_row(const struct hs_stables *tables, hs_stype t
     if (n == 0) /* there may be no rows at all */
         return NULL;
     const struct hs_srow *rows = &tables->rows[entry->first_row];
+    /* The usual type has one row for each tag, from 0 on. */
+    if (tag < n && rows[tag].tag == tag && rows[tag].size == size)
+        return &rows[tag];
     uint64_t key = (uint64_t)tag << 32 | (size < HS_STYPE_ANY_SIZE ? size : HS_STYPE_ANY_SIZE);
     size_t at = HS_FIRST_NOT(i, 0, n, ((uint64_t)rows[i].tag << 32 | rows[i].size) < key);
 
