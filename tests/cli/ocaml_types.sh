@@ -19,7 +19,7 @@ import shutil
 import struct
 import subprocess
 import time
-from _ocaml_types import Answer, ask, ask_late, request
+from _ocaml_types import Answer, Elf, ask, ask_late, request
 
 work, helper = os.environ["WORK"], os.environ["HELPER"]
 program = work + "/p/ocaml_types"
@@ -196,6 +196,31 @@ def bodies():
         check(len(later.scopes) == 1, (lines, later.scopes))
 
 
+def types_alone():
+    """A plugin's list has no units without code: what imports them says which they are."""
+    place = work + "/plugin"
+    os.mkdir(place)
+
+    def compile(types):
+        open(place + "/shapes.mli", "w").write(types)
+        subprocess.run(["ocamlfind", "ocamlopt", "-w", "-a", "-bin-annot", "-c", "shapes.mli"],
+                       cwd=place, check=True, capture_output=True)
+
+    compile("type t = Round of int * string | Flat of string")
+    open(place + "/plug.ml", "w").write("let all : Shapes.t list ref = ref []")
+    subprocess.run(["ocamlfind", "ocamlopt", "-w", "-a", "-bin-annot", "-shared", "plug.ml", "-o",
+                    "plug.cmxs"], cwd=place, check=True, capture_output=True)
+    header = Elf(place + "/plug.cmxs").string("caml_plugin_header")
+    text = f"dir {place}\nplugin {len(header)}\n".encode() + header
+    a = Answer(ask(helper, text)[1])
+    check("Shapes" not in a.units and unit(a, "Plug") == "typed", a.units)
+    check(a.types[a.roots["Plug", 0]]["display"] == "Shapes.t list ref", a.roots)
+    check([r["constructor"] for r in one(a, "Shapes.t")["rows"]] == ["Round", "Flat"], "Shapes.t")
+    compile("type t = Other of string")
+    a = Answer(ask(helper, text)[1])
+    check(unit(a, "Plug") == "typed" and not a.find("Shapes.t"), "types of another build")
+
+
 def restore():
     open(cmt, "wb").write(good)
 
@@ -255,7 +280,7 @@ def bad_requests():
 
 
 for test in [counted_types, rows_of_types, extensions_and_witnesses, hidden_definitions,
-             bodies, files_of_no_use, damaged, bad_requests]:
+             bodies, types_alone, files_of_no_use, damaged, bad_requests]:
     test()
     print("ok", test.__name__)
 END

@@ -33,10 +33,22 @@ let first_good read files =
 let interface_is (wanted : Wanted.unit_wanted) imports =
   List.exists (fun (name, crc) -> name = wanted.name && crc = Some wanted.interface) imports
 
+(* What the files that were accepted import: units of types alone may be in no list of a program.
+*)
+let imports : (string * Digest.t option) list list ref = ref []
+
+let imported name =
+  let of_file list = match List.assoc_opt name list with Some crc -> crc | None -> None in
+  Option.map (fun interface -> { Wanted.name; interface }) (List.find_map of_file !imports)
+
+let accept list =
+  imports := list :: !imports;
+  true
+
 let read_interface (wanted : Wanted.unit_wanted) file =
   let cmi = Cmi_format.read_cmi file in
-  if cmi.cmi_name = wanted.name && interface_is wanted cmi.cmi_crcs then Some cmi.cmi_sign
-  else None
+  let is_it = cmi.cmi_name = wanted.name && interface_is wanted cmi.cmi_crcs in
+  if is_it && accept cmi.cmi_crcs then Some cmi.cmi_sign else None
 
 let read_implementation (wanted : Wanted.unit_wanted) file =
   let cmt = Cmt_format.read_cmt file in
@@ -44,5 +56,6 @@ let read_implementation (wanted : Wanted.unit_wanted) file =
     cmt.cmt_interface_digest = Some wanted.interface || interface_is wanted cmt.cmt_imports
   in
   match cmt.cmt_annots with
-  | Implementation structure when cmt.cmt_modname = wanted.name && is_of_build -> Some structure
+  | Implementation structure
+    when cmt.cmt_modname = wanted.name && is_of_build && accept cmt.cmt_imports -> Some structure
   | _ -> None

@@ -1,6 +1,7 @@
 (* Finds the .cmi and .cmt files of wanted units in directory trees.
 
-   One bounded walk over all trees; files are opened only when their name is wanted. A file counts
+   One bounded walk over all trees; files are opened only when their name is wanted, by the program
+   or, of an interface, by what it consists of. A file counts
    when it belongs to root or to us: a compiled interface is unmarshalled by the compiler's own
    reader, which trusts it, so nobody else may have put it there. *)
 
@@ -34,8 +35,8 @@ let is_file_name name =
   List.mem (Filename.extension name) extensions
 
 let note search directory name =
-  let is_interesting = Filename.check_suffix name ".cmi" || Filename.check_suffix name ".cmt" in
-  if is_interesting && Hashtbl.mem search.wanted (Filename.remove_extension name) then
+  let is_wanted () = Hashtbl.mem search.wanted (Filename.remove_extension name) in
+  if Filename.check_suffix name ".cmi" || (Filename.check_suffix name ".cmt" && is_wanted ()) then
     Hashtbl.add search.found name (Filename.concat directory name)
 
 let is_directory path =

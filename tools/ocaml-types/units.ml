@@ -115,8 +115,14 @@ let with_interface source (wanted : Wanted.unit_wanted) cmi signature =
     let named = Names_table.of_interface size signature in
     { (nothing state path named) with whole = Known interface; interface = Some interface }
 
-let read source name =
+(* Of the program, or with types for what is of it. *)
+let find_wanted source name =
   match Hashtbl.find_opt source.wanted name with
+  | Some _ as wanted -> wanted
+  | None -> Compiled.imported name
+
+let read source name =
+  match find_wanted source name with
   | None -> nothing No_file "" (Missing, [])
   | Some wanted -> (
     let files = Search.files source.search name ".cmi" in
