@@ -152,6 +152,14 @@ let split ?(scale = 2) number items =
   let later n = if n < Array.length own then items else if number < scale then [] else items in
   keep := later :: !keep
 let _ = split 1 []
+module Inner = struct
+  let kept : item list ref = ref []
+  let closed n = n + 1
+  let number = 3
+  let store items = kept := items
+  let apart n = List.map (fun i -> i.size + n + closed number) !kept
+end
+module Sealed : sig val store : item list -> unit end = struct include Inner end
 """
 
 
@@ -171,6 +179,9 @@ def bodies():
                            for t, label in found["children"]]
     captured = {f.rpartition("_")[0]: names(found) for (_, f), found in a.captured.items()}
     both = [("items", "Captures.item list"), ("scale", False)]
+    # A variable of a module within the unit is captured, or not; what never changes is not.
+    check(captured.pop("store") == [("kept", "Captures.item list ref")], a.captured)
+    check(captured.pop("apart") == [("kept", "Captures.item list ref")], a.captured)
     # Defaults split a function, and its parameters come after what it defines.
     later = [("own", "int array"), ("scale", False), ("number", False),
              ("items", "Captures.item list")]
@@ -191,7 +202,8 @@ def bodies():
         check(code == 0 and later.is_whole(), later.notes)
         said = {f.rpartition("_")[0]: [label for _, label in found["children"]]
                 for (_, f), found in later.captured.items()}
-        del said["later"]
+        for name in ["later", "store", "apart"]:
+            del said[name]
         check(said == {f: [label for label, _ in both] for f in captured}, (lines, said))
         check(len(later.scopes) == 1, (lines, later.scopes))
 

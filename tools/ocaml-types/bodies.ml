@@ -12,7 +12,8 @@ open Typedtree
 
 type frame = { file : string; line : int; first_char : int; last_char : int }
 
-type variable = { id : Ident.t; expr : Types.type_expr }
+(* `is_inner`: of a module within the unit, and not of a function. *)
+type variable = { id : Ident.t; expr : Types.type_expr; is_inner : bool }
 
 let max_variables = 64
 let max_answers = 20_000
@@ -112,7 +113,7 @@ let note_call where scope (e : expression) =
     let is_it = is_at first last in
     if List.exists is_it (Hashtbl.find_all frames (file, line)) then
       answer
-        { where; variables = first_of max_variables scope;
+        { where; variables = first_of max_variables (List.filter (fun v -> not v.is_inner) scope);
           head = "scope" :: file :: List.map string_of_int [ line; first; last ] }
   end
 
@@ -154,6 +155,18 @@ let compare_places a b =
 
 let in_order variables = List.sort_uniq compare_places variables
 
+(* Variables of a module within the unit may be fields of the unit's block, which nothing captures,
+   or the closure's own: how many it has says which. *)
+let say_captured where unit_name name counts free =
+  let one variables =
+    let n = List.length variables in
+    if n > 0 && counts n then
+      answer { where; variables; head = [ "captured"; unit_name; name; string_of_int n ] }
+  in
+  let local = List.filter (fun v -> not v.is_inner) free in
+  one local;
+  if List.compare_lengths local free <> 0 then one free
+
 let is_function (vb : value_binding) =
   match vb.vb_expr.exp_desc with Texp_function _ -> true | _ -> false
 
@@ -168,14 +181,12 @@ let note_functions where unit_name wanted scope (bindings : value_binding list) 
     let is_own v = List.exists (fun (id, _) -> Ident.same id v.id) own in
     let is_free v = Ident.Tbl.mem used v.id && not (is_own v) in
     let free = in_order (List.filter is_free scope) in
-    let n = List.length free in
     let one (id, e) =
-      let counts = function None -> true | Some c -> c = n in
-      let is_wanted (f, count) = is_of (f, count) (id, e) && counts count in
-      if n > 0 && List.exists is_wanted wanted then
-        answer
-          { where; variables = free;
-            head = [ "captured"; unit_name; Ident.unique_name id; string_of_int n ] }
+      let counts n =
+        let counts = function None -> true | Some c -> c = n in
+        List.exists (fun (f, count) -> is_of (f, count) (id, e) && counts count) wanted
+      in
+      say_captured where unit_name (Ident.unique_name id) counts free
     in
     List.iter one own
   end
@@ -193,17 +204,27 @@ let note_place where unit_name (w : within) (e : expression) =
       let used = used_in [ w.lambda ] in
       let is_free v = Ident.Tbl.mem used v.id in
       let free = in_order (List.filter is_free w.outer_scope) in
-      let n = List.length free in
-      if n > 0 then
-        answer
-          { where; variables = free;
-            head = [ "captured"; unit_name; l.name; string_of_int n ] }
+      say_captured where unit_name l.name (fun _ -> true) free
   end
+
+(* Of bindings of a module within the unit, what no closure captures: constants, and functions that
+   capture nothing themselves. *)
+let are_static scope (bindings : value_binding list) =
+  let is_constant (vb : value_binding) =
+    match vb.vb_expr.exp_desc with
+    | Texp_constant _ | Texp_construct (_, _, []) -> true
+    | _ -> false
+  in
+  let capture_nothing () =
+    let used = used_in (List.map (fun vb -> vb.vb_expr) bindings) in
+    not (List.exists (fun v -> Ident.Tbl.mem used v.id) scope)
+  in
+  List.for_all is_constant bindings || (List.for_all is_function bindings && capture_nothing ())
 
 (* Patterns are visited before the expressions that see their variables. *)
 let walk where unit_name structure =
   let default = Tast_iterator.default_iterator in
-  let scope = ref [] and depth = ref 0 in
+  let scope = ref [] and depth = ref 0 and nesting = ref 0 in
   let within = ref None and named = ref [] in
   let wanted = Hashtbl.find_all closures unit_name and lines = lines_of unit_name in
   let enter (e : expression) =
@@ -217,9 +238,9 @@ let walk where unit_name structure =
   let name (bindings : value_binding list) =
     named := List.rev_append (List.map (fun vb -> vb.vb_expr) bindings) !named
   in
-  let add (id, expr) = scope := { id; expr } :: !scope in
+  let add (id, expr) = scope := { id; expr; is_inner = !depth = 0 } :: !scope in
   let pat (type k) _ (p : k general_pattern) =
-    if !depth > 0 then List.iter add (Tree_view.of_pattern p)
+    if !depth > 0 || !nesting > 0 then List.iter add (Tree_view.of_pattern p)
   in
   let expr (it : Tast_iterator.iterator) (e : expression) =
     let outer = !within and outer_names = !named and outer_scope = !scope in
@@ -245,7 +266,25 @@ let walk where unit_name structure =
     default.case it c;
     scope := outer_scope
   in
-  let it = { default with expr; pat; case } in
+  let module_expr (it : Tast_iterator.iterator) (m : module_expr) =
+    let outer_scope = !scope in
+    let is_structure = match m.mod_desc with Tmod_structure _ -> 1 | _ -> 0 in
+    nesting := !nesting + is_structure;
+    default.module_expr it m;
+    nesting := !nesting - is_structure;
+    scope := outer_scope
+  in
+  let structure_item (it : Tast_iterator.iterator) (item : structure_item) =
+    match item.str_desc with
+    | Tstr_value (_, bindings) when !nesting > 0 ->
+      let outer_scope = !scope in
+      name bindings;
+      note_functions where unit_name wanted outer_scope bindings;
+      default.structure_item it item;
+      if are_static outer_scope bindings then scope := outer_scope
+    | _ -> default.structure_item it item
+  in
+  let it = { default with expr; pat; case; module_expr; structure_item } in
   it.structure it structure
 
 let on_structure where unit_name (structure : structure) =
