@@ -1,6 +1,7 @@
 /* Which keys grew: of those that stand on each other's way the deepest that keeps the growth. */
 #include "series_growth.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -10,11 +11,46 @@ static double rank_of(const struct hs_series *series, uint32_t row)
     return series->rows[row].score.score;
 }
 
+/* ---- chance ---- */
+
+/* Whether the own blocks of a key became both more and less: what such a key does at every step may
+ * be nothing but chance. */
+static bool only_moves(const struct hs_series *series, uint32_t row)
+{
+    const uint64_t *values = series->own_words + row * series->n;
+    bool is_up = false, is_down = false;
+    for (size_t t = 0; t + 1 < series->n; t++) {
+        is_up |= values[t + 1] > values[t];
+        is_down |= values[t + 1] < values[t];
+    }
+    return is_up && is_down;
+}
+
+static void find_chances(struct hs_series *series, size_t n_keys)
+{
+    double n_moving = 0;
+    for (uint32_t i = 0; i < n_keys; i++)
+        n_moving += only_moves(series, i);
+    for (uint32_t i = 0; i < n_keys; i++) {
+        struct hs_series_score *score = &series->rows[i].score;
+        if (score->score > 0)
+            score->chance = exp(log(n_moving) + (double)(series->n - 2) * log1p(-score->even) -
+                                lgamma((double)series->n + 1));
+    }
+}
+
+static bool is_no_chance(const struct hs_series *series, uint32_t row)
+{
+    return series->rows[row].score.chance <= HS_GROWTH_MOST_CHANCE;
+}
+
 static int best_first(const void *left, const void *right, void *context)
 {
     const struct hs_series *series = context;
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
     double of_a = rank_of(series, a), of_b = rank_of(series, b);
+    if (is_no_chance(series, a) != is_no_chance(series, b))
+        return is_no_chance(series, a) ? -1 : 1;
     if (of_a != of_b)
         return of_a > of_b ? -1 : 1;
     return a < b ? -1 : a > b;
@@ -101,6 +137,7 @@ static enum hs_growth judge(const struct hs_series *series)
     double step = row->growth_words / (double)(series->n - 1);
     bool is_steady = series->n > 3 && row->score.even >= HS_GROWTH_LEAST_EVEN &&
                      row->score.lasting >= HS_GROWTH_LEAST_LASTING &&
+                     row->score.chance <= HS_GROWTH_MOST_CHANCE &&
                      step >= HS_GROWTH_LEAST_SHARE * (double)series->heap_words;
     return is_steady ? HS_GROWTH_STEADY : HS_GROWTH_UNSURE;
 }
@@ -117,6 +154,7 @@ static void list_candidates(struct look *look)
 static hs_status look_for(struct look *look, struct hs_error *err)
 {
     struct hs_series *series = look->series;
+    find_chances(series, look->n_keys);
     HS_TRY(HS_ALLOC(&look->best_child, look->n_keys, err));
     HS_TRY(HS_ALLOC(&look->is_taken, look->n_keys, err));
     HS_TRY(HS_ALLOC(&look->order, look->n_keys, err));

@@ -144,6 +144,8 @@ static const char *why_unsure(const struct hs_series *series, const struct hs_se
         return "unevenly, as caches and loads do, too";
     if (score->lasting < HS_GROWTH_LEAST_LASTING)
         return "ever more slowly, as a cache does that fills";
+    if (score->chance > HS_GROWTH_MOST_CHANCE)
+        return "as one of the keys that move up and down may by chance";
     return "by less than 0.01 % of the heap a step";
 }
 

@@ -121,7 +121,8 @@ static void find_fastest(const struct hs_series *series, struct hs_watch_rate *r
     for (size_t i = 0; i < series->n_found; i++) {
         double words = series->rows[series->found[i]].words_per_hour;
         double rate = words * series->word_bytes;
-        if (isnan(rate) || rate <= ret->bytes_per_hour)
+        bool is_chance = series->rows[series->found[i]].score.chance > HS_GROWTH_MOST_CHANCE;
+        if (is_chance || isnan(rate) || rate <= ret->bytes_per_hour)
             continue;
         ret->bytes_per_hour = rate;
         hs_series_text(series, series->found[i], ret->key, sizeof ret->key);

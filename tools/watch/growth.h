@@ -19,8 +19,9 @@ struct hs_watch_rate {
     size_t n_dumps;               /* that were looked at */
 };
 
-/* How fast what grew at every step grows, by the key files of the newest eight dumps from this
- * number on; nothing as long as there are not four. HS_IO, HS_LIMIT. */
+/* How fast what grew at every step, and not as chance would have it, grows: by the key files of the
+ * newest eight dumps from this number on; nothing as long as there are not four. HS_IO, HS_LIMIT.
+ */
 hs_status hs_watch_growth_rate(int dir_fd, uint64_t first_number, struct hs_watch_rate *ret,
                                struct hs_error *err);
 

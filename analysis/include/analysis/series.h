@@ -9,6 +9,14 @@
  *             1; r = mean of the last h steps / mean of the first h, at most 1
  *     score   q * (q / m)^2 * (q / M) * r^2;  0 for q <= 0
  *
+ * Noise rises at each of the n-1 steps in one of n! series, and then at least as evenly as q/m in
+ * (1 - q/m)^(n-2) of these (the gaps between n random numbers). So among k keys that move up and
+ * down
+ *
+ *     chance  k (1 - q/m)^(n-2) / n!
+ *
+ * of them are expected to look like a growth that is none. What looks better than that comes first.
+ *
  * So what grows evenly counts more than what grew once, and what slows down less. Steps are taken
  * between snapshots and, where all times are known, also by the time between them: the larger of
  * the two scores counts. With two snapshots the score is their difference, and nothing tells a leak
@@ -34,6 +42,8 @@ const char *hs_growth_name(unsigned growth);
 #define HS_GROWTH_LEAST_EVEN 0.33
 #define HS_GROWTH_LEAST_LASTING 0.6
 #define HS_GROWTH_LEAST_SHARE 1e-4
+/* Nor where so many series of noise would look like it. */
+#define HS_GROWTH_MOST_CHANCE 0.05
 /* A key below another is the answer in its place when it keeps so much of its score. */
 #define HS_GROWTH_FOLLOW 0.7
 
@@ -41,6 +51,7 @@ struct hs_series_score {
     double score;   /* words a step; 0: not at every step */
     double even;    /* the smallest step to the mean one, 0..1 */
     double lasting; /* mean of the last steps to that of the first; 1 when that is not known */
+    double chance;  /* of keys with a score: how many that only move would look like it; else 0 */
     uint32_t n_up;  /* steps upwards */
 };
 
