@@ -66,18 +66,13 @@ trace_to()
     cmp "$work/out" "$work/trace.$format" || fail "trace --to $format: two runs, two files"
 }
 
-# a_browser: Chromium in CHROMIUM, and in $kept a directory whose scripts find puppeteer-core.
+. "$SOURCE_DIR/tests/oracles/_tools.sh"
+
+# a_browser: Chromium in CHROMIUM, and in $browser a directory whose scripts find puppeteer-core.
 a_browser()
 {
     CHROMIUM=$(command -v chromium)
     export CHROMIUM
-    kept=${HS_ORACLES:-${BUILD_DIR%/*}/oracles}/browser # shared by the builds of one tree
-    [ ! -e "$kept/whole" ] || return 0
-    rm -rf "$kept"
-    mkdir -p "$kept"
-    echo '{"private": true}' >"$kept/package.json"
-    (cd "$kept" && timeout 240 npm install --ignore-scripts --no-audit --no-fund --no-save \
-        --loglevel error puppeteer-core@24.10.0) >"$work/npm.log" 2>&1 ||
-        skip "npm cannot install puppeteer-core: $(tail -1 "$work/npm.log")"
-    touch "$kept/whole"
+    need_npm browser puppeteer-core@24.10.0
+    browser=$npm_dir
 }

@@ -18,7 +18,6 @@ same "imported" "$bytes" "$total"
 "$HEAPSNAP" roots "$work/back.snap" -n 0 --format tsv >"$work/roots"
 grep -qF 'root global sessions.target' "$work/roots" || fail "no root by its name"
 
-. "$SOURCE_DIR/tests/oracles/_visualvm.sh"
 need java javac
 need_visualvm
 javac -cp "$visualvm" -d "$work" "$SOURCE_DIR/tests/oracles/VisualVmSizes.java" ||

@@ -5,7 +5,7 @@ need node npm chromium
 [ -z "$SANITIZED" ] || skip "the page does not depend on how heapsnap was built"
 "$HEAPSNAP" serve -h >/dev/null 2>&1 || skip "heapsnap was built without serve"
 a_browser
-cp "$clients/serve.mjs" "$kept/"
+cp "$clients/serve.mjs" "$browser/"
 
 mkdir "$work/series"
 for hour in 0 1 2; do
@@ -29,7 +29,7 @@ for _ in $(seq 100); do
     [ ! -s "$work/address" ] || break
     sleep 0.1
 done
-node "$kept/serve.mjs" "$(cat "$work/address")" "$work" >"$work/page" 2>&1 ||
+node "$browser/serve.mjs" "$(cat "$work/address")" "$work" >"$work/page" 2>&1 ||
     fail "the page: $(tail -20 "$work/page") $(cat "$work/talk")"
 cat "$work/page"
 kill -TERM "$server"

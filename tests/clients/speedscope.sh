@@ -1,24 +1,14 @@
 # speedscope opens our files in a headless browser; an independent reader checks their sums.
 . "$(dirname "$0")/_client.sh"
 need node npm chromium
-CHROMIUM=$(command -v chromium)
-export CHROMIUM
-kept=${HS_ORACLES:-${BUILD_DIR%/*}/oracles}/speedscope # shared by the builds of one tree
-if [ ! -e "$kept/whole" ]; then
-    rm -rf "$kept"
-    mkdir -p "$kept"
-    echo '{"private": true}' >"$kept/package.json"
-    (cd "$kept" && timeout 240 npm install --ignore-scripts --no-audit --no-fund --no-save \
-        --loglevel error speedscope@1.25.0 puppeteer-core@24.10.0) >"$work/npm.log" 2>&1 ||
-        skip "npm cannot install speedscope: $(tail -1 "$work/npm.log")"
-    touch "$kept/whole"
-fi
-cp "$clients/speedscope.mjs" "$kept/"
+a_browser
+need_npm speedscope speedscope@1.25.0
+cp "$clients/speedscope.mjs" "$browser/"
 
 # opens FILE NAME: it is the profile of that name then.
 opens()
 {
-    node "$kept/speedscope.mjs" "$kept/node_modules/speedscope/dist/release" "$1" \
+    node "$browser/speedscope.mjs" "$npm_dir/node_modules/speedscope/dist/release" "$1" \
         >"$work/page" 2>"$work/page.err" || fail "speedscope: $(cat "$work/page" "$work/page.err")"
     grep -qF "$2" "$work/page" || fail "no '$2' in: $(cut -c1-300 "$work/page")"
 }
