@@ -9,6 +9,7 @@
 --with-static: WORDS count static blocks too, as Obj.reachable_words does in OCaml 5.
 
 usage: _roots_compare.py [--with-static] roots.json truth.txt [samples.json]
+       _roots_compare.py --each truth.txt roots.json...  prints the files of which it does not hold
 """
 import json
 import re
@@ -61,14 +62,10 @@ def check_sample(samples, number, words):
     return None
 
 
-def main():
-    files = [argument for argument in sys.argv[1:] if not argument.startswith("--")]
-    roots = json.load(open(files[0]))["roots"]
-    samples = {}
-    if len(files) > 2:
-        samples = {s["sample"]: s for s in json.load(open(files[2]))["samples"]}
+def check_all(roots, samples, truth):
+    """How many statements there are, and what speaks against them."""
     n_checked, errors = 0, []
-    for line in open(files[1]):
+    for line in open(truth):
         word, _, rest = line.rstrip("\n").partition(" ")
         if word == "EXPECT":
             error = check_expect(roots, *rest.split(" ", 2))
@@ -85,10 +82,30 @@ def main():
         n_checked += 1
         if error:
             errors.append(error)
-    for error in errors[:20]:
-        print("  " + error)
     if n_checked == 0:
         sys.exit("the program stated nothing")
+    return n_checked, errors
+
+
+def each(truth, files):
+    """To begin Python for each of hundreds would take longer than to compare."""
+    for file in files:
+        _, errors = check_all(json.load(open(file))["roots"], {}, truth)
+        if errors:
+            print(file, errors[0])
+
+
+def main():
+    files = [argument for argument in sys.argv[1:] if not argument.startswith("--")]
+    if "--each" in sys.argv:
+        return each(files[0], files[1:])
+    roots = json.load(open(files[0]))["roots"]
+    samples = {}
+    if len(files) > 2:
+        samples = {s["sample"]: s for s in json.load(open(files[2]))["samples"]}
+    n_checked, errors = check_all(roots, samples, files[1])
+    for error in errors[:20]:
+        print("  " + error)
     if errors:
         sys.exit(f"{len(errors)} of {n_checked} statements do not hold")
     print(f"  {n_checked} statements hold, {len(roots)} roots")
