@@ -14,20 +14,19 @@
 #include "analysis/view.h"
 #include "edge_list.h"
 #include "graph_builder.h"
+#include "made_directory.h"
 
 struct made_view {
     struct hs_graph_builder builder;
     struct hs_session session; /* zeroed: no limit, nobody listens */
     struct hs_view view;
-    char directory[64];
-    char path[96];
+    char directory[MADE_DIRECTORY_BYTES];
+    char path[MADE_DIRECTORY_BYTES + 16];
 };
 
 static inline void made_view_write(struct made_view *made)
 {
-    (void)snprintf(made->directory, sizeof made->directory, "/tmp/heapsnap-test.XXXXXX");
-    if (mkdtemp(made->directory) == NULL)
-        abort();
+    made_directory(made->directory);
     (void)snprintf(made->path, sizeof made->path, "%s/heap.snap", made->directory);
     hs_graph_builder_file(&made->builder, made->path);
 }
@@ -71,7 +70,7 @@ static inline void made_view_open(struct made_view *made)
 
 static inline void made_view_close(struct made_view *made)
 {
-    char index[128];
+    char index[sizeof made->path + 8];
     (void)snprintf(index, sizeof index, "%s.idx", made->path);
     hs_view_close(&made->view);
     (void)unlink(index);

@@ -20,12 +20,14 @@
 #include "graph_builder.h"
 #include "index/index.h"
 #include "index/index_format.h"
+#include "made_directory.h"
 
 enum { BYTES_MAX = 1 << 18 };
 
 static struct hs_error err;
-static char directory[] = "/tmp/hs_resume_test.XXXXXX";
-static char snap_path[64], index_path[80], part_path[96];
+static char directory[MADE_DIRECTORY_BYTES];
+static char snap_path[MADE_DIRECTORY_BYTES + 16], index_path[MADE_DIRECTORY_BYTES + 32];
+static char part_path[MADE_DIRECTORY_BYTES + 48];
 static struct hs_graph_builder builder;
 static struct hs_snap *snap;
 static uint8_t whole[BYTES_MAX]; /* the index as it should be */
@@ -289,7 +291,7 @@ static void test_parts_of_others(void **state)
 {
     (void)state;
     static uint8_t part[BYTES_MAX], after[BYTES_MAX];
-    char other[96];
+    char other[MADE_DIRECTORY_BYTES + 16];
     (void)snprintf(other, sizeof other, "%s/other", directory);
     make_whole(false);
     size_t n = make_part(part);
@@ -339,8 +341,7 @@ static void test_every_allocation_fails(void **state)
 static int group_setup(void **state)
 {
     (void)state;
-    if (mkdtemp(directory) == NULL)
-        return -1;
+    made_directory(directory);
     (void)snprintf(snap_path, sizeof snap_path, "%s/heap.snap", directory);
     (void)snprintf(index_path, sizeof index_path, "%s.idx", snap_path);
     (void)snprintf(part_path, sizeof part_path, "%s.part", index_path);

@@ -19,10 +19,12 @@
 #include "base/alloc.h"
 #include "edge_list.h"
 #include "graph_builder.h"
+#include "made_directory.h"
 
 static struct hs_error err;
-static char directory[] = "/tmp/index_test.XXXXXX";
-static char snap_path[64], index_path[80], cache_dir[64];
+static char directory[MADE_DIRECTORY_BYTES];
+static char snap_path[MADE_DIRECTORY_BYTES + 16], index_path[MADE_DIRECTORY_BYTES + 32];
+static char cache_dir[MADE_DIRECTORY_BYTES + 32];
 
 /* Blocks 0 .. n - 1 with random edges, weak ones and ephemerons among them. */
 static void fill(struct hs_graph_builder *b, uint64_t seed, uint32_t n, bool with_ephemerons)
@@ -548,8 +550,7 @@ static void test_no_blocks(void **state)
 static int group_setup(void **state)
 {
     (void)state;
-    if (mkdtemp(directory) == NULL)
-        return -1;
+    made_directory(directory);
     (void)snprintf(snap_path, sizeof snap_path, "%s/heap.snap", directory);
     (void)snprintf(index_path, sizeof index_path, "%s.idx", snap_path);
     (void)snprintf(cache_dir, sizeof cache_dir, "%s/cache/heapsnap", directory);
