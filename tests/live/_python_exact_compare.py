@@ -3,18 +3,17 @@
    _python_exact_compare.py LOG DIRECTORY
 
 An object's edges are those of its block and of its parts (list items, dict keys ...), which are
-named and lead nowhere else. Both sides are reduced to what has a block, edges by guess left out
-(numbers in arrays). Nothing that gc tells may be missing; what there is beside it must be one of
+named and lead nowhere else. Both sides are reduced to what has a block, guesses among the numbers
+of arrays left out. Nothing that gc tells may be missing; what there is beside it must be one of
 EXPLAINED.
 """
 import collections
 import sys
 
 PARTS = ("list items", "dict keys", "instance values", "set table", "deque items",
-         "bytes of an array", "dict values")
+         "bytes of an array", "dict values", "spare", "text")
 # What an object holds and its type does not tell the collector.
 EXPLAINED = {
-    ("OwnStr", "block"): "characters of text that is not compact",
     ("type", "str"): "__name__ and __qualname__",
     ("memoryview", "bytes"): "the bytes, which the buffer under it is told to hold",
     ("OrderedDict", "block"): "nodes of its list",
@@ -35,7 +34,8 @@ def read(log, directory):
         next(f)
         for line in f:
             cells = line.split("\t")
-            if int(cells[0]) in nodes and cells[3] == "strong" and cells[4] != "guessed":
+            source = nodes.get(int(cells[0]))
+            if source and cells[3] == "strong" and source[2] != "bytes of an array":
                 edges[int(cells[0])].append(int(cells[1]))
     said = {}
     for line in open(log):

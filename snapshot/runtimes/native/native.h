@@ -42,8 +42,10 @@ struct hs_native {
     struct hs_roots roots;
     struct hs_native_seed *seeds; /* owned */
     size_t n_seeds, seeds_capacity;
-    bool is_blind;                   /* to a place that may hold any block: no leak is certain */
-    bool has_signal_stacks;          /* the program may have set some */
+    bool is_blind;          /* to a place that may hold any block: no leak is certain */
+    bool has_signal_stacks; /* the program may have set some */
+    bool has_names;         /* of Python's: its own roots come before those of its interpreter */
+    bool is_python;         /* and the program is its interpreter */
     struct hs_range_set root_ranges; /* owned: see hs_native_is_root_memory */
     hs_addr *ended; /* owned: control blocks of ended threads whose stacks are kept */
     size_t n_ended, ended_capacity;

@@ -65,6 +65,10 @@ hs_status hs_native_add_word(struct hs_native *native, uint64_t word, struct hs_
     leaf->target = block.begin;
     if (leaf->root.edge_class != HS_EDGE_GUESSED)
         leaf->root.edge_class = edge_class_of(how);
+    if (native->is_python && leaf->root.tier == HS_TIER_FIRM &&
+        (leaf->root.kind == HS_ROOT_STACK || leaf->root.kind == HS_ROOT_REGISTER ||
+         leaf->root.kind == HS_ROOT_TLS))
+        leaf->root.tier = HS_TIER_RUNTIME; /* of the interpreter, whose stacks have their names */
     if (hs_edge_tier(leaf->root.edge_class) > leaf->root.tier)
         leaf->root.tier = (uint8_t)hs_edge_tier(leaf->root.edge_class);
     if (pointee != 0 && !is_left_over(leaf, &block)) {

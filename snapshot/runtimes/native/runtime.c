@@ -14,6 +14,7 @@
 #include "prepare.h"
 #include "sites.h"
 #include "target/kernel_words.h"
+#include "tiers.h"
 
 /* From here on order goes by region, whatever memory there is: the same heap gives the same types.
  */
@@ -171,12 +172,25 @@ static hs_status native_collect(struct hs_native *native, struct hs_error *err)
     return hs_native_collect_unclaimed(native, err);
 }
 
+/* Does an interpreter's runtime name what it has? A program that has the interpreter in itself
+ * keeps its own stacks as they are. */
+static void native_ask_names(struct hs_native *native)
+{
+    const struct hs_interpreter python = hs_dump_interpreter(native->dump);
+
+    native->has_names = python.model != NULL && python.model->named != NULL &&
+                        python.model->named(python.state) != NULL;
+    native->is_python = native->has_names && native->dump->objects.n != 0 &&
+                        hs_native_is_python_program(&native->dump->objects.objects[0]);
+}
+
 static hs_status native_roots(void *state, struct hs_error *err)
 {
     struct native_state *s = state;
     struct hs_dump *dump = s->native.dump;
     const struct hs_progress *progress = dump->options->progress;
 
+    native_ask_names(&s->native);
     HS_TRY(native_reserve(&s->native, err));
     HS_TRY(native_collect(&s->native, err));
     HS_TRY(hs_native_note_uncopied(&s->native, err));

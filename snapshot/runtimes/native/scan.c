@@ -263,6 +263,8 @@ hs_status hs_scan_begin(struct hs_scan *scan, struct hs_native *native, const st
 {
     *scan = (struct hs_scan){
         .native = native, .flow = flow, .python = hs_dump_interpreter(native->dump)};
+    if (scan->python.model != NULL && scan->python.model->named != NULL)
+        scan->named = scan->python.model->named(scan->python.state);
     scan->records = hs_dump_records(native->dump, native, &scan->n_records);
     HS_TRY(HS_ALLOC(&scan->sizes, flow->types.n_types, err));
     for (size_t i = 0; i < flow->types.n_types; i++)
@@ -456,6 +458,9 @@ static hs_status scan_add_edge(struct hs_scan *scan, const struct hs_edge *edge,
 static hs_status scan_add(struct hs_scan *scan, const struct hs_heap_block *target, uint64_t at,
                           unsigned edge_class, struct hs_error *err)
 {
+    if (scan->named != NULL && hs_edge_is_strong(edge_class) &&
+        hs_bitmap_get(scan->named, target->rank))
+        edge_class = HS_EDGE_GUESSED; /* it belongs to its name */
     const struct hs_edge edge = {.target = hs_scan_node(scan, target),
                                  .offset_words = at / WORD,
                                  .edge_class = (uint8_t)edge_class};
@@ -517,7 +522,7 @@ static unsigned scan_word_class(const struct scan_said *said, const struct hs_ob
 {
     const struct hs_native_type *type = said->type;
 
-    if (words->is_plain)
+    if (words->is_plain || (words->guessed_from != 0 && at / WORD >= words->guessed_from))
         return HS_EDGE_GUESSED;
     if (words->is_exact)
         return hs_scan_class(how);

@@ -12,6 +12,9 @@
  * to the start of a block that nothing else reaches: a packed record would otherwise look like a
  * leak.
  *
+ * What a name of Python's holds (a module's variable, a class, a local variable) belongs to that
+ * name: an edge to it is written as guessed, so that it keeps only what no name does.
+ *
  * Python's collector links all that it tracks in lists, in both directions: these words give no
  * edges, and those of weak references weak ones. What the collector tracks and no root reaches is
  * garbage that it has yet to find, or an object that only a C module knows of: it and all that
@@ -35,20 +38,21 @@ struct hs_scan_sizes {
 };
 
 struct hs_scan {
-    struct hs_native *native;     /* borrowed */
-    const struct hs_flow *flow;   /* borrowed */
-    struct hs_bitmap reached;     /* by rank: from a root that keeps */
-    struct hs_bitmap firm;        /* by rank: without a doubtful word; see hs_scan_mark_firm */
-    struct hs_bitmap by_start;    /* by rank: a word leads to its start */
-    struct hs_interpreter python; /* whose objects there are */
-    struct hs_bitmap unsure;      /* by rank, with `has_unsure`: not reached, nor lost for sure */
-    bool has_unsure;              /* Python's objects, or what may be a signal stack */
-    bool is_unsure_pass;          /* marking of `unsure` goes on */
-    uint64_t n_unreached;         /* neither reached nor unsure; mappings not counted */
-    uint64_t n_signal_stacks;     /* blocks that may be one */
-    uint64_t n_computed;          /* blocks that two words together lead to */
-    uint64_t n_interior_only;     /* reached, but by no word that leads to the start */
-    struct hs_edge *edges;        /* owned pages: of the last block, but for parts */
+    struct hs_native *native;      /* borrowed */
+    const struct hs_flow *flow;    /* borrowed */
+    struct hs_bitmap reached;      /* by rank: from a root that keeps */
+    struct hs_bitmap firm;         /* by rank: without a doubtful word; see hs_scan_mark_firm */
+    struct hs_bitmap by_start;     /* by rank: a word leads to its start */
+    struct hs_interpreter python;  /* whose objects there are */
+    const struct hs_bitmap *named; /* borrowed: by rank: what names of these own; NULL: none */
+    struct hs_bitmap unsure;       /* by rank, with `has_unsure`: not reached, nor lost for sure */
+    bool has_unsure;               /* Python's objects, or what may be a signal stack */
+    bool is_unsure_pass;           /* marking of `unsure` goes on */
+    uint64_t n_unreached;          /* neither reached nor unsure; mappings not counted */
+    uint64_t n_signal_stacks;      /* blocks that may be one */
+    uint64_t n_computed;           /* blocks that two words together lead to */
+    uint64_t n_interior_only;      /* reached, but by no word that leads to the start */
+    struct hs_edge *edges;         /* owned pages: of the last block, but for parts */
     size_t n_edges, edges_capacity, n_edges_reserved;
     uint8_t states;         /* of the last block, enum hs_block_state */
     const hs_addr *records; /* borrowed; ascending: blocks whose first word keeps nothing */

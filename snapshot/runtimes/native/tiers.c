@@ -36,6 +36,20 @@ bool hs_native_is_python(const struct hs_object *object)
     return BEGINS_WITH(object->name, beginnings) && hs_elf_find(object->elf, "_PyRuntime") != NULL;
 }
 
+bool hs_native_is_python_program(const struct hs_object *object)
+{
+    const char *slash = object->path == NULL ? NULL : strrchr(object->path, '/');
+    return object->is_executable && slash != NULL && strncmp(slash + 1, "python", 6) == 0;
+}
+
+/* "_json.cpython-311-x86_64-linux-gnu.so", "_core.abi3.so" */
+static bool is_extension(const struct hs_object *object)
+{
+    const char *slash = object->path == NULL ? NULL : strrchr(object->path, '/');
+    return slash != NULL &&
+           (strstr(slash, ".cpython-3") != NULL || strstr(slash, ".abi3.so") != NULL);
+}
+
 /* Names that a program must not use (ISO C 7.1.3), of what glibc, libstdc++ and the compilers'
  * libraries have in a static program. */
 static bool is_reserved(const char *name)
@@ -125,6 +139,9 @@ uint8_t hs_native_tier_of(const struct hs_native *native, size_t object, const c
         memcpy(plain, name, n);
         plain[n] = '\0';
     }
+    if (native->has_names && (native->of_object[object].is_python ||
+                              is_extension(&native->dump->objects.objects[object])))
+        return HS_TIER_RUNTIME;
     if (native->of_object[object].is_python)
         return strcmp(plain, "_PyRuntime") == 0 ? HS_TIER_FIRM : HS_TIER_RUNTIME;
     return plain[0] != '\0' && is_runtimes_own(native, object, plain, is_global) ? HS_TIER_RUNTIME

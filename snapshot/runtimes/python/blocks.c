@@ -14,6 +14,7 @@ enum {
     AT_TYPE = 8,
     AT_SIZE = 16,
     INLINE_HEAD_BYTES = 8,
+    AT_DOCUMENTATION = 176,
 };
 
 void hs_python_blocks_fini(struct py_blocks *blocks)
@@ -208,14 +209,53 @@ static bool is_plain_array(const struct py_view *view, const uint8_t *object)
     return kind != NULL && *kind != '\0' && strchr("biufcSUmM?", *kind) != NULL;
 }
 
+/* Characters that are not in the text itself: another form of it, or its own when it is not
+ * compact. */
+static void add_text(struct parts *p, const struct py_class *class,
+                     const struct hs_heap_block *block)
+{
+    enum { AT_STATE = 32, COMPACT = 1 << 5, ASCII = 1 << 6, WIDE = 40 };
+    const struct py_layout *layout = p->view->layout;
+    const uint8_t *object = block->bytes + class->object_at;
+    uint32_t state = hs_load_u32(object + AT_STATE);
+    uint64_t n_bytes = block->n_bytes - class->object_at;
+
+    if (layout->minor < 12)
+        add_part(p, PY_BLOCK_TEXT, hs_load_u64(object + WIDE), 0);
+    if ((state & ASCII) == 0 && n_bytes >= layout->str_compact)
+        add_part(p, PY_BLOCK_TEXT, hs_load_u64(object + layout->str_ascii + PY_WORD), 0);
+    if ((state & COMPACT) == 0 && n_bytes >= layout->str_compact + (unsigned)PY_WORD)
+        add_part(p, PY_BLOCK_TEXT, hs_load_u64(object + layout->str_compact), 0);
+}
+
+/* Of C: as many bytes as the definition of the module says. */
+static void add_state(struct parts *p, const uint8_t *object)
+{
+    enum { AT_DEFINITION = 24, AT_STATE = 32, AT_STATE_BYTES = 56 };
+    uint64_t n_bytes =
+        hs_python_word(p->view, hs_load_u64(object + AT_DEFINITION) + AT_STATE_BYTES);
+
+    if (n_bytes <= INT32_MAX) /* negative: it has none */
+        add_part(p, PY_BLOCK_STATE, hs_load_u64(object + AT_STATE), n_bytes / PY_WORD);
+}
+
 static void add_raw(struct parts *p, const struct py_class *class, const uint8_t *object)
 {
-    if (class->kind == PY_BYTEARRAY && class->n_bytes >= 48)
+    if (class->kind == PY_BYTEARRAY)
         add_part(p, PY_BLOCK_RAW, hs_load_u64(object + 32), 0);
-    else if (class->kind == PY_ARRAY && class->n_bytes >= 48)
+    else if (class->kind == PY_ARRAY)
         add_part(p, PY_BLOCK_RAW, hs_load_u64(object + 24), 0);
-    else if (class->kind == PY_NDARRAY && class->n_bytes >= 72 && is_plain_array(p->view, object))
+    else if (class->kind == PY_NDARRAY && is_plain_array(p->view, object))
         add_part(p, PY_BLOCK_RAW, hs_load_u64(object + 16), 0);
+}
+
+/* Up to 3.10: which cells are arguments, and the frame that the next call will use. */
+static void add_old_code(struct parts *p, const uint8_t *object)
+{
+    enum { AT_CELLS = 96, AT_FRAME = 128 };
+
+    add_part(p, PY_BLOCK_NUMBERS, hs_load_u64(object + AT_CELLS), 0);
+    add_part(p, PY_BLOCK_SPARE, hs_load_u64(object + AT_FRAME), 0);
 }
 
 /* Two for each entry of its table. */
@@ -230,33 +270,40 @@ static void add_parts(struct parts *p, const struct py_class *class,
 {
     const uint8_t *object = block->bytes + class->object_at;
 
-    if (class->n_bytes < class->kind_bytes || class->kind_bytes < 32)
-        goto values; /* it says that it is shorter than its base */
     switch (class->kind) {
     case PY_LIST:
         add_part(p, PY_BLOCK_ITEMS, hs_load_u64(object + 24), hs_load_u64(object + AT_SIZE));
         break;
     case PY_DICT:
-        if (class->n_bytes >= 48)
-            add_dict(p, object);
+        add_dict(p, object);
         break;
     case PY_SET:
-        if (class->n_bytes >= 64)
-            add_part(p, PY_BLOCK_SET_TABLE, hs_load_u64(object + 40), n_set_words(object));
+        add_part(p, PY_BLOCK_SET_TABLE, hs_load_u64(object + 40), n_set_words(object));
         break;
     case PY_DEQUE:
-        if (class->n_bytes >= 56)
-            add_deque(p, object);
+        add_deque(p, object);
         add_spare(p, class, object);
         break;
+    case PY_STR:
+        add_text(p, class, block);
+        break;
     case PY_TYPE:
-        if (p->view->layout->ht_cached_keys + (unsigned)PY_WORD <= class->n_bytes)
-            add_part(p, PY_BLOCK_KEYS, hs_load_u64(object + p->view->layout->ht_cached_keys), 0);
+        add_part(p, PY_BLOCK_TEXT, hs_load_u64(object + AT_DOCUMENTATION), 0);
+        add_part(p, PY_BLOCK_KEYS, hs_load_u64(object + p->view->layout->ht_cached_keys), 0);
+        break;
+    case PY_CODE:
+        if (p->view->layout->minor < 11)
+            add_old_code(p, object);
+        break;
+    case PY_MODULE:
+        add_state(p, object);
+        break;
+    case PY_LOCK:
+        add_part(p, PY_BLOCK_NUMBERS, hs_load_u64(object + AT_SIZE), 0);
         break;
     default:
         add_raw(p, class, object);
     }
-values:
     if (class->has_dict && class->object_at == 32 && p->view->layout->minor < 13)
         add_values(p, class, object);
 }

@@ -95,6 +95,9 @@ static uint8_t kind_named(const char *name)
         {"array.array", PY_ARRAY},
         {"numpy.ndarray", PY_NDARRAY},
         {"memoryview", PY_MEMORYVIEW},
+        {"module", PY_MODULE},
+        {"_thread.lock", PY_LOCK},
+        {"_thread.RLock", PY_LOCK},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(known[i].name, name) == 0)
@@ -114,6 +117,30 @@ static bool is_weak_reference(const char *name)
         if (strcmp(name, names[i]) == 0)
             return true;
     return false;
+}
+
+/* What is read of an object of a kind must be in it. */
+static uint64_t least_bytes(const struct py_layout *layout, uint8_t kind)
+{
+    static const uint8_t least[PY_N_KINDS] = {
+        [PY_INT] = 24,     [PY_BYTES] = 24, [PY_TUPLE] = 24,  [PY_LIST] = 40,      [PY_DICT] = 48,
+        [PY_SET] = 64,     [PY_DEQUE] = 56, [PY_MODULE] = 40, [PY_BYTEARRAY] = 48, [PY_ARRAY] = 48,
+        [PY_NDARRAY] = 72, [PY_LOCK] = 24,  [PY_CODE] = 136,
+    };
+    bool is_new = layout->minor >= 11;
+
+    switch (kind) {
+    case PY_STR:
+        return layout->str_ascii;
+    case PY_TYPE:
+        return (uint64_t)layout->ht_cached_keys + PY_WORD;
+    case PY_GENERATOR:
+        return is_new ? (uint64_t)layout->gen_frame + layout->frame_localsplus : 16;
+    case PY_FRAME:
+        return is_new ? (uint64_t)layout->frame_object_data + layout->frame_localsplus : 88;
+    default:
+        return least[kind];
+    }
 }
 
 /* Walks the bases. A class of the program has a name without a module: it is none of those above,
@@ -223,7 +250,8 @@ static uint64_t numbers_of_frames(const struct py_layout *layout, const struct p
     } else if (kind == PY_FRAME && layout->minor >= 11) {
         numbers = bits(3, 4) | numbers_of_frame(layout, layout->frame_object_data / PY_WORD);
     } else if (kind == PY_FRAME) {
-        numbers = bits(8, 9) | (layout->minor == 9 ? bits(9, 10) : bits(10, 11));
+        numbers = layout->minor == 9 ? bits(8, 10) | bits(13, 45)
+                                     : bits(8, 9) | bits(10, 11) | bits(12, 44);
     }
     return numbers;
 }
@@ -287,6 +315,8 @@ static void fill(const struct py_view *view, struct py_class *class)
     bool is_long = view->layout->minor >= 11 && (flags & (HAS_DICT | HAS_WEAK)) != 0;
     class->object_at = !class->has_gc ? 0 : is_long ? 32 : 16;
     find_kind(view, class, &is_weak);
+    if (n_bytes < least_bytes(view->layout, class->kind) || n_bytes < class->kind_bytes)
+        class->kind = PY_OTHER; /* it says that it is shorter than its base */
     set_words(view, class, flags, is_weak);
 }
 

@@ -60,29 +60,6 @@ static unsigned find_minor(const struct hs_object *object)
     return hex >> 24 == 3 ? hex >> 16 & 255 : 0;
 }
 
-/* The value of an ASCII key of a dictionary; 0: it has none. Linear in its entries. */
-static hs_addr dict_value(const struct py_view *view, hs_addr dict, const char *key)
-{
-    enum { AT_KEYS = 32, AT_VALUES = 40, MAX_ENTRIES = 1 << 20 };
-    struct py_keys keys;
-    size_t length = strlen(key);
-
-    if (!hs_python_keys(view, hs_python_word(view, dict + AT_KEYS), &keys) ||
-        hs_python_word(view, dict + AT_VALUES) != 0)
-        return 0;
-    unsigned entry_words = keys.is_text ? 2 : 3;
-    for (uint64_t i = 0; i < keys.n_entries && i < MAX_ENTRIES; i++) {
-        hs_addr entry = keys.entries + i * entry_words * PY_WORD + (keys.is_text ? 0 : PY_WORD);
-        hs_addr text = hs_python_word(view, entry);
-        const uint8_t *bytes = hs_python_word(view, text + 16) != length
-                                   ? NULL
-                                   : hs_python_bytes(view, text + view->layout->str_ascii, length);
-        if (bytes != NULL && memcmp(bytes, key, length) == 0)
-            return hs_python_word(view, entry + PY_WORD);
-    }
-    return 0;
-}
-
 /* The type of the type of a dictionary is the one that is its own. */
 static hs_addr find_type_type(const struct py_view *view, hs_addr object)
 {
@@ -104,9 +81,9 @@ static const char *check(struct py_view *view, struct py_interpreter *p)
     view->type_type = find_type_type(view, p->modules);
     if (view->type_type == 0)
         return "sys.modules is no dictionary";
-    hs_addr sys = dict_value(view, p->modules, "sys");
+    hs_addr sys = hs_python_dict_value(view, p->modules, "sys");
     hs_addr dict = sys == 0 ? 0 : hs_python_word(view, sys + MODULE_DICT);
-    if (dict == 0 || dict_value(view, dict, "modules") != p->modules)
+    if (dict == 0 || hs_python_dict_value(view, dict, "modules") != p->modules)
         return "sys.modules is not where it should be";
     hs_addr thread = hs_python_word(view, p->first + layout->interp_threads);
     if (thread != 0 && hs_python_word(view, thread + layout->thread_interp) != p->first)

@@ -5,6 +5,10 @@
  *   locate.c    which interpreter it is, and whether the table fits it
  *   view.c      words, texts and dictionaries of the copy
  *   classes.c   type objects: what kind their objects are, which of their words own
+ *   text.c      identifiers, entries of dictionaries
+ *   lines.c     which line an instruction is of
+ *   frames.c    roots on the interpreter's stacks
+ *   names.c     roots by the names of modules and classes
  *   blocks.c    which blocks are objects, and which are parts of what objects
  *   words.c     the words of a block that may be pointers
  *   runtime.c   what the driver calls
@@ -76,6 +80,8 @@ enum py_kind {
     PY_ARRAY,
     PY_NDARRAY,
     PY_MEMORYVIEW,
+    PY_MODULE,
+    PY_LOCK,
     PY_N_KINDS
 };
 
@@ -117,7 +123,10 @@ enum py_block_kind {
     PY_BLOCK_KEYS,      /* of a dictionary: says itself what it is */
     PY_BLOCK_SET_TABLE, /* number: words */
     PY_BLOCK_DEQUE,     /* [first, first + number), links apart: see PY_DEQUE_* */
-    PY_BLOCK_SPARE,     /* of a deque: items to come */
+    PY_BLOCK_STATE,     /* of a module: words [first, first + number) */
+    PY_BLOCK_NUMBERS,   /* of C: a lock, places of arguments */
+    PY_BLOCK_TEXT,      /* characters of text, of the documentation of a class */
+    PY_BLOCK_SPARE,     /* kept for later: items of a deque, a frame */
     PY_BLOCK_RAW,       /* bytes of bytearray, numbers of numpy */
     PY_N_BLOCK_KINDS
 };
@@ -162,6 +171,26 @@ struct py_keys {
 };
 bool hs_python_keys(const struct py_view *view, hs_addr table, struct py_keys *ret);
 
+/* ---- text.c: identifiers, and entries of dictionaries */
+/* An ASCII str object at an address that is an identifier of at most n - 1 bytes, with dots where
+ * `has_dots`, into text[n]; false, and "", when it is none. */
+bool hs_python_identifier(const struct py_view *view, hs_addr object, bool has_dots, char *text,
+                          size_t n);
+/* The text of an ASCII str object as it is, if it fits. */
+bool hs_python_ascii(const struct py_view *view, hs_addr object, char *text, size_t n);
+/* The entries of a dictionary, in order: `struct py_entries it; hs_python_entries(view, dict, &it);
+ * while (hs_python_next_entry(view, &it))`. Deleted ones are left out. */
+struct py_entries {
+    struct py_keys keys;
+    uint64_t next;
+    hs_addr values; /* 0: beside the keys */
+    hs_addr slot, key, value;
+};
+void hs_python_entries(const struct py_view *view, hs_addr dict, struct py_entries *ret);
+bool hs_python_next_entry(const struct py_view *view, struct py_entries *it);
+/* The value of an ASCII key; 0: it has none. Linear in the entries. */
+hs_addr hs_python_dict_value(const struct py_view *view, hs_addr dict, const char *key);
+
 /* ---- locate.c */
 struct py_interpreter {
     const struct hs_object *object; /* whose it is; NULL: none */
@@ -184,8 +213,34 @@ struct py_state {
     struct py_blocks blocks;
     struct hs_roots roots;
     struct hs_findings findings;
-    bool is_known; /* the layout fits: blocks is filled */
+    struct hs_bitmap named; /* by rank: blocks that a named root holds */
+    uint64_t n_modules, n_names, n_definitions;
+    uint64_t n_looks; /* entries and slots so far: see hs_python_may_look */
+    bool is_known;    /* the layout fits: blocks is filled */
 };
 extern const struct hs_object_model hs_python_objects;
+
+/* ---- names.c: roots of the namespaces of modules and classes. Fails with HS_LIMIT. */
+hs_status hs_python_name_modules(struct py_state *s, struct hs_error *err);
+/* Adds a root for the block that a word leads to, unless it leads to none; *ret says whether it is
+ * in one that no root held by name before, which it is from now on unless `is_passing`. */
+hs_status hs_python_add_root(struct py_state *s, struct hs_root_leaf *leaf, hs_addr word,
+                             bool is_passing, struct hs_error *err);
+/* Counts `n` more looks; false when they are more than any sound process asks for. */
+static inline bool hs_python_may_look(struct py_state *s, uint64_t n)
+{
+    const uint64_t most = UINT64_C(1) << 27;
+    s->n_looks += n < most ? n : most;
+    return s->n_looks < most;
+}
+/* Whether a block that a word leads to has a name already. */
+bool hs_python_is_named(const struct py_state *s, hs_addr word);
+
+/* ---- lines.c: the line of the instruction at so many bytes of its code; 0: none. Linear in the
+ * table of the code. */
+uint32_t hs_python_line(const struct py_view *view, hs_addr code, uint64_t instruction);
+
+/* ---- frames.c: roots on the stacks of the interpreter's threads, after those by name. */
+hs_status hs_python_name_frames(struct py_state *s, struct hs_error *err);
 
 #endif

@@ -1,4 +1,6 @@
 /* CPython, as the driver of a dump sees it (runtimes/runtime.h). Its blocks are the allocators'. */
+#include <limits.h>
+
 #include "base/alloc.h"
 #include "python.h"
 
@@ -27,9 +29,13 @@ static void python_forget(void *state)
 
     hs_python_blocks_fini(&s->blocks);
     hs_python_classes_fini(&s->classes);
+    hs_bitmap_fini(&s->named);
     hs_roots_fini(&s->roots);
     s->roots = (struct hs_roots){0};
     s->is_known = false;
+    s->n_modules = s->n_names = s->n_definitions = 0;
+    hs_findings_fini(&s->findings);
+    s->findings = (struct hs_findings){.strings = &s->dump->strings};
 }
 
 static void python_close(void *state)
@@ -72,7 +78,22 @@ static hs_status python_roots(void *state, struct hs_error *err)
                                 "what Python's blocks are", err));
     HS_TRY(hs_python_find_blocks(&s->view, &s->classes, &s->blocks, err));
     s->is_known = true;
-    return HS_OK;
+    if (s->dump->options->no_names)
+        return HS_OK;
+    HS_TRY(hs_dump_plan_reserve(&s->dump->plan, s->dump->heaps.map.n_blocks / CHAR_BIT,
+                                "what Python's names hold", err));
+    HS_TRY(hs_bitmap_init(&s->named, s->dump->heaps.map.n_blocks, err));
+    s->n_looks = 0;
+    HS_TRY(hs_python_name_modules(s, err));
+    HS_TRY(hs_python_name_frames(s, err));
+    if (!hs_python_may_look(s, 0))
+        HS_TRY(hs_findings_note(&s->findings, true, err,
+                                "python: more names than were looked at; the rest has none"));
+    return hs_findings_note(
+        &s->findings, false, err,
+        "python 3.%u: %llu names of %llu modules and of frames are roots, %llu of them definitions",
+        s->view.layout->minor, (unsigned long long)s->n_names, (unsigned long long)s->n_modules,
+        (unsigned long long)s->n_definitions);
 }
 
 static const struct hs_roots *python_leaves(const void *state)

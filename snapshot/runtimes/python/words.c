@@ -76,6 +76,12 @@ static uint64_t size_of(const struct py_state *s, const struct py_class *class,
     return size < most ? size : most;
 }
 
+static uint64_t n_locals_of(const struct py_state *s, const uint8_t *frame)
+{
+    hs_addr code = hs_load_u64(frame + s->view.layout->frame_code);
+    return hs_python_u32(&s->view, code + s->view.layout->code_n_locals);
+}
+
 /* A frame in an object: what lies above its stack is left from before. `at` is where it begins in
  * the object. */
 static void words_of_frame(const struct py_state *s, const struct py_class *class,
@@ -92,8 +98,33 @@ static void words_of_frame(const struct py_state *s, const struct py_class *clas
     own_not(words, first / PY_WORD);
     int32_t top = (int32_t)hs_load_u32(block->bytes + frame + layout->frame_stacktop);
     uint64_t room = (block->n_bytes - first) / PY_WORD;
-    uint64_t n = top < 0 || (uint64_t)top > room ? room : (uint64_t)top; /* -1: it runs */
+    uint64_t n = top < 0 || (uint64_t)top > room ? room : (uint64_t)top;
+    if (top < 0) /* it runs: how high its stack is, its thread knows */
+        words->guessed_from = first / PY_WORD + n_locals_of(s, block->bytes + frame);
     add_run(words, 0, first / PY_WORD, first / PY_WORD + n);
+}
+
+/* Up to 3.10 a frame is an object with its variables and its stack behind it: where that begins and
+ * how high it is (3.9: its top, or 0; 3.10: how many are on it, or -1) stands in the frame. */
+static void words_of_old_frame(const struct py_state *s, const struct py_class *class,
+                               const struct hs_heap_block *block, struct hs_object_words *words)
+{
+    enum { AT_STACK = 64, AT_TOP = 72, AT_DEPTH = 80 };
+    const uint8_t *object = block->bytes + class->object_at;
+    hs_addr stack = hs_load_u64(object + AT_STACK), top = hs_load_u64(object + AT_TOP);
+    uint64_t first = (class->object_at + class->n_bytes) / PY_WORD, end = block->n_bytes / PY_WORD;
+    uint64_t at = (stack - block->begin) / PY_WORD, n = (top - stack) / PY_WORD;
+    bool runs = top == 0;
+
+    if (s->view.layout->minor == 10) {
+        n = hs_load_u32(object + AT_DEPTH);
+        runs = (int32_t)n < 0;
+    }
+    if (stack < block->begin || at < first || at > end)
+        at = end;
+    if (runs)
+        words->guessed_from = at;
+    add_run(words, 0, first, runs || n > end - at ? end : at + n);
 }
 
 static void words_of_frames(const struct py_state *s, const struct py_class *class,
@@ -105,8 +136,7 @@ static void words_of_frames(const struct py_state *s, const struct py_class *cla
 
     if (layout->minor < 11) {
         if (class->kind == PY_FRAME)
-            add_run(words, 0, (class->object_at + class->n_bytes) / PY_WORD,
-                    block->n_bytes / PY_WORD);
+            words_of_old_frame(s, class, block, words);
         return;
     }
     if (class->kind == PY_GENERATOR) {
@@ -139,7 +169,7 @@ static void words_of_dict(const struct py_state *s, const struct py_class *class
     enum { AT_VALUES = 40, EMBEDDED = 2 };
     const uint8_t *object = block->bytes + class->object_at;
 
-    if (s->view.layout->minor < 13 || class->n_bytes < AT_VALUES + PY_WORD)
+    if (s->view.layout->minor < 13)
         return;
     const uint8_t *head = hs_python_bytes(&s->view, hs_load_u64(object + AT_VALUES), 4);
     if (head != NULL && head[EMBEDDED] != 0)
@@ -228,8 +258,7 @@ static void words_of_object(const struct py_state *s, const struct py_class *cla
     ret->is_tracked = class->has_gc;
     if ((class->object_at + class->n_bytes) / PY_WORD > MASK_WORDS)
         add_run(ret, 1, MASK_WORDS, (class->object_at + class->n_bytes) / PY_WORD);
-    if (class->kind == PY_OTHER || class->n_bytes >= class->kind_bytes)
-        words_of_kind(s, class, block, ret);
+    words_of_kind(s, class, block, ret);
     if (class->has_inline)
         words_inline(class, block, ret);
 }
@@ -275,6 +304,7 @@ static bool object_words(const void *state, const struct hs_heap_block *block,
         words_of_object(s, &s->classes.all[number], block, ret);
         return true;
     case PY_BLOCK_ITEMS:
+    case PY_BLOCK_STATE:
     case PY_BLOCK_VALUES:
         add_run(ret, 0, first, first + number);
         return true;
@@ -288,6 +318,8 @@ static bool object_words(const void *state, const struct hs_heap_block *block,
         words_of_deque(known, ret);
         return true;
     case PY_BLOCK_SPARE:
+    case PY_BLOCK_NUMBERS:
+    case PY_BLOCK_TEXT:
         return true;
     case PY_BLOCK_RAW:
         ret->is_exact = false;
@@ -303,10 +335,11 @@ static bool object_type_name(const void *state, const struct hs_heap_block *bloc
                              size_t n_bytes)
 {
     static const char *const parts[PY_N_BLOCK_KINDS] = {
-        [PY_BLOCK_ITEMS] = "list items",      [PY_BLOCK_VALUES] = "instance values",
-        [PY_BLOCK_KEYS] = "dict keys",        [PY_BLOCK_SET_TABLE] = "set table",
-        [PY_BLOCK_DEQUE] = "deque items",     [PY_BLOCK_SPARE] = "deque items",
-        [PY_BLOCK_RAW] = "bytes of an array",
+        [PY_BLOCK_STATE] = "module state", [PY_BLOCK_NUMBERS] = "numbers of C",
+        [PY_BLOCK_ITEMS] = "list items",   [PY_BLOCK_VALUES] = "instance values",
+        [PY_BLOCK_KEYS] = "dict keys",     [PY_BLOCK_SET_TABLE] = "set table",
+        [PY_BLOCK_DEQUE] = "deque items",  [PY_BLOCK_SPARE] = "spare",
+        [PY_BLOCK_TEXT] = "text",          [PY_BLOCK_RAW] = "bytes of an array",
     };
     const struct py_state *s = state;
     uint64_t known = s->blocks.known[block->rank];
@@ -352,10 +385,17 @@ static size_t object_parts(const void *state, const struct hs_heap_block *block,
     return 0; /* they are told as what they are */
 }
 
+static const struct hs_bitmap *object_named(const void *state)
+{
+    const struct py_state *s = state;
+    return s->n_names == 0 ? NULL : &s->named;
+}
+
 const struct hs_object_model hs_python_objects = {
     .knows_parts = true,
     .type_name = object_type_name,
     .words = object_words,
     .is_list_end = object_is_list_end,
     .parts = object_parts,
+    .named = object_named,
 };

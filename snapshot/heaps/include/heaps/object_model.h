@@ -14,6 +14,7 @@ struct hs_object_words {
     bool is_plain; /* numbers and characters of the program: a pointer among them is a guess */
     bool is_part;  /* no object: a block that an object has for itself */
     uint64_t owning;
+    uint64_t guessed_from; /* words from here on may be left from before; 0: none */
     struct hs_word_run {
         uint64_t begin, end; /* in words */
         uint8_t period;      /* 1 to 8: of so many words, from `begin` on, ... */
@@ -61,6 +62,9 @@ struct hs_object_model {
      * the first or last of them, whose link leads back to the slot. */
     bool (*is_list_end)(const void *state, const struct hs_heap_block *block, hs_addr slot,
                         uint64_t word);
+    /* By rank: blocks that a name of the program holds, which owns them whoever else refers to
+     * them; NULL: none is known. May be NULL. */
+    const struct hs_bitmap *(*named)(const void *state);
     /* How many parts the block's object may have: pointers that may be null, or lead to an object
      * (itself, another one) instead. */
     size_t (*parts)(const void *state, const struct hs_heap_block *block,

@@ -1,0 +1,88 @@
+/* Names: what of Python's texts may be read. Only identifiers are, of at most PY_NAME_BYTES. */
+#include <string.h>
+
+#include "base/load.h"
+#include "python.h"
+
+enum { AT_LENGTH = 16, AT_STATE = 32, IS_COMPACT_ASCII = 0x60, AT_KEYS = 32, AT_VALUES = 40 };
+enum { MAX_ENTRIES = 1 << 24 };
+
+bool hs_python_ascii(const struct py_view *view, hs_addr object, char *text, size_t n)
+{
+    const uint8_t *head =
+        object % PY_WORD != 0 ? NULL : hs_python_bytes(view, object, AT_STATE + sizeof(uint32_t));
+
+    text[0] = '\0';
+    if (head == NULL || (head[AT_STATE] & IS_COMPACT_ASCII) != IS_COMPACT_ASCII)
+        return false;
+    uint64_t length = hs_load_u64(head + AT_LENGTH);
+    if (length >= n)
+        return false;
+    const uint8_t *bytes = hs_python_bytes(view, object + view->layout->str_ascii, length + 1);
+    if (bytes == NULL || bytes[length] != 0 || memchr(bytes, 0, length) != NULL)
+        return false;
+    memcpy(text, bytes, length + 1);
+    return true;
+}
+
+static bool is_identifier(const char *text, bool has_dots)
+{
+    bool may_begin = true;
+
+    for (const char *at = text; *at != '\0'; at++) {
+        bool is_letter = (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') || *at == '_';
+        bool is_digit = *at >= '0' && *at <= '9';
+        bool is_dot = has_dots && *at == '.';
+        if ((!is_letter && !is_digit && !is_dot) || (may_begin && !is_letter))
+            return false;
+        may_begin = is_dot;
+    }
+    return !may_begin;
+}
+
+bool hs_python_identifier(const struct py_view *view, hs_addr object, bool has_dots, char *text,
+                          size_t n)
+{
+    if (hs_python_ascii(view, object, text, n) && is_identifier(text, has_dots))
+        return true;
+    text[0] = '\0';
+    return false;
+}
+
+void hs_python_entries(const struct py_view *view, hs_addr dict, struct py_entries *ret)
+{
+    *ret = (struct py_entries){.values = hs_python_word(view, dict + AT_VALUES)};
+    if (!hs_python_keys(view, hs_python_word(view, dict + AT_KEYS), &ret->keys))
+        ret->keys.n_entries = 0;
+}
+
+bool hs_python_next_entry(const struct py_view *view, struct py_entries *it)
+{
+    uint64_t n_words = it->keys.is_text ? 2 : 3;
+
+    while (it->next < it->keys.n_entries && it->next < MAX_ENTRIES) {
+        uint64_t i = it->next++;
+        hs_addr key = it->keys.entries + (i * n_words + n_words - 2) * PY_WORD;
+        const uint8_t *bytes = hs_python_bytes(view, key, (size_t)2 * PY_WORD);
+        if (bytes == NULL)
+            return false; /* it claims more than there is */
+        it->key = hs_load_u64(bytes);
+        it->slot = it->values != 0 ? it->values + i * PY_WORD : key + PY_WORD;
+        it->value = hs_python_word(view, it->slot);
+        if (it->key != 0 && it->value != 0)
+            return true;
+    }
+    return false;
+}
+
+hs_addr hs_python_dict_value(const struct py_view *view, hs_addr dict, const char *key)
+{
+    struct py_entries it;
+    char text[PY_NAME_BYTES];
+
+    hs_python_entries(view, dict, &it);
+    while (hs_python_next_entry(view, &it))
+        if (hs_python_ascii(view, it.key, text, sizeof text) && strcmp(text, key) == 0)
+            return it.value;
+    return 0;
+}
