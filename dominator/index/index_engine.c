@@ -80,7 +80,8 @@ static uint64_t writer_bytes(uint64_t n_nodes)
 
 /* What the passes need beside what they hold themselves: bits of tiers, and of what ephemerons
  * hold; edges turned round, in a section or again and again where only some of them take part. */
-static uint64_t passes_bytes(const struct hs_snap *snap, const struct hs_passes_counts *counts)
+static uint64_t passes_bytes(const struct hs_snap *snap, const struct hs_passes_counts *counts,
+                             bool has_held)
 {
     uint64_t n = counts->n_nodes, slot = slot_bytes(snap);
     struct hs_passes_counts c = *counts;
@@ -96,10 +97,14 @@ static uint64_t passes_bytes(const struct hs_snap *snap, const struct hs_passes_
         c.backward_bytes = turning;
         c.n_single += c.n_core; /* those whose other edges take no part */
     }
-    if (hs_snap_totals(snap)->n_extra_edges != 0)
-        held += n / 8 + 8;
     uint64_t passes = hs_passes_plan_bytes(&c), sections = writer_bytes(n) + turning;
-    return held + (passes > sections ? passes : sections);
+    uint64_t found = n / 8 + 8 + index_passes_extra_bytes(snap);
+    if (has_held) { /* once more by strong edges alone, beside what is read of their rows */
+        held += n / 8 + 8;
+        passes += INDEX_WRITE_BYTES;
+    }
+    uint64_t most = held + (passes > sections ? passes : sections);
+    return hs_snap_totals(snap)->n_extra_edges != 0 && found > most ? found : most;
 }
 
 /* Counts with one thread, as far as memory allows: *ret is left as it is when it does not, or when
@@ -175,7 +180,7 @@ static void passes_estimate(const struct hs_snap *snap, uint64_t left,
                                       .n_static_blocks = totals->n_static_blocks,
                                       .forward_bytes = HS_SWEEP_SLOT_BYTES};
 
-    estimate->least_bytes = passes_bytes(snap, &counts);
+    estimate->least_bytes = passes_bytes(snap, &counts, false);
     estimate->memory_bytes = resident_bytes(snap, &counts);
     bool fits = n < UINT32_MAX - 1 && m < UINT32_MAX - 1;
     estimate->in_memory = fits && estimate->memory_bytes <= left;
@@ -187,7 +192,7 @@ static void passes_estimate(const struct hs_snap *snap, uint64_t left,
     uint64_t file = index_engine_file_bytes(snap),
              spilled = file * 2 / 5 + spill_bytes(snap, &counts);
     estimate->disk_bytes = spilled > file ? spilled : file;
-    estimate->least_bytes = passes_bytes(snap, &counts);
+    estimate->least_bytes = passes_bytes(snap, &counts, index_passes_has_held(snap));
 }
 
 /* The roots of an open snapshot, but for what is fixed and small. */

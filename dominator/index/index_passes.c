@@ -60,12 +60,45 @@ static void held_drop(struct passes_build *b)
     b->held_bytes = 0;
 }
 
+uint64_t index_passes_extra_bytes(const struct hs_snap *snap)
+{
+    uint64_t n_chunks = hs_snap_totals(snap)->n_chunks, most = 0;
+
+    for (uint64_t at = 0; at < n_chunks; at++) {
+        uint64_t n_bytes = hs_snap_chunk_bytes(snap, at, HS_COL_EXTRA);
+        most = n_bytes > most ? n_bytes : most;
+    }
+    return most;
+}
+
+bool index_passes_has_held(const struct hs_snap *snap)
+{
+    uint64_t n_chunks = hs_snap_totals(snap)->n_chunks, n_extra;
+    struct hs_error ignored = HS_ERROR_INIT;
+    struct hs_chunk chunk = {0};
+    bool has_held = false;
+
+    for (uint64_t at = 0; at < n_chunks && !has_held; at++) {
+        (void)hs_snap_chunk_edges(snap, at, &n_extra);
+        if (n_extra == 0)
+            continue;
+        if (hs_snap_load_chunk(snap, at, HS_COL_EXTRA, &chunk, &ignored) != HS_OK)
+            has_held = true; /* damaged, which shows again */
+        for (uint64_t i = 0; i < chunk.n_extra && !has_held; i++)
+            has_held = chunk.extra[i].edge_class == HS_EDGE_EPHEMERON;
+    }
+    hs_chunk_fini(&chunk);
+    return has_held;
+}
+
 static hs_status held_read(struct passes_build *b, struct hs_error *err)
 {
     uint64_t n_chunks = hs_snap_totals(b->work->snap)->n_chunks;
+    uint64_t n_bytes = index_passes_extra_bytes(b->work->snap);
     struct hs_chunk chunk = {0};
-    hs_status status = HS_OK;
+    hs_status status = hs_budget_reserve(b->work->budget, n_bytes, "ephemerons", err);
 
+    HS_TRY(status);
     for (uint64_t at = 0; at < n_chunks && status == HS_OK; at++) {
         status = hs_progress_tell(b->work->progress, "looking for ephemerons", at, n_chunks, err);
         if (status == HS_OK)
@@ -74,6 +107,7 @@ static hs_status held_read(struct passes_build *b, struct hs_error *err)
             held_add_chunk(b, &chunk);
     }
     hs_chunk_fini(&chunk);
+    hs_budget_release(b->work->budget, n_bytes);
     return status;
 }
 

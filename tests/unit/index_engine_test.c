@@ -199,6 +199,33 @@ static void test_one_long_row(void **state)
     hs_graph_builder_fini(&b);
 }
 
+/* What ephemerons hold is followed by strong edges alone, a second time: the least that is accepted
+ * is enough for that, too. */
+static void test_ephemerons_at_the_least(void **state)
+{
+    (void)state;
+    const struct shape shape = {
+        .n_blocks = 1000000, .n_edges = 2200000, .n_roots = 3000, .ephemerons = true};
+    struct hs_graph_builder b = {0};
+    struct hs_index_estimate least;
+    struct hs_index *index = NULL;
+    struct hs_budget budget;
+    fill(&b, 8, &shape);
+    struct hs_snap *snap = hs_graph_builder_open(&b);
+    hs_budget_init(HS_BUDGET_BASE_BYTES + ((uint64_t)8 << 20), NULL, 1, &budget);
+    hs_index_estimate(snap, &budget, &least);
+    const struct hs_index_options options = {.snap_path = snap_path, .budget = &budget};
+    hs_budget_init(HS_BUDGET_BASE_BYTES + least.least_bytes, NULL, 1, &budget);
+    hs_index_estimate(snap, &budget, &least);
+    assert_false(least.in_memory);
+    if (hs_index_open(snap, &options, &index, &err) != HS_OK)
+        fail_msg("%llu bytes: %s", (unsigned long long)budget.limit_bytes, err.message);
+    hs_index_close(index);
+    (void)unlink(index_path);
+    hs_snap_close(snap);
+    hs_graph_builder_fini(&b);
+}
+
 static void test_estimates(void **state)
 {
     (void)state;
@@ -311,9 +338,13 @@ static int group_teardown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same_bytes),   cmocka_unit_test(test_too_little),
-        cmocka_unit_test(test_one_long_row), cmocka_unit_test(test_estimates),
-        cmocka_unit_test(test_unkept),       cmocka_unit_test(test_passes_are_chosen),
+        cmocka_unit_test(test_same_bytes),
+        cmocka_unit_test(test_too_little),
+        cmocka_unit_test(test_ephemerons_at_the_least),
+        cmocka_unit_test(test_one_long_row),
+        cmocka_unit_test(test_estimates),
+        cmocka_unit_test(test_unkept),
+        cmocka_unit_test(test_passes_are_chosen),
     };
     return cmocka_run_group_tests(tests, group_setup, group_teardown);
 }
