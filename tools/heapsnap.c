@@ -9,6 +9,12 @@
 #include "lost_file.h"
 #include "tool.h"
 
+/* Read by jemalloc(3): pages that are freed go back at once. By default they stay for seconds, and
+ * --memory is a promise of what is resident: half of it was freed memory. Whatever is large and
+ * short-lived is mapped by base/alloc.c, so that this costs no time that could be measured. */
+extern const char *malloc_conf;
+const char *malloc_conf = "dirty_decay_ms:0,muzzy_decay_ms:0";
+
 static hs_status show_help(struct hs_tool *tool, const struct hs_invocation *inv,
                            struct hs_error *err)
 {
