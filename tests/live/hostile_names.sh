@@ -6,7 +6,7 @@
 export HEAPSNAP work fixtures SOURCE_DIR
 
 python3 -B - <<'END'
-import fcntl, json, os, pty, re, select, shutil, struct, subprocess, sys, termios
+import fcntl, json, os, pty, re, select, shutil, signal, struct, subprocess, sys, termios, time
 
 HEAPSNAP, WORK, FIXTURES = os.environ["HEAPSNAP"], os.environ["work"], os.environ["fixtures"]
 EVIL = (b"\x1b]0;t\x07\x1b[31m\n\t\r\xc2\x9b\xe2\x80\xae\xe2\x81\xa6\xff\x7f")
@@ -183,6 +183,36 @@ def dump(pid, snap, *options):
         on_terminal("doctor", str(pid))
 
 
+def watch(pid):
+    """What a watch says and logs, until it has compared dumps, and when its target has ended."""
+    place = os.path.join(os.fsencode(WORK), EVIL + b"watched")
+    for more in ([], ["-q"]):
+        words = ["watch", str(pid), "-o", place, "--every", "50ms", "--diff", *more]
+        process = subprocess.Popen([HEAPSNAP, *words], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE)
+        log = os.path.join(place, b"watch.log")
+        events, began = 0, time.monotonic()
+        while events < 4 and process.poll() is None and time.monotonic() - began < 120:
+            time.sleep(0.1)
+            if os.path.exists(log):
+                with open(log, "rb") as file:
+                    events = file.read().count(b"event=dump")
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=120)
+        check(events >= 4, f"{words}: {events} dumps: {err!r}")
+        judge(out, f"{words}: output")
+        judge(err, f"{words}: talk")
+        for name in os.listdir(place):
+            if name.endswith((b".log", b".json", b".state", b"state")):
+                with open(os.path.join(place, name), "rb") as file:
+                    judge(file.read(), f"{words}: {name}")
+        run("diff", place, codes=(0, 1))
+        on_terminal("diff", place)
+    run("watch", str(pid), "-o", place + b".none/none", "--every", "1s", codes=(5,))
+    on_terminal("watch", "999999999", "-o", place, "--every", "1s")
+    print("watched, too:", len(os.listdir(place)), "files")
+
+
 program, library = build()
 name = evil("pool", 62)
 environment = {b"HOSTILE_NAME": name}
@@ -191,6 +221,7 @@ snap = os.path.join(os.fsencode(WORK), EVIL + b"heap.snap")
 try:
     dump(target.pid, snap, "--debug-path", os.fsencode(WORK) + b"/" + EVIL)
     look(snap)
+    watch(target.pid)
     # The same out of a core, which is called as badly.
     if shutil.which("gcore"):
         core = os.path.join(os.fsencode(WORK), EVIL + b"core")
