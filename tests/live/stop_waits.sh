@@ -4,6 +4,7 @@
 
 python "$@" <<'END_OF_TEST'
 import concurrent.futures
+import errno
 import re
 
 from stop_lib import *
@@ -38,6 +39,7 @@ class Waits(Target):
             is_plain = at in plain_ms
             one = run(self, f"stop at {at}", *(("mode=copy",) if is_plain else options),
                       codes=(0,) if is_plain else codes)
+            self.last_ms = 1000 * (time.monotonic() - began) # at the latest
             if one.code != 0:
                 continue
             figures = one.figures
@@ -134,8 +136,34 @@ def main_thread_killed(name, point):
           f"{name}, killed at point {point}: {took[0][0]:.1f} ms")
 
 
+def sockets_killed():
+    """The limit of these is the socket's: when we die, the wait has all of its time once more, from
+    the last death at the most. It never ends early, nor by EINTR, and the socket keeps its
+    limit."""
+    names = ("recv, SO_RCVTIMEO", "accept, SO_RCVTIMEO")
+    found = beside_each_other((socket_killed, name, point)
+                              for name in names for point in (ARMED, RETURNED))
+    return "longest wait of 1500 ms, killed at 500 and 1000: " \
+        f"{max(found):.0f} ms; the next as without us"
+
+
+def socket_killed(name, point):
+    target, took = Waits(NAMES.index(name)), []
+    rounds = [target.round((500, 1000), "mode=copy", f"at={point}", "act=kill",
+                           codes=(-signal.SIGKILL,)), target.round(())]
+    target.end()
+    for number, found in enumerate(rounds):
+        who, ms, result, code = next(row for row in found if row[0] == "main")
+        most = LIMIT_MS + LATE_MS + (target.last_ms if number == 0 else 0)
+        took.append(ms)
+        check(result == -1 and code == errno.EAGAIN and LIMIT_MS - EARLY_MS < ms < most,
+              f"{name}, killed at point {point}, round {number}: {ms:.1f} ms, {result}, "
+              f"errno {code}")
+    return took[0]
+
+
 if len(sys.argv) > 1:
     main(*[globals()[name] for name in sys.argv[1:]])
 else:
-    main(any_thread, main_thread, killed)
+    main(any_thread, main_thread, killed, sockets_killed)
 END_OF_TEST
