@@ -291,6 +291,31 @@ static void reads_what_is_seen(void **state)
     close_heap(&heap);
 }
 
+/* Of lists that were gone through long ago the rows are read again, with the cursor where it was.
+ */
+static void forgets_lists_far_back(void **state)
+{
+    (void)state;
+    struct heap heap = {0};
+    struct hs_error err = HS_ERROR_INIT;
+    open_heap(&heap);
+    (void)on(&heap, "g_map");
+    size_t cursor = ready(&heap)->cursor;
+    for (uint32_t i = 0; i < 40; i++)
+        must(hs_browse_go(
+            &heap.browse, HS_BROWSE_DOMINATORS,
+            (struct hs_browse_what){HS_BROWSE_NODE, node_of(&heap, heap.list + i % 5)}, &err));
+    size_t n_read = 0;
+    for (size_t i = 0; i < heap.browse.n_levels; i++)
+        n_read += heap.browse.levels[i].is_loaded;
+    assert_int_equal(heap.browse.n_levels, 41);
+    assert_int_equal(n_read, HS_BROWSE_LEVELS_READ);
+    while (hs_browse_leave(&heap.browse))
+        assert_true(ready(&heap)->n != 0);
+    assert_int_equal(ready(&heap)->cursor, cursor);
+    close_heap(&heap);
+}
+
 static void asks_who_holds(void **state)
 {
     (void)state;
@@ -385,6 +410,13 @@ static void changes_trees_and_policies(void **state)
     assert_non_null(strstr(text, " --policy conservative"));
     must(hs_browse_other_policy(&heap.browse, &err));
     assert_int_equal(hs_index_policy(heap.browse.view.index), HS_POLICY_FIRM);
+    while (hs_browse_leave(&heap.browse))
+        ;
+    (void)on(&heap, "three"); /* which keeps nothing without two */
+    must(hs_browse_enter(&heap.browse, &err));
+    must(hs_browse_other_tree(&heap.browse, &err));
+    assert_int_equal(hs_browse_top(&heap.browse)->form, HS_BROWSE_ROOTS);
+    assert_non_null(strstr(heap.browse.note, "nothing alone"));
     /* A policy that cannot be had: the one before stays. */
     heap.browse.path = "/nowhere/heap.snap";
     assert_int_equal(hs_browse_other_policy(&heap.browse, &err), HS_IO);
@@ -510,6 +542,7 @@ int main(void)
         cmocka_unit_test(keeps_the_cursor_on_its_row),
         cmocka_unit_test(rows_add_up),
         cmocka_unit_test(reads_what_is_seen),
+        cmocka_unit_test(forgets_lists_far_back),
         cmocka_unit_test(asks_who_holds),
         cmocka_unit_test(counts_types),
         cmocka_unit_test(changes_trees_and_policies),

@@ -279,6 +279,8 @@ hs_status hs_browse_describe(struct hs_browse *browse, struct hs_buffer *ret, st
         return HS_OK;
     const char *name = hs_browse_level_text(level, (size_t)(row - level->rows));
     struct hs_browse_what what = row->what, root;
+    if (what.kind == HS_BROWSE_NOTHING && level->form == HS_BROWSE_DOMINATORS && !row->is_more)
+        what = level->what; /* the row of the node itself */
     struct hs_error ignored = HS_ERROR_INIT;
     if (what.kind == HS_BROWSE_NODE) {
         HS_TRY(describe_node(browse, (hs_node)what.id, ret, err));

@@ -114,11 +114,15 @@ hs_status hs_browse_go(struct hs_browse *browse, enum hs_browse_form form,
     *level = (struct hs_browse_level){
         .form = form, .what = what, .most = HS_BROWSE_ROWS, .sort = browse->sort};
     hs_status status = hs_browse_read(browse, level, err);
-    if (status == HS_OK)
-        browse->n_levels++;
-    else
+    if (status != HS_OK) {
         hs_browse_level_fini(level);
-    return status;
+        return status;
+    }
+    /* However deep one goes, the rows of a few lists are kept; others are read again. */
+    if (browse->n_levels >= HS_BROWSE_LEVELS_READ)
+        hs_browse_level_unload(&browse->levels[browse->n_levels - HS_BROWSE_LEVELS_READ]);
+    browse->n_levels++;
+    return HS_OK;
 }
 
 bool hs_browse_leave(struct hs_browse *browse)

@@ -15,6 +15,7 @@
 enum {
     HS_BROWSE_ROWS = 1000,
     HS_BROWSE_ROWS_MOST = 100000,
+    HS_BROWSE_LEVELS_READ = 8,   /* lists whose rows are kept, of those gone through */
     HS_BROWSE_NAME_BYTES = 1024, /* of a row; longer ones are cut */
     HS_BROWSE_COMMAND_BYTES = 4096,
     HS_BROWSE_NOTE_BYTES = 512

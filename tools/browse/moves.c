@@ -25,7 +25,11 @@ hs_status hs_browse_other_tree(struct hs_browse *browse, struct hs_error *err)
         return hs_browse_go(browse, HS_BROWSE_OWNERS, key, err);
     case HS_BROWSE_OWNERS:
         HS_TRY(hs_browse_resolve(browse, what, &what, err));
-        return hs_browse_go(browse, HS_BROWSE_DOMINATORS, what, err);
+        if (hs_index_dominated(browse->view.index, (hs_node)what.id).n != 0)
+            return hs_browse_go(browse, HS_BROWSE_DOMINATORS, what, err);
+        HS_TRY(hs_browse_go(browse, HS_BROWSE_ROOTS, key, err));
+        hs_browse_say(browse, "it keeps nothing alone: what several roots keep stands in the sets");
+        return HS_OK;
     default:
         return hs_browse_ask(browse, HS_BROWSE_DOMINATORS, err);
     }
