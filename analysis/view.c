@@ -187,12 +187,12 @@ hs_status hs_view_chunk(struct hs_view *view, hs_node node, unsigned columns,
     HS_TRY(chunk_slot(view, number, &slot, err));
     bool is_here = slot->columns != 0 && slot->number == number;
     if (!is_here || (slot->columns & columns) != columns) {
-        unsigned wanted = is_here ? slot->columns | columns : columns;
+        unsigned had = is_here ? slot->columns : 0;
         slot->columns = 0;
-        if (hs_snap_load_chunk(view->snap, number, wanted, &slot->chunk, err) != HS_OK)
+        if (hs_snap_load_more(view->snap, number, had, columns, &slot->chunk, err) != HS_OK)
             return hs_context(err, "cannot read '%s'", view->path);
         slot->number = number;
-        slot->columns = wanted;
+        slot->columns = had | columns;
     }
     slot->used_at = ++view->clock;
     *ret = &slot->chunk;

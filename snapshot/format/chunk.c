@@ -225,12 +225,31 @@ uint64_t hs_snap_chunk_bytes(const struct hs_snap *snap, uint64_t at, unsigned c
     return unpacked + decoded;
 }
 
+static unsigned chunk_with_edges(unsigned columns)
+{
+    return columns & (HS_COL_FIELDS | HS_COL_CLASSES) ? columns | HS_COL_EDGES : columns;
+}
+
+/* Of a cut file edges are dropped, which is done once. */
+hs_status hs_snap_load_more(const struct hs_snap *snap, uint64_t at, unsigned had, unsigned columns,
+                            struct hs_chunk *chunk, struct hs_error *err)
+{
+    if (snap->is_cut || had == 0)
+        return hs_snap_load_chunk(snap, at, had | columns, chunk, err);
+    had = chunk_with_edges(had);
+    columns = chunk_with_edges(columns);
+    for (unsigned i = 0; i < HS_CHUNK_SECTIONS; i++)
+        if (columns & ~had & column_bits[i])
+            HS_TRY(chunk_load_column(snap, at, (enum hs_section_kind)(HS_SECTION_SIZES + i),
+                                     had | columns, chunk, err));
+    return chunk_verify_counts(snap, at, had | columns, chunk, err);
+}
+
 hs_status hs_snap_load_chunk(const struct hs_snap *snap, uint64_t at, unsigned columns,
                              struct hs_chunk *chunk, struct hs_error *err)
 {
     HS_TRY(chunk_begin(snap, at, chunk, err));
-    if (columns & (HS_COL_FIELDS | HS_COL_CLASSES))
-        columns |= HS_COL_EDGES;
+    columns = chunk_with_edges(columns);
     for (unsigned i = 0; i < HS_CHUNK_SECTIONS; i++)
         if (columns & column_bits[i])
             HS_TRY(chunk_load_column(snap, at, (enum hs_section_kind)(HS_SECTION_SIZES + i),

@@ -381,6 +381,42 @@ static void test_classes_alone(void **state)
     }
 }
 
+/* Columns that come one after the other, in any order, are those that come at once. */
+static void test_columns_in_steps(void **state)
+{
+    static const unsigned orders[][4] = {
+        {HS_COL_FIELDS, HS_COL_SIZES, HS_COL_EXTRA, HS_COL_TYPES},
+        {HS_COL_SIZES | HS_COL_TYPES, HS_COL_EDGES, HS_COL_FIELDS, HS_COL_EXTRA},
+        {HS_COL_EXTRA, HS_COL_CLASSES, HS_COL_FIELDS, HS_COL_SIZES | HS_COL_TYPES},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
+        struct hs_error err = HS_ERROR_INIT;
+        struct hs_snap *snap = NULL;
+        struct hs_chunk all = {0}, steps = {0};
+        unsigned had = 0;
+        assert_int_equal(hs_snap_open(HS_SOURCE_DIR "/tests/golden/classes.snap", 0, &snap, &err),
+                         HS_OK);
+        assert_int_equal(hs_snap_load_chunk(snap, 0, HS_COL_ALL, &all, &err), HS_OK);
+        for (size_t k = 0; k < 4; had |= orders[i][k++])
+            assert_int_equal(hs_snap_load_more(snap, 0, had, orders[i][k], &steps, &err), HS_OK);
+        size_t n = all.n_blocks, n_edges = (size_t)all.n_edges;
+        assert_int_equal(steps.n_blocks, n);
+        assert_int_equal(steps.n_edges, n_edges);
+        assert_int_equal(steps.n_extra, all.n_extra);
+        assert_memory_equal(steps.address, all.address, n * sizeof *all.address);
+        assert_memory_equal(steps.words, all.words, n * sizeof *all.words);
+        assert_memory_equal(steps.type, all.type, n * sizeof *all.type);
+        assert_memory_equal(steps.target, all.target, n_edges * sizeof *all.target);
+        assert_memory_equal(steps.offset_words, all.offset_words,
+                            n_edges * sizeof *all.offset_words);
+        assert_memory_equal(steps.edge_class, all.edge_class, n_edges);
+        hs_chunk_fini(&all);
+        hs_chunk_fini(&steps);
+        hs_snap_close(snap);
+    }
+}
+
 /* Leaves of version 1 stand where ours do; what it does not have is as if nothing were known. */
 static void test_reads_version_one(void **state)
 {
@@ -452,6 +488,7 @@ int main(void)
         cmocka_unit_test(test_columns_on_demand),
         cmocka_unit_test(test_tiers),
         cmocka_unit_test(test_classes_alone),
+        cmocka_unit_test(test_columns_in_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -99,6 +99,10 @@ struct hs_chunk {
 /* Decodes the asked columns of chunk `at` < n_chunks. HS_FORMAT when damaged. */
 hs_status hs_snap_load_chunk(const struct hs_snap *snap, uint64_t at, unsigned columns,
                              struct hs_chunk *chunk, struct hs_error *err);
+/* The same for a chunk that was loaded with the columns `had` (0: it was not), which stay: only
+ * what is missing is decoded. After a failure it has none. */
+hs_status hs_snap_load_more(const struct hs_snap *snap, uint64_t at, unsigned had, unsigned columns,
+                            struct hs_chunk *chunk, struct hs_error *err);
 void hs_chunk_fini(struct hs_chunk *chunk);
 /* The most memory that chunk `at` takes while and after these columns of it are decoded, as the
  * trailer has it: bytes of the file that are looked at included. O(1), without reading it. */
