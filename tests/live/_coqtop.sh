@@ -48,15 +48,15 @@ dump_stopped()
     "$HEAPSNAP" roots "$work/one.snap" --min-words 100000 -n 15
 }
 
-# counts_equal WHAT GDB_ARGUMENTS...: the runtime's own count of the roots that reach most and of
-# some in between, asked in the stopped process. WHAT as _coqtop_counts.py has it.
+# counts_equal WHAT: the runtime's own count of the roots that reach most and of some in between,
+# asked in the stopped process. WHAT as _coqtop_counts.py has it.
 counts_equal()
 {
     local what=$1
-    shift
     python3 -B "$SOURCE_DIR/tests/live/_coqtop_counts.py" choose "$what" "$work" ||
         fail "what the snapshot says"
-    timeout 300 gdb -nx -q -batch "$@" -p "$pid" -x "$work/gdb.txt" >"$work/gdb.log" 2>&1 || true
+    timeout 300 python3 -B "$SOURCE_DIR/tests/live/_call_in.py" "$pid" <"$work/calls" \
+        >"$work/counts" 2>&1 || true
     python3 -B "$SOURCE_DIR/tests/live/_coqtop_counts.py" compare "$what" "$work" ||
         fail "the runtime's own count"
 }

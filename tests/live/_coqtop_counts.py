@@ -2,9 +2,9 @@
 
     _coqtop_counts.py choose|compare ocaml4|ocaml5 WORK
 
-choose reads WORK/roots.json, checks its sums and names, and writes what gdb is to ask (gdb.txt);
-compare reads what gdb said (gdb.log). OCaml 5 needs the domain lock, which a waiting thread has
-released, and its count has static data, too."""
+choose reads WORK/roots.json, checks its sums and names, and writes what the runtime is asked, for
+_call_in.py (calls); compare reads what it said (counts). OCaml 5 needs the domain lock, which a
+waiting thread has released, and its count has static data, too."""
 import json
 import re
 import sys
@@ -29,25 +29,21 @@ def choose(is_five, work):
              if r["kind"] in ("global", "dynamic_global") and r["address"]]
     slots.sort(key=lambda r: -r["reachable_words"])
     chosen = slots[:12] + slots[20:200:20] + slots[500:5000:500]
-    with open(work + "/gdb.txt", "w", encoding="ascii") as out:
-        out.write("set pagination off\nset confirm off\nset print frame-arguments none\n"
-                  "handle SIGSTOP SIGCONT nostop noprint nopass\n")
+    with open(work + "/calls", "w", encoding="ascii") as out:
         if is_five:
-            out.write("call (void)caml_acquire_domain_lock()\n")
+            out.write("lock caml_acquire_domain_lock\n")
         for r in chosen:
-            out.write(f'printf "COUNT {r["id"]} %ld\\n", ((long(*)(long))caml_obj_reachable_words)'
-                      f"(*(long*){r['address']})\n")
+            out.write(f"{r['id']} caml_obj_reachable_words *{r['address']}\n")
         if is_five:
-            out.write("call (void)caml_release_domain_lock()\n")
-        out.write("detach\nquit\n")
+            out.write("unlock caml_release_domain_lock\n")
     with open(work + "/chosen.json", "w", encoding="utf-8") as file:
         json.dump(chosen, file)
 
 
 def compare(is_five, work):
-    with open(work + "/gdb.log", encoding="utf-8", errors="replace") as file:
+    with open(work + "/counts", encoding="utf-8", errors="replace") as file:
         log = file.read()
-    counts = {m[0]: int(m[1]) >> 1 for m in re.findall(r"COUNT (#\d+) (-?\d+)", log)}
+    counts = {m[0]: int(m[1]) >> 1 for m in re.findall(r"^(#\d+) (\d+)$", log, re.M)}
     with open(work + "/chosen.json", encoding="utf-8") as file:
         chosen = json.load(file)
     equal = 0
@@ -60,7 +56,7 @@ def compare(is_five, work):
     print(f"{equal} of {len(chosen)} roots equal the runtime's own count")
     if len(counts) < 10:
         sys.stdout.write(log[-2000:])
-        sys.exit(f"gdb counted only {len(counts)} roots")
+        sys.exit(f"counted only {len(counts)} roots")
     if equal != len(chosen):
         sys.exit("they must all be equal")
 

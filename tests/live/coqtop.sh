@@ -4,7 +4,7 @@
 # the same stopped process; the sums close; the target lives on.
 . "$SOURCE_DIR/tests/live/_target.sh"
 . "$SOURCE_DIR/tests/live/_coqtop.sh"
-need coqtop gdb python3
+need coqtop nm python3
 
 start_coqtop coqtop -q
 dump_stopped

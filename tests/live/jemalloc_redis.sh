@@ -3,7 +3,7 @@
 # shellcheck source=tests/live/_walkers.sh
 . "$SOURCE_DIR/tests/live/_walkers.sh"
 
-for tool in redis-server redis-cli gdb python3; do
+for tool in redis-server redis-cli nm python3; do
     command -v $tool >/dev/null || { echo "skipped: no $tool"; exit 77; }
 done
 ldd "$(command -v redis-server)" | grep jemalloc >/dev/null ||
@@ -25,10 +25,9 @@ grep -q "errors: 0" "$work/pipe" || fail "redis did not take all commands"
 sleep 0.5
 
 # jemalloc's own statistics, printed inside the process while nothing else runs there.
-gdb -q -batch -p "$pid" \
-    -ex 'call ((void (*)(void *, void *, const char *))malloc_stats_print)(0, 0, 0)' \
-    -ex "shell kill -STOP $pid" -ex detach >"$work/gdb" 2>&1 ||
-    { echo "skipped: gdb cannot attach"; exit 77; }
-grep -q "^Allocated:" "$work/errors" || fail "no statistics: $(tail -3 "$work/gdb")"
+echo "printed malloc_stats_print 0 0 0" |
+    python3 -B "$SOURCE_DIR/tests/live/_call_in.py" "$pid" --stop >"$work/called" 2>&1 ||
+    { cat "$work/called"; fail "calling jemalloc"; }
+grep -q "^Allocated:" "$work/errors" || fail "no statistics: $(cat "$work/called")"
 list
 python3 "$compare/_jemalloc_redis.py" compare "$work/errors" "$work/listed" || fail "redis"

@@ -6,7 +6,7 @@
 OCAML5_WITH=--coq
 . "$(dirname "$0")/_ocaml5.sh"
 . "$SOURCE_DIR/tests/live/_coqtop.sh"
-need gdb chroot
+need nm chroot
 [ "$(id -u)" -eq 0 ] || { echo "skipped: chroot needs root"; exit 77; }
 [ -n "${ocaml5_root:-}" ] || { echo "skipped: OCAML5 names a compiler, not a root"; exit 77; }
 
@@ -19,6 +19,6 @@ dump_stopped
 words=$(sed -n 's/.* blocks (\([0-9]*\)[.0-9]* % of words).*/\1/p' "$work/share")
 misfits=$(sed -n 's/.* joins, \([0-9]*\) misfits.*/\1/p' "$work/share")
 [ "$words" -ge 96 ] && [ "$misfits" -le 10 ] || fail "$(cat "$work/share")"
-counts_equal ocaml5 "$(readlink "/proc/$pid/exe")"
+counts_equal ocaml5
 works_on
 echo "coqtop: all well"

@@ -23,12 +23,13 @@ while $n < 1000
   end
 end
 delete
-call (int)kill((int)getpid(), 19)
+shell kill -STOP $(cat pid)
 detach
 quit
 END
 start "$work/roots_storm" alloc
-timeout 300 gdb -nx -q -batch -p "$pid" -x "$work/gdb.txt" >"$work/gdb.log" 2>&1 || true
+echo "$pid" >"$work/pid"
+(cd "$work" && exec timeout 300 gdb -nx -q -batch -p "$pid" -x gdb.txt >gdb.log 2>&1) || true
 grep -q '^no room' "$work/gdb.log" || { tail -5 "$work/gdb.log"; fail "gdb found no such moment"; }
 grep -q '^State:.*T' "/proc/$pid/status" || fail "gdb did not leave it stopped"
 
