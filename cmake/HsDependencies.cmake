@@ -30,7 +30,6 @@ hs_find_dependency(zstd libzstd zstd zstd.h libzstd-dev)
 hs_find_dependency(lz4 liblz4 lz4 lz4frame.h liblz4-dev)
 hs_find_dependency(zlib zlib z zlib.h zlib1g-dev)
 hs_find_dependency(xxhash libxxhash xxhash xxhash.h libxxhash-dev)
-hs_find_dependency(zlib zlib z zlib.h zlib1g-dev)
 hs_find_dependency(nettle nettle nettle nettle/hmac.h nettle-dev)
 hs_find_dependency(jemalloc jemalloc jemalloc jemalloc/jemalloc.h libjemalloc-dev OPTIONAL)
 
