@@ -1,13 +1,13 @@
 #include "http.h"
 
 #include <errno.h>
-#include <microhttpd.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "base/alloc.h"
+#include "mhd.h"
 #include "pages.h"
 #include "served.h"
 #include "worker.h"
@@ -26,6 +26,7 @@ struct connection {
 };
 
 struct hs_http {
+    struct hs_mhd mhd;
     struct MHD_Daemon *daemon;
     struct hs_server *server;
     struct hs_worker *worker;
@@ -59,7 +60,7 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
 {
     struct hs_http *http = context;
     const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        http->mhd.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
         if (*slot != NULL)
             *(struct connection *)*slot = (struct connection){.fd = -1};
@@ -98,7 +99,8 @@ static void free_answer(void *context)
     hs_free(exchange);
 }
 
-static void put_headers(struct MHD_Response *response, const struct hs_answer *answer)
+static void put_headers(const struct hs_mhd *mhd, struct MHD_Response *response,
+                        const struct hs_answer *answer)
 {
     static const char *const always[][2] = {
         {"X-Content-Type-Options", "nosniff"},
@@ -110,42 +112,43 @@ static void put_headers(struct MHD_Response *response, const struct hs_answer *a
          "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
     };
     for (size_t i = 0; i < sizeof always / sizeof *always; i++)
-        (void)MHD_add_response_header(response, always[i][0], always[i][1]);
+        (void)mhd->add_response_header(response, always[i][0], always[i][1]);
     if (answer->type != NULL)
-        (void)MHD_add_response_header(response, "Content-Type", answer->type);
+        (void)mhd->add_response_header(response, "Content-Type", answer->type);
     if (answer->etag[0] != '\0')
-        (void)MHD_add_response_header(response, "ETag", answer->etag);
+        (void)mhd->add_response_header(response, "ETag", answer->etag);
     if (answer->next[0] != '\0')
-        (void)MHD_add_response_header(response, "X-Heapsnap-Next", answer->next);
-    (void)MHD_add_response_header(response, "Cache-Control",
-                                  answer->etag[0] != '\0' ? "private, no-cache" : "no-store");
+        (void)mhd->add_response_header(response, "X-Heapsnap-Next", answer->next);
+    (void)mhd->add_response_header(response, "Cache-Control",
+                                   answer->etag[0] != '\0' ? "private, no-cache" : "no-store");
     if (answer->status == 401)
-        (void)MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
+        (void)mhd->add_response_header(response, "WWW-Authenticate", "Bearer");
     if (answer->status == 405)
-        (void)MHD_add_response_header(response, "Allow", "GET, POST");
+        (void)mhd->add_response_header(response, "Allow", "GET, POST");
     if (answer->status == 503)
-        (void)MHD_add_response_header(response, "Retry-After", "1");
+        (void)mhd->add_response_header(response, "Retry-After", "1");
 }
 
 /* The answer goes with the response, which may outlive the request. */
 static enum MHD_Result send_answer(struct waiter *waiter)
 {
     struct hs_error ignored = HS_ERROR_INIT; /* without memory the connection is closed */
+    const struct hs_mhd *mhd = &waiter->http->mhd;
     struct hs_exchange *exchange = NULL;
     if (HS_ALLOC(&exchange, 1, &ignored) != HS_OK)
         return MHD_NO;
     *exchange = waiter->exchange;
     waiter->exchange = (struct hs_exchange){0};
     const struct hs_answer *answer = &exchange->answer;
-    struct MHD_Response *response = MHD_create_response_from_buffer_with_free_callback_cls(
+    struct MHD_Response *response = mhd->create_response(
         answer->n_bytes, (void *)(uintptr_t)answer->bytes, free_answer, exchange);
     if (response == NULL) {
         free_answer(exchange);
         return MHD_NO;
     }
-    put_headers(response, answer);
-    enum MHD_Result result = MHD_queue_response(waiter->connection, answer->status, response);
-    MHD_destroy_response(response);
+    put_headers(mhd, response, answer);
+    enum MHD_Result result = mhd->queue_response(waiter->connection, answer->status, response);
+    mhd->destroy_response(response);
     return result;
 }
 
@@ -209,7 +212,7 @@ static void wait_for_worker(struct waiter *waiter)
     waiter->is_suspended = true;
     if (waiter->slot != NULL)
         waiter->slot->is_waiting = true;
-    MHD_suspend_connection(waiter->connection);
+    waiter->http->mhd.suspend_connection(waiter->connection);
 }
 
 static void wake(struct waiter *waiter)
@@ -223,7 +226,7 @@ static void wake(struct waiter *waiter)
         waiter->slot->is_waiting = false;
         waiter->slot->since_ns = hs_now_ns();
     }
-    MHD_resume_connection(waiter->connection);
+    waiter->http->mhd.resume_connection(waiter->connection);
 }
 
 /* Those that had the same question find its answer kept; where it could not be, one asks again. */
@@ -267,25 +270,25 @@ static bool take_body(struct waiter *waiter, const char *bytes, size_t n)
     return true;
 }
 
-static const char *header_of(struct MHD_Connection *connection, const char *name)
+static const char *header_of(const struct waiter *waiter, const char *name)
 {
-    return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+    return waiter->http->mhd.lookup_connection_value(waiter->connection, MHD_HEADER_KIND, name);
 }
 
 static void take_head(struct waiter *waiter, struct MHD_Connection *connection, const char *method)
 {
     const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+        waiter->http->mhd.get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     waiter->connection = connection;
     waiter->slot = info != NULL ? info->socket_context : NULL;
     waiter->is_begun = true;
     waiter->request = (struct hs_request){
         .method = method,
         .target = waiter->target,
-        .host = header_of(connection, MHD_HTTP_HEADER_HOST),
-        .origin = header_of(connection, MHD_HTTP_HEADER_ORIGIN),
-        .authorization = header_of(connection, MHD_HTTP_HEADER_AUTHORIZATION),
-        .if_none_match = header_of(connection, MHD_HTTP_HEADER_IF_NONE_MATCH),
+        .host = header_of(waiter, MHD_HTTP_HEADER_HOST),
+        .origin = header_of(waiter, MHD_HTTP_HEADER_ORIGIN),
+        .authorization = header_of(waiter, MHD_HTTP_HEADER_AUTHORIZATION),
+        .if_none_match = header_of(waiter, MHD_HTTP_HEADER_IF_NONE_MATCH),
     };
 }
 
@@ -359,7 +362,7 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
 static hs_status open_daemon(struct hs_http *http, struct hs_listener *listener,
                              struct hs_error *err)
 {
-    http->daemon = MHD_start_daemon(
+    http->daemon = http->mhd.start_daemon(
         MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, http,
         MHD_OPTION_LISTEN_SOCKET, listener->fd, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES, MHD_OPTION_CONNECTION_TIMEOUT,
@@ -375,18 +378,19 @@ static hs_status open_daemon(struct hs_http *http, struct hs_listener *listener,
 /* Signals come while it waits and at no other time: none is missed. */
 static void loop(struct hs_http *http, int done_fd, const sigset_t *while_waiting)
 {
-    const union MHD_DaemonInfo *info = MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+    const union MHD_DaemonInfo *info =
+        http->mhd.get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD);
     while (hs_tool_interrupted() == 0) {
         struct pollfd fds[] = {{info->epoll_fd, POLLIN, 0}, {done_fd, POLLIN, 0}};
         MHD_UNSIGNED_LONG_LONG longest_ms = TICK_MS;
-        if (MHD_get_timeout(http->daemon, &longest_ms) != MHD_YES || longest_ms > TICK_MS)
+        if (http->mhd.get_timeout(http->daemon, &longest_ms) != MHD_YES || longest_ms > TICK_MS)
             longest_ms = TICK_MS;
         const struct timespec wait = {.tv_sec = (time_t)(longest_ms / 1000),
                                       .tv_nsec = (long)(longest_ms % 1000) * 1000000};
         (void)ppoll(fds, 2, &wait, while_waiting);
         if (fds[1].revents != 0)
             take_done(http);
-        (void)MHD_run(http->daemon);
+        (void)http->mhd.run(http->daemon);
         end_slow_ones(http);
     }
 }
@@ -404,7 +408,7 @@ static void end(struct hs_http *http)
         wake(waiter);
     }
     if (http->daemon != NULL)
-        MHD_stop_daemon(http->daemon);
+        http->mhd.stop_daemon(http->daemon);
     hs_server_free(http->server);
     hs_served_let_go(http->now);
     hs_lane_fini(&http->lane);
@@ -415,6 +419,7 @@ static hs_status open_all(struct hs_http *http, struct hs_tool *tool, const char
 {
     struct hs_server_options options = {.token = token};
     options.files = hs_serve_pages(&options.n_files);
+    HS_TRY(hs_mhd_load(&http->mhd, err));
     HS_TRY(hs_served_refresh(http->path, &http->now, err));
     HS_TRY(hs_server_new(&options, &http->server, err));
     HS_TRY(hs_worker_start(tool, &http->worker, ret_fd, err));
