@@ -21,6 +21,7 @@
 #include "base/units.h"
 #include "lost_file.h"
 #include "report/text.h"
+#include "terminfo.h"
 #include "tool.h"
 
 static SCREEN *terminal;
@@ -81,7 +82,8 @@ hs_status hs_browse_screen_open(const char *path, struct hs_error *err)
     if (setlocale(LC_CTYPE, "") == NULL || strcmp(nl_langinfo(CODESET), "UTF-8") != 0)
         (void)setlocale(LC_CTYPE, "C.UTF-8");
     (void)tcgetattr(STDIN_FILENO, &before.modes);
-    terminal = newterm(NULL, stdout, stdin);
+    if (hs_browse_terminal_is_known())
+        terminal = newterm(NULL, stdout, stdin);
     if (terminal == NULL)
         return refuse(path, "nothing is known of a terminal of this TERM", err);
     if (tigetstr("cup") == NULL || tigetstr("cup") == (char *)-1) {
