@@ -88,7 +88,7 @@ for file in both lib.so; do
   [ "$(readelf -nW "$dir/$file" 2> /dev/null | grep -c '^  heapsnap ')" = 1 ] ||
     { echo "FAIL: $file has no note" && n_bad=$((n_bad + 1)); }
 done
-nm -D "$dir/both" "$dir/lib.so" | grep heapsnap >/dev/null_registry &&
+nm -D "$dir/both" "$dir/lib.so" | grep heapsnap_registry >/dev/null &&
   echo "FAIL: the registry is not hidden" && n_bad=$((n_bad + 1))
 
 echo "$n_good builds are good, $n_bad checks failed"
