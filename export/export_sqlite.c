@@ -18,7 +18,8 @@
 enum { COPY_BYTES = 1 << 20, MOST_COLUMNS = 16 };
 
 static const char schema[] =
-    "pragma journal_mode = off; pragma synchronous = off; pragma locking_mode = exclusive;"
+    "pragma page_size = 16384; pragma journal_mode = off; pragma synchronous = off; pragma "
+    "locking_mode = exclusive;"
     "pragma cache_size = -8192; pragma temp_store = file; begin;"
     "create table snapshot(pid, command, taken_ns, word_bytes, objects, words, static_words);"
     "create table types(id integer primary key, name text, objects, words);"

@@ -214,7 +214,8 @@ hs_status hs_sqlite_spill_open(struct hs_sqlite_spill *spill, const struct hs_bu
     };
     int result = sqlite3_vfs_register(&spill->vfs, 0);
     if (result == SQLITE_OK)
-        result = sqlite3_open_v2("heap", &spill->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
+        result = sqlite3_open_v2("heap", &spill->db,
+                                 SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
                                  spill->vfs.zName);
     return hs_sqlite_spill_check(spill, result, err);
 }
