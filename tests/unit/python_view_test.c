@@ -205,13 +205,60 @@ static void lines_end_with_their_table(void **state)
     assert_int_equal(hs_python_line(&view, at(TEXT), 0), 0);
 }
 
+/* A table of deleted entries, gone through again and again: each is a look, and then there are
+ * none. */
+static void walks_end_when_too_much_is_asked(void **state)
+{
+    (void)state;
+    struct py_entries it;
+    uint64_t looks = 12;
+    uint32_t number;
+
+    words[TABLE + 1] = 3 | 3 << 8 | 1 << 16;
+    words[TABLE + 3] = 8;
+    words[FIRST + 4] = at(TABLE);
+    view.looks_left = &looks;
+    for (int i = 0; i < 3; i++) {
+        hs_python_entries(&view, at(FIRST), &it);
+        assert_false(hs_python_next_entry(&view, &it));
+    }
+    assert_int_equal(looks, 0);
+    assert_int_equal(hs_python_dict_value(&view, at(FIRST), "name"), 0);
+    put_type(SECOND, 220, "list", 0); /* its bases would be walked */
+    put_type(FIRST, 210, "Own", at(SECOND));
+    assert_int_equal(hs_python_class(&view, &classes, at(FIRST), &number, &err), HS_OK);
+    assert_int_equal(classes.all[number].kind, PY_OTHER);
+}
+
+/* What is no type takes no memory, and a table of lines that lies no look. */
+static void what_lies_costs_nothing(void **state)
+{
+    (void)state;
+    uint64_t looks = 100;
+    uint32_t number;
+
+    view.looks_left = &looks;
+    for (size_t i = 0; i < WORDS; i++)
+        assert_int_equal(hs_python_class(&view, &classes, at(i), &number, &err), HS_OK);
+    assert_int_equal(classes.n, 1); /* "type" */
+    looks = 100;
+    words[TEXT + 17] = at(TABLE); /* co_linetable */
+    words[TABLE + 2] = UINT64_C(1) << 60;
+    assert_int_equal(hs_python_line(&view, at(TEXT), 0), 0);
+    assert_int_equal(looks, 100);
+    words[TABLE + 2] = 4096; /* as long as that, and it says nothing */
+    assert_int_equal(hs_python_line(&view, at(TEXT), 0), 0);
+    assert_int_equal(looks, 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(versions_are_known_or_not),    TEST(tables_say_no_more_than_there_is),
-        TEST(only_identifiers_are_names),   TEST(types_that_lie_are_none),
-        TEST(short_objects_are_of_no_kind), TEST(lines_end_with_their_table),
+        TEST(versions_are_known_or_not),        TEST(tables_say_no_more_than_there_is),
+        TEST(only_identifiers_are_names),       TEST(types_that_lie_are_none),
+        TEST(short_objects_are_of_no_kind),     TEST(lines_end_with_their_table),
+        TEST(walks_end_when_too_much_is_asked), TEST(what_lies_costs_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

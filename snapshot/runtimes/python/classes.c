@@ -13,7 +13,8 @@
 #include "python.h"
 
 enum {
-    MAX_CLASSES = 1 << 22,
+    MAX_CLASSES = 1 << 19,
+    MAX_METATYPES = 8,
     HEAD_BYTES = 264, /* of PyTypeObject, up to tp_base */
     AT_TYPE = 8,
     AT_NAME = 24,
@@ -42,7 +43,7 @@ void hs_python_classes_fini(struct py_classes *classes)
 
 static bool is_type(const struct py_view *view, hs_addr type)
 {
-    for (int i = 0; i < PY_MAX_CHAIN && type % PY_WORD == 0 && type != 0; i++) {
+    for (int i = 0; i < MAX_METATYPES && type % PY_WORD == 0 && type != 0; i++) {
         if (type == view->type_type)
             return true;
         type = hs_python_word(view, type + AT_TYPE);
@@ -152,6 +153,8 @@ static void find_kind(const struct py_view *view, struct py_class *class, bool *
 
     *ret_is_weak = false;
     for (int i = 0; i < PY_MAX_CHAIN && type != 0 && type % PY_WORD == 0; i++) {
+        if (!hs_python_may_look(view, 1))
+            break;
         uint64_t flags = hs_python_word(view, type + AT_TYPE_FLAGS);
         if (hs_python_string(view, hs_python_word(view, type + AT_NAME), name, sizeof name) &&
             ((flags & IS_HEAP) == 0 || strchr(name, '.') != NULL)) {
@@ -294,7 +297,7 @@ static void fill(const struct py_view *view, struct py_class *class)
     const uint8_t *head = hs_python_bytes(view, class->address, HEAD_BYTES);
     bool is_weak = false;
 
-    if (head == NULL || !is_type(view, class->address) ||
+    if (head == NULL ||
         !hs_python_string(view, hs_load_u64(head + AT_NAME), class->name, sizeof class->name) ||
         !is_name(class->name))
         return;
@@ -326,18 +329,21 @@ hs_status hs_python_class(const struct py_view *view, struct py_classes *classes
     uint64_t hash = hs_hash(type);
     uint32_t at = HS_TABLE_FIND(&classes->by_address, hash, i, classes->all[i].address == type);
 
+    *ret = HS_NO_NUMBER;
     if (at == HS_NO_NUMBER) {
-        if (classes->n >= MAX_CLASSES) {
-            *ret = HS_NO_NUMBER;
+        if (!is_type(view, type)) /* most words are none: they are not remembered */
             return HS_OK;
-        }
+        classes->is_full = classes->n >= MAX_CLASSES;
+        if (classes->is_full)
+            return HS_OK;
         HS_TRY(HS_GROW(&classes->all, &classes->capacity, classes->n + 1, err));
         HS_TRY(hs_table_add(&classes->by_address, hash, classes->n, err));
         at = (uint32_t)classes->n++;
         classes->all[at] = (struct py_class){.address = type};
         fill(view, &classes->all[at]);
     }
-    *ret = classes->all[at].is_type ? at : HS_NO_NUMBER;
+    if (classes->all[at].is_type)
+        *ret = at;
     return HS_OK;
 }
 

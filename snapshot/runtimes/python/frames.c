@@ -16,7 +16,6 @@ enum {
     MAX_THREADS = 1 << 16,
     MAX_FRAMES = 1 << 20,
     MAX_SLOTS = 1 << 12,
-    LINES_PER_LOOK = 16, /* bytes of a table of lines */
     AT_SIZE = 16,
     AT_ITEMS = 24,
     FILE_BYTES = 512,
@@ -83,11 +82,7 @@ static hs_status describe(const struct thread *t, struct frame *f, struct hs_err
         !is_qualified_name(f->function))
         (void)snprintf(f->function, sizeof f->function, "[...]");
     base_name(view, hs_python_word(view, f->code + layout->code_file), file);
-    uint64_t n_bytes =
-        hs_python_word(view, hs_python_word(view, f->code + layout->code_lines) + AT_SIZE);
-    f->line = !hs_python_may_look(t->s, n_bytes / LINES_PER_LOOK)
-                  ? 0
-                  : hs_python_line(view, f->code, instruction - (f->code + layout->code_bytes));
+    f->line = hs_python_line(view, f->code, instruction - (f->code + layout->code_bytes));
     (void)snprintf(unit, sizeof unit, "#%u %s() (%s:%u)", f->number, f->function, file, f->line);
     HS_TRY(intern(t, unit, &f->unit, err));
     HS_TRY(intern(t, f->function, &f->function_name, err));
@@ -109,7 +104,7 @@ static hs_status add_slot(const struct thread *t, const struct frame *f, hs_addr
                                 .group_module = t->module,
                                 .group_unit = f->unit};
 
-    if (!hs_python_may_look(t->s, 1) || value == 0 || hs_python_is_named(t->s, value))
+    if (!hs_python_may_look(&t->s->view, 1) || value == 0 || hs_python_is_named(t->s, value))
         return HS_OK;
     (void)snprintf(text, sizeof text, "%s() %s", f->function, name);
     HS_TRY(intern(t, text, &leaf.root.name, err));
@@ -158,7 +153,8 @@ static bool is_code(const struct py_state *s, hs_addr object)
     return class != NULL && class->kind == PY_CODE;
 }
 
-/* A chain that is a cycle ends: at the first frame, or when there are more than can be. */
+/* A chain that leads back into itself ends: a frame that was met at a power of two steps is not met
+ * again in a sound one. */
 static hs_status add_frames(const struct thread *t, struct hs_error *err)
 {
     const struct py_view *view = &t->s->view;
@@ -167,8 +163,10 @@ static hs_status add_frames(const struct thread *t, struct hs_error *err)
 
     if (layout->cframe_frame != PY_NONE)
         f.at = f.at == 0 ? 0 : hs_python_word(view, f.at + layout->cframe_frame);
-    hs_addr first = f.at;
-    for (uint32_t i = 0; i < MAX_FRAMES && f.at != 0 && hs_python_may_look(t->s, 1); i++) {
+    hs_addr met = 0;
+    for (uint32_t i = 1; i < MAX_FRAMES && f.at != met && hs_python_may_look(view, 1); i++) {
+        if ((i & (i - 1)) == 0)
+            met = f.at;
         f.code = hs_python_word(view, f.at + layout->frame_code);
         if (is_code(t->s, f.code)) {
             f.number++;
@@ -176,7 +174,7 @@ static hs_status add_frames(const struct thread *t, struct hs_error *err)
             HS_TRY(add_frame(t, &f, err));
         }
         f.at = hs_python_word(view, f.at + layout->frame_previous);
-        if (f.at == first)
+        if (f.at == 0)
             break;
     }
     return HS_OK;
@@ -218,8 +216,11 @@ hs_status hs_python_name_frames(struct py_state *s, struct hs_error *err)
 
     for (int i = 0; i < MAX_INTERPRETERS && interpreter != 0; i++) {
         struct thread t = {.s = s};
+        hs_addr met = 0;
         t.state = hs_python_word(view, interpreter + view->layout->interp_threads);
-        for (unsigned k = 0; k < MAX_THREADS && t.state != 0; k++) {
+        for (unsigned k = 1; k < MAX_THREADS && t.state != 0 && t.state != met; k++) {
+            if ((k & (k - 1)) == 0)
+                met = t.state;
             t.tid = 0;
             HS_TRY(add_thread(&t, err));
             t.state = hs_python_word(view, t.state + view->layout->thread_next);

@@ -5,6 +5,7 @@
 #include "python.h"
 
 enum {
+    BYTES_PER_LOOK = 16,
     AT_SIZE = 16,
     AT_BYTES = 32,
     UNIT_BYTES = 2,
@@ -55,7 +56,8 @@ uint32_t hs_python_line(const struct py_view *view, hs_addr code, uint64_t instr
     hs_addr table = hs_python_word(view, code + view->layout->code_lines);
     uint64_t n_bytes = hs_python_word(view, table + AT_SIZE), at = 0;
     int64_t line = hs_python_u32(view, code + view->layout->code_first_line);
-    const uint8_t *bytes = n_bytes == 0 || n_bytes > MAX_TABLE_BYTES
+    const uint8_t *bytes = n_bytes == 0 || n_bytes > MAX_TABLE_BYTES ||
+                                   !hs_python_may_look(view, n_bytes / BYTES_PER_LOOK)
                                ? NULL
                                : hs_python_bytes(view, table + AT_BYTES, n_bytes);
 

@@ -23,6 +23,8 @@ enum {
     TYPE_DICT = 264,
     MAX_SCOPES = 1 << 20,
     MAX_INTERPRETERS = 64,
+    MAX_NAMES = 1 << 22,
+    NAMES_STEP = 1 << 12,
     TEXT_BYTES = 3 * PY_NAME_BYTES,
 };
 
@@ -70,6 +72,13 @@ hs_status hs_python_add_root(struct py_state *s, struct hs_root_leaf *leaf, hs_a
     if ((how != HS_POINTER_START && how != HS_POINTER_INTERIOR) ||
         (block.span->states & HS_BLOCK_MAPPING) != 0)
         return HS_OK;
+    if (s->n_names >= MAX_NAMES) {
+        s->looks_left = 0;
+        return HS_OK;
+    }
+    if (s->n_names % NAMES_STEP == 0) /* here, among all roots, and their texts */
+        HS_TRY(hs_dump_plan_reserve(&s->dump->plan, NAMES_STEP * (2 * sizeof *leaf + PY_NAME_BYTES),
+                                    "Python's names", err));
     leaf->target = block.begin;
     leaf->root.field = HS_NO_FIELD;
     leaf->root.certainty = HS_EXACT;
@@ -190,7 +199,7 @@ static hs_status go_through(struct names *n, struct hs_error *err)
         struct scope scope = n->scopes[i];
         struct py_entries it;
         hs_python_entries(&n->s->view, scope.dict, &it);
-        while (hs_python_next_entry(&n->s->view, &it) && hs_python_may_look(n->s, 1))
+        while (hs_python_next_entry(&n->s->view, &it))
             HS_TRY(add_entry(n, &scope, &it, err));
     }
     return HS_OK;

@@ -47,8 +47,19 @@ const struct py_layout *hs_python_layout(unsigned minor);
 struct py_view {
     const struct hs_dump *dump; /* borrowed */
     const struct py_layout *layout;
-    hs_addr type_type; /* the type of types */
+    hs_addr type_type;    /* the type of types */
+    uint64_t *looks_left; /* borrowed: see hs_python_may_look; NULL: without end */
 };
+/* Each walk whose length the process chooses asks for every step: an entry of a dictionary, a
+ * frame, a base of a class. False when the process has asked for more than any sound one does: then
+ * the walk ends, and what was found stays. */
+static inline bool hs_python_may_look(const struct py_view *view, uint64_t n)
+{
+    if (view->looks_left == NULL)
+        return true;
+    *view->looks_left -= n < *view->looks_left ? n : *view->looks_left;
+    return *view->looks_left != 0;
+}
 /* n bytes at an address: of the copy, else of the file mapped there; NULL: not there. */
 const uint8_t *hs_python_bytes(const struct py_view *view, hs_addr at, size_t n);
 /* A word; 0 when it is not there. */
@@ -105,6 +116,7 @@ struct py_class {
 struct py_classes {
     struct py_class *all; /* owned */
     size_t n, capacity;
+    bool is_full; /* there are more types than are remembered */
     struct hs_table by_address;
 };
 void hs_python_classes_fini(struct py_classes *classes);
@@ -215,24 +227,17 @@ struct py_state {
     struct hs_findings findings;
     struct hs_bitmap named; /* by rank: blocks that a named root holds */
     uint64_t n_modules, n_names, n_definitions;
-    uint64_t n_looks; /* entries and slots so far: see hs_python_may_look */
-    bool is_known;    /* the layout fits: blocks is filled */
+    uint64_t looks_left; /* see hs_python_may_look */
+    bool is_known;       /* the layout fits: blocks is filled */
 };
 extern const struct hs_object_model hs_python_objects;
 
 /* ---- names.c: roots of the namespaces of modules and classes. Fails with HS_LIMIT. */
 hs_status hs_python_name_modules(struct py_state *s, struct hs_error *err);
-/* Adds a root for the block that a word leads to, unless it leads to none; *ret says whether it is
- * in one that no root held by name before, which it is from now on unless `is_passing`. */
+/* Adds a root for the block that a word leads to, unless it leads to none; the block has a name
+ * from now on unless the root `is_passing`. */
 hs_status hs_python_add_root(struct py_state *s, struct hs_root_leaf *leaf, hs_addr word,
                              bool is_passing, struct hs_error *err);
-/* Counts `n` more looks; false when they are more than any sound process asks for. */
-static inline bool hs_python_may_look(struct py_state *s, uint64_t n)
-{
-    const uint64_t most = UINT64_C(1) << 27;
-    s->n_looks += n < most ? n : most;
-    return s->n_looks < most;
-}
 /* Whether a block that a word leads to has a name already. */
 bool hs_python_is_named(const struct py_state *s, hs_addr word);
 

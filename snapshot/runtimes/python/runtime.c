@@ -4,7 +4,8 @@
 #include "base/alloc.h"
 #include "python.h"
 
-enum { REASON_BYTES = 160 };
+/* What a process may ask for: so much, and so much more for each block that it has. */
+enum { REASON_BYTES = 160, LOOKS = 1 << 22, LOOKS_OF_A_BLOCK = 64 };
 
 static bool python_serves(const struct hs_objects *objects)
 {
@@ -18,6 +19,7 @@ static hs_status python_open(struct hs_dump *dump, void **ret_state, struct hs_e
     HS_TRY(HS_ALLOC(&s, 1, err));
     s->dump = dump;
     s->view.dump = dump;
+    s->view.looks_left = &s->looks_left;
     s->findings.strings = &dump->strings;
     *ret_state = s;
     return HS_OK;
@@ -63,11 +65,18 @@ static void python_rehearse(void *state, bool copies)
     (void)copies;
 }
 
+static void allow_looks(struct py_state *s)
+{
+    const uint64_t most = UINT64_C(1) << 27, n_blocks = s->dump->heaps.map.n_blocks;
+    s->looks_left = n_blocks < most / LOOKS_OF_A_BLOCK ? LOOKS + n_blocks * LOOKS_OF_A_BLOCK : most;
+}
+
 static hs_status python_roots(void *state, struct hs_error *err)
 {
     struct py_state *s = state;
     char reason[REASON_BYTES];
 
+    allow_looks(s);
     if (!hs_python_locate(&s->view, &s->interpreter, reason, sizeof reason))
         return reason[0] == '\0'
                    ? HS_OK
@@ -78,15 +87,19 @@ static hs_status python_roots(void *state, struct hs_error *err)
                                 "what Python's blocks are", err));
     HS_TRY(hs_python_find_blocks(&s->view, &s->classes, &s->blocks, err));
     s->is_known = true;
+    if (s->classes.is_full)
+        HS_TRY(hs_findings_note(&s->findings, true, err,
+                                "python: more types than are remembered; objects of the rest are "
+                                "read as memory of C"));
+    allow_looks(s);
     if (s->dump->options->no_names)
         return HS_OK;
     HS_TRY(hs_dump_plan_reserve(&s->dump->plan, s->dump->heaps.map.n_blocks / CHAR_BIT,
                                 "what Python's names hold", err));
     HS_TRY(hs_bitmap_init(&s->named, s->dump->heaps.map.n_blocks, err));
-    s->n_looks = 0;
     HS_TRY(hs_python_name_modules(s, err));
     HS_TRY(hs_python_name_frames(s, err));
-    if (!hs_python_may_look(s, 0))
+    if (s->looks_left == 0)
         HS_TRY(hs_findings_note(&s->findings, true, err,
                                 "python: more names than were looked at; the rest has none"));
     return hs_findings_note(

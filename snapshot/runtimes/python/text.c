@@ -60,7 +60,7 @@ bool hs_python_next_entry(const struct py_view *view, struct py_entries *it)
 {
     uint64_t n_words = it->keys.is_text ? 2 : 3;
 
-    while (it->next < it->keys.n_entries && it->next < MAX_ENTRIES) {
+    while (it->next < it->keys.n_entries && it->next < MAX_ENTRIES && hs_python_may_look(view, 1)) {
         uint64_t i = it->next++;
         hs_addr key = it->keys.entries + (i * n_words + n_words - 2) * PY_WORD;
         const uint8_t *bytes = hs_python_bytes(view, key, (size_t)2 * PY_WORD);
