@@ -91,13 +91,11 @@ static const char *check(struct py_view *view, struct py_interpreter *p)
     return NULL;
 }
 
-bool hs_python_locate(struct py_view *view, struct py_interpreter *ret, char *text, size_t n)
+/* One of the objects; the reason in text[n] when it is not to be believed. */
+static bool believe(struct py_view *view, struct py_interpreter *p, char *text, size_t n)
 {
-    text[0] = '\0';
-    *ret = (struct py_interpreter){.object = hs_python_object(&view->dump->objects)};
-    if (ret->object == NULL || !find_runtime(ret->object, &ret->runtime))
-        return false;
-    unsigned minor = find_minor(ret->object);
+    unsigned minor = find_minor(p->object);
+
     view->layout = hs_python_layout(minor);
     if (view->layout == NULL) {
         if (minor == 0)
@@ -106,8 +104,39 @@ bool hs_python_locate(struct py_view *view, struct py_interpreter *ret, char *te
             (void)snprintf(text, n, "python 3.%u: a version whose objects are not known", minor);
         return false;
     }
-    const char *why = check(view, ret);
+    if (hs_python_word(view, p->runtime + view->layout->runtime_interpreters) == 0) {
+        (void)snprintf(text, n, "python 3.%u: no interpreter runs", minor);
+        return false;
+    }
+    const char *why = check(view, p);
     if (why != NULL)
         (void)snprintf(text, n, "python 3.%u: not built as that version is: %s", minor, why);
     return why == NULL;
+}
+
+/* A process may have several, as where a program that is Python itself loads the library: the first
+ * that runs is read. */
+bool hs_python_locate(struct py_view *view, struct py_interpreter *ret, char *text, size_t n)
+{
+    const struct hs_objects *objects = &view->dump->objects;
+    char reason[PY_NAME_BYTES];
+    struct py_view own = *view;
+
+    text[0] = '\0';
+    *ret = (struct py_interpreter){0};
+    for (size_t i = 0; i < objects->n; i++) {
+        struct py_interpreter p = {.object = &objects->objects[i]};
+        if (!find_runtime(p.object, &p.runtime) || p.runtime == ret->runtime)
+            continue;
+        if (!believe(&own, &p, reason, sizeof reason)) {
+            if (text[0] == '\0')
+                (void)snprintf(text, n, "%s", reason);
+        } else if (ret->object == NULL) {
+            *view = own;
+            *ret = p;
+        } else {
+            ret->n_more++;
+        }
+    }
+    return ret->object != NULL;
 }

@@ -209,11 +209,13 @@ struct py_interpreter {
     hs_addr runtime;                /* _PyRuntime */
     hs_addr first;                  /* the first interpreter's state */
     hs_addr modules;                /* its sys.modules */
+    unsigned n_more;                /* others in the process, which are not read */
 };
 /* Whether one of the objects may be CPython. */
 const struct hs_object *hs_python_object(const struct hs_objects *objects);
-/* Fills view->layout and ->type_type. False with the reason in text[n] when the version is not
- * known or does not fit: then nothing is to be believed; "" when there is none at all. */
+/* Fills view->layout and ->type_type, of the first interpreter that runs. False with the reason in
+ * text[n] when no version is known and fits: then nothing is to be believed; "" when there is none
+ * at all. */
 bool hs_python_locate(struct py_view *view, struct py_interpreter *ret, char *text, size_t n);
 
 /* ---- words.c */

@@ -82,6 +82,11 @@ static hs_status python_roots(void *state, struct hs_error *err)
                    ? HS_OK
                    : hs_findings_note(&s->findings, false, err,
                                       "%s; its objects are read as memory of C", reason);
+    if (s->interpreter.n_more != 0)
+        HS_TRY(hs_findings_note(&s->findings, true, err,
+                                "python: %u more interpreters in the process; their objects are "
+                                "read as memory of C",
+                                s->interpreter.n_more));
     HS_TRY(hs_dump_plan_reserve(&s->dump->plan,
                                 s->dump->heaps.map.n_blocks * sizeof *s->blocks.known,
                                 "what Python's blocks are", err));
