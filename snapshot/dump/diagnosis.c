@@ -191,7 +191,9 @@ static hs_status check_memory(struct hs_dump *dump, struct hs_diagnosis *d, stru
         left == UINT64_MAX ? "" : "; allowed are ", left == UINT64_MAX ? "" : has);
     const char *directory = hs_spill_directory(budget);
     if (!needs.spills)
-        add(d, "disk", HS_VERDICT_OK, NULL, "nothing but the snapshot goes to a disk");
+        add(d, "disk", HS_VERDICT_OK, NULL,
+            "nothing but the snapshot goes to a disk, and for a while the pointers of blocks with "
+            "more than a million");
     else if (hs_disk_need(directory, copy_bytes, err) != HS_OK)
         return add_failure(d, "disk", err);
     else

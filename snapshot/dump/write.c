@@ -14,6 +14,7 @@ struct write {
     struct hs_type_numbers numbers;
     struct hs_edge *edges; /* of a block with edges to other runtimes', but for parts */
     size_t n_edges, edges_capacity;
+    uint64_t n_edges_more; /* to come for this block, at most */
     uint64_t n_total, n_done;
 };
 
@@ -57,7 +58,7 @@ static hs_status write_edge(struct write *w, hs_node target, uint64_t offset_wor
                             unsigned edge_class, struct hs_error *err)
 {
     if (w->n_edges == EDGES_PER_PART) {
-        HS_TRY(hs_snap_writer_part(w->writer, w->edges, w->n_edges, err));
+        HS_TRY(hs_snap_writer_part(w->writer, w->edges, w->n_edges, w->n_edges_more, err));
         w->n_edges = 0;
     }
     HS_TRY(HS_GROW(&w->edges, &w->edges_capacity, w->n_edges + 1, err));
@@ -112,6 +113,7 @@ static hs_status write_other_edges(struct write *w, size_t from, struct hs_runti
     if (n_held == 0 && block->n_foreign_words == 0)
         return HS_OK;
     w->n_edges = 0;
+    w->n_edges_more = block->n_edges + block->n_foreign_words * (w->dump->n_serving - 1) + n_held;
     for (size_t i = 0; i < block->n_edges; i++)
         HS_TRY(write_edge(w, block->edges[i].target, block->edges[i].offset_words,
                           block->edges[i].edge_class, err));

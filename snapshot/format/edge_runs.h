@@ -3,8 +3,9 @@
  *
  *   runs:   level 1 | level 1 | level 0 | level 0 ...     16 runs of a level become one of the next
  *
- * A run takes 2 to 20 bytes an edge on disk. Resident: HS_EDGE_RUNS_BYTES while runs are merged,
- * however many there are. */
+ * A run takes 2 to 20 bytes an edge on disk, of one array mostly 3. Resident: HS_EDGE_RUNS_BYTES
+ * while runs are merged, however many there are; while they are made 16 bytes an edge of a part, if
+ * the budget has room for it. */
 #ifndef HS_FORMAT_EDGE_RUNS_H
 #define HS_FORMAT_EDGE_RUNS_H
 
@@ -23,6 +24,8 @@ struct hs_edge_run {
 struct hs_edge_runs {
     struct hs_edge_run runs[HS_EDGE_RUNS_FAN * HS_EDGE_RUNS_LEVELS];
     unsigned n_runs;
+    uint64_t *keys; /* owned pages, counted in the budget: the order of a part */
+    size_t keys_capacity;
 };
 
 struct hs_edge_sink {
@@ -30,12 +33,15 @@ struct hs_edge_sink {
     void *context;
 };
 
-/* One part, sorted in place. The budget names the directory. HS_IO when the disk is full. */
-hs_status hs_edge_runs_add(struct hs_edge_runs *runs, const struct hs_budget *budget,
+/* One part, which may be reordered. The budget names the directory. HS_IO when the disk is full;
+ * then the part is not among the runs, and all before it are. */
+hs_status hs_edge_runs_add(struct hs_edge_runs *runs, struct hs_budget *budget,
                            struct hs_edge *edges, size_t n, struct hs_error *err);
+/* What all runs take on the disk. */
+uint64_t hs_edge_runs_bytes(const struct hs_edge_runs *runs);
 /* All edges in their order (edge_sort.h), some thousands a call; no run is left. */
-hs_status hs_edge_runs_merge(struct hs_edge_runs *runs, const struct hs_budget *budget,
+hs_status hs_edge_runs_merge(struct hs_edge_runs *runs, struct hs_budget *budget,
                              const struct hs_edge_sink *sink, struct hs_error *err);
-void hs_edge_runs_fini(struct hs_edge_runs *runs);
+void hs_edge_runs_fini(struct hs_edge_runs *runs, struct hs_budget *budget);
 
 #endif

@@ -153,14 +153,18 @@ static hs_status writer_flush_chunk(struct hs_snap_writer *w, struct hs_error *e
     HS_TRY(HS_GROW(&w->chunks, &w->chunk_capacity, w->n_chunks + 1, err));
     for (unsigned kind = HS_SECTION_SIZES; kind <= HS_SECTION_EXTRA; kind++) {
         struct hs_section_parts parts;
+        bool is_long;
         w->raw.n_bytes = 0;
         HS_TRY(
             hs_chunk_encoder_column(&w->chunk, (enum hs_section_kind)kind, &w->raw, &parts, err));
-        if (parts.n_parts != 0)
+        is_long = parts.n_parts != 0;
+        if (is_long)
             HS_TRY(hs_section_writer_put_long(&w->sections, (enum hs_section_kind)kind, w->n_chunks,
                                               &parts, err));
         else
             HS_TRY(writer_put(w, (enum hs_section_kind)kind, w->n_chunks, err));
+        for (size_t i = 0; is_long && i < parts.n_parts; i++) /* room for the next column */
+            hs_long_buffer_clear(parts.parts[i], w->chunk.budget);
     }
     w->chunks[w->n_chunks++] = (struct hs_chunk_info){
         .n_edges = w->chunk.n_edges,
@@ -216,10 +220,29 @@ void hs_snap_writer_set_budget(struct hs_snap_writer *w, struct hs_budget *budge
     w->sections.budget = budget;
 }
 
-hs_status hs_snap_writer_part(struct hs_snap_writer *w, struct hs_edge *edges, size_t n_edges,
-                              struct hs_error *err)
+/* The first part tells what all take. At the worst all is there twice: while runs are merged into
+ * one, or their columns are written. */
+static hs_status writer_foresee_parts(struct hs_snap_writer *w, size_t n_edges, uint64_t n_more,
+                                      struct hs_error *err)
 {
-    return hs_edge_runs_add(&w->runs, w->chunk.budget, edges, n_edges, err);
+    uint64_t n_bytes = hs_edge_runs_bytes(&w->runs), need;
+
+    n_bytes = n_bytes / n_edges + (n_bytes % n_edges != 0);
+    if (!hs_mul_fits(2 * n_bytes, n_more, &need))
+        need = UINT64_MAX;
+    hs_status status = hs_disk_need(hs_spill_directory(w->chunk.budget), need, err);
+    if (status != HS_OK)
+        hs_edge_runs_fini(&w->runs, w->chunk.budget);
+    return status;
+}
+
+hs_status hs_snap_writer_part(struct hs_snap_writer *w, struct hs_edge *edges, size_t n_edges,
+                              uint64_t n_more, struct hs_error *err)
+{
+    bool is_first = w->runs.n_runs == 0;
+
+    HS_TRY(hs_edge_runs_add(&w->runs, w->chunk.budget, edges, n_edges, err));
+    return is_first && n_edges != 0 ? writer_foresee_parts(w, n_edges, n_more, err) : HS_OK;
 }
 
 struct writer_edges {
@@ -367,8 +390,8 @@ void hs_snap_writer_free(struct hs_snap_writer *w)
     if (w == NULL)
         return;
     hs_section_writer_fini(&w->sections);
+    hs_edge_runs_fini(&w->runs, w->chunk.budget);
     hs_chunk_encoder_fini(&w->chunk);
-    hs_edge_runs_fini(&w->runs);
     hs_pages_free(w->in_degrees, w->n_in_degrees, sizeof w->in_degrees[0]);
     hs_free(w->chunks);
     hs_buffer_fini(&w->raw);

@@ -484,7 +484,7 @@ static hs_status write_small(struct hs_error *err)
         struct hs_block_record block = {.address = 0x1000 + 16 * i, .words = 2};
         struct hs_edge edges[2] = {{.target = 5 + i}, {.target = 5, .edge_class = HS_EDGE_WEAK}};
         if (i % 1000 == 0)
-            status = hs_snap_writer_part(writer, edges, 2, err);
+            status = hs_snap_writer_part(writer, edges, 2, 2, err);
         if (status == HS_OK)
             status = hs_snap_writer_block(writer, &block, edges, i % 1000 == 0 ? 0 : 2, err);
     }
@@ -512,7 +512,10 @@ static void test_every_allocation_fails_once(void **state)
 
 /* ---- edges that do not fit ---- */
 
-enum { LONG_EDGES = 1200000, LONG_TARGETS = 100000, LONG_WORDS = 1 << 20 };
+enum { LONG_EDGES = 1200000, LONG_TARGETS = 100000, LONG_WORDS = 1 << 21 };
+
+/* Are the edges given by ascending offset, as those of an array are? */
+static bool write_long_ascends;
 
 static hs_status write_long(int fd, struct hs_budget *budget, size_t part, struct hs_error *err)
 {
@@ -528,9 +531,10 @@ static hs_status write_long(int fd, struct hs_budget *budget, size_t part, struc
     assert_non_null(edges);
     random_state = 88172645463325252;
     for (size_t i = 0; i < LONG_EDGES; i++)
-        edges[i] = (struct hs_edge){.target = 1 + test_random(LONG_TARGETS),
-                                    .offset_words = test_random(LONG_WORDS),
-                                    .edge_class = (uint8_t)test_random(HS_N_EDGE_CLASSES)};
+        edges[i] =
+            (struct hs_edge){.target = 1 + test_random(LONG_TARGETS),
+                             .offset_words = write_long_ascends ? i : test_random(LONG_WORDS),
+                             .edge_class = (uint8_t)test_random(HS_N_EDGE_CLASSES)};
     hs_status status = hs_out_open_fd(fd, "long", &out, err);
     if (status == HS_OK)
         status = hs_snap_writer_new(&out, &strings, &facts, &root, 1, LONG_TARGETS, &writer, err);
@@ -543,7 +547,7 @@ static hs_status write_long(int fd, struct hs_budget *budget, size_t part, struc
             block.words = LONG_WORDS;
         for (; block.words != 1 && part != 0 && LONG_EDGES - at > part && status == HS_OK;
              at += part)
-            status = hs_snap_writer_part(writer, edges + at, part, err);
+            status = hs_snap_writer_part(writer, edges + at, part, LONG_EDGES - at - part, err);
         if (status == HS_OK)
             status = hs_snap_writer_block(writer, &block, edges + at,
                                           block.words == 1 ? 0 : LONG_EDGES - at, err);
@@ -580,11 +584,11 @@ static void assert_same_files(int a, int b)
 /* However the edges of a block come and wherever their columns lie: the same file. */
 static void test_parts_write_the_same(void **state)
 {
-    (void)state;
     struct hs_error err = HS_ERROR_INIT;
     struct hs_budget budget;
     FILE *whole = tmpfile(), *parts = tmpfile(), *spilled = tmpfile();
 
+    write_long_ascends = *state != NULL;
     assert_true(whole != NULL && parts != NULL && spilled != NULL);
     assert_int_equal(write_long(fileno(whole), NULL, 0, &err), HS_OK);
     assert_int_equal(write_long(fileno(parts), NULL, 100000, &err), HS_OK);
@@ -602,6 +606,23 @@ static void test_parts_write_the_same(void **state)
     (void)fclose(spilled);
 }
 
+/* The disk that all parts of a block take is asked for with the first. */
+static void test_foresees_the_disk_of_parts(void **state)
+{
+    (void)state;
+    struct refusal r;
+    struct hs_block_record block = {.address = 0x1000, .words = 4};
+    struct hs_edge edges[2] = {{.target = 5, .offset_words = 9}, {.target = 5}};
+    refusal_begin(&r);
+    assert_int_equal(refusal_new(&r, 1), HS_OK);
+    assert_int_equal(hs_snap_writer_part(r.writer, edges, 1, UINT64_MAX / 16, &r.err), HS_IO);
+    assert_non_null(strstr(r.err.message, "do not fit"));
+    r.err = (struct hs_error)HS_ERROR_INIT;
+    assert_int_equal(hs_snap_writer_block(r.writer, &block, edges + 1, 1, &r.err), HS_OK);
+    assert_int_equal(hs_snap_writer_block(r.writer, &block, edges + 1, 1, &r.err), HS_BUG);
+    refusal_end(&r, "more than the promised 1 blocks");
+}
+
 /* A word that its block does not have is found behind the merge, too. */
 static void test_refuses_malformed_parts(void **state)
 {
@@ -611,7 +632,7 @@ static void test_refuses_malformed_parts(void **state)
     struct hs_edge edges[2] = {{.target = 5, .offset_words = 9}, {.target = 5}};
     refusal_begin(&r);
     assert_int_equal(refusal_new(&r, 1), HS_OK);
-    assert_int_equal(hs_snap_writer_part(r.writer, edges, 1, &r.err), HS_OK);
+    assert_int_equal(hs_snap_writer_part(r.writer, edges, 1, 1, &r.err), HS_OK);
     assert_int_equal(hs_snap_writer_block(r.writer, &block, edges + 1, 1, &r.err), HS_BUG);
     refusal_end(&r, "at word 9");
 }
@@ -725,7 +746,9 @@ int main(void)
         cmocka_unit_test(test_refuses_a_wrong_end),
         cmocka_unit_test(test_full_device),
         cmocka_unit_test(test_every_allocation_fails_once),
-        cmocka_unit_test(test_parts_write_the_same),
+        cmocka_unit_test_prestate(test_parts_write_the_same, NULL),
+        cmocka_unit_test_prestate(test_parts_write_the_same, (void *)"by offset"),
+        cmocka_unit_test(test_foresees_the_disk_of_parts),
         cmocka_unit_test(test_refuses_malformed_parts),
         cmocka_unit_test(test_large_node_numbers),
         cmocka_unit_test(test_large_promise),

@@ -11,9 +11,8 @@ enum { WORD = 8, BLOCKS_PER_TELL = 1 << 20 };
 /* All allocators round to 16. */
 enum { ROUNDED_BYTES = 16, WIDE_ONE_IN = 8 };
 enum { SIGNAL_STACK_BYTES = 2048, SIGNAL_STACK_SIZES = 1 << 16, SIGNAL_STACK_SHIFT = 48 };
-/* Memory for edges is taken in steps; the first is free. Where the copy is in a file, the part of
- * it that is in memory gives way to so many at most. */
-enum { EDGES_STEP = 1 << 16, EDGES_OF_PAGED = 1 << 20 };
+/* Memory for edges is taken in steps; the first is free. So many are in memory at most. */
+enum { EDGES_STEP = 1 << 16, EDGES_PER_PART = 1 << 20 };
 #define SCAN_HASH_FACTOR UINT64_C(0x9e3779b97f4a7c15)
 #define EDGES_STEP_BYTES (EDGES_STEP * sizeof(struct hs_edge))
 
@@ -403,6 +402,7 @@ static hs_status scan_reserve(struct hs_scan *scan, const struct hs_heap_block *
         hs_dump_plan_release(&scan->native->dump->plan, n_steps * EDGES_STEP_BYTES);
     }
     scan->n_edges = 0;
+    scan->n_edges_most = block->n_bytes / WORD;
     scan->n_edges_reserved = EDGES_STEP;
     while (capacity < 2 * block->n_bytes && capacity <= SIZE_MAX / 4)
         capacity *= 2;
@@ -415,21 +415,31 @@ static hs_status scan_reserve(struct hs_scan *scan, const struct hs_heap_block *
 /* What there is no memory for beside the rest goes to the writer: the next begin anew. */
 static hs_status scan_put_part(struct hs_scan *scan, struct hs_error *err)
 {
-    HS_TRY(hs_snap_writer_part(scan->native->dump->writer, scan->edges, scan->n_edges, err));
+    uint64_t n_more = scan->n_edges < scan->n_edges_most ? scan->n_edges_most - scan->n_edges : 0;
+
+    HS_TRY(
+        hs_snap_writer_part(scan->native->dump->writer, scan->edges, scan->n_edges, n_more, err));
+    scan->n_edges_most = n_more;
     scan->n_edges = 0;
     return HS_OK;
 }
 
-/* Reserves memory for the next edges. */
+/* Reserves memory for the next edges. Parts take less of it; while the copy is in memory they can
+ * be done without. */
 static hs_status scan_reserve_step(struct hs_scan *scan, struct hs_error *err)
 {
     struct hs_dump *dump = scan->native->dump;
     bool may_part = dump->writer != NULL;
+    hs_status status;
 
-    if (may_part && dump->image.paged != NULL && scan->n_edges >= EDGES_OF_PAGED)
-        return scan_put_part(scan, err);
-    hs_status status =
-        hs_dump_plan_reserve(&dump->plan, EDGES_STEP_BYTES, "the pointers of one block", err);
+    if (may_part && !scan->keeps_edges && scan->n_edges >= EDGES_PER_PART) {
+        status = scan_put_part(scan, err);
+        if (status != HS_IO || dump->image.paged != NULL)
+            return status;
+        *err = (struct hs_error)HS_ERROR_INIT;
+        scan->keeps_edges = true;
+    }
+    status = hs_dump_plan_reserve(&dump->plan, EDGES_STEP_BYTES, "the pointers of one block", err);
     if (status == HS_LIMIT && may_part) {
         *err = (struct hs_error)HS_ERROR_INIT;
         return scan_put_part(scan, err);

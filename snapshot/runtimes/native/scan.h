@@ -54,6 +54,8 @@ struct hs_scan {
     uint64_t n_interior_only;      /* reached, but by no word that leads to the start */
     struct hs_edge *edges;         /* owned pages: of the last block, but for parts */
     size_t n_edges, edges_capacity, n_edges_reserved;
+    uint64_t n_edges_most;  /* of the last block, beyond those that went in parts */
+    bool keeps_edges;       /* there is no disk for parts, but memory */
     uint8_t states;         /* of the last block, enum hs_block_state */
     const hs_addr *records; /* borrowed; ascending: blocks whose first word keeps nothing */
     size_t n_records;
@@ -90,8 +92,8 @@ hs_node hs_scan_node(const struct hs_scan *scan, const struct hs_heap_block *blo
 /* The class of an edge by a word that leads so. */
 unsigned hs_scan_class(enum hs_pointer how);
 void hs_scan_close(struct hs_scan *scan);
-/* The edges of one block, into scan->edges, and its states. Where there are more than memory for,
- * the first go to the dump's writer in parts. Linear in its words. */
+/* The edges of one block, into scan->edges, and its states. Where there are more than a million, or
+ * than memory for, the first go to the dump's writer in parts. Linear in its words. */
 hs_status hs_scan_block(struct hs_scan *scan, const struct hs_heap_block *block,
                         struct hs_error *err);
 

@@ -26,6 +26,8 @@ struct hs_ocaml_emitter {
     struct hs_ocaml_types types;
     struct hs_edge *edges; /* owned */
     size_t n_edges, edges_capacity;
+    uint64_t n_more;       /* edges of the block that may come yet, as far as it is known */
+    bool keeps_edges;      /* there is no disk for parts, but memory */
     struct emit_key *keys; /* owned; by key */
     size_t n_keys, keys_capacity;
     size_t next_key, next_ephemeron;
@@ -35,26 +37,40 @@ struct hs_ocaml_emitter {
     bool has_next; /* it was peeked at */
 };
 
+static hs_status emit_grow(struct hs_ocaml_emitter *e, size_t n, bool reserves,
+                           struct hs_error *err)
+{
+    size_t more = e->edges_capacity > n ? e->edges_capacity : n; /* as hs_grow will choose */
+
+    if (reserves)
+        HS_TRY(hs_dump_plan_reserve(&e->session->dump->plan, more * sizeof *e->edges,
+                                    "the pointers of one block", err));
+    return HS_GROW(&e->edges, &e->edges_capacity, e->n_edges + n, err);
+}
+
 /* Under a limit, edges beyond the first EDGES_FREE are reserved; of those that have no room, and
  * beyond EDGES_PER_PART, the first go to the writer. */
 static hs_status emit_make_room(struct hs_ocaml_emitter *e, size_t n, struct hs_error *err)
 {
     struct hs_dump *dump = e->session->dump;
     bool may_part = dump->writer != NULL && hs_budget_left_bytes(dump->plan.budget) != UINT64_MAX;
-    size_t more = e->edges_capacity > n ? e->edges_capacity : n; /* as hs_grow will choose */
-    hs_status status = HS_OK;
+    hs_status status;
 
     if (!may_part || e->n_edges + n <= EDGES_FREE)
-        return HS_GROW(&e->edges, &e->edges_capacity, e->n_edges + n, err);
-    if (e->n_edges + n <= EDGES_PER_PART)
-        status = hs_dump_plan_reserve(&dump->plan, more * sizeof *e->edges,
-                                      "the pointers of one block", err);
-    if (status == HS_OK && e->n_edges + n <= EDGES_PER_PART)
-        return HS_GROW(&e->edges, &e->edges_capacity, e->n_edges + n, err);
-    if (status != HS_OK && status != HS_LIMIT)
-        return status;
-    *err = (struct hs_error)HS_ERROR_INIT;
-    HS_TRY(hs_snap_writer_part(dump->writer, e->edges, e->n_edges, err));
+        return emit_grow(e, n, false, err);
+    if (e->keeps_edges || e->n_edges + n <= EDGES_PER_PART) {
+        status = emit_grow(e, n, true, err);
+        if (status != HS_LIMIT)
+            return status;
+        *err = (struct hs_error)HS_ERROR_INIT;
+    }
+    status = hs_snap_writer_part(dump->writer, e->edges, e->n_edges, e->n_more, err);
+    if (status == HS_IO && dump->image.paged == NULL && !e->keeps_edges) {
+        *err = (struct hs_error)HS_ERROR_INIT;
+        e->keeps_edges = true;
+        return emit_grow(e, n, true, err);
+    }
+    HS_TRY(status);
     e->n_edges = 0;
     return n <= e->edges_capacity ? HS_OK : HS_GROW(&e->edges, &e->edges_capacity, n, err);
 }
@@ -96,6 +112,7 @@ static hs_status emit_fields(struct hs_ocaml_emitter *e, const struct hs_block *
 
     hs_block_fields(block, header, &from, &end);
     for (uint64_t i = from; i < end; i++) {
+        e->n_more = end - i;
         if ((i - from) % EDGES_PIECE == 0)
             HS_TRY(emit_reserve(e, end - i < EDGES_PIECE ? end - i : EDGES_PIECE, err));
         uint64_t value = hs_load_u64(fields + i * HS_WORD);
@@ -149,6 +166,7 @@ static hs_status emit_ephemeron(struct hs_ocaml_emitter *e, const struct hs_bloc
     struct hs_block target;
 
     for (uint64_t i = HS_EPHE_DATA; i < wosize; i++) {
+        e->n_more = wosize - i;
         if ((i - HS_EPHE_DATA) % EDGES_PIECE == 0)
             HS_TRY(emit_reserve(e, wosize - i < EDGES_PIECE ? wosize - i : EDGES_PIECE, err));
         uint64_t value = hs_load_u64(fields + i * HS_WORD);
@@ -227,6 +245,7 @@ static hs_status emit_block(struct hs_ocaml_emitter *e, const struct hs_block *b
         hs_ocaml_source_captured(&e->types, block, header, record.type);
     *ret = (struct hs_runtime_block){.record = record};
     e->n_edges = 0;
+    e->n_more = 0;
     if (ephemeron != NULL)
         HS_TRY(emit_ephemeron(e, block, header, ephemeron->is_active, err));
     else if (block->span->area != HS_AREA_STATIC ||

@@ -37,10 +37,11 @@ struct hs_block_record {
 void hs_snap_writer_set_budget(struct hs_snap_writer *writer, struct hs_budget *budget);
 
 /* Some of the edges of the next block, any number of times: for those of which there are more than
- * the caller has memory for. They are sorted in place and put into a temporary file of 2 to 20
- * bytes an edge. HS_IO when the disk is full. */
+ * the caller has memory for. They are put in order and into a temporary file, 2 to 20 bytes an
+ * edge; at most `n_more` come after them. HS_IO when the disk is full or, told with the first part,
+ * will be; then they are still the caller's, in another order, with all parts before them kept. */
 hs_status hs_snap_writer_part(struct hs_snap_writer *writer, struct hs_edge *edges, size_t n_edges,
-                              struct hs_error *err);
+                              uint64_t n_more, struct hs_error *err);
 
 /* The next block, and its edges, but for those that were given in parts. `edges` is reordered in
  * place (by target, then offset). */
