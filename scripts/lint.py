@@ -67,6 +67,7 @@ FLOORS = {
     "snapshot/runtimes": ("runtimes", "runtimes"),
     "snapshot/runtimes/ocaml": ("ocaml", "ocaml"),
     "snapshot/runtimes/native": ("native", "native"),
+    "snapshot/runtimes/python": ("python", "python"),
     "snapshot/dump": ("dump", "dump"),
     "snapshot/import": ("import", "import"),
     "graph": ("graph", "graph"),
@@ -101,6 +102,7 @@ BELOW = {
     "ocaml": {"base", "arch", "symbols", "format", "target", "process", "heaps", "runtimes"},
     "native": {"base", "arch", "recorder", "symbols", "format", "target", "process", "heaps",
                "runtimes"},
+    "python": {"base", "arch", "symbols", "format", "target", "process", "heaps", "runtimes"},
     "dump": {"base", "arch", "symbols", "format", "target", "process", "heaps", "runtimes"},
     "import": {"base", "format"},
     "graph": {"base", "format"},
@@ -188,6 +190,7 @@ PRINTERS = {"printf", "puts", "putchar", "perror", "exit", "abort", "err", "errx
 STREAMS = {"stdout", "stderr"}
 
 C_DIRS = tuple(sorted({folder.split("/")[0] for folder in FLOORS})) + ("tests", "bench", "include")
+EXAMPLES = "docs/"
 TEXT_SUFFIXES = (".c", ".h", ".sh", ".py", ".ml", ".mli", ".cmake", ".txt", ".md", ".json",
                  ".def", "")
 PROSE_SUFFIXES = (".md", ".json", ".txt")
@@ -398,8 +401,13 @@ class Lint:
         if "\0" in text or path == "LICENSE":
             return
         self.texts.append((path, text))
-        if path.endswith((".c", ".h")) and path.startswith(tuple(d + "/" for d in C_DIRS)):
+        if not path.endswith((".c", ".h")):
+            return
+        if path.startswith(tuple(d + "/" for d in C_DIRS)):
             self.sources.append(Source(path, text))
+        elif not path.startswith(EXAMPLES):
+            message = "no floor has this folder: name it in FLOORS of scripts/lint.py"
+            self.report(path, 1, "layers", message)
 
     def run(self):
         self.read()
