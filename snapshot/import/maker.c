@@ -8,6 +8,9 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 
+/* Of one object in memory: below the first they must fit, at the second they go to a file. */
+enum { MAKER_EDGES_LEAST = 1 << 12, MAKER_EDGES_MOST = 1 << 20 };
+
 void maker_init(const struct hs_import_options *options, struct hs_out *out, struct maker *ret)
 {
     *ret = (struct maker){.options = options, .out = out, .word_bytes = 1};
@@ -185,8 +188,44 @@ hs_status maker_begin(struct maker *maker, uint64_t n_blocks, struct hs_error *e
     };
     HS_TRY(hs_strtab_add(&maker->strings, file, &facts.command, err));
     HS_TRY(hs_strtab_add(&maker->strings, maker->options->tool_version, &facts.tool_version, err));
-    return hs_snap_writer_new(maker->out, &maker->strings, &facts, maker->roots, maker->n_roots,
-                              n_blocks, &maker->writer, err);
+    HS_TRY(hs_snap_writer_new(maker->out, &maker->strings, &facts, maker->roots, maker->n_roots,
+                              n_blocks, &maker->writer, err));
+    hs_snap_writer_set_budget(maker->writer, maker->options->budget);
+    return HS_OK;
+}
+
+/* Fields beyond the block are moved to its last word. */
+static void edges_clamp(struct maker *maker, uint64_t words)
+{
+    for (size_t i = 0; i < maker->n_edges; i++)
+        if (maker->edges[i].offset_words >= words)
+            maker->edges[i].offset_words = words - 1;
+}
+
+static hs_status edges_part(struct maker *maker, struct hs_error *err)
+{
+    uint64_t n_more =
+        maker->n_given < maker->n_given_most ? maker->n_given_most - maker->n_given : 0;
+
+    edges_clamp(maker, maker->next_words);
+    HS_TRY(hs_snap_writer_part(maker->writer, maker->edges, maker->n_edges, n_more, err));
+    maker->n_edges = 0;
+    return HS_OK;
+}
+
+hs_status maker_edge_room(struct maker *maker, struct hs_error *err)
+{
+    bool may_part = maker->next_words != 0 && maker->n_edges >= MAKER_EDGES_LEAST;
+
+    if (may_part && maker->n_edges >= MAKER_EDGES_MOST)
+        return edges_part(maker, err);
+    hs_status status =
+        maker_grow(maker, (void **)&maker->edges, &maker->edge_capacity, maker->n_edges + 1,
+                   sizeof *maker->edges, "the edges of one object", err);
+    if (status != HS_LIMIT || !may_part)
+        return status;
+    *err = (struct hs_error)HS_ERROR_INIT;
+    return edges_part(maker, err);
 }
 
 hs_status maker_block_of(struct maker *maker, hs_addr address, uint64_t words, uint32_t type,
@@ -199,12 +238,13 @@ hs_status maker_block_of(struct maker *maker, hs_addr address, uint64_t words, u
         .state = is_static ? HS_BLOCK_STATIC : 0,
     };
     assert(words != 0);
-    for (size_t i = 0; i < maker->n_edges; i++)
-        if (maker->edges[i].offset_words >= words)
-            maker->edges[i].offset_words = words - 1;
+    assert(maker->next_words == 0 || maker->next_words == words);
+    edges_clamp(maker, words);
     hs_status status =
         hs_snap_writer_block(maker->writer, &block, maker->edges, maker->n_edges, err);
     maker->n_edges = 0;
+    maker->n_given = 0;
+    maker->next_words = 0;
     return status;
 }
 

@@ -1,8 +1,8 @@
 /* What all readers of foreign heaps share: the strings, types, roots and notes of the snapshot to
  * come, then its writer. What grows is reserved in the budget.
  *
- * Order of use: init; strings, types, roots, notes; begin (n_blocks); edge*, block for each block;
- * finish (types may be added until then). */
+ * Order of use: init; strings, types, roots, notes; begin (n_blocks); expect, edge*, block for each
+ * block; finish (types may be added until then). */
 #ifndef HS_MAKER_H
 #define HS_MAKER_H
 
@@ -22,8 +22,11 @@ struct maker {
     size_t n_members, member_capacity;
     struct hs_root *roots;
     size_t n_roots, root_capacity;
-    struct hs_edge *edges; /* of the next block */
+    struct hs_edge *edges; /* of the next block, but for those that went in parts */
     size_t n_edges, edge_capacity;
+    uint64_t n_given;      /* edges of the next block so far */
+    uint64_t next_words;   /* of the next block; 0: its edges cannot go in parts */
+    uint64_t n_given_most; /* of the next block */
     struct hs_note notes[MAKER_MAX_NOTES];
     size_t n_notes;
     struct hs_runtime_fact runtime;
@@ -64,13 +67,21 @@ hs_status maker_note(struct maker *maker, bool is_gap, struct hs_error *err, con
 
 /* Writes facts and roots. */
 hs_status maker_begin(struct maker *maker, uint64_t n_blocks, struct hs_error *err);
+/* What the next block will be: its words (0 bytes are one word) and at most so many edges, as far
+ * as is known. Without it all of its edges must fit in memory. */
+static inline void maker_expect(struct maker *maker, uint64_t words, uint64_t n_edges)
+{
+    maker->next_words = words != 0 ? words : 1;
+    maker->n_given_most = n_edges;
+}
+/* Room for one more: of many, or beyond the budget, the first go to a file (writer.h). */
+hs_status maker_edge_room(struct maker *maker, struct hs_error *err);
 static inline hs_status maker_edge(struct maker *maker, struct hs_edge edge, struct hs_error *err)
 {
-    if (maker->n_edges == maker->edge_capacity)
-        if (maker_grow(maker, (void **)&maker->edges, &maker->edge_capacity, maker->n_edges + 1,
-                       sizeof edge, "the edges of one object", err) != HS_OK)
-            return err->status;
+    if (maker->n_edges == maker->edge_capacity && maker_edge_room(maker, err) != HS_OK)
+        return err->status;
     maker->edges[maker->n_edges++] = edge;
+    maker->n_given++;
     return HS_OK;
 }
 /* Takes the edges that were put since the last block. An object of 0 bytes becomes a static block

@@ -254,6 +254,7 @@ static hs_status block_write(struct hprof_run *run, uint64_t index, struct hs_er
     struct hprof_object object = object_at(run, index);
     uint64_t n_bytes = object_bytes(run, &object);
     uint64_t n_pointers = object.of != NULL ? object.of->n_fields : 0;
+    maker_expect(run->maker, n_bytes, object.n);
     if (object.tag == HPROF_CLASS && object.of != NULL)
         HS_TRY(class_edges(run, object.of, err));
     else if (object.tag == HPROF_INSTANCE)

@@ -52,9 +52,11 @@ struct tables {
     struct maker *maker;
     struct lines nodes, edges;
     struct hs_strtab types; /* number N is type N; 0 has no name */
-    struct edge_row *chunk; /* owned: the edges of a chunk, by source */
+    bool is_ordered;        /* edges stand by their source, within chunks too */
+    uint64_t n_chunk_most;  /* edges of one chunk */
+    struct edge_row *chunk; /* owned: the edges of a chunk, by source, unless all stand so */
     size_t n_chunk, chunk_capacity;
-    struct edge_row next; /* the first edge of the chunk behind */
+    struct edge_row next; /* the first edge of the chunk, or the block, behind */
     bool has_next;
     uint64_t n_tree, n_blocks; /* rows: of roots, of blocks */
     bool is_free;              /* the roots do not stand as ours do */
@@ -434,15 +436,40 @@ static hs_status nodes_read(struct tables *t, struct hs_error *err)
     return HS_OK;
 }
 
-/* Offsets are in bytes and stand at words. */
-static hs_status offsets_read(struct tables *t, struct hs_error *err)
+/* Offsets are in bytes and stand at words. Edges by their source need not be put in order. */
+static hs_status edges_look(struct tables *t, struct hs_error *err)
 {
     struct edge_row edge;
     hs_status status = HS_OK;
+    uint64_t from = 0, n = 0;
+
+    t->is_ordered = true;
     lines_rewind(&t->edges);
-    while (t->maker->word_bytes > 1 && edge_next(t, &edge, &status, err))
+    while (edge_next(t, &edge, &status, err)) {
         while (edge.offset % t->maker->word_bytes != 0)
             t->maker->word_bytes = t->maker->word_bytes == 8 ? 4 : 1;
+        if (edge.from < t->n_tree)
+            continue;
+        t->is_ordered &= edge.from >= from;
+        bool is_same = (edge.from - t->n_tree) / HS_CHUNK_BLOCKS ==
+                       (from < t->n_tree ? 0 : from - t->n_tree) / HS_CHUNK_BLOCKS;
+        n = is_same ? n + 1 : 1;
+        t->n_chunk_most = n > t->n_chunk_most ? n : t->n_chunk_most;
+        from = edge.from;
+    }
+    return status;
+}
+
+/* Refused before anything is written. */
+static hs_status chunk_room(struct tables *t, struct hs_error *err)
+{
+    if (t->is_ordered)
+        return HS_OK;
+    hs_status status =
+        maker_grow(t->maker, (void **)&t->chunk, &t->chunk_capacity, (size_t)t->n_chunk_most,
+                   sizeof *t->chunk, "the edges of a chunk", err);
+    if (status == HS_LIMIT)
+        (void)hs_hint(err, "sort edges.tsv by its first column, or allow more with --memory");
     return status;
 }
 
@@ -465,7 +492,7 @@ static hs_status edge_put(struct tables *t, const struct edge_row *edge, struct 
         return row_fail(&t->edges, "edges leads from a block to a root", err);
     const struct hs_edge made = {
         .target = block_node(t, edge->to),
-        .offset_words = has_offsets(t) ? edge->offset / t->maker->word_bytes : t->maker->n_edges,
+        .offset_words = has_offsets(t) ? edge->offset / t->maker->word_bytes : t->maker->n_given,
         .edge_class = edge->edge_class,
     };
     return maker_edge(t->maker, made, err);
@@ -503,6 +530,16 @@ static hs_status chunk_read(struct tables *t, uint64_t begin, uint64_t end, stru
     return status;
 }
 
+/* The edges of one block as they stand. */
+static hs_status edges_stream(struct tables *t, uint64_t from, struct hs_error *err)
+{
+    hs_status status = HS_OK;
+
+    for (; t->has_next && t->next.from == from; t->has_next = edge_next(t, &t->next, &status, err))
+        HS_TRY(edge_put(t, &t->next, err));
+    return status;
+}
+
 static hs_status blocks_write(struct tables *t, struct hs_error *err)
 {
     struct node_row row;
@@ -513,11 +550,15 @@ static hs_status blocks_write(struct tables *t, struct hs_error *err)
         if (row.id < t->n_tree)
             continue;
         if ((row.id - t->n_tree) % HS_CHUNK_BLOCKS == 0) {
-            HS_TRY(chunk_read(t, row.id, row.id + HS_CHUNK_BLOCKS, err));
+            if (!t->is_ordered)
+                HS_TRY(chunk_read(t, row.id, row.id + HS_CHUNK_BLOCKS, err));
             at = 0;
             HS_TRY(hs_progress_tell(t->maker->options->progress, "writing", row.id,
                                     t->n_tree + t->n_blocks, err));
         }
+        maker_expect(t->maker, row.words, t->n_chunk_most);
+        if (t->is_ordered)
+            HS_TRY(edges_stream(t, row.id, err));
         for (; at < t->n_chunk && t->chunk[at].from == row.id; at++)
             HS_TRY(edge_put(t, &t->chunk[at], err));
         HS_TRY(block_put(t, &row, err));
@@ -532,7 +573,8 @@ static hs_status tables_all(struct tables *t, struct hs_import_report *ret, stru
     HS_TRY(lines_open(directory, "nodes.tsv", &t->nodes, err));
     HS_TRY(lines_open(directory, "edges.tsv", &t->edges, err));
     HS_TRY(nodes_read(t, err));
-    HS_TRY(offsets_read(t, err));
+    HS_TRY(edges_look(t, err));
+    HS_TRY(chunk_room(t, err));
     HS_TRY(tree_read(t, err));
     HS_TRY(types_make(t, err));
     HS_TRY(hs_strtab_add(&t->maker->strings, "graph tables", &t->maker->runtime.name, err));

@@ -148,8 +148,9 @@ static hs_status blocks_write(struct v8_run *run, struct hs_error *err)
     for (uint64_t at = 0; at < run->file.n_nodes; at++) {
         struct v8_node node;
         HS_TRY(hs_v8_next_node(&walk, &node, err));
-        HS_TRY(edges_write(run, at, &node, &walk, err));
         uint64_t n_bytes = run->sizes != NULL ? run->sizes[at] : node.n_bytes;
+        maker_expect(run->maker, n_bytes, node.n_edges);
+        HS_TRY(edges_write(run, at, &node, &walk, err));
         if (!hs_bitmap_get(&run->tree, at))
             HS_TRY(maker_block(run->maker, at << run->address_shift, n_bytes,
                                hs_v8_type(run, &node), err));
