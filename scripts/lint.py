@@ -113,7 +113,7 @@ BELOW = {
     "analysis": {"base", "trace", "stats", "format", "graph", "dominator", "passes", "index"},
     "query": {"base", "report", "format", "graph", "index", "analysis"},
     "parquet": {"base", "report"},
-    "viewer": {"base", "report", "format", "graph", "index", "analysis"},
+    "viewer": {"base", "report", "format", "graph", "index", "analysis", "trace", "stats"},
     "server": {"base", "report"},
     "tools": {"base", "arch", "report", "trace", "stats", "recorder", "symbols", "format",
               "target", "process", "heaps", "runtimes", "dump", "import", "graph", "dominator",
