@@ -12,7 +12,7 @@ function grouped(number) {
 function size(words) {
   if (words === null || words === undefined) return '?';
   if (hs.unit === 'words') return grouped(words);
-  let bytes = words * hs.data.info.word_bytes;
+  let bytes = words * (hs.data.info || hs.data.trace_info).word_bytes;
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
   let at = 0;
   for (; Math.abs(bytes) >= 1024 && at < units.length - 1; at++) bytes /= 1024;

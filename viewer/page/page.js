@@ -8,12 +8,13 @@ function say(text) {
   if (place) place.textContent = text;
 }
 
-function tip(key, event) {
+function tip(key, event, keys = hs.keys) {
   if (pointer) pointer.remove();
   pointer = null;
   if (key < 0) return;
-  pointer = make('div', { class: 'tip', role: 'tooltip' }, keyText(hs.keys, key), make('br'),
-    `${size(hs.keys.words[key])}, ${percent(hs.keys.words[key], hs.keys.words[0])}, ${grouped(hs.keys.objects[key])} objects`);
+  pointer = make('div', { class: 'tip', role: 'tooltip' }, keyText(keys, key), make('br'), keys.text
+    ? `${keys.text(key)}, ${keys.about(key)}`
+    : `${size(keys.words[key])}, ${percent(keys.words[key], keys.words[0])}, ${grouped(keys.objects[key])} objects`);
   document.body.append(pointer);
   const area = pointer.getBoundingClientRect();
   pointer.style.left = Math.max(0, Math.min(event.clientX + 12, innerWidth - area.width - 8)) + 'px';
@@ -76,7 +77,7 @@ function fail(error) {
 }
 
 function help() {
-  const lines = [['1 to 9, 0', 'screens'], ['up, down or j, k', 'next row'], ['Enter', 'open it'], ['Backspace', 'one up in the tree'],
+  const lines = [['1 to 9, 0', 'screens'], ['n, p', 'next screen, screen before'], ['up, down or j, k', 'next row'], ['Enter', 'open it'], ['Backspace', 'one up in the tree'],
     ['/', 'search'], ['Escape', 'out of the search'], ['m', 'icicle or treemap'], ['w', 'words or bytes'],
     ['c', 'copy the command that prints this'], ['u', 'copy a link to this screen'],
     ...(hs.help || []), ['?', 'this']];
@@ -93,6 +94,12 @@ function copy(text) {
   else say(text);
 }
 
+/* The next screen, or the one before: there may be more of them than digits. */
+function beside(by) {
+  const all = screens(), at = all.indexOf(hs.at);
+  go(all[(at + by + all.length) % all.length].id);
+}
+
 const actions = {
   '/': () => document.querySelector('main input')?.focus(),
   'm': () => hs.shown.tree?.turn(),
@@ -106,6 +113,8 @@ const actions = {
   'k': () => hs.shown.table?.move(-1),
   'Enter': () => hs.shown.table?.open?.(),
   'Backspace': () => hs.shown.up?.(),
+  'n': () => beside(1),
+  'p': () => beside(-1),
 };
 
 function onKey(event) {
@@ -122,18 +131,29 @@ function onKey(event) {
   event.preventDefault();
 }
 
+function dateText(ns) {
+  return ns ? new Date(ns / 1e6).toISOString().slice(0, 19).replace('T', ' ') + ' UTC' : '';
+}
+
+/* What is looked at, in a word and in a line. */
+function titleParts() {
+  const { info, trace_info: trace } = hs.data;
+  if (!info)
+    return [trace.executable || trace.trace, [trace.pid ? `process ${trace.pid}` : '', dateText(trace.begun_us * 1000),
+      `${seconds(trace.duration_us)} of allocations`, `${grouped(trace.counts.samples)} samples`, trace.context]];
+  return [info.command || info.snapshot, [info.pid ? `process ${info.pid}` : '', dateText(info.taken_ns), `${grouped(info.objects)} objects`,
+    `${size(info.words)} of heap`, `${percent(info.attributed_words, info.reached_words)} of what is reached has named owners`]];
+}
+
 function frame() {
-  const info = hs.data.info;
-  const taken = info.taken_ns ? new Date(info.taken_ns / 1e6).toISOString().slice(0, 19).replace('T', ' ') + ' UTC' : '';
-  document.title = 'heapsnap: ' + (info.command || info.snapshot);
+  const [title, facts] = titleParts();
+  document.title = 'heapsnap: ' + title;
   app.replaceChildren(
     make('header', {},
-      make('h1', {}, info.command || info.snapshot),
-      make('div', { class: 'soft' }, [info.pid ? `process ${info.pid}` : '', taken, `${grouped(info.objects)} objects`,
-        `${size(info.words)} of heap`, `${percent(info.attributed_words, info.reached_words)} of what is reached has named owners`]
-        .filter(Boolean).join(' \u00b7 ')),
+      make('h1', {}, title),
+      make('div', { class: 'soft' }, facts.filter(Boolean).join(' \u00b7 ')),
       make('nav', { role: 'tablist' }, screens().map((screen, i) => make('button',
-        { role: 'tab', 'data-id': screen.id, title: `key ${i + 1}`, onclick: () => go(screen.id) }, screen.title)))),
+        { role: 'tab', 'data-id': screen.id, title: i < 10 ? `key ${(i + 1) % 10}` : 'key n', onclick: () => go(screen.id) }, screen.title)))),
     make('main', {}),
     make('footer', {}, make('code', { id: 'command' }), make('span', { class: 'soft' }, '? keys')));
 }

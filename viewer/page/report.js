@@ -18,7 +18,9 @@ async function begin() {
     app.textContent = 'This report is not whole: its data cannot be unpacked. Make it again.';
     return;
   }
-  hs.keys = buildKeys(hs.data.keys);
+  if (hs.data.keys) hs.keys = buildKeys(hs.data.keys);
+  if (hs.data.trace) hs.trace = cellsSource(hs.data);
+  addTraceScreens();
   startPage();
   document.body.dataset.ready = 'yes';
 }

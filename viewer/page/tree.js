@@ -30,10 +30,10 @@ function squarify(items, x, y, w, h, put) {
   }
 }
 
-function treeCanvas(keys, onOpen, onPoint) {
+function treeCanvas(keys, onOpen, onPoint, modes = ['icicle', 'treemap']) {
   const canvas = make('canvas', { tabindex: 0, role: 'img',
     'aria-label': 'what keeps the heap, by owner and types; the table has the same in words' });
-  let boxes = [], top = 0, mode = 'icicle';
+  let boxes = [], top = 0, mode = modes[0];
   const pen = canvas.getContext('2d');
 
   function box(key, x, y, w, h, depth) {
@@ -49,7 +49,7 @@ function treeCanvas(keys, onOpen, onPoint) {
       pen.rect(x, y, w - 4, h);
       pen.clip();
       pen.fillStyle = getComputedStyle(document.body).color;
-      pen.fillText(names.join(' > ') + '  ' + size(keys.words[end]), x + 3, y + 11);
+      pen.fillText(names.join(' > ') + '  ' + (keys.text ? keys.text(end) : size(keys.words[end])), x + 3, y + 11);
       pen.restore();
     }
     return end;
@@ -60,7 +60,7 @@ function treeCanvas(keys, onOpen, onPoint) {
     while (work.length > 0) {
       const [key, x, w, depth] = work.pop();
       if (w < 0.7 || depth >= rows) continue;
-      box(key, x, depth * line, w, line, depth);
+      box(key, x, mode === 'flame' ? height - (depth + 1) * line : depth * line, w, line, depth);
       let along = x;
       for (const child of keys.children[key]) {
         const part = keys.words[key] > 0 ? w * keys.words[child] / keys.words[key] : 0;
@@ -84,7 +84,7 @@ function treeCanvas(keys, onOpen, onPoint) {
     }
   }
   function draw() {
-    const width = canvas.clientWidth || 600, height = mode === 'icicle' ? 11 * 19 : 420, ratio = devicePixelRatio || 1;
+    const width = canvas.clientWidth || 600, height = mode === 'treemap' ? 420 : (keys.text ? 22 : 11) * 19, ratio = devicePixelRatio || 1;
     canvas.style.height = height + 'px';
     canvas.width = width * ratio;
     canvas.height = height * ratio;
@@ -92,7 +92,7 @@ function treeCanvas(keys, onOpen, onPoint) {
     pen.font = '11px system-ui, sans-serif';
     pen.clearRect(0, 0, width, height);
     boxes = [];
-    (mode === 'icicle' ? icicle : treemap)(width, height);
+    (mode === 'treemap' ? treemap : icicle)(width, height);
   }
   function find(event) {
     const area = canvas.getBoundingClientRect(), x = event.clientX - area.left, y = event.clientY - area.top;
@@ -109,6 +109,6 @@ function treeCanvas(keys, onOpen, onPoint) {
     element: canvas, draw, count: () => boxes.length,
     show(key) { top = key; draw(); },
     mode: () => mode,
-    turn() { mode = mode === 'icicle' ? 'treemap' : 'icicle'; draw(); },
+    turn() { mode = modes[(modes.indexOf(mode) + 1) % modes.length]; draw(); },
   };
 }
