@@ -46,6 +46,7 @@ struct hs_tool {
     struct hs_progress progress;
     char hint[512]; /* what to ask next; empty: nothing */
     bool is_verbose;
+    bool is_below; /* runs for another command, which has said what there is to say of the file */
     struct hs_policy policy; /* of --policy and --pointers-in */
     const char *pointers_in[HS_MAX_REPEATED];
     struct hs_budget budget;             /* of --memory, --spill-dir and --threads */

@@ -9,6 +9,8 @@ import gzip
 import os
 import random
 import re
+from ctf import Trace
+from program_trace import Program, Writer
 from snapcli import *
 
 HOSTILE = [b"</script><script>alert(1)</script>", b"<img src=x onerror=alert(2)>", b'"quoted"',
@@ -55,9 +57,11 @@ def answers():
     html = page(snap)
     found = data(html)
     equal(sorted(found), sorted(["info", "roots", "suspects", "types", "leaks", "samples", "keys",
-                                 "set_roots"]), "members")
+                                 "set_roots", "sites"]), "members")
     for command in ["info", "roots", "suspects", "types", "leaks", "samples"]:
         equal(found[command], run(command, snap, "--json").json(), f"what {command} prints")
+    equal(found["sites"], run("samples", snap, "--group-by=site,root", "--json").json(),
+          "sites and roots")
     for text in [b"struct link", b"src/list.c"]:
         check(text not in html, f"{text} stands in the markup")
     check(html == page(snap), "a second page differs")
@@ -151,6 +155,130 @@ def large():
           + shown["unreached"]["words"], whole["heap"]["words"], "the sum of what is shown")
 
 
+def calls_of(trace):
+    """A trace's cells, as the page reads them: (frames, sizes, born, died, objects, samples)."""
+    call, found = 0, []
+    for i, step in enumerate(trace["cell_call"]):
+        call += step
+        way, at = [], call
+        while at > 0:
+            frame = trace["call_frame"][at - 1]
+            function = trace["frame_function"][frame - 1] if frame > 0 else None
+            way.append(None if frame == 0 else trace["names"][trace["function_name"][function]])
+            at = trace["call_parent"][at - 1]
+        found.append((way, trace["cell_born"][i], trace["cell_died"][i], trace["cell_samples"][i]))
+    return found
+
+
+def check_line(trace, path):
+    """Alive at each point, and in or below each function that stands in the page."""
+    cells = calls_of(trace)
+    live = run("trace", "live", path, "--points", trace["n_points"], "--json").json()["points"]
+    equal([p["time_us"] for p in live], trace["points"], "points")
+    for at, point in enumerate(live):
+        equal(sum(n for _, born, died, n in cells if born <= at < died), point["live_samples"],
+              f"alive at point {at}")
+    total = run("trace", "top", path, "--json").json()["total"]
+    equal(sum(n for *_, n in cells), total["samples"], "all samples")
+    equal(sum(trace["cell_objects"]), total["objects"], "all objects")
+    return cells
+
+
+def traces():
+    """What the commands print of a trace, and its allocations in cells that sum to the same."""
+    path = os.path.join(os.environ["WORK"], "app.ctf")
+    Writer(Program(5, n=2500, n_domains=2), 3, 1e-4).write(path)
+    html = page(path)
+    found = data(html)
+    equal(sorted(found), ["trace", "trace_info", "trace_lifetimes", "trace_top"], "members")
+    for what in ["info", "top", "lifetimes"]:
+        rows = ["-n400"] if what == "top" else ["-n300"] if what == "lifetimes" else []
+        equal(found["trace_" + what], run("trace", what, path, "--json", *rows).json(), what)
+    equal(found["trace"]["left_out"], {"call_samples": 0, "site_samples": 0, "size_samples": 0},
+          "all has room")
+    cells = check_line(found["trace"], path)
+    by_function = {}
+    for way, _, _, n in cells:
+        for name in set(way):
+            by_function[name] = by_function.get(name, 0) + n
+    expected = {}
+    for row in run("trace", "top", path, "--by", "function", "--json").json()["rows"]:
+        name = row["function"]
+        expected[name] = expected.get(name, 0) + row["samples"]
+    equal({name: n for name, n in by_function.items() if name in expected}, expected, "functions")
+    check(html == page(path), "a second page differs")
+    run("report", path, "other.snap", "-o", "no.html", code=2)
+    run("report", path, "--trace", path, "-o", "no.html", code=2)
+    run("report", some_heap(), "--trace", "none.ctf", "-o", "no.html", code=5)
+    check(not os.path.exists("no.html"), "a page of what is refused")
+
+
+def hostile_traces():
+    """Names that are markup, or of 1 MB; cut and damaged files; more calls than have room."""
+    trace = Trace(executable="</script><script>alert(1)</script>")
+    codes = [trace.code((name.decode("latin1"), name.decode("latin1"), 7)) for name in HOSTILE]
+    for n, code in enumerate(codes):
+        trace.alloc(10 * n, 3 + n, [codes[0], code])
+    long = trace.code(("x" * 1000000, "y" * 100000, 1))
+    trace.alloc(1000, 5, [long])
+    path = trace.write(os.path.join(os.environ["WORK"], "hostile.ctf"))
+    html = page(path)
+    for part in [b"alert", b"onerror", b"drop table", b"\x1b", b"\xff"]:
+        check(part not in html, f"{part} got out of the data")
+    equal(html.count(b"<script"), 2, "scripts")
+    check(len(html) < 200000, f"{len(html)} bytes of a long name")
+    check("x" * 300 + CUT in data(html)["trace"]["names"], "a long name")
+    check_line(data(html)["trace"], path)
+    with open(path, "rb") as file:
+        whole = file.read()
+    for n in [100, 3000, len(whole) - 7]:
+        with open("cut.ctf", "wb") as file:
+            file.write(whole[:n])
+        if run("trace", "top", "cut.ctf", code=None).code == 0:
+            check_line(data(page("cut.ctf"))["trace"], "cut.ctf")
+        else:
+            run("report", "cut.ctf", "-o", "no.html", code=4)
+    numbers = random.Random(7)
+    trace = Trace()
+    codes = [trace.code(("%040x" % numbers.getrandbits(160), "f.c", n)) for n in range(6000)]
+    for n in range(18000):
+        trace.alloc(50 * n, numbers.randrange(1, 60000), numbers.choices(codes, k=9))
+    path = trace.write(os.path.join(os.environ["WORK"], "wide.ctf"))
+    html = page(path)
+    check(len(html) <= MOST_BYTES, f"{len(html)} bytes of a wide trace")
+    found = data(html)["trace"]
+    check(found["left_out"]["call_samples"] > 0, "it says what is left out")
+    check_line(found, path)
+
+
+def beside():
+    """A snapshot, its samples' backtraces from the trace, and the trace."""
+    begun = 1_500_000_000_000_000
+    snap, trace = Snap(), Trace()
+    snap.facts.update(taken_ns=(begun + 60_000_000) * 1000, started_ns=(begun - 100_000) * 1000)
+    snap.sampler("memprof", 100, 0, 0, "/srv/app.ctf")
+    code = trace.code(("Cache.add", "cache.ml", 12))
+    for n in range(4):
+        block = snap.block(20 + n)
+        snap.root(block, f"root {n % 2}")
+        snap.sample(trace.alloc(1000 * n, 19 + n, [code]), block)
+    heap, path = snap.write("joined.snap"), trace.write(os.path.join(os.environ["WORK"], "j.ctf"))
+    found = data(page(heap, "--trace", path))
+    equal(found["sites"], run("samples", heap, "--group-by=site,root", "--trace", path,
+                              "--json").json(), "sites and roots")
+    equal(sorted((row["site"]["function"], row["root"], row["estimated_words"])
+                 for row in found["sites"]["groups"]),
+          [("Cache.add", "root 0", 100), ("Cache.add", "root 0", 100),
+           ("Cache.add", "root 1", 100), ("Cache.add", "root 1", 100)], "who keeps it")
+    equal(found["trace_top"]["total"]["samples"], 4, "the trace")
+    other = Trace(pid=77)
+    other.alloc(1, 2, [other.code(("f", "f.c", 1))])
+    other.write(os.path.join(os.environ["WORK"], "other.ctf"))
+    run("report", heap, "--trace", os.path.join(os.environ["WORK"], "other.ctf"), "-o", "no.html",
+        code=None)
+    check(not os.path.exists("no.html"), "a page with a foreign trace")
+
+
 def refusals():
     snap = some_heap()
     with open("old.html", "w") as file:
@@ -171,7 +299,7 @@ def refusals():
 some = Snap()
 some.root(some.block(3), "one")
 some.write(os.path.join(os.environ["WORK"], "tiny.snap"))
-main(answers, keys, growth, policies, hostile, large, refusals)
+main(answers, keys, growth, policies, hostile, large, traces, hostile_traces, beside, refusals)
 END
 
 # A terminal is no place for it.

@@ -15,3 +15,40 @@ done
 node "$browser/report.mjs" "$work/report.html" "$work" >"$work/page" 2>&1 ||
     fail "the page: $(tail -20 "$work/page")"
 cat "$work/page"
+
+# A trace: what the page finds for a filter is what the command prints for it.
+a_trace
+cp "$clients/trace_page.mjs" "$browser/"
+exits 0 report "$trace" -o "$work/trace.html"
+TRACE=$trace python <<'PY'
+import json
+import os
+from snapcli import WORK, run
+
+trace = os.environ["TRACE"]
+live = run("trace", "live", trace, "--points", 240, "--json").json()
+points = [point["time_us"] for point in live["points"]]
+filters = {"all": {}, "leaked": {"collected": "never"}, "peak": {"live_at": "peak"},
+           "born": {"allocated": f"{points[40] + 1}us..{points[120]}us", "heap": "minor,major"},
+           "long": {"lifetime": "65536us..", "hide": ["/^Stdlib/"]},
+           "some": {"live_at": f"{points[60]}us..{points[90]}us", "inside": ["Ctype"],
+                    "not_inside": ["/^Env/"], "group_leaked": "0%..60%"}}
+for name, chosen in filters.items():
+    words = [word for key, values in chosen.items()
+             for value in ([values] if isinstance(values, str) else values)
+             for word in ("--" + key.replace("_", "-"), value)]
+    asked = {by: ["top", "--by", by]
+             for by in ["site", "function", "caller", "file", "stack", "size"]}
+    if name == "all": # as many as there are in the page
+        asked["site"] += ["-n400"]
+    asked.update({"tree": ["tree"], "caller-tree": ["tree", "--by", "caller"],
+                  "live": ["live", "--points", 240]})
+    for what, (command, *more) in asked.items():
+        with open(os.path.join(WORK, f"{name}-{what}.json"), "w") as file:
+            file.write(run("trace", command, trace, "--json", *more, *words).out)
+with open(os.path.join(WORK, "filters.json"), "w") as file:
+    json.dump(filters, file)
+PY
+node "$browser/trace_page.mjs" "$work/trace.html" "$work" >"$work/page" 2>&1 ||
+    fail "the page of a trace: $(tail -20 "$work/page")"
+cat "$work/page"

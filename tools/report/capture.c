@@ -16,6 +16,7 @@ static struct hs_tool tool_below(const struct hs_tool *tool)
     below.hint[0] = '\0';
     below.spill_dir = NULL;
     below.lender = NULL;
+    below.is_below = true;
     below.has_spill_dir = tool->budget.spill_dir != NULL;
     return below;
 }

@@ -7,6 +7,7 @@
 #include "commands.h"
 #include "look/open_view.h"
 #include "report/json.h"
+#include "trace_members.h"
 #include "viewer/key_columns.h"
 #include "viewer/page.h"
 
@@ -27,24 +28,40 @@ static const struct answer always[] = {
     {"leaks", 200, 9, NAME_BYTES},
 };
 static const struct answer when_older = {"diff", 200, 8, NAME_BYTES};
-static const struct answer when_sampled = {"samples", 300, 9, NAME_BYTES};
-enum { KEYS_SHARE = 24, SETS_SHARE = 3 };
+static const struct answer when_sampled = {"samples", 300, 6, NAME_BYTES};
+static const struct answer sites_of_roots = {"sites", 2000, 8, NAME_BYTES};
+enum { KEYS_SHARE = 20, SETS_SHARE = 2 };
+enum { TRACE_SHARE = 45 }; /* of a page that shows a snapshot, too: it has the rest */
 
-static size_t share_bytes(unsigned share)
+/* What is shown, and of how much of the page. */
+struct shown {
+    const struct hs_invocation *inv;
+    const char *trace; /* of --trace; NULL: none */
+};
+
+static size_t share_bytes(const struct shown *shown, unsigned share)
 {
-    return HS_PAGE_MOST_PACKED / 100 * share;
+    unsigned whole = shown->trace != NULL ? 100 - TRACE_SHARE : 100;
+    return HS_PAGE_MOST_PACKED / 10000 * whole * share;
 }
 
 /* ---- answers of commands */
 
-/* `snapshots`: the newest first, as they stand on the command line; of diff all, else the first. */
+/* Snapshots: the newest first, as they stand on the command line; of diff all, else the first. */
 static hs_status ask(struct hs_tool *tool, const struct answer *answer, unsigned n_rows,
-                     const struct hs_invocation *inv, struct hs_map *ret, struct hs_error *err)
+                     const struct shown *shown, struct hs_map *ret, struct hs_error *err)
 {
+    const struct hs_invocation *inv = shown->inv;
     char rows[16];
-    const char *words[HS_MAX_ARGUMENTS + 8];
+    const char *words[HS_MAX_ARGUMENTS + 12];
     size_t n = 0;
-    words[n++] = answer->name;
+    words[n++] = answer == &sites_of_roots ? "samples" : answer->name;
+    if (answer == &sites_of_roots)
+        words[n++] = "--group-by=site,root";
+    if (shown->trace != NULL && (answer == &sites_of_roots || answer == &when_sampled)) {
+        words[n++] = "--trace";
+        words[n++] = shown->trace;
+    }
     if (n_rows != 0) {
         (void)snprintf(rows, sizeof rows, "%u", n_rows);
         words[n++] = "-n";
@@ -61,18 +78,18 @@ static hs_status ask(struct hs_tool *tool, const struct answer *answer, unsigned
 
 /* Asks for half as many rows until they have room. */
 static hs_status put_answer(struct hs_tool *tool, struct hs_page *page, const struct answer *answer,
-                            const struct hs_invocation *inv, struct hs_error *err)
+                            const struct shown *shown, struct hs_error *err)
 {
     hs_status status;
     bool has_room = false;
     for (unsigned n_rows = answer->n_rows; !has_room; n_rows /= 2) {
         struct hs_map printed;
         size_t n_packed;
-        HS_TRY(ask(tool, answer, n_rows, inv, &printed, err));
+        HS_TRY(ask(tool, answer, n_rows, shown, &printed, err));
         const struct hs_page_member member = {answer->name, printed.bytes, printed.n_bytes,
                                               answer->most_string};
         status = hs_page_measure(&member, &n_packed, err);
-        has_room = status != HS_OK || n_packed <= share_bytes(answer->share) || n_rows <= 1;
+        has_room = status != HS_OK || n_packed <= share_bytes(shown, answer->share) || n_rows <= 1;
         if (status == HS_OK && has_room)
             status = hs_page_put(page, &member, err);
         hs_map_close(&printed);
@@ -83,7 +100,8 @@ static hs_status put_answer(struct hs_tool *tool, struct hs_page *page, const st
 /* ---- what no command prints */
 
 /* Half as many until they have room. */
-static hs_status put_columns(const struct hs_keys *keys, struct hs_page *page, struct hs_error *err)
+static hs_status put_columns(const struct hs_keys *keys, const struct shown *shown,
+                             struct hs_page *page, struct hs_error *err)
 {
     hs_status status;
     bool has_room = false;
@@ -96,7 +114,7 @@ static hs_status put_columns(const struct hs_keys *keys, struct hs_page *page, s
         member.n_bytes = columns.n_bytes;
         if (status == HS_OK)
             status = hs_page_measure(&member, &n_packed, err);
-        has_room = status != HS_OK || n_packed <= share_bytes(KEYS_SHARE) || most <= 1;
+        has_room = status != HS_OK || n_packed <= share_bytes(shown, KEYS_SHARE) || most <= 1;
         if (status == HS_OK && has_room)
             status = hs_page_put(page, &member, err);
         hs_buffer_fini(&columns);
@@ -104,23 +122,25 @@ static hs_status put_columns(const struct hs_keys *keys, struct hs_page *page, s
     return status;
 }
 
-static hs_status put_keys(struct hs_view *view, struct hs_page *page, struct hs_error *err)
+static hs_status put_keys(struct hs_view *view, const struct shown *shown, struct hs_page *page,
+                          struct hs_error *err)
 {
     const struct hs_keys_query query = {0};
     struct hs_keys keys;
     HS_TRY(hs_keys_find(view, &query, &keys, err));
-    hs_status status = put_columns(&keys, page, err);
+    hs_status status = put_columns(&keys, shown, page, err);
     hs_keys_fini(&keys);
     return status;
 }
 
 /* As many as have room: a set may have all roots there are. */
-static void name_roots_of(struct hs_view *view, uint32_t set, bool *is_named, struct hs_json *json)
+static void name_roots_of(struct hs_view *view, uint32_t set, size_t most, bool *is_named,
+                          struct hs_json *json)
 {
     struct hs_row roots = hs_index_set_roots(view->index, set);
     for (hs_node root; hs_row_next(&roots, &root);) {
         char id[24];
-        if (json->buffer->n_bytes >= share_bytes(SETS_SHARE))
+        if (json->buffer->n_bytes >= most)
             return;
         if (is_named[root])
             continue;
@@ -132,7 +152,8 @@ static void name_roots_of(struct hs_view *view, uint32_t set, bool *is_named, st
 
 /* The names of all roots of the first sets, as many as have room: the listing of roots has only the
  * largest. */
-static hs_status put_set_roots(struct hs_view *view, struct hs_page *page, struct hs_error *err)
+static hs_status put_set_roots(struct hs_view *view, const struct shown *shown,
+                               struct hs_page *page, struct hs_error *err)
 {
     hs_auto_free bool *is_named = NULL;
     struct hs_buffer names = {0};
@@ -142,7 +163,7 @@ static hs_status put_set_roots(struct hs_view *view, struct hs_page *page, struc
     hs_json_init_buffer(&json, &names, HS_JSON_COMPACT);
     hs_json_begin_object(&json, NULL, HS_JSON_LINE);
     for (uint32_t set = 1; set <= n_sets && set <= MOST_SETS; set++)
-        name_roots_of(view, set, is_named, &json);
+        name_roots_of(view, set, share_bytes(shown, SETS_SHARE), is_named, &json);
     hs_json_end_object(&json);
     hs_status status = hs_json_finish(&json, err);
     const struct hs_page_member member = {"set_roots", names.bytes, names.n_bytes, NAME_BYTES};
@@ -154,38 +175,62 @@ static hs_status put_set_roots(struct hs_view *view, struct hs_page *page, struc
 
 /* ---- the page */
 
-static hs_status put_all(struct hs_tool *tool, struct hs_view *view,
-                         const struct hs_invocation *inv, struct hs_page *page,
-                         struct hs_error *err)
+static hs_status put_all(struct hs_tool *tool, struct hs_view *view, const struct shown *shown,
+                         struct hs_page *page, struct hs_error *err)
 {
-    HS_TRY(put_keys(view, page, err));
-    HS_TRY(put_set_roots(view, page, err));
+    HS_TRY(put_keys(view, shown, page, err));
+    HS_TRY(put_set_roots(view, shown, page, err));
     for (size_t i = 0; i < sizeof always / sizeof *always; i++)
-        HS_TRY(put_answer(tool, page, &always[i], inv, err));
-    if (view->totals->n_samples > 0)
-        HS_TRY(put_answer(tool, page, &when_sampled, inv, err));
-    if (inv->n_arguments > 1)
-        HS_TRY(put_answer(tool, page, &when_older, inv, err));
+        HS_TRY(put_answer(tool, page, &always[i], shown, err));
+    if (view->totals->n_samples > 0) {
+        HS_TRY(put_answer(tool, page, &when_sampled, shown, err));
+        HS_TRY(put_answer(tool, page, &sites_of_roots, shown, err));
+    }
+    if (shown->inv->n_arguments > 1)
+        HS_TRY(put_answer(tool, page, &when_older, shown, err));
+    if (shown->trace != NULL)
+        HS_TRY(hs_trace_members_put(tool, shown->trace, page,
+                                    HS_PAGE_MOST_PACKED / 100 * TRACE_SHARE, err));
     return hs_page_end(page, err);
 }
 
-static hs_status write_page(struct hs_tool *tool, const struct hs_invocation *inv,
-                            struct hs_error *err)
+static hs_status write_page(struct hs_tool *tool, const struct shown *shown, struct hs_error *err)
 {
     struct hs_view view = {0};
     struct hs_page *page = NULL;
-    HS_TRY(hs_tool_open_view(tool, inv->arguments[0], HS_VIEW_INDEX, &view, err));
+    HS_TRY(hs_tool_open_view(tool, shown->inv->arguments[0], HS_VIEW_INDEX, &view, err));
     hs_status status = hs_page_new(&tool->out, &page, err);
     if (status == HS_OK)
-        status = put_all(tool, &view, inv, page, err);
+        status = put_all(tool, &view, shown, page, err);
     hs_page_free(page);
     return hs_view_finish(&view, status, err);
 }
 
+static hs_status write_trace_page(struct hs_tool *tool, const struct hs_invocation *inv,
+                                  struct hs_error *err)
+{
+    struct hs_page *page = NULL;
+    if (inv->n_arguments > 1 || hs_given(inv, HS_OPT_TRACE)) {
+        (void)hs_fail(err, HS_USAGE, "'%s' is a trace: it is shown alone, or beside a snapshot",
+                      inv->arguments[0]);
+        return hs_hint(err, "heapsnap report SNAP --trace %s", inv->arguments[0]);
+    }
+    HS_TRY(hs_page_new(&tool->out, &page, err));
+    hs_status status =
+        hs_trace_members_put(tool, inv->arguments[0], page, HS_PAGE_MOST_PACKED, err);
+    if (status == HS_OK)
+        status = hs_page_end(page, err);
+    hs_page_free(page);
+    return status;
+}
+
 hs_status hs_cmd_report(struct hs_tool *tool, const struct hs_invocation *inv, struct hs_error *err)
 {
-    if (!tool->terminal.is_terminal || hs_given(inv, HS_OPT_OUTPUT))
-        return write_page(tool, inv, err);
-    (void)hs_fail(err, HS_USAGE, "cannot write a page to a terminal");
-    return hs_hint(err, "heapsnap report %s -o report.html", inv->arguments[0]);
+    const struct shown shown = {inv, hs_given(inv, HS_OPT_TRACE) ? inv->text[HS_OPT_TRACE] : NULL};
+    if (tool->terminal.is_terminal && !hs_given(inv, HS_OPT_OUTPUT)) {
+        (void)hs_fail(err, HS_USAGE, "cannot write a page to a terminal");
+        return hs_hint(err, "heapsnap report %s -o report.html", inv->arguments[0]);
+    }
+    return hs_trace_is_one(inv->arguments[0]) ? write_trace_page(tool, inv, err)
+                                              : write_page(tool, &shown, err);
 }

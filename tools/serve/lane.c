@@ -134,6 +134,7 @@ void hs_lane_init(const struct hs_tool *tool, uint64_t least_bytes, const volati
         own->budget.spill_dir = NULL;
     own->budget.limit_bytes = lane->least_bytes;
     own->lender = &lane->lender;
+    own->is_below = true;
     own->progress = (struct hs_progress){lane_tell, lane};
     lane->lender = (struct hs_view_lender){lend, lane};
 }

@@ -138,7 +138,8 @@ hs_status hs_trace_look_open(struct hs_tool *tool, const struct hs_invocation *i
     ret->scale = hs_trace_scale_of(&ret->objects, ret->info->samples_per_word);
     HS_TRY(hs_trace_filter_apply(&ret->filter, &ret->objects, &ret->places, ret->info->word_bytes,
                                  &ret->n_selected, err));
-    tell_gaps(ret);
+    if (!tool->is_below)
+        tell_gaps(ret);
     return HS_OK;
 }
 

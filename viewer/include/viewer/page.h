@@ -19,7 +19,7 @@
 /* What a page may come to: to be sent by mail. */
 #define HS_PAGE_MOST_BYTES ((size_t)1 << 20)
 /* Of it, for the packed bytes of all members: three become four letters, and each line ends. */
-#define HS_PAGE_MOST_PACKED ((HS_PAGE_MOST_BYTES - ((size_t)64 << 10)) / 77 * 57)
+#define HS_PAGE_MOST_PACKED ((HS_PAGE_MOST_BYTES - ((size_t)112 << 10)) / 77 * 57)
 
 struct hs_page;
 
