@@ -33,7 +33,7 @@ static hs_status find_address(struct hs_view *view, const char *text, struct hs_
     hs_addr address;
     hs_node node;
     HS_TRY(hs_parse_address(text, &address, err));
-    HS_TRY(hs_snap_find_address(view->snap, address, &node, err));
+    HS_TRY(hs_view_find_address(view, address, &node, err));
     if (node != HS_NO_NODE)
         return found(ret, HS_OBJECT_ADDRESS, node);
     (void)hs_fail(err, HS_USAGE, "no block holds the address '%s'", text);

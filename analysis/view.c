@@ -50,8 +50,7 @@ static hs_status index_open(struct hs_view *view, struct hs_index_options *optio
     options->budget = view->session.budget;
     options->access = view->session.access;
     options->progress = view->session.progress;
-    HS_TRY(hs_index_open(view->snap, options, &view->index, err));
-    return view->index == NULL ? HS_OK : hs_used_edges_open(view, err);
+    return hs_index_open(view->snap, options, &view->index, err);
 }
 
 /* The one that is kept, or else one that is computed, after saying what that costs. */
@@ -73,10 +72,21 @@ static hs_status open_index(bool rebuild, struct hs_view *view, struct hs_error 
     return HS_OK;
 }
 
+hs_status hs_view_policy_index(const struct hs_view *view, enum hs_policy_kind policy,
+                               struct hs_index **ret, struct hs_error *err)
+{
+    struct hs_view other = {.path = view->path, .snap = view->snap, .session = view->session};
+    other.session.policy = (struct hs_policy){.kind = policy};
+    HS_TRY(open_index(/* rebuild= */ false, &other, err));
+    *ret = other.index;
+    return HS_OK;
+}
+
 hs_status hs_view_find_index(struct hs_view *view, struct hs_error *err)
 {
     struct hs_index_options kept = {.only_kept = true, .must_read = true};
-    return index_open(view, &kept, err);
+    HS_TRY(index_open(view, &kept, err));
+    return view->index == NULL ? HS_OK : hs_used_edges_open(view, err);
 }
 
 static hs_status view_open(const struct hs_session *session, const char *path,
@@ -95,6 +105,8 @@ static hs_status view_open(const struct hs_session *session, const char *path,
     hs_status status = HS_OK;
     if (needs == HS_VIEW_INDEX)
         status = open_index(rebuild, &view, err);
+    if (view.index != NULL && status == HS_OK)
+        status = hs_used_edges_open(&view, err);
     if (status != HS_OK) {
         hs_view_close(&view);
         return status;
@@ -197,6 +209,22 @@ hs_status hs_view_chunk(struct hs_view *view, hs_node node, unsigned columns,
     slot->used_at = ++view->clock;
     *ret = &slot->chunk;
     *ret_at = (uint32_t)(rank % HS_CHUNK_BLOCKS);
+    return HS_OK;
+}
+
+hs_status hs_view_find_address(struct hs_view *view, hs_addr address, hs_node *ret,
+                               struct hs_error *err)
+{
+    const struct hs_chunk *chunk;
+    uint64_t number;
+    uint32_t at;
+    if (!hs_snap_address_chunk(view->snap, address, &number)) {
+        *ret = HS_NO_NODE;
+        return HS_OK;
+    }
+    HS_TRY(hs_view_chunk(view, view->n_tree + number * HS_CHUNK_BLOCKS, HS_COL_SIZES, &chunk, &at,
+                         err));
+    *ret = hs_chunk_find_address(chunk, view->facts->word_bytes, address);
     return HS_OK;
 }
 

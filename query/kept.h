@@ -18,6 +18,8 @@ enum hs_sql_kept_name {
     HS_SQL_KEPT_LEAKS,
     HS_SQL_KEPT_SUSPECTS,
     HS_SQL_KEPT_KEYS,
+    HS_SQL_KEPT_DEPTHS,
+    HS_SQL_KEPT_CONSERVATIVE,
     HS_SQL_N_KEPT
 };
 

@@ -2,9 +2,11 @@
  * one chunk after the other, and of each only the columns that the query uses. */
 #include "base/alloc.h"
 #include "by_type.h"
+#include "depths.h"
 #include "graph/edges.h"
 #include "largest.h"
 #include "node_columns.h"
+#include "other_policy.h"
 #include "tables.h"
 
 enum {
@@ -21,7 +23,9 @@ enum {
     BLOCKS_STATIC_RETAINED,
     BLOCKS_ROOT,
     BLOCKS_TIER,
-    BLOCKS_REACHED
+    BLOCKS_REACHED,
+    BLOCKS_CONSERVATIVE,
+    BLOCKS_DEPTH
 };
 enum { ROOTS_AT_ONCE = 16384 };
 
@@ -87,7 +91,7 @@ static hs_status find_address(struct blocks *b, sqlite3_value *value, hs_node *f
         *end = *first;
         return HS_OK;
     }
-    HS_TRY(hs_snap_find_address(b->cursor.source->view.snap, address, &node, err));
+    HS_TRY(hs_view_find_address(&b->cursor.source->view, address, &node, err));
     *end = node == HS_NO_NODE ? *first : node + 1;
     *first = node == HS_NO_NODE ? *first : node;
     return HS_OK;
@@ -305,6 +309,22 @@ static hs_status root_column(struct blocks *b, sqlite3_context *ret, struct hs_e
     return HS_OK;
 }
 
+static hs_status conservative_column(struct blocks *b, sqlite3_context *ret, struct hs_error *err)
+{
+    struct hs_index *index;
+    HS_TRY(hs_sql_conservative_index(b->cursor.source, &index, err));
+    hs_sql_put(ret, hs_index_retained(index, b->cursor.row).words);
+    return hs_index_check(index, err);
+}
+
+static hs_status depth_column(struct blocks *b, sqlite3_context *ret, struct hs_error *err)
+{
+    uint64_t depth;
+    HS_TRY(hs_sql_depth(b->cursor.source, b->cursor.row, &depth, err));
+    hs_sql_put_or(ret, depth, HS_SQL_NO_DEPTH);
+    return HS_OK;
+}
+
 static hs_status blocks_column(struct hs_sql_cursor *cursor, sqlite3_context *ret, int column,
                                struct hs_error *err)
 {
@@ -334,6 +354,10 @@ static hs_status blocks_column(struct hs_sql_cursor *cursor, sqlite3_context *re
     case BLOCKS_REACHED:
         sqlite3_result_int(ret, hs_index_is_reached(index, cursor->row));
         return HS_OK;
+    case BLOCKS_CONSERVATIVE:
+        return conservative_column(b, ret, err);
+    case BLOCKS_DEPTH:
+        return depth_column(b, ret, err);
     default:
         return chunk_column(b, ret, column, err);
     }
@@ -355,7 +379,8 @@ const struct hs_sql_table hs_sql_table_blocks = {
     .columns = "id INTEGER, address ADDRESS, words WORDS, static INTEGER, young INTEGER, "
                "type TEXT, type_id INTEGER, idom INTEGER, retained_words WORDS, "
                "retained_objects INTEGER, static_retained_words WORDS, root_id INTEGER, "
-               "tier TEXT, reached INTEGER",
+               "tier TEXT, reached INTEGER, retained_conservative WORDS HIDDEN, "
+               "depth INTEGER HIDDEN",
     .cursor_bytes = sizeof(struct blocks),
     .keys = keys,
     .n_keys = sizeof keys / sizeof *keys,

@@ -262,8 +262,7 @@ hs_status hs_snap_load_chunk(const struct hs_snap *snap, uint64_t at, unsigned c
     return HS_OK;
 }
 
-/* The block of the chunk that contains the address. */
-static hs_node chunk_find(const struct hs_chunk *chunk, uint32_t word_bytes, hs_addr address)
+hs_node hs_chunk_find_address(const struct hs_chunk *chunk, uint32_t word_bytes, hs_addr address)
 {
     size_t low = HS_FIRST_NOT(at, 0, chunk->n_blocks, chunk->address[at] <= address);
     if (low == 0)
@@ -272,18 +271,27 @@ static hs_node chunk_find(const struct hs_chunk *chunk, uint32_t word_bytes, hs_
     return inside / word_bytes < chunk->words[low - 1] ? chunk->first + low - 1 : HS_NO_NODE;
 }
 
+bool hs_snap_address_chunk(const struct hs_snap *snap, hs_addr address, uint64_t *ret)
+{
+    size_t low = HS_FIRST_ABOVE(snap->chunks, snap->n_chunks, first_address, address);
+    if (low == 0)
+        return false;
+    *ret = low - 1;
+    return true;
+}
+
 hs_status hs_snap_find_address(const struct hs_snap *snap, hs_addr address, hs_node *ret,
                                struct hs_error *err)
 {
-    size_t low = HS_FIRST_ABOVE(snap->chunks, snap->n_chunks, first_address, address);
-    if (low == 0) {
+    uint64_t at;
+    if (!hs_snap_address_chunk(snap, address, &at)) {
         *ret = HS_NO_NODE;
         return HS_OK;
     }
     struct hs_chunk chunk = {0};
-    hs_status status = hs_snap_load_chunk(snap, low - 1, HS_COL_SIZES, &chunk, err);
+    hs_status status = hs_snap_load_chunk(snap, at, HS_COL_SIZES, &chunk, err);
     if (status == HS_OK)
-        *ret = chunk_find(&chunk, snap->header.word_bytes, address);
+        *ret = hs_chunk_find_address(&chunk, snap->header.word_bytes, address);
     hs_chunk_fini(&chunk);
     return status;
 }

@@ -86,6 +86,48 @@ def views_say_what_commands_say():
           [[str(totals["objects"]), str(totals["words"])]], "the sums of info")
 
 
+def depths_and_the_other_policy():
+    for seed in range(rounds(3)):
+        path = random_snap(seed, n_blocks=60).write()
+        firm, other = [[[r["id"], r["retained_words"]] for r in
+                        rows(path, "select id, retained_words from blocks", *more)]
+                       for more in [(), ("--policy", "conservative")]]
+        column = "select id, retained_conservative from blocks"
+        equal(values(path, column), other, "what a conservative index says")
+        equal(values(path, column, "--policy", "conservative"), other, "by that policy")
+        expected = values(path, "select id, (select max(depth) from up(b.id)) from blocks b "
+                          "where reached union all select id, '' from blocks where not reached "
+                          "order by 1")
+        equal(values(path, "select id, depth from blocks"), expected, "depths")
+        for node, depth in expected[:4]:
+            equal(values(path, f"select id, depth from blocks where id = {node}"),
+                  [[node, depth]], "of one")
+    snap = Snap()
+    sure, unsure, held = [snap.block(n, snap.type(f"struct of{n}")) for n in (10, 5, 100)]
+    snap.root(sure, "sure")
+    snap.root(unsure, "unsure")
+    snap.edge(sure, held)
+    snap.edge(unsure, held, 0, GUESSED)
+    path = snap.write()
+    question = "select words, retained_words, retained_conservative, depth from blocks"
+    depth = int(values(path, "select max(depth) from up((select min(id) from blocks))")[0][0])
+    equal([[int(n) for n in row] for row in values(path, question)],
+          [[10, 110, 10, depth], [5, 5, 5, depth], [100, 100, 100, depth + 1]], "both policies")
+    # A list: so long that ways are kept, and that each climbed anew would take minutes.
+    long, n = Snap(), 30000
+    cell = long.type("struct cell")
+    cells = [long.block(2, cell) for _ in range(n)]
+    for above, below in zip(cells, cells[1:]):
+        long.edge(above, below)
+    long.root(cells[0], "list")
+    path = long.write()
+    first = int(values(path, "select min(depth) from blocks")[0][0])
+    equal(values(path, "select count(*), max(depth), sum(depth) from blocks"),
+          [[str(n), str(first + n - 1), str(n * first + n * (n - 1) // 2)]], "of a list")
+    equal(values(path, "select count(*) from blocks b where depth <> "
+                 f"{first} + id - (select min(id) from blocks)"), [["0"]], "and each of it")
+
+
 def paths_and_holders():
     path = random_snap(5).write()
     for node in [r[0] for r in values(path, "select id from blocks where reached limit 6")]:
@@ -316,7 +358,8 @@ def statements_from_standard_input():
         run("sql", path, line.split()[0], "--json")
 
 
-main(blocks_are_those_of_the_graph, views_say_what_commands_say, paths_and_holders,
+main(blocks_are_those_of_the_graph, views_say_what_commands_say,
+     depths_and_the_other_policy, paths_and_holders,
      lists_are_those_of_commands, what_has_grown, samples_and_sites, plans,
      any_value_in_any_place, what_is_refused, limits, hostile_names,
      statements_from_standard_input)

@@ -50,6 +50,11 @@ hs_status hs_view_open_index(const struct hs_session *session, const char *path,
                              struct hs_view *ret, struct hs_error *err);
 /* For a view that was opened without: its index when one is kept, which is not computed for it. */
 hs_status hs_view_find_index(struct hs_view *view, struct hs_error *err);
+/* Another index of the view's snapshot, by one of the policies without more say: opened, or, where
+ * none is kept, computed and kept as the view's own would be. *ret is the caller's, and to be
+ * closed before the view. */
+hs_status hs_view_policy_index(const struct hs_view *view, enum hs_policy_kind policy,
+                               struct hs_index **ret, struct hs_error *err);
 /* Fills in where the index of the view is kept, and its policy. `cache`, of n bytes (PATH_MAX), is
  * borrowed by the options. */
 void hs_view_index_places(const struct hs_view *view, char *cache, size_t n,
@@ -65,6 +70,11 @@ hs_status hs_view_finish(struct hs_view *view, hs_status status, struct hs_error
  * until the next HS_VIEW_MIN_CHUNKS calls. */
 hs_status hs_view_chunk(struct hs_view *view, hs_node node, unsigned columns,
                         const struct hs_chunk **ret, uint32_t *ret_at, struct hs_error *err);
+
+/* The block that contains an address, HS_NO_NODE in *ret where there is none: hs_snap_find_address
+ * by way of the chunks that are kept. */
+hs_status hs_view_find_address(struct hs_view *view, hs_addr address, hs_node *ret,
+                               struct hs_error *err);
 
 /* What one node is. */
 struct hs_node_facts {

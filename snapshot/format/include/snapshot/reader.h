@@ -110,6 +110,12 @@ uint64_t hs_snap_chunk_bytes(const struct hs_snap *snap, uint64_t at, unsigned c
 /* How many edges it has at most, and extra edges: the same. */
 uint64_t hs_snap_chunk_edges(const struct hs_snap *snap, uint64_t at, uint64_t *ret_extra);
 
+/* The only chunk that can have a block which contains the address, by the table of first addresses:
+ * *ret < n_chunks, or false where none can. */
+bool hs_snap_address_chunk(const struct hs_snap *snap, hs_addr address, uint64_t *ret);
+/* The block of a chunk with HS_COL_SIZES that contains it, or HS_NO_NODE. */
+hs_node hs_chunk_find_address(const struct hs_chunk *chunk, uint32_t word_bytes, hs_addr address);
+
 /* The block that contains a target address: its node, or HS_NO_NODE in *ret. Cost: one chunk. */
 hs_status hs_snap_find_address(const struct hs_snap *snap, hs_addr address, hs_node *ret,
                                struct hs_error *err);
