@@ -12,6 +12,10 @@
     {                                    \
         (name), (option), PARAMETER_TEXT \
     }
+#define REPEATED(name, option)               \
+    {                                        \
+        (name), (option), PARAMETER_REPEATED \
+    }
 #define END                        \
     {                              \
         NULL, NULL, PARAMETER_TEXT \
@@ -34,6 +38,23 @@ static const struct hs_parameter of_suspects[] = {COUNT("threshold", "--threshol
 static const struct hs_parameter of_tree[] = {TEXT("root", "--from="), COUNT("depth", "--depth="),
                                               COUNT("min_words", "--min-words="), END};
 static const struct hs_parameter of_paths[] = {FLAG("disjoint", "--disjoint"), END};
+
+#define FILTERS                                                                            \
+    TEXT("allocated", "--allocated="), TEXT("live_at", "--live-at="),                      \
+        TEXT("collected", "--collected="), TEXT("lifetime", "--lifetime="),                \
+        TEXT("size", "--size="), TEXT("heap", "--heap="), REPEATED("inside", "--inside="), \
+        REPEATED("not_inside", "--not-inside="), REPEATED("hide", "--hide="),              \
+        TEXT("group_allocations", "--group-allocations="),                                 \
+        TEXT("group_leaked", "--group-leaked="), TEXT("group_interval", "--group-interval=")
+
+static const struct hs_parameter of_trace_top[] = {FILTERS, TEXT("by", "--by="),
+                                                   TEXT("sort", "--sort="), END};
+static const struct hs_parameter of_trace_tree[] = {FILTERS, TEXT("by", "--by="),
+                                                    COUNT("depth", "--depth="),
+                                                    COUNT("min_words", "--min-words="), END};
+static const struct hs_parameter of_trace_live[] = {FILTERS, COUNT("points", "--points="), END};
+static const struct hs_parameter of_trace_lifetimes[] = {
+    FILTERS, TEXT("by", "--by="), TEXT("sort", "--sort="), COUNT("points", "--points="), END};
 
 enum { MOST_ROWS = 65536, MOST_AROUND = 1000, MOST_PATHS = 100, MOST_GROUPS = 20000 };
 
@@ -70,10 +91,18 @@ static const struct hs_endpoint endpoints[] = {
      .most = MOST_ROWS},
     {.name = "samples",
      .words = "samples --json",
+     .kind = ENDPOINT_SAMPLES,
      .parameters = of_samples,
      .rows = "samples",
      .limit_option = "-n",
      .limit = 50,
+     .most = MOST_ROWS},
+    {.name = "sites",
+     .words = "samples --json --group-by=site,root",
+     .kind = ENDPOINT_SAMPLES,
+     .rows = "groups",
+     .limit_option = "-n",
+     .limit = 2000,
      .most = MOST_ROWS},
     {.name = "suspects",
      .words = "suspects --json",
@@ -132,6 +161,34 @@ static const struct hs_endpoint endpoints[] = {
      .most = MOST_ROWS},
     {.name = "report", .words = "report", .kind = ENDPOINT_REPORT},
     {.name = "sql", .kind = ENDPOINT_SQL},
+    {.name = "trace/info", .words = "trace info --json", .kind = ENDPOINT_TRACE},
+    {.name = "trace/top",
+     .words = "trace top --json",
+     .kind = ENDPOINT_TRACE,
+     .parameters = of_trace_top,
+     .rows = "rows",
+     .limit_option = "-n",
+     .limit = 400,
+     .most = MOST_ROWS},
+    {.name = "trace/tree",
+     .words = "trace tree --json",
+     .kind = ENDPOINT_TRACE,
+     .parameters = of_trace_tree,
+     .limit_option = "-n",
+     .limit = 200,
+     .most = MOST_GROUPS},
+    {.name = "trace/live",
+     .words = "trace live --json",
+     .kind = ENDPOINT_TRACE,
+     .parameters = of_trace_live},
+    {.name = "trace/lifetimes",
+     .words = "trace lifetimes --json",
+     .kind = ENDPOINT_TRACE,
+     .parameters = of_trace_lifetimes,
+     .rows = "rows",
+     .limit_option = "-n",
+     .limit = 300,
+     .most = MOST_ROWS},
 };
 enum { N_ENDPOINTS = sizeof endpoints / sizeof *endpoints };
 
@@ -156,6 +213,8 @@ const struct hs_endpoint *hs_endpoint_find(const struct hs_target *target, const
     *ret_what = NULL;
     if (n == 0 || n > 3 || strchr(parts[AT], '/') != NULL)
         return NULL;
+    if (n == 2 && strcmp(parts[AT], "trace") == 0)
+        return find(parts[AT], parts[AT + 1]);
     const struct hs_endpoint *found = find(parts[AT], n == 3 ? parts[AT + 2] : NULL);
     bool has_what = found != NULL && found->kind == ENDPOINT_OBJECT;
     if (found == NULL || has_what != (n > 1))

@@ -13,9 +13,11 @@ enum hs_endpoint_kind {
     ENDPOINT_KEYS,
     ENDPOINT_SQL,
     ENDPOINT_SNAPSHOTS,
+    ENDPOINT_TRACE,   /* of the trace */
+    ENDPOINT_SAMPLES, /* of the snapshot, with the trace when there is one */
 };
 
-enum hs_parameter_kind { PARAMETER_TEXT, PARAMETER_COUNT, PARAMETER_FLAG };
+enum hs_parameter_kind { PARAMETER_TEXT, PARAMETER_COUNT, PARAMETER_FLAG, PARAMETER_REPEATED };
 
 struct hs_parameter {
     const char *name;   /* NULL: the last */
@@ -24,7 +26,7 @@ struct hs_parameter {
 };
 
 struct hs_endpoint {
-    const char *name;  /* "roots"; below node/WHAT: "node/paths" */
+    const char *name;  /* "roots"; below node/WHAT: "node/paths"; below trace: "trace/top" */
     const char *words; /* of the command line, before all else; with blanks between */
     enum hs_endpoint_kind kind;
     const struct hs_parameter *parameters; /* beside snap, limit, after and q; NULL: none */

@@ -129,7 +129,8 @@ static hs_status read_value(struct hs_route *route, struct hs_question *question
     const struct hs_endpoint *endpoint = route->endpoint;
     const struct hs_parameter *parameter = hs_endpoint_parameter(endpoint, name);
     bool is_old = endpoint->kind == ENDPOINT_DIFF && strcmp(name, "old") == 0;
-    if (!is_old && is_repeated(&route->target, at))
+    bool is_many = is_old || (parameter != NULL && parameter->kind == PARAMETER_REPEATED);
+    if (!is_many && is_repeated(&route->target, at))
         return hs_fail(err, HS_USAGE, "%.40s: it stands there twice", name);
     if (is_old)
         return read_older(route, list, value, err);
@@ -167,6 +168,14 @@ static void add_number(struct sum *sum, uint64_t number)
     add_bytes(sum, &number, sizeof number);
 }
 
+/* Beside a snapshot. */
+static bool takes_trace(const struct hs_route *route, const struct hs_served_list *list)
+{
+    enum hs_endpoint_kind kind = route->endpoint->kind;
+    return list->trace != NULL && list->n > 0 &&
+           (kind == ENDPOINT_SAMPLES || kind == ENDPOINT_REPORT);
+}
+
 static void find_key(struct hs_route *route, const struct hs_question *question,
                      const struct hs_served_list *list, const char *salt)
 {
@@ -174,6 +183,8 @@ static void find_key(struct hs_route *route, const struct hs_question *question,
     add_text(&sum, salt);
     add_number(&sum, question->kind);
     add_number(&sum, question->served->identity);
+    if (takes_trace(route, list))
+        add_number(&sum, list->trace->identity);
     for (size_t i = 0; i < route->n_older; i++)
         add_number(&sum, route->older[i]->identity);
     for (size_t i = 0; i < list->n && route->endpoint->kind == ENDPOINT_SERIES; i++)
@@ -225,6 +236,10 @@ static hs_status add_arguments(struct hs_route *route, struct hs_question *quest
         return HS_OK;
     if (route->what != NULL && endpoint->what_option != NULL)
         HS_TRY(add_made(route, question, endpoint->what_option, route->what, err));
+    if (takes_trace(route, list)) {
+        HS_TRY(add_word(question, "--trace", err));
+        HS_TRY(add_word(question, list->trace->path, err));
+    }
     HS_TRY(add_word(question, "--", err));
     if (endpoint->kind == ENDPOINT_SERIES)
         return add_word(question, list->folder, err);
@@ -292,7 +307,13 @@ hs_status hs_route_find(struct hs_route *route, const struct hs_request *request
         return hs_fail(err, HS_USAGE, "there is nothing of that name here");
     if (route->endpoint->kind == ENDPOINT_SERIES && list->folder == NULL)
         return hs_fail(err, HS_USAGE, "a single snapshot is served, and no folder of them");
+    bool is_of_trace = route->endpoint->kind == ENDPOINT_TRACE;
+    if (is_of_trace && list->trace == NULL)
+        return hs_fail(err, HS_USAGE, "no trace is served here");
+    bool is_report = route->endpoint->kind == ENDPOINT_REPORT;
     question->served = find_served(list, name);
+    if (is_of_trace || (is_report && list->n == 0))
+        question->served = list->trace;
     if (question->served == NULL && route->endpoint->kind != ENDPOINT_SNAPSHOTS)
         return hs_fail(err, HS_USAGE, "there is no snapshot '%.100s'", name != NULL ? name : "");
     bool is_post = strcmp(request->method, "POST") == 0;

@@ -205,6 +205,15 @@ static bool answer_kept(struct hs_exchange *exchange)
 
 /* ---- what is no command */
 
+static void put_served(struct hs_json *json, const char *key, const struct hs_served *served)
+{
+    hs_json_begin_object(json, key, HS_JSON_LINE);
+    hs_json_string(json, "name", served->name);
+    hs_json_u64(json, "file_bytes", served->n_bytes);
+    hs_json_u64(json, "changed_ns", served->changed_ns);
+    hs_json_end_object(json);
+}
+
 static hs_status put_snapshots(struct hs_exchange *exchange, const struct hs_served_list *list,
                                struct hs_error *err)
 {
@@ -213,14 +222,13 @@ static hs_status put_snapshots(struct hs_exchange *exchange, const struct hs_ser
     hs_json_begin_object(&json, NULL, HS_JSON_BLOCK);
     hs_json_string(&json, "schema", "heapsnap.snapshots/1");
     hs_json_bool(&json, "is_series", list->folder != NULL);
+    if (list->trace != NULL)
+        put_served(&json, "trace", list->trace);
+    else
+        hs_json_null(&json, "trace");
     hs_json_begin_array(&json, "snapshots", HS_JSON_BLOCK);
-    for (size_t i = 0; i < list->n; i++) {
-        hs_json_begin_object(&json, NULL, HS_JSON_LINE);
-        hs_json_string(&json, "name", list->items[i].name);
-        hs_json_u64(&json, "file_bytes", list->items[i].n_bytes);
-        hs_json_u64(&json, "changed_ns", list->items[i].changed_ns);
-        hs_json_end_object(&json);
-    }
+    for (size_t i = 0; i < list->n; i++)
+        put_served(&json, NULL, &list->items[i]);
     hs_json_end_array(&json);
     hs_json_end_object(&json);
     return hs_json_finish(&json, err);

@@ -9,6 +9,7 @@ python <<'END'
 import shutil
 import threading
 import time
+from ctf import Trace
 from snapcli import *
 from _serve import *
 
@@ -74,7 +75,7 @@ def answers():
                 again = server.ask("/api/1/" + path, code=304,
                                    headers={"If-None-Match": server.last.getheader("ETag")})
                 equal(again, b"", "the body of what has not changed")
-            for path in ["snapshots", "keys", "sets"]:
+            for path in ["snapshots", "keys", "sets", "sites"]:
                 valid(api, "/api/1/" + path, server.api(path))
             keys = server.api("keys")
             equal(keys["words"][0], roots["heap"]["words"], "all words of the keys")
@@ -82,7 +83,7 @@ def answers():
             valid(api, "/api/1/info", server.api("nonsense", code=404), code="4XX")
             unknown = [path for path in api["paths"] if path[7:].split("/")[0] not in
                        "snapshots info roots sets types leaks samples suspects tree keys node diff "
-                       "series sql report".split()]
+                       "series sql report sites trace".split()]
             equal(unknown, [], "described, and not asked for here")
 
 
@@ -286,6 +287,87 @@ def cut_in_place():
         equal(server.child.poll(), None, "it lives")
 
 
+def some_trace(name="app.ctf", n=40):
+    """Named as the file that it is written to."""
+    trace = Trace(pid=77)
+    codes = [trace.code((f"f{i}", f"m{i % 3}.c", i + 1)) for i in range(9)]
+    ids = []
+    for i in range(n):
+        ids.append(trace.alloc(1000 * i, 2 + i % 7, [codes[i % 9], codes[(3 * i) % 9]]))
+        if i % 3 == 2:
+            trace.collect(1000 * i + 500, ids[i // 2])
+    return trace.write(os.path.join(os.environ["WORK"], name))
+
+
+FILTERS = [("", []), ("live_at=peak", ["--live-at=peak"]),
+           ("collected=never&hide=f1&hide=f2", ["--collected=never", "--hide=f1", "--hide=f2"]),
+           ("allocated=5ms..30ms&inside=%2Ff%5B0-5%5D%2F&not_inside=f3&size=16..64",
+            ["--allocated=5ms..30ms", "--inside=/f[0-5]/", "--not-inside=f3", "--size=16..64"]),
+           ("lifetime=1ms..&heap=minor&group_leaked=10%25..",
+            ["--lifetime=1ms..", "--heap=minor", "--group-leaked=10%.."])]
+
+
+def traces():
+    """Every question about a trace, with every filter, is the command's answer."""
+    path = some_trace()
+    with Server(path) as server:
+        api = server.ask("/openapi.json", headers={"Authorization": None})
+        equal(server.api("trace/info"), run("trace", "info", path, "--json").json(), "info")
+        valid(api, "/api/1/trace/info", server.api("trace/info"))
+        for query, options in FILTERS:
+            for what, more, words in [("top", "by=function&limit=7", ["--by=function", "-n", 7]),
+                                      ("top", "sort=leaked", ["--sort=leaked", "-n", 400]),
+                                      ("tree", "by=caller&min_words=1&depth=3",
+                                       ["--by=caller", "--min-words=1", "--depth=3", "-n", 200]),
+                                      ("live", "points=9", ["--points=9"]),
+                                      ("lifetimes", "points=2", ["--points=2", "-n", 300])]:
+                found = server.api(f"trace/{what}?{query}&{more}")
+                equal(found, run("trace", what, path, *options, *words, "--json").json(),
+                      f"{what} {query}")
+                valid(api, "/api/1/trace/" + what, found)
+        page = server.api("trace/top?after=&limit=2")
+        equal(len(page["rows"]), 2, "a page of rows")
+        server.api("trace/top?after=" + server.last.getheader("X-Heapsnap-Next"))
+        for query in ["live_at=soon", "inside=%2F%28%2F", "by=nothing", "points=3",
+                      "size=1&size=2"]:
+            server.api("trace/top?" + query, code=400)
+        for other in ["roots", "trace/dump", "trace", "trace/top/3", "sites"]:
+            server.api(other, code=404)
+        equal(server.api("snapshots")["trace"]["name"], "app.ctf", "its name")
+        valid(api, "/api/1/snapshots", server.api("snapshots"))
+        check(server.api("report").startswith(b"<!doctype html>"), "the report")
+    with Server(some_heap()) as server:
+        server.api("trace/top", code=404)
+    run("serve", path, "--trace", path, code=2)
+    run("serve", some_heap(), "--trace", "hard.snap", code=4)
+
+
+def growing_trace():
+    """It is written on, replaced and cut while it is served."""
+    path, whole = some_trace(), open(some_trace("whole.ctf", n=90), "rb").read()
+    size = os.path.getsize(path)
+    with Server(path) as server:
+        before = server.api("trace/top")
+        with open(path, "wb") as file: # as record writes: the same file, packet by packet
+            file.write(whole[:size // 2])
+            file.flush()
+            less = server.api("trace/top")
+            equal(less, run("trace", "top", path, "-n", 400, "--json").json(), "what is there yet")
+            file.write(whole[size // 2:])
+        after = server.api("trace/top")
+        equal(after, run("trace", "top", path, "-n", 400, "--json").json(), "all of it")
+        check(less["total"] != after["total"] != before["total"], "it has not grown")
+        with open("new.ctf", "wb") as file:
+            file.write(b"no trace at all")
+        os.rename("new.ctf", path)
+        server.api("trace/top", code=409)
+        os.unlink(path)
+        server.api("trace/top", code=404)
+        some_trace()
+        equal(server.api("trace/top"), before, "it is back")
+        equal(server.child.poll(), None, "it lives")
+
+
 def ends():
     heap = some_heap()
     for number in [signal.SIGINT, signal.SIGTERM]:
@@ -364,6 +446,6 @@ def series():
         server.api("info", code=404)
 
 
-main(answers, pages, strangers, bad_requests, sql, many, changed, cut_in_place, ends, socket_file,
-     series)
+main(answers, pages, strangers, bad_requests, sql, many, changed, cut_in_place, traces,
+     growing_trace, ends, socket_file, series)
 END

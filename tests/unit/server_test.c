@@ -22,9 +22,9 @@ static const char document[] = "{\"schema\": \"heapsnap.roots/1\", \"roots\": [\
                                "  { \"name\": \"two, }]\" },\n"
                                "  { \"name\": \"THREE\\\"\" }\n"
                                "], \"others\": { \"roots\": [1, 2] } }\n";
-static struct hs_served items[] = {{"new.snap", "d/new.snap", 11, 5, 6},
-                                   {"old.snap", "d/old.snap", 22, 7, 8}};
-static const struct hs_served_list list = {items, 2, "d"};
+static struct hs_served items[] = {{"new.snap", "d/new.snap", 11, 5, 6, 0, false},
+                                   {"old.snap", "d/old.snap", 22, 7, 8, 0, false}};
+static const struct hs_served_list list = {items, 2, "d", NULL};
 
 static struct hs_map printed(const char *text)
 {

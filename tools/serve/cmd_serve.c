@@ -9,7 +9,9 @@
 #include "http.h"
 #include "look/open_view.h"
 #include "lost_file.h"
+#include "report/trace_members.h"
 #include "server/exchange.h"
+#include "trace/trace.h"
 
 static hs_status make_token(char *token, struct hs_error *err)
 {
@@ -22,12 +24,19 @@ static hs_status make_token(char *token, struct hs_error *err)
 }
 
 /* Long work is done where it can be seen, and what cannot be served is said at once. */
-static hs_status prepare(struct hs_tool *tool, const char *path, struct hs_error *err)
+static hs_status prepare(struct hs_tool *tool, const struct hs_serve_what *what,
+                         struct hs_error *err)
 {
+    const char *path = what->snapshots;
     struct hs_view view = {0};
-    if (strcmp(path, "-") == 0)
+    struct hs_trace *trace = NULL;
+    if (path != NULL && strcmp(path, "-") == 0)
         return hs_fail(err, HS_USAGE, "'serve' needs a file: it is read again and again");
-    if (hs_folder_is(path))
+    if (what->trace != NULL) {
+        HS_TRY(hs_trace_open(what->trace, &trace, err));
+        hs_trace_close(trace);
+    }
+    if (path == NULL || hs_folder_is(path))
         return HS_OK;
     HS_TRY(hs_tool_open_view(tool, path, HS_VIEW_INDEX, &view, err));
     return hs_view_finish(&view, HS_OK, err);
@@ -62,17 +71,25 @@ static hs_status tell(struct hs_tool *tool, const struct hs_listener *listener, 
 
 hs_status hs_cmd_serve(struct hs_tool *tool, const struct hs_invocation *inv, struct hs_error *err)
 {
-    const char *path = inv->arguments[0];
+    struct hs_serve_what what = {inv->arguments[0], NULL};
     char token[HS_SERVER_TOKEN_BYTES];
     struct hs_listener listener = {.fd = -1};
+    if (hs_given(inv, HS_OPT_TRACE))
+        what.trace = inv->text[HS_OPT_TRACE];
+    if (hs_trace_is_one(what.snapshots)) {
+        if (what.trace != NULL)
+            return hs_fail(err, HS_USAGE, "'%s' is a trace: --trace stands beside a snapshot",
+                           what.snapshots);
+        what = (struct hs_serve_what){NULL, what.snapshots};
+    }
     HS_TRY(make_token(token, err));
     HS_TRY(listen_at(inv, &listener, err));
-    hs_status status = prepare(tool, path, err);
+    hs_status status = prepare(tool, &what, err);
     if (status == HS_OK)
         status = tell(tool, &listener, token, err);
     if (status == HS_OK) {
         hs_lost_file_go_on();
-        status = hs_http_run(tool, path, token, &listener, err);
+        status = hs_http_run(tool, &what, token, &listener, err);
     }
     hs_listener_close(&listener);
     return status;

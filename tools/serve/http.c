@@ -32,7 +32,7 @@ struct hs_http {
     struct hs_worker *worker;
     struct hs_lane lane;
     struct hs_served_now *now;
-    const char *path;
+    const struct hs_serve_what *what;
     struct connection connections[CONNECTIONS];
     struct waiter *waiting; /* for the worker */
     bool ends;
@@ -194,7 +194,7 @@ static void begin(struct waiter *waiter)
     struct hs_http *http = waiter->http;
     struct hs_error err = HS_ERROR_INIT;
     static const struct hs_served_list none = {0};
-    hs_status status = hs_served_refresh(http->path, &http->now, &err);
+    hs_status status = hs_served_refresh(http->what, &http->now, &err);
     hs_served_let_go(waiter->now);
     waiter->now = http->now;
     waiter->now->n_users++;
@@ -420,20 +420,20 @@ static hs_status open_all(struct hs_http *http, struct hs_tool *tool, const char
     struct hs_server_options options = {.token = token};
     options.files = hs_serve_pages(&options.n_files);
     HS_TRY(hs_mhd_load(&http->mhd, err));
-    HS_TRY(hs_served_refresh(http->path, &http->now, err));
+    HS_TRY(hs_served_refresh(http->what, &http->now, err));
     HS_TRY(hs_server_new(&options, &http->server, err));
     HS_TRY(hs_worker_start(tool, &http->worker, ret_fd, err));
     return open_daemon(http, listener, err);
 }
 
-hs_status hs_http_run(struct hs_tool *tool, const char *path, const char *token,
+hs_status hs_http_run(struct hs_tool *tool, const struct hs_serve_what *what, const char *token,
                       struct hs_listener *listener, struct hs_error *err)
 {
     sigset_t blocked, before;
     struct hs_http *http = NULL;
     int done_fd = -1;
     HS_TRY(HS_ALLOC(&http, 1, err));
-    http->path = path;
+    http->what = what;
     for (size_t i = 0; i < CONNECTIONS; i++)
         http->connections[i].fd = -1;
     (void)sigemptyset(&blocked);

@@ -5,10 +5,11 @@
 #define HS_SERVE_HTTP_H
 
 #include "listen.h"
+#include "served.h"
 #include "tool.h"
 
-/* Answers until SIGINT or SIGTERM; the listener is taken over. `path` is what is served. */
-hs_status hs_http_run(struct hs_tool *tool, const char *path, const char *token,
+/* Answers until SIGINT or SIGTERM; the listener is taken over. `what` stays borrowed. */
+hs_status hs_http_run(struct hs_tool *tool, const struct hs_serve_what *what, const char *token,
                       struct hs_listener *listener, struct hs_error *err);
 
 #endif

@@ -198,7 +198,7 @@ static hs_status check_file(struct hs_lane *lane, hs_status status, struct hs_ma
 {
     const char *path = lane->served->path;
     bool was_cut = hs_lost_file_met();
-    bool is_other = hs_served_identity(path) != lane->served->identity;
+    bool is_other = !hs_served_is_same(lane->served);
     if (status == HS_FORMAT || status == HS_IO || was_cut || is_other)
         for (size_t i = 0; i < HS_LANE_VIEWS; i++)
             close_lent(&lane->lent[i]);
@@ -208,7 +208,7 @@ static hs_status check_file(struct hs_lane *lane, hs_status status, struct hs_ma
         hs_map_close(ret);
     (void)hs_fail(err, HS_IO, "'%s' was %s while it was read", path,
                   was_cut ? "cut short" : "changed");
-    return hs_hint(err, "replace a snapshot by renaming, never by writing into it");
+    return hs_hint(err, "replace a file by renaming, never by writing into it");
 }
 
 hs_status hs_lane_ask(struct hs_lane *lane, const struct hs_question *question, struct hs_map *ret,

@@ -30,27 +30,65 @@ static uint64_t identity_of(const struct stat *about)
     return sum != 0 ? sum : 1;
 }
 
-uint64_t hs_served_identity(const char *path)
+/* 0: it is not there. */
+static uint64_t identity_at(const char *path)
 {
     struct stat about;
     return stat(path, &about) == 0 && S_ISREG(about.st_mode) ? identity_of(&about) : 0;
 }
 
-static hs_status add(struct hs_served_now *now, const char *path, struct hs_error *err)
+static uint64_t file_of(const struct stat *about)
+{
+    return mix(mix(0, about->st_dev), about->st_ino);
+}
+
+bool hs_served_is_same(const struct hs_served *served)
+{
+    struct stat about;
+    if (!served->is_trace)
+        return identity_at(served->path) == served->identity;
+    return stat(served->path, &about) == 0 && file_of(&about) == served->file &&
+           (uint64_t)about.st_size >= served->n_bytes;
+}
+
+/* *ret_is false: it is gone since it was listed. */
+static hs_status describe(const char *path, struct hs_served *ret, bool *ret_is,
+                          struct hs_error *err)
 {
     struct stat about;
     char *copy;
-    if (stat(path, &about) != 0 || !S_ISREG(about.st_mode))
-        return HS_OK; /* gone since it was listed */
+    *ret_is = stat(path, &about) == 0 && S_ISREG(about.st_mode);
+    if (!*ret_is)
+        return HS_OK;
     HS_TRY(hs_strdup(path, &copy, err));
     const char *slash = strrchr(copy, '/');
-    now->items[now->list.n++] = (struct hs_served){
+    *ret = (struct hs_served){
         .name = slash != NULL ? slash + 1 : copy,
         .path = copy,
         .identity = identity_of(&about),
         .n_bytes = (uint64_t)about.st_size,
         .changed_ns = time_ns(&about.st_mtim),
+        .file = file_of(&about),
     };
+    return HS_OK;
+}
+
+static hs_status add(struct hs_served_now *now, const char *path, struct hs_error *err)
+{
+    bool is;
+    HS_TRY(describe(path, &now->items[now->list.n], &is, err));
+    now->list.n += is;
+    return HS_OK;
+}
+
+static hs_status add_trace(struct hs_served_now *now, const char *path, struct hs_error *err)
+{
+    bool is;
+    HS_TRY(describe(path, &now->trace, &is, err));
+    if (!is)
+        return hs_fail(err, HS_IO, "cannot open '%s': it is no file", path);
+    now->trace.is_trace = true;
+    now->list.trace = &now->trace;
     return HS_OK;
 }
 
@@ -72,10 +110,16 @@ static hs_status add_folder(struct hs_served_now *now, const struct hs_folder *f
     return HS_OK;
 }
 
-static hs_status find(const char *path, struct hs_served_now *now, struct hs_error *err)
+static hs_status find(const struct hs_serve_what *what, struct hs_served_now *now,
+                      struct hs_error *err)
 {
+    const char *path = what->snapshots;
     now->n_users = 1;
     now->found_ns = hs_now_ns();
+    if (what->trace != NULL)
+        HS_TRY(add_trace(now, what->trace, err));
+    if (path == NULL)
+        return HS_OK;
     if (hs_folder_is(path)) {
         struct hs_folder folder;
         HS_TRY(hs_folder_list(path, &folder, err));
@@ -97,23 +141,28 @@ void hs_served_let_go(struct hs_served_now *now)
     for (size_t i = 0; i < now->list.n; i++)
         hs_free((char *)(uintptr_t)now->items[i].path);
     hs_free(now->items);
+    hs_free((char *)(uintptr_t)now->trace.path);
     hs_free(now);
 }
 
-static bool is_true(const struct hs_served_now *now, const char *path)
+static bool is_true(const struct hs_served_now *now)
 {
+    const struct hs_served *trace = now->list.trace;
+    if (trace != NULL && identity_at(trace->path) != trace->identity)
+        return false;
     if (now->list.folder != NULL)
         return hs_now_ns() - now->found_ns < SECOND_NS;
-    return hs_served_identity(path) == now->items[0].identity;
+    return now->list.n == 0 || identity_at(now->items[0].path) == now->items[0].identity;
 }
 
-hs_status hs_served_refresh(const char *path, struct hs_served_now **now, struct hs_error *err)
+hs_status hs_served_refresh(const struct hs_serve_what *what, struct hs_served_now **now,
+                            struct hs_error *err)
 {
     struct hs_served_now *found = NULL;
-    if (*now != NULL && is_true(*now, path))
+    if (*now != NULL && is_true(*now))
         return HS_OK;
     HS_TRY(HS_ALLOC(&found, 1, err));
-    hs_status status = find(path, found, err);
+    hs_status status = find(what, found, err);
     if (status != HS_OK) {
         hs_served_let_go(found);
         return status;

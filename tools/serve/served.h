@@ -1,24 +1,33 @@
-/* The snapshots that are served: one, or those of a folder, as they are now. */
+/* What is served, as it is now: a snapshot, or those of a folder, and a trace; or a trace alone. */
 #ifndef HS_SERVE_SERVED_H
 #define HS_SERVE_SERVED_H
 
 #include "server/exchange.h"
 
+/* Paths as they were given. */
+struct hs_serve_what {
+    const char *snapshots; /* a file or a folder; NULL: none */
+    const char *trace;     /* NULL: none */
+};
+
 /* A list as it was once; it stays while somebody uses it. */
 struct hs_served_now {
     struct hs_served_list list;
     struct hs_served *items; /* owned, with the paths; names are their ends */
+    struct hs_served trace;  /* its path is owned */
     unsigned n_users;
     uint64_t found_ns;
 };
 
-/* What is at `path`: the list, whose user the caller is, or the one that is given, when it is still
+/* What is there: the list, whose user the caller is, or the one that is given, when it is still
  * true: of a folder it is looked at again after a second. HS_IO when there is nothing; an empty
  * folder is an empty list. O(files). */
-hs_status hs_served_refresh(const char *path, struct hs_served_now **now, struct hs_error *err);
+hs_status hs_served_refresh(const struct hs_serve_what *what, struct hs_served_now **now,
+                            struct hs_error *err);
 void hs_served_let_go(struct hs_served_now *now);
 
-/* Another number for another file, or when it was written to. 0: it is not there. */
-uint64_t hs_served_identity(const char *path);
+/* Whether it is still the file that it was. A trace may have grown since: what was read of it is
+ * true of what it was. */
+bool hs_served_is_same(const struct hs_served *served);
 
 #endif

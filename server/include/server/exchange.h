@@ -38,13 +38,16 @@ struct hs_served {
     uint64_t identity; /* another one when the file is another one, or has changed */
     uint64_t n_bytes;
     uint64_t changed_ns; /* since 1970 */
+    uint64_t file;       /* of a trace: the same as long as it is this file, however it grows */
+    bool is_trace;
 };
 
 /* The newest first. */
 struct hs_served_list {
     const struct hs_served *items;
     size_t n;
-    const char *folder; /* NULL: a single snapshot */
+    const char *folder;            /* NULL: a single snapshot, or none */
+    const struct hs_served *trace; /* NULL: none */
 };
 
 /* A text that is served as it is, without a token: the page and what belongs to it. */
