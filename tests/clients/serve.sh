@@ -34,3 +34,23 @@ node "$browser/serve.mjs" "$(cat "$work/address")" "$work" >"$work/page" 2>&1 ||
 cat "$work/page"
 kill -TERM "$server"
 wait "$server" || fail "the server ended with $?"
+
+# A trace, of which the first half is there when the page opens.
+a_trace
+cp "$clients/trace_live.mjs" "$browser/"
+head -c "$(($(stat -c %s "$trace") / 2))" "$trace" >"$work/half.ctf"
+exits 0 trace top "$work/half.ctf" --json -n 400 -o "$work/half.json"
+"$HEAPSNAP" serve "$work/half.ctf" >"$work/address" 2>"$work/talk" &
+server=$!
+started+=("$server")
+for _ in $(seq 100); do
+    [ ! -s "$work/address" ] || break
+    sleep 0.1
+done
+node "$browser/trace_live.mjs" "$(cat "$work/address")" "$work/half.json" \
+    "tail -c +$(($(stat -c %s "$work/half.ctf") + 1)) '$trace' >>'$work/half.ctf'" \
+    >"$work/page" 2>&1 ||
+    fail "the page of a trace: $(tail -20 "$work/page") $(cat "$work/talk")"
+cat "$work/page"
+kill -TERM "$server"
+wait "$server" || fail "the server of a trace ended with $?"

@@ -1,6 +1,6 @@
 /* The page of a server: data comes when a screen needs it, by requests with the token that stood in
  * the address. It is kept for this tab alone, and out of the address that others may see. */
-hs.live = { snap: null, older: null, series: false, snapshots: [] };
+hs.live = { snap: null, older: null, series: false, snapshots: [], trace: null };
 
 function takeToken() {
   const found = /^#([0-9a-f]{32})\/?(.*)$/.exec(location.hash);
@@ -41,12 +41,15 @@ const sources = {
   types: () => hs.api('types?limit=' + MOST),
   leaks: () => hs.api('leaks?limit=' + MOST),
   samples: () => hs.api('samples?limit=' + MOST),
+  sites: () => hs.api('sites'),
+  trace_info: () => request('trace/info'),
   keys: () => hs.api('keys?limit=20000'),
   set_roots: async () => ({}),
   diff: () => hs.live.older ? hs.api('diff?limit=200&old=' + encodeURIComponent(hs.live.older)) : request('series?limit=200'),
 };
 const needs = { overview: ['roots', 'suspects', 'keys'], roots: ['roots'], tree: ['keys'], shared: ['roots', 'set_roots'],
-  types: ['types'], leaks: ['leaks'], sites: ['samples'], growth: ['diff'], about: [], object: [], sql: [] };
+  types: ['types'], leaks: ['leaks'], sites: ['samples'], growth: ['diff'], about: [], object: [], sql: [],
+  when: [], calls: [], places: [], lives: [], join: ['sites'], trace: ['trace_info'] };
 
 async function load(name) {
   if (hs.data[name] !== undefined) return;
@@ -130,12 +133,59 @@ rootColumns = heap => [...plainColumns(heap), { head: 'let go', text: () => '',
     return box;
   } }];
 
+/* ---- a trace: every filter is computed by the server, with the code of the command */
+
+function traceQuery(what, filter, more) {
+  const found = new URLSearchParams(more);
+  for (const [name] of fields)
+    for (const value of [filter[name] || []].flat()) found.append(name, value);
+  return request(`trace/${what}?${found}`);
+}
+
+function serverTrace() {
+  const top = (filter, by) => traceQuery('top', filter, { by, limit: MOST });
+  return { facts: traceFacts(hs.data.trace_info), snap: filter => filter, top,
+    live: filter => traceQuery('live', filter, { points: 240 }),
+    lifetimes: (filter, by) => traceQuery('lifetimes', filter, { by, limit: 300 }),
+    tree: async (filter, by) => { // what is wide enough to be seen
+      const { total } = await top(filter, 'site');
+      return traceQuery('tree', filter, { by, min_words: Math.floor(total.words / 2000), depth: 400, limit: 1000 });
+    } };
+}
+
+/* One that is still written to: what is shown follows. */
+async function followTrace() {
+  const { trace } = await request('snapshots'), was = hs.live.trace, screen = hs.at;
+  hs.live.trace = trace;
+  if (!trace || (trace.changed_ns === was.changed_ns && trace.file_bytes === was.file_bytes)) return;
+  hs.data.trace_info = await request('trace/info');
+  hs.trace = serverTrace();
+  if (!traceScreens.includes(screen) || screen.id === 'join' || document.querySelector('dialog') || document.activeElement?.tagName === 'INPUT') return;
+  const fresh = screen.draw();
+  if (fresh.start) await fresh.start();
+  if (hs.at !== screen) return;
+  hs.shown = fresh;
+  document.querySelector('main').replaceChildren(fresh.element);
+  fresh.tree?.draw();
+  document.body.dataset.followed = trace.file_bytes;
+}
+
+function beginToFollow() {
+  let isAsking = false;
+  setInterval(async () => {
+    if (isAsking || document.hidden) return;
+    isAsking = true;
+    try { await followTrace(); } catch (error) { say(error.message); }
+    isAsking = false;
+  }, 1000);
+}
+
 /* ---- snapshots */
 
 function choose(snap) {
   hs.live.snap = snap;
   hs.live.cursor = {};
-  hs.data = { };
+  hs.data = hs.live.trace ? { trace_info: hs.data.trace_info } : { };
   ticked.clear();
   return load('info');
 }
@@ -210,13 +260,21 @@ async function beginLive() {
     const found = await request('snapshots');
     hs.live.series = found.is_series;
     hs.live.snapshots = found.snapshots;
-    if (found.snapshots.length === 0) throw new Error('There is no snapshot in this folder yet.');
-    await choose(found.snapshots[0].name);
+    hs.live.trace = found.trace;
+    hs.data = {};
+    if (found.trace) {
+      await load('trace_info');
+      hs.trace = serverTrace();
+      beginToFollow();
+    }
+    if (found.snapshots.length > 0) await choose(found.snapshots[0].name);
+    else if (!found.trace) throw new Error('There is no snapshot in this folder yet.');
   } catch (error) {
     app.textContent = error.message;
     return;
   }
-  prepareScreens();
+  if (hs.data.info) prepareScreens();
+  addTraceScreens();
   frameLive();
   startPage(true);
 }

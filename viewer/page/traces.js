@@ -122,7 +122,7 @@ function sampledText() {
 }
 
 /* Draws what an answer shows when it is there; an error in its place. */
-function later(draw) {
+function answered(draw) {
   const element = make('div', {});
   const shown = { element, table: { move: by => shown.rows?.move(by), open: () => shown.rows?.open() } };
   shown.start = async () => {
@@ -213,7 +213,7 @@ function takeRange(from, to) {
 }
 
 function drawWhen() {
-  return later(async shown => {
+  return answered(async shown => {
     const answer = await hs.trace.live(view.filter), { points, selected } = answer;
     const canvas = timeCanvas(answer, takeRange), peak = points.reduce((best, p) => p.live_words > best.live_words ? p : best, points[0]);
     const mode = make('select', { 'aria-label': 'what a range chooses' }, Object.entries(brushes).map(([value, text]) => make('option', { value }, text)));
@@ -291,7 +291,7 @@ function drawFocus(keys, name) {
 }
 
 function drawCalls() {
-  return later(async shown => {
+  return answered(async shown => {
     const answer = await hs.trace.tree(view.filter, view.calls), keys = callKeys(answer.nodes);
     let at = 0;
     const holder = make('div'), crumbs = make('p', { class: 'crumbs' });
@@ -300,6 +300,8 @@ function drawCalls() {
     function draw() {
       const rows = keys.children[at].slice(0, 300).map(key => ({ key, name: keyName(keys, key), ...keys.nodes[key] }));
       const own = keys.nodes[at];
+      if (own.hidden_samples > 0)
+        rows.push({ key: -1, name: `[${grouped(own.hidden_children)} others]`, words: own.hidden_samples * hs.trace.facts.words_per_sample, samples: own.hidden_samples });
       if (own.own_samples > 0) rows.push({ key: -1, name: '[right here]', words: own.own_words, samples: own.own_samples });
       crumbs.replaceChildren(make('button', { onclick: () => open(0) }, 'all'), ...keyWay(keys, at).flatMap(step =>
         [' > ', make('button', { onclick: () => open(step) }, keyName(keys, step))]), ` \u2014 ${keys.text(at)}, ${keys.about(at)} `,
@@ -354,12 +356,12 @@ function smallHistogram(row) {
 
 /* What is known of one site, below the table. */
 async function drawSite(row, holder) {
-  const lives = row.histogram ? row : (await hs.trace.lifetimes(view.filter)).rows.find(one => one.name === row.name);
+  const lives = row.histogram ? row : (await hs.trace.lifetimes(view.filter, view.by)).rows.find(one => one.name === row.name);
   const facts = [['place', row.file ? `${row.file}${row.line ? ':' + row.line : ''}` : '?'], ['sampled allocations', grouped(row.objects)],
     ['first to last', `${seconds(row.first_us)} to ${seconds(row.last_us)}`], ['allocations', `${grouped(row.allocations)} \u00b1 ${grouped(row.allocations_error)}`],
     ['words', `${size(row.words)} \u00b1 ${size(row.words_error)}`], ['never freed', `${size(row.live_words)} \u00b1 ${size(row.live_words_error)}`],
     ['median life', lifetimeText(row)]];
-  const keeps = row.function && hs.data.sites && hs.screens.find(one => one.id === 'join');
+  const keeps = row.function && view.by === 'site' && screens().some(one => one.id === 'join');
   holder.replaceChildren(make('h2', {}, row.name), make('div', { class: 'facts' }, facts.flatMap(([name, text]) => [make('span', { class: 'soft' }, name), make('span', {}, text)])),
     make('div', { class: 'tools' }, row.function && make('button', { onclick: () => focusOn([row.function, row.file].filter(Boolean).join(' ')) }, 'callers and callees'),
       row.function && make('button', { onclick: () => setFilter({ inside: [row.function] }) }, 'only inside of it'),
@@ -368,7 +370,7 @@ async function drawSite(row, holder) {
 }
 
 function drawPlaces() {
-  return later(async shown => {
+  return answered(async shown => {
     const answer = await hs.trace.top(view.filter, view.by), { rows, others, total } = answer, holder = make('section', { 'aria-live': 'polite' });
     const by = make('select', { 'aria-label': 'rows are' }, ['site', 'function', 'caller', 'file', 'stack', 'size'].map(value => make('option', { value }, 'by ' + value)));
     by.value = view.by;
@@ -392,8 +394,8 @@ function drawPlaces() {
 }
 
 function drawLives() {
-  return later(async shown => {
-    const { rows } = await hs.trace.lifetimes(view.filter), holder = make('section', { 'aria-live': 'polite' });
+  return answered(async shown => {
+    const { rows } = await hs.trace.lifetimes(view.filter, 'site'), holder = make('section', { 'aria-live': 'polite' });
     shown.rows = table({ rows, select: row => holder.replaceChildren(make('h2', {}, row.name), histogram(row)), columns: [
       { head: 'site', name: true, text: row => row.name }, sizeColumn('words', row => row.words), errorColumn('\u00b1', row => row.words_error),
       { head: 'never freed', number: true, value: row => row.never_samples, text: row => percent(row.never_samples, row.samples) },
@@ -475,7 +477,7 @@ const traceScreens = [
   { id: 'calls', title: 'Calls', draw: ofTrace(drawCalls), command: () => traceCommand('tree'), when: hasTrace },
   { id: 'places', title: 'Sites', draw: ofTrace(drawPlaces), command: () => traceCommand('top'), when: hasTrace },
   { id: 'lives', title: 'Lifetimes', draw: ofTrace(drawLives), command: () => traceCommand('lifetimes'), when: hasTrace },
-  { id: 'join', title: 'Sites \u00d7 roots', draw: drawJoin, command: () => command('samples', '--group-by', 'site,root'), when: data => data.sites },
+  { id: 'join', title: 'Sites \u00d7 roots', draw: drawJoin, command: () => command('samples', '--group-by', 'site,root'), when: data => data.sites || (hs.live && data.info && data.info.samples > 0) },
   { id: 'trace', title: 'Trace', draw: drawTraceInfo, command: () => traceCommand('info'), when: hasTrace },
 ];
 actions.f = () => hs.at && hs.at.id !== 'join' && traceScreens.includes(hs.at) && filterForm();
@@ -489,18 +491,18 @@ function addTraceScreens() {
   if (hasTrace(hs.data) || hs.live) hs.help = [...(hs.help || []), ['f', 'filter, of a trace'], ['z', 'callers and callees of the call that is open']];
 }
 
-function traceFacts(info, top) {
+function traceFacts(info) {
   return { path: info.trace, word_bytes: info.word_bytes, end_us: info.duration_us, peak_us: info.peak_us,
-    words_per_sample: top.words_per_sample, is_exact: info.allocated.certainty === 'exact' };
+    words_per_sample: half(1 / Number(info.samples_per_word)), is_exact: info.allocated.certainty === 'exact' };
 }
 
 /* The answers out of the page. */
 function cellsSource(data) {
   const cells = openCells(data.trace);
-  return { facts: traceFacts(data.trace_info, data.trace_top), left_out: cells.left_out, points: cells.points.length, n_points: cells.n_points,
+  return { facts: traceFacts(data.trace_info), left_out: cells.left_out, points: cells.points.length, n_points: cells.n_points,
     snap: filter => { parseRange('size', filter.size, sizeUnits, null, null); selectCells(cells, filter); return snapFilter(cells, filter).snapped; },
     live: filter => cellsLive(cells, filter),
     top: (filter, by) => isEmpty(filter) && by === 'site' ? data.trace_top : cellsTop(cells, filter, by),
     tree: (filter, by) => cellsTree(cells, filter, by),
-    lifetimes: filter => isEmpty(filter) ? data.trace_lifetimes : cellsTop(cells, filter, 'site') };
+    lifetimes: (filter, by) => isEmpty(filter) && by === 'site' ? data.trace_lifetimes : cellsTop(cells, filter, by) };
 }
