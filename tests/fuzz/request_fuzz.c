@@ -17,10 +17,14 @@ static const char token[] = "0123456789abcdef0123456789abcdef";
 static const char own_authorization[] = "Bearer 0123456789abcdef0123456789abcdef";
 
 static const struct hs_served items[] = {
-    {"new.snap", "dir/new.snap", 0x1234, 100, 1},
-    {"old.snap", "dir/old.snap", 0x5678, 90, 0},
+    {.name = "new.snap",
+     .path = "dir/new.snap",
+     .identity = 0x1234,
+     .n_bytes = 100,
+     .changed_ns = 1},
+    {.name = "old.snap", .path = "dir/old.snap", .identity = 0x5678, .n_bytes = 90},
 };
-static const struct hs_served_list list = {items, 2, "dir"};
+static const struct hs_served_list list = {.items = items, .n = 2, .folder = "dir"};
 
 /* The words behind "--" are the files, then what is asked for. */
 static void check_question(const struct hs_question *question)
