@@ -219,6 +219,23 @@ bool hs_heap_map_is_set(const struct hs_heap_map *map, hs_addr address)
     return map_place(map, address, &bit) && hs_bitmap_get(&map->starts, bit);
 }
 
+bool hs_heap_map_take(struct hs_heap_map *map, hs_addr address, uint64_t *ret_n_bytes)
+{
+    uint64_t bit;
+
+    if (!map_place(map, address, &bit) || !hs_bitmap_get(&map->starts, bit))
+        return false;
+    hs_bitmap_clear(&map->starts, bit);
+    const struct hs_heap_span *span = hs_heap_map_span_at(map, address);
+    uint64_t room = span->end - address, n_bytes = room;
+    if (span->form == HS_SPAN_HEADERS)
+        n_bytes = map_chunk_bytes(map, span, address) - MAP_HEADER_BYTES;
+    else if (span->form == HS_SPAN_UNIFORM)
+        n_bytes = span->unit_bytes;
+    *ret_n_bytes = n_bytes < room ? n_bytes : room;
+    return true;
+}
+
 /* One more than the last bit of a span. */
 static uint64_t map_span_end(const struct hs_heap_span *span)
 {

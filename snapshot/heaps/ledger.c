@@ -70,6 +70,18 @@ static int64_t ledger_plus(int64_t sum, uint64_t n)
     return (int64_t)((uint64_t)sum + n);
 }
 
+static void ledger_shift(struct hs_ledger *ledger, uint32_t from, uint32_t to,
+                         const struct hs_ledger_moved *what)
+{
+    struct hs_ledger_moved *out = &ledger->moved[from], *in = &ledger->moved[to];
+    out->n_bytes = ledger_plus(out->n_bytes, -(uint64_t)what->n_bytes);
+    out->resident_bytes = ledger_plus(out->resident_bytes, -(uint64_t)what->resident_bytes);
+    out->n_blocks = ledger_plus(out->n_blocks, -(uint64_t)what->n_blocks);
+    in->n_bytes = ledger_plus(in->n_bytes, (uint64_t)what->n_bytes);
+    in->resident_bytes = ledger_plus(in->resident_bytes, (uint64_t)what->resident_bytes);
+    in->n_blocks = ledger_plus(in->n_blocks, (uint64_t)what->n_blocks);
+}
+
 static hs_status ledger_transfer(struct hs_ledger *ledger, const char *owner,
                                  const enum hs_memory_state from_to[2],
                                  const struct hs_ledger_moved *what, struct hs_error *err)
@@ -78,13 +90,23 @@ static hs_status ledger_transfer(struct hs_ledger *ledger, const char *owner,
 
     HS_TRY(hs_ledger_row(ledger, owner, from_to[0], &from, err));
     HS_TRY(hs_ledger_row(ledger, owner, from_to[1], &to, err));
-    struct hs_ledger_moved *out = &ledger->moved[from], *in = &ledger->moved[to];
-    out->n_bytes = ledger_plus(out->n_bytes, -(uint64_t)what->n_bytes);
-    out->resident_bytes = ledger_plus(out->resident_bytes, -(uint64_t)what->resident_bytes);
-    out->n_blocks = ledger_plus(out->n_blocks, -(uint64_t)what->n_blocks);
-    in->n_bytes = ledger_plus(in->n_bytes, (uint64_t)what->n_bytes);
-    in->resident_bytes = ledger_plus(in->resident_bytes, (uint64_t)what->resident_bytes);
-    in->n_blocks = ledger_plus(in->n_blocks, (uint64_t)what->n_blocks);
+    ledger_shift(ledger, from, to, what);
+    return HS_OK;
+}
+
+hs_status hs_ledger_hand_over(struct hs_ledger *ledger, const char *from, const char *to,
+                              hs_addr begin, hs_addr end, struct hs_error *err)
+{
+    struct hs_ledger_moved what = {0};
+    uint32_t row, row_to;
+
+    HS_TRY(hs_ledger_row(ledger, from, HS_MEMORY_LIVE, &row, err));
+    HS_TRY(hs_ledger_row(ledger, to, HS_MEMORY_INTERNAL, &row_to, err));
+    if (begin >= end)
+        return HS_OK;
+    what.n_bytes = (int64_t)(end - begin);
+    what.resident_bytes = (int64_t)hs_image_resident_bytes(ledger->image, begin, end);
+    ledger_shift(ledger, row, row_to, &what);
     return HS_OK;
 }
 

@@ -20,6 +20,7 @@
 #define VECTOR_AT ((hs_addr)0x560000001000)
 #define ARENA_AT ((hs_addr)0x7f0000100000)
 #define STRAY_AT ((hs_addr)0x7f1000000000)
+#define TREE_AT ((hs_addr)0x560000100000)
 
 enum {
     DATA_BYTES = 0x1000,
@@ -27,17 +28,20 @@ enum {
     POOL = 1 << 14,
     ARENA_BYTES = 1 << 20,
     STRAY_POOLS = 4,
+    NODE_BYTES = 8 << 15,
+    LEAF_BYTES = 8 << 14,
+    TREE_BYTES = NODE_BYTES + LEAF_BYTES,
     TYPE_WORD = 0x800, /* where in the data `type` stands; further ones follow, 256 apart */
     NAMES = 0x100,     /* in the text, which the copy does not have */
 };
 
 static struct {
-    uint8_t *data, *vector, *arena, *stray;
+    uint8_t *data, *vector, *arena, *stray, *tree;
     uint8_t text[512];
     struct elf_writer writer;
     struct hs_object object;
     struct hs_objects objects;
-    struct hs_mapping mappings[4];
+    struct hs_mapping mappings[5];
     struct hs_target target;
     char path_text[8];
     struct hs_image image;
@@ -150,9 +154,10 @@ static int set_up(void **state)
     world.vector = map_memory(1, VECTOR_AT & ~(hs_addr)0xfff, VECTOR_BYTES);
     world.arena = map_memory(2, ARENA_AT, ARENA_BYTES);
     world.stray = map_memory(3, STRAY_AT, STRAY_POOLS * POOL);
+    world.tree = map_memory(4, TREE_AT, TREE_BYTES);
     make_object(name);
     world.target = (struct hs_target){.mappings = world.mappings,
-                                      .n_mappings = 4,
+                                      .n_mappings = 5,
                                       .path_text = world.path_text,
                                       .path_text_bytes = sizeof world.path_text};
     world.findings.strings = &world.strings;
@@ -183,6 +188,7 @@ static int tear_down(void **state)
     free(world.vector);
     free(world.arena);
     free(world.stray);
+    free(world.tree);
     return 0;
 }
 
@@ -265,6 +271,72 @@ static void pools_of_unknown_arenas(void **state)
     assert_int_equal(world.map.n_blocks, 50);
     assert_int_equal(booked(HS_MEMORY_FREE) + booked(HS_MEMORY_LIVE) + booked(HS_MEMORY_INTERNAL),
                      3 * POOL);
+}
+
+/* The tree of 3.10 and later for an arena at ARENA_AT: a node and a leaf, blocks of malloc. */
+static void make_tree(void)
+{
+    put(world.data, 0x300, TREE_AT);
+    put(world.tree, (ARENA_AT >> 34 & 0x7fff) * 8, TREE_AT + NODE_BYTES);
+    put_half(world.tree, NODE_BYTES + (ARENA_AT >> 20 & 0x3fff) * 8, UINT32_MAX);
+}
+
+static hs_status add_table(hs_addr begin, hs_addr end)
+{
+    struct hs_heap_span span = {
+        .begin = begin, .end = end, .form = HS_SPAN_SINGLE, .owner = HS_OWNER_glibc};
+    return hs_heap_map_add(&world.map, &span, &err);
+}
+
+static hs_status walk_tables(void)
+{
+    static const hs_addr at[] = {VECTOR_AT, TREE_AT, TREE_AT + NODE_BYTES};
+    static const uint64_t n_bytes[] = {VECTOR_BYTES, NODE_BYTES, LEAF_BYTES};
+    uint64_t n_refused, resident;
+
+    hs_heap_map_init(&world.map, &world.image);
+    hs_ledger_init(&world.ledger, &world.strings, &world.image);
+    HS_TRY(hs_allocator_cpython.open(&world.process, &world.allocator, &err));
+    for (size_t i = 0; i < 3; i++) {
+        HS_TRY(hs_ledger_claim(&world.ledger, "glibc", HS_MEMORY_LIVE, at[i], at[i] + n_bytes[i], 1,
+                               &err));
+        HS_TRY(add_table(at[i], at[i] + n_bytes[i]));
+    }
+    HS_TRY(hs_allocator_cpython.add_spans(world.allocator, &world.map, &world.ledger, &err));
+    HS_TRY(hs_heap_map_seal(&world.map, &n_refused, &err));
+    for (size_t i = 0; i < 3; i++)
+        assert_true(hs_heap_map_set(&world.map, at[i]));
+    hs_ledger_seal(&world.ledger);
+    HS_TRY(hs_allocator_cpython.mark(world.allocator, &world.map, &world.ledger, &err));
+    HS_TRY(hs_ledger_close(&world.ledger, &world.process, NULL, &resident, &err));
+    return hs_heap_map_index(&world.map, &err);
+}
+
+static void own_tables_are_no_blocks(void **state)
+{
+    (void)state;
+    enum { POOL_OVERHEAD = 48 + (POOL - 48) % 48 };
+
+    make_vector(1);
+    make_pool(world.arena, ARENA_AT, 0, 2, 10, NULL, 0);
+    assert_int_equal(walk_tables(), HS_OK);
+    assert_int_equal(world.map.n_blocks, 12); /* the vector alone is known */
+    assert_int_equal(booked(HS_MEMORY_INTERNAL), POOL_OVERHEAD + VECTOR_BYTES);
+    forget();
+    make_tree();
+    assert_int_equal(walk_tables(), HS_OK);
+    assert_int_equal(world.map.n_blocks, 10);
+    assert_int_equal(booked(HS_MEMORY_INTERNAL), POOL_OVERHEAD + VECTOR_BYTES + TREE_BYTES);
+    forget();
+    /* a leaf that has another arena, and one that is nowhere */
+    put_half(world.tree, NODE_BYTES + (ARENA_AT >> 20 & 0x3fff) * 8, 4096);
+    assert_int_equal(walk_tables(), HS_OK);
+    assert_int_equal(world.map.n_blocks, 12);
+    forget();
+    make_tree();
+    put(world.tree, (ARENA_AT >> 34 & 0x7fff) * 8, UINT64_MAX - 7);
+    assert_int_equal(walk_tables(), HS_OK);
+    assert_int_equal(world.map.n_blocks, 12);
 }
 
 static void torn_pools_are_unsure(void **state)
@@ -554,6 +626,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(pools_of_an_arena),
         CASE(pools_of_unknown_arenas),
+        CASE(own_tables_are_no_blocks),
         CASE(torn_pools_are_unsure),
         CASE(damaged_pools_are_left_out),
         CASE(vectors_have_to_prove_themselves),

@@ -201,6 +201,14 @@ static void slabs_have_regions_of_one_size(void **state)
     assert_false(hs_heap_map_is_set(&map, BASE + 8));
     assert_true(hs_heap_map_is_set(&map, BASE + 80));
     assert_int_equal(hs_heap_map_span_at(&map, BASE + 80)->tag, 9);
+    uint64_t n_bytes = 0;
+    assert_false(hs_heap_map_take(&map, BASE + 8, &n_bytes));
+    assert_false(hs_heap_map_take(&map, BASE + 81, &n_bytes));
+    assert_true(hs_heap_map_take(&map, BASE + 80, &n_bytes));
+    assert_int_equal(n_bytes, 24);
+    assert_false(hs_heap_map_is_set(&map, BASE + 80));
+    assert_true(hs_heap_map_take(&map, BASE + 104, &n_bytes));
+    assert_int_equal(n_bytes, 896);
     assert_null(hs_heap_map_span_at(&map, UINT64_MAX));
 }
 

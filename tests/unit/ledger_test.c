@@ -161,6 +161,26 @@ static void claims_and_moves(void **state)
     expect(HS_MEMORY_OF_NOBODY, HS_MEMORY_OTHER, 2 * PAGE, 0, 0);
 }
 
+static void hand_over(const char *from, const char *to, hs_addr begin, hs_addr end)
+{
+    assert_int_equal(hs_ledger_hand_over(&ledger, from, to, BASE + begin, BASE + end, &err), HS_OK);
+}
+
+static void tables_in_blocks_of_another_allocator(void **state)
+{
+    (void)state;
+    map_pages(0, 10, PATH_HEAP);
+    present(0, 4);
+    claim("glibc", HS_MEMORY_LIVE, 0, 8 * PAGE, 100);
+    claim("cpython", HS_MEMORY_FREE, 8 * PAGE, 9 * PAGE, 0);
+    hand_over("glibc", "cpython", 3 * PAGE, 5 * PAGE);
+    hand_over("glibc", "cpython", 7, 7);
+    assert_int_equal(close_ledger(NULL), 4 * PAGE);
+    expect("glibc", HS_MEMORY_LIVE, 6 * PAGE, 3 * PAGE, 100);
+    expect("cpython", HS_MEMORY_INTERNAL, 2 * PAGE, PAGE, 0);
+    expect("cpython", HS_MEMORY_FREE, PAGE, 0, 0);
+}
+
 static void the_number_of_blocks_can_be_set(void **state)
 {
     (void)state;
@@ -338,6 +358,11 @@ static void hostile_books_still_add_up(void **state)
             move(owners[next_random(3)], any_state(), any_state(), begin,
                  begin + next_random(30 * PAGE), next_random(9));
         }
+        for (unsigned i = (unsigned)next_random(6); i-- > 0;) {
+            hs_addr begin = next_random(62 * PAGE);
+            hand_over(owners[next_random(3)], owners[next_random(3)], begin,
+                      begin + next_random(30 * PAGE));
+        }
         if (next_random(3) == 0)
             assert_int_equal(hs_ledger_move_bytes(&ledger, "a", 0, 1, UINT64_MAX - next_random(9),
                                                   UINT64_MAX, &err),
@@ -375,6 +400,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(claims_and_moves),
+        TEST(tables_in_blocks_of_another_allocator),
         TEST(the_number_of_blocks_can_be_set),
         TEST(mappings_are_what_they_are),
         TEST(the_main_stack_by_name),

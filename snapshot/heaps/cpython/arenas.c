@@ -20,6 +20,7 @@ void hs_cpython_heap_fini(struct cpython_heap *heap)
 {
     hs_free(heap->arenas);
     hs_free(heap->loose);
+    hs_free(heap->tables);
     memset(heap, 0, sizeof *heap);
 }
 
@@ -140,8 +141,10 @@ static hs_status arenas_scan_part(const struct hs_process_copy *process, hs_addr
             continue;
         last = vector;
         HS_TRY(arenas_try(process, vector, heap->pool_bytes, budget, heap, err));
-        if (heap->n_arenas != n_before)
+        if (heap->n_arenas != n_before) {
+            heap->vector = vector;
             return HS_OK;
+        }
     }
     return HS_OK;
 }
@@ -199,7 +202,7 @@ hs_status hs_cpython_find_arenas(const struct hs_process_copy *process, struct c
     if (heap->n_arenas == 0)
         heap->pool_bytes = pool_sizes[0];
     arenas_disjoin(heap);
-    return HS_OK;
+    return hs_cpython_find_tables(process, object, heap, err);
 }
 
 /* ---- pools outside ---- */

@@ -54,6 +54,9 @@ struct cpython_heap {
     size_t n_arenas, arenas_capacity;
     hs_addr *loose; /* owned: pools in no known arena; ascending */
     size_t n_loose, loose_capacity;
+    hs_addr vector;  /* of the arenas; 0: none */
+    hs_addr *tables; /* owned: blocks of malloc that are obmalloc's own; may repeat */
+    size_t n_tables, tables_capacity;
 };
 void hs_cpython_heap_fini(struct cpython_heap *heap);
 
@@ -69,6 +72,22 @@ hs_status hs_cpython_find_arenas(const struct hs_process_copy *process, struct c
 hs_status hs_cpython_find_loose(const struct hs_process_copy *process,
                                 const struct hs_ledger *ledger, struct cpython_heap *heap,
                                 struct hs_error *err);
+
+/* ---- tables.c */
+/* Fills heap->tables, by arenas that were found. `object` is the interpreter. Linear in its data.
+ */
+hs_status hs_cpython_find_tables(const struct hs_process_copy *process,
+                                 const struct hs_object *object, struct cpython_heap *heap,
+                                 struct hs_error *err);
+/* Makes them no blocks, and `owner`'s own in the ledger. After the marks of those who have them as
+ * blocks. */
+struct cpython_table_book {
+    struct hs_heap_map *map;
+    struct hs_ledger *ledger;
+    const char *owner;
+};
+hs_status hs_cpython_book_tables(const struct cpython_heap *heap,
+                                 const struct cpython_table_book *book, struct hs_error *err);
 
 /* ---- types.c */
 struct cpython_types; /* what is known of type objects: of fixed size */

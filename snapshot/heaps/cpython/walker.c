@@ -151,6 +151,8 @@ static hs_status cpython_mark(void *state, struct hs_heap_map *map, struct hs_le
     cpython->n_pools = cpython->n_agreeing = cpython->n_damaged = cpython->n_refused = 0;
     cpython->n_free_blocks = 0;
     HS_TRY(cpython_each(cpython, cpython_mark_pool, map, ledger, err));
+    HS_TRY(hs_cpython_book_tables(&cpython->heap,
+                                  &(struct cpython_table_book){map, ledger, owner_name}, err));
     HS_TRY(hs_ledger_set_blocks(ledger, owner_name, HS_MEMORY_FREE, cpython->n_free_blocks, err));
     findings->n_torn += cpython->n_pools - cpython->n_agreeing;
     HS_TRY(hs_findings_proof(findings, "cpython: pools whose free list is as long as they say",

@@ -87,6 +87,9 @@ hs_status hs_heap_map_seal(struct hs_heap_map *map, uint64_t *ret_n_refused, str
 bool hs_heap_map_set(struct hs_heap_map *map, hs_addr address);
 void hs_heap_map_clear(struct hs_heap_map *map, hs_addr address);
 bool hs_heap_map_is_set(const struct hs_heap_map *map, hs_addr address);
+/* Clears it, and says how many bytes the block that starts there had. False (and nothing done) when
+ * none does. */
+bool hs_heap_map_take(struct hs_heap_map *map, hs_addr address, uint64_t *ret_n_bytes);
 /* The span that holds `address`, or NULL. */
 const struct hs_heap_span *hs_heap_map_span_at(const struct hs_heap_map *map, hs_addr address);
 

@@ -57,6 +57,10 @@ hs_status hs_ledger_move(struct hs_ledger *ledger, const char *owner, enum hs_me
 hs_status hs_ledger_move_bytes(struct hs_ledger *ledger, const char *owner,
                                enum hs_memory_state from, enum hs_memory_state to, uint64_t n_bytes,
                                uint64_t n_blocks, struct hs_error *err);
+/* Of what is live of the allocator `from`, the part [begin, end) is the own bookkeeping of the
+ * allocator `to`, which has its memory from the other one. */
+hs_status hs_ledger_hand_over(struct hs_ledger *ledger, const char *from, const char *to,
+                              hs_addr begin, hs_addr end, struct hs_error *err);
 /* The number of blocks of a row, whatever was said of it before. */
 hs_status hs_ledger_set_blocks(struct hs_ledger *ledger, const char *owner,
                                enum hs_memory_state state, uint64_t n_blocks, struct hs_error *err);
