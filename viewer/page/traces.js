@@ -441,7 +441,7 @@ function joinOther(title, rows, of, open) {
 
 function drawJoin(argument) {
   const { groups, others, total } = hs.data.sites, holder = make('section', { 'aria-live': 'polite' });
-  const sites = joinSide(groups, siteOf), roots = joinSide(groups, keeperOf).slice(0, 14);
+  const sites = joinSide(groups, siteOf), roots = joinSide(groups, keeperOf).slice(0, 10);
   const cells = new Map(groups.map(row => [siteOf(row) + '\n' + keeperOf(row), row]));
   const most = Math.max(1, ...groups.map(joinWords));
   const ofSite = name => holder.replaceChildren(joinOther(`Who keeps what ${name} allocated`, groups.filter(row => siteOf(row) === name), keeperOf, ofRoot));
@@ -460,7 +460,7 @@ function drawJoin(argument) {
   return { table: rows, element: make('div', {}, searchTools(rows), make('p', { class: 'soft' },
     `Sampled: blocks that were alive in the snapshot stand for ${size(joinWords(total))}`
     + (total.error_words === null ? '' : ` \u00b1 ${size(total.error_words)}`) + `; ${grouped(others.count)} smaller pairs: ${size(joinWords(others))}. Who keeps is exact.`),
-  picks, holder, rows.element) };
+  picks, holder, make('div', { class: 'wide' }, rows.element)) };
 }
 
 function drawTraceInfo() {
