@@ -29,11 +29,16 @@ size_t hs_field_name(const struct hs_view *view, uint32_t type, uint64_t offset_
     return strlen(text);
 }
 
+static bool is_python(const struct hs_view *view, uint32_t type)
+{
+    return hs_snap_type(view->snap, type)->form == HS_FORM_PYTHON;
+}
+
 const char *hs_field_arrow(const struct hs_view *view, uint32_t type, const char *place)
 {
-    if (place[0] == '[' || place[0] == '\0')
+    if (place[0] == '[' || place[0] == '(' || place[0] == '\0')
         return "";
-    return hs_type_is_source(view, type) ? "." : "->";
+    return is_python(view, type) || hs_type_is_source(view, type) ? "." : "->";
 }
 
 static bool put_step(const struct hs_view *view, const struct hs_path_step *step, char *text,
@@ -41,7 +46,11 @@ static bool put_step(const struct hs_view *view, const struct hs_path_step *step
 {
     char place[HS_FIELD_NAME_BYTES];
     bool has_name = hs_field_name(view, step->type, step->offset_words, place, sizeof place) != 0;
-    if (!has_name)
+    if (has_name && place[0] == '(' && is_python(view, step->type))
+        return true; /* a part that the language does not name */
+    if (!has_name && is_python(view, step->type))
+        hs_append(text, n_bytes, "[...]"); /* data of the program has no name */
+    else if (!has_name)
         hs_append(text, n_bytes, "->(+%" PRIu64 ")", step->offset_words * view->facts->word_bytes);
     else
         hs_append(text, n_bytes, "%s%s", hs_field_arrow(view, step->type, place), place);

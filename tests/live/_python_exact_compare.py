@@ -65,7 +65,7 @@ def main():
                 if to in seen:
                     continue
                 seen.add(to)
-                if nodes[to][2] in PARTS:
+                if nodes[to][2] in PARTS or nodes[to][2].startswith("attributes of "):
                     todo.append(to)
                 else:
                     result.add(to)

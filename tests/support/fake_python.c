@@ -217,6 +217,9 @@ static hs_addr make_code(struct fake_python *fake, const char *name)
     if (layout->minor < 11)
         return at;
     hs_addr names = builtin(fake, TUPLE, 16), table = builtin(fake, BYTES, sizeof lines);
+    hs_addr kinds = builtin(fake, BYTES, 16); /* two locals */
+    put(fake, kinds + 16, 2);
+    put(fake, kinds + 32, 0x2020);
     put(fake, names + 16, 2);
     put(fake, names + 24, text(fake, "rows"));
     put(fake, names + 32, text(fake, "self"));
@@ -226,6 +229,7 @@ static hs_addr make_code(struct fake_python *fake, const char *name)
     put_u32(fake, at + layout->code_n_locals, 2);
     put_u32(fake, at + layout->code_first_line, 10);
     put(fake, at + layout->code_local_names, names);
+    put(fake, at + layout->code_local_names + 8, kinds);
     put(fake, at + layout->code_file, text(fake, "/srv/app.py"));
     put(fake, at + layout->code_qualname, text(fake, name));
     put(fake, at + layout->code_lines, table);
@@ -262,7 +266,7 @@ static void make_class(struct fake_python *fake, hs_addr code)
     put(fake, fake->class + layout->ht_qualname, text(fake, "App"));
     put(fake, fake->class + layout->ht_cached_keys, keys(fake, 2, attributes, NULL));
     fake->instance = object(fake, fake->class, layout->minor >= 11 ? LONG_HEAD_BYTES : GC_BYTES,
-                            INSTANCE_BYTES + 8 + 2 * PY_WORD);
+                            INSTANCE_BYTES + (layout->minor >= 13 ? 8 + 2 * PY_WORD : 0));
     if (layout->minor == 11 || layout->minor == 12) {
         hs_addr of_it = block(fake, 32) + 8;
         put(fake, of_it, values[1]);
@@ -343,9 +347,10 @@ static hs_addr make_generator(struct fake_python *fake, hs_addr code)
     return at;
 }
 
-static hs_addr make_module(struct fake_python *fake, hs_addr of_it)
+static hs_addr make_module(struct fake_python *fake, const char *name, hs_addr of_it)
 {
     hs_addr at = builtin(fake, MODULE, 0);
+    put(fake, at + 48, text(fake, name));
     put(fake, at + 16, of_it);
     return at;
 }
@@ -367,7 +372,8 @@ static void make_program(struct fake_python *fake)
     fake->main_dict = dict(fake, 7, main_names, values);
     hs_addr nothing = text(fake, "soon the modules");
     hs_addr sys_dict = dict(fake, 1, sys_names, &nothing);
-    hs_addr modules[] = {make_module(fake, sys_dict), make_module(fake, fake->main_dict)};
+    hs_addr modules[] = {make_module(fake, "sys", sys_dict),
+                         make_module(fake, "__main__", fake->main_dict)};
     fake->modules = dict(fake, 2, module_names, modules);
     bool is_old = fake->layout->minor < 11;
     hs_addr table = *fake_python_word(fake, sys_dict + 32);
@@ -482,11 +488,30 @@ static void check_roots(const struct fake_python *fake)
 }
 
 /* Every word of every block is asked for, as the scan of a dump does. */
+/* A type has a name, and members that ascend; one of a stride has none above it. */
+static uint64_t check_type(const struct fake_python *fake, const struct hs_object_model *model,
+                           const struct hs_heap_block *block)
+{
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_object_type what;
+    uint32_t type = model->type(fake->state, block);
+
+    if (type == HS_NO_NUMBER)
+        return 0;
+    hs_status status = model->describe(fake->state, type, &what, &err);
+    assert(status == HS_OK && what.name != 0);
+    for (size_t i = 0; i < what.n_members; i++) {
+        assert(what.members[i].name != 0);
+        assert(i == 0 || what.members[i - 1].offset_bytes < what.members[i].offset_bytes);
+        assert(what.stride_bytes == 0 || what.members[i].offset_bytes < what.stride_bytes);
+    }
+    return status == HS_OK ? what.n_members : 0;
+}
+
 static void check_words(const struct fake_python *fake, const struct hs_object_model *model)
 {
     struct hs_heap_iterator it = {.map = &fake->dump.heaps.map};
     struct hs_heap_block block;
-    char name[PY_NAME_BYTES];
     uint64_t n = 0;
 
     while (hs_heap_map_next(&it, &block)) {
@@ -498,7 +523,7 @@ static void check_words(const struct fake_python *fake, const struct hs_object_m
             n += model->is_list_end(fake->state, &block, block.begin,
                                     hs_load_u64(block.bytes + i * PY_WORD));
         }
-        n += model->type_name(fake->state, &block, name, sizeof name);
+        n += check_type(fake, model, &block);
         assert(model->parts(fake->state, &block, parts) <= HS_OBJECT_PARTS);
     }
     assert(n <= UINT32_MAX);
@@ -524,6 +549,27 @@ hs_status fake_python_walk(struct fake_python *fake, struct hs_error *err)
     if (model != NULL)
         check_words(fake, model);
     return hs_runtime_python.facts(fake->state, &facts, NULL, err);
+}
+
+bool fake_python_has_member(const struct fake_python *fake, const char *type, const char *member)
+{
+    const struct hs_object_model *model = hs_runtime_python.objects(fake->state);
+    const struct hs_strtab *strings = &fake->dump.strings;
+    struct hs_heap_iterator it = {.map = &fake->dump.heaps.map};
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_heap_block block;
+
+    while (hs_heap_map_next(&it, &block)) {
+        struct hs_object_type what = {0};
+        uint32_t number = model->type(fake->state, &block);
+        if (number == HS_NO_NUMBER || model->describe(fake->state, number, &what, &err) != HS_OK ||
+            strcmp(hs_strtab_get(strings, what.name), type) != 0)
+            continue;
+        for (size_t i = 0; i < what.n_members; i++)
+            if (strcmp(hs_strtab_get(strings, what.members[i].name), member) == 0)
+                return true;
+    }
+    return false;
 }
 
 const struct hs_root_leaf *fake_python_root(const struct fake_python *fake, const char *name)

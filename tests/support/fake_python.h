@@ -42,6 +42,9 @@ hs_status fake_python_walk(struct fake_python *fake, struct hs_error *err);
 void fake_python_forget(struct fake_python *fake);
 /* Its root of this name after the walk, or NULL. */
 const struct hs_root_leaf *fake_python_root(const struct fake_python *fake, const char *name);
+/* Whether a block is of a type of this name that has such a member, in a process that was walked.
+ */
+bool fake_python_has_member(const struct fake_python *fake, const char *type, const char *member);
 /* A note that contains a text? */
 bool fake_python_says(const struct fake_python *fake, const char *text);
 

@@ -80,9 +80,16 @@ static void sound_ones_have_their_names(void **state)
         assert_true(has_root("__main__.App.run"));
         assert_true(has_root("__main__.rows"));
         assert_true(has_root("sys.__dict__"));
+        assert_true(fake_python_has_member(fake, "attributes of class __main__.App", "entries"));
+        assert_true(fake_python_has_member(fake, "attributes of module __main__", "rows"));
+        assert_true(fake_python_has_member(fake, "list", "(items)"));
         if (minor < 11)
             continue;
         const struct hs_root_leaf *local = fake_python_root(fake, "run() local rows");
+        assert_true(minor >= 13 ||
+                    fake_python_has_member(fake, "attributes of __main__.App", "left"));
+        assert_true(minor < 13 || fake_python_has_member(fake, "__main__.App", "left"));
+        assert_true(fake_python_has_member(fake, "generator run()", "rows"));
         assert_non_null(local);
         assert_int_equal(local->root.line, 11);
         assert_false(fake_python_says(fake, "more names"));

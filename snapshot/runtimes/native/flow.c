@@ -517,15 +517,32 @@ static hs_status flow_python_parts(struct flow *f, const struct hs_interpreter *
     return HS_OK;
 }
 
+static hs_status flow_python_type(struct flow *f, const struct hs_interpreter *python,
+                                  const struct hs_heap_block *block, hs_ntype *ret,
+                                  struct hs_error *err)
+{
+    char name[NAME_BYTES];
+
+    *ret = 0;
+    if (python->model->type != NULL) {
+        uint32_t number = python->model->type(python->state, block);
+        return number == HS_NO_NUMBER
+                   ? HS_OK
+                   : hs_native_types_of_object(&f->result->types, python, number, ret, err);
+    }
+    if (!python->model->type_name(python->state, block, name, sizeof name))
+        return HS_OK;
+    return hs_native_types_of_name(&f->result->types, name, HS_FORM_PYTHON, ret, err);
+}
+
 static hs_status flow_by_python(struct flow *f, const struct hs_interpreter *python,
                                 const struct hs_heap_block *block, struct hs_error *err)
 {
-    char name[NAME_BYTES];
     hs_ntype type;
 
-    if (!python->model->type_name(python->state, block, name, sizeof name))
+    HS_TRY(flow_python_type(f, python, block, &type, err));
+    if (type == 0)
         return HS_OK;
-    HS_TRY(hs_native_types_of_name(&f->result->types, name, HS_FORM_PYTHON, &type, err));
     HS_TRY(flow_set(f, block, type, err));
     if (python->model->knows_parts) {
         struct hs_object_words words;

@@ -8,7 +8,7 @@
 enum { NAME_BYTES = 1024, MEMBERS_PER_TYPE = 4096, ARRAYS_NESTED = 16 };
 
 /* What a key in the table is about. */
-enum types_key { KEY_CTYPE = 1, KEY_SIZE, KEY_NAME, KEY_MIDDLE };
+enum types_key { KEY_CTYPE = 1, KEY_SIZE, KEY_NAME, KEY_MIDDLE, KEY_OBJECT };
 #define KEY_SHIFT 60
 #define WORD 8
 
@@ -80,6 +80,26 @@ hs_status hs_native_types_of_plain(struct hs_native_types *types, const char *na
     HS_TRY(hs_native_types_of_name(types, name, HS_FORM_SCALAR, ret, err));
     types->types[*ret - 1].is_plain = true;
     return HS_OK;
+}
+
+hs_status hs_native_types_of_object(struct hs_native_types *types,
+                                    const struct hs_interpreter *interpreter, uint32_t number,
+                                    hs_ntype *ret, struct hs_error *err)
+{
+    uint64_t key = types_key(KEY_OBJECT, number);
+    struct hs_object_type what = {0};
+
+    *ret = (hs_ntype)hs_dict_get(&types->by_key, key, 0);
+    if (*ret != 0)
+        return HS_OK;
+    HS_TRY(interpreter->model->describe(interpreter->state, number, &what, err));
+    struct hs_native_type type = {
+        .type = {.name = what.name, .form = HS_FORM_PYTHON, .stride_bytes = what.stride_bytes},
+        .members = what.members,
+        .n_members = what.n_members,
+    };
+    HS_TRY(types_add(types, &type, ret, err));
+    return hs_dict_put(&types->by_key, key, *ret, err);
 }
 
 hs_status hs_native_types_of_size(struct hs_native_types *types, uint64_t n_bytes, hs_ntype *ret,
@@ -248,11 +268,28 @@ static hs_status types_add_member(struct hs_native_types *types, size_t index, u
     return HS_OK;
 }
 
+static hs_status types_add_names(const struct hs_native_types *types, size_t index,
+                                 struct types_members *list, struct hs_error *err)
+{
+    const struct hs_native_type *type = &types->types[index];
+
+    HS_TRY(HS_GROW(&list->members, &list->capacity, list->n + type->n_members, err));
+    for (size_t i = 0; i < type->n_members; i++)
+        list->members[list->n++] = (struct hs_member){
+            .type = (uint32_t)index,
+            .offset_bytes = type->members[i].offset_bytes,
+            .name = type->members[i].name,
+        };
+    return HS_OK;
+}
+
 static hs_status types_list_members(struct hs_native_types *types, struct types_members *list,
                                     struct hs_error *err)
 {
     for (size_t i = 0; i < types->n_types; i++) {
         const struct hs_native_type *type = &types->types[i];
+        if (type->n_members != 0)
+            HS_TRY(types_add_names(types, i, list, err));
         if (type->ctype == 0 || type->type.form != HS_FORM_RECORD)
             continue;
         for (size_t j = 0; j < type->n_slots && j < MEMBERS_PER_TYPE; j++) {
@@ -269,7 +306,7 @@ hs_status hs_native_types_members(struct hs_native_types *types, struct hs_membe
                                   size_t *ret_n, struct hs_error *err)
 {
     struct types_members list = {0};
-    hs_status status = types->ctypes == NULL ? HS_OK : types_list_members(types, &list, err);
+    hs_status status = types_list_members(types, &list, err);
 
     if (status != HS_OK) {
         hs_free(list.members);

@@ -8,6 +8,7 @@
 
 #include "base/strtab.h"
 #include "base/table.h"
+#include "runtimes/runtime.h"
 #include "snapshot/model.h"
 #include "symbols/ctypes.h"
 
@@ -29,6 +30,9 @@ struct hs_native_type {
     bool is_memory;     /* bytes of any use: nothing is known of its words */
     bool is_plain;      /* no word of it is a pointer; of a type without a ctype */
     hs_ntype listed_as; /* 0, or the type that blocks of this one are written with */
+    /* Of an interpreter's object; borrowed from its model. */
+    const struct hs_object_member *members;
+    size_t n_members;
 };
 
 struct hs_native_types {
@@ -61,6 +65,10 @@ hs_status hs_native_types_of_name(struct hs_native_types *types, const char *nam
 /* A name of what holds no pointer: the buffer of a file. */
 hs_status hs_native_types_of_plain(struct hs_native_types *types, const char *name, hs_ntype *ret,
                                    struct hs_error *err);
+/* What an interpreter calls its objects of this number: described once. */
+hs_status hs_native_types_of_object(struct hs_native_types *types,
+                                    const struct hs_interpreter *interpreter, uint32_t number,
+                                    hs_ntype *ret, struct hs_error *err);
 /* "block of 48 bytes". */
 hs_status hs_native_types_of_size(struct hs_native_types *types, uint64_t n_bytes, hs_ntype *ret,
                                   struct hs_error *err);

@@ -130,7 +130,12 @@ static void add_part(struct parts *p, enum py_block_kind kind, hs_addr word, uin
     if (!part_at(p, word, &block, &at))
         return;
     uint64_t room = block.n_bytes / PY_WORD - at;
-    p->blocks->known[block.rank] = hs_python_known(kind, at, n < room ? n : room);
+    if (kind == PY_BLOCK_VALUES && room >= UINT64_C(1) << PY_VALUES_BITS)
+        room = (UINT64_C(1) << PY_VALUES_BITS) - 1;
+    p->blocks->known[block.rank] = hs_python_known(kind, at,
+                                                   n < room                ? n
+                                                   : kind == PY_BLOCK_KEYS ? 0
+                                                                           : room);
 }
 
 static uint64_t n_entries(const struct py_view *view, hs_addr table)

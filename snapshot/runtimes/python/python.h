@@ -11,6 +11,10 @@
  *   names.c     roots by the names of modules and classes
  *   blocks.c    which blocks are objects, and which are parts of what objects
  *   words.c     the words of a block that may be pointers
+ *   labels.c    what classes are called, and the words of their objects
+ *   shapes.c    names of words that many blocks share: of attributes, of variables
+ *   variables.c the names of variables in closures and generators, by their code
+ *   attributes.c which blocks have which shape
  *   runtime.c   what the driver calls
  *
  * All that is read is hostile: addresses lead anywhere, sizes are up to 2^64, chains are cycles. */
@@ -168,6 +172,13 @@ struct py_blocks {
     uint64_t n;
 };
 void hs_python_blocks_fini(struct py_blocks *blocks);
+/* The number of values is below, that of their shape above it; of a table the latter alone, and of
+ * an object in place of the first word: 0 for none, else the number + 1 (struct py_shape). */
+enum { PY_VALUES_BITS = 16, PY_MOST_SHAPES = (1 << PY_FIRST_BITS) - 1 };
+static inline uint64_t hs_python_n_values(uint64_t known)
+{
+    return hs_python_known_number(known) & ((1U << PY_VALUES_BITS) - 1);
+}
 /* Looks at every block. Linear, with a look-up for each part. Fails with HS_LIMIT. */
 hs_status hs_python_find_blocks(struct py_view *view, struct py_classes *classes,
                                 struct py_blocks *ret, struct hs_error *err);
@@ -218,6 +229,40 @@ const struct hs_object *hs_python_object(const struct hs_objects *objects);
  * at all. */
 bool hs_python_locate(struct py_view *view, struct py_interpreter *ret, char *text, size_t n);
 
+/* ---- labels.c, shapes.c */
+/* A name, and those of the words of a block that have one. */
+struct py_labels {
+    hs_str name;
+    uint32_t begin, n; /* of members */
+};
+/* Blocks whose words have the same names, at the same places. */
+enum py_shape_kind {
+    PY_SHAPE_VALUES, /* of attributes, whose names are in a table apart */
+    PY_SHAPE_TABLE,  /* of names and values */
+    PY_SHAPE_CLOSURE,
+    PY_SHAPE_FRAME, /* of a generator or coroutine */
+};
+struct py_shape {
+    struct py_labels labels;
+    hs_str owner; /* whose attributes they are: "__main__.Session", "module app.users" */
+    hs_addr of;   /* the table that has the names, or the code */
+    uint64_t hash;
+    uint32_t at; /* the first word that has one, but of a table */
+    uint8_t kind;
+};
+struct py_names {
+    struct py_labels *of_class; /* owned: by number */
+    uint32_t *n_shapes;         /* owned: of a class */
+    size_t n_classes;
+    hs_str of_part[PY_N_BLOCK_KINDS];
+    struct py_shape *shapes; /* owned */
+    size_t n_shapes_all, shapes_capacity;
+    struct hs_table by_shape;
+    struct hs_object_member *members; /* owned: each list by ascending offset */
+    size_t n_members, members_capacity;
+};
+void hs_python_names_fini(struct py_names *names);
+
 /* ---- words.c */
 struct py_state {
     struct hs_dump *dump; /* borrowed */
@@ -225,6 +270,7 @@ struct py_state {
     struct py_interpreter interpreter;
     struct py_classes classes;
     struct py_blocks blocks;
+    struct py_names names;
     struct hs_roots roots;
     struct hs_findings findings;
     struct hs_bitmap named; /* by rank: blocks that a named root holds */
@@ -242,6 +288,44 @@ hs_status hs_python_add_root(struct py_state *s, struct hs_root_leaf *leaf, hs_a
                              bool is_passing, struct hs_error *err);
 /* Whether a block that a word leads to has a name already. */
 bool hs_python_is_named(const struct py_state *s, hs_addr word);
+
+/* ---- labels.c */
+/* Names all classes that are known, and of their objects the words that the interpreter or a
+ * program has names for: members of C (PyMemberDef), `__slots__`, items, attributes in the object.
+ * With `reads_names` false only what the interpreter itself calls them. Fails with HS_LIMIT. */
+hs_status hs_python_label_classes(struct py_state *s, bool reads_names, struct hs_error *err);
+/* "app.users.Session"; without `reads_names` what C calls it. */
+hs_status hs_python_class_name(struct py_state *s, const struct py_class *class, bool reads_names,
+                               hs_str *ret, struct hs_error *err);
+/* The type of a block, and what it is: of struct hs_object_model. */
+uint32_t hs_python_type(const void *state, const struct hs_heap_block *block);
+hs_status hs_python_describe(const void *state, uint32_t type, struct hs_object_type *ret,
+                             struct hs_error *err);
+/* Adds a member to those since `begin`; none, where there are too many. */
+hs_status hs_python_add_label(struct py_state *s, uint64_t offset, const char *name,
+                              struct hs_error *err);
+/* Sorts those since `begin`; of several at one offset the first stays. */
+void hs_python_end_labels(struct py_names *names, size_t begin, struct py_labels *ret);
+
+/* ---- shapes.c */
+/* Where the address of key number `i` stands. */
+hs_addr hs_python_key_at(const struct py_keys *keys, uint64_t i);
+/* The number of a shape plus one, described when it is new; 0: there is no room for more, or the
+ * class of this number (HS_NO_NUMBER: none) has too many. */
+hs_status hs_python_shape(struct py_state *s, const struct py_shape *wanted, uint32_t class_number,
+                          uint32_t *ret, struct hs_error *err);
+
+/* ---- variables.c */
+/* The names of the variables of its code, as members. */
+hs_status hs_python_label_variables(struct py_state *s, const struct py_shape *shape,
+                                    struct hs_error *err);
+/* "worker()", "Server.handle()". */
+void hs_python_function_name(const struct py_view *view, hs_addr code, char *text, size_t n);
+
+/* ---- attributes.c */
+/* Finds the blocks that have a shape, and notes in them which. Linear in the objects, and in the
+ * entries of the tables of attributes. */
+hs_status hs_python_find_shapes(struct py_state *s, struct hs_error *err);
 
 /* ---- lines.c: the line of the instruction at so many bytes of its code; 0: none. Linear in the
  * table of the code. */

@@ -31,6 +31,7 @@ static void python_forget(void *state)
 
     hs_python_blocks_fini(&s->blocks);
     hs_python_classes_fini(&s->classes);
+    hs_python_names_fini(&s->names);
     hs_bitmap_fini(&s->named);
     hs_roots_fini(&s->roots);
     s->roots = (struct hs_roots){0};
@@ -98,12 +99,14 @@ static hs_status python_roots(void *state, struct hs_error *err)
                                 "read as memory of C"));
     allow_looks(s);
     if (s->dump->options->no_names)
-        return HS_OK;
+        return hs_python_label_classes(s, /* reads_names= */ false, err);
     HS_TRY(hs_dump_plan_reserve(&s->dump->plan, s->dump->heaps.map.n_blocks / CHAR_BIT,
                                 "what Python's names hold", err));
     HS_TRY(hs_bitmap_init(&s->named, s->dump->heaps.map.n_blocks, err));
     HS_TRY(hs_python_name_modules(s, err));
     HS_TRY(hs_python_name_frames(s, err));
+    HS_TRY(hs_python_label_classes(s, /* reads_names= */ true, err));
+    HS_TRY(hs_python_find_shapes(s, err));
     if (s->looks_left == 0)
         HS_TRY(hs_findings_note(&s->findings, true, err,
                                 "python: more names than were looked at; the rest has none"));

@@ -305,7 +305,10 @@ static bool object_words(const void *state, const struct hs_heap_block *block,
         return true;
     case PY_BLOCK_ITEMS:
     case PY_BLOCK_STATE:
+        add_run(ret, 0, first, first + number);
+        return true;
     case PY_BLOCK_VALUES:
+        number = hs_python_n_values(known);
         add_run(ret, 0, first, first + number);
         return true;
     case PY_BLOCK_KEYS:
@@ -329,32 +332,6 @@ static bool object_words(const void *state, const struct hs_heap_block *block,
         ret->is_exact = false;
         return false;
     }
-}
-
-static bool object_type_name(const void *state, const struct hs_heap_block *block, char *text,
-                             size_t n_bytes)
-{
-    static const char *const parts[PY_N_BLOCK_KINDS] = {
-        [PY_BLOCK_STATE] = "module state", [PY_BLOCK_NUMBERS] = "numbers of C",
-        [PY_BLOCK_ITEMS] = "list items",   [PY_BLOCK_VALUES] = "instance values",
-        [PY_BLOCK_KEYS] = "dict keys",     [PY_BLOCK_SET_TABLE] = "set table",
-        [PY_BLOCK_DEQUE] = "deque items",  [PY_BLOCK_SPARE] = "spare",
-        [PY_BLOCK_TEXT] = "text",          [PY_BLOCK_RAW] = "bytes of an array",
-    };
-    const struct py_state *s = state;
-    uint64_t known = s->blocks.known[block->rank];
-    enum py_block_kind kind = hs_python_known_kind(known);
-    const char *name = kind == PY_BLOCK_OBJECT
-                           ? s->classes.all[hs_python_known_number(known)].name
-                           : parts[kind < PY_N_BLOCK_KINDS ? kind : PY_BLOCK_UNKNOWN];
-
-    if (name == NULL || n_bytes == 0)
-        return false;
-    size_t length = strlen(name);
-    length = length < n_bytes ? length : n_bytes - 1;
-    memcpy(text, name, length);
-    text[length] = '\0';
-    return true;
 }
 
 static bool object_is_list_end(const void *state, const struct hs_heap_block *block, hs_addr slot,
@@ -393,7 +370,8 @@ static const struct hs_bitmap *object_named(const void *state)
 
 const struct hs_object_model hs_python_objects = {
     .knows_parts = true,
-    .type_name = object_type_name,
+    .type = hs_python_type,
+    .describe = hs_python_describe,
     .words = object_words,
     .is_list_end = object_is_list_end,
     .parts = object_parts,

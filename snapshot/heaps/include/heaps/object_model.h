@@ -50,11 +50,29 @@ struct hs_object_part {
 };
 enum { HS_OBJECT_PARTS = 4 };
 
+/* What blocks that are alike are called, and what stands in them (struct hs_member). */
+struct hs_object_member {
+    uint64_t offset_bytes;
+    hs_str name;
+};
+struct hs_object_type {
+    hs_str name;
+    uint64_t stride_bytes;                  /* of a list of equal elements; else 0 */
+    const struct hs_object_member *members; /* borrowed from the model; by ascending offset */
+    size_t n_members;
+};
+
 struct hs_object_model {
     bool knows_parts; /* `words` and `type_name` answer for them as for objects */
     /* The name of the object's class into text[n]; false when the block holds no object. */
     bool (*type_name)(const void *state, const struct hs_heap_block *block, char *text,
                       size_t n_bytes);
+    /* In place of it, unless NULL: the number of what the block is, HS_NO_NUMBER when that is not
+     * known. The same number for all that are described alike. */
+    uint32_t (*type)(const void *state, const struct hs_heap_block *block);
+    /* What a number stands for, with strings of the dump; asked once. */
+    hs_status (*describe)(const void *state, uint32_t type, struct hs_object_type *ret,
+                          struct hs_error *err);
     /* False, and *ret without bits, when the block holds no object nor a known part of one. */
     bool (*words)(const void *state, const struct hs_heap_block *block,
                   struct hs_object_words *ret);
