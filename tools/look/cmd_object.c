@@ -47,17 +47,14 @@ static const struct hs_record node_record = {fields + N_FIELDS - N_NODE_FIELDS, 
 static const char out_relation[] = "points to";
 
 /* What stands in the last column. */
-static void what_text(const struct line *line, const char *label, bool is_out, char *text, size_t n)
+static void what_text(const struct hs_view *view, const struct hs_node_facts *facts, bool is_out,
+                      const char *place, char *text, size_t n)
 {
-    const char *place = line->place != NULL ? line->place : "";
     if (is_out)
-        (void)snprintf(text, n, "%s%s%.400s", place, place[0] != 0 ? ": " : "", label);
+        (void)snprintf(text, n, "%s%s%.400s", place, place[0] != 0 ? ": " : "", facts->label);
     else
-        (void)snprintf(text, n, "%.400s%s%s", label,
-                       place[0] == 0     ? ""
-                       : place[0] == '[' ? "  "
-                                         : "  ->",
-                       place);
+        (void)snprintf(text, n, "%.400s%s%s%s", facts->label, place[0] == 0 ? "" : "  ",
+                       facts->is_root ? "" : hs_field_arrow(view, facts->type, place), place);
 }
 
 static hs_status put_link(struct hs_sink *sink, const struct object *object, const char *relation,
@@ -90,7 +87,7 @@ static hs_status put_link(struct hs_sink *sink, const struct object *object, con
         .retained_words = hs_index_retained(view->index, link->other).words,
         .what = what,
     };
-    what_text(&line, facts.label, is_out, what, sizeof what);
+    what_text(view, &facts, is_out, place, what, sizeof what);
     return hs_sink_row(sink, &line, err);
 }
 

@@ -15,8 +15,8 @@
 size_t hs_field_name(const struct hs_view *view, uint32_t type, uint64_t offset_words, char *text,
                      size_t n_bytes);
 
-/* What stands before such a name: "->", of source types of OCaml ".", and "" before an element of
- * an array. */
+/* What stands before such a name: "->", of Python and of source types of OCaml ".", and "" before
+ * an element of an array and a part without a name. */
 const char *hs_field_arrow(const struct hs_view *view, uint32_t type, const char *place);
 
 /* The whole path from the root's slot called `root` on. A run of alike steps is written once with
