@@ -29,13 +29,23 @@ struct marking {
     uint64_t mark_depth; /* what is deeper belongs to it */
 };
 
-static void marking_put(struct marking *m, uint64_t at, uint32_t unit, uint64_t depth)
+/* Positions may be those of work that an earlier run left, in a file that was damaged since. */
+static hs_status marking_fail(uint64_t node, struct hs_error *err)
 {
-    assert(m->n_marks < max_marks(m->units));
+    return hs_fail(err, HS_FORMAT, "node %llu of the root tree is out of its place",
+                   (unsigned long long)node);
+}
+
+static hs_status marking_put(struct marking *m, uint64_t at, uint32_t unit, uint64_t depth,
+                             struct hs_error *err)
+{
+    if (m->n_marks >= max_marks(m->units))
+        return marking_fail(unit, err);
     hs_bitmap_set(&m->units->is_mark, at);
     m->units->of_mark[m->n_marks++] = unit;
     m->mark = unit;
     m->mark_depth = depth;
+    return HS_OK;
 }
 
 static hs_status marking_take(struct marking *m, uint64_t at, hs_node node, uint64_t depth,
@@ -44,23 +54,22 @@ static hs_status marking_take(struct marking *m, uint64_t at, hs_node node, uint
     struct pass_units *units = m->units;
 
     if (node < units->n_tree) {
-        assert(depth < units->n_tree); /* only tree nodes lead to tree nodes */
+        if (depth >= units->n_tree) /* only tree nodes lead to tree nodes */
+            return marking_fail(node, err);
         if (depth != 0) {
             units->parent[node] = m->way[depth - 1];
             hs_bitmap_set(&units->is_inner, m->way[depth - 1]);
         }
         m->way[depth] = (uint32_t)node;
-        marking_put(m, at, (uint32_t)node, depth);
-        return HS_OK;
+        return marking_put(m, at, (uint32_t)node, depth, err);
     }
     if (m->mark != 0 && depth > m->mark_depth)
         return HS_OK;
     if (depth != 1)
         return hs_fail(err, HS_FORMAT, "an inner node of the root tree holds block %llu",
                        (unsigned long long)node);
-    if (m->mark != HS_NONE) /* else one more of those */
-        marking_put(m, at, HS_NONE, 1);
-    return HS_OK;
+    /* else one more of those */
+    return m->mark != HS_NONE ? marking_put(m, at, HS_NONE, 1, err) : HS_OK;
 }
 
 static hs_status marks_read(struct pass_units *units, uint32_t *way,
@@ -75,6 +84,9 @@ static hs_status marks_read(struct pass_units *units, uint32_t *way,
         HS_TRY(position_next(positions, &node, &depth, err));
         HS_TRY(marking_take(&m, at, node, depth, err));
     }
+    for (uint32_t node = 1; node < units->n_tree; node++)
+        if (units->parent[node] >= units->n_tree)
+            return marking_fail(node, err);
     HS_TRY(hs_bitmap_index(&units->is_mark, &n_marks, err));
     assert(n_marks == m.n_marks);
     return HS_OK;
