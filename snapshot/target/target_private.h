@@ -163,6 +163,10 @@ void hs_waits_look(struct hs_target *target);
 bool hs_wait_count(const struct hs_target *target, const struct hs_thread *thread, uint64_t *ret);
 /* In the stop: when the wait began that the stop broke off. */
 uint64_t hs_wait_began(const struct hs_thread *thread, uint64_t n_sleeps);
+/* Has it run since it was seen asleep, as its stack tells? One that is woken by the end of its wait
+ * and calls again has slept no more often when it is interrupted before it sleeps. Of a thread that
+ * stands, in a call that writes nothing there; false, too, when it was not seen. */
+bool hs_wait_has_moved(const struct hs_target *target, const struct hs_thread *thread);
 /* Asleep in a call with a limit? Of the main thread also in one that the kernel itself starts
  * again.
  */

@@ -246,6 +246,9 @@ static uint64_t restart_find_deadline(const struct hs_target *target,
                                                   : restart_limit(target, &wait, nested, &limit_ns);
     if (!is_limited || limit_ns == 0)
         return RESTART_NEVER;
+    /* The kernel writes the rest to the stack of some, and keeps that of others. */
+    if (!wait.has_rest && thread->kept_number == 0 && hs_wait_has_moved(target, thread))
+        return thread->interrupted_ns + limit_ns;
     bool is_counted = hs_wait_count(target, thread, &n_sleeps);
     if (is_counted && restart_noted(target, thread, n_sleeps, &noted) &&
         restart_is_obeyed(thread, &wait, &noted))

@@ -15,10 +15,12 @@
 
 #include "arch/calls.h"
 #include "base/progress.h"
+#include "base/table.h"
 #include "target/procfs.h"
 #include "target_private.h"
 
 #define WAITS_FILE_BYTES 4096
+#define WAITS_STACK_WORDS 128 /* half of them below the stack pointer, of calls that returned */
 #define WAITS_MAX_CLOCKS 64
 #define WAITS_TRIES 3
 #define WAITS_QUICK_NS ((uint64_t)500000) /* to compare a clock: as a rule 30 us */
@@ -86,7 +88,7 @@ static void waits_path(const struct hs_target *target, const struct hs_thread *t
 
 /* The call that it sleeps in. The file is of one moment, or says "running". */
 static bool waits_call(const struct hs_target *target, const struct hs_thread *thread,
-                       uint64_t *ret_number, uint64_t arguments[6])
+                       uint64_t *ret_number, uint64_t arguments[6], hs_addr *ret_sp)
 {
     char path[HS_PROC_PATH_BYTES], text[WAITS_FILE_BYTES], *at = text;
 
@@ -96,14 +98,34 @@ static bool waits_call(const struct hs_target *target, const struct hs_thread *t
     *ret_number = strtoull(at, &at, 10);
     for (size_t i = 0; i < 6; i++)
         arguments[i] = strtoull(at, &at, 16);
+    *ret_sp = strtoull(at, &at, 16);
     return true;
+}
+
+/* Of what lies around a stack pointer; 0 when nothing can be read there. */
+static uint64_t waits_stack(const struct hs_target *target, hs_addr sp)
+{
+    uint64_t words[WAITS_STACK_WORDS];
+    struct hs_memory memory = target->live;
+    ssize_t n = hs_memory_read(&memory, sp - sizeof words / 2, words, sizeof words);
+
+    return n <= 0 ? 0 : hs_hash_bytes(words, (size_t)n);
+}
+
+bool hs_wait_has_moved(const struct hs_target *target, const struct hs_thread *thread)
+{
+    hs_addr sp = hs_regs_sp(&thread->regs);
+
+    return thread->asleep_sp != 0 &&
+           (sp != thread->asleep_sp || waits_stack(target, sp) != thread->asleep_stack);
 }
 
 bool hs_wait_is_in_call(const struct hs_target *target, const struct hs_thread *thread)
 {
     uint64_t number, arguments[6];
+    hs_addr sp;
 
-    return waits_call(target, thread, &number, arguments) &&
+    return waits_call(target, thread, &number, arguments, &sp) &&
            (hs_wait_of(number, arguments).form != HS_WAIT_UNTIMED ||
             (thread->tid == target->pid && hs_call_is_kept(number)));
 }
@@ -196,9 +218,15 @@ static bool waits_look_once(struct waits_look *look, struct hs_thread *thread)
 static void waits_look_at(struct waits_look *look, struct hs_thread *thread)
 {
     uint64_t number, arguments[6];
+    hs_addr sp;
 
+    thread->asleep_sp = 0;
     thread->may_break_off =
-        waits_call(look->target, thread, &number, arguments) && hs_call_may_break_off(number);
+        waits_call(look->target, thread, &number, arguments, &sp) && hs_call_may_break_off(number);
+    if (thread->may_break_off) { /* before its sleeps are counted */
+        thread->asleep_sp = sp;
+        thread->asleep_stack = waits_stack(look->target, sp);
+    }
     for (int i = 0; i < WAITS_TRIES && hs_wait_is_in_call(look->target, thread); i++)
         if (waits_look_once(look, thread))
             return;

@@ -31,12 +31,13 @@ struct hs_thread {
     uint8_t state;       /* private to live/stop.c */
     struct hs_regs regs; /* valid while or after a stop */
     /* Private to live/waits.c and live/restart.c: since when it was seen asleep in a call with a
-     * limit, 0 when it was not; how often it had gone to sleep; when it was interrupted,
-     * and when it was found to stand; when its
-     * wait ends; a signal waits that it will handle; the limit of its socket is the rest; it was
-     * seen asleep in a call that a stop may break off; the number of the call, of a main thread in
-     * one that the kernel starts again for the rest. */
+     * limit, 0 when it was not; how often it had gone to sleep; when it was interrupted, and when
+     * it was found to stand; when its wait ends; the number of the call, of a main thread in one
+     * that the kernel starts again for the rest; the stack pointer with which it was seen asleep,
+     * 0 when it was not, and a hash of what lies there; a signal waits that it will handle; the
+     * limit of its socket is the rest; it was seen asleep in a call that a stop may break off. */
     uint64_t asleep_since_ns, n_sleeps, interrupted_ns, reported_ns, deadline_ns, kept_number;
+    uint64_t asleep_sp, asleep_stack;
     bool has_signal, has_socket, may_break_off;
 };
 
