@@ -144,13 +144,25 @@ static uint64_t n_entries(const struct py_view *view, hs_addr table)
     return hs_python_keys(view, table, &keys) ? keys.n_entries : 0;
 }
 
-static void add_dict(struct parts *p, const uint8_t *object)
+/* What ctypes knows of a type is a dictionary with more behind it, up to 3.12: how its values look
+ * in memory is a text of few characters, in a block that keeps what it held before. */
+static void add_format(struct parts *p, const struct py_class *class, const uint8_t *object)
+{
+    enum { AT_FORMAT = 168 };
+
+    if (!class->is_exact && !class->is_heap && class->n_bytes >= AT_FORMAT + PY_WORD &&
+        strcmp(class->name, "StgDict") == 0)
+        add_part(p, PY_BLOCK_TEXT, hs_load_u64(object + AT_FORMAT), 0);
+}
+
+static void add_dict(struct parts *p, const struct py_class *class, const uint8_t *object)
 {
     hs_addr keys = hs_load_u64(object + 32), values = hs_load_u64(object + 40);
 
     add_part(p, PY_BLOCK_KEYS, keys, 0);
     if (values != 0)
         add_part(p, PY_BLOCK_VALUES, values, n_entries(p->view, keys));
+    add_format(p, class, object);
 }
 
 /* Of 3.11 and 3.12: values beside the object, as many as its class has names for. */
@@ -280,7 +292,7 @@ static void add_parts(struct parts *p, const struct py_class *class,
         add_part(p, PY_BLOCK_ITEMS, hs_load_u64(object + 24), hs_load_u64(object + AT_SIZE));
         break;
     case PY_DICT:
-        add_dict(p, object);
+        add_dict(p, class, object);
         break;
     case PY_SET:
         add_part(p, PY_BLOCK_SET_TABLE, hs_load_u64(object + 40), n_set_words(object));
