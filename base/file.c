@@ -17,6 +17,9 @@
 #define OUT_BUFFER_BYTES 65536U
 #define READ_FIRST_BYTES 65536U
 #define NAME_TRIES 64
+/* A page of a mapped file that is touched brings others along that the system has in memory: 64 KiB
+ * about it (fault_around_bytes), all of a large folio. None is farther away than this. */
+#define FAULT_AROUND_BYTES ((uint64_t)2 << 20)
 
 /* ---- reading ---- */
 
@@ -123,11 +126,13 @@ hs_status hs_map_open(const char *path, struct hs_map *ret, struct hs_error *err
 
 void hs_map_release(const struct hs_map *map, uint64_t begin, uint64_t end)
 {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 
     if (!map->is_file || begin >= end || end > map->n_bytes)
         return;
+    begin = begin > FAULT_AROUND_BYTES ? begin - FAULT_AROUND_BYTES : 0;
     begin -= begin % page;
+    end = map->n_bytes - end > FAULT_AROUND_BYTES ? end + FAULT_AROUND_BYTES : map->n_bytes;
     (void)madvise((uint8_t *)(uintptr_t)map->bytes + begin, (size_t)(end - begin), MADV_DONTNEED);
 }
 

@@ -21,6 +21,8 @@ hs_status hs_long_buffer_grow(struct hs_long_buffer *b, struct hs_budget *budget
     if (hs_budget_left_bytes(budget) == UINT64_MAX ||
         b->tail.n_bytes + more <= HS_LONG_BUFFER_FREE_BYTES)
         return hs_buffer_reserve(&b->tail, more, err);
+    if (!b->spill.is_open && b->kept_bytes != 0 && b->tail.n_bytes + more > b->kept_bytes)
+        (void)hs_spill_open(budget, "a long column", &b->spill, &full); /* else in memory */
     /* A tail that has given way once stays small: its bytes are read from the file anyway. */
     uint64_t n_bytes = b->tail.capacity > more ? b->tail.capacity : more; /* it doubles */
     if (!b->spill.is_open && hs_budget_reserve(budget, n_bytes, "a long column", &full) == HS_OK) {
@@ -69,6 +71,7 @@ void hs_long_buffer_clear(struct hs_long_buffer *b, struct hs_budget *budget)
 {
     hs_spill_close(&b->spill);
     b->tail.n_bytes = 0;
+    b->kept_bytes = 0;
     if (b->tail.capacity > 2 * HS_LONG_BUFFER_FREE_BYTES)
         hs_buffer_fini(&b->tail);
     hs_budget_release(budget, b->n_reserved);

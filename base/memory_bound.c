@@ -51,20 +51,30 @@ static void bound_by_limit(struct hs_memory_bound *bound, __rlimit_resource_t wh
     uint64_t used = n_pages * (uint64_t)sysconf(_SC_PAGESIZE);
     struct rlimit limit;
     if (getrlimit(what, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-        bound_by(bound, bound_share(limit.rlim_cur > used ? limit.rlim_cur - used : 0), by);
+        bound_by(bound, limit.rlim_cur > used ? limit.rlim_cur - used : 0, by);
+}
+
+void hs_memory_address_bound(struct hs_memory_bound *ret)
+{
+    uint64_t all, data;
+    *ret = (struct hs_memory_bound){UINT64_MAX, NULL};
+    if (!pages_used(&all, &data))
+        return;
+    bound_by_limit(ret, RLIMIT_AS, all, "'ulimit -v' of this process");
+    bound_by_limit(ret, RLIMIT_DATA, data, "'ulimit -d' of this process");
 }
 
 void hs_memory_bound(struct hs_memory_bound *ret)
 {
     struct hs_memory_groups groups = {.n = 0};
-    uint64_t left = hs_memory_groups_find("/proc", "self", &groups), all, data;
+    uint64_t left = hs_memory_groups_find("/proc", "self", &groups);
+    struct hs_memory_bound addresses;
     *ret = (struct hs_memory_bound){UINT64_MAX, NULL};
     if (groups.n != 0 || groups.has_more)
         bound_by(ret, bound_share(left), "the control group of this process");
-    if (!pages_used(&all, &data))
-        return;
-    bound_by_limit(ret, RLIMIT_AS, all, "'ulimit -v' of this process");
-    bound_by_limit(ret, RLIMIT_DATA, data, "'ulimit -d' of this process");
+    hs_memory_address_bound(&addresses);
+    if (addresses.by != NULL)
+        bound_by(ret, bound_share(addresses.left_bytes), addresses.by);
 }
 
 bool hs_memory_can_begin(uint64_t n_bytes)

@@ -167,7 +167,7 @@ static hs_status spill_push(struct hs_spill *spill, uint64_t n_written, struct h
     while (n_written - spill->n_pushed >= HS_SPILL_PIECE_BYTES) {
         uint64_t begin = spill->n_pushed, end = begin + HS_SPILL_PIECE_BYTES;
         HS_TRY(spill_sync(spill, begin, end, false, err));
-        if (begin != 0) {
+        if (begin != 0 && !spill->stays_cached) {
             HS_TRY(spill_sync(spill, begin - HS_SPILL_PIECE_BYTES, begin, true, err));
             hs_spill_drop(spill, begin - HS_SPILL_PIECE_BYTES, begin);
         }
@@ -227,7 +227,7 @@ hs_status hs_spill_seal(struct hs_spill *spill, struct hs_error *err)
 {
     HS_TRY(hs_spill_flush(spill, err));
     HS_TRY(spill_end_hole(spill, err));
-    if (spill->n_pushed != 0) { /* a small file may stay where it is */
+    if (spill->n_pushed != 0 && !spill->stays_cached) { /* a small file may stay where it is */
         HS_TRY(
             spill_sync(spill, spill->n_pushed - HS_SPILL_PIECE_BYTES, spill->n_bytes, true, err));
         hs_spill_drop(spill, spill->n_pushed - HS_SPILL_PIECE_BYTES, spill->n_bytes);
@@ -264,7 +264,8 @@ hs_status hs_spill_read_at(const struct hs_spill *spill, uint64_t at, void *byte
 {
     uint8_t *out = bytes;
 
-    assert(spill->buffer == NULL && "sealed first");
+    assert((spill->buffer == NULL || at + n_bytes <= spill->n_bytes - spill->n_buffered) &&
+           "sealed or flushed first");
     while (n_bytes != 0) {
         ssize_t done = pread(spill->fd, out, n_bytes, (off_t)at);
         if (done < 0 && errno == EINTR)

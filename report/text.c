@@ -236,7 +236,9 @@ static bool terminal_colour(void)
            strcmp(term, "dumb") != 0;
 }
 
-/* What the terminal does not know itself is what the environment says, if that can be. */
+/* What the terminal does not know itself is what the environment says, if that can be. Of what is
+ * no terminal the environment alone is asked: shells keep COLUMNS to themselves, so whoever exports
+ * it means it. */
 static size_t terminal_size(unsigned asked, const char *variable, uint64_t least, size_t otherwise)
 {
     struct hs_error ignored = HS_ERROR_INIT;
@@ -260,7 +262,7 @@ void hs_terminal_ask(int fd, struct hs_terminal *ret)
     *ret = (struct hs_terminal){
         .is_terminal = is_terminal,
         .colour = is_terminal && terminal_colour(),
-        .width = is_terminal ? terminal_size(size.ws_col, "COLUMNS", 20, 80) : 0,
+        .width = terminal_size(size.ws_col, "COLUMNS", 20, is_terminal ? 80 : 0),
         .height = is_terminal ? terminal_size(size.ws_row, "LINES", 5, 24) : 0,
     };
 }

@@ -203,6 +203,9 @@ hs_status hs_section_writer_put_long(struct hs_section_writer *writer, enum hs_s
 {
     struct hs_section section = {.kind = kind, .id = id, .raw_bytes = raw->n_bytes};
     assert(raw->n_bytes > HS_SECTION_LONG_BYTES);
+    for (size_t i = 0; i < raw->n_parts; i++)
+        if (raw->parts[i]->kept_bytes != 0)
+            writer->long_packed.kept_bytes = HS_SECTION_KEPT_BYTES;
     hs_status status = long_put(writer, &section, raw, err);
     hs_long_buffer_clear(&writer->long_packed, writer->budget);
     return status;

@@ -276,6 +276,7 @@ static hs_status writer_edges(struct hs_snap_writer *w, const struct hs_block_re
         return writer_put_edges(&of, edges, n_edges, err);
     }
     HS_TRY(hs_edge_runs_add(&w->runs, w->chunk.budget, edges, n_edges, err));
+    w->chunk.targets.kept_bytes = w->chunk.fields.kept_bytes = HS_SECTION_KEPT_BYTES;
     return hs_edge_runs_merge(&w->runs, w->chunk.budget, &sink, err);
 }
 

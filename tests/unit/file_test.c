@@ -86,6 +86,56 @@ static void maps_files_that_say_they_are_empty(void **state)
     hs_map_close(&map);
 }
 
+enum { PIECES = 40, PIECE_STEP = 168 << 10, PIECE_BYTES = 20 << 10 };
+
+static size_t resident_pages(const struct hs_map *map)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), n = map->n_bytes / page, n_resident = 0;
+    uint64_t *entries = calloc(n, sizeof *entries);
+    int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+
+    assert_true(fd >= 0 && entries != NULL);
+    off_t at = (off_t)((uintptr_t)map->bytes / page * sizeof *entries);
+    assert_int_equal(pread(fd, entries, n * sizeof *entries, at), n * sizeof *entries);
+    for (size_t i = 0; i < n; i++)
+        n_resident += entries[i] >> 63;
+    (void)close(fd);
+    free(entries);
+    return n_resident;
+}
+
+/* Of what is read in pieces and given back nothing stays, though the system maps more than is
+ * touched. */
+static void gives_back_what_was_read(void **state)
+{
+    (void)state;
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_map map = {0};
+    char *bytes = calloc(PIECES, PIECE_STEP);
+    unsigned sum = 0;
+
+    assert_non_null(bytes);
+    memset(bytes, 'x', (size_t)PIECES * PIECE_STEP);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, PIECE_STEP, PIECES, file), PIECES);
+    assert_int_equal(fclose(file), 0);
+    free(bytes);
+    assert_int_equal(hs_map_open(path, &map, &err), HS_OK);
+    for (size_t i = 0; i < PIECES; i++) {
+        for (size_t at = 0; at < PIECE_BYTES; at++)
+            sum += map.bytes[i * PIECE_STEP + at];
+        hs_map_release(&map, i * PIECE_STEP, i * PIECE_STEP + PIECE_BYTES);
+    }
+    assert_int_equal(sum, PIECES * PIECE_BYTES * 'x');
+    assert_int_equal(resident_pages(&map), 0);
+    for (size_t at = 0; at < map.n_bytes; at++) /* it comes again */
+        assert_int_equal(map.bytes[at], 'x');
+    hs_map_release(&map, 0, map.n_bytes);
+    assert_int_equal(resident_pages(&map), 0);
+    hs_map_close(&map);
+}
+
 static void says_why_a_file_cannot_be_mapped(void **state)
 {
     (void)state;
@@ -502,6 +552,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_DIRECTORY(maps_files),
         IN_DIRECTORY(maps_files_that_say_they_are_empty),
+        IN_DIRECTORY(gives_back_what_was_read),
         IN_DIRECTORY(says_why_a_file_cannot_be_mapped),
         IN_DIRECTORY(reads_pipes_to_the_end),
         IN_DIRECTORY(reads_the_rest_of_a_redirected_file),

@@ -336,6 +336,26 @@ static void terminals_are_asked(void **state)
     (void)close(master);
 }
 
+static void what_is_no_terminal_is_as_wide_as_it_is_told(void **state)
+{
+    static const struct {
+        const char *columns;
+        size_t width;
+    } cases[] = {{NULL, 0}, {"80", 80}, {"", 0}, {"5", 0}, {"-3", 0}, {"wide", 0}};
+    int fds[2];
+    (void)state;
+    assert_int_equal(pipe(fds), 0);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct hs_terminal terminal = {0};
+        set("COLUMNS", cases[i].columns);
+        hs_terminal_ask(fds[1], &terminal);
+        assert_false(terminal.is_terminal || terminal.colour || terminal.height != 0);
+        assert_int_equal(terminal.width, cases[i].width);
+    }
+    (void)close(fds[0]);
+    (void)close(fds[1]);
+}
+
 #define WITH_BUFFER(test) cmocka_unit_test_teardown(test, stop)
 
 int main(void)
@@ -354,6 +374,7 @@ int main(void)
         WITH_BUFFER(says_when_there_is_no_room),
         WITH_BUFFER(what_is_no_terminal_is_plain_and_unlimited),
         WITH_BUFFER(terminals_are_asked),
+        WITH_BUFFER(what_is_no_terminal_is_as_wide_as_it_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

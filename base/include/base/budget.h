@@ -68,6 +68,8 @@ struct hs_memory_bound {
     const char *by;      /* in words; NULL with UINT64_MAX */
 };
 void hs_memory_bound(struct hs_memory_bound *ret);
+/* What RLIMIT_AS and RLIMIT_DATA leave of addresses, backed by memory or not: all of it. */
+void hs_memory_address_bound(struct hs_memory_bound *ret);
 /* Whether so many bytes could be had: for a start where the allocator would not survive. */
 bool hs_memory_can_begin(uint64_t n_bytes);
 

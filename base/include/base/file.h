@@ -32,9 +32,9 @@ hs_status hs_map_open_trusted(const char *path, uid_t maker, struct hs_map *ret,
 /* Limit: a mapped file that is cut short by others while open raises SIGBUS when read; the tool
  * ends with a message then (tools/lost_file.h). */
 void hs_map_close(struct hs_map *map);
-/* Gives the pages of [begin, end) back, that what was read from front to end does not stay
- * resident; bytes that are looked at again come again from the file. Does nothing for what is not a
- * file. */
+/* Gives the pages of [begin, end) back, and those beside them that came with them, that what was
+ * read from front to end does not stay resident; bytes that are looked at again come again from the
+ * file. Does nothing for what is not a file. */
 void hs_map_release(const struct hs_map *map, uint64_t begin, uint64_t end);
 
 struct hs_out {

@@ -18,6 +18,8 @@ struct hs_long_buffer {
     struct hs_buffer tail;
     struct hs_spill spill; /* what came before the tail; not open: nothing */
     uint64_t n_reserved;   /* bytes of the budget */
+    size_t kept_bytes;     /* more goes to a file if one can be made, though the budget has room;
+                              0: no such limit. For who knows that the disk has room */
 };
 
 /* Room for `more` bytes (far fewer than HS_LONG_BUFFER_FREE_BYTES) in the tail. A NULL budget has
@@ -45,7 +47,7 @@ struct hs_bytes_sink {
 hs_status hs_long_buffer_read(struct hs_long_buffer *b, const struct hs_bytes_sink *sink,
                               struct hs_error *err);
 
-/* Empty again; a small tail is kept, the rest given back. */
+/* Empty again, without a limit; a small tail is kept, the rest given back. */
 void hs_long_buffer_clear(struct hs_long_buffer *b, struct hs_budget *budget);
 void hs_long_buffer_fini(struct hs_long_buffer *b, struct hs_budget *budget);
 

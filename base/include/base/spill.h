@@ -33,6 +33,7 @@ struct hs_spill {
     size_t n_buffered;
     bool is_read_often; /* set by whoever reads it many times: what was read stays in the page cache
                            as long as the system has room for it */
+    bool stays_cached;  /* the same of what is written, set before that */
     bool ends_in_hole;
 };
 
@@ -89,7 +90,8 @@ static inline hs_status hs_spill_put_fixed(struct hs_spill *spill, uint64_t valu
 hs_status hs_spill_seal(struct hs_spill *spill, struct hs_error *err);
 void hs_spill_close(struct hs_spill *spill);
 
-/* Reads n_bytes at `at` of a sealed spill; for readers with buffers of their own, in any thread. */
+/* Reads n_bytes at `at` of a sealed spill, or of what was flushed; for readers with buffers of
+ * their own, of a sealed one in any thread. */
 hs_status hs_spill_read_at(const struct hs_spill *spill, uint64_t at, void *bytes, size_t n_bytes,
                            struct hs_error *err);
 /* Begins to bring [begin, end) into the page cache, without waiting for it. */
