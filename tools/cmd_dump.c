@@ -75,7 +75,7 @@ static void talk_stop(const struct hs_stop_report *stop)
     char foreseen[HS_FORESEEN_TEXT_BYTES], stopping[HS_UNIT_TEXT_BYTES],
         copying[HS_UNIT_TEXT_BYTES], growth[HS_UNIT_TEXT_BYTES], reading[HS_UNIT_TEXT_BYTES];
 
-    hs_foreseen_text(stop->predicted_ns, foreseen, sizeof foreseen);
+    hs_foreseen_text(stop->predicted_ns, stop->busy_ns, foreseen, sizeof foreseen);
     hs_format_duration(stop->reading_ns, reading);
     hs_format_duration(stop->stopping_ns, stopping);
     hs_format_duration(stop->copying_ns, copying);

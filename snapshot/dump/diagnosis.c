@@ -144,8 +144,8 @@ static hs_status check_stop(struct hs_dump *dump, struct hs_diagnosis *d, struct
 
     if (hs_copy_foresee(&dump->target, &outlook, err) != HS_OK)
         return add_failure(d, "stop", err);
-    hs_foreseen_text(outlook.copy_pause_ns, pause, sizeof pause);
-    hs_foreseen_text(outlook.read_pause_ns, reading, sizeof reading);
+    hs_foreseen_text(outlook.copy_pause_ns, outlook.copy_busy_ns, pause, sizeof pause);
+    hs_foreseen_text(outlook.read_pause_ns, outlook.read_busy_ns, reading, sizeof reading);
     hs_format_bytes(outlook.resident_bytes, size);
     if (outlook.variant != HS_COPY_NONE)
         add(d, "stop", HS_VERDICT_OK, NULL,
@@ -178,11 +178,8 @@ static hs_status check_memory(struct hs_dump *dump, struct hs_diagnosis *d, stru
     hs_format_bytes(copy_bytes, copy);
     hs_format_bytes(needs.spills ? needs.least_bytes : needs.seen_bytes, needs_text);
     hs_format_bytes(left, has);
-    if (needs.spills && needs.least_bytes > left) {
-        struct hs_error refused = HS_ERROR_INIT;
-        (void)hs_fail(&refused, HS_LIMIT, "the dump of %s needs at least %s of memory, %s are left",
-                      copy, needs_text, has);
-        (void)hs_budget_hint(budget, &refused);
+    struct hs_error refused = HS_ERROR_INIT;
+    if (hs_dump_refuse(budget, copy_bytes, &refused) != HS_OK) {
         hs_diagnosis_add(d, "memory", HS_VERDICT_REFUSED, refused.message, refused.hint);
         return HS_OK;
     }

@@ -25,6 +25,8 @@
  * the binaries: 8 to 20 MiB. */
 #define PLAN_SEEN(copy_bytes) \
     ((copy_bytes) / 4 + PLAN_FIXED_BYTES + 16 * PLAN_MIB + HS_BUDGET_BASE_BYTES)
+/* Addresses with nothing behind them, as a part of the others: what allocators keep, stacks. */
+#define PLAN_UNUSED_SHARE 16
 /* Two regions of native/queue.h; what lies in a heap that is not gone through by region. */
 #define PLAN_RESIDENT_MIN (32 * PLAN_MIB)
 
@@ -65,24 +67,54 @@ void hs_dump_foresee(const struct hs_budget *budget, uint64_t copy_bytes, struct
     *ret = needs;
 }
 
-static hs_status plan_spill(struct hs_dump_plan *plan, struct hs_error *err)
+static hs_status plan_too_little(uint64_t copy_bytes, uint64_t needed_bytes, const char *what,
+                                 uint64_t left_bytes, struct hs_error *err)
 {
     char size[HS_UNIT_TEXT_BYTES], needed[HS_UNIT_TEXT_BYTES], has[HS_UNIT_TEXT_BYTES];
-    struct hs_dump_needs needs;
-    hs_dump_foresee(plan->budget, plan->copy_bytes, &needs);
-    uint64_t tables = PLAN_ALWAYS(plan->copy_bytes);
-    uint64_t least = needs.least_bytes, left = hs_budget_left_bytes(plan->budget);
 
-    if (least > left) {
-        hs_format_bytes(plan->copy_bytes, size);
-        hs_format_bytes(least, needed);
-        hs_format_bytes(left, has);
-        hs_status status =
-            hs_fail(err, HS_LIMIT, "the dump of %s needs at least %s of memory, %s are left", size,
-                    needed, has);
-        (void)hs_budget_hint(plan->budget, err);
-        return status;
-    }
+    hs_format_bytes(copy_bytes, size);
+    hs_format_bytes(needed_bytes, needed);
+    hs_format_bytes(left_bytes, has);
+    return hs_fail(err, HS_LIMIT, "the dump of %s needs at least %s of %s, %s are left", size,
+                   needed, what, has);
+}
+
+static hs_status plan_refuse_file(const struct hs_budget *budget, uint64_t copy_bytes,
+                                  struct hs_error *err)
+{
+    uint64_t left = hs_budget_left_bytes(budget);
+    struct hs_dump_needs needs;
+
+    hs_dump_foresee(budget, copy_bytes, &needs);
+    if (needs.least_bytes <= left)
+        return HS_OK;
+    (void)plan_too_little(copy_bytes, needs.least_bytes, "memory", left, err);
+    return hs_budget_hint(budget, err);
+}
+
+hs_status hs_dump_refuse(const struct hs_budget *budget, uint64_t copy_bytes, struct hs_error *err)
+{
+    struct hs_memory_bound bound;
+    struct hs_dump_needs needs;
+    uint64_t addresses;
+
+    hs_dump_foresee(budget, copy_bytes, &needs);
+    if (needs.spills)
+        HS_TRY(plan_refuse_file(budget, copy_bytes, err));
+    hs_memory_address_bound(&bound);
+    if (__builtin_add_overflow(needs.seen_bytes, needs.seen_bytes / PLAN_UNUSED_SHARE, &addresses))
+        addresses = UINT64_MAX;
+    if (bound.by == NULL || addresses <= bound.left_bytes)
+        return HS_OK;
+    (void)plan_too_little(copy_bytes, addresses, "addresses", bound.left_bytes, err);
+    return hs_hint(err, "%s allows no more", bound.by);
+}
+
+static hs_status plan_spill(struct hs_dump_plan *plan, struct hs_error *err)
+{
+    uint64_t tables = PLAN_ALWAYS(plan->copy_bytes), left = hs_budget_left_bytes(plan->budget);
+
+    HS_TRY(plan_refuse_file(plan->budget, plan->copy_bytes, err));
     HS_TRY(hs_disk_need(hs_spill_directory(plan->budget), plan->copy_bytes, err));
     uint64_t resident = left - tables; /* shrinks for types, marks and long arrays */
     HS_TRY(hs_image_spill(plan->image, plan->budget, resident, err));
@@ -98,6 +130,7 @@ hs_status hs_dump_plan_make(struct hs_dump_plan *plan, struct hs_image *image,
     *plan = (struct hs_dump_plan){.budget = budget, .image = image, .copy_bytes = copy_bytes};
     if (left == UINT64_MAX)
         return HS_OK;
+    HS_TRY(hs_dump_refuse(budget, copy_bytes, err));
     hs_dump_foresee(budget, copy_bytes, &needs);
     if (needs.spills)
         return plan_spill(plan, err);

@@ -173,16 +173,17 @@ bool hs_wait_has_moved(const struct hs_target *target, const struct hs_thread *t
 bool hs_wait_is_in_call(const struct hs_target *target, const struct hs_thread *thread);
 
 /* ---- live/sockets.c */
-enum { HS_SOCKETS_MAX = 64 };
+enum { HS_SOCKETS_MAX = 64 }; /* bits of a word */
 /* Waits at sockets that are begun again at the same time, each at a socket of its own. */
 struct hs_socket_round {
     struct hs_socket_limit {
         int fd, option;
-        struct timeval limit;
+        struct timeval limit, rest; /* the program's; ours, as the system gives it back */
         dev_t device;
         ino_t inode;
         pid_t tid;
-        uint64_t deadline_ns;
+        uint64_t deadline_ns, set_ns;
+        bool is_shared; /* other threads wait there, too */
     } limits[HS_SOCKETS_MAX];
     size_t n;
     pid_t guard;
@@ -194,9 +195,13 @@ bool hs_socket_limit(const struct hs_target *target, const struct hs_wait *wait,
 bool hs_socket_take(struct hs_socket_round *round, const struct hs_target *target,
                     const struct hs_thread *thread);
 /* Sets the sockets' limits to the rest; false when nothing was done. hs_socket_end in any case,
- * when all threads of the round have been let go: it waits until they sleep, 20 ms at most. */
-bool hs_socket_begin(struct hs_socket_round *round);
-void hs_socket_end(struct hs_socket_round *round, const struct hs_target *target);
+ * when all threads of the round have been let go: it waits until they sleep, 20 ms at most. One
+ * that does not, at a socket of its own, is left to a process of ours, for half a second at most.
+ * Returns how many have all of their time again. */
+bool hs_socket_begin(struct hs_socket_round *round, const struct hs_target *target);
+size_t hs_socket_end(struct hs_socket_round *round, struct hs_target *target);
+/* Until no limit is other than the program's: before the next stop, and at the end. */
+void hs_socket_guards_wait(struct hs_target *target);
 
 /* ---- live/restart.c */
 enum hs_restart {

@@ -43,6 +43,12 @@ blocks "glibc, 1,000 blocks" 1000
 blocks "glibc, 1 million blocks" 1000000
 [ -z "$jemalloc" ] || blocks "jemalloc, 1 million blocks" 1000000 "$jemalloc"
 
+# One array is all there is, in no order: its columns are longer than any other's.
+gcc -O1 -g -o "$work/one_array" "$fixtures/one_array.c" || fail "building"
+start "$work/one_array" 12000000
+near "one array" "$pid"
+stop_target
+
 cat >"$work/held.py" <<'END'
 import sys
 held = [{"number": i, "list": [i]} for i in range(200000)]

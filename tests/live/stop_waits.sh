@@ -17,6 +17,7 @@ LATE_MS, EARLY_MS = 90, 12
 # Kept by the kernel, which begins them anew by itself (docs/waits.md).
 BEGUN_ANEW = {"terminal, VTIME"}
 ARMED, RETURNED = 4, 9 # of the copy's points
+STARVED_MS = 600 # far from a whole second more
 N_BESIDE = 6 # a stop takes a few milliseconds of a processor
 NAMES = re.findall(r'^    \{"([^"]*)", call_', open(f"{FIXTURES}/stop_waits.c").read(), re.M)
 
@@ -29,8 +30,7 @@ class Waits(Target):
     def round(self, stops_ms, *options, codes=(0,), plain_ms=()):
         """One round with stops at these times, plain copies at others: [(name, ms, result, errno)];
         the main thread's is called so."""
-        self.process.stdin.write("go\n")
-        self.process.stdin.flush()
+        self.tell()
         began, self.shortened, self.n_stops = time.monotonic(), 0, 0
         for at in sorted((*stops_ms, *plain_ms)):
             time.sleep(max(0, began + at / 1000 - time.monotonic()))
@@ -46,6 +46,13 @@ class Waits(Target):
             self.shortened += figures["shortened"]
             self.n_stops += 1
             check(figures["broken_off"] == 0, f"{figures['broken_off']} calls return EINTR")
+        return self.took()
+
+    def tell(self):
+        self.process.stdin.write("go\n")
+        self.process.stdin.flush()
+
+    def took(self):
         took = []
         for line in self.process.stdout:
             if line.startswith("READY"):
@@ -162,8 +169,81 @@ def socket_killed(name, point):
     return took[0]
 
 
+def occupy(cpu, seconds, to_parent):
+    """A process that leaves nothing of a processor to those without real-time priority."""
+    os.sched_setaffinity(0, {cpu})
+    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(30))
+    os.write(to_parent, b"!")
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        pass
+    os._exit(0)
+
+
+def may_occupy():
+    """Two processors, and the right to real-time priority."""
+    if len(os.sched_getaffinity(0)) < 2:
+        return False
+    child = os.fork()
+    if child == 0:
+        try:
+            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(30))
+        except OSError:
+            os._exit(1)
+        os._exit(0)
+    return os.waitpid(child, 0)[1] == 0
+
+
+STARVED = {f"{name}TIMEO" for name in
+           ("read, SO_RCV", "accept, SO_RCV", "send, SO_SND", "connect, SO_SND")}
+
+
+def starve(dies):
+    """Rounds, by name: one in which the threads find no processor for 0.2 s after a stop in its
+    middle, and one without a stop."""
+    cpu = max(os.sched_getaffinity(0))
+    target = Waits()
+    for tid in threads_of(target.pid):
+        os.sched_setaffinity(tid, {cpu})
+    target.tell()
+    time.sleep(1)
+    stop = Run(target.pid, "mode=read", "empty=1", "at=104", "act=ask")
+    stop.wait_point("starved")
+    ends = os.pipe()
+    hog = os.fork()
+    if hog == 0:
+        occupy(cpu, 0.2, ends[1])
+    os.read(ends[0], 1)
+    stop.go_on()
+    if dies:
+        time.sleep(0.08)
+        stop.process.kill()
+    stop.finish("starved", (0, -signal.SIGKILL))
+    os.waitpid(hog, 0)
+    rounds = [{row[0]: row[1] for row in found if row[0] in STARVED}
+              for found in (target.took(), target.round(()))]
+    target.end()
+    return rounds
+
+
+def starved():
+    """Waits at sockets of their own end in time, or late when we die meanwhile; never early, and
+    the sockets keep their limits."""
+    if not may_occupy():
+        return "not tried: it takes two processors, and the right to real-time priority"
+    for dies in (False, True):
+        stopped, alone = starve(dies)
+        most = LIMIT_MS + (2 * LIMIT_MS if dies else STARVED_MS)
+        check(all(LIMIT_MS - EARLY_MS < ms < most for ms in stopped.values()), f"{dies}: {stopped}")
+        check(all(LIMIT_MS - EARLY_MS < ms < LIMIT_MS + STARVED_MS for ms in alone.values()),
+              f"{dies}, the next: {alone}")
+        if not dies:
+            told = ", ".join(f"{ms:.0f}" for ms in stopped.values())
+    return f"{told} ms of {LIMIT_MS}"
+
+
 if len(sys.argv) > 1:
     main(*[globals()[name] for name in sys.argv[1:]])
 else:
-    main(any_thread, main_thread, killed, sockets_killed)
+    main(any_thread, main_thread, killed, sockets_killed, starved)
 END_OF_TEST

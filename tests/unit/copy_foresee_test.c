@@ -222,10 +222,36 @@ static void a_range_is_told_in_one_unit_where_it_can_be(void **state)
     (void)state;
     char text[HS_FORESEEN_TEXT_BYTES];
 
-    hs_foreseen_text(15000000, text, sizeof text);
+    hs_foreseen_text(15000000, 0, text, sizeof text);
     assert_string_equal(text, "9.0 to 25.0 ms");
-    hs_foreseen_text(900000, text, sizeof text);
+    hs_foreseen_text(900000, 0, text, sizeof text);
     assert_non_null(strstr(text, " to 1.5 ms"));
+    hs_foreseen_text(15000000, 48000000, text, sizeof text);
+    assert_string_equal(text, "9.0 to 73.0 ms");
+}
+
+static void a_busy_machine_widens_the_range(void **state)
+{
+    (void)state;
+    struct hs_copy_facts facts = good_facts();
+    struct hs_copy_outlook quiet, busy;
+
+    assert_int_equal(hs_forecast_crowd("0.30 0.50 0.70 1/500 7\n", 2), 0);
+    assert_int_equal(hs_forecast_crowd("2.90 0.50 0.70 3/500 7\n", 2), 0);
+    assert_int_equal(hs_forecast_crowd("0.30 0.50 0.70 15/500 7\n", 2), 600);
+    assert_int_equal(hs_forecast_crowd("14.10 0.50 0.70 2/500 7\n", 2), 600);
+    assert_int_equal(hs_forecast_crowd("14.10 0.50 0.70 2/500 7\n", 64), 0);
+    assert_int_equal(hs_forecast_crowd("", 2), 0);
+    assert_int_equal(hs_forecast_crowd("nan -1 1e300 99999999999999999999999/", 2), 0);
+    assert_int_equal(hs_forecast_crowd("14", 0), 0);
+    hs_copy_facts_judge(&facts, &quiet);
+    facts.crowd_percent = 600;
+    hs_copy_facts_judge(&facts, &busy);
+    assert_int_equal(quiet.copy_busy_ns, 0);
+    assert_int_equal(quiet.read_busy_ns, 0);
+    assert_int_equal(busy.copy_pause_ns, quiet.copy_pause_ns);
+    assert_int_equal(busy.copy_busy_ns, 6 * 2 * UINT64_C(4000000));
+    assert_true(busy.read_busy_ns > 5 * busy.read_pause_ns);
 }
 
 static void body_sleep(struct live_shared *shared)
@@ -266,6 +292,7 @@ int main(void)
         cmocka_unit_test(page_tables_and_threads_count),
         cmocka_unit_test(costs_are_tried),
         cmocka_unit_test(a_range_is_told_in_one_unit_where_it_can_be),
+        cmocka_unit_test(a_busy_machine_widens_the_range),
         cmocka_unit_test(a_live_process_is_foreseen_without_a_stop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "live_child.h"
@@ -73,6 +74,28 @@ static void what_does_not_fit_goes_to_a_file(void **state)
     hs_image_fini(&image);
     assert_int_equal(budget.used_bytes, HS_BUDGET_BASE_BYTES);
     plan = (struct hs_dump_plan){0};
+}
+
+/* A copy in a file is seen at addresses, as many as it has bytes. */
+static void addresses_for_the_file_are_needed(void **state)
+{
+    (void)state;
+#ifdef HS_SANITIZED
+    skip(); /* they have no use for a limit on addresses */
+#endif
+    struct rlimit before, less;
+
+    assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+    less = (struct rlimit){8 * GIB, before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_AS, &less), 0);
+    hs_budget_init(GIB, NULL, 1, &budget);
+    hs_status enough = hs_dump_refuse(&budget, 5 * GIB, &err);
+    hs_status few = make(GIB, 16 * GIB);
+    assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+    assert_int_equal(enough, HS_OK);
+    assert_int_equal(few, HS_LIMIT);
+    assert_non_null(strstr(err.message, "of addresses"));
+    assert_non_null(strstr(err.hint, "ulimit -v"));
 }
 
 /* 12 GiB in 600 MiB, and no less than what their places take. */
@@ -167,6 +190,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(what_fits_stays_in_memory, tear_down),
         cmocka_unit_test_teardown(what_does_not_fit_goes_to_a_file, tear_down),
+        cmocka_unit_test_teardown(addresses_for_the_file_are_needed, tear_down),
         cmocka_unit_test_teardown(tells_the_least_that_is_needed, tear_down),
         cmocka_unit_test_teardown(without_a_limit_nothing_is_counted, tear_down),
         cmocka_unit_test_teardown(turns_when_the_copy_is_full, tear_down),

@@ -49,6 +49,7 @@ void hs_copy_collect(struct hs_target *target, struct hs_copy *copy)
         hs_process_close(&second);
         return;
     }
+    hs_socket_guards_wait(target);
     second.options.leaves_interrupted = target->options.leaves_interrupted;
     second.options.max_pause_ns = target->options.max_pause_ns;
     second.copy_plan = HS_STEAL(target->copy_plan);
@@ -68,5 +69,6 @@ void hs_copy_collect(struct hs_target *target, struct hs_copy *copy)
         target->report.n_broken_off += second.report.n_broken_off;
     }
     target->copy_plan = HS_STEAL(second.copy_plan);
+    hs_socket_guards_wait(&second);
     hs_process_close(&second);
 }

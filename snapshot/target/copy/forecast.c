@@ -3,6 +3,7 @@
 #include "forecast.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/units.h"
@@ -24,6 +25,13 @@
 
 /* By several threads into memory that is ready: half as much again is gained, no more. */
 #define FORECAST_SAVED(ns, n) ((n) > 1 ? (ns) / 3 * 2 : (ns))
+
+/* As long as the scheduler lets a thread run before the next has its turn: a tick of the kernel's
+ * that comes 250 times a second. */
+#define FORECAST_TURN_NS ((uint64_t)4000000)
+/* Turns that are waited for: until the last thread stands, and while the main thread calls. */
+#define FORECAST_TURNS 2
+#define FORECAST_THREADS_MAX 1000000
 
 static uint64_t forecast_clip(uint64_t n_bytes)
 {
@@ -60,12 +68,36 @@ void hs_copy_forecast(const struct hs_copy_facts *facts, uint64_t *ret_copy_ns,
                    FORECAST_COLD((small + huge) / FORECAST_MIB * costs->mib_read_ns);
 }
 
-void hs_foreseen_text(uint64_t ns, char *text, size_t n_bytes)
+uint64_t hs_forecast_crowd(const char *loadavg, uint64_t n_processors)
+{
+    const char *now = loadavg;
+
+    /* "of 1 minute, of 5, of 15, now/all threads, last pid"; now are also we */
+    for (int i = 0; i < 3 && now != NULL; i++) {
+        now = strchr(now, ' ');
+        now = now != NULL ? now + 1 : NULL;
+    }
+    uint64_t of_late = strtoull(loadavg, NULL, 10);
+    uint64_t of_now = now != NULL ? strtoull(now, NULL, 10) : 0;
+    uint64_t n_threads = of_now > of_late + 1 ? of_now - 1 : of_late;
+    if (n_processors == 0 || n_threads <= n_processors || n_threads > FORECAST_THREADS_MAX)
+        return 0;
+    return 100 * (n_threads - n_processors) / n_processors;
+}
+
+void hs_copy_forecast_busy(const struct hs_copy_facts *facts, struct hs_copy_outlook *outlook)
+{
+    outlook->copy_busy_ns = FORECAST_TURNS * FORECAST_TURN_NS / 100 * facts->crowd_percent;
+    outlook->read_busy_ns =
+        outlook->copy_busy_ns + outlook->read_pause_ns / 100 * facts->crowd_percent;
+}
+
+void hs_foreseen_text(uint64_t ns, uint64_t busy_ns, char *text, size_t n_bytes)
 {
     char low[HS_UNIT_TEXT_BYTES], high[HS_UNIT_TEXT_BYTES];
 
     hs_format_duration(ns / 5 * 3, low);
-    hs_format_duration(ns / 3 * 5, high);
+    hs_format_duration(ns / 3 * 5 + busy_ns, high);
     char *unit = strrchr(low, ' '), *of_high = strrchr(high, ' ');
     if (unit != NULL && of_high != NULL && strcmp(unit, of_high) == 0)
         *unit = '\0';

@@ -7,12 +7,20 @@
 /* Births of M and C, and the calls that T makes, as many of a child's. */
 #define FORECAST_CHILDREN 3
 
-/* Tried on memory of our own, 32 MiB for some 30 ms, once in a minute; where that is not possible,
- * or a quarter of what is left to us is less, of a quiet machine. */
+/* Tried on memory of our own, 32 MiB for some 30 ms, once in ten seconds; where that is not
+ * possible, or a quarter of what is left to us is less, of a quiet machine. */
 void hs_copy_costs_probe(struct hs_copy_costs *ret);
 
 /* The likely pause of a copy, and of a stopped read. On a quiet machine within a factor of two. */
 void hs_copy_forecast(const struct hs_copy_facts *facts, uint64_t *ret_copy_ns,
                       uint64_t *ret_read_ns);
+
+/* How many threads more want to run than there are processors, in percent of these: of the text of
+ * /proc/loadavg, of this moment or of the last minute, whichever is more, for what others do comes
+ * and goes. */
+uint64_t hs_forecast_crowd(const char *loadavg, uint64_t n_processors);
+/* What the pauses may take longer where it is crowded: a thread stands, or does what it is told,
+ * when its turn comes; and who reads has his share of a processor. */
+void hs_copy_forecast_busy(const struct hs_copy_facts *facts, struct hs_copy_outlook *outlook);
 
 #endif

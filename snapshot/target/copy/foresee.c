@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/budget.h"
@@ -129,6 +130,7 @@ void hs_copy_facts_judge(const struct hs_copy_facts *facts, struct hs_copy_outlo
     outlook.variant = why != NULL       ? HS_COPY_NONE
                       : facts->is_first ? HS_COPY_DIRECT
                                         : HS_COPY_MIDDLE;
+    hs_copy_forecast_busy(facts, &outlook);
     outlook.resident_bytes = facts->small_bytes + facts->huge_bytes;
     outlook.saved_bytes = facts->saved_bytes;
     snprintf(outlook.why, sizeof outlook.why, "%s", why == NULL ? "" : why);
@@ -168,6 +170,17 @@ static bool foresee_commits_strictly(struct hs_error *err)
            text[0] == '2';
 }
 
+static uint64_t foresee_crowd(struct hs_error *err)
+{
+    hs_auto_free char *text = NULL;
+    long n_processors = sysconf(_SC_NPROCESSORS_ONLN);
+    size_t n;
+
+    return hs_proc_read("/proc/loadavg", &text, &n, err) == HS_OK && n_processors > 0
+               ? hs_forecast_crowd(text, (uint64_t)n_processors)
+               : 0;
+}
+
 /* A thread of a frozen group can be stopped and read, but not made to call. */
 static void foresee_frozen(struct hs_copy_outlook *outlook, pid_t pid)
 {
@@ -198,6 +211,7 @@ static hs_status foresee_facts(const struct hs_target *target, struct hs_copy_pl
     facts->smaps_ns = hs_now_ns() - begun_ns;
     HS_TRY(hs_copy_facts_smaps(facts, smaps, n, err));
     hs_copy_costs_probe(&facts->costs);
+    facts->crowd_percent = foresee_crowd(&ignored);
     facts->n_readers = target->options.n_threads;
     facts->may_suspend_filter = facts->is_filtered && foresee_may_suspend(&ignored);
     facts->lacks_main_thread = target->live.pid != target->pid;

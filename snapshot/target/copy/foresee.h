@@ -25,6 +25,7 @@ struct hs_copy_facts {
     unsigned n_readers; /* of ours */
     uint64_t smaps_ns;  /* reading smaps took so long, which a stopped read does again */
     struct hs_copy_costs costs;
+    uint64_t crowd_percent;     /* hs_forecast_crowd */
     uint64_t lent_bytes;        /* private, that other processes share by a fork */
     uint64_t room_bytes;        /* that it may still grow by */
     struct hs_copy_area *areas; /* owned; ascending: what a copy would lack */

@@ -20,7 +20,7 @@
 #define PROBE_SHARE 4
 #define PROBE_REQUEST_BYTES ((size_t)4 << 20)
 #define PROBE_PAGE ((size_t)4096)
-#define PROBE_FRESH_NS ((uint64_t)60000000000)
+#define PROBE_FRESH_NS ((uint64_t)10000000000) /* it takes some 30 ms */
 #define PROBE_PAGES_PER_MIB 256
 enum { PROBE_TURNS = 3 };
 
@@ -94,10 +94,14 @@ static uint64_t probe_read(const struct probe *probe)
 static void probe_run(struct probe *probe, struct hs_copy_costs *ret)
 {
     uint64_t read_ns = probe_read(probe);
+    struct hs_priority saved;
 
     if (read_ns != 0)
         ret->mib_read_ns = read_ns / (PROBE_REQUEST_BYTES >> 20);
-    if (!probe_forks(probe))
+    hs_priority_raise(&saved); /* as the copy is made */
+    bool is_tried = probe_forks(probe);
+    hs_priority_restore(&saved);
+    if (!is_tried)
         return;
     uint64_t without = probe_least(probe->fork_ns[0], PROBE_TURNS);
     uint64_t with = probe_least(probe->fork_ns[1], PROBE_TURNS);

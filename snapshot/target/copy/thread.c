@@ -7,10 +7,12 @@
  * included: armed before the mask is touched, unarmed after the mask is whole again. */
 #include <assert.h>
 #include <elf.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 
@@ -21,6 +23,8 @@
 
 #define THREAD_OPTIONS (PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE)
 #define THREAD_RESTORE_NS ((uint64_t)1000000000) /* to become whole again, however late it is */
+
+#define THREAD_PAGE_BYTES ((hs_addr)4096)
 
 /* linux/rseq.h */
 #define THREAD_RSEQ_CS_AT 8
@@ -99,7 +103,7 @@ static bool thread_may_call(struct hs_copy_caller *caller)
     return true;
 }
 
-static const struct hs_mapping *thread_stack(const struct hs_target *target)
+static struct hs_mapping *thread_stack(const struct hs_target *target)
 {
     for (size_t i = target->n_mappings; i-- > 0;)
         if (strcmp(hs_mapping_path(target, &target->mappings[i]), "[stack]") == 0)
@@ -139,6 +143,26 @@ static bool thread_is_zero(const uint8_t *bytes, size_t n)
     return n == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, n - 1) == 0);
 }
 
+/* No better moment came: the stack grows by a look below it, as it would for the handler of a
+ * signal that came now, within the limit of its process (the kernel would hold it to ours). */
+static void thread_grow_stack(const struct hs_copy_caller *caller, hs_addr sp)
+{
+    struct hs_target *target = caller->target;
+    struct hs_mapping *stack = thread_stack(target);
+    hs_addr below = (sp - HS_SIGFRAME_STACK_BYTES) & ~(THREAD_PAGE_BYTES - 1);
+    struct rlimit limit;
+
+    if (below >= stack->begin || prlimit(target->pid, RLIMIT_STACK, NULL, &limit) != 0 ||
+        stack->end - below > limit.rlim_cur)
+        return;
+    if (stack != target->mappings && stack[-1].end > below) /* it would be a look at that */
+        return;
+    errno = 0;
+    (void)ptrace(PTRACE_PEEKDATA, caller->thread->tid, (void *)(uintptr_t)below, NULL);
+    if (errno == 0)
+        stack->begin = below;
+}
+
 /* A stack pointer elsewhere says nothing of how deep the stack is in use: then only what was never
  * written is free. */
 static bool thread_choose_place(struct hs_copy_caller *caller, size_t xstate_bytes)
@@ -153,6 +177,8 @@ static bool thread_choose_place(struct hs_copy_caller *caller, size_t xstate_byt
     bool is_on_it = sp >= stack->begin && sp < stack->end;
     if (is_on_it && hs_sigframe_is_taken(stack->begin, sp))
         return thread_refuses(caller, "it is on its way back from another copy");
+    if (is_on_it && sp - stack->begin < HS_SIGFRAME_STACK_BYTES)
+        thread_grow_stack(caller, sp);
     if (!hs_sigframe_choose(stack->begin, is_on_it ? sp : stack->end, xstate_bytes, place))
         return thread_refuses(caller, "there is too little stack left");
     caller->area_bytes = place->end - place->frame;

@@ -25,11 +25,12 @@ static hs_status freeze_over_limit(const struct hs_target *target, uint64_t pred
 }
 
 static hs_status freeze_check_prediction(struct hs_target *target, uint64_t predicted_ns,
-                                         const char *why, struct hs_error *err)
+                                         uint64_t busy_ns, const char *why, struct hs_error *err)
 {
     uint64_t limit_ns = target->options.max_pause_ns;
 
     target->report.predicted_ns = predicted_ns;
+    target->report.busy_ns = busy_ns;
     uint64_t spent_ns = hs_now_ns() - target->stopped_at_ns;
     return limit_ns == 0 || spent_ns + predicted_ns <= limit_ns
                ? HS_OK
@@ -124,13 +125,14 @@ bool hs_freeze_falls_back(struct hs_target *target, hs_status status)
 /* It stays stopped. */
 static hs_status freeze_for_reading(struct hs_target *target, const char *why, struct hs_error *err)
 {
+    const struct hs_copy_outlook *outlook = &target->copy_plan->outlook;
     struct hs_stop_report *report = &target->report;
 
     if (target->options.mode == HS_STOP_COPY)
         return freeze_no_copy(target, why, err);
     report->way = HS_WAY_READ;
     snprintf(report->why_no_copy, sizeof report->why_no_copy, "%s", why);
-    return freeze_check_prediction(target, target->copy_plan->outlook.read_pause_ns, why, err);
+    return freeze_check_prediction(target, outlook->read_pause_ns, outlook->read_busy_ns, why, err);
 }
 
 /* The copy is there: the process may go on. */
@@ -152,11 +154,12 @@ static void freeze_let_go(struct hs_target *target, struct hs_copy *copy)
 
 static hs_status freeze_by_copy(struct hs_target *target, struct hs_error *err)
 {
+    const struct hs_copy_outlook *outlook = &target->copy_plan->outlook;
     char why[sizeof target->report.why_no_copy];
     struct hs_priority saved;
     struct hs_copy *copy = NULL;
 
-    HS_TRY(freeze_check_prediction(target, target->copy_plan->outlook.copy_pause_ns, "", err));
+    HS_TRY(freeze_check_prediction(target, outlook->copy_pause_ns, outlook->copy_busy_ns, "", err));
     hs_priority_raise(&saved);
     hs_status status = hs_copy_make(target, &copy, why, sizeof why, err);
     if (copy != NULL)

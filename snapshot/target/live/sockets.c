@@ -2,8 +2,10 @@
  *
  * The call reads it as it begins. So it is the rest of the time for as long as the thread needs to
  * fall asleep again, and then what it was. That is done through a descriptor of our own for the
- * same socket, while all other threads still stand. A process of its own puts it right should we
- * be killed in between. */
+ * same socket, while all other threads still stand. A process of its own, the guard, puts it right
+ * should we be killed in between; and goes on when a thread finds no processor for so long that the
+ * others have to be let go. */
+#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -21,8 +23,11 @@
 #include "target_private.h"
 
 #define SOCKETS_NS_PER_S 1000000000
-#define SOCKETS_WAIT_NS ((uint64_t)20000000) /* until all of a round sleep again */
+#define SOCKETS_WAIT_NS ((uint64_t)20000000)   /* until all of a round sleep again */
+#define SOCKETS_WATCH_NS ((uint64_t)500000000) /* the same, while all others run */
+#define SOCKETS_AGAIN_NS ((uint64_t)1000000)   /* not more often: it takes the socket's lock */
 #define SOCKETS_NAP_NS 20000
+#define SOCKETS_WATCH_NAP_NS 100000
 #define SOCKETS_GUARD_MS 1000
 #define SOCKETS_GUARD_NS 1000000
 
@@ -65,12 +70,14 @@ static void sockets_put_back(const struct hs_socket_round *round)
 }
 
 /* Two threads at one socket need different limits. */
-static bool sockets_has(const struct hs_socket_round *round, const struct stat *file, int option)
+static bool sockets_has(struct hs_socket_round *round, const struct stat *file, int option)
 {
     for (size_t i = 0; i < round->n; i++)
         if (round->limits[i].device == file->st_dev && round->limits[i].inode == file->st_ino &&
-            round->limits[i].option == option)
+            round->limits[i].option == option) {
+            round->limits[i].is_shared = true;
             return true;
+        }
     return false;
 }
 
@@ -98,22 +105,106 @@ bool hs_socket_take(struct hs_socket_round *round, const struct hs_target *targe
     return true;
 }
 
-/* Ends when we say so, and does nothing; puts all back when we end without a word, or hang. */
-static _Noreturn void sockets_guard(const struct hs_socket_round *round, int from)
+/* Never 0, which is no limit at all. */
+static bool sockets_shorten(struct hs_socket_limit *limit)
+{
+    uint64_t now_ns = hs_now_ns();
+    uint64_t ns = limit->deadline_ns > now_ns + 1000 ? limit->deadline_ns - now_ns : 1000;
+    struct timeval rest = {(time_t)(ns / SOCKETS_NS_PER_S),
+                           (suseconds_t)(ns % SOCKETS_NS_PER_S / 1000)};
+
+    limit->set_ns = now_ns;
+    return setsockopt(limit->fd, SOL_SOCKET, limit->option, &rest, sizeof rest) == 0 &&
+           sockets_get(limit->fd, limit->option, &limit->rest);
+}
+
+/* Not when the program has set another meanwhile. */
+static bool sockets_is_ours(const struct hs_socket_limit *limit)
+{
+    struct timeval now;
+
+    return sockets_get(limit->fd, limit->option, &now) && now.tv_sec == limit->rest.tv_sec &&
+           now.tv_usec == limit->rest.tv_usec;
+}
+
+/* Its thread will not begin that wait again: what it waits for is there, or the thread is not. */
+static bool sockets_is_over(const struct hs_socket_limit *limit, const struct hs_target *target)
+{
+    struct pollfd there = {.fd = limit->fd, .events = POLLIN};
+
+    return (limit->option == SO_RCVTIMEO && poll(&there, 1, 0) == 1) || !sockets_is_ours(limit) ||
+           (syscall(SYS_tgkill, target->pid, limit->tid, 0) != 0 && errno == ESRCH);
+}
+
+/* Of those in `left`, by bits: which do not sleep yet? What is left to these passes. The limits of
+ * the others are what they were. */
+static uint64_t sockets_look(struct hs_socket_round *round, const struct hs_target *target,
+                             uint64_t left)
+{
+    for (size_t i = 0; i < round->n; i++) {
+        struct hs_socket_limit *limit = &round->limits[i];
+        struct hs_thread thread = {.tid = limit->tid};
+        if ((left >> i & 1) == 0)
+            continue;
+        if (!hs_wait_is_in_call(target, &thread) && !sockets_is_over(limit, target)) {
+            if (hs_now_ns() - limit->set_ns >= SOCKETS_AGAIN_NS)
+                (void)sockets_shorten(limit);
+            continue;
+        }
+        if (sockets_is_ours(limit))
+            (void)setsockopt(limit->fd, SOL_SOCKET, limit->option, &limit->limit,
+                             sizeof limit->limit);
+        left &= ~(UINT64_C(1) << i);
+    }
+    return left;
+}
+
+static void sockets_give_up(const struct hs_socket_round *round, uint64_t left)
+{
+    for (size_t i = 0; i < round->n; i++)
+        if ((left >> i & 1) != 0 && sockets_is_ours(&round->limits[i]))
+            (void)setsockopt(round->limits[i].fd, SOL_SOCKET, round->limits[i].option,
+                             &round->limits[i].limit, sizeof round->limits[i].limit);
+}
+
+/* In the guard, when the others run: until they sleep, half a second at most, and as long as we
+ * live: whoever stops the process after our death shall find it as it was. */
+static void sockets_watch(struct hs_socket_round *round, const struct hs_target *target,
+                          uint64_t left, int from)
+{
+    const struct timespec nap = {.tv_nsec = SOCKETS_WATCH_NAP_NS};
+    uint64_t until_ns = hs_now_ns() + SOCKETS_WATCH_NS;
+    struct pollfd end = {.fd = from};
+
+    for (size_t i = 0; i < round->n; i++)
+        if ((left >> i & 1) != 0)
+            (void)sockets_get(round->limits[i].fd, round->limits[i].option, &round->limits[i].rest);
+    while ((left = sockets_look(round, target, left)) != 0 && hs_now_ns() < until_ns &&
+           ppoll(&end, 1, &nap, NULL) == 0)
+        ;
+    sockets_give_up(round, left);
+}
+
+/* Does what we say: nothing, or to go on with those of a round that do not sleep yet. Puts all back
+ * when we end without a word, or hang. */
+static _Noreturn void sockets_guard(struct hs_socket_round *round, const struct hs_target *target,
+                                    int from)
 {
     struct timespec moment = {.tv_nsec = SOCKETS_GUARD_NS}; /* for threads let go by our end */
     struct pollfd word = {.fd = from, .events = POLLIN};
-    char byte;
+    uint64_t left = 0;
 
-    if (poll(&word, 1, SOCKETS_GUARD_MS) != 1 || read(from, &byte, 1) != 1) {
+    if (poll(&word, 1, SOCKETS_GUARD_MS) != 1 || read(from, &left, sizeof left) != sizeof left) {
         nanosleep(&moment, NULL);
         sockets_put_back(round);
+    } else if (left != 0) {
+        sockets_watch(round, target, left, from);
     }
     _exit(0);
 }
 
 /* No signal reaches it, neither one to our group nor one from a terminal. */
-static bool sockets_start_guard(struct hs_socket_round *round)
+static bool sockets_start_guard(struct hs_socket_round *round, const struct hs_target *target)
 {
     sigset_t all, before;
     int ends[2];
@@ -126,7 +217,7 @@ static bool sockets_start_guard(struct hs_socket_round *round)
     if (round->guard == 0) {
         close(ends[1]);
         (void)setsid();
-        sockets_guard(round, ends[0]);
+        sockets_guard(round, target, ends[0]);
     }
     (void)sigprocmask(SIG_SETMASK, &before, NULL);
     close(ends[0]);
@@ -136,42 +227,65 @@ static bool sockets_start_guard(struct hs_socket_round *round)
     return round->guard >= 0;
 }
 
-/* Never 0, which is no limit at all. */
-static bool sockets_shorten(const struct hs_socket_limit *limit)
+bool hs_socket_begin(struct hs_socket_round *round, const struct hs_target *target)
 {
-    uint64_t now_ns = hs_now_ns();
-    uint64_t ns = limit->deadline_ns > now_ns + 1000 ? limit->deadline_ns - now_ns : 1000;
-    struct timeval rest = {(time_t)(ns / SOCKETS_NS_PER_S),
-                           (suseconds_t)(ns % SOCKETS_NS_PER_S / 1000)};
-
-    return setsockopt(limit->fd, SOL_SOCKET, limit->option, &rest, sizeof rest) == 0;
-}
-
-bool hs_socket_begin(struct hs_socket_round *round)
-{
-    bool is_good = sockets_start_guard(round);
+    bool is_good = sockets_start_guard(round, target);
 
     for (size_t i = 0; is_good && i < round->n; i++)
         (void)sockets_shorten(&round->limits[i]);
     return is_good;
 }
 
-void hs_socket_end(struct hs_socket_round *round, const struct hs_target *target)
+/* Those of sockets at which others wait, too, are put back: these shall not begin with that. */
+static uint64_t sockets_alone(const struct hs_socket_round *round, uint64_t left)
 {
-    uint64_t until_ns = hs_now_ns() + SOCKETS_WAIT_NS;
-    struct timespec nap = {.tv_nsec = SOCKETS_NAP_NS};
+    for (size_t i = 0; i < round->n; i++)
+        if (round->limits[i].is_shared)
+            left &= ~(UINT64_C(1) << i);
+    return left;
+}
 
-    for (size_t i = 0; round->guard > 0 && i < round->n; i++) {
-        struct hs_thread thread = {.tid = round->limits[i].tid};
-        while (!hs_wait_is_in_call(target, &thread) && hs_now_ns() < until_ns)
-            nanosleep(&nap, NULL);
-    }
-    if (round->guard > 0) {
-        sockets_put_back(round);
-        (void)send(round->to_guard, "", 1, MSG_NOSIGNAL);
+/* The guard goes on with those in `left`, or ends. */
+static bool sockets_leave(struct hs_socket_round *round, struct hs_target *target, uint64_t left)
+{
+    bool is_left = left != 0 && target->n_socket_guards < HS_SOCKET_GUARDS;
+    uint64_t word = is_left ? left : 0;
+
+    is_left &= send(round->to_guard, &word, sizeof word, MSG_NOSIGNAL) == sizeof word;
+    if (is_left) {
+        target->socket_guards[target->n_socket_guards++] =
+            (struct hs_socket_guard){round->guard, round->to_guard};
+    } else {
         close(round->to_guard);
         (void)waitpid(round->guard, NULL, 0);
     }
+    return is_left;
+}
+
+size_t hs_socket_end(struct hs_socket_round *round, struct hs_target *target)
+{
+    const struct timespec nap = {.tv_nsec = SOCKETS_NAP_NS};
+    uint64_t until_ns = hs_now_ns() + SOCKETS_WAIT_NS;
+    uint64_t left = round->n == 0 ? 0 : UINT64_MAX >> (HS_SOCKETS_MAX - round->n);
+
+    if (round->guard > 0) {
+        while ((left = sockets_look(round, target, left)) != 0 && hs_now_ns() < until_ns)
+            nanosleep(&nap, NULL);
+        uint64_t alone = sockets_alone(round, left);
+        if (sockets_leave(round, target, alone))
+            left &= ~alone;
+        sockets_give_up(round, left);
+    }
     for (size_t i = 0; i < round->n; i++)
         close(round->limits[i].fd);
+    return round->guard > 0 ? (size_t)__builtin_popcountll(left) : 0;
+}
+
+void hs_socket_guards_wait(struct hs_target *target)
+{
+    for (size_t i = 0; i < target->n_socket_guards; i++) {
+        (void)waitpid(target->socket_guards[i].pid, NULL, 0);
+        close(target->socket_guards[i].word);
+    }
+    target->n_socket_guards = 0;
 }

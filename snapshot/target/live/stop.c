@@ -554,7 +554,7 @@ static void stop_let_go_sockets(struct hs_target *target)
         struct hs_socket_round round = {.guard = -1};
         if (stop_take_sockets(target, &round) == 0)
             return;
-        is_good = hs_socket_begin(&round);
+        is_good = hs_socket_begin(&round, target);
         for (size_t i = 0; i < target->n_threads; i++) {
             struct hs_thread *thread = &target->threads[i];
             thread->has_socket &= is_good;
@@ -563,7 +563,9 @@ static void stop_let_go_sockets(struct hs_target *target)
             stop_restart(target, thread);
             stop_detach(thread);
         }
-        hs_socket_end(&round, target);
+        size_t n_late = hs_socket_end(&round, target);
+        target->report.n_late += n_late;
+        target->report.n_shortened -= n_late;
     }
 }
 
@@ -638,6 +640,7 @@ static hs_status stop_once(struct hs_target *target, struct hs_error *err)
     target->n_threads = 0;
     target->was_stopped_already = false;
     target->pause_ns = 0;
+    hs_socket_guards_wait(target); /* who looks at a socket now shall see the program's limit */
     hs_deadman_arm(target->pid, target->options.max_pause_ns);
     hs_priority_raise(&saved);
     stop.deadline_ns = hs_now_ns() + STOP_DEADLINE_NS;

@@ -38,6 +38,7 @@ void hs_target_close(struct hs_target *target)
     if (target == NULL || target->pid == 0)
         return;
     hs_target_resume(target);
+    hs_socket_guards_wait(target);
     if (target->core == NULL)
         hs_witness_end();
     hs_core_close(target->core);

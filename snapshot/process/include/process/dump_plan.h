@@ -32,6 +32,9 @@ struct hs_dump_needs {
 };
 void hs_dump_foresee(const struct hs_budget *budget, uint64_t copy_bytes,
                      struct hs_dump_needs *ret);
+/* HS_LIMIT with the figures when there is not enough memory even with the copy in a file, or not
+ * addresses enough (ulimit -v): a copy in a file takes as many as one in memory. */
+hs_status hs_dump_refuse(const struct hs_budget *budget, uint64_t copy_bytes, struct hs_error *err);
 
 /* Before the first stop. HS_LIMIT with the figures when there is not enough memory for a dump at
  * all, HS_IO when the disk has no room. */

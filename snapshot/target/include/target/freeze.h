@@ -28,7 +28,9 @@ struct hs_copy_outlook {
     uint64_t resident_bytes;      /* private, that a copy shares */
     uint64_t copy_pause_ns;       /* predicted */
     uint64_t read_pause_ns;       /* predicted, of a stopped read */
-    uint64_t saved_bytes;         /* of areas that a copy lacks: read in the pause */
+    uint64_t copy_busy_ns;        /* what it may take longer, as others want the processors */
+    uint64_t read_busy_ns;
+    uint64_t saved_bytes; /* of areas that a copy lacks: read in the pause */
 };
 
 /* HS_TARGET when the process is gone; HS_LIMIT. Never stops anything. About 20 ms per GB resident.
@@ -36,10 +38,10 @@ struct hs_copy_outlook {
 hs_status hs_copy_foresee(const struct hs_target *target, struct hs_copy_outlook *ret,
                           struct hs_error *err);
 
-/* "12 to 25 ms": between which a pause of which that is foreseen will lie on a quiet machine, into
+/* "12 to 25 ms": between which a pause of which that is foreseen will lie, into
  * text[HS_FORESEEN_TEXT_BYTES]. */
 #define HS_FORESEEN_TEXT_BYTES 80
-void hs_foreseen_text(uint64_t ns, char *text, size_t n_bytes);
+void hs_foreseen_text(uint64_t ns, uint64_t busy_ns, char *text, size_t n_bytes);
 
 /* Whether freezing will make a copy, as far as that can be foreseen: then reading the memory once
  * before the stop, to have it ready, is in vain. Looks at the process when it has not done so for

@@ -114,6 +114,7 @@ struct hs_stop_options {
 struct hs_stop_report {
     enum hs_stop_way way;
     uint64_t predicted_ns; /* of the pause, before it; 0: not predicted */
+    uint64_t busy_ns;      /* and what it may take longer, as others want the processors */
     uint64_t stopping_ns;  /* from the first interrupt to all registers read */
     uint64_t copying_ns;   /* HS_WAY_COPY: the injected clone */
     uint64_t reading_ns;   /* HS_WAY_COPY: as long as the copy lived */
@@ -129,6 +130,13 @@ struct hs_stop_report {
 };
 
 #define HS_TARGET_NAME_BYTES 16 /* TASK_COMM_LEN */
+
+/* A process that puts the limits of sockets back which a stop had to change (live/sockets.c). */
+enum { HS_SOCKET_GUARDS = 4 };
+struct hs_socket_guard {
+    pid_t pid;
+    int word; /* it ends when this is closed */
+};
 
 struct hs_copy; /* target/freeze.h */
 struct hs_copy_plan;
@@ -147,6 +155,8 @@ struct hs_target {
     char name[HS_TARGET_NAME_BYTES]; /* the main thread's (comm), cut as the kernel does; or "" */
     struct hs_thread *threads;       /* owned; ascending tid; valid after stop */
     size_t n_threads, threads_capacity;
+    struct hs_socket_guard socket_guards[HS_SOCKET_GUARDS];
+    size_t n_socket_guards;
     struct hs_kernel_word *kernel_words; /* owned; see target/kernel_words.h */
     size_t n_kernel_words, kernel_words_capacity;
     unsigned untold;                   /* of enum hs_untold */
