@@ -7,18 +7,21 @@
 /* A sampler that is switched on by the program itself begins after the process did. */
 #define AT_ONCE_NS UINT64_C(1000000000)
 
-enum population { OF_OCAML, OF_MALLOC, OF_OTHERS, N_POPULATIONS };
+enum population { OF_OCAML, OF_MALLOC, OF_PYTHON, OF_OTHERS, N_POPULATIONS };
 
 static enum population population_of_form(unsigned form)
 {
     if (form == HS_FORM_MAPPING || form == HS_FORM_PYTHON)
-        return OF_OTHERS;
+        return form == HS_FORM_PYTHON ? OF_PYTHON : OF_OTHERS;
     return form <= HS_FORM_OTHER ? OF_OCAML : OF_MALLOC;
 }
 
-static enum population population_of_sampler(const struct hs_sampler *sampler)
+/* The recorder stands before the pools of CPython, too. */
+static uint64_t words_of_sampler(const struct hs_sampler *sampler, const uint64_t *words)
 {
-    return sampler->kind == HS_SAMPLER_MEMPROF ? OF_OCAML : OF_MALLOC;
+    if (sampler->kind == HS_SAMPLER_MEMPROF)
+        return words[OF_OCAML];
+    return words[OF_MALLOC] + (sampler->kind == HS_SAMPLER_RECORD ? words[OF_PYTHON] : 0);
 }
 
 static void count_chunk(const struct hs_view *view, const struct hs_chunk *chunk, uint64_t *words)
@@ -35,7 +38,7 @@ static hs_status count_words(const struct hs_view *view, uint64_t *words, struct
     bool is_there[N_POPULATIONS] = {false};
     for (uint32_t type = 0; type < view->totals->n_types; type++)
         is_there[population_of_form(hs_snap_type(view->snap, type)->form)] = true;
-    if (is_there[OF_OCAML] + is_there[OF_MALLOC] + is_there[OF_OTHERS] == 1) {
+    if (is_there[OF_OCAML] + is_there[OF_MALLOC] + is_there[OF_PYTHON] + is_there[OF_OTHERS] == 1) {
         for (unsigned i = 0; i < N_POPULATIONS; i++)
             words[i] = is_there[i] ? view->totals->heap_words : 0;
         return HS_OK;
@@ -73,7 +76,7 @@ hs_status hs_sampled_wholes(const struct hs_sample_join *join, struct hs_sampled
     if (view->totals->n_samples != 0)
         HS_TRY(count_words(view, words, err));
     for (uint32_t i = 0; i < view->facts->n_samplers; i++) {
-        wholes[i].exact_words = words[population_of_sampler(&join->samplers[i])];
+        wholes[i].exact_words = words_of_sampler(&join->samplers[i], words);
         find_since(join, i, &wholes[i]);
     }
     for (size_t i = 0; i < view->totals->n_samples; i++) {

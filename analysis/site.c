@@ -28,6 +28,11 @@ static const char *const allocators[] = {
     "std::__new_allocator*",
     "__gnu_cxx::new_allocator*",
     "hs_record_*",
+    "PyObject_Malloc",
+    "PyObject_Calloc",
+    "PyObject_Realloc",
+    "PyMem_*",
+    "_PyObject_Malloc*",
 };
 
 /* Of the standard libraries of OCaml, C++ and Rust: who called them is of interest. */
@@ -66,8 +71,31 @@ static bool is_one_of(const char *name, const char *const *patterns, size_t n)
     return false;
 }
 
-enum hs_frame_rank hs_frame_rank(const char *name)
+/* The interpreter calls them so: "app.py", "<string>", "<frozen importlib._bootstrap>"; compilers
+ * of C have names in brackets, too, and so has Menhir's standard library. */
+static bool is_script(const char *file)
 {
+    static const char *const others[] = {"<artificial>", "<built-in>", "<command-line>",
+                                         "<standard.mly>"};
+    size_t n = strlen(file);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(file, others[i]) == 0)
+            return false;
+    return (file[0] == '<' && file[n - 1] == '>') || (n > 3 && strcmp(file + n - 3, ".py") == 0);
+}
+
+/* What Python brings itself; what was installed beside it counts as the program's. */
+static bool is_script_library(const char *file)
+{
+    return file[0] == '<'
+               ? strncmp(file, "<frozen ", 8) == 0
+               : strstr(file, "/lib/python3") != NULL && strstr(file, "-packages/") == NULL;
+}
+
+enum hs_frame_rank hs_frame_rank(const char *name, const char *file)
+{
+    if (is_script(file))
+        return is_script_library(file) ? HS_FRAME_SCRIPT_LIBRARY : HS_FRAME_SCRIPT;
     if (is_one_of(name, allocators, sizeof allocators / sizeof *allocators))
         return HS_FRAME_ALLOCATOR;
     bool is_library = is_one_of(name, libraries, sizeof libraries / sizeof *libraries);
@@ -75,11 +103,16 @@ enum hs_frame_rank hs_frame_rank(const char *name)
     return is_named && !is_library && !is_wrapper(name) ? HS_FRAME_OWN : HS_FRAME_LIBRARY;
 }
 
+static enum hs_frame_rank rank_of(const struct hs_frame *frame)
+{
+    return hs_frame_rank(frame->function, frame->file);
+}
+
 size_t hs_site_frame_at(const struct hs_frame *frames, size_t n)
 {
     size_t best = 0;
     for (size_t i = 1; i < n; i++)
-        if (hs_frame_rank(frames[i].function) > hs_frame_rank(frames[best].function))
+        if (rank_of(&frames[i]) > rank_of(&frames[best]))
             best = i;
     return best;
 }

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define RATE_ROUNDING 1e-6 /* of a rate that went through a double or two */
 
@@ -33,6 +34,33 @@ static bool runs(const struct hs_snap *snap, const char *executable)
     for (size_t i = 0; i < facts->n_binaries; i++)
         if (strcmp(file_of(hs_snap_string(snap, facts->binaries[i].path)), name) == 0)
             return true;
+    return false;
+}
+
+/* What heapsnap record left in the process says when its trace begins, to the microsecond: the
+ * program may be a link to a file of another name, as redis-server is. */
+static bool is_recorded(const struct hs_snap_facts *facts, uint64_t begun_us)
+{
+    for (size_t i = 0; i < facts->n_samplers; i++)
+        if (facts->samplers[i].kind == HS_SAMPLER_RECORD && facts->samplers[i].begun_ns != 0 &&
+            facts->samplers[i].begun_ns / 1000 == begun_us)
+            return true;
+    return false;
+}
+
+/* The same file under two names; files that are not on this machine are not. */
+static bool is_same_file(const struct hs_snap *snap, const char *executable)
+{
+    const struct hs_snap_facts *facts = hs_snap_facts(snap);
+    struct stat one, other;
+    if (executable[0] != '/' || stat(executable, &one) != 0)
+        return false;
+    for (size_t i = 0; i < facts->n_binaries; i++) {
+        const char *path = hs_snap_string(snap, facts->binaries[i].path);
+        if (path[0] == '/' && stat(path, &other) == 0 && one.st_dev == other.st_dev &&
+            one.st_ino == other.st_ino)
+            return true;
+    }
     return false;
 }
 
@@ -79,7 +107,8 @@ hs_status hs_trace_agree(const struct hs_trace_info *info, const struct hs_snap 
                        "child has none");
     }
     HS_TRY(check_times(info, facts, err));
-    if (info->executable[0] != 0 && !runs(snap, info->executable)) {
+    if (info->executable[0] != 0 && !runs(snap, info->executable) &&
+        !is_recorded(facts, info->begun_us) && !is_same_file(snap, info->executable)) {
         (void)hs_fail(err, HS_USAGE,
                       "the trace is of another program: of '%.80s', the snapshot of '%.80s'",
                       info->executable, hs_snap_string(snap, facts->command));

@@ -2,6 +2,7 @@
 
 #include "record_config.h"
 #include "record_draw.h"
+#include "record_python.h"
 #include "record_trace.h"
 
 #include <errno.h>
@@ -206,6 +207,8 @@ static bool begin(void)
     trace->pid = (uint64_t)syscall(SYS_getpid);
     if (!hs_record_table_init(&recorder.table, anchor) || !hs_record_places_init(&trace->places))
         return false;
+    hs_record_script_forget();
+    trace->stacks = anchor->stacks;
     recorder.clock_us = (int64_t)(clock_us(CLOCK_REALTIME) - clock_us(CLOCK_MONOTONIC));
     anchor->begun_us = now_us();
     anchor->period_bytes = recorder.config.period_bytes;
@@ -215,7 +218,7 @@ static bool begin(void)
     begin_output();
     (void)uname(&recorder.host);
     info.samples_per_word = 8 / (double)recorder.config.period_bytes;
-    info.executable = trace->places.executable;
+    info.executable = trace->places.called;
     info.host = recorder.host.nodename;
     if (trace->is_wanted)
         hs_record_trace_begin(trace, &info, anchor->begun_us);
@@ -295,20 +298,24 @@ void hs_record_allocated(const void *block, size_t n_bytes, uint32_t n_samples,
     struct hs_record_thread *thread = &hs_record_thread;
     struct hs_record_slot sample = {
         .address = (uint64_t)(uintptr_t)block, .bytes = n_bytes, .n_samples = n_samples};
-    uint64_t frames[HS_RECORD_FRAMES_MAX];
+    struct hs_record_backtrace backtrace;
+    bool runs_python = false;
     int error = errno;
-    unsigned n_frames;
 
     if (thread->is_busy != 0)
         return;
     thread->is_busy = 1;
-    n_frames = hs_record_backtrace(frame, recorder.config.stacks, &thread->range, frames,
-                                   HS_RECORD_FRAMES_MAX);
+    hs_record_backtrace(frame, recorder.config.stacks, &thread->range, &backtrace);
+    hs_record_python_cut(&backtrace);
     thread->is_busy = 0;
     if (enter()) {
-        add_sample(&sample, frames, n_frames);
+        if (hs_record_python.thread != NULL && backtrace.n != 0)
+            runs_python = hs_record_python_mix(&recorder.table, &backtrace);
+        add_sample(&sample, backtrace.frames, backtrace.n);
         leave();
     }
+    if (runs_python && hs_record_python.after_sample != NULL)
+        hs_record_python.after_sample();
     errno = error;
 }
 

@@ -101,8 +101,10 @@ static void *early_realloc(void *block, size_t n_bytes)
     return moved;
 }
 
-/* The old block leaves the table before another thread may be given its address. */
-static void *traced_realloc(void *block, size_t n_bytes, const struct hs_record_frame *frame)
+/* The old block leaves the table before another thread may be given its address. Part of the slow
+ * functions: if they jumped here, the frame that the backtrace begins with would be gone. */
+static inline __attribute__((always_inline)) void *traced_realloc(
+    void *block, size_t n_bytes, const struct hs_record_frame *frame)
 {
     struct hs_record_slot old;
     uint32_t n_samples = 0;

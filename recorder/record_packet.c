@@ -7,6 +7,7 @@
 #define STRING_BYTES 4096U
 #define NO_CHECK 0xFFFFU
 #define MISS 3U
+#define LINE_BITS 20
 #define NEW_NAME 31U /* a file or a function that follows as a string */
 #define SOURCE_EXTERNAL 2U
 
@@ -142,9 +143,10 @@ static void put_offset(struct hs_record_packet *packet, uint64_t offset)
 bool hs_record_packet_place(struct hs_record_packet *packet, const struct hs_record_place *place,
                             bool is_same_file)
 {
-    uint64_t record = (uint64_t)NEW_NAME << 43 | (is_same_file ? 0 : (uint64_t)NEW_NAME) << 38;
+    uint64_t record = (uint64_t)NEW_NAME << 43 | (is_same_file ? 0 : (uint64_t)NEW_NAME) << 38 |
+                      (place->line & ((1U << LINE_BITS) - 1));
 
-    if (!has_room(packet, STRING_BYTES + 64))
+    if (!has_room(packet, 2 * STRING_BYTES + 64))
         return false;
     put_event(packet, EVENT_LOCATION, packet->begin_us);
     put_u64(packet, place->code);
@@ -152,7 +154,10 @@ bool hs_record_packet_place(struct hs_record_packet *packet, const struct hs_rec
     put(packet, &record, 6);
     if (!is_same_file)
         put_string(packet, place->file);
-    put_offset(packet, place->offset);
+    if (place->function != NULL)
+        put_string(packet, place->function);
+    else
+        put_offset(packet, place->offset);
     return true;
 }
 

@@ -36,8 +36,10 @@ struct hs_record_packet {
 
 struct hs_record_place { /* where a code lies */
     uint64_t code;
-    const char *file;
+    const char *file;     /* NUL-terminated, as the function */
+    const char *function; /* NULL: the offset stands for it */
     uint64_t offset;
+    uint32_t line; /* 0: unknown; at most 2^20 - 1 */
 };
 
 /* Begins an empty packet; id_next stays. */

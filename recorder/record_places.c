@@ -3,11 +3,36 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #define N_BYTES (HS_RECORD_PLACES * sizeof(struct hs_record_known))
+
+/* /usr/bin/python3, which is a link to python3.11 beside it: a dump calls it so, too. */
+static void find_called(struct hs_record_places *places)
+{
+    const char *started = (const char *)(uintptr_t)getauxval(AT_EXECFN);
+    const char *name = started == NULL ? NULL : strrchr(started, '/');
+    const char *end = strrchr(places->executable, '/');
+    struct stat file, link;
+    size_t n, n_name;
+
+    memcpy(places->called, places->executable, sizeof places->called);
+    name = name == NULL ? started : name + 1;
+    if (name == NULL || end == NULL)
+        return;
+    n = (size_t)(end + 1 - places->executable);
+    n_name = strlen(name);
+    if (n + n_name >= sizeof places->called || stat(places->executable, &file) != 0)
+        return;
+    memcpy(places->called + n, name, n_name + 1);
+    if (stat(places->called, &link) != 0 || link.st_dev != file.st_dev ||
+        link.st_ino != file.st_ino)
+        memcpy(places->called, places->executable, sizeof places->called);
+}
 
 bool hs_record_places_init(struct hs_record_places *places)
 {
@@ -17,6 +42,7 @@ bool hs_record_places_init(struct hs_record_places *places)
         syscall(SYS_readlink, "/proc/self/exe", places->executable, sizeof places->executable - 1);
 
     places->executable[n > 0 ? n : 0] = '\0';
+    find_called(places);
     places->n_known = 0;
     places->known = at == MAP_FAILED ? NULL : at;
     return places->known != NULL;
@@ -63,27 +89,43 @@ static const char *module_at(const struct hs_record_places *places, uint64_t add
 #endif
 }
 
-struct hs_record_known *hs_record_place_find(struct hs_record_places *places, uint64_t address,
-                                             const char **ret_file, uint64_t *ret_offset)
+/* The entry of an address; a new one is not explained. */
+static struct hs_record_known *entry_of(struct hs_record_places *places, uint64_t address)
 {
-    uint64_t at = address * UINT64_C(0x9e3779b97f4a7c15) >> 48, base = 0, module;
-    struct hs_record_known *known;
+    uint64_t at = address * UINT64_C(0x9e3779b97f4a7c15) >> 48;
 
     _Static_assert(HS_RECORD_PLACES == 1U << 16, "the hash has 16 bits");
-    *ret_file = NULL;
     if (4 * places->n_known > 3 * HS_RECORD_PLACES) {
         memset(places->known, 0, N_BYTES);
         places->n_known = 0;
     }
     for (; places->known[at].address != 0 && places->known[at].address != address;)
         at = (at + 1) % HS_RECORD_PLACES;
-    known = &places->known[at];
-    if (known->address == address && known->module != 0 && known->unloads == places->unloads)
+    places->n_known += places->known[at].address == 0;
+    places->known[at].address = address;
+    return &places->known[at];
+}
+
+bool hs_record_place_script(struct hs_record_places *places, uint64_t frame,
+                            struct hs_record_known **ret)
+{
+    bool is_new;
+
+    *ret = entry_of(places, frame);
+    is_new = (*ret)->module == 0;
+    (*ret)->module = 1;
+    return is_new;
+}
+
+struct hs_record_known *hs_record_place_find(struct hs_record_places *places, uint64_t address,
+                                             const char **ret_file, uint64_t *ret_offset)
+{
+    struct hs_record_known *known = entry_of(places, address);
+    uint64_t base = 0, module;
+
+    *ret_file = NULL;
+    if (known->module != 0 && known->unloads == places->unloads)
         return known;
-    if (known->address == 0) {
-        known->address = address;
-        places->n_known++;
-    }
     known->unloads = places->unloads;
 
     const char *file = module_at(places, address, &base);

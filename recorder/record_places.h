@@ -22,6 +22,7 @@ struct hs_record_places {
     uint32_t unloads; /* so many modules were unloaded by now */
     uint32_t change;  /* so many codes were taken over by another module */
     char executable[4096];
+    char called[4096]; /* the same, by the name that it was started by where that is beside it */
 };
 
 bool hs_record_places_init(struct hs_record_places *places);
@@ -32,6 +33,9 @@ void hs_record_places_fini(struct hs_record_places *places);
  * to 0. Holds until the next call. */
 struct hs_record_known *hs_record_place_find(struct hs_record_places *places, uint64_t address,
                                              const char **ret_file, uint64_t *ret_offset);
+/* The same for a place of a script, which is always the same: true when it has to be explained. */
+bool hs_record_place_script(struct hs_record_places *places, uint64_t frame,
+                            struct hs_record_known **ret);
 static inline uint64_t hs_record_place_code(const struct hs_record_known *known)
 {
     return known->address | (uint64_t)(known->change & 0x7fff) << 48;

@@ -101,10 +101,9 @@ static void make_ready(struct hs_record_trace *trace, uint64_t now_us)
     }
 }
 
-static void explain(struct hs_record_trace *trace, struct hs_record_known *known, const char *file,
-                    uint64_t offset, const char **last_file)
+static void explain(struct hs_record_trace *trace, struct hs_record_known *known,
+                    const struct hs_record_place *place, const char **last_file)
 {
-    struct hs_record_place place = {hs_record_place_code(known), file, offset};
     struct hs_record_packet *names = &trace->names;
 
     if (trace->n_pending == sizeof trace->pending / sizeof *trace->pending)
@@ -115,12 +114,46 @@ static void explain(struct hs_record_trace *trace, struct hs_record_known *known
             hs_record_packet_begin(names, trace->events.begin_us, trace->pid);
             *last_file = NULL;
         }
-        if (hs_record_packet_place(names, &place, *last_file == file))
+        if (hs_record_packet_place(names, place, *last_file == place->file))
             break;
         (void)flush_names(trace);
     }
-    *last_file = file;
+    *last_file = place->file;
     trace->pending[trace->n_pending++] = known;
+}
+
+/* Texts of a place as it is kept, each with a NUL behind it; false when it is damaged. */
+static bool script_of(const struct hs_record_trace *trace, uint64_t frame, char *text,
+                      struct hs_record_place *ret)
+{
+    const struct hs_record_stack *kept =
+        (const void *)(uintptr_t)(trace->stacks + 8 * (frame ^ HS_RECORD_SCRIPT));
+    const char *names = (const char *)&kept->frames[1];
+    size_t n_file = kept->frames[0] >> 32 & UINT16_MAX, n_function = kept->frames[0] >> 48;
+
+    if (n_file + n_function > HS_RECORD_SCRIPT_BYTES)
+        return false;
+    memcpy(text, names, n_file);
+    memcpy(text + n_file + 1, names + n_file, n_function);
+    text[n_file] = text[n_file + 1 + n_function] = '\0';
+    *ret = (struct hs_record_place){.code = frame,
+                                    .file = text,
+                                    .function = text + n_file + 1,
+                                    .line = (uint32_t)kept->frames[0]};
+    return true;
+}
+
+/* Its code is the frame itself. */
+static void explain_script(struct hs_record_trace *trace, uint64_t frame)
+{
+    char text[HS_RECORD_SCRIPT_BYTES + 2];
+    const char *no_file = NULL;
+    struct hs_record_known *known;
+    struct hs_record_place place;
+
+    if (hs_record_place_script(&trace->places, frame, &known) &&
+        script_of(trace, frame, text, &place))
+        explain(trace, known, &place, &no_file);
 }
 
 /* The codes of the frames, after what explains them; false when they are the frames themselves. */
@@ -132,11 +165,20 @@ static bool code_frames(struct hs_record_trace *trace, const uint64_t *frames, u
     bool is_other = false;
 
     for (unsigned i = 0; i < n_frames; i++) {
-        struct hs_record_known *known =
-            hs_record_place_find(&trace->places, frames[i], &file, &offset);
+        struct hs_record_known *known;
+        struct hs_record_place place;
 
+        coded[i] = frames[i];
+        if ((frames[i] & HS_RECORD_SCRIPT) != 0) {
+            explain_script(trace, frames[i]);
+            last_file = NULL;
+            continue;
+        }
+        known = hs_record_place_find(&trace->places, frames[i], &file, &offset);
+        place = (struct hs_record_place){
+            .code = hs_record_place_code(known), .file = file, .offset = offset};
         if (file != NULL)
-            explain(trace, known, file, offset, &last_file);
+            explain(trace, known, &place, &last_file);
         coded[i] = hs_record_place_code(known);
         is_other |= coded[i] != frames[i];
     }

@@ -16,6 +16,7 @@ struct hs_record_trace {
     uint64_t next_id; /* of the next allocation */
     uint64_t n_lost;
     uint64_t pid;
+    uint64_t stacks; /* the address of those of the table: frames may be places that are there */
     struct hs_record_output output;
     struct hs_record_holder holder; /* shares what is held back */
     struct hs_record_places places;

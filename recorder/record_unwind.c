@@ -6,11 +6,10 @@
 #include <sys/syscall.h>
 #include <ucontext.h>
 
-#define PAGE_BYTES UINT64_C(4096)
+#define PAGE_BYTES HS_RECORD_PAGE_BYTES
 #define RULE_BITS 13
 #define PROBES_MAX 512U /* pages of a stack that are looked at in one go */
 #define FRAME_BYTES_MAX (UINT64_C(1) << 30)
-#define USER_TOP (UINT64_C(1) << 47)
 
 extern void *__libc_stack_end __attribute__((weak));
 
@@ -38,7 +37,7 @@ void hs_record_unwind_forget(void)
 
 /* The kernel reads the set of signals before it finds that there is nothing to do with it. Not by
  * syscall(), which would change errno. */
-static bool is_mapped(uint64_t page)
+bool hs_record_is_mapped(uint64_t page)
 {
     long result = SYS_rt_sigprocmask;
     register long n_bytes __asm__("r10") = 8;
@@ -54,10 +53,10 @@ static bool read_word(struct walk *walk, uint64_t address, uint64_t *ret)
 {
     uint64_t page = address & ~(PAGE_BYTES - 1);
 
-    if ((address & 7) != 0 || page == 0 || address >= USER_TOP)
+    if ((address & 7) != 0 || page == 0 || address >= HS_RECORD_USER_TOP)
         return false;
     if ((address < walk->low || address >= walk->top) && page != walk->good_page) {
-        if (!is_mapped(page))
+        if (!hs_record_is_mapped(page))
             return false;
         walk->good_page = page;
     }
@@ -82,7 +81,7 @@ static void find_limits(struct walk *walk, struct hs_record_stack_range *range)
         range->low = (top - 8) & ~(PAGE_BYTES - 1);
     }
     for (unsigned i = 0; i < PROBES_MAX && range->low > walk->rsp; i++) {
-        if (!is_mapped(range->low - PAGE_BYTES))
+        if (!hs_record_is_mapped(range->low - PAGE_BYTES))
             return;
         range->low -= PAGE_BYTES;
     }
@@ -181,8 +180,8 @@ static bool step(struct walk *walk, enum hs_record_stacks how, struct hs_record_
     }
 }
 
-unsigned hs_record_backtrace(const struct hs_record_frame *frame, enum hs_record_stacks how,
-                             struct hs_record_stack_range *range, uint64_t *ret, unsigned n_max)
+void hs_record_backtrace(const struct hs_record_frame *frame, enum hs_record_stacks how,
+                         struct hs_record_stack_range *range, struct hs_record_backtrace *ret)
 {
     struct walk walk = {.ip = frame->return_address,
                         .rsp = (uint64_t)(uintptr_t)(frame + 1),
@@ -190,13 +189,15 @@ unsigned hs_record_backtrace(const struct hs_record_frame *frame, enum hs_record
                         .good_page = (uint64_t)(uintptr_t)frame & ~(PAGE_BYTES - 1)};
     unsigned n = 0;
 
+    ret->n = 0;
     if (how == HS_RECORD_STACKS_NONE)
-        return 0;
+        return;
     find_limits(&walk, range);
-    while (n < n_max && walk.ip >= PAGE_BYTES && walk.ip < USER_TOP) {
-        ret[n++] = walk.ip;
+    while (n < HS_RECORD_FRAMES_MAX && walk.ip >= PAGE_BYTES && walk.ip < HS_RECORD_USER_TOP) {
+        ret->sp[n] = walk.rsp;
+        ret->frames[n++] = walk.ip;
         if (!step(&walk, how, range))
             break;
     }
-    return n;
+    ret->n = n;
 }

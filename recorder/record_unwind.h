@@ -8,8 +8,12 @@
 #ifndef HS_RECORD_UNWIND_H
 #define HS_RECORD_UNWIND_H
 
+#include "recorder/table.h"
+
 #include <stdbool.h>
-#include <stdint.h>
+
+#define HS_RECORD_PAGE_BYTES UINT64_C(4096)
+#define HS_RECORD_USER_TOP (UINT64_C(1) << 47)
 
 enum hs_record_stacks {
     HS_RECORD_STACKS_AUTO, /* tables, and frame pointers where there are none */
@@ -30,9 +34,16 @@ struct hs_record_frame {
     uint64_t return_address;
 };
 
-/* Return addresses, the innermost first; at most n_max. */
-unsigned hs_record_backtrace(const struct hs_record_frame *frame, enum hs_record_stacks how,
-                             struct hs_record_stack_range *range, uint64_t *ret, unsigned n_max);
+/* Return addresses, the innermost first, and where the stack of each frame begins: that of its
+ * caller ends it. */
+struct hs_record_backtrace {
+    unsigned n;
+    uint64_t frames[HS_RECORD_FRAMES_MAX], sp[HS_RECORD_FRAMES_MAX];
+};
+void hs_record_backtrace(const struct hs_record_frame *frame, enum hs_record_stacks how,
+                         struct hs_record_stack_range *range, struct hs_record_backtrace *ret);
+/* Whether memory may be read: asks the kernel, some 100 ns. */
+bool hs_record_is_mapped(uint64_t page);
 /* Modules were unloaded: what was learnt of their addresses is forgotten. */
 void hs_record_unwind_forget(void);
 

@@ -350,6 +350,19 @@ def other_processes():
         snap = heap()
         trace = trace_path(with_trace(snap, executable=executable))
         run("samples", snap.write(), "--trace", trace)
+    # One file under two names: of record, its beginning says so; else the file itself.
+    for begun_us, code in [(BEGUN_US, 0), (BEGUN_US + 1, 2)]:
+        snap = heap()
+        trace = with_trace(snap, executable="/usr/bin/nobody-has-this")
+        record = snap.sampler("record", 50, begun_us * 1000)
+        snap.sample(12, snap.lost, sampler=record)
+        run("samples", snap.write(), "--trace", trace_path(trace), code=code)
+    os.symlink("/bin/ls", os.path.join(WORK, "list"))
+    for name, code in [("list", 0), ("trace.json", 2)]:
+        snap = heap()
+        snap.record("binary", os.path.join(WORK, name), "", 0x1000, 0, 0)
+        run("samples", snap.write(), "--trace", trace_path(with_trace(snap, executable="/bin/ls")),
+            code=code)
     snap = heap(command="/lib64/ld.so ./server")
     snap.record("binary", "/srv/server", "", 0x1000, 0, 0)
     run("samples", snap.write(), "--trace", trace_path(with_trace(snap, executable="server")))

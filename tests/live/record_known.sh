@@ -15,6 +15,8 @@ static = ["-static", "-Wl,--eh-frame-hdr", *("-Wl,--wrap=" + name for name in na
           os.path.join(BIN, "libheapsnap-record-static.a")]
 ways = {"preloaded": (exe, (LIBRARY,)),
         "no frame pointers": (program("-fomit-frame-pointer", name="bare"), (LIBRARY,)),
+        "frame pointers": (program("-fno-omit-frame-pointer", "-fno-optimize-sibling-calls",
+                                   name="framed"), (LIBRARY,)),
         "linked": (program(*linked, name="linked"), ()),
         "static": (program(*static, name="static"), ())}
 if os.path.exists(jemalloc):

@@ -56,7 +56,13 @@ static void begin(void)
     assert_true(hs_record_packet_info(&packet, &info));
     flush(BEGUN, false, &n_sure);
     for (unsigned i = 0; i < 100; i++) {
-        struct hs_record_place place = {0x7000 + i, i < 50 ? "one.so" : "two.so", 0x1000 + i};
+        struct hs_record_place place = {
+            .code = 0x7000 + i, .file = i < 50 ? "one.so" : "two.so", .offset = 0x1000 + i};
+
+        if (i % 10 == 9) {
+            place.function = "Session.load";
+            place.line = 1000 * i;
+        }
 
         assert_true(hs_record_packet_place(&packet, &place, i % 50 != 0));
     }
@@ -157,6 +163,11 @@ static void check_file(void)
     assert_int_equal(n, 1);
     assert_string_equal(hs_trace_string(trace, location->file), "two.so");
     assert_string_equal(hs_trace_string(trace, location->function), "+0x103c");
+    location = hs_trace_locations(trace, 0x7000 + 69, &n);
+    assert_int_equal(n, 1);
+    assert_string_equal(hs_trace_string(trace, location->file), "two.so");
+    assert_string_equal(hs_trace_string(trace, location->function), "Session.load");
+    assert_int_equal(location->line, 69000);
     assert_int_equal(hs_trace_gaps(trace)->n_damaged_packets, 0);
     assert_int_equal(hs_trace_gaps(trace)->n_damaged_locations, 0);
     hs_trace_close(trace);

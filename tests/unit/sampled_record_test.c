@@ -269,6 +269,53 @@ static void damaged_stacks_are_left_out(void **state)
     assert_non_null(note("6 samples recorded by 'made-up' are damaged"));
 }
 
+/* A place in a script, as the recorder keeps it: n_words of line, lengths and texts. */
+static hs_addr put_script(uint32_t at, uint32_t n_words, uint64_t word, const char *texts)
+{
+    put_stack(at, n_words, word);
+    put(STACKS + 8 * (hs_addr)at + sizeof(struct hs_record_stack) + 8, texts, strlen(texts) + 1);
+    return HS_SAMPLED_SCRIPT | at;
+}
+
+static bool read_script(hs_addr frame, struct hs_sampled_script *ret)
+{
+    return hs_sampled_script(&image, &set.samplers[0], frame, ret);
+}
+
+static void places_of_scripts_are_read(void **state)
+{
+    static struct hs_sampled_script script;
+    const uint64_t lengths = UINT64_C(6) << 32 | UINT64_C(8) << 48;
+    const uint32_t last = STACKS_BYTES / 8 - 3;
+
+    (void)state;
+    hs_addr sound = put_script(2, 3, 42 | lengths,
+                               "app.py"
+                               "C.m\n()\x7f?"),
+            end, outside;
+    hs_addr longer = put_script(20, 2, 42 | lengths, "app.pyC.method");
+    hs_addr huge = put_script(40, 3, UINT64_MAX, "app.pyC.method");
+    hs_addr many = put_script(60, 200, 42 | lengths, "app.pyC.method");
+    put_stack(last, 1, 7);
+    end = HS_SAMPLED_SCRIPT | last;
+    outside = HS_SAMPLED_SCRIPT | UINT32_MAX;
+    assert_int_equal(read_all(), HS_OK);
+    assert_true(read_script(sound, &script));
+    assert_string_equal(script.file, "app.py");
+    assert_string_equal(script.function, "C.m?()??");
+    assert_int_equal(script.line, 42);
+    assert_true(read_script(end, &script)); /* nothing but a line */
+    assert_string_equal(script.file, "");
+    assert_int_equal(script.line, 7);
+    assert_false(read_script(longer, &script));
+    assert_false(read_script(huge, &script));
+    assert_false(read_script(many, &script));
+    assert_false(read_script(outside, &script));
+    assert_false(read_script(sound | UINT64_C(1) << 33, &script));
+    assert_false(read_script(HS_SAMPLED_SCRIPT | (last + 1), &script));
+    assert_false(read_script(HS_SAMPLED_SCRIPT | 100, &script)); /* no words */
+}
+
 static void numbers_given_twice_are_left_out(void **state)
 {
     (void)state;
@@ -305,6 +352,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(damaged_anchors_are_told_of, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_table_outside_of_the_copy_is_told_of, set_up, tear_down),
         cmocka_unit_test_setup_teardown(damaged_stacks_are_left_out, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(places_of_scripts_are_read, set_up, tear_down),
         cmocka_unit_test_setup_teardown(numbers_given_twice_are_left_out, set_up, tear_down),
         cmocka_unit_test_setup_teardown(every_allocation_may_fail, set_up, tear_down),
     };

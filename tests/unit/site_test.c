@@ -49,6 +49,46 @@ static void places(void **state)
     assert_int_equal(PLACE_OF(""), 0);
 }
 
+static size_t place_in(const char *const *names, const char *const *files, size_t n)
+{
+    struct hs_frame frames[8];
+    for (size_t i = 0; i < n; i++)
+        frames[i] =
+            (struct hs_frame){.function = names[i], .file = files[i], .module = "", .line = 1};
+    return hs_site_frame_at(frames, n);
+}
+
+static void places_of_scripts(void **state)
+{
+    static const char *const names[] = {"PyList_New", "array", "decode", "main", "run", "Py_Main"};
+    (void)state;
+    assert_int_equal(
+        place_in(names,
+                 (const char *const[]){"", "a.c", "/usr/lib/python3.11/json/decoder.py",
+                                       "/srv/app.py", "<string>", ""},
+                 6),
+        3);
+    assert_int_equal(place_in(names,
+                              (const char *const[]){"", "a.c", "<frozen importlib._bootstrap>",
+                                                    "/v/lib/python3.13/site-packages/flask/app.py",
+                                                    "/srv/app.py", ""},
+                              6),
+                     3);
+    assert_int_equal(
+        place_in(names,
+                 (const char *const[]){"", "a.c", "/usr/lib/python3.11/json/decoder.py",
+                                       "<frozen runpy>", "", ""},
+                 6),
+        2);
+    assert_int_equal(
+        place_in(names,
+                 (const char *const[]){"", "a.c", "<stdin>", "<artificial>", "<built-in>", ""}, 6),
+        2);
+    assert_int_equal(
+        place_in(names, (const char *const[]){"", "<artificial>", "a.py.c", ".py", "", ""}, 6), 0);
+    assert_int_equal(place_in(names, (const char *const[]){"parser.ml", "<standard.mly>"}, 2), 0);
+}
+
 static void check_text(struct hs_frame f, const char *expected)
 {
     char text[HS_FRAME_BYTES];
@@ -106,6 +146,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(places),
+        cmocka_unit_test(places_of_scripts),
         cmocka_unit_test(texts),
         cmocka_unit_test(containing),
     };

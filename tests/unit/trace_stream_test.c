@@ -28,7 +28,8 @@ static struct hs_record_packet packet = {.codes = &codes};
 static void make_packet(uint64_t begin_us, const char *file, uint64_t offset)
 {
     const uint64_t frames[2] = {0x2000, 0x1000};
-    const struct hs_record_place places[2] = {{0x1000, file, offset}, {0x2000, file, offset + 9}};
+    const struct hs_record_place places[2] = {{.code = 0x1000, .file = file, .offset = offset},
+                                              {.code = 0x2000, .file = file, .offset = offset + 9}};
     const struct hs_record_slot slot = {.address = 16, .bytes = 100, .n_samples = 1};
     hs_record_packet_begin(&packet, begin_us, PID);
     assert_true(hs_record_packet_place(&packet, &places[0], false));

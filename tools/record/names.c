@@ -9,7 +9,9 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/load.h"
 #include "base/strtab.h"
+#include "recorder/table.h"
 #include "symbols/debugfile.h"
 #include "symbols/demangle.h"
 #include "symbols/lines.h"
@@ -115,18 +117,35 @@ static hs_status add_note(struct hs_namer *namer, const char *path, const char *
     return add_text(namer, text, err);
 }
 
-/* CPython has objects of up to 512 bytes in pools of its own, which it asks the system for; malloc
- * sees the larger ones alone (Objects/obmalloc.c). */
-static hs_status note_pools(struct hs_namer *namer, const struct namer_module *module,
-                            struct hs_error *err)
+/* Since 3.11; 0: an older one, or one without the lock. */
+static unsigned python_minor(struct hs_elf *elf)
 {
+    const struct hs_elf_symbol *version = hs_elf_find(elf, "Py_Version");
+    const uint8_t *bytes =
+        version == NULL ? NULL : hs_elf_bytes_at(elf, version->vaddr, sizeof(uint32_t));
+
+    return bytes == NULL || hs_elf_find(elf, "_Py_DecRefShared") != NULL
+               ? 0
+               : hs_load_u32(bytes) >> 16 & 255;
+}
+
+/* The library finds the interpreter by its exported symbols, and knows frames of some versions. */
+static hs_status note_python(struct hs_namer *namer, const struct namer_module *module,
+                             struct hs_error *err)
+{
+    char text[160];
+
     if (module->elf == NULL || hs_elf_find(module->elf, "PyObject_Malloc") == NULL ||
         hs_elf_find(module->elf, "Py_BytesMain") == NULL)
         return HS_OK;
-    return add_text(namer,
-                    "Python objects of up to 512 bytes are not sampled one by one: CPython has "
-                    "them in pools of its own (PYTHONMALLOC=malloc has them sampled)",
-                    err);
+    unsigned minor = python_minor(module->elf);
+    if (minor >= HS_RECORD_PYTHON_FIRST && minor <= HS_RECORD_PYTHON_LAST)
+        return HS_OK;
+    (void)snprintf(text, sizeof text,
+                   "Python's own frames are known of CPython 3.%d to 3.%d alone: those of this one "
+                   "are frames of C",
+                   HS_RECORD_PYTHON_FIRST, HS_RECORD_PYTHON_LAST);
+    return add_text(namer, text, err);
 }
 
 /* ---- is it the file that the program has loaded? ---- */
@@ -233,7 +252,7 @@ static hs_status open_module(struct hs_namer *namer, const char *path, struct na
     if (fd >= 0)
         (void)close(fd); /* was only read */
     if (status == HS_OK)
-        status = note_pools(namer, &module, err);
+        status = note_python(namer, &module, err);
     namer->modules[namer->n_modules++] = module;
     *ret = &namer->modules[namer->n_modules - 1];
     return status;

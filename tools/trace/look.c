@@ -81,11 +81,11 @@ static hs_status parse_options(const struct hs_invocation *inv, struct hs_trace_
 
 /* malloc is nobody's site, and what the C++ library did for its caller is not its own; a trace of
  * OCaml names its library's functions as memtrace's viewer does. */
-static uint8_t rank_of(const char *function)
+static uint8_t rank_of(const char *function, const char *file)
 {
     bool is_ocaml =
         strncmp(function, "Stdlib", 6) == 0 || strncmp(function, "Camlinternal", 12) == 0;
-    return is_ocaml ? HS_FRAME_OWN : (uint8_t)hs_frame_rank(function);
+    return is_ocaml ? HS_FRAME_OWN : (uint8_t)hs_frame_rank(function, file);
 }
 
 static hs_status read_events(struct hs_tool *tool, struct hs_trace_look *look, struct hs_error *err)

@@ -98,11 +98,13 @@ void hs_places_hide(struct hs_places *places, const struct hs_name_pattern *patt
     }
 }
 
-void hs_places_rank(struct hs_places *places, uint8_t (*rank)(const char *function))
+void hs_places_rank(struct hs_places *places,
+                    uint8_t (*rank)(const char *function, const char *file))
 {
     for (size_t f = 0; f < hs_places_n_functions(places); f++)
         places->functions[f].rank =
-            rank(hs_strtab_get(&places->strings, places->functions[f].name));
+            rank(hs_strtab_get(&places->strings, places->functions[f].name),
+                 hs_strtab_get(&places->strings, places->functions[f].file));
 }
 
 static const struct hs_place_function *function_of(const struct hs_places *places, uint32_t frame)

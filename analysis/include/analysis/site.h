@@ -1,7 +1,8 @@
 /* Places in code, as a backtrace names them.
  *
  * A site is a backtrace. Its place is what tables print and group by: the innermost function that
- * is neither the allocator's nor a standard library's, as far as names tell. */
+ * is neither the allocator's nor a standard library's, as far as names tell; where an interpreter
+ * ran a script, the script's. */
 #ifndef HS_ANALYSIS_SITE_H
 #define HS_ANALYSIS_SITE_H
 
@@ -20,8 +21,14 @@ enum { HS_FRAME_BYTES = 512 };
 
 /* How well a function of this name tells where memory was allocated; the names of OCaml's library
  * are among those of libraries. */
-enum hs_frame_rank { HS_FRAME_ALLOCATOR, HS_FRAME_LIBRARY, HS_FRAME_OWN };
-enum hs_frame_rank hs_frame_rank(const char *function);
+enum hs_frame_rank {
+    HS_FRAME_ALLOCATOR,
+    HS_FRAME_LIBRARY,
+    HS_FRAME_OWN,
+    HS_FRAME_SCRIPT_LIBRARY,
+    HS_FRAME_SCRIPT
+};
+enum hs_frame_rank hs_frame_rank(const char *function, const char *file);
 
 /* The place of a backtrace frames[n], the innermost first: index of a frame. Of the library's when
  * nothing else has a name. n >= 1. */

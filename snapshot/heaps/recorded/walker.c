@@ -280,7 +280,9 @@ static hs_status record_read(const struct record *record, const struct recorded 
         .facts = {.kind = HS_SAMPLER_RECORD,
                   .period_words = (double)anchor->period_bytes / HS_WORD_BYTES,
                   .n_lost = anchor->n_lost},
-        .own = table->object};
+        .own = table->object,
+        .scripts = anchor->stacks,
+        .scripts_bytes = anchor->stacks_bytes};
 
     if (!record_is_own(record->process->target, anchor->pid))
         return hs_findings_note(record->process->findings, false, err,

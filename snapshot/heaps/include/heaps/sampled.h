@@ -25,6 +25,8 @@ struct hs_sampled {
 struct hs_sampled_by {
     struct hs_sampler facts;
     const struct hs_object *own; /* the binary of the sampler's code; NULL when unknown */
+    hs_addr scripts;             /* where places of scripts are kept (recorder/table.h) */
+    uint64_t scripts_bytes;      /* 0: there are none */
 };
 
 struct hs_sampled_set {
@@ -43,6 +45,17 @@ static inline hs_addr hs_sampled_frame(const struct hs_sampled *block, uint32_t 
 {
     return hs_load_u64(block->frames + 8 * (size_t)frame);
 }
+
+/* A frame may be a place in a script, not a return address: no address has this bit. */
+#define HS_SAMPLED_SCRIPT (UINT64_C(1) << 47)
+enum { HS_SAMPLED_TEXT_BYTES = 1024 };
+struct hs_sampled_script {
+    char file[HS_SAMPLED_TEXT_BYTES], function[HS_SAMPLED_TEXT_BYTES]; /* control characters: '?' */
+    uint32_t line;                                                     /* 0: unknown */
+};
+/* What such a frame of this sampler says; false when it is damaged. */
+bool hs_sampled_script(const struct hs_image *image, const struct hs_sampled_by *sampler,
+                       hs_addr frame, struct hs_sampled_script *ret);
 
 /* ---- for the readers */
 /* The new sampler has number n_samplers - 1. */

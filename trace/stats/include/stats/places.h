@@ -50,9 +50,10 @@ void hs_places_fini(struct hs_places *places);
 /* Hides the functions that one of the patterns matches (name or file), and no others. */
 void hs_places_hide(struct hs_places *places, const struct hs_name_pattern *patterns, size_t n);
 
-/* Ranks functions by their names: a site is the innermost of the frames of the highest rank. All
- * have rank 0 before: the innermost frame is the site. */
-void hs_places_rank(struct hs_places *places, uint8_t (*rank)(const char *function));
+/* Ranks functions by their names and files: a site is the innermost of the frames of the highest
+ * rank. All have rank 0 before: the innermost frame is the site. */
+void hs_places_rank(struct hs_places *places,
+                    uint8_t (*rank)(const char *function, const char *file));
 
 static inline size_t hs_places_n_functions(const struct hs_places *places)
 {
