@@ -41,13 +41,18 @@ const char *hs_field_arrow(const struct hs_view *view, uint32_t type, const char
     return is_python(view, type) || hs_type_is_source(view, type) ? "." : "->";
 }
 
+bool hs_field_is_part(const struct hs_view *view, uint32_t type, const char *place)
+{
+    return place[0] == '(' && is_python(view, type);
+}
+
 static bool put_step(const struct hs_view *view, const struct hs_path_step *step, char *text,
                      size_t n_bytes)
 {
     char place[HS_FIELD_NAME_BYTES];
     bool has_name = hs_field_name(view, step->type, step->offset_words, place, sizeof place) != 0;
-    if (has_name && place[0] == '(' && is_python(view, step->type))
-        return true; /* a part that the language does not name */
+    if (hs_field_is_part(view, step->type, place))
+        return true;
     if (!has_name && is_python(view, step->type))
         hs_append(text, n_bytes, "[...]"); /* data of the program has no name */
     else if (!has_name)

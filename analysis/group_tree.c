@@ -281,6 +281,7 @@ struct member_walk {
     uint32_t members;    /* group */
     uint64_t *n_sizes;   /* owned: by class */
     uint64_t n_at_place; /* members that hang on nodes of the root tree */
+    bool is_set;         /* the place is an owner set: its top units hang on nothing */
     uint64_t top_words;
     struct hs_accumulation *at;
 };
@@ -330,8 +331,10 @@ static hs_status enter_again(void *context, hs_node node, uint32_t above, uint32
         if (is_member)
             words += hs_index_retained(index, child).words;
     }
-    if (is_member && node >= tree->kinds->view->n_tree)
+    if (is_member && node >= tree->kinds->view->n_tree) {
         see_member(walk, node, words);
+        walk->n_at_place += walk->is_set && above == 0;
+    }
     if (n_direct > 0)
         see_point(walk, node, n_direct);
     return HS_OK;
@@ -345,6 +348,7 @@ static hs_status look_at_members(struct member_walk *walk, const struct hs_group
                                 .context = walk,
                                 .what = "looking at members"};
     uint64_t words;
+    walk->is_set = place->node == HS_NO_NODE;
     HS_TRY(walk_place(place, &tree, &words, err));
     struct hs_accumulation *at = walk->at;
     if (walk->n_at_place > at->n_direct) {

@@ -28,8 +28,9 @@ struct merge {
     struct hs_path_tree tree;
     struct shortest paths;
     struct step *steps; /* owned pages: by entry; of leaves and of what they point to nothing */
-    uint32_t *order;    /* owned pages: entries by their parents' nodes */
-    uint32_t *at;       /* owned pages: by entry, the node of the tree that its path has come to */
+    struct hs_table attributes; /* entries: the first step by each attribute of each class */
+    uint32_t *order;            /* owned pages: entries by their parents' nodes */
+    uint32_t *at; /* owned pages: by entry, the node of the tree that its path has come to */
 };
 
 static hs_status take(struct merge *merge, uint64_t n_bytes, struct hs_error *err)
@@ -83,10 +84,47 @@ static void name_step(const struct hs_view *view, uint64_t words, struct step *s
     } else if (stride_bytes != 0) {
         step->is_element = true;
         step->offset_words = offset_bytes % stride_bytes / view->facts->word_bytes;
-    } else if (words > LARGE_WORDS &&
+    } else if ((words > LARGE_WORDS ||
+                hs_snap_type(view->snap, step->type)->form == HS_FORM_PYTHON) &&
                hs_snap_member_at(view->snap, step->type, offset_bytes, NULL) == NULL) {
         step->offset_words = HS_PATH_TREE_ANY;
     }
+}
+
+/* The attribute of Python by which a step goes; NULL: it is none. */
+static const struct hs_member *attribute_of(const struct hs_view *view, const struct step *step)
+{
+    uint64_t offset_bytes = step->offset_words * view->facts->word_bytes;
+    if (step->is_element || step->offset_words >= HS_PATH_TREE_ANY ||
+        hs_snap_type(view->snap, step->type)->form != HS_FORM_PYTHON)
+        return NULL;
+    const struct hs_member *member = hs_snap_member_at(view->snap, step->type, offset_bytes, NULL);
+    return member != NULL && member->offset_bytes == offset_bytes ? member : NULL;
+}
+
+static bool is_alike(const struct hs_view *view, const struct step *a, const struct step *b)
+{
+    return hs_snap_type(view->snap, a->type)->name == hs_snap_type(view->snap, b->type)->name &&
+           attribute_of(view, a)->name == attribute_of(view, b)->name;
+}
+
+/* Objects of one class of Python have an attribute in different places, as they came by it: the
+ * first of these stands for all. */
+static hs_status unite_places(struct merge *merge, uint32_t entry, struct hs_error *err)
+{
+    const struct hs_view *view = merge->view;
+    struct step *steps = merge->steps, *step = &steps[entry];
+    const struct hs_member *attribute = attribute_of(view, step);
+    if (attribute == NULL)
+        return HS_OK;
+    uint64_t hash = hs_hash_pair(hs_snap_type(view->snap, step->type)->name, attribute->name);
+    uint32_t first = HS_TABLE_FIND(&merge->attributes, hash, i, is_alike(view, &steps[i], step));
+    if (first != HS_NO_NUMBER) {
+        *step = steps[first];
+        return HS_OK;
+    }
+    HS_TRY(take(merge, hs_table_growth_bytes(&merge->attributes, 1), err));
+    return hs_table_add(&merge->attributes, hash, entry, err);
 }
 
 static hs_status find_step(struct merge *merge, uint32_t entry, struct hs_error *err)
@@ -104,7 +142,7 @@ static hs_status find_step(struct merge *merge, uint32_t entry, struct hs_error 
     HS_TRY(hs_view_facts(merge->view, holder, &facts, err));
     step->type = facts.type;
     name_step(merge->view, facts.words, step);
-    return HS_OK;
+    return unite_places(merge, entry, err);
 }
 
 static hs_status find_steps(struct merge *merge, struct hs_error *err)
@@ -247,6 +285,7 @@ hs_status hs_path_tree_make(struct hs_view *view, const struct hs_path_tree_targ
     if (status == HS_OK)
         status = hs_used_edges_check(view, err);
     size_t n = merge.paths.n;
+    hs_table_fini(&merge.attributes);
     hs_pages_free(merge.steps, n, sizeof *merge.steps);
     hs_pages_free(merge.order, n, sizeof *merge.order);
     hs_pages_free(merge.at, n, sizeof *merge.at);

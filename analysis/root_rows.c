@@ -357,10 +357,14 @@ void hs_root_place(const struct hs_view *view, const struct hs_root *root, char 
     const char *module = hs_view_string(view, root->module);
     if (file[0] != 0 && root->line != 0)
         (void)snprintf(text, n, "%s:%u", file, root->line);
+    else if (file[0] != 0)
+        (void)snprintf(text, n, "%s", file);
     else if (symbol[0] == '.' && module[0] != 0) /* where in a section says the name */
         (void)snprintf(text, n, "%s", module);
     else if (symbol[0] != 0 && root->offset != 0)
         (void)snprintf(text, n, "%s+%lu", symbol, (unsigned long)root->offset);
-    else
+    else if (root->symbol != root->name) /* else it says no more */
         (void)snprintf(text, n, "%s", symbol);
+    else
+        text[0] = '\0';
 }

@@ -148,6 +148,57 @@ static void take_members(const struct hs_view *view, struct hs_suspect *suspect)
     suspect->evidence = hs_suspect_has_table(suspect) && is_block ? at->point : at->top;
 }
 
+/* ---- who else refers to it */
+
+enum { MOST_ALIASES = 100, MOST_SOURCES = 1000, MOST_CLIMBED = 1000 };
+
+/* Whether it hangs below the root; taken for granted far below. */
+static bool hangs_below(struct hs_view *view, hs_node node, hs_node root)
+{
+    for (unsigned i = 0; i < MOST_CLIMBED && node != HS_NO_NODE; i++) {
+        if (node == root)
+            return true;
+        node = hs_index_idom(view->index, node);
+    }
+    return node != HS_NO_NODE;
+}
+
+/* Objects of Python own what they refer to unless a name does: then the edge is a guessed one. The
+ * slot of the name itself is no other. */
+static hs_status is_alias(struct hs_view *view, const struct hs_link *link, hs_node root_node,
+                          bool *ret, struct hs_error *err)
+{
+    const struct hs_root *root = hs_snap_root(view->snap, root_node);
+    struct hs_node_facts facts;
+    *ret = false;
+    if (link->edge_class != HS_EDGE_GUESSED || link->other < view->n_tree ||
+        !hs_index_is_reached(view->index, link->other))
+        return HS_OK;
+    HS_TRY(hs_view_facts(view, link->other, &facts, err));
+    hs_addr slot = facts.address + link->offset_words * view->facts->word_bytes;
+    *ret = hs_snap_type(view->snap, facts.type)->form == HS_FORM_PYTHON && slot != root->address &&
+           !hangs_below(view, link->other, root_node);
+    return HS_OK;
+}
+
+static hs_status count_aliases(struct hs_view *view, struct hs_suspect *suspect,
+                               struct hs_error *err)
+{
+    const struct hs_root *root = hs_snap_root(view->snap, suspect->roots[0]);
+    if (root->target == HS_NO_NODE || root->target < view->n_tree)
+        return HS_OK;
+    struct hs_links links = {0};
+    struct hs_referrers referrers = hs_referrers_of(view, root->target, MOST_SOURCES);
+    hs_status status = hs_referrers_next(&referrers, MOST_SOURCES, &links, err);
+    for (size_t i = 0; i < links.n && status == HS_OK && suspect->n_aliases < MOST_ALIASES; i++) {
+        bool is_one = false;
+        status = is_alias(view, &links.links[i], suspect->roots[0], &is_one, err);
+        suspect->n_aliases += is_one;
+    }
+    hs_links_fini(&links);
+    return status;
+}
+
 static hs_status look_into(const struct hs_group_kinds *kinds, const struct hs_group_place *place,
                            unsigned follow_percent, struct hs_suspect *suspect,
                            struct hs_error *err)
@@ -180,6 +231,8 @@ hs_status hs_suspect_look_into(struct hs_view *view, const struct hs_suspect_que
             status = look_into(&kinds, &owner, query->follow_percent, suspect, err);
         else if (suspect->list == HS_SUSPECT_JOINT)
             status = look_into(&kinds, &joint, query->follow_joint_percent, suspect, err);
+        if (status == HS_OK && suspect->list == HS_SUSPECT_OWNER)
+            status = count_aliases(view, suspect, err);
     }
     hs_group_kinds_fini(&kinds);
     return status;

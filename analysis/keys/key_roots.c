@@ -52,13 +52,31 @@ static const char *skip_words(const char *at, const char *begin)
     return at;
 }
 
+/* " 7" in what the kernel keeps: the number of a file or a timer, of which each start and each
+ * connection has another. Signals are called by theirs. */
+static const char *skip_number(const char *at, const char *begin)
+{
+    size_t n = *at == ' ' ? strspn(at + 1, "0123456789") : 0;
+    bool is_whole = n > 0 && (at[1 + n] == ' ' || at[1 + n] == '\0');
+    return is_whole && strncmp(begin, "signal ", 7) != 0 ? at + 1 + n : at;
+}
+
+static bool is_of_kernel(const struct hs_view *view, const struct hs_root *root)
+{
+    return root->kind == HS_ROOT_REGISTERED &&
+           strcmp(hs_view_string(view, root->module), "kernel") == 0;
+}
+
 void hs_key_root_name(const struct hs_view *view, hs_node leaf, char *text, size_t n)
 {
-    const char *begin = hs_view_string(view, hs_snap_root(view->snap, leaf)->name);
+    const struct hs_root *root = hs_snap_root(view->snap, leaf);
+    const char *begin = hs_view_string(view, root->name);
+    bool has_numbers = is_of_kernel(view, root);
     size_t n_text = 0;
     for (const char *at = begin; *at != '\0' && n_text + 1 < n;) {
         const char *next = skip_words(at, begin);
         next = next == at ? skip_place(at, begin) : next;
+        next = next == at && has_numbers ? skip_number(at, begin) : next;
         if (next == at)
             text[n_text++] = *at++;
         at = next > at ? next : at;

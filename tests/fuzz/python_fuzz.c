@@ -11,7 +11,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes);
 
-enum { FIRST_MINOR = 9, VERSIONS = 5, NO_NAMES = 1 << 7 };
+enum { FIRST_MINOR = 9, VERSIONS = 6, NO_NAMES = 1 << 7 };
 
 /* A process is made once, and from then on what is damaged is put back. */
 struct world {

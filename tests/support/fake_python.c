@@ -35,6 +35,11 @@ enum kind {
     GENERATOR,
     BYTES,
     TUPLE,
+    FRAME, /* up to 3.10 */
+    LOCAL,
+    CONTEXT, /* and the map and the node in it, alike */
+    MAP_NODE,
+    INT,
     N_KINDS
 };
 
@@ -61,7 +66,12 @@ static struct builtin builtin_of(const struct py_layout *layout, enum kind kind)
                                            : 112,
                        layout->minor >= 11 ? 8 : 0, true},
         [BYTES] = {"bytes", 33, 1, false},
-        [TUPLE] = {"tuple", 24, 8, true},
+        [TUPLE] = {"tuple", layout->tuple_items, 8, true},
+        [FRAME] = {"frame", layout->minor < 11 ? layout->frame_localsplus + 0U : 56, 8, true},
+        [LOCAL] = {"_thread._local", 64, 0, true},
+        [CONTEXT] = {"Context", 48, 0, true},
+        [INT] = {"int", 24, 4, false},
+        [MAP_NODE] = {"hamt_bitmap_node", 32, 8, true},
     };
     return all[kind];
 }
@@ -208,31 +218,48 @@ static void make_types(struct fake_python *fake)
     }
 }
 
+static hs_addr names_tuple(struct fake_python *fake, size_t n, const char *const names[])
+{
+    hs_addr at = builtin(fake, TUPLE, n * PY_WORD);
+
+    put(fake, at + 16, n);
+    for (size_t i = 0; i < n; i++)
+        put(fake, at + fake->layout->tuple_items + i * PY_WORD, text(fake, names[i]));
+    return at;
+}
+
+static hs_addr bytes(struct fake_python *fake, const void *content, size_t n)
+{
+    hs_addr at = builtin(fake, BYTES, n);
+    put(fake, at + 16, n);
+    memcpy((uint8_t *)fake_python_word(fake, at + 32), content, n);
+    return at;
+}
+
+/* Two variables; its first sixteen bytes are of line 11. */
 static hs_addr make_code(struct fake_python *fake, const char *name)
 {
     static const uint8_t lines[] = {0x80 | 11 << 3 | 7, 0, 0, 0x80 | 13 << 3 | 7, 2};
+    static const uint8_t lines_10[] = {16, 1, 16, 1}, lines_9[] = {0, 1, 16, 1};
+    static const char *const names[] = {"rows", "self"};
     const struct py_layout *layout = fake->layout;
+    bool is_old = layout->minor < 11;
     hs_addr at = builtin(fake, CODE, 16);
 
-    if (layout->minor < 11)
-        return at;
-    hs_addr names = builtin(fake, TUPLE, 16), table = builtin(fake, BYTES, sizeof lines);
-    hs_addr kinds = builtin(fake, BYTES, 16); /* two locals */
-    put(fake, kinds + 16, 2);
-    put(fake, kinds + 32, 0x2020);
-    put(fake, names + 16, 2);
-    put(fake, names + 24, text(fake, "rows"));
-    put(fake, names + 32, text(fake, "self"));
-    put(fake, table + 16, sizeof lines);
-    memcpy((uint8_t *)fake_python_word(fake, table + 32), lines, sizeof lines);
-    put(fake, at + 16, 16);
-    put_u32(fake, at + layout->code_n_locals, 2);
+    put(fake, at + layout->code_local_names, names_tuple(fake, is_old ? 1 : 2, names));
+    if (is_old) {
+        put(fake, at + layout->code_local_names + 8, names_tuple(fake, 1, &names[1]));
+        put(fake, at + layout->code_lines,
+            bytes(fake, layout->minor == 9 ? lines_9 : lines_10, sizeof lines_9));
+    } else {
+        put(fake, at + layout->code_local_names + 8, bytes(fake, "  ", 2)); /* two locals */
+        put(fake, at + layout->code_lines, bytes(fake, lines, sizeof lines));
+        put(fake, at + 16, 16);
+        put_u32(fake, at + layout->code_n_locals, 2);
+    }
     put_u32(fake, at + layout->code_first_line, 10);
-    put(fake, at + layout->code_local_names, names);
-    put(fake, at + layout->code_local_names + 8, kinds);
     put(fake, at + layout->code_file, text(fake, "/srv/app.py"));
     put(fake, at + layout->code_qualname, text(fake, name));
-    put(fake, at + layout->code_lines, table);
     return at;
 }
 
@@ -305,12 +332,23 @@ static void fill_frame(struct fake_python *fake, hs_addr at, hs_addr code, hs_ad
 {
     const struct py_layout *layout = fake->layout;
 
-    put(fake, at + layout->frame_code, code);
+    put(fake, at + layout->frame_code, code | (hs_python_has_tags(layout) ? 1 : 0));
+    if (layout->minor < 11) {
+        put(fake, at + 64, at + layout->frame_localsplus + 2 * (unsigned)PY_WORD); /* its stack */
+        put(fake, at + layout->frame_localsplus, local);
+        return;
+    }
     put(fake, at + layout->frame_func, fake->function);
     put(fake, at + layout->frame_instr, code + layout->code_bytes);
-    put_u32(fake, at + layout->frame_stacktop, 3);
-    put(fake, at + layout->frame_localsplus, local);
-    put(fake, at + layout->frame_localsplus + 2 * (unsigned)PY_WORD, fake->instance);
+    hs_addr places = at + layout->frame_localsplus;
+    if (hs_python_has_tags(layout)) { /* another reference holds it, too */
+        put(fake, at + layout->frame_stacktop, places + (hs_addr)3 * PY_WORD);
+        local |= 1;
+    } else {
+        put_u32(fake, at + layout->frame_stacktop, 3);
+    }
+    put(fake, places, local);
+    put(fake, places + 2 * (unsigned)PY_WORD, fake->instance);
 }
 
 static void make_thread(struct fake_python *fake, hs_addr code)
@@ -318,13 +356,11 @@ static void make_thread(struct fake_python *fake, hs_addr code)
     const struct py_layout *layout = fake->layout;
     hs_addr item = text(fake, "kept by a frame");
 
-    fake->thread = take_data(fake, 64);
     put(fake, fake->thread + layout->thread_interp, fake->interpreter);
     put(fake, fake->interpreter + layout->interp_threads, fake->thread);
-    if (layout->frame_code == PY_NONE)
-        return;
-    fake->frame = take_data(fake, 16);
-    fake->outer_frame = take_data(fake, 16);
+    bool is_old = layout->minor < 11;
+    fake->frame = is_old ? builtin(fake, FRAME, 32) : take_data(fake, 16);
+    fake->outer_frame = is_old ? builtin(fake, FRAME, 32) : take_data(fake, 16);
     fill_frame(fake, fake->frame, code, list(fake, 1, &item));
     fill_frame(fake, fake->outer_frame, code, fake->rows);
     put(fake, fake->frame + layout->frame_previous, fake->outer_frame);
@@ -334,6 +370,71 @@ static void make_thread(struct fake_python *fake, hs_addr code)
         put(fake, first + layout->cframe_frame, fake->frame);
     }
     put(fake, fake->thread + layout->thread_frame, first);
+}
+
+static void make_local(struct fake_python *fake)
+{
+    static const char *const names[] = {"mine"};
+    const struct py_layout *layout = fake->layout;
+    hs_addr item = text(fake, "of the thread"), rows = list(fake, 1, &item);
+    hs_addr key = text(fake, "thread.local"), of_it = dict(fake, 1, names, &rows);
+    static const char *const keys_of_thread[] = {"thread.local"};
+
+    fake->local = builtin(fake, LOCAL, 0);
+    if (layout->thread_local_key == PY_NONE) {
+        hs_addr dummy = object(fake, type_at(MODULE), GC_BYTES, 56);
+        put(fake, fake->local + 16, key);
+        put(fake, dummy + 16, of_it);
+        put(fake, fake->thread + layout->thread_dict, dict(fake, 1, keys_of_thread, &dummy));
+        return;
+    }
+    hs_addr all = dict(fake, 1, keys_of_thread, &of_it);
+    put(fake, fake->local + 40, all);
+    put(fake, fake->thread + layout->thread_local_key,
+        *fake_python_word(fake, *fake_python_word(fake, all + 32) + 40));
+}
+
+/* Of a map with one node: a pair, and a node that has none. */
+static void make_context(struct fake_python *fake)
+{
+    hs_addr context = builtin(fake, CONTEXT, 0), map = builtin(fake, CONTEXT, 0);
+    hs_addr variable = builtin(fake, CONTEXT, 0), item = text(fake, "of the context");
+
+    fake->context_node = builtin(fake, MAP_NODE, 32);
+    put(fake, variable + 16, text(fake, "request"));
+    put(fake, fake->context_node + 16, 4);
+    put(fake, fake->context_node + 32, variable);
+    put(fake, fake->context_node + 40, list(fake, 1, &item));
+    put(fake, map + 16, fake->context_node);
+    put(fake, context + 24, map);
+    put(fake, fake->thread + fake->layout->thread_context, context);
+}
+
+static void make_kept(struct fake_python *fake)
+{
+    const struct py_layout *layout = fake->layout;
+    hs_addr item = text(fake, "an argument"), args = builtin(fake, TUPLE, 8);
+    bool is_list = layout->minor >= 14;
+    hs_addr callback = is_list ? builtin(fake, TUPLE, 24) + layout->tuple_items : block(fake, 24);
+
+    put(fake, args + 16, 1);
+    put(fake, args + layout->tuple_items, list(fake, 1, &item));
+    put(fake, callback, make_function(fake, "bye", 0));
+    put(fake, callback + 8, args);
+    put(fake, fake->interpreter + layout->interp_codecs + 16, dict(fake, 0, NULL, NULL));
+    if (layout->interp_atexit == PY_NONE)
+        return;
+    fake->callbacks = fake->interpreter + layout->interp_atexit;
+    if (is_list) {
+        callback -= layout->tuple_items;
+        put(fake, callback + 16, 3);
+        put(fake, fake->callbacks, list(fake, 1, &callback));
+        return;
+    }
+    hs_addr callbacks = block(fake, 16);
+    put(fake, callbacks, callback);
+    put(fake, fake->callbacks, callbacks);
+    put(fake, fake->callbacks + 8, 1);
 }
 
 static hs_addr make_generator(struct fake_python *fake, hs_addr code)
@@ -357,21 +458,26 @@ static hs_addr make_module(struct fake_python *fake, const char *name, hs_addr o
 
 static void make_program(struct fake_python *fake)
 {
-    static const char *const main_names[] = {"rows", "App", "run", "queue", "seen", "it", "app"};
+    static const char *const main_names[] = {"rows", "App", "run", "queue",
+                                             "seen", "it",  "app", "tls"};
     static const char *const module_names[] = {"sys", "__main__"};
-    static const char *const sys_names[] = {"modules"};
+    static const char *const sys_names[] = {"modules", "hexversion"};
     hs_addr code = make_code(fake, "run"), item = text(fake, "an item");
 
+    fake->thread = take_data(fake, 64);
+    make_local(fake);
     fake->function = make_function(fake, "run", code);
     fake->rows = list(fake, 1, &item);
     make_class(fake, code);
     fake->queue = make_queue(fake, item);
-    hs_addr values[] = {fake->rows,    fake->class,          fake->function,
-                        fake->queue,   make_set(fake, item), make_generator(fake, code),
-                        fake->instance};
-    fake->main_dict = dict(fake, 7, main_names, values);
-    hs_addr nothing = text(fake, "soon the modules");
-    hs_addr sys_dict = dict(fake, 1, sys_names, &nothing);
+    hs_addr values[] = {fake->rows,     fake->class,          fake->function,
+                        fake->queue,    make_set(fake, item), make_generator(fake, code),
+                        fake->instance, fake->local};
+    fake->main_dict = dict(fake, 8, main_names, values);
+    hs_addr of_sys[] = {text(fake, "soon the modules"), builtin(fake, INT, 8)};
+    fake->hexversion = of_sys[1];
+    put(fake, fake->hexversion + 24, (UINT64_C(0x300) | fake->layout->minor) << 16);
+    hs_addr sys_dict = dict(fake, 2, sys_names, of_sys);
     hs_addr modules[] = {make_module(fake, "sys", sys_dict),
                          make_module(fake, "__main__", fake->main_dict)};
     fake->modules = dict(fake, 2, module_names, modules);
@@ -379,6 +485,12 @@ static void make_program(struct fake_python *fake)
     hs_addr table = *fake_python_word(fake, sys_dict + 32);
     put(fake, table + (is_old ? 48 + 16 : 40 + 8), fake->modules);
     make_thread(fake, code);
+    static const char *const other_names[] = {"kept"}, *const other_module[] = {"other"};
+    hs_addr kept = list(fake, 1, &item);
+    hs_addr other = make_module(fake, "other", dict(fake, 1, other_names, &kept));
+    fake->other_modules = dict(fake, 1, other_module, &other);
+    make_context(fake);
+    make_kept(fake);
 }
 
 /* ---- the process */
@@ -386,8 +498,9 @@ static void make_program(struct fake_python *fake)
 static void make_runtime(struct fake_python *fake)
 {
     fake->n_data = (size_t)N_KINDS * TYPE_WORDS;
-    fake->runtime = take_data(fake, 90);
-    fake->interpreter = take_data(fake, 1024);
+    fake->runtime = take_data(fake, 110);
+    fake->interpreter = take_data(fake, 1536);
+    fake->second = take_data(fake, 1536);
     put(fake, fake->runtime + fake->layout->runtime_interpreters, fake->interpreter);
 }
 

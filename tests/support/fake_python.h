@@ -1,6 +1,7 @@
-/* A CPython process at made-up addresses, 3.9 to 3.13: the runtime's variable in a program's data,
+/* A CPython process at made-up addresses, 3.9 to 3.14: the runtime's variable in a program's data,
  * built-in types, two modules, a class with an attribute and an instance, a function, texts, a
- * list, a set, a deque, a generator, and on 3.11 and later two frames. Once built it may be
+ * list, a set, a deque, a generator, two frames, a variable of the thread
+ * and of its context, a call at the end, handlers of errors. Once built it may be
  * damaged; then fake_python_walk reads it as a dump does. */
 #ifndef HS_TESTS_FAKE_PYTHON_H
 #define HS_TESTS_FAKE_PYTHON_H
@@ -8,7 +9,7 @@
 #include "elf_writer.h"
 #include "python/python.h"
 
-enum { FAKE_PYTHON_DATA_WORDS = 6144, FAKE_PYTHON_HEAP_WORDS = 1024, FAKE_PYTHON_BLOCKS = 80 };
+enum { FAKE_PYTHON_DATA_WORDS = 8192, FAKE_PYTHON_HEAP_WORDS = 1536, FAKE_PYTHON_BLOCKS = 128 };
 #define FAKE_PYTHON_BIAS UINT64_C(0x550000000000)
 #define FAKE_PYTHON_DATA (FAKE_PYTHON_BIAS + 0x3000)
 #define FAKE_PYTHON_HEAP UINT64_C(0x7f0000000000)
@@ -27,7 +28,8 @@ struct fake_python {
     char path[32];
     /* What a test may want to damage: objects, not blocks. */
     hs_addr runtime, interpreter, thread, modules, main_dict, rows, class, instance, function,
-        queue, frame, outer_frame;
+        queue, frame, outer_frame, local, context_node, callbacks, hexversion;
+    hs_addr second, other_modules; /* an interpreter that is not in the list, and its modules */
 };
 
 /* Built at once; aborts when memory is short. */

@@ -422,6 +422,34 @@ static void names_of_roots(void **state)
     made_view_close(&made);
 }
 
+/* Numbers of files and timers are another with each connection; a signal's is its name. */
+static void what_the_kernel_keeps_has_no_numbers(void **state)
+{
+    static const char *const names[][3] = {
+        {"kernel", "epoll 5 data of file 100", "epoll data of file"},
+        {"kernel", "timer 3 value", "timer value"},
+        {"kernel", "in pipe or socket 12", "in pipe or socket"},
+        {"kernel", "signal 34 value", "signal 34 value"},
+        {"kernel", "epoll 5x of", "epoll 5x of"},
+        {"m", "epoll 5 data of file 100", "epoll 5 data of file 100"},
+    };
+    enum { N = sizeof names / sizeof *names };
+    struct made_view made = {0};
+    struct hs_graph_builder *b = &made.builder;
+    uint32_t block = hs_graph_builder_block(b, 3, false), leaves[N];
+    (void)state;
+    for (unsigned i = 0; i < N; i++)
+        leaves[i] =
+            hs_graph_builder_leaf(b, HS_ROOT_REGISTERED, names[i][0], "u", names[i][1], block);
+    made_view_open(&made);
+    for (unsigned i = 0; i < N; i++) {
+        char text[64];
+        hs_key_root_name(&made.view, hs_graph_builder_leaf_node(b, leaves[i]), text, sizeof text);
+        assert_string_equal(text, names[i][2]);
+    }
+    made_view_close(&made);
+}
+
 /* No more steps than are kept, and texts that are cut. */
 static void many_types(void **state)
 {
@@ -528,10 +556,15 @@ static void allocations_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_heaps), cmocka_unit_test(long_and_wide),
-        cmocka_unit_test(shared),       cmocka_unit_test(names_of_roots),
-        cmocka_unit_test(many_types),   cmocka_unit_test(many_roots),
-        cmocka_unit_test(no_room),      cmocka_unit_test(allocations_fail),
+        cmocka_unit_test(what_the_kernel_keeps_has_no_numbers),
+        cmocka_unit_test(random_heaps),
+        cmocka_unit_test(long_and_wide),
+        cmocka_unit_test(shared),
+        cmocka_unit_test(names_of_roots),
+        cmocka_unit_test(many_types),
+        cmocka_unit_test(many_roots),
+        cmocka_unit_test(no_room),
+        cmocka_unit_test(allocations_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,6 +12,7 @@
 
 #include "fail_each.h"
 #include "native/flow.h"
+#include "native/garbage.h"
 #include "native/scan.h"
 #include "native_world.h"
 
@@ -56,6 +57,8 @@ static bool object_words(const void *state, const struct hs_heap_block *block,
     *ret = (struct hs_object_words){.n_owning = kind == TEXT ? 5 : UINT64_MAX};
     ret->is_tracked = kind >= TRACKED && kind != TEXT;
     ret->links = ret->is_tracked ? 3 : 0;
+    if (ret->is_tracked)
+        ret->n_references = hs_load_u64(block->bytes + AT_TYPE - 8);
     if (kind == REFERENCE)
         ret->weak = 1 << 4;
     return kind != 0;
@@ -149,6 +152,7 @@ static void run(void)
     world_seal(w);
     WORLD_OK(hs_native_flow(&w->native, &flow, &world_err));
     WORLD_OK(hs_scan_begin(&scan, &w->native, &flow, &world_err));
+    WORLD_OK(hs_garbage_mark(&scan, &world_err));
     WORLD_OK(hs_scan_end(&scan, &world_err));
     w->dump.n_tree = 1000;
 }
@@ -217,6 +221,45 @@ static void garbage_is_unsure(void **state)
     is_edge(0, lost, HS_EDGE_GUESSED);
 }
 
+static hs_addr counted(uint64_t kind, uint64_t n_references)
+{
+    hs_addr made = object(kind);
+    *world_word(w, made + AT_TYPE - 8) = n_references;
+    return made;
+}
+
+static void missing_references_are_a_leak(void **state)
+{
+    (void)state;
+    hs_addr alone = counted(TRACKED, 1), text = world_block(w, 64);
+    hs_addr a = counted(TRACKED, 1), b = counted(TRACKED, 1);
+    hs_addr kept = counted(TRACKED, 2), below = counted(TRACKED, 1);
+    hs_addr weak = counted(REFERENCE, 0), seen = counted(TRACKED, 1);
+    hs_addr holder = world_block(w, 64), held = counted(TRACKED, 1);
+    hs_addr live = object(TRACKED);
+    *world_word(w, alone + 32) = text;
+    *world_word(w, a + 32) = b; /* a cycle as the collector will find it */
+    *world_word(w, b + 32) = a;
+    *world_word(w, a + 40) = alone; /* which does not free what somebody else refers to, too */
+    *world_word(w, alone + AT_TYPE - 8) = 2;
+    *world_word(w, kept + 32) = below; /* and one that somebody refers to */
+    *world_word(w, below + 32) = kept;
+    *world_word(w, weak + 32) = seen;
+    *world_word(w, holder) = held;
+    world_root(w, live, HS_EDGE_EXACT);
+    run();
+    assert_int_equal(scanned(alone), 0);
+    assert_int_equal(scanned(text), 0);
+    assert_int_equal(scanned(a), HS_BLOCK_UNSURE);
+    assert_int_equal(scanned(b), HS_BLOCK_UNSURE);
+    assert_int_equal(scanned(kept), 0);
+    assert_int_equal(scanned(below), 0);
+    assert_int_equal(scanned(seen), 0);
+    assert_int_equal(scanned(weak), HS_BLOCK_UNSURE);
+    assert_int_equal(scanned(held), HS_BLOCK_UNSURE);
+    assert_int_equal(scanned(holder), 0);
+}
+
 static void characters_lead_nowhere(void **state)
 {
     (void)state;
@@ -274,6 +317,8 @@ static void every_allocation_fails(void **state)
         fail_each_begin(&each);
         hs_status status = hs_scan_begin(&scan, &w->native, &flow, &world_err);
         if (status == HS_OK)
+            status = hs_garbage_mark(&scan, &world_err);
+        if (status == HS_OK)
             status = hs_scan_end(&scan, &world_err);
         if (fail_each_end(&each, status) != HS_OK)
             hs_scan_close(&scan);
@@ -285,9 +330,13 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(links_own_nothing),       TEST(garbage_is_unsure),
-        TEST(characters_lead_nowhere), TEST(without_python_nothing_is_masked),
-        TEST(parts_are_named),         TEST(every_allocation_fails),
+        TEST(links_own_nothing),
+        TEST(garbage_is_unsure),
+        TEST(characters_lead_nowhere),
+        TEST(without_python_nothing_is_masked),
+        TEST(parts_are_named),
+        TEST(every_allocation_fails),
+        TEST(missing_references_are_a_leak),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

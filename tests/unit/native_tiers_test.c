@@ -85,12 +85,28 @@ static void of_python_only_its_state_is_firm(void **state)
     fake_native_free(f);
 }
 
+/* Where the program is the interpreter all of C is there for it. */
+static void of_a_python_program_all_of_c_is_runtime(void **state)
+{
+    (void)state;
+    struct fake_native *f = fake_native_new();
+    fake_native_symbol(f, "server", 2, 16, STB_GLOBAL);
+    fake_native_seal(f);
+    f->native.has_names = true; /* embedded */
+    assert_int_equal(tier_of(f, "server"), HS_TIER_FIRM);
+    f->native.is_python = true;
+    assert_int_equal(tier_of(f, "server"), HS_TIER_RUNTIME);
+    assert_int_equal(tier_of(f, NULL), HS_TIER_RUNTIME);
+    fake_native_free(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(libraries_are_told_by_name),
         cmocka_unit_test(variables_are_told_by_name),
         cmocka_unit_test(of_python_only_its_state_is_firm),
+        cmocka_unit_test(of_a_python_program_all_of_c_is_runtime),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

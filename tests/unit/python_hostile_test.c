@@ -71,7 +71,7 @@ static void is_refused(const char *why)
 static void sound_ones_have_their_names(void **state)
 {
     (void)state;
-    for (unsigned minor = 9; minor <= 13; minor++) {
+    for (unsigned minor = 9; minor <= 14; minor++) {
         of_version(minor);
         walk();
         assert_non_null(hs_runtime_python.objects(fake->state));
@@ -83,16 +83,20 @@ static void sound_ones_have_their_names(void **state)
         assert_true(fake_python_has_member(fake, "attributes of class __main__.App", "entries"));
         assert_true(fake_python_has_member(fake, "attributes of module __main__", "rows"));
         assert_true(fake_python_has_member(fake, "list", "(items)"));
+        const struct hs_root_leaf *local = fake_python_root(fake, "run() local rows");
+        assert_non_null(local);
+        assert_int_equal(local->root.line, 11);
+        assert_true(has_root("__main__.tls.mine"));
+        assert_true(has_root("context variable request"));
+        assert_true(has_root("codecs error handlers"));
+        assert_true(minor == 9 || has_root("atexit[0] args"));
+        assert_false(fake_python_says(fake, "more names"));
         if (minor < 11)
             continue;
-        const struct hs_root_leaf *local = fake_python_root(fake, "run() local rows");
         assert_true(minor >= 13 ||
                     fake_python_has_member(fake, "attributes of __main__.App", "left"));
         assert_true(minor < 13 || fake_python_has_member(fake, "__main__.App", "left"));
         assert_true(fake_python_has_member(fake, "generator run()", "rows"));
-        assert_non_null(local);
-        assert_int_equal(local->root.line, 11);
-        assert_false(fake_python_says(fake, "more names"));
     }
 }
 
@@ -102,7 +106,8 @@ static void versions_that_are_not_known_are_refused(void **state)
     (void)snprintf(fake->path, sizeof fake->path, "/bin/python3.40");
     is_refused("python 3.40: a version whose objects are not known");
     (void)snprintf(fake->path, sizeof fake->path, "/bin/app");
-    is_refused("does not say which");
+    *word(fake->hexversion + 24) = 0x03280000;
+    is_refused("does not say which, and none fits");
     (void)snprintf(fake->path, sizeof fake->path, "/bin/python3.99999999999999999999");
     is_refused("not known");
 }
@@ -111,9 +116,9 @@ static void versions_that_are_not_known_are_refused(void **state)
 static void versions_that_lie_are_refused(void **state)
 {
     (void)state;
-    for (unsigned is = 9; is <= 13; is++)
-        for (unsigned says = 9; says <= 13; says++) {
-            if (is == says || (is < 11 && says < 11)) /* these two begin alike */
+    for (unsigned is = 9; is <= 14; is++)
+        for (unsigned says = 9; says <= 14; says++) {
+            if (is == says)
                 continue;
             of_version(is);
             (void)snprintf(fake->path, sizeof fake->path, "/bin/python3.%u", says);
@@ -122,6 +127,156 @@ static void versions_that_lie_are_refused(void **state)
             assert_true(fake_python_says(fake, "not built as that version is") ||
                         fake_python_says(fake, "no interpreter runs"));
         }
+}
+
+/* Where nothing says which version it is, each is tried; what its module sys says decides. */
+static void versions_that_do_not_say_are_found(void **state)
+{
+    (void)state;
+    for (unsigned minor = 9; minor <= 14; minor++) {
+        of_version(minor);
+        (void)snprintf(fake->path, sizeof fake->path, "/bin/app");
+        walk();
+        assert_true(has_root("run() local rows"));
+        *word(fake->hexversion + 24) = 0x03280000;
+        (void)snprintf(fake->path, sizeof fake->path, "/bin/python3.%u", minor);
+        is_refused("its sys.hexversion is of another");
+    }
+}
+
+/* What 3.13 and 3.14 tell debuggers: their version, and where things are; or that there is no lock.
+ */
+static void hear_debug_offsets(unsigned minor)
+{
+    of_version(minor);
+    const struct py_layout *layout = fake->layout;
+    const uint64_t version = (UINT64_C(0x300) | minor) << 16 | 0xf0;
+    const struct {
+        unsigned in_13, in_14;
+        uint64_t value;
+    } all[] = {
+        {1, 1, version},
+        {5, 5, layout->runtime_interpreters},
+        {7, 7, layout->interp_id},
+        {8, 8, layout->interp_next},
+        {9, 9, layout->interp_threads},
+        {11, 12, layout->interp_modules},
+        {21, 24, layout->thread_next},
+        {22, 25, layout->thread_interp},
+        {23, 26, layout->thread_frame},
+        {25, 28, layout->thread_native_id},
+        {29, 32, layout->frame_previous},
+        {30, 33, layout->frame_code},
+        {31, 34, layout->frame_instr},
+        {32, 35, layout->frame_localsplus},
+        {33, 36, layout->frame_owner},
+        {0, 37, layout->frame_stacktop},
+        {35, 40, layout->code_file},
+        {37, 42, layout->code_qualname},
+        {38, 43, layout->code_lines},
+        {39, 44, layout->code_first_line},
+        {41, 46, layout->code_local_names},
+        {43, 48, layout->code_bytes},
+        {0, 80, layout->str_ascii},
+        {0, 85, layout->gen_frame},
+        {0, 86, layout->gen_state},
+    };
+    unsigned places[sizeof all / sizeof *all], n = 0;
+
+    memcpy(word(fake->runtime), "xdebugpy", 8);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        unsigned at = minor == 13 ? all[i].in_13 : all[i].in_14;
+        if (at == 0)
+            continue;
+        *word(fake->runtime + at * (hs_addr)PY_WORD) = all[i].value;
+        places[n++] = at;
+    }
+    (void)snprintf(fake->path, sizeof fake->path, "/bin/python3.9"); /* which lies */
+    walk();
+    assert_true(has_root("run() local rows"));
+    *word(fake->runtime + 16) = 1;
+    is_refused("built without the lock");
+    *word(fake->runtime + 16) = 0;
+    for (unsigned i = 1; i < n; i++) {
+        *word(fake->runtime + places[i] * (hs_addr)PY_WORD) += 8;
+        is_refused("its debug offsets are others");
+        *word(fake->runtime + places[i] * (hs_addr)PY_WORD) -= 8;
+    }
+    *word(fake->runtime + 8) = 0x03ff00f0;
+    is_refused("python 3.255: a version whose objects are not known");
+    *word(fake->runtime + 16) = 1;
+    is_refused("python 3.255: built without the lock");
+}
+
+static void debug_offsets_are_heard(void **state)
+{
+    (void)state;
+    hear_debug_offsets(13);
+    hear_debug_offsets(14);
+}
+
+/* 3.14: a word of a frame may be a number, or have a bit that is no part of the address; the end of
+ * a stack may be anywhere. */
+static void references_have_tags(void **state)
+{
+    (void)state;
+    of_version(14);
+    hs_addr slot = fake->frame + fake->layout->frame_localsplus;
+    hs_addr top = fake->frame + fake->layout->frame_stacktop;
+    uint64_t rows = *word(slot);
+
+    assert_int_equal(rows & 3, 1);
+    walk();
+    const struct hs_root_leaf *local = fake_python_root(fake, "run() local rows");
+    assert_non_null(local);
+    assert_int_equal(local->target, (rows & ~UINT64_C(3)) - 16);
+    *word(slot) = rows & ~UINT64_C(3);
+    walk();
+    assert_true(has_root("run() local rows"));
+    *word(slot) |= 3;
+    walk();
+    assert_false(has_root("run() local rows"));
+    *word(slot) = 1;
+    walk();
+    assert_false(has_root("run() local rows"));
+    *word(slot) = rows;
+    for (unsigned shift = 0; shift < 64; shift++) {
+        *word(top) = UINT64_C(1) << shift;
+        walk();
+        assert_true(has_root("run() local rows"));
+    }
+}
+
+static void pypy_is_named(void **state)
+{
+    (void)state;
+    fake->object.path = "/usr/lib/libpypy3.9-c.so";
+    is_refused("pypy: a Python whose heap is not known");
+}
+
+/* The newest interpreter stands first, and may not be whole; each has names of its own. */
+static void interpreters_are_told_apart(void **state)
+{
+    (void)state;
+    for (unsigned minor = 9; minor <= 14; minor++) {
+        of_version(minor);
+        const struct py_layout *layout = fake->layout;
+        hs_addr head = fake->runtime + layout->runtime_interpreters, second = fake->second;
+        *word(head) = second;
+        *word(head + 8) = fake->interpreter;
+        *word(second + layout->interp_next) = fake->interpreter;
+        *word(second + layout->interp_id) = 7;
+        walk();
+        assert_true(has_root("__main__.rows"));
+        assert_false(has_root("interpreter 7: __main__.__self__"));
+        *word(second + layout->interp_modules) = fake->other_modules;
+        walk();
+        assert_true(has_root("__main__.rows"));
+        assert_true(has_root("interpreter 7: other.kept"));
+        *word(second + layout->interp_next) = second; /* in a circle */
+        walk();
+        assert_true(has_root("__main__.rows"));
+    }
 }
 
 /* Before it has begun and after it has ended, there are pointers to nothing yet, or no more. */
@@ -267,7 +422,7 @@ static void types_that_lie(void **state)
     enum { AT_BASIC = 32, AT_ITEM = 40, AT_KIND = 168, AT_PARENT = 256 };
     static const uint64_t sizes[] = {0, 8, 17, 1 << 20, UINT64_C(1) << 60, UINT64_MAX};
 
-    for (unsigned minor = 9; minor <= 13; minor++)
+    for (unsigned minor = 9; minor <= 14; minor++)
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
             of_version(minor);
             *word(fake->class + AT_BASIC) = sizes[i];
@@ -302,6 +457,43 @@ static void objects_that_claim_more(void **state)
     }
 }
 
+/* A map that leads into itself, more calls at the end than there are, locals of nobody. */
+static void what_threads_keep_ends(void **state)
+{
+    (void)state;
+    const struct py_layout *layout = fake->layout;
+
+    *word(fake->context_node + 56) = fake->context_node;
+    *word(fake->callbacks + 8) = UINT32_MAX;
+    walk();
+    assert_true(has_root("context variable request"));
+    assert_false(has_root("atexit[0] args"));
+    *word(fake->context_node + 16) = UINT64_C(1) << 60;
+    *word(fake->callbacks) = FAKE_PYTHON_HEAP + sizeof fake->heap - 8;
+    *word(fake->callbacks + 8) = 1 << 16;
+    walk();
+    assert_true(has_root("__main__.rows"));
+    *word(fake->local + 16) = fake->rows;
+    *word(fake->thread + layout->thread_dict) = fake->local;
+    walk();
+    assert_false(has_root("__main__.tls.mine"));
+    of_version(14); /* a list of calls, which is none or lies */
+    *word(*word(fake->callbacks) + 16) = UINT64_C(1) << 60;
+    walk();
+    assert_false(has_root("atexit[0] args"));
+    *word(fake->callbacks) = fake->instance;
+    walk();
+    assert_false(has_root("atexit[0] args"));
+    for (unsigned minor = 9; minor <= 10; minor++) {
+        of_version(minor);
+        hs_addr code = *word(fake->frame + fake->layout->frame_code);
+        *word(*word(code + fake->layout->code_local_names) + 16) = UINT64_C(1) << 60;
+        *word(fake->outer_frame + fake->layout->frame_previous) = fake->frame;
+        walk();
+        assert_true(has_root("run() local self"));
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -309,6 +501,11 @@ int main(void)
         TEST(sound_ones_have_their_names),
         TEST(versions_that_are_not_known_are_refused),
         TEST(versions_that_lie_are_refused),
+        TEST(versions_that_do_not_say_are_found),
+        TEST(debug_offsets_are_heard),
+        TEST(references_have_tags),
+        TEST(pypy_is_named),
+        TEST(interpreters_are_told_apart),
         TEST(beginnings_and_ends_have_no_names),
         TEST(the_one_that_runs_is_read),
         TEST(circles_of_frames_end),
@@ -318,6 +515,7 @@ int main(void)
         TEST(tables_that_claim_more),
         TEST(types_that_lie),
         TEST(objects_that_claim_more),
+        TEST(what_threads_keep_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

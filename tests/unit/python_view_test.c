@@ -78,10 +78,10 @@ static int tear_down(void **state)
 static void versions_are_known_or_not(void **state)
 {
     (void)state;
-    for (unsigned minor = 9; minor <= 13; minor++)
+    for (unsigned minor = 9; minor <= 14; minor++)
         assert_int_equal(hs_python_layout(minor)->minor, minor);
     assert_null(hs_python_layout(8));
-    assert_null(hs_python_layout(14));
+    assert_null(hs_python_layout(15));
     assert_null(hs_python_layout(0));
 }
 
@@ -167,6 +167,27 @@ static void types_that_lie_are_none(void **state)
     assert_int_equal(number, HS_NO_NUMBER);
 }
 
+/* The flags of a type are no address, even where they look like one: what it keeps are its base,
+ * its dictionary and the like. */
+static void numbers_of_types_are_none(void **state)
+{
+    (void)state;
+    enum { FLAGS = 168 / 8, VERSION = 384 / 8, BASE_OF_IT = 256 / 8, DICT_OF_IT = 264 / 8 };
+    uint32_t number;
+
+    words[TYPE_TYPE + AT_TYPE_FLAGS] = 0;
+    words[TYPE_TYPE + AT_BASIC_SIZE] = 920;
+    assert_int_equal(hs_python_class(&view, &classes, at(TYPE_TYPE), &number, &err), HS_OK);
+    assert_true(number != HS_NO_NUMBER);
+    const struct py_class *class = &classes.all[number];
+    unsigned object = class->object_at / 8;
+    assert_int_equal(class->kind, PY_TYPE);
+    assert_false(class->owning >> (object + FLAGS) & 1);
+    assert_false(class->owning >> (object + VERSION) & 1);
+    assert_true(class->owning >> (object + BASE_OF_IT) & 1);
+    assert_true(class->owning >> (object + DICT_OF_IT) & 1);
+}
+
 /* A class that says it is a list and is shorter than one is none: its items are not looked for. */
 static void short_objects_are_of_no_kind(void **state)
 {
@@ -203,6 +224,27 @@ static void lines_end_with_their_table(void **state)
     assert_int_equal(hs_python_line(&view, at(TEXT), UINT64_MAX), 0);
     words[TABLE + 2] = UINT64_C(1) << 60;
     assert_int_equal(hs_python_line(&view, at(TEXT), 0), 0);
+}
+
+/* Pairs of 3.9, whose lines come after their bytes, and of 3.10, some of which have none. */
+static void lines_of_older_versions(void **state)
+{
+    (void)state;
+    const uint8_t of_9[] = {4, 1, 0, 5, 6, 0xfe, 3}, of_10[] = {4, 1, 2, 0x80, 6, 0xfe, 3};
+
+    words[TEXT + 15] = at(TABLE);
+    words[TEXT + 5] = 10; /* co_firstlineno */
+    words[TABLE + 2] = sizeof of_9;
+    memcpy(&words[TABLE + 4], of_9, sizeof of_9);
+    view.layout = hs_python_layout(9);
+    assert_int_equal(hs_python_line(&view, at(TEXT), 3), 10);
+    assert_int_equal(hs_python_line(&view, at(TEXT), 4), 16);
+    assert_int_equal(hs_python_line(&view, at(TEXT), 10), 14);
+    memcpy(&words[TABLE + 4], of_10, sizeof of_10);
+    view.layout = hs_python_layout(10);
+    assert_int_equal(hs_python_line(&view, at(TEXT), 3), 11);
+    assert_int_equal(hs_python_line(&view, at(TEXT), 4), 0);
+    assert_int_equal(hs_python_line(&view, at(TEXT), 6), 9);
 }
 
 /* A table of deleted entries, gone through again and again: each is a look, and then there are
@@ -257,7 +299,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(versions_are_known_or_not),        TEST(tables_say_no_more_than_there_is),
         TEST(only_identifiers_are_names),       TEST(types_that_lie_are_none),
-        TEST(short_objects_are_of_no_kind),     TEST(lines_end_with_their_table),
+        TEST(numbers_of_types_are_none),        TEST(short_objects_are_of_no_kind),
+        TEST(lines_end_with_their_table),       TEST(lines_of_older_versions),
         TEST(walks_end_when_too_much_is_asked), TEST(what_lies_costs_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,14 +34,25 @@ static const char *type_of(const struct hs_view *view, const struct hs_path_tree
     return hs_view_string(view, hs_snap_type(view->snap, node->type)->name);
 }
 
-static void step_text(const struct hs_view *view, const struct hs_path_tree_node *node, char *text,
-                      size_t n_bytes)
+/* Is the node the part of an object that has no name in Python? Its text is that of the object, and
+ * the next step is written as the object's own. */
+static bool is_part(const struct hs_view *view, const struct hs_path_tree_node *node)
 {
     char place[HS_FIELD_NAME_BYTES + 8];
-    const char *type = type_of(view, node);
+    if (node->root != HS_NO_NODE || node->offset_words >= HS_PATH_TREE_ANY || node->is_run)
+        return false;
+    place_of(view, node, place, sizeof place);
+    return hs_field_is_part(view, node->type, place);
+}
+
+static void step_text(const struct hs_view *view, const struct hs_path_tree_node *node,
+                      bool is_of_part, char *text, size_t n_bytes)
+{
+    char place[HS_FIELD_NAME_BYTES + 8];
+    const char *type = is_of_part ? "" : type_of(view, node);
     const char *run = node->is_run ? "{*}" : "";
     place_of(view, node, place, sizeof place);
-    if (node->offset_words == HS_NO_OFFSET)
+    if (node->offset_words == HS_NO_OFFSET || is_part(view, node))
         (void)snprintf(text, n_bytes, "%.400s", type);
     else if (node->offset_words == HS_PATH_TREE_ANY)
         (void)snprintf(text, n_bytes, "%.400s%s", type, node->is_run ? run : "[*]");
@@ -49,7 +60,8 @@ static void step_text(const struct hs_view *view, const struct hs_path_tree_node
         (void)snprintf(text, n_bytes, "%.400s+%lu%s", type,
                        (unsigned long)(node->offset_words * view->facts->word_bytes), run);
     else
-        (void)snprintf(text, n_bytes, "%.400s%s%s%s", type, place[0] == '[' ? "" : ".", place, run);
+        (void)snprintf(text, n_bytes, "%.400s%s%s%s", type,
+                       place[0] == '[' || place[0] == '(' ? "" : ".", place, run);
 }
 
 static void root_text(const struct hs_view *view, hs_node node, char *text, size_t n_bytes)
@@ -62,6 +74,14 @@ static void root_text(const struct hs_view *view, hs_node node, char *text, size
                    hs_file_short(place), place[0] != 0 ? ")" : "");
 }
 
+/* Whether the node goes on in what its parent's text names. */
+static bool is_of_part(const struct hs_path_tree_shown *shown, uint32_t at)
+{
+    const struct hs_path_tree_node *node = &shown->tree->nodes[at];
+    return node->root == HS_NO_NODE && node->offset_words != HS_NO_OFFSET &&
+           is_part(shown->view, &shown->tree->nodes[node->parent]);
+}
+
 static void node_text(const struct hs_path_tree_shown *shown, uint32_t at, char *text,
                       size_t n_bytes)
 {
@@ -69,7 +89,7 @@ static void node_text(const struct hs_path_tree_shown *shown, uint32_t at, char 
     if (node->root != HS_NO_NODE)
         root_text(shown->view, node->root, text, n_bytes);
     else
-        step_text(shown->view, node, text, n_bytes);
+        step_text(shown->view, node, is_of_part(shown, at), text, n_bytes);
 }
 
 /* ---- table, TSV and NDJSON */
@@ -167,11 +187,12 @@ static hs_status put_line(struct rows *rows, const struct hs_path_tree_line *lin
         char one[1024];
         node_text(shown, nodes[i], one, sizeof one);
         bool fits = used + strlen(one) + 3 < FIT_COLUMNS || (int)used == indent;
-        if (rows->sink->is_table && !fits) {
+        bool is_joined = (int)used > indent && is_of_part(shown, nodes[i]);
+        if (rows->sink->is_table && !fits && !is_joined) {
             HS_TRY(put_row(rows, line->first, sums, text, err));
             sums = NULL;
             used = (size_t)snprintf(text, sizeof text, "%*s> ", indent + 1, "");
-        } else if ((int)used > indent) {
+        } else if ((int)used > indent && !is_joined) {
             used += (size_t)snprintf(text + used, sizeof text - used, " > ");
         }
         (void)snprintf(text + used, sizeof text - used, "%.600s", one);

@@ -291,6 +291,12 @@ static void put_owner(struct writer *w, struct hs_view *view, const struct hs_su
     hs_suspect_much(view, suspect->words, much);
     put(w, "%s %s %s. ", text, is_joint ? "keep" : "alone keeps", much);
     put_accumulation(w, view, suspect);
+    if (suspect->n_aliases > 0) {
+        put(w, "That it owns this is Python's convention: %lu other object%s it, too.",
+            (unsigned long)suspect->n_aliases,
+            suspect->n_aliases == 1 ? " refers to" : "s refer to");
+        return;
+    }
     put(w, "%s",
         is_joint ? "Letting go of all of them frees it; of fewer, nothing. "
                  : "Letting go of it frees all of that. ");

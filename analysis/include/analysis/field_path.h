@@ -19,6 +19,10 @@ size_t hs_field_name(const struct hs_view *view, uint32_t type, uint64_t offset_
  * an element of an array and a part without a name. */
 const char *hs_field_arrow(const struct hs_view *view, uint32_t type, const char *place);
 
+/* Whether the place is a part of a Python object that the language does not name: the table of a
+ * dictionary, the items of a list. What it leads to is the same thing to who reads. */
+bool hs_field_is_part(const struct hs_view *view, uint32_t type, const char *place);
+
 /* The whole path from the root's slot called `root` on. A run of alike steps is written once with
  * its count, left out ones are dots, a place without a name is its offset in bytes: (+24). Returns
  * the length; 0, and an empty text, when no step has a name: then the path says nothing that its

@@ -69,6 +69,8 @@ struct hs_suspect {
     uint32_t n_shown;          /* of these in roots[], the firmest first */
     uint8_t tier;              /* of the firmest: enum hs_tier; lost and waste: HS_TIER_FIRM */
     uint64_t doubtful_words;   /* of it, which nothing but doubtful words keep */
+    uint64_t n_aliases;        /* of a name of Python: other objects that hold what the name owns by
+                                  convention, 100 at most */
     uint32_t set;              /* of owners; 0: none */
     uint32_t type;             /* of what has accumulated, was lost or is wasted; HS_UNTYPED */
     uint64_t count;            /* blocks of it */

@@ -7,6 +7,7 @@
 #include "globals.h"
 #include "process/unwind.h"
 #include "symbols/demangle.h"
+#include "tiers.h"
 
 enum { LABEL_BYTES = 768, LABEL_INLINED = 3 };
 
@@ -97,10 +98,12 @@ hs_status hs_native_label_frame(const struct hs_frames *frames, struct hs_locals
     struct hs_native_frame_label label = {.number = frames->number};
     const struct hs_object *object = hs_objects_object_at(
         &native->dump->objects, frames->r.value[HS_REG_PC] - (frames->is_return_address ? 1 : 0));
-    hs_type_file types =
-        object == NULL ? 0 : native->of_object[object - native->dump->objects.objects].types;
+    size_t number = object == NULL ? 0 : (size_t)(object - native->dump->objects.objects);
+    hs_type_file types = object == NULL ? 0 : native->of_object[number].types;
     if (object != NULL)
         HS_TRY(intern(native, object->name, &label.module, err));
+    if (object != NULL && hs_native_is_interpreters(native, number))
+        label.tier = HS_TIER_RUNTIME;
     if (locals != NULL && native->ctypes != NULL && types != 0) {
         const struct hs_memory_reader memory = hs_unwind_image_reader(&native->dump->image);
         struct hs_frame_place place = {.file = types,

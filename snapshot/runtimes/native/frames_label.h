@@ -8,6 +8,7 @@ struct hs_native_frame_label {
     hs_str unit; /* "#3 processCommand (server.c:4021)": the group of its slots */
     hs_str module, function, file;
     uint32_t line, number;
+    uint8_t tier;    /* of its variables: see hs_native_is_interpreters */
     bool has_locals; /* `locals` are those of this frame */
 };
 

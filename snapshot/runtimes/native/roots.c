@@ -51,6 +51,24 @@ static bool is_left_over(const struct hs_root_leaf *leaf, const struct hs_heap_b
     return leaf->root.tier == HS_TIER_RUNTIME && block->span->owner == HS_OWNER_registered;
 }
 
+/* Stacks of the program `python` are the interpreter's, which has names for what the program has on
+ * them; and whoever leads to its own tables, they keep only what nobody else keeps. Nor is a part
+ * of a Python object kept by a word of C. */
+static bool is_interpreters(const struct hs_native *native, const struct hs_interpreter *python,
+                            const struct hs_root_leaf *leaf, const struct hs_heap_block *block)
+{
+    if (leaf->root.tier != HS_TIER_FIRM)
+        return false;
+    if (native->is_python &&
+        (leaf->root.kind == HS_ROOT_STACK || leaf->root.kind == HS_ROOT_REGISTER ||
+         leaf->root.kind == HS_ROOT_TLS))
+        return true;
+    if (python->model == NULL)
+        return false;
+    return (python->model->is_own != NULL && python->model->is_own(python->state, block)) ||
+           (python->model->is_part != NULL && python->model->is_part(python->state, block));
+}
+
 hs_status hs_native_add_word(struct hs_native *native, uint64_t word, struct hs_root_leaf *leaf,
                              hs_ctype pointee, struct hs_error *err)
 {
@@ -65,10 +83,8 @@ hs_status hs_native_add_word(struct hs_native *native, uint64_t word, struct hs_
     leaf->target = block.begin;
     if (leaf->root.edge_class != HS_EDGE_GUESSED)
         leaf->root.edge_class = edge_class_of(how);
-    if (native->is_python && leaf->root.tier == HS_TIER_FIRM &&
-        (leaf->root.kind == HS_ROOT_STACK || leaf->root.kind == HS_ROOT_REGISTER ||
-         leaf->root.kind == HS_ROOT_TLS))
-        leaf->root.tier = HS_TIER_RUNTIME; /* of the interpreter, whose stacks have their names */
+    if (is_interpreters(native, &python, leaf, &block))
+        leaf->root.tier = HS_TIER_RUNTIME;
     if (hs_edge_tier(leaf->root.edge_class) > leaf->root.tier)
         leaf->root.tier = (uint8_t)hs_edge_tier(leaf->root.edge_class);
     if (pointee != 0 && !is_left_over(leaf, &block)) {

@@ -10,8 +10,10 @@
 #include "emit.h"
 #include "facts.h"
 #include "flow.h"
+#include "garbage.h"
 #include "guess.h"
 #include "prepare.h"
+#include "signal_stacks.h"
 #include "sites.h"
 #include "target/kernel_words.h"
 #include "tiers.h"
@@ -219,7 +221,9 @@ static hs_status native_mark_word(void *state, uint64_t word, struct hs_error *e
 static hs_status native_mark_end(void *state, struct hs_error *err)
 {
     struct native_state *s = state;
+    HS_TRY(hs_garbage_mark(&s->scan, err)); /* what is not lost needs no further explanation */
     HS_TRY(hs_scan_mark_computed(&s->scan, err));
+    HS_TRY(hs_signal_stacks_mark(&s->scan, err));
     HS_TRY(hs_scan_end(&s->scan, err));
     HS_TRY(hs_native_collect_samples(&s->native, &s->samples, err));
     return hs_native_guess(&s->native, &s->flow, &s->scan, &s->samples, err);

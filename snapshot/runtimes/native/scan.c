@@ -10,7 +10,6 @@
 enum { WORD = 8, BLOCKS_PER_TELL = 1 << 20 };
 /* All allocators round to 16. */
 enum { ROUNDED_BYTES = 16, WIDE_ONE_IN = 8 };
-enum { SIGNAL_STACK_BYTES = 2048, SIGNAL_STACK_SIZES = 1 << 16, SIGNAL_STACK_SHIFT = 48 };
 /* Memory for edges is taken in steps; the first is free. So many are in memory at most. */
 enum { EDGES_STEP = 1 << 16, EDGES_PER_PART = 1 << 20 };
 #define SCAN_HASH_FACTOR UINT64_C(0x9e3779b97f4a7c15)
@@ -24,6 +23,7 @@ void hs_scan_close(struct hs_scan *scan)
     hs_bitmap_fini(&scan->firm);
     hs_bitmap_fini(&scan->by_start);
     hs_bitmap_fini(&scan->unsure);
+    hs_bitmap_fini(&scan->leaked);
     hs_block_queue_fini(&scan->queue);
     hs_pages_free(scan->edges, scan->edges_capacity, sizeof *scan->edges);
     hs_free(scan->sizes);
@@ -37,6 +37,11 @@ static inline bool scan_is_unsure(const struct hs_scan *scan, uint64_t rank)
     return scan->has_unsure && hs_bitmap_get(&scan->unsure, rank);
 }
 
+static inline bool scan_is_leaked(const struct hs_scan *scan, uint64_t rank)
+{
+    return scan->leaked.n_bits != 0 && hs_bitmap_get(&scan->leaked, rank);
+}
+
 /* A word leads to `block`, which is queued when it is new. */
 static inline hs_status mark_block(struct hs_scan *scan, struct hs_block_queue *queue,
                                    const struct hs_heap_block *block, enum hs_pointer how,
@@ -45,9 +50,10 @@ static inline hs_status mark_block(struct hs_scan *scan, struct hs_block_queue *
     if (how == HS_POINTER_START)
         hs_bitmap_set(&scan->by_start, block->rank);
     if (hs_bitmap_get(&scan->reached, block->rank) ||
-        (scan->is_unsure_pass && hs_bitmap_get(&scan->unsure, block->rank)))
+        (scan->marks != &scan->reached &&
+         (hs_bitmap_get(scan->marks, block->rank) || scan_is_leaked(scan, block->rank))))
         return HS_OK;
-    hs_bitmap_set(scan->is_unsure_pass ? &scan->unsure : &scan->reached, block->rank);
+    hs_bitmap_set(scan->marks, block->rank);
     if (block->bytes == NULL)
         return HS_OK;
     return hs_block_queue_push(queue, block, err);
@@ -72,14 +78,19 @@ static hs_status mark_from_roots(struct hs_scan *scan, struct hs_block_queue *qu
     return HS_OK;
 }
 
-static inline hs_status mark_word(struct hs_scan *scan, struct hs_block_queue *queue,
-                                  const struct hs_heap_block *block, uint64_t at,
-                                  struct hs_error *err)
+static inline hs_status mark_address(struct hs_scan *scan, struct hs_block_queue *queue,
+                                     uint64_t address, struct hs_error *err)
 {
     struct hs_heap_block target;
-    enum hs_pointer how = hs_flow_resolve(scan->native, hs_load_u64(block->bytes + at), &target);
+    enum hs_pointer how = hs_flow_resolve(scan->native, address, &target);
 
     return how == HS_POINTER_NONE ? HS_OK : mark_block(scan, queue, &target, how, err);
+}
+
+static hs_status mark_word(struct hs_scan *scan, struct hs_block_queue *queue,
+                           const struct hs_heap_block *block, uint64_t at, struct hs_error *err)
+{
+    return mark_address(scan, queue, hs_load_u64(block->bytes + at), err);
 }
 
 /* The type of a block as far as something is known of its words, or NULL. */
@@ -165,6 +176,24 @@ static inline bool scan_is_passed_over(const struct hs_object_words *words, uint
                                           !scan_is_masked(words->weak, at));
 }
 
+/* The word at this offset, without what an object says is no part of an address. */
+static inline uint64_t scan_address(const struct hs_object_words *words,
+                                    const struct hs_heap_block *block, uint64_t at)
+{
+    return hs_object_address(words, at / WORD, hs_load_u64(block->bytes + at));
+}
+
+bool hs_scan_object_words(const struct hs_scan *scan, const struct hs_heap_block *block,
+                          struct hs_object_words *ret)
+{
+    return scan_python(scan, block, ret);
+}
+
+bool hs_scan_passes_over(const struct hs_object_words *words, uint64_t masked, uint64_t at)
+{
+    return scan_is_passed_over(words, masked, at);
+}
+
 static hs_status mark_words(struct hs_scan *scan, struct hs_block_queue *queue,
                             const struct hs_heap_block *block, struct hs_error *err)
 {
@@ -174,7 +203,7 @@ static hs_status mark_words(struct hs_scan *scan, struct hs_block_queue *queue,
         at = hs_flow_touched(scan->native, block, at);
         if (at + WORD <= block->n_bytes &&
             !scan_is_passed_over(&words, words.links | words.weak, at))
-            HS_TRY(mark_word(scan, queue, block, at, err));
+            HS_TRY(mark_address(scan, queue, scan_address(&words, block, at), err));
     }
     if (!scan->any_packed || block->n_bytes < WORD)
         return HS_OK;
@@ -237,26 +266,6 @@ static hs_status mark_drain(struct hs_scan *scan, struct hs_block_queue *queue, 
     return HS_OK;
 }
 
-/* What hangs on objects that Python's collector has yet to find unused. */
-static hs_status mark_unsure(struct hs_scan *scan, struct hs_block_queue *queue, uint64_t *n_done,
-                             struct hs_error *err)
-{
-    struct hs_heap_iterator it = {.map = &scan->native->dump->heaps.map};
-    struct hs_object_words words;
-    struct hs_heap_block block;
-
-    scan->is_unsure_pass = true;
-    while (hs_heap_map_next(&it, &block)) {
-        if (hs_bitmap_get(&scan->reached, block.rank) || hs_bitmap_get(&scan->unsure, block.rank) ||
-            !scan_python(scan, &block, &words) || !words.is_tracked)
-            continue;
-        HS_TRY(mark_block(scan, queue, &block, HS_POINTER_INTERIOR, err));
-        HS_TRY(mark_drain(scan, queue, n_done, err));
-    }
-    scan->is_unsure_pass = false;
-    return HS_OK;
-}
-
 hs_status hs_scan_begin(struct hs_scan *scan, struct hs_native *native, const struct hs_flow *flow,
                         struct hs_error *err)
 {
@@ -269,6 +278,7 @@ hs_status hs_scan_begin(struct hs_scan *scan, struct hs_native *native, const st
     for (size_t i = 0; i < flow->types.n_types; i++)
         scan->any_packed |= flow->types.types[i].has_unaligned;
     HS_TRY(hs_bitmap_init(&scan->reached, native->dump->heaps.map.n_blocks, err));
+    scan->marks = &scan->reached;
     HS_TRY(hs_bitmap_init(&scan->by_start, native->dump->heaps.map.n_blocks, err));
     scan->has_unsure = scan->python.model != NULL || native->has_signal_stacks;
     if (scan->has_unsure)
@@ -291,59 +301,30 @@ hs_status hs_scan_mark_word(struct hs_scan *scan, uint64_t word, struct hs_error
     return mark_drain(scan, &scan->queue, &scan->n_marked, err);
 }
 
+hs_status hs_scan_mark_as(struct hs_scan *scan, struct hs_bitmap *marks,
+                          const struct hs_heap_block *block, struct hs_error *err)
+{
+    scan->marks = marks;
+    hs_status status = mark_block(scan, &scan->queue, block, HS_POINTER_INTERIOR, err);
+    if (status == HS_OK)
+        status = mark_drain(scan, &scan->queue, &scan->n_marked, err);
+    scan->marks = &scan->reached;
+    return status;
+}
+
 hs_status hs_scan_mark_unsure(struct hs_scan *scan, const struct hs_heap_block *block,
                               struct hs_error *err)
 {
     if (!scan->has_unsure)
         HS_TRY(hs_bitmap_init(&scan->unsure, scan->native->dump->heaps.map.n_blocks, err));
     scan->has_unsure = true;
-    scan->is_unsure_pass = true;
-    hs_status status = mark_block(scan, &scan->queue, block, HS_POINTER_INTERIOR, err);
-    if (status == HS_OK)
-        status = mark_drain(scan, &scan->queue, &scan->n_marked, err);
-    scan->is_unsure_pass = false;
-    return status;
+    return hs_scan_mark_as(scan, &scan->unsure, block, err);
 }
 
 bool hs_scan_is_lost(const struct hs_scan *scan, const struct hs_heap_block *block)
 {
     return (block->span->states & HS_BLOCK_STATIC) == 0 &&
            !hs_bitmap_get(&scan->reached, block->rank) && !scan_is_unsure(scan, block->rank);
-}
-
-static bool may_be_signal_stack(const struct hs_scan *scan, const struct hs_heap_block *block)
-{
-    return block->n_bytes >= SIGNAL_STACK_BYTES && (block->span->states & HS_BLOCK_STATIC) == 0 &&
-           !hs_bitmap_get(&scan->reached, block->rank) && !scan_is_unsure(scan, block->rank);
-}
-
-static inline size_t signal_stack_size(const struct hs_heap_block *block)
-{
-    return (size_t)(block->n_bytes / WORD * SCAN_HASH_FACTOR >> SIGNAL_STACK_SHIFT);
-}
-
-/* Each thread has one at most: more blocks of one size are none of them, or not all. Sizes that
- * share a number by chance are taken for one. */
-static hs_status mark_signal_stacks(struct hs_scan *scan, struct hs_error *err)
-{
-    struct hs_heap_iterator it = {.map = &scan->native->dump->heaps.map}, again = it;
-    hs_auto_free uint32_t *counts = NULL;
-    struct hs_heap_block block;
-
-    HS_TRY(HS_ALLOC(&counts, SIGNAL_STACK_SIZES, err));
-    while (hs_heap_map_next(&it, &block))
-        counts[signal_stack_size(&block)] += may_be_signal_stack(scan, &block);
-    scan->is_unsure_pass = true;
-    while (hs_heap_map_next(&again, &block)) {
-        if (!may_be_signal_stack(scan, &block) ||
-            counts[signal_stack_size(&block)] > scan->native->dump->target.n_threads)
-            continue;
-        scan->n_signal_stacks++;
-        HS_TRY(mark_block(scan, &scan->queue, &block, HS_POINTER_INTERIOR, err));
-        HS_TRY(mark_drain(scan, &scan->queue, &scan->n_marked, err));
-    }
-    scan->is_unsure_pass = false;
-    return HS_OK;
 }
 
 bool hs_scan_reaches_all(const struct hs_scan *scan)
@@ -361,10 +342,6 @@ bool hs_scan_reaches_all(const struct hs_scan *scan)
 
 hs_status hs_scan_end(struct hs_scan *scan, struct hs_error *err)
 {
-    if (scan->python.model != NULL)
-        HS_TRY(mark_unsure(scan, &scan->queue, &scan->n_marked, err));
-    if (scan->native->has_signal_stacks)
-        HS_TRY(mark_signal_stacks(scan, err));
     mark_count(scan);
     if (scan->n_unreached != 0) {
         HS_TRY(HS_ALLOC(&scan->disguise, 1, err));
@@ -372,6 +349,7 @@ hs_status hs_scan_end(struct hs_scan *scan, struct hs_error *err)
     }
     hs_block_queue_fini(&scan->queue);
     hs_bitmap_fini(&scan->by_start); /* it was counted */
+    hs_bitmap_fini(&scan->leaked);
     hs_dump_plan_release(&scan->native->dump->plan,
                          HS_MARK_BYTES(scan->native->dump->heaps.map.n_blocks) / 2);
     return HS_OK;
@@ -549,6 +527,19 @@ static unsigned scan_word_class(const struct scan_said *said, const struct hs_ob
     return HS_EDGE_GUESSED;
 }
 
+/* Of a word of C. The items of a list and the like belong to a Python object, and only Python
+ * objects lead there: what looks like it was left by what used the memory before. */
+static unsigned scan_foreign_class(const struct hs_scan *scan, const struct hs_heap_block *target,
+                                   unsigned edge_class)
+{
+    const struct hs_object_model *model = scan->python.model;
+
+    return model != NULL && model->is_part != NULL && hs_edge_is_strong(edge_class) &&
+                   model->is_part(scan->python.state, target)
+               ? HS_EDGE_GUESSED
+               : edge_class;
+}
+
 static hs_status scan_aligned(struct hs_scan *scan, const struct hs_heap_block *block,
                               const struct hs_native_type *type, struct hs_error *err)
 {
@@ -556,17 +547,20 @@ static hs_status scan_aligned(struct hs_scan *scan, const struct hs_heap_block *
     struct hs_object_words words;
     struct hs_heap_block target;
 
-    scan_python(scan, block, &words);
+    bool is_python = scan_python(scan, block, &words);
     for (uint64_t at = 0; at + WORD <= block->n_bytes; at += WORD) {
         at = hs_flow_touched(scan->native, block, at);
         if (at + WORD > block->n_bytes || scan_is_passed_over(&words, words.links, at))
             continue;
         enum hs_pointer how =
-            hs_flow_resolve(scan->native, hs_load_u64(block->bytes + at), &target);
+            hs_flow_resolve(scan->native, scan_address(&words, block, at), &target);
         unsigned edge_class =
             scan_is_masked(words.weak, at) ? HS_EDGE_WEAK : scan_word_class(&said, &words, at, how);
-        if (how != HS_POINTER_NONE)
-            HS_TRY(scan_add(scan, &target, at, edge_class, err));
+        if (how == HS_POINTER_NONE)
+            continue;
+        if (!is_python)
+            edge_class = scan_foreign_class(scan, &target, edge_class);
+        HS_TRY(scan_add(scan, &target, at, edge_class, err));
     }
     return HS_OK;
 }
@@ -595,7 +589,7 @@ static hs_status firm_words(struct hs_scan *scan, struct hs_block_queue *queue,
         if (at + WORD > block->n_bytes || scan_is_passed_over(&words, words.links | words.weak, at))
             continue;
         enum hs_pointer how =
-            hs_flow_resolve(scan->native, hs_load_u64(block->bytes + at), &target);
+            hs_flow_resolve(scan->native, scan_address(&words, block, at), &target);
         if (how != HS_POINTER_NONE &&
             hs_edge_tier(scan_word_class(&said, &words, at, how)) < HS_TIER_DOUBTFUL)
             HS_TRY(firm_block(scan, queue, &target, err));

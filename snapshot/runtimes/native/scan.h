@@ -17,10 +17,10 @@
  *
  * Python's collector links all that it tracks in lists, in both directions: these words give no
  * edges, and those of weak references weak ones. What the collector tracks and no root reaches is
- * garbage that it has yet to find, or an object that only a C module knows of: it and all that
- * hangs on it are unsure. So is a large block that may be a thread's alternate signal stack, whose
- * address the kernel tells nobody: in a program that calls sigaltstack, when there are no more of
- * its size than threads.
+ * garbage that it has yet to find: it and all that hangs on it are unsure, unless references to it
+ * are missing (garbage.h): then it is lost. Unsure is also a large block that may be a thread's
+ * alternate signal stack, whose address the kernel tells nobody: in a program that calls
+ * sigaltstack, when there are no more of its size than threads.
  *
  * Resident: 2 bits per block, 3 where blocks may be unsure, and the queue of queue.h while
  * marking. */
@@ -46,8 +46,10 @@ struct hs_scan {
     struct hs_interpreter python;  /* whose objects there are */
     const struct hs_bitmap *named; /* borrowed: by rank: what names of these own; NULL: none */
     struct hs_bitmap unsure;       /* by rank, with `has_unsure`: not reached, nor lost for sure */
+    struct hs_bitmap leaked;       /* by rank, while `unsure` is found: lost in spite of what
+                                      would make it unsure */
     bool has_unsure;               /* Python's objects, or what may be a signal stack */
-    bool is_unsure_pass;           /* marking of `unsure` goes on */
+    struct hs_bitmap *marks;       /* which is being marked: `reached`, `leaked`, `unsure` */
     uint64_t n_unreached;          /* neither reached nor unsure; mappings not counted */
     uint64_t n_signal_stacks;      /* blocks that may be one */
     uint64_t n_computed;           /* blocks that two words together lead to */
@@ -79,9 +81,19 @@ hs_status hs_scan_mark_word(struct hs_scan *scan, uint64_t word, struct hs_error
  * doubt by words that are not. A root of OCaml's in a block that only a guess leads to stays a
  * root: the guess must not take its place. Linear in the words of those blocks. */
 hs_status hs_scan_mark_firm(struct hs_scan *scan, struct hs_error *err);
+/* Sets bits of `marks` (by rank) for the block and for what hangs on it, as far as no root reaches
+ * it and `leaked` does not have it. */
+hs_status hs_scan_mark_as(struct hs_scan *scan, struct hs_bitmap *marks,
+                          const struct hs_heap_block *block, struct hs_error *err);
 /* The block, and what hangs on it, is not lost for sure. */
 hs_status hs_scan_mark_unsure(struct hs_scan *scan, const struct hs_heap_block *block,
                               struct hs_error *err);
+/* What a Python object's words own; false when the block holds none, and any word may be a pointer.
+ */
+bool hs_scan_object_words(const struct hs_scan *scan, const struct hs_heap_block *block,
+                          struct hs_object_words *ret);
+/* Is the word at this offset known to be no pointer, or one of `masked`? */
+bool hs_scan_passes_over(const struct hs_object_words *words, uint64_t masked, uint64_t at);
 /* Neither reached nor unsure, and no mapping? */
 bool hs_scan_is_lost(const struct hs_scan *scan, const struct hs_heap_block *block);
 /* Is nothing but mappings left that is not reached? */

@@ -63,9 +63,13 @@ static void sites_fini(struct sites *s)
     hs_free(s->frames);
 }
 
+/* Places of scripts are numbers of their sampler: with its own above them. */
+#define SCRIPT_BITS 48
 static hs_addr stack_frame(const struct site_stack *stack, uint32_t i)
 {
-    return hs_load_u64(stack->frames + 8 * (size_t)i);
+    hs_addr frame = hs_load_u64(stack->frames + 8 * (size_t)i);
+    bool is_script = frame >> (SCRIPT_BITS - 1) == 1;
+    return is_script ? frame | (hs_addr)stack->sampler << SCRIPT_BITS : frame;
 }
 
 /* ---- distinct stacks */
@@ -148,6 +152,18 @@ static hs_status sites_find_places(struct sites *s, struct hs_error *err)
     return HS_OK;
 }
 
+static hs_status sites_name_place(struct sites *s, hs_addr address, struct hs_locals *locals,
+                                  struct hs_native_place *ret, struct hs_error *err)
+{
+    size_t sampler = address >> SCRIPT_BITS;
+
+    ret->address = address;
+    if ((address & HS_SAMPLED_SCRIPT) == 0 || sampler >= s->set->n_samplers)
+        return hs_native_name_place(s->native, locals, ret, err);
+    ret->address = address & ((UINT64_C(1) << SCRIPT_BITS) - 1);
+    return hs_native_name_script(s->native, &s->set->samplers[sampler], ret, err);
+}
+
 static hs_status sites_name_places(struct sites *s, struct hs_error *err)
 {
     hs_auto_free struct hs_locals *locals = NULL;
@@ -156,8 +172,7 @@ static hs_status sites_name_places(struct sites *s, struct hs_error *err)
     HS_TRY(HS_ALLOC(&locals, 1, err));
     for (size_t i = 0; i < s->n_places && i < SITES_MAX_PLACES; i++) {
         struct site_place *place = &s->places[i];
-        named.address = place->address;
-        HS_TRY(hs_native_name_place(s->native, locals, &named, err));
+        HS_TRY(sites_name_place(s, place->address, locals, &named, err));
         HS_TRY(HS_GROW(&s->named, &s->named_capacity, s->n_named + named.n_frames, err));
         memcpy(s->named + s->n_named, named.frames, named.n_frames * sizeof *s->named);
         place->object = named.object;

@@ -36,5 +36,9 @@ struct hs_native_place {
 };
 hs_status hs_native_name_place(struct hs_native *native, struct hs_locals *locals,
                                struct hs_native_place *place, struct hs_error *err);
+/* The same for a place of a script that this sampler has kept; "[script]" where it is damaged, or
+ * names are not wanted. */
+hs_status hs_native_name_script(struct hs_native *native, const struct hs_sampled_by *sampler,
+                                struct hs_native_place *place, struct hs_error *err);
 
 #endif

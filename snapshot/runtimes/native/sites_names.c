@@ -15,9 +15,15 @@ static bool is_allocator_name(const char *name)
         "memalign",      "valloc",  "pvalloc",      "posix_memalign",
         "aligned_alloc", "imalloc", "imalloc_body", "imalloc_no_sample",
     };
-    static const char *const prefixes[] = {"operator new",   "je_",        "_rjem_",
-                                           "prof_backtrace", "hs_record_", "heapsnap_record",
-                                           "__libc_malloc"};
+    static const char *const prefixes[] = {
+        "operator new",    "je_",
+        "_rjem_",          "prof_backtrace",
+        "hs_record_",      "heapsnap_record",
+        "__libc_malloc",   "PyObject_Malloc",
+        "PyObject_Calloc", "PyObject_Realloc",
+        "PyMem_Malloc",    "PyMem_Calloc",
+        "PyMem_Realloc",   "PyMem_Raw",
+    };
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(name, names[i]) == 0)
@@ -106,4 +112,26 @@ hs_status hs_native_name_place(struct hs_native *native, struct hs_locals *local
     if (place->n_frames == 0)
         HS_TRY(name_by_symbol(native, place, err));
     return name_finish(native, place, err);
+}
+
+hs_status hs_native_name_script(struct hs_native *native, const struct hs_sampled_by *sampler,
+                                struct hs_native_place *place, struct hs_error *err)
+{
+    struct hs_strtab *strings = &native->dump->strings;
+    struct hs_sampled_script script;
+    struct hs_site_frame frame = {0};
+
+    if (native->dump->options->no_names ||
+        !hs_sampled_script(&native->dump->image, sampler, place->address, &script)) {
+        HS_TRY(hs_strtab_add(strings, "[script]", &frame.function, err));
+    } else {
+        HS_TRY(hs_strtab_add(strings, script.function, &frame.function, err));
+        HS_TRY(hs_strtab_add(strings, script.file, &frame.file, err));
+        frame.line = script.line;
+    }
+    place->object = NULL;
+    place->is_allocator = false;
+    place->frames[0] = frame;
+    place->n_frames = 1;
+    return HS_OK;
 }

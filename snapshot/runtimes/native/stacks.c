@@ -60,6 +60,7 @@ static struct hs_native_variable variable_in(const struct stacks *s, enum hs_roo
 {
     return (struct hs_native_variable){.leaf = {.root = {.kind = (uint8_t)kind,
                                                          .certainty = HS_CONSERVATIVE,
+                                                         .tier = label->tier,
                                                          .module = label->module,
                                                          .thread = (uint32_t)s->thread->tid,
                                                          .frame = label->number,

@@ -109,6 +109,14 @@ static bool is_python_type(const char *name)
            strcmp(name + n - strlen("_Type"), "_Type") == 0;
 }
 
+/* What only CPython calls so; the section of its runtime survives strip. Constants of its frozen
+ * modules are text and code, whose bytes may look like any pointer. */
+static bool is_pythons(const char *name)
+{
+    static const char *const beginnings[] = {"_Py", ".PyRuntime"};
+    return BEGINS_WITH(name, beginnings) || strstr(name, "_toplevel_consts_") != NULL;
+}
+
 static bool is_runtimes_own(const struct hs_native *native, size_t object, const char *name,
                             bool is_global)
 {
@@ -128,6 +136,12 @@ bool hs_native_is_python_cache(const char *place)
            strstr(place, "cache") != NULL;
 }
 
+bool hs_native_is_interpreters(const struct hs_native *native, size_t object)
+{
+    return native->has_names && (native->of_object[object].is_python ||
+                                 is_extension(&native->dump->objects.objects[object]));
+}
+
 uint8_t hs_native_tier_of(const struct hs_native *native, size_t object, const char *name,
                           bool is_global)
 {
@@ -139,8 +153,11 @@ uint8_t hs_native_tier_of(const struct hs_native *native, size_t object, const c
         memcpy(plain, name, n);
         plain[n] = '\0';
     }
-    if (native->has_names && (native->of_object[object].is_python ||
-                              is_extension(&native->dump->objects.objects[object])))
+    if (native->is_python) /* all of C is there for its program, which has names of its own */
+        return HS_TIER_RUNTIME;
+    if (hs_native_is_interpreters(native, object))
+        return HS_TIER_RUNTIME;
+    if (native->has_names && is_pythons(plain)) /* of one that is in the program itself */
         return HS_TIER_RUNTIME;
     if (native->of_object[object].is_python)
         return strcmp(plain, "_PyRuntime") == 0 ? HS_TIER_FIRM : HS_TIER_RUNTIME;

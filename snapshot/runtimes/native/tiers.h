@@ -16,6 +16,10 @@ bool hs_native_is_python(const struct hs_object *object);
 /* Is it the program `python`, whatever library its interpreter is in? */
 bool hs_native_is_python_program(const struct hs_object *object);
 
+/* Is it of an interpreter that names what its program has: CPython itself, or an extension? Then
+ * its variables, and those of its functions on a stack, keep only what no name keeps. */
+bool hs_native_is_interpreters(const struct hs_native *native, size_t object);
+
 /* The tier of a variable of an object, by its name in the symbol table or the debug information;
  * NULL: it has none. `is_global`: it is a symbol that other objects see. Some searches by name. */
 uint8_t hs_native_tier_of(const struct hs_native *native, size_t object, const char *name,

@@ -105,7 +105,8 @@ static hs_status note_dict(struct py_state *s, hs_addr dict, const struct owner 
     if (class->kind != PY_DICT || dict != block.begin + class->object_at)
         return HS_OK;
     const uint8_t *object = block.bytes + class->object_at;
-    hs_addr keys = hs_load_u64(object + TABLE_DICT), values = hs_load_u64(object + DICT_VALUES);
+    hs_addr keys = hs_load_u64(object + TABLE_DICT);
+    hs_addr values = hs_python_values(&s->view, hs_load_u64(object + DICT_VALUES));
     return values != 0 ? note_values(s, values, keys, owner, err) : note_table(s, keys, owner, err);
 }
 
@@ -172,7 +173,7 @@ static hs_status note_function(struct py_state *s, const uint8_t *object, struct
     char text[TEXT_BYTES];
     uint32_t number;
 
-    if (closure == 0 || layout->code_local_names == PY_NONE)
+    if (closure == 0)
         return HS_OK;
     uint64_t *known = known_at(s, closure, PY_BLOCK_OBJECT, &block);
     if (known == NULL || hs_python_known_first(*known) != 0)
@@ -188,8 +189,9 @@ static hs_status note_function(struct py_state *s, const uint8_t *object, struct
     return HS_OK;
 }
 
-static hs_status note_generator(struct py_state *s, uint32_t class_number,
-                                const struct hs_heap_block *block, struct hs_error *err)
+/* The frame in a generator; up to 3.10 any, which is an object of its own. */
+static hs_status note_frame(struct py_state *s, uint32_t class_number,
+                            const struct hs_heap_block *block, struct hs_error *err)
 {
     const struct py_layout *layout = s->view.layout;
     const struct py_class *class = &s->classes.all[class_number];
@@ -197,10 +199,12 @@ static hs_status note_generator(struct py_state *s, uint32_t class_number,
     char name[TEXT_BYTES], text[TEXT_BYTES + PY_NAME_BYTES + 1];
     uint32_t number;
 
-    if (layout->code_local_names == PY_NONE)
+    bool is_old_frame = class->kind == PY_FRAME;
+    if (is_old_frame != (layout->gen_frame == PY_NONE))
         return HS_OK;
-    uint64_t frame = class->object_at + (uint64_t)layout->gen_frame;
-    wanted.of = wanted.hash = hs_load_u64(block->bytes + frame + layout->frame_code);
+    uint64_t frame = class->object_at + (is_old_frame ? UINT64_C(0) : layout->gen_frame);
+    wanted.of = wanted.hash =
+        hs_python_untagged(layout, hs_load_u64(block->bytes + frame + layout->frame_code));
     wanted.at = (uint32_t)((frame + layout->frame_localsplus) / PY_WORD);
     hs_python_function_name(&s->view, wanted.of, name, sizeof name);
     (void)snprintf(text, sizeof text, "%s %s", class->name, name);
@@ -224,8 +228,8 @@ static hs_status note_object(struct py_state *s, uint32_t number, const struct h
         return note_class(s, block->begin + class->object_at, err);
     if (class->kind == PY_MODULE && class->n_bytes >= MODULE_BYTES)
         return note_module(s, object, hs_load_u64(object + MODULE_DICT), err);
-    if (class->kind == PY_GENERATOR)
-        HS_TRY(note_generator(s, number, block, err));
+    if (class->kind == PY_GENERATOR || class->kind == PY_FRAME)
+        HS_TRY(note_frame(s, number, block, err));
     else if (!class->is_heap && strcmp(class->name, "function") == 0)
         HS_TRY(note_function(s, object, err));
     return note_instance(s, class, object, &owner, err);

@@ -14,6 +14,7 @@ enum {
     AT_TYPE = 8,
     AT_SIZE = 16,
     INLINE_HEAD_BYTES = 8,
+    AT_TYPE_NAME = 24,
     AT_DOCUMENTATION = 176,
 };
 
@@ -25,13 +26,16 @@ void hs_python_blocks_fini(struct py_blocks *blocks)
 
 /* ---- objects */
 
-/* A count of references: 32 bits, above them flags of 3.14; not the address of something that is
- * there, which may have no more bits where a program is not moved when it is loaded. */
+/* A count of references: 32 bits, above them flags of 3.14 (it lives for ever, it is no block); not
+ * the address of something that is there, which may have no more bits where a program is not moved
+ * when it is loaded. */
 static bool is_count(const struct py_view *view, uint64_t word)
 {
-    enum { SURE_COUNT = 1 << 22 };
+    enum { SURE_COUNT = 1 << 22, FLAGS_SHIFT = 48, MOST_FLAGS = 8 };
     const uint64_t immortal = UINT64_C(1) << 31;
 
+    if (view->layout->minor >= 14 && word >> FLAGS_SHIFT < MOST_FLAGS)
+        word &= (UINT64_C(1) << FLAGS_SHIFT) - 1;
     if (word == 0 || word >> 32 != 0)
         return false;
     return word < SURE_COUNT || word >= immortal ||
@@ -157,7 +161,8 @@ static void add_format(struct parts *p, const struct py_class *class, const uint
 
 static void add_dict(struct parts *p, const struct py_class *class, const uint8_t *object)
 {
-    hs_addr keys = hs_load_u64(object + 32), values = hs_load_u64(object + 40);
+    hs_addr keys = hs_load_u64(object + 32);
+    hs_addr values = hs_python_values(p->view, hs_load_u64(object + 40));
 
     add_part(p, PY_BLOCK_KEYS, keys, 0);
     if (values != 0)
@@ -217,13 +222,14 @@ static void add_spare(struct parts *p, const struct py_class *class, const uint8
         add_part(p, PY_BLOCK_SPARE, hs_load_u64(object + AT_COUNT + (i + 1) * PY_WORD), 0);
 }
 
-/* numpy: what the items are is told by the kind of the array's type, a character. */
-static bool is_plain_array(const struct py_view *view, const uint8_t *object)
+/* What an array of numpy has items of: a letter (PyArray_Descr.kind); 0: not known. */
+static char kind_of_items(const struct py_view *view, const uint8_t *object)
 {
     enum { AT_TYPE_OF_ITEMS = 56, AT_KIND = 24 };
     const uint8_t *kind =
         hs_python_bytes(view, hs_load_u64(object + AT_TYPE_OF_ITEMS) + AT_KIND, 1);
-    return kind != NULL && *kind != '\0' && strchr("biufcSUmM?", *kind) != NULL;
+
+    return kind != NULL ? (char)*kind : 0;
 }
 
 /* Characters that are not in the text itself: another form of it, or its own when it is not
@@ -245,6 +251,50 @@ static void add_text(struct parts *p, const struct py_class *class,
         add_part(p, PY_BLOCK_TEXT, hs_load_u64(object + layout->str_compact), 0);
 }
 
+/* Of numbers: they may have been noted for another array that looks at them. */
+static void add_numbers(struct parts *p, hs_addr items, bool are_own)
+{
+    struct hs_heap_block block;
+    uint64_t *known;
+
+    add_part(p, PY_BLOCK_RAW, items, 0);
+    enum hs_pointer how = hs_heap_map_resolve(&p->view->dump->heaps.map, items, &block);
+    if (!are_own || (how != HS_POINTER_START && how != HS_POINTER_INTERIOR))
+        return;
+    known = &p->blocks->known[block.rank];
+    if (hs_python_known_kind(*known) == PY_BLOCK_RAW)
+        *known = hs_python_known(PY_BLOCK_RAW, hs_python_known_first(*known), 1);
+}
+
+/* References from the beginning of a block to its end, as numpy allocates them. */
+static void add_references(struct parts *p, hs_addr items)
+{
+    struct hs_heap_block block;
+    uint64_t at;
+
+    if (part_at(p, items, &block, &at) && at == 0)
+        add_part(p, PY_BLOCK_REFERENCES, items, UINT64_MAX);
+}
+
+/* Items, its own (NPY_ARRAY_OWNDATA) or another's; the sizes and steps of its dimensions; what
+ * others were told of it (PEP 3118), at an address with a mark, which begins with a text in a block
+ * that keeps what it held before. */
+static void add_array(struct parts *p, const uint8_t *object)
+{
+    enum { AT_ITEMS = 16, AT_SIZES = 32, AT_ARRAY_FLAGS = 64, AT_TOLD = 80, OWNS = 4, MARKS = 7 };
+    hs_addr items = hs_load_u64(object + AT_ITEMS), told = hs_load_u64(object + AT_TOLD);
+    bool are_own = (hs_load_u32(object + AT_ARRAY_FLAGS) & OWNS) != 0;
+    char kind = kind_of_items(p->view, object);
+
+    if (kind == 'O' && are_own)
+        add_references(p, items);
+    else if (kind != '\0' && strchr("biufcSUmM?", kind) != NULL)
+        add_numbers(p, items, are_own);
+    add_part(p, PY_BLOCK_NUMBERS, hs_load_u64(object + AT_SIZES), 0);
+    if ((told & MARKS) != 0)
+        add_part(p, PY_BLOCK_TEXT, hs_python_word(p->view, told & ~(hs_addr)MARKS), 0);
+}
+
 /* Of C: as many bytes as the definition of the module says. */
 static void add_state(struct parts *p, const uint8_t *object)
 {
@@ -256,14 +306,48 @@ static void add_state(struct parts *p, const uint8_t *object)
         add_part(p, PY_BLOCK_STATE, hs_load_u64(object + AT_STATE), n_bytes / PY_WORD);
 }
 
+/* What ctypes knows of a type stands behind it, since 3.13: how its values look in memory is a text
+ * of few characters, in a block that keeps what it held before. */
+static bool is_format(const struct hs_heap_block *block)
+{
+    static const char others[] = "<>@=!&{}():,?";
+
+    for (uint64_t i = 0; i < block->n_bytes; i++) {
+        char c = (char)block->bytes[i];
+        if (c == '\0')
+            return i != 0;
+        if ((c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' &&
+            memchr(others, c, sizeof others - 1) == NULL)
+            return false;
+    }
+    return false;
+}
+
+static void add_formats(struct parts *p, const struct py_class *class, const uint8_t *object)
+{
+    uint64_t first = p->view->layout->ht_cached_keys + (uint64_t)PY_WORD;
+    struct hs_heap_block block;
+    uint64_t at;
+
+    if (p->view->layout->minor < 13 || strncmp(class->name, "_ctypes.", 8) != 0)
+        return;
+    for (uint64_t i = first; i + PY_WORD <= class->n_bytes; i += PY_WORD) {
+        hs_addr word = hs_load_u64(object + i);
+        if (part_at(p, word, &block, &at) && at == 0 && is_format(&block))
+            add_part(p, PY_BLOCK_TEXT, word, 0);
+    }
+}
+
 static void add_raw(struct parts *p, const struct py_class *class, const uint8_t *object)
 {
     if (class->kind == PY_BYTEARRAY)
-        add_part(p, PY_BLOCK_RAW, hs_load_u64(object + 32), 0);
+        add_part(p, PY_BLOCK_RAW, hs_load_u64(object + 32), 1);
     else if (class->kind == PY_ARRAY)
-        add_part(p, PY_BLOCK_RAW, hs_load_u64(object + 24), 0);
-    else if (class->kind == PY_NDARRAY && is_plain_array(p->view, object))
-        add_part(p, PY_BLOCK_RAW, hs_load_u64(object + 16), 0);
+        add_part(p, PY_BLOCK_RAW, hs_load_u64(object + 24), 1);
+    else if (class->kind == PY_BUFFERED)
+        add_part(p, PY_BLOCK_RAW, hs_load_u64(object + 56), 1);
+    else if (class->kind == PY_TEXT_FILE)
+        add_part(p, PY_BLOCK_RAW, hs_load_u64(object + 16), 1);
 }
 
 /* Up to 3.10: which cells are arguments, and the frame that the next call will use. */
@@ -306,7 +390,9 @@ static void add_parts(struct parts *p, const struct py_class *class,
         break;
     case PY_TYPE:
         add_part(p, PY_BLOCK_TEXT, hs_load_u64(object + AT_DOCUMENTATION), 0);
+        add_part(p, PY_BLOCK_TEXT, hs_load_u64(object + AT_TYPE_NAME), 0);
         add_part(p, PY_BLOCK_KEYS, hs_load_u64(object + p->view->layout->ht_cached_keys), 0);
+        add_formats(p, class, object);
         break;
     case PY_CODE:
         if (p->view->layout->minor < 11)
@@ -317,6 +403,9 @@ static void add_parts(struct parts *p, const struct py_class *class,
         break;
     case PY_LOCK:
         add_part(p, PY_BLOCK_NUMBERS, hs_load_u64(object + AT_SIZE), 0);
+        break;
+    case PY_NDARRAY:
+        add_array(p, object);
         break;
     default:
         add_raw(p, class, object);

@@ -99,6 +99,11 @@ static uint8_t kind_named(const char *name)
         {"module", PY_MODULE},
         {"_thread.lock", PY_LOCK},
         {"_thread.RLock", PY_LOCK},
+        {"_io.BufferedReader", PY_BUFFERED},
+        {"_io.BufferedWriter", PY_BUFFERED},
+        {"_io.BufferedRandom", PY_BUFFERED},
+        {"_io.StringIO", PY_TEXT_FILE},
+        {"_asyncio.Task", PY_TASK},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(known[i].name, name) == 0)
@@ -124,9 +129,10 @@ static bool is_weak_reference(const char *name)
 static uint64_t least_bytes(const struct py_layout *layout, uint8_t kind)
 {
     static const uint8_t least[PY_N_KINDS] = {
-        [PY_INT] = 24,     [PY_BYTES] = 24, [PY_TUPLE] = 24,  [PY_LIST] = 40,      [PY_DICT] = 48,
-        [PY_SET] = 64,     [PY_DEQUE] = 56, [PY_MODULE] = 40, [PY_BYTEARRAY] = 48, [PY_ARRAY] = 48,
-        [PY_NDARRAY] = 72, [PY_LOCK] = 24,  [PY_CODE] = 136,
+        [PY_INT] = 24,       [PY_BYTES] = 24,    [PY_TUPLE] = 24,     [PY_LIST] = 40,
+        [PY_DICT] = 48,      [PY_SET] = 64,      [PY_DEQUE] = 56,     [PY_MODULE] = 40,
+        [PY_BYTEARRAY] = 48, [PY_ARRAY] = 48,    [PY_NDARRAY] = 88,   [PY_LOCK] = 24,
+        [PY_CODE] = 136,     [PY_BUFFERED] = 64, [PY_TEXT_FILE] = 24,
     };
     bool is_new = layout->minor >= 11;
 
@@ -182,6 +188,25 @@ static uint64_t bits(unsigned begin, unsigned end)
     return (end - begin == MASK_BITS ? UINT64_MAX : (UINT64_C(1) << (end - begin)) - 1) << begin;
 }
 
+static uint64_t numbers_behind_code(const struct py_layout *layout)
+{
+    unsigned last = layout->code_first_traced / (unsigned)PY_WORD;
+    return bits(layout->minor >= 14 ? last - 1 : last, last + 1);
+}
+
+/* PyTypeObject: sizes, places, the version, and flags, which look like an address where the heap
+ * lies low. */
+static uint64_t numbers_of_type(void)
+{
+    static const uint16_t numbers[] = {16,           AT_BASIC_SIZE, AT_ITEM_SIZE, 56, AT_TYPE_FLAGS,
+                                       AT_WEAK_LIST, AT_DICT,       384};
+    uint64_t found = 0;
+
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        found |= bits(numbers[i] / PY_WORD, numbers[i] / PY_WORD + 1U);
+    return found;
+}
+
 /* Words of an object of a kind, from the object on, that are numbers. */
 static uint64_t numbers_of(const struct py_layout *layout, uint8_t kind)
 {
@@ -193,8 +218,9 @@ static uint64_t numbers_of(const struct py_layout *layout, uint8_t kind)
         return bits(2, layout->str_ascii / PY_WORD);
     case PY_INT:
     case PY_FLOAT:
-    case PY_TUPLE:
         return bits(2, 3);
+    case PY_TUPLE:
+        return bits(2, layout->tuple_items / PY_WORD);
     case PY_BYTES:
     case PY_COMPLEX:
     case PY_DICT:
@@ -206,8 +232,10 @@ static uint64_t numbers_of(const struct py_layout *layout, uint8_t kind)
         return sets;
     case PY_DEQUE:
         return bits(2, 3) | bits(5, 9);
+    case PY_TYPE:
+        return numbers_of_type();
     case PY_CODE:
-        return is_old ? bits(2, 6) : bits(6, 12);
+        return is_old ? bits(2, 6) : bits(6, 12) | numbers_behind_code(layout);
     case PY_BYTEARRAY:
         return bits(2, 4) | bits(5, 7);
     case PY_NDARRAY:
@@ -220,9 +248,10 @@ static uint64_t numbers_of(const struct py_layout *layout, uint8_t kind)
 /* Of an interpreter's frame that begins at this word of an object. */
 static uint64_t numbers_of_frame(const struct py_layout *layout, unsigned frame)
 {
-    const uint16_t borrowed[] = {layout->frame_globals, (uint16_t)(layout->frame_globals + PY_WORD),
-                                 layout->frame_previous, layout->frame_instr,
-                                 layout->frame_stacktop};
+    const uint16_t borrowed[] = {
+        layout->frame_globals,  (uint16_t)(layout->frame_globals + PY_WORD),
+        layout->frame_previous, layout->frame_instr,
+        layout->frame_stacktop, layout->frame_owner};
     uint64_t numbers = 0;
 
     for (size_t i = 0; i < sizeof borrowed / sizeof *borrowed; i++)

@@ -174,8 +174,10 @@ static hs_status add_of_kind(struct py_state *s, const struct py_class *class, s
         {PY_MODULE, 16, "(attributes)"}, {PY_TYPE, 264, "(attributes)"},
         {PY_MODULE, 32, "(state)"},      {PY_MODULE, 48, "__name__"},
         {PY_BYTEARRAY, 32, "(bytes)"},   {PY_ARRAY, 24, "(items)"},
-        {PY_NDARRAY, 16, "data"},        {PY_NDARRAY, 40, "base"},
-        {PY_NDARRAY, 56, "dtype"},
+        {PY_NDARRAY, 16, "data"},        {PY_NDARRAY, 32, "(sizes)"},
+        {PY_NDARRAY, 40, "(steps)"},     {PY_NDARRAY, 48, "base"},
+        {PY_NDARRAY, 56, "dtype"},       {PY_BUFFERED, 16, "raw"},
+        {PY_BUFFERED, 56, "(bytes)"},    {PY_TEXT_FILE, 16, "(characters)"},
     };
     char name[16];
 
@@ -272,11 +274,17 @@ static hs_status label_class(struct py_state *s, size_t number, bool reads_names
 hs_status hs_python_label_classes(struct py_state *s, bool reads_names, struct hs_error *err)
 {
     static const char *const parts[PY_N_BLOCK_KINDS] = {
-        [PY_BLOCK_STATE] = "module state", [PY_BLOCK_NUMBERS] = "numbers of C",
-        [PY_BLOCK_ITEMS] = "list items",   [PY_BLOCK_VALUES] = "instance values",
-        [PY_BLOCK_KEYS] = "dict keys",     [PY_BLOCK_SET_TABLE] = "set table",
-        [PY_BLOCK_DEQUE] = "deque items",  [PY_BLOCK_SPARE] = "spare",
-        [PY_BLOCK_TEXT] = "text",          [PY_BLOCK_RAW] = "bytes of an array",
+        [PY_BLOCK_STATE] = "module state",
+        [PY_BLOCK_NUMBERS] = "numbers of C",
+        [PY_BLOCK_ITEMS] = "list items",
+        [PY_BLOCK_VALUES] = "instance values",
+        [PY_BLOCK_KEYS] = "dict keys",
+        [PY_BLOCK_SET_TABLE] = "set table",
+        [PY_BLOCK_DEQUE] = "deque items",
+        [PY_BLOCK_SPARE] = "spare",
+        [PY_BLOCK_TEXT] = "text",
+        [PY_BLOCK_RAW] = "raw bytes",
+        [PY_BLOCK_REFERENCES] = "array items",
     };
     struct py_names *names = &s->names;
     size_t n = s->classes.n;
@@ -338,7 +346,7 @@ hs_status hs_python_describe(const void *state, uint32_t type, struct hs_object_
     } else if (type - names->n_classes < PY_N_BLOCK_KINDS) {
         unsigned kind = (unsigned)(type - names->n_classes);
         ret->name = names->of_part[kind == PY_BLOCK_UNKNOWN ? PY_BLOCK_ITEMS : kind];
-        ret->stride_bytes = kind == PY_BLOCK_ITEMS ? PY_WORD : 0;
+        ret->stride_bytes = kind == PY_BLOCK_ITEMS || kind == PY_BLOCK_REFERENCES ? PY_WORD : 0;
         return HS_OK;
     } else {
         labels = &names->shapes[type - names->n_classes - PY_N_BLOCK_KINDS].labels;

@@ -51,6 +51,30 @@ static int64_t next_delta(struct table *t, unsigned kind)
     return kind >= KIND_ONE_LINE ? (int64_t)kind - KIND_ONE_LINE : 0;
 }
 
+/* Up to 3.10 pairs { bytes of code, lines on }. In 3.9 the lines come after the bytes; in 3.10 they
+ * come before them, and -128 says that these have none. */
+static uint32_t old_line(struct table *t, bool is_before, uint64_t instruction, int64_t line)
+{
+    enum { NO_LINE = -128 };
+    uint64_t at = 0;
+
+    while (t->end - t->at >= 2) {
+        uint8_t n_bytes = *t->at++;
+        int8_t delta = (int8_t)*t->at++;
+        at += n_bytes;
+        if (is_before && delta != NO_LINE)
+            line += delta;
+        if (instruction < at) {
+            if (is_before && delta == NO_LINE)
+                return 0;
+            break;
+        }
+        if (!is_before)
+            line += delta;
+    }
+    return line < 0 || line > INT32_MAX ? 0 : (uint32_t)line;
+}
+
 uint32_t hs_python_line(const struct py_view *view, hs_addr code, uint64_t instruction)
 {
     hs_addr table = hs_python_word(view, code + view->layout->code_lines);
@@ -64,6 +88,8 @@ uint32_t hs_python_line(const struct py_view *view, hs_addr code, uint64_t instr
     if (bytes == NULL)
         return 0;
     struct table t = {.at = bytes, .end = bytes + n_bytes};
+    if (view->layout->minor < 11)
+        return old_line(&t, view->layout->minor == 10, instruction, line);
     while (t.at < t.end) {
         uint8_t head = *t.at++;
         uint64_t length = ((head & 7U) + 1) * UNIT_BYTES;

@@ -22,7 +22,6 @@ enum {
     WRAPPED = 16, /* the function in a staticmethod or classmethod */
     TYPE_DICT = 264,
     MAX_SCOPES = 1 << 20,
-    MAX_INTERPRETERS = 64,
     MAX_NAMES = 1 << 22,
     NAMES_STEP = 1 << 12,
     TEXT_BYTES = 3 * PY_NAME_BYTES,
@@ -33,7 +32,9 @@ enum round { ROUND_DEFINITIONS, ROUND_NAMES, ROUND_SPECIAL, N_ROUNDS };
 /* A namespace. */
 struct scope {
     hs_addr dict;
-    hs_str module, path; /* "app.users", "Session.Meta"; path 0: the module itself */
+    hs_str module, path;   /* "app.users", "Session.Meta"; path 0: the module itself */
+    hs_str of_interpreter; /* "interpreter 2: app.users"; of the first as the module */
+    hs_str file;           /* "users.py"; 0: unknown */
 };
 
 struct names {
@@ -82,7 +83,6 @@ hs_status hs_python_add_root(struct py_state *s, struct hs_root_leaf *leaf, hs_a
     leaf->target = block.begin;
     leaf->root.field = HS_NO_FIELD;
     leaf->root.certainty = HS_EXACT;
-    leaf->root.tier = HS_TIER_FIRM;
     leaf->root.edge_class = how == HS_POINTER_START ? HS_EDGE_EXACT : HS_EDGE_INTERIOR;
     if (!is_passing)
         hs_bitmap_set(&s->named, block.rank);
@@ -94,17 +94,18 @@ hs_status hs_python_add_root(struct py_state *s, struct hs_root_leaf *leaf, hs_a
 static hs_status add_named(struct names *n, const struct scope *scope, const char *name,
                            hs_addr slot, hs_addr value, struct hs_error *err)
 {
-    char text[TEXT_BYTES + PY_NAME_BYTES];
+    char text[TEXT_BYTES + PY_NAME_BYTES + PY_INTERPRETER_BYTES];
     struct hs_root_leaf leaf = {.root = {.kind = HS_ROOT_GLOBAL, .address = slot},
-                                .group_module = scope->module,
+                                .group_module = scope->of_interpreter,
                                 .group_unit = scope->path};
 
-    (void)snprintf(text, sizeof text, "%s%s%s%s%s", text_of(n, scope->module),
+    (void)snprintf(text, sizeof text, "%s%s%s%s%s", text_of(n, scope->of_interpreter),
                    scope->path != 0 ? "." : "", scope->path != 0 ? text_of(n, scope->path) : "",
                    name[0] == '[' ? "" : ".", name);
     HS_TRY(hs_strtab_add(&n->s->dump->strings, text, &leaf.root.name, err));
     leaf.root.symbol = leaf.root.name;
-    leaf.root.module = scope->module;
+    leaf.root.module = scope->of_interpreter;
+    leaf.root.file = scope->file;
     return hs_python_add_root(n->s, &leaf, value, false, err);
 }
 
@@ -158,7 +159,8 @@ static hs_status add_definition(struct names *n, const struct scope *scope,
     char module[PY_NAME_BYTES], path[PY_NAME_BYTES], here[TEXT_BYTES];
     const struct py_class *class = class_at(n, it->value);
     hs_addr value = it->value;
-    struct scope inner = {.module = scope->module};
+    struct scope inner = {
+        .module = scope->module, .of_interpreter = scope->of_interpreter, .file = scope->file};
 
     if (is_class_named(class, "staticmethod") || is_class_named(class, "classmethod")) {
         value = hs_python_word(&n->s->view, value + WRAPPED);
@@ -205,21 +207,37 @@ static hs_status go_through(struct names *n, struct hs_error *err)
     return HS_OK;
 }
 
-/* The module itself and its dictionary. */
-static hs_status add_module(struct names *n, const struct py_entries *it, struct hs_error *err)
+/* What it is called, in which interpreter, and where it came from. */
+static hs_status describe(const struct names *n, hs_addr interpreter, hs_addr key,
+                          struct scope *scope, struct hs_error *err)
 {
     const struct py_view *view = &n->s->view;
-    hs_addr dict = hs_python_word(view, it->value + MODULE_DICT);
-    const struct py_class *class = class_at(n, dict);
-    char name[PY_NAME_BYTES];
+    struct hs_strtab *strings = &n->s->dump->strings;
+    char name[PY_NAME_BYTES], file[PY_NAME_BYTES], whose[PY_INTERPRETER_BYTES];
+    char text[sizeof name + sizeof whose];
+
+    if (!hs_python_identifier(view, key, true, name, sizeof name))
+        (void)snprintf(name, sizeof name, "[...]");
+    hs_python_interpreter_name(n->s, interpreter, whose, sizeof whose);
+    (void)snprintf(text, sizeof text, "%s%s", whose, name);
+    HS_TRY(hs_strtab_add(strings, name, &scope->module, err));
+    HS_TRY(hs_strtab_add(strings, text, &scope->of_interpreter, err));
+    hs_python_base_name(view, hs_python_dict_value(view, scope->dict, "__file__"), file);
+    return file[0] == '\0' ? HS_OK : hs_strtab_add(strings, file, &scope->file, err);
+}
+
+/* The module itself and its dictionary. */
+static hs_status add_module(struct names *n, hs_addr interpreter, const struct py_entries *it,
+                            struct hs_error *err)
+{
+    hs_addr dict = hs_python_word(&n->s->view, it->value + MODULE_DICT);
+    const struct py_class *class = class_at(n, it->value), *of_dict = class_at(n, dict);
     struct scope scope = {.dict = dict};
 
-    if (!hs_python_identifier(view, it->key, true, name, sizeof name))
-        (void)snprintf(name, sizeof name, "[...]");
-    if (class_at(n, it->value) == NULL || class == NULL || class->kind != PY_DICT ||
-        (class_at(n, it->value)->kind != PY_OTHER && class_at(n, it->value)->kind != PY_MODULE))
+    if (class == NULL || of_dict == NULL || of_dict->kind != PY_DICT ||
+        (class->kind != PY_OTHER && class->kind != PY_MODULE))
         return HS_OK;
-    HS_TRY(hs_strtab_add(&n->s->dump->strings, name, &scope.module, err));
+    HS_TRY(describe(n, interpreter, it->key, &scope, err));
     n->s->n_modules++;
     if (!hs_python_is_named(n->s, it->value))
         HS_TRY(add_named(n, &scope, "__self__", it->slot, it->value, err));
@@ -231,15 +249,14 @@ static hs_status add_module(struct names *n, const struct py_entries *it, struct
 static hs_status add_modules(struct names *n, struct hs_error *err)
 {
     const struct py_view *view = &n->s->view;
-    hs_addr interpreter = n->s->interpreter.first;
+    struct py_interpreters interpreters = {0};
 
-    for (int i = 0; i < MAX_INTERPRETERS && interpreter != 0; i++) {
+    while (hs_python_next_interpreter(n->s, &interpreters)) {
         struct py_entries it;
-        hs_python_entries(view, hs_python_word(view, interpreter + view->layout->interp_modules),
-                          &it);
+        hs_python_entries(
+            view, hs_python_word(view, interpreters.at + view->layout->interp_modules), &it);
         while (hs_python_next_entry(view, &it))
-            HS_TRY(add_module(n, &it, err));
-        interpreter = hs_python_word(view, interpreter + view->layout->interp_next);
+            HS_TRY(add_module(n, interpreters.at, &it, err));
     }
     return HS_OK;
 }

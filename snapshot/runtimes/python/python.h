@@ -8,8 +8,13 @@
  *   text.c      identifiers, entries of dictionaries
  *   lines.c     which line an instruction is of
  *   frames.c    roots on the interpreter's stacks
+ *   threads.c   the interpreters of a process, and their threads
+ *   states.c    their states, which keep what nobody else keeps
+ *   locals.c    roots of threading.local
+ *   kept.c      roots of what threads, contexts, codecs and the end of the program keep
  *   names.c     roots by the names of modules and classes
  *   blocks.c    which blocks are objects, and which are parts of what objects
+ *   spare.c     blocks that the interpreter keeps for later
  *   words.c     the words of a block that may be pointers
  *   labels.c    what classes are called, and the words of their objects
  *   shapes.c    names of words that many blocks share: of attributes, of variables
@@ -30,22 +35,48 @@ enum { PY_WORD = 8, PY_NAME_BYTES = 96, PY_MAX_CHAIN = 64 };
 #define PY_NONE UINT16_MAX
 struct py_layout {
     uint8_t minor;
-    uint16_t runtime_interpreters, interp_next, interp_modules, interp_threads;
+    uint16_t runtime_interpreters, interp_next, interp_modules, interp_threads, interp_id;
+    uint16_t interp_codecs; /* functions that search, what they found, handlers of errors */
+    uint16_t interp_atexit; /* an array of pointers, and how many; since 3.14 a list; PY_NONE: a
+                               module has it */
+    uint16_t interp_free, n_free_lists; /* of memory kept for later: { first, how many } */
     uint16_t thread_next, thread_interp, thread_dict, thread_context, thread_native_id;
-    uint16_t thread_frame; /* its frame, or the C frame that leads there */
-    uint16_t cframe_frame; /* from the C frame to the frame */
+    uint16_t thread_pthread;
+    uint16_t thread_local_key; /* since 3.13, of all threading.local */
+    uint16_t thread_frame;     /* its frame, or the C frame that leads there */
+    uint16_t cframe_frame;     /* from the C frame to the frame */
     uint16_t frame_code, frame_func, frame_globals, frame_locals, frame_object, frame_previous;
-    uint16_t frame_instr, frame_stacktop, frame_localsplus;
+    uint16_t frame_instr, frame_localsplus; /* up to 3.10 of a frame object */
+    uint16_t frame_stacktop; /* how many are on it, variables included; since 3.14 where it ends */
+    uint16_t frame_owner;    /* a byte */
     uint16_t frame_object_data; /* of a frame object: the frame that it may own */
     uint16_t gen_frame, gen_state, gen_previous_item;
-    uint16_t code_local_names, code_file, code_qualname, code_first_line, code_lines;
+    uint16_t code_local_names; /* up to 3.10 three tuples: of variables, from without, of cells */
+    uint16_t code_file, code_qualname, code_first_line, code_lines;
     uint16_t code_n_locals, code_bytes;
+    uint16_t code_first_traced; /* a number; before it 3.14 has another one */
     uint16_t ht_qualname, ht_cached_keys;
     uint16_t str_ascii, str_compact; /* where characters begin */
+    uint16_t tuple_items;            /* before them its size, and since 3.14 its hash */
     uint16_t func_globals, func_code, func_closure, func_qualname, func_module;
 };
 /* NULL: unknown. */
 const struct py_layout *hs_python_layout(unsigned minor);
+
+/* What a place of a frame leads to: its code, its function, a variable, a value on its stack. Since
+ * 3.14 (_PyStackRef of pycore_stackref.h) bit 0 says that another reference holds it, and both low
+ * bits that it is a number; bit 0 alone is none. */
+enum { PY_STACK_TAGS = 3 };
+static inline bool hs_python_has_tags(const struct py_layout *layout)
+{
+    return layout->minor >= 14;
+}
+static inline uint64_t hs_python_untagged(const struct py_layout *layout, uint64_t word)
+{
+    if (!hs_python_has_tags(layout))
+        return word;
+    return (word & PY_STACK_TAGS) == PY_STACK_TAGS ? 0 : word & ~(uint64_t)PY_STACK_TAGS;
+}
 
 /* ---- view.c */
 struct py_view {
@@ -97,6 +128,9 @@ enum py_kind {
     PY_MEMORYVIEW,
     PY_MODULE,
     PY_LOCK,
+    PY_BUFFERED, /* with bytes on their way from or to a file */
+    PY_TEXT_FILE,
+    PY_TASK, /* of asyncio: since 3.14 in a list of all of a thread */
     PY_N_KINDS
 };
 
@@ -129,21 +163,23 @@ void hs_python_classes_fini(struct py_classes *classes);
 hs_status hs_python_class(const struct py_view *view, struct py_classes *classes, hs_addr type,
                           uint32_t *ret, struct hs_error *err);
 
-/* ---- blocks.c */
+/* ---- blocks.c, spare.c */
 /* What is known of a block: 8 bytes each, of which pages without any cost nothing. */
 enum py_block_kind {
     PY_BLOCK_UNKNOWN,
-    PY_BLOCK_OBJECT,    /* number: of its class */
-    PY_BLOCK_ITEMS,     /* of a list: words [first, first + number) */
-    PY_BLOCK_VALUES,    /* of an instance or a dictionary: the same */
-    PY_BLOCK_KEYS,      /* of a dictionary: says itself what it is */
-    PY_BLOCK_SET_TABLE, /* number: words */
-    PY_BLOCK_DEQUE,     /* [first, first + number), links apart: see PY_DEQUE_* */
-    PY_BLOCK_STATE,     /* of a module: words [first, first + number) */
-    PY_BLOCK_NUMBERS,   /* of C: a lock, places of arguments */
-    PY_BLOCK_TEXT,      /* characters of text, of the documentation of a class */
-    PY_BLOCK_SPARE,     /* kept for later: items of a deque, a frame */
-    PY_BLOCK_RAW,       /* bytes of bytearray, numbers of numpy */
+    PY_BLOCK_OBJECT,     /* number: of its class */
+    PY_BLOCK_ITEMS,      /* of a list: words [first, first + number) */
+    PY_BLOCK_VALUES,     /* of an instance or a dictionary: the same */
+    PY_BLOCK_KEYS,       /* of a dictionary: says itself what it is */
+    PY_BLOCK_SET_TABLE,  /* number: words */
+    PY_BLOCK_DEQUE,      /* [first, first + number), links apart: see PY_DEQUE_* */
+    PY_BLOCK_STATE,      /* of a module: words [first, first + number) */
+    PY_BLOCK_NUMBERS,    /* of C: a lock, places of arguments */
+    PY_BLOCK_TEXT,       /* characters of text, of the documentation of a class */
+    PY_BLOCK_SPARE,      /* kept for later: a frame; words [first, first + number) lead on */
+    PY_BLOCK_RAW,        /* bytes of bytearray and of files, numbers of numpy; number 1: an object's
+                            own, 0: memory of another that it looks at */
+    PY_BLOCK_REFERENCES, /* of an array of objects: as of a list */
     PY_N_BLOCK_KINDS
 };
 enum { PY_FIRST_BITS = 20, PY_NUMBER_BITS = 40 };
@@ -182,6 +218,9 @@ static inline uint64_t hs_python_n_values(uint64_t known)
 /* Looks at every block. Linear, with a look-up for each part. Fails with HS_LIMIT. */
 hs_status hs_python_find_blocks(struct py_view *view, struct py_classes *classes,
                                 struct py_blocks *ret, struct hs_error *err);
+/* What is kept for later has nothing in it: of the interpreters of a process, after the blocks. */
+struct py_state;
+void hs_python_find_spare(struct py_state *s);
 /* The object at an address as far as a block holds it: its class, or NULL. */
 const struct py_class *hs_python_class_of(const struct py_view *view,
                                           const struct py_classes *classes, hs_addr object);
@@ -193,6 +232,12 @@ struct py_keys {
     bool is_text; /* no hashes: two words an entry, else three */
 };
 bool hs_python_keys(const struct py_view *view, hs_addr table, struct py_keys *ret);
+/* Where the values begin of a dictionary that has them apart; 0: it has none. Since 3.13 the word
+ * that it keeps leads to a head of four bytes before them. */
+static inline hs_addr hs_python_values(const struct py_view *view, hs_addr word)
+{
+    return word != 0 && view->layout->minor >= 13 ? word + PY_WORD : word;
+}
 
 /* ---- text.c: identifiers, and entries of dictionaries */
 /* An ASCII str object at an address that is an identifier of at most n - 1 bytes, with dots where
@@ -201,6 +246,8 @@ bool hs_python_identifier(const struct py_view *view, hs_addr object, bool has_d
                           size_t n);
 /* The text of an ASCII str object as it is, if it fits. */
 bool hs_python_ascii(const struct py_view *view, hs_addr object, char *text, size_t n);
+/* The last part of the path in a str object; "" when there is none, or none that can be shown. */
+void hs_python_base_name(const struct py_view *view, hs_addr object, char text[PY_NAME_BYTES]);
 /* The entries of a dictionary, in order: `struct py_entries it; hs_python_entries(view, dict, &it);
  * while (hs_python_next_entry(view, &it))`. Deleted ones are left out. */
 struct py_entries {
@@ -218,7 +265,7 @@ hs_addr hs_python_dict_value(const struct py_view *view, hs_addr dict, const cha
 struct py_interpreter {
     const struct hs_object *object; /* whose it is; NULL: none */
     hs_addr runtime;                /* _PyRuntime */
-    hs_addr first;                  /* the first interpreter's state */
+    hs_addr first;                  /* the main interpreter's state */
     hs_addr modules;                /* its sys.modules */
     unsigned n_more;                /* others in the process, which are not read */
 };
@@ -274,6 +321,7 @@ struct py_state {
     struct hs_roots roots;
     struct hs_findings findings;
     struct hs_bitmap named; /* by rank: blocks that a named root holds */
+    struct hs_bitmap own;   /* by rank: states of interpreters and threads */
     uint64_t n_modules, n_names, n_definitions;
     uint64_t looks_left; /* see hs_python_may_look */
     bool is_known;       /* the layout fits: blocks is filled */
@@ -282,8 +330,8 @@ extern const struct hs_object_model hs_python_objects;
 
 /* ---- names.c: roots of the namespaces of modules and classes. Fails with HS_LIMIT. */
 hs_status hs_python_name_modules(struct py_state *s, struct hs_error *err);
-/* Adds a root for the block that a word leads to, unless it leads to none; the block has a name
- * from now on unless the root `is_passing`. */
+/* Adds a root for the block that a word leads to, unless it leads to none, at the tier of the leaf;
+ * the block has a name from now on unless the root `is_passing`. */
 hs_status hs_python_add_root(struct py_state *s, struct hs_root_leaf *leaf, hs_addr word,
                              bool is_passing, struct hs_error *err);
 /* Whether a block that a word leads to has a name already. */
@@ -316,6 +364,12 @@ hs_status hs_python_shape(struct py_state *s, const struct py_shape *wanted, uin
                           uint32_t *ret, struct hs_error *err);
 
 /* ---- variables.c */
+/* The variables of a frame of its code: how many; where the name of one stands, 0: nowhere. */
+uint64_t hs_python_n_variables(const struct py_view *view, hs_addr code);
+hs_addr hs_python_variable(const struct py_view *view, hs_addr code, uint64_t i);
+/* How many words a frame of 3.11 or later has, its variables and what is on its stack; negative: it
+ * runs, and only its thread knows. */
+int64_t hs_python_stack_top(const struct py_view *view, hs_addr frame);
 /* The names of the variables of its code, as members. */
 hs_status hs_python_label_variables(struct py_state *s, const struct py_shape *shape,
                                     struct hs_error *err);
@@ -328,10 +382,36 @@ void hs_python_function_name(const struct py_view *view, hs_addr code, char *tex
 hs_status hs_python_find_shapes(struct py_state *s, struct hs_error *err);
 
 /* ---- lines.c: the line of the instruction at so many bytes of its code; 0: none. Linear in the
- * table of the code. */
+ * table of the code, whose form changed in 3.10 and 3.11. */
 uint32_t hs_python_line(const struct py_view *view, hs_addr code, uint64_t instruction);
 
-/* ---- frames.c: roots on the stacks of the interpreter's threads, after those by name. */
+/* ---- threads.c: `struct py_interpreters it = {0}; while (hs_python_next_interpreter(s, &it))`; of
+ * threads the same, all interpreters' one after the other. */
+struct py_interpreters {
+    hs_addr at, listed; /* its state; private: the last of the list */
+    unsigned n;
+};
+bool hs_python_next_interpreter(const struct py_state *s, struct py_interpreters *it);
+/* What names of one begin with: "interpreter 2: "; nothing for the first. */
+enum { PY_INTERPRETER_BYTES = 40 };
+void hs_python_interpreter_name(const struct py_state *s, hs_addr interpreter, char *text,
+                                size_t n);
+struct py_threads {
+    struct py_interpreters interpreters;
+    hs_addr state, met; /* private: met */
+    uint32_t n, tid;    /* 0: not known */
+    hs_str module;      /* "thread 4242" */
+};
+hs_status hs_python_next_thread(struct py_state *s, struct py_threads *it, bool *ret,
+                                struct hs_error *err);
+
+/* ---- states.c: roots of the interpreter's own tables, and `own`. */
+hs_status hs_python_name_states(struct py_state *s, struct hs_error *err);
+
+/* ---- locals.c, kept.c, frames.c: roots that belong to threads and interpreters, after those by
+ * name. Locals cost a look at each block; frames come last. */
+hs_status hs_python_name_locals(struct py_state *s, struct hs_error *err);
+hs_status hs_python_name_kept(struct py_state *s, struct hs_error *err);
 hs_status hs_python_name_frames(struct py_state *s, struct hs_error *err);
 
 #endif

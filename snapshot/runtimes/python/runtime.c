@@ -33,6 +33,7 @@ static void python_forget(void *state)
     hs_python_classes_fini(&s->classes);
     hs_python_names_fini(&s->names);
     hs_bitmap_fini(&s->named);
+    hs_bitmap_fini(&s->own);
     hs_roots_fini(&s->roots);
     s->roots = (struct hs_roots){0};
     s->is_known = false;
@@ -92,6 +93,7 @@ static hs_status python_roots(void *state, struct hs_error *err)
                                 s->dump->heaps.map.n_blocks * sizeof *s->blocks.known,
                                 "what Python's blocks are", err));
     HS_TRY(hs_python_find_blocks(&s->view, &s->classes, &s->blocks, err));
+    hs_python_find_spare(s);
     s->is_known = true;
     if (s->classes.is_full)
         HS_TRY(hs_findings_note(&s->findings, true, err,
@@ -100,11 +102,14 @@ static hs_status python_roots(void *state, struct hs_error *err)
     allow_looks(s);
     if (s->dump->options->no_names)
         return hs_python_label_classes(s, /* reads_names= */ false, err);
-    HS_TRY(hs_dump_plan_reserve(&s->dump->plan, s->dump->heaps.map.n_blocks / CHAR_BIT,
+    HS_TRY(hs_dump_plan_reserve(&s->dump->plan, s->dump->heaps.map.n_blocks / CHAR_BIT * 2,
                                 "what Python's names hold", err));
     HS_TRY(hs_bitmap_init(&s->named, s->dump->heaps.map.n_blocks, err));
     HS_TRY(hs_python_name_modules(s, err));
+    HS_TRY(hs_python_name_locals(s, err));
+    HS_TRY(hs_python_name_kept(s, err));
     HS_TRY(hs_python_name_frames(s, err));
+    HS_TRY(hs_python_name_states(s, err));
     HS_TRY(hs_python_label_classes(s, /* reads_names= */ true, err));
     HS_TRY(hs_python_find_shapes(s, err));
     if (s->looks_left == 0)

@@ -5,7 +5,7 @@
 #include "python.h"
 
 enum { AT_LENGTH = 16, AT_STATE = 32, IS_COMPACT_ASCII = 0x60, AT_KEYS = 32, AT_VALUES = 40 };
-enum { MAX_ENTRIES = 1 << 24 };
+enum { MAX_ENTRIES = 1 << 24, FILE_BYTES = 512 };
 
 bool hs_python_ascii(const struct py_view *view, hs_addr object, char *text, size_t n)
 {
@@ -49,9 +49,27 @@ bool hs_python_identifier(const struct py_view *view, hs_addr object, bool has_d
     return false;
 }
 
+void hs_python_base_name(const struct py_view *view, hs_addr object, char text[PY_NAME_BYTES])
+{
+    char path[FILE_BYTES];
+
+    text[0] = '\0';
+    if (!hs_python_ascii(view, object, path, sizeof path))
+        return;
+    const char *slash = strrchr(path, '/');
+    const char *base = slash != NULL ? slash + 1 : path;
+    for (const char *at = base; *at != '\0'; at++)
+        if (*at < ' ' || *at > '~')
+            return;
+    size_t length = strlen(base);
+    if (length < PY_NAME_BYTES)
+        memcpy(text, base, length + 1);
+}
+
 void hs_python_entries(const struct py_view *view, hs_addr dict, struct py_entries *ret)
 {
-    *ret = (struct py_entries){.values = hs_python_word(view, dict + AT_VALUES)};
+    *ret = (struct py_entries){.values =
+                                   hs_python_values(view, hs_python_word(view, dict + AT_VALUES))};
     if (!hs_python_keys(view, hs_python_word(view, dict + AT_KEYS), &ret->keys))
         ret->keys.n_entries = 0;
 }

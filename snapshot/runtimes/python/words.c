@@ -18,8 +18,8 @@ static void own_not(struct hs_object_words *words, uint64_t from)
         words->owning &= (UINT64_C(1) << from) - 1;
 }
 
-/* { interned:2, kind:3, compact:1, ascii:1 }; since 3.14 { interned:16, ... }. Compact text has its
- * characters in itself; up to 3.11 all may have a copy in wide characters. */
+/* { interned:2, kind:3, compact:1, ascii:1 }. Compact text has its characters in itself; up to 3.11
+ * all may have a copy in wide characters. */
 static void words_of_text(const struct py_state *s, const struct py_class *class,
                           const struct hs_heap_block *block, struct hs_object_words *words)
 {
@@ -78,7 +78,8 @@ static uint64_t size_of(const struct py_state *s, const struct py_class *class,
 
 static uint64_t n_locals_of(const struct py_state *s, const uint8_t *frame)
 {
-    hs_addr code = hs_load_u64(frame + s->view.layout->frame_code);
+    hs_addr code =
+        hs_python_untagged(s->view.layout, hs_load_u64(frame + s->view.layout->frame_code));
     return hs_python_u32(&s->view, code + s->view.layout->code_n_locals);
 }
 
@@ -91,12 +92,15 @@ static void words_of_frame(const struct py_state *s, const struct py_class *clas
     const struct py_layout *layout = s->view.layout;
     uint64_t frame = class->object_at + (uint64_t)at, first = frame + layout->frame_localsplus;
 
+    if (hs_python_has_tags(layout))
+        words->tagged_from = frame / PY_WORD;
     if (!is_live || first + PY_WORD > block->n_bytes + PY_WORD) {
-        own_not(words, frame / PY_WORD);
+        bool has_code = hs_python_has_tags(layout) && class->kind == PY_GENERATOR;
+        own_not(words, frame / PY_WORD + has_code); /* which 3.14 keeps for its name */
         return;
     }
     own_not(words, first / PY_WORD);
-    int32_t top = (int32_t)hs_load_u32(block->bytes + frame + layout->frame_stacktop);
+    int64_t top = hs_python_stack_top(&s->view, block->begin + frame);
     uint64_t room = (block->n_bytes - first) / PY_WORD;
     uint64_t n = top < 0 || (uint64_t)top > room ? room : (uint64_t)top;
     if (top < 0) /* it runs: how high its stack is, its thread knows */
@@ -130,7 +134,7 @@ static void words_of_old_frame(const struct py_state *s, const struct py_class *
 static void words_of_frames(const struct py_state *s, const struct py_class *class,
                             const struct hs_heap_block *block, struct hs_object_words *words)
 {
-    enum { CLEARED = 4, IN_FRAME_OBJECT = 2, AFTER_STACKTOP = 4 };
+    enum { CLEARED = 4, IN_FRAME_OBJECT = 2 };
     const struct py_layout *layout = s->view.layout;
     const uint8_t *object = block->bytes + class->object_at;
 
@@ -144,8 +148,7 @@ static void words_of_frames(const struct py_state *s, const struct py_class *cla
                        (int8_t)object[layout->gen_state] < CLEARED, words);
         return;
     }
-    uint64_t owner = (uint64_t)layout->frame_object_data + layout->frame_stacktop + AFTER_STACKTOP;
-    owner += layout->minor == 11 ? 1 : 2;
+    uint64_t owner = (uint64_t)layout->frame_object_data + layout->frame_owner;
     words_of_frame(s, class, block, layout->frame_object_data, object[owner] == IN_FRAME_OBJECT,
                    words);
 }
@@ -208,6 +211,27 @@ static void words_of_queue(const struct py_class *class, const struct hs_heap_bl
     words->owning &= ~(UINT64_C(1) << (object + COUNT));
 }
 
+/* { next, previous } of a list, whose neighbours lead back here: no task keeps the next one. */
+static void words_of_task(const struct py_state *s, const struct py_class *class,
+                          const struct hs_heap_block *block, struct hs_object_words *words)
+{
+    uint64_t first = class->object_at / PY_WORD + 2;
+    uint64_t end = (class->object_at + class->n_bytes) / PY_WORD;
+
+    for (uint64_t i = first; s->view.layout->minor >= 14 && i + 1 < end && i < MASK_WORDS; i++) {
+        hs_addr node = block->begin + i * PY_WORD;
+        hs_addr next = hs_load_u64(block->bytes + i * PY_WORD);
+        hs_addr previous = hs_load_u64(block->bytes + (i + 1) * PY_WORD);
+        if (next != 0 && next % PY_WORD == 0 && next != node &&
+            hs_python_word(&s->view, next + PY_WORD) == node &&
+            hs_python_word(&s->view, previous) == node) {
+            words->links |= UINT64_C(3) << i;
+            words->owning &= ~words->links;
+            return;
+        }
+    }
+}
+
 static void words_of_kind(const struct py_state *s, const struct py_class *class,
                           const struct hs_heap_block *block, struct hs_object_words *words)
 {
@@ -239,6 +263,9 @@ static void words_of_kind(const struct py_state *s, const struct py_class *class
     case PY_DICT:
         words_of_dict(s, class, block, words);
         break;
+    case PY_TASK:
+        words_of_task(s, class, block, words);
+        break;
     case PY_CODE:
     case PY_MEMORYVIEW: /* bytes, or sizes */
         break;
@@ -249,6 +276,17 @@ static void words_of_kind(const struct py_state *s, const struct py_class *class
     }
 }
 
+/* 0 of an object that lives for ever, since 3.12: then its lower half is negative. Since 3.14 the
+ * upper half has flags. */
+static uint64_t references_of(const struct py_state *s, const uint8_t *object)
+{
+    uint64_t n = hs_load_u64(object);
+
+    if (s->view.layout->minor >= 14)
+        n &= UINT32_MAX;
+    return s->view.layout->minor >= 12 && (n & 0x80000000) != 0 ? 0 : n;
+}
+
 static void words_of_object(const struct py_state *s, const struct py_class *class,
                             const struct hs_heap_block *block, struct hs_object_words *ret)
 {
@@ -256,6 +294,8 @@ static void words_of_object(const struct py_state *s, const struct py_class *cla
     ret->links = class->links;
     ret->weak = class->weak;
     ret->is_tracked = class->has_gc;
+    if (class->has_gc)
+        ret->n_references = references_of(s, block->bytes + class->object_at);
     if ((class->object_at + class->n_bytes) / PY_WORD > MASK_WORDS)
         add_run(ret, 1, MASK_WORDS, (class->object_at + class->n_bytes) / PY_WORD);
     words_of_kind(s, class, block, ret);
@@ -304,7 +344,9 @@ static bool object_words(const void *state, const struct hs_heap_block *block,
         words_of_object(s, &s->classes.all[number], block, ret);
         return true;
     case PY_BLOCK_ITEMS:
+    case PY_BLOCK_REFERENCES:
     case PY_BLOCK_STATE:
+    case PY_BLOCK_SPARE: /* what leads to the next one */
         add_run(ret, 0, first, first + number);
         return true;
     case PY_BLOCK_VALUES:
@@ -320,7 +362,6 @@ static bool object_words(const void *state, const struct hs_heap_block *block,
     case PY_BLOCK_DEQUE:
         words_of_deque(known, ret);
         return true;
-    case PY_BLOCK_SPARE:
     case PY_BLOCK_NUMBERS:
     case PY_BLOCK_TEXT:
         return true;
@@ -368,6 +409,32 @@ static const struct hs_bitmap *object_named(const void *state)
     return s->n_names == 0 ? NULL : &s->named;
 }
 
+static bool object_is_own(const void *state, const struct hs_heap_block *block)
+{
+    const struct py_state *s = state;
+    return s->own.n_bits != 0 && hs_bitmap_get(&s->own, block->rank);
+}
+
+static bool object_is_part(const void *state, const struct hs_heap_block *block)
+{
+    const struct py_state *s = state;
+    uint64_t known = s->blocks.known[block->rank];
+
+    switch (hs_python_known_kind(known)) {
+    case PY_BLOCK_ITEMS:
+    case PY_BLOCK_REFERENCES:
+    case PY_BLOCK_VALUES:
+    case PY_BLOCK_KEYS:
+    case PY_BLOCK_SET_TABLE:
+    case PY_BLOCK_DEQUE:
+        return true;
+    case PY_BLOCK_RAW:
+        return hs_python_known_number(known) != 0;
+    default:
+        return false; /* C may have the address of the others for itself */
+    }
+}
+
 const struct hs_object_model hs_python_objects = {
     .knows_parts = true,
     .type = hs_python_type,
@@ -376,4 +443,6 @@ const struct hs_object_model hs_python_objects = {
     .is_list_end = object_is_list_end,
     .parts = object_parts,
     .named = object_named,
+    .is_own = object_is_own,
+    .is_part = object_is_part,
 };

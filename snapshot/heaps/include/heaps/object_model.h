@@ -15,6 +15,8 @@ struct hs_object_words {
     bool is_part;  /* no object: a block that an object has for itself */
     uint64_t owning;
     uint64_t guessed_from; /* words from here on may be left from before; 0: none */
+    uint64_t tagged_from;  /* addresses from here on have tags in their two lowest bits, numbers
+                              both of them; 0: none */
     struct hs_word_run {
         uint64_t begin, end; /* in words */
         uint8_t period;      /* 1 to 8: of so many words, from `begin` on, ... */
@@ -27,6 +29,7 @@ struct hs_object_words {
     uint64_t weak;   /* what a weak reference refers to; the first of an object's weak references */
     bool is_tracked; /* the collector frees it when it is in an unused cycle: until then nothing
                         may lead to it, though it is not lost */
+    uint64_t n_references; /* what the object's own count says of owning words; 0: not told */
 };
 
 /* May word number `word` be a pointer? Of exact words only. */
@@ -41,6 +44,17 @@ static inline bool hs_object_owns(const struct hs_object_words *words, uint64_t 
             return true;
     }
     return false;
+}
+
+/* The address that word number `at` is, whose bits are `word`; 0: none. */
+static inline uint64_t hs_object_address(const struct hs_object_words *words, uint64_t at,
+                                         uint64_t word)
+{
+    const uint64_t tags = 3;
+
+    if (words->tagged_from == 0 || at < words->tagged_from)
+        return word;
+    return (word & tags) == tags ? 0 : word & ~tags;
 }
 
 /* A block that an object has for itself, as a type of its own. */
@@ -83,6 +97,12 @@ struct hs_object_model {
     /* By rank: blocks that a name of the program holds, which owns them whoever else refers to
      * them; NULL: none is known. May be NULL. */
     const struct hs_bitmap *(*named)(const void *state);
+    /* Is the block a table of the interpreter's own, which keeps only what nobody else keeps,
+     * whoever leads to it? May be NULL. */
+    bool (*is_own)(const void *state, const struct hs_heap_block *block);
+    /* Is the block a part of an object that has it for itself (the items of a list, the table of a
+     * dictionary)? Only objects lead to such a part. May be NULL. */
+    bool (*is_part)(const void *state, const struct hs_heap_block *block);
     /* How many parts the block's object may have: pointers that may be null, or lead to an object
      * (itself, another one) instead. */
     size_t (*parts)(const void *state, const struct hs_heap_block *block,
