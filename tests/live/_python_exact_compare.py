@@ -11,11 +11,12 @@ import collections
 import sys
 
 PARTS = ("list items", "dict keys", "instance values", "set table", "deque items",
-         "bytes of an array", "dict values", "spare", "text")
+         "raw bytes", "dict values", "spare", "text")
 # What an object holds and its type does not tell the collector.
 EXPLAINED = {
     ("type", "str"): "__name__ and __qualname__",
     ("memoryview", "bytes"): "the bytes, which the buffer under it is told to hold",
+    ("partial", "functools._PlaceholderType"): "3.14: what marks a place, which lives for ever",
     ("OrderedDict", "block"): "nodes of its list",
     ("Plain", "dict"): "3.13 tells the values in the object, not the dictionary over them",
 }
@@ -35,7 +36,7 @@ def read(log, directory):
         for line in f:
             cells = line.split("\t")
             source = nodes.get(int(cells[0]))
-            if source and cells[3] == "strong" and source[2] != "bytes of an array":
+            if source and cells[3] == "strong" and source[2] != "raw bytes":
                 edges[int(cells[0])].append(int(cells[1]))
     said = {}
     for line in open(log):

@@ -7,24 +7,19 @@ import sys
 
 
 def main():
-    own, line, version = {}, 0, ""
+    own, line = {}, 0
     for text in open(sys.argv[1]):
         words = text.rstrip("\n").split(" ", 2)
         if words[0] == "OWN":
             own[words[2]] = int(words[1])
         elif words[0] == "LINE":
             line = int(words[1])
-        elif words[0] == "VERSION":
-            version = words[1]
     listing = json.load(open(sys.argv[2]))
     rows = {}
     for row in listing["roots"]:
         rows.setdefault(row["name"], row)
     bad = []
-    has_frames = tuple(map(int, version.split("."))) >= (3, 11)
     for name, n_bytes in own.items():
-        if "()" in name and not has_frames:
-            continue
         row = rows.get(name)
         if row is None:
             bad.append("no root is called " + name)
@@ -35,13 +30,21 @@ def main():
         print("  %-28s owns %7d bytes of %7d" % (name, found, n_bytes))
         if not least <= found <= most:
             bad.append("%s owns %d of %d bytes" % (name, found, n_bytes))
-    if has_frames:
-        row = rows.get("worker() local rows", {})
-        if row.get("line") != line or row.get("file") != "python_names.py":
-            bad.append("worker() is at line %d: %s" % (line, row))
+    row = rows.get("worker() local rows", {})
+    if row.get("line") != line or row.get("file") != "python_names.py":
+        bad.append("worker() is at line %d: %s" % (line, row))
+    if row.get("thread") is None or row["thread"] != rows["__main__.tls.theirs"].get("thread"):
+        bad.append("variables of one thread: %s" % row)
+    kinds = [(name, "finaliser") for name in own if name.startswith("atexit")]
+    for name, kind in (*kinds, ("__main__.tls.mine", "tls"), ("context variable request7", "tls"),
+                       ("codecs error handlers", "registered")):
+        if rows.get(name, {}).get("kind") != kind:
+            bad.append("%s is a root of kind %s" % (name, kind))
     text = json.dumps(listing)
     if "not a name" in text or "__main__[...]" not in text:
         bad.append("a key that is no identifier is told, or not listed at all")
+    if rows["__main__.table"].get("file") != "python_names.py":
+        bad.append("the file of a module's variable: %s" % rows["__main__.table"])
     if "other_module.alias" in rows:
         bad.append("an alias has a root of its own")
     for text in bad:

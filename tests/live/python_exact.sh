@@ -2,6 +2,7 @@
 # The edges of Python's objects are what the interpreter says they refer to: dead slots, hashes,
 # characters and what freed memory held before give none.
 . "$(dirname "$0")/_native.sh"
+. "$(dirname "$0")/_python.sh"
 
 check()
 {
@@ -18,14 +19,8 @@ check()
 }
 
 n_checked=0
-declare -A seen
-for python in /usr/bin/python3 "$(command -v python3)" \
-    "$HOME"/.pyenv/versions/3.{9,10,12,13}.*/bin/python3; do
-    [ -x "$python" ] || continue
-    real=$("$python" -c 'import os, sys; print(os.path.realpath(sys.executable))') || continue
-    [ -z "${seen[$real]:-}" ] || continue
-    seen[$real]=1
-    check "$real"
+for python in $(pythons 3.14); do
+    check "$python"
     n_checked=$((n_checked + 1))
 done
 [ "$n_checked" -gt 0 ] || { echo "skipped: no python3"; exit 77; }
