@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "analysis/block_file.h"
 #include "analysis/chunk_pass.h"
 #include "analysis/used_edges.h"
 #include "base/alloc.h"
@@ -46,21 +47,43 @@ static hs_status out_of_root(const struct hs_view *view, hs_node node, struct hs
                err);
 }
 
+/* Borrowed until the view is looked at again. */
+static hs_status row_of(struct hs_view *view, hs_node node, struct hs_edge_row *ret,
+                        struct hs_error *err)
+{
+    const unsigned columns = HS_COL_EDGES | HS_COL_FIELDS | HS_COL_EXTRA;
+    const struct hs_chunk *chunk;
+    uint32_t at;
+    bool is_found;
+    HS_TRY(hs_block_file_row(view, node, ret, &is_found, err));
+    if (is_found)
+        return HS_OK;
+    HS_TRY(hs_view_chunk(view, node, columns, &chunk, &at, err));
+    uint64_t first = chunk->edge_begin[at], extra = first_extra(chunk, node), end = extra;
+    *ret = (struct hs_edge_row){.n = chunk->edge_begin[at + 1] - first};
+    if (ret->n != 0) { /* else there may be no arrays */
+        ret->target = chunk->target + first;
+        ret->offset_words = chunk->offset_words + first;
+        ret->edge_class = chunk->edge_class + first;
+    }
+    while (end < chunk->n_extra && chunk->extra[end].source == node)
+        end++;
+    ret->n_extra = end - extra;
+    if (ret->n_extra != 0)
+        ret->extra = chunk->extra + extra;
+    return HS_OK;
+}
+
 static hs_status out_of_block(struct hs_view *view, hs_node node, struct hs_links *links,
                               struct hs_error *err)
 {
-    const struct hs_chunk *chunk;
-    uint32_t at;
-    unsigned columns = HS_COL_EDGES | HS_COL_FIELDS | HS_COL_EXTRA;
-    HS_TRY(hs_view_chunk(view, node, columns, &chunk, &at, err));
-    for (uint64_t e = chunk->edge_begin[at]; e < chunk->edge_begin[at + 1]; e++)
-        HS_TRY(add(links, chunk->target[e], chunk->offset_words[e], chunk->edge_class[e], err));
-    for (uint64_t e = first_extra(chunk, node); e < chunk->n_extra; e++) {
-        const struct hs_extra_edge *edge = &chunk->extra[e];
-        if (edge->source != node)
-            break;
-        HS_TRY(add(links, edge->target, edge->offset_words, edge->edge_class, err));
-    }
+    struct hs_edge_row row;
+    HS_TRY(row_of(view, node, &row, err));
+    for (uint64_t e = 0; e < row.n; e++)
+        HS_TRY(add(links, row.target[e], row.offset_words[e], row.edge_class[e], err));
+    for (uint64_t e = 0; e < row.n_extra; e++)
+        HS_TRY(add(links, row.extra[e].target, row.extra[e].offset_words, row.extra[e].edge_class,
+                   err));
     if (links->n > 1)
         qsort(links->links, links->n, sizeof *links->links, by_offset);
     return HS_OK;
@@ -97,6 +120,10 @@ static hs_status add_source(struct hs_view *view, hs_node source, hs_node target
 static hs_status add_weak_sources(struct hs_view *view, hs_node node, struct hs_links *links,
                                   struct hs_error *err)
 {
+    bool is_found;
+    HS_TRY(hs_block_file_weak(view, node, links, &is_found, err));
+    if (is_found)
+        return HS_OK;
     for (hs_node leaf = 0; leaf < view->n_tree; leaf++) {
         const struct hs_root *root = hs_snap_root(view->snap, leaf);
         if (root->weak && root->target == node)
@@ -151,25 +178,20 @@ hs_status hs_link_find(struct hs_view *view, hs_node source, hs_node target, str
         *ret = link;
         return HS_OK;
     }
-    const struct hs_chunk *chunk;
-    uint32_t at;
-    unsigned columns = HS_COL_EDGES | HS_COL_FIELDS | HS_COL_EXTRA;
-    HS_TRY(hs_view_chunk(view, source, columns, &chunk, &at, err));
-    uint64_t end = chunk->edge_begin[at + 1];
-    uint64_t first = HS_FIRST_NOT(e, chunk->edge_begin[at], end, chunk->target[e] < target);
+    struct hs_edge_row row;
+    HS_TRY(row_of(view, source, &row, err));
+    uint64_t first = HS_FIRST_NOT(e, (uint64_t)0, row.n, row.target[e] < target);
     unsigned least = HS_N_TIERS;
-    for (uint64_t e = first; e < end && chunk->target[e] == target; e++) {
-        unsigned tier = hs_edge_tier(chunk->edge_class[e]);
+    for (uint64_t e = first; e < row.n && row.target[e] == target; e++) {
+        unsigned tier = hs_edge_tier(row.edge_class[e]);
         if (tier < least) { /* offsets ascend, too */
-            link.offset_words = chunk->offset_words[e];
-            link.edge_class = chunk->edge_class[e];
+            link.offset_words = row.offset_words[e];
+            link.edge_class = row.edge_class[e];
             least = tier;
         }
     }
-    for (uint64_t e = first_extra(chunk, source); e < chunk->n_extra; e++) {
-        const struct hs_extra_edge *edge = &chunk->extra[e];
-        if (edge->source != source)
-            break;
+    for (uint64_t e = 0; e < row.n_extra; e++) {
+        const struct hs_extra_edge *edge = &row.extra[e];
         if (edge->target == target && edge->edge_class == HS_EDGE_EPHEMERON &&
             (least != HS_TIER_FIRM || edge->offset_words < link.offset_words)) {
             link.offset_words = edge->offset_words;

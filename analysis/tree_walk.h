@@ -9,6 +9,7 @@
 
 #include "analysis/view.h"
 
+#define HS_TREE_WALK_FAR UINT16_MAX
 #define HS_TREE_WALK_SKIP UINT32_MAX /* given to a node whose children are not to be entered */
 
 struct hs_tree_walk {
@@ -18,6 +19,8 @@ struct hs_tree_walk {
     void *context;
     const uint64_t *dominates; /* borrowed: a bit by node, 0: it dominates nothing; NULL: not known.
                                   Most nodes do not, and looking that up costs most of a walk */
+    const uint16_t *places;    /* borrowed: by node, where its row begins in the index; NULL, or
+                                  HS_TREE_WALK_FAR: not known */
     const char *what;          /* for progress */
     uint64_t n_entered;        /* by all runs */
 };

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/block_file.h"
 #include "analysis/used_edges.h"
 #include "base/alloc.h"
 #include "base/bisect.h"
@@ -127,6 +128,16 @@ hs_status hs_view_open_index(const struct hs_session *session, const char *path,
     return view_open(session, path, HS_VIEW_INDEX, rebuild, ret, err);
 }
 
+void hs_view_forget_chunks(struct hs_view *view)
+{
+    for (size_t i = 0; i < HS_VIEW_CHUNKS; i++) {
+        hs_chunk_fini(&view->chunks[i].chunk);
+        view->chunks[i] = (struct hs_view_chunk){0};
+    }
+    hs_budget_release(view->session.budget, view->n_chunks * HS_VIEW_CHUNK_BYTES);
+    view->n_chunks = 0;
+}
+
 void hs_view_close(struct hs_view *view)
 {
     if (view->give_back != NULL) {
@@ -134,11 +145,10 @@ void hs_view_close(struct hs_view *view)
         *view = (struct hs_view){0};
         return;
     }
-    for (size_t i = 0; i < HS_VIEW_CHUNKS; i++)
-        hs_chunk_fini(&view->chunks[i].chunk);
+    hs_view_forget_chunks(view);
     hs_free(view->kept);
-    hs_budget_release(view->session.budget, view->n_chunks * HS_VIEW_CHUNK_BYTES);
     hs_used_edges_close(view);
+    hs_block_file_close(view);
     hs_index_close(view->index);
     hs_snap_close(view->snap);
     *view = (struct hs_view){0};
@@ -218,10 +228,14 @@ hs_status hs_view_find_address(struct hs_view *view, hs_addr address, hs_node *r
     const struct hs_chunk *chunk;
     uint64_t number;
     uint32_t at;
+    bool is_found;
     if (!hs_snap_address_chunk(view->snap, address, &number)) {
         *ret = HS_NO_NODE;
         return HS_OK;
     }
+    HS_TRY(hs_block_file_find_address(view, number, address, ret, &is_found, err));
+    if (is_found)
+        return HS_OK;
     HS_TRY(hs_view_chunk(view, view->n_tree + number * HS_CHUNK_BLOCKS, HS_COL_SIZES, &chunk, &at,
                          err));
     *ret = hs_chunk_find_address(chunk, view->facts->word_bytes, address);
@@ -232,6 +246,25 @@ static const struct hs_node_facts *find_kept(const struct hs_view *view, hs_node
 {
     size_t low = HS_FIRST_FROM(view->kept, view->n_kept, node, node);
     return low < view->n_kept && view->kept[low].node == node ? &view->kept[low] : NULL;
+}
+
+static hs_status look_at(struct hs_view *view, hs_node node, struct hs_loose_block *ret,
+                         struct hs_error *err)
+{
+    bool is_found;
+    const struct hs_chunk *chunk;
+    uint32_t at;
+    HS_TRY(hs_block_file_look(view, node, ret, &is_found, err));
+    if (is_found)
+        return HS_OK;
+    HS_TRY(hs_view_chunk(view, node, HS_COL_SIZES | HS_COL_TYPES, &chunk, &at, err));
+    *ret = (struct hs_loose_block){
+        .address = chunk->address[at],
+        .words = chunk->words[at],
+        .type = chunk->type[at],
+        .state = chunk->state[at],
+    };
+    return HS_OK;
 }
 
 hs_status hs_view_facts(struct hs_view *view, hs_node node, struct hs_node_facts *ret,
@@ -248,18 +281,16 @@ hs_status hs_view_facts(struct hs_view *view, hs_node node, struct hs_node_facts
         *ret = *kept;
         return HS_OK;
     }
-    const struct hs_chunk *chunk;
-    uint32_t at;
-    HS_TRY(hs_view_chunk(view, node, HS_COL_SIZES | HS_COL_TYPES, &chunk, &at, err));
-    const struct hs_type *type = hs_snap_type(view->snap, chunk->type[at]);
+    struct hs_loose_block block;
+    HS_TRY(look_at(view, node, &block, err));
     *ret = (struct hs_node_facts){
         .node = node,
-        .is_static = chunk->state[at] & HS_BLOCK_STATIC,
-        .is_young = chunk->state[at] & HS_BLOCK_YOUNG,
-        .address = chunk->address[at],
-        .words = chunk->words[at],
-        .type = chunk->type[at],
-        .label = hs_view_string(view, type->name),
+        .is_static = block.state & HS_BLOCK_STATIC,
+        .is_young = block.state & HS_BLOCK_YOUNG,
+        .address = block.address,
+        .words = block.words,
+        .type = block.type,
+        .label = hs_view_string(view, hs_snap_type(view->snap, block.type)->name),
     };
     return HS_OK;
 }

@@ -164,6 +164,22 @@ hs_status hs_packed_cell_of(struct hs_packed *packed, hs_node node, struct hs_cu
     return HS_OK;
 }
 
+hs_status hs_packed_go_to(struct hs_packed *packed, hs_node node, uint64_t place,
+                          struct hs_error *err)
+{
+    struct hs_cursor cursor;
+
+    assert(node < packed->n_nodes);
+    packed->near = (struct hs_cursor){0};
+    HS_TRY(packed_page_of(packed, node / HS_PACKED_PAGE, &cursor, &packed->near_before, err));
+    if (place > cursor.n_bytes)
+        return packed_damaged(err, "a page ends early");
+    cursor.at = place;
+    packed->near_node = node;
+    packed->near = cursor;
+    return HS_OK;
+}
+
 /* ---- rows ---- */
 
 hs_status packed_row_at(struct hs_packed *packed, hs_node node, uint64_t before,

@@ -15,6 +15,7 @@ struct hs_sql_source {
     char *name, *path;      /* owned */
     struct hs_view view;
     struct hs_sql_kept *kept; /* owned: what tables compute once; kept.h */
+    uint32_t n_looks;         /* at the pointers of single blocks */
 };
 
 /* A table of a hub: what a module is registered with. */
@@ -47,6 +48,10 @@ void hs_sql_hub_release(struct hs_sql_hub *hub);
 
 hs_status hs_sql_hub_attach(struct hs_sql_hub *hub, const char *path, const char *name,
                             struct hs_error *err);
+/* To be told of each look at the pointers of one block: from the ninth on each makes a part of the
+ * view's file of single blocks (analysis/block_file.h), so that after as many as there are chunks a
+ * look costs no decoding of 65,536 blocks any more. */
+void hs_sql_source_looked(struct hs_sql_source *source);
 /* NULL name: the first. NULL when there is none. */
 struct hs_sql_source *hs_sql_hub_find(const struct hs_sql_hub *hub, const char *name);
 

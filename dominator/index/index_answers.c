@@ -103,6 +103,19 @@ struct hs_row hs_index_dominated(struct hs_index *index, hs_node node)
     return index_row(index, INDEX_DOMINATED, node);
 }
 
+uint64_t hs_index_dominated_place(const struct hs_index *index)
+{
+    return hs_packed_place(&index->file.packed[INDEX_DOMINATED]);
+}
+
+struct hs_row hs_index_dominated_at(struct hs_index *index, hs_node node, uint64_t place)
+{
+    struct hs_error err;
+
+    hs_status status = hs_packed_go_to(&index->file.packed[INDEX_DOMINATED], node, place, &err);
+    return index_holds(index, status) ? hs_index_dominated(index, node) : (struct hs_row){0};
+}
+
 /* ---- owners ---- */
 
 uint32_t hs_index_n_sets(const struct hs_index *index)

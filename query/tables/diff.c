@@ -86,6 +86,11 @@ static hs_status diff_filter(struct hs_sql_cursor *cursor, const struct hs_sql_p
         (void)hs_fail(err, HS_USAGE, "no snapshot '%.100s' is attached", name != NULL ? name : "");
         return hs_hint(err, "the snapshots table lists those that are");
     }
+    unsigned old_bytes = old->view.facts->word_bytes;
+    unsigned now_bytes = cursor->source->view.facts->word_bytes;
+    if (old_bytes != now_bytes)
+        return hs_fail(err, HS_USAGE, "'%s' has words of %u bytes, '%s' of %u", old->path,
+                       old_bytes, cursor->source->path, now_bytes);
     HS_TRY(add_keys(d, old, /* is_old= */ true, err));
     HS_TRY(add_keys(d, cursor->source, /* is_old= */ false, err));
     cursor->at_end = d->keys.n_strings == 0;

@@ -4,6 +4,7 @@
 #include "analysis/field_path.h"
 #include "analysis/neighbours.h"
 #include "analysis/used_edges.h"
+#include "hub.h"
 #include "node_columns.h"
 #include "tables.h"
 
@@ -100,6 +101,8 @@ static hs_status edges_filter(struct hs_sql_cursor *cursor, const struct hs_sql_
     cursor->at_end = first >= end || (e->is_inward && first < cursor->source->view.n_tree);
     if (cursor->at_end) /* no pointer leads to a node of the root tree */
         return HS_OK;
+    if (plan->key >= 0)
+        hs_sql_source_looked(cursor->source);
     if (e->is_inward) {
         e->dst = first;
         e->referrers = hs_referrers_of(&cursor->source->view, first, UINT64_MAX);

@@ -3,6 +3,7 @@
 #include "analysis/neighbours.h"
 #include "analysis/used_edges.h"
 #include "graph/edges.h"
+#include "hub.h"
 #include "node_columns.h"
 #include "tables.h"
 
@@ -51,6 +52,7 @@ static hs_status holders_filter(struct hs_sql_cursor *cursor, const struct hs_sq
     cursor->at_end = node == HS_NO_NODE;
     if (cursor->at_end)
         return HS_OK;
+    hs_sql_source_looked(cursor->source);
     h->referrers = hs_referrers_of(&cursor->source->view, node, UINT64_MAX);
     h->at = 0;
     h->links.n = 0;

@@ -60,6 +60,12 @@ def blocks_are_those_of_the_graph():
         found = values(path, "select src, dst, class, used from edges")
         equal(sorted((int(a), int(b), c, d) for a, b, c, d in found), of_blocks, "edges")
         for end, at in [("src", 0), ("dst", 1)]:
+            # One after the other: soon from the file of single blocks.
+            found = values(path, "select src, dst, class, used from "
+                           "(select id from roots union all select id from blocks) n "
+                           f"cross join edges e where e.{end} = n.id")
+            equal(sorted((int(a), int(b), c, d) for a, b, c, d in found), of_blocks,
+                  f"all edges by {end}")
             for node in sorted({e[at] for e in of_blocks})[:3]:
                 found = values(path, "select src, dst, class, used from edges "
                                f"where {end} = {node}")
@@ -200,6 +206,24 @@ def what_has_grown():
     equal({r["grown_words"] for r in found}, {"-40"}, "and shrank")
     run("sql", new, "select * from diff('s2')", code=2)
     equal(rows(new, "select * from diff(null)"), [], "since nothing")
+    for value in ["2.5", "-1", "0", "9007199254740993", "1e300", "x'00ff'"]:
+        equal(rows(new, f"select * from diff({value})", old), [], f"diff({value})")
+    for name in ["", "abc", "2", "s3"]:
+        said = run("sql", new, old, f"select * from diff('{name}')", code=2).err
+        check("is attached" in said, said)
+    # Words of another size are no words of ours.
+    small = Snap()
+    small.facts.update(word_bytes=1)
+    small.root(small.block(3), "server.sessions")
+    said = run("sql", new, small.write("small.snap"), "select * from diff('s2')", code=2).err
+    check("words of 1 bytes" in said and "of 8" in said, said)
+    # A damaged one among them.
+    with open(old, "rb") as file:
+        whole = file.read()
+    with open("cut.snap", "wb") as file:
+        file.write(whole[:len(whole) // 2])
+    said = run("sql", new, old, "cut.snap", "select 1", code=4).err
+    check("cut.snap" in said, said)
 
 
 def samples_and_sites():

@@ -184,6 +184,41 @@ static void test_round_trip(void **state)
     }
 }
 
+/* Rows are found again where they began; from the middle of another one, or behind the page, what
+ * is read is wrong or refused, and never from outside. */
+static void test_places(void **state)
+{
+    (void)state;
+    static uint64_t places[5000];
+    struct made made = {.seed = 3, .n_nodes = 5000, .long_node = 2500};
+    struct hs_buffer bytes = {0};
+    struct hs_packed packed;
+    struct hs_row row;
+    uint64_t random = 9;
+    assert_int_equal(write_made(&made, &bytes), HS_OK);
+    assert_int_equal(
+        hs_packed_open(bytes.bytes, bytes.n_bytes, made.n_nodes, hs_packed_skip_row, &packed, &err),
+        HS_OK);
+    for (hs_node node = 0; node < made.n_nodes; node++) {
+        assert_int_equal(hs_packed_row_of(&packed, node, &row, &err), HS_OK);
+        places[node] = hs_packed_place(&packed);
+    }
+    for (unsigned k = 0; k < 5000; k++) {
+        hs_node node = hs_random_below(&random, 5000);
+        assert_int_equal(hs_packed_go_to(&packed, node, places[node], &err), HS_OK);
+        check_row(&packed, &made, node);
+        if (node + 1 < made.n_nodes) /* the next one is found from there */
+            check_row(&packed, &made, node + 1);
+    }
+    assert_int_equal(hs_packed_go_to(&packed, 77, places[76], &err), HS_OK); /* is believed */
+    assert_int_equal(hs_packed_row_of(&packed, 77, &row, &err), HS_OK);
+    assert_int_equal(hs_packed_place(&packed), places[76]);
+    assert_int_equal(hs_packed_go_to(&packed, 77, 1 << 20, &err), HS_FORMAT);
+    check_row(&packed, &made, 77); /* as if nothing had been asked */
+    hs_packed_close(&packed);
+    hs_buffer_fini(&bytes);
+}
+
 static void test_cells(void **state)
 {
     (void)state;
@@ -355,6 +390,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_places),
         cmocka_unit_test(test_cells),
         cmocka_unit_test(test_every_byte_counts),
         cmocka_unit_test(test_numbers_out_of_range),

@@ -19,6 +19,7 @@ struct hs_view_chunk {
 };
 
 struct hs_used_edges;
+struct hs_block_file;
 
 struct hs_view {
     const char *path;
@@ -33,7 +34,8 @@ struct hs_view {
     struct hs_session session;
     struct hs_node_facts *kept; /* owned: by node, of hs_view_keep_facts */
     size_t n_kept;
-    struct hs_used_edges *used; /* owned: of used_edges.h; NULL without an index */
+    struct hs_used_edges *used;   /* owned: of used_edges.h; NULL without an index */
+    struct hs_block_file *blocks; /* owned: of block_file.h; NULL: chunks are decoded */
     /* Of a view that is lent by somebody who keeps it open: closing it gives it back. NULL: it is
      * closed. */
     void (*give_back)(void *lender, const struct hs_view *view);
@@ -75,6 +77,9 @@ hs_status hs_view_chunk(struct hs_view *view, hs_node node, unsigned columns,
  * by way of the chunks that are kept. */
 hs_status hs_view_find_address(struct hs_view *view, hs_addr address, hs_node *ret,
                                struct hs_error *err);
+
+/* Frees the chunks that are decoded; what was borrowed of them is gone. */
+void hs_view_forget_chunks(struct hs_view *view);
 
 /* What one node is. */
 struct hs_node_facts {

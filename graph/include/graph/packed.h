@@ -118,6 +118,16 @@ void hs_packed_close(struct hs_packed *packed);
 hs_status hs_packed_cell_of(struct hs_packed *packed, hs_node node, struct hs_cursor *ret,
                             struct hs_error *err);
 
+/* Where in its page the cell begins that was found last. */
+static inline uint64_t hs_packed_place(const struct hs_packed *packed)
+{
+    return packed->near.at;
+}
+/* Finds the cell of a node at the place that hs_packed_place gave for it, without stepping over
+ * others; hs_packed_cell_of has it next. HS_FORMAT when it cannot be there. */
+hs_status hs_packed_go_to(struct hs_packed *packed, hs_node node, uint64_t place,
+                          struct hs_error *err);
+
 /* A zeroed row is empty and not damaged. */
 struct hs_row {
     struct hs_packed *packed; /* borrowed */
