@@ -61,25 +61,31 @@ static int by_text(const void *left, const void *right)
     return strcmp(left, right);
 }
 
-/* "a, b and 3 more": by name, so that the order of addresses does not matter. */
+/* "a, b and 3 more": by name, so that the order of addresses does not matter; roots of one name are
+ * told once. */
 static hs_status set_name(const struct hs_view *view, uint32_t set, char *text, size_t n,
                           struct hs_error *err)
 {
     enum { NAME_BYTES = 96, LOOK_AT = 64 };
     char names[LOOK_AT][NAME_BYTES];
     struct hs_row row = hs_index_set_roots(view->index, set);
-    size_t n_names = 0, at = 0, n_told = 0;
+    size_t n_names = 0, at = 0, n_told = 0, i = 0;
     for (hs_node node; n_names < LOOK_AT && hs_row_next(&row, &node); n_names++)
         hs_key_root_name(view, node, names[n_names], NAME_BYTES);
     HS_TRY(hs_row_check(&row, err));
     qsort(names, n_names, NAME_BYTES, by_text);
     uint64_t n_roots = hs_index_set(view->index, set).n_roots;
     text[0] = '\0';
-    for (size_t i = 0; i < n_names && n_told < HS_KEY_SET_NAMES && at + 1 < n; i++, n_told++)
+    for (; i < n_names && at + 1 < n; i++) {
+        if (i > 0 && strcmp(names[i], names[i - 1]) == 0)
+            continue;
+        if (n_told++ == HS_KEY_SET_NAMES)
+            break;
         at += (size_t)snprintf(text + at, n - at, "%s%s", i == 0 ? "" : ", ", names[i]);
-    if (n_told < n_roots && at + 1 < n)
-        (void)snprintf(text + at, n - at, "%s%llu more", n_told == 0 ? "" : " and ",
-                       (unsigned long long)(n_roots - n_told));
+    }
+    if (i < n_roots && at + 1 < n)
+        (void)snprintf(text + at, n - at, "%s%llu more", i == 0 ? "" : " and ",
+                       (unsigned long long)(n_roots - i));
     return HS_OK;
 }
 

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "series_growth.h"
+#include "series_sets.h"
 
 #define NS_PER_HOUR 3.6e12
 
@@ -34,39 +35,130 @@ static bool is_same(const struct hs_series_row *a, const struct hs_series_row *b
            a->name == b->name && a->each_words == b->each_words;
 }
 
-/* The row that one of a table is: known, or a new one. */
-static hs_status match_row(struct match *m, const struct hs_series_row *row, uint32_t *ret,
-                           struct hs_error *err)
+static uint64_t hash_of(const struct hs_series_row *row)
+{
+    return hs_hash_pair(hs_hash_pair((uint64_t)row->list << 32 | row->parent, row->name),
+                        row->each_words << 8 | row->form);
+}
+
+/* The row of the series that is called so; HS_NO_NUMBER when there is none. */
+static uint32_t find_row(const struct match *m, const struct hs_series_row *row)
+{
+    const struct hs_series *series = m->series;
+    return HS_TABLE_FIND(&m->by_name, hash_of(row), i, is_same(&series->rows[i], row));
+}
+
+static hs_status add_row(struct match *m, const struct hs_series_row *row, uint32_t *ret,
+                         struct hs_error *err)
 {
     struct hs_series *series = m->series;
-    uint64_t hash = hs_hash_pair(hs_hash_pair((uint64_t)row->list << 32 | row->parent, row->name),
-                                 row->each_words << 8 | row->form);
-    *ret = HS_TABLE_FIND(&m->by_name, hash, i, is_same(&series->rows[i], row));
-    if (*ret != HS_NO_NUMBER)
-        return HS_OK;
     HS_TRY(HS_GROW(&series->rows, &series->rows_capacity, series->n_rows + 1, err));
-    HS_TRY(hs_table_add(&m->by_name, hash, series->n_rows, err));
+    HS_TRY(hs_table_add(&m->by_name, hash_of(row), series->n_rows, err));
     *ret = (uint32_t)series->n_rows;
     series->rows[series->n_rows++] = *row;
     return HS_OK;
 }
 
+/* Row i of a list, as the series has it. `rows`: what those before it are. */
+static hs_status row_of(struct match *m, const struct hs_snap_keys *table, unsigned list, size_t i,
+                        const uint32_t *rows, struct hs_series_row *ret, struct hs_error *err)
+{
+    const struct hs_key_row *row = &table->lists[list].rows[i];
+    *ret = (struct hs_series_row){.list = (uint8_t)list, .form = row->form, .parent = HS_NO_KEY};
+    if (row->parent != HS_NO_KEY)
+        ret->parent = rows[row->parent];
+    if (list == HS_KEY_LIST_LEAKS)
+        ret->each_words = row->detail;
+    const char *name = hs_strtab_get(&table->names, row->name);
+    return hs_strtab_add(&m->series->names, name, &ret->name, err);
+}
+
 static hs_status match_list(struct match *m, const struct hs_snap_keys *table, unsigned list,
                             uint32_t *rows, struct hs_error *err)
 {
-    const struct hs_key_rows *from = &table->lists[list];
-    for (size_t i = 0; i < from->n; i++) {
-        const struct hs_key_row *row = &from->rows[i];
-        struct hs_series_row made = {.list = (uint8_t)list, .form = row->form, .parent = HS_NO_KEY};
-        if (row->parent != HS_NO_KEY)
-            made.parent = rows[row->parent];
-        if (list == HS_KEY_LIST_LEAKS)
-            made.each_words = row->detail;
-        HS_TRY(hs_strtab_add(&m->series->names, hs_strtab_get(&table->names, row->name), &made.name,
-                             err));
-        HS_TRY(match_row(m, &made, &rows[i], err));
+    for (size_t i = 0; i < table->lists[list].n; i++) {
+        struct hs_series_row made;
+        HS_TRY(row_of(m, table, list, i, rows, &made, err));
+        rows[i] = find_row(m, &made);
+        if (rows[i] == HS_NO_NUMBER)
+            HS_TRY(add_row(m, &made, &rows[i], err));
     }
     return HS_OK;
+}
+
+/* ---- owner sets: each root that comes or goes gives them another name */
+
+static size_t first_of(const struct hs_snap_keys *table, unsigned list)
+{
+    size_t first = 0;
+    for (unsigned before = 0; before < list; before++)
+        first += table->lists[before].n;
+    return first;
+}
+
+struct set_match {
+    struct series_set *old, *new; /* owned: of both tables, those that are in one alone */
+    uint8_t *is_met;              /* owned: by row of the series, whether both have it */
+    size_t n_old, n_new;
+};
+
+static hs_status list_unmet(struct match *m, size_t t, const uint32_t *rows, struct set_match *s,
+                            struct hs_error *err)
+{
+    const struct hs_snap_keys *before = m->tables[t - 1], *now = m->tables[t];
+    const struct hs_key_rows *old = &before->lists[HS_KEY_LIST_SETS];
+    const struct hs_key_rows *new = &now->lists[HS_KEY_LIST_SETS];
+    const uint32_t *old_rows = m->rows[t - 1] + first_of(before, HS_KEY_LIST_SETS);
+    HS_TRY(HS_ALLOC(&s->old, old->n, err));
+    HS_TRY(HS_ALLOC(&s->new, new->n, err));
+    HS_TRY(HS_ALLOC(&s->is_met, m->series->n_rows, err));
+    for (size_t i = 0; i < new->n; i++)
+        if (rows[i] == HS_NO_NUMBER)
+            s->new[s->n_new++] = (struct series_set){hs_strtab_get(&now->names, new->rows[i].name),
+                                                     new->rows[i].words, HS_NO_NUMBER};
+        else
+            s->is_met[rows[i]] = 1;
+    for (size_t i = 0; i < old->n; i++)
+        if (!s->is_met[old_rows[i]])
+            s->old[s->n_old++] = (struct series_set){
+                hs_strtab_get(&before->names, old->rows[i].name), old->rows[i].words, old_rows[i]};
+    return series_sets_pair(s->old, s->n_old, s->new, s->n_new, err);
+}
+
+/* What is paired is called as it is now. */
+static hs_status take_pairs(struct match *m, size_t t, uint32_t *rows, const struct set_match *s,
+                            struct hs_error *err)
+{
+    struct hs_series_row made;
+    for (size_t i = 0, k = 0; k < s->n_new; i++) {
+        if (rows[i] != HS_NO_NUMBER)
+            continue;
+        rows[i] = s->new[k++].row;
+        if (rows[i] == HS_NO_NUMBER)
+            continue;
+        HS_TRY(row_of(m, m->tables[t], HS_KEY_LIST_SETS, i, rows, &made, err));
+        HS_TRY(hs_table_add(&m->by_name, hash_of(&made), rows[i], err));
+        m->series->rows[rows[i]].name = made.name;
+    }
+    return HS_OK;
+}
+
+static hs_status match_sets(struct match *m, size_t t, uint32_t *rows, struct hs_error *err)
+{
+    const struct hs_snap_keys *table = m->tables[t];
+    struct set_match s = {0};
+    for (size_t i = 0; i < table->lists[HS_KEY_LIST_SETS].n; i++) {
+        struct hs_series_row made;
+        HS_TRY(row_of(m, table, HS_KEY_LIST_SETS, i, rows, &made, err));
+        rows[i] = find_row(m, &made);
+    }
+    hs_status status = t == 0 ? HS_OK : list_unmet(m, t, rows, &s, err);
+    if (status == HS_OK)
+        status = take_pairs(m, t, rows, &s, err);
+    hs_free(s.old);
+    hs_free(s.new);
+    hs_free(s.is_met);
+    return status == HS_OK ? match_list(m, table, HS_KEY_LIST_SETS, rows, err) : status;
 }
 
 static hs_status match_all(struct match *m, size_t n, struct hs_error *err)
@@ -76,10 +168,9 @@ static hs_status match_all(struct match *m, size_t n, struct hs_error *err)
     /* List by list, that the rows stand so. */
     for (unsigned list = 0; list < HS_KEY_LIST_SITES; list++)
         for (size_t t = 0; t < n; t++) {
-            size_t first = 0;
-            for (unsigned before = 0; before < list; before++)
-                first += m->tables[t]->lists[before].n;
-            HS_TRY(match_list(m, m->tables[t], list, m->rows[t] + first, err));
+            uint32_t *rows = m->rows[t] + first_of(m->tables[t], list);
+            HS_TRY(list == HS_KEY_LIST_SETS ? match_sets(m, t, rows, err)
+                                            : match_list(m, m->tables[t], list, rows, err));
         }
     return HS_OK;
 }

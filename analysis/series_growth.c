@@ -127,19 +127,55 @@ static hs_status find_keys(struct look *look, struct hs_error *err)
     return HS_OK;
 }
 
+static bool is_steady(const struct hs_series *series, uint32_t row, double least_share)
+{
+    const struct hs_series_score *score = &series->rows[row].score;
+    double step = series->rows[row].growth_words / (double)(series->n - 1);
+    return series->n > 3 && score->score > 0 && score->even >= HS_GROWTH_LEAST_EVEN &&
+           score->lasting >= HS_GROWTH_LEAST_LASTING &&
+           step >= least_share * (double)series->heap_words;
+}
+
 static enum hs_growth judge(const struct hs_series *series)
 {
     if (series->n_found == 0)
         return HS_GROWTH_NONE;
     if (series->n == 2)
         return HS_GROWTH_TWO;
-    const struct hs_series_row *row = &series->rows[series->found[0]];
-    double step = row->growth_words / (double)(series->n - 1);
-    bool is_steady = series->n > 3 && row->score.even >= HS_GROWTH_LEAST_EVEN &&
-                     row->score.lasting >= HS_GROWTH_LEAST_LASTING &&
-                     row->score.chance <= HS_GROWTH_MOST_CHANCE &&
-                     step >= HS_GROWTH_LEAST_SHARE * (double)series->heap_words;
-    return is_steady ? HS_GROWTH_STEADY : HS_GROWTH_UNSURE;
+    bool is_growth = is_steady(series, series->found[0], HS_GROWTH_LEAST_SHARE) &&
+                     is_no_chance(series, series->found[0]);
+    return is_growth ? HS_GROWTH_STEADY : HS_GROWTH_UNSURE;
+}
+
+/* What hangs on other keys from snapshot to snapshot is of the same types in all of them. Of the
+ * heap there is one series: chance among many keys is not to be allowed for. */
+static bool heap_grows(const struct hs_series *series)
+{
+    double by_keys = 0, by_types = 0;
+    for (size_t i = 0; i < series->n_found; i++)
+        by_keys += fmax(series->rows[series->found[i]].growth_words, 0);
+    for (uint32_t i = 0; i < series->n_rows; i++)
+        if (series->rows[i].list == HS_KEY_LIST_TYPES && is_steady(series, i, 0))
+            by_types += series->rows[i].growth_words;
+    double half = series->rows[0].growth_words / 2;
+    return is_steady(series, 0, HS_GROWTH_LEAST_HEAP) && by_keys < half && by_types >= half;
+}
+
+size_t hs_series_types(const struct hs_series *series, uint32_t *types, size_t most)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < series->n_rows; i++) {
+        const struct hs_series_row *row = &series->rows[i];
+        if (row->list != HS_KEY_LIST_TYPES || row->score.n_up != series->n - 1)
+            continue;
+        size_t at = n < most ? n++ : most;
+        for (; at > 0 && series->rows[types[at - 1]].growth_words < row->growth_words; at--)
+            if (at < most)
+                types[at] = types[at - 1];
+        if (at < most)
+            types[at] = i;
+    }
+    return n;
 }
 
 static void list_candidates(struct look *look)
@@ -163,6 +199,7 @@ static hs_status look_for(struct look *look, struct hs_error *err)
     find_children(look);
     HS_TRY(find_keys(look, err));
     series->growth = judge(series);
+    series->heap_grows = heap_grows(series);
     return HS_OK;
 }
 

@@ -62,8 +62,8 @@ def a_leak():
     paths = series(10, 20, 30, 40, 50)
     result = run("diff", *paths, "--json").json()
     equal(list(result), ["schema", "word_bytes", "snapshots", "verdict", "growth", "growing",
-                         "sites", "command", "command_is_of_new", "keys", "roots", "sets", "types",
-                         "leaks"], "the document")
+                         "sites", "command", "command_is_of_new", "heap_grows", "keys", "roots",
+                         "sets", "types", "leaks"], "the document")
     equal((result["schema"], result["growth"], result["growing"]),
           ("heapsnap.diff/1", "steady", "sessions > struct session"), "what grows")
     first = result["keys"][0]
@@ -245,6 +245,39 @@ def hostile_names():
         check(b"\x1b" not in out and "\u202e".encode() not in out, f"{form} is safe")
 
 
+def the_heap_alone():
+    """Lists that hang on another of four roots in each dump: no key says what grows."""
+    def dump(i):
+        snap = heap(1 + i, 10)
+        cell = snap.type("struct cell", 0, 12)
+        for one in range(40):
+            first = before = snap.block(4, cell)
+            for _ in range(6 + i):
+                block = snap.block(4, cell)
+                snap.edge(before, block)
+                before = block
+            snap.root(first, f"v{(one // 10 + i) % 4}", unit="server.c")
+        for n in range(4):
+            snap.root(snap.block(300 if n == i % 4 else 2, cell), f"v{n}", unit="server.c")
+        return kept(snap)
+    paths = [dump(i) for i in range(5)]
+    result = run("diff", *paths, "--json").json()
+    equal((result["growth"] == "steady", result["heap_grows"]), (False, True), "what grows")
+    for part in ["The heap as a whole grows at every step, from ", "no key has half of that",
+                 "an hour", "There is more of struct cell (+5.0 KiB)."]:
+        check(part in result["verdict"], f"'{part}' is not in: {result['verdict']}")
+    words = shlex.split(result["command"])
+    equal(words, ["heapsnap", "paths", paths[4], "--to", "type:struct cell"], "the command")
+    run(*words[1:])
+    check("Who holds most of it: heapsnap paths" in run("diff", *paths).out, "in the table")
+    run("diff", *paths, "--fail-growth", "1KiB", code=1)
+    older = [word for path in paths[:-1] for word in ("--baseline", path)]
+    first = run("suspects", paths[-1], *older, "--json").json()["suspects"][0]
+    equal((first["list"], first["words"]), ("growing", result["snapshots"][4]["heap_words"]),
+          "the first suspect")
+    check(first["sentence"].startswith("The heap as a whole grows"), first["sentence"])
+
+
 def suspects_with_older_ones():
     paths = series(10, 20, 30, 40, 50)
     older = [word for path in paths[:-1] for word in ("--baseline", path)]
@@ -264,7 +297,7 @@ def suspects_with_older_ones():
 
 for test in [a_leak, formats, two, what_shrinks_comes_and_goes, key_files,
              stale_keys_are_made_anew, a_folder, what_does_not_belong_together, orders_and_twins,
-             thresholds, sites, hostile_names, suspects_with_older_ones]:
+             thresholds, sites, hostile_names, the_heap_alone, suspects_with_older_ones]:
     try:
         test()
     except Exception as error:

@@ -5,12 +5,14 @@
 
 #include "analysis/newborn.h"
 #include "base/alloc.h"
+#include "base/append.h"
 #include "base/units.h"
 #include "commands.h"
 #include "comparison.h"
 #include "diff_print.h"
 #include "look/open_view.h"
 #include "look/suspect_text.h"
+#include "verdict.h"
 
 enum { COMMAND_BYTES = 4096 };
 
@@ -88,29 +90,48 @@ static hs_status look_for(struct hs_tool *tool, const struct hs_comparison *comp
     return hs_view_finish(&view, status, err);
 }
 
-/* "heapsnap paths NEW --to 0x..."; empty when there is no block to show. */
-static hs_status find_example(struct hs_tool *tool, const struct hs_comparison *comparison,
-                              char *command, bool *ret_is_new, struct hs_error *err)
+/* What to look at: a block's address, of the heap as a whole the type that there is more of. */
+static hs_status find_what(struct hs_tool *tool, const struct hs_comparison *comparison, char *what,
+                           size_t n, bool *ret_is_new, struct hs_error *err)
 {
-    const struct hs_compared *newest = &comparison->files[comparison->n - 1];
+    const struct hs_series *series = &comparison->series;
     struct hs_newborn found = {.node = HS_NO_NODE};
-    size_t n;
-    command[0] = '\0';
-    if (comparison->series.n_found == 0 || !newest->is_snap)
+    uint32_t type;
+    what[0] = '\0';
+    if (hs_verdict_is_of_heap(series)) {
+        if (hs_series_types(series, &type, 1) != 0)
+            (void)snprintf(what, n, "type:%s",
+                           hs_strtab_get(&series->names, series->rows[type].name));
+        return HS_OK;
+    }
+    if (series->n_found == 0)
         return HS_OK;
     HS_TRY(look_for(tool, comparison, &found, err));
     if (found.node == HS_NO_NODE)
         return HS_OK;
-    (void)snprintf(command, COMMAND_BYTES, "heapsnap paths ");
-    hs_suspect_quote(newest->path, command, COMMAND_BYTES);
-    n = strlen(command);
-    (void)snprintf(command + n, COMMAND_BYTES - n, " --to 0x%llx",
-                   (unsigned long long)found.address);
-    if (tool->policy.kind == HS_POLICY_CONSERVATIVE) {
-        n = strlen(command);
-        (void)snprintf(command + n, COMMAND_BYTES - n, " --policy conservative");
-    }
+    (void)snprintf(what, n, "0x%llx", (unsigned long long)found.address);
     *ret_is_new = found.is_new;
+    return HS_OK;
+}
+
+/* "heapsnap paths NEW --to 0x..."; empty when there is nothing to show. */
+static hs_status find_example(struct hs_tool *tool, const struct hs_comparison *comparison,
+                              char *command, bool *ret_is_new, struct hs_error *err)
+{
+    const struct hs_compared *newest = &comparison->files[comparison->n - 1];
+    char what[HS_KEY_TEXT_BYTES];
+    command[0] = '\0';
+    if (!newest->is_snap)
+        return HS_OK;
+    HS_TRY(find_what(tool, comparison, what, sizeof what, ret_is_new, err));
+    if (what[0] == '\0')
+        return HS_OK;
+    hs_append(command, COMMAND_BYTES, "heapsnap paths ");
+    hs_suspect_quote(newest->path, command, COMMAND_BYTES);
+    hs_append(command, COMMAND_BYTES, " --to ");
+    hs_suspect_quote(what, command, COMMAND_BYTES);
+    if (tool->policy.kind == HS_POLICY_CONSERVATIVE)
+        hs_append(command, COMMAND_BYTES, " --policy conservative");
     return HS_OK;
 }
 

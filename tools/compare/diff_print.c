@@ -125,6 +125,7 @@ static void put_answer(struct hs_json *json, const struct hs_diff_print *print)
     hs_json_end_array(json);
     hs_json_string(json, "command", print->example);
     hs_json_bool(json, "command_is_of_new", print->example_is_new);
+    hs_json_bool(json, "heap_grows", series->heap_grows);
 }
 
 static hs_status print_json(struct hs_tool *tool, const struct hs_invocation *inv,
@@ -275,9 +276,13 @@ static hs_status print_verdict(struct hs_tool *tool, const struct hs_diff_print 
     HS_TRY(hs_tool_say(tool, err, "%s", text));
     if (print->example == NULL)
         return HS_OK;
-    return hs_tool_say(tool, err, "%s: %s",
-                       print->example_is_new ? "One of the new ones" : "One of them",
-                       print->example);
+    /* On one line, be it longer than the terminal: it is there to be copied. */
+    HS_TRY(hs_print(&tool->out, err, "%s: ",
+                    hs_verdict_is_of_heap(series_of(print)) ? "Who holds most of it"
+                    : print->example_is_new                 ? "One of the new ones"
+                                                            : "One of them"));
+    HS_TRY(hs_tool_print_clean(tool, print->example, err));
+    return hs_print(&tool->out, err, "\n");
 }
 
 static hs_status print_table(struct hs_tool *tool, const struct hs_invocation *inv,

@@ -6,7 +6,7 @@
 
 struct hs_diff_print {
     const struct hs_comparison *comparison;
-    const char *example; /* the command that shows one block that grew; NULL: none */
+    const char *example; /* the command that shows a block or type that grew; NULL: none */
     bool example_is_new; /* it was not there before */
 };
 

@@ -20,13 +20,14 @@ static hs_status describe(struct hs_growing *growing, const struct hs_comparison
                           struct hs_error *err)
 {
     const struct hs_series *series = &comparison->series;
-    if (series->n_found == 0)
+    bool is_of_heap = hs_verdict_is_of_heap(series);
+    if (series->n_found == 0 && !is_of_heap)
         return HS_OK;
-    uint32_t row = series->found[0];
+    uint32_t row = is_of_heap ? 0 : series->found[0];
     growing->is_there = true;
     hs_verdict_text(series, comparison->are_same, growing->sentence, sizeof growing->sentence);
     hs_series_text(series, row, growing->holder, sizeof growing->holder);
-    if (series->n_sites != 0)
+    if (series->n_sites != 0 && !is_of_heap)
         (void)snprintf(growing->site, sizeof growing->site, "%s",
                        hs_strtab_get(&series->names, series->sites[0].name));
     growing->words = hs_series_words(series, row)[series->n - 1];

@@ -79,15 +79,20 @@ static void put_size(const struct writer *w, uint64_t words)
     put(w, "%s", text);
 }
 
-static void put_range(const struct writer *w)
+static void put_from_to(const struct writer *w, uint32_t row)
 {
-    const uint64_t *words = hs_series_words(w->series, w->row);
-    const uint64_t *objects = hs_series_objects(w->series, w->row);
-    size_t last = w->series->n - 1;
+    const uint64_t *words = hs_series_words(w->series, row);
     put(w, "from ");
     put_size(w, words[0]);
     put(w, " to ");
-    put_size(w, words[last]);
+    put_size(w, words[w->series->n - 1]);
+}
+
+static void put_range(const struct writer *w)
+{
+    const uint64_t *objects = hs_series_objects(w->series, w->row);
+    size_t last = w->series->n - 1;
+    put_from_to(w, w->row);
     if (objects[last] > objects[0])
         put(w, ", from %llu to %llu objects", (unsigned long long)objects[0],
             (unsigned long long)objects[last]);
@@ -152,16 +157,36 @@ static const char *why_unsure(const struct hs_series *series, const struct hs_se
 static void put_none(const struct writer *w)
 {
     const struct hs_series *series = w->series;
-    const uint64_t *heap = hs_series_words(series, 0);
+    size_t n_steps = series->n - 1;
     if (series->n == 2)
-        put(w, "Nothing grew.");
+        put(w, "Nothing grew. The heap went ");
+    else if (series->rows[0].score.n_up == n_steps)
+        put(w, "No key grew at every one of the %zu steps. The heap did, ", n_steps);
     else
-        put(w, "Nothing grew at every one of the %zu steps.", series->n - 1);
-    put(w, " The heap went from ");
-    put_size(w, heap[0]);
-    put(w, " to ");
-    put_size(w, heap[series->n - 1]);
+        put(w, "Nothing grew at every one of the %zu steps. The heap went ", n_steps);
+    put_from_to(w, 0);
     put(w, ".");
+}
+
+/* The heap alone, and what it is that there is more of. */
+static void put_heap(struct writer *w)
+{
+    uint32_t types[3];
+    size_t n = hs_series_types(w->series, types, 3);
+    w->row = 0;
+    put(w, "The heap as a whole grows at every step, ");
+    put_from_to(w, 0);
+    put(w, ", and no key has half of that: what hangs on which root changes from dump to dump, as "
+           "where the objects of a runtime hold each other.");
+    put_rate(w);
+    for (size_t i = 0; i < n; i++) {
+        put(w, i == 0 ? " There is more of " : i + 1 < n ? ", " : " and ");
+        put_name(w, hs_strtab_get(&w->series->names, w->series->rows[types[i]].name));
+        put(w, " (");
+        put_change(w, w->series->rows[types[i]].growth_words);
+        put(w, ")");
+    }
+    put(w, n != 0 ? "." : "");
 }
 
 static void put_found(const struct writer *w)
@@ -185,6 +210,11 @@ static void put_found(const struct writer *w)
         put(w, " Two snapshots cannot tell a leak from a load: dump again later, and compare all.");
 }
 
+bool hs_verdict_is_of_heap(const struct hs_series *series)
+{
+    return series->heap_grows && series->growth != HS_GROWTH_STEADY;
+}
+
 void hs_verdict_text(const struct hs_series *series, bool are_same, char *text, size_t n)
 {
     struct writer w = {.series = series, .text = text, .n = n};
@@ -193,10 +223,19 @@ void hs_verdict_text(const struct hs_series *series, bool are_same, char *text, 
         put(&w, "Nothing grew: these are the same snapshot.");
         return;
     }
+    if (hs_verdict_is_of_heap(series)) {
+        put_heap(&w);
+        return;
+    }
     if (series->n_found == 0) {
         put_none(&w);
         return;
     }
     w.row = series->found[0];
     put_found(&w);
+    if (!series->heap_grows)
+        return;
+    put(&w, " The heap as a whole grows by more, ");
+    put_from_to(&w, 0);
+    put(&w, ".");
 }

@@ -9,6 +9,9 @@ enum { HS_VERDICT_BYTES = 2048, HS_SPARK_BYTES = 128 };
 /* One to three sentences, safe to print; `are_same`: all of them are one snapshot. */
 void hs_verdict_text(const struct hs_series *series, bool are_same, char *text, size_t n);
 
+/* The sentence is of the whole heap, whatever is found. */
+bool hs_verdict_is_of_heap(const struct hs_series *series);
+
 /* "+1.2 MiB", "-312 B", "0 B" of so many words. */
 void hs_verdict_change(const struct hs_series *series, double words, char *text, size_t n);
 

@@ -118,6 +118,10 @@ hs_status hs_watch_growth_tell(int dir_fd, uint64_t first_number, struct hs_watc
 
 static void find_fastest(const struct hs_series *series, struct hs_watch_rate *ret)
 {
+    if (series->heap_grows && series->rows[0].words_per_hour > 0) {
+        ret->bytes_per_hour = series->rows[0].words_per_hour * series->word_bytes;
+        (void)snprintf(ret->key, sizeof ret->key, "[the whole heap]");
+    }
     for (size_t i = 0; i < series->n_found; i++) {
         double words = series->rows[series->found[i]].words_per_hour;
         double rate = words * series->word_bytes;

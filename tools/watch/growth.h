@@ -14,7 +14,7 @@ hs_status hs_watch_growth_tell(int dir_fd, uint64_t first_number, struct hs_watc
 #define HS_WATCH_KEY_BYTES 160
 
 struct hs_watch_rate {
-    double bytes_per_hour;        /* of the key that grows fastest; 0: none, or not known yet */
+    double bytes_per_hour; /* of the key, or heap, that grows fastest; 0: none, not known yet */
     char key[HS_WATCH_KEY_BYTES]; /* it, cut */
     size_t n_dumps;               /* that were looked at */
 };

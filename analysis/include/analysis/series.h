@@ -44,6 +44,8 @@ const char *hs_growth_name(unsigned growth);
 #define HS_GROWTH_LEAST_SHARE 1e-4
 /* Nor where so many series of noise would look like it. */
 #define HS_GROWTH_MOST_CHANCE 0.05
+/* The heap is said to grow by itself only when its mean step is so much of it. */
+#define HS_GROWTH_LEAST_HEAP 1e-3
 /* A key below another is the answer in its place when it keeps so much of its score. */
 #define HS_GROWTH_FOLLOW 0.7
 
@@ -86,6 +88,10 @@ struct hs_series {
     unsigned word_bytes;
 
     enum hs_growth growth;
+    /* The heap grew steadily, and of that what is found has less than half, but types that grew as
+     * steadily half and more: blocks hang on other keys from snapshot to snapshot, as where the
+     * objects of a runtime all hold each other. */
+    bool heap_grows;
     /* Owned: keys that grew, best first, each the deepest that keeps most of its parents' score,
      * none below another. Only keys count of which blocks of their own grow: what merely leads to
      * several that do is their sum. Where none does, all count but the whole heap. */
@@ -112,6 +118,9 @@ static inline const uint64_t *hs_series_objects(const struct hs_series *series, 
 {
     return series->objects + row * series->n;
 }
+
+/* Of the types that grew at every step the `most` that grew most, largest first: their number. */
+size_t hs_series_types(const struct hs_series *series, uint32_t *types, size_t most);
 
 /* The name of a row, cut at n bytes: of a key "server.sessions > struct session > char[]", "" of
  * all; of leaks the type alone. */
