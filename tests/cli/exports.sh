@@ -32,6 +32,8 @@ import pty
 from snapcli import *
 
 BINARY = ("pprof", "perfetto", "hprof", "sqlite")
+PIPE = 65536
+n_midway = 0
 commands = [(name, [HEAPSNAP, "export", os.environ["SNAP"], "--to", name])
             for name in os.environ["FILES"].split()]
 commands += [(name, [HEAPSNAP, "trace", "export", os.environ["TRACE"], "--to", name])
@@ -42,6 +44,16 @@ for name, command in commands:
     done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, timeout=100)
     os.close(write)
     check(done.returncode == 5 and b"Broken pipe" in done.stderr, f"{command}: {done}")
+    # One that goes in the middle.
+    whole = subprocess.run(command, stdout=subprocess.PIPE, check=True, timeout=100).stdout
+    if len(whole) > 2 * PIPE:
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+            check(child.stdout.read(1) == whole[:1], f"{command}: the first byte")
+            child.stdout.close()
+            said = child.stderr.read()
+            check(child.wait(100) == 5 and said.count(b"heapsnap: ") == 1 and
+                  b"Broken pipe" in said, f"{command}: {child.returncode}: {said}")
+        n_midway += 1
     if name in BINARY:
         master, slave = pty.openpty()
         done = subprocess.run(command, stdout=slave, stderr=subprocess.PIPE, timeout=100)
@@ -49,6 +61,7 @@ for name, command in commands:
         os.close(master)
         check(done.returncode == 2, f"{command} to a terminal: {done}")
         check(b"to a terminal" in done.stderr and b"-o FILE" in done.stderr, str(done.stderr))
+check(n_midway >= 6, f"{n_midway} are longer than a pipe")
 END
 
 # A snapshot that is cut, and one with wrong bytes: exit 4, and no file.
@@ -86,3 +99,28 @@ done
 for format in $stacks; do
     exits 0 trace export "$TRACE" --to "$format" --size 1Gi.. -o "$work/small"
 done
+
+# Small variables without a name are one root of flame graphs, and their sum is kept.
+python <<'END'
+from snapcli import *
+s = Snap()
+node, text = s.type("struct node"), s.type("char[]")
+def tree(name, words):
+    first, second = s.block(words, node), s.block(3, text)
+    s.edge(first, second)
+    s.root(first, name)
+tree("big", 100000)
+tree(".bss+0x8", 400)
+for at in range(30):
+    tree(f".bss+0x{16 * at + 16:x}", 5 + at)
+tree("tiny", 7)
+path = s.write("roots.snap")
+lines = dict(line.rsplit(" ", 1) for line in
+             run("export", path, "--to", "folded").lines())
+equal(lines, {
+    "root global big;struct node": "800000", "root global big;struct node;char[]": "24",
+    "root global .bss+0x8;struct node": "3200", "root global .bss+0x8;struct node;char[]": "24",
+    "[other roots];struct node": str(8 * sum(range(5, 35))),
+    "[other roots];struct node;char[]": str(30 * 24),
+    "root global tiny;struct node": "56", "root global tiny;struct node;char[]": "24"}, "stacks")
+END
