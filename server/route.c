@@ -306,7 +306,7 @@ hs_status hs_route_find(struct hs_route *route, const struct hs_request *request
     if (route->endpoint == NULL)
         return hs_fail(err, HS_USAGE, "there is nothing of that name here");
     if (route->endpoint->kind == ENDPOINT_SERIES && list->folder == NULL)
-        return hs_fail(err, HS_USAGE, "a single snapshot is served, and no folder of them");
+        return hs_fail(err, HS_USAGE, "no folder of snapshots is served");
     bool is_of_trace = route->endpoint->kind == ENDPOINT_TRACE;
     if (is_of_trace && list->trace == NULL)
         return hs_fail(err, HS_USAGE, "no trace is served here");

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 
 #include "access.h"
 #include "base/alloc.h"
+#include "base/table.h"
 #include "look/memory_report.h"
 #include "report/text.h"
 
@@ -282,6 +284,34 @@ void hs_tool_go_first(void)
     (void)close(fd);
 }
 
+/* ---- lines that are said once */
+
+enum { SAID = 256 };
+static struct {
+    pthread_mutex_t lock;
+    bool is_on;
+    uint64_t hashes[SAID]; /* under the lock: of the lines that were said last */
+    size_t n;
+} once = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void hs_talk_once(void)
+{
+    once.is_on = true;
+}
+
+static bool was_said(const char *line)
+{
+    uint64_t hash = hs_hash_bytes(line, strlen(line));
+    bool found = false;
+    (void)pthread_mutex_lock(&once.lock);
+    for (size_t i = 0; i < SAID && i < once.n && !found; i++)
+        found = once.hashes[i] == hash;
+    if (!found)
+        once.hashes[once.n++ % SAID] = hash;
+    (void)pthread_mutex_unlock(&once.lock);
+    return found;
+}
+
 void hs_talk(const char *format, ...)
 {
     char line[1024];
@@ -289,7 +319,8 @@ void hs_talk(const char *format, ...)
     va_start(arguments, format);
     (void)vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
-    talk_line("heapsnap", line);
+    if (!once.is_on || !was_said(line))
+        talk_line("heapsnap", line);
 }
 
 void hs_tool_hint(struct hs_tool *tool, const char *format, ...)

@@ -114,6 +114,9 @@ void hs_tool_hint(struct hs_tool *tool, const char *format, ...)
 /* Talk: a line on standard error, filled to the width of a terminal. Never fails: nobody can be
  * told. */
 void hs_talk(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* From now on the same line is said once, of the 256 lines before it: for a server, which runs
+ * commands again and again. To be called before there are threads. */
+void hs_talk_once(void);
 /* "heapsnap: cannot ..." and the hint, sanitised. */
 void hs_talk_error(const struct hs_error *err);
 int hs_exit_code(hs_status status);

@@ -13,9 +13,9 @@ from snapcli import HEAPSNAP, check, equal
 
 
 class Server:
-    def __init__(self, *arguments, env=None):
+    def __init__(self, *arguments, env=None, program=HEAPSNAP):
         self.talk = open("serve.err", "w+b")
-        self.child = subprocess.Popen([HEAPSNAP, "serve", *map(str, arguments)],
+        self.child = subprocess.Popen([program, "serve", *map(str, arguments)],
                                       stdout=subprocess.PIPE, stderr=self.talk,
                                       env={**os.environ, **(env or {})})
         self.url = self.child.stdout.readline().decode().strip()

@@ -287,6 +287,74 @@ def cut_in_place():
         equal(server.child.poll(), None, "it lives")
 
 
+def bare_heaps():
+    """Without roots, without types, without blocks, and a node with very many children."""
+    lost = Snap()
+    first, second = lost.block(3), lost.block(5)
+    lost.edge(first, second, 0)
+    untyped, nothing, wide = Snap(), Snap(), Snap()
+    untyped.root(untyped.block(7), "one")
+    nothing.root(None, "none")
+    n = 60000
+    hub = wide.block(n)
+    for i in range(n):
+        wide.edge(hub, wide.block(1 + i % 9), i)
+    wide.root(hub, "hub")
+    for name, snap in [("lost", lost), ("untyped", untyped), ("nothing", nothing), ("wide", wide)]:
+        heap = snap.write(name + ".snap")
+        with Server(heap) as server:
+            for path, words in [("info", ["info"]), ("roots", ["roots", "-n", 50]),
+                                ("types", ["types", "-n", 50]), ("leaks", ["leaks", "-n", 50]),
+                                ("suspects", ["suspects", "-n", 10]),
+                                ("tree?limit=30", ["dominators", "-n", 30])]:
+                equal(server.api(path), run(words[0], heap, *words[1:], "--json").json(),
+                      f"{path} of {name}")
+            equal(server.api("keys")["words"][0], server.api("info")["words"], f"keys of {name}")
+            check(server.api("report").startswith(b"<!doctype html>"), f"the report of {name}")
+    with Server("wide.snap") as server:
+        hub = server.api("tree?root=root:hub&limit=5&depth=1")["nodes"][-1]["id"]
+        found = server.api(node(hub) + "?limit=20")
+        equal(len(found["dominated"]), 20, "of many children those that were asked for")
+        equal(found["n_dominated"], n, "how many there are")
+
+
+def no_place():
+    """Neither beside the snapshot nor in the cache directory: the index is made, and kept by no
+    file."""
+    nobody = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+    if os.getuid() != 0 or not shutil.which("setpriv") or \
+            subprocess.run([*nobody, "test", "-x", HEAPSNAP]).returncode != 0:
+        return
+    here = os.path.abspath("no place")
+    os.makedirs(here, exist_ok=True)
+    heap = os.path.join(here, "heap.snap")
+    os.replace(some_heap("else.snap"), heap)
+    roots = run("roots", heap, "-n", 50, "--json").json()
+    for name in os.listdir(here):
+        if name != "heap.snap":
+            os.remove(os.path.join(here, name))
+    os.chmod(heap, 0o644)
+    os.chmod(os.environ["WORK"], 0o755)
+    with open("serve.as", "w") as file:
+        file.write(f'#!/bin/sh\nexec {" ".join(nobody)} "{HEAPSNAP}" "$@"\n')
+    os.chmod("serve.as", 0o755)
+    with Server(heap, program=os.path.abspath("serve.as"),
+                env={"XDG_CACHE_HOME": "/proc/nowhere", "HOME": "/proc/nowhere"}) as server:
+        equal(server.api("roots"), {**roots, "snapshot": heap}, "roots")
+        check("hub" in json.dumps(server.api(node("root:hub"))), "an object")
+    equal(os.listdir(here), ["heap.snap"], "what is beside it")
+
+
+def notes_once():
+    """What a command says on its standard error is said once, however often it is asked."""
+    note = "was not sampling its allocations"
+    with Server("hard.snap") as server:
+        for limit in [5, 6, 7]:
+            check(note in run("samples", "hard.snap", "-n", limit).err, "the command has no note")
+            server.api(f"samples?limit={limit}")
+        equal(server.said().count(note), 1, "notes of a server")
+
+
 def some_trace(name="app.ctf", n=40):
     """Named as the file that it is written to."""
     trace = Trace(pid=77)
@@ -417,6 +485,29 @@ def socket_file():
         equal(file.read(), "kept", "a file of that name")
 
 
+def several():
+    """Files that are named, the newest first; of one name in two folders by their paths."""
+    os.makedirs("there", exist_ok=True)
+    os.rename(some_heap(more=1), "there/heap.snap")
+    heaps = ["there/heap.snap", some_heap()]
+    with Server(*heaps) as server:
+        found = server.api("snapshots")
+        equal([one["name"] for one in found["snapshots"]], heaps, "told apart")
+        equal(found["is_series"], False, "no series")
+        equal(server.api("info"), run("info", heaps[0], "--json").json(), "the first")
+        old = "snap=" + heaps[1].replace("/", "%2F")
+        equal(server.api("info?" + old), run("info", heaps[1], "--json").json(), "the other")
+        equal(server.api("diff?old=" + heaps[1].replace("/", "%2F")),
+              run("diff", heaps[1], heaps[0], "-n", 50, "--json").json(), "what grew")
+        server.api("series", code=404)
+        server.api("info?snap=elsewhere%2Fheap.snap", code=404)
+        os.replace(some_heap("other.snap", more=2), "there/heap.snap")
+        equal(server.api("info"), run("info", heaps[0], "--json").json(), "another one by then")
+    os.mkdir("a folder")
+    check("a folder" in run("serve", "there/heap.snap", "a folder", code=2).err, "with a folder")
+    run("serve", "there/heap.snap", "missing.snap", code=5)
+
+
 def series():
     os.mkdir("series")
     names = [f"heap-20260101T0{i}0000Z-000001.snap" for i in range(3)]
@@ -440,12 +531,13 @@ def series():
         server.api("info?snap=heap.snap", code=404)
         check("hub" in json.dumps(server.api(node("root:hub") + "?snap=" + names[1])), "an object")
     shutil.rmtree("series")
+    several()
     os.mkdir("series")
     with Server("series") as server:
         equal(server.api("snapshots")["snapshots"], [], "an empty folder")
         server.api("info", code=404)
 
 
-main(answers, pages, strangers, bad_requests, sql, many, changed, cut_in_place, traces,
-     growing_trace, ends, socket_file, series)
+main(notes_once, bare_heaps, no_place, answers, pages, strangers, bad_requests, sql, many, changed,
+     cut_in_place, traces, growing_trace, ends, socket_file, series)
 END

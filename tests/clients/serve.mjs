@@ -73,6 +73,13 @@ try {
         check(plain(rows[i][2]) === String(root.retained_words), `retained of ${i}: ${rows[i][2]}`);
         check(plain(rows[i][4]) === String(root.reachable_words), `reachable of ${i}: ${rows[i][4]}`);
     });
+    await page.select('main select[aria-label="roots by"]', 'module');
+    await page.waitForFunction(() => document.querySelector('main thead th')?.innerText === 'module');
+    const modules = await cells(page);
+    read('modules').roots.forEach((group, i) => check(plain(modules[i][1]) === String(group.retained_words),
+        `retained by module ${i}: ${modules[i]}`));
+    await page.select('main select[aria-label="roots by"]', 'root');
+    await page.waitForSelector('main tbody tr input[type=checkbox]');
     await page.click('main tbody tr input[type=checkbox]');
     await page.waitForFunction(() => document.getElementById('let-go').innerText.includes('freed'));
     const freed = plain(await page.$eval('#let-go', line => line.innerText));
@@ -142,6 +149,46 @@ try {
     await page.select('header select:nth-of-type(2)', names[2]);
     await ready(page, 'growth');
     check((await text(page)).length > 40, 'a comparison');
+
+    // The newest again, and beside it the oldest: roots, types, owners and an object of both.
+    await page.select('header select:nth-of-type(1)', names[0]);
+    await page.waitForFunction(name => document.querySelector('header select')?.value === name, {},
+        names[0]);
+    const older = read('older'), sum = (rows, is, field) => rows.filter(is)
+        .reduce((total, row) => total + row[field], 0);
+    const compared = async (part, row) => {
+        await page.evaluate(where => { location.hash = where; }, 'compare/' + part);
+        await page.waitForFunction(wanted => document.querySelector('[data-part=compared] tbody tr')
+            && document.querySelector('[aria-pressed=true]')?.innerText === wanted, {}, row);
+        await ready(page, 'compare');
+        if (pictures) await page.screenshot({path: path.join(pictures, `compare-${row}.png`)});
+        return cells(page, '[data-part=compared]');
+    };
+    const same = (row, root) => row.name === root.name && row.kind === root.kind;
+    const named = lines => lines.filter(line => /^[\w .]+$/.test(line[0])).slice(0, 20);
+    const flat = name => name.replace(/\s+/g, ' ').trim(); // as a cell shows it
+    const signed = number => (number > 0 ? '+' : '') + number;
+    for (const line of named(await compared('roots', 'roots'))) {
+        const is = row => flat(row.name) === line[0] && row.kind === line[1];
+        const both = [older.roots, roots.roots].map(rows => sum(rows, is, 'retained_words'));
+        check(plain(line.slice(2, 5).join()) === [...both, signed(both[1] - both[0])].join(),
+            `compared root ${line}, not ${both}`);
+    }
+    const oldTypes = read('older_types').types;
+    for (const line of named(await compared('types', 'types'))) {
+        const is = row => flat(row.type) === line[0] && row.kind === line[1];
+        const both = [oldTypes, types.types].map(rows => sum(rows, is, 'words'));
+        check(plain(line.slice(2, 5).join()) === [...both, signed(both[1] - both[0])].join(),
+            `compared type ${line}, not ${both}`);
+    }
+    const owners = await compared('tree', 'owners and types');
+    [[1, read('older_info').words], [2, info.words]].forEach(([at, words]) =>
+        check(owners.reduce((all, line) => all + Number(plain(line[at])), 0) === words,
+            `owners of side ${at}: ${owners.map(line => line[at])}`));
+    const one = roots.roots.find(root => older.roots.some(row => same(row, root)));
+    const facts = await compared('object:root:' + encodeURIComponent(one.name), 'an object');
+    const gone = facts.find(line => line[0] === 'if it went away');
+    check(gone && plain(gone[2]) === String(one.retained_words), `the object of both: ${gone}`);
 
     const small = await open(address, 800, 600);
     await ready(small, 'overview');

@@ -16,10 +16,15 @@ newest=$work/series/heap-20260102T000000Z-000001.snap
 for command in info roots types leaks suspects; do
     exits 0 "$command" "$newest" --json -o "$work/$command.json"
 done
+oldest=$work/series/heap-20260100T000000Z-000001.snap
+exits 0 roots "$oldest" -n 0 --json -o "$work/older.json"
+exits 0 types "$oldest" -n 0 --json -o "$work/older_types.json"
+exits 0 info "$oldest" --json -o "$work/older_info.json"
 exits 0 diff "$work/series" --json -o "$work/diff.json"
 largest=$(python3 -c 'import json, sys
 print(json.load(open(sys.argv[1]))["roots"][0]["id"])' "$work/roots.json")
 exits 0 object "$newest" "$largest" --json -n 50 -o "$work/object.json"
+exits 0 roots "$newest" --group-by module -n 400 --json -o "$work/modules.json"
 exits 0 sql "$newest" 'select count(*) as n from blocks' --json -o "$work/count.json"
 exits 0 roots "$newest" --without "$largest" --json -o "$work/without.json"
 "$HEAPSNAP" serve "$work/series" >"$work/address" 2>"$work/talk" &

@@ -23,23 +23,34 @@ static hs_status make_token(char *token, struct hs_error *err)
     return HS_OK;
 }
 
+static hs_status prepare_one(struct hs_tool *tool, const char *path, bool is_only,
+                             struct hs_error *err)
+{
+    struct hs_view view = {0};
+    if (strcmp(path, "-") == 0)
+        return hs_fail(err, HS_USAGE, "'serve' needs a file: it is read again and again");
+    if (hs_folder_is(path) && is_only)
+        return HS_OK;
+    if (hs_folder_is(path))
+        return hs_fail(err, HS_USAGE, "'%s' is a folder, which is served alone", path);
+    if (hs_trace_is_one(path))
+        return hs_fail(err, HS_USAGE, "'%s' is a trace: --trace stands beside snapshots", path);
+    HS_TRY(hs_tool_open_view(tool, path, HS_VIEW_INDEX, &view, err));
+    return hs_view_finish(&view, HS_OK, err);
+}
+
 /* Long work is done where it can be seen, and what cannot be served is said at once. */
 static hs_status prepare(struct hs_tool *tool, const struct hs_serve_what *what,
                          struct hs_error *err)
 {
-    const char *path = what->snapshots;
-    struct hs_view view = {0};
     struct hs_trace *trace = NULL;
-    if (path != NULL && strcmp(path, "-") == 0)
-        return hs_fail(err, HS_USAGE, "'serve' needs a file: it is read again and again");
     if (what->trace != NULL) {
         HS_TRY(hs_trace_open(what->trace, &trace, err));
         hs_trace_close(trace);
     }
-    if (path == NULL || hs_folder_is(path))
-        return HS_OK;
-    HS_TRY(hs_tool_open_view(tool, path, HS_VIEW_INDEX, &view, err));
-    return hs_view_finish(&view, HS_OK, err);
+    for (size_t i = 0; i < what->n_snapshots; i++)
+        HS_TRY(prepare_one(tool, what->snapshots[i], what->n_snapshots == 1, err));
+    return HS_OK;
 }
 
 static hs_status listen_at(const struct hs_invocation *inv, struct hs_listener *listener,
@@ -71,17 +82,14 @@ static hs_status tell(struct hs_tool *tool, const struct hs_listener *listener, 
 
 hs_status hs_cmd_serve(struct hs_tool *tool, const struct hs_invocation *inv, struct hs_error *err)
 {
-    struct hs_serve_what what = {inv->arguments[0], NULL};
+    struct hs_serve_what what = {inv->arguments, inv->n_arguments, NULL};
     char token[HS_SERVER_TOKEN_BYTES];
     struct hs_listener listener = {.fd = -1};
     if (hs_given(inv, HS_OPT_TRACE))
         what.trace = inv->text[HS_OPT_TRACE];
-    if (hs_trace_is_one(what.snapshots)) {
-        if (what.trace != NULL)
-            return hs_fail(err, HS_USAGE, "'%s' is a trace: --trace stands beside a snapshot",
-                           what.snapshots);
-        what = (struct hs_serve_what){NULL, what.snapshots};
-    }
+    if (inv->n_arguments == 1 && what.trace == NULL && hs_trace_is_one(inv->arguments[0]))
+        what = (struct hs_serve_what){.trace = inv->arguments[0]};
+    hs_talk_once();
     HS_TRY(make_token(token, err));
     HS_TRY(listen_at(inv, &listener, err));
     hs_status status = prepare(tool, &what, err);

@@ -380,18 +380,21 @@ static void loop(struct hs_http *http, int done_fd, const sigset_t *while_waitin
 {
     const union MHD_DaemonInfo *info =
         http->mhd.get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD);
-    while (hs_tool_interrupted() == 0) {
+    for (bool has_more = false; hs_tool_interrupted() == 0;) {
         struct pollfd fds[] = {{info->epoll_fd, POLLIN, 0}, {done_fd, POLLIN, 0}};
         MHD_UNSIGNED_LONG_LONG longest_ms = TICK_MS;
         if (http->mhd.get_timeout(http->daemon, &longest_ms) != MHD_YES || longest_ms > TICK_MS)
             longest_ms = TICK_MS;
+        if (has_more)
+            longest_ms = 0;
         const struct timespec wait = {.tv_sec = (time_t)(longest_ms / 1000),
                                       .tv_nsec = (long)(longest_ms % 1000) * 1000000};
-        (void)ppoll(fds, 2, &wait, while_waiting);
+        int n_ready = ppoll(fds, 2, &wait, while_waiting);
         if (fds[1].revents != 0)
             take_done(http);
         (void)http->mhd.run(http->daemon);
         end_slow_ones(http);
+        has_more = n_ready != 0 || hs_lane_prepare(&http->lane);
     }
 }
 

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "analysis/block_file.h"
 #include "ask.h"
 #include "base/alloc.h"
 #include "base/spill.h"
@@ -117,6 +118,34 @@ bool hs_lane_is_ready(struct hs_lane *lane, const struct hs_question *question)
     if (lent == NULL)
         (void)!open_lent(lane, question->served, true, &lent, &ignored);
     return lent != NULL;
+}
+
+/* What is read here goes to no answer: of a file that is not whole any more it is forgotten. */
+static bool prepare_view(struct hs_lane *lane, struct hs_lent_view *lent)
+{
+    struct hs_error ignored = HS_ERROR_INIT;
+    bool has_more = false;
+    lane->deadline_ns = hs_now_ns() + LONGEST_NS;
+    (void)hs_lost_file_met();
+    if (lent->view.blocks == NULL)
+        hs_view_forget_chunks(&lent->view); /* for their room */
+    (void)!hs_block_file_add(&lent->view, &has_more, &ignored);
+    if (!has_more)
+        hs_view_forget_chunks(&lent->view);
+    lent->is_prepared = !has_more;
+    if (hs_lost_file_met())
+        close_lent(lent);
+    return has_more;
+}
+
+bool hs_lane_prepare(struct hs_lane *lane)
+{
+    for (size_t i = 0; i < HS_LANE_VIEWS; i++) {
+        struct hs_lent_view *lent = &lane->lent[i];
+        if (lent->path != NULL && !lent->is_out && lent->used_at != 0 && !lent->is_prepared)
+            return prepare_view(lane, lent);
+    }
+    return false;
 }
 
 void hs_lane_init(const struct hs_tool *tool, uint64_t least_bytes, const volatile bool *must_end,

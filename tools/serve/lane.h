@@ -17,6 +17,7 @@ struct hs_lane {
         uint64_t identity, used_at;
         struct hs_view view;
         bool is_out;
+        bool is_prepared; /* by hs_lane_prepare, as far as that goes */
     } lent[HS_LANE_VIEWS];
     const struct hs_served *served; /* of the question that is at work */
     uint64_t clock, deadline_ns;
@@ -34,6 +35,10 @@ void hs_lane_fini(struct hs_lane *lane);
 /* Whether the snapshot of the question is open here, or can be without long work: it has an index
  * that is kept. */
 bool hs_lane_is_ready(struct hs_lane *lane, const struct hs_question *question);
+
+/* Does a piece of the work by which single blocks of what was asked about are found faster from
+ * then on, some milliseconds: whether there is more of it. For when nobody waits. */
+bool hs_lane_prepare(struct hs_lane *lane);
 
 /* *ret is what was printed: hs_map_close. HS_IO when the snapshot is another one by then. */
 hs_status hs_lane_ask(struct hs_lane *lane, const struct hs_question *question, struct hs_map *ret,

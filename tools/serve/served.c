@@ -110,17 +110,45 @@ static hs_status add_folder(struct hs_served_now *now, const struct hs_folder *f
     return HS_OK;
 }
 
+/* Of two files of one name, in two folders, the paths are the names. */
+static void tell_apart(struct hs_served_now *now)
+{
+    for (size_t i = 1; i < now->list.n; i++)
+        for (size_t k = 0; k < i; k++) {
+            struct hs_served *one = &now->items[k], *other = &now->items[i];
+            const char *slash = strrchr(other->path, '/');
+            if (strcmp(slash != NULL ? slash + 1 : other->path, one->name) == 0)
+                one->name = one->path;
+            if (one->name == one->path)
+                other->name = other->path;
+        }
+}
+
+static hs_status add_files(struct hs_served_now *now, const struct hs_serve_what *what,
+                           struct hs_error *err)
+{
+    HS_TRY(HS_ALLOC(&now->items, what->n_snapshots, err));
+    now->list.items = now->items;
+    for (size_t i = 0; i < what->n_snapshots; i++) {
+        HS_TRY(add(now, what->snapshots[i], err));
+        if (now->list.n <= i)
+            return hs_fail(err, HS_IO, "cannot open '%s': it is no file", what->snapshots[i]);
+    }
+    tell_apart(now);
+    return HS_OK;
+}
+
 static hs_status find(const struct hs_serve_what *what, struct hs_served_now *now,
                       struct hs_error *err)
 {
-    const char *path = what->snapshots;
     now->n_users = 1;
     now->found_ns = hs_now_ns();
     if (what->trace != NULL)
         HS_TRY(add_trace(now, what->trace, err));
-    if (path == NULL)
+    if (what->n_snapshots == 0)
         return HS_OK;
-    if (hs_folder_is(path)) {
+    const char *path = what->snapshots[0];
+    if (what->n_snapshots == 1 && hs_folder_is(path)) {
         struct hs_folder folder;
         HS_TRY(hs_folder_list(path, &folder, err));
         now->list.folder = path;
@@ -128,10 +156,7 @@ static hs_status find(const struct hs_serve_what *what, struct hs_served_now *no
         hs_folder_fini(&folder);
         return status;
     }
-    HS_TRY(HS_ALLOC(&now->items, 1, err));
-    now->list.items = now->items;
-    HS_TRY(add(now, path, err));
-    return now->list.n == 1 ? HS_OK : hs_fail(err, HS_IO, "cannot open '%s': it is no file", path);
+    return add_files(now, what, err);
 }
 
 void hs_served_let_go(struct hs_served_now *now)
@@ -152,7 +177,10 @@ static bool is_true(const struct hs_served_now *now)
         return false;
     if (now->list.folder != NULL)
         return hs_now_ns() - now->found_ns < SECOND_NS;
-    return now->list.n == 0 || identity_at(now->items[0].path) == now->items[0].identity;
+    for (size_t i = 0; i < now->list.n; i++)
+        if (identity_at(now->items[i].path) != now->items[i].identity)
+            return false;
+    return true;
 }
 
 hs_status hs_served_refresh(const struct hs_serve_what *what, struct hs_served_now **now,

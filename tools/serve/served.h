@@ -1,4 +1,6 @@
-/* What is served, as it is now: a snapshot, or those of a folder, and a trace; or a trace alone. */
+/* What is served, as it is now: some snapshots, or those of a folder, and a trace; or a trace
+ * alone.
+ */
 #ifndef HS_SERVE_SERVED_H
 #define HS_SERVE_SERVED_H
 
@@ -6,14 +8,15 @@
 
 /* Paths as they were given. */
 struct hs_serve_what {
-    const char *snapshots; /* a file or a folder; NULL: none */
-    const char *trace;     /* NULL: none */
+    const char *const *snapshots; /* files, the newest first, or one folder */
+    size_t n_snapshots;
+    const char *trace; /* NULL: none */
 };
 
 /* A list as it was once; it stays while somebody uses it. */
 struct hs_served_now {
     struct hs_served_list list;
-    struct hs_served *items; /* owned, with the paths; names are their ends */
+    struct hs_served *items; /* owned, with the paths; names are their ends, if these differ */
     struct hs_served trace;  /* its path is owned */
     unsigned n_users;
     uint64_t found_ns;

@@ -12,7 +12,10 @@ function grouped(number) {
 function size(words) {
   if (words === null || words === undefined) return '?';
   if (hs.unit === 'words') return grouped(words);
-  let bytes = words * (hs.data.info || hs.data.trace_info).word_bytes;
+  return bytesText(words * (hs.data.info || hs.data.trace_info).word_bytes);
+}
+
+function bytesText(bytes) {
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
   let at = 0;
   for (; Math.abs(bytes) >= 1024 && at < units.length - 1; at++) bytes /= 1024;
@@ -85,7 +88,7 @@ function keyColour(keys, key, depth) {
   const name = keyName(keys, key);
   let hash = 0;
   for (let i = 0; i < name.length; i++) hash = (hash * 31 + name.charCodeAt(i)) >>> 0;
-  const dark = matchMedia('(prefers-color-scheme: dark)').matches;
+  const dark = !hs.isPrinting && matchMedia('(prefers-color-scheme: dark)').matches;
   const light = dark ? 26 + 5 * (depth % 4) : 84 - 6 * (depth % 4);
   return `hsl(${hues[hash % hues.length]} ${dark ? 35 : 55}% ${light}%)`;
 }

@@ -1,6 +1,6 @@
 /* The page of a server: data comes when a screen needs it, by requests with the token that stood in
  * the address. It is kept for this tab alone, and out of the address that others may see. */
-hs.live = { snap: null, older: null, series: false, snapshots: [], trace: null };
+hs.live = { snap: null, older: null, series: false, snapshots: [], trace: null, compared: {}, asked: {}, failed: {} };
 
 function takeToken() {
   const found = /^#([0-9a-f]{32})\/?(.*)$/.exec(location.hash);
@@ -45,18 +45,51 @@ const sources = {
   trace_info: () => request('trace/info'),
   keys: () => hs.api('keys?limit=20000'),
   set_roots: async () => ({}),
-  diff: () => hs.live.older ? hs.api('diff?limit=200&old=' + encodeURIComponent(hs.live.older)) : request('series?limit=200'),
+  diff: () => hs.live.older || !hs.live.series ? hs.api('diff?limit=200&old=' + encodeURIComponent(olderSnapshot())) : request('series?limit=200'),
 };
-const needs = { overview: ['roots', 'suspects', 'keys'], roots: ['roots'], tree: ['keys'], shared: ['roots', 'set_roots'],
+const needs = { overview: ['roots'], compare: [], roots: ['roots'], tree: ['keys'], shared: ['roots', 'set_roots'],
   types: ['types'], leaks: ['leaks'], sites: ['samples'], growth: ['diff'], about: [], object: [], sql: [],
   when: [], calls: [], places: [], lives: [], join: ['sites'], trace: ['trace_info'] };
 
 async function load(name) {
-  if (hs.data[name] !== undefined) return;
-  const data = hs.data, found = await sources[name]();
+  const data = hs.data, asked = hs.live.asked;
+  if (data[name] !== undefined) return;
+  asked[name] ||= { since: Date.now(), answer: sources[name]().finally(() => delete asked[name]) };
+  const found = await asked[name].answer;
+  if (data[name] !== undefined) return;
   data[name] = found;
   if (name === 'keys' && data === hs.data) hs.keys = buildKeys(found);
 }
+
+/* What a screen is drawn without, as it takes longer than the rest: it is put in when it is there. */
+const lateOf = { overview: ['suspects', 'keys'] };
+const lateNames = { suspects: 'what stands out', keys: 'owners and types' };
+function lateText(name) {
+  if (hs.live.failed[name]) return `${lateNames[name]}: ${hs.live.failed[name]}`;
+  const since = hs.live.asked[name]?.since;
+  return `computing ${lateNames[name]}${since ? `: ${Math.round((Date.now() - since) / 1000)} s so far` : ''}`;
+}
+
+hs.late = name => hs.data[name] !== undefined ? null
+  : make('p', { class: 'soft', role: 'status', 'data-late': name }, lateText(name));
+
+function putIn(screen, data) {
+  if (hs.at !== screen || hs.data !== data || document.body.dataset.ready !== screen.id || document.querySelector('dialog')) return;
+  hs.shown = screen.draw();
+  document.querySelector('main').replaceChildren(hs.shown.element);
+  hs.shown.tree?.draw();
+}
+
+function loadLate(screen) {
+  const data = hs.data;
+  for (const name of lateOf[screen.id] || [])
+    if (data[name] === undefined)
+      load(name).then(() => delete hs.live.failed[name], error => { hs.live.failed[name] = error.message; })
+        .then(() => putIn(screen, data));
+}
+setInterval(() => {
+  for (const line of document.querySelectorAll('[data-late]')) line.textContent = lateText(line.dataset.late);
+}, 1000);
 
 hs.need = async (screen, argument) => {
   delete document.body.dataset.ready;
@@ -64,6 +97,8 @@ hs.need = async (screen, argument) => {
   try {
     for (const name of needs[screen.id]) await load(name);
     if (screen.id === 'object' && argument) hs.object = await hs.api(nodePath(argument));
+    if (screen.id === 'compare') await loadCompare(argument);
+    loadLate(screen);
   } finally {
     document.body.dataset.ready = screen.id;
   }
@@ -133,6 +168,32 @@ rootColumns = heap => [...plainColumns(heap), { head: 'let go', text: () => '',
     return box;
   } }];
 
+/* ---- roots by what they are in: a group retains more than its roots do one by one */
+
+const GROUPS = ['root', 'module', 'unit', 'kind', 'thread', 'frame'];
+async function groupRoots(by, place) {
+  if (by === 'root') return show();
+  const heap = hs.data.info.words, found = await hs.api(`roots?group_by=${by}&limit=${MOST}`);
+  const rows = table({ rows: found.roots, sorted: 1, what: row => row.id, select: row => say(command('roots', '--group-by', by)), columns: [
+    { head: by, name: true, text: row => row.name },
+    sizeColumn('retained', row => row.retained_words, heap),
+    { head: '%', number: true, value: row => row.retained_words, text: row => percent(row.retained_words, heap) },
+    sizeColumn('reachable', row => row.reachable_words),
+    { head: 'objects', number: true, value: row => row.retained_objects, text: row => grouped(row.retained_objects) }] });
+  hs.shown.table = rows;
+  say(command('roots', '--group-by', by));
+  place.replaceChildren(make('p', { class: 'soft' }, `Kept by several of these together: ${size(found.shared.retained_words)}`
+    + (found.others.count > 0 ? `; ${grouped(found.others.count)} others: ${size(found.others.retained_words)}` : '')
+    + `; unreached: ${size(found.unreached.words)}.`), rows.element);
+}
+
+function groupTools(element) {
+  const box = make('select', { 'aria-label': 'roots by' }, GROUPS.map(by => make('option', { value: by }, 'by ' + by)));
+  const place = make('div', { 'data-part': 'groups' }, ...element.childNodes);
+  box.addEventListener('change', () => groupRoots(box.value, place).catch(error => say(error.message)));
+  element.append(make('div', { class: 'tools' }, box), place);
+}
+
 /* ---- a trace: every filter is computed by the server, with the code of the command */
 
 function traceQuery(what, filter, more) {
@@ -185,13 +246,15 @@ function beginToFollow() {
 function choose(snap) {
   hs.live.snap = snap;
   hs.live.cursor = {};
+  hs.live.asked = {};
+  hs.live.failed = {};
   hs.data = hs.live.trace ? { trace_info: hs.data.trace_info } : { };
   ticked.clear();
   return load('info');
 }
 
 function snapshotTools() {
-  const list = hs.live.snapshots, others = hs.live.series && list.length > 1;
+  const list = hs.live.snapshots, others = list.length > 1;
   if (!others) return null;
   const pick = (label, value, empty, take) => {
     const box = make('select', { 'aria-label': label }, empty && make('option', { value: '' }, empty),
@@ -204,11 +267,12 @@ function snapshotTools() {
     await choose(name).catch(fail);
     frameLive();
     show();
-  }), ' compared with ', pick('older snapshot', hs.live.older, 'all of the series', name => {
+  }), ' compared with ', pick('older snapshot', hs.live.older, hs.live.series ? 'all of the series' : 'the next one', name => {
     hs.live.older = name || null;
     delete hs.data.diff;
-    go('growth');
-    show();
+    const id = hs.at.id === 'compare' ? 'compare' : 'growth';
+    if (hs.at.id === id) show();
+    else go(id);
   }));
 }
 
@@ -233,6 +297,7 @@ hs.help = [['s', 'copy it as SQL']];
 function prepareScreens() {
   const at = hs.screens.findIndex(one => one.id === 'about');
   hs.screens.splice(at, 0,
+    { id: 'compare', title: 'Compare', draw: drawCompare, when: () => hs.live.snapshots.length > 1, command: compareCommand },
     { id: 'object', title: 'Object', draw: drawObject, command: what => what ? command('object', what) : command('dominators') },
     { id: 'sql', title: 'SQL', draw: drawSql, command: () => command('sql') });
   for (const [id, name, list] of [['roots', 'roots', 'roots'], ['types', 'types', 'types'], ['leaks', 'leaks', 'groups'],
@@ -241,10 +306,11 @@ function prepareScreens() {
   const roots = hs.screens.find(one => one.id === 'roots'), draw = roots.draw;
   roots.draw = argument => {
     const shown = draw(argument);
+    groupTools(shown.element);
     shown.element.prepend(make('p', { id: 'let-go', role: 'status' }));
     return shown;
   };
-  hs.screens.find(one => one.id === 'growth').when = () => hs.live.series && hs.live.snapshots.length > 1;
+  hs.screens.find(one => one.id === 'growth').when = () => hs.live.snapshots.length > 1;
   hs.screens.find(one => one.id === 'growth').command = () => hs.data.diff
     ? 'heapsnap diff ' + hs.data.diff.snapshots.map(s => quoted(s.path || s.snapshot || String(s))).join(' ') : '';
   hs.screens.find(one => one.id === 'sites').when = data => data.info.samples > 0;

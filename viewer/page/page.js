@@ -155,15 +155,23 @@ function frame() {
       make('nav', { role: 'tablist' }, screens().map((screen, i) => make('button',
         { role: 'tab', 'data-id': screen.id, title: i < 10 ? `key ${(i + 1) % 10}` : 'key n', onclick: () => go(screen.id) }, screen.title)))),
     make('main', {}),
-    make('footer', {}, make('code', { id: 'command' }), make('span', { class: 'soft' }, '? keys')));
+    make('footer', {}, make('code', { id: 'command', role: 'status' }), make('span', { class: 'soft' }, '? keys')));
+}
+
+/* Headings of tables stay in sight below what is above all screens, which has one line or more. */
+function placeHeadings() {
+  document.documentElement.style.setProperty('--head', document.querySelector('header').offsetHeight + 'px');
 }
 
 /* Who made the page begins with this when the data that each screen needs is there. */
 function startPage(isFramed) {
   if (!isFramed) frame();
+  placeHeadings();
   addEventListener('hashchange', show);
-  addEventListener('resize', () => hs.shown?.tree?.draw());
+  addEventListener('resize', () => { placeHeadings(); hs.shown?.tree?.draw(); });
   addEventListener('keydown', onKey);
+  for (const [event, isPrinting] of [['beforeprint', true], ['afterprint', false]]) // paper is light
+    addEventListener(event, () => { hs.isPrinting = isPrinting; hs.shown?.tree?.draw(); });
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', show);
   show();
 }

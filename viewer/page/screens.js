@@ -6,7 +6,7 @@ function suspectList() {
   if (list.length === 0)
     return make('p', {}, 'Nothing stands out: no owner, set or type has a larger part of the heap.');
   return make('ol', { class: 'suspects' }, list.map(one =>
-    make('li', {}, one.sentence, make('br'), make('code', {}, one.command))));
+    make('li', {}, one.sentence, make('br'), make('code', { title: 'copy', onclick: () => copy(one.command) }, one.command))));
 }
 
 function memoryStrip() {
@@ -48,12 +48,12 @@ function rootPlace(root) {
 function rootColumns(heap) {
   return [
     { head: 'root', name: true, text: row => row.name },
-    { head: 'kind', text: row => row.kind },
+    { head: 'kind', aside: true, text: row => row.kind },
     sizeColumn('retained', row => row.retained_words, heap),
     { head: '%', number: true, value: row => row.retained_words, text: row => percent(row.retained_words, heap) },
     sizeColumn('reachable', row => row.reachable_words),
     { head: 'objects', number: true, value: row => row.retained_objects, text: row => grouped(row.retained_objects) },
-    { head: 'type', text: row => row.type || '' },
+    { head: 'type', wrap: true, text: row => row.type || '' },
     { head: 'where', name: true, text: rootPlace },
     { head: 'certainty', text: row => row.certainty + (row.tier === 'firm' ? '' : ', ' + row.tier) },
   ];
@@ -62,26 +62,27 @@ function rootColumns(heap) {
 function drawOverview() {
   const heap = hs.data.info.words;
   const roots = hs.data.roots.roots.slice(0, 8);
-  const tree = treeCanvas(hs.keys, key => go('tree', key), tip);
-  tree.turn();
+  const lateKeys = hs.late?.('keys'), tree = lateKeys ? null : treeCanvas(hs.keys, key => go('tree', key), tip, ['treemap', 'icicle'],
+    'the screen Tree has the same as a table');
   const rows = table({ columns: rootColumns(heap).slice(0, 4).concat(rootColumns(heap)[7]), rows: roots,
     open: row => go('roots', row.name) });
   return { tree, table: rows, element: make('div', {},
-    make('h2', {}, 'Where the memory has gone'), suspectList(), memoryStrip(), keptStrip(),
-    make('h2', {}, 'Owners and types'), tree.element,
+    make('h2', {}, 'Where the memory has gone'), hs.late?.('suspects') || suspectList(), memoryStrip(), keptStrip(),
+    make('h2', {}, 'Owners and types'), lateKeys || tree.element,
     make('h2', {}, 'The roots that keep most'), rows.element) };
 }
 
 function drawRoots() {
   const { roots, sets, shared, others, unreached } = hs.data.roots, heap = hs.data.info.words;
-  const rows = table({ columns: rootColumns(heap), rows: roots,
+  const rows = table({ columns: rootColumns(heap), rows: roots, sorted: 2,
     select: row => say(command('paths', '--to', row.id)), what: row => row.id,
     foot: ['total: roots, shared, others and unreached', '', size(heap), '100.0 %'].concat(Array(5).fill('')) });
   const shown = wordsOf(roots.map(row => row.retained_words));
   return { table: rows, element: make('div', {}, searchTools(rows),
-    make('p', { class: 'soft' }, `${grouped(roots.length)} roots shown: ${size(shown)}; others `
-      + `(${grouped(others.count)}): ${size(others.retained_words)}; kept by several together: `
-      + `${size(shared.retained_words)} (${sets.length} sets, see Shared); unreached: ${size(unreached.words)}.`),
+    make('p', { class: 'soft' }, `${grouped(roots.length)} roots shown: ${size(shown)}`
+      + (others.count > 0 ? `; ${grouped(others.count)} others: ${size(others.retained_words)}` : '')
+      + (shared.retained_words > 0 ? `; kept by several together: ${size(shared.retained_words)} (${sets.length} sets, see Shared)` : '')
+      + `; unreached: ${size(unreached.words)}.`),
     rows.element) };
 }
 
@@ -100,8 +101,8 @@ function drawTree(argument) {
     const way = keyWay(keys, at);
     crumbs.replaceChildren(make('button', { onclick: () => open(0) }, 'all'), ...way.flatMap(step =>
       [' > ', make('button', { onclick: () => open(step) }, keyName(keys, step))]),
-    ` \u2014 ${size(keys.words[at])}, ${grouped(keys.objects[at])} objects, `
-      + (keys.set[at] ? `kept by set:${keys.set[at]}` : 'kept by one root or none'));
+    ` \u2014 ${size(keys.words[at])}, ${grouped(keys.objects[at])} objects`
+      + (at === 0 ? '' : keys.set[at] ? `, kept by set:${keys.set[at]}` : ', kept by one root or none'));
     const below = keys.children[at].slice(0, 300).map(key => ({ key }));
     const rest = keys.words[at] - keys.own_words[at] - wordsOf(below.map(row => keys.words[row.key]));
     if (keys.own_words[at] > 0) below.push({ key: -1, name: 'its own blocks', words: keys.own_words[at] });
@@ -143,8 +144,9 @@ function drawShared() {
   const names = new Map(roots.map(root => [root.id, root.name])), weight = new Map();
   for (const set of sets)
     for (const id of set.roots) weight.set(id, (weight.get(id) || 0) + set.retained_words);
-  const columns = [...weight].sort((a, b) => b[1] - a[1]).slice(0, 24).map(([id]) => id);
-  const rows = table({ grid: true, rows: sets, select: set => say(command('paths', '--to', set.id)), what: set => set.id, columns: [
+  const most = Math.max(6, Math.min(24, Math.floor((innerWidth - 400) / 26))); // that have room
+  const columns = [...weight].sort((a, b) => b[1] - a[1]).slice(0, most).map(([id]) => id);
+  const rows = table({ grid: true, rows: sets, sorted: 1, select: set => say(command('paths', '--to', set.id)), what: set => set.id, columns: [
     { head: 'set', text: set => set.id },
     sizeColumn('kept together', set => set.retained_words, heap),
     { head: '%', number: true, value: set => set.retained_words, text: set => percent(set.retained_words, heap) },
@@ -153,14 +155,15 @@ function drawShared() {
       text: set => set.roots.includes(id) ? names.get(id) || hs.data.set_roots[id] || id : '' }))] });
   rows.element.querySelectorAll('th').forEach((th, i) => { if (i >= 4) th.classList.add('tall'); });
   return { table: rows, element: make('div', {}, searchTools(rows),
-    make('p', { class: 'soft' }, `Shared by several roots: ${size(shared.retained_words)}, ${percent(shared.retained_words, heap)} of the heap; `
-      + `${grouped(other_sets.count)} more sets have ${size(other_sets.retained_words)}. A set is freed when all of its roots let go.`),
+    make('p', { class: 'soft' }, `Shared by several roots: ${size(shared.retained_words)}, ${percent(shared.retained_words, heap)} of the heap`
+      + (other_sets.count > 0 ? `; ${grouped(other_sets.count)} more sets have ${size(other_sets.retained_words)}` : '') + `. A set is freed when all of its roots let go.`
+      + (weight.size > columns.length ? ` Columns: of ${grouped(weight.size)} roots the ${columns.length} that take part in most.` : '')),
     rows.element) };
 }
 
 function drawTypes() {
   const { types, others, unreached } = hs.data.types, heap = hs.data.info.words;
-  const rows = table({ rows: types, what: row => 'type:' + row.type, select: row => say(command('paths', '--to', 'type:' + row.type)), columns: [
+  const rows = table({ rows: types, sorted: 5, what: row => 'type:' + row.type, select: row => say(command('paths', '--to', 'type:' + row.type)), columns: [
     { head: 'type', name: true, text: row => row.type },
     { head: 'kind', text: row => row.kind },
     { head: 'objects', number: true, value: row => row.objects, text: row => grouped(row.objects) },
@@ -168,7 +171,8 @@ function drawTypes() {
     { head: '%', number: true, value: row => row.words, text: row => percent(row.words, heap) },
     sizeColumn('retained', row => row.retained_words)] });
   return { table: rows, element: make('div', {}, searchTools(rows), make('p', { class: 'soft' },
-    `${grouped(others.count)} more types: ${size(others.words)}. Unreached: ${size(unreached.words)}.`), rows.element) };
+    `${grouped(types.length)} types` + (others.count > 0 ? `, ${grouped(others.count)} more have ${size(others.words)}` : '')
+      + `. Unreached: ${size(unreached.words)}.`), rows.element) };
 }
 
 function drawLeaks() {
@@ -181,7 +185,7 @@ function drawLeaks() {
     { head: 'why', name: true, text: row => row.why }, { head: 'first', text: row => row.first }] });
   return { table: rows, element: make('div', {}, searchTools(rows), make('p', { class: 'soft' },
     `Certain: ${grouped(certain.count)} blocks, ${size(certain.words)}. Possible: ${grouped(possible.count)}, ${size(possible.words)}.`
-    + ` Not shown: ${grouped(others.groups)} groups, ${size(others.words)}.`
+    + (others.groups > 0 ? ` Not shown: ${grouped(others.groups)} groups, ${size(others.words)}.` : '')
     + (hs.data.leaks.collected ? ' A collector frees what is unreached.' : '')), rows.element) };
 }
 
@@ -233,16 +237,19 @@ function siteText(site) {
 function drawAbout() {
   const info = hs.data.info;
   const lines = Object.entries(info).filter(([, value]) => value === null || typeof value !== 'object');
-  const pairs = make('table', {}, make('tbody', {}, lines.map(([name, value]) => make('tr', {},
-    make('td', {}, name.replace(/_/g, ' ')), make('td', { class: 'name' }, value === null ? 'unknown' : String(value))))));
+  const human = (name, value) => typeof value !== 'number' ? '' : / ns$/.test(name) && !/taken/.test(name) ? ` (${seconds(value / 1000)})`
+    : / (words|bytes)$/.test(name) && name !== 'word bytes' ? ` (${bytesText(/ words$/.test(name) ? value * info.word_bytes : value)})`
+      : name === 'taken ns' ? ` (${dateText(value)})` : '';
+  const pairs = make('table', {}, make('tbody', {}, lines.map(([key, value]) => [key.replace(/_/g, ' '), value]).map(([name, value]) => make('tr', {},
+    make('td', {}, name), make('td', { class: 'name' }, value === null ? 'unknown' : String(value), make('span', { class: 'soft' }, human(name, value)))))));
   const list = (title, rows, text) => rows && rows.length > 0 &&
     [make('h2', {}, title), make('ul', {}, rows.map(row => make('li', {}, text(row))))];
-  return { element: make('div', {}, pairs,
-    list('Runtimes', info.runtimes, r => `${r.name} ${r.version || ''}, ${r.certainty}`),
+  return { element: make('div', {}, list('Runtimes', info.runtimes, r => `${r.name} ${r.version || ''}, ${r.certainty}`),
     list('Proofs', info.proofs, p => `${p.holds ? 'holds' : 'DOES NOT HOLD'}: ${p.what}, expected ${p.expected}, found ${p.found}`),
     list('Notes', info.notes, n => (n.gap ? 'missing: ' : '') + n.text),
     list('Not read', info.unreadable, r => `${r.begin} to ${r.end}`),
-    list('Binaries', info.build_ids, b => `${b.path} ${b.build_id || ''}${b.debug_information ? '' : ', stripped'}`)) };
+    list('Binaries', info.build_ids, b => `${b.path} ${b.build_id || ''}${b.debug_information ? '' : ', stripped'}`),
+    make('h2', {}, 'All that info says'), pairs) };
 }
 
 hs.screens = [

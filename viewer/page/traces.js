@@ -348,10 +348,14 @@ function histogram(row) {
       make('td', { class: 'number' }, percent(samples, row.samples))))));
 }
 
-function smallHistogram(row) {
+const lifePower = bar => Math.round(Math.log2(Math.max(1, bar.from_us)));
+/* One time scale for all rows: what nothing lived as long as is a gap. */
+function smallHistogram(row, first, last) {
   const bars = row.histogram || [], most = Math.max(1, ...bars.map(bar => bar.samples));
+  const at = new Map(bars.map(bar => [lifePower(bar), bar])), powers = Array.from({ length: Math.max(0, last - first + 1) }, (_, i) => first + i);
   return make('span', { class: 'spark', role: 'img', 'aria-label': bars.map(bar => `${seconds(bar.from_us)}: ${percent(bar.samples, row.samples)}`).join(', ') },
-    bars.map(bar => make('i', { title: `${seconds(bar.from_us)} to ${seconds(bar.to_us)}`, style: { height: 2 + 16 * bar.samples / most + 'px' } })));
+    powers.map(power => at.get(power)).map(bar => bar ? make('i', { title: `${seconds(bar.from_us)} to ${seconds(bar.to_us)}`,
+      style: { height: 2 + 16 * bar.samples / most + 'px' } }) : make('i', { style: { height: 0 } })));
 }
 
 /* What is known of one site, below the table. */
@@ -396,11 +400,12 @@ function drawPlaces() {
 function drawLives() {
   return answered(async shown => {
     const { rows } = await hs.trace.lifetimes(view.filter, 'site'), holder = make('section', { 'aria-live': 'polite' });
+    const powers = rows.flatMap(row => (row.histogram || []).map(lifePower)), first = Math.min(...powers), last = Math.max(...powers);
     shown.rows = table({ rows, select: row => holder.replaceChildren(make('h2', {}, row.name), histogram(row)), columns: [
       { head: 'site', name: true, text: row => row.name }, sizeColumn('words', row => row.words), errorColumn('\u00b1', row => row.words_error),
       { head: 'never freed', number: true, value: row => row.never_samples, text: row => percent(row.never_samples, row.samples) },
       { head: 'median', number: true, value: row => row.median_us ?? row.median_from_us ?? Infinity, text: lifetimeText },
-      { head: 'short to long', text: () => '', cell: smallHistogram }] });
+      { head: powers.length ? `${seconds(2 ** first)} to ${seconds(2 ** (last + 1))}` : '', text: () => '', cell: row => smallHistogram(row, first, last) }] });
     shown.element.replaceChildren(filterTools(searchInput(text => shown.rows.search(text))), sampledText(), holder, shown.rows.element);
     say(traceCommand('lifetimes'));
   });

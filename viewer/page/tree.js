@@ -30,10 +30,18 @@ function squarify(items, x, y, w, h, put) {
   }
 }
 
-function treeCanvas(keys, onOpen, onPoint, modes = ['icicle', 'treemap']) {
+/* What has room of a name and a size: a number is never cut, a name is where nothing else helps. */
+function fitted(pen, name, size, room) {
+  for (const text of [`${name}  ${size}`, name]) if (pen.measureText(text).width <= room) return text;
+  for (let n = Math.floor(name.length * room / pen.measureText(name).width); n > 1; n--)
+    if (pen.measureText(name.slice(0, n) + '\u2026').width <= room) return name.slice(0, n) + '\u2026';
+  return '';
+}
+
+function treeCanvas(keys, onOpen, onPoint, modes = ['icicle', 'treemap'], label = 'the table below has the same in words') {
   const canvas = make('canvas', { tabindex: 0, role: 'img',
-    'aria-label': 'what keeps the heap, by owner and types; the table has the same in words' });
-  let boxes = [], top = 0, mode = modes[0];
+    'aria-label': `what keeps the heap, by owner and types; ${label}` });
+  let boxes = [], top = 0, mode = modes[0], n_lines = 0;
   const pen = canvas.getContext('2d');
 
   function box(key, x, y, w, h, depth) {
@@ -44,15 +52,23 @@ function treeCanvas(keys, onOpen, onPoint, modes = ['icicle', 'treemap']) {
     if (w > 36 && h > 13) {
       const names = [];
       for (let at = end; ; at = keys.parent[at]) { names.unshift(keyName(keys, at)); if (at === key) break; }
-      pen.save();
-      pen.beginPath();
-      pen.rect(x, y, w - 4, h);
-      pen.clip();
-      pen.fillStyle = getComputedStyle(document.body).color;
-      pen.fillText(names.join(' > ') + '  ' + (keys.text ? keys.text(end) : size(keys.words[end])), x + 3, y + 11);
-      pen.restore();
+      pen.fillStyle = hs.isPrinting ? '#1a1c20' : getComputedStyle(document.body).color;
+      pen.fillText(fitted(pen, names.join(' > '), keys.text ? keys.text(end) : size(keys.words[end]), w - 7), x + 3, y + 11);
     }
     return end;
+  }
+  /* As many lines as the icicle has, at most so many; when another key is opened never fewer than before. */
+  function lines(width, most) {
+    const work = [[top, width, 1]];
+    while (work.length > 0 && n_lines < most) {
+      const [key, w, depth] = work.pop();
+      n_lines = Math.max(n_lines, depth);
+      for (const child of keys.children[key]) {
+        const part = keys.words[key] > 0 ? w * keys.words[child] / keys.words[key] : 0;
+        if (part >= 0.7) work.push([child, part, depth + 1]);
+      }
+    }
+    return n_lines;
   }
   function icicle(width, height) {
     const line = 19, rows = Math.max(1, Math.floor(height / line));
@@ -84,7 +100,7 @@ function treeCanvas(keys, onOpen, onPoint, modes = ['icicle', 'treemap']) {
     }
   }
   function draw() {
-    const width = canvas.clientWidth || 600, height = mode === 'treemap' ? 420 : (keys.text ? 22 : 11) * 19, ratio = devicePixelRatio || 1;
+    const width = canvas.clientWidth || 600, height = mode === 'treemap' ? 420 : lines(width, keys.text ? 22 : 11) * 19, ratio = devicePixelRatio || 1;
     canvas.style.height = height + 'px';
     canvas.width = width * ratio;
     canvas.height = height * ratio;
