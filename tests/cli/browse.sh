@@ -234,6 +234,49 @@ def compares():
         t.ends(0, "q")
 
 
+def side_by_side():
+    """Two rows of two lists: words, objects, who keeps them, types; and the older key stays."""
+    with Terminal("heap.snap") as t:
+        t.shows("server.sessions")
+        t.press("M")
+        t.shows("marked: server.sessions. M on another row", "*server.sessions")
+        t.press(DOWN)
+        t.shows("*server.sessions", "2/4")
+        t.press("M")
+        lines = stripped(t.shows("side by side"))
+        equal(lines[2:20], [
+            "marked: server.sessions",
+            "here:   cache",
+            "",
+            "      marked         here           +-",
+            "     8.1 KiB      2.3 KiB     -5.8 KiB  with all below",
+            "         0 B          0 B          0 B  itself",
+            "          80            1          -79  objects",
+            "",
+            "kept by   marked: server.sessions",
+            "          here:   cache",
+            "",
+            "types of what each keeps:",
+            "     6.3 KiB          0 B     -6.3 KiB  char[]",
+            "         0 B      2.3 KiB     +2.3 KiB  struct table",
+            "     1.9 KiB          0 B     -1.9 KiB  struct session",
+            "", "", ""], "two rows of the owner tree")
+        t.press("q", "r", "w")
+        t.shows("roots and owner sets", "words")
+        t.press("/")
+        t.shows(without=["by size"])
+        t.type("set:1")
+        t.press(ENTER, "M")
+        t.shows("here:   set:1: 2 roots", "        1040          300         -740  with all below",
+                "         240            0         -240  struct session")
+        t.press("q", LEFT, "Home", "M")
+        t.shows("nothing is marked any more", without=["*server"])
+        t.press("m")
+        t.shows("compare with snapshot or key file")
+        t.press(ESCAPE)
+        t.ends(0, "q")
+
+
 def copies_the_command():
     with Terminal("heap.snap") as t:
         t.shows("by size")
@@ -259,7 +302,7 @@ def copies_the_command():
 
 KEYS = ["Down", "Enter", "o", "Left", "p", "Left", "t", "Left", "d", "d", "r", "End", "Home",
         "NPage", "PPage", "L", "Left", "i", "Escape", "?", "Down", "Escape", "s", "C", "n", "g",
-        "w", "y", "Escape", "Left", "Left", "Left"]
+        "w", "y", "Escape", "M", "Down", "M", "Escape", "Left", "Left", "Left"]
 
 
 def any_size():
@@ -447,7 +490,7 @@ def refused():
 
 
 os.chdir(WORK)
-main(screens, two_keys_to_the_leak, goes_everywhere, sorts, compares, copies_the_command,
-     small_screens, any_size, resized_while_it_draws, hostile_names, many_children, no_heap_at_all,
-     signals, a_file_cut_under_it, refused)
+main(screens, two_keys_to_the_leak, goes_everywhere, sorts, compares, side_by_side,
+     copies_the_command, small_screens, any_size, resized_while_it_draws, hostile_names,
+     many_children, no_heap_at_all, signals, a_file_cut_under_it, refused)
 END

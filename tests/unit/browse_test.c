@@ -497,6 +497,80 @@ static void stands_any_keys(void **state)
     close_heap(&heap);
 }
 
+/* What M says of the row of this name beside the one that is marked; "" of a mark alone. */
+static void mark(struct heap *heap, const char *name, char *text, size_t n)
+{
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_buffer lines = {0};
+    (void)on(heap, name);
+    must(hs_browse_mark(&heap->browse, /* in_words= */ true, &lines, &err));
+    (void)snprintf(text, n, "%.*s", (int)lines.n_bytes, (const char *)lines.bytes);
+    hs_buffer_fini(&lines);
+}
+
+static void puts_two_side_by_side(void **state)
+{
+    (void)state;
+    struct heap heap = {0};
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_buffer nothing = {0};
+    char text[8192];
+    open_heap(&heap);
+    mark(&heap, "g_map", text, sizeof text); /* of the owner tree */
+    assert_string_equal(text, "");
+    struct hs_browse_level *level = ready(&heap);
+    size_t row = level->order[level->cursor];
+    assert_true(hs_browse_is_marked(&heap.browse, level, row));
+    must(hs_browse_go(&heap.browse, HS_BROWSE_ROOTS, (struct hs_browse_what){HS_BROWSE_KEY, 0},
+                      &err));
+    mark(&heap, "set:1", text, sizeof text); /* from another list */
+    assert_non_null(strstr(text, "marked: g_map\n"));
+    assert_non_null(strstr(text, "          85           20          -65  with all below\n"));
+    assert_non_null(strstr(text, "           6            1           -5  objects\n"));
+    assert_non_null(strstr(text, "here:   all of its roots together\n"));
+    assert_non_null(strstr(text, "          35            0          -35  struct node\n"));
+    assert_non_null(strstr(text, "          50           20          -30  struct big\n"));
+    (void)hs_browse_leave(&heap.browse);
+    mark(&heap, "[unreached]", text, sizeof text); /* the mark stays */
+    assert_non_null(strstr(text, "          35           13          -22  struct node\n"));
+    mark(&heap, "g_map", text, sizeof text);
+    assert_string_equal(text, "");
+    assert_false(hs_browse_is_marked(&heap.browse, ready(&heap), row));
+    must(hs_browse_go(&heap.browse, HS_BROWSE_DOMINATORS,
+                      (struct hs_browse_what){HS_BROWSE_NODE, node_of(&heap, heap.list + 4)},
+                      &err));
+    mark(&heap, "struct big", text, sizeof text);
+    mark(&heap, "[itself]", text, sizeof text); /* the block that the list is of */
+    assert_non_null(strstr(text, "          50            7          -43  itself\n"));
+    assert_non_null(strstr(text, "          50           57           +7  with all below\n"));
+    assert_non_null(strstr(text, "kept by   marked: #"));
+    must(hs_browse_go(&heap.browse, HS_BROWSE_TYPES,
+                      (struct hs_browse_what){HS_BROWSE_NODE, node_of(&heap, heap.list)}, &err));
+    mark(&heap, "struct node", text, sizeof text); /* a type: nothing hangs on all of its blocks */
+    assert_non_null(strstr(text, "          50           35          -15  with all below\n"));
+    assert_null(strstr(text, "types of"));
+    must(hs_browse_other_policy(&heap.browse, &err)); /* which has other numbers */
+    assert_null(heap.browse.mark.name);
+    must(hs_browse_go(&heap.browse, HS_BROWSE_DOMINATORS,
+                      (struct hs_browse_what){HS_BROWSE_NODE, node_of(&heap, heap.hub)}, &err));
+    hs_browse_level_move(ready(&heap), INT64_MAX / 2);
+    assert_int_equal(hs_browse_mark(&heap.browse, true, &nothing, &err), HS_USAGE); /* others */
+    close_heap(&heap);
+}
+
+static hs_status mark_two(struct hs_browse *browse, struct hs_error *err)
+{
+    struct hs_buffer lines = {0};
+    hs_status status = hs_browse_mark(browse, /* in_words= */ false, &lines, err);
+    hs_browse_level_move(hs_browse_top(browse), 1);
+    if (status == HS_OK)
+        status = hs_browse_mark(browse, /* in_words= */ false, &lines, err);
+    if (status == HS_OK)
+        assert_true(lines.n_bytes != 0);
+    hs_buffer_fini(&lines);
+    return status;
+}
+
 static hs_status walk(struct hs_browse *browse, struct hs_error *err)
 {
     static const enum hs_browse_form forms[] = {HS_BROWSE_DOMINATORS, HS_BROWSE_HOLDERS,
@@ -506,6 +580,8 @@ static hs_status walk(struct hs_browse *browse, struct hs_error *err)
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
         HS_TRY(hs_browse_go(browse, forms[i], block, err));
         HS_TRY(hs_browse_ready(browse, 5, err));
+        if (forms[i] == HS_BROWSE_DOMINATORS)
+            HS_TRY(mark_two(browse, err));
     }
     HS_TRY(hs_browse_go(browse, HS_BROWSE_ROOTS, all, err));
     HS_TRY(hs_browse_ready(browse, 5, err));
@@ -547,6 +623,7 @@ int main(void)
         cmocka_unit_test(counts_types),
         cmocka_unit_test(changes_trees_and_policies),
         cmocka_unit_test(compares_with_an_older_one),
+        cmocka_unit_test(puts_two_side_by_side),
         cmocka_unit_test(stands_any_keys),
         cmocka_unit_test(runs_out_of_memory),
     };

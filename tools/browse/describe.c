@@ -1,4 +1,6 @@
 /* What is said of a list and of a row: titles, commands that print the same, and details. */
+#include "describe.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,12 +11,11 @@
 #include "base/append.h"
 #include "base/units.h"
 #include "look/suspect_text.h"
-#include "model.h"
 
 /* ---- titles */
 
 /* "#12 struct session", "set:3: 5 roots: ...". */
-static void put_what(struct hs_browse *browse, struct hs_browse_what what, char *text, size_t n)
+void hs_browse_put_what(struct hs_browse *browse, struct hs_browse_what what, char *text, size_t n)
 {
     struct hs_error ignored = HS_ERROR_INIT;
     struct hs_node_facts facts = {.label = ""};
@@ -62,7 +63,7 @@ void hs_browse_title(struct hs_browse *browse, const struct hs_browse_level *lev
     text[0] = 0;
     hs_append(text, n, "%s", begins[level->form]);
     if (level->form != HS_BROWSE_ROOTS && level->form != HS_BROWSE_LEAKS)
-        put_what(browse, level->what, text, n);
+        hs_browse_put_what(browse, level->what, text, n);
 }
 
 /* ---- commands */
@@ -160,9 +161,7 @@ void hs_browse_command(struct hs_browse *browse, const struct hs_browse_level *l
 
 /* ---- details of a row */
 
-static hs_status put_line(struct hs_buffer *lines, struct hs_error *err, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-static hs_status put_line(struct hs_buffer *lines, struct hs_error *err, const char *format, ...)
+hs_status hs_browse_put_line(struct hs_buffer *lines, struct hs_error *err, const char *format, ...)
 {
     char text[2 * HS_BROWSE_COMMAND_BYTES];
     va_list arguments;
@@ -184,7 +183,8 @@ static hs_status put_words(const struct hs_browse *browse, struct hs_buffer *lin
 {
     char human[HS_UNIT_TEXT_BYTES];
     hs_format_bytes(words * browse->view.facts->word_bytes, human);
-    return put_line(lines, err, "%-12s %s, %llu words", what, human, (unsigned long long)words);
+    return hs_browse_put_line(lines, err, "%-12s %s, %llu words", what, human,
+                              (unsigned long long)words);
 }
 
 static hs_status describe_root(struct hs_browse *browse, hs_node node, struct hs_buffer *lines,
@@ -193,14 +193,28 @@ static hs_status describe_root(struct hs_browse *browse, hs_node node, struct hs
     const struct hs_root *root = hs_snap_root(browse->view.snap, node);
     char place[512];
     hs_root_place(&browse->view, root, place, sizeof place);
-    HS_TRY(put_line(lines, err, "%-12s %s", "kind", hs_root_kind_name(root->kind)));
+    HS_TRY(hs_browse_put_line(lines, err, "%-12s %s", "kind", hs_root_kind_name(root->kind)));
     if (place[0] != 0)
-        HS_TRY(put_line(lines, err, "%-12s %s", "where", place));
+        HS_TRY(hs_browse_put_line(lines, err, "%-12s %s", "where", place));
     if (root->module != 0)
-        HS_TRY(put_line(lines, err, "%-12s %s", "module",
-                        hs_view_string(&browse->view, root->module)));
+        HS_TRY(hs_browse_put_line(lines, err, "%-12s %s", "module",
+                                  hs_view_string(&browse->view, root->module)));
     return put_words(browse, lines, "reaches", hs_index_reachable(browse->view.index, node).words,
                      err);
+}
+
+void hs_browse_put_keeper(struct hs_browse *browse, hs_node node, char *text, size_t n)
+{
+    hs_node root = hs_view_retaining_root(&browse->view, node);
+    uint32_t set = root == HS_NO_NODE ? hs_set_keeping(&browse->view, node) : 0;
+    if (root != HS_NO_NODE)
+        hs_browse_put_what(browse, (struct hs_browse_what){HS_BROWSE_NODE, root}, text, n);
+    else if (set != 0)
+        hs_browse_put_what(browse, (struct hs_browse_what){HS_BROWSE_SET, set}, text, n);
+    else if (hs_index_idom(browse->view.index, node) == HS_NO_NODE)
+        hs_append(text, n, "no root: it is lost");
+    else
+        hs_append(text, n, "several roots");
 }
 
 static hs_status describe_keeper(struct hs_browse *browse, hs_node node, struct hs_buffer *lines,
@@ -208,21 +222,14 @@ static hs_status describe_keeper(struct hs_browse *browse, hs_node node, struct 
 {
     char name[HS_BROWSE_NAME_BYTES] = "";
     hs_node root = hs_view_retaining_root(&browse->view, node);
-    uint32_t set = root == HS_NO_NODE ? hs_set_keeping(&browse->view, node) : 0;
     hs_node above = hs_index_idom(browse->view.index, node);
-    if (root != HS_NO_NODE)
-        put_what(browse, (struct hs_browse_what){HS_BROWSE_NODE, root}, name, sizeof name);
-    else if (set != 0)
-        put_what(browse, (struct hs_browse_what){HS_BROWSE_SET, set}, name, sizeof name);
-    else
-        (void)snprintf(name, sizeof name, "%s",
-                       above == HS_NO_NODE ? "no root: it is lost" : "several roots");
-    HS_TRY(put_line(lines, err, "%-12s %s", "kept by", name));
+    hs_browse_put_keeper(browse, node, name, sizeof name);
+    HS_TRY(hs_browse_put_line(lines, err, "%-12s %s", "kept by", name));
     if (above == HS_NO_NODE || above == root || above < browse->view.n_tree)
         return HS_OK;
     name[0] = 0;
-    put_what(browse, (struct hs_browse_what){HS_BROWSE_NODE, above}, name, sizeof name);
-    return put_line(lines, err, "%-12s %s", "dominator", name);
+    hs_browse_put_what(browse, (struct hs_browse_what){HS_BROWSE_NODE, above}, name, sizeof name);
+    return hs_browse_put_line(lines, err, "%-12s %s", "dominator", name);
 }
 
 static hs_status describe_node(struct hs_browse *browse, hs_node node, struct hs_buffer *lines,
@@ -233,18 +240,21 @@ static hs_status describe_node(struct hs_browse *browse, hs_node node, struct hs
     struct hs_sizes retained = hs_index_retained(view->index, node);
     const char *tier = hs_tier_name(hs_index_tier(view->index, node));
     HS_TRY(hs_view_facts(view, node, &facts, err));
-    HS_TRY(put_line(lines, err, "%-12s #%llu", "node", (unsigned long long)node));
-    HS_TRY(put_line(lines, err, "%-12s %.4000s", facts.is_root ? "root" : "type", facts.label));
+    HS_TRY(hs_browse_put_line(lines, err, "%-12s #%llu", "node", (unsigned long long)node));
+    HS_TRY(hs_browse_put_line(lines, err, "%-12s %.4000s", facts.is_root ? "root" : "type",
+                              facts.label));
     if (facts.address != 0)
-        HS_TRY(put_line(lines, err, "%-12s 0x%llx", "address", (unsigned long long)facts.address));
+        HS_TRY(hs_browse_put_line(lines, err, "%-12s 0x%llx", "address",
+                                  (unsigned long long)facts.address));
     if (facts.is_root && node != 0)
         HS_TRY(describe_root(browse, node, lines, err));
     else if (!facts.is_root)
         HS_TRY(put_words(browse, lines, "itself", facts.words, err));
     HS_TRY(put_words(browse, lines, "retains", retained.words, err));
-    HS_TRY(put_line(lines, err, "%-12s %llu", "objects", (unsigned long long)retained.objects));
+    HS_TRY(hs_browse_put_line(lines, err, "%-12s %llu", "objects",
+                              (unsigned long long)retained.objects));
     if (tier != NULL)
-        HS_TRY(put_line(lines, err, "%-12s %s", "tier", tier));
+        HS_TRY(hs_browse_put_line(lines, err, "%-12s %s", "tier", tier));
     return facts.is_root ? HS_OK : describe_keeper(browse, node, lines, err);
 }
 
@@ -254,10 +264,11 @@ static hs_status describe_key(struct hs_browse *browse, uint64_t at, struct hs_b
     const struct hs_key_row *key = hs_browse_key(&browse->owners, at);
     char name[4 * HS_KEY_TEXT_BYTES];
     hs_browse_key_path(&browse->owners, at, " > ", name, sizeof name);
-    HS_TRY(put_line(lines, err, "%-12s %s", "key", name));
+    HS_TRY(hs_browse_put_line(lines, err, "%-12s %s", "key", name));
     HS_TRY(put_words(browse, lines, "itself", key->detail, err));
     HS_TRY(put_words(browse, lines, "with below", key->words, err));
-    return put_line(lines, err, "%-12s %llu", "objects", (unsigned long long)key->objects);
+    return hs_browse_put_line(lines, err, "%-12s %llu", "objects",
+                              (unsigned long long)key->objects);
 }
 
 static hs_status describe_command(struct hs_browse *browse, struct hs_browse_what what,
@@ -268,7 +279,7 @@ static hs_status describe_command(struct hs_browse *browse, struct hs_browse_wha
     hs_append(command, sizeof command, " ");
     put_object(browse, what, command);
     put_policy(browse, command);
-    return put_line(lines, err, "%-12s %s", "command", command);
+    return hs_browse_put_line(lines, err, "%-12s %s", "command", command);
 }
 
 hs_status hs_browse_describe(struct hs_browse *browse, struct hs_buffer *ret, struct hs_error *err)
@@ -287,7 +298,7 @@ hs_status hs_browse_describe(struct hs_browse *browse, struct hs_buffer *ret, st
         return describe_command(browse, what, ret, err);
     }
     if (what.kind != HS_BROWSE_KEY) {
-        HS_TRY(put_line(ret, err, "%-12s %.4000s", "name", name));
+        HS_TRY(hs_browse_put_line(ret, err, "%-12s %.4000s", "name", name));
         if (row->words != HS_BROWSE_UNKNOWN)
             HS_TRY(put_words(browse, ret, "size", row->words, err));
         bool is_object = what.kind == HS_BROWSE_SET || what.kind == HS_BROWSE_TYPE;

@@ -29,6 +29,7 @@ static const char help[] =
     "i   all that is known of the row\n"
     "f   policy: firm or conservative (doubtful words)\n"
     "m   compare with an older snapshot; again: no more\n"
+    "M   mark a row (*); on another one: both side by side; again: no mark\n"
     "\n"
     "s   by size               C   by count\n"
     "n   by name               G   by growth; again: the other way round\n"
@@ -204,6 +205,16 @@ static hs_status describe(struct running *r, struct hs_error *err)
     return status;
 }
 
+static hs_status mark(struct running *r, struct hs_error *err)
+{
+    struct hs_buffer lines = {0};
+    hs_status status = hs_browse_mark(r->browse, r->look.in_words, &lines, err);
+    if (status == HS_OK && lines.n_bytes != 0)
+        show_page(r, " side by side", (const char *)lines.bytes, lines.n_bytes);
+    hs_buffer_fini(&lines);
+    return status;
+}
+
 /* What is pasted into a shell must not be able to end the paste. */
 static bool is_safe(const char *text)
 {
@@ -286,6 +297,8 @@ static hs_status question(struct running *r, uint32_t key, struct hs_error *err)
         return hs_browse_other_policy(browse, err);
     case 'm':
         return compare(r, err);
+    case 'M':
+        return mark(r, err);
     case 's':
         return hs_browse_sort_by(browse, HS_BROWSE_BY_SIZE, err);
     case 'C':

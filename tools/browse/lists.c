@@ -196,6 +196,7 @@ hs_status hs_browse_finish(struct hs_browse *browse, hs_status status, struct hs
     hs_free(browse->levels);
     hs_browse_older_fini(&browse->older);
     hs_free(browse->older_path);
+    hs_browse_unmark(browse);
     status = hs_browse_close_snapshot(browse, status, err);
     *browse = (struct hs_browse){0};
     return status;

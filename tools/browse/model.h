@@ -21,6 +21,13 @@ enum {
     HS_BROWSE_NOTE_BYTES = 512
 };
 
+/* A row that others are put beside. */
+struct hs_browse_mark {
+    struct hs_browse_what what; /* what it is about */
+    uint64_t words, objects;    /* as they stood in its list */
+    char *name;                 /* owned; NULL: nothing is marked */
+};
+
 struct hs_browse {
     struct hs_session session; /* borrowed, with the policy of now */
     const char *path;          /* borrowed */
@@ -28,6 +35,7 @@ struct hs_browse {
     struct hs_browse_owners owners;
     struct hs_browse_older older;   /* that sizes are compared with */
     char *older_path;               /* owned; NULL: nothing is compared */
+    struct hs_browse_mark mark;     /* until the policy changes */
     struct hs_browse_level *levels; /* owned: the one that is shown last */
     size_t n_levels, capacity;
     enum hs_browse_sort sort;        /* of lists to come */
@@ -68,6 +76,16 @@ hs_status hs_browse_other_policy(struct hs_browse *browse, struct hs_error *err)
 /* m: sizes of an older snapshot, or of its key file, beside ours. HS_USAGE when they cannot be
  * compared. NULL: no more. */
 hs_status hs_browse_compare(struct hs_browse *browse, const char *older, struct hs_error *err);
+
+/* M: marks the row under the cursor; that row again: no more; another one: *ret gets both side by
+ * side, as hs_browse_describe tells of one, and the mark stays. Goes through the heap for the types
+ * of what blocks keep. HS_USAGE when the row is nothing. */
+hs_status hs_browse_mark(struct hs_browse *browse, bool in_words, struct hs_buffer *ret,
+                         struct hs_error *err);
+void hs_browse_unmark(struct hs_browse *browse);
+/* Of a row that has its name. */
+bool hs_browse_is_marked(const struct hs_browse *browse, const struct hs_browse_level *level,
+                         size_t row);
 
 hs_status hs_browse_sort_by(struct hs_browse *browse, enum hs_browse_sort sort,
                             struct hs_error *err);

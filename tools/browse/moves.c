@@ -132,6 +132,7 @@ hs_status hs_browse_other_policy(struct hs_browse *browse, struct hs_error *err)
     if (before.n_pointers_in != 0)
         return hs_fail(err, HS_USAGE, "--pointers-in says which words the policy firm may trust");
     HS_TRY(keep_keys(browse, err));
+    hs_browse_unmark(browse);
     (void)hs_browse_compare(browse, NULL, &ignored);
     HS_TRY(hs_browse_close_snapshot(browse, HS_OK, err));
     browse->session.policy.kind =

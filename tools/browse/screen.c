@@ -365,7 +365,8 @@ static void put_name(struct pen *pen, const struct hs_browse *browse,
     if (is_block)
         (void)snprintf(id, sizeof id, "  #%llu", (unsigned long long)row->what.id);
     size_t room = pen->width - pen->x, n_id = strlen(id);
-    put_text(pen, row->opens && !level->is_fixed ? "/" : " ", 1, /* at_end= */ false);
+    const char *sign = row->opens && !level->is_fixed ? "/" : " ";
+    put_text(pen, hs_browse_is_marked(browse, level, at) ? "*" : sign, 1, /* at_end= */ false);
     room = pen->width - pen->x;
     if (n_id + 8 > room)
         n_id = 0;

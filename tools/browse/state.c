@@ -16,6 +16,12 @@ void hs_browse_say(struct hs_browse *browse, const char *format, ...)
     va_end(arguments);
 }
 
+void hs_browse_unmark(struct hs_browse *browse)
+{
+    hs_free(browse->mark.name);
+    browse->mark = (struct hs_browse_mark){0};
+}
+
 /* ---- opening */
 
 hs_status hs_browse_open_snapshot(struct hs_browse *browse, struct hs_error *err)
