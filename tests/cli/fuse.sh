@@ -50,8 +50,9 @@ static void serve(const struct fuse_in_header *in, const void *body)
     static char bytes[1 << 17];
     uint64_t u = in->unique;
     if (in->opcode == FUSE_INIT) {
-        struct fuse_init_out out = {
-            .major = 7, .minor = 31, .max_readahead = 4096, .max_write = 1 << 16};
+        /* As most have it: who needs a page waits for the page, not for an answer of ours. */
+        struct fuse_init_out out = {.major = 7, .minor = 31, .max_readahead = 1 << 16,
+                                    .max_write = 1 << 16, .flags = FUSE_ASYNC_READ};
         answer(u, 0, &out, sizeof out);
     } else if (in->opcode == FUSE_LOOKUP && in->nodeid == 1 && strcmp(body, "program") == 0) {
         struct fuse_entry_out out = {.nodeid = 2, .attr = attributes(2)};
@@ -95,11 +96,9 @@ int main(int argc, char **argv)
     fflush(stdout);
     for (;;) {
         struct timespec soon = {0, 20000000};
-        if (is_held) {
-            nanosleep(&soon, NULL);
-            continue;
-        }
         ssize_t n = read(device, request, sizeof request);
+        while (is_held) /* also what was asked before the signal was seen */
+            nanosleep(&soon, NULL);
         if (n < 0 && errno == ENODEV)
             return 0;
         if (n >= (ssize_t)sizeof(struct fuse_in_header))
@@ -108,10 +107,13 @@ int main(int argc, char **argv)
 }
 C
 cat >ticker.c <<'C'
+#include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 char untouched[8 << 20] = {1}; /* of the file, and never read here */
@@ -125,10 +127,21 @@ static double now_ms(void)
     clock_gettime(CLOCK_MONOTONIC, &t);
     return t.tv_sec * 1e3 + t.tv_nsec / 1e6;
 }
-/* Answers each line with how long it stood still at most, in ms. */
-int main(void)
+/* A page fault in a file: nothing ends that wait but its file system. */
+static void *touch(void *page)
+{
+    *(volatile char *)page;
+    return NULL;
+}
+/* Answers each line with how long it stood still at most, in ms. The line "touch" has a thread look
+ * at a page in the middle of the file that is mapped. */
+int main(int n_arguments, char **arguments)
 {
     double last, longest = 0;
+    char *mapped = NULL;
+    pthread_t thread;
+    if (n_arguments > 1)
+        mapped = mmap(NULL, 8 << 20, PROT_READ, MAP_PRIVATE, open(arguments[1], O_RDONLY), 0);
     for (int i = 0; i < 20000; i++) {
         struct node *node = malloc(sizeof *node);
         memset(node, 1, sizeof *node);
@@ -141,6 +154,8 @@ int main(void)
         if (poll(&in, 1, 1) > 0) {
             if (read(0, line, sizeof line) <= 0)
                 return 0;
+            if (line[0] == 't')
+                pthread_create(&thread, NULL, touch, mapped + (4 << 20));
             printf("%.0f\n", longest);
             fflush(stdout);
             longest = 0;
@@ -152,7 +167,7 @@ int main(void)
 }
 C
 cc -O1 -w -o one_fuse one_fuse.c || skip "no FUSE in the headers of the kernel"
-cc -g -O1 -w -o ticker ticker.c || fail "building"
+cc -g -O1 -w -pthread -o ticker ticker.c || fail "building"
 mkdir first second
 trap 'cleanup; umount -l first second 2>/dev/null || true; rm -rf "$work"' EXIT
 
@@ -173,20 +188,25 @@ serve()
 # --- the target's file hangs: it goes on, whatever we wait for, and killing us is safe ---
 serve first ticker
 mkfifo ask
-./first/program <ask >answers &
-target=$!
-started+=("$target")
-exec 7>ask
-# stood_still: how long, in ms, since the last question.
-asked=0
+# begin PROGRAM...: the target.
+begin()
+{
+    "$@" <ask >answers &
+    target=$!
+    started+=("$target")
+    exec 7>ask
+    asked=0
+}
+# stood_still [LINE]: how long, in ms, since the last question.
 stood_still()
 {
-    echo >&7
+    echo "${1:-}" >&7
     asked=$((asked + 1))
     for _ in $(seq 600); do [ "$(wc -l <answers)" -ge "$asked" ] && break; sleep 0.1; done
     [ "$(wc -l <answers)" -ge "$asked" ] || fail "the target does not answer"
     still=$(tail -1 answers)
 }
+begin ./first/program
 stood_still
 heapsnap dump "$target" -o sound.snap
 [ "$code" -eq 0 ] || skip "nothing can be dumped here: $(cat err)"
@@ -202,6 +222,33 @@ for options in "" "--stop read --max-pause 500ms"; do
     [ ! -e hung.snap ] || fail "dump $options: half a file"
     kill -USR2 "$server"
 done
+exits 0 dump "$target" -o again.snap
+exec 7>&-
+wait "$target" || fail "the target did not end well"
+
+# --- a thread in state D, in a fault on a page of such a file: all others run again within half a
+# second, or --max-pause, and it is named with what it waits in ---
+begin ./ticker first/program
+stood_still
+sync
+echo 3 >/proc/sys/vm/drop_caches
+kill -USR1 "$server"
+stood_still touch
+for _ in $(seq 600); do
+    grep -q '^State:.*D' /proc/"$target"/task/*/status && break
+    sleep 0.1
+done
+grep -q '^State:.*D' /proc/"$target"/task/*/status || fail "no thread is in state D"
+for options in "" "--stop read --max-pause 300ms"; do
+    stood_still
+    # shellcheck disable=SC2086
+    exits 3 dump "$target" $options -o waiting.snap
+    mentions "its thread [0-9]* is in state D and cannot be stopped: it waits in the kernel, in "
+    stood_still
+    [ "$still" -lt 3000 ] || fail "dump $options: the target stood still for $still ms"
+    [ ! -e waiting.snap ] || fail "dump $options: half a file"
+done
+kill -USR2 "$server"
 exits 0 dump "$target" -o again.snap
 exec 7>&-
 wait "$target" || fail "the target did not end well"

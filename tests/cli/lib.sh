@@ -9,7 +9,7 @@ export PYTHONDONTWRITEBYTECODE=1
 work=$(mktemp -d)
 export WORK=$work
 export XDG_CACHE_HOME=$work/cache
-unset NO_COLOR
+unset NO_COLOR COLUMNS
 started=()
 cleanup()
 {
