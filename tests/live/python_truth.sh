@@ -45,8 +45,8 @@ check()
 python=/usr/bin/python3
 [ -x "$python" ] && "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
     { echo "skipped: no python3 of 3.11 or later"; exit 77; }
-check "$python" "leak 4000 80 80" "threads 3000 80 80" "asyncio 1500 60 85" \
+check "$python" "leak 4000 80 80" "threads 3000 80 80" "asyncio 3000 55 90" \
     "pandas 5000 75 85" "flask 1500 78 88" "django 700 80 88"
 for python in $(unpacked_python 3.14); do
-    check "$python" "leak 4000 80 85" "threads 3000 80 85" "asyncio 1500 60 85"
+    check "$python" "leak 4000 80 85" "threads 3000 80 85" "asyncio 3000 60 90"
 done

@@ -40,6 +40,7 @@ enum kind {
     CONTEXT, /* and the map and the node in it, alike */
     MAP_NODE,
     INT,
+    TASK,
     N_KINDS
 };
 
@@ -71,6 +72,7 @@ static struct builtin builtin_of(const struct py_layout *layout, enum kind kind)
         [LOCAL] = {"_thread._local", 64, 0, true},
         [CONTEXT] = {"Context", 48, 0, true},
         [INT] = {"int", 24, 4, false},
+        [TASK] = {"_asyncio.Task", 184, 0, true},
         [MAP_NODE] = {"hamt_bitmap_node", 32, 8, true},
     };
     return all[kind];
@@ -448,6 +450,41 @@ static hs_addr make_generator(struct fake_python *fake, hs_addr code)
     return at;
 }
 
+/* Waits for what is on the top of its stack. */
+static hs_addr make_coroutine(struct fake_python *fake, hs_addr code, hs_addr top, hs_addr *ret)
+{
+    enum { STACK = 64, TOP = 72, DEPTH = 80, PLACES = 2 };
+    const struct py_layout *layout = fake->layout;
+    bool is_old = layout->minor < 11;
+    hs_addr at = builtin(fake, GENERATOR, (uint64_t)4 * PY_WORD);
+    hs_addr frame = is_old ? builtin(fake, FRAME, 32) : at + layout->gen_frame;
+    hs_addr item = text(fake, "kept by a task");
+
+    put(fake, at + 16, is_old ? frame : 4);
+    fill_frame(fake, frame, code, list(fake, 1, &item));
+    put(fake, frame + layout->frame_localsplus + PLACES * (unsigned)PY_WORD, top);
+    if (is_old) {
+        hs_addr end = *fake_python_word(fake, frame + STACK) + PY_WORD;
+        put(fake, frame + (layout->minor == 9 ? TOP : DEPTH), layout->minor == 9 ? end : 1);
+    } else {
+        uint8_t *word = (uint8_t *)fake_python_word(fake, at + layout->gen_state / 8 * 8);
+        word[layout->gen_state % 8] = UINT8_MAX; /* -1 */
+    }
+    *ret = frame;
+    return at;
+}
+
+static void make_task(struct fake_python *fake, hs_addr code)
+{
+    enum { COROUTINE = 120 };
+
+    fake->awaited = make_coroutine(fake, code, fake->instance, &fake->awaited_frame);
+    fake->waiting = make_coroutine(fake, code, fake->awaited, &fake->waiting_frame);
+    fake->task = builtin(fake, TASK, 0);
+    put(fake, fake->task + 16, fake->instance); /* the loop */
+    put(fake, fake->task + COROUTINE, fake->waiting);
+}
+
 static hs_addr make_module(struct fake_python *fake, const char *name, hs_addr of_it)
 {
     hs_addr at = builtin(fake, MODULE, 0);
@@ -491,6 +528,7 @@ static void make_program(struct fake_python *fake)
     fake->other_modules = dict(fake, 1, other_module, &other);
     make_context(fake);
     make_kept(fake);
+    make_task(fake, code);
 }
 
 /* ---- the process */
@@ -596,6 +634,7 @@ static void check_roots(const struct fake_python *fake)
         check_text(hs_strtab_get(&fake->dump.strings, leaf->root.name));
         check_text(hs_strtab_get(&fake->dump.strings, leaf->group_module));
         check_text(hs_strtab_get(&fake->dump.strings, leaf->group_unit));
+        check_text(hs_strtab_get(&fake->dump.strings, leaf->group_variable));
         check_text(hs_strtab_get(&fake->dump.strings, leaf->root.file));
     }
 }

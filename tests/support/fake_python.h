@@ -1,7 +1,7 @@
 /* A CPython process at made-up addresses, 3.9 to 3.14: the runtime's variable in a program's data,
  * built-in types, two modules, a class with an attribute and an instance, a function, texts, a
- * list, a set, a deque, a generator, two frames, a variable of the thread
- * and of its context, a call at the end, handlers of errors. Once built it may be
+ * list, a set, a deque, a generator, two frames, a task that waits in two coroutines, a variable of
+ * the thread and of its context, a call at the end, handlers of errors. Once built it may be
  * damaged; then fake_python_walk reads it as a dump does. */
 #ifndef HS_TESTS_FAKE_PYTHON_H
 #define HS_TESTS_FAKE_PYTHON_H
@@ -9,7 +9,7 @@
 #include "elf_writer.h"
 #include "python/python.h"
 
-enum { FAKE_PYTHON_DATA_WORDS = 8192, FAKE_PYTHON_HEAP_WORDS = 1536, FAKE_PYTHON_BLOCKS = 128 };
+enum { FAKE_PYTHON_DATA_WORDS = 8192, FAKE_PYTHON_HEAP_WORDS = 2048, FAKE_PYTHON_BLOCKS = 160 };
 #define FAKE_PYTHON_BIAS UINT64_C(0x550000000000)
 #define FAKE_PYTHON_DATA (FAKE_PYTHON_BIAS + 0x3000)
 #define FAKE_PYTHON_HEAP UINT64_C(0x7f0000000000)
@@ -29,6 +29,8 @@ struct fake_python {
     /* What a test may want to damage: objects, not blocks. */
     hs_addr runtime, interpreter, thread, modules, main_dict, rows, class, instance, function,
         queue, frame, outer_frame, local, context_node, callbacks, hexversion;
+    hs_addr task, waiting, awaited; /* its coroutine, and the one that this waits for */
+    hs_addr waiting_frame, awaited_frame;
     hs_addr second, other_modules; /* an interpreter that is not in the list, and its modules */
 };
 

@@ -342,6 +342,42 @@ static void circles_of_frames_end(void **state)
     assert_true(has_root("run() local rows"));
 }
 
+/* What waits for itself, for nothing that is there, or has a stack without an end. */
+static void tasks_that_wait(void **state)
+{
+    enum { PLACES = 2 };
+    (void)state;
+
+    for (unsigned minor = 9; minor <= 14; minor++) {
+        of_version(minor);
+        const struct py_layout *layout = fake->layout;
+        hs_addr places = layout->frame_localsplus;
+        hs_addr top = fake->awaited_frame + places + PLACES * (hs_addr)PY_WORD;
+        hs_addr height = fake->waiting_frame + (minor >= 11   ? layout->frame_stacktop
+                                                : minor == 10 ? 80
+                                                              : 72);
+        walk();
+        size_t n = n_roots();
+        assert_true(has_root("task run() local rows"));
+        assert_true(has_root("task run() await run() local rows"));
+        *word(top) = fake->waiting;
+        walk();
+        assert_int_equal(n_roots(), n); /* its variables have their names */
+        *word(fake->awaited_frame + places) = 1;
+        walk();
+        assert_int_equal(n_roots(), n - 1);
+        assert_true(has_root("task run() local rows"));
+        *word(height & ~UINT64_C(7)) = UINT64_C(0x7fffffff7fffffff);
+        walk();
+        assert_true(has_root("task run() local rows"));
+        assert_false(has_root("task run() await run() local rows"));
+        *word(fake->waiting_frame + layout->frame_code) = fake->instance;
+        walk();
+        assert_false(has_root("task run() local rows"));
+        assert_true(has_root("__main__.rows"));
+    }
+}
+
 /* In the middle of a change of its table, a dictionary's has no entries yet, or no end; or the
  * table is the old one, which is freed. */
 static void tables_in_the_middle_of_a_change(void **state)
@@ -509,6 +545,7 @@ int main(void)
         TEST(beginnings_and_ends_have_no_names),
         TEST(the_one_that_runs_is_read),
         TEST(circles_of_frames_end),
+        TEST(tasks_that_wait),
         TEST(tables_in_the_middle_of_a_change),
         TEST(keys_that_are_no_names),
         TEST(texts_that_claim_more),

@@ -22,18 +22,13 @@ struct thread {
     const struct py_threads *own;
 };
 
-/* A frame as its roots show it. */
+/* A frame of a thread. */
 struct frame {
-    hs_addr at, code, slot; /* slot: what leads to it */
-    uint32_t number, line;
-    char function[PY_NAME_BYTES];
-    hs_str unit, function_name, file;
+    struct py_frame is;
+    hs_addr slot; /* what leads to it */
+    uint32_t number;
+    hs_str unit;
 };
-
-static hs_status intern(const struct thread *t, const char *text, hs_str *ret, struct hs_error *err)
-{
-    return hs_strtab_add(&t->s->dump->strings, text, ret, err);
-}
 
 /* "Session.load", "main.<locals>.<lambda>". */
 static bool is_qualified_name(const char *text)
@@ -47,7 +42,7 @@ static bool is_qualified_name(const char *text)
 
 /* In bytes from the start of its code. Up to 3.10 a frame has it as a number, in 3.10 of units of
  * two bytes; negative before it begins. */
-static uint64_t instruction_of(const struct py_view *view, const struct frame *f)
+static uint64_t instruction_of(const struct py_view *view, const struct py_frame *f)
 {
     const struct py_layout *layout = view->layout;
 
@@ -57,22 +52,62 @@ static uint64_t instruction_of(const struct py_view *view, const struct frame *f
     return at > INT32_MAX ? 0 : layout->minor == 10 ? (uint64_t)at * 2 : at;
 }
 
-static hs_status describe(const struct thread *t, struct frame *f, struct hs_error *err)
+hs_status hs_python_describe_frame(struct py_state *s, struct py_frame *f, struct hs_error *err)
 {
-    const struct py_view *view = &t->s->view;
+    const struct py_view *view = &s->view;
     const struct py_layout *layout = view->layout;
-    char file[PY_NAME_BYTES], unit[TEXT_BYTES];
 
     if (!hs_python_ascii(view, hs_python_word(view, f->code + layout->code_qualname), f->function,
                          sizeof f->function) ||
         !is_qualified_name(f->function))
         (void)snprintf(f->function, sizeof f->function, "[...]");
-    hs_python_base_name(view, hs_python_word(view, f->code + layout->code_file), file);
+    hs_python_base_name(view, hs_python_word(view, f->code + layout->code_file), f->file);
     f->line = hs_python_line(view, f->code, instruction_of(view, f));
-    (void)snprintf(unit, sizeof unit, "#%u %s() (%s:%u)", f->number, f->function, file, f->line);
-    HS_TRY(intern(t, unit, &f->unit, err));
-    HS_TRY(intern(t, f->function, &f->function_name, err));
-    return file[0] == '\0' ? HS_OK : intern(t, file, &f->file, err);
+    f->file_id = 0;
+    HS_TRY(hs_strtab_add(&s->dump->strings, f->function, &f->function_id, err));
+    return f->file[0] == '\0' ? HS_OK : hs_strtab_add(&s->dump->strings, f->file, &f->file_id, err);
+}
+
+uint64_t hs_python_n_locals(const struct py_view *view, hs_addr code)
+{
+    uint64_t n = hs_python_n_variables(view, code);
+    return n > MAX_SLOTS ? 0 : n;
+}
+
+void hs_python_local_name(const struct py_view *view, hs_addr code, uint64_t i,
+                          char text[PY_LOCAL_BYTES])
+{
+    char name[PY_NAME_BYTES];
+    bool is_name =
+        hs_python_identifier(view, hs_python_variable(view, code, i), false, name, sizeof name);
+    (void)snprintf(text, PY_LOCAL_BYTES, "local %s", is_name ? name : "[...]");
+}
+
+hs_status hs_python_add_variable(struct py_state *s, struct hs_root_leaf *leaf, hs_addr value,
+                                 struct hs_error *err)
+{
+    enum { CONTENT = 16 };
+    const struct py_class *class = hs_python_class_of(&s->view, &s->classes, value);
+
+    if (class == NULL || strcmp(class->name, "cell") != 0)
+        return hs_python_add_root(s, leaf, value, false, err);
+    leaf->group_variable = leaf->root.name;
+    HS_TRY(hs_python_add_root(s, leaf, value, false, err));
+    leaf->root.address = value + CONTENT;
+    value = hs_python_word(&s->view, leaf->root.address);
+    return value == 0 || hs_python_is_named(s, value)
+               ? HS_OK
+               : hs_python_add_root(s, leaf, value, false, err);
+}
+
+static hs_status describe(const struct thread *t, struct frame *f, struct hs_error *err)
+{
+    char unit[TEXT_BYTES];
+
+    HS_TRY(hs_python_describe_frame(t->s, &f->is, err));
+    (void)snprintf(unit, sizeof unit, "#%u %s() (%s:%u)", f->number, f->is.function, f->is.file,
+                   f->is.line);
+    return hs_strtab_add(&t->s->dump->strings, unit, &f->unit, err);
 }
 
 static hs_status add_slot(const struct thread *t, const struct frame *f, hs_addr slot,
@@ -84,31 +119,30 @@ static hs_status add_slot(const struct thread *t, const struct frame *f, hs_addr
                                          .address = slot,
                                          .thread = t->own->tid,
                                          .frame = f->number,
-                                         .line = f->line,
-                                         .function = f->function_name,
-                                         .file = f->file},
+                                         .line = f->is.line,
+                                         .function = f->is.function_id,
+                                         .file = f->is.file_id},
                                 .group_module = t->own->module,
                                 .group_unit = f->unit};
 
     if (!hs_python_may_look(&t->s->view, 1) || value == 0 || hs_python_is_named(t->s, value))
         return HS_OK;
-    (void)snprintf(text, sizeof text, "%s() %s", f->function, name);
-    HS_TRY(intern(t, text, &leaf.root.name, err));
-    return hs_python_add_root(t->s, &leaf, value, is_passing, err);
+    (void)snprintf(text, sizeof text, "%s() %s", f->is.function, name);
+    HS_TRY(hs_strtab_add(&t->s->dump->strings, text, &leaf.root.name, err));
+    return is_passing ? hs_python_add_root(t->s, &leaf, value, true, err)
+                      : hs_python_add_variable(t->s, &leaf, value, err);
 }
 
 static hs_status add_locals(const struct thread *t, const struct frame *f, uint64_t n,
                             struct hs_error *err)
 {
     const struct py_view *view = &t->s->view;
-    char name[PY_NAME_BYTES], text[PY_NAME_BYTES + 8];
+    char text[PY_LOCAL_BYTES];
 
     for (uint64_t i = 0; i < n; i++) {
-        hs_addr at = hs_python_variable(view, f->code, i);
-        bool is_name = hs_python_identifier(view, at, false, name, sizeof name);
-        (void)snprintf(text, sizeof text, "local %s", is_name ? name : "[...]");
-        HS_TRY(
-            add_slot(t, f, f->at + view->layout->frame_localsplus + i * PY_WORD, text, false, err));
+        hs_addr slot = f->is.at + view->layout->frame_localsplus + i * PY_WORD;
+        hs_python_local_name(view, f->is.code, i, text);
+        HS_TRY(add_slot(t, f, slot, text, false, err));
     }
     return HS_OK;
 }
@@ -121,27 +155,25 @@ static hs_status add_rest(const struct thread *t, const struct frame *f, uint64_
 
     if (layout->frame_object == PY_NONE)
         return add_slot(t, f, f->slot, "frame object", true, err);
-    int64_t top = hs_python_stack_top(&t->s->view, f->at);
+    int64_t top = hs_python_stack_top(&t->s->view, f->is.at);
     for (uint64_t i = n_locals; top > 0 && i < (uint64_t)top && i < MAX_SLOTS; i++)
-        HS_TRY(add_slot(t, f, f->at + layout->frame_localsplus + i * PY_WORD, "value on its stack",
-                        true, err));
-    HS_TRY(add_slot(t, f, f->at + layout->frame_func, "function", true, err));
-    return add_slot(t, f, f->at + layout->frame_object, "frame object", true, err);
+        HS_TRY(add_slot(t, f, f->is.at + layout->frame_localsplus + i * PY_WORD,
+                        "value on its stack", true, err));
+    HS_TRY(add_slot(t, f, f->is.at + layout->frame_func, "function", true, err));
+    return add_slot(t, f, f->is.at + layout->frame_object, "frame object", true, err);
 }
 
 static hs_status add_frame(const struct thread *t, struct frame *f, struct hs_error *err)
 {
-    uint64_t n_locals = hs_python_n_variables(&t->s->view, f->code);
+    uint64_t n_locals = hs_python_n_locals(&t->s->view, f->is.code);
 
     HS_TRY(describe(t, f, err));
-    if (n_locals > MAX_SLOTS)
-        n_locals = 0;
     HS_TRY(add_locals(t, f, n_locals, err));
-    HS_TRY(add_slot(t, f, f->at + t->s->view.layout->frame_locals, "namespace", true, err));
+    HS_TRY(add_slot(t, f, f->is.at + t->s->view.layout->frame_locals, "namespace", true, err));
     return add_rest(t, f, n_locals, err);
 }
 
-static bool is_code(const struct py_state *s, hs_addr object)
+bool hs_python_is_code(const struct py_state *s, hs_addr object)
 {
     const struct py_class *class = hs_python_class_of(&s->view, &s->classes, object);
     return class != NULL && class->kind == PY_CODE;
@@ -156,21 +188,20 @@ static hs_status add_frames(const struct thread *t, struct hs_error *err)
     struct frame f = {.slot = t->own->state + layout->thread_frame};
     hs_addr met = 0;
 
-    f.at = hs_python_word(view, f.slot);
+    f.is.at = hs_python_word(view, f.slot);
     if (layout->cframe_frame != PY_NONE)
-        f.at = f.at == 0 ? 0 : hs_python_word(view, f.at + layout->cframe_frame);
-    for (uint32_t i = 1; i < MAX_FRAMES && f.at != met && hs_python_may_look(view, 1); i++) {
+        f.is.at = f.is.at == 0 ? 0 : hs_python_word(view, f.is.at + layout->cframe_frame);
+    for (uint32_t i = 1; i < MAX_FRAMES && f.is.at != met && hs_python_may_look(view, 1); i++) {
         if ((i & (i - 1)) == 0)
-            met = f.at;
-        f.code = hs_python_untagged(layout, hs_python_word(view, f.at + layout->frame_code));
-        if (is_code(t->s, f.code)) {
+            met = f.is.at;
+        f.is.code = hs_python_untagged(layout, hs_python_word(view, f.is.at + layout->frame_code));
+        if (hs_python_is_code(t->s, f.is.code)) {
             f.number++;
-            f.file = 0;
             HS_TRY(add_frame(t, &f, err));
         }
-        f.slot = f.at + layout->frame_previous;
-        f.at = hs_python_word(view, f.slot);
-        if (f.at == 0)
+        f.slot = f.is.at + layout->frame_previous;
+        f.is.at = hs_python_word(view, f.slot);
+        if (f.is.at == 0)
             break;
     }
     return HS_OK;

@@ -10,6 +10,7 @@
  *   frames.c    roots on the interpreter's stacks
  *   threads.c   the interpreters of a process, and their threads
  *   states.c    their states, which keep what nobody else keeps
+ *   tasks.c     roots of the tasks of asyncio, which wait
  *   locals.c    roots of threading.local
  *   kept.c      roots of what threads, contexts, codecs and the end of the program keep
  *   names.c     roots by the names of modules and classes
@@ -408,10 +409,32 @@ hs_status hs_python_next_thread(struct py_state *s, struct py_threads *it, bool 
 /* ---- states.c: roots of the interpreter's own tables, and `own`. */
 hs_status hs_python_name_states(struct py_state *s, struct hs_error *err);
 
-/* ---- locals.c, kept.c, frames.c: roots that belong to threads and interpreters, after those by
- * name. Locals cost a look at each block; frames come last. */
+/* ---- frames.c */
+/* A frame as its roots show it: set `at` and `code`, the rest is described. */
+struct py_frame {
+    hs_addr at, code;
+    uint32_t line;                                     /* 0: unknown */
+    char function[PY_NAME_BYTES], file[PY_NAME_BYTES]; /* "Session.load", "[...]"; "app.py", "" */
+    hs_str function_id, file_id;
+};
+hs_status hs_python_describe_frame(struct py_state *s, struct py_frame *f, struct hs_error *err);
+bool hs_python_is_code(const struct py_state *s, hs_addr object);
+/* Of hs_python_n_variables as many as a sound frame has: else 0. */
+uint64_t hs_python_n_locals(const struct py_view *view, hs_addr code);
+/* "local rows" */
+enum { PY_LOCAL_BYTES = PY_NAME_BYTES + 8 };
+void hs_python_local_name(const struct py_view *view, hs_addr code, uint64_t i,
+                          char text[PY_LOCAL_BYTES]);
+/* Adds a variable of a frame, which has this value: of one that functions within it share what its
+ * cell contains, too. */
+hs_status hs_python_add_variable(struct py_state *s, struct hs_root_leaf *leaf, hs_addr value,
+                                 struct hs_error *err);
+
+/* ---- locals.c, kept.c, frames.c, tasks.c: roots that belong to threads and interpreters, after
+ * those by name. Locals and tasks cost a look at each block; tasks come last. */
 hs_status hs_python_name_locals(struct py_state *s, struct hs_error *err);
 hs_status hs_python_name_kept(struct py_state *s, struct hs_error *err);
 hs_status hs_python_name_frames(struct py_state *s, struct hs_error *err);
+hs_status hs_python_name_tasks(struct py_state *s, struct hs_error *err);
 
 #endif
