@@ -203,8 +203,9 @@ bool hs_copy_caller_failed(struct hs_copy_caller *caller, enum hs_copy_called ca
 /* What was seen of the target since its copy was made. */
 struct hs_copy_watch {
     struct hs_memory_groups groups;
-    uint64_t reserve_bytes; /* that must stay available */
-    uint64_t began_ns, watched_ns, cost_ns, identity_ns;
+    uint64_t reserve_bytes;                              /* that must stay available */
+    uint64_t began_ns, watched_ns, cost_ns, identity_ns; /* cost: of what is cheap */
+    uint64_t dear_ns;                                    /* of the last watch: the rest */
     uint64_t growth_at_ns, growth_cost_ns, growth_bytes; /* as measured last */
     uint64_t faults_then, faults_now;                    /* minor ones: at that moment, and now */
     uint64_t room_at_ns, room_cost_ns;

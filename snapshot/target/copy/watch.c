@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/alloc.h"
 #include "base/budget.h"
@@ -19,15 +20,26 @@
 #define WATCH_END_NS ((uint64_t)2000000000)
 #define WATCH_EVERY_NS ((uint64_t)5000000)
 #define WATCH_IDENTITY_NS ((uint64_t)100000000)
-/* A cheap look takes at most a twentieth of the time, and a dear one at most a fifth. */
+/* Cheap looks take at most a twentieth of the time, and dear ones at most a fifth; a half where the
+ * cheap ones say that it grows too much. */
 #define WATCH_CHEAP_SHARE 20
 #define WATCH_DEAR_SHARE 5
+#define WATCH_URGENT_SHARE 2
 #define WATCH_PAGE 4096
 /* What must be left to it, and to the machine: a share of what there was. The least is what a
  * process may write between two looks. */
 #define WATCH_RESERVE_SHARE 16
 #define WATCH_RESERVE_MIN ((uint64_t)16 << 20)
 #define WATCH_RESERVE_MAX ((uint64_t)1 << 30)
+
+/* Of the processor: what a busy machine keeps us waiting for is no reason to look less often. */
+static uint64_t watch_spent_ns(void)
+{
+    struct timespec spent = {0};
+
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
+    return (uint64_t)spent.tv_sec * 1000000000 + (uint64_t)spent.tv_nsec;
+}
 
 static hs_status watch_failed(struct hs_copy *copy, struct hs_error *err)
 {
@@ -124,7 +136,7 @@ static hs_status watch_too_much(const struct hs_target *target, uint64_t growth,
 void hs_copy_measure(struct hs_target *target)
 {
     struct hs_copy_watch *watch = &target->copy->watch;
-    uint64_t begun_ns = hs_now_ns(), growth;
+    uint64_t spent_ns = watch_spent_ns(), growth;
 
     watch->faults_then = watch->faults_now;
     if (watch_growth_bytes(target, &growth)) {
@@ -133,7 +145,8 @@ void hs_copy_measure(struct hs_target *target)
             target->report.growth_bytes = growth;
     }
     watch->growth_at_ns = hs_now_ns();
-    watch->growth_cost_ns = watch->growth_at_ns - begun_ns;
+    watch->growth_cost_ns = watch_spent_ns() - spent_ns;
+    watch->dear_ns += watch->growth_cost_ns;
 }
 
 /* Of all its threads, since it began; unchanged when it has ended. */
@@ -147,9 +160,9 @@ static void watch_faults(const struct hs_target *target, uint64_t *faults)
 }
 
 /* Is a dear look due, whose last one ended at and took so long? */
-static bool watch_is_due(uint64_t at_ns, uint64_t cost_ns)
+static bool watch_is_due(uint64_t at_ns, uint64_t cost_ns, unsigned share)
 {
-    return hs_now_ns() - at_ns >= WATCH_DEAR_SHARE * cost_ns;
+    return hs_now_ns() - at_ns >= share * cost_ns;
 }
 
 static hs_status watch_growth(struct hs_target *target, struct hs_error *err)
@@ -166,7 +179,8 @@ static hs_status watch_growth(struct hs_target *target, struct hs_error *err)
     /* A fault may be of a huge page: what looks small is measured now and then all the same. */
     if (is_small && hs_now_ns() - watch->growth_at_ns < WATCH_IDENTITY_NS)
         return HS_OK;
-    if (!watch_is_due(watch->growth_at_ns, watch->growth_cost_ns))
+    if (!watch_is_due(watch->growth_at_ns, watch->growth_cost_ns,
+                      is_small ? WATCH_DEAR_SHARE : WATCH_URGENT_SHARE))
         return HS_OK;
     hs_copy_measure(target);
     return target->report.growth_bytes <= limit
@@ -192,11 +206,12 @@ static hs_status watch_room(struct hs_target *target, struct hs_error *err)
     struct hs_copy_watch *watch = &target->copy->watch;
 
     if (hs_memory_available_at_least(&watch->groups) >= watch->reserve_bytes ||
-        !watch_is_due(watch->room_at_ns, watch->room_cost_ns))
+        !watch_is_due(watch->room_at_ns, watch->room_cost_ns, WATCH_DEAR_SHARE))
         return HS_OK;
-    uint64_t begun_ns = hs_now_ns(), room = hs_memory_available_to(target->pid);
+    uint64_t spent_ns = watch_spent_ns(), room = hs_memory_available_to(target->pid);
     watch->room_at_ns = hs_now_ns();
-    watch->room_cost_ns = watch->room_at_ns - begun_ns;
+    watch->room_cost_ns = watch_spent_ns() - spent_ns;
+    watch->dear_ns += watch->room_cost_ns;
     return room >= watch->reserve_bytes ? HS_OK : watch_no_room(target, room, err);
 }
 
@@ -240,9 +255,11 @@ hs_status hs_copy_watch(struct hs_target *target, struct hs_error *err)
         every_ns = WATCH_EVERY_NS;
     if (!watch_has_ended(target) && now_ns - copy->watch.watched_ns < every_ns)
         return HS_OK;
+    uint64_t spent_ns = watch_spent_ns();
+    copy->watch.dear_ns = 0;
     hs_status status = watch_all(target, err);
     copy->watch.watched_ns = hs_now_ns();
-    copy->watch.cost_ns = copy->watch.watched_ns - now_ns;
+    copy->watch.cost_ns = watch_spent_ns() - spent_ns - copy->watch.dear_ns;
     if (status == HS_OK)
         return HS_OK;
     copy->failure = *err;
