@@ -188,6 +188,31 @@ static void numbers_of_types_are_none(void **state)
     assert_true(class->owning >> (object + DICT_OF_IT) & 1);
 }
 
+/* Items that are shorter than an address are numbers, as is how many there are. */
+static void short_items_are_numbers(void **state)
+{
+    (void)state;
+    enum { AT_ITEM = AT_BASIC_SIZE + 1, BYTES = 96 };
+    uint32_t number;
+
+    for (uint64_t n_bytes = 4; n_bytes <= 8; n_bytes += 4) {
+        hs_python_classes_fini(&classes);
+        put_type(FIRST, 210, "re.Pattern", 0);
+        words[FIRST + AT_TYPE_FLAGS] = 0;
+        words[FIRST + AT_BASIC_SIZE] = BYTES;
+        words[FIRST + AT_ITEM] = n_bytes;
+        assert_int_equal(hs_python_class(&view, &classes, at(FIRST), &number, &err), HS_OK);
+        const struct py_class *class = &classes.all[number];
+        bool is_short = n_bytes < 8;
+        assert_int_equal(class->kind, PY_OTHER);
+        assert_int_equal(class->item_bytes, n_bytes);
+        assert_int_equal(hs_python_items_lead(class), !is_short);
+        assert_false(class->owning >> 2 & 1);
+        assert_true(class->owning >> 4 & 1);
+        assert_int_equal(class->owning >> (BYTES / 8 - 1) & 1, !is_short);
+    }
+}
+
 /* A class that says it is a list and is shorter than one is none: its items are not looked for. */
 static void short_objects_are_of_no_kind(void **state)
 {
@@ -297,11 +322,12 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(versions_are_known_or_not),        TEST(tables_say_no_more_than_there_is),
-        TEST(only_identifiers_are_names),       TEST(types_that_lie_are_none),
-        TEST(numbers_of_types_are_none),        TEST(short_objects_are_of_no_kind),
-        TEST(lines_end_with_their_table),       TEST(lines_of_older_versions),
-        TEST(walks_end_when_too_much_is_asked), TEST(what_lies_costs_nothing),
+        TEST(versions_are_known_or_not),  TEST(tables_say_no_more_than_there_is),
+        TEST(only_identifiers_are_names), TEST(types_that_lie_are_none),
+        TEST(numbers_of_types_are_none),  TEST(short_objects_are_of_no_kind),
+        TEST(short_items_are_numbers),    TEST(lines_end_with_their_table),
+        TEST(lines_of_older_versions),    TEST(walks_end_when_too_much_is_asked),
+        TEST(what_lies_costs_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

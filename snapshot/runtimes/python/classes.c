@@ -288,6 +288,17 @@ static uint64_t numbers_of_frames(const struct py_layout *layout, const struct p
     return numbers;
 }
 
+/* Of an object of a type that is not known, with items: how many. Items that are shorter than an
+ * address are none (the code of a regular expression), and begin within the fixed part. */
+static uint64_t numbers_of_items(const struct py_class *class)
+{
+    unsigned end = class->n_bytes / (unsigned)PY_WORD;
+
+    if (class->kind != PY_OTHER || class->item_bytes == 0)
+        return 0;
+    return bits(2, 3) | (hs_python_items_lead(class) ? 0 : bits(end - 1, end));
+}
+
 /* Before the object: what the collector has of it, and since 3.11 a dictionary or values. */
 static uint64_t owning_before(const struct py_layout *layout, const struct py_class *class)
 {
@@ -302,8 +313,8 @@ static void set_words(const struct py_view *view, struct py_class *class, uint64
     enum { WR_OBJECT = 2, WR_HASH = 4, WR_PREV = 5, WR_NEXT = 6 };
     unsigned object = class->object_at / PY_WORD;
     uint64_t list = hs_python_word(view, class->address + AT_WEAK_LIST);
-    uint64_t numbers =
-        numbers_of(view->layout, class->kind) | numbers_of_frames(view->layout, class);
+    uint64_t numbers = numbers_of(view->layout, class->kind) |
+                       numbers_of_frames(view->layout, class) | numbers_of_items(class);
 
     class->owning = bits(object + 1, object + class->n_bytes / PY_WORD) & ~(numbers << object);
     class->owning |= owning_before(view->layout, class);

@@ -152,6 +152,12 @@ struct py_class {
     char name[PY_NAME_BYTES];
 };
 
+/* Whether items of a type that is not known may be addresses. */
+static inline bool hs_python_items_lead(const struct py_class *class)
+{
+    return class->item_bytes != 0 && class->item_bytes % PY_WORD == 0;
+}
+
 struct py_classes {
     struct py_class *all; /* owned */
     size_t n, capacity;

@@ -270,7 +270,7 @@ static void words_of_kind(const struct py_state *s, const struct py_class *class
     case PY_MEMORYVIEW: /* bytes, or sizes */
         break;
     default:
-        if (class->item_bytes != 0)
+        if (hs_python_items_lead(class))
             add_run(words, 0, fixed,
                     fixed + size_of(s, class, object, most) * class->item_bytes / PY_WORD);
     }
