@@ -2,12 +2,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "analysis/key_file.h"
 #include "analysis/leak_report.h"
 #include "analysis/root_rows.h"
 #include "analysis/type_rows.h"
 #include "base/alloc.h"
+#include "key_format.h"
 #include "key_merge.h"
 #include "key_sites.h"
 
@@ -25,6 +27,7 @@ static hs_status add_keys(const struct hs_keys *keys, struct hs_snap_keys *table
             .objects = key->all.objects,
             .words = key->all.words,
             .detail = key->own.words,
+            .set = key->set,
         };
         if (i != 0 && name[0] == '\0')
             name = "?";
@@ -163,6 +166,17 @@ static hs_status add_leaks(struct hs_view *view, struct hs_snap_keys *table, str
 
 /* ---- facts ---- */
 
+uint64_t hs_key_sets_hash(struct hs_index *index)
+{
+    uint64_t hash = 0;
+    for (uint32_t set = 1; set <= hs_index_n_sets(index); set++) {
+        struct hs_owner_set it = hs_index_set(index, set);
+        const uint64_t told[] = {it.retained.words, it.retained.objects, it.n_roots};
+        hash = XXH3_64bits_withSeed(told, sizeof told, hash);
+    }
+    return hash;
+}
+
 static hs_status add_builds(const struct hs_view *view, struct hs_snap_keys *table,
                             struct hs_error *err)
 {
@@ -200,6 +214,7 @@ static hs_status add_facts(const struct hs_view *view, struct hs_snap_keys *tabl
     to->started_ns = facts->started_ns;
     to->resident_bytes = facts->resident_bytes;
     to->heap_words = view->totals->heap_words;
+    to->sets_hash = hs_key_sets_hash(view->index);
     to->pid = facts->pid;
     to->word_bytes = facts->word_bytes;
     to->moves = blocks_move(view);

@@ -59,6 +59,7 @@ static hs_status take_facts(struct hs_cursor *c, const struct hs_strtab *names,
     f->resident_bytes = take_below(c, KEY_FILE_VALUE_MOST);
     f->available_bytes = take_below(c, KEY_FILE_VALUE_MOST);
     f->heap_words = take_below(c, KEY_FILE_VALUE_MOST);
+    f->sets_hash = hs_cursor_varint(c);
     f->pid = (uint32_t)take_below(c, narrow);
     f->word_bytes = (uint32_t)take_below(c, 9);
     f->command = take_name(c, names);
@@ -109,7 +110,8 @@ static bool row_is_sound(const struct hs_snap_keys *table, unsigned list, size_t
 static hs_status take_list(struct hs_cursor *c, struct hs_snap_keys *table, unsigned list,
                            struct hs_error *err)
 {
-    enum { ROW_LEAST_BYTES = 6 };
+    const uint64_t narrow = (uint64_t)UINT32_MAX + 1;
+    enum { ROW_LEAST_BYTES = 7 };
     struct hs_key_rows *rows = &table->lists[list];
     uint64_t n = take_below(c, HS_KEYS_MOST + 1);
     if (c->failed || n > hs_cursor_left(c) / ROW_LEAST_BYTES)
@@ -123,6 +125,7 @@ static hs_status take_list(struct hs_cursor *c, struct hs_snap_keys *table, unsi
         row->objects = take_below(c, KEY_FILE_VALUE_MOST);
         row->words = take_below(c, KEY_FILE_VALUE_MOST);
         row->detail = take_below(c, KEY_FILE_VALUE_MOST);
+        row->set = (uint32_t)take_below(c, list == HS_KEY_LIST_KEYS ? narrow : 1);
         if (c->failed || !row_is_sound(table, list, rows->n))
             return damaged(err, "a row that cannot be");
         rows->n++;

@@ -39,9 +39,9 @@ static hs_status put_strings(struct hs_buffer *b, const struct hs_strtab *names,
 static hs_status put_facts(struct hs_buffer *b, const struct hs_key_facts *f, struct hs_error *err)
 {
     const uint64_t values[] = {
-        f->snap_checksum,  f->snap_bytes,      f->policy,     f->taken_ns, f->started_ns,
-        f->resident_bytes, f->available_bytes, f->heap_words, f->pid,      f->word_bytes,
-        f->command,        f->tool_version,    f->moves,      f->is_cut};
+        f->snap_checksum,  f->snap_bytes,      f->policy,       f->taken_ns,  f->started_ns,
+        f->resident_bytes, f->available_bytes, f->heap_words,   f->sets_hash, f->pid,
+        f->word_bytes,     f->command,         f->tool_version, f->moves,     f->is_cut};
     return put_numbers(b, values, sizeof values / sizeof *values, err);
 }
 
@@ -55,7 +55,8 @@ static hs_status put_list(struct hs_buffer *b, const struct hs_key_rows *list, s
                                    row->form,
                                    row->objects,
                                    row->words,
-                                   row->detail};
+                                   row->detail,
+                                   row->set};
         HS_TRY(put_numbers(b, values, sizeof values / sizeof *values, err));
     }
     return HS_OK;

@@ -4,7 +4,7 @@
  *   facts     in the order of struct hs_key_facts
  *   builds    n, then path and build id of each
  *   lists     HS_N_KEY_LISTS times: n, then parent + 1 (0: none), name, form, objects, words,
- * detail
+ *             detail and set of each
  */
 #ifndef HS_ANALYSIS_KEY_FORMAT_H
 #define HS_ANALYSIS_KEY_FORMAT_H
@@ -12,10 +12,14 @@
 #include "base/types.h"
 
 #define KEY_FILE_MAGIC 0x7379656b2e736e73ULL /* "sns.keys" */
-#define KEY_FILE_VERSION 1
+#define KEY_FILE_VERSION 2
 #define KEY_FILE_HEAD_BYTES 28 /* magic, version, raw bytes, checksum */
 #define KEY_FILE_RAW_MOST ((uint64_t)64 << 20)
 /* Sizes and counts are below it, so that sums and differences of a few fit. */
 #define KEY_FILE_VALUE_MOST ((uint64_t)1 << 56)
+
+struct hs_index;
+/* Of all owner sets of an index: what a number of one means. */
+uint64_t hs_key_sets_hash(struct hs_index *index);
 
 #endif

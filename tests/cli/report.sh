@@ -66,6 +66,9 @@ def answers():
         check(text not in html, f"{text} stands in the markup")
     check(html == page(snap), "a second page differs")
     check(run("report", snap).out.encode() == html, "the page on standard output differs")
+    run("index", snap)
+    check(os.path.exists(snap + ".keys"), "there is no key file")
+    check(html == page(snap), "the page differs with a key file")
 
 
 def keys():

@@ -22,6 +22,7 @@ static void fill(struct hs_snap_keys *table)
     uint32_t session = made_keys_add(table, root, "struct session", HS_KEY_TYPE, 10, 40);
     (void)made_keys_add(table, session, "char[]", HS_KEY_TYPE, 10, 50);
     (void)made_keys_add(table, 0, "[unreached]", HS_KEY_UNREACHED, 1, 3);
+    table->lists[HS_KEY_LIST_KEYS].rows[session].set = UINT32_MAX;
     made_keys_end(table);
     made_keys_put(table, HS_KEY_LIST_ROOTS, "server.sessions", 20, 90);
     made_keys_put(table, HS_KEY_LIST_SETS, "a, b", 2, 7);
@@ -55,7 +56,7 @@ static void assert_same(const struct hs_snap_keys *a, const struct hs_snap_keys 
             assert_string_equal(hs_strtab_get(&a->names, x->name),
                                 hs_strtab_get(&b->names, y->name));
             assert_true(x->parent == y->parent && x->form == y->form && x->objects == y->objects &&
-                        x->words == y->words && x->detail == y->detail);
+                        x->words == y->words && x->detail == y->detail && x->set == y->set);
         }
     }
 }
@@ -112,7 +113,7 @@ static void lies_are_refused(void **state)
 {
     struct hs_error err = HS_ERROR_INIT;
     (void)state;
-    for (unsigned lie = 0; lie < 16; lie++) {
+    for (unsigned lie = 0; lie < 17; lie++) {
         struct hs_snap_keys table = {0};
         fill(&table);
         struct hs_key_row *keys = table.lists[HS_KEY_LIST_KEYS].rows;
@@ -164,6 +165,9 @@ static void lies_are_refused(void **state)
         case 14:
             types[0].name = 100;
             break;
+        case 15:
+            types[0].set = 1;
+            break;
         default:
             table.lists[HS_KEY_LIST_KEYS].n = 0;
             break;
@@ -181,7 +185,7 @@ static hs_status decode_raw(const char *raw, size_t n, uint64_t claimed, struct 
     struct hs_buffer b = {0};
     assert_int_equal(hs_buffer_reserve(&b, 28 + ZSTD_compressBound(n), err), HS_OK);
     hs_buffer_put_u64(&b, 0x7379656b2e736e73ULL);
-    hs_buffer_put_u32(&b, 1);
+    hs_buffer_put_u32(&b, 2);
     hs_buffer_put_u64(&b, claimed);
     hs_buffer_put_u64(&b, XXH3_64bits(raw, n));
     b.n_bytes += ZSTD_compress(b.bytes + 28, b.capacity - 28, raw, n, 1);

@@ -1,7 +1,7 @@
 /* links: hs_analysis */
 /* Keys against their definition, on random heaps in any order of addresses, in memory and by a
  * file; names of roots, lists, limits. */
-#include "analysis/keys.h"
+#include "analysis/key_file.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -327,6 +327,79 @@ static void random_heaps(void **state)
     }
 }
 
+/* ---- from the file that is kept */
+
+static void check_kept(struct made_view *made)
+{
+    const struct hs_keys_query query = {0};
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_keys found, kept;
+    bool is_kept;
+    assert_int_equal(hs_keys_find(&made->view, &query, &found, &err), HS_OK);
+    assert_int_equal(hs_key_file_keys(&made->view, &kept, &is_kept, &err), HS_OK);
+    assert_true(is_kept);
+    assert_int_equal(found.n, kept.n);
+    for (size_t i = 0; i < found.n; i++) {
+        const struct hs_key *a = &found.keys[i], *b = &kept.keys[i];
+        assert_true(a->parent == b->parent && a->form == b->form && a->set == b->set);
+        assert_true(a->own.words == b->own.words && a->all.words == b->all.words &&
+                    a->all.objects == b->all.objects);
+        assert_string_equal(hs_strtab_get(&found.names, a->name),
+                            hs_strtab_get(&kept.names, b->name));
+    }
+    hs_keys_fini(&found);
+    hs_keys_fini(&kept);
+}
+
+static void write_table(const char *path, const struct hs_snap_keys *table)
+{
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_buffer bytes = {0};
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(hs_snap_keys_encode(table, &bytes, &err), HS_OK);
+    assert_int_equal(fwrite(bytes.bytes, 1, bytes.n_bytes, file), bytes.n_bytes);
+    assert_int_equal(fclose(file), 0);
+    hs_buffer_fini(&bytes);
+}
+
+/* Keys that are kept are those that are found, sets and all; of an index that numbers its sets in
+ * another way they are not believed. */
+static void kept_ones_are_the_same(void **state)
+{
+    (void)state;
+    uint64_t random = 99, n_sets = 0;
+    for (int i = 0; i < 60; i++) {
+        struct heap heap = random_heap(&random);
+        uint32_t place[MOST_BLOCKS];
+        struct made_view made = {0};
+        struct hs_error err = HS_ERROR_INIT;
+        struct hs_snap_keys table;
+        struct hs_keys kept;
+        bool is_kept;
+        char *path;
+        for (uint32_t k = 0; k < heap.n_blocks; k++)
+            place[k] = k;
+        make(&heap, place, &made);
+        n_sets += hs_index_n_sets(made.view.index);
+        const struct hs_key_file_options options = {.session = &made.session};
+        assert_int_equal(hs_key_file_keys(&made.view, &kept, &is_kept, &err), HS_OK);
+        assert_false(is_kept);
+        assert_int_equal(hs_key_file_of(made.path, &options, &table, &path, &err), HS_OK);
+        assert_non_null(path);
+        check_kept(&made);
+        table.facts.sets_hash++;
+        write_table(path, &table);
+        assert_int_equal(hs_key_file_keys(&made.view, &kept, &is_kept, &err), HS_OK);
+        assert_false(is_kept);
+        (void)unlink(path);
+        hs_free(path);
+        hs_snap_keys_fini(&table);
+        made_view_close(&made);
+    }
+    assert_true(n_sets >= 10);
+}
+
 static void find(struct made_view *made, struct hs_keys *keys)
 {
     struct hs_error err = HS_ERROR_INIT;
@@ -558,6 +631,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_the_kernel_keeps_has_no_numbers),
         cmocka_unit_test(random_heaps),
+        cmocka_unit_test(kept_ones_are_the_same),
         cmocka_unit_test(long_and_wide),
         cmocka_unit_test(shared),
         cmocka_unit_test(names_of_roots),

@@ -1,7 +1,7 @@
 /* report: one page that shows what the commands print. */
 #include <stdio.h>
 
-#include "analysis/keys.h"
+#include "analysis/key_file.h"
 #include "base/alloc.h"
 #include "capture.h"
 #include "commands.h"
@@ -127,7 +127,10 @@ static hs_status put_keys(struct hs_view *view, const struct shown *shown, struc
 {
     const struct hs_keys_query query = {0};
     struct hs_keys keys;
-    HS_TRY(hs_keys_find(view, &query, &keys, err));
+    bool is_kept;
+    HS_TRY(hs_key_file_keys(view, &keys, &is_kept, err));
+    if (!is_kept)
+        HS_TRY(hs_keys_find(view, &query, &keys, err));
     hs_status status = put_columns(&keys, shown, page, err);
     hs_keys_fini(&keys);
     return status;

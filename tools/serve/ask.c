@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "analysis/keys.h"
+#include "analysis/key_file.h"
 #include "base/alloc.h"
 #include "look/open_view.h"
 #include "viewer/key_columns.h"
@@ -35,8 +35,11 @@ static hs_status ask_keys(struct hs_tool *tool, const struct hs_question *questi
     struct hs_buffer columns = {0};
     struct hs_view view = {0};
     struct hs_keys keys = {0};
+    bool is_kept = false;
     HS_TRY(hs_tool_open_view(tool, question->served->path, HS_VIEW_INDEX, &view, err));
-    hs_status status = hs_keys_find(&view, &query, &keys, err);
+    hs_status status = hs_key_file_keys(&view, &keys, &is_kept, err);
+    if (status == HS_OK && !is_kept)
+        status = hs_keys_find(&view, &query, &keys, err);
     if (status == HS_OK) {
         status = hs_key_columns_write(&keys, question->limit, &columns, err);
         hs_keys_fini(&keys);

@@ -40,6 +40,7 @@ struct hs_key_row {
     uint64_t words;   /* of keys with those below, of roots and sets retained, else shallow */
     uint64_t detail;  /* words: of keys its own, of roots reachable, of types retained, of leaks of
                          one block */
+    uint32_t set;     /* of keys: struct hs_key; else 0 */
 };
 
 struct hs_key_rows {
@@ -58,6 +59,7 @@ struct hs_key_facts {
     uint64_t resident_bytes;            /* 0: unknown */
     uint64_t available_bytes; /* what the machine and its groups had left then; 0: unknown */
     uint64_t heap_words;
+    uint64_t sets_hash; /* of the index whose owner sets the keys' sets are numbers of */
     uint32_t pid, word_bytes;
     hs_str command, tool_version;
     bool moves;  /* a collector moves its blocks: no address lasts */
@@ -108,5 +110,11 @@ struct hs_key_file_options {
  */
 hs_status hs_key_file_of(const char *snap_path, const struct hs_key_file_options *options,
                          struct hs_snap_keys *ret, char **ret_path, struct hs_error *err);
+
+/* The keys of an open view from the file that is kept for it, as hs_keys_find has them but for what
+ * no file holds: kinds, tiers, steps, roots and types. *ret_found: false, and HS_OK, when there is
+ * none, or when its owner sets are those of another index. O(keys + sets). HS_LIMIT. */
+hs_status hs_key_file_keys(struct hs_view *view, struct hs_keys *ret, bool *ret_found,
+                           struct hs_error *err);
 
 #endif
