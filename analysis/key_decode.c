@@ -166,7 +166,7 @@ static hs_status take_head(struct hs_cursor *c, struct head *ret, struct hs_erro
     ret->checksum = hs_cursor_u64(c);
     if (c->failed || magic != KEY_FILE_MAGIC)
         return hs_fail(err, HS_FORMAT, "it is no key file");
-    if (version != KEY_FILE_VERSION)
+    if (version != HS_KEY_FILE_VERSION)
         return hs_fail(err, HS_FORMAT, "the key file is of another version (%u)", version);
     return ret->raw_bytes > KEY_FILE_RAW_MOST ? damaged(err, "its size") : HS_OK;
 }

@@ -84,7 +84,7 @@ static hs_status pack(const struct hs_buffer *raw, struct hs_buffer *out, struct
         return hs_fail(err, HS_LIMIT, "the names of the keys take more than 64 MiB");
     HS_TRY(hs_buffer_reserve(out, KEY_FILE_HEAD_BYTES + ZSTD_compressBound(raw->n_bytes), err));
     hs_buffer_put_u64(out, KEY_FILE_MAGIC);
-    hs_buffer_put_u32(out, KEY_FILE_VERSION);
+    hs_buffer_put_u32(out, HS_KEY_FILE_VERSION);
     hs_buffer_put_u64(out, raw->n_bytes);
     hs_buffer_put_u64(out, XXH3_64bits(raw->bytes, raw->n_bytes));
     size_t n = ZSTD_compress(out->bytes + out->n_bytes, out->capacity - out->n_bytes, raw->bytes,

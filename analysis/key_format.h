@@ -12,8 +12,7 @@
 #include "base/types.h"
 
 #define KEY_FILE_MAGIC 0x7379656b2e736e73ULL /* "sns.keys" */
-#define KEY_FILE_VERSION 2
-#define KEY_FILE_HEAD_BYTES 28 /* magic, version, raw bytes, checksum */
+#define KEY_FILE_HEAD_BYTES 28               /* magic, version, raw bytes, checksum */
 #define KEY_FILE_RAW_MOST ((uint64_t)64 << 20)
 /* Sizes and counts are below it, so that sums and differences of a few fit. */
 #define KEY_FILE_VALUE_MOST ((uint64_t)1 << 56)

@@ -1,6 +1,6 @@
 /* links: hs_analysis hs_dep_zstd */
-/* Key files of anybody: the input as a file, or, behind a first byte that is odd, as what is packed
- * into a sound one. What is accepted can be written again, and compared with itself. */
+/* Key files of anybody: the input as a file, or, behind a first byte of 1, as what is packed into a
+ * sound one. What is accepted can be written again, and compared with itself. */
 #include <assert.h>
 #include <stdlib.h>
 #include <xxhash.h>
@@ -47,7 +47,7 @@ static struct hs_buffer pack(const uint8_t *raw, size_t n)
     struct hs_buffer b = {0};
     must(hs_buffer_reserve(&b, 28 + ZSTD_compressBound(n), &err));
     hs_buffer_put_u64(&b, 0x7379656b2e736e73ULL);
-    hs_buffer_put_u32(&b, 1);
+    hs_buffer_put_u32(&b, HS_KEY_FILE_VERSION);
     hs_buffer_put_u64(&b, n);
     hs_buffer_put_u64(&b, XXH3_64bits(raw, n));
     b.n_bytes += ZSTD_compress(b.bytes + 28, b.capacity - 28, raw, n, 1);
@@ -61,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
     struct hs_buffer packed = {0};
     if (n_bytes == 0)
         return 0;
-    if ((data[0] & 1) != 0) {
+    if (data[0] == 1) {
         packed = pack(data + 1, n_bytes - 1);
         data = packed.bytes;
         n_bytes = packed.n_bytes;

@@ -185,7 +185,7 @@ static hs_status decode_raw(const char *raw, size_t n, uint64_t claimed, struct 
     struct hs_buffer b = {0};
     assert_int_equal(hs_buffer_reserve(&b, 28 + ZSTD_compressBound(n), err), HS_OK);
     hs_buffer_put_u64(&b, 0x7379656b2e736e73ULL);
-    hs_buffer_put_u32(&b, 2);
+    hs_buffer_put_u32(&b, HS_KEY_FILE_VERSION);
     hs_buffer_put_u64(&b, claimed);
     hs_buffer_put_u64(&b, XXH3_64bits(raw, n));
     b.n_bytes += ZSTD_compress(b.bytes + 28, b.capacity - 28, raw, n, 1);
