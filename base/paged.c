@@ -230,10 +230,15 @@ static void paged_on_fault(int number, siginfo_t *info, void *context)
         paged_pass_on(number, info, context);
 }
 
-void hs_paged_shrink(struct hs_paged *paged, uint64_t n_bytes)
+uint64_t hs_paged_spare_bytes(const struct hs_paged *paged)
 {
     size_t least = HS_PAGED_MIN_BYTES / HS_PAGED_WINDOW_BYTES;
-    size_t spare = paged->most > least ? paged->most - least : 0;
+    return paged->most > least ? (paged->most - least) * (uint64_t)HS_PAGED_WINDOW_BYTES : 0;
+}
+
+void hs_paged_shrink(struct hs_paged *paged, uint64_t n_bytes)
+{
+    uint64_t spare = hs_paged_spare_bytes(paged) / HS_PAGED_WINDOW_BYTES;
     uint64_t n = n_bytes / HS_PAGED_WINDOW_BYTES + (n_bytes % HS_PAGED_WINDOW_BYTES != 0);
 
     if (n > spare)

@@ -162,6 +162,15 @@ hs_status hs_dump_plan_adjust(struct hs_dump_plan *plan, uint64_t table_bytes, s
                : HS_OK;
 }
 
+uint64_t hs_dump_plan_room(const struct hs_dump_plan *plan)
+{
+    uint64_t left = hs_budget_left_bytes(plan->budget);
+    uint64_t spare = plan->image != NULL && plan->image->paged != NULL
+                         ? hs_paged_spare_bytes(plan->image->paged)
+                         : 0;
+    return spare > UINT64_MAX - left ? UINT64_MAX : left + spare;
+}
+
 hs_status hs_dump_plan_reserve(struct hs_dump_plan *plan, uint64_t n_bytes, const char *what,
                                struct hs_error *err)
 {

@@ -530,6 +530,24 @@ static void what_threads_keep_ends(void **state)
     }
 }
 
+/* A quarter of what is left is for names: where that is none there are no names, and a dump all the
+ * same. */
+static void names_have_their_share_of_memory(void **state)
+{
+    (void)state;
+    struct hs_budget budget = {.limit_bytes = 1000};
+
+    fake->dump.plan.budget = &budget;
+    walk();
+    assert_int_equal(n_roots(), 0);
+    assert_true(fake_python_says(fake, "memory for 0 names"));
+    budget.limit_bytes = UINT64_C(1) << 30;
+    walk();
+    assert_true(has_root("__main__.rows"));
+    assert_false(fake_python_says(fake, "memory for"));
+    assert_true(fake_python_has_member(fake, "attributes of module __main__", "rows"));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -553,6 +571,7 @@ int main(void)
         TEST(types_that_lie),
         TEST(objects_that_claim_more),
         TEST(what_threads_keep_ends),
+        TEST(names_have_their_share_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

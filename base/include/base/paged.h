@@ -85,6 +85,8 @@ void hs_paged_clear(struct hs_paged *paged);
 
 /* Gives n_bytes of the budget back, or what can be given: HS_PAGED_MIN_BYTES are kept. */
 void hs_paged_shrink(struct hs_paged *paged, uint64_t n_bytes);
+/* By how much it can be shrunk. */
+uint64_t hs_paged_spare_bytes(const struct hs_paged *paged);
 
 /* Makes [at, at + n_bytes) of an area resident by few large reads, as far as half of the bound
  * goes. */

@@ -240,7 +240,7 @@ hs_status hs_python_find_shapes(struct py_state *s, struct hs_error *err)
     struct hs_heap_iterator it = {.map = &s->dump->heaps.map};
     struct hs_heap_block block;
 
-    while (hs_heap_map_next(&it, &block)) {
+    while (!s->lacks_memory && hs_heap_map_next(&it, &block)) {
         uint64_t known = s->blocks.known[block.rank];
         if (block.bytes != NULL && hs_python_known_kind(known) == PY_BLOCK_OBJECT)
             HS_TRY(note_object(s, (uint32_t)hs_python_known_number(known), &block, err));

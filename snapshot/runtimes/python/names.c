@@ -27,6 +27,9 @@ enum {
     TEXT_BYTES = 3 * PY_NAME_BYTES,
 };
 
+/* Of so many names: here, among all roots, and their texts. */
+#define STEP_BYTES (NAMES_STEP * (2 * sizeof(struct hs_root_leaf) + PY_NAME_BYTES))
+
 enum round { ROUND_DEFINITIONS, ROUND_NAMES, ROUND_SPECIAL, N_ROUNDS };
 
 /* A namespace. */
@@ -64,6 +67,17 @@ bool hs_python_is_named(const struct py_state *s, hs_addr word)
            hs_bitmap_get(&s->named, block.rank);
 }
 
+hs_status hs_python_take_memory(struct py_state *s, uint64_t n_bytes, struct hs_error *err)
+{
+    s->lacks_memory |= n_bytes > s->most_name_bytes;
+    if (s->lacks_memory) {
+        s->looks_left = 0;
+        return HS_OK;
+    }
+    s->most_name_bytes -= n_bytes;
+    return hs_dump_plan_reserve(&s->dump->plan, n_bytes, "what Python's names are", err);
+}
+
 hs_status hs_python_add_root(struct py_state *s, struct hs_root_leaf *leaf, hs_addr word,
                              bool is_passing, struct hs_error *err)
 {
@@ -77,9 +91,10 @@ hs_status hs_python_add_root(struct py_state *s, struct hs_root_leaf *leaf, hs_a
         s->looks_left = 0;
         return HS_OK;
     }
-    if (s->n_names % NAMES_STEP == 0) /* here, among all roots, and their texts */
-        HS_TRY(hs_dump_plan_reserve(&s->dump->plan, NAMES_STEP * (2 * sizeof *leaf + PY_NAME_BYTES),
-                                    "Python's names", err));
+    if (s->n_names % NAMES_STEP == 0)
+        HS_TRY(hs_python_take_memory(s, STEP_BYTES, err));
+    if (s->lacks_memory)
+        return HS_OK;
     leaf->target = block.begin;
     leaf->root.field = HS_NO_FIELD;
     leaf->root.certainty = HS_EXACT;

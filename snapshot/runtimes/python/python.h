@@ -330,8 +330,10 @@ struct py_state {
     struct hs_bitmap named; /* by rank: blocks that a named root holds */
     struct hs_bitmap own;   /* by rank: states of interpreters and threads */
     uint64_t n_modules, n_names, n_definitions;
-    uint64_t looks_left; /* see hs_python_may_look */
-    bool is_known;       /* the layout fits: blocks is filled */
+    uint64_t looks_left;      /* see hs_python_may_look */
+    uint64_t most_name_bytes; /* so much memory names may take from now on */
+    bool lacks_memory;        /* there are more than that */
+    bool is_known;            /* the layout fits: blocks is filled */
 };
 extern const struct hs_object_model hs_python_objects;
 
@@ -341,6 +343,9 @@ hs_status hs_python_name_modules(struct py_state *s, struct hs_error *err);
  * the block has a name from now on unless the root `is_passing`. */
 hs_status hs_python_add_root(struct py_state *s, struct hs_root_leaf *leaf, hs_addr word,
                              bool is_passing, struct hs_error *err);
+/* Memory for more names: when they have had their share lacks_memory is set, nothing more is looked
+ * at, and HS_OK. Fails with HS_LIMIT. */
+hs_status hs_python_take_memory(struct py_state *s, uint64_t n_bytes, struct hs_error *err);
 /* Whether a block that a word leads to has a name already. */
 bool hs_python_is_named(const struct py_state *s, hs_addr word);
 

@@ -6,6 +6,7 @@
 
 /* What a process may ask for: so much, and so much more for each block that it has. */
 enum { REASON_BYTES = 160, LOOKS = 1 << 22, LOOKS_OF_A_BLOCK = 64 };
+enum { NAMES_SHARE = 4 }; /* of the memory that is left then: a quarter for its names */
 
 static bool python_serves(const struct hs_objects *objects)
 {
@@ -105,6 +106,8 @@ static hs_status python_roots(void *state, struct hs_error *err)
     HS_TRY(hs_dump_plan_reserve(&s->dump->plan, s->dump->heaps.map.n_blocks / CHAR_BIT * 2,
                                 "what Python's names hold", err));
     HS_TRY(hs_bitmap_init(&s->named, s->dump->heaps.map.n_blocks, err));
+    s->lacks_memory = false;
+    s->most_name_bytes = hs_dump_plan_room(&s->dump->plan) / NAMES_SHARE;
     HS_TRY(hs_python_name_modules(s, err));
     HS_TRY(hs_python_name_locals(s, err));
     HS_TRY(hs_python_name_kept(s, err));
@@ -113,7 +116,12 @@ static hs_status python_roots(void *state, struct hs_error *err)
     HS_TRY(hs_python_name_states(s, err));
     HS_TRY(hs_python_label_classes(s, /* reads_names= */ true, err));
     HS_TRY(hs_python_find_shapes(s, err));
-    if (s->looks_left == 0)
+    if (s->lacks_memory)
+        HS_TRY(hs_findings_note(&s->findings, true, err,
+                                "python: memory for %llu names alone, the rest has none: allow "
+                                "more with --memory",
+                                (unsigned long long)s->n_names));
+    else if (s->looks_left == 0)
         HS_TRY(hs_findings_note(&s->findings, true, err,
                                 "python: more names than were looked at; the rest has none"));
     return hs_findings_note(

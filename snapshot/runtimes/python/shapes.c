@@ -10,7 +10,12 @@
 #include "base/load.h"
 #include "python.h"
 
-enum { PY_MOST_VARIANTS = 64, TEXT_BYTES = 3 * PY_NAME_BYTES };
+enum {
+    PY_MOST_VARIANTS = 64,
+    TEXT_BYTES = 3 * PY_NAME_BYTES,
+    SHAPES_STEP = 1 << 10,
+    SHAPE_BYTES = 1 << 9, /* with its names, here and among the types */
+};
 
 hs_addr hs_python_key_at(const struct py_keys *keys, uint64_t i)
 {
@@ -78,6 +83,10 @@ hs_status hs_python_shape(struct py_state *s, const struct py_shape *wanted, uin
     *ret = 0;
     if (names->n_shapes_all >= PY_MOST_SHAPES ||
         (class_number != HS_NO_NUMBER && names->n_shapes[class_number]++ >= PY_MOST_VARIANTS))
+        return HS_OK;
+    if (names->n_shapes_all % SHAPES_STEP == 0)
+        HS_TRY(hs_python_take_memory(s, SHAPES_STEP * SHAPE_BYTES, err));
+    if (s->lacks_memory)
         return HS_OK;
     HS_TRY(HS_GROW(&names->shapes, &names->shapes_capacity, names->n_shapes_all + 1, err));
     HS_TRY(hs_table_add(&names->by_shape, hash, names->n_shapes_all, err));

@@ -54,6 +54,8 @@ hs_status hs_dump_plan_adjust(struct hs_dump_plan *plan, uint64_t table_bytes,
 /* Reserves memory for a table; the resident part of the copy shrinks to make room. HS_LIMIT. */
 hs_status hs_dump_plan_reserve(struct hs_dump_plan *plan, uint64_t n_bytes, const char *what,
                                struct hs_error *err);
+/* What could be reserved now. */
+uint64_t hs_dump_plan_room(const struct hs_dump_plan *plan);
 void hs_dump_plan_release(struct hs_dump_plan *plan, uint64_t n_bytes);
 
 /* Releases all that was reserved. */
