@@ -51,6 +51,10 @@ check()
         fail "$1: roots"
     python3 "$SOURCE_DIR/tests/live/_python_names_compare.py" "$work/log" "$work/roots.json" ||
         fail "$1"
+    if [ "$(minor "$1")" -lt 12 ]; then # a variable of its own, with a symbol or stripped
+        grep -qE '"name": ?"interned( texts)?"' "$work/roots.json" ||
+            fail "$1: the table of interned texts has no name"
+    fi
     paths_read __main__.held __main__.held.rows
     paths_read __main__.closure __main__.closure.__closure__.rows
     case "$("$1" -c 'import sys; print(sys.version_info >= (3, 11))')" in

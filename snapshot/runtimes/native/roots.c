@@ -194,6 +194,19 @@ static hs_status slot_name(struct hs_native *native, const struct hs_native_vari
     return hs_native_name(native, ret, err, "%s+0x%llx", v->text, (unsigned long long)offset);
 }
 
+/* What the interpreter's own variables are called where nothing but what they hold tells. */
+static void name_by_content(struct hs_native *native, const struct hs_native_variable *variable,
+                            const struct hs_heap_block *block, struct hs_root_leaf *leaf)
+{
+    const struct hs_interpreter python = hs_dump_interpreter(native->dump);
+    if (leaf->root.kind != HS_ROOT_GLOBAL || variable->text[0] != '.' || python.model == NULL ||
+        python.model->variable_name == NULL)
+        return;
+    hs_str name = python.model->variable_name(python.state, leaf->root.address, block);
+    if (name != 0)
+        leaf->root.name = name;
+}
+
 hs_status hs_native_add_slot(struct hs_native *native, struct hs_native_variable *variable,
                              uint64_t offset, hs_addr address, uint64_t word, struct hs_error *err)
 {
@@ -215,6 +228,7 @@ hs_status hs_native_add_slot(struct hs_native *native, struct hs_native_variable
     if (variable->is_whole)
         leaf.group_variable = variable->name;
     HS_TRY(slot_name(native, variable, offset, &leaf.root.name, err));
+    name_by_content(native, variable, &block, &leaf);
     if (leaf.root.tier == HS_TIER_FIRM && strcmp(variable->text, "_PyRuntime") == 0 &&
         hs_native_is_python_cache(hs_strtab_get(&native->dump->strings, leaf.root.name)))
         leaf.root.tier = HS_TIER_RUNTIME;

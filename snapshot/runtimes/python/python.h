@@ -330,6 +330,7 @@ struct py_state {
     struct hs_bitmap named; /* by rank: blocks that a named root holds */
     struct hs_bitmap own;   /* by rank: states of interpreters and threads */
     uint64_t n_modules, n_names, n_definitions;
+    hs_str interned_name;     /* of the variable with all texts that are there once */
     uint64_t looks_left;      /* see hs_python_may_look */
     uint64_t most_name_bytes; /* so much memory names may take from now on */
     bool lacks_memory;        /* there are more than that */

@@ -95,6 +95,7 @@ static hs_status python_roots(void *state, struct hs_error *err)
                                 "what Python's blocks are", err));
     HS_TRY(hs_python_find_blocks(&s->view, &s->classes, &s->blocks, err));
     hs_python_find_spare(s);
+    HS_TRY(hs_strtab_add(&s->dump->strings, "interned texts", &s->interned_name, err));
     s->is_known = true;
     if (s->classes.is_full)
         HS_TRY(hs_findings_note(&s->findings, true, err,

@@ -435,6 +435,39 @@ static bool object_is_part(const void *state, const struct hs_heap_block *block)
     }
 }
 
+/* The table of all texts that are there once: each is its own key. Up to 3.11 a variable has it. */
+static bool is_of_interned(const struct py_state *s, hs_addr dict)
+{
+    enum { LOOK_AT = 32 };
+    struct py_entries it;
+    unsigned n = 0;
+
+    hs_python_entries(&s->view, dict, &it);
+    while (n < LOOK_AT && hs_python_next_entry(&s->view, &it)) {
+        const struct py_class *class = hs_python_class_of(&s->view, &s->classes, it.key);
+        if (it.key != it.value || class == NULL || class->kind != PY_STR)
+            return false;
+        n++;
+    }
+    return n == LOOK_AT;
+}
+
+static hs_str object_variable_name(const void *state, hs_addr variable,
+                                   const struct hs_heap_block *target)
+{
+    const struct py_state *s = state;
+    const struct hs_object *python = s->interpreter.object;
+    uint64_t known = s->blocks.known[target->rank];
+
+    if (python == NULL || hs_objects_object_at(&s->dump->objects, variable) != python ||
+        hs_python_known_kind(known) != PY_BLOCK_OBJECT)
+        return 0;
+    const struct py_class *class = &s->classes.all[hs_python_known_number(known)];
+    return class->kind == PY_DICT && is_of_interned(s, target->begin + class->object_at)
+               ? s->interned_name
+               : 0;
+}
+
 const struct hs_object_model hs_python_objects = {
     .knows_parts = true,
     .type = hs_python_type,
@@ -445,4 +478,5 @@ const struct hs_object_model hs_python_objects = {
     .named = object_named,
     .is_own = object_is_own,
     .is_part = object_is_part,
+    .variable_name = object_variable_name,
 };

@@ -103,6 +103,10 @@ struct hs_object_model {
     /* Is the block a part of an object that has it for itself (the items of a list, the table of a
      * dictionary)? Only objects lead to such a part. May be NULL. */
     bool (*is_part)(const void *state, const struct hs_heap_block *block);
+    /* What a variable of the interpreter that has no symbol is called, by what it leads to; 0: not
+     * known. May be NULL. */
+    hs_str (*variable_name)(const void *state, hs_addr variable,
+                            const struct hs_heap_block *target);
     /* How many parts the block's object may have: pointers that may be null, or lead to an object
      * (itself, another one) instead. */
     size_t (*parts)(const void *state, const struct hs_heap_block *block,
