@@ -28,7 +28,9 @@ static int by_offset(const void *left, const void *right)
     const struct hs_link *a = left, *b = right;
     if (a->offset_words != b->offset_words)
         return a->offset_words < b->offset_words ? -1 : 1;
-    return a->other < b->other ? -1 : a->other > b->other;
+    if (a->other != b->other)
+        return a->other < b->other ? -1 : 1;
+    return (int)a->edge_class - (int)b->edge_class;
 }
 
 /* The chunk's sparse edges are in order of their source. */
@@ -74,32 +76,109 @@ static hs_status row_of(struct hs_view *view, hs_node node, struct hs_edge_row *
     return HS_OK;
 }
 
-static hs_status out_of_block(struct hs_view *view, hs_node node, struct hs_links *links,
+/* ---- the first ones by offset: of more than are wanted a heap, with the last of them on top */
+
+struct first_links {
+    struct hs_links *links;
+    uint64_t limit, n;
+};
+
+static void sift_down(struct hs_link *links, size_t n)
+{
+    size_t at = 0;
+    for (size_t child; (child = 2 * at + 1) < n; at = child) {
+        child += child + 1 < n && by_offset(&links[child + 1], &links[child]) > 0;
+        if (by_offset(&links[at], &links[child]) >= 0)
+            return;
+        struct hs_link moved = links[at];
+        links[at] = links[child];
+        links[child] = moved;
+    }
+}
+
+static void sift_up(struct hs_link *links, size_t at)
+{
+    for (size_t parent; at > 0; at = parent) {
+        parent = (at - 1) / 2;
+        if (by_offset(&links[at], &links[parent]) <= 0)
+            return;
+        struct hs_link moved = links[at];
+        links[at] = links[parent];
+        links[parent] = moved;
+    }
+}
+
+static hs_status take_first(struct first_links *first, struct hs_link link, struct hs_error *err)
+{
+    struct hs_links *links = first->links;
+    first->n++;
+    if (links->n < first->limit) {
+        HS_TRY(add(links, link.other, link.offset_words, link.edge_class, err));
+        sift_up(links->links, links->n - 1);
+    } else if (links->n != 0 && by_offset(&link, &links->links[0]) < 0) {
+        links->links[0] = link;
+        sift_down(links->links, links->n);
+    }
+    return HS_OK;
+}
+
+static hs_status out_of_block(struct hs_view *view, hs_node node, struct first_links *first,
                               struct hs_error *err)
 {
     struct hs_edge_row row;
     HS_TRY(row_of(view, node, &row, err));
     for (uint64_t e = 0; e < row.n; e++)
-        HS_TRY(add(links, row.target[e], row.offset_words[e], row.edge_class[e], err));
+        HS_TRY(take_first(
+            first, (struct hs_link){row.target[e], row.offset_words[e], row.edge_class[e]}, err));
     for (uint64_t e = 0; e < row.n_extra; e++)
-        HS_TRY(add(links, row.extra[e].target, row.extra[e].offset_words, row.extra[e].edge_class,
-                   err));
-    if (links->n > 1)
-        qsort(links->links, links->n, sizeof *links->links, by_offset);
+        HS_TRY(take_first(first,
+                          (struct hs_link){row.extra[e].target, row.extra[e].offset_words,
+                                           row.extra[e].edge_class},
+                          err));
+    if (first->links->n > 1)
+        qsort(first->links->links, first->links->n, sizeof *first->links->links, by_offset);
+    return HS_OK;
+}
+
+hs_status hs_links_out_first(struct hs_view *view, hs_node node, uint64_t limit,
+                             struct hs_links *ret, uint64_t *ret_n, struct hs_error *err)
+{
+    struct hs_links links = {0};
+    struct first_links first = {.links = &links, .limit = limit};
+    hs_status status = node < view->n_tree ? out_of_root(view, node, &links, err)
+                                           : out_of_block(view, node, &first, err);
+    if (status != HS_OK) {
+        hs_links_fini(&links);
+        return status;
+    }
+    *ret_n = node < view->n_tree ? links.n : first.n;
+    *ret = links;
     return HS_OK;
 }
 
 hs_status hs_links_out(struct hs_view *view, hs_node node, struct hs_links *ret,
                        struct hs_error *err)
 {
-    struct hs_links links = {0};
-    hs_status status = node < view->n_tree ? out_of_root(view, node, &links, err)
-                                           : out_of_block(view, node, &links, err);
-    if (status == HS_OK)
-        *ret = links;
-    else
-        hs_links_fini(&links);
-    return status;
+    uint64_t n;
+    return hs_links_out_first(view, node, UINT64_MAX, ret, &n, err);
+}
+
+hs_status hs_links_between(struct hs_view *view, hs_node source, hs_node target,
+                           struct hs_links *links, struct hs_error *err)
+{
+    struct hs_edge_row row;
+    size_t before = links->n;
+    HS_TRY(row_of(view, source, &row, err));
+    for (uint64_t e = HS_FIRST_NOT(at, (uint64_t)0, row.n, row.target[at] < target);
+         e < row.n && row.target[e] == target; e++)
+        if (row.edge_class[e] <= HS_EDGE_EPHEMERON)
+            HS_TRY(add(links, source, row.offset_words[e], row.edge_class[e], err));
+    for (uint64_t e = 0; e < row.n_extra; e++)
+        if (row.extra[e].target == target && row.extra[e].edge_class <= HS_EDGE_EPHEMERON)
+            HS_TRY(add(links, source, row.extra[e].offset_words, row.extra[e].edge_class, err));
+    if (links->n > before + 1)
+        qsort(links->links + before, links->n - before, sizeof *links->links, by_offset);
+    return HS_OK;
 }
 
 /* All fields of `source` that hold `target`. */
@@ -108,13 +187,7 @@ static hs_status add_source(struct hs_view *view, hs_node source, hs_node target
 {
     if (source < view->n_tree)
         return add(links, source, HS_NO_OFFSET, hs_snap_root(view->snap, source)->edge_class, err);
-    struct hs_links out = {0};
-    hs_status status = hs_links_out(view, source, &out, err);
-    for (size_t i = 0; i < out.n && status == HS_OK; i++)
-        if (out.links[i].other == target && out.links[i].edge_class <= HS_EDGE_EPHEMERON)
-            status = add(links, source, out.links[i].offset_words, out.links[i].edge_class, err);
-    hs_links_fini(&out);
-    return status;
+    return hs_links_between(view, source, target, links, err);
 }
 
 static hs_status add_weak_sources(struct hs_view *view, hs_node node, struct hs_links *links,

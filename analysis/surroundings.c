@@ -19,7 +19,8 @@ static hs_status find_children(struct hs_surroundings *around, struct hs_error *
 static hs_status find(struct hs_surroundings *around, hs_node node, struct hs_error *err)
 {
     HS_TRY(hs_view_facts(around->view, node, &around->facts, err));
-    HS_TRY(hs_links_out(around->view, node, &around->out, err));
+    HS_TRY(
+        hs_links_out_first(around->view, node, around->limit, &around->out, &around->n_out, err));
     return find_children(around, err);
 }
 

@@ -55,16 +55,11 @@ static hs_status go_outward(struct edges *e, struct hs_error *err)
 /* Pointers of a block to itself, which rows of predecessors leave out. */
 static hs_status find_own(struct edges *e, struct hs_error *err)
 {
-    size_t n = 0;
     if (e->dst < e->cursor.source->view.n_tree)
         return HS_OK;
-    HS_TRY(hs_links_out(&e->cursor.source->view, e->dst, &e->links, err));
-    for (size_t i = 0; i < e->links.n; i++)
-        if (e->links.links[i].other == e->dst && e->links.links[i].edge_class <= HS_EDGE_EPHEMERON)
-            e->links.links[n++] = e->links.links[i];
-    e->links.n = n;
     e->src = e->dst;
-    return HS_OK;
+    e->links.n = 0;
+    return hs_links_between(&e->cursor.source->view, e->dst, e->dst, &e->links, err);
 }
 
 static hs_status edges_next(struct hs_sql_cursor *cursor, struct hs_error *err)

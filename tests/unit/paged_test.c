@@ -377,7 +377,8 @@ static void a_stray_write_still_ends_us(void **state)
         signal(SIGSEGV, SIG_DFL);
         struct hs_paged *paged = make();
         (void)reserve(paged, PAGE);
-        *(volatile uint8_t *)(uintptr_t)64 = 1;
+        volatile uintptr_t nowhere = 64;
+        *(volatile uint8_t *)nowhere = 1;
         _exit(0);
     }
     assert_int_equal(waitpid(child, &status, 0), child);

@@ -122,12 +122,11 @@ static hs_status put_out(void *context, struct hs_sink *sink, struct hs_error *e
 {
     const struct object *object = context;
     const struct hs_links *out = &object->around.out;
-    uint64_t limit = object->around.limit;
-    for (size_t i = 0; i < out->n && i < limit; i++) {
+    for (size_t i = 0; i < out->n; i++) {
         HS_TRY(hs_surroundings_keep_links(&object->around, out, i, err));
         HS_TRY(put_link(sink, object, out_relation, &out->links[i], err));
     }
-    return put_more(sink, out_relation, out->n > limit ? out->n - limit : 0, err);
+    return put_more(sink, out_relation, object->around.n_out - out->n, err);
 }
 
 /* Who points here: what is sure, or else what is in doubt; in JSON all. */

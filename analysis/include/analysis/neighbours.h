@@ -24,6 +24,15 @@ void hs_links_fini(struct hs_links *links);
 hs_status hs_links_out(struct hs_view *view, hs_node node, struct hs_links *ret,
                        struct hs_error *err);
 
+/* The same: the first `limit` of them, and in *ret_n how many there are. O(pointers * log limit):
+ * of a block with millions only what is shown is kept. */
+hs_status hs_links_out_first(struct hs_view *view, hs_node node, uint64_t limit,
+                             struct hs_links *ret, uint64_t *ret_n, struct hs_error *err);
+
+/* Appends the fields of `source` that hold `target`, weak ones not, by offset. O(log pointers). */
+hs_status hs_links_between(struct hs_view *view, hs_node source, hs_node target,
+                           struct hs_links *links, struct hs_error *err);
+
 /* Who points to the node, strong first, some sources at a time: a hub has millions. Weak ones need
  * a pass over the (small) weak columns of all chunks. At most `limit` strong sources are looked
  * into; n_more tells how many are not. */

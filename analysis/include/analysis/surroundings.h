@@ -9,7 +9,8 @@
 struct hs_surroundings {
     struct hs_view *view; /* borrowed */
     struct hs_node_facts facts;
-    struct hs_links out;       /* all */
+    struct hs_links out;       /* the first ones, up to the limit */
+    uint64_t n_out;            /* of all */
     struct hs_links in;        /* of hs_referrers_next: some of them at a time */
     uint64_t limit;            /* rows of each list */
     uint64_t piece;            /* neighbours that are looked up at once, as the budget has room */
