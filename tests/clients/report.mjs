@@ -61,6 +61,13 @@ try {
     const sentences = await page.$$eval('ol.suspects code', all => all.map(one => one.innerText));
     check(sentences.join() === read('suspects').suspects.map(one => one.command).join(),
         'commands of suspects: ' + sentences);
+    const owned = await page.evaluate(() => Array.from(hs.keys.own_words).slice(1).filter(n => n > 0)
+        .sort((a, b) => b - a).slice(0, 12));
+    const table = await page.$$eval('canvas + table tbody tr', lines =>
+        lines.map(line => [...line.cells].map(cell => cell.innerText)));
+    check(table.map(row => Number(plain(row[1]))).join() === owned.join(),
+        `the largest boxes in words: ${table.map(row => row[1])}, not ${owned}`);
+    check(table.every(row => row[0].length > 0), 'a box without a name');
 
     await to('roots');
     const rows = await cells(page);

@@ -59,16 +59,32 @@ function rootColumns(heap) {
   ];
 }
 
+/* What the treemap's largest boxes are, in words: keys by the blocks of their own. */
+function largestKeys(keys) {
+  const most = 12, rows = [];
+  for (let key = 1; key < keys.n; key++)
+    if (keys.own_words[key] > 0 && (rows.length < most || keys.own_words[key] > keys.own_words[rows[most - 1].key])) {
+      const at = rows.findIndex(row => keys.own_words[row.key] < keys.own_words[key]);
+      rows.splice(at < 0 ? rows.length : at, 0, { key });
+      rows.length = Math.min(rows.length, most);
+    }
+  return table({ rows, sorted: 1, open: row => go('tree', row.key), columns: [
+    { head: 'owner > types', name: true, text: row => keyText(keys, row.key) },
+    sizeColumn('own blocks', row => keys.own_words[row.key], keys.words[0]),
+    { head: '%', number: true, value: row => keys.own_words[row.key], text: row => percent(keys.own_words[row.key], keys.words[0]) },
+    sizeColumn('with all below', row => keys.words[row.key])] });
+}
+
 function drawOverview() {
   const heap = hs.data.info.words;
   const roots = hs.data.roots.roots.slice(0, 8);
   const lateKeys = hs.late?.('keys'), tree = lateKeys ? null : treeCanvas(hs.keys, key => go('tree', key), tip, ['treemap', 'icicle'],
-    'the screen Tree has the same as a table');
+    'the table below has the largest in words, the screen Tree all');
   const rows = table({ columns: rootColumns(heap).slice(0, 4).concat(rootColumns(heap)[7]), rows: roots,
     open: row => go('roots', row.name) });
   return { tree, table: rows, element: make('div', {},
     make('h2', {}, 'Where the memory has gone'), hs.late?.('suspects') || suspectList(), memoryStrip(), keptStrip(),
-    make('h2', {}, 'Owners and types'), lateKeys || tree.element,
+    make('h2', {}, 'Owners and types'), lateKeys || tree.element, lateKeys ? null : largestKeys(hs.keys).element,
     make('h2', {}, 'The roots that keep most'), rows.element) };
 }
 
