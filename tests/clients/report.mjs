@@ -48,13 +48,13 @@ try {
     for (let i = 0; i < screens.length; i++) {
         await page.keyboard.press(String(i + 1));
         await page.waitForFunction(id => document.querySelector('nav [aria-selected=true]')
-            .dataset.id === id, {timeout: 10000}, screens[i]);
+            .dataset.id === id, {timeout: 30000}, screens[i]);
         check((await page.$eval('main', main => main.innerText)).length > 40, `${screens[i]} is empty`);
     }
     const to = async id => {
         await page.keyboard.press(String(screens.indexOf(id) + 1));
         await page.waitForFunction(wanted => document.querySelector('nav [aria-selected=true]')
-            .dataset.id === wanted, {timeout: 10000}, id);
+            .dataset.id === wanted, {timeout: 30000}, id);
     };
 
     await to('overview');
@@ -102,9 +102,9 @@ try {
     check(tops.reduce((sum, words) => sum + words, 0) === info.words, 'the tree adds up to ' + tops);
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Enter');
-    await page.waitForFunction(() => /^#tree\/[1-9]/.test(location.hash), {timeout: 10000});
+    await page.waitForFunction(() => /^#tree\/[1-9]/.test(location.hash), {timeout: 30000});
     await page.keyboard.press('Backspace');
-    await page.waitForFunction(() => location.hash === '#tree/0', {timeout: 10000});
+    await page.waitForFunction(() => location.hash === '#tree/0', {timeout: 30000});
     await page.keyboard.press('m');
     await page.keyboard.press('/');
     await page.keyboard.type('no such name at all');

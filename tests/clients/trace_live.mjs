@@ -41,11 +41,11 @@ try {
     JSON.parse(fs.readFileSync(topFile)).rows.forEach((row, i) =>
         check(rows[i][0] === row.name && plain(rows[i][1]) === String(row.words), `row ${i}: ${rows[i]}`));
     await page.keyboard.press('ArrowDown');
-    await page.waitForFunction(() => document.querySelector('table.bars'), {timeout: 10000});
+    await page.waitForFunction(() => document.querySelector('table.bars'), {timeout: 30000});
     await page.keyboard.press('f');
     await page.type('dialog input[aria-label="born"]', 'soon');
     await page.keyboard.press('Enter');
-    await page.waitForFunction(() => /soon/.test(document.querySelector('main .error')?.innerText || ''), {timeout: 10000});
+    await page.waitForFunction(() => /soon/.test(document.querySelector('main .error')?.innerText || ''), {timeout: 30000});
     await page.evaluate(() => setFilter({allocated: ''}));
     wrong.splice(0, wrong.length, ...wrong.filter(text => !/ 400 /.test(text))); // what was asked wrong
     execFileSync('sh', ['-c', grow]);

@@ -76,12 +76,12 @@ try {
     for (let i = 0; i < 30; i++) await page.keyboard.press('ArrowRight');
     await page.keyboard.up('Shift');
     await page.keyboard.press('Enter');
-    await page.waitForFunction(() => /--live-at \d+us\.\.\d+us/.test(document.getElementById('command').innerText), {timeout: 10000});
+    await page.waitForFunction(() => /--live-at \d+us\.\.\d+us/.test(document.getElementById('command').innerText), {timeout: 30000});
     check(/live_at/.test(decodeURIComponent(await page.evaluate(() => location.hash))), 'the address has no filter');
     await page.keyboard.press('3');
     await drawn(page);
     await page.keyboard.press('ArrowDown');
-    await page.waitForFunction(() => document.querySelector('table.bars'), {timeout: 10000});
+    await page.waitForFunction(() => document.querySelector('table.bars'), {timeout: 30000});
     const first = await page.$eval('tr.selected', row => [...row.cells].map(cell => cell.innerText));
     const asked = await page.evaluate(() => hs.trace.top(view.filter, 'site').rows[0]);
     check(plain(first[1]) === String(asked.words), `words of the first site: ${first[1]}, not ${asked.words}`);
@@ -99,7 +99,7 @@ try {
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Enter');
     await page.keyboard.press('z');
-    await page.waitForFunction(() => document.querySelector('section[aria-label="one function"]'), {timeout: 10000});
+    await page.waitForFunction(() => document.querySelector('section[aria-label="one function"]'), {timeout: 30000});
     check(requests.length === 1, 'requests: ' + requests);
 
     const small = await open(800, 600);

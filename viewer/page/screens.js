@@ -110,7 +110,7 @@ function drawTree(argument) {
   const tree = treeCanvas(keys, open, tip);
   function open(key) {
     at = key;
-    location.replace('#tree/' + key);
+    history.replaceState(null, '', '#tree/' + key); // no new drawing of all, which would take what is being typed
     draw();
   }
   function draw() {
