@@ -8,7 +8,7 @@
 hs_status key_table_init(const struct key_kinds *kinds, struct hs_keys *out, struct key_table *ret,
                          struct hs_error *err)
 {
-    struct key_table table = {.kinds = kinds, .out = out};
+    struct key_table table = {.kinds = kinds, .out = out, .most = HS_KEYS_MOST};
     const struct hs_key all = {.parent = HS_NO_KEY,
                                .form = HS_KEY_ALL,
                                .tier = HS_TIER_NONE,

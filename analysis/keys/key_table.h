@@ -18,6 +18,7 @@ struct key_table {
     uint32_t *order;               /* owned: for ranking */
     size_t capacity;
     size_t n_ranked; /* keys below it have a rank */
+    size_t most;     /* keys that there may be now */
     struct hs_table by_step;
 };
 
@@ -30,7 +31,7 @@ hs_status key_table_add(struct key_table *table, const struct hs_key *key, uint3
                         uint32_t *ret, struct hs_error *err);
 static inline bool key_table_has_room(const struct key_table *table)
 {
-    return table->out->n < HS_KEYS_MOST;
+    return table->out->n < table->most;
 }
 
 /* The key of a block of a kind that hangs on one of key `above`: a key on the way, or one directly

@@ -579,6 +579,40 @@ static void many_roots(void **state)
     made_view_close(&made);
 }
 
+/* Very many names, each with two types below it, leave keys for the types below a stack. */
+static void many_names_and_a_stack(void **state)
+{
+    (void)state;
+    enum { N = HS_KEYS_MOST / 2 - 100 };
+    struct made_view made = {0};
+    struct hs_graph_builder *b = &made.builder;
+    struct hs_keys keys;
+    char text[TEXT];
+    bool is_there = false;
+    uint32_t types[2] = {hs_graph_builder_type(b, "struct one", 0, HS_FORM_RECORD),
+                         hs_graph_builder_type(b, "struct two", 0, HS_FORM_RECORD)};
+    uint32_t first = hs_graph_builder_blocks(b, 2 * N + 2, 3);
+    for (uint32_t i = 0; i < N + 1; i++) {
+        char name[16];
+        b->blocks[first + 2 * i].type = types[0];
+        b->blocks[first + 2 * i + 1].type = types[1];
+        hs_graph_builder_edge(b, first + 2 * i, first + 2 * i + 1, HS_EDGE_EXACT);
+        (void)snprintf(name, sizeof name, "v%06u", i);
+        hs_graph_builder_leaf(b, i < N ? HS_ROOT_GLOBAL : HS_ROOT_STACK, "m", "u",
+                              i < N ? name : "frame", first + 2 * i);
+    }
+    made_view_open(&made);
+    find(&made, &keys);
+    assert_true(keys.is_cut);
+    for (uint32_t i = 0; i < keys.n; i++) {
+        hs_key_text(&keys, i, text, sizeof text);
+        is_there |= strcmp(text, "frame > struct one > struct two") == 0;
+    }
+    assert_true(is_there);
+    hs_keys_fini(&keys);
+    made_view_close(&made);
+}
+
 static void no_room(void **state)
 {
     (void)state;
@@ -637,6 +671,7 @@ int main(void)
         cmocka_unit_test(names_of_roots),
         cmocka_unit_test(many_types),
         cmocka_unit_test(many_roots),
+        cmocka_unit_test(many_names_and_a_stack),
         cmocka_unit_test(no_room),
         cmocka_unit_test(allocations_fail),
     };
