@@ -45,6 +45,7 @@ a_trace
 cp "$clients/trace_live.mjs" "$browser/"
 head -c "$(($(stat -c %s "$trace") / 2))" "$trace" >"$work/half.ctf"
 exits 0 trace top "$work/half.ctf" --json -n 400 -o "$work/half.json"
+rm "$work/address" # of the server before
 "$HEAPSNAP" serve "$work/half.ctf" >"$work/address" 2>"$work/talk" &
 server=$!
 started+=("$server")

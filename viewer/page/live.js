@@ -35,7 +35,6 @@ function nodePath(what, rest) {
 
 const MOST = 400;
 const sources = {
-  info: () => hs.api('info'),
   roots: () => hs.api('roots?limit=' + MOST),
   suspects: () => hs.api('suspects'),
   types: () => hs.api('types?limit=' + MOST),
@@ -243,14 +242,16 @@ function beginToFollow() {
 
 /* ---- snapshots */
 
-function choose(snap) {
+/* The other snapshot's data is there, with what all screens need, or the one before is shown still. */
+async function choose(snap) {
+  const chosen = hs.live.chosen = {}, info = await request('info?snap=' + encodeURIComponent(snap));
+  if (hs.live.chosen !== chosen) return; // another one by now
   hs.live.snap = snap;
   hs.live.cursor = {};
   hs.live.asked = {};
   hs.live.failed = {};
-  hs.data = hs.live.trace ? { trace_info: hs.data.trace_info } : { };
+  hs.data = hs.live.trace ? { trace_info: hs.data.trace_info, info } : { info };
   ticked.clear();
-  return load('info');
 }
 
 function snapshotTools() {
