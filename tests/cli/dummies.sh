@@ -350,6 +350,7 @@ dumped()
     local name=$1 pid
     shift
     "${CC:-cc}" -O0 "$@" -o "$work/$name" "$work/program.c"
+    : >"$work/ready" # the program before was, too
     "$work/$name" >"$work/ready" &
     pid=$!
     started+=("$pid")

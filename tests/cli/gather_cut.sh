@@ -59,6 +59,7 @@ for _ in $(seq 600); do grep -q listening listening && break; sleep 0.1; done
 place=$(sed -n 's/^listening on //p' listening)
 
 for bytes in 100 400 20011 100003 300007; do # in the hello, the first packet, and later ones
+    rm -f port # of the round before
     python3 -B cut.py "${place##*:}" "$bytes" >port &
     cutter=$!
     started+=("$cutter")
@@ -68,7 +69,6 @@ for bytes in 100 400 20011 100003 300007; do # in the hello, the first packet, a
     [ "$(cat out)" = "said by the program" ] || fail "$bytes: the program was hurt: $(cat err)"
     [ "$bytes" -gt 200 ] || { mentions "nothing is recorded" && continue; }
     mentions "[0-9]+ packets sent to .*, [1-9][0-9]* dropped \([0-9]+ bytes\): .*not have arrived"
-    : >port
 done
 n_cut() { grep -c 'cut off: what came is kept' gather.err || true; }
 for _ in $(seq 600); do [ "$(n_cut)" -ge 4 ] && break; sleep 0.1; done

@@ -71,6 +71,7 @@ lines=$(grep -c refused gather.err)
 grep -qE '[0-9]+ more were refused within [0-9]+ s' gather.err || fail "no sum: $(cat gather.err)"
 
 # --- few descriptors: it waits without spinning, and goes on when there are some again ---
+: >listening
 (ulimit -n 12 && exec "$HEAPSNAP" gather --token token -o traces) >listening 2>gather.err &
 gatherer=$!
 started+=("$gatherer")

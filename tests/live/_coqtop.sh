@@ -4,6 +4,7 @@
 start_coqtop()
 {
     mkfifo "$work/input"
+    : >"$work/log"
     "$@" <"$work/input" >"$work/log" 2>&1 &
     pid=$!
     exec 9>"$work/input"

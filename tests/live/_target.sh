@@ -50,6 +50,7 @@ start()
     stop_target
     rm -f "$work/input"
     mkfifo "$work/input"
+    : >"$work/log" # the program before was READY, too
     "$@" <"$work/input" >"$work/log" 2>&1 &
     pid=$!
     exec 9>"$work/input"
