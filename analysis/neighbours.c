@@ -81,6 +81,7 @@ static hs_status row_of(struct hs_view *view, hs_node node, struct hs_edge_row *
 struct first_links {
     struct hs_links *links;
     uint64_t limit, n;
+    bool has_all; /* there are no more than that: no heap */
 };
 
 static void sift_down(struct hs_link *links, size_t n)
@@ -114,7 +115,8 @@ static hs_status take_first(struct first_links *first, struct hs_link link, stru
     first->n++;
     if (links->n < first->limit) {
         HS_TRY(add(links, link.other, link.offset_words, link.edge_class, err));
-        sift_up(links->links, links->n - 1);
+        if (!first->has_all)
+            sift_up(links->links, links->n - 1);
     } else if (links->n != 0 && by_offset(&link, &links->links[0]) < 0) {
         links->links[0] = link;
         sift_down(links->links, links->n);
@@ -127,6 +129,7 @@ static hs_status out_of_block(struct hs_view *view, hs_node node, struct first_l
 {
     struct hs_edge_row row;
     HS_TRY(row_of(view, node, &row, err));
+    first->has_all = row.n <= first->limit && row.n_extra <= first->limit - row.n;
     for (uint64_t e = 0; e < row.n; e++)
         HS_TRY(take_first(
             first, (struct hs_link){row.target[e], row.offset_words[e], row.edge_class[e]}, err));
