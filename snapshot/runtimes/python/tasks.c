@@ -20,10 +20,19 @@ enum {
     GENERATOR_FRAME = 16,  /* up to 3.10: a frame object */
     CHAIN_BYTES = 3 * PY_NAME_BYTES,
     TEXT_BYTES = CHAIN_BYTES + 2 * PY_NAME_BYTES,
+    N_PLACES = 32,
+};
+
+/* Thousands of tasks wait at few lines: what was described last is kept, by code and instruction.
+ */
+struct places {
+    struct py_frame frames[N_PLACES];
+    uint64_t instructions[N_PLACES];
 };
 
 struct task {
     struct py_state *s;
+    struct places *places;
     hs_str group;
     uint32_t depth;          /* of the frame that is looked at, from 1 on */
     char chain[CHAIN_BYTES]; /* "serve() await Queue.get()": down to that frame */
@@ -132,13 +141,30 @@ static hs_status add_variable(const struct task *t, const struct py_frame *f, hs
     return hs_python_add_variable(s, &leaf, value, err);
 }
 
+static hs_status describe(const struct task *t, struct py_frame *f, struct hs_error *err)
+{
+    uint64_t instruction = hs_python_word(&t->s->view, f->at + t->s->view.layout->frame_instr);
+    size_t i = (f->code / PY_WORD + instruction) % N_PLACES;
+    struct py_frame *known = &t->places->frames[i];
+    hs_addr at = f->at;
+
+    if (known->code != f->code || t->places->instructions[i] != instruction) {
+        HS_TRY(hs_python_describe_frame(t->s, f, err));
+        *known = *f;
+        t->places->instructions[i] = instruction;
+    }
+    *f = *known;
+    f->at = at;
+    return HS_OK;
+}
+
 static hs_status add_variables(struct task *t, struct py_frame *f, struct hs_error *err)
 {
     uint64_t n = hs_python_n_locals(&t->s->view, f->code);
     char text[TEXT_BYTES];
     hs_str unit;
 
-    HS_TRY(hs_python_describe_frame(t->s, f, err));
+    HS_TRY(describe(t, f, err));
     add_to_chain(t, f->function);
     (void)snprintf(text, sizeof text, "task %s (%s:%u)", t->chain, f->file, f->line);
     HS_TRY(hs_strtab_add(&t->s->dump->strings, text, &unit, err));
@@ -147,10 +173,10 @@ static hs_status add_variables(struct task *t, struct py_frame *f, struct hs_err
     return HS_OK;
 }
 
-static hs_status add_chain(struct py_state *s, hs_str group, hs_addr coroutine,
-                           struct hs_error *err)
+static hs_status add_chain(struct py_state *s, struct places *places, hs_str group,
+                           hs_addr coroutine, struct hs_error *err)
 {
-    struct task t = {.s = s, .group = group};
+    struct task t = {.s = s, .places = places, .group = group};
     struct py_frame f;
 
     while (coroutine != 0 && t.depth < MAX_AWAITED && hs_python_may_look(&s->view, 1)) {
@@ -167,13 +193,13 @@ static hs_status add_chain(struct py_state *s, hs_str group, hs_addr coroutine,
 }
 
 /* The one coroutine that a task leads to is its own: others are behind futures, or variables. */
-static hs_status add_task(struct py_state *s, hs_str group, hs_addr task,
+static hs_status add_task(struct py_state *s, struct places *places, hs_str group, hs_addr task,
                           const struct py_class *class, struct hs_error *err)
 {
     for (uint64_t at = FIRST_WORD; at + PY_WORD <= class->n_bytes; at += PY_WORD) {
         hs_addr value = hs_python_word(&s->view, task + at);
         if (is_coroutine(s, value))
-            return add_chain(s, group, value, err);
+            return add_chain(s, places, group, value, err);
     }
     return HS_OK;
 }
@@ -190,6 +216,7 @@ hs_status hs_python_name_tasks(struct py_state *s, struct hs_error *err)
 {
     struct hs_heap_iterator it = {.map = &s->dump->heaps.map};
     struct hs_heap_block block;
+    struct places places = {0};
     hs_str group;
 
     if (!has_tasks(s))
@@ -201,7 +228,7 @@ hs_status hs_python_name_tasks(struct py_state *s, struct hs_error *err)
             continue;
         const struct py_class *class = &s->classes.all[hs_python_known_number(known)];
         if (class->kind == PY_TASK)
-            HS_TRY(add_task(s, group, block.begin + class->object_at, class, err));
+            HS_TRY(add_task(s, &places, group, block.begin + class->object_at, class, err));
     }
     return HS_OK;
 }
