@@ -6,6 +6,7 @@
 
 check()
 {
+    local line
     start "$1" "$fixtures/python_tasks.py"
     dump
     echo "$1:"
@@ -15,7 +16,8 @@ check()
         fail "$1"
     COLUMNS=120 "$HEAPSNAP" roots "$work/heap.snap" --group-by frame -n 4 >"$work/frames" \
         2>"$work/talk" || fail "$1: frames"
-    grep -q "task serve() (python_tasks.py:53)" "$work/frames" ||
+    line=$(awk '/ task serve\(\) local request$/ { print $3 }' "$work/log")
+    grep -q "task serve() (python_tasks.py:$line)" "$work/frames" ||
         { cat "$work/frames"; fail "$1: no such frame"; }
     dump --no-names
     "$HEAPSNAP" roots "$work/heap.snap" --json -n 0 >"$work/roots.json" 2>"$work/talk" ||
