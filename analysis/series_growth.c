@@ -59,11 +59,20 @@ static int best_first(const void *left, const void *right, void *context)
 struct look {
     struct hs_series *series;
     size_t n_keys;
-    uint32_t *best_child; /* owned: by key, its child of the best score; HS_NO_KEY */
+    uint32_t *best_child; /* owned: by key, the best child that keeps its growth; HS_NO_KEY */
     uint8_t *is_taken;    /* owned: by key, on the way to one that is found, or below it */
     uint32_t *order;      /* owned: keys with a score, best first */
     size_t n_order;
 };
+
+/* Whether most of what makes a key grow is below one of its children. Of the score alone a child
+ * may have most by chance: what is less even may just fit the times between the snapshots. */
+static bool keeps_growth(const struct hs_series *series, uint32_t parent, uint32_t child)
+{
+    return rank_of(series, child) > 0 &&
+           rank_of(series, child) >= HS_GROWTH_FOLLOW * rank_of(series, parent) &&
+           series->rows[child].growth_words >= HS_GROWTH_FOLLOW * series->rows[parent].growth_words;
+}
 
 static void find_children(struct look *look)
 {
@@ -73,20 +82,19 @@ static void find_children(struct look *look)
     for (uint32_t i = 1; i < look->n_keys; i++) {
         uint32_t parent = series->rows[i].parent;
         uint32_t *best = &look->best_child[parent];
-        if (rank_of(series, i) > 0 &&
+        if (keeps_growth(series, parent, i) &&
             (*best == HS_NO_KEY || rank_of(series, i) > rank_of(series, *best)))
             *best = i;
     }
 }
 
-/* From a key down while one below it has most of its score; to the last that grows itself. */
+/* From a key down while one below it keeps its growth; to the last that grows itself. */
 static uint32_t descend(const struct look *look, uint32_t key)
 {
     uint32_t found = key;
     for (;;) {
         uint32_t child = look->best_child[key];
-        if (child == HS_NO_KEY ||
-            rank_of(look->series, child) < HS_GROWTH_FOLLOW * rank_of(look->series, key))
+        if (child == HS_NO_KEY)
             return found;
         key = child;
         if (look->series->rows[key].grows_itself || !look->series->rows[found].grows_itself)

@@ -132,6 +132,30 @@ static void the_deepest_key_is_the_answer(void **state)
     made_fini(&made);
 }
 
+/* Names of sessions, of which one step has larger ones: between the snapshots just that took as
+ * much longer, so that by time the names grow evenly and the sessions do not. */
+static void times_that_fit_by_chance_are_no_answer(void **state)
+{
+    static const uint64_t sessions[] = {3450, 3900, 4350, 4800, 5250};
+    static const uint64_t names[] = {5750, 6500, 7250, 8300, 9050};
+    static const uint64_t at[] = {10, 20, 30, 44, 54};
+    struct made made;
+    (void)state;
+    made_begin(&made, 5);
+    for (size_t t = 0; t < 5; t++) {
+        struct hs_snap_keys *table = &made.tables[t];
+        table->facts.taken_ns = at[t] * HOUR_NS;
+        uint32_t session = made_keys_add(table, 0, "struct session", HS_KEY_TYPE, 1, sessions[t]);
+        (void)made_keys_add(table, session, "char[]", HS_KEY_TYPE, 1, names[t]);
+    }
+    struct hs_series series = find(&made);
+    assert_int_equal(series.growth, HS_GROWTH_STEADY);
+    assert_int_equal(series.n_found, 1);
+    assert_found(&series, 0, "struct session");
+    hs_series_fini(&series);
+    made_fini(&made);
+}
+
 static void what_comes_and_goes(void **state)
 {
     struct made made;
@@ -522,6 +546,7 @@ int main(void)
         cmocka_unit_test(the_score_is_as_it_is_written),
         cmocka_unit_test(uneven_times_are_allowed_for),
         cmocka_unit_test(the_deepest_key_is_the_answer),
+        cmocka_unit_test(times_that_fit_by_chance_are_no_answer),
         cmocka_unit_test(what_comes_and_goes),
         cmocka_unit_test(no_more_is_said_than_is_known),
         cmocka_unit_test(the_heap_may_grow_by_itself),

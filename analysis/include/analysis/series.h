@@ -46,7 +46,7 @@ const char *hs_growth_name(unsigned growth);
 #define HS_GROWTH_MOST_CHANCE 0.05
 /* The heap is said to grow by itself only when its mean step is so much of it. */
 #define HS_GROWTH_LEAST_HEAP 1e-3
-/* A key below another is the answer in its place when it keeps so much of its score. */
+/* A key below another is the answer in its place when it keeps so much of its score and growth. */
 #define HS_GROWTH_FOLLOW 0.7
 
 struct hs_series_score {
