@@ -56,6 +56,13 @@ check()
             fail "$1: the table of interned texts has no name"
     fi
     paths_read __main__.held __main__.held.rows
+    paths_read __main__.page __main__.page.rows
+    "$HEAPSNAP" types "$work/heap.snap" --json -n 0 >"$work/types.json" 2>"$work/talk" ||
+        fail "$1: types"
+    if ! grep -qF '"__main__.Page[...]"' "$work/types.json" ||
+        grep -qa "private words" "$work/types.json" "$work/heap.snap.idx"; then
+        fail "$1: a class that is called by no identifier"
+    fi
     paths_read __main__.closure __main__.closure.__closure__.rows
     case "$("$1" -c 'import sys; print(sys.version_info >= (3, 11))')" in
     True)

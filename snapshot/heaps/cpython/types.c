@@ -37,6 +37,7 @@ enum {
     TYPES_HAS_INLINE = 1 << 2, /* Py_TPFLAGS_INLINE_VALUES, 3.13: more stands behind the object */
     TYPES_HAS_WEAK = 1 << 3,   /* Py_TPFLAGS_MANAGED_WEAKREF, 3.12 */
     TYPES_HAS_DICT = 1 << 4,   /* Py_TPFLAGS_MANAGED_DICT, 3.11 */
+    TYPES_IS_HEAP = 1 << 9,
     TYPES_HAS_GC = 1 << 14,
     TYPES_IS_LIST = 1 << 25,
     TYPES_IS_STR = 1 << 28,
@@ -118,24 +119,25 @@ static bool types_text(const struct cpython_types *types, hs_addr address, char 
     return true;
 }
 
+static bool types_is_of_name(char c, bool is_first)
+{
+    bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+
+    return is_letter || (!is_first && c >= '0' && c <= '9');
+}
+
 /* A name as Python's types have them: "dict", "collections.deque", "method-wrapper". */
 static bool types_is_name(const char *name)
 {
-    bool may_begin = true; /* an identifier: no digit first */
+    bool is_first = true; /* of an identifier: no digit */
 
-    if (*name == '\0')
-        return false;
     for (const char *at = name; *at != '\0'; at++) {
-        bool is_letter = (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') || *at == '_';
-        bool is_digit = *at >= '0' && *at <= '9';
-        bool is_mark = *at == '.' || *at == '-';
-        if (!is_letter && !is_digit && !is_mark)
+        bool is_mark = !is_first && (*at == '.' || *at == '-');
+        if (!is_mark && !types_is_of_name(*at, is_first))
             return false;
-        if (may_begin && !is_letter)
-            return false;
-        may_begin = *at == '.';
+        is_first = *at == '.';
     }
-    return !may_begin;
+    return !is_first;
 }
 
 /* Does the chain of types of types end in `type`? */
@@ -159,6 +161,59 @@ static bool types_is_type(struct cpython_types *types, hs_addr type)
         return types->type_type == type;
     }
     return false;
+}
+
+/* Classes of a program may be called anything, "Page[Item]": their names are characters of a str
+ * object, behind its header of 48 bytes, or of 40 since 3.12. What is told of it is the identifier
+ * that it begins with. */
+static bool types_class_text(const struct cpython_types *types, hs_addr at,
+                             char text[TYPES_NAME_BYTES])
+{
+    enum { HEAD_BYTES = 36, AT_LENGTH = 16, AT_STATE = 32, COMPACT_ASCII = 0x60, MOST = 512 };
+    static const char rest[] = "[...]";
+    char type[sizeof "str"];
+
+    for (hs_addr object = at - 48; at >= 4096 && object != at - 32; object += 8) {
+        const uint8_t *head = hs_image_bytes(types->process->image, object, HEAD_BYTES);
+        if (head == NULL || (head[AT_STATE] & COMPACT_ASCII) != COMPACT_ASCII ||
+            hs_load_u64(head + AT_LENGTH) > MOST)
+            continue;
+        const uint8_t *of = types_head(types, hs_load_u64(head + TYPES_AT_TYPE));
+        if (of == NULL || !types_text(types, hs_load_u64(of + TYPES_AT_NAME), type, sizeof type) ||
+            strcmp(type, "str") != 0)
+            continue;
+        size_t length = (size_t)hs_load_u64(head + AT_LENGTH), n = 0;
+        const uint8_t *bytes = hs_image_bytes(types->process->image, at, length + 1);
+        if (bytes == NULL || strnlen((const char *)bytes, length + 1) != length)
+            continue;
+        while (n + sizeof rest < TYPES_NAME_BYTES && types_is_of_name((char)bytes[n], n == 0))
+            n++;
+        memcpy(text, bytes, n);
+        memcpy(text + n, rest, sizeof rest);
+        return true;
+    }
+    return false;
+}
+
+/* A count of references: 32 bits, above them an overflow that is 0 and flags (3.14); never the
+ * upper half of a pointer. Where a program is not moved when it is loaded the addresses of its heap
+ * have no more bits than a count: such a word is an address when something is there. */
+static bool types_is_count(const struct cpython_types *types, uint64_t word)
+{
+    if ((uint32_t)word == 0 || (word >> 32 & 0xffff) != 0 || word >> 56 != 0)
+        return false;
+    return word < TYPES_SURE_COUNT || hs_image_bytes(types->process->image, word, 1) == NULL;
+}
+
+static bool types_find_name(const struct cpython_types *types, const uint8_t *head,
+                            char text[TYPES_NAME_BYTES])
+{
+    hs_addr name = hs_load_u64(head + TYPES_AT_NAME);
+
+    if (types_text(types, name, text, TYPES_NAME_BYTES) && types_is_name(text))
+        return true;
+    return (hs_load_u64(head + TYPES_AT_FLAGS) & TYPES_IS_HEAP) != 0 &&
+           types_is_count(types, hs_load_u64(head)) && types_class_text(types, name, text);
 }
 
 /* A word of a type object; 0 when it is not in the copy. */
@@ -312,9 +367,7 @@ static const struct types_slot *types_look_up(struct cpython_types *types, hs_ad
     slot->address = type;
     slot->at = 0;
     const uint8_t *head = types_head(types, type);
-    if (head == NULL || !types_is_type(types, type) ||
-        !types_text(types, hs_load_u64(head + TYPES_AT_NAME), slot->name, sizeof slot->name) ||
-        !types_is_name(slot->name))
+    if (head == NULL || !types_is_type(types, type) || !types_find_name(types, head, slot->name))
         return slot;
     uint64_t flags = hs_load_u64(head + TYPES_AT_FLAGS);
     if ((flags & TYPES_HAS_GC) == 0)
@@ -327,16 +380,6 @@ static const struct types_slot *types_look_up(struct cpython_types *types, hs_ad
     slot->words = types_words(types, slot, flags);
     slot->n_parts = (uint8_t)types_parts(slot, flags, slot->parts);
     return slot;
-}
-
-/* A count of references: 32 bits, above them an overflow that is 0 and flags (3.14); never the
- * upper half of a pointer. Where a program is not moved when it is loaded the addresses of its heap
- * have no more bits than a count: such a word is an address when something is there. */
-static bool types_is_count(const struct cpython_types *types, uint64_t word)
-{
-    if ((uint32_t)word == 0 || (word >> 32 & 0xffff) != 0 || word >> 56 != 0)
-        return false;
-    return word < TYPES_SURE_COUNT || hs_image_bytes(types->process->image, word, 1) == NULL;
 }
 
 /* The type of the object in a block; NULL when it holds none. */

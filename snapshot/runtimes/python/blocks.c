@@ -26,22 +26,6 @@ void hs_python_blocks_fini(struct py_blocks *blocks)
 
 /* ---- objects */
 
-/* A count of references: 32 bits, above them flags of 3.14 (it lives for ever, it is no block); not
- * the address of something that is there, which may have no more bits where a program is not moved
- * when it is loaded. */
-static bool is_count(const struct py_view *view, uint64_t word)
-{
-    enum { SURE_COUNT = 1 << 22, FLAGS_SHIFT = 48, MOST_FLAGS = 8 };
-    const uint64_t immortal = UINT64_C(1) << 31;
-
-    if (view->layout->minor >= 14 && word >> FLAGS_SHIFT < MOST_FLAGS)
-        word &= (UINT64_C(1) << FLAGS_SHIFT) - 1;
-    if (word == 0 || word >> 32 != 0)
-        return false;
-    return word < SURE_COUNT || word >= immortal ||
-           hs_image_bytes(&view->dump->image, word, 1) == NULL;
-}
-
 /* How many items an object of several sizes says it has. */
 static uint64_t n_items(const struct py_view *view, const struct py_class *class,
                         const uint8_t *object)
@@ -91,7 +75,7 @@ static hs_status find_object(struct py_view *view, struct py_classes *classes,
     for (size_t i = 0; i < sizeof places && places[i] + 16U <= block->n_bytes; i++) {
         hs_addr type = hs_load_u64(block->bytes + places[i] + AT_TYPE);
         if (type % PY_WORD != 0 || type < 4096 || type >= HS_USER_END ||
-            !is_count(view, hs_load_u64(block->bytes + places[i])))
+            !hs_python_is_count(view, hs_load_u64(block->bytes + places[i])))
             continue;
         HS_TRY(hs_python_class(view, classes, type, &number, err));
         if (number == HS_NO_NUMBER || classes->all[number].object_at != places[i] ||

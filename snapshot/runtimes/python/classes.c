@@ -332,14 +332,40 @@ static void set_words(const struct py_view *view, struct py_class *class, uint64
     class->owning &= ~(class->weak | class->links);
 }
 
+/* 32 bits, above them flags of 3.14: it lives for ever, it is no block. */
+bool hs_python_is_count(const struct py_view *view, uint64_t word)
+{
+    enum { SURE_COUNT = 1 << 22, FLAGS_SHIFT = 48, MOST_FLAGS = 8 };
+    const uint64_t immortal = UINT64_C(1) << 31;
+
+    if (view->layout->minor >= 14 && word >> FLAGS_SHIFT < MOST_FLAGS)
+        word &= (UINT64_C(1) << FLAGS_SHIFT) - 1;
+    if (word == 0 || word >> 32 != 0)
+        return false;
+    return word < SURE_COUNT || word >= immortal ||
+           hs_image_bytes(&view->dump->image, word, 1) == NULL;
+}
+
+/* Classes of a program may be called anything, "Page[Item]": then the type must be in use, and its
+ * name that of a text object. */
+static bool find_name(const struct py_view *view, struct py_class *class, const uint8_t *head)
+{
+    hs_addr name = hs_load_u64(head + AT_NAME);
+
+    if (hs_python_string(view, name, class->name, sizeof class->name) && is_name(class->name))
+        return true;
+    class->is_cut = true;
+    return (hs_load_u64(head + AT_TYPE_FLAGS) & IS_HEAP) != 0 &&
+           hs_python_is_count(view, hs_load_u64(head)) &&
+           hs_python_class_text(view, name, class->name);
+}
+
 static void fill(const struct py_view *view, struct py_class *class)
 {
     const uint8_t *head = hs_python_bytes(view, class->address, HEAD_BYTES);
     bool is_weak = false;
 
-    if (head == NULL ||
-        !hs_python_string(view, hs_load_u64(head + AT_NAME), class->name, sizeof class->name) ||
-        !is_name(class->name))
+    if (head == NULL || !find_name(view, class, head))
         return;
     uint64_t flags = hs_load_u64(head + AT_TYPE_FLAGS);
     uint64_t n_bytes = hs_load_u64(head + AT_BASIC_SIZE);

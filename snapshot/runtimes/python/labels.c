@@ -97,7 +97,7 @@ hs_status hs_python_class_name(struct py_state *s, const struct py_class *class,
     const struct py_view *view = &s->view;
     char module[PY_NAME_BYTES], path[PY_NAME_BYTES], text[TEXT_BYTES];
 
-    if (!reads_names || !class->is_heap || strchr(class->name, '.') != NULL)
+    if (!reads_names || !class->is_heap || hs_python_is_of_c(class))
         return hs_strtab_add(&s->dump->strings, class->name, ret, err);
     hs_addr dict = hs_python_word(view, class->address + AT_TYPE_DICT);
     if (!hs_python_identifier(view, hs_python_dict_value(view, dict, "__module__"), true, module,

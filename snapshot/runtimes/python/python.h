@@ -27,6 +27,8 @@
 #ifndef HS_PYTHON_PYTHON_H
 #define HS_PYTHON_PYTHON_H
 
+#include <string.h>
+
 #include "base/table.h"
 #include "runtimes/runtime.h"
 
@@ -142,6 +144,7 @@ struct py_class {
     bool is_type;      /* false: no type object is there */
     bool is_exact;     /* no class derived from that of its kind */
     bool is_heap;      /* made while the program ran */
+    bool is_cut;       /* what it is called is no identifier: see hs_python_class_text */
     bool has_gc, has_inline;
     bool has_dict;                /* before the object, since 3.11 */
     bool has_dict_behind;         /* behind its items */
@@ -151,6 +154,12 @@ struct py_class {
     uint64_t owning, weak, links; /* of the first 64 words of a block */
     char name[PY_NAME_BYTES];
 };
+
+/* Types of C are called after a module: "collections.deque". */
+static inline bool hs_python_is_of_c(const struct py_class *class)
+{
+    return !class->is_cut && strchr(class->name, '.') != NULL;
+}
 
 /* Whether items of a type that is not known may be addresses. */
 static inline bool hs_python_items_lead(const struct py_class *class)
@@ -165,6 +174,9 @@ struct py_classes {
     struct hs_table by_address;
 };
 void hs_python_classes_fini(struct py_classes *classes);
+/* A count of references; not the address of something that is there, which may have no more bits
+ * where a program is not moved when it is loaded. */
+bool hs_python_is_count(const struct py_view *view, uint64_t word);
 /* The number of the type object at an address; HS_NO_NUMBER when there is none. Remembered. Fails
  * with HS_LIMIT. */
 hs_status hs_python_class(const struct py_view *view, struct py_classes *classes, hs_addr type,
@@ -251,6 +263,10 @@ static inline hs_addr hs_python_values(const struct py_view *view, hs_addr word)
  * `has_dots`, into text[n]; false, and "", when it is none. */
 bool hs_python_identifier(const struct py_view *view, hs_addr object, bool has_dots, char *text,
                           size_t n);
+/* Characters of an ASCII str object that are no identifier, as the name of a class: the identifier
+ * that they begin with, and "[...]" for the rest, which may be data: "Page[...]" of Page[Item].
+ * False when no str object has them. */
+bool hs_python_class_text(const struct py_view *view, hs_addr text_at, char text[PY_NAME_BYTES]);
 /* The text of an ASCII str object as it is, if it fits. */
 bool hs_python_ascii(const struct py_view *view, hs_addr object, char *text, size_t n);
 /* The last part of the path in a str object; "" when there is none, or none that can be shown. */

@@ -25,19 +25,24 @@ bool hs_python_ascii(const struct py_view *view, hs_addr object, char *text, siz
     return true;
 }
 
+static bool is_of_name(unsigned char c, bool is_first)
+{
+    bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+
+    return is_letter || (!is_first && c >= '0' && c <= '9');
+}
+
 static bool is_identifier(const char *text, bool has_dots)
 {
-    bool may_begin = true;
+    bool is_first = true;
 
     for (const char *at = text; *at != '\0'; at++) {
-        bool is_letter = (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') || *at == '_';
-        bool is_digit = *at >= '0' && *at <= '9';
-        bool is_dot = has_dots && *at == '.';
-        if ((!is_letter && !is_digit && !is_dot) || (may_begin && !is_letter))
+        bool is_dot = has_dots && !is_first && *at == '.';
+        if (!is_dot && !is_of_name((unsigned char)*at, is_first))
             return false;
-        may_begin = is_dot;
+        is_first = is_dot;
     }
-    return !may_begin;
+    return !is_first;
 }
 
 bool hs_python_identifier(const struct py_view *view, hs_addr object, bool has_dots, char *text,
@@ -47,6 +52,32 @@ bool hs_python_identifier(const struct py_view *view, hs_addr object, bool has_d
         return true;
     text[0] = '\0';
     return false;
+}
+
+bool hs_python_class_text(const struct py_view *view, hs_addr text_at, char text[PY_NAME_BYTES])
+{
+    enum { AT_TYPE = 8, AT_TYPE_NAME = 24 };
+    static const char rest[] = "[...]";
+    hs_addr object = text_at - view->layout->str_ascii;
+    char type[sizeof "str"];
+
+    if (object % PY_WORD != 0 ||
+        (hs_python_u32(view, object + AT_STATE) & IS_COMPACT_ASCII) != IS_COMPACT_ASCII ||
+        !hs_python_string(
+            view, hs_python_word(view, hs_python_word(view, object + AT_TYPE) + AT_TYPE_NAME), type,
+            sizeof type) ||
+        strcmp(type, "str") != 0)
+        return false;
+    uint64_t length = hs_python_word(view, object + AT_LENGTH);
+    const uint8_t *bytes = length > FILE_BYTES ? NULL : hs_python_bytes(view, text_at, length + 1);
+    if (bytes == NULL || strnlen((const char *)bytes, length + 1) != length)
+        return false;
+    size_t n = 0;
+    while (n + sizeof rest < PY_NAME_BYTES && is_of_name(bytes[n], n == 0))
+        n++;
+    memcpy(text, bytes, n);
+    memcpy(text + n, rest, sizeof rest);
+    return true;
 }
 
 void hs_python_base_name(const struct py_view *view, hs_addr object, char text[PY_NAME_BYTES])
