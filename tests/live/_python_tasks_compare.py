@@ -1,6 +1,6 @@
-"""Compares the roots of fixtures/python_tasks.py with what it says of itself.
+"""Compares the roots of a program of tasks (fixtures/python_tasks.py) with what it says of itself.
 
-   _python_tasks_compare.py LOG ROOTS.json
+   _python_tasks_compare.py LOG ROOTS.json PROGRAM.py
 """
 import json
 import sys
@@ -25,7 +25,7 @@ def main():
         print("  %-56s owns %7d bytes of %7d" % (name, own, n_bytes))
         if abs(own - n_bytes) > n_bytes * 0.001 + 100:
             bad.append("%s owns %d of %d bytes" % (name, own, n_bytes))
-        if line != 0 and (row.get("line"), row.get("file")) != (line, "python_tasks.py"):
+        if line != 0 and (row.get("line"), row.get("file")) != (line, sys.argv[3]):
             bad.append("%s is at line %d, not %s" % (name, line, row.get("line")))
         if row["kind"] != "stack":
             bad.append("%s is of kind %s" % (name, row["kind"]))

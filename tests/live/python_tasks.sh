@@ -1,19 +1,26 @@
 #!/usr/bin/env bash
-# Variables of what tasks of asyncio wait in are roots: those of one line of all tasks together are
-# one, and each owns what the program says, in every version. With --no-names there are none.
+# Variables of what tasks of asyncio and trio wait in are roots: those of one line of all tasks
+# together are one, and each owns what the program says, in every version. With --no-names there are
+# none.
 . "$(dirname "$0")/_native.sh"
 . "$(dirname "$0")/_python.sh"
+
+# agree PYTHON PROGRAM: a program, its dump, and what it says of itself.
+agree()
+{
+    start "$1" "$fixtures/$2"
+    dump
+    echo "$1 $2:"
+    "$HEAPSNAP" roots "$work/heap.snap" --json -n 0 >"$work/roots.json" 2>"$work/talk" ||
+        fail "$1: roots"
+    python3 "$SOURCE_DIR/tests/live/_python_tasks_compare.py" "$work/log" "$work/roots.json" "$2" ||
+        fail "$1 $2"
+}
 
 check()
 {
     local line
-    start "$1" "$fixtures/python_tasks.py"
-    dump
-    echo "$1:"
-    "$HEAPSNAP" roots "$work/heap.snap" --json -n 0 >"$work/roots.json" 2>"$work/talk" ||
-        fail "$1: roots"
-    python3 "$SOURCE_DIR/tests/live/_python_tasks_compare.py" "$work/log" "$work/roots.json" ||
-        fail "$1"
+    agree "$1" python_tasks.py
     COLUMNS=120 "$HEAPSNAP" roots "$work/heap.snap" --group-by frame -n 4 >"$work/frames" \
         2>"$work/talk" || fail "$1: frames"
     line=$(awk '/ task serve\(\) local request$/ { print $3 }' "$work/log")
@@ -26,9 +33,23 @@ check()
     leave
 }
 
+check_trio()
+{
+    agree "$1" python_trio.py
+    "$HEAPSNAP" roots "$work/heap.snap" --group-by thread -n 0 >"$work/threads" 2>"$work/talk" ||
+        fail "$1: threads"
+    grep -q " trio tasks " "$work/threads" || fail "$1: no group of trio's tasks"
+    leave
+}
+
 n_checked=0
 for python in $(pythons 3.13 3.14); do
     check "$python"
+    if "$python" -c 'import trio' 2>"$work/talk"; then
+        check_trio "$python"
+    else
+        echo "$python: no trio"
+    fi
     n_checked=$((n_checked + 1))
 done
 [ "$n_checked" -gt 0 ] || { echo "skipped: no python3"; exit 77; }

@@ -90,6 +90,14 @@ void hs_python_end_labels(struct py_names *names, size_t begin, struct py_labels
 
 /* ---- classes */
 
+bool hs_python_class_module(const struct py_view *view, const struct py_class *class,
+                            char module[PY_NAME_BYTES])
+{
+    hs_addr dict = hs_python_word(view, class->address + AT_TYPE_DICT);
+    return hs_python_identifier(view, hs_python_dict_value(view, dict, "__module__"), true, module,
+                                PY_NAME_BYTES);
+}
+
 /* "collections.OrderedDict", "__main__.Cache.Entry"; of the interpreter's own what they say. */
 hs_status hs_python_class_name(struct py_state *s, const struct py_class *class, bool reads_names,
                                hs_str *ret, struct hs_error *err)
@@ -99,10 +107,7 @@ hs_status hs_python_class_name(struct py_state *s, const struct py_class *class,
 
     if (!reads_names || !class->is_heap || hs_python_is_of_c(class))
         return hs_strtab_add(&s->dump->strings, class->name, ret, err);
-    hs_addr dict = hs_python_word(view, class->address + AT_TYPE_DICT);
-    if (!hs_python_identifier(view, hs_python_dict_value(view, dict, "__module__"), true, module,
-                              sizeof module) ||
-        strcmp(module, "builtins") == 0)
+    if (!hs_python_class_module(view, class, module) || strcmp(module, "builtins") == 0)
         module[0] = '\0';
     if (!hs_python_identifier(view,
                               hs_python_word(view, class->address + view->layout->ht_qualname),

@@ -141,6 +141,7 @@ struct py_class {
     hs_addr address; /* of the type object */
     uint8_t kind;
     uint8_t object_at; /* in bytes from the start of a block of it */
+    uint8_t task_of;   /* a loop whose tasks its objects are: see tasks.c; 0: of none */
     bool is_type;      /* false: no type object is there */
     bool is_exact;     /* no class derived from that of its kind */
     bool is_heap;      /* made while the program ran */
@@ -371,6 +372,9 @@ bool hs_python_is_named(const struct py_state *s, hs_addr word);
  * program has names for: members of C (PyMemberDef), `__slots__`, items, attributes in the object.
  * With `reads_names` false only what the interpreter itself calls them. Fails with HS_LIMIT. */
 hs_status hs_python_label_classes(struct py_state *s, bool reads_names, struct hs_error *err);
+/* The module that a class of a program was made in, of identifiers; false: none. */
+bool hs_python_class_module(const struct py_view *view, const struct py_class *class,
+                            char module[PY_NAME_BYTES]);
 /* "app.users.Session"; without `reads_names` what C calls it. */
 hs_status hs_python_class_name(struct py_state *s, const struct py_class *class, bool reads_names,
                                hs_str *ret, struct hs_error *err);

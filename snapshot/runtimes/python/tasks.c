@@ -1,6 +1,6 @@
-/* Roots of the tasks of asyncio that wait: of each the coroutine that it runs and those that this
- * awaits, one in the other, and of each of these the variables by name, as of the frames of a
- * thread.
+/* Roots of the tasks of asyncio and trio that wait: of each the coroutine that it runs and those
+ * that this awaits, one in the other, and of each of these the variables by name, as of the frames
+ * of a thread.
  *
  * Thousands of tasks wait at the same line: a variable of all these is one root, whose slots are
  * the tasks' own. From the outermost coroutine on: what it hands on is its own. A task that runs is
@@ -22,6 +22,8 @@ enum {
     TEXT_BYTES = CHAIN_BYTES + 2 * PY_NAME_BYTES,
     N_PLACES = 32,
 };
+
+enum task_of { OF_NOBODY, OF_ASYNCIO, OF_TRIO, N_TASKS_OF };
 
 /* Thousands of tasks wait at few lines: what was described last is kept, by code and instruction.
  */
@@ -204,12 +206,29 @@ static hs_status add_task(struct py_state *s, struct places *places, hs_str grou
     return HS_OK;
 }
 
-static bool has_tasks(const struct py_state *s)
+static enum task_of tasks_of(const struct py_state *s, const struct py_class *class)
 {
-    for (size_t i = 0; i < s->classes.n; i++)
-        if (s->classes.all[i].is_type && s->classes.all[i].kind == PY_TASK)
-            return true;
-    return false;
+    char module[PY_NAME_BYTES];
+
+    if (!class->is_type)
+        return OF_NOBODY;
+    if (class->kind == PY_TASK)
+        return OF_ASYNCIO;
+    bool is_of_trio = class->is_heap && strcmp(class->name, "Task") == 0 &&
+                      hs_python_class_module(&s->view, class, module) &&
+                      strcmp(module, "trio.lowlevel") == 0;
+    return is_of_trio ? OF_TRIO : OF_NOBODY;
+}
+
+static bool find_classes(struct py_state *s)
+{
+    bool has_tasks = false;
+
+    for (size_t i = 0; i < s->classes.n; i++) {
+        s->classes.all[i].task_of = (uint8_t)tasks_of(s, &s->classes.all[i]);
+        has_tasks |= s->classes.all[i].task_of != OF_NOBODY;
+    }
+    return has_tasks;
 }
 
 hs_status hs_python_name_tasks(struct py_state *s, struct hs_error *err)
@@ -217,18 +236,20 @@ hs_status hs_python_name_tasks(struct py_state *s, struct hs_error *err)
     struct hs_heap_iterator it = {.map = &s->dump->heaps.map};
     struct hs_heap_block block;
     struct places places = {0};
-    hs_str group;
+    hs_str groups[N_TASKS_OF] = {0};
 
-    if (!has_tasks(s))
+    if (!find_classes(s))
         return HS_OK;
-    HS_TRY(hs_strtab_add(&s->dump->strings, "asyncio tasks", &group, err));
+    HS_TRY(hs_strtab_add(&s->dump->strings, "asyncio tasks", &groups[OF_ASYNCIO], err));
+    HS_TRY(hs_strtab_add(&s->dump->strings, "trio tasks", &groups[OF_TRIO], err));
     while (hs_heap_map_next(&it, &block)) {
         uint64_t known = s->blocks.known[block.rank];
         if (hs_python_known_kind(known) != PY_BLOCK_OBJECT)
             continue;
         const struct py_class *class = &s->classes.all[hs_python_known_number(known)];
-        if (class->kind == PY_TASK)
-            HS_TRY(add_task(s, &places, group, block.begin + class->object_at, class, err));
+        if (class->task_of != OF_NOBODY)
+            HS_TRY(add_task(s, &places, groups[class->task_of], block.begin + class->object_at,
+                            class, err));
     }
     return HS_OK;
 }
