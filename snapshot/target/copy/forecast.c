@@ -23,6 +23,10 @@
 /* Memory that was not touched for long is copied more slowly than what was just tried. */
 #define FORECAST_COLD(ns) ((ns) + (ns) / 4)
 
+/* What the kernel has of each page, of memory that is larger than what was tried or that lies
+ * anywhere: between what it takes of a new process and of one that was copied before. */
+#define FORECAST_FAR(ns) ((ns) + (ns) / 2)
+
 /* By several threads into memory that is ready: half as much again is gained, no more. */
 #define FORECAST_SAVED(ns, n) ((n) > 1 ? (ns) / 3 * 2 : (ns))
 
@@ -60,7 +64,7 @@ void hs_copy_forecast(const struct hs_copy_facts *facts, uint64_t *ret_copy_ns,
     uint64_t n_pages = (small > saved ? small - saved : 0) / FORECAST_PAGE;
 
     *ret_copy_ns =
-        fixed_ns + FORECAST_CHILDREN * costs->child_ns + FORECAST_COLD(n_pages * costs->page_ns) +
+        fixed_ns + FORECAST_CHILDREN * costs->child_ns + FORECAST_FAR(n_pages * costs->page_ns) +
         forecast_tables_ns(facts, n_pages, costs->page_ns) +
         huge / FORECAST_HUGE_PAGE * FORECAST_HUGE_PAGE_NS +
         FORECAST_SAVED(FORECAST_COLD(saved / FORECAST_MIB * costs->mib_read_ns), facts->n_readers);

@@ -7,7 +7,7 @@
 /* Births of M and C, and the calls that T makes, as many of a child's. */
 #define FORECAST_CHILDREN 3
 
-/* Tried on memory of our own, 32 MiB for some 30 ms, once in ten seconds; where that is not
+/* Tried on memory of our own, 16 MiB for some 30 ms, once in ten seconds; where that is not
  * possible, or a quarter of what is left to us is less, of a quiet machine. */
 void hs_copy_costs_probe(struct hs_copy_costs *ret);
 
