@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Variables of what tasks of asyncio and trio wait in are roots: those of one line of all tasks
-# together are one, and each owns what the program says, in every version. With --no-names there are
-# none.
+# Variables of what greenlets and tasks of asyncio and trio wait in are roots: those of one line of
+# all tasks together are one, and each owns what the program says, in every version. With --no-names
+# there are none.
 . "$(dirname "$0")/_native.sh"
 . "$(dirname "$0")/_python.sh"
 
-# agree PYTHON PROGRAM: a program, its dump, and what it says of itself.
+# agree PYTHON PROGRAM [SHARE]: a program, its dump, and what it says of itself.
 agree()
 {
     start "$1" "$fixtures/$2"
@@ -13,8 +13,8 @@ agree()
     echo "$1 $2:"
     "$HEAPSNAP" roots "$work/heap.snap" --json -n 0 >"$work/roots.json" 2>"$work/talk" ||
         fail "$1: roots"
-    python3 "$SOURCE_DIR/tests/live/_python_tasks_compare.py" "$work/log" "$work/roots.json" "$2" ||
-        fail "$1 $2"
+    python3 "$SOURCE_DIR/tests/live/_python_tasks_compare.py" "$work/log" "$work/roots.json" \
+        "${@:2}" || fail "$1 $2"
 }
 
 check()
@@ -42,13 +42,32 @@ check_trio()
     leave
 }
 
+# Since 3.11 they have stacks of their own. What calls that have returned left there may hold some.
+check_greenlets()
+{
+    agree "$1" python_greenlets.py 0.04
+    "$HEAPSNAP" roots "$work/heap.snap" --group-by thread -n 0 >"$work/threads" 2>"$work/talk" ||
+        fail "$1: threads"
+    grep -q " greenlets " "$work/threads" || fail "$1: no group of greenlets"
+    dump --no-names
+    "$HEAPSNAP" roots "$work/heap.snap" --json -n 0 >"$work/roots.json" 2>"$work/talk" ||
+        fail "$1: roots of no names"
+    if grep -q "greenlet serve" "$work/roots.json"; then fail "$1: a name of a greenlet"; fi
+    leave
+}
+
+# has PYTHON MODULE
+has()
+{
+    "$1" -c "import $2" 2>"$work/talk" || { echo "$1: no $2"; return 1; }
+}
+
 n_checked=0
 for python in $(pythons 3.13 3.14); do
     check "$python"
-    if "$python" -c 'import trio' 2>"$work/talk"; then
-        check_trio "$python"
-    else
-        echo "$python: no trio"
+    if has "$python" trio; then check_trio "$python"; fi
+    if [ "$(minor "$python")" -ge 11 ] && has "$python" greenlet; then
+        check_greenlets "$python"
     fi
     n_checked=$((n_checked + 1))
 done

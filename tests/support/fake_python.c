@@ -41,6 +41,7 @@ enum kind {
     MAP_NODE,
     INT,
     TASK,
+    GREENLET,
     N_KINDS
 };
 
@@ -68,11 +69,15 @@ static struct builtin builtin_of(const struct py_layout *layout, enum kind kind)
                        layout->minor >= 11 ? 8 : 0, true},
         [BYTES] = {"bytes", 33, 1, false},
         [TUPLE] = {"tuple", layout->tuple_items, 8, true},
-        [FRAME] = {"frame", layout->minor < 11 ? layout->frame_localsplus + 0U : 56, 8, true},
+        [FRAME] = {"frame",
+                   layout->frame_localsplus +
+                       (layout->minor < 11 ? 0U : layout->frame_object_data + 0U),
+                   8, true},
         [LOCAL] = {"_thread._local", 64, 0, true},
         [CONTEXT] = {"Context", 48, 0, true},
         [INT] = {"int", 24, 4, false},
         [TASK] = {"_asyncio.Task", 184, 0, true},
+        [GREENLET] = {"greenlet.greenlet", 40, 0, true},
         [MAP_NODE] = {"hamt_bitmap_node", 32, 8, true},
     };
     return all[kind];
@@ -258,6 +263,7 @@ static hs_addr make_code(struct fake_python *fake, const char *name)
         put(fake, at + layout->code_lines, bytes(fake, lines, sizeof lines));
         put(fake, at + 16, 16);
         put_u32(fake, at + layout->code_n_locals, 2);
+        put_u32(fake, at + layout->code_n_locals - 8U, 1); /* and one place for values */
     }
     put_u32(fake, at + layout->code_first_line, 10);
     put(fake, at + layout->code_file, text(fake, "/srv/app.py"));
@@ -485,6 +491,35 @@ static void make_task(struct fake_python *fake, hs_addr code)
     put(fake, fake->task + COROUTINE, fake->waiting);
 }
 
+/* Two frames in one chunk of its own, and behind them what calls left that have returned. */
+static void make_greenlet(struct fake_python *fake, hs_addr code)
+{
+    enum { CHUNK_WORDS = 64, FIRST = 32, OBJECT = 40, INNERMOST = 56, STATE = 32 };
+    const struct py_layout *layout = fake->layout;
+    hs_addr item = text(fake, "kept by a greenlet");
+
+    if (layout->minor < 11)
+        return;
+    hs_addr chunk = fake->chunk = take_data(fake, CHUNK_WORDS), at = chunk + FIRST;
+    for (int i = 0; i < 3; i++) {
+        fill_frame(fake, at, code, list(fake, 1, &item));
+        if (i == 1) {
+            fake->top_frame = builtin(fake, FRAME, 0);
+            put(fake, fake->top_frame + 24, at);
+            fake->greenlet_state = block(fake, 128);
+            put(fake, fake->greenlet_state + OBJECT, fake->top_frame);
+            put(fake, fake->greenlet_state + INNERMOST, at);
+        }
+        at += layout->frame_localsplus + (hs_addr)3 * PY_WORD;
+    }
+    hs_addr top = at - layout->frame_localsplus - (hs_addr)3 * PY_WORD;
+    put(fake, chunk + 8, (uint64_t)CHUNK_WORDS * PY_WORD);
+    const hs_addr stack[] = {chunk, top, chunk + (hs_addr)CHUNK_WORDS * PY_WORD};
+    for (size_t i = 0; i < sizeof stack / sizeof *stack; i++)
+        put(fake, fake->greenlet_state + INNERMOST + (i + 1) * PY_WORD, stack[i]);
+    put(fake, builtin(fake, GREENLET, 0) + STATE, fake->greenlet_state);
+}
+
 static hs_addr make_module(struct fake_python *fake, const char *name, hs_addr of_it)
 {
     hs_addr at = builtin(fake, MODULE, 0);
@@ -529,6 +564,7 @@ static void make_program(struct fake_python *fake)
     make_context(fake);
     make_kept(fake);
     make_task(fake, code);
+    make_greenlet(fake, code);
 }
 
 /* ---- the process */

@@ -1,7 +1,8 @@
 /* A CPython process at made-up addresses, 3.9 to 3.14: the runtime's variable in a program's data,
  * built-in types, two modules, a class with an attribute and an instance, a function, texts, a
- * list, a set, a deque, a generator, two frames, a task that waits in two coroutines, a variable of
- * the thread and of its context, a call at the end, handlers of errors. Once built it may be
+ * list, a set, a deque, a generator, two frames, a task that waits in two coroutines, since 3.11 a
+ * greenlet that does in two functions, a variable of the thread and of its context, a call at the
+ * end, handlers of errors. Once built it may be
  * damaged; then fake_python_walk reads it as a dump does. */
 #ifndef HS_TESTS_FAKE_PYTHON_H
 #define HS_TESTS_FAKE_PYTHON_H
@@ -31,6 +32,7 @@ struct fake_python {
         queue, frame, outer_frame, local, context_node, callbacks, hexversion;
     hs_addr task, waiting, awaited; /* its coroutine, and the one that this waits for */
     hs_addr waiting_frame, awaited_frame;
+    hs_addr greenlet_state, chunk, top_frame; /* of C++; its stack; the object of its last frame */
     hs_addr second, other_modules; /* an interpreter that is not in the list, and its modules */
 };
 

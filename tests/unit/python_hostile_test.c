@@ -378,6 +378,54 @@ static void tasks_that_wait(void **state)
     }
 }
 
+static bool has_greenlet(bool *ret_has_inner)
+{
+    walk();
+    *ret_has_inner = has_root("greenlet run() call run() local rows");
+    assert_false(has_root("greenlet run() ... call run() local rows"));
+    return has_root("greenlet run() local rows");
+}
+
+/* Stacks that are none, whose chunks are a circle, whose frames are of any size; one that runs. */
+static void greenlets_that_wait(void **state)
+{
+    enum { OBJECT = 40, INNERMOST = 56, CHUNK = 64, TOP = 72, LIMIT = 80 };
+    bool has_inner;
+    (void)state;
+
+    for (unsigned minor = 11; minor <= 14; minor++) {
+        of_version(minor);
+        uint64_t *said = word(fake->greenlet_state);
+        assert_true(has_greenlet(&has_inner) && has_inner);
+        uint64_t top = said[TOP / PY_WORD], innermost = said[INNERMOST / PY_WORD];
+        said[INNERMOST / PY_WORD] = fake->chunk + 32; /* of another frame than its object */
+        assert_false(has_greenlet(&has_inner));
+        *word(fake->top_frame + 24) = fake->chunk + 32; /* what is above it has returned */
+        assert_true(has_greenlet(&has_inner) && !has_inner);
+        said[INNERMOST / PY_WORD] = *word(fake->top_frame + 24) = innermost;
+        said[OBJECT / PY_WORD] = 0; /* it runs */
+        assert_false(has_greenlet(&has_inner));
+        said[OBJECT / PY_WORD] = fake->top_frame;
+        said[TOP / PY_WORD] = said[LIMIT / PY_WORD] + PY_WORD;
+        assert_false(has_greenlet(&has_inner));
+        said[TOP / PY_WORD] = fake->chunk + 40; /* in the middle of the first */
+        assert_true(has_greenlet(&has_inner) && !has_inner);
+        said[TOP / PY_WORD] = top;
+        *word(fake->chunk) = fake->chunk;
+        assert_false(has_greenlet(&has_inner));
+        *word(fake->chunk) = fake->heap[0];
+        (void)has_greenlet(&has_inner);
+        *word(fake->chunk) = 0;
+        hs_addr code =
+            hs_python_untagged(fake->layout, *word(fake->chunk + 32 + fake->layout->frame_code));
+        uint64_t *size = word((code + fake->layout->code_n_locals - 8) & ~UINT64_C(7));
+        *size |= UINT64_C(0x7fffffff7fffffff);
+        assert_true(has_greenlet(&has_inner) && !has_inner);
+        *word(fake->chunk + 8) += PY_WORD;
+        assert_false(has_greenlet(&has_inner));
+    }
+}
+
 /* In the middle of a change of its table, a dictionary's has no entries yet, or no end; or the
  * table is the old one, which is freed. */
 static void tables_in_the_middle_of_a_change(void **state)
@@ -564,6 +612,7 @@ int main(void)
         TEST(the_one_that_runs_is_read),
         TEST(circles_of_frames_end),
         TEST(tasks_that_wait),
+        TEST(greenlets_that_wait),
         TEST(tables_in_the_middle_of_a_change),
         TEST(keys_that_are_no_names),
         TEST(texts_that_claim_more),

@@ -10,7 +10,9 @@
  *   frames.c    roots on the interpreter's stacks
  *   threads.c   the interpreters of a process, and their threads
  *   states.c    their states, which keep what nobody else keeps
- *   tasks.c     roots of the tasks of asyncio, which wait
+ *   waiting.c   roots of frames that wait apart from a thread's stack
+ *   tasks.c     those of tasks of asyncio and trio
+ *   greenlets.c those of greenlets
  *   locals.c    roots of threading.local
  *   kept.c      roots of what threads, contexts, codecs and the end of the program keep
  *   names.c     roots by the names of modules and classes
@@ -145,6 +147,7 @@ struct py_class {
     bool is_type;      /* false: no type object is there */
     bool is_exact;     /* no class derived from that of its kind */
     bool is_heap;      /* made while the program ran */
+    bool is_greenlet;  /* a greenlet of any class: see greenlets.c */
     bool is_cut;       /* what it is called is no identifier: see hs_python_class_text */
     bool has_gc, has_inline;
     bool has_dict;                /* before the object, since 3.11 */
@@ -155,6 +158,9 @@ struct py_class {
     uint64_t owning, weak, links; /* of the first 64 words of a block */
     char name[PY_NAME_BYTES];
 };
+
+/* Where a type object has its name, and the type that it derives from. */
+enum { PY_AT_TYPE_NAME = 24, PY_AT_TYPE_BASE = 256 };
 
 /* Types of C are called after a module: "collections.deque". */
 static inline bool hs_python_is_of_c(const struct py_class *class)
@@ -462,11 +468,35 @@ void hs_python_local_name(const struct py_view *view, hs_addr code, uint64_t i,
 hs_status hs_python_add_variable(struct py_state *s, struct hs_root_leaf *leaf, hs_addr value,
                                  struct hs_error *err);
 
-/* ---- locals.c, kept.c, frames.c, tasks.c: roots that belong to threads and interpreters, after
- * those by name. Locals and tasks cost a look at each block; tasks come last. */
+/* ---- waiting.c */
+/* Thousands of tasks wait at few lines: what was described last is kept, by code and instruction.
+ */
+enum { PY_N_PLACES = 32, PY_CHAIN_BYTES = 3 * PY_NAME_BYTES };
+struct py_places {
+    struct py_frame frames[PY_N_PLACES];
+    uint64_t instructions[PY_N_PLACES];
+};
+/* What waits: set these, and add its frames, the outermost first. */
+struct py_waiting {
+    struct py_state *s;
+    struct py_places *places;
+    const char *kind, *awaits; /* "task", "await " */
+    hs_str group;
+    /* Kept between the frames. */
+    uint32_t depth;             /* of the one that was added last, from 1 on */
+    char chain[PY_CHAIN_BYTES]; /* "serve() await Queue.get()": down to it */
+    char outermost[PY_NAME_BYTES];
+};
+/* Of the frame `at` and `code` are set. */
+hs_status hs_python_add_waiting(struct py_waiting *w, struct py_frame *f, struct hs_error *err);
+
+/* ---- locals.c, kept.c, frames.c, tasks.c, greenlets.c: roots that belong to threads and
+ * interpreters, after those by name. Locals, tasks and greenlets cost a look at each block; what
+ * waits comes last. */
 hs_status hs_python_name_locals(struct py_state *s, struct hs_error *err);
 hs_status hs_python_name_kept(struct py_state *s, struct hs_error *err);
 hs_status hs_python_name_frames(struct py_state *s, struct hs_error *err);
 hs_status hs_python_name_tasks(struct py_state *s, struct hs_error *err);
+hs_status hs_python_name_greenlets(struct py_state *s, struct hs_error *err);
 
 #endif

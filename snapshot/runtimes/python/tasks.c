@@ -18,28 +18,9 @@ enum {
     FIRST_WORD = 16,       /* of a task, behind its head */
     WRAPPED = 16,          /* of an object that awaits a coroutine for another */
     GENERATOR_FRAME = 16,  /* up to 3.10: a frame object */
-    CHAIN_BYTES = 3 * PY_NAME_BYTES,
-    TEXT_BYTES = CHAIN_BYTES + 2 * PY_NAME_BYTES,
-    N_PLACES = 32,
 };
 
 enum task_of { OF_NOBODY, OF_ASYNCIO, OF_TRIO, N_TASKS_OF };
-
-/* Thousands of tasks wait at few lines: what was described last is kept, by code and instruction.
- */
-struct places {
-    struct py_frame frames[N_PLACES];
-    uint64_t instructions[N_PLACES];
-};
-
-struct task {
-    struct py_state *s;
-    struct places *places;
-    hs_str group;
-    uint32_t depth;          /* of the frame that is looked at, from 1 on */
-    char chain[CHAIN_BYTES]; /* "serve() await Queue.get()": down to that frame */
-    char outermost[PY_NAME_BYTES];
-};
 
 static const struct py_class *class_at(const struct py_state *s, hs_addr object)
 {
@@ -102,100 +83,29 @@ static hs_addr awaited(const struct py_state *s, hs_addr frame)
     return is_coroutine(s, value) ? value : 0;
 }
 
-/* ---- names */
+/* ---- tasks */
 
-/* The outermost and the innermost tell most: "serve() ... await Queue.get()". */
-static void add_to_chain(struct task *t, const char *function)
-{
-    char before[CHAIN_BYTES];
-
-    if (t->depth == 1) {
-        (void)snprintf(t->outermost, sizeof t->outermost, "%s", function);
-        (void)snprintf(t->chain, sizeof t->chain, "%s()", function);
-        return;
-    }
-    (void)snprintf(before, sizeof before, "%s()%s", t->outermost, t->depth > 2 ? " ..." : "");
-    (void)snprintf(t->chain, sizeof t->chain, "%s await %s()", before, function);
-}
-
-static hs_status add_variable(const struct task *t, const struct py_frame *f, hs_str unit,
-                              uint64_t i, struct hs_error *err)
-{
-    struct py_state *s = t->s;
-    char local[PY_LOCAL_BYTES], text[TEXT_BYTES];
-    hs_addr slot = f->at + s->view.layout->frame_localsplus + i * PY_WORD;
-    hs_addr value = hs_python_untagged(s->view.layout, hs_python_word(&s->view, slot));
-    struct hs_root_leaf leaf = {.root = {.kind = HS_ROOT_STACK,
-                                         .address = slot,
-                                         .frame = t->depth,
-                                         .line = f->line,
-                                         .function = f->function_id,
-                                         .file = f->file_id},
-                                .group_module = t->group,
-                                .group_unit = unit};
-
-    if (!hs_python_may_look(&s->view, 1) || value == 0 || hs_python_is_named(s, value))
-        return HS_OK;
-    hs_python_local_name(&s->view, f->code, i, local);
-    (void)snprintf(text, sizeof text, "task %s %s", t->chain, local);
-    HS_TRY(hs_strtab_add(&s->dump->strings, text, &leaf.root.name, err));
-    leaf.group_variable = leaf.root.name;
-    return hs_python_add_variable(s, &leaf, value, err);
-}
-
-static hs_status describe(const struct task *t, struct py_frame *f, struct hs_error *err)
-{
-    uint64_t instruction = hs_python_word(&t->s->view, f->at + t->s->view.layout->frame_instr);
-    size_t i = (f->code / PY_WORD + instruction) % N_PLACES;
-    struct py_frame *known = &t->places->frames[i];
-    hs_addr at = f->at;
-
-    if (known->code != f->code || t->places->instructions[i] != instruction) {
-        HS_TRY(hs_python_describe_frame(t->s, f, err));
-        *known = *f;
-        t->places->instructions[i] = instruction;
-    }
-    *f = *known;
-    f->at = at;
-    return HS_OK;
-}
-
-static hs_status add_variables(struct task *t, struct py_frame *f, struct hs_error *err)
-{
-    uint64_t n = hs_python_n_locals(&t->s->view, f->code);
-    char text[TEXT_BYTES];
-    hs_str unit;
-
-    HS_TRY(describe(t, f, err));
-    add_to_chain(t, f->function);
-    (void)snprintf(text, sizeof text, "task %s (%s:%u)", t->chain, f->file, f->line);
-    HS_TRY(hs_strtab_add(&t->s->dump->strings, text, &unit, err));
-    for (uint64_t i = 0; i < n; i++)
-        HS_TRY(add_variable(t, f, unit, i, err));
-    return HS_OK;
-}
-
-static hs_status add_chain(struct py_state *s, struct places *places, hs_str group,
+static hs_status add_chain(struct py_state *s, struct py_places *places, hs_str group,
                            hs_addr coroutine, struct hs_error *err)
 {
-    struct task t = {.s = s, .places = places, .group = group};
+    struct py_waiting w = {
+        .s = s, .places = places, .kind = "task", .awaits = "await ", .group = group};
     struct py_frame f;
 
-    while (coroutine != 0 && t.depth < MAX_AWAITED && hs_python_may_look(&s->view, 1)) {
+    while (coroutine != 0 && w.depth < MAX_AWAITED && hs_python_may_look(&s->view, 1)) {
         f.at = waiting_frame(&s->view, coroutine);
         f.code = hs_python_untagged(s->view.layout,
                                     hs_python_word(&s->view, f.at + s->view.layout->frame_code));
         if (f.at == 0 || !hs_python_is_code(s, f.code))
             return HS_OK;
-        t.depth++;
-        HS_TRY(add_variables(&t, &f, err));
+        HS_TRY(hs_python_add_waiting(&w, &f, err));
         coroutine = awaited(s, f.at);
     }
     return HS_OK;
 }
 
 /* The one coroutine that a task leads to is its own: others are behind futures, or variables. */
-static hs_status add_task(struct py_state *s, struct places *places, hs_str group, hs_addr task,
+static hs_status add_task(struct py_state *s, struct py_places *places, hs_str group, hs_addr task,
                           const struct py_class *class, struct hs_error *err)
 {
     for (uint64_t at = FIRST_WORD; at + PY_WORD <= class->n_bytes; at += PY_WORD) {
@@ -235,7 +145,7 @@ hs_status hs_python_name_tasks(struct py_state *s, struct hs_error *err)
 {
     struct hs_heap_iterator it = {.map = &s->dump->heaps.map};
     struct hs_heap_block block;
-    struct places places = {0};
+    struct py_places places = {0};
     hs_str groups[N_TASKS_OF] = {0};
 
     if (!find_classes(s))
