@@ -124,6 +124,20 @@ static const char *text_tail(const char *text, const char *end, size_t width)
     return kept;
 }
 
+/* How much of its beginning a text keeps: half of the width, or less where the text leaves out its
+ * own middle ("task serve() ... await Queue.get() local getter") and what is behind that fits. */
+static size_t text_head_width(const char *text, size_t n_bytes, size_t width)
+{
+    static const char omission[] = " ... ";
+    enum { LEAST = 3 };
+    const char *found = memmem(text, n_bytes, omission, sizeof omission - 1);
+    if (found == NULL)
+        return width / 2;
+    const char *behind = found + sizeof omission - 1;
+    size_t rest = hs_text_width(behind, (size_t)(text + n_bytes - behind));
+    return rest + LEAST < width ? width - 1 - rest : width / 2;
+}
+
 hs_status hs_text_fit(const char *text, size_t n_bytes, size_t width, struct hs_buffer *b,
                       struct hs_error *err)
 {
@@ -133,7 +147,7 @@ hs_status hs_text_fit(const char *text, size_t n_bytes, size_t width, struct hs_
         return text_put(b, text, n_bytes, err);
     if (width == 0)
         return HS_OK;
-    const char *head = text_head(text, end, width / 2);
+    const char *head = text_head(text, end, text_head_width(text, n_bytes, width));
     const char *tail = text_tail(head, end, width - 1 - hs_text_width(text, (size_t)(head - text)));
     HS_TRY(text_put(b, text, (size_t)(head - text), err));
     HS_TRY(text_put(b, ELLIPSIS, strlen(ELLIPSIS), err));

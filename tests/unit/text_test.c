@@ -192,6 +192,16 @@ static void cuts_in_the_middle(void **state)
     fits("abcdefghij", 1, "\xe2\x80\xa6");
     fits("abcdefghij", 0, "");
     fits("", 0, "");
+    /* What a text leaves out itself goes first. */
+    fits("task serve() ... await get() local x", 35,
+         "task serve() ..\xe2\x80\xa6"
+         "await get() local x");
+    fits("task serve() ... await get() local x", 28,
+         "task ser\xe2\x80\xa6"
+         "await get() local x");
+    fits("task serve() ... await get() local x", 22,
+         "task serve(\xe2\x80\xa6"
+         "() local x");
     /* Wide characters are not halved: one column stays free. */
     fits("\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad", 6,
          "\xe4\xb8\xad\xe2\x80\xa6\xe4\xb8\xad");

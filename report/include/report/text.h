@@ -30,7 +30,8 @@ hs_status hs_text_sanitise(const char *text, size_t n_bytes, enum hs_text_escape
 unsigned hs_text_code_width(uint32_t code);
 size_t hs_text_width(const char *text, size_t n_bytes);
 
-/* Appends a sanitised text cut in the middle with an ellipsis to at most `width` columns. */
+/* Appends a sanitised text cut in the middle with an ellipsis to at most `width` columns; where it
+ * leaves out its own middle (" ... "), there. */
 hs_status hs_text_fit(const char *text, size_t n_bytes, size_t width, struct hs_buffer *b,
                       struct hs_error *err);
 
