@@ -150,6 +150,12 @@ static uint64_t least_bytes(const struct py_layout *layout, uint8_t kind)
     }
 }
 
+/* What a program calls a class is the text of an object of its own. */
+static bool is_called_after_module(const struct py_view *view, hs_addr name_at, const char *name)
+{
+    return strchr(name, '.') != NULL && !hs_python_is_text(view, name_at);
+}
+
 /* Walks the bases. A class of the program has a name without a module: it is none of those above,
  * whatever it is called. */
 static void find_kind(const struct py_view *view, struct py_class *class, bool *ret_is_weak)
@@ -162,8 +168,9 @@ static void find_kind(const struct py_view *view, struct py_class *class, bool *
         if (!hs_python_may_look(view, 1))
             break;
         uint64_t flags = hs_python_word(view, type + AT_TYPE_FLAGS);
-        if (hs_python_string(view, hs_python_word(view, type + AT_NAME), name, sizeof name) &&
-            ((flags & IS_HEAP) == 0 || strchr(name, '.') != NULL)) {
+        hs_addr name_at = hs_python_word(view, type + AT_NAME);
+        if (hs_python_string(view, name_at, name, sizeof name) &&
+            ((flags & IS_HEAP) == 0 || is_called_after_module(view, name_at, name))) {
             class->kind = kind_named(name);
             class->is_exact = i == 0;
             uint64_t n_bytes = hs_python_word(view, type + AT_BASIC_SIZE);
@@ -354,7 +361,6 @@ static bool find_name(const struct py_view *view, struct py_class *class, const 
 
     if (hs_python_string(view, name, class->name, sizeof class->name) && is_name(class->name))
         return true;
-    class->is_cut = true;
     return (hs_load_u64(head + AT_TYPE_FLAGS) & IS_HEAP) != 0 &&
            hs_python_is_count(view, hs_load_u64(head)) &&
            hs_python_class_text(view, name, class->name);
@@ -374,6 +380,7 @@ static void fill(const struct py_view *view, struct py_class *class)
         return;
     class->is_type = true;
     class->is_heap = (flags & IS_HEAP) != 0;
+    class->is_of_c = is_called_after_module(view, hs_load_u64(head + AT_NAME), class->name);
     class->has_gc = (flags & HAS_GC) != 0;
     class->has_dict = view->layout->minor >= 11 && (flags & HAS_DICT) != 0;
     class->has_dict_behind = !class->has_dict && item_bytes != 0 &&

@@ -105,7 +105,7 @@ hs_status hs_python_class_name(struct py_state *s, const struct py_class *class,
     const struct py_view *view = &s->view;
     char module[PY_NAME_BYTES], path[PY_NAME_BYTES], text[TEXT_BYTES];
 
-    if (!reads_names || !class->is_heap || hs_python_is_of_c(class))
+    if (!reads_names || !class->is_heap || class->is_of_c)
         return hs_strtab_add(&s->dump->strings, class->name, ret, err);
     if (!hs_python_class_module(view, class, module) || strcmp(module, "builtins") == 0)
         module[0] = '\0';

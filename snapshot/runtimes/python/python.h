@@ -29,8 +29,6 @@
 #ifndef HS_PYTHON_PYTHON_H
 #define HS_PYTHON_PYTHON_H
 
-#include <string.h>
-
 #include "base/table.h"
 #include "runtimes/runtime.h"
 
@@ -147,8 +145,8 @@ struct py_class {
     bool is_type;      /* false: no type object is there */
     bool is_exact;     /* no class derived from that of its kind */
     bool is_heap;      /* made while the program ran */
+    bool is_of_c;      /* called after its module, as types of C are: "collections.deque" */
     bool is_greenlet;  /* a greenlet of any class: see greenlets.c */
-    bool is_cut;       /* what it is called is no identifier: see hs_python_class_text */
     bool has_gc, has_inline;
     bool has_dict;                /* before the object, since 3.11 */
     bool has_dict_behind;         /* behind its items */
@@ -161,12 +159,6 @@ struct py_class {
 
 /* Where a type object has its name, and the type that it derives from. */
 enum { PY_AT_TYPE_NAME = 24, PY_AT_TYPE_BASE = 256 };
-
-/* Types of C are called after a module: "collections.deque". */
-static inline bool hs_python_is_of_c(const struct py_class *class)
-{
-    return !class->is_cut && strchr(class->name, '.') != NULL;
-}
 
 /* Whether items of a type that is not known may be addresses. */
 static inline bool hs_python_items_lead(const struct py_class *class)
@@ -270,6 +262,8 @@ static inline hs_addr hs_python_values(const struct py_view *view, hs_addr word)
  * `has_dots`, into text[n]; false, and "", when it is none. */
 bool hs_python_identifier(const struct py_view *view, hs_addr object, bool has_dots, char *text,
                           size_t n);
+/* Whether these are the characters of an ASCII str object, as the names of a program's classes. */
+bool hs_python_is_text(const struct py_view *view, hs_addr text_at);
 /* Characters of an ASCII str object that are no identifier, as the name of a class: the identifier
  * that they begin with, and "[...]" for the rest, which may be data: "Page[...]" of Page[Item].
  * False when no str object has them. */

@@ -54,10 +54,10 @@ bool hs_python_identifier(const struct py_view *view, hs_addr object, bool has_d
     return false;
 }
 
-bool hs_python_class_text(const struct py_view *view, hs_addr text_at, char text[PY_NAME_BYTES])
+/* The characters of an ASCII str object; NULL: no such object has them. */
+static const uint8_t *text_of_object(const struct py_view *view, hs_addr text_at)
 {
     enum { AT_TYPE = 8, AT_TYPE_NAME = 24 };
-    static const char rest[] = "[...]";
     hs_addr object = text_at - view->layout->str_ascii;
     char type[sizeof "str"];
 
@@ -67,10 +67,24 @@ bool hs_python_class_text(const struct py_view *view, hs_addr text_at, char text
             view, hs_python_word(view, hs_python_word(view, object + AT_TYPE) + AT_TYPE_NAME), type,
             sizeof type) ||
         strcmp(type, "str") != 0)
-        return false;
+        return NULL;
     uint64_t length = hs_python_word(view, object + AT_LENGTH);
     const uint8_t *bytes = length > FILE_BYTES ? NULL : hs_python_bytes(view, text_at, length + 1);
-    if (bytes == NULL || strnlen((const char *)bytes, length + 1) != length)
+    bool is_whole = bytes != NULL && strnlen((const char *)bytes, length + 1) == length;
+    return is_whole ? bytes : NULL;
+}
+
+bool hs_python_is_text(const struct py_view *view, hs_addr text_at)
+{
+    return text_of_object(view, text_at) != NULL;
+}
+
+bool hs_python_class_text(const struct py_view *view, hs_addr text_at, char text[PY_NAME_BYTES])
+{
+    static const char rest[] = "[...]";
+    const uint8_t *bytes = text_of_object(view, text_at);
+
+    if (bytes == NULL)
         return false;
     size_t n = 0;
     while (n + sizeof rest < PY_NAME_BYTES && is_of_name(bytes[n], n == 0))

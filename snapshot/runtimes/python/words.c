@@ -58,7 +58,7 @@ static void words_of_tuple(const struct py_class *class, uint64_t n_items, uint6
 {
     uint64_t first = (class->object_at + class->kind_bytes) / PY_WORD;
 
-    if (!class->is_exact && hs_python_is_of_c(class))
+    if (!class->is_exact && class->is_of_c)
         add_run(words, 0, first, most);
     else
         add_run(words, 0, first, first + n_items + class->has_dict_behind);
