@@ -155,7 +155,7 @@ static hs_status add_greenlet(struct py_state *s, struct py_places *places, hs_s
 {
     struct py_waiting w = {
         .s = s, .places = places, .kind = "greenlet", .awaits = "call ", .group = group};
-    struct stack stack;
+    struct stack stack = {0};
     bool is_last = false;
 
     if (!find_stack(s, greenlet, &stack))
