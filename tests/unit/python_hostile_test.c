@@ -409,6 +409,8 @@ static void greenlets_that_wait(void **state)
         said[TOP / PY_WORD] = said[LIMIT / PY_WORD] + PY_WORD;
         assert_false(has_greenlet(&has_inner));
         said[TOP / PY_WORD] = fake->chunk + 40; /* in the middle of the first */
+        assert_false(has_greenlet(&has_inner));
+        said[TOP / PY_WORD] = top - PY_WORD; /* and of the second */
         assert_true(has_greenlet(&has_inner) && !has_inner);
         said[TOP / PY_WORD] = top;
         *word(fake->chunk) = fake->chunk;
@@ -419,8 +421,11 @@ static void greenlets_that_wait(void **state)
         hs_addr code =
             hs_python_untagged(fake->layout, *word(fake->chunk + 32 + fake->layout->frame_code));
         uint64_t *size = word((code + fake->layout->code_n_locals - 8) & ~UINT64_C(7));
+        uint64_t sound = *size;
         *size |= UINT64_C(0x7fffffff7fffffff);
-        assert_true(has_greenlet(&has_inner) && !has_inner);
+        assert_false(has_greenlet(&has_inner));
+        *size = sound;
+        assert_true(has_greenlet(&has_inner) && has_inner);
         *word(fake->chunk + 8) += PY_WORD;
         assert_false(has_greenlet(&has_inner));
     }

@@ -128,7 +128,8 @@ static uint64_t frame_bytes(const struct py_view *view, hs_addr code)
     return layout->frame_localsplus + n_words * PY_WORD;
 }
 
-/* The frames of a chunk up to the innermost: *ret_is_last when that was it. */
+/* The frames of a chunk up to the innermost: *ret_is_last when that was it. One that is longer than
+ * the chunk is none. */
 static hs_status add_chunk(struct py_waiting *w, const struct stack *stack, size_t chunk,
                            bool *ret_is_last, struct hs_error *err)
 {
@@ -140,10 +141,10 @@ static hs_status add_chunk(struct py_waiting *w, const struct stack *stack, size
            hs_python_may_look(view, 1)) {
         f.code =
             hs_python_untagged(view->layout, hs_python_word(view, f.at + view->layout->frame_code));
-        if (!hs_python_is_code(w->s, f.code))
+        hs_addr next = f.at + frame_bytes(view, f.code);
+        if (!hs_python_is_code(w->s, f.code) || next > stack->ends[chunk])
             return HS_OK;
         *ret_is_last = f.at == stack->frame;
-        hs_addr next = f.at + frame_bytes(view, f.code);
         HS_TRY(hs_python_add_waiting(w, &f, err));
         f.at = next;
     }

@@ -1,4 +1,4 @@
-/* Roots of what waits apart from the stack of a thread, a task or a greenlet: of each of its
+/* Roots of tasks and greenlets, which wait apart from the stack of a thread: of each of their
  * frames, from the outermost on, the variables by name.
  *
  * Thousands wait at the same line: a variable of all these is one root, whose slots are their own.
