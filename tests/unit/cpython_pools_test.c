@@ -477,6 +477,48 @@ static void names_of_types(void **state)
     assert_string_equal(text, "Foo.Bar");
 }
 
+/* Type number i, of a program, called by the characters of a str object behind a head of so many
+ * bytes. */
+static hs_addr make_class(unsigned i, hs_addr str, size_t head_bytes, const char *name)
+{
+    enum { IS_HEAP = 1 << 9, AT_OBJECT = 184, COMPACT_ASCII = 0x60 };
+    hs_addr type = make_type(i, 0, 0, IS_HEAP);
+    uint8_t *bytes = world.data + TYPE_WORD + i * 256, *object = bytes + AT_OBJECT;
+    put(object, 0, 1);
+    put(object, 8, str);
+    put(object, 16, strlen(name));
+    put(object, 32, COMPACT_ASCII);
+    memcpy(object + head_bytes, name, strlen(name) + 1);
+    put(bytes, 24, type + AT_OBJECT + head_bytes);
+    return type;
+}
+
+/* Told is what the name begins with: the rest may be data. */
+static void classes_may_be_called_anything(void **state)
+{
+    enum { REFS_PLACE = 0, FLAGS_PLACE = 168, LENGTH_PLACE = 184 + 16 };
+    char text[32];
+    (void)state;
+
+    make_type(0, 0, 0, 0);
+    hs_addr str = make_type(1, 0, 47, 0);
+    hs_addr page = make_class(2, str, 40, "Page[Item]"), old = make_class(3, str, 48, "/tmp x");
+    hs_addr ended = make_class(4, str, 40, "Page[Item]"), of_c = make_class(5, str, 40, "Page[a]");
+    hs_addr no_text = make_class(6, page, 40, "Page[a]"), longer = make_class(7, str, 40, "Page[]");
+    put(world.data + TYPE_WORD + (size_t)4 * 256, REFS_PLACE, 0);
+    put(world.data + TYPE_WORD + (size_t)5 * 256, FLAGS_PLACE, 0);
+    put(world.data + TYPE_WORD + (size_t)7 * 256, LENGTH_PLACE, 7);
+    assert_int_equal(walk(0, 0), HS_OK);
+    assert_true(name_of(WORDS(1, page, 0, 0, 0, 0), text, sizeof text));
+    assert_string_equal(text, "Page[...]");
+    assert_true(name_of(WORDS(1, old, 0, 0, 0, 0), text, sizeof text));
+    assert_string_equal(text, "[...]");
+    assert_false(name_of(WORDS(1, ended, 0, 0, 0, 0), text, sizeof text));
+    assert_false(name_of(WORDS(1, of_c, 0, 0, 0, 0), text, sizeof text));
+    assert_false(name_of(WORDS(1, no_text, 0, 0, 0, 0), text, sizeof text));
+    assert_false(name_of(WORDS(1, longer, 0, 0, 0, 0), text, sizeof text));
+}
+
 static void chains_of_types_end(void **state)
 {
     (void)state;
@@ -632,6 +674,7 @@ int main(void)
         CASE(vectors_have_to_prove_themselves),
         CASE(other_programs_are_left_alone),
         CASE(names_of_types),
+        CASE(classes_may_be_called_anything),
         CASE(chains_of_types_end),
         CASE(words_that_own_nothing),
         CASE(words_of_data),
