@@ -17,28 +17,41 @@ agree()
         "${@:2}" || fail "$1 $2"
 }
 
+# in_group PYTHON GROUP: there is one of this name among those of threads.
+in_group()
+{
+    "$HEAPSNAP" roots "$work/heap.snap" --group-by thread -n 0 >"$work/threads" 2>"$work/talk" ||
+        fail "$1: threads"
+    grep -q " $2 " "$work/threads" || fail "$1: no group $2"
+}
+
+# nameless PYTHON NAME: with --no-names no root's name begins so.
+nameless()
+{
+    dump --no-names
+    "$HEAPSNAP" roots "$work/heap.snap" --json -n 0 >"$work/roots.json" 2>"$work/talk" ||
+        fail "$1: roots of no names"
+    if grep -q "$2" "$work/roots.json"; then fail "$1: '$2' in spite of --no-names"; fi
+}
+
 check()
 {
     local line
     agree "$1" python_tasks.py
+    in_group "$1" "asyncio tasks"
     COLUMNS=120 "$HEAPSNAP" roots "$work/heap.snap" --group-by frame -n 4 >"$work/frames" \
         2>"$work/talk" || fail "$1: frames"
     line=$(awk '/ task serve\(\) local request$/ { print $3 }' "$work/log")
     grep -q "task serve() (python_tasks.py:$line)" "$work/frames" ||
         { cat "$work/frames"; fail "$1: no such frame"; }
-    dump --no-names
-    "$HEAPSNAP" roots "$work/heap.snap" --json -n 0 >"$work/roots.json" 2>"$work/talk" ||
-        fail "$1: roots of no names"
-    if grep -q "task serve" "$work/roots.json"; then fail "$1: a name in spite of --no-names"; fi
+    nameless "$1" "task serve"
     leave
 }
 
 check_trio()
 {
     agree "$1" python_trio.py
-    "$HEAPSNAP" roots "$work/heap.snap" --group-by thread -n 0 >"$work/threads" 2>"$work/talk" ||
-        fail "$1: threads"
-    grep -q " trio tasks " "$work/threads" || fail "$1: no group of trio's tasks"
+    in_group "$1" "trio tasks"
     leave
 }
 
@@ -46,13 +59,8 @@ check_trio()
 check_greenlets()
 {
     agree "$1" python_greenlets.py 0.04
-    "$HEAPSNAP" roots "$work/heap.snap" --group-by thread -n 0 >"$work/threads" 2>"$work/talk" ||
-        fail "$1: threads"
-    grep -q " greenlets " "$work/threads" || fail "$1: no group of greenlets"
-    dump --no-names
-    "$HEAPSNAP" roots "$work/heap.snap" --json -n 0 >"$work/roots.json" 2>"$work/talk" ||
-        fail "$1: roots of no names"
-    if grep -q "greenlet serve" "$work/roots.json"; then fail "$1: a name of a greenlet"; fi
+    in_group "$1" greenlets
+    nameless "$1" "greenlet serve"
     leave
 }
 

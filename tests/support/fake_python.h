@@ -2,8 +2,8 @@
  * built-in types, two modules, a class with an attribute and an instance, a function, texts, a
  * list, a set, a deque, a generator, two frames, a task that waits in two coroutines, since 3.11 a
  * greenlet that does in two functions, a variable of the thread and of its context, a call at the
- * end, handlers of errors. Once built it may be
- * damaged; then fake_python_walk reads it as a dump does. */
+ * end, handlers of errors. Once built it may be damaged; then fake_python_walk reads it as a dump
+ * does. */
 #ifndef HS_TESTS_FAKE_PYTHON_H
 #define HS_TESTS_FAKE_PYTHON_H
 
