@@ -207,6 +207,7 @@ struct hs_copy_watch {
     uint64_t began_ns, watched_ns, cost_ns, identity_ns; /* cost: of what is cheap */
     uint64_t dear_ns;                                    /* of the last watch: the rest */
     uint64_t growth_at_ns, growth_cost_ns, growth_bytes; /* as measured last */
+    double growth_pace;                                  /* bytes a nanosecond, before that */
     uint64_t faults_then, faults_now;                    /* minor ones: at that moment, and now */
     uint64_t room_at_ns, room_cost_ns;
 };

@@ -118,33 +118,37 @@ static bool watch_growth_bytes(const struct hs_target *target, uint64_t *ret)
     return true;
 }
 
-static hs_status watch_too_much(const struct hs_target *target, uint64_t growth,
-                                struct hs_error *err)
+static hs_status watch_too_much(const struct hs_target *target, struct hs_error *err)
 {
-    char grown[HS_UNIT_TEXT_BYTES], limit[HS_UNIT_TEXT_BYTES];
+    const struct hs_copy_watch *watch = &target->copy->watch;
+    char grown[HS_UNIT_TEXT_BYTES], limit[HS_UNIT_TEXT_BYTES], within[HS_UNIT_TEXT_BYTES];
 
-    hs_format_bytes(growth, grown);
+    hs_format_bytes(watch->growth_bytes, grown);
     hs_format_bytes(target->options.max_growth_bytes, limit);
+    hs_format_duration(watch->growth_at_ns - watch->began_ns, within);
     snprintf(target->copy->why_given_up, sizeof target->copy->why_given_up,
-             "a copy made it grow by %s, %s are allowed", grown, limit);
+             "a copy made it grow by %s in %s, %s are allowed", grown, within, limit);
     (void)hs_fail(err, HS_LIMIT,
-                  "gave up the copy of process '%d': it had made it grow by %s, %s are allowed",
-                  target->pid, grown, limit);
+                  "gave up the copy of process '%d': it had made it grow by %s in %s, %s are "
+                  "allowed",
+                  target->pid, grown, within, limit);
     return hs_hint(err, "allow more with --max-growth, or use --stop read");
 }
 
 void hs_copy_measure(struct hs_target *target)
 {
     struct hs_copy_watch *watch = &target->copy->watch;
-    uint64_t spent_ns = watch_spent_ns(), growth;
+    uint64_t spent_ns = watch_spent_ns(), then_ns = watch->growth_at_ns, growth;
 
     watch->faults_then = watch->faults_now;
+    watch->growth_at_ns = hs_now_ns();
     if (watch_growth_bytes(target, &growth)) {
+        uint64_t more = growth > watch->growth_bytes ? growth - watch->growth_bytes : 0;
+        watch->growth_pace = (double)more / (double)(watch->growth_at_ns - then_ns + 1);
         watch->growth_bytes = growth;
         if (growth > target->report.growth_bytes)
             target->report.growth_bytes = growth;
     }
-    watch->growth_at_ns = hs_now_ns();
     watch->growth_cost_ns = watch_spent_ns() - spent_ns;
     watch->dear_ns += watch->growth_cost_ns;
 }
@@ -165,17 +169,20 @@ static bool watch_is_due(uint64_t at_ns, uint64_t cost_ns, unsigned share)
     return hs_now_ns() - at_ns >= share * cost_ns;
 }
 
+/* A limit that is noticed when it is passed is passed by what is written between two looks: it is
+ * kept by who reckons that the time to the next look is like that since the last. */
 static hs_status watch_growth(struct hs_target *target, struct hs_error *err)
 {
     struct hs_copy_watch *watch = &target->copy->watch;
-    uint64_t limit = target->options.max_growth_bytes;
+    uint64_t limit = target->options.max_growth_bytes, faults_last = watch->faults_now;
 
     if (limit == 0)
         return HS_OK;
     watch_faults(target, &watch->faults_now);
     uint64_t n_faults = watch->faults_now - watch->faults_then;
-    bool is_small =
-        watch->growth_bytes <= limit && n_faults <= (limit - watch->growth_bytes) / WATCH_PAGE;
+    uint64_t n_ahead = watch->faults_now - faults_last;
+    bool is_small = watch->growth_bytes <= limit &&
+                    n_faults + n_ahead <= (limit - watch->growth_bytes) / WATCH_PAGE;
     /* A fault may be of a huge page: what looks small is measured now and then all the same. */
     if (is_small && hs_now_ns() - watch->growth_at_ns < WATCH_IDENTITY_NS)
         return HS_OK;
@@ -183,9 +190,10 @@ static hs_status watch_growth(struct hs_target *target, struct hs_error *err)
                       is_small ? WATCH_DEAR_SHARE : WATCH_URGENT_SHARE))
         return HS_OK;
     hs_copy_measure(target);
-    return target->report.growth_bytes <= limit
+    uint64_t ahead_ns = hs_now_ns() - watch->watched_ns;
+    return (double)watch->growth_bytes + watch->growth_pace * (double)ahead_ns <= (double)limit
                ? HS_OK
-               : watch_too_much(target, target->report.growth_bytes, err);
+               : watch_too_much(target, err);
 }
 
 static hs_status watch_no_room(const struct hs_target *target, uint64_t room, struct hs_error *err)
@@ -238,7 +246,7 @@ void hs_copy_watch_begin(struct hs_target *target)
         reserve = WATCH_RESERVE_MIN;
     watch->groups = target->copy_plan->groups;
     watch->reserve_bytes = reserve;
-    watch->began_ns = watch->growth_at_ns = watch->identity_ns = hs_now_ns();
+    watch->began_ns = watch->watched_ns = watch->growth_at_ns = watch->identity_ns = hs_now_ns();
     watch_faults(target, &watch->faults_then);
     watch->faults_now = watch->faults_then;
 }
