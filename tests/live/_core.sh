@@ -108,6 +108,9 @@ same()
             {
                 diff "$work/live/$command.json" "$work/other/$command.json" |
                     cut -c 1-300 | sed -n 1,10p
+                cat "$work/talk" # what the dump of the core said: of binaries that it lacked, say
+                diff <("$HEAPSNAP" info "$work/live/heap.snap") \
+                    <("$HEAPSNAP" info "$work/other/heap.snap")
                 fail "$command of $what"
             }
     done
