@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "containers.h"
 #include "pool.h"
+#include "variants.h"
 
 enum { BUILD_POINTER_BYTES = 8 };
 
@@ -130,7 +131,7 @@ static void member_add(struct hs_ctypes *types, struct ctypes_type *type, uint64
     if (type->n_members == 0)
         type->first_member = (uint32_t)types->n_members;
     types->members[types->n_members++] =
-        (struct ctypes_member){offset, name == NULL ? "" : name, of};
+        (struct ctypes_member){.offset = offset, .name = name == NULL ? "" : name, .type = of};
     type->n_members++;
 }
 
@@ -186,30 +187,55 @@ hs_ctype hs_ctypes_argument_(struct hs_ctypes *types, hs_type_file file, hs_die 
     return 0;
 }
 
+/* The number that tells which alternative of a variant part is there; 0 bytes when there is none.
+ */
+static uint64_t variant_number(struct hs_ctypes *types, hs_type_file file,
+                               const struct debug_entry *part, uint64_t *ret_at)
+{
+    struct debug_info *info = hs_ctypes_info_(types, file);
+    struct debug_entry number, type;
+    uint64_t n_bytes = 0;
+    *ret_at = 0;
+    hs_die die = hs_entry_reference_(info, part, DW_AT_discr);
+    if (die == 0 || !hs_entry_read_(info, die, &number) || number.tag != DW_TAG_member ||
+        !member_offset(info, &number, ret_at))
+        return 0;
+    die = types->items[hs_ctypes_type_of_(types, file, &number)].die;
+    return die != 0 && hs_entry_read_(info, die, &type) &&
+                   hs_entry_number_(info, &type, DW_AT_byte_size, &n_bytes)
+               ? n_bytes
+               : 0;
+}
+
 /* Members, base classes and, of a Rust enumeration, the alternatives: then a union. */
 static void build_members(struct hs_ctypes *types, struct debug_info *info,
                           const struct debug_entry *top, struct ctypes_type *type)
 {
     struct debug_entry entry;
     struct debug_walk walk = hs_walk_begin_(info, top);
-    unsigned variants = 0; /* depth of the variant part that we are in */
+    struct ctypes_variants variants = {0};
     while (hs_walk_next_(&walk, &entry)) {
-        if (walk.depth <= variants)
-            variants = 0;
-        if (entry.tag == DW_TAG_variant_part && variants == 0) {
-            variants = walk.depth;
+        if (walk.depth <= variants.depth)
+            hs_ctypes_variants_end_(types, &variants);
+        if (entry.tag == DW_TAG_variant_part && variants.depth == 0) {
+            uint64_t at, n_bytes = variant_number(types, type->file, &entry, &at);
+            hs_ctypes_variants_begin_(types, walk.depth, at, n_bytes, &variants);
             type->kind = HS_CTYPE_UNION;
-        } else if (entry.tag == DW_TAG_variant && variants != 0) {
-            continue;
+        } else if (entry.tag == DW_TAG_variant && variants.depth != 0) {
+            hs_ctypes_variants_enter_(info, &entry, &variants);
         } else if (entry.tag == DW_TAG_inheritance ||
                    (entry.tag == DW_TAG_member &&
-                    walk.depth == (variants == 0 ? 1 : variants + 2))) { /* no discriminant */
+                    walk.depth == (variants.depth == 0 ? 1 : variants.depth + 2))) {
+            uint32_t n = type->n_members; /* no discriminant: that is no pointer */
             build_member(types, info, &entry, type);
+            if (variants.depth != 0 && type->n_members > n)
+                hs_ctypes_variants_added_(types, &variants);
             hs_walk_skip_(&walk, &entry);
         } else {
             hs_walk_skip_(&walk, &entry);
         }
     }
+    hs_ctypes_variants_end_(types, &variants);
 }
 
 static void build_record(struct hs_ctypes *types, struct debug_info *info,
@@ -224,6 +250,7 @@ static void build_record(struct hs_ctypes *types, struct debug_info *info,
         member_add(types, type, 0, value, "");
     else
         build_members(types, info, entry, type);
+    hs_ctypes_mark_told_(types, type, name, entry->unit->language == DW_LANG_Rust);
 }
 
 /* The description of what an entry declares: by signature, else by name. 0 when there is none. */

@@ -26,6 +26,7 @@ static const struct rules_container rules[] = {
     {"RawVec<", -1, RULES_ELEMENT, "u8", NULL, {NULL, NULL}},   /* Rust 1.82: RawVecInner */
     {"RawTable<", -1, RULES_ELEMENT, "u8", NULL, {NULL, NULL}}, /* hashbrown: HashMap, HashSet */
     {RULES_LEAF, -1, RULES_SELF, NULL, NULL, {NULL, NULL}},
+    {RULES_VARIANT, -1, RULES_SELF, NULL, NULL, {NULL, NULL}},
 };
 
 uint8_t hs_ctypes_rule_(const char *name)

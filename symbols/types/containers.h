@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #define RULES_LEAF "LeafNode<"
+#define RULES_VARIANT "_Variant_storage<"
 
 struct rules_container {
     const char *prefix;  /* of the record's own name */

@@ -60,6 +60,8 @@ void hs_ctypes_free(struct hs_ctypes *types)
     hs_free(types->texts);
     hs_table_fini(&types->by_text);
     hs_free(types->scratch);
+    hs_free(types->choices);
+    hs_free(types->whens);
     hs_free(types);
 }
 

@@ -132,9 +132,8 @@ static void scopes_list(struct hs_ctypes *types, struct debug_info *info,
     walk_close(&w, 1, unit->end);
 }
 
-/* The innermost scope around an entry; false when it stands in none. */
-static bool scope_around(struct hs_ctypes *types, hs_type_file number,
-                         const struct debug_entry *entry, struct debug_entry *ret)
+bool hs_ctypes_scope_around_(struct hs_ctypes *types, hs_type_file number,
+                             const struct debug_entry *entry, struct debug_entry *ret)
 {
     struct ctypes_file *file = hs_ctypes_file_(types, number);
     struct ctypes_unit *notes = hs_ctypes_unit_(types, file, entry->unit);
@@ -173,7 +172,7 @@ size_t hs_ctypes_qualified_(struct hs_ctypes *types, hs_type_file file,
         }
         for (int hop = 0; hop < DEBUG_MAX_HOPS && hs_entry_origin_(info, &at, &at); hop++)
             continue; /* it stands where it was declared first */
-        if (!scope_around(types, file, &at, &at))
+        if (!hs_ctypes_scope_around_(types, file, &at, &at))
             break;
     }
     size_t n = CTYPES_MAX_NAME - 1 - t.begin;

@@ -6,7 +6,7 @@
 #include "containers.h"
 #include "pool.h"
 
-enum { PLACE_MAX_MEMBERS = 1 << 16 }; /* looked at for one name */
+enum { PLACE_MAX_MEMBERS = 1 << 16, PLACE_MAX_ALTERNATIVES = 4 }; /* looked at for one name */
 
 void hs_ctype_facts(struct hs_ctypes *types, hs_ctype number, struct hs_ctype_facts *ret)
 {
@@ -116,6 +116,37 @@ static void place_put_member(struct hs_ctypes *types, struct place_text *t, hs_c
         place_put_name(t, name);
 }
 
+/* "Str|Arr": the alternatives of an enumeration that have a pointer there, when they are several.
+ * Which of them it is each value tells for itself. */
+static bool place_put_alternatives(struct hs_ctypes *types, struct place_text *t, hs_ctype number,
+                                   const char *before, uint64_t offset)
+{
+    struct ctypes_type type = *hs_ctypes_get_(types, number);
+    const char *names[PLACE_MAX_ALTERNATIVES];
+    size_t n = 0;
+    for (uint32_t i = 0; i < type.n_members && i < PLACE_MAX_MEMBERS; i++) {
+        struct ctypes_member member = types->members[type.first_member + i];
+        if (member.n_whens == 0 || !member_covers(types, &member, offset) ||
+            !has_slot_at(types, member.type, offset - member.offset))
+            continue;
+        if (n < PLACE_MAX_ALTERNATIVES)
+            names[n] = hs_ctypes_rule_member_(types, number, before, member.name);
+        n++;
+    }
+    if (n < 2)
+        return false;
+    for (size_t i = 0; i < n && i < PLACE_MAX_ALTERNATIVES; i++) {
+        if (names[i] == NULL)
+            return true; /* Ok and Err, Left and Right of the library: wrapping */
+        if (i == 0)
+            place_put_name(t, names[i]);
+        else
+            place_put(t, "|"), place_put(t, names[i]);
+    }
+    place_put(t, n > PLACE_MAX_ALTERNATIVES ? "|..." : "");
+    return true;
+}
+
 size_t hs_ctypes_place(struct hs_ctypes *types, hs_ctype number, uint64_t offset, char *text,
                        size_t n_bytes, hs_ctype *ret_type)
 {
@@ -134,6 +165,10 @@ size_t hs_ctypes_place(struct hs_ctypes *types, hs_ctype number, uint64_t offset
             place_put(&t, index);
             offset %= stride;
             number = type.of;
+        } else if (type.kind == HS_CTYPE_UNION &&
+                   place_put_alternatives(types, &t, number, before, offset)) {
+            number = 0;
+            break;
         } else if ((type.kind == HS_CTYPE_RECORD || type.kind == HS_CTYPE_UNION) &&
                    place_member(types, &type, offset, &member)) {
             place_put_member(types, &t, number, before, &member);

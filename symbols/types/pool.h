@@ -1,7 +1,7 @@
 /* The data of a hs_ctypes. Each of its sources stands on those before it: pool.c (files, text),
  * fixed.c, names.c (what entries are called), index.c (the pass over a file), find.c, containers.c,
- * build.c (types from entries), type_names.c, rules.c (of containers), slots.c, place.c, ctypes.c
- * (variables).
+ * choices.c, variants.c, build.c (types from entries), type_names.c, rules.c (of containers),
+ * slots.c, place.c, ctypes.c (variables), told.c.
  *
  * Memory that runs out inside a function without a status leaves its answer unknown, counts as
  * damage and is told by hs_ctypes_ran_out_. */
@@ -17,6 +17,8 @@ enum {
     CTYPES_MAX_TYPES = 1 << 22,
     CTYPES_MAX_HOPS = 64,           /* typedefs in a row, arrays in arrays, values in values */
     CTYPES_MAX_ALL_SLOTS = 1 << 24, /* kept, of all types */
+    CTYPES_MAX_CHOICES = 1 << 22,   /* kept, of all types; as many conditions */
+    CTYPES_MAX_CHAIN = 8,           /* conditions of one choice */
     CTYPES_MAX_DIMENSIONS = 8,
     CTYPES_MAX_NAME = 4096,
 };
@@ -108,6 +110,30 @@ struct ctypes_member {
     uint64_t offset;
     const char *name; /* "" for what is passed through: base classes, unnamed members */
     hs_ctype type;
+    uint32_t first_when, n_whens; /* what must hold for it to be there; from the record's start */
+};
+
+/* ---- choices.c: what a value tells of itself */
+
+enum ctypes_when_kind { WHEN_IS, WHEN_IS_NOT, WHEN_TABLE, WHEN_CODE };
+
+/* A number in [low, high], or not; or the word that tells what a pointer leads to. */
+struct ctypes_when {
+    int64_t at; /* from the record's start, or from the slot */
+    uint64_t low, high;
+    uint8_t n_bytes, kind;
+};
+
+/* A pointer to `pointee`, if all of its conditions hold. */
+struct ctypes_choice {
+    hs_ctype pointee;
+    uint32_t first_when, n_whens;
+};
+
+/* A slot while a type is laid out flat, and the conditions of the member that it is in. */
+struct ctypes_found {
+    struct hs_cslot slot;
+    uint32_t first_when, n_whens;
 };
 
 struct ctypes_kept {
@@ -127,8 +153,12 @@ struct hs_ctypes {
     const char **texts; /* owned: those in the blocks */
     size_t n_texts, texts_capacity;
     struct hs_table by_text;
-    struct hs_cslot *scratch; /* owned: slots of the type that is being flattened */
+    struct ctypes_found *scratch; /* owned: slots of the type that is being flattened */
     size_t n_scratch, scratch_capacity;
+    struct ctypes_choice *choices; /* owned */
+    size_t n_choices, choices_capacity;
+    struct ctypes_when *whens; /* owned */
+    size_t n_whens, whens_capacity;
     size_t n_all_slots;
     hs_ctype hidden_pointer;     /* uintptr_t; 0 until met */
     struct elf_view_total views; /* of all files */
@@ -188,10 +218,24 @@ hs_ctype hs_ctypes_argument_(struct hs_ctypes *types, hs_type_file file, hs_die 
 hs_ctype hs_ctypes_find_wanted_(struct hs_ctypes *types, hs_type_file file,
                                 const struct ctypes_wanted *wanted);
 
+/* choices.c: false when memory or the room for them is at its end. */
+bool hs_ctypes_when_add_(struct hs_ctypes *types, const struct ctypes_when *when);
+/* One more choice of the slots at `offset` of a record: a chain of conditions from the slot, then
+ * `n` conditions from the record's start. */
+bool hs_ctypes_choice_add_(struct hs_ctypes *types, const struct ctypes_choice *inner,
+                           uint64_t offset, uint32_t first_when, uint32_t n_whens);
+/* Where a record has a pointer and a word that tells what it leads to: conditions on its members.
+ * `name` is the record's own. */
+void hs_ctypes_mark_told_(struct hs_ctypes *types, const struct ctypes_type *type, const char *name,
+                          bool is_rust);
+
 /* slots.c */
 void hs_ctypes_flatten_(struct hs_ctypes *types, hs_ctype type);
 
 /* names.c */
+/* The innermost scope around an entry; false when it stands in none. */
+bool hs_ctypes_scope_around_(struct hs_ctypes *types, hs_type_file file,
+                             const struct debug_entry *entry, struct debug_entry *ret);
 size_t hs_ctypes_qualified_(struct hs_ctypes *types, hs_type_file file,
                             const struct debug_entry *entry, char *text, size_t n_text);
 /* type_names.c */
@@ -199,12 +243,15 @@ const char *hs_ctypes_type_name_(struct hs_ctypes *types, hs_ctype type);
 /* pretty.c: rewrites a name as people write it; returns its length. */
 size_t hs_ctypes_pretty_(const char *name, char *text, size_t n_text);
 
-/* rules.c: what a member of `type`, named by its compiler, is called in a place: NULL when it is
+/* rules.c: argument number `wanted`, from 0, in the text of a template's name; false when there is
+ * none. */
+bool hs_ctypes_argument_text_(const char *name, int wanted, const char **ret, size_t *ret_n);
+/* What a member of `type`, named by its compiler, is called in a place: NULL when it is
  * passed through. `before`: the member of whose type this one is, "" at first. */
 const char *hs_ctypes_rule_member_(struct hs_ctypes *types, hs_ctype type, const char *before,
                                    const char *name);
 /* Points the slots of a flattened container, or of its node, to nodes instead of their base. */
-void hs_ctypes_rule_apply_(struct hs_ctypes *types, hs_ctype type, struct hs_cslot *slots,
+void hs_ctypes_rule_apply_(struct hs_ctypes *types, hs_ctype type, struct ctypes_found *found,
                            size_t n);
 
 #endif

@@ -47,8 +47,7 @@ static const char *const rules_rust_members[] = {"keys", "vals", "edges", "paren
 #define RULES_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 enum { RULES_LANG_RUST = 0x1c };
 
-/* Argument number `wanted` in the text of a template's name; false when there is none. */
-static bool rules_argument(const char *name, int wanted, const char **ret, size_t *ret_n)
+bool hs_ctypes_argument_text_(const char *name, int wanted, const char **ret, size_t *ret_n)
 {
     const char *begin = strchr(name, '<');
     unsigned depth = 0;
@@ -94,7 +93,7 @@ static hs_ctype rules_node(struct hs_ctypes *types, const struct rules_container
     if (info == NULL || !hs_entry_read_(info, container->die, &entry))
         return 0;
     const char *name = hs_ctypes_short_name_of_(types, container->file, &entry);
-    if (name == NULL || !rules_argument(name, rule->value, &argument, &n))
+    if (name == NULL || !hs_ctypes_argument_text_(name, rule->value, &argument, &n))
         return 0;
     const char *colon = strrchr(rule->node, ':'), *last = colon == NULL ? rule->node : colon + 1;
     for (size_t i = 0; i < 2 && rule->ends[i] != NULL; i++) {
@@ -182,7 +181,7 @@ static hs_ctype rules_pointer_to(struct hs_ctypes *types, hs_ctype of, hs_type_f
             .kind = HS_CTYPE_POINTER, .file = file, .of = of, .n_bytes = 8, .flags = TYPE_BUILT});
 }
 
-void hs_ctypes_rule_apply_(struct hs_ctypes *types, hs_ctype number, struct hs_cslot *slots,
+void hs_ctypes_rule_apply_(struct hs_ctypes *types, hs_ctype number, struct ctypes_found *found,
                            size_t n)
 {
     struct ctypes_type type = *hs_ctypes_get_(types, number);
@@ -195,15 +194,15 @@ void hs_ctypes_rule_apply_(struct hs_ctypes *types, hs_ctype number, struct hs_c
     else if (rule->value == RULES_ELEMENT)
         node = hs_ctypes_argument_(types, type.file, type.die, 0);
     for (size_t i = 0; node != 0 && i < n; i++) {
-        hs_ctype to = slots[i].pointee;
+        hs_ctype to = found[i].slot.pointee;
         if (to == 0 || to == last)
             continue;
         struct ctypes_type target = *hs_ctypes_get_(types, to);
         if (target.kind == HS_CTYPE_POINTER && rules_is(types, target.of, rule->base)) {
             pointer = pointer == 0 ? rules_pointer_to(types, node, type.file) : pointer;
-            slots[i].pointee = pointer; /* an array of links: buckets */
+            found[i].slot.pointee = pointer; /* an array of links: buckets */
         } else if (rules_is(types, to, rule->base)) {
-            slots[i].pointee = node;
+            found[i].slot.pointee = node;
         } else {
             last = to;
         }

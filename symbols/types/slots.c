@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "containers.h"
 #include "pool.h"
 
 enum { SLOTS_WORD_BYTES = 8, SLOTS_MAX_ALTERNATIVES = 64 };
@@ -36,8 +37,9 @@ static hs_ctype frame_needs(struct hs_ctypes *types, struct slots_frame *frame)
     return 0;
 }
 
-/* Adds a slot to what is being flattened; false at the limit. */
-static bool slots_put(struct hs_ctypes *types, const struct hs_cslot *slot)
+/* Adds a slot to what is being flattened; false at the limit. `member`: that it is in, or NULL. */
+static bool slots_put(struct hs_ctypes *types, const struct hs_cslot *slot,
+                      const struct ctypes_member *member)
 {
     struct hs_error err = HS_ERROR_INIT;
     if (types->n_scratch >= HS_CTYPE_MAX_SLOTS)
@@ -46,26 +48,35 @@ static bool slots_put(struct hs_ctypes *types, const struct hs_cslot *slot)
         hs_ctypes_out_(types);
         return false;
     }
-    types->scratch[types->n_scratch++] = *slot;
+    types->scratch[types->n_scratch++] = (struct ctypes_found){
+        *slot, member == NULL ? 0 : member->first_when, member == NULL ? 0 : member->n_whens};
     return true;
 }
 
+static struct hs_cslot slot_of_word(const struct ctypes_type *type, uint64_t offset)
+{
+    return (struct hs_cslot){.offset_bytes = offset,
+                             .pointee = type->kind == HS_CTYPE_POINTER ? type->of : 0,
+                             .may_be_pointer_only = (type->flags & TYPE_HIDES) != 0};
+}
+
 /* The slots of a part at `base`; those beyond `end` are left out. False at the limit. */
-static bool slots_put_part(struct hs_ctypes *types, hs_ctype part, uint64_t base, uint64_t end)
+static bool slots_put_part(struct hs_ctypes *types, hs_ctype part, uint64_t base, uint64_t end,
+                           const struct ctypes_member *member)
 {
     struct ctypes_type p = *hs_ctypes_get_(types, part);
     uint64_t last;
     if (p.kind == HS_CTYPE_POINTER || (p.flags & TYPE_HIDES) != 0) {
-        struct hs_cslot slot = {base, p.kind == HS_CTYPE_POINTER ? p.of : 0,
-                                (p.flags & TYPE_HIDES) != 0};
-        return !hs_add_fits(base, SLOTS_WORD_BYTES, &last) || last > end || slots_put(types, &slot);
+        struct hs_cslot slot = slot_of_word(&p, base);
+        return !hs_add_fits(base, SLOTS_WORD_BYTES, &last) || last > end ||
+               slots_put(types, &slot, member);
     }
     for (uint32_t i = 0; i < p.n_slots; i++) {
         struct hs_cslot slot = p.slots[i];
         if (!hs_add_fits(base, slot.offset_bytes, &slot.offset_bytes) ||
             !hs_add_fits(slot.offset_bytes, SLOTS_WORD_BYTES, &last) || last > end)
             break;
-        if (!slots_put(types, &slot))
+        if (!slots_put(types, &slot, member))
             return false;
     }
     return (p.flags & TYPE_CUT) == 0;
@@ -81,7 +92,7 @@ static bool slots_of_array(struct hs_ctypes *types, const struct ctypes_type *ty
         return true;
     for (uint64_t i = 0; i < type->n_elements; i++) {
         size_t before = types->n_scratch;
-        if (!slots_put_part(types, type->of, base, UINT64_MAX))
+        if (!slots_put_part(types, type->of, base, UINT64_MAX, NULL))
             return false;
         if (types->n_scratch == before || !hs_add_fits(base, stride, &base))
             break;
@@ -89,72 +100,223 @@ static bool slots_of_array(struct hs_ctypes *types, const struct ctypes_type *ty
     return true;
 }
 
-static bool slots_of_members(struct hs_ctypes *types, const struct ctypes_type *type)
+/* What a record or a union is made of. */
+struct slots_parts {
+    struct ctypes_member variant[SLOTS_MAX_ALTERNATIVES];
+    uint32_t first, n; /* of the pool, unless it is a variant */
+    bool is_variant, is_union;
+};
+
+static struct ctypes_member parts_member(const struct hs_ctypes *types,
+                                         const struct slots_parts *parts, uint32_t i)
+{
+    return parts->is_variant ? parts->variant[i] : types->members[parts->first + i];
+}
+
+static bool member_named(struct hs_ctypes *types, hs_ctype number, const char *name,
+                         struct ctypes_member *ret)
+{
+    struct ctypes_type type = *hs_ctypes_get_(types, number);
+    for (uint32_t i = 0; i < type.n_members; i++) {
+        *ret = types->members[type.first_member + i];
+        if (strcmp(ret->name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* A std::variant of libstdc++ (gcc 7 to 14, include/std/variant): unions in unions, each of one
+ * alternative and the rest, and the number of the one that is there. False when it is not so. */
+static bool parts_of_variant(struct hs_ctypes *types, hs_ctype number, struct slots_parts *parts)
+{
+    struct ctypes_member first, rest, index;
+    if (!member_named(types, number, "_M_u", &rest) ||
+        !member_named(types, number, "_M_index", &index) || index.offset > INT64_MAX)
+        return false;
+    uint64_t n_index_bytes = hs_ctypes_size_(types, index.type), offset = rest.offset;
+    if (n_index_bytes != 1 && n_index_bytes != 2)
+        return false;
+    while (member_named(types, rest.type, "_M_first", &first)) {
+        struct ctypes_when when = {(int64_t)index.offset, parts->n, parts->n,
+                                   (uint8_t)n_index_bytes, WHEN_IS};
+        if (parts->n == SLOTS_MAX_ALTERNATIVES || !hs_add_fits(offset, first.offset, &first.offset))
+            return false;
+        first.first_when = (uint32_t)types->n_whens;
+        first.n_whens = 1;
+        if (!hs_ctypes_when_add_(types, &when))
+            return false;
+        parts->variant[parts->n++] = first;
+        if (!member_named(types, rest.type, "_M_rest", &rest) ||
+            !hs_add_fits(offset, rest.offset, &offset))
+            break;
+    }
+    return parts->n > 0;
+}
+
+static struct slots_parts parts_of(struct hs_ctypes *types, hs_ctype number)
+{
+    struct ctypes_type type = *hs_ctypes_get_(types, number);
+    struct slots_parts parts = {.is_union = true, .is_variant = true};
+    bool is_variant =
+        type.rule != 0 && strcmp(hs_ctypes_container_(type.rule)->prefix, RULES_VARIANT) == 0;
+    if (is_variant && parts_of_variant(types, number, &parts))
+        return parts;
+    parts.is_variant = false;
+    parts.is_union = type.kind == HS_CTYPE_UNION;
+    parts.first = type.first_member;
+    parts.n = type.n_members;
+    return parts;
+}
+
+static bool slots_of_members(struct hs_ctypes *types, const struct ctypes_type *type,
+                             const struct slots_parts *parts)
 {
     uint64_t end = type->n_bytes == 0 ? UINT64_MAX : type->n_bytes;
-    for (uint32_t i = 0; i < type->n_members; i++) {
-        struct ctypes_member member = types->members[type->first_member + i];
-        if (!slots_put_part(types, member.type, member.offset, end))
+    for (uint32_t i = 0; i < parts->n; i++) {
+        struct ctypes_member member = parts_member(types, parts, i);
+        if (!slots_put_part(types, member.type, member.offset, end, &member))
             return false;
     }
     return true;
 }
 
-static int slot_order(const void *a, const void *b)
+static int found_order(const void *a, const void *b)
 {
-    const struct hs_cslot *s = a, *t = b;
-    if (s->offset_bytes != t->offset_bytes)
-        return s->offset_bytes < t->offset_bytes ? -1 : 1;
-    return (s->pointee > t->pointee) - (s->pointee < t->pointee);
+    const struct ctypes_found *f = a, *g = b;
+    if (f->slot.offset_bytes != g->slot.offset_bytes)
+        return f->slot.offset_bytes < g->slot.offset_bytes ? -1 : 1;
+    if (f->slot.pointee != g->slot.pointee)
+        return f->slot.pointee < g->slot.pointee ? -1 : 1;
+    return (f->first_when > g->first_when) - (f->first_when < g->first_when);
 }
 
-/* An alternative of a union with something in it: [begin, end). */
+/* An alternative of a union: it has something in [begin, end); or anything may be left there, but
+ * not in the word at `null_at`, which is 0 while it is the one. */
 struct slots_alternative {
-    uint64_t begin, end;
+    uint64_t begin, end, null_at; /* UINT64_MAX: no such word */
 };
 
-static size_t alternatives_list(struct hs_ctypes *types, const struct ctypes_type *type,
+/* What is left of other alternatives stands around the value of one, and says nothing. Of those
+ * that nothing tells apart, an empty one is taken for none. */
+static bool alternative_make(struct hs_ctypes *types, const struct ctypes_member *member,
+                             struct slots_alternative *ret)
+{
+    if (member->n_whens != 0) {
+        const struct ctypes_when *when = &types->whens[member->first_when];
+        bool is_null = when->kind == WHEN_IS && when->n_bytes == SLOTS_WORD_BYTES &&
+                       when->low == 0 && when->high == 0;
+        *ret = (struct slots_alternative){0, UINT64_MAX, is_null ? (uint64_t)when->at : UINT64_MAX};
+        return true;
+    }
+    const struct ctypes_type *part = hs_ctypes_get_(types, member->type);
+    bool is_empty =
+        (part->kind == HS_CTYPE_RECORD || part->kind == HS_CTYPE_UNION) && part->n_members == 0;
+    uint64_t n_bytes = hs_ctypes_size_(types, member->type);
+    *ret = (struct slots_alternative){member->offset, member->offset + n_bytes, UINT64_MAX};
+    return !is_empty && n_bytes != 0 && n_bytes <= UINT64_MAX - member->offset;
+}
+
+static size_t alternatives_list(struct hs_ctypes *types, const struct slots_parts *parts,
                                 struct slots_alternative *ret)
 {
+    struct slots_alternative one;
     size_t n = 0;
-    for (uint32_t i = 0; i < type->n_members; i++) {
-        struct ctypes_member member = types->members[type->first_member + i];
-        const struct ctypes_type *part = hs_ctypes_get_(types, member.type);
-        bool is_empty =
-            (part->kind == HS_CTYPE_RECORD || part->kind == HS_CTYPE_UNION) && part->n_members == 0;
-        uint64_t n_bytes = hs_ctypes_size_(types, member.type);
-        if (is_empty || n_bytes == 0 || n_bytes > UINT64_MAX - member.offset)
+    for (uint32_t i = 0; parts->is_union && i < parts->n; i++) {
+        struct ctypes_member member = parts_member(types, parts, i);
+        if (!alternative_make(types, &member, &one))
             continue;
         if (n == SLOTS_MAX_ALTERNATIVES)
             return SIZE_MAX; /* too many to compare */
-        ret[n++] = (struct slots_alternative){member.offset, member.offset + n_bytes};
+        ret[n++] = one;
     }
     return n;
 }
 
+/* How many have something at `offset`, which need be no pointer. */
+static size_t alternatives_there(const struct slots_alternative *alternatives, size_t n,
+                                 uint64_t offset)
+{
+    size_t n_there = 0;
+    if (n == SIZE_MAX)
+        return SIZE_MAX;
+    for (size_t i = 0; i < n; i++)
+        n_there += alternatives[i].begin < offset + SLOTS_WORD_BYTES &&
+                   offset < alternatives[i].end && alternatives[i].null_at != offset;
+    return n_there;
+}
+
+static bool found_is_told(const struct hs_ctypes *types, const struct ctypes_found *found)
+{
+    return found->n_whens != 0 && types->whens[found->first_when].kind >= WHEN_TABLE;
+}
+
+/* There while a word of the same record says so: a std::optional's value. */
+static bool found_is_optional(const struct hs_ctypes *types, const struct slots_parts *parts,
+                              const struct ctypes_found *found)
+{
+    return !parts->is_union && found->n_whens != 0 && !found_is_told(types, found);
+}
+
+/* Adds the choices that one of several slots of a place stands for; false when there is no room. */
+static bool choices_add(struct hs_ctypes *types, const struct ctypes_found *found)
+{
+    struct ctypes_choice inner = {found->slot.pointee, 0, 0};
+    uint64_t offset = found->slot.offset_bytes;
+    if (found->slot.n_choices == 0)
+        return (inner.pointee == 0 && !found_is_told(types, found)) ||
+               hs_ctypes_choice_add_(types, &inner, offset, found->first_when, found->n_whens);
+    for (uint32_t i = 0; i < found->slot.n_choices; i++) {
+        inner = types->choices[found->slot.first_choice + i];
+        if (!hs_ctypes_choice_add_(types, &inner, offset, found->first_when, found->n_whens))
+            return false;
+    }
+    return true;
+}
+
+/* What the slots [begin, end) of scratch, of one place, leave to the value. Of what nothing tells
+ * apart, as the alternatives of a union of C, nothing. */
+static void slots_choose(struct hs_ctypes *types, size_t begin, size_t end, struct hs_cslot *merged)
+{
+    size_t first = types->n_choices;
+    bool is_known = true;
+    if (end - begin == 1 && types->scratch[begin].n_whens == 0)
+        return; /* its own choices, if it has some */
+    for (size_t i = begin; i < end && is_known; i++) {
+        struct ctypes_found found = types->scratch[i];
+        is_known = (end - begin == 1 || found.n_whens != 0) && choices_add(types, &found);
+    }
+    size_t n = types->n_choices - first;
+    merged->first_choice = (uint32_t)first;
+    merged->n_choices = is_known && n <= UINT8_MAX ? (uint8_t)n : 0;
+}
+
 /* Slots of one place become one: sure when every alternative that has something there has a sure
  * pointer there. */
-static void slots_merge(struct hs_ctypes *types, const struct ctypes_type *type)
+static void slots_merge(struct hs_ctypes *types, const struct slots_parts *parts)
 {
     struct slots_alternative alternatives[SLOTS_MAX_ALTERNATIVES];
-    bool is_union = type->kind == HS_CTYPE_UNION;
-    size_t n_alternatives = is_union ? alternatives_list(types, type, alternatives) : 0, n = 0;
-    struct hs_cslot *slots = types->scratch;
+    size_t n_alternatives = alternatives_list(types, parts, alternatives), n = 0;
     for (size_t i = 0, end; i < types->n_scratch; i = end) {
-        struct hs_cslot merged = slots[i];
-        size_t n_sure = 0, n_there = n_alternatives == SIZE_MAX ? SIZE_MAX : 0;
-        for (end = i; end < types->n_scratch && slots[end].offset_bytes == merged.offset_bytes;
+        struct hs_cslot merged = types->scratch[i].slot;
+        size_t n_there = alternatives_there(alternatives, n_alternatives, merged.offset_bytes);
+        size_t n_sure = 0;
+        bool is_left = false; /* to the value */
+        for (end = i;
+             end < types->n_scratch && types->scratch[end].slot.offset_bytes == merged.offset_bytes;
              end++) {
-            n_sure += !slots[end].may_be_pointer_only;
-            if (slots[end].pointee != merged.pointee)
-                merged.pointee = 0;
+            const struct ctypes_found *found = &types->scratch[end];
+            n_sure += !found->slot.may_be_pointer_only;
+            bool is_optional = found_is_optional(types, parts, found);
+            merged.may_be_pointer_only |= is_optional;
+            is_left |= found->slot.pointee != types->scratch[i].slot.pointee ||
+                       found->slot.n_choices != 0 || found_is_told(types, found) || is_optional;
         }
-        for (size_t j = 0; n_there != SIZE_MAX && j < n_alternatives; j++)
-            n_there += alternatives[j].begin < merged.offset_bytes + SLOTS_WORD_BYTES &&
-                       merged.offset_bytes < alternatives[j].end;
-        if (is_union && n_sure < n_there)
-            merged.may_be_pointer_only = true;
-        slots[n++] = merged;
+        merged.may_be_pointer_only |= parts->is_union && n_sure < n_there;
+        if (is_left) {
+            merged.pointee = 0;
+            slots_choose(types, i, end, &merged);
+        }
+        types->scratch[n++].slot = merged;
     }
     types->n_scratch = n;
 }
@@ -185,8 +347,8 @@ static void slots_keep(struct hs_ctypes *types, hs_ctype number, bool is_whole)
         n = 0;
         is_whole = false;
     }
-    if (n > 0)
-        memcpy(slots, types->scratch, n * sizeof(*slots));
+    for (size_t i = 0; i < n; i++)
+        slots[i] = types->scratch[i].slot;
     struct ctypes_type *done = hs_ctypes_get_(types, number);
     done->slots = slots;
     done->n_slots = (uint32_t)n;
@@ -202,15 +364,16 @@ static void slots_finish(struct hs_ctypes *types, hs_ctype number)
         slots_share(types, number, type.definition);
         return;
     }
+    struct slots_parts parts = parts_of(types, number);
     types->n_scratch = 0;
-    bool is_whole =
-        type.kind == HS_CTYPE_ARRAY ? slots_of_array(types, &type) : slots_of_members(types, &type);
+    bool is_whole = type.kind == HS_CTYPE_ARRAY ? slots_of_array(types, &type)
+                                                : slots_of_members(types, &type, &parts);
     bool is_sorted = true;
     for (size_t i = 1; i < types->n_scratch; i++)
-        is_sorted &= types->scratch[i - 1].offset_bytes <= types->scratch[i].offset_bytes;
+        is_sorted &= types->scratch[i - 1].slot.offset_bytes <= types->scratch[i].slot.offset_bytes;
     if (!is_sorted)
-        qsort(types->scratch, types->n_scratch, sizeof(*types->scratch), slot_order);
-    slots_merge(types, &type);
+        qsort(types->scratch, types->n_scratch, sizeof(*types->scratch), found_order);
+    slots_merge(types, &parts);
     if (type.rule != 0)
         hs_ctypes_rule_apply_(types, number, types->scratch, types->n_scratch);
     slots_keep(types, number, is_whole);
@@ -251,8 +414,7 @@ const struct hs_cslot *hs_ctypes_slots(struct hs_ctypes *types, hs_ctype number,
             if (HS_ALLOC(&slot, 1, &err) != HS_OK) {
                 hs_ctypes_out_(types);
             } else {
-                *slot = (struct hs_cslot){0, type.kind == HS_CTYPE_POINTER ? type.of : 0,
-                                          (type.flags & TYPE_HIDES) != 0};
+                *slot = slot_of_word(&type, 0);
                 type.slots = slot;
                 type.n_slots = 1;
                 type.flags |= TYPE_FLATTENED;

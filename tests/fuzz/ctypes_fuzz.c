@@ -7,6 +7,29 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes);
 
+/* A value of which each byte tells something else. */
+static bool fuzz_read(void *context, int64_t from_slot_bytes, unsigned n_bytes, uint64_t *ret)
+{
+    uint64_t *seed = context;
+    if (n_bytes != 1 && n_bytes != 2 && n_bytes != 4 && n_bytes != 8)
+        __builtin_trap();
+    *seed = *seed * 6364136223846793005 + 1442695040888963407;
+    *ret = from_slot_bytes < -4096 ? 0 : (*seed >> 33) % 4;
+    return *seed >> 61 != 0;
+}
+
+static void fuzz_choices(struct hs_ctypes *types, const struct hs_cslot *slot)
+{
+    struct hs_cchosen chosen;
+    uint64_t seed = slot->offset_bytes;
+    if (slot->n_choices != 0 && slot->pointee != 0)
+        __builtin_trap();
+    if (slot->n_choices == 0 || !hs_ctypes_choose(types, slot, fuzz_read, &seed, &chosen))
+        return;
+    for (hs_addr at = 0; at < 4; at++)
+        (void)hs_ctypes_told(types, 1, chosen.told_by, 0x401000 + at * 16, chosen.pointee);
+}
+
 static void fuzz_type(struct hs_ctypes *types, hs_ctype type, int depth)
 {
     struct hs_ctype_facts facts;
@@ -23,6 +46,8 @@ static void fuzz_type(struct hs_ctypes *types, hs_ctype type, int depth)
         for (size_t i = 0; i < n; i++) {
             if (i > 0 && slots[i - 1].offset_bytes >= slots[i].offset_bytes)
                 __builtin_trap();
+            if (i < 32)
+                fuzz_choices(types, &slots[i]);
             if (i < 32 && hs_ctypes_place(types, type, slots[i].offset_bytes, text, sizeof(text),
                                           NULL) >= sizeof(text))
                 __builtin_trap();
@@ -51,6 +76,7 @@ static void fuzz_unit(struct hs_ctypes *types, hs_type_file file, struct debug_i
             !hs_entry_covers_(info, &function, low))
             __builtin_trap();
         hs_entry_expression_(info, &entry, 0x02, low, &expression); /* DW_AT_location */
+        (void)hs_ctypes_told(types, file, n % 2 == 0 ? HS_CTOLD_CODE : HS_CTOLD_TABLE, low, 0);
         if (n % 8 == 0)
             hs_walk_skip_(&walk, &entry);
     }

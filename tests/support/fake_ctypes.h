@@ -85,6 +85,21 @@ const struct hs_cslot *hs_ctypes_slots(struct hs_ctypes *types, hs_ctype type, s
     return node;
 }
 
+bool hs_ctypes_choose(const struct hs_ctypes *types, const struct hs_cslot *slot,
+                      hs_cvalue_read *read, void *context, struct hs_cchosen *ret)
+{
+    (void)types, (void)slot, (void)read, (void)context;
+    *ret = (struct hs_cchosen){0};
+    return false;
+}
+
+hs_ctype hs_ctypes_told(struct hs_ctypes *types, hs_type_file file, enum hs_ctold_by by,
+                        hs_addr vaddr, hs_ctype declared)
+{
+    (void)types, (void)file, (void)by, (void)vaddr;
+    return declared;
+}
+
 static size_t fake_place_of_node(uint64_t offset, char *text, size_t n_bytes)
 {
     static const char *const members[] = {"next", "tag", "maybe"};

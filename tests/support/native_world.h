@@ -74,6 +74,23 @@ const struct hs_cslot *hs_ctypes_slots(struct hs_ctypes *types, hs_ctype type, s
     return world_types[type].slots;
 }
 
+/* A slot with a choice leads to its pointee when the number in front of it is first_choice. */
+bool hs_ctypes_choose(const struct hs_ctypes *types, const struct hs_cslot *slot,
+                      hs_cvalue_read *read, void *context, struct hs_cchosen *ret)
+{
+    uint64_t tag;
+    (void)types;
+    *ret = (struct hs_cchosen){.pointee = slot->pointee};
+    return read(context, -8, 8, &tag) && tag == slot->first_choice;
+}
+
+hs_ctype hs_ctypes_told(struct hs_ctypes *types, hs_type_file file, enum hs_ctold_by by,
+                        hs_addr vaddr, hs_ctype declared)
+{
+    (void)types, (void)file, (void)by, (void)vaddr;
+    return declared;
+}
+
 hs_ctype hs_ctypes_larger(struct hs_ctypes *types, hs_ctype type)
 {
     (void)types;
@@ -160,6 +177,7 @@ static inline void world_free(struct world *w)
     hs_findings_fini(&w->dump.findings);
     hs_roots_fini(&w->native.roots);
     hs_free(w->native.seeds);
+    hs_native_told_fini(&w->native.told);
     hs_free(w);
 }
 

@@ -117,7 +117,8 @@ static const char *fixture_type_name(struct fixture *f, hs_ctype type)
     return facts.name;
 }
 
-/* Compilers agree on a template argument's name but for where its const stands. */
+/* Compilers agree on a template argument's name but for where its const stands, and those of Rust
+ * on all but what is behind an Rc. */
 static void fixture_same_name(const char *said, const char *told)
 {
     char text[2][512];
@@ -127,6 +128,8 @@ static void fixture_same_name(const char *said, const char *told)
         for (const char *at = from[i]; *at != '\0' && n < sizeof(text[i]) - 1; at++) {
             if (strncmp(at, "const", 5) == 0)
                 at += 4;
+            else if (strncmp(at, "RcInner<", 8) == 0)
+                n += (size_t)snprintf(text[i] + n, sizeof(text[i]) - n, "RcBox"), at += 6;
             else if (*at != ' ')
                 text[i][n++] = *at;
         }
@@ -162,6 +165,8 @@ static void fixture_place(struct fixture *f, hs_ctype type, char *const field[6]
 {
     char text[256];
     hs_ctype inner = 0;
+    for (char *at = field[3]; *at != '\0'; at++)
+        *at = *at == '/' ? '|' : *at; /* alternatives */
     size_t n =
         hs_ctypes_place(f->types, type, strtoull(field[2], NULL, 10), text, sizeof(text), &inner);
     assert_int_equal(n, strlen(text));
@@ -184,6 +189,48 @@ static void fixture_word(struct fixture *f, hs_ctype type, char *const field[6])
     assert_true(slots[i].may_be_pointer_only != is_sure);
     if (is_sure)
         fixture_same_name(fixture_type_name(f, slots[i].pointee), field[3]);
+}
+
+struct fixture_value {
+    uint8_t bytes[512];
+    size_t n_bytes, at;
+};
+
+static bool fixture_value_read(void *context, int64_t from_slot, unsigned n_bytes, uint64_t *ret)
+{
+    const struct fixture_value *value = context;
+    uint64_t at = value->at + (uint64_t)from_slot;
+    if (at > value->n_bytes || value->n_bytes - at < n_bytes)
+        return false;
+    *ret = 0;
+    memcpy(ret, value->bytes + at, n_bytes);
+    return true;
+}
+
+/* A: what a slot with choices leads to, by the bytes of a value. */
+static void fixture_choice(struct fixture *f, hs_ctype type, char *const field[6])
+{
+    size_t n = 0, i = 0;
+    bool is_cut = false;
+    struct fixture_value value = {.at = strtoull(field[2], NULL, 10)};
+    const struct hs_cslot *slots = hs_ctypes_slots(f->types, type, &n, &is_cut);
+    struct hs_cchosen chosen;
+    for (const char *at = field[4]; at[0] != '\0'; at += 2) {
+        const char digits[3] = {at[0], at[1], '\0'};
+        assert_true(value.n_bytes < sizeof(value.bytes));
+        value.bytes[value.n_bytes++] = (uint8_t)strtoul(digits, NULL, 16);
+    }
+    while (i < n && slots[i].offset_bytes != value.at)
+        i++;
+    if (i == n || slots[i].n_choices == 0)
+        fail_msg("no choices at %s of '%s'", field[2], field[1]);
+    assert_int_equal(slots[i].pointee, 0);
+    bool is_there = hs_ctypes_choose(f->types, &slots[i], fixture_value_read, &value, &chosen);
+    hs_ctype to = !is_there
+                      ? 0
+                      : hs_ctypes_told(f->types, f->file, chosen.told_by,
+                                       chosen.word - strtoull(field[5], NULL, 10), chosen.pointee);
+    fixture_same_name(to == 0 ? "-" : fixture_type_name(f, to), field[3]);
 }
 
 static void fixture_slot(struct fixture *f, hs_ctype type, char *const field[6])
@@ -251,6 +298,9 @@ static void fixture_line(struct fixture *f, char *line)
     case 'M':
         fixture_word(f, type, field);
         break;
+    case 'A':
+        fixture_choice(f, type, field);
+        break;
     case 'P':
         fixture_place(f, type, field);
         break;
@@ -268,7 +318,7 @@ static void fixture_line(struct fixture *f, char *line)
 static void fixture_compare(struct fixture *f, size_t n_least)
 {
     const char *const command[] = {f->program, NULL};
-    char line[1024];
+    char line[2048];
     fixture_open(f);
     assert_int_equal(fixture_run(command, f->truth), 0);
     FILE *truth = fopen(f->truth, "re");

@@ -124,6 +124,28 @@ static void arrays(void **state)
             assert_int_equal(flow.types.types[i].type.stride_bytes, flow.types.types[i].n_bytes);
 }
 
+/* struct { long tag; T *one; } [n]: the tag says what the pointer leads to, or that it is none. */
+static void what_the_value_tells(void **state)
+{
+    (void)state;
+    hs_addr values = world_block(w, 64), nodes[4];
+    world_type(PAIR, "struct tagged", HS_CTYPE_RECORD, 16);
+    world_slot(PAIR, "one", 8, NODE);
+    world_types[PAIR].slots[0].n_choices = 1;
+    world_types[PAIR].slots[0].first_choice = 7;
+    world_types[PAIR].slots[0].may_be_pointer_only = true;
+    for (unsigned i = 0; i < 4; i++) {
+        nodes[i] = world_block(w, 32);
+        *world_word(w, values + 16 * (hs_addr)i) = i % 2 == 0 ? 7 : 8;
+        *world_word(w, values + 16 * (hs_addr)i + 8) = nodes[i];
+    }
+    world_seed(w, values, PAIR);
+    run();
+    is(values, "struct tagged[]");
+    for (unsigned i = 0; i < 4; i++)
+        is(nodes[i], i % 2 == 0 ? "struct node" : "");
+}
+
 /* A leaf and what is larger stand in each other's place. */
 static void larger_records(void **state)
 {
@@ -344,12 +366,19 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(along_a_list),           TEST(arrays),
-        TEST(larger_records),         TEST(stale_pointers),
-        TEST(swiss_tables),           TEST(what_tells_nothing),
-        TEST(who_comes_first),        TEST(through_a_mask),
-        TEST(pieces_of_mappings),     TEST(one_type_of_two_units),
-        TEST(members_of_records),     TEST(without_debug_information),
+        TEST(along_a_list),
+        TEST(arrays),
+        TEST(what_the_value_tells),
+        TEST(larger_records),
+        TEST(stale_pointers),
+        TEST(swiss_tables),
+        TEST(what_tells_nothing),
+        TEST(who_comes_first),
+        TEST(through_a_mask),
+        TEST(pieces_of_mappings),
+        TEST(one_type_of_two_units),
+        TEST(members_of_records),
+        TEST(without_debug_information),
         TEST(every_allocation_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -89,12 +89,12 @@ static void types_tell_what_a_slot_is(void **state)
                     {0, 0, HS_SLOT_UNKNOWN, 0},
                     {77, 0, HS_SLOT_UNKNOWN, 0}};
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
-        assert_int_equal(
-            hs_native_slot_form(fake_ctypes(), expected[i].type, expected[i].offset, &pointee),
-            expected[i].form);
+        assert_int_equal(hs_native_slot_form(fake_ctypes(), expected[i].type, expected[i].offset,
+                                             &pointee, NULL),
+                         expected[i].form);
         assert_int_equal(pointee, expected[i].pointee);
     }
-    assert_int_equal(hs_native_slot_form(NULL, FAKE_NODE, 0, &pointee), HS_SLOT_UNKNOWN);
+    assert_int_equal(hs_native_slot_form(NULL, FAKE_NODE, 0, &pointee, NULL), HS_SLOT_UNKNOWN);
 }
 
 static struct hs_native_variable nodes_variable(struct fake_native *f)

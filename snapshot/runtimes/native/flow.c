@@ -445,16 +445,22 @@ static hs_status flow_from_block(struct flow *f, const struct hs_heap_block *blo
         if (i % HS_FLOW_PART == 0) /* then the element begins a part, whatever its size */
             i = hs_flow_touched(f->native, block, i * type.n_bytes) / type.n_bytes;
         for (size_t j = 0; j < type.n_slots; j++) {
-            uint64_t at = i * type.n_bytes + type.slots[j].offset_bytes;
-            if (type.slots[j].pointee == 0 || at > block->n_bytes - WORD)
+            const struct hs_cslot *slot = &type.slots[j];
+            uint64_t at = i * type.n_bytes + slot->offset_bytes;
+            if ((slot->pointee == 0 && slot->n_choices == 0) || at > block->n_bytes - WORD)
                 continue;
             uint64_t word = hs_load_u64(block->bytes + at);
             enum hs_pointer how = hs_flow_resolve(f->native, word, &target);
             if (how != HS_POINTER_START && how != HS_POINTER_INTERIOR)
                 continue;
+            hs_ctype pointee = slot->pointee;
+            if (slot->n_choices != 0)
+                HS_TRY(hs_native_choose(f->native, slot, block->bytes, block->n_bytes, at, &pointee,
+                                        err));
             const struct flow_place place = {block->begin, block->bytes, block->n_bytes, at};
-            HS_TRY(flow_try(f, &target, hs_flow_offset(f->native, word, &target),
-                            type.slots[j].pointee, &place, err));
+            if (pointee != 0)
+                HS_TRY(flow_try(f, &target, hs_flow_offset(f->native, word, &target), pointee,
+                                &place, err));
         }
     }
     return HS_OK;

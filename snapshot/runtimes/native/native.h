@@ -10,6 +10,7 @@
 #ifndef HS_NATIVE_NATIVE_H
 #define HS_NATIVE_NATIVE_H
 
+#include "choose.h"
 #include "process/ranges.h"
 #include "process/roots.h"
 #include "runtimes/runtime.h"
@@ -39,6 +40,7 @@ struct hs_native {
     struct hs_dump *dump;               /* borrowed */
     struct hs_ctypes *ctypes;           /* owned; NULL with --no-names */
     struct hs_native_object *of_object; /* owned; dump->objects.n */
+    struct hs_native_told told;         /* see choose.h */
     struct hs_roots roots;
     struct hs_native_seed *seeds; /* owned */
     size_t n_seeds, seeds_capacity;

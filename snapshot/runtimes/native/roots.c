@@ -129,12 +129,14 @@ static const struct hs_cslot *slot_at(const struct hs_cslot *slots, size_t n, ui
 }
 
 enum hs_slot_form hs_native_slot_form(struct hs_ctypes *ctypes, hs_ctype type, uint64_t offset,
-                                      hs_ctype *ret_pointee)
+                                      hs_ctype *ret_pointee, const struct hs_cslot **ret_slot)
 {
     struct hs_ctype_facts facts;
     size_t n = 0;
     bool is_cut = false;
     *ret_pointee = 0;
+    if (ret_slot != NULL)
+        *ret_slot = NULL;
     if (ctypes == NULL || type == 0 || !reduce_arrays(ctypes, &type, &offset, &facts) ||
         facts.kind == HS_CTYPE_UNKNOWN || facts.kind == HS_CTYPE_VOID || facts.is_declaration ||
         offset >= facts.n_bytes)
@@ -148,6 +150,8 @@ enum hs_slot_form hs_native_slot_form(struct hs_ctypes *ctypes, hs_ctype type, u
     if (slot == NULL)
         return is_cut && (n == 0 || offset > slots[n - 1].offset_bytes) ? HS_SLOT_UNKNOWN
                                                                         : HS_SLOT_NONE;
+    if (ret_slot != NULL && slot->n_choices != 0)
+        *ret_slot = slot;
     if (slot->may_be_pointer_only)
         return HS_SLOT_MAYBE;
     *ret_pointee = slot->pointee;
@@ -217,8 +221,12 @@ hs_status hs_native_add_slot(struct hs_native *native, struct hs_native_variable
     if (!hs_native_resolve(native, word, &how, &block))
         return HS_OK;
     variable->n_slots++;
-    enum hs_slot_form form = hs_native_slot_form(native->ctypes, variable->type, offset, &pointee);
-    if (form == HS_SLOT_POINTER)
+    const struct hs_cslot *slot;
+    enum hs_slot_form form =
+        hs_native_slot_form(native->ctypes, variable->type, offset, &pointee, &slot);
+    if (slot != NULL && address != 0)
+        HS_TRY(hs_native_choose_at(native, slot, address, &pointee, err));
+    if (form == HS_SLOT_POINTER || pointee != 0)
         leaf.root.certainty = HS_EXACT;
     if (form == HS_SLOT_NONE)
         leaf.root.edge_class = HS_EDGE_GUESSED;

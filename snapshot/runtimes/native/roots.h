@@ -35,9 +35,9 @@ enum hs_slot_form {
 };
 
 /* The word at `offset` of a value of `type`; *ret_pointee is 0 unless it is known. `ctypes` may be
- * NULL. */
+ * NULL. *ret_slot (ret_slot may be NULL) is the slot whose choices tell, or NULL; borrowed. */
 enum hs_slot_form hs_native_slot_form(struct hs_ctypes *ctypes, hs_ctype type, uint64_t offset,
-                                      hs_ctype *ret_pointee);
+                                      hs_ctype *ret_pointee, const struct hs_cslot **ret_slot);
 
 /* The block that a word leads to, with the mask of the options applied when it leads to none as it
  * is. False when there is none. */

@@ -77,6 +77,7 @@ static void native_close(void *state)
     hs_roots_fini(&s->native.roots);
     hs_range_set_fini(&s->native.root_ranges);
     hs_free(s->native.seeds);
+    hs_native_told_fini(&s->native.told);
     hs_free(s->native.ended);
     native_forget(s);
     hs_free(s);

@@ -22,8 +22,8 @@
  *
  * Resident: of the debug sections what questions read, 64 MiB at most between two of them (but
  * compressed sections whole); 250 bytes per unit, 8 per name of an index, 24 per variable with a
- * fixed place, 24 to 48 per differently named record; of what was asked for, 100 bytes per type, 24
- * per member and slot, names once. One thread at a time. */
+ * fixed place, 24 to 48 per differently named record; of what was asked for, 100 bytes per type, 32
+ * per member and condition, 24 per slot, 12 per choice, names once. One thread at a time. */
 #ifndef HS_SYMBOLS_CTYPES_H
 #define HS_SYMBOLS_CTYPES_H
 
@@ -60,7 +60,27 @@ struct hs_cslot {
     /* Not surely a pointer: an alternative of a union (or of a Rust enumeration) has something else
      * there, or it is a uintptr_t. Other integers are no slots. */
     bool may_be_pointer_only;
+    uint8_t n_choices;     /* not 0: the value tells what it leads to: hs_ctypes_choose */
+    uint32_t first_choice; /* private */
 };
+
+/* What a value tells of a pointer in it, by a word beside the pointer. */
+enum hs_ctold_by {
+    HS_CTOLD_NOT,   /* nothing more: `pointee` is all */
+    HS_CTOLD_TABLE, /* Rust's dyn: the word is the address of the table of a type */
+    HS_CTOLD_CODE   /* std::function, std::any: of the function that knows the type */
+};
+
+struct hs_cchosen {
+    hs_ctype pointee; /* what is declared: "dyn Shape", 0 for void * */
+    uint8_t told_by;  /* enum hs_ctold_by: ask hs_ctypes_told of `word` */
+    uint64_t word;
+};
+
+/* Reads n_bytes (1, 2, 4, 8; little endian) of the value so far from the slot; false when they are
+ * not there. */
+typedef bool hs_cvalue_read(void *context, int64_t from_slot_bytes, unsigned n_bytes,
+                            uint64_t *ret);
 
 struct hs_cvariable {
     hs_ctype type;
@@ -105,6 +125,18 @@ enum { HS_CTYPE_MAX_SLOTS = 1 << 16 }; /* of one type; 2^24 are kept of all */
 const struct hs_cslot *hs_ctypes_slots(struct hs_ctypes *types, hs_ctype type, size_t *ret_n,
                                        bool *ret_is_cut);
 
+/* What a slot with choices leads to in one value: of a Rust enumeration or a std::variant that
+ * which its tag (or its niche) says is there. False when no alternative that is there has a pointer
+ * in this place. O(alternatives). */
+bool hs_ctypes_choose(const struct hs_ctypes *types, const struct hs_cslot *slot,
+                      hs_cvalue_read *read, void *context, struct hs_cchosen *ret);
+/* What a pointer to `declared` leads to, when the word beside it is `vaddr` in `file`; 0: unknown,
+ * or it is no pointer but the thing itself (a small closure in a std::function). Rust says it of
+ * its tables in DW_AT_containing_type, libstdc++ (gcc 5 to 14, bits/std_function.h, any) by the
+ * template that the function belongs to. */
+hs_ctype hs_ctypes_told(struct hs_ctypes *types, hs_type_file file, enum hs_ctold_by by,
+                        hs_addr vaddr, hs_ctype declared);
+
 /* The record that begins with this one and stands in its place in larger blocks, whatever type
  * pointers to it have: InternalNode<K, V> of Rust's B-trees for LeafNode<K, V>. Else 0. */
 hs_ctype hs_ctypes_larger(struct hs_ctypes *types, hs_ctype type);
@@ -112,8 +144,9 @@ hs_ctype hs_ctypes_larger(struct hs_ctypes *types, hs_ctype type);
 /* What the place at `offset_bytes` of a value is called, as in a debugger and without a leading
  * dot: "db[0].dict", "ht_table[1]". Inside of the standard libraries' own records only what tells
  * something is named: "names.root", "label", "by_name.buckets[1]", "keys[3]"; a container's own
- * body is the container. Returns the length, 0 when there is no
- * name; cut at n_bytes - 1. *ret_type (may be NULL) is the type of the innermost thing there. */
+ * body is the container. Where several alternatives of an enumeration have a pointer, they are
+ * named and nothing in them is: "Str|Arr". Returns the length, 0 when there is no name; cut at
+ * n_bytes - 1. *ret_type (may be NULL) is the type of the innermost thing there. */
 size_t hs_ctypes_place(struct hs_ctypes *types, hs_ctype type, uint64_t offset_bytes, char *text,
                        size_t n_bytes, hs_ctype *ret_type);
 

@@ -1,0 +1,124 @@
+#include "choose.h"
+
+#include "base/alloc.h"
+#include "base/load.h"
+#include "native.h"
+
+enum { TOLD_WORDS_MAX = 1 << 16 };
+
+void hs_native_told_fini(struct hs_native_told *told)
+{
+    hs_free(told->words);
+    hs_table_fini(&told->by_word);
+    *told = (struct hs_native_told){0};
+}
+
+/* What debug information of the object says that the word is in. */
+static hs_ctype told_ask(struct hs_native *native, const struct hs_cchosen *chosen)
+{
+    const struct hs_objects *objects = &native->dump->objects;
+    const struct hs_object *object = hs_objects_object_at(objects, chosen->word);
+
+    if (object == NULL)
+        return 0;
+    return hs_ctypes_told(native->ctypes, native->of_object[object - objects->objects].types,
+                          chosen->told_by, chosen->word - object->bias, chosen->pointee);
+}
+
+static hs_status told_find(struct hs_native *native, const struct hs_cchosen *chosen, hs_ctype *ret,
+                           struct hs_error *err)
+{
+    struct hs_native_told *told = &native->told;
+    struct hs_told_word *words = told->words;
+    uint64_t hash = hs_hash_pair(chosen->word, chosen->pointee);
+    uint32_t at =
+        HS_TABLE_FIND(&told->by_word, hash, i,
+                      words[i].word == chosen->word && words[i].declared == chosen->pointee &&
+                          words[i].by == chosen->told_by);
+
+    if (at != HS_NO_NUMBER) {
+        *ret = words[at].type;
+        return HS_OK;
+    }
+    *ret = chosen->pointee;
+    if (told->n_words == TOLD_WORDS_MAX)
+        return HS_OK;
+    hs_ctype type = told_ask(native, chosen);
+    *ret = type != 0 ? type : chosen->pointee;
+    HS_TRY(HS_GROW(&told->words, &told->capacity, told->n_words + 1, err));
+    HS_TRY(hs_table_add(&told->by_word, hash, told->n_words, err));
+    told->words[told->n_words++] = (struct hs_told_word){
+        .word = chosen->word, .declared = chosen->pointee, .type = *ret, .by = chosen->told_by};
+    return HS_OK;
+}
+
+static hs_status choose(struct hs_native *native, const struct hs_cslot *slot, hs_cvalue_read *read,
+                        void *context, hs_ctype *ret, struct hs_error *err)
+{
+    struct hs_cchosen chosen;
+
+    *ret = 0;
+    if (!hs_ctypes_choose(native->ctypes, slot, read, context, &chosen))
+        return HS_OK;
+    *ret = chosen.pointee;
+    return chosen.told_by == HS_CTOLD_NOT ? HS_OK : told_find(native, &chosen, ret, err);
+}
+
+static uint64_t choose_number(const uint8_t *bytes, unsigned n_bytes)
+{
+    uint64_t number = 0;
+
+    for (unsigned i = n_bytes; i > 0; i--)
+        number = number << 8 | bytes[i - 1];
+    return number;
+}
+
+struct choose_bytes {
+    const uint8_t *bytes;
+    uint64_t n_bytes, at;
+};
+
+static bool choose_read_bytes(void *context, int64_t from_slot, unsigned n_bytes, uint64_t *ret)
+{
+    const struct choose_bytes *value = context;
+    uint64_t at = value->at + (uint64_t)from_slot; /* before the first byte it is huge */
+
+    if (at > value->n_bytes || value->n_bytes - at < n_bytes)
+        return false;
+    *ret = choose_number(value->bytes + at, n_bytes);
+    return true;
+}
+
+hs_status hs_native_choose(struct hs_native *native, const struct hs_cslot *slot,
+                           const uint8_t *bytes, uint64_t n_bytes, uint64_t at, hs_ctype *ret,
+                           struct hs_error *err)
+{
+    struct choose_bytes value = {bytes, n_bytes, at};
+
+    return choose(native, slot, choose_read_bytes, &value, ret, err);
+}
+
+struct choose_place {
+    const struct hs_image *image;
+    hs_addr address;
+};
+
+static bool choose_read_image(void *context, int64_t from_slot, unsigned n_bytes, uint64_t *ret)
+{
+    const struct choose_place *place = context;
+    const uint8_t *bytes =
+        hs_image_bytes(place->image, place->address + (uint64_t)from_slot, n_bytes);
+
+    if (bytes == NULL)
+        return false;
+    *ret = choose_number(bytes, n_bytes);
+    return true;
+}
+
+hs_status hs_native_choose_at(struct hs_native *native, const struct hs_cslot *slot,
+                              hs_addr address, hs_ctype *ret, struct hs_error *err)
+{
+    struct choose_place place = {&native->dump->image, address};
+
+    return choose(native, slot, choose_read_image, &place, ret, err);
+}

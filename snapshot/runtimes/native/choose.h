@@ -1,0 +1,36 @@
+/* Pointers of which the value that they are in tells what they lead to: those of an enumeration of
+ * Rust or a std::variant by which alternative is there, those of a Box<dyn Trait>, a std::function
+ * or a std::any by the table or the function beside them. What such a word tells is found out once.
+ *
+ * Resident: 40 bytes for each table and function that was met, 65,536 at the most. */
+#ifndef HS_NATIVE_CHOOSE_H
+#define HS_NATIVE_CHOOSE_H
+
+#include "base/table.h"
+#include "process/image.h"
+#include "symbols/ctypes.h"
+
+struct hs_native;
+
+struct hs_native_told {
+    struct hs_told_word {
+        uint64_t word;
+        hs_ctype declared, type;
+        uint8_t by; /* enum hs_ctold_by */
+    } * words;      /* owned */
+    size_t n_words, capacity;
+    struct hs_table by_word;
+};
+
+void hs_native_told_fini(struct hs_native_told *told);
+
+/* What the slot, which has choices, leads to where it stands at bytes[at]; *ret is 0 when that is
+ * not known. Fails with HS_LIMIT. */
+hs_status hs_native_choose(struct hs_native *native, const struct hs_cslot *slot,
+                           const uint8_t *bytes, uint64_t n_bytes, uint64_t at, hs_ctype *ret,
+                           struct hs_error *err);
+/* The same where it stands at an address of the process. */
+hs_status hs_native_choose_at(struct hs_native *native, const struct hs_cslot *slot,
+                              hs_addr address, hs_ctype *ret, struct hs_error *err);
+
+#endif

@@ -1,0 +1,124 @@
+/* What a value tells of its own pointers: the conditions of alternatives, and words beside a
+ * pointer that tell what it leads to.
+ *
+ * Conditions of a member are from its record's start, once for each record that is described. Those
+ * of a choice are from the slot, so that a record inside of another, or of an array, has the same
+ * ones: laid out flat a slot takes its number along. */
+#include <string.h>
+
+#include "pool.h"
+
+bool hs_ctypes_when_add_(struct hs_ctypes *types, const struct ctypes_when *when)
+{
+    struct hs_error err = HS_ERROR_INIT;
+    if (types->n_whens >= CTYPES_MAX_CHOICES ||
+        HS_GROW(&types->whens, &types->whens_capacity, types->n_whens + 1, &err) != HS_OK) {
+        hs_ctypes_out_(types);
+        return false;
+    }
+    types->whens[types->n_whens++] = *when;
+    return true;
+}
+
+bool hs_ctypes_choice_add_(struct hs_ctypes *types, const struct ctypes_choice *inner,
+                           uint64_t offset, uint32_t first_when, uint32_t n_whens)
+{
+    struct hs_error err = HS_ERROR_INIT;
+    struct ctypes_choice choice = {inner->pointee, (uint32_t)types->n_whens, 0};
+    if (inner->n_whens + n_whens > CTYPES_MAX_CHAIN || offset > INT64_MAX)
+        return false;
+    for (uint32_t i = 0; i < inner->n_whens + n_whens; i++) {
+        bool is_inner = i < inner->n_whens;
+        struct ctypes_when when =
+            types->whens[is_inner ? inner->first_when + i : first_when + i - inner->n_whens];
+        when.at -= is_inner ? 0 : (int64_t)offset;
+        if (!hs_ctypes_when_add_(types, &when))
+            return false;
+        choice.n_whens++;
+    }
+    if (types->n_choices >= CTYPES_MAX_CHOICES ||
+        HS_GROW(&types->choices, &types->choices_capacity, types->n_choices + 1, &err) != HS_OK) {
+        hs_ctypes_out_(types);
+        return false;
+    }
+    types->choices[types->n_choices++] = choice;
+    return true;
+}
+
+/* True when all conditions of a choice hold; what tells more is noted. */
+static bool choice_holds(const struct hs_ctypes *types, const struct ctypes_choice *choice,
+                         hs_cvalue_read *read, void *context, struct hs_cchosen *ret)
+{
+    *ret = (struct hs_cchosen){.pointee = choice->pointee};
+    for (uint32_t i = 0; i < choice->n_whens; i++) {
+        const struct ctypes_when *when = &types->whens[choice->first_when + i];
+        uint64_t number;
+        if (!read(context, when->at, when->n_bytes, &number))
+            return false;
+        bool is_in = when->low <= number && number <= when->high;
+        if (when->kind == WHEN_TABLE || when->kind == WHEN_CODE) {
+            ret->told_by = when->kind == WHEN_TABLE ? HS_CTOLD_TABLE : HS_CTOLD_CODE;
+            ret->word = number;
+        } else if (is_in != (when->kind == WHEN_IS)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool hs_ctypes_choose(const struct hs_ctypes *types, const struct hs_cslot *slot,
+                      hs_cvalue_read *read, void *context, struct hs_cchosen *ret)
+{
+    for (uint32_t i = 0; i < slot->n_choices; i++)
+        if (choice_holds(types, &types->choices[slot->first_choice + i], read, context, ret))
+            return true;
+    *ret = (struct hs_cchosen){0};
+    return false;
+}
+
+/* Records that have a pointer to anything, and beside it the word that knows to what; or a value,
+ * and beside it the byte that says whether it is there. */
+static const struct told_rule {
+    const char *record;           /* its own name begins so; NULL: any */
+    const char *pointer, *teller; /* members */
+    uint8_t n_bytes, kind;        /* of the teller; enum ctypes_when_kind */
+    bool is_rust;
+} told_rules[] = {
+    {NULL, "pointer", "vtable", 8, WHEN_TABLE, true},
+    {"_Function_base", "_M_functor", "_M_manager", 8, WHEN_CODE, false},
+    {"any", "_M_storage", "_M_manager", 8, WHEN_CODE, false},
+    {"_Optional_payload_base<", "_M_payload", "_M_engaged", 1, WHEN_IS, false},
+};
+
+static struct ctypes_member *told_member(struct hs_ctypes *types, const struct ctypes_type *type,
+                                         const char *name)
+{
+    for (uint32_t i = 0; i < type->n_members; i++)
+        if (strcmp(types->members[type->first_member + i].name, name) == 0)
+            return &types->members[type->first_member + i];
+    return NULL;
+}
+
+void hs_ctypes_mark_told_(struct hs_ctypes *types, const struct ctypes_type *type, const char *name,
+                          bool is_rust)
+{
+    for (size_t i = 0; i < sizeof(told_rules) / sizeof(told_rules[0]); i++) {
+        const struct told_rule *rule = &told_rules[i];
+        if (rule->is_rust != is_rust ||
+            (rule->record != NULL &&
+             (name == NULL || strncmp(name, rule->record, strlen(rule->record)) != 0)))
+            continue;
+        struct ctypes_member *pointer = told_member(types, type, rule->pointer);
+        const struct ctypes_member *teller = told_member(types, type, rule->teller);
+        if (pointer == NULL || teller == NULL || teller->offset > INT64_MAX)
+            continue;
+        uint32_t first = (uint32_t)types->n_whens;
+        bool is_flag = rule->kind == WHEN_IS;
+        struct ctypes_when when = {(int64_t)teller->offset, is_flag ? 1 : 0,
+                                   is_flag ? 1 : UINT64_MAX, rule->n_bytes, rule->kind};
+        if (!hs_ctypes_when_add_(types, &when))
+            return;
+        pointer->first_when = first;
+        pointer->n_whens = 1;
+    }
+}
