@@ -23,9 +23,16 @@ static const struct rules_container rules[] = {
     {"_Fwd_list_node<", -1, RULES_SELF, RULES_FORWARD, {NULL, NULL}},
     {"_Hashtable<", -1, 1, RULES_HASH, {",false>", ",true>"}},
     {"_Hash_node<", -1, RULES_SELF, RULES_HASH, {NULL, NULL}},
-    {"RawVec<", -1, RULES_ELEMENT, "u8", NULL, {NULL, NULL}},   /* Rust 1.82: RawVecInner */
-    {"RawTable<", -1, RULES_ELEMENT, "u8", NULL, {NULL, NULL}}, /* hashbrown: HashMap, HashSet */
+    {RULES_VECTOR, -1, RULES_ELEMENT, "u8", NULL, {NULL, NULL}}, /* Rust 1.82: RawVecInner */
+    {"RawTable<", -1, RULES_ELEMENT, "u8", NULL, {NULL, NULL}},  /* hashbrown: HashMap, HashSet */
+    {"&str", -1, RULES_TEXT, "u8", NULL, {NULL, NULL}},
+    {"&mut str", -1, RULES_TEXT, "u8", NULL, {NULL, NULL}},
+    {"&[u8]", -1, RULES_TEXT, "u8", NULL, {NULL, NULL}},
+    {"&mut [u8]", -1, RULES_TEXT, "u8", NULL, {NULL, NULL}},
+    {"Box<str", -1, RULES_TEXT, "u8", NULL, {NULL, NULL}},
+    {"Box<[u8]", -1, RULES_TEXT, "u8", NULL, {NULL, NULL}},
     {RULES_LEAF, -1, RULES_SELF, NULL, NULL, {NULL, NULL}},
+    {RULES_INNER, -1, RULES_SELF, NULL, NULL, {NULL, NULL}},
     {RULES_VARIANT, -1, RULES_SELF, NULL, NULL, {NULL, NULL}},
 };
 

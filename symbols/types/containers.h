@@ -5,19 +5,21 @@
 #include <stdint.h>
 
 #define RULES_LEAF "LeafNode<"
+#define RULES_VECTOR "RawVec<"
+#define RULES_INNER "InternalNode<"
 #define RULES_VARIANT "_Variant_storage<"
 
 struct rules_container {
     const char *prefix;  /* of the record's own name */
     int8_t storage;      /* the value's template argument, for raw storage; else -1 */
     int8_t value;        /* the text argument that the node is of, or RULES_SELF: the record is the
-                            node, or RULES_ELEMENT: its first type argument is */
+                            node, or RULES_ELEMENT: its first type argument is; or RULES_TEXT */
     const char *base;    /* what the links point to, qualified */
     const char *node;    /* the node that it is the base of, up to its '<' */
     const char *ends[2]; /* what follows the value in the node's name */
 };
 
-enum { RULES_SELF = -1, RULES_ELEMENT = -2 };
+enum { RULES_SELF = -1, RULES_ELEMENT = -2, RULES_TEXT = -3 };
 
 /* The rule for a record of this (unqualified) name, 0 when none. */
 uint8_t hs_ctypes_rule_(const char *name);

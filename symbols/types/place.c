@@ -19,7 +19,8 @@ void hs_ctype_facts(struct hs_ctypes *types, hs_ctype number, struct hs_ctype_fa
                                    .of = type->of,
                                    .n_elements = type->n_elements,
                                    .kind = type->kind,
-                                   .is_declaration = (type->flags & TYPE_DECLARED) != 0};
+                                   .is_declaration = (type->flags & TYPE_DECLARED) != 0,
+                                   .is_text = (type->flags & TYPE_TEXT) != 0};
 }
 
 bool hs_ctypes_same(struct hs_ctypes *types, hs_ctype a, hs_ctype b)

@@ -88,6 +88,7 @@ enum {
     TYPE_REFERENCE = 1 << 6, /* a C++ reference */
     TYPE_CODE = 1 << 7,      /* a function, or (a scalar) a pointer to one */
     TYPE_HIDES = 1 << 8,     /* an integer that may be a pointer */
+    TYPE_TEXT = 1 << 9,      /* the bytes of a text */
 };
 
 struct ctypes_type {
@@ -161,6 +162,7 @@ struct hs_ctypes {
     size_t n_whens, whens_capacity;
     size_t n_all_slots;
     hs_ctype hidden_pointer;     /* uintptr_t; 0 until met */
+    hs_ctype text;               /* u8 of Rust's texts; 0 until met */
     struct elf_view_total views; /* of all files */
     uint64_t n_damaged;
     bool ran_out;
@@ -250,7 +252,8 @@ bool hs_ctypes_argument_text_(const char *name, int wanted, const char **ret, si
  * passed through. `before`: the member of whose type this one is, "" at first. */
 const char *hs_ctypes_rule_member_(struct hs_ctypes *types, hs_ctype type, const char *before,
                                    const char *name);
-/* Points the slots of a flattened container, or of its node, to nodes instead of their base. */
+/* Points the slots of a flattened container, or of its node, to nodes instead of their base; those
+ * of a text of Rust's to the bytes of one. */
 void hs_ctypes_rule_apply_(struct hs_ctypes *types, hs_ctype type, struct ctypes_found *found,
                            size_t n);
 

@@ -181,6 +181,19 @@ static hs_ctype rules_pointer_to(struct hs_ctypes *types, hs_ctype of, hs_type_f
             .kind = HS_CTYPE_POINTER, .file = file, .of = of, .n_bytes = 8, .flags = TYPE_BUILT});
 }
 
+/* Bytes that a text or a vector has, as one type of the pool: a u8 elsewhere may be memory that
+ * something else is made of. */
+static hs_ctype rules_text(struct hs_ctypes *types)
+{
+    if (types->text == 0)
+        types->text = hs_ctypes_make_(
+            types, &(struct ctypes_type){.kind = HS_CTYPE_SCALAR,
+                                         .n_bytes = 1,
+                                         .name = "u8",
+                                         .flags = TYPE_BUILT | TYPE_HAS_NAME | TYPE_TEXT});
+    return types->text;
+}
+
 void hs_ctypes_rule_apply_(struct hs_ctypes *types, hs_ctype number, struct ctypes_found *found,
                            size_t n)
 {
@@ -193,6 +206,10 @@ void hs_ctypes_rule_apply_(struct hs_ctypes *types, hs_ctype number, struct ctyp
         node = rules_node(types, rule, &type);
     else if (rule->value == RULES_ELEMENT)
         node = hs_ctypes_argument_(types, type.file, type.die, 0);
+    if (rule->value == RULES_TEXT ||
+        (rule->value == RULES_ELEMENT && strcmp(rule->prefix, RULES_VECTOR) == 0 &&
+         rules_is(types, node, "u8")))
+        node = rules_text(types);
     for (size_t i = 0; node != 0 && i < n; i++) {
         hs_ctype to = found[i].slot.pointee;
         if (to == 0 || to == last)

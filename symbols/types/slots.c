@@ -102,15 +102,15 @@ static bool slots_of_array(struct hs_ctypes *types, const struct ctypes_type *ty
 
 /* What a record or a union is made of. */
 struct slots_parts {
-    struct ctypes_member variant[SLOTS_MAX_ALTERNATIVES];
-    uint32_t first, n; /* of the pool, unless it is a variant */
-    bool is_variant, is_union;
+    struct ctypes_member own[SLOTS_MAX_ALTERNATIVES];
+    uint32_t first, n; /* of the pool, unless they are its own */
+    bool has_own, is_union;
 };
 
 static struct ctypes_member parts_member(const struct hs_ctypes *types,
                                          const struct slots_parts *parts, uint32_t i)
 {
-    return parts->is_variant ? parts->variant[i] : types->members[parts->first + i];
+    return parts->has_own ? parts->own[i] : types->members[parts->first + i];
 }
 
 static bool member_named(struct hs_ctypes *types, hs_ctype number, const char *name,
@@ -145,7 +145,7 @@ static bool parts_of_variant(struct hs_ctypes *types, hs_ctype number, struct sl
         first.n_whens = 1;
         if (!hs_ctypes_when_add_(types, &when))
             return false;
-        parts->variant[parts->n++] = first;
+        parts->own[parts->n++] = first;
         if (!member_named(types, rest.type, "_M_rest", &rest) ||
             !hs_add_fits(offset, rest.offset, &offset))
             break;
@@ -153,19 +153,78 @@ static bool parts_of_variant(struct hs_ctypes *types, hs_ctype number, struct sl
     return parts->n > 0;
 }
 
+/* Elements of an array, of which so many are there as a number says, and `n_more`. */
+static bool parts_add_counted(struct hs_ctypes *types, const struct ctypes_member *array,
+                              uint64_t count_at, uint64_t n_more, struct slots_parts *parts)
+{
+    struct ctypes_type type = *hs_ctypes_get_(types, array->type);
+    uint64_t stride = hs_ctypes_size_(types, type.of);
+    if (type.kind != HS_CTYPE_ARRAY || type.n_elements > SLOTS_MAX_ALTERNATIVES - parts->n)
+        return false;
+    for (uint64_t i = 0; i < type.n_elements; i++) {
+        struct ctypes_when when = {(int64_t)count_at, i + 1 < n_more ? 0 : i + 1 - n_more,
+                                   UINT16_MAX, sizeof(uint16_t), WHEN_IS};
+        struct ctypes_member element = {.offset = array->offset + i * stride,
+                                        .type = type.of,
+                                        .first_when = (uint32_t)types->n_whens,
+                                        .n_whens = 1};
+        if (!hs_ctypes_when_add_(types, &when))
+            return false;
+        parts->own[parts->n++] = element;
+    }
+    return true;
+}
+
+/* Where a node of a B-tree has the number of its keys; false when it is not made as we know it. */
+static bool node_length(struct hs_ctypes *types, hs_ctype number, uint64_t *ret_at,
+                        bool *ret_is_inner)
+{
+    struct ctypes_member data, length;
+    *ret_is_inner = member_named(types, number, "data", &data);
+    *ret_at = *ret_is_inner ? data.offset : 0;
+    return member_named(types, *ret_is_inner ? data.type : number, "len", &length) &&
+           hs_ctypes_size_(types, length.type) == sizeof(uint16_t) &&
+           hs_add_fits(*ret_at, length.offset, ret_at) && *ret_at <= INT64_MAX;
+}
+
+/* Nodes of Rust's B-trees (alloc/src/collections/btree/node.rs) have room for 11 keys, 11 values
+ * and, inner ones, 12 edges: of these the first `len` are there, and one edge more. */
+static bool parts_of_node(struct hs_ctypes *types, hs_ctype number, struct slots_parts *parts)
+{
+    struct ctypes_type type = *hs_ctypes_get_(types, number);
+    uint64_t length_at;
+    bool is_inner;
+    if (!node_length(types, number, &length_at, &is_inner))
+        return false;
+    for (uint32_t i = 0; i < type.n_members; i++) {
+        struct ctypes_member member = types->members[type.first_member + i];
+        bool is_counted = strcmp(member.name, "keys") == 0 || strcmp(member.name, "vals") == 0 ||
+                          strcmp(member.name, "edges") == 0;
+        if (is_counted) {
+            if (!parts_add_counted(types, &member, length_at, is_inner ? 1 : 0, parts))
+                return false;
+        } else if (parts->n == SLOTS_MAX_ALTERNATIVES) {
+            return false;
+        } else {
+            parts->own[parts->n++] = member;
+        }
+    }
+    return true;
+}
+
 static struct slots_parts parts_of(struct hs_ctypes *types, hs_ctype number)
 {
     struct ctypes_type type = *hs_ctypes_get_(types, number);
-    struct slots_parts parts = {.is_union = true, .is_variant = true};
-    bool is_variant =
-        type.rule != 0 && strcmp(hs_ctypes_container_(type.rule)->prefix, RULES_VARIANT) == 0;
-    if (is_variant && parts_of_variant(types, number, &parts))
+    struct slots_parts parts = {.is_union = true, .has_own = true};
+    const char *rule = type.rule == 0 ? "" : hs_ctypes_container_(type.rule)->prefix;
+    if (strcmp(rule, RULES_VARIANT) == 0 && parts_of_variant(types, number, &parts))
         return parts;
-    parts.is_variant = false;
-    parts.is_union = type.kind == HS_CTYPE_UNION;
-    parts.first = type.first_member;
-    parts.n = type.n_members;
-    return parts;
+    parts = (struct slots_parts){.has_own = true};
+    if ((strcmp(rule, RULES_LEAF) == 0 || strcmp(rule, RULES_INNER) == 0) &&
+        parts_of_node(types, number, &parts))
+        return parts;
+    return (struct slots_parts){
+        .is_union = type.kind == HS_CTYPE_UNION, .first = type.first_member, .n = type.n_members};
 }
 
 static bool slots_of_members(struct hs_ctypes *types, const struct ctypes_type *type,
@@ -263,8 +322,7 @@ static bool choices_add(struct hs_ctypes *types, const struct ctypes_found *foun
     struct ctypes_choice inner = {found->slot.pointee, 0, 0};
     uint64_t offset = found->slot.offset_bytes;
     if (found->slot.n_choices == 0)
-        return (inner.pointee == 0 && !found_is_told(types, found)) ||
-               hs_ctypes_choice_add_(types, &inner, offset, found->first_when, found->n_whens);
+        return hs_ctypes_choice_add_(types, &inner, offset, found->first_when, found->n_whens);
     for (uint32_t i = 0; i < found->slot.n_choices; i++) {
         inner = types->choices[found->slot.first_choice + i];
         if (!hs_ctypes_choice_add_(types, &inner, offset, found->first_when, found->n_whens))
@@ -311,7 +369,9 @@ static void slots_merge(struct hs_ctypes *types, const struct slots_parts *parts
             is_left |= found->slot.pointee != types->scratch[i].slot.pointee ||
                        found->slot.n_choices != 0 || found_is_told(types, found) || is_optional;
         }
-        merged.may_be_pointer_only |= parts->is_union && n_sure < n_there;
+        bool is_missing = parts->is_union && n_sure < n_there; /* in some alternative */
+        merged.may_be_pointer_only |= is_missing;
+        is_left |= is_missing && types->scratch[i].n_whens != 0;
         if (is_left) {
             merged.pointee = 0;
             slots_choose(types, i, end, &merged);

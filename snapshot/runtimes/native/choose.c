@@ -53,12 +53,13 @@ static hs_status told_find(struct hs_native *native, const struct hs_cchosen *ch
 }
 
 static hs_status choose(struct hs_native *native, const struct hs_cslot *slot, hs_cvalue_read *read,
-                        void *context, hs_ctype *ret, struct hs_error *err)
+                        void *context, hs_ctype *ret, bool *ret_is_there, struct hs_error *err)
 {
     struct hs_cchosen chosen;
 
     *ret = 0;
-    if (!hs_ctypes_choose(native->ctypes, slot, read, context, &chosen))
+    *ret_is_there = hs_ctypes_choose(native->ctypes, slot, read, context, &chosen);
+    if (!*ret_is_there)
         return HS_OK;
     *ret = chosen.pointee;
     return chosen.told_by == HS_CTOLD_NOT ? HS_OK : told_find(native, &chosen, ret, err);
@@ -94,8 +95,18 @@ hs_status hs_native_choose(struct hs_native *native, const struct hs_cslot *slot
                            struct hs_error *err)
 {
     struct choose_bytes value = {bytes, n_bytes, at};
+    bool is_there;
 
-    return choose(native, slot, choose_read_bytes, &value, ret, err);
+    return choose(native, slot, choose_read_bytes, &value, ret, &is_there, err);
+}
+
+bool hs_native_is_chosen(const struct hs_native *native, const struct hs_cslot *slot,
+                         const uint8_t *bytes, uint64_t n_bytes, uint64_t at)
+{
+    struct choose_bytes value = {bytes, n_bytes, at};
+    struct hs_cchosen chosen;
+
+    return hs_ctypes_choose(native->ctypes, slot, choose_read_bytes, &value, &chosen);
 }
 
 struct choose_place {
@@ -116,9 +127,10 @@ static bool choose_read_image(void *context, int64_t from_slot, unsigned n_bytes
 }
 
 hs_status hs_native_choose_at(struct hs_native *native, const struct hs_cslot *slot,
-                              hs_addr address, hs_ctype *ret, struct hs_error *err)
+                              hs_addr address, hs_ctype *ret, bool *ret_is_there,
+                              struct hs_error *err)
 {
     struct choose_place place = {&native->dump->image, address};
 
-    return choose(native, slot, choose_read_image, &place, ret, err);
+    return choose(native, slot, choose_read_image, &place, ret, ret_is_there, err);
 }

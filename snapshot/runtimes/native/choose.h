@@ -29,8 +29,13 @@ void hs_native_told_fini(struct hs_native_told *told);
 hs_status hs_native_choose(struct hs_native *native, const struct hs_cslot *slot,
                            const uint8_t *bytes, uint64_t n_bytes, uint64_t at, hs_ctype *ret,
                            struct hs_error *err);
-/* The same where it stands at an address of the process. */
+/* Does the value at bytes[at] have a pointer in the slot? What stands there else was left by
+ * another value. */
+bool hs_native_is_chosen(const struct hs_native *native, const struct hs_cslot *slot,
+                         const uint8_t *bytes, uint64_t n_bytes, uint64_t at);
+/* Both, where it stands at an address of the process. */
 hs_status hs_native_choose_at(struct hs_native *native, const struct hs_cslot *slot,
-                              hs_addr address, hs_ctype *ret, struct hs_error *err);
+                              hs_addr address, hs_ctype *ret, bool *ret_is_there,
+                              struct hs_error *err);
 
 #endif

@@ -191,12 +191,13 @@ static bool flow_is_swiss_table(struct flow *f, const struct hs_heap_block *bloc
     return true;
 }
 
-/* Without pointers in the type nothing can be checked but that there are none. */
-static bool flow_has_no_pointer(struct flow *f, const struct hs_heap_block *block)
+/* Without pointers in the type nothing can be checked but that there are none in `n` elements. */
+static bool flow_has_no_pointer(struct flow *f, const struct hs_heap_block *block,
+                                const struct hs_native_type *type, uint64_t n)
 {
     struct hs_heap_block found;
 
-    for (uint64_t at = 0; at + WORD <= block->n_bytes; at += WORD)
+    for (uint64_t at = 0; at + WORD <= n * type->n_bytes; at += WORD)
         if (hs_flow_resolve(f->native, hs_load_u64(block->bytes + at), &found) != HS_POINTER_NONE)
             return false;
     return true;
@@ -213,7 +214,7 @@ static bool flow_is_array(struct flow *f, const struct hs_heap_block *block,
     if (type->type.form == HS_FORM_SCALAR)
         return true;
     if (type->n_slots == 0)
-        return flow_has_no_pointer(f, block);
+        return flow_has_no_pointer(f, block, type, n);
     return flow_fits_half(f, block, type, n) ||
            (type->type.form == HS_FORM_POINTER && type->n_bytes == WORD &&
             flow_fits_middle(f, block, n));
@@ -221,13 +222,16 @@ static bool flow_is_array(struct flow *f, const struct hs_heap_block *block,
 
 static bool flow_is_weak(const struct flow *f, hs_ntype type)
 {
-    return type == 0 || hs_native_type_of(&f->result->types, type)->type.form == HS_FORM_SCALAR;
+    if (type == 0)
+        return true;
+    const struct hs_native_type *had = hs_native_type_of(&f->result->types, type);
+    return had->type.form == HS_FORM_SCALAR && !had->is_plain; /* a stream's buffer is known */
 }
 
 /* A pointer into its middle said what it is: one to its start knows better. */
 static bool flow_is_of_middle(const struct flow *f, hs_ntype type)
 {
-    return type != 0 && hs_native_type_of(&f->result->types, type)->listed_as != 0;
+    return type != 0 && hs_native_type_of(&f->result->types, type)->is_of_middle;
 }
 
 static bool flow_may_have_type(const struct hs_heap_block *block)

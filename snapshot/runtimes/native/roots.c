@@ -224,11 +224,12 @@ hs_status hs_native_add_slot(struct hs_native *native, struct hs_native_variable
     const struct hs_cslot *slot;
     enum hs_slot_form form =
         hs_native_slot_form(native->ctypes, variable->type, offset, &pointee, &slot);
+    bool is_there = true;
     if (slot != NULL && address != 0)
-        HS_TRY(hs_native_choose_at(native, slot, address, &pointee, err));
-    if (form == HS_SLOT_POINTER || pointee != 0)
+        HS_TRY(hs_native_choose_at(native, slot, address, &pointee, &is_there, err));
+    if ((form == HS_SLOT_POINTER || pointee != 0) && is_there)
         leaf.root.certainty = HS_EXACT;
-    if (form == HS_SLOT_NONE)
+    if (form == HS_SLOT_NONE || !is_there)
         leaf.root.edge_class = HS_EDGE_GUESSED;
     leaf.root.field = HS_NO_FIELD;
     leaf.root.address = address;

@@ -6,10 +6,9 @@
 #include "base/bisect.h"
 #include "disguise.h"
 #include "flow.h"
+#include "said.h"
 
 enum { WORD = 8, BLOCKS_PER_TELL = 1 << 20 };
-/* All allocators round to 16. */
-enum { ROUNDED_BYTES = 16, WIDE_ONE_IN = 8 };
 /* Memory for edges is taken in steps; the first is free. So many are in memory at most. */
 enum { EDGES_STEP = 1 << 16, EDGES_PER_PART = 1 << 20 };
 #define SCAN_HASH_FACTOR UINT64_C(0x9e3779b97f4a7c15)
@@ -213,15 +212,6 @@ static hs_status mark_words(struct hs_scan *scan, struct hs_block_queue *queue,
                : HS_OK;
 }
 
-/* May an allocator have made a block of this size for `n` bytes? */
-static bool scan_is_tight(const struct hs_heap_block *block, uint64_t n)
-{
-    return block->n_bytes - n < ROUNDED_BYTES ||
-           (block->span->owner < HS_N_ALLOCATORS &&
-            hs_allocators[block->span->owner]->may_round != NULL &&
-            hs_allocators[block->span->owner]->may_round(block, n));
-}
-
 /* Counts it among the sizes of its type. */
 static void mark_size(struct hs_scan *scan, const struct hs_heap_block *block)
 {
@@ -230,7 +220,7 @@ static void mark_size(struct hs_scan *scan, const struct hs_heap_block *block)
     if (type == NULL || type->is_array || type->n_bytes == 0 || type->n_bytes > block->n_bytes)
         return;
     struct hs_scan_sizes *sizes = &scan->sizes[hs_flow_type(scan->flow, block->rank) - 1];
-    bool is_tight = scan_is_tight(block, type->n_bytes);
+    bool is_tight = hs_said_is_tight(block, type->n_bytes);
     sizes->n_tight += is_tight;
     sizes->n_wide += !is_tight;
 }
@@ -455,78 +445,6 @@ static hs_status scan_add(struct hs_scan *scan, const struct hs_heap_block *targ
     return scan_add_edge(scan, &edge, err);
 }
 
-unsigned hs_scan_class(enum hs_pointer how)
-{
-    return how == HS_POINTER_START      ? HS_EDGE_EXACT
-           : how == HS_POINTER_INTERIOR ? HS_EDGE_INTERIOR
-                                        : HS_EDGE_PAST_END;
-}
-
-/* Does the type have a pointer at this offset of an element? O(log slots). */
-static bool scan_has_slot(const struct hs_native_type *type, uint64_t offset)
-{
-    size_t low = HS_FIRST_FROM(type->slots, type->n_slots, offset_bytes, offset);
-
-    return low < type->n_slots && type->slots[low].offset_bytes == offset;
-}
-
-/* What a type says of the words of one block. */
-struct scan_said {
-    const struct hs_native_type *type; /* NULL: nothing */
-    uint64_t end;                      /* where what it covers ends: [0, end) */
-    bool has_rest; /* what lies behind is the allocator's rounding, or text: no pointers */
-};
-
-/* glibc leaves no rest below 32 bytes, so that some blocks are 16 larger: when nearly all others of
- * the type are not, these are. Else there may be more behind what the type describes. */
-static bool scan_is_rounded(const struct hs_scan *scan, const struct hs_heap_block *block,
-                            uint64_t end)
-{
-    if (scan_is_tight(block, end))
-        return true;
-    const struct hs_scan_sizes *sizes = &scan->sizes[hs_flow_type(scan->flow, block->rank) - 1];
-    return block->n_bytes - end < 2 * ROUNDED_BYTES &&
-           sizes->n_wide <= sizes->n_tight / WIDE_ONE_IN;
-}
-
-static struct scan_said scan_said(const struct hs_scan *scan, const struct hs_native_type *type,
-                                  const struct hs_heap_block *block)
-{
-    struct scan_said said = {.type = type};
-
-    if (type == NULL || type->is_plain)
-        return said;
-    said.end = type->is_array ? block->n_bytes - block->n_bytes % type->n_bytes : type->n_bytes;
-    if (said.end > block->n_bytes)
-        said.end = block->n_bytes;
-    said.has_rest = type->is_open_text || (!type->is_open && type->said_bytes == type->n_bytes &&
-                                           scan_is_rounded(scan, block, said.end));
-    return said;
-}
-
-/* The class of an aligned word that leads somewhere, by what the block's type says. */
-static unsigned scan_word_class(const struct scan_said *said, const struct hs_object_words *words,
-                                uint64_t at, enum hs_pointer how)
-{
-    const struct hs_native_type *type = said->type;
-
-    if (words->is_plain || (words->guessed_from != 0 && at / WORD >= words->guessed_from))
-        return HS_EDGE_GUESSED;
-    if (words->is_exact)
-        return hs_scan_class(how);
-
-    if (type == NULL)
-        return hs_scan_class(how);
-    if (type->is_plain)
-        return HS_EDGE_GUESSED;
-    if (at >= said->end)
-        return said->has_rest ? HS_EDGE_GUESSED : hs_scan_class(how);
-    uint64_t offset = at % type->n_bytes;
-    if (offset >= type->said_bytes || scan_has_slot(type, offset))
-        return hs_scan_class(how);
-    return HS_EDGE_GUESSED;
-}
-
 /* Of a word of C. The items of a list and the like belong to a Python object, and only Python
  * objects lead there: what looks like it was left by what used the memory before. */
 static unsigned scan_foreign_class(const struct hs_scan *scan, const struct hs_heap_block *target,
@@ -543,7 +461,7 @@ static unsigned scan_foreign_class(const struct hs_scan *scan, const struct hs_h
 static hs_status scan_aligned(struct hs_scan *scan, const struct hs_heap_block *block,
                               const struct hs_native_type *type, struct hs_error *err)
 {
-    const struct scan_said said = scan_said(scan, type, block);
+    const struct hs_said said = hs_said_of(scan, type, block);
     struct hs_object_words words;
     struct hs_heap_block target;
 
@@ -555,7 +473,7 @@ static hs_status scan_aligned(struct hs_scan *scan, const struct hs_heap_block *
         enum hs_pointer how =
             hs_flow_resolve(scan->native, scan_address(&words, block, at), &target);
         unsigned edge_class =
-            scan_is_masked(words.weak, at) ? HS_EDGE_WEAK : scan_word_class(&said, &words, at, how);
+            scan_is_masked(words.weak, at) ? HS_EDGE_WEAK : hs_said_class(&said, &words, at, how);
         if (how == HS_POINTER_NONE)
             continue;
         if (!is_python)
@@ -579,7 +497,7 @@ static hs_status firm_block(struct hs_scan *scan, struct hs_block_queue *queue,
 static hs_status firm_words(struct hs_scan *scan, struct hs_block_queue *queue,
                             const struct hs_heap_block *block, struct hs_error *err)
 {
-    const struct scan_said said = scan_said(scan, scan_type(scan, block), block);
+    const struct hs_said said = hs_said_of(scan, scan_type(scan, block), block);
     struct hs_object_words words;
     struct hs_heap_block target;
 
@@ -591,7 +509,7 @@ static hs_status firm_words(struct hs_scan *scan, struct hs_block_queue *queue,
         enum hs_pointer how =
             hs_flow_resolve(scan->native, scan_address(&words, block, at), &target);
         if (how != HS_POINTER_NONE &&
-            hs_edge_tier(scan_word_class(&said, &words, at, how)) < HS_TIER_DOUBTFUL)
+            hs_edge_tier(hs_said_class(&said, &words, at, how)) < HS_TIER_DOUBTFUL)
             HS_TRY(firm_block(scan, queue, &target, err));
     }
     return HS_OK;
@@ -707,7 +625,7 @@ static hs_status scan_unaligned(struct hs_scan *scan, const struct hs_heap_block
         if (word - low >= high - low || at % WORD == 0 || word % WORD != 0 ||
             hs_heap_map_resolve(map, word, &target) != HS_POINTER_START ||
             hs_bitmap_get(&scan->reached, target.rank) || scan_is_unsure(scan, target.rank) ||
-            (type != NULL && type->n_slots != 0 && scan_has_slot(type, at % type->n_bytes)))
+            (type != NULL && type->n_slots != 0 && hs_said_slot(type, at % type->n_bytes) != NULL))
             continue;
         HS_TRY(scan_add(scan, &target, at, HS_EDGE_GUESSED, err));
     }

@@ -102,7 +102,12 @@ hs_status hs_scan_end(struct hs_scan *scan, struct hs_error *err);
 /* The node of a block of the heap map. */
 hs_node hs_scan_node(const struct hs_scan *scan, const struct hs_heap_block *block);
 /* The class of an edge by a word that leads so. */
-unsigned hs_scan_class(enum hs_pointer how);
+static inline unsigned hs_scan_class(enum hs_pointer how)
+{
+    return how == HS_POINTER_START      ? HS_EDGE_EXACT
+           : how == HS_POINTER_INTERIOR ? HS_EDGE_INTERIOR
+                                        : HS_EDGE_PAST_END;
+}
 void hs_scan_close(struct hs_scan *scan);
 /* The edges of one block, into scan->edges, and its states. Where there are more than a million, or
  * than memory for, the first go to the dump's writer in parts. Linear in its words. */

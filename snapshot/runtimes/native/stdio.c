@@ -4,6 +4,8 @@
  *   _IO_list_all -> FILE | flags, magic | ... | +0x38 buffer begin, end | ... | +0x68 next FILE
  *
  * Source: glibc, libio/bits/types/struct_FILE.h, which has not changed its layout since 2.1. */
+#include <string.h>
+
 #include "flow.h"
 
 enum {
@@ -34,10 +36,40 @@ static hs_status stdio_file(const struct hs_native *native, struct hs_flow *flow
     return HS_OK;
 }
 
+static bool stdio_is_rusts(const char *symbol)
+{
+    return strcmp(symbol, "std::io::stdio::STDOUT") == 0 ||
+           strcmp(symbol, "std::io::stdio::stdin::INSTANCE") == 0;
+}
+
+/* Those of Rust's standard library, which most programs have without debug information: all that
+ * these variables have on the heap is their buffer (std/src/io/stdio.rs). */
+static hs_status stdio_rust(const struct hs_native *native, struct hs_flow *flow,
+                            struct hs_error *err)
+{
+    struct hs_heap_block block;
+    hs_ntype type;
+
+    for (size_t i = 0; i < native->roots.n_leaves; i++) {
+        const struct hs_root *root = &native->roots.leaves[i].root;
+        if (root->kind != HS_ROOT_GLOBAL || root->symbol == 0 ||
+            !stdio_is_rusts(hs_strtab_get(&native->dump->strings, root->symbol)) ||
+            hs_flow_resolve(native, native->roots.leaves[i].target, &block) != HS_POINTER_START ||
+            hs_flow_type(flow, block.rank) != 0 || (block.span->states & HS_BLOCK_MAPPING) != 0)
+            continue;
+        HS_TRY(hs_native_types_of_plain(&flow->types, "buffer of standard streams", &type, err));
+        hs_flow_set_type(flow, block.rank, type);
+        flow->n_typed++;
+    }
+    return HS_OK;
+}
+
 hs_status hs_native_stdio(const struct hs_native *native, struct hs_flow *flow,
                           struct hs_error *err)
 {
     const struct hs_image *image = &native->dump->image;
+
+    HS_TRY(stdio_rust(native, flow, err));
 
     for (size_t i = 0; i < native->dump->objects.n; i++) {
         const struct hs_object *object = &native->dump->objects.objects[i];

@@ -8,7 +8,7 @@
 enum { NAME_BYTES = 1024, MEMBERS_PER_TYPE = 4096, ARRAYS_NESTED = 16 };
 
 /* What a key in the table is about. */
-enum types_key { KEY_CTYPE = 1, KEY_SIZE, KEY_NAME, KEY_MIDDLE, KEY_OBJECT };
+enum types_key { KEY_CTYPE = 1, KEY_SIZE, KEY_NAME, KEY_MIDDLE, KEY_OBJECT, KEY_MEMORY };
 #define KEY_SHIFT 60
 #define WORD 8
 
@@ -143,6 +143,8 @@ static enum hs_type_form types_form(unsigned kind)
  * (u8, std::byte) is memory of any use. */
 static bool types_is_memory(const struct hs_ctype_facts *facts)
 {
+    if (facts->is_text)
+        return false;
     static const char *const text[] = {"char", "signed char", "unsigned char",
                                        "bool", "_Bool",       "char8_t"};
     for (size_t i = 0; i < sizeof text / sizeof *text; i++)
@@ -183,6 +185,23 @@ static void types_learn_slots(struct hs_native_types *types, struct hs_native_ty
     type->has_unaligned |= type->is_array && type->n_slots != 0 && type->n_bytes % WORD != 0;
 }
 
+/* The twin of a type of which nothing is known but its name, with which it is written. */
+static hs_status types_of_memory(struct hs_native_types *types, hs_ntype listed, bool is_of_middle,
+                                 hs_ntype *ret, struct hs_error *err)
+{
+    uint64_t key = types_key(is_of_middle ? KEY_MIDDLE : KEY_MEMORY, listed);
+
+    *ret = (hs_ntype)hs_dict_get(&types->by_key, key, 0);
+    if (*ret != 0)
+        return HS_OK;
+    struct hs_native_type type = *hs_native_type_of(types, listed);
+    type.is_memory = true;
+    type.is_of_middle = is_of_middle;
+    type.listed_as = listed;
+    HS_TRY(types_add(types, &type, ret, err));
+    return hs_dict_put(&types->by_key, key, *ret, err);
+}
+
 hs_status hs_native_types_of_ctype(struct hs_native_types *types, hs_ctype ctype, bool is_array,
                                    hs_ntype *ret, struct hs_error *err)
 {
@@ -202,13 +221,14 @@ hs_status hs_native_types_of_ctype(struct hs_native_types *types, hs_ctype ctype
         .type = {.form = (uint8_t)types_form(facts.kind),
                  .stride_bytes = is_array ? facts.n_bytes : 0},
     };
-    type.is_memory = facts.kind == HS_CTYPE_SCALAR && types_is_memory(&facts);
     types_learn_slots(types, &type);
     types_learn_end(types, &type);
     if (!is_array)
         type.larger = hs_ctypes_larger(types->ctypes, ctype);
     snprintf(name, sizeof name, "%s%s", facts.name, is_array ? "[]" : "");
     HS_TRY(types_intern(types, name, &type, ret, err));
+    if (facts.kind == HS_CTYPE_SCALAR && types_is_memory(&facts))
+        HS_TRY(types_of_memory(types, *ret, false, ret, err));
     return hs_dict_put(&types->by_key, key, *ret, err);
 }
 
@@ -218,19 +238,10 @@ hs_status hs_native_types_of_middle(struct hs_native_types *types, hs_ctype ctyp
     hs_ntype listed;
 
     HS_TRY(hs_native_types_of_ctype(types, ctype, true, &listed, err));
-    uint64_t key = types_key(KEY_MIDDLE, listed);
-    *ret = (hs_ntype)hs_dict_get(&types->by_key, key, 0);
-    if (*ret != 0 || listed == 0)
-        return HS_OK;
-    struct hs_native_type type = *hs_native_type_of(types, listed);
-    if (type.is_memory) {
-        *ret = listed;
-        return HS_OK;
-    }
-    type.is_memory = true;
-    type.listed_as = listed;
-    HS_TRY(types_add(types, &type, ret, err));
-    return hs_dict_put(&types->by_key, key, *ret, err);
+    *ret = listed;
+    return listed == 0 || hs_native_type_of(types, listed)->is_memory
+               ? HS_OK
+               : types_of_memory(types, listed, true, ret, err);
 }
 
 hs_status hs_native_types_list(struct hs_native_types *types, struct hs_type **ret,

@@ -28,6 +28,7 @@ struct hs_native_type {
     bool is_open;       /* behind a record may be more of it that is not known */
     bool is_open_text;  /* behind a record are numbers or characters of its last member */
     bool is_memory;     /* bytes of any use: nothing is known of its words */
+    bool is_of_middle;  /* by a pointer into the middle */
     bool is_plain;      /* no word of it is a pointer; of a type without a ctype */
     hs_ntype listed_as; /* 0, or the type that blocks of this one are written with */
     /* Of an interpreter's object; borrowed from its model. */

@@ -51,6 +51,7 @@ struct hs_ctype_facts {
     uint64_t n_elements; /* of an array; 0: flexible or unknown */
     uint8_t kind;
     bool is_declaration; /* named but described nowhere that could be found */
+    bool is_text;        /* a byte of Rust's String, Vec<u8>, &str or [u8]: no memory of any use */
 };
 
 /* A pointer inside a value. */

@@ -1,0 +1,72 @@
+#include "said.h"
+
+#include "base/bisect.h"
+
+/* All allocators round to 16. */
+enum { ROUNDED_BYTES = 16, WIDE_ONE_IN = 8, WORD = 8 };
+
+bool hs_said_is_tight(const struct hs_heap_block *block, uint64_t n)
+{
+    return block->n_bytes - n < ROUNDED_BYTES ||
+           (block->span->owner < HS_N_ALLOCATORS &&
+            hs_allocators[block->span->owner]->may_round != NULL &&
+            hs_allocators[block->span->owner]->may_round(block, n));
+}
+
+const struct hs_cslot *hs_said_slot(const struct hs_native_type *type, uint64_t offset)
+{
+    size_t low = HS_FIRST_FROM(type->slots, type->n_slots, offset_bytes, offset);
+
+    return low < type->n_slots && type->slots[low].offset_bytes == offset ? &type->slots[low]
+                                                                          : NULL;
+}
+
+/* glibc leaves no rest below 32 bytes, so that some blocks are 16 larger: when nearly all others of
+ * the type are not, these are. Else there may be more behind what the type describes. */
+static bool said_is_rounded(const struct hs_scan *scan, const struct hs_heap_block *block,
+                            uint64_t end)
+{
+    if (hs_said_is_tight(block, end))
+        return true;
+    const struct hs_scan_sizes *sizes = &scan->sizes[hs_flow_type(scan->flow, block->rank) - 1];
+    return block->n_bytes - end < 2 * ROUNDED_BYTES &&
+           sizes->n_wide <= sizes->n_tight / WIDE_ONE_IN;
+}
+
+struct hs_said hs_said_of(const struct hs_scan *scan, const struct hs_native_type *type,
+                          const struct hs_heap_block *block)
+{
+    struct hs_said said = {.native = scan->native, .block = block, .type = type};
+
+    if (type == NULL || type->is_plain)
+        return said;
+    said.end = type->is_array ? block->n_bytes - block->n_bytes % type->n_bytes : type->n_bytes;
+    if (said.end > block->n_bytes)
+        said.end = block->n_bytes;
+    said.has_rest = type->is_open_text || (!type->is_open && type->said_bytes == type->n_bytes &&
+                                           said_is_rounded(scan, block, said.end));
+    return said;
+}
+
+unsigned hs_said_class(const struct hs_said *said, const struct hs_object_words *words, uint64_t at,
+                       enum hs_pointer how)
+{
+    const struct hs_native_type *type = said->type;
+
+    if (words->is_plain || (words->guessed_from != 0 && at / WORD >= words->guessed_from))
+        return HS_EDGE_GUESSED;
+    if (words->is_exact || type == NULL)
+        return hs_scan_class(how);
+    if (type->is_plain)
+        return HS_EDGE_GUESSED;
+    if (at >= said->end)
+        return said->has_rest ? HS_EDGE_GUESSED : hs_scan_class(how);
+    uint64_t offset = at % type->n_bytes;
+    if (offset >= type->said_bytes)
+        return hs_scan_class(how);
+    const struct hs_cslot *slot = hs_said_slot(type, offset);
+    bool is_there = slot != NULL &&
+                    (slot->n_choices == 0 ||
+                     hs_native_is_chosen(said->native, slot, said->block->bytes, said->end, at));
+    return is_there ? hs_scan_class(how) : HS_EDGE_GUESSED;
+}

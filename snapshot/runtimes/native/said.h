@@ -1,0 +1,27 @@
+/* What the type of a block says of its words: which are pointers, and how sure that is (the classes
+ * of scan.h). */
+#ifndef HS_NATIVE_SAID_H
+#define HS_NATIVE_SAID_H
+
+#include "scan.h"
+
+struct hs_said {
+    const struct hs_native *native;    /* borrowed, as all here */
+    const struct hs_heap_block *block; /* whose words they are */
+    const struct hs_native_type *type; /* NULL: nothing is said */
+    uint64_t end;                      /* where what it covers ends: [0, end) */
+    bool has_rest; /* what lies behind is the allocator's rounding, or text: no pointers */
+};
+
+/* May an allocator have made a block of this size for `n` bytes? */
+bool hs_said_is_tight(const struct hs_heap_block *block, uint64_t n);
+/* The pointer that the type has at this offset of an element, or NULL. O(log slots). */
+const struct hs_cslot *hs_said_slot(const struct hs_native_type *type, uint64_t offset);
+
+struct hs_said hs_said_of(const struct hs_scan *scan, const struct hs_native_type *type,
+                          const struct hs_heap_block *block);
+/* The class of an aligned word at `at` that leads somewhere. `words`: what an interpreter says. */
+unsigned hs_said_class(const struct hs_said *said, const struct hs_object_words *words, uint64_t at,
+                       enum hs_pointer how);
+
+#endif
