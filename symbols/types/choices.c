@@ -52,15 +52,27 @@ static bool choice_holds(const struct hs_ctypes *types, const struct ctypes_choi
     *ret = (struct hs_cchosen){.pointee = choice->pointee};
     for (uint32_t i = 0; i < choice->n_whens; i++) {
         const struct ctypes_when *when = &types->whens[choice->first_when + i];
-        uint64_t number;
-        if (!read(context, when->at, when->n_bytes, &number))
-            return false;
-        bool is_in = when->low <= number && number <= when->high;
-        if (when->kind == WHEN_TABLE || when->kind == WHEN_CODE) {
-            ret->told_by = when->kind == WHEN_TABLE ? HS_CTOLD_TABLE : HS_CTOLD_CODE;
+        uint64_t number = 0;
+        bool is_read = read(context, when->at, when->n_bytes, &number);
+        bool is_in = is_read && when->low <= number && number <= when->high;
+        switch ((enum ctypes_when_kind)when->kind) {
+        case WHEN_IS:
+        case WHEN_IS_NOT:
+            if (!is_read || is_in != (when->kind == WHEN_IS))
+                return false;
+            break;
+        case WHEN_USED_END:
+        case WHEN_USED_COUNT:
+            if (is_read)
+                ret->used_by = when->kind == WHEN_USED_END ? HS_CUSED_END : HS_CUSED_COUNT;
+            ret->used = number;
+            break;
+        case WHEN_TABLE:
+        case WHEN_CODE:
+            if (is_read)
+                ret->told_by = when->kind == WHEN_TABLE ? HS_CTOLD_TABLE : HS_CTOLD_CODE;
             ret->word = number;
-        } else if (is_in != (when->kind == WHEN_IS)) {
-            return false;
+            break;
         }
     }
     return true;
@@ -76,8 +88,9 @@ bool hs_ctypes_choose(const struct hs_ctypes *types, const struct hs_cslot *slot
     return false;
 }
 
-/* Records that have a pointer to anything, and beside it the word that knows to what; or a value,
- * and beside it the byte that says whether it is there. */
+/* Records that have a pointer to anything, and beside it the word that knows to what; a value, and
+ * beside it the byte that says whether it is there; an array, and the word that says how much of it
+ * is in use (libstdc++, libc++, Rust). */
 static const struct told_rule {
     const char *record;           /* its own name begins so; NULL: any */
     const char *pointer, *teller; /* members */
@@ -88,6 +101,9 @@ static const struct told_rule {
     {"_Function_base", "_M_functor", "_M_manager", 8, WHEN_CODE, false},
     {"any", "_M_storage", "_M_manager", 8, WHEN_CODE, false},
     {"_Optional_payload_base<", "_M_payload", "_M_engaged", 1, WHEN_IS, false},
+    {"_Vector_impl", "_M_start", "_M_finish", 8, WHEN_USED_END, false},
+    {"vector<", "__begin_", "__end_", 8, WHEN_USED_END, false},
+    {"Vec<", "buf", "len", 8, WHEN_USED_COUNT, true},
 };
 
 static struct ctypes_member *told_member(struct hs_ctypes *types, const struct ctypes_type *type,

@@ -116,9 +116,17 @@ struct ctypes_member {
 
 /* ---- choices.c: what a value tells of itself */
 
-enum ctypes_when_kind { WHEN_IS, WHEN_IS_NOT, WHEN_TABLE, WHEN_CODE };
+enum ctypes_when_kind {
+    WHEN_IS,
+    WHEN_IS_NOT,
+    WHEN_USED_END,
+    WHEN_USED_COUNT,
+    WHEN_TABLE,
+    WHEN_CODE
+};
 
-/* A number in [low, high], or not; or the word that tells what a pointer leads to. */
+/* A number in [low, high], or not; the word that tells how much of an array is in use; or the word
+ * that tells what a pointer leads to. */
 struct ctypes_when {
     int64_t at; /* from the record's start, or from the slot */
     uint64_t low, high;

@@ -309,11 +309,19 @@ static bool found_is_told(const struct hs_ctypes *types, const struct ctypes_fou
     return found->n_whens != 0 && types->whens[found->first_when].kind >= WHEN_TABLE;
 }
 
+/* A vector's array. */
+static bool found_is_used(const struct hs_ctypes *types, const struct ctypes_found *found)
+{
+    return found->n_whens != 0 && (types->whens[found->first_when].kind == WHEN_USED_END ||
+                                   types->whens[found->first_when].kind == WHEN_USED_COUNT);
+}
+
 /* There while a word of the same record says so: a std::optional's value. */
 static bool found_is_optional(const struct hs_ctypes *types, const struct slots_parts *parts,
                               const struct ctypes_found *found)
 {
-    return !parts->is_union && found->n_whens != 0 && !found_is_told(types, found);
+    return !parts->is_union && found->n_whens != 0 && !found_is_told(types, found) &&
+           !found_is_used(types, found);
 }
 
 /* Adds the choices that one of several slots of a place stands for; false when there is no room. */
@@ -348,34 +356,45 @@ static void slots_choose(struct hs_ctypes *types, size_t begin, size_t end, stru
     merged->n_choices = is_known && n <= UINT8_MAX ? (uint8_t)n : 0;
 }
 
-/* Slots of one place become one: sure when every alternative that has something there has a sure
- * pointer there. */
+/* One slot for those of scratch from `begin` on that are at one place: sure when every alternative
+ * that has something there (`n_there`) has a sure pointer there. Returns where they end. */
+static size_t slots_merge_place(struct hs_ctypes *types, const struct slots_parts *parts,
+                                size_t begin, size_t n_there, struct hs_cslot *ret)
+{
+    const struct ctypes_found first = types->scratch[begin];
+    bool differs = false, is_more = false; /* by the value; the value tells more */
+    size_t n_sure = 0, end;
+    *ret = first.slot;
+    for (end = begin;
+         end < types->n_scratch && types->scratch[end].slot.offset_bytes == first.slot.offset_bytes;
+         end++) {
+        const struct ctypes_found *found = &types->scratch[end];
+        bool is_optional = found_is_optional(types, parts, found);
+        n_sure += !found->slot.may_be_pointer_only;
+        ret->may_be_pointer_only |= is_optional;
+        differs |=
+            found->slot.pointee != first.slot.pointee || found_is_told(types, found) || is_optional;
+        is_more |= found->slot.n_choices != 0 || found_is_used(types, found);
+    }
+    bool is_missing = parts->is_union && n_sure < n_there; /* in some alternative */
+    ret->may_be_pointer_only |= is_missing;
+    differs |= is_missing && first.n_whens != 0;
+    if (differs)
+        ret->pointee = 0;
+    if (differs || is_more)
+        slots_choose(types, begin, end, ret);
+    return end;
+}
+
 static void slots_merge(struct hs_ctypes *types, const struct slots_parts *parts)
 {
     struct slots_alternative alternatives[SLOTS_MAX_ALTERNATIVES];
     size_t n_alternatives = alternatives_list(types, parts, alternatives), n = 0;
-    for (size_t i = 0, end; i < types->n_scratch; i = end) {
-        struct hs_cslot merged = types->scratch[i].slot;
-        size_t n_there = alternatives_there(alternatives, n_alternatives, merged.offset_bytes);
-        size_t n_sure = 0;
-        bool is_left = false; /* to the value */
-        for (end = i;
-             end < types->n_scratch && types->scratch[end].slot.offset_bytes == merged.offset_bytes;
-             end++) {
-            const struct ctypes_found *found = &types->scratch[end];
-            n_sure += !found->slot.may_be_pointer_only;
-            bool is_optional = found_is_optional(types, parts, found);
-            merged.may_be_pointer_only |= is_optional;
-            is_left |= found->slot.pointee != types->scratch[i].slot.pointee ||
-                       found->slot.n_choices != 0 || found_is_told(types, found) || is_optional;
-        }
-        bool is_missing = parts->is_union && n_sure < n_there; /* in some alternative */
-        merged.may_be_pointer_only |= is_missing;
-        is_left |= is_missing && types->scratch[i].n_whens != 0;
-        if (is_left) {
-            merged.pointee = 0;
-            slots_choose(types, i, end, &merged);
-        }
+    for (size_t i = 0; i < types->n_scratch;) {
+        struct hs_cslot merged;
+        size_t n_there =
+            alternatives_there(alternatives, n_alternatives, types->scratch[i].slot.offset_bytes);
+        i = slots_merge_place(types, parts, i, n_there, &merged);
         types->scratch[n++].slot = merged;
     }
     types->n_scratch = n;

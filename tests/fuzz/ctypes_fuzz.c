@@ -22,8 +22,6 @@ static void fuzz_choices(struct hs_ctypes *types, const struct hs_cslot *slot)
 {
     struct hs_cchosen chosen;
     uint64_t seed = slot->offset_bytes;
-    if (slot->n_choices != 0 && slot->pointee != 0)
-        __builtin_trap();
     if (slot->n_choices == 0 || !hs_ctypes_choose(types, slot, fuzz_read, &seed, &chosen))
         return;
     for (hs_addr at = 0; at < 4; at++)

@@ -53,16 +53,18 @@ static hs_status told_find(struct hs_native *native, const struct hs_cchosen *ch
 }
 
 static hs_status choose(struct hs_native *native, const struct hs_cslot *slot, hs_cvalue_read *read,
-                        void *context, hs_ctype *ret, bool *ret_is_there, struct hs_error *err)
+                        void *context, struct hs_native_chosen *ret, struct hs_error *err)
 {
     struct hs_cchosen chosen;
 
-    *ret = 0;
-    *ret_is_there = hs_ctypes_choose(native->ctypes, slot, read, context, &chosen);
-    if (!*ret_is_there)
+    *ret = (struct hs_native_chosen){0};
+    if (!hs_ctypes_choose(native->ctypes, slot, read, context, &chosen))
         return HS_OK;
-    *ret = chosen.pointee;
-    return chosen.told_by == HS_CTOLD_NOT ? HS_OK : told_find(native, &chosen, ret, err);
+    *ret = (struct hs_native_chosen){.pointee = chosen.pointee,
+                                     .used_by = chosen.used_by,
+                                     .used = chosen.used,
+                                     .is_there = true};
+    return chosen.told_by == HS_CTOLD_NOT ? HS_OK : told_find(native, &chosen, &ret->pointee, err);
 }
 
 static uint64_t choose_number(const uint8_t *bytes, unsigned n_bytes)
@@ -91,13 +93,12 @@ static bool choose_read_bytes(void *context, int64_t from_slot, unsigned n_bytes
 }
 
 hs_status hs_native_choose(struct hs_native *native, const struct hs_cslot *slot,
-                           const uint8_t *bytes, uint64_t n_bytes, uint64_t at, hs_ctype *ret,
-                           struct hs_error *err)
+                           const uint8_t *bytes, uint64_t n_bytes, uint64_t at,
+                           struct hs_native_chosen *ret, struct hs_error *err)
 {
     struct choose_bytes value = {bytes, n_bytes, at};
-    bool is_there;
 
-    return choose(native, slot, choose_read_bytes, &value, ret, &is_there, err);
+    return choose(native, slot, choose_read_bytes, &value, ret, err);
 }
 
 bool hs_native_is_chosen(const struct hs_native *native, const struct hs_cslot *slot,
@@ -127,10 +128,9 @@ static bool choose_read_image(void *context, int64_t from_slot, unsigned n_bytes
 }
 
 hs_status hs_native_choose_at(struct hs_native *native, const struct hs_cslot *slot,
-                              hs_addr address, hs_ctype *ret, bool *ret_is_there,
-                              struct hs_error *err)
+                              hs_addr address, struct hs_native_chosen *ret, struct hs_error *err)
 {
     struct choose_place place = {&native->dump->image, address};
 
-    return choose(native, slot, choose_read_image, &place, ret, ret_is_there, err);
+    return choose(native, slot, choose_read_image, &place, ret, err);
 }

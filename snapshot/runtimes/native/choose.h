@@ -1,6 +1,7 @@
 /* Pointers of which the value that they are in tells what they lead to: those of an enumeration of
  * Rust or a std::variant by which alternative is there, those of a Box<dyn Trait>, a std::function
- * or a std::any by the table or the function beside them. What such a word tells is found out once.
+ * or a std::any by the table or the function beside them; and how much of an array is in use, by
+ * the vector. What a table or a function tells is found out once.
  *
  * Resident: 40 bytes for each table and function that was met, 65,536 at the most. */
 #ifndef HS_NATIVE_CHOOSE_H
@@ -24,18 +25,22 @@ struct hs_native_told {
 
 void hs_native_told_fini(struct hs_native_told *told);
 
-/* What the slot, which has choices, leads to where it stands at bytes[at]; *ret is 0 when that is
- * not known. Fails with HS_LIMIT. */
+struct hs_native_chosen {
+    hs_ctype pointee; /* 0: unknown */
+    uint8_t used_by;  /* enum hs_cused_by */
+    bool is_there; /* else the value has no pointer there: what stands there was left by another */
+    uint64_t used;
+};
+
+/* What the slot, which has choices, leads to where it stands at bytes[at]. Fails with HS_LIMIT. */
 hs_status hs_native_choose(struct hs_native *native, const struct hs_cslot *slot,
-                           const uint8_t *bytes, uint64_t n_bytes, uint64_t at, hs_ctype *ret,
-                           struct hs_error *err);
-/* Does the value at bytes[at] have a pointer in the slot? What stands there else was left by
- * another value. */
+                           const uint8_t *bytes, uint64_t n_bytes, uint64_t at,
+                           struct hs_native_chosen *ret, struct hs_error *err);
+/* Is it there? */
 bool hs_native_is_chosen(const struct hs_native *native, const struct hs_cslot *slot,
                          const uint8_t *bytes, uint64_t n_bytes, uint64_t at);
-/* Both, where it stands at an address of the process. */
+/* What it leads to where it stands at an address of the process. */
 hs_status hs_native_choose_at(struct hs_native *native, const struct hs_cslot *slot,
-                              hs_addr address, hs_ctype *ret, bool *ret_is_there,
-                              struct hs_error *err);
+                              hs_addr address, struct hs_native_chosen *ret, struct hs_error *err);
 
 #endif

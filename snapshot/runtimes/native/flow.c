@@ -6,6 +6,7 @@
 #include "flow.h"
 
 #include "base/alloc.h"
+#include "base/checked.h"
 #include "queue.h"
 
 /* Besides eight times what is in the copy. */
@@ -44,6 +45,7 @@ void hs_flow_fini(struct hs_flow *flow)
     hs_pages_free(flow->small, flow->n_blocks, sizeof *flow->small);
     hs_pages_free(flow->large, flow->n_blocks, sizeof *flow->large);
     hs_native_types_fini(&flow->types);
+    hs_native_reserves_fini(&flow->reserves);
     *flow = (struct hs_flow){0};
 }
 
@@ -437,12 +439,40 @@ static hs_status flow_try(struct flow *f, const struct hs_heap_block *block, uin
     return flow_look(f, block, offset, pointee, err);
 }
 
+/* What a vector says of its array. */
+static hs_status flow_say_used(struct flow *f, const struct hs_heap_block *block,
+                               const struct hs_native_chosen *to, struct hs_error *err)
+{
+    struct hs_ctype_facts facts;
+    uint64_t used = to->used - block->begin;
+
+    hs_ctype_facts(f->native->ctypes, to->pointee, &facts);
+    if (to->used_by == HS_CUSED_COUNT &&
+        (facts.n_bytes == 0 || !hs_mul_fits(to->used, facts.n_bytes, &used)))
+        return HS_OK;
+    return hs_native_reserves_say(&f->result->reserves, block->rank, block->n_bytes, used,
+                                  facts.n_bytes, err);
+}
+
+/* A word leads into the block, and so much is known of what to. */
+static hs_status flow_by(struct flow *f, const struct hs_heap_block *block, uint64_t word,
+                         const struct hs_native_chosen *to, const struct flow_place *place,
+                         struct hs_error *err)
+{
+    uint64_t offset = hs_flow_offset(f->native, word, block);
+
+    if (to->used_by != HS_CUSED_NOT && offset == 0 && flow_may_have_type(block))
+        HS_TRY(flow_say_used(f, block, to, err));
+    return to->pointee == 0 ? HS_OK : flow_try(f, block, offset, to->pointee, place, err);
+}
+
 static hs_status flow_from_block(struct flow *f, const struct hs_heap_block *block,
                                  struct hs_error *err)
 {
     const struct hs_native_type type =
         *hs_native_type_of(&f->result->types, hs_flow_type(f->result, block->rank));
-    uint64_t n = type.is_array ? block->n_bytes / type.n_bytes : 1;
+    uint64_t used = hs_native_reserves_used(&f->result->reserves, block->rank, block->n_bytes);
+    uint64_t n = type.is_array ? used / type.n_bytes : 1;
     struct hs_heap_block target;
 
     for (uint64_t i = 0; i < n; i++) {
@@ -457,14 +487,12 @@ static hs_status flow_from_block(struct flow *f, const struct hs_heap_block *blo
             enum hs_pointer how = hs_flow_resolve(f->native, word, &target);
             if (how != HS_POINTER_START && how != HS_POINTER_INTERIOR)
                 continue;
-            hs_ctype pointee = slot->pointee;
+            struct hs_native_chosen to = {.pointee = slot->pointee};
             if (slot->n_choices != 0)
-                HS_TRY(hs_native_choose(f->native, slot, block->bytes, block->n_bytes, at, &pointee,
-                                        err));
+                HS_TRY(
+                    hs_native_choose(f->native, slot, block->bytes, block->n_bytes, at, &to, err));
             const struct flow_place place = {block->begin, block->bytes, block->n_bytes, at};
-            if (pointee != 0)
-                HS_TRY(flow_try(f, &target, hs_flow_offset(f->native, word, &target), pointee,
-                                &place, err));
+            HS_TRY(flow_by(f, &target, word, &to, &place, err));
         }
     }
     return HS_OK;
@@ -617,8 +645,9 @@ static hs_status flow_from_seeds(struct flow *f, struct hs_error *err)
         if (how != HS_POINTER_START && how != HS_POINTER_INTERIOR)
             continue;
         const struct flow_place place = {.address = seed->at};
-        HS_TRY(flow_try(f, &block, hs_flow_offset(native, seed->word, &block), seed->pointee,
-                        &place, err));
+        const struct hs_native_chosen to = {
+            .pointee = seed->pointee, .used_by = seed->used_by, .used = seed->used};
+        HS_TRY(flow_by(f, &block, seed->word, &to, &place, err));
     }
     return HS_OK;
 }
@@ -652,6 +681,7 @@ hs_status hs_native_flow(struct hs_native *native, struct hs_flow *ret, struct h
     struct hs_flow result = {
         .n_blocks = native->dump->heaps.map.n_blocks,
         .types = {.strings = &native->dump->strings, .ctypes = native->ctypes},
+        .reserves = {.n_blocks = native->dump->heaps.map.n_blocks},
     };
     struct flow f = {.native = native, .result = &result};
     f.most_looks =

@@ -13,6 +13,7 @@
 #include "choose.h"
 #include "process/ranges.h"
 #include "process/roots.h"
+#include "reserve.h"
 #include "runtimes/runtime.h"
 #include "symbols/ctypes.h"
 #include "symbols/locals.h"
@@ -24,6 +25,8 @@ struct hs_native_seed {
     hs_addr block; /* start of the block that it leads to */
     hs_addr word;  /* what the slot holds */
     hs_ctype pointee;
+    uint8_t used_by; /* of an array: see struct hs_native_chosen */
+    uint64_t used;
 };
 
 /* A loaded object with what is known of it; same index as objects.objects. */
@@ -120,6 +123,7 @@ struct hs_flow {
     uint64_t n_blocks;
     struct hs_native_types types;
     uint64_t n_typed, n_by_rtti, n_by_shape, n_python;
+    struct hs_native_reserves reserves;
 };
 /* While types flow, a block's type may be tentative, still to be tried: flow.c's own. */
 #define HS_FLOW_IS_TENTATIVE ((hs_ntype)1 << 31)

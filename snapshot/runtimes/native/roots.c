@@ -36,11 +36,15 @@ static uint8_t edge_class_of(enum hs_pointer how)
 }
 
 static hs_status add_seed(struct hs_native *native, hs_addr at, const struct hs_heap_block *block,
-                          uint64_t word, hs_ctype pointee, struct hs_error *err)
+                          uint64_t word, const struct hs_native_chosen *to, struct hs_error *err)
 {
     HS_TRY(HS_GROW(&native->seeds, &native->seeds_capacity, native->n_seeds + 1, err));
-    native->seeds[native->n_seeds++] =
-        (struct hs_native_seed){.at = at, .block = block->begin, .word = word, .pointee = pointee};
+    native->seeds[native->n_seeds++] = (struct hs_native_seed){.at = at,
+                                                               .block = block->begin,
+                                                               .word = word,
+                                                               .pointee = to->pointee,
+                                                               .used_by = to->used_by,
+                                                               .used = to->used};
     return HS_OK;
 }
 
@@ -69,8 +73,8 @@ static bool is_interpreters(const struct hs_native *native, const struct hs_inte
            (python->model->is_part != NULL && python->model->is_part(python->state, block));
 }
 
-hs_status hs_native_add_word(struct hs_native *native, uint64_t word, struct hs_root_leaf *leaf,
-                             hs_ctype pointee, struct hs_error *err)
+static hs_status add_word(struct hs_native *native, uint64_t word, struct hs_root_leaf *leaf,
+                          const struct hs_native_chosen *to, struct hs_error *err)
 {
     struct hs_heap_block block;
     enum hs_pointer how;
@@ -87,11 +91,18 @@ hs_status hs_native_add_word(struct hs_native *native, uint64_t word, struct hs_
         leaf->root.tier = HS_TIER_RUNTIME;
     if (hs_edge_tier(leaf->root.edge_class) > leaf->root.tier)
         leaf->root.tier = (uint8_t)hs_edge_tier(leaf->root.edge_class);
-    if (pointee != 0 && !is_left_over(leaf, &block)) {
+    if (to->pointee != 0 && !is_left_over(leaf, &block)) {
         leaf->root.certainty = HS_EXACT;
-        HS_TRY(add_seed(native, leaf->root.address, &block, word, pointee, err));
+        HS_TRY(add_seed(native, leaf->root.address, &block, word, to, err));
     }
     return hs_roots_add(&native->roots, leaf, err);
+}
+
+hs_status hs_native_add_word(struct hs_native *native, uint64_t word, struct hs_root_leaf *leaf,
+                             hs_ctype pointee, struct hs_error *err)
+{
+    const struct hs_native_chosen to = {.pointee = pointee, .is_there = true};
+    return add_word(native, word, leaf, &to, err);
 }
 
 bool hs_native_is_root_memory(const struct hs_native *native, const struct hs_heap_block *block)
@@ -217,19 +228,18 @@ hs_status hs_native_add_slot(struct hs_native *native, struct hs_native_variable
     struct hs_root_leaf leaf = variable->leaf;
     struct hs_heap_block block;
     enum hs_pointer how;
-    hs_ctype pointee;
+    struct hs_native_chosen to = {.is_there = true};
     if (!hs_native_resolve(native, word, &how, &block))
         return HS_OK;
     variable->n_slots++;
     const struct hs_cslot *slot;
     enum hs_slot_form form =
-        hs_native_slot_form(native->ctypes, variable->type, offset, &pointee, &slot);
-    bool is_there = true;
+        hs_native_slot_form(native->ctypes, variable->type, offset, &to.pointee, &slot);
     if (slot != NULL && address != 0)
-        HS_TRY(hs_native_choose_at(native, slot, address, &pointee, &is_there, err));
-    if ((form == HS_SLOT_POINTER || pointee != 0) && is_there)
+        HS_TRY(hs_native_choose_at(native, slot, address, &to, err));
+    if ((form == HS_SLOT_POINTER || to.pointee != 0) && to.is_there)
         leaf.root.certainty = HS_EXACT;
-    if (form == HS_SLOT_NONE || !is_there)
+    if (form == HS_SLOT_NONE || !to.is_there)
         leaf.root.edge_class = HS_EDGE_GUESSED;
     leaf.root.field = HS_NO_FIELD;
     leaf.root.address = address;
@@ -241,7 +251,7 @@ hs_status hs_native_add_slot(struct hs_native *native, struct hs_native_variable
     if (leaf.root.tier == HS_TIER_FIRM && strcmp(variable->text, "_PyRuntime") == 0 &&
         hs_native_is_python_cache(hs_strtab_get(&native->dump->strings, leaf.root.name)))
         leaf.root.tier = HS_TIER_RUNTIME;
-    return hs_native_add_word(native, word, &leaf, pointee, err);
+    return add_word(native, word, &leaf, &to, err);
 }
 
 struct hs_word_scan hs_native_scan(hs_addr begin, hs_addr end)

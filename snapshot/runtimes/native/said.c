@@ -38,6 +38,8 @@ struct hs_said hs_said_of(const struct hs_scan *scan, const struct hs_native_typ
 {
     struct hs_said said = {.native = scan->native, .block = block, .type = type};
 
+    said.used = hs_native_reserves_used(&scan->flow->reserves, block->rank, block->n_bytes);
+
     if (type == NULL || type->is_plain)
         return said;
     said.end = type->is_array ? block->n_bytes - block->n_bytes % type->n_bytes : type->n_bytes;
@@ -55,7 +57,11 @@ unsigned hs_said_class(const struct hs_said *said, const struct hs_object_words 
 
     if (words->is_plain || (words->guessed_from != 0 && at / WORD >= words->guessed_from))
         return HS_EDGE_GUESSED;
-    if (words->is_exact || type == NULL)
+    if (words->is_exact)
+        return hs_scan_class(how);
+    if (at >= said->used)
+        return HS_EDGE_GUESSED;
+    if (type == NULL)
         return hs_scan_class(how);
     if (type->is_plain)
         return HS_EDGE_GUESSED;

@@ -61,7 +61,7 @@ struct hs_cslot {
     /* Not surely a pointer: an alternative of a union (or of a Rust enumeration) has something else
      * there, or it is a uintptr_t. Other integers are no slots. */
     bool may_be_pointer_only;
-    uint8_t n_choices;     /* not 0: the value tells what it leads to: hs_ctypes_choose */
+    uint8_t n_choices;     /* not 0: the value tells more of it: hs_ctypes_choose */
     uint32_t first_choice; /* private */
 };
 
@@ -72,10 +72,18 @@ enum hs_ctold_by {
     HS_CTOLD_CODE   /* std::function, std::any: of the function that knows the type */
 };
 
+/* What a vector says of the array that it leads to: behind what is in use it has a reserve. */
+enum hs_cused_by {
+    HS_CUSED_NOT,  /* nothing */
+    HS_CUSED_END,  /* `used` is the address behind the last element in use */
+    HS_CUSED_COUNT /* `used` is the number of elements in use */
+};
+
 struct hs_cchosen {
     hs_ctype pointee; /* what is declared: "dyn Shape", 0 for void * */
     uint8_t told_by;  /* enum hs_ctold_by: ask hs_ctypes_told of `word` */
-    uint64_t word;
+    uint8_t used_by;  /* enum hs_cused_by */
+    uint64_t word, used;
 };
 
 /* Reads n_bytes (1, 2, 4, 8; little endian) of the value so far from the slot; false when they are
@@ -127,8 +135,8 @@ const struct hs_cslot *hs_ctypes_slots(struct hs_ctypes *types, hs_ctype type, s
                                        bool *ret_is_cut);
 
 /* What a slot with choices leads to in one value: of a Rust enumeration or a std::variant that
- * which its tag (or its niche) says is there. False when no alternative that is there has a pointer
- * in this place. O(alternatives). */
+ * which its tag (or its niche) says is there, of a vector how much is in use. False when no
+ * alternative that is there has a pointer in this place. O(alternatives). */
 bool hs_ctypes_choose(const struct hs_ctypes *types, const struct hs_cslot *slot,
                       hs_cvalue_read *read, void *context, struct hs_cchosen *ret);
 /* What a pointer to `declared` leads to, when the word beside it is `vaddr` in `file`; 0: unknown,
