@@ -33,7 +33,10 @@ static const struct rules_container rules[] = {
     {"Box<[u8]", -1, RULES_TEXT, "u8", NULL, {NULL, NULL}},
     {RULES_LEAF, -1, RULES_SELF, NULL, NULL, {NULL, NULL}},
     {RULES_INNER, -1, RULES_SELF, NULL, NULL, {NULL, NULL}},
+    {RULES_JSON, -1, RULES_SELF, NULL, NULL, {NULL, NULL}},
+    {RULES_JSON_DATA, -1, RULES_SELF, NULL, NULL, {NULL, NULL}},
     {RULES_VARIANT, -1, RULES_SELF, NULL, NULL, {NULL, NULL}},
+    {RULES_VARIANT_LLVM, -1, RULES_SELF, NULL, NULL, {NULL, NULL}},
 };
 
 uint8_t hs_ctypes_rule_(const char *name)

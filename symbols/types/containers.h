@@ -7,7 +7,10 @@
 #define RULES_LEAF "LeafNode<"
 #define RULES_VECTOR "RawVec<"
 #define RULES_INNER "InternalNode<"
+#define RULES_JSON "basic_json<"
+#define RULES_JSON_DATA "data" /* in it, since 3.11.3 */
 #define RULES_VARIANT "_Variant_storage<"
+#define RULES_VARIANT_LLVM "__base<"
 
 struct rules_container {
     const char *prefix;  /* of the record's own name */

@@ -55,14 +55,14 @@ static void place_put(struct place_text *t, const char *part)
         t->text[t->n++] = *part;
 }
 
-/* Whether the flat slots of a type have one at `offset`. */
-static bool has_slot_at(struct hs_ctypes *types, hs_ctype type, uint64_t offset)
+/* The flat slot of a type at `offset`, or NULL. */
+static const struct hs_cslot *slot_at(struct hs_ctypes *types, hs_ctype type, uint64_t offset)
 {
     size_t n;
     bool is_cut;
     const struct hs_cslot *slots = hs_ctypes_slots(types, type, &n, &is_cut);
     size_t low = HS_FIRST_NOT(at, 0, n, slots[at].offset_bytes < offset);
-    return low < n && slots[low].offset_bytes == offset;
+    return low < n && slots[low].offset_bytes == offset ? &slots[low] : NULL;
 }
 
 static bool member_covers(struct hs_ctypes *types, const struct ctypes_member *member,
@@ -87,9 +87,9 @@ static bool place_member(struct hs_ctypes *types, const struct ctypes_type *type
             continue;
         if (n_found == 0)
             *ret = member;
-        else if (n_found == 1 && has_slot_at(types, ret->type, offset - ret->offset))
+        else if (n_found == 1 && slot_at(types, ret->type, offset - ret->offset) != NULL)
             return true;
-        if (n_found > 0 && has_slot_at(types, member.type, offset - member.offset)) {
+        if (n_found > 0 && slot_at(types, member.type, offset - member.offset) != NULL) {
             *ret = member;
             return true;
         }
@@ -117,32 +117,36 @@ static void place_put_member(struct hs_ctypes *types, struct place_text *t, hs_c
         place_put_name(t, name);
 }
 
-/* "Str|Arr": the alternatives of an enumeration that have a pointer there, when they are several.
- * Which of them it is each value tells for itself. */
+/* "Str|Arr": the alternatives of an enumeration that have a pointer there, when they are several,
+ * or of a union, when they have pointers to several types. */
 static bool place_put_alternatives(struct hs_ctypes *types, struct place_text *t, hs_ctype number,
                                    const char *before, uint64_t offset)
 {
     struct ctypes_type type = *hs_ctypes_get_(types, number);
     const char *names[PLACE_MAX_ALTERNATIVES];
+    const struct hs_cslot *slot = slot_at(types, number, offset);
+    bool is_told = true, is_hidden = false, is_one = slot == NULL || slot->pointee != 0;
     size_t n = 0;
     for (uint32_t i = 0; i < type.n_members && i < PLACE_MAX_MEMBERS; i++) {
         struct ctypes_member member = types->members[type.first_member + i];
-        if (member.n_whens == 0 || !member_covers(types, &member, offset) ||
-            !has_slot_at(types, member.type, offset - member.offset))
+        if (!member_covers(types, &member, offset) ||
+            slot_at(types, member.type, offset - member.offset) == NULL)
             continue;
+        const char *name = hs_ctypes_rule_member_(types, number, before, member.name);
+        is_told &= member.n_whens != 0;
+        is_hidden |= name == NULL || *name == '\0';
         if (n < PLACE_MAX_ALTERNATIVES)
-            names[n] = hs_ctypes_rule_member_(types, number, before, member.name);
+            names[n] = name;
         n++;
     }
-    if (n < 2)
+    if (n < 2 || (!is_told && (is_hidden || is_one)))
         return false;
-    for (size_t i = 0; i < n && i < PLACE_MAX_ALTERNATIVES; i++) {
-        if (names[i] == NULL)
-            return true; /* Ok and Err, Left and Right of the library: wrapping */
-        if (i == 0)
-            place_put_name(t, names[i]);
-        else
-            place_put(t, "|"), place_put(t, names[i]);
+    if (is_hidden)
+        return true; /* Ok and Err of the library: wrapping */
+    place_put_name(t, names[0]);
+    for (size_t i = 1; i < n && i < PLACE_MAX_ALTERNATIVES; i++) {
+        place_put(t, "|");
+        place_put(t, names[i]);
     }
     place_put(t, n > PLACE_MAX_ALTERNATIVES ? "|..." : "");
     return true;

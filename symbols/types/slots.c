@@ -105,6 +105,7 @@ struct slots_parts {
     struct ctypes_member own[SLOTS_MAX_ALTERNATIVES];
     uint32_t first, n; /* of the pool, unless they are its own */
     bool has_own, is_union;
+    bool may_lack; /* there are alternatives without a pointer besides */
 };
 
 static struct ctypes_member parts_member(const struct hs_ctypes *types,
@@ -125,18 +126,29 @@ static bool member_named(struct hs_ctypes *types, hs_ctype number, const char *n
     return false;
 }
 
-/* A std::variant of libstdc++ (gcc 7 to 14, include/std/variant): unions in unions, each of one
- * alternative and the rest, and the number of the one that is there. False when it is not so. */
-static bool parts_of_variant(struct hs_ctypes *types, hs_ctype number, struct slots_parts *parts)
+/* A std::variant of libstdc++ (gcc 7 to 14, include/std/variant) or libc++: unions in unions, each
+ * of one alternative and the rest, and the number of the one that is there. */
+struct slots_variant {
+    const char *rule, *all, *index, *first, *rest;
+};
+
+static const struct slots_variant variants[] = {
+    {RULES_VARIANT, "_M_u", "_M_index", "_M_first", "_M_rest"},
+    {RULES_VARIANT_LLVM, "__data", "__index", "__head", "__tail"},
+};
+
+/* False when it is not so. */
+static bool parts_of_variant(struct hs_ctypes *types, hs_ctype number,
+                             const struct slots_variant *is, struct slots_parts *parts)
 {
     struct ctypes_member first, rest, index;
-    if (!member_named(types, number, "_M_u", &rest) ||
-        !member_named(types, number, "_M_index", &index) || index.offset > INT64_MAX)
+    if (!member_named(types, number, is->all, &rest) ||
+        !member_named(types, number, is->index, &index) || index.offset > INT64_MAX)
         return false;
     uint64_t n_index_bytes = hs_ctypes_size_(types, index.type), offset = rest.offset;
-    if (n_index_bytes != 1 && n_index_bytes != 2)
+    if (n_index_bytes != 1 && n_index_bytes != 2 && n_index_bytes != 4)
         return false;
-    while (member_named(types, rest.type, "_M_first", &first)) {
+    while (member_named(types, rest.type, is->first, &first)) {
         struct ctypes_when when = {(int64_t)index.offset, parts->n, parts->n,
                                    (uint8_t)n_index_bytes, WHEN_IS};
         if (parts->n == SLOTS_MAX_ALTERNATIVES || !hs_add_fits(offset, first.offset, &first.offset))
@@ -146,9 +158,38 @@ static bool parts_of_variant(struct hs_ctypes *types, hs_ctype number, struct sl
         if (!hs_ctypes_when_add_(types, &when))
             return false;
         parts->own[parts->n++] = first;
-        if (!member_named(types, rest.type, "_M_rest", &rest) ||
+        if (!member_named(types, rest.type, is->rest, &rest) ||
             !hs_add_fits(offset, rest.offset, &offset))
             break;
+    }
+    return parts->n > 0;
+}
+
+/* A value of nlohmann's JSON, by its value_t: a union of C whose tag is known. */
+static bool parts_of_json(struct hs_ctypes *types, hs_ctype number, struct slots_parts *parts)
+{
+    static const struct {
+        const char *name;
+        uint64_t tag;
+    } alternatives[] = {{"object", 1}, {"array", 2}, {"string", 3}, {"binary", 8}};
+    struct ctypes_member tag, value, one;
+    parts->may_lack = true;
+    if (!member_named(types, number, "m_type", &tag) ||
+        !member_named(types, number, "m_value", &value) || hs_ctypes_size_(types, tag.type) != 1 ||
+        tag.offset > INT64_MAX)
+        return false;
+    for (size_t i = 0; i < sizeof(alternatives) / sizeof(alternatives[0]); i++) {
+        uint64_t is = alternatives[i].tag;
+        struct ctypes_when when = {(int64_t)tag.offset, is, is, 1, WHEN_IS};
+        if (!member_named(types, value.type, alternatives[i].name, &one))
+            continue;
+        if (!hs_add_fits(value.offset, one.offset, &one.offset))
+            return false;
+        one.first_when = (uint32_t)types->n_whens;
+        one.n_whens = 1;
+        if (!hs_ctypes_when_add_(types, &when))
+            return false;
+        parts->own[parts->n++] = one;
     }
     return parts->n > 0;
 }
@@ -217,7 +258,12 @@ static struct slots_parts parts_of(struct hs_ctypes *types, hs_ctype number)
     struct ctypes_type type = *hs_ctypes_get_(types, number);
     struct slots_parts parts = {.is_union = true, .has_own = true};
     const char *rule = type.rule == 0 ? "" : hs_ctypes_container_(type.rule)->prefix;
-    if (strcmp(rule, RULES_VARIANT) == 0 && parts_of_variant(types, number, &parts))
+    for (size_t i = 0; i < sizeof(variants) / sizeof(variants[0]); i++)
+        if (strcmp(rule, variants[i].rule) == 0 &&
+            parts_of_variant(types, number, &variants[i], &parts))
+            return parts;
+    if ((strcmp(rule, RULES_JSON) == 0 || strcmp(rule, RULES_JSON_DATA) == 0) &&
+        parts_of_json(types, number, &parts))
         return parts;
     parts = (struct slots_parts){.has_own = true};
     if ((strcmp(rule, RULES_LEAF) == 0 || strcmp(rule, RULES_INNER) == 0) &&
@@ -394,6 +440,7 @@ static void slots_merge(struct hs_ctypes *types, const struct slots_parts *parts
         struct hs_cslot merged;
         size_t n_there =
             alternatives_there(alternatives, n_alternatives, types->scratch[i].slot.offset_bytes);
+        n_there += n_there != SIZE_MAX && parts->may_lack ? 1 : 0;
         i = slots_merge_place(types, parts, i, n_there, &merged);
         types->scratch[n++].slot = merged;
     }

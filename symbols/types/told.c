@@ -153,7 +153,7 @@ static hs_ctype told_by_code(struct hs_ctypes *types, hs_type_file file, hs_addr
     const char *name = hs_ctypes_short_name_of_(types, file, &owner);
     if (name == NULL)
         return 0;
-    if (told_begins(name, "_Manager_external<"))
+    if (told_begins(name, "_Manager_external<") || told_begins(name, "_LargeHandler<"))
         return told_argument(types, file, &owner, name, 0);
     if (told_begins(name, "_Function_handler<") && told_base(info, &owner, &base) &&
         !told_is_in_place(info, &base))
