@@ -117,38 +117,69 @@ static void place_put_member(struct hs_ctypes *types, struct place_text *t, hs_c
         place_put_name(t, name);
 }
 
-/* "Str|Arr": the alternatives of an enumeration that have a pointer there, when they are several,
- * or of a union, when they have pointers to several types. */
+/* Names of what is in one place, each once. */
+struct place_names {
+    const char *names[PLACE_MAX_ALTERNATIVES];
+    size_t n, n_more; /* more than fit */
+};
+
+static void names_add(struct place_names *names, const char *name)
+{
+    for (size_t i = 0; i < names->n; i++)
+        if (strcmp(names->names[i], name) == 0)
+            return;
+    if (names->n < PLACE_MAX_ALTERNATIVES)
+        names->names[names->n++] = name;
+    else
+        names->n_more++;
+}
+
+/* "Str|Arr" */
+static void place_put_names(struct place_text *t, const struct place_names *names)
+{
+    for (size_t i = 0; i < names->n; i++) {
+        if (i == 0)
+            place_put_name(t, names->names[i]);
+        else
+            place_put(t, "|");
+        place_put(t, i == 0 ? "" : names->names[i]);
+    }
+    place_put(t, names->n_more != 0 ? "|..." : "");
+}
+
+/* What the alternatives of an enumeration are called that have a pointer there, or of a union, when
+ * it has pointers to several types. Where the alternatives themselves tell nothing, what is in them
+ * is called: the variables of an async function, of which each state has some. False when one name
+ * is all; then it is gone into. */
 static bool place_put_alternatives(struct hs_ctypes *types, struct place_text *t, hs_ctype number,
                                    const char *before, uint64_t offset)
 {
     struct ctypes_type type = *hs_ctypes_get_(types, number);
-    const char *names[PLACE_MAX_ALTERNATIVES];
     const struct hs_cslot *slot = slot_at(types, number, offset);
     bool is_told = true, is_hidden = false, is_one = slot == NULL || slot->pointee != 0;
+    struct place_names names = {.n = 0}, inside = {.n = 0};
     size_t n = 0;
     for (uint32_t i = 0; i < type.n_members && i < PLACE_MAX_MEMBERS; i++) {
-        struct ctypes_member member = types->members[type.first_member + i];
+        struct ctypes_member member = types->members[type.first_member + i], inner = {.name = ""};
         if (!member_covers(types, &member, offset) ||
             slot_at(types, member.type, offset - member.offset) == NULL)
             continue;
         const char *name = hs_ctypes_rule_member_(types, number, before, member.name);
+        struct ctypes_type part = *hs_ctypes_get_(types, member.type);
         is_told &= member.n_whens != 0;
         is_hidden |= name == NULL || *name == '\0';
-        if (n < PLACE_MAX_ALTERNATIVES)
-            names[n] = name;
+        names_add(&names, name == NULL ? "" : name);
+        (void)place_member(types, &part, offset - member.offset, &inner);
+        names_add(&inside, inner.name == NULL ? "" : inner.name);
         n++;
     }
-    if (n < 2 || (!is_told && (is_hidden || is_one)))
+    bool is_called = inside.n != 0 && *inside.names[0] != '\0' && *inside.names[0] != '_';
+    if (n < 2 || (!is_told && (is_hidden || is_one)) || (is_hidden && is_called && inside.n == 1))
         return false;
-    if (is_hidden)
-        return true; /* Ok and Err of the library: wrapping */
-    place_put_name(t, names[0]);
-    for (size_t i = 1; i < n && i < PLACE_MAX_ALTERNATIVES; i++) {
-        place_put(t, "|");
-        place_put(t, names[i]);
-    }
-    place_put(t, n > PLACE_MAX_ALTERNATIVES ? "|..." : "");
+    if (!is_hidden)
+        place_put_names(t, &names);
+    else if (is_called) /* Ok and Err have __0 in them */
+        place_put_names(t, &inside);
     return true;
 }
 

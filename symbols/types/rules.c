@@ -40,7 +40,8 @@ static const struct rules_member {
 };
 
 /* What tells something inside of the records of Rust's library; the rest is wrapping. */
-static const char *const rules_rust_crates[] = {"alloc::", "core::", "hashbrown::", "std::"};
+static const char *const rules_rust_crates[] = {
+    "alloc::", "core::", "hashbrown::", "std::", "tokio::runtime::task::"};
 static const char *const rules_rust_members[] = {"keys", "vals", "edges", "parent", "root",
                                                  "head", "tail", "next",  "prev"};
 
@@ -114,9 +115,17 @@ static bool rules_is_rust(struct hs_ctypes *types, const struct ctypes_type *typ
            entry.unit->language == RULES_LANG_RUST;
 }
 
+/* The states of an async function, "0", "3", "4": which of them holds a variable tells nothing. */
+static bool rules_is_state(const char *name)
+{
+    return *name != '\0' && name[strspn(name, "0123456789")] == '\0';
+}
+
 static const char *rules_rust_member(struct hs_ctypes *types, hs_ctype number, const char *name)
 {
     struct ctypes_type type = *hs_ctypes_get_(types, number);
+    if (rules_is_state(name))
+        return NULL;
     const char *record = hs_ctypes_type_name_(types, number);
     bool is_library = false;
     for (size_t i = 0; i < RULES_COUNT(rules_rust_crates); i++)

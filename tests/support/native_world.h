@@ -91,6 +91,18 @@ hs_ctype hs_ctypes_told(struct hs_ctypes *types, hs_type_file file, enum hs_ctol
     return declared;
 }
 
+bool hs_ctypes_task_header(struct hs_ctypes *types, hs_type_file file, uint64_t *ret_table_offset)
+{
+    (void)types, (void)file, (void)ret_table_offset;
+    return false;
+}
+
+bool hs_ctypes_task(struct hs_ctypes *types, hs_type_file file, hs_addr poll, struct hs_ctask *ret)
+{
+    (void)types, (void)file, (void)poll, (void)ret;
+    return false;
+}
+
 hs_ctype hs_ctypes_larger(struct hs_ctypes *types, hs_ctype type)
 {
     (void)types;

@@ -592,6 +592,19 @@ static hs_status flow_by_python(struct flow *f, const struct hs_interpreter *pyt
     return flow_python_parts(f, python, block, err);
 }
 
+static hs_status flow_by_task(struct flow *f, const struct hs_heap_block *block,
+                              struct hs_error *err)
+{
+    hs_ctype cell = hs_native_task_type(&f->native->tasks, block);
+    hs_ntype type = 0;
+
+    if (cell != 0)
+        HS_TRY(hs_native_types_of_ctype(&f->result->types, cell, false, &type, err));
+    return type == 0 || hs_native_type_of(&f->result->types, type)->n_bytes > block->n_bytes
+               ? HS_OK
+               : flow_set(f, block, type, err);
+}
+
 /* What every block says of itself. Sequential in memory. */
 static hs_status flow_from_within(struct flow *f, struct hs_error *err)
 {
@@ -599,12 +612,13 @@ static hs_status flow_from_within(struct flow *f, struct hs_error *err)
     struct hs_heap_iterator it = {.map = &f->native->dump->heaps.map};
     struct hs_heap_block block;
 
-    if (!f->rtti.is_possible && python.model == NULL)
+    if (!f->rtti.is_possible && python.model == NULL && f->native->tasks.n_tasks == 0)
         return HS_OK;
     while (hs_heap_map_next(&it, &block)) {
         if (!flow_may_have_type(&block))
             continue;
-        if (f->rtti.is_possible)
+        HS_TRY(flow_by_task(f, &block, err));
+        if (f->rtti.is_possible && hs_flow_type(f->result, block.rank) == 0)
             HS_TRY(flow_by_rtti(f, &block, err));
         if (python.model != NULL && hs_flow_type(f->result, block.rank) == 0)
             HS_TRY(flow_by_python(f, &python, &block, err));

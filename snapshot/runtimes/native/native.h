@@ -17,6 +17,7 @@
 #include "runtimes/runtime.h"
 #include "symbols/ctypes.h"
 #include "symbols/locals.h"
+#include "tasks.h"
 #include "types.h"
 
 /* Where types begin to flow from: a root's slot that is a typed pointer. */
@@ -44,6 +45,7 @@ struct hs_native {
     struct hs_ctypes *ctypes;           /* owned; NULL with --no-names */
     struct hs_native_object *of_object; /* owned; dump->objects.n */
     struct hs_native_told told;         /* see choose.h */
+    struct hs_native_tasks tasks;       /* of tokio */
     struct hs_roots roots;
     struct hs_native_seed *seeds; /* owned */
     size_t n_seeds, seeds_capacity;

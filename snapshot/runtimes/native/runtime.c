@@ -78,6 +78,7 @@ static void native_close(void *state)
     hs_range_set_fini(&s->native.root_ranges);
     hs_free(s->native.seeds);
     hs_native_told_fini(&s->native.told);
+    hs_native_tasks_fini(&s->native.tasks);
     hs_free(s->native.ended);
     native_forget(s);
     hs_free(s);
@@ -172,6 +173,7 @@ static hs_status native_collect(struct hs_native *native, struct hs_error *err)
     HS_TRY(hs_native_collect_stacks(native, err));
     HS_TRY(hs_native_collect_registered(native, err));
     HS_TRY(hs_native_collect_kernel(native, err));
+    HS_TRY(hs_native_collect_tasks(native, err));
     return hs_native_collect_unclaimed(native, err);
 }
 

@@ -436,8 +436,9 @@ static hs_status scan_add_edge(struct hs_scan *scan, const struct hs_edge *edge,
 static hs_status scan_add(struct hs_scan *scan, const struct hs_heap_block *target, uint64_t at,
                           unsigned edge_class, struct hs_error *err)
 {
-    if (scan->named != NULL && hs_edge_is_strong(edge_class) &&
-        hs_bitmap_get(scan->named, target->rank))
+    bool is_named = (scan->named != NULL && hs_bitmap_get(scan->named, target->rank)) ||
+                    hs_native_is_task(&scan->native->tasks, target->rank);
+    if (is_named && hs_edge_is_strong(edge_class))
         edge_class = HS_EDGE_GUESSED; /* it belongs to its name */
     const struct hs_edge edge = {.target = hs_scan_node(scan, target),
                                  .offset_words = at / WORD,

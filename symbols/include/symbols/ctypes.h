@@ -146,6 +146,16 @@ bool hs_ctypes_choose(const struct hs_ctypes *types, const struct hs_cslot *slot
 hs_ctype hs_ctypes_told(struct hs_ctypes *types, hs_type_file file, enum hs_ctold_by by,
                         hs_addr vaddr, hs_ctype declared);
 
+/* Tasks of tokio (Rust). Where a header has its table of functions; false when the file has no
+ * tokio. */
+bool hs_ctypes_task_header(struct hs_ctypes *types, hs_type_file file, uint64_t *ret_table_offset);
+struct hs_ctask {
+    hs_ctype cell;      /* the whole task, with its future */
+    const char *future; /* "app::serve::{async_fn_env#0}"; valid until free */
+};
+/* The task in whose table this function comes first; false when it is none. */
+bool hs_ctypes_task(struct hs_ctypes *types, hs_type_file file, hs_addr poll, struct hs_ctask *ret);
+
 /* The record that begins with this one and stands in its place in larger blocks, whatever type
  * pointers to it have: InternalNode<K, V> of Rust's B-trees for LeafNode<K, V>. Else 0. */
 hs_ctype hs_ctypes_larger(struct hs_ctypes *types, hs_ctype type);

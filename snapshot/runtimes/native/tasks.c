@@ -1,0 +1,173 @@
+#include "tasks.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/load.h"
+#include "native.h"
+#include "symbols/elf.h"
+
+enum { WORD = 8, TASKS_MAX_TABLES = 1 << 16, TASKS_NAME_BYTES = 512 };
+
+void hs_native_tasks_fini(struct hs_native_tasks *tasks)
+{
+    hs_free(tasks->kinds);
+    hs_dict_fini(&tasks->by_table);
+    hs_bitmap_fini(&tasks->of_block);
+    *tasks = (struct hs_native_tasks){0};
+}
+
+/* Is it a program of Rust with tokio? Names are looked for in all of the debug information, so a
+ * symbol is asked first. */
+static bool tasks_are_possible(struct hs_native *native)
+{
+    struct hs_live_symbol symbol;
+
+    if (native->ctypes == NULL ||
+        !hs_objects_find(&native->dump->objects, "rust_eh_personality", &symbol))
+        return false;
+    size_t object = (size_t)(symbol.object - native->dump->objects.objects);
+    return native->of_object[object].types != 0 &&
+           hs_ctypes_task_header(native->ctypes, native->of_object[object].types,
+                                 &native->tasks.table_offset);
+}
+
+/* A word of constant data: of the copy, where the loader has written it, else of the file. */
+static bool tasks_word(const struct hs_native *native, hs_addr address, uint64_t *ret)
+{
+    if (hs_image_u64(&native->dump->image, address, ret))
+        return true;
+    const struct hs_object *object = hs_objects_object_at(&native->dump->objects, address);
+    const uint8_t *bytes =
+        object == NULL ? NULL : hs_elf_bytes_at(object->elf, address - object->bias, WORD);
+    if (bytes == NULL || hs_elf_is_dyn(object->elf))
+        return false;
+    *ret = hs_load_u64(bytes);
+    return true;
+}
+
+/* Does the name end behind "{async_fn_env#0}"? `more`: that many characters follow. */
+static bool tasks_ends(const char *part, size_t more)
+{
+    const char *end = strchr(part, '}');
+    return end != NULL && strlen(end + 1) == more;
+}
+
+/* "app::serve", "app::main::{async block}"; other futures keep their names. */
+static hs_status tasks_name(struct hs_native *native, const char *future, struct hs_task_kind *kind,
+                            struct hs_error *err)
+{
+    static const char wrapped[] = "core::future::from_generator::GenFuture<"; /* before 1.69 */
+    size_t more = strncmp(future, wrapped, strlen(wrapped)) == 0 ? 1 : 0;     /* its '>' */
+    char text[TASKS_NAME_BYTES], name[TASKS_NAME_BYTES + sizeof "task "];
+
+    future += more != 0 ? strlen(wrapped) : 0;
+    const char *function = strstr(future, "::{async_fn_env#");
+    const char *block = strstr(future, "{async_block_env#");
+    if (function != NULL && tasks_ends(function, more))
+        (void)snprintf(text, sizeof text, "%.*s", (int)(function - future), future);
+    else if (block != NULL && tasks_ends(block, more))
+        (void)snprintf(text, sizeof text, "%.*s{async block}", (int)(block - future), future);
+    else
+        (void)snprintf(text, sizeof text, "%.*s", (int)(strlen(future) - more), future);
+    (void)snprintf(name, sizeof name, "task %s", text);
+    HS_TRY(hs_strtab_add(&native->dump->strings, text, &kind->function, err));
+    return hs_strtab_add(&native->dump->strings, name, &kind->name, err);
+}
+
+/* What has the table at this address: the number from 1 of a kind, 0 for none. */
+static hs_status tasks_learn(struct hs_native *native, hs_addr table, uint64_t *ret,
+                             struct hs_error *err)
+{
+    struct hs_native_tasks *tasks = &native->tasks;
+    const struct hs_objects *objects = &native->dump->objects;
+    uint64_t poll;
+    struct hs_ctask task;
+    struct hs_task_kind kind = {0};
+
+    *ret = 0;
+    const struct hs_object *object =
+        tasks_word(native, table, &poll) ? hs_objects_object_at(objects, poll) : NULL;
+    if (object == NULL ||
+        !hs_ctypes_task(native->ctypes, native->of_object[object - objects->objects].types,
+                        poll - object->bias, &task))
+        return HS_OK;
+    kind.cell = task.cell;
+    HS_TRY(tasks_name(native, task.future, &kind, err));
+    HS_TRY(HS_GROW(&tasks->kinds, &tasks->capacity, tasks->n_kinds + 1, err));
+    tasks->kinds[tasks->n_kinds++] = kind;
+    *ret = tasks->n_kinds;
+    return HS_OK;
+}
+
+static hs_status tasks_kind(struct hs_native *native, const struct hs_heap_block *block,
+                            uint64_t *ret, struct hs_error *err)
+{
+    struct hs_native_tasks *tasks = &native->tasks;
+    uint64_t at = tasks->table_offset;
+
+    *ret = 0;
+    if (block->bytes == NULL || block->n_bytes < WORD || at > block->n_bytes - WORD ||
+        (block->span->states & HS_BLOCK_MAPPING) != 0)
+        return HS_OK;
+    hs_addr table = hs_load_u64(block->bytes + at);
+    const uint64_t *known = hs_dict_find(&tasks->by_table, table);
+    if (known != NULL) {
+        *ret = *known;
+        return HS_OK;
+    }
+    if (table % WORD != 0 || tasks->by_table.n == TASKS_MAX_TABLES ||
+        hs_objects_object_at(&native->dump->objects, table) == NULL)
+        return HS_OK;
+    HS_TRY(tasks_learn(native, table, ret, err));
+    return hs_dict_put(&tasks->by_table, table, *ret, err);
+}
+
+static hs_status tasks_add(struct hs_native *native, const struct hs_heap_block *block,
+                           const struct hs_task_kind *kind, hs_str group, struct hs_error *err)
+{
+    struct hs_native_tasks *tasks = &native->tasks;
+    struct hs_root_leaf leaf = {.root = {.kind = HS_ROOT_STACK,
+                                         .name = kind->name,
+                                         .function = kind->function,
+                                         .field = HS_NO_FIELD,
+                                         .edge_class = HS_EDGE_EXACT,
+                                         .certainty = HS_EXACT},
+                                .target = block->begin,
+                                .group_module = group,
+                                .group_unit = kind->function,
+                                .group_variable = kind->name};
+
+    if (tasks->n_tasks++ == 0)
+        HS_TRY(hs_bitmap_init(&tasks->of_block, native->dump->heaps.map.n_blocks, err));
+    hs_bitmap_set(&tasks->of_block, block->rank);
+    return hs_roots_add(&native->roots, &leaf, err);
+}
+
+hs_status hs_native_collect_tasks(struct hs_native *native, struct hs_error *err)
+{
+    struct hs_heap_iterator it = {.map = &native->dump->heaps.map};
+    struct hs_heap_block block;
+    uint64_t kind;
+    hs_str group;
+
+    if (!tasks_are_possible(native))
+        return HS_OK;
+    HS_TRY(hs_strtab_add(&native->dump->strings, "tokio tasks", &group, err));
+    while (hs_heap_map_next(&it, &block)) {
+        HS_TRY(tasks_kind(native, &block, &kind, err));
+        if (kind != 0)
+            HS_TRY(tasks_add(native, &block, &native->tasks.kinds[kind - 1], group, err));
+    }
+    return HS_OK;
+}
+
+hs_ctype hs_native_task_type(const struct hs_native_tasks *tasks, const struct hs_heap_block *block)
+{
+    const uint64_t *kind =
+        hs_native_is_task(tasks, block->rank)
+            ? hs_dict_find(&tasks->by_table, hs_load_u64(block->bytes + tasks->table_offset))
+            : NULL;
+    return kind == NULL || *kind == 0 ? 0 : tasks->kinds[*kind - 1].cell;
+}
