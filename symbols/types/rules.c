@@ -41,7 +41,7 @@ static const struct rules_member {
 
 /* What tells something inside of the records of Rust's library; the rest is wrapping. */
 static const char *const rules_rust_crates[] = {
-    "alloc::", "core::", "hashbrown::", "std::", "tokio::runtime::task::"};
+    "alloc::", "core::", "hashbrown::", "std::", "tokio::runtime::task::", "tokio::loom::"};
 static const char *const rules_rust_members[] = {"keys", "vals", "edges", "parent", "root",
                                                  "head", "tail", "next",  "prev"};
 

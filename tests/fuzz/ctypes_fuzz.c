@@ -75,11 +75,16 @@ static void fuzz_unit(struct hs_ctypes *types, hs_type_file file, struct debug_i
             __builtin_trap();
         hs_entry_expression_(info, &entry, 0x02, low, &expression); /* DW_AT_location */
         (void)hs_ctypes_told(types, file, n % 2 == 0 ? HS_CTOLD_CODE : HS_CTOLD_TABLE, low, 0);
+        struct hs_ctask task;
+        if (hs_ctypes_task(types, file, low, &task) && (task.cell == 0 || task.future == NULL))
+            __builtin_trap();
         if (n % 8 == 0)
             hs_walk_skip_(&walk, &entry);
     }
     for (uint64_t i = 0; i < 4; i++)
         hs_ctypes_file_name_(types, file, unit, i);
+    uint64_t table_offset;
+    (void)hs_ctypes_task_header(types, file, &table_offset);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
