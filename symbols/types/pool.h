@@ -1,7 +1,7 @@
 /* The data of a hs_ctypes. Each of its sources stands on those before it: pool.c (files, text),
  * fixed.c, names.c (what entries are called), index.c (the pass over a file), find.c, containers.c,
  * choices.c, variants.c, build.c (types from entries), type_names.c, rules.c (of containers),
- * slots.c, place.c, ctypes.c (variables), told.c.
+ * parts.c, slots.c, place.c, ctypes.c (variables), told.c, tokio.c.
  *
  * Memory that runs out inside a function without a status leaves its answer unknown, counts as
  * damage and is told by hs_ctypes_ran_out_. */

@@ -6,10 +6,9 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "containers.h"
-#include "pool.h"
+#include "parts.h"
 
-enum { SLOTS_WORD_BYTES = 8, SLOTS_MAX_ALTERNATIVES = 64 };
+enum { SLOTS_WORD_BYTES = 8 };
 
 struct slots_frame {
     hs_ctype type;
@@ -100,185 +99,12 @@ static bool slots_of_array(struct hs_ctypes *types, const struct ctypes_type *ty
     return true;
 }
 
-/* What a record or a union is made of. */
-struct slots_parts {
-    struct ctypes_member own[SLOTS_MAX_ALTERNATIVES];
-    uint32_t first, n; /* of the pool, unless they are its own */
-    bool has_own, is_union;
-    bool may_lack; /* there are alternatives without a pointer besides */
-};
-
-static struct ctypes_member parts_member(const struct hs_ctypes *types,
-                                         const struct slots_parts *parts, uint32_t i)
-{
-    return parts->has_own ? parts->own[i] : types->members[parts->first + i];
-}
-
-static bool member_named(struct hs_ctypes *types, hs_ctype number, const char *name,
-                         struct ctypes_member *ret)
-{
-    struct ctypes_type type = *hs_ctypes_get_(types, number);
-    for (uint32_t i = 0; i < type.n_members; i++) {
-        *ret = types->members[type.first_member + i];
-        if (strcmp(ret->name, name) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* A std::variant of libstdc++ (gcc 7 to 14, include/std/variant) or libc++: unions in unions, each
- * of one alternative and the rest, and the number of the one that is there. */
-struct slots_variant {
-    const char *rule, *all, *index, *first, *rest;
-};
-
-static const struct slots_variant variants[] = {
-    {RULES_VARIANT, "_M_u", "_M_index", "_M_first", "_M_rest"},
-    {RULES_VARIANT_LLVM, "__data", "__index", "__head", "__tail"},
-};
-
-/* False when it is not so. */
-static bool parts_of_variant(struct hs_ctypes *types, hs_ctype number,
-                             const struct slots_variant *is, struct slots_parts *parts)
-{
-    struct ctypes_member first, rest, index;
-    if (!member_named(types, number, is->all, &rest) ||
-        !member_named(types, number, is->index, &index) || index.offset > INT64_MAX)
-        return false;
-    uint64_t n_index_bytes = hs_ctypes_size_(types, index.type), offset = rest.offset;
-    if (n_index_bytes != 1 && n_index_bytes != 2 && n_index_bytes != 4)
-        return false;
-    while (member_named(types, rest.type, is->first, &first)) {
-        struct ctypes_when when = {(int64_t)index.offset, parts->n, parts->n,
-                                   (uint8_t)n_index_bytes, WHEN_IS};
-        if (parts->n == SLOTS_MAX_ALTERNATIVES || !hs_add_fits(offset, first.offset, &first.offset))
-            return false;
-        first.first_when = (uint32_t)types->n_whens;
-        first.n_whens = 1;
-        if (!hs_ctypes_when_add_(types, &when))
-            return false;
-        parts->own[parts->n++] = first;
-        if (!member_named(types, rest.type, is->rest, &rest) ||
-            !hs_add_fits(offset, rest.offset, &offset))
-            break;
-    }
-    return parts->n > 0;
-}
-
-/* A value of nlohmann's JSON, by its value_t: a union of C whose tag is known. */
-static bool parts_of_json(struct hs_ctypes *types, hs_ctype number, struct slots_parts *parts)
-{
-    static const struct {
-        const char *name;
-        uint64_t tag;
-    } alternatives[] = {{"object", 1}, {"array", 2}, {"string", 3}, {"binary", 8}};
-    struct ctypes_member tag, value, one;
-    parts->may_lack = true;
-    if (!member_named(types, number, "m_type", &tag) ||
-        !member_named(types, number, "m_value", &value) || hs_ctypes_size_(types, tag.type) != 1 ||
-        tag.offset > INT64_MAX)
-        return false;
-    for (size_t i = 0; i < sizeof(alternatives) / sizeof(alternatives[0]); i++) {
-        uint64_t is = alternatives[i].tag;
-        struct ctypes_when when = {(int64_t)tag.offset, is, is, 1, WHEN_IS};
-        if (!member_named(types, value.type, alternatives[i].name, &one))
-            continue;
-        if (!hs_add_fits(value.offset, one.offset, &one.offset))
-            return false;
-        one.first_when = (uint32_t)types->n_whens;
-        one.n_whens = 1;
-        if (!hs_ctypes_when_add_(types, &when))
-            return false;
-        parts->own[parts->n++] = one;
-    }
-    return parts->n > 0;
-}
-
-/* Elements of an array, of which so many are there as a number says, and `n_more`. */
-static bool parts_add_counted(struct hs_ctypes *types, const struct ctypes_member *array,
-                              uint64_t count_at, uint64_t n_more, struct slots_parts *parts)
-{
-    struct ctypes_type type = *hs_ctypes_get_(types, array->type);
-    uint64_t stride = hs_ctypes_size_(types, type.of);
-    if (type.kind != HS_CTYPE_ARRAY || type.n_elements > SLOTS_MAX_ALTERNATIVES - parts->n)
-        return false;
-    for (uint64_t i = 0; i < type.n_elements; i++) {
-        struct ctypes_when when = {(int64_t)count_at, i + 1 < n_more ? 0 : i + 1 - n_more,
-                                   UINT16_MAX, sizeof(uint16_t), WHEN_IS};
-        struct ctypes_member element = {.offset = array->offset + i * stride,
-                                        .type = type.of,
-                                        .first_when = (uint32_t)types->n_whens,
-                                        .n_whens = 1};
-        if (!hs_ctypes_when_add_(types, &when))
-            return false;
-        parts->own[parts->n++] = element;
-    }
-    return true;
-}
-
-/* Where a node of a B-tree has the number of its keys; false when it is not made as we know it. */
-static bool node_length(struct hs_ctypes *types, hs_ctype number, uint64_t *ret_at,
-                        bool *ret_is_inner)
-{
-    struct ctypes_member data, length;
-    *ret_is_inner = member_named(types, number, "data", &data);
-    *ret_at = *ret_is_inner ? data.offset : 0;
-    return member_named(types, *ret_is_inner ? data.type : number, "len", &length) &&
-           hs_ctypes_size_(types, length.type) == sizeof(uint16_t) &&
-           hs_add_fits(*ret_at, length.offset, ret_at) && *ret_at <= INT64_MAX;
-}
-
-/* Nodes of Rust's B-trees (alloc/src/collections/btree/node.rs) have room for 11 keys, 11 values
- * and, inner ones, 12 edges: of these the first `len` are there, and one edge more. */
-static bool parts_of_node(struct hs_ctypes *types, hs_ctype number, struct slots_parts *parts)
-{
-    struct ctypes_type type = *hs_ctypes_get_(types, number);
-    uint64_t length_at;
-    bool is_inner;
-    if (!node_length(types, number, &length_at, &is_inner))
-        return false;
-    for (uint32_t i = 0; i < type.n_members; i++) {
-        struct ctypes_member member = types->members[type.first_member + i];
-        bool is_counted = strcmp(member.name, "keys") == 0 || strcmp(member.name, "vals") == 0 ||
-                          strcmp(member.name, "edges") == 0;
-        if (is_counted) {
-            if (!parts_add_counted(types, &member, length_at, is_inner ? 1 : 0, parts))
-                return false;
-        } else if (parts->n == SLOTS_MAX_ALTERNATIVES) {
-            return false;
-        } else {
-            parts->own[parts->n++] = member;
-        }
-    }
-    return true;
-}
-
-static struct slots_parts parts_of(struct hs_ctypes *types, hs_ctype number)
-{
-    struct ctypes_type type = *hs_ctypes_get_(types, number);
-    struct slots_parts parts = {.is_union = true, .has_own = true};
-    const char *rule = type.rule == 0 ? "" : hs_ctypes_container_(type.rule)->prefix;
-    for (size_t i = 0; i < sizeof(variants) / sizeof(variants[0]); i++)
-        if (strcmp(rule, variants[i].rule) == 0 &&
-            parts_of_variant(types, number, &variants[i], &parts))
-            return parts;
-    if ((strcmp(rule, RULES_JSON) == 0 || strcmp(rule, RULES_JSON_DATA) == 0) &&
-        parts_of_json(types, number, &parts))
-        return parts;
-    parts = (struct slots_parts){.has_own = true};
-    if ((strcmp(rule, RULES_LEAF) == 0 || strcmp(rule, RULES_INNER) == 0) &&
-        parts_of_node(types, number, &parts))
-        return parts;
-    return (struct slots_parts){
-        .is_union = type.kind == HS_CTYPE_UNION, .first = type.first_member, .n = type.n_members};
-}
-
 static bool slots_of_members(struct hs_ctypes *types, const struct ctypes_type *type,
-                             const struct slots_parts *parts)
+                             const struct ctypes_parts *parts)
 {
     uint64_t end = type->n_bytes == 0 ? UINT64_MAX : type->n_bytes;
     for (uint32_t i = 0; i < parts->n; i++) {
-        struct ctypes_member member = parts_member(types, parts, i);
+        struct ctypes_member member = hs_ctypes_part_(types, parts, i);
         if (!slots_put_part(types, member.type, member.offset, end, &member))
             return false;
     }
@@ -321,16 +147,16 @@ static bool alternative_make(struct hs_ctypes *types, const struct ctypes_member
     return !is_empty && n_bytes != 0 && n_bytes <= UINT64_MAX - member->offset;
 }
 
-static size_t alternatives_list(struct hs_ctypes *types, const struct slots_parts *parts,
+static size_t alternatives_list(struct hs_ctypes *types, const struct ctypes_parts *parts,
                                 struct slots_alternative *ret)
 {
     struct slots_alternative one;
     size_t n = 0;
     for (uint32_t i = 0; parts->is_union && i < parts->n; i++) {
-        struct ctypes_member member = parts_member(types, parts, i);
+        struct ctypes_member member = hs_ctypes_part_(types, parts, i);
         if (!alternative_make(types, &member, &one))
             continue;
-        if (n == SLOTS_MAX_ALTERNATIVES)
+        if (n == PARTS_MAX)
             return SIZE_MAX; /* too many to compare */
         ret[n++] = one;
     }
@@ -363,7 +189,7 @@ static bool found_is_used(const struct hs_ctypes *types, const struct ctypes_fou
 }
 
 /* There while a word of the same record says so: a std::optional's value. */
-static bool found_is_optional(const struct hs_ctypes *types, const struct slots_parts *parts,
+static bool found_is_optional(const struct hs_ctypes *types, const struct ctypes_parts *parts,
                               const struct ctypes_found *found)
 {
     return !parts->is_union && found->n_whens != 0 && !found_is_told(types, found) &&
@@ -404,7 +230,7 @@ static void slots_choose(struct hs_ctypes *types, size_t begin, size_t end, stru
 
 /* One slot for those of scratch from `begin` on that are at one place: sure when every alternative
  * that has something there (`n_there`) has a sure pointer there. Returns where they end. */
-static size_t slots_merge_place(struct hs_ctypes *types, const struct slots_parts *parts,
+static size_t slots_merge_place(struct hs_ctypes *types, const struct ctypes_parts *parts,
                                 size_t begin, size_t n_there, struct hs_cslot *ret)
 {
     const struct ctypes_found first = types->scratch[begin];
@@ -432,9 +258,9 @@ static size_t slots_merge_place(struct hs_ctypes *types, const struct slots_part
     return end;
 }
 
-static void slots_merge(struct hs_ctypes *types, const struct slots_parts *parts)
+static void slots_merge(struct hs_ctypes *types, const struct ctypes_parts *parts)
 {
-    struct slots_alternative alternatives[SLOTS_MAX_ALTERNATIVES];
+    struct slots_alternative alternatives[PARTS_MAX];
     size_t n_alternatives = alternatives_list(types, parts, alternatives), n = 0;
     for (size_t i = 0; i < types->n_scratch;) {
         struct hs_cslot merged;
@@ -490,7 +316,7 @@ static void slots_finish(struct hs_ctypes *types, hs_ctype number)
         slots_share(types, number, type.definition);
         return;
     }
-    struct slots_parts parts = parts_of(types, number);
+    struct ctypes_parts parts = hs_ctypes_parts_(types, number);
     types->n_scratch = 0;
     bool is_whole = type.kind == HS_CTYPE_ARRAY ? slots_of_array(types, &type)
                                                 : slots_of_members(types, &type, &parts);
