@@ -27,7 +27,9 @@ async function open(width, height) {
     return {page, requests};
 }
 
-const drawn = page => page.waitForFunction(() => document.querySelector('[data-state=drawn]'), {timeout: 20000});
+// The screen that was asked for, not the one before it: keys go to the one that is there.
+const drawn = (page, id) => page.waitForFunction(wanted => hs.at && hs.at.id === wanted
+    && document.querySelector('[data-state=drawn]'), {timeout: 30000}, id);
 const sums = row => ['samples', 'words', 'words_error', 'allocations', 'allocations_error', 'live_words',
     'live_words_error', 'objects'].map(key => row[key]).join(' ');
 const listed = rows => rows.map(row => row.name + ' ' + sums(row)).sort().join('\n');
@@ -63,13 +65,13 @@ try {
     for (let i = 0; i < screens.length; i++) {
         await page.keyboard.press(String(i + 1));
         await page.waitForFunction(id => document.querySelector('nav [aria-selected=true]').dataset.id === id, {}, screens[i]);
-        if (screens[i] !== 'trace') await drawn(page);
+        if (screens[i] !== 'trace') await drawn(page, screens[i]);
         check((await page.$eval('main', main => main.innerText)).length > 40, `${screens[i]} is empty`);
     }
 
     // A range by keys alone: the filter is in the command and in the address.
     await page.keyboard.press('1');
-    await drawn(page);
+    await drawn(page, 'when');
     await page.focus('canvas.time');
     for (let i = 0; i < 60; i++) await page.keyboard.press('ArrowRight');
     await page.keyboard.down('Shift');
@@ -79,7 +81,7 @@ try {
     await page.waitForFunction(() => /--live-at \d+us\.\.\d+us/.test(document.getElementById('command').innerText), {timeout: 30000});
     check(/live_at/.test(decodeURIComponent(await page.evaluate(() => location.hash))), 'the address has no filter');
     await page.keyboard.press('3');
-    await drawn(page);
+    await drawn(page, 'places');
     await page.keyboard.press('ArrowDown');
     await page.waitForFunction(() => document.querySelector('table.bars'), {timeout: 30000});
     const first = await page.$eval('tr.selected', row => [...row.cells].map(cell => cell.innerText));
@@ -95,7 +97,7 @@ try {
 
     // One function: who calls it, what it calls.
     await page.keyboard.press('2');
-    await drawn(page);
+    await drawn(page, 'calls');
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Enter');
     await page.keyboard.press('z');
