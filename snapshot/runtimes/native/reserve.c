@@ -1,6 +1,25 @@
 #include "reserve.h"
 
-enum { RESERVES_MAX = 1 << 20, RESERVE_SLACK_BYTES = 16 };
+#include <limits.h>
+
+enum {
+    RESERVES_MAX = 1 << 20,
+    RESERVES_FEW = 64, /* of a small heap, each may have one */
+    RESERVES_ONE_IN = 8,
+    RESERVES_ENTRY_BYTES = 24,
+    RESERVE_SLACK_BYTES = 16
+};
+
+static uint64_t reserves_most(uint64_t n_blocks)
+{
+    uint64_t n = n_blocks / RESERVES_ONE_IN + RESERVES_FEW;
+    return n < RESERVES_MAX ? n : RESERVES_MAX;
+}
+
+uint64_t hs_native_reserves_bytes(uint64_t n_blocks)
+{
+    return n_blocks / CHAR_BIT + reserves_most(n_blocks) * RESERVES_ENTRY_BYTES;
+}
 
 void hs_native_reserves_fini(struct hs_native_reserves *reserves)
 {
@@ -24,7 +43,7 @@ hs_status hs_native_reserves_say(struct hs_native_reserves *reserves, uint64_t r
     }
     const uint64_t *known = hs_dict_find(&reserves->used, rank);
     if (hs_bitmap_get(&reserves->whole, rank) || (known != NULL && *known >= used_bytes) ||
-        (known == NULL && reserves->used.n >= RESERVES_MAX))
+        (known == NULL && reserves->used.n >= reserves_most(reserves->n_blocks)))
         return HS_OK;
     return hs_dict_put(&reserves->used, rank, used_bytes, err);
 }

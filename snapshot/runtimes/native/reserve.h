@@ -4,8 +4,9 @@
  * Several may say it of one array: a vector that was moved from, in memory that is still there, and
  * the one that has it now. The one that says most is right.
  *
- * Resident: 24 bytes for each array with a reserve of an element and more, 1,048,576 at the most
- * (of others all is taken to be in use); a bit per block where vectors say that all is in use. */
+ * Resident: 24 bytes for each array with a reserve of an element and more, as many as there are
+ * blocks by eight and 1,048,576 at the most (of others all is taken to be in use); a bit per block,
+ * for where vectors say that all is in use. Who plans memory asks hs_native_reserves_bytes. */
 #ifndef HS_NATIVE_RESERVE_H
 #define HS_NATIVE_RESERVE_H
 
@@ -18,6 +19,8 @@ struct hs_native_reserves {
     struct hs_bitmap whole; /* by rank: all of it; empty before the first vector */
 };
 
+/* What it takes at the most. */
+uint64_t hs_native_reserves_bytes(uint64_t n_blocks);
 void hs_native_reserves_fini(struct hs_native_reserves *reserves);
 
 /* Of a block of n_bytes, `used_bytes` are in use; elements have `element_bytes`. Fails with

@@ -161,8 +161,14 @@ static hs_status native_reserve(struct hs_native *native, struct hs_error *err)
     if (native->ctypes == NULL && hs_heaps_interpreter(&dump->heaps).model == NULL &&
         !hs_rtti_is_possible(&dump->objects))
         return HS_OK;
-    return hs_dump_plan_reserve(&dump->plan, n_blocks * sizeof(uint16_t), "the types of blocks",
-                                err);
+    HS_TRY(
+        hs_dump_plan_reserve(&dump->plan, n_blocks * sizeof(uint16_t), "the types of blocks", err));
+    if (native->ctypes == NULL ||
+        (!hs_rtti_is_possible(&dump->objects) && hs_native_rust_object(&dump->objects) == NULL))
+        return HS_OK;
+    return hs_dump_plan_reserve(&dump->plan,
+                                hs_native_reserves_bytes(n_blocks) + HS_TASKS_BYTES(n_blocks),
+                                "what vectors and tasks say", err);
 }
 
 static hs_status native_collect(struct hs_native *native, struct hs_error *err)

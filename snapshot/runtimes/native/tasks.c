@@ -18,19 +18,25 @@ void hs_native_tasks_fini(struct hs_native_tasks *tasks)
     *tasks = (struct hs_native_tasks){0};
 }
 
-/* Is it a program of Rust with tokio? Names are looked for in all of the debug information, so a
- * symbol is asked first. */
-static bool tasks_are_possible(struct hs_native *native)
+const struct hs_object *hs_native_rust_object(const struct hs_objects *objects)
 {
     struct hs_live_symbol symbol;
 
-    if (native->ctypes == NULL ||
-        !hs_objects_find(&native->dump->objects, "rust_eh_personality", &symbol))
+    return hs_objects_find(objects, "rust_eh_personality", &symbol) ? symbol.object : NULL;
+}
+
+/* Is it a program of Rust with tokio? Names are looked for in all of the debug information, so a
+ * symbol is asked first. It may be that of a shared standard library, which has none. */
+static bool tasks_are_possible(struct hs_native *native)
+{
+    const struct hs_objects *objects = &native->dump->objects;
+    const struct hs_object *rust = native->ctypes == NULL ? NULL : hs_native_rust_object(objects);
+
+    if (rust == NULL)
         return false;
-    size_t object = (size_t)(symbol.object - native->dump->objects.objects);
-    return native->of_object[object].types != 0 &&
-           hs_ctypes_task_header(native->ctypes, native->of_object[object].types,
-                                 &native->tasks.table_offset);
+    hs_type_file file = native->of_object[rust - objects->objects].types;
+    file = file != 0 ? file : native->of_object[0].types;
+    return file != 0 && hs_ctypes_task_header(native->ctypes, file, &native->tasks.table_offset);
 }
 
 /* A word of constant data: of the copy, where the loader has written it, else of the file. */

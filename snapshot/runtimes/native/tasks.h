@@ -14,6 +14,7 @@
 #include "base/bitmap.h"
 #include "base/table.h"
 #include "heaps/heap_map.h"
+#include "process/objects.h"
 #include "symbols/ctypes.h"
 
 struct hs_native;
@@ -30,6 +31,11 @@ struct hs_native_tasks {
     uint64_t n_tasks;
 };
 
+#define HS_TASKS_BYTES(n_blocks) ((n_blocks) / 8) /* at the most */
+
+/* What has the runtime of Rust: the program, or a library; NULL: the process has nothing of Rust.
+ */
+const struct hs_object *hs_native_rust_object(const struct hs_objects *objects);
 void hs_native_tasks_fini(struct hs_native_tasks *tasks);
 
 /* Before the flow of types. Fails with HS_LIMIT. */
