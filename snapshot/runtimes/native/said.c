@@ -71,8 +71,9 @@ unsigned hs_said_class(const struct hs_said *said, const struct hs_object_words 
     if (offset >= type->said_bytes)
         return hs_scan_class(how);
     const struct hs_cslot *slot = hs_said_slot(type, offset);
+    /* A sure pointer is there whichever alternative is. */
     bool is_there = slot != NULL &&
-                    (slot->n_choices == 0 ||
+                    (slot->n_choices == 0 || !slot->may_be_pointer_only ||
                      hs_native_is_chosen(said->native, slot, said->block->bytes, said->end, at));
     return is_there ? hs_scan_class(how) : HS_EDGE_GUESSED;
 }
