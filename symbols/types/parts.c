@@ -30,7 +30,7 @@ static bool parts_add(struct hs_ctypes *types, const struct ctypes_member *part,
     return true;
 }
 
-/* A std::variant of libstdc++ (gcc 7 to 14, include/std/variant) or libc++: unions in unions, each
+/* A std::variant of libstdc++ (include/std/variant) or libc++ (variant): unions in unions, each
  * of one alternative and the rest, and the number of the one that is there. */
 struct parts_variant {
     const char *rule, *all, *index, *first, *rest;

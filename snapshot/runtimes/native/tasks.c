@@ -64,7 +64,7 @@ static bool tasks_ends(const char *part, size_t more)
 static hs_status tasks_name(struct hs_native *native, const char *future, struct hs_task_kind *kind,
                             struct hs_error *err)
 {
-    static const char wrapped[] = "core::future::from_generator::GenFuture<"; /* before 1.69 */
+    static const char wrapped[] = "core::future::from_generator::GenFuture<"; /* in rustc 1.63 */
     size_t more = strncmp(future, wrapped, strlen(wrapped)) == 0 ? 1 : 0;     /* its '>' */
     char text[TASKS_NAME_BYTES], name[TASKS_NAME_BYTES + sizeof "task "];
 

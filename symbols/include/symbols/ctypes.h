@@ -141,7 +141,7 @@ bool hs_ctypes_choose(const struct hs_ctypes *types, const struct hs_cslot *slot
                       hs_cvalue_read *read, void *context, struct hs_cchosen *ret);
 /* What a pointer to `declared` leads to, when the word beside it is `vaddr` in `file`; 0: unknown,
  * or it is no pointer but the thing itself (a small closure in a std::function). Rust says it of
- * its tables in DW_AT_containing_type, libstdc++ (gcc 5 to 14, bits/std_function.h, any) by the
+ * its tables in DW_AT_containing_type, libstdc++ (bits/std_function.h, any) and libc++ (any) by the
  * template that the function belongs to. */
 hs_ctype hs_ctypes_told(struct hs_ctypes *types, hs_type_file file, enum hs_ctold_by by,
                         hs_addr vaddr, hs_ctype declared);
@@ -164,7 +164,8 @@ hs_ctype hs_ctypes_larger(struct hs_ctypes *types, hs_ctype type);
  * dot: "db[0].dict", "ht_table[1]". Inside of the standard libraries' own records only what tells
  * something is named: "names.root", "label", "by_name.buckets[1]", "keys[3]"; a container's own
  * body is the container. Where several alternatives of an enumeration have a pointer, they are
- * named and nothing in them is: "Str|Arr". Returns the length, 0 when there is no name; cut at
+ * named and nothing in them is: "Str|Arr"; but of what has no name to tell, as the states of an
+ * async function, what is in it. Returns the length, 0 when there is no name; cut at
  * n_bytes - 1. *ret_type (may be NULL) is the type of the innermost thing there. */
 size_t hs_ctypes_place(struct hs_ctypes *types, hs_ctype type, uint64_t offset_bytes, char *text,
                        size_t n_bytes, hs_ctype *ret_type);
