@@ -10,3 +10,15 @@ dump()
     kill -0 "$pid" || fail "the target did not survive the dump"
     "$HEAPSNAP" check "$work/heap.snap" >/dev/null || fail "check"
 }
+
+# rust_compilers: the paths of those there are, one of each version.
+rust_compilers()
+{
+    local rustc version seen=" "
+    for rustc in $(type -a -p rustc); do
+        version=$("$rustc" --version) || continue
+        [ "${seen/"$version"/}" = "$seen" ] || continue
+        seen="$seen $version"
+        echo "$rustc"
+    done
+}

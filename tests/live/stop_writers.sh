@@ -154,9 +154,9 @@ def bounded():
                   codes=(OVER_LIMIT,))
         check("gave up the copy" in one.said, one.said)
         grown = min(grown, one.figures["growth_bytes"])
-        if grown < 8 * limit:
+        if grown < 3 * limit:
             break
-    check(0 < grown < 8 * limit, f"{grown / MIB:.1f} MiB of {limit / MIB}")
+    check(0 < grown < 3 * limit, f"{grown / MIB:.1f} MiB of {limit / MIB}")
     target.check_unharmed("bounded")
     target.end()
     return f"{grown / MIB:.1f} MiB of {limit // MIB}"

@@ -35,11 +35,8 @@ sys.exit(wrong != 0)
 PYTHON
 }
 
-tried=" "
-for rustc in $(type -a -p rustc); do
+for rustc in $(rust_compilers); do
     version=$("$rustc" --version)
-    [ "${tried/"$version"/}" = "$tried" ] || continue # by another path
-    tried="$tried $version"
     for options in "-Copt-level=0" "-Copt-level=3"; do
         "$rustc" --edition=2021 -g "$options" --crate-name tokio -o "$work/tasks" \
             "$fixtures/tokio_tasks.rs" 2>"$work/said" ||

@@ -86,11 +86,10 @@ else
     echo "NOT TESTED: nlohmann's JSON: $(head -1 "$work/said")"
 fi
 
-tried=" "
-for rustc in $(type -a -p rustc); do
+tried=""
+for rustc in $(rust_compilers); do
+    tried=yes
     version=$("$rustc" --version)
-    [ "${tried/"$version"/}" = "$tried" ] || continue # by another path
-    tried="$tried $version"
     for options in "-Copt-level=0" "-Copt-level=3"; do
         "$rustc" --edition=2021 -g "$options" -o "$work/chosen_rs" "$work/types_chosen.rs" \
             2>"$work/said" || { cat "$work/said"; fail "building with $rustc"; }
@@ -101,4 +100,4 @@ for rustc in $(type -a -p rustc); do
         leave
     done
 done
-[ "$tried" != " " ] || echo "NOT TESTED: Rust: there is no rustc"
+[ -n "$tried" ] || echo "NOT TESTED: Rust: there is no rustc"

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "fake_tasks.h"
 #include "symbols/locals.h"
 
 enum { FAKE_NODE_P = 1, FAKE_NODE, FAKE_NODES, FAKE_CHARS, FAKE_CHAR, FAKE_VOID_P };
@@ -98,18 +99,6 @@ hs_ctype hs_ctypes_told(struct hs_ctypes *types, hs_type_file file, enum hs_ctol
 {
     (void)types, (void)file, (void)by, (void)vaddr;
     return declared;
-}
-
-bool hs_ctypes_task_header(struct hs_ctypes *types, hs_type_file file, uint64_t *ret_table_offset)
-{
-    (void)types, (void)file, (void)ret_table_offset;
-    return false;
-}
-
-bool hs_ctypes_task(struct hs_ctypes *types, hs_type_file file, hs_addr poll, struct hs_ctask *ret)
-{
-    (void)types, (void)file, (void)poll, (void)ret;
-    return false;
 }
 
 static size_t fake_place_of_node(uint64_t offset, char *text, size_t n_bytes)

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "fake_tasks.h"
 #include "native/native.h"
 
 enum { WORLD_WORDS = 1 << 14, WORLD_BLOCKS = 4096, WORLD_TYPES = 32, WORLD_SLOTS = 8 };
@@ -89,18 +90,6 @@ hs_ctype hs_ctypes_told(struct hs_ctypes *types, hs_type_file file, enum hs_ctol
 {
     (void)types, (void)file, (void)by, (void)vaddr;
     return declared;
-}
-
-bool hs_ctypes_task_header(struct hs_ctypes *types, hs_type_file file, uint64_t *ret_table_offset)
-{
-    (void)types, (void)file, (void)ret_table_offset;
-    return false;
-}
-
-bool hs_ctypes_task(struct hs_ctypes *types, hs_type_file file, hs_addr poll, struct hs_ctask *ret)
-{
-    (void)types, (void)file, (void)poll, (void)ret;
-    return false;
 }
 
 hs_ctype hs_ctypes_larger(struct hs_ctypes *types, hs_ctype type)
