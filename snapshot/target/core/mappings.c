@@ -68,13 +68,15 @@ static uint32_t make_row_flags(struct hs_core *core, const struct hs_core_row *r
 static bool make_is_shared(struct hs_core *core, const struct hs_core_segment *segment,
                            const struct hs_core_row *row)
 {
-    static const char *const beginnings[] = {"/dev/zero (deleted)", "/SYSV",
-                                             "/memfd:", "/dev/shm/"};
+    static const char *const beginnings[] = {"/dev/zero (deleted)", "/SYSV", "/memfd:"};
+    static const char in_memory[] = "/dev/shm/"; /* programs can be run from there, too */
     const char *path = hs_core_path(core, row->binary);
 
     for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
         if (strncmp(path, beginnings[i], strlen(beginnings[i])) == 0)
             return true;
+    if (strncmp(path, in_memory, strlen(in_memory)) == 0)
+        return !hs_core_binary_open(core, row->binary);
     return segment != NULL && (segment->flags & PF_W) != 0 && segment->n_claimed_bytes == 0 &&
            !hs_core_binary_open(core, row->binary);
 }
