@@ -230,6 +230,7 @@ hs_status hs_locals_at(struct hs_ctypes *types, const struct hs_frame_place *fra
         hs_ctypes_function_at_(types, frame->file, walk.vaddr, &function)) {
         uint64_t n_damaged = walk.info->n_damaged;
         locals.is_known = locals.is_complete = true;
+        locals.is_c = hs_language_is_c_(function.unit->language);
         walk_begin(&walk, &function);
         walk_function(&walk, &function);
         chain_build(&walk);

@@ -1,7 +1,7 @@
 /* The data of a hs_ctypes. Each of its sources stands on those before it: pool.c (files, text),
  * fixed.c, names.c (what entries are called), index.c (the pass over a file), find.c, containers.c,
  * choices.c, variants.c, build.c (types from entries), type_names.c, rules.c (of containers),
- * parts.c, slots.c, place.c, ctypes.c (variables), told.c, tokio.c.
+ * parts.c, slots.c, place.c, enclosing.c, ctypes.c (variables), told.c, tokio.c.
  *
  * Memory that runs out inside a function without a status leaves its answer unknown, counts as
  * damage and is told by hs_ctypes_ran_out_. */
@@ -47,6 +47,12 @@ struct ctypes_function {
     hs_die die;
 };
 
+/* A record that has another of a certain name at a certain place. */
+struct ctypes_enclosing {
+    uint64_t key; /* of the name and the place */
+    hs_ctype record;
+};
+
 /* What was listed of a unit that was touched. */
 struct ctypes_unit {
     struct ctypes_scope *scopes; /* owned, ascending by die */
@@ -68,9 +74,11 @@ struct ctypes_file {
     struct hs_dict names; /* by hash of the name: the entry, twice, plus 1 for a typedef */
     hs_die *late;         /* owned: records named by what they complete */
     size_t n_late, late_capacity;
+    struct ctypes_enclosing *enclosing; /* owned, ascending; listed at the first question */
+    size_t n_enclosing, enclosing_capacity;
     struct debug_directory directory;
     size_t n_asked; /* variables that were looked for through it */
-    bool is_indexed, has_directory;
+    bool is_indexed, has_directory, has_enclosing;
 };
 
 /* A name that is looked for: hashes of all of it and of its last part. */
@@ -249,6 +257,8 @@ bool hs_ctypes_scope_around_(struct hs_ctypes *types, hs_type_file file,
 size_t hs_ctypes_qualified_(struct hs_ctypes *types, hs_type_file file,
                             const struct debug_entry *entry, char *text, size_t n_text);
 /* type_names.c */
+/* C or Objective-C, of any year. */
+bool hs_language_is_c_(uint16_t language);
 const char *hs_ctypes_type_name_(struct hs_ctypes *types, hs_ctype type);
 /* pretty.c: rewrites a name as people write it; returns its length. */
 size_t hs_ctypes_pretty_(const char *name, char *text, size_t n_text);

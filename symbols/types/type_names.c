@@ -7,7 +7,7 @@
 
 enum { NAMES_MAX_SUFFIXES = 32 };
 
-static bool language_is_c(uint16_t language)
+bool hs_language_is_c_(uint16_t language)
 {
     return language == DW_LANG_C89 || language == DW_LANG_C || language == DW_LANG_C99 ||
            language == DW_LANG_C11 || language == DW_LANG_ObjC || language == 0x2c; /* C17 */
@@ -57,7 +57,7 @@ static size_t name_own(struct hs_ctypes *types, const struct ctypes_type *type, 
     struct debug_info *info = hs_ctypes_info_(types, type->file);
     if (info == NULL || !hs_entry_read_(info, type->die, &entry))
         return (size_t)snprintf(text, n_text, "?");
-    const char *keyword = language_is_c(entry.unit->language) ? name_keyword(entry.tag) : "";
+    const char *keyword = hs_language_is_c_(entry.unit->language) ? name_keyword(entry.tag) : "";
     size_t n = 0;
     if (hs_ctypes_qualified_(types, type->file, &entry, raw, sizeof(raw)) > 0) {
         n = (size_t)snprintf(text, n_text, "%s", keyword);

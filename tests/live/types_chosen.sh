@@ -38,8 +38,11 @@ for line in open(log):
 pool = sum(r["words"] for r in rows if r["type"] == "block of 72712 bytes") # libstdc++'s
 unknown = sum(r["words"] for r in rows if r["type"].startswith("block of")) - pool
 words = sum(r["words"] for r in rows) - pool
-heap, roots = (json.load(open(roots))[key] for key in ("heap", "roots"))
-shared = heap["reachable_words"] - sum(r["retained_words"] for r in roots) - pool
+heap, roots, sets = (json.load(open(roots))[key] for key in ("heap", "roots", "sets"))
+# The buffer of stdin, which libc's stdin has and, with debug information, its read that waits.
+libcs = {r["id"] for r in roots if (r["module"] or "").startswith("libc.so")}
+buffer = sum(s["retained_words"] for s in sets if libcs.issuperset(s["roots"]))
+shared = heap["reachable_words"] - sum(r["retained_words"] for r in roots) - pool - buffer
 print(f"{what}: of {words} words {unknown} without a type, {shared} with several owners")
 if not only and unknown * 500 > words:
     print("more than two in a thousand have none")

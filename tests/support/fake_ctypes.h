@@ -3,6 +3,8 @@
  *
  *   type 1  node *          type 2  struct node { node *next; long tag; uintptr_t maybe; }
  *   type 3  node [4]        type 4  char [32]        type 6  void *
+ *   type 7  node &          type 8  &node            type 9  Box<node>
+ *   type 10 an iterator     type 11 a list of them
  */
 #ifndef HS_TESTS_FAKE_CTYPES_H
 #define HS_TESTS_FAKE_CTYPES_H
@@ -14,6 +16,7 @@
 #include "symbols/locals.h"
 
 enum { FAKE_NODE_P = 1, FAKE_NODE, FAKE_NODES, FAKE_CHARS, FAKE_CHAR, FAKE_VOID_P };
+enum { FAKE_NODE_REF = 7, FAKE_NODE_BORROW, FAKE_NODE_BOX, FAKE_ITERATOR, FAKE_LIST };
 
 static struct hs_cvariable fake_variables[8], fake_tls_variables[8];
 static size_t fake_n_variables, fake_n_tls_variables, fake_n_asked;
@@ -70,7 +73,17 @@ void hs_ctype_facts(struct hs_ctypes *types, hs_ctype type, struct hs_ctype_fact
          .n_elements = 32,
          .kind = HS_CTYPE_ARRAY},
         {.name = "char", .n_bytes = 1, .kind = HS_CTYPE_SCALAR},
-        {.name = "void *", .n_bytes = 8, .kind = HS_CTYPE_POINTER}};
+        {.name = "void *", .n_bytes = 8, .kind = HS_CTYPE_POINTER},
+        {.name = "node &", .n_bytes = 8, .of = FAKE_NODE, .kind = HS_CTYPE_POINTER},
+        {.name = "&app::node", .n_bytes = 8, .of = FAKE_NODE, .kind = HS_CTYPE_POINTER},
+        {.name = "alloc::boxed::Box<app::node, alloc::alloc::Global>",
+         .n_bytes = 8,
+         .of = FAKE_NODE,
+         .kind = HS_CTYPE_POINTER},
+        {.name = "std::_List_iterator<node>", .n_bytes = 8, .kind = HS_CTYPE_RECORD},
+        {.name = "std::vector<std::_List_iterator<node> >",
+         .n_bytes = 24,
+         .kind = HS_CTYPE_RECORD}};
     (void)types;
     *ret = facts[type < sizeof facts / sizeof *facts ? type : 0];
 }

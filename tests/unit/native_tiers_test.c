@@ -14,13 +14,19 @@ static void libraries_are_told_by_name(void **state)
 {
     (void)state;
     static const char *const runtimes[] = {
-        "libc.so.6",     "libc-2.31.so",    "ld-linux-x86-64.so.2", "ld-musl-x86_64.so.1",
-        "libm.so.6",     "libpthread.so.0", "libstdc++.so.6.0.30",  "libgcc_s.so.1",
-        "libdl-2.31.so", "libnss_files-2",  "linux-vdso.so.1",      "libjemalloc.so.2",
-        "libresolv.so.2"};
-    static const char *const programs[] = {
-        "",           "libcurl.so.4", "libmosquitto.so.1", "libcrypt.so.1",
-        "ldapsearch", "libcap.so.2",  "libstd-8.so",       "redis-server"};
+        "libc.so.6",      "libc-2.31.so",           "ld-linux-x86-64.so.2", "ld-musl-x86_64.so.1",
+        "libm.so.6",      "libpthread.so.0",        "libstdc++.so.6.0.30",  "libgcc_s.so.1",
+        "libdl-2.31.so",  "libnss_files-2",         "linux-vdso.so.1",      "libjemalloc.so.2",
+        "libresolv.so.2", "libevent_core-2.1.so.7", "libuv.so.1",           "libev.so.4"};
+    static const char *const programs[] = {"",
+                                           "libcurl.so.4",
+                                           "libmosquitto.so.1",
+                                           "libcrypt.so.1",
+                                           "ldapsearch",
+                                           "libcap.so.2",
+                                           "libstd-8.so",
+                                           "redis-server",
+                                           "libevdev.so.2"};
     for (size_t i = 0; i < sizeof runtimes / sizeof *runtimes; i++)
         if (!hs_native_is_runtime(runtimes[i]))
             fail_msg("%s is a runtime", runtimes[i]);

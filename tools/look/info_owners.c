@@ -21,9 +21,11 @@ hs_status hs_info_owners_print(struct hs_tool *tool, const struct hs_owner_summa
                      "%lu words hang on words of '%s' alone that its type calls no pointers: if "
                      "they are, ask with --pointers-in '%s'",
                      (unsigned long)owners->holder.words, owners->holder_type, owners->holder_type);
-    return hs_tool_say(
-        tool, err, "only a runtime's own tables keep %lu words, only doubtful words %lu",
-        (unsigned long)words[HS_TIER_RUNTIME], (unsigned long)words[HS_TIER_DOUBTFUL]);
+    return hs_tool_say(tool, err,
+                       "only calls that run, the kernel and tables of runtimes keep %lu words, "
+                       "only doubtful words %lu",
+                       (unsigned long)words[HS_TIER_RUNTIME],
+                       (unsigned long)words[HS_TIER_DOUBTFUL]);
 }
 
 void hs_info_owners_json(const struct hs_view *view, const struct hs_owner_summary *owners,

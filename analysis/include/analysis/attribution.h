@@ -29,8 +29,8 @@ double hs_attributed_percent(const struct hs_attribution *attribution);
 /* Of a variable, or a leaf below none. O(1). */
 bool hs_root_is_named(const struct hs_view *view, hs_node root);
 
-/* Heap words of blocks of each tier: what hangs on a runtime's own tables and what on doubt alone,
- * by the policy of the index. O(n): decodes the sizes of all chunks. */
+/* Heap words of blocks of each tier: what hangs on a runtime's own tables and on what is borrowed,
+ * and what on doubt alone, by the policy of the index. O(n): decodes the sizes of all chunks. */
 hs_status hs_tier_words(const struct hs_view *view, uint64_t words[HS_N_TIERS],
                         struct hs_error *err);
 

@@ -115,11 +115,13 @@ hs_status hs_native_label_frame(const struct hs_frames *frames, struct hs_locals
                                        .caller = &frames->step.caller};
         HS_TRY(hs_locals_at(native->ctypes, &place, locals, err));
         label.has_locals = locals->is_known && locals->n_chain != 0;
+        label.is_c = locals->is_c;
     }
     if (label.has_locals)
         HS_TRY(label_described(frames, locals, &label, err));
     else
         HS_TRY(label_by_symbol(frames, object, &label, err));
+    label.is_main = strcmp(hs_strtab_get(&native->dump->strings, label.function), "main") == 0;
     *ret = label;
     return HS_OK;
 }

@@ -10,6 +10,8 @@ struct hs_native_frame_label {
     uint32_t line, number;
     uint8_t tier;    /* of its variables: see hs_native_is_interpreters */
     bool has_locals; /* `locals` are those of this frame */
+    bool is_main;    /* the program's own first function */
+    bool is_c;       /* what it is written in */
 };
 
 /* Names the frame at hand. With `locals` NULL, or without debug information, by symbol alone.

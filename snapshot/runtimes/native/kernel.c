@@ -52,14 +52,16 @@ static const char *kernel_group(const struct hs_kernel_word *word)
     return names[word->place];
 }
 
-/* In the groups of what it is: a thread's registers, or what the kernel keeps for the process. */
+/* In the groups of what it is: a thread's registers, or what the kernel keeps for the process. It
+ * gives such a word back and does nothing else with it: whose the block is a variable says, if any
+ * leads to it. */
 static hs_status add_kernel_word(struct hs_native *native, const struct hs_kernel_word *word,
                                  struct hs_error *err)
 {
     bool is_vector = word->place == HS_KERNEL_VECTOR;
     struct hs_root_leaf leaf = {.root = {.kind = is_vector ? HS_ROOT_REGISTER : HS_ROOT_REGISTERED,
                                          .certainty = HS_CONSERVATIVE,
-                                         .tier = is_vector ? HS_TIER_DOUBTFUL : HS_TIER_FIRM,
+                                         .tier = is_vector ? HS_TIER_DOUBTFUL : HS_TIER_RUNTIME,
                                          .field = HS_NO_FIELD}};
     struct hs_heap_block block;
     enum hs_pointer how;

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "borrowed.h"
 #include "frames_label.h"
 #include "roots.h"
 
@@ -88,10 +89,11 @@ static hs_status need_label(struct stacks *s)
     return HS_OK;
 }
 
-/* A variable of a frame, of which a slot is to be added. */
+/* A variable of a frame, of which a slot is to be added that holds `word`. */
 static hs_status local_variable(struct stacks *s, enum hs_root_kind kind,
                                 const struct hs_native_frame_label *label,
-                                const struct hs_local *local, struct hs_native_variable *ret)
+                                const struct hs_local *local, uint64_t word,
+                                struct hs_native_variable *ret)
 {
     const char *function = local->function != NULL && local->function[0] != '\0'
                                ? local->function
@@ -101,6 +103,8 @@ static hs_status local_variable(struct stacks *s, enum hs_root_kind kind,
     ret->n_bytes = local->n_bytes + local->offset_bytes;
     ret->type = local->type;
     ret->is_whole = ret->n_bytes > HS_WORD_BYTES && local->reg >= HS_N_REGISTERS;
+    if (hs_native_is_borrowed(s->native, label, local, word))
+        ret->leaf.root.tier = HS_TIER_RUNTIME;
     snprintf(ret->text, sizeof ret->text, "%s %s %s", function,
              local->is_argument ? "argument" : "local",
              local->name != NULL && local->name[0] != '\0' ? local->name : "(unnamed)");
@@ -132,7 +136,7 @@ static hs_status add_in_local(struct stacks *s, const struct hs_native_frame_lab
                               const struct hs_local *local, hs_addr at, uint64_t word)
 {
     struct hs_native_variable v;
-    HS_TRY(local_variable(s, HS_ROOT_STACK, label, local, &v));
+    HS_TRY(local_variable(s, HS_ROOT_STACK, label, local, word, &v));
     return hs_native_add_slot(s->native, &v, at - v.begin, at, word, s->err);
 }
 
@@ -196,7 +200,7 @@ static hs_status claim_waiting(struct stacks *s, const struct hs_local *local)
     struct waiting *w = &s->waiting[local->reg];
     w->is_waiting = false;
     HS_TRY(local_variable(s, w->address == 0 ? HS_ROOT_REGISTER : HS_ROOT_STACK, &s->label, local,
-                          &v));
+                          w->word, &v));
     return hs_native_add_slot(s->native, &v, local->offset_bytes, w->address, w->word, s->err);
 }
 

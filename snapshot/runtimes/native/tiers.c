@@ -18,14 +18,15 @@ static bool begins_with(const char *name, const char *const *beginnings, size_t 
 
 bool hs_native_is_runtime(const char *name)
 {
-    /* glibc's parts, musl, the runtimes of C, C++ and Fortran, allocators */
+    /* glibc's parts, musl, the runtimes of C, C++ and Fortran, allocators; loops of events, which
+     * give back what they were handed, as the kernel does */
     static const char *const beginnings[] = {
         "ld-linux",        "ld-2.",       "ld-musl",      "ld.so",      "libc.so",   "libc-2.",
         "libm.so",         "libm-2.",     "libpthread",   "libdl.so",   "libdl-2.",  "librt.so",
         "librt-2.",        "libresolv",   "libnss_",      "libutil.so", "libanl.so", "libmvec.so",
         "libc_malloc_",    "libgcc_s",    "libstdc++.",   "libc++.so",  "libc++abi", "libthread_db",
         "libBrokenLocale", "libatomic.",  "libgfortran.", "libgomp.",   "libsupc++", "linux-vdso",
-        "libjemalloc",     "libtcmalloc", "libmimalloc",
+        "libjemalloc",     "libtcmalloc", "libmimalloc",  "libevent",   "libev.so",  "libuv.so",
     };
     return BEGINS_WITH(name, beginnings);
 }

@@ -48,6 +48,7 @@ struct hs_locals {
     struct hs_inlined chain[HS_INLINED_MAX]; /* innermost first; at least one when is_known */
     size_t n_chain;
     bool is_known; /* the function has debug information */
+    bool is_c;     /* it is written in C, where no type says that its values own anything */
     /* Every variable in scope has a place or a value by its description: always so without
      * optimisation, rarely with it. Even then a slot that no local covers may hold a temporary of
      * the compiler's (a value kept over a call, an unnamed object): dead is a guess. */

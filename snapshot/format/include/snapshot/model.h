@@ -59,7 +59,7 @@ const char *hs_certainty_name(unsigned certainty);
  * tier on the way. */
 enum hs_tier {
     HS_TIER_FIRM,     /* a variable of the program, a member that is a pointer */
-    HS_TIER_RUNTIME,  /* the tables of a loader, of libc or of a language's runtime */
+    HS_TIER_RUNTIME,  /* tables of a loader, of libc, of a language's runtime; what is borrowed */
     HS_TIER_DOUBTFUL, /* a word that may be no pointer, or one that nobody reads any more */
     HS_N_TIERS,
     HS_TIER_NONE = HS_N_TIERS /* of a block that no root reaches */
