@@ -314,6 +314,19 @@ static void put_lost(struct writer *w, const struct hs_view *view, const struct 
     put_sureness(w, suspect);
 }
 
+/* Has the program itself, a file that is no library, debug information? */
+static bool program_is_described(const struct hs_view *view)
+{
+    const struct hs_snap_facts *facts = view->facts;
+    for (size_t i = 0; i < facts->n_binaries; i++) {
+        const char *path = hs_view_string(view, facts->binaries[i].path);
+        const char *slash = strrchr(path, '/');
+        if (facts->binaries[i].has_debug_info && slash != NULL && strstr(slash, ".so") == NULL)
+            return true;
+    }
+    return false;
+}
+
 static void put_waste(struct writer *w, const struct hs_view *view,
                       const struct hs_suspect *suspect)
 {
@@ -338,7 +351,12 @@ static void put_waste(struct writer *w, const struct hs_view *view,
         put(w, "%s is %lu times a ", much, (unsigned long)suspect->count);
         put_name(w, hs_view_string(view, hs_snap_type(view->snap, suspect->type)->name),
                  NAME_COLUMNS);
-        put(w, " of no known type. Debug information may name them. ");
+        put(w, " of no known type. %s",
+            hs_snap_type(view->snap, suspect->type)->form == HS_FORM_BYTES &&
+                    program_is_described(view)
+                ? "The program has nothing but void * and the like for them; where they are "
+                  "allocated 'heapsnap record' tells. "
+                : "Debug information may name them. ");
         break;
     case HS_WASTE_NONE:
         break;
