@@ -37,6 +37,7 @@ static void file_free(struct ctypes_file *file)
     hs_dict_fini(&file->names);
     hs_dict_fini(&file->types);
     hs_free(file->late);
+    hs_free(file->enclosing);
     hs_directory_close_(&file->directory);
     hs_debug_close_(&file->info);
     hs_free(file);

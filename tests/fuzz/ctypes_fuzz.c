@@ -28,6 +28,20 @@ static void fuzz_choices(struct hs_ctypes *types, const struct hs_cslot *slot)
         (void)hs_ctypes_told(types, 1, chosen.told_by, 0x401000 + at * 16, chosen.pointee);
 }
 
+static void fuzz_enclosing(struct hs_ctypes *types, hs_ctype part, uint64_t offset)
+{
+    hs_ctype records[HS_CTYPE_MAX_ENCLOSING];
+    struct hs_ctype_facts facts;
+    size_t n = hs_ctypes_enclosing(types, part, offset, 1, 128, records);
+    for (size_t i = 0; i < n; i++) {
+        hs_ctype_facts(types, records[i], &facts);
+        if (facts.kind != HS_CTYPE_RECORD || facts.n_bytes < 1 || facts.n_bytes > 128 ||
+            (i > 0 && records[i - 1] >= records[i]))
+            __builtin_trap();
+        (void)hs_ctypes_begins_with(types, records[i], part);
+    }
+}
+
 static void fuzz_type(struct hs_ctypes *types, hs_ctype type, int depth)
 {
     struct hs_ctype_facts facts;
@@ -52,6 +66,7 @@ static void fuzz_type(struct hs_ctypes *types, hs_ctype type, int depth)
         }
         if (!hs_ctypes_same(types, type, type))
             __builtin_trap();
+        fuzz_enclosing(types, type, n);
         type = n > 0 ? slots[n / 2].pointee : facts.of;
     }
 }

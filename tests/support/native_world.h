@@ -28,7 +28,8 @@ struct world_type {
     struct hs_cslot slots[WORLD_SLOTS];
     const char *places[WORLD_SLOTS];
     size_t n_slots;
-    hs_ctype larger;
+    hs_ctype larger, part; /* part: a record in it, at part_offset */
+    uint64_t part_offset;
     bool is_cut;
 };
 
@@ -120,6 +121,44 @@ hs_ctype hs_ctypes_find(struct hs_ctypes *types, hs_type_file file, const char *
         if (world_types[i].facts.name != NULL && strcmp(world_types[i].facts.name, name) == 0)
             return i;
     return 0;
+}
+
+/* Each type is itself alone. */
+bool hs_ctypes_same(struct hs_ctypes *types, hs_ctype a, hs_ctype b)
+{
+    (void)types;
+    return a == b;
+}
+
+uint64_t hs_ctypes_largest_heir(struct hs_ctypes *types, hs_ctype part)
+{
+    uint64_t most = 0;
+    (void)types;
+    for (hs_ctype i = 1; part != 0 && i < WORLD_TYPES; i++)
+        if (world_types[i].part == part && world_types[i].part_offset == 0 &&
+            world_types[i].facts.n_bytes > most)
+            most = world_types[i].facts.n_bytes;
+    return most;
+}
+
+bool hs_ctypes_begins_with(struct hs_ctypes *types, hs_ctype type, hs_ctype part)
+{
+    (void)types;
+    return world_types[type].part == part && world_types[type].part_offset == 0;
+}
+
+size_t hs_ctypes_enclosing(struct hs_ctypes *types, hs_ctype part, uint64_t offset_bytes,
+                           uint64_t least_bytes, uint64_t most_bytes,
+                           hs_ctype ret[HS_CTYPE_MAX_ENCLOSING])
+{
+    size_t n = 0;
+    (void)types;
+    for (hs_ctype i = 1; i < WORLD_TYPES && n < HS_CTYPE_MAX_ENCLOSING; i++)
+        if (world_types[i].part == part && world_types[i].part_offset == offset_bytes &&
+            world_types[i].facts.n_bytes >= least_bytes &&
+            world_types[i].facts.n_bytes <= most_bytes)
+            ret[n++] = i;
+    return n;
 }
 
 static inline void world_no_types(void)

@@ -314,7 +314,7 @@ static void fixture_line(struct fixture *f, char *line)
 }
 
 /* Runs the program and compares all that it tells; at least `n_least` lines. */
-static void fixture_compare(struct fixture *f, size_t n_least)
+static inline void fixture_compare(struct fixture *f, size_t n_least)
 {
     const char *const command[] = {f->program, NULL};
     char line[2048];

@@ -10,6 +10,7 @@
 #include "native_world.h"
 
 enum { NODE = 1, NODE_POINTER, TEXT, NUMBER, BUFFER, UNION, VOID, PAIR, DECLARED, NODES };
+enum { LINK = NODES + 1, USER, GUEST, LINK_POINTER };
 
 static struct world *w;
 static struct hs_flow flow;
@@ -326,6 +327,166 @@ static void members_of_records(void **state)
     hs_free(members);
 }
 
+/* struct user { struct node *owner; struct link { struct link *next, *prev; } link; void *a, *b; }:
+ * lists that are linked by a member of what they hold. */
+static void with_links(void)
+{
+    world_type(LINK, "struct link", HS_CTYPE_RECORD, 16);
+    world_slot(LINK, "next", 0, LINK);
+    world_slot(LINK, "prev", 8, LINK);
+    world_type(LINK_POINTER, "struct link *", HS_CTYPE_POINTER, 8);
+    world_slot(LINK_POINTER, NULL, 0, LINK);
+    world_type(USER, "struct user", HS_CTYPE_RECORD, 40);
+    world_slot(USER, "owner", 0, NODE);
+    world_slot(USER, "link.next", 8, LINK);
+    world_slot(USER, "link.prev", 16, LINK);
+    world_slot(USER, "a", 24, 0);
+    world_slot(USER, "b", 32, 0);
+    world_types[USER].part = LINK;
+    world_types[USER].part_offset = 8;
+}
+
+enum { LINKED = 300 };
+
+/* A ring whose head is a variable, of which a pointer to the first link is known. */
+static void ring(hs_addr *users, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        users[i] = world_block(w, 40);
+    for (size_t i = 0; i < n; i++) {
+        *world_word(w, users[i] + 8) = i + 1 < n ? users[i + 1] + 8 : WORLD_STATIC;
+        *world_word(w, users[i] + 16) = i > 0 ? users[i - 1] + 8 : WORLD_STATIC;
+    }
+    world_seed(w, users[0] + 8, LINK);
+}
+
+static void linked_by_a_member(void **state)
+{
+    (void)state;
+    hs_addr users[LINKED], node = world_block(w, 40), text = world_block(w, 24);
+    with_links();
+    ring(users, LINKED);
+    for (size_t i = 0; i < LINKED; i++)
+        *world_word(w, users[i]) = node;
+    *world_word(w, node + 8) = text;
+    run(); /* that `owner` is a node is known of no block before */
+    for (size_t i = 0; i < LINKED; i++)
+        is(users[i], "");
+    hs_flow_fini(&flow);
+    world_seed(w, node, NODE);
+    WORLD_OK(hs_native_flow(&w->native, &flow, &world_err));
+    for (size_t i = 0; i < LINKED; i++)
+        is(users[i], "struct user");
+    is(text, "char[]");
+}
+
+/* All pointers to members lie in one array: more of them than are kept to be judged. */
+static void many_members_at_once(void **state)
+{
+    (void)state;
+    hs_addr users[LINKED], node = world_block(w, 40), all = world_block(w, LINKED * 8);
+    with_links();
+    for (size_t i = 0; i < LINKED; i++) {
+        users[i] = world_block(w, 40);
+        *world_word(w, users[i]) = node;
+        *world_word(w, all + 8 * i) = users[i] + 8;
+    }
+    world_seed(w, node, NODE);
+    world_seed(w, all, LINK_POINTER);
+    run();
+    for (size_t i = 0; i < LINKED; i++)
+        is(users[i], "struct user");
+}
+
+/* What two pointers of it lead to the starts of blocks is enough where one record is possible. */
+static void the_only_record_that_fits(void **state)
+{
+    (void)state;
+    hs_addr users[2], some = world_block(w, 24), other = world_block(w, 24);
+    with_links();
+    ring(users, 2);
+    *world_word(w, users[1] + 24) = some;
+    *world_word(w, users[1] + 32) = other;
+    run();
+    is(users[0], "struct user");
+    is(users[1], "struct user");
+}
+
+static void words_of_no_such_record(void **state)
+{
+    (void)state;
+    hs_addr users[3], node = world_block(w, 40);
+    with_links();
+    ring(users, 3);
+    for (size_t i = 0; i < 3; i++)
+        *world_word(w, users[i] + 32) = node;
+    *world_word(w, users[0]) = WORLD_UNMAPPED; /* no `owner` */
+    *world_word(w, users[1]) = node;
+    world_seed(w, node, NODE);
+    run();
+    for (size_t i = 0; i < 3; i++)
+        is(users[i], "");
+}
+
+/* struct guest has the same size, with the link in the same place. */
+static void two_records_that_may_be(void **state)
+{
+    (void)state;
+    hs_addr users[3], node = world_block(w, 40);
+    with_links();
+    world_types[GUEST] = world_types[USER];
+    world_types[GUEST].facts.name = "struct guest";
+    world_types[GUEST].slots[0].pointee = PAIR;
+    ring(users, 3);
+    for (size_t i = 0; i < 3; i++)
+        *world_word(w, users[i] + 24) = *world_word(w, users[i] + 32) = node;
+    run();
+    is(users[1], ""); /* nothing tells them apart */
+    hs_flow_fini(&flow);
+    *world_word(w, users[2]) = node; /* a node, not a pair */
+    world_seed(w, node, NODE);
+    WORLD_OK(hs_native_flow(&w->native, &flow, &world_err));
+    is(users[0], "");
+    is(users[1], "");
+    is(users[2], "struct user");
+}
+
+/* A record that another begins with is no array of the first, however many pointers it has. */
+static void no_array_but_an_heir(void **state)
+{
+    (void)state;
+    hs_addr user = world_block(w, 40), links = world_block(w, 5 * 16), few = world_block(w, 2 * 16);
+    with_links();
+    world_types[USER].part_offset = 0;
+    for (int i = 0; i < 5; i++)
+        *world_word(w, user + 8 * (hs_addr)i) = user;
+    for (int i = 0; i < 10; i++)
+        *world_word(w, links + 8 * (hs_addr)i) = links;
+    for (int i = 0; i < 4; i++)
+        *world_word(w, few + 8 * (hs_addr)i) = few;
+    world_seed(w, user, LINK);
+    world_seed(w, links, LINK);
+    world_seed(w, few, LINK);
+    run();
+    is(user, "struct user"); /* its own words lead to its start */
+    is(links, "struct link[]");
+    is(few, "struct link");
+}
+
+/* The first member of a larger record is replaced by that, not the other way round. */
+static void a_record_that_begins_with_another(void **state)
+{
+    (void)state;
+    hs_addr user = world_block(w, 40);
+    with_links();
+    *world_word(w, user + 8) = *world_word(w, user + 16) = user + 8;
+    world_seed(w, user, PAIR);
+    world_seed(w, user, USER);
+    world_seed(w, user, PAIR);
+    run();
+    is(user, "struct user");
+}
+
 static void without_debug_information(void **state)
 {
     (void)state;
@@ -351,7 +512,10 @@ static void without_debug_information(void **state)
 static void every_allocation_fails(void **state)
 {
     (void)state;
-    hs_addr a = world_block(w, 40), b = world_block(w, 40);
+    hs_addr a = world_block(w, 40), b = world_block(w, 40), users[2];
+    with_links();
+    ring(users, 2);
+    *world_word(w, users[0]) = b;
     *world_word(w, a) = b;
     world_seed(w, a, NODE);
     world_seal(w);
@@ -360,6 +524,7 @@ static void every_allocation_fails(void **state)
             hs_strtab_fini(&w->dump.strings);
     }
     is(b, "struct node");
+    is(users[0], "struct user");
 }
 
 int main(void)
@@ -378,6 +543,13 @@ int main(void)
         TEST(pieces_of_mappings),
         TEST(one_type_of_two_units),
         TEST(members_of_records),
+        TEST(linked_by_a_member),
+        TEST(many_members_at_once),
+        TEST(the_only_record_that_fits),
+        TEST(words_of_no_such_record),
+        TEST(two_records_that_may_be),
+        TEST(no_array_but_an_heir),
+        TEST(a_record_that_begins_with_another),
         TEST(without_debug_information),
         TEST(every_allocation_fails),
     };

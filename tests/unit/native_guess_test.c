@@ -26,13 +26,6 @@ enum {
 };
 enum { ITEM_BYTES = 56, N = 20, SITES = 4 };
 
-/* As in native_world.h: each type is itself alone. */
-bool hs_ctypes_same(struct hs_ctypes *types, hs_ctype a, hs_ctype b)
-{
-    (void)types;
-    return a == b;
-}
-
 static struct world *w;
 static struct hs_flow flow;
 static struct hs_scan scan;

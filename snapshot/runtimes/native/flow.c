@@ -7,13 +7,11 @@
 
 #include "base/alloc.h"
 #include "base/checked.h"
+#include "enclosing.h"
+#include "fits.h"
 #include "queue.h"
 
-/* Besides eight times what is in the copy. */
-#define LOOKS_SPARE (UINT64_C(1) << 24)
 enum { WORD = 8, NAME_BYTES = 256, BLOCKS_PER_TELL = 1 << 20 };
-/* An allocator gives at most this much more than was asked for, to a block that is not large. */
-#define SLACK_BYTES 16
 /* Pointers into the middle of blocks that are not at hand, of which all words may be needed. */
 enum { FAR_LOOKS = 1 << 16 };
 /* Around a pointer, where those to the same block may stand: begin, end, end of room. */
@@ -21,21 +19,28 @@ enum { NEAR_WORDS = 4 };
 /* Of a scalar that a pointer leads to, which may as well be one behind the end of another block. No
  * type has such a number. */
 #define FLOW_MAY_BE_END ((hs_ctype)1 << 31)
-enum { SWISS_GROUP = 16, SWISS_DELETED = 0x80, SWISS_EMPTY = 0xff };
+/* Of judging which records have been led into. */
+enum { FLOW_ROUNDS = 16, FLOW_PASSES = 4 };
 
 struct flow {
     struct hs_native *native; /* borrowed */
     struct hs_flow *result;   /* borrowed */
     struct hs_block_queue queue;
     struct hs_rtti rtti;
-    const struct hs_mapping *mapped; /* the last one that a pointer led into */
-    uint64_t n_looks, most_looks;    /* words of blocks read to see what they are arrays of */
+    struct hs_fit fit;
     uint64_t n_far_looks;
     struct flow_tentative {
         uint64_t had_pointee; /* the type that the block had << 32 | what it may be */
     } * tentative;            /* owned: each pair once */
     size_t n_tentative, tentative_capacity;
     struct hs_table tentative_of;
+    struct hs_enclosing enclosing;
+    struct flow_part {
+        uint64_t rank, offset;
+        hs_ctype type;
+    } * parts; /* owned: members of blocks whose type is not known, to go on from */
+    size_t n_parts, parts_capacity;
+    struct hs_bitmap led_on; /* by rank: in this pass */
 };
 
 void hs_flow_fini(struct hs_flow *flow)
@@ -62,172 +67,29 @@ uint64_t hs_flow_next_part(const struct hs_native *native, const struct hs_heap_
     return (part - block->begin) & ~(HS_FLOW_PART - 1);
 }
 
-/* May a block be read through for one more pointer to it? A million pointers that make nothing of a
- * large block must not cost a million times its words. */
-static bool flow_may_look(struct flow *f, const struct hs_heap_block *block)
-{
-    uint64_t n_words = block->n_bytes / WORD;
-
-    if (n_words > f->most_looks - f->n_looks)
-        return false;
-    f->n_looks += n_words;
-    return true;
-}
-
-/* Zero, or into something that is mapped. */
-static bool flow_is_plausible(struct flow *f, uint64_t word)
-{
-    word &= ~f->native->dump->options->pointer_mask;
-    if (word == 0 || (f->mapped != NULL && f->mapped->begin <= word && word < f->mapped->end))
-        return true;
-    const struct hs_mapping *found = hs_target_mapping_at(&f->native->dump->target, word);
-    if (found != NULL)
-        f->mapped = found;
-    return found != NULL;
-}
-
-/* All pointers of an element are plausible. */
-static bool flow_fits(struct flow *f, const uint8_t *element, const struct hs_native_type *type)
-{
-    for (size_t i = 0; i < type->n_slots; i++) {
-        const struct hs_cslot *slot = &type->slots[i];
-        if (slot->offset_bytes + WORD > type->n_bytes)
-            break;
-        if (!slot->may_be_pointer_only &&
-            !flow_is_plausible(f, hs_load_u64(element + slot->offset_bytes)))
-            return false;
-    }
-    return true;
-}
-
-/* A structure that surely has pointers. */
-static bool flow_is_record(const struct hs_native_type *type)
-{
-    for (size_t i = 0; i < type->n_slots && type->type.form != HS_FORM_POINTER; i++)
-        if (!type->slots[i].may_be_pointer_only)
-            return true;
-    return false;
-}
-
-/* Is any word of an element not zero? */
-static bool flow_is_used(const uint8_t *element, const struct hs_native_type *type)
-{
-    for (uint64_t at = 0; at + WORD <= type->n_bytes; at += WORD)
-        if (hs_load_u64(element + at) != 0)
-            return true;
-    return false;
-}
-
-/* The first half of `n` elements and more: what a vector has in reserve may hold anything. Zeros
- * fit every type: a block of which only the first element is used is none of them, but one
- * structure that begins with another. */
-static bool flow_fits_half(struct flow *f, const struct hs_heap_block *block,
-                           const struct hs_native_type *type, uint64_t n)
-{
-    uint64_t n_fit = 0, n_used = 0, first_used = 0;
-
-    for (; n_fit < n && flow_fits(f, block->bytes + n_fit * type->n_bytes, type); n_fit++)
-        if (flow_is_used(block->bytes + n_fit * type->n_bytes, type) && n_used++ == 0)
-            first_used = n_fit;
-    return n_fit >= 2 && n_fit >= n / 2 &&
-           (n_used >= 2 || first_used != 0 || !flow_is_record(type));
-}
-
-/* An array of pointers may be in use in its middle only, as a deque's map: then most of what is not
- * zero leads somewhere. */
-static bool flow_fits_middle(struct flow *f, const struct hs_heap_block *block, uint64_t n)
-{
-    uint64_t n_fit = 0, n_odd = 0;
-
-    for (uint64_t i = 0; i < n; i++) {
-        uint64_t word = hs_load_u64(block->bytes + i * WORD);
-        bool fits = flow_is_plausible(f, word);
-        n_fit += word != 0 && fits;
-        n_odd += !fits;
-    }
-    return n_fit >= 2 && n_fit / 2 >= n_odd;
-}
-
-/* Not more pointers of the first element are implausible than plausible: memory that was not
- * written yet, or what a stale pointer of this type leads to. */
-static bool flow_fits_mostly(struct flow *f, const struct hs_heap_block *block,
-                             const struct hs_native_type *type)
-{
-    size_t n_sure = 0, n_fit = 0;
-
-    for (size_t i = 0; i < type->n_slots; i++) {
-        const struct hs_cslot *slot = &type->slots[i];
-        if (slot->offset_bytes > block->n_bytes - WORD)
-            break;
-        n_sure += !slot->may_be_pointer_only;
-        n_fit += !slot->may_be_pointer_only &&
-                 flow_is_plausible(f, hs_load_u64(block->bytes + slot->offset_bytes));
-    }
-    return n_fit >= n_sure - n_fit;
-}
-
-/* A hash table of Rust (hashbrown, raw/mod.rs): its pointer leads behind the buckets, which grow
- * down from there; a byte for each follows (its top bit: no element), the first 16 of them again
- * at the end.
- *
- *   ... | bucket 1 | bucket 0 | byte 0 | byte 1 | ... | byte 0 ... 15 |
- */
-static bool flow_is_swiss_table(struct flow *f, const struct hs_heap_block *block,
-                                const struct hs_native_type *type, uint64_t offset)
-{
-    uint64_t n = offset / type->n_bytes;
-    const uint8_t *control = block->bytes + offset;
-
-    if (n < 4 || (n & (n - 1)) != 0 || block->n_bytes - offset < SWISS_GROUP ||
-        n > block->n_bytes - offset - SWISS_GROUP)
-        return false;
-    const uint8_t *again = control + (n < SWISS_GROUP ? SWISS_GROUP : n);
-    for (uint64_t i = 0; i < n; i++) {
-        if (i < SWISS_GROUP && again[i] != control[i])
-            return false;
-        if (control[i] > SWISS_DELETED && control[i] != SWISS_EMPTY)
-            return false;
-        if (control[i] < SWISS_DELETED && !flow_fits(f, control - (i + 1) * type->n_bytes, type))
-            return false;
-    }
-    return true;
-}
-
-/* Without pointers in the type nothing can be checked but that there are none in `n` elements. */
-static bool flow_has_no_pointer(struct flow *f, const struct hs_heap_block *block,
-                                const struct hs_native_type *type, uint64_t n)
-{
-    struct hs_heap_block found;
-
-    for (uint64_t at = 0; at + WORD <= n * type->n_bytes; at += WORD)
-        if (hs_flow_resolve(f->native, hs_load_u64(block->bytes + at), &found) != HS_POINTER_NONE)
-            return false;
-    return true;
-}
-
-/* Is the block an array of this type? One element and what an allocator adds is none. */
-static bool flow_is_array(struct flow *f, const struct hs_heap_block *block,
-                          const struct hs_native_type *type)
-{
-    uint64_t n = block->n_bytes / type->n_bytes;
-
-    if (n < 2 || block->n_bytes - type->n_bytes < SLACK_BYTES || type->larger != 0)
-        return false;
-    if (type->type.form == HS_FORM_SCALAR)
-        return true;
-    if (type->n_slots == 0)
-        return flow_has_no_pointer(f, block, type, n);
-    return flow_fits_half(f, block, type, n) ||
-           (type->type.form == HS_FORM_POINTER && type->n_bytes == WORD &&
-            flow_fits_middle(f, block, n));
-}
-
 static bool flow_is_weak(const struct flow *f, hs_ntype type)
 {
     if (type == 0)
         return true;
     const struct hs_native_type *had = hs_native_type_of(&f->result->types, type);
     return had->type.form == HS_FORM_SCALAR && !had->is_plain; /* a stream's buffer is known */
+}
+
+/* A record that the block is too large for, which is the beginning of what it is. */
+static bool flow_is_beginning(const struct flow *f, const struct hs_heap_block *block,
+                              hs_ntype type)
+{
+    const struct hs_native_type *had = hs_native_type_of(&f->result->types, type);
+
+    return had->type.form == HS_FORM_RECORD && had->ctype != 0 && !had->is_array && !had->is_open &&
+           !had->is_open_text && block->n_bytes >= HS_SLACK_BYTES &&
+           had->n_bytes <= block->n_bytes - HS_SLACK_BYTES;
+}
+
+/* Is there anything to learn about a block of this type? */
+static bool flow_may_change(const struct flow *f, const struct hs_heap_block *block, hs_ntype type)
+{
+    return flow_is_weak(f, type) || flow_is_beginning(f, block, type);
 }
 
 /* A pointer into its middle said what it is: one to its start knows better. */
@@ -261,7 +123,7 @@ static hs_status flow_larger(struct flow *f, const struct hs_heap_block *block, 
     hs_ntype larger = 0;
 
     if (type->larger == 0 || block->n_bytes < type->n_bytes ||
-        block->n_bytes - type->n_bytes < SLACK_BYTES)
+        block->n_bytes - type->n_bytes < HS_SLACK_BYTES)
         return HS_OK;
     HS_TRY(hs_native_types_of_ctype(&f->result->types, type->larger, false, &larger, err));
     if (larger != 0 && hs_native_type_of(&f->result->types, larger)->n_bytes <= block->n_bytes)
@@ -279,13 +141,17 @@ static hs_status flow_judge(struct flow *f, const struct hs_heap_block *block, u
     bool is_better = offset == 0 && (pointee & FLOW_MAY_BE_END) == 0 && flow_is_of_middle(f, had);
 
     *ret = 0;
-    if (!flow_is_weak(f, had) || !flow_may_have_type(block))
+    if (!flow_may_have_type(block) || (!flow_is_weak(f, had) && !flow_is_beginning(f, block, had)))
         return HS_OK;
     HS_TRY(hs_native_types_of_ctype(types, pointee & ~FLOW_MAY_BE_END, false, &one, err));
     if (one == 0 || had == one || (had != 0 && flow_is_weak(f, one) && !is_better))
         return HS_OK;
     HS_TRY(flow_larger(f, block, &one, err));
     const struct hs_native_type *type = hs_native_type_of(types, one);
+    if (!flow_is_weak(f, had) &&
+        (offset != 0 || type->type.form != HS_FORM_RECORD ||
+         type->n_bytes + HS_SLACK_BYTES <= block->n_bytes)) /* it does not fill it either */
+        return HS_OK;
     if (type->n_bytes <= block->n_bytes && (offset == 0 || offset % type->n_bytes == 0))
         *ret = one;
     return HS_OK;
@@ -399,10 +265,10 @@ static hs_status flow_look(struct flow *f, const struct hs_heap_block *block, ui
         return HS_OK;
     const struct hs_native_type *type = hs_native_type_of(types, one);
     bool is_array =
-        type->is_array ||
-        (flow_may_look(f, block) && (flow_is_array(f, block, type) ||
-                                     (offset != 0 && flow_is_swiss_table(f, block, type, offset))));
-    if (!is_array && (offset != 0 || !flow_fits_mostly(f, block, type)))
+        type->is_array || (hs_fit_may_look(&f->fit, block) &&
+                           (hs_fits_array(&f->fit, block, type) ||
+                            (offset != 0 && hs_fits_swiss_table(&f->fit, block, type, offset))));
+    if (!is_array && (offset != 0 || !hs_fits_mostly(&f->fit, block, type)))
         return HS_OK;
     many = one;
     if (is_array && type->type.form == HS_FORM_SCALAR &&
@@ -413,14 +279,66 @@ static hs_status flow_look(struct flow *f, const struct hs_heap_block *block, ui
     return flow_set(f, block, many, err);
 }
 
+/* Goes on from the member at `offset` of a block without a type, once in each pass. */
+static hs_status flow_lead_on(struct flow *f, const struct hs_heap_block *block, uint64_t offset,
+                              hs_ctype pointee, struct hs_error *err)
+{
+    if (f->led_on.n_bits == 0)
+        HS_TRY(hs_bitmap_init(&f->led_on, f->result->n_blocks, err));
+    if (hs_bitmap_get(&f->led_on, block->rank) || f->n_parts == HS_ENCLOSING_WAITING)
+        return HS_OK;
+    hs_bitmap_set(&f->led_on, block->rank);
+    HS_TRY(HS_GROW(&f->parts, &f->parts_capacity, f->n_parts + 1, err));
+    f->parts[f->n_parts++] = (struct flow_part){block->rank, offset, pointee};
+    return HS_OK;
+}
+
+/* May it become known which record the block is? */
+static bool flow_is_awaited(const struct flow *f, const struct hs_heap_block *block)
+{
+    return !f->enclosing.is_closed && f->led_on.n_bits != 0 &&
+           hs_bitmap_get(&f->led_on, block->rank);
+}
+
+/* May the block be a record that fills it and has a `pointee` at `offset`? C's lists are linked by
+ * a member of what they hold. */
+static hs_status flow_enclosing(struct flow *f, const struct hs_heap_block *block, uint64_t offset,
+                                hs_ctype pointee, const struct hs_ctype_facts *facts,
+                                struct hs_enclosing_answer *ret, struct hs_error *err)
+{
+    *ret = (struct hs_enclosing_answer){0};
+    if (facts->kind != HS_CTYPE_RECORD || facts->n_bytes == 0 || !flow_may_have_type(block) ||
+        block->n_bytes < HS_SLACK_BYTES || facts->n_bytes > block->n_bytes - HS_SLACK_BYTES)
+        return HS_OK;
+    HS_TRY(
+        hs_native_enclosing_ask(&f->enclosing, block, pointee, facts->n_bytes, offset, ret, err));
+    return ret->leads_on ? flow_lead_on(f, block, offset, pointee, err) : HS_OK;
+}
+
 /* A pointer to `pointee` leads to `offset` in the block. In the middle of a block it tells the type
- * only of an array that begins with the block. */
+ * only of an array that begins with the block, and of what has a member there. */
 static hs_status flow_try(struct flow *f, const struct hs_heap_block *block, uint64_t offset,
                           hs_ctype pointee, const struct flow_place *place, struct hs_error *err)
 {
+    hs_ntype had = hs_flow_type(f->result, block->rank);
     struct hs_ctype_facts facts;
+    struct hs_enclosing_answer enclosing = {0};
 
+    if ((had & HS_FLOW_IS_TENTATIVE) == 0 && !flow_may_change(f, block, had))
+        return HS_OK;
     hs_ctype_facts(f->native->ctypes, pointee, &facts);
+    if ((had & HS_FLOW_IS_TENTATIVE) == 0)
+        HS_TRY(flow_enclosing(f, block, offset, pointee, &facts, &enclosing, err));
+    if (enclosing.is_open)
+        return HS_OK;
+    if (enclosing.record != 0) {
+        pointee = enclosing.record;
+        offset = 0;
+    }
+    if (offset != 0 && flow_is_awaited(f, block)) {
+        f->enclosing.has_missed = true;
+        return HS_OK;
+    }
     if (facts.kind == HS_CTYPE_SCALAR && offset == 0 && flow_may_be_end(f, block, place))
         pointee |= FLOW_MAY_BE_END;
     if (!hs_block_queue_is_at_hand(&f->queue, block)) {
@@ -466,6 +384,31 @@ static hs_status flow_by(struct flow *f, const struct hs_heap_block *block, uint
     return to->pointee == 0 ? HS_OK : flow_try(f, block, offset, to->pointee, place, err);
 }
 
+/* From the pointers of a value of this type at `begin` in a block. */
+static hs_status flow_from_value(struct flow *f, const struct hs_heap_block *block,
+                                 const struct hs_native_type *type, uint64_t begin,
+                                 struct hs_error *err)
+{
+    struct hs_heap_block target;
+
+    for (size_t i = 0; i < type->n_slots; i++) {
+        const struct hs_cslot *slot = &type->slots[i];
+        uint64_t at = begin + slot->offset_bytes;
+        if ((slot->pointee == 0 && slot->n_choices == 0) || at > block->n_bytes - WORD)
+            continue;
+        uint64_t word = hs_load_u64(block->bytes + at);
+        enum hs_pointer how = hs_flow_resolve(f->native, word, &target);
+        if (how != HS_POINTER_START && how != HS_POINTER_INTERIOR)
+            continue;
+        struct hs_native_chosen to = {.pointee = slot->pointee};
+        if (slot->n_choices != 0)
+            HS_TRY(hs_native_choose(f->native, slot, block->bytes, block->n_bytes, at, &to, err));
+        const struct flow_place place = {block->begin, block->bytes, block->n_bytes, at};
+        HS_TRY(flow_by(f, &target, word, &to, &place, err));
+    }
+    return HS_OK;
+}
+
 static hs_status flow_from_block(struct flow *f, const struct hs_heap_block *block,
                                  struct hs_error *err)
 {
@@ -473,29 +416,28 @@ static hs_status flow_from_block(struct flow *f, const struct hs_heap_block *blo
         *hs_native_type_of(&f->result->types, hs_flow_type(f->result, block->rank));
     uint64_t used = hs_native_reserves_used(&f->result->reserves, block->rank, block->n_bytes);
     uint64_t n = type.is_array ? used / type.n_bytes : 1;
-    struct hs_heap_block target;
 
     for (uint64_t i = 0; i < n; i++) {
         if (i % HS_FLOW_PART == 0) /* then the element begins a part, whatever its size */
             i = hs_flow_touched(f->native, block, i * type.n_bytes) / type.n_bytes;
-        for (size_t j = 0; j < type.n_slots; j++) {
-            const struct hs_cslot *slot = &type.slots[j];
-            uint64_t at = i * type.n_bytes + slot->offset_bytes;
-            if ((slot->pointee == 0 && slot->n_choices == 0) || at > block->n_bytes - WORD)
-                continue;
-            uint64_t word = hs_load_u64(block->bytes + at);
-            enum hs_pointer how = hs_flow_resolve(f->native, word, &target);
-            if (how != HS_POINTER_START && how != HS_POINTER_INTERIOR)
-                continue;
-            struct hs_native_chosen to = {.pointee = slot->pointee};
-            if (slot->n_choices != 0)
-                HS_TRY(
-                    hs_native_choose(f->native, slot, block->bytes, block->n_bytes, at, &to, err));
-            const struct flow_place place = {block->begin, block->bytes, block->n_bytes, at};
-            HS_TRY(flow_by(f, &target, word, &to, &place, err));
-        }
+        HS_TRY(flow_from_value(f, block, &type, i * type.n_bytes, err));
     }
     return HS_OK;
+}
+
+/* From a member that was led into. */
+static hs_status flow_from_part(struct flow *f, const struct flow_part *part, struct hs_error *err)
+{
+    struct hs_heap_iterator it = {.map = &f->native->dump->heaps.map};
+    struct hs_heap_block block;
+    hs_ntype type;
+
+    hs_heap_map_seek(&it, part->rank);
+    HS_TRY(hs_native_types_of_ctype(&f->result->types, part->type, false, &type, err));
+    if (type == 0 || !hs_heap_map_next(&it, &block))
+        return HS_OK;
+    const struct hs_native_type copy = *hs_native_type_of(&f->result->types, type);
+    return flow_from_value(f, &block, &copy, part->offset, err);
 }
 
 /* Elements one behind the other, each with the same virtual table. */
@@ -626,7 +568,7 @@ static hs_status flow_from_within(struct flow *f, struct hs_error *err)
     return HS_OK;
 }
 
-static hs_status flow_drain(struct flow *f, struct hs_error *err)
+static hs_status flow_drain_queue(struct flow *f, struct hs_error *err)
 {
     struct hs_heap_block block;
     uint64_t n_done = 0;
@@ -644,6 +586,17 @@ static hs_status flow_drain(struct flow *f, struct hs_error *err)
         if (++n_done % BLOCKS_PER_TELL == 0)
             HS_TRY(hs_progress_tell(f->native->dump->options->progress, "naming types", n_done,
                                     f->native->dump->heaps.map.n_blocks, err));
+    }
+    return HS_OK;
+}
+
+static hs_status flow_drain(struct flow *f, struct hs_error *err)
+{
+    HS_TRY(flow_drain_queue(f, err));
+    while (f->n_parts != 0) {
+        const struct flow_part part = f->parts[--f->n_parts];
+        HS_TRY(flow_from_part(f, &part, err));
+        HS_TRY(flow_drain_queue(f, err));
     }
     return HS_OK;
 }
@@ -666,6 +619,79 @@ static hs_status flow_from_seeds(struct flow *f, struct hs_error *err)
     return HS_OK;
 }
 
+/* Every pointer that has a type, once more. */
+static hs_status flow_again(struct flow *f, struct hs_error *err)
+{
+    struct hs_heap_iterator it = {.map = &f->native->dump->heaps.map};
+    struct hs_heap_block block;
+
+    hs_bitmap_fini(&f->led_on);
+    HS_TRY(flow_from_seeds(f, err));
+    while (hs_heap_map_next(&it, &block)) {
+        hs_ntype type = hs_flow_type(f->result, block.rank);
+        if (type != 0 && (type & HS_FLOW_IS_TENTATIVE) == 0 &&
+            hs_native_type_of(&f->result->types, type)->has_pointees)
+            HS_TRY(flow_from_block(f, &block, err));
+    }
+    return flow_drain(f, err);
+}
+
+/* The blocks that groups were judged by, once these are: *ret, whether there were any. */
+static hs_status flow_take_votes(struct flow *f, bool *ret, struct hs_error *err)
+{
+    const struct flow_place nowhere = {0};
+
+    *ret = false;
+    for (size_t i = 0; i < f->enclosing.n_groups; i++) {
+        bool is_new = f->enclosing.groups[i].is_new;
+        f->enclosing.groups[i].is_new = false;
+        *ret |= is_new;
+        for (size_t j = 0; is_new && j < f->enclosing.groups[i].n_votes; j++) {
+            const struct hs_enclosing_group group = f->enclosing.groups[i];
+            struct hs_heap_iterator it = {.map = &f->native->dump->heaps.map};
+            struct hs_heap_block block;
+            hs_heap_map_seek(&it, group.votes[j]);
+            if (hs_heap_map_next(&it, &block))
+                HS_TRY(flow_try(f, &block, group.offset, group.part, &nowhere, err));
+        }
+    }
+    return flow_drain(f, err);
+}
+
+static hs_status flow_settle_groups(struct flow *f, struct hs_error *err)
+{
+    bool is_any = true;
+
+    for (int round = 0; round < FLOW_ROUNDS && is_any; round++) {
+        HS_TRY(hs_native_enclosing_settle(&f->enclosing, err));
+        HS_TRY(flow_take_votes(f, &is_any, err));
+    }
+    return HS_OK;
+}
+
+/* One type that becomes known tells of others: until nothing more does. What is open then has the
+ * type that its pointers say. */
+static hs_status flow_settle(struct flow *f, struct hs_error *err)
+{
+    uint64_t n_typed = UINT64_MAX;
+
+    HS_TRY(flow_settle_groups(f, err));
+    for (int pass = 0; f->enclosing.has_missed && pass < FLOW_PASSES; pass++) {
+        if (n_typed == f->result->n_typed)
+            break;
+        n_typed = f->result->n_typed;
+        f->enclosing.has_missed = false;
+        HS_TRY(flow_again(f, err));
+        HS_TRY(flow_settle_groups(f, err));
+    }
+    f->enclosing.is_closed = true;
+    for (size_t i = 0; i < f->enclosing.n_groups; i++)
+        f->enclosing.groups[i].is_new = f->enclosing.groups[i].state == HS_ENCLOSING_OPEN;
+    bool is_any;
+    HS_TRY(flow_take_votes(f, &is_any, err));
+    return f->enclosing.has_missed ? flow_again(f, err) : HS_OK;
+}
+
 static hs_status flow_run(struct flow *f, struct hs_error *err)
 {
     const struct hs_native *native = f->native;
@@ -679,6 +705,7 @@ static hs_status flow_run(struct flow *f, struct hs_error *err)
     if (native->ctypes != NULL) {
         HS_TRY(flow_from_seeds(f, err));
         HS_TRY(flow_drain(f, err));
+        HS_TRY(flow_settle(f, err));
     }
     return f->rtti.is_possible ? hs_native_shapes(f->native, f->result, err) : HS_OK;
 }
@@ -697,9 +724,9 @@ hs_status hs_native_flow(struct hs_native *native, struct hs_flow *ret, struct h
         .types = {.strings = &native->dump->strings, .ctypes = native->ctypes},
         .reserves = {.n_blocks = native->dump->heaps.map.n_blocks},
     };
-    struct flow f = {.native = native, .result = &result};
-    f.most_looks =
-        LOOKS_SPARE + 8 * (hs_image_resident_bytes(&native->dump->image, 0, UINT64_MAX) / WORD);
+    struct flow f = {.native = native, .result = &result, .fit = hs_fit_of(native)};
+    f.enclosing =
+        (struct hs_enclosing){.by = {.native = native, .flow = &result}, .types = &result.types};
 
     hs_status status = flow_alloc(&result, err);
     if (status == HS_OK)
@@ -707,6 +734,9 @@ hs_status hs_native_flow(struct hs_native *native, struct hs_flow *ret, struct h
     hs_block_queue_fini(&f.queue);
     hs_free(f.tentative);
     hs_table_fini(&f.tentative_of);
+    hs_native_enclosing_fini(&f.enclosing);
+    hs_free(f.parts);
+    hs_bitmap_fini(&f.led_on);
     hs_rtti_close(&f.rtti);
     if (status == HS_OK)
         *ret = result;

@@ -2,10 +2,10 @@
 
 #include <stdio.h>
 
+#include "agree.h"
 #include "base/alloc.h"
-#include "flow.h"
 
-enum { WORD = 8, SLACK_BYTES = 16, MOST_SLOTS = 256, NAME_BYTES = 1024 };
+enum { WORD = 8, MOST_SLOTS = 256, NAME_BYTES = 1024 };
 enum { SIZES = 1 << 12, SIZE_SHIFT = 52, UNTYPED_ONE_IN = 8 };
 enum { SITE_TYPED_LEAST = 2, SITE_ODD_ONE_IN = 8 };
 #define GUESS_HASH_FACTOR UINT64_C(0x9e3779b97f4a7c15)
@@ -72,7 +72,7 @@ static bool fills(const struct hs_native_type *type, uint64_t n_bytes)
     return type->ctype != 0 && type->type.form == HS_FORM_RECORD && !type->is_array &&
            !type->is_open && !type->is_open_text && type->listed_as == 0 && type->n_slots != 0 &&
            type->n_slots <= MOST_SLOTS && type->said_bytes == type->n_bytes &&
-           type->n_bytes <= n_bytes && n_bytes - type->n_bytes < SLACK_BYTES;
+           type->n_bytes <= n_bytes && n_bytes - type->n_bytes < HS_SLACK_BYTES;
 }
 
 static bool is_candidate(const struct guess *g, const struct guess_size *size)
@@ -84,81 +84,13 @@ static bool is_candidate(const struct guess *g, const struct guess_size *size)
 
 enum agreement { DISAGREES, MAY_BE, AGREES };
 
-/* A pointer to `pointee` leads to the start of `block`. */
-static enum agreement judge_block(const struct guess *g, const struct hs_heap_block *block,
-                                  hs_ctype pointee)
+static enum agreement judge(const struct guess *g, const struct hs_heap_block *block, hs_ntype type)
 {
-    hs_ntype has = hs_flow_type(g->flow, block->rank);
-    struct hs_ctype_facts facts;
+    const struct hs_agree_by by = {g->native, g->flow, &g->scan->reached};
+    const struct hs_agreement found =
+        hs_native_agree(&by, block, hs_native_type_of(&g->flow->types, type), 0, 0);
 
-    if (pointee == 0)
-        return MAY_BE;
-    hs_ctype_facts(g->native->ctypes, pointee, &facts);
-    bool is_record = facts.kind == HS_CTYPE_RECORD || facts.kind == HS_CTYPE_UNION;
-    if (facts.n_bytes > block->n_bytes)
-        return DISAGREES;
-    const struct hs_native_type *type = has == 0 ? NULL : hs_native_type_of(&g->flow->types, has);
-    if (type == NULL || type->ctype == 0)
-        return is_record && facts.n_bytes != 0 && is_lost(g, block) &&
-                       block->n_bytes - facts.n_bytes < SLACK_BYTES
-                   ? AGREES
-                   : MAY_BE;
-    if (hs_ctypes_same(g->native->ctypes, type->ctype, pointee))
-        return is_record ? AGREES : MAY_BE;
-    return is_record ? DISAGREES : MAY_BE;
-}
-
-static enum agreement judge_word(const struct guess *g, uint64_t word, hs_ctype pointee)
-{
-    struct hs_heap_block block;
-
-    if (word == 0)
-        return MAY_BE;
-    switch (hs_flow_resolve(g->native, word, &block)) {
-    case HS_POINTER_START:
-        return judge_block(g, &block, pointee);
-    case HS_POINTER_NONE: /* into a constant, a variable */
-        return hs_target_mapping_at(&g->native->dump->target, word) != NULL ? MAY_BE : DISAGREES;
-    default:
-        return MAY_BE;
-    }
-}
-
-/* Does a word that is no pointer of the record lead to the start of a block? */
-static bool has_other_pointer(const struct guess *g, const struct hs_heap_block *block,
-                              const struct hs_native_type *type)
-{
-    struct hs_heap_block found;
-    size_t slot = 0;
-
-    for (uint64_t at = 0; at + WORD <= type->n_bytes; at += WORD) {
-        while (slot < type->n_slots && type->slots[slot].offset_bytes < at)
-            slot++;
-        if ((slot == type->n_slots || type->slots[slot].offset_bytes != at) &&
-            hs_flow_resolve(g->native, hs_load_u64(block->bytes + at), &found) == HS_POINTER_START)
-            return true;
-    }
-    return false;
-}
-
-static enum agreement judge(const struct guess *g, const struct hs_heap_block *block,
-                            const struct hs_native_type *type)
-{
-    bool is_shown = false;
-
-    for (size_t i = 0; i < type->n_slots; i++) {
-        const struct hs_cslot *slot = &type->slots[i];
-        if (slot->may_be_pointer_only || slot->offset_bytes + WORD > type->n_bytes)
-            continue;
-        enum agreement found =
-            judge_word(g, hs_load_u64(block->bytes + slot->offset_bytes), slot->pointee);
-        if (found == DISAGREES)
-            return DISAGREES;
-        is_shown |= found == AGREES;
-    }
-    if (has_other_pointer(g, block, type))
-        return DISAGREES;
-    return is_shown ? AGREES : MAY_BE;
+    return found.disagrees ? DISAGREES : found.n_shown != 0 ? AGREES : MAY_BE;
 }
 
 /* Names the guess at its first use, and gives it to the block. */
@@ -238,7 +170,7 @@ static hs_status count_sample(struct guess *g, const struct hs_sample *sample,
 
     if (!is_open_question(g, site, block))
         return HS_OK;
-    enum agreement found = judge(g, block, hs_native_type_of(&g->flow->types, site->type));
+    enum agreement found = judge(g, block, site->type);
     site->n_agree += found == AGREES;
     site->n_disagree += found == DISAGREES;
     return HS_OK;
@@ -250,8 +182,7 @@ static hs_status guess_sample(struct guess *g, const struct hs_sample *sample,
     struct guess_site *site = &g->sites[sample->site];
 
     if (site->n_agree == 0 || site->n_disagree > site->n_agree / SITE_ODD_ONE_IN ||
-        !is_open_question(g, site, block) ||
-        judge(g, block, hs_native_type_of(&g->flow->types, site->type)) != AGREES)
+        !is_open_question(g, site, block) || judge(g, block, site->type) != AGREES)
         return HS_OK;
     return set_guess(g, block, site->type, &site->guessed, err);
 }
@@ -282,7 +213,7 @@ static hs_status guess_by_size(struct guess *g, struct hs_error *err)
         struct guess_size *size = size_of(g, block.n_bytes);
         if (block.bytes == NULL || block.n_bytes != size->n_bytes || !is_lost(g, &block) ||
             hs_flow_type(g->flow, block.rank) != 0 || !is_candidate(g, size) ||
-            judge(g, &block, hs_native_type_of(&g->flow->types, size->type)) != AGREES)
+            judge(g, &block, size->type) != AGREES)
             continue;
         HS_TRY(set_guess(g, &block, size->type, &size->guessed, err));
     }

@@ -8,6 +8,7 @@
 #include "copy.h"
 #include "disguise.h"
 #include "emit.h"
+#include "enclosing.h"
 #include "facts.h"
 #include "flow.h"
 #include "garbage.h"
@@ -163,6 +164,9 @@ static hs_status native_reserve(struct hs_native *native, struct hs_error *err)
         return HS_OK;
     HS_TRY(
         hs_dump_plan_reserve(&dump->plan, n_blocks * sizeof(uint16_t), "the types of blocks", err));
+    if (native->ctypes != NULL)
+        HS_TRY(hs_dump_plan_reserve(&dump->plan, HS_ENCLOSING_BYTES(n_blocks),
+                                    "members that lists are linked by", err));
     if (native->ctypes == NULL ||
         (!hs_rtti_is_possible(&dump->objects) && hs_native_rust_object(&dump->objects) == NULL))
         return HS_OK;

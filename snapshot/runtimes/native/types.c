@@ -223,8 +223,10 @@ hs_status hs_native_types_of_ctype(struct hs_native_types *types, hs_ctype ctype
     };
     types_learn_slots(types, &type);
     types_learn_end(types, &type);
-    if (!is_array)
+    if (!is_array) {
         type.larger = hs_ctypes_larger(types->ctypes, ctype);
+        type.heir_bytes = hs_ctypes_largest_heir(types->ctypes, ctype);
+    }
     snprintf(name, sizeof name, "%s%s", facts.name, is_array ? "[]" : "");
     HS_TRY(types_intern(types, name, &type, ret, err));
     if (facts.kind == HS_CTYPE_SCALAR && types_is_memory(&facts))

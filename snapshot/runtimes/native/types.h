@@ -22,6 +22,7 @@ struct hs_native_type {
     size_t n_slots;
     uint64_t said_bytes; /* what slots tell of an element: [0, said_bytes) */
     hs_ctype larger;     /* see hs_ctypes_larger */
+    uint64_t heir_bytes; /* see hs_ctypes_largest_heir */
     bool is_array;
     bool has_pointees;  /* types flow on from it */
     bool has_unaligned; /* pointers that are not at multiples of 8 */

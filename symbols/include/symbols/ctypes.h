@@ -160,6 +160,23 @@ bool hs_ctypes_task(struct hs_ctypes *types, hs_type_file file, hs_addr poll, st
  * pointers to it have: InternalNode<K, V> of Rust's B-trees for LeafNode<K, V>. Else 0. */
 hs_ctype hs_ctypes_larger(struct hs_ctypes *types, hs_ctype type);
 
+/* The records of C that have a `part` (a record) at `offset_bytes`, itself or in a member that is a
+ * record, or (at 0) begin with all members of it, and a size in [least_bytes, most_bytes]: how
+ * many, none if there are more than HS_CTYPE_MAX_ENCLOSING. Ascending. Records of the file of
+ * `part` only; of two that have one name the first counts. The first question in a file reads all
+ * its records: 16 bytes for each of their members, then O(log n). */
+enum { HS_CTYPE_MAX_ENCLOSING = 8 };
+size_t hs_ctypes_enclosing(struct hs_ctypes *types, hs_ctype part, uint64_t offset_bytes,
+                           uint64_t least_bytes, uint64_t most_bytes,
+                           hs_ctype ret[HS_CTYPE_MAX_ENCLOSING]);
+
+/* The size of the largest of those that have a `part` at 0; 0: there is none. */
+uint64_t hs_ctypes_largest_heir(struct hs_ctypes *types, hs_ctype part);
+
+/* Does a `type` begin with a `part`: is it its first member or base class, or that one's, or has it
+ * all members of it, in their places? */
+bool hs_ctypes_begins_with(struct hs_ctypes *types, hs_ctype type, hs_ctype part);
+
 /* What the place at `offset_bytes` of a value is called, as in a debugger and without a leading
  * dot: "db[0].dict", "ht_table[1]". Inside of the standard libraries' own records only what tells
  * something is named: "names.root", "label", "by_name.buckets[1]", "keys[3]"; a container's own

@@ -1,0 +1,102 @@
+#include "agree.h"
+
+#include "flow.h"
+
+enum { WORD = 8 };
+
+enum agreement { DISAGREES, MAY_BE, AGREES };
+
+static bool is_lost(const struct hs_agree_by *by, const struct hs_heap_block *block)
+{
+    return by->reached != NULL && (block->span->states & HS_BLOCK_STATIC) == 0 &&
+           !hs_bitmap_get(by->reached, block->rank);
+}
+
+/* Whether a block that is known as `type` may be a `pointee` as well: a record may be the first
+ * member of another one. */
+static enum agreement agree_types(struct hs_ctypes *types, hs_ctype type, hs_ctype pointee)
+{
+    if (hs_ctypes_same(types, type, pointee) || hs_ctypes_begins_with(types, type, pointee))
+        return AGREES;
+    return hs_ctypes_begins_with(types, pointee, type) ? MAY_BE : DISAGREES;
+}
+
+/* A pointer to `pointee` leads to the start of `block`. */
+static enum agreement agree_block(const struct hs_agree_by *by, const struct hs_heap_block *block,
+                                  hs_ctype pointee)
+{
+    hs_ntype has = hs_flow_type(by->flow, block->rank);
+    struct hs_ctype_facts facts;
+
+    if (pointee == 0 || (has & HS_FLOW_IS_TENTATIVE) != 0)
+        return MAY_BE;
+    hs_ctype_facts(by->native->ctypes, pointee, &facts);
+    bool is_record = facts.kind == HS_CTYPE_RECORD || facts.kind == HS_CTYPE_UNION;
+    if (facts.n_bytes > block->n_bytes)
+        return DISAGREES;
+    const struct hs_native_type *type = has == 0 ? NULL : hs_native_type_of(&by->flow->types, has);
+    if (type == NULL || type->ctype == 0)
+        return is_record && facts.n_bytes != 0 && is_lost(by, block) &&
+                       block->n_bytes - facts.n_bytes < HS_SLACK_BYTES
+                   ? AGREES
+                   : MAY_BE;
+    return is_record ? agree_types(by->native->ctypes, type->ctype, pointee) : MAY_BE;
+}
+
+static enum agreement agree_word(const struct hs_agree_by *by, uint64_t word, hs_ctype pointee,
+                                 bool *leads)
+{
+    struct hs_heap_block block;
+
+    *leads = false;
+    if (word == 0)
+        return MAY_BE;
+    switch (hs_flow_resolve(by->native, word, &block)) {
+    case HS_POINTER_START:
+        *leads = true;
+        return agree_block(by, &block, pointee);
+    case HS_POINTER_NONE: /* into a constant, a variable */
+        return hs_target_mapping_at(&by->native->dump->target, word) != NULL ? MAY_BE : DISAGREES;
+    default:
+        return MAY_BE;
+    }
+}
+
+/* Does a word that is no pointer of the record lead to the start of a block? */
+static bool has_other_pointer(const struct hs_agree_by *by, const struct hs_heap_block *block,
+                              const struct hs_native_type *record)
+{
+    struct hs_heap_block found;
+    size_t slot = 0;
+
+    for (uint64_t at = 0; at + WORD <= record->n_bytes; at += WORD) {
+        while (slot < record->n_slots && record->slots[slot].offset_bytes < at)
+            slot++;
+        if ((slot == record->n_slots || record->slots[slot].offset_bytes != at) &&
+            hs_flow_resolve(by->native, hs_load_u64(block->bytes + at), &found) == HS_POINTER_START)
+            return true;
+    }
+    return false;
+}
+
+struct hs_agreement hs_native_agree(const struct hs_agree_by *by, const struct hs_heap_block *block,
+                                    const struct hs_native_type *record, uint64_t skip,
+                                    uint64_t skip_end)
+{
+    struct hs_agreement sum = {0};
+
+    for (size_t i = 0; i < record->n_slots; i++) {
+        const struct hs_cslot *slot = &record->slots[i];
+        bool leads;
+        if (slot->may_be_pointer_only || slot->offset_bytes + WORD > record->n_bytes ||
+            (slot->offset_bytes >= skip && slot->offset_bytes < skip_end))
+            continue;
+        enum agreement found =
+            agree_word(by, hs_load_u64(block->bytes + slot->offset_bytes), slot->pointee, &leads);
+        sum.disagrees |= found == DISAGREES;
+        sum.n_shown += found == AGREES;
+        sum.n_leading += leads;
+    }
+    sum.disagrees = sum.disagrees || has_other_pointer(by, block, record);
+    return sum;
+}

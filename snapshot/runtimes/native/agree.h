@@ -1,0 +1,32 @@
+/* Do the words of a block agree with a record that it may be? */
+#ifndef HS_NATIVE_AGREE_H
+#define HS_NATIVE_AGREE_H
+
+#include "native.h"
+
+/* An allocator gives at most this much more than was asked for, to a block that is not large. */
+#define HS_SLACK_BYTES 16
+
+struct hs_agree_by {
+    const struct hs_native *native; /* with ctypes */
+    const struct hs_flow *flow;
+    const struct hs_bitmap *reached; /* by rank; NULL: no block is lost */
+};
+
+/* What the words of one block say of a record. */
+struct hs_agreement {
+    /* A pointer of the record leads nowhere or to a block that is known to be something else, or a
+     * word that is no pointer of it leads to the start of a block. */
+    bool disagrees;
+    uint32_t n_shown;   /* pointers that lead to a block of their record, or to a lost one of its
+                           size */
+    uint32_t n_leading; /* that lead to the start of any block */
+};
+
+/* Of a record in [skip, skip_end) nothing is asked. `block` has its bytes and room for the record.
+ * O(pointers of the record). */
+struct hs_agreement hs_native_agree(const struct hs_agree_by *by, const struct hs_heap_block *block,
+                                    const struct hs_native_type *record, uint64_t skip,
+                                    uint64_t skip_end);
+
+#endif

@@ -1,0 +1,260 @@
+#include "enclosing.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+
+enum {
+    ENCLOSING_LEAST_LEADING = 2, /* pointers to starts of blocks, where none shows its record */
+    ENCLOSING_ODD_ONE_IN = 8,    /* that disagrees, for so many that agree */
+    ENCLOSING_MOST_SLOTS = 256
+};
+
+void hs_native_enclosing_fini(struct hs_enclosing *enclosing)
+{
+    if (enclosing == NULL)
+        return;
+    for (size_t i = 0; i < enclosing->n_groups; i++)
+        hs_free(enclosing->groups[i].votes);
+    hs_free(enclosing->groups);
+    hs_table_fini(&enclosing->by_what);
+    hs_dict_fini(&enclosing->asked);
+    *enclosing = (struct hs_enclosing){0};
+}
+
+/* Records of C that are larger, and members further in, are none that lists are linked by. */
+static bool key_of(hs_ctype part, uint64_t offset, uint64_t n_bytes, uint64_t *ret)
+{
+    if (offset > UINT16_MAX || n_bytes > UINT16_MAX)
+        return false;
+    *ret = (uint64_t)part << 32 | offset << 16 | n_bytes;
+    return true;
+}
+
+static bool is_same(const struct hs_enclosing_group *a, const struct hs_enclosing_group *b)
+{
+    return a->offset == b->offset && a->n_bytes == b->n_bytes && a->part_bytes == b->part_bytes &&
+           a->n_first == b->n_first &&
+           memcmp(a->first, b->first, a->n_first * sizeof *a->first) == 0;
+}
+
+static uint64_t hash_of(const struct hs_enclosing_group *group)
+{
+    uint64_t hash = hs_hash_pair(hs_hash_pair(group->offset, group->part_bytes), group->n_bytes);
+    for (size_t i = 0; i < group->n_first; i++)
+        hash = hs_hash_pair(hash, group->first[i]);
+    return hash;
+}
+
+/* The number, from 1, of the group like `made`: units describe the same part under numbers of their
+ * own. 0: there is room for no more. */
+static hs_status group_like(struct hs_enclosing *enclosing, const struct hs_enclosing_group *made,
+                            uint64_t *ret, struct hs_error *err)
+{
+    uint64_t hash = hash_of(made);
+    uint32_t at = HS_TABLE_FIND(&enclosing->by_what, hash, i, is_same(&enclosing->groups[i], made));
+
+    *ret = 0;
+    if (at == HS_NO_NUMBER) {
+        if (enclosing->n_groups == HS_ENCLOSING_GROUPS)
+            return HS_OK;
+        HS_TRY(HS_GROW(&enclosing->groups, &enclosing->capacity, enclosing->n_groups + 1, err));
+        HS_TRY(hs_table_add(&enclosing->by_what, hash, enclosing->n_groups, err));
+        at = (uint32_t)enclosing->n_groups++;
+        enclosing->groups[at] = *made;
+    }
+    *ret = (uint64_t)at + 1;
+    return HS_OK;
+}
+
+static hs_status find_group(struct hs_enclosing *enclosing, hs_ctype part, uint64_t part_bytes,
+                            uint64_t offset, uint64_t n_bytes, struct hs_enclosing_group **ret,
+                            struct hs_error *err)
+{
+    uint64_t key, number = 0;
+
+    *ret = NULL;
+    if (!key_of(part, offset, n_bytes, &key))
+        return HS_OK;
+    const uint64_t *known = hs_dict_find(&enclosing->asked, key);
+    if (known != NULL) {
+        number = *known;
+    } else {
+        struct hs_enclosing_group made = {
+            .part = part, .offset = offset, .part_bytes = part_bytes, .n_bytes = n_bytes};
+        made.n_first = made.n_records =
+            hs_ctypes_enclosing(enclosing->by.native->ctypes, part, offset,
+                                n_bytes - HS_SLACK_BYTES + 1, n_bytes, made.first);
+        memcpy(made.records, made.first, made.n_first * sizeof *made.first);
+        if (made.n_first != 0)
+            HS_TRY(group_like(enclosing, &made, &number, err));
+        HS_TRY(hs_dict_put(&enclosing->asked, key, number, err));
+    }
+    *ret = number == 0 ? NULL : &enclosing->groups[number - 1];
+    return HS_OK;
+}
+
+/* Whose pointers are all known. *ret: its number, 0: none. */
+static hs_status known_record(struct hs_native_types *types, hs_ctype record, hs_ntype *ret,
+                              struct hs_error *err)
+{
+    HS_TRY(hs_native_types_of_ctype(types, record, false, ret, err));
+    if (*ret == 0)
+        return HS_OK;
+    const struct hs_native_type *type = hs_native_type_of(types, *ret);
+    if (type->type.form != HS_FORM_RECORD || type->is_array || type->n_slots == 0 ||
+        type->n_slots > ENCLOSING_MOST_SLOTS || type->said_bytes != type->n_bytes)
+        *ret = 0;
+    return HS_OK;
+}
+
+/* What one block says of the records of its group. */
+struct opinion {
+    size_t n_possible, last; /* records that it may be, and which is the last of them */
+    uint32_t possible;       /* a bit for each */
+    bool is_shown;           /* something speaks for the last one */
+};
+
+static hs_status opinion_of(const struct hs_enclosing *enclosing,
+                            const struct hs_enclosing_group *group,
+                            const struct hs_heap_block *block, struct opinion *ret,
+                            struct hs_error *err)
+{
+    struct opinion sum = {0};
+
+    for (size_t i = 0; i < group->n_records; i++) {
+        hs_ntype number;
+        HS_TRY(known_record(enclosing->types, group->records[i], &number, err));
+        if (number == 0)
+            continue;
+        const struct hs_agreement found =
+            hs_native_agree(&enclosing->by, block, hs_native_type_of(enclosing->types, number),
+                            group->offset, group->offset + group->part_bytes);
+        if (found.disagrees)
+            continue;
+        sum.n_possible++;
+        sum.possible |= UINT32_C(1) << i;
+        sum.last = i;
+        sum.is_shown = found.n_shown != 0 ||
+                       (group->n_records == 1 && found.n_leading >= ENCLOSING_LEAST_LEADING);
+    }
+    *ret = sum;
+    return HS_OK;
+}
+
+/* Of a group of several records each block is what its own words say; of one where others were
+ * possible at first, if they do not deny it. */
+static hs_status answer_of(const struct hs_enclosing *enclosing,
+                           const struct hs_enclosing_group *group,
+                           const struct hs_heap_block *block, hs_ctype *ret, struct hs_error *err)
+{
+    struct opinion found;
+
+    *ret = group->records[0];
+    if (group->n_first == 1)
+        return HS_OK;
+    HS_TRY(opinion_of(enclosing, group, block, &found, err));
+    bool is_told = found.n_possible == 1 && (found.is_shown || group->n_records == 1);
+    *ret = is_told ? group->records[found.last] : 0;
+    return HS_OK;
+}
+
+/* What the blocks of a group say together. */
+struct sum {
+    size_t n_shown, n_none;
+    uint32_t possible; /* a bit for each record that some block may be */
+};
+
+static hs_status add_up(const struct hs_enclosing *enclosing,
+                        const struct hs_enclosing_group *group, struct sum *ret,
+                        struct hs_error *err)
+{
+    struct hs_heap_iterator it = {.map = &enclosing->by.native->dump->heaps.map};
+
+    *ret = (struct sum){0};
+    for (size_t i = 0; i < group->n_votes; i++) {
+        struct hs_heap_block block;
+        struct opinion found;
+        hs_heap_map_seek(&it, group->votes[i]);
+        if (!hs_heap_map_next(&it, &block))
+            continue;
+        HS_TRY(opinion_of(enclosing, group, &block, &found, err));
+        ret->possible |= found.possible;
+        ret->n_none += found.n_possible == 0;
+        ret->n_shown += found.n_possible == 1 && found.is_shown;
+    }
+    return HS_OK;
+}
+
+/* Forgets the records that no block may be; whether that leaves one of several. */
+static bool drop_impossible(struct hs_enclosing_group *group, uint32_t possible)
+{
+    size_t n_left = 0, n_before = group->n_records;
+
+    for (size_t i = 0; i < n_before; i++)
+        if ((possible >> i & 1) != 0)
+            group->records[n_left++] = group->records[i];
+    group->n_records = n_left;
+    return n_left == 1 && n_before > 1;
+}
+
+static hs_status judge(const struct hs_enclosing *enclosing, struct hs_enclosing_group *group,
+                       struct hs_error *err)
+{
+    struct sum sum;
+
+    HS_TRY(add_up(enclosing, group, &sum, err));
+    if (drop_impossible(group, sum.possible))
+        HS_TRY(add_up(enclosing, group, &sum, err)); /* which asks less of a single one */
+    if (group->n_records == 0 || sum.n_none > sum.n_shown / ENCLOSING_ODD_ONE_IN)
+        group->state = HS_ENCLOSING_REJECTED;
+    else if (sum.n_shown != 0)
+        group->state = HS_ENCLOSING_ACCEPTED;
+    group->is_new = group->state != HS_ENCLOSING_OPEN;
+    return HS_OK;
+}
+
+/* One more block of a group that is open; *ret: it is one that the group is judged by. */
+static hs_status note(struct hs_enclosing *enclosing, struct hs_enclosing_group *group,
+                      const struct hs_heap_block *block, bool *ret, struct hs_error *err)
+{
+    *ret = false;
+    for (size_t i = 0; i < group->n_votes; i++)
+        if (group->votes[i] == block->rank)
+            return HS_OK;
+    if (group->n_votes == HS_ENCLOSING_VOTES) {
+        enclosing->has_missed = true;
+        return HS_OK;
+    }
+    HS_TRY(HS_GROW(&group->votes, &group->capacity, group->n_votes + 1, err));
+    group->votes[group->n_votes++] = block->rank;
+    *ret = true;
+    return group->n_votes == HS_ENCLOSING_VOTES ? judge(enclosing, group, err) : HS_OK;
+}
+
+hs_status hs_native_enclosing_ask(struct hs_enclosing *enclosing, const struct hs_heap_block *block,
+                                  hs_ctype part, uint64_t part_bytes, uint64_t offset,
+                                  struct hs_enclosing_answer *ret, struct hs_error *err)
+{
+    struct hs_enclosing_group *group;
+
+    *ret = (struct hs_enclosing_answer){0};
+    HS_TRY(find_group(enclosing, part, part_bytes, offset, block->n_bytes, &group, err));
+    if (group != NULL && group->state == HS_ENCLOSING_OPEN && !enclosing->is_closed) {
+        ret->is_open = true;
+        return note(enclosing, group, block, &ret->leads_on, err);
+    }
+    if (group == NULL || group->state != HS_ENCLOSING_ACCEPTED)
+        return HS_OK;
+    HS_TRY(answer_of(enclosing, group, block, &ret->record, err));
+    ret->leads_on = ret->record == 0;
+    return HS_OK;
+}
+
+hs_status hs_native_enclosing_settle(struct hs_enclosing *enclosing, struct hs_error *err)
+{
+    for (size_t i = 0; i < enclosing->n_groups; i++)
+        if (enclosing->groups[i].state == HS_ENCLOSING_OPEN)
+            HS_TRY(judge(enclosing, &enclosing->groups[i], err));
+    return HS_OK;
+}

@@ -1,0 +1,70 @@
+/* Which blocks are the records that pointers to a member of theirs lead into.
+ *
+ * C's lists and trees are linked by a member of what they hold: such a pointer says `struct list`
+ * and leads to offset 16 of a block of 56 bytes. The records that have a `struct list` there and
+ * fill the block are few (hs_ctypes_enclosing). Blocks of one size that pointers to one member lead
+ * into are a group, which is judged by their words: decision 035. Until then they have no type; the
+ * pointers in the member itself lead on to others like it. */
+#ifndef HS_NATIVE_ENCLOSING_H
+#define HS_NATIVE_ENCLOSING_H
+
+#include "agree.h"
+#include "base/table.h"
+
+enum { HS_ENCLOSING_GROUPS = 1 << 14, HS_ENCLOSING_VOTES = 128, HS_ENCLOSING_WAITING = 1 << 16 };
+
+/* At most, while types flow: a bit for each block, members to go on from, votes. */
+#define HS_ENCLOSING_BYTES(n_blocks) \
+    ((n_blocks) / 7 +                \
+     ((n_blocks) < HS_ENCLOSING_WAITING ? (n_blocks) : HS_ENCLOSING_WAITING) * UINT64_C(32))
+
+enum hs_enclosing_state {
+    HS_ENCLOSING_OPEN,     /* nothing speaks for a record yet, or against all of them */
+    HS_ENCLOSING_ACCEPTED, /* all are the one record; of several each is what its words say */
+    HS_ENCLOSING_REJECTED
+};
+
+struct hs_enclosing_group {
+    hs_ctype first[HS_CTYPE_MAX_ENCLOSING];   /* what its blocks may be, by size and member alone */
+    hs_ctype records[HS_CTYPE_MAX_ENCLOSING]; /* and those that their words have left */
+    size_t n_first, n_records;
+    hs_ctype part;
+    uint64_t offset, part_bytes, n_bytes; /* of the member; of the blocks */
+    uint64_t *votes;                      /* owned: ranks, as they came, the first of them */
+    size_t n_votes, capacity;
+    uint8_t state;
+    bool is_new; /* judged, and its votes were not looked at since */
+};
+
+/* What is known of a block by a pointer into it. */
+struct hs_enclosing_answer {
+    hs_ctype record; /* what the block is; 0: not known */
+    bool is_open;    /* it may become known */
+    bool leads_on;   /* nothing is known: the member itself may lead to others like it */
+};
+
+struct hs_enclosing {
+    struct hs_agree_by by;
+    struct hs_native_types *types;     /* borrowed */
+    struct hs_enclosing_group *groups; /* owned */
+    size_t n_groups, capacity;
+    struct hs_table by_what;
+    struct hs_dict asked; /* by part, offset and size: number of the group from 1, 0 for none */
+    bool has_missed;      /* a block of a group that was open, which is none of its votes */
+    bool is_closed;       /* nothing is noted any more: what is open stays unknown */
+};
+
+void hs_native_enclosing_fini(struct hs_enclosing *enclosing);
+
+/* A pointer leads to a `part`, a record that does not fill the block, at `offset` of it. Beyond
+ * HS_ENCLOSING_GROUPS nothing becomes known. Fails with HS_LIMIT. O(HS_ENCLOSING_VOTES) while its
+ * group is open, then O(1), and where the group has had several records O(pointers of these). */
+hs_status hs_native_enclosing_ask(struct hs_enclosing *enclosing, const struct hs_heap_block *block,
+                                  hs_ctype part, uint64_t part_bytes, uint64_t offset,
+                                  struct hs_enclosing_answer *ret, struct hs_error *err);
+
+/* Judges the groups that are open, by the types that blocks have now. Reads at most
+ * HS_ENCLOSING_VOTES blocks of each. */
+hs_status hs_native_enclosing_settle(struct hs_enclosing *enclosing, struct hs_error *err);
+
+#endif

@@ -1,0 +1,183 @@
+#include "fits.h"
+
+#include "agree.h"
+#include "flow.h"
+
+/* Besides eight times what is in the copy. */
+#define LOOKS_SPARE (UINT64_C(1) << 24)
+enum { FITS_LEAST_SURE = 4 };
+enum { WORD = 8, SWISS_GROUP = 16, SWISS_DELETED = 0x80, SWISS_EMPTY = 0xff };
+
+struct hs_fit hs_fit_of(const struct hs_native *native)
+{
+    uint64_t n_bytes = hs_image_resident_bytes(&native->dump->image, 0, UINT64_MAX);
+    return (struct hs_fit){.native = native, .most_looks = LOOKS_SPARE + 8 * (n_bytes / WORD)};
+}
+
+bool hs_fit_may_look(struct hs_fit *f, const struct hs_heap_block *block)
+{
+    uint64_t n_words = block->n_bytes / WORD;
+
+    if (n_words > f->most_looks - f->n_looks)
+        return false;
+    f->n_looks += n_words;
+    return true;
+}
+
+/* Zero, or into something that is mapped. */
+static bool is_plausible(struct hs_fit *f, uint64_t word)
+{
+    word &= ~f->native->dump->options->pointer_mask;
+    if (word == 0 || (f->mapped != NULL && f->mapped->begin <= word && word < f->mapped->end))
+        return true;
+    const struct hs_mapping *found = hs_target_mapping_at(&f->native->dump->target, word);
+    if (found != NULL)
+        f->mapped = found;
+    return found != NULL;
+}
+
+/* All pointers of an element are plausible. */
+static bool fits_one(struct hs_fit *f, const uint8_t *element, const struct hs_native_type *type)
+{
+    for (size_t i = 0; i < type->n_slots; i++) {
+        const struct hs_cslot *slot = &type->slots[i];
+        if (slot->offset_bytes + WORD > type->n_bytes)
+            break;
+        if (!slot->may_be_pointer_only &&
+            !is_plausible(f, hs_load_u64(element + slot->offset_bytes)))
+            return false;
+    }
+    return true;
+}
+
+/* A structure that surely has pointers. */
+static bool is_record(const struct hs_native_type *type)
+{
+    for (size_t i = 0; i < type->n_slots && type->type.form != HS_FORM_POINTER; i++)
+        if (!type->slots[i].may_be_pointer_only)
+            return true;
+    return false;
+}
+
+/* Is any word of an element not zero? */
+static bool is_used(const uint8_t *element, const struct hs_native_type *type)
+{
+    for (uint64_t at = 0; at + WORD <= type->n_bytes; at += WORD)
+        if (hs_load_u64(element + at) != 0)
+            return true;
+    return false;
+}
+
+/* The first half of `n` elements and more: what a vector has in reserve may hold anything. Zeros
+ * fit every type: a block of which only the first element is used is none of them, but one
+ * structure that begins with another. */
+static bool fits_half(struct hs_fit *f, const struct hs_heap_block *block,
+                      const struct hs_native_type *type, uint64_t n)
+{
+    uint64_t n_fit = 0, n_used = 0, first_used = 0;
+
+    for (; n_fit < n && fits_one(f, block->bytes + n_fit * type->n_bytes, type); n_fit++)
+        if (is_used(block->bytes + n_fit * type->n_bytes, type) && n_used++ == 0)
+            first_used = n_fit;
+    return n_fit >= 2 && n_fit >= n / 2 && (n_used >= 2 || first_used != 0 || !is_record(type));
+}
+
+/* All `n` elements, none of them empty: what is more likely a record that begins with this one is
+ * no array of it. */
+static bool fits_all(struct hs_fit *f, const struct hs_heap_block *block,
+                     const struct hs_native_type *type, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++) {
+        const uint8_t *element = block->bytes + i * type->n_bytes;
+        if (!fits_one(f, element, type) || !is_used(element, type))
+            return false;
+    }
+    return true;
+}
+
+/* An array of pointers may be in use in its middle only, as a deque's map: then most of what is not
+ * zero leads somewhere. */
+static bool fits_middle(struct hs_fit *f, const struct hs_heap_block *block, uint64_t n)
+{
+    uint64_t n_fit = 0, n_odd = 0;
+
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t word = hs_load_u64(block->bytes + i * WORD);
+        bool fits = is_plausible(f, word);
+        n_fit += word != 0 && fits;
+        n_odd += !fits;
+    }
+    return n_fit >= 2 && n_fit / 2 >= n_odd;
+}
+
+bool hs_fits_mostly(struct hs_fit *f, const struct hs_heap_block *block,
+                    const struct hs_native_type *type)
+{
+    size_t n_sure = 0, n_fit = 0;
+
+    for (size_t i = 0; i < type->n_slots; i++) {
+        const struct hs_cslot *slot = &type->slots[i];
+        if (slot->offset_bytes > block->n_bytes - WORD)
+            break;
+        n_sure += !slot->may_be_pointer_only;
+        n_fit += !slot->may_be_pointer_only &&
+                 is_plausible(f, hs_load_u64(block->bytes + slot->offset_bytes));
+    }
+    return n_fit >= n_sure - n_fit;
+}
+
+/* A hash table of Rust (hashbrown, raw/mod.rs): its pointer leads behind the buckets, which grow
+ * down from there; a byte for each follows (its top bit: no element), the first 16 of them again
+ * at the end.
+ *
+ *   ... | bucket 1 | bucket 0 | byte 0 | byte 1 | ... | byte 0 ... 15 |
+ */
+bool hs_fits_swiss_table(struct hs_fit *f, const struct hs_heap_block *block,
+                         const struct hs_native_type *type, uint64_t offset)
+{
+    uint64_t n = offset / type->n_bytes;
+    const uint8_t *control = block->bytes + offset;
+
+    if (n < 4 || (n & (n - 1)) != 0 || block->n_bytes - offset < SWISS_GROUP ||
+        n > block->n_bytes - offset - SWISS_GROUP)
+        return false;
+    const uint8_t *again = control + (n < SWISS_GROUP ? SWISS_GROUP : n);
+    for (uint64_t i = 0; i < n; i++) {
+        if (i < SWISS_GROUP && again[i] != control[i])
+            return false;
+        if (control[i] > SWISS_DELETED && control[i] != SWISS_EMPTY)
+            return false;
+        if (control[i] < SWISS_DELETED && !fits_one(f, control - (i + 1) * type->n_bytes, type))
+            return false;
+    }
+    return true;
+}
+
+/* Without pointers in the type nothing can be checked but that there are none in `n` elements. */
+static bool has_no_pointer(struct hs_fit *f, const struct hs_heap_block *block,
+                           const struct hs_native_type *type, uint64_t n)
+{
+    struct hs_heap_block found;
+
+    for (uint64_t at = 0; at + WORD <= n * type->n_bytes; at += WORD)
+        if (hs_flow_resolve(f->native, hs_load_u64(block->bytes + at), &found) != HS_POINTER_NONE)
+            return false;
+    return true;
+}
+
+bool hs_fits_array(struct hs_fit *f, const struct hs_heap_block *block,
+                   const struct hs_native_type *type)
+{
+    uint64_t n = block->n_bytes / type->n_bytes;
+
+    if (n < 2 || block->n_bytes - type->n_bytes < HS_SLACK_BYTES || type->larger != 0)
+        return false;
+    if (type->type.form == HS_FORM_SCALAR)
+        return true;
+    if (type->n_slots == 0)
+        return has_no_pointer(f, block, type, n);
+    if (type->heir_bytes != 0 && block->n_bytes < type->heir_bytes + HS_SLACK_BYTES)
+        return n >= FITS_LEAST_SURE && fits_all(f, block, type, n);
+    return fits_half(f, block, type, n) || (type->type.form == HS_FORM_POINTER &&
+                                            type->n_bytes == WORD && fits_middle(f, block, n));
+}

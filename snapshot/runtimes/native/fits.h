@@ -1,0 +1,33 @@
+/* Do the words of a block look like a type that a pointer says it has? By what may be a pointer at
+ * all, before anything is known of the blocks around it; agree.h asks more. */
+#ifndef HS_NATIVE_FITS_H
+#define HS_NATIVE_FITS_H
+
+#include "native.h"
+
+struct hs_fit {
+    const struct hs_native *native;  /* borrowed */
+    const struct hs_mapping *mapped; /* the last one that a pointer led into */
+    uint64_t n_looks, most_looks;    /* words of blocks read to see what they are arrays of */
+};
+
+struct hs_fit hs_fit_of(const struct hs_native *native);
+
+/* May a block be read through for one more pointer to it? A million pointers that make nothing of a
+ * large block must not cost a million times its words. Counts the look. */
+bool hs_fit_may_look(struct hs_fit *fit, const struct hs_heap_block *block);
+
+/* Is the block an array of this type? One element and what an allocator adds is none. */
+bool hs_fits_array(struct hs_fit *fit, const struct hs_heap_block *block,
+                   const struct hs_native_type *type);
+
+/* Not more pointers of the first element are implausible than plausible: memory that was not
+ * written yet, or what a stale pointer of this type leads to, has more. */
+bool hs_fits_mostly(struct hs_fit *fit, const struct hs_heap_block *block,
+                    const struct hs_native_type *type);
+
+/* Is it a hash table of Rust whose elements are of this type, and `offset` where its bytes are? */
+bool hs_fits_swiss_table(struct hs_fit *fit, const struct hs_heap_block *block,
+                         const struct hs_native_type *type, uint64_t offset);
+
+#endif

@@ -1,0 +1,253 @@
+/* Which record has another in its middle: C's lists and trees are linked by a member of what they
+ * hold (Linux's list_head, BSD's queues, uthash), and such a pointer tells the type of that member
+ * alone. And which record begins as another does, member by member: what interpreters and libraries
+ * of objects make of a macro for the header of all. Only records of C are listed: in other
+ * languages the type of a node has what it holds. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bisect.h"
+#include "pool.h"
+
+enum {
+    ENCLOSING_MAX = 1 << 20,  /* members kept of one file */
+    ENCLOSING_OF_ONE = 256,   /* of one record */
+    ENCLOSING_MAX_DEPTH = 16, /* records in records that wait to be looked into */
+    ENCLOSING_HEADER = 32,    /* members that two records may begin with alike */
+};
+
+static uint64_t enclosing_key(uint64_t name, uint64_t offset)
+{
+    return hs_hash(name ^ hs_hash(offset));
+}
+
+/* Of "struct list" as of "list": as hs_ctypes_find has it. 0 for what has no name. */
+static uint64_t name_hash(struct hs_ctypes *types, hs_ctype type)
+{
+    static const char keyword[] = "struct ";
+    const char *name = hs_ctypes_type_name_(types, type);
+    if (name == NULL || name[0] == '\0' || strchr(name, '{') != NULL)
+        return 0;
+    if (strncmp(name, keyword, sizeof keyword - 1) == 0)
+        name += sizeof keyword - 1;
+    return hs_ctypes_wanted_(name, strlen(name)).whole;
+}
+
+static bool is_of_c(struct hs_ctypes *types, hs_ctype type)
+{
+    struct debug_entry entry;
+    const struct ctypes_type *t = hs_ctypes_get_(types, type);
+    struct debug_info *info = t->die == 0 ? NULL : hs_ctypes_info_(types, t->file);
+    return info != NULL && hs_entry_read_(info, t->die, &entry) &&
+           hs_language_is_c_(entry.unit->language);
+}
+
+static bool enclosing_add(struct hs_ctypes *types, struct ctypes_file *file, hs_ctype record,
+                          uint64_t key)
+{
+    struct hs_error err = HS_ERROR_INIT;
+    if (file->n_enclosing == ENCLOSING_MAX)
+        return false;
+    if (HS_GROW(&file->enclosing, &file->enclosing_capacity, file->n_enclosing + 1, &err) !=
+        HS_OK) {
+        hs_ctypes_out_(types);
+        return false;
+    }
+    file->enclosing[file->n_enclosing++] = (struct ctypes_enclosing){.key = key, .record = record};
+    return true;
+}
+
+/* Goes on from the hash of the members before; where they are, what they are called and of which
+ * type. */
+static uint64_t header_hash(struct hs_ctypes *types, uint64_t hash,
+                            const struct ctypes_member *member)
+{
+    const char *type = hs_ctypes_type_name_(types, member->type);
+    hash = hs_ctypes_hash_(hash, member->name, strlen(member->name));
+    hash = type == NULL ? hash : hs_ctypes_hash_(hash, type, strlen(type));
+    return hs_hash_pair(hash, member->offset);
+}
+
+/* Under what it begins with: two members and more. */
+static bool list_headers(struct hs_ctypes *types, struct ctypes_file *file, hs_ctype record)
+{
+    const struct ctypes_type t = *hs_ctypes_get_(types, record);
+    uint64_t hash = CTYPES_HASH_SEED;
+    for (uint32_t i = 0; i < t.n_members && i < ENCLOSING_HEADER; i++) {
+        const struct ctypes_member member = types->members[t.first_member + i];
+        hash = header_hash(types, hash, &member);
+        if (i > 0 && !enclosing_add(types, file, record, hash))
+            return false;
+    }
+    return true;
+}
+
+/* All members of a record that are records, and theirs. */
+static bool list_record(struct hs_ctypes *types, struct ctypes_file *file, hs_ctype record)
+{
+    struct {
+        hs_ctype type;
+        uint64_t offset;
+    } waiting[ENCLOSING_MAX_DEPTH] = {{record, 0}};
+    size_t n_waiting = 1, n_listed = 0;
+    while (n_waiting > 0) {
+        hs_ctype type = waiting[--n_waiting].type;
+        uint64_t at = waiting[n_waiting].offset;
+        const struct ctypes_type holder = *hs_ctypes_get_(types, type);
+        for (uint32_t i = 0; i < holder.n_members && n_listed < ENCLOSING_OF_ONE; i++) {
+            const struct ctypes_member member = types->members[holder.first_member + i];
+            if (hs_ctypes_get_(types, member.type)->kind != HS_CTYPE_RECORD)
+                continue;
+            uint64_t name = name_hash(types, member.type);
+            n_listed++;
+            if (name != 0 &&
+                !enclosing_add(types, file, record, enclosing_key(name, at + member.offset)))
+                return false;
+            if (n_waiting < ENCLOSING_MAX_DEPTH) {
+                waiting[n_waiting].type = member.type;
+                waiting[n_waiting++].offset = at + member.offset;
+            }
+        }
+    }
+    return true;
+}
+
+static int compare_enclosing(const void *a, const void *b)
+{
+    const struct ctypes_enclosing *x = a, *y = b;
+    return x->key != y->key ? (x->key > y->key) - (x->key < y->key)
+                            : (x->record > y->record) - (x->record < y->record);
+}
+
+static void list_file(struct hs_ctypes *types, hs_type_file number)
+{
+    hs_ctypes_index_(types, number);
+    struct ctypes_file *file = hs_ctypes_file_(types, number);
+    file->has_enclosing = true;
+    for (size_t i = 0; i < file->names.n; i++) {
+        hs_ctype record = hs_ctypes_resolve_(types, number, file->names.entries[i].value >> 1);
+        const struct ctypes_type *t = hs_ctypes_get_(types, record);
+        if (t->kind == HS_CTYPE_RECORD && t->n_bytes != 0 && t->definition == 0 &&
+            is_of_c(types, record) &&
+            !(list_record(types, file, record) && list_headers(types, file, record)))
+            break;
+    }
+    if (file->n_enclosing != 0)
+        qsort(file->enclosing, file->n_enclosing, sizeof *file->enclosing, compare_enclosing);
+}
+
+/* The keys under which records are that have `part` at `offset`; how many. */
+static size_t keys_of(struct hs_ctypes *types, hs_ctype part, uint64_t offset, uint64_t ret[2])
+{
+    size_t n = 0;
+    uint64_t name = name_hash(types, part), hash = CTYPES_HASH_SEED;
+    const struct ctypes_type t = *hs_ctypes_get_(types, part);
+    if (name != 0)
+        ret[n++] = enclosing_key(name, offset);
+    if (offset != 0 || t.n_members < 2 || t.n_members > ENCLOSING_HEADER)
+        return n;
+    for (uint32_t i = 0; i < t.n_members; i++) {
+        const struct ctypes_member member = types->members[t.first_member + i];
+        hash = header_hash(types, hash, &member);
+    }
+    ret[n++] = hash;
+    return n;
+}
+
+/* The file of `part`, all its records listed; NULL when there are none to ask for. */
+static struct ctypes_file *listed_file(struct hs_ctypes *types, hs_ctype part)
+{
+    const struct ctypes_type *t = hs_ctypes_get_(types, part);
+    hs_type_file number = t->file;
+    struct ctypes_file *file = hs_ctypes_file_(types, number);
+    if (t->kind != HS_CTYPE_RECORD || file == NULL || !is_of_c(types, part))
+        return NULL;
+    hs_ctypes_trim_(types);
+    if (!file->has_enclosing)
+        list_file(types, number);
+    return file;
+}
+
+static bool is_listed(struct hs_ctypes *types, const hs_ctype *records, size_t n, hs_ctype record)
+{
+    for (size_t i = 0; i < n; i++)
+        if (hs_ctypes_same(types, records[i], record))
+            return true;
+    return false;
+}
+
+static int compare_types(const void *a, const void *b)
+{
+    hs_ctype x = *(const hs_ctype *)a, y = *(const hs_ctype *)b;
+    return (x > y) - (x < y);
+}
+
+size_t hs_ctypes_enclosing(struct hs_ctypes *types, hs_ctype part, uint64_t offset_bytes,
+                           uint64_t least_bytes, uint64_t most_bytes,
+                           hs_ctype ret[HS_CTYPE_MAX_ENCLOSING])
+{
+    const struct ctypes_file *file = listed_file(types, part);
+    uint64_t keys[2];
+    size_t n = 0, n_keys = file == NULL ? 0 : keys_of(types, part, offset_bytes, keys);
+    for (size_t k = 0; k < n_keys; k++)
+        for (size_t i = HS_FIRST_FROM(file->enclosing, file->n_enclosing, key, keys[k]);
+             i < file->n_enclosing && file->enclosing[i].key == keys[k]; i++) {
+            hs_ctype record = file->enclosing[i].record;
+            uint64_t n_bytes = types->items[record].n_bytes;
+            if (n_bytes < least_bytes || n_bytes > most_bytes ||
+                hs_ctypes_same(types, record, part) || is_listed(types, ret, n, record))
+                continue;
+            if (n == HS_CTYPE_MAX_ENCLOSING)
+                return 0;
+            ret[n++] = record;
+        }
+    if (n > 1)
+        qsort(ret, n, sizeof *ret, compare_types);
+    return n;
+}
+
+uint64_t hs_ctypes_largest_heir(struct hs_ctypes *types, hs_ctype part)
+{
+    const struct ctypes_file *file = listed_file(types, part);
+    uint64_t keys[2], most = 0, own = hs_ctypes_get_(types, part)->n_bytes;
+    size_t n_keys = file == NULL ? 0 : keys_of(types, part, 0, keys);
+    for (size_t k = 0; k < n_keys; k++)
+        for (size_t i = HS_FIRST_FROM(file->enclosing, file->n_enclosing, key, keys[k]);
+             i < file->n_enclosing && file->enclosing[i].key == keys[k]; i++) {
+            uint64_t n_bytes = types->items[file->enclosing[i].record].n_bytes;
+            if (n_bytes > own && n_bytes > most)
+                most = n_bytes;
+        }
+    return most;
+}
+
+/* Member by member, all of `part`. */
+static bool has_header(struct hs_ctypes *types, hs_ctype type, hs_ctype part)
+{
+    const struct ctypes_type t = *hs_ctypes_get_(types, type), p = *hs_ctypes_get_(types, part);
+    if (p.n_members < 2 || p.n_members > ENCLOSING_HEADER || t.n_members <= p.n_members)
+        return false;
+    for (uint32_t i = 0; i < p.n_members; i++) {
+        const struct ctypes_member a = types->members[t.first_member + i],
+                                   b = types->members[p.first_member + i];
+        if (a.offset != b.offset || strcmp(a.name, b.name) != 0 ||
+            strcmp(hs_ctypes_type_name_(types, a.type), hs_ctypes_type_name_(types, b.type)) != 0)
+            return false;
+    }
+    return true;
+}
+
+bool hs_ctypes_begins_with(struct hs_ctypes *types, hs_ctype type, hs_ctype part)
+{
+    for (int hop = 0; hop < CTYPES_MAX_HOPS; hop++) {
+        if (has_header(types, type, part))
+            return true;
+        const struct ctypes_type t = *hs_ctypes_get_(types, type);
+        if (t.n_members == 0 || types->members[t.first_member].offset != 0)
+            return false;
+        type = types->members[t.first_member].type;
+        if (hs_ctypes_same(types, type, part))
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,158 @@
+/* links: hs_symbols hs_base */
+#include "base/alloc.h"
+#include "ctypes_fixture.h"
+
+static void build(struct fixture *f, const char *compiler, const char *level, const char *version)
+{
+    const char *const command[] = {compiler, level, version, FIXTURE_DIRECTORY "ctypes_members.c"};
+    fixture_build(f, command, sizeof(command) / sizeof(command[0]));
+    fixture_open(f);
+}
+
+/* The names of those that have a struct link at `offset` and a size in [least, most], by ", ". */
+static void asked(struct fixture *f, uint64_t offset, uint64_t least, uint64_t most,
+                  const char *expected)
+{
+    hs_ctype found[HS_CTYPE_MAX_ENCLOSING];
+    char text[256] = "";
+    hs_ctype link = hs_ctypes_find(f->types, f->file, "link");
+    size_t n = hs_ctypes_enclosing(f->types, link, offset, least, most, found);
+    for (size_t i = 0; i < n; i++) {
+        size_t at = strlen(text);
+        snprintf(text + at, sizeof text - at, "%s%s", i > 0 ? ", " : "",
+                 fixture_type_name(f, found[i]));
+        assert_true(i == 0 || found[i - 1] < found[i]);
+    }
+    assert_string_equal(text, expected);
+}
+
+static void compare(const char *compiler, const char *level, const char *version)
+{
+    static struct fixture f;
+    build(&f, compiler, level, version);
+    asked(&f, 8, 56, 56, "struct user");
+    asked(&f, 8, 41, 56, "struct user");
+    asked(&f, 8, 25, 40, "struct guest, struct visitor");
+    asked(&f, 8, 24, 24, "untagged");
+    asked(&f, 8, 57, 64, "struct derived");
+    asked(&f, 32, 0, 56, "struct user");
+    asked(&f, 0, 24, 24, "struct inner");
+    asked(&f, 0, 48, 48, "");
+    asked(&f, 16, 0, UINT64_MAX, "");
+    asked(&f, 8, 41, 55, "");
+    fixture_close(&f);
+    fixture_remove(&f);
+}
+
+static void records_that_have_a_member(void **state)
+{
+    (void)state;
+    compare("gcc", "-O0", "-gdwarf-5");
+    compare("gcc", "-O2", "-gdwarf-4");
+    compare("gcc", "-O0", "-gdwarf-2");
+    compare("clang", "-O1", "-gdwarf-5");
+    compare("clang", "-O1", "-gdwarf-4");
+}
+
+static void records_with_the_same_header(void **state)
+{
+    (void)state;
+    static struct fixture f;
+    hs_ctype found[HS_CTYPE_MAX_ENCLOSING];
+    build(&f, "gcc", "-O0", "-gdwarf-5");
+    hs_ctype header = hs_ctypes_find(f.types, f.file, "header"),
+             closure = hs_ctypes_find(f.types, f.file, "closure"),
+             other = hs_ctypes_find(f.types, f.file, "other"),
+             link = hs_ctypes_find(f.types, f.file, "link");
+    assert_int_equal(hs_ctypes_enclosing(f.types, header, 0, 9, 24, found), 1);
+    assert_int_equal(found[0], closure);
+    assert_int_equal(hs_ctypes_enclosing(f.types, header, 8, 0, 100, found), 0);
+    assert_int_equal(hs_ctypes_largest_heir(f.types, header), 24);
+    assert_int_equal(hs_ctypes_largest_heir(f.types, closure), 0);
+    assert_int_equal(hs_ctypes_largest_heir(f.types, link), 24); /* struct inner */
+    assert_int_equal(hs_ctypes_largest_heir(f.types, 0), 0);
+    assert_true(hs_ctypes_begins_with(f.types, closure, header));
+    assert_false(hs_ctypes_begins_with(f.types, header, closure));
+    assert_false(hs_ctypes_begins_with(f.types, other, header));
+    fixture_close(&f);
+    fixture_remove(&f);
+}
+
+static void what_a_record_begins_with(void **state)
+{
+    (void)state;
+    static struct fixture f;
+    build(&f, "gcc", "-O0", "-gdwarf-5");
+    hs_ctype user = hs_ctypes_find(f.types, f.file, "user"),
+             derived = hs_ctypes_find(f.types, f.file, "derived"),
+             link = hs_ctypes_find(f.types, f.file, "link"),
+             inner = hs_ctypes_find(f.types, f.file, "user::inner");
+    assert_true(hs_ctypes_begins_with(f.types, derived, user));
+    assert_false(hs_ctypes_begins_with(f.types, user, derived));
+    assert_false(hs_ctypes_begins_with(f.types, user, link));
+    assert_false(hs_ctypes_begins_with(f.types, user, user));
+    assert_false(hs_ctypes_begins_with(f.types, 0, user));
+    assert_false(hs_ctypes_begins_with(f.types, user, UINT32_MAX));
+    assert_true(inner == 0 || hs_ctypes_begins_with(f.types, inner, link));
+    fixture_close(&f);
+    fixture_remove(&f);
+}
+
+/* Of other languages nothing is told, and nothing of what is no record. */
+static void what_is_not_asked(void **state)
+{
+    (void)state;
+    static struct fixture f;
+    hs_ctype found[HS_CTYPE_MAX_ENCLOSING];
+    const char *const command[] = {"g++", "-x", "c++", "-g", FIXTURE_DIRECTORY "ctypes_members.c"};
+    fixture_build(&f, command, sizeof(command) / sizeof(command[0]));
+    fixture_open(&f);
+    asked(&f, 8, 0, UINT64_MAX, "");
+    assert_int_equal(hs_ctypes_enclosing(f.types, 0, 0, 0, UINT64_MAX, found), 0);
+    assert_int_equal(hs_ctypes_enclosing(f.types, UINT32_MAX, 0, 0, UINT64_MAX, found), 0);
+    fixture_close(&f);
+    fixture_remove(&f);
+}
+
+static size_t ask_once(struct fixture *f)
+{
+    struct hs_error err = HS_ERROR_INIT;
+    hs_auto(hs_ctypes) *types = NULL;
+    hs_type_file file = 0;
+    hs_ctype found[HS_CTYPE_MAX_ENCLOSING];
+    if (hs_ctypes_new(&types, &err) != HS_OK || hs_ctypes_add(types, f->elf, &file, &err) != HS_OK)
+        return 0;
+    return hs_ctypes_enclosing(types, hs_ctypes_find(types, file, "link"), 8, 25, 40, found);
+}
+
+static void survives_running_out_of_memory(void **state)
+{
+    (void)state;
+    static struct fixture f;
+    build(&f, "gcc", "-O0", "-gdwarf-5");
+    uint64_t before = hs_alloc_count();
+    assert_int_equal(ask_once(&f), 2);
+    uint64_t n = hs_alloc_count() - before, n_wrong = 0;
+    assert_true(n > 10 && n < 1000);
+    for (uint64_t nth = 1; nth <= n; nth++) {
+        hs_alloc_fail_at(nth, true);
+        n_wrong += ask_once(&f) != 2;
+        hs_alloc_fail_at(0, false);
+    }
+    assert_true(n_wrong >= n / 2);
+    assert_int_equal(ask_once(&f), 2);
+    fixture_close(&f);
+    fixture_remove(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(records_that_have_a_member),
+        cmocka_unit_test(records_with_the_same_header),
+        cmocka_unit_test(what_a_record_begins_with),
+        cmocka_unit_test(what_is_not_asked),
+        cmocka_unit_test(survives_running_out_of_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
