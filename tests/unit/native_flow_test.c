@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "fail_each.h"
+#include "native/enclosing.h"
 #include "native_world.h"
 
 enum { NODE = 1, NODE_POINTER, TEXT, NUMBER, BUFFER, UNION, VOID, PAIR, DECLARED, NODES };
@@ -451,6 +452,35 @@ static void two_records_that_may_be(void **state)
     is(users[2], "struct user");
 }
 
+/* What a file can make of groups and records ends with the words that may be held against them. */
+static void looks_end(void **state)
+{
+    (void)state;
+    hs_addr users[2], node = world_block(w, 40);
+    with_links();
+    ring(users, 2);
+    *world_word(w, users[0]) = *world_word(w, users[1]) = node;
+    world_seed(w, node, NODE);
+    run();
+    is(users[0], "struct user");
+    for (uint64_t most_looks = 0; most_looks < 2; most_looks++) {
+        struct hs_enclosing enclosing = {.by = {.native = &w->native, .flow = &flow},
+                                         .types = &flow.types,
+                                         .most_looks = most_looks * 1000};
+        struct hs_enclosing_answer answer;
+        struct hs_heap_block block;
+        assert_int_equal(hs_heap_map_resolve(&w->dump.heaps.map, users[0], &block),
+                         HS_POINTER_START);
+        WORLD_OK(hs_native_enclosing_ask(&enclosing, &block, LINK, 16, 8, &answer, &world_err));
+        assert_true(answer.is_open && answer.leads_on && answer.record == 0);
+        WORLD_OK(hs_native_enclosing_settle(&enclosing, &world_err));
+        WORLD_OK(hs_native_enclosing_ask(&enclosing, &block, LINK, 16, 8, &answer, &world_err));
+        assert_false(answer.is_open);
+        assert_int_equal(answer.record, most_looks == 0 ? 0 : USER);
+        hs_native_enclosing_fini(&enclosing);
+    }
+}
+
 /* A record that another begins with is no array of the first, however many pointers it has. */
 static void no_array_but_an_heir(void **state)
 {
@@ -548,6 +578,7 @@ int main(void)
         TEST(the_only_record_that_fits),
         TEST(words_of_no_such_record),
         TEST(two_records_that_may_be),
+        TEST(looks_end),
         TEST(no_array_but_an_heir),
         TEST(a_record_that_begins_with_another),
         TEST(without_debug_information),

@@ -7,7 +7,8 @@
 enum {
     ENCLOSING_LEAST_LEADING = 2, /* pointers to starts of blocks, where none shows its record */
     ENCLOSING_ODD_ONE_IN = 8,    /* that disagrees, for so many that agree */
-    ENCLOSING_MOST_SLOTS = 256
+    ENCLOSING_MOST_SLOTS = 256,
+    WORD = 8
 };
 
 void hs_native_enclosing_fini(struct hs_enclosing *enclosing)
@@ -108,15 +109,15 @@ static hs_status known_record(struct hs_native_types *types, hs_ctype record, hs
     return HS_OK;
 }
 
-/* What one block says of the records of its group. */
+/* What one block says of the records of its group; when there may be no more looks it may be none
+ * of them. */
 struct opinion {
     size_t n_possible, last; /* records that it may be, and which is the last of them */
     uint32_t possible;       /* a bit for each */
     bool is_shown;           /* something speaks for the last one */
 };
 
-static hs_status opinion_of(const struct hs_enclosing *enclosing,
-                            const struct hs_enclosing_group *group,
+static hs_status opinion_of(struct hs_enclosing *enclosing, const struct hs_enclosing_group *group,
                             const struct hs_heap_block *block, struct opinion *ret,
                             struct hs_error *err)
 {
@@ -125,11 +126,12 @@ static hs_status opinion_of(const struct hs_enclosing *enclosing,
     for (size_t i = 0; i < group->n_records; i++) {
         hs_ntype number;
         HS_TRY(known_record(enclosing->types, group->records[i], &number, err));
-        if (number == 0)
+        if (number == 0 || enclosing->n_looks >= enclosing->most_looks)
             continue;
-        const struct hs_agreement found =
-            hs_native_agree(&enclosing->by, block, hs_native_type_of(enclosing->types, number),
-                            group->offset, group->offset + group->part_bytes);
+        const struct hs_native_type *record = hs_native_type_of(enclosing->types, number);
+        enclosing->n_looks += record->n_slots + record->n_bytes / WORD;
+        const struct hs_agreement found = hs_native_agree(
+            &enclosing->by, block, record, group->offset, group->offset + group->part_bytes);
         if (found.disagrees)
             continue;
         sum.n_possible++;
@@ -144,8 +146,8 @@ static hs_status opinion_of(const struct hs_enclosing *enclosing,
 
 /* Of a group of several records each block is what its own words say; of one where others were
  * possible at first, if they do not deny it. */
-static hs_status answer_of(const struct hs_enclosing *enclosing,
-                           const struct hs_enclosing_group *group,
+static hs_status answer_of(struct hs_enclosing *enclosing, const struct hs_enclosing_group *group,
+
                            const struct hs_heap_block *block, hs_ctype *ret, struct hs_error *err)
 {
     struct opinion found;
@@ -165,9 +167,8 @@ struct sum {
     uint32_t possible; /* a bit for each record that some block may be */
 };
 
-static hs_status add_up(const struct hs_enclosing *enclosing,
-                        const struct hs_enclosing_group *group, struct sum *ret,
-                        struct hs_error *err)
+static hs_status add_up(struct hs_enclosing *enclosing, const struct hs_enclosing_group *group,
+                        struct sum *ret, struct hs_error *err)
 {
     struct hs_heap_iterator it = {.map = &enclosing->by.native->dump->heaps.map};
 
@@ -198,7 +199,7 @@ static bool drop_impossible(struct hs_enclosing_group *group, uint32_t possible)
     return n_left == 1 && n_before > 1;
 }
 
-static hs_status judge(const struct hs_enclosing *enclosing, struct hs_enclosing_group *group,
+static hs_status judge(struct hs_enclosing *enclosing, struct hs_enclosing_group *group,
                        struct hs_error *err)
 {
     struct sum sum;

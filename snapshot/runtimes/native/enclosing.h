@@ -50,8 +50,9 @@ struct hs_enclosing {
     size_t n_groups, capacity;
     struct hs_table by_what;
     struct hs_dict asked; /* by part, offset and size: number of the group from 1, 0 for none */
-    bool has_missed;      /* a block of a group that was open, which is none of its votes */
-    bool is_closed;       /* nothing is noted any more: what is open stays unknown */
+    uint64_t n_looks, most_looks; /* words of blocks held against records; then no more */
+    bool has_missed;              /* a block of a group that was open, which is none of its votes */
+    bool is_closed;               /* nothing is noted any more: what is open stays unknown */
 };
 
 void hs_native_enclosing_fini(struct hs_enclosing *enclosing);

@@ -725,8 +725,9 @@ hs_status hs_native_flow(struct hs_native *native, struct hs_flow *ret, struct h
         .reserves = {.n_blocks = native->dump->heaps.map.n_blocks},
     };
     struct flow f = {.native = native, .result = &result, .fit = hs_fit_of(native)};
-    f.enclosing =
-        (struct hs_enclosing){.by = {.native = native, .flow = &result}, .types = &result.types};
+    f.enclosing = (struct hs_enclosing){.by = {.native = native, .flow = &result},
+                                        .types = &result.types,
+                                        .most_looks = f.fit.most_looks};
 
     hs_status status = flow_alloc(&result, err);
     if (status == HS_OK)
