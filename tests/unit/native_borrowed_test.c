@@ -28,9 +28,9 @@ static int tear_down(void **state)
     return 0;
 }
 
-static bool borrows(hs_ctype type, bool is_argument, bool is_main, bool is_c, uint64_t word)
+static bool borrows(hs_ctype type, bool is_argument, bool is_outer, bool is_c, uint64_t word)
 {
-    const struct hs_native_frame_label label = {.is_main = is_main, .is_c = is_c};
+    const struct hs_native_frame_label label = {.is_outer = is_outer, .is_c = is_c};
     const struct hs_local local = {.type = type, .is_argument = is_argument};
     return hs_native_is_borrowed(&f->native, &label, &local, word);
 }
@@ -52,15 +52,15 @@ static void what_the_type_says(void **state)
 {
     (void)state;
     hs_addr start = fake_native_block(3);
-    for (int is_main = 0; is_main < 2; is_main++) {
-        assert_true(borrows(FAKE_NODE_REF, false, is_main, false, start));
-        assert_true(borrows(FAKE_NODE_BORROW, false, is_main, false, start));
-        assert_true(borrows(FAKE_ITERATOR, false, is_main, false, start));
+    for (int is_outer = 0; is_outer < 2; is_outer++) {
+        assert_true(borrows(FAKE_NODE_REF, false, is_outer, false, start));
+        assert_true(borrows(FAKE_NODE_BORROW, false, is_outer, false, start));
+        assert_true(borrows(FAKE_ITERATOR, false, is_outer, false, start));
         for (int is_argument = 0; is_argument < 2; is_argument++) {
-            assert_false(borrows(FAKE_NODE_BOX, is_argument, is_main, false, start));
-            assert_false(borrows(FAKE_NODE, is_argument, is_main, false, start));
-            assert_false(borrows(FAKE_LIST, is_argument, is_main, false, start));
-            assert_false(borrows(0, is_argument, is_main, false, start));
+            assert_false(borrows(FAKE_NODE_BOX, is_argument, is_outer, false, start));
+            assert_false(borrows(FAKE_NODE, is_argument, is_outer, false, start));
+            assert_false(borrows(FAKE_LIST, is_argument, is_outer, false, start));
+            assert_false(borrows(0, is_argument, is_outer, false, start));
         }
     }
 }

@@ -10,8 +10,9 @@
  *
  *   std::vector<T>, Vec<T>, Box<T>, a class    no, wherever it is: it may be all that owns
  *   T &, &T, &mut T; an iterator of C++        always
- *   T *; in C a struct, too                    yes, but for a variable of main that leads to the
- *                                              beginning of a block and is no argument
+ *   T *; in C a struct, too                    yes, but for a variable of main, or of what main has
+ *                                              called, that leads to the beginning of a block and
+ *                                              is no argument
  *
  * `word` need not lead anywhere. O(length of the type's name). */
 bool hs_native_is_borrowed(const struct hs_native *native,

@@ -91,6 +91,18 @@ static hs_status label_by_symbol(const struct hs_frames *f, const struct hs_obje
                           object->name);
 }
 
+static bool is_called_by_main(const struct hs_frames *f)
+{
+    if (!hs_register_known(&f->step.caller, HS_REG_PC))
+        return false;
+    hs_addr pc = f->step.caller.value[HS_REG_PC] - 1;
+    const struct hs_object *object = hs_objects_object_at(&f->native->dump->objects, pc);
+    const struct hs_elf_symbol *symbol =
+        object == NULL ? NULL
+                       : hs_elf_symbol_at(hs_native_symbols(object), pc - object->bias, NULL);
+    return symbol != NULL && strcmp(symbol->name, "main") == 0;
+}
+
 hs_status hs_native_label_frame(const struct hs_frames *frames, struct hs_locals *locals,
                                 struct hs_native_frame_label *ret, struct hs_error *err)
 {
@@ -121,7 +133,8 @@ hs_status hs_native_label_frame(const struct hs_frames *frames, struct hs_locals
         HS_TRY(label_described(frames, locals, &label, err));
     else
         HS_TRY(label_by_symbol(frames, object, &label, err));
-    label.is_main = strcmp(hs_strtab_get(&native->dump->strings, label.function), "main") == 0;
+    label.is_outer = strcmp(hs_strtab_get(&native->dump->strings, label.function), "main") == 0 ||
+                     is_called_by_main(frames);
     *ret = label;
     return HS_OK;
 }

@@ -10,7 +10,7 @@ struct hs_native_frame_label {
     uint32_t line, number;
     uint8_t tier;    /* of its variables: see hs_native_is_interpreters */
     bool has_locals; /* `locals` are those of this frame */
-    bool is_main;    /* the program's own first function */
+    bool is_outer;   /* main, or what main has called */
     bool is_c;       /* what it is written in */
 };
 
