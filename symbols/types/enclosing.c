@@ -46,14 +46,18 @@ static bool enclosing_add(struct hs_ctypes *types, struct ctypes_file *file, hs_
                           uint64_t key)
 {
     struct hs_error err = HS_ERROR_INIT;
+    uint64_t n_bytes = hs_ctypes_get_(types, record)->n_bytes;
     if (file->n_enclosing == ENCLOSING_MAX)
         return false;
+    if (n_bytes > UINT32_MAX)
+        return true;
     if (HS_GROW(&file->enclosing, &file->enclosing_capacity, file->n_enclosing + 1, &err) !=
         HS_OK) {
         hs_ctypes_out_(types);
         return false;
     }
-    file->enclosing[file->n_enclosing++] = (struct ctypes_enclosing){.key = key, .record = record};
+    file->enclosing[file->n_enclosing++] =
+        (struct ctypes_enclosing){.key = key, .record = record, .n_bytes = (uint32_t)n_bytes};
     return true;
 }
 
@@ -115,8 +119,21 @@ static bool list_record(struct hs_ctypes *types, struct ctypes_file *file, hs_ct
 static int compare_enclosing(const void *a, const void *b)
 {
     const struct ctypes_enclosing *x = a, *y = b;
-    return x->key != y->key ? (x->key > y->key) - (x->key < y->key)
-                            : (x->record > y->record) - (x->record < y->record);
+    if (x->key != y->key)
+        return x->key < y->key ? -1 : 1;
+    if (x->n_bytes != y->n_bytes)
+        return x->n_bytes < y->n_bytes ? -1 : 1;
+    return (x->record > y->record) - (x->record < y->record);
+}
+
+/* A record is listed once for each of its typedefs. */
+static size_t keep_each_once(struct ctypes_enclosing *list, size_t n)
+{
+    size_t n_kept = 0;
+    for (size_t i = 0; i < n; i++)
+        if (n_kept == 0 || compare_enclosing(&list[n_kept - 1], &list[i]) != 0)
+            list[n_kept++] = list[i];
+    return n_kept;
 }
 
 static void list_file(struct hs_ctypes *types, hs_type_file number)
@@ -134,6 +151,7 @@ static void list_file(struct hs_ctypes *types, hs_type_file number)
     }
     if (file->n_enclosing != 0)
         qsort(file->enclosing, file->n_enclosing, sizeof *file->enclosing, compare_enclosing);
+    file->n_enclosing = keep_each_once(file->enclosing, file->n_enclosing);
 }
 
 /* The keys under which records are that have `part` at `offset`; how many. */
@@ -168,6 +186,15 @@ static struct ctypes_file *listed_file(struct hs_ctypes *types, hs_ctype part)
     return file;
 }
 
+/* The first of a key that has a size of at least `least_bytes`. */
+static size_t first_of(const struct ctypes_file *file, uint64_t key, uint64_t least_bytes)
+{
+    const struct ctypes_enclosing *list = file->enclosing;
+    return HS_FIRST_NOT(at, 0, file->n_enclosing,
+                        list[at].key < key ||
+                            (list[at].key == key && list[at].n_bytes < least_bytes));
+}
+
 static bool is_listed(struct hs_ctypes *types, const hs_ctype *records, size_t n, hs_ctype record)
 {
     for (size_t i = 0; i < n; i++)
@@ -190,12 +217,12 @@ size_t hs_ctypes_enclosing(struct hs_ctypes *types, hs_ctype part, uint64_t offs
     uint64_t keys[2];
     size_t n = 0, n_keys = file == NULL ? 0 : keys_of(types, part, offset_bytes, keys);
     for (size_t k = 0; k < n_keys; k++)
-        for (size_t i = HS_FIRST_FROM(file->enclosing, file->n_enclosing, key, keys[k]);
-             i < file->n_enclosing && file->enclosing[i].key == keys[k]; i++) {
+        for (size_t i = first_of(file, keys[k], least_bytes);
+             i < file->n_enclosing && file->enclosing[i].key == keys[k] &&
+             file->enclosing[i].n_bytes <= most_bytes;
+             i++) {
             hs_ctype record = file->enclosing[i].record;
-            uint64_t n_bytes = types->items[record].n_bytes;
-            if (n_bytes < least_bytes || n_bytes > most_bytes ||
-                hs_ctypes_same(types, record, part) || is_listed(types, ret, n, record))
+            if (hs_ctypes_same(types, record, part) || is_listed(types, ret, n, record))
                 continue;
             if (n == HS_CTYPE_MAX_ENCLOSING)
                 return 0;
@@ -211,13 +238,12 @@ uint64_t hs_ctypes_largest_heir(struct hs_ctypes *types, hs_ctype part)
     const struct ctypes_file *file = listed_file(types, part);
     uint64_t keys[2], most = 0, own = hs_ctypes_get_(types, part)->n_bytes;
     size_t n_keys = file == NULL ? 0 : keys_of(types, part, 0, keys);
-    for (size_t k = 0; k < n_keys; k++)
-        for (size_t i = HS_FIRST_FROM(file->enclosing, file->n_enclosing, key, keys[k]);
-             i < file->n_enclosing && file->enclosing[i].key == keys[k]; i++) {
-            uint64_t n_bytes = types->items[file->enclosing[i].record].n_bytes;
-            if (n_bytes > own && n_bytes > most)
-                most = n_bytes;
-        }
+    for (size_t k = 0; k < n_keys; k++) {
+        size_t end = HS_FIRST_ABOVE(file->enclosing, file->n_enclosing, key, keys[k]);
+        const struct ctypes_enclosing *last = end == 0 ? NULL : &file->enclosing[end - 1];
+        if (last != NULL && last->key == keys[k] && last->n_bytes > own && last->n_bytes > most)
+            most = last->n_bytes;
+    }
     return most;
 }
 

@@ -47,10 +47,11 @@ struct ctypes_function {
     hs_die die;
 };
 
-/* A record that has another of a certain name at a certain place. */
+/* A record that has another of a certain name at a certain place, or begins as others do. */
 struct ctypes_enclosing {
-    uint64_t key; /* of the name and the place */
+    uint64_t key; /* of the name and the place, or of the members that it begins with */
     hs_ctype record;
+    uint32_t n_bytes; /* of the record */
 };
 
 /* What was listed of a unit that was touched. */
@@ -74,7 +75,8 @@ struct ctypes_file {
     struct hs_dict names; /* by hash of the name: the entry, twice, plus 1 for a typedef */
     hs_die *late;         /* owned: records named by what they complete */
     size_t n_late, late_capacity;
-    struct ctypes_enclosing *enclosing; /* owned, ascending; listed at the first question */
+    struct ctypes_enclosing *enclosing; /* owned, each once, ascending by key and size; listed at
+                                           the first question */
     size_t n_enclosing, enclosing_capacity;
     struct debug_directory directory;
     size_t n_asked; /* variables that were looked for through it */

@@ -8,6 +8,7 @@ enum {
     ENCLOSING_LEAST_LEADING = 2, /* pointers to starts of blocks, where none shows its record */
     ENCLOSING_ODD_ONE_IN = 8,    /* that disagrees, for so many that agree */
     ENCLOSING_MOST_SLOTS = 256,
+    ENCLOSING_MOST_ASKED = 1 << 16, /* of what is beyond nothing becomes known */
     WORD = 8
 };
 
@@ -80,7 +81,7 @@ static hs_status find_group(struct hs_enclosing *enclosing, hs_ctype part, uint6
     const uint64_t *known = hs_dict_find(&enclosing->asked, key);
     if (known != NULL) {
         number = *known;
-    } else {
+    } else if (enclosing->asked.n < ENCLOSING_MOST_ASKED) {
         struct hs_enclosing_group made = {
             .part = part, .offset = offset, .part_bytes = part_bytes, .n_bytes = n_bytes};
         made.n_first = made.n_records =

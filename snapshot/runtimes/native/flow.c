@@ -141,7 +141,7 @@ static hs_status flow_judge(struct flow *f, const struct hs_heap_block *block, u
     bool is_better = offset == 0 && (pointee & FLOW_MAY_BE_END) == 0 && flow_is_of_middle(f, had);
 
     *ret = 0;
-    if (!flow_may_have_type(block) || (!flow_is_weak(f, had) && !flow_is_beginning(f, block, had)))
+    if (!flow_may_have_type(block) || !flow_may_change(f, block, had))
         return HS_OK;
     HS_TRY(hs_native_types_of_ctype(types, pointee & ~FLOW_MAY_BE_END, false, &one, err));
     if (one == 0 || had == one || (had != 0 && flow_is_weak(f, one) && !is_better))
@@ -149,8 +149,8 @@ static hs_status flow_judge(struct flow *f, const struct hs_heap_block *block, u
     HS_TRY(flow_larger(f, block, &one, err));
     const struct hs_native_type *type = hs_native_type_of(types, one);
     if (!flow_is_weak(f, had) &&
-        (offset != 0 || type->type.form != HS_FORM_RECORD ||
-         type->n_bytes + HS_SLACK_BYTES <= block->n_bytes)) /* it does not fill it either */
+        (offset != 0 || type->type.form != HS_FORM_RECORD || type->n_bytes > block->n_bytes ||
+         block->n_bytes - type->n_bytes >= HS_SLACK_BYTES)) /* it does not fill it either */
         return HS_OK;
     if (type->n_bytes <= block->n_bytes && (offset == 0 || offset % type->n_bytes == 0))
         *ret = one;
