@@ -236,6 +236,14 @@ def what_is_wasted():
     unknown = rows["waste", "block of 64 bytes"]
     equal((unknown["words"], unknown["count"]), (8000, 1000), "of no known type")
     check("no known type" in unknown["sentence"], unknown["sentence"])
+    check("Debug information may name them" in unknown["sentence"], unknown["sentence"])
+    # Of the program, it has been asked; of a library alone it says nothing.
+    for path, asked in [("/usr/lib/libc.so.6", False), ("/srv/app", True)]:
+        snap.record("binary", path, "", 4096, 1, 1)
+        rows = {(row["list"], row["type"]): row for row in of(snap.write())}
+        sentence = rows["waste", "block of 64 bytes"]["sentence"]
+        check(("heapsnap record" in sentence) == asked, sentence)
+        check(("may name them" in sentence) != asked, sentence)
 
 
 def who_allocated():
