@@ -155,18 +155,24 @@ def sockets_killed():
 
 
 def socket_killed(name, point):
-    target, took = Waits(NAMES.index(name)), []
+    """Late is tried again, as everywhere here; early, or another result, is wrong at once."""
+    for _ in range(3):
+        rounds, most_ms = socket_killed_once(name, point)
+        told = f"{name}, killed at point {point}, and the next: {rounds}, at most {most_ms}"
+        check(all(result == -1 and code == errno.EAGAIN and ms > LIMIT_MS - EARLY_MS
+                  for ms, result, code in rounds), told)
+        if all(ms < most for (ms, _, _), most in zip(rounds, most_ms)):
+            return rounds[0][0]
+    raise Failure(f"late three times, {told}")
+
+
+def socket_killed_once(name, point):
+    target = Waits(NAMES.index(name))
     rounds = [target.round((500, 1000), "mode=copy", f"at={point}", "act=kill",
                            codes=(-signal.SIGKILL,)), target.round(())]
     target.end()
-    for number, found in enumerate(rounds):
-        who, ms, result, code = next(row for row in found if row[0] == "main")
-        most = LIMIT_MS + LATE_MS + (target.last_ms if number == 0 else 0)
-        took.append(ms)
-        check(result == -1 and code == errno.EAGAIN and LIMIT_MS - EARLY_MS < ms < most,
-              f"{name}, killed at point {point}, round {number}: {ms:.1f} ms, {result}, "
-              f"errno {code}")
-    return took[0]
+    most_ms = LIMIT_MS + LATE_MS + target.last_ms, LIMIT_MS + LATE_MS
+    return [next(row[1:] for row in found if row[0] == "main") for found in rounds], most_ms
 
 
 def occupy(cpu, seconds, to_parent):
@@ -199,31 +205,57 @@ STARVED = {f"{name}TIMEO" for name in
 
 
 def starve(dies):
-    """Rounds, by name: one in which the threads find no processor for 0.2 s after a stop in its
-    middle, and one without a stop."""
+    """Two rounds by name, one in which the threads find no processor for 0.2 s after a stop in its
+    middle, and one without a stop; and when what happened in the first, by our clock."""
     cpu = max(os.sched_getaffinity(0))
     target = Waits()
     for tid in threads_of(target.pid):
         os.sched_setaffinity(tid, {cpu})
+    began, at_ms = time.monotonic(), {}
+
+    def happens(what):
+        at_ms[what] = round(1000 * (time.monotonic() - began))
+
     target.tell()
     time.sleep(1)
     stop = Run(target.pid, "mode=read", "empty=1", "at=104", "act=ask")
     stop.wait_point("starved")
+    happens("stands")
     ends = os.pipe()
     hog = os.fork()
     if hog == 0:
         occupy(cpu, 0.2, ends[1])
     os.read(ends[0], 1)
     stop.go_on()
+    happens("let go")
     if dies:
         time.sleep(0.08)
         stop.process.kill()
+        happens("killed")
     stop.finish("starved", (0, -signal.SIGKILL))
     os.waitpid(hog, 0)
+    happens("processor free")
+    for end in ends:
+        os.close(end)
     rounds = [{row[0]: row[1] for row in found if row[0] in STARVED}
               for found in (target.took(), target.round(()))]
     target.end()
-    return rounds
+    return *rounds, at_ms
+
+
+def starve_in_time(dies):
+    """What the waits took. Early is wrong at once; late is tried again, as a machine that stands
+    still itself makes waits late, too."""
+    most = LIMIT_MS + (2 * LIMIT_MS if dies else STARVED_MS)
+    for _ in range(3):
+        stopped, alone, at_ms = starve(dies)
+        told = f"{'killed' if dies else 'stopped'}: {stopped}, the next {alone}, {at_ms}"
+        check(len(stopped) == len(alone) == len(STARVED), told)
+        check(min(*stopped.values(), *alone.values()) > LIMIT_MS - EARLY_MS, told)
+        if max(stopped.values()) < most and max(alone.values()) < LIMIT_MS + STARVED_MS:
+            return stopped
+        print(f"late, {told}")
+    raise Failure(f"late three times, {told}")
 
 
 def starved():
@@ -231,15 +263,9 @@ def starved():
     the sockets keep their limits."""
     if not may_occupy():
         return "not tried: it takes two processors, and the right to real-time priority"
-    for dies in (False, True):
-        stopped, alone = starve(dies)
-        most = LIMIT_MS + (2 * LIMIT_MS if dies else STARVED_MS)
-        check(all(LIMIT_MS - EARLY_MS < ms < most for ms in stopped.values()), f"{dies}: {stopped}")
-        check(all(LIMIT_MS - EARLY_MS < ms < LIMIT_MS + STARVED_MS for ms in alone.values()),
-              f"{dies}, the next: {alone}")
-        if not dies:
-            told = ", ".join(f"{ms:.0f}" for ms in stopped.values())
-    return f"{told} ms of {LIMIT_MS}"
+    stopped, killed = starve_in_time(dies=False), starve_in_time(dies=True)
+    return f"{', '.join(f'{ms:.0f}' for ms in stopped.values())} ms of {LIMIT_MS}; when we die, " \
+        f"{max(killed.values()):.0f}"
 
 
 if len(sys.argv) > 1:
