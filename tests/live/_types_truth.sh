@@ -28,3 +28,20 @@ truth()
     grep -q 'source types: [1-9][0-9]* of these blocks only probably' "$work/info" ||
         fail "$program: $(grep 'source types' "$work/info")"
 }
+
+# shapes PROGRAM: the same of containers, where no file tells the types.
+shapes()
+{
+    local program=$1
+    start "$work/$program"
+    "$HEAPSNAP" dump "$pid" --no-names -o "$work/$program.snap" 2>"$work/talk" ||
+        fail "$program: $(cat "$work/talk")"
+    cp "$work/log" "$work/counts"
+    leave
+    "$HEAPSNAP" check "$work/$program.snap" >"$work/talk" 2>&1 || fail "$program: check"
+    "$HEAPSNAP" info "$work/$program.snap" | grep -q 'shapes: [1-9].* are told by their shape' ||
+        fail "$program: no word of shapes"
+    "$HEAPSNAP" types "$work/$program.snap" --json >"$work/types.json" || fail "$program: types"
+    python3 "$SOURCE_DIR/tests/live/_types_truth.py" "$work/types.json" "$work/counts" ||
+        fail "$program: counts"
+}

@@ -144,6 +144,39 @@ static bool has_type(const struct hs_view *view, uint32_t type)
     return type != HS_UNTYPED && hs_snap_type(view->snap, type)->form != HS_FORM_BYTES;
 }
 
+/* Names that are ours, not those of a program's types, in the plural. */
+static const char *const plurals[][2] = {
+    {"list-cell", "list-cells"},
+    {"map-node", "map-nodes"},
+    {"set-node", "set-nodes"},
+    {"hash-table", "hash-tables"},
+    {"hash-table-entry", "hash-table-entries"},
+    {"queue", "queues"},
+    {"stack", "stacks"},
+    {"string", "strings"},
+    {"float", "floats"},
+    {"float array", "float arrays"},
+    {"object", "objects"},
+    {"closure", "closures"},
+};
+
+/* What n blocks of a type are called: "map-nodes", "blocks (tag 0, 2 fields)", "struct node". */
+static void put_kind(struct writer *w, const char *name, uint64_t n)
+{
+    static const char block[] = "block ";
+
+    if (strncmp(name, "block tag ", strlen("block tag ")) == 0) {
+        put(w, n == 1 ? "block (" : "blocks (");
+        put_name(w, name + strlen(block), NAME_COLUMNS);
+        put(w, ")");
+        return;
+    }
+    for (size_t i = 0; n != 1 && i < sizeof plurals / sizeof *plurals; i++)
+        if (strcmp(name, plurals[i][0]) == 0)
+            name = plurals[i][1];
+    put_name(w, name, NAME_COLUMNS);
+}
+
 /* "200000 struct node of 32 B", "one char[] of 1.2 MiB", "5 blocks of unknown type, 48 B each". */
 static void put_blocks(struct writer *w, const struct hs_view *view, uint32_t type, uint64_t n,
                        uint64_t each_words)
@@ -154,7 +187,7 @@ static void put_blocks(struct writer *w, const struct hs_view *view, uint32_t ty
     else
         put(w, "%lu ", (unsigned long)n);
     if (is_known)
-        put_name(w, hs_view_string(view, hs_snap_type(view->snap, type)->name), NAME_COLUMNS);
+        put_kind(w, hs_view_string(view, hs_snap_type(view->snap, type)->name), n);
     else
         put(w, "%s of unknown type", n == 1 ? "block" : "blocks");
     if (each_words == 0)
@@ -233,7 +266,7 @@ static void put_table(struct writer *w, struct hs_view *view, const struct hs_su
     else
         put(w, ", %lu of them in one ", (unsigned long)at->n_direct);
     bool is_known = hs_snap_type(view->snap, facts.type)->form != HS_FORM_BYTES;
-    put_name(w, is_known ? facts.label : "block", NAME_COLUMNS);
+    put_kind(w, is_known ? facts.label : "block", 1);
 }
 
 static void put_accumulation(struct writer *w, struct hs_view *view,

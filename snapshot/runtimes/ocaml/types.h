@@ -3,7 +3,8 @@
  *   closure Stm.observe | custom _z | string | float | float array | abstract | weak array
  *   ephemeron | object | lazy | forward | block tag 0, 2 fields | block tag 0, 17+ fields
  *
- * and where source types are known, those: "Constr.t.App", with the names of fields.
+ * and where source types are known, those: "Constr.t.App", with the names of fields; containers
+ * that are told by their shape: "map-node" (source_types/shapes.h).
  *
  * Every text comes from the program's files: function names from symbols, custom identifiers from
  * read-only data of a mapped file. Nothing is ever read from the heap but addresses. */

@@ -8,6 +8,7 @@
 #include "bodies.h"
 #include "joins.h"
 #include "process/dump_plan.h"
+#include "shapes.h"
 
 enum {
     STRUCTURED_TAGS = 246, /* what is below has fields of any values */
@@ -53,7 +54,8 @@ struct flow {
     unsigned region_bits;
     struct visit ahead[AHEAD];
     unsigned head, n_ahead;
-    bool is_probable; /* what flows now is only probable */
+    bool is_probable;          /* what flows now is only probable */
+    struct hs_sshapes *shapes; /* while what flows is told by its shape; else NULL */
     struct hs_error *err;
 };
 
@@ -193,8 +195,31 @@ static hs_status visit_again(struct flow *f, const struct visit *v, hs_stype had
     return HS_OK;
 }
 
+/* What has a type keeps it, and what does not fit gets none: a shape says less than any source. The
+ * block is not read. */
+static void visit_shape(struct flow *f, const struct visit *v)
+{
+    struct hs_spush_counts *counts = &f->push->counts;
+    enum hs_sshape shape = v->type - f->shapes->first;
+
+    if (hs_spush_type(f->push, v->rank) != HS_STYPE_NONE ||
+        !hs_sshapes_fits(f->shapes, v->rank, shape))
+        return;
+    column_set(f->push, v->rank, v->type);
+    if (v->block.span->area != HS_AREA_STATIC) {
+        counts->n_shaped_blocks++;
+        counts->n_shaped_words += hs_sshapes_words(shape, &v->block);
+    }
+    if (hs_sshapes_leads_on(f->shapes, v->rank, shape))
+        flow_wait(f, &v->block);
+}
+
 static hs_status visit(struct flow *f, const struct visit *v)
 {
+    if (f->shapes != NULL) {
+        visit_shape(f, v);
+        return HS_OK;
+    }
     hs_stype type = v->type, had = hs_spush_type(f->push, v->rank);
     uint64_t header = hs_block_head(&v->block);
 
@@ -479,10 +504,35 @@ static bool closure_fits(const struct flow *f, const uint8_t *captured, struct h
     return true;
 }
 
+/* Each reached block in address order: of the heap, and of static data where `most` is that. */
+static hs_status flow_each_reached(struct flow *f, enum hs_area most,
+                                   hs_status (*fn)(struct flow *, const struct hs_block *, void *),
+                                   void *context)
+{
+    const struct hs_bitmap *reached = &f->marks->reached;
+
+    for (size_t i = 0; i < f->map->spans.n; i++) {
+        const struct hs_span *span = &f->map->spans.spans[i];
+        uint64_t end = span->first_bit + (span->end - span->begin) / HS_WORD;
+        if (span->area != HS_AREA_HEAP && span->area != HS_AREA_YOUNG && span->area != most)
+            continue;
+        for (uint64_t bit = hs_bitmap_next(reached, span->first_bit); bit < end;
+             bit = hs_bitmap_next(reached, bit + 1)) {
+            const struct hs_block block = {.span = span,
+                                           .address =
+                                               span->begin + (bit - span->first_bit) * HS_WORD,
+                                           .bit = bit};
+            HS_TRY(fn(f, &block, context));
+        }
+    }
+    return HS_OK;
+}
+
 /* The variables that a closure captured, when it has as many as its function, and they fit: where
  * those of one do not, nothing more is said of the function. */
-static hs_status flow_closure(struct flow *f, const struct hs_block *block)
+static hs_status flow_closure(struct flow *f, const struct hs_block *block, void *ignored)
 {
+    (void)ignored;
     uint64_t header = hs_block_head(block), from, end;
 
     if (HS_HEADER_TAG(header) != HS_TAG_CLOSURE || HS_HEADER_WOSIZE(header) < 2)
@@ -508,24 +558,9 @@ static hs_status flow_closure(struct flow *f, const struct hs_block *block)
 
 static hs_status flow_closures(struct flow *f)
 {
-    const struct hs_bitmap *reached = &f->marks->reached;
-
     HS_TRY(hs_sbodies_functions(f->rt, f->marks, f->tables, &f->push->functions, f->err));
-    for (size_t i = 0; i < f->map->spans.n && f->push->functions.n != 0; i++) {
-        const struct hs_span *span = &f->map->spans.spans[i];
-        uint64_t end = span->first_bit + (span->end - span->begin) / HS_WORD;
-        if (span->area != HS_AREA_HEAP && span->area != HS_AREA_YOUNG)
-            continue;
-        for (uint64_t bit = hs_bitmap_next(reached, span->first_bit); bit < end;
-             bit = hs_bitmap_next(reached, bit + 1)) {
-            const struct hs_block block = {.span = span,
-                                           .address =
-                                               span->begin + (bit - span->first_bit) * HS_WORD,
-                                           .bit = bit};
-            HS_TRY(flow_closure(f, &block));
-        }
-    }
-    return HS_OK;
+    return f->push->functions.n == 0 ? HS_OK
+                                     : flow_each_reached(f, HS_AREA_HEAP, flow_closure, NULL);
 }
 
 /* All are judged by what is known before any of them flows. */
@@ -540,6 +575,41 @@ static hs_status flow_slots(struct flow *f)
     for (size_t i = 0; status == HS_OK && i < n; i++)
         status = flow_value(f, slots[i].block, slots[i].type, HS_STYPE_NONE);
     hs_free(slots);
+    return status;
+}
+
+/* ---- shapes */
+
+static hs_status flow_shape(struct flow *f, const struct hs_block *block, void *ignored)
+{
+    (void)ignored;
+    enum hs_sshape shape = hs_sshapes_look(f->shapes, block, hs_block_head(block));
+
+    if (shape == HS_N_SSHAPES)
+        return HS_OK;
+    const struct visit v = {.block = *block,
+                            .rank = hs_bitmap_rank(&f->map->starts, block->bit),
+                            .type = f->shapes->first + shape,
+                            .front = HS_STYPE_NONE};
+    visit_shape(f, &v);
+    return flow_block(f, block->address); /* while its memory is at hand */
+}
+
+static hs_status flow_shapes(struct flow *f)
+{
+    struct hs_sshapes shapes;
+    hs_status status;
+
+    HS_TRY(hs_sshapes_open(&shapes, f->push, f->map, f->err));
+    f->shapes = &shapes;
+    do {
+        status = flow_each_reached(f, HS_AREA_STATIC, flow_shape, NULL);
+        if (status == HS_OK)
+            status = flow_drain(f);
+    } while (status == HS_OK && ++shapes.pass < HS_SSHAPES_PASSES);
+    f->push->counts.shapes_stopped = shapes.n_steps == 0;
+    hs_sshapes_close(&shapes);
+    f->shapes = NULL;
     return status;
 }
 
@@ -580,7 +650,8 @@ static hs_status flow_run(struct flow *f)
     HS_TRY(flow_closures(f));
     HS_TRY(flow_drain(f));
     HS_TRY(flow_slots(f));
-    return flow_drain(f);
+    HS_TRY(flow_drain(f));
+    return f->push->has_shapes ? flow_shapes(f) : HS_OK;
 }
 
 hs_status hs_spush_run(struct hs_spush *push, const struct hs_ocaml *rt,
@@ -602,7 +673,8 @@ hs_status hs_spush_run(struct hs_spush *push, const struct hs_ocaml *rt,
     f.joins.tables = push->tables;
     f.joins.most_types =
         push->width == 2 ? UINT16_MAX - 1 : push->tables->n_types + (size_t)HS_STYPES_MAX;
-    uint64_t n_run_bytes = map->starts.n_bits / 8 + map->n_blocks / 8;
+    uint64_t n_run_bytes =
+        map->starts.n_bits / 8 + map->n_blocks / 8 + (push->has_shapes ? map->n_blocks : 0);
     HS_TRY(hs_dump_plan_reserve(plan, n_run_bytes + map->n_blocks * push->width,
                                 "the source types of blocks", err));
     hs_status status = flow_run(&f);

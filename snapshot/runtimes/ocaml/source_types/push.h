@@ -11,8 +11,9 @@
  *   misfit     a block that the type does not allow: it stays as it was, and the type in front of
  *              it is charged
  *
- * Then from closures of functions whose captured variables are known. Last from slots of stacks:
+ * Then from closures of functions whose captured variables are known. Then from slots of stacks:
  * these types are only probable, and where they do not fit or meet another one nothing is said.
+ * Last from containers that are told by their shape (shapes.h), to blocks without a type alone.
  *
  * Blocks wait as a bit each, and are followed region by region, last come first: one order whatever
  * memory there is, so one result. */
@@ -31,6 +32,8 @@ struct hs_spush_counts {
     uint64_t n_typed_blocks, n_typed_words;
     uint64_t n_probable_blocks; /* of these, by variables in scope where a slot of a stack is */
     uint64_t n_unlikely;        /* blocks behind such that did not fit or had another type */
+    uint64_t n_shaped_blocks, n_shaped_words; /* not of these: told by their shape alone */
+    bool shapes_stopped;                      /* it would have cost too much to look at more */
 };
 
 struct hs_spush {
@@ -43,13 +46,16 @@ struct hs_spush {
     uint32_t *charged; /* owned: misfits by the type in front, as many as there were types */
     size_t n_charged;
     struct hs_dict functions; /* what closures captured: code address to tables->captured */
+    bool has_shapes;          /* the tables have the types of shapes, from this on: */
+    hs_stype first_shape;
 };
 
 void hs_spush_fini(struct hs_spush *push);
 
-/* After marking; the map has its index. HS_LIMIT when memory is short: then the types are missing,
- * and nothing else. About 100 ns per edge of a typed block; resident: 2 or 4 bytes per block, and 2
- * bits per word while it runs, which the plan has to have room for. */
+/* After marking; the map has its index, the tables the types of the shapes if these are looked for.
+ * HS_LIMIT when memory is short: then the types are missing, and nothing else. About 100 ns per
+ * edge of a typed block; resident: 2 or 4 bytes per block, and, while it runs, 2 bits per word and
+ * for shapes a byte per block, which the plan has to have room for. */
 hs_status hs_spush_run(struct hs_spush *push, const struct hs_ocaml *rt,
                        const struct hs_block_map *map, const struct hs_ocaml_roots *roots,
                        const struct hs_ocaml_marks *marks, struct hs_dump_plan *plan,

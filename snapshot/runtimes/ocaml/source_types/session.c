@@ -8,6 +8,7 @@
 #include "bodies.h"
 #include "names/private.h"
 #include "session.h"
+#include "shapes.h"
 
 enum { CHARGED_MOST = 3 };
 
@@ -261,6 +262,34 @@ static hs_status tell_units(struct hs_ocaml_session *s, struct hs_error *err)
         (unsigned long long)n_units, text, names, n_lacking > 3 ? ", ..." : "");
 }
 
+/* What has no source type, and is a container by its shape. */
+static hs_status tell_shapes(struct hs_ocaml_session *s, struct hs_error *err)
+{
+    const struct hs_spush_counts *c = &s->push.counts;
+    const struct hs_ocaml_marks *m = &s->marks;
+
+    if (c->n_shaped_blocks == 0 && !c->shapes_stopped)
+        return HS_OK;
+    return hs_findings_note(
+        &s->rt.findings, false, err,
+        "shapes: %.1f %% of %llu structured blocks (%.1f %% of words) are told by their shape "
+        "alone: lists, maps, sets, hash tables, queues, stacks%s",
+        share(c->n_shaped_blocks, m->n_structured_blocks),
+        (unsigned long long)m->n_structured_blocks, share(c->n_shaped_words, m->n_structured_words),
+        c->shapes_stopped ? "; not all blocks were looked at, for that would have cost too much"
+                          : "");
+}
+
+static hs_status tell_all(struct hs_ocaml_session *s, bool has_source, struct hs_error *err)
+{
+    if (has_source) {
+        HS_TRY(tell_counts(s, err));
+        HS_TRY(tell_probable(s, err));
+        HS_TRY(tell_charged(s, err));
+    }
+    return tell_shapes(s, err);
+}
+
 hs_status hs_ocaml_push_source_types(struct hs_ocaml_session *s, struct hs_error *err)
 {
     struct hs_error failure = HS_ERROR_INIT;
@@ -270,9 +299,9 @@ hs_status hs_ocaml_push_source_types(struct hs_ocaml_session *s, struct hs_error
     if (s->source_types_note[0] != '\0')
         HS_TRY(tell_incomplete(s, err));
     HS_TRY(tell_units(s, err));
-    if (s->source_types.n_types == 0)
-        return HS_OK;
+    bool has_source = s->source_types.n_types != 0;
     s->push.tables = &s->source_types;
+    HS_TRY(hs_sshapes_add(&s->push, err));
     hs_status status =
         hs_spush_run(&s->push, &s->rt, &s->map, &s->roots, &s->marks, &s->dump->plan, &failure);
     if (status == HS_LIMIT)
@@ -282,7 +311,5 @@ hs_status hs_ocaml_push_source_types(struct hs_ocaml_session *s, struct hs_error
         *err = failure;
         return status;
     }
-    HS_TRY(tell_counts(s, err));
-    HS_TRY(tell_probable(s, err));
-    return tell_charged(s, err);
+    return tell_all(s, has_source, err);
 }
