@@ -170,6 +170,17 @@ static hs_addr put_queue(struct fake_heap *fake, size_t n, uint64_t told, bool h
     return fake_block(fake, 0, 3, (const uint64_t[]){INT(told), first, has_end ? last : first});
 }
 
+/* The same, but the queue is made first. */
+static hs_addr put_early_queue(struct fake_heap *fake, size_t n)
+{
+    const hs_addr queue = fake_block(fake, 0, 3, (const uint64_t[]){INT(n), NIL, NIL});
+    const hs_addr made = put_queue(fake, n, n, true);
+    for (size_t i = 1; i < 3; i++)
+        *fake_word(fake, queue + i * HS_WORD) = *fake_word(fake, made + i * HS_WORD);
+    *fake_word(fake, made) = NIL;
+    return queue;
+}
+
 /* A number beside a list says that it is a queue's or a stack's when it is its length. */
 static void queues_and_stacks(void **state)
 {
@@ -180,9 +191,13 @@ static void queues_and_stacks(void **state)
                   endless = put_queue(fake, 3, 3, false),
                   long_one = put_queue(fake, 300, 300, true), list = put_list(fake, 6, INT(1)),
                   stack = fake_block(fake, 0, 2, (const uint64_t[]){list, INT(6)}),
-                  pair = fake_block(fake, 0, 2, (const uint64_t[]){list, INT(5)});
-    put_unit(fake, (const uint64_t[]){queue, wrong, endless, long_one, stack, pair}, 6);
+                  pair = fake_block(fake, 0, 2, (const uint64_t[]){list, INT(5)}),
+                  early = put_early_queue(fake, 3);
+    put_unit(fake, (const uint64_t[]){queue, wrong, endless, long_one, stack, pair, early}, 7);
     shapes_make(&w, fake, "");
+    assert_string_equal(type_at(&w, early), "queue");
+    for (hs_addr at = field_of(&w, early, 1); at != NIL; at = field_of(&w, at, 1))
+        assert_string_equal(type_at(&w, at), "list-cell");
     assert_string_equal(type_at(&w, queue), "queue");
     assert_string_equal(type_at(&w, long_one), "queue");
     assert_string_equal(type_at(&w, field_of(&w, queue, 1)), "list-cell");

@@ -438,10 +438,15 @@ bool hs_sshapes_fits(const struct hs_sshapes *s, uint64_t rank, enum hs_sshape s
 
 bool hs_sshapes_leads_on(const struct hs_sshapes *s, uint64_t rank, enum hs_sshape shape)
 {
-    unsigned class = s->classes[rank];
-
-    return shape == HS_SSHAPE_BUCKETS || class == CLASS_ENTRY || class == CLASS_CELL_2 ||
-           class == CLASS_CELL_3;
+    switch (s->classes[rank]) {
+    case CLASS_CELL_2:
+    case CLASS_CELL_3:
+    case CLASS_CELL:
+    case CLASS_ENTRY:
+        return true;
+    default:
+        return shape == HS_SSHAPE_BUCKETS;
+    }
 }
 
 uint64_t hs_sshapes_words(enum hs_sshape shape, const struct hs_block *block)
