@@ -141,6 +141,7 @@ bool hs_copy_is_left_over(const struct hs_target *target);
 
 /* ---- copy/points.c */
 /* A place where tests end us: all threads stand, and nothing else was done. */
+void hs_copy_pass_seized(void);
 void hs_copy_pass_standing(void);
 
 /* ---- priority.c */

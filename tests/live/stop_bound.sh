@@ -5,8 +5,12 @@
 . "$(dirname "$0")/_stop.sh"
 
 python "$@" <<'END_OF_TEST'
+import ctypes
+
 from stop_lib import *
 
+libc = ctypes.CDLL(None)
+SYS_TGKILL = 234
 program = compile_busy()
 bound = compile_c("stop_bound.c", "stop_bound", "-g", "-O1", "-pthread")
 GUARD = "heapsnap-guard"
@@ -15,6 +19,7 @@ PAUSE_SECONDS = 0.3
 PAUSE_NS = f"max_pause_ns={int(PAUSE_SECONDS * 1e9)}"
 NOISE_SECONDS = 0.8 # of a busy machine
 READ_HELD, READ_ALL = 101, 104
+SEIZED = 22 # of the copy's points
 
 
 class Beside(threading.Thread):
@@ -234,12 +239,32 @@ def held_by_stopped(target, *options, act="stop", codes=(-signal.SIGKILL,), more
     return one
 
 
+def seized():
+    """SIGSTOP of heapsnap when it has seized all threads, which run: a signal makes them stand,
+    also one that is ignored, and nobody would let them go on."""
+    target = Bound()
+    one = Run(target.pid, "mode=read", f"at={SEIZED}", "act=stop", PAUSE_NS)
+    until = time.monotonic() + PATIENCE_SECONDS
+    while status_of(one.process.pid).get("State", "T")[0] != "T":
+        check(time.monotonic() < until, "it does not come to be stopped")
+        time.sleep(0.001)
+    for tid in threads_of(target.pid):
+        check(libc.syscall(SYS_TGKILL, target.pid, tid, int(signal.SIGWINCH)) == 0, "no signal")
+    one.finish("seized", (-signal.SIGKILL,))
+    check(f"process '{target.pid}'" in one.said and "was about to stop it" in one.said, one.said)
+    gap = target.check_gap("seized")
+    check(gap > PAUSE_SECONDS / 2, f"the signals did not hold it: {gap:.2f} s")
+    target.stop()
+    return f"gap {gap:.2f} s: {told(one.said)}"
+
+
 def stopped():
     """SIGSTOP of heapsnap at every point where it holds the target."""
     n, gaps = 0, []
     for mode, words in (("copy", ()), ("copy", ("subreaper",)), ("read", ())):
         busy = Busy(program, *words, "gaps", mib=8)
-        points = [point for point in points_of(busy, mode) if point <= 15 or 18 < point <= 101]
+        points = [point for point in points_of(busy, mode)
+                  if point <= 15 or 18 < point <= 101 and point != SEIZED]
         for point in points if STORM >= 5 else random.sample(points, min(3, len(points))):
             time.sleep(0.05)
             busy.set_word("gap_ns", 0)
@@ -261,7 +286,7 @@ def dump_stopped():
     target = Bound("blocks=600")
     command = [HEAPSNAP, "dump", str(target.pid), "-o", SNAP, "--stop", "read", "--max-pause",
                "1s"]
-    for _ in range(20):
+    for _ in range(20): # as it lets go, or is about to stop, is another matter
         process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         until = time.monotonic() + PATIENCE_SECONDS
         while tracer_of(target.pid) != process.pid and process.poll() is None:
@@ -269,7 +294,7 @@ def dump_stopped():
         process.send_signal(signal.SIGSTOP)
         said = process.communicate(timeout=PATIENCE_SECONDS)[1] if process.poll() is not None or \
             tracer_of(target.pid) == process.pid else None
-        if said is not None and process.returncode == -signal.SIGKILL:
+        if said is not None and process.returncode == -signal.SIGKILL and "stood still" in said:
             break
         process.send_signal(signal.SIGCONT) # too late
         process.communicate()
@@ -407,6 +432,6 @@ def harmless():
 if len(sys.argv) > 1:
     main(*[globals()[name] for name in sys.argv[1:]])
 else:
-    main(sparse, vfork, frozen, continued, stopped, dump_stopped, tracer_frozen, hangs,
+    main(sparse, vfork, frozen, continued, seized, stopped, dump_stopped, tracer_frozen, hangs,
          continued_while_stopped, guard_killed, guard_leaves, harmless)
 END_OF_TEST

@@ -33,7 +33,8 @@ enum hs_copy_point {
     HS_COPY_AT_GONE,        /* C was killed. Direct: it still waits for its second stop */
     HS_COPY_AT_SECOND,      /* direct only: T is armed for the second time, to wait for C */
     HS_COPY_AT_COLLECTED,   /* direct only: T has waited for C, not yet restored */
-    HS_COPY_AT_STANDING,    /* before all others: the last thread has just come to stand */
+    HS_COPY_AT_STANDING,    /* before those: the last thread has just come to stand */
+    HS_COPY_AT_SEIZED,      /* before all others: all threads are seized, and run */
     HS_COPY_POINTS_END
 };
 

@@ -12,6 +12,11 @@ void hs_copy_pass(enum hs_copy_point point)
         hs_copy_point((int)point);
 }
 
+void hs_copy_pass_seized(void)
+{
+    hs_copy_pass(HS_COPY_AT_SEIZED);
+}
+
 void hs_copy_pass_standing(void)
 {
     hs_copy_pass(HS_COPY_AT_STANDING);
@@ -30,7 +35,7 @@ const char *hs_copy_point_name(int point)
         [HS_COPY_AT_WHOLE] = "whole",       [HS_COPY_AT_LET_GO] = "let_go",
         [HS_COPY_AT_READ] = "read",         [HS_COPY_AT_GONE] = "gone",
         [HS_COPY_AT_SECOND] = "second",     [HS_COPY_AT_COLLECTED] = "collected",
-        [HS_COPY_AT_STANDING] = "standing",
+        [HS_COPY_AT_STANDING] = "standing", [HS_COPY_AT_SEIZED] = "seized",
     };
     return point > 0 && point < HS_COPY_POINTS_END ? names[point] : NULL;
 }

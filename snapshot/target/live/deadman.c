@@ -4,6 +4,9 @@
  *   SIGALRM       a step that hangs: says so and ends us               a quarter after it
  *   SIGKILL       we are stopped or frozen: a timer of the kernel's    half of it after it
  *
+ * Until it stands, a step has seconds; but whoever is seized stands by any signal until we look, so
+ * the witness ends us as soon when we are stopped or frozen meanwhile.
+ *
  * A timer's SIGKILL acts on a process that is stopped, and on one in a frozen group of cgroup v2;
  * it cannot be killed before us and knows no pid. It says nothing: the witness (witness.c) does.
  * Whatever ends us, the kernel detaches, and the target goes on. */
@@ -91,6 +94,8 @@ static void deadman_start(uint64_t limit_ns, bool is_step)
     uint64_t now_ns = hs_now_ns(), kill_ns = deadman_kill_ns(limit_ns);
 
     hs_witness_tell(now_ns + kill_ns);
+    if (!deadman.is_holding && deadman.limit_ns != 0)
+        hs_witness_seized(deadman_kill_ns(deadman.limit_ns));
     deadman_set_killer(kill_ns);
     deadman_set_alarm(is_step ? limit_ns : deadman_alarm_ns(limit_ns));
     deadman.renewed_ns = now_ns;

@@ -377,6 +377,7 @@ static hs_status stop_all(struct stop *stop, struct hs_error *err)
         if (hs_now_ns() > stop->deadline_ns)
             return stop_too_many(stop, err);
     }
+    hs_copy_pass_seized();
     if (!stop->target->options.leaves_interrupted)
         hs_waits_look(stop->target);
     stop_begin(stop);

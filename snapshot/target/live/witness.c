@@ -25,7 +25,7 @@
 
 /* Shared by both. */
 struct witness_page {
-    _Atomic uint64_t kill_at_ns, hold_ns, continued_at_ns, room_bytes;
+    _Atomic uint64_t kill_at_ns, hold_ns, seized_ns, continued_at_ns, room_bytes;
     _Atomic pid_t held;
     char text[HS_WITNESS_TEXT_BYTES];
 };
@@ -37,6 +37,11 @@ static struct {
 } witness = {.pidfd = -1};
 
 /* ---- in the witness */
+
+struct witness_looks {
+    uint64_t last_ns; /* the one before this */
+    uint64_t idle_ns; /* the last one that saw us run while it was seized; 0: this saw us run */
+};
 
 static void witness_keep_only(int fd)
 {
@@ -80,35 +85,64 @@ static bool witness_is_held_on(uint64_t last_look_ns)
     return hold_ns != 0 && now_ns - since_ns >= hold_ns;
 }
 
-/* The copy of a stopped dump grows while nobody looks. */
-static bool witness_has_no_room(pid_t parent)
+static bool witness_is_stopped(pid_t parent)
 {
-    uint64_t room_bytes = atomic_load(&witness.page->room_bytes);
     struct hs_error ignored = HS_ERROR_INIT;
     struct hs_proc_stat stat;
     char group[PATH_MAX];
     bool is_v1;
 
+    return hs_proc_stat_of(parent, 0, &stat, &ignored) == HS_OK &&
+           (stat.state == 'T' || hs_stuck_is_frozen(parent, group, sizeof group, &is_v1));
+}
+
+/* The copy of a stopped dump grows while nobody looks. */
+static bool witness_has_no_room(pid_t parent)
+{
+    uint64_t room_bytes = atomic_load(&witness.page->room_bytes);
+
     return room_bytes != 0 &&
            hs_memory_available_to(atomic_load(&witness.page->held)) < room_bytes &&
-           hs_proc_stat_of(parent, 0, &stat, &ignored) == HS_OK &&
-           (stat.state == 'T' || hs_stuck_is_frozen(parent, group, sizeof group, &is_v1)) &&
-           atomic_load(&witness.page->room_bytes) != 0;
+           witness_is_stopped(parent) && atomic_load(&witness.page->room_bytes) != 0;
+}
+
+/* It is seized and runs, and stands by the next signal that comes: nobody would let it go on. */
+static bool witness_sees_idle(pid_t parent, struct witness_looks *looks)
+{
+    if (atomic_load(&witness.page->seized_ns) == 0 || !witness_is_stopped(parent)) {
+        looks->idle_ns = 0;
+        return false;
+    }
+    if (looks->idle_ns == 0)
+        looks->idle_ns = looks->last_ns;
+    uint64_t seized_ns = atomic_load(&witness.page->seized_ns);
+    return seized_ns != 0 && hs_now_ns() - looks->idle_ns >= seized_ns;
+}
+
+static void witness_say(const char *format)
+{
+    snprintf(witness.page->text, sizeof witness.page->text, format,
+             atomic_load(&witness.page->held));
 }
 
 /* True when it ends us. */
-static bool witness_look(pid_t parent, int pidfd, uint64_t last_look_ns)
+static bool witness_look(pid_t parent, int pidfd, struct witness_looks *looks)
 {
     static const char short_of[] = "cannot dump process '%d': little memory was left beside its "
                                    "copy, and heapsnap itself was stopped; both have been ended\n"
                                    "the process runs as before";
-    bool has_room = !witness_has_no_room(parent);
+    static const char idle[] = "cannot dump process '%d': heapsnap itself was stopped when it was "
+                               "about to stop it, and has been ended; the process runs as before\n"
+                               "let heapsnap run (no control-Z, no frozen control group) while it "
+                               "dumps";
+    bool is_due = witness_is_due(WITNESS_LATE_NS) || witness_is_held_on(looks->last_ns);
 
-    if (has_room && !witness_is_due(WITNESS_LATE_NS) && !witness_is_held_on(last_look_ns))
+    if (witness_has_no_room(parent))
+        witness_say(short_of);
+    else if (!is_due && witness_sees_idle(parent, looks))
+        witness_say(idle);
+    else if (!is_due)
         return false;
-    if (!has_room)
-        snprintf(witness.page->text, sizeof witness.page->text, short_of,
-                 atomic_load(&witness.page->held));
     return syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0) == 0;
 }
 
@@ -117,7 +151,7 @@ static void witness_be(pid_t parent, void (*say)(const char *text, size_t n_byte
 {
     struct pollfd ended = {.events = POLLIN};
     bool is_ours = false; /* its end */
-    uint64_t looked_ns = hs_now_ns();
+    struct witness_looks looks = {.last_ns = hs_now_ns()};
     sigset_t all;
 
     sigfillset(&all);
@@ -132,8 +166,8 @@ static void witness_be(pid_t parent, void (*say)(const char *text, size_t n_byte
     hs_priority_lend(0); /* or a busy machine would make it late */
     while (poll(&ended, 1, WITNESS_LOOK_MS) != 1) {
         uint64_t now_ns = hs_now_ns();
-        is_ours |= witness_look(parent, ended.fd, looked_ns);
-        looked_ns = now_ns;
+        is_ours |= witness_look(parent, ended.fd, &looks);
+        looks.last_ns = now_ns;
     }
     if (is_ours || witness_is_due(0))
         say(witness.page->text, strnlen(witness.page->text, sizeof witness.page->text));
@@ -197,7 +231,14 @@ void hs_witness_tell(uint64_t kill_at_ns)
     if (witness.page != NULL && witness.of == getpid()) {
         atomic_store(&witness.page->kill_at_ns, kill_at_ns);
         atomic_store(&witness.page->hold_ns, 0);
+        atomic_store(&witness.page->seized_ns, 0);
     }
+}
+
+void hs_witness_seized(uint64_t most_ns)
+{
+    if (witness.page != NULL && witness.of == getpid())
+        atomic_store(&witness.page->seized_ns, most_ns);
 }
 
 void hs_witness_attend(uint64_t hold_ns)

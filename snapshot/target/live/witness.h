@@ -20,6 +20,8 @@ void hs_witness_end(void);
 void hs_witness_words(pid_t held, const char *text);
 /* When we are to be ended; 0: nothing is held. */
 void hs_witness_tell(uint64_t kill_at_ns);
+/* Until told otherwise: it is seized, and runs; we are ended when we are stopped for so long. */
+void hs_witness_seized(uint64_t most_ns);
 /* Until told otherwise: it is held so long after a SIGCONT, and we do not run. */
 void hs_witness_attend(uint64_t hold_ns);
 /* The last look before the SIGCONT was seen; 0: it was not. */
