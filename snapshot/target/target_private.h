@@ -140,7 +140,8 @@ void hs_copy_plan_free(struct hs_copy_plan *plan);
 bool hs_copy_is_left_over(const struct hs_target *target);
 
 /* ---- copy/points.c */
-/* A place where tests end us: all threads stand, and nothing else was done. */
+/* Places where tests end us: all threads are seized, and run; all stand, and nothing else was done.
+ */
 void hs_copy_pass_seized(void);
 void hs_copy_pass_standing(void);
 

@@ -504,17 +504,16 @@ static bool closure_fits(const struct flow *f, const uint8_t *captured, struct h
     return true;
 }
 
-/* Each reached block in address order: of the heap, and of static data where `most` is that. */
-static hs_status flow_each_reached(struct flow *f, enum hs_area most,
-                                   hs_status (*fn)(struct flow *, const struct hs_block *, void *),
-                                   void *context)
+/* Each reached block of the heap and of one area `beside` it, in address order. */
+static hs_status flow_each_reached(struct flow *f, enum hs_area beside,
+                                   hs_status (*fn)(struct flow *, const struct hs_block *))
 {
     const struct hs_bitmap *reached = &f->marks->reached;
 
     for (size_t i = 0; i < f->map->spans.n; i++) {
         const struct hs_span *span = &f->map->spans.spans[i];
         uint64_t end = span->first_bit + (span->end - span->begin) / HS_WORD;
-        if (span->area != HS_AREA_HEAP && span->area != HS_AREA_YOUNG && span->area != most)
+        if (span->area != HS_AREA_HEAP && span->area != HS_AREA_YOUNG && span->area != beside)
             continue;
         for (uint64_t bit = hs_bitmap_next(reached, span->first_bit); bit < end;
              bit = hs_bitmap_next(reached, bit + 1)) {
@@ -522,7 +521,7 @@ static hs_status flow_each_reached(struct flow *f, enum hs_area most,
                                            .address =
                                                span->begin + (bit - span->first_bit) * HS_WORD,
                                            .bit = bit};
-            HS_TRY(fn(f, &block, context));
+            HS_TRY(fn(f, &block));
         }
     }
     return HS_OK;
@@ -530,9 +529,8 @@ static hs_status flow_each_reached(struct flow *f, enum hs_area most,
 
 /* The variables that a closure captured, when it has as many as its function, and they fit: where
  * those of one do not, nothing more is said of the function. */
-static hs_status flow_closure(struct flow *f, const struct hs_block *block, void *ignored)
+static hs_status flow_closure(struct flow *f, const struct hs_block *block)
 {
-    (void)ignored;
     uint64_t header = hs_block_head(block), from, end;
 
     if (HS_HEADER_TAG(header) != HS_TAG_CLOSURE || HS_HEADER_WOSIZE(header) < 2)
@@ -559,8 +557,7 @@ static hs_status flow_closure(struct flow *f, const struct hs_block *block, void
 static hs_status flow_closures(struct flow *f)
 {
     HS_TRY(hs_sbodies_functions(f->rt, f->marks, f->tables, &f->push->functions, f->err));
-    return f->push->functions.n == 0 ? HS_OK
-                                     : flow_each_reached(f, HS_AREA_HEAP, flow_closure, NULL);
+    return f->push->functions.n == 0 ? HS_OK : flow_each_reached(f, HS_AREA_HEAP, flow_closure);
 }
 
 /* All are judged by what is known before any of them flows. */
@@ -580,9 +577,8 @@ static hs_status flow_slots(struct flow *f)
 
 /* ---- shapes */
 
-static hs_status flow_shape(struct flow *f, const struct hs_block *block, void *ignored)
+static hs_status flow_shape(struct flow *f, const struct hs_block *block)
 {
-    (void)ignored;
     enum hs_sshape shape = hs_sshapes_look(f->shapes, block, hs_block_head(block));
 
     if (shape == HS_N_SSHAPES)
@@ -603,7 +599,7 @@ static hs_status flow_shapes(struct flow *f)
     HS_TRY(hs_sshapes_open(&shapes, f->push, f->map, f->err));
     f->shapes = &shapes;
     do {
-        status = flow_each_reached(f, HS_AREA_STATIC, flow_shape, NULL);
+        status = flow_each_reached(f, HS_AREA_STATIC, flow_shape);
         if (status == HS_OK)
             status = flow_drain(f);
     } while (status == HS_OK && ++shapes.pass < HS_SSHAPES_PASSES);
