@@ -11,6 +11,7 @@
 
 #include "fail_each.h"
 #include "ocaml/source_types/shapes.h"
+#include "process/dump_plan.h"
 #include "typed_heap.h"
 
 #define INT(n) ((uint64_t)(n) << 1 | 1)
@@ -210,6 +211,10 @@ static void queues_and_stacks(void **state)
     world_close(&w);
 }
 
+static const char chains[] = "type\tblock\tM.chain\tM.chain\n"
+                             "row\t0\t0\t2\tfields\t-\nchild\t-\t0\nchild\t0\t1\n"
+                             "root\tM\t0\t0\n";
+
 /* What the source tells stays as it is, and what hangs on it is looked at. */
 static void the_source_comes_first(void **state)
 {
@@ -218,9 +223,7 @@ static void the_source_comes_first(void **state)
     struct world w;
     const hs_addr inner = put_list(fake, 5, INT(1)), chain = put_list(fake, 6, inner);
     put_unit(fake, (const uint64_t[]){chain}, 1);
-    shapes_make(&w, fake,
-                "type\tblock\tM.chain\tM.chain\nrow\t0\t0\t2\tfields\t-\nchild\t-\t0\nchild\t0\t1\n"
-                "root\tM\t0\t0\n");
+    shapes_make(&w, fake, chains);
     assert_string_equal(type_at(&w, chain), "M.chain");
     assert_string_equal(type_at(&w, field_of(&w, chain, 1)), "M.chain");
     assert_string_equal(type_at(&w, inner), "list-cell");
@@ -292,6 +295,33 @@ static void regions_change_nothing(void **state)
     }
 }
 
+/* Where there is no room for both, the source is what counts. */
+static void the_source_has_the_room(void **state)
+{
+    (void)state;
+    for (int n_lacking = 0; n_lacking < 2; n_lacking++) {
+        struct fake_heap *fake = unit_heap();
+        struct world w;
+        struct hs_budget budget;
+        const hs_addr inner = put_list(fake, 5, INT(1)), chain = put_list(fake, 600, inner);
+        put_unit(fake, (const uint64_t[]){chain}, 1);
+        world_open(&w, fake, TYPES_HEAD, chains);
+        w.push.tables = &w.tables;
+        assert_int_equal(hs_sshapes_add(&w.push, &err), HS_OK);
+        const uint64_t n = w.map.n_blocks, n_bytes = w.map.starts.n_bits / 8 + n / 8 + 3 * n;
+        hs_budget_init(UINT64_C(1) << 30, NULL, 1, &budget);
+        const uint64_t n_taken = hs_budget_left_bytes(&budget) - n_bytes + (uint64_t)n_lacking;
+        assert_int_equal(hs_budget_reserve(&budget, n_taken, "a test", &err), HS_OK);
+        struct hs_dump_plan plan = {.budget = &budget, .image = &fake->image};
+        assert_int_equal(
+            hs_spush_run(&w.push, &fake->rt, &w.map, &fake->roots, &w.marks, &plan, &err), HS_OK);
+        assert_string_equal(type_at(&w, chain), "M.chain");
+        assert_string_equal(type_at(&w, inner), n_lacking == 0 ? "list-cell" : "");
+        assert_int_equal(w.push.counts.shapes_stopped, n_lacking != 0);
+        world_close(&w);
+    }
+}
+
 static void failed_allocations(void **state)
 {
     (void)state;
@@ -316,6 +346,7 @@ int main(void)
         cmocka_unit_test(circles_end),
         cmocka_unit_test(what_would_cost_too_much_stops),
         cmocka_unit_test(regions_change_nothing),
+        cmocka_unit_test(the_source_has_the_room),
         cmocka_unit_test(failed_allocations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

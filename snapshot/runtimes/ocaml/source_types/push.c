@@ -669,8 +669,13 @@ hs_status hs_spush_run(struct hs_spush *push, const struct hs_ocaml *rt,
     f.joins.tables = push->tables;
     f.joins.most_types =
         push->width == 2 ? UINT16_MAX - 1 : push->tables->n_types + (size_t)HS_STYPES_MAX;
-    uint64_t n_run_bytes =
-        map->starts.n_bits / 8 + map->n_blocks / 8 + (push->has_shapes ? map->n_blocks : 0);
+    uint64_t n_run_bytes = map->starts.n_bits / 8 + map->n_blocks / 8;
+    uint64_t n_all_bytes = n_run_bytes + map->n_blocks * push->width + map->n_blocks;
+    if (push->has_shapes && hs_dump_plan_room(plan) < n_all_bytes) {
+        push->has_shapes = false; /* what the source tells is worth more */
+        push->counts.shapes_stopped = true;
+    }
+    n_run_bytes += push->has_shapes ? map->n_blocks : 0;
     HS_TRY(hs_dump_plan_reserve(plan, n_run_bytes + map->n_blocks * push->width,
                                 "the source types of blocks", err));
     hs_status status = flow_run(&f);
