@@ -96,6 +96,24 @@ struct hs_interpreter hs_heaps_interpreter(const struct hs_heaps *heaps)
     return (struct hs_interpreter){0};
 }
 
+bool hs_heaps_have_object_names(const struct hs_heaps *heaps)
+{
+    for (size_t i = 0; i < HS_N_ALLOCATORS; i++)
+        if (heaps->states[i] != NULL && hs_allocators[i]->object_name != NULL)
+            return true;
+    return false;
+}
+
+bool hs_heaps_object_name(const struct hs_heaps *heaps, const struct hs_heap_block *block,
+                          struct hs_object_name *ret)
+{
+    for (size_t i = 0; i < HS_N_ALLOCATORS; i++)
+        if (heaps->states[i] != NULL && hs_allocators[i]->object_name != NULL &&
+            hs_allocators[i]->object_name(heaps->states[i], block, ret))
+            return true;
+    return false;
+}
+
 const struct hs_registered_root *hs_heaps_roots(const struct hs_heaps *heaps, size_t *ret_n)
 {
     *ret_n = 0;

@@ -15,10 +15,17 @@ static inline uint64_t hs_load_u64(const void *at)
     return word;
 }
 
-/* The same of 32 bits. */
+/* The same of 32 bits, and of 16. */
 static inline uint32_t hs_load_u32(const void *at)
 {
     uint32_t word;
+    memcpy(&word, at, sizeof word);
+    return word;
+}
+
+static inline uint16_t hs_load_u16(const void *at)
+{
+    uint16_t word;
     memcpy(&word, at, sizeof word);
     return word;
 }

@@ -547,14 +547,29 @@ static hs_status flow_by_task(struct flow *f, const struct hs_heap_block *block,
                : flow_set(f, block, type, err);
 }
 
+static hs_status flow_by_name(struct flow *f, const struct hs_heap_block *block,
+                              struct hs_error *err)
+{
+    struct hs_named_type named;
+
+    HS_TRY(hs_native_named_type(f->native, &f->result->types, block, &named, err));
+    if (named.type == 0)
+        return HS_OK;
+    f->result->n_by_rtti++;
+    HS_TRY(flow_set(f, block, named.type, err));
+    return named.inner == 0 ? HS_OK : flow_lead_on(f, block, named.offset_bytes, named.inner, err);
+}
+
 /* What every block says of itself. Sequential in memory. */
 static hs_status flow_from_within(struct flow *f, struct hs_error *err)
 {
     const struct hs_interpreter python = hs_dump_interpreter(f->native->dump);
-    struct hs_heap_iterator it = {.map = &f->native->dump->heaps.map};
+    const struct hs_heaps *heaps = &f->native->dump->heaps;
+    const bool has_names = hs_heaps_have_object_names(heaps);
+    struct hs_heap_iterator it = {.map = &heaps->map};
     struct hs_heap_block block;
 
-    if (!f->rtti.is_possible && python.model == NULL && f->native->tasks.n_tasks == 0)
+    if (!f->rtti.is_possible && !has_names && python.model == NULL && f->native->tasks.n_tasks == 0)
         return HS_OK;
     while (hs_heap_map_next(&it, &block)) {
         if (!flow_may_have_type(&block))
@@ -562,6 +577,8 @@ static hs_status flow_from_within(struct flow *f, struct hs_error *err)
         HS_TRY(flow_by_task(f, &block, err));
         if (f->rtti.is_possible && hs_flow_type(f->result, block.rank) == 0)
             HS_TRY(flow_by_rtti(f, &block, err));
+        if (has_names && hs_flow_type(f->result, block.rank) == 0)
+            HS_TRY(flow_by_name(f, &block, err));
         if (python.model != NULL && hs_flow_type(f->result, block.rank) == 0)
             HS_TRY(flow_by_python(f, &python, &block, err));
     }

@@ -1,4 +1,4 @@
-/* What the parts of the flow of types share: flow.c, rtti.c, shapes.c. */
+/* What the parts of the flow of types share: flow.c, rtti.c, named.c, shapes.c. */
 #ifndef HS_NATIVE_FLOW_H
 #define HS_NATIVE_FLOW_H
 
@@ -68,6 +68,19 @@ void hs_rtti_close(struct hs_rtti *rtti);
  * once a table is known. Fails with HS_LIMIT. */
 hs_status hs_rtti_find(struct hs_rtti *rtti, struct hs_native_types *types, uint64_t word,
                        hs_ntype *ret, struct hs_error *err);
+
+/* ---- named.c: the type of a block whose object leads to what names it (heaps/allocator.h,
+ * object_name). Where the binary that has the type describes a record of that name, and the object
+ * begins with the block, it is that record; else its name, and `inner` is the record at
+ * `offset_bytes`. *ret is all 0 when the block says nothing. Fails with HS_LIMIT. */
+struct hs_named_type {
+    hs_ntype type;
+    hs_ctype inner; /* 0: nothing more is known */
+    uint64_t offset_bytes;
+};
+hs_status hs_native_named_type(const struct hs_native *native, struct hs_native_types *types,
+                               const struct hs_heap_block *block, struct hs_named_type *ret,
+                               struct hs_error *err);
 
 /* ---- stdio.c: gives the buffers of glibc's open files a type that has no pointers. Blocks that
  * have a type keep it. */

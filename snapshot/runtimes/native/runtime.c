@@ -145,7 +145,7 @@ static hs_status native_claim(void *state, struct hs_error *err)
 }
 
 /* Memory for the table of blocks, the marks, and for types: a program without debug information,
- * C++ or Python has none.
+ * C++, GObject or Python has none.
  */
 static hs_status native_reserve(struct hs_native *native, struct hs_error *err)
 {
@@ -160,7 +160,7 @@ static hs_status native_reserve(struct hs_native *native, struct hs_error *err)
         HS_TRY(hs_dump_plan_adjust(&dump->plan, table_bytes, err));
     HS_TRY(hs_dump_plan_reserve(&dump->plan, HS_MARK_BYTES(n_blocks), "the marks of blocks", err));
     if (native->ctypes == NULL && hs_heaps_interpreter(&dump->heaps).model == NULL &&
-        !hs_rtti_is_possible(&dump->objects))
+        !hs_heaps_have_object_names(&dump->heaps) && !hs_rtti_is_possible(&dump->objects))
         return HS_OK;
     HS_TRY(
         hs_dump_plan_reserve(&dump->plan, n_blocks * sizeof(uint16_t), "the types of blocks", err));

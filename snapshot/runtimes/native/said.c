@@ -45,8 +45,9 @@ struct hs_said hs_said_of(const struct hs_scan *scan, const struct hs_native_typ
     said.end = type->is_array ? block->n_bytes - block->n_bytes % type->n_bytes : type->n_bytes;
     if (said.end > block->n_bytes)
         said.end = block->n_bytes;
-    said.has_rest = type->is_open_text || (!type->is_open && type->said_bytes == type->n_bytes &&
-                                           said_is_rounded(scan, block, said.end));
+    said.has_rest = type->is_open_text || type->is_sized ||
+                    (!type->is_open && type->said_bytes == type->n_bytes &&
+                     said_is_rounded(scan, block, said.end));
     return said;
 }
 

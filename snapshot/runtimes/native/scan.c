@@ -101,7 +101,8 @@ static const struct hs_native_type *scan_type(const struct hs_scan *scan,
     if (number == 0)
         return NULL;
     const struct hs_native_type *type = hs_native_type_of(&scan->flow->types, number);
-    return (type->ctype == 0 && !type->is_plain) || type->is_memory ? NULL : type;
+    return (type->ctype == 0 && !type->is_plain && !type->is_sized) || type->is_memory ? NULL
+                                                                                       : type;
 }
 
 /* Calls `visit` for each place that is no multiple of 8 where the type has a pointer. */

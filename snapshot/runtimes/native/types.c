@@ -8,7 +8,7 @@
 enum { NAME_BYTES = 1024, MEMBERS_PER_TYPE = 4096, ARRAYS_NESTED = 16 };
 
 /* What a key in the table is about. */
-enum types_key { KEY_CTYPE = 1, KEY_SIZE, KEY_NAME, KEY_MIDDLE, KEY_OBJECT, KEY_MEMORY };
+enum types_key { KEY_CTYPE = 1, KEY_SIZE, KEY_NAME, KEY_MIDDLE, KEY_OBJECT, KEY_MEMORY, KEY_SIZED };
 #define KEY_SHIFT 60
 #define WORD 8
 
@@ -98,6 +98,21 @@ hs_status hs_native_types_of_object(struct hs_native_types *types,
         .members = what.members,
         .n_members = what.n_members,
     };
+    HS_TRY(types_add(types, &type, ret, err));
+    return hs_dict_put(&types->by_key, key, *ret, err);
+}
+
+hs_status hs_native_types_of_sized(struct hs_native_types *types, hs_str name, uint64_t n_bytes,
+                                   hs_ntype *ret, struct hs_error *err)
+{
+    uint64_t key = types_key(KEY_SIZED, name | n_bytes << 32);
+
+    *ret = (hs_ntype)hs_dict_get(&types->by_key, key, 0);
+    if (*ret != 0)
+        return HS_OK;
+    struct hs_native_type type = {.type = {.name = name, .form = HS_FORM_RECORD},
+                                  .n_bytes = n_bytes,
+                                  .is_sized = n_bytes != 0};
     HS_TRY(types_add(types, &type, ret, err));
     return hs_dict_put(&types->by_key, key, *ret, err);
 }

@@ -17,7 +17,7 @@ typedef uint32_t hs_ntype; /* 0: none */
 struct hs_native_type {
     struct hs_type type; /* as written */
     hs_ctype ctype;      /* 0: not of the debug information: nothing is known of its words */
-    uint64_t n_bytes;    /* of one element; 0 when ctype is 0 */
+    uint64_t n_bytes;    /* of one element; 0 when ctype is 0, unless is_sized */
     const struct hs_cslot *slots; /* borrowed: the pointers in an element, ascending */
     size_t n_slots;
     uint64_t said_bytes; /* what slots tell of an element: [0, said_bytes) */
@@ -31,6 +31,7 @@ struct hs_native_type {
     bool is_memory;     /* bytes of any use: nothing is known of its words */
     bool is_of_middle;  /* by a pointer into the middle */
     bool is_plain;      /* no word of it is a pointer; of a type without a ctype */
+    bool is_sized;      /* of a type without a ctype: what lies behind n_bytes is not of it */
     hs_ntype listed_as; /* 0, or the type that blocks of this one are written with */
     /* Of an interpreter's object; borrowed from its model. */
     const struct hs_object_member *members;
@@ -67,6 +68,10 @@ hs_status hs_native_types_of_name(struct hs_native_types *types, const char *nam
 /* A name of what holds no pointer: the buffer of a file. */
 hs_status hs_native_types_of_plain(struct hs_native_types *types, const char *name, hs_ntype *ret,
                                    struct hs_error *err);
+/* A name of what says itself how many bytes it has (less than 2^24; 0: all of its block), and
+ * nothing of its words. */
+hs_status hs_native_types_of_sized(struct hs_native_types *types, hs_str name, uint64_t n_bytes,
+                                   hs_ntype *ret, struct hs_error *err);
 /* What an interpreter calls its objects of this number: described once. */
 hs_status hs_native_types_of_object(struct hs_native_types *types,
                                     const struct hs_interpreter *interpreter, uint32_t number,

@@ -13,6 +13,14 @@
 
 struct hs_sampled_set;
 
+/* What a block says itself that it is. */
+struct hs_object_name {
+    hs_str name;
+    uint64_t offset_bytes; /* where in the block the object begins: before it are parts of it */
+    uint64_t n_bytes;      /* from there on; 0: all of the block */
+    hs_addr code;          /* of the binary that has the type; 0: unknown */
+};
+
 /* A range of roots that the program registered (include/heapsnap/register.h). */
 struct hs_registered_root {
     hs_str name;
@@ -39,7 +47,7 @@ struct hs_allocator {
     void (*close)(void *state);
     /* "2.36", "5.3"; "" when unknown. Valid until close. */
     const char *(*version)(const void *state);
-    bool has_no_blocks; /* a sampler: its tables are kept out of the roots, and that is all */
+    bool has_no_blocks; /* a sampler, whose tables are kept out of the roots; who knows types */
 
     /* What follows may be left out. */
 
@@ -51,6 +59,9 @@ struct hs_allocator {
     bool (*may_round)(const struct hs_heap_block *block, uint64_t n_bytes);
     /* Its blocks that say themselves what they are. */
     const struct hs_object_model *objects;
+    /* Blocks of any allocator whose objects lead to what names them. False: this one does not. */
+    bool (*object_name)(const void *state, const struct hs_heap_block *block,
+                        struct hs_object_name *ret);
     /* Roots that the program told it. Borrowed until close. */
     const struct hs_registered_root *(*roots)(const void *state, size_t *ret_n);
     /* What the program calls the blocks of a span with this tag; 0: nothing. */
@@ -98,6 +109,11 @@ struct hs_interpreter {
     const void *state;
 };
 struct hs_interpreter hs_heaps_interpreter(const struct hs_heaps *heaps);
+/* Of the first that knows: what the block says itself that it is. Who asks for all blocks asks
+ * first whether anybody knows any. */
+bool hs_heaps_have_object_names(const struct hs_heaps *heaps);
+bool hs_heaps_object_name(const struct hs_heaps *heaps, const struct hs_heap_block *block,
+                          struct hs_object_name *ret);
 /* Of the first allocator that knows any. */
 const struct hs_registered_root *hs_heaps_roots(const struct hs_heaps *heaps, size_t *ret_n);
 /* Of the pool that a span is part of; 0 when it has no name. */

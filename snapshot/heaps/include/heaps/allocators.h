@@ -11,6 +11,8 @@
     X(jemalloc)          \
     X(cpython)           \
     X(registered)        \
-    X(recorded)
+    X(recorded)          \
+    X(gslice)            \
+    X(gobject)
 
 #endif

@@ -1,0 +1,137 @@
+/* Instances of GObject's types: blocks of any allocator that lead to their class. */
+#include "base/alloc.h"
+#include "base/load.h"
+#include "data_words.h"
+#include "gobject/types.h"
+
+/* What a block may have behind an instance: allocators round. */
+enum { SLACK_BYTES = 32, VERSION_BYTES = 32 };
+
+struct gobject {
+    struct gobject_types types;
+    char version[VERSION_BYTES];
+};
+
+static void gobject_close(void *state)
+{
+    struct gobject *gobject = state;
+
+    if (gobject == NULL)
+        return;
+    hs_gobject_types_fini(&gobject->types);
+    hs_free(gobject);
+}
+
+static hs_status gobject_find_in(struct gobject *gobject, const struct hs_object *object,
+                                 struct hs_error *err)
+{
+    struct hs_data_words words = {.process = gobject->types.process, .object = object};
+    bool is_one = false;
+    hs_addr address;
+    uint64_t word;
+
+    while (!is_one && hs_data_words_next(&words, &address, &word))
+        HS_TRY(hs_gobject_read_table(&gobject->types, word, &is_one, err));
+    return HS_OK;
+}
+
+static hs_status gobject_find(struct gobject *gobject, struct hs_error *err)
+{
+    const struct hs_objects *objects = gobject->types.process->objects;
+    struct hs_live_symbol symbol;
+
+    for (size_t i = 0; objects != NULL && i < objects->n; i++)
+        if (hs_object_find(&objects->objects[i], "g_type_register_static", &symbol))
+            HS_TRY(gobject_find_in(gobject, &objects->objects[i], err));
+    return hs_gobject_types_seal(&gobject->types, err);
+}
+
+static hs_status gobject_open(const struct hs_process_copy *process, void **ret_state,
+                              struct hs_error *err)
+{
+    struct gobject *gobject;
+
+    HS_TRY(HS_ALLOC(&gobject, 1, err));
+    gobject->types.process = process;
+    hs_status status = gobject_find(gobject, err);
+    if (status == HS_OK && gobject->types.n != 0)
+        *ret_state = gobject;
+    else
+        gobject_close(gobject);
+    return status;
+}
+
+static hs_status gobject_add_spans(void *state, struct hs_heap_map *map, struct hs_ledger *ledger,
+                                   struct hs_error *err)
+{
+    (void)state;
+    (void)map;
+    (void)ledger;
+    (void)err;
+    return HS_OK;
+}
+
+static hs_status gobject_mark(void *state, struct hs_heap_map *map, struct hs_ledger *ledger,
+                              struct hs_error *err)
+{
+    const struct gobject_types *types = &((struct gobject *)state)->types;
+
+    (void)map;
+    (void)ledger;
+    return hs_findings_proof(types->process->findings,
+                             "gobject: names of types that lead to what they name", types->n_names,
+                             types->n_sound, err);
+}
+
+static const char *gobject_version(const void *state)
+{
+    return ((const struct gobject *)state)->version;
+}
+
+static const struct gobject_type *gobject_of_class(const struct gobject_types *types,
+                                                   uint64_t class_at)
+{
+    if (class_at < types->first_class || class_at > types->last_class)
+        return NULL;
+    const uint64_t *at = hs_dict_find(&types->by_class, class_at);
+    return at == NULL ? NULL : &types->types[*at];
+}
+
+static bool gobject_name(const void *state, const struct hs_heap_block *block,
+                         struct hs_object_name *ret)
+{
+    const struct gobject_types *types = &((const struct gobject *)state)->types;
+    const struct gobject_type *type = gobject_of_class(types, block->begin);
+
+    if (type != NULL) {
+        *ret = (struct hs_object_name){.name = type->class_name, .code = type->class_init};
+        return true;
+    }
+    for (size_t i = 0; block->bytes != NULL && i < types->n_private_sizes; i++) {
+        uint64_t at = types->private_sizes[i];
+        if (at + HS_WORD_BYTES > block->n_bytes)
+            return false;
+        type = gobject_of_class(types, hs_load_u64(block->bytes + at));
+        if (type == NULL || type->private_bytes != at ||
+            block->n_bytes - at < type->instance_bytes ||
+            block->n_bytes - at - type->instance_bytes > SLACK_BYTES)
+            continue;
+        *ret = (struct hs_object_name){.name = type->name,
+                                       .code = type->class_init,
+                                       .offset_bytes = at,
+                                       .n_bytes = type->instance_bytes};
+        return true;
+    }
+    return false;
+}
+
+const struct hs_allocator hs_allocator_gobject = {
+    .name = "gobject",
+    .open = gobject_open,
+    .add_spans = gobject_add_spans,
+    .mark = gobject_mark,
+    .close = gobject_close,
+    .version = gobject_version,
+    .has_no_blocks = true,
+    .object_name = gobject_name,
+};

@@ -1,0 +1,42 @@
+/* Types of blocks whose objects lead to what names them: instances of GObject's types. */
+#include "flow.h"
+
+/* The record of this name, of the binary that has the type or else of another. */
+static hs_ctype named_record(const struct hs_native *native, const struct hs_object_name *name,
+                             struct hs_ctype_facts *ret_facts)
+{
+    const struct hs_objects *objects = &native->dump->objects;
+    const struct hs_object *object =
+        name->code == 0 ? NULL : hs_objects_object_at(objects, name->code);
+
+    if (native->ctypes == NULL || object == NULL)
+        return 0;
+    hs_ctype record =
+        hs_ctypes_find(native->ctypes, native->of_object[object - objects->objects].types,
+                       hs_strtab_get(&native->dump->strings, name->name));
+    if (record == 0)
+        return 0;
+    hs_ctype_facts(native->ctypes, record, ret_facts);
+    return ret_facts->kind == HS_CTYPE_RECORD && !ret_facts->is_declaration ? record : 0;
+}
+
+hs_status hs_native_named_type(const struct hs_native *native, struct hs_native_types *types,
+                               const struct hs_heap_block *block, struct hs_named_type *ret,
+                               struct hs_error *err)
+{
+    struct hs_object_name name;
+    struct hs_ctype_facts facts = {0};
+
+    *ret = (struct hs_named_type){0};
+    if (!hs_heaps_object_name(&native->dump->heaps, block, &name))
+        return HS_OK;
+    hs_ctype record = named_record(native, &name, &facts);
+    if (record != 0 && facts.n_bytes > block->n_bytes - name.offset_bytes)
+        record = 0;
+    if (record != 0 && name.offset_bytes == 0)
+        return hs_native_types_of_ctype(types, record, false, &ret->type, err);
+    ret->inner = record;
+    ret->offset_bytes = name.offset_bytes;
+    uint64_t end = name.n_bytes == 0 ? 0 : name.offset_bytes + name.n_bytes;
+    return hs_native_types_of_sized(types, name.name, end, &ret->type, err);
+}
