@@ -16,6 +16,7 @@ enum {
     DATA_BYTES = 68,  /* struct _InstanceData, as far as it is read */
     LEAST_SOUND = 8,  /* names of a table; GObject's own are more */
     MOST_TYPES = 1 << 20,
+    MOST_ENTRIES = 1 << 24, /* looked at in all: hostile data may lead to a table from everywhere */
     LAST_FUNDAMENTAL = 255 << 2,
     FUNDAMENTAL_INTERFACE = 2 << 2, /* G_TYPE_INTERFACE and so on */
     FUNDAMENTAL_ENUM = 12 << 2,
@@ -34,8 +35,7 @@ void hs_gobject_types_fini(struct gobject_types *types)
 /* ---- a type by its GType */
 
 struct node {
-    hs_addr data, class_at;
-    hs_addr fundamental;
+    hs_addr data, fundamental;
 };
 
 /* A node has its own address in it, behind as many bytes as its version has. */
@@ -195,6 +195,9 @@ static bool names_are_sound(struct gobject_types *types, const struct names *nam
     uint64_t n = 0, n_sound = 0;
     hs_addr gtype;
 
+    if (names->n > MOST_ENTRIES - types->n_entries)
+        return false;
+    types->n_entries += names->n;
     for (uint64_t i = 0; i < names->n; i++) {
         if (hs_load_u32(names->hashes + i * sizeof(uint32_t)) < 2)
             continue;

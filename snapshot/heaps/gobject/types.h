@@ -1,6 +1,6 @@
 /* The types of GObject, as libgobject has them in the process (private to snapshot/heaps). None of
- * its structures is public; they were the same from GLib 2.64 to 2.86 but for one word that 2.80
- * took away, and each is believed only where it proves itself.
+ * its structures is public. They are read as GLib 2.74 and 2.84 have them, which differ by one
+ * word, and each is believed only where it proves itself.
  *
  *   static_type_nodes_ht   GHashTable: name -> GType; the hash of each name is stored beside it
  *   TypeNode               what a GType is the address of: its supers[] begin with itself
@@ -32,6 +32,7 @@ struct gobject_types {
     hs_addr first_class, last_class;
     uint16_t *private_sizes; /* owned: each once, ascending */
     size_t n_private_sizes, private_sizes_capacity;
+    uint64_t n_entries;        /* of what may be tables of names: looked at so far */
     uint64_t n_names, n_sound; /* of the tables of names: all, those that are what they say */
 };
 
