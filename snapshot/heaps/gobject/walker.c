@@ -5,11 +5,10 @@
 #include "gobject/types.h"
 
 /* What a block may have behind an instance: allocators round. */
-enum { SLACK_BYTES = 32, VERSION_BYTES = 32 };
+enum { SLACK_BYTES = 32, MOST_BYTES = 2 * UINT16_MAX + SLACK_BYTES };
 
 struct gobject {
     struct gobject_types types;
-    char version[VERSION_BYTES];
 };
 
 static void gobject_close(void *state)
@@ -85,7 +84,8 @@ static hs_status gobject_mark(void *state, struct hs_heap_map *map, struct hs_le
 
 static const char *gobject_version(const void *state)
 {
-    return ((const struct gobject *)state)->version;
+    (void)state;
+    return ""; /* nothing is listed of it that would have one */
 }
 
 static const struct gobject_type *gobject_of_class(const struct gobject_types *types,
@@ -107,6 +107,8 @@ static bool gobject_name(const void *state, const struct hs_heap_block *block,
         *ret = (struct hs_object_name){.name = type->class_name, .code = type->class_init};
         return true;
     }
+    if (block->n_bytes > MOST_BYTES)
+        return false; /* nor is its copy touched */
     for (size_t i = 0; block->bytes != NULL && i < types->n_private_sizes; i++) {
         uint64_t at = types->private_sizes[i];
         if (at + HS_WORD_BYTES > block->n_bytes)
