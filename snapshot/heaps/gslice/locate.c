@@ -100,8 +100,9 @@ static hs_status locate_ring(struct gslice *gslice, unsigned class_number, hs_ad
     do {
         hs_addr begin = at + GSLICE_INFO_BYTES - form.slab_bytes;
         if (!locate_info(image, at, &info) || begin % form.slab_bytes != 0 ||
-            begin >= HS_USER_END || info.n_in_use > form.n_chunks ||
-            !locate_info(image, info.next, &next) || next.previous != at) {
+            begin >= HS_USER_END || gslice->n_slabs == gslice->most_slabs ||
+            info.n_in_use > form.n_chunks || !locate_info(image, info.next, &next) ||
+            next.previous != at) {
             gslice->n_broken++;
             return HS_OK;
         }
@@ -162,6 +163,8 @@ hs_status hs_gslice_locate(struct gslice *gslice, struct hs_error *err)
     for (size_t i = 0; objects != NULL && i < objects->n; i++)
         if (hs_object_find(&objects->objects[i], "g_slice_alloc", &symbol))
             locate_in(gslice, &objects->objects[i]);
+    gslice->most_slabs =
+        hs_image_resident_bytes(gslice->process->image, 0, UINT64_MAX) / GSLICE_LEAST_SLAB;
     for (size_t i = 0; i < gslice->n_allocators; i++)
         HS_TRY(locate_slabs(gslice, gslice->allocators[i], err));
     locate_disjoin(gslice);

@@ -1,4 +1,4 @@
-/* GLib's slices, of 2.14 to 2.74 (2.76 and later take each from malloc): what the files of this
+/* GLib's slices, as 2.74 has them (2.76 and later take each from malloc): what the files of this
  * folder share.
  *
  *   allocator   one per libglib, in its data; a ring of slabs and a depot of magazines per class
@@ -23,8 +23,8 @@ enum {
     GSLICE_STEP = 16,
     GSLICE_N_CLASSES = 63, /* MAX_SLAB_INDEX: (8192 - 48) / 8 / 16 */
     GSLICE_INFO_BYTES = 48,
-    GSLICE_TAIL_BYTES = 16, /* NATIVE_MALLOC_PADDING: not asked for */
-    GSLICE_MOST_CHUNKS = 20,
+    GSLICE_TAIL_BYTES = 16,  /* NATIVE_MALLOC_PADDING: not asked for */
+    GSLICE_LEAST_SLAB = 256, /* that of the smallest class */
     GSLICE_MOST_ALLOCATORS = 16,
 };
 #define GSLICE_LARGEST_SLAB ((uint64_t)8192)
@@ -58,8 +58,9 @@ struct gslice {
     size_t n_allocators;
     struct gslice_slab *slabs; /* owned; ascending and disjoint when all are found */
     size_t n_slabs, capacity;
-    uint64_t n_broken; /* rings that do not close, slabs that lie in others */
-    hs_addr *threads;  /* owned: the magazines of a thread each */
+    uint64_t most_slabs; /* that the copy has room for: rings of damaged memory may share slabs */
+    uint64_t n_broken;   /* rings that do not close, slabs that lie in others */
+    hs_addr *threads;    /* owned: the magazines of a thread each */
     size_t n_threads, threads_capacity;
     uint32_t *votes; /* owned: a bit per chunk that a pointer leads to if that were the colour */
     size_t n_votes, votes_capacity;
