@@ -63,8 +63,8 @@ static hs_status facts_note_types(struct hs_native *native, const struct hs_flow
     if (flow->n_typed != 0)
         HS_TRY(hs_findings_note(
             &native->dump->findings, false, err,
-            "types: %llu of %llu blocks have one (%llu by C++ run-time types, %llu by the shape of "
-            "containers, %llu Python objects)",
+            "types: %llu of %llu blocks have one (%llu by run-time types of C++ or GObject, %llu "
+            "by the shape of containers, %llu Python objects)",
             (unsigned long long)flow->n_typed, (unsigned long long)flow->n_blocks,
             (unsigned long long)flow->n_by_rtti, (unsigned long long)flow->n_by_shape,
             (unsigned long long)flow->n_python));

@@ -18,6 +18,7 @@ void hs_native_types_fini(struct hs_native_types *types)
         return;
     hs_free(types->types);
     hs_dict_fini(&types->by_key);
+    hs_dict_fini(&types->named);
     *types = (struct hs_native_types){0};
 }
 

@@ -44,6 +44,8 @@ struct hs_native_types {
     struct hs_native_type *types; /* owned; number minus 1 */
     size_t n_types, capacity;
     struct hs_dict by_key;
+    struct hs_dict
+        named; /* names of objects (named.c): the record of each, 0 where there is none */
 };
 
 void hs_native_types_fini(struct hs_native_types *types);
