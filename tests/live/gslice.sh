@@ -50,6 +50,10 @@ build
 own_slices=true
 pkg-config --atleast-version=2.76 glib-2.0 && own_slices=false
 check "debug information" $own_slices "$work/glib_heap"
+text=$("$HEAPSNAP" sql "$work/heap.snap" "select id from blocks where idom in
+    (select id from blocks where type = 'TestPlain') limit 1" --format tsv | tail -n 1)
+"$HEAPSNAP" paths "$work/heap.snap" --to "#$text" --limit 1 >"$work/path" || fail "paths"
+grep -q '= plain\[[0-9]*\]->text$' "$work/path" || { cat "$work/path"; fail "members"; }
 cp "$work/glib_heap" "$work/stripped"
 strip -s "$work/stripped"
 for _ in 1 2 3; do
