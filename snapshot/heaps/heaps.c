@@ -23,7 +23,7 @@ static hs_status heaps_open_each(struct hs_heaps *heaps, const struct hs_process
 {
     for (size_t i = 0; i < HS_N_ALLOCATORS; i++) {
         HS_TRY(hs_allocators[i]->open(process, &heaps->states[i], err));
-        if (heaps->states[i] != NULL)
+        if (heaps->states[i] != NULL && hs_allocators[i]->add_spans != NULL)
             HS_TRY(hs_allocators[i]->add_spans(heaps->states[i], &heaps->map, &heaps->ledger, err));
     }
     hs_ledger_seal(&heaps->ledger);
@@ -82,9 +82,12 @@ hs_status hs_heaps_mark(struct hs_heaps *heaps, const struct hs_process_copy *pr
                                 (unsigned long long)n_refused));
     heaps_mark_mappings(&heaps->map);
     for (size_t i = 0; i < HS_N_ALLOCATORS; i++)
-        if (heaps->states[i] != NULL)
+        if (heaps->states[i] != NULL && hs_allocators[i]->mark != NULL)
             HS_TRY(hs_allocators[i]->mark(heaps->states[i], &heaps->map, &heaps->ledger, err));
     HS_TRY(hs_heap_map_index(&heaps->map, err));
+    for (size_t i = 0; i < HS_N_ALLOCATORS; i++)
+        if (heaps->states[i] != NULL && hs_allocators[i]->look != NULL)
+            HS_TRY(hs_allocators[i]->look(heaps->states[i], &heaps->map, err));
     return heaps_count_blocks(heaps, err);
 }
 
@@ -112,6 +115,17 @@ bool hs_heaps_object_name(const struct hs_heaps *heaps, const struct hs_heap_blo
             hs_allocators[i]->object_name(heaps->states[i], block, ret))
             return true;
     return false;
+}
+
+struct hs_distances hs_heaps_distances(const struct hs_heaps *heaps,
+                                       const struct hs_heap_block *block)
+{
+    struct hs_distances distances = {0};
+
+    for (size_t i = 0; i < HS_N_ALLOCATORS && distances.n_words == 0; i++)
+        if (heaps->states[i] != NULL && hs_allocators[i]->distances != NULL)
+            distances = hs_allocators[i]->distances(heaps->states[i], block);
+    return distances;
 }
 
 const struct hs_registered_root *hs_heaps_roots(const struct hs_heaps *heaps, size_t *ret_n)

@@ -1,9 +1,10 @@
 /* links: hs_heaps hs_process hs_symbols hs_base */
 /* fuzz: -entropic=0 */
-/* The readers of GLib's slices and of GObject's types, against damage.
+/* The readers of GLib's slices, of GObject's types and of fontconfig's patterns, against damage.
  *
  *   words of {u16 place, u64 value}    written over a process with an allocator, three slabs, the
- *                                      magazines of a thread and of the depot, and ten types
+ *                                      magazines of a thread and of the depot, ten types, a pattern
+ *                                      and a set of characters
  */
 #include <assert.h>
 #include <stdio.h>
@@ -35,6 +36,17 @@ enum {
     DATA = 0x2800,
     CLASSES = 0x3000,
     N_TYPES = 10,
+    SMALL = 0x3800, /* blocks of 32 bytes: a pattern, a set, its numbers, two lists, three leaves */
+    N_SMALL = 8,
+    SET = SMALL + 32,
+    NUMBERS = SET + 32,
+    LISTS = NUMBERS + 32,
+    LEAF = LISTS + 2 * 32,
+    ELTS = 0x3a00,
+    ELTS_BYTES = 256,
+    LEAVES = 0x3b00,
+    LEAVES_BYTES = 32,
+    N_LEAVES = 3,
 };
 static _Alignas(8192) uint8_t place[PLACE_BYTES];
 
@@ -129,57 +141,115 @@ static void put_types(void)
         put(SLABS + 1024 + i * 96 + i * 16, BASE + CLASSES + i * 32);
 }
 
+static void put_fonts(void)
+{
+    put_u32(SMALL, 2);
+    put_u32(SMALL + 4, 16);
+    put(SMALL + 8, ELTS - SMALL);
+    put_u32(SMALL + 16, 1);
+    put_u32(ELTS, 1);
+    put(ELTS + 8, BASE + LISTS);
+    put_u32(ELTS + 16, 7);
+    put(ELTS + 24, 1 + 8);
+    put(LISTS, BASE + LISTS + 32);
+    put_u32(SET, 1);
+    put_u32(SET + 4, N_LEAVES);
+    put(SET + 8, LEAVES - SET);
+    put(SET + 16, NUMBERS - SET);
+    put(NUMBERS, UINT64_C(0x000300020000));
+    for (unsigned i = 0; i < N_LEAVES; i++)
+        put(LEAVES + i * 8, (uint64_t)LEAF + i * 32 - LEAVES);
+}
+
+static hs_status add_fonts(struct hs_heap_map *map, struct hs_error *err)
+{
+    struct hs_heap_span span = {.begin = BASE + SMALL,
+                                .end = BASE + SMALL + N_SMALL * 32,
+                                .unit_bytes = 32,
+                                .form = HS_SPAN_UNIFORM,
+                                .owner = HS_OWNER_registered};
+
+    HS_TRY(hs_heap_map_add(map, &span, err));
+    span.form = HS_SPAN_SINGLE;
+    span.begin = BASE + ELTS;
+    span.end = span.begin + ELTS_BYTES;
+    HS_TRY(hs_heap_map_add(map, &span, err));
+    span.begin = BASE + LEAVES;
+    span.end = span.begin + LEAVES_BYTES;
+    return hs_heap_map_add(map, &span, err);
+}
+
+/* What is damaged may have slabs there. */
+static void mark_fonts(struct hs_heap_map *map)
+{
+    for (unsigned i = 0; i < N_SMALL; i++)
+        (void)hs_heap_map_set(map, BASE + SMALL + i * 32);
+    (void)hs_heap_map_set(map, BASE + ELTS);
+    (void)hs_heap_map_set(map, BASE + LEAVES);
+}
+
 /* What is said of a block must lie in it; of a process without damage all is found: what is in use
- * of 9, 9 and 10 slices, without 7 in magazines, and two instances. */
+ * of 9, 9 and 10 slices, without 7 in magazines, and two instances; a pattern with one distance, a
+ * set with two, and its three leaves. */
 static void check_blocks(const struct hs_heaps *heaps, bool is_sound)
 {
-    unsigned n_names = 0;
+    unsigned n_names = 0, n_distances = 0;
     struct hs_heap_iterator it = {.map = &heaps->map};
     struct hs_heap_block block;
     struct hs_object_name name;
 
     while (hs_heap_map_next(&it, &block)) {
         assert(block.begin >= BASE && block.begin + block.n_bytes <= BASE + PLACE_BYTES);
+        const struct hs_distances distances = hs_heaps_distances(heaps, &block);
+        n_distances += distances.n_words;
+        assert(((uint64_t)distances.first_word + distances.n_words) * 8 <= block.n_bytes);
         if (!hs_heaps_object_name(heaps, &block, &name))
             continue;
         n_names++;
         assert(name.name != 0 && name.n_bytes <= block.n_bytes &&
                name.offset_bytes <= block.n_bytes - name.n_bytes);
     }
-    assert(!is_sound || (heaps->map.n_blocks == 12 && n_names == 2));
+    assert(!is_sound || (heaps->map.n_blocks == 12 + N_SMALL + 2 && n_names == 2 + 10 &&
+                         n_distances == 1 + 2 + N_LEAVES));
 }
+
+static const enum hs_heap_owner readers[] = {HS_OWNER_gslice, HS_OWNER_gobject,
+                                             HS_OWNER_fontconfig};
+enum { N_READERS = sizeof readers / sizeof *readers };
 
 static void read_all(const struct hs_process_copy *process, bool is_sound)
 {
     struct hs_error err = HS_ERROR_INIT;
     struct hs_heaps heaps = {0};
-    const enum hs_heap_owner read[] = {HS_OWNER_gslice, HS_OWNER_gobject};
     uint64_t n_refused;
-    hs_status status = HS_OK;
 
     hs_heap_map_init(&heaps.map, process->image);
     hs_ledger_init(&heaps.ledger, process->findings->strings, process->image);
-    for (size_t i = 0; i < 2 && status == HS_OK; i++) {
-        status = hs_allocators[read[i]]->open(process, &heaps.states[read[i]], &err);
-        if (status == HS_OK && heaps.states[read[i]] != NULL)
-            status = hs_allocators[read[i]]->add_spans(heaps.states[read[i]], &heaps.map,
-                                                       &heaps.ledger, &err);
+    hs_status status = add_fonts(&heaps.map, &err);
+    for (size_t i = 0; i < N_READERS && status == HS_OK; i++) {
+        void **state = &heaps.states[readers[i]];
+        status = hs_allocators[readers[i]]->open(process, state, &err);
+        if (status == HS_OK && *state != NULL && hs_allocators[readers[i]]->add_spans != NULL)
+            status = hs_allocators[readers[i]]->add_spans(*state, &heaps.map, &heaps.ledger, &err);
     }
     hs_ledger_seal(&heaps.ledger);
     if (status == HS_OK)
         status = hs_heap_map_seal(&heaps.map, &n_refused, &err);
-    for (size_t i = 0; i < 2 && status == HS_OK; i++)
-        if (heaps.states[read[i]] != NULL)
-            status = hs_allocators[read[i]]->mark(heaps.states[read[i]], &heaps.map, &heaps.ledger,
-                                                  &err);
+    mark_fonts(&heaps.map);
+    for (size_t i = 0; i < N_READERS && status == HS_OK; i++)
+        if (heaps.states[readers[i]] != NULL && hs_allocators[readers[i]]->mark != NULL)
+            status = hs_allocators[readers[i]]->mark(heaps.states[readers[i]], &heaps.map,
+                                                     &heaps.ledger, &err);
     if (status == HS_OK)
         status = hs_heap_map_index(&heaps.map, &err);
+    if (status == HS_OK)
+        status = hs_allocator_fontconfig.look(heaps.states[HS_OWNER_fontconfig], &heaps.map, &err);
     assert(status == HS_OK);
     check_blocks(&heaps, is_sound);
     hs_heaps_close(&heaps);
 }
 
-/* A binary that has the symbols of both libraries; made once. */
+/* A binary that has the symbols of all three libraries; made once. */
 static struct hs_elf *made_elf(void)
 {
     static const uint8_t file_data[512];
@@ -196,6 +266,7 @@ static struct hs_elf *made_elf(void)
     elf_writer_symbol(&writer, "g_slice_alloc", STT_OBJECT, STB_GLOBAL, 0, 8, (uint16_t)section);
     elf_writer_symbol(&writer, "g_type_register_static", STT_OBJECT, STB_GLOBAL, 8, 8,
                       (uint16_t)section);
+    elf_writer_symbol(&writer, "FcPatternCreate", STT_OBJECT, STB_GLOBAL, 16, 8, (uint16_t)section);
     elf_writer_finish(&writer);
     if (hs_elf_open_memory(writer.bytes, writer.n_bytes, "fuzz", &elf, &err) != HS_OK)
         abort();
@@ -224,6 +295,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
     memset(place, 0, sizeof place);
     put_slices();
     put_types();
+    put_fonts();
     for (; n_bytes >= PATCH_BYTES; bytes += PATCH_BYTES, n_bytes -= PATCH_BYTES) {
         uint16_t at;
         memcpy(&at, bytes, sizeof at);

@@ -60,16 +60,6 @@ static hs_status gobject_open(const struct hs_process_copy *process, void **ret_
     return status;
 }
 
-static hs_status gobject_add_spans(void *state, struct hs_heap_map *map, struct hs_ledger *ledger,
-                                   struct hs_error *err)
-{
-    (void)state;
-    (void)map;
-    (void)ledger;
-    (void)err;
-    return HS_OK;
-}
-
 static hs_status gobject_mark(void *state, struct hs_heap_map *map, struct hs_ledger *ledger,
                               struct hs_error *err)
 {
@@ -130,7 +120,6 @@ static bool gobject_name(const void *state, const struct hs_heap_block *block,
 const struct hs_allocator hs_allocator_gobject = {
     .name = "gobject",
     .open = gobject_open,
-    .add_spans = gobject_add_spans,
     .mark = gobject_mark,
     .close = gobject_close,
     .version = gobject_version,

@@ -15,7 +15,8 @@
  * objects one word in 32 bytes. Steps and look-ups are bounded by the number of blocks.
  *
  * Limit: a list whose first node is no block, offsets that stand alone or are relative to their own
- * address, halves of addresses, and tables on stacks are not seen. */
+ * address (but fontconfig's, which are known: heaps/fontconfig), halves of addresses, and tables on
+ * stacks are not seen. */
 #ifndef HS_NATIVE_COMPUTED_H
 #define HS_NATIVE_COMPUTED_H
 

@@ -125,6 +125,25 @@ static hs_status scan_packed(struct hs_scan *scan, const struct hs_heap_block *b
     return HS_OK;
 }
 
+/* The next block that this one leads to by a distance, from word *word on, which goes on behind it.
+ */
+static bool scan_next_by_distance(const struct hs_scan *scan, const struct hs_heap_block *block,
+                                  uint64_t *word, struct hs_heap_block *ret)
+{
+    const struct hs_distances distances = hs_heaps_distances(&scan->native->dump->heaps, block);
+    uint64_t end = (uint64_t)distances.first_word + distances.n_words;
+
+    if (*word < distances.first_word)
+        *word = distances.first_word;
+    while (*word < end) {
+        uint64_t distance = hs_load_u64(block->bytes + (*word)++ * WORD);
+        if (hs_heap_map_resolve(&scan->native->dump->heaps.map, block->begin + distance, ret) ==
+            HS_POINTER_START)
+            return true;
+    }
+    return false;
+}
+
 /* The address of a registered root stands first in a record of the collector's own. */
 static bool scan_is_record(const struct hs_scan *scan, hs_addr block)
 {
@@ -198,6 +217,8 @@ static hs_status mark_words(struct hs_scan *scan, struct hs_block_queue *queue,
                             const struct hs_heap_block *block, struct hs_error *err)
 {
     struct hs_object_words words;
+    struct hs_heap_block target;
+
     scan_python(scan, block, &words);
     for (uint64_t at = 0; at + WORD <= block->n_bytes; at += WORD) {
         at = hs_flow_touched(scan->native, block, at);
@@ -205,6 +226,8 @@ static hs_status mark_words(struct hs_scan *scan, struct hs_block_queue *queue,
             !scan_is_passed_over(&words, words.links | words.weak, at))
             HS_TRY(mark_address(scan, queue, scan_address(&words, block, at), err));
     }
+    for (uint64_t word = 0; scan_next_by_distance(scan, block, &word, &target);)
+        HS_TRY(mark_block(scan, queue, &target, HS_POINTER_START, err));
     if (!scan->any_packed || block->n_bytes < WORD)
         return HS_OK;
     const struct hs_native_type *type = scan_type(scan, block);
@@ -482,6 +505,8 @@ static hs_status scan_aligned(struct hs_scan *scan, const struct hs_heap_block *
             edge_class = scan_foreign_class(scan, &target, edge_class);
         HS_TRY(scan_add(scan, &target, at, edge_class, err));
     }
+    for (uint64_t word = 0; scan_next_by_distance(scan, block, &word, &target);)
+        HS_TRY(scan_add(scan, &target, (word - 1) * WORD, HS_EDGE_EXACT, err));
     return HS_OK;
 }
 
@@ -514,6 +539,8 @@ static hs_status firm_words(struct hs_scan *scan, struct hs_block_queue *queue,
             hs_edge_tier(hs_said_class(&said, &words, at, how)) < HS_TIER_DOUBTFUL)
             HS_TRY(firm_block(scan, queue, &target, err));
     }
+    for (uint64_t word = 0; scan_next_by_distance(scan, block, &word, &target);)
+        HS_TRY(firm_block(scan, queue, &target, err));
     return HS_OK;
 }
 

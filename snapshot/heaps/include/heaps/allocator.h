@@ -21,6 +21,11 @@ struct hs_object_name {
     hs_addr code;          /* of the binary that has the type; 0: unknown */
 };
 
+/* Words in a row, each of which is a distance from the beginning of its block. */
+struct hs_distances {
+    uint32_t first_word, n_words; /* all in the block; 0: none */
+};
+
 /* A range of roots that the program registered (include/heapsnap/register.h). */
 struct hs_registered_root {
     hs_str name;
@@ -37,13 +42,6 @@ struct hs_allocator {
     /* Looks for the allocator. *ret_state stays NULL when the process does not use it. */
     hs_status (*open)(const struct hs_process_copy *process, void **ret_state,
                       struct hs_error *err);
-    /* Adds its spans; claims its memory in the ledger, bookkeeping included. */
-    hs_status (*add_spans)(void *state, struct hs_heap_map *map, struct hs_ledger *ledger,
-                           struct hs_error *err);
-    /* Map sealed: sets the live bits, moves the rest in the ledger, adds proofs and notes. What is
-     * caught half-way through a change is counted in findings->n_torn. */
-    hs_status (*mark)(void *state, struct hs_heap_map *map, struct hs_ledger *ledger,
-                      struct hs_error *err);
     void (*close)(void *state);
     /* "2.36", "5.3"; "" when unknown. Valid until close. */
     const char *(*version)(const void *state);
@@ -51,6 +49,13 @@ struct hs_allocator {
 
     /* What follows may be left out. */
 
+    /* Adds its spans; claims its memory in the ledger, bookkeeping included. */
+    hs_status (*add_spans)(void *state, struct hs_heap_map *map, struct hs_ledger *ledger,
+                           struct hs_error *err);
+    /* Map sealed: sets the live bits, moves the rest in the ledger, adds proofs and notes. What is
+     * caught half-way through a change is counted in findings->n_torn. */
+    hs_status (*mark)(void *state, struct hs_heap_map *map, struct hs_ledger *ledger,
+                      struct hs_error *err);
     /* By what a process that was not copied is known to use it (heapsnap doctor): its name there,
      * how the name of its library begins, symbols. */
     const char *known_as, *library, *symbols[HS_ALLOCATOR_SYMBOLS];
@@ -62,6 +67,10 @@ struct hs_allocator {
     /* Blocks of any allocator whose objects lead to what names them. False: this one does not. */
     bool (*object_name)(const void *state, const struct hs_heap_block *block,
                         struct hs_object_name *ret);
+    /* What has to know all blocks first, of any allocator. Map indexed; it lives until close. */
+    hs_status (*look)(void *state, const struct hs_heap_map *map, struct hs_error *err);
+    /* Words of a block of any allocator that lead to other blocks by distances. */
+    struct hs_distances (*distances)(const void *state, const struct hs_heap_block *block);
     /* Roots that the program told it. Borrowed until close. */
     const struct hs_registered_root *(*roots)(const void *state, size_t *ret_n);
     /* What the program calls the blocks of a span with this tag; 0: nothing. */
@@ -85,7 +94,8 @@ extern const struct hs_allocator *const hs_allocators[HS_N_ALLOCATORS]; /* by ow
 
 /* Opens every allocator and lets it add its spans and claims. The caller may add spans of its own
  * (unclaimed mappings) before hs_heaps_mark, which seals, sets the one bit of every span of
- * HS_OWNER_MAPPING, lets the allocators mark, and indexes. */
+ * HS_OWNER_MAPPING, lets the allocators mark, indexes, and lets
+ * them look. */
 hs_status hs_heaps_open(struct hs_heaps *heaps, const struct hs_process_copy *process,
                         struct hs_error *err);
 hs_status hs_heaps_mark(struct hs_heaps *heaps, const struct hs_process_copy *process,
@@ -114,6 +124,9 @@ struct hs_interpreter hs_heaps_interpreter(const struct hs_heaps *heaps);
 bool hs_heaps_have_object_names(const struct hs_heaps *heaps);
 bool hs_heaps_object_name(const struct hs_heaps *heaps, const struct hs_heap_block *block,
                           struct hs_object_name *ret);
+/* Of the first that knows any; n_words 0 where none does. O(1). */
+struct hs_distances hs_heaps_distances(const struct hs_heaps *heaps,
+                                       const struct hs_heap_block *block);
 /* Of the first allocator that knows any. */
 const struct hs_registered_root *hs_heaps_roots(const struct hs_heaps *heaps, size_t *ret_n);
 /* Of the pool that a span is part of; 0 when it has no name. */

@@ -13,6 +13,7 @@
     X(registered)        \
     X(recorded)          \
     X(gslice)            \
-    X(gobject)
+    X(gobject)           \
+    X(fontconfig)
 
 #endif
