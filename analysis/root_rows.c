@@ -359,6 +359,8 @@ void hs_root_place(const struct hs_view *view, const struct hs_root *root, char 
         (void)snprintf(text, n, "%s:%u", file, root->line);
     else if (file[0] != 0)
         (void)snprintf(text, n, "%s", file);
+    else if (symbol[0] == '.' && module[0] != 0 && root->function != 0)
+        (void)snprintf(text, n, "%s, used by %s", module, hs_view_string(view, root->function));
     else if (symbol[0] == '.' && module[0] != 0) /* where in a section says the name */
         (void)snprintf(text, n, "%s", module);
     else if (symbol[0] != 0 && root->offset != 0)

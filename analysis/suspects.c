@@ -104,6 +104,7 @@ static hs_status add_joint(struct hs_view *view, const uint8_t *tiers, struct hs
         suspect->n_roots = owners.n_roots;
         suspect->evidence = owners.first_top;
         HS_TRY(take_roots(view, tiers, suspect, err));
+        HS_TRY(hs_suspect_take_modules(view, suspect, err));
     }
     return HS_OK;
 }

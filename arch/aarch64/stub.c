@@ -160,3 +160,10 @@ struct hs_harvest hs_operands_harvest(const uint8_t *code, size_t n_bytes, hs_ad
     (void)code, (void)n_bytes, (void)vaddr, (void)ret, (void)capacity;
     return (struct hs_harvest){0};
 }
+
+bool hs_operands_hint(const uint8_t *code, size_t n_bytes, hs_addr vaddr, hs_addr low, hs_addr high,
+                      size_t *at, hs_addr *ret_first)
+{
+    (void)code, (void)n_bytes, (void)vaddr, (void)low, (void)high, (void)at, (void)ret_first;
+    return false;
+}

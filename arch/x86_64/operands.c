@@ -2,6 +2,8 @@
 
 #include <Zydis/Zydis.h>
 
+#include "base/load.h"
+
 /* Nothing is mapped below: smaller immediates are counts and flags. */
 enum { OPERAND_LOWEST = 4096 };
 
@@ -96,6 +98,29 @@ static bool operand_take(const struct harvest_step *step, const ZydisDecodedOper
     }
     *ret = (struct hs_operand){step->at, target, kind, step->insn->length, n_access};
     return true;
+}
+
+/* A displacement counts from the end of its instruction, which may have an immediate of up to four
+ * bytes behind it. All of it modulo 2^32: code and data of a binary are never so far apart. */
+bool hs_operands_hint(const uint8_t *code, size_t n_bytes, hs_addr vaddr, hs_addr low, hs_addr high,
+                      size_t *at, hs_addr *ret_first)
+{
+    enum { DISPLACEMENT = 4, IMMEDIATE = HS_OPERAND_HINT_BYTES - 1 };
+    const uint32_t span = (uint32_t)(high - low), first = (uint32_t)low;
+    const uint32_t end = (uint32_t)vaddr + DISPLACEMENT - first;
+
+    if (high - low > UINT32_MAX - IMMEDIATE)
+        return false;
+    for (size_t i = *at; i + DISPLACEMENT <= n_bytes; i++) {
+        uint32_t word = hs_load_u32(code + i), from_low = end + (uint32_t)i + word;
+        bool is_relative = from_low + IMMEDIATE < span + IMMEDIATE;
+        if (!is_relative && word - first >= span)
+            continue;
+        *at = i + 1;
+        *ret_first = low + (is_relative ? (uint64_t)(int64_t)(int32_t)from_low : word - first);
+        return true;
+    }
+    return false;
 }
 
 struct hs_harvest hs_operands_harvest(const uint8_t *code, size_t n_bytes, hs_addr vaddr,

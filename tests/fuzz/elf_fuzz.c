@@ -8,6 +8,7 @@
 #include "symbols/demangle.h"
 #include "symbols/dwarf/frame_row.h"
 #include "symbols/elf.h"
+#include "symbols/elf_users.h"
 #include "symbols/lines.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes);
@@ -68,6 +69,25 @@ static void fuzz_sections(struct hs_elf *elf, struct hs_error *err)
     }
 }
 
+static void fuzz_users(struct hs_elf *elf, struct hs_error *err)
+{
+    enum { PLACES = 64 };
+    hs_addr places[PLACES];
+    struct hs_elf_user users[PLACES];
+    size_t n_segments;
+    const struct hs_elf_segment *segments = hs_elf_segments(elf, &n_segments);
+    for (size_t i = 0; i < n_segments && i < 4; i++) {
+        for (size_t j = 0; j < PLACES; j++)
+            places[j] = segments[i].vaddr + j * 8;
+        if (segments[i].vaddr > UINT64_MAX - PLACES * 8 ||
+            hs_elf_users(elf, elf, places, PLACES, users, err) != HS_OK)
+            continue;
+        for (size_t j = 0; j < PLACES; j++)
+            if ((users[j].function == NULL) != (users[j].n_mentions == 0))
+                __builtin_trap();
+    }
+}
+
 static void fuzz_cfi(struct hs_elf *elf, struct hs_error *err)
 {
     struct hs_frame_tables *tables = NULL;
@@ -119,6 +139,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
         return 0;
     fuzz_symbols(elf);
     fuzz_sections(elf, &err);
+    fuzz_users(elf, &err);
     fuzz_cfi(elf, &err);
     fuzz_lines(elf, &err);
     hs_elf_close(elf);

@@ -73,6 +73,29 @@ static void classifies_each_operand(void **state)
     }
 }
 
+/* A hint for whatever a harvest finds, but calls and jumps of one byte, which mention no data. */
+static void hints_at_each_operand(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(single) / sizeof(single[0]); i++) {
+        const struct expected *e = &single[i];
+        hs_addr first = 0;
+        size_t at = 0;
+        if (e->n_bytes == 2)
+            continue;
+        bool has =
+            hs_operands_hint(e->code, e->n_bytes, 0x1000, e->target, e->target + 1, &at, &first);
+        if (!has || e->target - first >= HS_OPERAND_HINT_BYTES)
+            print_error("%s: %d, from 0x%lx\n", e->what, has, (unsigned long)first);
+        assert_true(has && e->target - first < HS_OPERAND_HINT_BYTES);
+        at = 0;
+        assert_false(hs_operands_hint(e->code, e->n_bytes, 0x1000, e->target + 0x100000,
+                                      e->target + 0x100100, &at, &first));
+        at = 0;
+        assert_false(hs_operands_hint(e->code, 3, 0x1000, 0, 0x1000000, &at, &first));
+    }
+}
+
 static void leaves_out_what_names_nothing(void **state)
 {
     (void)state;
@@ -193,6 +216,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(classifies_each_operand),
+        cmocka_unit_test(hints_at_each_operand),
         cmocka_unit_test(leaves_out_what_names_nothing),
         cmocka_unit_test(stops_at_what_is_no_code),
         cmocka_unit_test(stops_at_a_full_array),

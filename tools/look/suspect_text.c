@@ -70,6 +70,17 @@ void hs_suspect_much(const struct hs_view *view, uint64_t words, char *text)
 
 /* ---- who */
 
+/* Of a place that has no name: a function that uses it says most. */
+static void put_user(struct writer *w, const struct hs_view *view, const struct hs_root *root,
+                     const char *before)
+{
+    if (root->kind != HS_ROOT_GLOBAL || root->function == 0 ||
+        hs_view_string(view, root->symbol)[0] != '.')
+        return;
+    put(w, "%sused by ", before);
+    put_name(w, hs_view_string(view, root->function), NAME_COLUMNS);
+}
+
 static void put_root(struct writer *w, const struct hs_view *view, hs_node node)
 {
     const struct hs_root *root = hs_snap_root(view->snap, node);
@@ -95,6 +106,7 @@ static void put_root(struct writer *w, const struct hs_view *view, hs_node node)
     } else if (module[0] != 0) {
         put(w, " (");
         put_name(w, module, NAME_COLUMNS);
+        put_user(w, view, root, ", ");
         put(w, ")");
     }
 }
@@ -112,11 +124,38 @@ static uint32_t common_thread(const struct hs_view *view, const struct hs_suspec
     return thread;
 }
 
+/* "server, lctx, engines, ..." */
+static void put_some(struct writer *w, const struct hs_view *view, const struct hs_suspect *suspect)
+{
+    enum { NAMED = 3 };
+
+    for (uint64_t i = 0; i < suspect->n_shown && i < NAMED; i++) {
+        const struct hs_root *root = hs_snap_root(view->snap, suspect->roots[i]);
+        put(w, "%s", i == 0 ? "" : ", ");
+        put_name(w, hs_view_string(view, root->name), NAME_COLUMNS / NAMED * 2);
+        put_user(w, view, root, " ");
+    }
+    put(w, "%s", suspect->n_roots > NAMED ? ", ..." : "");
+}
+
+/* "302 of libgtk-3.so.0, 154 of geany, ..." */
+static void put_modules(struct writer *w, const struct hs_view *view,
+                        const struct hs_suspect *suspect)
+{
+    uint64_t n = 0;
+
+    for (uint32_t i = 0; i < suspect->n_modules; i++) {
+        put(w, "%s%lu of ", i == 0 ? "" : ", ", (unsigned long)suspect->modules[i].n_roots);
+        put_name(w, hs_view_string(view, suspect->modules[i].module), NAME_COLUMNS);
+        n += suspect->modules[i].n_roots;
+    }
+    put(w, "%s", n < suspect->n_roots ? ", ..." : "");
+}
+
 hs_status hs_suspect_who(const struct hs_view *view, const struct hs_suspect *suspect, char *text,
                          struct hs_error *err)
 {
     struct writer w = {.text = text, .n_bytes = HS_SUSPECT_WHO_BYTES, .err = err};
-    enum { NAMED = 3 };
     text[0] = '\0';
     if (suspect->list == HS_SUSPECT_OWNER) {
         put_root(&w, view, suspect->roots[0]);
@@ -124,13 +163,11 @@ hs_status hs_suspect_who(const struct hs_view *view, const struct hs_suspect *su
     }
     put(&w, "%lu roots together (set:%u%s", (unsigned long)suspect->n_roots, suspect->set,
         suspect->n_shown != 0 ? ": " : "");
-    for (uint64_t i = 0; i < suspect->n_shown && i < NAMED; i++) {
-        put(&w, "%s", i == 0 ? "" : ", ");
-        put_name(&w, hs_view_string(view, hs_snap_root(view->snap, suspect->roots[i])->name),
-                 NAME_COLUMNS / NAMED * 2);
-    }
+    if (suspect->n_modules != 0)
+        put_modules(&w, view, suspect);
+    else
+        put_some(&w, view, suspect);
     uint32_t thread = common_thread(view, suspect);
-    put(&w, "%s", suspect->n_roots > NAMED ? ", ..." : "");
     if (thread != 0)
         put(&w, "; of thread %u", thread);
     put(&w, ")");

@@ -20,6 +20,8 @@
 #define HS_SUSPECT_OWNERS 12     /* roots that are looked into at most */
 #define HS_GROUP_STEPS 12        /* of an accumulation */
 #define HS_SUSPECT_SHOWN_ROOTS 8 /* of a set */
+#define HS_SUSPECT_FEW_ROOTS 8   /* so many, and each can be looked at */
+#define HS_SUSPECT_MODULES 3     /* of a set of more */
 
 enum hs_suspect_list {
     HS_SUSPECT_OWNER,
@@ -60,13 +62,20 @@ enum hs_suspect_waste {
     HS_WASTE_UNKNOWN      /* not wasted for all that is known: no type is known for it */
 };
 
+struct hs_suspect_module {
+    hs_str module;
+    uint64_t n_roots; /* of it */
+};
+
 struct hs_suspect {
     enum hs_suspect_list list;
     uint64_t words, objects; /* what would be freed; objects HS_SUSPECT_UNKNOWN: not known */
     uint8_t certainty;       /* enum hs_certainty */
     hs_node roots[HS_SUSPECT_SHOWN_ROOTS];
     uint64_t n_roots;
-    uint32_t n_shown;          /* of these in roots[], the firmest first */
+    uint32_t n_shown; /* of these in roots[], the firmest first */
+    struct hs_suspect_module modules[HS_SUSPECT_MODULES]; /* that have most of many roots */
+    uint32_t n_modules;                                   /* 0: say the roots */
     uint8_t tier;              /* of the firmest: enum hs_tier; lost and waste: HS_TIER_FIRM */
     uint64_t doubtful_words;   /* of it, which nothing but doubtful words keep */
     uint64_t n_aliases;        /* of a name of Python: other objects that hold what the name owns by

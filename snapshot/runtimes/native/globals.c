@@ -119,9 +119,10 @@ static hs_status scan_object(struct globals *g, size_t *at)
     g->n_unnamed = 0;
     g->leaf = (struct hs_root_leaf){.root = {.kind = HS_ROOT_GLOBAL, .certainty = HS_CONSERVATIVE}};
     HS_TRY(hs_native_set_module(g->native, object, &g->leaf, g->err));
+    size_t first = g->native->roots.n_leaves;
     for (; *at < g->n_segments && g->segments[*at].of == g->object; ++*at)
         HS_TRY(scan_unclaimed(g, g->segments[*at].begin, g->segments[*at].end));
-    return HS_OK;
+    return hs_native_find_users(g->native, g->object, first, g->err);
 }
 
 static void loader_range(void *context, hs_addr begin, hs_addr end)

@@ -26,4 +26,9 @@ hs_status hs_native_find_variable(struct hs_native *native, size_t object, hs_ad
                                   struct hs_native_variable *ret, hs_addr *ret_end,
                                   struct hs_error *err);
 
+/* ---- globals_users.c: the function of an object that uses what has no name
+ * (symbols/elf_users.h), for its leaves from number `first` on. Fails with HS_LIMIT. */
+hs_status hs_native_find_users(struct hs_native *native, size_t object, size_t first,
+                               struct hs_error *err);
+
 #endif

@@ -1,0 +1,50 @@
+/* Of what many roots keep together: the binaries that have most of these. A reader who is told
+ * three names of a thousand knows no more than before. */
+#include "analysis/attribution.h"
+#include "base/table.h"
+#include "suspect_finds.h"
+
+/* Puts one among the most, in their order, where it has more than the last. */
+static void insert(struct hs_suspect *suspect, hs_str module, uint64_t n_roots)
+{
+    uint32_t at = suspect->n_modules;
+
+    if (at < HS_SUSPECT_MODULES)
+        suspect->n_modules++;
+    else if (n_roots <= suspect->modules[--at].n_roots)
+        return;
+    for (; at > 0 && suspect->modules[at - 1].n_roots < n_roots; at--)
+        suspect->modules[at] = suspect->modules[at - 1];
+    suspect->modules[at] = (struct hs_suspect_module){module, n_roots};
+}
+
+static hs_status count(const struct hs_view *view, const struct hs_suspect *suspect,
+                       struct hs_dict *modules, uint64_t *ret_n_named, struct hs_error *err)
+{
+    struct hs_row row = hs_index_set_roots(view->index, suspect->set);
+
+    for (hs_node node; hs_row_next(&row, &node);) {
+        hs_str module = hs_snap_root(view->snap, node)->module;
+        HS_TRY(hs_dict_put(modules, module, hs_dict_get(modules, module, 0) + 1, err));
+        *ret_n_named += hs_root_is_named(view, node);
+    }
+    return hs_row_check(&row, err);
+}
+
+hs_status hs_suspect_take_modules(const struct hs_view *view, struct hs_suspect *suspect,
+                                  struct hs_error *err)
+{
+    enum { ONE_NAMED_OF = 4 }; /* then names tell who it is */
+    struct hs_dict modules = {0};
+    uint64_t n_named = 0;
+
+    if (suspect->n_roots <= HS_SUSPECT_FEW_ROOTS)
+        return HS_OK;
+    hs_status status = count(view, suspect, &modules, &n_named, err);
+    bool is_told = status == HS_OK && modules.n > 1 && n_named < suspect->n_roots / ONE_NAMED_OF;
+    for (size_t i = 0; is_told && i < modules.n; i++)
+        if (modules.entries[i].key != 0)
+            insert(suspect, (hs_str)modules.entries[i].key, modules.entries[i].value);
+    hs_dict_fini(&modules);
+    return status;
+}

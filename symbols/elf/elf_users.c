@@ -1,0 +1,148 @@
+#include "symbols/elf_users.h"
+
+#include <unistd.h>
+
+#include "arch/operands.h"
+#include "base/bisect.h"
+#include "elf_private.h"
+
+enum { WINDOW_BYTES = 1 << 18, OPERANDS = 256, BYTES_PER_STEP = 8 };
+
+/* How often the function that is looked at mentions a place. */
+struct count {
+    uint32_t function; /* its number from 1; another one's count is none */
+    uint32_t n;
+};
+
+struct users {
+    struct hs_elf *elf; /* borrowed, like the rest */
+    const hs_addr *places;
+    size_t n;
+    struct hs_elf_user *ret;
+    struct count *counts; /* owned: by place */
+    uint8_t *window;      /* owned: of the code */
+    hs_addr window_at;
+    size_t n_window;
+};
+
+/* Brings the code at `vaddr` in, as much as there is and fits. */
+static void users_fill(struct users *u, hs_addr vaddr, const struct hs_elf_segment *segment)
+{
+    uint64_t at = vaddr - segment->vaddr, n = segment->n_file_bytes - at;
+
+    n = n < WINDOW_BYTES ? n : WINDOW_BYTES;
+    u->window_at = vaddr;
+    u->n_window = 0;
+    if (!hs_effort_take(&u->elf->effort, n / BYTES_PER_STEP))
+        return;
+    ssize_t got = pread(u->elf->fd, u->window, (size_t)n, (off_t)(segment->file_offset + at));
+    u->n_window = got > 0 ? (size_t)got : 0;
+}
+
+/* The code of a function, cut where a window ends. *ret_n is 0 where there is none. */
+static const uint8_t *users_code(struct users *u, hs_addr vaddr, size_t *ret_n)
+{
+    const struct hs_elf_segment *segment = hs_elf_segment_at(u->elf, vaddr);
+    size_t n = *ret_n < WINDOW_BYTES ? *ret_n : WINDOW_BYTES;
+
+    *ret_n = 0;
+    if (segment == NULL || !segment->executable || vaddr - segment->vaddr >= segment->n_file_bytes)
+        return NULL;
+    if (u->elf->fd < 0) {
+        const uint8_t *code = hs_elf_bytes_from(u->elf, vaddr, ret_n);
+        *ret_n = *ret_n < n ? *ret_n : n;
+        return code;
+    }
+    if (vaddr < u->window_at || vaddr - u->window_at > u->n_window ||
+        u->n_window - (vaddr - u->window_at) < n)
+        users_fill(u, vaddr, segment);
+    uint64_t at = vaddr - u->window_at;
+    *ret_n = u->n_window - at < n ? u->n_window - at : n;
+    return u->window + at;
+}
+
+static void users_count(struct users *u, hs_addr target, const struct hs_elf_symbol *function,
+                        uint32_t number)
+{
+    size_t i = HS_FIRST_NOT(at, 0, u->n, u->places[at] < target);
+
+    if (i == u->n || u->places[i] != target)
+        return;
+    struct count *count = &u->counts[i];
+    if (count->function != number)
+        *count = (struct count){.function = number};
+    if (++count->n > u->ret[i].n_mentions)
+        u->ret[i] = (struct hs_elf_user){function, count->n};
+}
+
+static void users_harvest(struct users *u, const uint8_t *code, size_t n_bytes,
+                          const struct hs_elf_symbol *function, uint32_t number)
+{
+    struct hs_operand found[OPERANDS];
+    size_t done = 0;
+
+    while (done < n_bytes && hs_effort_take(&u->elf->effort, (n_bytes - done) / 2)) {
+        struct hs_harvest h = hs_operands_harvest(code + done, n_bytes - done,
+                                                  function->vaddr + done, found, OPERANDS);
+        for (size_t i = 0; i < h.n_operands; i++)
+            if (found[i].kind < HS_OPERAND_CALL)
+                users_count(u, found[i].target, function, number);
+        if (h.n_decoded_bytes == 0)
+            return; /* no instruction */
+        done += h.n_decoded_bytes;
+    }
+}
+
+/* May the code mention any place? */
+static bool users_hint(const struct users *u, const uint8_t *code, size_t n_bytes, hs_addr vaddr)
+{
+    hs_addr low = u->places[0], high = u->places[u->n - 1] + 1, first;
+
+    for (size_t next = 0; hs_operands_hint(code, n_bytes, vaddr, low, high, &next, &first);) {
+        size_t i = HS_FIRST_NOT(at, 0, u->n, u->places[at] < first);
+        if (i != u->n && u->places[i] - first < HS_OPERAND_HINT_BYTES)
+            return true;
+    }
+    return false;
+}
+
+/* Functions of several names count once, and none reaches into the next: so each byte is read once.
+ */
+static void users_look(struct users *u, const struct hs_elf *names)
+{
+    size_t n;
+    const struct hs_elf_symbol *symbols = hs_elf_symbols(names, &n);
+
+    for (size_t i = 0, next; i < n && !u->elf->effort.is_spent; i = next) {
+        const struct hs_elf_symbol *function = &symbols[i];
+        for (next = i + 1; next < n && symbols[next].vaddr == function->vaddr; next++)
+            function = function->kind == HS_SYMBOL_CODE ? function : &symbols[next];
+        size_t n_bytes = function->n_bytes;
+        if (next < n && symbols[next].vaddr - function->vaddr < n_bytes)
+            n_bytes = symbols[next].vaddr - function->vaddr;
+        if (function->kind != HS_SYMBOL_CODE || n_bytes == 0)
+            continue;
+        const uint8_t *code = users_code(u, function->vaddr, &n_bytes);
+        if (n_bytes != 0 && users_hint(u, code, n_bytes, function->vaddr))
+            users_harvest(u, code, n_bytes, function, (uint32_t)next);
+    }
+}
+
+hs_status hs_elf_users(struct hs_elf *elf, const struct hs_elf *names, const hs_addr *places,
+                       size_t n, struct hs_elf_user *ret, struct hs_error *err)
+{
+    struct users u = {.elf = elf, .places = places, .n = n, .ret = ret};
+
+    for (size_t i = 0; i < n; i++)
+        ret[i] = (struct hs_elf_user){0};
+    if (n == 0)
+        return HS_OK;
+    hs_status status = HS_ALLOC(&u.counts, n, err);
+    if (status == HS_OK)
+        status = HS_ALLOC(&u.window, WINDOW_BYTES, err);
+    if (status == HS_OK)
+        users_look(&u, names);
+    hs_free(u.counts);
+    hs_free(u.window);
+    return status;
+}
