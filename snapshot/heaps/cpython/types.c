@@ -19,7 +19,7 @@
 #include "base/alloc.h"
 #include "base/load.h"
 #include "pools.h"
-#include "symbols/elf.h"
+#include "process/constants.h"
 
 enum {
     TYPES_SLOTS = 4096, /* direct-mapped: a program with more types asks some of them again */
@@ -93,30 +93,9 @@ static const uint8_t *types_head(const struct cpython_types *types, hs_addr type
                : hs_image_bytes(types->process->image, type, TYPES_HEAD_BYTES);
 }
 
-/* The text at an address, in the copy or else in the file that is mapped there. */
 static bool types_text(const struct cpython_types *types, hs_addr address, char *text, size_t n)
 {
-    const struct hs_object *object;
-    const uint8_t *bytes;
-    size_t n_left = 0;
-
-    if (address < 4096 || address >= HS_USER_END)
-        return false;
-    if (hs_image_string(types->process->image, address, text, n))
-        return true;
-    object = types->process->objects == NULL
-                 ? NULL
-                 : hs_objects_object_at(types->process->objects, address);
-    if (object == NULL)
-        return false;
-    bytes = hs_elf_bytes_from(object->elf, address - object->bias, &n_left);
-    if (bytes == NULL)
-        return false;
-    size_t length = strnlen((const char *)bytes, n_left < n ? n_left : n);
-    if (length == n_left || length >= n)
-        return false;
-    memcpy(text, bytes, length + 1);
-    return true;
+    return hs_constant_string(types->process->image, types->process->objects, address, text, n);
 }
 
 static bool types_is_of_name(char c, bool is_first)

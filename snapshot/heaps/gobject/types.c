@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/load.h"
-#include "symbols/elf.h"
+#include "process/constants.h"
 
 enum {
     NAME_BYTES = 256,
@@ -132,26 +132,6 @@ static bool names_find(const struct hs_image *image, hs_addr table, struct names
     return ret->keys != NULL && ret->hashes != NULL && ret->values != NULL;
 }
 
-/* The text at `address`: of the copy, or the constant data of a binary. */
-static bool name_read(const struct hs_process_copy *process, hs_addr address, char name[NAME_BYTES])
-{
-    size_t n = 0;
-
-    if (hs_image_string(process->image, address, name, NAME_BYTES))
-        return true;
-    const struct hs_object *object =
-        process->objects == NULL ? NULL : hs_objects_object_at(process->objects, address);
-    const uint8_t *bytes =
-        object == NULL ? NULL : hs_elf_bytes_from(object->elf, address - object->bias, &n);
-    if (bytes == NULL)
-        return false;
-    size_t n_letters = strnlen((const char *)bytes, n < NAME_BYTES ? n : NAME_BYTES);
-    if (n_letters == n || n_letters == NAME_BYTES)
-        return false;
-    memcpy(name, bytes, n_letters + 1);
-    return true;
-}
-
 static bool name_is_one(const char *name)
 {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";
@@ -182,7 +162,8 @@ static bool names_entry(const struct hs_process_copy *process, const struct name
     struct node node;
 
     *ret_gtype = hs_load_u64(names->values + i * HS_WORD_BYTES);
-    return name_read(process, hs_load_u64(names->keys + i * HS_WORD_BYTES), name) &&
+    return hs_constant_string(process->image, process->objects,
+                              hs_load_u64(names->keys + i * HS_WORD_BYTES), name, NAME_BYTES) &&
            name_is_one(name) &&
            name_hash(name) == hs_load_u32(names->hashes + i * sizeof(uint32_t)) &&
            (*ret_gtype <= LAST_FUNDAMENTAL || node_read(process->image, *ret_gtype, &node));

@@ -5,6 +5,7 @@
 #include "base/bisect.h"
 #include "base/checked.h"
 #include "flow.h"
+#include "process/constants.h"
 #include "symbols/demangle.h"
 #include "symbols/elf.h"
 
@@ -101,19 +102,10 @@ static const struct hs_rtti_segment *rtti_segment_at(const struct hs_rtti *rtti,
     return &rtti->segments[low];
 }
 
-/* A word as the loader left it: of the copy, else of the file of a program that is not moved. */
 static bool rtti_word(const struct hs_rtti *rtti, hs_addr address, uint64_t *ret)
 {
-    if (hs_image_u64(&rtti->native->dump->image, address, ret))
-        return true;
-    const struct hs_object *object = hs_objects_object_at(&rtti->native->dump->objects, address);
-    if (object == NULL || hs_elf_is_dyn(object->elf))
-        return false;
-    const uint8_t *bytes = hs_elf_bytes_at(object->elf, address - object->bias, WORD);
-    if (bytes == NULL)
-        return false;
-    *ret = hs_load_u64(bytes);
-    return true;
+    const struct hs_dump *dump = rtti->native->dump;
+    return hs_constant_u64(&dump->image, &dump->objects, address, ret);
 }
 
 /* "3Foo", "N2ns3FooE", "St9exception"; with '*' in front: local to its file. */
@@ -123,25 +115,17 @@ static bool rtti_is_name(const char *text)
     return (first >= '0' && first <= '9') || first == 'N' || first == 'S' || first == 'Z';
 }
 
-/* The mangled name at `address`, in constant data of an object; false when it is none. */
+/* The mangled name at `address`; false when it is none. */
 static bool rtti_name(const struct hs_rtti *rtti, hs_addr address, char *text, size_t n_bytes)
 {
-    const struct hs_object *object = hs_objects_object_at(&rtti->native->dump->objects, address);
-    size_t n_there = 0;
+    const struct hs_dump *dump = rtti->native->dump;
 
-    if (object == NULL)
+    if (!hs_constant_string(&dump->image, &dump->objects, address, text, n_bytes))
         return false;
-    const uint8_t *bytes = hs_elf_bytes_from(object->elf, address - object->bias, &n_there);
-    if (bytes == NULL)
-        return false;
-    for (size_t n = 0; n < n_there && n < n_bytes; n++) {
-        text[n] = (char)bytes[n];
-        if (bytes[n] == '\0')
-            return rtti_is_name(text);
-        if (bytes[n] <= ' ' || bytes[n] >= 0x7f)
+    for (const char *at = text; *at != '\0'; at++)
+        if (*at <= ' ' || *at >= 0x7f)
             return false;
-    }
-    return false;
+    return rtti_is_name(text);
 }
 
 static bool rtti_in_object(const struct hs_rtti *rtti, hs_addr address)

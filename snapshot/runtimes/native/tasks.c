@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "base/load.h"
 #include "native.h"
-#include "symbols/elf.h"
+#include "process/constants.h"
 
 enum { WORD = 8, TASKS_MAX_TABLES = 1 << 16, TASKS_NAME_BYTES = 512 };
 
@@ -37,20 +37,6 @@ static bool tasks_are_possible(struct hs_native *native)
     hs_type_file file = native->of_object[rust - objects->objects].types;
     file = file != 0 ? file : native->of_object[0].types;
     return file != 0 && hs_ctypes_task_header(native->ctypes, file, &native->tasks.table_offset);
-}
-
-/* A word of constant data: of the copy, where the loader has written it, else of the file. */
-static bool tasks_word(const struct hs_native *native, hs_addr address, uint64_t *ret)
-{
-    if (hs_image_u64(&native->dump->image, address, ret))
-        return true;
-    const struct hs_object *object = hs_objects_object_at(&native->dump->objects, address);
-    const uint8_t *bytes =
-        object == NULL ? NULL : hs_elf_bytes_at(object->elf, address - object->bias, WORD);
-    if (bytes == NULL || hs_elf_is_dyn(object->elf))
-        return false;
-    *ret = hs_load_u64(bytes);
-    return true;
 }
 
 /* Does the name end behind "{async_fn_env#0}"? `more`: that many characters follow. */
@@ -93,8 +79,9 @@ static hs_status tasks_learn(struct hs_native *native, hs_addr table, uint64_t *
     struct hs_task_kind kind = {0};
 
     *ret = 0;
-    const struct hs_object *object =
-        tasks_word(native, table, &poll) ? hs_objects_object_at(objects, poll) : NULL;
+    const struct hs_object *object = hs_constant_u64(&native->dump->image, objects, table, &poll)
+                                         ? hs_objects_object_at(objects, poll)
+                                         : NULL;
     if (object == NULL ||
         !hs_ctypes_task(native->ctypes, native->of_object[object - objects->objects].types,
                         poll - object->bias, &task))

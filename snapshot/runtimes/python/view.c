@@ -1,26 +1,13 @@
 /* Words and texts of the copy, or of a file where only it has them. */
 #include <string.h>
 
-#include "arch/processor.h"
 #include "base/load.h"
+#include "process/constants.h"
 #include "python.h"
-#include "symbols/elf.h"
 
 const uint8_t *hs_python_bytes(const struct py_view *view, hs_addr at, size_t n)
 {
-    const struct hs_object *object;
-    size_t n_left = 0;
-
-    if (at < 4096 || at >= HS_USER_END || n > HS_USER_END - at)
-        return NULL;
-    const uint8_t *bytes = hs_image_bytes(&view->dump->image, at, n);
-    if (bytes != NULL)
-        return bytes;
-    object = hs_objects_object_at(&view->dump->objects, at);
-    if (object == NULL)
-        return NULL;
-    bytes = hs_elf_bytes_from(object->elf, at - object->bias, &n_left);
-    return n_left < n ? NULL : bytes;
+    return hs_constant_bytes(&view->dump->image, &view->dump->objects, at, n);
 }
 
 uint64_t hs_python_word(const struct py_view *view, hs_addr at)
@@ -37,25 +24,11 @@ uint32_t hs_python_u32(const struct py_view *view, hs_addr at)
 
 bool hs_python_string(const struct py_view *view, hs_addr at, char *text, size_t n)
 {
-    const struct hs_object *object;
-    size_t n_left = 0;
+    bool is_there = hs_constant_string(&view->dump->image, &view->dump->objects, at, text, n);
 
-    text[0] = '\0';
-    if (at < 4096 || at >= HS_USER_END)
-        return false;
-    if (hs_image_string(&view->dump->image, at, text, n))
-        return true;
-    text[0] = '\0';
-    object = hs_objects_object_at(&view->dump->objects, at);
-    const uint8_t *bytes =
-        object == NULL ? NULL : hs_elf_bytes_from(object->elf, at - object->bias, &n_left);
-    if (bytes == NULL)
-        return false;
-    size_t length = strnlen((const char *)bytes, n_left < n ? n_left : n);
-    if (length == n_left || length >= n)
-        return false;
-    memcpy(text, bytes, length + 1);
-    return true;
+    if (!is_there)
+        text[0] = '\0';
+    return is_there;
 }
 
 /* 3.11 and later: { refs, log2 of indices, log2 of their bytes, kind, ... , usable, entries };
