@@ -122,6 +122,7 @@ static hs_status name_joint_holder(struct hs_view *view, hs_node block, struct h
         status = hs_path_fold_nodes(&fold, view, nodes + 1, n - 1, err);
         if (status == HS_OK)
             status = set_holder(view, nodes[0], &fold, suspect, err);
+        suspect->holder_root = nodes[0];
     }
     hs_path_fold_fini(&fold);
     hs_paths_fini(&paths);

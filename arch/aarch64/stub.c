@@ -167,3 +167,10 @@ bool hs_operands_hint(const uint8_t *code, size_t n_bytes, hs_addr vaddr, hs_add
     (void)code, (void)n_bytes, (void)vaddr, (void)low, (void)high, (void)at, (void)ret_first;
     return false;
 }
+
+bool hs_operands_hint_absolute(const uint8_t *code, size_t n_bytes, hs_addr low, hs_addr high,
+                               size_t *at, hs_addr *ret_first)
+{
+    (void)code, (void)n_bytes, (void)low, (void)high, (void)at, (void)ret_first;
+    return false;
+}

@@ -81,11 +81,13 @@ static bool operand_take(const struct harvest_step *step, const ZydisDecodedOper
     hs_addr target;
     uint8_t kind;
     uint16_t n_access = 0;
+    bool is_absolute = false;
     if (operand_branch_target(step, o, &target)) {
         bool is_call = step->insn->meta.category == ZYDIS_CATEGORY_CALL;
         kind = is_call ? HS_OPERAND_CALL : HS_OPERAND_JUMP;
     } else if (operand_immediate_target(step, o, &target)) {
         kind = HS_OPERAND_ADDRESS;
+        is_absolute = true;
     } else if (operand_memory_target(step, o, &target)) {
         /* An endbr or a long nop mentions an address that it does not touch. */
         if (step->insn->meta.category == ZYDIS_CATEGORY_NOP ||
@@ -93,10 +95,16 @@ static bool operand_take(const struct harvest_step *step, const ZydisDecodedOper
             return false;
         kind = (uint8_t)operand_memory_kind(step, o);
         n_access = kind == HS_OPERAND_ADDRESS ? 0 : (uint16_t)(o->size / 8);
+        is_absolute = o->mem.base == ZYDIS_REGISTER_NONE;
     } else {
         return false;
     }
-    *ret = (struct hs_operand){step->at, target, kind, step->insn->length, n_access};
+    *ret = (struct hs_operand){.insn = step->at,
+                               .target = target,
+                               .kind = kind,
+                               .n_insn_bytes = step->insn->length,
+                               .is_absolute = is_absolute,
+                               .n_access_bytes = n_access};
     return true;
 }
 
@@ -106,18 +114,31 @@ bool hs_operands_hint(const uint8_t *code, size_t n_bytes, hs_addr vaddr, hs_add
                       size_t *at, hs_addr *ret_first)
 {
     enum { DISPLACEMENT = 4, IMMEDIATE = HS_OPERAND_HINT_BYTES - 1 };
-    const uint32_t span = (uint32_t)(high - low), first = (uint32_t)low;
-    const uint32_t end = (uint32_t)vaddr + DISPLACEMENT - first;
+    const uint32_t span = (uint32_t)(high - low) + IMMEDIATE;
+    const uint32_t end = (uint32_t)vaddr + DISPLACEMENT + IMMEDIATE - (uint32_t)low;
 
     if (high - low > UINT32_MAX - IMMEDIATE)
         return false;
     for (size_t i = *at; i + DISPLACEMENT <= n_bytes; i++) {
-        uint32_t word = hs_load_u32(code + i), from_low = end + (uint32_t)i + word;
-        bool is_relative = from_low + IMMEDIATE < span + IMMEDIATE;
-        if (!is_relative && word - first >= span)
+        uint32_t from_low = end + (uint32_t)i + hs_load_u32(code + i);
+        if (from_low >= span)
             continue;
         *at = i + 1;
-        *ret_first = low + (is_relative ? (uint64_t)(int64_t)(int32_t)from_low : word - first);
+        *ret_first = low - IMMEDIATE + from_low;
+        return true;
+    }
+    return false;
+}
+
+bool hs_operands_hint_absolute(const uint8_t *code, size_t n_bytes, hs_addr low, hs_addr high,
+                               size_t *at, hs_addr *ret_first)
+{
+    for (size_t i = *at; i + sizeof(uint32_t) <= n_bytes; i++) {
+        uint32_t word = hs_load_u32(code + i);
+        if (word < low || word >= high)
+            continue;
+        *at = i + 1;
+        *ret_first = word;
         return true;
     }
     return false;

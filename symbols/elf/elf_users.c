@@ -6,7 +6,9 @@
 #include "base/bisect.h"
 #include "elf_private.h"
 
-enum { WINDOW_BYTES = 1 << 18, OPERANDS = 256, BYTES_PER_STEP = 8 };
+/* PART_OF_EFFORT: what may be read of a file is for those who unwind and find types; this takes no
+ * more than such a part, and takes it from nobody. */
+enum { WINDOW_BYTES = 1 << 18, OPERANDS = 256, BYTES_PER_STEP = 8, PART_OF_EFFORT = 4 };
 
 /* How often the function that is looked at mentions a place. */
 struct count {
@@ -19,11 +21,26 @@ struct users {
     const hs_addr *places;
     size_t n;
     struct hs_elf_user *ret;
+    const struct hs_elf_segment *segment; /* of the function before */
+    struct hs_effort effort;
     struct count *counts; /* owned: by place */
     uint8_t *window;      /* owned: of the code */
     hs_addr window_at;
     size_t n_window;
 };
+
+/* The segment that the file has the code at `vaddr` in, or NULL. */
+static const struct hs_elf_segment *users_segment(struct users *u, hs_addr vaddr)
+{
+    const struct hs_elf_segment *s = u->segment;
+
+    if (s == NULL || vaddr < s->vaddr || vaddr - s->vaddr >= s->n_file_bytes) {
+        if (!hs_effort_take(&u->effort, 1 + u->elf->n_segments / BYTES_PER_STEP))
+            return NULL;
+        s = u->segment = hs_elf_segment_at(u->elf, vaddr);
+    }
+    return s != NULL && s->executable && vaddr - s->vaddr < s->n_file_bytes ? s : NULL;
+}
 
 /* Brings the code at `vaddr` in, as much as there is and fits. */
 static void users_fill(struct users *u, hs_addr vaddr, const struct hs_elf_segment *segment)
@@ -33,25 +50,25 @@ static void users_fill(struct users *u, hs_addr vaddr, const struct hs_elf_segme
     n = n < WINDOW_BYTES ? n : WINDOW_BYTES;
     u->window_at = vaddr;
     u->n_window = 0;
-    if (!hs_effort_take(&u->elf->effort, n / BYTES_PER_STEP))
+    if (!hs_effort_take(&u->effort, n / BYTES_PER_STEP))
         return;
     ssize_t got = pread(u->elf->fd, u->window, (size_t)n, (off_t)(segment->file_offset + at));
     u->n_window = got > 0 ? (size_t)got : 0;
 }
 
-/* The code of a function, cut where a window ends. *ret_n is 0 where there is none. */
+/* The code of a function, the first 256 KiB of it. *ret_n is 0 where there is none. */
 static const uint8_t *users_code(struct users *u, hs_addr vaddr, size_t *ret_n)
 {
-    const struct hs_elf_segment *segment = hs_elf_segment_at(u->elf, vaddr);
+    const struct hs_elf_segment *segment = users_segment(u, vaddr);
     size_t n = *ret_n < WINDOW_BYTES ? *ret_n : WINDOW_BYTES;
 
     *ret_n = 0;
-    if (segment == NULL || !segment->executable || vaddr - segment->vaddr >= segment->n_file_bytes)
+    if (segment == NULL)
         return NULL;
     if (u->elf->fd < 0) {
         const uint8_t *code = hs_elf_bytes_from(u->elf, vaddr, ret_n);
         *ret_n = *ret_n < n ? *ret_n : n;
-        return code;
+        return hs_effort_take(&u->effort, *ret_n / BYTES_PER_STEP) ? code : NULL;
     }
     if (vaddr < u->window_at || vaddr - u->window_at > u->n_window ||
         u->n_window - (vaddr - u->window_at) < n)
@@ -60,6 +77,35 @@ static const uint8_t *users_code(struct users *u, hs_addr vaddr, size_t *ret_n)
     *ret_n = u->n_window - at < n ? u->n_window - at : n;
     return u->window + at;
 }
+
+/* ---- is it worth decoding? */
+
+static bool users_has(struct users *u, hs_addr first)
+{
+    size_t i = HS_FIRST_NOT(at, 0, u->n, u->places[at] < first);
+
+    /* without effort: nothing is harvested after it, either */
+    return !hs_effort_take(&u->effort, 2) ||
+           (i != u->n && u->places[i] - first < HS_OPERAND_HINT_BYTES);
+}
+
+/* May the code mention any place? */
+static bool users_hint(struct users *u, const uint8_t *code, size_t n_bytes, hs_addr vaddr)
+{
+    hs_addr low = u->places[0], high = u->places[u->n - 1] + 1, first;
+
+    for (size_t next = 0; hs_operands_hint(code, n_bytes, vaddr, low, high, &next, &first);)
+        if (users_has(u, first))
+            return true;
+    if (u->elf->is_dyn)
+        return false; /* its constants are no addresses */
+    for (size_t next = 0; hs_operands_hint_absolute(code, n_bytes, low, high, &next, &first);)
+        if (users_has(u, first))
+            return true;
+    return false;
+}
+
+/* ---- what it mentions */
 
 static void users_count(struct users *u, hs_addr target, const struct hs_elf_symbol *function,
                         uint32_t number)
@@ -79,41 +125,27 @@ static void users_harvest(struct users *u, const uint8_t *code, size_t n_bytes,
                           const struct hs_elf_symbol *function, uint32_t number)
 {
     struct hs_operand found[OPERANDS];
-    size_t done = 0;
+    struct hs_harvest h = {.n_decoded_bytes = 1};
 
-    while (done < n_bytes && hs_effort_take(&u->elf->effort, (n_bytes - done) / 2)) {
-        struct hs_harvest h = hs_operands_harvest(code + done, n_bytes - done,
-                                                  function->vaddr + done, found, OPERANDS);
+    for (size_t done = 0; done < n_bytes && h.n_decoded_bytes != 0; done += h.n_decoded_bytes) {
+        h = hs_operands_harvest(code + done, n_bytes - done, function->vaddr + done, found,
+                                OPERANDS);
+        if (!hs_effort_take(&u->effort, 1 + h.n_decoded_bytes / 2))
+            return;
         for (size_t i = 0; i < h.n_operands; i++)
-            if (found[i].kind < HS_OPERAND_CALL)
+            if (found[i].kind < HS_OPERAND_CALL && !(found[i].is_absolute && u->elf->is_dyn))
                 users_count(u, found[i].target, function, number);
-        if (h.n_decoded_bytes == 0)
-            return; /* no instruction */
-        done += h.n_decoded_bytes;
     }
 }
 
-/* May the code mention any place? */
-static bool users_hint(const struct users *u, const uint8_t *code, size_t n_bytes, hs_addr vaddr)
-{
-    hs_addr low = u->places[0], high = u->places[u->n - 1] + 1, first;
-
-    for (size_t next = 0; hs_operands_hint(code, n_bytes, vaddr, low, high, &next, &first);) {
-        size_t i = HS_FIRST_NOT(at, 0, u->n, u->places[at] < first);
-        if (i != u->n && u->places[i] - first < HS_OPERAND_HINT_BYTES)
-            return true;
-    }
-    return false;
-}
-
-/* Functions of several names count once, and none reaches into the next: so each byte is read once.
- */
+/* Functions of several names count once, and none reaches into the next: so each byte is looked at
+ * once. */
 static void users_look(struct users *u, const struct hs_elf *names)
 {
     size_t n;
     const struct hs_elf_symbol *symbols = hs_elf_symbols(names, &n);
 
-    for (size_t i = 0, next; i < n && !u->elf->effort.is_spent; i = next) {
+    for (size_t i = 0, next; i < n && hs_effort_take(&u->effort, 1); i = next) {
         const struct hs_elf_symbol *function = &symbols[i];
         for (next = i + 1; next < n && symbols[next].vaddr == function->vaddr; next++)
             function = function->kind == HS_SYMBOL_CODE ? function : &symbols[next];
@@ -123,7 +155,7 @@ static void users_look(struct users *u, const struct hs_elf *names)
         if (function->kind != HS_SYMBOL_CODE || n_bytes == 0)
             continue;
         const uint8_t *code = users_code(u, function->vaddr, &n_bytes);
-        if (n_bytes != 0 && users_hint(u, code, n_bytes, function->vaddr))
+        if (code != NULL && users_hint(u, code, n_bytes, function->vaddr))
             users_harvest(u, code, n_bytes, function, (uint32_t)next);
     }
 }
@@ -133,6 +165,7 @@ hs_status hs_elf_users(struct hs_elf *elf, const struct hs_elf *names, const hs_
 {
     struct users u = {.elf = elf, .places = places, .n = n, .ret = ret};
 
+    u.effort.left = elf->effort.left / PART_OF_EFFORT;
     for (size_t i = 0; i < n; i++)
         ret[i] = (struct hs_elf_user){0};
     if (n == 0)

@@ -14,12 +14,18 @@ dump
 python3 - "$work/roots" <<'PYTHON' || { cat "$work/roots"; fail "roots"; }
 import json, sys
 roots = [r for r in json.load(open(sys.argv[1]))["roots"] if r["module"] == "libusers.so"]
-told = {r["function"]: r["retained_words"] for r in roots}
-print(told)
-sys.exit(len(roots) != 3 or told.get("users_keep", 0) < (4 << 20) // 8 or
-         told.get("users_fill") != 1001 or told.get(None) != 1001)
+told = {r["function"]: r["retained_words"] for r in roots if r["function"]}
+untold = [r["retained_words"] for r in roots if not r["function"]]
+print(told, untold)
+sys.exit(len(roots) != 3 + 12 or set(told) != {"users_keep", "users_fill", "users_share"} or
+         told["users_keep"] < (4 << 20) // 8 or told["users_fill"] != 1001 or
+         sorted(untold) != [0] * 11 + [1001])
 PYTHON
 "$HEAPSNAP" roots "$work/heap.snap" | grep -q 'libusers.so, used by users_keep' || fail "table"
 "$HEAPSNAP" suspects "$work/heap.snap" | tr '\n' ' ' | tr -s ' ' >"$work/suspects"
 grep -q '1\. \.bss+0x[0-9a-f]* (libusers.so, used by users_keep) alone keeps' "$work/suspects" ||
+    fail "$(cat "$work/suspects")"
+grep -q '2\. 13 roots together (set:1: 12 of libusers.so, 1 of users) keep' "$work/suspects" ||
+    fail "$(cat "$work/suspects")"
+grep -q 'at \.bss+0x[0-9a-f]* (\(users\|libusers.so[^)]*\))\.' "$work/suspects" ||
     fail "$(cat "$work/suspects")"

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 
 #include "arch/processor.h"
+#include "elf_writer.h"
+#include "fail_each.h"
 #include "symbols/elf_users.h"
 
 /* Three variables that only this program's own functions use. */
@@ -93,6 +95,93 @@ static void tells_who_uses_what_most(void **state)
     assert_string_equal(name_of(&users[0]), ""); /* inside of the header */
 }
 
+/* ---- a made binary: two functions, of which one only moves a constant that looks like an address
+ */
+
+#define CODE UINT64_C(0x1000)
+#define DATA UINT64_C(0x4018)
+static const uint8_t made_code[] = {
+    0xb8, 0x18, 0x40, 0,    0,                   /* mov eax, 0x4018 */
+    0xb8, 0x18, 0x40, 0,    0,    0xc3,          /* mov eax, 0x4018; ret */
+    0x48, 0x8b, 0x05, 0x06, 0x30, 0,    0, 0xc3, /* mov rax, [rip + 0x3006], to 0x4018; ret */
+};
+enum { CONSTANT_BYTES = 11, REAL_BYTES = 8 };
+
+static struct hs_elf *make_elf(uint16_t type, struct elf_writer *writer)
+{
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_elf *elf = NULL;
+
+    elf_writer_init(writer);
+    writer->type = type;
+    size_t section =
+        elf_writer_section(writer, ".text", SHT_PROGBITS, CODE, made_code, sizeof made_code);
+    elf_writer_segment(writer, PT_LOAD, PF_R | PF_X, CODE, sizeof made_code, section);
+    elf_writer_symbol(writer, "constant", STT_FUNC, STB_GLOBAL, CODE, CONSTANT_BYTES,
+                      (uint16_t)section);
+    elf_writer_symbol(writer, "real", STT_FUNC, STB_GLOBAL, CODE + CONSTANT_BYTES, REAL_BYTES,
+                      (uint16_t)section);
+    elf_writer_finish(writer);
+    assert_int_equal(hs_elf_open_memory(writer->bytes, writer->n_bytes, "made", &elf, &err), HS_OK);
+    return elf;
+}
+
+static struct elf_writer writer;
+
+static void constants_are_addresses_where_nothing_moves(void **state)
+{
+    (void)state;
+    struct hs_error err = HS_ERROR_INIT;
+    const hs_addr place = DATA;
+    struct hs_elf_user user;
+    if (HS_ARCH_ELF_MACHINE != EM_X86_64) {
+        print_message("SKIPPED: no code of this processor is decoded\n");
+        skip();
+    }
+    struct hs_elf *moved = make_elf(ET_DYN, &writer);
+    assert_int_equal(hs_elf_users(moved, moved, &place, 1, &user, &err), HS_OK);
+    assert_string_equal(name_of(&user), "real");
+    hs_elf_close(moved);
+    struct hs_elf *fixed = make_elf(ET_EXEC, &writer);
+    assert_int_equal(hs_elf_users(fixed, fixed, &place, 1, &user, &err), HS_OK);
+    assert_string_equal(name_of(&user), "constant");
+    assert_int_equal(user.n_mentions, 2);
+    /* Far more to look at, in which the constant is near to what the displacement might be. */
+    const hs_addr both[] = {DATA, DATA + 8, DATA + CODE};
+    struct hs_elf_user users[3];
+    assert_int_equal(hs_elf_users(fixed, fixed, both, 3, users, &err), HS_OK);
+    assert_string_equal(name_of(&users[0]), "constant");
+    hs_elf_close(fixed);
+}
+
+/* Neither tables of segments nor symbols make more work than the file is worth, and nothing of it
+ * is taken from those who read the rest. */
+static void takes_nothing_from_others(void **state)
+{
+    (void)state;
+    struct hs_error err = HS_ERROR_INIT;
+    const hs_addr place = DATA;
+    struct hs_elf_user user;
+    struct hs_elf *elf = make_elf(ET_DYN, &writer);
+    for (int i = 0; i < 1000; i++)
+        assert_int_equal(hs_elf_users(elf, elf, &place, 1, &user, &err), HS_OK);
+    assert_false(hs_elf_asked_too_much(elf));
+    hs_elf_close(elf);
+}
+
+static void survives_without_memory(void **state)
+{
+    (void)state;
+    const hs_addr place = DATA;
+    struct hs_elf *elf = make_elf(ET_DYN, &writer);
+    FAIL_EACH (f, .at_least = 2) {
+        struct hs_error err = HS_ERROR_INIT;
+        struct hs_elf_user user;
+        (void)FAIL_EACH_TRY(f, hs_elf_users(elf, elf, &place, 1, &user, &err));
+    }
+    hs_elf_close(elf);
+}
+
 static void asks_nothing_for_nothing(void **state)
 {
     (void)state;
@@ -106,6 +195,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tells_who_uses_what_most),
+        cmocka_unit_test(constants_are_addresses_where_nothing_moves),
+        cmocka_unit_test(takes_nothing_from_others),
+        cmocka_unit_test(survives_without_memory),
         cmocka_unit_test(asks_nothing_for_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

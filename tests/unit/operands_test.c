@@ -70,30 +70,55 @@ static void classifies_each_operand(void **state)
         assert_int_equal(found[0].n_access_bytes, e->n_access_bytes);
         assert_true(found[0].insn == 0x1000);
         assert_int_equal(found[0].n_insn_bytes, e->n_bytes);
+        assert_int_equal(found[0].is_absolute, e->target == 0x601040);
     }
 }
 
-/* A hint for whatever a harvest finds, but calls and jumps of one byte, which mention no data. */
+static bool hints(const struct expected *e, size_t n_bytes, hs_addr low, hs_addr high,
+                  hs_addr *ret_first)
+{
+    size_t at = 0, again = 0;
+    return hs_operands_hint(e->code, n_bytes, 0x1000, low, high, &at, ret_first) ||
+           hs_operands_hint_absolute(e->code, n_bytes, low, high, &again, ret_first);
+}
+
+/* A hint for whatever a harvest finds, but jumps of one byte, which mention no data. */
 static void hints_at_each_operand(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof(single) / sizeof(single[0]); i++) {
         const struct expected *e = &single[i];
         hs_addr first = 0;
-        size_t at = 0;
         if (e->n_bytes == 2)
             continue;
-        bool has =
-            hs_operands_hint(e->code, e->n_bytes, 0x1000, e->target, e->target + 1, &at, &first);
+        bool has = hints(e, e->n_bytes, e->target, e->target + 1, &first);
         if (!has || e->target - first >= HS_OPERAND_HINT_BYTES)
             print_error("%s: %d, from 0x%lx\n", e->what, has, (unsigned long)first);
         assert_true(has && e->target - first < HS_OPERAND_HINT_BYTES);
-        at = 0;
-        assert_false(hs_operands_hint(e->code, e->n_bytes, 0x1000, e->target + 0x100000,
-                                      e->target + 0x100100, &at, &first));
-        at = 0;
-        assert_false(hs_operands_hint(e->code, 3, 0x1000, 0, 0x1000000, &at, &first));
+        assert_false(hints(e, e->n_bytes, e->target + 0x100000, e->target + 0x100100, &first));
+        assert_false(hints(e, 3, 0, 0x1000000, &first)); /* not all of it is there */
     }
+}
+
+static bool hints_far(const uint8_t *code, size_t n_bytes, hs_addr low, hs_addr target)
+{
+    hs_addr first = 0;
+    for (size_t at = 0;
+         hs_operands_hint(code, n_bytes, 0x90000000, low, low + 0xfffffff0, &at, &first);)
+        if (target - first < HS_OPERAND_HINT_BYTES)
+            return true;
+    return false;
+}
+
+/* Far from the code in either direction, and in a range of nearly 4 GiB. */
+static void hints_at_what_is_far(void **state)
+{
+    (void)state;
+    static const uint8_t forward[] = {0x48, 0x8d, 0x05, 0xf9, 0xff, 0xff, 0x7f};
+    static const uint8_t back[] = {0x48, 0x8d, 0x05, 0x00, 0x00, 0x00, 0x80};
+    assert_true(hints_far(forward, sizeof forward, 0x20000000, UINT64_C(0x110000000)));
+    assert_true(hints_far(back, sizeof back, 0x10000000, 0x10000007));
+    assert_false(hints_far(back, sizeof back, 0x10000000, UINT64_C(0x110000000)));
 }
 
 static void leaves_out_what_names_nothing(void **state)
@@ -217,6 +242,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(classifies_each_operand),
         cmocka_unit_test(hints_at_each_operand),
+        cmocka_unit_test(hints_at_what_is_far),
         cmocka_unit_test(leaves_out_what_names_nothing),
         cmocka_unit_test(stops_at_what_is_no_code),
         cmocka_unit_test(stops_at_a_full_array),

@@ -70,12 +70,18 @@ void hs_suspect_much(const struct hs_view *view, uint64_t words, char *text)
 
 /* ---- who */
 
-/* Of a place that has no name: a function that uses it says most. */
+/* Is it called by its place in a section, which says nothing without the binary? */
+static bool is_place(const struct hs_view *view, const struct hs_root *root)
+{
+    return root->kind == HS_ROOT_GLOBAL && root->module != 0 &&
+           hs_view_string(view, root->name)[0] == '.';
+}
+
+/* Of such a place: a function that uses it says most. */
 static void put_user(struct writer *w, const struct hs_view *view, const struct hs_root *root,
                      const char *before)
 {
-    if (root->kind != HS_ROOT_GLOBAL || root->function == 0 ||
-        hs_view_string(view, root->symbol)[0] != '.')
+    if (!is_place(view, root) || root->function == 0)
         return;
     put(w, "%sused by ", before);
     put_name(w, hs_view_string(view, root->function), NAME_COLUMNS);
@@ -134,6 +140,10 @@ static void put_some(struct writer *w, const struct hs_view *view, const struct 
         put(w, "%s", i == 0 ? "" : ", ");
         put_name(w, hs_view_string(view, root->name), NAME_COLUMNS / NAMED * 2);
         put_user(w, view, root, " ");
+        if (is_place(view, root) && root->function == 0) {
+            put(w, " of ");
+            put_name(w, hs_view_string(view, root->module), NAME_COLUMNS);
+        }
     }
     put(w, "%s", suspect->n_roots > NAMED ? ", ..." : "");
 }
@@ -264,12 +274,22 @@ static void put_members(struct writer *w, const struct hs_view *view,
     }
 }
 
-static void put_holder(struct writer *w, const struct hs_suspect *suspect)
+static void put_holder(struct writer *w, const struct hs_view *view,
+                       const struct hs_suspect *suspect)
 {
+    const struct hs_root *root =
+        suspect->holder_root == 0 ? NULL : hs_snap_root(view->snap, suspect->holder_root);
+
     if (suspect->holder == NULL || suspect->holder[0] == '\0')
         return;
     put(w, ", at ");
     put_name(w, suspect->holder, HOLDER_COLUMNS);
+    if (root == NULL || !is_place(view, root))
+        return;
+    put(w, " (");
+    put_name(w, hs_view_string(view, root->module), NAME_COLUMNS);
+    put_user(w, view, root, ", ");
+    put(w, ")");
 }
 
 /* Where no kind of block has most of it. */
@@ -320,7 +340,7 @@ static void put_accumulation(struct writer *w, struct hs_view *view,
         put_table(w, view, suspect);
     else if (suspect->count >= LINKED)
         put(w, ", linked to each other");
-    put_holder(w, suspect);
+    put_holder(w, view, suspect);
     put(w, ". ");
     if (suspect->count == 1)
         put_parts(w, view, at);

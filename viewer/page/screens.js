@@ -42,7 +42,7 @@ function keptStrip() {
 
 function rootPlace(root) {
   if (root.file) return root.line ? `${root.file}:${root.line}` : root.file;
-  if (root.name.startsWith('.') && root.module && root.function) return `${root.module}, used by ${root.function}`;
+  if ((root.symbol || '').startsWith('.') && root.module && root.function) return `${root.module}, used by ${root.function}`;
   return root.function || root.module || '';
 }
 

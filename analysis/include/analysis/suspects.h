@@ -86,6 +86,7 @@ struct hs_suspect {
     uint64_t each_words;       /* the median of these */
     struct hs_accumulation at; /* owner and joint */
     char *holder;              /* owned: "server.db[0].dict"; NULL: not known */
+    hs_node holder_root;       /* joint: of the roots, the one that `holder` begins with; 0: none */
     char *site;            /* owned: where most of it was allocated (sampled); NULL: not known */
     uint64_t site_percent; /* of the samples of it */
     enum hs_suspect_waste waste;

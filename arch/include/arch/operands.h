@@ -25,6 +25,8 @@ struct hs_operand {
     hs_addr target; /* vaddr mentioned; never checked to exist */
     uint8_t kind;   /* enum hs_operand_kind */
     uint8_t n_insn_bytes;
+    bool is_absolute; /* the target is a constant, in code that is never moved; else it is counted
+                         from the instruction */
     uint16_t n_access_bytes; /* bytes read or written at target; 0 for address, call, jump */
 };
 
@@ -35,11 +37,14 @@ struct hs_harvest {
 };
 
 /* What may mention an address in [low, high), whether it is an instruction or not: for a quick look
- * before a harvest, at about 1 ns per byte. Goes on from *at, 0 at first. False: nothing more. Else
- * the address is one of [*ret_first, *ret_first + HS_OPERAND_HINT_BYTES). */
+ * before a harvest, at about 1 ns per byte. By distances from the code, or by constants. Goes on
+ * from *at, 0 at first. False: nothing more. Else the address is one of [*ret_first, *ret_first +
+ * HS_OPERAND_HINT_BYTES). */
 enum { HS_OPERAND_HINT_BYTES = 5 };
 bool hs_operands_hint(const uint8_t *code, size_t n_bytes, hs_addr vaddr, hs_addr low, hs_addr high,
                       size_t *at, hs_addr *ret_first);
+bool hs_operands_hint_absolute(const uint8_t *code, size_t n_bytes, hs_addr low, hs_addr high,
+                               size_t *at, hs_addr *ret_first);
 
 /* Harvests code[0, n_bytes), which lies at `vaddr`, into ret[0, capacity): memory operands relative
  * to the instruction pointer or at a constant (with or without index), immediates of 4096 and more

@@ -29,7 +29,9 @@ enum {
     FIRST_LEAVES = 8,     /* the room for one; then for two, four, ... */
     MOST_LEAVES = 0x1100, /* of 256 characters: all of Unicode */
     MOST_REFERENCES = 1 << 30,
-    MOST_PARTS = 1 << 20,
+    MOST_PARTS = 1 << 18, /* 8 MB */
+    MOST_LOOKS = 1 << 26, /* at elements and leaves of what may be patterns and sets */
+    MAYBE_BITS = 1 << 16,
 };
 
 /* What a block of fontconfig's is: so many things of a size. */
@@ -55,6 +57,7 @@ static const struct {
     [PART_NUMBERS] = {"FcCharSet numbers", sizeof(uint16_t)},
     [PART_LEAF] = {"FcCharLeaf", LEAF_BYTES},
 };
+#define HASH_FACTOR UINT64_C(0x9e3779b97f4a7c15)
 enum { PART_SHIFT = 32 }; /* of a block's entry: what it is, and how many */
 
 struct fontconfig {
@@ -62,8 +65,9 @@ struct fontconfig {
     const struct hs_heap_map *map;         /* borrowed */
     hs_addr code;                          /* of the library */
     hs_str names[N_PARTS];
-    struct hs_bitmap is_part; /* by rank; empty: there are none */
-    struct hs_dict parts;     /* by address */
+    struct hs_dict parts;            /* by address */
+    uint64_t maybe[MAYBE_BITS / 64]; /* by a hash of the address: is it perhaps one? */
+    uint64_t n_looks;
 };
 
 static void fontconfig_close(void *state)
@@ -72,7 +76,6 @@ static void fontconfig_close(void *state)
 
     if (f == NULL)
         return;
-    hs_bitmap_fini(&f->is_part);
     hs_dict_fini(&f->parts);
     hs_free(f);
 }
@@ -110,17 +113,31 @@ static bool block_of(const struct fontconfig *f, hs_addr address, uint64_t n, ui
 
 static bool is_full(const struct fontconfig *f)
 {
-    return f->parts.n >= MOST_PARTS;
+    return f->parts.n >= MOST_PARTS || f->n_looks >= MOST_LOOKS;
+}
+
+static inline size_t maybe_bit(hs_addr address)
+{
+    return address / HS_WORD_BYTES * HASH_FACTOR >> 48;
+}
+
+/* Most blocks are no parts: one look at 8 KB says so. */
+static const uint64_t *find_part(const struct fontconfig *f, hs_addr address)
+{
+    size_t bit = maybe_bit(address);
+    return (f->maybe[bit / 64] >> bit % 64 & 1) == 0 ? NULL : hs_dict_find(&f->parts, address);
 }
 
 /* *ret_is_new: it was not known. */
 static hs_status add_part(struct fontconfig *f, const struct hs_heap_block *block, enum part part,
                           uint64_t n, bool *ret_is_new, struct hs_error *err)
 {
-    *ret_is_new = !is_full(f) && !hs_bitmap_get(&f->is_part, block->rank);
+    size_t bit = maybe_bit(block->begin);
+
+    *ret_is_new = !is_full(f) && find_part(f, block->begin) == NULL;
     if (!*ret_is_new)
         return HS_OK;
-    hs_bitmap_set(&f->is_part, block->rank);
+    f->maybe[bit / 64] |= UINT64_C(1) << bit % 64;
     return hs_dict_put(&f->parts, block->begin, (uint64_t)part << PART_SHIFT | n, err);
 }
 
@@ -144,18 +161,31 @@ static bool are_elts(const struct hs_heap_block *elts, uint64_t n)
     return true;
 }
 
-static bool elts_of(const struct fontconfig *f, const struct hs_heap_block *pattern,
+/* A pattern that has lost all its objects keeps the room for them. */
+static bool are_free_elts(const struct hs_heap_block *elts, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++)
+        if (hs_load_u32(elts->bytes + i * ELT_BYTES) != 0 ||
+            hs_load_u64(elts->bytes + i * ELT_BYTES + HS_WORD_BYTES) != 0)
+            return false;
+    return true;
+}
+
+static bool elts_of(struct fontconfig *f, const struct hs_heap_block *pattern,
                     struct hs_heap_block *ret, uint64_t *ret_n)
 {
     uint32_t n = hs_load_u32(pattern->bytes), size = hs_load_u32(pattern->bytes + 4);
     uint32_t references = hs_load_u32(pattern->bytes + 16);
 
     *ret_n = n;
-    return n != 0 && n <= size && size <= MOST_ELTS && size % ELTS_STEP == 0 && references != 0 &&
-           references <= MOST_REFERENCES &&
-           block_of(f, pattern->begin + hs_load_u64(pattern->bytes + HS_WORD_BYTES), size,
-                    ELT_BYTES, ret) &&
-           are_elts(ret, n);
+    if (n > size || size == 0 || size > MOST_ELTS || size % ELTS_STEP != 0 || references == 0 ||
+        references > MOST_REFERENCES ||
+        !block_of(f, pattern->begin + hs_load_u64(pattern->bytes + HS_WORD_BYTES), size, ELT_BYTES,
+                  ret) ||
+        find_part(f, ret->begin) != NULL)
+        return false;
+    f->n_looks += size;
+    return n != 0 ? are_elts(ret, n) : are_free_elts(ret, size);
 }
 
 /* A list of values, up to what is not in the heap or is known. */
@@ -190,12 +220,13 @@ static hs_status add_pattern(struct fontconfig *f, const struct hs_heap_block *b
 
 /* ---- sets of characters */
 
-static bool are_leaves(const struct fontconfig *f, const struct hs_heap_block *leaves,
+static bool are_leaves(struct fontconfig *f, const struct hs_heap_block *leaves,
                        const struct hs_heap_block *numbers, uint64_t n)
 {
     struct hs_heap_block leaf;
 
     for (uint64_t i = 0; i < n; i++) {
+        f->n_looks++;
         if (i != 0 &&
             hs_load_u16(numbers->bytes + (i - 1) * 2) >= hs_load_u16(numbers->bytes + i * 2))
             return false;
@@ -206,7 +237,7 @@ static bool are_leaves(const struct fontconfig *f, const struct hs_heap_block *l
     return true;
 }
 
-static bool leaves_of(const struct fontconfig *f, const struct hs_heap_block *set,
+static bool leaves_of(struct fontconfig *f, const struct hs_heap_block *set,
                       struct hs_heap_block *ret_leaves, struct hs_heap_block *ret_numbers,
                       uint64_t *ret_n)
 {
@@ -222,7 +253,7 @@ static bool leaves_of(const struct fontconfig *f, const struct hs_heap_block *se
                     ret_leaves) &&
            block_of(f, set->begin + hs_load_u64(set->bytes + 2 * HS_WORD_BYTES), n_room,
                     sizeof(uint16_t), ret_numbers) &&
-           are_leaves(f, ret_leaves, ret_numbers, n);
+           find_part(f, ret_leaves->begin) == NULL && are_leaves(f, ret_leaves, ret_numbers, n);
 }
 
 static hs_status add_set(struct fontconfig *f, const struct hs_heap_block *block,
@@ -264,27 +295,23 @@ static hs_status fontconfig_look(void *state, const struct hs_heap_map *map, str
 
     f->map = map;
     HS_TRY(fontconfig_add_names(f, err));
-    HS_TRY(hs_bitmap_init(&f->is_part, map->n_blocks, err));
     while (!is_full(f) && hs_heap_map_next(&it, &block)) {
         if (block.n_bytes < HEAD_BYTES || block.n_bytes >= MOST_HEAD_BYTES || block.bytes == NULL)
             continue;
         HS_TRY(add_pattern(f, &block, err));
         HS_TRY(add_set(f, &block, err));
     }
-    if (f->parts.n == 0)
-        hs_bitmap_fini(&f->is_part);
-    return !is_full(f)
-               ? HS_OK
-               : hs_findings_note(f->process->findings, true, err,
-                                  "fontconfig: only the first %d parts are looked for", MOST_PARTS);
+    return !is_full(f) ? HS_OK
+                       : hs_findings_note(f->process->findings, true, err,
+                                          "fontconfig: not all of its structures were looked for: "
+                                          "there are too many, or too much looks like them");
 }
 
 static bool part_of(const struct fontconfig *f, const struct hs_heap_block *block,
                     enum part *ret_part, uint32_t *ret_n)
 {
-    if (f->parts.n == 0 || !hs_bitmap_get(&f->is_part, block->rank))
-        return false;
-    const uint64_t *entry = hs_dict_find(&f->parts, block->begin);
+    const uint64_t *entry = find_part(f, block->begin);
+
     if (entry == NULL)
         return false;
     *ret_part = *entry >> PART_SHIFT;

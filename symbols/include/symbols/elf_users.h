@@ -20,9 +20,10 @@ struct hs_elf_user {
 
 /* ret[i] becomes the function that mentions places[i], a vaddr, most often, the lowest of several.
  * `places` ascend, none twice. `names` has the symbols: `elf`, or a debug file of the same binary.
- * What the file may ask for (base/effort.h) bounds the work: some 1 ns for each byte of functions
- * that have names, 50 ns for each instruction of those that may mention any place. 300 KiB, and 8
- * bytes for each place. Fails with HS_LIMIT. */
+ * In code that may be moved constants are no addresses. A quarter of what the file may ask for
+ * (base/effort.h) bounds the work: some 1 ns for each byte of functions that have names, 50 ns for
+ * each instruction of those that may mention any place. 300 KiB, and 8 bytes for each place. Fails
+ * with HS_LIMIT. */
 hs_status hs_elf_users(struct hs_elf *elf, const struct hs_elf *names, const hs_addr *places,
                        size_t n, struct hs_elf_user *ret, struct hs_error *err);
 

@@ -94,8 +94,7 @@ extern const struct hs_allocator *const hs_allocators[HS_N_ALLOCATORS]; /* by ow
 
 /* Opens every allocator and lets it add its spans and claims. The caller may add spans of its own
  * (unclaimed mappings) before hs_heaps_mark, which seals, sets the one bit of every span of
- * HS_OWNER_MAPPING, lets the allocators mark, indexes, and lets
- * them look. */
+ * HS_OWNER_MAPPING, lets the allocators mark, indexes, and lets them look. */
 hs_status hs_heaps_open(struct hs_heaps *heaps, const struct hs_process_copy *process,
                         struct hs_error *err);
 hs_status hs_heaps_mark(struct hs_heaps *heaps, const struct hs_process_copy *process,
