@@ -28,7 +28,7 @@ enum { DATA_BYTES = 1 << 16, PATCH_BYTES = 10, CONTEXT_BYTES = 2048, N_SAMPLED =
 /* What is let through must be readable, in order, and of a sampler that there is. */
 static void check_set(const struct hs_sampled_set *set)
 {
-    uint64_t sum = 0;
+    volatile uint64_t frame; /* any number is one: it must be readable */
 
     for (size_t i = 0; i < set->n_samplers; i++)
         assert(isfinite(set->samplers[i].facts.period_words) &&
@@ -40,9 +40,9 @@ static void check_set(const struct hs_sampled_set *set)
                (before->id == block->id && before->sampler < block->sampler));
         assert((block->n_frames == 0) == (block->frames == NULL));
         for (uint32_t k = 0; k < block->n_frames; k++)
-            sum += hs_sampled_frame(block, k);
+            frame = hs_sampled_frame(block, k);
     }
-    assert(sum != 1);
+    (void)frame;
 }
 
 static void read_samples(const struct hs_process_copy *process,
