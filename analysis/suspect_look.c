@@ -1,4 +1,5 @@
 /* What a suspect's memory is made of, and what it is called. */
+#include "analysis/attribution.h"
 #include "analysis/field_path.h"
 #include "analysis/neighbours.h"
 #include "analysis/path_find.h"
@@ -89,18 +90,18 @@ static bool is_of_set(struct hs_view *view, uint32_t set, hs_node root)
     return false;
 }
 
-/* The path from the firmest of the set's roots, the shortest of these; n_paths when there is none:
- * doubtful words lead in from elsewhere, too. */
+/* The path from the firmest of the set's roots, of these from one that has a name, the shortest of
+ * them; n_paths when there is none: doubtful words lead in from elsewhere, too. */
 static size_t best_path(struct hs_view *view, uint32_t set, const struct hs_paths *paths)
 {
     size_t best = paths->n_paths;
-    unsigned best_tier = HS_TIER_NONE;
+    unsigned best_rank = 2 * HS_TIER_NONE;
     for (size_t i = 0; i < paths->n_paths; i++) {
         hs_node leaf = paths->nodes[paths->begin[i]];
-        unsigned tier = hs_snap_root(view->snap, leaf)->tier;
-        if (tier < best_tier && is_of_set(view, set, hs_path_root(view, leaf))) {
+        unsigned rank = 2u * hs_snap_root(view->snap, leaf)->tier + !hs_root_is_named(view, leaf);
+        if (rank < best_rank && is_of_set(view, set, hs_path_root(view, leaf))) {
             best = i;
-            best_tier = tier;
+            best_rank = rank;
         }
     }
     return best;

@@ -109,7 +109,8 @@ struct heapsnap_root {
     uint64_t node;
     const char *name; /* "server.db", "#2 main sp+16" */
     const char *kind; /* "global", "stack", "register", ... as `heapsnap roots` has them */
-    const char *module, *file, *function; /* "" when unknown */
+    const char *module, *file, *function; /* "" when unknown; the function of the frame, or one that
+                                             uses a variable without a name (".bss+0x748") */
     uint32_t line, thread;                /* 0 when unknown or none */
     uint64_t reachable_words, reachable_objects;
     uint64_t retained_words, retained_objects; /* static data left out */

@@ -82,7 +82,8 @@ struct hs_root {
     uint32_t thread;                     /* tid, 0 when none */
     uint32_t frame;                      /* 1-based from the innermost; 0 when none */
     hs_str name; /* "Stm.VCS"; "Stm.observe slot sp+16"; for inner nodes the group's name */
-    hs_str module, symbol, file, function;
+    hs_str module, symbol, file;
+    hs_str function; /* of the frame; of a global without a name one that uses it */
 };
 
 /* A block that is reached only through past_end and guessed edges may in truth be lost: the command
