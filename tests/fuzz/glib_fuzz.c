@@ -1,10 +1,11 @@
 /* links: hs_heaps hs_process hs_symbols hs_base */
 /* fuzz: -entropic=0 */
-/* The readers of GLib's slices, of GObject's types and of fontconfig's patterns, against damage.
+/* The readers of GLib's slices and containers, of GObject's types and of fontconfig's patterns,
+ * against damage.
  *
  *   words of {u16 place, u64 value}    written over a process with an allocator, three slabs, the
  *                                      magazines of a thread and of the depot, ten types, a pattern
- *                                      and a set of characters
+ *                                      and a set of characters, a table, an array and a text
  */
 #include <assert.h>
 #include <stdio.h>
@@ -36,12 +37,18 @@ enum {
     DATA = 0x2800,
     CLASSES = 0x3000,
     N_TYPES = 10,
-    SMALL = 0x3800, /* blocks of 32 bytes: a pattern, a set, its numbers, two lists, three leaves */
-    N_SMALL = 8,
+    SMALL = 0x3800, /* blocks of 32 bytes: a pattern, a set, its numbers, two lists, three leaves;
+                       keys and hashes of a table, an array, its items, a text, its letters */
+    N_SMALL = 14,
     SET = SMALL + 32,
     NUMBERS = SET + 32,
     LISTS = NUMBERS + 32,
     LEAF = LISTS + 2 * 32,
+    SET_KEYS = LEAF + 3 * 32,
+    ARRAY = SET_KEYS + 2 * 32,
+    TEXT = ARRAY + 2 * 32,
+    HASH_TABLE = 0x3b80,
+    HASH_TABLE_BYTES = 96,
     ELTS = 0x3a00,
     ELTS_BYTES = 256,
     LEAVES = 0x3b00,
@@ -161,7 +168,26 @@ static void put_fonts(void)
         put(LEAVES + i * 8, (uint64_t)LEAF + i * 32 - LEAVES);
 }
 
-static hs_status add_fonts(struct hs_heap_map *map, struct hs_error *err)
+static void put_containers(void)
+{
+    put(HASH_TABLE, 8);
+    put(HASH_TABLE + 8, UINT64_C(7) << 32 | 7);
+    put(HASH_TABLE + 16, UINT64_C(2) << 32 | 1);
+    put(HASH_TABLE + 32, BASE + SET_KEYS);
+    put(HASH_TABLE + 40, BASE + SET_KEYS + 32);
+    put(HASH_TABLE + 48, BASE + SET_KEYS);
+    put(HASH_TABLE + 56, BASE + 1);
+    put(HASH_TABLE + 72, 1);
+    put(ARRAY, BASE + ARRAY + 32);
+    put(ARRAY + 8, UINT64_C(4) << 32 | 3);
+    put(ARRAY + 16, 1);
+    put(TEXT, BASE + TEXT + 32);
+    put(TEXT + 8, 5);
+    put(TEXT + 16, 32);
+    memcpy(place + TEXT + 32, "letter", 5);
+}
+
+static hs_status add_blocks(struct hs_heap_map *map, struct hs_error *err)
 {
     struct hs_heap_span span = {.begin = BASE + SMALL,
                                 .end = BASE + SMALL + N_SMALL * 32,
@@ -176,21 +202,25 @@ static hs_status add_fonts(struct hs_heap_map *map, struct hs_error *err)
     HS_TRY(hs_heap_map_add(map, &span, err));
     span.begin = BASE + LEAVES;
     span.end = span.begin + LEAVES_BYTES;
+    HS_TRY(hs_heap_map_add(map, &span, err));
+    span.begin = BASE + HASH_TABLE;
+    span.end = span.begin + HASH_TABLE_BYTES;
     return hs_heap_map_add(map, &span, err);
 }
 
 /* What is damaged may have slabs there. */
-static void mark_fonts(struct hs_heap_map *map)
+static void mark_blocks(struct hs_heap_map *map)
 {
     for (unsigned i = 0; i < N_SMALL; i++)
         (void)hs_heap_map_set(map, BASE + SMALL + i * 32);
     (void)hs_heap_map_set(map, BASE + ELTS);
     (void)hs_heap_map_set(map, BASE + LEAVES);
+    (void)hs_heap_map_set(map, BASE + HASH_TABLE);
 }
 
 /* What is said of a block must lie in it; of a process without damage all is found: what is in use
  * of 9, 9 and 10 slices, without 7 in magazines, and two instances; a pattern with one distance, a
- * set with two, and its three leaves. */
+ * set with two, and its three leaves; three containers. */
 static void check_blocks(const struct hs_heaps *heaps, bool is_sound)
 {
     unsigned n_names = 0, n_distances = 0;
@@ -209,12 +239,12 @@ static void check_blocks(const struct hs_heaps *heaps, bool is_sound)
         assert(name.name != 0 && name.n_bytes <= block.n_bytes &&
                name.offset_bytes <= block.n_bytes - name.n_bytes);
     }
-    assert(!is_sound || (heaps->map.n_blocks == 12 + N_SMALL + 2 && n_names == 2 + 10 &&
+    assert(!is_sound || (heaps->map.n_blocks == 12 + N_SMALL + 3 && n_names == 2 + 10 + 3 &&
                          n_distances == 1 + 2 + N_LEAVES));
 }
 
-static const enum hs_heap_owner readers[] = {HS_OWNER_gslice, HS_OWNER_gobject,
-                                             HS_OWNER_fontconfig};
+static const enum hs_heap_owner readers[] = {HS_OWNER_gslice, HS_OWNER_gobject, HS_OWNER_fontconfig,
+                                             HS_OWNER_gcontainers};
 enum { N_READERS = sizeof readers / sizeof *readers };
 
 static void read_all(const struct hs_process_copy *process, bool is_sound)
@@ -225,7 +255,7 @@ static void read_all(const struct hs_process_copy *process, bool is_sound)
 
     hs_heap_map_init(&heaps.map, process->image);
     hs_ledger_init(&heaps.ledger, process->findings->strings, process->image);
-    hs_status status = add_fonts(&heaps.map, &err);
+    hs_status status = add_blocks(&heaps.map, &err);
     for (size_t i = 0; i < N_READERS && status == HS_OK; i++) {
         void **state = &heaps.states[readers[i]];
         status = hs_allocators[readers[i]]->open(process, state, &err);
@@ -235,21 +265,22 @@ static void read_all(const struct hs_process_copy *process, bool is_sound)
     hs_ledger_seal(&heaps.ledger);
     if (status == HS_OK)
         status = hs_heap_map_seal(&heaps.map, &n_refused, &err);
-    mark_fonts(&heaps.map);
+    mark_blocks(&heaps.map);
     for (size_t i = 0; i < N_READERS && status == HS_OK; i++)
         if (heaps.states[readers[i]] != NULL && hs_allocators[readers[i]]->mark != NULL)
             status = hs_allocators[readers[i]]->mark(heaps.states[readers[i]], &heaps.map,
                                                      &heaps.ledger, &err);
     if (status == HS_OK)
         status = hs_heap_map_index(&heaps.map, &err);
-    if (status == HS_OK)
-        status = hs_allocator_fontconfig.look(heaps.states[HS_OWNER_fontconfig], &heaps.map, &err);
+    for (size_t i = 0; i < N_READERS && status == HS_OK; i++)
+        if (heaps.states[readers[i]] != NULL && hs_allocators[readers[i]]->look != NULL)
+            status = hs_allocators[readers[i]]->look(heaps.states[readers[i]], &heaps.map, &err);
     assert(status == HS_OK);
     check_blocks(&heaps, is_sound);
     hs_heaps_close(&heaps);
 }
 
-/* A binary that has the symbols of all three libraries; made once. */
+/* A binary that has the symbols of all these libraries; made once. */
 static struct hs_elf *made_elf(void)
 {
     static const uint8_t file_data[512];
@@ -265,6 +296,8 @@ static struct hs_elf *made_elf(void)
     elf_writer_segment(&writer, PT_LOAD, PF_R | PF_W, 0, sizeof file_data, section);
     elf_writer_symbol(&writer, "g_slice_alloc", STT_OBJECT, STB_GLOBAL, 0, 8, (uint16_t)section);
     elf_writer_symbol(&writer, "g_type_register_static", STT_OBJECT, STB_GLOBAL, 8, 8,
+                      (uint16_t)section);
+    elf_writer_symbol(&writer, "g_hash_table_new", STT_OBJECT, STB_GLOBAL, 24, 8,
                       (uint16_t)section);
     elf_writer_symbol(&writer, "FcPatternCreate", STT_OBJECT, STB_GLOBAL, 16, 8, (uint16_t)section);
     elf_writer_finish(&writer);
@@ -282,7 +315,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
                                .name = (char *)"fuzz",
                                .elf = made_elf()};
     struct hs_objects objects = {.objects = &object, .n = 1};
-    struct hs_mapping mapping = {.begin = BASE, .end = BASE + PLACE_BYTES, .writable = true};
+    struct hs_mapping mapping = {
+        .begin = BASE, .end = BASE + PLACE_BYTES, .writable = true, .executable = true};
     struct hs_target target = {
         .pid = 1, .core = (struct hs_core *)place, .mappings = &mapping, .n_mappings = 1};
     struct hs_image image = {0};
@@ -296,6 +330,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
     put_slices();
     put_types();
     put_fonts();
+    put_containers();
     for (; n_bytes >= PATCH_BYTES; bytes += PATCH_BYTES, n_bytes -= PATCH_BYTES) {
         uint16_t at;
         memcpy(&at, bytes, sizeof at);

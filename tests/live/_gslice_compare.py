@@ -16,6 +16,8 @@ def main():
     n = {"right": 0, "missing": 0, "of another size": 0, "free": 0, "free, but listed": 0}
     for line in open(sys.argv[1]):
         kind, address, *size = line.split()
+        if kind == "T":
+            continue
         words = nodes.get(int(address, 16))
         if kind == "F":
             n["free" if words is None else "free, but listed"] += 1

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Programs of GLib: each slice is a block, at its place and of its size; objects have their types,
-# where slices are, and where GLib 2.76 and later takes each from malloc.
+# where slices are, and where GLib 2.76 and later takes each from malloc; so have containers.
 . "$(dirname "$0")/_native.sh"
 need gcc
 need pkg-config
@@ -34,6 +34,11 @@ groups = json.load(open(sys.argv[1]))["groups"]
 lost = sum(g["count"] for g in groups if g["type"].startswith(("block of 160 ", "block of 168 ")))
 sys.exit(lost != 40 or sum(g["count"] for g in groups) != 40)
 PYTHON
+    "$HEAPSNAP" sql "$work/heap.snap" --format tsv -n 0 "select address, type from blocks
+        where replace(type, 'struct _', '') in ('GHashTable', 'GPtrArray', 'GString')" |
+        sed 's/struct _//' >"$work/containers" || fail "$name: sql"
+    python3 "$SOURCE_DIR/tests/live/_gcontainers_compare.py" "$work/truth" "$work/containers" ||
+        fail "$name: containers"
     if $has_slices; then
         grep -q '^runtime *gslice 2\.' "$work/info" || fail "$name: no slices"
         "$HEAPSNAP" sql "$work/heap.snap" "select address, words from blocks" --format tsv -n 0 \

@@ -14,6 +14,7 @@
     X(recorded)          \
     X(gslice)            \
     X(gobject)           \
-    X(fontconfig)
+    X(fontconfig)        \
+    X(gcontainers)
 
 #endif
