@@ -90,18 +90,35 @@ static bool is_of_set(struct hs_view *view, uint32_t set, hs_node root)
     return false;
 }
 
-/* The path from the firmest of the set's roots, of these from one that has a name, the shortest of
- * them; n_paths when there is none: doubtful words lead in from elsewhere, too. */
+/* How little its name tells a reader: "server", ".bss+0x748" with a function that uses it,
+ * "pthread_setspecific key 3", ".bss+0x610". */
+static unsigned tells_little(const struct hs_view *view, hs_node leaf)
+{
+    const struct hs_root *root = hs_snap_root(view->snap, leaf);
+    bool is_named = hs_root_is_named(view, leaf);
+
+    if (is_named && root->kind != HS_ROOT_TLS)
+        return 0;
+    return root->function != 0 ? 1 : is_named ? 2 : 3;
+}
+
+/* The path from the firmest of the set's roots, of these the shortest, where two steps more are
+ * worth a better name; n_paths when there is none: doubtful words lead in from elsewhere, too. */
 static size_t best_path(struct hs_view *view, uint32_t set, const struct hs_paths *paths)
 {
-    size_t best = paths->n_paths;
-    unsigned best_rank = 2 * HS_TIER_NONE;
+    enum { STEPS_FOR_A_NAME = 2 };
+    size_t best = paths->n_paths, best_steps = SIZE_MAX;
+    unsigned best_tier = HS_TIER_NONE;
     for (size_t i = 0; i < paths->n_paths; i++) {
         hs_node leaf = paths->nodes[paths->begin[i]];
-        unsigned rank = 2u * hs_snap_root(view->snap, leaf)->tier + !hs_root_is_named(view, leaf);
-        if (rank < best_rank && is_of_set(view, set, hs_path_root(view, leaf))) {
+        unsigned tier = hs_snap_root(view->snap, leaf)->tier;
+        size_t steps = paths->begin[i + 1] - paths->begin[i] +
+                       STEPS_FOR_A_NAME * (size_t)tells_little(view, leaf);
+        bool is_better = tier < best_tier || (tier == best_tier && steps < best_steps);
+        if (is_better && is_of_set(view, set, hs_path_root(view, leaf))) {
             best = i;
-            best_rank = rank;
+            best_tier = tier;
+            best_steps = steps;
         }
     }
     return best;
