@@ -7,8 +7,7 @@
  *                                                              numbers: num * uint16_t, ascending
  *
  * The layout is the same from fontconfig 2.4 (2006) to 2.17; nothing of it is public. A block is
- * believed to be one when all its numbers and parts agree: so what fontconfig does not have passes
- * for it once in a process that never ends.
+ * believed to be one when all its numbers and parts agree.
  *
  * Sources: src/fcint.h (struct _FcPattern, _FcCharSet, FcOffsetToPtr), fcpat.c
  * (FcPatternObjectInsertElt), fccharset.c (FcCharSetPutLeaf). */
@@ -29,7 +28,7 @@ enum {
     FIRST_LEAVES = 8,     /* the room for one; then for two, four, ... */
     MOST_LEAVES = 0x1100, /* of 256 characters: all of Unicode */
     MOST_REFERENCES = 1 << 30,
-    MOST_PARTS = 1 << 18, /* 8 MB */
+    MOST_PARTS = 1 << 18, /* some 10 MB */
     MOST_LOOKS = 1 << 26, /* at elements and leaves of what may be patterns and sets */
     MAYBE_BITS = 1 << 16,
 };
@@ -92,12 +91,6 @@ static hs_status fontconfig_open(const struct hs_process_copy *process, void **r
     *f = (struct fontconfig){.process = process, .code = symbol.address};
     *ret_state = f;
     return HS_OK;
-}
-
-static const char *fontconfig_version(const void *state)
-{
-    (void)state;
-    return ""; /* nothing is listed of it that would have one */
 }
 
 /* ---- what is what */
@@ -351,7 +344,6 @@ const struct hs_allocator hs_allocator_fontconfig = {
     .name = "fontconfig",
     .open = fontconfig_open,
     .close = fontconfig_close,
-    .version = fontconfig_version,
     .has_no_blocks = true,
     .look = fontconfig_look,
     .object_name = fontconfig_name,

@@ -59,12 +59,6 @@ static hs_status gcontainers_open(const struct hs_process_copy *process, void **
     return HS_OK;
 }
 
-static const char *gcontainers_version(const void *state)
-{
-    (void)state;
-    return ""; /* nothing is listed of it that would have one */
-}
-
 static hs_status gcontainers_look(void *state, const struct hs_heap_map *map, struct hs_error *err)
 {
     struct gcontainers *g = state;
@@ -178,7 +172,6 @@ const struct hs_allocator hs_allocator_gcontainers = {
     .name = "gcontainers",
     .open = gcontainers_open,
     .close = gcontainers_close,
-    .version = gcontainers_version,
     .has_no_blocks = true,
     .look = gcontainers_look,
     .object_name = gcontainers_name,

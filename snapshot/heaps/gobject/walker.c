@@ -72,12 +72,6 @@ static hs_status gobject_mark(void *state, struct hs_heap_map *map, struct hs_le
                              types->n_sound, err);
 }
 
-static const char *gobject_version(const void *state)
-{
-    (void)state;
-    return ""; /* nothing is listed of it that would have one */
-}
-
 static const struct gobject_type *gobject_of_class(const struct gobject_types *types,
                                                    uint64_t class_at)
 {
@@ -122,7 +116,6 @@ const struct hs_allocator hs_allocator_gobject = {
     .open = gobject_open,
     .mark = gobject_mark,
     .close = gobject_close,
-    .version = gobject_version,
     .has_no_blocks = true,
     .object_name = gobject_name,
 };

@@ -43,12 +43,12 @@ struct hs_allocator {
     hs_status (*open)(const struct hs_process_copy *process, void **ret_state,
                       struct hs_error *err);
     void (*close)(void *state);
-    /* "2.36", "5.3"; "" when unknown. Valid until close. */
-    const char *(*version)(const void *state);
     bool has_no_blocks; /* a sampler, whose tables are kept out of the roots; who knows types */
 
     /* What follows may be left out. */
 
+    /* "2.36", "5.3"; "" when unknown. Valid until close. Only who has no blocks may do without. */
+    const char *(*version)(const void *state);
     /* Adds its spans; claims its memory in the ledger, bookkeeping included. */
     hs_status (*add_spans)(void *state, struct hs_heap_map *map, struct hs_ledger *ledger,
                            struct hs_error *err);
