@@ -59,5 +59,5 @@ for _ in 1 2; do
     rm -f "$work"/heap.snap*
     start "$work/fontconfig_heap" fonts
     dump
-    check_leaks "fonts" 4
+    check_leaks "fonts" 6
 done
