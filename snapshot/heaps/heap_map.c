@@ -54,6 +54,9 @@ static bool map_fit(struct hs_heap_span *span)
     case HS_SPAN_HEADERS:
         span->unit_bytes = MAP_CHUNK_BYTES;
         return span->begin % MAP_CHUNK_BYTES == 0;
+    case HS_SPAN_MARKED:
+        span->unit_bytes = MAP_LEAST_UNIT;
+        return span->begin % MAP_LEAST_UNIT == 0;
     case HS_SPAN_UNIFORM:
         if (span->unit_bytes < MAP_LEAST_UNIT || span->unit_bytes > span->end - span->begin)
             return false;
@@ -127,6 +130,7 @@ hs_status hs_heap_map_seal(struct hs_heap_map *map, uint64_t *ret_n_refused, str
     HS_TRY(map_lay_out(map, &n_bits, err));
     HS_TRY(hs_page_table_new(map->spans, map->n_spans, &map->pages, err));
     HS_TRY(hs_bitmap_init(&map->starts, n_bits, err));
+    HS_TRY(hs_bitmap_init(&map->stops, n_bits, err));
     map->is_sealed = true;
     *ret_n_refused = n_refused + map->n_unfit;
     return HS_OK;
@@ -155,11 +159,19 @@ const struct hs_heap_span *hs_heap_map_span_at(const struct hs_heap_map *map, hs
     return span->begin <= address && address < span->end ? span : NULL;
 }
 
+/* Has it blocks of several units, so that an address may lie in one that begins before its unit? */
+static inline bool map_is_chunked(const struct hs_heap_span *span)
+{
+    return span->form == HS_SPAN_HEADERS || span->form == HS_SPAN_MARKED;
+}
+
 /* Number of the region that an offset lies in. A division of 32 bits takes a third of the time. */
 static inline uint64_t map_region(const struct hs_heap_span *span, uint64_t offset)
 {
     if (span->form == HS_SPAN_HEADERS)
         return offset / MAP_CHUNK_BYTES;
+    if (span->form == HS_SPAN_MARKED)
+        return offset / MAP_LEAST_UNIT;
     if (span->form == HS_SPAN_SINGLE)
         return 0;
     if ((offset | span->unit_bytes) >> 32 == 0)
@@ -204,6 +216,20 @@ bool hs_heap_map_set(struct hs_heap_map *map, hs_addr address)
     return true;
 }
 
+bool hs_heap_map_set_marked(struct hs_heap_map *map, hs_addr address, hs_addr end)
+{
+    const struct hs_heap_span *span = hs_heap_map_span_at(map, address);
+    uint64_t bit;
+
+    if (span == NULL || span->form != HS_SPAN_MARKED || end <= address || end > span->end ||
+        end % MAP_LEAST_UNIT != 0 || !map_place(map, address, &bit))
+        return false;
+    hs_bitmap_set(&map->starts, bit);
+    if (end < span->end)
+        hs_bitmap_set(&map->stops, bit + (end - address) / MAP_LEAST_UNIT);
+    return true;
+}
+
 void hs_heap_map_clear(struct hs_heap_map *map, hs_addr address)
 {
     uint64_t bit;
@@ -219,6 +245,42 @@ bool hs_heap_map_is_set(const struct hs_heap_map *map, hs_addr address)
     return map_place(map, address, &bit) && hs_bitmap_get(&map->starts, bit);
 }
 
+/* One more than the last bit of a span. */
+static uint64_t map_span_end(const struct hs_heap_span *span)
+{
+    return span->first_bit + (span->end - span->begin + span->unit_bytes - 1) / span->unit_bytes;
+}
+
+/* How many bytes the chunk at `bit` has up to the next live one or stop; 0 when that is beyond so
+ * many words of the bitmaps, or behind the span. */
+static inline uint64_t map_near_bytes(const struct hs_heap_map *map,
+                                      const struct hs_heap_span *span, uint64_t bit,
+                                      uint64_t n_words)
+{
+    uint64_t end = map_span_end(span), at = bit + 1;
+    uint64_t last = (end - 1) / 64 < at / 64 + n_words ? (end - 1) / 64 : at / 64 + n_words;
+    uint64_t mask = UINT64_MAX << (at % 64);
+
+    for (uint64_t word = at / 64; word <= last; word++, mask = UINT64_MAX) {
+        uint64_t bits = (map->starts.words[word] | map->stops.words[word]) & mask;
+        if (bits == 0)
+            continue;
+        uint64_t found = word * 64 + (uint64_t)__builtin_ctzll(bits);
+        return found < end ? (found - bit) * span->unit_bytes : 0;
+    }
+    return 0;
+}
+
+/* Of a block of a MARKED span, which may go on to its end. */
+static uint64_t map_marked_bytes(const struct hs_heap_map *map, const struct hs_heap_span *span,
+                                 uint64_t bit)
+{
+    uint64_t n_bytes = map_near_bytes(map, span, bit, MAP_BITS_LIMIT);
+    uint64_t n_left = span->end - span->begin - (bit - span->first_bit) * span->unit_bytes;
+
+    return n_bytes != 0 ? n_bytes : n_left;
+}
+
 bool hs_heap_map_take(struct hs_heap_map *map, hs_addr address, uint64_t *ret_n_bytes)
 {
     uint64_t bit;
@@ -232,14 +294,10 @@ bool hs_heap_map_take(struct hs_heap_map *map, hs_addr address, uint64_t *ret_n_
         n_bytes = map_chunk_bytes(map, span, address) - MAP_HEADER_BYTES;
     else if (span->form == HS_SPAN_UNIFORM)
         n_bytes = span->unit_bytes;
+    else if (span->form == HS_SPAN_MARKED)
+        n_bytes = map_marked_bytes(map, span, bit);
     *ret_n_bytes = n_bytes < room ? n_bytes : room;
     return true;
-}
-
-/* One more than the last bit of a span. */
-static uint64_t map_span_end(const struct hs_heap_span *span)
-{
-    return span->first_bit + (span->end - span->begin + span->unit_bytes - 1) / span->unit_bytes;
 }
 
 /* Marks where the chunks of a span end before something else than a live chunk. */
@@ -261,10 +319,10 @@ static void map_find_stops(struct hs_heap_map *map, const struct hs_heap_span *s
 hs_status hs_heap_map_index(struct hs_heap_map *map, struct hs_error *err)
 {
     assert(map->is_sealed);
-    HS_TRY(hs_bitmap_init(&map->stops, map->starts.n_bits, err));
     for (size_t i = 0; i < map->n_spans; i++)
         if (map->spans[i].form == HS_SPAN_HEADERS)
             map_find_stops(map, &map->spans[i]);
+    map->is_indexed = true;
     return hs_bitmap_index(&map->starts, &map->n_blocks, err);
 }
 
@@ -272,26 +330,6 @@ uint64_t hs_heap_map_table_bytes(const struct hs_heap_map *map)
 {
     return map->starts.n_bits / 4 + map->starts.n_bits / 64 +
            map->spans_capacity * sizeof *map->spans + hs_page_table_bytes(map->pages);
-}
-
-/* How many bytes the chunk at `bit` has up to the next live one or stop; 0 when that is far, or
- * behind the span. */
-static inline uint64_t map_near_bytes(const struct hs_heap_map *map,
-                                      const struct hs_heap_span *span, uint64_t bit)
-{
-    uint64_t end = map_span_end(span), at = bit + 1;
-    uint64_t last =
-        (end - 1) / 64 < at / 64 + MAP_NEAR_WORDS ? (end - 1) / 64 : at / 64 + MAP_NEAR_WORDS;
-    uint64_t mask = UINT64_MAX << (at % 64);
-
-    for (uint64_t word = at / 64; word <= last; word++, mask = UINT64_MAX) {
-        uint64_t bits = (map->starts.words[word] | map->stops.words[word]) & mask;
-        if (bits == 0)
-            continue;
-        uint64_t found = word * 64 + (uint64_t)__builtin_ctzll(bits);
-        return found < end ? (found - bit) * MAP_CHUNK_BYTES : 0;
-    }
-    return 0;
 }
 
 /* The block whose bit is set, without its rank. */
@@ -303,12 +341,14 @@ static void map_block(const struct hs_heap_map *map, const struct hs_heap_span *
 
     ret->begin = span->begin + offset;
     if (span->form == HS_SPAN_HEADERS) {
-        n_bytes = map->stops.words != NULL ? map_near_bytes(map, span, bit) : 0;
+        n_bytes = map->is_indexed ? map_near_bytes(map, span, bit, MAP_NEAR_WORDS) : 0;
         if (n_bytes == 0)
             n_bytes = map_chunk_bytes(map, span, ret->begin);
         /* Its last word is the first of the next chunk. The header cannot have changed since set.
          */
         n_bytes = n_bytes >= MAP_LEAST_CHUNK ? n_bytes - MAP_HEADER_BYTES : MAP_CHUNK_BYTES;
+    } else if (span->form == HS_SPAN_MARKED) {
+        n_bytes = map_marked_bytes(map, span, bit);
     }
     uint64_t n_left = span->end - ret->begin;
     ret->n_bytes = n_bytes < n_left ? n_bytes : n_left;
@@ -328,7 +368,7 @@ static inline bool map_holder(const struct hs_heap_map *map, const struct hs_hea
     uint64_t bit = span->first_bit + map_region(span, address - span->begin);
 
     if (!hs_bitmap_get(&map->starts, bit)) {
-        if (span->form != HS_SPAN_HEADERS)
+        if (!map_is_chunked(span))
             return false;
         bit = hs_bitmap_previous_ranked(&map->starts, bit);
         if (bit == UINT64_MAX || bit < span->first_bit)
@@ -347,7 +387,7 @@ static enum hs_pointer map_resolve_end(const struct hs_heap_map *map, uint64_t w
     struct hs_heap_block block;
     uint64_t bit;
 
-    if (span == NULL || span->form != HS_SPAN_HEADERS || !map_holder(map, span, word - 1, &bit))
+    if (span == NULL || !map_is_chunked(span) || !map_holder(map, span, word - 1, &bit))
         return HS_POINTER_NONE;
     map_block(map, span, bit, &block);
     if (block.begin + block.n_bytes != word)

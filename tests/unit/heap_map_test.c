@@ -225,8 +225,9 @@ static void what_can_be_no_span_is_refused(void **state)
     add(HS_SPAN_UNIFORM, BASE, BASE + 4096, 0, 0);
     add(HS_SPAN_UNIFORM, BASE, BASE + 4096, 7, 0);
     add(HS_SPAN_UNIFORM, BASE, BASE + 4096, 4097, 0);
-    add(3, BASE, BASE + 4096, 8, 0);
-    assert_int_equal(seal(), 10);
+    add(HS_SPAN_MARKED, BASE + 4, BASE + 4096, 0, 0);
+    add(HS_SPAN_MARKED + 1, BASE, BASE + 4096, 8, 0);
+    assert_int_equal(seal(), 11);
     assert_int_equal(map.n_spans, 0);
     assert_int_equal(hs_heap_map_index(&map, &err), HS_OK);
     expect(BASE, HS_POINTER_NONE, 0, 0, 0);
@@ -347,7 +348,7 @@ static void a_refused_outer_span_leaves_its_inner_ones(void **state)
 
 struct naive_block {
     hs_addr begin, end;
-    bool is_chunk;
+    uint8_t form; /* of its span */
 };
 static struct naive_block naive[WORLD];
 static size_t n_naive;
@@ -372,7 +373,7 @@ static void set_chunks(hs_addr begin, hs_addr end)
         if (next_random(3) != 0 && span != NULL && span->form == HS_SPAN_HEADERS) {
             assert_true(hs_heap_map_set(&map, at));
             hs_addr stop = at + size - 8 < span->end ? at + size - 8 : span->end;
-            naive[n_naive++] = (struct naive_block){at, stop, true};
+            naive[n_naive++] = (struct naive_block){at, stop, HS_SPAN_HEADERS};
         }
         at += size;
     }
@@ -384,14 +385,39 @@ static void set_regions(const struct hs_heap_span *span)
         if (next_random(2) != 0) {
             assert_true(hs_heap_map_set(&map, at));
             hs_addr stop = at + span->unit_bytes < span->end ? at + span->unit_bytes : span->end;
-            naive[n_naive++] = (struct naive_block){at, stop, false};
+            naive[n_naive++] = (struct naive_block){at, stop, span->form};
         }
+}
+
+/* Blocks of any size with gaps, some of them adjacent. */
+static void set_marked(const struct hs_heap_span *span)
+{
+    for (hs_addr at = span->begin; at < span->end;) {
+        uint64_t n_bytes = 8 + 8 * next_random(next_random(8) == 0 ? 2000 : 6);
+        hs_addr stop = at + n_bytes < span->end ? at + n_bytes : span->end & ~UINT64_C(7);
+        if (stop <= at)
+            return;
+        if (next_random(3) != 0) {
+            assert_true(hs_heap_map_set_marked(&map, at, stop));
+            naive[n_naive++] = (struct naive_block){at, stop, HS_SPAN_MARKED};
+        }
+        at = stop + 8 * next_random(3);
+    }
 }
 
 static int by_begin(const void *left, const void *right)
 {
     const struct naive_block *a = left, *b = right;
     return a->begin < b->begin ? -1 : a->begin > b->begin;
+}
+
+/* Behind the last block of a form, at an address that no block holds. */
+static bool may_be_past_end(uint8_t form, hs_addr at)
+{
+    const struct hs_heap_span *span = hs_heap_map_span_at(&map, at);
+
+    return (form == HS_SPAN_HEADERS || form == HS_SPAN_MARKED) &&
+           (span == NULL || span->form == form);
 }
 
 static void compare_with_naive(void)
@@ -418,9 +444,7 @@ static void compare_with_naive(void)
         if (by != n_naive)
             expect(at, at == naive[by].begin ? HS_POINTER_START : HS_POINTER_INTERIOR,
                    naive[by].begin, naive[by].end - naive[by].begin, by);
-        else if (before != n_naive && naive[before].is_chunk && naive[before].end == at &&
-                 (hs_heap_map_span_at(&map, at) == NULL ||
-                  hs_heap_map_span_at(&map, at)->form == HS_SPAN_HEADERS))
+        else if (before != n_naive && may_be_past_end(naive[before].form, at))
             expect(at, HS_POINTER_PAST_END, naive[before].begin,
                    naive[before].end - naive[before].begin, before);
         else
@@ -443,6 +467,16 @@ static void count_below(void)
     assert_int_equal(hs_heap_map_below(&map, UINT64_MAX), n_naive);
 }
 
+/* A pool of any form inside of chunks. */
+static void add_inner(hs_addr at)
+{
+    static const uint8_t forms[] = {HS_SPAN_UNIFORM, HS_SPAN_SINGLE, HS_SPAN_MARKED};
+    uint8_t form = forms[next_random(3)];
+    hs_addr begin = form == HS_SPAN_MARKED ? (at + 7) & ~UINT64_C(7) : at;
+
+    add(form, begin, begin + 100 + next_random(400), 8 + next_random(70), 1);
+}
+
 /* Runs of chunks with pools inside of them, slabs between. */
 static void agrees_with_a_table_of_bytes(void **state)
 {
@@ -458,8 +492,7 @@ static void agrees_with_a_table_of_bytes(void **state)
             make_chunks(at, end);
             add(HS_SPAN_HEADERS, at, end, 0, 0);
             for (hs_addr in = at + next_random(2000); in + 600 < end; in += 700 + next_random(900))
-                add(next_random(2) == 0 ? HS_SPAN_UNIFORM : HS_SPAN_SINGLE, in,
-                    in + 100 + next_random(400), 8 + next_random(70), 1);
+                add_inner(in);
             begins[i] = at;
             ends[i] = end;
             at = (end + 8 * next_random(4) + 15) & ~UINT64_C(15);
@@ -471,7 +504,9 @@ static void agrees_with_a_table_of_bytes(void **state)
             set_chunks(begins[i], ends[i]);
         n_chunks += n_naive;
         for (size_t s = 0; s < map.n_spans; s++)
-            if (map.spans[s].form != HS_SPAN_HEADERS)
+            if (map.spans[s].form == HS_SPAN_MARKED)
+                set_marked(&map.spans[s]);
+            else if (map.spans[s].form != HS_SPAN_HEADERS)
                 set_regions(&map.spans[s]);
         assert_int_equal(hs_heap_map_index(&map, &err), HS_OK);
         compare_with_naive();

@@ -5,6 +5,7 @@
  *   headers   a run of glibc chunks: a bit every 16 bytes, a block's size is in its chunk header
  *   uniform   a slab or pool: a bit per region of unit_bytes, which is also the block's size
  *   single    one block that fills the span
+ *   marked    blocks of any size: a bit every 8 bytes where one begins, another where it ends
  *
  *   spans:   | headers | uniform | headers | single | ...    ascending and disjoint after seal
  *   starts:  | 1000100 | 1101    | 0011    | 1      | ...    one bitmap in the same order, ranked
@@ -16,11 +17,12 @@
  * refused: of two spans the one that was added first stays.
  *
  * Order of use: add spans, seal, set live bits, index, then look up and iterate.
- * Resident: 2 bits per 16 bytes of chunk heaps, 1 bit per region of slabs (ranks an eighth more),
- * 48 bytes per span, and 8 KB for every 8 MB of address space in which a span begins: what lies
- * inside one huge span costs nothing. A look-up is three steps to a page's entry, a span, one or
- * two words of the bitmaps: about 20 ns. It does not touch the copy, but for the header of a chunk
- * of more than 16 KiB: what is resolved may be far from what is in memory. */
+ * Resident: 2 bits per 16 bytes of chunk heaps, per 8 bytes of marked spans, and per region of
+ * slabs (ranks an eighth more), 48 bytes per span, and 8 KB for every 8 MB of address space in
+ * which a span begins: what lies inside one huge span costs nothing. A look-up is three steps to a
+ * page's entry, a span, one or two words of the bitmaps: about 20 ns. It does not touch the copy,
+ * but for the header of a chunk of more than 16 KiB: what is resolved may be far from what is in
+ * memory. */
 #ifndef HS_HEAPS_HEAP_MAP_H
 #define HS_HEAPS_HEAP_MAP_H
 
@@ -30,7 +32,7 @@
 #include "process/image.h"
 #include "snapshot/model.h"
 
-enum hs_span_form { HS_SPAN_HEADERS, HS_SPAN_UNIFORM, HS_SPAN_SINGLE };
+enum hs_span_form { HS_SPAN_HEADERS, HS_SPAN_UNIFORM, HS_SPAN_SINGLE, HS_SPAN_MARKED };
 
 /* Who answers for a span: an allocator (heaps/allocators.h), by its number, or one of the two
  * behind them. */
@@ -49,8 +51,8 @@ struct hs_heap_span {
     const uint8_t *bytes; /* borrowed from the image, the byte at begin; NULL: not in one piece of
                              the copy (its blocks still may be); set by seal */
     uint64_t first_bit;   /* set by seal */
-    uint64_t unit_bytes;  /* 16; the size of each region, at least 8; of a SINGLE span, set by add:
-                             its size before seal cut it */
+    uint64_t unit_bytes;  /* 16; 8 of a MARKED one; the size of each region, at least 8; of a SINGLE
+                             span, set by add: its size before seal cut it */
     uint32_t tag;         /* the allocator's own: a size class, the number of a pool */
     uint8_t form, owner;
     uint8_t states; /* enum hs_block_state bits that all its blocks have */
@@ -61,12 +63,12 @@ struct hs_heap_map {
     struct hs_heap_span *spans;   /* owned; ascending begin after seal */
     size_t n_spans, spans_capacity;
     struct hs_bitmap starts;
-    struct hs_bitmap stops;      /* after index: where a chunk ends and no live one begins; so the
-                                    size of most blocks is known without their headers */
-    uint64_t n_blocks;           /* after index */
-    uint64_t n_unfit;            /* added, but no spans: see hs_heap_map_add */
+    struct hs_bitmap stops; /* where a marked block ends; after index: where a chunk ends and no
+                               live one begins, so the size of most is known without headers */
+    uint64_t n_blocks;      /* after index */
+    uint64_t n_unfit;       /* added, but no spans: see hs_heap_map_add */
     struct hs_page_table *pages; /* owned; private to heap_map_pages.c */
-    bool is_sealed;
+    bool is_sealed, is_indexed;
 };
 
 void hs_heap_map_init(struct hs_heap_map *map, const struct hs_image *image);
@@ -85,6 +87,9 @@ hs_status hs_heap_map_seal(struct hs_heap_map *map, uint64_t *ret_n_refused, str
 /* A block starts at `address` and lives. False (and nothing set) when no span can have it there: no
  * start of a region, or a chunk header below 32 bytes. Sealed only, like the two below. */
 bool hs_heap_map_set(struct hs_heap_map *map, hs_addr address);
+/* The same for a block of a MARKED span, which ends at `end`; both lie at multiples of 8 bytes from
+ * the beginning of one span. */
+bool hs_heap_map_set_marked(struct hs_heap_map *map, hs_addr address, hs_addr end);
 void hs_heap_map_clear(struct hs_heap_map *map, hs_addr address);
 bool hs_heap_map_is_set(const struct hs_heap_map *map, hs_addr address);
 /* Clears it, and says how many bytes the block that starts there had. False (and nothing done) when
