@@ -128,6 +128,40 @@ struct hs_distances hs_heaps_distances(const struct hs_heaps *heaps,
     return distances;
 }
 
+bool hs_heaps_have_owners(const struct hs_heaps *heaps)
+{
+    for (size_t i = 0; i < HS_N_ALLOCATORS; i++)
+        if (heaps->states[i] != NULL && hs_allocators[i]->owner != NULL)
+            return true;
+    return false;
+}
+
+/* The allocator of a block; NULL: it has none that is in use. */
+static const struct hs_allocator *heaps_allocator(const struct hs_heaps *heaps,
+                                                  const struct hs_heap_block *block)
+{
+    unsigned owner = block->span->owner;
+    return owner < HS_N_ALLOCATORS && heaps->states[owner] != NULL ? hs_allocators[owner] : NULL;
+}
+
+hs_addr hs_heaps_owner(const struct hs_heaps *heaps, const struct hs_heap_block *block)
+{
+    const struct hs_allocator *allocator = heaps_allocator(heaps, block);
+
+    return allocator != NULL && allocator->owner != NULL
+               ? allocator->owner(heaps->states[block->span->owner], block)
+               : 0;
+}
+
+bool hs_heaps_owned(const struct hs_heaps *heaps, const struct hs_heap_block *owner,
+                    uint64_t *cursor, hs_addr *ret_begin, hs_addr *ret_end)
+{
+    const struct hs_allocator *allocator = heaps_allocator(heaps, owner);
+
+    return allocator != NULL && allocator->owned != NULL &&
+           allocator->owned(heaps->states[owner->span->owner], owner, cursor, ret_begin, ret_end);
+}
+
 const struct hs_registered_root *hs_heaps_roots(const struct hs_heaps *heaps, size_t *ret_n)
 {
     *ret_n = 0;

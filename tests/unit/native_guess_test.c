@@ -78,6 +78,7 @@ static void run(void)
     }
     WORLD_OK(hs_native_flow(&w->native, &flow, &world_err));
     WORLD_OK(hs_scan_begin(&scan, &w->native, &flow, &world_err));
+    WORLD_OK(hs_scan_mark_roots(&scan, &world_err));
     WORLD_OK(hs_scan_end(&scan, &world_err));
     WORLD_OK(hs_native_guess(&w->native, &flow, &scan, &samples, &world_err));
 }

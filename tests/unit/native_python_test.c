@@ -152,6 +152,7 @@ static void run(void)
     world_seal(w);
     WORLD_OK(hs_native_flow(&w->native, &flow, &world_err));
     WORLD_OK(hs_scan_begin(&scan, &w->native, &flow, &world_err));
+    WORLD_OK(hs_scan_mark_roots(&scan, &world_err));
     WORLD_OK(hs_garbage_mark(&scan, &world_err));
     WORLD_OK(hs_scan_end(&scan, &world_err));
     w->dump.n_tree = 1000;
@@ -316,6 +317,8 @@ static void every_allocation_fails(void **state)
     FAIL_EACH (each, .at_least = 4) {
         fail_each_begin(&each);
         hs_status status = hs_scan_begin(&scan, &w->native, &flow, &world_err);
+        if (status == HS_OK)
+            status = hs_scan_mark_roots(&scan, &world_err);
         if (status == HS_OK)
             status = hs_garbage_mark(&scan, &world_err);
         if (status == HS_OK)

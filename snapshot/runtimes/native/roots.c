@@ -73,6 +73,14 @@ static bool is_interpreters(const struct hs_native *native, const struct hs_inte
            (python->model->is_part != NULL && python->model->is_part(python->state, block));
 }
 
+/* Who owns the block frees it, whatever this variable says. */
+static bool is_owned_by_other(const struct hs_native *native, const struct hs_root_leaf *leaf,
+                              const struct hs_heap_block *block)
+{
+    hs_addr owner = hs_heaps_owner(&native->dump->heaps, block);
+    return owner != 0 && owner != leaf->root.address && leaf->root.tier == HS_TIER_FIRM;
+}
+
 static hs_status add_word(struct hs_native *native, uint64_t word, struct hs_root_leaf *leaf,
                           const struct hs_native_chosen *to, struct hs_error *err)
 {
@@ -87,7 +95,7 @@ static hs_status add_word(struct hs_native *native, uint64_t word, struct hs_roo
     leaf->target = block.begin;
     if (leaf->root.edge_class != HS_EDGE_GUESSED)
         leaf->root.edge_class = edge_class_of(how);
-    if (is_interpreters(native, &python, leaf, &block))
+    if (is_interpreters(native, &python, leaf, &block) || is_owned_by_other(native, leaf, &block))
         leaf->root.tier = HS_TIER_RUNTIME;
     if (hs_edge_tier(leaf->root.edge_class) > leaf->root.tier)
         leaf->root.tier = (uint8_t)hs_edge_tier(leaf->root.edge_class);

@@ -10,6 +10,7 @@
 #include "emit.h"
 #include "enclosing.h"
 #include "facts.h"
+#include "firm.h"
 #include "flow.h"
 #include "garbage.h"
 #include "guess.h"
@@ -159,6 +160,8 @@ static hs_status native_reserve(struct hs_native *native, struct hs_error *err)
     else
         HS_TRY(hs_dump_plan_adjust(&dump->plan, table_bytes, err));
     HS_TRY(hs_dump_plan_reserve(&dump->plan, HS_MARK_BYTES(n_blocks), "the marks of blocks", err));
+    if (hs_heaps_have_owners(&dump->heaps))
+        HS_TRY(hs_dump_plan_reserve(&dump->plan, HS_OWNED_BYTES(n_blocks), "who owns blocks", err));
     if (native->ctypes == NULL && hs_heaps_interpreter(&dump->heaps).model == NULL &&
         !hs_heaps_have_object_names(&dump->heaps) && !hs_rtti_is_possible(&dump->objects))
         return HS_OK;
@@ -214,6 +217,8 @@ static hs_status native_roots(void *state, struct hs_error *err)
     HS_TRY(hs_progress_tell(progress, "marking", 0, dump->heaps.map.n_blocks, err));
     hs_native_find_signal_stacks(&s->native);
     HS_TRY(hs_scan_begin(&s->scan, &s->native, &s->flow, err));
+    HS_TRY(hs_scan_find_owned(&s->scan, err));
+    HS_TRY(hs_scan_mark_roots(&s->scan, err));
     if (dump->n_listing > 1)
         HS_TRY(hs_scan_mark_firm(&s->scan, err));
     return hs_native_collect_disguised(&s->native, &s->scan, err);

@@ -6,6 +6,7 @@
 #include "base/bisect.h"
 #include "disguise.h"
 #include "flow.h"
+#include "owned.h"
 #include "said.h"
 
 enum { WORD = 8, BLOCKS_PER_TELL = 1 << 20 };
@@ -23,6 +24,7 @@ void hs_scan_close(struct hs_scan *scan)
     hs_bitmap_fini(&scan->by_start);
     hs_bitmap_fini(&scan->unsure);
     hs_bitmap_fini(&scan->leaked);
+    hs_bitmap_fini(&scan->entries);
     hs_block_queue_fini(&scan->queue);
     hs_pages_free(scan->edges, scan->edges_capacity, sizeof *scan->edges);
     hs_free(scan->sizes);
@@ -86,15 +88,14 @@ static inline hs_status mark_address(struct hs_scan *scan, struct hs_block_queue
     return how == HS_POINTER_NONE ? HS_OK : mark_block(scan, queue, &target, how, err);
 }
 
-static hs_status mark_word(struct hs_scan *scan, struct hs_block_queue *queue,
-                           const struct hs_heap_block *block, uint64_t at, struct hs_error *err)
+static hs_status mark_word(struct hs_scan *scan, void *queue, const struct hs_heap_block *block,
+                           uint64_t at, struct hs_error *err)
 {
     return mark_address(scan, queue, hs_load_u64(block->bytes + at), err);
 }
 
-/* The type of a block as far as something is known of its words, or NULL. */
-static const struct hs_native_type *scan_type(const struct hs_scan *scan,
-                                              const struct hs_heap_block *block)
+const struct hs_native_type *hs_scan_type(const struct hs_scan *scan,
+                                          const struct hs_heap_block *block)
 {
     hs_ntype number = hs_flow_type(scan->flow, block->rank);
 
@@ -105,13 +106,9 @@ static const struct hs_native_type *scan_type(const struct hs_scan *scan,
                                                                                        : type;
 }
 
-/* Calls `visit` for each place that is no multiple of 8 where the type has a pointer. */
-static hs_status scan_packed(struct hs_scan *scan, const struct hs_heap_block *block,
-                             const struct hs_native_type *type, struct hs_block_queue *queue,
-                             hs_status (*visit)(struct hs_scan *, struct hs_block_queue *,
-                                                const struct hs_heap_block *, uint64_t,
-                                                struct hs_error *),
-                             struct hs_error *err)
+hs_status hs_scan_packed(struct hs_scan *scan, const struct hs_heap_block *block,
+                         const struct hs_native_type *type, hs_scan_visit *visit, void *with,
+                         struct hs_error *err)
 {
     uint64_t n = type->is_array ? block->n_bytes / type->n_bytes : 1;
 
@@ -119,16 +116,14 @@ static hs_status scan_packed(struct hs_scan *scan, const struct hs_heap_block *b
         for (size_t j = 0; j < type->n_slots; j++) {
             uint64_t at = i * type->n_bytes + type->slots[j].offset_bytes;
             if (at % WORD != 0 && at <= block->n_bytes - WORD)
-                HS_TRY(visit(scan, queue, block, at, err));
+                HS_TRY(visit(scan, with, block, at, err));
         }
     }
     return HS_OK;
 }
 
-/* The next block that this one leads to by a distance, from word *word on, which goes on behind it.
- */
-static bool scan_next_by_distance(const struct hs_scan *scan, const struct hs_heap_block *block,
-                                  uint64_t *word, struct hs_heap_block *ret)
+bool hs_scan_next_by_distance(const struct hs_scan *scan, const struct hs_heap_block *block,
+                              uint64_t *word, struct hs_heap_block *ret)
 {
     const struct hs_distances distances = hs_heaps_distances(&scan->native->dump->heaps, block);
     uint64_t end = (uint64_t)distances.first_word + distances.n_words;
@@ -172,8 +167,7 @@ static inline bool scan_is_exact(const struct hs_scan *scan, const struct hs_hea
     return scan_python(scan, block, &words) && words.is_exact;
 }
 
-/* Leaves out the characters of text and the like. */
-static inline void scan_cut(const struct hs_scan *scan, struct hs_heap_block *block)
+void hs_scan_cut(const struct hs_scan *scan, struct hs_heap_block *block)
 {
     struct hs_object_words words;
 
@@ -226,20 +220,21 @@ static hs_status mark_words(struct hs_scan *scan, struct hs_block_queue *queue,
             !scan_is_passed_over(&words, words.links | words.weak, at))
             HS_TRY(mark_address(scan, queue, scan_address(&words, block, at), err));
     }
-    for (uint64_t word = 0; scan_next_by_distance(scan, block, &word, &target);)
+    for (uint64_t word = 0; hs_scan_next_by_distance(scan, block, &word, &target);)
+        HS_TRY(mark_block(scan, queue, &target, HS_POINTER_START, err));
+    for (struct hs_owned_walk walk = {0}; hs_owned_next(scan, block, &walk, &target);)
         HS_TRY(mark_block(scan, queue, &target, HS_POINTER_START, err));
     if (!scan->any_packed || block->n_bytes < WORD)
         return HS_OK;
-    const struct hs_native_type *type = scan_type(scan, block);
+    const struct hs_native_type *type = hs_scan_type(scan, block);
     return type != NULL && type->has_unaligned
-               ? scan_packed(scan, block, type, queue, mark_word, err)
+               ? hs_scan_packed(scan, block, type, mark_word, queue, err)
                : HS_OK;
 }
 
-/* Counts it among the sizes of its type. */
-static void mark_size(struct hs_scan *scan, const struct hs_heap_block *block)
+void hs_scan_count_size(struct hs_scan *scan, const struct hs_heap_block *block)
 {
-    const struct hs_native_type *type = scan_type(scan, block);
+    const struct hs_native_type *type = hs_scan_type(scan, block);
 
     if (type == NULL || type->is_array || type->n_bytes == 0 || type->n_bytes > block->n_bytes)
         return;
@@ -259,7 +254,7 @@ static void mark_count(struct hs_scan *scan)
         if ((block.span->states & HS_BLOCK_STATIC) != 0)
             continue;
         bool is_reached = hs_bitmap_get(&scan->reached, block.rank);
-        mark_size(scan, &block);
+        hs_scan_count_size(scan, &block);
         scan->n_unreached += !is_reached && !scan_is_unsure(scan, block.rank);
         scan->n_interior_only += is_reached && !hs_bitmap_get(&scan->by_start, block.rank);
     }
@@ -271,7 +266,7 @@ static hs_status mark_drain(struct hs_scan *scan, struct hs_block_queue *queue, 
     struct hs_heap_block block;
 
     while (hs_block_queue_pop(queue, &block)) {
-        scan_cut(scan, &block);
+        hs_scan_cut(scan, &block);
         HS_TRY(mark_words(scan, queue, &block, err));
         if (++*n_done % BLOCKS_PER_TELL == 0)
             HS_TRY(hs_progress_tell(scan->native->dump->options->progress, "marking", *n_done,
@@ -300,6 +295,11 @@ hs_status hs_scan_begin(struct hs_scan *scan, struct hs_native *native, const st
     HS_TRY(hs_block_queue_init(&scan->queue, &native->dump->heaps.map, HS_QUEUE_BLOCKS, err));
     if (native->is_large)
         hs_block_queue_go_by_region(&scan->queue);
+    return HS_OK;
+}
+
+hs_status hs_scan_mark_roots(struct hs_scan *scan, struct hs_error *err)
+{
     HS_TRY(mark_from_roots(scan, &scan->queue, err));
     return mark_drain(scan, &scan->queue, &scan->n_marked, err);
 }
@@ -471,12 +471,15 @@ static hs_status scan_add(struct hs_scan *scan, const struct hs_heap_block *targ
 }
 
 /* Of a word of C. The items of a list and the like belong to a Python object, and only Python
- * objects lead there: what looks like it was left by what used the memory before. */
-static unsigned scan_foreign_class(const struct hs_scan *scan, const struct hs_heap_block *target,
-                                   unsigned edge_class)
+ * objects lead there: what looks like it was left by what used the memory before. What has an owner
+ * is his. */
+static unsigned scan_foreign_class(const struct hs_scan *scan, const struct hs_heap_block *block,
+                                   const struct hs_heap_block *target, unsigned edge_class)
 {
     const struct hs_object_model *model = scan->python.model;
 
+    if (hs_edge_is_strong(edge_class) && hs_owned_is_borrowed(scan, block, target))
+        return HS_EDGE_GUESSED;
     return model != NULL && model->is_part != NULL && hs_edge_is_strong(edge_class) &&
                    model->is_part(scan->python.state, target)
                ? HS_EDGE_GUESSED
@@ -502,132 +505,29 @@ static hs_status scan_aligned(struct hs_scan *scan, const struct hs_heap_block *
         if (how == HS_POINTER_NONE)
             continue;
         if (!is_python)
-            edge_class = scan_foreign_class(scan, &target, edge_class);
+            edge_class = scan_foreign_class(scan, block, &target, edge_class);
         HS_TRY(scan_add(scan, &target, at, edge_class, err));
     }
-    for (uint64_t word = 0; scan_next_by_distance(scan, block, &word, &target);)
+    for (uint64_t word = 0; hs_scan_next_by_distance(scan, block, &word, &target);)
         HS_TRY(scan_add(scan, &target, (word - 1) * WORD, HS_EDGE_EXACT, err));
+    for (struct hs_owned_walk walk = {0}; hs_owned_next(scan, block, &walk, &target);)
+        HS_TRY(scan_add(scan, &target, 0, HS_EDGE_EXACT, err));
     return HS_OK;
 }
 
-/* ---- what is reached without a guess */
-
-static hs_status firm_block(struct hs_scan *scan, struct hs_block_queue *queue,
-                            const struct hs_heap_block *block, struct hs_error *err)
+/* A pointer of the type at a place that is no multiple of 8. */
+static hs_status scan_packed_word(struct hs_scan *scan, void *with,
+                                  const struct hs_heap_block *block, uint64_t at,
+                                  struct hs_error *err)
 {
-    if (hs_bitmap_get(&scan->firm, block->rank))
+    struct hs_heap_block target;
+    enum hs_pointer how = hs_flow_resolve(scan->native, hs_load_u64(block->bytes + at), &target);
+
+    (void)with;
+    if (how == HS_POINTER_NONE)
         return HS_OK;
-    hs_bitmap_set(&scan->firm, block->rank);
-    return block->bytes == NULL ? HS_OK : hs_block_queue_push(queue, block, err);
-}
-
-static hs_status firm_words(struct hs_scan *scan, struct hs_block_queue *queue,
-                            const struct hs_heap_block *block, struct hs_error *err)
-{
-    const struct hs_said said = hs_said_of(scan, scan_type(scan, block), block);
-    struct hs_object_words words;
-    struct hs_heap_block target;
-
-    scan_python(scan, block, &words);
-    for (uint64_t at = 0; at + WORD <= block->n_bytes; at += WORD) {
-        at = hs_flow_touched(scan->native, block, at);
-        if (at + WORD > block->n_bytes || scan_is_passed_over(&words, words.links | words.weak, at))
-            continue;
-        enum hs_pointer how =
-            hs_flow_resolve(scan->native, scan_address(&words, block, at), &target);
-        if (how != HS_POINTER_NONE &&
-            hs_edge_tier(hs_said_class(&said, &words, at, how)) < HS_TIER_DOUBTFUL)
-            HS_TRY(firm_block(scan, queue, &target, err));
-    }
-    for (uint64_t word = 0; scan_next_by_distance(scan, block, &word, &target);)
-        HS_TRY(firm_block(scan, queue, &target, err));
-    return HS_OK;
-}
-
-/* A pointer of the type at a place that is no multiple of 8. */
-static hs_status firm_packed_word(struct hs_scan *scan, struct hs_block_queue *queue,
-                                  const struct hs_heap_block *block, uint64_t at,
-                                  struct hs_error *err)
-{
-    struct hs_heap_block target;
-    enum hs_pointer how = hs_flow_resolve(scan->native, hs_load_u64(block->bytes + at), &target);
-
-    return how == HS_POINTER_NONE || hs_edge_tier(hs_scan_class(how)) >= HS_TIER_DOUBTFUL
-               ? HS_OK
-               : firm_block(scan, queue, &target, err);
-}
-
-static hs_status firm_roots(struct hs_scan *scan, struct hs_block_queue *queue,
-                            struct hs_error *err)
-{
-    const struct hs_roots *roots = &scan->native->roots;
-    struct hs_heap_block block;
-
-    for (size_t i = 0; i < roots->n_leaves; i++) {
-        const struct hs_root_leaf *leaf = &roots->leaves[i];
-        if (!leaf->root.weak && leaf->root.tier < HS_TIER_DOUBTFUL &&
-            hs_heap_map_resolve(&scan->native->dump->heaps.map, leaf->target, &block) ==
-                HS_POINTER_START)
-            HS_TRY(firm_block(scan, queue, &block, err));
-    }
-    return HS_OK;
-}
-
-/* The sizes of types are those that the notes will have counted when edges are written. */
-static void firm_sizes(struct hs_scan *scan)
-{
-    struct hs_heap_iterator it = {.map = &scan->native->dump->heaps.map};
-    struct hs_heap_block block;
-
-    while (hs_heap_map_next(&it, &block))
-        if ((block.span->states & HS_BLOCK_STATIC) == 0)
-            mark_size(scan, &block);
-}
-
-static hs_status firm_drain(struct hs_scan *scan, struct hs_block_queue *queue,
-                            struct hs_error *err)
-{
-    struct hs_heap_block block;
-
-    while (hs_block_queue_pop(queue, &block)) {
-        if (block.n_bytes < WORD || hs_native_is_root_memory(scan->native, &block))
-            continue;
-        const struct hs_native_type *type = scan_type(scan, &block);
-        scan_cut(scan, &block);
-        HS_TRY(firm_words(scan, queue, &block, err));
-        if (type != NULL && type->has_unaligned)
-            HS_TRY(scan_packed(scan, &block, type, queue, firm_packed_word, err));
-    }
-    return HS_OK;
-}
-
-hs_status hs_scan_mark_firm(struct hs_scan *scan, struct hs_error *err)
-{
-    struct hs_block_queue queue;
-
-    HS_TRY(hs_bitmap_init(&scan->firm, scan->native->dump->heaps.map.n_blocks, err));
-    HS_TRY(hs_block_queue_init(&queue, &scan->native->dump->heaps.map, HS_QUEUE_BLOCKS, err));
-    if (scan->native->is_large)
-        hs_block_queue_go_by_region(&queue);
-    firm_sizes(scan);
-    hs_status status = firm_roots(scan, &queue, err);
-    if (status == HS_OK)
-        status = firm_drain(scan, &queue, err);
-    hs_block_queue_fini(&queue);
-    memset(scan->sizes, 0, scan->flow->types.n_types * sizeof *scan->sizes);
-    return status;
-}
-
-/* A pointer of the type at a place that is no multiple of 8. */
-static hs_status scan_packed_word(struct hs_scan *scan, struct hs_block_queue *queue,
-                                  const struct hs_heap_block *block, uint64_t at,
-                                  struct hs_error *err)
-{
-    struct hs_heap_block target;
-    enum hs_pointer how = hs_flow_resolve(scan->native, hs_load_u64(block->bytes + at), &target);
-
-    (void)queue;
-    return how == HS_POINTER_NONE ? HS_OK : scan_add(scan, &target, at, hs_scan_class(how), err);
+    return scan_add(scan, &target, at, scan_foreign_class(scan, block, &target, hs_scan_class(how)),
+                    err);
 }
 
 /* Unaligned words that lead to the start of a block that nothing reaches. Most words are no
@@ -692,12 +592,12 @@ hs_status hs_scan_block(struct hs_scan *scan, const struct hs_heap_block *block,
     if (block->bytes == NULL || block->n_bytes < WORD ||
         hs_native_is_root_memory(scan->native, block))
         return HS_OK;
-    const struct hs_native_type *type = scan_type(scan, block);
+    const struct hs_native_type *type = hs_scan_type(scan, block);
     struct hs_heap_block cut = *block;
-    scan_cut(scan, &cut);
+    hs_scan_cut(scan, &cut);
     HS_TRY(scan_aligned(scan, &cut, type, err));
     if (type != NULL && type->has_unaligned)
-        HS_TRY(scan_packed(scan, &cut, type, NULL, scan_packed_word, err));
+        HS_TRY(hs_scan_packed(scan, &cut, type, scan_packed_word, NULL, err));
     if (scan->n_unreached == 0 || scan_is_exact(scan, block))
         return HS_OK;
     HS_TRY(scan_unaligned(scan, &cut, type, err));

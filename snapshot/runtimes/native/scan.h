@@ -42,6 +42,7 @@ struct hs_scan {
     const struct hs_flow *flow;    /* borrowed */
     struct hs_bitmap reached;      /* by rank: from a root that keeps */
     struct hs_bitmap firm;         /* by rank: without a doubtful word; see hs_scan_mark_firm */
+    struct hs_bitmap entries;      /* by rank: see owned.h; no bits: nothing has an owner */
     struct hs_bitmap by_start;     /* by rank: a word leads to its start */
     struct hs_interpreter python;  /* whose objects there are */
     const struct hs_bitmap *named; /* borrowed: by rank: what names of these own; NULL: none */
@@ -72,15 +73,12 @@ struct hs_scan {
  * back when it is done. */
 #define HS_MARK_BYTES(n_blocks) ((n_blocks) / 2)
 
-/* Begin marks from the roots, words add what else leads to blocks, end counts. Fails with HS_LIMIT.
- */
+/* After begin, roots mark what they lead to, words add what else leads to blocks, end counts. Fails
+ * with HS_LIMIT. */
 hs_status hs_scan_begin(struct hs_scan *scan, struct hs_native *native, const struct hs_flow *flow,
                         struct hs_error *err);
+hs_status hs_scan_mark_roots(struct hs_scan *scan, struct hs_error *err);
 hs_status hs_scan_mark_word(struct hs_scan *scan, uint64_t word, struct hs_error *err);
-/* Where other runtimes serve, after begin: which blocks are reached from roots that are not in
- * doubt by words that are not. A root of OCaml's in a block that only a guess leads to stays a
- * root: the guess must not take its place. Linear in the words of those blocks. */
-hs_status hs_scan_mark_firm(struct hs_scan *scan, struct hs_error *err);
 /* Sets bits of `marks` (by rank) for the block and for what hangs on it, as far as no root reaches
  * it and `leaked` does not have it. */
 hs_status hs_scan_mark_as(struct hs_scan *scan, struct hs_bitmap *marks,
@@ -113,5 +111,25 @@ void hs_scan_close(struct hs_scan *scan);
  * than memory for, the first go to the dump's writer in parts. Linear in its words. */
 hs_status hs_scan_block(struct hs_scan *scan, const struct hs_heap_block *block,
                         struct hs_error *err);
+
+/* ---- for those who go over the words of blocks beside it (firm.c) */
+
+/* The type of a block as far as something is known of its words, or NULL. */
+const struct hs_native_type *hs_scan_type(const struct hs_scan *scan,
+                                          const struct hs_heap_block *block);
+/* Leaves out the characters of text and the like. */
+void hs_scan_cut(const struct hs_scan *scan, struct hs_heap_block *block);
+/* Counts it among the sizes of its type. */
+void hs_scan_count_size(struct hs_scan *scan, const struct hs_heap_block *block);
+/* The next block that this one leads to by a distance, from word *word on, which goes on behind it.
+ */
+bool hs_scan_next_by_distance(const struct hs_scan *scan, const struct hs_heap_block *block,
+                              uint64_t *word, struct hs_heap_block *ret);
+/* Calls `visit` for each place that is no multiple of 8 where the type has a pointer. */
+typedef hs_status hs_scan_visit(struct hs_scan *scan, void *with, const struct hs_heap_block *block,
+                                uint64_t at, struct hs_error *err);
+hs_status hs_scan_packed(struct hs_scan *scan, const struct hs_heap_block *block,
+                         const struct hs_native_type *type, hs_scan_visit *visit, void *with,
+                         struct hs_error *err);
 
 #endif

@@ -71,6 +71,14 @@ struct hs_allocator {
     hs_status (*look)(void *state, const struct hs_heap_map *map, struct hs_error *err);
     /* Words of a block of any allocator that lead to other blocks by distances. */
     struct hs_distances (*distances)(const void *state, const struct hs_heap_block *block);
+    /* Of a block of its own: who frees it when he ends, whoever else leads to it. The address of a
+     * block, or of a variable; 0: nobody in particular. Whose span has the same tag may lead to
+     * each other: they end together. O(1). */
+    hs_addr (*owner)(const void *state, const struct hs_heap_block *block);
+    /* Where the blocks are that a block of its own owns, from *cursor on, which is 0 at first and
+     * goes on. False: there are no more. */
+    bool (*owned)(const void *state, const struct hs_heap_block *owner, uint64_t *cursor,
+                  hs_addr *ret_begin, hs_addr *ret_end);
     /* Roots that the program told it. Borrowed until close. */
     const struct hs_registered_root *(*roots)(const void *state, size_t *ret_n);
     /* What the program calls the blocks of a span with this tag; 0: nothing. */
@@ -126,6 +134,12 @@ bool hs_heaps_object_name(const struct hs_heaps *heaps, const struct hs_heap_blo
 /* Of the first that knows any; n_words 0 where none does. O(1). */
 struct hs_distances hs_heaps_distances(const struct hs_heaps *heaps,
                                        const struct hs_heap_block *block);
+/* Does any of them know who owns blocks? */
+bool hs_heaps_have_owners(const struct hs_heaps *heaps);
+/* 0: nobody in particular. O(1). */
+hs_addr hs_heaps_owner(const struct hs_heaps *heaps, const struct hs_heap_block *block);
+bool hs_heaps_owned(const struct hs_heaps *heaps, const struct hs_heap_block *owner,
+                    uint64_t *cursor, hs_addr *ret_begin, hs_addr *ret_end);
 /* Of the first allocator that knows any. */
 const struct hs_registered_root *hs_heaps_roots(const struct hs_heaps *heaps, size_t *ret_n);
 /* Of the pool that a span is part of; 0 when it has no name. */

@@ -1,0 +1,233 @@
+#include "firm.h"
+
+#include <string.h>
+
+#include "base/load.h"
+#include "flow.h"
+#include "owned.h"
+#include "said.h"
+
+enum { WORD = 8 };
+
+struct firm {
+    struct hs_scan *scan;
+    struct hs_block_queue queue;
+    struct hs_bitmap *marks; /* by rank: what was met */
+    bool is_within;          /* only from blocks to others that end with them */
+    bool is_still;           /* what is met is not gone on from */
+};
+
+static hs_status firm_block(struct firm *f, const struct hs_heap_block *from,
+                            const struct hs_heap_block *to, struct hs_error *err)
+{
+    if (f->is_within && (from->rank == to->rank || !hs_owned_together(f->scan, from, to)))
+        return HS_OK;
+    if (hs_bitmap_get(f->marks, to->rank))
+        return HS_OK;
+    hs_bitmap_set(f->marks, to->rank);
+    return to->bytes == NULL || f->is_still ? HS_OK : hs_block_queue_push(&f->queue, to, err);
+}
+
+static bool firm_is_firm(const struct firm *f, const struct hs_heap_block *from,
+                         const struct hs_heap_block *to, unsigned edge_class)
+{
+    return hs_edge_tier(edge_class) < HS_TIER_DOUBTFUL && !hs_owned_is_borrowed(f->scan, from, to);
+}
+
+/* Blocks that it leads to in other ways than by the words in it. */
+static hs_status firm_beyond_words(struct firm *f, const struct hs_heap_block *block,
+                                   struct hs_error *err)
+{
+    struct hs_heap_block target;
+
+    for (uint64_t word = 0; hs_scan_next_by_distance(f->scan, block, &word, &target);)
+        HS_TRY(firm_block(f, block, &target, err));
+    for (struct hs_owned_walk walk = {0}; hs_owned_next(f->scan, block, &walk, &target);)
+        HS_TRY(firm_block(f, block, &target, err));
+    return HS_OK;
+}
+
+static hs_status firm_words(struct firm *f, const struct hs_heap_block *block, struct hs_error *err)
+{
+    const struct hs_scan *scan = f->scan;
+    const struct hs_said said = hs_said_of(scan, hs_scan_type(scan, block), block);
+    struct hs_object_words words;
+    struct hs_heap_block target;
+
+    hs_scan_object_words(scan, block, &words);
+    for (uint64_t at = 0; at + WORD <= block->n_bytes; at += WORD) {
+        at = hs_flow_touched(scan->native, block, at);
+        if (at + WORD > block->n_bytes || hs_scan_passes_over(&words, words.links | words.weak, at))
+            continue;
+        enum hs_pointer how = hs_flow_resolve(
+            scan->native, hs_object_address(&words, at / WORD, hs_load_u64(block->bytes + at)),
+            &target);
+        if (how != HS_POINTER_NONE &&
+            firm_is_firm(f, block, &target, hs_said_class(&said, &words, at, how)))
+            HS_TRY(firm_block(f, block, &target, err));
+    }
+    return firm_beyond_words(f, block, err);
+}
+
+/* A pointer of the type at a place that is no multiple of 8. */
+static hs_status firm_packed_word(struct hs_scan *scan, void *with,
+                                  const struct hs_heap_block *block, uint64_t at,
+                                  struct hs_error *err)
+{
+    struct firm *f = with;
+    struct hs_heap_block target;
+    enum hs_pointer how = hs_flow_resolve(scan->native, hs_load_u64(block->bytes + at), &target);
+
+    return how == HS_POINTER_NONE || !firm_is_firm(f, block, &target, hs_scan_class(how))
+               ? HS_OK
+               : firm_block(f, block, &target, err);
+}
+
+static hs_status firm_roots(struct firm *f, struct hs_error *err)
+{
+    const struct hs_native *native = f->scan->native;
+    struct hs_heap_block block;
+
+    for (size_t i = 0; i < native->roots.n_leaves; i++) {
+        const struct hs_root_leaf *leaf = &native->roots.leaves[i];
+        if (!leaf->root.weak && leaf->root.tier < HS_TIER_DOUBTFUL &&
+            hs_heap_map_resolve(&native->dump->heaps.map, leaf->target, &block) == HS_POINTER_START)
+            HS_TRY(firm_block(f, &block, &block, err));
+    }
+    return HS_OK;
+}
+
+/* The sizes of types are those that the notes will have counted when edges are written. */
+static void firm_sizes(struct hs_scan *scan)
+{
+    struct hs_heap_iterator it = {.map = &scan->native->dump->heaps.map};
+    struct hs_heap_block block;
+
+    while (hs_heap_map_next(&it, &block))
+        if ((block.span->states & HS_BLOCK_STATIC) == 0)
+            hs_scan_count_size(scan, &block);
+}
+
+/* One block's words. */
+static hs_status firm_visit(struct firm *f, struct hs_heap_block block, struct hs_error *err)
+{
+    if (block.bytes == NULL || block.n_bytes < WORD ||
+        hs_native_is_root_memory(f->scan->native, &block))
+        return HS_OK;
+    const struct hs_native_type *type = hs_scan_type(f->scan, &block);
+    hs_scan_cut(f->scan, &block);
+    HS_TRY(firm_words(f, &block, err));
+    return type != NULL && type->has_unaligned
+               ? hs_scan_packed(f->scan, &block, type, firm_packed_word, f, err)
+               : HS_OK;
+}
+
+static hs_status firm_drain(struct firm *f, struct hs_error *err)
+{
+    struct hs_heap_block block;
+
+    while (hs_block_queue_pop(&f->queue, &block))
+        HS_TRY(firm_visit(f, block, err));
+    return HS_OK;
+}
+
+static hs_status firm_begin(struct firm *f, struct hs_scan *scan, struct hs_bitmap *marks,
+                            struct hs_error *err)
+{
+    *f = (struct firm){.scan = scan, .marks = marks};
+    HS_TRY(hs_block_queue_init(&f->queue, &scan->native->dump->heaps.map, HS_QUEUE_BLOCKS, err));
+    if (scan->native->is_large)
+        hs_block_queue_go_by_region(&f->queue);
+    firm_sizes(scan);
+    return HS_OK;
+}
+
+static void firm_end(struct firm *f)
+{
+    hs_block_queue_fini(&f->queue);
+    memset(f->scan->sizes, 0, f->scan->flow->types.n_types * sizeof *f->scan->sizes);
+}
+
+hs_status hs_scan_mark_firm(struct hs_scan *scan, struct hs_error *err)
+{
+    struct firm f;
+
+    HS_TRY(hs_bitmap_init(&scan->firm, scan->native->dump->heaps.map.n_blocks, err));
+    HS_TRY(firm_begin(&f, scan, &scan->firm, err));
+    hs_status status = firm_roots(&f, err);
+    if (status == HS_OK)
+        status = firm_drain(&f, err);
+    firm_end(&f);
+    return status;
+}
+
+/* ---- entries */
+
+static bool is_owned(const struct hs_scan *scan, const struct hs_heap_block *block)
+{
+    return hs_heaps_owner(&scan->native->dump->heaps, block) != 0;
+}
+
+/* Which blocks others that end with them lead to. */
+static hs_status find_inner(struct firm *f, struct hs_error *err)
+{
+    struct hs_heap_iterator it = {.map = &f->scan->native->dump->heaps.map};
+    struct hs_heap_block block;
+
+    f->is_still = true;
+    while (hs_heap_map_next(&it, &block))
+        if (is_owned(f->scan, &block))
+            HS_TRY(firm_visit(f, block, err));
+    return HS_OK;
+}
+
+/* Goes on from every block that has an owner, or from those that `inner` has not; each that was not
+ * met before is an entry. */
+static hs_status add_entries(struct firm *f, const struct hs_bitmap *inner, struct hs_error *err)
+{
+    struct hs_heap_iterator it = {.map = &f->scan->native->dump->heaps.map};
+    struct hs_heap_block block;
+
+    while (hs_heap_map_next(&it, &block)) {
+        if (!is_owned(f->scan, &block) || hs_bitmap_get(f->marks, block.rank) ||
+            (inner != NULL && hs_bitmap_get(inner, block.rank)))
+            continue;
+        hs_bitmap_set(&f->scan->entries, block.rank);
+        hs_bitmap_set(f->marks, block.rank);
+        HS_TRY(firm_visit(f, block, err));
+        HS_TRY(firm_drain(f, err));
+    }
+    return HS_OK;
+}
+
+static hs_status find_entries(struct firm *f, struct hs_bitmap *inner, struct hs_bitmap *held,
+                              struct hs_error *err)
+{
+    uint64_t n_blocks = f->scan->native->dump->heaps.map.n_blocks;
+
+    f->is_within = true;
+    HS_TRY(hs_bitmap_init(inner, n_blocks, err));
+    HS_TRY(hs_bitmap_init(held, n_blocks, err));
+    f->marks = inner;
+    HS_TRY(find_inner(f, err));
+    f->marks = held;
+    f->is_still = false;
+    HS_TRY(add_entries(f, inner, err));
+    return add_entries(f, NULL, err);
+}
+
+hs_status hs_scan_find_owned(struct hs_scan *scan, struct hs_error *err)
+{
+    struct hs_bitmap inner = {0}, held = {0};
+    struct firm f;
+
+    if (!hs_heaps_have_owners(&scan->native->dump->heaps))
+        return HS_OK;
+    HS_TRY(hs_bitmap_init(&scan->entries, scan->native->dump->heaps.map.n_blocks, err));
+    HS_TRY(firm_begin(&f, scan, NULL, err));
+    hs_status status = find_entries(&f, &inner, &held, err);
+    hs_bitmap_fini(&inner);
+    hs_bitmap_fini(&held);
+    firm_end(&f);
+    return status;
+}

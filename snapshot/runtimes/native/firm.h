@@ -1,0 +1,18 @@
+/* What is reached without a guess, and which of the blocks that have an owner hang on others of
+ * his.
+ */
+#ifndef HS_NATIVE_FIRM_H
+#define HS_NATIVE_FIRM_H
+
+#include "scan.h"
+
+/* Where other runtimes serve, after begin: which blocks are reached from roots that are not in
+ * doubt by words that are not. A root of OCaml's in a block that only a guess leads to stays a
+ * root: the guess must not take its place. Linear in the words of those blocks. */
+hs_status hs_scan_mark_firm(struct hs_scan *scan, struct hs_error *err);
+/* Finds scan->entries (owned.h), where anything has an owner; between begin and mark_roots. Twice
+ * the words of such blocks; 3 bits for each block of the heap, of which one stays. */
+#define HS_OWNED_BYTES(n_blocks) ((n_blocks) / 8 * 3)
+hs_status hs_scan_find_owned(struct hs_scan *scan, struct hs_error *err);
+
+#endif
