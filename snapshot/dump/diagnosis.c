@@ -102,7 +102,7 @@ static void list_supported(const struct hs_objects *objects, char *text, size_t 
     text[0] = '\0';
     for (size_t i = 0; i < HS_N_ALLOCATORS; i++) {
         const struct hs_allocator *a = hs_allocators[i];
-        bool is_there = a->known_as != NULL && has_library(objects, a->library);
+        bool is_there = a->library != NULL && has_library(objects, a->library);
         for (size_t k = 0; !is_there && k < HS_ALLOCATOR_SYMBOLS && a->symbols[k] != NULL; k++)
             is_there = hs_objects_find(objects, a->symbols[k], &symbol);
         if (is_there)

@@ -15,6 +15,7 @@
     X(gslice)            \
     X(gobject)           \
     X(fontconfig)        \
-    X(gcontainers)
+    X(gcontainers)       \
+    X(postgres)
 
 #endif

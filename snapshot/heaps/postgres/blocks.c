@@ -1,0 +1,265 @@
+#include "arch/processor.h"
+#include "base/alloc.h"
+#include "base/load.h"
+#include "postgres/contexts.h"
+
+enum {
+    NOT_SAID = 255,
+    WORD = 8,
+    SET_BLOCKS = 80, /* in an AllocSet */
+    SET_FREE_LISTS = 88,
+    BLOCK_PREV = 8, /* in a block of one */
+    BLOCK_NEXT = 16,
+    NODE_NEXT = 8, /* in a dlist_node; prev is its first */
+    LEAST_CHUNK = 8,
+    ID_BITS = 7, /* of hdrmask: the three that all releases have */
+};
+enum { ID_ALLOC_SET = 3, ID_GENERATION = 4 }; /* enum MemoryContextMethodID */
+#define VALUE_MASK UINT64_C(0x3fffffff)
+
+static const struct postgres_chunks releases[] = {
+    {.header_bytes = 16, .set_bytes = 224, .version = "15"},
+    {.header_bytes = 8, .set_bytes = 200, .is_masked = true, .shift = 5, .version = "17"},
+    {.header_bytes = 8, .set_bytes = 224, .is_masked = true, .shift = 4, .version = "16"},
+    /* built with MEMORY_CONTEXT_CHECKING */
+    {.header_bytes = 24, .set_bytes = 224, .version = "15"},
+    {.header_bytes = 16, .set_bytes = 200, .is_masked = true, .shift = 5, .version = "17"},
+    {.header_bytes = 16, .set_bytes = 224, .is_masked = true, .shift = 4, .version = "16"},
+};
+
+/* By release: AllocSets; then Generations of 17, 16, 15, and before that; Bumps of 17. */
+static const struct postgres_form forms[] = {
+    {POSTGRES_ALLOC_SET, 200, SET_BLOCKS, 40, 0, NOT_SAID, 24, 32},
+    {POSTGRES_ALLOC_SET, 224, SET_BLOCKS, 40, 0, NOT_SAID, 24, 32},
+    {POSTGRES_GENERATION, 128, 112, 56, 16, 32, 40, 48},
+    {POSTGRES_GENERATION, 152, 136, 56, 16, 32, 40, 48},
+    {POSTGRES_GENERATION, 152, 136, 48, NOT_SAID, 24, 32, 40},
+    {POSTGRES_GENERATION, 112, 96, 48, NOT_SAID, 24, 32, 40},
+    {POSTGRES_BUMP, 112, 96, 32, NOT_SAID, NOT_SAID, 16, 24},
+};
+#define N_RELEASES (sizeof releases / sizeof *releases)
+#define N_FORMS (sizeof forms / sizeof *forms)
+
+static uint64_t word_at(const struct postgres *p, hs_addr address)
+{
+    uint64_t word = 0;
+    (void)hs_image_u64(p->process->image, address, &word);
+    return word;
+}
+
+/* ---- chunks */
+
+/* What a masked header says: the size of the chunk. 0: nothing that could be. */
+static uint64_t masked_bytes(const struct postgres *p, const struct postgres_block *block,
+                             unsigned kind, hs_addr at, uint64_t mask)
+{
+    uint64_t value = mask >> p->chunks->shift & VALUE_MASK;
+
+    if ((mask & ID_BITS) != (kind == POSTGRES_ALLOC_SET ? ID_ALLOC_SET : ID_GENERATION))
+        return 0;
+    if ((mask >> (p->chunks->shift - 1) & 1) != 0) /* external: alone in its block */
+        return block->used - at - p->chunks->header_bytes;
+    if (kind == POSTGRES_GENERATION)
+        return value;
+    return value < POSTGRES_FREE_LISTS ? (uint64_t)LEAST_CHUNK << value : 0;
+}
+
+unsigned hs_postgres_header_bytes(const struct postgres *postgres,
+                                  const struct postgres_block *block)
+{
+    switch (postgres->contexts[block->context].form->kind) {
+    case POSTGRES_BUMP:
+        return 0; /* all that is in use is one */
+    case POSTGRES_GENERATION:
+        if (!postgres->chunks->is_masked) /* its block as well */
+            return postgres->chunks->header_bytes + WORD;
+        return postgres->chunks->header_bytes;
+    default:
+        return postgres->chunks->header_bytes;
+    }
+}
+
+bool hs_postgres_next_chunk(const struct postgres *postgres, const struct postgres_block *block,
+                            hs_addr *at, struct postgres_chunk *ret)
+{
+    const struct postgres_context *context = &postgres->contexts[block->context];
+    const unsigned kind = context->form->kind;
+    const uint64_t n_header = hs_postgres_header_bytes(postgres, block);
+
+    if (kind == POSTGRES_BUMP) {
+        *ret = (struct postgres_chunk){.begin = *at, .end = block->used};
+        *at = block->used;
+        return ret->begin < ret->end;
+    }
+    if (block->used - *at < n_header)
+        return false;
+    uint64_t last = word_at(postgres, *at + n_header - WORD);
+    uint64_t n_bytes = postgres->chunks->is_masked ? masked_bytes(postgres, block, kind, *at, last)
+                                                   : word_at(postgres, *at);
+    if (kind == POSTGRES_GENERATION && n_bytes < HS_USER_END)
+        n_bytes = (n_bytes + WORD - 1) / WORD * WORD;
+    if (n_bytes % WORD != 0 || n_bytes > block->used - *at - n_header ||
+        (n_bytes == 0 && kind == POSTGRES_ALLOC_SET))
+        return false;
+    ret->begin = *at + n_header;
+    ret->end = ret->begin + n_bytes;
+    ret->is_free = block->is_empty || (!postgres->chunks->is_masked && last != context->address);
+    *at = ret->end;
+    return true;
+}
+
+hs_addr hs_postgres_free_list(const struct postgres *postgres,
+                              const struct postgres_context *context, unsigned which)
+{
+    return word_at(postgres, context->address + SET_FREE_LISTS + (hs_addr)which * WORD);
+}
+
+hs_addr hs_postgres_next_free(const struct postgres *postgres, hs_addr chunk)
+{
+    return word_at(postgres, chunk + postgres->chunks->header_bytes);
+}
+
+/* Do the chunks end just where the block's used part does? Says what they have in common. */
+static bool chunks_fit(struct postgres *p, struct postgres_block *block)
+{
+    struct postgres_chunk chunk;
+    hs_addr at = block->first;
+    uint64_t n_chunks = 0, n_live = 0;
+
+    if (p->effort < block->used - block->begin)
+        return false;
+    p->effort -= block->used - block->begin;
+    while (hs_postgres_next_chunk(p, block, &at, &chunk)) {
+        n_chunks++;
+        n_live += !chunk.is_free;
+    }
+    block->is_single = n_chunks == 1 && n_live == 1;
+    return at == block->used;
+}
+
+/* ---- blocks */
+
+/* What a block's header says; false when it says what cannot be. */
+static bool read_block(const struct postgres *p, const struct postgres_context *context,
+                       const struct postgres_form *form, hs_addr at, struct postgres_block *ret)
+{
+    const uint8_t *bytes = hs_image_bytes(p->process->image, at, form->header_bytes);
+
+    if (bytes == NULL || at % WORD != 0)
+        return false;
+    *ret = (struct postgres_block){.begin = at,
+                                   .first = at + form->header_bytes,
+                                   .used = hs_load_u64(bytes + form->used),
+                                   .end = hs_load_u64(bytes + form->end)};
+    if (form->owner != NOT_SAID && hs_load_u64(bytes + form->owner) != context->address)
+        return false;
+    if (form->counts != NOT_SAID) {
+        uint32_t n_chunks = hs_load_u32(bytes + form->counts);
+        uint32_t n_free = hs_load_u32(bytes + form->counts + 4);
+        if (n_free > n_chunks)
+            return false;
+        ret->is_empty = n_free == n_chunks;
+        ret->is_unsure = n_free != 0 && !ret->is_empty && p->chunks->is_masked;
+    }
+    return ret->first <= ret->used && ret->used <= ret->end && ret->end < HS_USER_END &&
+           (ret->used | ret->end) % WORD == 0;
+}
+
+/* The first block, and the one behind another; 0: there is none. A list that is not linked
+ * backwards as it is forwards is none: then `*ret_is_sound` is cleared. */
+static hs_addr next_block(const struct postgres *p, const struct postgres_context *context,
+                          const struct postgres_form *form, hs_addr previous, bool *ret_is_sound)
+{
+    hs_addr head = context->address + form->head;
+    bool is_ring = form->kind != POSTGRES_ALLOC_SET;
+    hs_addr from = previous != 0 ? previous + (is_ring ? NODE_NEXT : BLOCK_NEXT)
+                                 : head + (is_ring ? NODE_NEXT : 0);
+    hs_addr next = word_at(p, from);
+
+    if (next == 0 || (is_ring && next == head))
+        return 0;
+    hs_addr back = word_at(p, next + (is_ring ? 0 : BLOCK_PREV));
+    *ret_is_sound &= back == (previous == 0 && is_ring ? head : previous);
+    return next;
+}
+
+/* Appends the blocks; false when something of them cannot be. */
+static hs_status list_blocks(struct postgres *p, uint32_t number, const struct postgres_form *form,
+                             bool *ret_is_sound, struct hs_error *err)
+{
+    struct postgres_context *context = &p->contexts[number];
+    uint64_t n_bytes = 0;
+    bool is_sound = true;
+
+    context->form = form;
+    for (hs_addr at = next_block(p, context, form, 0, &is_sound); at != 0 && is_sound;
+         at = next_block(p, context, form, at, &is_sound)) {
+        struct postgres_block block;
+        is_sound &= read_block(p, context, form, at, &block);
+        block.context = number;
+        if (!is_sound || !chunks_fit(p, &block)) {
+            is_sound = false;
+            break;
+        }
+        n_bytes += block.end - at;
+        HS_TRY(HS_GROW(&p->blocks, &p->blocks_capacity, p->n_blocks + 1, err));
+        p->blocks[p->n_blocks++] = block;
+        context->n_blocks++;
+    }
+    /* An AllocSet counts itself with its first block, a Generation does not. */
+    *ret_is_sound =
+        is_sound && context->n_blocks != 0 &&
+        (n_bytes == context->said_bytes || n_bytes + form->object_bytes == context->said_bytes);
+    return HS_OK;
+}
+
+static void forget_blocks(struct postgres *p, struct postgres_context *context)
+{
+    p->n_blocks = context->first_block;
+    context->n_blocks = 0;
+    context->form = NULL;
+}
+
+/* Is it a form of the release whose chunks these are? */
+static bool is_of_release(const struct postgres *p, const struct postgres_form *form)
+{
+    bool is_late = p->chunks->set_bytes == 200;
+
+    switch (form->kind) {
+    case POSTGRES_ALLOC_SET:
+        return form->object_bytes == p->chunks->set_bytes;
+    case POSTGRES_GENERATION:
+        return (form->object_bytes == 128) == is_late &&
+               (form->owner != NOT_SAID) == p->chunks->is_masked;
+    default:
+        return is_late;
+    }
+}
+
+hs_status hs_postgres_read_blocks(struct postgres *postgres, uint32_t context, struct hs_error *err)
+{
+    bool is_sound = false;
+
+    postgres->contexts[context].first_block = postgres->n_blocks;
+    for (size_t i = 0; i < N_FORMS; i++) {
+        if (!is_of_release(postgres, &forms[i]))
+            continue;
+        HS_TRY(list_blocks(postgres, context, &forms[i], &is_sound, err));
+        if (is_sound)
+            return HS_OK;
+        forget_blocks(postgres, &postgres->contexts[context]);
+    }
+    return HS_OK;
+}
+
+hs_status hs_postgres_find_release(struct postgres *postgres, struct hs_error *err)
+{
+    for (size_t i = 0; i < N_RELEASES; i++) {
+        postgres->chunks = &releases[i];
+        HS_TRY(hs_postgres_read_blocks(postgres, 0, err));
+        if (postgres->contexts[0].form != NULL)
+            return HS_OK;
+    }
+    postgres->chunks = NULL;
+    return HS_OK;
+}

@@ -1,0 +1,120 @@
+/* PostgreSQL's memory contexts (private). A backend has nearly all of its memory from a tree of
+ * named contexts, which begins at TopMemoryContext; each cuts its chunks out of larger blocks of
+ * malloc's, and frees all of them when it is reset or deleted, whoever still leads to them.
+ *
+ *   MemoryContextData   NodeTag type; bool isReset, allowInCritSection; Size mem_allocated;
+ *                       methods; parent, firstchild, prevchild, nextchild; name, ident; reset_cbs
+ *   AllocSet            blocks; freelist[11]; ...      blocks linked by prev and next
+ *   Generation, Bump    ...; dlist_head blocks         blocks linked in a ring
+ *
+ *   block               | header | chunk | chunk | ... | never used |
+ *                                              freeptr ^     endptr ^
+ *   chunk up to 15      Size size; context, of a free one something else;     what was asked for
+ *                       (of a Generation: Size size, not rounded; block; context)
+ *   chunk from 16 on    uint64 hdrmask: whose, and how large;                 what was asked for
+ *
+ * mem_allocated, since 13, is the sum of all blocks: what is read is proved by it.
+ *
+ * Sources: PostgreSQL 13 to 18, src/include/nodes/memnodes.h, utils/memutils_memorychunk.h,
+ * src/backend/utils/mmgr/aset.c, generation.c, bump.c. */
+#ifndef HS_POSTGRES_CONTEXTS_H
+#define HS_POSTGRES_CONTEXTS_H
+
+#include "heaps/allocator.h"
+
+#define POSTGRES_OWNER "postgres"
+#define POSTGRES_NONE UINT32_MAX
+
+enum postgres_kind { POSTGRES_ALLOC_SET, POSTGRES_GENERATION, POSTGRES_BUMP };
+
+/* Where things are in one kind of context, in bytes. */
+struct postgres_form {
+    uint8_t kind;         /* enum postgres_kind */
+    uint8_t object_bytes; /* of the context; its first block may follow */
+    uint8_t head;         /* in the context: the first block, or the ring's head */
+    uint8_t header_bytes; /* of a block */
+    uint8_t owner;        /* in a block: its context; 255: it does not say */
+    uint8_t counts;       /* in a block: int nchunks, nfree; 255: it does not say */
+    uint8_t used, end;    /* in a block: freeptr, endptr */
+};
+
+/* How chunks begin. */
+struct postgres_chunks {
+    bool is_masked; /* the last word of a header is hdrmask; else a context, and the first a size */
+    uint8_t header_bytes;
+    uint8_t shift;     /* of the value in hdrmask */
+    uint8_t set_bytes; /* of an AllocSet in this release */
+    const char *version;
+};
+
+struct postgres_block {
+    hs_addr begin, first; /* the header; the first chunk's header */
+    hs_addr used, end;
+    uint32_t context;
+    bool is_single; /* one live chunk is all there is */
+    bool is_empty;  /* all its chunks are free */
+    bool is_unsure; /* which of its chunks are free is not known */
+};
+
+struct postgres_context {
+    hs_addr address;
+    uint64_t said_bytes;
+    const struct postgres_form *form; /* NULL: of another kind, or damaged */
+    uint32_t parent;                  /* the nearest one that was read; POSTGRES_NONE: none */
+    uint32_t first_child, next_child; /* of those that were read */
+    size_t first_block, n_blocks;
+    hs_str object_name, chunk_name;
+};
+
+struct postgres {
+    const struct hs_process_copy *process; /* borrowed */
+    hs_addr variable;                      /* TopMemoryContext */
+    const struct postgres_chunks *chunks;
+    struct postgres_context *contexts; /* owned; parents before their children */
+    size_t n_contexts, contexts_capacity;
+    struct postgres_block *blocks; /* owned; of one context in a row */
+    size_t n_blocks, blocks_capacity;
+    uint64_t effort;              /* bytes that may still be walked over */
+    uint64_t n_damaged, n_others; /* contexts: caught in a change; of kinds that are not read */
+};
+
+/* A context's object has an odd tag, its chunks have the even one before it. */
+static inline uint32_t hs_postgres_tag(uint32_t context, bool is_object)
+{
+    return 2 * context + is_object;
+}
+
+/* ---- blocks.c */
+
+/* A chunk of a block. */
+struct postgres_chunk {
+    hs_addr begin, end; /* of what was asked for, and what it was rounded up by */
+    bool is_free;
+};
+/* How many bytes a chunk of this block has before what was asked for. */
+unsigned hs_postgres_header_bytes(const struct postgres *postgres,
+                                  const struct postgres_block *block);
+/* The chunk whose header is at *at, which goes on behind it. False at the end of the block, where
+ * *at == block->used, or at damage. */
+bool hs_postgres_next_chunk(const struct postgres *postgres, const struct postgres_block *block,
+                            hs_addr *at, struct postgres_chunk *ret);
+/* The chunks that one free list of an AllocSet has, where their headers do not say so: the first
+ * one's header, and the one behind it; 0: none. */
+hs_addr hs_postgres_free_list(const struct postgres *postgres,
+                              const struct postgres_context *context, unsigned which);
+hs_addr hs_postgres_next_free(const struct postgres *postgres, hs_addr chunk);
+enum { POSTGRES_FREE_LISTS = 11 };
+
+/* How this process's chunks begin: as those of the first context do, whose blocks are read;
+ * postgres->chunks stays NULL when it is none of the releases that are known. */
+hs_status hs_postgres_find_release(struct postgres *postgres, struct hs_error *err);
+/* Appends the blocks of a context and sets its form, if there is one by which all its sums are
+ * right. Linear in its chunks. */
+hs_status hs_postgres_read_blocks(struct postgres *postgres, uint32_t context,
+                                  struct hs_error *err);
+
+/* ---- tree.c: all contexts, with their names and blocks. None: this is no backend, or one of a
+ * release whose contexts are not known. */
+hs_status hs_postgres_read_tree(struct postgres *postgres, struct hs_error *err);
+
+#endif

@@ -1,0 +1,142 @@
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "base/load.h"
+#include "postgres/contexts.h"
+#include "process/constants.h"
+
+enum {
+    WORD = 8,
+    CONTEXT_BYTES = 80, /* MemoryContextData */
+    CONTEXT_ALLOCATED = 8,
+    CONTEXT_PARENT = 24,
+    CONTEXT_FIRST_CHILD = 32,
+    CONTEXT_PREV_CHILD = 40,
+    CONTEXT_NEXT_CHILD = 48,
+    CONTEXT_NAME = 56,
+    CONTEXT_IDENT = 64,
+    NAME_BYTES = 64,
+    TEXT_BYTES = NAME_BYTES + 32,
+};
+#define MOST_CONTEXTS ((size_t)1 << 24)
+
+/* The context at an address if its parent is who leads to it, and its elder sibling the one before.
+ * So each is met once, whatever the words say. */
+static const uint8_t *context_at(const struct postgres *p, hs_addr at, hs_addr parent,
+                                 hs_addr elder)
+{
+    const uint8_t *bytes =
+        at % WORD == 0 ? hs_image_bytes(p->process->image, at, CONTEXT_BYTES) : NULL;
+
+    return bytes != NULL && hs_load_u64(bytes + CONTEXT_PARENT) == parent &&
+                   hs_load_u64(bytes + CONTEXT_PREV_CHILD) == elder
+               ? bytes
+               : NULL;
+}
+
+/* What PostgreSQL's own reports call a context: tables are all named "dynahash", and told by what
+ * identifies them. */
+static void context_name(const struct postgres *p, const uint8_t *bytes, char *name)
+{
+    const struct hs_image *image = p->process->image;
+    hs_addr ident = hs_load_u64(bytes + CONTEXT_IDENT);
+
+    if (!hs_constant_string(image, p->process->objects, hs_load_u64(bytes + CONTEXT_NAME), name,
+                            NAME_BYTES))
+        snprintf(name, NAME_BYTES, "(unnamed)");
+    if (ident != 0 && strcmp(name, "dynahash") == 0 &&
+        !hs_constant_string(image, p->process->objects, ident, name, NAME_BYTES))
+        snprintf(name, NAME_BYTES, "dynahash");
+}
+
+static hs_status add_context(struct postgres *p, hs_addr at, const uint8_t *bytes, uint32_t parent,
+                             struct hs_error *err)
+{
+    struct hs_strtab *strings = p->process->findings->strings;
+    struct postgres_context context = {.address = at,
+                                       .said_bytes = hs_load_u64(bytes + CONTEXT_ALLOCATED),
+                                       .parent = parent,
+                                       .first_child = POSTGRES_NONE,
+                                       .next_child = POSTGRES_NONE};
+    char name[NAME_BYTES], text[TEXT_BYTES];
+
+    context_name(p, bytes, name);
+    snprintf(text, sizeof text, "MemoryContext %s", name);
+    HS_TRY(hs_strtab_add(strings, text, &context.object_name, err));
+    snprintf(text, sizeof text, "chunk in %s", name);
+    HS_TRY(hs_strtab_add(strings, text, &context.chunk_name, err));
+    HS_TRY(HS_GROW(&p->contexts, &p->contexts_capacity, p->n_contexts + 1, err));
+    p->contexts[p->n_contexts++] = context;
+    return HS_OK;
+}
+
+/* One that was read, and where it hangs among those. */
+static void join(struct postgres *p, uint32_t number)
+{
+    struct postgres_context *context = &p->contexts[number];
+
+    while (context->parent != POSTGRES_NONE && p->contexts[context->parent].form == NULL)
+        context->parent = p->contexts[context->parent].parent;
+    if (context->form == NULL || context->parent == POSTGRES_NONE)
+        return;
+    context->next_child = p->contexts[context->parent].first_child;
+    p->contexts[context->parent].first_child = number;
+}
+
+static hs_status add_children(struct postgres *p, uint32_t parent, struct hs_error *err)
+{
+    const hs_addr address = p->contexts[parent].address;
+    hs_addr elder = 0, at = 0;
+
+    (void)hs_image_u64(p->process->image, address + CONTEXT_FIRST_CHILD, &at);
+    while (at != 0) {
+        const uint8_t *bytes = context_at(p, at, address, elder);
+        if (bytes == NULL || p->n_contexts == MOST_CONTEXTS) {
+            p->n_damaged++;
+            return HS_OK;
+        }
+        uint32_t number = (uint32_t)p->n_contexts;
+        HS_TRY(add_context(p, at, bytes, parent, err));
+        HS_TRY(hs_postgres_read_blocks(p, number, err));
+        join(p, number);
+        elder = at;
+        at = hs_load_u64(bytes + CONTEXT_NEXT_CHILD);
+    }
+    return HS_OK;
+}
+
+/* Contexts that were not read are of another kind than those that are known, unless they are of one
+ * that others of this process are of: then they were caught in a change. */
+static void count_others(struct postgres *p)
+{
+    uint32_t type, top = 0;
+
+    (void)hs_image_u32(p->process->image, p->contexts[0].address, &top);
+    for (size_t i = 0; i < p->n_contexts; i++) {
+        if (p->contexts[i].form != NULL ||
+            !hs_image_u32(p->process->image, p->contexts[i].address, &type))
+            continue;
+        p->n_damaged += type == top;
+        p->n_others += type != top;
+    }
+}
+
+hs_status hs_postgres_read_tree(struct postgres *postgres, struct hs_error *err)
+{
+    hs_addr top = 0;
+
+    (void)hs_image_u64(postgres->process->image, postgres->variable, &top);
+    const uint8_t *bytes = top == 0 ? NULL : context_at(postgres, top, 0, 0);
+    if (bytes == NULL)
+        return HS_OK;
+    HS_TRY(add_context(postgres, top, bytes, POSTGRES_NONE, err));
+    HS_TRY(hs_postgres_find_release(postgres, err));
+    if (postgres->chunks == NULL) {
+        postgres->n_contexts = 0;
+        return HS_OK;
+    }
+    for (size_t i = 0; i < postgres->n_contexts; i++)
+        HS_TRY(add_children(postgres, (uint32_t)i, err));
+    count_others(postgres);
+    return HS_OK;
+}

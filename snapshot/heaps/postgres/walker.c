@@ -1,0 +1,331 @@
+/* PostgreSQL's memory contexts: chunks inside of malloc's blocks, owned by their context. */
+#include "base/alloc.h"
+#include "postgres/contexts.h"
+
+static void postgres_close(void *state)
+{
+    struct postgres *p = state;
+
+    if (p == NULL)
+        return;
+    hs_free(p->contexts);
+    hs_free(p->blocks);
+    hs_free(p);
+}
+
+static hs_status postgres_open(const struct hs_process_copy *process, void **ret_state,
+                               struct hs_error *err)
+{
+    struct hs_live_symbol symbol;
+    struct postgres *p;
+
+    if (process->objects == NULL || !hs_objects_find(process->objects, "TopMemoryContext", &symbol))
+        return HS_OK;
+    HS_TRY(HS_ALLOC(&p, 1, err));
+    /* What is in use is walked over once for each way of reading it; all of a heap less often. */
+    *p = (struct postgres){.process = process,
+                           .variable = symbol.address,
+                           .effort = 2 * hs_image_resident_bytes(process->image, 0, UINT64_MAX)};
+    hs_status status = hs_postgres_read_tree(p, err);
+    if (status == HS_OK && p->n_contexts != 0)
+        *ret_state = p;
+    else
+        postgres_close(p);
+    return status;
+}
+
+static const char *postgres_version(const void *state)
+{
+    return ((const struct postgres *)state)->chunks->version;
+}
+
+/* ---- spans */
+
+static hs_status add_object(const struct postgres *p, uint32_t number, struct hs_heap_map *map,
+                            struct hs_error *err)
+{
+    const struct postgres_context *context = &p->contexts[number];
+
+    return hs_heap_map_add(
+        map,
+        &(struct hs_heap_span){.begin = context->address,
+                               .end = context->address + context->form->object_bytes,
+                               .form = HS_SPAN_SINGLE,
+                               .tag = hs_postgres_tag(number, true),
+                               .owner = HS_OWNER_postgres},
+        err);
+}
+
+/* A block in which nothing is in use has none: false. */
+static bool span_of(const struct postgres *p, const struct postgres_block *block,
+                    struct hs_heap_span *ret)
+{
+    *ret = (struct hs_heap_span){.begin = block->first + hs_postgres_header_bytes(p, block),
+                                 .end = block->used,
+                                 .form = block->is_single ? HS_SPAN_SINGLE : HS_SPAN_MARKED,
+                                 .tag = hs_postgres_tag(block->context, false),
+                                 .owner = HS_OWNER_postgres,
+                                 .states = block->is_unsure ? HS_BLOCK_UNSURE : 0};
+    return !block->is_empty && ret->begin < ret->end;
+}
+
+static hs_status postgres_add_spans(void *state, struct hs_heap_map *map, struct hs_ledger *ledger,
+                                    struct hs_error *err)
+{
+    const struct postgres *p = state;
+    struct hs_heap_span span;
+
+    for (size_t i = 0; i < p->n_contexts; i++) {
+        const struct postgres_context *context = &p->contexts[i];
+        if (context->form == NULL)
+            continue;
+        HS_TRY(add_object(p, (uint32_t)i, map, err));
+        HS_TRY(hs_ledger_claim(ledger, POSTGRES_OWNER, HS_MEMORY_INTERNAL, context->address,
+                               context->address + context->form->object_bytes, 0, err));
+    }
+    for (size_t i = 0; i < p->n_blocks; i++) { /* what is malloc's stays claimed by that */
+        const struct postgres_block *block = &p->blocks[i];
+        if (span_of(p, block, &span))
+            HS_TRY(hs_heap_map_add(map, &span, err));
+        HS_TRY(hs_ledger_claim(ledger, POSTGRES_OWNER, HS_MEMORY_INTERNAL, block->begin, block->end,
+                               0, err));
+    }
+    return HS_OK;
+}
+
+/* ---- marking */
+
+struct marking {
+    struct postgres *p;
+    struct hs_heap_map *map;
+    struct hs_ledger *ledger;
+    uint64_t n_free, n_refused;
+};
+
+/* Memory of another allocator becomes ours: no block of its own any longer. */
+static hs_status take_over(struct marking *m, hs_addr begin, hs_addr end, struct hs_error *err)
+{
+    const struct hs_strtab *strings = m->p->process->findings->strings;
+    const struct hs_heap_span *span = hs_heap_map_span_at(m->map, begin);
+    const char *owner = hs_strtab_get(strings, hs_ledger_owner_at(m->ledger, begin));
+    uint64_t n_bytes;
+
+    if (span != NULL && span->owner != HS_OWNER_postgres)
+        (void)hs_heap_map_take(m->map, begin, &n_bytes);
+    if (owner[0] == '\0' || strcmp(owner, POSTGRES_OWNER) == 0)
+        return HS_OK;
+    return hs_ledger_hand_over(m->ledger, owner, POSTGRES_OWNER, begin, end, err);
+}
+
+static hs_status move(struct marking *m, enum hs_memory_state from, enum hs_memory_state to,
+                      hs_addr begin, hs_addr end, struct hs_error *err)
+{
+    return hs_ledger_move(m->ledger, POSTGRES_OWNER, from, to, begin, end, 0, err);
+}
+
+/* Is the span in the map as it was added? Another allocator may have had what it lies in. */
+static bool is_placed(const struct marking *m, const struct hs_heap_span *expected)
+{
+    const struct hs_heap_span *span = hs_heap_map_span_at(m->map, expected->begin);
+
+    return span != NULL && span->begin == expected->begin && span->end == expected->end &&
+           span->owner == HS_OWNER_postgres;
+}
+
+static hs_status mark_object(struct marking *m, const struct postgres_context *context,
+                             struct hs_error *err)
+{
+    const hs_addr end = context->address + context->form->object_bytes;
+
+    HS_TRY(take_over(m, context->address, end, err));
+    m->n_refused += !hs_heap_map_set(m->map, context->address);
+    return move(m, HS_MEMORY_INTERNAL, HS_MEMORY_LIVE, context->address, end, err);
+}
+
+static hs_status mark_chunks(struct marking *m, const struct postgres_block *block,
+                             const struct hs_heap_span *span, struct hs_error *err)
+{
+    struct postgres_chunk chunk;
+
+    for (hs_addr at = block->first; hs_postgres_next_chunk(m->p, block, &at, &chunk);) {
+        m->n_free += chunk.is_free;
+        HS_TRY(move(m, HS_MEMORY_INTERNAL, chunk.is_free ? HS_MEMORY_FREE : HS_MEMORY_LIVE,
+                    chunk.begin, chunk.end, err));
+        if (chunk.is_free)
+            continue;
+        if (span->form == HS_SPAN_SINGLE)
+            (void)hs_heap_map_set(m->map, chunk.begin);
+        else
+            (void)hs_heap_map_set_marked(m->map, chunk.begin, chunk.end);
+    }
+    return HS_OK;
+}
+
+static hs_status mark_block(struct marking *m, const struct postgres_block *block,
+                            struct hs_error *err)
+{
+    struct hs_heap_span span;
+
+    HS_TRY(take_over(m, block->begin, block->end, err));
+    HS_TRY(move(m, HS_MEMORY_INTERNAL, HS_MEMORY_FREE, block->used, block->end, err));
+    if (!span_of(m->p, block, &span))
+        return move(m, HS_MEMORY_INTERNAL, HS_MEMORY_FREE, block->first, block->used, err);
+    if (!is_placed(m, &span)) {
+        m->n_refused++;
+        return HS_OK;
+    }
+    return mark_chunks(m, block, &span, err);
+}
+
+/* Where chunks do not say that they are free, the lists do. One that was met has no bit any more,
+ * so no list is endless. */
+static hs_status unmark_free(struct marking *m, const struct postgres_context *context,
+                             struct hs_error *err)
+{
+    for (unsigned i = 0; i < POSTGRES_FREE_LISTS; i++) {
+        hs_addr at = hs_postgres_free_list(m->p, context, i);
+        while (at != 0) {
+            hs_addr begin = at + m->p->chunks->header_bytes;
+            const struct hs_heap_span *span = hs_heap_map_span_at(m->map, begin);
+            uint64_t n_bytes;
+            if (span == NULL || span->owner != HS_OWNER_postgres ||
+                !hs_heap_map_take(m->map, begin, &n_bytes)) {
+                m->p->n_damaged++;
+                break;
+            }
+            m->n_free++;
+            HS_TRY(move(m, HS_MEMORY_LIVE, HS_MEMORY_FREE, begin, begin + n_bytes, err));
+            at = hs_postgres_next_free(m->p, at);
+        }
+    }
+    return HS_OK;
+}
+
+static hs_status postgres_report(const struct marking *m, struct hs_error *err)
+{
+    const struct postgres *p = m->p;
+    struct hs_findings *findings = p->process->findings;
+    uint64_t n_known = p->n_contexts - p->n_others, n_read = 0;
+
+    for (size_t i = 0; i < p->n_contexts; i++)
+        n_read += p->contexts[i].form != NULL;
+    findings->n_torn += p->n_damaged;
+    HS_TRY(hs_findings_proof(findings, "postgres: contexts whose blocks add up to what they say",
+                             n_known, n_read, err));
+    if (p->n_others != 0)
+        HS_TRY(hs_findings_note(findings, false, err,
+                                "postgres: %llu contexts are slabs or of a kind that is not known; "
+                                "their blocks are malloc's",
+                                (unsigned long long)p->n_others));
+    if (p->n_damaged != 0 || m->n_refused != 0)
+        HS_TRY(hs_findings_note(findings, true, err,
+                                "postgres: %llu contexts or free lists were caught in a change, "
+                                "%llu blocks overlap others",
+                                (unsigned long long)p->n_damaged,
+                                (unsigned long long)m->n_refused));
+    return HS_OK;
+}
+
+static hs_status postgres_mark(void *state, struct hs_heap_map *map, struct hs_ledger *ledger,
+                               struct hs_error *err)
+{
+    struct marking m = {.p = state, .map = map, .ledger = ledger};
+
+    for (size_t i = 0; i < m.p->n_contexts; i++)
+        if (m.p->contexts[i].form != NULL)
+            HS_TRY(mark_object(&m, &m.p->contexts[i], err));
+    for (size_t i = 0; i < m.p->n_blocks; i++)
+        HS_TRY(mark_block(&m, &m.p->blocks[i], err));
+    for (size_t i = 0; m.p->chunks->is_masked && i < m.p->n_contexts; i++)
+        if (m.p->contexts[i].form != NULL && m.p->contexts[i].form->kind == POSTGRES_ALLOC_SET)
+            HS_TRY(unmark_free(&m, &m.p->contexts[i], err));
+    HS_TRY(hs_ledger_set_blocks(ledger, POSTGRES_OWNER, HS_MEMORY_FREE, m.n_free, err));
+    return postgres_report(&m, err);
+}
+
+/* ---- who owns what */
+
+static const struct postgres_context *context_of(const struct postgres *p,
+                                                 const struct hs_heap_block *block)
+{
+    return &p->contexts[block->span->tag / 2];
+}
+
+static bool is_object(const struct hs_heap_block *block)
+{
+    return block->span->tag % 2 != 0;
+}
+
+static hs_addr postgres_owner(const void *state, const struct hs_heap_block *block)
+{
+    const struct postgres *p = state;
+    const struct postgres_context *context = context_of(p, block);
+
+    if (!is_object(block))
+        return context->address;
+    return context->parent == POSTGRES_NONE ? p->variable : p->contexts[context->parent].address;
+}
+
+/* The blocks of the context, then the contexts below it: those by one more than their number. */
+static bool postgres_owned(const void *state, const struct hs_heap_block *owner, uint64_t *cursor,
+                           hs_addr *ret_begin, hs_addr *ret_end)
+{
+    const struct postgres *p = state;
+    const struct postgres_context *context = context_of(p, owner);
+
+    if (!is_object(owner))
+        return false;
+    if (*cursor < context->n_blocks) {
+        const struct postgres_block *block = &p->blocks[context->first_block + (*cursor)++];
+        *ret_begin = block->first;
+        *ret_end = block->used;
+        return true;
+    }
+    uint64_t before = *cursor - context->n_blocks;
+    uint32_t child = before == 0 ? context->first_child : p->contexts[before - 1].next_child;
+    if (child == POSTGRES_NONE)
+        return false;
+    *cursor = context->n_blocks + child + 1;
+    *ret_begin = p->contexts[child].address;
+    *ret_end = *ret_begin + p->contexts[child].form->object_bytes;
+    return true;
+}
+
+/* ---- what it is */
+
+static bool postgres_object_name(const void *state, const struct hs_heap_block *block,
+                                 struct hs_object_name *ret)
+{
+    if (block->span->owner != HS_OWNER_postgres || !is_object(block))
+        return false;
+    *ret = (struct hs_object_name){.name = context_of(state, block)->object_name};
+    return true;
+}
+
+static hs_str postgres_pool_name(const void *state, uint32_t tag)
+{
+    const struct postgres *p = state;
+    return tag % 2 != 0 ? p->contexts[tag / 2].object_name : p->contexts[tag / 2].chunk_name;
+}
+
+/* An AllocSet's chunks are powers of two. */
+static bool postgres_may_round(const struct hs_heap_block *block, uint64_t n_bytes)
+{
+    return (block->n_bytes & (block->n_bytes - 1)) == 0 && n_bytes > block->n_bytes / 2;
+}
+
+const struct hs_allocator hs_allocator_postgres = {
+    .name = POSTGRES_OWNER,
+    .open = postgres_open,
+    .close = postgres_close,
+    .version = postgres_version,
+    .add_spans = postgres_add_spans,
+    .mark = postgres_mark,
+    .owner = postgres_owner,
+    .owned = postgres_owned,
+    .object_name = postgres_object_name,
+    .pool_name = postgres_pool_name,
+    .may_round = postgres_may_round,
+    .known_as = "PostgreSQL's memory contexts",
+    .symbols = {"TopMemoryContext"},
+};
