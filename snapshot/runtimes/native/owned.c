@@ -30,7 +30,8 @@ bool hs_owned_next(const struct hs_scan *scan, const struct hs_heap_block *owner
         return false;
     for (;;) {
         while (walk->end != 0 && hs_heap_map_next(&walk->it, ret) && ret->begin < walk->end)
-            if (hs_bitmap_get(&scan->entries, ret->rank))
+            if (hs_bitmap_get(&scan->entries, ret->rank) &&
+                hs_heaps_owner(heaps_of(scan), ret) == owner->begin)
                 return true;
         if (!walk_range(scan, owner, walk))
             return false;
