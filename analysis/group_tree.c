@@ -389,7 +389,7 @@ static unsigned choose_members(const struct hs_accumulation *at)
     for (unsigned i = 2; i < at->n_steps; i++) {
         if (is_more_grown(at->steps, i, best))
             best = i;
-        if (at->steps[i].own_words > at->steps[heaviest].own_words)
+        if (at->steps[i].own_words >= at->steps[heaviest].own_words)
             heaviest = i;
     }
     uint64_t above = best == 1 ? 1 : at->steps[best - 1].n_blocks;

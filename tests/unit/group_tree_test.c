@@ -123,7 +123,8 @@ static void check_steps(const struct plain *plain, const struct hs_accumulation 
     assert_int_equal(at->parts[0].words, next == 0 ? 0 : plain->groups[next].words);
 }
 
-/* The group whose number has grown most; of equal ones the first. */
+/* The group whose number has grown most, of equal ones the first; else the heaviest, of equal ones
+ * the last. */
 static unsigned plain_members(const struct plain *plain, const unsigned *codes, unsigned n)
 {
     unsigned best = 0, heaviest = 1;
@@ -135,7 +136,7 @@ static unsigned plain_members(const struct plain *plain, const unsigned *codes, 
             most = growth;
             best = i;
         }
-        if (plain->groups[codes[i]].own > plain->groups[codes[heaviest]].own)
+        if (plain->groups[codes[i]].own >= plain->groups[codes[heaviest]].own)
             heaviest = i;
     }
     return n == 1 ? 0 : most >= 2 ? best : heaviest;
@@ -335,6 +336,38 @@ static void a_table(void **state)
     made_view_close(&made);
 }
 
+/* Contexts of one size, each in another, and the memory in the innermost: that one is told. */
+static void one_in_another(void **state)
+{
+    (void)state;
+    enum { N = 3, CHUNKS = 100 };
+    struct made_view made = {0};
+    struct hs_graph_builder *b = &made.builder;
+    uint32_t contexts = hs_graph_builder_blocks(b, N, 28);
+    uint32_t chunks = hs_graph_builder_blocks(b, 2 * CHUNKS, 8);
+    for (uint32_t i = 0; i < N; i++) {
+        static const char *const names[N] = {"MemoryContext Top", "MemoryContext Cache",
+                                             "MemoryContext Plan"};
+        b->blocks[contexts + i].type = hs_graph_builder_type(b, names[i], 0, HS_FORM_RECORD);
+        if (i + 1 < N)
+            hs_graph_builder_edge(b, contexts + i, contexts + i + 1, HS_EDGE_EXACT);
+    }
+    const uint32_t halves[2] = {hs_graph_builder_type(b, "struct key", 0, HS_FORM_RECORD),
+                                hs_graph_builder_type(b, "struct value", 0, HS_FORM_RECORD)};
+    for (uint32_t i = 0; i < 2 * CHUNKS; i++) {
+        b->blocks[chunks + i].type = halves[i % 2];
+        hs_graph_builder_edge(b, contexts + N - 1, chunks + i, HS_EDGE_EXACT);
+    }
+    uint32_t leaf = hs_graph_builder_leaf(b, HS_ROOT_GLOBAL, "m", "u", "Top", contexts);
+    made_view_open(&made);
+    struct hs_accumulation at = accumulate(&made, hs_graph_builder_leaf_node(b, leaf));
+    assert_int_equal(at.n_steps, N + 1);
+    assert_int_equal(at.members, N);
+    assert_int_equal(at.top, hs_graph_builder_node(b, contexts + N - 1));
+    assert_int_equal(at.parts[0].n_blocks, CHUNKS);
+    made_view_close(&made);
+}
+
 /* A chain of more types than steps are kept, and the memory that it takes. */
 static void many_types(void **state)
 {
@@ -390,9 +423,9 @@ static void allocations_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_heaps),     cmocka_unit_test(a_long_list),
-        cmocka_unit_test(a_table),          cmocka_unit_test(many_types),
-        cmocka_unit_test(allocations_fail),
+        cmocka_unit_test(random_heaps), cmocka_unit_test(a_long_list),
+        cmocka_unit_test(a_table),      cmocka_unit_test(one_in_another),
+        cmocka_unit_test(many_types),   cmocka_unit_test(allocations_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -292,11 +292,11 @@ static void put_holder(struct writer *w, const struct hs_view *view,
     put(w, ")");
 }
 
-/* Where no kind of block has most of it. */
+/* Where no kind of block has most of it: of the members with what hangs on them. */
 static void put_parts(struct writer *w, const struct hs_view *view,
                       const struct hs_accumulation *at)
 {
-    uint64_t whole = at->steps[at->n_steps - 1].words;
+    uint64_t whole = at->steps[at->members].words;
     bool has_parts = at->parts[0].words >= whole / LEAST_PART;
     for (unsigned i = 0; i < 2 && has_parts && at->parts[i].words >= whole / LEAST_PART; i++) {
         put(w, "%s", i == 0 ? "Its largest parts: " : " and ");

@@ -42,7 +42,8 @@ struct hs_accumulated {
 /* Where memory has come together below a place of the dominator tree: from the place downwards, by
  * types, as long as one group has at least --follow percent of what the group above it has. Of the
  * groups that are passed the members are those of the one whose number has grown most over the
- * group above it; when none has grown to the double, of the one with most words of its own. */
+ * group above it; when none has grown to the double, of the one with most words of its own, the
+ * lowest of these. */
 struct hs_accumulation {
     struct hs_accumulated steps[HS_GROUP_STEPS + 1]; /* the first is the place itself */
     unsigned n_steps;
