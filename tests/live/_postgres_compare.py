@@ -57,6 +57,9 @@ assert rows["free"]["blocks"] == n_free, (rows["free"], n_free)
 assert free + HEADER * n_free == free_bytes, (free, n_free, free_bytes)
 assert live + internal - HEADER * n_free == used_bytes + UNCOUNTED, (live, internal, used_bytes)
 
+# Contexts that wait to be used again are no blocks, and none of those that the log has.
+assert rows["cached"]["blocks"] > 0 and rows["cached"]["bytes"] > 0, rows
+
 types = {row["type"]: row for row in load("types")["types"]}
 told = {name.removeprefix("MemoryContext "): row for name, row in types.items()
         if name.startswith("MemoryContext ")}

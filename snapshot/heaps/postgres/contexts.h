@@ -66,6 +66,12 @@ struct postgres_context {
     hs_str object_name, chunk_name;
 };
 
+/* A context that waits to be used again, from its object to the end of its only block. */
+struct postgres_idle {
+    hs_addr begin, end;
+};
+enum { POSTGRES_MOST_IDLE = 200 };
+
 struct postgres {
     const struct hs_process_copy *process; /* borrowed */
     hs_addr variable;                      /* TopMemoryContext */
@@ -74,6 +80,8 @@ struct postgres {
     size_t n_contexts, contexts_capacity;
     struct postgres_block *blocks; /* owned; of one context in a row */
     size_t n_blocks, blocks_capacity;
+    struct postgres_idle idle[POSTGRES_MOST_IDLE];
+    size_t n_idle;
     uint64_t effort;              /* bytes that may still be walked over */
     uint64_t n_damaged, n_others; /* contexts: caught in a change; of kinds that are not read */
 };
@@ -116,5 +124,9 @@ hs_status hs_postgres_read_blocks(struct postgres *postgres, uint32_t context,
 /* ---- tree.c: all contexts, with their names and blocks. None: this is no backend, or one of a
  * release whose contexts are not known. */
 hs_status hs_postgres_read_tree(struct postgres *postgres, struct hs_error *err);
+
+/* ---- idle.c: contexts that wait to be used again, in a list of the object's; after the tree. One
+ * pass over the object's variables. */
+void hs_postgres_find_idle(struct postgres *postgres, const struct hs_object *object);
 
 #endif

@@ -27,10 +27,12 @@ static hs_status postgres_open(const struct hs_process_copy *process, void **ret
                            .variable = symbol.address,
                            .effort = 2 * hs_image_resident_bytes(process->image, 0, UINT64_MAX)};
     hs_status status = hs_postgres_read_tree(p, err);
-    if (status == HS_OK && p->n_contexts != 0)
+    if (status == HS_OK && p->n_contexts != 0) {
+        hs_postgres_find_idle(p, symbol.object);
         *ret_state = p;
-    else
+    } else {
         postgres_close(p);
+    }
     return status;
 }
 
@@ -90,6 +92,9 @@ static hs_status postgres_add_spans(void *state, struct hs_heap_map *map, struct
         HS_TRY(hs_ledger_claim(ledger, POSTGRES_OWNER, HS_MEMORY_INTERNAL, block->begin, block->end,
                                0, err));
     }
+    for (size_t i = 0; i < p->n_idle; i++)
+        HS_TRY(hs_ledger_claim(ledger, POSTGRES_OWNER, HS_MEMORY_INTERNAL, p->idle[i].begin,
+                               p->idle[i].end, 0, err));
     return HS_OK;
 }
 
@@ -121,6 +126,14 @@ static hs_status move(struct marking *m, enum hs_memory_state from, enum hs_memo
                       hs_addr begin, hs_addr end, struct hs_error *err)
 {
     return hs_ledger_move(m->ledger, POSTGRES_OWNER, from, to, begin, end, 0, err);
+}
+
+/* What waits to be used again is no block, and is not malloc's. */
+static hs_status mark_idle(struct marking *m, const struct postgres_idle *idle,
+                           struct hs_error *err)
+{
+    HS_TRY(take_over(m, idle->begin, idle->end, err));
+    return move(m, HS_MEMORY_INTERNAL, HS_MEMORY_CACHED, idle->begin, idle->end, err);
 }
 
 /* Is the span in the map as it was added? Another allocator may have had what it lies in. */
@@ -239,7 +252,10 @@ static hs_status postgres_mark(void *state, struct hs_heap_map *map, struct hs_l
     for (size_t i = 0; m.p->chunks->is_masked && i < m.p->n_contexts; i++)
         if (m.p->contexts[i].form != NULL && m.p->contexts[i].form->kind == POSTGRES_ALLOC_SET)
             HS_TRY(unmark_free(&m, &m.p->contexts[i], err));
+    for (size_t i = 0; i < m.p->n_idle; i++)
+        HS_TRY(mark_idle(&m, &m.p->idle[i], err));
     HS_TRY(hs_ledger_set_blocks(ledger, POSTGRES_OWNER, HS_MEMORY_FREE, m.n_free, err));
+    HS_TRY(hs_ledger_set_blocks(ledger, POSTGRES_OWNER, HS_MEMORY_CACHED, m.p->n_idle, err));
     return postgres_report(&m, err);
 }
 
