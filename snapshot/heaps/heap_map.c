@@ -271,14 +271,22 @@ static inline uint64_t map_near_bytes(const struct hs_heap_map *map,
     return 0;
 }
 
-/* Of a block of a MARKED span, which may go on to its end. */
+/* Of a block of a MARKED span, which may go on to its end. Its own stop is the next one. */
 static uint64_t map_marked_bytes(const struct hs_heap_map *map, const struct hs_heap_span *span,
                                  uint64_t bit)
 {
-    uint64_t n_bytes = map_near_bytes(map, span, bit, MAP_BITS_LIMIT);
     uint64_t n_left = span->end - span->begin - (bit - span->first_bit) * span->unit_bytes;
+    uint64_t n_bytes = map_near_bytes(map, span, bit, MAP_NEAR_WORDS), stop = UINT64_MAX;
 
-    return n_bytes != 0 ? n_bytes : n_left;
+    if (n_bytes != 0)
+        return n_bytes;
+    if (!map->is_indexed)
+        stop = hs_bitmap_next(&map->stops, bit + 1);
+    else if (bit + 1 < map->stops.n_bits) {
+        uint64_t rank = hs_bitmap_rank(&map->stops, bit + 1);
+        stop = rank < map->n_stops ? hs_bitmap_select(&map->stops, rank) : UINT64_MAX;
+    }
+    return stop < map_span_end(span) ? (stop - bit) * span->unit_bytes : n_left;
 }
 
 bool hs_heap_map_take(struct hs_heap_map *map, hs_addr address, uint64_t *ret_n_bytes)
@@ -319,9 +327,15 @@ static void map_find_stops(struct hs_heap_map *map, const struct hs_heap_span *s
 hs_status hs_heap_map_index(struct hs_heap_map *map, struct hs_error *err)
 {
     assert(map->is_sealed);
-    for (size_t i = 0; i < map->n_spans; i++)
+    bool has_marked = false;
+
+    for (size_t i = 0; i < map->n_spans; i++) {
+        has_marked |= map->spans[i].form == HS_SPAN_MARKED;
         if (map->spans[i].form == HS_SPAN_HEADERS)
             map_find_stops(map, &map->spans[i]);
+    }
+    if (has_marked) /* where a large one ends is found by rank */
+        HS_TRY(hs_bitmap_index(&map->stops, &map->n_stops, err));
     map->is_indexed = true;
     return hs_bitmap_index(&map->starts, &map->n_blocks, err);
 }

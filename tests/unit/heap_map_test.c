@@ -212,6 +212,27 @@ static void slabs_have_regions_of_one_size(void **state)
     assert_null(hs_heap_map_span_at(&map, UINT64_MAX));
 }
 
+/* Far more than the words of the bitmap that are gone through one by one. */
+static void large_marked_blocks(void **state)
+{
+    (void)state;
+    enum { LARGE = 30000 };
+    add(HS_SPAN_MARKED, BASE + 8, BASE + 8 + 2 * LARGE, 0, 0);
+    seal();
+    assert_true(hs_heap_map_set_marked(&map, BASE + 8, BASE + 16));
+    assert_true(hs_heap_map_set_marked(&map, BASE + 32, BASE + 32 + LARGE));
+    assert_true(hs_heap_map_set_marked(&map, BASE + 40 + LARGE, BASE + 8 + 2 * LARGE));
+    assert_false(hs_heap_map_set_marked(&map, BASE + 24, BASE + 16 + 2 * LARGE));
+    assert_false(hs_heap_map_set_marked(&map, BASE + 24, BASE + 24));
+    assert_int_equal(hs_heap_map_index(&map, &err), HS_OK);
+    expect(BASE + 8, HS_POINTER_START, BASE + 8, 8, 0);
+    expect(BASE + 24, HS_POINTER_NONE, 0, 0, 0);
+    expect(BASE + 31 + LARGE, HS_POINTER_INTERIOR, BASE + 32, LARGE, 1);
+    expect(BASE + 32 + LARGE, HS_POINTER_PAST_END, BASE + 32, LARGE, 1);
+    expect(BASE + 7 + 2 * LARGE, HS_POINTER_INTERIOR, BASE + 40 + LARGE, LARGE - 32, 2);
+    expect(BASE + 8 + 2 * LARGE, HS_POINTER_PAST_END, BASE + 40 + LARGE, LARGE - 32, 2);
+}
+
 static void what_can_be_no_span_is_refused(void **state)
 {
     (void)state;
@@ -628,6 +649,7 @@ int main(void)
         TEST(chunks_have_the_size_of_their_header),
         TEST(hostile_headers_make_no_blocks),
         TEST(slabs_have_regions_of_one_size),
+        TEST(large_marked_blocks),
         TEST(what_can_be_no_span_is_refused),
         TEST(the_borders_of_the_address_space),
         TEST(a_span_in_pieces_of_the_copy),

@@ -12,10 +12,14 @@ enum {
     BLOCK_NEXT = 16,
     NODE_NEXT = 8, /* in a dlist_node; prev is its first */
     LEAST_CHUNK = 8,
-    ID_BITS = 7, /* of hdrmask: the three that all releases have */
+    OLD_GENERATION = 112, /* 13 and 14: one without anything has no block either */
+    ID_BITS = 7,          /* of hdrmask: the three that all releases have */
+    OFFSET_BIT = 34,
 };
 enum { ID_ALLOC_SET = 3, ID_GENERATION = 4 }; /* enum MemoryContextMethodID */
 #define VALUE_MASK UINT64_C(0x3fffffff)
+#define OFFSET_MASK UINT64_C(0x3ffffffe) /* the lowest bit is the value's highest in 17 */
+#define EXTERNAL_MAGIC UINT64_C(0xb1a8db858eb6efba)
 
 static const struct postgres_chunks releases[] = {
     {.header_bytes = 16, .set_bytes = 224, .version = "15"},
@@ -34,8 +38,9 @@ static const struct postgres_form forms[] = {
     {POSTGRES_GENERATION, 128, 112, 56, 16, 32, 40, 48},
     {POSTGRES_GENERATION, 152, 136, 56, 16, 32, 40, 48},
     {POSTGRES_GENERATION, 152, 136, 48, NOT_SAID, 24, 32, 40},
-    {POSTGRES_GENERATION, 112, 96, 48, NOT_SAID, 24, 32, 40},
+    {POSTGRES_GENERATION, OLD_GENERATION, 96, 48, NOT_SAID, 24, 32, 40},
     {POSTGRES_BUMP, 112, 96, 32, NOT_SAID, NOT_SAID, 16, 24},
+    {POSTGRES_BUMP, 112, 96, 40, 16, NOT_SAID, 24, 32}, /* with MEMORY_CONTEXT_CHECKING */
 };
 #define N_RELEASES (sizeof releases / sizeof *releases)
 #define N_FORMS (sizeof forms / sizeof *forms)
@@ -49,19 +54,24 @@ static uint64_t word_at(const struct postgres *p, hs_addr address)
 
 /* ---- chunks */
 
-/* What a masked header says: the size of the chunk. 0: nothing that could be. */
+/* What a masked header says: the size of the chunk. UINT64_MAX: nothing that could be. It says
+ * where the chunk is in its block, too, and so that it is one. */
 static uint64_t masked_bytes(const struct postgres *p, const struct postgres_block *block,
                              unsigned kind, hs_addr at, uint64_t mask)
 {
     uint64_t value = mask >> p->chunks->shift & VALUE_MASK;
 
     if ((mask & ID_BITS) != (kind == POSTGRES_ALLOC_SET ? ID_ALLOC_SET : ID_GENERATION))
-        return 0;
+        return UINT64_MAX;
     if ((mask >> (p->chunks->shift - 1) & 1) != 0) /* external: alone in its block */
-        return block->used - at - p->chunks->header_bytes;
+        return at == block->first && (mask ^ EXTERNAL_MAGIC) >> p->chunks->shift == 0
+                   ? block->used - at - p->chunks->header_bytes
+                   : UINT64_MAX;
+    if ((mask >> OFFSET_BIT & OFFSET_MASK) != at - block->begin)
+        return UINT64_MAX;
     if (kind == POSTGRES_GENERATION)
         return value;
-    return value < POSTGRES_FREE_LISTS ? (uint64_t)LEAST_CHUNK << value : 0;
+    return value < POSTGRES_FREE_LISTS ? (uint64_t)LEAST_CHUNK << value : UINT64_MAX;
 }
 
 unsigned hs_postgres_header_bytes(const struct postgres *postgres,
@@ -77,6 +87,24 @@ unsigned hs_postgres_header_bytes(const struct postgres *postgres,
     default:
         return postgres->chunks->header_bytes;
     }
+}
+
+/* Can it be a header without a mask? A set's ends with its context, or with the next free chunk:
+ * not with a hdrmask, behind what was asked for. A Generation's has its block. */
+static bool is_plain(const struct postgres *p, const struct postgres_block *block, unsigned kind,
+                     hs_addr at, uint64_t last)
+{
+    if (kind == POSTGRES_GENERATION)
+        return word_at(p, at + p->chunks->header_bytes - WORD) == block->begin;
+    return last % WORD == 0;
+}
+
+bool hs_postgres_spend(struct postgres *postgres, uint64_t effort)
+{
+    if (postgres->effort < effort)
+        return false;
+    postgres->effort -= effort;
+    return true;
 }
 
 bool hs_postgres_next_chunk(const struct postgres *postgres, const struct postgres_block *block,
@@ -101,6 +129,8 @@ bool hs_postgres_next_chunk(const struct postgres *postgres, const struct postgr
     if (n_bytes % WORD != 0 || n_bytes > block->used - *at - n_header ||
         (n_bytes == 0 && kind == POSTGRES_ALLOC_SET))
         return false;
+    if (!postgres->chunks->is_masked && !is_plain(postgres, block, kind, *at, last))
+        return false;
     ret->begin = *at + n_header;
     ret->end = ret->begin + n_bytes;
     ret->is_free = block->is_empty || (!postgres->chunks->is_masked && last != context->address);
@@ -114,35 +144,54 @@ hs_addr hs_postgres_free_list(const struct postgres *postgres,
     return word_at(postgres, context->address + SET_FREE_LISTS + (hs_addr)which * WORD);
 }
 
+bool hs_postgres_is_listed(const struct postgres *postgres, hs_addr chunk, unsigned which)
+{
+    uint64_t mask = word_at(postgres, chunk + postgres->chunks->header_bytes - WORD);
+    uint64_t value = mask >> (postgres->chunks->shift - 1) & (VALUE_MASK << 1 | 1);
+
+    return (mask & ID_BITS) == ID_ALLOC_SET && value == (uint64_t)which << 1; /* not external */
+}
+
 hs_addr hs_postgres_next_free(const struct postgres *postgres, hs_addr chunk)
 {
     return word_at(postgres, chunk + postgres->chunks->header_bytes);
 }
 
-/* Do the chunks end just where the block's used part does? Says what they have in common. */
+/* Do the chunks end just where the block's used part does, and are they as many as it says? Says
+ * what they have in common. */
 static bool chunks_fit(struct postgres *p, struct postgres_block *block)
 {
+    const struct postgres_form *form = p->contexts[block->context].form;
     struct postgres_chunk chunk;
     hs_addr at = block->first;
     uint64_t n_chunks = 0, n_live = 0;
 
-    if (p->effort < block->used - block->begin)
-        return false;
-    p->effort -= block->used - block->begin;
-    while (hs_postgres_next_chunk(p, block, &at, &chunk)) {
+    while (hs_postgres_spend(p, 1) && hs_postgres_next_chunk(p, block, &at, &chunk)) {
         n_chunks++;
         n_live += !chunk.is_free;
     }
     block->is_single = n_chunks == 1 && n_live == 1;
-    return at == block->used;
+    return at == block->used && (form->counts == NOT_SAID || n_chunks == block->n_chunks);
 }
 
 /* ---- blocks */
 
-/* What a block's header says; false when it says what cannot be. */
-static bool read_block(const struct postgres *p, const struct postgres_context *context,
-                       const struct postgres_form *form, hs_addr at, struct postgres_block *ret)
+bool hs_postgres_is_one_piece(const struct postgres *postgres, hs_addr begin, hs_addr end)
 {
+    const struct hs_image_range *range = hs_image_find(postgres->process->image, begin, NULL);
+    const struct hs_target *target = postgres->process->target;
+
+    if (range != NULL && begin < end && end <= range->end)
+        return true;
+    const struct hs_mapping *mapping = target == NULL ? NULL : hs_target_mapping_at(target, begin);
+    return mapping != NULL && begin < end && end <= mapping->end;
+}
+
+/* What a block's header says; false when it says what cannot be. */
+static bool read_block(const struct postgres *p, uint32_t number, const struct postgres_form *form,
+                       hs_addr at, struct postgres_block *ret)
+{
+    const struct postgres_context *context = &p->contexts[number];
     const uint8_t *bytes = hs_image_bytes(p->process->image, at, form->header_bytes);
 
     if (bytes == NULL || at % WORD != 0)
@@ -150,7 +199,8 @@ static bool read_block(const struct postgres *p, const struct postgres_context *
     *ret = (struct postgres_block){.begin = at,
                                    .first = at + form->header_bytes,
                                    .used = hs_load_u64(bytes + form->used),
-                                   .end = hs_load_u64(bytes + form->end)};
+                                   .end = hs_load_u64(bytes + form->end),
+                                   .context = number};
     if (form->owner != NOT_SAID && hs_load_u64(bytes + form->owner) != context->address)
         return false;
     if (form->counts != NOT_SAID) {
@@ -158,11 +208,12 @@ static bool read_block(const struct postgres *p, const struct postgres_context *
         uint32_t n_free = hs_load_u32(bytes + form->counts + 4);
         if (n_free > n_chunks)
             return false;
+        ret->n_chunks = n_chunks;
         ret->is_empty = n_free == n_chunks;
         ret->is_unsure = n_free != 0 && !ret->is_empty && p->chunks->is_masked;
     }
-    return ret->first <= ret->used && ret->used <= ret->end && ret->end < HS_USER_END &&
-           (ret->used | ret->end) % WORD == 0;
+    return ret->first <= ret->used && ret->used <= ret->end &&
+           hs_postgres_is_one_piece(p, at, ret->end) && (ret->used | ret->end) % WORD == 0;
 }
 
 /* The first block, and the one behind another; 0: there is none. A list that is not linked
@@ -183,6 +234,11 @@ static hs_addr next_block(const struct postgres *p, const struct postgres_contex
     return next;
 }
 
+static bool is_old_generation(const struct postgres_form *form)
+{
+    return form->kind == POSTGRES_GENERATION && form->object_bytes == OLD_GENERATION;
+}
+
 /* Appends the blocks; false when something of them cannot be. */
 static hs_status list_blocks(struct postgres *p, uint32_t number, const struct postgres_form *form,
                              bool *ret_is_sound, struct hs_error *err)
@@ -195,21 +251,19 @@ static hs_status list_blocks(struct postgres *p, uint32_t number, const struct p
     for (hs_addr at = next_block(p, context, form, 0, &is_sound); at != 0 && is_sound;
          at = next_block(p, context, form, at, &is_sound)) {
         struct postgres_block block;
-        is_sound &= read_block(p, context, form, at, &block);
-        block.context = number;
-        if (!is_sound || !chunks_fit(p, &block)) {
-            is_sound = false;
+        is_sound &= hs_postgres_spend(p, POSTGRES_LOOK) &&
+                    read_block(p, number, form, at, &block) && chunks_fit(p, &block);
+        if (!is_sound)
             break;
-        }
         n_bytes += block.end - at;
         HS_TRY(HS_GROW(&p->blocks, &p->blocks_capacity, p->n_blocks + 1, err));
         p->blocks[p->n_blocks++] = block;
         context->n_blocks++;
     }
     /* An AllocSet counts itself with its first block, a Generation does not. */
-    *ret_is_sound =
-        is_sound && context->n_blocks != 0 &&
-        (n_bytes == context->said_bytes || n_bytes + form->object_bytes == context->said_bytes);
+    bool has_all =
+        n_bytes == context->said_bytes || n_bytes + form->object_bytes == context->said_bytes;
+    *ret_is_sound = is_sound && has_all && (context->n_blocks != 0 || is_old_generation(form));
     return HS_OK;
 }
 
@@ -231,8 +285,8 @@ static bool is_of_release(const struct postgres *p, const struct postgres_form *
     case POSTGRES_GENERATION:
         return (form->object_bytes == 128) == is_late &&
                (form->owner != NOT_SAID) == p->chunks->is_masked;
-    default:
-        return is_late;
+    default: /* a block says whose it is where chunks say what was asked for */
+        return is_late && (form->owner != NOT_SAID) == (p->chunks->header_bytes != WORD);
     }
 }
 

@@ -39,6 +39,8 @@ struct postgres_form {
 };
 
 /* How chunks begin. */
+enum { POSTGRES_LOOK = 32 }; /* the effort of a context or of a block: no sound one is smaller */
+
 struct postgres_chunks {
     bool is_masked; /* the last word of a header is hdrmask; else a context, and the first a size */
     uint8_t header_bytes;
@@ -51,9 +53,10 @@ struct postgres_block {
     hs_addr begin, first; /* the header; the first chunk's header */
     hs_addr used, end;
     uint32_t context;
-    bool is_single; /* one live chunk is all there is */
-    bool is_empty;  /* all its chunks are free */
-    bool is_unsure; /* which of its chunks are free is not known */
+    uint32_t n_chunks; /* that it says it has, where its form says so */
+    bool is_single;    /* one live chunk is all there is */
+    bool is_empty;     /* all its chunks are free */
+    bool is_unsure;    /* which of its chunks are free is not known */
 };
 
 struct postgres_context {
@@ -82,7 +85,8 @@ struct postgres {
     size_t n_blocks, blocks_capacity;
     struct postgres_idle idle[POSTGRES_MOST_IDLE];
     size_t n_idle;
-    uint64_t effort;              /* bytes that may still be walked over */
+    uint64_t effort;              /* chunks that may still be looked at, or what takes as long */
+    bool is_strange;              /* there is something, which was not read */
     uint64_t n_damaged, n_others; /* contexts: caught in a change; of kinds that are not read */
 };
 
@@ -93,6 +97,11 @@ static inline uint32_t hs_postgres_tag(uint32_t context, bool is_object)
 }
 
 /* ---- blocks.c */
+
+/* False: so much effort may not be spent any more. */
+bool hs_postgres_spend(struct postgres *postgres, uint64_t effort);
+/* Is it all of one mapping, as what malloc gives is? */
+bool hs_postgres_is_one_piece(const struct postgres *postgres, hs_addr begin, hs_addr end);
 
 /* A chunk of a block. */
 struct postgres_chunk {
@@ -110,19 +119,21 @@ bool hs_postgres_next_chunk(const struct postgres *postgres, const struct postgr
  * one's header, and the one behind it; 0: none. */
 hs_addr hs_postgres_free_list(const struct postgres *postgres,
                               const struct postgres_context *context, unsigned which);
+/* Is the chunk of the size that this free list is for? */
+bool hs_postgres_is_listed(const struct postgres *postgres, hs_addr chunk, unsigned which);
 hs_addr hs_postgres_next_free(const struct postgres *postgres, hs_addr chunk);
 enum { POSTGRES_FREE_LISTS = 11 };
 
-/* How this process's chunks begin: as those of the first context do, whose blocks are read;
- * postgres->chunks stays NULL when it is none of the releases that are known. */
+/* How this process's chunks begin: as those of the first context, whose blocks are then read;
+ * postgres->chunks stays NULL when it is damaged, or of no release that is known. */
 hs_status hs_postgres_find_release(struct postgres *postgres, struct hs_error *err);
 /* Appends the blocks of a context and sets its form, if there is one by which all its sums are
  * right. Linear in its chunks. */
 hs_status hs_postgres_read_blocks(struct postgres *postgres, uint32_t context,
                                   struct hs_error *err);
 
-/* ---- tree.c: all contexts, with their names and blocks. None: this is no backend, or one of a
- * release whose contexts are not known. */
+/* ---- tree.c: all contexts, with their blocks, and names of those that were read. None: this is no
+ * backend, or is_strange. No block overlaps another one: where any does, nothing is believed. */
 hs_status hs_postgres_read_tree(struct postgres *postgres, struct hs_error *err);
 
 /* ---- idle.c: contexts that wait to be used again, in a list of the object's; after the tree. One

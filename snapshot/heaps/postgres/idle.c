@@ -22,8 +22,7 @@ enum {
 };
 
 /* An AllocSet with nothing in it; where its memory ends, and the next one. */
-static bool idle_at(const struct postgres *p, hs_addr at, struct postgres_idle *ret,
-                    hs_addr *ret_next)
+static bool idle_at(struct postgres *p, hs_addr at, struct postgres_idle *ret, hs_addr *ret_next)
 {
     const struct hs_image *image = p->process->image;
     const hs_addr first = at + p->chunks->set_bytes;
@@ -32,7 +31,8 @@ static bool idle_at(const struct postgres *p, hs_addr at, struct postgres_idle *
     (void)hs_image_u64(image, p->contexts[0].address + CONTEXT_METHODS, &methods);
     const uint8_t *context = at % WORD == 0 ? hs_image_bytes(image, at, SET_BLOCKS + WORD) : NULL;
     const uint8_t *block = context == NULL ? NULL : hs_image_bytes(image, first, BLOCK_BYTES);
-    if (block == NULL || hs_load_u64(context + CONTEXT_METHODS) != methods ||
+    if (block == NULL || !hs_postgres_spend(p, POSTGRES_LOOK) ||
+        hs_load_u64(context + CONTEXT_METHODS) != methods ||
         hs_load_u64(context + CONTEXT_PARENT) != 0 ||
         hs_load_u64(context + CONTEXT_FIRST_CHILD) != 0 ||
         hs_load_u64(context + SET_BLOCKS) != first)
@@ -41,7 +41,7 @@ static bool idle_at(const struct postgres *p, hs_addr at, struct postgres_idle *
     *ret_next = hs_load_u64(context + CONTEXT_NEXT_CHILD);
     return hs_load_u64(block) == at && hs_load_u64(block + 8) == 0 &&
            hs_load_u64(block + 16) == 0 && hs_load_u64(block + 24) == first + BLOCK_BYTES &&
-           ret->end > first + BLOCK_BYTES &&
+           ret->end > first + BLOCK_BYTES && hs_postgres_is_one_piece(p, at, ret->end) &&
            ret->end - at == hs_load_u64(context + CONTEXT_ALLOCATED);
 }
 

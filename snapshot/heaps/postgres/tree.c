@@ -1,4 +1,5 @@
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/alloc.h"
 #include "base/load.h"
@@ -52,22 +53,31 @@ static void context_name(const struct postgres *p, const uint8_t *bytes, char *n
 static hs_status add_context(struct postgres *p, hs_addr at, const uint8_t *bytes, uint32_t parent,
                              struct hs_error *err)
 {
+    HS_TRY(HS_GROW(&p->contexts, &p->contexts_capacity, p->n_contexts + 1, err));
+    p->contexts[p->n_contexts++] =
+        (struct postgres_context){.address = at,
+                                  .said_bytes = hs_load_u64(bytes + CONTEXT_ALLOCATED),
+                                  .parent = parent,
+                                  .first_child = POSTGRES_NONE,
+                                  .next_child = POSTGRES_NONE};
+    return HS_OK;
+}
+
+/* Of one that was read. */
+static hs_status name_context(struct postgres *p, uint32_t number, struct hs_error *err)
+{
     struct hs_strtab *strings = p->process->findings->strings;
-    struct postgres_context context = {.address = at,
-                                       .said_bytes = hs_load_u64(bytes + CONTEXT_ALLOCATED),
-                                       .parent = parent,
-                                       .first_child = POSTGRES_NONE,
-                                       .next_child = POSTGRES_NONE};
+    struct postgres_context *context = &p->contexts[number];
+    const uint8_t *bytes = hs_image_bytes(p->process->image, context->address, CONTEXT_BYTES);
     char name[NAME_BYTES], text[TEXT_BYTES];
 
+    if (context->form == NULL || bytes == NULL)
+        return HS_OK;
     context_name(p, bytes, name);
     snprintf(text, sizeof text, "MemoryContext %s", name);
-    HS_TRY(hs_strtab_add(strings, text, &context.object_name, err));
+    HS_TRY(hs_strtab_add(strings, text, &context->object_name, err));
     snprintf(text, sizeof text, "chunk in %s", name);
-    HS_TRY(hs_strtab_add(strings, text, &context.chunk_name, err));
-    HS_TRY(HS_GROW(&p->contexts, &p->contexts_capacity, p->n_contexts + 1, err));
-    p->contexts[p->n_contexts++] = context;
-    return HS_OK;
+    return hs_strtab_add(strings, text, &context->chunk_name, err);
 }
 
 /* One that was read, and where it hangs among those. */
@@ -91,13 +101,15 @@ static hs_status add_children(struct postgres *p, uint32_t parent, struct hs_err
     (void)hs_image_u64(p->process->image, address + CONTEXT_FIRST_CHILD, &at);
     while (at != 0) {
         const uint8_t *bytes = context_at(p, at, address, elder);
-        if (bytes == NULL || p->n_contexts == MOST_CONTEXTS) {
+        if (bytes == NULL || p->n_contexts == MOST_CONTEXTS ||
+            !hs_postgres_spend(p, POSTGRES_LOOK)) {
             p->n_damaged++;
             return HS_OK;
         }
         uint32_t number = (uint32_t)p->n_contexts;
         HS_TRY(add_context(p, at, bytes, parent, err));
         HS_TRY(hs_postgres_read_blocks(p, number, err));
+        HS_TRY(name_context(p, number, err));
         join(p, number);
         elder = at;
         at = hs_load_u64(bytes + CONTEXT_NEXT_CHILD);
@@ -105,20 +117,83 @@ static hs_status add_children(struct postgres *p, uint32_t parent, struct hs_err
     return HS_OK;
 }
 
+/* The types that contexts say they have; of those that were read there are at most three. */
+struct types {
+    uint32_t types[4];
+    size_t n;
+};
+
+static bool has_type(const struct types *types, uint32_t type)
+{
+    for (size_t i = 0; i < types->n; i++)
+        if (types->types[i] == type)
+            return true;
+    return false;
+}
+
 /* Contexts that were not read are of another kind than those that are known, unless they are of one
  * that others of this process are of: then they were caught in a change. */
 static void count_others(struct postgres *p)
 {
-    uint32_t type, top = 0;
+    struct types known = {.n = 0};
+    uint32_t type;
 
-    (void)hs_image_u32(p->process->image, p->contexts[0].address, &top);
+    for (size_t i = 0; i < p->n_contexts && known.n < sizeof known.types / sizeof *known.types; i++)
+        if (p->contexts[i].form != NULL &&
+            hs_image_u32(p->process->image, p->contexts[i].address, &type) &&
+            !has_type(&known, type))
+            known.types[known.n++] = type;
     for (size_t i = 0; i < p->n_contexts; i++) {
         if (p->contexts[i].form != NULL ||
             !hs_image_u32(p->process->image, p->contexts[i].address, &type))
             continue;
-        p->n_damaged += type == top;
-        p->n_others += type != top;
+        p->n_damaged += has_type(&known, type);
+        p->n_others += !has_type(&known, type);
     }
+}
+
+/* ---- no two may have the same memory */
+
+struct extent {
+    hs_addr begin, end;
+};
+
+static int by_begin(const void *left, const void *right)
+{
+    const struct extent *a = left, *b = right;
+    return a->begin < b->begin ? -1 : a->begin > b->begin;
+}
+
+static hs_status are_disjoint(const struct postgres *p, bool *ret, struct hs_error *err)
+{
+    hs_auto_free struct extent *extents = NULL;
+    size_t n = 0;
+
+    HS_TRY(HS_ALLOC(&extents, p->n_contexts + p->n_blocks, err));
+    for (size_t i = 0; i < p->n_contexts; i++)
+        if (p->contexts[i].form != NULL)
+            extents[n++] = (struct extent){
+                p->contexts[i].address, p->contexts[i].address + p->contexts[i].form->object_bytes};
+    for (size_t i = 0; i < p->n_blocks; i++)
+        extents[n++] = (struct extent){p->blocks[i].begin, p->blocks[i].end};
+    qsort(extents, n, sizeof *extents, by_begin);
+    *ret = true;
+    for (size_t i = 1; i < n; i++)
+        *ret &= extents[i - 1].end <= extents[i].begin;
+    return HS_OK;
+}
+
+static hs_status read_all(struct postgres *p, struct hs_error *err)
+{
+    bool is_sound;
+
+    HS_TRY(name_context(p, 0, err));
+    for (size_t i = 0; i < p->n_contexts; i++)
+        HS_TRY(add_children(p, (uint32_t)i, err));
+    count_others(p);
+    HS_TRY(are_disjoint(p, &is_sound, err));
+    p->is_strange = !is_sound;
+    return HS_OK;
 }
 
 hs_status hs_postgres_read_tree(struct postgres *postgres, struct hs_error *err)
@@ -126,17 +201,18 @@ hs_status hs_postgres_read_tree(struct postgres *postgres, struct hs_error *err)
     hs_addr top = 0;
 
     (void)hs_image_u64(postgres->process->image, postgres->variable, &top);
-    const uint8_t *bytes = top == 0 ? NULL : context_at(postgres, top, 0, 0);
+    if (top == 0) /* not yet */
+        return HS_OK;
+    const uint8_t *bytes = context_at(postgres, top, 0, 0);
+    postgres->is_strange = bytes == NULL;
     if (bytes == NULL)
         return HS_OK;
     HS_TRY(add_context(postgres, top, bytes, POSTGRES_NONE, err));
     HS_TRY(hs_postgres_find_release(postgres, err));
-    if (postgres->chunks == NULL) {
-        postgres->n_contexts = 0;
-        return HS_OK;
-    }
-    for (size_t i = 0; i < postgres->n_contexts; i++)
-        HS_TRY(add_children(postgres, (uint32_t)i, err));
-    count_others(postgres);
+    postgres->is_strange = postgres->chunks == NULL;
+    if (postgres->chunks != NULL)
+        HS_TRY(read_all(postgres, err));
+    if (postgres->is_strange)
+        postgres->n_contexts = postgres->n_blocks = 0;
     return HS_OK;
 }

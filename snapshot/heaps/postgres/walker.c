@@ -2,6 +2,8 @@
 #include "base/alloc.h"
 #include "postgres/contexts.h"
 
+#define LEAST_EFFORT ((uint64_t)1 << 24)
+
 static void postgres_close(void *state)
 {
     struct postgres *p = state;
@@ -22,11 +24,19 @@ static hs_status postgres_open(const struct hs_process_copy *process, void **ret
     if (process->objects == NULL || !hs_objects_find(process->objects, "TopMemoryContext", &symbol))
         return HS_OK;
     HS_TRY(HS_ALLOC(&p, 1, err));
-    /* What is in use is walked over once for each way of reading it; all of a heap less often. */
+    /* Nearly all is walked over once, and no chunk is smaller than two words. What is swapped out
+     * is not resident. */
     *p = (struct postgres){.process = process,
                            .variable = symbol.address,
-                           .effort = 2 * hs_image_resident_bytes(process->image, 0, UINT64_MAX)};
+                           .effort = LEAST_EFFORT +
+                                     hs_image_resident_bytes(process->image, 0, UINT64_MAX) /
+                                         (HS_WORD_BYTES / 2)};
     hs_status status = hs_postgres_read_tree(p, err);
+    if (status == HS_OK && p->is_strange)
+        status =
+            hs_findings_note(process->findings, true, err,
+                             "postgres: the contexts below TopMemoryContext are damaged, or of "
+                             "a release that is not known; their blocks are malloc's");
     if (status == HS_OK && p->n_contexts != 0) {
         hs_postgres_find_idle(p, symbol.object);
         *ret_state = p;
@@ -43,19 +53,15 @@ static const char *postgres_version(const void *state)
 
 /* ---- spans */
 
-static hs_status add_object(const struct postgres *p, uint32_t number, struct hs_heap_map *map,
-                            struct hs_error *err)
+static struct hs_heap_span object_span(const struct postgres *p, uint32_t number)
 {
     const struct postgres_context *context = &p->contexts[number];
 
-    return hs_heap_map_add(
-        map,
-        &(struct hs_heap_span){.begin = context->address,
-                               .end = context->address + context->form->object_bytes,
-                               .form = HS_SPAN_SINGLE,
-                               .tag = hs_postgres_tag(number, true),
-                               .owner = HS_OWNER_postgres},
-        err);
+    return (struct hs_heap_span){.begin = context->address,
+                                 .end = context->address + context->form->object_bytes,
+                                 .form = HS_SPAN_SINGLE,
+                                 .tag = hs_postgres_tag(number, true),
+                                 .owner = HS_OWNER_postgres};
 }
 
 /* A block in which nothing is in use has none: false. */
@@ -78,12 +84,12 @@ static hs_status postgres_add_spans(void *state, struct hs_heap_map *map, struct
     struct hs_heap_span span;
 
     for (size_t i = 0; i < p->n_contexts; i++) {
-        const struct postgres_context *context = &p->contexts[i];
-        if (context->form == NULL)
+        if (p->contexts[i].form == NULL)
             continue;
-        HS_TRY(add_object(p, (uint32_t)i, map, err));
-        HS_TRY(hs_ledger_claim(ledger, POSTGRES_OWNER, HS_MEMORY_INTERNAL, context->address,
-                               context->address + context->form->object_bytes, 0, err));
+        span = object_span(p, (uint32_t)i);
+        HS_TRY(hs_heap_map_add(map, &span, err));
+        HS_TRY(hs_ledger_claim(ledger, POSTGRES_OWNER, HS_MEMORY_INTERNAL, span.begin, span.end, 0,
+                               err));
     }
     for (size_t i = 0; i < p->n_blocks; i++) { /* what is malloc's stays claimed by that */
         const struct postgres_block *block = &p->blocks[i];
@@ -142,17 +148,20 @@ static bool is_placed(const struct marking *m, const struct hs_heap_span *expect
     const struct hs_heap_span *span = hs_heap_map_span_at(m->map, expected->begin);
 
     return span != NULL && span->begin == expected->begin && span->end == expected->end &&
-           span->owner == HS_OWNER_postgres;
+           span->owner == HS_OWNER_postgres && span->tag == expected->tag;
 }
 
-static hs_status mark_object(struct marking *m, const struct postgres_context *context,
-                             struct hs_error *err)
+static hs_status mark_object(struct marking *m, uint32_t number, struct hs_error *err)
 {
-    const hs_addr end = context->address + context->form->object_bytes;
+    const struct hs_heap_span span = object_span(m->p, number);
 
-    HS_TRY(take_over(m, context->address, end, err));
-    m->n_refused += !hs_heap_map_set(m->map, context->address);
-    return move(m, HS_MEMORY_INTERNAL, HS_MEMORY_LIVE, context->address, end, err);
+    if (!is_placed(m, &span)) {
+        m->n_refused++;
+        return HS_OK;
+    }
+    HS_TRY(take_over(m, span.begin, span.end, err));
+    (void)hs_heap_map_set(m->map, span.begin);
+    return move(m, HS_MEMORY_INTERNAL, HS_MEMORY_LIVE, span.begin, span.end, err);
 }
 
 static hs_status mark_chunks(struct marking *m, const struct postgres_block *block,
@@ -178,23 +187,24 @@ static hs_status mark_block(struct marking *m, const struct postgres_block *bloc
                             struct hs_error *err)
 {
     struct hs_heap_span span;
+    bool has_span = span_of(m->p, block, &span);
 
-    HS_TRY(take_over(m, block->begin, block->end, err));
-    HS_TRY(move(m, HS_MEMORY_INTERNAL, HS_MEMORY_FREE, block->used, block->end, err));
-    if (!span_of(m->p, block, &span))
-        return move(m, HS_MEMORY_INTERNAL, HS_MEMORY_FREE, block->first, block->used, err);
-    if (!is_placed(m, &span)) {
+    if (has_span && !is_placed(m, &span)) {
         m->n_refused++;
         return HS_OK;
     }
-    return mark_chunks(m, block, &span, err);
+    HS_TRY(take_over(m, block->begin, block->end, err));
+    HS_TRY(move(m, HS_MEMORY_INTERNAL, HS_MEMORY_FREE, block->used, block->end, err));
+    return has_span ? mark_chunks(m, block, &span, err)
+                    : move(m, HS_MEMORY_INTERNAL, HS_MEMORY_FREE, block->first, block->used, err);
 }
 
 /* Where chunks do not say that they are free, the lists do. One that was met has no bit any more,
  * so no list is endless. */
-static hs_status unmark_free(struct marking *m, const struct postgres_context *context,
-                             struct hs_error *err)
+static hs_status unmark_free(struct marking *m, uint32_t number, struct hs_error *err)
 {
+    const struct postgres_context *context = &m->p->contexts[number];
+
     for (unsigned i = 0; i < POSTGRES_FREE_LISTS; i++) {
         hs_addr at = hs_postgres_free_list(m->p, context, i);
         while (at != 0) {
@@ -202,7 +212,8 @@ static hs_status unmark_free(struct marking *m, const struct postgres_context *c
             const struct hs_heap_span *span = hs_heap_map_span_at(m->map, begin);
             uint64_t n_bytes;
             if (span == NULL || span->owner != HS_OWNER_postgres ||
-                !hs_heap_map_take(m->map, begin, &n_bytes)) {
+                span->tag != hs_postgres_tag(number, false) ||
+                !hs_postgres_is_listed(m->p, at, i) || !hs_heap_map_take(m->map, begin, &n_bytes)) {
                 m->p->n_damaged++;
                 break;
             }
@@ -246,12 +257,12 @@ static hs_status postgres_mark(void *state, struct hs_heap_map *map, struct hs_l
 
     for (size_t i = 0; i < m.p->n_contexts; i++)
         if (m.p->contexts[i].form != NULL)
-            HS_TRY(mark_object(&m, &m.p->contexts[i], err));
+            HS_TRY(mark_object(&m, (uint32_t)i, err));
     for (size_t i = 0; i < m.p->n_blocks; i++)
         HS_TRY(mark_block(&m, &m.p->blocks[i], err));
     for (size_t i = 0; m.p->chunks->is_masked && i < m.p->n_contexts; i++)
         if (m.p->contexts[i].form != NULL && m.p->contexts[i].form->kind == POSTGRES_ALLOC_SET)
-            HS_TRY(unmark_free(&m, &m.p->contexts[i], err));
+            HS_TRY(unmark_free(&m, (uint32_t)i, err));
     for (size_t i = 0; i < m.p->n_idle; i++)
         HS_TRY(mark_idle(&m, &m.p->idle[i], err));
     HS_TRY(hs_ledger_set_blocks(ledger, POSTGRES_OWNER, HS_MEMORY_FREE, m.n_free, err));
@@ -324,7 +335,7 @@ static hs_str postgres_pool_name(const void *state, uint32_t tag)
     return tag % 2 != 0 ? p->contexts[tag / 2].object_name : p->contexts[tag / 2].chunk_name;
 }
 
-/* An AllocSet's chunks are powers of two. */
+/* An AllocSet's chunks are powers of two. (The others round to words.) */
 static bool postgres_may_round(const struct hs_heap_block *block, uint64_t n_bytes)
 {
     return (block->n_bytes & (block->n_bytes - 1)) == 0 && n_bytes > block->n_bytes / 2;

@@ -181,20 +181,35 @@ static hs_status find_inner(struct firm *f, struct hs_error *err)
     return HS_OK;
 }
 
-/* Goes on from every block that has an owner, or from those that `inner` has not; each that was not
- * met before is an entry. */
-static hs_status add_entries(struct firm *f, const struct hs_bitmap *inner, struct hs_error *err)
+static hs_status add_entry(struct firm *f, const struct hs_heap_block *block, struct hs_error *err)
+{
+    hs_bitmap_set(&f->scan->entries, block->rank);
+    hs_bitmap_set(f->marks, block->rank);
+    return block->bytes == NULL ? HS_OK : hs_block_queue_push(&f->queue, block, err);
+}
+
+/* Those that no other leads to, whatever their order. */
+static hs_status add_outer(struct firm *f, const struct hs_bitmap *inner, struct hs_error *err)
+{
+    struct hs_heap_iterator it = {.map = &f->scan->native->dump->heaps.map};
+    struct hs_heap_block block;
+
+    while (hs_heap_map_next(&it, &block))
+        if (is_owned(f->scan, &block) && !hs_bitmap_get(inner, block.rank))
+            HS_TRY(add_entry(f, &block, err));
+    return firm_drain(f, err);
+}
+
+/* What was not met then hangs on circles: of each the first. */
+static hs_status add_circles(struct firm *f, struct hs_error *err)
 {
     struct hs_heap_iterator it = {.map = &f->scan->native->dump->heaps.map};
     struct hs_heap_block block;
 
     while (hs_heap_map_next(&it, &block)) {
-        if (!is_owned(f->scan, &block) || hs_bitmap_get(f->marks, block.rank) ||
-            (inner != NULL && hs_bitmap_get(inner, block.rank)))
+        if (!is_owned(f->scan, &block) || hs_bitmap_get(f->marks, block.rank))
             continue;
-        hs_bitmap_set(&f->scan->entries, block.rank);
-        hs_bitmap_set(f->marks, block.rank);
-        HS_TRY(firm_visit(f, block, err));
+        HS_TRY(add_entry(f, &block, err));
         HS_TRY(firm_drain(f, err));
     }
     return HS_OK;
@@ -212,8 +227,8 @@ static hs_status find_entries(struct firm *f, struct hs_bitmap *inner, struct hs
     HS_TRY(find_inner(f, err));
     f->marks = held;
     f->is_still = false;
-    HS_TRY(add_entries(f, inner, err));
-    return add_entries(f, NULL, err);
+    HS_TRY(add_outer(f, inner, err));
+    return add_circles(f, err);
 }
 
 hs_status hs_scan_find_owned(struct hs_scan *scan, struct hs_error *err)

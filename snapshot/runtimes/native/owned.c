@@ -5,37 +5,50 @@ static inline const struct hs_heaps *heaps_of(const struct hs_scan *scan)
     return &scan->native->dump->heaps;
 }
 
-/* The first block of the next range; false when there are no more ranges. */
-static bool walk_range(const struct hs_scan *scan, const struct hs_heap_block *owner,
-                       struct hs_owned_walk *walk)
+/* How many blocks begin in the next range, and below it; false when there are no more ranges. */
+static bool next_range(const struct hs_scan *scan, const struct hs_heap_block *owner,
+                       uint64_t *cursor, uint64_t *ret_below, uint64_t *ret_n)
 {
     const struct hs_heap_map *map = &heaps_of(scan)->map;
-    hs_addr begin;
+    hs_addr begin, end;
 
-    if (!hs_heaps_owned(heaps_of(scan), owner, &walk->cursor, &begin, &walk->end))
+    if (!hs_heaps_owned(heaps_of(scan), owner, cursor, &begin, &end))
         return false;
-    uint64_t rank = hs_heap_map_below(map, begin);
-    walk->it = (struct hs_heap_iterator){.map = map};
-    if (rank < map->n_blocks)
-        hs_heap_map_seek(&walk->it, rank);
-    else
-        walk->end = 0;
+    *ret_below = hs_heap_map_below(map, begin);
+    *ret_n = hs_heap_map_below(map, end) - *ret_below;
     return true;
 }
 
 bool hs_owned_next(const struct hs_scan *scan, const struct hs_heap_block *owner,
                    struct hs_owned_walk *walk, struct hs_heap_block *ret)
 {
+    uint64_t below;
+
     if (scan->entries.n_bits == 0)
         return false;
     for (;;) {
-        while (walk->end != 0 && hs_heap_map_next(&walk->it, ret) && ret->begin < walk->end)
+        while (walk->n_left != 0 && hs_heap_map_next(&walk->it, ret)) {
+            walk->n_left--;
             if (hs_bitmap_get(&scan->entries, ret->rank) &&
                 hs_heaps_owner(heaps_of(scan), ret) == owner->begin)
                 return true;
-        if (!walk_range(scan, owner, walk))
+        }
+        if (!next_range(scan, owner, &walk->cursor, &below, &walk->n_left))
             return false;
+        walk->it = (struct hs_heap_iterator){.map = &heaps_of(scan)->map};
+        if (walk->n_left != 0)
+            hs_heap_map_seek(&walk->it, below);
     }
+}
+
+uint64_t hs_owned_most(const struct hs_scan *scan, const struct hs_heap_block *owner)
+{
+    uint64_t cursor = 0, below, n, most = 0;
+
+    if (scan->entries.n_bits != 0)
+        while (next_range(scan, owner, &cursor, &below, &n))
+            most += n;
+    return most;
 }
 
 bool hs_owned_together(const struct hs_scan *scan, const struct hs_heap_block *a,

@@ -12,14 +12,15 @@
 
 /* Goes over what a block owns; all zero at first. */
 struct hs_owned_walk {
-    uint64_t cursor;
-    hs_addr end; /* of the range that is gone over; 0: none is */
+    uint64_t cursor, n_left; /* of the range that is gone over */
     struct hs_heap_iterator it;
 };
 /* The next entry of those that `owner` owns. False: there are no more; it owns none. O(1) for a
  * block that owns nothing; else the blocks passed over. */
 bool hs_owned_next(const struct hs_scan *scan, const struct hs_heap_block *owner,
                    struct hs_owned_walk *walk, struct hs_heap_block *ret);
+/* At least as many as there are entries. O(1) for a block that owns nothing; else its ranges. */
+uint64_t hs_owned_most(const struct hs_scan *scan, const struct hs_heap_block *owner);
 /* Do both end together, by one owner? */
 bool hs_owned_together(const struct hs_scan *scan, const struct hs_heap_block *a,
                        const struct hs_heap_block *b);

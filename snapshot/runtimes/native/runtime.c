@@ -218,6 +218,8 @@ static hs_status native_roots(void *state, struct hs_error *err)
     hs_native_find_signal_stacks(&s->native);
     HS_TRY(hs_scan_begin(&s->scan, &s->native, &s->flow, err));
     HS_TRY(hs_scan_find_owned(&s->scan, err));
+    if (s->scan.entries.n_bits != 0) /* of three bits of a block one is kept */
+        hs_dump_plan_release(&dump->plan, HS_OWNED_BYTES(dump->heaps.map.n_blocks) / 3 * 2);
     HS_TRY(hs_scan_mark_roots(&s->scan, err));
     if (dump->n_listing > 1)
         HS_TRY(hs_scan_mark_firm(&s->scan, err));

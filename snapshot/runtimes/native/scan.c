@@ -470,17 +470,20 @@ static hs_status scan_add(struct hs_scan *scan, const struct hs_heap_block *targ
     return scan_add_edge(scan, &edge, err);
 }
 
-/* Of a word of C. The items of a list and the like belong to a Python object, and only Python
- * objects lead there: what looks like it was left by what used the memory before. What has an owner
- * is his. */
-static unsigned scan_foreign_class(const struct hs_scan *scan, const struct hs_heap_block *block,
-                                   const struct hs_heap_block *target, unsigned edge_class)
+/* What has an owner is his. Of a word of C: the items of a list and the like belong to a Python
+ * object, and only Python objects lead there; what looks like it was left by what used the memory
+ * before. */
+static unsigned scan_others_class(const struct hs_scan *scan, const struct hs_heap_block *block,
+                                  bool is_python, const struct hs_heap_block *target,
+                                  unsigned edge_class)
 {
     const struct hs_object_model *model = scan->python.model;
 
-    if (hs_edge_is_strong(edge_class) && hs_owned_is_borrowed(scan, block, target))
+    if (!hs_edge_is_strong(edge_class))
+        return edge_class;
+    if (hs_owned_is_borrowed(scan, block, target))
         return HS_EDGE_GUESSED;
-    return model != NULL && model->is_part != NULL && hs_edge_is_strong(edge_class) &&
+    return !is_python && model != NULL && model->is_part != NULL &&
                    model->is_part(scan->python.state, target)
                ? HS_EDGE_GUESSED
                : edge_class;
@@ -504,12 +507,12 @@ static hs_status scan_aligned(struct hs_scan *scan, const struct hs_heap_block *
             scan_is_masked(words.weak, at) ? HS_EDGE_WEAK : hs_said_class(&said, &words, at, how);
         if (how == HS_POINTER_NONE)
             continue;
-        if (!is_python)
-            edge_class = scan_foreign_class(scan, block, &target, edge_class);
+        edge_class = scan_others_class(scan, block, is_python, &target, edge_class);
         HS_TRY(scan_add(scan, &target, at, edge_class, err));
     }
     for (uint64_t word = 0; hs_scan_next_by_distance(scan, block, &word, &target);)
         HS_TRY(scan_add(scan, &target, (word - 1) * WORD, HS_EDGE_EXACT, err));
+    scan->n_edges_most += hs_owned_most(scan, block);
     for (struct hs_owned_walk walk = {0}; hs_owned_next(scan, block, &walk, &target);)
         HS_TRY(scan_add(scan, &target, 0, HS_EDGE_EXACT, err));
     return HS_OK;
@@ -526,8 +529,8 @@ static hs_status scan_packed_word(struct hs_scan *scan, void *with,
     (void)with;
     if (how == HS_POINTER_NONE)
         return HS_OK;
-    return scan_add(scan, &target, at, scan_foreign_class(scan, block, &target, hs_scan_class(how)),
-                    err);
+    bool is_borrowed = hs_owned_is_borrowed(scan, block, &target);
+    return scan_add(scan, &target, at, is_borrowed ? HS_EDGE_GUESSED : hs_scan_class(how), err);
 }
 
 /* Unaligned words that lead to the start of a block that nothing reaches. Most words are no

@@ -22,8 +22,8 @@
  * alternate signal stack, whose address the kernel tells nobody: in a program that calls
  * sigaltstack, when there are no more of its size than threads.
  *
- * Resident: 2 bits per block, 3 where blocks may be unsure, and the queue of queue.h while
- * marking. */
+ * Resident: 2 bits per block, one more where blocks may be unsure, one where some have owners, and
+ * the queue of queue.h while marking. */
 #ifndef HS_NATIVE_SCAN_H
 #define HS_NATIVE_SCAN_H
 

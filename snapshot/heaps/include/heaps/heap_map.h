@@ -20,9 +20,9 @@
  * Resident: 2 bits per 16 bytes of chunk heaps, per 8 bytes of marked spans, and per region of
  * slabs (ranks an eighth more), 48 bytes per span, and 8 KB for every 8 MB of address space in
  * which a span begins: what lies inside one huge span costs nothing. A look-up is three steps to a
- * page's entry, a span, one or two words of the bitmaps: about 20 ns. It does not touch the copy,
- * but for the header of a chunk of more than 16 KiB: what is resolved may be far from what is in
- * memory. */
+ * page's entry, a span, one or two words of the bitmaps: about 20 ns; where a marked block of more
+ * than 8 KiB ends takes a search of O(log n). It does not touch the copy, but for the header of a
+ * chunk of more than 16 KiB: what is resolved may be far from what is in memory. */
 #ifndef HS_HEAPS_HEAP_MAP_H
 #define HS_HEAPS_HEAP_MAP_H
 
@@ -66,6 +66,7 @@ struct hs_heap_map {
     struct hs_bitmap stops; /* where a marked block ends; after index: where a chunk ends and no
                                live one begins, so the size of most is known without headers */
     uint64_t n_blocks;      /* after index */
+    uint64_t n_stops;       /* after index, where there are MARKED spans */
     uint64_t n_unfit;       /* added, but no spans: see hs_heap_map_add */
     struct hs_page_table *pages; /* owned; private to heap_map_pages.c */
     bool is_sealed, is_indexed;
