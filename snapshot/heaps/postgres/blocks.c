@@ -234,9 +234,14 @@ static hs_addr next_block(const struct postgres *p, const struct postgres_contex
     return next;
 }
 
-static bool is_old_generation(const struct postgres_form *form)
+/* Does it have no block, and say so? Only an old Generation may. */
+static bool is_empty_ring(const struct postgres *p, const struct postgres_context *context,
+                          const struct postgres_form *form)
 {
-    return form->kind == POSTGRES_GENERATION && form->object_bytes == OLD_GENERATION;
+    const hs_addr head = context->address + form->head;
+
+    return form->kind == POSTGRES_GENERATION && form->object_bytes == OLD_GENERATION &&
+           word_at(p, head) == head && word_at(p, head + NODE_NEXT) == head;
 }
 
 /* Appends the blocks; false when something of them cannot be. */
@@ -263,7 +268,8 @@ static hs_status list_blocks(struct postgres *p, uint32_t number, const struct p
     /* An AllocSet counts itself with its first block, a Generation does not. */
     bool has_all =
         n_bytes == context->said_bytes || n_bytes + form->object_bytes == context->said_bytes;
-    *ret_is_sound = is_sound && has_all && (context->n_blocks != 0 || is_old_generation(form));
+    *ret_is_sound =
+        is_sound && has_all && (context->n_blocks != 0 || is_empty_ring(p, context, form));
     return HS_OK;
 }
 
