@@ -64,8 +64,13 @@ gcc -O1 -g -msse4.1 -pthread -I "$fixtures" -o "$work/hidden" "$fixtures"/hidden
     "$fixtures"/hidden_{memory,disguise,threads}.c "$work/none.c" || fail "building"
 gcc -shared -fPIC -o "$work/hidden.so" "$fixtures/hidden_library.c" || fail "the library"
 cd "$work"
-for filter in 0x33 0x31; do
-    start sh -c 'echo "$1" >/proc/self/coredump_filter; exec "$2"' sh "$filter" "$work/hidden"
+# kernel_core FILTER [PLACE...]: what the program leaves when it dies, read into $work/heap.snap
+kernel_core()
+{
+    local filter=$1
+    shift
+    start sh -c 'echo "$1" >/proc/self/coredump_filter; shift; exec "$@"' sh "$filter" \
+        "$work/hidden" "$@"
     rm -f core core.*
     kill -ABRT "$pid"
     wait "$pid" 2>/dev/null || true
@@ -73,10 +78,15 @@ for filter in 0x33 0x31; do
     for core in core core.*; do [ -f "$core" ] && break; done
     [ -f "$core" ] || fail "the kernel has written no core"
     "$HEAPSNAP" dump --core "$core" -o "$work/heap.snap" 2>"$work/talk" || fail "the core"
-    if [ "$filter" = 0x33 ]; then
-        compare "core of the kernel" 100
-    else
-        compare "core without shared memory" 0
-        reason "shared memory were not read"
-    fi
-done
+}
+
+kernel_core 0x33 -protection-key
+compare "core of the kernel" 100
+kernel_core 0x33
+if grep -q '^HIDDEN protection-key ' "$work/log"; then # the processor has them
+    compare "core of the kernel, with keys" 0
+    reason "closed by a protection key"
+fi
+kernel_core 0x31
+compare "core without shared memory" 0
+reason "shared memory were not read"

@@ -191,6 +191,39 @@ static hs_status note_core(struct hs_native *native, struct hs_error *err)
     return note_blind(native, text, err);
 }
 
+/* Memory of the program of which the core has no page. */
+static bool has_empty_mapping(const struct hs_native *native)
+{
+    const struct hs_target *target = &native->dump->target;
+
+    for (size_t i = 0; i < target->n_mappings; i++) {
+        const struct hs_mapping *m = &target->mappings[i];
+        if (m->writable && !m->shared && copy_judge(native, m) == COPY_IT &&
+            hs_image_resident_bytes(&native->dump->image, m->begin, m->end) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The kernel writes no page of a core that a protection key closes, and does not say that it was
+ * one: it looks like memory that was never touched (get_dump_page in mm/gup.c asks for what the
+ * program itself may read). Debuggers read it. */
+static hs_status note_keys(struct hs_native *native, struct hs_error *err)
+{
+    static const char *const names[] = {"pkey_mprotect"};
+    const char *caller;
+    char text[COPY_NOTE_BYTES];
+
+    if (native->dump->target.core == NULL || !has_empty_mapping(native))
+        return HS_OK;
+    caller = find_caller(native, names, sizeof names / sizeof *names);
+    if (caller == NULL)
+        return HS_OK;
+    (void)snprintf(text, sizeof text,
+                   "a core lacks memory that '%.40s' may have closed by a protection key", caller);
+    return note_blind(native, text, err);
+}
+
 void hs_native_find_signal_stacks(struct hs_native *native)
 {
     static const char *const names[] = {"sigaltstack"};
@@ -211,6 +244,7 @@ hs_status hs_native_note_uncopied(struct hs_native *native, struct hs_error *err
     HS_TRY(note_shared(native, err));
     HS_TRY(note_untold(native, err));
     HS_TRY(note_core(native, err));
+    HS_TRY(note_keys(native, err));
     if (native->dump->image.lacks_runs)
         HS_TRY(note_blind(native,
                           "protected or shared memory was not all read: its pages lie apart in too "
