@@ -32,8 +32,8 @@ static const struct release {
     bool is_masked, is_checking;
     unsigned header, shift; /* of a set's chunk; of the value in hdrmask */
 } releases[FAKE_POSTGRES_RELEASES] = {
-    {"15", false, false, 16, 0}, {"17", true, false, 8, 5}, {"16", true, false, 8, 4},
-    {"15", false, true, 24, 0},  {"17", true, true, 16, 5}, {"16", true, true, 16, 4},
+    {"13-15", false, false, 16, 0}, {"17-18", true, false, 8, 5}, {"16", true, false, 8, 4},
+    {"13-15", false, true, 24, 0},  {"17-18", true, true, 16, 5}, {"16", true, true, 16, 4},
 };
 
 static uint8_t place[FAKE_POSTGRES_BYTES] __attribute__((aligned(4096)));
@@ -92,7 +92,7 @@ bool fake_postgres_is_checking(const struct fake_postgres *f)
 
 static struct fake_layout layout_of(const struct fake_postgres *f, enum fake_kind kind)
 {
-    bool is_17 = strcmp(fake_postgres_version(f), "17") == 0;
+    bool is_17 = strcmp(fake_postgres_version(f), "17-18") == 0;
 
     switch (kind) {
     case FAKE_SET:

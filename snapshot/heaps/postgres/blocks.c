@@ -6,7 +6,6 @@
 enum {
     NOT_SAID = 255,
     WORD = 8,
-    SET_BLOCKS = 80, /* in an AllocSet */
     SET_FREE_LISTS = 88,
     BLOCK_PREV = 8, /* in a block of one */
     BLOCK_NEXT = 16,
@@ -22,19 +21,19 @@ enum { ID_ALLOC_SET = 3, ID_GENERATION = 4 }; /* enum MemoryContextMethodID */
 #define EXTERNAL_MAGIC UINT64_C(0xb1a8db858eb6efba)
 
 static const struct postgres_chunks releases[] = {
-    {.header_bytes = 16, .set_bytes = 224, .version = "15"},
-    {.header_bytes = 8, .set_bytes = 200, .is_masked = true, .shift = 5, .version = "17"},
+    {.header_bytes = 16, .set_bytes = 224, .version = "13-15"},
+    {.header_bytes = 8, .set_bytes = 200, .is_masked = true, .shift = 5, .version = "17-18"},
     {.header_bytes = 8, .set_bytes = 224, .is_masked = true, .shift = 4, .version = "16"},
     /* built with MEMORY_CONTEXT_CHECKING */
-    {.header_bytes = 24, .set_bytes = 224, .version = "15"},
-    {.header_bytes = 16, .set_bytes = 200, .is_masked = true, .shift = 5, .version = "17"},
+    {.header_bytes = 24, .set_bytes = 224, .version = "13-15"},
+    {.header_bytes = 16, .set_bytes = 200, .is_masked = true, .shift = 5, .version = "17-18"},
     {.header_bytes = 16, .set_bytes = 224, .is_masked = true, .shift = 4, .version = "16"},
 };
 
 /* By release: AllocSets; then Generations of 17, 16, 15, and before that; Bumps of 17. */
 static const struct postgres_form forms[] = {
-    {POSTGRES_ALLOC_SET, 200, SET_BLOCKS, 40, 0, NOT_SAID, 24, 32},
-    {POSTGRES_ALLOC_SET, 224, SET_BLOCKS, 40, 0, NOT_SAID, 24, 32},
+    {POSTGRES_ALLOC_SET, 200, POSTGRES_AT_SET_BLOCKS, 40, 0, NOT_SAID, 24, 32},
+    {POSTGRES_ALLOC_SET, 224, POSTGRES_AT_SET_BLOCKS, 40, 0, NOT_SAID, 24, 32},
     {POSTGRES_GENERATION, 128, 112, 56, 16, 32, 40, 48},
     {POSTGRES_GENERATION, 152, 136, 56, 16, 32, 40, 48},
     {POSTGRES_GENERATION, 152, 136, 48, NOT_SAID, 24, 32, 40},

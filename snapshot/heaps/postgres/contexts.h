@@ -27,6 +27,20 @@
 
 enum postgres_kind { POSTGRES_ALLOC_SET, POSTGRES_GENERATION, POSTGRES_BUMP };
 
+/* Where things are in every context, in bytes. */
+enum postgres_context_at {
+    POSTGRES_AT_ALLOCATED = 8,
+    POSTGRES_AT_METHODS = 16,
+    POSTGRES_AT_PARENT = 24,
+    POSTGRES_AT_FIRST_CHILD = 32,
+    POSTGRES_AT_PREV_CHILD = 40,
+    POSTGRES_AT_NEXT_CHILD = 48,
+    POSTGRES_AT_NAME = 56,
+    POSTGRES_AT_IDENT = 64,
+    POSTGRES_CONTEXT_BYTES = 80, /* sizeof(MemoryContextData) */
+    POSTGRES_AT_SET_BLOCKS = 80, /* of an AllocSet: its first block */
+};
+
 /* Where things are in one kind of context, in bytes. */
 struct postgres_form {
     uint8_t kind;         /* enum postgres_kind */

@@ -11,12 +11,6 @@
 
 enum {
     WORD = 8,
-    CONTEXT_ALLOCATED = 8,
-    CONTEXT_METHODS = 16,
-    CONTEXT_PARENT = 24,
-    CONTEXT_FIRST_CHILD = 32,
-    CONTEXT_NEXT_CHILD = 48,
-    SET_BLOCKS = 80,
     BLOCK_BYTES = 40, /* aset, prev, next, freeptr, endptr */
     MOST_OF_A_LIST = 100,
 };
@@ -28,21 +22,22 @@ static bool idle_at(struct postgres *p, hs_addr at, struct postgres_idle *ret, h
     const hs_addr first = at + p->chunks->set_bytes;
     uint64_t methods = 0;
 
-    (void)hs_image_u64(image, p->contexts[0].address + CONTEXT_METHODS, &methods);
-    const uint8_t *context = at % WORD == 0 ? hs_image_bytes(image, at, SET_BLOCKS + WORD) : NULL;
+    (void)hs_image_u64(image, p->contexts[0].address + POSTGRES_AT_METHODS, &methods);
+    const uint8_t *context =
+        at % WORD == 0 ? hs_image_bytes(image, at, POSTGRES_AT_SET_BLOCKS + WORD) : NULL;
     const uint8_t *block = context == NULL ? NULL : hs_image_bytes(image, first, BLOCK_BYTES);
     if (block == NULL || !hs_postgres_spend(p, POSTGRES_LOOK) ||
-        hs_load_u64(context + CONTEXT_METHODS) != methods ||
-        hs_load_u64(context + CONTEXT_PARENT) != 0 ||
-        hs_load_u64(context + CONTEXT_FIRST_CHILD) != 0 ||
-        hs_load_u64(context + SET_BLOCKS) != first)
+        hs_load_u64(context + POSTGRES_AT_METHODS) != methods ||
+        hs_load_u64(context + POSTGRES_AT_PARENT) != 0 ||
+        hs_load_u64(context + POSTGRES_AT_FIRST_CHILD) != 0 ||
+        hs_load_u64(context + POSTGRES_AT_SET_BLOCKS) != first)
         return false;
     *ret = (struct postgres_idle){.begin = at, .end = hs_load_u64(block + 32)};
-    *ret_next = hs_load_u64(context + CONTEXT_NEXT_CHILD);
+    *ret_next = hs_load_u64(context + POSTGRES_AT_NEXT_CHILD);
     return hs_load_u64(block) == at && hs_load_u64(block + 8) == 0 &&
            hs_load_u64(block + 16) == 0 && hs_load_u64(block + 24) == first + BLOCK_BYTES &&
            ret->end > first + BLOCK_BYTES && hs_postgres_is_one_piece(p, at, ret->end) &&
-           ret->end - at == hs_load_u64(context + CONTEXT_ALLOCATED);
+           ret->end - at == hs_load_u64(context + POSTGRES_AT_ALLOCATED);
 }
 
 static bool is_taken(const struct postgres *p, hs_addr first)

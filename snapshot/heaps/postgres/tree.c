@@ -8,14 +8,6 @@
 
 enum {
     WORD = 8,
-    CONTEXT_BYTES = 80, /* MemoryContextData */
-    CONTEXT_ALLOCATED = 8,
-    CONTEXT_PARENT = 24,
-    CONTEXT_FIRST_CHILD = 32,
-    CONTEXT_PREV_CHILD = 40,
-    CONTEXT_NEXT_CHILD = 48,
-    CONTEXT_NAME = 56,
-    CONTEXT_IDENT = 64,
     NAME_BYTES = 64,
     TEXT_BYTES = NAME_BYTES + 32,
 };
@@ -27,10 +19,10 @@ static const uint8_t *context_at(const struct postgres *p, hs_addr at, hs_addr p
                                  hs_addr elder)
 {
     const uint8_t *bytes =
-        at % WORD == 0 ? hs_image_bytes(p->process->image, at, CONTEXT_BYTES) : NULL;
+        at % WORD == 0 ? hs_image_bytes(p->process->image, at, POSTGRES_CONTEXT_BYTES) : NULL;
 
-    return bytes != NULL && hs_load_u64(bytes + CONTEXT_PARENT) == parent &&
-                   hs_load_u64(bytes + CONTEXT_PREV_CHILD) == elder
+    return bytes != NULL && hs_load_u64(bytes + POSTGRES_AT_PARENT) == parent &&
+                   hs_load_u64(bytes + POSTGRES_AT_PREV_CHILD) == elder
                ? bytes
                : NULL;
 }
@@ -40,9 +32,9 @@ static const uint8_t *context_at(const struct postgres *p, hs_addr at, hs_addr p
 static void context_name(const struct postgres *p, const uint8_t *bytes, char *name)
 {
     const struct hs_image *image = p->process->image;
-    hs_addr ident = hs_load_u64(bytes + CONTEXT_IDENT);
+    hs_addr ident = hs_load_u64(bytes + POSTGRES_AT_IDENT);
 
-    if (!hs_constant_string(image, p->process->objects, hs_load_u64(bytes + CONTEXT_NAME), name,
+    if (!hs_constant_string(image, p->process->objects, hs_load_u64(bytes + POSTGRES_AT_NAME), name,
                             NAME_BYTES))
         snprintf(name, NAME_BYTES, "(unnamed)");
     if (ident != 0 && strcmp(name, "dynahash") == 0 &&
@@ -56,7 +48,7 @@ static hs_status add_context(struct postgres *p, hs_addr at, const uint8_t *byte
     HS_TRY(HS_GROW(&p->contexts, &p->contexts_capacity, p->n_contexts + 1, err));
     p->contexts[p->n_contexts++] =
         (struct postgres_context){.address = at,
-                                  .said_bytes = hs_load_u64(bytes + CONTEXT_ALLOCATED),
+                                  .said_bytes = hs_load_u64(bytes + POSTGRES_AT_ALLOCATED),
                                   .parent = parent,
                                   .first_child = POSTGRES_NONE,
                                   .next_child = POSTGRES_NONE};
@@ -68,7 +60,8 @@ static hs_status name_context(struct postgres *p, uint32_t number, struct hs_err
 {
     struct hs_strtab *strings = p->process->findings->strings;
     struct postgres_context *context = &p->contexts[number];
-    const uint8_t *bytes = hs_image_bytes(p->process->image, context->address, CONTEXT_BYTES);
+    const uint8_t *bytes =
+        hs_image_bytes(p->process->image, context->address, POSTGRES_CONTEXT_BYTES);
     char name[NAME_BYTES], text[TEXT_BYTES];
 
     if (context->form == NULL || bytes == NULL)
@@ -98,7 +91,7 @@ static hs_status add_children(struct postgres *p, uint32_t parent, struct hs_err
     const hs_addr address = p->contexts[parent].address;
     hs_addr elder = 0, at = 0;
 
-    (void)hs_image_u64(p->process->image, address + CONTEXT_FIRST_CHILD, &at);
+    (void)hs_image_u64(p->process->image, address + POSTGRES_AT_FIRST_CHILD, &at);
     while (at != 0) {
         const uint8_t *bytes = context_at(p, at, address, elder);
         if (bytes == NULL || p->n_contexts == MOST_CONTEXTS ||
@@ -112,7 +105,7 @@ static hs_status add_children(struct postgres *p, uint32_t parent, struct hs_err
         HS_TRY(name_context(p, number, err));
         join(p, number);
         elder = at;
-        at = hs_load_u64(bytes + CONTEXT_NEXT_CHILD);
+        at = hs_load_u64(bytes + POSTGRES_AT_NEXT_CHILD);
     }
     return HS_OK;
 }
