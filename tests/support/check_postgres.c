@@ -232,7 +232,7 @@ static struct sums sums_of(const struct backend_expected *e)
     return sums;
 }
 
-static struct hs_memory_row row_of(const char *owner, enum hs_memory_state state)
+struct hs_memory_row backend_row(const char *owner, enum hs_memory_state state)
 {
     for (size_t i = 0; i < backend_heaps.ledger.n_rows; i++)
         if (backend_heaps.ledger.rows[i].state == state &&
@@ -244,7 +244,7 @@ static struct hs_memory_row row_of(const char *owner, enum hs_memory_state state
 static void check_row(const char *owner, enum hs_memory_state state, uint64_t n_bytes,
                       uint64_t n_blocks)
 {
-    struct hs_memory_row row = row_of(owner, state);
+    struct hs_memory_row row = backend_row(owner, state);
 
     assert_int_equal(row.n_bytes, n_bytes);
     assert_int_equal(row.resident_bytes, n_bytes);

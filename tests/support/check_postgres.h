@@ -26,6 +26,8 @@ void backend_check_none(bool is_told);
 
 /* The note that has these words; "" when there is none. */
 const char *backend_note(const char *words, bool *ret_is_gap);
+/* A row of the ledger; all 0 when there is none. Sums are there once the ledger is closed. */
+struct hs_memory_row backend_row(const char *owner, enum hs_memory_state state);
 void backend_check_notes(uint64_t n_others, uint64_t n_torn, uint64_t n_overlaps);
 
 #define EACH_RELEASE(release) \

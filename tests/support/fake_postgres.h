@@ -2,8 +2,8 @@
  * src/backend/utils/mmgr does it, in a process of one page of data and a heap behind it. The fake
  * keeps account of all it made, for tests to compare with what is read.
  *
- * Its heap is of a malloc that knows its blocks: who links this file has that in glibc's place. One
- * fake is read at a time. Errors abort. */
+ * Its heap is of a malloc that knows its blocks (fake_postgres_malloc.h). One fake is read at a
+ * time. Errors abort. */
 #ifndef HS_TESTS_FAKE_POSTGRES_H
 #define HS_TESTS_FAKE_POSTGRES_H
 
@@ -11,6 +11,7 @@
 
 #define FAKE_POSTGRES_BASE UINT64_C(0x10000000)
 #define FAKE_POSTGRES_VARIABLE (FAKE_POSTGRES_BASE + 8) /* TopMemoryContext */
+#define FAKE_POSTGRES_LIST (FAKE_POSTGRES_BASE + 16)    /* two words of data without a name */
 #define FAKE_POSTGRES_END (FAKE_POSTGRES_BASE + FAKE_POSTGRES_BYTES)
 #define FAKE_POSTGRES_NOWHERE UINT64_C(0x20000000)
 #define FAKE_POSTGRES_NONE UINT32_MAX
