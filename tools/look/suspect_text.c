@@ -210,13 +210,17 @@ static const char *const plurals[][2] = {
 /* What n blocks of a type are called: "map-nodes", "blocks (tag 0, 2 fields)", "struct node". */
 static void put_kind(struct writer *w, const char *name, uint64_t n)
 {
-    static const char block[] = "block ";
+    static const char block[] = "block ", chunk[] = "chunk";
 
     if (strncmp(name, "block tag ", strlen("block tag ")) == 0) {
         put(w, n == 1 ? "block (" : "blocks (");
         put_name(w, name + strlen(block), NAME_COLUMNS);
         put(w, ")");
         return;
+    }
+    if (n != 1 && strncmp(name, chunk, strlen(chunk)) == 0) {
+        put(w, "chunks");
+        name += strlen(chunk);
     }
     for (size_t i = 0; n != 1 && i < sizeof plurals / sizeof *plurals; i++)
         if (strcmp(name, plurals[i][0]) == 0)
