@@ -86,12 +86,21 @@ static unsigned peek_file_code(const struct trace_way *way)
     return (unsigned)(way->at[4] >> 6 | (way->at[5] & 7) << 2);
 }
 
+/* What the ways of a list cost, side by side: a way is 8 KB, and to look through all of them for
+ * the dearest would be the dearest step. */
+struct way_costs {
+    uint32_t costs[TRACE_N_WAYS];
+    size_t n, max;
+    size_t dearest; /* where, once the list is full */
+};
+
 struct search {
     struct trace_recovery *recovery;
     const struct trace_packet *packet;
     const uint8_t *end;
     struct trace_ways *kept;
-    size_t n_now, n_next;
+    struct way_costs of_next, of_kept;
+    size_t n_now;
 };
 
 static bool differs(const struct trace_sites *sites, const struct trace_way *way,
@@ -191,17 +200,30 @@ hs_status hs_trace_judge(struct trace_recovery *recovery, const struct trace_nam
 
 /* ---- all ways ---- */
 
-/* Where a way of that cost may be written in a full or growing list; NULL: it is too dear. */
-static struct trace_way *place_for(struct trace_way *ways, size_t *n, size_t max, uint32_t cost)
+/* The earliest of the dearest. */
+static size_t dearest_of(const struct way_costs *list)
 {
-    if (*n < max)
-        return &ways[(*n)++];
     size_t dearest = 0;
-    for (size_t i = 1; i < max; i++) {
-        if (ways[i].cost > ways[dearest].cost)
+    for (size_t i = 1; i < list->n; i++) {
+        if (list->costs[i] > list->costs[dearest])
             dearest = i;
     }
-    return ways[dearest].cost > cost ? &ways[dearest] : NULL;
+    return dearest;
+}
+
+static bool has_place(const struct way_costs *list, uint32_t cost)
+{
+    return list->n < list->max || list->costs[list->dearest] > cost;
+}
+
+/* Where in the list a way of that cost, for which there is a place, is to be written. */
+static size_t take_place(struct way_costs *list, uint32_t cost)
+{
+    size_t at = list->n < list->max ? list->n++ : list->dearest;
+    list->costs[at] = cost;
+    if (list->n == list->max)
+        list->dearest = dearest_of(list);
+    return at;
 }
 
 static hs_status add_node(struct trace_recovery *recovery, struct trace_way *way,
@@ -218,24 +240,27 @@ static hs_status add_node(struct trace_recovery *recovery, struct trace_way *way
     return HS_OK;
 }
 
-/* The way's next record, read with those bits cleared, as a way of its own. */
+/* The way's next record, read with those bits cleared, as a way of its own. One that is too dear by
+ * what it has paid already is not even read. */
 static hs_status try_way(struct search *s, const struct trace_way *from, unsigned clear,
                          struct hs_error *err)
 {
-    struct trace_way way = *from;
+    struct trace_way way;
     struct trace_record record;
     bool goes_on;
     s->recovery->n_steps++;
+    if (!has_place(&s->of_next, from->cost + (clear != 0 ? COST_CLEAR_ODD : 0)))
+        return HS_OK;
+    way = *from;
     HS_TRY(step(s, &way, clear, &record, &goes_on, err));
     if (!goes_on)
         return HS_OK;
     way.cost += cost_of(s, &way, &record, clear);
     way.n_left--;
-    struct trace_way *place = place_for(s->recovery->next, &s->n_next, TRACE_N_WAYS, way.cost);
-    if (place == NULL)
+    if (!has_place(&s->of_next, way.cost))
         return HS_OK;
     HS_TRY(add_node(s->recovery, &way, &record, clear, err));
-    *place = way;
+    s->recovery->next[take_place(&s->of_next, way.cost)] = way;
     return HS_OK;
 }
 
@@ -243,12 +268,8 @@ static hs_status try_way(struct search *s, const struct trace_way *from, unsigne
 static hs_status go_on(struct search *s, struct trace_way *way, struct hs_error *err)
 {
     enum step_state state = to_record(way, s->packet, s->end);
-    if (state == STEP_END) {
-        struct trace_way *place =
-            place_for(s->kept->ways, &s->kept->n, TRACE_N_KEPT_WAYS, way->cost);
-        if (place != NULL)
-            *place = *way;
-    }
+    if (state == STEP_END && has_place(&s->of_kept, way->cost))
+        s->kept->ways[take_place(&s->of_kept, way->cost)] = *way;
     if (state != STEP_RECORD)
         return HS_OK;
     unsigned bits = peek_file_code(way) & FAULT_BITS;
@@ -289,7 +310,8 @@ static hs_status search_begin(struct search *s, const struct trace_names *names,
         way->node = NO_NODE;
     }
     s->n_now = s->kept->n;
-    s->kept->n = recovery->n_nodes = 0;
+    s->of_kept = (struct way_costs){.max = TRACE_N_KEPT_WAYS};
+    recovery->n_nodes = 0;
     return HS_OK;
 }
 
@@ -299,7 +321,7 @@ static hs_status search_all(struct search *s, struct hs_error *err)
     while (s->n_now != 0 && recovery->n_steps < TRACE_MAX_STEPS &&
            recovery->n_nodes < TRACE_MAX_WAY_NODES) {
         uint32_t limit = least_cost(recovery->now, s->n_now) + MAX_COST_OVER_BEST;
-        s->n_next = 0;
+        s->of_next = (struct way_costs){.max = TRACE_N_WAYS};
         for (size_t i = 0; i < s->n_now; i++) {
             if (recovery->now[i].cost <= limit)
                 HS_TRY(go_on(s, &recovery->now[i], err));
@@ -307,8 +329,9 @@ static hs_status search_all(struct search *s, struct hs_error *err)
         struct trace_way *next = recovery->next;
         recovery->next = recovery->now;
         recovery->now = next;
-        s->n_now = s->n_next;
+        s->n_now = s->of_next.n;
     }
+    s->kept->n = s->of_kept.n;
     return HS_OK;
 }
 
