@@ -27,7 +27,7 @@ done_at()
     rm "$snap.idx"
 }
 
-for blocks in 300000 1000000 3000000; do
+for blocks in 300000 ${HS_LONG:+1000000} 3000000; do
     "$BUILD_DIR/bin/make_heap" $blocks "$snap" >/dev/null
     exits 0 index "$snap" --memory 4GiB
     mv "$snap.idx" "$work/whole.idx"

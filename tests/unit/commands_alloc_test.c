@@ -198,7 +198,7 @@ struct tally {
 /* How often an allocation fails in one place, in all commands together: what sanitizers see of it
  * they see at once, and they take three times as long. */
 #ifdef HS_SANITIZED
-enum { PER_PLACE = 2 };
+enum { PER_PLACE = 1 };
 #else
 enum { PER_PLACE = 6 };
 #endif

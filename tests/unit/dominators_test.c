@@ -11,6 +11,7 @@
 #include "dominator/lengauer_tarjan.h"
 #include "edge_list.h"
 #include "graph/pages.h"
+#include "seeds.h"
 
 static struct hs_error err;
 
@@ -97,7 +98,7 @@ static void check_small(uint64_t seed, const struct hs_random_shape *shape)
 static void test_brute_force(void **state)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < 6000; seed++) {
+    for (uint64_t seed = 0; seed < HS_SEEDS(6000); seed++) {
         struct hs_random_shape shape = {
             .n_leaves = 1 + (uint32_t)(seed % 9),
             .n_blocks = 1 + (uint32_t)(seed % 41),
@@ -114,7 +115,7 @@ static void test_brute_force(void **state)
 static void test_untidy_trees(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed < 3000; seed++) {
+    for (uint64_t seed = 1; seed < HS_SEEDS(3000); seed++) {
         uint64_t random = seed;
         uint32_t n = 3 + hs_random_below(&random, 30), n_tree = 1 + hs_random_below(&random, n);
         struct hs_edge_list list = {0};

@@ -14,6 +14,7 @@
 #include "fail_each.h"
 #include "graph/pages.h"
 #include "odd_graphs.h"
+#include "seeds.h"
 
 static struct hs_error err;
 
@@ -144,7 +145,7 @@ static void test_small_when_tight(void **state)
     uint64_t peak;
 
     (void)state;
-    for (uint64_t seed = 0; seed < 1500; seed++) {
+    for (uint64_t seed = 0; seed < HS_SEEDS(1500); seed++) {
         struct hs_graph graph = graph_of(seed, 1 + (uint32_t)(seed % 60));
         struct hs_domtree expected = expected_tree(&graph);
         uint64_t room = hs_domtree_room_bytes(graph.n_nodes, graph.n_edges);
@@ -322,7 +323,7 @@ static void check_stored(struct hs_graph graph)
 static void test_stored(void **state)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < 300; seed++)
+    for (uint64_t seed = 0; seed < HS_SEEDS(300); seed++)
         check_stored(graph_of(seed, 1 + (uint32_t)(seed % 60)));
     for (uint64_t seed = 0; seed < 6; seed++)
         check_stored(graph_of(seed, 60000));

@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "edge_list.h"
 #include "graph_builder.h"
+#include "seeds.h"
 
 static struct hs_error err;
 
@@ -127,7 +128,7 @@ static void test_many_chunks(void **state)
 static void test_reverse(void **state)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < 300; seed++) {
+    for (uint64_t seed = 0; seed < HS_SEEDS(300); seed++) {
         struct hs_random_shape shape = {.n_leaves = 3,
                                         .n_blocks = 1 + (uint32_t)(seed % 50),
                                         .n_edges = (uint32_t)(seed % 130)};

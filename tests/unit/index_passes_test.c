@@ -15,6 +15,7 @@
 #include "graph_builder.h"
 #include "index/index_build.h"
 #include "index/index_engine.h"
+#include "seeds.h"
 
 static struct hs_error err;
 
@@ -125,7 +126,7 @@ static void check(const struct hs_snap *snap, uint64_t room_bytes)
 static void test_same_bytes(void **state)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < 200; seed++) {
+    for (uint64_t seed = 0; seed < HS_SEEDS(200); seed++) {
         const struct shape shape = {.n_blocks = 3 + (uint32_t)seed * 3,
                                     .n_roots = 1 + (uint32_t)(seed % 60),
                                     .with_ephemerons = seed % 3 != 0,

@@ -13,6 +13,7 @@
 #include "edge_list.h"
 #include "fail_each.h"
 #include "made_owners.h"
+#include "seeds.h"
 
 static struct hs_error err;
 
@@ -204,7 +205,7 @@ static void test_small(void **state)
 {
     (void)state;
     uint64_t n_sets = 0;
-    for (uint64_t seed = 0; seed < 4000; seed++) {
+    for (uint64_t seed = 0; seed < HS_SEEDS(4000); seed++) {
         struct hs_random_shape shape = {
             .n_leaves = 1 + (uint32_t)(seed % 41),
             .n_blocks = 1 + (uint32_t)(seed % 97),

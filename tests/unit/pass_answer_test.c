@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "edge_list.h"
+#include "seeds.h"
 
 static struct hs_error err;
 
@@ -139,7 +140,7 @@ static void check(int kind, uint64_t seed, uint32_t n, uint32_t region, uint32_t
 static void test_small(void **state)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < 400; seed++)
+    for (uint64_t seed = 0; seed < HS_SEEDS(400); seed++)
         for (int kind = 0; kind < N_KINDS; kind++)
             check(kind, seed, 1 + (uint32_t)(seed % 60), 1 + (uint32_t)(seed % 30), 50);
 }

@@ -11,6 +11,7 @@
 #include "graph/pages.h"
 #include "made_forest.h"
 #include "odd_graphs.h"
+#include "seeds.h"
 
 static struct hs_error err;
 static const struct hs_passes_input input;
@@ -89,7 +90,7 @@ static void test_small(void **state)
     uint32_t n_with_graph = 0;
 
     (void)state;
-    for (uint64_t seed = 0; seed < 3000; seed++) {
+    for (uint64_t seed = 0; seed < HS_SEEDS(3000); seed++) {
         struct hs_graph graph = odd_graph(seed, seed % 2 == 0 ? 12 : 60);
         check_graph(&graph, seed % 4 == 0 ? 2 : CORE_EDGES_MAX, &counts);
         n_with_graph += counts.n_in_graph != 0;

@@ -15,6 +15,7 @@
 #include "passes/core_edges.h"
 #include "passes/forest_stack.h"
 #include "piece_sweep.h"
+#include "seeds.h"
 
 static struct hs_error err;
 
@@ -259,7 +260,7 @@ static struct hs_graph shape(uint64_t seed, uint32_t scale)
 static void test_random(void **state)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < 1500; seed++) {
+    for (uint64_t seed = 0; seed < HS_SEEDS(1500); seed++) {
         struct world world;
         world_init(&world, shape(seed, seed % 50 == 0 ? 900 : 30));
         world.forward.piece_nodes = 1 + (uint32_t)(seed % 17);
@@ -273,7 +274,7 @@ static void test_random(void **state)
 static void test_untidy(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed < 1500; seed++) {
+    for (uint64_t seed = 1; seed < HS_SEEDS(1500); seed++) {
         uint64_t random = seed;
         struct hs_edge_list list = {0};
         struct world world;
@@ -480,7 +481,7 @@ static void test_no_spill(void **state)
 static void test_contradicting_sweeps(void **state)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < 600; seed++) {
+    for (uint64_t seed = 0; seed < HS_SEEDS(600); seed++) {
         struct world world;
         struct hs_graph other = shape(seed, 30);
         world_init(&world, shape(seed, 30));

@@ -8,6 +8,7 @@
 #include "edge_list.h"
 #include "fail_each.h"
 #include "made_passes.h"
+#include "seeds.h"
 
 static struct hs_error err;
 
@@ -63,7 +64,7 @@ static void check_graph(const struct hs_graph *graph, uint64_t seed, uint64_t ro
 static void test_small(void **state)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < 3000; seed++) {
+    for (uint64_t seed = 0; seed < HS_SEEDS(3000); seed++) {
         struct hs_random_shape shape = {.n_leaves = 1 + (uint32_t)(seed % 23),
                                         .n_blocks = 1 + (uint32_t)(seed % 61),
                                         .n_edges = (uint32_t)(seed % 97),

@@ -10,6 +10,7 @@
 #include "made_owners.h"
 #include "made_passes.h"
 #include "made_weights.h"
+#include "seeds.h"
 
 static struct hs_error err;
 
@@ -97,7 +98,7 @@ static hs_status world_run(struct world *w, uint64_t room_bytes)
 static void test_small(void **state)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < 3000; seed++) {
+    for (uint64_t seed = 0; seed < HS_SEEDS(3000); seed++) {
         struct hs_random_shape shape = {.n_leaves = 1 + (uint32_t)(seed % 23),
                                         .n_blocks = 1 + (uint32_t)(seed % 61),
                                         .n_edges = (uint32_t)(seed % 97),
@@ -116,7 +117,7 @@ static void test_small(void **state)
 static void test_held_blocks_are_not_followed(void **state)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < 3000; seed++) {
+    for (uint64_t seed = 0; seed < HS_SEEDS(3000); seed++) {
         struct hs_random_shape shape = {.n_leaves = 1 + (uint32_t)(seed % 9),
                                         .n_blocks = 2 + (uint32_t)(seed % 37),
                                         .n_edges = (uint32_t)(seed % 61)};

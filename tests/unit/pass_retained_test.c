@@ -10,6 +10,7 @@
 #include "fail_each.h"
 #include "made_passes.h"
 #include "made_weights.h"
+#include "seeds.h"
 
 static struct hs_error err;
 
@@ -87,7 +88,7 @@ static hs_status world_run(struct world *w, uint64_t room_bytes)
 static void test_small(void **state)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < 3000; seed++) {
+    for (uint64_t seed = 0; seed < HS_SEEDS(3000); seed++) {
         struct hs_random_shape shape = {.n_leaves = 1 + (uint32_t)(seed % 23),
                                         .n_blocks = 1 + (uint32_t)(seed % 61),
                                         .n_edges = (uint32_t)(seed % 97),

@@ -13,6 +13,7 @@
 #include "dominator/lengauer_tarjan.h"
 #include "odd_graphs.h"
 #include "piece_sweep.h"
+#include "seeds.h"
 
 static struct hs_error err;
 
@@ -199,7 +200,7 @@ static struct hs_graph random_graph(uint64_t seed, uint32_t n, uint32_t n_edges)
 static void test_small(void **state)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < 1500; seed++)
+    for (uint64_t seed = 0; seed < HS_SEEDS(1500); seed++)
         check_graph(random_graph(seed, 1 + (uint32_t)(seed % 41), (uint32_t)(seed % 83)));
 }
 
@@ -207,7 +208,7 @@ static void test_small(void **state)
 static void test_untidy(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed < 1200; seed++) {
+    for (uint64_t seed = 1; seed < HS_SEEDS(1200); seed++) {
         uint64_t random = seed;
         uint32_t n = 1 + hs_random_below(&random, 40), n_tree = 1 + hs_random_below(&random, n);
         uint32_t n_edges = hs_random_below(&random, 3 * n);
@@ -223,7 +224,7 @@ static void test_untidy(void **state)
 static void test_bushy(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed < 600; seed++) {
+    for (uint64_t seed = 1; seed < HS_SEEDS(600); seed++) {
         uint64_t random = seed;
         uint32_t n = 20 + hs_random_below(&random, 200), near = 1 + hs_random_below(&random, 30);
         struct hs_edge_list list = {0};

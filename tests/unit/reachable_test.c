@@ -11,6 +11,7 @@
 #include "edge_list.h"
 #include "fail_each.h"
 #include "graph/pages.h"
+#include "seeds.h"
 
 static struct hs_error err;
 
@@ -85,7 +86,7 @@ static void check_naive(const struct hs_graph *graph, uint64_t seed)
 static void test_small(void **state)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < 4000; seed++) {
+    for (uint64_t seed = 0; seed < HS_SEEDS(4000); seed++) {
         struct hs_random_shape shape = {
             .n_leaves = 1 + (uint32_t)(seed % 23),
             .n_blocks = 1 + (uint32_t)(seed % 37),
@@ -102,7 +103,7 @@ static void test_small(void **state)
 static void test_heads_are_not_followed(void **state)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < 2000; seed++) {
+    for (uint64_t seed = 0; seed < HS_SEEDS(2000); seed++) {
         struct hs_random_shape shape = {.n_leaves = 1 + (uint32_t)(seed % 9),
                                         .n_blocks = 2 + (uint32_t)(seed % 37),
                                         .n_edges = (uint32_t)(seed % 61)};

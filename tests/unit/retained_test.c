@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "edge_list.h"
+#include "seeds.h"
 
 static struct hs_error err;
 
@@ -75,7 +76,7 @@ static void check(const struct hs_graph *graph, const struct hs_weights *weights
 static void test_brute_force(void **state)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < 3000; seed++) {
+    for (uint64_t seed = 0; seed < HS_SEEDS(3000); seed++) {
         struct hs_random_shape shape = {.n_leaves = 1 + (uint32_t)(seed % 8),
                                         .n_blocks = 1 + (uint32_t)(seed % 60),
                                         .n_edges = (uint32_t)(seed % 101),

@@ -12,6 +12,7 @@
 #include "collect_sweep.h"
 #include "edge_list.h"
 #include "graph_builder.h"
+#include "seeds.h"
 
 static struct hs_error err;
 
@@ -210,7 +211,7 @@ static void sweeps_graphs_in_memory(void **state)
     (void)state;
     struct hs_collected c;
 
-    for (uint64_t seed = 0; seed < 200; seed++) {
+    for (uint64_t seed = 0; seed < HS_SEEDS(200); seed++) {
         struct hs_random_shape shape = {.n_leaves = 3,
                                         .n_blocks = 1 + (uint32_t)(seed % 50),
                                         .n_edges = (uint32_t)(seed % 130),

@@ -18,6 +18,7 @@
 #include "index/index_engine.h"
 #include "index/index_passes.h"
 #include "index/index_private.h"
+#include "seeds.h"
 
 enum { NODES_MAX = 512, EDGES_MAX = 4096, NAMED_TYPE = 1 };
 
@@ -182,7 +183,7 @@ static void test_tiers(void **state)
 {
     static struct world w;
     (void)state;
-    for (uint64_t seed = 0; seed < 2000; seed++) {
+    for (uint64_t seed = 0; seed < HS_SEEDS(2000); seed++) {
         world_make(&w, seed);
         struct hs_bitmap types;
         assert_int_equal(hs_bitmap_init(&types, hs_snap_totals(w.snap)->n_types, &err), HS_OK);
@@ -286,7 +287,7 @@ static void test_policies(void **state)
 {
     static struct world w;
     (void)state;
-    for (uint64_t seed = 0; seed < 240; seed++) {
+    for (uint64_t seed = 0; seed < HS_SEEDS(240); seed++) {
         world_make(&w, seed);
         for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
             const struct hs_index_options options = {.policy = policies[i]};
