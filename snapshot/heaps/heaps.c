@@ -128,39 +128,86 @@ struct hs_distances hs_heaps_distances(const struct hs_heaps *heaps,
     return distances;
 }
 
+/* ---- who owns what */
+
+static const struct hs_ownership *heaps_ownership(const struct hs_heaps *heaps, size_t allocator)
+{
+    return heaps->states[allocator] == NULL ? NULL : hs_allocators[allocator]->ownership;
+}
+
 bool hs_heaps_have_owners(const struct hs_heaps *heaps)
 {
     for (size_t i = 0; i < HS_N_ALLOCATORS; i++)
-        if (heaps->states[i] != NULL && hs_allocators[i]->owner != NULL)
+        if (heaps_ownership(heaps, i) != NULL)
             return true;
     return false;
 }
 
-/* The allocator of a block; NULL: it has none that is in use. */
-static const struct hs_allocator *heaps_allocator(const struct hs_heaps *heaps,
-                                                  const struct hs_heap_block *block)
+/* Who owns the block, and which allocator says so. */
+static hs_addr heaps_owner(const struct hs_heaps *heaps, const struct hs_heap_block *block,
+                           size_t *ret_allocator)
 {
-    unsigned owner = block->span->owner;
-    return owner < HS_N_ALLOCATORS && heaps->states[owner] != NULL ? hs_allocators[owner] : NULL;
+    hs_addr owner = 0;
+
+    for (size_t i = 0; i < HS_N_ALLOCATORS && owner == 0; i++) {
+        const struct hs_ownership *known = heaps_ownership(heaps, i);
+        *ret_allocator = i;
+        if (known != NULL)
+            owner = known->owner(heaps->states[i], block);
+    }
+    return owner;
 }
 
 hs_addr hs_heaps_owner(const struct hs_heaps *heaps, const struct hs_heap_block *block)
 {
-    const struct hs_allocator *allocator = heaps_allocator(heaps, block);
-
-    return allocator != NULL && allocator->owner != NULL
-               ? allocator->owner(heaps->states[block->span->owner], block)
-               : 0;
+    size_t allocator;
+    return heaps_owner(heaps, block, &allocator);
 }
 
 bool hs_heaps_owned(const struct hs_heaps *heaps, const struct hs_heap_block *owner,
                     uint64_t *cursor, hs_addr *ret_begin, hs_addr *ret_end)
 {
-    const struct hs_allocator *allocator = heaps_allocator(heaps, owner);
-
-    return allocator != NULL && allocator->owned != NULL &&
-           allocator->owned(heaps->states[owner->span->owner], owner, cursor, ret_begin, ret_end);
+    for (size_t i = 0; i < HS_N_ALLOCATORS; i++) {
+        const struct hs_ownership *known = heaps_ownership(heaps, i);
+        if (known != NULL && known->owned(heaps->states[i], owner, cursor, ret_begin, ret_end))
+            return true;
+    }
+    return false;
 }
+
+bool hs_heaps_end_together(const struct hs_heaps *heaps, const struct hs_heap_block *a,
+                           const struct hs_heap_block *b)
+{
+    size_t allocator;
+
+    return heaps_owner(heaps, a, &allocator) != 0 &&
+           hs_allocators[allocator]->ownership->end_together != NULL &&
+           hs_allocators[allocator]->ownership->end_together(a, b);
+}
+
+uint64_t hs_heaps_links(const struct hs_heaps *heaps, const struct hs_heap_block *block)
+{
+    uint64_t links = 0;
+
+    for (size_t i = 0; i < HS_N_ALLOCATORS; i++) {
+        const struct hs_ownership *known = heaps_ownership(heaps, i);
+        if (known != NULL && known->links != NULL)
+            links |= known->links(heaps->states[i], block);
+    }
+    return links;
+}
+
+bool hs_heaps_shares(const struct hs_heaps *heaps, const struct hs_heap_block *from,
+                     const struct hs_heap_block *to)
+{
+    size_t allocator;
+
+    return heaps_owner(heaps, to, &allocator) != 0 &&
+           hs_allocators[allocator]->ownership->shares != NULL &&
+           hs_allocators[allocator]->ownership->shares(heaps->states[allocator], from, to);
+}
+
+/* ---- what the program told */
 
 const struct hs_registered_root *hs_heaps_roots(const struct hs_heaps *heaps, size_t *ret_n)
 {

@@ -278,6 +278,11 @@ static const struct postgres_context *context_of(const struct postgres *p,
     return &p->contexts[block->span->tag / 2];
 }
 
+static bool is_ours(const struct hs_heap_block *block)
+{
+    return block->span->owner == HS_OWNER_postgres;
+}
+
 static bool is_object(const struct hs_heap_block *block)
 {
     return block->span->tag % 2 != 0;
@@ -286,8 +291,10 @@ static bool is_object(const struct hs_heap_block *block)
 static hs_addr postgres_owner(const void *state, const struct hs_heap_block *block)
 {
     const struct postgres *p = state;
-    const struct postgres_context *context = context_of(p, block);
 
+    if (!is_ours(block))
+        return 0;
+    const struct postgres_context *context = context_of(p, block);
     if (!is_object(block))
         return context->address;
     return context->parent == POSTGRES_NONE ? p->variable : p->contexts[context->parent].address;
@@ -298,10 +305,10 @@ static bool postgres_owned(const void *state, const struct hs_heap_block *owner,
                            hs_addr *ret_begin, hs_addr *ret_end)
 {
     const struct postgres *p = state;
-    const struct postgres_context *context = context_of(p, owner);
 
-    if (!is_object(owner))
+    if (!is_ours(owner) || !is_object(owner))
         return false;
+    const struct postgres_context *context = context_of(p, owner);
     if (*cursor < context->n_blocks) {
         const struct postgres_block *block = &p->blocks[context->first_block + (*cursor)++];
         *ret_begin = block->first;
@@ -318,12 +325,24 @@ static bool postgres_owned(const void *state, const struct hs_heap_block *owner,
     return true;
 }
 
+/* Chunks of one context. */
+static bool postgres_end_together(const struct hs_heap_block *a, const struct hs_heap_block *b)
+{
+    return is_ours(a) && is_ours(b) && a->span->tag == b->span->tag;
+}
+
+static const struct hs_ownership postgres_ownership = {
+    .owner = postgres_owner,
+    .owned = postgres_owned,
+    .end_together = postgres_end_together,
+};
+
 /* ---- what it is */
 
 static bool postgres_object_name(const void *state, const struct hs_heap_block *block,
                                  struct hs_object_name *ret)
 {
-    if (block->span->owner != HS_OWNER_postgres || !is_object(block))
+    if (!is_ours(block) || !is_object(block))
         return false;
     *ret = (struct hs_object_name){.name = context_of(state, block)->object_name};
     return true;
@@ -348,8 +367,7 @@ const struct hs_allocator hs_allocator_postgres = {
     .version = postgres_version,
     .add_spans = postgres_add_spans,
     .mark = postgres_mark,
-    .owner = postgres_owner,
-    .owned = postgres_owned,
+    .ownership = &postgres_ownership,
     .object_name = postgres_object_name,
     .pool_name = postgres_pool_name,
     .may_round = postgres_may_round,

@@ -54,8 +54,7 @@ uint64_t hs_owned_most(const struct hs_scan *scan, const struct hs_heap_block *o
 bool hs_owned_together(const struct hs_scan *scan, const struct hs_heap_block *a,
                        const struct hs_heap_block *b)
 {
-    return a->span->owner == b->span->owner && a->span->tag == b->span->tag &&
-           hs_heaps_owner(heaps_of(scan), a) != 0;
+    return hs_heaps_end_together(heaps_of(scan), a, b);
 }
 
 bool hs_owned_is_borrowed(const struct hs_scan *scan, const struct hs_heap_block *from,
@@ -64,5 +63,6 @@ bool hs_owned_is_borrowed(const struct hs_scan *scan, const struct hs_heap_block
     if (scan->entries.n_bits == 0)
         return false;
     hs_addr owner = hs_heaps_owner(heaps_of(scan), to);
-    return owner != 0 && owner != from->begin && !hs_owned_together(scan, from, to);
+    return owner != 0 && owner != from->begin && !hs_owned_together(scan, from, to) &&
+           !hs_heaps_shares(heaps_of(scan), from, to);
 }

@@ -56,7 +56,9 @@ unsigned hs_said_class(const struct hs_said *said, const struct hs_object_words 
 {
     const struct hs_native_type *type = said->type;
 
-    if (words->is_plain || (words->guessed_from != 0 && at / WORD >= words->guessed_from))
+    bool is_link = at / WORD < 64 && (words->doubtful >> at / WORD & 1) != 0;
+    if (words->is_plain || is_link ||
+        (words->guessed_from != 0 && at / WORD >= words->guessed_from))
         return HS_EDGE_GUESSED;
     if (words->is_exact)
         return hs_scan_class(how);

@@ -146,11 +146,14 @@ static bool scan_is_record(const struct hs_scan *scan, hs_addr block)
     return low < scan->n_records && scan->records[low] == block;
 }
 
-/* What a Python object's words own; false when the block holds none. */
+/* What a Python object's words own, or what is known of any block's; false when it holds no such
+ * object. */
 static inline bool scan_python(const struct hs_scan *scan, const struct hs_heap_block *block,
                                struct hs_object_words *ret)
 {
     *ret = (struct hs_object_words){.n_owning = UINT64_MAX};
+    if (scan->has_owners)
+        ret->doubtful = hs_heaps_links(&scan->native->dump->heaps, block);
     if (scan->n_records != 0 && scan_is_record(scan, block->begin)) {
         ret->weak = 1;
         return false;
@@ -282,6 +285,7 @@ hs_status hs_scan_begin(struct hs_scan *scan, struct hs_native *native, const st
         .native = native, .flow = flow, .python = hs_dump_interpreter(native->dump)};
     if (scan->python.model != NULL && scan->python.model->named != NULL)
         scan->named = scan->python.model->named(scan->python.state);
+    scan->has_owners = hs_heaps_have_owners(&native->dump->heaps);
     scan->records = hs_dump_records(native->dump, native, &scan->n_records);
     HS_TRY(HS_ALLOC(&scan->sizes, flow->types.n_types, err));
     for (size_t i = 0; i < flow->types.n_types; i++)

@@ -43,6 +43,7 @@ struct hs_scan {
     struct hs_bitmap reached;      /* by rank: from a root that keeps */
     struct hs_bitmap firm;         /* by rank: without a doubtful word; see hs_scan_mark_firm */
     struct hs_bitmap entries;      /* by rank: see owned.h; no bits: nothing has an owner */
+    bool has_owners;               /* somebody knows who owns blocks */
     struct hs_bitmap by_start;     /* by rank: a word leads to its start */
     struct hs_interpreter python;  /* whose objects there are */
     const struct hs_bitmap *named; /* borrowed: by rank: what names of these own; NULL: none */

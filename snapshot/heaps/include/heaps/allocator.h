@@ -35,6 +35,27 @@ struct hs_registered_root {
     const struct hs_object *object; /* whose registry it is; may be NULL */
 };
 
+/* What an allocator knows of who frees which blocks, its own or those of any other, whoever else
+ * leads to them. All in O(1), but `owned` in all of its answers together. */
+struct hs_ownership {
+    /* Who frees the block when he ends: the address where a block begins, or of a variable; 0:
+     * nobody in particular. */
+    hs_addr (*owner)(const void *state, const struct hs_heap_block *block);
+    /* Where the blocks are that a block owns, from *cursor on, which is 0 at first and goes on.
+     * False: there are no more. */
+    bool (*owned)(const void *state, const struct hs_heap_block *owner, uint64_t *cursor,
+                  hs_addr *ret_begin, hs_addr *ret_end);
+    /* May be left out: do both end together and at no other time, so that what one of them leads to
+     * hangs on that? */
+    bool (*end_together)(const struct hs_heap_block *a, const struct hs_heap_block *b);
+    /* May be left out: which of the block's first 64 words (bit i stands for word i) are of lists
+     * by which owners find what they own. They lead there, and say nothing of who keeps it. */
+    uint64_t (*links)(const void *state, const struct hs_heap_block *block);
+    /* May be left out: has `from` said that it keeps `to`, too? */
+    bool (*shares)(const void *state, const struct hs_heap_block *from,
+                   const struct hs_heap_block *to);
+};
+
 enum { HS_ALLOCATOR_SYMBOLS = 3 };
 
 struct hs_allocator {
@@ -71,14 +92,8 @@ struct hs_allocator {
     hs_status (*look)(void *state, const struct hs_heap_map *map, struct hs_error *err);
     /* Words of a block of any allocator that lead to other blocks by distances. */
     struct hs_distances (*distances)(const void *state, const struct hs_heap_block *block);
-    /* Of a block of its own: who frees it when he ends, whoever else leads to it. The address of a
-     * block, or of a variable; 0: nobody in particular. Whose span has the same tag may lead to
-     * each other: they end together. O(1). */
-    hs_addr (*owner)(const void *state, const struct hs_heap_block *block);
-    /* Where the blocks are that a block of its own owns, from *cursor on, which is 0 at first and
-     * goes on. False: there are no more. */
-    bool (*owned)(const void *state, const struct hs_heap_block *owner, uint64_t *cursor,
-                  hs_addr *ret_begin, hs_addr *ret_end);
+    /* Whose blocks are whose: NULL where the allocator knows nothing of it. */
+    const struct hs_ownership *ownership;
     /* Roots that the program told it. Borrowed until close. */
     const struct hs_registered_root *(*roots)(const void *state, size_t *ret_n);
     /* What the program calls the blocks of a span with this tag; 0: nothing. */
@@ -138,8 +153,17 @@ struct hs_distances hs_heaps_distances(const struct hs_heaps *heaps,
 bool hs_heaps_have_owners(const struct hs_heaps *heaps);
 /* 0: nobody in particular. O(1). */
 hs_addr hs_heaps_owner(const struct hs_heaps *heaps, const struct hs_heap_block *block);
+/* Of the allocator that knows any such blocks. */
 bool hs_heaps_owned(const struct hs_heaps *heaps, const struct hs_heap_block *owner,
                     uint64_t *cursor, hs_addr *ret_begin, hs_addr *ret_end);
+/* Have both the same owner, with whom they end and not before? */
+bool hs_heaps_end_together(const struct hs_heaps *heaps, const struct hs_heap_block *a,
+                           const struct hs_heap_block *b);
+/* Words by which owners find what they own: bit i stands for word i. */
+uint64_t hs_heaps_links(const struct hs_heaps *heaps, const struct hs_heap_block *block);
+/* Is `to` kept by `from`, which is not its owner, as well? */
+bool hs_heaps_shares(const struct hs_heaps *heaps, const struct hs_heap_block *from,
+                     const struct hs_heap_block *to);
 /* Of the first allocator that knows any. */
 const struct hs_registered_root *hs_heaps_roots(const struct hs_heaps *heaps, size_t *ret_n);
 /* Of the pool that a span is part of; 0 when it has no name. */
