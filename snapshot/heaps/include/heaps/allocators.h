@@ -16,6 +16,7 @@
     X(gobject)           \
     X(fontconfig)        \
     X(gcontainers)       \
-    X(postgres)
+    X(postgres)          \
+    X(talloc)
 
 #endif
