@@ -39,7 +39,7 @@ struct fake_glibc {
     struct fake_sizes sizes;
     uint64_t data[FAKE_DATA_BYTES / 8], brk[FAKE_BREAK_BYTES / 8];
     uint64_t heaps[2][FAKE_HEAP_BYTES / 8], maps[FAKE_MAP_BYTES / 8], tls[FAKE_TLS_BYTES / 8];
-    struct hs_mapping mappings[6];
+    struct hs_mapping mappings[7]; /* one more than there are: a test may split one */
     struct hs_thread threads[FAKE_THREADS];
     char paths[64];
     struct hs_target target;

@@ -6,6 +6,8 @@
 
 #include <cmocka.h>
 
+#include <string.h>
+
 #include "fake_glibc.h"
 
 /* The header of a mapped chunk whose user address is `user`, in a mapping at `begin` of `bytes`. */
@@ -137,12 +139,50 @@ static void test_hostile(void **state)
     }
 }
 
+/* Of the first page of a mapping something else was said than of the rest: to the kernel these are
+ * several mappings, also where the rest may not be written to. */
+static void test_split(void **state)
+{
+    const hs_addr begin = FAKE_MAP_AT + 0x2000, middle = begin + 0x1000;
+    const struct {
+        bool readable, writable, shared;
+        uint64_t inode;
+        size_t n_blocks;
+    } rests[] = {{true, true, false, 0, 2},
+                 {true, false, false, 0, 2},
+                 {false, false, false, 0, 2},
+                 {true, true, true, 0, 1},
+                 {true, true, false, 7, 1}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rests / sizeof *rests; i++) {
+        struct fake_glibc *fake = fake_glibc_with_main(0);
+        struct hs_mapping *map = fake->mappings;
+        while (map->begin != FAKE_MAP_AT)
+            map++;
+        memmove(map + 1, map,
+                (size_t)(fake->mappings + fake->target.n_mappings++ - map) * sizeof *map);
+        map[0].end = map[1].begin = middle;
+        map[1].readable = rests[i].readable;
+        map[1].writable = rests[i].writable;
+        map[1].shared = rests[i].shared;
+        map[1].inode = rests[i].inode;
+        put(fake, begin, begin + 16, 0x9000);
+        fake_params(fake, 1, 0x9000);
+        fake_glibc_must_run(fake);
+        assert_int_equal(fake->map.n_blocks, rests[i].n_blocks);
+        assert_int_equal(fake_glibc_proofs_hold(fake), rests[i].n_blocks == 2);
+        assert_int_equal(fake_live(fake, begin + 16), rests[i].n_blocks == 2 ? 0x9000 - 16 : 0);
+        fake_glibc_free(fake);
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_neighbours), cmocka_unit_test(test_moved),
         cmocka_unit_test(test_unsure),     cmocka_unit_test(test_no_false_ones),
-        cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_hostile),    cmocka_unit_test(test_split),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,22 +42,28 @@ bool hs_glibc_next_page(const struct glibc_state *g, hs_addr *page, hs_addr end)
     return *page < end;
 }
 
+static bool is_huge(const struct glibc_state *g, const struct hs_mapping *mapping)
+{
+    return strncmp(hs_mapping_path(g->process->target, mapping), "/anon_hugepage", 14) == 0;
+}
+
+/* Memory of the process alone, of no file and of no more than a block. */
+static bool is_private(const struct glibc_state *g, const struct hs_mapping *mapping)
+{
+    const char *path = hs_mapping_path(g->process->target, mapping);
+
+    return !mapping->shared && mapping->end - mapping->begin <= MAPPING_MAX &&
+           (is_huge(g, mapping) ||
+            (mapping->inode == 0 && (path[0] == '\0' || strncmp(path, "[anon", 5) == 0)));
+}
+
 bool hs_glibc_may_map(const struct glibc_state *g, const struct hs_mapping *mapping,
                       hs_addr *ret_begin)
 {
-    const char *path = hs_mapping_path(g->process->target, mapping);
-    bool is_huge = strncmp(path, "/anon_hugepage", 14) == 0;
-    hs_addr begin = mapping->begin;
-
-    if (!mapping->readable || !mapping->writable || mapping->shared ||
-        mapping->end - mapping->begin > MAPPING_MAX)
+    if (!mapping->readable || !mapping->writable || !is_private(g, mapping))
         return false;
-    if (!is_huge && (mapping->inode != 0 || (path[0] != '\0' && strncmp(path, "[anon", 5) != 0)))
-        return false;
-    if (!is_huge)
-        begin = behind_bss(g, begin);
-    *ret_begin = begin;
-    return begin < mapping->end;
+    *ret_begin = is_huge(g, mapping) ? mapping->begin : behind_bss(g, mapping->begin);
+    return *ret_begin < mapping->end;
 }
 
 /* A mapped chunk's header at `p`, `offset` bytes into its mapping of at most `room` bytes. */
@@ -136,8 +142,8 @@ static bool mmapped_read(struct mmapped_search *s, hs_addr m, uint64_t room,
            header_read(view, m, 0, room, has_inner_size, ret);
 }
 
-static hs_status search_mapping(struct glibc_state *g, struct mmapped_search *s, hs_addr begin,
-                                hs_addr end, struct hs_error *err)
+static hs_status search_run(struct glibc_state *g, struct mmapped_search *s, hs_addr begin,
+                            hs_addr end, struct hs_error *err)
 {
     while (hs_glibc_next_page(g, &begin, end)) {
         const struct glibc_segment *known = hs_glibc_segment_at(g, begin);
@@ -156,9 +162,29 @@ static hs_status search_mapping(struct glibc_state *g, struct mmapped_search *s,
     return HS_OK;
 }
 
-static hs_status search_all(struct glibc_state *g, bool is_thorough, struct hs_error *err)
+/* One mapping of malloc's is several of the kernel's where a program has said something of part of
+ * it (madvise, mlock, mprotect): numpy does of all large arrays, but for the page that they begin
+ * in. From mapping *number on; false: there are no more. */
+static bool next_run(const struct glibc_state *g, size_t *number, hs_addr *ret_begin,
+                     hs_addr *ret_end)
 {
     const struct hs_target *target = g->process->target;
+
+    while (*number < target->n_mappings &&
+           !hs_glibc_may_map(g, &target->mappings[*number], ret_begin))
+        ++*number;
+    if (*number == target->n_mappings)
+        return false;
+    do {
+        *ret_end = target->mappings[(*number)++].end;
+    } while (*number < target->n_mappings && target->mappings[*number].begin == *ret_end &&
+             is_private(g, &target->mappings[*number]));
+    return true;
+}
+
+static hs_status search_all(struct glibc_state *g, bool is_thorough, struct hs_error *err)
+{
+    hs_addr begin, end;
     struct mmapped_search search = {
         .view.image = g->process->image,
         .has_inner_size = g->instances[0].layout->has_inner_mmap_size,
@@ -168,11 +194,8 @@ static hs_status search_all(struct glibc_state *g, bool is_thorough, struct hs_e
 
     g->n_mmapped = 0;
     g->mmapped_bytes = 0;
-    for (size_t i = 0; i < target->n_mappings; i++) {
-        hs_addr begin;
-        if (hs_glibc_may_map(g, &target->mappings[i], &begin))
-            HS_TRY(search_mapping(g, &search, begin, target->mappings[i].end, err));
-    }
+    for (size_t i = 0; next_run(g, &i, &begin, &end);)
+        HS_TRY(search_run(g, &search, begin, end, err));
     return HS_OK;
 }
 
