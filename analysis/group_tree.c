@@ -295,7 +295,10 @@ static void see_member(struct member_walk *walk, hs_node node, uint64_t children
         at->top = node;
         walk->top_words = words;
     }
-    walk->n_sizes[class_of(words - children_words)]++;
+    uint64_t own_words = words - children_words;
+    if (own_words > at->largest_words)
+        at->largest_words = own_words;
+    walk->n_sizes[class_of(own_words)]++;
 }
 
 static void see_point(struct member_walk *walk, hs_node node, uint64_t n_direct)

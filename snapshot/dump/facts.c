@@ -38,7 +38,7 @@ static hs_status facts_memory(struct hs_dump *dump, struct hs_dump_facts *ret, s
 
 enum { UNREAD_NAMES_BYTES = 512, UNREAD_NAMES_MAX = 8 };
 
-/* "Ruby (libruby-3.1.so.3.1), V8 (node)": runtimes first, then allocators. */
+/* "Ruby (libruby-3.1.so.3.1)", "V8 (node)": a line each, runtimes first, then allocators. */
 static void facts_unread_names(const struct hs_dump *dump, char *text, size_t n_bytes)
 {
     size_t n;
@@ -46,7 +46,6 @@ static void facts_unread_names(const struct hs_dump *dump, char *text, size_t n_
     hs_heaps_recognise_runtimes(&dump->process, text, n_bytes);
     n = strlen(text);
     hs_heaps_recognise(&dump->process, text + n, n_bytes - n);
-    hs_heaps_join_names(text, n_bytes);
 }
 
 static hs_status facts_note_unread(struct hs_dump *dump, const struct hs_snap_facts *facts,
@@ -60,6 +59,7 @@ static hs_status facts_note_unread(struct hs_dump *dump, const struct hs_snap_fa
                       facts->memory[i].resident_bytes);
     unsigned percent = hs_unread_percent(&sum);
     facts_unread_names(dump, names, sizeof names);
+    hs_heaps_join_names(names, sizeof names);
     if (percent < (names[0] != '\0' ? HS_UNREAD_KNOWN_PERCENT : HS_UNREAD_MOST_PERCENT))
         return HS_OK;
     hs_format_bytes(sum.unread_bytes, unread);
@@ -71,7 +71,7 @@ static hs_status facts_note_unread(struct hs_dump *dump, const struct hs_snap_fa
         names, names[0] != '\0' ? " is not supported yet" : "");
 }
 
-/* A row for each runtime whose heap is not read. */
+/* A row for each runtime and allocator whose heap is not read. */
 static hs_status facts_unread_runtimes(struct hs_dump *dump,
                                        struct hs_runtime_fact rows[UNREAD_NAMES_MAX], size_t *ret_n,
                                        struct hs_error *err)
@@ -79,7 +79,7 @@ static hs_status facts_unread_runtimes(struct hs_dump *dump,
     char names[UNREAD_NAMES_BYTES];
 
     *ret_n = 0;
-    hs_heaps_recognise_runtimes(&dump->process, names, sizeof names);
+    facts_unread_names(dump, names, sizeof names);
     for (char *at = names; *at != '\0' && *ret_n < UNREAD_NAMES_MAX;) {
         char *end = strchrnul(at, '\n'), *next = *end == '\0' ? end : end + 1;
         *end = '\0';

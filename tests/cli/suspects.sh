@@ -80,6 +80,35 @@ def a_list():
     shown(row["command"])
 
 
+def a_few_are_most_of_it():
+    """Of five buffers two are nearly all: a median would say that there is next to nothing."""
+    snap = native(Snap())
+    block, = [snap.type("block", 0, 0)]
+    first = snap.block(8, block)
+    snap.root(first, "buffers", unit="plot.c")
+    for words in (60, 62, 64, 3200000, 3200000):
+        following = snap.block(words, block)
+        snap.edge(first, following, 0)
+        first = following
+    row, = of(snap.write())
+    check("6 block, 48.8 MiB together, the largest 24.4 MiB, " in row["sentence"], row["sentence"])
+    equal(row["each_words"], 62, "the median")
+
+
+def of_a_thread():
+    """A variable of a thread is not on its stack; a register says itself what it is."""
+    snap = native(Snap())
+    block = snap.block(5000, snap.type("struct state", 0, 12))
+    snap.root(block, "state", kind="tls", thread=7)
+    row, = of(snap.write())
+    check("state (thread-local, thread 7) alone keeps" in row["sentence"], row["sentence"])
+    snap = native(Snap())
+    block = snap.block(5000, snap.type("struct state", 0, 12))
+    snap.root(block, "register r13", kind="register", thread=7)
+    row, = of(snap.write())
+    check("register r13 (thread 7) alone keeps" in row["sentence"], row["sentence"])
+
+
 def shown(command):
     """A command as it is pasted into a shell."""
     done = subprocess.run(["bash", "-c", command], capture_output=True, timeout=100)
@@ -414,7 +443,8 @@ def by_brute_force():
     check(n_joint > rounds(40), f"only {n_joint} sets")
 
 
-main(an_owner, a_list, joint_owners, joint_owners_of_many, doubtful, at_the_end_of_info,
-     what_is_lost, what_is_wasted, who_allocated, rounded_up, nothing_to_say, without_roots,
-     order_and_limits, all_formats, hostile_names, thresholds, by_brute_force)
+main(an_owner, a_list, a_few_are_most_of_it, of_a_thread, joint_owners, joint_owners_of_many,
+     doubtful, at_the_end_of_info, what_is_lost, what_is_wasted, who_allocated, rounded_up,
+     nothing_to_say, without_roots, order_and_limits, all_formats, hostile_names, thresholds,
+     by_brute_force)
 END

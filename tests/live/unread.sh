@@ -51,6 +51,16 @@ fi
 grep -q 'less than the 50 % of --fail-unless-attributed' "$work/said" || fail "why"
 leave
 
+# An allocator that is recognised is called by its name everywhere, not in dump and info alone.
+build collector -DCOLLECTOR -rdynamic
+start "$work/collector" 16
+dump
+says info "Boehm's collector (collector) (its heap is not read)"
+for command in roots leaks suspects; do
+    says "$command" "^heapsnap: 9[0-9] % $told: the heap of Boehm's collector (collector)"
+done
+leave
+
 start "$work/unread" 16
 dump
 grep -q 'not exact: 9[0-9] % of its own memory .*no allocator that is known has it' "$work/talk" ||

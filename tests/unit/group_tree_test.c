@@ -181,6 +181,7 @@ static void check_members(const struct made_view *made, hs_node top, const struc
     qsort(sizes, n, sizeof *sizes, ascending);
     assert_int_equal(at->steps[at->members].n_blocks, n);
     assert_int_equal(at->median_words, sizes[(n - 1) / 2]);
+    assert_int_equal(at->largest_words, sizes[n - 1]);
     assert_int_equal(at->top, most);
     assert_int_equal(at->n_direct, best);
     assert_int_equal(at->point, point);

@@ -87,6 +87,14 @@ static void put_user(struct writer *w, const struct hs_view *view, const struct 
     put_name(w, hs_view_string(view, root->function), NAME_COLUMNS);
 }
 
+/* A register is called so already. */
+static const char *how_of_thread(const struct hs_root *root)
+{
+    return root->kind == HS_ROOT_TLS                                    ? "thread-local, "
+           : root->kind == HS_ROOT_STACK || root->kind == HS_ROOT_LOCAL ? "on the stack, "
+                                                                        : "";
+}
+
 static void put_root(struct writer *w, const struct hs_view *view, hs_node node)
 {
     const struct hs_root *root = hs_snap_root(view->snap, node);
@@ -103,12 +111,12 @@ static void put_root(struct writer *w, const struct hs_view *view, hs_node node)
         put(w, ")");
     } else if (root->thread != 0) {
         const char *function = hs_view_string(view, root->function);
-        put(w, " (%s", root->kind == HS_ROOT_REGISTER ? "a register" : "on the stack");
+        put(w, " (%s", how_of_thread(root));
         if (function[0] != 0 && strstr(name, function) == NULL) {
-            put(w, ", ");
             put_name(w, function, NAME_COLUMNS);
+            put(w, ", ");
         }
-        put(w, ", thread %u)", root->thread);
+        put(w, "thread %u)", root->thread);
     } else if (module[0] != 0) {
         put(w, " (");
         put_name(w, module, NAME_COLUMNS);
@@ -117,10 +125,12 @@ static void put_root(struct writer *w, const struct hs_view *view, hs_node node)
     }
 }
 
-/* The thread that all shown roots are of; 0: none. */
+/* The thread that all its roots are of; 0: none, or more roots than are known here. */
 static uint32_t common_thread(const struct hs_view *view, const struct hs_suspect *suspect)
 {
     uint32_t thread = 0;
+    if (suspect->n_shown < suspect->n_roots)
+        return 0;
     for (uint32_t i = 0; i < suspect->n_shown; i++) {
         uint32_t of = hs_snap_root(view->snap, suspect->roots[i])->thread;
         if (of == 0 || (i > 0 && of != thread))
@@ -261,15 +271,33 @@ static void put_below(struct writer *w, const struct hs_view *view,
     put_blocks(w, view, below->type, below->n_blocks, 0);
 }
 
+/* "of 24 B (median)"; where a few are most of it, that says little of them: "48.8 MiB together, the
+ * largest 24.4 MiB". */
+static void put_sizes(struct writer *w, const struct hs_view *view,
+                      const struct hs_suspect *suspect)
+{
+    enum { MANY_TIMES = 4 };
+    const struct hs_accumulation *at = &suspect->at;
+    uint64_t own_words = at->steps[at->members].own_words;
+    bool is_uneven = own_words / MANY_TIMES / suspect->count > suspect->each_words;
+    put_blocks(w, view, suspect->type, suspect->count, is_uneven ? 0 : suspect->each_words);
+    if (is_uneven) {
+        put(w, ", ");
+        put_bytes(w, view, own_words);
+        put(w, " together, the largest ");
+        put_bytes(w, view, at->largest_words);
+    } else if (suspect->count > 1 && at->median_words != 0) {
+        put(w, " (median)");
+    }
+}
+
 /* What has come together: the members, and what hangs on them below. */
 static void put_members(struct writer *w, const struct hs_view *view,
                         const struct hs_suspect *suspect)
 {
     const struct hs_accumulation *at = &suspect->at;
     const struct hs_accumulated *members = &at->steps[at->members];
-    put_blocks(w, view, suspect->type, suspect->count, suspect->each_words);
-    if (members->n_blocks > 1 && at->median_words != 0)
-        put(w, " (median)");
+    put_sizes(w, view, suspect);
     if (members->words / 10 * 9 > members->own_words) {
         put(w, ", ");
         put_bytes(w, view, members->words);

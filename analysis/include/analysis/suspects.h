@@ -50,6 +50,7 @@ struct hs_accumulation {
     unsigned members; /* index of the step; 0: no group is so large, the place itself */
     struct hs_accumulated parts[2]; /* below the last step: its largest parts; n_blocks 0: none */
     uint64_t median_words;          /* of a member's own; exact below 4096 words, else to 1 % */
+    uint64_t largest_words;         /* of a member's own */
     hs_node top;                    /* the member that retains most; HS_NO_NODE without members */
     hs_node point;                  /* the node that most members hang on directly */
     uint64_t n_direct;              /* so many */
