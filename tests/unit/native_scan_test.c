@@ -381,6 +381,34 @@ static void every_allocation_fails(void **state)
     assert_int_equal(scan.n_edges, 200);
 }
 
+/* Of words that lead from one piece of unclaimed memory to another the first of a class is an edge;
+ * of those to known blocks each is. Whoever asks again is told the same. */
+static void repeated_words_of_unclaimed_memory(void **state)
+{
+    (void)state;
+    hs_addr known = world_block(w, 16);
+    w->owner = HS_OWNER_MAPPING;
+    hs_addr a = world_block(w, 72), b = world_block(w, 48), c = world_block(w, 48);
+    const hs_addr words[] = {b, b, b + 8, c, b + 16, known, known, c, b};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        *world_word(w, a + i * 8) = words[i];
+    *world_word(w, b) = *world_word(w, b + 8) = c;
+    world_root(w, a, HS_EDGE_EXACT);
+    run();
+    for (unsigned turn = 0; turn < 2; turn++) {
+        edges_of(a);
+        assert_int_equal(scan.n_edges, 5);
+        is_edge(0, b, 0, HS_EDGE_EXACT);
+        is_edge(1, b, 2, HS_EDGE_INTERIOR);
+        is_edge(2, c, 3, HS_EDGE_EXACT);
+        is_edge(3, known, 5, HS_EDGE_EXACT);
+        is_edge(4, known, 6, HS_EDGE_EXACT);
+        edges_of(b);
+        assert_int_equal(scan.n_edges, 1);
+        is_edge(0, c, 0, HS_EDGE_EXACT);
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -397,6 +425,7 @@ int main(void)
         TEST(masks),
         TEST(long_chain),
         TEST(weak_roots_keep_nothing),
+        TEST(repeated_words_of_unclaimed_memory),
         TEST(every_allocation_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

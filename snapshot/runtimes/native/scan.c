@@ -26,6 +26,7 @@ void hs_scan_close(struct hs_scan *scan)
     hs_bitmap_fini(&scan->leaked);
     hs_bitmap_fini(&scan->entries);
     hs_block_queue_fini(&scan->queue);
+    hs_dict_fini(&scan->repeated);
     hs_pages_free(scan->edges, scan->edges_capacity, sizeof *scan->edges);
     hs_free(scan->sizes);
     hs_free(scan->disguise);
@@ -493,14 +494,37 @@ static unsigned scan_others_class(const struct hs_scan *scan, const struct hs_he
                : edge_class;
 }
 
+/* A heap that nobody can read is pieces of unclaimed memory, all of whose words lead to each other:
+ * one edge of a class between two of them says as much as a hundred thousand. */
+static hs_status scan_is_repeated(struct hs_scan *scan, const struct hs_heap_block *from,
+                                  const struct hs_heap_block *to, unsigned edge_class, bool *ret,
+                                  struct hs_error *err)
+{
+    const uint64_t bit = UINT64_C(1) << edge_class, classes = 0xff, shift = 8;
+
+    *ret = false;
+    if (from->span->owner != HS_OWNER_MAPPING || to->span->owner != HS_OWNER_MAPPING)
+        return HS_OK;
+    uint64_t *last = hs_dict_find(&scan->repeated, to->rank);
+    if (last == NULL)
+        return hs_dict_put(&scan->repeated, to->rank, scan->n_turns << shift | bit, err);
+    if (*last >> shift != scan->n_turns)
+        *last = scan->n_turns << shift;
+    *ret = (*last & classes & bit) != 0;
+    *last |= bit;
+    return HS_OK;
+}
+
 static hs_status scan_aligned(struct hs_scan *scan, const struct hs_heap_block *block,
                               const struct hs_native_type *type, struct hs_error *err)
 {
     const struct hs_said said = hs_said_of(scan, type, block);
     struct hs_object_words words;
     struct hs_heap_block target;
+    bool is_repeated;
 
     bool is_python = scan_python(scan, block, &words);
+    scan->n_turns++;
     for (uint64_t at = 0; at + WORD <= block->n_bytes; at += WORD) {
         at = hs_flow_touched(scan->native, block, at);
         if (at + WORD > block->n_bytes || scan_is_passed_over(&words, words.links, at))
@@ -512,7 +536,9 @@ static hs_status scan_aligned(struct hs_scan *scan, const struct hs_heap_block *
         if (how == HS_POINTER_NONE)
             continue;
         edge_class = scan_others_class(scan, block, is_python, &target, edge_class);
-        HS_TRY(scan_add(scan, &target, at, edge_class, err));
+        HS_TRY(scan_is_repeated(scan, block, &target, edge_class, &is_repeated, err));
+        if (!is_repeated)
+            HS_TRY(scan_add(scan, &target, at, edge_class, err));
     }
     for (uint64_t word = 0; hs_scan_next_by_distance(scan, block, &word, &target);)
         HS_TRY(scan_add(scan, &target, (word - 1) * WORD, HS_EDGE_EXACT, err));

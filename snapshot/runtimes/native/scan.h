@@ -27,6 +27,7 @@
 #ifndef HS_NATIVE_SCAN_H
 #define HS_NATIVE_SCAN_H
 
+#include "base/table.h"
 #include "native.h"
 #include "queue.h"
 
@@ -51,6 +52,9 @@ struct hs_scan {
     struct hs_bitmap leaked;       /* by rank, while `unsure` is found: lost in spite of what
                                       would make it unsure */
     bool has_unsure;               /* Python's objects, or what may be a signal stack */
+    struct hs_dict repeated;       /* by rank of an unclaimed piece: in which turn another one led
+                                      there last, by edges of which classes */
+    uint64_t n_turns;              /* blocks whose words were gone over for edges */
     struct hs_bitmap *marks;       /* which is being marked: `reached`, `leaked`, `unsure` */
     uint64_t n_unreached;          /* neither reached nor unsure; mappings not counted */
     uint64_t n_signal_stacks;      /* blocks that may be one */
