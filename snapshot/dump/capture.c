@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/checked.h"
+#include "base/units.h"
 #include "parts.h"
 #include "target/freeze.h"
 #include "target/procfs.h"
@@ -189,6 +190,9 @@ static bool capture_has_block(const struct hs_heap_map *map)
     return false;
 }
 
+/* Code that has yet to allocate anything has less, stacks and variables of libraries together. */
+#define OWN_HEAP_BYTES ((uint64_t)8 << 20)
+
 static hs_status capture_refuse(const struct hs_dump *dump, const char *seen, struct hs_error *err)
 {
     const char *program = dump->objects.objects[0].name;
@@ -200,9 +204,17 @@ static hs_status capture_refuse(const struct hs_dump *dump, const char *seen, st
                             "are");
     }
     (void)hs_fail(err, HS_TARGET, "no heap block was found in '%s'", program);
+    uint64_t n_bytes = hs_image_resident_bytes(&dump->image, 0, UINT64_MAX);
     if (dump->target.core != NULL && hs_core_note(&dump->target)[0] != '\0')
         return hs_hint(err, "%s", hs_core_note(&dump->target));
-    return hs_hint(err, "it has not allocated anything yet, or by an allocator of its own");
+    if (n_bytes < OWN_HEAP_BYTES)
+        return hs_hint(err, "it has not allocated anything yet, or by an allocator of its own");
+    char size[HS_UNIT_TEXT_BYTES];
+    hs_format_bytes(n_bytes, size);
+    return hs_hint(err,
+                   "it has %s of memory, from an allocator of its own: only what it registers as "
+                   "heapsnap/register.h says can be listed",
+                   size);
 }
 
 /* A listing without a block is an error that says why; one beside an allocator that is not read

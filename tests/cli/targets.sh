@@ -213,13 +213,22 @@ def without_heap():
     with open(source, "w") as file:
         file.write("void _start(void) { for (;;) __asm__ volatile(\"syscall\" :: \"a\"(34L) : "
                    "\"rcx\", \"r11\", \"memory\"); }\n")
-    path = os.path.join(WORK, "bare")
-    subprocess.run(["gcc", "-nostdlib", "-static", "-o", path, source], check=True)
-    target = started(path)
-    wait_for(target.pid, "bare")
-    refused(target.pid, "no heap block was found in 'bare'", "it has not allocated anything yet")
-    target.kill()
-    target.wait()
+    more = source.replace("bare", "more")
+    with open(more, "w") as file:
+        file.write("static volatile char own[16 << 20];\n"
+                   "void _start(void) { for (int i = 0; i < sizeof own; i += 4096) own[i] = 1;"
+                   "for (;;) __asm__ volatile(\"syscall\" :: \"a\"(34L) : "
+                   "\"rcx\", \"r11\", \"memory\"); }\n")
+    for name, why in [("bare", "it has not allocated anything yet"),
+                      ("more", "it has 16.0 MiB of memory, from an allocator of its own")]:
+        path = os.path.join(WORK, name)
+        subprocess.run(["gcc", "-nostdlib", "-static", "-o", path, path + ".c"], check=True)
+        target = started(path)
+        wait_for(target.pid, name)
+        time.sleep(0.2)
+        refused(target.pid, f"no heap block was found in '{name}'", why)
+        target.kill()
+        target.wait()
 
 
 def another_allocator():
