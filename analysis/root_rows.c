@@ -367,6 +367,6 @@ void hs_root_place(const struct hs_view *view, const struct hs_root *root, char 
         (void)snprintf(text, n, "%s+%lu", symbol, (unsigned long)root->offset);
     else if (root->symbol != root->name) /* else it says no more */
         (void)snprintf(text, n, "%s", symbol);
-    else
-        text[0] = '\0';
+    else /* of a symbol at least whose: many libraries have one of a name */
+        (void)snprintf(text, n, "%s", symbol[0] != 0 ? module : "");
 }

@@ -18,14 +18,25 @@ static void insert(struct hs_suspect *suspect, hs_str module, uint64_t n_roots)
     suspect->modules[at] = (struct hs_suspect_module){module, n_roots};
 }
 
-static hs_status count(const struct hs_view *view, const struct hs_suspect *suspect,
+/* What a frame of libc's has on a stack is no variable of libc's. */
+static bool is_on_stack(const struct hs_root *root)
+{
+    return root->kind == HS_ROOT_STACK || root->kind == HS_ROOT_LOCAL ||
+           root->kind == HS_ROOT_REGISTER;
+}
+
+static hs_status count(const struct hs_view *view, struct hs_suspect *suspect,
                        struct hs_dict *modules, uint64_t *ret_n_named, struct hs_error *err)
 {
     struct hs_row row = hs_index_set_roots(view->index, suspect->set);
 
     for (hs_node node; hs_row_next(&row, &node);) {
-        hs_str module = hs_snap_root(view->snap, node)->module;
-        HS_TRY(hs_dict_put(modules, module, hs_dict_get(modules, module, 0) + 1, err));
+        const struct hs_root *root = hs_snap_root(view->snap, node);
+        if (is_on_stack(root))
+            suspect->n_on_stacks++;
+        else
+            HS_TRY(
+                hs_dict_put(modules, root->module, hs_dict_get(modules, root->module, 0) + 1, err));
         *ret_n_named += hs_root_is_named(view, node);
     }
     return hs_row_check(&row, err);
@@ -41,7 +52,8 @@ hs_status hs_suspect_take_modules(const struct hs_view *view, struct hs_suspect 
     if (suspect->n_roots <= HS_SUSPECT_FEW_ROOTS)
         return HS_OK;
     hs_status status = count(view, suspect, &modules, &n_named, err);
-    bool is_told = status == HS_OK && modules.n > 1 && n_named < suspect->n_roots / ONE_NAMED_OF;
+    bool is_told = status == HS_OK && modules.n + (suspect->n_on_stacks != 0) > 1 &&
+                   n_named < suspect->n_roots / ONE_NAMED_OF;
     for (size_t i = 0; is_told && i < modules.n; i++)
         if (modules.entries[i].key != 0)
             insert(suspect, (hs_str)modules.entries[i].key, modules.entries[i].value);

@@ -158,7 +158,16 @@ def what_nobody_claims():
     check(any(line.startswith("kept by unclaimed") and " 9 words" in line
               for line in run("info", path).lines()), "the line of the table")
 
+def symbols_have_their_binary():
+    """A symbol without a file: many libraries may have one of that name."""
+    lines = run("roots", path, "--format", "tsv", "-n", "0").out.splitlines()
+    at = lines[0].split("\t")
+    place = {row[at.index("name")]: row[at.index("place")]
+             for row in (line.split("\t") for line in lines[1:])}
+    equal(place["count"], "server", "the symbol's binary")
+
 
 main(variables_are_roots, paths_tell_the_slot, names_of_roots, threads_and_frames,
-     where_the_memory_was, rows_of_one_owner_together, what_nobody_claims)
+     where_the_memory_was, rows_of_one_owner_together, what_nobody_claims,
+     symbols_have_their_binary)
 END

@@ -271,6 +271,21 @@ def indexes_of_policies():
     equal(found.out, expected, "the answer")
 
 
-main(a_known_heap, names_and_sums, sets_of_kinds, pointers_in_characters, bad_input,
-     indexes_of_policies, sets_by_brute_force, groups_by_brute_force, what_if_by_brute_force)
+def names_that_repeat():
+    """Of a large set each name is told once, those that say most first."""
+    snap = Snap()
+    block = snap.block(500, snap.type("t"))
+    for n in range(6):
+        for name in ("comp_unit", "d_reloc", f".data+{n * 8 + 8:#x}"):
+            snap.root(block, name, binary=f"lib{n}.so", module=f"lib{n}.so")
+    lines = run("roots", snap.write()).lines()
+    row, = [line for line in lines if "set:1" in line]
+    check("comp_unit, d_reloc, .data+0x8, .data+0x10, .data+0x18, .data+0x20, .data+0x28, "
+          ".data+0x30, ..." in row, row)
+    check("18 roots" in row, row)
+
+
+main(a_known_heap, names_and_sums, names_that_repeat, sets_of_kinds, pointers_in_characters,
+     bad_input, indexes_of_policies, sets_by_brute_force, groups_by_brute_force,
+     what_if_by_brute_force)
 END

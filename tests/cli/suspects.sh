@@ -109,6 +109,20 @@ def of_a_thread():
     check("register r13 (thread 7) alone keeps" in row["sentence"], row["sentence"])
 
 
+def many_without_names():
+    """They are told by their binaries, and what is on stacks apart: it is no variable of these."""
+    snap = native(Snap())
+    block = snap.block(5000, snap.type("struct state", 0, 12))
+    for n in range(7):
+        snap.root(block, f".bss+{8 * n + 8:#x}", binary="liba.so", module="liba.so")
+    for n in range(4):
+        snap.root(block, f"poll slot sp+{8 * n}", kind="stack", binary="thread 7", unit="#1 poll",
+                  thread=7, frame=1, module="libc.so.6")
+    row, = of(snap.write())
+    check(row["sentence"].startswith("11 roots together (set:1: 7 of liba.so, 4 on stacks) keep"),
+          row["sentence"])
+
+
 def shown(command):
     """A command as it is pasted into a shell."""
     done = subprocess.run(["bash", "-c", command], capture_output=True, timeout=100)
@@ -443,8 +457,8 @@ def by_brute_force():
     check(n_joint > rounds(40), f"only {n_joint} sets")
 
 
-main(an_owner, a_list, a_few_are_most_of_it, of_a_thread, joint_owners, joint_owners_of_many,
-     doubtful, at_the_end_of_info, what_is_lost, what_is_wasted, who_allocated, rounded_up,
-     nothing_to_say, without_roots, order_and_limits, all_formats, hostile_names, thresholds,
-     by_brute_force)
+main(an_owner, a_list, a_few_are_most_of_it, of_a_thread, many_without_names, joint_owners,
+     joint_owners_of_many, doubtful, at_the_end_of_info, what_is_lost, what_is_wasted,
+     who_allocated, rounded_up, nothing_to_say, without_roots, order_and_limits, all_formats,
+     hostile_names, thresholds, by_brute_force)
 END

@@ -253,8 +253,11 @@ hs_status fake_talloc_read(struct fake_talloc *f, struct hs_heaps *heaps, struct
                                    .core = (struct hs_core *)(void *)place,
                                    .mappings = f->mappings,
                                    .n_mappings = 2};
-    f->object = (struct hs_object){
-        .bias = 0, .begin = 0, .end = 64, .name = (char *)"made", .elf = made_elf()};
+    f->object = (struct hs_object){.bias = FAKE_TALLOC_BASE,
+                                   .begin = FAKE_TALLOC_BASE,
+                                   .end = FAKE_TALLOC_HEAP,
+                                   .name = (char *)"made",
+                                   .elf = made_elf()};
     f->objects = (struct hs_objects){.objects = &f->object, .n = 1};
     f->findings = (struct hs_findings){.strings = &f->strings};
     f->process = (struct hs_process_copy){&f->target, &f->image, &f->objects, &f->findings};

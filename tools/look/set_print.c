@@ -13,24 +13,36 @@ const char *hs_set_noun(enum hs_group_by group_by)
     return nouns[group_by];
 }
 
+static bool is_told(const hs_str *told, unsigned n, hs_str name)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (told[i] == name)
+            return true;
+    return false;
+}
+
+/* Of a set that is too large to be told each name is told once: many libraries may have one. */
 void hs_set_names(const struct hs_view *view, const struct hs_set_rows *sets, size_t row,
                   enum hs_group_by group_by, char *text)
 {
+    const bool is_large = sets->rows[row].n_members > HS_SET_NAMES;
+    hs_str told[HS_SET_NAMES];
     unsigned n = 0;
 
     text[0] = 0;
     for (int named = 1; named >= 0; named--) {
         struct hs_set_walk walk = {0};
-        for (hs_node node;
-             n <= HS_SET_NAMES && hs_set_member_next(view, sets, row, &walk, &node);) {
+        for (hs_node node; n < HS_SET_NAMES && hs_set_member_next(view, sets, row, &walk, &node);) {
             bool is_named = group_by != HS_BY_ROOT || hs_root_is_named(view, node);
-            if (is_named != (bool)named || n++ >= HS_SET_NAMES)
+            hs_str name = hs_snap_root(view->snap, node)->name;
+            if (is_named != (bool)named || (is_large && is_told(told, n, name)))
                 continue;
-            const char *name = hs_view_string(view, hs_snap_root(view->snap, node)->name);
-            hs_append_item(text, HS_SET_TEXT_BYTES, ", ", node == 0 ? "other roots" : name);
+            told[n++] = name;
+            hs_append_item(text, HS_SET_TEXT_BYTES, ", ",
+                           node == 0 ? "other roots" : hs_view_string(view, name));
         }
     }
-    if (sets->rows[row].n_members > HS_SET_NAMES)
+    if (is_large)
         hs_append(text, HS_SET_TEXT_BYTES, ", ...");
 }
 
@@ -78,13 +90,16 @@ static double percent(uint64_t words, const struct hs_attribution *of)
 hs_status hs_attribution_print(struct hs_tool *tool, const struct hs_attribution *a,
                                struct hs_error *err)
 {
-    char unread[64] = "";
-    if (a->unread_words != 0)
-        (void)snprintf(unread, sizeof unread, " and not read (%lu)",
-                       (unsigned long)a->unread_words);
-    HS_TRY(hs_tool_say(
-        tool, err, "owned %.1f %%, attributed %.1f %% of what is reached (%lu words)%s",
-        hs_owned_percent(a), hs_attributed_percent(a), (unsigned long)a->reached_words, unread));
+    char of[96];
+    if (a->unread_words == 0)
+        (void)snprintf(of, sizeof of, "what is reached (%lu words)",
+                       (unsigned long)a->reached_words);
+    else
+        (void)snprintf(of, sizeof of, "%lu words: %lu reached, %lu not read",
+                       (unsigned long)(a->reached_words + a->unread_words),
+                       (unsigned long)a->reached_words, (unsigned long)a->unread_words);
+    HS_TRY(hs_tool_say(tool, err, "owned %.1f %%, attributed %.1f %% of %s", hs_owned_percent(a),
+                       hs_attributed_percent(a), of));
     return hs_tool_say(tool, err,
                        "kept by 1 root %.1f %%, by 2-3 %.1f %%, by 4-8 %.1f %%, by more %.1f %%",
                        percent(a->by_1_words, a), percent(a->by_2_3_words, a),

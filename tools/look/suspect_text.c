@@ -158,7 +158,7 @@ static void put_some(struct writer *w, const struct hs_view *view, const struct 
     put(w, "%s", suspect->n_roots > NAMED ? ", ..." : "");
 }
 
-/* "302 of libgtk-3.so.0, 154 of geany, ..." */
+/* "302 of libgtk-3.so.0, 154 of geany, 12 on stacks, ..." */
 static void put_modules(struct writer *w, const struct hs_view *view,
                         const struct hs_suspect *suspect)
 {
@@ -169,7 +169,10 @@ static void put_modules(struct writer *w, const struct hs_view *view,
         put_name(w, hs_view_string(view, suspect->modules[i].module), NAME_COLUMNS);
         n += suspect->modules[i].n_roots;
     }
-    put(w, "%s", n < suspect->n_roots ? ", ..." : "");
+    if (suspect->n_on_stacks != 0)
+        put(w, "%s%lu on stacks", suspect->n_modules != 0 ? ", " : "",
+            (unsigned long)suspect->n_on_stacks);
+    put(w, "%s", n + suspect->n_on_stacks < suspect->n_roots ? ", ..." : "");
 }
 
 hs_status hs_suspect_who(const struct hs_view *view, const struct hs_suspect *suspect, char *text,
@@ -449,6 +452,26 @@ static bool program_is_described(const struct hs_view *view)
     return false;
 }
 
+/* "is 300 times a block of 48 bytes of no known type"; of a shape it is known what it is, and not
+ * what is in it. */
+static void put_unknown(struct writer *w, const struct hs_view *view,
+                        const struct hs_suspect *suspect, const char *much)
+{
+    static const char block[] = "block ";
+    const struct hs_type *type = hs_snap_type(view->snap, suspect->type);
+    const char *name = hs_view_string(view, type->name);
+
+    put(w, "%s is %lu times a ", much, (unsigned long)suspect->count);
+    put_name(w, name, NAME_COLUMNS);
+    put(w, "%s%s",
+        strncmp(name, block, strlen(block)) == 0 ? " of no known type. "
+                                                 : ", of what is not known. ",
+        type->form == HS_FORM_BYTES && program_is_described(view)
+            ? "The program has nothing but void * and the like for them; where they are "
+              "allocated 'heapsnap record' tells. "
+            : "Debug information may name them. ");
+}
+
 static void put_waste(struct writer *w, const struct hs_view *view,
                       const struct hs_suspect *suspect)
 {
@@ -470,15 +493,7 @@ static void put_waste(struct writer *w, const struct hs_view *view,
             much, (unsigned long)suspect->count);
         break;
     case HS_WASTE_UNKNOWN:
-        put(w, "%s is %lu times a ", much, (unsigned long)suspect->count);
-        put_name(w, hs_view_string(view, hs_snap_type(view->snap, suspect->type)->name),
-                 NAME_COLUMNS);
-        put(w, " of no known type. %s",
-            hs_snap_type(view->snap, suspect->type)->form == HS_FORM_BYTES &&
-                    program_is_described(view)
-                ? "The program has nothing but void * and the like for them; where they are "
-                  "allocated 'heapsnap record' tells. "
-                : "Debug information may name them. ");
+        put_unknown(w, view, suspect, much);
         break;
     case HS_WASTE_NONE:
         break;

@@ -25,6 +25,8 @@ static void join(struct talloc *talloc, uint32_t child, uint32_t parent)
 {
     struct talloc_chunk *chunk = &talloc->chunks[child];
 
+    if (chunk->parent != TALLOC_NONE)
+        return;
     chunk->parent = parent;
     chunk->next = talloc->chunks[parent].first_child;
     talloc->chunks[parent].first_child = child;
