@@ -94,14 +94,32 @@ static void check_runtime(struct hs_dump *dump, struct hs_diagnosis *d)
             unread);
 }
 
+/* Has another one than libc, or its loader, the malloc that the program calls? */
+static bool is_malloc_replaced(const struct hs_objects *objects)
+{
+    struct hs_live_symbol symbol;
+
+    for (size_t i = 0; i < objects->n; i++) {
+        const struct hs_object *object = &objects->objects[i];
+        if (hs_object_find(object, "malloc", &symbol) &&
+            !hs_object_find(object, "__libc_start_main", &symbol) &&
+            strncmp(object->name, "ld-", 3) != 0)
+            return true;
+    }
+    return false;
+}
+
 /* What is supported, by name: a dump finds allocators by their structure, which needs a copy. */
-static void list_supported(const struct hs_objects *objects, char *text, size_t n_bytes)
+static void list_supported(const struct hs_objects *objects, bool is_replaced, char *text,
+                           size_t n_bytes)
 {
     struct hs_live_symbol symbol;
 
     text[0] = '\0';
     for (size_t i = 0; i < HS_N_ALLOCATORS; i++) {
         const struct hs_allocator *a = hs_allocators[i];
+        if (is_replaced && i == HS_OWNER_glibc)
+            continue;
         bool is_there = a->library != NULL && has_library(objects, a->library);
         for (size_t k = 0; !is_there && k < HS_ALLOCATOR_SYMBOLS && a->symbols[k] != NULL; k++)
             is_there = hs_objects_find(objects, a->symbols[k], &symbol);
@@ -115,8 +133,9 @@ static void check_allocator(struct hs_dump *dump, struct hs_diagnosis *d)
     const struct hs_process_copy process = {.target = &dump->target, .objects = &dump->objects};
     char known[NAMES_BYTES], other[NAMES_BYTES];
 
-    list_supported(&dump->objects, known, sizeof known);
     hs_heaps_recognise(&process, other, sizeof other);
+    list_supported(&dump->objects, other[0] != '\0' && is_malloc_replaced(&dump->objects), known,
+                   sizeof known);
     hs_heaps_join_names(other, sizeof other);
     if (other[0] != '\0')
         add(d, "allocator", known[0] != '\0' ? HS_VERDICT_WARNING : HS_VERDICT_REFUSED,

@@ -3,7 +3,7 @@
 . "$(dirname "$0")/lib.sh"
 
 python <<'END'
-import ctypes, shutil, struct, threading, time
+import ctypes, re, shutil, struct, threading, time
 from snapcli import *
 
 SNAP = os.path.join(WORK, "never.snap")
@@ -241,6 +241,9 @@ def another_allocator():
     target = started("sleep", "60", env={**os.environ, "LD_PRELOAD": library})
     wait_for(target.pid, "sleep")
     refused(target.pid, "its allocator is tcmalloc", "recognised, not supported yet")
+    said = run("doctor", target.pid, code=3).out  # what dump refuses
+    check(re.search(r"^allocator +refused +tcmalloc", said, re.M), said)
+    check("glibc" not in re.search(r"^allocator.*", said, re.M)[0], said)
     target.kill()
     target.wait()
 
