@@ -96,7 +96,7 @@ static void test_small(void **state)
         n_with_graph += counts.n_in_graph != 0;
         hs_graph_fini(&graph);
     }
-    assert_true(n_with_graph > 300 && n_with_graph < 2700);
+    assert_true(n_with_graph > HS_SEEDS(300) && n_with_graph < HS_SEEDS(2700));
 }
 
 static void test_heaps(void **state)
