@@ -211,6 +211,20 @@ static void blocks_are_no_chunks(void **state)
     assert_false(hs_heaps_object_name(&heaps, &block, &said));
 }
 
+/* talloc keeps what is made a little smaller where it is, as often as that happens. */
+static void shrunk_chunks_are_chunks(void **state)
+{
+    (void)state;
+    uint32_t large =
+        fake_talloc_chunk(&fake, FAKE_SERVER, fake_talloc_text(&fake, "uint8_t"), 3000);
+    fake.chunks[large].size = 5;
+    *fake_talloc_word(&fake, fake.chunks[large].header + 64) = 5;
+    read_fake();
+    is_called(large, "uint8_t");
+    assert_int_equal(owner_of(large), at(FAKE_SERVER));
+    assert_true(fake.findings.proofs[0].holds);
+}
+
 static void nothing_is_found_where_nothing_is(void **state)
 {
     (void)state;
@@ -248,6 +262,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(damage_is_told, set_up, tear_down),
         cmocka_unit_test_setup_teardown(circles_end, set_up, tear_down),
         cmocka_unit_test_setup_teardown(blocks_are_no_chunks, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(shrunk_chunks_are_chunks, set_up, tear_down),
         cmocka_unit_test_setup_teardown(nothing_is_found_where_nothing_is, set_up, tear_down),
         cmocka_unit_test_setup_teardown(without_memory, set_up, tear_down),
     };

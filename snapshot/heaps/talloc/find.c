@@ -11,13 +11,17 @@ enum {
 
 /* ---- headers */
 
-/* Is there room in n bytes, and not much more, for a header and what it says was asked for? */
+/* Is there room in n bytes for a header and what it says was asked for? There may be much more:
+ * what is made less than 1 KiB smaller stays where it is, again and again. */
 static bool has_room(uint64_t n_bytes, uint64_t n_asked)
 {
-    uint64_t n_room = n_bytes - TALLOC_HEADER_BYTES;
+    return n_bytes >= TALLOC_HEADER_BYTES && n_asked <= n_bytes - TALLOC_HEADER_BYTES;
+}
 
-    return n_bytes >= TALLOC_HEADER_BYTES && n_asked <= n_room &&
-           n_room - n_asked <= SLACK_BYTES + n_bytes / SLACK_SHARE;
+/* And not much more? */
+static bool is_tight(uint64_t n_bytes, uint64_t n_asked)
+{
+    return n_bytes - TALLOC_HEADER_BYTES - n_asked <= SLACK_BYTES + n_bytes / SLACK_SHARE;
 }
 
 /* A chunk that is in use, whatever its number. */
@@ -91,6 +95,15 @@ static bool is_linked(const struct talloc *talloc, const uint8_t *header, hs_add
     return false;
 }
 
+/* Does the block look like a chunk, whatever its number? */
+static bool is_likely(const struct talloc *talloc, const struct hs_heap_block *block)
+{
+    return block->bytes != NULL && is_plain(block->bytes, block->n_bytes) &&
+           is_tight(block->n_bytes, hs_load_u64(block->bytes + TALLOC_AT_SIZE)) &&
+           hs_load_u64(block->bytes + TALLOC_AT_NAME) != 0 &&
+           is_linked(talloc, block->bytes, block->begin);
+}
+
 /* The one that most of such blocks have, if most have one (Boyer and Moore's vote). False: there
  * are no such blocks. */
 static bool find_magic(struct talloc *talloc)
@@ -100,9 +113,7 @@ static bool find_magic(struct talloc *talloc)
     uint64_t votes = 0;
 
     while (hs_heap_map_next(&it, &block)) {
-        if (block.bytes == NULL || !is_plain(block.bytes, block.n_bytes) ||
-            hs_load_u64(block.bytes + TALLOC_AT_NAME) == 0 ||
-            !is_linked(talloc, block.bytes, block.begin))
+        if (!is_likely(talloc, &block))
             continue;
         uint32_t magic = hs_talloc_magic(hs_load_u32(block.bytes));
         if (votes == 0)
