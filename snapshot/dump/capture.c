@@ -204,9 +204,9 @@ static hs_status capture_refuse(const struct hs_dump *dump, const char *seen, st
                             "are");
     }
     (void)hs_fail(err, HS_TARGET, "no heap block was found in '%s'", program);
-    uint64_t n_bytes = hs_image_resident_bytes(&dump->image, 0, UINT64_MAX);
     if (dump->target.core != NULL && hs_core_note(&dump->target)[0] != '\0')
         return hs_hint(err, "%s", hs_core_note(&dump->target));
+    uint64_t n_bytes = hs_image_resident_bytes(&dump->image, 0, UINT64_MAX);
     if (n_bytes < OWN_HEAP_BYTES)
         return hs_hint(err, "it has not allocated anything yet, or by an allocator of its own");
     char size[HS_UNIT_TEXT_BYTES];

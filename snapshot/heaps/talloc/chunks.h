@@ -15,7 +15,7 @@
  * The upper bits of `flags` are the same number in all chunks of a process, made by chance; of what
  * was freed they are another one, which tells the release.
  *
- * Source: lib/talloc/talloc.c of talloc 2.1.9 (2017) to 2.4. */
+ * Source: lib/talloc/talloc.c of talloc 2.4, whose headers begin with their flags. */
 #ifndef HS_TALLOC_CHUNKS_H
 #define HS_TALLOC_CHUNKS_H
 

@@ -199,8 +199,10 @@ hs_status hs_talloc_find(struct talloc *talloc, struct hs_error *err)
             continue;
         hs_addr at = hs_talloc_header(talloc, &block, &header);
         struct talloc_chunk *chunk = &talloc->chunks[number];
-        *chunk = (struct talloc_chunk){block.begin, TALLOC_NONE, TALLOC_NONE, TALLOC_NONE, 0};
-        HS_TRY(name_of(talloc, header, at, &chunk->name, err));
+        *chunk = (struct talloc_chunk){block.begin, TALLOC_NONE, TALLOC_NONE, TALLOC_NONE,
+                                       talloc->unnamed};
+        if (at != 0)
+            HS_TRY(name_of(talloc, header, at, &chunk->name, err));
     }
     return HS_OK;
 }

@@ -94,6 +94,8 @@ void hs_talloc_read_tree(struct talloc *talloc)
         if ((number = hs_talloc_number(talloc, &block)) == TALLOC_NONE)
             continue;
         hs_addr at = hs_talloc_header(talloc, &block, &header);
+        if (at == 0)
+            continue;
         if (!hs_talloc_is_free(hs_load_u32(header)))
             add_children(talloc, header, at, number);
         if (at != block.begin)

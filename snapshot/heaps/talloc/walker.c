@@ -41,7 +41,8 @@ static uint32_t count_sound(const struct talloc *talloc)
     while (hs_heap_map_next(&it, &block)) {
         if ((number = hs_talloc_number(talloc, &block)) == TALLOC_NONE)
             continue;
-        (void)hs_talloc_header(talloc, &block, &header);
+        if (hs_talloc_header(talloc, &block, &header) == 0)
+            continue;
         n += talloc->chunks[number].parent != TALLOC_NONE ||
              hs_talloc_is_free(hs_load_u32(header)) ||
              (hs_load_u64(header + TALLOC_AT_PARENT) == 0 &&
@@ -139,8 +140,8 @@ static bool talloc_shares(const void *state, const struct hs_heap_block *from,
     uint32_t number = hs_talloc_number(talloc, from);
 
     return number != TALLOC_NONE && talloc->chunks[number].name == talloc->reference &&
-           from->n_bytes >= TALLOC_AT_REFERRED + HS_WORD_BYTES &&
-           hs_load_u64(from->bytes + TALLOC_AT_REFERRED) - to->begin <= to->n_bytes;
+           from->bytes != NULL && from->n_bytes >= TALLOC_AT_REFERRED + HS_WORD_BYTES &&
+           hs_load_u64(from->bytes + TALLOC_AT_REFERRED) - to->begin < to->n_bytes;
 }
 
 static const struct hs_ownership talloc_ownership = {
@@ -162,6 +163,8 @@ static bool talloc_object_name(const void *state, const struct hs_heap_block *bl
     if (number == TALLOC_NONE)
         return false;
     hs_addr at = hs_talloc_header(talloc, block, &header);
+    if (at == 0)
+        return false;
     *ret = (struct hs_object_name){.name = talloc->chunks[number].name,
                                    .offset_bytes = at - block->begin + TALLOC_HEADER_BYTES};
     if (at == block->begin)
