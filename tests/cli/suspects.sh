@@ -118,6 +118,15 @@ def many_without_names():
     for n in range(4):
         snap.root(block, f"poll slot sp+{8 * n}", kind="stack", binary="thread 7", unit="#1 poll",
                   thread=7, frame=1, module="libc.so.6")
+    several = native(Snap())
+    kept = several.block(5000, several.type("struct state", 0, 12))
+    for thread in (7, 8):
+        for n in range(8):
+            several.root(kept, f"poll slot sp+{8 * n}", kind="stack", binary=f"thread {thread}",
+                         unit="#1 poll", thread=thread, frame=1)
+    row, = of(several.write())
+    check("16 roots together" in row["sentence"] and "of thread" not in row["sentence"],
+          row["sentence"])
     row, = of(snap.write())
     check(row["sentence"].startswith("11 roots together (set:1: 7 of liba.so, 4 on stacks) keep"),
           row["sentence"])

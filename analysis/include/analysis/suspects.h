@@ -78,15 +78,15 @@ struct hs_suspect {
     uint32_t n_shown; /* of these in roots[], the firmest first */
     struct hs_suspect_module modules[HS_SUSPECT_MODULES]; /* that have most of many roots */
     uint32_t n_modules;                                   /* 0: say the roots */
-    uint64_t n_on_stacks;    /* roots of many that are of stacks and registers, and of no module */
-    uint8_t tier;            /* of the firmest: enum hs_tier; lost and waste: HS_TIER_FIRM */
-    uint64_t doubtful_words; /* of it, which nothing but doubtful words keep */
-    uint64_t n_aliases;      /* of a name of Python: other objects that hold what the name owns by
-                                convention, 100 at most */
-    uint32_t set;            /* of owners; 0: none */
-    uint32_t type;           /* of what has accumulated, was lost or is wasted; HS_UNTYPED */
-    uint64_t count;          /* blocks of it */
-    uint64_t each_words;     /* the median of these */
+    uint64_t n_on_stacks;      /* of many roots: those of stacks and registers */
+    uint8_t tier;              /* of the firmest: enum hs_tier; lost and waste: HS_TIER_FIRM */
+    uint64_t doubtful_words;   /* of it, which nothing but doubtful words keep */
+    uint64_t n_aliases;        /* of a name of Python: other objects that hold what the name owns by
+                                  convention, 100 at most */
+    uint32_t set;              /* of owners; 0: none */
+    uint32_t type;             /* of what has accumulated, was lost or is wasted; HS_UNTYPED */
+    uint64_t count;            /* blocks of it */
+    uint64_t each_words;       /* the median of these */
     struct hs_accumulation at; /* owner and joint */
     char *holder;              /* owned: "server.db[0].dict"; NULL: not known */
     hs_node holder_root;       /* joint: of the roots, the one that `holder` begins with; 0: none */
