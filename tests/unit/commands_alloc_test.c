@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -38,6 +39,7 @@ static char work[64], snap[96], out_dir[96], out[128], export_dir[128], tables[9
 static char trace[96];                 /* of the heap's samples */
 static char known[96], child_text[16]; /* suppressions; a process to look at */
 static pid_t child;
+static int child_end; /* of its standard input and output */
 
 /* A heap with all that commands have columns for. */
 static void make_snap(void)
@@ -431,14 +433,26 @@ static int make_known(void)
     return fclose(file);
 }
 
+/* A program that a dump could read, whatever this test was built with: one of the system, that has
+ * begun when it says what it is told. */
 static int make_child(void)
 {
+    int ends[2];
+    char byte = '.';
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+        return -1;
     child = fork();
-    if (child == 0)
-        for (;;)
-            pause();
+    if (child == 0) {
+        dup2(ends[1], STDIN_FILENO);
+        dup2(ends[1], STDOUT_FILENO);
+        execlp("cat", "cat", (char *)NULL);
+        _exit(127);
+    }
+    close(ends[1]);
+    child_end = ends[0];
     snprintf(child_text, sizeof child_text, "%d", (int)child);
-    return child > 0 ? 0 : -1;
+    return write(child_end, &byte, 1) == 1 && read(child_end, &byte, 1) == 1 ? 0 : -1;
 }
 
 static int setup(void **state)
@@ -470,6 +484,7 @@ static int teardown(void **state)
     (void)state;
     (void)kill(child, SIGKILL);
     (void)waitpid(child, NULL, 0);
+    (void)close(child_end);
     (void)unlink(known);
     remove_tree(export_dir);
     empty(tables);
