@@ -8,7 +8,8 @@ void hs_dump_bind(struct hs_dump *dump)
     dump->process = (struct hs_process_copy){.target = &dump->target,
                                              .image = &dump->image,
                                              .objects = &dump->objects,
-                                             .findings = &dump->findings};
+                                             .findings = &dump->findings,
+                                             .plan = &dump->plan};
 }
 
 void hs_dump_fini(struct hs_dump *dump)

@@ -64,7 +64,7 @@ static inline void probe_close(struct probe *p)
 static inline void probe_begin(struct probe *p)
 {
     p->findings.strings = &p->strings;
-    p->process = (struct hs_process_copy){&p->target, &p->image, &p->objects, &p->findings};
+    p->process = (struct hs_process_copy){&p->target, &p->image, &p->objects, &p->findings, NULL};
     hs_heap_map_init(&p->map, &p->image);
     hs_ledger_init(&p->ledger, &p->strings, &p->image);
 }

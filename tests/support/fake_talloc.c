@@ -260,7 +260,8 @@ hs_status fake_talloc_read(struct fake_talloc *f, struct hs_heaps *heaps, struct
                                    .elf = made_elf()};
     f->objects = (struct hs_objects){.objects = &f->object, .n = 1};
     f->findings = (struct hs_findings){.strings = &f->strings};
-    f->process = (struct hs_process_copy){&f->target, &f->image, &f->objects, &f->findings};
+    f->process =
+        (struct hs_process_copy){&f->target, &f->image, &f->objects, &f->findings, f->plan};
     *heaps = (struct hs_heaps){0};
     HS_TRY(hs_image_add(&f->image, FAKE_TALLOC_BASE, place, sizeof place, err));
     hs_heap_map_init(&heaps->map, &f->image);

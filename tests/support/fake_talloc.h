@@ -36,6 +36,7 @@ struct fake_talloc {
     struct hs_strtab strings;
     struct hs_findings findings;
     struct hs_process_copy process;
+    struct hs_dump_plan *plan; /* in which it is read; may be NULL */
 };
 
 void fake_talloc_begin(struct fake_talloc *f);

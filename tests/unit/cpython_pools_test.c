@@ -161,8 +161,8 @@ static int set_up(void **state)
                                       .path_text = world.path_text,
                                       .path_text_bytes = sizeof world.path_text};
     world.findings.strings = &world.strings;
-    world.process =
-        (struct hs_process_copy){&world.target, &world.image, &world.objects, &world.findings};
+    world.process = (struct hs_process_copy){&world.target, &world.image, &world.objects,
+                                             &world.findings, NULL};
     return 0;
 }
 

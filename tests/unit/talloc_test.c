@@ -8,8 +8,10 @@
 
 #include <string.h>
 
+#include "base/budget.h"
 #include "fail_each.h"
 #include "fake_talloc.h"
+#include "process/dump_plan.h"
 
 static struct fake_talloc fake;
 static struct hs_heaps heaps;
@@ -239,6 +241,40 @@ static void nothing_is_found_where_nothing_is(void **state)
     assert_int_equal(fake.findings.n_proofs, 0);
 }
 
+/* What is known of chunks is in the plan of the dump, and is no more than half of what is left. */
+static void room_is_planned(void **state)
+{
+    (void)state;
+    struct hs_budget budget;
+    struct hs_dump_plan plan = {.budget = &budget, .image = &fake.image};
+    hs_budget_init(UINT64_C(1) << 30, NULL, 1, &budget);
+    const uint64_t all_bytes = hs_budget_left_bytes(&budget);
+
+    fake.plan = &plan;
+    read_fake();
+    const uint64_t needed_bytes = plan.reserved_bytes;
+    assert_in_range(needed_bytes, 11 * 24, 11 * 24 + 64); /* and some bits */
+    assert_int_equal(hs_budget_left_bytes(&budget), all_bytes - needed_bytes);
+    hs_heaps_close(&heaps);
+    assert_int_equal(hs_budget_left_bytes(&budget), all_bytes);
+
+    uint64_t taken_bytes = all_bytes - 2 * needed_bytes;
+    assert_int_equal(hs_budget_reserve(&budget, taken_bytes, "a copy", &err), HS_OK);
+    read_fake();
+    assert_int_equal(owner_of(FAKE_SESSION), at(FAKE_SERVER));
+    assert_int_equal(fake.findings.n_notes, 0);
+    hs_heaps_close(&heaps);
+
+    assert_int_equal(hs_budget_reserve(&budget, needed_bytes, "more", &err), HS_OK);
+    read_fake();
+    assert_int_equal(owner_of(FAKE_SESSION), 0);
+    assert_int_equal(fake.findings.n_notes, 1);
+    assert_non_null(strstr(hs_strtab_get(&fake.strings, fake.findings.notes[0].text),
+                           "allow more with --memory"));
+    hs_heaps_close(&heaps);
+    assert_int_equal(plan.reserved_bytes, 0);
+}
+
 static void without_memory(void **state)
 {
     (void)state;
@@ -264,6 +300,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(blocks_are_no_chunks, set_up, tear_down),
         cmocka_unit_test_setup_teardown(shrunk_chunks_are_chunks, set_up, tear_down),
         cmocka_unit_test_setup_teardown(nothing_is_found_where_nothing_is, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(room_is_planned, set_up, tear_down),
         cmocka_unit_test_setup_teardown(without_memory, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

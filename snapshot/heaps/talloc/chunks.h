@@ -80,7 +80,8 @@ struct talloc {
     uint32_t n_chunks;
     struct hs_dict names; /* by address of the text */
     hs_str unnamed, pool, text, reference, null_context;
-    uint64_t n_damaged; /* lists that end where they should not */
+    uint64_t reserved_bytes; /* of the dump's plan */
+    uint64_t n_damaged;      /* lists that end where they should not */
 };
 
 /* Where a block's header is: behind a pool's own, or at its beginning. 0: it has none with this
@@ -90,8 +91,9 @@ hs_addr hs_talloc_header(const struct talloc *talloc, const struct hs_heap_block
 /* TALLOC_NONE: it is none. O(1). */
 uint32_t hs_talloc_number(const struct talloc *talloc, const struct hs_heap_block *block);
 
-/* ---- find.c: which blocks are chunks, and what they are called; none: chunks stays NULL. Two
- * passes over all blocks; 24 bytes a chunk stay. */
+/* ---- find.c: which blocks are chunks, and what they are called; none, or no room for what there
+ * is to know of them, which is noted: chunks stays NULL. Three passes over all blocks; 24 bytes a
+ * chunk stay, and a bit a block, reserved in the plan of the dump. */
 hs_status hs_talloc_find(struct talloc *talloc, struct hs_error *err);
 
 /* ---- tree.c: who hangs below whom. Lists have to lead back: linear in the chunks and in what lies

@@ -1,5 +1,6 @@
 #include "base/alloc.h"
 #include "process/constants.h"
+#include "process/dump_plan.h"
 #include "talloc/chunks.h"
 
 enum {
@@ -7,7 +8,9 @@ enum {
     MOST_NAMES = 1 << 16, /* a program has some hundred */
     SLACK_BYTES = 40,     /* what malloc gives beyond what it is asked for */
     SLACK_SHARE = 4,      /* jemalloc: up to a quarter of a block */
+    ROOM_SHARE = 2,       /* of the memory that is left, the most that chunks get */
 };
+#define BITS_BYTES(n_bits) ((n_bits) / 8 + (n_bits) / 64 + 16) /* of an indexed bitmap */
 
 /* ---- headers */
 
@@ -165,13 +168,34 @@ static hs_status name_of(struct talloc *talloc, const uint8_t *header, hs_addr a
 
 /* ---- all of them */
 
+/* *ret: has the plan room for that, and as much again for what all blocks need? */
+static hs_status reserve(struct talloc *talloc, uint64_t n_bytes, bool *ret, struct hs_error *err)
+{
+    struct hs_dump_plan *plan = talloc->process->plan;
+
+    *ret = plan == NULL || hs_dump_plan_room(plan) / ROOM_SHARE >= n_bytes;
+    if (!*ret)
+        return hs_findings_note(talloc->process->findings, true, err,
+                                "talloc: no memory for whose its chunks are: allow more with "
+                                "--memory");
+    if (plan == NULL)
+        return HS_OK;
+    HS_TRY(hs_dump_plan_reserve(plan, n_bytes, "what talloc's chunks are", err));
+    talloc->reserved_bytes += n_bytes;
+    return HS_OK;
+}
+
 static hs_status mark_chunks(struct talloc *talloc, struct hs_error *err)
 {
     struct hs_heap_iterator it = {.map = talloc->map};
     struct hs_heap_block block;
     const uint8_t *header;
     uint64_t n;
+    bool has_room;
 
+    HS_TRY(reserve(talloc, BITS_BYTES(talloc->map->n_blocks), &has_room, err));
+    if (!has_room)
+        return HS_OK;
     HS_TRY(hs_bitmap_init(&talloc->is_chunk, talloc->map->n_blocks, err));
     while (hs_heap_map_next(&it, &block))
         if (hs_talloc_header(talloc, &block, &header) != 0)
@@ -179,6 +203,9 @@ static hs_status mark_chunks(struct talloc *talloc, struct hs_error *err)
     HS_TRY(hs_bitmap_index(&talloc->is_chunk, &n, err));
     if (n >= TALLOC_NONE)
         return hs_fail(err, HS_LIMIT, "more than 4 billion chunks of talloc");
+    HS_TRY(reserve(talloc, n * sizeof *talloc->chunks, &has_room, err));
+    if (!has_room)
+        return HS_OK;
     HS_TRY(HS_ALLOC(&talloc->chunks, n, err));
     talloc->n_chunks = (uint32_t)n;
     return HS_OK;

@@ -1,5 +1,6 @@
 /* Who owns what of talloc's chunks, and what they are called. The blocks are malloc's. */
 #include "base/alloc.h"
+#include "process/dump_plan.h"
 #include "talloc/chunks.h"
 
 static void talloc_close(void *state)
@@ -11,6 +12,8 @@ static void talloc_close(void *state)
     hs_bitmap_fini(&talloc->is_chunk);
     hs_dict_fini(&talloc->names);
     hs_free(talloc->chunks);
+    if (talloc->process->plan != NULL)
+        hs_dump_plan_release(talloc->process->plan, talloc->reserved_bytes);
     hs_free(talloc);
 }
 

@@ -18,6 +18,7 @@ struct hs_process_copy {
     const struct hs_image *image;   /* borrowed: all private writable memory that is present */
     struct hs_objects *objects;     /* borrowed: executable and libraries with symbols */
     struct hs_findings *findings;   /* borrowed */
+    struct hs_dump_plan *plan;      /* borrowed; NULL: what is kept of it is not counted */
 };
 
 #endif
