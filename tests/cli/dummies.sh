@@ -288,16 +288,46 @@ touches "a command"
 
 # ---- build
 
-options=(-DHS_TESTS=OFF -DHS_BENCH=OFF -DHS_WERROR=ON -DCMAKE_BUILD_TYPE=Debug
-    "-DCMAKE_C_FLAGS_DEBUG=-O0")
-if command -v ccache >/dev/null; then # the same files as in the last run, in another directory
-    options+=(-DCMAKE_C_COMPILER_LAUNCHER=ccache)
-    export CCACHE_BASEDIR=$work CCACHE_NOHASHDIR=1
+# over_it LOG: builds what has changed, in the build directory of this test, whose files stay as
+# they are: a view of the sources with the changes on top takes their place for this command alone.
+# Where no such view can be made there is no LOG.
+over_it()
+{
+    [[ $BUILD_DIR == "$SOURCE_DIR"/* ]] || return 1
+    grep -q '^HS_WERROR:[A-Z]*=ON$' "$BUILD_DIR/CMakeCache.txt" || return 1
+    mkdir "$work/over" "$work/over/upper" "$work/over/work"
+    (cd "$tree" && find . -newer "$work/sources" -type f -print0) >"$work/changed"
+    # shellcheck disable=SC2016
+    unshare --mount bash -c '
+        layers=lowerdir=$1,upperdir=$3/over/upper,workdir=$3/over/work
+        mount -t overlay -o "$layers" none "$1" || exit 1
+        : >"$4"
+        cd "$3/tree" && xargs -0 cp -t "$1" --parents <"$3/changed" &&
+            cmake --build "$2" --target heapsnap -j "$(nproc)" >"$4" 2>&1' \
+        - "$SOURCE_DIR" "$BUILD_DIR" "$work" "$1" 2>/dev/null
+}
+
+# afresh LOG: builds all of it.
+afresh()
+{
+    local options=(-DHS_TESTS=OFF -DHS_BENCH=OFF -DHS_WERROR=ON -DCMAKE_BUILD_TYPE=Debug
+        "-DCMAKE_C_FLAGS_DEBUG=-O0")
+    if command -v ccache >/dev/null; then # the same files as in the last run, elsewhere
+        options+=(-DCMAKE_C_COMPILER_LAUNCHER=ccache)
+        export CCACHE_BASEDIR=$work CCACHE_NOHASHDIR=1
+    fi
+    cmake -S "$tree" -B "$build" "${options[@]}" >"$1" 2>&1 || fail "$(tail -20 "$1")"
+    cmake --build "$build" --target heapsnap -j "$(nproc)" >"$1" 2>&1
+}
+
+if over_it "$work/log"; then
+    HEAPSNAP=$work/over/upper/${BUILD_DIR#"$SOURCE_DIR/"}/bin/heapsnap
+elif [ ! -e "$work/log" ]; then
+    echo "all is built: nothing can be mounted here"
+    afresh "$work/log" && HEAPSNAP=$build/bin/heapsnap
 fi
-cmake -S "$tree" -B "$build" "${options[@]}" >"$work/log" 2>&1 || fail "$(tail -20 "$work/log")"
-cmake --build "$build" --target heapsnap -j "$(nproc)" >"$work/log" 2>&1 ||
+[ -x "$HEAPSNAP" ] && [[ $HEAPSNAP == "$work"/* ]] ||
     fail "it does not build: $(grep -A5 -E 'error|warning|\*\*\*' "$work/log" | head -40)"
-HEAPSNAP=$build/bin/heapsnap
 
 # ---- the command
 
