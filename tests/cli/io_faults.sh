@@ -180,17 +180,19 @@ def try_command(name, whole_index):
         if old is not None and ("OUT" not in words or name == "export graph"):
             old = None
         reference = Place(name.replace(" ", "_") + ".reference", words, with_index, old)
+        n_calls = {}
         for fault in FAULTS:
             if not LONG and (fault[1].endswith("+") or fault[0] == "map"):
                 continue
-            first = Place(name.replace(" ", "_") + ".count", words, with_index, old)
-            done, n = first.run(f"{fault[0]}:0:{fault[1]}")
-            check(done.returncode == 0, f"{name}: exit {done.returncode}: {done.stderr}")
+            if fault[0] not in n_calls:
+                first = Place(name.replace(" ", "_") + ".count", words, with_index, old)
+                done, n_calls[fault[0]] = first.run(f"{fault[0]}:0:{fault[1]}")
+                check(done.returncode == 0, f"{name}: exit {done.returncode}: {done.stderr}")
             if fault is FAULTS[0]:
                 reference.run("none:0:eio")
                 reference.said = done.stdout.replace(first.directory.encode(),
                                                      reference.directory.encode())
-            for nth in sample(n):
+            for nth in sample(n_calls[fault[0]]):
                 n_failed += try_one(name, words, with_index, old, reference, fault, nth,
                                     (0, 4, 5, 6), whole_index) != 0
                 n_tried += 1
@@ -212,7 +214,7 @@ SPILLED = "(deleted)" # what the kernel adds to the name of a file without one
 def temporary_files():
     """An index by passes over temporary files, each of whose calls fails: 5, and a next time."""
     big = os.path.join(WORK, "big.snap")
-    subprocess.run([os.path.join(os.environ["BUILD_DIR"], "bin", "make_heap"), "400000", big],
+    subprocess.run([os.path.join(os.environ["BUILD_DIR"], "bin", "make_heap"), "100000", big],
                    check=True, stdout=subprocess.DEVNULL)
     words = ["index", "SNAP", "--memory", "24Mi", "--spill-dir", "DIR", "--threads", "1"]
     run("index", big)
@@ -248,11 +250,11 @@ def temporary_files():
 class Target:
     """A process with more memory than a dump of it may take."""
 
-    PROGRAM = "import os\nkept = [bytes([i % 250 + 1]) * 4096 for i in range(12000)]\n" \
-              "print('ready', flush=True)\ninput()\n"
+    PROGRAM = "$| = 1; my @kept = map { chr($_ % 250 + 1) x 4000 } 1 .. 12000; " \
+              "print qq(ready\\n); <STDIN>;"
 
     def __enter__(self):
-        self.process = subprocess.Popen([sys.executable, "-c", self.PROGRAM], text=True,
+        self.process = subprocess.Popen(["perl", "-e", self.PROGRAM], text=True,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         check(self.process.stdout.readline() == "ready\n", "the target did not start")
         return self
@@ -287,7 +289,7 @@ def try_dump(target, fault, nth, mark, codes):
 
 
 def dumps():
-    n_failed = n_tried = 0
+    n_failed, n_tried, n_calls = 0, 0, {}
     with Target() as target:
         done = run("dump", target.process.pid, "-o", os.path.join(WORK, "try"), code=None)
         if done.code == 3:
@@ -300,7 +302,9 @@ def dumps():
                 if not LONG and (fault[1].endswith("+") or (mark and fault[0] == "write") or
                                  fault[0] in ("sync", "map")):
                     continue
-                _, n = try_dump(target, fault, 0, mark, (0,))
+                if (fault[0], mark) not in n_calls:
+                    _, n_calls[fault[0], mark] = try_dump(target, fault, 0, mark, (0,))
+                n = n_calls[fault[0], mark]
                 # A part of the copy that is lost is never taken for zeros.
                 codes = (0,) if fault[2] else (5,) if mark else (0, 3, 4, 5, 6)
                 for nth in range(1, n + 1, 1 + n // 400) if LONG else {n // 2} - {0}:

@@ -37,7 +37,8 @@ def check(condition, text):
 
 
 def equal(found, expected, what):
-    check(found == expected, f"{what}: found {found!r}, expected {expected!r}")
+    if not found == expected:
+        raise Failure(f"{what}: found {found!r}, expected {expected!r}")
 
 
 class Result:
@@ -56,9 +57,10 @@ class Result:
 
 
 def unique(pairs):
-    keys = [key for key, _ in pairs]
-    check(len(keys) == len(set(keys)), f"a key twice in {keys}")
-    return dict(pairs)
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise Failure(f"a key twice in {[key for key, _ in pairs]}")
+    return found
 
 
 def run(*arguments, code=0, stdin=None, env=None, pass_fds=()):

@@ -13,16 +13,35 @@ WITH_STRINGS = {3, 9}
 HOW = b"the copy of the process ("
 
 
-def sections(path):
+def unpacked(frames):
+    """The contents of zstd's frames, one behind the other."""
+    return subprocess.run(["zstd", "-dcq"], input=b"".join(frames), stdout=subprocess.PIPE,
+                          check=True).stdout
+
+
+def read(path):
+    """(kind, number, content) of each section."""
     data = open(path, "rb").read()
-    at, found, strings = 32, {}, set()
+    at, heads, frames = 32, [], []
     while at < len(data) - 32:
         kind, flags, number, raw, n_stored, _ = struct.unpack_from("<IIQQQQ", data, at)
         stored = data[at + 40:at + 40 + n_stored]
-        if flags & 1:
-            stored = subprocess.run(["zstd", "-dcq"], input=stored, stdout=subprocess.PIPE,
-                                    check=True).stdout
-        assert len(stored) == raw
+        assert flags & 1 or n_stored == raw
+        heads.append((kind, number, raw, None if flags & 1 else stored))
+        frames += [stored] if flags & 1 else []
+        at += 40 + n_stored
+    all_content, at = unpacked(frames), 0
+    for kind, number, raw, stored in heads:
+        if stored is None:
+            stored = all_content[at:at + raw]
+            at += raw
+        yield kind, number, stored
+    assert at == len(all_content)
+
+
+def sections(path):
+    found, strings = {}, set()
+    for kind, number, stored in read(path):
         if kind == STRINGS:
             at_text = next(i for i, byte in enumerate(stored) if byte < 128) + 1 # behind the count
             strings |= {s for s in stored[at_text:].split(b"\0") if HOW not in s}
@@ -30,7 +49,6 @@ def sections(path):
             found[kind, number] = len(stored) // 1000
         elif kind not in (META, TRAILER):
             found[kind, number] = stored
-        at += 40 + n_stored
     return found, strings
 
 
