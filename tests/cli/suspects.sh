@@ -125,11 +125,21 @@ def many_without_names():
             several.root(kept, f"poll slot sp+{8 * n}", kind="stack", binary=f"thread {thread}",
                          unit="#1 poll", thread=thread, frame=1)
     row, = of(several.write())
-    check("16 roots together" in row["sentence"] and "of thread" not in row["sentence"],
-          row["sentence"])
+    check(row["sentence"].startswith("16 roots together (set:1: on the stacks of 2 threads, such "
+                                     "as poll slot sp+0) keep"), row["sentence"])
     row, = of(snap.write())
     check(row["sentence"].startswith("11 roots together (set:1: 7 of liba.so, 4 on stacks) keep"),
           row["sentence"])
+    one = native(Snap())
+    kept = one.block(5000, one.type("struct state", 0, 12))
+    for module, frame in (("libc.so.6", 1), ("app", 2), ("app", 3), ("libc.so.6", 4)):
+        for n in range(4):
+            one.root(kept, f"{module} slot sp+{8 * n + 100 * frame}", kind="stack",
+                     binary="thread 7", unit=f"#{frame} {module}", thread=7, frame=frame,
+                     module=module)
+    row, = of(one.write())
+    check(row["sentence"].startswith("16 roots together (set:1: on the stack of thread 7, such as "
+                                     "app slot sp+300) keep"), row["sentence"])
 
 
 def shown(command):

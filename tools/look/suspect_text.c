@@ -175,6 +175,20 @@ static void put_modules(struct writer *w, const struct hs_view *view,
     put(w, "%s", n + suspect->n_on_stacks < suspect->n_roots ? ", ..." : "");
 }
 
+/* "on the stacks of 4 threads, such as app+0x1af90 slot sp+8" */
+static void put_stacks(struct writer *w, const struct hs_view *view,
+                       const struct hs_suspect *suspect)
+{
+    const struct hs_root *root = hs_snap_root(view->snap, suspect->outermost);
+
+    if (suspect->n_threads == 1)
+        put(w, "on the stack of thread %u", root->thread);
+    else
+        put(w, "on the stacks of %lu threads", (unsigned long)suspect->n_threads);
+    put(w, ", such as ");
+    put_name(w, hs_view_string(view, root->name), NAME_COLUMNS);
+}
+
 hs_status hs_suspect_who(const struct hs_view *view, const struct hs_suspect *suspect, char *text,
                          struct hs_error *err)
 {
@@ -186,11 +200,13 @@ hs_status hs_suspect_who(const struct hs_view *view, const struct hs_suspect *su
     }
     put(&w, "%lu roots together (set:%u%s", (unsigned long)suspect->n_roots, suspect->set,
         suspect->n_shown != 0 ? ": " : "");
-    if (suspect->n_modules != 0)
+    if (suspect->n_threads != 0)
+        put_stacks(&w, view, suspect);
+    else if (suspect->n_modules != 0)
         put_modules(&w, view, suspect);
     else
         put_some(&w, view, suspect);
-    uint32_t thread = common_thread(view, suspect);
+    uint32_t thread = suspect->n_threads != 0 ? 0 : common_thread(view, suspect);
     if (thread != 0)
         put(&w, "; of thread %u", thread);
     put(&w, ")");

@@ -79,6 +79,8 @@ struct hs_suspect {
     struct hs_suspect_module modules[HS_SUSPECT_MODULES]; /* that have most of many roots */
     uint32_t n_modules;                                   /* 0: say the roots */
     uint64_t n_on_stacks;      /* of many roots: those of stacks and registers */
+    uint64_t n_threads;        /* many roots, all of them there: of so many threads; 0: not so */
+    hs_node outermost;         /* then: one of them, of the program's outermost frame */
     uint8_t tier;              /* of the firmest: enum hs_tier; lost and waste: HS_TIER_FIRM */
     uint64_t doubtful_words;   /* of it, which nothing but doubtful words keep */
     uint64_t n_aliases;        /* of a name of Python: other objects that hold what the name owns by
