@@ -82,15 +82,15 @@ for limit in "$least" $((92 << 20)); do
 done
 leave
 
-# A hard limit, page cache and all: a quarter of the target.
+# A hard limit, page cache and all: a third of the target.
 group=/sys/fs/cgroup/memory/heapsnap-test-$$
 if ! mkdir "$group" 2>/dev/null; then
     echo "NOT TESTED: no memory controller that we may use"
     exit 0
 fi
-start "$work/budget" 1200
+start "$work/budget" 800
 resident=$(awk '/VmRSS/ { print $2 }' "/proc/$pid/status")
-limit=$((resident * 1024 / 4))
+limit=$((resident * 1024 / 3))
 echo "$limit" >"$group/memory.limit_in_bytes"
 code=0
 bash -c 'echo $$ >"$1/cgroup.procs"; shift; exec "$@"' - "$group" "$BUDGET_DUMP" "$pid" \

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # redis with debug information: every byte agrees with its allocator, nothing is lost, `server`
 # reaches the databases, and a path to a value reads like source. HS_REDIS_KEYS: how many keys.
+# HS_LONG: with glibc's malloc, too, which is built for it.
 . "$(dirname "$0")/_native.sh"
 . "$(dirname "$0")/_redis.sh"
 need redis-cli
@@ -92,7 +93,7 @@ assert all("(+" in path for path in others), others
 PYTHON
 }
 
-for malloc in libc jemalloc; do
+for malloc in jemalloc ${HS_LONG:+libc}; do
     get_redis "$malloc"
     start_redis --enable-debug-command yes
     fill_redis "$keys"
