@@ -21,15 +21,31 @@ static hs_status packed_damaged(struct hs_error *err, const char *what)
 
 /* ---- opening ---- */
 
+/* A bit for each stretch that a map of so many bytes touches, wherever it begins. */
+static uint64_t packed_near_words(uint64_t n_bytes)
+{
+    return (n_bytes / STRETCH + 2) / 64 + 1;
+}
+
+uint64_t hs_packed_map_bytes(const struct hs_packed *packed)
+{
+    return packed->n_bytes + packed_pages(packed->n_nodes) * HS_PACKED_TABLE_ENTRY;
+}
+
 hs_status hs_packed_open(const void *bytes, uint64_t n_bytes, uint64_t n_nodes,
                          hs_packed_skip *skip, struct hs_packed *ret, struct hs_error *err)
 {
     uint64_t n_pages = packed_pages(n_nodes);
-    void *bits;
+    void *bits, *near;
 
     if (n_bytes / HS_PACKED_TABLE_ENTRY < n_pages)
         return packed_damaged(err, "a section is too short for its table");
     HS_TRY(hs_pages_alloc(n_pages / 64 + 1, sizeof(uint64_t), &bits, err));
+    hs_status status = hs_pages_alloc(packed_near_words(n_bytes), sizeof(uint64_t), &near, err);
+    if (status != HS_OK) {
+        hs_pages_free(bits, n_pages / 64 + 1, sizeof(uint64_t));
+        return status;
+    }
     *ret = (struct hs_packed){
         .bytes = bytes,
         .n_bytes = n_bytes - n_pages * HS_PACKED_TABLE_ENTRY,
@@ -37,6 +53,7 @@ hs_status hs_packed_open(const void *bytes, uint64_t n_bytes, uint64_t n_nodes,
         .n_values = n_nodes,
         .skip = skip,
         .is_verified = bits,
+        .is_near = near,
     };
     return HS_OK;
 }
@@ -44,6 +61,8 @@ hs_status hs_packed_open(const void *bytes, uint64_t n_bytes, uint64_t n_nodes,
 void hs_packed_close(struct hs_packed *packed)
 {
     hs_pages_free(packed->is_verified, packed_pages(packed->n_nodes) / 64 + 1, sizeof(uint64_t));
+    hs_pages_free(packed->is_near, packed_near_words(hs_packed_map_bytes(packed)),
+                  sizeof(uint64_t));
     *packed = (struct hs_packed){0};
 }
 
@@ -57,21 +76,39 @@ static uint64_t table_number(const struct hs_packed *packed, uint64_t page, unsi
     return value;
 }
 
-/* Counts what is looked at here and there, twice for the table; when that is as much as is allowed
- * all of the section is given back, and comes again from the file. */
-static void packed_visit(struct hs_packed *packed, uint64_t at)
+/* Counts the stretch of a byte that is looked at, unless it is there already. */
+static void packed_touch(struct hs_packed *packed, uint64_t at)
 {
-    if (packed->near_bytes == 0 || at / STRETCH == packed->near_at)
+    uint64_t stretch = ((uintptr_t)packed->bytes % STRETCH + at) / STRETCH;
+    uint64_t *word = packed->is_near + stretch / 64, bit = (uint64_t)1 << stretch % 64;
+
+    packed->near_used += (*word & bit) == 0 ? STRETCH : 0;
+    *word |= bit;
+}
+
+static void packed_touch_page(struct hs_packed *packed, uint64_t page, struct packed_place place)
+{
+    packed_touch(packed, packed->n_bytes + page * HS_PACKED_TABLE_ENTRY);
+    packed_touch(packed, place.begin);
+    packed_touch(packed, place.begin + (place.n_bytes == 0 ? 0 : place.n_bytes - 1));
+}
+
+/* Counts what is looked at here and there; when that is more than is allowed all of the section is
+ * given back, and comes again from the file. */
+static void packed_visit(struct hs_packed *packed, uint64_t page, struct packed_place place)
+{
+    if (packed->near_bytes == 0)
         return;
-    packed->near_at = at / STRETCH;
-    packed->near_used += 2 * STRETCH;
+    packed_touch_page(packed, page, place);
     if (packed->near_used <= packed->near_bytes)
         return;
-    uintptr_t begin = (uintptr_t)packed->bytes;
-    uintptr_t end = begin + packed->n_bytes + packed_pages(packed->n_nodes) * HS_PACKED_TABLE_ENTRY;
+    uint64_t n_bytes = hs_packed_map_bytes(packed);
+    uintptr_t begin = (uintptr_t)packed->bytes, end = begin + n_bytes;
     begin -= begin % SYSTEM_PAGE;
     (void)madvise((void *)begin, end - begin, MADV_DONTNEED);
-    packed->near_used = 2 * STRETCH;
+    memset(packed->is_near, 0, packed_near_words(n_bytes) * sizeof(uint64_t));
+    packed->near_used = 0;
+    packed_touch_page(packed, page, place);
 }
 
 hs_status packed_page_of(struct hs_packed *packed, uint64_t page, struct hs_cursor *ret,
@@ -90,7 +127,7 @@ hs_status packed_page_of(struct hs_packed *packed, uint64_t page, struct hs_curs
         XXH3_64bits(packed->bytes + place.begin, place.n_bytes) != table_number(packed, page, 1))
         return packed_damaged(err, "a page does not match its checksum");
     *word |= bit;
-    packed_visit(packed, place.begin);
+    packed_visit(packed, page, place);
     *ret = hs_cursor_make(packed->bytes + place.begin, place.n_bytes);
     *ret_before = before;
     return HS_OK;

@@ -103,15 +103,17 @@ struct hs_packed {
     bool is_damaged;       /* a row that was read was not in order */
     uint64_t released;     /* bytes of the map given back */
     uint64_t near_bytes;   /* of the map, that may be resident at a time; 0: as much as it likes */
-    uint64_t near_used;    /* of these, since all were given back */
-    uint64_t near_at;      /* the stretch that was looked at last */
+    uint64_t near_used;    /* of these, since all were given back: in stretches of 64 KiB */
+    uint64_t *is_near;     /* owned: a bit for each of these */
 };
 
 /* HS_FORMAT when the bytes are too few for their table. O(1): the table is checked as it is used.
- * Resident: one bit per page that was used. */
+ * Resident: one bit per page that was used, and one for each 64 KiB. */
 hs_status hs_packed_open(const void *bytes, uint64_t n_bytes, uint64_t n_nodes,
                          hs_packed_skip *skip, struct hs_packed *ret, struct hs_error *err);
 void hs_packed_close(struct hs_packed *packed);
+/* All of it, with its table. */
+uint64_t hs_packed_map_bytes(const struct hs_packed *packed);
 
 /* The cell of a node < n_nodes as a cursor that ends where its page does. Steps over at most 127
  * cells; none when the nodes ascend one by one. HS_FORMAT when the page is damaged. */
