@@ -58,8 +58,9 @@ rest()
         --locale=C -E UTF8 -A trust) >"$work/initdb" 2>&1 || { cat "$work/initdb"; fail "initdb"; }
     rm -f "$work/input"
     mkfifo "$work/input"
+    # It is killed in the end: nothing of it shall stay in /dev/shm.
     (cd "$work/data$1" && exec "${as_user[@]}" "$bin/postgres" --single -D "$work/data$1" \
-        postgres) <"$work/input" >"$work/log" 2>&1 &
+        -c dynamic_shared_memory_type=mmap postgres) <"$work/input" >"$work/log" 2>&1 &
     pid=$!
     exec 9>"$work/input"
     statements >&9
