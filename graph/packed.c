@@ -82,7 +82,7 @@ static void packed_touch(struct hs_packed *packed, uint64_t at)
     uint64_t stretch = ((uintptr_t)packed->bytes % STRETCH + at) / STRETCH;
     uint64_t *word = packed->is_near + stretch / 64, bit = (uint64_t)1 << stretch % 64;
 
-    packed->near_used += (*word & bit) == 0 ? STRETCH : 0;
+    packed->pool->used_bytes += (*word & bit) == 0 ? STRETCH : 0;
     *word |= bit;
 }
 
@@ -93,21 +93,41 @@ static void packed_touch_page(struct hs_packed *packed, uint64_t page, struct pa
     packed_touch(packed, place.begin + (place.n_bytes == 0 ? 0 : place.n_bytes - 1));
 }
 
-/* Counts what is looked at here and there; when that is more than is allowed all of the section is
- * given back, and comes again from the file. */
-static void packed_visit(struct hs_packed *packed, uint64_t page, struct packed_place place)
+static void packed_give_back(struct hs_packed *packed)
 {
-    if (packed->near_bytes == 0)
-        return;
-    packed_touch_page(packed, page, place);
-    if (packed->near_used <= packed->near_bytes)
-        return;
     uint64_t n_bytes = hs_packed_map_bytes(packed);
     uintptr_t begin = (uintptr_t)packed->bytes, end = begin + n_bytes;
+
     begin -= begin % SYSTEM_PAGE;
     (void)madvise((void *)begin, end - begin, MADV_DONTNEED);
     memset(packed->is_near, 0, packed_near_words(n_bytes) * sizeof(uint64_t));
-    packed->near_used = 0;
+}
+
+/* What may be resident now: less when there is less left for all else. */
+static uint64_t pool_most(const struct hs_packed_pool *pool)
+{
+    const uint64_t least = (uint64_t)1 << 20;
+    uint64_t left = hs_budget_left_bytes(pool->budget);
+
+    left = left > least ? left : least;
+    return left < pool->most_bytes ? left : pool->most_bytes;
+}
+
+/* Counts what is looked at here and there; when that is more than is allowed all members of the
+ * pool are given back, and come again from the file. */
+static void packed_visit(struct hs_packed *packed, uint64_t page, struct packed_place place)
+{
+    struct hs_packed_pool *pool = packed->pool;
+
+    if (pool == NULL)
+        return;
+    packed_touch_page(packed, page, place);
+    if (pool->used_bytes <= pool_most(pool))
+        return;
+    for (size_t i = 0; i < pool->n_members; i++)
+        if (pool->members[i].pool == pool)
+            packed_give_back(&pool->members[i]);
+    pool->used_bytes = 0;
     packed_touch_page(packed, page, place);
 }
 

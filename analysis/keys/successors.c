@@ -68,7 +68,7 @@ static hs_status rows_map(struct successors *rows, uint64_t n_nodes, struct hs_e
     HS_TRY(hs_packed_open(rows->map.bytes, rows->map.n_bytes, n_nodes, hs_packed_skip_row,
                           &rows->packed, err));
     rows->packed.is_mapped = true;
-    rows->packed.near_bytes = near_bytes;
+    rows->pool = (struct hs_packed_pool){.n_members = 1, .most_bytes = near_bytes};
     return HS_OK;
 }
 
@@ -159,6 +159,8 @@ hs_status successors_of(struct successors *rows, hs_node node, struct successor_
                         struct hs_error *err)
 {
     if (!rows->in_memory) {
+        rows->pool.members = &rows->packed; /* wherever they are by now */
+        rows->packed.pool = &rows->pool;
         ret->at = NULL;
         return hs_packed_row_of(&rows->packed, node, &ret->packed, err);
     }

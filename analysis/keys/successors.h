@@ -15,6 +15,7 @@ struct successors {
     struct hs_spill spill; /* else: packed rows of all nodes, */
     struct hs_map map;     /* mapped */
     struct hs_packed packed;
+    struct hs_packed_pool pool; /* of what is resident of it */
     uint64_t reserved_bytes;
 };
 

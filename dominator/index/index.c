@@ -107,32 +107,19 @@ static void index_tell_stale(const struct hs_index_options *options, const char 
         options->stale(options->context, path, err->message);
 }
 
-/* What is looked at here and there of a file does not stay resident beyond the limit: a third of it
- * is for that. A section that is smaller than its share may have all of itself there, and what it
- * leaves is for the others. */
+/* What is looked at here and there of a file does not stay resident beyond the limit: a quarter of
+ * it is for that, as long as all else leaves so much. */
 static void index_bound(struct hs_index *index, const struct hs_budget *budget)
 {
-    const uint64_t least = (uint64_t)1 << 20;
-    bool is_whole[INDEX_N_SECTIONS] = {false};
-    unsigned n_left = INDEX_N_SECTIONS, n_before;
-
     if (budget == NULL || budget->limit_bytes == UINT64_MAX)
         return;
-    uint64_t room = budget->limit_bytes / 3;
-    do {
-        n_before = n_left;
-        for (unsigned i = 0; i < INDEX_N_SECTIONS; i++) {
-            uint64_t n_bytes = hs_packed_map_bytes(&index->file.packed[i]);
-            if (is_whole[i] || n_bytes > room / n_left)
-                continue;
-            is_whole[i] = true;
-            room -= n_bytes;
-            n_left--;
-        }
-    } while (n_left != 0 && n_left != n_before);
+    index->pool = (struct hs_packed_pool){.members = index->file.packed,
+                                          .n_members = INDEX_N_SECTIONS,
+                                          .most_bytes = budget->limit_bytes / 4,
+                                          .budget = budget};
     for (unsigned i = 0; i < INDEX_N_SECTIONS; i++)
-        if (!is_whole[i] && index->file.packed[i].is_mapped)
-            index->file.packed[i].near_bytes = room / n_left > least ? room / n_left : least;
+        if (index->file.packed[i].is_mapped)
+            index->file.packed[i].pool = &index->pool;
 }
 
 static hs_status index_open_any(struct hs_index *index, const struct index_task *task,

@@ -8,6 +8,7 @@
 
 struct hs_index {
     struct index_file file;
+    struct hs_packed_pool pool; /* of its sections, where there is a limit */
     struct index_output memory; /* what the file is in; closed when it is mapped */
     char *path;                 /* owned; NULL when it has none */
     bool was_built;

@@ -367,8 +367,8 @@ static void test_long_rows_stay_in_place(void **state)
     hs_buffer_fini(&forged);
 }
 
-/* What is looked at here and there of a file is given back when it is more than is allowed, counted
- * once however often it is looked at; and comes again. */
+/* What is looked at here and there of a file is given back when it is more than is allowed, or than
+ * is left, counted once however often it is looked at; and comes again. */
 static void test_what_is_near(void **state)
 {
     (void)state;
@@ -376,6 +376,8 @@ static void test_what_is_near(void **state)
     struct made made = {.seed = 5, .n_nodes = MAX_NODES, .long_node = MAX_NODES};
     struct hs_buffer bytes = {0};
     struct hs_packed packed;
+    struct hs_packed_pool pool = {
+        .members = &packed, .n_members = 1, .most_bytes = 6 * STRETCH, .budget = NULL};
     assert_int_equal(write_made(&made, &bytes), HS_OK);
     int fd = memfd_create("packed", 0);
     assert_int_equal(write(fd, bytes.bytes, bytes.n_bytes), (ssize_t)bytes.n_bytes);
@@ -384,24 +386,24 @@ static void test_what_is_near(void **state)
     assert_int_equal(
         hs_packed_open(map, bytes.n_bytes, MAX_NODES, hs_packed_skip_row, &packed, &err), HS_OK);
     assert_int_equal(hs_packed_map_bytes(&packed), bytes.n_bytes);
-    packed.near_bytes = 6 * STRETCH;
+    packed.pool = &pool;
     for (int i = 0; i < 1000; i++) /* of two pages: three stretches each at most */
         check_row(&packed, &made, i % 2 == 0 ? 100 : MAX_NODES / 2);
-    assert_in_range(packed.near_used, 3 * STRETCH, 6 * STRETCH);
-    const uint64_t before = packed.near_used;
+    assert_in_range(pool.used_bytes, 3 * STRETCH, 6 * STRETCH);
+    const uint64_t before = pool.used_bytes;
     check_row(&packed, &made, 100);
-    assert_int_equal(packed.near_used, before);
+    assert_int_equal(pool.used_bytes, before);
     uint64_t random = 7, n_given_back = 0, last = before;
-    for (int i = 0; i < 2000; i++, last = packed.near_used) {
+    for (int i = 0; i < 2000; i++, last = pool.used_bytes) {
         check_row(&packed, &made, hs_random_below(&random, MAX_NODES));
-        assert_true(packed.near_used <= packed.near_bytes);
-        n_given_back += packed.near_used < last;
+        assert_true(pool.used_bytes <= pool.most_bytes);
+        n_given_back += pool.used_bytes < last;
     }
     assert_in_range(n_given_back, 100, 1999);
-    packed.near_bytes = bytes.n_bytes + 2 * STRETCH; /* all of it */
-    for (int i = 0; i < 2000; i++, last = packed.near_used) {
+    pool.most_bytes = bytes.n_bytes + 2 * STRETCH; /* all of it */
+    for (int i = 0; i < 2000; i++, last = pool.used_bytes) {
         check_row(&packed, &made, hs_random_below(&random, MAX_NODES));
-        assert_true(packed.near_used >= last);
+        assert_true(pool.used_bytes >= last);
     }
     hs_packed_close(&packed);
     munmap(map, bytes.n_bytes);

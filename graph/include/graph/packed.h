@@ -20,6 +20,7 @@
 #ifndef HS_GRAPH_PACKED_H
 #define HS_GRAPH_PACKED_H
 
+#include "base/budget.h"
 #include "base/buffer.h"
 #include "base/cursor.h"
 #include "graph/sweep.h"
@@ -89,22 +90,31 @@ typedef void hs_packed_skip(struct hs_cursor *cursor);
 hs_packed_skip hs_packed_skip_row;
 hs_packed_skip hs_packed_skip_number; /* a cell of one number */
 
+/* Maps of which no more is resident at a time, by what is looked at here and there, than all of
+ * them are allowed together. */
+struct hs_packed_pool {
+    struct hs_packed *members; /* borrowed; those that have this pool */
+    size_t n_members;
+    uint64_t most_bytes;
+    const struct hs_budget *budget; /* borrowed; nor more than is left of it. NULL: no limit */
+    uint64_t used_bytes;            /* since all were given back: in stretches of 64 KiB */
+};
+
 struct hs_packed {
     const uint8_t *bytes; /* borrowed */
     uint64_t n_bytes;     /* of pages and blocks, without the table */
     uint64_t n_nodes;
     uint64_t n_values; /* rows hold numbers below it */
     hs_packed_skip *skip;
-    uint64_t *is_verified; /* owned: one bit per page */
-    hs_node near_node;     /* the cell found last, */
-    struct hs_cursor near; /* in its page: the next one is found from there */
-    uint64_t near_before;  /* where the page before ends */
-    bool is_mapped;        /* of a file's map; set by whoever opens it */
-    bool is_damaged;       /* a row that was read was not in order */
-    uint64_t released;     /* bytes of the map given back */
-    uint64_t near_bytes;   /* of the map, that may be resident at a time; 0: as much as it likes */
-    uint64_t near_used;    /* of these, since all were given back: in stretches of 64 KiB */
-    uint64_t *is_near;     /* owned: a bit for each of these */
+    uint64_t *is_verified;       /* owned: one bit per page */
+    hs_node near_node;           /* the cell found last, */
+    struct hs_cursor near;       /* in its page: the next one is found from there */
+    uint64_t near_before;        /* where the page before ends */
+    bool is_mapped;              /* of a file's map; set by whoever opens it */
+    bool is_damaged;             /* a row that was read was not in order */
+    uint64_t released;           /* bytes of the map given back */
+    struct hs_packed_pool *pool; /* borrowed; NULL: as much is resident as likes to be */
+    uint64_t *is_near;           /* owned: a bit for each stretch that the pool has counted */
 };
 
 /* HS_FORMAT when the bytes are too few for their table. O(1): the table is checked as it is used.
