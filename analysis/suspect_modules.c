@@ -79,7 +79,8 @@ hs_status hs_suspect_take_modules(const struct hs_view *view, struct hs_suspect 
         return HS_OK;
     hs_status status = count(view, suspect, &modules, &threads, &n_named, err);
     bool is_told = status == HS_OK && n_named < suspect->n_roots / ONE_NAMED_OF;
-    if (is_told && suspect->n_on_stacks == suspect->n_roots)
+    if (is_told && suspect->n_on_stacks == suspect->n_roots &&
+        hs_dict_find(&threads, 0) == NULL) /* of no known thread */
         suspect->n_threads = threads.n;
     else if (modules.n + (suspect->n_on_stacks != 0) <= 1)
         is_told = false; /* all are of one binary: their names tell more */

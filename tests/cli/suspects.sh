@@ -130,6 +130,13 @@ def many_without_names():
     row, = of(snap.write())
     check(row["sentence"].startswith("11 roots together (set:1: 7 of liba.so, 4 on stacks) keep"),
           row["sentence"])
+    nobodys = native(Snap()) # of no known thread
+    kept = nobodys.block(5000, nobodys.type("struct state", 0, 12))
+    for n in range(16):
+        nobodys.root(kept, f"poll slot sp+{8 * n}", kind="stack", unit="#1 poll", frame=1)
+    row, = of(nobodys.write())
+    check(row["sentence"].startswith("16 roots together (set:1: poll slot sp+0, poll slot sp+8, "),
+          row["sentence"])
     one = native(Snap())
     kept = one.block(5000, one.type("struct state", 0, 12))
     for module, frame in (("libc.so.6", 1), ("app", 2), ("app", 3), ("libc.so.6", 4)):
