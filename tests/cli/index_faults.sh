@@ -8,7 +8,8 @@ n_blocks=500000
 memory=26Mi
 n_turns=${HS_LONG:+18}
 n_turns=${n_turns:-12}
-n_imports=4
+n_imports=${HS_LONG:+6}
+n_imports=${n_imports:-4}
 n_races=4
 # What is killed leaves no report of a sanitizer; what ends well has one of each kind.
 [ -z "${SANITIZED:-}" ] || { n_turns=6 n_imports=2 n_races=2; }
