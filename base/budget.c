@@ -85,8 +85,8 @@ hs_status hs_budget_reserve(struct hs_budget *budget, uint64_t n_bytes, const ch
     hs_format_bytes(n_bytes, needed);
     hs_format_bytes(hs_budget_left_bytes(budget), left);
     hs_format_bytes(budget->limit_bytes, limit);
-    hs_status status = hs_fail(err, HS_LIMIT, "%s needs %s of memory, %s of %s are left", what,
-                               needed, left, limit);
+    hs_status status = hs_fail(err, HS_LIMIT, "no memory for %s: %s are needed, %s of %s are left",
+                               what, needed, left, limit);
     (void)hs_budget_hint(budget, err);
     return status;
 }

@@ -18,9 +18,8 @@
 enum { COPY_BYTES = 1 << 20, MOST_COLUMNS = 16 };
 
 static const char schema[] =
-    "pragma page_size = 16384; pragma journal_mode = off; pragma synchronous = off; pragma "
-    "locking_mode = exclusive;"
-    "pragma cache_size = -8192; pragma temp_store = file; begin;"
+    "pragma journal_mode = off; pragma synchronous = off; pragma locking_mode = exclusive;"
+    "pragma temp_store = file; begin;"
     "create table snapshot(pid, command, taken_ns, word_bytes, objects, words, static_words);"
     "create table types(id integer primary key, name text, objects, words);"
     "create table tiers(id integer primary key, name text);"
@@ -46,6 +45,7 @@ static const char ending[] = "create index edges_src on edge_data(src);"
 
 struct dump {
     struct hs_view *view;
+    struct hs_keys keys;
     struct hs_sqlite_spill spill;
     sqlite3_stmt *blocks, *edges;        /* owned: what rows go into */
     uint64_t *n_of_type, *words_of_type; /* owned */
@@ -226,19 +226,16 @@ static hs_status put_roots(struct dump *d, struct hs_error *err)
 static hs_status put_keys(struct dump *d, struct hs_error *err)
 {
     char text[HS_KEY_TEXT_BYTES];
-    struct hs_keys keys = {0};
-    hs_status status = hs_keys_find(d->view, &(struct hs_keys_query){0}, &keys, err);
-    for (uint32_t i = 0; i < keys.n && status == HS_OK; i++) {
-        const struct hs_key *key = &keys.keys[i];
-        hs_key_text(&keys, i, text, sizeof text);
-        status = INSERT_ONE(d, "keys", err, of_number(i),
-                            of_number(key->parent == HS_NO_KEY ? HS_NO_NODE : key->parent),
-                            of_text(hs_strtab_get(&keys.names, key->name)), of_text(text),
-                            of_number(key->own.objects), of_number(key->own.words),
-                            of_number(key->all.words));
+    for (uint32_t i = 0; i < d->keys.n; i++) {
+        const struct hs_key *key = &d->keys.keys[i];
+        hs_key_text(&d->keys, i, text, sizeof text);
+        HS_TRY(INSERT_ONE(d, "keys", err, of_number(i),
+                          of_number(key->parent == HS_NO_KEY ? HS_NO_NODE : key->parent),
+                          of_text(hs_strtab_get(&d->keys.names, key->name)), of_text(text),
+                          of_number(key->own.objects), of_number(key->own.words),
+                          of_number(key->all.words)));
     }
-    hs_keys_fini(&keys);
-    return status;
+    return HS_OK;
 }
 
 static hs_status put_samples(struct dump *d, struct hs_error *err)
@@ -277,6 +274,8 @@ static hs_status copy_out(const struct dump *d, struct hs_out *out, struct hs_er
 
 static hs_status put_all(struct dump *d, struct hs_out *out, struct hs_error *err)
 {
+    /* Finding keys needs most memory: too little is told at once, and SQLite's comes after it. */
+    HS_TRY(hs_keys_find(d->view, &(struct hs_keys_query){0}, &d->keys, err));
     HS_TRY(hs_sqlite_spill_open(&d->spill, d->view->session.budget, err));
     HS_TRY(hs_sqlite_spill_exec(&d->spill, schema, err));
     HS_TRY(put_facts(d, err));
@@ -298,6 +297,7 @@ static hs_status export_sqlite(struct hs_view *view, const struct hs_export_targ
     (void)sqlite3_finalize(d.blocks);
     (void)sqlite3_finalize(d.edges);
     hs_sqlite_spill_close(&d.spill);
+    hs_keys_fini(&d.keys);
     hs_free(d.n_of_type);
     hs_free(d.words_of_type);
     hs_free(d.nodes);

@@ -2,10 +2,18 @@
 #include "sqlite_spill.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PATH_BYTES = 64, SECTOR_BYTES = 4096 };
+enum {
+    PATH_BYTES = 64,
+    SECTOR_BYTES = 4096,
+    PAGE_BYTES = 16384,
+    SORTER_LEAST = 250 * PAGE_BYTES,
+    MEMORY_LEAST = 6 << 20,
+    MEMORY_MOST = 20 << 20,
+};
 
 struct file {
     sqlite3_file base;
@@ -193,7 +201,24 @@ static int vfs_error(sqlite3_vfs *vfs, int n, char *to)
     return 0;
 }
 
-hs_status hs_sqlite_spill_open(struct hs_sqlite_spill *spill, const struct hs_budget *budget,
+/* A sorter takes as much as the cache, and no less than SQLITE_DEFAULT_SORTER_PMASZ pages, which
+ * are 4 MB; a tenth of each is what SQLite needs around them. */
+static hs_status set_memory(struct hs_sqlite_spill *spill, struct hs_error *err)
+{
+    char pragmas[96];
+    uint64_t bytes = hs_budget_left_bytes(spill->budget) / 4;
+    bytes = bytes < MEMORY_LEAST ? MEMORY_LEAST : bytes > MEMORY_MOST ? MEMORY_MOST : bytes;
+    HS_TRY(hs_budget_reserve(spill->budget, bytes, "SQLite", err));
+    spill->reserved_bytes = bytes;
+    uint64_t sorter_bytes = bytes * 9 / 20;
+    uint64_t cache_bytes =
+        sorter_bytes < SORTER_LEAST ? bytes * 9 / 10 - SORTER_LEAST : sorter_bytes;
+    (void)snprintf(pragmas, sizeof pragmas, "pragma page_size = %d; pragma cache_size = -%u",
+                   PAGE_BYTES, (unsigned)(cache_bytes >> 10));
+    return hs_sqlite_spill_exec(spill, pragmas, err);
+}
+
+hs_status hs_sqlite_spill_open(struct hs_sqlite_spill *spill, struct hs_budget *budget,
                                struct hs_error *err)
 {
     *spill = (struct hs_sqlite_spill){.budget = budget, .fd = -1, .error = HS_ERROR_INIT};
@@ -217,7 +242,8 @@ hs_status hs_sqlite_spill_open(struct hs_sqlite_spill *spill, const struct hs_bu
         result = sqlite3_open_v2("heap", &spill->db,
                                  SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
                                  spill->vfs.zName);
-    return hs_sqlite_spill_check(spill, result, err);
+    HS_TRY(hs_sqlite_spill_check(spill, result, err));
+    return set_memory(spill, err);
 }
 
 void hs_sqlite_spill_close(struct hs_sqlite_spill *spill)
@@ -225,6 +251,8 @@ void hs_sqlite_spill_close(struct hs_sqlite_spill *spill)
     (void)sqlite3_close(spill->db);
     (void)sqlite3_vfs_unregister(&spill->vfs);
     spill->db = NULL;
+    hs_budget_release(spill->budget, spill->reserved_bytes);
+    spill->reserved_bytes = 0;
 }
 
 hs_status hs_sqlite_spill_check(const struct hs_sqlite_spill *spill, int result,

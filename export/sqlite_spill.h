@@ -10,14 +10,17 @@
 
 struct hs_sqlite_spill {
     sqlite3_vfs vfs;
-    const struct hs_budget *budget; /* borrowed */
+    struct hs_budget *budget; /* borrowed */
     sqlite3 *db;
+    uint64_t reserved_bytes;
     int fd;                /* of the database; -1: none yet */
     struct hs_error error; /* the first failure of a file */
 };
 
-/* Opens an empty database. It must not move in memory until it is closed. HS_IO, HS_LIMIT. */
-hs_status hs_sqlite_spill_open(struct hs_sqlite_spill *spill, const struct hs_budget *budget,
+/* Opens an empty database with pages of 16 KiB. What SQLite may take is reserved of the budget: a
+ * quarter of what is left, 6 to 20 MiB, for its cache and for the sorter of an index. It must not
+ * move in memory until it is closed. HS_IO, HS_LIMIT. */
+hs_status hs_sqlite_spill_open(struct hs_sqlite_spill *spill, struct hs_budget *budget,
                                struct hs_error *err);
 void hs_sqlite_spill_close(struct hs_sqlite_spill *spill);
 

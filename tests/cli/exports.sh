@@ -100,6 +100,16 @@ for format in $stacks; do
     exits 0 trace export "$TRACE" --to "$format" --size 1Gi.. -o "$work/small"
 done
 
+# What SQLite takes is of --memory, too.
+if [[ $files == *sqlite ]]; then
+    exits 6 export "$SNAP" --to sqlite -o "$work/never" --memory 17Mi
+    mentions 'no memory for SQLite: 6.0 MiB are needed, [0-9.]+ MiB of 17.0 MiB are left$'
+    hints 'allow more with --memory'
+    [ ! -e "$work/never" ] || fail "a file without memory for it"
+    exits 0 export "$SNAP" --to sqlite -o "$work/small" --memory 1Gi -v
+    mentions 'at most (3[2-9]|4[0-9])\.[0-9] MiB were taken of the limit of 1.0 GiB'
+fi
+
 # Small variables without a name are one root of flame graphs, and their sum is kept.
 python <<'END'
 from snapcli import *

@@ -41,8 +41,9 @@ static void refuses_with_figures(void **state)
 
     hs_budget_init((uint64_t)64 << 20, NULL, 1, &budget);
     assert_int_equal(hs_budget_reserve(&budget, (uint64_t)100 << 20, "the forest", &err), HS_LIMIT);
-    assert_string_equal(err.message,
-                        "the forest needs 100.0 MiB of memory, 52.0 MiB of 64.0 MiB are left");
+    assert_string_equal(
+        err.message,
+        "no memory for the forest: 100.0 MiB are needed, 52.0 MiB of 64.0 MiB are left");
     assert_string_equal(err.hint, "allow more with --memory");
     assert_int_equal(hs_budget_reserve(&budget, UINT64_MAX, "the forest", &err), HS_LIMIT);
     assert_int_equal(hs_budget_left_bytes(&budget), (uint64_t)52 << 20);
