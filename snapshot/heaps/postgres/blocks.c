@@ -1,6 +1,7 @@
 #include "arch/processor.h"
 #include "base/alloc.h"
 #include "base/load.h"
+#include "carve.h"
 #include "postgres/contexts.h"
 
 enum {
@@ -175,17 +176,6 @@ static bool chunks_fit(struct postgres *p, struct postgres_block *block)
 
 /* ---- blocks */
 
-bool hs_postgres_is_one_piece(const struct postgres *postgres, hs_addr begin, hs_addr end)
-{
-    const struct hs_image_range *range = hs_image_find(postgres->process->image, begin, NULL);
-    const struct hs_target *target = postgres->process->target;
-
-    if (range != NULL && begin < end && end <= range->end)
-        return true;
-    const struct hs_mapping *mapping = target == NULL ? NULL : hs_target_mapping_at(target, begin);
-    return mapping != NULL && begin < end && end <= mapping->end;
-}
-
 /* What a block's header says; false when it says what cannot be. */
 static bool read_block(const struct postgres *p, uint32_t number, const struct postgres_form *form,
                        hs_addr at, struct postgres_block *ret)
@@ -212,7 +202,7 @@ static bool read_block(const struct postgres *p, uint32_t number, const struct p
         ret->is_unsure = n_free != 0 && !ret->is_empty && p->chunks->is_masked;
     }
     return ret->first <= ret->used && ret->used <= ret->end &&
-           hs_postgres_is_one_piece(p, at, ret->end) && (ret->used | ret->end) % WORD == 0;
+           hs_carve_is_one_piece(p->process, at, ret->end) && (ret->used | ret->end) % WORD == 0;
 }
 
 /* The first block, and the one behind another; 0: there is none. A list that is not linked

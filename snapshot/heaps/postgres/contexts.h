@@ -114,8 +114,6 @@ static inline uint32_t hs_postgres_tag(uint32_t context, bool is_object)
 
 /* False: so much effort may not be spent any more. */
 bool hs_postgres_spend(struct postgres *postgres, uint64_t effort);
-/* Is it all of one mapping, as what malloc gives is? */
-bool hs_postgres_is_one_piece(const struct postgres *postgres, hs_addr begin, hs_addr end);
 
 /* A chunk of a block. */
 struct postgres_chunk {

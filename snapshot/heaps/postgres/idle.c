@@ -6,6 +6,7 @@
  * They are linked by nextchild. The variable has no name, but a list that is as long as the number
  * before it, of contexts that agree with all of that, is no other. */
 #include "base/load.h"
+#include "carve.h"
 #include "data_words.h"
 #include "postgres/contexts.h"
 
@@ -36,7 +37,7 @@ static bool idle_at(struct postgres *p, hs_addr at, struct postgres_idle *ret, h
     *ret_next = hs_load_u64(context + POSTGRES_AT_NEXT_CHILD);
     return hs_load_u64(block) == at && hs_load_u64(block + 8) == 0 &&
            hs_load_u64(block + 16) == 0 && hs_load_u64(block + 24) == first + BLOCK_BYTES &&
-           ret->end > first + BLOCK_BYTES && hs_postgres_is_one_piece(p, at, ret->end) &&
+           ret->end > first + BLOCK_BYTES && hs_carve_is_one_piece(p->process, at, ret->end) &&
            ret->end - at == hs_load_u64(context + POSTGRES_AT_ALLOCATED);
 }
 

@@ -1,8 +1,8 @@
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/alloc.h"
 #include "base/load.h"
+#include "carve.h"
 #include "postgres/contexts.h"
 #include "process/constants.h"
 
@@ -147,32 +147,19 @@ static void count_others(struct postgres *p)
 
 /* ---- no two may have the same memory */
 
-struct extent {
-    hs_addr begin, end;
-};
-
-static int by_begin(const void *left, const void *right)
-{
-    const struct extent *a = left, *b = right;
-    return a->begin < b->begin ? -1 : a->begin > b->begin;
-}
-
 static hs_status are_disjoint(const struct postgres *p, bool *ret, struct hs_error *err)
 {
-    hs_auto_free struct extent *extents = NULL;
+    hs_auto_free struct hs_extent *extents = NULL;
     size_t n = 0;
 
     HS_TRY(HS_ALLOC(&extents, p->n_contexts + p->n_blocks, err));
     for (size_t i = 0; i < p->n_contexts; i++)
         if (p->contexts[i].form != NULL)
-            extents[n++] = (struct extent){
+            extents[n++] = (struct hs_extent){
                 p->contexts[i].address, p->contexts[i].address + p->contexts[i].form->object_bytes};
     for (size_t i = 0; i < p->n_blocks; i++)
-        extents[n++] = (struct extent){p->blocks[i].begin, p->blocks[i].end};
-    qsort(extents, n, sizeof *extents, by_begin);
-    *ret = true;
-    for (size_t i = 1; i < n; i++)
-        *ret &= extents[i - 1].end <= extents[i].begin;
+        extents[n++] = (struct hs_extent){p->blocks[i].begin, p->blocks[i].end};
+    *ret = hs_carve_are_disjoint(extents, n);
     return HS_OK;
 }
 

@@ -1,5 +1,6 @@
 /* PostgreSQL's memory contexts: chunks inside of malloc's blocks, owned by their context. */
 #include "base/alloc.h"
+#include "carve.h"
 #include "postgres/contexts.h"
 
 #define LEAST_EFFORT ((uint64_t)1 << 24)
@@ -113,19 +114,10 @@ struct marking {
     uint64_t n_free, n_refused;
 };
 
-/* Memory of another allocator becomes ours: no block of its own any longer. */
 static hs_status take_over(struct marking *m, hs_addr begin, hs_addr end, struct hs_error *err)
 {
-    const struct hs_strtab *strings = m->p->process->findings->strings;
-    const struct hs_heap_span *span = hs_heap_map_span_at(m->map, begin);
-    const char *owner = hs_strtab_get(strings, hs_ledger_owner_at(m->ledger, begin));
-    uint64_t n_bytes;
-
-    if (span != NULL && span->owner != HS_OWNER_postgres)
-        (void)hs_heap_map_take(m->map, begin, &n_bytes);
-    if (owner[0] == '\0' || strcmp(owner, POSTGRES_OWNER) == 0)
-        return HS_OK;
-    return hs_ledger_hand_over(m->ledger, owner, POSTGRES_OWNER, begin, end, err);
+    return hs_carve_take_over(m->map, m->ledger, m->p->process->findings->strings,
+                              HS_OWNER_postgres, begin, end, err);
 }
 
 static hs_status move(struct marking *m, enum hs_memory_state from, enum hs_memory_state to,
@@ -142,20 +134,11 @@ static hs_status mark_idle(struct marking *m, const struct postgres_idle *idle,
     return move(m, HS_MEMORY_INTERNAL, HS_MEMORY_CACHED, idle->begin, idle->end, err);
 }
 
-/* Is the span in the map as it was added? Another allocator may have had what it lies in. */
-static bool is_placed(const struct marking *m, const struct hs_heap_span *expected)
-{
-    const struct hs_heap_span *span = hs_heap_map_span_at(m->map, expected->begin);
-
-    return span != NULL && span->begin == expected->begin && span->end == expected->end &&
-           span->owner == HS_OWNER_postgres && span->tag == expected->tag;
-}
-
 static hs_status mark_object(struct marking *m, uint32_t number, struct hs_error *err)
 {
     const struct hs_heap_span span = object_span(m->p, number);
 
-    if (!is_placed(m, &span)) {
+    if (!hs_carve_is_placed(m->map, &span)) {
         m->n_refused++;
         return HS_OK;
     }
@@ -189,7 +172,7 @@ static hs_status mark_block(struct marking *m, const struct postgres_block *bloc
     struct hs_heap_span span;
     bool has_span = span_of(m->p, block, &span);
 
-    if (has_span && !is_placed(m, &span)) {
+    if (has_span && !hs_carve_is_placed(m->map, &span)) {
         m->n_refused++;
         return HS_OK;
     }

@@ -1,0 +1,54 @@
+#include "carve.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool hs_carve_is_one_piece(const struct hs_process_copy *process, hs_addr begin, hs_addr end)
+{
+    const struct hs_image_range *range = hs_image_find(process->image, begin, NULL);
+
+    if (range != NULL && begin < end && end <= range->end)
+        return true;
+    const struct hs_mapping *mapping =
+        process->target == NULL ? NULL : hs_target_mapping_at(process->target, begin);
+    return mapping != NULL && begin < end && end <= mapping->end;
+}
+
+static int by_begin(const void *left, const void *right)
+{
+    const struct hs_extent *a = left, *b = right;
+    return a->begin < b->begin ? -1 : a->begin > b->begin;
+}
+
+bool hs_carve_are_disjoint(struct hs_extent *extents, size_t n)
+{
+    qsort(extents, n, sizeof *extents, by_begin);
+    for (size_t i = 1; i < n; i++)
+        if (extents[i - 1].end > extents[i].begin)
+            return false;
+    return true;
+}
+
+bool hs_carve_is_placed(const struct hs_heap_map *map, const struct hs_heap_span *expected)
+{
+    const struct hs_heap_span *span = hs_heap_map_span_at(map, expected->begin);
+
+    return span != NULL && span->begin == expected->begin && span->end == expected->end &&
+           span->owner == expected->owner && span->tag == expected->tag;
+}
+
+hs_status hs_carve_take_over(struct hs_heap_map *map, struct hs_ledger *ledger,
+                             const struct hs_strtab *strings, unsigned owner, hs_addr begin,
+                             hs_addr end, struct hs_error *err)
+{
+    const struct hs_heap_span *span = hs_heap_map_span_at(map, begin);
+    const char *before = hs_strtab_get(strings, hs_ledger_owner_at(ledger, begin));
+    const char *name = hs_allocators[owner]->name;
+    uint64_t n_bytes;
+
+    if (span != NULL && span->owner != owner)
+        (void)hs_heap_map_take(map, begin, &n_bytes);
+    if (before[0] == '\0' || strcmp(before, name) == 0)
+        return HS_OK;
+    return hs_ledger_hand_over(ledger, before, name, begin, end, err);
+}
