@@ -7,7 +7,8 @@
 #include <assert.h>
 #include <string.h>
 
-#include "fake_postgres_malloc.h"
+#include "fake_malloc_allocator.h"
+#include "fake_postgres.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes);
 

@@ -37,7 +37,6 @@ static const struct release {
 };
 
 static uint8_t place[FAKE_POSTGRES_BYTES] __attribute__((aligned(4096)));
-const struct fake_postgres *fake_postgres_is_read;
 
 /* ---- words */
 
@@ -449,7 +448,8 @@ static struct hs_elf *made_elf(void)
 
 hs_status fake_postgres_read(struct fake_postgres *f, struct hs_heaps *heaps, struct hs_error *err)
 {
-    fake_postgres_is_read = f;
+    fake_malloc_blocks = f->mallocs;
+    fake_malloc_n_blocks = f->has_no_malloc ? 0 : f->n_mallocs;
     fake_postgres_close(f);
     f->mapping = (struct hs_mapping){
         .begin = FAKE_POSTGRES_BASE, .end = FAKE_POSTGRES_END, .readable = true, .writable = true};

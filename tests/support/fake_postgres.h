@@ -2,11 +2,12 @@
  * src/backend/utils/mmgr does it, in a process of one page of data and a heap behind it. The fake
  * keeps account of all it made, for tests to compare with what is read.
  *
- * Its heap is of a malloc that knows its blocks (fake_postgres_malloc.h). One fake is read at a
+ * Its heap is of a malloc that knows its blocks (fake_malloc_allocator.h). One fake is read at a
  * time. Errors abort. */
 #ifndef HS_TESTS_FAKE_POSTGRES_H
 #define HS_TESTS_FAKE_POSTGRES_H
 
+#include "fake_malloc.h"
 #include "heaps/allocator.h"
 
 #define FAKE_POSTGRES_BASE UINT64_C(0x10000000)
@@ -52,12 +53,6 @@ struct fake_chunk {
     uint64_t n_bytes; /* that can be used */
     uint32_t block;
     bool is_free;
-};
-
-enum { FAKE_MALLOC_SPARE = 8 }; /* a block of malloc's has a little more than was asked for */
-struct fake_malloc_block {
-    hs_addr begin, end;
-    uint32_t context;
 };
 
 struct fake_postgres {
@@ -117,8 +112,7 @@ enum {
 void fake_postgres_make(struct fake_postgres *f, unsigned release, unsigned n_more);
 
 /* ---- reading: opens and marks all allocators. After the last read of a fake: close. Programs that
- * read include fake_postgres_malloc.h. */
-extern const struct fake_postgres *fake_postgres_is_read; /* the last that was */
+ * read include fake_malloc_allocator.h. */
 hs_status fake_postgres_read(struct fake_postgres *f, struct hs_heaps *heaps, struct hs_error *err);
 void fake_postgres_close(struct fake_postgres *f);
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "check_postgres.h"
-#include "fake_postgres_malloc.h"
+#include "fake_malloc_allocator.h"
 
 static struct hs_error err;
 

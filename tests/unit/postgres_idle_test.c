@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "check_postgres.h"
-#include "fake_postgres_malloc.h"
+#include "fake_malloc_allocator.h"
 
 enum {
     ALLOCATED = 8,

@@ -9,7 +9,7 @@
 
 #include "check_postgres.h"
 #include "fail_each.h"
-#include "fake_postgres_malloc.h"
+#include "fake_malloc_allocator.h"
 
 static struct hs_error err;
 
