@@ -218,6 +218,22 @@ const struct hs_registered_root *hs_heaps_roots(const struct hs_heaps *heaps, si
     return NULL;
 }
 
+struct hs_known_variable hs_heaps_known_variable(const struct hs_heaps *heaps, hs_addr begin,
+                                                 hs_addr end)
+{
+    struct hs_known_variable first = {0};
+
+    for (size_t i = 0; i < HS_N_ALLOCATORS; i++) {
+        if (heaps->states[i] == NULL || hs_allocators[i]->variable == NULL)
+            continue;
+        struct hs_known_variable known = hs_allocators[i]->variable(heaps->states[i]);
+        if (known.name != NULL && known.address >= begin && known.address < end &&
+            (first.name == NULL || known.address < first.address))
+            first = known;
+    }
+    return first;
+}
+
 hs_str hs_heaps_pool_name(const struct hs_heaps *heaps, const struct hs_heap_span *span)
 {
     if (span->owner >= HS_N_ALLOCATORS || heaps->states[span->owner] == NULL ||

@@ -160,6 +160,28 @@ static hs_status name_by_symbol(struct hs_native *native, size_t object,
     return describe_copy(native, plain, v, err);
 }
 
+/* Up to the next variable that an allocator knows it is; that one itself, if it is the first. */
+static hs_status name_by_section(struct hs_native *native, hs_addr at,
+                                 const struct hs_elf_section *section, hs_addr bias, hs_addr *end,
+                                 struct hs_native_variable *ret, struct hs_error *err)
+{
+    const struct hs_known_variable known = hs_heaps_known_variable(&native->dump->heaps, at, *end);
+
+    if (known.name != NULL)
+        *end = known.address == at ? at + HS_WORD_BYTES : known.address;
+    if (known.name != NULL && known.address == at) {
+        ret->begin = at;
+        ret->n_bytes = HS_WORD_BYTES;
+        HS_TRY(hs_strtab_add(&native->dump->strings, known.name, &ret->name, err));
+    } else {
+        ret->begin = section->vaddr + bias;
+        ret->n_bytes = *end - ret->begin;
+        HS_TRY(hs_native_name(native, &ret->name, err, "%.255s", section->name));
+    }
+    ret->leaf.root.symbol = ret->name;
+    return HS_OK;
+}
+
 hs_status hs_native_find_variable(struct hs_native *native, size_t object, hs_addr at,
                                   struct hs_native_variable *ret, hs_addr *ret_end,
                                   struct hs_error *err)
@@ -193,9 +215,5 @@ hs_status hs_native_find_variable(struct hs_native *native, size_t object, hs_ad
         ret->is_whole = ret->n_bytes > HS_WORD_BYTES;
         return name_by_symbol(native, object, symbol, ret, err);
     }
-    ret->begin = section.vaddr + o->bias;
-    ret->n_bytes = end - section.vaddr;
-    HS_TRY(hs_native_name(native, &ret->name, err, "%.255s", section.name));
-    ret->leaf.root.symbol = ret->name;
-    return HS_OK;
+    return name_by_section(native, at, &section, o->bias, ret_end, ret, err);
 }

@@ -35,6 +35,13 @@ struct hs_registered_root {
     const struct hs_object *object; /* whose registry it is; may be NULL */
 };
 
+/* A variable that has no symbol, as those of most libraries, and the name that its source gives it.
+ */
+struct hs_known_variable {
+    const char *name; /* NULL: there is none */
+    hs_addr address;
+};
+
 /* What an allocator knows of who frees which blocks, its own or those of any other, whoever else
  * leads to them. All in O(1), but `owned` in all of its answers together. */
 struct hs_ownership {
@@ -94,6 +101,8 @@ struct hs_allocator {
     struct hs_distances (*distances)(const void *state, const struct hs_heap_block *block);
     /* Whose blocks are whose: NULL where the allocator knows nothing of it. */
     const struct hs_ownership *ownership;
+    /* The variable below which it found what it has. */
+    struct hs_known_variable (*variable)(const void *state);
     /* Roots that the program told it. Borrowed until close. */
     const struct hs_registered_root *(*roots)(const void *state, size_t *ret_n);
     /* What the program calls the blocks of a span with this tag; 0: nothing. */
@@ -164,6 +173,9 @@ uint64_t hs_heaps_links(const struct hs_heaps *heaps, const struct hs_heap_block
 /* Is `to` kept by `from`, which is not its owner, as well? */
 bool hs_heaps_shares(const struct hs_heaps *heaps, const struct hs_heap_block *from,
                      const struct hs_heap_block *to);
+/* The first of those that allocators know in [begin, end). */
+struct hs_known_variable hs_heaps_known_variable(const struct hs_heaps *heaps, hs_addr begin,
+                                                 hs_addr end);
 /* Of the first allocator that knows any. */
 const struct hs_registered_root *hs_heaps_roots(const struct hs_heaps *heaps, size_t *ret_n);
 /* Of the pool that a span is part of; 0 when it has no name. */

@@ -17,6 +17,7 @@
     X(fontconfig)        \
     X(gcontainers)       \
     X(postgres)          \
-    X(talloc)
+    X(talloc)            \
+    X(apr)
 
 #endif
