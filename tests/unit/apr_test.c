@@ -35,6 +35,14 @@ static int tear_down(void **state)
     return 0;
 }
 
+/* Another one, in the place of one that may have been read. */
+static void make_again(unsigned object_bytes)
+{
+    hs_heaps_close(&heaps);
+    fake_apr_close(&fake);
+    fake_apr_make(&fake, object_bytes);
+}
+
 static void read_fake(void)
 {
     hs_heaps_close(&heaps);
@@ -161,7 +169,7 @@ static void reads_pools_of_all_releases(void **state)
 {
     (void)state;
     for (unsigned object_bytes = 112; object_bytes <= 136; object_bytes += 8) {
-        fake_apr_make(&fake, object_bytes);
+        make_again(object_bytes);
         read_fake();
         all_is_read();
     }
@@ -253,10 +261,10 @@ static void the_first_pool_is_damaged(void **state)
     (void)state;
     put(node_of(FAKE_APR_GLOBAL), 0); /* its ring is open */
     is_none(true);
-    fake_apr_make(&fake, 120);
+    make_again(120);
     put(at(FAKE_APR_GLOBAL) + SELF, node_of(FAKE_APR_CONF)); /* it is no pool at all */
     is_none(false);
-    fake_apr_make(&fake, 120);
+    make_again(120);
     put(at(FAKE_APR_GLOBAL) + SELF_FIRST, at(FAKE_APR_GLOBAL) + 104);
     is_none(false);
 }
@@ -267,7 +275,7 @@ static void rings_that_do_not_close(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        fake_apr_make(&fake, 120);
+        make_again(120);
         put(node_of(FAKE_APR_PLAIN) + places[i], node_of(FAKE_APR_PLAIN) + 16);
         if (places[i] == NODE_END) { /* so it is no pool: what is below it is not met */
             read_fake();
@@ -294,7 +302,7 @@ static void a_child_that_is_its_parent(void **state)
     read_fake();
     assert_int_equal(fake.findings.n_torn, 1);
     assert_int_equal(n_owned(FAKE_APR_UNDER), 2);
-    fake_apr_make(&fake, 120);
+    make_again(120);
     put(at(FAKE_APR_CONF) + SIBLING, at(FAKE_APR_CONF)); /* and a list that is a circle */
     read_fake();
     assert_int_equal(fake.findings.n_torn, 1);
