@@ -67,6 +67,49 @@ hs_status hs_budget_hint(const struct hs_budget *budget, struct hs_error *err)
     return hs_hint(err, "allow more with --memory");
 }
 
+/* ---- what may be let go */
+
+static struct hs_budget_cache **find_cache(struct hs_budget *budget,
+                                           const struct hs_budget_cache *cache)
+{
+    struct hs_budget_cache **link = &budget->caches;
+
+    while (*link != NULL && *link != cache)
+        link = &(*link)->next;
+    return link;
+}
+
+void hs_budget_add_cache(struct hs_budget *budget, struct hs_budget_cache *cache)
+{
+    if (budget == NULL || cache == NULL || *find_cache(budget, cache) != NULL)
+        return;
+    cache->next = budget->caches;
+    budget->caches = cache;
+}
+
+void hs_budget_remove_cache(struct hs_budget *budget, struct hs_budget_cache *cache)
+{
+    if (budget == NULL || cache == NULL)
+        return;
+    struct hs_budget_cache **link = find_cache(budget, cache);
+    if (*link != NULL)
+        *link = cache->next;
+}
+
+static void make_room(struct hs_budget *budget)
+{
+    uint64_t n_bytes = 0;
+
+    for (struct hs_budget_cache *cache = budget->caches; cache != NULL; cache = cache->next)
+        n_bytes += cache->n_bytes;
+    if (n_bytes <= hs_budget_left_bytes(budget))
+        return;
+    for (struct hs_budget_cache *cache = budget->caches; cache != NULL; cache = cache->next)
+        cache->let_go(cache);
+}
+
+/* ---- reserving */
+
 hs_status hs_budget_reserve(struct hs_budget *budget, uint64_t n_bytes, const char *what,
                             struct hs_error *err)
 {
@@ -80,6 +123,7 @@ hs_status hs_budget_reserve(struct hs_budget *budget, uint64_t n_bytes, const ch
         budget->used_bytes = used;
         if (used > budget->peak_bytes)
             budget->peak_bytes = used;
+        make_room(budget);
         return HS_OK;
     }
     hs_format_bytes(n_bytes, needed);

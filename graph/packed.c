@@ -82,7 +82,7 @@ static void packed_touch(struct hs_packed *packed, uint64_t at)
     uint64_t stretch = ((uintptr_t)packed->bytes % STRETCH + at) / STRETCH;
     uint64_t *word = packed->is_near + stretch / 64, bit = (uint64_t)1 << stretch % 64;
 
-    packed->pool->used_bytes += (*word & bit) == 0 ? STRETCH : 0;
+    packed->pool->near.n_bytes += (*word & bit) == 0 ? STRETCH : 0;
     *word |= bit;
 }
 
@@ -113,6 +113,28 @@ static uint64_t pool_most(const struct hs_packed_pool *pool)
     return left < pool->most_bytes ? left : pool->most_bytes;
 }
 
+static void pool_let_go(struct hs_budget_cache *near)
+{
+    struct hs_packed_pool *pool = (struct hs_packed_pool *)(void *)near; /* its first member */
+
+    for (size_t i = 0; i < pool->n_members; i++)
+        if (pool->members[i].pool == pool)
+            packed_give_back(&pool->members[i]);
+    near->n_bytes = 0;
+}
+
+void hs_packed_pool_begin(struct hs_packed_pool *pool)
+{
+    pool->near.let_go = pool_let_go;
+    pool_let_go(&pool->near); /* what was looked at before is not counted */
+    hs_budget_add_cache(pool->budget, &pool->near);
+}
+
+void hs_packed_pool_end(struct hs_packed_pool *pool)
+{
+    hs_budget_remove_cache(pool->budget, &pool->near);
+}
+
 /* Counts what is looked at here and there; when that is more than is allowed all members of the
  * pool are given back, and come again from the file. */
 static void packed_visit(struct hs_packed *packed, uint64_t page, struct packed_place place)
@@ -122,12 +144,9 @@ static void packed_visit(struct hs_packed *packed, uint64_t page, struct packed_
     if (pool == NULL)
         return;
     packed_touch_page(packed, page, place);
-    if (pool->used_bytes <= pool_most(pool))
+    if (pool->near.n_bytes <= pool_most(pool))
         return;
-    for (size_t i = 0; i < pool->n_members; i++)
-        if (pool->members[i].pool == pool)
-            packed_give_back(&pool->members[i]);
-    pool->used_bytes = 0;
+    pool_let_go(&pool->near);
     packed_touch_page(packed, page, place);
 }
 

@@ -109,10 +109,11 @@ static void index_tell_stale(const struct hs_index_options *options, const char 
 
 /* What is looked at here and there of a file does not stay resident beyond the limit: a quarter of
  * it is for that, as long as all else leaves so much. */
-static void index_bound(struct hs_index *index, const struct hs_budget *budget)
+static void index_bound(struct hs_index *index, struct hs_budget *budget)
 {
     if (budget == NULL || budget->limit_bytes == UINT64_MAX)
         return;
+    hs_packed_pool_end(&index->pool);
     index->pool = (struct hs_packed_pool){.members = index->file.packed,
                                           .n_members = INDEX_N_SECTIONS,
                                           .most_bytes = budget->limit_bytes / 4,
@@ -120,6 +121,7 @@ static void index_bound(struct hs_index *index, const struct hs_budget *budget)
     for (unsigned i = 0; i < INDEX_N_SECTIONS; i++)
         if (index->file.packed[i].is_mapped)
             index->file.packed[i].pool = &index->pool;
+    hs_packed_pool_begin(&index->pool);
 }
 
 static hs_status index_open_any(struct hs_index *index, const struct index_task *task,
@@ -339,6 +341,7 @@ void hs_index_close(struct hs_index *index)
 {
     if (index == NULL)
         return;
+    hs_packed_pool_end(&index->pool);
     index_file_close(&index->file);
     index_output_close(&index->memory, false);
     hs_free(index->path);

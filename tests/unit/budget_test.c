@@ -98,6 +98,43 @@ static void asks_for_disk(void **state)
     assert_non_null(strstr(err.message, "'/there/is/none'"));
 }
 
+static void let_go(struct hs_budget_cache *cache)
+{
+    cache->n_bytes = 0;
+}
+
+/* What may be looked at again leaves when what is reserved needs the room, and not before. */
+static void caches_make_room(void **state)
+{
+    (void)state;
+    const uint64_t mib = 1 << 20;
+    struct hs_budget_cache first = {.let_go = let_go, .n_bytes = 10 * mib}, second = first;
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_budget budget;
+
+    hs_budget_init(64 * mib, NULL, 1, &budget); /* of which 52 are left */
+    hs_budget_add_cache(&budget, &first);
+    hs_budget_add_cache(&budget, &second);
+    hs_budget_add_cache(&budget, &first);
+    assert_int_equal(hs_budget_left_bytes(&budget), 52 * mib);
+    assert_int_equal(hs_budget_reserve(&budget, 32 * mib, "the forest", &err), HS_OK);
+    assert_int_equal(first.n_bytes + second.n_bytes, 20 * mib);
+    assert_int_equal(hs_budget_reserve(&budget, 21 * mib, "the forest", &err), HS_LIMIT);
+    assert_int_equal(first.n_bytes + second.n_bytes, 20 * mib);
+    assert_int_equal(hs_budget_reserve(&budget, 1, "the forest", &err), HS_OK);
+    assert_int_equal(first.n_bytes + second.n_bytes, 0);
+    first.n_bytes = second.n_bytes = mib;
+    hs_budget_remove_cache(&budget, &second);
+    hs_budget_remove_cache(&budget, &second);
+    assert_int_equal(hs_budget_reserve(&budget, 20 * mib - 1, "the forest", &err), HS_OK);
+    assert_int_equal(first.n_bytes, 0);
+    assert_int_equal(second.n_bytes, mib);
+    hs_budget_remove_cache(&budget, &first);
+    assert_null(budget.caches);
+    hs_budget_add_cache(NULL, &first);
+    hs_budget_remove_cache(NULL, &first);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -107,6 +144,7 @@ int main(void)
         cmocka_unit_test(no_budget_and_no_limit),
         cmocka_unit_test(has_defaults),
         cmocka_unit_test(asks_for_disk),
+        cmocka_unit_test(caches_make_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -389,21 +389,31 @@ static void test_what_is_near(void **state)
     packed.pool = &pool;
     for (int i = 0; i < 1000; i++) /* of two pages: three stretches each at most */
         check_row(&packed, &made, i % 2 == 0 ? 100 : MAX_NODES / 2);
-    assert_in_range(pool.used_bytes, 3 * STRETCH, 6 * STRETCH);
-    const uint64_t before = pool.used_bytes;
+    assert_in_range(pool.near.n_bytes, 3 * STRETCH, 6 * STRETCH);
+    const uint64_t before = pool.near.n_bytes;
     check_row(&packed, &made, 100);
-    assert_int_equal(pool.used_bytes, before);
+    assert_int_equal(pool.near.n_bytes, before);
     uint64_t random = 7, n_given_back = 0, last = before;
-    for (int i = 0; i < 2000; i++, last = pool.used_bytes) {
+    for (int i = 0; i < 2000; i++, last = pool.near.n_bytes) {
         check_row(&packed, &made, hs_random_below(&random, MAX_NODES));
-        assert_true(pool.used_bytes <= pool.most_bytes);
-        n_given_back += pool.used_bytes < last;
+        assert_true(pool.near.n_bytes <= pool.most_bytes);
+        n_given_back += pool.near.n_bytes < last;
     }
     assert_in_range(n_given_back, 100, 1999);
+    struct hs_budget budget;
+    hs_budget_init(64 << 20, NULL, 1, &budget);
+    pool.budget = &budget;
+    hs_packed_pool_begin(&pool);
+    assert_int_equal(hs_budget_reserve(&budget, hs_budget_left_bytes(&budget), "all", &err), HS_OK);
+    assert_int_equal(pool.near.n_bytes, 0); /* it was needed elsewhere */
+    check_row(&packed, &made, 100);
+    hs_packed_pool_end(&pool);
+    pool.budget = NULL;
+    last = pool.near.n_bytes;
     pool.most_bytes = bytes.n_bytes + 2 * STRETCH; /* all of it */
-    for (int i = 0; i < 2000; i++, last = pool.used_bytes) {
+    for (int i = 0; i < 2000; i++, last = pool.near.n_bytes) {
         check_row(&packed, &made, hs_random_below(&random, MAX_NODES));
-        assert_true(pool.used_bytes >= last);
+        assert_true(pool.near.n_bytes >= last);
     }
     hs_packed_close(&packed);
     munmap(map, bytes.n_bytes);

@@ -15,12 +15,21 @@
 #define HS_BUDGET_BASE_BYTES ((uint64_t)12 << 20)
 #define HS_BUDGET_MIN_BYTES ((uint64_t)256 << 20) /* of the default, whatever is available */
 
+/* What is resident only because it may be looked at again, such as pages of a file: reservations
+ * need not leave room for it, and it is let go when they need the room. */
+struct hs_budget_cache {
+    void (*let_go)(struct hs_budget_cache *cache); /* n_bytes is 0 then */
+    uint64_t n_bytes;                              /* counted by who keeps it */
+    struct hs_budget_cache *next;                  /* private */
+};
+
 struct hs_budget {
     uint64_t limit_bytes; /* UINT64_MAX: none */
     uint64_t used_bytes, peak_bytes;
     const char *spill_dir; /* borrowed; NULL: see hs_spill_directory */
     const char *bound_by;  /* what holds this process to limit_bytes; NULL: who asked for it */
     unsigned n_threads;    /* at least 1 */
+    struct hs_budget_cache *caches; /* borrowed, in a list */
 };
 
 /* limit 0: the default, a quarter of what is available, at least HS_BUDGET_MIN_BYTES. Never more
@@ -80,6 +89,9 @@ hs_status hs_budget_reserve(struct hs_budget *budget, uint64_t n_bytes, const ch
 /* The hint of who would need more than the limit: what could be changed. Returns err's status. */
 hs_status hs_budget_hint(const struct hs_budget *budget, struct hs_error *err);
 void hs_budget_release(struct hs_budget *budget, uint64_t n_bytes);
+/* From then on until it is removed; it must not move. Twice is once. Either may be NULL. */
+void hs_budget_add_cache(struct hs_budget *budget, struct hs_budget_cache *cache);
+void hs_budget_remove_cache(struct hs_budget *budget, struct hs_budget_cache *cache);
 /* What can still be reserved. UINT64_MAX for NULL and for no limit. */
 uint64_t hs_budget_left_bytes(const struct hs_budget *budget);
 

@@ -93,12 +93,18 @@ hs_packed_skip hs_packed_skip_number; /* a cell of one number */
 /* Maps of which no more is resident at a time, by what is looked at here and there, than all of
  * them are allowed together. */
 struct hs_packed_pool {
-    struct hs_packed *members; /* borrowed; those that have this pool */
+    struct hs_budget_cache near; /* of all since they were given back: in stretches of 64 KiB */
+    struct hs_packed *members;   /* borrowed; those that have this pool */
     size_t n_members;
     uint64_t most_bytes;
-    const struct hs_budget *budget; /* borrowed; nor more than is left of it. NULL: no limit */
-    uint64_t used_bytes;            /* since all were given back: in stretches of 64 KiB */
+    struct hs_budget *budget; /* borrowed; nor more than is left of it. NULL: no limit */
 };
+
+/* Once it stands where it stays, its members are its own, and the budget is there: gives back what
+ * of them is resident, and the budget lets go of what is near when it needs the room, until the
+ * pool ends. */
+void hs_packed_pool_begin(struct hs_packed_pool *pool);
+void hs_packed_pool_end(struct hs_packed_pool *pool);
 
 struct hs_packed {
     const uint8_t *bytes; /* borrowed */
