@@ -7,7 +7,7 @@
 
 enum { WORD = 8 };
 
-static bool spend(struct apr *apr)
+bool hs_apr_spend(struct apr *apr)
 {
     if (apr->effort == 0)
         return false;
@@ -71,7 +71,7 @@ hs_status hs_apr_read_nodes(struct apr *apr, uint32_t number, struct hs_error *e
     pool->first_node = apr->n_nodes;
     do {
         struct apr_node node;
-        is_sound = spend(apr) && hs_apr_node_at(apr, at, &node);
+        is_sound = hs_apr_spend(apr) && hs_apr_node_at(apr, at, &node);
         if (!is_sound)
             break;
         if (at == self)
@@ -106,7 +106,7 @@ static hs_status read_list(struct apr *apr, hs_addr at, struct hs_error *err)
     struct apr_node node;
 
     for (uint64_t n = 1; at != 0; n++) {
-        if (at == mark || !spend(apr) || !hs_apr_node_at(apr, at, &node)) {
+        if (at == mark || !hs_apr_spend(apr) || !hs_apr_node_at(apr, at, &node)) {
             apr->n_damaged++;
             return HS_OK;
         }

@@ -107,7 +107,8 @@ static hs_status add_children(struct apr *apr, uint32_t parent, struct hs_error 
     struct apr_pool pool;
 
     while (hs_image_u64(apr->process->image, ref, &at) && at != 0) {
-        if (apr->n_pools == MOST_POOLS || !pool_at(apr, at, address, ref, &pool)) {
+        if (apr->n_pools == MOST_POOLS || !hs_apr_spend(apr) ||
+            !pool_at(apr, at, address, ref, &pool)) {
             apr->n_damaged++;
             return HS_OK;
         }

@@ -3,8 +3,8 @@
 #include "base/alloc.h"
 #include "carve.h"
 
-enum { WORD = 8 };
-#define LEAST_EFFORT ((uint64_t)1 << 20)
+/* What is swapped out is not resident. */
+#define LEAST_EFFORT ((uint64_t)1 << 18)
 
 static void apr_close(void *state)
 {
@@ -28,10 +28,9 @@ static hs_status apr_open(const struct hs_process_copy *process, void **ret_stat
         !hs_objects_find(process->objects, "apr_pool_create_ex", &symbol))
         return HS_OK;
     HS_TRY(HS_ALLOC(&apr, 1, err));
-    *apr = (struct apr){.process = process,
-                        .effort =
-                            LEAST_EFFORT + hs_image_resident_bytes(process->image, 0, UINT64_MAX) /
-                                               APR_LEAST_PAGE};
+    /* No node is smaller than a page, and no pool without one. */
+    uint64_t n_pages = hs_image_resident_bytes(process->image, 0, UINT64_MAX) / APR_LEAST_PAGE;
+    *apr = (struct apr){.process = process, .effort = LEAST_EFFORT + 2 * n_pages};
     hs_status status = hs_apr_read_tree(apr, symbol.object, err);
     if (status == HS_OK && apr->is_strange)
         status = hs_findings_note(process->findings, true, err,
