@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "apr/pools.h"
 #include "base/alloc.h"
 #include "fail_each.h"
 #include "fake_ctypes.h"
@@ -151,6 +152,29 @@ static void a_stripped_program_is_told_by_offset(void **state)
     fake_native_free(f);
 }
 
+/* It has no symbol, and one word of what has none. */
+static void an_allocator_knows_its_variable(void **state)
+{
+    (void)state;
+    struct fake_native *f = fake_native_new();
+    struct apr apr = {.variable = FAKE_N_DATA_AT + 600 * 8};
+    f->writer.as_dynsym = true;
+    fake_native_seal(f);
+    f->native.dump->heaps.states[HS_OWNER_apr] = &apr;
+    for (size_t i = 598; i < 603; i++)
+        f->data[i] = fake_native_block(i % FAKE_N_BLOCKS);
+    collect(f);
+    assert_int_equal(f->native.roots.n_leaves, 5);
+    assert_where(f, "global_pool", "prog", "(no source)", "");
+    assert_int_equal(fake_native_leaf(f, "global_pool")->root.address, apr.variable);
+    assert_string_equal(fake_native_text(f, fake_native_leaf(f, "global_pool")->root.symbol),
+                        "global_pool");
+    assert_where(f, ".bss+0x2b8", "prog", "(no source)", "");
+    assert_where(f, ".bss+0x2c8", "prog", "(no source)", "");
+    f->native.dump->heaps.states[HS_OWNER_apr] = NULL;
+    fake_native_free(f);
+}
+
 static void damaged_segments_are_passed_over(void **state)
 {
     (void)state;
@@ -184,6 +208,7 @@ int main(void)
         cmocka_unit_test(debug_information_comes_first),
         cmocka_unit_test(system_objects_and_claims_stand_apart),
         cmocka_unit_test(a_stripped_program_is_told_by_offset),
+        cmocka_unit_test(an_allocator_knows_its_variable),
         cmocka_unit_test(damaged_segments_are_passed_over),
         cmocka_unit_test(every_allocation_may_fail),
     };
