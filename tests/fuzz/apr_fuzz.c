@@ -8,6 +8,7 @@
 
 #include "fake_apr.h"
 #include "fake_malloc_allocator.h"
+#include "patch_word.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes);
 
@@ -40,33 +41,10 @@ static void patch(const uint8_t *bytes)
 
     memcpy(&place, bytes, sizeof place);
     memcpy(&what, bytes + 3, sizeof what);
-    uint64_t *word = word_of(place), *other = word_of(what), value = *other;
-    switch (bytes[2] % 8) {
-    case 0:
-        *word = what;
-        break;
-    case 1:
-        *word = fake.pools[what % fake.n_pools].at + what / fake.n_pools % 4 * 8;
-        break;
-    case 2:
-        *word += (uint64_t)(int64_t)(int16_t)what;
-        break;
-    case 3:
-        *word = fake.nodes[what % fake.n_nodes].begin + what / fake.n_nodes % 3 * 4096;
-        break;
-    case 4:
-        *word = value;
-        break;
-    case 5: /* both lead elsewhere */
-        *other = *word;
-        *word = value;
-        break;
-    case 6:
-        *word ^= UINT64_C(1) << what % 64;
-        break;
-    default:
-        *word = UINT64_MAX - what;
-    }
+    const uint64_t pointers[] = {fake.pools[what % fake.n_pools].at + what / fake.n_pools % 4 * 8,
+                                 fake.nodes[what % fake.n_nodes].begin +
+                                     what / fake.n_nodes % 3 * 4096};
+    patch_word(word_of(place), word_of(what), bytes[2], what, pointers);
 }
 
 static bool is_object(const struct hs_heap_block *block)

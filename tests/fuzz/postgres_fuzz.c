@@ -9,6 +9,7 @@
 
 #include "fake_malloc_allocator.h"
 #include "fake_postgres.h"
+#include "patch_word.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes);
 
@@ -28,33 +29,8 @@ static void patch(const uint8_t *bytes)
     memcpy(&what, bytes + 3, sizeof what);
     uint64_t *word = fake_postgres_word(&fake, FAKE_POSTGRES_BASE + place % (n_used / 8) * 8);
     uint64_t *other = fake_postgres_word(&fake, FAKE_POSTGRES_BASE + what % (n_used / 8) * 8);
-    uint64_t value = *other;
-    switch (bytes[2] % 8) {
-    case 0:
-        *word = what;
-        break;
-    case 1:
-        *word = FAKE_POSTGRES_BASE + what;
-        break;
-    case 2:
-        *word += (uint64_t)(int64_t)(int16_t)what;
-        break;
-    case 3:
-        *word += (uint64_t)what * 8;
-        break;
-    case 4:
-        *word = value;
-        break;
-    case 5: /* both lead elsewhere */
-        *other = *word;
-        *word = value;
-        break;
-    case 6:
-        *word ^= UINT64_C(1) << what % 64;
-        break;
-    default:
-        *word = UINT64_MAX - what;
-    }
+    const uint64_t pointers[] = {FAKE_POSTGRES_BASE + what, *word + (uint64_t)what * 8};
+    patch_word(word, other, bytes[2], what, pointers);
 }
 
 static bool is_inside(hs_addr begin, hs_addr end)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "fake_talloc.h"
+#include "patch_word.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes);
 
@@ -28,33 +29,9 @@ static void patch(const uint8_t *bytes)
 
     memcpy(&place, bytes, sizeof place);
     memcpy(&what, bytes + 3, sizeof what);
-    uint64_t *word = word_of(place), *other = word_of(what), value = *other;
-    switch (bytes[2] % 8) {
-    case 0:
-        *word = what;
-        break;
-    case 1: /* any chunk */
-        *word = fake.chunks[what % fake.n_chunks].header;
-        break;
-    case 2:
-        *word += (uint64_t)(int64_t)(int16_t)what;
-        break;
-    case 3:
-        *word = FAKE_TALLOC_BASE + what;
-        break;
-    case 4:
-        *word = value;
-        break;
-    case 5: /* both lead elsewhere */
-        *other = *word;
-        *word = value;
-        break;
-    case 6:
-        *word ^= UINT64_C(1) << what % 64;
-        break;
-    default:
-        *word = UINT64_MAX - what;
-    }
+    const uint64_t pointers[] = {fake.chunks[what % fake.n_chunks].header, /* any chunk */
+                                 FAKE_TALLOC_BASE + what};
+    patch_word(word_of(place), word_of(what), bytes[2], what, pointers);
 }
 
 /* All that is said to be owned says so, too, and is told once. */
