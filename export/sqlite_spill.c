@@ -201,7 +201,7 @@ static int vfs_error(sqlite3_vfs *vfs, int n, char *to)
     return 0;
 }
 
-/* A sorter takes as much as the cache, and no less than SQLITE_DEFAULT_SORTER_PMASZ pages, which
+/* A sorter takes as much as the cache, and no less than SQLITE_SORTER_PMASZ pages, which
  * are 4 MB; a tenth of each is what SQLite needs around them. */
 static hs_status set_memory(struct hs_sqlite_spill *spill, struct hs_error *err)
 {
