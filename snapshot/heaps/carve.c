@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "process/constants.h"
+
 bool hs_carve_is_one_piece(const struct hs_process_copy *process, hs_addr begin, hs_addr end)
 {
     const struct hs_image_range *range = hs_image_find(process->image, begin, NULL);
@@ -12,6 +14,16 @@ bool hs_carve_is_one_piece(const struct hs_process_copy *process, hs_addr begin,
     const struct hs_mapping *mapping =
         process->target == NULL ? NULL : hs_target_mapping_at(process->target, begin);
     return mapping != NULL && begin < end && end <= mapping->end;
+}
+
+bool hs_carve_constant_text(const struct hs_process_copy *process, hs_addr at, char *text, size_t n)
+{
+    const struct hs_mapping *mapping =
+        process->target == NULL ? NULL : hs_target_mapping_at(process->target, at);
+
+    return mapping != NULL && !mapping->writable &&
+           hs_objects_object_at(process->objects, at) != NULL &&
+           hs_constant_string(process->image, process->objects, at, text, n) && text[0] != '\0';
 }
 
 static int by_begin(const void *left, const void *right)

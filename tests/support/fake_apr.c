@@ -10,7 +10,6 @@
 
 enum {
     WORD = 8,
-    TEXTS = 0x100,
     ALLOCATORS = 0x400,
     ALLOCATOR_BYTES = 200,
 
@@ -60,7 +59,7 @@ static hs_addr text(struct fake_apr *f, const char *tag)
     size_t n = strlen(tag) + 1;
 
     f->texts += n;
-    assert(f->texts <= FAKE_APR_BASE + ALLOCATORS);
+    assert(f->texts <= FAKE_APR_NODES);
     memcpy(place + (at - FAKE_APR_BASE), tag, n);
     return at;
 }
@@ -72,10 +71,11 @@ static uint32_t take_node(struct fake_apr *f, uint32_t pool, unsigned n_pages)
     hs_addr at = f->heap, end = at + (hs_addr)n_pages * FAKE_APR_PAGE;
     uint32_t number = f->n_nodes++;
 
-    assert(end <= FAKE_APR_END && number < FAKE_APR_MOST);
-    f->heap = end;
-    /* Malloc would have its own words in between: its blocks are to end where nodes do not. */
-    f->mallocs[number] = (struct fake_malloc_block){.begin = at, .end = end, .context = pool};
+    assert(end + FAKE_MALLOC_SPARE <= FAKE_APR_END && number < FAKE_APR_MOST);
+    /* Malloc's block has a little more than was asked for, and words of its own before the next. */
+    f->heap = end + 2 * FAKE_MALLOC_SPARE;
+    f->mallocs[number] =
+        (struct fake_malloc_block){.begin = at, .end = end + FAKE_MALLOC_SPARE, .context = pool};
     f->nodes[number] = (struct fake_apr_node){.begin = at,
                                               .first = at + FAKE_APR_HEADER,
                                               .used = at + FAKE_APR_HEADER,
@@ -142,7 +142,7 @@ hs_addr fake_apr_allocator(struct fake_apr *f)
     hs_addr at = f->allocators;
 
     f->allocators += ALLOCATOR_BYTES + WORD;
-    assert(f->allocators <= FAKE_APR_NODES);
+    assert(f->allocators <= FAKE_APR_TEXTS);
     put(f, at + ALLOCATOR_BYTES, ALLOCATOR_BYTES + WORD + 1); /* malloc's, of what comes next */
     return at;
 }
@@ -187,7 +187,7 @@ void fake_apr_begin(struct fake_apr *f, unsigned object_bytes)
 {
     memset(place, 0, sizeof place);
     *f = (struct fake_apr){.object_bytes = object_bytes,
-                           .texts = FAKE_APR_BASE + TEXTS,
+                           .texts = FAKE_APR_TEXTS,
                            .allocators = FAKE_APR_BASE + ALLOCATORS,
                            .heap = FAKE_APR_NODES};
 }
@@ -219,7 +219,7 @@ void fake_apr_make(struct fake_apr *f, unsigned object_bytes)
 /* A binary with the library's symbol; made once. */
 static struct hs_elf *made_elf(void)
 {
-    static const uint8_t data[FAKE_APR_DATA_BYTES];
+    static const uint8_t data[FAKE_APR_BEFORE_BYTES];
     static struct elf_writer writer;
     static struct hs_elf *elf;
     struct hs_error err = HS_ERROR_INIT;
@@ -243,13 +243,15 @@ hs_status fake_apr_read(struct fake_apr *f, struct hs_heaps *heaps, struct hs_er
     fake_malloc_blocks = f->mallocs;
     fake_malloc_n_blocks = f->is_from_malloc ? f->n_nodes : 0;
     f->mappings[0] = (struct hs_mapping){
-        .begin = FAKE_APR_BASE, .end = FAKE_APR_NODES, .readable = true, .writable = true};
-    f->mappings[1] = (struct hs_mapping){
+        .begin = FAKE_APR_BASE, .end = FAKE_APR_TEXTS, .readable = true, .writable = true};
+    f->mappings[1] =
+        (struct hs_mapping){.begin = FAKE_APR_TEXTS, .end = FAKE_APR_NODES, .readable = true};
+    f->mappings[2] = (struct hs_mapping){
         .begin = FAKE_APR_NODES, .end = FAKE_APR_END, .readable = true, .writable = true};
     f->target = (struct hs_target){.pid = 1,
                                    .core = (struct hs_core *)(void *)place,
                                    .mappings = f->mappings,
-                                   .n_mappings = 2};
+                                   .n_mappings = 3};
     f->object = (struct hs_object){.bias = FAKE_APR_BASE,
                                    .begin = FAKE_APR_BASE,
                                    .end = FAKE_APR_NODES,
@@ -259,9 +261,11 @@ hs_status fake_apr_read(struct fake_apr *f, struct hs_heaps *heaps, struct hs_er
     f->objects = (struct hs_objects){.objects = &f->object, .n = 1};
     f->findings = (struct hs_findings){.strings = &f->strings};
     f->process = (struct hs_process_copy){&f->target, &f->image, &f->objects, &f->findings, NULL};
-    HS_TRY(hs_image_add(&f->image, FAKE_APR_BASE, place, FAKE_APR_DATA_BYTES, err));
-    HS_TRY(hs_image_add(&f->image, FAKE_APR_NODES, place + FAKE_APR_DATA_BYTES,
-                        FAKE_APR_BYTES - FAKE_APR_DATA_BYTES, err));
+    for (size_t i = 0; i < f->target.n_mappings; i++) {
+        const struct hs_mapping *m = &f->mappings[i];
+        HS_TRY(hs_image_add(&f->image, m->begin, place + (m->begin - FAKE_APR_BASE),
+                            m->end - m->begin, err));
+    }
     HS_TRY(hs_heaps_open(heaps, &f->process, err));
     return hs_heaps_mark(heaps, &f->process, err);
 }

@@ -1,6 +1,7 @@
 /* A made-up process of the Apache Portable Runtime: pools with their nodes and allocators with
- * theirs, laid out as memory/unix/apr_pools.c does it, in a page of data and an area of nodes
- * behind it. The fake keeps account of all it made, for tests to compare with what is read.
+ * theirs, laid out as memory/unix/apr_pools.c does it: a page of data, one of texts that
+ * nobody can write to, and an area of nodes behind them. The fake keeps account of all it made, for
+ * tests to compare with what is read.
  *
  * Nodes are mapped, or blocks of a malloc that knows them (fake_malloc_allocator.h). One fake is
  * read at a time. Errors abort. */
@@ -12,15 +13,16 @@
 
 #define FAKE_APR_BASE UINT64_C(0x10000000)
 #define FAKE_APR_VARIABLE (FAKE_APR_BASE + 16) /* global_pool */
-#define FAKE_APR_NODES (FAKE_APR_BASE + FAKE_APR_DATA_BYTES)
+#define FAKE_APR_TEXTS (FAKE_APR_BASE + FAKE_APR_PAGE)
+#define FAKE_APR_NODES (FAKE_APR_BASE + FAKE_APR_BEFORE_BYTES)
 #define FAKE_APR_END (FAKE_APR_BASE + FAKE_APR_BYTES)
 #define FAKE_APR_NONE UINT32_MAX
 
 enum {
-    FAKE_APR_DATA_BYTES = 4096,
     FAKE_APR_PAGE = 4096,
-    FAKE_APR_PAGES = 24, /* of nodes */
-    FAKE_APR_BYTES = FAKE_APR_DATA_BYTES + FAKE_APR_PAGES * FAKE_APR_PAGE,
+    FAKE_APR_BEFORE_BYTES = 2 * FAKE_APR_PAGE, /* data and texts */
+    FAKE_APR_PAGES = 24,                       /* of nodes */
+    FAKE_APR_BYTES = FAKE_APR_BEFORE_BYTES + FAKE_APR_PAGES * FAKE_APR_PAGE,
     FAKE_APR_MOST = 24,
     FAKE_APR_HEADER = 40,
 };
@@ -44,7 +46,7 @@ struct fake_apr {
     struct fake_apr_node nodes[FAKE_APR_MOST];
     struct fake_malloc_block mallocs[FAKE_APR_MOST];
     uint32_t n_pools, n_nodes;
-    struct hs_mapping mappings[2];
+    struct hs_mapping mappings[3];
     struct hs_target target;
     struct hs_object object;
     struct hs_objects objects;

@@ -5,7 +5,6 @@
 #include "base/load.h"
 #include "carve.h"
 #include "data_words.h"
-#include "process/constants.h"
 
 enum {
     WORD = 8,
@@ -47,9 +46,7 @@ static hs_status set_tag(struct apr *apr, struct apr_pool *pool, struct hs_error
     char tag[TAG_BYTES];
 
     (void)hs_image_u64(process->image, pool->address + APR_AT_TAG, &at);
-    pool->is_tagged = at != 0 &&
-                      hs_constant_string(process->image, process->objects, at, tag, sizeof tag) &&
-                      tag[0] != '\0';
+    pool->is_tagged = at != 0 && hs_carve_constant_text(process, at, tag, sizeof tag);
     if (pool->is_tagged)
         return hs_strtab_add(process->findings->strings, tag, &pool->tag, err);
     if (pool->parent != APR_NONE)

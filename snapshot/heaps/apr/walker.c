@@ -32,6 +32,8 @@ static hs_status apr_open(const struct hs_process_copy *process, void **ret_stat
     uint64_t n_pages = hs_image_resident_bytes(process->image, 0, UINT64_MAX) / APR_LEAST_PAGE;
     *apr = (struct apr){.process = process, .effort = LEAST_EFFORT + 2 * n_pages};
     hs_status status = hs_apr_read_tree(apr, symbol.object, err);
+    if (apr->is_strange)
+        process->findings->n_torn += apr->n_damaged;
     if (status == HS_OK && apr->is_strange)
         status = hs_findings_note(process->findings, true, err,
                                   "apr: the tree of pools is damaged, or was caught in a change; "

@@ -1,5 +1,5 @@
 #include "base/alloc.h"
-#include "process/constants.h"
+#include "carve.h"
 #include "process/dump_plan.h"
 #include "talloc/chunks.h"
 
@@ -131,15 +131,11 @@ static bool find_magic(struct talloc *talloc)
 /* A text that the program brought along: what it made may be anybody's data. */
 static hs_status constant_name(struct talloc *talloc, hs_addr at, hs_str *ret, struct hs_error *err)
 {
-    const struct hs_objects *objects = talloc->process->objects;
-    const struct hs_mapping *mapping = hs_target_mapping_at(talloc->process->target, at);
     char text[NAME_BYTES];
 
     *ret = talloc->unnamed;
-    if (mapping == NULL || mapping->writable || hs_objects_object_at(objects, at) == NULL ||
-        talloc->names.n >= MOST_NAMES ||
-        !hs_constant_string(talloc->process->image, objects, at, text, sizeof text) ||
-        text[0] == '\0')
+    if (talloc->names.n >= MOST_NAMES ||
+        !hs_carve_constant_text(talloc->process, at, text, sizeof text))
         return HS_OK;
     return hs_strtab_add(talloc->process->findings->strings, text, ret, err);
 }
