@@ -240,10 +240,15 @@ static hs_status capture_check(struct hs_dump *dump, struct hs_error *err)
 
 hs_status hs_dump_capture(struct hs_dump *dump, struct hs_error *err)
 {
-    uint64_t copy_bytes;
+    struct hs_budget *budget = dump->options->budget;
+    struct hs_dump_wants wants = {.has_types =
+                                      !dump->options->no_names && capture_reads_heaps(dump)};
+    struct hs_dump_load load;
 
-    HS_TRY(hs_dump_copy_bytes(&dump->target, &copy_bytes, err));
-    HS_TRY(hs_dump_plan_make(&dump->plan, &dump->image, dump->options->budget, copy_bytes, err));
+    for (size_t i = 0; i < dump->n_serving; i++)
+        hs_runtime_wants(dump->serving[i].runtime, &wants);
+    HS_TRY(hs_dump_load_read(&dump->target, &dump->objects, budget, &wants, &load, err));
+    HS_TRY(hs_dump_plan_make(&dump->plan, &dump->image, budget, &load, err));
     for (unsigned n_copies = 1;; n_copies++) {
         HS_TRY(capture_copy(dump, err));
         HS_TRY(capture_list(dump, err));

@@ -189,16 +189,21 @@ static hs_status check_memory(struct hs_dump *dump, struct hs_diagnosis *d, stru
     const struct hs_budget *budget = dump->options->budget;
     char copy[HS_UNIT_TEXT_BYTES], needs_text[HS_UNIT_TEXT_BYTES], has[HS_UNIT_TEXT_BYTES];
     struct hs_dump_needs needs;
-    uint64_t copy_bytes, left = hs_budget_left_bytes(budget);
+    struct hs_dump_load load;
+    struct hs_dump_wants wants = {.has_types = !dump->options->no_names};
+    uint64_t left = hs_budget_left_bytes(budget);
 
-    if (hs_dump_copy_bytes(&dump->target, &copy_bytes, err) != HS_OK)
+    for (size_t i = 0; i < HS_N_RUNTIMES; i++)
+        if (hs_runtimes[i]->serves(&dump->objects))
+            hs_runtime_wants(hs_runtimes[i], &wants);
+    if (hs_dump_load_read(&dump->target, &dump->objects, budget, &wants, &load, err) != HS_OK)
         return add_failure(d, "memory", err);
-    hs_dump_foresee(budget, copy_bytes, &needs);
-    hs_format_bytes(copy_bytes, copy);
+    hs_dump_foresee(budget, &load, &needs);
+    hs_format_bytes(load.copy_bytes, copy);
     hs_format_bytes(needs.spills ? needs.least_bytes : needs.seen_bytes, needs_text);
     hs_format_bytes(left, has);
     struct hs_error refused = HS_ERROR_INIT;
-    if (hs_dump_refuse(budget, copy_bytes, &refused) != HS_OK) {
+    if (hs_dump_refuse(budget, &load, &refused) != HS_OK) {
         hs_diagnosis_add(d, "memory", HS_VERDICT_REFUSED, refused.message, refused.hint);
         return HS_OK;
     }
@@ -210,7 +215,7 @@ static hs_status check_memory(struct hs_dump *dump, struct hs_diagnosis *d, stru
         add(d, "disk", HS_VERDICT_OK, NULL,
             "nothing but the snapshot goes to a disk, and for a while the pointers of blocks with "
             "more than a million");
-    else if (hs_disk_need(directory, copy_bytes, err) != HS_OK)
+    else if (hs_disk_need(directory, load.copy_bytes, err) != HS_OK)
         return add_failure(d, "disk", err);
     else
         add(d, "disk", HS_VERDICT_OK, NULL, "%s for a while in '%s', which has the room", copy,
@@ -318,9 +323,9 @@ static hs_status check_opened(struct hs_dump *dump, struct hs_diagnosis *d, stru
         check_allocator(dump, d);
     }
     HS_TRY(check_stop(dump, d, err));
+    HS_TRY(hs_dump_find_debug(dump, err));
     HS_TRY(check_memory(dump, d, err));
     check_binaries(dump, d);
-    HS_TRY(hs_dump_find_debug(dump, err));
     check_debug_info(dump, d);
     check_unwind(dump, d);
     return HS_OK;

@@ -89,8 +89,8 @@ static void dump_tell_memory(const struct hs_dump *dump, struct hs_dump_report *
 {
     struct hs_dump_needs needs;
 
-    hs_dump_foresee(dump->options->budget, dump->plan.copy_bytes, &needs);
-    ret->copy_bytes = dump->plan.copy_bytes;
+    hs_dump_foresee(dump->options->budget, &dump->plan.load, &needs);
+    ret->copy_bytes = dump->plan.load.copy_bytes;
     ret->has_spilled = dump->image.paged != NULL;
     ret->foreseen_bytes = ret->has_spilled ? needs.least_bytes : needs.seen_bytes;
 }

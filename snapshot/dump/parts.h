@@ -13,6 +13,12 @@ extern const struct hs_runtime *const hs_runtimes[HS_N_RUNTIMES]; /* by their li
 hs_status hs_dump_open(const struct hs_dump_options *options, struct hs_target *ret,
                        struct hs_error *err);
 hs_status hs_dump_capture(struct hs_dump *dump, struct hs_error *err);
+/* What a runtime asks of the plan. */
+static inline void hs_runtime_wants(const struct hs_runtime *runtime, struct hs_dump_wants *wants)
+{
+    wants->has_segments |= runtime->reads_segments;
+    wants->bytes_of_a_block += runtime->bytes_of_a_block;
+}
 
 /* ---- leaves.c: the leaves of all runtimes in one list. */
 /* A root of one runtime that stands in a block of another which that one's roots lead to: the block

@@ -3,8 +3,6 @@
 #include <stdio.h>
 
 #include "base/units.h"
-#include "target/core.h"
-#include "target/residency.h"
 
 #define PLAN_MIB ((uint64_t)1 << 20)
 /* Tables for the places of blocks: two bits for every 16 bytes, ranks. */
@@ -16,53 +14,50 @@
 #define PLAN_ALWAYS(copy_bytes)                                                       \
     (PLAN_PLACES(copy_bytes) + PLAN_WALK(copy_bytes) + PLAN_PAGE_TABLES(copy_bytes) + \
      PLAN_FIXED_BYTES)
-/* All tables of a heap of small blocks, with types and marks for each. */
-#define PLAN_TABLES(copy_bytes) ((copy_bytes) / 16 + 24 * PLAN_MIB)
+/* All tables of a heap of small blocks, with types and marks for each, and lists of members. */
+#define PLAN_TABLES(copy_bytes) ((copy_bytes) / 16 + 26 * PLAN_MIB)
 #define PLAN_FIXED_BYTES (24 * PLAN_MIB) /* columns being written, queues, symbols */
-/* What a watcher sees beside the copy. A pointer of the block with the most of them takes 36 bytes
- * while that is written, more than four times what it takes there: measured up to 0.6 of the copy
- * where one array holds all there is, and 0 to 0.1 elsewhere. Our own code, and what is mapped of
- * the binaries: 8 to 20 MiB; of a small process no more is written than what was tried before the
- * stop took (copy/probe.c), 31 MiB in all. */
-#define PLAN_SEEN(copy_bytes) \
-    ((copy_bytes) / 4 + PLAN_FIXED_BYTES + 10 * PLAN_MIB + HS_BUDGET_BASE_BYTES)
-/* Addresses with nothing behind them, as a part of the others: what allocators keep, stacks. */
+/* What a watcher sees beside the copy and what is kept of files. A pointer of the block with the
+ * most of them takes 36 bytes while that is written, more than four times what it takes there:
+ * measured up to 0.6 of the copy where one array holds all there is, and 0 to 0.1 elsewhere. Our
+ * own code, columns, and what was tried before the stop (copy/probe.c): 13 to 30 MiB. */
+#define PLAN_SEEN(copy_bytes) ((copy_bytes) / 4 + 24 * PLAN_MIB)
+/* Addresses with nothing behind them, as a part of the others: what allocators keep, stacks; and
+ * those of libraries. */
 #define PLAN_UNUSED_SHARE 16
+#define PLAN_UNUSED_BYTES (22 * PLAN_MIB)
 /* Two regions of native/queue.h; what lies in a heap that is not gone through by region. */
 #define PLAN_RESIDENT_MIN (32 * PLAN_MIB)
 
-hs_status hs_dump_copy_bytes(const struct hs_target *target, uint64_t *ret, struct hs_error *err)
+static uint64_t plan_sum(uint64_t a, uint64_t b)
 {
-    struct hs_residency residency = {0};
-    uint64_t n_bytes = 0;
-
-    hs_status status = hs_residency_read(&residency, target, err);
-    if (status == HS_OK)
-        status = hs_residency_parse(&residency, err);
-    for (size_t i = 0; i < target->n_mappings && status == HS_OK; i++) {
-        const struct hs_mapping *m = &target->mappings[i];
-        uint64_t resident = m->readable ? m->end - m->begin : 0;
-        if (m->shared || (m->inode != 0 && !m->writable))
-            continue;
-        if (target->core != NULL)
-            resident = hs_core_data_bytes(target, m->begin, m->end);
-        (void)hs_residency_of(&residency, m->begin, m->end, &resident);
-        n_bytes += resident;
-    }
-    hs_residency_fini(&residency);
-    if (status == HS_OK)
-        *ret = n_bytes;
-    return status;
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-void hs_dump_foresee(const struct hs_budget *budget, uint64_t copy_bytes, struct hs_dump_needs *ret)
+/* Beside the copy and the tables of all: of the files, with as much debug information as there is,
+ * and tables of runtimes. */
+static uint64_t plan_more(const struct hs_dump_load *load)
 {
-    struct hs_dump_needs needs = {.least_bytes = PLAN_ALWAYS(copy_bytes) + PLAN_RESIDENT_MIN};
+    return plan_sum(plan_sum(load->file_bytes, load->block_bytes), load->debug_bytes);
+}
 
-    if (__builtin_add_overflow(copy_bytes, PLAN_TABLES(copy_bytes), &needs.memory_bytes))
-        needs.memory_bytes = UINT64_MAX;
-    if (__builtin_add_overflow(copy_bytes, PLAN_SEEN(copy_bytes), &needs.seen_bytes))
-        needs.seen_bytes = UINT64_MAX;
+/* Tables that are made when blocks are listed: nothing is reserved for them before. */
+static uint64_t plan_to_come(const struct hs_dump_load *load)
+{
+    return PLAN_TABLES(load->copy_bytes) - PLAN_ALWAYS(load->copy_bytes) + load->block_bytes;
+}
+
+void hs_dump_foresee(const struct hs_budget *budget, const struct hs_dump_load *load,
+                     struct hs_dump_needs *ret)
+{
+    uint64_t copy_bytes = load->copy_bytes, with_more = plan_sum(copy_bytes, plan_more(load));
+    struct hs_dump_needs needs = {
+        .memory_bytes = plan_sum(with_more, PLAN_TABLES(copy_bytes)),
+        .seen_bytes = plan_sum(with_more, PLAN_SEEN(copy_bytes)),
+        .least_bytes = plan_sum(PLAN_ALWAYS(copy_bytes) + PLAN_RESIDENT_MIN,
+                                plan_sum(load->file_bytes, load->block_bytes)),
+    };
+
     uint64_t left = hs_budget_left_bytes(budget);
     needs.spills = left != UINT64_MAX && needs.memory_bytes > left;
     *ret = needs;
@@ -80,63 +75,67 @@ static hs_status plan_too_little(uint64_t copy_bytes, uint64_t needed_bytes, con
                    needed, what, has);
 }
 
-static hs_status plan_refuse_file(const struct hs_budget *budget, uint64_t copy_bytes,
+static hs_status plan_refuse_file(const struct hs_budget *budget, const struct hs_dump_load *load,
                                   struct hs_error *err)
 {
     uint64_t left = hs_budget_left_bytes(budget);
     struct hs_dump_needs needs;
 
-    hs_dump_foresee(budget, copy_bytes, &needs);
+    hs_dump_foresee(budget, load, &needs);
     if (needs.least_bytes <= left)
         return HS_OK;
-    (void)plan_too_little(copy_bytes, needs.least_bytes, "memory", left, err);
+    (void)plan_too_little(load->copy_bytes, needs.least_bytes, "memory", left, err);
     return hs_budget_hint(budget, err);
 }
 
-hs_status hs_dump_refuse(const struct hs_budget *budget, uint64_t copy_bytes, struct hs_error *err)
+hs_status hs_dump_refuse(const struct hs_budget *budget, const struct hs_dump_load *load,
+                         struct hs_error *err)
 {
     struct hs_memory_bound bound;
     struct hs_dump_needs needs;
     uint64_t addresses;
 
-    hs_dump_foresee(budget, copy_bytes, &needs);
+    hs_dump_foresee(budget, load, &needs);
     if (needs.spills)
-        HS_TRY(plan_refuse_file(budget, copy_bytes, err));
+        HS_TRY(plan_refuse_file(budget, load, err));
     hs_memory_address_bound(&bound);
-    if (__builtin_add_overflow(needs.seen_bytes, needs.seen_bytes / PLAN_UNUSED_SHARE, &addresses))
-        addresses = UINT64_MAX;
+    addresses = plan_sum(needs.seen_bytes, PLAN_UNUSED_BYTES);
+    addresses = plan_sum(addresses, addresses / PLAN_UNUSED_SHARE);
     if (bound.by == NULL || addresses <= bound.left_bytes)
         return HS_OK;
-    (void)plan_too_little(copy_bytes, addresses, "addresses", bound.left_bytes, err);
+    (void)plan_too_little(load->copy_bytes, addresses, "addresses", bound.left_bytes, err);
     return hs_hint(err, "%s allows no more", bound.by);
 }
 
 static hs_status plan_spill(struct hs_dump_plan *plan, struct hs_error *err)
 {
-    uint64_t tables = PLAN_ALWAYS(plan->copy_bytes), left = hs_budget_left_bytes(plan->budget);
+    const struct hs_dump_load *load = &plan->load;
+    uint64_t left = hs_budget_left_bytes(plan->budget);
+    uint64_t tables = plan_sum(PLAN_ALWAYS(load->copy_bytes), load->file_bytes);
 
-    HS_TRY(plan_refuse_file(plan->budget, plan->copy_bytes, err));
-    HS_TRY(hs_disk_need(hs_spill_directory(plan->budget), plan->copy_bytes, err));
+    HS_TRY(plan_refuse_file(plan->budget, load, err));
+    HS_TRY(hs_disk_need(hs_spill_directory(plan->budget), load->copy_bytes, err));
     uint64_t resident = left - tables; /* shrinks for types, marks and long arrays */
     HS_TRY(hs_image_spill(plan->image, plan->budget, resident, err));
     return hs_dump_plan_reserve(plan, tables, "the table of blocks", err);
 }
 
 hs_status hs_dump_plan_make(struct hs_dump_plan *plan, struct hs_image *image,
-                            struct hs_budget *budget, uint64_t copy_bytes, struct hs_error *err)
+                            struct hs_budget *budget, const struct hs_dump_load *load,
+                            struct hs_error *err)
 {
-    uint64_t left = hs_budget_left_bytes(budget);
+    uint64_t left = hs_budget_left_bytes(budget), copy_bytes = load->copy_bytes;
     struct hs_dump_needs needs;
 
-    *plan = (struct hs_dump_plan){.budget = budget, .image = image, .copy_bytes = copy_bytes};
+    *plan = (struct hs_dump_plan){.budget = budget, .image = image, .load = *load};
     if (left == UINT64_MAX)
         return HS_OK;
-    HS_TRY(hs_dump_refuse(budget, copy_bytes, err));
-    hs_dump_foresee(budget, copy_bytes, &needs);
+    HS_TRY(hs_dump_refuse(budget, load, err));
+    hs_dump_foresee(budget, load, &needs);
     if (needs.spills)
         return plan_spill(plan, err);
-    image->limit_bytes = left - PLAN_TABLES(copy_bytes);
-    return hs_dump_plan_reserve(plan, copy_bytes + PLAN_ALWAYS(copy_bytes),
+    image->limit_bytes = left - PLAN_TABLES(copy_bytes) - plan_more(load);
+    return hs_dump_plan_reserve(plan, copy_bytes + PLAN_ALWAYS(copy_bytes) + load->file_bytes,
                                 "the copy of the process", err);
 }
 
@@ -144,8 +143,8 @@ bool hs_dump_plan_retry(struct hs_dump_plan *plan, hs_status *status, struct hs_
 {
     if (*status != HS_LIMIT || !plan->image->is_full)
         return false;
-    if (plan->image->kept_bytes > plan->copy_bytes)
-        plan->copy_bytes = plan->image->kept_bytes;
+    if (plan->image->kept_bytes > plan->load.copy_bytes)
+        plan->load.copy_bytes = plan->image->kept_bytes;
     plan->image->is_full = false;
     hs_dump_plan_release(plan, plan->reserved_bytes);
     *status = plan_spill(plan, err);
@@ -154,10 +153,10 @@ bool hs_dump_plan_retry(struct hs_dump_plan *plan, hs_status *status, struct hs_
 
 hs_status hs_dump_plan_adjust(struct hs_dump_plan *plan, uint64_t table_bytes, struct hs_error *err)
 {
-    uint64_t estimate = PLAN_PLACES(plan->copy_bytes);
+    uint64_t estimate = PLAN_PLACES(plan->load.copy_bytes);
 
     if (hs_budget_left_bytes(plan->budget) != UINT64_MAX)
-        hs_dump_plan_release(plan, PLAN_WALK(plan->copy_bytes));
+        hs_dump_plan_release(plan, PLAN_WALK(plan->load.copy_bytes));
     return table_bytes > estimate
                ? hs_dump_plan_reserve(plan, table_bytes - estimate, "the table of blocks", err)
                : HS_OK;
@@ -186,6 +185,20 @@ hs_status hs_dump_plan_reserve(struct hs_dump_plan *plan, uint64_t n_bytes, cons
     return HS_OK;
 }
 
+hs_status hs_dump_plan_reserve_spare(struct hs_dump_plan *plan, uint64_t n_bytes, const char *what,
+                                     struct hs_error *err)
+{
+    char needed[HS_UNIT_TEXT_BYTES];
+
+    if (plan->image == NULL)
+        return HS_OK;
+    if (plan_sum(n_bytes, plan_to_come(&plan->load)) <= hs_dump_plan_room(plan))
+        return hs_dump_plan_reserve(plan, n_bytes, what, err);
+    hs_format_bytes(n_bytes, needed);
+    return hs_fail(err, HS_LIMIT, "no memory for %s: %s are needed beside the tables of blocks",
+                   what, needed);
+}
+
 void hs_dump_plan_release(struct hs_dump_plan *plan, uint64_t n_bytes)
 {
     if (plan->image == NULL)
@@ -206,7 +219,7 @@ bool hs_dump_plan_tell(const struct hs_dump_plan *plan, char *text, size_t n_byt
 
     if (plan->image == NULL || plan->image->paged == NULL)
         return false;
-    hs_format_bytes(plan->copy_bytes, size);
+    hs_format_bytes(plan->load.copy_bytes, size);
     snprintf(text, n_bytes, "the copy of the process (%s) went through a temporary file", size);
     return true;
 }

@@ -15,6 +15,7 @@
 #include "symbols/dwarf_box.h"
 #include "symbols/elf.h"
 #include "symbols/elf_loaded.h"
+#include "symbols/lines.h"
 #include "target/core.h"
 
 #define OBJECTS_PAGE ((uint64_t)4096)
@@ -507,6 +508,13 @@ hs_status hs_objects_open(struct hs_objects *objects, struct hs_target *target,
     }
     *objects = new;
     return HS_OK;
+}
+
+struct hs_elf *hs_object_with_types(const struct hs_object *object)
+{
+    if (object->debug != NULL && hs_dwarf_present(object->debug))
+        return object->debug;
+    return hs_dwarf_present(object->elf) ? object->elf : NULL;
 }
 
 static struct hs_live_symbol object_symbol(const struct hs_object *object,

@@ -265,6 +265,29 @@ bool hs_elf_asked_too_much(const struct hs_elf *elf)
     return elf->effort.is_spent;
 }
 
+/* A program that is read from memory lends its bytes. */
+uint64_t hs_elf_kept_bytes(const struct hs_elf *elf)
+{
+    uint64_t n_bytes = elf->by_name.n_slots * sizeof(uint64_t);
+
+    n_bytes += (elf->n_symbols + elf->n_tls_symbols) * sizeof(struct hs_elf_symbol);
+    for (size_t i = 0; i < elf->n_sections && elf->fd >= 0; i++)
+        n_bytes += elf->sections[i].content.n_bytes;
+    for (size_t i = 0; i < elf->n_segments && elf->fd >= 0; i++)
+        n_bytes += elf->segment_contents[i].n_bytes;
+    return n_bytes;
+}
+
+uint64_t hs_elf_unread_bytes(const struct hs_elf *elf)
+{
+    uint64_t n_bytes = 0;
+
+    for (size_t i = 0; i < elf->n_segments && elf->fd >= 0; i++)
+        if (!elf->segment_contents[i].tried && elf->segments[i].n_file_bytes <= ELF_MAX_CONTENT)
+            n_bytes += elf->segments[i].n_file_bytes;
+    return n_bytes;
+}
+
 bool hs_elf_is_dyn(const struct hs_elf *elf)
 {
     return elf->is_dyn;

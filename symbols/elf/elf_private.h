@@ -18,6 +18,12 @@ enum {
 /* Contents larger than this are not read: no linker makes such a section, a sparse file may. */
 #define ELF_MAX_CONTENT (UINT64_C(2) << 30)
 
+/* Deflate makes at most 1032 bytes of one: a larger claim is a lie, not a reason to allocate. */
+static inline bool hs_elf_claim_is_possible_(uint64_t n_claimed_bytes, uint64_t n_packed_bytes)
+{
+    return n_claimed_bytes <= ELF_MAX_CONTENT && n_claimed_bytes / 1032 <= n_packed_bytes;
+}
+
 /* What was loaded of a segment or section. */
 struct elf_content {
     const uint8_t *bytes; /* libelf's, until elf_end */

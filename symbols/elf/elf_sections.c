@@ -95,13 +95,12 @@ bool hs_elf_section_at(const struct hs_elf *elf, hs_addr vaddr, struct hs_elf_se
     return false;
 }
 
-/* Deflate makes at most 1032 bytes of one: a larger claim is a lie, not a reason to allocate. */
 static bool section_decompress(struct elf_section *section, struct hs_effort *effort)
 {
     GElf_Chdr head;
-    return gelf_getchdr(section->scn, &head) != NULL && head.ch_size <= ELF_MAX_CONTENT &&
-           head.ch_size / 1032 <= section->seen.n_bytes && hs_effort_hold(effort, head.ch_size) &&
-           elf_compress(section->scn, 0, 0) >= 0;
+    return gelf_getchdr(section->scn, &head) != NULL &&
+           hs_elf_claim_is_possible_(head.ch_size, section->seen.n_bytes) &&
+           hs_effort_hold(effort, head.ch_size) && elf_compress(section->scn, 0, 0) >= 0;
 }
 
 static void section_read(struct elf_section *section, struct hs_effort *effort)

@@ -22,13 +22,46 @@ struct hs_effort *hs_elf_effort_(struct hs_elf *elf)
     return &elf->effort;
 }
 
+static bool view_comes_in_pieces(const struct hs_elf *elf, const struct hs_elf_section *section)
+{
+    return section->is_in_file && elf->fd >= 0 && !section->is_compressed &&
+           section->n_bytes > ELF_VIEW_WHOLE_BYTES;
+}
+
+/* What a compressed section says that it becomes; 0 for a lie, which is not read. */
+static uint64_t view_claimed_bytes(const struct hs_elf *elf, const struct hs_elf_section *section)
+{
+    Elf64_Chdr head;
+
+    if (!section->is_compressed || elf->fd < 0)
+        return elf->fd < 0 ? 0 : section->n_bytes;
+    if (pread(elf->fd, &head, sizeof head, (off_t)section->file_offset) != (ssize_t)sizeof head ||
+        !hs_elf_claim_is_possible_(head.ch_size, section->n_bytes))
+        return 0;
+    return head.ch_size;
+}
+
+void hs_elf_view_foresee_(struct hs_elf *elf, const char *name, uint64_t *ret_whole_bytes,
+                          uint64_t *ret_piece_bytes)
+{
+    struct hs_elf_section section;
+
+    *ret_whole_bytes = 0;
+    *ret_piece_bytes = 0;
+    if (!hs_elf_section_named(elf, name, &section) || !section.is_in_file)
+        return;
+    if (view_comes_in_pieces(elf, &section))
+        *ret_piece_bytes = section.n_bytes;
+    else
+        *ret_whole_bytes = view_claimed_bytes(elf, &section);
+}
+
 hs_status hs_elf_view_open_(struct hs_elf *elf, const char *name, struct elf_view_total *total,
                             struct elf_view *ret, struct hs_error *err)
 {
     struct hs_elf_section section;
     struct elf_view view = {.total = total, .effort = &elf->effort, .fd = elf->fd};
-    if (!hs_elf_section_named(elf, name, &section) || !section.is_in_file || elf->fd < 0 ||
-        section.is_compressed || section.n_bytes <= ELF_VIEW_WHOLE_BYTES) {
+    if (!hs_elf_section_named(elf, name, &section) || !view_comes_in_pieces(elf, &section)) {
         HS_TRY(hs_elf_section_bytes_named(elf, name, &view.bytes, &view.n_bytes, err));
         *ret = view;
         return HS_OK;

@@ -16,13 +16,20 @@ enum {
     ELF_VIEW_CHUNK = 4096,          /* the unit of filling */
     ELF_VIEW_WHOLE_BYTES = 1 << 16, /* up to this size sections are read whole */
     ELF_VIEW_STEPS = 4,             /* that a look costs */
+    ELF_VIEW_MOST_BYTES = 64 << 20,
 };
 
 /* What several views share. */
 struct elf_view_total {
     size_t n_resident; /* bytes filled in, of all */
+    size_t most;       /* that are kept where they may be dropped; 0: ELF_VIEW_MOST_BYTES */
     uint64_t n_failed; /* reads that gave less than the file once had */
 };
+
+static inline size_t hs_elf_view_most_(const struct elf_view_total *total)
+{
+    return total->most != 0 ? total->most : ELF_VIEW_MOST_BYTES;
+}
 
 struct elf_view {
     const uint8_t *bytes; /* [n_bytes] */
@@ -43,6 +50,12 @@ struct hs_effort *hs_elf_effort_(struct hs_elf *elf);
 hs_status hs_elf_view_open_(struct hs_elf *elf, const char *name, struct elf_view_total *total,
                             struct elf_view *ret, struct hs_error *err);
 void hs_elf_view_close_(struct elf_view *view);
+
+/* What a view of this section is likely to take: *ret_whole for one that is read or decompressed
+ * whole, *ret_piece_bytes for one that comes in pieces, at the most. Both are 0 for one that is not
+ * there. */
+void hs_elf_view_foresee_(struct hs_elf *elf, const char *name, uint64_t *ret_whole_bytes,
+                          uint64_t *ret_piece_bytes);
 
 /* [at, at + n_bytes), as far as the section goes, is there from now on until the next drop. Each
  * call takes from the effort of the file; when that is spent nothing more is brought in, and loops

@@ -21,6 +21,24 @@ hs_status hs_ctypes_new(struct hs_ctypes **ret, struct hs_error *err)
     return HS_OK;
 }
 
+void hs_ctypes_bound(struct hs_ctypes *types, size_t piece_bytes, size_t list_bytes)
+{
+    types->views.most = piece_bytes;
+    types->most_list_bytes = list_bytes;
+}
+
+bool hs_ctypes_was_full(const struct hs_ctypes *types)
+{
+    return types->was_full;
+}
+
+/* Lists were measured at 0.1 (C++) and 0.6 (C) of what there is to list. */
+void hs_ctypes_foresee(struct hs_elf *elf, struct hs_ctypes_needs *ret)
+{
+    hs_debug_foresee_(elf, &ret->whole_bytes, &ret->piece_bytes);
+    ret->list_bytes = (ret->whole_bytes + ret->piece_bytes) / 2;
+}
+
 static void file_free(struct ctypes_file *file)
 {
     if (file == NULL)

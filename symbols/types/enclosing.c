@@ -141,7 +141,8 @@ static void list_file(struct hs_ctypes *types, hs_type_file number)
     hs_ctypes_index_(types, number);
     struct ctypes_file *file = hs_ctypes_file_(types, number);
     file->has_enclosing = true;
-    for (size_t i = 0; i < file->names.n; i++) {
+    for (size_t i = 0; i < file->names.n && !hs_ctypes_is_full_(types); i++) {
+        hs_ctypes_trim_(types);
         hs_ctype record = hs_ctypes_resolve_(types, number, file->names.entries[i].value >> 1);
         const struct ctypes_type *t = hs_ctypes_get_(types, record);
         if (t->kind == HS_CTYPE_RECORD && t->n_bytes != 0 && t->definition == 0 &&

@@ -45,7 +45,6 @@ enum debug_section_number {
 };
 
 enum {
-    DEBUG_VIEW_BYTES = 64 << 20, /* of sections, resident between two questions */
     DEBUG_MAX_UNITS = 1 << 18,
     DEBUG_MAX_DEPTH = 256,      /* of a walk; deeper entries are passed over */
     DEBUG_MAX_ATTRIBUTES = 256, /* of one abbreviation */
@@ -94,7 +93,8 @@ enum debug_ranges_from { RANGES_NOT_READ, RANGES_OF_TABLES, RANGES_OF_ROOTS };
 
 struct debug_info {
     struct elf_view sections[DEBUG_N_SECTIONS];
-    struct debug_unit *units; /* owned, ascending; does not move once listed */
+    const struct elf_view_total *total; /* borrowed */
+    struct debug_unit *units;           /* owned, ascending; does not move once listed */
     size_t n_units, units_capacity;
     struct debug_table *tables; /* owned */
     size_t n_tables, tables_capacity;
@@ -116,6 +116,10 @@ hs_status hs_debug_open_(struct hs_elf *elf, struct elf_view_total *total, struc
                          struct hs_error *err);
 void hs_debug_close_(struct debug_info *info);
 
+/* What opening a file, and all questions about it, bring into memory: sections that are held whole
+ * from then on, and those of which pieces are, at the most. */
+void hs_debug_foresee_(struct hs_elf *elf, uint64_t *ret_whole_bytes, uint64_t *ret_piece_bytes);
+
 /* Brings in [at, at + n_bytes) of a section, or gives all sections' bytes back. */
 static inline void hs_debug_need_(struct debug_info *info, enum debug_section_number section,
                                   uint64_t at, uint64_t n_bytes)
@@ -128,7 +132,7 @@ static inline bool hs_debug_is_spent_(const struct debug_info *info)
 {
     return info->effort->left == 0;
 }
-/* The same when they are more than DEBUG_VIEW_BYTES, for the middle of a long pass. */
+/* The same when they are more than may be kept, for the middle of a long pass. */
 void hs_debug_trim_(struct debug_info *info);
 
 /* The unit that holds an entry, with its root read; NULL when none does. */

@@ -7,8 +7,32 @@ enum { POOL_BLOCK_BYTES = 1 << 16 };
 
 void hs_ctypes_trim_(struct hs_ctypes *types)
 {
-    for (size_t i = 0; i < types->n_files && types->views.n_resident > DEBUG_VIEW_BYTES; i++)
+    size_t most = hs_elf_view_most_(&types->views);
+    for (size_t i = 0; i < types->n_files && types->views.n_resident > most; i++)
         hs_debug_drop_(&types->files[i]->info);
+}
+
+static size_t file_list_bytes(const struct ctypes_file *file)
+{
+    return file->enclosing_capacity * sizeof *file->enclosing +
+           file->variables.capacity * sizeof *file->variables.items +
+           file->details_capacity * sizeof *file->details +
+           (file->names.n + file->types.n) * 2 * sizeof *file->names.entries;
+}
+
+bool hs_ctypes_is_full_(struct hs_ctypes *types)
+{
+    size_t n_bytes = types->types_capacity * sizeof *types->items +
+                     types->members_capacity * sizeof *types->members +
+                     types->choices_capacity * sizeof *types->choices +
+                     types->n_all_slots * sizeof(struct hs_cslot) +
+                     types->texts_capacity * sizeof *types->texts +
+                     types->n_kept * POOL_BLOCK_BYTES;
+
+    for (size_t i = 0; i < types->n_files; i++)
+        n_bytes += file_list_bytes(types->files[i]);
+    types->was_full |= types->most_list_bytes != 0 && n_bytes > types->most_list_bytes;
+    return types->was_full;
 }
 
 void hs_ctypes_out_(struct hs_ctypes *types)

@@ -182,12 +182,15 @@ struct hs_ctypes {
     hs_ctype hidden_pointer;     /* uintptr_t; 0 until met */
     hs_ctype text;               /* u8 of Rust's texts; 0 until met */
     struct elf_view_total views; /* of all files */
+    size_t most_list_bytes;      /* 0: no bound */
     uint64_t n_damaged;
-    bool ran_out;
+    bool ran_out, was_full;
 };
 
 /* Gives the sections' bytes back when they are many: for places where nobody holds any. */
 void hs_ctypes_trim_(struct hs_ctypes *types);
+/* Whether lists take more than they may; noted. */
+bool hs_ctypes_is_full_(struct hs_ctypes *types);
 /* Counts a failed allocation. */
 void hs_ctypes_out_(struct hs_ctypes *types);
 struct ctypes_file *hs_ctypes_file_(struct hs_ctypes *types, hs_type_file file);

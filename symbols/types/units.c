@@ -156,10 +156,22 @@ static hs_status units_open_section(struct hs_elf *elf, enum debug_section_numbe
     return HS_OK;
 }
 
+void hs_debug_foresee_(struct hs_elf *elf, uint64_t *ret_whole_bytes, uint64_t *ret_piece_bytes)
+{
+    *ret_whole_bytes = 0;
+    *ret_piece_bytes = 0;
+    for (int i = 0; i < DEBUG_N_SECTIONS; i++) {
+        uint64_t whole, pieces;
+        hs_elf_view_foresee_(elf, section_names[i], &whole, &pieces);
+        *ret_whole_bytes += whole;
+        *ret_piece_bytes += pieces;
+    }
+}
+
 hs_status hs_debug_open_(struct hs_elf *elf, struct elf_view_total *total, struct debug_info *ret,
                          struct hs_error *err)
 {
-    struct debug_info info = {.effort = hs_elf_effort_(elf)};
+    struct debug_info info = {.effort = hs_elf_effort_(elf), .total = total};
     hs_status status = HS_OK;
     for (int i = 0; i < DEBUG_N_SECTIONS && status == HS_OK; i++)
         status = units_open_section(elf, (enum debug_section_number)i, total, &info, err);
@@ -189,7 +201,7 @@ void hs_debug_trim_(struct debug_info *info)
     size_t n = 0;
     for (int i = 0; i < DEBUG_N_SECTIONS; i++)
         n += info->sections[i].n_resident;
-    if (n > DEBUG_VIEW_BYTES)
+    if (n > hs_elf_view_most_(info->total))
         hs_debug_drop_(info);
 }
 

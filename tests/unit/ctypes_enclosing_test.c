@@ -114,6 +114,27 @@ static void what_is_not_asked(void **state)
     fixture_remove(&f);
 }
 
+/* What is listed may be bounded, and pieces of sections are given back on the way. */
+static void stays_within_its_bound(void **state)
+{
+    (void)state;
+    static struct fixture f;
+    hs_ctype found[HS_CTYPE_MAX_ENCLOSING];
+    build(&f, "gcc", "-O0", "-gdwarf-5");
+    hs_ctype link = hs_ctypes_find(f.types, f.file, "link");
+    hs_ctypes_bound(f.types, 4096, 1);
+    assert_int_equal(hs_ctypes_enclosing(f.types, link, 8, 25, 40, found), 0);
+    assert_true(hs_ctypes_was_full(f.types));
+    fixture_close(&f);
+    fixture_open(&f);
+    link = hs_ctypes_find(f.types, f.file, "link");
+    hs_ctypes_bound(f.types, 4096, 1 << 30);
+    assert_int_equal(hs_ctypes_enclosing(f.types, link, 8, 25, 40, found), 2);
+    assert_false(hs_ctypes_was_full(f.types));
+    fixture_close(&f);
+    fixture_remove(&f);
+}
+
 static size_t ask_once(struct fixture *f)
 {
     struct hs_error err = HS_ERROR_INIT;
@@ -152,6 +173,7 @@ int main(void)
         cmocka_unit_test(records_with_the_same_header),
         cmocka_unit_test(what_a_record_begins_with),
         cmocka_unit_test(what_is_not_asked),
+        cmocka_unit_test(stays_within_its_bound),
         cmocka_unit_test(survives_running_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,7 +33,9 @@ static int tear_down(void **state)
 static hs_status make(uint64_t limit_bytes, uint64_t copy_bytes)
 {
     hs_budget_init(limit_bytes, NULL, 1, &budget);
-    return hs_dump_plan_make(&plan, &image, &budget, copy_bytes, &err);
+    const struct hs_dump_load load = {.copy_bytes = copy_bytes};
+
+    return hs_dump_plan_make(&plan, &image, &budget, &load, &err);
 }
 
 static void what_fits_stays_in_memory(void **state)
@@ -89,7 +91,8 @@ static void addresses_for_the_file_are_needed(void **state)
     less = (struct rlimit){8 * GIB, before.rlim_max};
     assert_int_equal(setrlimit(RLIMIT_AS, &less), 0);
     hs_budget_init(GIB, NULL, 1, &budget);
-    hs_status enough = hs_dump_refuse(&budget, 5 * GIB, &err);
+    const struct hs_dump_load five = {.copy_bytes = 5 * GIB};
+    hs_status enough = hs_dump_refuse(&budget, &five, &err);
     hs_status few = make(GIB, 16 * GIB);
     assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
     assert_int_equal(enough, HS_OK);
@@ -117,7 +120,8 @@ static void tells_the_least_that_is_needed(void **state)
 static void without_a_limit_nothing_is_counted(void **state)
 {
     (void)state;
-    assert_int_equal(hs_dump_plan_make(&plan, &image, NULL, 100 * GIB, &err), HS_OK);
+    const struct hs_dump_load large = {.copy_bytes = 100 * GIB};
+    assert_int_equal(hs_dump_plan_make(&plan, &image, NULL, &large, &err), HS_OK);
     assert_null(image.paged);
     assert_int_equal(hs_dump_plan_reserve(&plan, GIB, "a table", &err), HS_OK);
     assert_int_equal(hs_dump_plan_adjust(&plan, GIB, &err), HS_OK);
@@ -128,6 +132,52 @@ static void without_a_limit_nothing_is_counted(void **state)
     hs_dump_plan_release(&none, GIB);
     hs_dump_plan_fini(&none);
     hs_dump_plan_fini(NULL);
+}
+
+/* Of files: symbols count always, debug information where there is room for it, and it leaves that
+ * of tables which are still to come. */
+static void counts_what_is_kept_of_files(void **state)
+{
+    (void)state;
+    struct hs_dump_load load = {.copy_bytes = 200 * MIB};
+    struct hs_dump_needs without, with;
+
+    hs_budget_init(GIB, NULL, 1, &budget);
+    hs_dump_foresee(&budget, &load, &without);
+    load.file_bytes = 50 * MIB;
+    load.debug_bytes = 600 * MIB;
+    load.block_bytes = 30 * MIB;
+    hs_dump_foresee(&budget, &load, &with);
+    assert_int_equal(with.memory_bytes - without.memory_bytes, 680 * MIB);
+    assert_int_equal(with.seen_bytes - without.seen_bytes, 680 * MIB);
+    assert_int_equal(with.least_bytes - without.least_bytes, 80 * MIB);
+    assert_true(!with.spills && !without.spills);
+    assert_int_equal(hs_dump_plan_make(&plan, &image, &budget, &load, &err), HS_OK);
+    assert_true(budget.used_bytes > 250 * MIB && budget.used_bytes < 300 * MIB);
+    assert_int_equal(image.limit_bytes,
+                     GIB - HS_BUDGET_BASE_BYTES - with.memory_bytes + load.copy_bytes);
+    uint64_t room = hs_dump_plan_room(&plan);
+    assert_int_equal(hs_dump_plan_reserve_spare(&plan, 600 * MIB, "debug information", &err),
+                     HS_OK);
+    assert_int_equal(hs_dump_plan_reserve_spare(&plan, room - 620 * MIB, "more", &err), HS_LIMIT);
+    assert_non_null(strstr(err.message, "no memory for more"));
+    assert_int_equal(hs_dump_plan_reserve(&plan, room - 620 * MIB, "a table", &err), HS_OK);
+}
+
+/* Sums of what a process claims never wrap. */
+static void sums_do_not_wrap(void **state)
+{
+    (void)state;
+    const struct hs_dump_load load = {UINT64_MAX / 2, UINT64_MAX / 2, UINT64_MAX / 2,
+                                      UINT64_MAX / 2};
+    struct hs_dump_needs needs;
+
+    hs_budget_init(GIB, NULL, 1, &budget);
+    hs_dump_foresee(&budget, &load, &needs);
+    assert_int_equal(needs.memory_bytes, UINT64_MAX);
+    assert_int_equal(needs.seen_bytes, UINT64_MAX);
+    assert_int_equal(needs.least_bytes, UINT64_MAX);
+    assert_int_equal(hs_dump_plan_make(&plan, &image, &budget, &load, &err), HS_LIMIT);
 }
 
 /* A process that has grown: its next copy goes to a file. */
@@ -144,7 +194,7 @@ static void turns_when_the_copy_is_full(void **state)
     assert_true(hs_dump_plan_retry(&plan, &status, &err));
     assert_int_equal(status, HS_OK);
     assert_non_null(image.paged);
-    assert_int_equal(plan.copy_bytes, 900 * MIB);
+    assert_int_equal(plan.load.copy_bytes, 900 * MIB);
     assert_false(hs_dump_plan_retry(&plan, &status, &err));
     tear_down(NULL);
     assert_int_equal(make(40 * MIB, 1 * MIB), HS_OK);
@@ -176,11 +226,23 @@ static void asks_the_kernel_what_there_is(void **state)
     (void)state;
     struct live_child child = live_child_start(body);
     struct hs_target target;
-    uint64_t n_bytes = 0;
+    struct hs_objects objects = {0};
+    const struct hs_dump_wants all = {.has_types = true, .bytes_of_a_block = 8}, none = {0};
+    struct hs_dump_load load, bare;
 
     assert_int_equal(hs_target_open(child.pid, &target, &err), HS_OK);
-    assert_int_equal(hs_dump_copy_bytes(&target, &n_bytes, &err), HS_OK);
-    assert_true(n_bytes > 4096 && n_bytes < 100 * MIB);
+    assert_int_equal(hs_objects_open(&objects, &target, &err), HS_OK);
+    assert_int_equal(hs_dump_load_read(&target, &objects, NULL, &all, &load, &err), HS_OK);
+    assert_true(load.copy_bytes > 4096 && load.copy_bytes < 100 * MIB);
+    assert_true(load.file_bytes > 4096 &&
+                load.file_bytes < 100 * MIB); /* symbols of this program */
+    assert_true(load.debug_bytes > 4096);     /* it is built with -g */
+    assert_int_equal(hs_dump_load_read(&target, &objects, NULL, &none, &bare, &err), HS_OK);
+    assert_int_equal(bare.debug_bytes, 0);
+    assert_int_equal(bare.block_bytes, 0);
+    assert_true(load.block_bytes > 0 && load.block_bytes < load.copy_bytes);
+    assert_int_equal(bare.file_bytes, load.file_bytes);
+    hs_objects_close(&objects);
     hs_target_close(&target);
     live_child_end(&child);
 }
@@ -193,6 +255,8 @@ int main(void)
         cmocka_unit_test_teardown(addresses_for_the_file_are_needed, tear_down),
         cmocka_unit_test_teardown(tells_the_least_that_is_needed, tear_down),
         cmocka_unit_test_teardown(without_a_limit_nothing_is_counted, tear_down),
+        cmocka_unit_test_teardown(counts_what_is_kept_of_files, tear_down),
+        cmocka_unit_test_teardown(sums_do_not_wrap, tear_down),
         cmocka_unit_test_teardown(turns_when_the_copy_is_full, tear_down),
         cmocka_unit_test_teardown(adjusts_to_what_the_tables_come_to, tear_down),
         cmocka_unit_test_teardown(asks_the_kernel_what_there_is, tear_down),

@@ -144,6 +144,29 @@ static void has_small_sections_whole(void **state)
     file_close(&f);
 }
 
+/* A section that comes in pieces, one that is held whole, and none; nothing is read for that. */
+static void tells_what_a_section_takes(void **state)
+{
+    (void)state;
+    uint64_t whole, pieces;
+    struct file f;
+    file_open(&f, CONTENT_BYTES);
+    uint64_t kept = hs_elf_kept_bytes(f.elf);
+    hs_elf_view_foresee_(f.elf, ".debug_info", &whole, &pieces);
+    assert_int_equal(whole, 0);
+    assert_int_equal(pieces, CONTENT_BYTES);
+    hs_elf_view_foresee_(f.elf, ".none", &whole, &pieces);
+    assert_int_equal(whole, 0);
+    assert_int_equal(pieces, 0);
+    assert_int_equal(hs_elf_kept_bytes(f.elf), kept);
+    file_close(&f);
+    file_open(&f, 1000);
+    hs_elf_view_foresee_(f.elf, ".debug_info", &whole, &pieces);
+    assert_int_equal(whole, 1000);
+    assert_int_equal(pieces, 0);
+    file_close(&f);
+}
+
 static void reports_running_out_of_memory(void **state)
 {
     (void)state;
@@ -166,6 +189,7 @@ int main(void)
         cmocka_unit_test(brings_in_what_is_needed),
         cmocka_unit_test(survives_a_file_that_is_cut),
         cmocka_unit_test(has_small_sections_whole),
+        cmocka_unit_test(tells_what_a_section_takes),
         cmocka_unit_test(reports_running_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

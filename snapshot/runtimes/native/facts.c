@@ -68,6 +68,10 @@ static hs_status facts_note_types(struct hs_native *native, const struct hs_flow
             (unsigned long long)flow->n_typed, (unsigned long long)flow->n_blocks,
             (unsigned long long)flow->n_by_rtti, (unsigned long long)flow->n_by_shape,
             (unsigned long long)flow->n_python));
+    if (native->ctypes != NULL && hs_ctypes_was_full(native->ctypes))
+        HS_TRY(hs_findings_note(&native->dump->findings, false, err,
+                                "types: --memory leaves no room to list all records that have "
+                                "others within them: members that lists are linked by may lack"));
     for (size_t i = 0; i < native->dump->objects.n; i++) {
         const struct hs_object *object = &native->dump->objects.objects[i];
         HS_TRY(facts_note_effort(native, object->elf, object->path, err));

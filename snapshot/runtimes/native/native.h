@@ -43,6 +43,8 @@ struct hs_native_object {
 struct hs_native {
     struct hs_dump *dump;               /* borrowed */
     struct hs_ctypes *ctypes;           /* owned; NULL with --no-names */
+    uint64_t debug_bytes;               /* reserved for them */
+    uint64_t list_bytes;                /* of that: what they may list */
     struct hs_native_object *of_object; /* owned; dump->objects.n */
     struct hs_native_told told;         /* see choose.h */
     struct hs_native_tasks tasks;       /* of tokio */

@@ -7,5 +7,6 @@
 /* Makes native->of_object and, unless names are not wanted, native->ctypes. When the list of
  * objects is final. */
 hs_status hs_native_prepare_objects(struct hs_native *native, struct hs_error *err);
+void hs_native_forget_objects(struct hs_native *native);
 
 #endif

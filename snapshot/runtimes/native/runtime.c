@@ -61,10 +61,7 @@ static void native_forget(void *state)
 {
     struct native_state *s = state;
 
-    hs_free(s->native.of_object);
-    s->native.of_object = NULL;
-    hs_ctypes_free(s->native.ctypes);
-    s->native.ctypes = NULL;
+    hs_native_forget_objects(&s->native);
 }
 
 static void native_close(void *state)

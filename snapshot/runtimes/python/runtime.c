@@ -213,6 +213,7 @@ static hs_status python_samples(void *state, struct hs_runtime_samples *ret, str
 const struct hs_runtime hs_runtime_python = {
     .name = "python",
     .has_no_blocks = true,
+    .bytes_of_a_block = sizeof(uint64_t),
     .serves = python_serves,
     .open = python_open,
     .close = python_close,

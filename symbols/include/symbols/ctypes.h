@@ -103,6 +103,21 @@ hs_status hs_ctypes_new(struct hs_ctypes **ret, struct hs_error *err);
 void hs_ctypes_free(struct hs_ctypes *types);
 HS_DEFINE_AUTO(hs_ctypes, free)
 
+/* What is kept in memory at the most, 0 for what is kept unless told: of large sections between two
+ * questions (64 MiB; they are read again when they are wanted again), and of records that are
+ * listed (as much as they take; beyond that the list of what has a record within it is not gone on
+ * with, which hs_ctypes_was_full tells). */
+void hs_ctypes_bound(struct hs_ctypes *types, size_t piece_bytes, size_t list_bytes);
+bool hs_ctypes_was_full(const struct hs_ctypes *types);
+
+/* What a file that is added is likely to take: sections that are held whole until free, pieces of
+ * those that come and go, at the most, and lists of names and records. Reads the heads of
+ * compressed sections. */
+struct hs_ctypes_needs {
+    uint64_t whole_bytes, piece_bytes, list_bytes;
+};
+void hs_ctypes_foresee(struct hs_elf *elf, struct hs_ctypes_needs *ret);
+
 /* `elf` (the program or its separate debug file; borrowed until free) must have DWARF; *ret is 0
  * and the call succeeds when it has none that can be used. Fails with HS_LIMIT. */
 hs_status hs_ctypes_add(struct hs_ctypes *types, struct hs_elf *elf, hs_type_file *ret,

@@ -101,6 +101,11 @@ const char *hs_elf_name(const struct hs_elf *elf);
  * what is not read by now never is, and counts as not there. */
 bool hs_elf_asked_too_much(const struct hs_elf *elf);
 
+/* What is kept of the file: symbols, and what was read of sections and segments so far. */
+uint64_t hs_elf_kept_bytes(const struct hs_elf *elf);
+/* What reading all segments would add. */
+uint64_t hs_elf_unread_bytes(const struct hs_elf *elf);
+
 /* Position-independent (ET_DYN): the bias is chosen at run time. Otherwise it is 0. */
 bool hs_elf_is_dyn(const struct hs_elf *elf);
 /* Has a PT_INTERP: a program (or something that can be run as one). */

@@ -10,17 +10,37 @@
 #define HS_PROCESS_DUMP_PLAN_H
 
 #include "process/image.h"
+#include "process/objects.h"
+
+/* What a dump has to hold, as far as it is known before the stop. */
+struct hs_dump_load {
+    uint64_t copy_bytes;  /* private memory of the process that is resident: to be copied */
+    uint64_t file_bytes;  /* kept of its files: symbols, what was or will be read of them */
+    uint64_t debug_bytes; /* of their debug information; what there is no room for is left out */
+    uint64_t block_bytes; /* of tables with a word or more for each block, beside those of all */
+};
+
+/* What is asked of it. */
+struct hs_dump_wants {
+    bool has_types;            /* debug information is read for the types of blocks */
+    bool has_segments;         /* code and data of the files are read */
+    unsigned bytes_of_a_block; /* kept by runtimes for each, beside what is kept of all */
+};
 
 struct hs_dump_plan {
     struct hs_budget *budget; /* borrowed; NULL: no limit */
     struct hs_image *image;   /* borrowed; NULL: no plan was made, nothing is counted */
-    uint64_t copy_bytes;      /* what there is to copy, as far as the kernel tells */
-    uint64_t reserved_bytes;  /* of the budget: for tables and the copy in memory */
+    struct hs_dump_load load;
+    uint64_t reserved_bytes; /* of the budget: for tables and the copy in memory */
 };
 
-/* How much private memory the mappings of a process have resident; their size where the system does
- * not tell. */
-hs_status hs_dump_copy_bytes(const struct hs_target *target, uint64_t *ret, struct hs_error *err);
+/* Of a process: its mappings' size counts where the system does not tell what is resident. Files of
+ * debug information are those found so far. */
+hs_status hs_dump_load_read(const struct hs_target *target, const struct hs_objects *objects,
+                            const struct hs_budget *budget, const struct hs_dump_wants *wants,
+                            struct hs_dump_load *ret, struct hs_error *err);
+/* How much of large sections of debug information is kept at a time: a share of the limit. */
+size_t hs_dump_piece_bytes(const struct hs_budget *budget);
 
 /* What a dump of so much comes to under a budget. */
 struct hs_dump_needs {
@@ -30,16 +50,18 @@ struct hs_dump_needs {
     uint64_t least_bytes;  /* of memory, with the copy in a file */
     bool spills;           /* the copy goes to a file: copy_bytes of disk */
 };
-void hs_dump_foresee(const struct hs_budget *budget, uint64_t copy_bytes,
+void hs_dump_foresee(const struct hs_budget *budget, const struct hs_dump_load *load,
                      struct hs_dump_needs *ret);
 /* HS_LIMIT with the figures when there is not enough memory even with the copy in a file, or not
  * addresses enough (ulimit -v): a copy in a file takes as many as one in memory. */
-hs_status hs_dump_refuse(const struct hs_budget *budget, uint64_t copy_bytes, struct hs_error *err);
+hs_status hs_dump_refuse(const struct hs_budget *budget, const struct hs_dump_load *load,
+                         struct hs_error *err);
 
 /* Before the first stop. HS_LIMIT with the figures when there is not enough memory for a dump at
  * all, HS_IO when the disk has no room. */
 hs_status hs_dump_plan_make(struct hs_dump_plan *plan, struct hs_image *image,
-                            struct hs_budget *budget, uint64_t copy_bytes, struct hs_error *err);
+                            struct hs_budget *budget, const struct hs_dump_load *load,
+                            struct hs_error *err);
 
 /* After a failure with *status: true when the copy did not fit in memory because the process has
  * grown, and a second attempt with a copy in a file is possible. Otherwise *status is the error to
@@ -54,6 +76,9 @@ hs_status hs_dump_plan_adjust(struct hs_dump_plan *plan, uint64_t table_bytes,
 /* Reserves memory for a table; the resident part of the copy shrinks to make room. HS_LIMIT. */
 hs_status hs_dump_plan_reserve(struct hs_dump_plan *plan, uint64_t n_bytes, const char *what,
                                struct hs_error *err);
+/* The same for what can be done without: room for tables that are still to come stays. */
+hs_status hs_dump_plan_reserve_spare(struct hs_dump_plan *plan, uint64_t n_bytes, const char *what,
+                                     struct hs_error *err);
 /* What could be reserved now. */
 uint64_t hs_dump_plan_room(const struct hs_dump_plan *plan);
 void hs_dump_plan_release(struct hs_dump_plan *plan, uint64_t n_bytes);

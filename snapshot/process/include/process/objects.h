@@ -75,6 +75,9 @@ bool hs_objects_missing(const struct hs_objects *objects, size_t i, char *text, 
  * for it. What is opened in it must be closed before the objects. */
 struct hs_dwarf_box *hs_objects_box(struct hs_objects *objects);
 
+/* Where its debug information is, in its own file or in the separate one; NULL when it has none. */
+struct hs_elf *hs_object_with_types(const struct hs_object *object);
+
 /* Copies the writable segments of all objects whole while the target is stopped: data, bss, and
  * what the loader has made read-only after relocating it (virtual tables and the like). Fails like
  * hs_image_copy. */

@@ -63,10 +63,12 @@ struct hs_runtime_facts {
 };
 
 struct hs_runtime {
-    const char *name;   /* "ocaml" */
-    bool has_own_heap;  /* what it lists is no allocator's: it can be dumped alone */
-    bool reads_heaps;   /* the allocators' blocks are its */
-    bool has_no_blocks; /* it only says what is in the allocators' */
+    const char *name;          /* "ocaml" */
+    bool has_own_heap;         /* what it lists is no allocator's: it can be dumped alone */
+    bool reads_heaps;          /* the allocators' blocks are its */
+    bool has_no_blocks;        /* it only says what is in the allocators' */
+    bool reads_segments;       /* of the files, whole */
+    unsigned bytes_of_a_block; /* that it keeps, at the most; 0: what is foreseen for all */
     /* Does it serve the process? By symbols alone, without a stop. */
     bool (*serves)(const struct hs_objects *objects);
     /* For `doctor`: what it is, and what its heap is, into texts of n bytes each. HS_TARGET with
