@@ -134,7 +134,7 @@ OWNED_HEADERS = {
     "sys/ptrace.h": {"target"},
     "zstd.h": {"format", "target", "parquet", "analysis"},
     "lz4frame.h": {"target"},
-    "zlib.h": {"export", "viewer"},
+    "zlib.h": {"export", "symbols", "viewer"},
     "Zydis/Zydis.h": {"arch"},
     "sys/user.h": {"arch"},
     "sys/reg.h": {"arch"},

@@ -26,6 +26,8 @@
  * those of libraries. */
 #define PLAN_UNUSED_SHARE 16
 #define PLAN_UNUSED_BYTES (22 * PLAN_MIB)
+/* For what must be had, where something else can be done without. */
+#define PLAN_SPARE_LEFT (2 * PLAN_MIB)
 /* Two regions of native/queue.h; what lies in a heap that is not gone through by region. */
 #define PLAN_RESIDENT_MIN (32 * PLAN_MIB)
 
@@ -41,12 +43,6 @@ static uint64_t plan_more(const struct hs_dump_load *load)
     return plan_sum(plan_sum(load->file_bytes, load->block_bytes), load->debug_bytes);
 }
 
-/* Tables that are made when blocks are listed: nothing is reserved for them before. */
-static uint64_t plan_to_come(const struct hs_dump_load *load)
-{
-    return PLAN_TABLES(load->copy_bytes) - PLAN_ALWAYS(load->copy_bytes) + load->block_bytes;
-}
-
 void hs_dump_foresee(const struct hs_budget *budget, const struct hs_dump_load *load,
                      struct hs_dump_needs *ret)
 {
@@ -54,8 +50,7 @@ void hs_dump_foresee(const struct hs_budget *budget, const struct hs_dump_load *
     struct hs_dump_needs needs = {
         .memory_bytes = plan_sum(with_more, PLAN_TABLES(copy_bytes)),
         .seen_bytes = plan_sum(with_more, PLAN_SEEN(copy_bytes)),
-        .least_bytes = plan_sum(PLAN_ALWAYS(copy_bytes) + PLAN_RESIDENT_MIN,
-                                plan_sum(load->file_bytes, load->block_bytes)),
+        .least_bytes = plan_sum(PLAN_ALWAYS(copy_bytes) + PLAN_RESIDENT_MIN, load->file_bytes),
     };
 
     uint64_t left = hs_budget_left_bytes(budget);
@@ -192,11 +187,11 @@ hs_status hs_dump_plan_reserve_spare(struct hs_dump_plan *plan, uint64_t n_bytes
 
     if (plan->image == NULL)
         return HS_OK;
-    if (plan_sum(n_bytes, plan_to_come(&plan->load)) <= hs_dump_plan_room(plan))
+    if (plan_sum(n_bytes, PLAN_SPARE_LEFT) <= hs_dump_plan_room(plan))
         return hs_dump_plan_reserve(plan, n_bytes, what, err);
     hs_format_bytes(n_bytes, needed);
-    return hs_fail(err, HS_LIMIT, "no memory for %s: %s are needed beside the tables of blocks",
-                   what, needed);
+    return hs_fail(err, HS_LIMIT, "no memory for %s: %s are needed beside what must be had", what,
+                   needed);
 }
 
 void hs_dump_plan_release(struct hs_dump_plan *plan, uint64_t n_bytes)

@@ -56,31 +56,53 @@ void hs_elf_view_foresee_(struct hs_elf *elf, const char *name, uint64_t *ret_wh
         *ret_whole_bytes = view_claimed_bytes(elf, &section);
 }
 
+/* Room for pieces of n_bytes that are read from view->fd. */
+static hs_status view_reserve(struct elf_view *view, uint64_t n_bytes, struct hs_error *err)
+{
+    view->n_bytes = (size_t)n_bytes;
+    size_t n = view_n_chunks(view);
+    void *pages = NULL;
+    HS_TRY(HS_ALLOC(&view->filled, n / 64 + 1, err));
+    hs_status status = hs_pages_alloc(n, ELF_VIEW_CHUNK, &pages, err);
+    if (status != HS_OK) {
+        hs_free(view->filled);
+        view->filled = NULL;
+        return status;
+    }
+    (void)madvise(pages, n * ELF_VIEW_CHUNK, MADV_NOHUGEPAGE); /* 2 MiB for one entry */
+    view->bytes = pages;
+    return HS_OK;
+}
+
+static hs_status view_unpack(struct hs_elf *elf, const struct hs_elf_section *section,
+                             struct elf_view *view, struct hs_error *err)
+{
+    HS_TRY(hs_elf_unpack_(elf, section, view->total->unpack, &view->unpacked, err));
+    view->fd = view->unpacked.fd;
+    hs_status status = view_reserve(view, view->unpacked.n_bytes, err);
+    if (status != HS_OK)
+        hs_spill_close(&view->unpacked);
+    return status;
+}
+
 hs_status hs_elf_view_open_(struct hs_elf *elf, const char *name, struct elf_view_total *total,
                             struct elf_view *ret, struct hs_error *err)
 {
     struct hs_elf_section section;
     struct elf_view view = {.total = total, .effort = &elf->effort, .fd = elf->fd};
-    if (!hs_elf_section_named(elf, name, &section) || !view_comes_in_pieces(elf, &section)) {
+    bool is_there = hs_elf_section_named(elf, name, &section);
+    if (is_there && section.is_in_file && section.is_compressed && total->unpack != NULL &&
+        view_claimed_bytes(elf, &section) > ELF_VIEW_WHOLE_BYTES) {
+        HS_TRY(view_unpack(elf, &section, &view, err));
+    } else if (!is_there || !view_comes_in_pieces(elf, &section)) {
         HS_TRY(hs_elf_section_bytes_named(elf, name, &view.bytes, &view.n_bytes, err));
-        *ret = view;
-        return HS_OK;
+    } else {
+        if (section.n_bytes > VIEW_MAX_BYTES)
+            return hs_fail(err, HS_LIMIT, "section '%s' of '%s' is larger than 64 GiB", name,
+                           elf->name);
+        view.file_offset = section.file_offset;
+        HS_TRY(view_reserve(&view, section.n_bytes, err));
     }
-    if (section.n_bytes > VIEW_MAX_BYTES)
-        return hs_fail(err, HS_LIMIT, "section '%s' of '%s' is larger than 64 GiB", name,
-                       elf->name);
-    view.n_bytes = (size_t)section.n_bytes;
-    view.file_offset = section.file_offset;
-    size_t n = view_n_chunks(&view);
-    void *pages = NULL;
-    HS_TRY(HS_ALLOC(&view.filled, n / 64 + 1, err));
-    hs_status status = hs_pages_alloc(n, ELF_VIEW_CHUNK, &pages, err);
-    if (status != HS_OK) {
-        hs_free(view.filled);
-        return status;
-    }
-    (void)madvise(pages, n * ELF_VIEW_CHUNK, MADV_NOHUGEPAGE); /* 2 MiB for one entry */
-    view.bytes = pages;
     *ret = view;
     return HS_OK;
 }
@@ -92,6 +114,7 @@ void hs_elf_view_close_(struct elf_view *view)
         hs_pages_free((void *)(uintptr_t)view->bytes, view_n_chunks(view), ELF_VIEW_CHUNK);
         hs_free(view->filled);
     }
+    hs_spill_close(&view->unpacked);
     *view = (struct elf_view){.bytes = NULL};
 }
 

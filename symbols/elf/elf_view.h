@@ -5,11 +5,13 @@
  * pointer into a view is safe until close, but says something only between `need` and the next
  * drop. Files are read, never mapped: one that is cut while in use gives zeros and is counted, and
  * raises no signal. Small and compressed sections, and those of files in memory, are there whole
- * (the hs_elf has them). */
+ * (the hs_elf has them); compressed ones may be unpacked into a temporary file, of which there are
+ * pieces then. */
 #ifndef HS_ELF_ELF_VIEW_H
 #define HS_ELF_ELF_VIEW_H
 
 #include "base/effort.h"
+#include "base/spill.h"
 #include "symbols/elf.h"
 
 enum {
@@ -23,6 +25,9 @@ enum {
 struct elf_view_total {
     size_t n_resident; /* bytes filled in, of all */
     size_t most;       /* that are kept where they may be dropped; 0: ELF_VIEW_MOST_BYTES */
+    /* Borrowed; not NULL: large compressed sections go to temporary files of it, and come from
+     * there in pieces. */
+    const struct hs_budget *unpack;
     uint64_t n_failed; /* reads that gave less than the file once had */
 };
 
@@ -39,8 +44,15 @@ struct elf_view {
     struct elf_view_total *total; /* borrowed */
     struct hs_effort *effort;     /* the hs_elf's; NULL: there is no such section */
     uint64_t file_offset;
-    int fd; /* the hs_elf's */
+    int fd;                   /* the hs_elf's, or that of `unpacked` */
+    struct hs_spill unpacked; /* owned; may not be open */
 };
+
+/* elf_unpack.c: a section of zlib's. Fails with HS_FORMAT for others and for damaged ones, HS_IO
+ * and HS_LIMIT. */
+hs_status hs_elf_unpack_(struct hs_elf *elf, const struct hs_elf_section *section,
+                         const struct hs_budget *budget, struct hs_spill *ret,
+                         struct hs_error *err);
 
 /* What may still be read of a file. */
 struct hs_effort *hs_elf_effort_(struct hs_elf *elf);

@@ -32,6 +32,11 @@ bool hs_ctypes_was_full(const struct hs_ctypes *types)
     return types->was_full;
 }
 
+void hs_ctypes_unpack_to(struct hs_ctypes *types, const struct hs_budget *budget)
+{
+    types->views.unpack = budget;
+}
+
 /* Lists were measured at 0.1 (C++) and 0.6 (C) of what there is to list. */
 void hs_ctypes_foresee(struct hs_elf *elf, struct hs_ctypes_needs *ret)
 {

@@ -1,73 +1,58 @@
-#The memory of a dump is foreseen : what a watcher sees of it at the most lies near what was told,
-#and stays under-- memory, files and debug information included.Whatever is accepted works.
-."$(dirname " $0 ")/_target.sh" need gcc python3[-z "${SANITIZED:-}"] || ["$SANITIZED" = OFF] ||
+# The memory of a dump is foreseen: what a watcher sees of it at the most lies near what was told,
+# and stays under --memory, files and debug information included. Whatever is accepted works.
+. "$(dirname "$0")/_target.sh"
+need gcc python3
+[ -z "${SANITIZED:-}" ] || [ "$SANITIZED" = OFF ] ||
+    { echo "skipped: sanitizers take memory of their own"; exit 77; }
+
+gcc -g -O1 -o "$work/blocks" "$fixtures/held_blocks.c" || fail "building"
+jemalloc=$(jemalloc_library)
+
+# mib NUMBER UNIT
+mib()
 {
-    echo "skipped: sanitizers take memory of their own";
-    exit 77;
+    awk -v n="$1" -v unit="$2" \
+        'BEGIN { print unit == "GiB" ? 1024 * n : unit == "KiB" ? n / 1024 : n }'
 }
 
-gcc - g - O1 -
-        o "$work/blocks"
-          "$fixtures/held_blocks.c" ||
-    fail "building" jemalloc = $(jemalloc_library)
-
-#mib NUMBER UNIT
-    mib(){awk - v n =
-              "$1" - v unit =
-                  "$2" 'BEGIN { print unit == "GiB" ? 1024 * n : unit == "KiB" ? n / 1024 : n }'}
-
-#near NAME PID : a dump of a process that is ready.
-near(){local foreseen seen unit "$HEAPSNAP" dump "$2" - v - o "$work/heap.snap" 2 > "$work/talk" ||
-       {cat "$work/talk";
-fail "$1: dump";
-}
-read - r foreseen unit < <
-    (sed -
-     nE 's/.*memory: foreseen about ([0-9.]+) ([KMG]iB) for .*/\1 \2/p' "$work/talk") foreseen =
-    $(mib "$foreseen"
-          "$unit") read
-        - r seen unit < <
-    (sed - nE 's/.*at most ([0-9.]+) ([KMG]iB) were resident.*/\1 \2/p' "$work/talk") seen =
-        $(mib "$seen"
-              "$unit") awk
-        - v f = "$foreseen" - v s = "$seen" 'BEGIN { exit !(f >= 0.8 * s && f <= 1.7 * s) }' || fail
-                                    "$1: $foreseen MiB were foreseen, $seen MiB were resident" echo
-                                    "$1: $foreseen MiB were foreseen, $seen MiB were resident"
+# near NAME PID: a dump of a process that is ready.
+near()
+{
+    local foreseen seen unit
+    "$HEAPSNAP" dump "$2" -v -o "$work/heap.snap" 2>"$work/talk" ||
+        { cat "$work/talk"; fail "$1: dump"; }
+    read -r foreseen unit < <(sed -nE \
+        's/.*memory: foreseen about ([0-9.]+) ([KMG]iB) for .*/\1 \2/p' "$work/talk")
+    foreseen=$(mib "$foreseen" "$unit")
+    read -r seen unit < <(sed -nE 's/.*at most ([0-9.]+) ([KMG]iB) were resident.*/\1 \2/p' \
+        "$work/talk")
+    seen=$(mib "$seen" "$unit")
+    awk -v f="$foreseen" -v s="$seen" 'BEGIN { exit !(f >= 0.8 * s && f <= 1.7 * s) }' ||
+        fail "$1: $foreseen MiB were foreseen, $seen MiB were resident"
+    echo "$1: $foreseen MiB were foreseen, $seen MiB were resident"
 }
 
-#within NAME PID : from the least that is accepted on, each dump works in what it may take, and all
-#find the same.A page table, a stack and a file that is looked at once may stand beside the limit.
+# within NAME PID: from the least that is accepted on, each dump works in what it may take, and all
+# find the same. A page table, a stack and a file that is looked at once may stand beside the limit.
 within()
 {
-    local limit seen unit n_objects =
-        "" found "$HEAPSNAP" dump "$2" - o "$work/small.snap" --memory 24Mi 2 > "$work/talk" &&fail
-        "$1: in 24 MiB" least =
-            $(sed -
-              nE 's/.*needs at least ([0-9.]+) MiB of memory.*/\1/p' "$work/talk")[-n "$least"] ||
-    {
-        cat "$work/talk";
-        fail "$1: no figure";
-    }
+    local limit seen unit n_objects="" found
+    "$HEAPSNAP" dump "$2" -o "$work/small.snap" --memory 24Mi 2>"$work/talk" && fail "$1: in 24 MiB"
+    least=$(sed -nE 's/.*needs at least ([0-9.]+) MiB of memory.*/\1/p' "$work/talk")
+    [ -n "$least" ] || { cat "$work/talk"; fail "$1: no figure"; }
     least=$(awk -v n="$least" 'BEGIN { printf "%d", n + 12 + 0.9999 }') # and what is always taken
-    for limit in $((least - 1)) "$least" $((least + 9)) $((least + 60));
-    do
-        if
-            "$HEAPSNAP" dump "$2" - v - o "$work/small.snap" --memory "${limit}Mi" 2 > "$work/talk";
-    then["$limit" - ge "$least"] ||
-        fail "$1: less than the least is enough: $limit MiB" else["$limit" - lt "$least"] ||
-    {
-        cat "$work/talk";
-        fail "$1: $limit MiB are too little";
-    }
-    continue fi read - r seen unit < <
-        (sed - nE 's/.*at most ([0-9.]+) ([KMG]iB) were resident.*/\1 \2/p' "$work/talk")
-            seen = $(mib "$seen"
-                         "$unit") awk -
-                   v s = "$seen" - v limit = "$limit" 'BEGIN { exit !(s <= limit + 3) }' ||
-    {
-        cat "$work/talk";
-        fail "$1: $seen MiB were resident under $limit";
-    }
+    for limit in $((least - 1)) "$least" $((least + 9)) $((least + 60)); do
+        if "$HEAPSNAP" dump "$2" -v -o "$work/small.snap" --memory "${limit}Mi" 2>"$work/talk"; then
+            [ "$limit" -ge "$least" ] || fail "$1: less than the least is enough: $limit MiB"
+        else
+            [ "$limit" -lt "$least" ] || { cat "$work/talk"; fail "$1: $limit MiB are too little"; }
+            continue
+        fi
+        read -r seen unit < <(sed -nE 's/.*at most ([0-9.]+) ([KMG]iB) were resident.*/\1 \2/p' \
+            "$work/talk")
+        seen=$(mib "$seen" "$unit")
+        awk -v s="$seen" -v limit="$limit" 'BEGIN { exit !(s <= limit + 3) }' ||
+            { cat "$work/talk"; fail "$1: $seen MiB were resident under $limit"; }
         found=$("$HEAPSNAP" info "$work/small.snap" --json | python3 -c '
 import json, sys
 print(json.load(sys.stdin)["objects"])')
@@ -76,7 +61,7 @@ print(json.load(sys.stdin)["objects"])')
     done
 }
 
-#blocks NAME N[PRELOADED]
+# blocks NAME N [PRELOADED]
 blocks()
 {
     start env LD_PRELOAD="${3:-}" "$work/blocks" "$2"
@@ -88,15 +73,15 @@ blocks "glibc, 1,000 blocks" 1000
 blocks "glibc, 1 million blocks" 1000000
 [ -z "$jemalloc" ] || blocks "jemalloc, 1 million blocks" 1000000 "$jemalloc"
 
-#One array is all there is, in no order : its columns are longer than any other's.
+# One array is all there is, in no order: its columns are longer than any other's.
 gcc -O1 -g -o "$work/one_array" "$fixtures/one_array.c" || fail "building"
 start "$work/one_array" 12000000
 near "one array" "$pid"
 stop_target
 
-#Debug information is far more than the heap, and has more names for its size than any that is
-#foreseen : it comes in pieces, its lists end, and it gives way, which is said.Compressed sections
-#have to be held whole.
+# Debug information is far more than the heap, and has more names for its size than any that is
+# foreseen: it comes in pieces, its lists end, and at last it gives way, which is said. Compressed
+# sections are held whole, or unpacked into files where there is no room for them.
 python3 - "$work/types.c" <<'END'
 import sys
 with open(sys.argv[1], "w") as file:
@@ -123,21 +108,27 @@ for packed in none zlib; do
         fail "$packed: no types where there is room"
     "$HEAPSNAP" dump "$pid" -o "$work/small.snap" --memory "${least}Mi" 2>"$work/talk" ||
         fail "$packed: $least MiB"
-    said=no
-    ! "$HEAPSNAP" info "$work/small.snap" | grep -q "types of 'types' are left out" || said=yes
-    case $packed in
-    none) [ $said = no ] || fail "types are left out that come in pieces" ;
-;
-    zlib) [ $said = yes ] || fail "types had no room, and nothing says so" ;
-    ;
-    esac
+    "$HEAPSNAP" types "$work/small.snap" -n 1 | grep -q "struct of_type_7" ||
+        fail "$packed: no types in $least MiB"
+    ! "$HEAPSNAP" info "$work/small.snap" | grep "left out" || fail "$packed: in $least MiB"
     stop_target
 done
+# Names without end, as far as the file says.
+objcopy --decompress-debug-sections --dump-section .debug_str="$work/names" "$work/types"
+truncate -s +320M "$work/names"
+objcopy --update-section .debug_str="$work/names" "$work/types"
+objcopy --compress-debug-sections=zlib "$work/types" || fail "objcopy"
+rm "$work/names"
+start "$work/types"
+"$HEAPSNAP" dump "$pid" -v -o "$work/small.snap" --memory "${least}Mi" 2>"$work/talk" ||
+    { cat "$work/talk"; fail "320 MB of names"; }
+"$HEAPSNAP" info "$work/small.snap" | grep -q "types of 'types' are left out" ||
+    fail "types had no room, and nothing says so"
+stop_target
 
 cat >"$work/held.py" <<'END'
 import sys
-held = [{
-    "number" : i, "list" : [i]} for i in range(200000)]
+held = [{"number": i, "list": [i]} for i in range(200000)]
 print("READY", flush=True)
 sys.stdin.read()
 END
@@ -152,10 +143,12 @@ if command -v coqtop >/dev/null; then
     pid=$!
     exec 9>"$work/said"
     echo "Eval compute in 20 + 22." >&9
-    for _ in $(seq 600);
-    do
-    grep - q "= 42"
-             "$work/answers" &&
-            break sleep 0.1 done grep - q "= 42"
-                                          "$work/answers" ||
-        fail "coqtop does not answer" near coqtop "$pid" within coqtop "$pid" stop_target fi
+    for _ in $(seq 600); do
+        grep -q "= 42" "$work/answers" && break
+        sleep 0.1
+    done
+    grep -q "= 42" "$work/answers" || fail "coqtop does not answer"
+    near coqtop "$pid"
+    within coqtop "$pid"
+    stop_target
+fi

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "fail_each.h"
 #include "symbols/elf/elf_view.h"
@@ -23,8 +24,8 @@ struct file {
 
 static uint8_t content[CONTENT_BYTES];
 
-/* A file with one section, ".debug_info", of which the first and last byte are 1. */
-static void file_open(struct file *f, size_t n_bytes)
+/* A file with one section, ".debug_info", of n_bytes from `bytes`. */
+static void file_open_with(struct file *f, const void *bytes, size_t n_bytes, uint64_t flags)
 {
     static const char section_names[] = "\0.debug_info\0.shstrtab";
     struct hs_error err = HS_ERROR_INIT;
@@ -39,20 +40,45 @@ static void file_open(struct file *f, size_t n_bytes)
     memcpy(head.e_ident, ELFMAG "\2\1\1", 7);
     const Elf64_Shdr sections[3] = {
         {.sh_type = SHT_NULL},
-        {.sh_name = 1, .sh_type = SHT_PROGBITS, .sh_offset = CONTENT_AT, .sh_size = n_bytes},
+        {.sh_name = 1,
+         .sh_type = SHT_PROGBITS,
+         .sh_flags = flags,
+         .sh_offset = CONTENT_AT,
+         .sh_size = n_bytes},
         {.sh_name = 13, .sh_type = SHT_STRTAB, .sh_offset = 256, .sh_size = sizeof(section_names)},
     };
-    for (size_t i = 0; i < CONTENT_BYTES; i++)
-        content[i] = (uint8_t)(i % 251 + 1);
     memcpy(f->path, "/tmp/hs-view-XXXXXX", sizeof("/tmp/hs-view-XXXXXX"));
     int fd = mkstemp(f->path);
     assert_true(fd >= 0);
     assert_int_equal(pwrite(fd, &head, sizeof(head), 0), sizeof(head));
     assert_int_equal(pwrite(fd, section_names, sizeof(section_names), 256), sizeof(section_names));
     assert_int_equal(pwrite(fd, sections, sizeof(sections), 512), sizeof(sections));
-    assert_int_equal(pwrite(fd, content, n_bytes, CONTENT_AT), n_bytes);
+    assert_int_equal(pwrite(fd, bytes, n_bytes, CONTENT_AT), n_bytes);
     close(fd);
     assert_int_equal(hs_elf_open_path(f->path, &f->elf, &err), HS_OK);
+}
+
+/* The first bytes of what is in `content`. */
+static void file_open(struct file *f, size_t n_bytes)
+{
+    for (size_t i = 0; i < CONTENT_BYTES; i++)
+        content[i] = (uint8_t)(i % 251 + 1);
+    file_open_with(f, content, n_bytes, 0);
+}
+
+static uint8_t packed[sizeof(Elf64_Chdr) + CONTENT_BYTES];
+
+/* All of it, compressed; how many bytes that takes. */
+static size_t pack_content(uint64_t n_claimed_bytes)
+{
+    const Elf64_Chdr head = {
+        .ch_type = ELFCOMPRESS_ZLIB, .ch_size = n_claimed_bytes, .ch_addralign = 1};
+    uLongf n_bytes = CONTENT_BYTES;
+    for (size_t i = 0; i < CONTENT_BYTES; i++)
+        content[i] = (uint8_t)(i % 251 + 1);
+    memcpy(packed, &head, sizeof(head));
+    assert_int_equal(compress(packed + sizeof(head), &n_bytes, content, CONTENT_BYTES), Z_OK);
+    return sizeof(head) + n_bytes;
 }
 
 static void file_close(struct file *f)
@@ -167,6 +193,73 @@ static void tells_what_a_section_takes(void **state)
     file_close(&f);
 }
 
+/* Into a temporary file, and from there in pieces. */
+static void unpacks_where_it_is_told(void **state)
+{
+    (void)state;
+    struct hs_error err = HS_ERROR_INIT;
+    struct hs_budget budget;
+    struct elf_view_total total = {.unpack = &budget};
+    struct elf_view view;
+    struct file f;
+    hs_budget_init(UINT64_MAX, NULL, 1, &budget);
+    file_open_with(&f, packed, pack_content(CONTENT_BYTES), SHF_COMPRESSED);
+    assert_int_equal(hs_elf_view_open_(f.elf, ".debug_info", &total, &view, &err), HS_OK);
+    assert_int_equal(view.n_bytes, CONTENT_BYTES);
+    assert_int_equal(total.n_resident, 0);
+    hs_elf_view_need_(&view, 100000, 1);
+    assert_int_equal(total.n_resident, 4096);
+    assert_int_equal(view.bytes[100000], content[100000]);
+    hs_elf_view_drop_(&view);
+    hs_elf_view_need_(&view, 0, UINT64_MAX);
+    assert_memory_equal(view.bytes, content, CONTENT_BYTES);
+    hs_elf_view_close_(&view);
+    assert_int_equal(total.n_failed, 0);
+    total.unpack = NULL; /* the same, whole */
+    assert_int_equal(hs_elf_view_open_(f.elf, ".debug_info", &total, &view, &err), HS_OK);
+    assert_memory_equal(view.bytes, content, CONTENT_BYTES);
+    assert_int_equal(total.n_resident, 0);
+    hs_elf_view_close_(&view);
+    file_close(&f);
+}
+
+/* Cut short, claiming more or far more than it is, of another kind, with damage; no directory. */
+static void refuses_to_unpack_what_is_damaged(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t n_claimed_bytes;
+        size_t at, n_cut;
+        uint8_t damage;
+        hs_status expected;
+    } rows[] = {{CONTENT_BYTES, 0, 100, 0, HS_FORMAT},
+                {CONTENT_BYTES + 1, 0, 0, 0, HS_FORMAT},
+                {UINT64_MAX, 0, 0, 0, HS_FORMAT},
+                {UINT64_C(1) << 40, 0, 0, 0, HS_FORMAT},
+                {CONTENT_BYTES, 0, 0, 2, HS_FORMAT},
+                {CONTENT_BYTES, sizeof(Elf64_Chdr), 0, 0xff, HS_FORMAT}};
+    struct hs_budget budget;
+    struct elf_view view;
+    struct file f;
+    hs_budget_init(UINT64_MAX, NULL, 1, &budget);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct hs_error err = HS_ERROR_INIT;
+        struct elf_view_total total = {.unpack = &budget};
+        size_t n = pack_content(rows[i].n_claimed_bytes);
+        packed[rows[i].at] ^= rows[i].damage;
+        file_open_with(&f, packed, n - rows[i].n_cut, SHF_COMPRESSED);
+        assert_int_equal(hs_elf_view_open_(f.elf, ".debug_info", &total, &view, &err),
+                         rows[i].expected);
+        file_close(&f);
+    }
+    struct hs_error err = HS_ERROR_INIT;
+    struct elf_view_total total = {.unpack = &budget};
+    budget.spill_dir = "/nowhere";
+    file_open_with(&f, packed, pack_content(CONTENT_BYTES), SHF_COMPRESSED);
+    assert_int_equal(hs_elf_view_open_(f.elf, ".debug_info", &total, &view, &err), HS_IO);
+    file_close(&f);
+}
+
 static void reports_running_out_of_memory(void **state)
 {
     (void)state;
@@ -175,6 +268,17 @@ static void reports_running_out_of_memory(void **state)
     struct file f;
     file_open(&f, CONTENT_BYTES);
     FAIL_EACH (each, .at_least = 2) {
+        struct hs_error err = HS_ERROR_INIT;
+        if (FAIL_EACH_TRY(each, hs_elf_view_open_(f.elf, ".debug_info", &total, &view, &err)) ==
+            HS_OK)
+            hs_elf_view_close_(&view);
+    }
+    file_close(&f);
+    struct hs_budget budget;
+    hs_budget_init(UINT64_MAX, NULL, 1, &budget);
+    total.unpack = &budget;
+    file_open_with(&f, packed, pack_content(CONTENT_BYTES), SHF_COMPRESSED);
+    FAIL_EACH (each, .at_least = 3) {
         struct hs_error err = HS_ERROR_INIT;
         if (FAIL_EACH_TRY(each, hs_elf_view_open_(f.elf, ".debug_info", &total, &view, &err)) ==
             HS_OK)
@@ -190,6 +294,8 @@ int main(void)
         cmocka_unit_test(survives_a_file_that_is_cut),
         cmocka_unit_test(has_small_sections_whole),
         cmocka_unit_test(tells_what_a_section_takes),
+        cmocka_unit_test(unpacks_where_it_is_told),
+        cmocka_unit_test(refuses_to_unpack_what_is_damaged),
         cmocka_unit_test(reports_running_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,8 @@
 #include "symbols/lines.h"
 #include "tiers.h"
 
+enum { LEAST_LISTS = 4 }; /* of what lists may take, a part that may be enough */
+
 /* Whose variables are not the program's. */
 static bool prepare_is_system(const char *name)
 {
@@ -39,24 +41,41 @@ void hs_native_forget_objects(struct hs_native *native)
     native->debug_bytes = native->list_bytes = 0;
 }
 
-/* The types of a file that there is no room for are left out, which the snapshot says. */
+/* Of lists as much as they may take, or at least what those of C++ do. */
+static bool prepare_lists(struct hs_native *native, uint64_t list_bytes)
+{
+    struct hs_error ignored = HS_ERROR_INIT;
+
+    for (uint64_t n_bytes = list_bytes; n_bytes >= list_bytes / LEAST_LISTS; n_bytes /= 2) {
+        if (prepare_reserve(native, n_bytes, &ignored) == HS_OK) {
+            native->list_bytes += n_bytes;
+            return true;
+        }
+        if (n_bytes == 0)
+            break;
+    }
+    return false;
+}
+
+/* Sections that are compressed are unpacked into temporary files where memory has no room for them.
+ * Of what has no room for its lists either there are no types, which the snapshot says. */
 static hs_status prepare_types(struct hs_native *native, const struct hs_object *object,
                                struct hs_native_object *known, struct hs_error *err)
 {
     struct hs_elf *elf = hs_object_with_types(object);
-    struct hs_error why = HS_ERROR_INIT;
+    struct hs_error ignored = HS_ERROR_INIT;
     struct hs_ctypes_needs needs;
     char size[HS_UNIT_TEXT_BYTES];
 
     if (elf == NULL)
         return HS_OK;
     hs_ctypes_foresee(elf, &needs);
-    uint64_t n_bytes = needs.whole_bytes + needs.list_bytes;
-    if (prepare_reserve(native, n_bytes, &why) == HS_OK) {
-        native->list_bytes += needs.list_bytes;
+    if (prepare_lists(native, needs.list_bytes)) {
+        bool has_room = prepare_reserve(native, needs.whole_bytes, &ignored) == HS_OK;
+        hs_ctypes_unpack_to(native->ctypes, has_room ? NULL : native->dump->options->budget);
         return hs_ctypes_add(native->ctypes, elf, &known->types, err);
     }
-    hs_format_bytes(n_bytes, size);
+    hs_format_bytes(needs.list_bytes, size);
     return hs_findings_note(&native->dump->findings, true, err,
                             "types of '%.200s' are left out: they need %s, more than --memory "
                             "leaves",
@@ -78,31 +97,32 @@ static void prepare_bounds(struct hs_native *native)
     hs_ctypes_bound(native->ctypes, hs_dump_piece_bytes(dump->options->budget), native->list_bytes);
 }
 
-/* With room for the pieces of debug information, or for as many as there is. */
-static hs_status prepare_ctypes(struct hs_native *native, struct hs_error *err)
-{
-    struct hs_error ignored = HS_ERROR_INIT;
-
-    HS_TRY(hs_ctypes_new(&native->ctypes, err));
-    (void)prepare_reserve(native, hs_dump_piece_bytes(native->dump->options->budget), &ignored);
-    return HS_OK;
-}
-
 hs_status hs_native_prepare_objects(struct hs_native *native, struct hs_error *err)
 {
     HS_TRY(HS_ALLOC(&native->of_object, native->dump->objects.n, err));
     if (!native->dump->options->no_names)
-        HS_TRY(prepare_ctypes(native, err));
+        HS_TRY(hs_ctypes_new(&native->ctypes, err));
     for (size_t i = 0; i < native->dump->objects.n; i++) {
         const struct hs_object *object = &native->dump->objects.objects[i];
         struct hs_native_object *known = &native->of_object[i];
         known->is_system = !object->is_executable && prepare_is_system(object->name);
         known->is_runtime = !object->is_executable && hs_native_is_runtime(object->name);
         known->is_python = hs_native_is_python(object);
-        if (native->ctypes != NULL)
-            HS_TRY(prepare_types(native, object, known, err));
     }
-    if (native->ctypes != NULL)
-        prepare_bounds(native);
+    return HS_OK;
+}
+
+hs_status hs_native_prepare_types(struct hs_native *native, struct hs_error *err)
+{
+    struct hs_error ignored = HS_ERROR_INIT;
+
+    if (native->ctypes == NULL)
+        return HS_OK;
+    /* Pieces have their room, or as much of it as there is. */
+    (void)prepare_reserve(native, hs_dump_piece_bytes(native->dump->options->budget), &ignored);
+    for (size_t i = 0; i < native->dump->objects.n; i++)
+        HS_TRY(
+            prepare_types(native, &native->dump->objects.objects[i], &native->of_object[i], err));
+    prepare_bounds(native);
     return HS_OK;
 }

@@ -207,6 +207,7 @@ static hs_status native_roots(void *state, struct hs_error *err)
 
     native_ask_names(&s->native);
     HS_TRY(native_reserve(&s->native, err));
+    HS_TRY(hs_native_prepare_types(&s->native, err));
     HS_TRY(native_collect(&s->native, err));
     HS_TRY(hs_native_note_uncopied(&s->native, err));
     HS_TRY(hs_progress_tell(progress, "naming types", 0, 0, err));

@@ -29,6 +29,8 @@
 
 #include "symbols/elf.h"
 
+struct hs_budget; /* base/budget.h */
+
 struct hs_ctypes;
 typedef uint32_t hs_ctype;     /* 0: unknown */
 typedef uint32_t hs_type_file; /* number of an added file, from 1; 0: none */
@@ -109,6 +111,10 @@ HS_DEFINE_AUTO(hs_ctypes, free)
  * with, which hs_ctypes_was_full tells). */
 void hs_ctypes_bound(struct hs_ctypes *types, size_t piece_bytes, size_t list_bytes);
 bool hs_ctypes_was_full(const struct hs_ctypes *types);
+/* Large compressed sections of files that are added from now on go to temporary files where
+ * `budget` has them (borrowed until free; NULL: no more of them), and come in pieces like others.
+ */
+void hs_ctypes_unpack_to(struct hs_ctypes *types, const struct hs_budget *budget);
 
 /* What a file that is added is likely to take: sections that are held whole until free, pieces of
  * those that come and go, at the most, and lists of names and records. Reads the heads of

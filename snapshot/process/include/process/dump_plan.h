@@ -76,7 +76,8 @@ hs_status hs_dump_plan_adjust(struct hs_dump_plan *plan, uint64_t table_bytes,
 /* Reserves memory for a table; the resident part of the copy shrinks to make room. HS_LIMIT. */
 hs_status hs_dump_plan_reserve(struct hs_dump_plan *plan, uint64_t n_bytes, const char *what,
                                struct hs_error *err);
-/* The same for what can be done without: room for tables that are still to come stays. */
+/* The same for what can be done without, once all tables are reserved that must be had: some room
+ * stays. */
 hs_status hs_dump_plan_reserve_spare(struct hs_dump_plan *plan, uint64_t n_bytes, const char *what,
                                      struct hs_error *err);
 /* What could be reserved now. */
