@@ -33,6 +33,7 @@ struct hs_native_seed {
 /* A loaded object with what is known of it; same index as objects.objects. */
 struct hs_native_object {
     hs_type_file types;  /* 0: no debug information */
+    bool has_lists;      /* there is room for what debug information lists */
     uint64_t tls_module; /* its number in each thread's DTV, from 1; 0: unknown or no TLS */
     uint64_t tls_offset; /* its block begins so far below each thread pointer; 0: not static */
     bool is_system;      /* the loader, libc, an allocator: their own group of roots */

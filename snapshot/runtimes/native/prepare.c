@@ -31,6 +31,16 @@ static hs_status prepare_reserve(struct hs_native *native, uint64_t n_bytes, str
     return HS_OK;
 }
 
+/* What can be had without taking room from a copy that is in a file: with less of it resident a
+ * dump takes several times as long. */
+static bool prepare_reserve_unused(struct hs_native *native, uint64_t n_bytes)
+{
+    struct hs_error ignored = HS_ERROR_INIT;
+
+    return n_bytes <= hs_budget_left_bytes(native->dump->options->budget) &&
+           prepare_reserve(native, n_bytes, &ignored) == HS_OK;
+}
+
 void hs_native_forget_objects(struct hs_native *native)
 {
     hs_free(native->of_object);
@@ -57,24 +67,21 @@ static bool prepare_lists(struct hs_native *native, uint64_t list_bytes)
     return false;
 }
 
-/* Sections that are compressed are unpacked into temporary files where memory has no room for them.
- * Of what has no room for its lists either there are no types, which the snapshot says. */
-static hs_status prepare_types(struct hs_native *native, const struct hs_object *object,
-                               struct hs_native_object *known, struct hs_error *err)
+/* Reserves the lists of a file's names and records. What has no room for them has no types, which
+ * the snapshot says. */
+static hs_status prepare_list_types(struct hs_native *native, const struct hs_object *object,
+                                    struct hs_native_object *known, struct hs_error *err)
 {
     struct hs_elf *elf = hs_object_with_types(object);
-    struct hs_error ignored = HS_ERROR_INIT;
     struct hs_ctypes_needs needs;
     char size[HS_UNIT_TEXT_BYTES];
 
     if (elf == NULL)
         return HS_OK;
     hs_ctypes_foresee(elf, &needs);
-    if (prepare_lists(native, needs.list_bytes)) {
-        bool has_room = prepare_reserve(native, needs.whole_bytes, &ignored) == HS_OK;
-        hs_ctypes_unpack_to(native->ctypes, has_room ? NULL : native->dump->options->budget);
-        return hs_ctypes_add(native->ctypes, elf, &known->types, err);
-    }
+    known->has_lists = prepare_lists(native, needs.list_bytes);
+    if (known->has_lists)
+        return HS_OK;
     hs_format_bytes(needs.list_bytes, size);
     return hs_findings_note(&native->dump->findings, true, err,
                             "types of '%.200s' are left out: they need %s, more than --memory "
@@ -82,19 +89,34 @@ static hs_status prepare_types(struct hs_native *native, const struct hs_object 
                             object->name, size);
 }
 
+/* Sections that are compressed are unpacked into temporary files where memory has no room for
+ * them. */
+static hs_status prepare_add_types(struct hs_native *native, const struct hs_object *object,
+                                   struct hs_native_object *known, struct hs_error *err)
+{
+    struct hs_ctypes_needs needs;
+
+    if (!known->has_lists)
+        return HS_OK;
+    struct hs_elf *elf = hs_object_with_types(object);
+    hs_ctypes_foresee(elf, &needs);
+    bool has_room = prepare_reserve_unused(native, needs.whole_bytes);
+    hs_ctypes_unpack_to(native->ctypes, has_room ? NULL : native->dump->options->budget);
+    return hs_ctypes_add(native->ctypes, elf, &known->types, err);
+}
+
 /* Where there is room, lists may be several times what they are as a rule. */
 static void prepare_bounds(struct hs_native *native)
 {
     enum { UNUSUAL = 4, SHARE = 2 };
-    const struct hs_dump *dump = native->dump;
-    uint64_t room = hs_dump_plan_room(&dump->plan), more = UNUSUAL * native->list_bytes;
-    struct hs_error ignored = HS_ERROR_INIT;
+    const struct hs_budget *budget = native->dump->options->budget;
+    uint64_t left = hs_budget_left_bytes(budget), more = UNUSUAL * native->list_bytes;
 
-    if (more > room / SHARE)
-        more = room / SHARE;
-    if (prepare_reserve(native, more, &ignored) == HS_OK)
+    if (more > left / SHARE)
+        more = left / SHARE;
+    if (prepare_reserve_unused(native, more))
         native->list_bytes += more;
-    hs_ctypes_bound(native->ctypes, hs_dump_piece_bytes(dump->options->budget), native->list_bytes);
+    hs_ctypes_bound(native->ctypes, hs_dump_piece_bytes(budget), native->list_bytes);
 }
 
 hs_status hs_native_prepare_objects(struct hs_native *native, struct hs_error *err)
@@ -120,9 +142,11 @@ hs_status hs_native_prepare_types(struct hs_native *native, struct hs_error *err
         return HS_OK;
     /* Pieces have their room, or as much of it as there is. */
     (void)prepare_reserve(native, hs_dump_piece_bytes(native->dump->options->budget), &ignored);
-    for (size_t i = 0; i < native->dump->objects.n; i++)
-        HS_TRY(
-            prepare_types(native, &native->dump->objects.objects[i], &native->of_object[i], err));
+    const struct hs_objects *objects = &native->dump->objects;
+    for (size_t i = 0; i < objects->n; i++)
+        HS_TRY(prepare_list_types(native, &objects->objects[i], &native->of_object[i], err));
+    for (size_t i = 0; i < objects->n; i++)
+        HS_TRY(prepare_add_types(native, &objects->objects[i], &native->of_object[i], err));
     prepare_bounds(native);
     return HS_OK;
 }
