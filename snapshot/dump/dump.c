@@ -95,6 +95,16 @@ static void dump_tell_memory(const struct hs_dump *dump, struct hs_dump_report *
     ret->foreseen_bytes = ret->has_spilled ? needs.least_bytes : needs.seen_bytes;
 }
 
+/* Whether all that was put into temporary files was to be had again. */
+static hs_status dump_check(const struct hs_dump *dump, struct hs_error *err)
+{
+    HS_TRY(hs_image_check(&dump->image, err));
+    for (size_t i = 0; i < dump->n_serving; i++)
+        if (dump->serving[i].runtime->check != NULL)
+            HS_TRY(dump->serving[i].runtime->check(dump->serving[i].state, err));
+    return HS_OK;
+}
+
 static hs_status dump_write(struct hs_dump *dump, struct hs_leaves *leaves,
                             struct hs_dump_facts *facts, struct hs_out *out,
                             struct hs_dump_report *ret, struct hs_error *err)
@@ -102,7 +112,7 @@ static hs_status dump_write(struct hs_dump *dump, struct hs_leaves *leaves,
     HS_TRY(dump_walk(dump, leaves, err));
     HS_TRY(hs_dump_facts_gather(dump, facts, err));
     HS_TRY(hs_dump_write(dump, leaves, facts, out, &ret->totals, err));
-    HS_TRY(hs_image_check(&dump->image, err));
+    HS_TRY(dump_check(dump, err));
     hs_dump_facts_tell(facts, &dump->strings, ret);
     ret->stop = dump->target.report;
     dump_tell_memory(dump, ret);

@@ -70,7 +70,8 @@ hs_status hs_elf_unpack_(struct hs_elf *elf, const struct hs_elf_section *sectio
 
     if (elf->fd < 0 ||
         pread(elf->fd, &head, sizeof head, (off_t)section->file_offset) != (ssize_t)sizeof head)
-        return hs_fail(err, HS_IO, "cannot read section '%s' of '%s'", section->name, elf->name);
+        return hs_fail(err, HS_FORMAT, "cannot read section '%s' of '%s'", section->name,
+                       elf->name);
     if (head.ch_type != ELFCOMPRESS_ZLIB || section->n_bytes < sizeof head ||
         !hs_elf_claim_is_possible_(head.ch_size, section->n_bytes) ||
         !hs_effort_hold(&elf->effort, head.ch_size))

@@ -135,6 +135,7 @@ static size_t view_read(const struct elf_view *view, uint64_t at, uint8_t *ret, 
             break;
         done += (size_t)n;
     }
+    view->total->has_lost |= done < n_bytes && view->unpacked.is_open;
     return done;
 }
 

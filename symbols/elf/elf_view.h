@@ -29,6 +29,7 @@ struct elf_view_total {
      * there in pieces. */
     const struct hs_budget *unpack;
     uint64_t n_failed; /* reads that gave less than the file once had */
+    bool has_lost;     /* the same of a temporary file, which nobody else can have changed */
 };
 
 static inline size_t hs_elf_view_most_(const struct elf_view_total *total)
@@ -49,7 +50,7 @@ struct elf_view {
 };
 
 /* elf_unpack.c: a section of zlib's. Fails with HS_FORMAT for others and for damaged ones, HS_IO
- * and HS_LIMIT. */
+ * where the temporary file cannot be written, HS_LIMIT. */
 hs_status hs_elf_unpack_(struct hs_elf *elf, const struct hs_elf_section *section,
                          const struct hs_budget *budget, struct hs_spill *ret,
                          struct hs_error *err);

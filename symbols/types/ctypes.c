@@ -37,6 +37,13 @@ void hs_ctypes_unpack_to(struct hs_ctypes *types, const struct hs_budget *budget
     types->views.unpack = budget;
 }
 
+hs_status hs_ctypes_check(const struct hs_ctypes *types, struct hs_error *err)
+{
+    return types->views.has_lost
+               ? hs_fail(err, HS_IO, "a temporary file of debug information cannot be read back")
+               : HS_OK;
+}
+
 /* Lists were measured at 0.1 (C++) and 0.6 (C) of what there is to list. */
 void hs_ctypes_foresee(struct hs_elf *elf, struct hs_ctypes_needs *ret)
 {

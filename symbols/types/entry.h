@@ -110,8 +110,8 @@ struct debug_info {
     uint8_t ranges_from; /* enum debug_ranges_from */
 };
 
-/* Lists the units. Fails with HS_LIMIT; *ret has no units when there is nothing to read. `total` is
- * borrowed until close and may be that of other files too. */
+/* Lists the units. Fails with HS_LIMIT, and HS_IO of temporary files; *ret has no units when there
+ * is nothing to read. `total` is borrowed until close and may be that of other files too. */
 hs_status hs_debug_open_(struct hs_elf *elf, struct elf_view_total *total, struct debug_info *ret,
                          struct hs_error *err);
 void hs_debug_close_(struct debug_info *info);

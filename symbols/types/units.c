@@ -150,8 +150,10 @@ static hs_status units_open_section(struct hs_elf *elf, enum debug_section_numbe
     struct hs_error why = HS_ERROR_INIT;
     hs_status status =
         hs_elf_view_open_(elf, section_names[number], total, &info->sections[number], &why);
-    if (status == HS_LIMIT)
-        return hs_fail(err, HS_LIMIT, "%s", why.message);
+    if (status == HS_LIMIT || status == HS_IO) { /* of a temporary file */
+        *err = why;
+        return status;
+    }
     info->n_damaged += status != HS_OK;
     return HS_OK;
 }

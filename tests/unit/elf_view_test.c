@@ -213,9 +213,14 @@ static void unpacks_where_it_is_told(void **state)
     hs_elf_view_drop_(&view);
     hs_elf_view_need_(&view, 0, UINT64_MAX);
     assert_memory_equal(view.bytes, content, CONTENT_BYTES);
+    assert_false(total.has_lost);
+    hs_elf_view_drop_(&view);
+    assert_int_equal(ftruncate(view.fd, 1000), 0); /* as a disk that fails */
+    hs_elf_view_need_(&view, 0, 1);
+    assert_true(total.has_lost);
     hs_elf_view_close_(&view);
-    assert_int_equal(total.n_failed, 0);
-    total.unpack = NULL; /* the same, whole */
+    assert_int_equal(total.n_failed, 1);
+    total = (struct elf_view_total){.unpack = NULL}; /* the same, whole */
     assert_int_equal(hs_elf_view_open_(f.elf, ".debug_info", &total, &view, &err), HS_OK);
     assert_memory_equal(view.bytes, content, CONTENT_BYTES);
     assert_int_equal(total.n_resident, 0);

@@ -224,6 +224,12 @@ static hs_status native_roots(void *state, struct hs_error *err)
     return hs_native_collect_disguised(&s->native, &s->scan, err);
 }
 
+static hs_status native_check(const void *state, struct hs_error *err)
+{
+    const struct native_state *s = state;
+    return s->native.ctypes == NULL ? HS_OK : hs_ctypes_check(s->native.ctypes, err);
+}
+
 static const struct hs_roots *native_leaves(const void *state)
 {
     const struct native_state *s = state;
@@ -397,6 +403,7 @@ const struct hs_runtime hs_runtime_native = {
     .list = native_list,
     .claim = native_claim,
     .roots = native_roots,
+    .check = native_check,
     .leaves = native_leaves,
     .mark_word = native_mark_word,
     .mark_end = native_mark_end,

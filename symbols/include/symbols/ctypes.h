@@ -115,6 +115,8 @@ bool hs_ctypes_was_full(const struct hs_ctypes *types);
  * `budget` has them (borrowed until free; NULL: no more of them), and come in pieces like others.
  */
 void hs_ctypes_unpack_to(struct hs_ctypes *types, const struct hs_budget *budget);
+/* HS_IO when one of them could not be read back: answers since then may lack what was in it. */
+hs_status hs_ctypes_check(const struct hs_ctypes *types, struct hs_error *err);
 
 /* What a file that is added is likely to take: sections that are held whole until free, pieces of
  * those that come and go, at the most, and lists of names and records. Reads the heads of
@@ -125,7 +127,8 @@ struct hs_ctypes_needs {
 void hs_ctypes_foresee(struct hs_elf *elf, struct hs_ctypes_needs *ret);
 
 /* `elf` (the program or its separate debug file; borrowed until free) must have DWARF; *ret is 0
- * and the call succeeds when it has none that can be used. Fails with HS_LIMIT. */
+ * and the call succeeds when it has none that can be used. Fails with HS_LIMIT,
+ * and with HS_IO where a temporary file cannot be written. */
 hs_status hs_ctypes_add(struct hs_ctypes *types, struct hs_elf *elf, hs_type_file *ret,
                         struct hs_error *err);
 

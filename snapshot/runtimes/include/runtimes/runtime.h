@@ -107,6 +107,9 @@ struct hs_runtime {
     /* What another runtime's reached block leads to is reached, too. May be NULL, with mark_end. */
     hs_status (*mark_word)(void *state, uint64_t word, struct hs_error *err);
     hs_status (*mark_end)(void *state, struct hs_error *err);
+    /* When all was asked: HS_IO when what was put into temporary files was not to be had again. May
+     * be NULL. */
+    hs_status (*check)(const void *state, struct hs_error *err);
     /* Is a word at this address in a block that the runtime's own roots lead to? May be NULL. */
     bool (*keeps)(const void *state, hs_addr at);
     hs_status (*facts)(void *state, struct hs_runtime_facts *ret, struct hs_snap_facts *facts,
