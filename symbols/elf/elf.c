@@ -285,7 +285,7 @@ uint64_t hs_elf_unread_bytes(const struct hs_elf *elf)
     for (size_t i = 0; i < elf->n_segments && elf->fd >= 0; i++)
         if (!elf->segment_contents[i].tried && elf->segments[i].n_file_bytes <= ELF_MAX_CONTENT)
             n_bytes += elf->segments[i].n_file_bytes;
-    return n_bytes;
+    return n_bytes < elf->effort.left ? n_bytes : elf->effort.left;
 }
 
 bool hs_elf_is_dyn(const struct hs_elf *elf)

@@ -51,7 +51,7 @@ void hs_elf_view_foresee_(struct hs_elf *elf, const char *name, uint64_t *ret_wh
     if (!hs_elf_section_named(elf, name, &section) || !section.is_in_file)
         return;
     if (view_comes_in_pieces(elf, &section))
-        *ret_piece_bytes = section.n_bytes;
+        *ret_piece_bytes = section.n_bytes < VIEW_MAX_BYTES ? section.n_bytes : VIEW_MAX_BYTES;
     else
         *ret_whole_bytes = view_claimed_bytes(elf, &section);
 }

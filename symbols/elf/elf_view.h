@@ -18,7 +18,7 @@ enum {
     ELF_VIEW_CHUNK = 4096,          /* the unit of filling */
     ELF_VIEW_WHOLE_BYTES = 1 << 16, /* up to this size sections are read whole */
     ELF_VIEW_STEPS = 4,             /* that a look costs */
-    ELF_VIEW_MOST_BYTES = 64 << 20,
+    ELF_VIEW_MOST_BYTES = 64 << 20, /* resident of several, unless told otherwise */
 };
 
 /* What several views share. */
@@ -64,9 +64,9 @@ hs_status hs_elf_view_open_(struct hs_elf *elf, const char *name, struct elf_vie
                             struct elf_view *ret, struct hs_error *err);
 void hs_elf_view_close_(struct elf_view *view);
 
-/* What a view of this section is likely to take: *ret_whole for one that is read or decompressed
- * whole, *ret_piece_bytes for one that comes in pieces, at the most. Both are 0 for one that is not
- * there. */
+/* What a view of this section is likely to take: *ret_whole_bytes for one that is read or
+ * decompressed whole, *ret_piece_bytes for one that comes in pieces, at the most. Both are 0 for
+ * one that is not there. */
 void hs_elf_view_foresee_(struct hs_elf *elf, const char *name, uint64_t *ret_whole_bytes,
                           uint64_t *ret_piece_bytes);
 

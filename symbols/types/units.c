@@ -168,6 +168,9 @@ void hs_debug_foresee_(struct hs_elf *elf, uint64_t *ret_whole_bytes, uint64_t *
         *ret_whole_bytes += whole;
         *ret_piece_bytes += pieces;
     }
+    uint64_t worth = hs_elf_effort_(elf)->left; /* no more is read whole */
+    if (*ret_whole_bytes > worth)
+        *ret_whole_bytes = worth;
 }
 
 hs_status hs_debug_open_(struct hs_elf *elf, struct elf_view_total *total, struct debug_info *ret,

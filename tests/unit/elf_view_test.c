@@ -257,6 +257,16 @@ static void refuses_to_unpack_what_is_damaged(void **state)
                          rows[i].expected);
         file_close(&f);
     }
+    uint64_t whole, pieces;
+    file_open_with(&f, packed, pack_content(UINT64_C(1) << 40), SHF_COMPRESSED);
+    hs_elf_view_foresee_(f.elf, ".debug_info", &whole, &pieces);
+    assert_int_equal(whole + pieces, 0); /* a lie is no plan */
+    file_close(&f);
+    file_open_with(&f, packed, pack_content(CONTENT_BYTES), SHF_COMPRESSED);
+    hs_elf_view_foresee_(f.elf, ".debug_info", &whole, &pieces);
+    assert_int_equal(whole, CONTENT_BYTES);
+    assert_int_equal(pieces, 0);
+    file_close(&f);
     struct hs_error err = HS_ERROR_INIT;
     struct elf_view_total total = {.unpack = &budget};
     budget.spill_dir = "/nowhere";

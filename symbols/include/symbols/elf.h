@@ -103,7 +103,7 @@ bool hs_elf_asked_too_much(const struct hs_elf *elf);
 
 /* What is kept of the file: symbols, and what was read of sections and segments so far. */
 uint64_t hs_elf_kept_bytes(const struct hs_elf *elf);
-/* What reading all segments would add. */
+/* What reading all segments would add, as far as the file is worth it. */
 uint64_t hs_elf_unread_bytes(const struct hs_elf *elf);
 
 /* Position-independent (ET_DYN): the bias is chosen at run time. Otherwise it is 0. */
