@@ -14,6 +14,7 @@ enum {
     ENCLOSING_OF_ONE = 256,   /* of one record */
     ENCLOSING_MAX_DEPTH = 16, /* records in records that wait to be looked into */
     ENCLOSING_HEADER = 32,    /* members that two records may begin with alike */
+    ENCLOSING_LOOK = 256,     /* records, after each of which all lists are summed */
 };
 
 static uint64_t enclosing_key(uint64_t name, uint64_t offset)
@@ -141,7 +142,9 @@ static void list_file(struct hs_ctypes *types, hs_type_file number)
     hs_ctypes_index_(types, number);
     struct ctypes_file *file = hs_ctypes_file_(types, number);
     file->has_enclosing = true;
-    for (size_t i = 0; i < file->names.n && !hs_ctypes_is_full_(types); i++) {
+    for (size_t i = 0; i < file->names.n; i++) {
+        if (i % ENCLOSING_LOOK == 0 && hs_ctypes_is_full_(types))
+            break;
         hs_ctypes_trim_(types);
         hs_ctype record = hs_ctypes_resolve_(types, number, file->names.entries[i].value >> 1);
         const struct ctypes_type *t = hs_ctypes_get_(types, record);
