@@ -51,7 +51,7 @@ static uint64_t load_files(const struct hs_objects *objects, bool has_segments)
 
     for (size_t i = 0; i < objects->n; i++) {
         const struct hs_object *object = &objects->objects[i];
-        n_bytes += hs_elf_kept_bytes(object->elf);
+        n_bytes += object->n_loaded_bytes + hs_elf_kept_bytes(object->elf);
         n_bytes += has_segments ? hs_elf_unread_bytes(object->elf) : 0;
         n_bytes += object->debug != NULL ? hs_elf_kept_bytes(object->debug) : 0;
     }
