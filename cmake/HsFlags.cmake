@@ -17,6 +17,10 @@ if(HS_WERROR)
   target_compile_options(hs_flags INTERFACE -Werror)
 endif()
 
+if(HS_LINKER)
+  target_link_options(hs_flags INTERFACE -fuse-ld=${HS_LINKER})
+endif()
+
 if(HS_SANITIZE)
   set(HS_JEMALLOC OFF)
   set(hs_sanitize -fsanitize=${HS_SANITIZE} -fno-sanitize-recover=all)

@@ -2,7 +2,6 @@
 # Small limits from outside, on addresses and of control groups: exit 6 and a message, never a
 # crash and never killed; and who is short of memory loses us before the target.
 . "$(dirname "$0")/lib.sh"
-case $SANITIZED in ?*) skip "sanitizers need addresses without limit" ;; esac
 command -v cc >/dev/null || skip "no compiler"
 cd "$work"
 

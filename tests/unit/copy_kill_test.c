@@ -24,10 +24,11 @@
 
 #include "base/alloc.h"
 #include "live_child.h"
+#include "seeds.h"
 #include "target/copy/copy_private.h"
 #include "target/procfs.h"
 
-#define ROUNDS 3 /* at every point; many more in tests/live/stop_kills.sh */
+#define ROUNDS HS_SEEDS(4) /* at every point; many more in tests/live/stop_kills.sh */
 
 static struct hs_error err;
 static int kill_at;
@@ -181,7 +182,7 @@ static void tools_on_the_heels_of_dead_ones(void **state)
     static const int points[] = {HS_COPY_AT_ARMED, HS_COPY_AT_BORN, HS_COPY_AT_RETURNED};
     struct live_child child = live_child_start(body_compute);
 
-    for (int i = 0; i < 60; i++) {
+    for (int i = 0; i < HS_SEEDS(60); i++) {
         int report = 0;
         run_tool(child.pid, HS_COPY_DIRECT, points[i % 3], &report);
         assert_true(WIFSIGNALED(report));

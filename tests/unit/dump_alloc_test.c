@@ -1,6 +1,7 @@
 /* links: hs_dump hs_native hs_ocaml hs_heaps hs_runtimes hs_process hs_format hs_symbols */
 /* The allocations of a dump of the made-up world of tests/live/fixtures/hostile.c. */
 #include "dump_failing.h"
+#include "seeds.h"
 
 static void each_allocation_of(bool with_malloc)
 {
@@ -13,7 +14,7 @@ static void each_allocation_of(bool with_malloc)
         .tell = "0\n", /* not spoilt */
         .ready = "READY 0\n",
         .options = {.no_names = true, .own_heap_alone = !with_malloc},
-        .most_dumps = 160,
+        .most_dumps = HS_SEEDS(160),
         .may_be_inexact = true,
     };
     failing_dump(&d);

@@ -16,6 +16,7 @@
 #include "base/alloc.h"
 #include "dump/diagnosis.h"
 #include "live_child.h"
+#include "seeds.h"
 
 enum { CHILD_BYTES = 64 << 20 };
 
@@ -135,7 +136,7 @@ static void out_of_memory(void **state)
     uint64_t before = hs_alloc_count();
     diagnose(child.pid, NULL, &diagnosis);
     uint64_t n = hs_alloc_count() - before, n_failed = 0;
-    for (uint64_t i = 1; i <= n; i += 1 + n / 200) {
+    for (uint64_t i = 1; i <= n; i += 1 + n / HS_SEEDS(200)) {
         hs_alloc_fail_at(i, false);
         hs_status status = hs_diagnose_dump(&options, &diagnosis, &err);
         hs_alloc_fail_at(0, false);

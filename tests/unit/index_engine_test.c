@@ -20,6 +20,7 @@
 #include "index/index_build.h"
 #include "index/index_passes.h"
 #include "index/index_private.h"
+#include "seeds.h"
 
 static struct hs_error err;
 static char directory[] = "/tmp/hs_engine_test.XXXXXX";
@@ -204,8 +205,10 @@ static void test_one_long_row(void **state)
 static void test_ephemerons_at_the_least(void **state)
 {
     (void)state;
-    const struct shape shape = {
-        .n_blocks = 1000000, .n_edges = 2200000, .n_roots = 3000, .ephemerons = true};
+    const struct shape shape = {.n_blocks = HS_SEEDS(1000000),
+                                .n_edges = HS_SEEDS(2200000),
+                                .n_roots = 3000,
+                                .ephemerons = true};
     struct hs_graph_builder b = {0};
     struct hs_index_estimate least;
     struct hs_index *index = NULL;

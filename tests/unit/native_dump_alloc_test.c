@@ -2,6 +2,7 @@
 /* The allocations of a native dump of tests/live/fixtures/native_basic.c, with types. Static: no
  * debug information of others. */
 #include "dump_failing.h"
+#include "seeds.h"
 
 static void each_allocation(void **state)
 {
@@ -11,7 +12,7 @@ static void each_allocation(void **state)
         .compile = compile,
         .tell = "",
         .ready = "READY\n",
-        .most_dumps = 400,
+        .most_dumps = HS_SEEDS(400),
         .both_ways = true,
     };
     (void)state;

@@ -14,6 +14,7 @@
 
 #include "base/alloc.h"
 #include "edge_list.h"
+#include "seeds.h"
 
 enum { MAX_NODES = 200000 };
 
@@ -267,7 +268,7 @@ static bool read_all(const struct hs_buffer *bytes, uint64_t n_nodes)
 static void test_every_byte_counts(void **state)
 {
     (void)state;
-    struct made made = {.seed = 3, .n_nodes = 3500, .long_node = 300};
+    struct made made = {.seed = 3, .n_nodes = HS_SEEDS(3500), .long_node = 300};
     struct hs_buffer bytes = {0};
     assert_int_equal(write_made(&made, &bytes), HS_OK);
     assert_true(read_all(&bytes, made.n_nodes));

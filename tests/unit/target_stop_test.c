@@ -24,6 +24,7 @@
 #include "base/progress.h"
 #include "live_child.h"
 #include "process/image.h"
+#include "seeds.h"
 #include "target/freeze.h"
 #include "target/procfs.h"
 #include "target/target.h"
@@ -617,7 +618,7 @@ static void the_target_survives_our_death_at_any_moment(void **state)
     struct live_child child = live_child_start(body_spin);
     unsigned seed = 7;
 
-    for (int i = 0; i < 100; i++) {
+    for (int i = 0; i < HS_SEEDS(100); i++) {
         pid_t tool = fork();
         assert_true(tool >= 0);
         if (tool == 0)
