@@ -95,10 +95,11 @@ static void dump_tell_memory(const struct hs_dump *dump, struct hs_dump_report *
     ret->foreseen_bytes = ret->has_spilled ? needs.least_bytes : needs.seen_bytes;
 }
 
-/* Whether all that was put into temporary files was to be had again. */
+/* Whether all that was put into temporary files was to be had again, and all of the binaries. */
 static hs_status dump_check(const struct hs_dump *dump, struct hs_error *err)
 {
     HS_TRY(hs_image_check(&dump->image, err));
+    HS_TRY(hs_objects_check(&dump->objects, err));
     for (size_t i = 0; i < dump->n_serving; i++)
         if (dump->serving[i].runtime->check != NULL)
             HS_TRY(dump->serving[i].runtime->check(dump->serving[i].state, err));

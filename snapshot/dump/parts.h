@@ -16,7 +16,7 @@ hs_status hs_dump_capture(struct hs_dump *dump, struct hs_error *err);
 /* What a runtime asks of the plan. */
 static inline void hs_runtime_wants(const struct hs_runtime *runtime, struct hs_dump_wants *wants)
 {
-    wants->has_segments |= runtime->reads_segments;
+    wants->has_tables_of_data |= runtime->has_tables_of_data;
     wants->bytes_of_a_block += runtime->bytes_of_a_block;
 }
 

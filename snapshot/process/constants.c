@@ -13,11 +13,14 @@ static bool is_address(hs_addr address, size_t n)
     return address >= LOWEST_ADDRESS && address < HS_USER_END && n <= HS_USER_END - address;
 }
 
-/* All there is from an address on in the segment of its file; NULL: nothing. */
-static const uint8_t *file_bytes(const struct hs_object *object, hs_addr address, size_t *ret_n)
+/* What there is from an address on in the segment of its file, n_most bytes of it; NULL: nothing.
+ */
+static const uint8_t *file_bytes(const struct hs_object *object, hs_addr address, size_t n_most,
+                                 size_t *ret_n)
 {
     *ret_n = 0;
-    return object == NULL ? NULL : hs_elf_bytes_from(object->elf, address - object->bias, ret_n);
+    return object == NULL ? NULL
+                          : hs_elf_bytes_from(object->elf, address - object->bias, n_most, ret_n);
 }
 
 static const struct hs_object *object_at(const struct hs_objects *objects, hs_addr address)
@@ -35,7 +38,7 @@ const uint8_t *hs_constant_bytes(const struct hs_image *image, const struct hs_o
     const uint8_t *bytes = hs_image_bytes(image, address, n);
     if (bytes != NULL)
         return bytes;
-    bytes = file_bytes(object_at(objects, address), address, &n_there);
+    bytes = file_bytes(object_at(objects, address), address, n, &n_there);
     return n_there < n ? NULL : bytes;
 }
 
@@ -49,7 +52,7 @@ bool hs_constant_u64(const struct hs_image *image, const struct hs_objects *obje
     const struct hs_object *object = object_at(objects, address);
     if (object == NULL || hs_elf_is_dyn(object->elf))
         return false;
-    const uint8_t *bytes = file_bytes(object, address, &n_there);
+    const uint8_t *bytes = file_bytes(object, address, sizeof *ret, &n_there);
     if (n_there < sizeof *ret)
         return false;
     *ret = hs_load_u64(bytes);
@@ -65,10 +68,9 @@ bool hs_constant_string(const struct hs_image *image, const struct hs_objects *o
         return false;
     if (hs_image_string(image, address, text, n))
         return true;
-    const uint8_t *bytes = file_bytes(object_at(objects, address), address, &n_there);
-    size_t n_most = n_there < n ? n_there : n;
-    size_t length = bytes == NULL ? n_most : strnlen((const char *)bytes, n_most);
-    if (length == n_most)
+    const uint8_t *bytes = file_bytes(object_at(objects, address), address, n, &n_there);
+    size_t length = bytes == NULL ? n_there : strnlen((const char *)bytes, n_there);
+    if (length == n_there)
         return false;
     memcpy(text, bytes, length + 1);
     return true;

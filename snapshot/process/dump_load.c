@@ -45,14 +45,14 @@ static hs_status load_copy(const struct hs_target *target, uint64_t *ret, struct
     return status;
 }
 
-static uint64_t load_files(const struct hs_objects *objects, bool has_segments)
+static uint64_t load_files(const struct hs_objects *objects, bool has_tables_of_data)
 {
     uint64_t n_bytes = 0;
 
     for (size_t i = 0; i < objects->n; i++) {
         const struct hs_object *object = &objects->objects[i];
         n_bytes += object->n_loaded_bytes + hs_elf_kept_bytes(object->elf);
-        n_bytes += has_segments ? hs_elf_unread_bytes(object->elf) : 0;
+        n_bytes += has_tables_of_data ? hs_elf_data_bytes(object->elf) : 0;
         n_bytes += object->debug != NULL ? hs_elf_kept_bytes(object->debug) : 0;
     }
     return n_bytes;
@@ -77,7 +77,7 @@ hs_status hs_dump_load_read(const struct hs_target *target, const struct hs_obje
                             const struct hs_budget *budget, const struct hs_dump_wants *wants,
                             struct hs_dump_load *ret, struct hs_error *err)
 {
-    struct hs_dump_load load = {.file_bytes = load_files(objects, wants->has_segments)};
+    struct hs_dump_load load = {.file_bytes = load_files(objects, wants->has_tables_of_data)};
 
     HS_TRY(load_copy(target, &load.copy_bytes, err));
     unsigned bytes_of_a_block =

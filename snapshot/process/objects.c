@@ -58,6 +58,17 @@ void hs_objects_close(struct hs_objects *objects)
     memset(objects, 0, sizeof *objects);
 }
 
+hs_status hs_objects_check(const struct hs_objects *objects, struct hs_error *err)
+{
+    for (size_t i = 0; i < objects->n; i++)
+        if (hs_elf_had_no_room(objects->objects[i].elf)) {
+            (void)hs_fail(err, HS_LIMIT, "no memory to read '%s'",
+                          hs_elf_name(objects->objects[i].elf));
+            return hs_hint(err, "its size in addresses is needed: see 'ulimit -v'");
+        }
+    return HS_OK;
+}
+
 struct hs_dwarf_box *hs_objects_box(struct hs_objects *objects)
 {
     struct hs_error ignored = HS_ERROR_INIT;

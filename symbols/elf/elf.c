@@ -228,6 +228,8 @@ void hs_elf_let_go(struct hs_elf *elf)
     if (elf->fd < 0)
         return;
     (void)elf_cntl(elf->elf, ELF_C_FDDONE);
+    for (size_t i = 0; i < elf->n_segments; i++)
+        elf->segment_contents[i].view.fd = -1;
     close(elf->fd);
     elf->fd = -1;
 }
@@ -248,6 +250,8 @@ void hs_elf_close(struct hs_elf *elf)
         close(elf->fd);
     hs_free(elf->name);
     hs_free(elf->segments);
+    for (size_t i = 0; i < elf->n_segments; i++)
+        hs_elf_view_close_(&elf->segment_contents[i].view);
     hs_free(elf->segment_contents);
     hs_free(elf->sections);
     hs_free(elf->symbols);
@@ -273,19 +277,7 @@ uint64_t hs_elf_kept_bytes(const struct hs_elf *elf)
     n_bytes += (elf->n_symbols + elf->n_tls_symbols) * sizeof(struct hs_elf_symbol);
     for (size_t i = 0; i < elf->n_sections && elf->fd >= 0; i++)
         n_bytes += elf->sections[i].content.n_bytes;
-    for (size_t i = 0; i < elf->n_segments && elf->fd >= 0; i++)
-        n_bytes += elf->segment_contents[i].n_bytes;
-    return n_bytes;
-}
-
-uint64_t hs_elf_unread_bytes(const struct hs_elf *elf)
-{
-    uint64_t n_bytes = 0;
-
-    for (size_t i = 0; i < elf->n_segments && elf->fd >= 0; i++)
-        if (!elf->segment_contents[i].tried && elf->segments[i].n_file_bytes <= ELF_MAX_CONTENT)
-            n_bytes += elf->segments[i].n_file_bytes;
-    return n_bytes < elf->effort.left ? n_bytes : elf->effort.left;
+    return n_bytes + elf->segments_total.n_resident;
 }
 
 bool hs_elf_is_dyn(const struct hs_elf *elf)

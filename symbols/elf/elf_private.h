@@ -1,5 +1,5 @@
-/* The inside of a hs_elf, shared by elf.c (headers), elf_sections.c (contents) and elf_symbols.c.
- */
+/* The inside of a hs_elf, shared by elf.c (headers), elf_sections.c and elf_segments.c (contents)
+ * and elf_symbols.c. */
 #ifndef HS_ELF_ELF_PRIVATE_H
 #define HS_ELF_ELF_PRIVATE_H
 
@@ -7,6 +7,7 @@
 
 #include "base/effort.h"
 #include "base/table.h"
+#include "elf_view.h"
 #include "symbols/elf.h"
 
 enum {
@@ -24,11 +25,18 @@ static inline bool hs_elf_claim_is_possible_(uint64_t n_claimed_bytes, uint64_t 
     return n_claimed_bytes <= ELF_MAX_CONTENT && n_claimed_bytes / 1032 <= n_packed_bytes;
 }
 
-/* What was loaded of a segment or section. */
+/* What was loaded of a section. */
 struct elf_content {
     const uint8_t *bytes; /* libelf's, until elf_end */
     size_t n_bytes;
     bool tried;
+};
+
+/* What was read of a segment. */
+struct elf_segment_content {
+    struct elf_view view; /* of no bytes: there are none */
+    bool tried;
+    bool is_lost; /* the file has become shorter */
 };
 
 struct elf_section {
@@ -48,7 +56,9 @@ struct hs_elf {
     bool is_dyn, has_interpreter, has_tls, has_symtab;
     struct hs_elf_tls tls;
     struct hs_elf_segment *segments; /* owned */
-    struct elf_content *segment_contents;
+    struct elf_segment_content *segment_contents;
+    struct elf_view_total segments_total;
+    bool has_no_room; /* for what a segment has */
     size_t n_segments;
     struct elf_section *sections; /* owned; number 0 is the null section */
     size_t n_sections;

@@ -1,4 +1,4 @@
-/* Sections and file-backed bytes of a hs_elf, loaded when first asked for. */
+/* Sections of a hs_elf, loaded when first asked for. */
 #include <elf.h>
 #include <gelf.h>
 #include <string.h>
@@ -148,55 +148,6 @@ hs_status hs_elf_section_bytes_named(struct hs_elf *elf, const char *name, const
     return hs_elf_section_bytes(elf, number, ret, ret_n_bytes, err);
 }
 
-/* Loads a segment once; what the file is too short for is left off the end. What is mapped of a
- * program is as large as its disk has it, or is not to be had. */
-static const struct elf_content *segment_content(struct hs_elf *elf, size_t number)
-{
-    struct elf_content *content = &elf->segment_contents[number];
-    const struct hs_elf_segment *s = &elf->segments[number];
-    if (content->tried)
-        return content;
-    content->tried = true;
-    if (s->file_offset >= elf->n_file_bytes || s->n_file_bytes == 0)
-        return content;
-    uint64_t n = elf->n_file_bytes - s->file_offset;
-    if (n > s->n_file_bytes)
-        n = s->n_file_bytes;
-    if (n > ELF_MAX_CONTENT || !hs_effort_hold(&elf->effort, n))
-        return content;
-    const Elf_Data *data =
-        elf_getdata_rawchunk(elf->elf, (int64_t)s->file_offset, (size_t)n, ELF_T_BYTE);
-    if (data != NULL && data->d_buf != NULL && data->d_size == n) {
-        content->bytes = data->d_buf;
-        content->n_bytes = (size_t)n;
-    }
-    return content;
-}
-
-const uint8_t *hs_elf_bytes_from(struct hs_elf *elf, hs_addr vaddr, size_t *ret_n_bytes)
-{
-    for (size_t i = 0; i < elf->n_segments; i++) {
-        const struct hs_elf_segment *s = &elf->segments[i];
-        if (vaddr < s->vaddr || vaddr - s->vaddr >= s->n_file_bytes)
-            continue;
-        const struct elf_content *content = segment_content(elf, i);
-        uint64_t at = vaddr - s->vaddr;
-        if (at >= content->n_bytes)
-            break;
-        *ret_n_bytes = content->n_bytes - (size_t)at;
-        return content->bytes + at;
-    }
-    *ret_n_bytes = 0;
-    return NULL;
-}
-
-const uint8_t *hs_elf_bytes_at(struct hs_elf *elf, hs_addr vaddr, size_t n_bytes)
-{
-    size_t n = 0;
-    const uint8_t *bytes = hs_elf_bytes_from(elf, vaddr, &n);
-    return n >= n_bytes ? bytes : NULL;
-}
-
 /* A note: u32 name size, u32 contents size, u32 type, name, contents, both padded to 4 bytes. */
 static bool build_id_in(struct hs_cursor c, char *ret_hex)
 {
@@ -250,14 +201,4 @@ void hs_elf_load_build_id_(struct hs_elf *elf)
             build_id_in(hs_cursor_make(data->d_buf, data->d_size), elf->build_id))
             return;
     }
-}
-
-const struct hs_elf_segment *hs_elf_segment_at(const struct hs_elf *elf, hs_addr vaddr)
-{
-    for (size_t i = 0; i < elf->n_segments; i++) {
-        const struct hs_elf_segment *s = &elf->segments[i];
-        if (vaddr >= s->vaddr && vaddr - s->vaddr < s->n_memory_bytes)
-            return s;
-    }
-    return NULL;
 }

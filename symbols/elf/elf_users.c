@@ -66,8 +66,7 @@ static const uint8_t *users_code(struct users *u, hs_addr vaddr, size_t *ret_n)
     if (segment == NULL)
         return NULL;
     if (u->elf->fd < 0) {
-        const uint8_t *code = hs_elf_bytes_from(u->elf, vaddr, ret_n);
-        *ret_n = *ret_n < n ? *ret_n : n;
+        const uint8_t *code = hs_elf_bytes_from(u->elf, vaddr, n, ret_n);
         return hs_effort_take(&u->effort, *ret_n / BYTES_PER_STEP) ? code : NULL;
     }
     if (vaddr < u->window_at || vaddr - u->window_at > u->n_window ||

@@ -107,6 +107,17 @@ hs_status hs_elf_view_open_(struct hs_elf *elf, const char *name, struct elf_vie
     return HS_OK;
 }
 
+hs_status hs_elf_view_open_range_(struct hs_elf *elf, uint64_t file_offset, uint64_t n_bytes,
+                                  struct elf_view_total *total, struct elf_view *ret,
+                                  struct hs_error *err)
+{
+    struct elf_view view = {
+        .total = total, .effort = &elf->effort, .fd = elf->fd, .file_offset = file_offset};
+    HS_TRY(view_reserve(&view, n_bytes, err));
+    *ret = view;
+    return HS_OK;
+}
+
 void hs_elf_view_close_(struct elf_view *view)
 {
     if (view->filled != NULL) {
@@ -179,17 +190,39 @@ void hs_elf_view_fill_(struct elf_view *view, uint64_t at, uint64_t n_bytes)
     }
 }
 
-size_t hs_elf_view_peek_(const struct elf_view *view, uint64_t at, void *ret, size_t n_bytes)
+bool hs_elf_view_has_(const struct elf_view *view, uint64_t at, uint64_t n_bytes)
+{
+    if (at > view->n_bytes || n_bytes > view->n_bytes - at)
+        return false;
+    if (view->filled == NULL || n_bytes == 0)
+        return true;
+    size_t last = (size_t)((at + n_bytes - 1) / ELF_VIEW_CHUNK);
+    for (size_t chunk = (size_t)(at / ELF_VIEW_CHUNK); chunk <= last; chunk++)
+        if (!view_has(view, chunk))
+            return false;
+    return true;
+}
+
+size_t hs_elf_view_copy_(const struct elf_view *view, uint64_t at, void *ret, size_t n_bytes)
 {
     if (at >= view->n_bytes)
         return 0;
     if (n_bytes > view->n_bytes - at)
         n_bytes = view->n_bytes - (size_t)at;
     if (view->filled != NULL)
-        return hs_effort_take(view->effort, view_steps(n_bytes)) ? view_read(view, at, ret, n_bytes)
-                                                                 : 0;
+        return view_read(view, at, ret, n_bytes);
     memcpy(ret, view->bytes + at, n_bytes);
     return n_bytes;
+}
+
+size_t hs_elf_view_peek_(const struct elf_view *view, uint64_t at, void *ret, size_t n_bytes)
+{
+    uint64_t n = at >= view->n_bytes ? 0 : view->n_bytes - at;
+
+    n = n < n_bytes ? n : n_bytes;
+    if (view->filled != NULL && !hs_effort_take(view->effort, view_steps(n)))
+        return 0;
+    return hs_elf_view_copy_(view, at, ret, (size_t)n);
 }
 
 void hs_elf_view_drop_(struct elf_view *view)

@@ -1,8 +1,8 @@
-/* A section's contents at fixed addresses, brought in piece by piece.
+/* A section's or segment's contents at fixed addresses, brought in piece by piece.
  *
- * Large uncompressed sections of a file are not read whole: their bytes stand in pages that are
- * filled when needed and may all be given back at once. What is not there reads as zeros, so a
- * pointer into a view is safe until close, but says something only between `need` and the next
+ * Segments and large uncompressed sections of a file are not read whole: their bytes stand in pages
+ * that are filled when needed and may all be given back at once. What is not there reads as zeros,
+ * so a pointer into a view is safe until close, but says something only between `need` and the next
  * drop. Files are read, never mapped: one that is cut while in use gives zeros and is counted, and
  * raises no signal. Small and compressed sections, and those of files in memory, are there whole
  * (the hs_elf has them); compressed ones may be unpacked into a temporary file, of which there are
@@ -62,6 +62,10 @@ struct hs_effort *hs_elf_effort_(struct hs_elf *elf);
  * `elf` and `total` are borrowed until close. */
 hs_status hs_elf_view_open_(struct hs_elf *elf, const char *name, struct elf_view_total *total,
                             struct elf_view *ret, struct hs_error *err);
+/* A range of the file, which ends within it. Fails with HS_LIMIT alone. */
+hs_status hs_elf_view_open_range_(struct hs_elf *elf, uint64_t file_offset, uint64_t n_bytes,
+                                  struct elf_view_total *total, struct elf_view *ret,
+                                  struct hs_error *err);
 void hs_elf_view_close_(struct elf_view *view);
 
 /* What a view of this section is likely to take: *ret_whole_bytes for one that is read or
@@ -82,8 +86,13 @@ static inline void hs_elf_view_need_(struct elf_view *view, uint64_t at, uint64_
         hs_elf_view_fill_(view, at, n_bytes);
 }
 
+/* Whether all of it is there. */
+bool hs_elf_view_has_(const struct elf_view *view, uint64_t at, uint64_t n_bytes);
+
 /* Copies from `at`, and brings nothing in; returns how much there is of the n_bytes wanted. */
 size_t hs_elf_view_peek_(const struct elf_view *view, uint64_t at, void *ret, size_t n_bytes);
+/* As above, and takes nothing from the effort of the file. */
+size_t hs_elf_view_copy_(const struct elf_view *view, uint64_t at, void *ret, size_t n_bytes);
 
 /* Gives everything back. */
 void hs_elf_view_drop_(struct elf_view *view);

@@ -34,11 +34,9 @@ static void fuzz_symbols(struct hs_elf *elf)
             __builtin_trap();
         struct hs_operand operands[16];
         size_t n_code = 0;
-        const uint8_t *code = hs_elf_bytes_from(elf, symbols[i].vaddr, &n_code);
+        const uint8_t *code = hs_elf_bytes_from(elf, symbols[i].vaddr, 256, &n_code);
         if (code != NULL)
-            total += hs_operands_harvest(code, n_code < 256 ? n_code : 256, symbols[i].vaddr,
-                                         operands, 16)
-                         .n_operands;
+            total += hs_operands_harvest(code, n_code, symbols[i].vaddr, operands, 16).n_operands;
     }
     hs_elf_tls_symbols(elf, &n);
     for (size_t i = 0; i < n; i++)
@@ -63,7 +61,7 @@ static void fuzz_sections(struct hs_elf *elf, struct hs_error *err)
     const struct hs_elf_segment *segments = hs_elf_segments(elf, &n_segments);
     for (size_t i = 0; i < n_segments && i < 64; i++) {
         size_t n;
-        const uint8_t *contents = hs_elf_bytes_from(elf, segments[i].vaddr, &n);
+        const uint8_t *contents = hs_elf_bytes_from(elf, segments[i].vaddr, SIZE_MAX, &n);
         volatile uint8_t last = contents != NULL && n != 0 ? contents[n - 1] : 0;
         (void)last;
     }

@@ -100,15 +100,16 @@ static void gives_bytes_by_address(void **state)
     hs_auto(hs_elf) *elf = open_sample();
     size_t n = 99;
     assert_memory_equal(hs_elf_bytes_at(elf, 0x3010, 4), ", da", 4);
+    assert_int_equal(hs_elf_data_bytes(elf), 32);
     assert_non_null(hs_elf_bytes_at(elf, 0x3000, 32));
     assert_null(hs_elf_bytes_at(elf, 0x3000, 33)); /* runs into .bss */
     assert_null(hs_elf_bytes_at(elf, 0x3020, 1));
     assert_null(hs_elf_bytes_at(elf, 0x2fff, 2));
     assert_null(hs_elf_bytes_at(elf, 0x3000, SIZE_MAX));
     assert_null(hs_elf_bytes_at(elf, UINT64_MAX, 1));
-    assert_non_null(hs_elf_bytes_from(elf, 0x301f, &n));
+    assert_non_null(hs_elf_bytes_from(elf, 0x301f, SIZE_MAX, &n));
     assert_int_equal(n, 1);
-    assert_null(hs_elf_bytes_from(elf, 0x3020, &n));
+    assert_null(hs_elf_bytes_from(elf, 0x3020, SIZE_MAX, &n));
     assert_int_equal(n, 0);
 }
 
@@ -123,7 +124,7 @@ static void clips_segments_to_the_file(void **state)
     elf_writer_program_header(&w, 0)->p_offset = UINT64_MAX / 4;
     hs_auto(hs_elf) *elf = open_sample();
     size_t n = 0;
-    assert_non_null(hs_elf_bytes_from(elf, 0x3000, &n));
+    assert_non_null(hs_elf_bytes_from(elf, 0x3000, SIZE_MAX, &n));
     assert_int_equal(n, w.n_bytes - offset);
     assert_null(hs_elf_bytes_at(elf, 0x1000, 1));
 }

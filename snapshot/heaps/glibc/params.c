@@ -182,10 +182,11 @@ void hs_glibc_find_version(struct glibc_state *g, const struct glibc_instance *i
     const struct hs_elf_segment *segments = hs_elf_segments(object->elf, &n);
     for (size_t i = 0; i < n; i++) {
         size_t n_bytes = 0;
-        if (segments[i].writable)
+        if (segments[i].writable || segments[i].n_file_bytes > BANNER_BYTES_MAX - g->banner_bytes)
             continue;
-        const uint8_t *bytes = hs_elf_bytes_from(object->elf, segments[i].vaddr, &n_bytes);
-        if (bytes == NULL || n_bytes > BANNER_BYTES_MAX - g->banner_bytes)
+        const uint8_t *bytes =
+            hs_elf_bytes_from(object->elf, segments[i].vaddr, BANNER_BYTES_MAX, &n_bytes);
+        if (bytes == NULL)
             continue;
         g->banner_bytes += n_bytes;
         if (version_read(g, bytes, n_bytes))

@@ -8,6 +8,7 @@
 
 #define NOTE_NAME "heapsnap"
 #define NOTE_VERSION 1
+#define HEADER_BYTES 65536 /* of a file, with its program headers */
 #define NOTE_DESC_BYTES 16
 #define NOTES_MAX (UINT64_C(1) << 20) /* of one file: its sections may lie over each other */
 #define NOTE_OFFSET_AT 8              /* of the distance within the description */
@@ -47,7 +48,7 @@ static bool notes_first_segment(struct hs_registered_notes *notes)
     if (notes->has_tried_segments || hs_elf_n_sections(elf) > 1 || !hs_elf_extent(elf, &low, &high))
         return false;
     notes->has_tried_segments = true;
-    const uint8_t *bytes = hs_elf_bytes_from(elf, low, &n_bytes);
+    const uint8_t *bytes = hs_elf_bytes_from(elf, low, HEADER_BYTES, &n_bytes);
     struct hs_cursor c = hs_cursor_make(bytes, bytes != NULL ? n_bytes : 0);
     hs_cursor_seek(&c, offsetof(Elf64_Ehdr, e_phoff));
     uint64_t headers = hs_cursor_u64(&c);

@@ -26,10 +26,11 @@ enum {
     NAMED_TEXT = 16,
     NAMED_BUCKETS = 13,
     NAME_BYTES = 200,
+    WINDOW_BYTES = 1 << 15,
 };
 
 /* A few seconds: programs have tens of named values, not thousands. */
-static const uint64_t max_searched = UINT64_C(1) << 34;
+static const uint64_t max_searched = UINT64_C(1) << 33;
 
 /* Roots registered by caml_register_named_value: by address. */
 struct named {
@@ -66,22 +67,38 @@ static bool is_printable(const char *text)
     return true;
 }
 
+/* Windows of the segment, which overlap by the text, its end included. */
+static bool is_in_segment(struct hs_elf *elf, const struct hs_elf_segment *segment,
+                          const char *text, size_t n_text)
+{
+    uint8_t window[WINDOW_BYTES];
+    size_t n_bytes = n_text;
+
+    for (uint64_t at = 0; n_bytes >= n_text && at < segment->n_file_bytes;
+         at += n_bytes - n_text + 1) {
+        uint64_t n = segment->n_file_bytes - at;
+        n_bytes = hs_elf_copy_at(elf, segment->vaddr + at, window,
+                                 n < sizeof window ? (size_t)n : sizeof window);
+        if (memmem(window, n_bytes, text, n_text) != NULL)
+            return true;
+    }
+    return false;
+}
+
 /* Does a mapped file hold this text? Only then may it enter the snapshot: what lies in malloc
  * memory is the program's data. */
 static bool is_in_binaries(struct names *names, const struct hs_objects *objects, const char *text)
 {
-    if (names->n_searched > max_searched)
-        return false;
     for (size_t i = 0; i < objects->n; i++) {
         size_t n_segments;
         const struct hs_elf_segment *s = hs_elf_segments(objects->objects[i].elf, &n_segments);
         for (size_t k = 0; k < n_segments; k++) {
             if (s[k].executable || s[k].n_file_bytes == 0)
                 continue;
-            const uint8_t *bytes =
-                hs_elf_bytes_at(objects->objects[i].elf, s[k].vaddr, s[k].n_file_bytes);
+            if (s[k].n_file_bytes > max_searched - names->n_searched)
+                return false;
             names->n_searched += s[k].n_file_bytes;
-            if (bytes != NULL && memmem(bytes, s[k].n_file_bytes, text, strlen(text) + 1) != NULL)
+            if (is_in_segment(objects->objects[i].elf, &s[k], text, strlen(text) + 1))
                 return true;
         }
     }

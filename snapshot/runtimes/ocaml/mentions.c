@@ -2,8 +2,6 @@
 
 #include "symbols/elf.h"
 
-enum { MAX_CODE_BYTES = 2048 };
-
 static bool is_writable_data(const struct hs_object *object, hs_addr address)
 {
     const struct hs_elf_segment *segment = hs_elf_segment_at(object->elf, address - object->bias);
@@ -26,8 +24,9 @@ void hs_mentions_harvest(const struct hs_ocaml *rt, const char *function, struct
     if (!hs_objects_find(rt->objects, function, &symbol))
         return;
     const struct hs_object *object = symbol.object;
-    size_t n_bytes =
-        symbol.size == 0 || symbol.size > MAX_CODE_BYTES ? MAX_CODE_BYTES : (size_t)symbol.size;
+    size_t n_bytes = symbol.size == 0 || symbol.size > HS_MENTIONS_CODE_BYTES
+                         ? HS_MENTIONS_CODE_BYTES
+                         : (size_t)symbol.size;
     hs_addr vaddr = symbol.address - object->bias;
     const uint8_t *code = hs_elf_bytes_at(object->elf, vaddr, n_bytes);
     if (code == NULL)

@@ -6,7 +6,7 @@
 #include "arch/operands.h"
 #include "ocaml.h"
 
-enum { HS_MENTIONS_MAX = 256 };
+enum { HS_MENTIONS_MAX = 256, HS_MENTIONS_CODE_BYTES = 2048 }; /* of a function */
 
 /* Addresses of writable data that one function mentions, in order, without repeats. */
 struct hs_mentions {

@@ -387,7 +387,7 @@ static hs_status ocaml_samples(void *state, struct hs_runtime_samples *ret, stru
 const struct hs_runtime hs_runtime_ocaml = {
     .name = "ocaml",
     .has_own_heap = true,
-    .reads_segments = true,
+    .has_tables_of_data = true, /* of frames and static blocks */
     .serves = hs_is_ocaml,
     .describe = ocaml_describe,
     .open = ocaml_open,

@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "mentions.h"
 #include "process/unwind.h"
 #include "symbols/elf.h"
 #include "v5/ocaml5.h"
@@ -135,8 +136,10 @@ void hs_ocaml_prepare(struct hs_objects *objects)
     for (size_t i = 0; i < objects->n; i++)
         (void)hs_unwind_cfi(objects, &objects->objects[i]);
     struct hs_live_symbol symbol;
+    size_t n_bytes;
     if (hs_objects_find(objects, "caml_final_do_roots", &symbol))
-        (void)hs_elf_bytes_at(symbol.object->elf, symbol.address - symbol.object->bias, 1);
+        (void)hs_elf_bytes_from(symbol.object->elf, symbol.address - symbol.object->bias,
+                                HS_MENTIONS_CODE_BYTES, &n_bytes);
 }
 
 static void retry(struct judge *j, const char *reason)

@@ -140,8 +140,8 @@ static bool type_identifier(const struct hs_ocaml *rt, hs_addr operations, char 
     if (object == NULL)
         return false;
     size_t n_bytes;
-    const uint8_t *bytes = hs_elf_bytes_from(object->elf, identifier - object->bias, &n_bytes);
-    size_t length = bytes == NULL ? 0 : strnlen((const char *)bytes, n_bytes < n ? n_bytes : n);
+    const uint8_t *bytes = hs_elf_bytes_from(object->elf, identifier - object->bias, n, &n_bytes);
+    size_t length = bytes == NULL ? 0 : strnlen((const char *)bytes, n_bytes);
     if (length == 0 || length >= n)
         return false;
     memcpy(text, bytes, length);

@@ -103,8 +103,10 @@ bool hs_elf_asked_too_much(const struct hs_elf *elf);
 
 /* What is kept of the file: symbols, and what was read of sections and segments so far. */
 uint64_t hs_elf_kept_bytes(const struct hs_elf *elf);
-/* What reading all segments would add, as far as the file is worth it. */
-uint64_t hs_elf_unread_bytes(const struct hs_elf *elf);
+/* How much writable data it has. */
+uint64_t hs_elf_data_bytes(const struct hs_elf *elf);
+/* Whether addresses for the bytes of a segment were refused, which then counted as not there. */
+bool hs_elf_had_no_room(const struct hs_elf *elf);
 
 /* Position-independent (ET_DYN): the bias is chosen at run time. Otherwise it is 0. */
 bool hs_elf_is_dyn(const struct hs_elf *elf);
@@ -145,11 +147,16 @@ hs_status hs_elf_section_bytes_named(struct hs_elf *elf, const char *name, const
                                      size_t *ret_n_bytes, struct hs_error *err);
 
 /* [vaddr, vaddr + n_bytes) as the file has it, before any relocation; borrowed until close. NULL
- * when not all of it is backed by the file. Loads the segment on first use. A debug file has no
- * such bytes: ask the file that is mapped. */
+ * when not all of it is backed by the file. The pages that hold it are read and kept, no others. A
+ * debug file has no such bytes: ask the file that is mapped. */
 const uint8_t *hs_elf_bytes_at(struct hs_elf *elf, hs_addr vaddr, size_t n_bytes);
-/* All file-backed bytes from `vaddr` to the end of its segment; NULL and 0 when there are none. */
-const uint8_t *hs_elf_bytes_from(struct hs_elf *elf, hs_addr vaddr, size_t *ret_n_bytes);
+/* As above what there is from `vaddr` on, up to n_most bytes or the end of its segment; NULL and 0
+ * when there are none. */
+const uint8_t *hs_elf_bytes_from(struct hs_elf *elf, hs_addr vaddr, size_t n_most,
+                                 size_t *ret_n_bytes);
+/* Copies as many bytes of a segment and keeps nothing, for those who search all of it; they bound
+ * how often that is. Returns how many there were. */
+size_t hs_elf_copy_at(struct hs_elf *elf, hs_addr vaddr, void *ret, size_t n_bytes);
 
 /* True when the symbols come from .symtab, so that local (C `static`) names are among them. */
 bool hs_elf_has_symtab(const struct hs_elf *elf);

@@ -2,8 +2,8 @@
  * writable, the files of its binaries have the rest (names of types, virtual tables). `objects` may
  * be NULL: then there are no files.
  *
- * Nothing is believed of an address. O(log n) in the mappings and objects; the first look into a
- * segment of a file reads all of it (hs_elf_bytes_from). */
+ * Nothing is believed of an address. O(log n) in the mappings and objects; of a file the pages are
+ * read that are looked at (hs_elf_bytes_from). */
 #ifndef HS_PROCESS_CONSTANTS_H
 #define HS_PROCESS_CONSTANTS_H
 

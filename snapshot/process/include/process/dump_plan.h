@@ -15,7 +15,7 @@
 /* What a dump has to hold, as far as it is known before the stop. */
 struct hs_dump_load {
     uint64_t copy_bytes;  /* private memory of the process that is resident: to be copied */
-    uint64_t file_bytes;  /* kept of its files: symbols, what was or will be read of them */
+    uint64_t file_bytes;  /* kept of its files: symbols, and what was read of them */
     uint64_t debug_bytes; /* of their debug information; what there is no room for is left out */
     uint64_t block_bytes; /* of tables with a word or more for each block, beside those of all */
 };
@@ -23,7 +23,7 @@ struct hs_dump_load {
 /* What is asked of it. */
 struct hs_dump_wants {
     bool has_types;            /* debug information is read for the types of blocks */
-    bool has_segments;         /* code and data of the files are read */
+    bool has_tables_of_data;   /* as large as the data of the files */
     unsigned bytes_of_a_block; /* kept by runtimes for each, beside what is kept of all */
 };
 

@@ -71,6 +71,9 @@ void hs_objects_close(struct hs_objects *objects);
  */
 bool hs_objects_missing(const struct hs_objects *objects, size_t i, char *text, size_t n_bytes);
 
+/* After all that was asked of them: HS_LIMIT when there were no addresses for some of it. */
+hs_status hs_objects_check(const struct hs_objects *objects, struct hs_error *err);
+
 /* The box that reads the objects' debug information, made at the first call; NULL without memory
  * for it. What is opened in it must be closed before the objects. */
 struct hs_dwarf_box *hs_objects_box(struct hs_objects *objects);

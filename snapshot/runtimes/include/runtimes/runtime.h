@@ -67,7 +67,7 @@ struct hs_runtime {
     bool has_own_heap;         /* what it lists is no allocator's: it can be dumped alone */
     bool reads_heaps;          /* the allocators' blocks are its */
     bool has_no_blocks;        /* it only says what is in the allocators' */
-    bool reads_segments;       /* of the files, whole */
+    bool has_tables_of_data;   /* keeps as much as the files have of data */
     unsigned bytes_of_a_block; /* that it keeps, at the most; 0: what is foreseen for all */
     /* Does it serve the process? By symbols alone, without a stop. */
     bool (*serves)(const struct hs_objects *objects);

@@ -53,11 +53,9 @@ static bool version_of(const struct hs_object *object, char *version, size_t n)
         begin = hs_elf_find(object->elf, "camlStdlib__Sys__data_begin");
     if (begin == NULL)
         return false;
-    const uint8_t *bytes = hs_elf_bytes_from(object->elf, begin->vaddr, &n_bytes);
+    const uint8_t *bytes = hs_elf_bytes_from(object->elf, begin->vaddr, MAX_DATA_BYTES, &n_bytes);
     if (bytes == NULL)
         return false;
-    if (n_bytes > MAX_DATA_BYTES)
-        n_bytes = MAX_DATA_BYTES;
     for (size_t at = 0; at + WORD <= n_bytes; at += WORD) {
         if (version_at(bytes + at, n_bytes - at, version, n))
             return true;

@@ -12,6 +12,7 @@
 #include "symbols/elf.h"
 
 enum { ATOMS = 256, NOT_MARKABLE = 3, POOL_CLASS = 3, FREELIST_LISTS = 14, N_CLASSES = 32 };
+enum { WINDOW_BYTES = 1 << 15, SEARCHED_BYTES_MAX = 1 << 30 };
 
 static bool statics_are_atoms(const uint8_t *bytes)
 {
@@ -23,24 +24,45 @@ static bool statics_are_atoms(const uint8_t *bytes)
     return true;
 }
 
+/* Windows of the segment, each of which begins where the atoms may begin that did not fit. */
+static bool statics_atoms_in(struct hs_elf *elf, const struct hs_elf_segment *segment,
+                             hs_addr *ret_vaddr)
+{
+    uint8_t window[WINDOW_BYTES];
+    uint64_t at = -segment->vaddr & (HS_WORD - 1);
+
+    while (at < segment->n_file_bytes) {
+        size_t n_bytes = hs_elf_copy_at(elf, segment->vaddr + at, window, sizeof window), k = 0;
+        for (; k + ATOMS * HS_WORD <= n_bytes; k += HS_WORD) {
+            if (window[k + 1] == NOT_MARKABLE && statics_are_atoms(window + k)) {
+                *ret_vaddr = segment->vaddr + at + k;
+                return true;
+            }
+        }
+        if (n_bytes < sizeof window)
+            break; /* the last one */
+        at += k;
+    }
+    return false;
+}
+
 /* The one place in the read-only data of the object that has caml_atom. */
 static hs_addr statics_atoms(const struct hs_ocaml *rt)
 {
     struct hs_live_symbol symbol;
-    size_t n_segments, n_bytes;
+    uint64_t n_left = SEARCHED_BYTES_MAX;
+    size_t n_segments;
+    hs_addr vaddr;
 
     if (!hs_objects_find(rt->objects, "caml_atom", &symbol))
         return 0;
     const struct hs_elf_segment *segments = hs_elf_segments(symbol.object->elf, &n_segments);
     for (size_t i = 0; i < n_segments; i++) {
-        if (segments[i].writable)
+        if (segments[i].writable || segments[i].n_file_bytes > n_left)
             continue;
-        const uint8_t *bytes = hs_elf_bytes_from(symbol.object->elf, segments[i].vaddr, &n_bytes);
-        for (size_t at = -segments[i].vaddr & (HS_WORD - 1);
-             bytes != NULL && at + ATOMS * HS_WORD <= n_bytes; at += HS_WORD) {
-            if (bytes[at + 1] == NOT_MARKABLE && statics_are_atoms(bytes + at))
-                return symbol.object->bias + segments[i].vaddr + at;
-        }
+        n_left -= segments[i].n_file_bytes;
+        if (statics_atoms_in(symbol.object->elf, &segments[i], &vaddr))
+            return symbol.object->bias + vaddr;
     }
     return 0;
 }
