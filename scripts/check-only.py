@@ -23,7 +23,8 @@ def check(entry):
 def is_made(entry, build, other):
     words = shlex.split(entry["command"])
     file = os.path.join(entry["directory"], words[words.index("-o") + 1])
-    return os.path.exists(os.path.join(other, os.path.relpath(file, build)))
+    made = os.path.join(other, os.path.relpath(file, build))
+    return os.path.exists(made) and os.path.getmtime(made) > os.path.getmtime(entry["file"])
 
 
 def main():
