@@ -1,10 +1,10 @@
 # A dump with little memory finds the same as one with enough, and every refusal and failure leaves
-# the target as it was. HS_LONG: with a third of a larger one as a hard limit.
+# the target as it was. HS_LONG: a larger one under the hard limit.
 . "$(dirname "$0")/_target.sh"
 need g++ python3 zstd
 here=$SOURCE_DIR/tests/live
-size=500 share=2
-[ -z "${HS_LONG:-}" ] || size=800 share=3
+size=660
+[ -z "${HS_LONG:-}" ] || size=800
 
 g++ -O1 -g -o "$work/budget" "$fixtures/budget.cpp" || fail "building"
 objcopy --strip-debug "$work/budget" "$work/budget_bare"
@@ -84,7 +84,7 @@ for limit in "$least" $((92 << 20)); do
 done
 leave
 
-# A hard limit, page cache and all: half of the target.
+# A hard limit, page cache and all: a third of the target.
 group=/sys/fs/cgroup/memory/heapsnap-test-$$
 if ! mkdir "$group" 2>/dev/null; then
     echo "NOT TESTED: no memory controller that we may use"
@@ -92,7 +92,7 @@ if ! mkdir "$group" 2>/dev/null; then
 fi
 start "$work/budget" "$size"
 resident=$(awk '/VmRSS/ { print $2 }' "/proc/$pid/status")
-limit=$((resident * 1024 / share))
+limit=$((resident * 1024 / 3))
 echo "$limit" >"$group/memory.limit_in_bytes"
 code=0
 bash -c 'echo $$ >"$1/cgroup.procs"; shift; exec "$@"' - "$group" "$BUDGET_DUMP" "$pid" \
