@@ -63,7 +63,7 @@ static hs_status firm_words(struct firm *f, const struct hs_heap_block *block, s
             scan->native, hs_object_address(&words, at / WORD, hs_load_u64(block->bytes + at)),
             &target);
         if (how != HS_POINTER_NONE &&
-            firm_is_firm(f, block, &target, hs_said_class(&said, &words, at, how)))
+            firm_is_firm(f, block, &target, hs_said_class(&said, &words, at, how, &target)))
             HS_TRY(firm_block(f, block, &target, err));
     }
     return firm_beyond_words(f, block, err);

@@ -1,9 +1,13 @@
 #include "said.h"
 
 #include "base/bisect.h"
+#include "base/load.h"
+#include "flow.h"
 
 /* All allocators round to 16. */
 enum { ROUNDED_BYTES = 16, WIDE_ONE_IN = 8, WORD = 8 };
+/* What is within so many bytes of the beginning of a block is a head or an alignment. */
+enum { HALF_HEAD_BYTES = 4096, HALF_SMALL = 1 << 20, HALF_MUCH = 1 << 28 };
 
 bool hs_said_is_tight(const struct hs_heap_block *block, uint64_t n)
 {
@@ -51,8 +55,33 @@ struct hs_said hs_said_of(const struct hs_scan *scan, const struct hs_native_typ
     return said;
 }
 
+/* A number of 32 bits is written over the lower half of an address that stood there before. Of the
+ * upper half alone it then depends where the word leads: a small number leads into the block that
+ * the 4 GiB begin in, any number does so into one that has much of them. */
+static bool said_is_half(uint64_t offset, const struct hs_heap_block *target)
+{
+    uint64_t low = (target->begin + offset) & UINT32_MAX;
+    uint64_t before = offset < low ? offset : low;
+    uint64_t above = UINT64_C(1) + UINT32_MAX - low, rest = target->n_bytes - offset;
+    uint64_t behind = rest < above ? rest : above;
+
+    return offset >= HALF_HEAD_BYTES &&
+           ((low < HALF_SMALL && offset > low) || before + behind >= HALF_MUCH);
+}
+
+/* The class of a word of which nobody says whether it is a pointer. */
+static unsigned said_untold(const struct hs_said *said, const struct hs_object_words *words,
+                            uint64_t at, enum hs_pointer how, const struct hs_heap_block *target)
+{
+    if (how != HS_POINTER_INTERIOR)
+        return hs_scan_class(how);
+    uint64_t word = hs_object_address(words, at / WORD, hs_load_u64(said->block->bytes + at));
+    return said_is_half(hs_flow_offset(said->native, word, target), target) ? HS_EDGE_GUESSED
+                                                                            : HS_EDGE_INTERIOR;
+}
+
 unsigned hs_said_class(const struct hs_said *said, const struct hs_object_words *words, uint64_t at,
-                       enum hs_pointer how)
+                       enum hs_pointer how, const struct hs_heap_block *target)
 {
     const struct hs_native_type *type = said->type;
 
@@ -61,18 +90,18 @@ unsigned hs_said_class(const struct hs_said *said, const struct hs_object_words 
         (words->guessed_from != 0 && at / WORD >= words->guessed_from))
         return HS_EDGE_GUESSED;
     if (words->is_exact)
-        return hs_scan_class(how);
+        return said_untold(said, words, at, how, target);
     if (at >= said->used)
         return HS_EDGE_GUESSED;
     if (type == NULL)
-        return hs_scan_class(how);
+        return said_untold(said, words, at, how, target);
     if (type->is_plain)
         return HS_EDGE_GUESSED;
     if (at >= said->end)
-        return said->has_rest ? HS_EDGE_GUESSED : hs_scan_class(how);
+        return said->has_rest ? HS_EDGE_GUESSED : said_untold(said, words, at, how, target);
     uint64_t offset = at % type->n_bytes;
     if (offset >= type->said_bytes)
-        return hs_scan_class(how);
+        return said_untold(said, words, at, how, target);
     const struct hs_cslot *slot = hs_said_slot(type, offset);
     /* A sure pointer is there whichever alternative is. */
     bool is_there = slot != NULL &&

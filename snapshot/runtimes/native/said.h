@@ -21,8 +21,9 @@ const struct hs_cslot *hs_said_slot(const struct hs_native_type *type, uint64_t 
 
 struct hs_said hs_said_of(const struct hs_scan *scan, const struct hs_native_type *type,
                           const struct hs_heap_block *block);
-/* The class of an aligned word at `at` that leads somewhere. `words`: what an interpreter says. */
+/* The class of an aligned word at `at` that leads to `target`. `words`: what an interpreter says.
+ */
 unsigned hs_said_class(const struct hs_said *said, const struct hs_object_words *words, uint64_t at,
-                       enum hs_pointer how);
+                       enum hs_pointer how, const struct hs_heap_block *target);
 
 #endif

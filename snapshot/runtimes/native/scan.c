@@ -531,10 +531,11 @@ static hs_status scan_aligned(struct hs_scan *scan, const struct hs_heap_block *
             continue;
         enum hs_pointer how =
             hs_flow_resolve(scan->native, scan_address(&words, block, at), &target);
-        unsigned edge_class =
-            scan_is_masked(words.weak, at) ? HS_EDGE_WEAK : hs_said_class(&said, &words, at, how);
         if (how == HS_POINTER_NONE)
             continue;
+        unsigned edge_class = scan_is_masked(words.weak, at)
+                                  ? HS_EDGE_WEAK
+                                  : hs_said_class(&said, &words, at, how, &target);
         edge_class = scan_others_class(scan, block, is_python, &target, edge_class);
         HS_TRY(scan_is_repeated(scan, block, &target, edge_class, &is_repeated, err));
         if (!is_repeated)
