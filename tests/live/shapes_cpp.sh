@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Containers of C++ by their shape: as many of each as the program made, with debug information,
-# without it and stripped; and none in a program that has only C's.
+# without it and stripped, at high addresses and at low ones, as programs at a fixed address have
+# them; and none in a program that has only C's.
 . "$(dirname "$0")/_native.sh"
 need g++
 n=${HS_SHAPES_OBJECTS:-1000}
@@ -29,7 +30,8 @@ cp "$fixtures/shapes_cpp.cpp" "$work/"
 g++ -O1 -g -o "$work/shapes.debug" "$work/shapes_cpp.cpp" || fail "building"
 g++ -O1 -o "$work/shapes.plain" "$work/shapes_cpp.cpp" || fail "building"
 strip -o "$work/shapes.stripped" "$work/shapes.plain"
-for program in debug plain stripped; do
+g++ -O1 -s -no-pie -fno-pie -o "$work/shapes.low" "$work/shapes_cpp.cpp" || fail "building"
+for program in debug plain stripped low; do
     start "$work/shapes.$program" "$n"
     dump
     if [ "$program" = debug ]; then

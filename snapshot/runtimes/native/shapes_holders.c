@@ -188,9 +188,9 @@ hs_status hs_shapes_try_holder(struct hs_shapes *s, hs_addr at,
 {
     if (words[0] % WORD != 0 || !holder_in_heap(s, words[0]))
         return HS_OK;
-    if (words[1] >= BODY_BYTES_MAX) /* a pointer */
+    if (words[0] < words[1] && words[1] <= words[2])
         return try_vector(s, at, words, err);
-    if (words[2] < BODY_BYTES_MAX)
+    if (words[2] < TEXT_BYTES_MAX)
         return try_string(s, words, err);
     HS_TRY(try_hash(s, at, words, err));
     return try_deque(s, words, err);
