@@ -156,7 +156,7 @@ static hs_status rtti_learn(struct hs_rtti *rtti, struct hs_native_types *types,
     if (*ret != 0)
         return HS_OK;
     hs_shorten_type(name, shorter, sizeof shorter);
-    return hs_native_types_of_name(types, shorter, HS_FORM_RECORD, ret, err);
+    return hs_native_types_of_own_word(types, shorter, ret, err);
 }
 
 hs_status hs_rtti_find(struct hs_rtti *rtti, struct hs_native_types *types, uint64_t word,

@@ -24,6 +24,7 @@ void hs_scan_close(struct hs_scan *scan)
     hs_bitmap_fini(&scan->by_start);
     hs_bitmap_fini(&scan->unsure);
     hs_bitmap_fini(&scan->leaked);
+    hs_bitmap_fini(&scan->told);
     hs_bitmap_fini(&scan->entries);
     hs_block_queue_fini(&scan->queue);
     hs_dict_fini(&scan->repeated);
@@ -169,6 +170,21 @@ static inline bool scan_is_exact(const struct hs_scan *scan, const struct hs_hea
 {
     struct hs_object_words words;
     return scan_python(scan, block, &words) && words.is_exact;
+}
+
+bool hs_scan_is_told(const struct hs_scan *scan, const struct hs_heap_block *block)
+{
+    struct hs_object_words words;
+    hs_ntype number = hs_flow_type(scan->flow, block->rank);
+
+    if (scan_python(scan, block, &words))
+        return !words.is_plain;
+    if (number == 0)
+        return false;
+    const struct hs_native_type *type = hs_native_type_of(&scan->flow->types, number);
+    if (type->is_storage)
+        return scan->told.n_bits != 0 && hs_bitmap_get(&scan->told, block->rank);
+    return type->is_own_word || (type->ctype != 0 && !type->is_memory);
 }
 
 void hs_scan_cut(const struct hs_scan *scan, struct hs_heap_block *block)
@@ -486,7 +502,9 @@ static unsigned scan_others_class(const struct hs_scan *scan, const struct hs_he
 
     if (!hs_edge_is_strong(edge_class))
         return edge_class;
-    if (hs_owned_is_borrowed(scan, block, target))
+    if (hs_owned_is_borrowed(scan, block, target) ||
+        (scan->told.n_bits != 0 && hs_bitmap_get(&scan->told, target->rank) &&
+         !hs_scan_is_told(scan, block)))
         return HS_EDGE_GUESSED;
     return !is_python && model != NULL && model->is_part != NULL &&
                    model->is_part(scan->python.state, target)

@@ -13,7 +13,9 @@
  * leak.
  *
  * What a name of Python's holds (a module's variable, a class, a local variable) belongs to that
- * name: an edge to it is written as guessed, so that it keeps only what no name does.
+ * name: an edge to it is written as guessed, so that it keeps only what no name does. The same
+ * holds in the program `python` for what names reach through blocks of which it is known what they
+ * are, where an edge comes out of a block of which it is not: memory of C comes second there, too.
  *
  * Python's collector links all that it tracks in lists, in both directions: these words give no
  * edges, and those of weak references weak ones. What the collector tracks and no root reaches is
@@ -22,8 +24,8 @@
  * alternate signal stack, whose address the kernel tells nobody: in a program that calls
  * sigaltstack, when there are no more of its size than threads.
  *
- * Resident: 2 bits per block, one more where blocks may be unsure, one where some have owners, and
- * the queue of queue.h while marking. */
+ * Resident: 2 bits per block, one more where blocks may be unsure, one where some have owners, one
+ * in the program `python`, and the queue of queue.h while marking. */
 #ifndef HS_NATIVE_SCAN_H
 #define HS_NATIVE_SCAN_H
 
@@ -43,6 +45,7 @@ struct hs_scan {
     const struct hs_flow *flow;    /* borrowed */
     struct hs_bitmap reached;      /* by rank: from a root that keeps */
     struct hs_bitmap firm;         /* by rank: without a doubtful word; see hs_scan_mark_firm */
+    struct hs_bitmap told;         /* by rank: see hs_scan_mark_told; no bits: nothing is */
     struct hs_bitmap entries;      /* by rank: see owned.h; no bits: nothing has an owner */
     bool has_owners;               /* somebody knows who owns blocks */
     struct hs_bitmap by_start;     /* by rank: a word leads to its start */
@@ -122,6 +125,10 @@ hs_status hs_scan_block(struct hs_scan *scan, const struct hs_heap_block *block,
 /* The type of a block as far as something is known of its words, or NULL. */
 const struct hs_native_type *hs_scan_type(const struct hs_scan *scan,
                                           const struct hs_heap_block *block);
+/* Is it known what the block is: an object of an interpreter or a part of one, what debug
+ * information describes, what says itself of which type it is, or the storage of a vector to which
+ * such a block leads (scan->told)? */
+bool hs_scan_is_told(const struct hs_scan *scan, const struct hs_heap_block *block);
 /* Leaves out the characters of text and the like. */
 void hs_scan_cut(const struct hs_scan *scan, struct hs_heap_block *block);
 /* Counts it among the sizes of its type. */

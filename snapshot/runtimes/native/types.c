@@ -75,6 +75,14 @@ hs_status hs_native_types_of_name(struct hs_native_types *types, const char *nam
     return types_intern(types, name, &type, ret, err);
 }
 
+hs_status hs_native_types_of_own_word(struct hs_native_types *types, const char *name,
+                                      hs_ntype *ret, struct hs_error *err)
+{
+    HS_TRY(hs_native_types_of_name(types, name, HS_FORM_RECORD, ret, err));
+    types->types[*ret - 1].is_own_word = true;
+    return HS_OK;
+}
+
 hs_status hs_native_types_of_plain(struct hs_native_types *types, const char *name, hs_ntype *ret,
                                    struct hs_error *err)
 {
@@ -113,7 +121,8 @@ hs_status hs_native_types_of_sized(struct hs_native_types *types, hs_str name, u
         return HS_OK;
     struct hs_native_type type = {.type = {.name = name, .form = HS_FORM_RECORD},
                                   .n_bytes = n_bytes,
-                                  .is_sized = n_bytes != 0};
+                                  .is_sized = n_bytes != 0,
+                                  .is_own_word = true};
     HS_TRY(types_add(types, &type, ret, err));
     return hs_dict_put(&types->by_key, key, *ret, err);
 }

@@ -32,6 +32,8 @@ struct hs_native_type {
     bool is_of_middle;  /* by a pointer into the middle */
     bool is_plain;      /* no word of it is a pointer; of a type without a ctype */
     bool is_sized;      /* of a type without a ctype: what lies behind n_bytes is not of it */
+    bool is_own_word;   /* an object says itself that it is of this type */
+    bool is_storage;    /* of a vector that is known by its shape: it is its holder's */
     hs_ntype listed_as; /* 0, or the type that blocks of this one are written with */
     /* Of an interpreter's object; borrowed from its model. */
     const struct hs_object_member *members;
@@ -67,6 +69,9 @@ hs_status hs_native_types_of_middle(struct hs_native_types *types, hs_ctype ctyp
 /* A name of a form: of run-time type information, of Python, a pool, a mapping. */
 hs_status hs_native_types_of_name(struct hs_native_types *types, const char *name,
                                   enum hs_type_form form, hs_ntype *ret, struct hs_error *err);
+/* The same, of what objects say of themselves. */
+hs_status hs_native_types_of_own_word(struct hs_native_types *types, const char *name,
+                                      hs_ntype *ret, struct hs_error *err);
 /* A name of what holds no pointer: the buffer of a file. */
 hs_status hs_native_types_of_plain(struct hs_native_types *types, const char *name, hs_ntype *ret,
                                    struct hs_error *err);

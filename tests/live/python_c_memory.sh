@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# In the program python, memory of C comes second below names as well: what a name reaches through
+# objects that say what they are is that name's, though memory of which nobody knows what it is
+# leads there, too; what only such memory leads to is kept by whose it is.
+. "$(dirname "$0")/_native.sh"
+. "$(dirname "$0")/_python.sh"
+need g++
+
+g++ -O1 -shared -fPIC -s -o "$work/c_memory.so" "$fixtures/c_memory.cpp" || fail "building"
+cat >"$work/app.py" <<'PYTHON'
+import ctypes, sys
+lib = ctypes.CDLL(sys.argv[1])
+for name in "new_model", "new_registry":
+    getattr(lib, name).restype = ctypes.c_void_p
+lib.new_registry.argtypes = lib.add_to_registry.argtypes = [ctypes.c_void_p]
+model = ctypes.c_void_p(lib.new_model())
+registry = ctypes.c_void_p(lib.new_registry(model))
+lib.add_to_registry(registry)
+print("READY", flush=True)
+sys.stdin.readline()
+PYTHON
+
+# check PYTHON: of 51 layers each has 100,000 bytes of values, and the registry one such block
+check()
+{
+    "$HEAPSNAP" roots "$work/heap.snap" --json -n 0 >"$work/roots.json" || fail "$1: roots"
+    "$HEAPSNAP" leaks "$work/heap.snap" --json -n 0 >"$work/leaks.json" || fail "$1: leaks"
+    python3 - "$work/roots.json" "$work/leaks.json" <<'PYTHON' || fail "$1"
+import json, sys
+roots, leaks = (json.load(open(path)) for path in sys.argv[1:3])
+kept = {root["name"]: root["retained_words"] for root in roots["roots"]}
+values, layer, slots = 12501, 5, 2001 # words, with what malloc rounds up
+model = 51 * (values + layer) + 51 # and the storage of the vector
+registry = slots + values
+bad = []
+for name, least in ("__main__.model", model), ("__main__.registry", registry):
+    found = kept.get(name, 0)
+    print(f"  {name}: {found} words, at least {least}")
+    if not least <= found <= least + 200: # an object of ctypes and its parts
+        bad.append(name)
+bad += [group for group in leaks["groups"] if group["certainty"] == "certain" and
+        group["words"] > values]
+print("\n".join(f"FAILED: {what}" for what in bad))
+sys.exit(bad != [])
+PYTHON
+}
+
+n_checked=0
+for python in $(pythons 3.14); do
+    "$python" -c 'import ctypes' 2>/dev/null || continue
+    echo "$python:"
+    start "$python" "$work/app.py" "$work/c_memory.so"
+    dump
+    check "$python"
+    leave
+    n_checked=$((n_checked + 1))
+done
+[ "$n_checked" -gt 0 ] || { echo "skipped: no python3"; exit 77; }
