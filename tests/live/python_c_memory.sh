@@ -12,10 +12,10 @@ import ctypes, sys
 lib = ctypes.CDLL(sys.argv[1])
 for name in "new_model", "new_registry":
     getattr(lib, name).restype = ctypes.c_void_p
-lib.new_registry.argtypes = lib.add_to_registry.argtypes = [ctypes.c_void_p]
+lib.new_registry.argtypes, lib.add_to_registry.argtypes = [ctypes.c_void_p], [ctypes.c_void_p] * 2
 model = ctypes.c_void_p(lib.new_model())
 registry = ctypes.c_void_p(lib.new_registry(model))
-lib.add_to_registry(registry)
+lib.add_to_registry(registry, model)
 print("READY", flush=True)
 sys.stdin.readline()
 PYTHON
@@ -31,7 +31,7 @@ roots, leaks = (json.load(open(path)) for path in sys.argv[1:3])
 kept = {root["name"]: root["retained_words"] for root in roots["roots"]}
 values, layer, slots = 12501, 5, 2001 # words, with what malloc rounds up
 model = 51 * (values + layer) + 51 # and the storage of the vector
-registry = slots + values
+registry = slots + values + 3
 bad = []
 for name, least in ("__main__.model", model), ("__main__.registry", registry):
     found = kept.get(name, 0)

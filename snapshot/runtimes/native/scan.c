@@ -179,12 +179,10 @@ bool hs_scan_is_told(const struct hs_scan *scan, const struct hs_heap_block *blo
 
     if (scan_python(scan, block, &words))
         return !words.is_plain;
-    if (number == 0)
+    if (number == 0 || scan->told.n_bits == 0 || !hs_bitmap_get(&scan->told, block->rank))
         return false;
     const struct hs_native_type *type = hs_native_type_of(&scan->flow->types, number);
-    if (type->is_storage)
-        return scan->told.n_bits != 0 && hs_bitmap_get(&scan->told, block->rank);
-    return type->is_own_word || (type->ctype != 0 && !type->is_memory);
+    return type->is_own_word || type->is_storage || (type->ctype != 0 && !type->is_memory);
 }
 
 void hs_scan_cut(const struct hs_scan *scan, struct hs_heap_block *block)

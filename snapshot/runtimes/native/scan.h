@@ -15,7 +15,7 @@
  * What a name of Python's holds (a module's variable, a class, a local variable) belongs to that
  * name: an edge to it is written as guessed, so that it keeps only what no name does. The same
  * holds in the program `python` for what names reach through blocks of which it is known what they
- * are, where an edge comes out of a block of which it is not: memory of C comes second there, too.
+ * are, where an edge comes out of other memory of C: this comes second there, too.
  *
  * Python's collector links all that it tracks in lists, in both directions: these words give no
  * edges, and those of weak references weak ones. What the collector tracks and no root reaches is
@@ -125,9 +125,9 @@ hs_status hs_scan_block(struct hs_scan *scan, const struct hs_heap_block *block,
 /* The type of a block as far as something is known of its words, or NULL. */
 const struct hs_native_type *hs_scan_type(const struct hs_scan *scan,
                                           const struct hs_heap_block *block);
-/* Is it known what the block is: an object of an interpreter or a part of one, what debug
- * information describes, what says itself of which type it is, or the storage of a vector to which
- * such a block leads (scan->told)? */
+/* Is it an object of an interpreter or a part of one; or is it in scan->told, and known what it is:
+ * what debug information describes, what says itself of which type it is, the storage of a vector?
+ */
 bool hs_scan_is_told(const struct hs_scan *scan, const struct hs_heap_block *block);
 /* Leaves out the characters of text and the like. */
 void hs_scan_cut(const struct hs_scan *scan, struct hs_heap_block *block);
