@@ -1,6 +1,6 @@
 /* links: hs_native */
 /* Python's objects in the graph: links of lists give no edges, weak references weak ones, cyclic
- * garbage and what hangs on it are unsure. */
+ * garbage and what hangs on it are unsure, names keep what they reach. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "fail_each.h"
+#include "native/firm.h"
 #include "native/flow.h"
 #include "native/garbage.h"
 #include "native/scan.h"
@@ -30,6 +31,7 @@ static struct world *w;
 static struct hs_flow flow;
 static struct hs_scan scan;
 static int interpreter; /* stands for the allocator's state */
+static struct hs_bitmap named;
 
 /* ---- what stands for the allocator of heaps/ */
 
@@ -84,11 +86,18 @@ static size_t object_parts(const void *state, const struct hs_heap_block *block,
     return 3;
 }
 
+static const struct hs_bitmap *object_named(const void *state)
+{
+    (void)state;
+    return named.n_bits == 0 ? NULL : &named;
+}
+
 static const struct hs_object_model objects = {
     .type_name = object_type_name,
     .words = object_words,
     .is_list_end = object_is_list_end,
     .parts = object_parts,
+    .named = object_named,
 };
 const struct hs_allocator hs_allocator_cpython = {.name = "cpython", .objects = &objects};
 
@@ -108,6 +117,7 @@ static int tear_down(void **state)
     (void)state;
     hs_scan_close(&scan);
     hs_flow_fini(&flow);
+    hs_bitmap_fini(&named);
     world_free(w);
     return 0;
 }
@@ -153,9 +163,17 @@ static void run(void)
     WORLD_OK(hs_native_flow(&w->native, &flow, &world_err));
     WORLD_OK(hs_scan_begin(&scan, &w->native, &flow, &world_err));
     WORLD_OK(hs_scan_mark_roots(&scan, &world_err));
+    WORLD_OK(hs_scan_mark_told(&scan, &world_err));
     WORLD_OK(hs_garbage_mark(&scan, &world_err));
     WORLD_OK(hs_scan_end(&scan, &world_err));
     w->dump.n_tree = 1000;
+}
+
+/* A name of the program holds the first block that was made. */
+static void name_first_block(void)
+{
+    WORLD_OK(hs_bitmap_init(&named, w->n_blocks, &world_err));
+    hs_bitmap_set(&named, 0);
 }
 
 static void link_objects(hs_addr a, hs_addr b)
@@ -308,17 +326,104 @@ static void parts_are_named(void **state)
     assert_int_equal(flow.n_typed, 4);
 }
 
+/* holder > item > { data > deep, node > more }; memory of C and an object lead to some of them. */
+static struct {
+    hs_addr holder, item, data, deep, node, more, memory, stray, own, other;
+} told;
+
+static void make_told(void)
+{
+    enum { NODE = 1 };
+    world_type(NODE, "struct node", HS_CTYPE_RECORD, 32);
+    world_slot(NODE, "to", 0, 0);
+    told.holder = object(OBJECT);
+    told.item = object(OBJECT);
+    told.data = world_block(w, 64);
+    told.deep = world_block(w, 64);
+    told.node = world_block(w, 32);
+    told.more = world_block(w, 64);
+    told.memory = world_block(w, 64);
+    told.stray = world_block(w, 32);
+    told.own = world_block(w, 64);
+    told.other = object(OBJECT);
+    *world_word(w, told.holder + 32) = told.item;
+    *world_word(w, told.item + 32) = told.data;
+    *world_word(w, told.item + 40) = told.node;
+    *world_word(w, told.data) = told.deep;
+    *world_word(w, told.node) = told.more;
+    const hs_addr words[] = {told.item, told.data, told.node, 0, told.more, told.own, told.deep};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        *world_word(w, told.memory + i * 8) = words[i];
+    *world_word(w, told.stray) = told.data;
+    *world_word(w, told.other + 32) = told.item;
+    world_seed(w, told.node, NODE);
+    world_seed(w, told.stray, NODE);
+    world_root(w, told.holder, HS_EDGE_EXACT);
+    world_root(w, told.memory, HS_EDGE_EXACT);
+}
+
+static void names_keep_what_they_reach(void **state)
+{
+    (void)state;
+    make_told();
+    w->native.is_python = true;
+    name_first_block();
+    run();
+    scanned(told.memory);
+    assert_int_equal(scan.n_edges, 6);
+    is_edge(0, told.item, HS_EDGE_GUESSED);
+    is_edge(1, told.data, HS_EDGE_GUESSED);
+    is_edge(2, told.node, HS_EDGE_GUESSED);
+    is_edge(3, told.more, HS_EDGE_GUESSED);
+    is_edge(4, told.own, HS_EDGE_EXACT);  /* what no name reaches */
+    is_edge(5, told.deep, HS_EDGE_EXACT); /* nor through what is known */
+    scanned(told.stray);                  /* of known type, but no name reaches it */
+    is_edge(0, told.data, HS_EDGE_GUESSED);
+    scanned(told.other); /* objects hold what they refer to wherever they are */
+    is_edge(0, told.item, HS_EDGE_EXACT);
+    scanned(told.holder);
+    is_edge(0, told.item, HS_EDGE_EXACT);
+    scanned(told.item);
+    is_edge(0, told.data, HS_EDGE_EXACT);
+    is_edge(1, told.node, HS_EDGE_EXACT);
+    scanned(told.node);
+    is_edge(0, told.more, HS_EDGE_EXACT);
+}
+
+/* In a program that has an interpreter in itself, or without names, memory of C is as good. */
+static void names_of_others_keep_nothing_more(void **state)
+{
+    (void)state;
+    make_told();
+    name_first_block();
+    run();
+    assert_int_equal(scan.told.n_bits, 0);
+    scanned(told.memory);
+    is_edge(0, told.item, HS_EDGE_EXACT);
+    is_edge(3, told.more, HS_EDGE_EXACT);
+    hs_scan_close(&scan);
+    w->native.is_python = true;
+    hs_bitmap_fini(&named);
+    WORLD_OK(hs_scan_begin(&scan, &w->native, &flow, &world_err));
+    WORLD_OK(hs_scan_mark_told(&scan, &world_err));
+    assert_int_equal(scan.told.n_bits, 0);
+}
+
 static void every_allocation_fails(void **state)
 {
     (void)state;
     hs_addr a = object(TRACKED);
+    w->native.is_python = true;
+    name_first_block();
     world_seal(w);
     WORLD_OK(hs_native_flow(&w->native, &flow, &world_err));
-    FAIL_EACH (each, .at_least = 4) {
+    FAIL_EACH (each, .at_least = 6) {
         fail_each_begin(&each);
         hs_status status = hs_scan_begin(&scan, &w->native, &flow, &world_err);
         if (status == HS_OK)
             status = hs_scan_mark_roots(&scan, &world_err);
+        if (status == HS_OK)
+            status = hs_scan_mark_told(&scan, &world_err);
         if (status == HS_OK)
             status = hs_garbage_mark(&scan, &world_err);
         if (status == HS_OK)
@@ -340,6 +445,8 @@ int main(void)
         TEST(parts_are_named),
         TEST(every_allocation_fails),
         TEST(missing_references_are_a_leak),
+        TEST(names_keep_what_they_reach),
+        TEST(names_of_others_keep_nothing_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -409,6 +409,53 @@ static void repeated_words_of_unclaimed_memory(void **state)
     }
 }
 
+/* A live block whose content is not looked at. */
+static void far_block(hs_addr begin, uint64_t n_bytes)
+{
+    struct hs_heap_span span = {.begin = begin,
+                                .end = begin + n_bytes,
+                                .form = HS_SPAN_SINGLE,
+                                .owner = HS_OWNER_registered};
+    w->blocks[w->n_blocks++] = begin;
+    WORLD_OK(hs_heap_map_add(&w->dump.heaps.map, &span, &world_err));
+}
+
+/* Numbers of 32 bits beside the upper half of an old address. */
+static void halves_of_addresses(void **state)
+{
+    const hs_addr over = 0x7e80ff000000, border = 0x7e8100000000;
+    const hs_addr large = 0x7e9040000000, small = 0x7ea040000000, behind = 0x7e8200000010;
+    const uint64_t much = 1 << 28, head = 4096;
+    (void)state;
+    hs_addr a = world_block(w, 128), node = world_block(w, 32);
+    far_block(over, 64 << 20);
+    far_block(behind, 1 << 20); /* the 4 GiB do not begin in it */
+    far_block(large, much);
+    far_block(small, much - 16);
+    const hs_addr words[] = {over,      border + 5,       border + 0xfffff, border + 0x100000,
+                             large,     large + head,     large + head - 1, large + much - 8,
+                             small + 8, small + head * 2, behind + head};
+    const hs_addr leads_to[] = {over,  over,  over,  over,  large, large,
+                                large, large, small, small, behind};
+    const unsigned classes[] = {HS_EDGE_EXACT,    HS_EDGE_GUESSED, HS_EDGE_GUESSED,
+                                HS_EDGE_INTERIOR, HS_EDGE_EXACT,   HS_EDGE_GUESSED,
+                                HS_EDGE_INTERIOR, HS_EDGE_GUESSED, HS_EDGE_INTERIOR,
+                                HS_EDGE_INTERIOR, HS_EDGE_INTERIOR};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        *world_word(w, a + i * 8) = words[i];
+    *world_word(w, node) = large + head * 2; /* its type says that it is a pointer */
+    *world_word(w, node + 8) = large + head * 2;
+    world_seed(w, node, NODE);
+    run();
+    edges_of(a);
+    assert_int_equal(scan.n_edges, sizeof words / sizeof *words);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        is_edge(i, leads_to[i], i, classes[i]);
+    edges_of(node);
+    is_edge(0, large, 0, HS_EDGE_INTERIOR);
+    is_edge(1, large, 1, HS_EDGE_GUESSED); /* and that this is none */
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -426,6 +473,7 @@ int main(void)
         TEST(long_chain),
         TEST(weak_roots_keep_nothing),
         TEST(repeated_words_of_unclaimed_memory),
+        TEST(halves_of_addresses),
         TEST(every_allocation_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
