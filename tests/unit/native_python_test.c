@@ -163,7 +163,7 @@ static void run(void)
     WORLD_OK(hs_native_flow(&w->native, &flow, &world_err));
     WORLD_OK(hs_scan_begin(&scan, &w->native, &flow, &world_err));
     WORLD_OK(hs_scan_mark_roots(&scan, &world_err));
-    WORLD_OK(hs_scan_mark_told(&scan, &world_err));
+    WORLD_OK(hs_scan_mark_below_names(&scan, &world_err));
     WORLD_OK(hs_garbage_mark(&scan, &world_err));
     WORLD_OK(hs_scan_end(&scan, &world_err));
     w->dump.n_tree = 1000;
@@ -329,84 +329,85 @@ static void parts_are_named(void **state)
 /* holder > item > { data > deep, node > more }; memory of C and an object lead to some of them. */
 static struct {
     hs_addr holder, item, data, deep, node, more, memory, stray, own, other;
-} told;
+} chain;
 
-static void make_told(void)
+static void make_chain(void)
 {
     enum { NODE = 1 };
     world_type(NODE, "struct node", HS_CTYPE_RECORD, 32);
     world_slot(NODE, "to", 0, 0);
-    told.holder = object(OBJECT);
-    told.item = object(OBJECT);
-    told.data = world_block(w, 64);
-    told.deep = world_block(w, 64);
-    told.node = world_block(w, 32);
-    told.more = world_block(w, 64);
-    told.memory = world_block(w, 64);
-    told.stray = world_block(w, 32);
-    told.own = world_block(w, 64);
-    told.other = object(OBJECT);
-    *world_word(w, told.holder + 32) = told.item;
-    *world_word(w, told.item + 32) = told.data;
-    *world_word(w, told.item + 40) = told.node;
-    *world_word(w, told.data) = told.deep;
-    *world_word(w, told.node) = told.more;
-    const hs_addr words[] = {told.item, told.data, told.node, 0, told.more, told.own, told.deep};
+    chain.holder = object(OBJECT);
+    chain.item = object(OBJECT);
+    chain.data = world_block(w, 64);
+    chain.deep = world_block(w, 64);
+    chain.node = world_block(w, 32);
+    chain.more = world_block(w, 64);
+    chain.memory = world_block(w, 64);
+    chain.stray = world_block(w, 32);
+    chain.own = world_block(w, 64);
+    chain.other = object(OBJECT);
+    *world_word(w, chain.holder + 32) = chain.item;
+    *world_word(w, chain.item + 32) = chain.data;
+    *world_word(w, chain.item + 40) = chain.node;
+    *world_word(w, chain.data) = chain.deep;
+    *world_word(w, chain.node) = chain.more;
+    const hs_addr words[] = {chain.item, chain.data, chain.node, 0,
+                             chain.more, chain.own,  chain.deep};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        *world_word(w, told.memory + i * 8) = words[i];
-    *world_word(w, told.stray) = told.data;
-    *world_word(w, told.other + 32) = told.item;
-    world_seed(w, told.node, NODE);
-    world_seed(w, told.stray, NODE);
-    world_root(w, told.holder, HS_EDGE_EXACT);
-    world_root(w, told.memory, HS_EDGE_EXACT);
+        *world_word(w, chain.memory + i * 8) = words[i];
+    *world_word(w, chain.stray) = chain.data;
+    *world_word(w, chain.other + 32) = chain.item;
+    world_seed(w, chain.node, NODE);
+    world_seed(w, chain.stray, NODE);
+    world_root(w, chain.holder, HS_EDGE_EXACT);
+    world_root(w, chain.memory, HS_EDGE_EXACT);
 }
 
 static void names_keep_what_they_reach(void **state)
 {
     (void)state;
-    make_told();
+    make_chain();
     w->native.is_python = true;
     name_first_block();
     run();
-    scanned(told.memory);
+    scanned(chain.memory);
     assert_int_equal(scan.n_edges, 6);
-    is_edge(0, told.item, HS_EDGE_GUESSED);
-    is_edge(1, told.data, HS_EDGE_GUESSED);
-    is_edge(2, told.node, HS_EDGE_GUESSED);
-    is_edge(3, told.more, HS_EDGE_GUESSED);
-    is_edge(4, told.own, HS_EDGE_EXACT);  /* what no name reaches */
-    is_edge(5, told.deep, HS_EDGE_EXACT); /* nor through what is known */
-    scanned(told.stray);                  /* of known type, but no name reaches it */
-    is_edge(0, told.data, HS_EDGE_GUESSED);
-    scanned(told.other); /* objects hold what they refer to wherever they are */
-    is_edge(0, told.item, HS_EDGE_EXACT);
-    scanned(told.holder);
-    is_edge(0, told.item, HS_EDGE_EXACT);
-    scanned(told.item);
-    is_edge(0, told.data, HS_EDGE_EXACT);
-    is_edge(1, told.node, HS_EDGE_EXACT);
-    scanned(told.node);
-    is_edge(0, told.more, HS_EDGE_EXACT);
+    is_edge(0, chain.item, HS_EDGE_GUESSED);
+    is_edge(1, chain.data, HS_EDGE_GUESSED);
+    is_edge(2, chain.node, HS_EDGE_GUESSED);
+    is_edge(3, chain.more, HS_EDGE_GUESSED);
+    is_edge(4, chain.own, HS_EDGE_EXACT);  /* what no name reaches */
+    is_edge(5, chain.deep, HS_EDGE_EXACT); /* nor through what is known */
+    scanned(chain.stray);                  /* of known type, but no name reaches it */
+    is_edge(0, chain.data, HS_EDGE_GUESSED);
+    scanned(chain.other); /* objects hold what they refer to wherever they are */
+    is_edge(0, chain.item, HS_EDGE_EXACT);
+    scanned(chain.holder);
+    is_edge(0, chain.item, HS_EDGE_EXACT);
+    scanned(chain.item);
+    is_edge(0, chain.data, HS_EDGE_EXACT);
+    is_edge(1, chain.node, HS_EDGE_EXACT);
+    scanned(chain.node);
+    is_edge(0, chain.more, HS_EDGE_EXACT);
 }
 
 /* In a program that has an interpreter in itself, or without names, memory of C is as good. */
 static void names_of_others_keep_nothing_more(void **state)
 {
     (void)state;
-    make_told();
+    make_chain();
     name_first_block();
     run();
-    assert_int_equal(scan.told.n_bits, 0);
-    scanned(told.memory);
-    is_edge(0, told.item, HS_EDGE_EXACT);
-    is_edge(3, told.more, HS_EDGE_EXACT);
+    assert_int_equal(scan.below_names.n_bits, 0);
+    scanned(chain.memory);
+    is_edge(0, chain.item, HS_EDGE_EXACT);
+    is_edge(3, chain.more, HS_EDGE_EXACT);
     hs_scan_close(&scan);
     w->native.is_python = true;
     hs_bitmap_fini(&named);
     WORLD_OK(hs_scan_begin(&scan, &w->native, &flow, &world_err));
-    WORLD_OK(hs_scan_mark_told(&scan, &world_err));
-    assert_int_equal(scan.told.n_bits, 0);
+    WORLD_OK(hs_scan_mark_below_names(&scan, &world_err));
+    assert_int_equal(scan.below_names.n_bits, 0);
 }
 
 static void every_allocation_fails(void **state)
@@ -423,7 +424,7 @@ static void every_allocation_fails(void **state)
         if (status == HS_OK)
             status = hs_scan_mark_roots(&scan, &world_err);
         if (status == HS_OK)
-            status = hs_scan_mark_told(&scan, &world_err);
+            status = hs_scan_mark_below_names(&scan, &world_err);
         if (status == HS_OK)
             status = hs_garbage_mark(&scan, &world_err);
         if (status == HS_OK)

@@ -15,7 +15,7 @@ struct firm {
     struct hs_bitmap *marks; /* by rank: what was met */
     bool is_within;          /* only from blocks to others that end with them */
     bool is_still;           /* what is met is not gone on from */
-    bool is_told;            /* what is met is gone on from where it is known what it is */
+    bool is_below_names;     /* what is met is gone on from where it is known what it is */
 };
 
 static hs_status firm_block(struct firm *f, const struct hs_heap_block *from,
@@ -26,7 +26,7 @@ static hs_status firm_block(struct firm *f, const struct hs_heap_block *from,
     if (hs_bitmap_get(f->marks, to->rank))
         return HS_OK;
     hs_bitmap_set(f->marks, to->rank);
-    if (to->bytes == NULL || f->is_still || (f->is_told && !hs_scan_is_told(f->scan, to)))
+    if (to->bytes == NULL || f->is_still || (f->is_below_names && !hs_scan_is_known(f->scan, to)))
         return HS_OK;
     return hs_block_queue_push(&f->queue, to, err);
 }
@@ -164,9 +164,9 @@ hs_status hs_scan_mark_firm(struct hs_scan *scan, struct hs_error *err)
     return status;
 }
 
-/* ---- what is told */
+/* ---- what names reach */
 
-static hs_status told_from_names(struct firm *f, struct hs_error *err)
+static hs_status firm_from_names(struct firm *f, struct hs_error *err)
 {
     struct hs_heap_iterator it = {.map = &f->scan->native->dump->heaps.map};
     struct hs_heap_block block;
@@ -177,16 +177,16 @@ static hs_status told_from_names(struct firm *f, struct hs_error *err)
     return firm_drain(f, err);
 }
 
-hs_status hs_scan_mark_told(struct hs_scan *scan, struct hs_error *err)
+hs_status hs_scan_mark_below_names(struct hs_scan *scan, struct hs_error *err)
 {
     struct firm f;
 
     if (!scan->native->is_python || scan->named == NULL)
         return HS_OK;
-    HS_TRY(hs_bitmap_init(&scan->told, scan->native->dump->heaps.map.n_blocks, err));
-    HS_TRY(firm_begin(&f, scan, &scan->told, err));
-    f.is_told = true;
-    hs_status status = told_from_names(&f, err);
+    HS_TRY(hs_bitmap_init(&scan->below_names, scan->native->dump->heaps.map.n_blocks, err));
+    HS_TRY(firm_begin(&f, scan, &scan->below_names, err));
+    f.is_below_names = true;
+    hs_status status = firm_from_names(&f, err);
     firm_end(&f);
     return status;
 }

@@ -9,11 +9,11 @@
  * doubt by words that are not. A root of OCaml's in a block that only a guess leads to stays a
  * root: the guess must not take its place. Linear in the words of those blocks. */
 hs_status hs_scan_mark_firm(struct hs_scan *scan, struct hs_error *err);
-/* Finds scan->told, in the program `python` where names are known; after mark_roots: what names
- * reach through blocks of which it is known what they are, and what these lead to. Linear in the
- * words of those blocks; a bit for each block of the heap. */
-#define HS_TOLD_BYTES(n_blocks) ((n_blocks) / 8)
-hs_status hs_scan_mark_told(struct hs_scan *scan, struct hs_error *err);
+/* Finds scan->below_names, in the program `python` where names are known; after mark_roots: what
+ * names reach through blocks of which it is known what they are, and what these lead to. Linear in
+ * the words of those blocks; a bit for each block of the heap. */
+#define HS_BELOW_NAMES_BYTES(n_blocks) ((n_blocks) / 8)
+hs_status hs_scan_mark_below_names(struct hs_scan *scan, struct hs_error *err);
 /* Finds scan->entries (owned.h), where anything has an owner; between begin and mark_roots. Twice
  * the words of such blocks; 3 bits for each block of the heap, of which one stays. */
 #define HS_OWNED_BYTES(n_blocks) ((n_blocks) / 8 * 3)

@@ -158,7 +158,8 @@ static hs_status native_reserve(struct hs_native *native, struct hs_error *err)
         HS_TRY(hs_dump_plan_adjust(&dump->plan, table_bytes, err));
     HS_TRY(hs_dump_plan_reserve(&dump->plan, HS_MARK_BYTES(n_blocks), "the marks of blocks", err));
     if (native->is_python)
-        HS_TRY(hs_dump_plan_reserve(&dump->plan, HS_TOLD_BYTES(n_blocks), "what names reach", err));
+        HS_TRY(hs_dump_plan_reserve(&dump->plan, HS_BELOW_NAMES_BYTES(n_blocks), "what names reach",
+                                    err));
     if (hs_heaps_have_owners(&dump->heaps))
         HS_TRY(hs_dump_plan_reserve(&dump->plan, HS_OWNED_BYTES(n_blocks), "who owns blocks", err));
     if (native->ctypes == NULL && hs_heaps_interpreter(&dump->heaps).model == NULL &&
@@ -221,7 +222,7 @@ static hs_status native_roots(void *state, struct hs_error *err)
     if (s->scan.entries.n_bits != 0) /* of three bits of a block one is kept */
         hs_dump_plan_release(&dump->plan, HS_OWNED_BYTES(dump->heaps.map.n_blocks) / 3 * 2);
     HS_TRY(hs_scan_mark_roots(&s->scan, err));
-    HS_TRY(hs_scan_mark_told(&s->scan, err));
+    HS_TRY(hs_scan_mark_below_names(&s->scan, err));
     if (dump->n_listing > 1)
         HS_TRY(hs_scan_mark_firm(&s->scan, err));
     return hs_native_collect_disguised(&s->native, &s->scan, err);

@@ -24,7 +24,7 @@ void hs_scan_close(struct hs_scan *scan)
     hs_bitmap_fini(&scan->by_start);
     hs_bitmap_fini(&scan->unsure);
     hs_bitmap_fini(&scan->leaked);
-    hs_bitmap_fini(&scan->told);
+    hs_bitmap_fini(&scan->below_names);
     hs_bitmap_fini(&scan->entries);
     hs_block_queue_fini(&scan->queue);
     hs_dict_fini(&scan->repeated);
@@ -172,14 +172,15 @@ static inline bool scan_is_exact(const struct hs_scan *scan, const struct hs_hea
     return scan_python(scan, block, &words) && words.is_exact;
 }
 
-bool hs_scan_is_told(const struct hs_scan *scan, const struct hs_heap_block *block)
+bool hs_scan_is_known(const struct hs_scan *scan, const struct hs_heap_block *block)
 {
     struct hs_object_words words;
     hs_ntype number = hs_flow_type(scan->flow, block->rank);
 
     if (scan_python(scan, block, &words))
         return !words.is_plain;
-    if (number == 0 || scan->told.n_bits == 0 || !hs_bitmap_get(&scan->told, block->rank))
+    if (number == 0 || scan->below_names.n_bits == 0 ||
+        !hs_bitmap_get(&scan->below_names, block->rank))
         return false;
     const struct hs_native_type *type = hs_native_type_of(&scan->flow->types, number);
     return type->is_own_word || type->is_storage || (type->ctype != 0 && !type->is_memory);
@@ -501,8 +502,8 @@ static unsigned scan_others_class(const struct hs_scan *scan, const struct hs_he
     if (!hs_edge_is_strong(edge_class))
         return edge_class;
     if (hs_owned_is_borrowed(scan, block, target) ||
-        (scan->told.n_bits != 0 && hs_bitmap_get(&scan->told, target->rank) &&
-         !hs_scan_is_told(scan, block)))
+        (scan->below_names.n_bits != 0 && hs_bitmap_get(&scan->below_names, target->rank) &&
+         !hs_scan_is_known(scan, block)))
         return HS_EDGE_GUESSED;
     return !is_python && model != NULL && model->is_part != NULL &&
                    model->is_part(scan->python.state, target)

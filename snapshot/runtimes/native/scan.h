@@ -45,7 +45,7 @@ struct hs_scan {
     const struct hs_flow *flow;    /* borrowed */
     struct hs_bitmap reached;      /* by rank: from a root that keeps */
     struct hs_bitmap firm;         /* by rank: without a doubtful word; see hs_scan_mark_firm */
-    struct hs_bitmap told;         /* by rank: see hs_scan_mark_told; no bits: nothing is */
+    struct hs_bitmap below_names;  /* by rank: see hs_scan_mark_below_names; no bits: nothing is */
     struct hs_bitmap entries;      /* by rank: see owned.h; no bits: nothing has an owner */
     bool has_owners;               /* somebody knows who owns blocks */
     struct hs_bitmap by_start;     /* by rank: a word leads to its start */
@@ -125,10 +125,11 @@ hs_status hs_scan_block(struct hs_scan *scan, const struct hs_heap_block *block,
 /* The type of a block as far as something is known of its words, or NULL. */
 const struct hs_native_type *hs_scan_type(const struct hs_scan *scan,
                                           const struct hs_heap_block *block);
-/* Is it an object of an interpreter or a part of one; or is it in scan->told, and known what it is:
- * what debug information describes, what says itself of which type it is, the storage of a vector?
+/* Is it an object of an interpreter or a part of one; or is it in scan->below_names, and known what
+ * it is: what debug information describes, what says itself of which type it is, the storage of a
+ * vector?
  */
-bool hs_scan_is_told(const struct hs_scan *scan, const struct hs_heap_block *block);
+bool hs_scan_is_known(const struct hs_scan *scan, const struct hs_heap_block *block);
 /* Leaves out the characters of text and the like. */
 void hs_scan_cut(const struct hs_scan *scan, struct hs_heap_block *block);
 /* Counts it among the sizes of its type. */
