@@ -148,9 +148,9 @@ def doors():
 def failures():
     """Each is said once, however many dumps there are."""
     target = Busy(program, 1, 1000)
-    unused = socket.create_server(("127.0.0.1", 0))
+    unused = socket.socket() # its port stays taken, and nobody listens there
+    unused.bind(("127.0.0.1", 0))
     port = unused.getsockname()[1]
-    unused.close()
     key, certificate = os.path.join(WORK, "key.pem"), os.path.join(WORK, "certificate.pem")
     subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
                     "-subj", "/CN=127.0.0.1", "-keyout", key, "-out", certificate],
