@@ -397,7 +397,20 @@ static void put_accumulation(struct writer *w, struct hs_view *view,
         put_parts(w, view, at);
 }
 
-static void put_sureness(struct writer *w, const struct hs_suspect *suspect)
+/* Of what is of the tier of a runtime. */
+static const char *who_leads_to_it(const struct hs_view *view, const struct hs_suspect *suspect)
+{
+    for (uint32_t i = 0; i < suspect->n_shown; i++) {
+        unsigned kind = hs_snap_root(view->snap, suspect->roots[i])->kind;
+        if (kind != HS_ROOT_STACK && kind != HS_ROOT_REGISTER)
+            return "Nothing of the program's own leads to it. ";
+    }
+    return suspect->n_roots == 1 ? "Only a call that runs leads to it. "
+                                 : "Only calls that run lead to it. ";
+}
+
+static void put_sureness(struct writer *w, const struct hs_view *view,
+                         const struct hs_suspect *suspect)
 {
     static const char *const texts[] = {
         [HS_EXACT] = "Exact.",
@@ -414,7 +427,7 @@ static void put_sureness(struct writer *w, const struct hs_suspect *suspect)
         return;
     }
     if (suspect->tier == HS_TIER_RUNTIME)
-        put(w, "Nothing of the program's own leads to it. ");
+        put(w, "%s", who_leads_to_it(view, suspect));
     put(w, "%s", texts[suspect->certainty]);
     if (suspect->doubtful_words > suspect->words / MUCH) {
         put(w, " Of it ");
@@ -441,7 +454,7 @@ static void put_owner(struct writer *w, struct hs_view *view, const struct hs_su
     put(w, "%s",
         is_joint ? "Letting go of all of them frees it; of fewer, nothing. "
                  : "Letting go of it frees all of that. ");
-    put_sureness(w, suspect);
+    put_sureness(w, view, suspect);
 }
 
 static void put_lost(struct writer *w, const struct hs_view *view, const struct hs_suspect *suspect)
@@ -452,7 +465,7 @@ static void put_lost(struct writer *w, const struct hs_view *view, const struct 
     put_blocks(w, view, suspect->type, suspect->count, suspect->each_words);
     put(w, " and what hangs on %s: %s %s lost. ", suspect->count == 1 ? "it" : "them", much, "is");
     put(w, "Freeing these would free all of that. ");
-    put_sureness(w, suspect);
+    put_sureness(w, view, suspect);
 }
 
 /* Has the program itself, a file that is no library, debug information? */
@@ -515,7 +528,7 @@ static void put_waste(struct writer *w, const struct hs_view *view,
         break;
     }
     put(w, "These words count above, too, for who keeps them. ");
-    put_sureness(w, suspect);
+    put_sureness(w, view, suspect);
 }
 
 /* ---- the command */

@@ -9,16 +9,7 @@
 
 enum { WORD = 8 };
 
-struct firm {
-    struct hs_scan *scan;
-    struct hs_block_queue queue;
-    struct hs_bitmap *marks; /* by rank: what was met */
-    bool is_within;          /* only from blocks to others that end with them */
-    bool is_still;           /* what is met is not gone on from */
-    bool is_below_names;     /* what is met is gone on from where it is known what it is */
-};
-
-static hs_status firm_block(struct firm *f, const struct hs_heap_block *from,
+static hs_status firm_block(struct hs_firm *f, const struct hs_heap_block *from,
                             const struct hs_heap_block *to, struct hs_error *err)
 {
     if (f->is_within && (from->rank == to->rank || !hs_owned_together(f->scan, from, to)))
@@ -26,19 +17,20 @@ static hs_status firm_block(struct firm *f, const struct hs_heap_block *from,
     if (hs_bitmap_get(f->marks, to->rank))
         return HS_OK;
     hs_bitmap_set(f->marks, to->rank);
+    f->n_bytes += to->n_bytes;
     if (to->bytes == NULL || f->is_still || (f->is_below_names && !hs_scan_is_known(f->scan, to)))
         return HS_OK;
     return hs_block_queue_push(&f->queue, to, err);
 }
 
-static bool firm_is_firm(const struct firm *f, const struct hs_heap_block *from,
+static bool firm_is_firm(const struct hs_firm *f, const struct hs_heap_block *from,
                          const struct hs_heap_block *to, unsigned edge_class)
 {
     return hs_edge_tier(edge_class) < HS_TIER_DOUBTFUL && !hs_owned_is_borrowed(f->scan, from, to);
 }
 
 /* Blocks that it leads to in other ways than by the words in it. */
-static hs_status firm_beyond_words(struct firm *f, const struct hs_heap_block *block,
+static hs_status firm_beyond_words(struct hs_firm *f, const struct hs_heap_block *block,
                                    struct hs_error *err)
 {
     struct hs_heap_block target;
@@ -50,7 +42,8 @@ static hs_status firm_beyond_words(struct firm *f, const struct hs_heap_block *b
     return HS_OK;
 }
 
-static hs_status firm_words(struct firm *f, const struct hs_heap_block *block, struct hs_error *err)
+static hs_status firm_words(struct hs_firm *f, const struct hs_heap_block *block,
+                            struct hs_error *err)
 {
     const struct hs_scan *scan = f->scan;
     const struct hs_said said = hs_said_of(scan, hs_scan_type(scan, block), block);
@@ -77,7 +70,7 @@ static hs_status firm_packed_word(struct hs_scan *scan, void *with,
                                   const struct hs_heap_block *block, uint64_t at,
                                   struct hs_error *err)
 {
-    struct firm *f = with;
+    struct hs_firm *f = with;
     struct hs_heap_block target;
     enum hs_pointer how = hs_flow_resolve(scan->native, hs_load_u64(block->bytes + at), &target);
 
@@ -86,17 +79,23 @@ static hs_status firm_packed_word(struct hs_scan *scan, void *with,
                : firm_block(f, block, &target, err);
 }
 
-static hs_status firm_roots(struct firm *f, struct hs_error *err)
+hs_status hs_firm_add(struct hs_firm *f, const struct hs_root_leaf *leaf, struct hs_error *err)
 {
-    const struct hs_native *native = f->scan->native;
     struct hs_heap_block block;
 
-    for (size_t i = 0; i < native->roots.n_leaves; i++) {
-        const struct hs_root_leaf *leaf = &native->roots.leaves[i];
-        if (!leaf->root.weak && leaf->root.tier < HS_TIER_DOUBTFUL &&
-            hs_heap_map_resolve(&native->dump->heaps.map, leaf->target, &block) == HS_POINTER_START)
-            HS_TRY(firm_block(f, &block, &block, err));
-    }
+    if (leaf->root.weak || leaf->root.tier == HS_TIER_DOUBTFUL ||
+        hs_heap_map_resolve(&f->scan->native->dump->heaps.map, leaf->target, &block) !=
+            HS_POINTER_START)
+        return HS_OK;
+    return firm_block(f, &block, &block, err);
+}
+
+static hs_status firm_roots(struct hs_firm *f, struct hs_error *err)
+{
+    const struct hs_roots *roots = &f->scan->native->roots;
+
+    for (size_t i = 0; i < roots->n_leaves; i++)
+        HS_TRY(hs_firm_add(f, &roots->leaves[i], err));
     return HS_OK;
 }
 
@@ -112,7 +111,7 @@ static void firm_sizes(struct hs_scan *scan)
 }
 
 /* One block's words. */
-static hs_status firm_visit(struct firm *f, struct hs_heap_block block, struct hs_error *err)
+static hs_status firm_visit(struct hs_firm *f, struct hs_heap_block block, struct hs_error *err)
 {
     if (block.bytes == NULL || block.n_bytes < WORD ||
         hs_native_is_root_memory(f->scan->native, &block))
@@ -125,7 +124,7 @@ static hs_status firm_visit(struct firm *f, struct hs_heap_block block, struct h
                : HS_OK;
 }
 
-static hs_status firm_drain(struct firm *f, struct hs_error *err)
+hs_status hs_firm_drain(struct hs_firm *f, struct hs_error *err)
 {
     struct hs_heap_block block;
 
@@ -134,10 +133,10 @@ static hs_status firm_drain(struct firm *f, struct hs_error *err)
     return HS_OK;
 }
 
-static hs_status firm_begin(struct firm *f, struct hs_scan *scan, struct hs_bitmap *marks,
-                            struct hs_error *err)
+hs_status hs_firm_open(struct hs_firm *f, struct hs_scan *scan, struct hs_bitmap *marks,
+                       struct hs_error *err)
 {
-    *f = (struct firm){.scan = scan, .marks = marks};
+    *f = (struct hs_firm){.scan = scan, .marks = marks};
     HS_TRY(hs_block_queue_init(&f->queue, &scan->native->dump->heaps.map, HS_QUEUE_BLOCKS, err));
     if (scan->native->is_large)
         hs_block_queue_go_by_region(&f->queue);
@@ -145,7 +144,7 @@ static hs_status firm_begin(struct firm *f, struct hs_scan *scan, struct hs_bitm
     return HS_OK;
 }
 
-static void firm_end(struct firm *f)
+void hs_firm_close(struct hs_firm *f)
 {
     hs_block_queue_fini(&f->queue);
     memset(f->scan->sizes, 0, f->scan->flow->types.n_types * sizeof *f->scan->sizes);
@@ -153,20 +152,20 @@ static void firm_end(struct firm *f)
 
 hs_status hs_scan_mark_firm(struct hs_scan *scan, struct hs_error *err)
 {
-    struct firm f;
+    struct hs_firm f;
 
     HS_TRY(hs_bitmap_init(&scan->firm, scan->native->dump->heaps.map.n_blocks, err));
-    HS_TRY(firm_begin(&f, scan, &scan->firm, err));
+    HS_TRY(hs_firm_open(&f, scan, &scan->firm, err));
     hs_status status = firm_roots(&f, err);
     if (status == HS_OK)
-        status = firm_drain(&f, err);
-    firm_end(&f);
+        status = hs_firm_drain(&f, err);
+    hs_firm_close(&f);
     return status;
 }
 
 /* ---- what names reach */
 
-static hs_status firm_from_names(struct firm *f, struct hs_error *err)
+static hs_status firm_from_names(struct hs_firm *f, struct hs_error *err)
 {
     struct hs_heap_iterator it = {.map = &f->scan->native->dump->heaps.map};
     struct hs_heap_block block;
@@ -174,20 +173,20 @@ static hs_status firm_from_names(struct firm *f, struct hs_error *err)
     while (hs_heap_map_next(&it, &block))
         if (hs_bitmap_get(f->scan->named, block.rank))
             HS_TRY(firm_block(f, &block, &block, err));
-    return firm_drain(f, err);
+    return hs_firm_drain(f, err);
 }
 
 hs_status hs_scan_mark_below_names(struct hs_scan *scan, struct hs_error *err)
 {
-    struct firm f;
+    struct hs_firm f;
 
     if (!scan->native->is_python || scan->named == NULL)
         return HS_OK;
     HS_TRY(hs_bitmap_init(&scan->below_names, scan->native->dump->heaps.map.n_blocks, err));
-    HS_TRY(firm_begin(&f, scan, &scan->below_names, err));
+    HS_TRY(hs_firm_open(&f, scan, &scan->below_names, err));
     f.is_below_names = true;
     hs_status status = firm_from_names(&f, err);
-    firm_end(&f);
+    hs_firm_close(&f);
     return status;
 }
 
@@ -199,7 +198,7 @@ static bool is_owned(const struct hs_scan *scan, const struct hs_heap_block *blo
 }
 
 /* Which blocks others that end with them lead to. */
-static hs_status find_inner(struct firm *f, struct hs_error *err)
+static hs_status find_inner(struct hs_firm *f, struct hs_error *err)
 {
     struct hs_heap_iterator it = {.map = &f->scan->native->dump->heaps.map};
     struct hs_heap_block block;
@@ -211,7 +210,8 @@ static hs_status find_inner(struct firm *f, struct hs_error *err)
     return HS_OK;
 }
 
-static hs_status add_entry(struct firm *f, const struct hs_heap_block *block, struct hs_error *err)
+static hs_status add_entry(struct hs_firm *f, const struct hs_heap_block *block,
+                           struct hs_error *err)
 {
     hs_bitmap_set(&f->scan->entries, block->rank);
     hs_bitmap_set(f->marks, block->rank);
@@ -219,7 +219,7 @@ static hs_status add_entry(struct firm *f, const struct hs_heap_block *block, st
 }
 
 /* Those that no other leads to, whatever their order. */
-static hs_status add_outer(struct firm *f, const struct hs_bitmap *inner, struct hs_error *err)
+static hs_status add_outer(struct hs_firm *f, const struct hs_bitmap *inner, struct hs_error *err)
 {
     struct hs_heap_iterator it = {.map = &f->scan->native->dump->heaps.map};
     struct hs_heap_block block;
@@ -227,11 +227,11 @@ static hs_status add_outer(struct firm *f, const struct hs_bitmap *inner, struct
     while (hs_heap_map_next(&it, &block))
         if (is_owned(f->scan, &block) && !hs_bitmap_get(inner, block.rank))
             HS_TRY(add_entry(f, &block, err));
-    return firm_drain(f, err);
+    return hs_firm_drain(f, err);
 }
 
 /* What was not met then hangs on circles: of each the first. */
-static hs_status add_circles(struct firm *f, struct hs_error *err)
+static hs_status add_circles(struct hs_firm *f, struct hs_error *err)
 {
     struct hs_heap_iterator it = {.map = &f->scan->native->dump->heaps.map};
     struct hs_heap_block block;
@@ -240,12 +240,12 @@ static hs_status add_circles(struct firm *f, struct hs_error *err)
         if (!is_owned(f->scan, &block) || hs_bitmap_get(f->marks, block.rank))
             continue;
         HS_TRY(add_entry(f, &block, err));
-        HS_TRY(firm_drain(f, err));
+        HS_TRY(hs_firm_drain(f, err));
     }
     return HS_OK;
 }
 
-static hs_status find_entries(struct firm *f, struct hs_bitmap *inner, struct hs_bitmap *held,
+static hs_status find_entries(struct hs_firm *f, struct hs_bitmap *inner, struct hs_bitmap *held,
                               struct hs_error *err)
 {
     uint64_t n_blocks = f->scan->native->dump->heaps.map.n_blocks;
@@ -264,15 +264,15 @@ static hs_status find_entries(struct firm *f, struct hs_bitmap *inner, struct hs
 hs_status hs_scan_find_owned(struct hs_scan *scan, struct hs_error *err)
 {
     struct hs_bitmap inner = {0}, held = {0};
-    struct firm f;
+    struct hs_firm f;
 
     if (!hs_heaps_have_owners(&scan->native->dump->heaps))
         return HS_OK;
     HS_TRY(hs_bitmap_init(&scan->entries, scan->native->dump->heaps.map.n_blocks, err));
-    HS_TRY(firm_begin(&f, scan, NULL, err));
+    HS_TRY(hs_firm_open(&f, scan, NULL, err));
     hs_status status = find_entries(&f, &inner, &held, err);
     hs_bitmap_fini(&inner);
     hs_bitmap_fini(&held);
-    firm_end(&f);
+    hs_firm_close(&f);
     return status;
 }

@@ -5,6 +5,24 @@
 
 #include "scan.h"
 
+/* A walk along words that are not in doubt. */
+struct hs_firm {
+    struct hs_scan *scan; /* borrowed */
+    struct hs_block_queue queue;
+    struct hs_bitmap *marks; /* borrowed; by rank: what was met */
+    uint64_t n_bytes;        /* of what was met */
+    bool is_within;          /* only from blocks to others that end with them */
+    bool is_still;           /* what is met is not gone on from */
+    bool is_below_names;     /* what is met is gone on from where it is known what it is */
+};
+/* For walks between hs_scan_begin and hs_scan_end. Fails with HS_LIMIT. */
+hs_status hs_firm_open(struct hs_firm *firm, struct hs_scan *scan, struct hs_bitmap *marks,
+                       struct hs_error *err);
+void hs_firm_close(struct hs_firm *firm);
+/* What a root leads to that is not in doubt itself is met; drain goes on from there. */
+hs_status hs_firm_add(struct hs_firm *firm, const struct hs_root_leaf *leaf, struct hs_error *err);
+hs_status hs_firm_drain(struct hs_firm *firm, struct hs_error *err);
+
 /* Where other runtimes serve, after begin: which blocks are reached from roots that are not in
  * doubt by words that are not. A root of OCaml's in a block that only a guess leads to stays a
  * root: the guess must not take its place. Linear in the words of those blocks. */

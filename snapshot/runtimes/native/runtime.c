@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "base/alloc.h"
+#include "calls.h"
 #include "computed.h"
 #include "copy.h"
 #include "disguise.h"
@@ -221,6 +222,7 @@ static hs_status native_roots(void *state, struct hs_error *err)
     HS_TRY(hs_scan_find_owned(&s->scan, err));
     if (s->scan.entries.n_bits != 0) /* of three bits of a block one is kept */
         hs_dump_plan_release(&dump->plan, HS_OWNED_BYTES(dump->heaps.map.n_blocks) / 3 * 2);
+    HS_TRY(hs_calls_lend(&s->scan, err));
     HS_TRY(hs_scan_mark_roots(&s->scan, err));
     HS_TRY(hs_scan_mark_below_names(&s->scan, err));
     if (dump->n_listing > 1)

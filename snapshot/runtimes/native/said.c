@@ -5,7 +5,7 @@
 #include "flow.h"
 
 /* All allocators round to 16. */
-enum { ROUNDED_BYTES = 16, WIDE_ONE_IN = 8, WORD = 8 };
+enum { ROUNDED_BYTES = 16, LEAST_BYTES = 24, WIDE_ONE_IN = 8, WORD = 8 };
 /* What is within so many bytes of the beginning of a block is a head or an alignment. */
 enum { HALF_HEAD_BYTES = 4096, HALF_SMALL = 1 << 20, HALF_MUCH = 1 << 28 };
 
@@ -37,6 +37,21 @@ static bool said_is_rounded(const struct hs_scan *scan, const struct hs_heap_blo
            sizes->n_wide <= sizes->n_tight / WIDE_ONE_IN;
 }
 
+/* The least block of glibc's has 24 bytes: an object of C++ that is nothing but a pointer to its
+ * virtual table leaves two words of it. An array of such would have the table in these, too. */
+static bool said_is_least(const struct hs_scan *scan, const struct hs_heap_block *block,
+                          uint64_t end)
+{
+    const struct hs_objects *objects = &scan->native->dump->objects;
+
+    if (end != WORD || block->n_bytes != LEAST_BYTES || block->bytes == NULL)
+        return false;
+    uint64_t table = hs_load_u64(block->bytes);
+    return hs_objects_object_at(objects, table) != NULL &&
+           hs_load_u64(block->bytes + WORD) != table &&
+           hs_load_u64(block->bytes + 2 * WORD) != table;
+}
+
 struct hs_said hs_said_of(const struct hs_scan *scan, const struct hs_native_type *type,
                           const struct hs_heap_block *block)
 {
@@ -51,7 +66,8 @@ struct hs_said hs_said_of(const struct hs_scan *scan, const struct hs_native_typ
         said.end = block->n_bytes;
     said.has_rest = type->is_open_text || type->is_sized ||
                     (!type->is_open && type->said_bytes == type->n_bytes &&
-                     said_is_rounded(scan, block, said.end));
+                     (said_is_rounded(scan, block, said.end) ||
+                      (!type->is_array && said_is_least(scan, block, said.end))));
     return said;
 }
 

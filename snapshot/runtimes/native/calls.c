@@ -1,0 +1,209 @@
+#include "calls.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "firm.h"
+
+enum { LITTLE_ONE_IN = 8 };
+
+/* A variable of a call, by its leaf among the roots. */
+struct call_variable {
+    uint32_t thread, frame; /* from 1, the innermost */
+    size_t leaf;
+};
+
+struct call {
+    size_t first, n; /* its variables */
+    uint32_t thread;
+    uint32_t depth;   /* how many calls with variables are further out on its stack */
+    uint64_t n_bytes; /* of blocks that nothing leads to which outlives it */
+};
+
+struct calls {
+    struct hs_scan *scan;
+    struct hs_firm walk;
+    struct call_variable *variables; /* owned: by thread, those of outer calls first */
+    size_t n_variables, variables_capacity;
+    struct call *calls; /* owned */
+    size_t n_calls, calls_capacity;
+};
+
+static void calls_fini(struct calls *c)
+{
+    hs_free(c->variables);
+    hs_free(c->calls);
+}
+
+static struct hs_root_leaf *leaf_of(const struct calls *c, size_t variable)
+{
+    return &c->scan->native->roots.leaves[c->variables[variable].leaf];
+}
+
+static bool is_firm(const struct hs_root_leaf *leaf)
+{
+    return leaf->root.tier == HS_TIER_FIRM && !leaf->root.weak;
+}
+
+static bool is_of_call(const struct hs_root_leaf *leaf)
+{
+    return (leaf->root.kind == HS_ROOT_STACK || leaf->root.kind == HS_ROOT_REGISTER) &&
+           leaf->root.thread != 0 && leaf->root.frame != 0;
+}
+
+static int by_stack(const void *a, const void *b)
+{
+    const struct call_variable *x = a, *y = b;
+
+    if (x->thread != y->thread)
+        return x->thread < y->thread ? -1 : 1;
+    if (x->frame != y->frame)
+        return x->frame > y->frame ? -1 : 1;
+    return x->leaf < y->leaf ? -1 : x->leaf > y->leaf;
+}
+
+/* The outermost of all stacks, then those that these have called. */
+static int by_depth(const void *a, const void *b)
+{
+    const struct call *x = a, *y = b;
+
+    if (x->depth != y->depth)
+        return x->depth < y->depth ? -1 : 1;
+    return x->first < y->first ? -1 : x->first > y->first;
+}
+
+static int by_thread(const void *a, const void *b)
+{
+    const struct call *x = a, *y = b;
+    return x->first < y->first ? -1 : x->first > y->first;
+}
+
+static hs_status list_variables(struct calls *c, struct hs_error *err)
+{
+    const struct hs_roots *roots = &c->scan->native->roots;
+
+    for (size_t i = 0; i < roots->n_leaves; i++) {
+        const struct hs_root *root = &roots->leaves[i].root;
+        if (!is_firm(&roots->leaves[i]) || !is_of_call(&roots->leaves[i]))
+            continue;
+        HS_TRY(HS_GROW(&c->variables, &c->variables_capacity, c->n_variables + 1, err));
+        c->variables[c->n_variables++] =
+            (struct call_variable){.thread = root->thread, .frame = root->frame, .leaf = i};
+    }
+    if (c->n_variables != 0)
+        qsort(c->variables, c->n_variables, sizeof *c->variables, by_stack);
+    return HS_OK;
+}
+
+/* Is any of them inside of another one? */
+static hs_status list_calls(struct calls *c, bool *ret_any_inner, struct hs_error *err)
+{
+    *ret_any_inner = false;
+    for (size_t i = 0, end; i < c->n_variables; i = end) {
+        const struct call_variable *first = &c->variables[i];
+        struct call *outer = c->n_calls == 0 ? NULL : &c->calls[c->n_calls - 1];
+        bool is_inner = outer != NULL && outer->thread == first->thread;
+        uint32_t depth = is_inner ? outer->depth + 1 : 0;
+        for (end = i + 1; end < c->n_variables && c->variables[end].thread == first->thread &&
+                          c->variables[end].frame == first->frame;)
+            end++;
+        HS_TRY(HS_GROW(&c->calls, &c->calls_capacity, c->n_calls + 1, err));
+        c->calls[c->n_calls++] =
+            (struct call){.first = i, .n = end - i, .thread = first->thread, .depth = depth};
+        *ret_any_inner |= is_inner;
+    }
+    return HS_OK;
+}
+
+/* What outlives all calls. */
+static hs_status meet_lasting(struct calls *c, struct hs_error *err)
+{
+    const struct hs_roots *roots = &c->scan->native->roots;
+
+    for (size_t i = 0; i < roots->n_leaves; i++)
+        if (is_firm(&roots->leaves[i]) && !is_of_call(&roots->leaves[i]))
+            HS_TRY(hs_firm_add(&c->walk, &roots->leaves[i], err));
+    return hs_firm_drain(&c->walk, err);
+}
+
+static hs_status meet_call(struct calls *c, struct call *call, struct hs_error *err)
+{
+    uint64_t before = c->walk.n_bytes;
+
+    for (size_t i = call->first; i < call->first + call->n; i++)
+        HS_TRY(hs_firm_add(&c->walk, leaf_of(c, i), err));
+    HS_TRY(hs_firm_drain(&c->walk, err));
+    call->n_bytes = c->walk.n_bytes - before;
+    return HS_OK;
+}
+
+static hs_status meet_all(struct calls *c, struct hs_error *err)
+{
+    HS_TRY(meet_lasting(c, err));
+    qsort(c->calls, c->n_calls, sizeof *c->calls, by_depth);
+    for (size_t i = 0; i < c->n_calls; i++)
+        HS_TRY(meet_call(c, &c->calls[i], err));
+    qsort(c->calls, c->n_calls, sizeof *c->calls, by_thread);
+    return HS_OK;
+}
+
+static void lend_to(struct calls *c, const struct call *call)
+{
+    for (size_t i = call->first; i < call->first + call->n; i++)
+        leaf_of(c, i)->root.tier = HS_TIER_RUNTIME;
+}
+
+/* Of the calls [begin, end), those of one stack, the first is the outermost. */
+static void lend(struct calls *c, size_t begin, size_t end)
+{
+    size_t most = begin;
+
+    for (size_t i = begin + 1; i < end; i++)
+        if (c->calls[i].n_bytes > c->calls[most].n_bytes)
+            most = i;
+    for (size_t i = most + 1; i < end; i++)
+        if (c->calls[i].n_bytes < c->calls[most].n_bytes / LITTLE_ONE_IN)
+            lend_to(c, &c->calls[i]);
+}
+
+static void lend_all(struct calls *c)
+{
+    for (size_t i = 0, end; i < c->n_calls; i = end) {
+        for (end = i + 1; end < c->n_calls && c->calls[end].depth != 0;)
+            end++;
+        lend(c, i, end);
+    }
+}
+
+/* The marks of what is reached are not used yet: they serve, and are made anew. */
+static hs_status calls_walk(struct calls *c, struct hs_error *err)
+{
+    struct hs_bitmap *marks = &c->scan->reached;
+    uint64_t n_blocks = marks->n_bits;
+
+    HS_TRY(hs_firm_open(&c->walk, c->scan, marks, err));
+    hs_status status = meet_all(c, err);
+    hs_firm_close(&c->walk);
+    HS_TRY(status);
+    lend_all(c);
+    hs_bitmap_fini(marks);
+    return hs_bitmap_init(marks, n_blocks, err);
+}
+
+static hs_status calls_run(struct calls *c, struct hs_error *err)
+{
+    bool any_inner;
+
+    HS_TRY(list_variables(c, err));
+    HS_TRY(list_calls(c, &any_inner, err));
+    return any_inner ? calls_walk(c, err) : HS_OK;
+}
+
+hs_status hs_calls_lend(struct hs_scan *scan, struct hs_error *err)
+{
+    struct calls c = {.scan = scan};
+
+    hs_status status = calls_run(&c, err);
+    calls_fini(&c);
+    return status;
+}
