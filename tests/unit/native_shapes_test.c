@@ -303,7 +303,7 @@ static void no_deques(void **state)
         uint64_t word;
     } damage[] = {{1, 0},  {1, 4}, {1, UINT64_MAX / 8}, {2, 8},
                   {3, 16}, {4, 8}, {5, WORLD_STATIC},   {6, WORLD_UNMAPPED},
-                  {7, 0},  {8, 1}, {9, WORLD_UNMAPPED}};
+                  {7, 0},  {8, 1}, {9, WORLD_UNMAPPED}, {1, UINT64_C(1) << 61 | 8}};
 
     for (size_t i = 0; i < sizeof damage / sizeof *damage; i++) {
         hs_addr holder = world_block(w, 104);

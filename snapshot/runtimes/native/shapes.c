@@ -52,11 +52,12 @@ bool hs_shapes_body_at(struct hs_shapes *s, uint64_t word, struct hs_heap_block 
 hs_status hs_shapes_set(struct hs_shapes *s, const struct hs_heap_block *block, enum hs_shape shape,
                         struct hs_error *err)
 {
-    if (s->types[shape] == 0)
+    if (s->types[shape] == 0) {
         HS_TRY(hs_native_types_of_name(&s->flow->types, shape_names[shape],
                                        (enum hs_type_form)shape_forms[shape], &s->types[shape],
                                        err));
-    s->flow->types.types[s->types[shape] - 1].is_storage = shape == HS_SHAPE_VECTOR;
+        s->flow->types.types[s->types[shape] - 1].is_storage = shape == HS_SHAPE_VECTOR;
+    }
     hs_flow_set_type(s->flow, block->rank, s->types[shape]);
     s->flow->n_typed++;
     s->flow->n_by_shape++;

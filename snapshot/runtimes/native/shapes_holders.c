@@ -167,9 +167,9 @@ static hs_status try_deque(struct hs_shapes *s, const uint64_t *words, struct hs
     struct hs_heap_block map, block;
     uint64_t block_bytes = words[4] - words[3], map_bytes = words[1] * WORD;
 
-    if (words[1] == 0 || block_bytes == 0 || block_bytes > DEQUE_BLOCK_BYTES_MAX ||
-        words[5] > words[9] || !hs_shapes_body_at(s, words[0], &map) ||
-        !holder_fits(&map, map_bytes) ||
+    if (words[1] == 0 || words[1] >= BODY_BYTES_MAX || block_bytes == 0 ||
+        block_bytes > DEQUE_BLOCK_BYTES_MAX || words[5] > words[9] ||
+        !hs_shapes_body_at(s, words[0], &map) || !holder_fits(&map, map_bytes) ||
         !deque_iterator(words + 2, block_bytes, words[0], map_bytes, map.bytes) ||
         !deque_iterator(words + 6, block_bytes, words[0], map_bytes, map.bytes))
         return HS_OK;
