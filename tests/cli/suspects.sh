@@ -244,6 +244,27 @@ def doubtful():
         shown(row["command"])
 
 
+def who_leads_to_it():
+    """What nothing of the program's own keeps: calls that run, or somebody else."""
+    snap = native(Snap())
+    kind = snap.type("struct job", 0, 12)
+    alone, together, other = (snap.block(words, kind) for words in (500, 400, 300))
+
+    def call(block, name, thread):
+        snap.root(block, name, kind="stack", binary=f"thread {thread}", unit="#1 work",
+                  thread=thread, frame=1, tier=1, function="work")
+
+    call(alone, "work local job", 7)
+    for thread, name in [(7, "work local shared"), (8, "work local theirs")]:
+        call(together, name, thread)
+    snap.root(other, "stdin", tier=1)
+    sentences = {row["words"]: row["sentence"] for row in of(snap.write())}
+    for words, sentence in [(500, "Only a call that runs leads to it."),
+                            (400, "Only calls that run lead to it."),
+                            (300, "Nothing of the program's own leads to it.")]:
+        check(f" {sentence} " in sentences[words], sentences[words])
+
+
 def at_the_end_of_info():
     snap = a_table()
     for n in range(50):
@@ -484,7 +505,7 @@ def by_brute_force():
 
 
 main(an_owner, a_list, a_few_are_most_of_it, of_a_thread, many_without_names, joint_owners,
-     joint_owners_of_many, doubtful, at_the_end_of_info, what_is_lost, what_is_wasted,
-     who_allocated, rounded_up, nothing_to_say, without_roots, order_and_limits, all_formats,
-     hostile_names, thresholds, by_brute_force)
+     joint_owners_of_many, doubtful, who_leads_to_it, at_the_end_of_info, what_is_lost,
+     what_is_wasted, who_allocated, rounded_up, nothing_to_say, without_roots, order_and_limits,
+     all_formats, hostile_names, thresholds, by_brute_force)
 END
