@@ -1,8 +1,8 @@
-/* Whose memory is that variables of several calls of one stack lead to?
+/* Whose memory is it that variables of several calls of one stack lead to?
  *
  * Calls end in order, the innermost first. What a call's variables lead to that nothing leads to
  * which outlives it (variables of the program, of calls further out) is the call's. On each stack
- * the call that has most so is the one that its program is about; those that it has called, and
+ * the call that has most so is the one that its thread is about; those that it has called, and
  * these in turn, work on what it has, with iterators, copies of its structures and tables of
  * pointers into it. So the variables of those that have little of their own beside it are of the
  * tier of what is borrowed: they keep what nobody else does, as a call's arguments do (decisions
@@ -14,8 +14,9 @@
 
 /* After hs_scan_begin and find_owned, before mark_roots, whose marks it uses: gives the variables
  * of such calls their tier. Nothing to do where no stack has two calls whose variables are known;
- * else linear in the words of what firm roots lead to; 24 bytes for each variable of a call. Fails
- * with HS_LIMIT. */
+ * else linear in the words of what firm roots lead to. Resident: 16 bytes for each variable of a
+ * call and 32 for each call, twice that at most while the lists grow, and the queue of queue.h.
+ * Fails with HS_LIMIT. */
 hs_status hs_calls_lend(struct hs_scan *scan, struct hs_error *err);
 
 #endif
