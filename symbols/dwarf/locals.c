@@ -58,6 +58,7 @@ static void local_add(struct locals_walk *walk, const struct debug_entry *entry,
         .offset_bytes = piece->offset_bytes,
         .address = piece->kind == LOCATION_MEMORY ? piece->address : 0,
         .reg = piece->kind == LOCATION_REGISTER ? piece->reg : HS_N_REGISTERS,
+        .n_inlined = (uint8_t)walk->n_open,
         .is_argument = entry->tag == DW_TAG_formal_parameter,
         .is_entry_value = piece->kind == LOCATION_ENTRY,
     };

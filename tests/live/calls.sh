@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What a call has is that call's, whatever those that it has called hold of it: copies of its
 # structures, tables, lists of pointers; what these have for themselves is theirs. A parser of C++
-# in two threads, at two optimisations.
+# in two threads, at two optimisations; at a third two of the calls are inlined.
 . "$(dirname "$0")/_native.sh"
 need g++
 
@@ -10,9 +10,9 @@ check()
     "$HEAPSNAP" roots "$work/heap.snap" --json -n 0 >"$work/roots.json" || fail "$1: roots"
     "$HEAPSNAP" leaks "$work/heap.snap" --json -n 0 >"$work/leaks.json" || fail "$1: leaks"
     "$HEAPSNAP" suspects "$work/heap.snap" >"$work/suspects" || fail "$1: suspects"
-    python3 - "$work" "$1" <<'PYTHON' || { cat "$work/suspects"; fail "$1"; }
+    python3 - "$work" "$1" "$fixtures/calls.cpp" <<'PYTHON' || { cat "$work/suspects"; fail "$1"; }
 import json, sys
-work, what = sys.argv[1:]
+work, what, source = sys.argv[1:]
 roots, leaks = (json.load(open(f"{work}/{name}.json")) for name in ("roots", "leaks"))
 n, n_bytes = next(map(int, line.split()[1:]) for line in open(work + "/log")
                   if line.startswith("TOKENS"))
@@ -35,6 +35,11 @@ bad += [f"{name} is {tiers}" for name, tiers in own if any(tier != "runtime" for
 n_tables = sum(words for name, tiers in own if "seen" in name for words, _ in tiers)
 if n_tables < 12 * 49 * 6:
     bad.append(f"tables of calls keep {n_tables} words: {own}")
+# where a variable's own call is, whether it has a frame of its own or not
+at = next(n for n, line in enumerate(open(source), 1) if "visit(of.first" in line)
+places = {root["line"] for root in roots["roots"] if root["name"].startswith("check local stack")}
+if places != {at}:
+    bad.append(f"check's variable is at {places}, not {at}")
 if leaks["certain"]["count"] != 0:
     bad.append(f"lost: {leaks['groups'][:3]}")
 print("\n".join("FAILED: " + text for text in bad))
@@ -43,7 +48,8 @@ PYTHON
     grep -q "parse local tokens.*alone" "$work/suspects" || fail "$1: suspects"
 }
 
-for options in -O0 -O1; do
+for options in -O0 -O1 '-O2 -DINLINED'; do
+    # shellcheck disable=SC2086
     g++ $options -g -pthread -o "$work/calls" "$fixtures/calls.cpp" || fail "building $options"
     start "$work/calls"
     rm -f "$work"/heap.snap.idx

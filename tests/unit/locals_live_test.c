@@ -179,6 +179,17 @@ static void check_frame(struct stopped *stopped, const struct hs_locals *locals,
         assert_string_not_equal(locals->locals[i].name, "not_here");
 }
 
+/* Every variable is one of the function that its place in the chain says. */
+static void check_chain(const struct hs_locals *locals)
+{
+    for (size_t i = 0; i < locals->n_locals; i++) {
+        const struct hs_local *local = &locals->locals[i];
+        assert_true(local->n_inlined < locals->n_chain);
+        assert_string_equal(local->function,
+                            locals->chain[locals->n_chain - 1 - local->n_inlined].function);
+    }
+}
+
 static size_t check_stack(struct stopped *stopped, struct hs_elf *elf, struct hs_ctypes *types,
                           hs_type_file file)
 {
@@ -208,6 +219,7 @@ static size_t check_stack(struct stopped *stopped, struct hs_elf *elf, struct hs
         check_frame(stopped, &locals, &r);
         n_complete += locals.is_complete;
         assert_true(locals.n_chain > 0);
+        check_chain(&locals);
         const char *function = locals.chain[locals.n_chain - 1].function;
         if (strcmp(function, "main") == 0 || strcmp(function, "frame_locals::main") == 0)
             return n_complete;

@@ -30,7 +30,7 @@ static int tear_down(void **state)
 
 static bool borrows(hs_ctype type, bool is_argument, bool is_outer, bool is_c, uint64_t word)
 {
-    const struct hs_native_frame_label label = {.is_outer = is_outer, .is_c = is_c};
+    const struct hs_native_frame_label label = {.n_outer = is_outer, .is_c = is_c};
     const struct hs_local local = {.type = type, .is_argument = is_argument};
     return hs_native_is_borrowed(&f->native, &label, &local, word);
 }
@@ -46,6 +46,20 @@ static void pointers(void **state)
         assert_true(borrows(FAKE_NODE_P, false, false, is_c, start));
         assert_true(borrows(FAKE_VOID_P, true, false, is_c, start));
     }
+}
+
+/* main's frame holds what it has called, too, where that was inlined. */
+static void inlined_calls(void **state)
+{
+    (void)state;
+    hs_addr start = fake_native_block(3);
+    for (uint8_t n_outer = 0; n_outer < 3; n_outer++)
+        for (uint8_t n_inlined = 0; n_inlined < 3; n_inlined++) {
+            const struct hs_native_frame_label label = {.n_outer = n_outer};
+            const struct hs_local local = {.type = FAKE_NODE_P, .n_inlined = n_inlined};
+            assert_int_equal(hs_native_is_borrowed(&f->native, &label, &local, start),
+                             n_inlined >= n_outer);
+        }
 }
 
 static void what_the_type_says(void **state)
@@ -89,6 +103,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(pointers),
+        TEST(inlined_calls),
         TEST(what_the_type_says),
         TEST(records_of_c),
         TEST(without_debug_information),

@@ -162,6 +162,20 @@ static void calls_without_others_inside(void **state)
     assert_false(is_lent(one) || is_lent(again) || is_lent(two));
 }
 
+/* What was inlined has no frame of its own and is a call all the same. */
+static void inlined_calls(void **state)
+{
+    (void)state;
+    hs_addr tokens = list(20);
+    size_t innermost = variable(ONE, 3, tokens), inner = variable(ONE, 3, tokens);
+    size_t owner = variable(ONE, 3, tokens), outer = variable(ONE, 4, list(1));
+    w->native.roots.leaves[innermost].n_inlined = 2;
+    w->native.roots.leaves[inner].n_inlined = 1;
+    run();
+    assert_false(is_lent(outer) || is_lent(owner));
+    assert_true(is_lent(inner) && is_lent(innermost));
+}
+
 /* A stale word leads from the outer call to what the inner one has: it is no evidence. */
 static void sure_words_alone(void **state)
 {
@@ -225,6 +239,7 @@ int main(void)
         TEST(what_outlives_all_calls_goes_first),
         TEST(nobody_is_lent_what_nobody_has),
         TEST(stacks_side_by_side),
+        TEST(inlined_calls),
         TEST(calls_without_others_inside),
         TEST(sure_words_alone),
         TEST(doubtful_and_weak_ones_are_left),

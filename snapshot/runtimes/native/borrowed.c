@@ -48,6 +48,6 @@ bool hs_native_is_borrowed(const struct hs_native *native,
         return facts.kind == HS_CTYPE_RECORD && is_view(facts.name);
     if (begins_with(facts.name, "alloc::boxed::Box<"))
         return false;
-    return local->is_argument || !label->is_outer || is_reference(facts.name) ||
+    return local->is_argument || local->n_inlined >= label->n_outer || is_reference(facts.name) ||
            is_inside(native, word);
 }

@@ -10,6 +10,7 @@ enum { LITTLE_ONE_IN = 8 };
 /* A variable of a call, by its leaf among the roots. */
 struct call_variable {
     uint32_t thread, frame; /* from 1, the innermost */
+    uint8_t n_inlined;      /* calls of this frame that have no frame of their own, around it */
     size_t leaf;
 };
 
@@ -59,6 +60,8 @@ static int by_stack(const void *a, const void *b)
         return x->thread < y->thread ? -1 : 1;
     if (x->frame != y->frame)
         return x->frame > y->frame ? -1 : 1;
+    if (x->n_inlined != y->n_inlined)
+        return x->n_inlined < y->n_inlined ? -1 : 1;
     return x->leaf < y->leaf ? -1 : x->leaf > y->leaf;
 }
 
@@ -88,11 +91,19 @@ static hs_status list_variables(struct calls *c, struct hs_error *err)
             continue;
         HS_TRY(HS_GROW(&c->variables, &c->variables_capacity, c->n_variables + 1, err));
         c->variables[c->n_variables++] =
-            (struct call_variable){.thread = root->thread, .frame = root->frame, .leaf = i};
+            (struct call_variable){.thread = root->thread,
+                                   .frame = root->frame,
+                                   .n_inlined = roots->leaves[i].n_inlined,
+                                   .leaf = i};
     }
     if (c->n_variables != 0)
         qsort(c->variables, c->n_variables, sizeof *c->variables, by_stack);
     return HS_OK;
+}
+
+static bool is_same_call(const struct call_variable *a, const struct call_variable *b)
+{
+    return a->thread == b->thread && a->frame == b->frame && a->n_inlined == b->n_inlined;
 }
 
 /* Is any of them inside of another one? */
@@ -104,8 +115,7 @@ static hs_status list_calls(struct calls *c, bool *ret_any_inner, struct hs_erro
         struct call *outer = c->n_calls == 0 ? NULL : &c->calls[c->n_calls - 1];
         bool is_inner = outer != NULL && outer->thread == first->thread;
         uint32_t depth = is_inner ? outer->depth + 1 : 0;
-        for (end = i + 1; end < c->n_variables && c->variables[end].thread == first->thread &&
-                          c->variables[end].frame == first->frame;)
+        for (end = i + 1; end < c->n_variables && is_same_call(&c->variables[end], first);)
             end++;
         HS_TRY(HS_GROW(&c->calls, &c->calls_capacity, c->n_calls + 1, err));
         c->calls[c->n_calls++] =

@@ -133,8 +133,10 @@ hs_status hs_native_label_frame(const struct hs_frames *frames, struct hs_locals
         HS_TRY(label_described(frames, locals, &label, err));
     else
         HS_TRY(label_by_symbol(frames, object, &label, err));
-    label.is_outer = strcmp(hs_strtab_get(&native->dump->strings, label.function), "main") == 0 ||
-                     is_called_by_main(frames);
+    if (strcmp(hs_strtab_get(&native->dump->strings, label.function), "main") == 0)
+        label.n_outer = 2;
+    else if (is_called_by_main(frames))
+        label.n_outer = 1;
     *ret = label;
     return HS_OK;
 }

@@ -10,7 +10,8 @@ struct hs_native_frame_label {
     uint32_t line, number;
     uint8_t tier;    /* of its variables: see hs_native_is_interpreters */
     bool has_locals; /* `locals` are those of this frame */
-    bool is_outer;   /* main, or what main has called */
+    uint8_t n_outer; /* functions of the frame, inlined ones behind the real one, that are main or
+                        called by main */
     bool is_c;       /* what it is written in */
 };
 

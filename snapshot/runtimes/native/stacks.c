@@ -89,6 +89,16 @@ static hs_status need_label(struct stacks *s)
     return HS_OK;
 }
 
+/* Of a variable of an inlined function that function tells where it is. */
+static hs_status place_in_inlined(struct stacks *s, const struct hs_local *local,
+                                  struct hs_native_variable *ret)
+{
+    const struct hs_inlined *place = &s->locals->chain[s->locals->n_chain - 1 - local->n_inlined];
+
+    ret->leaf.root.line = place->line;
+    return hs_strtab_add(&s->native->dump->strings, place->file, &ret->leaf.root.file, s->err);
+}
+
 /* A variable of a frame, of which a slot is to be added that holds `word`. */
 static hs_status local_variable(struct stacks *s, enum hs_root_kind kind,
                                 const struct hs_native_frame_label *label,
@@ -102,14 +112,16 @@ static hs_status local_variable(struct stacks *s, enum hs_root_kind kind,
     ret->begin = local->address - local->offset_bytes;
     ret->n_bytes = local->n_bytes + local->offset_bytes;
     ret->type = local->type;
+    ret->leaf.n_inlined = local->n_inlined;
     ret->is_whole = ret->n_bytes > HS_WORD_BYTES && local->reg >= HS_N_REGISTERS;
     if (hs_native_is_borrowed(s->native, label, local, word))
         ret->leaf.root.tier = HS_TIER_RUNTIME;
     snprintf(ret->text, sizeof ret->text, "%s %s %s", function,
              local->is_argument ? "argument" : "local",
              local->name != NULL && local->name[0] != '\0' ? local->name : "(unnamed)");
-    HS_TRY(hs_strtab_add(&s->native->dump->strings, ret->text, &ret->name, s->err));
-    return HS_OK;
+    if (local->n_inlined != 0 && label == &s->label)
+        HS_TRY(place_in_inlined(s, local, ret));
+    return hs_strtab_add(&s->native->dump->strings, ret->text, &ret->name, s->err);
 }
 
 static bool covers(const struct hs_local *local, hs_addr at)

@@ -31,7 +31,8 @@ struct hs_local {
     uint64_t n_bytes;            /* of the piece; 0 when the type is unknown */
     uint64_t offset_bytes;       /* of the piece in the variable; else 0 */
     hs_addr address;             /* when in memory, else 0; statics of the function too */
-    uint8_t reg; /* enum hs_register when in a (known) register, else HS_N_REGISTERS */
+    uint8_t reg;       /* enum hs_register when in a (known) register, else HS_N_REGISTERS */
+    uint8_t n_inlined; /* inlined functions around it: it is chain[n_chain - 1 - n_inlined]'s */
     bool is_argument;
     bool is_entry_value; /* known only by what an argument was at entry: neither address nor reg */
 };

@@ -22,6 +22,7 @@ struct hs_root_leaf {
                               of, e.g. "server": its node takes module, thread, frame, function,
                               symbol, file and line from its first leaf, its address is that leaf's
                               less the leaf's offset, and its own offset is 0 */
+    uint8_t n_inlined; /* of a call's variable: inlined calls of its frame that it is inside of */
 };
 
 struct hs_roots {
