@@ -1,5 +1,6 @@
 /* The parts of demangling: demangle.c (which language, and OCaml), demangle_library.c (C++ and Rust
- * through libiberty), demangle_shorten.c (what people leave out). */
+ * through libiberty), demangle_shorten.c (what people leave out; demangle_nodes.c,
+ * demangle_text.c). */
 #ifndef HS_DEMANGLE_DEMANGLE_PRIVATE_H
 #define HS_DEMANGLE_DEMANGLE_PRIVATE_H
 

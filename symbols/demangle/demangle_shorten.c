@@ -3,7 +3,8 @@
 #include <assert.h>
 #include <string.h>
 
-#include "demangle_private.h"
+#include "demangle_nodes.h"
+#include "demangle_text.h"
 
 enum { SHORTEN_MAX_DEPTH = 64 };
 
@@ -12,49 +13,12 @@ struct shortening {
     size_t open[SHORTEN_MAX_DEPTH]; /* where the '<' of each open template stands in `out` */
     size_t n_open;
     bool failed;
+    bool is_whole; /* what is closed is not the scope of something else */
 };
-
-/* A part of the text. */
-struct piece {
-    const char *text;
-    size_t n;
-};
-
-static bool is_name_char(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-static bool piece_is(struct piece piece, const char *text)
-{
-    return piece.n == strlen(text) && memcmp(piece.text, text, piece.n) == 0;
-}
-
-static bool piece_begins(struct piece piece, const char *text)
-{
-    size_t n = strlen(text);
-    return piece.n >= n && memcmp(piece.text, text, n) == 0;
-}
 
 static bool pieces_same(struct piece a, struct piece b)
 {
     return a.n == b.n && memcmp(a.text, b.text, a.n) == 0;
-}
-
-/* Length of what stands at `at` and is not to be taken apart: an operator's name, "->", or one
- * character. `begin` is where the text begins. */
-static size_t token_length(const char *begin, const char *at)
-{
-    static const char *const operators[] = {"<<=", "<=>", ">>=", "->*", "<<", ">>",
-                                            "<=",  ">=",  "->",  "()",  "<",  ">"};
-    if (at[0] == '-' && at[1] == '>')
-        return 2;
-    if (strncmp(at, "operator", 8) != 0 || (at > begin && is_name_char(at[-1])))
-        return 1;
-    for (size_t i = 0; i < sizeof(operators) / sizeof(operators[0]); i++)
-        if (strncmp(at + 8, operators[i], strlen(operators[i])) == 0)
-            return 8 + strlen(operators[i]);
-    return 1;
 }
 
 /* Length of a word at `at` that people leave out, or 0: an inline namespace behind "std::" or an
@@ -68,7 +32,7 @@ static size_t noise_length(const struct shortening *s, const char *at)
         return end == NULL ? 0 : (size_t)(end + 1 - at);
     }
     if (before.n < 5 || memcmp(before.text + before.n - 5, "std::", 5) != 0 ||
-        (before.n > 5 && is_name_char(before.text[before.n - 6])))
+        (before.n > 5 && hs_text_is_name_char_(before.text[before.n - 6])))
         return 0;
     for (size_t i = 0; i < sizeof(inline_namespaces) / sizeof(inline_namespaces[0]); i++)
         if (strncmp(at, inline_namespaces[i], strlen(inline_namespaces[i])) == 0)
@@ -76,30 +40,11 @@ static size_t noise_length(const struct shortening *s, const char *at)
     return 0;
 }
 
-/* The first (or last) comma between the arguments text[begin, end), `end` when there is none. */
-static size_t find_comma(const char *text, size_t begin, size_t end, bool last)
-{
-    size_t found = end;
-    int depth = 0;
-    for (size_t at = begin; at < end; at += token_length(text + begin, text + at)) {
-        if (token_length(text + begin, text + at) > 1)
-            continue;
-        depth += strchr("<([{", text[at]) != NULL;
-        depth -= strchr(">)]}", text[at]) != NULL;
-        if (text[at] != ',' || depth != 0)
-            continue;
-        found = at;
-        if (!last)
-            break;
-    }
-    return found;
-}
-
 /* The template's own name, in front of its '<' at `open`. */
 static struct piece template_name(const char *text, size_t open)
 {
     size_t begin = open;
-    while (begin > 0 && (is_name_char(text[begin - 1]) || text[begin - 1] == ':'))
+    while (begin > 0 && (hs_text_is_name_char_(text[begin - 1]) || text[begin - 1] == ':'))
         begin--;
     return (struct piece){text + begin, open - begin};
 }
@@ -108,7 +53,7 @@ static struct piece template_name(const char *text, size_t open)
 static bool is_about_first(struct piece argument, const char *name, struct piece first)
 {
     size_t n = strlen(name);
-    if (!piece_begins(argument, name) || argument.n < n + 2 || argument.text[n] != '<')
+    if (!hs_piece_begins_(argument, name) || argument.n < n + 2 || argument.text[n] != '<')
         return false;
     return pieces_same((struct piece){argument.text + n + 1, argument.n - n - 2}, first);
 }
@@ -117,20 +62,22 @@ static bool is_default(struct piece template, struct piece first, struct piece a
 {
     static const char *const about_first[] = {"std::less", "std::hash", "std::equal_to",
                                               "std::char_traits", "std::default_delete"};
-    if (piece_is(argument, "alloc::alloc::Global") || piece_is(argument, "std::alloc::Global") ||
-        piece_is(argument, "std::hash::random::RandomState") ||
-        piece_is(argument, "std::collections::hash::map::RandomState"))
+    if (hs_piece_is_(argument, "alloc::alloc::Global") ||
+        hs_piece_is_(argument, "std::alloc::Global") ||
+        hs_piece_is_(argument, "std::hash::random::RandomState") ||
+        hs_piece_is_(argument, "std::collections::hash::map::RandomState"))
         return true;
-    if (!piece_begins(template, "std::"))
+    if (hs_piece_begins_(argument, "std::allocator<") ||
+        hs_piece_begins_(argument, "std::pmr::polymorphic_allocator<"))
+        return true;
+    if (!hs_piece_begins_(template, "std::"))
         return false;
-    if (piece_begins(argument, "std::allocator<"))
-        return true;
     for (size_t i = 0; i < sizeof(about_first) / sizeof(about_first[0]); i++)
         if (is_about_first(argument, about_first[i], first))
             return true;
-    if (piece_is(template, "std::stack") || piece_is(template, "std::queue"))
+    if (hs_piece_is_(template, "std::stack") || hs_piece_is_(template, "std::queue"))
         return is_about_first(argument, "std::deque", first);
-    return piece_is(template, "std::priority_queue") &&
+    return hs_piece_is_(template, "std::priority_queue") &&
            is_about_first(argument, "std::vector", first);
 }
 
@@ -140,8 +87,8 @@ static void drop_defaults(struct shortening *s, size_t open)
     struct piece template = template_name(text, open);
     text[s->out.n] = '\0';
     for (;;) {
-        size_t first_end = find_comma(text, open + 1, s->out.n, false);
-        size_t comma = find_comma(text, open + 1, s->out.n, true);
+        size_t first_end = hs_text_comma_(text, open + 1, s->out.n, false);
+        size_t comma = hs_text_comma_(text, open + 1, s->out.n, true);
         struct piece first = {text + open + 1, first_end - open - 1};
         if (comma == s->out.n)
             return;
@@ -169,7 +116,7 @@ static void put_alias(struct shortening *s, size_t open)
     size_t begin = (size_t)(template_name(s->out.text, open).text - s->out.text);
     struct piece whole = {s->out.text + begin, s->out.n - begin};
     for (size_t i = 0; i < sizeof(aliases) / sizeof(aliases[0]); i++)
-        if (piece_is(whole, aliases[i].whole)) {
+        if (hs_piece_is_(whole, aliases[i].whole)) {
             s->out.n = begin;
             hs_demangle_put_text_(&s->out, aliases[i].alias);
         }
@@ -187,6 +134,9 @@ static void put_close(struct shortening *s)
     drop_defaults(s, open);
     hs_demangle_put_(&s->out, '>');
     put_alias(s, open);
+    struct piece template = template_name(s->out.text, open);
+    if (s->is_whole && s->n_open == 0 && template.text == s->out.text && s->out.n > open)
+        hs_shorten_node_(&s->out, template);
 }
 
 static void put_char(struct shortening *s, char c)
@@ -211,7 +161,8 @@ size_t hs_shorten_type(const char *name, char *out, size_t n_out)
     s.failed = strnlen(name, sizeof(text)) == sizeof(text);
     for (const char *at = name; *at != '\0' && !s.failed;) {
         size_t n_noise = noise_length(&s, at);
-        size_t n = n_noise != 0 ? n_noise : token_length(name, at);
+        size_t n = n_noise != 0 ? n_noise : hs_text_token_(name, at);
+        s.is_whole = at[0] != '\0' && at[1] != ':';
         if (n == 1)
             put_char(&s, *at);
         for (size_t i = 0; n_noise == 0 && n > 1 && i < n; i++)

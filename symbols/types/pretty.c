@@ -2,34 +2,15 @@
 #include <string.h>
 
 #include "pool.h"
-
-/* Template arguments that are left out when they follow others. */
-static const char *const default_arguments[] = {
-    "std::allocator<",
-    "std::char_traits<",
-    "std::less<",
-    "std::hash<",
-    "std::equal_to<",
-    "std::default_delete<",
-    "std::pmr::polymorphic_allocator<",
-    "alloc::alloc::Global",
-    "std::collections::hash::map::RandomState",
-    "std::hash::random::RandomState",
-};
+#include "symbols/demangle.h"
 
 /* Longest first where one begins like another. Only whole words. */
 static const struct pretty_word {
     const char *from, *to;
 } pretty_words[] = {
-    {"long long unsigned int", "unsigned long long"},
-    {"long long int", "long long"},
-    {"long unsigned int", "unsigned long"},
-    {"long int", "long"},
-    {"short unsigned int", "unsigned short"},
-    {"short int", "short"},
-    {"std::__cxx11::basic_string<char>", "std::string"},
-    {"std::basic_string<char>", "std::string"},
-    {"std::__cxx11::", "std::"},
+    {"long long unsigned int", "unsigned long long"}, {"long long int", "long long"},
+    {"long unsigned int", "unsigned long"},           {"long int", "long"},
+    {"short unsigned int", "unsigned short"},         {"short int", "short"},
 };
 
 struct pretty_text {
@@ -49,56 +30,6 @@ static bool is_word(char c)
            c == ':';
 }
 
-/* The end of the argument at `at`: the ',' or '>' after it. */
-static const char *argument_end(const char *at)
-{
-    unsigned depth = 0;
-    for (; *at != '\0'; at++) {
-        if (strchr("<([", *at) != NULL)
-            depth++;
-        else if (depth > 0 && strchr(">)]", *at) != NULL)
-            depth--;
-        else if (depth == 0 && (*at == ',' || *at == '>'))
-            break;
-    }
-    return at;
-}
-
-/* ", DEFAULT" at `at`: where the text goes on after it, else NULL. */
-static const char *skip_default(const char *at)
-{
-    if (at[0] != ',')
-        return NULL;
-    const char *argument = at + 1 + (at[1] == ' ');
-    for (size_t i = 0; i < sizeof(default_arguments) / sizeof(default_arguments[0]); i++) {
-        size_t n = strlen(default_arguments[i]);
-        if (strncmp(argument, default_arguments[i], n) == 0)
-            return argument_end(argument);
-    }
-    return NULL;
-}
-
-/* First round: no defaults, ">>" for "> >". */
-static size_t pretty_arguments(const char *name, char *text, size_t n_text)
-{
-    struct pretty_text t = {text, 0, n_text - 1};
-    while (*name != '\0') {
-        const char *after = skip_default(name);
-        if (after != NULL) {
-            name = after;
-            while (*name == ' ')
-                name++;
-        } else if (name[0] == ' ' && name[1] == '>') {
-            name++;
-        } else {
-            pretty_put(&t, name++, 1);
-        }
-    }
-    t.text[t.n] = '\0';
-    return t.n;
-}
-
-/* Second round: words. */
 static size_t pretty_spell(const char *name, char *text, size_t n_text)
 {
     struct pretty_text t = {text, 0, n_text - 1};
@@ -128,7 +59,7 @@ static size_t pretty_spell(const char *name, char *text, size_t n_text)
 
 size_t hs_ctypes_pretty_(const char *name, char *text, size_t n_text)
 {
-    char first[CTYPES_MAX_NAME];
-    pretty_arguments(name, first, sizeof(first));
-    return pretty_spell(first, text, n_text);
+    char spelled[CTYPES_MAX_NAME];
+    pretty_spell(name, spelled, sizeof(spelled));
+    return hs_shorten_type(spelled, text, n_text);
 }

@@ -19,7 +19,7 @@ rows = json.load(open(types))["types"]
 wrong, found = 0, {}
 for row in rows:
     name = row["type"]
-    if name.startswith(("std::map<", "std::vector<nl")) and not name.endswith("]"):
+    if name.startswith(("std::map<", "std::vector<nl")) and name.endswith(">"):
         name = name[: name.index("<")] # of JSON's values
     found[name] = found.get(name, 0) + row["objects"]
 for line in open(log):

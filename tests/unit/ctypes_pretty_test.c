@@ -29,11 +29,13 @@ static void writes_names_as_people_do(void **state)
         {"std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >",
          "std::string"},
         {"std::__cxx11::basic_string<wchar_t, std::char_traits<wchar_t>, std::allocator<wchar_t> >",
-         "std::basic_string<wchar_t>"},
+         "std::wstring"},
         {"std::__cxx11::list<A, std::allocator<A> >::_Node", "std::list<A>::_Node"},
+        {"std::_Rb_tree_node<std::pair<long unsigned int const, short int> >",
+         "std::map<unsigned long, short>::node"},
         {"mystd::__cxx11::x", "mystd::__cxx11::x"},
         {"alloc::vec::Vec<u8, alloc::alloc::Global>", "alloc::vec::Vec<u8>"},
-        {"x<, std::less<", "x<"},
+        {"x<, std::less<", "x<, std::less<"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char text[256], few[6];
