@@ -8,6 +8,8 @@
 
 #include "pool.h"
 
+enum { CHOICES_POINTER_BYTES = 8, CHOICES_TELLERS = 2 };
+
 bool hs_ctypes_when_add_(struct hs_ctypes *types, const struct ctypes_when *when)
 {
     struct hs_error err = HS_ERROR_INIT;
@@ -45,6 +47,13 @@ bool hs_ctypes_choice_add_(struct hs_ctypes *types, const struct ctypes_choice *
     return true;
 }
 
+static uint8_t used_by(uint8_t kind)
+{
+    return kind == WHEN_USED_COUNT    ? HS_CUSED_COUNT
+           : kind == WHEN_USED_BEFORE ? HS_CUSED_BEFORE
+                                      : HS_CUSED_END;
+}
+
 /* True when all conditions of a choice hold; what tells more is noted. */
 static bool choice_holds(const struct hs_ctypes *types, const struct ctypes_choice *choice,
                          hs_cvalue_read *read, void *context, struct hs_cchosen *ret)
@@ -61,11 +70,17 @@ static bool choice_holds(const struct hs_ctypes *types, const struct ctypes_choi
             if (!is_read || is_in != (when->kind == WHEN_IS))
                 return false;
             break;
+        case WHEN_USED_FROM:
+            if (is_read)
+                ret->used_from = number;
+            break;
         case WHEN_USED_END:
         case WHEN_USED_COUNT:
+        case WHEN_USED_LAST:
+        case WHEN_USED_BEFORE:
             if (is_read)
-                ret->used_by = when->kind == WHEN_USED_END ? HS_CUSED_END : HS_CUSED_COUNT;
-            ret->used = number;
+                ret->used_by = used_by(when->kind);
+            ret->used = number + (when->kind == WHEN_USED_LAST ? CHOICES_POINTER_BYTES : 0);
             break;
         case WHEN_TABLE:
         case WHEN_CODE:
@@ -92,20 +107,41 @@ bool hs_ctypes_choose(const struct hs_ctypes *types, const struct hs_cslot *slot
  * beside it the byte that says whether it is there; an array, and the word that says how much of it
  * is in use (libstdc++, libc++, Rust). */
 static const struct told_rule {
-    const char *record;           /* its own name begins so; NULL: any */
-    const char *pointer, *teller; /* members */
-    uint8_t n_bytes, kind;        /* of the teller; enum ctypes_when_kind */
+    const char *record;  /* its own name begins so; NULL: any */
+    const char *pointer; /* a member */
+    struct {
+        const char *member;            /* NULL: there is no other one */
+        uint8_t n_bytes, kind, within; /* enum ctypes_when_kind; from its start */
+    } tellers[CHOICES_TELLERS];
     bool is_rust;
 } told_rules[] = {
-    {NULL, "pointer", "vtable", 8, WHEN_TABLE, true},
-    {"_Function_base", "_M_functor", "_M_manager", 8, WHEN_CODE, false},
-    {"any", "_M_storage", "_M_manager", 8, WHEN_CODE, false},
-    {"any", "__s", "__h", 8, WHEN_CODE, false},
-    {"_Optional_payload_base<", "_M_payload", "_M_engaged", 1, WHEN_IS, false},
-    {"__optional_destruct_base<", "", "__engaged_", 1, WHEN_IS, false},
-    {"_Vector_impl", "_M_start", "_M_finish", 8, WHEN_USED_END, false},
-    {"vector<", "__begin_", "__end_", 8, WHEN_USED_END, false},
-    {"Vec<", "buf", "len", 8, WHEN_USED_COUNT, true},
+    {NULL, "pointer", {{"vtable", 8, WHEN_TABLE, 0}}, true},
+    {"_Function_base", "_M_functor", {{"_M_manager", 8, WHEN_CODE, 0}}, false},
+    {"any", "_M_storage", {{"_M_manager", 8, WHEN_CODE, 0}}, false},
+    {"any", "__s", {{"__h", 8, WHEN_CODE, 0}}, false},
+    {"_Optional_payload_base<", "_M_payload", {{"_M_engaged", 1, WHEN_IS, 0}}, false},
+    {"__optional_destruct_base<", "", {{"__engaged_", 1, WHEN_IS, 0}}, false},
+    {"_Vector_impl", "_M_start", {{"_M_finish", 8, WHEN_USED_END, 0}}, false},
+    {"vector<", "__begin_", {{"__end_", 8, WHEN_USED_END, 0}}, false},
+    {"Vec<", "buf", {{"len", 8, WHEN_USED_COUNT, 0}}, true},
+    /* A deque's map is in use from the first iterator's _M_node to the last one's, its first block
+     * from the first one's _M_cur on, its last block to the last one's (bits/stl_deque.h). */
+    {"_Deque_impl",
+     "_M_map",
+     {{"_M_start", 8, WHEN_USED_FROM, 24}, {"_M_finish", 8, WHEN_USED_LAST, 24}},
+     false},
+    {"_Deque_impl",
+     "_M_start",
+     {{"_M_start", 8, WHEN_USED_FROM, 0}, {"_M_finish", 8, WHEN_USED_BEFORE, 0}},
+     false},
+    {"_Deque_impl",
+     "_M_finish",
+     {{"_M_start", 8, WHEN_USED_FROM, 0}, {"_M_finish", 8, WHEN_USED_BEFORE, 0}},
+     false},
+    {"__split_buffer<",
+     "__first_",
+     {{"__begin_", 8, WHEN_USED_FROM, 0}, {"__end_", 8, WHEN_USED_END, 0}},
+     false},
 };
 
 static struct ctypes_member *told_member(struct hs_ctypes *types, const struct ctypes_type *type,
@@ -115,6 +151,25 @@ static struct ctypes_member *told_member(struct hs_ctypes *types, const struct c
         if (strcmp(types->members[type->first_member + i].name, name) == 0)
             return &types->members[type->first_member + i];
     return NULL;
+}
+
+/* Adds what tells of a member; the number of conditions, 0 when the record is another one. */
+static uint32_t told_whens(struct hs_ctypes *types, const struct ctypes_type *type,
+                           const struct told_rule *rule)
+{
+    uint32_t n = 0;
+    for (; n < CHOICES_TELLERS && rule->tellers[n].member != NULL; n++) {
+        const struct ctypes_member *teller = told_member(types, type, rule->tellers[n].member);
+        if (teller == NULL || teller->offset > INT64_MAX - UINT8_MAX)
+            return 0;
+        bool is_flag = rule->tellers[n].kind == WHEN_IS;
+        struct ctypes_when when = {(int64_t)teller->offset + rule->tellers[n].within,
+                                   is_flag ? 1 : 0, is_flag ? 1 : UINT64_MAX,
+                                   rule->tellers[n].n_bytes, rule->tellers[n].kind};
+        if (!hs_ctypes_when_add_(types, &when))
+            return 0;
+    }
+    return n;
 }
 
 void hs_ctypes_mark_told_(struct hs_ctypes *types, const struct ctypes_type *type, const char *name,
@@ -127,16 +182,11 @@ void hs_ctypes_mark_told_(struct hs_ctypes *types, const struct ctypes_type *typ
              (name == NULL || strncmp(name, rule->record, strlen(rule->record)) != 0)))
             continue;
         struct ctypes_member *pointer = told_member(types, type, rule->pointer);
-        const struct ctypes_member *teller = told_member(types, type, rule->teller);
-        if (pointer == NULL || teller == NULL || teller->offset > INT64_MAX)
-            continue;
         uint32_t first = (uint32_t)types->n_whens;
-        bool is_flag = rule->kind == WHEN_IS;
-        struct ctypes_when when = {(int64_t)teller->offset, is_flag ? 1 : 0,
-                                   is_flag ? 1 : UINT64_MAX, rule->n_bytes, rule->kind};
-        if (!hs_ctypes_when_add_(types, &when))
-            return;
+        uint32_t n = pointer == NULL ? 0 : told_whens(types, type, rule);
+        if (n == 0)
+            continue;
         pointer->first_when = first;
-        pointer->n_whens = 1;
+        pointer->n_whens = n;
     }
 }

@@ -181,11 +181,11 @@ static bool found_is_told(const struct hs_ctypes *types, const struct ctypes_fou
     return found->n_whens != 0 && types->whens[found->first_when].kind >= WHEN_TABLE;
 }
 
-/* A vector's array. */
+/* A vector's array, a deque's blocks. */
 static bool found_is_used(const struct hs_ctypes *types, const struct ctypes_found *found)
 {
-    return found->n_whens != 0 && (types->whens[found->first_when].kind == WHEN_USED_END ||
-                                   types->whens[found->first_when].kind == WHEN_USED_COUNT);
+    return found->n_whens != 0 && types->whens[found->first_when].kind >= WHEN_USED_END &&
+           types->whens[found->first_when].kind <= WHEN_USED_BEFORE;
 }
 
 /* There while a word of the same record says so: a std::optional's value. */

@@ -15,25 +15,88 @@ static struct hs_error err = HS_ERROR_INIT;
 
 static void say(struct hs_native_reserves *reserves, uint64_t rank, uint64_t used)
 {
-    assert_int_equal(hs_native_reserves_say(reserves, rank, BYTES, used, ELEMENT, &err), HS_OK);
+    const struct hs_native_use use = {0, used};
+    assert_int_equal(hs_native_reserves_say(reserves, rank, BYTES, use, ELEMENT, &err), HS_OK);
+}
+
+static void say_middle(struct hs_native_reserves *reserves, uint64_t rank, uint64_t from,
+                       uint64_t end)
+{
+    const struct hs_native_use use = {from, end};
+    assert_int_equal(hs_native_reserves_say(reserves, rank, BYTES, use, ELEMENT, &err), HS_OK);
+}
+
+static uint64_t used(const struct hs_native_reserves *reserves, uint64_t rank)
+{
+    const struct hs_native_use use = hs_native_reserves_use(reserves, rank, BYTES);
+    assert_int_equal(use.from, 0);
+    return use.end;
+}
+
+static void assert_middle(const struct hs_native_reserves *reserves, uint64_t rank, uint64_t from,
+                          uint64_t end)
+{
+    const struct hs_native_use use = hs_native_reserves_use(reserves, rank, BYTES);
+    assert_int_equal(use.from, from);
+    assert_int_equal(use.end, end);
+}
+
+/* A deque's blocks. */
+static void the_middle_of_a_block(void **state)
+{
+    (void)state;
+    struct hs_native_reserves reserves = {.n_blocks = BLOCKS};
+    say_middle(&reserves, 7, 80, 400);
+    assert_middle(&reserves, 7, 80, 400);
+    say_middle(&reserves, 7, 400, 80); /* no such */
+    say_middle(&reserves, 7, 160, BYTES + 1);
+    assert_middle(&reserves, 7, 80, 400);
+    say_middle(&reserves, 7, 160, 480);
+    assert_middle(&reserves, 7, 80, 480);
+    say_middle(&reserves, 7, 8, BYTES);
+    assert_middle(&reserves, 7, 8, BYTES);
+    say(&reserves, 7, 0); /* nothing in use, from the beginning */
+    assert_middle(&reserves, 7, 0, BYTES);
+    say_middle(&reserves, 8, 240, 240);
+    assert_middle(&reserves, 8, 240, 240);
+    say_middle(&reserves, 9, 80, BYTES);
+    assert_middle(&reserves, 9, 80, BYTES);
+    hs_native_reserves_fini(&reserves);
+}
+
+/* What is too large to be kept in one number is taken to be in use. */
+static void hugest_blocks(void **state)
+{
+    (void)state;
+    struct hs_native_reserves reserves = {.n_blocks = BLOCKS};
+    const uint64_t huge = UINT64_C(1) << 40;
+    const struct hs_native_use late = {UINT64_C(1) << 32, UINT64_C(1) << 33};
+    const struct hs_native_use large = {64, huge - 4096};
+    assert_int_equal(hs_native_reserves_say(&reserves, 1, huge, late, ELEMENT, &err), HS_OK);
+    assert_int_equal(hs_native_reserves_use(&reserves, 1, huge).from, 0);
+    assert_int_equal(hs_native_reserves_use(&reserves, 1, huge).end, UINT64_C(1) << 33);
+    assert_int_equal(hs_native_reserves_say(&reserves, 2, huge, large, ELEMENT, &err), HS_OK);
+    assert_int_equal(hs_native_reserves_use(&reserves, 2, huge).from, 64);
+    assert_int_equal(hs_native_reserves_use(&reserves, 2, huge).end, huge);
+    hs_native_reserves_fini(&reserves);
 }
 
 static void the_vector_that_says_most_is_right(void **state)
 {
     (void)state;
     struct hs_native_reserves reserves = {.n_blocks = BLOCKS};
-    assert_int_equal(hs_native_reserves_used(&reserves, 7, BYTES), BYTES);
+    assert_int_equal(used(&reserves, 7), BYTES);
     say(&reserves, 7, 80);
-    assert_int_equal(hs_native_reserves_used(&reserves, 7, BYTES), 80);
-    assert_int_equal(hs_native_reserves_used(&reserves, 8, BYTES), BYTES);
+    assert_int_equal(used(&reserves, 7), 80);
+    assert_int_equal(used(&reserves, 8), BYTES);
     say(&reserves, 7, 0);
-    assert_int_equal(hs_native_reserves_used(&reserves, 7, BYTES), 80);
+    assert_int_equal(used(&reserves, 7), 80);
     say(&reserves, 7, 400);
-    assert_int_equal(hs_native_reserves_used(&reserves, 7, BYTES), 400);
+    assert_int_equal(used(&reserves, 7), 400);
     say(&reserves, 7, BYTES);
-    assert_int_equal(hs_native_reserves_used(&reserves, 7, BYTES), BYTES);
+    assert_int_equal(used(&reserves, 7), BYTES);
     say(&reserves, 7, 400); /* moved from, before or after */
-    assert_int_equal(hs_native_reserves_used(&reserves, 7, BYTES), BYTES);
+    assert_int_equal(used(&reserves, 7), BYTES);
     hs_native_reserves_fini(&reserves);
 }
 
@@ -42,7 +105,7 @@ static void an_empty_vector_has_nothing_in_use(void **state)
     (void)state;
     struct hs_native_reserves reserves = {.n_blocks = BLOCKS};
     say(&reserves, BLOCKS - 1, 0);
-    assert_int_equal(hs_native_reserves_used(&reserves, BLOCKS - 1, BYTES), 0);
+    assert_int_equal(used(&reserves, BLOCKS - 1), 0);
     hs_native_reserves_fini(&reserves);
 }
 
@@ -50,11 +113,20 @@ static void what_an_allocator_adds_is_no_reserve(void **state)
 {
     (void)state;
     struct hs_native_reserves reserves = {.n_blocks = BLOCKS};
+    say(&reserves, 1, BYTES - 16); /* and yet nothing is there */
+    assert_int_equal(used(&reserves, 1), BYTES - 16);
+    say(&reserves, 1, BYTES - 8);
+    assert_int_equal(used(&reserves, 1), BYTES - 8);
     say(&reserves, 1, BYTES - 16);
-    assert_int_equal(hs_native_reserves_used(&reserves, 1, BYTES), BYTES);
+    assert_int_equal(used(&reserves, 1), BYTES - 8);
+    say(&reserves, 1, 80);
+    assert_int_equal(used(&reserves, 1), BYTES - 8);
+    say(&reserves, 1, BYTES - 3);
+    assert_int_equal(used(&reserves, 1), BYTES);
     /* Less than an element is none either. */
-    assert_int_equal(hs_native_reserves_say(&reserves, 2, BYTES, BYTES - 32, 40, &err), HS_OK);
-    assert_int_equal(hs_native_reserves_used(&reserves, 2, BYTES), BYTES);
+    const struct hs_native_use use = {0, BYTES - 32};
+    assert_int_equal(hs_native_reserves_say(&reserves, 2, BYTES, use, 40, &err), HS_OK);
+    assert_int_equal(used(&reserves, 2), BYTES);
     hs_native_reserves_fini(&reserves);
 }
 
@@ -65,14 +137,15 @@ static void what_does_not_fit_is_not_believed(void **state)
     say(&reserves, 3, 80);
     say(&reserves, 3, BYTES + 1);
     say(&reserves, 3, UINT64_MAX - 7); /* an end before the begin */
-    assert_int_equal(hs_native_reserves_used(&reserves, 3, BYTES), 80);
+    assert_int_equal(used(&reserves, 3), 80);
     hs_native_reserves_fini(&reserves);
 }
 
 static hs_status say_many(struct hs_native_reserves *reserves)
 {
+    const struct hs_native_use use = {0, 80};
     for (uint64_t rank = 0; rank < BLOCKS; rank++)
-        HS_TRY(hs_native_reserves_say(reserves, rank, BYTES, 80, ELEMENT, &err));
+        HS_TRY(hs_native_reserves_say(reserves, rank, BYTES, use, ELEMENT, &err));
     return HS_OK;
 }
 
@@ -89,6 +162,8 @@ static void every_allocation_fails(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_middle_of_a_block),
+        cmocka_unit_test(hugest_blocks),
         cmocka_unit_test(the_vector_that_says_most_is_right),
         cmocka_unit_test(an_empty_vector_has_nothing_in_use),
         cmocka_unit_test(what_an_allocator_adds_is_no_reserve),

@@ -63,6 +63,7 @@ static hs_status choose(struct hs_native *native, const struct hs_cslot *slot, h
     *ret = (struct hs_native_chosen){.pointee = chosen.pointee,
                                      .used_by = chosen.used_by,
                                      .used = chosen.used,
+                                     .used_from = chosen.used_from,
                                      .is_there = true};
     return chosen.told_by == HS_CTOLD_NOT ? HS_OK : told_find(native, &chosen, &ret->pointee, err);
 }

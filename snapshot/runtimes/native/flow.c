@@ -357,18 +357,25 @@ static hs_status flow_try(struct flow *f, const struct hs_heap_block *block, uin
     return flow_look(f, block, offset, pointee, err);
 }
 
-/* What a vector says of its array. */
+/* What a vector says of its array, a deque of its blocks. */
 static hs_status flow_say_used(struct flow *f, const struct hs_heap_block *block,
                                const struct hs_native_chosen *to, struct hs_error *err)
 {
     struct hs_ctype_facts facts;
-    uint64_t used = to->used - block->begin;
+    uint64_t from = to->used_from - block->begin;
+    struct hs_native_use use = {.from = from <= block->n_bytes ? from : 0,
+                                .end = to->used - block->begin};
 
     hs_ctype_facts(f->native->ctypes, to->pointee, &facts);
     if (to->used_by == HS_CUSED_COUNT &&
-        (facts.n_bytes == 0 || !hs_mul_fits(to->used, facts.n_bytes, &used)))
+        (facts.n_bytes == 0 || !hs_mul_fits(to->used, facts.n_bytes, &use.end)))
         return HS_OK;
-    return hs_native_reserves_say(&f->result->reserves, block->rank, block->n_bytes, used,
+    if (to->used_by == HS_CUSED_BEFORE && use.end > block->n_bytes) {
+        if (from > block->n_bytes)
+            return HS_OK; /* a deque's map */
+        use.end = block->n_bytes;
+    }
+    return hs_native_reserves_say(&f->result->reserves, block->rank, block->n_bytes, use,
                                   facts.n_bytes, err);
 }
 
@@ -414,10 +421,11 @@ static hs_status flow_from_block(struct flow *f, const struct hs_heap_block *blo
 {
     const struct hs_native_type type =
         *hs_native_type_of(&f->result->types, hs_flow_type(f->result, block->rank));
-    uint64_t used = hs_native_reserves_used(&f->result->reserves, block->rank, block->n_bytes);
-    uint64_t n = type.is_array ? used / type.n_bytes : 1;
+    struct hs_native_use use =
+        hs_native_reserves_use(&f->result->reserves, block->rank, block->n_bytes);
+    uint64_t n = type.is_array ? use.end / type.n_bytes : 1;
 
-    for (uint64_t i = 0; i < n; i++) {
+    for (uint64_t i = type.is_array ? use.from / type.n_bytes : 0; i < n; i++) {
         if (i % HS_FLOW_PART == 0) /* then the element begins a part, whatever its size */
             i = hs_flow_touched(f->native, block, i * type.n_bytes) / type.n_bytes;
         HS_TRY(flow_from_value(f, block, &type, i * type.n_bytes, err));
@@ -629,8 +637,10 @@ static hs_status flow_from_seeds(struct flow *f, struct hs_error *err)
         if (how != HS_POINTER_START && how != HS_POINTER_INTERIOR)
             continue;
         const struct flow_place place = {.address = seed->at};
-        const struct hs_native_chosen to = {
-            .pointee = seed->pointee, .used_by = seed->used_by, .used = seed->used};
+        const struct hs_native_chosen to = {.pointee = seed->pointee,
+                                            .used_by = seed->used_by,
+                                            .used = seed->used,
+                                            .used_from = seed->used_from};
         HS_TRY(flow_by(f, &block, seed->word, &to, &place, err));
     }
     return HS_OK;

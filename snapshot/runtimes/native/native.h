@@ -27,7 +27,7 @@ struct hs_native_seed {
     hs_addr word;  /* what the slot holds */
     hs_ctype pointee;
     uint8_t used_by; /* of an array: see struct hs_native_chosen */
-    uint64_t used;
+    uint64_t used, used_from;
 };
 
 /* A loaded object with what is known of it; same index as objects.objects. */

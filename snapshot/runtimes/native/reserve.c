@@ -7,8 +7,13 @@ enum {
     RESERVES_FEW = 64, /* of a small heap, each may have one */
     RESERVES_ONE_IN = 8,
     RESERVES_ENTRY_BYTES = 24,
-    RESERVE_SLACK_BYTES = 16
+    RESERVE_SLACK_BYTES = 16,
+    WORD = 8,
+    WHOLE = 3,
+    END_BITS = 36
 };
+#define END_MASK ((UINT64_C(1) << END_BITS) - 1)
+#define FROM_MAX (UINT64_C(1) << (64 - END_BITS))
 
 static uint64_t reserves_most(uint64_t n_blocks)
 {
@@ -18,7 +23,7 @@ static uint64_t reserves_most(uint64_t n_blocks)
 
 uint64_t hs_native_reserves_bytes(uint64_t n_blocks)
 {
-    return n_blocks / CHAR_BIT + reserves_most(n_blocks) * RESERVES_ENTRY_BYTES;
+    return 2 * n_blocks / CHAR_BIT + reserves_most(n_blocks) * RESERVES_ENTRY_BYTES;
 }
 
 void hs_native_reserves_fini(struct hs_native_reserves *reserves)
@@ -28,29 +33,75 @@ void hs_native_reserves_fini(struct hs_native_reserves *reserves)
     *reserves = (struct hs_native_reserves){0};
 }
 
-hs_status hs_native_reserves_say(struct hs_native_reserves *reserves, uint64_t rank,
-                                 uint64_t n_bytes, uint64_t used_bytes, uint64_t element_bytes,
-                                 struct hs_error *err)
+/* In one number: the words before what is in use, and those up to its end. */
+static uint64_t reserves_pack(struct hs_native_use use)
 {
-    if (used_bytes > n_bytes)
-        return HS_OK; /* it is not of this block */
-    if (reserves->whole.n_bits == 0)
-        HS_TRY(hs_bitmap_init(&reserves->whole, reserves->n_blocks, err));
-    uint64_t n_spare = n_bytes - used_bytes;
-    if (n_spare <= RESERVE_SLACK_BYTES || n_spare < element_bytes) { /* what an allocator adds */
-        hs_bitmap_set(&reserves->whole, rank);
-        return HS_OK;
-    }
-    const uint64_t *known = hs_dict_find(&reserves->used, rank);
-    if (hs_bitmap_get(&reserves->whole, rank) || (known != NULL && *known >= used_bytes) ||
-        (known == NULL && reserves->used.n >= reserves_most(reserves->n_blocks)))
-        return HS_OK;
-    return hs_dict_put(&reserves->used, rank, used_bytes, err);
+    uint64_t from = use.from / WORD, end = use.end / WORD + (use.end % WORD != 0);
+    return (from < FROM_MAX ? from : 0) << END_BITS | (end < END_MASK ? end : END_MASK);
 }
 
-uint64_t hs_native_reserves_used(const struct hs_native_reserves *reserves, uint64_t rank,
-                                 uint64_t n_bytes)
+static struct hs_native_use reserves_unpack(uint64_t packed, uint64_t n_bytes)
 {
+    uint64_t end = packed & END_MASK;
+    bool is_all = end == END_MASK || end * WORD > n_bytes;
+    return (struct hs_native_use){(packed >> END_BITS) * WORD, is_all ? n_bytes : end * WORD};
+}
+
+/* Of all that is in use but for up to two words behind it, which an allocator adds: 3 less these;
+ * 0: nothing was said. The number that is larger says more. */
+static unsigned reserves_whole(const struct hs_native_reserves *reserves, uint64_t rank)
+{
+    return reserves->whole.n_bits == 0 ? 0
+                                       : hs_bitmap_get(&reserves->whole, 2 * rank) +
+                                             2U * hs_bitmap_get(&reserves->whole, 2 * rank + 1);
+}
+
+static void reserves_say_whole(struct hs_native_reserves *reserves, uint64_t rank, unsigned whole)
+{
+    if (whole <= reserves_whole(reserves, rank))
+        return;
+    for (unsigned bit = 0; bit < 2; bit++)
+        if ((whole >> bit & 1) != 0)
+            hs_bitmap_set(&reserves->whole, 2 * rank + bit);
+        else
+            hs_bitmap_clear(&reserves->whole, 2 * rank + bit);
+}
+
+hs_status hs_native_reserves_say(struct hs_native_reserves *reserves, uint64_t rank,
+                                 uint64_t n_bytes, struct hs_native_use use, uint64_t element_bytes,
+                                 struct hs_error *err)
+{
+    if (use.end > n_bytes || use.from > use.end)
+        return HS_OK; /* it is not of this block */
+    if (reserves->whole.n_bits == 0)
+        HS_TRY(hs_bitmap_init(&reserves->whole, 2 * reserves->n_blocks, err));
+    const uint64_t *known = hs_dict_find(&reserves->used, rank);
+    if (known != NULL) {
+        const struct hs_native_use other = reserves_unpack(*known, n_bytes);
+        use.from = other.from < use.from ? other.from : use.from;
+        use.end = other.end > use.end ? other.end : use.end;
+    }
+    uint64_t n_spare = n_bytes - use.end;
+    if (use.from == 0 && n_spare <= RESERVE_SLACK_BYTES) {
+        reserves_say_whole(reserves, rank, WHOLE - (unsigned)(n_spare / WORD));
+        return HS_OK;
+    }
+    if (use.from == 0 && n_spare < element_bytes) {
+        reserves_say_whole(reserves, rank, WHOLE);
+        return HS_OK;
+    }
+    if (reserves_whole(reserves, rank) != 0 || (known != NULL && *known == reserves_pack(use)) ||
+        (known == NULL && reserves->used.n >= reserves_most(reserves->n_blocks)))
+        return HS_OK;
+    return hs_dict_put(&reserves->used, rank, reserves_pack(use), err);
+}
+
+struct hs_native_use hs_native_reserves_use(const struct hs_native_reserves *reserves,
+                                            uint64_t rank, uint64_t n_bytes)
+{
+    unsigned whole = reserves_whole(reserves, rank);
+    if (whole != 0)
+        return (struct hs_native_use){0, n_bytes - (WHOLE - whole) * WORD};
     const uint64_t *known = reserves->used.n == 0 ? NULL : hs_dict_find(&reserves->used, rank);
-    return known == NULL || hs_bitmap_get(&reserves->whole, rank) ? n_bytes : *known;
+    return known == NULL ? (struct hs_native_use){0, n_bytes} : reserves_unpack(*known, n_bytes);
 }

@@ -44,7 +44,8 @@ static hs_status add_seed(struct hs_native *native, hs_addr at, const struct hs_
                                                                .word = word,
                                                                .pointee = to->pointee,
                                                                .used_by = to->used_by,
-                                                               .used = to->used};
+                                                               .used = to->used,
+                                                               .used_from = to->used_from};
     return HS_OK;
 }
 

@@ -57,7 +57,7 @@ struct hs_said hs_said_of(const struct hs_scan *scan, const struct hs_native_typ
 {
     struct hs_said said = {.native = scan->native, .block = block, .type = type};
 
-    said.used = hs_native_reserves_used(&scan->flow->reserves, block->rank, block->n_bytes);
+    said.use = hs_native_reserves_use(&scan->flow->reserves, block->rank, block->n_bytes);
 
     if (type == NULL || type->is_plain)
         return said;
@@ -107,7 +107,7 @@ unsigned hs_said_class(const struct hs_said *said, const struct hs_object_words 
         return HS_EDGE_GUESSED;
     if (words->is_exact)
         return said_untold(said, words, at, how, target);
-    if (at >= said->used)
+    if (at < said->use.from || at >= said->use.end)
         return HS_EDGE_GUESSED;
     if (type == NULL)
         return said_untold(said, words, at, how, target);

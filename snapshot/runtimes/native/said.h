@@ -10,7 +10,7 @@ struct hs_said {
     const struct hs_heap_block *block; /* whose words they are */
     const struct hs_native_type *type; /* NULL: nothing is said */
     uint64_t end;                      /* where what it covers ends: [0, end) */
-    uint64_t used;                     /* what lies behind is the reserve of a vector */
+    struct hs_native_use use;          /* what lies outside is the reserve of a vector */
     bool has_rest; /* what lies behind is the allocator's rounding, or text: no pointers */
 };
 

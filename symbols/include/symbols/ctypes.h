@@ -74,11 +74,13 @@ enum hs_ctold_by {
     HS_CTOLD_CODE   /* std::function, std::any: of the function that knows the type */
 };
 
-/* What a vector says of the array that it leads to: behind what is in use it has a reserve. */
+/* What a vector says of the array that it leads to, behind whose elements in use is a reserve; or a
+ * deque of a block, in which elements may have gone at both ends. */
 enum hs_cused_by {
-    HS_CUSED_NOT,  /* nothing */
-    HS_CUSED_END,  /* `used` is the address behind the last element in use */
-    HS_CUSED_COUNT /* `used` is the number of elements in use */
+    HS_CUSED_NOT,   /* nothing */
+    HS_CUSED_END,   /* `used` is the address behind the last element in use */
+    HS_CUSED_COUNT, /* `used` is the number of elements in use */
+    HS_CUSED_BEFORE /* as END, but an address outside of the block says nothing */
 };
 
 struct hs_cchosen {
@@ -86,6 +88,8 @@ struct hs_cchosen {
     uint8_t told_by;  /* enum hs_ctold_by: ask hs_ctypes_told of `word` */
     uint8_t used_by;  /* enum hs_cused_by */
     uint64_t word, used;
+    uint64_t used_from; /* with END and BEFORE: the address of the first element in use; outside of
+                           the block it says nothing */
 };
 
 /* Reads n_bytes (1, 2, 4, 8; little endian) of the value so far from the slot; false when they are
