@@ -113,7 +113,8 @@ static hs_status known_record(struct hs_native_types *types, hs_ctype record, hs
 /* What one block says of the records of its group; when there may be no more looks it may be none
  * of them. */
 struct opinion {
-    size_t n_possible, last; /* records that it may be, and which is the last of them */
+    size_t n_possible, last; /* records that it may be, and which is the last of them; only one when
+                                pointers show one and no other */
     uint32_t possible;       /* a bit for each */
     bool is_shown;           /* something speaks for the last one */
 };
@@ -123,6 +124,7 @@ static hs_status opinion_of(struct hs_enclosing *enclosing, const struct hs_encl
                             struct hs_error *err)
 {
     struct opinion sum = {0};
+    size_t n_shown = 0, shown = 0;
 
     for (size_t i = 0; i < group->n_records; i++) {
         hs_ntype number;
@@ -135,11 +137,20 @@ static hs_status opinion_of(struct hs_enclosing *enclosing, const struct hs_encl
             &enclosing->by, block, record, group->offset, group->offset + group->part_bytes);
         if (found.disagrees)
             continue;
+        if (found.n_shown != 0) {
+            n_shown++;
+            shown = i;
+        }
         sum.n_possible++;
         sum.possible |= UINT32_C(1) << i;
         sum.last = i;
         sum.is_shown = found.n_shown != 0 ||
                        (group->n_records == 1 && found.n_leading >= ENCLOSING_LEAST_LEADING);
+    }
+    if (sum.n_possible > 1 && n_shown == 1) { /* for the others nothing speaks */
+        sum.n_possible = 1;
+        sum.last = shown;
+        sum.is_shown = true;
     }
     *ret = sum;
     return HS_OK;
