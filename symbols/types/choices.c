@@ -121,6 +121,7 @@ static const struct told_rule {
     {"any", "__s", {{"__h", 8, WHEN_CODE, 0}}, false},
     {"_Optional_payload_base<", "_M_payload", {{"_M_engaged", 1, WHEN_IS, 0}}, false},
     {"__optional_destruct_base<", "", {{"__engaged_", 1, WHEN_IS, 0}}, false},
+    {"optional_base<", "m_storage", {{"m_initialized", 1, WHEN_IS, 0}}, false}, /* boost */
     {"_Vector_impl", "_M_start", {{"_M_finish", 8, WHEN_USED_END, 0}}, false},
     {"vector<", "__begin_", {{"__end_", 8, WHEN_USED_END, 0}}, false},
     {"Vec<", "buf", {{"len", 8, WHEN_USED_COUNT, 0}}, true},

@@ -15,6 +15,7 @@
 static const struct rules_container rules[] = {
     {"__aligned_membuf<", 0, RULES_SELF, NULL, NULL, {NULL, NULL}},
     {"__aligned_buffer<", 0, RULES_SELF, NULL, NULL, {NULL, NULL}},
+    {"aligned_storage<", 0, RULES_SELF, NULL, NULL, {NULL, NULL}}, /* of boost::optional */
     {"_Rb_tree<", -1, 1, RULES_TREE, {">", NULL}},
     {"_Rb_tree_node<", -1, RULES_SELF, RULES_TREE, {NULL, NULL}},
     {"_List_base<", -1, 0, RULES_LIST, {">", NULL}},

@@ -15,7 +15,8 @@
 enum {
     CTYPES_MAX_FILES = 1 << 14,
     CTYPES_MAX_TYPES = 1 << 22,
-    CTYPES_MAX_HOPS = 64,           /* typedefs in a row, arrays in arrays, values in values */
+    CTYPES_MAX_HOPS = 64,    /* typedefs in a row, arrays in arrays */
+    CTYPES_MAX_NESTED = 512, /* values in values: Boost's operators are a chain of 100 bases */
     CTYPES_MAX_ALL_SLOTS = 1 << 24, /* kept, of all types */
     CTYPES_MAX_CHOICES = 1 << 22,   /* kept, of all types; as many conditions */
     CTYPES_MAX_CHAIN = 8,           /* conditions of one choice */

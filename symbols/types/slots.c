@@ -333,7 +333,7 @@ static void slots_finish(struct hs_ctypes *types, hs_ctype number)
 
 void hs_ctypes_flatten_(struct hs_ctypes *types, hs_ctype type)
 {
-    struct slots_frame stack[CTYPES_MAX_HOPS];
+    struct slots_frame stack[CTYPES_MAX_NESTED];
     size_t n = 0;
     struct ctypes_type *top = hs_ctypes_get_(types, type);
     if ((top->flags & TYPE_FLATTENED) != 0)
@@ -344,7 +344,7 @@ void hs_ctypes_flatten_(struct hs_ctypes *types, hs_ctype type)
         hs_ctype needed = frame_needs(types, &stack[n - 1]);
         if (needed == 0) {
             slots_finish(types, stack[--n].type);
-        } else if (n < CTYPES_MAX_HOPS) {
+        } else if (n < CTYPES_MAX_NESTED) {
             hs_ctypes_get_(types, needed)->flags |= TYPE_FLATTENING;
             stack[n++] = (struct slots_frame){needed, 0};
         } else {

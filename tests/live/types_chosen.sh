@@ -89,6 +89,15 @@ else
     echo "NOT TESTED: nlohmann's JSON: $(head -1 "$work/said")"
 fi
 
+# Raw storage, and a chain of bases.
+g++ -O1 -g -o "$work/boost" "$fixtures/types_boost.cpp" || fail "building with Boost"
+start "$work/boost" "$n"
+rm -f "$work"/heap.snap.idx
+dump
+compare "Boost's optional"
+grep -q "damaged" "$work/talk" && fail "Boost: $(cat "$work/talk")"
+leave
+
 tried=""
 for rustc in $(rust_compilers); do
     tried=yes

@@ -358,6 +358,7 @@ static void ends_circles_of_specifications(void **state)
 
 static void cuts_arrays_of_any_size(void **state)
 {
+    enum { PAIRS = CTYPES_MAX_NESTED + 80 };
     (void)state;
     bool is_cut = false;
     begin();
@@ -365,11 +366,11 @@ static void cuts_arrays_of_any_size(void **state)
     put_text("char");
     put_number(1, 1);
     uint32_t huge = put_array(p, UINT64_C(1) << 60), wraps = put_array(p, UINT64_C(1) << 62);
-    uint32_t chars = put_array(c, UINT64_C(1) << 60), nested = p, pairs[80];
+    uint32_t chars = put_array(c, UINT64_C(1) << 60), nested = p, pairs[PAIRS];
     for (int i = 0; i < 2; i++)
         nested = put_array(nested, 1 << 20);
-    for (uint32_t i = 0; i < 80; i++) {
-        uint32_t of = i == 0 ? p : pairs[i - 1]; /* 2^80 pointers */
+    for (uint32_t i = 0; i < PAIRS; i++) {
+        uint32_t of = i == 0 ? p : pairs[i - 1]; /* values in values, deeper than is looked */
         pairs[i] = put_struct("pair", UINT64_C(16) << (i < 50 ? i : 50));
         put_member("a", of, 0);
         put_member("b", of, 8);
@@ -385,7 +386,7 @@ static void cuts_arrays_of_any_size(void **state)
     assert_int_equal(slots_of(&o, nested, &is_cut), HS_CTYPE_MAX_SLOTS);
     assert_true(is_cut);
     slots_of(&o, wraps, &is_cut);
-    assert_true(slots_of(&o, pairs[79], &is_cut) <= HS_CTYPE_MAX_SLOTS);
+    assert_true(slots_of(&o, pairs[PAIRS - 1], &is_cut) <= HS_CTYPE_MAX_SLOTS);
     assert_true(is_cut);
     assert_true(hs_ctypes_variable_at(o.types, o.file, 0x1000 + (UINT64_C(1) << 62), &v));
     done(&o);
