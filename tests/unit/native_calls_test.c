@@ -64,7 +64,7 @@ static void begin(void)
 static void run(void)
 {
     begin();
-    WORLD_OK(hs_calls_lend(&scan, &world_err));
+    WORLD_OK(hs_calls_lend(&scan, NULL, &world_err));
     for (uint64_t i = 0; i < scan.reached.n_bits; i++)
         assert_false(hs_bitmap_get(&scan.reached, i)); /* they are for others */
 }
@@ -219,7 +219,7 @@ static void every_allocation_fails(void **state)
         fail_each_begin(&each);
         hs_status status = hs_scan_begin(&scan, &w->native, &flow, &world_err);
         if (status == HS_OK)
-            status = hs_calls_lend(&scan, &world_err);
+            status = hs_calls_lend(&scan, NULL, &world_err);
         if (fail_each_end(&each, status) != HS_OK) {
             assert_false(is_lent(owner));
             root_of(inner)->tier = HS_TIER_FIRM;

@@ -23,6 +23,7 @@ struct call {
 
 struct calls {
     struct hs_scan *scan;
+    struct hs_bitmap *own; /* NULL: not asked */
     struct hs_firm walk;
     struct call_variable *variables; /* owned: by thread, those of outer calls first */
     size_t n_variables, variables_capacity;
@@ -150,10 +151,12 @@ static hs_status meet_call(struct calls *c, struct call *call, struct hs_error *
 static hs_status meet_all(struct calls *c, struct hs_error *err)
 {
     HS_TRY(meet_lasting(c, err));
-    qsort(c->calls, c->n_calls, sizeof *c->calls, by_depth);
+    if (c->n_calls != 0)
+        qsort(c->calls, c->n_calls, sizeof *c->calls, by_depth);
     for (size_t i = 0; i < c->n_calls; i++)
         HS_TRY(meet_call(c, &c->calls[i], err));
-    qsort(c->calls, c->n_calls, sizeof *c->calls, by_thread);
+    if (c->n_calls != 0)
+        qsort(c->calls, c->n_calls, sizeof *c->calls, by_thread);
     return HS_OK;
 }
 
@@ -185,17 +188,24 @@ static void lend_all(struct calls *c)
     }
 }
 
-/* The marks of what is reached are not used yet: they serve, and are made anew. */
-static hs_status calls_walk(struct calls *c, struct hs_error *err)
+static hs_status calls_walk(struct calls *c, struct hs_bitmap *marks, struct hs_error *err)
 {
-    struct hs_bitmap *marks = &c->scan->reached;
-    uint64_t n_blocks = marks->n_bits;
-
     HS_TRY(hs_firm_open(&c->walk, c->scan, marks, err));
+    c->walk.is_own = c->own != NULL;
     hs_status status = meet_all(c, err);
     hs_firm_close(&c->walk);
     HS_TRY(status);
     lend_all(c);
+    return HS_OK;
+}
+
+/* The marks of what is reached are not used yet: they serve, and are made anew. */
+static hs_status calls_walk_unasked(struct calls *c, struct hs_error *err)
+{
+    struct hs_bitmap *marks = &c->scan->reached;
+    uint64_t n_blocks = marks->n_bits;
+
+    HS_TRY(calls_walk(c, marks, err));
     hs_bitmap_fini(marks);
     return hs_bitmap_init(marks, n_blocks, err);
 }
@@ -206,12 +216,14 @@ static hs_status calls_run(struct calls *c, struct hs_error *err)
 
     HS_TRY(list_variables(c, err));
     HS_TRY(list_calls(c, &any_inner, err));
-    return any_inner ? calls_walk(c, err) : HS_OK;
+    if (c->own != NULL)
+        return calls_walk(c, c->own, err);
+    return any_inner ? calls_walk_unasked(c, err) : HS_OK;
 }
 
-hs_status hs_calls_lend(struct hs_scan *scan, struct hs_error *err)
+hs_status hs_calls_lend(struct hs_scan *scan, struct hs_bitmap *own, struct hs_error *err)
 {
-    struct calls c = {.scan = scan};
+    struct calls c = {.scan = scan, .own = own};
 
     hs_status status = calls_run(&c, err);
     calls_fini(&c);

@@ -12,11 +12,13 @@
 
 #include "scan.h"
 
-/* After hs_scan_begin and find_owned, before mark_roots, whose marks it uses: gives the variables
- * of such calls their tier. Nothing to do where no stack has two calls whose variables are known;
- * else linear in the words of what firm roots lead to. Resident: 16 bytes for each variable of a
- * call and 32 for each call, twice that at most while the lists grow, and the queue of queue.h.
- * Fails with HS_LIMIT. */
-hs_status hs_calls_lend(struct hs_scan *scan, struct hs_error *err);
+/* After hs_scan_begin and find_owned, before mark_roots: gives the variables of such calls their
+ * tier. `own` gets, by rank, what the program's own variables reach (strangers.h). NULL: this is
+ * not asked, and strangers' variables outlive calls like others; then there is nothing to do where
+ * no stack has two calls whose variables are known, and the marks that mark_roots will make serve.
+ * Linear in the words of what firm roots lead to. Resident: 24 bytes for each variable of a call
+ * and 32 for each call, twice that at most while the lists grow, and the queue of queue.h. Fails
+ * with HS_LIMIT. */
+hs_status hs_calls_lend(struct hs_scan *scan, struct hs_bitmap *own, struct hs_error *err);
 
 #endif

@@ -5,6 +5,7 @@
 #include "base/load.h"
 #include "flow.h"
 #include "owned.h"
+#include "roots.h"
 #include "said.h"
 
 enum { WORD = 8 };
@@ -26,7 +27,20 @@ static hs_status firm_block(struct hs_firm *f, const struct hs_heap_block *from,
 static bool firm_is_firm(const struct hs_firm *f, const struct hs_heap_block *from,
                          const struct hs_heap_block *to, unsigned edge_class)
 {
-    return hs_edge_tier(edge_class) < HS_TIER_DOUBTFUL && !hs_owned_is_borrowed(f->scan, from, to);
+    return hs_edge_tier(edge_class) < HS_TIER_DOUBTFUL &&
+           !hs_owned_is_borrowed(f->scan, from, to) && !hs_scan_is_strangers(f->scan, from, to);
+}
+
+/* Is the word at `at` a pointer to what is described nowhere, and is nothing known of what it leads
+ * to? */
+static bool firm_is_handle(const struct hs_firm *f, const struct hs_native_type *type, uint64_t at,
+                           const struct hs_heap_block *to)
+{
+    if (!f->is_own || type == NULL || type->n_slots == 0 ||
+        hs_flow_type(f->scan->flow, to->rank) != 0)
+        return false;
+    const struct hs_cslot *slot = hs_said_slot(type, at % type->n_bytes);
+    return slot != NULL && hs_native_is_handle(f->scan->native, slot->pointee);
 }
 
 /* Blocks that it leads to in other ways than by the words in it. */
@@ -59,7 +73,8 @@ static hs_status firm_words(struct hs_firm *f, const struct hs_heap_block *block
             scan->native, hs_object_address(&words, at / WORD, hs_load_u64(block->bytes + at)),
             &target);
         if (how != HS_POINTER_NONE &&
-            firm_is_firm(f, block, &target, hs_said_class(&said, &words, at, how, &target)))
+            firm_is_firm(f, block, &target, hs_said_class(&said, &words, at, how, &target)) &&
+            !firm_is_handle(f, said.type, at, &target))
             HS_TRY(firm_block(f, block, &target, err));
     }
     return firm_beyond_words(f, block, err);
@@ -86,6 +101,9 @@ hs_status hs_firm_add(struct hs_firm *f, const struct hs_root_leaf *leaf, struct
     if (leaf->root.weak || leaf->root.tier == HS_TIER_DOUBTFUL ||
         hs_heap_map_resolve(&f->scan->native->dump->heaps.map, leaf->target, &block) !=
             HS_POINTER_START)
+        return HS_OK;
+    if (f->is_own &&
+        (leaf->is_strangers || (leaf->is_handle && hs_flow_type(f->scan->flow, block.rank) == 0)))
         return HS_OK;
     return firm_block(f, &block, &block, err);
 }

@@ -14,6 +14,7 @@ struct hs_firm {
     bool is_within;          /* only from blocks to others that end with them */
     bool is_still;           /* what is met is not gone on from */
     bool is_below_names;     /* what is met is gone on from where it is known what it is */
+    bool is_own;             /* not from strangers' variables, nor through handles: strangers.h */
 };
 /* For walks between hs_scan_begin and hs_scan_end. Fails with HS_LIMIT. */
 hs_status hs_firm_open(struct hs_firm *firm, struct hs_scan *scan, struct hs_bitmap *marks,

@@ -38,6 +38,7 @@ hs_status hs_native_set_module(struct hs_native *native, const struct hs_object 
     HS_TRY(hs_strtab_add(&native->dump->strings, object->name, &leaf->root.module, err));
     if (!native->of_object[i].is_system) {
         leaf->group_module = leaf->root.module;
+        leaf->is_strangers = i != 0 && native->of_object[i].types == 0;
         return HS_OK;
     }
     return hs_native_name(native, &leaf->group_module, err, "system: %s", object->name);

@@ -82,6 +82,15 @@ static bool is_owned_by_other(const struct hs_native *native, const struct hs_ro
     return owner != 0 && owner != leaf->root.address && leaf->root.tier == HS_TIER_FIRM;
 }
 
+bool hs_native_is_handle(const struct hs_native *native, hs_ctype pointee)
+{
+    struct hs_ctype_facts facts;
+    if (native->ctypes == NULL || pointee == 0)
+        return false;
+    hs_ctype_facts(native->ctypes, pointee, &facts);
+    return facts.is_declaration;
+}
+
 static hs_status add_word(struct hs_native *native, uint64_t word, struct hs_root_leaf *leaf,
                           const struct hs_native_chosen *to, struct hs_error *err)
 {
@@ -102,6 +111,7 @@ static hs_status add_word(struct hs_native *native, uint64_t word, struct hs_roo
         leaf->root.tier = (uint8_t)hs_edge_tier(leaf->root.edge_class);
     if (to->pointee != 0 && !is_left_over(leaf, &block)) {
         leaf->root.certainty = HS_EXACT;
+        leaf->is_handle = hs_native_is_handle(native, to->pointee);
         HS_TRY(add_seed(native, leaf->root.address, &block, word, to, err));
     }
     return hs_roots_add(&native->roots, leaf, err);

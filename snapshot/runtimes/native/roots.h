@@ -50,6 +50,10 @@ bool hs_native_resolve(const struct hs_native *native, uint64_t word, enum hs_po
 hs_status hs_native_add_slot(struct hs_native *native, struct hs_native_variable *variable,
                              uint64_t offset, hs_addr address, uint64_t word, struct hs_error *err);
 
+/* Is a pointer to this one to a record that debug information names and describes nowhere: a
+ * library's, which the program is not to look into (SSL_CTX, sqlite3)? */
+bool hs_native_is_handle(const struct hs_native *native, hs_ctype pointee);
+
 /* Formats and interns. */
 hs_status hs_native_name(struct hs_native *native, hs_str *ret, struct hs_error *err,
                          const char *format, ...) __attribute__((format(printf, 4, 5)));

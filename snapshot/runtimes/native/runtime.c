@@ -4,7 +4,6 @@
 #include <stddef.h>
 
 #include "base/alloc.h"
-#include "calls.h"
 #include "computed.h"
 #include "copy.h"
 #include "disguise.h"
@@ -18,6 +17,7 @@
 #include "prepare.h"
 #include "signal_stacks.h"
 #include "sites.h"
+#include "strangers.h"
 #include "target/kernel_words.h"
 #include "tiers.h"
 
@@ -161,6 +161,9 @@ static hs_status native_reserve(struct hs_native *native, struct hs_error *err)
     if (native->is_python)
         HS_TRY(hs_dump_plan_reserve(&dump->plan, HS_BELOW_NAMES_BYTES(n_blocks), "what names reach",
                                     err));
+    if (native->ctypes != NULL)
+        HS_TRY(hs_dump_plan_reserve(&dump->plan, HS_OWN_BYTES(n_blocks), "what the program reaches",
+                                    err));
     if (hs_heaps_have_owners(&dump->heaps))
         HS_TRY(hs_dump_plan_reserve(&dump->plan, HS_OWNED_BYTES(n_blocks), "who owns blocks", err));
     if (native->ctypes == NULL && hs_heaps_interpreter(&dump->heaps).model == NULL &&
@@ -222,7 +225,7 @@ static hs_status native_roots(void *state, struct hs_error *err)
     HS_TRY(hs_scan_find_owned(&s->scan, err));
     if (s->scan.entries.n_bits != 0) /* of three bits of a block one is kept */
         hs_dump_plan_release(&dump->plan, HS_OWNED_BYTES(dump->heaps.map.n_blocks) / 3 * 2);
-    HS_TRY(hs_calls_lend(&s->scan, err));
+    HS_TRY(hs_scan_find_owners(&s->scan, err));
     HS_TRY(hs_scan_mark_roots(&s->scan, err));
     HS_TRY(hs_scan_mark_below_names(&s->scan, err));
     if (dump->n_listing > 1)

@@ -26,6 +26,7 @@ void hs_scan_close(struct hs_scan *scan)
     hs_bitmap_fini(&scan->leaked);
     hs_bitmap_fini(&scan->below_names);
     hs_bitmap_fini(&scan->entries);
+    hs_bitmap_fini(&scan->own);
     hs_block_queue_fini(&scan->queue);
     hs_dict_fini(&scan->repeated);
     hs_pages_free(scan->edges, scan->edges_capacity, sizeof *scan->edges);
@@ -501,7 +502,7 @@ static unsigned scan_others_class(const struct hs_scan *scan, const struct hs_he
 
     if (!hs_edge_is_strong(edge_class))
         return edge_class;
-    if (hs_owned_is_borrowed(scan, block, target) ||
+    if (hs_owned_is_borrowed(scan, block, target) || hs_scan_is_strangers(scan, block, target) ||
         (scan->below_names.n_bits != 0 && hs_bitmap_get(&scan->below_names, target->rank) &&
          !hs_scan_is_known(scan, block)))
         return HS_EDGE_GUESSED;

@@ -46,6 +46,7 @@ struct hs_scan {
     struct hs_bitmap reached;      /* by rank: from a root that keeps */
     struct hs_bitmap firm;         /* by rank: without a doubtful word; see hs_scan_mark_firm */
     struct hs_bitmap below_names;  /* by rank: see hs_scan_mark_below_names; no bits: nothing is */
+    struct hs_bitmap own;          /* by rank: see strangers.h; no bits: there are none */
     struct hs_bitmap entries;      /* by rank: see owned.h; no bits: nothing has an owner */
     bool has_owners;               /* somebody knows who owns blocks */
     struct hs_bitmap by_start;     /* by rank: a word leads to its start */
@@ -130,6 +131,15 @@ const struct hs_native_type *hs_scan_type(const struct hs_scan *scan,
  * vector?
  */
 bool hs_scan_is_known(const struct hs_scan *scan, const struct hs_heap_block *block);
+/* Is a word of `from` that leads to `to` one in strangers' memory, of the program's (strangers.h)?
+ */
+static inline bool hs_scan_is_strangers(const struct hs_scan *scan,
+                                        const struct hs_heap_block *from,
+                                        const struct hs_heap_block *to)
+{
+    return scan->own.n_bits != 0 && !hs_bitmap_get(&scan->own, from->rank) &&
+           hs_bitmap_get(&scan->own, to->rank);
+}
 /* Leaves out the characters of text and the like. */
 void hs_scan_cut(const struct hs_scan *scan, struct hs_heap_block *block);
 /* Counts it among the sizes of its type. */

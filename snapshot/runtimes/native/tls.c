@@ -267,6 +267,7 @@ static hs_status scan_control_block(struct tls *t)
     while (hs_native_next_word(t->native, &scan, &at, &word)) {
         struct hs_native_variable v = {.leaf = t->leaf, .begin = at};
         HS_TRY(name_of_control_word(t, keys, at, &v.leaf.root.tier, &v.name));
+        v.leaf.is_strangers = true; /* a key's value is a void * that libc gives back */
         HS_TRY(hs_native_name(t->native, &v.leaf.group_unit, t->err, "thread control block"));
         hs_native_variable_text(t->native, &v);
         HS_TRY(hs_native_add_slot(t->native, &v, 0, at, word, t->err));

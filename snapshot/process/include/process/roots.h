@@ -23,6 +23,8 @@ struct hs_root_leaf {
                               symbol, file and line from its first leaf, its address is that leaf's
                               less the leaf's offset, and its own offset is 0 */
     uint8_t n_inlined; /* of a call's variable: inlined calls of its frame that it is inside of */
+    bool is_strangers; /* held for somebody of whom nothing is known: native/strangers.h */
+    bool is_handle;    /* a pointer to a record that is described nowhere */
 };
 
 struct hs_roots {

@@ -1,0 +1,196 @@
+/* links: hs_native */
+/* What a program has itself, and what libraries hold of it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "fail_each.h"
+#include "native/flow.h"
+#include "native/strangers.h"
+#include "native_world.h"
+
+enum { NODE = 1, SESSION = 2, NODE_BYTES = 64 };
+
+static struct world *w;
+static struct hs_flow flow;
+static struct hs_scan scan;
+static struct hs_object object;
+static struct hs_native_object of_object;
+
+/* A node leads to a node, and to a session, which is described nowhere. */
+static int set_up(void **state)
+{
+    (void)state;
+    w = world_new();
+    world_no_types();
+    world_type(NODE, "struct node", HS_CTYPE_RECORD, NODE_BYTES);
+    world_slot(NODE, "next", 0, NODE);
+    world_slot(NODE, "session", 8, SESSION);
+    world_slot(NODE, "anything", 16, 0);
+    world_types[SESSION].facts = (struct hs_ctype_facts){
+        .name = "struct session", .kind = HS_CTYPE_RECORD, .is_declaration = true};
+    of_object = (struct hs_native_object){.types = 1};
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    hs_scan_close(&scan);
+    hs_flow_fini(&flow);
+    w->dump.objects.n = 0;
+    world_free(w);
+    return 0;
+}
+
+static size_t variable(hs_addr block, bool is_strangers, bool is_handle)
+{
+    struct hs_root_leaf leaf = {
+        .target = block, .is_strangers = is_strangers, .is_handle = is_handle};
+    WORLD_OK(hs_roots_add(&w->native.roots, &leaf, &world_err));
+    return w->native.roots.n_leaves - 1;
+}
+
+static hs_addr node(hs_addr next)
+{
+    hs_addr block = world_block(w, NODE_BYTES);
+    *world_word(w, block) = next;
+    return block;
+}
+
+static hs_addr other(hs_addr leads_to)
+{
+    hs_addr block = world_block(w, 48);
+    *world_word(w, block + 16) = leads_to;
+    return block;
+}
+
+static void begin(void)
+{
+    world_seal(w);
+    WORLD_OK(hs_native_flow(&w->native, &flow, &world_err));
+    w->dump.objects = (struct hs_objects){.objects = &object, .n = 1};
+    w->native.of_object = &of_object;
+    WORLD_OK(hs_scan_begin(&scan, &w->native, &flow, &world_err));
+}
+
+static struct hs_heap_block block_at(hs_addr address)
+{
+    struct hs_heap_block block;
+    assert_int_equal(hs_heap_map_resolve(&w->dump.heaps.map, address, &block), HS_POINTER_START);
+    return block;
+}
+
+static bool is_strangers(hs_addr from, hs_addr to)
+{
+    const struct hs_heap_block a = block_at(from), b = block_at(to);
+    return hs_scan_is_strangers(&scan, &a, &b);
+}
+
+static uint8_t tier_of(size_t leaf)
+{
+    return w->native.roots.leaves[leaf].root.tier;
+}
+
+static void what_both_lead_to_is_the_programs(void **state)
+{
+    (void)state;
+    hs_addr last = node(0), first = node(last), given = other(last), taken = other(0);
+    world_seed(w, first, NODE);
+    size_t own = variable(first, false, false), theirs = variable(last, true, false);
+    size_t table = variable(given, true, false), kept = variable(taken, true, false);
+    begin();
+    WORLD_OK(hs_scan_find_owners(&scan, &world_err));
+    assert_int_equal(tier_of(own), HS_TIER_FIRM);
+    assert_int_equal(tier_of(theirs), HS_TIER_RUNTIME);
+    assert_int_equal(tier_of(table), HS_TIER_FIRM); /* of what it has itself */
+    assert_int_equal(tier_of(kept), HS_TIER_FIRM);
+    assert_true(is_strangers(given, last));
+    assert_false(is_strangers(first, last) || is_strangers(given, taken));
+}
+
+/* What a handle leads to is a library's, but for what has a type all the same. */
+static void handles(void **state)
+{
+    (void)state;
+    hs_addr last = node(0), first = node(last), session = other(last), known = node(last);
+    *world_word(w, first + 8) = session;
+    *world_word(w, last + 8) = known;
+    world_seed(w, first, NODE);
+    world_seed(w, known, NODE);
+    (void)variable(first, false, false);
+    (void)variable(other(first), false, true);
+    begin();
+    WORLD_OK(hs_scan_find_owners(&scan, &world_err));
+    assert_true(is_strangers(session, last));
+    assert_false(is_strangers(first, session));
+    assert_false(is_strangers(known, last));
+    assert_true(is_strangers(w->blocks[4], first));
+}
+
+/* Memory of the program's of which no type is known is its own. */
+static void anything(void **state)
+{
+    (void)state;
+    hs_addr last = node(0), first = node(last), unknown = other(last);
+    *world_word(w, first + 16) = unknown;
+    world_seed(w, first, NODE);
+    (void)variable(first, false, false);
+    begin();
+    WORLD_OK(hs_scan_find_owners(&scan, &world_err));
+    assert_false(is_strangers(unknown, last));
+}
+
+static void where_nothing_is_known_of_the_program(void **state)
+{
+    (void)state;
+    hs_addr last = node(0), first = node(last), given = other(last);
+    of_object.types = 0;
+    (void)variable(first, false, false);
+    size_t theirs = variable(last, true, false);
+    (void)variable(given, true, false);
+    begin();
+    WORLD_OK(hs_scan_find_owners(&scan, &world_err));
+    assert_int_equal(tier_of(theirs), HS_TIER_FIRM);
+    assert_false(is_strangers(given, last));
+}
+
+static void every_allocation_fails(void **state)
+{
+    (void)state;
+    hs_addr last = node(0), first = node(last);
+    world_seed(w, first, NODE);
+    (void)variable(first, false, false);
+    size_t theirs = variable(last, true, false);
+    world_seal(w);
+    WORLD_OK(hs_native_flow(&w->native, &flow, &world_err));
+    w->dump.objects = (struct hs_objects){.objects = &object, .n = 1};
+    w->native.of_object = &of_object;
+    FAIL_EACH (each, .at_least = 4) {
+        fail_each_begin(&each);
+        hs_status status = hs_scan_begin(&scan, &w->native, &flow, &world_err);
+        if (status == HS_OK)
+            status = hs_scan_find_owners(&scan, &world_err);
+        if (fail_each_end(&each, status) != HS_OK) {
+            assert_int_equal(tier_of(theirs), HS_TIER_FIRM);
+            hs_scan_close(&scan);
+        }
+    }
+    assert_int_equal(tier_of(theirs), HS_TIER_RUNTIME);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(what_both_lead_to_is_the_programs),
+        TEST(handles),
+        TEST(anything),
+        TEST(where_nothing_is_known_of_the_program),
+        TEST(every_allocation_fails),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
