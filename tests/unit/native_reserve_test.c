@@ -15,14 +15,14 @@ static struct hs_error err = HS_ERROR_INIT;
 
 static void say(struct hs_native_reserves *reserves, uint64_t rank, uint64_t used)
 {
-    const struct hs_native_use use = {0, used};
+    const struct hs_native_use use = {.end = used};
     assert_int_equal(hs_native_reserves_say(reserves, rank, BYTES, use, ELEMENT, &err), HS_OK);
 }
 
 static void say_middle(struct hs_native_reserves *reserves, uint64_t rank, uint64_t from,
                        uint64_t end)
 {
-    const struct hs_native_use use = {from, end};
+    const struct hs_native_use use = {.from = from, .end = end};
     assert_int_equal(hs_native_reserves_say(reserves, rank, BYTES, use, ELEMENT, &err), HS_OK);
 }
 
@@ -70,8 +70,8 @@ static void hugest_blocks(void **state)
     (void)state;
     struct hs_native_reserves reserves = {.n_blocks = BLOCKS};
     const uint64_t huge = UINT64_C(1) << 40;
-    const struct hs_native_use late = {UINT64_C(1) << 32, UINT64_C(1) << 33};
-    const struct hs_native_use large = {64, huge - 4096};
+    const struct hs_native_use late = {.from = UINT64_C(1) << 32, .end = UINT64_C(1) << 33};
+    const struct hs_native_use large = {.from = 64, .end = huge - 4096};
     assert_int_equal(hs_native_reserves_say(&reserves, 1, huge, late, ELEMENT, &err), HS_OK);
     assert_int_equal(hs_native_reserves_use(&reserves, 1, huge).from, 0);
     assert_int_equal(hs_native_reserves_use(&reserves, 1, huge).end, UINT64_C(1) << 33);
@@ -124,7 +124,7 @@ static void what_an_allocator_adds_is_no_reserve(void **state)
     say(&reserves, 1, BYTES - 3);
     assert_int_equal(used(&reserves, 1), BYTES);
     /* Less than an element is none either. */
-    const struct hs_native_use use = {0, BYTES - 32};
+    const struct hs_native_use use = {.end = BYTES - 32};
     assert_int_equal(hs_native_reserves_say(&reserves, 2, BYTES, use, 40, &err), HS_OK);
     assert_int_equal(used(&reserves, 2), BYTES);
     hs_native_reserves_fini(&reserves);
@@ -143,7 +143,7 @@ static void what_does_not_fit_is_not_believed(void **state)
 
 static hs_status say_many(struct hs_native_reserves *reserves)
 {
-    const struct hs_native_use use = {0, 80};
+    const struct hs_native_use use = {.end = 80};
     for (uint64_t rank = 0; rank < BLOCKS; rank++)
         HS_TRY(hs_native_reserves_say(reserves, rank, BYTES, use, ELEMENT, &err));
     return HS_OK;

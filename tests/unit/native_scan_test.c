@@ -260,6 +260,42 @@ static void reached_by_their_middle(void **state)
 }
 
 /* Odd places count only for what nothing else reaches, and only for its start. */
+/* Behind the pointers that are in use stands what the memory had before. */
+static void arrays_of_pointers(void **state)
+{
+    (void)state;
+    world_slot(NODE_POINTER, "", 0, NODE);
+    hs_addr node = world_block(w, 40), other = world_block(w, 24), unknown = world_block(w, 56);
+    hs_addr many = world_block(w, 72), few = world_block(w, 24), inner = world_block(w, 24);
+    const hs_addr words[] = {node, other, unknown, other + 8, node + 8};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        *world_word(w, many + 8 * i) = words[i];
+    *world_word(w, few) = node;
+    *world_word(w, few + 8) = other + 8;
+    *world_word(w, few + 16) = node + 8;
+    *world_word(w, inner) = node + 8; /* these lead into the middle from the first one on */
+    *world_word(w, inner + 8) = other + 8;
+    world_seed(w, node, NODE);
+    world_seed(w, other, BUFFER);
+    world_seed(w, many, NODE_POINTER);
+    world_seed(w, few, NODE_POINTER);
+    world_seed(w, inner, NODE_POINTER);
+    run();
+    edges_of(many);
+    assert_int_equal(scan.n_edges, 5);
+    is_edge(0, node, 0, HS_EDGE_EXACT);
+    is_edge(1, other, 1, HS_EDGE_GUESSED);
+    is_edge(2, unknown, 2, HS_EDGE_EXACT);
+    is_edge(3, other, 3, HS_EDGE_INTERIOR);
+    is_edge(4, node, 4, HS_EDGE_INTERIOR);
+    edges_of(few);
+    is_edge(1, other, 1, HS_EDGE_GUESSED);
+    is_edge(2, node, 2, HS_EDGE_INTERIOR);
+    edges_of(inner);
+    is_edge(0, node, 0, HS_EDGE_INTERIOR);
+    is_edge(1, other, 1, HS_EDGE_INTERIOR);
+}
+
 static void odd_places(void **state)
 {
     (void)state;
@@ -467,6 +503,7 @@ int main(void)
         TEST(text_from_its_middle),
         TEST(the_end_of_the_block_before),
         TEST(reached_by_their_middle),
+        TEST(arrays_of_pointers),
         TEST(odd_places),
         TEST(packed_records),
         TEST(masks),

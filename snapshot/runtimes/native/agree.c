@@ -21,6 +21,11 @@ static enum agreement agree_types(struct hs_ctypes *types, hs_ctype type, hs_cty
     return hs_ctypes_begins_with(types, pointee, type) ? MAY_BE : DISAGREES;
 }
 
+bool hs_native_is_other(struct hs_ctypes *types, hs_ctype type, hs_ctype pointee)
+{
+    return agree_types(types, type, pointee) == DISAGREES;
+}
+
 /* A pointer to `pointee` leads to the start of `block`. */
 static enum agreement agree_block(const struct hs_agree_by *by, const struct hs_heap_block *block,
                                   hs_ctype pointee)

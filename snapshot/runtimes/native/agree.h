@@ -13,6 +13,10 @@ struct hs_agree_by {
     const struct hs_bitmap *reached; /* by rank; NULL: no block is lost */
 };
 
+/* Is a block that is known as a record `type` something else than a `pointee`, also a record? One
+ * may be the first member or base of the other. */
+bool hs_native_is_other(struct hs_ctypes *types, hs_ctype type, hs_ctype pointee);
+
 /* What the words of one block say of a record. */
 struct hs_agreement {
     /* A pointer of the record leads nowhere or to a block that is known to be something else, or a

@@ -44,7 +44,7 @@ static struct hs_native_use reserves_unpack(uint64_t packed, uint64_t n_bytes)
 {
     uint64_t end = packed & END_MASK;
     bool is_all = end == END_MASK || end * WORD > n_bytes;
-    return (struct hs_native_use){(packed >> END_BITS) * WORD, is_all ? n_bytes : end * WORD};
+    return (struct hs_native_use){(packed >> END_BITS) * WORD, is_all ? n_bytes : end * WORD, true};
 }
 
 /* Of all that is in use but for up to two words behind it, which an allocator adds: 3 less these;
@@ -101,7 +101,8 @@ struct hs_native_use hs_native_reserves_use(const struct hs_native_reserves *res
 {
     unsigned whole = reserves_whole(reserves, rank);
     if (whole != 0)
-        return (struct hs_native_use){0, n_bytes - (WHOLE - whole) * WORD};
+        return (struct hs_native_use){0, n_bytes - (WHOLE - whole) * WORD, true};
     const uint64_t *known = reserves->used.n == 0 ? NULL : hs_dict_find(&reserves->used, rank);
-    return known == NULL ? (struct hs_native_use){0, n_bytes} : reserves_unpack(*known, n_bytes);
+    return known == NULL ? (struct hs_native_use){0, n_bytes, false}
+                         : reserves_unpack(*known, n_bytes);
 }

@@ -19,6 +19,7 @@
 /* What is in use of a block: bytes [from, end). */
 struct hs_native_use {
     uint64_t from, end;
+    bool is_said; /* by a vector or a deque, not by the size of the block */
 };
 
 struct hs_native_reserves {

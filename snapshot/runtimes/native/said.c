@@ -1,5 +1,6 @@
 #include "said.h"
 
+#include "agree.h"
 #include "base/bisect.h"
 #include "base/load.h"
 #include "flow.h"
@@ -55,7 +56,8 @@ static bool said_is_least(const struct hs_scan *scan, const struct hs_heap_block
 struct hs_said hs_said_of(const struct hs_scan *scan, const struct hs_native_type *type,
                           const struct hs_heap_block *block)
 {
-    struct hs_said said = {.native = scan->native, .block = block, .type = type};
+    struct hs_said said = {
+        .native = scan->native, .flow = scan->flow, .block = block, .type = type};
 
     said.use = hs_native_reserves_use(&scan->flow->reserves, block->rank, block->n_bytes);
 
@@ -96,6 +98,38 @@ static unsigned said_untold(const struct hs_said *said, const struct hs_object_w
                                                                             : HS_EDGE_INTERIOR;
 }
 
+/* In glibc's least block two of three pointers may be what it adds. They lead into the middle of
+ * blocks, where the first one leads to a block? */
+static bool said_is_least_array(const struct hs_said *said, enum hs_pointer how)
+{
+    struct hs_heap_block first;
+
+    return how == HS_POINTER_INTERIOR && said->block->n_bytes == LEAST_BYTES &&
+           hs_flow_resolve(said->native, hs_load_u64(said->block->bytes), &first) ==
+               HS_POINTER_START;
+}
+
+/* An array of pointers of C's says nowhere how many it has: behind those that are in use stands
+ * what the memory had before. A word that leads to what is known to be another record is none of
+ * them. */
+static bool said_is_old(const struct hs_said *said, const struct hs_cslot *slot,
+                        enum hs_pointer how, const struct hs_heap_block *target)
+{
+    hs_ntype number = hs_flow_type(said->flow, target->rank);
+    struct hs_ctype_facts facts;
+
+    if (!said->type->is_array || said->type->n_bytes != WORD || said->use.is_said ||
+        slot->pointee == 0 || number == 0 ||
+        (how != HS_POINTER_START && !said_is_least_array(said, how)))
+        return false;
+    const struct hs_native_type *type = hs_native_type_of(&said->flow->types, number);
+    if (type->ctype == 0 || type->ctype == slot->pointee || type->type.form != HS_FORM_RECORD)
+        return false;
+    hs_ctype_facts(said->native->ctypes, slot->pointee, &facts);
+    return facts.kind == HS_CTYPE_RECORD && !facts.is_declaration && facts.n_bytes != 0 &&
+           hs_native_is_other(said->native->ctypes, type->ctype, slot->pointee);
+}
+
 unsigned hs_said_class(const struct hs_said *said, const struct hs_object_words *words, uint64_t at,
                        enum hs_pointer how, const struct hs_heap_block *target)
 {
@@ -123,5 +157,5 @@ unsigned hs_said_class(const struct hs_said *said, const struct hs_object_words 
     bool is_there = slot != NULL &&
                     (slot->n_choices == 0 || !slot->may_be_pointer_only ||
                      hs_native_is_chosen(said->native, slot, said->block->bytes, said->end, at));
-    return is_there ? hs_scan_class(how) : HS_EDGE_GUESSED;
+    return is_there && !said_is_old(said, slot, how, target) ? hs_scan_class(how) : HS_EDGE_GUESSED;
 }

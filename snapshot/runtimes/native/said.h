@@ -6,7 +6,8 @@
 #include "scan.h"
 
 struct hs_said {
-    const struct hs_native *native;    /* borrowed, as all here */
+    const struct hs_native *native; /* borrowed, as all here */
+    const struct hs_flow *flow;
     const struct hs_heap_block *block; /* whose words they are */
     const struct hs_native_type *type; /* NULL: nothing is said */
     uint64_t end;                      /* where what it covers ends: [0, end) */
