@@ -138,20 +138,55 @@ static size_t text_head_width(const char *text, size_t n_bytes, size_t width)
     return rest + LEAST < width ? width - 1 - rest : width / 2;
 }
 
-hs_status hs_text_fit(const char *text, size_t n_bytes, size_t width, struct hs_buffer *b,
-                      struct hs_error *err)
+static const char nameless[] = "(anonymous namespace)::";
+
+/* "(anonymous namespace)::Server" is "...::Server". */
+static hs_status text_without_nameless(const char *text, size_t n_bytes, struct hs_buffer *b,
+                                       struct hs_error *err)
+{
+    const char *end = text + n_bytes, *found;
+
+    while ((found = memmem(text, (size_t)(end - text), nameless, sizeof nameless - 1)) != NULL) {
+        HS_TRY(text_put(b, text, (size_t)(found - text), err));
+        HS_TRY(text_put(b, ELLIPSIS "::", strlen(ELLIPSIS "::"), err));
+        text = found + sizeof nameless - 1;
+    }
+    return text_put(b, text, (size_t)(end - text), err);
+}
+
+static hs_status text_cut(const char *text, size_t n_bytes, size_t width, struct hs_buffer *b,
+                          struct hs_error *err)
 {
     const char *end = text + n_bytes;
 
     if (hs_text_width(text, n_bytes) <= width)
         return text_put(b, text, n_bytes, err);
-    if (width == 0)
-        return HS_OK;
     const char *head = text_head(text, end, text_head_width(text, n_bytes, width));
     const char *tail = text_tail(head, end, width - 1 - hs_text_width(text, (size_t)(head - text)));
+    size_t n_ellipsis = strlen(ELLIPSIS);
+    bool has_one =
+        (size_t)(head - text) >= n_ellipsis && memcmp(head - n_ellipsis, ELLIPSIS, n_ellipsis) == 0;
     HS_TRY(text_put(b, text, (size_t)(head - text), err));
-    HS_TRY(text_put(b, ELLIPSIS, strlen(ELLIPSIS), err));
+    HS_TRY(text_put(b, ELLIPSIS, has_one ? 0 : n_ellipsis, err));
     return text_put(b, tail, (size_t)(end - tail), err);
+}
+
+hs_status hs_text_fit(const char *text, size_t n_bytes, size_t width, struct hs_buffer *b,
+                      struct hs_error *err)
+{
+    struct hs_buffer shorter = {0};
+
+    if (hs_text_width(text, n_bytes) <= width)
+        return text_put(b, text, n_bytes, err);
+    if (width == 0)
+        return HS_OK;
+    if (memmem(text, n_bytes, nameless, sizeof nameless - 1) == NULL)
+        return text_cut(text, n_bytes, width, b, err);
+    hs_status status = text_without_nameless(text, n_bytes, &shorter, err);
+    if (status == HS_OK)
+        status = text_cut((const char *)shorter.bytes, shorter.n_bytes, width, b, err);
+    hs_buffer_fini(&shorter);
+    return status;
 }
 
 hs_status hs_text_fit_end(const char *text, size_t n_bytes, size_t width, struct hs_buffer *b,

@@ -202,6 +202,15 @@ static void cuts_in_the_middle(void **state)
     fits("task serve() ... await get() local x", 22,
          "task serve(\xe2\x80\xa6"
          "() local x");
+    /* So do namespaces without a name. */
+    fits("(anonymous namespace)::Server::run local x", 42,
+         "(anonymous namespace)::Server::run local x");
+    fits("(anonymous namespace)::Server::run local x", 41, "\xe2\x80\xa6::Server::run local x");
+    fits("(anonymous namespace)::Server::run local x", 20,
+         "\xe2\x80\xa6::Server:\xe2\x80\xa6n local x");
+    fits("map<(anonymous namespace)::A_long_name, int> node", 10, "map<\xe2\x80\xa6node");
+    fits("map<(anonymous namespace)::A, (anonymous namespace)::B>", 30,
+         "map<\xe2\x80\xa6::A, \xe2\x80\xa6::B>");
     /* Wide characters are not halved: one column stays free. */
     fits("\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad", 6,
          "\xe4\xb8\xad\xe2\x80\xa6\xe4\xb8\xad");
@@ -291,6 +300,13 @@ static void says_when_there_is_no_room(void **state)
     hs_alloc_fail_at(1, true);
     assert_int_equal(hs_text_fit("abc", 3, 2, &buffer, &err), HS_LIMIT);
     hs_alloc_fail_at(0, false);
+    hs_buffer_fini(&buffer);
+    const char *text = "(anonymous namespace)::Server::run local x";
+    FAIL_EACH (each, .at_least = 2) {
+        buffer.n_bytes = 0;
+        (void)FAIL_EACH_TRY(each, hs_text_fit(text, strlen(text), 20, &buffer, &err));
+        hs_buffer_fini(&buffer);
+    }
 }
 
 static void what_is_no_terminal_is_plain_and_unlimited(void **state)
