@@ -259,7 +259,6 @@ static void reached_by_their_middle(void **state)
     assert_int_equal(scan.n_unreached, 2);
 }
 
-/* Odd places count only for what nothing else reaches, and only for its start. */
 /* Behind the pointers that are in use stands what the memory had before. */
 static void arrays_of_pointers(void **state)
 {
@@ -296,6 +295,7 @@ static void arrays_of_pointers(void **state)
     is_edge(1, other, 1, HS_EDGE_INTERIOR);
 }
 
+/* Odd places count only for what nothing else reaches, and only for its start. */
 static void odd_places(void **state)
 {
     (void)state;
