@@ -25,7 +25,8 @@
  * sigaltstack, when there are no more of its size than threads.
  *
  * Resident: 2 bits per block, one more where blocks may be unsure, one where some have owners, one
- * in the program `python`, and the queue of queue.h while marking. */
+ * in the program `python`, one where the program has debug information (strangers.h), and the queue
+ * of queue.h while marking. */
 #ifndef HS_NATIVE_SCAN_H
 #define HS_NATIVE_SCAN_H
 
