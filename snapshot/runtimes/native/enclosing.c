@@ -159,7 +159,6 @@ static hs_status opinion_of(struct hs_enclosing *enclosing, const struct hs_encl
 /* Of a group of several records each block is what its own words say; of one where others were
  * possible at first, if they do not deny it. */
 static hs_status answer_of(struct hs_enclosing *enclosing, const struct hs_enclosing_group *group,
-
                            const struct hs_heap_block *block, hs_ctype *ret, struct hs_error *err)
 {
     struct opinion found;
