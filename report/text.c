@@ -7,8 +7,9 @@
 #include <unistd.h>
 
 #include "base/units.h"
+#include "text_names.h"
 
-#define ELLIPSIS "\xe2\x80\xa6"
+#define ELLIPSIS HS_TEXT_ELLIPSIS
 
 bool hs_text_is_hidden(uint32_t code)
 {
@@ -138,22 +139,6 @@ static size_t text_head_width(const char *text, size_t n_bytes, size_t width)
     return rest + LEAST < width ? width - 1 - rest : width / 2;
 }
 
-static const char nameless[] = "(anonymous namespace)::";
-
-/* "(anonymous namespace)::Server" is "...::Server". */
-static hs_status text_without_nameless(const char *text, size_t n_bytes, struct hs_buffer *b,
-                                       struct hs_error *err)
-{
-    const char *end = text + n_bytes, *found;
-
-    while ((found = memmem(text, (size_t)(end - text), nameless, sizeof nameless - 1)) != NULL) {
-        HS_TRY(text_put(b, text, (size_t)(found - text), err));
-        HS_TRY(text_put(b, ELLIPSIS "::", strlen(ELLIPSIS "::"), err));
-        text = found + sizeof nameless - 1;
-    }
-    return text_put(b, text, (size_t)(end - text), err);
-}
-
 static hs_status text_cut(const char *text, size_t n_bytes, size_t width, struct hs_buffer *b,
                           struct hs_error *err)
 {
@@ -180,9 +165,9 @@ hs_status hs_text_fit(const char *text, size_t n_bytes, size_t width, struct hs_
         return text_put(b, text, n_bytes, err);
     if (width == 0)
         return HS_OK;
-    if (memmem(text, n_bytes, nameless, sizeof nameless - 1) == NULL)
+    if (memmem(text, n_bytes, "::", 2) == NULL)
         return text_cut(text, n_bytes, width, b, err);
-    hs_status status = text_without_nameless(text, n_bytes, &shorter, err);
+    hs_status status = hs_text_shorten_names_(text, n_bytes, width, &shorter, err);
     if (status == HS_OK)
         status = text_cut((const char *)shorter.bytes, shorter.n_bytes, width, b, err);
     hs_buffer_fini(&shorter);

@@ -250,7 +250,9 @@ static void build_record(struct hs_ctypes *types, struct debug_info *info,
         member_add(types, type, 0, value, "");
     else
         build_members(types, info, entry, type);
-    hs_ctypes_mark_told_(types, type, name, entry->unit->language == DW_LANG_Rust);
+    bool is_rust = entry->unit->language == DW_LANG_Rust;
+    type->flags |= is_rust ? TYPE_DANGLES : 0;
+    hs_ctypes_mark_told_(types, type, name, is_rust);
 }
 
 /* The description of what an entry declares: by signature, else by name. 0 when there is none. */

@@ -100,6 +100,7 @@ enum {
     TYPE_CODE = 1 << 7,      /* a function, or (a scalar) a pointer to one */
     TYPE_HIDES = 1 << 8,     /* an integer that may be a pointer */
     TYPE_TEXT = 1 << 9,      /* the bytes of a text */
+    TYPE_DANGLES = 1 << 10,  /* Rust's: its pointers may lead nowhere */
 };
 
 struct ctypes_type {

@@ -244,6 +244,7 @@ static size_t slots_merge_place(struct hs_ctypes *types, const struct ctypes_par
         bool is_optional = found_is_optional(types, parts, found);
         n_sure += !found->slot.may_be_pointer_only;
         ret->may_be_pointer_only |= is_optional;
+        ret->may_dangle |= found->slot.may_dangle;
         differs |=
             found->slot.pointee != first.slot.pointee || found_is_told(types, found) || is_optional;
         is_more |= found->slot.n_choices != 0 || found_is_used(types, found);
@@ -325,6 +326,8 @@ static void slots_finish(struct hs_ctypes *types, hs_ctype number)
         is_sorted &= types->scratch[i - 1].slot.offset_bytes <= types->scratch[i].slot.offset_bytes;
     if (!is_sorted)
         qsort(types->scratch, types->n_scratch, sizeof(*types->scratch), found_order);
+    for (size_t i = 0; i < types->n_scratch; i++)
+        types->scratch[i].slot.may_dangle |= (type.flags & TYPE_DANGLES) != 0;
     slots_merge(types, &parts);
     if (type.rule != 0)
         hs_ctypes_rule_apply_(types, number, types->scratch, types->n_scratch);

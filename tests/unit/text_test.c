@@ -206,8 +206,7 @@ static void cuts_in_the_middle(void **state)
     fits("(anonymous namespace)::Server::run local x", 42,
          "(anonymous namespace)::Server::run local x");
     fits("(anonymous namespace)::Server::run local x", 41, "\xe2\x80\xa6::Server::run local x");
-    fits("(anonymous namespace)::Server::run local x", 20,
-         "\xe2\x80\xa6::Server:\xe2\x80\xa6n local x");
+    fits("(anonymous namespace)::Server::run local x", 20, "\xe2\x80\xa6Server::run local x");
     fits("map<(anonymous namespace)::A_long_name, int> node", 10, "map<\xe2\x80\xa6node");
     fits("map<(anonymous namespace)::A, (anonymous namespace)::B>", 30,
          "map<\xe2\x80\xa6::A, \xe2\x80\xa6::B>");
@@ -218,6 +217,43 @@ static void cuts_in_the_middle(void **state)
     fits("abcdex\xcc\x81"
          "yz",
          5, "ab\xe2\x80\xa6yz");
+}
+
+#define DOTS "\xe2\x80\xa6"
+
+static void qualified_names_keep_what_tells_most(void **state)
+{
+    (void)state;
+    const char *self = "core::result::Result<app::Args, alloc::boxed::Box<dyn E>>::and_then<T, fn("
+                       ") -> i32> argument self";
+    fits(self, 200, self);
+    fits(self, hs_text_width(self, strlen(self)) - 1,
+         DOTS "result::Result<app::Args, alloc::boxed::Box<dyn E>>::and_then<T, fn() -> i32> "
+              "argument self");
+    fits(self, 80,
+         DOTS "Result<" DOTS "Args, alloc::boxed::Box<dyn E>>::and_then<T, fn() -> i32> argument "
+              "self");
+    fits(self, 70,
+         DOTS "Result<" DOTS "Args, " DOTS "Box<dyn E>>::and_then<T, fn() -> i32> argument self");
+    fits(self, 54, DOTS "Result<" DOTS "E>>::and_then<T, fn() -> i32> argument self");
+    fits(self, 40, DOTS "Result<" DOTS ">::and_then<" DOTS "i32> argument self");
+    fits(self, 28, DOTS "and_then<" DOTS "> argument self");
+    fits(self, 20, DOTS "and_then<" DOTS "ment self");
+    fits("alloc::sync::ArcInner<rg::args::ArgsImp>", 30, DOTS "ArcInner<rg::args::ArgsImp>");
+    fits("alloc::sync::ArcInner<rg::args::ArgsImp>", 20, DOTS "ArcInner<" DOTS "ArgsImp>");
+    fits("app::{impl#4}::run::{closure_env#0}<T>", 30, DOTS "run::{closure_env#0}<T>");
+    fits("app::{impl#4}::run::{closure_env#0}<T>", 34, DOTS "{impl#4}::run::{closure_env#0}<T>");
+    fits("<app::Job as core::ops::Drop>::drop argument self", 36,
+         "<" DOTS "Job as " DOTS "Drop>::drop argument self");
+    fits("<app::Job as core::ops::Drop>::drop argument self", 30,
+         "<" DOTS "Drop>::drop argument self");
+    /* What is no list of arguments is left as it is, and cut. */
+    fits("ns::Key::operator<<(int) local value", 24, DOTS "operator<<(" DOTS "local value");
+    fits("ns::Key::operator-> argument this", 27, DOTS "operator-> argument this");
+    fits("a::b<c", 5, DOTS "b<c");
+    fits("a::b<>::long_name", 12, DOTS "b<>::" DOTS "_name");
+    fits("trailing:: :: not a name", 12, "traili" DOTS " name");
+    fits("{{{{a::b", 7, "{{{{" DOTS "b");
 }
 
 static void fills(const char *text, size_t width, const char *expected)
@@ -301,7 +337,7 @@ static void says_when_there_is_no_room(void **state)
     assert_int_equal(hs_text_fit("abc", 3, 2, &buffer, &err), HS_LIMIT);
     hs_alloc_fail_at(0, false);
     hs_buffer_fini(&buffer);
-    const char *text = "(anonymous namespace)::Server::run local x";
+    const char *text = "(anonymous namespace)::Server<int>::run<T> local x";
     FAIL_EACH (each, .at_least = 2) {
         buffer.n_bytes = 0;
         (void)FAIL_EACH_TRY(each, hs_text_fit(text, strlen(text), 20, &buffer, &err));
@@ -394,6 +430,7 @@ int main(void)
         WITH_BUFFER(nothing_hidden_comes_out),
         WITH_BUFFER(measures_columns),
         WITH_BUFFER(cuts_in_the_middle),
+        WITH_BUFFER(qualified_names_keep_what_tells_most),
         WITH_BUFFER(sentences_are_filled),
         WITH_BUFFER(lines_of_wide_text_fit),
         WITH_BUFFER(cut_text_always_fits),

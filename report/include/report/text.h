@@ -31,7 +31,8 @@ unsigned hs_text_code_width(uint32_t code);
 size_t hs_text_width(const char *text, size_t n_bytes);
 
 /* Appends a sanitised text cut in the middle with an ellipsis to at most `width` columns; where it
- * leaves out its own middle (" ... "), there. Namespaces of C++ that have no name go first. */
+ * leaves out its own middle (" ... "), there. Of qualified names of C++ and Rust namespaces go
+ * first, then arguments of templates, each for an ellipsis of its own. */
 hs_status hs_text_fit(const char *text, size_t n_bytes, size_t width, struct hs_buffer *b,
                       struct hs_error *err);
 

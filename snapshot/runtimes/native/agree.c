@@ -48,18 +48,18 @@ static enum agreement agree_block(const struct hs_agree_by *by, const struct hs_
     return is_record ? agree_types(by->native->ctypes, type->ctype, pointee) : MAY_BE;
 }
 
-static enum agreement agree_word(const struct hs_agree_by *by, uint64_t word, hs_ctype pointee,
-                                 bool *leads)
+static enum agreement agree_word(const struct hs_agree_by *by, uint64_t word,
+                                 const struct hs_cslot *slot, bool *leads)
 {
     struct hs_heap_block block;
 
     *leads = false;
-    if (word == 0)
+    if (word == 0 || hs_cslot_dangles(slot, word))
         return MAY_BE;
     switch (hs_flow_resolve(by->native, word, &block)) {
     case HS_POINTER_START:
         *leads = true;
-        return agree_block(by, &block, pointee);
+        return agree_block(by, &block, slot->pointee);
     case HS_POINTER_NONE: /* into a constant, a variable */
         return hs_target_mapping_at(&by->native->dump->target, word) != NULL ? MAY_BE : DISAGREES;
     default:
@@ -97,7 +97,7 @@ struct hs_agreement hs_native_agree(const struct hs_agree_by *by, const struct h
             (slot->offset_bytes >= skip && slot->offset_bytes < skip_end))
             continue;
         enum agreement found =
-            agree_word(by, hs_load_u64(block->bytes + slot->offset_bytes), slot->pointee, &leads);
+            agree_word(by, hs_load_u64(block->bytes + slot->offset_bytes), slot, &leads);
         sum.disagrees |= found == DISAGREES;
         sum.n_shown += found == AGREES;
         sum.n_leading += leads;

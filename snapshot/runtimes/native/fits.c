@@ -43,8 +43,8 @@ static bool fits_one(struct hs_fit *f, const uint8_t *element, const struct hs_n
         const struct hs_cslot *slot = &type->slots[i];
         if (slot->offset_bytes + WORD > type->n_bytes)
             break;
-        if (!slot->may_be_pointer_only &&
-            !is_plausible(f, hs_load_u64(element + slot->offset_bytes)))
+        uint64_t word = hs_load_u64(element + slot->offset_bytes);
+        if (!slot->may_be_pointer_only && !hs_cslot_dangles(slot, word) && !is_plausible(f, word))
             return false;
     }
     return true;
@@ -119,9 +119,10 @@ bool hs_fits_mostly(struct hs_fit *f, const struct hs_heap_block *block,
         const struct hs_cslot *slot = &type->slots[i];
         if (slot->offset_bytes > block->n_bytes - WORD)
             break;
+        uint64_t word = hs_load_u64(block->bytes + slot->offset_bytes);
         n_sure += !slot->may_be_pointer_only;
-        n_fit += !slot->may_be_pointer_only &&
-                 is_plausible(f, hs_load_u64(block->bytes + slot->offset_bytes));
+        n_fit +=
+            !slot->may_be_pointer_only && (hs_cslot_dangles(slot, word) || is_plausible(f, word));
     }
     return n_fit >= n_sure - n_fit;
 }
@@ -153,29 +154,45 @@ bool hs_fits_swiss_table(struct hs_fit *f, const struct hs_heap_block *block,
     return true;
 }
 
-/* Without pointers in the type nothing can be checked but that there are none in `n` elements. */
-static bool has_no_pointer(struct hs_fit *f, const struct hs_heap_block *block,
-                           const struct hs_native_type *type, uint64_t n)
+/* Without pointers in the type nothing can be checked but that there are none in [begin, end). */
+static bool has_no_pointer(struct hs_fit *f, const struct hs_heap_block *block, uint64_t begin,
+                           uint64_t end)
 {
     struct hs_heap_block found;
 
-    for (uint64_t at = 0; at + WORD <= n * type->n_bytes; at += WORD)
+    for (uint64_t at = begin; at + WORD <= end; at += WORD)
         if (hs_flow_resolve(f->native, hs_load_u64(block->bytes + at), &found) != HS_POINTER_NONE)
             return false;
     return true;
 }
 
+/* All elements that a vector says are in use; of an empty one that is not enough. */
+static bool fits_in_use(struct hs_fit *f, const struct hs_heap_block *block,
+                        const struct hs_native_type *type, struct hs_native_use use)
+{
+    uint64_t first = use.from / type->n_bytes, end = use.end / type->n_bytes;
+
+    if (!use.is_said || first >= end)
+        return false;
+    if (type->n_slots == 0)
+        return has_no_pointer(f, block, first * type->n_bytes, end * type->n_bytes);
+    for (uint64_t i = first; i < end; i++)
+        if (!fits_one(f, block->bytes + i * type->n_bytes, type))
+            return false;
+    return true;
+}
+
 bool hs_fits_array(struct hs_fit *f, const struct hs_heap_block *block,
-                   const struct hs_native_type *type)
+                   const struct hs_native_type *type, struct hs_native_use use)
 {
     uint64_t n = block->n_bytes / type->n_bytes;
 
     if (n < 2 || block->n_bytes - type->n_bytes < HS_SLACK_BYTES || type->larger != 0)
         return false;
-    if (type->type.form == HS_FORM_SCALAR)
+    if (type->type.form == HS_FORM_SCALAR || fits_in_use(f, block, type, use))
         return true;
     if (type->n_slots == 0)
-        return has_no_pointer(f, block, type, n);
+        return has_no_pointer(f, block, 0, n * type->n_bytes);
     if (type->heir_bytes != 0 && block->n_bytes < type->heir_bytes + HS_SLACK_BYTES)
         return n >= FITS_LEAST_SURE && fits_all(f, block, type, n);
     return fits_half(f, block, type, n) || (type->type.form == HS_FORM_POINTER &&

@@ -4,6 +4,7 @@
 #define HS_NATIVE_FITS_H
 
 #include "native.h"
+#include "reserve.h"
 
 struct hs_fit {
     const struct hs_native *native;  /* borrowed */
@@ -17,9 +18,10 @@ struct hs_fit hs_fit_of(const struct hs_native *native);
  * large block must not cost a million times its words. Counts the look. */
 bool hs_fit_may_look(struct hs_fit *fit, const struct hs_heap_block *block);
 
-/* Is the block an array of this type? One element and what an allocator adds is none. */
+/* Is the block an array of this type? One element and what an allocator adds is none. Where a
+ * vector says what is in use, what it has in reserve may be anything. */
 bool hs_fits_array(struct hs_fit *fit, const struct hs_heap_block *block,
-                   const struct hs_native_type *type);
+                   const struct hs_native_type *type, struct hs_native_use use);
 
 /* Not more pointers of the first element are implausible than plausible: memory that was not
  * written yet, or what a stale pointer of this type leads to, has more. */

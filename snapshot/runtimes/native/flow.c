@@ -264,9 +264,11 @@ static hs_status flow_look(struct flow *f, const struct hs_heap_block *block, ui
     if (one == 0)
         return HS_OK;
     const struct hs_native_type *type = hs_native_type_of(types, one);
+    const struct hs_native_use use =
+        hs_native_reserves_use(&f->result->reserves, block->rank, block->n_bytes);
     bool is_array =
         type->is_array || (hs_fit_may_look(&f->fit, block) &&
-                           (hs_fits_array(&f->fit, block, type) ||
+                           (hs_fits_array(&f->fit, block, type, use) ||
                             (offset != 0 && hs_fits_swiss_table(&f->fit, block, type, offset))));
     if (!is_array && (offset != 0 || !hs_fits_mostly(&f->fit, block, type)))
         return HS_OK;

@@ -56,6 +56,8 @@ struct hs_ctype_facts {
     bool is_text;        /* a byte of Rust's String, Vec<u8>, &str or [u8]: no memory of any use */
 };
 
+enum { HS_CSLOT_MOST_ALIGNED_BYTES = 4096 };
+
 /* A pointer inside a value. */
 struct hs_cslot {
     uint64_t offset_bytes;
@@ -63,9 +65,19 @@ struct hs_cslot {
     /* Not surely a pointer: an alternative of a union (or of a Rust enumeration) has something else
      * there, or it is a uintptr_t. Other integers are no slots. */
     bool may_be_pointer_only;
+    bool may_dangle;       /* of Rust: where there is nothing to lead to it is hs_cslot_dangles */
     uint8_t n_choices;     /* not 0: the value tells more of it: hs_ctypes_choose */
     uint32_t first_choice; /* private */
 };
+
+/* Does a pointer of Rust that may dangle lead nowhere? That of an empty Vec, Box or slice is the
+ * alignment of its elements, which is no address (NonNull::dangling; a page at most), that of
+ * Weak::new() all ones, and an AtomicPtr may have a small number for a state. */
+static inline bool hs_cslot_dangles(const struct hs_cslot *slot, uint64_t word)
+{
+    bool is_alignment = word <= HS_CSLOT_MOST_ALIGNED_BYTES && (word & (word - 1)) == 0;
+    return slot->may_dangle && (is_alignment || word == UINT64_MAX);
+}
 
 /* What a value tells of a pointer in it, by a word beside the pointer. */
 enum hs_ctold_by {
